@@ -1,0 +1,119 @@
+"""Start and stop a real tavolad for a test.
+
+    with Server() as server:            # free ports, a temporary data folder
+        server.table_url                # http://127.0.0.1:PORT/devstoreaccount1
+        server.kill()                   # kill -9
+        server.start()                  # again, on the same ports and data
+
+The binary is $TAVOLAD, else build/tavolad of this repository.
+"""
+
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ACCOUNT = "devstoreaccount1"
+KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+
+
+def binary():
+    return os.environ.get("TAVOLAD", str(ROOT / "build" / "tavolad"))
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for s in sockets:
+            s.bind(("127.0.0.1", 0))
+        return [s.getsockname()[1] for s in sockets]
+    finally:
+        for s in sockets:
+            s.close()
+
+
+class Server:
+    def __init__(self, *flags, data=None, env=None, engine=None):
+        self.flags = list(flags)
+        self.env = dict(os.environ, **(env or {}))
+        self.engine = engine or os.environ.get("TAVOLA_TEST_ENGINE", "rocksdb")
+        self.own_data = data is None
+        self.data = data or tempfile.mkdtemp(prefix="tavola-test-")
+        self.table_port, self.queue_port, self.blob_port, self.admin_port = free_ports(4)
+        self.process = None
+        self.log_path = os.path.join(tempfile.gettempdir(), f"tavolad-{self.table_port}.log")
+
+    @property
+    def table_url(self):
+        return f"http://127.0.0.1:{self.table_port}/{ACCOUNT}"
+
+    @property
+    def admin_url(self):
+        return f"http://127.0.0.1:{self.admin_port}"
+
+    @property
+    def connection_string(self):
+        return (f"DefaultEndpointsProtocol=http;AccountName={ACCOUNT};AccountKey={KEY};"
+                f"TableEndpoint={self.table_url};")
+
+    def command(self):
+        return [binary(), "--data", self.data, "--engine", self.engine, "--host", "127.0.0.1",
+                "--table-port", str(self.table_port), "--queue-port", str(self.queue_port),
+                "--blob-port", str(self.blob_port), "--admin-port", str(self.admin_port),
+                *self.flags]
+
+    def start(self, wait_s=20):
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(self.command(), stdout=log, stderr=log,
+                                            stdin=subprocess.DEVNULL, env=self.env)
+        deadline = time.monotonic() + wait_s
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                break
+            try:
+                with urllib.request.urlopen(self.admin_url + "/healthz", timeout=2) as reply:
+                    if reply.status == 200:
+                        return self
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.01)
+        raise RuntimeError(f"tavolad did not start: {self.log()[-2000:]}")
+
+    def log(self):
+        with open(self.log_path, encoding="utf-8", errors="replace") as log:
+            return log.read()
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self, wait_s=20):
+        """End it with SIGTERM and return its exit code."""
+        if self.process is None or self.process.poll() is not None:
+            return self.process.returncode if self.process else None
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(wait_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, kind, value, trace):
+        try:
+            self.stop()
+        finally:
+            if kind is not None:
+                print(f"--- log of tavolad ---\n{self.log()[-4000:]}")
+            else:
+                os.unlink(self.log_path)
+            if self.own_data:
+                shutil.rmtree(self.data, ignore_errors=True)

@@ -1,0 +1,110 @@
+/* Bump allocation out of a chain of chunks. */
+#include "base/arena.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+
+#include "base/assert.h"
+
+enum { CHUNK_BYTES = 8 * 1024, ALIGNMENT = 16 };
+
+struct tv_arena_chunk {
+    tv_arena_chunk *older;
+    size_t size; /* of `bytes` */
+    _Alignas(ALIGNMENT) char bytes[];
+};
+
+void tv_arena_init(tv_arena *arena)
+{
+    *arena = (tv_arena){NULL, 0};
+}
+
+void tv_arena_done(tv_arena *arena)
+{
+    while (arena->chunk) {
+        tv_arena_chunk *older = arena->chunk->older;
+
+        free(arena->chunk);
+        arena->chunk = older;
+    }
+    arena->used = 0;
+}
+
+void tv_arena_reset(tv_arena *arena)
+{
+    tv_arena_chunk *kept = NULL;
+
+    while (arena->chunk) {
+        tv_arena_chunk *older = arena->chunk->older;
+
+        if (kept == NULL && arena->chunk->size == CHUNK_BYTES)
+            kept = arena->chunk;
+        else
+            free(arena->chunk);
+        arena->chunk = older;
+    }
+    if (kept)
+        kept->older = NULL;
+    arena->chunk = kept;
+    arena->used = 0;
+}
+
+/* Take `size` bytes at a multiple of `alignment`, from a new chunk if need be. */
+static void *take(tv_arena *arena, size_t size, size_t alignment)
+{
+    size_t start = (arena->used + alignment - 1) & ~(alignment - 1);
+
+    tv_assert(size < SIZE_MAX / 4);
+    if (arena->chunk == NULL || start + size > arena->chunk->size) {
+        size_t chunk_size = size > CHUNK_BYTES ? size : CHUNK_BYTES;
+        tv_arena_chunk *chunk = tv_malloc(sizeof *chunk + chunk_size);
+
+        chunk->older = arena->chunk;
+        chunk->size = chunk_size;
+        arena->chunk = chunk;
+        start = 0;
+    }
+    arena->used = start + size;
+    return arena->chunk->bytes + start;
+}
+
+void *tv_arena_alloc(tv_arena *arena, size_t size)
+{
+    return take(arena, size, ALIGNMENT);
+}
+
+void *tv_arena_zalloc(tv_arena *arena, size_t size)
+{
+    return memset(take(arena, size, ALIGNMENT), 0, size);
+}
+
+char *tv_arena_bytes(tv_arena *arena, size_t size)
+{
+    return take(arena, size, 1);
+}
+
+tv_slice tv_arena_dup(tv_arena *arena, tv_slice bytes)
+{
+    char *copy = tv_arena_bytes(arena, bytes.len);
+
+    if (bytes.len)
+        memcpy(copy, bytes.data, bytes.len);
+    return (tv_slice){copy, bytes.len};
+}
+
+tv_slice tv_arena_printf(tv_arena *arena, const char *format, ...)
+{
+    va_list args, again;
+
+    va_start(args, format);
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    tv_assert(len >= 0);
+
+    char *text = tv_arena_bytes(arena, (size_t)len + 1);
+
+    vsnprintf(text, (size_t)len + 1, format, again);
+    va_end(again);
+    return (tv_slice){text, (size_t)len};
+}

@@ -1,0 +1,27 @@
+/*
+ * Time.  Instants that clients see are ticks: 100 ns since 0001-01-01 UTC, the
+ * unit of .NET, which the service's timestamps and ETags are made of.  Spans
+ * are measured with the monotonic clock, in nanoseconds.
+ */
+#ifndef TV_BASE_CLOCK_H
+#define TV_BASE_CLOCK_H
+
+#include <stdint.h>
+
+#define TV_TICKS_PER_SECOND INT64_C(10000000)
+/** Ticks of 1970-01-01. */
+#define TV_TICKS_UNIX_EPOCH INT64_C(621355968000000000)
+/** First and last instant that an Edm.DateTime can hold: 1601-01-01 and the end of 9999. */
+#define TV_TICKS_MIN INT64_C(504911232000000000)
+#define TV_TICKS_MAX INT64_C(3155378975999999999)
+
+/** Now, by the wall clock, which may step back.  Any thread. */
+int64_t tv_clock_ticks(void);
+
+/** Nanoseconds of the monotonic clock.  Any thread. */
+int64_t tv_clock_mono_ns(void);
+
+/** For tests: make tv_clock_ticks return `ticks` until called with 0. */
+void tv_clock_set_fake_ticks(int64_t ticks);
+
+#endif

@@ -1,0 +1,112 @@
+/*
+ * One enum for everything that can go wrong in the server, kept as one table:
+ * name, HTTP status, code on the wire, default text.  The texts are the Azure
+ * Table service's own, misspellings included, because clients match on them.
+ * Several errors share a wire code and differ in their text.
+ */
+#ifndef TV_BASE_ERR_H
+#define TV_BASE_ERR_H
+
+#include "base/slice.h"
+
+#define TV_WARN_UNUSED __attribute__((warn_unused_result))
+
+/* clang-format off */
+#define TV_ERR_MAP(X) \
+    /* Inside the server: rows, engines, pipeline.  Those that reach a client do so as shown. */ \
+    X(NOT_FOUND, 404, "ResourceNotFound", "The specified resource does not exist.") \
+    X(CONFLICT, 500, "InternalError", "Server encountered an internal error. Please try again after some time.") \
+    X(WOULD_BLOCK, 500, "InternalError", "Server encountered an internal error. Please try again after some time.") \
+    X(IO, 500, "InternalError", "Server encountered an internal error. Please try again after some time.") \
+    X(CORRUPT, 500, "InternalError", "Server encountered an internal error. Please try again after some time.") \
+    X(IN_USE, 500, "InternalError", "Server encountered an internal error. Please try again after some time.") \
+    X(DISK_FULL, 503, "ServerBusy", "The server is busy: its disk is nearly full, so it refuses writes until there is space.") \
+    X(OVERLOADED, 503, "ServerBusy", "The server is busy.") \
+    X(STOPPING, 503, "ServerBusy", "The server is busy: it is shutting down.") \
+    X(TIMED_OUT, 500, "OperationTimedOut", "Operation could not be completed within the specified time.") \
+    /* HTTP. */ \
+    X(BAD_REQUEST, 400, "InvalidInput", "The request is not valid HTTP.") \
+    X(HEADERS_TOO_LARGE, 431, "RequestHeaderFieldsTooLarge", "The request line and headers exceed the maximum permissible limit.") \
+    X(BODY_TOO_LARGE, 413, "RequestBodyTooLarge", "The request body is too large and exceeds the maximum permissible limit.") \
+    X(REQUEST_TIMEOUT, 408, "OperationTimedOut", "The request was not received within the specified time.") \
+    X(HTTP_VERSION, 505, "HttpVersionNotSupported", "Only HTTP/1.0 and HTTP/1.1 are supported.") \
+    X(HOST_MISSING, 400, "HostInformationNotPresent", "The required host information is not present in the request. You must send a non-empty Host header or include the absolute URI in the request line.") \
+    X(LENGTH_REQUIRED, 411, "MissingContentLengthHeader", "The Content-Length header was not specified.") \
+    X(INVALID_URI, 400, "InvalidUri", "The requested URI does not represent any resource on the server.") \
+    X(URL_UNPARSABLE, 400, "RequestUrlFailedToParse", "The url in the request could not be parsed.") \
+    X(METHOD_NOT_ALLOWED, 405, "MethodNotAllowed", "The requested method is not allowed on the specified resource.") \
+    X(UNSUPPORTED_VERB, 405, "UnsupportedHttpVerb", "The resource doesn't support the specified HTTP verb.") \
+    X(NOT_IMPLEMENTED, 501, "NotImplemented", "The requested operation is not implemented on the specified resource.") \
+    X(MISSING_HEADER, 400, "MissingRequiredHeader", "A required HTTP header was not specified.") \
+    X(INVALID_HEADER, 400, "InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format.") \
+    X(INVALID_QUERY_PARAMETER, 400, "InvalidQueryParameterValue", "Value for one of the query parameters specified in the request URI is invalid.") \
+    X(XMETHOD_COUNT, 400, "XMethodIncorrectCount", "Exactly one X-HTTP-Method should be specified.") \
+    X(XMETHOD_VALUE, 400, "XMethodIncorrectValue", "The specified X-HTTP-Method is invalid.") \
+    X(XMETHOD_NOT_POST, 400, "XMethodNotUsingPost", "The request uses X-HTTP-Method with an HTTP verb other than POST.") \
+    X(MEDIA_TYPE, 415, "MediaTypeNotSupported", "None of the provided media types are supported") \
+    X(ATOM_FORMAT, 415, "AtomFormatNotSupported", "Atom format is not supported.") \
+    X(JSON_FORMAT, 415, "JsonFormatNotSupported", "JSON format is not supported.") \
+    X(JSON_VERBOSE_FORMAT, 415, "JsonVerboseFormatNotSupported", "JSON Verbose format is not supported.") \
+    /* Who is asking. */ \
+    X(AUTHENTICATION_FAILED, 403, "AuthenticationFailed", "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.") \
+    X(NO_AUTHENTICATION, 401, "NoAuthenticationInformation", "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.") \
+    X(AUTHENTICATION_INFO, 400, "InvalidAuthenticationInfo", "Authentication information is not given in the correct format. Check the value of Authorization header.") \
+    X(BEARER_REFUSED, 401, "InvalidAuthenticationInfo", "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.") \
+    X(AUTHORIZATION_FAILURE, 403, "AuthorizationFailure", "This request is not authorized to perform this operation.") \
+    /* Tables. */ \
+    X(TABLE_EXISTS, 409, "TableAlreadyExists", "The table specified already exists.") \
+    X(TABLE_NOT_FOUND, 404, "TableNotFound", "The table specified does not exist.") \
+    X(TABLE_NAME_INVALID, 400, "InvalidResourceName", "The specifed resource name contains invalid characters.") \
+    X(TABLE_NAME_LENGTH, 400, "OutOfRangeInput", "The specified resource name length is not within the permissible limits.") \
+    X(TABLE_NAME_RESERVED, 400, "InvalidInput", "One of the request inputs is not valid.") \
+    /* Entities. */ \
+    X(ENTITY_EXISTS, 409, "EntityAlreadyExists", "The specified entity already exists.") \
+    X(ENTITY_NOT_FOUND, 404, "ResourceNotFound", "The specified resource does not exist.") \
+    X(ETAG_MISMATCH, 412, "UpdateConditionNotSatisfied", "The update condition specified in the request was not satisfied.") \
+    X(INVALID_INPUT, 400, "InvalidInput", "An error occurred while processing this request.") \
+    X(ETAG_INVALID, 400, "InvalidInput", "The etag value specified in one of the request headers is not valid. Please make sure only one etag value is specified and is valid.") \
+    X(QUERY_SYNTAX, 400, "InvalidInput", "Bad Request - Error in query syntax.") \
+    X(KEY_COUNT, 400, "InvalidInput", "The number of keys specified in the URI does not match number of key properties for the resource.") \
+    X(PROPERTIES_NEED_VALUE, 400, "PropertiesNeedValue", "The values are not specified for all properties in the entity.") \
+    X(OUT_OF_RANGE, 400, "OutOfRangeInput", "One of the request inputs is out of range.") \
+    X(TOO_MANY_PROPERTIES, 400, "TooManyProperties", "The entity contains more properties than allowed. Each entity can include up to 252 properties to store data. Each entity also has 3 system properties.") \
+    X(PROPERTY_NAME_TOO_LONG, 400, "PropertyNameTooLong", "The property name exceeds the maximum allowed length (255).") \
+    X(PROPERTY_NAME_INVALID, 400, "PropertyNameInvalid", "The property name is invalid.") \
+    X(PROPERTY_VALUE_TOO_LARGE, 400, "PropertyValueTooLarge", "The property value exceeds the maximum allowed size (64KB). If the property value is a string, it is UTF-16 encoded and the maximum number of characters should be 32K or less.") \
+    X(DUPLICATE_PROPERTIES, 400, "DuplicatePropertiesSpecified", "A property is specified more than one time.") \
+    X(ENTITY_TOO_LARGE, 400, "EntityTooLarge", "The entity is larger than the maximum allowed size (1MB).") \
+    /* Entity group transactions. */ \
+    X(BATCH_TOO_MANY, 400, "InvalidInput", "The batch request operation exceeds the maximum 100 changes per change set.") \
+    X(BATCH_DUPLICATE_ROW, 400, "InvalidDuplicateRow", "The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.") \
+    X(BATCH_PARTITIONS, 400, "CommandsInBatchActOnDifferentPartitions", "All commands in a batch must operate on same entity group.")
+/* clang-format on */
+
+typedef enum tv_err {
+    TV_OK = 0,
+#define X(name, status, code, text) TV_ERR_##name,
+    TV_ERR_MAP(X)
+#undef X
+        TV_ERR_COUNT
+} tv_err;
+
+/** The HTTP status of an error; 200 for TV_OK. */
+int tv_err_status(tv_err err);
+
+/** The code on the wire, e.g. "TableNotFound". */
+tv_slice tv_err_code(tv_err err);
+
+/** The service's text for it. */
+tv_slice tv_err_text(tv_err err);
+
+/** The name in this source, e.g. "TABLE_NOT_FOUND"; for logs and tests. */
+const char *tv_err_name(tv_err err);
+
+/**
+ * What a failing function can add to its error: a text that names the value,
+ * instead of the default one.  All zeros when it has nothing to add.
+ */
+typedef struct tv_error_info {
+    tv_slice text; /* in the request's arena */
+} tv_error_info;
+
+#endif

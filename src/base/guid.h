@@ -1,0 +1,22 @@
+/* Guids: 16 bytes in the order of their text, 8-4-4-4-12 in lower case. */
+#ifndef TV_BASE_GUID_H
+#define TV_BASE_GUID_H
+
+#include <stdint.h>
+
+#include "base/slice.h"
+
+enum { TV_GUID_TEXT_LEN = 36 };
+
+typedef struct tv_guid {
+    uint8_t bytes[16];
+} tv_guid;
+
+/** The plain 36-character form in any case. */
+bool tv_guid_parse(tv_slice text, tv_guid *ret_guid);
+void tv_guid_format(char to[TV_GUID_TEXT_LEN], const tv_guid *guid);
+
+/** A new random (version 4) guid: cheap, unique, not a secret.  Any thread. */
+tv_guid tv_guid_new(void);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * JSON, as far as the protocol uses it: a reader for one flat object and a
+ * writer of strings.  The reader keeps the text of numbers, because `20.0` and
+ * `20` are different types to the service, and refuses everything that is not
+ * strict JSON: bad UTF-8, lone surrogates, control characters in strings,
+ * numbers like 01 or .5, anything after the object.
+ */
+#ifndef TV_BASE_JSON_H
+#define TV_BASE_JSON_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+typedef enum tv_json_kind {
+    TV_JSON_NULL,
+    TV_JSON_TRUE,
+    TV_JSON_FALSE,
+    TV_JSON_NUMBER, /* text: the token */
+    TV_JSON_STRING, /* text: unescaped, valid UTF-8; points into the input when nothing was escaped
+                     */
+    TV_JSON_NESTED, /* an object or array: text is all of it, checked to be strict JSON */
+} tv_json_kind;
+
+typedef struct tv_json_member {
+    tv_slice name; /* unescaped */
+    tv_json_kind kind;
+    tv_slice text;
+} tv_json_member;
+
+typedef struct tv_json_reader {
+    const char *at, *end;
+    tv_arena *arena;
+    bool failed;
+    bool started;
+} tv_json_reader;
+
+/** Deepest nesting of TV_JSON_NESTED values; deeper input fails. */
+enum { TV_JSON_DEPTH_MAX = 32 };
+
+/** Read one object out of `text`, which outlives what is read.  Blanks around it are fine. */
+void tv_json_reader_init(tv_json_reader *reader, tv_arena *arena, tv_slice text);
+
+/**
+ * The next member.  False after the last one and on a syntax error; then
+ * `reader->failed` tells them apart.  Duplicate names are the caller's affair.
+ */
+bool tv_json_next(tv_json_reader *reader, tv_json_member *ret_member);
+
+/**
+ * Append a string in quotes, as the service writes it: \" \\ \b \f \n \r \t,
+ * other control characters and everything above 0x7F as \uXXXX in lower case
+ * (surrogate pairs beyond the BMP).  `text` is valid UTF-8.
+ */
+void tv_json_add_string(tv_buf *buf, tv_slice text);
+
+#endif

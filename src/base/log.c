@@ -1,0 +1,100 @@
+/* The log writer. */
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+
+static tv_log_level threshold = TV_LOG_INFO;
+
+static const char *const level_names[] = {"debug", "info", "warn", "error", "off"};
+
+void tv_log_set_level(tv_log_level level)
+{
+    threshold = level;
+}
+
+bool tv_log_is_on(tv_log_level level)
+{
+    return level >= threshold;
+}
+
+bool tv_log_level_parse(tv_slice name, tv_log_level *ret_level)
+{
+    for (int i = TV_LOG_DEBUG; i <= TV_LOG_OFF; i++) {
+        if (tv_slice_eq(name, tv_slice_of(level_names[i]))) {
+            *ret_level = (tv_log_level)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void tv_log(tv_log_level level, const char *event, const char *format, ...)
+{
+    char line[2048];
+    struct timespec now;
+    struct tm utc;
+
+    if (!tv_log_is_on(level) || level == TV_LOG_OFF)
+        return;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    gmtime_r(&now.tv_sec, &utc);
+    size_t len = strftime(line, sizeof line, "time=%Y-%m-%dT%H:%M:%S", &utc);
+    len += (size_t)snprintf(line + len, sizeof line - len, ".%03ldZ level=%s event=%s ",
+                            now.tv_nsec / 1000000, level_names[level], event);
+
+    va_list args;
+    va_start(args, format);
+    int wanted = vsnprintf(line + len, sizeof line - len - 1, format, args);
+    va_end(args);
+    tv_assert(wanted >= 0);
+
+    size_t room = sizeof line - len - 2;
+    len += (size_t)wanted < room ? (size_t)wanted : room;
+    for (size_t i = 0; i < len; i++) {
+        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
+            line[i] = '?';
+    }
+    line[len++] = '\n';
+
+    /* One write call, so that lines of several threads do not mix. */
+    ssize_t written = write(STDERR_FILENO, line, len);
+    (void)written;
+}
+
+tv_slice tv_log_redact(tv_arena *arena, tv_slice url)
+{
+    /* The worst case turns "&%" into "&sig=REDACTED". */
+    char *copy = tv_arena_bytes(arena, url.len * 7 + 16);
+    size_t len = 0;
+    size_t query = tv_slice_find(url, '?');
+    tv_slice rest = query < url.len ? tv_slice_skip(url, query + 1) : TV_NONE;
+    tv_slice part;
+    char separator = '?';
+
+    memcpy(copy, url.data, query);
+    len = query;
+    while (tv_slice_next(&rest, '&', &part)) {
+        static const char hidden[] = "sig=REDACTED";
+
+        copy[len++] = separator;
+        separator = '&';
+        /* A name may be percent-encoded, so anything that could spell "sig" is cut too. */
+        size_t equals = tv_slice_find(part, '=');
+        tv_slice name = tv_slice_take(part, equals);
+        bool secret =
+            tv_slice_eq_nocase(name, TV_LIT("sig")) || tv_slice_find(name, '%') < name.len;
+        if (secret) {
+            memcpy(copy + len, hidden, sizeof hidden - 1);
+            len += sizeof hidden - 1;
+        } else {
+            memcpy(copy + len, part.data, part.len);
+            len += part.len;
+        }
+    }
+    return (tv_slice){copy, len};
+}

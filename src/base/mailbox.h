@@ -1,0 +1,51 @@
+/*
+ * How threads hand work to each other: a mailbox is a list under a lock, owned
+ * by the thread that takes letters out.  Letters are embedded in what they
+ * carry (a write, a job), so posting never allocates; whole chains are posted
+ * with one lock and one wake-up.
+ */
+#ifndef TV_BASE_MAILBOX_H
+#define TV_BASE_MAILBOX_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct tv_mail {
+    struct tv_mail *next;
+    /** Called by the owner of the mailbox, on its thread, with the letter. */
+    void (*deliver)(struct tv_mail *mail);
+} tv_mail;
+
+/** A chain of letters in order; all zeros is the empty chain. */
+typedef struct tv_mail_chain {
+    tv_mail *first, *last;
+    size_t count;
+} tv_mail_chain;
+
+/** Append one letter.  No lock: a chain belongs to one thread. */
+void tv_mail_chain_add(tv_mail_chain *chain, tv_mail *mail);
+
+/** Take the first letter off, NULL when the chain is empty. */
+tv_mail *tv_mail_chain_take(tv_mail_chain *chain);
+
+typedef struct tv_mailbox {
+    pthread_mutex_t lock;
+    tv_mail_chain chain;
+    void (*wake)(void *ctx); /* called, unlocked, by a thread that found the box empty */
+    void *ctx;
+} tv_mailbox;
+
+void tv_mailbox_init(tv_mailbox *box, void (*wake)(void *ctx), void *ctx);
+void tv_mailbox_done(tv_mailbox *box);
+
+/** Post a chain, in order, and leave `chain` empty.  Any thread. */
+void tv_mailbox_post(tv_mailbox *box, tv_mail_chain *chain);
+
+/** Take everything out.  Owner only. */
+tv_mail_chain tv_mailbox_take(tv_mailbox *box);
+
+/** Take everything out and call `deliver` on each letter.  Owner only. */
+void tv_mailbox_deliver(tv_mailbox *box);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * UTF-8, strictly: no overlong forms, no surrogates, nothing past U+10FFFF.
+ * Lengths that the service limits are counted in UTF-16 units, as .NET does.
+ */
+#ifndef TV_BASE_UTF8_H
+#define TV_BASE_UTF8_H
+
+#include <stdint.h>
+
+#include "base/slice.h"
+
+bool tv_utf8_is_valid(tv_slice text);
+
+/** Length of valid UTF-8 in UTF-16 code units. */
+size_t tv_utf8_units(tv_slice text);
+
+/**
+ * Take one code point off the front of valid UTF-8 that is not empty.
+ */
+uint32_t tv_utf8_next(tv_slice *rest);
+
+/** Append a code point (not a surrogate) as UTF-8; returns the number of bytes, at most 4. */
+size_t tv_utf8_put(char *to, uint32_t code_point);
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * The commit pipeline turns many small writes into few durable ones.  A write
+ * is an update function over one partition.  It is queued to the committer
+ * thread that owns the partition; a committer drains its queue, runs the
+ * functions in order in one transaction, makes them durable with one engine
+ * write and mails all results back with one wake-up per asker.  README.md
+ * beside this file numbers the invariants.
+ */
+#ifndef TV_COMMIT_PIPELINE_H
+#define TV_COMMIT_PIPELINE_H
+
+#include "base/mailbox.h"
+#include "engine/txn.h"
+
+typedef struct tv_pipeline tv_pipeline;
+
+/** One write.  The submitter owns it and keeps it and all it points to alive until `deliver`. */
+typedef struct tv_write {
+    tv_mail mail;       /* its `deliver` is called on the submitter's thread when all is done */
+    tv_slice partition; /* key prefix; decides the committer and bounds the function */
+    tv_update_fn *run;  /* called on the committer's thread, perhaps more than once */
+    void *ctx;          /* its argument */
+    tv_mailbox *reply_to;
+    tv_err result; /* the function's own error, or that of the engine */
+} tv_write;
+
+/** Figures for /metrics.  Histogram slot i counts values v with 2^(i-1) < v <= 2^i (slot 0: v <=
+ * 1). */
+enum { TV_PIPELINE_SLOTS = 24 };
+typedef struct tv_pipeline_figures {
+    uint64_t groups, writes, retries, failed_groups;
+    uint64_t group_size_slots[TV_PIPELINE_SLOTS]; /* writes per group */
+    uint64_t commit_us_slots[TV_PIPELINE_SLOTS];  /* duration of the engine write, fsync included */
+    uint64_t commit_us_sum;
+    size_t queued; /* writes waiting or under way now */
+} tv_pipeline_figures;
+
+/** `queue_max`: more writes than that waiting are refused with TV_ERR_OVERLOADED. */
+tv_pipeline *tv_pipeline_new(tv_engine *engine, int committer_count, size_t queue_max);
+
+/** Finish what was submitted, then end the committers.  Accepts NULL. */
+void tv_pipeline_free(tv_pipeline *pipeline);
+
+/**
+ * Return when every write submitted before this call has been made durable or
+ * has failed.  Blocks; not for network threads.
+ */
+void tv_pipeline_drain(tv_pipeline *pipeline);
+
+void tv_pipeline_read_figures(tv_pipeline *pipeline, tv_pipeline_figures *ret_figures);
+
+/**
+ * Collects the writes of one event-loop round, so that a round costs one lock
+ * and one wake-up per committer.  Belongs to one thread.
+ */
+typedef struct tv_outbox tv_outbox;
+
+tv_outbox *tv_outbox_new(tv_pipeline *pipeline);
+void tv_outbox_free(tv_outbox *outbox); /* must have been flushed */
+
+/** Add one write.  It goes out with the next flush. */
+void tv_outbox_add(tv_outbox *outbox, tv_write *write);
+
+/** Hand everything over.  Cheap when there is nothing. */
+void tv_outbox_flush(tv_outbox *outbox);
+
+#endif

@@ -1,0 +1,24 @@
+/* The list of changes. */
+#include "engine/batch.h"
+
+#include "base/assert.h"
+
+void tv_batch_add(tv_batch *batch, tv_change change)
+{
+    if (batch->count == batch->size) {
+        batch->size = batch->size ? batch->size * 2 : 64;
+        batch->changes = tv_realloc(batch->changes, batch->size * sizeof *batch->changes);
+    }
+    batch->changes[batch->count++] = change;
+}
+
+void tv_batch_clear(tv_batch *batch)
+{
+    batch->count = 0;
+}
+
+void tv_batch_done(tv_batch *batch)
+{
+    free(batch->changes);
+    *batch = (tv_batch){0};
+}

@@ -1,0 +1,38 @@
+/*
+ * A batch of changes for one atomic write: puts, deletes and what the author
+ * expects to find.  It borrows its slices; they live until the write returns.
+ */
+#ifndef TV_ENGINE_BATCH_H
+#define TV_ENGINE_BATCH_H
+
+#include "base/slice.h"
+
+typedef enum tv_change_kind {
+    TV_CHANGE_PUT,
+    TV_CHANGE_DELETE,
+    TV_CHANGE_EXPECT_VALUE,  /* the row has exactly this value */
+    TV_CHANGE_EXPECT_ABSENT, /* there is no such row */
+} tv_change_kind;
+
+typedef struct tv_change {
+    tv_change_kind kind;
+    tv_slice key;
+    tv_slice value;
+} tv_change;
+
+/** All zeros is an empty batch. */
+typedef struct tv_batch {
+    tv_change *changes;
+    size_t count, size;
+} tv_batch;
+
+/** Append one change.  Changes to one key apply in order; expectations are tested before all of
+ * them. */
+void tv_batch_add(tv_batch *batch, tv_change change);
+
+/** Empty it, keeping its memory. */
+void tv_batch_clear(tv_batch *batch);
+
+void tv_batch_done(tv_batch *batch);
+
+#endif

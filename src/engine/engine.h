@@ -1,0 +1,199 @@
+/*
+ * The contract between the services and a storage engine.
+ *
+ * An engine is one ordered map from byte keys to byte values.  Keys are at most
+ * TV_KEY_BYTES_MAX long, never empty and hold no NUL (a cluster engine cannot
+ * store one); they sort as unsigned bytes.  Keys that begin with the same
+ * partition prefix (see key.h) form a partition, the unit of atomic change: a
+ * batch touches one or more partitions, and an engine may demand no more of the
+ * storage beneath it than an atomic conditional write to one partition.
+ *
+ * Writes are conditional.  A batch carries, beside its puts and deletes, what
+ * its author has read ("expectations").  An engine whose rows nobody else can
+ * change between a committer's read and its write says `is_shared = false`,
+ * and batches come without expectations; an engine over shared storage says
+ * true, checks them, and answers TV_ERR_CONFLICT so that the author runs again.
+ *
+ * All functions may be called from any thread.  tests/engine/ holds this
+ * contract as tests; every engine passes all of them.
+ */
+#ifndef TV_ENGINE_ENGINE_H
+#define TV_ENGINE_ENGINE_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "engine/batch.h"
+
+/** Two keys of 1,024 UTF-16 units, at most 3 bytes each, and the prefix before them. */
+#define TV_KEY_BYTES_MAX 6400
+
+typedef struct tv_engine tv_engine;
+typedef struct tv_iter tv_iter;
+
+typedef enum tv_read_mode {
+    TV_READ_ANY,    /* may wait for the disk */
+    TV_READ_CACHED, /* TV_ERR_WOULD_BLOCK rather than wait: for network threads */
+} tv_read_mode;
+
+/** Receives one figure of an engine, for /metrics: "rocksdb_live_bytes", what it is, its value. */
+typedef void tv_engine_figure_fn(void *ctx, const char *name, const char *help, double value);
+
+typedef struct tv_engine_ops {
+    /** "memory", "rocksdb", "rados". */
+    const char *name;
+
+    /** Others may write the same rows, see above. */
+    bool is_shared;
+
+    /** Read one row into `arena`.  TV_ERR_NOT_FOUND, TV_ERR_WOULD_BLOCK, TV_ERR_IO, TV_ERR_CORRUPT.
+     */
+    tv_err (*get)(tv_engine *engine, tv_read_mode mode, tv_slice key, tv_arena *arena,
+                  tv_slice *ret_value);
+
+    /**
+     * Open an iterator over the keys in [from, to), a consistent snapshot taken
+     * now.  It stands nowhere until tv_iter_seek.  May wait for the disk.
+     */
+    tv_err (*iter_new)(tv_engine *engine, tv_slice from, tv_slice to, tv_iter **ret_iter);
+
+    /**
+     * Apply a batch: all of it or nothing.  On TV_OK it survives the loss of
+     * power and every later read sees it; no read sees any of it before it is
+     * durable.  TV_ERR_CONFLICT: an expectation does not hold, nothing was
+     * written.  TV_ERR_DISK_FULL: refused to keep the reserve, nothing was
+     * written.  TV_ERR_IO: the outcome is unknown until a restart; the engine
+     * then refuses all further writes.
+     */
+    tv_err (*write)(tv_engine *engine, const tv_batch *batch);
+
+    /**
+     * Remove every key in [from, to), durably, in one operation whose cost does
+     * not grow with the number of keys.  Not atomic towards open iterators or
+     * concurrent readers; callers see to it that nobody writes there any more.
+     */
+    tv_err (*drop_range)(tv_engine *engine, tv_slice from, tv_slice to);
+
+    /**
+     * Write a consistent copy of everything to the new folder `dir`, from which
+     * a server can start, while reads and writes go on.  TV_ERR_IO when `dir`
+     * exists or cannot be written; TV_ERR_NOT_IMPLEMENTED where there is
+     * nothing to copy.
+     */
+    tv_err (*backup)(tv_engine *engine, const char *dir);
+
+    /** TV_OK when the engine can serve reads and writes; else what ails it. */
+    tv_err (*check)(tv_engine *engine);
+
+    /** Report the engine's figures. */
+    void (*figures)(tv_engine *engine, tv_engine_figure_fn *report, void *ctx);
+
+    /** Flush and free.  No call may be under way and no iterator open. */
+    void (*close)(tv_engine *engine);
+} tv_engine_ops;
+
+/** An engine's own struct begins with this. */
+struct tv_engine {
+    const tv_engine_ops *ops;
+};
+
+/**
+ * An iterator.  It belongs to one thread at a time.  The slices it hands out
+ * live until its next seek, next or free.
+ */
+typedef struct tv_iter_ops {
+    void (*seek)(tv_iter *iter, tv_slice key);
+    bool (*is_valid)(const tv_iter *iter);
+    void (*next)(tv_iter *iter);
+    tv_slice (*key)(const tv_iter *iter);
+    tv_slice (*value)(const tv_iter *iter);
+    tv_err (*status)(const tv_iter *iter);
+    void (*free)(tv_iter *iter);
+} tv_iter_ops;
+
+struct tv_iter {
+    const tv_iter_ops *ops;
+};
+
+/* Call sugar: the same promises as the functions above. */
+
+static inline TV_WARN_UNUSED tv_err tv_engine_get(tv_engine *engine, tv_read_mode mode,
+                                                  tv_slice key, tv_arena *arena,
+                                                  tv_slice *ret_value)
+{
+    return engine->ops->get(engine, mode, key, arena, ret_value);
+}
+
+static inline TV_WARN_UNUSED tv_err tv_engine_iter(tv_engine *engine, tv_slice from, tv_slice to,
+                                                   tv_iter **ret_iter)
+{
+    return engine->ops->iter_new(engine, from, to, ret_iter);
+}
+
+static inline TV_WARN_UNUSED tv_err tv_engine_write(tv_engine *engine, const tv_batch *batch)
+{
+    return engine->ops->write(engine, batch);
+}
+
+static inline TV_WARN_UNUSED tv_err tv_engine_drop_range(tv_engine *engine, tv_slice from,
+                                                         tv_slice to)
+{
+    return engine->ops->drop_range(engine, from, to);
+}
+
+static inline TV_WARN_UNUSED tv_err tv_engine_backup(tv_engine *engine, const char *dir)
+{
+    return engine->ops->backup(engine, dir);
+}
+
+static inline TV_WARN_UNUSED tv_err tv_engine_check(tv_engine *engine)
+{
+    return engine->ops->check(engine);
+}
+
+/** Accepts NULL. */
+static inline void tv_engine_close(tv_engine *engine)
+{
+    if (engine)
+        engine->ops->close(engine);
+}
+
+/** Stand on the first key >= `key` within the iterator's bounds. */
+static inline void tv_iter_seek(tv_iter *iter, tv_slice key)
+{
+    iter->ops->seek(iter, key);
+}
+
+/** False at the end of the bounds or after an error; then ask tv_iter_status. */
+static inline bool tv_iter_is_valid(const tv_iter *iter)
+{
+    return iter->ops->is_valid(iter);
+}
+
+static inline void tv_iter_next(tv_iter *iter)
+{
+    iter->ops->next(iter);
+}
+
+static inline tv_slice tv_iter_key(const tv_iter *iter)
+{
+    return iter->ops->key(iter);
+}
+
+static inline tv_slice tv_iter_value(const tv_iter *iter)
+{
+    return iter->ops->value(iter);
+}
+
+static inline TV_WARN_UNUSED tv_err tv_iter_status(const tv_iter *iter)
+{
+    return iter->ops->status(iter);
+}
+
+/** Accepts NULL. */
+static inline void tv_iter_free(tv_iter *iter)
+{
+    if (iter)
+        iter->ops->free(iter);
+}
+
+#endif

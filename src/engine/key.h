@@ -1,0 +1,78 @@
+/*
+ * How everything is named in the engine's one ordered keyspace:
+ *
+ *     'm' name                                     the store's own facts (format version)
+ *     't' account 01 'n' table-name-in-lower-case  the catalogue of tables
+ *     't' account 01 'd' table-id                  tables whose rows are still to be dropped
+ *     't' account 01 'i'                           the last table id given out
+ *     'r' account 01 table-id PartitionKey 01 RowKey   the entities
+ *
+ * 't' account 01 is one partition, so that creating and deleting a table are
+ * atomic; so is 'r' account 01 table-id PartitionKey 01, as the guide promises.
+ * Table ids are 8 characters of base 32 and are never reused within an account.
+ * Keys sort like .NET ordinal strings, that is by UTF-16 code units: PartitionKey
+ * and RowKey are stored as CESU-8, in which code points beyond the BMP are two
+ * surrogates of three bytes each, because its bytes sort in just that order.
+ * The terminator 0x01 is below every legal byte (control characters are
+ * forbidden in keys), so a partition ends before any longer name with the same
+ * beginning starts.  There is no NUL anywhere: a cluster engine cannot store one.
+ */
+#ifndef TV_ENGINE_KEY_H
+#define TV_ENGINE_KEY_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+
+/** Largest number of UTF-16 units in a PartitionKey or RowKey. */
+#define TV_KEY_UNITS_MAX 1024
+#define TV_TABLE_ID_MAX ((INT64_C(1) << 40) - 1)
+
+/**
+ * UTF-8 to CESU-8.  The input is valid UTF-8 without control characters of
+ * either block (U+0000-001F, U+007F-009F): TV_ERR_OUT_OF_RANGE otherwise.
+ */
+tv_err tv_key_encode_text(tv_arena *arena, tv_slice utf8, tv_slice *ret_cesu8) TV_WARN_UNUSED;
+
+/** CESU-8 from a stored key back to UTF-8; TV_ERR_CORRUPT when it cannot be one. */
+tv_err tv_key_decode_text(tv_arena *arena, tv_slice cesu8, tv_slice *ret_utf8) TV_WARN_UNUSED;
+
+/** Prefix of all rows of a table: the range of a table is [prefix, tv_key_after(prefix)). */
+tv_slice tv_key_table(tv_arena *arena, tv_slice account, int64_t table_id);
+
+/** Prefix of all rows of a partition: also the `partition` of every write to it. */
+tv_err tv_key_partition(tv_arena *arena, tv_slice account, int64_t table_id, tv_slice partition_key,
+                        tv_slice *ret_prefix) TV_WARN_UNUSED;
+
+/** One entity's row: a partition prefix and a RowKey. */
+tv_err tv_key_row(tv_arena *arena, tv_slice partition_prefix, tv_slice row_key,
+                  tv_slice *ret_key) TV_WARN_UNUSED;
+
+/**
+ * Take an entity's key apart.  `table_prefix` is that of tv_key_table; the key
+ * begins with it.  TV_ERR_CORRUPT when it is not of this form.
+ */
+tv_err tv_key_split_row(tv_arena *arena, tv_slice table_prefix, tv_slice key,
+                        tv_slice *ret_partition_key, tv_slice *ret_row_key) TV_WARN_UNUSED;
+
+/** The catalogue partition of an account. */
+tv_slice tv_key_catalog(tv_arena *arena, tv_slice account);
+
+/** Prefix of the catalogue's table names, and the row of one table (name in any case). */
+tv_slice tv_key_catalog_names(tv_arena *arena, tv_slice account);
+tv_slice tv_key_catalog_name(tv_arena *arena, tv_slice account, tv_slice table_name);
+
+/** Prefix of the tables still to be dropped, the row of one, and the id out of such a row's key. */
+tv_slice tv_key_catalog_dropped(tv_arena *arena, tv_slice account);
+tv_slice tv_key_catalog_dropped_id(tv_arena *arena, tv_slice account, int64_t table_id);
+tv_err tv_key_split_dropped(tv_slice dropped_prefix, tv_slice key,
+                            int64_t *ret_table_id) TV_WARN_UNUSED;
+
+/** The row that holds the last table id given out. */
+tv_slice tv_key_catalog_last_id(tv_arena *arena, tv_slice account);
+
+/** The least key greater than every key that begins with `prefix`. */
+tv_slice tv_key_after(tv_arena *arena, tv_slice prefix);
+
+#endif

@@ -1,0 +1,50 @@
+/*
+ * A listener: one address on which a service answers, with the limits and
+ * deadlines of its connections.  Every network thread listens on the same
+ * address (SO_REUSEPORT), and a connection stays on the thread that took it.
+ */
+#ifndef TV_HTTP_LISTENER_H
+#define TV_HTTP_LISTENER_H
+
+#include "http/request.h"
+
+typedef struct tv_tls tv_tls; /* src/net/tls.h: certificate and key, shared by listeners */
+typedef struct tv_listener tv_listener;
+
+typedef struct tv_http_limits {
+    size_t head_bytes_max; /* request line and headers together */
+    size_t header_count_max;
+    size_t body_bytes_max; /* default for tv_request.body_bytes_max */
+    int header_timeout_ms; /* from the first byte of a request to the end of its head */
+    int body_timeout_ms;   /* without progress in a body or in writing a response */
+    int idle_timeout_ms;   /* between requests */
+    int connections_max;   /* per loop; above it the loop stops accepting until one closes */
+} tv_http_limits;
+
+/** 128 KiB of head, 256 headers, 4 MiB + 64 KiB of body, 20 s, 30 s, 120 s, 10,000 connections. */
+extern const tv_http_limits tv_http_limits_default;
+
+/**
+ * Listen on `loop` (before tv_loop_start).  `host` is an IP address, `port` may
+ * be 0.  On failure returns NULL and writes one line that says why, e.g.
+ * "cannot listen on 127.0.0.1:10002: address already in use", to `reterr_text`.
+ * `service`, `limits` and `tls` (NULL for plain HTTP) outlive the listener.
+ */
+tv_listener *tv_listener_new(tv_loop *loop, const char *host, int port, const tv_service *service,
+                             const tv_http_limits *limits, tv_tls *tls, char *reterr_text,
+                             size_t reterr_size);
+
+/** The port it listens on. */
+int tv_listener_port(const tv_listener *listener);
+
+/** Connections open now. */
+int tv_listener_connections(const tv_listener *listener);
+
+/**
+ * Stop accepting, close idle connections, let requests under way finish (their
+ * responses say Connection: close), and close what is left after `grace_ms`.
+ * The listener frees itself when its last connection is gone.  Any thread.
+ */
+void tv_listener_stop(tv_listener *listener, int grace_ms);
+
+#endif

@@ -1,0 +1,113 @@
+/*
+ * One HTTP request and its response, as a service sees them.  A request lives
+ * on the network thread of its connection.  It may wait there for another
+ * thread (a commit, a read); until that work comes back the other thread owns
+ * the request's arena and the connection parses nothing further, which keeps
+ * pipelined answers in order.  If the client goes away meanwhile the request
+ * stays alive until the service has answered it, and the answer is dropped.
+ */
+#ifndef TV_HTTP_REQUEST_H
+#define TV_HTTP_REQUEST_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "net/loop.h"
+
+typedef enum tv_method {
+    TV_METHOD_GET,
+    TV_METHOD_HEAD,
+    TV_METHOD_POST,
+    TV_METHOD_PUT,
+    TV_METHOD_PATCH,
+    TV_METHOD_MERGE,
+    TV_METHOD_DELETE,
+    TV_METHOD_OPTIONS,
+    TV_METHOD_OTHER, /* a valid token that no service knows */
+} tv_method;
+
+/** The enum for a method's text (case-sensitive), TV_METHOD_OTHER when it is none of ours. */
+tv_method tv_method_parse(tv_slice text);
+tv_slice tv_method_text(tv_method method);
+
+typedef struct tv_header {
+    tv_slice name;  /* as sent */
+    tv_slice value; /* without blanks at its ends */
+} tv_header;
+
+typedef struct tv_request {
+    tv_arena arena; /* lives until the response has been sent */
+    tv_loop *loop;
+    tv_method method;
+    tv_slice method_text;
+    tv_slice path;  /* still percent-encoded, exactly as on the wire; begins with '/' */
+    tv_slice query; /* still encoded, without the '?'; data is NULL when there was no '?' */
+    tv_slice host;  /* of an absolute target, else the Host header; may carry a port */
+    const tv_header *headers;
+    size_t header_count;
+    tv_slice body;         /* complete when on_request is called */
+    size_t body_bytes_max; /* on_headers may lower or raise it; default in the listener's limits */
+    bool is_tls;
+    bool is_peer_loopback;
+    char peer[64];    /* "127.0.0.1:50123", "[::1]:50123" */
+    int64_t start_ns; /* monotonic, when the first byte of the request was seen */
+    void *user;       /* the service's own state of this request */
+    /* Of the response. */
+    int status;       /* 0 until tv_response_start */
+    tv_buf head;      /* header lines so far */
+    tv_buf out;       /* body */
+    bool close_after; /* set it to close the connection after the response */
+} tv_request;
+
+/** Value of a header by name in any case; data is NULL when absent.  The first one when repeated.
+ */
+tv_slice tv_request_header(const tv_request *req, tv_slice name);
+
+/** How many headers have this name. */
+size_t tv_request_header_repeats(const tv_request *req, tv_slice name);
+
+/*
+ * A service: what a listener calls for its requests.  All calls come on the
+ * network thread of the connection.  For each request either on_headers answers
+ * at once, or on_request is called once and answers now or later, or the HTTP
+ * layer finds the request unacceptable and calls on_refused, which answers.
+ */
+typedef struct tv_service {
+    const char *name;
+    void *ctx;
+
+    /**
+     * The head has been read, no byte of the body yet, and no 100-continue sent.
+     * Authenticate here.  Return true to go on; return false after having
+     * answered with tv_response_send: then the body is never read into memory
+     * (the connection is closed, or a small body is skipped).
+     */
+    bool (*on_headers)(void *ctx, tv_request *req);
+
+    /** The whole request is here.  Answer with tv_response_send, now or later. */
+    void (*on_request)(void *ctx, tv_request *req);
+
+    /**
+     * The request breaks HTTP or a limit (TV_ERR_BAD_REQUEST, TV_ERR_BODY_TOO_LARGE,
+     * ...).  Its fields may be empty.  Answer at once; the connection is closed after it.
+     */
+    void (*on_refused)(void *ctx, tv_request *req, tv_err err);
+
+    /** The response has gone out or been dropped; last chance to release `user` and to count. */
+    void (*on_done)(void *ctx, tv_request *req);
+} tv_service;
+
+/*
+ * The response.  Start it, add headers, append the body to req->out, send.
+ * Date, Connection, Content-Length and Transfer-Encoding are the HTTP layer's.
+ * HEAD, 204 and 304 send no body.
+ */
+void tv_response_start(tv_request *req, int status);
+
+/** `value` must be free of control characters; that is asserted (no header injection). */
+void tv_response_header(tv_request *req, tv_slice name, tv_slice value);
+
+/** Hand the response to the connection.  `req` may be gone when this returns.  Loop thread only. */
+void tv_response_send(tv_request *req);
+
+#endif

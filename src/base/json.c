@@ -187,11 +187,10 @@ static bool read_string(tv_json_reader *reader, tv_slice *ret_text)
             return fail(reader);
         if (*at == '"')
             break;
-        /* A backslash: the next character does not end the string, whatever it is. */
+        /* A backslash: whatever follows does not end the string; unescape will look at it. */
         escaped = true;
         if (end - at < 2)
             return fail(reader);
-        seen |= (unsigned char)at[1];
         at += 2;
     }
     reader->at = at + 1;

@@ -152,6 +152,8 @@ static const struct {
     {"a raw tab", "{\"a\":\"\t\"}"},
     {"a raw line end in a name", "{\"a\n\":1}"},
     {"a control character behind a word", "{\"a\":\"12345678\x1F\"}"},
+    {"a control character inside a word", "{\"a\":\"123\x1F"
+                                          "5678901234567890\"}"},
     {"bad UTF-8", "{\"a\":\"\xFF\"}"},
     {"bad UTF-8 in a name", "{\"\xC3\":1}"},
     {"bad UTF-8 behind an escape", "{\"a\":\"\\u00e9\x80\"}"},
@@ -271,6 +273,10 @@ static const struct {
     {"the last code point", "\xF4\x8F\xBF\xBF", "\"\\udbff\\udfff\""},
     {"behind a whole word", "12345678\"12345678\xC3\xA9x", "\"12345678\\\"12345678\\u00e9x\""},
     {"inside a word", "123\n5678", "\"123\\n5678\""},
+    {"a control character inside a word",
+     "12\x1F"
+     "45678 ",
+     "\"12\\u001f45678 \""},
 };
 
 TEST(strings_are_written_as_the_service_does)

@@ -46,7 +46,10 @@ static const struct {
 TEST(paths_and_queries_are_decoded)
 {
     for (size_t i = 0; i < COUNT(decodings); i++) {
-        tv_slice text = tv_slice_of(decodings[i].text), decoded;
+        /* A copy of just this size lets the address sanitizer see reads past the end. */
+        size_t len = strlen(decodings[i].text);
+        char *copy = memcpy(tv_malloc(len), decodings[i].text, len);
+        tv_slice text = {copy, len}, decoded;
 
         t_row = decodings[i].what;
         CHECK_INT(tv_uri_decode_path(&arena, text, &decoded), decodings[i].path != NULL);
@@ -55,6 +58,7 @@ TEST(paths_and_queries_are_decoded)
         CHECK_INT(tv_uri_decode_query(&arena, text, &decoded), decodings[i].query != NULL);
         if (decodings[i].query)
             CHECK_TEXT(decoded, decodings[i].query);
+        free(copy);
     }
 }
 

@@ -1,0 +1,298 @@
+/*
+ * Instants as text.  The calendar is the proleptic Gregorian one of .NET: day 0
+ * is 0001-01-01, a Monday.
+ */
+#include "base/datetime.h"
+
+#include "base/assert.h"
+#include "base/clock.h"
+
+enum { SECONDS_PER_DAY = 86400, DAYS_PER_400_YEARS = 146097 };
+
+/* .NET knows no zone further from UTC. */
+enum { OFFSET_MINUTES_MAX = 14 * 60 };
+
+static const char month_names[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+static const char weekday_names[7][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+
+static bool is_leap_year(int year)
+{
+    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+}
+
+static int days_of_month(int year, int month)
+{
+    static const int days[13] = {0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+
+    return days[month] + (month == 2 && is_leap_year(year));
+}
+
+/*
+ * Both directions between a day and its date count years from March, so that
+ * the leap day is the last of its year and 153 days make five months.
+ */
+static int64_t days_of_date(int year, int month, int day)
+{
+    int64_t march_year = month > 2 ? year : year - 1;
+    int64_t march_month = month > 2 ? month - 3 : month + 9;
+
+    /* 1st of March of year 0 lies 306 days before 0001-01-01. */
+    return march_year * 365 + march_year / 4 - march_year / 100 + march_year / 400 +
+           (153 * march_month + 2) / 5 + day - 1 - 306;
+}
+
+tv_date tv_date_of(int64_t ticks)
+{
+    tv_assert(ticks >= 0 && ticks <= TV_TICKS_MAX);
+
+    int64_t seconds = ticks / TV_TICKS_PER_SECOND;
+    int days = (int)(seconds / SECONDS_PER_DAY);
+    int second = (int)(seconds % SECONDS_PER_DAY);
+    int since_march = days + 306;
+    int era = since_march / DAYS_PER_400_YEARS;
+    int day_of_era = since_march % DAYS_PER_400_YEARS;
+    int year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    int day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    int march_month = (5 * day_of_year + 2) / 153;
+    int month = march_month < 10 ? march_month + 3 : march_month - 9;
+
+    return (tv_date){
+        .year = era * 400 + year_of_era + (month <= 2),
+        .month = month,
+        .day = day_of_year - (153 * march_month + 2) / 5 + 1,
+        .hour = second / 3600,
+        .minute = second / 60 % 60,
+        .second = second % 60,
+        .ticks = (int)(ticks % TV_TICKS_PER_SECOND),
+        .weekday = (days + 1) % 7,
+    };
+}
+
+/* The instant of `date`, whose weekday does not matter; false when a field is out of range. */
+static bool ticks_of_date(const tv_date *date, int64_t *ret_ticks)
+{
+    if (date->year < 1 || date->month < 1 || date->month > 12 || date->day < 1 ||
+        date->day > days_of_month(date->year, date->month))
+        return false;
+    if (date->hour > 23 || date->minute > 59 || date->second > 59)
+        return false;
+
+    int64_t days = days_of_date(date->year, date->month, date->day);
+    int64_t seconds = days * SECONDS_PER_DAY + date->hour * 3600 + date->minute * 60 + date->second;
+
+    *ret_ticks = seconds * TV_TICKS_PER_SECOND + date->ticks;
+    return true;
+}
+
+/* Take exactly `count` digits off the front of `rest`. */
+static bool take_digits(tv_slice *rest, size_t count, int *ret_value)
+{
+    int value = 0;
+
+    if (rest->len < count)
+        return false;
+
+    for (size_t i = 0; i < count; i++) {
+        unsigned digit = (unsigned)rest->data[i] - '0';
+
+        if (digit > 9)
+            return false;
+        value = value * 10 + (int)digit;
+    }
+    *rest = tv_slice_skip(*rest, count);
+    *ret_value = value;
+    return true;
+}
+
+static bool take_char(tv_slice *rest, char c)
+{
+    if (rest->len == 0 || rest->data[0] != c)
+        return false;
+
+    *rest = tv_slice_skip(*rest, 1);
+    return true;
+}
+
+/* The fraction behind the point: one to seven digits. */
+static bool take_fraction(tv_slice *rest, int *ret_ticks)
+{
+    int ticks = 0, digit, count = 0;
+
+    while (count < 7 && take_digits(rest, 1, &digit)) {
+        ticks = ticks * 10 + digit;
+        count++;
+    }
+    if (count == 0)
+        return false;
+
+    for (; count < 7; count++)
+        ticks *= 10;
+    *ret_ticks = ticks;
+    return true;
+}
+
+/* Nothing, 'Z', +hh:mm or -hh:mm, and then the end. */
+static bool take_zone(tv_slice *rest, int *ret_minutes)
+{
+    int hour, minute;
+
+    *ret_minutes = 0;
+    if (rest->len == 0)
+        return true;
+    if (take_char(rest, 'Z'))
+        return rest->len == 0;
+
+    int sign = rest->data[0] == '-' ? -1 : 1;
+    if (!take_char(rest, '+') && !take_char(rest, '-'))
+        return false;
+    if (!take_digits(rest, 2, &hour) || !take_char(rest, ':') || !take_digits(rest, 2, &minute))
+        return false;
+
+    *ret_minutes = sign * (hour * 60 + minute);
+    return rest->len == 0 && minute <= 59 && hour * 60 + minute <= OFFSET_MINUTES_MAX;
+}
+
+bool tv_datetime_parse(tv_slice text, int64_t *ret_ticks)
+{
+    tv_date date = {0};
+    int offset_minutes;
+    int64_t ticks;
+
+    if (!take_digits(&text, 4, &date.year) || !take_char(&text, '-') ||
+        !take_digits(&text, 2, &date.month) || !take_char(&text, '-') ||
+        !take_digits(&text, 2, &date.day) || !take_char(&text, 'T') ||
+        !take_digits(&text, 2, &date.hour) || !take_char(&text, ':') ||
+        !take_digits(&text, 2, &date.minute))
+        return false;
+    if (take_char(&text, ':')) {
+        if (!take_digits(&text, 2, &date.second))
+            return false;
+        if (take_char(&text, '.') && !take_fraction(&text, &date.ticks))
+            return false;
+    }
+    if (!take_zone(&text, &offset_minutes) || !ticks_of_date(&date, &ticks))
+        return false;
+
+    ticks -= offset_minutes * 60 * TV_TICKS_PER_SECOND;
+    if (ticks < 0 || ticks > TV_TICKS_MAX)
+        return false;
+
+    *ret_ticks = ticks;
+    return true;
+}
+
+static char *put_two(char *to, int value)
+{
+    to[0] = (char)('0' + value / 10);
+    to[1] = (char)('0' + value % 10);
+    return to + 2;
+}
+
+static char *put_time(char *to, const tv_date *date)
+{
+    to = put_two(to, date->hour);
+    *to++ = ':';
+    to = put_two(to, date->minute);
+    *to++ = ':';
+    return put_two(to, date->second);
+}
+
+/* Everything before the fraction. */
+static char *put_date_time(char *to, const tv_date *date)
+{
+    to = put_two(to, date->year / 100);
+    to = put_two(to, date->year % 100);
+    *to++ = '-';
+    to = put_two(to, date->month);
+    *to++ = '-';
+    to = put_two(to, date->day);
+    *to++ = 'T';
+    return put_time(to, date);
+}
+
+/* The point and seven digits. */
+static char *put_fraction(char *to, int ticks)
+{
+    *to = '.';
+    for (int i = 7; i > 0; i--, ticks /= 10)
+        to[i] = (char)('0' + ticks % 10);
+    return to + 8;
+}
+
+size_t tv_datetime_format(char to[TV_DATETIME_TEXT_MAX], int64_t ticks)
+{
+    tv_date date = tv_date_of(ticks);
+    char *at = put_date_time(to, &date);
+
+    if (date.ticks) {
+        at = put_fraction(at, date.ticks);
+        while (at[-1] == '0')
+            at--;
+    }
+    *at++ = 'Z';
+    return (size_t)(at - to);
+}
+
+size_t tv_datetime_format7(char to[TV_DATETIME_TEXT_MAX], int64_t ticks)
+{
+    tv_date date = tv_date_of(ticks);
+    char *at = put_fraction(put_date_time(to, &date), date.ticks);
+
+    *at++ = 'Z';
+    return (size_t)(at - to);
+}
+
+/* Position of the three letters at `text` in a list of names, -1 when they are not there. */
+static int name_index(const char *text, const char names[][4], int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (memcmp(text, names[i], 3) == 0)
+            return i;
+    }
+    return -1;
+}
+
+bool tv_http_date_parse(tv_slice text, int64_t *ret_ticks)
+{
+    tv_date date = {0};
+
+    if (text.len != strlen("Fri, 06 May 2022 00:31:04 GMT"))
+        return false;
+
+    date.weekday = name_index(text.data, weekday_names, 7);
+    date.month = name_index(text.data + 8, month_names, 12) + 1;
+    if (date.weekday < 0 || memcmp(text.data + 3, ", ", 2) != 0 || text.data[7] != ' ' ||
+        text.data[11] != ' ' || memcmp(text.data + 25, " GMT", 4) != 0)
+        return false;
+
+    tv_slice day = {text.data + 5, 2};
+    tv_slice rest = {text.data + 12, 13};
+    if (!take_digits(&day, 2, &date.day) || !take_digits(&rest, 4, &date.year) ||
+        !take_char(&rest, ' ') || !take_digits(&rest, 2, &date.hour) || !take_char(&rest, ':') ||
+        !take_digits(&rest, 2, &date.minute) || !take_char(&rest, ':') ||
+        !take_digits(&rest, 2, &date.second))
+        return false;
+
+    return ticks_of_date(&date, ret_ticks);
+}
+
+size_t tv_http_date_format(char to[TV_DATETIME_TEXT_MAX], int64_t ticks)
+{
+    tv_date date = tv_date_of(ticks);
+    char *at = to;
+
+    memcpy(at, weekday_names[date.weekday], 3);
+    memcpy(at + 3, ", ", 2);
+    at = put_two(at + 5, date.day);
+    *at++ = ' ';
+    memcpy(at, month_names[date.month - 1], 3);
+    at[3] = ' ';
+    at = put_two(at + 4, date.year / 100);
+    at = put_two(at, date.year % 100);
+    *at++ = ' ';
+    at = put_time(at, &date);
+    memcpy(at, " GMT", 4);
+    return (size_t)(at + 4 - to);
+}

@@ -1,0 +1,103 @@
+/* Guids: text, and new ones from a generator that each thread has to itself. */
+#include "base/guid.h"
+
+#include <errno.h>
+#include <sys/random.h>
+
+#include "base/assert.h"
+#include "base/hex.h"
+
+static const char hex_digits[] = "0123456789abcdef";
+
+/* A dash stands before these bytes. */
+static bool is_after_dash(size_t byte)
+{
+    return byte == 4 || byte == 6 || byte == 8 || byte == 10;
+}
+
+bool tv_guid_parse(tv_slice text, tv_guid *ret_guid)
+{
+    const char *at = text.data;
+    tv_guid guid;
+
+    if (text.len != TV_GUID_TEXT_LEN)
+        return false;
+
+    for (size_t i = 0; i < sizeof guid.bytes; i++, at += 2) {
+        if (is_after_dash(i) && *at++ != '-')
+            return false;
+
+        int high = tv_hex_value(at[0]), low = tv_hex_value(at[1]);
+
+        if (high < 0 || low < 0)
+            return false;
+        guid.bytes[i] = (uint8_t)(high * 16 + low);
+    }
+    *ret_guid = guid;
+    return true;
+}
+
+void tv_guid_format(char to[TV_GUID_TEXT_LEN], const tv_guid *guid)
+{
+    for (size_t i = 0; i < sizeof guid->bytes; i++) {
+        if (is_after_dash(i))
+            *to++ = '-';
+        *to++ = hex_digits[guid->bytes[i] >> 4];
+        *to++ = hex_digits[guid->bytes[i] & 15];
+    }
+}
+
+/*
+ * xoshiro256** (Blackman and Vigna): 256 bits of state, seeded once per thread
+ * by the kernel, so that two threads or two runs never share a sequence.
+ */
+static _Thread_local struct {
+    uint64_t s[4];
+    bool seeded;
+} generator;
+
+static void seed_generator(void)
+{
+    ssize_t count;
+
+    do {
+        count = getrandom(generator.s, sizeof generator.s, 0);
+    } while (count < 0 && errno == EINTR);
+    tv_assert(count == sizeof generator.s);
+    generator.seeded = true;
+}
+
+static uint64_t rotate_left(uint64_t x, int bits)
+{
+    return x << bits | x >> (64 - bits);
+}
+
+static uint64_t next_random(void)
+{
+    uint64_t *s = generator.s;
+    uint64_t result = rotate_left(s[1] * 5, 7) * 9;
+    uint64_t t = s[1] << 17;
+
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = rotate_left(s[3], 45);
+    return result;
+}
+
+tv_guid tv_guid_new(void)
+{
+    tv_guid guid;
+
+    if (!generator.seeded)
+        seed_generator();
+
+    uint64_t words[2] = {next_random(), next_random()};
+
+    memcpy(guid.bytes, words, sizeof guid.bytes);
+    guid.bytes[6] = (guid.bytes[6] & 0x0F) | 0x40; /* version 4: random */
+    guid.bytes[8] = (guid.bytes[8] & 0x3F) | 0x80; /* the variant of RFC 4122 */
+    return guid;
+}

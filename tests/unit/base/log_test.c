@@ -1,0 +1,139 @@
+/* The log: what reaches standard error, and what must not. */
+#include "base/log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "check.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+/* Standard error goes into a pipe while a test looks at it. */
+static int pipe_read, saved_stderr;
+
+static void capture(void)
+{
+    int ends[2];
+
+    assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    saved_stderr = dup(STDERR_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[1]);
+    pipe_read = ends[0];
+}
+
+static tv_slice captured(void)
+{
+    static char text[16384];
+    ssize_t len = read(pipe_read, text, sizeof text);
+
+    dup2(saved_stderr, STDERR_FILENO);
+    close(saved_stderr);
+    close(pipe_read);
+    return (tv_slice){text, len > 0 ? (size_t)len : 0};
+}
+
+TEST(a_line_has_time_level_event_and_fields)
+{
+    capture();
+    tv_log(TV_LOG_INFO, "start", "port=%d data=%s", 10002, "./data");
+    tv_slice line = captured();
+
+    /* time=2026-01-02T03:04:05.123Z */
+    CHECK(tv_slice_starts_with(line, TV_LIT("time=2")));
+    CHECK(line.len > 29 && line.data[28] == 'Z' && line.data[24] == '.');
+    CHECK_TEXT(tv_slice_skip(line, 29), " level=info event=start port=10002 data=./data\n");
+}
+
+TEST(one_call_is_one_line_whatever_the_values_hold)
+{
+    capture();
+    tv_log(TV_LOG_ERROR, "x", "a=%s", "1\n2\r3\0334\1775");
+    tv_slice line = captured();
+
+    CHECK_INT(tv_slice_find(line, '\n'), line.len - 1);
+    CHECK(tv_slice_find(line, '\r') == line.len && tv_slice_find(line, '\033') == line.len);
+    CHECK_TEXT(tv_slice_skip(line, line.len - 12), "a=1?2?3?4?5\n");
+}
+
+TEST(a_very_long_line_is_cut_and_still_ends)
+{
+    capture();
+    tv_log(TV_LOG_WARN, "x", "a=%10000d", 1);
+    tv_slice line = captured();
+
+    CHECK(line.len > 1000 && line.len <= 2048);
+    CHECK_INT(tv_slice_find(line, '\n'), line.len - 1);
+}
+
+TEST(lines_below_the_level_are_dropped)
+{
+    capture();
+    tv_log(TV_LOG_DEBUG, "dropped", "a=1");
+    tv_log_set_level(TV_LOG_ERROR);
+    tv_log(TV_LOG_WARN, "dropped", "a=1");
+    CHECK(!tv_log_is_on(TV_LOG_WARN) && tv_log_is_on(TV_LOG_ERROR));
+    tv_log_set_level(TV_LOG_OFF);
+    tv_log(TV_LOG_ERROR, "dropped", "a=1");
+    tv_log(TV_LOG_OFF, "dropped", "a=1");
+    tv_log_set_level(TV_LOG_INFO);
+    CHECK_INT(captured().len, 0);
+}
+
+TEST(levels_have_names)
+{
+    static const char *const names[] = {"debug", "info", "warn", "error", "off"};
+    tv_log_level level;
+
+    for (size_t i = 0; i < COUNT(names); i++) {
+        CHECK(tv_log_level_parse(tv_slice_of(names[i]), &level));
+        CHECK_INT(level, i);
+    }
+    CHECK(!tv_log_level_parse(TV_LIT("INFO"), &level));
+    CHECK(!tv_log_level_parse(TV_LIT("loud"), &level));
+    CHECK(!tv_log_level_parse(TV_LIT(""), &level));
+}
+
+static const struct {
+    const char *what, *url, *redacted;
+} urls[] = {
+    {"no query", "/a/People", "/a/People"},
+    {"nothing", "", ""},
+    {"an empty query", "/a?", "/a?"},
+    {"no signature", "/a?b=1&c=2", "/a?b=1&c=2"},
+    {"a signature", "/a?sv=1&sig=secret%3D&se=2", "/a?sv=1&sig=REDACTED&se=2"},
+    {"a signature first and last", "/a?sig=secret&b=1&sig=secret",
+     "/a?sig=REDACTED&b=1&sig=REDACTED"},
+    {"another case", "/a?SiG=secret", "/a?sig=REDACTED"},
+    {"an encoded name", "/a?%73ig=secret", "/a?sig=REDACTED"},
+    {"no value", "/a?sig", "/a?sig=REDACTED"},
+    {"a second question mark", "/a?b=?&sig=secret", "/a?b=?&sig=REDACTED"},
+    {"a name that only starts so", "/a?sigma=1", "/a?sigma=1"},
+    {"the shortest that grows most", "?%&%&%", "?sig=REDACTED&sig=REDACTED&sig=REDACTED"},
+};
+
+TEST(signatures_are_cut_out_of_urls)
+{
+    tv_arena arena;
+
+    tv_arena_init(&arena);
+    for (size_t i = 0; i < COUNT(urls); i++) {
+        t_row = urls[i].what;
+        CHECK_TEXT(tv_log_redact(&arena, tv_slice_of(urls[i].url)), urls[i].redacted);
+    }
+    tv_arena_done(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_has_time_level_event_and_fields),
+        cmocka_unit_test(one_call_is_one_line_whatever_the_values_hold),
+        cmocka_unit_test(a_very_long_line_is_cut_and_still_ends),
+        cmocka_unit_test(lines_below_the_level_are_dropped),
+        cmocka_unit_test(levels_have_names),
+        cmocka_unit_test(signatures_are_cut_out_of_urls),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,158 @@
+/* Percent-encoding. */
+#include "base/uri.h"
+
+#include "check.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static tv_arena arena;
+
+static int set_up(__attribute__((unused)) void **state)
+{
+    tv_arena_init(&arena);
+    return 0;
+}
+
+static int tear_down(__attribute__((unused)) void **state)
+{
+    tv_arena_done(&arena);
+    return 0;
+}
+
+static const struct {
+    const char *what, *text;
+    const char *path, *query; /* NULL when it is refused */
+} decodings[] = {
+    {"nothing", "", "", ""},
+    {"plain text", "People", "People", "People"},
+    {"a plus sign", "a+b", "a+b", "a b"},
+    {"an encoded plus sign", "a%2Bb", "a+b", "a+b"},
+    {"an encoded blank", "a%20b", "a b", "a b"},
+    {"encoded quotes", "%27p%27%27%27", "'p'''", "'p'''"},
+    {"an encoded percent sign is decoded once", "%2520", "%20", "%20"},
+    {"lower case digits", "%c3%b4", "\xC3\xB4", "\xC3\xB4"},
+    {"raw UTF-8", "\xC3\xB4", "\xC3\xB4", "\xC3\xB4"},
+    {"a character half raw, half encoded", "\xC3%B4", "\xC3\xB4", "\xC3\xB4"},
+    {"a percent sign at the end", "a%", NULL, NULL},
+    {"one digit at the end", "a%4", NULL, NULL},
+    {"a foreign digit", "%4g", NULL, NULL},
+    {"a sign for a digit", "%+4", NULL, NULL},
+    {"two percent signs", "%%41", NULL, NULL},
+    {"not UTF-8", "%FF", NULL, NULL},
+    {"a surrogate", "%ED%A0%80", NULL, NULL},
+    {"an overlong form", "%C0%AF", NULL, NULL},
+};
+
+TEST(paths_and_queries_are_decoded)
+{
+    for (size_t i = 0; i < COUNT(decodings); i++) {
+        /* A copy of just this size lets the address sanitizer see reads past the end. */
+        size_t len = strlen(decodings[i].text);
+        char *copy = memcpy(tv_malloc(len), decodings[i].text, len);
+        tv_slice text = {copy, len}, decoded;
+
+        t_row = decodings[i].what;
+        CHECK_INT(tv_uri_decode_path(&arena, text, &decoded), decodings[i].path != NULL);
+        if (decodings[i].path)
+            CHECK_TEXT(decoded, decodings[i].path);
+        CHECK_INT(tv_uri_decode_query(&arena, text, &decoded), decodings[i].query != NULL);
+        if (decodings[i].query)
+            CHECK_TEXT(decoded, decodings[i].query);
+        free(copy);
+    }
+}
+
+TEST(an_encoded_nul_is_a_character)
+{
+    tv_slice decoded;
+
+    CHECK(tv_uri_decode_path(&arena, TV_LIT("a%00b"), &decoded));
+    CHECK_SLICE(decoded, ((tv_slice){"a\0b", 3}));
+}
+
+static const struct {
+    const char *what, *query;
+    bool ok;
+    const char *value; /* of $top; NULL when there is none */
+} parameters[] = {
+    {"no query", "", true, NULL},
+    {"alone", "$top=5", true, "5"},
+    {"an encoded name", "%24top=5", true, "5"},
+    {"among others", "$filter=a+eq+1&$top=5&timeout=3", true, "5"},
+    {"a value is decoded", "$top=%35+x", true, "5 x"},
+    {"a value holds equals signs", "$top=a=b=c", true, "a=b=c"},
+    {"the first of two", "$top=1&$top=2", true, "1"},
+    {"an empty value", "$top=", true, ""},
+    {"no equals sign", "$top", true, ""},
+    {"another case is another name", "$Top=5", true, NULL},
+    {"a longer name is another name", "$topx=5", true, NULL},
+    {"empty parts", "&&$top=5&&", true, "5"},
+    {"the value cannot be decoded", "$top=%f", false, NULL},
+    {"a name cannot be decoded", "%zz=1&$top=5", false, NULL},
+    {"another value is not looked at", "a=%zz&$top=5", true, "5"},
+};
+
+TEST(query_parameters_are_found_by_their_decoded_name)
+{
+    for (size_t i = 0; i < COUNT(parameters); i++) {
+        tv_slice value;
+
+        t_row = parameters[i].what;
+        bool ok = tv_uri_query_parameter(&arena, tv_slice_of(parameters[i].query), TV_LIT("$top"),
+                                         &value);
+        CHECK_INT(ok, parameters[i].ok);
+        if (!ok)
+            continue;
+        CHECK_INT(value.data != NULL, parameters[i].value != NULL);
+        if (parameters[i].value)
+            CHECK_TEXT(value, parameters[i].value);
+    }
+}
+
+TEST(an_absent_query_has_no_parameters)
+{
+    tv_slice value = TV_LIT("x");
+
+    CHECK(tv_uri_query_parameter(&arena, TV_NONE, TV_LIT("a"), &value));
+    CHECK(value.data == NULL);
+}
+
+/* The first five are what the service was seen to write. */
+static const struct {
+    const char *key, *text;
+} keys[] = {
+    {":@", "%3A%40"},
+    {"+,$", "%2B%2C%24"},
+    {"=& ", "%3D%26%20"},
+    {"A'a\"b", "A''a%22b"},
+    {"x-\xC3\xB4-%20", "x-%C3%B4-%2520"},
+    {"", ""},
+    {"azAZ09-._~", "azAZ09-._~"},
+    {"''", "''''"},
+    {"/?#[]!*()\x7F", "%2F%3F%23%5B%5D%21%2A%28%29%7F"},
+};
+
+TEST(keys_are_written_as_the_service_does)
+{
+    for (size_t i = 0; i < COUNT(keys); i++) {
+        tv_buf buf = TV_BUF_EMPTY;
+
+        t_row = keys[i].key;
+        tv_uri_add_key(&buf, tv_slice_of(keys[i].key));
+        CHECK_TEXT(tv_buf_slice(&buf), keys[i].text);
+        tv_buf_done(&buf);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(paths_and_queries_are_decoded),
+        cmocka_unit_test(an_encoded_nul_is_a_character),
+        cmocka_unit_test(query_parameters_are_found_by_their_decoded_name),
+        cmocka_unit_test(an_absent_query_has_no_parameters),
+        cmocka_unit_test(keys_are_written_as_the_service_does),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

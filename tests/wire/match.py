@@ -41,6 +41,10 @@ class BadTest(Exception):
     """The test file itself is wrong."""
 
 
+class NoVariable(Exception):
+    """A variable that no earlier exchange has set, mostly because that one failed."""
+
+
 class Number(str):
     """A JSON number, compared by its text: 5 is not 5.0."""
 
@@ -61,7 +65,7 @@ def fill(text, variables):
         if match[1] is None:
             return match[0]
         if match[1] not in variables:
-            raise BadTest(f"there is no variable {match[0]}")
+            raise NoVariable(f"there is no variable {match[0]}")
         return variables[match[1]]
 
     return TOKEN.sub(value, write_out(text)).replace("{nl}", "\r\n")
@@ -86,12 +90,12 @@ def to_regex(wanted, variables, captured=None, star=r"[^\r\n]*?"):
             captured.add(name)
         elif name in captured:
             parts.append(f"(?P={name})")
-        elif name in PATTERNS:
-            parts.append(PATTERNS[name])
         elif name in variables:
             parts.append(re.escape(variables[name]))
+        elif name in PATTERNS:
+            parts.append(PATTERNS[name])
         else:
-            raise BadTest(f"there is no variable {match[0]}")
+            raise NoVariable(f"there is no variable {match[0]}")
     parts.append(re.escape(wanted[at:]))
     return "".join(parts)
 

@@ -26,7 +26,7 @@ import client                                                                   
 import match                                                                         # noqa: E402
 import sign                                                                          # noqa: E402
 import talk                                                                          # noqa: E402
-from match import BadTest                                                            # noqa: E402
+from match import BadTest, NoVariable                                                # noqa: E402
 from server import ACCOUNT, KEY, Server                                              # noqa: E402
 
 WRONG_KEY = base64.b64encode(b"not the key of any account at all").decode("ascii")
@@ -112,14 +112,13 @@ class Talk:
         if step.kind in ("table", "name"):
             self.name_table(step)
             return
-        if step.kind == "check":
-            trouble = self.check(step.value)
-        else:
-            try:
-                trouble = self.exchange(step)
-            except (client.BadReply, OSError) as error:
-                trouble = str(error)
-                self.connection = None
+        try:
+            trouble = self.check(step.value) if step.kind == "check" else self.exchange(step)
+        except NoVariable as error:
+            trouble = str(error)
+        except (client.BadReply, OSError) as error:
+            trouble = str(error)
+            self.connection = None
         if trouble:
             self.fail(step.line, step.name, trouble)
         else:
@@ -277,7 +276,9 @@ class Talk:
         trouble = self.compare_body(wanted, reply, is_error)
         if trouble:
             troubles.append(trouble)
-        return f"{'; '.join(troubles)}; the reply was {show_reply(reply)}" if troubles else None
+        if not troubles:
+            return None
+        return f"{'; '.join(map(shorten, troubles))}; the reply was {show_reply(reply)}"
 
     def compare_body(self, wanted, reply, is_error):
         if is_error:
@@ -294,7 +295,7 @@ class Talk:
                                     self.variables)
         if wanted.lines is not None and not match.match_lines(wanted.lines, reply.text(),
                                                              self.variables):
-            return f"wanted the body {' / '.join(wanted.lines)[:600]}"
+            return f"wanted the body {' / '.join(wanted.lines)}"
         return None
 
 
@@ -312,8 +313,12 @@ def ticks(text):
     return int(second) * 10**7 + int((found[2] or "").ljust(7, "0"))
 
 
+def shorten(text, length=600):
+    return text if len(text) <= length else f"{text[:length]}... ({len(text)} characters)"
+
+
 def show_reply(reply):
-    return f"{reply.status} {reply.text()[:400]!r}"
+    return f"{reply.status} {shorten(repr(reply.text()))}"
 
 
 def run_files(files, port):

@@ -20,7 +20,7 @@ DAY = r"\d{4}-\d\d-\d\d"
 SECONDS = r"\d\d(?:\.\d{0,6}[1-9])?"            # trailing zeros of the fraction are trimmed
 
 PATTERNS = {
-    "any": r".*?",
+    "any": r"(?s:.*?)",                              # over lines, too
     "guid": r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
     "day": DAY,
     "nn": r"\d\d",
@@ -50,13 +50,14 @@ class Number(str):
 
 
 def write_out(text):
-    """Replace {for} and {repeat} by what they stand for."""
+    """Replace {for}, {repeat} and {nl} by what they stand for."""
     def loop(match):
         first, last, body = int(match[1]), int(match[2]), match[3]
         return "".join(body.replace("{i}", str(i)) for i in range(first, last + 1))
 
     text = FOR.sub(loop, text)
-    return REPEAT.sub(lambda match: match[1] * int(match[2]), text)
+    text = REPEAT.sub(lambda match: match[1] * int(match[2]), text)
+    return text.replace("{nl}", "\r\n")
 
 
 def fill(text, variables):
@@ -68,7 +69,7 @@ def fill(text, variables):
             raise NoVariable(f"there is no variable {match[0]}")
         return variables[match[1]]
 
-    return TOKEN.sub(value, write_out(text)).replace("{nl}", "\r\n")
+    return TOKEN.sub(value, write_out(text))
 
 
 def to_regex(wanted, variables, captured=None, star=r"[^\r\n]*?"):

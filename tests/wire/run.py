@@ -273,7 +273,10 @@ class Talk:
                     troubles.append(f"wanted no {name}, got {got}")
             elif got is None or not match.match_text(value, got, self.variables):
                 troubles.append(f"wanted {name}: {value}, got {got}")
-        trouble = self.compare_body(wanted, reply, is_error)
+        try:
+            trouble = self.compare_body(wanted, reply, is_error)
+        except NoVariable as error:
+            trouble = str(error)
         if trouble:
             troubles.append(trouble)
         if not troubles:
@@ -296,6 +299,9 @@ class Talk:
         if wanted.lines is not None and not match.match_lines(wanted.lines, reply.text(),
                                                              self.variables):
             return f"wanted the body {' / '.join(wanted.lines)}"
+        for text in wanted.parts:
+            if not match.match_text(f"{{any}}{text}{{any}}", reply.text(), self.variables):
+                return f"wanted {text} in the body"
         return None
 
 

@@ -22,7 +22,7 @@ class Request:
 
     def add(self, text):
         if text.startswith("("):
-            self.options += [option.strip() for option in text.strip("()").split(",")]
+            self.options += [option.strip() for option in text[1:text.rindex(")")].split(",")]
         else:
             name, colon, value = text.partition(":")
             if not colon:
@@ -41,6 +41,7 @@ class Wanted:
             self.status, self.rest = text, ""
         self.headers = []
         self.lines = None                               # the exact body
+        self.parts = []                                 # texts that are somewhere in the body
         self.closed = None
 
 
@@ -73,7 +74,7 @@ class Parser:
         for number, line in enumerate(text.split("\n"), 1):
             try:
                 self.parse_line(number, line)
-            except (BadTest, TypeError, IndexError) as error:
+            except (BadTest, TypeError, IndexError, ValueError) as error:
                 raise BadTest(f"{number}: {error or line}") from None
 
     def step(self, kind, number, value=None):
@@ -96,6 +97,8 @@ class Parser:
         elif word == "<=":
             wanted = self.steps[-1].wanted[-1]
             wanted.lines = (wanted.lines or []) + [rest]
+        elif word == "<~":
+            self.steps[-1].wanted[-1].parts.append(rest)
         elif line:
             raise BadTest(f"not understood: {line}")
         self.in_comment = word == "#"

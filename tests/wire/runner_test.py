@@ -109,6 +109,16 @@ class Files(unittest.TestCase):
             with self.subTest(what), self.assertRaises(match.BadTest):
                 talk.Parser(text)
 
+    def test_a_request_line_has_method_path_and_body(self):
+        for text, parts in [
+            ("GET /t", ("GET", "/t", None)),
+            ('POST /t {"a": 1}', ("POST", "/t", '{"a": 1}')),
+            ("PUT /t('{repeat r 9}') {}", ("PUT", "/t('{repeat r 9}')", "{}")),
+        ]:
+            with self.subTest(text):
+                request = talk.Request(text)
+                self.assertEqual((request.method, request.target, request.body), parts)
+
     def test_bytes(self):
         step = talk.Parser("raw\n>> a\n>- b\\n\\0\\x80\n>>\n< 400\n").steps[0]
         self.assertEqual(step.sent.encode("utf-8", "surrogateescape"), b"a\r\nb\n\0\x80\r\n")

@@ -4,6 +4,7 @@ import re
 
 from match import BadTest
 
+REQUEST = re.compile(r"([A-Z]+) ([/*](?:\{repeat [^}]*\}|\S)*)(?: (.*))?")
 STATUS = re.compile(r"(HTTP/1\.1 )?\d{3}(\|\d{3})*\b")
 ESCAPES = {r"\r": "\r", r"\n": "\n", r"\t": "\t", r"\0": "\0", r"\\": "\\"}
 
@@ -12,11 +13,7 @@ class Request:
     """What `>` lines ask for; the body is text whose variables are not yet filled in."""
 
     def __init__(self, text):
-        words = text.split(" ", 2)
-        if len(words) < 2:
-            raise BadTest("a request needs a method and a path")
-        self.method, self.target = words[0], words[1]
-        self.body = words[2] if len(words) > 2 else None
+        self.method, self.target, self.body = REQUEST.fullmatch(text).groups()
         self.headers = []               # pairs; an empty value removes a default header
         self.options = []
 
@@ -104,7 +101,7 @@ class Parser:
         self.in_comment = word == "#"
 
     def parse_request(self, number, text):
-        if re.match(r"[A-Z]+ [/*]", text):
+        if REQUEST.fullmatch(text):
             self.step("request", number, Request(text))
         else:
             step = self.steps[-1]

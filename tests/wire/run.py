@@ -88,7 +88,7 @@ class Talk:
         host = f"127.0.0.1:{port}"
         host_style = f"{ACCOUNT}.table.localhost:{port}"
         self.variables = {
-            "account": ACCOUNT, "second": SECOND, "host": host,
+            "account": ACCOUNT, "secondaccount": SECOND, "host": host,
             "base": f"http://{host}/{ACCOUNT}", "hoststyle": host_style,
             "hostbase": f"http://{host_style}",
         }
@@ -314,7 +314,7 @@ def ticks(text):
     found = re.search(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,7}))?Z",
                       text.replace("%3A", ":"))
     if not found:
-        raise BadTest(f"no time in {text}")
+        raise NoVariable(f"there is no time in {text}")
     second = datetime.datetime.fromisoformat(found[1] + "+00:00").timestamp()
     return int(second) * 10**7 + int((found[2] or "").ljust(7, "0"))
 

@@ -1,0 +1,361 @@
+#!/usr/bin/env python3
+"""Run the request and response texts of tests/wire against a real server.
+
+    tests/wire/run.py                       every tests/wire/*/*.test
+    tests/wire/run.py table/insert.test     some of them
+    tests/wire/run.py --port 10002 ...      against a server that already runs
+
+Prints a line for each exchange that failed and ends with `wire: N passed, N failed`.  The form of
+the files is described in tests/wire/README.md.
+"""
+
+import argparse
+import base64
+import datetime
+import email.utils
+import pathlib
+import re
+import secrets
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+
+import client                                                                        # noqa: E402
+import match                                                                         # noqa: E402
+import sign                                                                          # noqa: E402
+import talk                                                                          # noqa: E402
+from match import BadTest, NoVariable                                                # noqa: E402
+from server import ACCOUNT, KEY, Server                                              # noqa: E402
+
+WRONG_KEY = base64.b64encode(b"not the key of any account at all").decode("ascii")
+# The second account starts empty in every run and has two keys.
+SECOND = "secondaccount"
+SECOND_KEYS = [base64.b64encode(bytes([n]) * 64).decode("ascii") for n in (1, 2)]
+ACCOUNTS = f"{ACCOUNT}:{KEY};{SECOND}:{':'.join(SECOND_KEYS)}"
+
+DEFAULT_HEADERS = [
+    ("x-ms-version", "2019-02-02"),
+    ("DataServiceVersion", "3.0"),
+    ("Accept", "application/json;odata=minimalmetadata"),
+]
+ERROR_TYPE = "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
+ERROR_BODY = ('{"odata.error":{"code":"CODE","message":{"lang":"en-US",'
+              '"value":"TEXT\\nRequestId:{guid}\\nTime:{time7}"}}}')
+SIGNED = re.compile(r"\{(lite|wronglite) (\S+)\}")
+
+
+def http_date(minutes=0):
+    return email.utils.formatdate(time.time() + 60 * minutes, usegmt=True)
+
+
+def sign_lite(kind, target):
+    key = KEY if kind == "lite" else WRONG_KEY
+    return sign.shared_key_lite(ACCOUNT, key, http_date(), target)
+
+
+def batch_body(lines, base):
+    """Write a batch from lines `METHOD /path [body]`, each followed by its indented headers."""
+    operations = []
+    for line in lines.split("\r\n"):
+        if line.startswith(" "):
+            operations[-1][1].append(line.strip())
+        elif line:
+            operations.append((line.split(" ", 2), []))
+    out = ["--batch_b", "Content-Type: multipart/mixed; boundary=changeset_c", ""]
+    for (method, path, *body), headers in operations:
+        body = body[0] if body else ""
+        out += ["--changeset_c", "Content-Type: application/http",
+                "Content-Transfer-Encoding: binary", "",
+                f"{method} {base}{path} HTTP/1.1", *headers,
+                "Accept: application/json;odata=minimalmetadata",
+                "Content-Type: application/json",
+                f"Content-Length: {len(body.encode('utf-8'))}", "", body]
+    return "\r\n".join(out + ["--changeset_c--", "", "--batch_b--", ""])
+
+
+class Talk:
+    """Runs the steps of one file."""
+
+    def __init__(self, path, port):
+        self.path = path
+        self.port = port
+        self.shown = path.relative_to(HERE.parent.parent) if HERE in path.parents else path
+        self.connection = None          # of ordinary requests
+        self.raw = None                 # of raw ones
+        self.passed = self.failed = 0
+        host = f"127.0.0.1:{port}"
+        host_style = f"{ACCOUNT}.table.localhost:{port}"
+        self.variables = {
+            "account": ACCOUNT, "secondaccount": SECOND, "host": host,
+            "base": f"http://{host}/{ACCOUNT}", "hoststyle": host_style,
+            "hostbase": f"http://{host_style}",
+        }
+
+    def run(self):
+        try:
+            for step in talk.read(self.path):
+                self.run_step(step)
+        except BadTest as error:
+            self.fail(None, "", f"the rest of this file was not run: {error}")
+        for connection in (self.connection, self.raw):
+            if connection:
+                connection.close()
+
+    def fail(self, line, name, text):
+        self.failed += 1
+        where = f"{self.shown}:{line}" if line else f"{self.shown}"
+        print(f"{where}: {name + ': ' if name else ''}{text}")
+
+    def run_step(self, step):
+        if step.kind in ("table", "name"):
+            self.name_table(step)
+            return
+        try:
+            trouble = self.check(step.value) if step.kind == "check" else self.exchange(step)
+        except NoVariable as error:
+            trouble = str(error)
+        except (client.BadReply, OSError) as error:
+            trouble = str(error)
+            self.connection = None
+        if trouble:
+            self.fail(step.line, step.name, trouble)
+        else:
+            self.passed += 1
+
+    def name_table(self, step):
+        """A new name for the variable, and for `table` the table itself."""
+        stem = re.sub(r"[^A-Za-z0-9]", "", self.path.stem)[:20]
+        name = f"{stem}{step.value}{secrets.token_hex(4)}"
+        self.variables[step.value] = name
+        if step.kind == "table":
+            request = talk.Request(f'POST /Tables {{"TableName":"{name}"}}')
+            try:
+                reply = self.send_request(request, "")
+            except (client.BadReply, OSError) as error:
+                raise BadTest(f"{step.line}: no table: {error}") from None
+            if reply.status not in (201, 204):
+                raise BadTest(f"{step.line}: no table: {show_reply(reply)}")
+
+    def check(self, text):
+        text = self.fill(text)
+        for relation, holds in (("differs from", lambda a, b: a != b),
+                                ("is before", lambda a, b: ticks(a) < ticks(b))):
+            left, found, right = text.partition(f" {relation} ")
+            if found:
+                return None if holds(left, right) else f"wanted {text}"
+        raise BadTest(f"not understood: ? {text}")
+
+    def fill(self, text):
+        self.variables["date"] = http_date()
+        text = match.fill(text, self.variables)
+        return SIGNED.sub(lambda found: sign_lite(found[1], found[2]), text)
+
+    def exchange(self, step):
+        """Send what the step sends and compare the replies; None or what was wrong."""
+        if step.kind == "request":
+            reply = self.send_request(step.value, step.sent)
+            return self.compare(step.wanted[0], reply)
+        if step.kind == "raw":
+            if self.raw:
+                self.raw.close()
+            self.raw = client.Connection(self.port)
+        self.raw.send(self.fill(step.sent).encode("utf-8", "surrogateescape"))
+        for wanted in step.wanted:
+            trouble = self.compare(wanted, self.raw.read_reply())
+            if trouble:
+                return trouble
+            if wanted.closed is not None and self.raw.is_closed(wanted.closed) != wanted.closed:
+                return f"wanted the connection {'closed' if wanted.closed else 'left open'}"
+        return None
+
+    def send_request(self, request, sent):
+        data = self.request_bytes(request, sent)
+        for attempt in (1, 2):
+            fresh = self.connection is None
+            if fresh:
+                self.connection = client.Connection(self.port)
+            self.connection.send(data)
+            try:
+                reply = self.connection.read_reply()
+                break
+            except client.BadReply as error:
+                # A server may close a kept connection between two requests.
+                self.connection.close()
+                self.connection = None
+                if fresh or attempt == 2 or "closed" not in str(error):
+                    raise
+        if (reply.header("Connection") or "").lower() == "close":
+            self.connection.close()
+            self.connection = None
+        return reply
+
+    def request_bytes(self, request, sent):
+        options = set(request.options)
+        account = SECOND if "second account" in options else ACCOUNT
+        keys = [KEY, KEY] if account == ACCOUNT else SECOND_KEYS
+        target = self.fill(request.target)
+        if "host style" in options:
+            host = self.variables["hoststyle"]
+        else:
+            host = self.variables["host"]
+            target = f"/{account}{target}"
+
+        body = None if request.body is None and not sent else self.fill(request.body or sent)
+        headers = [("Host", host), *DEFAULT_HEADERS]
+        if "batch" in options:
+            body = batch_body(body, self.variables["base"])
+            headers.append(("Content-Type", "multipart/mixed; boundary=batch_b"))
+        elif body is not None:
+            headers.append(("Content-Type", "application/json"))
+        data = b"" if body is None else body.encode("utf-8", "surrogateescape")
+        if "chunked" in options:
+            headers.append(("Transfer-Encoding", "chunked"))
+            half = len(data) // 2
+            data = b"".join(b"%x\r\n%s\r\n" % (len(part), part)
+                            for part in (data[:half], data[half:], b""))
+        elif body is not None or request.method in ("POST", "PUT", "MERGE", "PATCH"):
+            headers.append(("Content-Length", str(len(data))))
+        headers = self.sign(request, options, account, keys, target, headers)
+
+        head = [f"{request.method} {target} HTTP/1.1", *(f"{n}: {v}" for n, v in headers)]
+        return ("\r\n".join(head) + "\r\n\r\n").encode("utf-8") + data
+
+    def sign(self, request, options, account, keys, target, headers):
+        """Add date, authorization and the headers of the test file, which win."""
+        minutes, signed_target, signer = 0, target, account
+        for option in options:
+            if found := re.fullmatch(r"(\d+) minutes (ago|ahead)", option):
+                minutes = int(found[1]) * (-1 if found[2] == "ago" else 1)
+            elif found := re.fullmatch(r"signed as (\S+)", option):
+                signed_target = self.fill(found[1])
+            elif found := re.fullmatch(r"signed by (\S+)", option):
+                signer = found[1]
+            elif option not in KNOWN_OPTIONS:
+                raise BadTest(f"no such option: ({option})")
+        date = http_date(minutes)
+        headers = [*headers, ("Date" if "Date only" in options else "x-ms-date", date)]
+
+        own = [(name, self.fill(value)) for name, value in request.headers]
+        own_names = {name.lower() for name, _ in own}
+        headers = [(n, v) for n, v in headers if n.lower() not in own_names]
+        headers += [(n, v) for n, v in own if v]
+
+        if "no authorization" not in options and "authorization" not in own_names:
+            key = WRONG_KEY if "wrong key" in options else keys["second key" in options]
+            if "SharedKey" in options:
+                content = {n.lower(): v for n, v in headers}
+                value = sign.shared_key(signer, key, date, signed_target, request.method,
+                                        content.get("content-type", ""),
+                                        content.get("content-md5", ""))
+            else:
+                value = sign.shared_key_lite(signer, key, date, signed_target)
+            headers.append(("Authorization", value))
+        return headers
+
+    def compare(self, wanted, reply):
+        """None, or everything that differs."""
+        troubles = []
+        if wanted.status.startswith("HTTP"):
+            if reply.status_line != wanted.status:
+                troubles.append(f"wanted {wanted.status}")
+        elif str(reply.status) not in wanted.status.split("|"):
+            troubles.append(f"wanted status {wanted.status}")
+        headers = list(wanted.headers)
+        is_error = wanted.rest and wanted.rest[0] not in "{["
+        if is_error and not any(name.lower() == "content-type" for name, _ in headers):
+            headers.append(("Content-Type", ERROR_TYPE))
+        for name, value in headers:
+            got = reply.header(name)
+            if value == "(absent)":
+                if got is not None:
+                    troubles.append(f"wanted no {name}, got {got}")
+            elif got is None or not match.match_text(value, got, self.variables):
+                troubles.append(f"wanted {name}: {value}, got {got}")
+        try:
+            trouble = self.compare_body(wanted, reply, is_error)
+        except NoVariable as error:
+            trouble = str(error)
+        if trouble:
+            troubles.append(trouble)
+        if not troubles:
+            return None
+        return f"{'; '.join(map(shorten, troubles))}; the reply was {show_reply(reply)}"
+
+    def compare_body(self, wanted, reply, is_error):
+        if is_error:
+            code, _, text = wanted.rest.partition(" ")
+            body = ERROR_BODY.replace("CODE", code).replace("TEXT", text or "*")
+            if not match.match_text(body, reply.text(), self.variables):
+                return f"wanted the error {wanted.rest}"
+        elif wanted.rest:
+            try:
+                got = match.parse_json(reply.text())
+            except ValueError:
+                return "wanted a JSON body"
+            return match.match_json(match.parse_json(match.write_out(wanted.rest)), got,
+                                    self.variables)
+        if wanted.lines is not None and not match.match_lines(wanted.lines, reply.text(),
+                                                             self.variables):
+            return f"wanted the body {' / '.join(wanted.lines)}"
+        for text in wanted.parts:
+            if not match.match_text(f"{{any}}{text}{{any}}", reply.text(), self.variables):
+                return f"wanted {text} in the body"
+        return None
+
+
+KNOWN_OPTIONS = {"SharedKey", "SharedKeyLite", "wrong key", "second key", "no authorization",
+                 "second account", "host style", "Date only", "batch", "chunked"}
+
+
+def ticks(text):
+    """The time in a Timestamp or an ETag, in units of 100 ns."""
+    found = re.search(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,7}))?Z",
+                      text.replace("%3A", ":"))
+    if not found:
+        raise NoVariable(f"there is no time in {text}")
+    second = datetime.datetime.fromisoformat(found[1] + "+00:00").timestamp()
+    return int(second) * 10**7 + int((found[2] or "").ljust(7, "0"))
+
+
+def shorten(text, length=600):
+    return text if len(text) <= length else f"{text[:length]}... ({len(text)} characters)"
+
+
+def show_reply(reply):
+    return f"{reply.status} {shorten(repr(reply.text()))}"
+
+
+def run_files(files, port):
+    passed = failed = 0
+    for path in files:
+        one = Talk(path, port)
+        one.run()
+        passed += one.passed
+        failed += one.failed
+    print(f"wire: {passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+def find(name):
+    for path in (pathlib.Path(name), HERE / name):
+        if path.exists():
+            return path.resolve()
+    sys.exit(f"there is no {name}")
+
+
+def main():
+    arguments = argparse.ArgumentParser(description="Run the wire tests.")
+    arguments.add_argument("--port", type=int, help="a table service that already runs")
+    arguments.add_argument("files", nargs="*")
+    given = arguments.parse_args()
+    files = [find(name) for name in given.files] or sorted(HERE.glob("*/*.test"))
+    if given.port:
+        return run_files(files, given.port)
+    with Server(env={"AZURITE_ACCOUNTS": ACCOUNTS}) as server:
+        return run_files(files, server.table_port)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

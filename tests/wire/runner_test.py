@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+"""Test the runner itself: the matcher on tables, and whole talks against a scripted server."""
+
+import contextlib
+import io
+import pathlib
+import socket
+import tempfile
+import threading
+import unittest
+
+import match
+import run
+import sign
+import talk
+
+
+class Matcher(unittest.TestCase):
+    def test_texts(self):
+        rows = [
+            ("a literal matches itself", "a.b", "a.b", True),
+            ("a point is a point", "a.b", "axb", False),
+            ("all of the text must match", "a", "ab", False),
+            ("a star is anything in a line", "a*c", "abbc", True),
+            ("a star does not cross lines", "a*c", "a\r\nc", False),
+            ("an escaped star is a star", r"a\*", "a*", True),
+            ("an escaped star is only a star", r"a\*", "ab", False),
+            ("a variable", "{t}!", "people!", True),
+            ("a variable that differs", "{t}!", "others!", False),
+            ("a guid", "{guid}", "6f9619ff-8b86-d011-b42d-00c04fc964ff", True),
+            ("a guid in upper case", "{guid}", "6F9619FF-8B86-D011-B42D-00C04FC964FF", False),
+            ("a time without fraction", "{time}", "2026-01-02T03:04:05Z", True),
+            ("a trimmed time", "{time}", "2026-01-02T03:04:05.12Z", True),
+            ("a time that is not trimmed", "{time}", "2026-01-02T03:04:05.120Z", False),
+            ("seven digits", "{time7}", "2026-01-02T03:04:05.1200000Z", True),
+            ("six digits", "{time7}", "2026-01-02T03:04:05.120000Z", False),
+            ("a capture is used in the same text", "{x=*}-{x}", "ab-ab", True),
+            ("and must be the same", "{x=*}-{x}", "ab-ac", False),
+            ("a repetition", "{repeat ab 3}", "ababab", True),
+            ("a loop", "{for 1..3}<{i}>{end}", "<1><2><3>", True),
+        ]
+        for what, wanted, got, matches in rows:
+            with self.subTest(what):
+                self.assertEqual(match.match_text(wanted, got, {"t": "people"}), matches)
+
+    def test_captures_become_variables(self):
+        variables = {}
+        self.assertTrue(match.match_text('W/"{e=*}"', 'W/"abc"', variables))
+        self.assertEqual(variables, {"e": "abc"})
+
+    def test_unknown_names(self):
+        with self.assertRaises(match.NoVariable):
+            match.match_text("{nothing}", "x", {})
+        with self.assertRaises(match.NoVariable):
+            match.fill("{nothing}", {})
+        with self.assertRaises(match.BadTest):
+            match.match_text("{x=nothing}", "x", {})
+
+    def test_lines(self):
+        rows = [
+            ("lines are joined by CRLF", ["a", "b"], "a\r\nb", True),
+            ("not by LF", ["a", "b"], "a\nb", False),
+            ("a last empty line is a line end", ["a", ""], "a\r\n", True),
+            ("which must be there", ["a", ""], "a", False),
+            ("three points are any lines", ["a", "...", "d"], "a\r\nb\r\nc\r\nd", True),
+            ("or none", ["a", "...", "d"], "a\r\nd", True),
+            ("at the end they are the rest", ["a", "..."], "a\r\nb", True),
+            ("a capture is used in a later line", ["{x=*}", "{x}"], "q\r\nq", True),
+            ("and must be the same", ["{x=*}", "{x}"], "q\r\nr", False),
+        ]
+        for what, wanted, got, matches in rows:
+            with self.subTest(what):
+                self.assertEqual(match.match_lines(wanted, got, {}), matches)
+
+    def test_json(self):
+        rows = [
+            ("members that are not wanted may be there", '{"a":1}', '{"a":1,"b":2}', True),
+            ("those that are wanted must", '{"a":1,"b":2}', '{"a":1}', False),
+            ("those wanted absent may not", '{"a":"(absent)"}', '{"a":1}', False),
+            ("absent is absent", '{"a":"(absent)"}', '{}', True),
+            ("numbers are compared by text", '{"a":5}', '{"a":5.0}', False),
+            ("a number is not its text", '{"a":5}', '{"a":"5"}', False),
+            ("nor the other way round", '{"a":"5"}', '{"a":5}', False),
+            ("true is true", '{"a":true}', '{"a":true}', True),
+            ("true is not 1", '{"a":true}', '{"a":1}', False),
+            ("null is null", '{"a":null}', '{"a":null}', True),
+            ("lists have one length", '[1]', '[1,2]', False),
+            ("and one order", '[1,2]', '[2,1]', False),
+            ("strings have patterns", '{"a":"x*"}', '{"a":"xyz"}', True),
+            ("which cross lines", '{"a":"x*"}', '{"a":"x\\ny"}', True),
+            ("an object is not a list", '{}', '[]', False),
+        ]
+        for what, wanted, got, matches in rows:
+            with self.subTest(what):
+                difference = match.match_json(match.parse_json(wanted), match.parse_json(got), {})
+                self.assertEqual(difference is None, matches, difference)
+
+
+class Files(unittest.TestCase):
+    def test_bad_files_are_refused(self):
+        for what, text in [
+            ("a line of no kind", "hello\n"),
+            ("a reply before a request", "< 200\n"),
+            ("bytes before a request", ">> a\n"),
+            ("a header before a request", "> Accept: x\n"),
+            ("a header after the reply", "> GET /\n< 200\n> Accept: x\n"),
+            ("a wanted header without colon", "> GET /\n< 200\n< nonsense\n"),
+        ]:
+            with self.subTest(what), self.assertRaises(match.BadTest):
+                talk.Parser(text)
+
+    def test_a_request_line_has_method_path_and_body(self):
+        for text, parts in [
+            ("GET /t", ("GET", "/t", None)),
+            ('POST /t {"a": 1}', ("POST", "/t", '{"a": 1}')),
+            ("PUT /t('{repeat r 9}') {}", ("PUT", "/t('{repeat r 9}')", "{}")),
+        ]:
+            with self.subTest(text):
+                request = talk.Request(text)
+                self.assertEqual((request.method, request.target, request.body), parts)
+
+    def test_bytes(self):
+        step = talk.Parser("raw\n>> a\n>- b\\n\\0\\x80\n>>\n< 400\n").steps[0]
+        self.assertEqual(step.sent.encode("utf-8", "surrogateescape"), b"a\r\nb\n\0\x80\r\n")
+
+
+class Signing(unittest.TestCase):
+    def test_canonical_resource(self):
+        for target, resource in [
+            ("/acct/Tables", "/acct/acct/Tables"),
+            ("/acct/Tables?$top=1", "/acct/acct/Tables"),
+            ("/acct/?restype=service&comp=properties", "/acct/acct/?comp=properties"),
+            ("/t(PartitionKey='%27')", "/acct/t(PartitionKey='%27')"),
+            ("", "/acct/"),
+        ]:
+            with self.subTest(target):
+                self.assertEqual(sign.canonical_resource("acct", target), resource)
+
+
+class ScriptedServer:
+    """Answers the n-th request (its bytes are kept) with the n-th reply, whatever was asked."""
+
+    def __init__(self, *replies):
+        self.replies = list(replies)
+        self.requests = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while self.replies:
+            connection, _ = self.listener.accept()
+            with connection:
+                while self.replies:
+                    data = connection.recv(1 << 16)
+                    if not data:
+                        break
+                    self.requests.append(data)
+                    reply = self.replies.pop(0)
+                    connection.sendall(reply)
+                    if b"Connection: close" in reply:
+                        break
+        self.listener.close()
+
+
+def reply(status, body="", *headers):
+    head = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers]
+    return ("\r\n".join(head) + "\r\n\r\n" + body).encode("utf-8")
+
+
+class Talks(unittest.TestCase):
+    def run_talk(self, text, *replies):
+        """(passed, failed, printed, the requests as sent)"""
+        server = ScriptedServer(*replies)
+        with tempfile.NamedTemporaryFile("w", suffix=".test", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                one = run.Talk(pathlib.Path(file.name), server.port)
+                one.run()
+        return one.passed, one.failed, printed.getvalue(), server.requests
+
+    def test_a_request_is_complete_and_signed(self):
+        passed, failed, printed, requests = self.run_talk(
+            '> POST /t {"a":1}\n> Prefer: x\n> Accept:\n< 201 {"a":1}\n',
+            reply("201 Created", '{"a":1}'))
+        self.assertEqual((passed, failed), (1, 0), printed)
+        head, body = requests[0].split(b"\r\n\r\n")
+        self.assertEqual(body, b'{"a":1}')
+        for part in (b"POST /devstoreaccount1/t HTTP/1.1\r\n", b"\r\nPrefer: x",
+                     b"\r\nContent-Length: 7\r\n", b"\r\nContent-Type: application/json\r\n",
+                     b"\r\nAuthorization: SharedKeyLite devstoreaccount1:",
+                     b"\r\nx-ms-version: 2019-02-02\r\n"):
+            self.assertIn(part, head)
+        self.assertNotIn(b"Accept:", head)
+
+    def test_host_style_has_no_account_in_the_path(self):
+        _, _, _, requests = self.run_talk("> GET /t()\n> (host style)\n< 200\n", reply("200 OK"))
+        self.assertTrue(requests[0].startswith(
+            b"GET /t() HTTP/1.1\r\nHost: devstoreaccount1.table.localhost:"))
+
+    def test_what_differs_is_told(self):
+        error = ('{"odata.error":{"code":"X","message":{"lang":"en-US","value":"No.\\nRequestId:'
+                 '6f9619ff-8b86-d011-b42d-00c04fc964ff\\nTime:2026-01-02T03:04:05.1234567Z"}}}')
+        error_type = f"Content-Type: {run.ERROR_TYPE}"
+        rows = [
+            ("< 200", reply("201 Created"), "wanted status 200"),
+            ("< 200|201", reply("201 Created"), None),
+            ("< HTTP/1.1 201 Created", reply("201 Created"), None),
+            ("< HTTP/1.1 201 Created", reply("201 OK"), "wanted HTTP/1.1 201 Created"),
+            ("< 200\n< A: b*", reply("200 OK", "", "A: bc"), None),
+            ("< 200\n< A: b", reply("200 OK", "", "A: c"), "wanted A: b, got c"),
+            ("< 200\n< A: b", reply("200 OK"), "wanted A: b, got None"),
+            ("< 200\n< A: (absent)", reply("200 OK", "", "a: c"), "wanted no A, got c"),
+            ("< 200\n<= abc", reply("200 OK", "abc"), None),
+            ("< 200\n<= abc", reply("200 OK", "abcd"), "wanted the body abc"),
+            ("< 200\n<~ b", reply("200 OK", "a\nb\nc"), None),
+            ("< 200\n<~ d", reply("200 OK", "a\nb\nc"), "wanted d in the body"),
+            ('< 200 {"a":1}', reply("200 OK", "none"), "wanted a JSON body"),
+            ("< 404 X No.", reply("404 N", error, error_type), None),
+            ("< 404 X", reply("404 N", error, error_type), None),
+            ("< 404 Y", reply("404 N", error, error_type), "wanted the error Y"),
+            ("< 404 X Yes.", reply("404 N", error, error_type), "wanted the error X Yes."),
+            ("< 404 X No.", reply("404 N", error, "Content-Type: text/plain"), "Content-Type"),
+            ("< 404 X\n< Content-Type: a/b", reply("404 N", error, "Content-Type: a/b"), None),
+        ]
+        for wanted, got, trouble in rows:
+            with self.subTest(wanted):
+                _, failed, printed, _ = self.run_talk(f"# It.\n> GET /t\n{wanted}\n", got)
+                self.assertEqual(failed, 1 if trouble else 0, printed)
+                self.assertIn(f"It.: {trouble}" if trouble and "Type" not in trouble
+                              else trouble or "", printed)
+
+    def test_a_capture_is_sent_back(self):
+        _, failed, printed, requests = self.run_talk(
+            "> GET /t\n< 200\n< ETag: {e=*}\n> PUT /t {}\n> If-Match: {e}\n< 204\n",
+            reply("200 OK", "", 'ETag: W/"x"'), reply("204 No Content"))
+        self.assertEqual(failed, 0, printed)
+        self.assertIn(b'\r\nIf-Match: W/"x"\r\n', requests[1])
+
+    def test_a_missing_variable_fails_its_exchange_alone(self):
+        passed, failed, printed, _ = self.run_talk(
+            "> GET /{x}\n< 200\n> GET /t\n< 200\n", reply("200 OK"))
+        self.assertEqual((passed, failed), (1, 1))
+        self.assertIn("there is no variable {x}", printed)
+
+    def test_chunked_replies_are_read(self):
+        chunked = (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                   b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n")
+        _, failed, printed, _ = self.run_talk("> GET /t\n< 200\n<= abcde\n", chunked)
+        self.assertEqual(failed, 0, printed)
+
+    def test_raw_replies_are_counted_and_the_end_is_seen(self):
+        two = reply("200 OK", "a") + reply("400 Bad Request", "b", "Connection: close")
+        text = "raw\n>> x\n< 200\n<= a\n< 400\n<= b\n"
+        self.assertEqual(self.run_talk(text + "< closed\n", two)[1], 0)
+        self.assertEqual(self.run_talk(text + "< open\n", two)[1], 1)
+        self.assertEqual(self.run_talk("raw\n>> x\n< 400\n< closed\n",
+                                       two + b"more")[1], 1)
+
+    def test_raw_goes_on_after_100(self):
+        passed, failed, printed, requests = self.run_talk(
+            "raw\n>> head\n>>\n< HTTP/1.1 100 Continue\n>- body\n< 201\n",
+            b"HTTP/1.1 100 Continue\r\n\r\n", reply("201 Created"))
+        self.assertEqual((passed, failed), (2, 0), printed)
+        self.assertEqual(requests, [b"head\r\n\r\n", b"body"])
+
+    def test_a_batch_is_written_from_its_operations(self):
+        body = run.batch_body('POST /t {"a":1}\r\nDELETE /t(x)\r\n  If-Match: *\r\n', "http://h")
+        self.assertIn('\r\n\r\nPOST http://h/t HTTP/1.1\r\n', body)
+        self.assertIn('Content-Length: 7\r\n\r\n{"a":1}\r\n--changeset_c\r\n', body)
+        self.assertIn('\r\n\r\nDELETE http://h/t(x) HTTP/1.1\r\nIf-Match: *\r\n', body)
+        self.assertTrue(body.endswith("--changeset_c--\r\n\r\n--batch_b--\r\n"))
+
+    def test_times_are_compared(self):
+        self.assertLess(run.ticks("W/\"datetime'2026-01-02T03%3A04%3A05.82Z'\""),
+                        run.ticks("2026-01-02T03:04:05.8200001Z"))
+        self.assertLess(run.ticks("2026-01-02T03:04:05Z"), run.ticks("2026-01-02T03:04:05.1Z"))
+
+
+class Tree(unittest.TestCase):
+    def test_every_test_file_can_be_read(self):
+        for path in sorted(run.HERE.glob("*/*.test")):
+            with self.subTest(path.name):
+                self.assertTrue(talk.read(path))
+
+
+if __name__ == "__main__":
+    unittest.main()

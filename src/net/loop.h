@@ -14,7 +14,12 @@ typedef struct tv_loop tv_loop;
 
 /** `index` counts the server's loops from 0. */
 tv_loop *tv_loop_new(int index);
-void tv_loop_free(tv_loop *loop); /* after tv_loop_join; accepts NULL */
+
+/**
+ * After tv_loop_join, and after every other thread that posts letters here has
+ * ended.  Letters still in the mailbox are delivered.  Accepts NULL.
+ */
+void tv_loop_free(tv_loop *loop);
 
 uv_loop_t *tv_loop_uv(tv_loop *loop);
 int tv_loop_index(const tv_loop *loop);
@@ -22,14 +27,31 @@ int tv_loop_index(const tv_loop *loop);
 /** Letters posted here are delivered on the loop's thread.  Posting is for any thread. */
 tv_mailbox *tv_loop_mailbox(tv_loop *loop);
 
-/** Call `fn(ctx)` at the end of every round that had events.  Before tv_loop_start. */
+/**
+ * Call `fn(ctx)` at the end of every round, that is before the loop waits
+ * again: whatever callbacks and letters have produced is handed on by then.
+ * Before tv_loop_start.
+ */
 void tv_loop_at_round_end(tv_loop *loop, void (*fn)(void *ctx), void *ctx);
 
-/** Run the loop on a thread of its own, until tv_loop_stop and no handle is active. */
+/**
+ * Keep the loop running after tv_loop_stop although no handle of it is active,
+ * because somebody still waits for a letter.  Every hold needs its release.
+ * On the loop's thread, or before tv_loop_start.
+ */
+void tv_loop_hold(tv_loop *loop);
+void tv_loop_release(tv_loop *loop);
+
+/** 64 KiB for a read callback to use until it returns; shared by all streams of the loop. */
+uv_buf_t tv_loop_scratch(tv_loop *loop);
+
+/** Where the layer above keeps what its objects on this loop share; NULL at first. */
+void **tv_loop_shared(tv_loop *loop);
+
+/** Run the loop on a thread of its own, until tv_loop_stop and nothing holds it. */
 void tv_loop_start(tv_loop *loop);
 
-/** Close the loop's own handles; it ends when the listeners and connections on it are gone.  Any
- * thread. */
+/** Let the loop end when the listeners and connections on it are gone.  Any thread. */
 void tv_loop_stop(tv_loop *loop);
 void tv_loop_join(tv_loop *loop);
 

@@ -1,0 +1,105 @@
+/*
+ * One HTTP connection: the states between its accept and its close.  Private
+ * to http/; everything here is on the connection's loop.
+ */
+#ifndef TV_HTTP_CONN_H
+#define TV_HTTP_CONN_H
+
+#include <stdatomic.h>
+
+#include "http/chunked.h"
+#include "http/exchange.h"
+#include "http/listener.h"
+#include "http/parser.h"
+#include "net/stream.h"
+
+struct tv_listener {
+    uv_tcp_t tcp;
+    uv_timer_t sweeper; /* looks for connections that are past their deadline */
+    uv_timer_t grace;   /* ends the patience of tv_listener_stop */
+    int open_handle_count;
+    tv_mail stop_mail;
+    int grace_ms;
+
+    tv_loop *loop;
+    tv_hub *hub;
+    tv_listener *next; /* on the same hub */
+    const tv_service *service;
+    const tv_http_limits *limits;
+    tv_tls *tls;
+    int fd, port;
+    bool is_stopping;
+    bool has_waiting; /* a connection that the limit keeps outside */
+    tv_conn *conns;   /* all of them, in no order */
+    atomic_int connection_count;
+};
+
+typedef enum tv_conn_state {
+    TV_CONN_IDLE,     /* between requests; has no exchange */
+    TV_CONN_HEAD,     /* some of a head has come */
+    TV_CONN_ASKING,   /* inside on_headers */
+    TV_CONN_CONTINUE, /* writing "100 Continue" */
+    TV_CONN_BODY,     /* reading the body */
+    TV_CONN_PENDING,  /* the service has the request */
+    TV_CONN_WRITING,  /* the response does not fit the socket */
+    TV_CONN_SKIP,     /* answered early; passing over the body */
+    TV_CONN_LINGER,   /* all is said; waiting for the client to close */
+    TV_CONN_CLOSED,   /* the stream is closed or closing */
+} tv_conn_state;
+
+struct tv_conn {
+    tv_stream stream; /* first, so that its events lead here */
+    tv_listener *listener;
+    tv_conn *next, *previous; /* of the same listener */
+    tv_conn_state state;
+    uint64_t deadline_ms;   /* by uv_now; UINT64_MAX for none */
+    size_t unsent_at_sweep; /* how progress in writing is seen */
+    tv_exchange *exchange;  /* the one under way */
+    tv_buf in;              /* input that waits for its turn */
+    tv_head_scan scan;
+    tv_chunked chunked;
+    uint64_t body_left; /* with a Content-Length */
+    size_t skipped_bytes;
+    bool has_body_ahead; /* body bytes of this request are still to be read */
+    bool is_chunked;
+    bool expects_continue;
+    bool is_1_0;
+    bool keep_alive;
+    bool is_ended;   /* the client has finished sending */
+    bool is_working; /* inside work(), which goes on by itself */
+    bool is_paused;  /* reading is off until `in` is worked off */
+    bool is_stream_closed;
+    bool is_peer_loopback;
+    char peer[64];
+};
+
+/** Take the connection that waits at the listener. */
+void tv_conn_accept(tv_listener *listener);
+
+/** Send the response of an exchange, or drop it when the client is gone. */
+void tv_conn_respond(tv_exchange *exchange);
+
+/** The deadline has passed. */
+void tv_conn_expire(tv_conn *conn);
+
+/** Close if no request is under way; the listener stops. */
+void tv_conn_close_if_idle(tv_conn *conn);
+
+/** Close now.  A request that a service has stays until it is answered. */
+void tv_conn_close(tv_conn *conn);
+
+/** The listener's part of a connection's birth and death. */
+void tv_listener_add(tv_listener *listener, tv_conn *conn);
+void tv_listener_remove(tv_listener *listener, tv_conn *conn);
+
+/** What the end of a response's head says about the connection. */
+typedef enum tv_response_end {
+    TV_RESPONSE_KEEP,
+    TV_RESPONSE_KEEP_1_0, /* HTTP/1.0 wants to be told */
+    TV_RESPONSE_CLOSE,
+} tv_response_end;
+
+/** Complete req->head.  Returns the part of the body that must follow it. */
+tv_slice tv_response_finish(tv_request *req, tv_response_end end);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * An exchange is a request with its response and what the connection needs to
+ * carry both; a service sees only the tv_request in front.  A hub is what all
+ * listeners of one loop share: used exchanges with their memory, the date, and
+ * the count of connections.  Private to http/, one thread.
+ */
+#ifndef TV_HTTP_EXCHANGE_H
+#define TV_HTTP_EXCHANGE_H
+
+#include "http/date.h"
+#include "http/request.h"
+
+typedef struct tv_conn tv_conn;
+typedef struct tv_hub tv_hub;
+
+typedef struct tv_exchange {
+    tv_request req; /* first, so that a request leads to its exchange */
+    tv_conn *conn;
+    tv_hub *hub;
+    struct tv_exchange *next; /* among the free ones */
+    tv_buf body;              /* what req.body points to */
+    bool is_seen;             /* a service has had it, so on_done is owed */
+} tv_exchange;
+
+struct tv_hub {
+    tv_loop *loop;
+    tv_exchange *free;
+    int free_count;
+    int listener_count;
+    struct tv_listener *listeners; /* kept by listener.c */
+    int connection_count;          /* of all of them */
+    tv_http_clock clock;
+};
+
+/** The hub of a loop, made for its first listener. */
+tv_hub *tv_hub_ref(tv_loop *loop);
+
+/** The last listener's call frees it. */
+void tv_hub_unref(tv_hub *hub);
+
+/** An exchange with empty fields, from the pool if it has one. */
+tv_exchange *tv_exchange_new(tv_hub *hub, tv_conn *conn);
+
+/** Back to the pool, with as much of its memory as is worth keeping. */
+void tv_exchange_free(tv_exchange *exchange);
+
+static inline tv_exchange *tv_exchange_of(tv_request *req)
+{
+    return (tv_exchange *)req;
+}
+
+#endif

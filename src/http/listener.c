@@ -1,0 +1,201 @@
+/* Accepting connections, watching their deadlines, and stopping. */
+#include "http/listener.h"
+
+#include "http/conn.h"
+#include "net/bind.h"
+
+enum { SWEEP_MS_MIN = 10, SWEEP_MS_MAX = 1000, BACKLOG = 1024 };
+
+const tv_http_limits tv_http_limits_default = {
+    .head_bytes_max = 128 * 1024,
+    .header_count_max = 256,
+    .body_bytes_max = 4 * 1024 * 1024 + 64 * 1024,
+    .header_timeout_ms = 20 * 1000,
+    .body_timeout_ms = 30 * 1000,
+    .idle_timeout_ms = 120 * 1000,
+    .connections_max = 10 * 1000,
+};
+
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Often enough that a deadline is missed by a quarter of its length at most. */
+static uint64_t sweep_period_ms(const tv_http_limits *limits)
+{
+    int shortest = smaller(limits->header_timeout_ms,
+                           smaller(limits->body_timeout_ms, limits->idle_timeout_ms));
+    int period = smaller(shortest / 4, SWEEP_MS_MAX);
+
+    return (uint64_t)(period > SWEEP_MS_MIN ? period : SWEEP_MS_MIN);
+}
+
+/*
+ * Looking at every connection once a second costs less than keeping a timer for
+ * each up to date with every request.  Expiring one frees none of them here:
+ * that waits for the loop to close its stream.
+ */
+static void on_sweep(uv_timer_t *timer)
+{
+    tv_listener *listener = timer->data;
+    uint64_t now = uv_now(timer->loop);
+
+    for (tv_conn *conn = listener->conns; conn; conn = conn->next) {
+        if (conn->deadline_ms <= now)
+            tv_conn_expire(conn);
+    }
+}
+
+static void on_handle_closed(uv_handle_t *handle)
+{
+    tv_listener *listener = handle->data;
+
+    if (--listener->open_handle_count > 0)
+        return;
+
+    tv_listener **place = &listener->hub->listeners;
+
+    while (*place != listener)
+        place = &(*place)->next;
+    *place = listener->next;
+    tv_hub_unref(listener->hub);
+    tv_loop_release(listener->loop);
+    free(listener);
+}
+
+/* The socket was closed when the stop began; without connections the timers can go too. */
+static void end_if_done(tv_listener *listener)
+{
+    if (!listener->is_stopping || listener->conns)
+        return;
+
+    uv_close((uv_handle_t *)&listener->sweeper, on_handle_closed);
+    uv_close((uv_handle_t *)&listener->grace, on_handle_closed);
+}
+
+/* Above the limit a connection stays where libuv holds it, and all after it in the backlog. */
+static void accept_or_wait(tv_listener *listener)
+{
+    listener->has_waiting = listener->hub->connection_count >= listener->limits->connections_max;
+    if (!listener->has_waiting)
+        tv_conn_accept(listener);
+}
+
+static void on_connection(uv_stream_t *server, int status)
+{
+    if (status == 0)
+        accept_or_wait(server->data);
+}
+
+void tv_listener_add(tv_listener *listener, tv_conn *conn)
+{
+    if (listener->conns == NULL) {
+        uint64_t period = sweep_period_ms(listener->limits);
+
+        uv_timer_start(&listener->sweeper, on_sweep, period, period);
+    } else {
+        listener->conns->previous = conn;
+    }
+    conn->next = listener->conns;
+    listener->conns = conn;
+    listener->hub->connection_count++;
+    atomic_fetch_add_explicit(&listener->connection_count, 1, memory_order_relaxed);
+}
+
+void tv_listener_remove(tv_listener *listener, tv_conn *conn)
+{
+    if (conn->previous)
+        conn->previous->next = conn->next;
+    else
+        listener->conns = conn->next;
+    if (conn->next)
+        conn->next->previous = conn->previous;
+    listener->hub->connection_count--;
+    atomic_fetch_sub_explicit(&listener->connection_count, 1, memory_order_relaxed);
+
+    for (tv_listener *each = listener->hub->listeners; each; each = each->next) {
+        if (each->has_waiting)
+            accept_or_wait(each);
+    }
+    if (listener->conns == NULL)
+        uv_timer_stop(&listener->sweeper);
+    end_if_done(listener);
+}
+
+tv_listener *tv_listener_new(tv_loop *loop, const char *host, int port, const tv_service *service,
+                             const tv_http_limits *limits, tv_tls *tls, char *reterr_text,
+                             size_t reterr_size)
+{
+    int fd = tv_bind(host, port, reterr_text, reterr_size);
+    if (fd < 0)
+        return NULL;
+
+    tv_listener *listener = tv_calloc(1, sizeof *listener);
+    uv_loop_t *uv = tv_loop_uv(loop);
+
+    *listener = (tv_listener){
+        .loop = loop,
+        .hub = tv_hub_ref(loop),
+        .service = service,
+        .limits = limits,
+        .tls = tls,
+        .fd = fd,
+        .port = tv_bind_port(fd),
+        .open_handle_count = 3,
+    };
+    listener->next = listener->hub->listeners;
+    listener->hub->listeners = listener;
+    tv_loop_hold(loop);
+
+    /* The socket listens already, so nothing is left that could fail. */
+    tv_assert(uv_timer_init(uv, &listener->sweeper) == 0);
+    tv_assert(uv_timer_init(uv, &listener->grace) == 0);
+    tv_assert(uv_tcp_init(uv, &listener->tcp) == 0);
+    tv_assert(uv_tcp_open(&listener->tcp, fd) == 0);
+    listener->sweeper.data = listener->grace.data = listener->tcp.data = listener;
+    tv_assert(uv_listen((uv_stream_t *)&listener->tcp, BACKLOG, on_connection) == 0);
+    return listener;
+}
+
+int tv_listener_port(const tv_listener *listener)
+{
+    return listener->port;
+}
+
+int tv_listener_connections(const tv_listener *listener)
+{
+    return atomic_load_explicit(&listener->connection_count, memory_order_relaxed);
+}
+
+static void on_grace_over(uv_timer_t *timer)
+{
+    tv_listener *listener = timer->data;
+
+    for (tv_conn *conn = listener->conns; conn; conn = conn->next)
+        tv_conn_close(conn);
+}
+
+static void stop(tv_mail *mail)
+{
+    tv_listener *listener = (tv_listener *)((char *)mail - offsetof(tv_listener, stop_mail));
+
+    listener->is_stopping = true;
+    listener->has_waiting = false;
+    tv_bind_release(listener->fd);
+    uv_close((uv_handle_t *)&listener->tcp, on_handle_closed);
+    for (tv_conn *conn = listener->conns; conn; conn = conn->next)
+        tv_conn_close_if_idle(conn);
+    uv_timer_start(&listener->grace, on_grace_over, (uint64_t)listener->grace_ms, 0);
+    end_if_done(listener);
+}
+
+void tv_listener_stop(tv_listener *listener, int grace_ms)
+{
+    tv_mail_chain chain = {0};
+
+    listener->grace_ms = grace_ms;
+    listener->stop_mail.deliver = stop;
+    tv_mail_chain_add(&chain, &listener->stop_mail);
+    tv_mailbox_post(tv_loop_mailbox(listener->loop), &chain);
+}

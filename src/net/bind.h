@@ -1,0 +1,24 @@
+/*
+ * Listening sockets that several loops of this process share and no other
+ * process does.
+ */
+#ifndef TV_NET_BIND_H
+#define TV_NET_BIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/**
+ * A listening TCP socket on an IP address and a port (0 for any free one).  The
+ * same address may be bound again for each further loop.  On failure returns
+ * -1 and writes one line that says why to `reterr_text`.  Any thread.
+ */
+int tv_bind(const char *host, int port, char *reterr_text, size_t reterr_size);
+
+/** The port of a socket. */
+int tv_bind_port(int fd);
+
+/** To be called before a socket of tv_bind is closed. */
+void tv_bind_release(int fd);
+
+#endif

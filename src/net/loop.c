@@ -1,0 +1,188 @@
+/*
+ * The network thread.
+ *
+ * The loop's own two handles, the wake-up and the round-end hook, are open from
+ * new to free, so that a thread which has just posted a letter can always wake
+ * the loop.  They keep uv_run going until tv_loop_stop; after that they count
+ * for nothing (uv_unref) and the holds decide.
+ */
+#include "net/loop.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+
+#include "base/assert.h"
+
+enum { HOOKS_MAX = 4, SCRATCH_BYTES = 64 * 1024 };
+
+typedef struct hook {
+    void (*fn)(void *ctx);
+    void *ctx;
+} hook;
+
+struct tv_loop {
+    uv_loop_t uv;
+    uv_async_t wakeup;
+    uv_prepare_t round_end;
+    tv_mailbox mailbox;
+    hook hooks[HOOKS_MAX];
+    int hook_count;
+    int index;
+    int hold_count;
+    atomic_bool is_stopping;
+    bool is_started;
+    pthread_t thread;
+    void *shared;
+    char scratch[SCRATCH_BYTES];
+};
+
+/* With nobody left to wait for, the wake-up alone must not keep the loop running. */
+static void update_ref(tv_loop *loop)
+{
+    if (atomic_load(&loop->is_stopping) && loop->hold_count == 0)
+        uv_unref((uv_handle_t *)&loop->wakeup);
+    else
+        uv_ref((uv_handle_t *)&loop->wakeup);
+}
+
+static void wake(void *ctx)
+{
+    tv_loop *loop = ctx;
+
+    uv_async_send(&loop->wakeup);
+}
+
+static void on_wakeup(uv_async_t *handle)
+{
+    tv_loop *loop = handle->data;
+
+    tv_mailbox_deliver(&loop->mailbox);
+    update_ref(loop);
+}
+
+static void run_hooks(tv_loop *loop)
+{
+    for (int i = 0; i < loop->hook_count; i++)
+        loop->hooks[i].fn(loop->hooks[i].ctx);
+}
+
+/*
+ * A prepare handle runs just before the loop waits, after the timers and the
+ * closing callbacks too; a check handle would leave to the next event what a
+ * timer has produced.
+ */
+static void on_round_end(uv_prepare_t *handle)
+{
+    run_hooks(handle->data);
+}
+
+tv_loop *tv_loop_new(int index)
+{
+    tv_loop *loop = tv_calloc(1, sizeof *loop);
+
+    loop->index = index;
+    tv_assert(uv_loop_init(&loop->uv) == 0);
+    tv_assert(uv_async_init(&loop->uv, &loop->wakeup, on_wakeup) == 0);
+    tv_assert(uv_prepare_init(&loop->uv, &loop->round_end) == 0);
+    loop->wakeup.data = loop;
+    loop->round_end.data = loop;
+    uv_prepare_start(&loop->round_end, on_round_end);
+    uv_unref((uv_handle_t *)&loop->round_end);
+    tv_mailbox_init(&loop->mailbox, wake, loop);
+    return loop;
+}
+
+void tv_loop_free(tv_loop *loop)
+{
+    if (loop == NULL)
+        return;
+
+    tv_mailbox_deliver(&loop->mailbox);
+    uv_close((uv_handle_t *)&loop->wakeup, NULL);
+    uv_close((uv_handle_t *)&loop->round_end, NULL);
+    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    tv_assert(loop->hold_count == 0);
+    tv_assert(uv_loop_close(&loop->uv) == 0);
+    tv_mailbox_done(&loop->mailbox);
+    free(loop);
+}
+
+uv_loop_t *tv_loop_uv(tv_loop *loop)
+{
+    return &loop->uv;
+}
+
+int tv_loop_index(const tv_loop *loop)
+{
+    return loop->index;
+}
+
+tv_mailbox *tv_loop_mailbox(tv_loop *loop)
+{
+    return &loop->mailbox;
+}
+
+void tv_loop_at_round_end(tv_loop *loop, void (*fn)(void *ctx), void *ctx)
+{
+    tv_assert(loop->hook_count < HOOKS_MAX);
+    loop->hooks[loop->hook_count++] = (hook){fn, ctx};
+}
+
+void tv_loop_hold(tv_loop *loop)
+{
+    loop->hold_count++;
+    update_ref(loop);
+}
+
+void tv_loop_release(tv_loop *loop)
+{
+    tv_assert(loop->hold_count > 0);
+    loop->hold_count--;
+    update_ref(loop);
+}
+
+uv_buf_t tv_loop_scratch(tv_loop *loop)
+{
+    return uv_buf_init(loop->scratch, sizeof loop->scratch);
+}
+
+void **tv_loop_shared(tv_loop *loop)
+{
+    return &loop->shared;
+}
+
+static void *run(void *arg)
+{
+    tv_loop *loop = arg;
+    sigset_t broken_pipe;
+
+    /* A write to a client that has gone is an ordinary error here. */
+    sigemptyset(&broken_pipe);
+    sigaddset(&broken_pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &broken_pipe, NULL);
+    uv_run(&loop->uv, UV_RUN_DEFAULT);
+    run_hooks(loop);
+    return NULL;
+}
+
+void tv_loop_start(tv_loop *loop)
+{
+    tv_assert(!loop->is_started);
+    loop->is_started = true;
+    tv_assert(pthread_create(&loop->thread, NULL, run, loop) == 0);
+}
+
+void tv_loop_stop(tv_loop *loop)
+{
+    atomic_store(&loop->is_stopping, true);
+    wake(loop);
+}
+
+void tv_loop_join(tv_loop *loop)
+{
+    if (!loop->is_started)
+        return;
+
+    tv_assert(pthread_join(loop->thread, NULL) == 0);
+    loop->is_started = false;
+}

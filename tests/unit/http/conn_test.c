@@ -1,0 +1,543 @@
+/* Connections from the outside: raw bytes over loopback against a real listener. */
+#include "http/harness.h"
+
+static tv_http_limits short_limits(void)
+{
+    tv_http_limits limits = tv_http_limits_default;
+
+    limits.header_timeout_ms = limits.body_timeout_ms = limits.idle_timeout_ms = 200;
+    return limits;
+}
+
+TEST(a_connection_is_kept_for_the_next_request)
+{
+    server *s = server_start(NULL, NULL);
+    client c = client_open(s);
+
+    for (int i = 0; i < 3; i++) {
+        client_send(&c, "GET /echo?a=1 HTTP/1.1\r\nHost: h\r\n\r\n");
+        client_expect(&c, 200, "GET /echo?a=1 ");
+        client_send(&c, "PUT /later HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello");
+        client_expect(&c, 200, "PUT /later? hello");
+    }
+    client_close(&c);
+    server_end(s);
+}
+
+TEST(a_response_has_the_usual_headers)
+{
+    server *s = server_start(NULL, NULL);
+    client c = client_open(s);
+
+    client_send(&c, "GET /echo HTTP/1.1\r\nHost: h\r\n\r\n");
+    answer a = client_answer(&c);
+
+    CHECK(tv_slice_starts_with(a.head, TV_LIT("HTTP/1.1 200 OK\r\nDate: ")));
+    CHECK_INT(answer_header(&a, "Date").len, 29);
+    CHECK_TEXT(answer_header(&a, "Content-Type"), "text/plain");
+    CHECK_TEXT(answer_header(&a, "Content-Length"), "11");
+    CHECK_TEXT(answer_header(&a, "Connection"), "");
+    client_close(&c);
+    server_end(s);
+}
+
+TEST(pipelined_requests_are_answered_in_order)
+{
+    enum { COUNT = 50 };
+    server *s = server_start(NULL, NULL);
+    client c = client_open(s);
+    tv_buf all = TV_BUF_EMPTY;
+    char want[64];
+
+    for (int i = 0; i < COUNT; i++)
+        tv_buf_printf(&all, "GET /%s?%d HTTP/1.1\r\nHost: h\r\n\r\n", i % 3 ? "echo" : "later", i);
+    client_send_slice(&c, tv_buf_slice(&all));
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(want, sizeof want, "GET /%s?%d ", i % 3 ? "echo" : "later", i);
+        client_expect(&c, 200, want);
+    }
+    tv_buf_done(&all);
+    client_close(&c);
+    server_end(s);
+}
+
+TEST(pipelined_requests_are_answered_after_the_client_ended_its_side)
+{
+    server *s = server_start(NULL, NULL);
+    client c = client_open(s);
+
+    client_send(&c,
+                "GET /later?1 HTTP/1.1\r\nHost: h\r\n\r\nGET /later?2 HTTP/1.1\r\nHost: h\r\n\r\n"
+                "GET /echo?3 HTTP/1.1\r\nHost: h\r\n\r\nGET /ec");
+    shutdown(c.fd, SHUT_WR);
+    client_expect(&c, 200, "GET /later?1 ");
+    client_expect(&c, 200, "GET /later?2 ");
+    client_expect(&c, 200, "GET /echo?3 ");
+    CHECK(client_is_at_end(&c));
+    client_close(&c);
+    server_end(s);
+}
+
+TEST(a_request_may_come_byte_by_byte)
+{
+    static const char text[] =
+        "POST /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "3\r\nabc\r\n0\r\n\r\n";
+    server *s = server_start(NULL, NULL);
+    client c = client_open(s);
+
+    for (size_t i = 0; i < sizeof text - 1; i++) {
+        client_send_slice(&c, (tv_slice){text + i, 1});
+        usleep(100);
+    }
+    client_expect(&c, 200, "POST /echo? abc");
+    client_close(&c);
+    server_end(s);
+}
+
+TEST(a_body_can_be_chunked)
+{
+    server *s = server_start(NULL, NULL);
+    client c = client_open(s);
+
+    client_send(&c, "POST /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    "5;x=y\r\nhello\r\n6\r\n world\r\n0\r\nTrailer: t\r\n\r\n"
+                    "GET /echo HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_expect(&c, 200, "POST /echo? hello world");
+    client_expect(&c, 200, "GET /echo? ");
+    client_close(&c);
+    server_end(s);
+}
+
+TEST(continue_is_sent_when_the_service_wants_the_body)
+{
+    server *s = server_start(NULL, NULL);
+    client c = client_open(s);
+
+    client_send(
+        &c, "PUT /echo HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n");
+    answer a = client_answer(&c);
+
+    CHECK_INT(a.status, 100);
+    client_forget(&c, &a);
+    client_send(&c, "abc");
+    client_expect(&c, 200, "PUT /echo? abc");
+    client_close(&c);
+    server_end(s);
+}
+
+TEST(continue_is_not_sent_when_the_service_has_answered)
+{
+    server *s = server_start(NULL, NULL);
+    client c = client_open(s);
+
+    client_send(
+        &c, "PUT /deny HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n");
+    answer a = client_answer(&c);
+
+    CHECK_INT(a.status, 403);
+    CHECK_TEXT(answer_header(&a, "Connection"), "close");
+    client_forget(&c, &a);
+    CHECK(client_is_at_end(&c));
+    client_close(&c);
+    server_end(s);
+}
+
+TEST(a_small_body_nobody_wants_is_skipped)
+{
+    server *s = server_start(NULL, NULL);
+    client c = client_open(s);
+
+    client_send(&c, "PUT /deny HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n01234");
+    client_expect(&c, 403, "denied");
+    client_send(&c, "56789PUT /deny HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    "2\r\nab\r\n0\r\n\r\nGET /echo HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_expect(&c, 403, "denied");
+    client_expect(&c, 200, "GET /echo? ");
+    client_close(&c);
+    server_end(s);
+}
+
+TEST(a_large_body_nobody_wants_ends_the_connection)
+{
+    server *s = server_start(NULL, NULL);
+    client c = client_open(s);
+    tv_buf body = TV_BUF_EMPTY;
+
+    memset(tv_buf_reserve(&body, 1 << 20), 'x', 1 << 20);
+    body.len = 1 << 20;
+    client_send(&c, "PUT /deny HTTP/1.1\r\nHost: h\r\nContent-Length: 1048576\r\n\r\n");
+    client_send_slice(&c, tv_buf_slice(&body));
+    answer a = client_answer(&c);
+
+    CHECK_INT(a.status, 403);
+    CHECK_TEXT(answer_header(&a, "Connection"), "close");
+    client_forget(&c, &a);
+    CHECK(client_is_at_end(&c));
+    tv_buf_done(&body);
+    client_close(&c);
+    server_end(s);
+}
+
+static const struct {
+    const char *what, *text;
+    int status;
+    const char *body;
+} refusals[] = {
+    {"no HTTP", "hello\r\n\r\n", 400, "BAD_REQUEST"},
+    {"TLS on a plain port", "\x16\x03\x01\x02", 400, "BAD_REQUEST"},
+    {"two lengths",
+     "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nxGET / ", 400,
+     "BAD_REQUEST"},
+    {"a body beyond the service's limit",
+     "PUT /small HTTP/1.1\r\nHost: h\r\nContent-Length: 11\r\n\r\n01234567890", 413,
+     "BODY_TOO_LARGE"},
+    {"chunks beyond the service's limit",
+     "PUT /small HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+     "6\r\n012345\r\n6\r\n012345\r\n0\r\n\r\n",
+     413, "BODY_TOO_LARGE"},
+    {"a broken chunk",
+     "PUT /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabcd\r\n", 400,
+     "BAD_REQUEST"},
+    {"an unknown version", "GET /echo HTTP/2.0\r\nHost: h\r\n\r\n", 505, "HTTP_VERSION"},
+    {"no host", "GET /echo HTTP/1.1\r\n\r\n", 400, "HOST_MISSING"},
+};
+
+TEST(a_bad_request_is_refused_and_the_connection_closed)
+{
+    server *s = server_start(NULL, NULL);
+
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        client c = client_open(s);
+
+        t_row = refusals[i].what;
+        client_send(&c, refusals[i].text);
+        client_send(&c, "GET /echo?smuggled HTTP/1.1\r\nHost: h\r\n\r\n");
+        answer a = client_answer(&c);
+
+        CHECK_INT(a.status, refusals[i].status);
+        CHECK_TEXT(a.body, refusals[i].body);
+        CHECK_TEXT(answer_header(&a, "Connection"), "close");
+        client_forget(&c, &a);
+        CHECK(client_is_at_end(&c));
+        client_close(&c);
+    }
+    server_end(s);
+}
+
+TEST(a_head_of_64_kib_is_accepted_and_a_larger_one_than_the_limit_refused)
+{
+    server *s = server_start(NULL, NULL);
+    client c = client_open(s);
+    tv_buf long_query = TV_BUF_EMPTY;
+
+    memset(tv_buf_reserve(&long_query, 130 * 1024), 'q', 130 * 1024);
+    long_query.len = 63 * 1024;
+    for (int i = 0; i < 2; i++) {
+        client_send(&c, "GET /none?");
+        client_send_slice(&c, tv_buf_slice(&long_query));
+        client_send(&c, " HTTP/1.1\r\nHost: h\r\n\r\n");
+        client_expect(&c, i ? 431 : 204, i ? "HEADERS_TOO_LARGE" : "");
+        long_query.len = 130 * 1024;
+    }
+    CHECK(client_is_at_end(&c));
+    tv_buf_done(&long_query);
+    client_close(&c);
+    server_end(s);
+}
+
+TEST(a_response_without_body_says_so)
+{
+    server *s = server_start(NULL, NULL);
+    client c = client_open(s);
+
+    client_send(&c, "HEAD /echo HTTP/1.1\r\nHost: h\r\n\r\n");
+    answer a = client_answer_to(&c, true);
+
+    CHECK_INT(a.status, 200);
+    CHECK_TEXT(answer_header(&a, "Content-Length"), "12");
+    client_forget(&c, &a);
+
+    client_send(&c, "GET /none HTTP/1.1\r\nHost: h\r\n\r\n");
+    a = client_answer(&c);
+    CHECK_INT(a.status, 204);
+    CHECK_TEXT(answer_header(&a, "Content-Length"), "0");
+    client_forget(&c, &a);
+
+    client_send(&c, "GET /same HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_expect(&c, 304, "");
+    client_send(&c, "GET /echo HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_expect(&c, 200, "GET /echo? ");
+    client_close(&c);
+    server_end(s);
+}
+
+TEST(http_1_0_closes_unless_asked_to_keep)
+{
+    server *s = server_start(NULL, NULL);
+    client c = client_open(s);
+
+    client_send(&c, "GET /echo HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    answer a = client_answer(&c);
+
+    CHECK_TEXT(answer_header(&a, "Connection"), "keep-alive");
+    client_forget(&c, &a);
+    client_send(&c, "GET /echo HTTP/1.0\r\n\r\n");
+    a = client_answer(&c);
+    CHECK_TEXT(answer_header(&a, "Connection"), "close");
+    client_forget(&c, &a);
+    CHECK(client_is_at_end(&c));
+    client_close(&c);
+    server_end(s);
+}
+
+static const struct {
+    const char *what, *text;
+} closers[] = {
+    {"the client asks", "GET /echo HTTP/1.1\r\nHost: h\r\nConnection: x, Close\r\n\r\n"},
+    {"the service asks", "GET /bye HTTP/1.1\r\nHost: h\r\n\r\n"},
+};
+
+TEST(either_side_can_end_a_connection)
+{
+    server *s = server_start(NULL, NULL);
+
+    for (size_t i = 0; i < sizeof closers / sizeof *closers; i++) {
+        client c = client_open(s);
+
+        t_row = closers[i].what;
+        client_send(&c, closers[i].text);
+        answer a = client_answer(&c);
+
+        CHECK_INT(a.status, 200);
+        CHECK_TEXT(answer_header(&a, "Connection"), "close");
+        client_forget(&c, &a);
+        CHECK(client_is_at_end(&c));
+        client_close(&c);
+    }
+    server_end(s);
+}
+
+static const struct {
+    const char *what, *text, *body; /* body NULL: closed without an answer */
+} deadlines[] = {
+    {"nothing sent", "", NULL},
+    {"half a head", "GET /echo HTTP/1.1\r\n", "REQUEST_TIMEOUT"},
+    {"half a body", "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nab",
+     "REQUEST_TIMEOUT"},
+    {"half a body to skip", "PUT /deny HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nab",
+     "denied"},
+    {"idle after a request", "GET /echo HTTP/1.1\r\nHost: h\r\n\r\n", "GET /echo? "},
+};
+
+TEST(a_client_that_does_nothing_is_cut_off)
+{
+    tv_http_limits limits = short_limits();
+    server *s = server_start(&limits, NULL);
+
+    for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++) {
+        client c = client_open(s);
+
+        t_row = deadlines[i].what;
+        client_send(&c, deadlines[i].text);
+        if (deadlines[i].body) {
+            answer a = client_answer(&c);
+
+            CHECK_TEXT(a.body, deadlines[i].body);
+            client_forget(&c, &a);
+        }
+        CHECK(client_is_at_end(&c));
+        client_close(&c);
+    }
+    server_end(s);
+}
+
+TEST(a_client_that_does_not_read_is_cut_off)
+{
+    tv_http_limits limits = short_limits();
+    server *s = server_start(&limits, NULL);
+    client c = client_open(s);
+
+    client_send(&c, "GET /big HTTP/1.1\r\nHost: h\r\n\r\n");
+    wait_for(&s->seen, 1);
+    wait_for(&s->done, 1);
+    client_close(&c);
+    server_end(s);
+}
+
+TEST(a_large_response_arrives_whole_and_the_next_waits_for_it)
+{
+    server *s = server_start(NULL, NULL);
+    client c = client_open(s);
+
+    client_send(&c, "GET /big HTTP/1.1\r\nHost: h\r\n\r\nGET /echo HTTP/1.1\r\nHost: h\r\n\r\n");
+    answer a = client_answer(&c);
+
+    CHECK_INT(a.body.len, BIG_BYTES);
+    client_forget(&c, &a);
+    client_expect(&c, 200, "GET /echo? ");
+    client_close(&c);
+    server_end(s);
+}
+
+TEST(a_large_body_arrives_whole)
+{
+    enum { BYTES = 4 * 1024 * 1024 };
+    server *s = server_start(NULL, NULL);
+    client c = client_open(s);
+    tv_buf body = TV_BUF_EMPTY;
+
+    for (int i = 0; i < BYTES; i++)
+        tv_buf_add_char(&body, (char)('a' + i % 23));
+    client_send(&c, "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 4194304\r\n\r\n");
+    client_send_slice(&c, tv_buf_slice(&body));
+    answer a = client_answer(&c);
+
+    CHECK_INT(a.status, 200);
+    CHECK(tv_slice_eq(tv_slice_skip(a.body, 11), tv_buf_slice(&body)));
+    tv_buf_done(&body);
+    client_close(&c);
+    server_end(s);
+}
+
+TEST(a_client_may_go_while_its_request_is_pending)
+{
+    server *s = server_start(NULL, NULL);
+    client c = client_open(s);
+    struct linger reset = {.l_onoff = 1};
+
+    client_send(&c, "GET /hold HTTP/1.1\r\nHost: h\r\n\r\n");
+    wait_for(&s->seen, 1);
+    setsockopt(c.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    client_close(&c);
+    usleep(20 * 1000);
+    CHECK_INT(tv_listener_connections(s->listener), 1);
+    server_release(s);
+    wait_for(&s->done, 1);
+    server_end(s);
+}
+
+TEST(a_client_may_go_in_the_middle_of_a_body)
+{
+    server *s = server_start(NULL, NULL);
+    client c = client_open(s);
+
+    client_send(&c, "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nab");
+    wait_for(&s->seen, 1);
+    client_close(&c);
+    wait_for(&s->dropped, 1);
+    server_end(s);
+}
+
+TEST(connections_above_the_limit_wait_for_one_to_close)
+{
+    tv_http_limits limits = tv_http_limits_default;
+
+    limits.connections_max = 2;
+    server *s = server_start(&limits, NULL);
+    client a = client_open(s), b = client_open(s), waiting = client_open(s);
+
+    client_send(&waiting, "GET /echo HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_send(&a, "GET /echo?a HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_expect(&a, 200, "GET /echo?a ");
+    usleep(50 * 1000);
+    CHECK_INT(atomic_load(&s->seen), 1);
+    CHECK_INT(tv_listener_connections(s->listener), 2);
+
+    client_close(&a);
+    client_expect(&waiting, 200, "GET /echo? ");
+    client_close(&b);
+    client_close(&waiting);
+    server_end(s);
+}
+
+TEST(a_stop_closes_idle_connections_and_lets_requests_finish)
+{
+    server *s = server_start(NULL, NULL);
+    client idle = client_open(s), busy = client_open(s);
+
+    client_send(&idle, "GET /echo HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_expect(&idle, 200, "");
+    client_send(&busy,
+                "GET /hold HTTP/1.1\r\nHost: h\r\n\r\nGET /echo HTTP/1.1\r\nHost: h\r\n\r\n");
+    wait_for(&s->seen, 2);
+
+    server_stop(s, 5000);
+    CHECK(client_is_at_end(&idle));
+    server_release(s);
+    answer a = client_answer(&busy);
+
+    CHECK_TEXT(a.body, "GET /hold? ");
+    CHECK_TEXT(answer_header(&a, "Connection"), "close");
+    client_forget(&busy, &a);
+    CHECK(client_is_at_end(&busy));
+    client_close(&idle);
+    client_close(&busy);
+    server_end(s);
+}
+
+TEST(a_stop_ends_what_is_left_after_its_grace)
+{
+    server *s = server_start(NULL, NULL);
+    client half = client_open(s), held = client_open(s);
+
+    client_send(&half, "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nab");
+    client_send(&held, "GET /hold HTTP/1.1\r\nHost: h\r\n\r\n");
+    wait_for(&s->seen, 2);
+    server_stop(s, 50);
+    CHECK(client_is_at_end(&half));
+    CHECK(client_is_at_end(&held));
+
+    /* The loop itself waits for the answer that nobody wants any more. */
+    CHECK_INT(atomic_load(&s->done), 1);
+    server_release(s);
+    client_close(&half);
+    client_close(&held);
+    server_end(s);
+}
+
+TEST(a_method_or_host_reaches_the_service_as_sent)
+{
+    server *s = server_start(NULL, NULL);
+    client c = client_open(s);
+
+    client_send(&c, "MERGE http://other/a%2Fb?c HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_expect(&c, 200, "MERGE /a%2Fb?c ");
+    client_send(&c, "BREW / HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_expect(&c, 200, "BREW /? ");
+    client_close(&c);
+    server_end(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_connection_is_kept_for_the_next_request),
+        cmocka_unit_test(a_response_has_the_usual_headers),
+        cmocka_unit_test(pipelined_requests_are_answered_in_order),
+        cmocka_unit_test(pipelined_requests_are_answered_after_the_client_ended_its_side),
+        cmocka_unit_test(a_request_may_come_byte_by_byte),
+        cmocka_unit_test(a_body_can_be_chunked),
+        cmocka_unit_test(continue_is_sent_when_the_service_wants_the_body),
+        cmocka_unit_test(continue_is_not_sent_when_the_service_has_answered),
+        cmocka_unit_test(a_small_body_nobody_wants_is_skipped),
+        cmocka_unit_test(a_large_body_nobody_wants_ends_the_connection),
+        cmocka_unit_test(a_bad_request_is_refused_and_the_connection_closed),
+        cmocka_unit_test(a_head_of_64_kib_is_accepted_and_a_larger_one_than_the_limit_refused),
+        cmocka_unit_test(a_response_without_body_says_so),
+        cmocka_unit_test(http_1_0_closes_unless_asked_to_keep),
+        cmocka_unit_test(either_side_can_end_a_connection),
+        cmocka_unit_test(a_client_that_does_nothing_is_cut_off),
+        cmocka_unit_test(a_client_that_does_not_read_is_cut_off),
+        cmocka_unit_test(a_large_response_arrives_whole_and_the_next_waits_for_it),
+        cmocka_unit_test(a_large_body_arrives_whole),
+        cmocka_unit_test(a_client_may_go_while_its_request_is_pending),
+        cmocka_unit_test(a_client_may_go_in_the_middle_of_a_body),
+        cmocka_unit_test(connections_above_the_limit_wait_for_one_to_close),
+        cmocka_unit_test(a_stop_closes_idle_connections_and_lets_requests_finish),
+        cmocka_unit_test(a_stop_ends_what_is_left_after_its_grace),
+        cmocka_unit_test(a_method_or_host_reaches_the_service_as_sent),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

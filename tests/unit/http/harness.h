@@ -1,0 +1,342 @@
+/*
+ * A real listener on a loopback port with a small service behind it, and raw
+ * clients that send any bytes they like.  The path of a request says how the
+ * service behaves:
+ *
+ *     /echo    answers at once: method, path, query and body
+ *     /later   the same, from another thread, through the loop's mailbox
+ *     /hold    the same, but not before the test calls server_release
+ *     /deny    answers 403 in on_headers
+ *     /big     64 MiB of 'x'
+ *     /none    204
+ *     /same    304
+ *     /bye     asks for the connection to be closed
+ *     /small   lowers the body limit to 10 bytes
+ */
+#ifndef TV_TESTS_UNIT_HTTP_HARNESS_H
+#define TV_TESTS_UNIT_HTTP_HARNESS_H
+
+#include <arpa/inet.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <openssl/ssl.h>
+
+#include "base/workers.h"
+#include "check.h"
+#include "http/listener.h"
+#include "net/tls.h"
+
+enum { BIG_BYTES = 64 * 1024 * 1024 };
+
+typedef struct server {
+    tv_loop *loop;
+    tv_listener *listener;
+    tv_workers *workers;
+    tv_service service;
+    tv_http_limits limits;
+    sem_t held;
+    int port;
+    bool is_stopped;
+    atomic_int seen, refused, done, dropped; /* requests; dropped ones never got a status */
+} server;
+
+typedef struct late_answer {
+    tv_job job;
+    server *server;
+    tv_request *req;
+    bool is_held;
+} late_answer;
+
+static inline void answer_echo(tv_request *req)
+{
+    tv_response_start(req, 200);
+    tv_response_header(req, TV_LIT("Content-Type"), TV_LIT("text/plain"));
+    tv_buf_printf(&req->out, "%.*s %.*s?%.*s ", TV_FMT(req->method_text), TV_FMT(req->path),
+                  TV_FMT(req->query));
+    tv_buf_add(&req->out, req->body);
+    tv_response_send(req);
+}
+
+static inline void late_run(tv_job *job)
+{
+    late_answer *late = (late_answer *)job;
+
+    if (late->is_held)
+        sem_wait(&late->server->held);
+}
+
+static inline void late_deliver(tv_mail *mail)
+{
+    answer_echo(((late_answer *)mail)->req);
+}
+
+static inline bool on_headers(void *ctx, tv_request *req)
+{
+    server *s = ctx;
+
+    atomic_fetch_add(&s->seen, 1);
+    req->user = s;
+    if (tv_slice_eq(req->path, TV_LIT("/small")))
+        req->body_bytes_max = 10;
+    if (!tv_slice_eq(req->path, TV_LIT("/deny")))
+        return true;
+
+    tv_response_start(req, 403);
+    tv_buf_add_lit(&req->out, "denied");
+    tv_response_send(req);
+    return false;
+}
+
+static inline void answer_later(server *s, tv_request *req)
+{
+    late_answer *late = tv_arena_zalloc(&req->arena, sizeof *late);
+
+    *late = (late_answer){.server = s,
+                          .req = req,
+                          .is_held = tv_slice_eq(req->path, TV_LIT("/hold")),
+                          .job = {.run = late_run, .reply_to = tv_loop_mailbox(req->loop)}};
+    late->job.mail.deliver = late_deliver;
+    tv_workers_submit(s->workers, &late->job);
+}
+
+static inline void on_request(void *ctx, tv_request *req)
+{
+    server *s = ctx;
+
+    if (tv_slice_eq(req->path, TV_LIT("/later")) || tv_slice_eq(req->path, TV_LIT("/hold"))) {
+        answer_later(s, req);
+    } else if (tv_slice_eq(req->path, TV_LIT("/big"))) {
+        tv_response_start(req, 200);
+        memset(tv_buf_reserve(&req->out, BIG_BYTES), 'x', BIG_BYTES);
+        req->out.len = BIG_BYTES;
+        tv_response_send(req);
+    } else if (tv_slice_eq(req->path, TV_LIT("/none"))) {
+        tv_response_start(req, 204);
+        tv_response_send(req);
+    } else if (tv_slice_eq(req->path, TV_LIT("/same"))) {
+        tv_response_start(req, 304);
+        tv_response_send(req);
+    } else {
+        req->close_after = tv_slice_eq(req->path, TV_LIT("/bye"));
+        answer_echo(req);
+    }
+}
+
+static inline void on_refused(void *ctx, tv_request *req, tv_err err)
+{
+    server *s = ctx;
+
+    atomic_fetch_add(&s->refused, 1);
+    req->user = s;
+    tv_response_start(req, tv_err_status(err));
+    tv_buf_add(&req->out, tv_slice_of(tv_err_name(err)));
+    tv_response_send(req);
+}
+
+static inline void on_done(void *ctx, tv_request *req)
+{
+    server *s = ctx;
+
+    tv_assert(req->user == s);
+    atomic_fetch_add(&s->done, 1);
+    if (req->status == 0)
+        atomic_fetch_add(&s->dropped, 1);
+}
+
+/* Start a server.  `limits` may be NULL for the default ones, `tls` for plain HTTP. */
+static inline server *server_start(const tv_http_limits *limits, tv_tls *tls)
+{
+    server *s = tv_calloc(1, sizeof *s);
+    char error[256] = "";
+
+    s->limits = limits ? *limits : tv_http_limits_default;
+    s->service = (tv_service){"test", s, on_headers, on_request, on_refused, on_done};
+    tv_assert(sem_init(&s->held, 0, 0) == 0);
+    s->loop = tv_loop_new(0);
+    s->workers = tv_workers_new(2);
+    s->listener =
+        tv_listener_new(s->loop, "127.0.0.1", 0, &s->service, &s->limits, tls, error, sizeof error);
+    if (s->listener == NULL)
+        CHECK_FAIL("%s", error);
+    s->port = tv_listener_port(s->listener);
+    tv_loop_start(s->loop);
+    return s;
+}
+
+/* Let one /hold answer. */
+static inline void server_release(server *s)
+{
+    sem_post(&s->held);
+}
+
+/* Stop without waiting. */
+static inline void server_stop(server *s, int grace_ms)
+{
+    s->is_stopped = true;
+    tv_listener_stop(s->listener, grace_ms);
+    tv_loop_stop(s->loop);
+}
+
+/* Stop, wait for the end of everything, check that no request was forgotten. */
+static inline void server_end(server *s)
+{
+    if (!s->is_stopped)
+        server_stop(s, 0);
+    tv_loop_join(s->loop);
+    tv_workers_free(s->workers);
+    tv_loop_free(s->loop);
+    sem_destroy(&s->held);
+    CHECK(atomic_load(&s->done) >= atomic_load(&s->seen));
+    CHECK(atomic_load(&s->done) <= atomic_load(&s->seen) + atomic_load(&s->refused));
+    free(s);
+}
+
+/* Wait, a second at most, until a counter has a value. */
+static inline void wait_for(atomic_int *counter, int want)
+{
+    for (int i = 0; i < 1000 && atomic_load(counter) != want; i++)
+        usleep(1000);
+    CHECK_INT(atomic_load(counter), want);
+}
+
+typedef struct client {
+    int fd;
+    SSL *ssl;
+    tv_buf in; /* received and not yet taken */
+} client;
+
+typedef struct answer {
+    int status;
+    tv_slice head, body; /* valid until the next answer */
+    size_t taken;
+} answer;
+
+static inline client client_open(const server *s)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)s->port)};
+    struct timeval patience = {.tv_sec = 10};
+    client c = {.fd = socket(AF_INET, SOCK_STREAM, 0)};
+
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    CHECK(c.fd >= 0);
+    setsockopt(c.fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    CHECK(connect(c.fd, (struct sockaddr *)&address, sizeof address) == 0);
+    return c;
+}
+
+static inline void client_close(client *c)
+{
+    SSL_free(c->ssl);
+    close(c->fd);
+    tv_buf_done(&c->in);
+}
+
+static inline void client_send_slice(client *c, tv_slice bytes)
+{
+    while (bytes.len) {
+        ssize_t count = c->ssl ? SSL_write(c->ssl, bytes.data, (int)bytes.len)
+                               : send(c->fd, bytes.data, bytes.len, MSG_NOSIGNAL);
+
+        if (count <= 0)
+            return; /* the server has closed; the test sees that when it reads */
+        bytes = tv_slice_skip(bytes, (size_t)count);
+    }
+}
+
+static inline void client_send(client *c, const char *text)
+{
+    client_send_slice(c, tv_slice_of(text));
+}
+
+/* Receive some more.  False at the end; a reset or a timeout fails the test. */
+static inline bool client_receive(client *c)
+{
+    char *to = tv_buf_reserve(&c->in, 64 * 1024);
+    ssize_t count = c->ssl ? SSL_read(c->ssl, to, 64 * 1024) : recv(c->fd, to, 64 * 1024, 0);
+
+    if (count < 0 && !c->ssl)
+        CHECK_FAIL("recv: %m");
+    if (count > 0)
+        c->in.len += (size_t)count;
+    return count > 0;
+}
+
+static inline bool client_is_at_end(client *c)
+{
+    return c->in.len == 0 && !client_receive(c);
+}
+
+/* A header of an answer, "" when it has none. */
+static inline tv_slice answer_header(const answer *a, const char *name)
+{
+    tv_slice rest = a->head, line;
+
+    while (tv_slice_next(&rest, '\n', &line)) {
+        size_t colon = tv_slice_find(line, ':');
+
+        if (line.len > colon + 1 &&
+            tv_slice_eq_nocase(tv_slice_take(line, colon), tv_slice_of(name)))
+            return tv_slice_trim(
+                tv_slice_take(tv_slice_skip(line, colon + 1), line.len - colon - 2));
+    }
+    return TV_LIT("");
+}
+
+/* Read the next answer; status 0 when the connection ended instead. */
+static inline answer client_answer_to(client *c, bool is_head_request)
+{
+    answer a = {0};
+    char *end;
+
+    while ((end = c->in.len ? memmem(c->in.data, c->in.len, "\r\n\r\n", 4) : NULL) == NULL) {
+        if (!client_receive(c))
+            return a;
+    }
+    a.head = (tv_slice){c->in.data, (size_t)(end - c->in.data) + 2};
+    a.status = (int)strtol(c->in.data + 9, NULL, 10);
+
+    size_t length = 0;
+    tv_slice text = answer_header(&a, "Content-Length");
+
+    for (size_t i = 0; i < text.len; i++)
+        length = length * 10 + (size_t)(text.data[i] - '0');
+    if (is_head_request)
+        length = 0;
+
+    size_t head_len = a.head.len + 2;
+
+    while (c->in.len < head_len + length)
+        CHECK(client_receive(c));
+    a.head.data = c->in.data;
+    a.body = (tv_slice){c->in.data + head_len, length};
+    a.taken = head_len + length;
+    return a;
+}
+
+static inline answer client_answer(client *c)
+{
+    return client_answer_to(c, false);
+}
+
+/* Done with an answer: forget its bytes. */
+static inline void client_forget(client *c, const answer *a)
+{
+    memmove(c->in.data, c->in.data + a->taken, c->in.len - a->taken);
+    c->in.len -= a->taken;
+}
+
+/* Read an answer, check its status and body ("" for any body), forget it. */
+static inline void client_expect(client *c, int status, const char *body)
+{
+    answer a = client_answer(c);
+
+    CHECK_INT(a.status, status);
+    if (*body)
+        CHECK_TEXT(a.body, body);
+    client_forget(c, &a);
+}
+
+#endif

@@ -1,0 +1,102 @@
+/* The network thread: letters, the end of rounds, holds and the stop. */
+#include "net/loop.h"
+
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "check.h"
+
+typedef struct letter {
+    tv_mail mail;
+    tv_loop *loop;
+    bool releases;
+} letter;
+
+static atomic_int delivered, handed_on;
+
+static void deliver(tv_mail *mail)
+{
+    letter *l = (letter *)mail;
+
+    if (l->releases)
+        tv_loop_release(l->loop);
+    atomic_fetch_add(&delivered, 1);
+}
+
+/* At the end of a round all letters that it delivered are handed on. */
+static void at_round_end(void *ctx)
+{
+    atomic_store(&handed_on, atomic_load(&delivered));
+}
+
+static void post(tv_loop *loop, letter *l)
+{
+    tv_mail_chain chain = {0};
+
+    l->mail.deliver = deliver;
+    l->loop = loop;
+    tv_mail_chain_add(&chain, &l->mail);
+    tv_mailbox_post(tv_loop_mailbox(loop), &chain);
+}
+
+static void wait_for(atomic_int *counter, int want)
+{
+    for (int i = 0; i < 1000 && atomic_load(counter) != want; i++)
+        usleep(1000);
+    CHECK_INT(atomic_load(counter), want);
+}
+
+TEST(letters_are_delivered_and_the_round_ends_after_them)
+{
+    enum { COUNT = 100 };
+    tv_loop *loop = tv_loop_new(3);
+    letter letters[COUNT] = {0};
+
+    atomic_store(&delivered, 0);
+    tv_loop_at_round_end(loop, at_round_end, NULL);
+    tv_loop_start(loop);
+    CHECK_INT(tv_loop_index(loop), 3);
+    for (int i = 0; i < COUNT; i++)
+        post(loop, &letters[i]);
+    wait_for(&delivered, COUNT);
+    wait_for(&handed_on, COUNT);
+    tv_loop_stop(loop);
+    tv_loop_join(loop);
+    tv_loop_free(loop);
+}
+
+TEST(a_hold_keeps_a_stopping_loop_running_for_its_letter)
+{
+    tv_loop *loop = tv_loop_new(0);
+    letter last = {.releases = true};
+
+    atomic_store(&delivered, 0);
+    tv_loop_hold(loop);
+    tv_loop_start(loop);
+    tv_loop_stop(loop);
+    usleep(10 * 1000);
+    post(loop, &last);
+    tv_loop_join(loop);
+    CHECK_INT(atomic_load(&delivered), 1);
+    tv_loop_free(loop);
+}
+
+TEST(a_loop_that_never_ran_can_be_freed)
+{
+    tv_loop *loop = tv_loop_new(0);
+
+    tv_loop_join(loop);
+    tv_loop_free(loop);
+    tv_loop_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(letters_are_delivered_and_the_round_ends_after_them),
+        cmocka_unit_test(a_hold_keeps_a_stopping_loop_running_for_its_letter),
+        cmocka_unit_test(a_loop_that_never_ran_can_be_freed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,193 @@
+/* HTTP over TLS, with a certificate made here. */
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
+#include "http/harness.h"
+
+static char cert_path[64], key_path[64], folder[] = "/tmp/tavola-tls-XXXXXX";
+static SSL_CTX *client_ctx;
+
+/* A key and a certificate it signs itself, as PEM files in a folder of their own. */
+static int make_certificate(void **state)
+{
+    EVP_PKEY *key = EVP_EC_gen("P-256");
+    X509 *cert = X509_new();
+    X509_NAME *name = X509_get_subject_name(cert);
+
+    X509_gmtime_adj(X509_getm_notBefore(cert), 0);
+    X509_gmtime_adj(X509_getm_notAfter(cert), 3600);
+    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)"localhost", -1, -1,
+                               0);
+    X509_set_issuer_name(cert, name);
+    X509_set_pubkey(cert, key);
+    tv_assert(X509_sign(cert, key, EVP_sha256()) > 0);
+
+    tv_assert(mkdtemp(folder));
+    snprintf(cert_path, sizeof cert_path, "%s/cert.pem", folder);
+    snprintf(key_path, sizeof key_path, "%s/key.pem", folder);
+    FILE *cert_file = fopen(cert_path, "w"), *key_file = fopen(key_path, "w");
+
+    tv_assert(PEM_write_X509(cert_file, cert));
+    tv_assert(PEM_write_PrivateKey(key_file, key, NULL, NULL, 0, NULL, NULL));
+    fclose(cert_file);
+    fclose(key_file);
+    X509_free(cert);
+    EVP_PKEY_free(key);
+    client_ctx = SSL_CTX_new(TLS_client_method());
+    return 0;
+}
+
+static int remove_certificate(void **state)
+{
+    SSL_CTX_free(client_ctx);
+    unlink(cert_path);
+    unlink(key_path);
+    rmdir(folder);
+    return 0;
+}
+
+static tv_tls *load(void)
+{
+    char error[256] = "";
+    tv_tls *tls = tv_tls_new(cert_path, key_path, error, sizeof error);
+
+    if (tls == NULL)
+        CHECK_FAIL("%s", error);
+    return tls;
+}
+
+/* Connect and shake hands with one version of TLS.  False when that fails. */
+static bool open_with(const server *s, int version, client *ret_client)
+{
+    client c = client_open(s);
+
+    c.ssl = SSL_new(client_ctx);
+    SSL_set_fd(c.ssl, c.fd);
+    SSL_set_security_level(c.ssl, 0);
+    SSL_set_min_proto_version(c.ssl, version);
+    SSL_set_max_proto_version(c.ssl, version);
+    *ret_client = c;
+    return SSL_connect(c.ssl) == 1;
+}
+
+static const struct {
+    const char *what;
+    int version;
+    bool is_welcome;
+} versions[] = {
+    {"TLS 1.0", TLS1_VERSION, false},
+    {"TLS 1.1", TLS1_1_VERSION, false},
+    {"TLS 1.2", TLS1_2_VERSION, true},
+    {"TLS 1.3", TLS1_3_VERSION, true},
+};
+
+TEST(requests_work_over_tls_1_2_and_1_3_only)
+{
+    tv_tls *tls = load();
+    server *s = server_start(NULL, tls);
+
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+        client c;
+
+        t_row = versions[i].what;
+        CHECK_INT(open_with(s, versions[i].version, &c), versions[i].is_welcome);
+        if (versions[i].is_welcome) {
+            client_send(&c, "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 2\r\n\r\nhi");
+            client_expect(&c, 200, "PUT /echo? hi");
+            client_send(&c, "GET /later HTTP/1.1\r\nHost: h\r\n\r\n"
+                            "GET /bye HTTP/1.1\r\nHost: h\r\n\r\n");
+            client_expect(&c, 200, "GET /later? ");
+            client_expect(&c, 200, "GET /bye? ");
+            CHECK(client_is_at_end(&c));
+            CHECK(SSL_get_shutdown(c.ssl) & SSL_RECEIVED_SHUTDOWN);
+        }
+        client_close(&c);
+    }
+    server_end(s);
+    tv_tls_free(tls);
+}
+
+TEST(large_bodies_and_responses_pass_through_tls)
+{
+    enum { BYTES = 3 * 1024 * 1024 };
+    tv_tls *tls = load();
+    server *s = server_start(NULL, tls);
+    tv_buf body = TV_BUF_EMPTY;
+    client c;
+
+    t_row = "";
+    for (int i = 0; i < BYTES; i++)
+        tv_buf_add_char(&body, (char)('a' + i % 19));
+    CHECK(open_with(s, TLS1_3_VERSION, &c));
+    client_send(&c, "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 3145728\r\n\r\n");
+    client_send_slice(&c, tv_buf_slice(&body));
+    answer a = client_answer(&c);
+
+    CHECK(tv_slice_eq(tv_slice_skip(a.body, 11), tv_buf_slice(&body)));
+    client_forget(&c, &a);
+
+    client_send(&c, "GET /big HTTP/1.1\r\nHost: h\r\n\r\nGET /echo HTTP/1.1\r\nHost: h\r\n\r\n");
+    a = client_answer(&c);
+    CHECK_INT(a.body.len, BIG_BYTES);
+    client_forget(&c, &a);
+    client_expect(&c, 200, "GET /echo? ");
+    client_close(&c);
+    tv_buf_done(&body);
+    server_end(s);
+    tv_tls_free(tls);
+}
+
+TEST(a_client_that_speaks_no_tls_is_closed)
+{
+    tv_tls *tls = load();
+    server *s = server_start(NULL, tls);
+    client c = client_open(s);
+
+    client_send(&c, "GET /echo HTTP/1.1\r\nHost: h\r\n\r\n");
+    while (client_receive(&c))
+        CHECK(c.in.len < 100); /* an alert at most */
+    CHECK_INT(atomic_load(&s->seen), 0);
+    client_close(&c);
+    server_end(s);
+    tv_tls_free(tls);
+}
+
+TEST(a_handshake_has_a_deadline)
+{
+    tv_http_limits limits = tv_http_limits_default;
+    tv_tls *tls = load();
+
+    limits.header_timeout_ms = 100;
+    server *s = server_start(&limits, tls);
+    client c = client_open(s);
+
+    client_send(&c, "\x16\x03\x01");
+    CHECK(client_is_at_end(&c));
+    client_close(&c);
+    server_end(s);
+    tv_tls_free(tls);
+}
+
+TEST(a_bad_certificate_or_key_is_named)
+{
+    char error[256];
+
+    CHECK(tv_tls_new("/nonexistent/cert.pem", key_path, error, sizeof error) == NULL);
+    CHECK(strstr(error, "cannot use certificate /nonexistent/cert.pem: "));
+    CHECK(tv_tls_new(cert_path, cert_path, error, sizeof error) == NULL);
+    CHECK(strstr(error, "cannot use key "));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(requests_work_over_tls_1_2_and_1_3_only),
+        cmocka_unit_test(large_bodies_and_responses_pass_through_tls),
+        cmocka_unit_test(a_client_that_speaks_no_tls_is_closed),
+        cmocka_unit_test(a_handshake_has_a_deadline),
+        cmocka_unit_test(a_bad_certificate_or_key_is_named),
+    };
+
+    return cmocka_run_group_tests(tests, make_certificate, remove_certificate);
+}

@@ -26,7 +26,7 @@ typedef struct memory_engine {
     uint64_t write_count;
     uint64_t power_cuts; /* so that a write can see that the power went while it waited */
     uint64_t random;
-    uint64_t fail_nth; /* 0 is never */
+    uint64_t fail_after, fail_count; /* so many writes pass, then so many fail */
     tv_err fail_err, read_err;
     bool would_block;
     bool is_stopped; /* after TV_ERR_IO or a loss of power */
@@ -205,7 +205,7 @@ static uint64_t next_random(uint64_t *state)
     return *state;
 }
 
-/* Before a write: may it go on?  Counts it down for tv_memory_fail_write. */
+/* Before a write: may it go on?  Counts it for tv_memory_fail_writes. */
 static tv_err admit(memory_engine *memory, int64_t *ret_delay_us, uint64_t *ret_power_cuts)
 {
     tv_err err = TV_OK;
@@ -213,7 +213,9 @@ static tv_err admit(memory_engine *memory, int64_t *ret_delay_us, uint64_t *ret_
     pthread_mutex_lock(&memory->lock);
     if (memory->is_stopped)
         err = TV_ERR_IO;
-    else if (memory->fail_nth && --memory->fail_nth == 0)
+    else if (memory->fail_after)
+        memory->fail_after--;
+    else if (memory->fail_count && memory->fail_count--)
         err = memory->fail_err;
     if (err == TV_ERR_IO)
         memory->is_stopped = true;
@@ -356,12 +358,14 @@ tv_engine *tv_memory_engine_new(const tv_memory_options *options)
     return &memory->base;
 }
 
-void tv_memory_fail_write(tv_engine *engine, uint64_t nth, tv_err err)
+void tv_memory_fail_writes(tv_engine *engine, uint64_t nth, uint64_t count, tv_err err)
 {
     memory_engine *memory = of(engine);
 
+    tv_assert(nth > 0);
     pthread_mutex_lock(&memory->lock);
-    memory->fail_nth = nth;
+    memory->fail_after = nth - 1;
+    memory->fail_count = count;
     memory->fail_err = err;
     pthread_mutex_unlock(&memory->lock);
 }

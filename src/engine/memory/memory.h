@@ -25,11 +25,12 @@ tv_engine *tv_memory_engine_new(const tv_memory_options *options);
  */
 
 /**
- * Make the `nth` write from now (1 is the next) fail with `err`, without
- * effect.  TV_ERR_IO stops all later writes as the contract says, until
- * tv_memory_restart; other errors do not.  One such fault at a time.
+ * Make the `nth` write from now (1 is the next), and as many as make `count`,
+ * fail with `err`, without effect.  TV_ERR_IO stops all later writes as the
+ * contract says, until tv_memory_restart; other errors do not.  One such fault
+ * at a time.
  */
-void tv_memory_fail_write(tv_engine *engine, uint64_t nth, tv_err err);
+void tv_memory_fail_writes(tv_engine *engine, uint64_t nth, uint64_t count, tv_err err);
 
 /** Make every get fail with `err` until called with TV_OK. */
 void tv_memory_fail_reads(tv_engine *engine, tv_err err);

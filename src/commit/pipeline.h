@@ -9,6 +9,8 @@
 #ifndef TV_COMMIT_PIPELINE_H
 #define TV_COMMIT_PIPELINE_H
 
+#include <stdint.h>
+
 #include "base/mailbox.h"
 #include "engine/txn.h"
 
@@ -35,7 +37,7 @@ typedef struct tv_pipeline_figures {
     size_t queued; /* writes waiting or under way now */
 } tv_pipeline_figures;
 
-/** `queue_max`: more writes than that waiting are refused with TV_ERR_OVERLOADED. */
+/** `queue_max`: more writes than that waiting or under way are refused with TV_ERR_OVERLOADED. */
 tv_pipeline *tv_pipeline_new(tv_engine *engine, int committer_count, size_t queue_max);
 
 /** Finish what was submitted, then end the committers.  Accepts NULL. */

@@ -29,6 +29,10 @@
 #define TV_KEY_UNITS_MAX 1024
 #define TV_TABLE_ID_MAX ((INT64_C(1) << 40) - 1)
 
+/** The row that tells the format of all others, and what this source writes into it. */
+#define TV_KEY_FORMAT TV_LIT("mformat")
+#define TV_FORMAT TV_LIT("1")
+
 /**
  * UTF-8 to CESU-8.  The input is valid UTF-8 without control characters of
  * either block (U+0000-001F, U+007F-009F): TV_ERR_OUT_OF_RANGE otherwise.
@@ -41,11 +45,14 @@ tv_err tv_key_decode_text(tv_arena *arena, tv_slice cesu8, tv_slice *ret_utf8) T
 /** Prefix of all rows of a table: the range of a table is [prefix, tv_key_after(prefix)). */
 tv_slice tv_key_table(tv_arena *arena, tv_slice account, int64_t table_id);
 
-/** Prefix of all rows of a partition: also the `partition` of every write to it. */
+/**
+ * Prefix of all rows of a partition: also the `partition` of every write to it.
+ * TV_ERR_OUT_OF_RANGE as tv_key_encode_text, and for more than TV_KEY_UNITS_MAX units.
+ */
 tv_err tv_key_partition(tv_arena *arena, tv_slice account, int64_t table_id, tv_slice partition_key,
                         tv_slice *ret_prefix) TV_WARN_UNUSED;
 
-/** One entity's row: a partition prefix and a RowKey. */
+/** One entity's row: a partition prefix and a RowKey.  The same errors. */
 tv_err tv_key_row(tv_arena *arena, tv_slice partition_prefix, tv_slice row_key,
                   tv_slice *ret_key) TV_WARN_UNUSED;
 

@@ -10,6 +10,8 @@
 #ifndef TV_ENGINE_TXN_H
 #define TV_ENGINE_TXN_H
 
+#include <stdint.h>
+
 #include "engine/engine.h"
 
 typedef struct tv_txn tv_txn;
@@ -22,7 +24,7 @@ typedef tv_err tv_update_fn(tv_txn *txn, void *ctx);
 
 /** A group of update functions over one engine.  Belongs to one thread. */
 tv_txn *tv_txn_new(tv_engine *engine);
-void tv_txn_free(tv_txn *txn);
+void tv_txn_free(tv_txn *txn); /* accepts NULL */
 
 /** Forget everything and begin a new group; reads the clock (see tv_txn_now). */
 void tv_txn_begin(tv_txn *txn);
@@ -35,6 +37,12 @@ tv_err tv_txn_run(tv_txn *txn, tv_slice partition, tv_update_fn *fn, void *ctx) 
 
 /** Write what all functions since tv_txn_begin have collected; nothing to write is TV_OK. */
 tv_err tv_txn_commit(tv_txn *txn) TV_WARN_UNUSED;
+
+/**
+ * Bytes of keys and values that the functions since tv_txn_begin have put and
+ * deleted, superseded ones included: lets a committer end a group in time.
+ */
+size_t tv_txn_bytes(const tv_txn *txn);
 
 /* For update functions.  Every key begins with the partition's prefix; that is asserted. */
 

@@ -1,0 +1,118 @@
+/*
+ * Groups and what happens when one fails as a whole.  (n) refers to the
+ * invariants in README.md.
+ */
+#include "commit/group.h"
+
+#include <time.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+
+enum {
+    TOGETHER_ATTEMPTS_MAX = 4, /* of a group that meets conflicts, before its members go alone */
+    ALONE_ATTEMPTS_MAX = 16,
+    BACKOFF_US_MAX = 8000,
+};
+
+static size_t slot_of(uint64_t value)
+{
+    size_t slot = value <= 1 ? 0 : 64 - (size_t)__builtin_clzll(value - 1);
+
+    return slot < TV_PIPELINE_SLOTS ? slot : TV_PIPELINE_SLOTS - 1;
+}
+
+/* The engine write of a group, timed. */
+static tv_err commit(tv_txn *txn, tv_pipeline_figures *figures)
+{
+    int64_t start_ns = tv_clock_mono_ns();
+    tv_err err = tv_txn_commit(txn);
+    uint64_t took_us = (uint64_t)(tv_clock_mono_ns() - start_ns) / 1000;
+
+    figures->commit_us_slots[slot_of(took_us)]++;
+    figures->commit_us_sum += took_us;
+    return err;
+}
+
+/*
+ * Run writes until the group is full, then commit.  `ret_count` is how many
+ * took part.  On TV_OK their results stand; on an error none of them does,
+ * because even a function that failed by itself may have judged by what an
+ * earlier one of the group had written, and that is not durable (2).
+ */
+static tv_err run_together(tv_txn *txn, tv_write *const *writes, size_t count,
+                           tv_pipeline_figures *figures, size_t *ret_count)
+{
+    size_t ran = 0;
+
+    tv_txn_begin(txn);
+    do {
+        tv_write *write = writes[ran++];
+
+        write->result = tv_txn_run(txn, write->partition, write->run, write->ctx);
+    } while (ran < count && ran < TV_GROUP_WRITES_MAX && tv_txn_bytes(txn) < TV_GROUP_BYTES_MAX);
+    *ret_count = ran;
+    return commit(txn, figures);
+}
+
+/* Wait a little longer each time, so that two nodes that race for a row come apart. */
+static void back_off(int attempt)
+{
+    int64_t wait_us = INT64_C(50) << (attempt < 10 ? attempt : 10);
+    struct timespec span = {.tv_nsec =
+                                (wait_us < BACKOFF_US_MAX ? wait_us : BACKOFF_US_MAX) * 1000};
+
+    nanosleep(&span, NULL);
+}
+
+/* Run one write as a group of its own, again after conflicts.  Returns the engine's last word. */
+static tv_err run_alone(tv_txn *txn, tv_write *write, tv_pipeline_figures *figures)
+{
+    tv_err err = TV_ERR_CONFLICT;
+
+    for (int i = 0; err == TV_ERR_CONFLICT && i < ALONE_ATTEMPTS_MAX; i++) {
+        size_t ignored;
+
+        if (i > 0)
+            back_off(i);
+        figures->retries++;
+        err = run_together(txn, &write, 1, figures, &ignored);
+    }
+    if (err)
+        write->result = err;
+    return err;
+}
+
+size_t tv_group_commit(tv_txn *txn, tv_write *const *writes, size_t count,
+                       tv_pipeline_figures *figures, tv_err *ret_err)
+{
+    size_t ran;
+    tv_err err;
+
+    tv_assert(count > 0);
+    err = run_together(txn, writes, count, figures, &ran);
+    for (int i = 1; err == TV_ERR_CONFLICT && i < TOGETHER_ATTEMPTS_MAX; i++) {
+        figures->retries++;
+        back_off(i);
+        /* Just those that ran before: a rerun must not pull in others and grow for ever. */
+        err = run_together(txn, writes, ran, figures, &ran);
+    }
+    figures->groups++;
+    figures->writes += ran;
+    figures->group_size_slots[slot_of(ran)]++;
+    if (err)
+        figures->failed_groups++;
+
+    if (err == TV_ERR_IO) {
+        /* Nobody knows what the disk holds, so nobody may be told more than that (1). */
+        for (size_t i = 0; i < ran; i++)
+            writes[i]->result = err;
+    } else if (err) {
+        /* Nothing was written: each goes alone, in order, so that one that cannot succeed does not
+         * fail the others, and one that fails by itself hears its own reason (3), (5), (6). */
+        for (size_t i = 0; i < ran; i++)
+            err = run_alone(txn, writes[i], figures);
+    }
+    *ret_err = err;
+    return ran;
+}

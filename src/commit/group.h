@@ -1,0 +1,27 @@
+/*
+ * One group of writes: run them in one transaction, make it durable with one
+ * engine write, and see each of them to its own result.  No threads and no
+ * queues here; see pipeline.h for those and README.md for the invariants.
+ */
+#ifndef TV_COMMIT_GROUP_H
+#define TV_COMMIT_GROUP_H
+
+#include "commit/pipeline.h"
+
+/** A group ends before it has more writes than this. */
+enum { TV_GROUP_WRITES_MAX = 1024 };
+
+/** ... and when its functions have written this much. */
+#define TV_GROUP_BYTES_MAX ((size_t)8 << 20)
+
+/**
+ * Run and commit the first writes of the list, in order, as many of them as
+ * make a group, and set their results.  Returns how many those are, at least
+ * one; they are durable or have failed.  Adds to `figures`.
+ *
+ * `ret_err` tells how the engine fared: TV_OK, or the error of its last write.
+ */
+size_t tv_group_commit(tv_txn *txn, tv_write *const *writes, size_t count,
+                       tv_pipeline_figures *figures, tv_err *ret_err);
+
+#endif

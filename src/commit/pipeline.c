@@ -1,0 +1,353 @@
+/*
+ * Committers, their queues and what feeds them.  (n) refers to the invariants
+ * in README.md.
+ *
+ * A committer's `lock` guards its queue, its counters and its figures, and is
+ * never held while a function runs, the engine writes or a letter is posted.
+ * No two locks are held at once.
+ */
+#include "commit/pipeline.h"
+
+#include <stdatomic.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "commit/group.h"
+
+struct committer {
+    tv_pipeline *pipeline;
+    tv_txn *txn; /* the thread's own */
+    pthread_t thread;
+    tv_err engine_err; /* the thread's own: the last word of the engine, logged when it changes */
+
+    pthread_mutex_t lock;
+    pthread_cond_t filled;
+    pthread_cond_t finished;
+    tv_mail_chain queue;
+    uint64_t submitted_count, finished_count; /* writes since the start; the queue is in order */
+    bool is_stopping;
+    tv_pipeline_figures figures;
+};
+
+struct tv_pipeline {
+    tv_engine *engine;
+    size_t queue_max;
+    atomic_size_t queued; /* writes that have been accepted and not been answered */
+    int committer_count;
+    struct committer committers[];
+};
+
+struct tv_outbox {
+    tv_pipeline *pipeline;
+    size_t count;
+    tv_mail_chain chains[]; /* one for each committer */
+};
+
+/* Answers on their way, sorted by mailbox so that each is woken once. */
+struct replies {
+    struct {
+        tv_mailbox *box;
+        tv_mail_chain chain;
+    } * list;
+    size_t count, size;
+};
+
+static tv_write *write_of(tv_mail *mail)
+{
+    return (tv_write *)mail; /* `mail` is its first member */
+}
+
+static void replies_add(struct replies *replies, tv_write *write)
+{
+    size_t i = 0;
+
+    /* As many boxes as network threads: a handful. */
+    while (i < replies->count && replies->list[i].box != write->reply_to)
+        i++;
+    if (i == replies->count) {
+        if (replies->count == replies->size) {
+            replies->size = replies->size ? replies->size * 2 : 16;
+            replies->list = tv_realloc(replies->list, replies->size * sizeof *replies->list);
+        }
+        replies->list[i].box = write->reply_to;
+        replies->list[i].chain = (tv_mail_chain){0};
+        replies->count++;
+    }
+    tv_mail_chain_add(&replies->list[i].chain, &write->mail);
+}
+
+/* Post everything.  From here on the writes are their submitters' again and may be gone. */
+static void replies_post(struct replies *replies)
+{
+    for (size_t i = 0; i < replies->count; i++)
+        tv_mailbox_post(replies->list[i].box, &replies->list[i].chain);
+    replies->count = 0;
+}
+
+/* One line when the engine begins to fail, one when it is well again. */
+static void note_engine(struct committer *committer, tv_err err)
+{
+    if (err == committer->engine_err)
+        return;
+
+    if (err)
+        tv_log(TV_LOG_ERROR, "commit_failed", "engine=%s err=%s",
+               committer->pipeline->engine->ops->name, tv_err_name(err));
+    else
+        tv_log(TV_LOG_INFO, "commit_recovered", "engine=%s",
+               committer->pipeline->engine->ops->name);
+    committer->engine_err = err;
+}
+
+static void add_figures(tv_pipeline_figures *sum, const tv_pipeline_figures *more)
+{
+    sum->groups += more->groups;
+    sum->writes += more->writes;
+    sum->retries += more->retries;
+    sum->failed_groups += more->failed_groups;
+    sum->commit_us_sum += more->commit_us_sum;
+    for (int i = 0; i < TV_PIPELINE_SLOTS; i++) {
+        sum->group_size_slots[i] += more->group_size_slots[i];
+        sum->commit_us_slots[i] += more->commit_us_slots[i];
+    }
+}
+
+/* Wait for writes and take up to a group of them, in order.  0 is the end. */
+static size_t take_writes(struct committer *committer, tv_write **ret_writes)
+{
+    size_t count = 0;
+    tv_mail *mail;
+
+    pthread_mutex_lock(&committer->lock);
+    while (committer->queue.first == NULL && !committer->is_stopping)
+        pthread_cond_wait(&committer->filled, &committer->lock);
+    while (count < TV_GROUP_WRITES_MAX && (mail = tv_mail_chain_take(&committer->queue)))
+        ret_writes[count++] = write_of(mail);
+    pthread_mutex_unlock(&committer->lock);
+    return count;
+}
+
+/* Run one group and answer it.  The answers go out only after the engine's word (1). */
+static size_t commit_group(struct committer *committer, tv_write *const *writes, size_t count,
+                           struct replies *replies)
+{
+    tv_pipeline_figures figures = {0};
+    tv_err err;
+    size_t done = tv_group_commit(committer->txn, writes, count, &figures, &err);
+
+    note_engine(committer, err);
+    for (size_t i = 0; i < done; i++)
+        replies_add(replies, writes[i]);
+
+    /* Before the answers, so that who has heard one has room for the next. */
+    atomic_fetch_sub(&committer->pipeline->queued, done);
+    replies_post(replies);
+
+    pthread_mutex_lock(&committer->lock);
+    committer->finished_count += done;
+    add_figures(&committer->figures, &figures);
+    pthread_cond_broadcast(&committer->finished);
+    pthread_mutex_unlock(&committer->lock);
+    return done;
+}
+
+static void *run_committer(void *arg)
+{
+    struct committer *committer = arg;
+    tv_write **writes = tv_malloc(TV_GROUP_WRITES_MAX * sizeof *writes);
+    struct replies replies = {0};
+    size_t count;
+
+    while ((count = take_writes(committer, writes)) > 0) {
+        for (size_t done = 0; done < count;)
+            done += commit_group(committer, writes + done, count - done, &replies);
+    }
+    free(replies.list);
+    free(writes);
+    return NULL;
+}
+
+tv_pipeline *tv_pipeline_new(tv_engine *engine, int committer_count, size_t queue_max)
+{
+    tv_assert(committer_count > 0 && queue_max > 0);
+
+    size_t committers_size = (size_t)committer_count * sizeof(struct committer);
+    tv_pipeline *pipeline = tv_calloc(1, sizeof *pipeline + committers_size);
+
+    pipeline->engine = engine;
+    pipeline->queue_max = queue_max;
+    pipeline->committer_count = committer_count;
+    for (int i = 0; i < committer_count; i++) {
+        struct committer *committer = &pipeline->committers[i];
+
+        committer->pipeline = pipeline;
+        committer->txn = tv_txn_new(engine);
+        tv_assert(pthread_mutex_init(&committer->lock, NULL) == 0);
+        tv_assert(pthread_cond_init(&committer->filled, NULL) == 0);
+        tv_assert(pthread_cond_init(&committer->finished, NULL) == 0);
+        tv_assert(pthread_create(&committer->thread, NULL, run_committer, committer) == 0);
+        pthread_setname_np(committer->thread, "tv-commit");
+    }
+    return pipeline;
+}
+
+void tv_pipeline_free(tv_pipeline *pipeline)
+{
+    if (pipeline == NULL)
+        return;
+
+    for (int i = 0; i < pipeline->committer_count; i++) {
+        struct committer *committer = &pipeline->committers[i];
+
+        pthread_mutex_lock(&committer->lock);
+        committer->is_stopping = true;
+        pthread_cond_signal(&committer->filled);
+        pthread_mutex_unlock(&committer->lock);
+    }
+    for (int i = 0; i < pipeline->committer_count; i++) {
+        struct committer *committer = &pipeline->committers[i];
+
+        pthread_join(committer->thread, NULL);
+        tv_assert(committer->queue.first == NULL);
+        tv_txn_free(committer->txn);
+        pthread_cond_destroy(&committer->finished);
+        pthread_cond_destroy(&committer->filled);
+        pthread_mutex_destroy(&committer->lock);
+    }
+    free(pipeline);
+}
+
+void tv_pipeline_drain(tv_pipeline *pipeline)
+{
+    /* A queue is first in, first out: when as many are finished as had been submitted, those are.
+     */
+    for (int i = 0; i < pipeline->committer_count; i++) {
+        struct committer *committer = &pipeline->committers[i];
+
+        pthread_mutex_lock(&committer->lock);
+        uint64_t target = committer->submitted_count;
+        while (committer->finished_count < target)
+            pthread_cond_wait(&committer->finished, &committer->lock);
+        pthread_mutex_unlock(&committer->lock);
+    }
+}
+
+void tv_pipeline_read_figures(tv_pipeline *pipeline, tv_pipeline_figures *ret_figures)
+{
+    tv_pipeline_figures sum = {0};
+
+    for (int i = 0; i < pipeline->committer_count; i++) {
+        struct committer *committer = &pipeline->committers[i];
+
+        pthread_mutex_lock(&committer->lock);
+        add_figures(&sum, &committer->figures);
+        pthread_mutex_unlock(&committer->lock);
+    }
+    sum.queued = atomic_load(&pipeline->queued);
+    *ret_figures = sum;
+}
+
+tv_outbox *tv_outbox_new(tv_pipeline *pipeline)
+{
+    size_t chains_size = (size_t)pipeline->committer_count * sizeof(tv_mail_chain);
+    tv_outbox *outbox = tv_calloc(1, sizeof *outbox + chains_size);
+
+    outbox->pipeline = pipeline;
+    return outbox;
+}
+
+void tv_outbox_free(tv_outbox *outbox)
+{
+    if (outbox == NULL)
+        return;
+
+    tv_assert(outbox->count == 0);
+    free(outbox);
+}
+
+/* FNV-1a.  A partition has one committer for ever: that is what orders its writes (3). */
+static size_t committer_of(const tv_pipeline *pipeline, tv_slice partition)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    if (pipeline->committer_count == 1)
+        return 0;
+
+    for (size_t i = 0; i < partition.len; i++)
+        hash = (hash ^ (unsigned char)partition.data[i]) * UINT64_C(0x100000001b3);
+    return (hash ^ hash >> 32) % (size_t)pipeline->committer_count;
+}
+
+void tv_outbox_add(tv_outbox *outbox, tv_write *write)
+{
+    tv_assert(write->partition.len > 0 && write->run && write->reply_to && write->mail.deliver);
+    tv_mail_chain_add(&outbox->chains[committer_of(outbox->pipeline, write->partition)],
+                      &write->mail);
+    outbox->count++;
+}
+
+/* Take room in the queue for up to `wanted` writes; returns for how many there was room. */
+static size_t reserve(tv_pipeline *pipeline, size_t wanted)
+{
+    size_t queued = atomic_load(&pipeline->queued), room;
+
+    do {
+        size_t left = queued < pipeline->queue_max ? pipeline->queue_max - queued : 0;
+
+        room = wanted < left ? wanted : left;
+    } while (!atomic_compare_exchange_weak(&pipeline->queued, &queued, queued + room));
+    return room;
+}
+
+/*
+ * Hand one chain over.  What the queue has no room for is refused: the last
+ * ones, and by letter like every other answer, never from within this call.
+ */
+static void flush_chain(tv_pipeline *pipeline, struct committer *committer, tv_mail_chain *chain)
+{
+    size_t room = reserve(pipeline, chain->count);
+    tv_mail_chain accepted = {0};
+    tv_mail *mail;
+
+    if (room == chain->count) {
+        accepted = *chain;
+        *chain = (tv_mail_chain){0};
+    } else {
+        while (accepted.count < room)
+            tv_mail_chain_add(&accepted, tv_mail_chain_take(chain));
+    }
+
+    if (accepted.first) {
+        pthread_mutex_lock(&committer->lock);
+        if (committer->queue.first) {
+            committer->queue.last->next = accepted.first;
+            committer->queue.last = accepted.last;
+            committer->queue.count += accepted.count;
+        } else {
+            committer->queue = accepted;
+        }
+        committer->submitted_count += accepted.count;
+        pthread_cond_signal(&committer->filled);
+        pthread_mutex_unlock(&committer->lock);
+    }
+
+    while ((mail = tv_mail_chain_take(chain))) {
+        tv_mail_chain refused = {0};
+
+        write_of(mail)->result = TV_ERR_OVERLOADED;
+        tv_mail_chain_add(&refused, mail);
+        tv_mailbox_post(write_of(mail)->reply_to, &refused);
+    }
+}
+
+void tv_outbox_flush(tv_outbox *outbox)
+{
+    if (outbox->count == 0)
+        return;
+
+    for (int i = 0; i < outbox->pipeline->committer_count; i++) {
+        if (outbox->chains[i].first)
+            flush_chain(outbox->pipeline, &outbox->pipeline->committers[i], &outbox->chains[i]);
+    }
+    outbox->count = 0;
+}

@@ -1,0 +1,56 @@
+/*
+ * The memory engine: the reference implementation of engine.h, and the disk
+ * that fails on demand under the tests of the layers above.  It keeps nothing
+ * across processes; within one, "durable" means published, and losing power
+ * drops what was not.
+ */
+#ifndef TV_ENGINE_MEMORY_MEMORY_H
+#define TV_ENGINE_MEMORY_MEMORY_H
+
+#include <stdint.h>
+
+#include "engine/engine.h"
+
+/** All zeros, or no options at all, is an ordinary engine without faults. */
+typedef struct tv_memory_options {
+    bool is_shared;         /* say that others write too: batches then come with expectations */
+    int64_t write_delay_us; /* how long a write takes to become durable */
+    uint64_t seed;          /* decides what becomes of writes under way when the power goes */
+} tv_memory_options;
+
+tv_engine *tv_memory_engine_new(const tv_memory_options *options);
+
+/*
+ * Faults, for tests.  `engine` is one made by tv_memory_engine_new.  Any thread.
+ */
+
+/**
+ * Make the `nth` write from now (1 is the next), and as many as make `count`,
+ * fail with `err`, without effect.  TV_ERR_IO stops all later writes as the
+ * contract says, until tv_memory_restart; other errors do not.  One such fault
+ * at a time.
+ */
+void tv_memory_fail_writes(tv_engine *engine, uint64_t nth, uint64_t count, tv_err err);
+
+/** Make every get fail with `err` until called with TV_OK. */
+void tv_memory_fail_reads(tv_engine *engine, tv_err err);
+
+/** While on, a get that must not wait (TV_READ_CACHED) is answered TV_ERR_WOULD_BLOCK. */
+void tv_memory_set_would_block(tv_engine *engine, bool on);
+
+void tv_memory_set_write_delay(tv_engine *engine, int64_t delay_us);
+
+/**
+ * Cut the power.  What was reported durable stays; a write under way fails
+ * with TV_ERR_IO and is kept or dropped as a whole, by the seed, as on a disk.
+ * All writes after that are refused until tv_memory_restart.
+ */
+void tv_memory_lose_power(tv_engine *engine);
+
+/** Start again after TV_ERR_IO or a loss of power. */
+void tv_memory_restart(tv_engine *engine);
+
+/** Writes that have become durable since the engine was made. */
+uint64_t tv_memory_write_count(tv_engine *engine);
+
+#endif

@@ -1,0 +1,71 @@
+/* What the files of this engine share; for nobody else. */
+#ifndef TV_ENGINE_ROCKSDB_INTERNAL_H
+#define TV_ENGINE_ROCKSDB_INTERNAL_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include <rocksdb/c.h>
+
+#include "engine/rocksdb/rocksdb.h"
+
+/* --- folder.c: whose folder is this, and may we open it? --- */
+
+typedef struct tv_rocksdb_folder {
+    int fd;      /* of the folder itself; holds the lock; -1 when not open */
+    bool is_new; /* no user's row can be in it yet: the store may be created */
+} tv_rocksdb_folder;
+
+/**
+ * Make the folder if need be, lock it against other servers and look at what
+ * is in it.  Errors as tv_rocksdb_engine_open.
+ */
+tv_err tv_rocksdb_folder_open(const char *dir, tv_rocksdb_folder *ret_folder, char *reterr_text,
+                              size_t reterr_size) TV_WARN_UNUSED;
+
+/** A new store is complete: from now on it must be found again, never created. */
+tv_err tv_rocksdb_folder_created(tv_rocksdb_folder *folder) TV_WARN_UNUSED;
+
+/** Let go of the folder.  Accepts one that is not open. */
+void tv_rocksdb_folder_done(tv_rocksdb_folder *folder);
+
+/* --- options.c: RocksDB's many knobs --- */
+
+typedef struct tv_rocksdb_settings {
+    rocksdb_options_t *db;
+    rocksdb_cache_t *cache;
+    rocksdb_readoptions_t *read_any, *read_cached;
+    rocksdb_writeoptions_t *write;
+} tv_rocksdb_settings;
+
+void tv_rocksdb_settings_init(tv_rocksdb_settings *settings, const tv_rocksdb_options *options);
+void tv_rocksdb_settings_done(tv_rocksdb_settings *settings);
+
+/* --- space.c: the disk reserve --- */
+
+typedef struct tv_rocksdb_space {
+    int fd; /* of the folder */
+    uint64_t reserve_bytes;
+    atomic_bool is_low; /* as last seen; a change is logged */
+} tv_rocksdb_space;
+
+/** TV_ERR_DISK_FULL when `bytes` more would eat into the reserve.  Any thread. */
+tv_err tv_rocksdb_space_check(tv_rocksdb_space *space, uint64_t bytes) TV_WARN_UNUSED;
+
+/** Bytes that this process may still write to the folder's file system. */
+uint64_t tv_rocksdb_space_free(const tv_rocksdb_space *space);
+
+/* --- iter.c --- */
+
+tv_err tv_rocksdb_iter_new(rocksdb_t *db, tv_slice from, tv_slice to,
+                           tv_iter **ret_iter) TV_WARN_UNUSED;
+
+/* --- rocksdb.c --- */
+
+/** What one of RocksDB's error texts means to us; TV_OK for NULL. */
+tv_err tv_rocksdb_err(const char *text) TV_WARN_UNUSED;
+
+/** The same for a read; also logs (not too often) what is neither absent nor merely not cached. */
+tv_err tv_rocksdb_read_err(const char *text) TV_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,536 @@
+/*
+ * The embedded engine's operations.
+ *
+ * How the promises of engine.h are kept:
+ *
+ *  - Durable before visible: every write is a synced RocksDB write, which puts
+ *    the batch into the log, syncs the log and only then fills the write buffer
+ *    that readers look into.
+ *  - All or nothing: a batch is one record of the log.
+ *  - Expectations: nobody else writes this store, so committers send none; when
+ *    there are some, they are checked under `write_lock` held alone, while
+ *    batches without them share it.
+ *  - After an error whose outcome is unknown nothing is written any more:
+ *    `is_stopped` latches, and only opening the store again, which replays the
+ *    log, tells what the outcome was.
+ */
+#include "engine/rocksdb/rocksdb.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/key.h"
+#include "engine/rocksdb/internal.h"
+
+enum { DEFAULT_RESERVE_BYTES = 512 << 20, READ_LOG_INTERVAL_NS = 1000000000 };
+
+typedef struct rocks_engine {
+    tv_engine base;
+    rocksdb_t *db;
+    tv_rocksdb_settings settings;
+    tv_rocksdb_folder folder;
+    tv_rocksdb_space space;
+    pthread_rwlock_t write_lock;
+    atomic_bool is_stopped;
+} rocks_engine;
+
+static rocks_engine *of(tv_engine *engine)
+{
+    return (rocks_engine *)engine;
+}
+
+static bool contains(const char *text, const char *part)
+{
+    return strstr(text, part) != NULL;
+}
+
+tv_err tv_rocksdb_err(const char *text)
+{
+    if (text == NULL)
+        return TV_OK;
+    if (strncmp(text, "Corruption", 10) == 0)
+        return TV_ERR_CORRUPT;
+    if (strncmp(text, "Result incomplete", 17) == 0)
+        return TV_ERR_WOULD_BLOCK;
+    return TV_ERR_IO;
+}
+
+tv_err tv_rocksdb_read_err(const char *text)
+{
+    static _Atomic int64_t next_log_ns;
+    tv_err err = tv_rocksdb_err(text);
+
+    if (err != TV_ERR_CORRUPT && err != TV_ERR_IO)
+        return err;
+
+    /* A damaged block can be met by every request: one line a second says enough. */
+    int64_t now = tv_clock_mono_ns(), next = atomic_load(&next_log_ns);
+
+    if (now >= next &&
+        atomic_compare_exchange_strong(&next_log_ns, &next, now + READ_LOG_INTERVAL_NS))
+        tv_log(TV_LOG_ERROR, "read_failed", "err=%s detail=\"%s\"", tv_err_name(err), text);
+    return err;
+}
+
+static tv_err get(tv_engine *engine, tv_read_mode mode, tv_slice key, tv_arena *arena,
+                  tv_slice *ret_value)
+{
+    rocks_engine *rocks = of(engine);
+    const rocksdb_readoptions_t *options =
+        mode == TV_READ_CACHED ? rocks->settings.read_cached : rocks->settings.read_any;
+    char *text = NULL;
+    rocksdb_pinnableslice_t *pinned =
+        rocksdb_get_pinned(rocks->db, options, key.data, key.len, &text);
+
+    if (text) {
+        tv_err err = tv_rocksdb_read_err(text);
+
+        rocksdb_free(text);
+        return err;
+    }
+    if (pinned == NULL)
+        return TV_ERR_NOT_FOUND;
+
+    tv_slice value;
+
+    value.data = rocksdb_pinnableslice_value(pinned, &value.len);
+    *ret_value = tv_arena_dup(arena, value);
+    rocksdb_pinnableslice_destroy(pinned);
+    return TV_OK;
+}
+
+static tv_err iter_new(tv_engine *engine, tv_slice from, tv_slice to, tv_iter **ret_iter)
+{
+    return tv_rocksdb_iter_new(of(engine)->db, from, to, ret_iter);
+}
+
+/* Does the store hold what the batch's author has read?  With `write_lock` held alone. */
+static tv_err check_expectations(rocks_engine *rocks, const tv_batch *batch)
+{
+    tv_arena arena;
+    tv_err err = TV_OK;
+
+    tv_arena_init(&arena);
+    for (size_t i = 0; i < batch->count && err == TV_OK; i++) {
+        const tv_change *change = &batch->changes[i];
+        tv_slice value = TV_NONE;
+
+        if (change->kind == TV_CHANGE_PUT || change->kind == TV_CHANGE_DELETE)
+            continue;
+
+        err = get(&rocks->base, TV_READ_ANY, change->key, &arena, &value);
+        if (err && err != TV_ERR_NOT_FOUND)
+            break;
+
+        bool is_absent = err == TV_ERR_NOT_FOUND;
+        bool holds = change->kind == TV_CHANGE_EXPECT_ABSENT
+                         ? is_absent
+                         : !is_absent && tv_slice_eq(value, change->value);
+
+        err = holds ? TV_OK : TV_ERR_CONFLICT;
+    }
+    tv_arena_done(&arena);
+    return err;
+}
+
+/*
+ * Write one RocksDB batch and make sense of a failure.  RocksDB refuses writes
+ * at the door while a flush waits for disk space; that error names a table file
+ * (or the manifest), nothing was written, and RocksDB goes on by itself once
+ * there is space.  After any other error the log may or may not hold the batch.
+ */
+static tv_err write_synced(rocks_engine *rocks, rocksdb_writebatch_t *batch)
+{
+    char *text = NULL;
+    tv_err err;
+
+    rocksdb_write(rocks->db, rocks->settings.write, batch, &text);
+    if (text == NULL)
+        return TV_OK;
+
+    if (contains(text, "No space left") && !contains(text, ".log")) {
+        err = TV_ERR_DISK_FULL;
+        if (!atomic_exchange(&rocks->space.is_low, true))
+            tv_log(TV_LOG_ERROR, "disk_full", "detail=\"%s\"", text);
+    } else {
+        err = TV_ERR_IO;
+        if (!atomic_exchange(&rocks->is_stopped, true))
+            tv_log(TV_LOG_ERROR, "write_failed",
+                   "detail=\"%s\" effect=\"writes are refused until a restart\"", text);
+    }
+    rocksdb_free(text);
+    return err;
+}
+
+static rocksdb_writebatch_t *to_rocksdb(const tv_batch *batch, size_t *ret_bytes,
+                                        bool *ret_has_expectations)
+{
+    rocksdb_writebatch_t *rocks = rocksdb_writebatch_create();
+    size_t bytes = 0;
+
+    *ret_has_expectations = false;
+    for (size_t i = 0; i < batch->count; i++) {
+        const tv_change *change = &batch->changes[i];
+
+        tv_assert(change->key.len > 0 && change->key.len <= TV_KEY_BYTES_MAX);
+        switch (change->kind) {
+        case TV_CHANGE_PUT:
+            rocksdb_writebatch_put(rocks, change->key.data, change->key.len, change->value.data,
+                                   change->value.len);
+            bytes += change->key.len + change->value.len;
+            break;
+        case TV_CHANGE_DELETE:
+            rocksdb_writebatch_delete(rocks, change->key.data, change->key.len);
+            bytes += change->key.len;
+            break;
+        case TV_CHANGE_EXPECT_VALUE:
+        case TV_CHANGE_EXPECT_ABSENT:
+            *ret_has_expectations = true;
+            break;
+        }
+    }
+    *ret_bytes = bytes;
+    return rocks;
+}
+
+static tv_err write_batch(tv_engine *engine, const tv_batch *batch)
+{
+    rocks_engine *rocks = of(engine);
+    bool has_expectations;
+    size_t bytes;
+    tv_err err;
+
+    if (atomic_load(&rocks->is_stopped))
+        return TV_ERR_IO;
+
+    rocksdb_writebatch_t *changes = to_rocksdb(batch, &bytes, &has_expectations);
+
+    if (has_expectations)
+        pthread_rwlock_wrlock(&rocks->write_lock);
+    else
+        pthread_rwlock_rdlock(&rocks->write_lock);
+    err = tv_rocksdb_space_check(&rocks->space, bytes);
+    if (err == TV_OK && has_expectations)
+        err = check_expectations(rocks, batch);
+    if (err == TV_OK && rocksdb_writebatch_count(changes) > 0)
+        err = write_synced(rocks, changes);
+    pthread_rwlock_unlock(&rocks->write_lock);
+    rocksdb_writebatch_destroy(changes);
+    return err;
+}
+
+/*
+ * Unlink the table files that lie wholly within [from, to).  RocksDB takes the
+ * end of the range as part of it, so it gets one that is surely less than `to`:
+ * `to` with its last byte lowered (and a tail, to be near it), or shortened.
+ * What lies between that and `to` is left to the tombstone.
+ */
+static tv_err drop_files(rocks_engine *rocks, tv_slice from, tv_slice to)
+{
+    char end[TV_KEY_BYTES_MAX + 8];
+    char *text = NULL;
+
+    tv_assert(to.len > 0 && to.len <= TV_KEY_BYTES_MAX);
+    memcpy(end, to.data, to.len);
+    size_t len = to.len;
+    if (end[len - 1] == 0) {
+        len--;
+    } else {
+        end[len - 1]--;
+        memset(end + len, 0xFF, 8);
+        len += 8;
+    }
+    if (tv_slice_cmp((tv_slice){end, len}, from) <= 0)
+        return TV_OK;
+
+    rocksdb_delete_file_in_range(rocks->db, from.data, from.len, end, len, &text);
+    tv_err err = tv_rocksdb_read_err(text);
+    rocksdb_free(text);
+    return err;
+}
+
+/*
+ * First the files, which gives their space back at once, then one tombstone
+ * over what is left.  A crash between the two leaves a part of the range; its
+ * owner still has it noted as to be dropped and will call again.  The disk
+ * reserve is not asked: this is how an operator wins space back.
+ */
+static tv_err drop_range(tv_engine *engine, tv_slice from, tv_slice to)
+{
+    rocks_engine *rocks = of(engine);
+    tv_err err;
+
+    if (atomic_load(&rocks->is_stopped))
+        return TV_ERR_IO;
+    if (tv_slice_cmp(from, to) >= 0)
+        return TV_OK;
+
+    err = drop_files(rocks, from, to);
+    if (err)
+        return err;
+
+    rocksdb_writebatch_t *changes = rocksdb_writebatch_create();
+
+    rocksdb_writebatch_delete_range(changes, from.data, from.len, to.data, to.len);
+    pthread_rwlock_rdlock(&rocks->write_lock);
+    err = write_synced(rocks, changes);
+    pthread_rwlock_unlock(&rocks->write_lock);
+    rocksdb_writebatch_destroy(changes);
+    return err;
+}
+
+/*
+ * A checkpoint: links to the table files (copies where the folder is on another
+ * file system) and a new manifest, after a flush of the write buffers.
+ */
+static tv_err backup(tv_engine *engine, const char *dir)
+{
+    rocks_engine *rocks = of(engine);
+    struct stat stat_ignored;
+    char *text = NULL;
+
+    if (stat(dir, &stat_ignored) == 0)
+        return TV_ERR_IO;
+
+    rocksdb_checkpoint_t *checkpoint = rocksdb_checkpoint_object_create(rocks->db, &text);
+
+    if (text == NULL) {
+        rocksdb_checkpoint_create(checkpoint, dir, 0, &text);
+        rocksdb_checkpoint_object_destroy(checkpoint);
+    }
+    if (text)
+        tv_log(TV_LOG_ERROR, "backup_failed", "dir=\"%s\" detail=\"%s\"", dir, text);
+    tv_err err = text ? TV_ERR_IO : TV_OK;
+    rocksdb_free(text);
+    return err;
+}
+
+static tv_err check(tv_engine *engine)
+{
+    rocks_engine *rocks = of(engine);
+    tv_arena arena;
+    tv_slice format;
+    tv_err err;
+
+    if (atomic_load(&rocks->is_stopped))
+        return TV_ERR_IO;
+
+    tv_arena_init(&arena);
+    err = get(engine, TV_READ_ANY, TV_KEY_FORMAT, &arena, &format);
+    tv_arena_done(&arena);
+    if (err)
+        return err == TV_ERR_NOT_FOUND ? TV_ERR_CORRUPT : err;
+
+    return tv_rocksdb_space_check(&rocks->space, 0);
+}
+
+static void figures(tv_engine *engine, tv_engine_figure_fn *report, void *ctx)
+{
+    static const struct {
+        const char *name, *help, *property;
+    } gauges[] = {
+        {"rocksdb_live_bytes", "Bytes of live table files.", "rocksdb.live-sst-files-size"},
+        {"rocksdb_table_bytes", "Bytes of all table files.", "rocksdb.total-sst-files-size"},
+        {"rocksdb_keys_estimate", "Estimated number of rows.", "rocksdb.estimate-num-keys"},
+        {"rocksdb_write_buffer_bytes", "Bytes in write buffers.",
+         "rocksdb.cur-size-all-mem-tables"},
+        {"rocksdb_block_cache_bytes", "Bytes in the block cache.", "rocksdb.block-cache-usage"},
+        {"rocksdb_pending_compaction_bytes", "Bytes that compaction has to rewrite.",
+         "rocksdb.estimate-pending-compaction-bytes"},
+        {"rocksdb_running_flushes", "Flushes under way.", "rocksdb.num-running-flushes"},
+        {"rocksdb_running_compactions", "Compactions under way.",
+         "rocksdb.num-running-compactions"},
+        {"rocksdb_writes_stopped", "1 while RocksDB holds writes back.",
+         "rocksdb.is-write-stopped"},
+        {"rocksdb_background_errors", "Errors of flushes and compactions since the start.",
+         "rocksdb.background-errors"},
+    };
+    rocks_engine *rocks = of(engine);
+
+    for (size_t i = 0; i < sizeof gauges / sizeof *gauges; i++) {
+        uint64_t value;
+
+        if (rocksdb_property_int(rocks->db, gauges[i].property, &value) == 0)
+            report(ctx, gauges[i].name, gauges[i].help, (double)value);
+    }
+    report(ctx, "disk_free_bytes", "Free bytes on the data folder's file system.",
+           (double)tv_rocksdb_space_free(&rocks->space));
+    report(ctx, "disk_reserve_bytes", "Free bytes below which writes are refused.",
+           (double)rocks->space.reserve_bytes);
+    report(ctx, "disk_is_full", "1 while writes are refused for want of disk space.",
+           atomic_load(&rocks->space.is_low) ? 1 : 0);
+}
+
+/* Flush, so that the next start has no log to replay.  Failing is no loss: the log is there. */
+static void flush(rocks_engine *rocks)
+{
+    rocksdb_flushoptions_t *options = rocksdb_flushoptions_create();
+    char *text = NULL;
+
+    rocksdb_flushoptions_set_wait(options, 1);
+    rocksdb_flush(rocks->db, options, &text);
+    if (text)
+        tv_log(TV_LOG_WARN, "flush_failed", "detail=\"%s\"", text);
+    rocksdb_free(text);
+    rocksdb_flushoptions_destroy(options);
+}
+
+/* Free what has been built so far; also the end of a failed open. */
+static void dispose(rocks_engine *rocks)
+{
+    if (rocks->db)
+        rocksdb_close(rocks->db);
+    tv_rocksdb_settings_done(&rocks->settings);
+    tv_rocksdb_folder_done(&rocks->folder);
+    pthread_rwlock_destroy(&rocks->write_lock);
+    free(rocks);
+}
+
+static void close_engine(tv_engine *engine)
+{
+    rocks_engine *rocks = of(engine);
+
+    if (!atomic_load(&rocks->is_stopped) && tv_rocksdb_space_check(&rocks->space, 0) == TV_OK)
+        flush(rocks);
+    dispose(rocks);
+}
+
+static const tv_engine_ops rocksdb_ops = {
+    .name = "rocksdb",
+    .is_shared = false,
+    .get = get,
+    .iter_new = iter_new,
+    .write = write_batch,
+    .drop_range = drop_range,
+    .backup = backup,
+    .check = check,
+    .figures = figures,
+    .close = close_engine,
+};
+
+/* Say in one line why RocksDB would not open the folder. */
+static tv_err explain(const char *dir, const char *rocksdb_text, char *reterr_text,
+                      size_t reterr_size)
+{
+    if (contains(rocksdb_text, "While lock file") || contains(rocksdb_text, "lock hold by")) {
+        snprintf(reterr_text, reterr_size, "the data folder %s is in use by another server", dir);
+        return TV_ERR_IN_USE;
+    }
+    /* A file that the store's own records name and that is gone is damage, too. */
+    if (strncmp(rocksdb_text, "IO error", 8) != 0 || contains(rocksdb_text, "No such file")) {
+        snprintf(reterr_text, reterr_size,
+                 "the store in %s is damaged and was left as it is; restore a backup (%s)", dir,
+                 rocksdb_text);
+        return TV_ERR_CORRUPT;
+    }
+    snprintf(reterr_text, reterr_size, "cannot open the store in %s: %s", dir, rocksdb_text);
+    return TV_ERR_IO;
+}
+
+/*
+ * Open RocksDB.  A library built without lz4 or zstd refuses these; the store
+ * then goes without compression.
+ */
+static tv_err open_db(rocks_engine *rocks, const char *dir, char *reterr_text, size_t reterr_size)
+{
+    rocksdb_options_t *options = rocks->settings.db;
+    char *text = NULL;
+
+    rocksdb_options_set_create_if_missing(options, rocks->folder.is_new);
+    rocks->db = rocksdb_open(options, dir, &text);
+    if (text && contains(text, "is not linked with the binary")) {
+        tv_log(TV_LOG_WARN, "no_compression", "detail=\"%s\"", text);
+        rocksdb_free(text);
+        text = NULL;
+        rocksdb_options_set_compression(options, rocksdb_no_compression);
+        rocksdb_options_set_bottommost_compression(options, rocksdb_no_compression);
+        rocks->db = rocksdb_open(options, dir, &text);
+    }
+    if (text == NULL)
+        return TV_OK;
+
+    tv_err err = explain(dir, text, reterr_text, reterr_size);
+
+    rocksdb_free(text);
+    return err;
+}
+
+/* A new store gets its format row; any other must have the one that we can read. */
+static tv_err check_format(rocks_engine *rocks, const char *dir, char *reterr_text,
+                           size_t reterr_size)
+{
+    tv_slice format = TV_NONE;
+    tv_arena arena;
+    tv_err err;
+
+    tv_arena_init(&arena);
+    err = get(&rocks->base, TV_READ_ANY, TV_KEY_FORMAT, &arena, &format);
+    if (err == TV_ERR_NOT_FOUND && rocks->folder.is_new) {
+        rocksdb_writebatch_t *row = rocksdb_writebatch_create();
+
+        rocksdb_writebatch_put(row, TV_KEY_FORMAT.data, TV_KEY_FORMAT.len, TV_FORMAT.data,
+                               TV_FORMAT.len);
+        err = write_synced(rocks, row);
+        rocksdb_writebatch_destroy(row);
+        if (err)
+            snprintf(reterr_text, reterr_size, "cannot write to the data folder %s", dir);
+    } else if (err == TV_ERR_NOT_FOUND) {
+        snprintf(reterr_text, reterr_size,
+                 "the data folder %s holds a RocksDB database that is no Tavola store", dir);
+        err = TV_ERR_CORRUPT;
+    } else if (err) {
+        snprintf(reterr_text, reterr_size,
+                 "the store in %s is damaged: its format row cannot be read; restore a backup",
+                 dir);
+    } else if (!tv_slice_eq(format, TV_FORMAT)) {
+        snprintf(reterr_text, reterr_size,
+                 "the store in %s has format %.*s; this server reads format %.*s only", dir,
+                 format.len > 20 ? 20 : (int)format.len, format.data, TV_FMT(TV_FORMAT));
+        err = TV_ERR_CORRUPT;
+    }
+    tv_arena_done(&arena);
+    return err;
+}
+
+tv_err tv_rocksdb_engine_open(const tv_rocksdb_options *options, tv_engine **ret_engine,
+                              char *reterr_text, size_t reterr_size)
+{
+    rocks_engine *rocks = tv_calloc(1, sizeof *rocks);
+    tv_err err;
+
+    rocks->base.ops = &rocksdb_ops;
+    rocks->folder.fd = -1;
+    tv_assert(pthread_rwlock_init(&rocks->write_lock, NULL) == 0);
+    tv_rocksdb_settings_init(&rocks->settings, options);
+    err = tv_rocksdb_folder_open(options->dir, &rocks->folder, reterr_text, reterr_size);
+    if (err)
+        goto fail;
+
+    rocks->space.fd = rocks->folder.fd;
+    rocks->space.reserve_bytes =
+        options->disk_reserve_bytes ? options->disk_reserve_bytes : DEFAULT_RESERVE_BYTES;
+    err = open_db(rocks, options->dir, reterr_text, reterr_size);
+    if (err)
+        goto fail;
+
+    err = check_format(rocks, options->dir, reterr_text, reterr_size);
+    if (err)
+        goto fail;
+
+    if (rocks->folder.is_new) {
+        err = tv_rocksdb_folder_created(&rocks->folder);
+        if (err) {
+            snprintf(reterr_text, reterr_size, "cannot write to the data folder %s", options->dir);
+            goto fail;
+        }
+    }
+    *ret_engine = &rocks->base;
+    return TV_OK;
+
+fail:
+    dispose(rocks);
+    return err;
+}

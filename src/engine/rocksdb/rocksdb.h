@@ -1,0 +1,51 @@
+/*
+ * The embedded engine: one folder, one process, RocksDB underneath.  What it
+ * adds to RocksDB is caution: a folder is opened by one server at a time, is
+ * never created over something else and never repaired in silence, and the
+ * disk is never filled to the last byte.  ../README.md tells the whole story.
+ */
+#ifndef TV_ENGINE_ROCKSDB_ROCKSDB_H
+#define TV_ENGINE_ROCKSDB_ROCKSDB_H
+
+#include <stdint.h>
+
+#include "engine/engine.h"
+
+/** Zero fields take their defaults. */
+typedef struct tv_rocksdb_options {
+    const char *dir; /* the folder, the engine's alone; made when its parent exists */
+
+    size_t block_cache_bytes;  /* most memory for cached blocks; 256 MiB, taken as it is used */
+    size_t write_buffer_bytes; /* of each of four write buffers; 64 MiB */
+
+    /**
+     * Free bytes below which writes are refused; 512 MiB.  It must hold what
+     * RocksDB writes on its own: the flush of all write buffers and the next
+     * log file.  1 is as good as none.
+     */
+    uint64_t disk_reserve_bytes;
+
+    /**
+     * Open a store whose log is damaged, keeping what stands before the damage
+     * and dropping all writes after it.  An operator's decision, never a default.
+     */
+    bool drop_damaged_log;
+} tv_rocksdb_options;
+
+/** Room enough for `reterr_text`. */
+enum { TV_ROCKSDB_ERROR_TEXT_MAX = 1024 };
+
+/**
+ * Open the store in options->dir, or make a new one there when the folder is
+ * empty or missing.  On failure one line of text that names the folder is put
+ * into `reterr_text`:
+ *
+ *   TV_ERR_IN_USE   another server has the folder open
+ *   TV_ERR_CORRUPT  the store is damaged, is of another format version, or the
+ *                   folder holds something that is no store; nothing is changed
+ *   TV_ERR_IO       the folder cannot be made, read or written
+ */
+tv_err tv_rocksdb_engine_open(const tv_rocksdb_options *options, tv_engine **ret_engine,
+                              char *reterr_text, size_t reterr_size) TV_WARN_UNUSED;
+
+#endif

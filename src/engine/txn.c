@@ -1,0 +1,328 @@
+/*
+ * The transaction: an overlay of rows over the engine.
+ *
+ * Every row that a group reads or writes has one `row` here: what the engine
+ * held when it was first read ("base") and what the group would make of it
+ * ("write").  A hash index finds it by key.  That gives, for nothing more:
+ *
+ *  - a function sees its own writes and those of the group before it;
+ *  - a row written ten times in a group is written once: only its last write
+ *    is in the batch;
+ *  - a row read twice costs one engine read;
+ *  - the bases are just what a shared engine has to check before it writes.
+ *
+ * Undo: each write first notes what it replaces in `undo`, so a function that
+ * fails is taken back by walking its part of that list from the end.  Bases
+ * stay when a function fails: its error rests on what it read, so a shared
+ * engine must confirm those reads too before anybody hears of the error.
+ */
+#include "engine/txn.h"
+
+#include <stdatomic.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+
+enum {
+    SLOTS_MIN = 256, /* of the hash index; a power of two */
+    UPDATE_ATTEMPTS_MAX = 100,
+    KEPT_ROWS_MAX = 1 << 16 /* a bigger group's tables are freed, not kept for the next one */
+};
+
+typedef enum write_kind { WRITE_NONE, WRITE_PUT, WRITE_DELETE } write_kind;
+
+typedef struct txn_row {
+    tv_slice key;
+    uint64_t hash;
+    tv_slice base; /* TV_NONE in `data` when the engine has no such row */
+    bool base_is_known;
+    write_kind write;
+    tv_slice value; /* of a put */
+} txn_row;
+
+typedef struct undo_note {
+    size_t row;
+    write_kind write;
+    tv_slice value;
+} undo_note;
+
+struct tv_txn {
+    tv_engine *engine;
+    tv_arena arena; /* keys and values of the group */
+    txn_row *rows;
+    size_t row_count, rows_size;
+    uint32_t *slots; /* index into rows + 1, 0 is free; linear probing */
+    size_t slots_size;
+    undo_note *undo;
+    size_t undo_count, undo_size;
+    size_t bytes; /* of keys and values in puts and deletes, superseded ones included */
+    tv_batch batch;
+    tv_slice partition; /* of the function that runs; TV_NONE outside of one */
+    int64_t now;
+};
+
+/* The last instant given to any group of this process. */
+static _Atomic int64_t last_now;
+
+static int64_t next_now(void)
+{
+    int64_t last = atomic_load(&last_now), now;
+
+    do {
+        int64_t clock = tv_clock_ticks();
+
+        now = clock > last ? clock : last + 1;
+    } while (!atomic_compare_exchange_weak(&last_now, &last, now));
+    return now;
+}
+
+/* FNV-1a over eight bytes at a time: keys share long prefixes, so speed matters more than spread.
+ */
+static uint64_t hash_key(tv_slice key)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ key.len;
+    size_t at = 0;
+
+    for (; at + 8 <= key.len; at += 8) {
+        uint64_t word;
+
+        memcpy(&word, key.data + at, sizeof word);
+        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 32;
+    }
+    for (; at < key.len; at++)
+        hash = (hash ^ (unsigned char)key.data[at]) * UINT64_C(0x100000001b3);
+    return hash ^ hash >> 29;
+}
+
+tv_txn *tv_txn_new(tv_engine *engine)
+{
+    tv_txn *txn = tv_calloc(1, sizeof *txn);
+
+    txn->engine = engine;
+    tv_arena_init(&txn->arena);
+    return txn;
+}
+
+static void free_tables(tv_txn *txn)
+{
+    free(txn->rows);
+    free(txn->slots);
+    free(txn->undo);
+    tv_batch_done(&txn->batch);
+    txn->rows = NULL;
+    txn->slots = NULL;
+    txn->undo = NULL;
+    txn->rows_size = txn->slots_size = txn->undo_size = 0;
+}
+
+void tv_txn_free(tv_txn *txn)
+{
+    if (txn == NULL)
+        return;
+
+    free_tables(txn);
+    tv_arena_done(&txn->arena);
+    free(txn);
+}
+
+void tv_txn_begin(tv_txn *txn)
+{
+    tv_assert(txn->partition.data == NULL);
+
+    tv_arena_reset(&txn->arena);
+    if (txn->rows_size > KEPT_ROWS_MAX)
+        free_tables(txn);
+    else if (txn->row_count)
+        memset(txn->slots, 0, txn->slots_size * sizeof *txn->slots);
+    txn->row_count = txn->undo_count = txn->bytes = 0;
+    txn->now = next_now();
+}
+
+static void index_row(tv_txn *txn, size_t number)
+{
+    size_t slot = txn->rows[number].hash & (txn->slots_size - 1);
+
+    while (txn->slots[slot])
+        slot = (slot + 1) & (txn->slots_size - 1);
+    txn->slots[slot] = (uint32_t)number + 1;
+}
+
+/* Keep the index at most half full. */
+static void grow(tv_txn *txn)
+{
+    if (txn->row_count == txn->rows_size) {
+        txn->rows_size = txn->rows_size ? txn->rows_size * 2 : SLOTS_MIN / 2;
+        txn->rows = tv_realloc(txn->rows, txn->rows_size * sizeof *txn->rows);
+    }
+    if (txn->slots_size >= 2 * (txn->row_count + 1))
+        return;
+
+    tv_assert(txn->row_count < UINT32_MAX / 4);
+    txn->slots_size = txn->slots_size ? txn->slots_size * 2 : SLOTS_MIN;
+    free(txn->slots);
+    txn->slots = tv_calloc(txn->slots_size, sizeof *txn->slots);
+    for (size_t i = 0; i < txn->row_count; i++)
+        index_row(txn, i);
+}
+
+/* The number of the row with this key; a new one when the group has not met it. */
+static size_t find_row(tv_txn *txn, tv_slice key)
+{
+    uint64_t hash = hash_key(key);
+
+    tv_assert(txn->partition.data != NULL && tv_slice_starts_with(key, txn->partition));
+    tv_assert(key.len > 0 && key.len <= TV_KEY_BYTES_MAX);
+    if (txn->slots_size) {
+        size_t slot = hash & (txn->slots_size - 1);
+
+        for (; txn->slots[slot]; slot = (slot + 1) & (txn->slots_size - 1)) {
+            const txn_row *row = &txn->rows[txn->slots[slot] - 1];
+
+            if (row->hash == hash && tv_slice_eq(row->key, key))
+                return txn->slots[slot] - 1;
+        }
+    }
+
+    grow(txn);
+    txn->rows[txn->row_count] = (txn_row){.key = tv_arena_dup(&txn->arena, key), .hash = hash};
+    index_row(txn, txn->row_count);
+    return txn->row_count++;
+}
+
+tv_err tv_txn_get(tv_txn *txn, tv_slice key, tv_slice *ret_value)
+{
+    size_t number = find_row(txn, key); /* may move `rows` */
+    txn_row *row = &txn->rows[number];
+    tv_err err;
+
+    if (row->write == WRITE_DELETE)
+        return TV_ERR_NOT_FOUND;
+    if (row->write == WRITE_PUT) {
+        *ret_value = row->value;
+        return TV_OK;
+    }
+
+    if (!row->base_is_known) {
+        err = tv_engine_get(txn->engine, TV_READ_ANY, key, &txn->arena, &row->base);
+        if (err == TV_ERR_NOT_FOUND)
+            row->base = TV_NONE;
+        else if (err)
+            return err;
+        else if (row->base.data == NULL)
+            row->base.data = ""; /* a row with an empty value is not an absent one */
+        row->base_is_known = true;
+    }
+    if (row->base.data == NULL)
+        return TV_ERR_NOT_FOUND;
+
+    *ret_value = row->base;
+    return TV_OK;
+}
+
+static void set_write(tv_txn *txn, tv_slice key, write_kind kind, tv_slice value)
+{
+    size_t number = find_row(txn, key);
+    txn_row *row = &txn->rows[number];
+
+    if (txn->undo_count == txn->undo_size) {
+        txn->undo_size = txn->undo_size ? txn->undo_size * 2 : 64;
+        txn->undo = tv_realloc(txn->undo, txn->undo_size * sizeof *txn->undo);
+    }
+    txn->undo[txn->undo_count++] = (undo_note){number, row->write, row->value};
+    row->write = kind;
+    row->value = value;
+    txn->bytes += key.len + value.len;
+}
+
+void tv_txn_put(tv_txn *txn, tv_slice key, tv_slice value)
+{
+    set_write(txn, key, WRITE_PUT, tv_arena_dup(&txn->arena, value));
+}
+
+void tv_txn_delete(tv_txn *txn, tv_slice key)
+{
+    set_write(txn, key, WRITE_DELETE, TV_NONE);
+}
+
+int64_t tv_txn_now(const tv_txn *txn)
+{
+    return txn->now;
+}
+
+size_t tv_txn_bytes(const tv_txn *txn)
+{
+    return txn->bytes;
+}
+
+tv_err tv_txn_run(tv_txn *txn, tv_slice partition, tv_update_fn *fn, void *ctx)
+{
+    size_t savepoint = txn->undo_count;
+    tv_err err;
+
+    tv_assert(partition.len > 0 && txn->partition.data == NULL);
+    txn->partition = partition;
+    err = fn(txn, ctx);
+    txn->partition = TV_NONE;
+    if (err == TV_OK)
+        return TV_OK;
+
+    while (txn->undo_count > savepoint) {
+        const undo_note *note = &txn->undo[--txn->undo_count];
+
+        txn->rows[note->row].write = note->write;
+        txn->rows[note->row].value = note->value;
+    }
+    return err;
+}
+
+/* What the engine is to check and to write: each row once, in the order the group met them. */
+static bool build_batch(tv_txn *txn)
+{
+    bool has_writes = false;
+
+    tv_batch_clear(&txn->batch);
+    for (size_t i = 0; i < txn->row_count; i++) {
+        const txn_row *row = &txn->rows[i];
+
+        if (txn->engine->ops->is_shared && row->base_is_known) {
+            tv_change_kind kind = row->base.data ? TV_CHANGE_EXPECT_VALUE : TV_CHANGE_EXPECT_ABSENT;
+
+            tv_batch_add(&txn->batch, (tv_change){kind, row->key, row->base});
+        }
+        if (row->write != WRITE_NONE) {
+            tv_change_kind kind = row->write == WRITE_PUT ? TV_CHANGE_PUT : TV_CHANGE_DELETE;
+
+            tv_batch_add(&txn->batch, (tv_change){kind, row->key, row->value});
+            has_writes = true;
+        }
+    }
+    return has_writes;
+}
+
+tv_err tv_txn_commit(tv_txn *txn)
+{
+    tv_assert(txn->partition.data == NULL);
+
+    if (!build_batch(txn))
+        return TV_OK;
+
+    return tv_engine_write(txn->engine, &txn->batch);
+}
+
+tv_err tv_engine_update(tv_engine *engine, tv_slice partition, tv_update_fn *fn, void *ctx)
+{
+    tv_txn *txn = tv_txn_new(engine);
+    tv_err err = TV_ERR_CONFLICT;
+
+    for (int i = 0; err == TV_ERR_CONFLICT && i < UPDATE_ATTEMPTS_MAX; i++) {
+        tv_txn_begin(txn);
+        err = tv_txn_run(txn, partition, fn, ctx);
+        if (err)
+            break;
+
+        err = tv_txn_commit(txn);
+    }
+    tv_txn_free(txn);
+    return err;
+}

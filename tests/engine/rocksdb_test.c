@@ -1,0 +1,569 @@
+/*
+ * What the RocksDB engine promises beyond the contract: who may open a folder,
+ * what survives a crash, what damage is named and what a full disk does.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mount.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+
+#include <rocksdb/c.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/key.h"
+#include "fixture.h"
+
+static char dir[64];
+static char text[TV_ROCKSDB_ERROR_TEXT_MAX];
+
+static int set_up(void **state)
+{
+    (void)state;
+    make_folder(dir);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    remove_folder(dir);
+    return 0;
+}
+
+static tv_err try_open(const tv_rocksdb_options *options, tv_engine **ret_engine)
+{
+    *ret_engine = NULL;
+    text[0] = '\0';
+    return tv_rocksdb_engine_open(options, ret_engine, text, sizeof text);
+}
+
+/* The open must fail with `want`, with one line that names the folder. */
+static void check_refused(tv_err want, const char *part_of_text)
+{
+    tv_engine *engine;
+
+    CHECK_ERR(try_open(&(tv_rocksdb_options){.dir = dir}, &engine), want);
+    CHECK(strstr(text, dir) != NULL && strchr(text, '\n') == NULL);
+    if (strstr(text, part_of_text) == NULL)
+        CHECK_FAIL("\"%s\" does not say \"%s\"", text, part_of_text);
+}
+
+/* Path of the one file in the folder that matches; the last of them by name. */
+static const char *path_of(const char *pattern)
+{
+    static char path[512];
+    char best[256] = "";
+    DIR *listing = opendir(dir);
+
+    for (struct dirent *entry; (entry = readdir(listing));) {
+        if (fnmatch(pattern, entry->d_name, 0) == 0 && strcmp(entry->d_name, best) > 0)
+            snprintf(best, sizeof best, "%s", entry->d_name);
+    }
+    closedir(listing);
+    if (best[0] == '\0')
+        CHECK_FAIL("no file %s", pattern);
+    snprintf(path, sizeof path, "%s/%s", dir, best);
+    return path;
+}
+
+static off_t size_of(const char *path)
+{
+    struct stat stat_of;
+
+    CHECK(stat(path, &stat_of) == 0);
+    return stat_of.st_size;
+}
+
+/* Overwrite a few bytes. */
+static void damage(const char *path, off_t at)
+{
+    int fd = open(path, O_RDWR);
+
+    CHECK(fd >= 0 && pwrite(fd, "\xA5\x5A\xA5\x5A", 4, at) == 4);
+    close(fd);
+}
+
+static void write_file(const char *name, const char *bytes)
+{
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL && fputs(bytes, file) >= 0);
+    fclose(file);
+}
+
+enum { CRASH_ROWS = 200 };
+
+static void crash_key(char key[16], int i)
+{
+    snprintf(key, 16, "k%04d", i);
+}
+
+/* A child process opens the store, writes rows one by one and ends without closing it. */
+static void write_and_crash(void)
+{
+    pid_t child = fork();
+
+    CHECK(child >= 0);
+    if (child == 0) {
+        tv_engine *engine;
+
+        if (try_open(&(tv_rocksdb_options){.dir = dir, .disk_reserve_bytes = 1}, &engine) != TV_OK)
+            _exit(1);
+        for (int i = 0; i < CRASH_ROWS; i++) {
+            char key[16];
+
+            crash_key(key, i);
+            if (WRITE(engine, put(key, "a value that is a little longer than nothing")) != TV_OK)
+                _exit(2);
+        }
+        _exit(0);
+    }
+
+    int status;
+
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK_INT(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+}
+
+/* How many of the rows are there; they must be the first ones. */
+static int count_crash_rows(tv_engine *engine)
+{
+    int count = 0;
+
+    for (int i = 0; i < CRASH_ROWS; i++) {
+        char key[16];
+
+        crash_key(key, i);
+        if (strcmp(text_of(engine, key), "-") == 0)
+            break;
+        count++;
+    }
+    for (int i = count; i < CRASH_ROWS; i++) {
+        char key[16];
+
+        crash_key(key, i);
+        CHECK_ROW(engine, key, "-");
+    }
+    return count;
+}
+
+TEST(what_was_acknowledged_survives_a_crash)
+{
+    write_and_crash();
+    tv_engine *engine = open_rocksdb(dir);
+    CHECK_INT(count_crash_rows(engine), CRASH_ROWS);
+    tv_engine_close(engine);
+}
+
+TEST(a_log_cut_short_loses_only_the_write_that_was_cut)
+{
+    write_and_crash();
+    const char *log = path_of("*.log");
+    CHECK(truncate(log, size_of(log) - 5) == 0);
+    tv_engine *engine = open_rocksdb(dir);
+    CHECK_INT(count_crash_rows(engine), CRASH_ROWS - 1);
+    tv_engine_close(engine);
+}
+
+TEST(damage_within_the_log_is_named_and_not_skipped)
+{
+    write_and_crash();
+    const char *log = path_of("*.log");
+    damage(log, size_of(log) / 2);
+    check_refused(TV_ERR_CORRUPT, "damaged");
+
+    /* Refusing changes nothing: it is refused again, and an operator may decide to go on. */
+    check_refused(TV_ERR_CORRUPT, "damaged");
+    tv_engine *engine;
+    CHECK_OK(try_open(&(tv_rocksdb_options){.dir = dir, .drop_damaged_log = true}, &engine));
+    int count = count_crash_rows(engine);
+    CHECK(count > 0 && count < CRASH_ROWS);
+    tv_engine_close(engine);
+}
+
+static void make_store(void)
+{
+    tv_engine *engine = open_rocksdb(dir);
+
+    CHECK_OK(WRITE(engine, put("k", "v")));
+    for (int i = 0; i < CRASH_ROWS; i++) {
+        char key[16];
+
+        crash_key(key, i);
+        CHECK_OK(WRITE(engine, put(key, "a value that is a little longer than nothing")));
+    }
+    tv_engine_close(engine);
+}
+
+TEST(a_lost_current_file_is_named_and_nothing_is_created)
+{
+    make_store();
+    CHECK(unlink(path_of("CURRENT")) == 0);
+    check_refused(TV_ERR_CORRUPT, "CURRENT is missing");
+    check_refused(TV_ERR_CORRUPT, "CURRENT is missing");
+}
+
+TEST(a_current_file_that_points_nowhere_is_named)
+{
+    make_store();
+    write_file("CURRENT", "MANIFEST-999999\n");
+    check_refused(TV_ERR_CORRUPT, "damaged");
+}
+
+TEST(a_current_file_full_of_rubbish_is_named)
+{
+    make_store();
+    write_file("CURRENT", "rubbish");
+    check_refused(TV_ERR_CORRUPT, "damaged");
+}
+
+TEST(a_damaged_manifest_is_named)
+{
+    make_store();
+    const char *manifest = path_of("MANIFEST-*");
+    damage(manifest, size_of(manifest) / 2);
+    check_refused(TV_ERR_CORRUPT, "damaged");
+}
+
+TEST(a_lost_table_file_is_named)
+{
+    make_store();
+    CHECK(unlink(path_of("*.sst")) == 0);
+    check_refused(TV_ERR_CORRUPT, "damaged");
+}
+
+TEST(a_table_file_cut_short_is_named)
+{
+    make_store();
+    const char *table = path_of("*.sst");
+    CHECK(truncate(table, size_of(table) / 2) == 0);
+    check_refused(TV_ERR_CORRUPT, "damaged");
+}
+
+TEST(a_damaged_block_fails_the_reads_of_it)
+{
+    tv_engine *engine;
+    tv_arena arena;
+    tv_slice value;
+
+    make_store();
+    damage(path_of("*.sst"), 100);
+    tv_log_set_level(TV_LOG_OFF);
+    tv_arena_init(&arena);
+    /* The format row is in the same small file, so the damage shows at the start. */
+    tv_err err = try_open(&(tv_rocksdb_options){.dir = dir}, &engine);
+    if (err == TV_OK) {
+        CHECK_ERR(tv_engine_get(engine, TV_READ_ANY, TV_LIT("k0001"), &arena, &value),
+                  TV_ERR_CORRUPT);
+        tv_engine_close(engine);
+    } else {
+        CHECK_ERR(err, TV_ERR_CORRUPT);
+        CHECK(strstr(text, dir) != NULL);
+    }
+    tv_arena_done(&arena);
+    tv_log_set_level(TV_LOG_INFO);
+}
+
+TEST(a_second_server_on_the_folder_is_refused)
+{
+    tv_engine *engine = open_rocksdb(dir);
+    char want[128];
+
+    check_refused(TV_ERR_IN_USE, "in use by another server");
+    snprintf(want, sizeof want, "the data folder %s is in use by another server", dir);
+    CHECK_TEXT(tv_slice_of(text), want);
+
+    /* And from another process. */
+    pid_t child = fork();
+
+    if (child == 0) {
+        tv_engine *second;
+
+        _exit(try_open(&(tv_rocksdb_options){.dir = dir}, &second) == TV_ERR_IN_USE ? 0 : 1);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK_INT(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+
+    /* The refused ones have not disturbed the first. */
+    CHECK_OK(WRITE(engine, put("k", "v")));
+    CHECK_ROW(engine, "k", "v");
+    tv_engine_close(engine);
+    engine = open_rocksdb(dir);
+    CHECK_ROW(engine, "k", "v");
+    tv_engine_close(engine);
+}
+
+TEST(a_folder_of_other_files_is_refused_and_left_alone)
+{
+    write_file("thesis.txt", "years of work");
+    check_refused(TV_ERR_CORRUPT, "no Tavola store");
+    CHECK_INT(size_of(path_of("thesis.txt")), 13);
+    CHECK(rmdir(dir) != 0); /* still there, and ... */
+    CHECK(unlink(path_of("thesis.txt")) == 0);
+    CHECK(rmdir(dir) == 0); /* ... nothing else was in it */
+}
+
+TEST(somebody_elses_rocksdb_is_refused)
+{
+    rocksdb_options_t *options = rocksdb_options_create();
+    char *error = NULL;
+
+    rocksdb_options_set_create_if_missing(options, 1);
+    rocksdb_t *db = rocksdb_open(options, dir, &error);
+    CHECK(error == NULL);
+    rocksdb_close(db);
+    rocksdb_options_destroy(options);
+    check_refused(TV_ERR_CORRUPT, "no Tavola store");
+}
+
+TEST(another_format_version_is_refused)
+{
+    tv_engine *engine = open_rocksdb(dir);
+
+    CHECK_ROW(engine, "mformat", "1");
+    CHECK_OK(WRITE(engine, put("mformat", "2")));
+    tv_engine_close(engine);
+    check_refused(TV_ERR_CORRUPT, "has format 2; this server reads format 1");
+}
+
+TEST(a_first_start_that_was_cut_off_is_taken_up_again)
+{
+    write_file("tavola.creating", "");
+    write_file("MANIFEST-000001", "half a file");
+    tv_engine *engine = open_rocksdb(dir);
+    CHECK_OK(WRITE(engine, put("k", "v")));
+    tv_engine_close(engine);
+
+    char marker[128];
+
+    snprintf(marker, sizeof marker, "%s/tavola.creating", dir);
+    CHECK(access(marker, F_OK) != 0);
+}
+
+TEST(a_folder_that_cannot_be_made_is_named)
+{
+    tv_engine *engine;
+    char path[256];
+
+    snprintf(path, sizeof path, "%s/no/such/parent", dir);
+    CHECK_ERR(try_open(&(tv_rocksdb_options){.dir = path}, &engine), TV_ERR_IO);
+    CHECK(strstr(text, path) != NULL);
+    write_file("file", "");
+    snprintf(path, sizeof path, "%s/file", dir);
+    CHECK_ERR(try_open(&(tv_rocksdb_options){.dir = path}, &engine), TV_ERR_IO);
+    CHECK(strstr(text, path) != NULL);
+}
+
+/* Rows are written in pairs; a backup taken meanwhile must hold whole pairs and all before it. */
+typedef struct writer {
+    tv_engine *engine;
+    atomic_bool stop;
+    atomic_int written;
+} writer;
+
+static void *write_on(void *arg)
+{
+    writer *w = arg;
+
+    for (int i = 0; !atomic_load(&w->stop); i++) {
+        char a[16], b[16];
+
+        snprintf(a, sizeof a, "a%06d", i);
+        snprintf(b, sizeof b, "b%06d", i);
+        if (WRITE(w->engine, put(a, "1"), put(b, "1")) != TV_OK)
+            break;
+        atomic_store(&w->written, i + 1);
+    }
+    return NULL;
+}
+
+TEST(a_backup_taken_while_writing_is_a_store_of_its_own)
+{
+    char copy[80];
+    writer w = {.engine = open_rocksdb(dir)};
+    pthread_t thread;
+
+    snprintf(copy, sizeof copy, "%s-copy", dir);
+    CHECK(pthread_create(&thread, NULL, write_on, &w) == 0);
+    while (atomic_load(&w.written) < 100)
+        usleep(1000);
+    int before = atomic_load(&w.written);
+    CHECK_OK(tv_engine_backup(w.engine, copy));
+    CHECK_ERR(tv_engine_backup(w.engine, copy), TV_ERR_IO); /* it exists */
+    int after = atomic_load(&w.written);
+    atomic_store(&w.stop, true);
+    pthread_join(thread, NULL);
+    tv_engine_close(w.engine);
+
+    tv_engine *engine = open_rocksdb(copy);
+    int rows = 0;
+
+    for (;; rows++) {
+        char a[16], b[16];
+
+        snprintf(a, sizeof a, "a%06d", rows);
+        snprintf(b, sizeof b, "b%06d", rows);
+        bool is_there = strcmp(text_of(engine, a), "1") == 0;
+        CHECK_ROW(engine, b, is_there ? "1" : "-");
+        if (!is_there)
+            break;
+    }
+    CHECK(rows >= before && rows <= after + 1);
+    CHECK_OK(WRITE(engine, put("k", "v")));
+    tv_engine_close(engine);
+    remove_folder(copy);
+}
+
+TEST(a_new_store_is_open_at_once)
+{
+    int64_t start_ns = tv_clock_mono_ns();
+    tv_engine *engine = open_rocksdb(dir);
+    int64_t took_ms = (tv_clock_mono_ns() - start_ns) / 1000000;
+
+    print_message("# opened in %d ms\n", (int)took_ms);
+    CHECK(took_ms < 1000); /* a busy machine is no error; 100 ms is the aim */
+    tv_engine_close(engine);
+}
+
+/* --- A small disk of our own: a tmpfs, which takes root. --- */
+
+static bool mount_small_disk(void)
+{
+    if (geteuid() != 0 || mount("tmpfs", dir, "tmpfs", 0, "size=64m") != 0) {
+        print_message("# needs root and the right to mount a tmpfs: %s\n", strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static tv_engine *open_small(char store[96], uint64_t reserve_bytes)
+{
+    tv_rocksdb_options options = {
+        .dir = store, .disk_reserve_bytes = reserve_bytes, .write_buffer_bytes = 1 << 20};
+    tv_engine *engine;
+
+    snprintf(store, 96, "%s/store", dir);
+    CHECK_OK(try_open(&options, &engine));
+    return engine;
+}
+
+TEST(below_the_reserve_writes_are_refused_and_reads_go_on)
+{
+    char store[96], filler[96];
+
+    if (!mount_small_disk())
+        skip();
+    tv_engine *engine = open_small(store, 16 << 20);
+    CHECK_OK(WRITE(engine, put("k", "v")));
+    CHECK_OK(tv_engine_check(engine));
+
+    snprintf(filler, sizeof filler, "%s/filler", dir);
+    int fd = open(filler, O_CREAT | O_WRONLY, 0600);
+    CHECK(fd >= 0 && posix_fallocate(fd, 0, 50 << 20) == 0);
+    close(fd);
+    CHECK_ERR(WRITE(engine, put("k", "v2")), TV_ERR_DISK_FULL);
+    CHECK_ERR(WRITE(engine, put("k2", "v2")), TV_ERR_DISK_FULL);
+    CHECK_ERR(tv_engine_check(engine), TV_ERR_DISK_FULL);
+    CHECK_ROW(engine, "k", "v");
+    CHECK_SCAN(engine, "a", "l", "k=v ");
+    /* Space can be won back all the same. */
+    CHECK_OK(tv_engine_drop_range(engine, TV_LIT("x"), TV_LIT("y")));
+
+    CHECK(unlink(filler) == 0);
+    CHECK_OK(WRITE(engine, put("k", "v3")));
+    CHECK_OK(tv_engine_check(engine));
+    CHECK_ROW(engine, "k", "v3");
+    tv_engine_close(engine);
+    CHECK(umount(dir) == 0);
+}
+
+TEST(a_disk_filled_by_writes_keeps_its_reserve_and_its_rows)
+{
+    enum { VALUE_BYTES = 64 << 10 };
+    char store[96], value[VALUE_BYTES + 1];
+    int written = 0;
+    tv_err err = TV_OK;
+
+    if (!mount_small_disk())
+        skip();
+    tv_engine *engine = open_small(store, 16 << 20);
+    int fd = open("/dev/urandom", O_RDONLY); /* so that it cannot be compressed */
+    for (;; written++) {
+        char key[16];
+
+        crash_key(key, written);
+        CHECK(read(fd, value, VALUE_BYTES) == VALUE_BYTES);
+        for (int i = 0; i < VALUE_BYTES; i++)
+            value[i] = (char)(value[i] | 1); /* no NUL: put() takes a string */
+        value[VALUE_BYTES] = '\0';
+        err = WRITE(engine, put(key, value));
+        if (err)
+            break;
+    }
+    close(fd);
+    CHECK_ERR(err, TV_ERR_DISK_FULL);
+
+    struct statvfs stat_of;
+
+    CHECK(statvfs(dir, &stat_of) == 0);
+    print_message("# %d rows of 64 KiB on 64 MiB, %lu MiB left\n", written,
+                  (unsigned long)(stat_of.f_bavail * stat_of.f_frsize >> 20));
+    CHECK(written > 100);
+    tv_engine_close(engine);
+
+    engine = open_small(store, 1);
+    for (int i = 0; i < written; i++) {
+        char key[16];
+
+        crash_key(key, i);
+        CHECK(strcmp(text_of(engine, key), "-") != 0);
+    }
+    tv_engine_close(engine);
+    CHECK(umount(dir) == 0);
+}
+
+static int tear_down_disk(void **state)
+{
+    umount2(dir, MNT_DETACH); /* after a failed test */
+    return tear_down(state);
+}
+
+#define ONE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define DISK(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down_disk)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ONE(what_was_acknowledged_survives_a_crash),
+        ONE(a_log_cut_short_loses_only_the_write_that_was_cut),
+        ONE(damage_within_the_log_is_named_and_not_skipped),
+        ONE(a_lost_current_file_is_named_and_nothing_is_created),
+        ONE(a_current_file_that_points_nowhere_is_named),
+        ONE(a_current_file_full_of_rubbish_is_named),
+        ONE(a_damaged_manifest_is_named),
+        ONE(a_lost_table_file_is_named),
+        ONE(a_table_file_cut_short_is_named),
+        ONE(a_damaged_block_fails_the_reads_of_it),
+        ONE(a_second_server_on_the_folder_is_refused),
+        ONE(a_folder_of_other_files_is_refused_and_left_alone),
+        ONE(somebody_elses_rocksdb_is_refused),
+        ONE(another_format_version_is_refused),
+        ONE(a_first_start_that_was_cut_off_is_taken_up_again),
+        ONE(a_folder_that_cannot_be_made_is_named),
+        ONE(a_backup_taken_while_writing_is_a_store_of_its_own),
+        ONE(a_new_store_is_open_at_once),
+        DISK(below_the_reserve_writes_are_refused_and_reads_go_on),
+        DISK(a_disk_filled_by_writes_keeps_its_reserve_and_its_rows),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -29,6 +29,7 @@
     X(HEADERS_TOO_LARGE, 431, "RequestHeaderFieldsTooLarge", "The request line and headers exceed the maximum permissible limit.") \
     X(BODY_TOO_LARGE, 413, "RequestBodyTooLarge", "The request body is too large and exceeds the maximum permissible limit.") \
     X(REQUEST_TIMEOUT, 408, "OperationTimedOut", "The request was not received within the specified time.") \
+    X(EXPECTATION, 417, "InvalidHeaderValue", "The only expectation that can be met is 100-continue.") \
     X(HTTP_VERSION, 505, "HttpVersionNotSupported", "Only HTTP/1.0 and HTTP/1.1 are supported.") \
     X(HOST_MISSING, 400, "HostInformationNotPresent", "The required host information is not present in the request. You must send a non-empty Host header or include the absolute URI in the request line.") \
     X(LENGTH_REQUIRED, 411, "MissingContentLengthHeader", "The Content-Length header was not specified.") \

@@ -275,8 +275,11 @@ static tv_err note_header(tv_slice name, tv_slice value, tv_head *head, wishes *
             return TV_ERR_BAD_REQUEST;
         break;
     case 6:
-        if (tv_slice_eq_nocase(name, TV_LIT("Expect")))
-            head->expect_continue = tv_slice_eq_nocase(value, TV_LIT("100-continue"));
+        if (!tv_slice_eq_nocase(name, TV_LIT("Expect")))
+            break;
+        if (!tv_slice_eq_nocase(value, TV_LIT("100-continue")))
+            return TV_ERR_EXPECTATION;
+        head->expect_continue = true;
         break;
     case 10:
         if (tv_slice_eq_nocase(name, TV_LIT("Connection")))

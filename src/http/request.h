@@ -98,7 +98,8 @@ typedef struct tv_service {
 } tv_service;
 
 /*
- * The response.  Start it, add headers, append the body to req->out, send.
+ * The response.  Start it, add headers, send; append the body to req->out
+ * before or after the start, on whatever thread owns the request then.
  * Date, Connection, Content-Length and Transfer-Encoding are the HTTP layer's.
  * HEAD, 204 and 304 send no body.
  */

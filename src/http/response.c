@@ -99,7 +99,6 @@ void tv_response_start(tv_request *req, int status)
 
     tv_assert(status >= 200 && status <= 599);
     req->status = status;
-    req->out.len = 0;
     head->len = 0;
     tv_buf_add_lit(head, "HTTP/1.1 ");
     add_number(head, (size_t)status);

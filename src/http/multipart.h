@@ -1,0 +1,49 @@
+/*
+ * Multipart bodies and the requests embedded in them, for $batch.  Unlike the
+ * parser of real requests this one is lenient: six client dialects differ in
+ * line ends, header case, blank lines and lengths, and all of them are legal
+ * here.  Nothing is smuggled past it, because what it yields is authorised part
+ * by part.
+ */
+#ifndef TV_HTTP_MULTIPART_H
+#define TV_HTTP_MULTIPART_H
+
+#include "http/request.h"
+
+enum {
+    TV_MULTIPART_BOUNDARY_MAX = 200,
+    TV_MULTIPART_HEADERS_MAX = 64, /* in one part or embedded request */
+};
+
+/** The boundary parameter of a multipart/mixed content type, unquoted; false when it is none. */
+bool tv_multipart_boundary(tv_slice content_type, tv_slice *ret_boundary);
+
+typedef struct tv_multipart {
+    tv_slice rest;     /* behind the last delimiter line */
+    tv_slice boundary; /* without the two dashes */
+    bool is_started, is_closed;
+} tv_multipart;
+
+void tv_multipart_init(tv_multipart *multipart, tv_slice body, tv_slice boundary);
+
+/**
+ * The next part, headers and all.  False after the last, which the closing
+ * delimiter ends; a body that ends without it has no part there.
+ */
+bool tv_multipart_next(tv_multipart *multipart, tv_slice *ret_part);
+
+/**
+ * Split off header lines up to an empty line; `text` becomes what is behind it.
+ * False for a line without a colon or too many lines.
+ */
+bool tv_multipart_headers(tv_arena *arena, tv_slice *text, const tv_header **ret_headers,
+                          size_t *ret_count);
+
+/**
+ * Read an embedded request (request line, headers, body) into the fields of a
+ * zeroed tv_request that describe one: method, path, query, host, headers,
+ * body.  Absolute and origin-form targets.  False when it is not a request.
+ */
+bool tv_multipart_request(tv_arena *arena, tv_slice text, tv_request *ret_request);
+
+#endif

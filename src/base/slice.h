@@ -94,6 +94,16 @@ static inline tv_slice tv_slice_trim(tv_slice s)
     return s;
 }
 
+/** Whether every byte is visible ASCII or a blank: safe to send back in a header. */
+static inline bool tv_slice_is_printable(tv_slice s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        if (s.data[i] < 0x20 || s.data[i] > 0x7e)
+            return false;
+    }
+    return true;
+}
+
 /**
  * Cut the part before the next `separator` off the front of `rest`.  Without a
  * separator that is all of it, and `rest` becomes empty with data == NULL.

@@ -1,0 +1,46 @@
+/*
+ * Counts what a service does: requests by operation and status, and how long
+ * they took.  Any thread; counters are only added to.
+ */
+#ifndef TV_BASE_METER_H
+#define TV_BASE_METER_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+enum {
+    TV_METER_OPS_MAX = 32,
+    TV_METER_STATUSES = 32,
+    TV_METER_SLOTS = 24, /* slot i: up to 2^i microseconds */
+};
+
+typedef struct tv_meter {
+    const char *service;            /* "table" */
+    const char *(*op_name)(int op); /* for op < op_count */
+    int op_count;
+    _Atomic uint64_t requests[TV_METER_OPS_MAX][TV_METER_STATUSES];
+    _Atomic uint64_t slots[TV_METER_OPS_MAX][TV_METER_SLOTS];
+    _Atomic uint64_t ns_sum[TV_METER_OPS_MAX];
+    _Atomic uint64_t bytes_in, bytes_out; /* bodies */
+} tv_meter;
+
+void tv_meter_init(tv_meter *meter, const char *service, const char *(*op_name)(int op),
+                   int op_count);
+
+/** Count one finished request. */
+void tv_meter_add(tv_meter *meter, int op, int status, int64_t ns, size_t bytes_in,
+                  size_t bytes_out);
+
+/** Append the figures in Prometheus' text format. */
+void tv_meter_write(tv_meter *meter, tv_buf *out);
+
+/**
+ * Append one histogram in that format out of slot counts: `labels` is "" or
+ * "op=\"x\"", bounds are 2^i * `unit`.
+ */
+void tv_meter_write_histogram(tv_buf *out, const char *name, const char *labels,
+                              const uint64_t *slots, int slot_count, double unit, double sum);
+
+#endif

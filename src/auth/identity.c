@@ -1,0 +1,122 @@
+/* SharedKey and SharedKeyLite for tables. */
+#include "auth/identity.h"
+
+#include <openssl/crypto.h>
+
+#include "base/base64.h"
+#include "base/clock.h"
+#include "base/datetime.h"
+
+struct tv_identity {
+    const tv_account *account;
+};
+
+typedef tv_slice canonical_fn(tv_arena *arena, const tv_signed_parts *parts);
+
+tv_slice tv_identity_account(const tv_identity *identity)
+{
+    return tv_slice_of(identity->account->name);
+}
+
+/* "SharedKeyLite account:signature" -> its three parts. */
+static tv_err split_authorization(tv_slice text, tv_slice *ret_scheme, tv_slice *ret_account,
+                                  tv_slice *ret_signature)
+{
+    size_t blank = tv_slice_find(text, ' ');
+
+    if (blank == text.len)
+        return TV_ERR_AUTHENTICATION_INFO;
+
+    tv_slice rest = tv_slice_trim(tv_slice_skip(text, blank));
+    size_t colon = tv_slice_find(rest, ':');
+
+    *ret_scheme = tv_slice_take(text, blank);
+    if (tv_slice_eq_nocase(*ret_scheme, TV_LIT("Bearer")))
+        return TV_ERR_BEARER_REFUSED;
+    if (colon == rest.len)
+        return TV_ERR_AUTHENTICATION_INFO;
+
+    *ret_account = tv_slice_take(rest, colon);
+    *ret_signature = tv_slice_skip(rest, colon + 1);
+    return TV_OK;
+}
+
+static tv_err scheme_find(tv_slice scheme, canonical_fn **ret_canonical)
+{
+    if (tv_slice_eq(scheme, TV_LIT("SharedKeyLite")))
+        *ret_canonical = tv_canonical_shared_key_lite;
+    else if (tv_slice_eq(scheme, TV_LIT("SharedKey")))
+        *ret_canonical = tv_canonical_shared_key;
+    else
+        return TV_ERR_AUTHENTICATION_INFO;
+    return TV_OK;
+}
+
+/* The date line that was signed, checked to be recent. */
+static tv_err check_date(tv_credentials *credentials, int64_t now_ticks)
+{
+    int64_t skew_max = TV_CLOCK_SKEW_SECONDS * TV_TICKS_PER_SECOND;
+    int64_t signed_ticks;
+
+    credentials->parts.date =
+        credentials->x_ms_date.len ? credentials->x_ms_date : credentials->date;
+    if (!tv_http_date_parse(credentials->parts.date, &signed_ticks))
+        return TV_ERR_AUTHENTICATION_FAILED;
+    if (signed_ticks > now_ticks + skew_max || signed_ticks < now_ticks - skew_max)
+        return TV_ERR_AUTHENTICATION_FAILED;
+    return TV_OK;
+}
+
+static bool is_signed_by(const tv_hmac_key *key, tv_slice text, tv_slice signature)
+{
+    unsigned char mac[TV_HMAC_BYTES];
+    char expected[(TV_HMAC_BYTES + 2) / 3 * 4];
+
+    tv_hmac_sign(key, text, mac);
+    tv_base64_encode(expected, (tv_slice){(const char *)mac, sizeof mac});
+    return signature.len == sizeof expected &&
+           CRYPTO_memcmp(signature.data, expected, sizeof expected) == 0;
+}
+
+tv_err tv_authenticate(const tv_auth_policy *policy, tv_credentials *credentials, int64_t now_ticks,
+                       tv_arena *arena, const tv_identity **ret_identity)
+{
+    tv_slice scheme, account_name, signature;
+    canonical_fn *canonical;
+    tv_err err;
+
+    if (credentials->authorization.data == NULL)
+        return TV_ERR_NO_AUTHENTICATION;
+
+    err = split_authorization(credentials->authorization, &scheme, &account_name, &signature);
+    if (err)
+        return err;
+
+    err = scheme_find(scheme, &canonical);
+    if (err)
+        return err;
+
+    err = check_date(credentials, now_ticks);
+    if (err)
+        return err;
+
+    const tv_account *account = tv_accounts_find(policy->accounts, account_name);
+
+    if (account == NULL || !tv_slice_eq(account_name, credentials->parts.account))
+        return TV_ERR_AUTHENTICATION_FAILED;
+    if (account->is_development && !credentials->is_peer_loopback && !policy->allow_dev_anywhere)
+        return TV_ERR_AUTHENTICATION_FAILED;
+
+    tv_slice text = canonical(arena, &credentials->parts);
+
+    for (int i = 0; i < account->key_count; i++) {
+        if (is_signed_by(&account->keys[i], text, signature)) {
+            tv_identity *identity = tv_arena_alloc(arena, sizeof *identity);
+
+            identity->account = account;
+            *ret_identity = identity;
+            return TV_OK;
+        }
+    }
+    return TV_ERR_AUTHENTICATION_FAILED;
+}

@@ -1,0 +1,72 @@
+/*
+ * One request on its way through the table service.  Lives in the request's
+ * arena; private to this folder.
+ */
+#ifndef TV_TABLE_CALL_H
+#define TV_TABLE_CALL_H
+
+#include "table/batch.h"
+#include "table/query.h"
+#include "table/service.h"
+
+typedef struct tv_table_call {
+    tv_table_service *service;
+    tv_request *req;
+    const tv_identity *identity; /* nothing runs without one */
+    tv_table_op op;
+    tv_error_info info; /* of the error that ends the call */
+    tv_table *table;    /* counted; released when the request is done */
+    char request_id[TV_GUID_TEXT_LEN];
+
+    /* What waits for another thread. */
+    tv_write write;
+    tv_job job;
+    tv_err job_result;
+
+    /* What the operation at hand needs. */
+    tv_change_set changes;
+    tv_batch_request batch;
+    tv_catalog_create create;
+    tv_catalog_delete delete_table;
+    tv_query query;
+    tv_continuation next;
+    tv_slice value; /* of the row that was read */
+} tv_table_call;
+
+/* respond.c: every function sends the response, after which the call is gone. */
+
+/** An error, in the JSON or XML that the service gives it. */
+void tv_table_respond_error(tv_table_call *call, tv_err err);
+
+void tv_table_respond_table_created(tv_table_call *call);
+void tv_table_respond_table(tv_table_call *call);
+void tv_table_respond_no_content(tv_table_call *call);
+void tv_table_respond_inserted(tv_table_call *call);
+void tv_table_respond_updated(tv_table_call *call);
+void tv_table_respond_entity(tv_table_call *call);
+
+/** A page of a query, whose body is in req->out already. */
+void tv_table_respond_page(tv_table_call *call);
+
+/** A batch: applied, or read, or failed with `err` at operation `failed`. */
+void tv_table_respond_batch(tv_table_call *call);
+void tv_table_respond_batch_error(tv_table_call *call, tv_err err, size_t failed);
+
+/* error_body.c */
+
+/** {"odata.error":{…}} with the message, request id and time. */
+void tv_table_add_error_json(tv_buf *buf, tv_err err, const tv_error_info *info,
+                             tv_slice message_prefix, tv_slice request_id);
+
+/** <m:error>… */
+void tv_table_add_error_xml(tv_buf *buf, tv_err err, const tv_error_info *info,
+                            tv_slice request_id);
+
+/* batch_reply.c: the multipart bodies. */
+void tv_table_add_batch_reply(tv_buf *buf, const tv_table_call *call, tv_slice batch_id, tv_err err,
+                              size_t failed);
+
+/** Reason phrase of the statuses that stand inside a batch reply. */
+const char *tv_table_reason(int status);
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * The catalogue of tables: which table of an account has which id.  The engine
+ * holds the truth; the catalogue keeps all of it in memory too, because every
+ * request on an entity asks.
+ *
+ * A table dies in steps, each safe to repeat after a crash: (1) one write to
+ * the catalogue partition removes its name and notes its id as dropped; from
+ * then on nobody finds it; (2) writes that found it earlier see `is_dropped`
+ * and fail, and the sweeper waits until those already queued are through;
+ * (3) the sweeper drops its rows in one operation and (4) removes the note.
+ */
+#ifndef TV_TABLE_CATALOG_H
+#define TV_TABLE_CATALOG_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "commit/pipeline.h"
+#include "engine/engine.h"
+
+typedef struct tv_catalog tv_catalog;
+
+/** A table.  Shared by threads; counted. */
+typedef struct tv_table {
+    atomic_int refs;
+    atomic_bool is_dropped;
+    int64_t id;
+    tv_slice account;
+    tv_slice name;   /* as it was created */
+    tv_slice prefix; /* of its rows, tv_key_table */
+    struct tv_table *next;
+} tv_table;
+
+/** Read the catalogue and start the sweeper, which finishes what a crash left.  Logs nothing. */
+tv_err tv_catalog_open(tv_engine *engine, tv_pipeline *pipeline,
+                       tv_catalog **ret_catalog) TV_WARN_UNUSED;
+
+/** Stop the sweeper (what it has not done, the next start will do) and free.  Accepts NULL. */
+void tv_catalog_close(tv_catalog *catalog);
+
+/** A table by name in any case, counted for the caller; NULL when there is none.  Any thread. */
+tv_table *tv_catalog_find(tv_catalog *catalog, tv_slice account, tv_slice name);
+
+/** Accepts NULL. */
+void tv_table_unref(tv_table *table);
+
+/** How many tables there are. */
+size_t tv_catalog_count(tv_catalog *catalog);
+
+/*
+ * Creating and deleting: fill in `account` and `name` or `table`, submit `write`
+ * (see tv_catalog_prepare_*), and in `deliver` call the matching finish function
+ * before anything is answered.
+ */
+typedef struct tv_catalog_create {
+    tv_catalog *catalog;
+    tv_slice account, name; /* in the request's arena */
+    tv_arena *arena;
+    int64_t id; /* result */
+} tv_catalog_create;
+
+/** Set up a write that creates a table: TV_ERR_TABLE_EXISTS. */
+void tv_catalog_prepare_create(tv_catalog_create *create, tv_write *write);
+void tv_catalog_finish_create(tv_catalog_create *create);
+
+typedef struct tv_catalog_delete {
+    tv_catalog *catalog;
+    tv_table *table; /* the caller's reference; stays the caller's */
+    tv_arena *arena;
+} tv_catalog_delete;
+
+/** Set up a write that deletes a table: TV_ERR_NOT_FOUND when somebody else was faster. */
+void tv_catalog_prepare_delete(tv_catalog_delete *delete_op, tv_write *write);
+void tv_catalog_finish_delete(tv_catalog_delete *delete_op);
+
+/** The table's name as it was created, out of a catalogue row's value; TV_ERR_CORRUPT. */
+tv_err tv_catalog_row_name(tv_slice value, tv_slice *ret_name) TV_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,153 @@
+/*
+ * What each operation does to a row:
+ *
+ *                          row exists                row is missing
+ *     insert               ENTITY_EXISTS             stored
+ *     update, merge        condition, then stored    ENTITY_NOT_FOUND
+ *     insert-or-…          stored                    stored
+ *     delete               condition, then removed   ENTITY_NOT_FOUND
+ */
+#include "table/change.h"
+
+#include "base/assert.h"
+#include "engine/key.h"
+
+void tv_change_set_init(tv_change_set *set, tv_arena *arena, tv_table *table, size_t size)
+{
+    *set = (tv_change_set){
+        .table = table,
+        .arena = arena,
+        .changes = tv_arena_alloc(arena, size * sizeof *set->changes),
+        .size = size,
+    };
+}
+
+tv_err tv_change_set_add(tv_change_set *set, const tv_table_op *op)
+{
+    tv_entity_change *change = &set->changes[set->count];
+    tv_err err;
+
+    tv_assert(set->count < set->size);
+    *change = (tv_entity_change){.op = op};
+    if (set->count == 0) {
+        err = tv_key_partition(set->arena, set->table->account, set->table->id,
+                               op->resource.partition_key, &set->partition);
+        if (err)
+            return err;
+    }
+
+    err = tv_key_row(set->arena, set->partition, op->resource.row_key, &change->key);
+    if (err)
+        return err;
+
+    if (op->kind != TV_TABLE_OP_DELETE_ENTITY)
+        change->value = tv_entity_encode(set->arena, &op->body.properties);
+    set->count++;
+    return TV_OK;
+}
+
+static bool is_merge(tv_table_op_kind kind)
+{
+    return kind == TV_TABLE_OP_MERGE_ENTITY || kind == TV_TABLE_OP_INSERT_OR_MERGE_ENTITY;
+}
+
+/* The entity does not exist. */
+static tv_err check_missing(const tv_table_op *op)
+{
+    switch (op->kind) {
+    case TV_TABLE_OP_INSERT_ENTITY:
+    case TV_TABLE_OP_INSERT_OR_REPLACE_ENTITY:
+    case TV_TABLE_OP_INSERT_OR_MERGE_ENTITY:
+        return TV_OK;
+    default:
+        return TV_ERR_ENTITY_NOT_FOUND;
+    }
+}
+
+/* The entity exists and was last written at `ticks`. */
+static tv_err check_existing(const tv_table_op *op, int64_t ticks)
+{
+    if (op->kind == TV_TABLE_OP_INSERT_ENTITY)
+        return TV_ERR_ENTITY_EXISTS;
+    return tv_condition_holds(&op->condition, ticks) ? TV_OK : TV_ERR_ETAG_MISMATCH;
+}
+
+/* Lay the change over the stored entity; the result must keep the limits of the whole. */
+static tv_err merge(tv_change_set *set, tv_slice stored, tv_entity_change *change)
+{
+    const tv_table_op *op = change->op;
+    tv_properties merged;
+    tv_err err;
+
+    err = tv_entity_merge(set->arena, stored, &op->body.properties, &merged);
+    if (err)
+        return err;
+
+    err = tv_entity_check_limits(op->resource.partition_key, op->resource.row_key, &merged);
+    if (err)
+        return err;
+
+    change->value = tv_entity_encode(set->arena, &merged);
+    return TV_OK;
+}
+
+static tv_err apply(tv_txn *txn, tv_change_set *set, tv_entity_change *change)
+{
+    const tv_table_op *op = change->op;
+    tv_slice stored = TV_NONE;
+    int64_t old_timestamp = 0;
+    tv_err err;
+
+    err = tv_txn_get(txn, change->key, &stored);
+    if (err == TV_ERR_NOT_FOUND) {
+        err = check_missing(op);
+    } else if (err == TV_OK) {
+        err = tv_entity_timestamp(stored, &old_timestamp);
+        if (err == TV_OK)
+            err = check_existing(op, old_timestamp);
+        if (err == TV_OK && is_merge(op->kind))
+            err = merge(set, stored, change);
+    }
+    if (err)
+        return err;
+
+    if (op->kind == TV_TABLE_OP_DELETE_ENTITY) {
+        tv_txn_delete(txn, change->key);
+        return TV_OK;
+    }
+
+    /* ETags of one entity strictly increase, even when two writes meet in one tick. */
+    int64_t now = tv_txn_now(txn);
+
+    change->timestamp = now > old_timestamp ? now : old_timestamp + 1;
+    tv_entity_set_timestamp(change->value, change->timestamp);
+    tv_txn_put(txn, change->key, change->value);
+    return TV_OK;
+}
+
+static tv_err run(tv_txn *txn, void *ctx)
+{
+    tv_change_set *set = ctx;
+
+    set->failed = 0;
+    if (atomic_load(&set->table->is_dropped))
+        return TV_ERR_TABLE_NOT_FOUND;
+
+    for (size_t i = 0; i < set->count; i++) {
+        tv_err err = apply(txn, set, &set->changes[i]);
+
+        if (err) {
+            set->failed = i;
+            return err;
+        }
+    }
+    return TV_OK;
+}
+
+void tv_change_set_prepare(tv_change_set *set, tv_write *write)
+{
+    tv_assert(set->count > 0);
+    write->partition = set->partition;
+    write->run = run;
+    write->ctx = set;
+}

@@ -1,0 +1,42 @@
+/*
+ * Changes to entities, as update functions for the commit pipeline.  A change
+ * is one operation on one entity; a change set is one or more of them on one
+ * partition, applied whole or not at all: a single request is a set of one, an
+ * entity group transaction a set of up to 100.
+ */
+#ifndef TV_TABLE_CHANGE_H
+#define TV_TABLE_CHANGE_H
+
+#include "commit/pipeline.h"
+#include "table/catalog.h"
+#include "table/op.h"
+
+typedef struct tv_entity_change {
+    const tv_table_op *op;
+    tv_slice key;      /* of the row */
+    tv_slice value;    /* encoded; for DELETE empty; after a commit what was stored */
+    int64_t timestamp; /* result: of the entity as stored */
+} tv_entity_change;
+
+typedef struct tv_change_set {
+    tv_table *table; /* the caller's reference, held until the write is delivered */
+    tv_arena *arena;
+    tv_slice partition; /* key prefix */
+    tv_entity_change *changes;
+    size_t count, size;
+    size_t failed; /* result: index of the change that failed, when the write failed */
+} tv_change_set;
+
+/** Prepare for up to `size` changes of `table`. */
+void tv_change_set_init(tv_change_set *set, tv_arena *arena, tv_table *table, size_t size);
+
+/**
+ * Add the change that `op`, whose body has been read, asks for.  All changes of
+ * a set have the same PartitionKey.  `op` outlives the set.
+ */
+tv_err tv_change_set_add(tv_change_set *set, const tv_table_op *op) TV_WARN_UNUSED;
+
+/** Set up the write that applies the whole set. */
+void tv_change_set_prepare(tv_change_set *set, tv_write *write);
+
+#endif

@@ -1,0 +1,211 @@
+/* Paths to resources. */
+#include "table/resource.h"
+
+#include "base/uri.h"
+
+/* The host goes back out in URLs, so it must be one: nothing that needs escaping. */
+static bool is_host(tv_slice host)
+{
+    for (size_t i = 0; i < host.len; i++) {
+        char c = host.data[i];
+        bool ok = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  memchr(".-_:[]", c, 6);
+
+        if (!ok)
+            return false;
+    }
+    return host.len > 0;
+}
+
+tv_err tv_endpoint_parse(tv_arena *arena, bool is_tls, tv_slice host, tv_slice path,
+                         tv_endpoint *ret_endpoint)
+{
+    const char *scheme = is_tls ? "https" : "http";
+    size_t dot = tv_slice_find(host, '.');
+    tv_slice behind_dot = dot < host.len ? tv_slice_skip(host, dot) : TV_NONE;
+
+    if (!is_host(host))
+        return TV_ERR_INVALID_HEADER;
+
+    path = path.len && path.data[0] == '/' ? tv_slice_skip(path, 1) : path;
+    if (dot > 0 && tv_slice_starts_with(behind_dot, TV_LIT(".table."))) {
+        ret_endpoint->account = tv_slice_take(host, dot);
+        ret_endpoint->base_url = tv_arena_printf(arena, "%s://%.*s", scheme, TV_FMT(host));
+        ret_endpoint->rest = path;
+        return TV_OK;
+    }
+
+    size_t slash = tv_slice_find(path, '/');
+
+    if (slash == 0)
+        return TV_ERR_INVALID_URI;
+
+    ret_endpoint->account = tv_slice_take(path, slash);
+    ret_endpoint->base_url = tv_arena_printf(arena, "%s://%.*s/%.*s", scheme, TV_FMT(host),
+                                             TV_FMT(ret_endpoint->account));
+    ret_endpoint->rest = tv_slice_skip(path, slash < path.len ? slash + 1 : slash);
+    return TV_OK;
+}
+
+/* --- key predicates: PartitionKey='it''s',RowKey='1' --- */
+
+static void skip_blanks(tv_slice *rest)
+{
+    while (rest->len && rest->data[0] == ' ')
+        *rest = tv_slice_skip(*rest, 1);
+}
+
+/* A quoted string with doubled quotes, off the front of `rest`. */
+static bool take_quoted(tv_arena *arena, tv_slice *rest, tv_slice *ret_text)
+{
+    char *text = tv_arena_bytes(arena, rest->len);
+    size_t len = 0;
+
+    if (rest->len == 0 || rest->data[0] != '\'')
+        return false;
+
+    for (size_t i = 1; i < rest->len; i++) {
+        char c = rest->data[i];
+
+        if (c == '\'') {
+            bool is_doubled = i + 1 < rest->len && rest->data[i + 1] == '\'';
+
+            if (!is_doubled) {
+                *rest = tv_slice_skip(*rest, i + 1);
+                *ret_text = (tv_slice){text, len};
+                return true;
+            }
+            i++;
+        }
+        text[len++] = c;
+    }
+    return false;
+}
+
+static tv_err wrong_key_count(tv_arena *arena, tv_slice account, tv_slice table,
+                              tv_error_info *reterr_info)
+{
+    reterr_info->text = tv_arena_printf(arena,
+                                        "The number of keys specified in the URI does not match "
+                                        "number of key properties for the resource '%.*s.%.*s'.",
+                                        TV_FMT(account), TV_FMT(table));
+    return TV_ERR_KEY_COUNT;
+}
+
+/* The inside of the parentheses, for an entity.  The two keys may come in either order. */
+static tv_err parse_entity_keys(tv_arena *arena, tv_slice rest, tv_resource *resource)
+{
+    resource->partition_key = resource->row_key = TV_NONE;
+    for (;;) {
+        size_t equals = tv_slice_find(rest, '=');
+        tv_slice name = tv_slice_trim(tv_slice_take(rest, equals));
+        tv_slice *key = NULL;
+
+        if (tv_slice_eq(name, TV_LIT("PartitionKey")))
+            key = &resource->partition_key;
+        else if (tv_slice_eq(name, TV_LIT("RowKey")))
+            key = &resource->row_key;
+        else
+            return TV_ERR_KEY_COUNT; /* a lone value, t('x'), or a third key */
+        if (equals == rest.len || key->data)
+            return TV_ERR_QUERY_SYNTAX;
+
+        rest = tv_slice_skip(rest, equals + 1);
+        skip_blanks(&rest);
+        if (!take_quoted(arena, &rest, key))
+            return TV_ERR_QUERY_SYNTAX;
+        skip_blanks(&rest);
+        if (rest.len == 0)
+            break;
+        if (rest.data[0] != ',')
+            return TV_ERR_QUERY_SYNTAX;
+        rest = tv_slice_skip(rest, 1);
+    }
+    if (resource->partition_key.data == NULL || resource->row_key.data == NULL)
+        return TV_ERR_KEY_COUNT;
+    return TV_OK;
+}
+
+static tv_err parse_table_key(tv_arena *arena, tv_slice inside, tv_resource *resource)
+{
+    static const tv_slice name = {"TableName=", 10};
+
+    if (tv_slice_starts_with(inside, name))
+        inside = tv_slice_skip(inside, name.len);
+    if (!take_quoted(arena, &inside, &resource->table) || inside.len)
+        return TV_ERR_QUERY_SYNTAX;
+
+    resource->kind = TV_RESOURCE_TABLE;
+    return TV_OK;
+}
+
+/* name(...) with the parentheses at `open`. */
+static tv_err parse_with_keys(tv_arena *arena, tv_slice account, tv_slice path, size_t open,
+                              tv_resource *resource, tv_error_info *reterr_info)
+{
+    tv_slice name = tv_slice_take(path, open);
+    tv_slice inside = tv_slice_skip(path, open + 1);
+    bool is_tables = tv_slice_eq(name, TV_LIT("Tables"));
+    tv_err err;
+
+    if (inside.len == 0 || inside.data[inside.len - 1] != ')')
+        return TV_ERR_QUERY_SYNTAX;
+
+    inside.len--;
+    if (is_tables && inside.len)
+        return parse_table_key(arena, inside, resource);
+
+    resource->table = is_tables ? TV_NONE : name;
+    if (inside.len == 0) {
+        resource->kind = is_tables ? TV_RESOURCE_TABLES : TV_RESOURCE_ENTITIES;
+        return TV_OK;
+    }
+
+    resource->kind = TV_RESOURCE_ENTITY;
+    err = parse_entity_keys(arena, inside, resource);
+    if (err == TV_ERR_KEY_COUNT)
+        return wrong_key_count(arena, account, name, reterr_info);
+    return err;
+}
+
+tv_err tv_resource_parse(tv_arena *arena, tv_slice account, tv_slice rest,
+                         tv_resource *ret_resource, tv_error_info *reterr_info)
+{
+    tv_resource resource = {0};
+    tv_slice path;
+    tv_err err = TV_OK;
+
+    if (!tv_uri_decode_path(arena, rest, &path))
+        return TV_ERR_URL_UNPARSABLE;
+
+    size_t open = tv_slice_find(path, '(');
+    size_t slash = tv_slice_find(path, '/');
+
+    if (path.len == 0) {
+        resource.kind = TV_RESOURCE_SERVICE;
+    } else if (tv_slice_eq(path, TV_LIT("$batch"))) {
+        resource.kind = TV_RESOURCE_BATCH;
+    } else if (tv_slice_eq(path, TV_LIT("Tables"))) {
+        resource.kind = TV_RESOURCE_TABLES;
+    } else if (open < slash) {
+        err = parse_with_keys(arena, account, path, open, &resource, reterr_info);
+    } else {
+        /*
+         * A client whose account URL wrongly ends in a table name asks for
+         * "table/Tables"; the service takes that for the table itself.
+         */
+        bool is_nested_tables =
+            slash < path.len && tv_slice_eq(tv_slice_skip(path, slash), TV_LIT("/Tables"));
+        bool is_trailing = slash + 1 == path.len;
+
+        if (slash < path.len && !is_nested_tables && !is_trailing)
+            return TV_ERR_INVALID_URI;
+        resource.kind = TV_RESOURCE_ENTITIES;
+        resource.table = tv_slice_take(path, slash);
+    }
+    if (err)
+        return err;
+
+    *ret_resource = resource;
+    return TV_OK;
+}

@@ -1,0 +1,52 @@
+/*
+ * What a URL names: the account, and behind it the tables, one table, an
+ * entity set or one entity.  A path is decoded once, here; what is signed is
+ * the path on the wire, and what is authorised and executed is this object.
+ */
+#ifndef TV_TABLE_RESOURCE_H
+#define TV_TABLE_RESOURCE_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+typedef enum tv_resource_kind {
+    TV_RESOURCE_SERVICE,  /* / */
+    TV_RESOURCE_TABLES,   /* /Tables */
+    TV_RESOURCE_TABLE,    /* /Tables('name') */
+    TV_RESOURCE_ENTITIES, /* /name or /name() */
+    TV_RESOURCE_ENTITY,   /* /name(PartitionKey='p',RowKey='r') */
+    TV_RESOURCE_BATCH,    /* /$batch */
+} tv_resource_kind;
+
+typedef struct tv_resource {
+    tv_resource_kind kind;
+    tv_slice table; /* not checked to be a legal name */
+    tv_slice partition_key;
+    tv_slice row_key;
+} tv_resource;
+
+/** The part of a URL before the resource. */
+typedef struct tv_endpoint {
+    tv_slice account;
+    tv_slice base_url; /* "http://host[/account]": what response URLs begin with */
+    tv_slice rest;     /* path behind the account, still encoded, without its first '/' */
+} tv_endpoint;
+
+/**
+ * Find the account.  A host "name.table.…" is host style; everything else is
+ * path style, with the account as the first segment.  TV_ERR_INVALID_URI when
+ * there is none, TV_ERR_INVALID_HEADER for a host that cannot be one.
+ */
+tv_err tv_endpoint_parse(tv_arena *arena, bool is_tls, tv_slice host, tv_slice path,
+                         tv_endpoint *ret_endpoint) TV_WARN_UNUSED;
+
+/**
+ * Decode and parse what is behind the account.  TV_ERR_KEY_COUNT when a key is
+ * missing or one too many, TV_ERR_URL_UNPARSABLE for a bad escape,
+ * TV_ERR_QUERY_SYNTAX for what cannot be a key predicate, TV_ERR_INVALID_URI
+ * for a path that names nothing.
+ */
+tv_err tv_resource_parse(tv_arena *arena, tv_slice account, tv_slice rest,
+                         tv_resource *ret_resource, tv_error_info *reterr_info) TV_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * The table service: what a listener on the table port calls.  It wires the
+ * parts of this folder together; routes.c is its way in, respond.c its way out.
+ */
+#ifndef TV_TABLE_SERVICE_H
+#define TV_TABLE_SERVICE_H
+
+#include "auth/identity.h"
+#include "base/meter.h"
+#include "base/workers.h"
+#include "commit/pipeline.h"
+#include "http/request.h"
+#include "table/catalog.h"
+
+typedef struct tv_table_service {
+    tv_engine *engine;
+    tv_catalog *catalog;
+    tv_workers *workers;        /* for reads that wait for the disk */
+    tv_outbox *const *outboxes; /* one per loop, by its index */
+    tv_auth_policy auth;
+    bool has_access_log;
+    tv_meter meter;
+} tv_table_service;
+
+/**
+ * The callbacks for a listener; `service` outlives it.  Fill in all of `service`
+ * but the meter before.
+ */
+tv_service tv_table_service_callbacks(tv_table_service *service);
+
+#endif

@@ -1,0 +1,176 @@
+/* One thread, one queue of dropped tables. */
+#include "table/sweeper.h"
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "engine/key.h"
+
+/* A dropped table in the queue. */
+typedef struct dropped {
+    struct dropped *next;
+    int64_t table_id;
+    size_t account_len;
+    char account[];
+} dropped;
+
+struct tv_sweeper {
+    tv_engine *engine;
+    tv_pipeline *pipeline;
+    tv_outbox *outbox;
+    tv_mailbox replies; /* of the one write under way */
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t changed;
+    dropped *queue, **queue_end;
+    bool is_stopping;
+    bool is_replied;
+};
+
+static void wake_for_reply(void *ctx)
+{
+    tv_sweeper *sweeper = ctx;
+
+    pthread_mutex_lock(&sweeper->lock);
+    sweeper->is_replied = true;
+    pthread_cond_signal(&sweeper->changed);
+    pthread_mutex_unlock(&sweeper->lock);
+}
+
+static void take_reply(tv_mail *mail)
+{
+    (void)mail; /* the write's result is read by run_write */
+}
+
+/* Submit one write and wait for it. */
+static tv_err run_write(tv_sweeper *sweeper, tv_write *write)
+{
+    write->mail.deliver = take_reply;
+    write->reply_to = &sweeper->replies;
+    sweeper->is_replied = false;
+    tv_outbox_add(sweeper->outbox, write);
+    tv_outbox_flush(sweeper->outbox);
+
+    pthread_mutex_lock(&sweeper->lock);
+    while (!sweeper->is_replied)
+        pthread_cond_wait(&sweeper->changed, &sweeper->lock);
+    pthread_mutex_unlock(&sweeper->lock);
+    tv_mailbox_deliver(&sweeper->replies);
+    return write->result;
+}
+
+static tv_err forget_note(tv_txn *txn, void *ctx)
+{
+    const tv_slice *note = ctx;
+
+    tv_txn_delete(txn, *note);
+    return TV_OK;
+}
+
+static tv_err sweep(tv_sweeper *sweeper, tv_slice account, int64_t table_id)
+{
+    tv_arena arena;
+    tv_err err;
+
+    tv_arena_init(&arena);
+    tv_slice rows = tv_key_table(&arena, account, table_id);
+    tv_slice note = tv_key_catalog_dropped_id(&arena, account, table_id);
+    tv_write write = {
+        .partition = tv_key_catalog(&arena, account), .run = forget_note, .ctx = &note};
+
+    tv_pipeline_drain(sweeper->pipeline);
+    err = tv_engine_drop_range(sweeper->engine, rows, tv_key_after(&arena, rows));
+    if (err == TV_OK)
+        err = run_write(sweeper, &write);
+    tv_arena_done(&arena);
+    return err;
+}
+
+static dropped *wait_for_next(tv_sweeper *sweeper)
+{
+    dropped *next = NULL;
+
+    pthread_mutex_lock(&sweeper->lock);
+    while (sweeper->queue == NULL && !sweeper->is_stopping)
+        pthread_cond_wait(&sweeper->changed, &sweeper->lock);
+    if (!sweeper->is_stopping) {
+        next = sweeper->queue;
+        sweeper->queue = next->next;
+        if (sweeper->queue == NULL)
+            sweeper->queue_end = &sweeper->queue;
+    }
+    pthread_mutex_unlock(&sweeper->lock);
+    return next;
+}
+
+static void *run(void *arg)
+{
+    tv_sweeper *sweeper = arg;
+    dropped *next;
+
+    while ((next = wait_for_next(sweeper))) {
+        tv_err err = sweep(sweeper, (tv_slice){next->account, next->account_len}, next->table_id);
+
+        if (err)
+            tv_log(TV_LOG_WARN, "drop_table",
+                   "account=%.*s table_id=%lld error=%s note=\"the next start tries again\"",
+                   (int)next->account_len, next->account, (long long)next->table_id,
+                   tv_err_name(err));
+        free(next);
+    }
+    return NULL;
+}
+
+tv_sweeper *tv_sweeper_new(tv_engine *engine, tv_pipeline *pipeline)
+{
+    tv_sweeper *sweeper = tv_calloc(1, sizeof *sweeper);
+
+    sweeper->engine = engine;
+    sweeper->pipeline = pipeline;
+    sweeper->outbox = tv_outbox_new(pipeline);
+    sweeper->queue_end = &sweeper->queue;
+    tv_mailbox_init(&sweeper->replies, wake_for_reply, sweeper);
+    tv_assert(pthread_mutex_init(&sweeper->lock, NULL) == 0);
+    tv_assert(pthread_cond_init(&sweeper->changed, NULL) == 0);
+    tv_assert(pthread_create(&sweeper->thread, NULL, run, sweeper) == 0);
+    return sweeper;
+}
+
+void tv_sweeper_free(tv_sweeper *sweeper)
+{
+    if (sweeper == NULL)
+        return;
+
+    pthread_mutex_lock(&sweeper->lock);
+    sweeper->is_stopping = true;
+    pthread_cond_broadcast(&sweeper->changed);
+    pthread_mutex_unlock(&sweeper->lock);
+    pthread_join(sweeper->thread, NULL);
+
+    while (sweeper->queue) {
+        dropped *next = sweeper->queue->next;
+
+        free(sweeper->queue);
+        sweeper->queue = next;
+    }
+    tv_outbox_free(sweeper->outbox);
+    tv_mailbox_done(&sweeper->replies);
+    pthread_cond_destroy(&sweeper->changed);
+    pthread_mutex_destroy(&sweeper->lock);
+    free(sweeper);
+}
+
+void tv_sweeper_add(tv_sweeper *sweeper, tv_slice account, int64_t table_id)
+{
+    dropped *item = tv_malloc(sizeof *item + account.len);
+
+    item->next = NULL;
+    item->table_id = table_id;
+    item->account_len = account.len;
+    memcpy(item->account, account.data, account.len);
+
+    pthread_mutex_lock(&sweeper->lock);
+    *sweeper->queue_end = item;
+    sweeper->queue_end = &item->next;
+    pthread_cond_broadcast(&sweeper->changed);
+    pthread_mutex_unlock(&sweeper->lock);
+}

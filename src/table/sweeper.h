@@ -1,0 +1,25 @@
+/*
+ * Drops the rows of deleted tables, in the background and after a crash.
+ */
+#ifndef TV_TABLE_SWEEPER_H
+#define TV_TABLE_SWEEPER_H
+
+#include <stdint.h>
+
+#include "commit/pipeline.h"
+#include "engine/engine.h"
+
+typedef struct tv_sweeper tv_sweeper;
+
+tv_sweeper *tv_sweeper_new(tv_engine *engine, tv_pipeline *pipeline);
+
+/** End after the table under way; the rest keep their notes and wait for the next start. */
+void tv_sweeper_free(tv_sweeper *sweeper);
+
+/**
+ * Queue a table whose note is in the catalogue and whom no new write can find
+ * (see the steps in catalog.h).  Any thread.
+ */
+void tv_sweeper_add(tv_sweeper *sweeper, tv_slice account, int64_t table_id);
+
+#endif

@@ -1,0 +1,155 @@
+/* Health and metrics. */
+#include "admin/admin.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+static const tv_slice text_type = {"text/plain; charset=utf-8", 25};
+static const tv_slice metrics_type = {"text/plain; version=0.0.4; charset=utf-8", 40};
+
+static void respond(tv_request *req, int status, tv_slice content_type)
+{
+    tv_response_start(req, status);
+    tv_response_header(req, TV_LIT("Server"), TV_LIT("Tavola-Admin/" TV_VERSION));
+    tv_response_header(req, TV_LIT("Cache-Control"), TV_LIT("no-store"));
+    tv_response_header(req, TV_LIT("X-Content-Type-Options"), TV_LIT("nosniff"));
+    tv_response_header(req, TV_LIT("Content-Type"), content_type);
+    tv_response_send(req);
+}
+
+/* 200 only when the engine answers; a full disk is not healthy, because writes fail. */
+static void healthz(tv_admin *admin, tv_request *req)
+{
+    tv_err err = tv_engine_check(admin->engine);
+
+    if (err)
+        tv_buf_printf(&req->out, "unhealthy: the %s engine says %s\n", admin->engine->ops->name,
+                      tv_err_name(err));
+    else
+        tv_buf_add_lit(&req->out, "ok\n");
+    respond(req, err ? 503 : 200, text_type);
+}
+
+static void gauge(tv_buf *out, const char *name, const char *help, double value)
+{
+    tv_buf_printf(out, "# HELP tavola_%s %s\n# TYPE tavola_%s gauge\ntavola_%s %.15g\n", name, help,
+                  name, name, value);
+}
+
+static void counter(tv_buf *out, const char *name, const char *help, uint64_t value)
+{
+    tv_buf_printf(out, "# HELP tavola_%s %s\n# TYPE tavola_%s counter\ntavola_%s %llu\n", name,
+                  help, name, name, (unsigned long long)value);
+}
+
+static void add_engine_figure(void *ctx, const char *name, const char *help, double value)
+{
+    gauge(ctx, name, help, value);
+}
+
+static double resident_bytes(void)
+{
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%*d %ld", &pages) != 1)
+        pages = 0;
+    fclose(file);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+static void add_pipeline(tv_pipeline *pipeline, tv_buf *out)
+{
+    tv_pipeline_figures figures;
+
+    tv_pipeline_read_figures(pipeline, &figures);
+    counter(out, "commit_groups_total", "Groups of writes made durable.", figures.groups);
+    counter(out, "commit_writes_total", "Writes that went through the commit pipeline.",
+            figures.writes);
+    counter(out, "commit_retries_total", "Groups that were run again after a conflict.",
+            figures.retries);
+    counter(out, "commit_failed_groups_total", "Groups that the engine could not write.",
+            figures.failed_groups);
+    gauge(out, "commit_queue", "Writes waiting or under way.", (double)figures.queued);
+    tv_buf_add_lit(out, "# HELP tavola_commit_group_size Writes per group.\n"
+                        "# TYPE tavola_commit_group_size histogram\n");
+    tv_meter_write_histogram(out, "tavola_commit_group_size", "", figures.group_size_slots,
+                             TV_PIPELINE_SLOTS, 1, (double)figures.writes);
+    tv_buf_add_lit(out, "# HELP tavola_commit_seconds Time to make a group durable, fsync "
+                        "included.\n# TYPE tavola_commit_seconds histogram\n");
+    tv_meter_write_histogram(out, "tavola_commit_seconds", "", figures.commit_us_slots,
+                             TV_PIPELINE_SLOTS, 1e-6, (double)figures.commit_us_sum * 1e-6);
+}
+
+static void metrics(tv_admin *admin, tv_request *req)
+{
+    tv_buf *out = &req->out;
+
+    tv_buf_add_lit(out, "# HELP tavola_info The version of the server.\n"
+                        "# TYPE tavola_info gauge\ntavola_info{version=\"" TV_VERSION "\"} 1\n");
+    gauge(out, "uptime_seconds", "Time since the server started.",
+          (double)(tv_clock_ticks() - admin->start_ticks) / (double)TV_TICKS_PER_SECOND);
+    gauge(out, "resident_bytes", "Resident memory of the process.", resident_bytes());
+    for (int i = 0; i < 4 && admin->meters[i]; i++)
+        tv_meter_write(admin->meters[i], out);
+    add_pipeline(admin->pipeline, out);
+    admin->engine->ops->figures(admin->engine, add_engine_figure, out);
+    respond(req, 200, metrics_type);
+}
+
+static bool on_headers(void *ctx, tv_request *req)
+{
+    (void)ctx;
+    req->body_bytes_max = 0;
+    return true;
+}
+
+static void on_request(void *ctx, tv_request *req)
+{
+    bool is_read = req->method == TV_METHOD_GET || req->method == TV_METHOD_HEAD;
+
+    if (!is_read) {
+        tv_buf_add_lit(&req->out, "only GET is served here\n");
+        respond(req, 405, text_type);
+    } else if (tv_slice_eq(req->path, TV_LIT("/healthz"))) {
+        healthz(ctx, req);
+    } else if (tv_slice_eq(req->path, TV_LIT("/metrics"))) {
+        metrics(ctx, req);
+    } else if (tv_slice_eq(req->path, TV_LIT("/"))) {
+        tv_buf_add_lit(&req->out, "Tavola " TV_VERSION "\n\n/healthz  200 when the engine answers\n"
+                                  "/metrics  Prometheus text\n");
+        respond(req, 200, text_type);
+    } else {
+        tv_buf_add_lit(&req->out, "not here; try /healthz or /metrics\n");
+        respond(req, 404, text_type);
+    }
+}
+
+static void on_refused(void *ctx, tv_request *req, tv_err err)
+{
+    (void)ctx;
+    tv_buf_printf(&req->out, "%.*s\n", TV_FMT(tv_err_text(err)));
+    respond(req, tv_err_status(err), text_type);
+}
+
+static void on_done(void *ctx, tv_request *req)
+{
+    (void)ctx;
+    (void)req;
+}
+
+tv_service tv_admin_callbacks(tv_admin *admin)
+{
+    return (tv_service){
+        .name = "admin",
+        .ctx = admin,
+        .on_headers = on_headers,
+        .on_request = on_request,
+        .on_refused = on_refused,
+        .on_done = on_done,
+    };
+}

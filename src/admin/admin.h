@@ -1,0 +1,22 @@
+/*
+ * The admin port: /healthz and /metrics.  Read-only and without accounts; it
+ * listens on loopback unless the operator says otherwise.
+ */
+#ifndef TV_ADMIN_ADMIN_H
+#define TV_ADMIN_ADMIN_H
+
+#include "base/meter.h"
+#include "commit/pipeline.h"
+#include "http/request.h"
+
+typedef struct tv_admin {
+    tv_engine *engine;
+    tv_pipeline *pipeline;
+    tv_meter *meters[4]; /* of the services; NULL ends the list */
+    int64_t start_ticks;
+} tv_admin;
+
+/** The callbacks for a listener; `admin` outlives it. */
+tv_service tv_admin_callbacks(tv_admin *admin);
+
+#endif

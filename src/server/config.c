@@ -1,0 +1,204 @@
+/* The table of flags and how it is read. */
+#include "server/config.h"
+
+#include <limits.h>
+
+#include "base/assert.h"
+#include "base/number.h"
+
+typedef enum option_kind { TEXT, NUMBER, SWITCH } option_kind;
+
+typedef struct flag_spec {
+    const char *name;
+    option_kind kind;
+    size_t offset; /* of its field in tv_config */
+    int min, max;  /* of a number */
+    const char *argument, *help;
+} flag_spec;
+
+#define FIELD(name) offsetof(tv_config, name)
+
+static const flag_spec options[] = {
+    {"data", TEXT, FIELD(data), 0, 0, "DIR", "where everything is stored (./data)"},
+    {"host", TEXT, FIELD(host), 0, 0, "ADDR", "address of the services (127.0.0.1)"},
+    {"table-port", NUMBER, FIELD(table_port), 0, 65535, "N", "table service (10002)"},
+    {"queue-port", NUMBER, FIELD(queue_port), 0, 65535, "N",
+     "queue service (10001); not served by this version"},
+    {"blob-port", NUMBER, FIELD(blob_port), 0, 65535, "N",
+     "blob service (10000); not served by this version"},
+    {"admin-port", NUMBER, FIELD(admin_port), 0, 65535, "N", "health and metrics (10003)"},
+    {"admin-host", TEXT, FIELD(admin_host), 0, 0, "ADDR", "address of the admin port (127.0.0.1)"},
+    {"threads", NUMBER, FIELD(threads), 0, 256, "N", "network threads (0: one per core)"},
+    {"max-connections", NUMBER, FIELD(max_connections), 1, 1000000, "N",
+     "connections per port; more wait to be accepted (10000)"},
+    {"accounts", TEXT, FIELD(accounts), 0, 0, "FILE",
+     "accounts, a line each: name:key1[:key2]; without it AZURITE_ACCOUNTS\n"
+     "                            (name:key1[:key2];...), else the development account"},
+    {"allow-dev-account", SWITCH, FIELD(allow_dev_account), 0, 0, NULL,
+     "accept the well-known development key from other machines too"},
+    {"engine", TEXT, FIELD(engine), 0, 0, "NAME",
+     "rocksdb, or memory, which keeps nothing (rocksdb)"},
+    {"cache-mb", NUMBER, FIELD(cache_mb), 1, 1048576, "N", "block cache of the engine (256)"},
+    {"disk-reserve-mb", NUMBER, FIELD(disk_reserve_mb), 0, 1048576, "N",
+     "refuse writes when less disk is free (512)"},
+    {"cert", TEXT, FIELD(cert), 0, 0, "FILE", "certificate chain (PEM): serve HTTPS; with --key"},
+    {"key", TEXT, FIELD(key), 0, 0, "FILE", "its private key (PEM)"},
+    {"access-log", SWITCH, FIELD(access_log), 0, 0, NULL, "log every request"},
+    {"log-level", TEXT, FIELD(log_level), 0, 0, "L", "debug, info, warn, error or off (info)"},
+    {"help", SWITCH, FIELD(help), 0, 0, NULL, "this text"},
+    {"version", SWITCH, FIELD(version), 0, 0, NULL, "the version"},
+};
+
+enum { OPTION_COUNT = sizeof options / sizeof *options };
+
+static const tv_config defaults = {
+    .data = "./data",
+    .host = "127.0.0.1",
+    .admin_host = "127.0.0.1",
+    .table_port = 10002,
+    .queue_port = 10001,
+    .blob_port = 10000,
+    .admin_port = 10003,
+    .max_connections = 10000,
+    .engine = "rocksdb",
+    .log_level = "info",
+    .cache_mb = 256,
+    .disk_reserve_mb = 512,
+};
+
+static bool set_option(tv_config *config, const flag_spec *option, const char *source,
+                       const char *value, char *reterr_text, size_t reterr_size)
+{
+    void *field = (char *)config + option->offset;
+    int32_t number;
+
+    switch (option->kind) {
+    case TEXT:
+        if (value[0] == '\0') {
+            snprintf(reterr_text, reterr_size, "%s needs a value", source);
+            return false;
+        }
+        *(const char **)field = value;
+        return true;
+    case NUMBER:
+        if (!tv_parse_int32(tv_slice_of(value), &number) || number < option->min ||
+            number > option->max) {
+            snprintf(reterr_text, reterr_size, "%s takes a number from %d to %d, not '%.40s'",
+                     source, option->min, option->max, value);
+            return false;
+        }
+        *(int *)field = number;
+        return true;
+    case SWITCH:
+        *(bool *)field = strcmp(value, "0") != 0 && strcmp(value, "false") != 0 && value[0];
+        return true;
+    }
+    return false;
+}
+
+/* "table-port" -> "TAVOLA_TABLE_PORT" */
+static void environment_name(const char *name, char *ret_name, size_t size)
+{
+    int len = snprintf(ret_name, size, "TAVOLA_%s", name);
+
+    tv_assert(len > 0 && (size_t)len < size);
+    for (char *c = ret_name; *c; c++) {
+        if (*c == '-')
+            *c = '_';
+        else if (*c >= 'a' && *c <= 'z')
+            *c = (char)(*c - 32);
+    }
+}
+
+static bool read_environment(tv_config *config, char *reterr_text, size_t reterr_size)
+{
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        char name[64];
+
+        if (options[i].offset == FIELD(help) || options[i].offset == FIELD(version))
+            continue;
+        environment_name(options[i].name, name, sizeof name);
+
+        const char *value = getenv(name);
+
+        if (value && value[0] &&
+            !set_option(config, &options[i], name, value, reterr_text, reterr_size))
+            return false;
+    }
+    return true;
+}
+
+static const flag_spec *find_option(const char *name, size_t len)
+{
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        if (strlen(options[i].name) == len && memcmp(options[i].name, name, len) == 0)
+            return &options[i];
+    }
+    return NULL;
+}
+
+/* --name value, --name=value, or --name for a switch. */
+static bool read_flags(tv_config *config, int argc, char **argv, char *reterr_text,
+                       size_t reterr_size)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *flag = argv[i];
+        const char *equals = strchr(flag, '=');
+        size_t len = equals ? (size_t)(equals - flag) : strlen(flag);
+        const flag_spec *option =
+            len > 2 && flag[0] == '-' && flag[1] == '-' ? find_option(flag + 2, len - 2) : NULL;
+        const char *value = equals ? equals + 1 : "1";
+        char source[64];
+
+        if (option == NULL) {
+            snprintf(reterr_text, reterr_size, "unknown flag '%.60s'; --help lists them", flag);
+            return false;
+        }
+        snprintf(source, sizeof source, "--%s", option->name);
+        if (option->kind != SWITCH && equals == NULL) {
+            if (++i == argc) {
+                snprintf(reterr_text, reterr_size, "%s needs a value", source);
+                return false;
+            }
+            value = argv[i];
+        }
+        if (!set_option(config, option, source, value, reterr_text, reterr_size))
+            return false;
+    }
+    return true;
+}
+
+bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text,
+                     size_t reterr_size)
+{
+    *config = defaults;
+    if (!read_environment(config, reterr_text, reterr_size) ||
+        !read_flags(config, argc, argv, reterr_text, reterr_size))
+        return false;
+
+    if (strcmp(config->engine, "rocksdb") != 0 && strcmp(config->engine, "memory") != 0) {
+        snprintf(reterr_text, reterr_size, "--engine is rocksdb or memory, not '%.40s'",
+                 config->engine);
+        return false;
+    }
+    if ((config->cert == NULL) != (config->key == NULL)) {
+        snprintf(reterr_text, reterr_size, "--cert and --key go together");
+        return false;
+    }
+    return true;
+}
+
+void tv_config_print_help(void)
+{
+    printf("tavolad " TV_VERSION ": the Azure Table service on your own machine\n\n"
+           "usage: tavolad [flags]\n\n");
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        char left[40];
+
+        snprintf(left, sizeof left, "--%s %s", options[i].name,
+                 options[i].argument ? options[i].argument : "");
+        printf("  %-24s  %s\n", left, options[i].help);
+    }
+    printf("\nEvery flag but the last two is an environment variable too: --table-port is\n"
+           "TAVOLA_TABLE_PORT.  SIGTERM and SIGINT end the server cleanly.\n");
+}

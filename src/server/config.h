@@ -1,0 +1,39 @@
+/*
+ * What the operator says: flags, and environment variables of the same names
+ * (--table-port is TAVOLA_TABLE_PORT).  Flags win.
+ */
+#ifndef TV_SERVER_CONFIG_H
+#define TV_SERVER_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct tv_config {
+    const char *data;
+    const char *host;
+    const char *admin_host;
+    int table_port, queue_port, blob_port, admin_port;
+    int threads;          /* network threads; 0: one per core */
+    int max_connections;  /* per port, over all threads */
+    const char *accounts; /* file, or NULL */
+    const char *engine;
+    const char *log_level;
+    const char *cert, *key; /* PEM files, or NULL */
+    int disk_reserve_mb;
+    int cache_mb;
+    bool access_log;
+    bool allow_dev_account;
+    bool help, version;
+} tv_config;
+
+/**
+ * Read the environment, then the flags.  False with one line in `reterr_text`
+ * that says what is wrong.  Strings stay those of argv and the environment.
+ */
+bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text,
+                     size_t reterr_size);
+
+/** The text of --help. */
+void tv_config_print_help(void);
+
+#endif

@@ -1,0 +1,79 @@
+/* tavolad: read the flags, start, wait for a signal, stop. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "base/log.h"
+#include "server/server.h"
+
+enum { EXIT_USAGE = 2 };
+
+/* As many connections as the system allows. */
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/* Signals come to sigwait below and to no other thread. */
+static sigset_t block_signals(void)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    return signals;
+}
+
+int main(int argc, char **argv)
+{
+    char problem[1200];
+    tv_config config;
+    tv_log_level level;
+
+    if (!tv_config_parse(&config, argc, argv, problem, sizeof problem)) {
+        fprintf(stderr, "tavolad: %s\n", problem);
+        return EXIT_USAGE;
+    }
+    if (config.help) {
+        tv_config_print_help();
+        return 0;
+    }
+    if (config.version) {
+        printf("tavolad %s\n", TV_VERSION);
+        return 0;
+    }
+    if (!tv_log_level_parse(tv_slice_of(config.log_level), &level)) {
+        fprintf(stderr, "tavolad: --log-level is debug, info, warn, error or off, not '%.40s'\n",
+                config.log_level);
+        return EXIT_USAGE;
+    }
+    tv_log_set_level(level);
+    raise_file_limit();
+
+    sigset_t signals = block_signals();
+    tv_server *server = tv_server_start(&config, problem, sizeof problem);
+
+    if (server == NULL) {
+        fprintf(stderr, "tavolad: %s\n", problem);
+        return EXIT_USAGE;
+    }
+    tv_server_print_ready(server);
+
+    int signal_number;
+
+    do {
+        sigwait(&signals, &signal_number);
+    } while (signal_number == SIGHUP); /* nothing to reread yet */
+    tv_server_stop(server);
+    return 0;
+}

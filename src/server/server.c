@@ -1,0 +1,289 @@
+/* Putting the parts together. */
+#include "server/server.h"
+
+#include <unistd.h>
+
+#include "admin/admin.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/memory/memory.h"
+#include "engine/rocksdb/rocksdb.h"
+#include "http/listener.h"
+#include "net/tls.h"
+#include "table/service.h"
+
+enum {
+    COMMITTERS = 1,
+    COMMIT_QUEUE_MAX = 16 * 1024,
+    WORKERS = 4,
+    LOOPS_MAX = 256,
+    STOP_GRACE_MS = 10 * 1000,
+};
+
+struct tv_server {
+    tv_config config;
+    tv_accounts accounts;
+    tv_engine *engine;
+    tv_pipeline *pipeline;
+    tv_workers *workers;
+    tv_catalog *catalog;
+    tv_tls *tls;
+    tv_table_service table;
+    tv_admin admin;
+    tv_service table_callbacks, admin_callbacks;
+    tv_http_limits limits;
+    int loop_count;
+    bool is_running;
+    tv_loop *loops[LOOPS_MAX];
+    tv_outbox *outboxes[LOOPS_MAX];
+    tv_listener *table_listeners[LOOPS_MAX];
+    tv_listener *admin_listener;
+    int table_port, admin_port;
+};
+
+/* --- the parts, in the order in which they are opened --- */
+
+static bool open_accounts(tv_server *server, char *reterr_text, size_t reterr_size)
+{
+    const char *azurite = getenv("AZURITE_ACCOUNTS");
+    tv_accounts *accounts = &server->accounts;
+
+    tv_accounts_init(accounts);
+    if (server->config.accounts) {
+        if (!tv_accounts_add_file(accounts, server->config.accounts, reterr_text, reterr_size))
+            return false;
+    } else if (azurite && azurite[0]) {
+        char problem[256];
+
+        if (!tv_accounts_add_list(accounts, tv_slice_of(azurite), problem, sizeof problem)) {
+            snprintf(reterr_text, reterr_size, "AZURITE_ACCOUNTS: %s", problem);
+            return false;
+        }
+    } else {
+        return tv_accounts_add(accounts, TV_LIT(TV_DEVELOPMENT_ACCOUNT ":" TV_DEVELOPMENT_KEY),
+                               reterr_text, reterr_size);
+    }
+    if (accounts->count == 0) {
+        snprintf(reterr_text, reterr_size, "there is no account; write name:key1[:key2]");
+        return false;
+    }
+    return true;
+}
+
+static bool open_engine(tv_server *server, char *reterr_text, size_t reterr_size)
+{
+    const tv_config *config = &server->config;
+    uint64_t reserve = (uint64_t)config->disk_reserve_mb << 20;
+
+    if (strcmp(config->engine, "memory") == 0) {
+        server->engine = tv_memory_engine_new(NULL);
+        return true;
+    }
+
+    tv_rocksdb_options options = {
+        .dir = config->data,
+        .block_cache_bytes = (size_t)config->cache_mb << 20,
+        .disk_reserve_bytes = reserve ? reserve : 1,
+    };
+
+    return tv_rocksdb_engine_open(&options, &server->engine, reterr_text, reterr_size) == TV_OK;
+}
+
+static bool open_services(tv_server *server, char *reterr_text, size_t reterr_size)
+{
+    tv_err err;
+
+    server->pipeline = tv_pipeline_new(server->engine, COMMITTERS, COMMIT_QUEUE_MAX);
+    server->workers = tv_workers_new(WORKERS);
+    err = tv_catalog_open(server->engine, server->pipeline, &server->catalog);
+    if (err) {
+        snprintf(reterr_text, reterr_size, "cannot read the catalogue of tables in %s: %s",
+                 server->config.data, tv_err_name(err));
+        return false;
+    }
+
+    server->table.engine = server->engine;
+    server->table.catalog = server->catalog;
+    server->table.workers = server->workers;
+    server->table.outboxes = server->outboxes;
+    server->table.auth.accounts = &server->accounts;
+    server->table.auth.allow_dev_anywhere = server->config.allow_dev_account;
+    server->table.has_access_log = server->config.access_log;
+    server->table_callbacks = tv_table_service_callbacks(&server->table);
+
+    server->admin.engine = server->engine;
+    server->admin.pipeline = server->pipeline;
+    server->admin.meters[0] = &server->table.meter;
+    server->admin.start_ticks = tv_clock_ticks();
+    server->admin_callbacks = tv_admin_callbacks(&server->admin);
+    return true;
+}
+
+static void flush_outbox(void *ctx)
+{
+    tv_outbox_flush(ctx);
+}
+
+static void open_loops(tv_server *server)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int count = server->config.threads ? server->config.threads : (int)cores;
+
+    server->loop_count = count < 1 ? 1 : count > LOOPS_MAX ? LOOPS_MAX : count;
+    for (int i = 0; i < server->loop_count; i++) {
+        server->loops[i] = tv_loop_new(i);
+        server->outboxes[i] = tv_outbox_new(server->pipeline);
+        tv_loop_at_round_end(server->loops[i], flush_outbox, server->outboxes[i]);
+    }
+    server->limits = tv_http_limits_default;
+    server->limits.connections_max = server->config.max_connections / server->loop_count;
+    if (server->limits.connections_max < 1)
+        server->limits.connections_max = 1;
+}
+
+static bool open_listeners(tv_server *server, char *reterr_text, size_t reterr_size)
+{
+    const tv_config *config = &server->config;
+
+    if (config->cert) {
+        server->tls = tv_tls_new(config->cert, config->key, reterr_text, reterr_size);
+        if (server->tls == NULL)
+            return false;
+    }
+
+    server->table_port = config->table_port;
+    for (int i = 0; i < server->loop_count; i++) {
+        server->table_listeners[i] = tv_listener_new(
+            server->loops[i], config->host, server->table_port, &server->table_callbacks,
+            &server->limits, server->tls, reterr_text, reterr_size);
+        if (server->table_listeners[i] == NULL)
+            return false;
+        /* Port 0 takes a free one; the other loops listen on the same. */
+        server->table_port = tv_listener_port(server->table_listeners[i]);
+    }
+
+    server->admin_listener =
+        tv_listener_new(server->loops[0], config->admin_host, config->admin_port,
+                        &server->admin_callbacks, &server->limits, NULL, reterr_text, reterr_size);
+    if (server->admin_listener == NULL)
+        return false;
+
+    server->admin_port = tv_listener_port(server->admin_listener);
+    return true;
+}
+
+static void run_loops(tv_server *server)
+{
+    for (int i = 0; i < server->loop_count; i++)
+        tv_loop_start(server->loops[i]);
+    server->is_running = true;
+}
+
+/* --- start and stop --- */
+
+tv_server *tv_server_start(const tv_config *config, char *reterr_text, size_t reterr_size)
+{
+    tv_server *server = tv_calloc(1, sizeof *server);
+
+    server->config = *config;
+    if (!open_accounts(server, reterr_text, reterr_size) ||
+        !open_engine(server, reterr_text, reterr_size) ||
+        !open_services(server, reterr_text, reterr_size))
+        goto fail;
+
+    open_loops(server);
+    if (!open_listeners(server, reterr_text, reterr_size))
+        goto fail;
+
+    run_loops(server);
+    tv_log(TV_LOG_INFO, "start",
+           "version=%s engine=%s data=\"%s\" host=%s table_port=%d admin_port=%d threads=%d "
+           "accounts=%zu tables=%zu tls=%s",
+           TV_VERSION, config->engine, config->data, config->host, server->table_port,
+           server->admin_port, server->loop_count, server->accounts.count,
+           tv_catalog_count(server->catalog), server->tls ? "on" : "off");
+    return server;
+
+fail:
+    tv_server_stop(server);
+    return NULL;
+}
+
+/* Listeners and connections go first, while everything that they wait for still works. */
+static void stop_network(tv_server *server)
+{
+    if (!server->is_running && server->loop_count)
+        run_loops(server);
+    for (int i = 0; i < server->loop_count; i++) {
+        if (server->table_listeners[i])
+            tv_listener_stop(server->table_listeners[i], STOP_GRACE_MS);
+    }
+    if (server->admin_listener)
+        tv_listener_stop(server->admin_listener, STOP_GRACE_MS);
+    for (int i = 0; i < server->loop_count; i++)
+        tv_loop_stop(server->loops[i]);
+    for (int i = 0; i < server->loop_count; i++)
+        tv_loop_join(server->loops[i]);
+}
+
+void tv_server_stop(tv_server *server)
+{
+    bool was_running = server->is_running;
+
+    if (was_running)
+        tv_log(TV_LOG_INFO, "stopping", "grace_ms=%d", STOP_GRACE_MS);
+    stop_network(server);
+    tv_catalog_close(server->catalog);
+    for (int i = 0; i < server->loop_count; i++)
+        tv_outbox_free(server->outboxes[i]);
+    tv_workers_free(server->workers);
+    tv_pipeline_free(server->pipeline);
+    for (int i = 0; i < server->loop_count; i++)
+        tv_loop_free(server->loops[i]);
+    tv_tls_free(server->tls);
+    tv_engine_close(server->engine);
+    tv_accounts_done(&server->accounts);
+    if (was_running)
+        tv_log(TV_LOG_INFO, "stop", "data=\"%s\"", server->config.data);
+    free(server);
+}
+
+/* --- the first thing a user reads --- */
+
+/* An address as it stands in a URL. */
+static const char *bracketed(const char *host, char *ret_text, size_t size)
+{
+    bool is_v6 = strchr(host, ':') != NULL;
+
+    snprintf(ret_text, size, is_v6 ? "[%s]" : "%s", host);
+    return ret_text;
+}
+
+void tv_server_print_ready(const tv_server *server)
+{
+    const tv_config *config = &server->config;
+    const tv_account *account = &server->accounts.list[0];
+    const char *scheme = server->tls ? "https" : "http";
+    char host[80], admin_host[80];
+
+    bracketed(config->host, host, sizeof host);
+    bracketed(config->admin_host, admin_host, sizeof admin_host);
+    printf("Tavola %s\n\n", TV_VERSION);
+    printf("  Tables   %s://%s:%d/%s\n", scheme, host, server->table_port, account->name);
+    printf("  Health   http://%s:%d/healthz\n", admin_host, server->admin_port);
+    printf("  Metrics  http://%s:%d/metrics\n", admin_host, server->admin_port);
+    if (strcmp(config->engine, "memory") == 0)
+        printf("  Data     in memory only: gone when the server ends\n");
+    else
+        printf("  Data     %s\n", config->data);
+    /* The development key is public; any other is a secret and stays out of terminals and logs. */
+    printf("\nConnection string:\n"
+           "DefaultEndpointsProtocol=%s;AccountName=%s;AccountKey=%s;"
+           "TableEndpoint=%s://%s:%d/%s;\n",
+           scheme, account->name, account->is_development ? TV_DEVELOPMENT_KEY : "<your key>",
+           scheme, host, server->table_port, account->name);
+    if (account->is_development && server->table_port == 10002 && !server->tls)
+        printf("or simply: UseDevelopmentStorage=true\n");
+    printf("\nCtrl-C ends it.\n");
+    fflush(stdout);
+}

@@ -1,0 +1,24 @@
+/*
+ * The server: engine, pipeline, services, loops and listeners, put together and
+ * taken apart in order.  Wiring only, no logic.
+ */
+#ifndef TV_SERVER_SERVER_H
+#define TV_SERVER_SERVER_H
+
+#include "server/config.h"
+
+typedef struct tv_server tv_server;
+
+/**
+ * Open the store and listen.  On failure returns NULL and puts one line that
+ * says what is wrong and what to do into `reterr_text`.
+ */
+tv_server *tv_server_start(const tv_config *config, char *reterr_text, size_t reterr_size);
+
+/** Print where it is and how to connect. */
+void tv_server_print_ready(const tv_server *server);
+
+/** Refuse new requests, finish those under way, close the store. */
+void tv_server_stop(tv_server *server);
+
+#endif

@@ -1,0 +1,435 @@
+/* The life of tables: created, found, deleted, swept, also across a crash. */
+#include "table/catalog.h"
+
+#include "base/log.h"
+#include "store.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static tv_catalog *catalog;
+
+static int set_up(__attribute__((unused)) void **state)
+{
+    store_start();
+    return tv_catalog_open(engine, pipeline, &catalog) == TV_OK ? 0 : -1;
+}
+
+static int tear_down(__attribute__((unused)) void **state)
+{
+    tv_catalog_close(catalog);
+    store_stop();
+    return 0;
+}
+
+/* Stop everything above the engine and start again. */
+static void restart(void)
+{
+    tv_catalog_close(catalog);
+    stop_pipeline();
+    start_pipeline();
+    CHECK_OK(tv_catalog_open(engine, pipeline, &catalog));
+}
+
+static tv_err create_in(tv_slice account, const char *name)
+{
+    tv_catalog_create create = {
+        .catalog = catalog, .account = account, .name = tv_slice_of(name), .arena = &arena};
+    tv_write write = {0};
+    tv_err err;
+
+    tv_catalog_prepare_create(&create, &write);
+    err = commit(&write);
+    if (err == TV_OK)
+        tv_catalog_finish_create(&create);
+    return err;
+}
+
+static tv_err create(const char *name)
+{
+    return create_in(ACCOUNT, name);
+}
+
+static tv_table *find(const char *name)
+{
+    return tv_catalog_find(catalog, ACCOUNT, tv_slice_of(name));
+}
+
+static bool exists(const char *name)
+{
+    tv_table *table = find(name);
+
+    tv_table_unref(table);
+    return table != NULL;
+}
+
+static int64_t id_of(const char *name)
+{
+    tv_table *table = find(name);
+    int64_t id = table ? table->id : 0;
+
+    tv_table_unref(table);
+    return id;
+}
+
+/* The write of a deletion alone: what has happened when the server dies right after it. */
+static tv_err delete_row(tv_table *table)
+{
+    tv_catalog_delete delete_op = {.catalog = catalog, .table = table, .arena = &arena};
+    tv_write write = {0};
+
+    tv_catalog_prepare_delete(&delete_op, &write);
+    return commit(&write);
+}
+
+static tv_err delete_table(tv_table *table)
+{
+    tv_catalog_delete delete_op = {.catalog = catalog, .table = table, .arena = &arena};
+    tv_err err = delete_row(table);
+
+    if (err == TV_OK)
+        tv_catalog_finish_delete(&delete_op);
+    return err;
+}
+
+static tv_err delete_name(const char *name)
+{
+    tv_table *table = find(name);
+    tv_err err = table ? delete_table(table) : TV_ERR_NOT_FOUND;
+
+    tv_table_unref(table);
+    return err;
+}
+
+static tv_err put_row(tv_txn *txn, void *ctx)
+{
+    tv_txn_put(txn, *(tv_slice *)ctx, TV_LIT("row"));
+    return TV_OK;
+}
+
+/* A few rows of a table in several partitions. */
+static void fill(tv_slice account, int64_t id)
+{
+    for (int i = 0; i < 20; i++) {
+        tv_slice partition, row;
+        tv_slice number = tv_arena_printf(&arena, "%d", i);
+        tv_write write = {.run = put_row, .ctx = &row};
+
+        CHECK_OK(tv_key_partition(&arena, account, id, number, &partition));
+        CHECK_OK(tv_key_row(&arena, partition, TV_LIT("r"), &row));
+        write.partition = partition;
+        CHECK_OK(commit(&write));
+    }
+}
+
+TEST(a_table_is_found_after_it_was_created)
+{
+    CHECK(!exists("people"));
+    CHECK_INT(tv_catalog_count(catalog), 0);
+    CHECK_OK(create("people"));
+    CHECK(exists("people"));
+    CHECK_INT(tv_catalog_count(catalog), 1);
+
+    tv_table *table = find("people");
+    CHECK_TEXT(table->name, "people");
+    CHECK_SLICE(table->account, ACCOUNT);
+    CHECK_SLICE(table->prefix, tv_key_table(&arena, ACCOUNT, table->id));
+    CHECK(!atomic_load(&table->is_dropped));
+    tv_table_unref(table);
+}
+
+TEST(a_table_is_created_once)
+{
+    CHECK_OK(create("people"));
+    int64_t id = id_of("people");
+    CHECK_ERR(create("people"), TV_ERR_TABLE_EXISTS);
+    CHECK_ERR(create("PEOPLE"), TV_ERR_TABLE_EXISTS);
+    CHECK_INT(id_of("people"), id);
+    CHECK_INT(tv_catalog_count(catalog), 1);
+}
+
+TEST(names_ignore_case_and_keep_it)
+{
+    CHECK_OK(create("PeoPle"));
+    CHECK(exists("people") && exists("PEOPLE") && exists("PeoPle"));
+    CHECK(!exists("peopl") && !exists("people2"));
+
+    tv_table *table = find("pEOpLE");
+    CHECK_TEXT(table->name, "PeoPle");
+    tv_table_unref(table);
+    CHECK_OK(delete_name("people"));
+    CHECK(!exists("PeoPle"));
+}
+
+TEST(accounts_do_not_see_each_other)
+{
+    CHECK_OK(create_in(TV_LIT("one"), "people"));
+    CHECK_OK(create_in(TV_LIT("two"), "people"));
+    CHECK(!exists("people"));
+    CHECK_INT(tv_catalog_count(catalog), 2);
+
+    tv_table *table = tv_catalog_find(catalog, TV_LIT("one"), TV_LIT("people"));
+    CHECK_OK(delete_table(table));
+    tv_table_unref(table);
+    CHECK(tv_catalog_find(catalog, TV_LIT("one"), TV_LIT("people")) == NULL);
+    table = tv_catalog_find(catalog, TV_LIT("two"), TV_LIT("people"));
+    CHECK(table != NULL);
+    tv_table_unref(table);
+}
+
+TEST(a_table_that_comes_again_has_a_new_id)
+{
+    CHECK_OK(create("people"));
+    int64_t first = id_of("people");
+    CHECK_OK(delete_name("people"));
+    CHECK(!exists("people"));
+    CHECK_INT(tv_catalog_count(catalog), 0);
+    CHECK_OK(create("people"));
+    CHECK(id_of("people") > first);
+
+    /* Also after a restart, and when the newest of all has gone. */
+    int64_t second = id_of("people");
+    CHECK_OK(delete_name("people"));
+    restart();
+    CHECK_OK(create("people"));
+    CHECK(id_of("people") > second);
+}
+
+TEST(tables_are_there_after_a_restart)
+{
+    char name[32];
+
+    for (int i = 0; i < 50; i++) {
+        snprintf(name, sizeof name, "Table%d", i);
+        CHECK_OK(create(name));
+    }
+    int64_t id = id_of("table7");
+    CHECK_OK(delete_name("Table8"));
+    restart();
+    CHECK_INT(tv_catalog_count(catalog), 49);
+    CHECK_INT(id_of("TABLE7"), id);
+    CHECK(!exists("Table8"));
+
+    tv_table *table = find("table7");
+    CHECK_TEXT(table->name, "Table7");
+    CHECK_SLICE(table->account, ACCOUNT);
+    tv_table_unref(table);
+}
+
+TEST(the_rows_of_a_deleted_table_vanish_and_no_others)
+{
+    CHECK_OK(create("people"));
+    CHECK_OK(create("pets"));
+    int64_t people = id_of("people"), pets = id_of("pets");
+    fill(ACCOUNT, people);
+    fill(ACCOUNT, pets);
+    CHECK_INT(count_rows(tv_key_table(&arena, ACCOUNT, people)), 20);
+
+    CHECK_OK(delete_name("people"));
+    wait_until_empty(tv_key_catalog_dropped(&arena, ACCOUNT));
+    CHECK_INT(count_rows(tv_key_table(&arena, ACCOUNT, people)), 0);
+    CHECK_INT(count_rows(tv_key_table(&arena, ACCOUNT, pets)), 20);
+}
+
+TEST(a_deletion_that_a_crash_cut_short_is_finished_at_the_next_start)
+{
+    CHECK_OK(create("people"));
+    tv_table *table = find("people");
+    int64_t id = table->id;
+    fill(ACCOUNT, id);
+
+    /* The catalogue's write is durable; then the power goes, before the sweeper hears of it. */
+    CHECK_OK(delete_row(table));
+    tv_table_unref(table);
+    CHECK_INT(count_rows(tv_key_catalog_dropped(&arena, ACCOUNT)), 1);
+    CHECK_INT(count_rows(tv_key_table(&arena, ACCOUNT, id)), 20);
+    tv_memory_lose_power(engine);
+    tv_memory_restart(engine);
+
+    restart();
+    CHECK(!exists("people"));
+    wait_until_empty(tv_key_catalog_dropped(&arena, ACCOUNT));
+    CHECK_INT(count_rows(tv_key_table(&arena, ACCOUNT, id)), 0);
+}
+
+TEST(a_name_can_be_used_again_before_its_old_rows_are_gone)
+{
+    CHECK_OK(create("people"));
+    tv_table *table = find("people");
+    int64_t old = table->id;
+    fill(ACCOUNT, old);
+    CHECK_OK(delete_row(table));
+    tv_table_unref(table);
+
+    /* Created anew in the next life, while the note of the old one is still there. */
+    restart();
+    CHECK_OK(create("people"));
+    int64_t new = id_of("people");
+    CHECK(new > old);
+    fill(ACCOUNT, new);
+    wait_until_empty(tv_key_catalog_dropped(&arena, ACCOUNT));
+    CHECK_INT(count_rows(tv_key_table(&arena, ACCOUNT, old)), 0);
+    CHECK_INT(count_rows(tv_key_table(&arena, ACCOUNT, new)), 20);
+    CHECK(exists("people"));
+}
+
+/* Which write of the sweeper the disk refuses, and what is left of the rows. */
+static const struct {
+    const char *what;
+    uint64_t nth;
+    size_t rows;
+} faults[] = {
+    {"the rows cannot be dropped", 1, 20},
+    {"the note cannot be removed", 2, 0},
+};
+
+TEST(a_sweep_that_failed_half_way_is_repeated_at_the_next_start)
+{
+    tv_log_set_level(TV_LOG_OFF);
+    for (size_t i = 0; i < COUNT(faults); i++) {
+        t_row = faults[i].what;
+        CHECK_OK(create("people"));
+        tv_table *table = find("people");
+        int64_t id = table->id;
+        fill(ACCOUNT, id);
+        CHECK_OK(delete_row(table));
+        tv_table_unref(table);
+
+        tv_memory_fail_writes(engine, faults[i].nth, 1, TV_ERR_IO);
+        restart();
+        for (int waits = 0; waits < 10000 && tv_engine_check(engine) == TV_OK; waits++)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        tv_catalog_close(catalog);
+        catalog = NULL;
+        CHECK_INT(count_rows(tv_key_table(&arena, ACCOUNT, id)), faults[i].rows);
+        CHECK_INT(count_rows(tv_key_catalog_dropped(&arena, ACCOUNT)), 1);
+
+        tv_memory_restart(engine);
+        restart();
+        wait_until_empty(tv_key_catalog_dropped(&arena, ACCOUNT));
+        CHECK_INT(count_rows(tv_key_table(&arena, ACCOUNT, id)), 0);
+    }
+    tv_log_set_level(TV_LOG_INFO);
+}
+
+TEST(the_second_of_two_deletions_finds_nothing)
+{
+    CHECK_OK(create("people"));
+    tv_table *one = find("people"), *two = find("people");
+
+    CHECK_OK(delete_table(one));
+    CHECK(atomic_load(&two->is_dropped));
+    CHECK_ERR(delete_table(two), TV_ERR_NOT_FOUND);
+
+    /* Nor does it touch the table that has come under the same name since. */
+    CHECK_OK(create("people"));
+    CHECK_ERR(delete_table(two), TV_ERR_NOT_FOUND);
+    CHECK(exists("people"));
+    tv_table_unref(one);
+    tv_table_unref(two);
+}
+
+/* A new table may be answered before the deletion of the old one is. */
+TEST(a_deletion_that_is_answered_late_leaves_the_new_table_alone)
+{
+    CHECK_OK(create("people"));
+    tv_table *old = find("people");
+    tv_catalog_delete delete_op = {.catalog = catalog, .table = old, .arena = &arena};
+    tv_write write = {0};
+
+    tv_catalog_prepare_delete(&delete_op, &write);
+    CHECK_OK(commit(&write));
+    CHECK_OK(create("people"));
+    int64_t id = id_of("people");
+    CHECK(id > old->id);
+    tv_catalog_finish_delete(&delete_op);
+    CHECK_INT(id_of("people"), id);
+    CHECK_INT(tv_catalog_count(catalog), 1);
+    CHECK(atomic_load(&old->is_dropped));
+    tv_table_unref(old);
+}
+
+TEST(a_table_in_use_outlives_its_deletion)
+{
+    CHECK_OK(create("people"));
+    tv_table *table = find("people");
+
+    CHECK_OK(delete_name("people"));
+    wait_until_empty(tv_key_catalog_dropped(&arena, ACCOUNT));
+    CHECK_TEXT(table->name, "people");
+    tv_table_unref(table);
+    tv_table_unref(NULL);
+}
+
+static tv_err put_rubbish(tv_txn *txn, void *ctx)
+{
+    tv_txn_put(txn, tv_key_catalog_name(&arena, ACCOUNT, TV_LIT("people")),
+               tv_slice_of((const char *)ctx));
+    return TV_OK;
+}
+
+TEST(a_damaged_catalogue_does_not_open)
+{
+    static const char *const values[] = {"", "17", "x people", " people"};
+
+    for (size_t i = 0; i < COUNT(values); i++) {
+        tv_catalog *other;
+
+        t_row = values[i];
+        CHECK_OK(tv_engine_update(engine, tv_key_catalog(&arena, ACCOUNT), put_rubbish,
+                                  (void *)(uintptr_t)values[i]));
+        CHECK_ERR(tv_catalog_open(engine, pipeline, &other), TV_ERR_CORRUPT);
+    }
+}
+
+TEST(a_row_tells_the_name_as_it_was_created)
+{
+    tv_slice name;
+
+    CHECK_OK(tv_catalog_row_name(TV_LIT("17 Orders"), &name));
+    CHECK_TEXT(name, "Orders");
+    CHECK_ERR(tv_catalog_row_name(TV_LIT("Orders"), &name), TV_ERR_CORRUPT);
+    CHECK_ERR(tv_catalog_row_name(TV_LIT("x Orders"), &name), TV_ERR_CORRUPT);
+}
+
+TEST(many_tables_come_and_go)
+{
+    char name[32];
+
+    for (int i = 0; i < 300; i++) {
+        snprintf(name, sizeof name, "table%d", i % 40);
+        if (exists(name))
+            CHECK_OK(delete_name(name));
+        else
+            CHECK_OK(create(name));
+        tv_arena_reset(&arena);
+    }
+    restart();
+    CHECK_INT(tv_catalog_count(catalog), 20);
+    wait_until_empty(tv_key_catalog_dropped(&arena, ACCOUNT));
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_table_is_found_after_it_was_created),
+        CASE(a_table_is_created_once),
+        CASE(names_ignore_case_and_keep_it),
+        CASE(accounts_do_not_see_each_other),
+        CASE(a_table_that_comes_again_has_a_new_id),
+        CASE(tables_are_there_after_a_restart),
+        CASE(the_rows_of_a_deleted_table_vanish_and_no_others),
+        CASE(a_deletion_that_a_crash_cut_short_is_finished_at_the_next_start),
+        CASE(a_name_can_be_used_again_before_its_old_rows_are_gone),
+        CASE(a_sweep_that_failed_half_way_is_repeated_at_the_next_start),
+        CASE(the_second_of_two_deletions_finds_nothing),
+        CASE(a_deletion_that_is_answered_late_leaves_the_new_table_alone),
+        CASE(a_table_in_use_outlives_its_deletion),
+        CASE(a_damaged_catalogue_does_not_open),
+        CASE(a_row_tells_the_name_as_it_was_created),
+        CASE(many_tables_come_and_go),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

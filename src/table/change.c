@@ -41,7 +41,7 @@ tv_err tv_change_set_add(tv_change_set *set, const tv_table_op *op)
         return err;
 
     if (op->kind != TV_TABLE_OP_DELETE_ENTITY)
-        change->value = tv_entity_encode(set->arena, &op->body.properties);
+        change->sent = tv_entity_encode(set->arena, &op->body.properties);
     set->count++;
     return TV_OK;
 }
@@ -98,6 +98,8 @@ static tv_err apply(tv_txn *txn, tv_change_set *set, tv_entity_change *change)
     int64_t old_timestamp = 0;
     tv_err err;
 
+    /* A run before this one may have left the merger with a row that is gone by now. */
+    change->value = change->sent;
     err = tv_txn_get(txn, change->key, &stored);
     if (err == TV_ERR_NOT_FOUND) {
         err = check_missing(op);

@@ -14,7 +14,8 @@
 typedef struct tv_entity_change {
     const tv_table_op *op;
     tv_slice key;      /* of the row */
-    tv_slice value;    /* encoded; for DELETE empty; after a commit what was stored */
+    tv_slice sent;     /* what the request says, encoded; empty for DELETE */
+    tv_slice value;    /* result: the entity as stored; each run writes it anew */
     int64_t timestamp; /* result: of the entity as stored */
 } tv_entity_change;
 

@@ -33,7 +33,8 @@ class Result(unittest.TestResult):
         return stories
 
 
-def main(name, modules):
+def run(modules):
+    """Run the tests of the modules and return how many (passed, failed)."""
     passed = failed = 0
     for module in modules:
         result = Result()
@@ -52,5 +53,10 @@ def main(name, modules):
             for text in texts:
                 print("    FAILED " + text.rstrip().replace("\n", "\n      "))
         sys.stdout.flush()
+    return passed, failed
+
+
+def main(name, modules):
+    passed, failed = run(modules)
     print(f"{name}: {passed} passed, {failed} failed", flush=True)
     return 1 if failed or not passed else 0

@@ -140,8 +140,8 @@ class Load:
     def acknowledged(self):
         return sum(worker.acknowledged for worker in self.workers)
 
-    def check(self, lost_answers_are_faults=False):
-        """Compare the table with the ledger and return the list of what is wrong.
+    def check(self, test, lost_answers_are_faults=False):
+        """Compare the table with the ledger; `test` fails with the list of what is wrong.
 
         With `lost_answers_are_faults` a write in doubt must not have happened:
         that is the promise of a clean stop.
@@ -166,7 +166,8 @@ class Load:
             if key[0] != "counters" and key not in expected:
                 wrong.append(f"row {key} was never acknowledged and not in doubt")
         wrong += self.check_batches(stored)
-        return wrong
+        if wrong:
+            test.fail("\n".join([f"{len(wrong)} faults", *wrong[:20]]))
 
     def settle_doubt(self, worker, stored, lost_answers_are_faults):
         wrong = []

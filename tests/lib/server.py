@@ -41,14 +41,20 @@ def free_ports(count):
 
 
 class Server:
-    def __init__(self, *flags, data=None, env=None, engine=None, ports=None, program=None):
+    def __init__(self, *flags, data=None, env=None, engine=None, program=None,
+                 default_ports=False):
         self.program = program or binary()
         self.flags = list(flags)
-        self.env = dict(os.environ, **(env or {}))
+        # What a developer has set for other programs must not change the tests.
+        self.env = {name: value for name, value in os.environ.items()
+                    if name != "AZURITE_ACCOUNTS"}
+        self.env.update(env or {})
         self.engine = engine or os.environ.get("TAVOLA_TEST_ENGINE", "rocksdb")
         self.own_data = data is None
         self.data = data or tempfile.mkdtemp(prefix="tavola-test-")
-        self.table_port, self.queue_port, self.blob_port, self.admin_port = ports or free_ports(4)
+        self.default_ports = default_ports
+        self.table_port, self.queue_port, self.blob_port, self.admin_port = (
+            DEFAULT_PORTS if default_ports else free_ports(4))
         self.process = None
         self.log_path = os.path.join(tempfile.gettempdir(), f"tavolad-{self.table_port}.log")
 
@@ -66,10 +72,11 @@ class Server:
                 f"TableEndpoint={self.table_url};")
 
     def command(self):
+        ports = [] if self.default_ports else [
+            "--table-port", str(self.table_port), "--queue-port", str(self.queue_port),
+            "--blob-port", str(self.blob_port), "--admin-port", str(self.admin_port)]
         return [self.program, "--data", self.data, "--engine", self.engine, "--host", "127.0.0.1",
-                "--table-port", str(self.table_port), "--queue-port", str(self.queue_port),
-                "--blob-port", str(self.blob_port), "--admin-port", str(self.admin_port),
-                *self.flags]
+                *ports, *self.flags]
 
     def start(self, wait_s=20):
         with open(self.log_path, "ab") as log:

@@ -136,10 +136,10 @@ def main(arguments):
         endpoint, arguments = arguments[1].rstrip("/"), arguments[2:]
         print(f"AZURITE_ACCOUNTS='{AZURITE_ACCOUNTS}'")
     which = arguments or ["js", "python"]
-    os.environ["TAVOLA_ACCOUNTS"] = json.dumps(ACCOUNTS)
+    os.environ["SDK_TEST_ACCOUNTS"] = json.dumps(ACCOUNTS)
 
     if endpoint:
-        os.environ["TAVOLA_ENDPOINT"] = endpoint
+        os.environ["SDK_TEST_ENDPOINT"] = endpoint
         passed, failed = run_all(which)
     else:
         passed, failed = run_with_servers(which)
@@ -151,9 +151,9 @@ def run_with_servers(which):
     """Start the server of the tests and one on the default ports, if they are free."""
     servers = [server.Server(env={"AZURITE_ACCOUNTS": AZURITE_ACCOUNTS})]
     if all(port_is_free(port) for port in server.DEFAULT_PORTS):
-        servers.append(server.Server(ports=server.DEFAULT_PORTS))
-        os.environ["TAVOLA_DEFAULT_PORTS"] = "1"
-    os.environ["TAVOLA_ENDPOINT"] = f"http://127.0.0.1:{servers[0].table_port}"
+        servers.append(server.Server(default_ports=True))
+        os.environ["SDK_TEST_DEFAULT_PORTS"] = "1"
+    os.environ["SDK_TEST_ENDPOINT"] = f"http://127.0.0.1:{servers[0].table_port}"
     try:
         for one in servers:
             one.start()

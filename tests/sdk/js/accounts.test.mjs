@@ -57,7 +57,7 @@ test("a connection string works", async () => {
 });
 
 test("UseDevelopmentStorage=true works",
-  { skip: process.env.TAVOLA_DEFAULT_PORTS ? false : "port 10002 is taken by another program" },
+  { skip: process.env.SDK_TEST_DEFAULT_PORTS ? false : "port 10002 is taken by another program" },
   async () => {
     const client = TableClient.fromConnectionString(
       "UseDevelopmentStorage=true", tableName(), options);

@@ -2,15 +2,15 @@
 // go away by themselves, and a check of a refusal's status and code.
 //
 // tests/sdk/run.py says where the server is:
-//   TAVOLA_ENDPOINT   http://127.0.0.1:PORT
-//   TAVOLA_ACCOUNTS   {"account": ["key", "second key"], ...}
+//   SDK_TEST_ENDPOINT   http://127.0.0.1:PORT
+//   SDK_TEST_ACCOUNTS   {"account": ["key", "second key"], ...}
 
 import assert from "node:assert/strict";
 import { after } from "node:test";
 import { AzureNamedKeyCredential, TableClient, TableServiceClient } from "@azure/data-tables";
 
-export const endpoint = process.env.TAVOLA_ENDPOINT;
-export const accounts = JSON.parse(process.env.TAVOLA_ACCOUNTS);
+export const endpoint = process.env.SDK_TEST_ENDPOINT;
+export const accounts = JSON.parse(process.env.SDK_TEST_ACCOUNTS);
 export const [mainAccount, firstAccount, secondAccount] = Object.keys(accounts);
 
 // A test of an error must not wait for the SDK to try again.

@@ -58,7 +58,7 @@ class Accounts(Case):
             f"TableEndpoint={ENDPOINT}/{FIRST};")
         list(service.list_tables())
 
-    @unittest.skipUnless(os.environ.get("TAVOLA_DEFAULT_PORTS"),
+    @unittest.skipUnless(os.environ.get("SDK_TEST_DEFAULT_PORTS"),
                          "port 10002 is taken by another program")
     def test_use_development_storage(self):
         service = TableServiceClient.from_connection_string("UseDevelopmentStorage=true")

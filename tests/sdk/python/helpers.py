@@ -1,8 +1,8 @@
 """What every test module here needs: clients, tables that go away, refusals.
 
 tests/sdk/run.py says where the server is, by the environment:
-  TAVOLA_ENDPOINT   http://127.0.0.1:PORT
-  TAVOLA_ACCOUNTS   {"account": ["key", "second key"], ...}
+  SDK_TEST_ENDPOINT   http://127.0.0.1:PORT
+  SDK_TEST_ACCOUNTS   {"account": ["key", "second key"], ...}
 """
 
 import itertools
@@ -14,8 +14,8 @@ from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.exceptions import HttpResponseError
 from azure.data.tables import TableServiceClient
 
-ENDPOINT = os.environ["TAVOLA_ENDPOINT"]
-ACCOUNTS = json.loads(os.environ["TAVOLA_ACCOUNTS"])
+ENDPOINT = os.environ["SDK_TEST_ENDPOINT"]
+ACCOUNTS = json.loads(os.environ["SDK_TEST_ACCOUNTS"])
 MAIN, FIRST, SECOND = list(ACCOUNTS)[:3]
 
 ETAG_FORM = r"""^W/"datetime'\d{4}-\d\d-\d\dT\d\d%3A\d\d%3A\d\d(\.\d{1,7})?Z'"$"""

@@ -88,9 +88,9 @@ apt_install()
 # The lists of packages may be absent (a fresh container) or old.
 if ! apt_install; then
     if ! { $sudo apt-get update -q >"$log" 2>&1 && apt_install; }; then
-        tail -n 5 "$log" >&2
+        why=$(grep -m 1 '^E:' "$log" || echo "E: it said nothing")
         rm -f "$log"
-        cannot_install "apt-get failed; as root, run: apt-get update && $by_hand"
+        cannot_install "apt-get failed (${why#E: }); as root, run: apt-get update && $by_hand"
     fi
 fi
 rm -f "$log"

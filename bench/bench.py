@@ -27,7 +27,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT / "tests" / "lib"))
 
-import client as table_client  # noqa: E402
+import table_client  # noqa: E402
 from server import ACCOUNT, Server, free_ports  # noqa: E402
 
 TABLE = "bench"

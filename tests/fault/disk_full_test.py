@@ -11,7 +11,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from client import Client
+from table_client import Client
 from server import Server
 
 DISK_MB = 256

@@ -15,7 +15,7 @@ import random
 import threading
 import time
 
-from client import BROKEN, Client
+from table_client import BROKEN, Client
 
 TABLE = "load"
 CLIENTS = 8

@@ -13,7 +13,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from client import Client
+from table_client import Client
 from server import ACCOUNT, KEY, Server, binary, free_ports
 
 FLAGS = ("--data", "--host", "--table-port", "--queue-port", "--blob-port", "--admin-port",

@@ -8,7 +8,7 @@ import time
 import unittest
 
 import load
-from client import Client
+from table_client import Client
 from server import Server
 
 

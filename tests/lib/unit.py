@@ -40,7 +40,7 @@ class Outcome:
 
 
 def run(test):
-    env = dict(os.environ, CMOCKA_MESSAGE_OUTPUT="TAP", **test["env"])
+    env = {**os.environ, "CMOCKA_MESSAGE_OUTPUT": "TAP", **test["env"]}
     # Meson's time limits are for a plain build; the sanitizers take their time.
     limit_s = test["timeout"] * 4 if test["timeout"] > 0 else None
     try:

@@ -1,7 +1,7 @@
 /* The table of flags and how it is read. */
 #include "server/config.h"
 
-#include <limits.h>
+#include <arpa/inet.h>
 
 #include "base/assert.h"
 #include "base/number.h"
@@ -168,6 +168,21 @@ static bool read_flags(tv_config *config, int argc, char **argv, char *reterr_te
     return true;
 }
 
+/* An IP address, or "localhost", which becomes one. */
+static bool check_host(const char **host, const char *source, char *reterr_text,
+                       size_t reterr_size)
+{
+    unsigned char address[sizeof(struct in6_addr)];
+
+    if (strcmp(*host, "localhost") == 0)
+        *host = "127.0.0.1";
+    if (inet_pton(AF_INET, *host, address) == 1 || inet_pton(AF_INET6, *host, address) == 1)
+        return true;
+
+    snprintf(reterr_text, reterr_size, "%s takes an IP address, not '%.60s'", source, *host);
+    return false;
+}
+
 bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text,
                      size_t reterr_size)
 {
@@ -181,6 +196,9 @@ bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text
                  config->engine);
         return false;
     }
+    if (!check_host(&config->host, "--host", reterr_text, reterr_size) ||
+        !check_host(&config->admin_host, "--admin-host", reterr_text, reterr_size))
+        return false;
     if ((config->cert == NULL) != (config->key == NULL)) {
         snprintf(reterr_text, reterr_size, "--cert and --key go together");
         return false;

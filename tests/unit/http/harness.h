@@ -194,10 +194,10 @@ static inline void server_end(server *s)
     free(s);
 }
 
-/* Wait, a second at most, until a counter has a value. */
+/* Wait, ten seconds at most, until a counter has a value. */
 static inline void wait_for(atomic_int *counter, int want)
 {
-    for (int i = 0; i < 1000 && atomic_load(counter) != want; i++)
+    for (int i = 0; i < 10000 && atomic_load(counter) != want; i++)
         usleep(1000);
     CHECK_INT(atomic_load(counter), want);
 }

@@ -10,6 +10,7 @@
  *     /big     64 MiB of 'x'
  *     /none    204
  *     /same    304
+ *     /who     says who asks, and how
  *     /bye     asks for the connection to be closed
  *     /small   lowers the body limit to 10 bytes
  */
@@ -112,6 +113,11 @@ static inline void on_request(void *ctx, tv_request *req)
         tv_response_start(req, 200);
         memset(tv_buf_reserve(&req->out, BIG_BYTES), 'x', BIG_BYTES);
         req->out.len = BIG_BYTES;
+        tv_response_send(req);
+    } else if (tv_slice_eq(req->path, TV_LIT("/who"))) {
+        tv_response_start(req, 200);
+        tv_buf_printf(&req->out, "%s%s%s", req->peer, req->is_peer_loopback ? " loopback" : "",
+                      req->is_tls ? " tls" : "");
         tv_response_send(req);
     } else if (tv_slice_eq(req->path, TV_LIT("/none"))) {
         tv_response_start(req, 204);

@@ -114,8 +114,9 @@ class Start(unittest.TestCase):
                 ("missing certificate", ["--cert", "/nowhere/c.pem", "--key", "/nowhere/k.pem"],
                  ["/nowhere/"])):
             with self.subTest(what):
-                self.refused("--data", str(self.data), *flags, names=names)
-                self.assertFalse(self.data.exists(), "it made the data folder")
+                data = self.folder / what
+                self.refused("--data", str(data), *flags, names=names)
+                self.assertFalse(data.exists(), "it made the data folder")
 
     def test_wrong_environment(self):
         self.refused("--data", str(self.data), TAVOLA_TABLE_PORT="abc",

@@ -10,6 +10,7 @@ The binary is $TAVOLAD, else build/tavolad of this repository.
 
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -30,14 +31,22 @@ def binary():
 
 
 def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for s in sockets:
-            s.bind(("127.0.0.1", 0))
-        return [s.getsockname()[1] for s in sockets]
-    finally:
-        for s in sockets:
-            s.close()
+    """Ports that nothing listens on, below those the kernel gives to clients.
+
+    A port of the kernel's range could be some client's own by the time the
+    server binds it, or while a killed server is down.
+    """
+    ports = []
+    while len(ports) < count:
+        port = random.randrange(20000, 32000)
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        if port not in ports:
+            ports.append(port)
+    return ports
 
 
 class Server:

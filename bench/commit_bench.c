@@ -8,6 +8,14 @@
  * slots each stand for the network threads; an answer lets its slot submit
  * again in the same round.  Prints updates per second, the mean group, CPU
  * microseconds of the whole process per update, and latencies.
+ *
+ * Two cores, a disk of about 0.3 ms per sync, 64 submitters, 200 byte values:
+ *
+ *     1 committer:  60,000-67,000 updates/s at 10-11 us CPU, groups of 40
+ *     2 committers: 60,000-61,000 updates/s at 14-16 us CPU, groups of 21
+ *
+ * Hence one committer by default.  Two do win (28,000 against 16,000) while
+ * something else keeps the disk so busy that a sync takes milliseconds.
  */
 #include <pthread.h>
 #include <semaphore.h>

@@ -130,6 +130,12 @@ bool tv_accounts_add_file(tv_accounts *accounts, const char *path, char *reterr_
         if (!ok)
             snprintf(reterr_text, reterr_size, "%s line %d: %s", path, number, problem);
     }
+    /* A folder opens like a file and fails here; half a list of accounts is no list. */
+    if (ok && ferror(file)) {
+        snprintf(reterr_text, reterr_size, "cannot read the accounts file %s: %s", path,
+                 strerror(errno));
+        ok = false;
+    }
     OPENSSL_cleanse(line, sizeof line);
     fclose(file);
     return ok;

@@ -2,6 +2,7 @@
 #include "table/entity.h"
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/utf8.h"
 
 enum { TIMESTAMP_BYTES = 8, VARINT_BYTES_MAX = 5 };
@@ -104,6 +105,12 @@ static uint64_t get_fixed(const char *from, int byte_count)
     return value;
 }
 
+/* No other instant can be formatted; the bytes of one are damaged. */
+static bool is_instant(uint64_t ticks)
+{
+    return ticks <= (uint64_t)TV_TICKS_MAX;
+}
+
 static bool get_bytes(tv_entity_cursor *cursor, tv_slice *ret_bytes)
 {
     uint64_t len = 0;
@@ -151,6 +158,8 @@ static bool get_value(tv_entity_cursor *cursor, tv_property *property)
 
     bits = get_fixed(cursor->at, size);
     cursor->at += size;
+    if (property->type == TV_EDM_DATETIME && !is_instant(bits))
+        return false;
     if (property->type == TV_EDM_BOOLEAN)
         property->boolean = bits != 0;
     else if (property->type == TV_EDM_INT32)
@@ -162,14 +171,25 @@ static bool get_value(tv_entity_cursor *cursor, tv_property *property)
     return true;
 }
 
+tv_err tv_entity_timestamp(tv_slice value, int64_t *ret_ticks)
+{
+    uint64_t ticks =
+        value.len < TIMESTAMP_BYTES ? UINT64_MAX : get_fixed(value.data, TIMESTAMP_BYTES);
+
+    if (!is_instant(ticks))
+        return TV_ERR_CORRUPT;
+
+    *ret_ticks = (int64_t)ticks;
+    return TV_OK;
+}
+
 void tv_entity_cursor_init(tv_entity_cursor *cursor, tv_slice value)
 {
     *cursor = (tv_entity_cursor){.at = value.data, .end = value.data + value.len};
-    if (value.len < TIMESTAMP_BYTES) {
+    if (tv_entity_timestamp(value, &cursor->timestamp)) {
         cursor->is_corrupt = true;
         return;
     }
-    cursor->timestamp = (int64_t)get_fixed(value.data, TIMESTAMP_BYTES);
     cursor->at += TIMESTAMP_BYTES;
 }
 
@@ -184,15 +204,6 @@ bool tv_entity_next(tv_entity_cursor *cursor, tv_property *ret_property)
         return false;
     }
     return true;
-}
-
-tv_err tv_entity_timestamp(tv_slice value, int64_t *ret_ticks)
-{
-    if (value.len < TIMESTAMP_BYTES)
-        return TV_ERR_CORRUPT;
-
-    *ret_ticks = (int64_t)get_fixed(value.data, TIMESTAMP_BYTES);
-    return TV_OK;
 }
 
 tv_err tv_entity_check(tv_slice value)

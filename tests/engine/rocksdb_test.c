@@ -252,6 +252,17 @@ TEST(a_log_cut_short_loses_only_the_write_that_was_cut)
     tv_engine_close(engine);
 }
 
+/* What a power cut leaves where the file had grown and its new blocks had not been written. */
+TEST(zeros_behind_the_last_write_in_the_log_are_no_damage)
+{
+    write_and_crash();
+    const char *log = path_of("*.log");
+    CHECK(truncate(log, size_of(log) + 5000) == 0);
+    tv_engine *engine = open_rocksdb(dir);
+    CHECK_INT(count_crash_rows(engine), CRASH_ROWS);
+    tv_engine_close(engine);
+}
+
 TEST(damage_within_the_log_is_named_and_not_skipped)
 {
     write_and_crash();
@@ -643,6 +654,7 @@ int main(int argc, char **argv)
         ONE(a_failed_sync_stops_all_writes_and_reads_go_on),
         ONE(what_was_acknowledged_survives_a_crash),
         ONE(a_log_cut_short_loses_only_the_write_that_was_cut),
+        ONE(zeros_behind_the_last_write_in_the_log_are_no_damage),
         ONE(damage_within_the_log_is_named_and_not_skipped),
         ONE(a_lost_current_file_is_named_and_nothing_is_created),
         ONE(a_current_file_that_points_nowhere_is_named),

@@ -54,8 +54,7 @@ static void set_shape(rocksdb_options_t *db, size_t write_buffer_bytes)
     rocksdb_options_set_bottommost_compression(db, rocksdb_zstd_compression);
     rocksdb_options_set_max_background_jobs(db, 3);
     rocksdb_options_set_max_open_files(db, OPEN_FILES_MAX);
-    rocksdb_options_set_max_file_opening_threads(db,
-                                                 2); /* 16 would be started for an empty store */
+    rocksdb_options_set_max_file_opening_threads(db, 2); /* 16 start even for an empty store */
 
     /* Let the kernel write table files out as they grow instead of all at once at their end, where
      * it would hold up the log's fsync. */

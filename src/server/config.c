@@ -90,8 +90,12 @@ static bool set_option(tv_config *config, const flag_spec *option, const char *s
         *(int *)field = number;
         return true;
     case SWITCH:
-        *(bool *)field = strcmp(value, "0") != 0 && strcmp(value, "false") != 0 && value[0];
-        return true;
+        *(bool *)field = strcmp(value, "1") == 0 || strcmp(value, "true") == 0;
+        if (*(bool *)field || strcmp(value, "0") == 0 || strcmp(value, "false") == 0)
+            return true;
+        snprintf(reterr_text, reterr_size, "%s takes 1, true, 0 or false, not '%.40s'", source,
+                 value);
+        return false;
     }
     return false;
 }

@@ -41,6 +41,8 @@ static const flag_spec options[] = {
     {"cache-mb", NUMBER, FIELD(cache_mb), 1, 1048576, "N", "block cache of the engine (256)"},
     {"disk-reserve-mb", NUMBER, FIELD(disk_reserve_mb), 0, 1048576, "N",
      "refuse writes when less disk is free (512)"},
+    {"drop-damaged-log", SWITCH, FIELD(drop_damaged_log), 0, 0, NULL,
+     "open a store whose log is damaged and lose what stands behind the damage"},
     {"cert", TEXT, FIELD(cert), 0, 0, "FILE", "certificate chain (PEM): serve HTTPS; with --key"},
     {"key", TEXT, FIELD(key), 0, 0, "FILE", "its private key (PEM)"},
     {"access-log", SWITCH, FIELD(access_log), 0, 0, NULL, "log every request"},

@@ -95,6 +95,7 @@ static bool open_engine(tv_server *server, char *reterr_text, size_t reterr_size
         .dir = config->data,
         .block_cache_bytes = (size_t)config->cache_mb << 20,
         .disk_reserve_bytes = reserve ? reserve : 1,
+        .drop_damaged_log = config->drop_damaged_log,
     };
 
     return tv_rocksdb_engine_open(&options, &server->engine, reterr_text, reterr_size) == TV_OK;

@@ -161,6 +161,16 @@ test("two writers with one etag: exactly one wins", async () => {
   assert.equal((await stored(entity)).etag, won[0].value.etag);
 });
 
+test("select returns the properties named and no others", async () => {
+  const entity = fresh({ a: 1, b: 2 });
+  await client.createEntity(entity);
+  const got = await client.getEntity(entity.partitionKey, entity.rowKey, {
+    queryOptions: { select: ["b"] },
+  });
+  assert.equal(got.b, 2);
+  assert.ok(!("a" in got) && !("rowKey" in got));
+});
+
 for (const [what, key] of [
   ["a quote", "it's"],
   ["many quotes", "''a''''b'"],

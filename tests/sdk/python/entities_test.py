@@ -115,6 +115,12 @@ class Entities(Case):
         self.refused(404, "ResourceNotFound", self.table.get_entity, entity["PartitionKey"],
                      entity["RowKey"], kind=ResourceNotFoundError)
 
+    def test_select(self):
+        entity = fresh(a=1, b=2)
+        self.table.create_entity(entity)
+        got = self.table.get_entity(entity["PartitionKey"], entity["RowKey"], select=["b"])
+        self.assertEqual(dict(got), {"b": 2})
+
     def test_odd_keys(self):
         for key in ("it's", "''a''''b'", "100%", "x-%20-%27", " a b ",
                     "a:b@c+d,e$f=g&h;i!j*k(l)[m]", 'a"b{c}<d>|^`~', "Grüße-日本語",

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """Run the C tests that Meson knows of and count their cases.
 
-    tests/lib/unit.py BUILD_DIR
+    tests/lib/unit.py BUILD_DIR [NAME]
 
 Meson's own runner counts programs; here every case that a cmocka program
 reports counts.  A program that reports no cases (a fuzzer run over its corpus)
-counts as one.  Ends with "unit: N passed, N failed".
+counts as one.  Ends with "NAME: N passed, N failed".
 """
 
 import concurrent.futures
@@ -52,7 +52,7 @@ def run(test):
         return Outcome(test, "none: it hung", (late.stdout or b"").decode(errors="replace"))
 
 
-def main(build):
+def main(build, name="unit"):
     listing = subprocess.run(["meson", "introspect", "--tests", build], check=True,
                              stdout=subprocess.PIPE)
     tests = json.loads(listing.stdout)
@@ -77,9 +77,9 @@ def main(build):
             report(outcome)
     for test in alone:
         report(run(test))
-    print(f"unit: {passed} passed, {failed} failed")
+    print(f"{name}: {passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

@@ -38,6 +38,6 @@ tv_slice tv_arena_dup(tv_arena *arena, tv_slice bytes);
 
 /** Formatted text in the arena. */
 tv_slice tv_arena_printf(tv_arena *arena, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+    __attribute__((format(printf, 2, 3), nonnull(2)));
 
 #endif

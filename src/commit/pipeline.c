@@ -11,7 +11,9 @@
 #include <stdatomic.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "commit/gather.h"
 #include "commit/group.h"
 
 struct committer {
@@ -19,11 +21,13 @@ struct committer {
     tv_txn *txn; /* the thread's own */
     pthread_t thread;
     tv_err engine_err; /* the thread's own: the last word of the engine, logged when it changes */
+    tv_gather gather;  /* the thread's own */
 
     pthread_mutex_t lock;
     pthread_cond_t filled;
     pthread_cond_t finished;
     tv_mail_chain queue;
+    size_t wanted; /* wake the committer when so many are queued */
     uint64_t submitted_count, finished_count; /* writes since the start; the queue is in order */
     bool is_stopping;
     tv_pipeline_figures figures;
@@ -112,18 +116,48 @@ static void add_figures(tv_pipeline_figures *sum, const tv_pipeline_figures *mor
     }
 }
 
-/* Wait for writes and take up to a group of them, in order.  0 is the end. */
-static size_t take_writes(struct committer *committer, tv_write **ret_writes)
+/* Wait until `wanted` writes are queued, for ever or until a time of the monotonic clock. */
+static void wait_for(struct committer *committer, size_t wanted, const struct timespec *until)
+{
+    committer->wanted = wanted;
+    while (committer->queue.count < wanted && !committer->is_stopping) {
+        if (until == NULL)
+            pthread_cond_wait(&committer->filled, &committer->lock);
+        else if (pthread_cond_timedwait(&committer->filled, &committer->lock, until) != 0)
+            break;
+    }
+}
+
+static struct timespec after_ns(int64_t ns)
+{
+    int64_t at = tv_clock_mono_ns() + ns;
+
+    return (struct timespec){.tv_sec = at / 1000000000, .tv_nsec = at % 1000000000};
+}
+
+/*
+ * Wait for writes, and for company (see gather.h); take up to a group of them,
+ * in order.  0 is the end.
+ */
+static size_t take_writes(struct committer *committer, tv_write **ret_writes, size_t *ret_wanted)
 {
     size_t count = 0;
     tv_mail *mail;
 
     pthread_mutex_lock(&committer->lock);
-    while (committer->queue.first == NULL && !committer->is_stopping)
-        pthread_cond_wait(&committer->filled, &committer->lock);
+    size_t wanted = tv_gather_wanted(&committer->gather, committer->queue.count);
+    if (wanted > TV_GROUP_WRITES_MAX)
+        wanted = TV_GROUP_WRITES_MAX;
+    wait_for(committer, 1, NULL);
+    if (committer->queue.count < wanted) {
+        struct timespec until = after_ns(tv_gather_patience_ns(&committer->gather));
+
+        wait_for(committer, wanted, &until);
+    }
     while (count < TV_GROUP_WRITES_MAX && (mail = tv_mail_chain_take(&committer->queue)))
         ret_writes[count++] = write_of(mail);
     pthread_mutex_unlock(&committer->lock);
+    *ret_wanted = wanted;
     return count;
 }
 
@@ -156,11 +190,14 @@ static void *run_committer(void *arg)
     struct committer *committer = arg;
     tv_write **writes = tv_malloc(TV_GROUP_WRITES_MAX * sizeof *writes);
     struct replies replies = {0};
-    size_t count;
+    size_t count, wanted;
 
-    while ((count = take_writes(committer, writes)) > 0) {
+    while ((count = take_writes(committer, writes, &wanted)) > 0) {
+        int64_t start_ns = tv_clock_mono_ns();
+
         for (size_t done = 0; done < count;)
             done += commit_group(committer, writes + done, count - done, &replies);
+        tv_gather_learn(&committer->gather, wanted, count, tv_clock_mono_ns() - start_ns);
     }
     free(replies.list);
     free(writes);
@@ -174,6 +211,10 @@ tv_pipeline *tv_pipeline_new(tv_engine *engine, int committer_count, size_t queu
     size_t committers_size = (size_t)committer_count * sizeof(struct committer);
     tv_pipeline *pipeline = tv_calloc(1, sizeof *pipeline + committers_size);
 
+    pthread_condattr_t monotonic;
+
+    tv_assert(pthread_condattr_init(&monotonic) == 0);
+    tv_assert(pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0);
     pipeline->engine = engine;
     pipeline->queue_max = queue_max;
     pipeline->committer_count = committer_count;
@@ -183,11 +224,12 @@ tv_pipeline *tv_pipeline_new(tv_engine *engine, int committer_count, size_t queu
         committer->pipeline = pipeline;
         committer->txn = tv_txn_new(engine);
         tv_assert(pthread_mutex_init(&committer->lock, NULL) == 0);
-        tv_assert(pthread_cond_init(&committer->filled, NULL) == 0);
+        tv_assert(pthread_cond_init(&committer->filled, &monotonic) == 0);
         tv_assert(pthread_cond_init(&committer->finished, NULL) == 0);
         tv_assert(pthread_create(&committer->thread, NULL, run_committer, committer) == 0);
         pthread_setname_np(committer->thread, "tv-commit");
     }
+    pthread_condattr_destroy(&monotonic);
     return pipeline;
 }
 
@@ -327,7 +369,8 @@ static void flush_chain(tv_pipeline *pipeline, struct committer *committer, tv_m
             committer->queue = accepted;
         }
         committer->submitted_count += accepted.count;
-        pthread_cond_signal(&committer->filled);
+        if (committer->queue.count >= committer->wanted)
+            pthread_cond_signal(&committer->filled);
         pthread_mutex_unlock(&committer->lock);
     }
 

@@ -43,7 +43,8 @@ int tv_listener_connections(const tv_listener *listener);
 /**
  * Stop accepting, close idle connections, let requests under way finish (their
  * responses say Connection: close), and close what is left after `grace_ms`.
- * The listener frees itself when its last connection is gone.  Any thread.
+ * The listener frees itself when its last connection is gone.  Any thread, once;
+ * a listener must be stopped before its loop is freed, even if that never ran.
  */
 void tv_listener_stop(tv_listener *listener, int grace_ms);
 

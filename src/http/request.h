@@ -93,7 +93,11 @@ typedef struct tv_service {
      */
     void (*on_refused)(void *ctx, tv_request *req, tv_err err);
 
-    /** The response has gone out or been dropped; last chance to release `user` and to count. */
+    /**
+     * The response has gone out or been dropped; last chance to release `user` and to count.
+     * Once for every request of which another call was made.  `status` is 0 when the client
+     * went away before the request was complete.
+     */
     void (*on_done)(void *ctx, tv_request *req);
 } tv_service;
 
@@ -101,7 +105,7 @@ typedef struct tv_service {
  * The response.  Start it, add headers, send; append the body to req->out
  * before or after the start, on whatever thread owns the request then.
  * Date, Connection, Content-Length and Transfer-Encoding are the HTTP layer's.
- * HEAD, 204 and 304 send no body.
+ * HEAD, 204 and 304 send no body.  Starting again forgets what was written.
  */
 void tv_response_start(tv_request *req, int status);
 

@@ -9,76 +9,40 @@
 /* Bodies up to this size travel in one piece with their head: one record of TLS. */
 enum { JOIN_BYTES_MAX = 8 * 1024 };
 
-/* The phrases of RFC 9110. */
-static tv_slice reason_phrase(int status)
-{
-    switch (status) {
-    case 200:
-        return TV_LIT("OK");
-    case 201:
-        return TV_LIT("Created");
-    case 202:
-        return TV_LIT("Accepted");
-    case 204:
-        return TV_LIT("No Content");
-    case 206:
-        return TV_LIT("Partial Content");
-    case 301:
-        return TV_LIT("Moved Permanently");
-    case 302:
-        return TV_LIT("Found");
-    case 304:
-        return TV_LIT("Not Modified");
-    case 307:
-        return TV_LIT("Temporary Redirect");
-    case 308:
-        return TV_LIT("Permanent Redirect");
-    case 400:
-        return TV_LIT("Bad Request");
-    case 401:
-        return TV_LIT("Unauthorized");
-    case 403:
-        return TV_LIT("Forbidden");
-    case 404:
-        return TV_LIT("Not Found");
-    case 405:
-        return TV_LIT("Method Not Allowed");
-    case 406:
-        return TV_LIT("Not Acceptable");
-    case 408:
-        return TV_LIT("Request Timeout");
-    case 409:
-        return TV_LIT("Conflict");
-    case 411:
-        return TV_LIT("Length Required");
-    case 412:
-        return TV_LIT("Precondition Failed");
-    case 413:
-        return TV_LIT("Content Too Large");
-    case 414:
-        return TV_LIT("URI Too Long");
-    case 415:
-        return TV_LIT("Unsupported Media Type");
-    case 416:
-        return TV_LIT("Range Not Satisfiable");
-    case 429:
-        return TV_LIT("Too Many Requests");
-    case 431:
-        return TV_LIT("Request Header Fields Too Large");
-    case 500:
-        return TV_LIT("Internal Server Error");
-    case 501:
-        return TV_LIT("Not Implemented");
-    case 503:
-        return TV_LIT("Service Unavailable");
-    case 504:
-        return TV_LIT("Gateway Timeout");
-    case 505:
-        return TV_LIT("HTTP Version Not Supported");
-    default:
-        return TV_LIT("Status");
-    }
-}
+/* The phrases of RFC 9110.  A status without one is sent with an empty phrase. */
+static const char *const phrases[600] = {
+    [200] = "OK",
+    [201] = "Created",
+    [202] = "Accepted",
+    [204] = "No Content",
+    [206] = "Partial Content",
+    [301] = "Moved Permanently",
+    [302] = "Found",
+    [304] = "Not Modified",
+    [307] = "Temporary Redirect",
+    [308] = "Permanent Redirect",
+    [400] = "Bad Request",
+    [401] = "Unauthorized",
+    [403] = "Forbidden",
+    [404] = "Not Found",
+    [405] = "Method Not Allowed",
+    [406] = "Not Acceptable",
+    [408] = "Request Timeout",
+    [409] = "Conflict",
+    [411] = "Length Required",
+    [412] = "Precondition Failed",
+    [413] = "Content Too Large",
+    [414] = "URI Too Long",
+    [415] = "Unsupported Media Type",
+    [416] = "Range Not Satisfiable",
+    [429] = "Too Many Requests",
+    [431] = "Request Header Fields Too Large",
+    [500] = "Internal Server Error",
+    [501] = "Not Implemented",
+    [503] = "Service Unavailable",
+    [504] = "Gateway Timeout",
+    [505] = "HTTP Version Not Supported",
+};
 
 /* Decimal, without printf, which costs more than the rest of a head. */
 static void add_number(tv_buf *buf, size_t number)
@@ -103,7 +67,7 @@ void tv_response_start(tv_request *req, int status)
     tv_buf_add_lit(head, "HTTP/1.1 ");
     add_number(head, (size_t)status);
     tv_buf_add_char(head, ' ');
-    tv_buf_add(head, reason_phrase(status));
+    tv_buf_add(head, tv_slice_of(phrases[status] ? phrases[status] : ""));
     tv_buf_add_lit(head, "\r\nDate: ");
     tv_buf_add(head, tv_http_clock_text(&tv_exchange_of(req)->hub->clock));
     tv_buf_add_lit(head, "\r\n");

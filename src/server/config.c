@@ -1,7 +1,7 @@
 /* The table of flags and how it is read. */
 #include "server/config.h"
 
-#include <limits.h>
+#include <arpa/inet.h>
 
 #include "base/assert.h"
 #include "base/number.h"
@@ -41,6 +41,8 @@ static const flag_spec options[] = {
     {"cache-mb", NUMBER, FIELD(cache_mb), 1, 1048576, "N", "block cache of the engine (256)"},
     {"disk-reserve-mb", NUMBER, FIELD(disk_reserve_mb), 0, 1048576, "N",
      "refuse writes when less disk is free (512)"},
+    {"drop-damaged-log", SWITCH, FIELD(drop_damaged_log), 0, 0, NULL,
+     "open a store whose log is damaged and lose what stands behind the damage"},
     {"cert", TEXT, FIELD(cert), 0, 0, "FILE", "certificate chain (PEM): serve HTTPS; with --key"},
     {"key", TEXT, FIELD(key), 0, 0, "FILE", "its private key (PEM)"},
     {"access-log", SWITCH, FIELD(access_log), 0, 0, NULL, "log every request"},
@@ -172,6 +174,21 @@ static bool read_flags(tv_config *config, int argc, char **argv, char *reterr_te
     return true;
 }
 
+/* An IP address, or "localhost", which becomes one. */
+static bool check_host(const char **host, const char *source, char *reterr_text,
+                       size_t reterr_size)
+{
+    unsigned char address[sizeof(struct in6_addr)];
+
+    if (strcmp(*host, "localhost") == 0)
+        *host = "127.0.0.1";
+    if (inet_pton(AF_INET, *host, address) == 1 || inet_pton(AF_INET6, *host, address) == 1)
+        return true;
+
+    snprintf(reterr_text, reterr_size, "%s takes an IP address, not '%.60s'", source, *host);
+    return false;
+}
+
 bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text,
                      size_t reterr_size)
 {
@@ -185,6 +202,9 @@ bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text
                  config->engine);
         return false;
     }
+    if (!check_host(&config->host, "--host", reterr_text, reterr_size) ||
+        !check_host(&config->admin_host, "--admin-host", reterr_text, reterr_size))
+        return false;
     if ((config->cert == NULL) != (config->key == NULL)) {
         snprintf(reterr_text, reterr_size, "--cert and --key go together");
         return false;

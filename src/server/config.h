@@ -23,6 +23,7 @@ typedef struct tv_config {
     int cache_mb;
     bool access_log;
     bool allow_dev_account;
+    bool drop_damaged_log;
     bool help, version;
 } tv_config;
 

@@ -70,6 +70,17 @@ static bool open_accounts(tv_server *server, char *reterr_text, size_t reterr_si
     return true;
 }
 
+static bool open_tls(tv_server *server, char *reterr_text, size_t reterr_size)
+{
+    const tv_config *config = &server->config;
+
+    if (config->cert == NULL)
+        return true;
+
+    server->tls = tv_tls_new(config->cert, config->key, reterr_text, reterr_size);
+    return server->tls != NULL;
+}
+
 static bool open_engine(tv_server *server, char *reterr_text, size_t reterr_size)
 {
     const tv_config *config = &server->config;
@@ -84,6 +95,7 @@ static bool open_engine(tv_server *server, char *reterr_text, size_t reterr_size
         .dir = config->data,
         .block_cache_bytes = (size_t)config->cache_mb << 20,
         .disk_reserve_bytes = reserve ? reserve : 1,
+        .drop_damaged_log = config->drop_damaged_log,
     };
 
     return tv_rocksdb_engine_open(&options, &server->engine, reterr_text, reterr_size) == TV_OK;
@@ -145,12 +157,6 @@ static bool open_listeners(tv_server *server, char *reterr_text, size_t reterr_s
 {
     const tv_config *config = &server->config;
 
-    if (config->cert) {
-        server->tls = tv_tls_new(config->cert, config->key, reterr_text, reterr_size);
-        if (server->tls == NULL)
-            return false;
-    }
-
     server->table_port = config->table_port;
     for (int i = 0; i < server->loop_count; i++) {
         server->table_listeners[i] = tv_listener_new(
@@ -185,8 +191,10 @@ tv_server *tv_server_start(const tv_config *config, char *reterr_text, size_t re
 {
     tv_server *server = tv_calloc(1, sizeof *server);
 
+    /* What the operator can have got wrong comes first, so that a bad flag leaves no folder. */
     server->config = *config;
     if (!open_accounts(server, reterr_text, reterr_size) ||
+        !open_tls(server, reterr_text, reterr_size) ||
         !open_engine(server, reterr_text, reterr_size) ||
         !open_services(server, reterr_text, reterr_size))
         goto fail;

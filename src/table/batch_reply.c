@@ -100,9 +100,9 @@ static void add_etag(tv_buf *buf, int64_t ticks)
 /* The value was encoded just now, or was checked when it was read. */
 static void add_entity(tv_buf *buf, const tv_table_op *op, tv_slice value)
 {
-    tv_entity_place place = {op->endpoint.base_url, op->endpoint.account, op->resource.table};
-    tv_err err = tv_entity_add_json(buf, op->level, &place, op->resource.partition_key,
-                                    op->resource.row_key, value, true);
+    tv_entity_view view = tv_table_op_view(op);
+    tv_err err = tv_entity_add_json(buf, &view, op->resource.partition_key, op->resource.row_key,
+                                    value, true);
 
     tv_assert(err == TV_OK);
     tv_buf_add_lit(buf, "\r\n");

@@ -50,31 +50,40 @@ static void add_etag(tv_buf *buf, int64_t ticks)
     tv_buf_add_char(buf, ',');
 }
 
-static void add_metadata(tv_buf *buf, tv_metadata_level level, const tv_entity_place *place,
-                         tv_slice partition_key, tv_slice row_key, int64_t ticks, bool is_alone)
+void tv_entity_add_metadata_url(tv_buf *buf, const tv_entity_view *view, tv_slice suffix)
 {
-    if (is_alone) {
-        tv_buf_add_lit(buf, "\"odata.metadata\":\"");
-        tv_buf_add(buf, place->base_url);
-        tv_buf_add_lit(buf, "/$metadata#");
-        tv_buf_add(buf, place->table);
-        tv_buf_add_lit(buf, "/@Element\",");
+    tv_buf_add_lit(buf, "\"odata.metadata\":\"");
+    tv_buf_add(buf, view->base_url);
+    tv_buf_add_lit(buf, "/$metadata#");
+    tv_buf_add(buf, view->table);
+    tv_buf_add(buf, suffix);
+    if (view->select.count) {
+        tv_buf_add_lit(buf, "&$select=");
+        tv_buf_add(buf, view->select.url_text);
     }
-    if (level == TV_METADATA_FULL) {
+    tv_buf_add_lit(buf, "\",");
+}
+
+static void add_metadata(tv_buf *buf, const tv_entity_view *view, tv_slice partition_key,
+                         tv_slice row_key, int64_t ticks, bool is_alone)
+{
+    if (is_alone)
+        tv_entity_add_metadata_url(buf, view, TV_LIT("/@Element"));
+    if (view->level == TV_METADATA_FULL) {
         tv_buf_add_lit(buf, "\"odata.type\":\"");
-        tv_buf_add(buf, place->account);
+        tv_buf_add(buf, view->account);
         tv_buf_add_char(buf, '.');
-        tv_buf_add(buf, place->table);
+        tv_buf_add(buf, view->table);
         tv_buf_add_lit(buf, "\",\"odata.id\":\"");
-        tv_buf_add(buf, place->base_url);
+        tv_buf_add(buf, view->base_url);
         tv_buf_add_char(buf, '/');
-        tv_entity_add_link(buf, place->table, partition_key, row_key);
+        tv_entity_add_link(buf, view->table, partition_key, row_key);
         tv_buf_add_lit(buf, "\",");
     }
     add_etag(buf, ticks);
-    if (level == TV_METADATA_FULL) {
+    if (view->level == TV_METADATA_FULL) {
         tv_buf_add_lit(buf, "\"odata.editLink\":\"");
-        tv_entity_add_link(buf, place->table, partition_key, row_key);
+        tv_entity_add_link(buf, view->table, partition_key, row_key);
         tv_buf_add_lit(buf, "\",");
     }
 }
@@ -155,9 +164,9 @@ static void add_value(tv_buf *buf, const tv_property *property)
         tv_buf_add_char(buf, '"');
 }
 
+/* Members end with a comma; the last one is taken back when the object closes. */
 static void add_property(tv_buf *buf, tv_metadata_level level, const tv_property *property)
 {
-    tv_buf_add_char(buf, ',');
     if (level != TV_METADATA_NONE && needs_annotation(property)) {
         tv_json_add_string(buf, property->name);
         buf->len--; /* the annotation goes inside the quotes */
@@ -168,10 +177,57 @@ static void add_property(tv_buf *buf, tv_metadata_level level, const tv_property
     tv_json_add_string(buf, property->name);
     tv_buf_add_char(buf, ':');
     add_value(buf, property);
+    tv_buf_add_char(buf, ',');
 }
 
-tv_err tv_entity_add_json(tv_buf *buf, tv_metadata_level level, const tv_entity_place *place,
-                          tv_slice partition_key, tv_slice row_key, tv_slice value, bool is_alone)
+static void add_system_properties(tv_buf *buf, const tv_entity_view *view, tv_slice partition_key,
+                                  tv_slice row_key, int64_t ticks)
+{
+    if (tv_select_has(&view->select, TV_LIT("PartitionKey"))) {
+        tv_buf_add_lit(buf, "\"PartitionKey\":");
+        tv_json_add_string(buf, partition_key);
+        tv_buf_add_char(buf, ',');
+    }
+    if (tv_select_has(&view->select, TV_LIT("RowKey"))) {
+        tv_buf_add_lit(buf, "\"RowKey\":");
+        tv_json_add_string(buf, row_key);
+        tv_buf_add_char(buf, ',');
+    }
+    if (tv_select_has(&view->select, TV_LIT("Timestamp"))) {
+        if (view->level == TV_METADATA_FULL)
+            tv_buf_add_lit(buf, "\"Timestamp@odata.type\":\"Edm.DateTime\",");
+        tv_buf_add_lit(buf, "\"Timestamp\":\"");
+        add_datetime(buf, ticks);
+        tv_buf_add_lit(buf, "\",");
+    }
+}
+
+static bool is_system_property(tv_slice name)
+{
+    return tv_slice_eq(name, TV_LIT("PartitionKey")) || tv_slice_eq(name, TV_LIT("RowKey")) ||
+           tv_slice_eq(name, TV_LIT("Timestamp"));
+}
+
+/* The selected properties that the entity does not have. */
+static void add_missing(tv_buf *buf, const tv_select *select, tv_slice value)
+{
+    for (size_t i = 0; i < select->count; i++) {
+        bool is_there = is_system_property(select->names[i]);
+        tv_entity_cursor cursor;
+        tv_property property;
+
+        tv_entity_cursor_init(&cursor, value);
+        while (!is_there && tv_entity_next(&cursor, &property))
+            is_there = tv_slice_eq(property.name, select->names[i]);
+        if (!is_there) {
+            tv_json_add_string(buf, select->names[i]);
+            tv_buf_add_lit(buf, ":null,");
+        }
+    }
+}
+
+tv_err tv_entity_add_json(tv_buf *buf, const tv_entity_view *view, tv_slice partition_key,
+                          tv_slice row_key, tv_slice value, bool is_alone)
 {
     tv_entity_cursor cursor;
     tv_property property;
@@ -181,19 +237,19 @@ tv_err tv_entity_add_json(tv_buf *buf, tv_metadata_level level, const tv_entity_
         return TV_ERR_CORRUPT;
 
     tv_buf_add_char(buf, '{');
-    if (level != TV_METADATA_NONE)
-        add_metadata(buf, level, place, partition_key, row_key, cursor.timestamp, is_alone);
-    tv_buf_add_lit(buf, "\"PartitionKey\":");
-    tv_json_add_string(buf, partition_key);
-    tv_buf_add_lit(buf, ",\"RowKey\":");
-    tv_json_add_string(buf, row_key);
-    if (level == TV_METADATA_FULL)
-        tv_buf_add_lit(buf, ",\"Timestamp@odata.type\":\"Edm.DateTime\"");
-    tv_buf_add_lit(buf, ",\"Timestamp\":\"");
-    add_datetime(buf, cursor.timestamp);
-    tv_buf_add_char(buf, '"');
-    while (tv_entity_next(&cursor, &property))
-        add_property(buf, level, &property);
+    if (view->level != TV_METADATA_NONE)
+        add_metadata(buf, view, partition_key, row_key, cursor.timestamp, is_alone);
+    add_system_properties(buf, view, partition_key, row_key, cursor.timestamp);
+    while (tv_entity_next(&cursor, &property)) {
+        if (tv_select_has(&view->select, property.name))
+            add_property(buf, view->level, &property);
+    }
+    if (cursor.is_corrupt)
+        return TV_ERR_CORRUPT;
+
+    add_missing(buf, &view->select, value);
+    if (buf->data[buf->len - 1] == ',')
+        buf->len--;
     tv_buf_add_char(buf, '}');
-    return cursor.is_corrupt ? TV_ERR_CORRUPT : TV_OK;
+    return TV_OK;
 }

@@ -22,6 +22,17 @@ bool tv_table_op_is_entity_write(tv_table_op_kind kind)
     return kind >= TV_TABLE_OP_INSERT_ENTITY && kind <= TV_TABLE_OP_DELETE_ENTITY;
 }
 
+tv_entity_view tv_table_op_view(const tv_table_op *op)
+{
+    return (tv_entity_view){
+        .level = op->level,
+        .base_url = op->endpoint.base_url,
+        .account = op->endpoint.account,
+        .table = op->resource.table,
+        .select = op->select,
+    };
+}
+
 /* --- the method, with its tunnel --- */
 
 /* POST with X-HTTP-Method stands for another verb, for clients behind narrow proxies. */
@@ -205,6 +216,18 @@ static bool has_entity_or_table_body(tv_table_op_kind kind)
            (tv_table_op_is_entity_write(kind) && kind != TV_TABLE_OP_DELETE_ENTITY);
 }
 
+static tv_err read_select(tv_arena *arena, const tv_request *req, tv_table_op *op)
+{
+    bool is_read = op->kind == TV_TABLE_OP_QUERY_ENTITY || op->kind == TV_TABLE_OP_QUERY_ENTITIES;
+    tv_slice list;
+
+    if (!is_read)
+        return TV_OK;
+    if (!tv_uri_query_parameter(arena, req->query, TV_LIT("$select"), &list))
+        return TV_ERR_URL_UNPARSABLE;
+    return tv_select_parse(arena, list, &op->select);
+}
+
 /* --- the whole --- */
 
 static bool names_table(tv_resource_kind kind)
@@ -257,6 +280,10 @@ tv_err tv_table_op_parse(tv_arena *arena, const tv_request *req, const tv_endpoi
         return err;
 
     err = check_resource(&op->resource);
+    if (err)
+        return err;
+
+    err = read_select(arena, req, op);
     if (err)
         return err;
 

@@ -50,6 +50,7 @@ typedef struct tv_table_op {
     tv_metadata_level level;
     tv_prefer prefer;
     tv_condition condition;
+    tv_select select;    /* of reads */
     tv_slice content_id; /* of a batch part, TV_NONE without */
     tv_entity_body body; /* of entity writes, after tv_table_op_read_body */
 } tv_table_op;
@@ -60,6 +61,9 @@ typedef struct tv_table_op {
  */
 tv_err tv_table_op_parse(tv_arena *arena, const tv_request *req, const tv_endpoint *endpoint,
                          tv_table_op *ret_op, tv_error_info *reterr_info) TV_WARN_UNUSED;
+
+/** How the entities of this operation are shown. */
+tv_entity_view tv_table_op_view(const tv_table_op *op);
 
 /** Whether the operation changes one entity. */
 bool tv_table_op_is_entity_write(tv_table_op_kind kind);

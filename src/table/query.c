@@ -70,13 +70,12 @@ tv_err tv_query_parse(tv_arena *arena, const tv_request *req, const tv_table_op 
                       tv_query *ret_query)
 {
     tv_query query = {0};
-    tv_slice filter, select;
+    tv_slice filter;
     tv_err err;
 
-    if (!tv_uri_query_parameter(arena, req->query, TV_LIT("$filter"), &filter) ||
-        !tv_uri_query_parameter(arena, req->query, TV_LIT("$select"), &select))
+    if (!tv_uri_query_parameter(arena, req->query, TV_LIT("$filter"), &filter))
         return TV_ERR_URL_UNPARSABLE;
-    if (select.len || (filter.len && op->kind == TV_TABLE_OP_QUERY_TABLES))
+    if (filter.len && op->kind == TV_TABLE_OP_QUERY_TABLES)
         return TV_ERR_NOT_IMPLEMENTED;
 
     err = parse_top(arena, req->query, &query.top);
@@ -130,16 +129,11 @@ static bool page_is_full(const page_limits *page, const tv_buf *out)
 }
 
 /* {"odata.metadata":"base/$metadata#name","value":[ */
-static void add_feed_opening(tv_buf *out, const tv_table_op *op, tv_slice name)
+static void add_feed_opening(tv_buf *out, const tv_entity_view *view)
 {
     tv_buf_add_char(out, '{');
-    if (op->level != TV_METADATA_NONE) {
-        tv_buf_add_lit(out, "\"odata.metadata\":\"");
-        tv_buf_add(out, op->endpoint.base_url);
-        tv_buf_add_lit(out, "/$metadata#");
-        tv_buf_add(out, name);
-        tv_buf_add_lit(out, "\",");
-    }
+    if (view->level != TV_METADATA_NONE)
+        tv_entity_add_metadata_url(out, view, TV_LIT(""));
     tv_buf_add_lit(out, "\"value\":[");
 }
 
@@ -181,7 +175,7 @@ static tv_err scan_entities(tv_iter *iter, const tv_table *table, const tv_table
                             const tv_query *query, tv_arena *arena, tv_buf *out,
                             tv_continuation *next)
 {
-    tv_entity_place place = {op->endpoint.base_url, table->account, op->resource.table};
+    tv_entity_view view = tv_table_op_view(op);
     page_limits page = page_begin(query, out);
 
     for (; tv_iter_is_valid(iter); tv_iter_next(iter)) {
@@ -199,8 +193,7 @@ static tv_err scan_entities(tv_iter *iter, const tv_table *table, const tv_table
         }
         if (page.rows++)
             tv_buf_add_char(out, ',');
-        err = tv_entity_add_json(out, op->level, &place, partition_key, row_key,
-                                 tv_iter_value(iter), false);
+        err = tv_entity_add_json(out, &view, partition_key, row_key, tv_iter_value(iter), false);
         if (err)
             return err;
     }
@@ -212,6 +205,7 @@ tv_err tv_query_entities(tv_engine *engine, const tv_table *table, const tv_tabl
                          tv_continuation *ret_next)
 {
     tv_slice from, to, start;
+    tv_entity_view view;
     tv_iter *iter;
     tv_err err;
 
@@ -224,7 +218,8 @@ tv_err tv_query_entities(tv_engine *engine, const tv_table *table, const tv_tabl
     if (err)
         return err;
 
-    add_feed_opening(out, op, op->resource.table);
+    view = tv_table_op_view(op);
+    add_feed_opening(out, &view);
     tv_iter_seek(iter, tv_slice_cmp(start, from) > 0 ? start : from);
     err = scan_entities(iter, table, op, query, arena, out, ret_next);
     tv_iter_free(iter);
@@ -284,6 +279,7 @@ tv_err tv_query_tables(tv_engine *engine, const tv_table_op *op, const tv_query 
     tv_slice account = op->endpoint.account;
     tv_slice prefix = tv_key_catalog_names(arena, account);
     tv_slice start = prefix;
+    tv_entity_view view;
     tv_iter *iter;
     tv_err err;
 
@@ -300,7 +296,9 @@ tv_err tv_query_tables(tv_engine *engine, const tv_table_op *op, const tv_query 
     if (err)
         return err;
 
-    add_feed_opening(out, op, TV_LIT("Tables"));
+    view = tv_table_op_view(op);
+    view.table = TV_LIT("Tables");
+    add_feed_opening(out, &view);
     tv_iter_seek(iter, start);
     err = scan_tables(iter, prefix, op, query, arena, out, ret_next);
     tv_iter_free(iter);

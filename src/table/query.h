@@ -24,7 +24,7 @@ typedef struct tv_query {
 
 /**
  * Read $top, $filter and the continuation parameters.  Filters other than
- * PartitionKey eq '…', and $select, are TV_ERR_NOT_IMPLEMENTED for now.
+ * PartitionKey eq '…' are TV_ERR_NOT_IMPLEMENTED for now.
  */
 tv_err tv_query_parse(tv_arena *arena, const tv_request *req, const tv_table_op *op,
                       tv_query *ret_query) TV_WARN_UNUSED;

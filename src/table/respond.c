@@ -179,9 +179,9 @@ static tv_slice entity_url(tv_table_call *call)
 static tv_err add_entity_json(tv_table_call *call, tv_slice value)
 {
     const tv_table_op *op = &call->op;
-    tv_entity_place place = {op->endpoint.base_url, op->endpoint.account, op->resource.table};
+    tv_entity_view view = tv_table_op_view(op);
 
-    return tv_entity_add_json(&call->req->out, op->level, &place, op->resource.partition_key,
+    return tv_entity_add_json(&call->req->out, &view, op->resource.partition_key,
                               op->resource.row_key, value, true);
 }
 

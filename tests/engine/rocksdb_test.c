@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <sys/mount.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <rocksdb/c.h>
@@ -21,6 +22,22 @@
 
 static char dir[64];
 static char text[TV_ROCKSDB_ERROR_TEXT_MAX];
+
+/*
+ * RocksDB syncs its log with fdatasync.  This one takes the place of libc's for
+ * the whole program: it counts, and fails on demand as a dying disk does.
+ */
+static atomic_int sync_count, sync_errno;
+
+int fdatasync(int fd)
+{
+    atomic_fetch_add(&sync_count, 1);
+    if (atomic_load(&sync_errno)) {
+        errno = atomic_load(&sync_errno);
+        return -1;
+    }
+    return (int)syscall(SYS_fdatasync, fd);
+}
 
 static int set_up(void **state)
 {
@@ -106,31 +123,51 @@ static void crash_key(char key[16], int i)
     snprintf(key, 16, "k%04d", i);
 }
 
-/* A child process opens the store, writes rows one by one and ends without closing it. */
-static void write_and_crash(void)
+/* Roles that this program plays as a child of itself: another server on the same folder. */
+
+/* Open the store, write rows one by one and end without closing it. */
+static int play_crash(void)
+{
+    tv_engine *engine;
+
+    if (try_open(&(tv_rocksdb_options){.dir = dir, .disk_reserve_bytes = 1}, &engine) != TV_OK)
+        return 1;
+    for (int i = 0; i < CRASH_ROWS; i++) {
+        char key[16];
+
+        crash_key(key, i);
+        if (WRITE(engine, put(key, "a value that is a little longer than nothing")) != TV_OK)
+            return 2;
+    }
+    _exit(0);
+}
+
+static int play_second_server(void)
+{
+    tv_engine *engine;
+
+    return try_open(&(tv_rocksdb_options){.dir = dir}, &engine) == TV_ERR_IN_USE ? 0 : 1;
+}
+
+/* Run a role in a process of its own; it must end with 0.  A forked child alone would inherit
+ * RocksDB without its threads. */
+static void run_child(const char *role)
 {
     pid_t child = fork();
+    int status;
 
     CHECK(child >= 0);
     if (child == 0) {
-        tv_engine *engine;
-
-        if (try_open(&(tv_rocksdb_options){.dir = dir, .disk_reserve_bytes = 1}, &engine) != TV_OK)
-            _exit(1);
-        for (int i = 0; i < CRASH_ROWS; i++) {
-            char key[16];
-
-            crash_key(key, i);
-            if (WRITE(engine, put(key, "a value that is a little longer than nothing")) != TV_OK)
-                _exit(2);
-        }
-        _exit(0);
+        execl("/proc/self/exe", "rocksdb_test", role, dir, (char *)NULL);
+        _exit(127);
     }
-
-    int status;
-
     CHECK(waitpid(child, &status, 0) == child);
     CHECK_INT(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+}
+
+static void write_and_crash(void)
+{
+    run_child("crash");
 }
 
 /* How many of the rows are there; they must be the first ones. */
@@ -155,6 +192,48 @@ static int count_crash_rows(tv_engine *engine)
     return count;
 }
 
+TEST(every_write_is_synced_before_it_returns)
+{
+    tv_engine *engine = open_rocksdb(dir);
+
+    for (int i = 0; i < 10; i++) {
+        int before = atomic_load(&sync_count);
+
+        CHECK_OK(WRITE(engine, put("k", "v")));
+        CHECK(atomic_load(&sync_count) > before);
+        before = atomic_load(&sync_count);
+        CHECK_OK(tv_engine_drop_range(engine, TV_LIT("x"), TV_LIT("y")));
+        CHECK(atomic_load(&sync_count) > before);
+    }
+    tv_engine_close(engine);
+}
+
+/* The outcome is unknown: nothing more may be written until a restart has looked at the log. */
+TEST(a_failed_sync_stops_all_writes_and_reads_go_on)
+{
+    tv_engine *engine = open_rocksdb(dir);
+
+    CHECK_OK(WRITE(engine, put("k", "v1")));
+    tv_log_set_level(TV_LOG_OFF);
+    atomic_store(&sync_errno, EIO);
+    CHECK_ERR(WRITE(engine, put("k", "v2")), TV_ERR_IO);
+    CHECK_ROW(engine, "k", "v1"); /* not durable, so not visible */
+    atomic_store(&sync_errno, 0);
+    CHECK_ERR(WRITE(engine, put("k", "v3")), TV_ERR_IO);
+    CHECK_ERR(tv_engine_drop_range(engine, TV_LIT("a"), TV_LIT("z")), TV_ERR_IO);
+    CHECK_ERR(tv_engine_check(engine), TV_ERR_IO);
+    CHECK_ROW(engine, "k", "v1");
+    tv_engine_close(engine);
+    tv_log_set_level(TV_LOG_INFO);
+
+    engine = open_rocksdb(dir);
+    bool is_old = strcmp(text_of(engine, "k"), "v1") == 0;
+    bool is_new = strcmp(text_of(engine, "k"), "v2") == 0;
+    CHECK(is_old || is_new);
+    CHECK_OK(WRITE(engine, put("k", "v4")));
+    tv_engine_close(engine);
+}
+
 TEST(what_was_acknowledged_survives_a_crash)
 {
     write_and_crash();
@@ -170,6 +249,17 @@ TEST(a_log_cut_short_loses_only_the_write_that_was_cut)
     CHECK(truncate(log, size_of(log) - 5) == 0);
     tv_engine *engine = open_rocksdb(dir);
     CHECK_INT(count_crash_rows(engine), CRASH_ROWS - 1);
+    tv_engine_close(engine);
+}
+
+/* What a power cut leaves where the file had grown and its new blocks had not been written. */
+TEST(zeros_behind_the_last_write_in_the_log_are_no_damage)
+{
+    write_and_crash();
+    const char *log = path_of("*.log");
+    CHECK(truncate(log, size_of(log) + 5000) == 0);
+    tv_engine *engine = open_rocksdb(dir);
+    CHECK_INT(count_crash_rows(engine), CRASH_ROWS);
     tv_engine_close(engine);
 }
 
@@ -272,6 +362,27 @@ TEST(a_damaged_block_fails_the_reads_of_it)
     tv_log_set_level(TV_LOG_INFO);
 }
 
+/* Table files of the lower levels are unlinked whole; RocksDB counts the end as inside. */
+TEST(dropping_files_spares_one_that_ends_at_the_end_of_the_range)
+{
+    rocksdb_options_t *options = rocksdb_options_create();
+    char *error = NULL;
+    tv_engine *engine = open_rocksdb(dir);
+
+    CHECK_OK(WRITE(engine, put("mformat", "1"), put("r1", "1"), put("r2", "1"), put("s", "1")));
+    tv_engine_close(engine);
+    rocksdb_t *db = rocksdb_open(options, dir, &error);
+    CHECK(error == NULL);
+    rocksdb_compact_range(db, NULL, 0, NULL, 0); /* down from level 0 */
+    rocksdb_close(db);
+    rocksdb_options_destroy(options);
+
+    engine = open_rocksdb(dir);
+    CHECK_OK(tv_engine_drop_range(engine, TV_LIT("mformat"), TV_LIT("s")));
+    CHECK_SCAN(engine, "a", "z", "s=1 ");
+    tv_engine_close(engine);
+}
+
 TEST(a_second_server_on_the_folder_is_refused)
 {
     tv_engine *engine = open_rocksdb(dir);
@@ -282,16 +393,7 @@ TEST(a_second_server_on_the_folder_is_refused)
     CHECK_TEXT(tv_slice_of(text), want);
 
     /* And from another process. */
-    pid_t child = fork();
-
-    if (child == 0) {
-        tv_engine *second;
-
-        _exit(try_open(&(tv_rocksdb_options){.dir = dir}, &second) == TV_ERR_IN_USE ? 0 : 1);
-    }
-    int status;
-    CHECK(waitpid(child, &status, 0) == child);
-    CHECK_INT(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+    run_child("second-server");
 
     /* The refused ones have not disturbed the first. */
     CHECK_OK(WRITE(engine, put("k", "v")));
@@ -540,11 +642,19 @@ static int tear_down_disk(void **state)
 #define ONE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 #define DISK(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down_disk)
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc == 3) {
+        snprintf(dir, sizeof dir, "%s", argv[2]);
+        return strcmp(argv[1], "crash") == 0 ? play_crash() : play_second_server();
+    }
+
     const struct CMUnitTest tests[] = {
+        ONE(every_write_is_synced_before_it_returns),
+        ONE(a_failed_sync_stops_all_writes_and_reads_go_on),
         ONE(what_was_acknowledged_survives_a_crash),
         ONE(a_log_cut_short_loses_only_the_write_that_was_cut),
+        ONE(zeros_behind_the_last_write_in_the_log_are_no_damage),
         ONE(damage_within_the_log_is_named_and_not_skipped),
         ONE(a_lost_current_file_is_named_and_nothing_is_created),
         ONE(a_current_file_that_points_nowhere_is_named),
@@ -553,6 +663,7 @@ int main(void)
         ONE(a_lost_table_file_is_named),
         ONE(a_table_file_cut_short_is_named),
         ONE(a_damaged_block_fails_the_reads_of_it),
+        ONE(dropping_files_spares_one_that_ends_at_the_end_of_the_range),
         ONE(a_second_server_on_the_folder_is_refused),
         ONE(a_folder_of_other_files_is_refused_and_left_alone),
         ONE(somebody_elses_rocksdb_is_refused),

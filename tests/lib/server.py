@@ -10,6 +10,7 @@ The binary is $TAVOLAD, else build/tavolad of this repository.
 
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -22,6 +23,7 @@ import urllib.request
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+DEFAULT_PORTS = (10002, 10001, 10000, 10003)  # table, queue, blob, admin
 
 
 def binary():
@@ -29,24 +31,39 @@ def binary():
 
 
 def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for s in sockets:
-            s.bind(("127.0.0.1", 0))
-        return [s.getsockname()[1] for s in sockets]
-    finally:
-        for s in sockets:
-            s.close()
+    """Ports that nothing listens on, below those the kernel gives to clients.
+
+    A port of the kernel's range could be some client's own by the time the
+    server binds it, or while a killed server is down.
+    """
+    ports = []
+    while len(ports) < count:
+        port = random.randrange(20000, 32000)
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        if port not in ports:
+            ports.append(port)
+    return ports
 
 
 class Server:
-    def __init__(self, *flags, data=None, env=None, engine=None):
+    def __init__(self, *flags, data=None, env=None, engine=None, program=None,
+                 default_ports=False):
+        self.program = program or binary()
         self.flags = list(flags)
-        self.env = dict(os.environ, **(env or {}))
+        # What a developer has set for other programs must not change the tests.
+        self.env = {name: value for name, value in os.environ.items()
+                    if name != "AZURITE_ACCOUNTS"}
+        self.env.update(env or {})
         self.engine = engine or os.environ.get("TAVOLA_TEST_ENGINE", "rocksdb")
         self.own_data = data is None
         self.data = data or tempfile.mkdtemp(prefix="tavola-test-")
-        self.table_port, self.queue_port, self.blob_port, self.admin_port = free_ports(4)
+        self.default_ports = default_ports
+        self.table_port, self.queue_port, self.blob_port, self.admin_port = (
+            DEFAULT_PORTS if default_ports else free_ports(4))
         self.process = None
         self.log_path = os.path.join(tempfile.gettempdir(), f"tavolad-{self.table_port}.log")
 
@@ -64,10 +81,11 @@ class Server:
                 f"TableEndpoint={self.table_url};")
 
     def command(self):
-        return [binary(), "--data", self.data, "--engine", self.engine, "--host", "127.0.0.1",
-                "--table-port", str(self.table_port), "--queue-port", str(self.queue_port),
-                "--blob-port", str(self.blob_port), "--admin-port", str(self.admin_port),
-                *self.flags]
+        ports = [] if self.default_ports else [
+            "--table-port", str(self.table_port), "--queue-port", str(self.queue_port),
+            "--blob-port", str(self.blob_port), "--admin-port", str(self.admin_port)]
+        return [self.program, "--data", self.data, "--engine", self.engine, "--host", "127.0.0.1",
+                *ports, *self.flags]
 
     def start(self, wait_s=20):
         with open(self.log_path, "ab") as log:
@@ -104,16 +122,25 @@ class Server:
             self.kill()
             raise
 
+    def clean(self):
+        """Remove the log and, when it is ours, the data folder."""
+        if os.path.exists(self.log_path):
+            os.unlink(self.log_path)
+        if self.own_data:
+            shutil.rmtree(self.data, ignore_errors=True)
+
     def __enter__(self):
         return self.start()
 
     def __exit__(self, kind, value, trace):
+        code = self.process.returncode
         try:
-            self.stop()
+            code = self.stop()
         finally:
             if kind is not None:
                 print(f"--- log of tavolad ---\n{self.log()[-4000:]}")
-            else:
-                os.unlink(self.log_path)
-            if self.own_data:
-                shutil.rmtree(self.data, ignore_errors=True)
+            log = self.log()
+            self.clean()
+        # A leak or a sanitizer's finding shows in the exit code.
+        if kind is None and code not in (0, -signal.SIGKILL):
+            raise RuntimeError(f"tavolad ended with exit code {code}: {log[-4000:]}")

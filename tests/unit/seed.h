@@ -12,7 +12,7 @@
 
 static uint64_t seed_state;
 
-static uint64_t seed_start(void)
+static inline uint64_t seed_start(void)
 {
     const char *given = getenv("TAVOLA_SEED");
     uint64_t seed = given ? strtoull(given, NULL, 10) : (uint64_t)time(NULL) * 2654435761u;

@@ -18,6 +18,7 @@ import re
 import secrets
 import sys
 import time
+import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
@@ -327,8 +328,15 @@ def show_reply(reply):
     return f"{reply.status} {shorten(repr(reply.text()))}"
 
 
-def run_files(files, port):
-    passed = failed = 0
+def run_own_tests():
+    """The tests of this runner, which judge the judge."""
+    found = unittest.TestLoader().discover(str(HERE), pattern="runner_test.py")
+    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=0).run(found)
+    bad = len(result.failures) + len(result.errors)
+    return result.testsRun - bad, bad
+
+
+def run_files(files, port, passed=0, failed=0):
     for path in files:
         one = Talk(path, port)
         one.run()
@@ -353,8 +361,9 @@ def main():
     files = [find(name) for name in given.files] or sorted(HERE.glob("*/*.test"))
     if given.port:
         return run_files(files, given.port)
+    passed, failed = (0, 0) if given.files else run_own_tests()
     with Server(env={"AZURITE_ACCOUNTS": ACCOUNTS}) as server:
-        return run_files(files, server.table_port)
+        return run_files(files, server.table_port, passed, failed)
 
 
 if __name__ == "__main__":

@@ -46,11 +46,17 @@ void tv_rocksdb_settings_done(tv_rocksdb_settings *settings);
 typedef struct tv_rocksdb_space {
     int fd; /* of the folder */
     uint64_t reserve_bytes;
-    atomic_bool is_low; /* as last seen; a change is logged */
+    atomic_bool is_full; /* writes are being refused; a change is logged */
 } tv_rocksdb_space;
 
-/** TV_ERR_DISK_FULL when `bytes` more would eat into the reserve.  Any thread. */
+/** TV_ERR_DISK_FULL when `bytes` more would eat into the reserve.  Any thread, as all of these. */
 tv_err tv_rocksdb_space_check(tv_rocksdb_space *space, uint64_t bytes) TV_WARN_UNUSED;
+
+/** RocksDB itself has refused a write because a flush has no room: `detail` is what it said. */
+void tv_rocksdb_space_refused(tv_rocksdb_space *space, const char *detail);
+
+/** A write has gone through: whatever was the matter is over. */
+void tv_rocksdb_space_accepted(tv_rocksdb_space *space);
 
 /** Bytes that this process may still write to the folder's file system. */
 uint64_t tv_rocksdb_space_free(const tv_rocksdb_space *space);

@@ -82,8 +82,10 @@ tv_err tv_rocksdb_iter_new(rocksdb_t *db, tv_slice from, tv_slice to, tv_iter **
 
     rocks_iter *iter = tv_calloc(1, sizeof *iter + from.len + to.len);
 
-    memcpy(iter->bounds, from.data, from.len);
-    memcpy(iter->bounds + from.len, to.data, to.len);
+    if (from.len)
+        memcpy(iter->bounds, from.data, from.len);
+    if (to.len)
+        memcpy(iter->bounds + from.len, to.data, to.len);
     iter->base.ops = &iter_ops;
     iter->options = rocksdb_readoptions_create();
     rocksdb_readoptions_set_iterate_lower_bound(iter->options, iter->bounds, from.len);

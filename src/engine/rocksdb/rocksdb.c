@@ -153,8 +153,7 @@ static tv_err write_synced(rocks_engine *rocks, rocksdb_writebatch_t *batch)
 
     if (contains(text, "No space left") && !contains(text, ".log")) {
         err = TV_ERR_DISK_FULL;
-        if (!atomic_exchange(&rocks->space.is_low, true))
-            tv_log(TV_LOG_ERROR, "disk_full", "detail=\"%s\"", text);
+        tv_rocksdb_space_refused(&rocks->space, text);
     } else {
         err = TV_ERR_IO;
         if (!atomic_exchange(&rocks->is_stopped, true))
@@ -215,9 +214,11 @@ static tv_err write_batch(tv_engine *engine, const tv_batch *batch)
     err = tv_rocksdb_space_check(&rocks->space, bytes);
     if (err == TV_OK && has_expectations)
         err = check_expectations(rocks, batch);
-    if (err == TV_OK && rocksdb_writebatch_count(changes) > 0)
+    if (err == TV_OK)
         err = write_synced(rocks, changes);
     pthread_rwlock_unlock(&rocks->write_lock);
+    if (err == TV_OK)
+        tv_rocksdb_space_accepted(&rocks->space);
     rocksdb_writebatch_destroy(changes);
     return err;
 }
@@ -324,7 +325,12 @@ static tv_err check(tv_engine *engine)
     if (err)
         return err == TV_ERR_NOT_FOUND ? TV_ERR_CORRUPT : err;
 
-    return tv_rocksdb_space_check(&rocks->space, 0);
+    err = tv_rocksdb_space_check(&rocks->space, 0);
+    if (err || !atomic_load(&rocks->space.is_full))
+        return err;
+
+    /* There is room again; whether RocksDB has noticed, an empty write will tell. */
+    return write_batch(engine, &(tv_batch){0});
 }
 
 static void figures(tv_engine *engine, tv_engine_figure_fn *report, void *ctx)
@@ -361,7 +367,7 @@ static void figures(tv_engine *engine, tv_engine_figure_fn *report, void *ctx)
     report(ctx, "disk_reserve_bytes", "Free bytes below which writes are refused.",
            (double)rocks->space.reserve_bytes);
     report(ctx, "disk_is_full", "1 while writes are refused for want of disk space.",
-           atomic_load(&rocks->space.is_low) ? 1 : 0);
+           atomic_load(&rocks->space.is_full) ? 1 : 0);
 }
 
 /* Flush, so that the next start has no log to replay.  Failing is no loss: the log is there. */

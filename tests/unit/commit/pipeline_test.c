@@ -275,12 +275,12 @@ static void check_order(int committer_count)
 
     memset(s, 0, sizeof s);
     start(committer_count, &(tv_memory_options){.write_delay_us = 200}, QUEUE_MAX);
+    for (int p = 0; p < PARTITIONS; p++)
+        snprintf(keys[p], sizeof keys[p], "%c_k", 'A' + p);
     for (int round = 0; round < ROUNDS; round++) {
         snprintf(letters[round], 2, "%c", 'a' + round);
-        for (int p = 0; p < PARTITIONS; p++) {
-            snprintf(keys[p], sizeof keys[p], "%c_k", 'A' + p);
+        for (int p = 0; p < PARTITIONS; p++)
             submit(&s[round * PARTITIONS + p], act_append, keys[p], letters[round]);
-        }
         if (round % 3 == 0)
             tv_outbox_flush(outbox);
     }

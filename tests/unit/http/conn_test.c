@@ -509,6 +509,22 @@ TEST(a_method_or_host_reaches_the_service_as_sent)
     server_end(s);
 }
 
+TEST(the_service_knows_who_asks)
+{
+    server *s = server_start(NULL, NULL);
+    client c = client_open(s);
+    struct sockaddr_in own;
+    socklen_t len = sizeof own;
+    char want[64];
+
+    getsockname(c.fd, (struct sockaddr *)&own, &len);
+    snprintf(want, sizeof want, "127.0.0.1:%d loopback", ntohs(own.sin_port));
+    client_send(&c, "GET /who HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_expect(&c, 200, want);
+    client_close(&c);
+    server_end(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -537,6 +553,7 @@ int main(void)
         cmocka_unit_test(a_stop_closes_idle_connections_and_lets_requests_finish),
         cmocka_unit_test(a_stop_ends_what_is_left_after_its_grace),
         cmocka_unit_test(a_method_or_host_reaches_the_service_as_sent),
+        cmocka_unit_test(the_service_knows_who_asks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
  *     /big     64 MiB of 'x'
  *     /none    204
  *     /same    304
+ *     /who     says who asks, and how
  *     /bye     asks for the connection to be closed
  *     /small   lowers the body limit to 10 bytes
  */
@@ -113,6 +114,11 @@ static inline void on_request(void *ctx, tv_request *req)
         memset(tv_buf_reserve(&req->out, BIG_BYTES), 'x', BIG_BYTES);
         req->out.len = BIG_BYTES;
         tv_response_send(req);
+    } else if (tv_slice_eq(req->path, TV_LIT("/who"))) {
+        tv_response_start(req, 200);
+        tv_buf_printf(&req->out, "%s%s%s", req->peer, req->is_peer_loopback ? " loopback" : "",
+                      req->is_tls ? " tls" : "");
+        tv_response_send(req);
     } else if (tv_slice_eq(req->path, TV_LIT("/none"))) {
         tv_response_start(req, 204);
         tv_response_send(req);
@@ -194,10 +200,10 @@ static inline void server_end(server *s)
     free(s);
 }
 
-/* Wait, a second at most, until a counter has a value. */
+/* Wait, ten seconds at most, until a counter has a value. */
 static inline void wait_for(atomic_int *counter, int want)
 {
-    for (int i = 0; i < 1000 && atomic_load(counter) != want; i++)
+    for (int i = 0; i < 10000 && atomic_load(counter) != want; i++)
         usleep(1000);
     CHECK_INT(atomic_load(counter), want);
 }

@@ -111,6 +111,8 @@ static const struct {
      TV_ERR_BAD_REQUEST},
 
     /* Host. */
+    {"an unknown expectation", "GET / HTTP/1.1\r\nHost: h\r\nExpect: 200-ok\r\n\r\n",
+     TV_ERR_EXPECTATION},
     {"no host", "GET / HTTP/1.1\r\n\r\n", TV_ERR_HOST_MISSING},
     {"an empty host", "GET / HTTP/1.1\r\nHost:\r\n\r\n", TV_ERR_HOST_MISSING},
     {"an absolute target and no host", "GET http://h/ HTTP/1.1\r\n\r\n", TV_ERR_HOST_MISSING},
@@ -298,7 +300,6 @@ static const struct {
     {"an expectation", "HTTP/1.1", "Expect: 100-Continue\r\nContent-Length: 1\r\n", true, true,
      false, 1},
     {"1.0 expects nothing", "HTTP/1.0", "Expect: 100-continue\r\n", false, false, false, -1},
-    {"an unknown expectation", "HTTP/1.1", "Expect: 200-ok\r\n", true, false, false, -1},
 };
 
 TEST(headers_about_connection_and_body_are_heeded)

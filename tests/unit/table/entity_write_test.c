@@ -11,8 +11,15 @@
 static tv_arena arena;
 static int64_t timestamp;
 
-static const tv_entity_place place = {
-    {"http://127.0.0.1:10002/acct", 27}, {"acct", 4}, {"orders", 6}};
+static tv_entity_view view_at(tv_metadata_level level)
+{
+    return (tv_entity_view){
+        .level = level,
+        .base_url = TV_LIT("http://127.0.0.1:10002/acct"),
+        .account = TV_LIT("acct"),
+        .table = TV_LIT("orders"),
+    };
+}
 
 static int set_up(__attribute__((unused)) void **state)
 {
@@ -61,11 +68,12 @@ TEST(three_levels_of_metadata)
 
     tv_entity_set_timestamp(value, timestamp);
     for (size_t i = 0; i < COUNT(levels); i++) {
+        tv_entity_view view = view_at(levels[i].level);
         tv_buf buf = TV_BUF_EMPTY;
 
         t_row = levels[i].what;
-        CHECK_OK(tv_entity_add_json(&buf, levels[i].level, &place, TV_LIT("eu"), TV_LIT("it's"),
-                                    value, levels[i].is_alone));
+        CHECK_OK(tv_entity_add_json(&buf, &view, TV_LIT("eu"), TV_LIT("it's"), value,
+                                    levels[i].is_alone));
         CHECK_TEXT(tv_buf_slice(&buf), levels[i].json);
         tv_buf_done(&buf);
     }
@@ -126,11 +134,11 @@ TEST(types_are_told_where_json_does_not_show_them)
         tv_slice value = tv_entity_encode(&arena, &(tv_properties){&property, 1});
 
         for (int level = TV_METADATA_NONE; level <= TV_METADATA_FULL; level++) {
+            tv_entity_view view = view_at((tv_metadata_level)level);
             bool has_type = level != TV_METADATA_NONE && values[i].annotation[0];
             tv_buf buf = TV_BUF_EMPTY;
 
-            CHECK_OK(tv_entity_add_json(&buf, (tv_metadata_level)level, &place, TV_LIT(""),
-                                        TV_LIT(""), value, false));
+            CHECK_OK(tv_entity_add_json(&buf, &view, TV_LIT(""), TV_LIT(""), value, false));
             snprintf(want, sizeof want, "%s%s%s\"v\":%s}", has_type ? "\"v@odata.type\":\"" : "",
                      has_type ? values[i].annotation : "", has_type ? "\"," : "", values[i].json);
 
@@ -148,11 +156,11 @@ TEST(names_and_keys_are_escaped)
 {
     tv_property property = {.name = TV_LIT("\xC3\xB4"), .type = TV_EDM_INT64, .int64 = 1};
     tv_slice value = tv_entity_encode(&arena, &(tv_properties){&property, 1});
+    tv_entity_view view = view_at(TV_METADATA_MINIMAL);
     tv_buf buf = TV_BUF_EMPTY;
 
     tv_entity_set_timestamp(value, timestamp);
-    CHECK_OK(tv_entity_add_json(&buf, TV_METADATA_MINIMAL, &place, TV_LIT("a\"b"),
-                                TV_LIT("\xC3\xB4"), value, false));
+    CHECK_OK(tv_entity_add_json(&buf, &view, TV_LIT("a\"b"), TV_LIT("\xC3\xB4"), value, false));
     CHECK_TEXT(tv_buf_slice(&buf),
                "{" ETAG "\"PartitionKey\":\"a\\\"b\",\"RowKey\":\"\\u00f4\"," TIME
                ",\"\\u00f4@odata.type\":\"Edm.Int64\",\"\\u00f4\":\"1\"}");
@@ -174,10 +182,11 @@ TEST(a_corrupt_entity_is_an_error_at_every_cut)
     tv_slice value = tv_entity_encode(&arena, &(tv_properties){&property, 1});
 
     for (size_t len = 0; len < value.len; len++) {
+        tv_entity_view view = view_at(TV_METADATA_MINIMAL);
         tv_buf buf = TV_BUF_EMPTY;
 
-        CHECK_ERR(tv_entity_add_json(&buf, TV_METADATA_MINIMAL, &place, TV_LIT(""), TV_LIT(""),
-                                     tv_slice_take(value, len), true),
+        CHECK_ERR(tv_entity_add_json(&buf, &view, TV_LIT(""), TV_LIT(""), tv_slice_take(value, len),
+                                     true),
                   len == 8 ? TV_OK : TV_ERR_CORRUPT);
         tv_buf_done(&buf);
     }

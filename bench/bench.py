@@ -1,0 +1,446 @@
+#!/usr/bin/python3
+"""Measure tavolad beside nginx and Azurite, in the same run on the same machine.
+
+nginx returns the same bytes with similar headers for the same signed requests,
+with as many workers as tavolad has threads: it is the floor for a server that
+does nothing.  Azurite is what people use today.
+
+CPU time is the server's own, user and system, from /proc, so it does not suffer
+much from wrk sharing the cores; requests per second do.
+"""
+
+import argparse
+import datetime
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path.insert(0, str(ROOT / "tests" / "lib"))
+
+import table_client  # noqa: E402
+from server import ACCOUNT, Server, free_ports  # noqa: E402
+
+TABLE = "bench"
+ROWS = 1000
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def wait_for(url, wait_s=30):
+    deadline = time.monotonic() + wait_s
+    while time.monotonic() < deadline:
+        try:
+            urllib.request.urlopen(url, timeout=5).close()
+            return
+        except urllib.error.HTTPError:
+            return
+        except OSError:
+            time.sleep(0.002)
+    raise RuntimeError(f"nothing answers at {url}")
+
+
+def cpu_s(pids):
+    """User and system time that these processes have used, in seconds."""
+    total = 0
+    for pid in pids:
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        total += int(fields[11]) + int(fields[12])
+    return total / TICKS
+
+
+def children(pid):
+    text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(child) for child in text.split()]
+
+
+class Measurement:
+    """What one kind of load did to one server, summed over its rounds."""
+
+    def __init__(self):
+        self.requests = 0
+        self.seconds = 0.0
+        self.cpu_s = 0.0
+        self.p50_ms, self.p99_ms = [], []
+
+    @property
+    def rate(self):
+        return self.requests / self.seconds
+
+    @property
+    def cpu_us(self):
+        return self.cpu_s * 1e6 / self.requests
+
+
+def milliseconds(text):
+    value, unit = re.fullmatch(r"([\d.]+)(us|ms|s|m)", text).groups()
+    return float(value) * {"us": 0.001, "ms": 1, "s": 1000, "m": 60000}[unit]
+
+
+class Bench:
+    def __init__(self, options, scratch):
+        self.options = options
+        self.scratch = scratch
+        self.run = 0
+
+    def wrk(self, into, pids, url, script, *arguments):
+        """One round of load; a refused request spoils the figures, so it ends the run."""
+        before = cpu_s(pids)
+        done = subprocess.run(
+            ["wrk", "-t", str(self.options.threads), "-c", str(self.options.connections),
+             "-d", f"{self.options.seconds}s", "--latency", "--timeout", "10s",
+             "-s", str(HERE / script), url, "--", *map(str, arguments)],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)
+        text = done.stdout
+        refused = re.search(r"Non-2xx.*|Socket errors.*|Failed transactions: [1-9].*", text)
+        if refused:
+            raise RuntimeError(f"{script} against {url}: {refused[0]}")
+        count, seconds = re.search(r"(\d+) requests in ([\d.]+\w+),", text).groups()
+        into.cpu_s += cpu_s(pids) - before
+        into.requests += int(count)
+        into.seconds += milliseconds(seconds) / 1000
+        into.p50_ms.append(milliseconds(re.search(r"\n\s+50%\s+(\S+)", text)[1]))
+        into.p99_ms.append(milliseconds(re.search(r"\n\s+99%\s+(\S+)", text)[1]))
+
+    def head(self, client, method, path, port, **headers):
+        """A request's signed head up to the last header line."""
+        lines = [f"{method} /{ACCOUNT}{path} HTTP/1.1", f"Host: 127.0.0.1:{port}"]
+        signed = {**client.headers(path), "Accept": "application/json;odata=minimalmetadata",
+                  **{name.replace("_", "-"): value for name, value in headers.items()}}
+        return "\r\n".join(lines + [f"{n}: {v}" for n, v in signed.items()]) + "\r\n"
+
+    def write(self, name, text):
+        path = self.scratch / name
+        path.write_bytes(text.encode())
+        return path
+
+    # The loads: each gives the script and its arguments, signed now (a signature
+    # lasts 15 minutes), for a server that tavolad's clients would reach at `port`.
+
+    def reads(self, client, port):
+        requests = [self.head(client, "GET", table_client.key_path(TABLE, f"p{i % 10}", f"r{i}"),
+                              port) + "\r\n" for i in range(ROWS)]
+        return "reads.lua", [self.write("reads", "\0".join(requests))]
+
+    def inserts(self, client, port):
+        self.run += 1
+        head = self.head(client, "POST", f"/{TABLE}", port, Content_Type="application/json",
+                         Prefer="return-no-content")
+        return "inserts.lua", [self.write("inserts", head), f"i{self.run}"]
+
+    def batches(self, size):
+        def load(client, port):
+            self.run += 1
+            head = self.head(client, "POST", "/$batch", port,
+                             Content_Type="multipart/mixed; boundary=batch_bench")
+            return "batches.lua", [self.write("batches", head), f"b{self.run}", size,
+                                   f"http://127.0.0.1:{port}/{ACCOUNT}/{TABLE}"]
+        return load
+
+
+def fill(client):
+    """The table and the entities that are read."""
+    assert client.create_table(TABLE).status == 204
+    for partition in range(10):
+        rows = [{"PartitionKey": f"p{i % 10}", "RowKey": f"r{i}", "Name": "Ada Lovelace",
+                 "Email": "ada@example.org", "Visits": i, "Rating": 4.5, "Active": True,
+                 "Note": "The analytical engine weaves algebraic patterns."}
+                for i in range(partition, ROWS, 10)]
+        reply = client.batch(TABLE, rows)
+        assert reply.status == 202, reply
+
+
+def samples(client):
+    """One answer of each kind, for nginx to repeat."""
+    entity = {"PartitionKey": "sample", "Name": "Ada Lovelace"}
+    full = {"Accept": "application/json;odata=minimalmetadata"}
+    path = table_client.key_path(TABLE, "p1", "r1")
+    return {
+        "point read": client.request("GET", path, **full),
+        "insert": client.insert(TABLE, {**entity, "RowKey": "0"}),
+        "batch of 20": client.batch(TABLE, [{**entity, "RowKey": f"a{i}"} for i in range(20)]),
+        "batch of 100": client.batch(TABLE, [{**entity, "RowKey": f"b{i}"} for i in range(100)]),
+    }
+
+
+class Nginx:
+    """nginx with one port per kind of answer, each returning a fixed reply."""
+
+    SKIP = {"server", "date", "content-length", "transfer-encoding", "connection", "content-type"}
+
+    def __init__(self, replies, workers, scratch):
+        self.folder = scratch / "nginx"
+        self.folder.mkdir()
+        self.ports = dict(zip(replies, free_ports(len(replies))))
+        self.replies = replies
+        servers = "\n".join(self.server(self.ports[name], reply)
+                            for name, reply in replies.items())
+        (self.folder / "nginx.conf").write_text(f"""
+daemon off; worker_processes {workers}; pid {self.folder}/pid; error_log {self.folder}/error.log;
+events {{ worker_connections 1024; }}
+http {{
+    access_log off; keepalive_requests 1000000000; keepalive_timeout 600s;
+    client_max_body_size 8m; client_body_buffer_size 1m; client_body_temp_path {self.folder};
+    large_client_header_buffers 4 64k; types {{ }} default_type "";
+    geo $dollar {{ default "$"; }}
+{servers}
+}}
+""")
+
+    @staticmethod
+    def quoted(text):
+        for character, escape in (("\\", "\\\\"), ("'", "\\'"), ("\r", "\\r"), ("\n", "\\n"),
+                                  ("$", "${dollar}")):
+            text = text.replace(character, escape)
+        return f"'{text}'"
+
+    def server(self, port, reply):
+        lines = [f"add_header {name} {self.quoted(value)} always;"
+                 for name, value in reply.headers.items() if name.lower() not in self.SKIP]
+        if reply.headers.get("Content-Type"):
+            lines.append(f"default_type {self.quoted(reply.headers['Content-Type'])};")
+        # nginx takes words of up to 4096 bytes, so a long body is put together.
+        body = reply.body.decode()
+        pieces = [body[i:i + 2000] for i in range(0, len(body), 2000)]
+        if len(pieces) > 1:
+            lines += [f"set $body{i} {self.quoted(piece)};" for i, piece in enumerate(pieces)]
+            text = '"' + "".join(f"$body{i}" for i in range(len(pieces))) + '"'
+        else:
+            text = self.quoted(body)
+        lines.append(f"return {reply.status}{' ' + text if body else ''};")
+        inside = "\n            ".join(lines)
+        return f"""    server {{
+        listen 127.0.0.1:{port} reuseport;
+        location / {{
+            {inside}
+        }}
+    }}"""
+
+    def __enter__(self):
+        self.process = subprocess.Popen([shutil.which("nginx", path="/usr/sbin:/usr/bin"),
+                                         "-p", str(self.folder), "-e", f"{self.folder}/error.log",
+                                         "-c", str(self.folder / "nginx.conf")],
+                                        stderr=subprocess.DEVNULL)
+        for name, port in self.ports.items():
+            wait_for(f"http://127.0.0.1:{port}/")
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as reply:
+                assert reply.read() == self.replies[name].body, f"nginx differs for {name}"
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+    def pids(self):
+        return children(self.process.pid)
+
+
+class Azurite:
+    """The table service of Azurite from npm, on a folder of its own."""
+
+    def __init__(self, scratch):
+        self.folder = scratch / "azurite"
+        self.folder.mkdir()
+        (self.port,) = free_ports(1)
+        self.script = HERE / "node_modules" / "azurite" / "dist" / "src" / "table" / "main.js"
+
+    def install(self):
+        lock = (HERE / "package-lock.json").read_bytes()
+        stamp = HERE / "node_modules" / ".installed-lock.json"
+        if not (stamp.exists() and stamp.read_bytes() == lock):
+            print("Installing Azurite (npm ci)", flush=True)
+            subprocess.run(["npm", "ci", "--no-audit", "--no-fund"], cwd=HERE, check=True,
+                           stdout=subprocess.DEVNULL)
+            stamp.write_bytes(lock)
+
+    def __enter__(self):
+        self.install()
+        self.process = subprocess.Popen(
+            ["node", str(self.script), "--tablePort", str(self.port), "--silent",
+             "--disableTelemetry", "--location", str(self.folder)], stdout=subprocess.DEVNULL)
+        wait_for(f"http://127.0.0.1:{self.port}/")
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+
+def start_up_ms(scratch):
+    """From exec to a healthy answer on an empty folder: the median of five."""
+    times = []
+    for number in range(5):
+        server = Server(data=str(scratch / f"start{number}"))
+        began = time.monotonic()
+        server.start()
+        times.append((time.monotonic() - began) * 1000)
+        server.stop()
+        server.clean()
+    return statistics.median(times)
+
+
+def resident_mb(pid):
+    text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+) kB", text)[1]) / 1024
+
+
+def fdatasync_rate(scratch):
+    """What the disk does by itself: 4 KiB appended and synced, one after the other."""
+    with open(scratch / "sync", "wb", buffering=0) as file:
+        began, count = time.monotonic(), 0
+        while time.monotonic() - began < 1:
+            file.write(b"x" * 4096)
+            os.fdatasync(file.fileno())
+            count += 1
+        return count / (time.monotonic() - began)
+
+
+def machine():
+    info = pathlib.Path("/proc/cpuinfo").read_text()
+    model = re.search(r"model name\s*:\s*(.*)", info)
+    memory = re.search(r"MemTotal:\s+(\d+)", pathlib.Path("/proc/meminfo").read_text())[1]
+    return (f"{os.cpu_count()} cores, {model[1] if model else os.uname().machine}, "
+            f"{int(memory) / 2**20:.0f} GiB")
+
+
+def version_of(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    found = re.search(r"\d+\.\d+(\.\d+)?", done.stdout)
+    return found[0] if found else "?"
+
+
+class Report:
+    """Lines that are printed as they come and may be recorded at the end."""
+
+    COLUMNS = ("load", "requests/s", "entities/s", "p50 ms", "p99 ms", "CPU us/request",
+               "nginx CPU us", "ratio", "target")
+
+    def __init__(self):
+        self.loads = [self.COLUMNS]
+        self.facts = [("what", "measured", "target")]
+
+    def load(self, name, size, ours, nginx, target=""):
+        self.loads.append((
+            name, f"{ours.rate:,.0f}", f"{ours.rate * size:,.0f}",
+            f"{statistics.mean(ours.p50_ms):.2f}", f"{statistics.mean(ours.p99_ms):.2f}",
+            f"{ours.cpu_us:.1f}", f"{nginx.cpu_us:.1f}" if nginx else "",
+            f"{ours.cpu_us / nginx.cpu_us:.2f}" if nginx else "", target))
+
+    def fact(self, what, measured, target=""):
+        self.facts.append((what, measured, target))
+
+    @staticmethod
+    def table(rows):
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |"
+                 for row in rows]
+        lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+        return "\n".join(lines)
+
+    def text(self, options):
+        return (f"{datetime.date.today()}, {machine()}; {options.connections} connections from "
+                f"{options.threads} threads of wrk on the same cores, {options.rounds} rounds of "
+                f"{options.seconds} s each.\n\n{self.table(self.loads)}\n\n{self.table(self.facts)}"
+                f"\n\nwrk {version_of('wrk', '--version')}, nginx "
+                f"{version_of('/usr/sbin/nginx', '-v')}, node {version_of('node', '--version')}.\n")
+
+
+def measure(options, scratch):
+    report, bench = Report(), Bench(options, scratch)
+    report.fact("start-up on an empty folder", f"{start_up_ms(scratch):.0f} ms", "< 200 ms")
+    server = Server(data=str(scratch / "data"))
+    server.start()
+    try:
+        time.sleep(1)
+        report.fact("resident when idle", f"{resident_mb(server.process.pid):.1f} MB", "< 40 MB")
+        inserts = measure_beside_nginx(options, scratch, report, bench, server)
+        report.fact("resident after the load", f"{resident_mb(server.process.pid):.1f} MB")
+    finally:
+        code = server.stop()
+        server.clean()
+    assert code == 0, f"tavolad ended with exit code {code}"
+    report.fact("fdatasync of the disk alone", f"{fdatasync_rate(scratch):,.0f}/s")
+    if options.azurite:
+        measure_azurite(scratch, report, bench, inserts)
+    return report
+
+
+def measure_beside_nginx(options, scratch, report, bench, server):
+    """All loads, tavolad and nginx taking turns; returns the figures of the inserts."""
+    client = table_client.Client(server.table_port)
+    fill(client)
+    loads = (("point read", 1, bench.reads, "ratio <= 1.8"),
+             ("insert", 1, bench.inserts, ""),
+             ("batch of 20", 20, bench.batches(20), ""),
+             ("batch of 100", 100, bench.batches(100), ""))
+    inserts = None
+    workers = options.server_threads or os.cpu_count()
+    with Nginx(samples(client), workers, scratch) as nginx:
+        for name, size, load, target in loads:
+            ours, theirs = Measurement(), Measurement()
+            for _ in range(options.rounds):
+                for into, pids, port in ((ours, [server.process.pid], server.table_port),
+                                         (theirs, nginx.pids(), nginx.ports[name])):
+                    script, arguments = load(client, server.table_port)
+                    bench.wrk(into, pids, f"http://127.0.0.1:{port}/", script, *arguments)
+            report.load(name, size, ours, theirs, target)
+            print(f"{name}: {ours.rate:,.0f}/s, {ours.cpu_us:.1f} us of CPU "
+                  f"(nginx {theirs.rate:,.0f}/s, {theirs.cpu_us:.1f} us)", flush=True)
+            if name == "insert":
+                inserts = ours
+    client.close()
+    return inserts
+
+
+def measure_azurite(scratch, report, bench, inserts):
+    with Azurite(scratch) as azurite:
+        client = table_client.Client(azurite.port)
+        assert client.create_table(TABLE).status == 204
+        theirs = Measurement()
+        script, arguments = bench.inserts(client, azurite.port)
+        bench.wrk(theirs, [azurite.process.pid], f"http://127.0.0.1:{azurite.port}/", script,
+                  *arguments)
+        client.close()
+    report.load("Azurite: insert (not durable)", 1, theirs, None)
+    report.fact("insert rate, times Azurite's", f"{inserts.rate / theirs.rate:.1f}", ">= 10")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="bench/run", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=int, default=5, help="length of a round (5)")
+    parser.add_argument("--rounds", type=int, default=2, help="rounds per load and server (2)")
+    parser.add_argument("--connections", type=int, default=16, help="(16)")
+    parser.add_argument("--threads", type=int, default=2, help="threads of wrk (2)")
+    parser.add_argument("--server-threads", type=int, default=0,
+                        help="threads of tavolad and workers of nginx (one per core)")
+    parser.add_argument("--no-azurite", dest="azurite", action="store_false")
+    parser.add_argument("--record", action="store_true", help="write bench/RESULTS.md")
+    options = parser.parse_args()
+    if options.server_threads:
+        os.environ["TAVOLA_THREADS"] = str(options.server_threads)
+
+    # Beside the build and not in /tmp, which may be memory: inserts must reach a disk.
+    (ROOT / "build").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=ROOT / "build") as scratch:
+        report = measure(options, pathlib.Path(scratch))
+    print("\n" + report.text(options))
+    if options.record:
+        commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"],
+                                stdout=subprocess.PIPE, text=True).stdout.strip()
+        (HERE / "RESULTS.md").write_text(
+            f"# Measured\n\n`bench/run --record` wrote this page for commit {commit}. "
+            f"The targets are goals; nothing here passes or fails.\n\n{report.text(options)}")
+        print("written to bench/RESULTS.md")
+
+
+if __name__ == "__main__":
+    main()

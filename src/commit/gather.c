@@ -1,0 +1,41 @@
+/* Waiting for company, by experience. */
+#include "commit/gather.h"
+
+#include <stdbool.h>
+
+enum {
+    SLOW_COMMIT_NS = 400 * 1000, /* waiting for company pays from here on */
+    PATIENCE_NS_MAX = 1000 * 1000,
+    SKIP_AFTER_FAILURE = 31, /* groups, until the next try */
+    AVERAGE_WEIGHT = 8,
+};
+
+size_t tv_gather_wanted(const tv_gather *gather, size_t queued)
+{
+    if (gather->groups_to_skip > 0 || gather->commit_ns < SLOW_COMMIT_NS)
+        return 1;
+
+    /* Those that were just answered, and those that came meanwhile. */
+    size_t wanted = gather->last_count + queued;
+
+    return wanted ? wanted : 1;
+}
+
+int64_t tv_gather_patience_ns(const tv_gather *gather)
+{
+    int64_t patience = gather->commit_ns / 2;
+
+    return patience < PATIENCE_NS_MAX ? patience : PATIENCE_NS_MAX;
+}
+
+void tv_gather_learn(tv_gather *gather, size_t wanted, size_t count, int64_t commit_ns)
+{
+    bool has_come = count + count / 4 >= wanted; /* four of five are company enough */
+
+    if (gather->groups_to_skip > 0)
+        gather->groups_to_skip--;
+    else if (!has_come)
+        gather->groups_to_skip = SKIP_AFTER_FAILURE;
+    gather->last_count = count;
+    gather->commit_ns += (commit_ns - gather->commit_ns) / AVERAGE_WEIGHT;
+}

@@ -1,0 +1,25 @@
+/*
+ * $select: which properties of an entity a response shows.
+ */
+#ifndef TV_TABLE_SELECT_H
+#define TV_TABLE_SELECT_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+enum { TV_SELECT_NAMES_MAX = 255 };
+
+/** A list of names; count 0 selects everything. */
+typedef struct tv_select {
+    const tv_slice *names;
+    size_t count;
+    tv_slice url_text; /* the list as the client wrote it, escaped for the metadata URL */
+} tv_select;
+
+/** Read the parameter's decoded value; TV_NONE, an empty list and "*" select everything. */
+tv_err tv_select_parse(tv_arena *arena, tv_slice list, tv_select *ret_select) TV_WARN_UNUSED;
+
+/** Whether a property is shown. */
+bool tv_select_has(const tv_select *select, tv_slice name);
+
+#endif

@@ -1,0 +1,173 @@
+#!/usr/bin/python3
+"""Run the official SDKs against a tavolad.
+
+    tests/sdk/run.py [js] [python]              start a server, run both
+    tests/sdk/run.py --endpoint URL [...]       use one that runs already, started
+                                                with AZURITE_ACCOUNTS as printed
+
+Ends with "sdk: N passed, N failed".
+"""
+
+import base64
+import hashlib
+import importlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+sys.path.insert(0, str(HERE / "python"))
+
+import server  # noqa: E402
+import suite  # noqa: E402
+
+
+def made_key(name):
+    return base64.b64encode(hashlib.sha512(name.encode()).digest()).decode()
+
+
+ACCOUNTS = {
+    server.ACCOUNT: [server.KEY],
+    "firstaccount": [made_key("first, one"), made_key("first, two")],
+    "secondaccount": [made_key("second, one")],
+}
+AZURITE_ACCOUNTS = ";".join(":".join([name, *keys]) for name, keys in ACCOUNTS.items())
+
+
+def port_is_free(port):
+    with socket.socket() as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            s.bind(("127.0.0.1", port))
+            return True
+        except OSError:
+            return False
+
+
+def install_js(folder):
+    """npm ci, when what is installed is not what the lock file says."""
+    lock = (folder / "package-lock.json").read_bytes()
+    stamp = folder / "node_modules" / ".installed-lock.json"
+    if stamp.exists() and stamp.read_bytes() == lock:
+        return
+    print("  installing the JavaScript SDK (npm ci)", flush=True)
+    done = subprocess.run(["npm", "ci", "--no-audit", "--no-fund"], cwd=folder,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"npm ci failed:\n{done.stdout}")
+    stamp.write_bytes(lock)
+
+
+def run_js():
+    """Run the tests of js/ and return (passed, failed)."""
+    folder = HERE / "js"
+    try:
+        install_js(folder)
+    except (RuntimeError, OSError) as error:
+        print(f"  js: {error}")
+        return 0, 1
+    files = sorted(str(f) for f in folder.glob("*.test.mjs"))
+    done = subprocess.run([shutil.which("node"), "--test", "--test-reporter=tap", *files],
+                          cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    # Tests without a test of their own inside them are the ones that count.
+    passed = failed = 0
+    trouble, skipped = [], []
+    lines = done.stdout.split("\n")
+    for number, line in enumerate(lines):
+        match = re.match(r"( *)(not ok|ok) \d+ - (.*)", line)
+        if not match:
+            continue
+        indent, verdict, name = match.groups()
+        if name.endswith(".test.mjs"):
+            # A file: newer nodes do not report it, older ones report it on top
+            # of its tests.  It counts only when it failed without a failed test.
+            if verdict == "not ok" and not trouble:
+                failed += 1
+                trouble.append(name)
+            continue
+        if "# SKIP" in name:
+            skipped.append(name)
+        elif verdict == "ok":
+            passed += 1
+        else:
+            failed += 1
+            story = []
+            for text in lines[number + 1:]:
+                if re.match(rf"{indent}(not ok|ok|# Subtest)", text) or len(story) > 40:
+                    break
+                story.append(text)
+            trouble.append("\n".join([name, *story]))
+    print(f"  js: {passed} ok" + (f", {len(skipped)} skipped" if skipped else "") +
+          (f", {failed} FAILED" if failed else ""))
+    for name in skipped:
+        print(f"    SKIP {name}")
+    for text in trouble:
+        print("    FAILED " + text.replace("\n", "\n    "))
+    if not failed and (not passed or done.returncode != 0):
+        print(done.stdout[-4000:])
+        failed = 1
+    return passed, failed
+
+
+def run_python():
+    names = sorted(f.stem for f in (HERE / "python").glob("*_test.py"))
+    return suite.run([importlib.import_module(name) for name in names])
+
+
+def run_all(which):
+    passed = failed = 0
+    for name, function in (("js", run_js), ("python", run_python)):
+        if name in which:
+            more_passed, more_failed = function()
+            passed += more_passed
+            failed += more_failed
+    return passed, failed
+
+
+def main(arguments):
+    endpoint = None
+    if arguments[:1] == ["--endpoint"]:
+        endpoint, arguments = arguments[1].rstrip("/"), arguments[2:]
+        print(f"AZURITE_ACCOUNTS='{AZURITE_ACCOUNTS}'")
+    which = arguments or ["js", "python"]
+    os.environ["SDK_TEST_ACCOUNTS"] = json.dumps(ACCOUNTS)
+
+    if endpoint:
+        os.environ["SDK_TEST_ENDPOINT"] = endpoint
+        passed, failed = run_all(which)
+    else:
+        passed, failed = run_with_servers(which)
+    print(f"sdk: {passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+def run_with_servers(which):
+    """Start the server of the tests and one on the default ports, if they are free."""
+    servers = [server.Server(env={"AZURITE_ACCOUNTS": AZURITE_ACCOUNTS})]
+    if all(port_is_free(port) for port in server.DEFAULT_PORTS):
+        servers.append(server.Server(default_ports=True))
+        os.environ["SDK_TEST_DEFAULT_PORTS"] = "1"
+    os.environ["SDK_TEST_ENDPOINT"] = f"http://127.0.0.1:{servers[0].table_port}"
+    try:
+        for one in servers:
+            one.start()
+        passed, failed = run_all(which)
+    finally:
+        # A leak or a sanitizer's finding shows in the exit code.
+        codes = [(one, one.stop()) for one in servers if one.process]
+    for one, code in codes:
+        if code != 0:
+            failed += 1
+            print(f"    FAILED tavolad ended with exit code {code}\n{one.log()[-4000:]}")
+        one.clean()
+    return passed, failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

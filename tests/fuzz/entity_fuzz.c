@@ -9,7 +9,12 @@
 #include "table/entity_write.h"
 #include "table/properties.h"
 
-static const tv_entity_place place = {{"http://h/a", 10}, {"a", 1}, {"t", 1}};
+static const tv_entity_view view = {
+    .level = TV_METADATA_MINIMAL,
+    .base_url = {"http://h/a", 10},
+    .account = {"a", 1},
+    .table = {"t", 1},
+};
 
 /* JSON as the service writes it knows no -0.0. */
 static void drop_sign_of_zero(const tv_properties *properties)
@@ -34,8 +39,7 @@ static void check_accepted(tv_arena *arena, const tv_entity_body *body)
     tv_assert(tv_entity_check(value) == TV_OK);
     tv_assert(walks_to(value, properties));
 
-    tv_assert(tv_entity_add_json(&json, TV_METADATA_MINIMAL, &place, partition_key, row_key, value,
-                                 true) == TV_OK);
+    tv_assert(tv_entity_add_json(&json, &view, partition_key, row_key, value, true) == TV_OK);
     tv_assert(tv_entity_body_read(arena, tv_buf_slice(&json), &again, &info) == TV_OK);
     tv_assert(tv_slice_eq(again.partition_key, partition_key));
     tv_assert(tv_slice_eq(again.row_key, row_key));

@@ -84,6 +84,15 @@ TEST(flags_are_written_with_a_blank_or_an_equals_sign)
     CHECK_TEXT(tv_slice_of(config.key), "k.pem");
 }
 
+TEST(localhost_is_an_address_too)
+{
+    tv_config config;
+
+    CHECK(PARSE(&config, "--host=localhost", "--admin-host", "::1"));
+    CHECK_TEXT(tv_slice_of(config.host), "127.0.0.1");
+    CHECK_TEXT(tv_slice_of(config.admin_host), "::1");
+}
+
 TEST(the_last_of_two_flags_wins)
 {
     tv_config config;
@@ -192,6 +201,9 @@ static const struct {
     {{"--engine", "sqlite"}, NULL, NULL, "--engine is rocksdb or memory, not 'sqlite'"},
     {{"--access-log=no"}, NULL, NULL, "--access-log takes 1, true, 0 or false, not 'no'"},
     {{"--access-log="}, NULL, NULL, "--access-log takes 1, true, 0 or false, not ''"},
+    {{"--host", "example.org"}, NULL, NULL, "--host takes an IP address, not 'example.org'"},
+    {{"--host=127.0.0.1:80"}, NULL, NULL, "--host takes an IP address, not '127.0.0.1:80'"},
+    {{"--admin-host=[::1]"}, NULL, NULL, "--admin-host takes an IP address, not '[::1]'"},
     {{"--cert", "x"}, NULL, NULL, "--cert and --key go together"},
     {{"--key", "x"}, NULL, NULL, "--cert and --key go together"},
     {{NULL}, "TAVOLA_TABLE_PORT", "x", "TAVOLA_TABLE_PORT takes a number from 0 to 65535, not 'x'"},
@@ -229,6 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(without_flags_there_are_defaults, set_up),
         cmocka_unit_test_setup(flags_are_written_with_a_blank_or_an_equals_sign, set_up),
+        cmocka_unit_test_setup(localhost_is_an_address_too, set_up),
         cmocka_unit_test_setup(the_last_of_two_flags_wins, set_up),
         cmocka_unit_test_setup(a_switch_needs_no_value, set_up),
         cmocka_unit_test_setup(help_and_version_are_flags_only, set_up),

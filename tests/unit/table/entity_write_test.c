@@ -152,6 +152,53 @@ TEST(types_are_told_where_json_does_not_show_them)
     }
 }
 
+/* The stored properties are "name" and "big", an Int64. */
+static const struct {
+    const char *what, *list;
+    tv_metadata_level level;
+    const char *json; /* alone */
+} selections[] = {
+    {"one property", "name", TV_METADATA_NONE, "{\"name\":\"Ada\"}"},
+    {"in the entity's own order", "big,name", TV_METADATA_NONE, "{\"name\":\"Ada\",\"big\":\"7\"}"},
+    {"keys come first", "name,RowKey,PartitionKey", TV_METADATA_NONE,
+     "{\"PartitionKey\":\"eu\",\"RowKey\":\"1\",\"name\":\"Ada\"}"},
+    {"Timestamp", "Timestamp", TV_METADATA_NONE, "{" TIME "}"},
+    {"what is not there is null", "none,name", TV_METADATA_NONE,
+     "{\"name\":\"Ada\",\"none\":null}"},
+    {"nothing that is there", "none", TV_METADATA_NONE, "{\"none\":null}"},
+    {"another case is another name", "Name", TV_METADATA_NONE, "{\"Name\":null}"},
+    {"a name that needs escapes", "a\"b", TV_METADATA_NONE, "{\"a\\\"b\":null}"},
+    {"a star", "*", TV_METADATA_NONE,
+     "{\"PartitionKey\":\"eu\",\"RowKey\":\"1\"," TIME ",\"name\":\"Ada\",\"big\":\"7\"}"},
+    {"types and metadata", "big", TV_METADATA_MINIMAL,
+     "{\"odata.metadata\":\"http://127.0.0.1:10002/acct/$metadata#orders/"
+     "@Element&$select=big\"," ETAG "\"big@odata.type\":\"Edm.Int64\",\"big\":\"7\"}"},
+    {"a list is escaped in the metadata", "a\"b, name", TV_METADATA_MINIMAL,
+     "{\"odata.metadata\":\"http://127.0.0.1:10002/acct/$metadata#orders/"
+     "@Element&$select=a%22b,%20name\"," ETAG "\"name\":\"Ada\",\"a\\\"b\":null}"},
+};
+
+TEST(a_selection_shows_what_it_names)
+{
+    tv_property list[] = {
+        {.name = TV_LIT("name"), .type = TV_EDM_STRING, .bytes = TV_LIT("Ada")},
+        {.name = TV_LIT("big"), .type = TV_EDM_INT64, .int64 = 7},
+    };
+    tv_slice value = tv_entity_encode(&arena, &(tv_properties){list, 2});
+
+    tv_entity_set_timestamp(value, timestamp);
+    for (size_t i = 0; i < COUNT(selections); i++) {
+        tv_entity_view view = view_at(selections[i].level);
+        tv_buf buf = TV_BUF_EMPTY;
+
+        t_row = selections[i].what;
+        CHECK_OK(tv_select_parse(&arena, tv_slice_of(selections[i].list), &view.select));
+        CHECK_OK(tv_entity_add_json(&buf, &view, TV_LIT("eu"), TV_LIT("1"), value, true));
+        CHECK_TEXT(tv_buf_slice(&buf), selections[i].json);
+        tv_buf_done(&buf);
+    }
+}
+
 TEST(names_and_keys_are_escaped)
 {
     tv_property property = {.name = TV_LIT("\xC3\xB4"), .type = TV_EDM_INT64, .int64 = 1};
@@ -207,6 +254,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(three_levels_of_metadata),
         cmocka_unit_test(types_are_told_where_json_does_not_show_them),
+        cmocka_unit_test(a_selection_shows_what_it_names),
         cmocka_unit_test(names_and_keys_are_escaped),
         cmocka_unit_test(a_link_doubles_quotes_and_encodes_the_rest),
         cmocka_unit_test(a_corrupt_entity_is_an_error_at_every_cut),

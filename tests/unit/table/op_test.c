@@ -231,6 +231,43 @@ TEST(format_and_accept_choose_the_level)
 }
 
 static const struct {
+    const char *what, *method, *target;
+    tv_err err;
+    size_t count; /* of selected names */
+} selects[] = {
+    {"a query", "GET", "people()?$select=a,b", TV_OK, 2},
+    {"a point read", "GET", ENTITY "?%24select=a", TV_OK, 1},
+    {"none", "GET", "people()", TV_OK, 0},
+    {"a write does not look at it", "PUT", ENTITY "?$select=%zz", TV_OK, 0},
+    {"nor do tables", "GET", "Tables?$select=%zz", TV_OK, 0},
+    {"it cannot be decoded", "GET", "people()?$select=%zz", TV_ERR_URL_UNPARSABLE, 0},
+};
+
+TEST(reads_select_properties)
+{
+    for (size_t i = 0; i < COUNT(selects); i++) {
+        tv_table_op op;
+
+        t_row = selects[i].what;
+        CHECK_ERR(parse(selects[i].method, selects[i].target, "", &op), selects[i].err);
+        CHECK_INT(op.select.count, selects[i].count);
+        CHECK_INT(tv_table_op_view(&op).select.count, selects[i].count);
+    }
+}
+
+TEST(a_view_says_where_entities_are)
+{
+    tv_table_op op;
+
+    CHECK_OK(parse("GET", ENTITY, "Accept: application/json;odata=fullmetadata\n", &op));
+    tv_entity_view view = tv_table_op_view(&op);
+    CHECK_INT(view.level, TV_METADATA_FULL);
+    CHECK_TEXT(view.base_url, "http://127.0.0.1:10002/acct");
+    CHECK_TEXT(view.account, "acct");
+    CHECK_TEXT(view.table, "people");
+}
+
+static const struct {
     const char *what, *method, *target, *type;
     tv_err err;
 } bodies[] = {
@@ -400,6 +437,8 @@ int main(void)
         cmocka_unit_test(the_condition_is_kept),
         cmocka_unit_test(names_are_checked_on_every_operation),
         cmocka_unit_test(format_and_accept_choose_the_level),
+        cmocka_unit_test(reads_select_properties),
+        cmocka_unit_test(a_view_says_where_entities_are),
         cmocka_unit_test(bodies_are_json),
         cmocka_unit_test(a_batch_has_no_format_of_its_own),
         cmocka_unit_test(prefer_is_read_and_kept_after_an_error),

@@ -28,19 +28,19 @@ static void wake(void *ctx)
 }
 
 /* The pipeline can be stopped and started again over the same engine, as by a restart. */
-static void start_pipeline(void)
+static inline void start_pipeline(void)
 {
     pipeline = tv_pipeline_new(engine, 2, 4096);
     outbox = tv_outbox_new(pipeline);
 }
 
-static void stop_pipeline(void)
+static inline void stop_pipeline(void)
 {
     tv_outbox_free(outbox);
     tv_pipeline_free(pipeline);
 }
 
-static void store_start(void)
+static inline void store_start(void)
 {
     tv_arena_init(&arena);
     engine = tv_memory_engine_new(NULL);
@@ -49,7 +49,7 @@ static void store_start(void)
     start_pipeline();
 }
 
-static void store_stop(void)
+static inline void store_stop(void)
 {
     stop_pipeline();
     tv_engine_close(engine);
@@ -60,14 +60,14 @@ static void store_stop(void)
 
 static bool is_delivered;
 
-static void deliver(tv_mail *mail)
+static inline void deliver(tv_mail *mail)
 {
     (void)mail;
     is_delivered = true;
 }
 
 /* Submit one write and wait until it is durable or has failed. */
-static tv_err commit(tv_write *write)
+static inline tv_err commit(tv_write *write)
 {
     write->mail.deliver = deliver;
     write->reply_to = &mailbox;

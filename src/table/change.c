@@ -72,10 +72,13 @@ static tv_err check_existing(const tv_table_op *op, int64_t ticks)
     return tv_condition_holds(&op->condition, ticks) ? TV_OK : TV_ERR_ETAG_MISMATCH;
 }
 
-/* Lay the change over the stored entity; the result must keep the limits of the whole. */
-static tv_err merge(tv_change_set *set, tv_slice stored, tv_entity_change *change)
+/*
+ * Lay the change over the stored entity; the result must keep the limits of the
+ * whole.  It never goes into the change itself: the function may run again, and
+ * must then start from what the client sent.
+ */
+static tv_err merge(tv_change_set *set, tv_slice stored, const tv_table_op *op, tv_slice *ret_value)
 {
-    const tv_table_op *op = change->op;
     tv_properties merged;
     tv_err err;
 
@@ -87,14 +90,14 @@ static tv_err merge(tv_change_set *set, tv_slice stored, tv_entity_change *chang
     if (err)
         return err;
 
-    change->value = tv_entity_encode(set->arena, &merged);
+    *ret_value = tv_entity_encode(set->arena, &merged);
     return TV_OK;
 }
 
 static tv_err apply(tv_txn *txn, tv_change_set *set, tv_entity_change *change)
 {
     const tv_table_op *op = change->op;
-    tv_slice stored = TV_NONE;
+    tv_slice stored = TV_NONE, value = change->value;
     int64_t old_timestamp = 0;
     tv_err err;
 
@@ -106,7 +109,7 @@ static tv_err apply(tv_txn *txn, tv_change_set *set, tv_entity_change *change)
         if (err == TV_OK)
             err = check_existing(op, old_timestamp);
         if (err == TV_OK && is_merge(op->kind))
-            err = merge(set, stored, change);
+            err = merge(set, stored, op, &value);
     }
     if (err)
         return err;
@@ -120,8 +123,8 @@ static tv_err apply(tv_txn *txn, tv_change_set *set, tv_entity_change *change)
     int64_t now = tv_txn_now(txn);
 
     change->timestamp = now > old_timestamp ? now : old_timestamp + 1;
-    tv_entity_set_timestamp(change->value, change->timestamp);
-    tv_txn_put(txn, change->key, change->value);
+    tv_entity_set_timestamp(value, change->timestamp);
+    tv_txn_put(txn, change->key, value);
     return TV_OK;
 }
 

@@ -14,7 +14,7 @@
 typedef struct tv_entity_change {
     const tv_table_op *op;
     tv_slice key;      /* of the row */
-    tv_slice value;    /* encoded; for DELETE empty; after a commit what was stored */
+    tv_slice value;    /* what the client sent, encoded; of an insert it is what was stored */
     int64_t timestamp; /* result: of the entity as stored */
 } tv_entity_change;
 

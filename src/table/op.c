@@ -165,11 +165,28 @@ static tv_err level_of_media_type(tv_slice text, tv_metadata_level *ret_level)
     return TV_OK;
 }
 
-/* $format wins over Accept; of several types in Accept the first that we can serve. */
+/* The first type of a list that we can serve, else what is wrong with its first. */
+static tv_err level_of_list(tv_slice list, tv_metadata_level *ret_level)
+{
+    tv_err first_problem = TV_OK;
+    tv_slice part;
+
+    while (tv_slice_next(&list, ',', &part)) {
+        tv_err err = tv_slice_trim(part).len ? level_of_media_type(part, ret_level) : TV_OK;
+
+        if (err == TV_OK)
+            return TV_OK;
+        if (first_problem == TV_OK)
+            first_problem = err;
+    }
+    return first_problem;
+}
+
+/* $format wins over Accept, which may be one header or several; they make one list. */
 static tv_err choose_level(tv_arena *arena, const tv_request *req, tv_metadata_level *ret_level)
 {
-    tv_slice format, part;
     tv_err first_problem = TV_OK;
+    tv_slice format;
 
     *ret_level = TV_METADATA_MINIMAL;
     if (!tv_uri_query_parameter(arena, req->query, TV_LIT("$format"), &format))
@@ -177,10 +194,11 @@ static tv_err choose_level(tv_arena *arena, const tv_request *req, tv_metadata_l
     if (format.len)
         return level_of_media_type(format, ret_level);
 
-    tv_slice accept = tv_request_header(req, TV_LIT("accept"));
+    for (size_t i = 0; i < req->header_count; i++) {
+        if (!tv_slice_eq_nocase(req->headers[i].name, TV_LIT("accept")))
+            continue;
 
-    while (tv_slice_next(&accept, ',', &part)) {
-        tv_err err = tv_slice_trim(part).len ? level_of_media_type(part, ret_level) : TV_OK;
+        tv_err err = level_of_list(req->headers[i].value, ret_level);
 
         if (err == TV_OK)
             return TV_OK;

@@ -42,6 +42,8 @@ static tv_err effective_method(const tv_request *req, tv_method *ret_method)
     size_t repeats = tv_request_header_repeats(req, header);
 
     *ret_method = req->method;
+    if (req->method == TV_METHOD_OTHER)
+        return TV_ERR_INVALID_VERB;
     if (repeats == 0)
         return TV_OK;
     if (repeats > 1)

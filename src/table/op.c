@@ -22,6 +22,12 @@ bool tv_table_op_is_entity_write(tv_table_op_kind kind)
     return kind >= TV_TABLE_OP_INSERT_ENTITY && kind <= TV_TABLE_OP_DELETE_ENTITY;
 }
 
+bool tv_table_op_has_body(tv_table_op_kind kind)
+{
+    return kind == TV_TABLE_OP_CREATE_TABLE || kind == TV_TABLE_OP_BATCH ||
+           (tv_table_op_is_entity_write(kind) && kind != TV_TABLE_OP_DELETE_ENTITY);
+}
+
 tv_entity_view tv_table_op_view(const tv_table_op *op)
 {
     return (tv_entity_view){
@@ -230,12 +236,6 @@ static bool is_json_body(const tv_request *req)
     return type.len < atom.len || !tv_slice_eq_nocase(tv_slice_take(type, atom.len), atom);
 }
 
-static bool has_entity_or_table_body(tv_table_op_kind kind)
-{
-    return kind == TV_TABLE_OP_CREATE_TABLE ||
-           (tv_table_op_is_entity_write(kind) && kind != TV_TABLE_OP_DELETE_ENTITY);
-}
-
 static tv_err read_select(tv_arena *arena, const tv_request *req, tv_table_op *op)
 {
     bool is_read = op->kind == TV_TABLE_OP_QUERY_ENTITY || op->kind == TV_TABLE_OP_QUERY_ENTITIES;
@@ -307,7 +307,7 @@ tv_err tv_table_op_parse(tv_arena *arena, const tv_request *req, const tv_endpoi
     if (err)
         return err;
 
-    if (has_entity_or_table_body(op->kind) && !is_json_body(req))
+    if (tv_table_op_has_body(op->kind) && !is_json_body(req))
         return TV_ERR_ATOM_FORMAT;
     return op->kind == TV_TABLE_OP_BATCH ? TV_OK : choose_level(arena, req, &op->level);
 }

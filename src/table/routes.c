@@ -80,6 +80,15 @@ static tv_err check_version(const tv_request *req)
     return TV_OK;
 }
 
+/* A body that nobody announced is none; the service would rather be told than guess. */
+static tv_err check_length(const tv_request *req, tv_table_op_kind kind)
+{
+    bool has_length = tv_request_header(req, TV_LIT("content-length")).data ||
+                      tv_request_header(req, TV_LIT("transfer-encoding")).data;
+
+    return tv_table_op_has_body(kind) && !has_length ? TV_ERR_LENGTH_REQUIRED : TV_OK;
+}
+
 static tv_err check_head(tv_table_call *call)
 {
     tv_request *req = call->req;
@@ -104,6 +113,10 @@ static tv_err check_head(tv_table_call *call)
         return TV_ERR_NOT_IMPLEMENTED;
 
     err = tv_table_op_parse(&req->arena, req, &endpoint, &call->op, &call->info);
+    if (err)
+        return err;
+
+    err = check_length(req, call->op.kind);
     if (err)
         return err;
 

@@ -172,14 +172,18 @@ static tv_err read_table_name(tv_table_call *call, tv_slice *ret_name)
     tv_json_reader reader;
     tv_json_member member;
     tv_slice name = TV_NONE;
+    bool has_name = false;
 
     tv_json_reader_init(&reader, &call->req->arena, call->req->body);
     while (tv_json_next(&reader, &member)) {
-        if (tv_slice_eq(member.name, TV_LIT("TableName"))) {
-            if (member.kind != TV_JSON_STRING)
-                return TV_ERR_INVALID_INPUT;
-            name = member.text;
-        }
+        if (!tv_slice_eq(member.name, TV_LIT("TableName")))
+            continue;
+        if (has_name)
+            return TV_ERR_DUPLICATE_PROPERTIES;
+        if (member.kind != TV_JSON_STRING && member.kind != TV_JSON_NULL)
+            return TV_ERR_INVALID_INPUT;
+        has_name = true;
+        name = member.kind == TV_JSON_STRING ? member.text : TV_NONE; /* null is no value */
     }
     if (reader.failed)
         return TV_ERR_INVALID_INPUT;

@@ -66,6 +66,20 @@ void tv_log(tv_log_level level, const char *event, const char *format, ...)
     (void)written;
 }
 
+/* Append a piece of a URL that has no secret; returns how many bytes that took. */
+static size_t put_quotable(char *to, tv_slice text)
+{
+    size_t len = 0;
+
+    for (size_t i = 0; i < text.len; i++) {
+        bool is_quote = text.data[i] == '"';
+
+        memcpy(to + len, is_quote ? "%22" : &text.data[i], is_quote ? 3 : 1);
+        len += is_quote ? 3 : 1;
+    }
+    return len;
+}
+
 tv_slice tv_log_redact(tv_arena *arena, tv_slice url)
 {
     /* The worst case turns "&%" into "&sig=REDACTED". */
@@ -76,8 +90,7 @@ tv_slice tv_log_redact(tv_arena *arena, tv_slice url)
     tv_slice part;
     char separator = '?';
 
-    memcpy(copy, url.data, query);
-    len = query;
+    len = put_quotable(copy, tv_slice_take(url, query));
     while (tv_slice_next(&rest, '&', &part)) {
         static const char hidden[] = "sig=REDACTED";
 
@@ -92,8 +105,7 @@ tv_slice tv_log_redact(tv_arena *arena, tv_slice url)
             memcpy(copy + len, hidden, sizeof hidden - 1);
             len += sizeof hidden - 1;
         } else {
-            memcpy(copy + len, part.data, part.len);
-            len += part.len;
+            len += put_quotable(copy + len, part);
         }
     }
     return (tv_slice){copy, len};

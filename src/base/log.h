@@ -35,7 +35,10 @@ bool tv_log_level_parse(tv_slice name, tv_log_level *ret_level);
 void tv_log(tv_log_level level, const char *event, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** A copy of a URL with the values of sig= parameters replaced by "REDACTED". */
+/**
+ * A copy of a URL with the values of sig= parameters replaced by "REDACTED", and
+ * with quotes percent-encoded, so that it can stand between quotes.
+ */
 tv_slice tv_log_redact(tv_arena *arena, tv_slice url);
 
 #endif

@@ -39,7 +39,6 @@ void tv_hub_unref(tv_hub *hub)
     if (--hub->listener_count > 0)
         return;
 
-    tv_assert(hub->connection_count == 0);
     *tv_loop_shared(hub->loop) = NULL;
     while (hub->free) {
         tv_exchange *next = hub->free->next;

@@ -1,8 +1,8 @@
 /*
  * An exchange is a request with its response and what the connection needs to
  * carry both; a service sees only the tv_request in front.  A hub is what all
- * listeners of one loop share: used exchanges with their memory, the date, and
- * the count of connections.  Private to http/, one thread.
+ * listeners of one loop share: used exchanges with their memory, and the date.
+ * Private to http/, one thread.
  */
 #ifndef TV_HTTP_EXCHANGE_H
 #define TV_HTTP_EXCHANGE_H
@@ -27,8 +27,6 @@ struct tv_hub {
     tv_exchange *free;
     int free_count;
     int listener_count;
-    struct tv_listener *listeners; /* kept by listener.c */
-    int connection_count;          /* of all of them */
     tv_http_clock clock;
 };
 

@@ -54,11 +54,6 @@ static void on_handle_closed(uv_handle_t *handle)
     if (--listener->open_handle_count > 0)
         return;
 
-    tv_listener **place = &listener->hub->listeners;
-
-    while (*place != listener)
-        place = &(*place)->next;
-    *place = listener->next;
     tv_hub_unref(listener->hub);
     tv_loop_release(listener->loop);
     free(listener);
@@ -74,10 +69,14 @@ static void end_if_done(tv_listener *listener)
     uv_close((uv_handle_t *)&listener->grace, on_handle_closed);
 }
 
-/* Above the limit a connection stays where libuv holds it, and all after it in the backlog. */
+/*
+ * Above the limit a connection stays where libuv holds it, and all after it in
+ * the backlog.  Each listener counts for itself: clients that fill the port of a
+ * service must not be able to hide that of another, least of all the health check.
+ */
 static void accept_or_wait(tv_listener *listener)
 {
-    listener->has_waiting = listener->hub->connection_count >= listener->limits->connections_max;
+    listener->has_waiting = tv_listener_connections(listener) >= listener->limits->connections_max;
     if (!listener->has_waiting)
         tv_conn_accept(listener);
 }
@@ -99,7 +98,6 @@ void tv_listener_add(tv_listener *listener, tv_conn *conn)
     }
     conn->next = listener->conns;
     listener->conns = conn;
-    listener->hub->connection_count++;
     atomic_fetch_add_explicit(&listener->connection_count, 1, memory_order_relaxed);
 }
 
@@ -111,13 +109,10 @@ void tv_listener_remove(tv_listener *listener, tv_conn *conn)
         listener->conns = conn->next;
     if (conn->next)
         conn->next->previous = conn->previous;
-    listener->hub->connection_count--;
     atomic_fetch_sub_explicit(&listener->connection_count, 1, memory_order_relaxed);
 
-    for (tv_listener *each = listener->hub->listeners; each; each = each->next) {
-        if (each->has_waiting)
-            accept_or_wait(each);
-    }
+    if (listener->has_waiting)
+        accept_or_wait(listener);
     if (listener->conns == NULL)
         uv_timer_stop(&listener->sweeper);
     end_if_done(listener);
@@ -144,8 +139,6 @@ tv_listener *tv_listener_new(tv_loop *loop, const char *host, int port, const tv
         .port = tv_bind_port(fd),
         .open_handle_count = 3,
     };
-    listener->next = listener->hub->listeners;
-    listener->hub->listeners = listener;
     tv_loop_hold(loop);
 
     /* The socket listens already, so nothing is left that could fail. */

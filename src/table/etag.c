@@ -53,9 +53,10 @@ tv_err tv_condition_parse(tv_slice if_match, tv_condition *ret_condition)
         return TV_OK;
     }
 
+    /* W/"...", and no quote inside: that would be a list, of which a write can meet only one. */
     bool is_weak = if_match.len >= 4 &&
                    tv_slice_eq_nocase(tv_slice_take(if_match, 3), TV_LIT("w/\"")) &&
-                   if_match.data[if_match.len - 1] == '"';
+                   tv_slice_find(tv_slice_skip(if_match, 3), '"') == if_match.len - 4;
 
     if (!is_weak)
         return TV_ERR_ETAG_INVALID;

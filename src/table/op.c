@@ -22,6 +22,12 @@ bool tv_table_op_is_entity_write(tv_table_op_kind kind)
     return kind >= TV_TABLE_OP_INSERT_ENTITY && kind <= TV_TABLE_OP_DELETE_ENTITY;
 }
 
+bool tv_table_op_has_body(tv_table_op_kind kind)
+{
+    return kind == TV_TABLE_OP_CREATE_TABLE || kind == TV_TABLE_OP_BATCH ||
+           (tv_table_op_is_entity_write(kind) && kind != TV_TABLE_OP_DELETE_ENTITY);
+}
+
 tv_entity_view tv_table_op_view(const tv_table_op *op)
 {
     return (tv_entity_view){
@@ -42,6 +48,8 @@ static tv_err effective_method(const tv_request *req, tv_method *ret_method)
     size_t repeats = tv_request_header_repeats(req, header);
 
     *ret_method = req->method;
+    if (req->method == TV_METHOD_OTHER)
+        return TV_ERR_INVALID_VERB;
     if (repeats == 0)
         return TV_OK;
     if (repeats > 1)
@@ -165,11 +173,28 @@ static tv_err level_of_media_type(tv_slice text, tv_metadata_level *ret_level)
     return TV_OK;
 }
 
-/* $format wins over Accept; of several types in Accept the first that we can serve. */
+/* The first type of a list that we can serve, else what is wrong with its first. */
+static tv_err level_of_list(tv_slice list, tv_metadata_level *ret_level)
+{
+    tv_err first_problem = TV_OK;
+    tv_slice part;
+
+    while (tv_slice_next(&list, ',', &part)) {
+        tv_err err = tv_slice_trim(part).len ? level_of_media_type(part, ret_level) : TV_OK;
+
+        if (err == TV_OK)
+            return TV_OK;
+        if (first_problem == TV_OK)
+            first_problem = err;
+    }
+    return first_problem;
+}
+
+/* $format wins over Accept, which may be one header or several; they make one list. */
 static tv_err choose_level(tv_arena *arena, const tv_request *req, tv_metadata_level *ret_level)
 {
-    tv_slice format, part;
     tv_err first_problem = TV_OK;
+    tv_slice format;
 
     *ret_level = TV_METADATA_MINIMAL;
     if (!tv_uri_query_parameter(arena, req->query, TV_LIT("$format"), &format))
@@ -177,10 +202,11 @@ static tv_err choose_level(tv_arena *arena, const tv_request *req, tv_metadata_l
     if (format.len)
         return level_of_media_type(format, ret_level);
 
-    tv_slice accept = tv_request_header(req, TV_LIT("accept"));
+    for (size_t i = 0; i < req->header_count; i++) {
+        if (!tv_slice_eq_nocase(req->headers[i].name, TV_LIT("accept")))
+            continue;
 
-    while (tv_slice_next(&accept, ',', &part)) {
-        tv_err err = tv_slice_trim(part).len ? level_of_media_type(part, ret_level) : TV_OK;
+        tv_err err = level_of_list(req->headers[i].value, ret_level);
 
         if (err == TV_OK)
             return TV_OK;
@@ -208,12 +234,6 @@ static bool is_json_body(const tv_request *req)
     static const tv_slice atom = {"application/atom+xml", 20};
 
     return type.len < atom.len || !tv_slice_eq_nocase(tv_slice_take(type, atom.len), atom);
-}
-
-static bool has_entity_or_table_body(tv_table_op_kind kind)
-{
-    return kind == TV_TABLE_OP_CREATE_TABLE ||
-           (tv_table_op_is_entity_write(kind) && kind != TV_TABLE_OP_DELETE_ENTITY);
 }
 
 static tv_err read_select(tv_arena *arena, const tv_request *req, tv_table_op *op)
@@ -287,7 +307,7 @@ tv_err tv_table_op_parse(tv_arena *arena, const tv_request *req, const tv_endpoi
     if (err)
         return err;
 
-    if (has_entity_or_table_body(op->kind) && !is_json_body(req))
+    if (tv_table_op_has_body(op->kind) && !is_json_body(req))
         return TV_ERR_ATOM_FORMAT;
     return op->kind == TV_TABLE_OP_BATCH ? TV_OK : choose_level(arena, req, &op->level);
 }

@@ -68,6 +68,9 @@ tv_entity_view tv_table_op_view(const tv_table_op *op);
 /** Whether the operation changes one entity. */
 bool tv_table_op_is_entity_write(tv_table_op_kind kind);
 
+/** Whether requests for it bring a body: what to create, to write, or to do as a batch. */
+bool tv_table_op_has_body(tv_table_op_kind kind);
+
 /**
  * Read and check the entity in the body of an entity write.  Afterwards the
  * keys of `op->resource` are those of the entity, wherever they came from.

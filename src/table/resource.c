@@ -17,19 +17,36 @@ static bool is_host(tv_slice host)
     return host.len > 0;
 }
 
+/* The account of "account.table.domain"; TV_NONE in path style.  Hosts have no letter case. */
+static tv_slice account_of_host(tv_arena *arena, tv_slice host)
+{
+    static const tv_slice service = {".table.", 7};
+    size_t dot = tv_slice_find(host, '.');
+
+    if (dot == 0 || host.len - dot < service.len ||
+        !tv_slice_eq_nocase((tv_slice){host.data + dot, service.len}, service))
+        return TV_NONE;
+
+    char *account = tv_arena_bytes(arena, dot);
+
+    for (size_t i = 0; i < dot; i++)
+        account[i] = tv_ascii_lower(host.data[i]);
+    return (tv_slice){account, dot};
+}
+
 tv_err tv_endpoint_parse(tv_arena *arena, bool is_tls, tv_slice host, tv_slice path,
                          tv_endpoint *ret_endpoint)
 {
     const char *scheme = is_tls ? "https" : "http";
-    size_t dot = tv_slice_find(host, '.');
-    tv_slice behind_dot = dot < host.len ? tv_slice_skip(host, dot) : TV_NONE;
+    tv_slice host_account;
 
     if (!is_host(host))
         return TV_ERR_INVALID_HEADER;
 
+    host_account = account_of_host(arena, host);
     path = path.len && path.data[0] == '/' ? tv_slice_skip(path, 1) : path;
-    if (dot > 0 && tv_slice_starts_with(behind_dot, TV_LIT(".table."))) {
-        ret_endpoint->account = tv_slice_take(host, dot);
+    if (host_account.data) {
+        ret_endpoint->account = host_account;
         ret_endpoint->base_url = tv_arena_printf(arena, "%s://%.*s", scheme, TV_FMT(host));
         ret_endpoint->rest = path;
         return TV_OK;

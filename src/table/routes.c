@@ -80,6 +80,15 @@ static tv_err check_version(const tv_request *req)
     return TV_OK;
 }
 
+/* A body that nobody announced is none; the service would rather be told than guess. */
+static tv_err check_length(const tv_request *req, tv_table_op_kind kind)
+{
+    bool has_length = tv_request_header(req, TV_LIT("content-length")).data ||
+                      tv_request_header(req, TV_LIT("transfer-encoding")).data;
+
+    return tv_table_op_has_body(kind) && !has_length ? TV_ERR_LENGTH_REQUIRED : TV_OK;
+}
+
 static tv_err check_head(tv_table_call *call)
 {
     tv_request *req = call->req;
@@ -104,6 +113,10 @@ static tv_err check_head(tv_table_call *call)
         return TV_ERR_NOT_IMPLEMENTED;
 
     err = tv_table_op_parse(&req->arena, req, &endpoint, &call->op, &call->info);
+    if (err)
+        return err;
+
+    err = check_length(req, call->op.kind);
     if (err)
         return err;
 
@@ -159,14 +172,18 @@ static tv_err read_table_name(tv_table_call *call, tv_slice *ret_name)
     tv_json_reader reader;
     tv_json_member member;
     tv_slice name = TV_NONE;
+    bool has_name = false;
 
     tv_json_reader_init(&reader, &call->req->arena, call->req->body);
     while (tv_json_next(&reader, &member)) {
-        if (tv_slice_eq(member.name, TV_LIT("TableName"))) {
-            if (member.kind != TV_JSON_STRING)
-                return TV_ERR_INVALID_INPUT;
-            name = member.text;
-        }
+        if (!tv_slice_eq(member.name, TV_LIT("TableName")))
+            continue;
+        if (has_name)
+            return TV_ERR_DUPLICATE_PROPERTIES;
+        if (member.kind != TV_JSON_STRING && member.kind != TV_JSON_NULL)
+            return TV_ERR_INVALID_INPUT;
+        has_name = true;
+        name = member.kind == TV_JSON_STRING ? member.text : TV_NONE; /* null is no value */
     }
     if (reader.failed)
         return TV_ERR_INVALID_INPUT;
@@ -493,16 +510,17 @@ static void on_refused(void *ctx, tv_request *req, tv_err err)
     tv_table_respond_error(call, err);
 }
 
+/* What the client can make as long as it likes comes last, where cutting the line hides nothing. */
 static void log_access(const tv_table_call *call, int64_t ns)
 {
     tv_request *req = call->req;
     tv_slice path = tv_log_redact(&req->arena, req->path);
 
     tv_log(TV_LOG_INFO, "access",
-           "service=table method=%.*s path=\"%.*s\" operation=%s status=%d us=%lld peer=%s "
-           "request_id=%.*s",
-           TV_FMT(req->method_text), TV_FMT(path), tv_table_op_name(call->op.kind), req->status,
-           (long long)(ns / 1000), req->peer, TV_GUID_TEXT_LEN, call->request_id);
+           "service=table method=%.*s operation=%s status=%d us=%lld peer=%s request_id=%.*s "
+           "path=\"%.*s\"",
+           TV_FMT(tv_method_text(req->method)), tv_table_op_name(call->op.kind), req->status,
+           (long long)(ns / 1000), req->peer, TV_GUID_TEXT_LEN, call->request_id, TV_FMT(path));
 }
 
 static void on_done(void *ctx, tv_request *req)

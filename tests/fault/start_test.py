@@ -278,6 +278,18 @@ class Start(unittest.TestCase):
         for secret in secrets:
             self.assertNotIn(secret, log)
 
+    def test_long_request_cannot_hide_its_outcome_from_the_access_log(self):
+        with Server("--access-log", engine="memory") as server:
+            with socket.create_connection(("127.0.0.1", server.table_port)) as client:
+                client.sendall(f"{'M' * 3000} /{ACCOUNT}/{'a' * 3000} HTTP/1.1\r\nHost: h\r\n\r\n"
+                               .encode())
+                client.recv(4096)
+            server.stop()
+            lines = [line for line in server.log().splitlines() if "event=access" in line]
+        self.assertEqual(len(lines), 1)
+        self.assertIn(" status=401 ", lines[0])
+        self.assertIn(" peer=127.0.0.1:", lines[0])
+
 
 if __name__ == "__main__":
     unittest.main()

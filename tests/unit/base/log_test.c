@@ -109,6 +109,7 @@ static const struct {
     {"no value", "/a?sig", "/a?sig=REDACTED"},
     {"a second question mark", "/a?b=?&sig=secret", "/a?b=?&sig=REDACTED"},
     {"a name that only starts so", "/a?sigma=1", "/a?sigma=1"},
+    {"quotes", "/a\"b?c=\"", "/a%22b?c=%22"},
     {"the shortest that grows most", "?%&%&%", "?sig=REDACTED&sig=REDACTED&sig=REDACTED"},
 };
 

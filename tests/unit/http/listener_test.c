@@ -10,15 +10,21 @@ static void count_request(void *ctx, tv_request *req)
     tv_response_send(req);
 }
 
-static tv_listener *listen_on(tv_loop *loop, int port, const tv_service *service)
+static tv_listener *listen_with(tv_loop *loop, int port, const tv_service *service,
+                                const tv_http_limits *limits)
 {
     char error[256] = "";
-    tv_listener *listener = tv_listener_new(loop, "127.0.0.1", port, service,
-                                            &tv_http_limits_default, NULL, error, sizeof error);
+    tv_listener *listener =
+        tv_listener_new(loop, "127.0.0.1", port, service, limits, NULL, error, sizeof error);
 
     if (listener == NULL)
         CHECK_FAIL("%s", error);
     return listener;
+}
+
+static tv_listener *listen_on(tv_loop *loop, int port, const tv_service *service)
+{
+    return listen_with(loop, port, service, &tv_http_limits_default);
 }
 
 static void end_loop(tv_loop *loop)
@@ -80,6 +86,33 @@ TEST(a_loop_carries_several_listeners_that_end_one_by_one)
     end_loop(loop);
 }
 
+TEST(a_full_port_does_not_keep_clients_from_another_one)
+{
+    tv_http_limits limits = tv_http_limits_default;
+    server full = {0}, other = {0};
+    tv_service service = {"count", &full, on_headers, count_request, on_refused, on_done};
+    tv_loop *loop = tv_loop_new(0);
+    tv_listener *first, *second;
+
+    limits.connections_max = 1;
+    first = listen_with(loop, 0, &service, &limits);
+    second = listen_with(loop, 0, &service, &limits);
+    full.port = tv_listener_port(first);
+    other.port = tv_listener_port(second);
+    tv_loop_start(loop);
+
+    client a = client_open(&full), waiting = client_open(&full), c = client_open(&other);
+
+    client_send(&c, "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_expect(&c, 204, "");
+    client_close(&a);
+    client_close(&waiting);
+    client_close(&c);
+    tv_listener_stop(first, 0);
+    tv_listener_stop(second, 0);
+    end_loop(loop);
+}
+
 TEST(a_listener_that_never_ran_can_be_stopped)
 {
     tv_service service = {"none", NULL, on_headers, count_request, on_refused, on_done};
@@ -107,6 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_loops_share_the_connections_of_a_port),
         cmocka_unit_test(a_loop_carries_several_listeners_that_end_one_by_one),
+        cmocka_unit_test(a_full_port_does_not_keep_clients_from_another_one),
         cmocka_unit_test(a_listener_that_never_ran_can_be_stopped),
         cmocka_unit_test(an_address_that_is_not_ours_is_an_error_with_a_text),
     };

@@ -185,7 +185,6 @@ static void on_table_created(tv_mail *mail)
         tv_table_respond_error(call, call->write.result);
         return;
     }
-    tv_catalog_finish_create(&call->create);
     tv_table_respond_table_created(call);
 }
 
@@ -212,7 +211,6 @@ static void on_table_deleted(tv_mail *mail)
         tv_table_respond_error(call, call->write.result);
         return;
     }
-    tv_catalog_finish_delete(&call->delete_table);
     tv_table_respond_no_content(call);
 }
 

@@ -530,6 +530,44 @@ TEST(invariant_9_ending_the_pipeline_finishes_everything)
         CHECK(s[i].is_delivered && s[i].write.result == TV_OK);
 }
 
+static int settled_count;
+
+/* Nobody has heard anything yet, and the row is durable. */
+static void settle(tv_write *write)
+{
+    step *s = (step *)write;
+
+    CHECK_STORED(s->key, s->value);
+    CHECK(!s->is_delivered);
+    s->order = -++settled_count;
+}
+
+TEST(invariant_11_what_a_write_settles_is_settled_before_any_answer)
+{
+    step s[4] = {0}, held = {0};
+    sem_t gate;
+
+    settled_count = 0;
+    start(1, NULL, QUEUE_MAX);
+    hold(&held, &gate);
+    s[1].want_fail = TV_ERR_ETAG_MISMATCH;
+    submit(&s[0], act_put, "pa", "1");
+    submit(&s[1], act_put, "pb", "1");
+    submit(&s[2], act_put, "pc", "1");
+    submit(&s[3], act_read, "pa", "");
+    for (int i = 0; i < 3; i++)
+        s[i].write.settle = settle;
+    tv_outbox_flush(outbox);
+    sem_post(&gate);
+    tv_pipeline_drain(pipeline);
+    CHECK_INT(s[0].order, -1);
+    CHECK_INT(s[1].order, 0); /* it failed: there is nothing to settle */
+    CHECK_INT(s[2].order, -2);
+    wait_for(s, 4);
+    CHECK_INT(settled_count, 2);
+    sem_destroy(&gate);
+}
+
 TEST(a_group_ends_when_it_is_large)
 {
     enum { WRITES = 40, VALUE = 1 << 20 };
@@ -600,6 +638,7 @@ int main(void)
         ONE(invariant_8_a_full_queue_refuses),
         ONE(invariant_9_drain_waits_for_what_was_submitted),
         ONE(invariant_9_ending_the_pipeline_finishes_everything),
+        ONE(invariant_11_what_a_write_settles_is_settled_before_any_answer),
         ONE(a_group_ends_when_it_is_large),
         ONE(figures_count_groups_and_writes),
     };

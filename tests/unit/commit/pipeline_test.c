@@ -183,13 +183,18 @@ static void hold(step *s, sem_t *gate)
     sem_wait(&entered);
 }
 
-static tv_pipeline_figures figures(void)
+static tv_pipeline_figures figures_now(void)
 {
     tv_pipeline_figures now;
 
-    tv_pipeline_drain(pipeline);
     tv_pipeline_read_figures(pipeline, &now);
     return now;
+}
+
+static tv_pipeline_figures figures(void)
+{
+    tv_pipeline_drain(pipeline);
+    return figures_now();
 }
 
 TEST(invariant_1_success_is_heard_only_after_the_write_is_durable)
@@ -572,6 +577,7 @@ TEST(a_group_ends_when_it_is_large)
 {
     enum { WRITES = 40, VALUE = 1 << 20 };
     static step s[WRITES];
+    static char keys[WRITES][8];
     step held = {0};
     sem_t gate;
     char *value = tv_malloc(VALUE + 1);
@@ -581,12 +587,47 @@ TEST(a_group_ends_when_it_is_large)
     value[VALUE] = '\0';
     start(1, NULL, QUEUE_MAX);
     hold(&held, &gate);
-    for (int i = 0; i < WRITES; i++)
-        submit(&s[i], act_put, "pa", value);
+    for (int i = 0; i < WRITES; i++) {
+        snprintf(keys[i], sizeof keys[i], "pa%d", i);
+        submit(&s[i], act_put, keys[i], value);
+    }
     tv_outbox_flush(outbox);
     sem_post(&gate);
     wait_for(s, WRITES);
     CHECK_INT(tv_memory_write_count(engine), WRITES * (size_t)VALUE / TV_GROUP_BYTES_MAX);
+    free(value);
+    sem_destroy(&gate);
+}
+
+/* Deletes are small, but each first reads its row, which stays until the group ends. */
+TEST(a_group_ends_when_it_has_read_much)
+{
+    enum { ROWS = 40, VALUE = 1 << 20 };
+    static step puts[ROWS], reads[ROWS];
+    static char keys[ROWS][8];
+    step held = {0};
+    sem_t gate;
+    char *value = tv_malloc(VALUE + 1);
+
+    memset(puts, 0, sizeof puts);
+    memset(reads, 0, sizeof reads);
+    memset(value, 'v', VALUE);
+    value[VALUE] = '\0';
+    start(1, NULL, QUEUE_MAX);
+    for (int i = 0; i < ROWS; i++) {
+        snprintf(keys[i], sizeof keys[i], "pa%d", i);
+        submit(&puts[i], act_put, keys[i], value);
+    }
+    tv_outbox_flush(outbox);
+    wait_for(puts, ROWS);
+    hold(&held, &gate);
+    uint64_t groups_before = figures_now().groups;
+    for (int i = 0; i < ROWS; i++)
+        submit(&reads[i], act_read, keys[i], "");
+    tv_outbox_flush(outbox);
+    sem_post(&gate);
+    wait_for(reads, ROWS);
+    CHECK_INT(figures().groups - groups_before, 1 + ROWS * (size_t)VALUE / TV_GROUP_BYTES_MAX);
     free(value);
     sem_destroy(&gate);
 }
@@ -640,6 +681,7 @@ int main(void)
         ONE(invariant_9_ending_the_pipeline_finishes_everything),
         ONE(invariant_11_what_a_write_settles_is_settled_before_any_answer),
         ONE(a_group_ends_when_it_is_large),
+        ONE(a_group_ends_when_it_has_read_much),
         ONE(figures_count_groups_and_writes),
     };
 

@@ -23,7 +23,6 @@ struct tv_listener {
 
     tv_loop *loop;
     tv_hub *hub;
-    tv_listener *next; /* on the same hub */
     const tv_service *service;
     const tv_http_limits *limits;
     tv_tls *tls;

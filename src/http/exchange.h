@@ -27,8 +27,7 @@ struct tv_hub {
     tv_exchange *free;
     int free_count;
     int listener_count;
-    struct tv_listener *listeners; /* kept by listener.c */
-    int connection_count;          /* of all of them */
+    int connection_count; /* of all of them */
     tv_http_clock clock;
 };
 

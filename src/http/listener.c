@@ -54,11 +54,6 @@ static void on_handle_closed(uv_handle_t *handle)
     if (--listener->open_handle_count > 0)
         return;
 
-    tv_listener **place = &listener->hub->listeners;
-
-    while (*place != listener)
-        place = &(*place)->next;
-    *place = listener->next;
     tv_hub_unref(listener->hub);
     tv_loop_release(listener->loop);
     free(listener);
@@ -77,7 +72,7 @@ static void end_if_done(tv_listener *listener)
 /* Above the limit a connection stays where libuv holds it, and all after it in the backlog. */
 static void accept_or_wait(tv_listener *listener)
 {
-    listener->has_waiting = listener->hub->connection_count >= listener->limits->connections_max;
+    listener->has_waiting = tv_listener_connections(listener) >= listener->limits->connections_max;
     if (!listener->has_waiting)
         tv_conn_accept(listener);
 }
@@ -114,10 +109,8 @@ void tv_listener_remove(tv_listener *listener, tv_conn *conn)
     listener->hub->connection_count--;
     atomic_fetch_sub_explicit(&listener->connection_count, 1, memory_order_relaxed);
 
-    for (tv_listener *each = listener->hub->listeners; each; each = each->next) {
-        if (each->has_waiting)
-            accept_or_wait(each);
-    }
+    if (listener->has_waiting)
+        accept_or_wait(listener);
     if (listener->conns == NULL)
         uv_timer_stop(&listener->sweeper);
     end_if_done(listener);
@@ -144,8 +137,6 @@ tv_listener *tv_listener_new(tv_loop *loop, const char *host, int port, const tv
         .port = tv_bind_port(fd),
         .open_handle_count = 3,
     };
-    listener->next = listener->hub->listeners;
-    listener->hub->listeners = listener;
     tv_loop_hold(loop);
 
     /* The socket listens already, so nothing is left that could fail. */

@@ -18,7 +18,7 @@ typedef struct tv_http_limits {
     int header_timeout_ms; /* from the first byte of a request to the end of its head */
     int body_timeout_ms;   /* without progress in a body or in writing a response */
     int idle_timeout_ms;   /* between requests */
-    int connections_max;   /* per loop; above it the loop stops accepting until one closes */
+    int connections_max;   /* of a listener; above it, it stops accepting until one closes */
 } tv_http_limits;
 
 /** 128 KiB of head, 256 headers, 4 MiB + 64 KiB of body, 20 s, 30 s, 120 s, 10,000 connections. */

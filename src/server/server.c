@@ -22,6 +22,7 @@ enum {
     ENGINE_FILES_MAX = 1000,
     FILES_PER_LOOP = 8, /* listeners, what libuv needs, a client that waits for its turn */
     OTHER_FILES = 64,   /* logs, locks, the certificate, what compactions write */
+    ADMIN_CONNECTIONS_MAX = 32,
 };
 
 struct tv_server {
@@ -35,7 +36,7 @@ struct tv_server {
     tv_table_service table;
     tv_admin admin;
     tv_service table_callbacks, admin_callbacks;
-    tv_http_limits limits;
+    tv_http_limits limits, admin_limits;
     int loop_count;
     int engine_files;
     bool is_running;
@@ -71,7 +72,8 @@ static void share_files(tv_server *server)
         files = (int)limit.rlim_cur;
     server->engine_files = files / 2 < ENGINE_FILES_MAX ? files / 2 : ENGINE_FILES_MAX;
 
-    int left = files - server->engine_files - OTHER_FILES - FILES_PER_LOOP * loops;
+    int left =
+        files - server->engine_files - OTHER_FILES - ADMIN_CONNECTIONS_MAX - FILES_PER_LOOP * loops;
 
     if (left < loops)
         left = loops;
@@ -185,6 +187,8 @@ static void open_loops(tv_server *server)
     server->limits.connections_max = server->config.max_connections / server->loop_count;
     if (server->limits.connections_max < 1)
         server->limits.connections_max = 1;
+    server->admin_limits = tv_http_limits_default;
+    server->admin_limits.connections_max = ADMIN_CONNECTIONS_MAX;
 }
 
 static bool open_listeners(tv_server *server, char *reterr_text, size_t reterr_size)
@@ -202,9 +206,9 @@ static bool open_listeners(tv_server *server, char *reterr_text, size_t reterr_s
         server->table_port = tv_listener_port(server->table_listeners[i]);
     }
 
-    server->admin_listener =
-        tv_listener_new(server->loops[0], config->admin_host, config->admin_port,
-                        &server->admin_callbacks, &server->limits, NULL, reterr_text, reterr_size);
+    server->admin_listener = tv_listener_new(server->loops[0], config->admin_host,
+                                             config->admin_port, &server->admin_callbacks,
+                                             &server->admin_limits, NULL, reterr_text, reterr_size);
     if (server->admin_listener == NULL)
         return false;
 

@@ -80,6 +80,40 @@ TEST(a_loop_carries_several_listeners_that_end_one_by_one)
     end_loop(loop);
 }
 
+/* A full port must not keep a monitor from asking another one how things are. */
+TEST(a_full_listener_leaves_the_others_of_its_loop_open)
+{
+    server s = {0};
+    tv_service service = {"count", &s, on_headers, count_request, on_refused, on_done};
+    tv_http_limits limits = tv_http_limits_default;
+    tv_loop *loop = tv_loop_new(0);
+    char problem[200];
+
+    limits.connections_max = 1;
+    tv_listener *full =
+        tv_listener_new(loop, "127.0.0.1", 0, &service, &limits, NULL, problem, sizeof problem);
+    tv_listener *other =
+        tv_listener_new(loop, "127.0.0.1", 0, &service, &limits, NULL, problem, sizeof problem);
+
+    tv_loop_start(loop);
+    s.port = tv_listener_port(full);
+    client first = client_open(&s), waiting = client_open(&s);
+
+    client_send(&first, "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_expect(&first, 204, "");
+    s.port = tv_listener_port(other);
+    client monitor = client_open(&s);
+
+    client_send(&monitor, "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_expect(&monitor, 204, "");
+    client_close(&monitor);
+    client_close(&waiting);
+    client_close(&first);
+    tv_listener_stop(full, 0);
+    tv_listener_stop(other, 0);
+    end_loop(loop);
+}
+
 TEST(a_listener_that_never_ran_can_be_stopped)
 {
     tv_service service = {"none", NULL, on_headers, count_request, on_refused, on_done};
@@ -107,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_loops_share_the_connections_of_a_port),
         cmocka_unit_test(a_loop_carries_several_listeners_that_end_one_by_one),
+        cmocka_unit_test(a_full_listener_leaves_the_others_of_its_loop_open),
         cmocka_unit_test(a_listener_that_never_ran_can_be_stopped),
         cmocka_unit_test(an_address_that_is_not_ours_is_an_error_with_a_text),
     };

@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "engine/memory/memory.h"
+#include "table/query.h"
 
 static tv_engine *engine;
 static tv_pipeline *pipeline;
@@ -144,6 +145,25 @@ TEST(a_table_that_was_made_again_is_a_new_one)
     tv_table_unref(table);
 }
 
+/* Its rows may be half gone by then, and half a page would pass for the whole. */
+TEST(a_query_of_a_table_that_was_dropped_meanwhile_gives_no_page)
+{
+    tv_table_op op = {.kind = TV_TABLE_OP_QUERY_ENTITIES};
+    tv_query query = {.top = TV_PAGE_ROWS_MAX};
+    tv_continuation next;
+    tv_buf out = TV_BUF_EMPTY;
+    asking a, b;
+
+    create(&a, "Orders", &first);
+    tv_table *table = tv_catalog_find(catalog, account, TV_LIT("Orders"));
+    CHECK_OK(tv_query_entities(engine, table, &op, &query, &arena, &out, &next));
+    delete_table(&b, table, &first);
+    CHECK_ERR(tv_query_entities(engine, table, &op, &query, &arena, &out, &next),
+              TV_ERR_TABLE_NOT_FOUND);
+    tv_buf_done(&out);
+    tv_table_unref(table);
+}
+
 #define ONE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -152,6 +172,7 @@ int main(void)
         ONE(who_hears_that_a_table_exists_finds_it),
         ONE(who_hears_that_a_table_is_gone_does_not_find_it),
         ONE(a_table_that_was_made_again_is_a_new_one),
+        ONE(a_query_of_a_table_that_was_dropped_meanwhile_gives_no_page),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

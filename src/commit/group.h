@@ -11,7 +11,7 @@
 /** A group ends before it has more writes than this. */
 enum { TV_GROUP_WRITES_MAX = 1024 };
 
-/** ... and when its functions have written this much. */
+/** ... and when its functions have read and written this much. */
 #define TV_GROUP_BYTES_MAX ((size_t)8 << 20)
 
 /**

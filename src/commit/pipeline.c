@@ -27,7 +27,7 @@ struct committer {
     pthread_cond_t filled;
     pthread_cond_t finished;
     tv_mail_chain queue;
-    size_t wanted; /* wake the committer when so many are queued */
+    size_t wanted;                            /* wake the committer when so many are queued */
     uint64_t submitted_count, finished_count; /* writes since the start; the queue is in order */
     bool is_stopping;
     tv_pipeline_figures figures;
@@ -170,8 +170,11 @@ static size_t commit_group(struct committer *committer, tv_write *const *writes,
     size_t done = tv_group_commit(committer->txn, writes, count, &figures, &err);
 
     note_engine(committer, err);
-    for (size_t i = 0; i < done; i++)
+    for (size_t i = 0; i < done; i++) {
+        if (writes[i]->result == TV_OK && writes[i]->settle)
+            writes[i]->settle(writes[i]);
         replies_add(replies, writes[i]);
+    }
 
     /* Before the answers, so that who has heard one has room for the next. */
     atomic_fetch_sub(&committer->pipeline->queued, done);

@@ -23,6 +23,13 @@ typedef struct tv_write {
     tv_update_fn *run;  /* called on the committer's thread, perhaps more than once */
     void *ctx;          /* its argument */
     tv_mailbox *reply_to;
+    /**
+     * Called on the committer's thread when the write has succeeded and is
+     * durable, in the order of the writes and before any answer of its group or
+     * a later one goes out: for what must be known to all before anybody can
+     * have heard of it.  Short; it holds the committer up.  May be NULL.
+     */
+    void (*settle)(struct tv_write *write);
     tv_err result; /* the function's own error, or that of the engine */
 } tv_write;
 

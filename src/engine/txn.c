@@ -55,7 +55,7 @@ struct tv_txn {
     size_t slots_size;
     undo_note *undo;
     size_t undo_count, undo_size;
-    size_t bytes; /* of keys and values in puts and deletes, superseded ones included */
+    size_t bytes; /* see tv_txn_bytes */
     tv_batch batch;
     tv_slice partition; /* of the function that runs; TV_NONE outside of one */
     int64_t now;
@@ -212,6 +212,7 @@ tv_err tv_txn_get(tv_txn *txn, tv_slice key, tv_slice *ret_value)
         else if (row->base.data == NULL)
             row->base.data = ""; /* a row with an empty value is not an absent one */
         row->base_is_known = true;
+        txn->bytes += row->base.len;
     }
     if (row->base.data == NULL)
         return TV_ERR_NOT_FOUND;

@@ -40,7 +40,8 @@ tv_err tv_txn_commit(tv_txn *txn) TV_WARN_UNUSED;
 
 /**
  * Bytes of keys and values that the functions since tv_txn_begin have put and
- * deleted, superseded ones included: lets a committer end a group in time.
+ * deleted, superseded ones included, and of the values they have read: about
+ * what the transaction holds in memory.  Lets a committer end a group in time.
  */
 size_t tv_txn_bytes(const tv_txn *txn);
 

@@ -30,7 +30,8 @@ static const flag_spec options[] = {
     {"admin-host", TEXT, FIELD(admin_host), 0, 0, "ADDR", "address of the admin port (127.0.0.1)"},
     {"threads", NUMBER, FIELD(threads), 0, 256, "N", "network threads (0: one per core)"},
     {"max-connections", NUMBER, FIELD(max_connections), 1, 1000000, "N",
-     "connections per port; more wait to be accepted (10000)"},
+     "connections per port; more wait to be accepted (10000, and no more\n"
+     "                            than the limit of open files leaves room for)"},
     {"accounts", TEXT, FIELD(accounts), 0, 0, "FILE",
      "accounts, a line each: name:key1[:key2]; without it AZURITE_ACCOUNTS\n"
      "                            (name:key1[:key2];...), else the development account"},

@@ -1,6 +1,7 @@
 /* Putting the parts together. */
 #include "server/server.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "admin/admin.h"
@@ -18,6 +19,10 @@ enum {
     WORKERS = 4,
     LOOPS_MAX = 256,
     STOP_GRACE_MS = 10 * 1000,
+    ENGINE_FILES_MAX = 1000,
+    FILES_PER_LOOP = 8, /* listeners, what libuv needs, a client that waits for its turn */
+    OTHER_FILES = 64,   /* logs, locks, the certificate, what compactions write */
+    ADMIN_CONNECTIONS_MAX = 32,
 };
 
 struct tv_server {
@@ -31,8 +36,9 @@ struct tv_server {
     tv_table_service table;
     tv_admin admin;
     tv_service table_callbacks, admin_callbacks;
-    tv_http_limits limits;
+    tv_http_limits limits, admin_limits;
     int loop_count;
+    int engine_files;
     bool is_running;
     tv_loop *loops[LOOPS_MAX];
     tv_outbox *outboxes[LOOPS_MAX];
@@ -42,6 +48,38 @@ struct tv_server {
 };
 
 /* --- the parts, in the order in which they are opened --- */
+
+static int wanted_loops(const tv_config *config)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int count = config->threads ? config->threads : (int)cores;
+
+    return count < 1 ? 1 : count > LOOPS_MAX ? LOOPS_MAX : count;
+}
+
+/*
+ * Divide the files that the system lets us open.  The engine has its share
+ * before the clients: a client that finds none left waits, but a log that
+ * cannot be opened ends all writing until a restart.
+ */
+static void share_files(tv_server *server)
+{
+    tv_config *config = &server->config;
+    struct rlimit limit;
+    int files = INT32_MAX, loops = wanted_loops(config);
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < INT32_MAX)
+        files = (int)limit.rlim_cur;
+    server->engine_files = files / 2 < ENGINE_FILES_MAX ? files / 2 : ENGINE_FILES_MAX;
+
+    int left =
+        files - server->engine_files - OTHER_FILES - ADMIN_CONNECTIONS_MAX - FILES_PER_LOOP * loops;
+
+    if (left < loops)
+        left = loops;
+    if (config->max_connections > left)
+        config->max_connections = left;
+}
 
 static bool open_accounts(tv_server *server, char *reterr_text, size_t reterr_size)
 {
@@ -94,6 +132,7 @@ static bool open_engine(tv_server *server, char *reterr_text, size_t reterr_size
     tv_rocksdb_options options = {
         .dir = config->data,
         .block_cache_bytes = (size_t)config->cache_mb << 20,
+        .open_files_max = server->engine_files,
         .disk_reserve_bytes = reserve ? reserve : 1,
         .drop_damaged_log = config->drop_damaged_log,
     };
@@ -138,10 +177,7 @@ static void flush_outbox(void *ctx)
 
 static void open_loops(tv_server *server)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    int count = server->config.threads ? server->config.threads : (int)cores;
-
-    server->loop_count = count < 1 ? 1 : count > LOOPS_MAX ? LOOPS_MAX : count;
+    server->loop_count = wanted_loops(&server->config);
     for (int i = 0; i < server->loop_count; i++) {
         server->loops[i] = tv_loop_new(i);
         server->outboxes[i] = tv_outbox_new(server->pipeline);
@@ -151,6 +187,8 @@ static void open_loops(tv_server *server)
     server->limits.connections_max = server->config.max_connections / server->loop_count;
     if (server->limits.connections_max < 1)
         server->limits.connections_max = 1;
+    server->admin_limits = tv_http_limits_default;
+    server->admin_limits.connections_max = ADMIN_CONNECTIONS_MAX;
 }
 
 static bool open_listeners(tv_server *server, char *reterr_text, size_t reterr_size)
@@ -168,9 +206,9 @@ static bool open_listeners(tv_server *server, char *reterr_text, size_t reterr_s
         server->table_port = tv_listener_port(server->table_listeners[i]);
     }
 
-    server->admin_listener =
-        tv_listener_new(server->loops[0], config->admin_host, config->admin_port,
-                        &server->admin_callbacks, &server->limits, NULL, reterr_text, reterr_size);
+    server->admin_listener = tv_listener_new(server->loops[0], config->admin_host,
+                                             config->admin_port, &server->admin_callbacks,
+                                             &server->admin_limits, NULL, reterr_text, reterr_size);
     if (server->admin_listener == NULL)
         return false;
 
@@ -193,6 +231,7 @@ tv_server *tv_server_start(const tv_config *config, char *reterr_text, size_t re
 
     /* What the operator can have got wrong comes first, so that a bad flag leaves no folder. */
     server->config = *config;
+    share_files(server);
     if (!open_accounts(server, reterr_text, reterr_size) ||
         !open_tls(server, reterr_text, reterr_size) ||
         !open_engine(server, reterr_text, reterr_size) ||
@@ -204,6 +243,10 @@ tv_server *tv_server_start(const tv_config *config, char *reterr_text, size_t re
         goto fail;
 
     run_loops(server);
+    if (server->config.max_connections < config->max_connections)
+        tv_log(TV_LOG_WARN, "fewer_connections",
+               "wanted=%d given=%d note=\"the limit of open files (ulimit -n) is too low\"",
+               config->max_connections, server->config.max_connections);
     tv_log(TV_LOG_INFO, "start",
            "version=%s engine=%s data=\"%s\" host=%s table_port=%d admin_port=%d threads=%d "
            "accounts=%zu tables=%zu tls=%s",

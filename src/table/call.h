@@ -30,7 +30,8 @@ typedef struct tv_table_call {
     tv_catalog_delete delete_table;
     tv_query query;
     tv_continuation next;
-    tv_slice value; /* of the row that was read */
+    size_t page_bytes; /* counted in the service's */
+    tv_slice value;    /* of the row that was read */
 } tv_table_call;
 
 /* respond.c: every function sends the response, after which the call is gone. */

@@ -87,13 +87,12 @@ static void map_remove(tv_catalog *catalog, tv_table **link)
     tv_table_unref(table);
 }
 
-/* A table of the same name can still hang there when its deletion is being answered. */
+/* Changes are settled in the order of the engine's rows, so none of this name is there. */
 static void map_add(tv_catalog *catalog, tv_table *table)
 {
     pthread_rwlock_wrlock(&catalog->lock);
     tv_table **link = find_link(catalog, table->account, table->name);
-    if (*link)
-        map_remove(catalog, link);
+    tv_assert(*link == NULL);
     table->next = *link;
     *link = table;
     catalog->count++;
@@ -181,16 +180,19 @@ static tv_err run_create(tv_txn *txn, void *ctx)
     return TV_OK;
 }
 
+static void settle_create(tv_write *write)
+{
+    const tv_catalog_create *create = write->ctx;
+
+    map_add(create->catalog, table_new(create->account, create->name, create->id));
+}
+
 void tv_catalog_prepare_create(tv_catalog_create *create, tv_write *write)
 {
     write->partition = tv_key_catalog(create->arena, create->account);
     write->run = run_create;
     write->ctx = create;
-}
-
-void tv_catalog_finish_create(tv_catalog_create *create)
-{
-    map_add(create->catalog, table_new(create->account, create->name, create->id));
+    write->settle = settle_create;
 }
 
 /* --- delete --- */
@@ -220,25 +222,27 @@ static tv_err run_delete(tv_txn *txn, void *ctx)
     return TV_OK;
 }
 
-void tv_catalog_prepare_delete(tv_catalog_delete *delete_op, tv_write *write)
+static void settle_delete(tv_write *write)
 {
-    write->partition = tv_key_catalog(delete_op->arena, delete_op->table->account);
-    write->run = run_delete;
-    write->ctx = delete_op;
-}
-
-void tv_catalog_finish_delete(tv_catalog_delete *delete_op)
-{
+    const tv_catalog_delete *delete_op = write->ctx;
     tv_catalog *catalog = delete_op->catalog;
     tv_table *table = delete_op->table;
 
     atomic_store(&table->is_dropped, true);
     pthread_rwlock_wrlock(&catalog->lock);
     tv_table **link = find_link(catalog, table->account, table->name);
-    if (*link == table)
-        map_remove(catalog, link);
+    tv_assert(*link == table);
+    map_remove(catalog, link);
     pthread_rwlock_unlock(&catalog->lock);
     tv_sweeper_add(catalog->sweeper, table->account, table->id);
+}
+
+void tv_catalog_prepare_delete(tv_catalog_delete *delete_op, tv_write *write)
+{
+    write->partition = tv_key_catalog(delete_op->arena, delete_op->table->account);
+    write->run = run_delete;
+    write->ctx = delete_op;
+    write->settle = settle_delete;
 }
 
 /* --- start and end --- */

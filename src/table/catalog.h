@@ -48,9 +48,11 @@ void tv_table_unref(tv_table *table);
 size_t tv_catalog_count(tv_catalog *catalog);
 
 /*
- * Creating and deleting: fill in `account` and `name` or `table`, submit `write`
- * (see tv_catalog_prepare_*), and in `deliver` call the matching finish function
- * before anything is answered.
+ * Creating and deleting: fill in all but the result, and submit `write` as
+ * tv_catalog_prepare_* sets it up.  Its committer brings the catalogue in memory
+ * up to date before it answers anybody; so who has heard that a table exists, or
+ * that it does not, finds it so, also when it was another's request that made it
+ * so and that one has not been answered yet.
  */
 typedef struct tv_catalog_create {
     tv_catalog *catalog;
@@ -61,7 +63,6 @@ typedef struct tv_catalog_create {
 
 /** Set up a write that creates a table: TV_ERR_TABLE_EXISTS. */
 void tv_catalog_prepare_create(tv_catalog_create *create, tv_write *write);
-void tv_catalog_finish_create(tv_catalog_create *create);
 
 typedef struct tv_catalog_delete {
     tv_catalog *catalog;
@@ -71,7 +72,6 @@ typedef struct tv_catalog_delete {
 
 /** Set up a write that deletes a table: TV_ERR_NOT_FOUND when somebody else was faster. */
 void tv_catalog_prepare_delete(tv_catalog_delete *delete_op, tv_write *write);
-void tv_catalog_finish_delete(tv_catalog_delete *delete_op);
 
 /** The table's name as it was created, out of a catalogue row's value; TV_ERR_CORRUPT. */
 tv_err tv_catalog_row_name(tv_slice value, tv_slice *ret_name) TV_WARN_UNUSED;

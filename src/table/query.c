@@ -224,7 +224,10 @@ tv_err tv_query_entities(tv_engine *engine, const tv_table *table, const tv_tabl
     err = scan_entities(iter, table, op, query, arena, out, ret_next);
     tv_iter_free(iter);
     tv_buf_add_lit(out, "]}");
-    return err;
+
+    /* Rows of a dropped table vanish file by file, so the page may lack some that it should have
+     * had if the query came before the drop. */
+    return err == TV_OK && atomic_load(&table->is_dropped) ? TV_ERR_TABLE_NOT_FOUND : err;
 }
 
 /* --- tables --- */

@@ -35,7 +35,10 @@ typedef struct tv_continuation {
     tv_slice next_table;               /* tables */
 } tv_continuation;
 
-/** Append a page of entities as JSON.  May wait for the disk. */
+/**
+ * Append a page of entities as JSON.  May wait for the disk.
+ * TV_ERR_TABLE_NOT_FOUND when the table was dropped meanwhile.
+ */
 tv_err tv_query_entities(tv_engine *engine, const tv_table *table, const tv_table_op *op,
                          const tv_query *query, tv_arena *arena, tv_buf *out,
                          tv_continuation *ret_next) TV_WARN_UNUSED;

@@ -18,6 +18,9 @@
 
 enum { BODY_BYTES_MAX = 4 * 1024 * 1024 };
 
+/* Pages of clients that do not read them; more queries are refused until some are gone. */
+enum { UNSENT_PAGE_BYTES_MAX = 512 * 1024 * 1024 };
+
 /* The call in which a write or a job is embedded. */
 #define CALL_OF(pointer, member)                                                                   \
     ((tv_table_call *)((char *)(pointer)-offsetof(tv_table_call, member)))
@@ -202,7 +205,6 @@ static void on_table_created(tv_mail *mail)
         tv_table_respond_error(call, call->write.result);
         return;
     }
-    tv_catalog_finish_create(&call->create);
     tv_table_respond_table_created(call);
 }
 
@@ -229,7 +231,6 @@ static void on_table_deleted(tv_mail *mail)
         tv_table_respond_error(call, call->write.result);
         return;
     }
-    tv_catalog_finish_delete(&call->delete_table);
     tv_table_respond_no_content(call);
 }
 
@@ -261,14 +262,23 @@ static void run_query(tv_job *job)
 {
     tv_table_call *call = CALL_OF(job, job);
     tv_request *req = call->req;
-    tv_engine *engine = call->service->engine;
+    tv_table_service *service = call->service;
+    tv_engine *engine = service->engine;
 
+    /* Looked at here and not when the job was queued: only as many pages as there are workers
+     * can then go beyond the limit. */
+    if (atomic_load(&service->page_bytes) >= UNSENT_PAGE_BYTES_MAX) {
+        call->job_result = TV_ERR_OVERLOADED;
+        return;
+    }
     if (call->op.kind == TV_TABLE_OP_QUERY_TABLES)
         call->job_result =
             tv_query_tables(engine, &call->op, &call->query, &req->arena, &req->out, &call->next);
     else
         call->job_result = tv_query_entities(engine, call->table, &call->op, &call->query,
                                              &req->arena, &req->out, &call->next);
+    call->page_bytes = req->out.len;
+    atomic_fetch_add(&service->page_bytes, call->page_bytes);
 }
 
 static void on_query_done(tv_mail *mail)
@@ -535,6 +545,7 @@ static void on_done(void *ctx, tv_request *req)
     tv_meter_add(&service->meter, call->op.kind, req->status, ns, req->body.len, req->out.len);
     if (service->has_access_log)
         log_access(call, ns);
+    atomic_fetch_sub(&service->page_bytes, call->page_bytes);
     tv_table_unref(call->table);
     req->user = NULL;
 }

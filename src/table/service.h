@@ -20,11 +20,12 @@ typedef struct tv_table_service {
     tv_auth_policy auth;
     bool has_access_log;
     tv_meter meter;
+    atomic_size_t page_bytes; /* of pages that have been read and not been sent yet */
 } tv_table_service;
 
 /**
  * The callbacks for a listener; `service` outlives it.  Fill in all of `service`
- * but the meter before.
+ * before, but for the meter and what follows it.
  */
 tv_service tv_table_service_callbacks(tv_table_service *service);
 

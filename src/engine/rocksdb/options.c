@@ -34,7 +34,7 @@ static void set_tables(tv_rocksdb_settings *settings, size_t cache_bytes)
     rocksdb_block_based_options_destroy(table);
 }
 
-static void set_shape(rocksdb_options_t *db, size_t write_buffer_bytes)
+static void set_shape(rocksdb_options_t *db, size_t write_buffer_bytes, int open_files_max)
 {
     size_t buffer = write_buffer_bytes ? write_buffer_bytes : 64 * MIB;
 
@@ -53,7 +53,7 @@ static void set_shape(rocksdb_options_t *db, size_t write_buffer_bytes)
     rocksdb_options_set_compression(db, rocksdb_lz4_compression);
     rocksdb_options_set_bottommost_compression(db, rocksdb_zstd_compression);
     rocksdb_options_set_max_background_jobs(db, 3);
-    rocksdb_options_set_max_open_files(db, OPEN_FILES_MAX);
+    rocksdb_options_set_max_open_files(db, open_files_max ? open_files_max : OPEN_FILES_MAX);
     rocksdb_options_set_max_file_opening_threads(db, 2); /* 16 start even for an empty store */
 
     /* Let the kernel write table files out as they grow instead of all at once at their end, where
@@ -105,7 +105,7 @@ void tv_rocksdb_settings_init(tv_rocksdb_settings *settings, const tv_rocksdb_op
 {
     settings->db = rocksdb_options_create();
     set_tables(settings, options->block_cache_bytes);
-    set_shape(settings->db, options->write_buffer_bytes);
+    set_shape(settings->db, options->write_buffer_bytes, options->open_files_max);
     set_recovery(settings->db, options->drop_damaged_log);
     set_diary(settings->db);
 

@@ -17,6 +17,7 @@ typedef struct tv_rocksdb_options {
 
     size_t block_cache_bytes;  /* most memory for cached blocks; 256 MiB, taken as it is used */
     size_t write_buffer_bytes; /* of each of four write buffers; 64 MiB */
+    int open_files_max;        /* files that it may keep open; 1,000 */
 
     /**
      * Free bytes below which writes are refused; 512 MiB.  It must hold what

@@ -183,13 +183,18 @@ static void hold(step *s, sem_t *gate)
     sem_wait(&entered);
 }
 
-static tv_pipeline_figures figures(void)
+static tv_pipeline_figures figures_now(void)
 {
     tv_pipeline_figures now;
 
-    tv_pipeline_drain(pipeline);
     tv_pipeline_read_figures(pipeline, &now);
     return now;
+}
+
+static tv_pipeline_figures figures(void)
+{
+    tv_pipeline_drain(pipeline);
+    return figures_now();
 }
 
 TEST(invariant_1_success_is_heard_only_after_the_write_is_durable)
@@ -530,10 +535,49 @@ TEST(invariant_9_ending_the_pipeline_finishes_everything)
         CHECK(s[i].is_delivered && s[i].write.result == TV_OK);
 }
 
+static int settled_count;
+
+/* Nobody has heard anything yet, and the row is durable. */
+static void settle(tv_write *write)
+{
+    step *s = (step *)write;
+
+    CHECK_STORED(s->key, s->value);
+    CHECK(!s->is_delivered);
+    s->order = -++settled_count;
+}
+
+TEST(invariant_11_what_a_write_settles_is_settled_before_any_answer)
+{
+    step s[4] = {0}, held = {0};
+    sem_t gate;
+
+    settled_count = 0;
+    start(1, NULL, QUEUE_MAX);
+    hold(&held, &gate);
+    s[1].want_fail = TV_ERR_ETAG_MISMATCH;
+    submit(&s[0], act_put, "pa", "1");
+    submit(&s[1], act_put, "pb", "1");
+    submit(&s[2], act_put, "pc", "1");
+    submit(&s[3], act_read, "pa", "");
+    for (int i = 0; i < 3; i++)
+        s[i].write.settle = settle;
+    tv_outbox_flush(outbox);
+    sem_post(&gate);
+    tv_pipeline_drain(pipeline);
+    CHECK_INT(s[0].order, -1);
+    CHECK_INT(s[1].order, 0); /* it failed: there is nothing to settle */
+    CHECK_INT(s[2].order, -2);
+    wait_for(s, 4);
+    CHECK_INT(settled_count, 2);
+    sem_destroy(&gate);
+}
+
 TEST(a_group_ends_when_it_is_large)
 {
     enum { WRITES = 40, VALUE = 1 << 20 };
     static step s[WRITES];
+    static char keys[WRITES][8];
     step held = {0};
     sem_t gate;
     char *value = tv_malloc(VALUE + 1);
@@ -543,12 +587,47 @@ TEST(a_group_ends_when_it_is_large)
     value[VALUE] = '\0';
     start(1, NULL, QUEUE_MAX);
     hold(&held, &gate);
-    for (int i = 0; i < WRITES; i++)
-        submit(&s[i], act_put, "pa", value);
+    for (int i = 0; i < WRITES; i++) {
+        snprintf(keys[i], sizeof keys[i], "pa%d", i);
+        submit(&s[i], act_put, keys[i], value);
+    }
     tv_outbox_flush(outbox);
     sem_post(&gate);
     wait_for(s, WRITES);
     CHECK_INT(tv_memory_write_count(engine), WRITES * (size_t)VALUE / TV_GROUP_BYTES_MAX);
+    free(value);
+    sem_destroy(&gate);
+}
+
+/* Deletes are small, but each first reads its row, which stays until the group ends. */
+TEST(a_group_ends_when_it_has_read_much)
+{
+    enum { ROWS = 40, VALUE = 1 << 20 };
+    static step puts[ROWS], reads[ROWS];
+    static char keys[ROWS][8];
+    step held = {0};
+    sem_t gate;
+    char *value = tv_malloc(VALUE + 1);
+
+    memset(puts, 0, sizeof puts);
+    memset(reads, 0, sizeof reads);
+    memset(value, 'v', VALUE);
+    value[VALUE] = '\0';
+    start(1, NULL, QUEUE_MAX);
+    for (int i = 0; i < ROWS; i++) {
+        snprintf(keys[i], sizeof keys[i], "pa%d", i);
+        submit(&puts[i], act_put, keys[i], value);
+    }
+    tv_outbox_flush(outbox);
+    wait_for(puts, ROWS);
+    hold(&held, &gate);
+    uint64_t groups_before = figures_now().groups;
+    for (int i = 0; i < ROWS; i++)
+        submit(&reads[i], act_read, keys[i], "");
+    tv_outbox_flush(outbox);
+    sem_post(&gate);
+    wait_for(reads, ROWS);
+    CHECK_INT(figures().groups - groups_before, 1 + ROWS * (size_t)VALUE / TV_GROUP_BYTES_MAX);
     free(value);
     sem_destroy(&gate);
 }
@@ -600,7 +679,9 @@ int main(void)
         ONE(invariant_8_a_full_queue_refuses),
         ONE(invariant_9_drain_waits_for_what_was_submitted),
         ONE(invariant_9_ending_the_pipeline_finishes_everything),
+        ONE(invariant_11_what_a_write_settles_is_settled_before_any_answer),
         ONE(a_group_ends_when_it_is_large),
+        ONE(a_group_ends_when_it_has_read_much),
         ONE(figures_count_groups_and_writes),
     };
 

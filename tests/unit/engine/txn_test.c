@@ -207,11 +207,14 @@ TEST(invariant_10_instants_only_grow)
     tv_clock_set_fake_ticks(0);
 }
 
-TEST(bytes_count_what_was_put)
+TEST(bytes_count_what_was_put_and_read)
 {
+    CHECK_OK(update("+pc=12345"));
     CHECK_INT(tv_txn_bytes(txn), 0);
     CHECK_OK(run("+pa=123 -pb"));
     CHECK_INT(tv_txn_bytes(txn), 7);
+    CHECK_OK(run("?pc=12345 ?pc=12345 ?pd=none"));
+    CHECK_INT(tv_txn_bytes(txn), 12); /* the second look costs nothing */
     tv_txn_begin(txn);
     CHECK_INT(tv_txn_bytes(txn), 0);
 }
@@ -240,7 +243,7 @@ int main(void)
         ALONE(an_update_runs_again_after_a_conflict),
         ALONE(an_engine_that_cannot_read_fails_the_function),
         ALONE(invariant_10_instants_only_grow),
-        ALONE(bytes_count_what_was_put),
+        ALONE(bytes_count_what_was_put_and_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,179 @@
+/*
+ * The catalogue as two askers see it who do not get their answers at the same
+ * time: two mailboxes stand for two network threads.
+ */
+#include "table/catalog.h"
+
+#include "check.h"
+#include "engine/memory/memory.h"
+#include "table/query.h"
+
+static tv_engine *engine;
+static tv_pipeline *pipeline;
+static tv_catalog *catalog;
+static tv_outbox *outbox;
+static tv_arena arena;
+static tv_mailbox first, second;
+
+static const tv_slice account = {"acct", 4};
+
+static void wake(void *ctx)
+{
+    (void)ctx; /* the tests wait by draining the pipeline */
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    engine = tv_memory_engine_new(NULL);
+    pipeline = tv_pipeline_new(engine, 1, 100);
+    outbox = tv_outbox_new(pipeline);
+    CHECK_OK(tv_catalog_open(engine, pipeline, &catalog));
+    tv_arena_init(&arena);
+    tv_mailbox_init(&first, wake, NULL);
+    tv_mailbox_init(&second, wake, NULL);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    tv_mailbox_deliver(&first);
+    tv_mailbox_deliver(&second);
+    tv_mailbox_done(&first);
+    tv_mailbox_done(&second);
+    tv_catalog_close(catalog);
+    tv_outbox_free(outbox);
+    tv_pipeline_free(pipeline);
+    tv_engine_close(engine);
+    tv_arena_done(&arena);
+    return 0;
+}
+
+/* One request to create or delete a table. */
+typedef struct asking {
+    tv_write write;
+    tv_catalog_create create;
+    tv_catalog_delete delete_op;
+    bool is_answered;
+} asking;
+
+static void deliver(tv_mail *mail)
+{
+    ((asking *)mail)->is_answered = true;
+}
+
+static void submit(asking *a, tv_mailbox *reply_to)
+{
+    a->write.mail.deliver = deliver;
+    a->write.reply_to = reply_to;
+    tv_outbox_add(outbox, &a->write);
+    tv_outbox_flush(outbox);
+    tv_pipeline_drain(pipeline);
+}
+
+static void create(asking *a, const char *name, tv_mailbox *reply_to)
+{
+    *a = (asking){
+        .create = {
+            .catalog = catalog, .account = account, .name = tv_slice_of(name), .arena = &arena}};
+    tv_catalog_prepare_create(&a->create, &a->write);
+    submit(a, reply_to);
+}
+
+static void delete_table(asking *a, tv_table *table, tv_mailbox *reply_to)
+{
+    *a = (asking){.delete_op = {.catalog = catalog, .table = table, .arena = &arena}};
+    tv_catalog_prepare_delete(&a->delete_op, &a->write);
+    submit(a, reply_to);
+}
+
+/* The id of the table that a request would find now, 0 for none. */
+static int64_t found(const char *name)
+{
+    tv_table *table = tv_catalog_find(catalog, account, tv_slice_of(name));
+    int64_t id = table ? table->id : 0;
+
+    tv_table_unref(table);
+    return id;
+}
+
+TEST(who_hears_that_a_table_exists_finds_it)
+{
+    asking a, b;
+
+    create(&a, "Orders", &first);
+    create(&b, "orders", &second);
+    tv_mailbox_deliver(&second);
+    CHECK(b.is_answered && !a.is_answered);
+    CHECK_ERR(b.write.result, TV_ERR_TABLE_EXISTS);
+    CHECK_INT(found("ORDERS"), 1);
+}
+
+TEST(who_hears_that_a_table_is_gone_does_not_find_it)
+{
+    asking a, b, c;
+
+    create(&a, "Orders", &first);
+    tv_mailbox_deliver(&first);
+    tv_table *table = tv_catalog_find(catalog, account, TV_LIT("Orders"));
+    delete_table(&b, table, &first);
+    delete_table(&c, table, &second);
+    tv_mailbox_deliver(&second);
+    CHECK(c.is_answered && !b.is_answered);
+    CHECK_ERR(c.write.result, TV_ERR_NOT_FOUND);
+    CHECK_INT(found("Orders"), 0);
+    CHECK(atomic_load(&table->is_dropped));
+    tv_table_unref(table);
+}
+
+TEST(a_table_that_was_made_again_is_a_new_one)
+{
+    asking a, b, c, d;
+
+    create(&a, "Orders", &first);
+    tv_table *table = tv_catalog_find(catalog, account, TV_LIT("Orders"));
+    delete_table(&b, table, &first);
+    create(&c, "Orders", &second);
+    delete_table(&d, table, &second); /* of the old one, by somebody who had found it */
+    tv_mailbox_deliver(&second);
+    tv_mailbox_deliver(&first); /* the older answers come later */
+    CHECK_OK(c.write.result);
+    CHECK_ERR(d.write.result, TV_ERR_NOT_FOUND);
+    CHECK_INT(found("Orders"), 2);
+    CHECK_INT(tv_catalog_count(catalog), 1);
+    tv_table_unref(table);
+}
+
+/* Its rows may be half gone by then, and half a page would pass for the whole. */
+TEST(a_query_of_a_table_that_was_dropped_meanwhile_gives_no_page)
+{
+    tv_table_op op = {.kind = TV_TABLE_OP_QUERY_ENTITIES};
+    tv_query query = {.top = TV_PAGE_ROWS_MAX};
+    tv_continuation next;
+    tv_buf out = TV_BUF_EMPTY;
+    asking a, b;
+
+    create(&a, "Orders", &first);
+    tv_table *table = tv_catalog_find(catalog, account, TV_LIT("Orders"));
+    CHECK_OK(tv_query_entities(engine, table, &op, &query, &arena, &out, &next));
+    delete_table(&b, table, &first);
+    CHECK_ERR(tv_query_entities(engine, table, &op, &query, &arena, &out, &next),
+              TV_ERR_TABLE_NOT_FOUND);
+    tv_buf_done(&out);
+    tv_table_unref(table);
+}
+
+#define ONE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ONE(who_hears_that_a_table_exists_finds_it),
+        ONE(who_hears_that_a_table_is_gone_does_not_find_it),
+        ONE(a_table_that_was_made_again_is_a_new_one),
+        ONE(a_query_of_a_table_that_was_dropped_meanwhile_gives_no_page),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

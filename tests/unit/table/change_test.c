@@ -28,7 +28,6 @@ static int set_up(__attribute__((unused)) void **state)
     tv_catalog_prepare_create(&create, &write);
     if (commit(&write))
         return -1;
-    tv_catalog_finish_create(&create);
     table = tv_catalog_find(catalog, ACCOUNT, TV_LIT("people"));
     return table ? 0 : -1;
 }
@@ -452,7 +451,6 @@ TEST(a_write_that_found_its_table_before_the_deletion_fails_after_it)
 
     tv_catalog_prepare_delete(&delete_op, &write);
     CHECK_OK(commit(&write));
-    tv_catalog_finish_delete(&delete_op);
 
     CHECK_ERR(apply_set(&set), TV_ERR_TABLE_NOT_FOUND);
     CHECK_ROW("late", "-");

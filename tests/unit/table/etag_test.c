@@ -78,6 +78,8 @@ static const struct {
     {"no quotes", "datetime'2026-01-02T03%3A04%3A05Z'", TV_ERR_ETAG_INVALID, 0, 0},
     {"a weak tag without an end", "W/\"datetime'2026-01-02", TV_ERR_ETAG_INVALID, 0, 0},
     {"one quote for both ends", "W/\"", TV_ERR_ETAG_INVALID, 0, 0},
+    {"a list", "W/\"a\", W/\"b\"", TV_ERR_ETAG_INVALID, 0, 0},
+    {"a quote inside", "W/\"a\"b\"", TV_ERR_ETAG_INVALID, 0, 0},
     {"two stars", "**", TV_ERR_ETAG_INVALID, 0, 0},
     {"a star in quotes", "\"*\"", TV_ERR_ETAG_INVALID, 0, 0},
 };

@@ -50,6 +50,10 @@ typedef struct cell {
     {                                                                                              \
         TV_TABLE_OP_UNKNOWN, TV_ERR_METHOD_NOT_ALLOWED                                             \
     }
+#define NO_VERB                                                                                    \
+    {                                                                                              \
+        TV_TABLE_OP_UNKNOWN, TV_ERR_INVALID_VERB                                                   \
+    }
 #define NOT_IMPLEMENTED                                                                            \
     {                                                                                              \
         TV_TABLE_OP_UNKNOWN, TV_ERR_NOT_IMPLEMENTED                                                \
@@ -60,17 +64,17 @@ static const struct {
     const char *target, *headers;
     cell cells[COUNT(methods)];
 } operations[] = {
-    {"Tables", "", {OP(QUERY_TABLES), NOT_ALLOWED, OP(CREATE_TABLE), NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED}},
-    {"Tables('people')", "", {OP(QUERY_TABLE), NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, OP(DELETE_TABLE), NOT_ALLOWED, NOT_ALLOWED}},
-    {"people", "", {OP(QUERY_ENTITIES), NOT_ALLOWED, OP(INSERT_ENTITY), NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED}},
-    {"people()", "", {OP(QUERY_ENTITIES), NOT_ALLOWED, OP(INSERT_ENTITY), NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED}},
-    {"people", "If-Match: rubbish\n", {OP(QUERY_ENTITIES), NOT_ALLOWED, OP(INSERT_ENTITY), NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED}},
+    {"Tables", "", {OP(QUERY_TABLES), NOT_ALLOWED, OP(CREATE_TABLE), NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NO_VERB}},
+    {"Tables('people')", "", {OP(QUERY_TABLE), NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, OP(DELETE_TABLE), NOT_ALLOWED, NO_VERB}},
+    {"people", "", {OP(QUERY_ENTITIES), NOT_ALLOWED, OP(INSERT_ENTITY), NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NO_VERB}},
+    {"people()", "", {OP(QUERY_ENTITIES), NOT_ALLOWED, OP(INSERT_ENTITY), NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NO_VERB}},
+    {"people", "If-Match: rubbish\n", {OP(QUERY_ENTITIES), NOT_ALLOWED, OP(INSERT_ENTITY), NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NO_VERB}},
     {ENTITY, "", {OP(QUERY_ENTITY), NOT_ALLOWED, NOT_ALLOWED, OP(INSERT_OR_REPLACE_ENTITY), OP(INSERT_OR_MERGE_ENTITY), OP(INSERT_OR_MERGE_ENTITY),
-                  {TV_TABLE_OP_DELETE_ENTITY, TV_ERR_MISSING_HEADER}, NOT_ALLOWED, NOT_ALLOWED}},
-    {ENTITY, "If-Match: *\n", {OP(QUERY_ENTITY), NOT_ALLOWED, NOT_ALLOWED, OP(UPDATE_ENTITY), OP(MERGE_ENTITY), OP(MERGE_ENTITY), OP(DELETE_ENTITY), NOT_ALLOWED, NOT_ALLOWED}},
-    {ENTITY, "If-Match: " ETAG "\n", {OP(QUERY_ENTITY), NOT_ALLOWED, NOT_ALLOWED, OP(UPDATE_ENTITY), OP(MERGE_ENTITY), OP(MERGE_ENTITY), OP(DELETE_ENTITY), NOT_ALLOWED, NOT_ALLOWED}},
-    {"$batch", "", {NOT_ALLOWED, NOT_ALLOWED, OP(BATCH), NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED}},
-    {"", "", {NOT_IMPLEMENTED, NOT_IMPLEMENTED, NOT_IMPLEMENTED, NOT_IMPLEMENTED, NOT_IMPLEMENTED, NOT_IMPLEMENTED, NOT_IMPLEMENTED, NOT_IMPLEMENTED, NOT_IMPLEMENTED}},
+                  {TV_TABLE_OP_DELETE_ENTITY, TV_ERR_MISSING_HEADER}, NOT_ALLOWED, NO_VERB}},
+    {ENTITY, "If-Match: *\n", {OP(QUERY_ENTITY), NOT_ALLOWED, NOT_ALLOWED, OP(UPDATE_ENTITY), OP(MERGE_ENTITY), OP(MERGE_ENTITY), OP(DELETE_ENTITY), NOT_ALLOWED, NO_VERB}},
+    {ENTITY, "If-Match: " ETAG "\n", {OP(QUERY_ENTITY), NOT_ALLOWED, NOT_ALLOWED, OP(UPDATE_ENTITY), OP(MERGE_ENTITY), OP(MERGE_ENTITY), OP(DELETE_ENTITY), NOT_ALLOWED, NO_VERB}},
+    {"$batch", "", {NOT_ALLOWED, NOT_ALLOWED, OP(BATCH), NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NOT_ALLOWED, NO_VERB}},
+    {"", "", {NOT_IMPLEMENTED, NOT_IMPLEMENTED, NOT_IMPLEMENTED, NOT_IMPLEMENTED, NOT_IMPLEMENTED, NOT_IMPLEMENTED, NOT_IMPLEMENTED, NOT_IMPLEMENTED, NO_VERB}},
 };
 /* clang-format on */
 
@@ -242,6 +246,18 @@ static const struct {
     {"nor do tables", "GET", "Tables?$select=%zz", TV_OK, 0},
     {"it cannot be decoded", "GET", "people()?$select=%zz", TV_ERR_URL_UNPARSABLE, 0},
 };
+
+TEST(several_accept_headers_are_one_list)
+{
+    tv_table_op op;
+
+    CHECK_OK(parse("GET", "people()",
+                   "Accept: application/atom+xml\nAccept: application/json;odata=fullmetadata\n",
+                   &op));
+    CHECK_INT(op.level, TV_METADATA_FULL);
+    CHECK_ERR(parse("GET", "people()", "Accept: application/atom+xml\nAccept: text/html\n", &op),
+              TV_ERR_ATOM_FORMAT);
+}
 
 TEST(reads_select_properties)
 {
@@ -437,6 +453,7 @@ int main(void)
         cmocka_unit_test(the_condition_is_kept),
         cmocka_unit_test(names_are_checked_on_every_operation),
         cmocka_unit_test(format_and_accept_choose_the_level),
+        cmocka_unit_test(several_accept_headers_are_one_list),
         cmocka_unit_test(reads_select_properties),
         cmocka_unit_test(a_view_says_where_entities_are),
         cmocka_unit_test(bodies_are_json),

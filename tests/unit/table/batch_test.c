@@ -267,7 +267,8 @@ static const struct {
     {"a bad condition", "PUT", "people(PartitionKey='p',RowKey='1')", "If-Match: 1|", "{}",
      TV_ERR_ETAG_INVALID},
     {"a bad body", "PUT", "people(PartitionKey='p',RowKey='1')", "", "{", TV_ERR_INVALID_INPUT},
-    {"a method that is not allowed", "BREW", "people", "", "", TV_ERR_METHOD_NOT_ALLOWED},
+    {"a method that is not allowed", "PUT", "people", "", "", TV_ERR_METHOD_NOT_ALLOWED},
+    {"a method that nobody knows", "BREW", "people", "", "", TV_ERR_INVALID_VERB},
     {"no keys", "POST", "people", "", "{}", TV_ERR_PROPERTIES_NEED_VALUE},
 };
 

@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/utf8.h"
 #include "engine/key.h"
 #include "table/entity.h"
@@ -107,8 +108,15 @@ tv_err tv_check_body_key(tv_arena *arena, tv_slice property, tv_slice key,
     if (err == TV_OK || err == TV_ERR_PROPERTY_VALUE_TOO_LARGE)
         return err;
 
-    reterr_info->text =
-        tv_arena_printf(arena, "The '%.*s' parameter of value '%.*s' is out of range.",
-                        TV_FMT(property), TV_FMT(key));
+    /* Not by printf, which would end the key at a NUL: one of the reasons to come here. */
+    tv_buf text = TV_BUF_EMPTY;
+
+    tv_buf_add_lit(&text, "The '");
+    tv_buf_add(&text, property);
+    tv_buf_add_lit(&text, "' parameter of value '");
+    tv_buf_add(&text, key);
+    tv_buf_add_lit(&text, "' is out of range.");
+    reterr_info->text = tv_arena_dup(arena, tv_buf_slice(&text));
+    tv_buf_done(&text);
     return TV_ERR_OUT_OF_RANGE;
 }

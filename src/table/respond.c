@@ -65,13 +65,21 @@ static bool is_authentication_error(tv_err err)
            err == TV_ERR_AUTHENTICATION_INFO || err == TV_ERR_BEARER_REFUSED;
 }
 
+/* Whether a client that names `accept` wants XML first. */
+static bool wants_xml(tv_slice accept)
+{
+    tv_slice type = tv_slice_take(accept, tv_slice_find(accept, ','));
+
+    type = tv_slice_trim(tv_slice_take(type, tv_slice_find(type, ';')));
+    return tv_slice_eq_nocase(type, TV_LIT("application/xml")) ||
+           tv_slice_eq_nocase(type, TV_LIT("application/atom+xml"));
+}
+
 /* Authentication fails before the service looks at OData, and its answer is plainer. */
 static void respond_authentication_error(tv_table_call *call, tv_err err)
 {
     tv_request *req = call->req;
-    tv_slice accept = tv_request_header(req, TV_LIT("accept"));
-    bool is_xml = tv_slice_starts_with(accept, TV_LIT("application/xml")) ||
-                  tv_slice_starts_with(accept, TV_LIT("application/atom+xml"));
+    bool is_xml = wants_xml(tv_request_header(req, TV_LIT("accept")));
 
     start(call, tv_err_status(err));
     tv_response_header(req, TV_LIT("x-ms-error-code"), tv_err_code(err));

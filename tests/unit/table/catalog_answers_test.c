@@ -50,7 +50,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* One request to create or delete a table. */
+/* One request to create or delete a table; static, for its letter may outlast the test. */
 typedef struct asking {
     tv_write write;
     tv_catalog_create create;
@@ -100,7 +100,7 @@ static int64_t found(const char *name)
 
 TEST(who_hears_that_a_table_exists_finds_it)
 {
-    asking a, b;
+    static asking a, b;
 
     create(&a, "Orders", &first);
     create(&b, "orders", &second);
@@ -112,7 +112,7 @@ TEST(who_hears_that_a_table_exists_finds_it)
 
 TEST(who_hears_that_a_table_is_gone_does_not_find_it)
 {
-    asking a, b, c;
+    static asking a, b, c;
 
     create(&a, "Orders", &first);
     tv_mailbox_deliver(&first);
@@ -129,7 +129,7 @@ TEST(who_hears_that_a_table_is_gone_does_not_find_it)
 
 TEST(a_table_that_was_made_again_is_a_new_one)
 {
-    asking a, b, c, d;
+    static asking a, b, c, d;
 
     create(&a, "Orders", &first);
     tv_table *table = tv_catalog_find(catalog, account, TV_LIT("Orders"));
@@ -152,7 +152,7 @@ TEST(a_query_of_a_table_that_was_dropped_meanwhile_gives_no_page)
     tv_query query = {.top = TV_PAGE_ROWS_MAX};
     tv_continuation next;
     tv_buf out = TV_BUF_EMPTY;
-    asking a, b;
+    static asking a, b;
 
     create(&a, "Orders", &first);
     tv_table *table = tv_catalog_find(catalog, account, TV_LIT("Orders"));

@@ -273,6 +273,11 @@ static tv_err store(tv_conn *conn, tv_slice piece)
     if (piece.len > exchange->req.body_bytes_max - exchange->body.len)
         return TV_ERR_BODY_TOO_LARGE;
 
+    /* Each body keeps its limit, but thousands of connections together need one, too. */
+    if (piece.len > conn->listener->limits->bodies_bytes_max - exchange->hub->body_bytes)
+        return TV_ERR_OVERLOADED;
+
+    exchange->hub->body_bytes += piece.len;
     tv_buf_add(&exchange->body, piece);
     return TV_OK;
 }

@@ -79,6 +79,7 @@ void tv_exchange_free(tv_exchange *exchange)
 {
     tv_hub *hub = exchange->hub;
 
+    hub->body_bytes -= exchange->body.len;
     if (hub->free_count == FREE_MAX) {
         release(exchange);
         return;

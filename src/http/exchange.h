@@ -1,7 +1,8 @@
 /*
  * An exchange is a request with its response and what the connection needs to
  * carry both; a service sees only the tv_request in front.  A hub is what all
- * listeners of one loop share: used exchanges with their memory, and the date.
+ * listeners of one loop share: used exchanges with their memory, the bytes of
+ * bodies that those in use hold, and the date.
  * Private to http/, one thread.
  */
 #ifndef TV_HTTP_EXCHANGE_H
@@ -27,6 +28,7 @@ struct tv_hub {
     tv_exchange *free;
     int free_count;
     int listener_count;
+    size_t body_bytes; /* of the bodies of all exchanges in use */
     tv_http_clock clock;
 };
 

@@ -14,14 +14,18 @@ typedef struct tv_listener tv_listener;
 typedef struct tv_http_limits {
     size_t head_bytes_max; /* request line and headers together */
     size_t header_count_max;
-    size_t body_bytes_max; /* default for tv_request.body_bytes_max */
-    int header_timeout_ms; /* from the first byte of a request to the end of its head */
-    int body_timeout_ms;   /* without progress in a body or in writing a response */
-    int idle_timeout_ms;   /* between requests */
-    int connections_max;   /* of one listener; above it, it stops accepting until one closes */
+    size_t body_bytes_max;   /* default for tv_request.body_bytes_max */
+    size_t bodies_bytes_max; /* of all requests of a loop that are being read or answered */
+    int header_timeout_ms;   /* from the first byte of a request to the end of its head */
+    int body_timeout_ms;     /* without progress in a body or in writing a response */
+    int idle_timeout_ms;     /* between requests */
+    int connections_max;     /* of one listener; above it, it stops accepting until one closes */
 } tv_http_limits;
 
-/** 128 KiB of head, 256 headers, 4 MiB + 64 KiB of body, 20 s, 30 s, 120 s, 10,000 connections. */
+/**
+ * 128 KiB of head, 256 headers, 4 MiB + 64 KiB of body, 256 MiB of bodies per
+ * loop, 20 s, 30 s, 120 s, 10,000 connections.
+ */
 extern const tv_http_limits tv_http_limits_default;
 
 /**

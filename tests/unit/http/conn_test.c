@@ -429,6 +429,33 @@ TEST(a_client_may_go_in_the_middle_of_a_body)
     server_end(s);
 }
 
+TEST(bodies_beyond_the_memory_of_the_loop_are_refused)
+{
+    static const char start[] = "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 8\r\n\r\nabcdefg";
+    tv_http_limits limits = tv_http_limits_default;
+
+    limits.bodies_bytes_max = 10;
+    server *s = server_start(&limits, NULL);
+    client a = client_open(s), b = client_open(s), c = client_open(s);
+
+    client_send(&a, start);
+    wait_for(&s->seen, 1);
+    client_send(&b, start);
+    client_expect(&b, 503, "OVERLOADED");
+    CHECK(client_is_at_end(&b));
+
+    /* The first has its room, and when it is answered there is room for another. */
+    client_send(&a, "h");
+    client_expect(&a, 200, "PUT /echo? abcdefgh");
+    client_send(&c, start);
+    client_send(&c, "h");
+    client_expect(&c, 200, "PUT /echo? abcdefgh");
+    client_close(&a);
+    client_close(&b);
+    client_close(&c);
+    server_end(s);
+}
+
 TEST(connections_above_the_limit_wait_for_one_to_close)
 {
     tv_http_limits limits = tv_http_limits_default;
@@ -549,6 +576,7 @@ int main(void)
         cmocka_unit_test(a_large_body_arrives_whole),
         cmocka_unit_test(a_client_may_go_while_its_request_is_pending),
         cmocka_unit_test(a_client_may_go_in_the_middle_of_a_body),
+        cmocka_unit_test(bodies_beyond_the_memory_of_the_loop_are_refused),
         cmocka_unit_test(connections_above_the_limit_wait_for_one_to_close),
         cmocka_unit_test(a_stop_closes_idle_connections_and_lets_requests_finish),
         cmocka_unit_test(a_stop_ends_what_is_left_after_its_grace),

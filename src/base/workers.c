@@ -7,6 +7,7 @@ struct tv_workers {
     pthread_mutex_t lock;
     pthread_cond_t filled;
     tv_mail_chain queue;
+    size_t queue_max;
     bool stopping;
     int thread_count;
     pthread_t threads[];
@@ -34,7 +35,7 @@ static void *work(void *arg)
     }
 }
 
-tv_workers *tv_workers_new(int thread_count)
+tv_workers *tv_workers_new(int thread_count, size_t queue_max)
 {
     tv_assert(thread_count > 0);
 
@@ -43,6 +44,7 @@ tv_workers *tv_workers_new(int thread_count)
 
     tv_assert(pthread_mutex_init(&workers->lock, NULL) == 0);
     tv_assert(pthread_cond_init(&workers->filled, NULL) == 0);
+    workers->queue_max = queue_max;
     workers->thread_count = thread_count;
     for (int i = 0; i < thread_count; i++)
         tv_assert(pthread_create(&workers->threads[i], NULL, work, workers) == 0);
@@ -65,11 +67,15 @@ void tv_workers_free(tv_workers *workers)
     free(workers);
 }
 
-void tv_workers_submit(tv_workers *workers, tv_job *job)
+bool tv_workers_submit(tv_workers *workers, tv_job *job)
 {
     pthread_mutex_lock(&workers->lock);
     tv_assert(!workers->stopping);
-    tv_mail_chain_add(&workers->queue, &job->mail);
-    pthread_cond_signal(&workers->filled);
+    bool has_room = workers->queue.count < workers->queue_max;
+    if (has_room) {
+        tv_mail_chain_add(&workers->queue, &job->mail);
+        pthread_cond_signal(&workers->filled);
+    }
     pthread_mutex_unlock(&workers->lock);
+    return has_room;
 }

@@ -16,12 +16,16 @@ typedef struct tv_job {
     tv_mailbox *reply_to;
 } tv_job;
 
-tv_workers *tv_workers_new(int thread_count);
+/** More than `queue_max` jobs waiting are refused. */
+tv_workers *tv_workers_new(int thread_count, size_t queue_max);
 
 /** Finish all submitted jobs, then end the threads.  Accepts NULL. */
 void tv_workers_free(tv_workers *workers);
 
-/** Queue a job.  The caller keeps its memory alive until `deliver`.  Any thread. */
-void tv_workers_submit(tv_workers *workers, tv_job *job);
+/**
+ * Queue a job; false when too many wait already.  The caller keeps its memory
+ * alive until `deliver`.  Any thread.
+ */
+bool tv_workers_submit(tv_workers *workers, tv_job *job) __attribute__((warn_unused_result));
 
 #endif

@@ -16,7 +16,10 @@
 enum {
     COMMITTERS = 1,
     COMMIT_QUEUE_MAX = 16 * 1024,
-    WORKERS = 4,
+    READERS = 2,
+    READ_QUEUE_MAX = 16 * 1024,
+    SCANNERS = 4,
+    SCAN_QUEUE_MAX = 1024,
     LOOPS_MAX = 256,
     STOP_GRACE_MS = 10 * 1000,
     ENGINE_FILES_MAX = 1000,
@@ -30,7 +33,7 @@ struct tv_server {
     tv_accounts accounts;
     tv_engine *engine;
     tv_pipeline *pipeline;
-    tv_workers *workers;
+    tv_workers *readers, *scanners;
     tv_catalog *catalog;
     tv_tls *tls;
     tv_table_service table;
@@ -145,7 +148,8 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
     tv_err err;
 
     server->pipeline = tv_pipeline_new(server->engine, COMMITTERS, COMMIT_QUEUE_MAX);
-    server->workers = tv_workers_new(WORKERS);
+    server->readers = tv_workers_new(READERS, READ_QUEUE_MAX);
+    server->scanners = tv_workers_new(SCANNERS, SCAN_QUEUE_MAX);
     err = tv_catalog_open(server->engine, server->pipeline, &server->catalog);
     if (err) {
         snprintf(reterr_text, reterr_size, "cannot read the catalogue of tables in %s: %s",
@@ -155,7 +159,8 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
 
     server->table.engine = server->engine;
     server->table.catalog = server->catalog;
-    server->table.workers = server->workers;
+    server->table.readers = server->readers;
+    server->table.scanners = server->scanners;
     server->table.outboxes = server->outboxes;
     server->table.auth.accounts = &server->accounts;
     server->table.auth.allow_dev_anywhere = server->config.allow_dev_account;
@@ -287,7 +292,8 @@ void tv_server_stop(tv_server *server)
     tv_catalog_close(server->catalog);
     for (int i = 0; i < server->loop_count; i++)
         tv_outbox_free(server->outboxes[i]);
-    tv_workers_free(server->workers);
+    tv_workers_free(server->readers);
+    tv_workers_free(server->scanners);
     tv_pipeline_free(server->pipeline);
     for (int i = 0; i < server->loop_count; i++)
         tv_loop_free(server->loops[i]);

@@ -152,12 +152,14 @@ static void submit(tv_table_call *call, void (*deliver)(tv_mail *mail))
     tv_outbox_add(call->service->outboxes[tv_loop_index(loop)], &call->write);
 }
 
-static void run_job(tv_table_call *call, void (*run)(tv_job *job), void (*deliver)(tv_mail *mail))
+/* TV_ERR_OVERLOADED when too many wait already. */
+static tv_err run_job(tv_table_call *call, tv_workers *workers, void (*run)(tv_job *job),
+                      void (*deliver)(tv_mail *mail))
 {
     call->job.mail.deliver = deliver;
     call->job.run = run;
     call->job.reply_to = tv_loop_mailbox(call->req->loop);
-    tv_workers_submit(call->service->workers, &call->job);
+    return tv_workers_submit(workers, &call->job) ? TV_OK : TV_ERR_OVERLOADED;
 }
 
 static tv_err find_table(tv_table_call *call, tv_slice name)
@@ -300,8 +302,7 @@ static tv_err query(tv_table_call *call)
     if (err)
         return err;
 
-    run_job(call, run_query, on_query_done);
-    return TV_OK;
+    return run_job(call, call->service->scanners, run_query, on_query_done);
 }
 
 /* --- one entity, alone or as a batch of one --- */
@@ -372,9 +373,9 @@ static tv_err get_entity(tv_table_call *call)
 
     err = read_entity(call, TV_READ_CACHED);
     if (err == TV_ERR_WOULD_BLOCK)
-        run_job(call, run_read, on_read_done);
-    else
-        finish_read(call, err);
+        return run_job(call, call->service->readers, run_read, on_read_done);
+
+    finish_read(call, err);
     return TV_OK;
 }
 

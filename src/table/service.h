@@ -15,7 +15,8 @@
 typedef struct tv_table_service {
     tv_engine *engine;
     tv_catalog *catalog;
-    tv_workers *workers;        /* for reads that wait for the disk */
+    tv_workers *readers;        /* for point reads that wait for the disk */
+    tv_workers *scanners;       /* for queries, which take longer: they have threads of their own */
     tv_outbox *const *outboxes; /* one per loop, by its index */
     tv_auth_policy auth;
     bool has_access_log;

@@ -100,7 +100,7 @@ static inline void answer_later(server *s, tv_request *req)
                           .is_held = tv_slice_eq(req->path, TV_LIT("/hold")),
                           .job = {.run = late_run, .reply_to = tv_loop_mailbox(req->loop)}};
     late->job.mail.deliver = late_deliver;
-    tv_workers_submit(s->workers, &late->job);
+    tv_assert(tv_workers_submit(s->workers, &late->job));
 }
 
 static inline void on_request(void *ctx, tv_request *req)
@@ -162,7 +162,7 @@ static inline server *server_start(const tv_http_limits *limits, tv_tls *tls)
     s->service = (tv_service){"test", s, on_headers, on_request, on_refused, on_done};
     tv_assert(sem_init(&s->held, 0, 0) == 0);
     s->loop = tv_loop_new(0);
-    s->workers = tv_workers_new(2);
+    s->workers = tv_workers_new(2, 1000);
     s->listener =
         tv_listener_new(s->loop, "127.0.0.1", 0, &s->service, &s->limits, tls, error, sizeof error);
     if (s->listener == NULL)

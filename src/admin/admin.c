@@ -94,8 +94,8 @@ static void metrics(tv_admin *admin, tv_request *req)
     gauge(out, "uptime_seconds", "Time since the server started.",
           (double)(tv_clock_ticks() - admin->start_ticks) / (double)TV_TICKS_PER_SECOND);
     gauge(out, "resident_bytes", "Resident memory of the process.", resident_bytes());
-    for (int i = 0; i < 4 && admin->meters[i]; i++)
-        tv_meter_write(admin->meters[i], out);
+    for (int i = 0; i < 4 && admin->sources[i].write; i++)
+        admin->sources[i].write(admin->sources[i].ctx, out);
     add_pipeline(admin->pipeline, out);
     admin->engine->ops->figures(admin->engine, add_engine_figure, out);
     respond(req, 200, metrics_type);

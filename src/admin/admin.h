@@ -9,10 +9,16 @@
 #include "commit/pipeline.h"
 #include "http/request.h"
 
+/** A service that has figures for /metrics. */
+typedef struct tv_admin_source {
+    void (*write)(void *ctx, tv_buf *out);
+    void *ctx;
+} tv_admin_source;
+
 typedef struct tv_admin {
     tv_engine *engine;
     tv_pipeline *pipeline;
-    tv_meter *meters[4]; /* of the services; NULL ends the list */
+    tv_admin_source sources[4]; /* one without `write` ends the list */
     int64_t start_ticks;
 } tv_admin;
 

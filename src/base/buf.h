@@ -52,7 +52,8 @@ static inline void tv_buf_add_char(tv_buf *buf, char c)
 #define tv_buf_add_lit(buf, text) tv_buf_add((buf), TV_LIT(text))
 
 /** Append formatted text. */
-void tv_buf_printf(tv_buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3), nonnull(2)));
+void tv_buf_printf(tv_buf *buf, const char *format, ...)
+    __attribute__((format(printf, 2, 3), nonnull(2)));
 
 /** What has been written so far; valid until the next append. */
 static inline tv_slice tv_buf_slice(const tv_buf *buf)

@@ -77,6 +77,7 @@
     X(PROPERTY_VALUE_TOO_LARGE, 400, "PropertyValueTooLarge", "The property value exceeds the maximum allowed size (64KB). If the property value is a string, it is UTF-16 encoded and the maximum number of characters should be 32K or less.") \
     X(DUPLICATE_PROPERTIES, 400, "DuplicatePropertiesSpecified", "A property is specified more than one time.") \
     X(ENTITY_TOO_LARGE, 400, "EntityTooLarge", "The entity is larger than the maximum allowed size (1MB).") \
+    X(FILTER_SYNTAX, 400, "InvalidInput", "Bad Request - Error in query syntax.") \
     /* Entity group transactions. */ \
     X(BATCH_TOO_MANY, 400, "InvalidInput", "The batch request operation exceeds the maximum 100 changes per change set.") \
     X(BATCH_DUPLICATE_ROW, 400, "InvalidDuplicateRow", "The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.") \

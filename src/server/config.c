@@ -32,6 +32,8 @@ static const flag_spec options[] = {
     {"max-connections", NUMBER, FIELD(max_connections), 1, 1000000, "N",
      "connections per port; more wait to be accepted (10000, and no more\n"
      "                            than the limit of open files leaves room for)"},
+    {"query-timeout-ms", NUMBER, FIELD(query_timeout_ms), 1, 3600000, "N",
+     "a page of a query ends after that, with a token to go on (5000)"},
     {"accounts", TEXT, FIELD(accounts), 0, 0, "FILE",
      "accounts, a line each: name:key1[:key2]; without it AZURITE_ACCOUNTS\n"
      "                            (name:key1[:key2];...), else the development account"},
@@ -66,6 +68,7 @@ static const tv_config defaults = {
     .engine = "rocksdb",
     .log_level = "info",
     .cache_mb = 256,
+    .query_timeout_ms = 5000,
     .disk_reserve_mb = 512,
 };
 
@@ -176,8 +179,7 @@ static bool read_flags(tv_config *config, int argc, char **argv, char *reterr_te
 }
 
 /* An IP address, or "localhost", which becomes one. */
-static bool check_host(const char **host, const char *source, char *reterr_text,
-                       size_t reterr_size)
+static bool check_host(const char **host, const char *source, char *reterr_text, size_t reterr_size)
 {
     unsigned char address[sizeof(struct in6_addr)];
 

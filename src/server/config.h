@@ -19,6 +19,7 @@ typedef struct tv_config {
     const char *engine;
     const char *log_level;
     const char *cert, *key; /* PEM files, or NULL */
+    int query_timeout_ms;
     int disk_reserve_mb;
     int cache_mb;
     bool access_log;

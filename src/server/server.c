@@ -164,12 +164,13 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
     server->table.outboxes = server->outboxes;
     server->table.auth.accounts = &server->accounts;
     server->table.auth.allow_dev_anywhere = server->config.allow_dev_account;
+    server->table.query_time_max_ns = (int64_t)server->config.query_timeout_ms * 1000000;
     server->table.has_access_log = server->config.access_log;
     server->table_callbacks = tv_table_service_callbacks(&server->table);
 
     server->admin.engine = server->engine;
     server->admin.pipeline = server->pipeline;
-    server->admin.meters[0] = &server->table.meter;
+    server->admin.sources[0] = (tv_admin_source){tv_table_service_write_metrics, &server->table};
     server->admin.start_ticks = tv_clock_ticks();
     server->admin_callbacks = tv_admin_callbacks(&server->admin);
     return true;

@@ -6,7 +6,7 @@
 #define TV_TABLE_CALL_H
 
 #include "table/batch.h"
-#include "table/query.h"
+#include "table/scan.h"
 #include "table/service.h"
 
 typedef struct tv_table_call {
@@ -29,7 +29,7 @@ typedef struct tv_table_call {
     tv_catalog_create create;
     tv_catalog_delete delete_table;
     tv_query query;
-    tv_continuation next;
+    tv_scan scan;
     size_t page_bytes; /* counted in the service's */
     tv_slice value;    /* of the row that was read */
 } tv_table_call;
@@ -48,6 +48,9 @@ void tv_table_respond_entity(tv_table_call *call);
 
 /** A page of a query, whose body is in req->out already. */
 void tv_table_respond_page(tv_table_call *call);
+
+/** The plan of a query instead of its result. */
+void tv_table_respond_plan(tv_table_call *call);
 
 /** A batch: applied, or read, or failed with `err` at operation `failed`. */
 void tv_table_respond_batch(tv_table_call *call);

@@ -117,6 +117,16 @@ size_t tv_catalog_count(tv_catalog *catalog)
     return count;
 }
 
+void tv_catalog_visit(tv_catalog *catalog, void (*fn)(void *ctx, const tv_table *table), void *ctx)
+{
+    pthread_rwlock_rdlock(&catalog->lock);
+    for (size_t i = 0; i < BUCKETS; i++) {
+        for (const tv_table *table = catalog->buckets[i]; table; table = table->next)
+            fn(ctx, table);
+    }
+    pthread_rwlock_unlock(&catalog->lock);
+}
+
 /* --- rows --- */
 
 static tv_err parse_row(tv_slice value, int64_t *ret_id, tv_slice *ret_name)

@@ -17,6 +17,7 @@
 
 #include "commit/pipeline.h"
 #include "engine/engine.h"
+#include "odata/plan.h"
 
 typedef struct tv_catalog tv_catalog;
 
@@ -26,8 +27,9 @@ typedef struct tv_table {
     atomic_bool is_dropped;
     int64_t id;
     tv_slice account;
-    tv_slice name;   /* as it was created */
-    tv_slice prefix; /* of its rows, tv_key_table */
+    tv_slice name;                               /* as it was created */
+    tv_slice prefix;                             /* of its rows, tv_key_table */
+    _Atomic uint64_t plan_counts[TV_PLAN_KINDS]; /* queries by kind, since the start */
     struct tv_table *next;
 } tv_table;
 
@@ -46,6 +48,9 @@ void tv_table_unref(tv_table *table);
 
 /** How many tables there are. */
 size_t tv_catalog_count(tv_catalog *catalog);
+
+/** Call `fn` for every table, in no order, with the map locked: keep it short. */
+void tv_catalog_visit(tv_catalog *catalog, void (*fn)(void *ctx, const tv_table *table), void *ctx);
 
 /*
  * Creating and deleting: fill in all but the result, and submit `write` as

@@ -16,7 +16,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "table/edm.h"
+#include "odata/edm.h"
 
 enum {
     TV_ENTITY_PROPERTIES_MAX = 252,       /* beside the three system properties */

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/uri.h"
 #include "table/call.h"
+#include "table/explain.h"
 
 static const tv_slice server_name = {"Tavola-Table/" TV_VERSION,
                                      sizeof "Tavola-Table/" TV_VERSION - 1};
@@ -235,6 +236,29 @@ void tv_table_respond_entity(tv_table_call *call)
     start_odata(call, 200);
     content_type(call, call->op.level);
     etag(call, timestamp);
+    tv_response_header(call->req, TV_LIT("x-tavola-plan"),
+                       TV_LIT("point; ranges=1; examined=1; returned=1"));
+    tv_response_send(call->req);
+}
+
+/* "range; ranges=1; examined=12; returned=10" */
+static void plan_header(tv_table_call *call)
+{
+    const tv_scan *scan = &call->scan;
+
+    tv_response_header(call->req, TV_LIT("x-tavola-plan"),
+                       tv_arena_printf(&call->req->arena,
+                                       "%s; ranges=%zu; examined=%zu; returned=%zu",
+                                       tv_plan_kind_name(scan->plan.kind), scan->plan.count,
+                                       scan->page.examined, scan->page.returned));
+}
+
+void tv_table_respond_plan(tv_table_call *call)
+{
+    tv_explain_add(&call->req->out, &call->scan);
+    start_odata(call, 200);
+    tv_response_header(call->req, TV_LIT("Content-Type"), TV_LIT("application/json"));
+    plan_header(call);
     tv_response_send(call->req);
 }
 
@@ -244,13 +268,15 @@ void tv_table_respond_page(tv_table_call *call)
 
     start_odata(call, 200);
     content_type(call, call->op.level);
-    if (call->next.next_partition.data) {
+    plan_header(call);
+    if (call->scan.next.next_partition.data) {
         tv_response_header(req, TV_LIT("x-ms-continuation-NextPartitionKey"),
-                           call->next.next_partition);
-        tv_response_header(req, TV_LIT("x-ms-continuation-NextRowKey"), call->next.next_row);
+                           call->scan.next.next_partition);
+        tv_response_header(req, TV_LIT("x-ms-continuation-NextRowKey"), call->scan.next.next_row);
     }
-    if (call->next.next_table.data)
-        tv_response_header(req, TV_LIT("x-ms-continuation-NextTableName"), call->next.next_table);
+    if (call->scan.next.next_table.data)
+        tv_response_header(req, TV_LIT("x-ms-continuation-NextTableName"),
+                           call->scan.next.next_table);
     tv_response_send(req);
 }
 

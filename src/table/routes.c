@@ -15,6 +15,7 @@
 #include "engine/key.h"
 #include "table/call.h"
 #include "table/names.h"
+#include "table/table_list.h"
 
 enum { BODY_BYTES_MAX = 4 * 1024 * 1024 };
 
@@ -124,7 +125,7 @@ static tv_err check_head(tv_table_call *call)
         return err;
 
     if (call->op.kind == TV_TABLE_OP_QUERY_ENTITIES || call->op.kind == TV_TABLE_OP_QUERY_TABLES)
-        return tv_query_parse(&req->arena, req, &call->op, &call->query);
+        return tv_query_parse(&req->arena, req, &call->op, &call->query, &call->info);
     return TV_OK;
 }
 
@@ -260,12 +261,19 @@ static tv_err get_table(tv_table_call *call)
 
 /* --- pages --- */
 
+/* Bytes that wait to be sent count until the request is done. */
+static void count_page(tv_table_call *call)
+{
+    call->page_bytes = call->req->out.len;
+    atomic_fetch_add(&call->service->page_bytes, call->page_bytes);
+}
+
 static void run_query(tv_job *job)
 {
     tv_table_call *call = CALL_OF(job, job);
     tv_request *req = call->req;
     tv_table_service *service = call->service;
-    tv_engine *engine = service->engine;
+    tv_scan *scan = &call->scan;
 
     /* Looked at here and not when the job was queued: only as many pages as there are workers
      * can then go beyond the limit. */
@@ -275,12 +283,13 @@ static void run_query(tv_job *job)
     }
     if (call->op.kind == TV_TABLE_OP_QUERY_TABLES)
         call->job_result =
-            tv_query_tables(engine, &call->op, &call->query, &req->arena, &req->out, &call->next);
+            tv_table_list(service->engine, &call->op, &call->query, service->query_time_max_ns,
+                          &req->arena, &req->out, &scan->page, &scan->next);
+    else if (tv_scan_is_point(scan))
+        call->job_result = tv_scan_run_point(scan, service->engine, TV_READ_ANY);
     else
-        call->job_result = tv_query_entities(engine, call->table, &call->op, &call->query,
-                                             &req->arena, &req->out, &call->next);
-    call->page_bytes = req->out.len;
-    atomic_fetch_add(&service->page_bytes, call->page_bytes);
+        call->job_result = tv_scan_run(scan, service->engine);
+    count_page(call);
 }
 
 static void on_query_done(tv_mail *mail)
@@ -293,15 +302,51 @@ static void on_query_done(tv_mail *mail)
         tv_table_respond_page(call);
 }
 
-static tv_err query(tv_table_call *call)
+static tv_err query_tables(tv_table_call *call)
 {
-    tv_err err = TV_OK;
+    call->scan.plan = (tv_plan){.kind = TV_PLAN_TABLE, .count = 1};
+    return run_job(call, call->service->scanners, run_query, on_query_done);
+}
 
-    if (call->op.kind == TV_TABLE_OP_QUERY_ENTITIES)
-        err = find_table(call, call->op.resource.table);
+/* A filter that comes to one point read is answered like one: at once, if it is in memory. */
+static tv_err query_point(tv_table_call *call)
+{
+    tv_err err = tv_scan_run_point(&call->scan, call->service->engine, TV_READ_CACHED);
+
+    if (err == TV_ERR_WOULD_BLOCK)
+        return run_job(call, call->service->readers, run_query, on_query_done);
     if (err)
         return err;
 
+    tv_table_respond_page(call);
+    return TV_OK;
+}
+
+static tv_err query_entities(tv_table_call *call)
+{
+    tv_err err = find_table(call, call->op.resource.table);
+
+    if (err)
+        return err;
+
+    call->scan = (tv_scan){
+        .table = call->table,
+        .op = &call->op,
+        .query = &call->query,
+        .time_max_ns = call->service->query_time_max_ns,
+        .arena = &call->req->arena,
+        .out = &call->req->out,
+    };
+    tv_scan_plan(&call->scan);
+    if (call->query.is_explained) {
+        tv_table_respond_plan(call);
+        return TV_OK;
+    }
+
+    atomic_fetch_add_explicit(&call->table->plan_counts[call->scan.plan.kind], 1,
+                              memory_order_relaxed);
+    if (tv_scan_is_point(&call->scan))
+        return query_point(call);
     return run_job(call, call->service->scanners, run_query, on_query_done);
 }
 
@@ -477,8 +522,9 @@ static tv_err dispatch(tv_table_call *call)
     tv_assert(call->identity != NULL);
     switch (call->op.kind) {
     case TV_TABLE_OP_QUERY_TABLES:
+        return query_tables(call);
     case TV_TABLE_OP_QUERY_ENTITIES:
-        return query(call);
+        return query_entities(call);
     case TV_TABLE_OP_QUERY_TABLE:
         return get_table(call);
     case TV_TABLE_OP_CREATE_TABLE:

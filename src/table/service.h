@@ -19,6 +19,7 @@ typedef struct tv_table_service {
     tv_workers *scanners;       /* for queries, which take longer: they have threads of their own */
     tv_outbox *const *outboxes; /* one per loop, by its index */
     tv_auth_policy auth;
+    int64_t query_time_max_ns; /* a page ends after that, perhaps empty, with a token */
     bool has_access_log;
     tv_meter meter;
     atomic_size_t page_bytes; /* of pages that have been read and not been sent yet */
@@ -29,5 +30,8 @@ typedef struct tv_table_service {
  * before, but for the meter and what follows it.
  */
 tv_service tv_table_service_callbacks(tv_table_service *service);
+
+/** Append the service's figures in Prometheus' text format. */
+void tv_table_service_write_metrics(void *service, tv_buf *out);
 
 #endif

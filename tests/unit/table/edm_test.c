@@ -1,5 +1,5 @@
 /* The eight types: names and sizes. */
-#include "table/edm.h"
+#include "odata/edm.h"
 
 #include "check.h"
 

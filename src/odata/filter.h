@@ -1,0 +1,97 @@
+/*
+ * A parsed $filter: a tree of comparisons, and, or, not.
+ *
+ *     filter     := or
+ *     or         := and ( "or" and )*
+ *     and        := unary ( "and" unary )*
+ *     unary      := "not" unary | primary
+ *     primary    := "(" filter ")" | operand [ op operand ]
+ *     op         := "eq" | "ne" | "gt" | "ge" | "lt" | "le"
+ *
+ * One operand of a comparison is a property and the other a literal, in either
+ * order; the tree always has the property on the left.  A bare property stands
+ * for "is true".  Chains of "and" and of "or" are one node with many children,
+ * however they were parenthesised.  README.md beside this file tells what
+ * becomes of the tree.
+ */
+#ifndef TV_ODATA_FILTER_H
+#define TV_ODATA_FILTER_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "odata/edm.h"
+
+enum {
+    TV_FILTER_DEPTH_MAX = 1000, /* of parentheses and nots */
+    TV_FILTER_NAMES_MAX = 255,  /* different properties: an entity has no more */
+};
+
+typedef enum tv_node_kind {
+    TV_NODE_AND,
+    TV_NODE_OR,
+    TV_NODE_NOT,     /* one child */
+    TV_NODE_COMPARE, /* property op literal */
+    TV_NODE_TRUTH,   /* a bare property: there, a Boolean, and true */
+} tv_node_kind;
+
+typedef enum tv_compare_op {
+    TV_OP_EQ,
+    TV_OP_NE,
+    TV_OP_GT,
+    TV_OP_GE,
+    TV_OP_LT,
+    TV_OP_LE,
+} tv_compare_op;
+
+typedef struct tv_node {
+    tv_node_kind kind;
+    struct tv_node *first, *last; /* children */
+    struct tv_node *next;         /* sibling */
+    tv_compare_op op;
+    int name;            /* COMPARE, TRUTH: index into tv_filter.names */
+    tv_property literal; /* COMPARE: type and value */
+} tv_node;
+
+/** A filter and the properties it asks for, each once. */
+typedef struct tv_filter {
+    tv_node *root; /* NULL: everything passes */
+    tv_slice names[TV_FILTER_NAMES_MAX];
+    int name_count;
+} tv_filter;
+
+/**
+ * Parse a filter; an empty one passes everything.  TV_ERR_FILTER_SYNTAX and
+ * TV_ERR_INVALID_INPUT with the service's text; TV_ERR_NOT_IMPLEMENTED for
+ * functions, arithmetic and comparisons of two properties or two literals.
+ * The filter lives in the arena.
+ */
+tv_err tv_filter_parse(tv_arena *arena, tv_slice text, tv_filter **ret_filter,
+                       tv_error_info *reterr_info) TV_WARN_UNUSED;
+
+/** The value of a name, or that the entity has none. */
+typedef struct tv_filter_slot {
+    bool is_there;
+    tv_property value;
+} tv_filter_slot;
+
+/**
+ * Whether an entity passes.  `slots` has one for each of filter->names.  The
+ * rules of comparison are those of the service, see eval.c.  `node` is the
+ * filter's root or a part of it; NULL passes.
+ */
+bool tv_filter_eval(const tv_node *node, const tv_filter_slot *slots);
+
+/** Compare one stored value with a literal by the service's rules; for tests and eval. */
+bool tv_filter_compare(const tv_property *stored, tv_compare_op op, const tv_property *literal);
+
+/** Ordinal order of two strings in UTF-8: that of their UTF-16 units. */
+int tv_ordinal_compare(tv_slice a, tv_slice b);
+
+/** The operator that holds where `op` does not (for values that compare at all). */
+tv_compare_op tv_compare_op_negate(tv_compare_op op);
+
+/** Write a part of a filter as text that parses to the same tree. */
+void tv_filter_print(tv_buf *buf, const tv_filter *filter, const tv_node *node);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * Tokens of a $filter.  The lexer knows the forms of literals but not their
+ * ranges; positions are byte offsets in the decoded filter, for error texts.
+ */
+#ifndef TV_ODATA_LEXER_H
+#define TV_ODATA_LEXER_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+typedef enum tv_token_kind {
+    TV_TOKEN_END,
+    TV_TOKEN_NAME,   /* identifiers and keywords: and, or, not, eq, true, … */
+    TV_TOKEN_STRING, /* 'it''s' */
+    TV_TOKEN_NUMBER, /* 40, -3, 7L, 4.1, 1E5, 4.1d; text as written */
+    TV_TOKEN_TYPED,  /* datetime'…', guid'…', X'…', binary'…': `prefix` and `text` */
+    TV_TOKEN_OPEN,   /* ( */
+    TV_TOKEN_CLOSE,  /* ) */
+    TV_TOKEN_COMMA,  /* , which only function calls have */
+    TV_TOKEN_MINUS,  /* a '-' that begins no number */
+    TV_TOKEN_SLASH,  /* / of a path */
+} tv_token_kind;
+
+typedef struct tv_token {
+    tv_token_kind kind;
+    tv_slice text;       /* what it says; strings unquoted */
+    tv_slice prefix;     /* of TV_TOKEN_TYPED */
+    size_t start, end;   /* where it stands */
+    size_t previous_end; /* where the token before it ended */
+} tv_token;
+
+typedef struct tv_lexer {
+    tv_arena *arena;
+    tv_slice filter;
+    size_t at;
+} tv_lexer;
+
+/** `filter` is valid UTF-8 and outlives the tokens. */
+void tv_lexer_init(tv_lexer *lexer, tv_arena *arena, tv_slice filter);
+
+/** The next token.  TV_ERR_FILTER_SYNTAX with the service's text for what is none. */
+tv_err tv_lexer_next(tv_lexer *lexer, tv_token *ret_token,
+                     tv_error_info *reterr_info) TV_WARN_UNUSED;
+
+#endif

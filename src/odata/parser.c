@@ -1,0 +1,389 @@
+/* From tokens to a tree. */
+#include "base/assert.h"
+#include "odata/filter.h"
+#include "odata/lexer.h"
+#include "odata/literal.h"
+
+typedef struct parser {
+    tv_arena *arena;
+    tv_lexer lexer;
+    tv_token token; /* the one to be looked at */
+    tv_filter *filter;
+    tv_error_info *info;
+    int depth;
+} parser;
+
+/* One side of a comparison. */
+typedef struct operand {
+    bool is_literal;
+    tv_slice name;
+    tv_property literal;
+} operand;
+
+static const struct {
+    tv_slice word;
+    const char *kind; /* as error texts call it */
+} operators[] = {
+    [TV_OP_EQ] = {{"eq", 2}, "Equal"},       [TV_OP_NE] = {{"ne", 2}, "NotEqual"},
+    [TV_OP_GT] = {{"gt", 2}, "GreaterThan"}, [TV_OP_GE] = {{"ge", 2}, "GreaterThanOrEqual"},
+    [TV_OP_LT] = {{"lt", 2}, "LessThan"},    [TV_OP_LE] = {{"le", 2}, "LessThanOrEqual"},
+};
+
+/* --- errors --- */
+
+static tv_err fail_at(parser *p, const char *what, size_t position)
+{
+    p->info->text = tv_arena_printf(p->arena, "%s at position %zu in '%.*s'.", what, position,
+                                    TV_FMT(p->lexer.filter));
+    return TV_ERR_FILTER_SYNTAX;
+}
+
+/* The service counts to the end of the token that it cannot take. */
+static tv_err unexpected_token(parser *p)
+{
+    return fail_at(p, "Syntax error", p->token.end);
+}
+
+static tv_err incompatible(parser *p, tv_edm_type left, tv_edm_type right, const char *kind)
+{
+    p->info->text = tv_arena_printf(p->arena,
+                                    "A binary operator with incompatible types was detected. Found "
+                                    "operand types '%.*s' and '%.*s' for operator kind '%s'.",
+                                    TV_FMT(tv_edm_name(left)), TV_FMT(tv_edm_name(right)), kind);
+    return TV_ERR_INVALID_INPUT;
+}
+
+/* --- helpers --- */
+
+static tv_err advance(parser *p)
+{
+    return tv_lexer_next(&p->lexer, &p->token, p->info);
+}
+
+static bool is_word(const tv_token *token, tv_slice word)
+{
+    return token->kind == TV_TOKEN_NAME && tv_slice_eq(token->text, word);
+}
+
+/* The properties whose type is known without looking at an entity. */
+static bool declared_type(tv_slice name, tv_edm_type *ret_type)
+{
+    if (tv_slice_eq(name, TV_LIT("PartitionKey")) || tv_slice_eq(name, TV_LIT("RowKey")) ||
+        tv_slice_eq(name, TV_LIT("TableName"))) {
+        *ret_type = TV_EDM_STRING;
+        return true;
+    }
+    *ret_type = TV_EDM_DATETIME;
+    return tv_slice_eq(name, TV_LIT("Timestamp"));
+}
+
+static tv_node *node_new(parser *p, tv_node_kind kind)
+{
+    tv_node *node = tv_arena_zalloc(p->arena, sizeof *node);
+
+    node->kind = kind;
+    return node;
+}
+
+/* Append a child; children of a node of the same kind are taken over instead. */
+static void node_add(tv_node *node, tv_node *child)
+{
+    bool is_same = child->kind == node->kind && node->kind != TV_NODE_NOT;
+    tv_node *first = is_same ? child->first : child;
+    tv_node *last = is_same ? child->last : child;
+
+    if (node->last)
+        node->last->next = first;
+    else
+        node->first = first;
+    node->last = last;
+}
+
+static tv_err name_index(parser *p, tv_slice name, int *ret_index)
+{
+    tv_filter *filter = p->filter;
+
+    for (int i = 0; i < filter->name_count; i++) {
+        if (tv_slice_eq(filter->names[i], name)) {
+            *ret_index = i;
+            return TV_OK;
+        }
+    }
+    if (filter->name_count == TV_FILTER_NAMES_MAX)
+        return TV_ERR_INVALID_INPUT;
+
+    *ret_index = filter->name_count;
+    filter->names[filter->name_count++] = name;
+    return TV_OK;
+}
+
+/* --- the grammar, from the leaves up --- */
+
+/* "-INF" is two tokens, and a '-' before anything else is arithmetic. */
+static tv_err parse_minus(parser *p, operand *ret_operand)
+{
+    tv_err err = advance(p);
+
+    if (err)
+        return err;
+    if (!is_word(&p->token, TV_LIT("INF")))
+        return TV_ERR_NOT_IMPLEMENTED;
+
+    ret_operand->is_literal = true;
+    ret_operand->literal = (tv_property){.type = TV_EDM_DOUBLE, .real = -__builtin_inf()};
+    return advance(p);
+}
+
+static tv_err parse_operand(parser *p, operand *ret_operand)
+{
+    tv_err err;
+
+    *ret_operand = (operand){0};
+    if (p->token.kind == TV_TOKEN_MINUS)
+        return parse_minus(p, ret_operand);
+
+    err = tv_literal_parse(p->arena, p->lexer.filter, &p->token, &ret_operand->is_literal,
+                           &ret_operand->literal, p->info);
+    if (err)
+        return err;
+    if (!ret_operand->is_literal && p->token.kind != TV_TOKEN_NAME)
+        return fail_at(p, "Expression expected", p->token.start);
+
+    ret_operand->name = p->token.text;
+    err = advance(p);
+    if (err)
+        return err;
+
+    /* name(…) calls a function and name/… follows a path. */
+    if (!ret_operand->is_literal &&
+        (p->token.kind == TV_TOKEN_OPEN || p->token.kind == TV_TOKEN_SLASH))
+        return TV_ERR_NOT_IMPLEMENTED;
+    return TV_OK;
+}
+
+static bool is_arithmetic(const tv_token *token)
+{
+    return is_word(token, TV_LIT("add")) || is_word(token, TV_LIT("sub")) ||
+           is_word(token, TV_LIT("mul")) || is_word(token, TV_LIT("div")) ||
+           is_word(token, TV_LIT("mod"));
+}
+
+static bool is_compare_op(const tv_token *token, tv_compare_op *ret_op)
+{
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+        if (is_word(token, operators[i].word)) {
+            *ret_op = (tv_compare_op)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* 5 lt age is age gt 5. */
+static tv_compare_op mirrored(tv_compare_op op)
+{
+    switch (op) {
+    case TV_OP_GT:
+        return TV_OP_LT;
+    case TV_OP_GE:
+        return TV_OP_LE;
+    case TV_OP_LT:
+        return TV_OP_GT;
+    case TV_OP_LE:
+        return TV_OP_GE;
+    case TV_OP_EQ:
+    case TV_OP_NE:
+        break;
+    }
+    return op;
+}
+
+/* A property alone is "is true"; a literal alone would make a constant filter. */
+static tv_err make_truth(parser *p, const operand *only, tv_node **ret_node)
+{
+    tv_edm_type type;
+    tv_err err;
+
+    if (only->is_literal)
+        return TV_ERR_NOT_IMPLEMENTED;
+    if (declared_type(only->name, &type))
+        return incompatible(p, type, TV_EDM_BOOLEAN, "And");
+
+    tv_node *node = node_new(p, TV_NODE_TRUTH);
+
+    err = name_index(p, only->name, &node->name);
+    if (err)
+        return err;
+
+    *ret_node = node;
+    return TV_OK;
+}
+
+static tv_err make_compare(parser *p, const operand *left, tv_compare_op op, const operand *right,
+                           tv_node **ret_node)
+{
+    const operand *property = left->is_literal ? right : left;
+    const operand *literal = left->is_literal ? left : right;
+    tv_edm_type type;
+    tv_err err;
+
+    if (left->is_literal == right->is_literal)
+        return TV_ERR_NOT_IMPLEMENTED;
+    if (declared_type(property->name, &type) && literal->literal.type != type)
+        return left->is_literal ? incompatible(p, literal->literal.type, type, operators[op].kind)
+                                : incompatible(p, type, literal->literal.type, operators[op].kind);
+
+    tv_node *node = node_new(p, TV_NODE_COMPARE);
+
+    node->op = left->is_literal ? mirrored(op) : op;
+    node->literal = literal->literal;
+    err = name_index(p, property->name, &node->name);
+    if (err)
+        return err;
+
+    *ret_node = node;
+    return TV_OK;
+}
+
+static tv_err parse_comparison(parser *p, tv_node **ret_node)
+{
+    operand left, right;
+    tv_compare_op op;
+    tv_err err;
+
+    err = parse_operand(p, &left);
+    if (err)
+        return err;
+    if (is_arithmetic(&p->token) || p->token.kind == TV_TOKEN_MINUS)
+        return TV_ERR_NOT_IMPLEMENTED;
+    if (!is_compare_op(&p->token, &op))
+        return make_truth(p, &left, ret_node);
+
+    err = advance(p);
+    if (err)
+        return err;
+
+    err = parse_operand(p, &right);
+    if (err)
+        return err;
+    if (is_arithmetic(&p->token) || p->token.kind == TV_TOKEN_MINUS)
+        return TV_ERR_NOT_IMPLEMENTED;
+
+    return make_compare(p, &left, op, &right, ret_node);
+}
+
+static tv_err parse_or(parser *p, tv_node **ret_node);
+
+static tv_err parse_parentheses(parser *p, tv_node **ret_node)
+{
+    tv_err err = advance(p);
+
+    if (err)
+        return err;
+
+    err = parse_or(p, ret_node);
+    if (err)
+        return err;
+    if (p->token.kind != TV_TOKEN_CLOSE)
+        return fail_at(p, "')' or operator expected", p->token.start);
+
+    return advance(p);
+}
+
+static tv_err parse_not(parser *p, tv_node **ret_node);
+
+static tv_err parse_unary(parser *p, tv_node **ret_node)
+{
+    tv_err err;
+
+    if (p->token.kind == TV_TOKEN_OPEN || is_word(&p->token, TV_LIT("not"))) {
+        if (++p->depth > TV_FILTER_DEPTH_MAX) {
+            p->info->text = tv_arena_printf(p->arena, "The filter is nested more than %d deep.",
+                                            TV_FILTER_DEPTH_MAX);
+            return TV_ERR_FILTER_SYNTAX;
+        }
+        err = p->token.kind == TV_TOKEN_OPEN ? parse_parentheses(p, ret_node)
+                                             : parse_not(p, ret_node);
+        p->depth--;
+        return err;
+    }
+    return parse_comparison(p, ret_node);
+}
+
+static tv_err parse_not(parser *p, tv_node **ret_node)
+{
+    tv_node *node = node_new(p, TV_NODE_NOT), *child;
+    tv_err err;
+
+    err = advance(p);
+    if (err)
+        return err;
+
+    err = parse_unary(p, &child);
+    if (err)
+        return err;
+
+    node_add(node, child);
+    *ret_node = node;
+    return TV_OK;
+}
+
+/* operand ( word operand )*, as one node when there is more than one operand. */
+static tv_err parse_chain(parser *p, tv_slice word, tv_node_kind kind,
+                          tv_err (*parse_part)(parser *p, tv_node **ret_node), tv_node **ret_node)
+{
+    tv_node *part, *chain = NULL;
+    tv_err err = parse_part(p, &part);
+
+    while (err == TV_OK && is_word(&p->token, word)) {
+        if (chain == NULL) {
+            chain = node_new(p, kind);
+            node_add(chain, part);
+        }
+        err = advance(p);
+        if (err == TV_OK)
+            err = parse_part(p, &part);
+        if (err == TV_OK)
+            node_add(chain, part);
+    }
+    if (err)
+        return err;
+
+    *ret_node = chain ? chain : part;
+    return TV_OK;
+}
+
+static tv_err parse_and(parser *p, tv_node **ret_node)
+{
+    return parse_chain(p, TV_LIT("and"), TV_NODE_AND, parse_unary, ret_node);
+}
+
+static tv_err parse_or(parser *p, tv_node **ret_node)
+{
+    return parse_chain(p, TV_LIT("or"), TV_NODE_OR, parse_and, ret_node);
+}
+
+tv_err tv_filter_parse(tv_arena *arena, tv_slice text, tv_filter **ret_filter,
+                       tv_error_info *reterr_info)
+{
+    parser p = {.arena = arena, .info = reterr_info};
+    tv_err err;
+
+    p.filter = tv_arena_alloc(arena, sizeof *p.filter);
+    p.filter->root = NULL;
+    p.filter->name_count = 0;
+    tv_lexer_init(&p.lexer, arena, text);
+    err = advance(&p);
+    if (err)
+        return err;
+
+    if (p.token.kind != TV_TOKEN_END) {
+        err = parse_or(&p, &p.filter->root);
+        if (err)
+            return err;
+        if (p.token.kind != TV_TOKEN_END)
+            return unexpected_token(&p);
+    }
+    *ret_filter = p.filter;
+    return TV_OK;
+}

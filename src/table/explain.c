@@ -1,0 +1,137 @@
+/*
+ * {"plan":"range","description":"…","ranges":[{"plan":"range","from":…,"to":…}],
+ *  "residual":"Age gt 5","advice":"…"}
+ *
+ * A bound is null (none) or {"PartitionKey":…[,"RowKey":…],"isIncluded":…}.
+ */
+#include "table/explain.h"
+
+#include "base/json.h"
+#include "engine/key.h"
+
+static const char *description(const tv_plan *plan)
+{
+    if (plan->count == 0)
+        return "The filter contradicts itself, so nothing is read.";
+
+    switch (plan->kind) {
+    case TV_PLAN_POINT:
+        return "Point Query: PartitionKey and RowKey are given, so each entity is found directly. "
+               "Nothing is more efficient.";
+    case TV_PLAN_RANGE:
+        return "Range Query: the PartitionKey and a range of RowKey are given, so only that part "
+               "of a partition is read.";
+    case TV_PLAN_PARTITION:
+        return "Partition Scan: the PartitionKey is given and nothing bounds the RowKey, so every "
+               "entity of the partition is read.";
+    case TV_PLAN_TABLE:
+    case TV_PLAN_KINDS:
+        break;
+    }
+    return "Table Scan: no single PartitionKey is given, so the entities of many partitions are "
+           "read.";
+}
+
+/* The anti-pattern and its cure; NULL when there is nothing to cure. */
+static const char *advice(const tv_plan *plan)
+{
+    if (plan->count == 0 || plan->kind <= TV_PLAN_RANGE)
+        return NULL;
+    if (plan->kind == TV_PLAN_TABLE)
+        return "Give the PartitionKey. If this query must find entities by something else, store a "
+               "second copy under it (inter-partition secondary index pattern) or keep lists of "
+               "keys (index entities pattern).";
+    if (plan->residual)
+        return "The test on other properties is made on every entity of the partition. A second "
+               "copy of each entity whose RowKey begins with the property (intra-partition "
+               "secondary index pattern) makes this a range query.";
+    return NULL;
+}
+
+static void add_text(tv_buf *out, const char *name, const char *text)
+{
+    tv_buf_printf(out, ",\"%s\":", name);
+    if (text)
+        tv_json_add_string(out, tv_slice_of(text));
+    else
+        tv_buf_add_lit(out, "null");
+}
+
+static void add_key(tv_buf *out, const char *name, tv_slice encoded)
+{
+    tv_arena arena;
+    tv_slice text;
+
+    tv_arena_init(&arena);
+    tv_buf_printf(out, "\"%s\":", name);
+    if (tv_key_decode_text(&arena, encoded, &text))
+        text = TV_LIT("?");
+    tv_json_add_string(out, text);
+    tv_buf_add_char(out, ',');
+    tv_arena_done(&arena);
+}
+
+/* Bounds have the forms "p 01 r", "p 01 r 01" (behind r) and "p 02" (behind p); see region.h. */
+static void add_bound(tv_buf *out, tv_slice bound, bool is_upper)
+{
+    size_t end = 0;
+    bool is_behind;
+
+    while (end < bound.len && bound.data[end] != '\x01' && bound.data[end] != '\x02')
+        end++;
+    if (end == bound.len) {
+        tv_buf_add_lit(out, "null");
+        return;
+    }
+
+    tv_slice row = tv_slice_skip(bound, end + 1);
+
+    is_behind = bound.data[end] == '\x02';
+    if (row.len && row.data[row.len - 1] == '\x01') {
+        is_behind = true;
+        row.len--;
+    }
+    tv_buf_add_char(out, '{');
+    add_key(out, "PartitionKey", tv_slice_take(bound, end));
+    if (bound.data[end] == '\x01' && (row.len || is_behind))
+        add_key(out, "RowKey", row);
+    tv_buf_printf(out, "\"isIncluded\":%s}", is_behind == is_upper ? "true" : "false");
+}
+
+static void add_range(tv_buf *out, const tv_key_range *range, tv_slice prefix)
+{
+    /* The end of the table is no key of it. */
+    tv_slice to =
+        tv_slice_starts_with(range->to, prefix) ? tv_slice_skip(range->to, prefix.len) : TV_LIT("");
+
+    tv_buf_printf(out, "{\"plan\":\"%s\",\"from\":", tv_plan_kind_name(range->kind));
+    add_bound(out, tv_slice_skip(range->from, prefix.len), false);
+    tv_buf_add_lit(out, ",\"to\":");
+    add_bound(out, to, true);
+    tv_buf_add_char(out, '}');
+}
+
+void tv_explain_add(tv_buf *out, const tv_scan *scan)
+{
+    const tv_plan *plan = &scan->plan;
+    tv_buf residual = TV_BUF_EMPTY;
+
+    tv_buf_printf(out, "{\"plan\":\"%s\"", tv_plan_kind_name(plan->kind));
+    add_text(out, "description", description(plan));
+    tv_buf_add_lit(out, ",\"ranges\":[");
+    for (size_t i = 0; i < plan->count; i++) {
+        if (i)
+            tv_buf_add_char(out, ',');
+        add_range(out, &plan->ranges[i], scan->table->prefix);
+    }
+    tv_buf_add_lit(out, "],\"residual\":");
+    if (plan->residual) {
+        tv_filter_print(&residual, plan->filter, plan->residual);
+        tv_json_add_string(out, tv_buf_slice(&residual));
+    } else {
+        tv_buf_add_lit(out, "null");
+    }
+    add_text(out, "advice", advice(plan));
+    tv_buf_add_char(out, '}');
+    tv_buf_done(&residual);
+}

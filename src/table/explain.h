@@ -1,0 +1,10 @@
+/* A plan as JSON, in the words of the Table Design Guide, for people and tools. */
+#ifndef TV_TABLE_EXPLAIN_H
+#define TV_TABLE_EXPLAIN_H
+
+#include "table/scan.h"
+
+/** Append the plan of a scan that has been planned. */
+void tv_explain_add(tv_buf *out, const tv_scan *scan);
+
+#endif

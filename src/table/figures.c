@@ -1,0 +1,48 @@
+/* The table service's part of /metrics. */
+#include "table/service.h"
+
+/* More tables than that would drown everything else; the totals tell enough then. */
+enum { TABLES_MAX = 1000 };
+
+typedef struct visit {
+    tv_buf *out;
+    uint64_t totals[TV_PLAN_KINDS];
+    bool is_detailed;
+} visit;
+
+static void visit_table(void *ctx, const tv_table *table)
+{
+    visit *v = ctx;
+
+    for (int kind = 0; kind < TV_PLAN_KINDS; kind++) {
+        unsigned long long count = atomic_load(&table->plan_counts[kind]);
+
+        v->totals[kind] += count;
+        if (count && v->is_detailed)
+            tv_buf_printf(v->out,
+                          "tavola_table_queries_total{account=\"%.*s\",table=\"%.*s\",plan=\"%s\"} "
+                          "%llu\n",
+                          TV_FMT(table->account), TV_FMT(table->name),
+                          tv_plan_kind_name((tv_plan_kind)kind), count);
+    }
+}
+
+void tv_table_service_write_metrics(void *ctx, tv_buf *out)
+{
+    tv_table_service *service = ctx;
+    visit v = {.out = out, .is_detailed = tv_catalog_count(service->catalog) <= TABLES_MAX};
+
+    tv_meter_write(&service->meter, out);
+    tv_buf_printf(out,
+                  "# HELP tavola_tables Tables of all accounts.\n# TYPE tavola_tables gauge\n"
+                  "tavola_tables %zu\n",
+                  tv_catalog_count(service->catalog));
+    tv_buf_add_lit(out, "# HELP tavola_table_queries_total Queries by table and plan; left out "
+                        "above 1000 tables.\n# TYPE tavola_table_queries_total counter\n");
+    tv_catalog_visit(service->catalog, visit_table, &v);
+    tv_buf_add_lit(out, "# HELP tavola_queries_total Queries of the tables that exist, by plan.\n"
+                        "# TYPE tavola_queries_total counter\n");
+    for (int kind = 0; kind < TV_PLAN_KINDS; kind++)
+        tv_buf_printf(out, "tavola_queries_total{plan=\"%s\"} %llu\n",
+                      tv_plan_kind_name((tv_plan_kind)kind), (unsigned long long)v.totals[kind]);
+}

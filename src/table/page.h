@@ -1,0 +1,40 @@
+/*
+ * The limits of one page of a query, and what was done to fill it.
+ */
+#ifndef TV_TABLE_PAGE_H
+#define TV_TABLE_PAGE_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+
+enum { TV_PAGE_ROWS_MAX = 1000, TV_PAGE_BYTES_MAX = 4 * 1024 * 1024 };
+
+typedef struct tv_page {
+    size_t rows_max, bytes_max;
+    int64_t deadline_ns;
+    size_t examined; /* rows looked at */
+    size_t returned; /* rows written */
+} tv_page;
+
+/** Begin a page that is appended to `out`. */
+static inline tv_page tv_page_begin(size_t rows_max, int64_t time_max_ns, const tv_buf *out)
+{
+    return (tv_page){
+        .rows_max = rows_max,
+        .bytes_max = out->len + TV_PAGE_BYTES_MAX,
+        .deadline_ns = tv_clock_mono_ns() + time_max_ns,
+    };
+}
+
+/** Whether the page must end before another row is looked at.  Every page looks at one at least. */
+static inline bool tv_page_is_full(const tv_page *page, const tv_buf *out)
+{
+    if (page->returned == page->rows_max || out->len >= page->bytes_max)
+        return true;
+    /* The clock is read now and then: a row costs hardly more than the call. */
+    return page->examined % 128 == 127 && tv_clock_mono_ns() > page->deadline_ns;
+}
+
+#endif

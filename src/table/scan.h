@@ -1,0 +1,42 @@
+/*
+ * Running a plan: the rows of its ranges in order, tested and written as a page
+ * of JSON.  A page is a consistent snapshot, and ends after 1,000 entities, 4 MiB
+ * or the given time, with a token that names the next row to look at.
+ */
+#ifndef TV_TABLE_SCAN_H
+#define TV_TABLE_SCAN_H
+
+#include "odata/plan.h"
+#include "table/catalog.h"
+#include "table/page.h"
+#include "table/query.h"
+
+typedef struct tv_scan {
+    const tv_table *table;
+    const tv_table_op *op;
+    const tv_query *query;
+    tv_plan plan;
+    int64_t time_max_ns;
+    tv_arena *arena; /* of the request */
+    tv_buf *out;
+    tv_page page;         /* result: what was done */
+    tv_continuation next; /* result */
+} tv_scan;
+
+/** Plan a query; fill in all but the plan and the results before. */
+void tv_scan_plan(tv_scan *scan);
+
+/** Append the page.  May wait for the disk.  TV_ERR_TABLE_NOT_FOUND when the table was dropped. */
+tv_err tv_scan_run(tv_scan *scan, tv_engine *engine) TV_WARN_UNUSED;
+
+/**
+ * A plan that is one point read can be run without an iterator.  Same results;
+ * TV_ERR_WOULD_BLOCK, with nothing appended, when `mode` forbids to wait.
+ */
+bool tv_scan_is_point(const tv_scan *scan);
+tv_err tv_scan_run_point(tv_scan *scan, tv_engine *engine, tv_read_mode mode) TV_WARN_UNUSED;
+
+/** {"odata.metadata":"…#name","value":[ : how every page begins. */
+void tv_scan_add_opening(tv_buf *out, const tv_entity_view *view);
+
+#endif

@@ -24,7 +24,7 @@ tv_slice tv_identity_account(const tv_identity *identity);
 
 typedef struct tv_auth_policy {
     const tv_accounts *accounts;
-    bool allow_dev_anywhere; /* the well-known key is good for other machines too */
+    bool allow_dev_anywhere; /* the well-known key is good for other machines and names too */
 } tv_auth_policy;
 
 /** What a request shows of itself; `parts.date` is filled in by tv_authenticate. */
@@ -33,8 +33,16 @@ typedef struct tv_credentials {
     tv_slice authorization; /* header, TV_NONE without one */
     tv_slice x_ms_date;     /* headers, empty without */
     tv_slice date;
+    tv_slice host; /* that the client called, with or without a port */
     bool is_peer_loopback;
 } tv_credentials;
+
+/**
+ * Whether a host is an IP address, "localhost" or a name under it.  The
+ * well-known key is taken under no other name: a web page whose own name is made
+ * to point at 127.0.0.1 is a peer on loopback too.
+ */
+bool tv_host_is_local(tv_slice host);
 
 /**
  * Check a request's signature.  TV_ERR_NO_AUTHENTICATION without credentials,

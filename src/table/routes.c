@@ -58,6 +58,7 @@ static tv_err authenticate(tv_table_call *call, const tv_endpoint *endpoint)
         .authorization = tv_request_header(req, TV_LIT("authorization")),
         .x_ms_date = tv_request_header(req, TV_LIT("x-ms-date")),
         .date = tv_request_header(req, TV_LIT("date")),
+        .host = req->host,
         .is_peer_loopback = req->is_peer_loopback,
     };
 

@@ -34,7 +34,7 @@ class Memory(unittest.TestCase):
 
     def ask(self):
         """Ask for a page and read no more than the status of the answer."""
-        head = "GET /{}/Pages() HTTP/1.1\r\nHost: x\r\n".format(self.client.account) + "".join(
+        head = "GET /{}/Pages() HTTP/1.1\r\nHost: localhost\r\n".format(self.client.account) + "".join(
             f"{name}: {value}\r\n" for name, value in self.client.headers("/Pages()").items())
         connection = socket.create_connection(("127.0.0.1", self.server.table_port), timeout=20)
         connection.sendall(head.encode() + b"\r\n")

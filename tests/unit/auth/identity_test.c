@@ -65,6 +65,7 @@ static tv_credentials request(const char *account)
                   .method = TV_LIT("GET"),
                   .path = TV_LIT("/Tables")},
         .x_ms_date = TV_LIT(DATE),
+        .host = TV_LIT("127.0.0.1:10002"),
         .is_peer_loopback = true,
     };
 }
@@ -277,9 +278,54 @@ TEST(the_development_key_is_for_this_machine)
     policy.allow_dev_anywhere = false;
 }
 
+static const struct {
+    const char *host;
+    bool is_local;
+} hosts[] = {
+    {"127.0.0.1", true},
+    {"127.0.0.1:10002", true},
+    {"10.1.2.3:80", true},
+    {"[::1]:10002", true},
+    {"localhost", true},
+    {"LocalHost:10002", true},
+    {"devstoreaccount1.table.localhost:10002", true},
+    {"", false},
+    {":10002", false},
+    {"evil.example", false},
+    {"evil.example:10002", false},
+    {"localhost.evil.example", false},
+    {"evillocalhost", false},
+    {"127.0.0.1.evil.example", false},
+    {"1e", false},
+};
+
+TEST(a_local_host_is_an_address_or_a_name_under_localhost)
+{
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+        t_row = hosts[i].host;
+        CHECK_INT(tv_host_is_local(tv_slice_of(hosts[i].host)), hosts[i].is_local);
+    }
+}
+
+TEST(a_foreign_name_for_this_machine_does_not_open_it_to_the_development_key)
+{
+    tv_credentials credentials = request(TV_DEVELOPMENT_ACCOUNT);
+
+    credentials.authorization = sign("SharedKeyLite", TV_DEVELOPMENT_ACCOUNT, TV_DEVELOPMENT_KEY,
+                                     DATE "\n/" TV_DEVELOPMENT_ACCOUNT "/Tables");
+    CHECK_OK(ask(&credentials));
+    credentials.host = TV_LIT("evil.example:10002");
+    CHECK_ERR(ask(&credentials), TV_ERR_AUTHENTICATION_FAILED);
+    policy.allow_dev_anywhere = true;
+    CHECK_OK(ask(&credentials));
+    policy.allow_dev_anywhere = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_local_host_is_an_address_or_a_name_under_localhost),
+        cmocka_unit_test(a_foreign_name_for_this_machine_does_not_open_it_to_the_development_key),
         cmocka_unit_test(only_a_right_signature_is_let_in),
         cmocka_unit_test(what_cannot_be_read_has_its_own_error),
         cmocka_unit_test(no_part_of_a_signature_is_enough),

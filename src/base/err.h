@@ -55,6 +55,17 @@
     X(AUTHENTICATION_INFO, 400, "InvalidAuthenticationInfo", "Authentication information is not given in the correct format. Check the value of Authorization header.") \
     X(BEARER_REFUSED, 401, "InvalidAuthenticationInfo", "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.") \
     X(AUTHORIZATION_FAILURE, 403, "AuthorizationFailure", "This request is not authorized to perform this operation.") \
+    X(PERMISSION_MISMATCH, 403, "AuthorizationPermissionMismatch", "This request is not authorized to perform this operation using this permission.") \
+    X(PROTOCOL_MISMATCH, 403, "AuthorizationProtocolMismatch", "This request is not authorized to perform this operation using this protocol.") \
+    X(RESOURCE_TYPE_MISMATCH, 403, "AuthorizationResourceTypeMismatch", "This request is not authorized to perform this operation using this resource type.") \
+    X(SERVICE_MISMATCH, 403, "AuthorizationServiceMismatch", "This request is not authorized to perform this operation using this service.") \
+    X(SOURCE_IP_MISMATCH, 403, "AuthorizationSourceIPMismatch", "This request is not authorized to perform this operation using this source IP.") \
+    X(SECONDARY_IS_READ_ONLY, 403, "InsufficientAccountPermissions", "Write operations are not allowed.") \
+    X(NOT_ON_PRIMARY, 400, "InvalidQueryParameterValue", "Value for one of the query parameters specified in the request URI is invalid.") \
+    X(HTTPS_REQUIRED, 400, "AccountRequiresHttps", "The account being accessed does not support http.") \
+    X(CORS_PREFLIGHT, 403, "CorsPreflightFailure", "CORS not enabled or no matching rule found for this request.") \
+    X(XML_DOCUMENT, 400, "InvalidXmlDocument", "XML specified is not syntactically valid.") \
+    X(XML_NODE_VALUE, 400, "InvalidXmlNodeValue", "The value provided for one of the XML nodes in the request body was not in the correct format.") \
     /* Tables. */ \
     X(TABLE_EXISTS, 409, "TableAlreadyExists", "The table specified already exists.") \
     X(TABLE_NOT_FOUND, 404, "TableNotFound", "The table specified does not exist.") \

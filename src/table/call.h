@@ -34,6 +34,29 @@ typedef struct tv_table_call {
     tv_slice value;    /* of the row that was read */
 } tv_table_call;
 
+/** The call in which a write or a job is embedded. */
+#define TV_TABLE_CALL_OF(pointer, member)                                                          \
+    ((tv_table_call *)((char *)(pointer)-offsetof(tv_table_call, member)))
+
+/* call.c: handing a call over to another thread; `deliver` brings it back. */
+
+/** Submit call->write, whose function and partition are set. */
+void tv_table_call_submit(tv_table_call *call, void (*deliver)(tv_mail *mail));
+
+/** TV_ERR_OVERLOADED when too many jobs wait already. */
+tv_err tv_table_call_run_job(tv_table_call *call, tv_workers *workers, void (*run)(tv_job *job),
+                             void (*deliver)(tv_mail *mail)) TV_WARN_UNUSED;
+
+/** Set call->table: TV_ERR_TABLE_NOT_FOUND when the identity's account has none of that name. */
+tv_err tv_table_call_find_table(tv_table_call *call, tv_slice name) TV_WARN_UNUSED;
+
+/* acl.c, properties.c: TV_OK means answered, or will be. */
+tv_err tv_table_get_acl(tv_table_call *call) TV_WARN_UNUSED;
+tv_err tv_table_set_acl(tv_table_call *call) TV_WARN_UNUSED;
+tv_err tv_table_get_properties(tv_table_call *call) TV_WARN_UNUSED;
+tv_err tv_table_set_properties(tv_table_call *call) TV_WARN_UNUSED;
+tv_err tv_table_get_stats(tv_table_call *call) TV_WARN_UNUSED;
+
 /* respond.c: every function sends the response, after which the call is gone. */
 
 /** An error, in the JSON or XML that the service gives it. */
@@ -45,6 +68,9 @@ void tv_table_respond_no_content(tv_table_call *call);
 void tv_table_respond_inserted(tv_table_call *call);
 void tv_table_respond_updated(tv_table_call *call);
 void tv_table_respond_entity(tv_table_call *call);
+
+/** An XML body in req->out (without the declaration), or none: for acl, properties and stats. */
+void tv_table_respond_xml(tv_table_call *call, int status);
 
 /** A page of a query, whose body is in req->out already. */
 void tv_table_respond_page(tv_table_call *call);

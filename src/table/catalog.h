@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "auth/policy.h"
 #include "commit/pipeline.h"
 #include "engine/engine.h"
 #include "odata/plan.h"
@@ -45,6 +46,10 @@ tv_table *tv_catalog_find(tv_catalog *catalog, tv_slice account, tv_slice name);
 
 /** Accepts NULL. */
 void tv_table_unref(tv_table *table);
+
+/** A copy, in the arena, of a table's access policies.  TV_ERR_TABLE_NOT_FOUND.  Any thread. */
+tv_err tv_catalog_policies(tv_catalog *catalog, tv_slice account, tv_slice name, tv_arena *arena,
+                           tv_access_policies *ret_policies) TV_WARN_UNUSED;
 
 /** How many tables there are. */
 size_t tv_catalog_count(tv_catalog *catalog);

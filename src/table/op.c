@@ -127,6 +127,31 @@ static tv_err op_kind(tv_method method, const tv_table_op *op, tv_table_op_kind 
     return TV_ERR_NOT_IMPLEMENTED;
 }
 
+/*
+ * comp asks for another resource under the same path: ?comp=acl of a table,
+ * ?restype=service&comp=properties|stats of the account.
+ */
+static tv_err comp_op_kind(tv_method method, tv_resource_kind resource, tv_slice comp,
+                           tv_slice restype, tv_table_op_kind *ret_kind)
+{
+    bool is_get = method == TV_METHOD_GET;
+    bool is_service = tv_slice_eq(restype, TV_LIT("service"));
+
+    if (resource == TV_RESOURCE_ENTITIES && tv_slice_eq(comp, TV_LIT("acl"))) {
+        *ret_kind = is_get ? TV_TABLE_OP_GET_ACL : TV_TABLE_OP_SET_ACL;
+    } else if (resource == TV_RESOURCE_SERVICE && is_service &&
+               tv_slice_eq(comp, TV_LIT("properties"))) {
+        *ret_kind = is_get ? TV_TABLE_OP_GET_PROPERTIES : TV_TABLE_OP_SET_PROPERTIES;
+    } else if (resource == TV_RESOURCE_SERVICE && is_service &&
+               tv_slice_eq(comp, TV_LIT("stats"))) {
+        *ret_kind = TV_TABLE_OP_GET_STATS;
+        return is_get ? TV_OK : TV_ERR_UNSUPPORTED_VERB;
+    } else {
+        return TV_ERR_INVALID_QUERY_PARAMETER;
+    }
+    return is_get || method == TV_METHOD_PUT ? TV_OK : TV_ERR_UNSUPPORTED_VERB;
+}
+
 /* --- content negotiation --- */
 
 /* The odata parameter of a media type, e.g. "nometadata"; empty without one. */
@@ -272,6 +297,7 @@ tv_err tv_table_op_parse(tv_arena *arena, const tv_request *req, const tv_endpoi
                          tv_table_op *ret_op, tv_error_info *reterr_info)
 {
     tv_table_op *op = ret_op;
+    tv_slice comp, restype;
     tv_method method;
     tv_err err;
 
@@ -288,6 +314,10 @@ tv_err tv_table_op_parse(tv_arena *arena, const tv_request *req, const tv_endpoi
     if (err)
         return err;
 
+    if (!tv_uri_query_parameter(arena, req->query, TV_LIT("comp"), &comp) ||
+        !tv_uri_query_parameter(arena, req->query, TV_LIT("restype"), &restype))
+        return TV_ERR_URL_UNPARSABLE;
+
     /* Inserts ignore If-Match, so only what addresses one entity looks at it. */
     if (op->resource.kind == TV_RESOURCE_ENTITY) {
         err = tv_condition_parse(tv_request_header(req, TV_LIT("if-match")), &op->condition);
@@ -295,12 +325,14 @@ tv_err tv_table_op_parse(tv_arena *arena, const tv_request *req, const tv_endpoi
             return err;
     }
 
-    err = op_kind(method, op, &op->kind);
+    op->is_xml = comp.data != NULL;
+    err = op->is_xml ? comp_op_kind(method, op->resource.kind, comp, restype, &op->kind)
+                     : op_kind(method, op, &op->kind);
     if (err)
         return err;
 
     err = check_resource(&op->resource);
-    if (err)
+    if (err || op->is_xml)
         return err;
 
     err = read_select(arena, req, op);

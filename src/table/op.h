@@ -26,7 +26,13 @@
     X(INSERT_OR_REPLACE_ENTITY, "InsertOrReplaceEntity")                                           \
     X(INSERT_OR_MERGE_ENTITY, "InsertOrMergeEntity")                                               \
     X(DELETE_ENTITY, "DeleteEntity")                                                               \
-    X(BATCH, "EntityGroupTransaction")
+    X(BATCH, "EntityGroupTransaction")                                                             \
+    X(GET_ACL, "GetTableACL")                                                                      \
+    X(SET_ACL, "SetTableACL")                                                                      \
+    X(GET_PROPERTIES, "GetTableServiceProperties")                                                 \
+    X(SET_PROPERTIES, "SetTableServiceProperties")                                                 \
+    X(GET_STATS, "GetTableServiceStats")                                                           \
+    X(PREFLIGHT, "TablePreflightRequest")
 
 typedef enum tv_table_op_kind {
 #define X(kind, name) TV_TABLE_OP_##kind,
@@ -48,6 +54,7 @@ typedef struct tv_table_op {
     tv_endpoint endpoint;
     tv_resource resource;
     tv_metadata_level level;
+    bool is_xml; /* asked for with comp=…: speaks XML instead of OData, also in its errors */
     tv_prefer prefer;
     tv_condition condition;
     tv_select select;    /* of reads */

@@ -97,6 +97,20 @@ static void respond_authentication_error(tv_table_call *call, tv_err err)
     tv_response_send(req);
 }
 
+static void respond_xml_error(tv_table_call *call, tv_err err)
+{
+    tv_request *req = call->req;
+    tv_slice version = tv_request_header(req, TV_LIT("x-ms-version"));
+
+    start(call, tv_err_status(err));
+    tv_response_header(req, TV_LIT("x-ms-error-code"), tv_err_code(err));
+    if (version.len && tv_slice_is_printable(version))
+        tv_response_header(req, TV_LIT("x-ms-version"), version);
+    tv_response_header(req, TV_LIT("Content-Type"), TV_LIT("application/xml"));
+    tv_table_add_error_xml(&req->out, err, &call->info, request_id(call));
+    tv_response_send(req);
+}
+
 void tv_table_respond_error(tv_table_call *call, tv_err err)
 {
     tv_request *req = call->req;
@@ -106,10 +120,36 @@ void tv_table_respond_error(tv_table_call *call, tv_err err)
         respond_authentication_error(call, err);
         return;
     }
+    if (call->op.is_xml) {
+        respond_xml_error(call, err);
+        return;
+    }
     start_odata(call, tv_err_status(err));
     preference_applied(call);
     content_type(call, TV_METADATA_MINIMAL);
     tv_table_add_error_json(&req->out, err, &call->info, TV_LIT(""), request_id(call));
+    tv_response_send(req);
+}
+
+/* --- acl, properties, stats --- */
+
+/* Bodies begin with a byte order mark, as the service's do. */
+void tv_table_respond_xml(tv_table_call *call, int status)
+{
+    static const tv_slice opening = {"\xEF\xBB\xBF<?xml version=\"1.0\" encoding=\"utf-8\"?>", 41};
+    tv_request *req = call->req;
+    tv_slice version = tv_request_header(req, TV_LIT("x-ms-version"));
+
+    start(call, status);
+    if (version.len && tv_slice_is_printable(version))
+        tv_response_header(req, TV_LIT("x-ms-version"), version);
+    if (req->out.len) {
+        tv_response_header(req, TV_LIT("Content-Type"), TV_LIT("application/xml"));
+        tv_buf_reserve(&req->out, opening.len);
+        memmove(req->out.data + opening.len, req->out.data, req->out.len);
+        memcpy(req->out.data, opening.data, opening.len);
+        req->out.len += opening.len;
+    }
     tv_response_send(req);
 }
 

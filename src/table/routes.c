@@ -22,10 +22,6 @@ enum { BODY_BYTES_MAX = 4 * 1024 * 1024 };
 /* Pages of clients that do not read them; more queries are refused until some are gone. */
 enum { UNSENT_PAGE_BYTES_MAX = 512 * 1024 * 1024 };
 
-/* The call in which a write or a job is embedded. */
-#define CALL_OF(pointer, member)                                                                   \
-    ((tv_table_call *)((char *)(pointer)-offsetof(tv_table_call, member)))
-
 static tv_table_call *call_new(tv_table_service *service, tv_request *req)
 {
     tv_table_call *call = tv_arena_zalloc(&req->arena, sizeof *call);
@@ -98,7 +94,6 @@ static tv_err check_head(tv_table_call *call)
 {
     tv_request *req = call->req;
     tv_endpoint endpoint;
-    tv_slice comp;
     tv_err err;
 
     err = tv_endpoint_parse(&req->arena, req->is_tls, req->host, req->path, &endpoint);
@@ -112,10 +107,6 @@ static tv_err check_head(tv_table_call *call)
     err = check_version(req);
     if (err)
         return err;
-
-    /* comp asks for another resource under the same path: access policies, service properties. */
-    if (tv_uri_query_parameter(&req->arena, req->query, TV_LIT("comp"), &comp) && comp.data)
-        return TV_ERR_NOT_IMPLEMENTED;
 
     err = tv_table_op_parse(&req->arena, req, &endpoint, &call->op, &call->info);
     if (err)
@@ -141,34 +132,6 @@ static bool on_headers(void *ctx, tv_request *req)
     }
     req->body_bytes_max = BODY_BYTES_MAX;
     return true;
-}
-
-/* --- handing over --- */
-
-static void submit(tv_table_call *call, void (*deliver)(tv_mail *mail))
-{
-    tv_loop *loop = call->req->loop;
-
-    call->write.mail.deliver = deliver;
-    call->write.reply_to = tv_loop_mailbox(loop);
-    tv_outbox_add(call->service->outboxes[tv_loop_index(loop)], &call->write);
-}
-
-/* TV_ERR_OVERLOADED when too many wait already. */
-static tv_err run_job(tv_table_call *call, tv_workers *workers, void (*run)(tv_job *job),
-                      void (*deliver)(tv_mail *mail))
-{
-    call->job.mail.deliver = deliver;
-    call->job.run = run;
-    call->job.reply_to = tv_loop_mailbox(call->req->loop);
-    return tv_workers_submit(workers, &call->job) ? TV_OK : TV_ERR_OVERLOADED;
-}
-
-static tv_err find_table(tv_table_call *call, tv_slice name)
-{
-    call->table =
-        tv_catalog_find(call->service->catalog, tv_identity_account(call->identity), name);
-    return call->table ? TV_OK : TV_ERR_TABLE_NOT_FOUND;
 }
 
 /* --- tables --- */
@@ -203,7 +166,7 @@ static tv_err read_table_name(tv_table_call *call, tv_slice *ret_name)
 
 static void on_table_created(tv_mail *mail)
 {
-    tv_table_call *call = CALL_OF(mail, write.mail);
+    tv_table_call *call = TV_TABLE_CALL_OF(mail, write.mail);
 
     if (call->write.result) {
         tv_table_respond_error(call, call->write.result);
@@ -223,13 +186,13 @@ static tv_err create_table(tv_table_call *call)
     call->create.account = tv_identity_account(call->identity);
     call->create.arena = &call->req->arena;
     tv_catalog_prepare_create(&call->create, &call->write);
-    submit(call, on_table_created);
+    tv_table_call_submit(call, on_table_created);
     return TV_OK;
 }
 
 static void on_table_deleted(tv_mail *mail)
 {
-    tv_table_call *call = CALL_OF(mail, write.mail);
+    tv_table_call *call = TV_TABLE_CALL_OF(mail, write.mail);
 
     if (call->write.result) {
         tv_table_respond_error(call, call->write.result);
@@ -241,19 +204,19 @@ static void on_table_deleted(tv_mail *mail)
 /* A missing table is ResourceNotFound here, TableNotFound everywhere else. */
 static tv_err delete_table(tv_table_call *call)
 {
-    if (find_table(call, call->op.resource.table))
+    if (tv_table_call_find_table(call, call->op.resource.table))
         return TV_ERR_NOT_FOUND;
 
     call->delete_table = (tv_catalog_delete){
         .catalog = call->service->catalog, .table = call->table, .arena = &call->req->arena};
     tv_catalog_prepare_delete(&call->delete_table, &call->write);
-    submit(call, on_table_deleted);
+    tv_table_call_submit(call, on_table_deleted);
     return TV_OK;
 }
 
 static tv_err get_table(tv_table_call *call)
 {
-    if (find_table(call, call->op.resource.table))
+    if (tv_table_call_find_table(call, call->op.resource.table))
         return TV_ERR_NOT_FOUND;
 
     tv_table_respond_table(call);
@@ -271,7 +234,7 @@ static void count_page(tv_table_call *call)
 
 static void run_query(tv_job *job)
 {
-    tv_table_call *call = CALL_OF(job, job);
+    tv_table_call *call = TV_TABLE_CALL_OF(job, job);
     tv_request *req = call->req;
     tv_table_service *service = call->service;
     tv_scan *scan = &call->scan;
@@ -295,7 +258,7 @@ static void run_query(tv_job *job)
 
 static void on_query_done(tv_mail *mail)
 {
-    tv_table_call *call = CALL_OF(mail, job.mail);
+    tv_table_call *call = TV_TABLE_CALL_OF(mail, job.mail);
 
     if (call->job_result)
         tv_table_respond_error(call, call->job_result);
@@ -306,7 +269,7 @@ static void on_query_done(tv_mail *mail)
 static tv_err query_tables(tv_table_call *call)
 {
     call->scan.plan = (tv_plan){.kind = TV_PLAN_TABLE, .count = 1};
-    return run_job(call, call->service->scanners, run_query, on_query_done);
+    return tv_table_call_run_job(call, call->service->scanners, run_query, on_query_done);
 }
 
 /* A filter that comes to one point read is answered like one: at once, if it is in memory. */
@@ -315,7 +278,7 @@ static tv_err query_point(tv_table_call *call)
     tv_err err = tv_scan_run_point(&call->scan, call->service->engine, TV_READ_CACHED);
 
     if (err == TV_ERR_WOULD_BLOCK)
-        return run_job(call, call->service->readers, run_query, on_query_done);
+        return tv_table_call_run_job(call, call->service->readers, run_query, on_query_done);
     if (err)
         return err;
 
@@ -325,7 +288,7 @@ static tv_err query_point(tv_table_call *call)
 
 static tv_err query_entities(tv_table_call *call)
 {
-    tv_err err = find_table(call, call->op.resource.table);
+    tv_err err = tv_table_call_find_table(call, call->op.resource.table);
 
     if (err)
         return err;
@@ -348,7 +311,7 @@ static tv_err query_entities(tv_table_call *call)
                               memory_order_relaxed);
     if (tv_scan_is_point(&call->scan))
         return query_point(call);
-    return run_job(call, call->service->scanners, run_query, on_query_done);
+    return tv_table_call_run_job(call, call->service->scanners, run_query, on_query_done);
 }
 
 /* --- one entity, alone or as a batch of one --- */
@@ -398,28 +361,28 @@ static void finish_read(tv_table_call *call, tv_err err)
 
 static void run_read(tv_job *job)
 {
-    tv_table_call *call = CALL_OF(job, job);
+    tv_table_call *call = TV_TABLE_CALL_OF(job, job);
 
     call->job_result = read_entity(call, TV_READ_ANY);
 }
 
 static void on_read_done(tv_mail *mail)
 {
-    tv_table_call *call = CALL_OF(mail, job.mail);
+    tv_table_call *call = TV_TABLE_CALL_OF(mail, job.mail);
 
     finish_read(call, call->job_result);
 }
 
 static tv_err get_entity(tv_table_call *call)
 {
-    tv_err err = find_table(call, read_resource(call)->table);
+    tv_err err = tv_table_call_find_table(call, read_resource(call)->table);
 
     if (err)
         return err;
 
     err = read_entity(call, TV_READ_CACHED);
     if (err == TV_ERR_WOULD_BLOCK)
-        return run_job(call, call->service->readers, run_read, on_read_done);
+        return tv_table_call_run_job(call, call->service->readers, run_read, on_read_done);
 
     finish_read(call, err);
     return TV_OK;
@@ -429,7 +392,7 @@ static tv_err get_entity(tv_table_call *call)
 
 static void on_written(tv_mail *mail)
 {
-    tv_table_call *call = CALL_OF(mail, write.mail);
+    tv_table_call *call = TV_TABLE_CALL_OF(mail, write.mail);
 
     if (call->write.result)
         tv_table_respond_error(call, call->write.result);
@@ -446,7 +409,7 @@ static tv_err write_entity(tv_table_call *call)
     tv_arena *arena = &call->req->arena;
     tv_err err;
 
-    err = find_table(call, call->op.resource.table);
+    err = tv_table_call_find_table(call, call->op.resource.table);
     if (err)
         return err;
 
@@ -460,7 +423,7 @@ static tv_err write_entity(tv_table_call *call)
         return err;
 
     tv_change_set_prepare(&call->changes, &call->write);
-    submit(call, on_written);
+    tv_table_call_submit(call, on_written);
     return TV_OK;
 }
 
@@ -468,7 +431,7 @@ static tv_err write_entity(tv_table_call *call)
 
 static void on_batch_written(tv_mail *mail)
 {
-    tv_table_call *call = CALL_OF(mail, write.mail);
+    tv_table_call *call = TV_TABLE_CALL_OF(mail, write.mail);
     tv_err err = call->write.result;
 
     /* What the server could not do is the answer to the whole request, so that clients retry it. */
@@ -485,7 +448,7 @@ static tv_err apply_batch(tv_table_call *call)
     const tv_batch_request *batch = &call->batch;
     tv_err err;
 
-    err = find_table(call, batch->ops[0].resource.table);
+    err = tv_table_call_find_table(call, batch->ops[0].resource.table);
     if (err)
         return err;
 
@@ -496,7 +459,7 @@ static tv_err apply_batch(tv_table_call *call)
             return err;
     }
     tv_change_set_prepare(&call->changes, &call->write);
-    submit(call, on_batch_written);
+    tv_table_call_submit(call, on_batch_written);
     return TV_OK;
 }
 
@@ -543,6 +506,17 @@ static tv_err dispatch(tv_table_call *call)
         return write_entity(call);
     case TV_TABLE_OP_BATCH:
         return run_batch(call);
+    case TV_TABLE_OP_GET_ACL:
+        return tv_table_get_acl(call);
+    case TV_TABLE_OP_SET_ACL:
+        return tv_table_set_acl(call);
+    case TV_TABLE_OP_GET_PROPERTIES:
+        return tv_table_get_properties(call);
+    case TV_TABLE_OP_SET_PROPERTIES:
+        return tv_table_set_properties(call);
+    case TV_TABLE_OP_GET_STATS:
+        return tv_table_get_stats(call);
+    case TV_TABLE_OP_PREFLIGHT:
     case TV_TABLE_OP_UNKNOWN:
     case TV_TABLE_OP_COUNT:
         break;

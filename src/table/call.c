@@ -1,0 +1,27 @@
+/* Handing calls over, and finding their table. */
+#include "table/call.h"
+
+void tv_table_call_submit(tv_table_call *call, void (*deliver)(tv_mail *mail))
+{
+    tv_loop *loop = call->req->loop;
+
+    call->write.mail.deliver = deliver;
+    call->write.reply_to = tv_loop_mailbox(loop);
+    tv_outbox_add(call->service->outboxes[tv_loop_index(loop)], &call->write);
+}
+
+tv_err tv_table_call_run_job(tv_table_call *call, tv_workers *workers, void (*run)(tv_job *job),
+                             void (*deliver)(tv_mail *mail))
+{
+    call->job.mail.deliver = deliver;
+    call->job.run = run;
+    call->job.reply_to = tv_loop_mailbox(call->req->loop);
+    return tv_workers_submit(workers, &call->job) ? TV_OK : TV_ERR_OVERLOADED;
+}
+
+tv_err tv_table_call_find_table(tv_table_call *call, tv_slice name)
+{
+    call->table =
+        tv_catalog_find(call->service->catalog, tv_identity_account(call->identity), name);
+    return call->table ? TV_OK : TV_ERR_TABLE_NOT_FOUND;
+}

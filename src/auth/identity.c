@@ -1,5 +1,5 @@
-/* SharedKey and SharedKeyLite for tables. */
-#include "auth/identity.h"
+/* Who is asking: SharedKey and SharedKeyLite here, SAS in sas_check.c; and what they may do. */
+#include "auth/identity_internal.h"
 
 #include <openssl/crypto.h>
 
@@ -7,15 +7,34 @@
 #include "base/clock.h"
 #include "base/datetime.h"
 
-struct tv_identity {
-    const tv_account *account;
-};
-
 typedef tv_slice canonical_fn(tv_arena *arena, const tv_signed_parts *parts);
 
 tv_slice tv_identity_account(const tv_identity *identity)
 {
     return tv_slice_of(identity->account->name);
+}
+
+const tv_key_limits *tv_identity_key_limits(const tv_identity *identity)
+{
+    return identity->has_limits ? &identity->limits : NULL;
+}
+
+tv_err tv_identity_allows(const tv_identity *identity, const tv_need *need)
+{
+    bool is_table_sas = identity->is_sas && identity->table.len;
+
+    if (!identity->is_sas)
+        return TV_OK;
+    if (!need->is_for_sas || (is_table_sas && !need->is_for_table_sas))
+        return TV_ERR_AUTHORIZATION_FAILURE;
+    if (is_table_sas && !tv_slice_eq_nocase(identity->table, need->table))
+        return TV_ERR_AUTHORIZATION_FAILURE;
+    if (!is_table_sas && !(identity->resource_types & need->type))
+        return TV_ERR_RESOURCE_TYPE_MISMATCH;
+    if ((identity->permissions & need->all_of) != need->all_of ||
+        (need->any_of && !(identity->permissions & need->any_of)))
+        return TV_ERR_PERMISSION_MISMATCH;
+    return TV_OK;
 }
 
 /* "SharedKeyLite account:signature" -> its three parts. */
@@ -107,15 +126,30 @@ static bool is_signed_by(const tv_hmac_key *key, tv_slice text, tv_slice signatu
            CRYPTO_memcmp(signature.data, expected, sizeof expected) == 0;
 }
 
-tv_err tv_authenticate(const tv_auth_policy *policy, tv_credentials *credentials, int64_t now_ticks,
-                       tv_arena *arena, const tv_identity **ret_identity)
+bool tv_account_has_signed(const tv_account *account, tv_slice text, tv_slice signature)
+{
+    for (int i = 0; i < account->key_count; i++) {
+        if (is_signed_by(&account->keys[i], text, signature))
+            return true;
+    }
+    return false;
+}
+
+const tv_account *tv_account_for(const tv_auth_policy *policy, const tv_credentials *credentials)
+{
+    const tv_account *account = tv_accounts_find(policy->accounts, credentials->parts.account);
+
+    if (account && account->is_development && !may_use_development_key(policy, credentials))
+        return NULL;
+    return account;
+}
+
+static tv_err authenticate_key(const tv_auth_policy *policy, tv_credentials *credentials,
+                               int64_t now_ticks, tv_arena *arena, tv_identity *ret_identity)
 {
     tv_slice scheme, account_name, signature;
     canonical_fn *canonical;
     tv_err err;
-
-    if (credentials->authorization.data == NULL)
-        return TV_ERR_NO_AUTHENTICATION;
 
     err = split_authorization(credentials->authorization, &scheme, &account_name, &signature);
     if (err)
@@ -129,23 +163,37 @@ tv_err tv_authenticate(const tv_auth_policy *policy, tv_credentials *credentials
     if (err)
         return err;
 
-    const tv_account *account = tv_accounts_find(policy->accounts, account_name);
+    const tv_account *account = tv_account_for(policy, credentials);
 
-    if (account == NULL || !tv_slice_eq(account_name, credentials->parts.account))
+    if (account == NULL || !tv_slice_eq(account_name, credentials->parts.account) ||
+        !tv_account_has_signed(account, canonical(arena, &credentials->parts), signature))
         return TV_ERR_AUTHENTICATION_FAILED;
-    if (account->is_development && !may_use_development_key(policy, credentials))
-        return TV_ERR_AUTHENTICATION_FAILED;
 
-    tv_slice text = canonical(arena, &credentials->parts);
+    *ret_identity = (tv_identity){.account = account};
+    return TV_OK;
+}
 
-    for (int i = 0; i < account->key_count; i++) {
-        if (is_signed_by(&account->keys[i], text, signature)) {
-            tv_identity *identity = tv_arena_alloc(arena, sizeof *identity);
+tv_err tv_authenticate(const tv_auth_policy *policy, tv_credentials *credentials, int64_t now_ticks,
+                       tv_arena *arena, const tv_identity **ret_identity)
+{
+    tv_identity *identity = tv_arena_alloc(arena, sizeof *identity);
+    tv_sas sas;
+    bool is_sas;
+    tv_err err;
 
-            identity->account = account;
-            *ret_identity = identity;
-            return TV_OK;
-        }
+    /* With an Authorization header, parameters that look like a SAS are just parameters. */
+    if (credentials->authorization.data) {
+        err = authenticate_key(policy, credentials, now_ticks, arena, identity);
+    } else {
+        err = tv_sas_parse(arena, credentials->query, &sas, &is_sas);
+        if (err == TV_OK && !is_sas)
+            err = TV_ERR_NO_AUTHENTICATION;
+        if (err == TV_OK)
+            err = tv_sas_authenticate(policy, credentials, &sas, now_ticks, arena, identity);
     }
-    return TV_ERR_AUTHENTICATION_FAILED;
+    if (err)
+        return err;
+
+    *ret_identity = identity;
+    return TV_OK;
 }

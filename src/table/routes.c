@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/uri.h"
 #include "engine/key.h"
+#include "table/access.h"
 #include "table/call.h"
 #include "table/names.h"
 #include "table/table_list.h"
@@ -54,8 +55,11 @@ static tv_err authenticate(tv_table_call *call, const tv_endpoint *endpoint)
         .authorization = tv_request_header(req, TV_LIT("authorization")),
         .x_ms_date = tv_request_header(req, TV_LIT("x-ms-date")),
         .date = tv_request_header(req, TV_LIT("date")),
+        .query = req->query,
         .host = req->host,
+        .peer = req->peer,
         .is_peer_loopback = req->is_peer_loopback,
+        .is_tls = req->is_tls,
     };
 
     return tv_authenticate(&call->service->auth, &credentials, tv_clock_ticks(), &req->arena,
@@ -111,6 +115,17 @@ static tv_err check_head(tv_table_call *call)
     err = tv_table_op_parse(&req->arena, req, &endpoint, &call->op, &call->info);
     if (err)
         return err;
+
+    err = tv_access_check(call->identity, &call->op);
+    if (err)
+        return err;
+
+    if (call->op.resource.kind == TV_RESOURCE_ENTITY) {
+        err = tv_access_check_key(call->identity, call->op.resource.partition_key,
+                                  call->op.resource.row_key);
+        if (err)
+            return err;
+    }
 
     err = check_length(req, call->op.kind);
     if (err)
@@ -302,6 +317,7 @@ static tv_err query_entities(tv_table_call *call)
         .out = &call->req->out,
     };
     tv_scan_plan(&call->scan);
+    tv_access_clip(call->identity, &call->req->arena, call->table->prefix, &call->scan.plan);
     if (call->query.is_explained) {
         tv_table_respond_plan(call);
         return TV_OK;
@@ -417,6 +433,11 @@ static tv_err write_entity(tv_table_call *call)
     if (err)
         return err;
 
+    err = tv_access_check_key(call->identity, call->op.resource.partition_key,
+                              call->op.resource.row_key);
+    if (err)
+        return err;
+
     tv_change_set_init(&call->changes, arena, call->table, 1);
     err = tv_change_set_add(&call->changes, &call->op);
     if (err)
@@ -463,6 +484,26 @@ static tv_err apply_batch(tv_table_call *call)
     return TV_OK;
 }
 
+/* Each part needs its own permission and keys. */
+static tv_err check_batch_access(tv_table_call *call)
+{
+    tv_batch_request *batch = &call->batch;
+
+    for (size_t i = 0; i < batch->count; i++) {
+        const tv_table_op *op = &batch->ops[i];
+        tv_err err = tv_access_check(call->identity, op);
+
+        if (err == TV_OK)
+            err = tv_access_check_key(call->identity, op->resource.partition_key,
+                                      op->resource.row_key);
+        if (err) {
+            batch->failed = i;
+            return err;
+        }
+    }
+    return TV_OK;
+}
+
 static tv_err run_batch(tv_table_call *call)
 {
     tv_err err =
@@ -471,6 +512,8 @@ static tv_err run_batch(tv_table_call *call)
     if (err && !call->batch.is_part_error)
         return err;
 
+    if (err == TV_OK)
+        err = check_batch_access(call);
     if (err == TV_OK)
         err = call->batch.is_query ? get_entity(call) : apply_batch(call);
     if (err)

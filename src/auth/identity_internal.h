@@ -1,0 +1,29 @@
+/* What the schemes share; for this folder alone. */
+#ifndef TV_AUTH_IDENTITY_INTERNAL_H
+#define TV_AUTH_IDENTITY_INTERNAL_H
+
+#include "auth/identity.h"
+#include "auth/sas.h"
+
+struct tv_identity {
+    const tv_account *account;
+    bool is_sas;
+    unsigned permissions;    /* of a SAS: tv_permission */
+    unsigned resource_types; /* of an account SAS: tv_resource_type */
+    tv_slice table;          /* of a service SAS: the only one */
+    bool has_limits;
+    tv_key_limits limits;
+};
+
+/** Whether `signature` (base 64) signs `text` with one of the account's keys. */
+bool tv_account_has_signed(const tv_account *account, tv_slice text, tv_slice signature);
+
+/** The account of the URL if it exists and its key may be used from there; NULL otherwise. */
+const tv_account *tv_account_for(const tv_auth_policy *policy, const tv_credentials *credentials);
+
+/** Check a SAS and fill in the identity.  Its account is found by tv_account_for. */
+tv_err tv_sas_authenticate(const tv_auth_policy *policy, const tv_credentials *credentials,
+                           const tv_sas *sas, int64_t now_ticks, tv_arena *arena,
+                           tv_identity *ret_identity) TV_WARN_UNUSED;
+
+#endif

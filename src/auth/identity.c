@@ -137,7 +137,8 @@ bool tv_account_has_signed(const tv_account *account, tv_slice text, tv_slice si
 
 const tv_account *tv_account_for(const tv_auth_policy *policy, const tv_credentials *credentials)
 {
-    const tv_account *account = tv_accounts_find(policy->accounts, credentials->parts.account);
+    const tv_account *account =
+        tv_accounts_find(atomic_load(&policy->accounts), credentials->parts.account);
 
     if (account && account->is_development && !may_use_development_key(policy, credentials))
         return NULL;

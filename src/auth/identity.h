@@ -10,6 +10,7 @@
 #ifndef TV_AUTH_IDENTITY_H
 #define TV_AUTH_IDENTITY_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "auth/account.h"
@@ -70,7 +71,8 @@ const tv_key_limits *tv_identity_key_limits(const tv_identity *identity);
 #define TV_CLOCK_SKEW_SECONDS 900
 
 typedef struct tv_auth_policy {
-    const tv_accounts *accounts;
+    /** Replaced as a whole when accounts are reread; an old set stays valid for who has it. */
+    const tv_accounts *_Atomic accounts;
     bool allow_dev_anywhere; /* the well-known key is good for other machines and names too */
 
     /** The stored policies of a table, for `si`. */

@@ -153,7 +153,7 @@ static void begin_request(tv_conn *conn)
     tv_request *req = &conn->exchange->req;
 
     req->start_ns = tv_clock_mono_ns();
-    req->is_tls = conn->listener->tls != NULL;
+    req->is_tls = tv_stream_is_tls(&conn->stream);
     req->is_peer_loopback = conn->is_peer_loopback;
     req->body_bytes_max = conn->listener->limits->body_bytes_max;
     memcpy(req->peer, conn->peer, sizeof req->peer);

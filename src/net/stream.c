@@ -50,6 +50,18 @@ static void read_sealed(tv_stream *stream, tv_slice bytes)
         stream->events->on_end(stream, false);
 }
 
+/* A TLS client begins with a handshake record, and no HTTP request begins with that byte. */
+static void recognize(tv_stream *stream, char first)
+{
+    enum { TLS_HANDSHAKE = 0x16 };
+
+    stream->is_known = true;
+    if (stream->tls && first != TLS_HANDSHAKE) {
+        tv_tls_session_free(stream->tls);
+        stream->tls = NULL;
+    }
+}
+
 static void on_read(uv_stream_t *handle, ssize_t count, const uv_buf_t *buf)
 {
     tv_stream *stream = handle->data;
@@ -57,6 +69,8 @@ static void on_read(uv_stream_t *handle, ssize_t count, const uv_buf_t *buf)
     if (count == 0 || stream->is_closing)
         return;
 
+    if (count > 0 && !stream->is_known)
+        recognize(stream, buf->base[0]);
     if (count < 0)
         stream->events->on_end(stream, count != UV_EOF);
     else if (stream->tls)

@@ -33,6 +33,7 @@ struct tv_stream {
     tv_loop *loop;
     const tv_stream_events *events;
     tv_tls_session *tls; /* NULL when plain */
+    bool is_known;       /* the first byte has told whether it is TLS */
     tv_slice out[2];     /* TLS: plaintext that is not encrypted yet */
     tv_buf sealed;       /* TLS: ciphertext that `write` is writing */
     bool is_writing;     /* `write` is under way */
@@ -41,11 +42,18 @@ struct tv_stream {
 };
 
 /**
- * Take the connection that waits at `server`.  `tls` is NULL for a plain one.
+ * Take the connection that waits at `server`.  `tls` is NULL for a plain one;
+ * with it the client may speak either, and its first byte tells.
  * False when it has gone already; then the stream is closing.  Reading is off.
  */
 bool tv_stream_accept(tv_stream *stream, tv_loop *loop, uv_stream_t *server, tv_tls *tls,
                       const tv_stream_events *events);
+
+/** Whether the client speaks TLS; known when the first data has come. */
+static inline bool tv_stream_is_tls(const tv_stream *stream)
+{
+    return stream->tls != NULL;
+}
 
 /** Turn reading on and off.  After off, at most what was already read still comes. */
 void tv_stream_read_start(tv_stream *stream);

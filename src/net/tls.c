@@ -2,6 +2,7 @@
 #include "net/tls.h"
 
 #include <limits.h>
+#include <pthread.h>
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -9,6 +10,7 @@
 #include "base/assert.h"
 
 struct tv_tls {
+    pthread_mutex_t lock; /* guards `ctx`, which is counted by OpenSSL */
     SSL_CTX *ctx;
 };
 
@@ -42,35 +44,65 @@ static void explain(const char *what, const char *path, char *reterr_text, size_
     ERR_clear_error();
 }
 
-tv_tls *tv_tls_new(const char *cert_path, const char *key_path, char *reterr_text,
-                   size_t reterr_size)
+static SSL_CTX *load(const char *cert_path, const char *key_path, char *reterr_text,
+                     size_t reterr_size)
 {
-    tv_tls *tls = tv_calloc(1, sizeof *tls);
+    SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
 
     ERR_clear_error();
-    tls->ctx = SSL_CTX_new(TLS_server_method());
-    tv_assert(tls->ctx);
-    tv_assert(SSL_CTX_set_min_proto_version(tls->ctx, TLS1_2_VERSION));
-    SSL_CTX_set_options(tls->ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
-                                      SSL_OP_CIPHER_SERVER_PREFERENCE);
-    SSL_CTX_set_mode(tls->ctx, SSL_MODE_RELEASE_BUFFERS);
-    SSL_CTX_set_session_cache_mode(tls->ctx, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_alpn_select_cb(tls->ctx, choose_protocol, NULL);
+    tv_assert(ctx);
+    tv_assert(SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION));
+    SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+                                 SSL_OP_CIPHER_SERVER_PREFERENCE);
+    SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_alpn_select_cb(ctx, choose_protocol, NULL);
 
-    if (SSL_CTX_use_certificate_chain_file(tls->ctx, cert_path) != 1) {
+    if (SSL_CTX_use_certificate_chain_file(ctx, cert_path) != 1) {
         explain("certificate", cert_path, reterr_text, reterr_size);
         goto fail;
     }
-    if (SSL_CTX_use_PrivateKey_file(tls->ctx, key_path, SSL_FILETYPE_PEM) != 1 ||
-        SSL_CTX_check_private_key(tls->ctx) != 1) {
+    if (SSL_CTX_use_PrivateKey_file(ctx, key_path, SSL_FILETYPE_PEM) != 1 ||
+        SSL_CTX_check_private_key(ctx) != 1) {
         explain("key", key_path, reterr_text, reterr_size);
         goto fail;
     }
-    return tls;
+    return ctx;
 
 fail:
-    tv_tls_free(tls);
+    SSL_CTX_free(ctx);
     return NULL;
+}
+
+tv_tls *tv_tls_new(const char *cert_path, const char *key_path, char *reterr_text,
+                   size_t reterr_size)
+{
+    SSL_CTX *ctx = load(cert_path, key_path, reterr_text, reterr_size);
+
+    if (ctx == NULL)
+        return NULL;
+
+    tv_tls *tls = tv_calloc(1, sizeof *tls);
+
+    tls->ctx = ctx;
+    tv_assert(pthread_mutex_init(&tls->lock, NULL) == 0);
+    return tls;
+}
+
+bool tv_tls_reload(tv_tls *tls, const char *cert_path, const char *key_path, char *reterr_text,
+                   size_t reterr_size)
+{
+    SSL_CTX *ctx = load(cert_path, key_path, reterr_text, reterr_size);
+
+    if (ctx == NULL)
+        return false;
+
+    pthread_mutex_lock(&tls->lock);
+    SSL_CTX *old = tls->ctx;
+    tls->ctx = ctx;
+    pthread_mutex_unlock(&tls->lock);
+    SSL_CTX_free(old); /* open sessions hold their own reference */
+    return true;
 }
 
 void tv_tls_free(tv_tls *tls)
@@ -79,6 +111,7 @@ void tv_tls_free(tv_tls *tls)
         return;
 
     SSL_CTX_free(tls->ctx);
+    pthread_mutex_destroy(&tls->lock);
     free(tls);
 }
 
@@ -86,7 +119,9 @@ tv_tls_session *tv_tls_session_new(tv_tls *tls)
 {
     tv_tls_session *session = tv_calloc(1, sizeof *session);
 
+    pthread_mutex_lock(&tls->lock);
     session->ssl = SSL_new(tls->ctx);
+    pthread_mutex_unlock(&tls->lock);
     session->in = BIO_new(BIO_s_mem());
     session->out = BIO_new(BIO_s_mem());
     tv_assert(session->ssl && session->in && session->out);

@@ -21,6 +21,14 @@ typedef struct tv_tls tv_tls;
 tv_tls *tv_tls_new(const char *cert_path, const char *key_path, char *reterr_text,
                    size_t reterr_size);
 
+/**
+ * Read certificate and key again, for connections from now on; those that are
+ * open keep what they have.  False, and nothing changed, when the files cannot
+ * be used.  Any thread.
+ */
+bool tv_tls_reload(tv_tls *tls, const char *cert_path, const char *key_path, char *reterr_text,
+                   size_t reterr_size);
+
 /** After the last listener that uses it is gone.  Accepts NULL. */
 void tv_tls_free(tv_tls *tls);
 

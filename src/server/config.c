@@ -46,8 +46,11 @@ static const flag_spec options[] = {
      "refuse writes when less disk is free (512)"},
     {"drop-damaged-log", SWITCH, FIELD(drop_damaged_log), 0, 0, NULL,
      "open a store whose log is damaged and lose what stands behind the damage"},
-    {"cert", TEXT, FIELD(cert), 0, 0, "FILE", "certificate chain (PEM): serve HTTPS; with --key"},
+    {"cert", TEXT, FIELD(cert), 0, 0, "FILE",
+     "certificate chain (PEM): serve HTTPS too; with --key"},
     {"key", TEXT, FIELD(key), 0, 0, "FILE", "its private key (PEM)"},
+    {"https-only", SWITCH, FIELD(https_only), 0, 0, NULL,
+     "refuse plain HTTP, which is served on the same port otherwise"},
     {"access-log", SWITCH, FIELD(access_log), 0, 0, NULL, "log every request"},
     {"log-level", TEXT, FIELD(log_level), 0, 0, "L", "debug, info, warn, error or off (info)"},
     {"help", SWITCH, FIELD(help), 0, 0, NULL, "this text"},
@@ -212,6 +215,10 @@ bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text
         snprintf(reterr_text, reterr_size, "--cert and --key go together");
         return false;
     }
+    if (config->https_only && config->cert == NULL) {
+        snprintf(reterr_text, reterr_size, "--https-only needs --cert and --key");
+        return false;
+    }
     return true;
 }
 
@@ -227,5 +234,6 @@ void tv_config_print_help(void)
         printf("  %-24s  %s\n", left, options[i].help);
     }
     printf("\nEvery flag but the last two is an environment variable too: --table-port is\n"
-           "TAVOLA_TABLE_PORT.  SIGTERM and SIGINT end the server cleanly.\n");
+           "TAVOLA_TABLE_PORT.  SIGTERM and SIGINT end the server cleanly; SIGHUP makes it read\n"
+           "accounts and certificate again.\n");
 }

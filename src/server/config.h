@@ -23,6 +23,7 @@ typedef struct tv_config {
     int disk_reserve_mb;
     int cache_mb;
     bool access_log;
+    bool https_only;
     bool allow_dev_account;
     bool drop_damaged_log;
     bool help, version;

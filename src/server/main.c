@@ -71,9 +71,8 @@ int main(int argc, char **argv)
 
     int signal_number;
 
-    do {
-        sigwait(&signals, &signal_number);
-    } while (signal_number == SIGHUP); /* nothing to reread yet */
+    while (sigwait(&signals, &signal_number) == 0 && signal_number == SIGHUP)
+        tv_server_reload(server);
     tv_server_stop(server);
     return 0;
 }

@@ -30,7 +30,8 @@ enum {
 
 struct tv_server {
     tv_config config;
-    tv_accounts accounts;
+    tv_accounts *accounts;             /* those that count */
+    struct old_accounts *old_accounts; /* kept until the end: few and small */
     tv_engine *engine;
     tv_pipeline *pipeline;
     tv_workers *readers, *scanners;
@@ -84,14 +85,28 @@ static void share_files(tv_server *server)
         config->max_connections = left;
 }
 
-static bool open_accounts(tv_server *server, char *reterr_text, size_t reterr_size)
+/* A set of accounts that was replaced; requests under way may still look at it. */
+typedef struct old_accounts {
+    struct old_accounts *next;
+    tv_accounts *accounts;
+} old_accounts;
+
+static void accounts_free(tv_accounts *accounts)
+{
+    if (accounts == NULL)
+        return;
+
+    tv_accounts_done(accounts);
+    free(accounts);
+}
+
+static bool fill_accounts(const tv_config *config, tv_accounts *accounts, char *reterr_text,
+                          size_t reterr_size)
 {
     const char *azurite = getenv("AZURITE_ACCOUNTS");
-    tv_accounts *accounts = &server->accounts;
 
-    tv_accounts_init(accounts);
-    if (server->config.accounts) {
-        if (!tv_accounts_add_file(accounts, server->config.accounts, reterr_text, reterr_size))
+    if (config->accounts) {
+        if (!tv_accounts_add_file(accounts, config->accounts, reterr_text, reterr_size))
             return false;
     } else if (azurite && azurite[0]) {
         char problem[256];
@@ -108,6 +123,27 @@ static bool open_accounts(tv_server *server, char *reterr_text, size_t reterr_si
         snprintf(reterr_text, reterr_size, "there is no account; write name:key1[:key2]");
         return false;
     }
+    return true;
+}
+
+/* Read the accounts and let them count from now on.  False, and nothing changed, on an error. */
+static bool open_accounts(tv_server *server, char *reterr_text, size_t reterr_size)
+{
+    tv_accounts *accounts = tv_malloc(sizeof *accounts);
+
+    tv_accounts_init(accounts);
+    if (!fill_accounts(&server->config, accounts, reterr_text, reterr_size)) {
+        accounts_free(accounts);
+        return false;
+    }
+    if (server->accounts) {
+        old_accounts *old = tv_malloc(sizeof *old);
+
+        *old = (old_accounts){server->old_accounts, server->accounts};
+        server->old_accounts = old;
+    }
+    server->accounts = accounts;
+    atomic_store(&server->table.auth.accounts, accounts);
     return true;
 }
 
@@ -162,9 +198,9 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
     server->table.readers = server->readers;
     server->table.scanners = server->scanners;
     server->table.outboxes = server->outboxes;
-    server->table.auth.accounts = &server->accounts;
     server->table.auth.allow_dev_anywhere = server->config.allow_dev_account;
     server->table.query_time_max_ns = (int64_t)server->config.query_timeout_ms * 1000000;
+    server->table.is_https_only = server->config.https_only;
     server->table.has_access_log = server->config.access_log;
     server->table_callbacks = tv_table_service_callbacks(&server->table);
 
@@ -257,7 +293,7 @@ tv_server *tv_server_start(const tv_config *config, char *reterr_text, size_t re
            "version=%s engine=%s data=\"%s\" host=%s table_port=%d admin_port=%d threads=%d "
            "accounts=%zu tables=%zu tls=%s",
            TV_VERSION, config->engine, config->data, config->host, server->table_port,
-           server->admin_port, server->loop_count, server->accounts.count,
+           server->admin_port, server->loop_count, server->accounts->count,
            tv_catalog_count(server->catalog), server->tls ? "on" : "off");
     return server;
 
@@ -300,10 +336,35 @@ void tv_server_stop(tv_server *server)
         tv_loop_free(server->loops[i]);
     tv_tls_free(server->tls);
     tv_engine_close(server->engine);
-    tv_accounts_done(&server->accounts);
+    accounts_free(server->accounts);
+    while (server->old_accounts) {
+        old_accounts *next = server->old_accounts->next;
+
+        accounts_free(server->old_accounts->accounts);
+        free(server->old_accounts);
+        server->old_accounts = next;
+    }
     if (was_running)
         tv_log(TV_LOG_INFO, "stop", "data=\"%s\"", server->config.data);
     free(server);
+}
+
+void tv_server_reload(tv_server *server)
+{
+    const tv_config *config = &server->config;
+    char problem[1200];
+
+    if (open_accounts(server, problem, sizeof problem))
+        tv_log(TV_LOG_INFO, "reload", "accounts=%zu", server->accounts->count);
+    else
+        tv_log(TV_LOG_ERROR, "reload", "what=accounts problem=\"%s\" note=\"the old ones stay\"",
+               problem);
+    if (server->tls &&
+        tv_tls_reload(server->tls, config->cert, config->key, problem, sizeof problem))
+        tv_log(TV_LOG_INFO, "reload", "certificate=\"%s\"", config->cert);
+    else if (server->tls)
+        tv_log(TV_LOG_ERROR, "reload", "what=certificate problem=\"%s\" note=\"the old one stays\"",
+               problem);
 }
 
 /* --- the first thing a user reads --- */
@@ -320,7 +381,7 @@ static const char *bracketed(const char *host, char *ret_text, size_t size)
 void tv_server_print_ready(const tv_server *server)
 {
     const tv_config *config = &server->config;
-    const tv_account *account = &server->accounts.list[0];
+    const tv_account *account = &server->accounts->list[0];
     const char *scheme = server->tls ? "https" : "http";
     char host[80], admin_host[80];
 

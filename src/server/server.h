@@ -18,6 +18,9 @@ tv_server *tv_server_start(const tv_config *config, char *reterr_text, size_t re
 /** Print where it is and how to connect. */
 void tv_server_print_ready(const tv_server *server);
 
+/** Read accounts and certificate again; what cannot be read is logged and stays as it was. */
+void tv_server_reload(tv_server *server);
+
 /** Refuse new requests, finish those under way, close the store. */
 void tv_server_stop(tv_server *server);
 

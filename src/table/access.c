@@ -49,6 +49,23 @@ tv_err tv_access_check(const tv_identity *identity, const tv_table_op *op)
     return tv_identity_allows(identity, &need);
 }
 
+tv_err tv_access_check_endpoint(const tv_table_op *op)
+{
+    switch (op->kind) {
+    case TV_TABLE_OP_QUERY_TABLES:
+    case TV_TABLE_OP_QUERY_TABLE:
+    case TV_TABLE_OP_QUERY_ENTITIES:
+    case TV_TABLE_OP_QUERY_ENTITY:
+    case TV_TABLE_OP_GET_ACL:
+    case TV_TABLE_OP_GET_PROPERTIES:
+        return TV_OK;
+    case TV_TABLE_OP_GET_STATS:
+        return op->endpoint.is_secondary ? TV_OK : TV_ERR_NOT_ON_PRIMARY;
+    default:
+        return op->endpoint.is_secondary ? TV_ERR_SECONDARY_IS_READ_ONLY : TV_OK;
+    }
+}
+
 /* --- key limits: from (start_partition, start_row) to (end_partition, end_row), both included ---
  */
 

@@ -9,6 +9,12 @@
 #include "table/op.h"
 
 /**
+ * Whether the endpoint that was called serves the operation: the secondary is
+ * read-only, and only it has stats.
+ */
+tv_err tv_access_check_endpoint(const tv_table_op *op) TV_WARN_UNUSED;
+
+/**
  * Whether the identity may do this operation.  For an operation on one entity,
  * call tv_access_check_key too, when its keys are known.  A batch needs nothing
  * by itself: its parts are checked one by one.

@@ -34,6 +34,16 @@ static tv_slice account_of_host(tv_arena *arena, tv_slice host)
     return (tv_slice){account, dot};
 }
 
+/* The secondary of an account has a name of its own; account names have no dash. */
+static void set_account(tv_endpoint *endpoint, tv_slice name)
+{
+    static const tv_slice suffix = {"-secondary", 10};
+
+    endpoint->is_secondary =
+        name.len > suffix.len && tv_slice_eq(tv_slice_skip(name, name.len - suffix.len), suffix);
+    endpoint->account = tv_slice_take(name, name.len - (endpoint->is_secondary ? suffix.len : 0));
+}
+
 tv_err tv_endpoint_parse(tv_arena *arena, bool is_tls, tv_slice host, tv_slice path,
                          tv_endpoint *ret_endpoint)
 {
@@ -46,20 +56,21 @@ tv_err tv_endpoint_parse(tv_arena *arena, bool is_tls, tv_slice host, tv_slice p
     host_account = account_of_host(arena, host);
     path = path.len && path.data[0] == '/' ? tv_slice_skip(path, 1) : path;
     if (host_account.data) {
-        ret_endpoint->account = host_account;
+        set_account(ret_endpoint, host_account);
         ret_endpoint->base_url = tv_arena_printf(arena, "%s://%.*s", scheme, TV_FMT(host));
         ret_endpoint->rest = path;
         return TV_OK;
     }
 
     size_t slash = tv_slice_find(path, '/');
+    tv_slice name = tv_slice_take(path, slash);
 
     if (slash == 0)
         return TV_ERR_INVALID_URI;
 
-    ret_endpoint->account = tv_slice_take(path, slash);
-    ret_endpoint->base_url = tv_arena_printf(arena, "%s://%.*s/%.*s", scheme, TV_FMT(host),
-                                             TV_FMT(ret_endpoint->account));
+    set_account(ret_endpoint, name);
+    ret_endpoint->base_url =
+        tv_arena_printf(arena, "%s://%.*s/%.*s", scheme, TV_FMT(host), TV_FMT(name));
     ret_endpoint->rest = tv_slice_skip(path, slash < path.len ? slash + 1 : slash);
     return TV_OK;
 }

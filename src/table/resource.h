@@ -27,7 +27,8 @@ typedef struct tv_resource {
 
 /** The part of a URL before the resource. */
 typedef struct tv_endpoint {
-    tv_slice account;
+    tv_slice account;  /* without "-secondary" */
+    bool is_secondary; /* the read-only copy was addressed: account-secondary */
     tv_slice base_url; /* "http://host[/account]": what response URLs begin with */
     tv_slice rest;     /* path behind the account, still encoded, without its first '/' */
 } tv_endpoint;

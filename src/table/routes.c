@@ -100,6 +100,9 @@ static tv_err check_head(tv_table_call *call)
     tv_endpoint endpoint;
     tv_err err;
 
+    if (call->service->is_https_only && !req->is_tls)
+        return TV_ERR_HTTPS_REQUIRED;
+
     err = tv_endpoint_parse(&req->arena, req->is_tls, req->host, req->path, &endpoint);
     if (err)
         return err;
@@ -113,6 +116,10 @@ static tv_err check_head(tv_table_call *call)
         return err;
 
     err = tv_table_op_parse(&req->arena, req, &endpoint, &call->op, &call->info);
+    if (err)
+        return err;
+
+    err = tv_access_check_endpoint(&call->op);
     if (err)
         return err;
 
@@ -615,6 +622,14 @@ static void on_done(void *ctx, tv_request *req)
     req->user = NULL;
 }
 
+static tv_err find_policies(void *ctx, tv_slice account, tv_slice table, tv_arena *arena,
+                            tv_access_policies *ret_policies)
+{
+    tv_table_service *service = ctx;
+
+    return tv_catalog_policies(service->catalog, account, table, arena, ret_policies);
+}
+
 static const char *op_name(int op)
 {
     return tv_table_op_name((tv_table_op_kind)op);
@@ -623,6 +638,8 @@ static const char *op_name(int op)
 tv_service tv_table_service_callbacks(tv_table_service *service)
 {
     tv_meter_init(&service->meter, "table", op_name, TV_TABLE_OP_COUNT);
+    service->auth.find_policies = find_policies;
+    service->auth.ctx = service;
     return (tv_service){
         .name = "table",
         .ctx = service,

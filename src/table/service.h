@@ -20,6 +20,7 @@ typedef struct tv_table_service {
     tv_outbox *const *outboxes; /* one per loop, by its index */
     tv_auth_policy auth;
     int64_t query_time_max_ns; /* a page ends after that, perhaps empty, with a token */
+    bool is_https_only;
     bool has_access_log;
     tv_meter meter;
     atomic_size_t page_bytes; /* of pages that have been read and not been sent yet */

@@ -261,6 +261,11 @@ static tv_err get_table(tv_table_call *call)
 
 /* --- pages --- */
 
+static void count_plan(tv_table *table, tv_plan_kind kind)
+{
+    atomic_fetch_add_explicit(&table->plan_counts[kind], 1, memory_order_relaxed);
+}
+
 /* Bytes that wait to be sent count until the request is done. */
 static void count_page(tv_table_call *call)
 {
@@ -343,8 +348,7 @@ static tv_err query_entities(tv_table_call *call)
         return TV_OK;
     }
 
-    atomic_fetch_add_explicit(&call->table->plan_counts[call->scan.plan.kind], 1,
-                              memory_order_relaxed);
+    count_plan(call->table, call->scan.plan.kind);
     if (tv_scan_is_point(&call->scan))
         return query_point(call);
     return run_job(call, call->service->scanners, run_query, on_query_done);
@@ -416,6 +420,7 @@ static tv_err get_entity(tv_table_call *call)
     if (err)
         return err;
 
+    count_plan(call->table, TV_PLAN_POINT);
     err = read_entity(call, TV_READ_CACHED);
     if (err == TV_ERR_WOULD_BLOCK)
         return run_job(call, call->service->readers, run_read, on_read_done);

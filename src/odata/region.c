@@ -103,25 +103,39 @@ static void normalize(tv_region *region)
     region->count = kept;
 }
 
-/* One box around all of them: too much, but never too little. */
+/* Make a box reach around another one, too. */
+static void include(tv_box *around, const tv_box *box)
+{
+    if (tv_slice_cmp(box->partition.from, around->partition.from) < 0)
+        around->partition.from = box->partition.from;
+    if (compare_ends(box->partition.to, around->partition.to) > 0)
+        around->partition.to = box->partition.to;
+    if (tv_slice_cmp(box->row.from, around->row.from) < 0)
+        around->row.from = box->row.from;
+    if (compare_ends(box->row.to, around->row.to) > 0)
+        around->row.to = box->row.to;
+}
+
+/*
+ * Fewer boxes that hold too much, but never too little: one around all that have
+ * the same partitions, and if those are still too many, one around everything.
+ */
 static void widen(tv_region *region)
 {
-    tv_box around = region->boxes[0];
+    size_t kept = 0;
 
-    for (size_t i = 1; i < region->count; i++) {
-        const tv_box *box = &region->boxes[i];
-
-        if (tv_slice_cmp(box->partition.from, around.partition.from) < 0)
-            around.partition.from = box->partition.from;
-        if (compare_ends(box->partition.to, around.partition.to) > 0)
-            around.partition.to = box->partition.to;
-        if (tv_slice_cmp(box->row.from, around.row.from) < 0)
-            around.row.from = box->row.from;
-        if (compare_ends(box->row.to, around.row.to) > 0)
-            around.row.to = box->row.to;
+    for (size_t i = 0; i < region->count; i++) {
+        if (kept && same_partitions(&region->boxes[kept - 1], &region->boxes[i]))
+            include(&region->boxes[kept - 1], &region->boxes[i]);
+        else
+            region->boxes[kept++] = region->boxes[i];
     }
-    region->boxes[0] = around;
-    region->count = 1;
+    if (kept > TV_REGION_BOXES_MAX) {
+        for (size_t i = 1; i < kept; i++)
+            include(&region->boxes[0], &region->boxes[i]);
+        kept = 1;
+    }
+    region->count = kept;
     region->is_widened = true;
 }
 

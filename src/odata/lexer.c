@@ -1,6 +1,13 @@
 /* Cutting a filter into tokens. */
 #include "odata/lexer.h"
 
+#include "base/utf8.h"
+
+size_t tv_lexer_position(tv_slice filter, size_t offset)
+{
+    return tv_utf8_units(tv_slice_take(filter, offset));
+}
+
 void tv_lexer_init(tv_lexer *lexer, tv_arena *arena, tv_slice filter)
 {
     *lexer = (tv_lexer){arena, filter, 0};
@@ -33,8 +40,9 @@ static char peek(const tv_lexer *lexer, size_t ahead)
 static tv_err fail(const tv_lexer *lexer, const char *what, size_t position,
                    tv_error_info *reterr_info)
 {
-    reterr_info->text = tv_arena_printf(lexer->arena, "%s at position %zu in '%.*s'.", what,
-                                        position, TV_FMT(lexer->filter));
+    reterr_info->text =
+        tv_arena_printf(lexer->arena, "%s at position %zu in '%.*s'.", what,
+                        tv_lexer_position(lexer->filter, position), TV_FMT(lexer->filter));
     return TV_ERR_FILTER_SYNTAX;
 }
 
@@ -134,7 +142,8 @@ static tv_err take_sign(tv_lexer *lexer, tv_token *token, tv_error_info *reterr_
     default:
         reterr_info->text = tv_arena_printf(
             lexer->arena, "Syntax error: character '%c' is not valid at position %zu in '%.*s'.",
-            c >= 0x20 ? c : '?', lexer->at, TV_FMT(lexer->filter));
+            c >= 0x20 ? c : '?', tv_lexer_position(lexer->filter, lexer->at),
+            TV_FMT(lexer->filter));
         return TV_ERR_FILTER_SYNTAX;
     }
     lexer->at++;

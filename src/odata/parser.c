@@ -33,8 +33,9 @@ static const struct {
 
 static tv_err fail_at(parser *p, const char *what, size_t position)
 {
-    p->info->text = tv_arena_printf(p->arena, "%s at position %zu in '%.*s'.", what, position,
-                                    TV_FMT(p->lexer.filter));
+    p->info->text =
+        tv_arena_printf(p->arena, "%s at position %zu in '%.*s'.", what,
+                        tv_lexer_position(p->lexer.filter, position), TV_FMT(p->lexer.filter));
     return TV_ERR_FILTER_SYNTAX;
 }
 

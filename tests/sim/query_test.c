@@ -485,6 +485,28 @@ static expr *random_expr(int depth)
     return e;
 }
 
+/* What well-behaved clients send: a partition, ranges of its rows, and perhaps something more. */
+static expr *partition_expr(void)
+{
+    expr *all = node_of(AND, 2 + seed_below(2)), *any = node_of(OR, 1 + seed_below(4));
+
+    for (size_t i = 0; i < any->count; i++) {
+        expr *range = node_of(AND, 2);
+
+        range->kids[0] = random_key_leaf(1);
+        range->kids[0]->op = chance(50) ? TV_OP_GE : TV_OP_GT;
+        range->kids[1] = random_key_leaf(1);
+        range->kids[1]->op = chance(50) ? TV_OP_LE : TV_OP_LT;
+        any->kids[i] = chance(70) ? range : random_key_leaf(1);
+    }
+    all->kids[0] = random_key_leaf(0);
+    all->kids[0]->op = TV_OP_EQ;
+    all->kids[1] = any;
+    if (all->count == 3)
+        all->kids[2] = random_expr(1);
+    return all;
+}
+
 /* Chains that are longer than the planner keeps ranges for, and products of them. */
 static expr *huge_expr(void)
 {
@@ -872,7 +894,9 @@ TEST(planned_queries_return_what_a_naive_reader_returns)
         memset(was_deleted, 0, sizeof was_deleted);
         make_table();
         for (int k = 0; k < FILTERS; k++) {
-            check_filter(k % 50 == 49 ? huge_expr() : random_expr((int)seed_below(5)));
+            check_filter(k % 50 == 49 ? huge_expr()
+                         : k % 4 == 0 ? partition_expr()
+                                      : random_expr((int)seed_below(5)));
             if (row_count < 30) {
                 while (row_count < 50)
                     add_row();

@@ -514,13 +514,14 @@ static expr *huge_expr(void)
     bool is_about_keys = chance(60);
 
     for (size_t i = 0; i < all->count; i++) {
-        expr *any = node_of(OR, all->count == 1 ? 900 + seed_below(400) : 60 + seed_below(200));
+        expr *any = node_of(OR, all->count == 1 ? 1000 + seed_below(400) : 60 + seed_below(200));
         int name = (int)seed_below(2);
+        bool has_only_eq = chance(70); /* a few others may let everything through */
 
         for (size_t k = 0; k < any->count; k++) {
             expr *leaf = random_key_leaf(name);
 
-            if (chance(98))
+            if (has_only_eq || chance(98))
                 leaf->op = TV_OP_EQ;
             /* Many different ones, most of which are nowhere. */
             if (chance(90))

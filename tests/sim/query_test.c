@@ -516,6 +516,7 @@ static expr *huge_expr(void)
     for (size_t i = 0; i < all->count; i++) {
         expr *any = node_of(OR, all->count == 1 ? 1000 + seed_below(400) : 60 + seed_below(200));
         int name = (int)seed_below(2);
+        unsigned strange_percent = chance(50) ? 90 : 100;
         bool has_only_eq = chance(70); /* a few others may let everything through */
 
         for (size_t k = 0; k < any->count; k++) {
@@ -524,7 +525,7 @@ static expr *huge_expr(void)
             if (has_only_eq || chance(98))
                 leaf->op = TV_OP_EQ;
             /* Many different ones, most of which are nowhere. */
-            if (chance(90))
+            if (chance(strange_percent))
                 leaf->literal.bytes =
                     tv_arena_printf(&arena, "%.*s%zu", TV_FMT(leaf->literal.bytes), k);
             any->kids[k] = leaf;

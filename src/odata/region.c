@@ -228,8 +228,8 @@ static tv_region region_of_comparison(tv_arena *arena, const tv_node *node, bool
     int count = spans_of(op, at, after, spans);
 
     for (int i = 0; i < count; i++) {
-        /* Nothing is before the empty row key. */
-        if (spans[i].to.data && tv_slice_cmp(spans[i].from, spans[i].to) >= 0)
+        /* Nothing is before the empty key. */
+        if (node->literal.bytes.len == 0 && spans[i].to.data == at.data)
             continue;
         region.boxes[region.count++] =
             is_partition ? (tv_box){spans[i], everything} : (tv_box){everything, spans[i]};

@@ -7,6 +7,28 @@
 
 static const tv_span everything = {{"", 0}, {NULL, 0}};
 
+/*
+ * A filter of a thousand comparisons could ask for a million boxes on its way to
+ * a few.  The work of one filter is counted in boxes looked at; when it has done
+ * its share, what is left is answered too widely, which is cheap.
+ */
+enum { WORK_MAX = 100 * TV_REGION_BOXES_MAX };
+
+typedef struct builder {
+    tv_arena *arena;
+    const tv_filter *filter;
+    size_t work;
+} builder;
+
+static bool may_work(builder *b, size_t boxes)
+{
+    if (boxes > WORK_MAX - b->work)
+        return false;
+
+    b->work += boxes;
+    return true;
+}
+
 /* --- spans --- */
 
 bool tv_span_is_full(const tv_span *span)
@@ -106,8 +128,12 @@ static void normalize(tv_region *region)
 /* One box around all of them: too much, but never too little. */
 static void widen(tv_region *region)
 {
-    tv_box around = region->boxes[0];
+    tv_box around;
 
+    if (region->count < 2)
+        return;
+
+    around = region->boxes[0];
     for (size_t i = 1; i < region->count; i++) {
         const tv_box *box = &region->boxes[i];
 
@@ -125,25 +151,26 @@ static void widen(tv_region *region)
     region->is_widened = true;
 }
 
-static tv_region intersect(tv_arena *arena, tv_region a, tv_region b)
+static tv_region intersect(builder *b, tv_region x, tv_region y)
 {
-    tv_region both = {.is_widened = a.is_widened || b.is_widened};
+    tv_region both = {0};
 
-    /* Too many pairs: the smaller of the two alone holds all that both have. */
-    if (b.count && a.count > TV_REGION_BOXES_MAX * 16 / b.count) {
-        tv_region smaller = a.count < b.count ? a : b;
-
-        smaller.is_widened = true;
-        return smaller;
+    /* Too many pairs: what is in one of the boxes is in the box around them. */
+    if (y.count &&
+        (x.count > TV_REGION_BOXES_MAX * 16 / y.count || !may_work(b, x.count * y.count))) {
+        widen(&y);
+        if (!may_work(b, x.count))
+            widen(&x);
     }
 
-    both.boxes = tv_arena_alloc(arena, a.count * b.count * sizeof *both.boxes);
-    for (size_t i = 0; i < a.count; i++) {
-        for (size_t j = 0; j < b.count; j++) {
+    both.is_widened = x.is_widened || y.is_widened;
+    both.boxes = tv_arena_alloc(b->arena, x.count * y.count * sizeof *both.boxes);
+    for (size_t i = 0; i < x.count; i++) {
+        for (size_t j = 0; j < y.count; j++) {
             tv_box *box = &both.boxes[both.count];
 
-            if (intersect_spans(a.boxes[i].partition, b.boxes[j].partition, &box->partition) &&
-                intersect_spans(a.boxes[i].row, b.boxes[j].row, &box->row))
+            if (intersect_spans(x.boxes[i].partition, y.boxes[j].partition, &box->partition) &&
+                intersect_spans(x.boxes[i].row, y.boxes[j].row, &box->row))
                 both.count++;
         }
     }
@@ -237,33 +264,30 @@ static tv_region region_of_comparison(tv_arena *arena, const tv_node *node, bool
     return region;
 }
 
-static tv_region region_of_node(tv_arena *arena, const tv_filter *filter, const tv_node *node,
-                                bool is_negated);
+static tv_region region_of_node(builder *b, const tv_node *node, bool is_negated);
 
-static tv_region region_of_all(tv_arena *arena, const tv_filter *filter, const tv_node *node,
-                               bool is_negated)
+static tv_region region_of_all(builder *b, const tv_node *node, bool is_negated)
 {
-    tv_region all = everywhere(arena);
+    tv_region all = everywhere(b->arena);
 
     for (const tv_node *child = node->first; child; child = child->next)
-        all = intersect(arena, all, region_of_node(arena, filter, child, is_negated));
+        all = intersect(b, all, region_of_node(b, child, is_negated));
     return all;
 }
 
-static tv_region region_of_any(tv_arena *arena, const tv_filter *filter, const tv_node *node,
-                               bool is_negated)
+static tv_region region_of_any(builder *b, const tv_node *node, bool is_negated)
 {
     tv_region any = {0};
     size_t size = 0;
 
     for (const tv_node *child = node->first; child; child = child->next) {
-        tv_region more = region_of_node(arena, filter, child, is_negated);
+        tv_region more = region_of_node(b, child, is_negated);
 
         if (any.count + more.count > size) {
             tv_box *boxes;
 
             size = 2 * (any.count + more.count);
-            boxes = tv_arena_alloc(arena, size * sizeof *boxes);
+            boxes = tv_arena_alloc(b->arena, size * sizeof *boxes);
             if (any.count)
                 memcpy(boxes, any.boxes, any.count * sizeof *boxes);
             any.boxes = boxes;
@@ -273,38 +297,40 @@ static tv_region region_of_any(tv_arena *arena, const tv_filter *filter, const t
         any.count += more.count;
         any.is_widened |= more.is_widened;
     }
-    normalize(&any);
+    if (may_work(b, any.count))
+        normalize(&any);
+    else
+        widen(&any);
     if (any.count > TV_REGION_BOXES_MAX)
         widen(&any);
     return any;
 }
 
 /* Negation is carried down to the comparisons, where it is exact: keys are always there. */
-static tv_region region_of_node(tv_arena *arena, const tv_filter *filter, const tv_node *node,
-                                bool is_negated)
+static tv_region region_of_node(builder *b, const tv_node *node, bool is_negated)
 {
     switch (node->kind) {
     case TV_NODE_AND:
-        return is_negated ? region_of_any(arena, filter, node, true)
-                          : region_of_all(arena, filter, node, false);
+        return is_negated ? region_of_any(b, node, true) : region_of_all(b, node, false);
     case TV_NODE_OR:
-        return is_negated ? region_of_all(arena, filter, node, true)
-                          : region_of_any(arena, filter, node, false);
+        return is_negated ? region_of_all(b, node, true) : region_of_any(b, node, false);
     case TV_NODE_NOT:
-        return region_of_node(arena, filter, node->first, !is_negated);
+        return region_of_node(b, node->first, !is_negated);
     case TV_NODE_COMPARE:
-        if (tv_slice_eq(filter->names[node->name], TV_LIT("PartitionKey")))
-            return region_of_comparison(arena, node, true, is_negated);
-        if (tv_slice_eq(filter->names[node->name], TV_LIT("RowKey")))
-            return region_of_comparison(arena, node, false, is_negated);
+        if (tv_slice_eq(b->filter->names[node->name], TV_LIT("PartitionKey")))
+            return region_of_comparison(b->arena, node, true, is_negated);
+        if (tv_slice_eq(b->filter->names[node->name], TV_LIT("RowKey")))
+            return region_of_comparison(b->arena, node, false, is_negated);
         break;
     case TV_NODE_TRUTH:
         break;
     }
-    return everywhere(arena);
+    return everywhere(b->arena);
 }
 
 tv_region tv_region_of(tv_arena *arena, const tv_filter *filter, const tv_node *node)
 {
-    return node ? region_of_node(arena, filter, node, false) : everywhere(arena);
+    builder b = {arena, filter, 0};
+
+    return node ? region_of_node(&b, node, false) : everywhere(arena);
 }

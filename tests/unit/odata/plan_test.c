@@ -242,7 +242,9 @@ TEST(products_of_chains_are_bounded)
     tv_plan plan =
         plan_of(tv_arena_printf(&arena, "(%.*s) and (%.*s)", TV_FMT(partitions), TV_FMT(keys)));
 
-    CHECK(plan.count <= TV_REGION_BOXES_MAX);
+    /* Each partition, and in it the range around all the rows. */
+    CHECK_INT(plan.count, 200);
+    CHECK_INT(plan.kind, TV_PLAN_RANGE);
     CHECK(plan.residual == plan.filter->root);
 
     partitions = chain(30, "PartitionKey eq");
@@ -251,6 +253,27 @@ TEST(products_of_chains_are_bounded)
     CHECK_INT(plan.count, 900);
     CHECK_INT(plan.kind, TV_PLAN_POINT);
     CHECK(plan.residual == NULL);
+}
+
+/* Whatever else there is, and however much of it, a partition is not left. */
+TEST(a_long_filter_stays_in_its_partition)
+{
+    static const char *const forms[] = {"RowKey ne", "not RowKey eq", "a eq 1 and RowKey gt",
+                                        "PartitionKey ne"};
+
+    for (size_t i = 0; i < COUNT(forms); i++) {
+        tv_buf text = TV_BUF_EMPTY;
+        tv_plan plan;
+
+        t_row = forms[i];
+        tv_buf_add_lit(&text, "PartitionKey eq 'p'");
+        for (int k = 0; text.len < 32 * 1024; k++)
+            tv_buf_printf(&text, " and %s '%d'", forms[i], k);
+        plan = plan_of(tv_arena_dup(&arena, tv_buf_slice(&text)));
+        tv_buf_done(&text);
+        CHECK(plan.kind <= TV_PLAN_PARTITION);
+        CHECK(plan.count >= 1);
+    }
 }
 
 /* --- regions --- */
@@ -312,6 +335,7 @@ int main(void)
         ONE(a_thousand_points_are_kept),
         ONE(more_are_one_wider_range),
         ONE(products_of_chains_are_bounded),
+        ONE(a_long_filter_stays_in_its_partition),
         ONE(regions_are_unions_of_boxes),
         ONE(spans_know_what_they_are),
     };

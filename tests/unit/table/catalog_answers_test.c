@@ -162,10 +162,18 @@ TEST(a_query_of_a_table_that_was_dropped_meanwhile_gives_no_page)
                     .time_max_ns = INT64_C(60000000000),
                     .arena = &arena,
                     .out = &out};
+    tv_scan point = scan;
+    tv_query point_query = query;
+    CHECK_OK(tv_filter_parse(&arena, TV_LIT("PartitionKey eq 'p' and RowKey eq 'r'"),
+                             &point_query.filter, &info));
+    point.query = &point_query;
     tv_scan_plan(&scan);
+    tv_scan_plan(&point);
     CHECK_OK(tv_scan_run(&scan, engine));
+    CHECK_OK(tv_scan_run_point(&point, engine, TV_READ_CACHED));
     delete_table(&b, (tv_table *)scan.table, &first);
     CHECK_ERR(tv_scan_run(&scan, engine), TV_ERR_TABLE_NOT_FOUND);
+    CHECK_ERR(tv_scan_run_point(&point, engine, TV_READ_CACHED), TV_ERR_TABLE_NOT_FOUND);
     tv_buf_done(&out);
     tv_table_unref((tv_table *)scan.table);
 }

@@ -46,25 +46,41 @@ static tv_err fail(const tv_lexer *lexer, const char *what, size_t position,
     return TV_ERR_FILTER_SYNTAX;
 }
 
+/* A copy of `text` with one quote for every two. */
+static tv_slice halve_quotes(tv_arena *arena, tv_slice text)
+{
+    char *copy = tv_arena_bytes(arena, text.len);
+    size_t len = 0;
+
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] == '\'')
+            i++;
+        copy[len++] = text.data[i];
+    }
+    return (tv_slice){copy, len};
+}
+
 /* From the opening quote behind the closing one; a doubled quote is one. */
 static tv_err take_quoted(tv_lexer *lexer, tv_slice *ret_text, tv_error_info *reterr_info)
 {
     tv_slice rest = tv_slice_skip(lexer->filter, lexer->at + 1);
-    char *text = tv_arena_bytes(lexer->arena, rest.len);
-    size_t len = 0;
+    bool has_quotes = false;
+    size_t len = tv_slice_find(rest, '\'');
 
-    for (size_t i = 0; i < rest.len; i++) {
-        if (rest.data[i] == '\'') {
-            if (i + 1 == rest.len || rest.data[i + 1] != '\'') {
-                lexer->at += i + 2;
-                *ret_text = (tv_slice){text, len};
-                return TV_OK;
-            }
-            i++;
-        }
-        text[len++] = rest.data[i];
+    while (len + 1 < rest.len && rest.data[len + 1] == '\'') {
+        has_quotes = true;
+        len += 2;
+        len += tv_slice_find(tv_slice_skip(rest, len), '\'');
     }
-    return fail(lexer, "There is an unterminated string literal", lexer->filter.len, reterr_info);
+    if (len >= rest.len)
+        return fail(lexer, "There is an unterminated string literal", lexer->filter.len,
+                    reterr_info);
+
+    *ret_text = tv_slice_take(rest, len);
+    if (has_quotes)
+        *ret_text = halve_quotes(lexer->arena, *ret_text);
+    lexer->at += len + 2;
+    return TV_OK;
 }
 
 /* Digits, at least one. */

@@ -149,6 +149,9 @@ static tv_err parse_operand(parser *p, operand *ret_operand)
         return err;
     if (!ret_operand->is_literal && p->token.kind != TV_TOKEN_NAME)
         return fail_at(p, "Expression expected", p->token.start);
+    /* "not eq 5" is no comparison, so neither is "5 eq not". */
+    if (is_word(&p->token, TV_LIT("not")))
+        return unexpected_token(p);
 
     ret_operand->name = p->token.text;
     err = advance(p);

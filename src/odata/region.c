@@ -125,10 +125,18 @@ static void include(tv_box *around, const tv_box *box)
         around->row.to = box->row.to;
 }
 
-/*
- * Fewer boxes that hold too much, but never too little: one around all that have
- * the same partitions, and if those are still too many, one around everything.
- */
+/* One box around all of them: too much, but never too little. */
+static void widen_to_one(tv_region *region)
+{
+    for (size_t i = 1; i < region->count; i++) {
+        include(&region->boxes[0], &region->boxes[i]);
+        region->is_widened = true;
+    }
+    if (region->count)
+        region->count = 1;
+}
+
+/* Fewer boxes: one around all that have the same partitions, or else one around everything. */
 static void widen(tv_region *region)
 {
     size_t kept = 0;
@@ -139,13 +147,10 @@ static void widen(tv_region *region)
         else
             region->boxes[kept++] = region->boxes[i];
     }
-    if (kept > TV_REGION_BOXES_MAX) {
-        for (size_t i = 1; i < kept; i++)
-            include(&region->boxes[0], &region->boxes[i]);
-        kept = 1;
-    }
     region->count = kept;
     region->is_widened = true;
+    if (kept > TV_REGION_BOXES_MAX)
+        widen_to_one(region);
 }
 
 /* Whether each box lies in one partition. */
@@ -158,24 +163,31 @@ static bool is_in_partitions(const tv_region *region)
     return true;
 }
 
-/* Either of two regions holds all that both have; the better one is sooner read. */
-static tv_region better_of(tv_region a, tv_region b)
+/* Whether it is better to keep `a` whole than `b`: it names partitions, or has fewer boxes. */
+static bool is_better(const tv_region *a, const tv_region *b)
 {
-    bool is_a_narrow = is_in_partitions(&a), is_b_narrow = is_in_partitions(&b);
-    tv_region better =
-        is_a_narrow != is_b_narrow ? (is_a_narrow ? a : b) : (a.count <= b.count ? a : b);
+    bool is_a_narrow = is_in_partitions(a), is_b_narrow = is_in_partitions(b);
 
-    better.is_widened = true;
-    return better;
+    return is_a_narrow != is_b_narrow ? is_a_narrow : a->count <= b->count;
 }
 
 static tv_region intersect(planner *p, tv_region a, tv_region b)
 {
+    /* Too many pairs: of the worse one, the box around it will do; or even nothing of it. */
+    if (a.count * b.count > p->pairs_left) {
+        tv_region better = is_better(&a, &b) ? a : b, worse = is_better(&a, &b) ? b : a;
+
+        widen_to_one(&worse);
+        a = better;
+        b = worse;
+        if (a.count > p->pairs_left) {
+            a.is_widened = true;
+            return a;
+        }
+    }
+
     tv_region both = {.is_widened = a.is_widened || b.is_widened};
     size_t pairs = a.count * b.count;
-
-    if (pairs > p->pairs_left)
-        return better_of(a, b);
 
     p->pairs_left -= pairs;
     both.boxes = tv_arena_alloc(p->arena, pairs * sizeof *both.boxes);
@@ -269,8 +281,8 @@ static tv_region region_of_comparison(tv_arena *arena, const tv_node *node, bool
     int count = spans_of(op, at, after, spans);
 
     for (int i = 0; i < count; i++) {
-        /* Nothing is before the empty row key. */
-        if (spans[i].to.data && tv_slice_cmp(spans[i].from, spans[i].to) >= 0)
+        /* Nothing is before the empty key. */
+        if (node->literal.bytes.len == 0 && spans[i].to.data == at.data)
             continue;
         region.boxes[region.count++] =
             is_partition ? (tv_box){spans[i], everything} : (tv_box){everything, spans[i]};

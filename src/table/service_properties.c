@@ -1,10 +1,10 @@
 /* Service properties, from XML and to XML. */
+#include "table/service_properties.h"
 #include "base/assert.h"
 #include "base/number.h"
 #include "base/xml.h"
 #include "http/parser.h"
 #include "http/request.h"
-#include "table/properties.h"
 
 /* The only version of logs and metrics that a table service has. */
 static const tv_slice version = {"1.0", 3};

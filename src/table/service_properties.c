@@ -168,7 +168,9 @@ static bool is_header(tv_slice item)
 {
     tv_slice name = is_prefix(item) ? tv_slice_take(item, item.len - 1) : item;
 
-    return (name.len == 0 && item.len) || (tv_http_is_token(name) && !is_prefix(name));
+    /* A star is only one at the end, though names of headers might have it anywhere. */
+    return (name.len == 0 && item.len) ||
+           (tv_http_is_token(name) && tv_slice_find(name, '*') == name.len);
 }
 
 /* One origin; browsers write them in ASCII. */

@@ -10,7 +10,7 @@
 set -eu
 
 run_packages="gcc libc6-dev meson ninja-build pkg-config
-    libuv1-dev librocksdb-dev libssl-dev"
+    libuv1-dev librocksdb-dev libssl-dev libexpat1-dev"
 check_packages="$run_packages g++ libcmocka-dev libsimdjson-dev python3 python3-azure curl"
 
 case "${1-}" in

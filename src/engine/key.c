@@ -322,15 +322,31 @@ tv_slice tv_key_catalog_names(tv_arena *arena, tv_slice account)
     return catalog(arena, account, 'n');
 }
 
-tv_slice tv_key_catalog_name(tv_arena *arena, tv_slice account, tv_slice table_name)
+/* A row of `kind` that goes with a table. */
+static tv_slice catalog_table(tv_arena *arena, tv_slice account, char kind, tv_slice table_name)
 {
     char *end;
-    char *key = start_catalog(arena, account, 'n', table_name.len, &end);
+    char *key = start_catalog(arena, account, kind, table_name.len, &end);
 
     /* Names are ASCII letters and digits, so this is all the case folding there is. */
     for (size_t i = 0; i < table_name.len; i++)
         *end++ = tv_ascii_lower(table_name.data[i]);
     return (tv_slice){key, (size_t)(end - key)};
+}
+
+tv_slice tv_key_catalog_name(tv_arena *arena, tv_slice account, tv_slice table_name)
+{
+    return catalog_table(arena, account, 'n', table_name);
+}
+
+tv_slice tv_key_catalog_policies(tv_arena *arena, tv_slice account, tv_slice table_name)
+{
+    return catalog_table(arena, account, 'a', table_name);
+}
+
+tv_slice tv_key_catalog_properties(tv_arena *arena, tv_slice account)
+{
+    return catalog(arena, account, 'p');
 }
 
 tv_slice tv_key_catalog_dropped(tv_arena *arena, tv_slice account)

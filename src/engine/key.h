@@ -2,9 +2,11 @@
  * How everything is named in the engine's one ordered keyspace:
  *
  *     'm' name                                     the store's own facts (format version)
+ *     't' account 01 'a' table-name-in-lower-case  a table's access policies
  *     't' account 01 'n' table-name-in-lower-case  the catalogue of tables
  *     't' account 01 'd' table-id                  tables whose rows are still to be dropped
  *     't' account 01 'i'                           the last table id given out
+ *     't' account 01 'p'                           the properties of the table service
  *     'r' account 01 table-id PartitionKey 01 RowKey   the entities
  *
  * 't' account 01 is one partition, so that creating and deleting a table are
@@ -69,6 +71,12 @@ tv_slice tv_key_catalog(tv_arena *arena, tv_slice account);
 /** Prefix of the catalogue's table names, and the row of one table (name in any case). */
 tv_slice tv_key_catalog_names(tv_arena *arena, tv_slice account);
 tv_slice tv_key_catalog_name(tv_arena *arena, tv_slice account, tv_slice table_name);
+
+/** The row of a table's access policies (name in any case). */
+tv_slice tv_key_catalog_policies(tv_arena *arena, tv_slice account, tv_slice table_name);
+
+/** The row of the account's service properties. */
+tv_slice tv_key_catalog_properties(tv_arena *arena, tv_slice account);
 
 /** Prefix of the tables still to be dropped, the row of one, and the id out of such a row's key. */
 tv_slice tv_key_catalog_dropped(tv_arena *arena, tv_slice account);

@@ -28,6 +28,8 @@ typedef struct tv_table_call {
     tv_batch_request batch;
     tv_catalog_create create;
     tv_catalog_delete delete_table;
+    tv_catalog_set_policies set_policies;
+    tv_catalog_set_properties set_properties;
     tv_query query;
     tv_scan scan;
     size_t page_bytes; /* counted in the service's */

@@ -2,23 +2,35 @@
  * The catalogue in memory, its rows, and the sweeper.
  *
  * A catalogue row's value is the table's id in decimal, a blank, and its name as
- * it was created: "17 Orders".
+ * it was created: "17 Orders".  A row of policies holds the id likewise, then the
+ * XML that a client gets; that of properties is XML alone.
  */
 #include "table/catalog.h"
 
 #include "base/assert.h"
 #include "base/number.h"
 #include "engine/key.h"
+#include "table/acl.h"
 #include "table/sweeper.h"
 
 enum { BUCKETS = 4096 };
 
+/* What an account has set; there are as many as there are accounts. */
+typedef struct account_settings {
+    tv_shared_properties *properties;
+    struct account_settings *next;
+    size_t name_len;
+    char name[];
+} account_settings;
+
 struct tv_catalog {
     tv_engine *engine;
     tv_sweeper *sweeper;
-    pthread_rwlock_t lock; /* guards `buckets` and `count` */
+    pthread_rwlock_t lock; /* guards what follows, and the tables' policies */
     tv_table *buckets[BUCKETS];
     size_t count;
+    account_settings *settings;
+    atomic_bool has_cors; /* some account has had a rule; written under the lock, read without */
 };
 
 /* --- tables --- */
@@ -50,8 +62,61 @@ static tv_table *table_ref(tv_table *table)
 
 void tv_table_unref(tv_table *table)
 {
-    if (table && atomic_fetch_sub_explicit(&table->refs, 1, memory_order_acq_rel) == 1)
+    if (table && atomic_fetch_sub_explicit(&table->refs, 1, memory_order_acq_rel) == 1) {
+        free(table->policies);
         free(table);
+    }
+}
+
+/* --- policies --- */
+
+static tv_slice move(char **to, tv_slice text)
+{
+    if (text.data == NULL)
+        return TV_NONE;
+
+    tv_slice copy = {*to, text.len};
+
+    if (text.len)
+        memcpy(*to, text.data, text.len);
+    *to += text.len;
+    return copy;
+}
+
+static size_t policies_bytes(const tv_access_policies *policies)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < policies->count; i++) {
+        const tv_access_policy *policy = &policies->list[i];
+
+        bytes += policy->id.len + policy->start.len + policy->expiry.len + policy->permission.len;
+    }
+    return bytes;
+}
+
+/* `text` has room for policies_bytes. */
+static void copy_policies(tv_access_policies *to, char *text, const tv_access_policies *from)
+{
+    to->count = from->count;
+    for (size_t i = 0; i < from->count; i++) {
+        to->list[i].id = move(&text, from->list[i].id);
+        to->list[i].start = move(&text, from->list[i].start);
+        to->list[i].expiry = move(&text, from->list[i].expiry);
+        to->list[i].permission = move(&text, from->list[i].permission);
+    }
+}
+
+/* A copy in one piece of memory; NULL for none. */
+static tv_access_policies *policies_new(const tv_access_policies *from)
+{
+    if (from->count == 0)
+        return NULL;
+
+    tv_access_policies *copy = tv_calloc(1, sizeof *copy + policies_bytes(from));
+
+    copy_policies(copy, (char *)(copy + 1), from);
+    return copy;
 }
 
 /* --- the map --- */
@@ -109,6 +174,22 @@ tv_table *tv_catalog_find(tv_catalog *catalog, tv_slice account, tv_slice name)
     return table;
 }
 
+tv_err tv_catalog_policies(tv_catalog *catalog, tv_slice account, tv_slice name, tv_arena *arena,
+                           tv_access_policies *ret_policies)
+{
+    pthread_rwlock_rdlock(&catalog->lock);
+    const tv_table *table = *find_link(catalog, account, name);
+    bool is_there = table != NULL;
+
+    if (is_there && table->policies)
+        copy_policies(ret_policies, tv_arena_bytes(arena, policies_bytes(table->policies)),
+                      table->policies);
+    else
+        ret_policies->count = 0;
+    pthread_rwlock_unlock(&catalog->lock);
+    return is_there ? TV_OK : TV_ERR_TABLE_NOT_FOUND;
+}
+
 size_t tv_catalog_count(tv_catalog *catalog)
 {
     pthread_rwlock_rdlock(&catalog->lock);
@@ -125,6 +206,61 @@ void tv_catalog_visit(tv_catalog *catalog, void (*fn)(void *ctx, const tv_table 
             fn(ctx, table);
     }
     pthread_rwlock_unlock(&catalog->lock);
+}
+
+/* --- settings of accounts --- */
+
+/* Where they hang, or the end of the list.  Under the lock. */
+static account_settings **find_settings(tv_catalog *catalog, tv_slice account)
+{
+    account_settings **link = &catalog->settings;
+
+    while (*link && !tv_slice_eq((tv_slice){(*link)->name, (*link)->name_len}, account))
+        link = &(*link)->next;
+    return link;
+}
+
+static void settings_put(tv_catalog *catalog, tv_slice account, tv_shared_properties *properties)
+{
+    pthread_rwlock_wrlock(&catalog->lock);
+    account_settings **link = find_settings(catalog, account);
+
+    if (*link == NULL) {
+        *link = tv_calloc(1, sizeof **link + account.len);
+        (*link)->name_len = account.len;
+        memcpy((*link)->name, account.data, account.len);
+    }
+    tv_shared_properties_unref((*link)->properties);
+    (*link)->properties = properties;
+    if (properties->properties.cors.count)
+        atomic_store(&catalog->has_cors, true);
+    pthread_rwlock_unlock(&catalog->lock);
+}
+
+tv_shared_properties *tv_catalog_properties(tv_catalog *catalog, tv_slice account)
+{
+    tv_shared_properties *properties = NULL;
+
+    pthread_rwlock_rdlock(&catalog->lock);
+    const account_settings *settings = *find_settings(catalog, account);
+    if (settings)
+        properties = tv_shared_properties_ref(settings->properties);
+    pthread_rwlock_unlock(&catalog->lock);
+    return properties;
+}
+
+tv_shared_properties *tv_catalog_cors(tv_catalog *catalog, tv_slice account)
+{
+    if (!atomic_load(&catalog->has_cors))
+        return NULL;
+
+    tv_shared_properties *shared = tv_catalog_properties(catalog, account);
+
+    if (shared && shared->properties.cors.count == 0) {
+        tv_shared_properties_unref(shared);
+        return NULL;
+    }
+    return shared;
 }
 
 /* --- rows --- */
@@ -227,6 +363,7 @@ static tv_err run_delete(tv_txn *txn, void *ctx)
         return TV_ERR_NOT_FOUND; /* deleted and created again meanwhile */
 
     tv_txn_delete(txn, row);
+    tv_txn_delete(txn, tv_key_catalog_policies(delete_op->arena, table->account, table->name));
     tv_txn_put(txn, tv_key_catalog_dropped_id(delete_op->arena, table->account, table->id),
                TV_LIT("dropped"));
     return TV_OK;
@@ -255,11 +392,161 @@ void tv_catalog_prepare_delete(tv_catalog_delete *delete_op, tv_write *write)
     write->settle = settle_delete;
 }
 
+/* --- policies and properties --- */
+
+static tv_err run_set_policies(tv_txn *txn, void *ctx)
+{
+    tv_catalog_set_policies *set = ctx;
+    const tv_table *table = set->table;
+    tv_slice row = tv_key_catalog_policies(set->arena, table->account, table->name);
+    tv_slice value, name;
+    tv_buf buf = TV_BUF_EMPTY;
+    int64_t id;
+    tv_err err;
+
+    err = tv_txn_get(txn, tv_key_catalog_name(set->arena, table->account, table->name), &value);
+    if (err)
+        return err == TV_ERR_NOT_FOUND ? TV_ERR_TABLE_NOT_FOUND : err;
+
+    err = parse_row(value, &id, &name);
+    if (err)
+        return err;
+    if (id != table->id)
+        return TV_ERR_TABLE_NOT_FOUND; /* deleted and created again meanwhile */
+
+    if (set->policies.count == 0) {
+        tv_txn_delete(txn, row);
+        return TV_OK;
+    }
+    tv_buf_printf(&buf, "%lld ", (long long)id);
+    tv_acl_add_xml(&buf, &set->policies);
+    tv_txn_put(txn, row, tv_buf_slice(&buf));
+    tv_buf_done(&buf);
+    return TV_OK;
+}
+
+static void settle_set_policies(tv_write *write)
+{
+    const tv_catalog_set_policies *set = write->ctx;
+    tv_access_policies *policies = policies_new(&set->policies);
+    tv_access_policies *old;
+
+    pthread_rwlock_wrlock(&set->catalog->lock);
+    old = set->table->policies;
+    set->table->policies = policies;
+    pthread_rwlock_unlock(&set->catalog->lock);
+    free(old);
+}
+
+void tv_catalog_prepare_set_policies(tv_catalog_set_policies *set, tv_write *write)
+{
+    write->partition = tv_key_catalog(set->arena, set->table->account);
+    write->run = run_set_policies;
+    write->ctx = set;
+    write->settle = settle_set_policies;
+}
+
+/* Parts that the update leaves out are read here, where nobody can change them meanwhile. */
+static tv_err run_set_properties(tv_txn *txn, void *ctx)
+{
+    tv_catalog_set_properties *set = ctx;
+    tv_slice row = tv_key_catalog_properties(set->arena, set->account);
+    tv_service_properties properties = tv_properties_default(), stored;
+    tv_buf buf = TV_BUF_EMPTY;
+    tv_slice value;
+    tv_err err;
+
+    err = tv_txn_get(txn, row, &value);
+    if (err == TV_OK) {
+        if (tv_properties_parse(set->arena, value, &stored))
+            return TV_ERR_CORRUPT;
+        tv_properties_apply(&properties, &stored);
+    } else if (err != TV_ERR_NOT_FOUND) {
+        return err;
+    }
+    tv_properties_apply(&properties, &set->update);
+    tv_properties_add_xml(&buf, &properties);
+    set->document = tv_arena_dup(set->arena, tv_buf_slice(&buf));
+    tv_buf_done(&buf);
+    tv_txn_put(txn, row, set->document);
+    return TV_OK;
+}
+
+static void settle_set_properties(tv_write *write)
+{
+    const tv_catalog_set_properties *set = write->ctx;
+    tv_shared_properties *shared;
+    tv_err err = tv_shared_properties_new(set->document, &shared);
+
+    tv_assert(err == TV_OK);
+    settings_put(set->catalog, set->account, shared);
+}
+
+void tv_catalog_prepare_set_properties(tv_catalog_set_properties *set, tv_write *write)
+{
+    write->partition = tv_key_catalog(set->arena, set->account);
+    write->run = run_set_properties;
+    write->ctx = set;
+    write->settle = settle_set_properties;
+}
+
 /* --- start and end --- */
 
-/* One row of the catalogue's key space at start-up: 't' account 01 kind ... */
-static tv_err load_row(tv_catalog *catalog, tv_arena *arena, tv_slice key, tv_slice value)
+/* Rows of policies come before the row of their table, so they are kept until all are read. */
+typedef struct loader {
+    tv_catalog *catalog;
+    tv_arena kept;
+    struct loaded_policies *policies;
+} loader;
+
+typedef struct loaded_policies {
+    tv_slice account, name, value;
+    struct loaded_policies *next;
+} loaded_policies;
+
+static void keep_policies(loader *loading, tv_slice account, tv_slice name, tv_slice value)
 {
+    loaded_policies *row = tv_arena_alloc(&loading->kept, sizeof *row);
+
+    row->account = tv_arena_dup(&loading->kept, account);
+    row->name = tv_arena_dup(&loading->kept, name);
+    row->value = tv_arena_dup(&loading->kept, value);
+    row->next = loading->policies;
+    loading->policies = row;
+}
+
+static tv_err load_policies(loader *loading, const loaded_policies *row)
+{
+    tv_table *table = *find_link(loading->catalog, row->account, row->name);
+    tv_access_policies policies;
+    tv_slice document;
+    int64_t id;
+    tv_err err;
+
+    err = parse_row(row->value, &id, &document);
+    if (err)
+        return err;
+    if (table == NULL || table->id != id || tv_acl_parse(&loading->kept, document, &policies))
+        return TV_ERR_CORRUPT;
+
+    table->policies = policies_new(&policies);
+    return TV_OK;
+}
+
+static tv_err load_properties(tv_catalog *catalog, tv_slice account, tv_slice document)
+{
+    tv_shared_properties *shared;
+    tv_err err = tv_shared_properties_new(document, &shared);
+
+    if (err == TV_OK)
+        settings_put(catalog, account, shared);
+    return err;
+}
+
+/* One row of the catalogue's key space at start-up: 't' account 01 kind ... */
+static tv_err load_row(loader *loading, tv_arena *arena, tv_slice key, tv_slice value)
+{
+    tv_catalog *catalog = loading->catalog;
     size_t mark = tv_slice_find(key, '\x01');
     tv_slice account, name;
     int64_t id;
@@ -277,12 +564,17 @@ static tv_err load_row(tv_catalog *catalog, tv_arena *arena, tv_slice key, tv_sl
         err = tv_key_split_dropped(tv_key_catalog_dropped(arena, account), key, &id);
         if (err == TV_OK)
             tv_sweeper_add(catalog->sweeper, account, id);
+    } else if (key.data[mark + 1] == 'a') {
+        keep_policies(loading, account, tv_slice_skip(key, mark + 2), value);
+    } else if (key.data[mark + 1] == 'p') {
+        err = load_properties(catalog, account, value);
     }
     return err;
 }
 
 static tv_err load(tv_catalog *catalog)
 {
+    loader loading = {.catalog = catalog};
     tv_arena arena;
     tv_iter *iter;
     tv_err err;
@@ -292,14 +584,18 @@ static tv_err load(tv_catalog *catalog)
         return err;
 
     tv_arena_init(&arena);
+    tv_arena_init(&loading.kept);
     for (tv_iter_seek(iter, TV_LIT("t")); err == TV_OK && tv_iter_is_valid(iter);
          tv_iter_next(iter)) {
-        err = load_row(catalog, &arena, tv_iter_key(iter), tv_iter_value(iter));
+        err = load_row(&loading, &arena, tv_iter_key(iter), tv_iter_value(iter));
         tv_arena_reset(&arena);
     }
     if (err == TV_OK)
         err = tv_iter_status(iter);
+    for (const loaded_policies *row = loading.policies; row && err == TV_OK; row = row->next)
+        err = load_policies(&loading, row);
     tv_iter_free(iter);
+    tv_arena_done(&loading.kept);
     tv_arena_done(&arena);
     return err;
 }
@@ -331,6 +627,13 @@ void tv_catalog_close(tv_catalog *catalog)
     for (size_t i = 0; i < BUCKETS; i++) {
         while (catalog->buckets[i])
             map_remove(catalog, &catalog->buckets[i]);
+    }
+    while (catalog->settings) {
+        account_settings *settings = catalog->settings;
+
+        catalog->settings = settings->next;
+        tv_shared_properties_unref(settings->properties);
+        free(settings);
     }
     pthread_rwlock_destroy(&catalog->lock);
     free(catalog);

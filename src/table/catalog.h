@@ -1,7 +1,7 @@
 /*
- * The catalogue of tables: which table of an account has which id.  The engine
- * holds the truth; the catalogue keeps all of it in memory too, because every
- * request on an entity asks.
+ * The catalogue: which table of an account has which id, the access policies of
+ * tables and the service properties of accounts.  The engine holds the truth;
+ * the catalogue keeps all of it in memory too, because every request asks.
  *
  * A table dies in steps, each safe to repeat after a crash: (1) one write to
  * the catalogue partition removes its name and notes its id as dropped; from
@@ -19,6 +19,7 @@
 #include "commit/pipeline.h"
 #include "engine/engine.h"
 #include "odata/plan.h"
+#include "table/properties.h"
 
 typedef struct tv_catalog tv_catalog;
 
@@ -31,6 +32,7 @@ typedef struct tv_table {
     tv_slice name;                               /* as it was created */
     tv_slice prefix;                             /* of its rows, tv_key_table */
     _Atomic uint64_t plan_counts[TV_PLAN_KINDS]; /* queries by kind, since the start */
+    tv_access_policies *policies;                /* NULL for none; the catalogue's lock guards it */
     struct tv_table *next;
 } tv_table;
 
@@ -51,6 +53,12 @@ void tv_table_unref(tv_table *table);
 tv_err tv_catalog_policies(tv_catalog *catalog, tv_slice account, tv_slice name, tv_arena *arena,
                            tv_access_policies *ret_policies) TV_WARN_UNUSED;
 
+/** What an account has set, counted for the caller; NULL when that is nothing.  Any thread. */
+tv_shared_properties *tv_catalog_properties(tv_catalog *catalog, tv_slice account);
+
+/** The same, but NULL also when it has no CORS rule: asked by every request, so it is cheap. */
+tv_shared_properties *tv_catalog_cors(tv_catalog *catalog, tv_slice account);
+
 /** How many tables there are. */
 size_t tv_catalog_count(tv_catalog *catalog);
 
@@ -58,7 +66,7 @@ size_t tv_catalog_count(tv_catalog *catalog);
 void tv_catalog_visit(tv_catalog *catalog, void (*fn)(void *ctx, const tv_table *table), void *ctx);
 
 /*
- * Creating and deleting: fill in all but the result, and submit `write` as
+ * Changes: fill in all but the result, and submit `write` as
  * tv_catalog_prepare_* sets it up.  Its committer brings the catalogue in memory
  * up to date before it answers anybody; so who has heard that a table exists, or
  * that it does not, finds it so, also when it was another's request that made it
@@ -82,6 +90,27 @@ typedef struct tv_catalog_delete {
 
 /** Set up a write that deletes a table: TV_ERR_NOT_FOUND when somebody else was faster. */
 void tv_catalog_prepare_delete(tv_catalog_delete *delete_op, tv_write *write);
+
+typedef struct tv_catalog_set_policies {
+    tv_catalog *catalog;
+    tv_table *table; /* the caller's reference; stays the caller's */
+    tv_arena *arena;
+    tv_access_policies policies;
+} tv_catalog_set_policies;
+
+/** Set up a write that replaces a table's policies: TV_ERR_TABLE_NOT_FOUND when it is gone. */
+void tv_catalog_prepare_set_policies(tv_catalog_set_policies *set, tv_write *write);
+
+typedef struct tv_catalog_set_properties {
+    tv_catalog *catalog;
+    tv_slice account;
+    tv_arena *arena;
+    tv_service_properties update; /* what is not set in it stays as it is */
+    tv_slice document;            /* result: all of them */
+} tv_catalog_set_properties;
+
+/** Set up a write that changes an account's service properties. */
+void tv_catalog_prepare_set_properties(tv_catalog_set_properties *set, tv_write *write);
 
 /** The table's name as it was created, out of a catalogue row's value; TV_ERR_CORRUPT. */
 tv_err tv_catalog_row_name(tv_slice value, tv_slice *ret_name) TV_WARN_UNUSED;

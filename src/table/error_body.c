@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "base/json.h"
+#include "base/xml.h"
 #include "table/call.h"
 
 static tv_slice error_text(tv_err err, const tv_error_info *info)
@@ -34,20 +35,6 @@ void tv_table_add_error_json(tv_buf *buf, tv_err err, const tv_error_info *info,
     tv_buf_done(&message);
 }
 
-static void add_xml_text(tv_buf *buf, tv_slice text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.data[i] == '<')
-            tv_buf_add_lit(buf, "&lt;");
-        else if (text.data[i] == '>')
-            tv_buf_add_lit(buf, "&gt;");
-        else if (text.data[i] == '&')
-            tv_buf_add_lit(buf, "&amp;");
-        else
-            tv_buf_add_char(buf, text.data[i]);
-    }
-}
-
 void tv_table_add_error_xml(tv_buf *buf, tv_err err, const tv_error_info *info, tv_slice request_id)
 {
     tv_buf message = TV_BUF_EMPTY;
@@ -57,7 +44,7 @@ void tv_table_add_error_xml(tv_buf *buf, tv_err err, const tv_error_info *info, 
                         "schemas.microsoft.com/ado/2007/08/dataservices/metadata\"><m:code>");
     tv_buf_add(buf, tv_err_code(err));
     tv_buf_add_lit(buf, "</m:code><m:message xml:lang=\"en-US\">");
-    add_xml_text(buf, tv_buf_slice(&message));
+    tv_xml_add_text(buf, tv_buf_slice(&message));
     tv_buf_add_lit(buf, "</m:message></m:error>");
     tv_buf_done(&message);
 }

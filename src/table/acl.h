@@ -1,0 +1,23 @@
+/*
+ * A table's access policies as XML: what clients send and get, and what is
+ * stored.
+ */
+#ifndef TV_TABLE_ACL_H
+#define TV_TABLE_ACL_H
+
+#include "auth/policy.h"
+#include "base/buf.h"
+
+/**
+ * Read <SignedIdentifiers>; texts live in the arena, times in seven digits.
+ * TV_ERR_XML_DOCUMENT for another document, more than TV_POLICIES_MAX policies
+ * or two of one id; TV_ERR_XML_NODE_VALUE for an id, a time or a permission that
+ * cannot be one.
+ */
+tv_err tv_acl_parse(tv_arena *arena, tv_slice document,
+                    tv_access_policies *ret_policies) TV_WARN_UNUSED;
+
+/** Append <SignedIdentifiers>, which tv_acl_parse reads back as it was. */
+void tv_acl_add_xml(tv_buf *buf, const tv_access_policies *policies);
+
+#endif

@@ -1,0 +1,95 @@
+/*
+ * The properties of an account's table service: logging, metrics and the rules
+ * for browsers of other sites (CORS).  As XML they are what clients send and
+ * get, and what is stored.
+ */
+#ifndef TV_TABLE_PROPERTIES_H
+#define TV_TABLE_PROPERTIES_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+enum {
+    TV_RETENTION_DAYS_MAX = 365,
+    TV_CORS_RULES_MAX = 5,
+    TV_CORS_ORIGINS_MAX = 64,
+    TV_CORS_HEADERS_MAX = 64, /* by their whole name */
+    TV_CORS_PREFIXES_MAX = 2, /* by their beginning: "x-ms-*" */
+    TV_CORS_ITEM_CHARS_MAX = 256,
+    TV_CORS_BYTES_MAX = 2048, /* of all rules together */
+};
+
+typedef struct tv_retention {
+    bool is_enabled;
+    int32_t days; /* when it is */
+} tv_retention;
+
+typedef struct tv_logging_settings {
+    bool is_set; /* false in an update that leaves it as it is */
+    bool reads, writes, deletes;
+    tv_retention retention;
+} tv_logging_settings;
+
+typedef struct tv_metrics_settings {
+    bool is_set;
+    bool is_enabled;
+    bool includes_apis; /* when it is */
+    tv_retention retention;
+} tv_metrics_settings;
+
+/** One rule.  Lists have commas and no blanks; all of it is fit for a header. */
+typedef struct tv_cors_rule {
+    tv_slice methods;
+    tv_slice origins;
+    tv_slice allowed_headers; /* those by whole names first */
+    tv_slice exposed_headers;
+    int32_t max_age_seconds;
+} tv_cors_rule;
+
+typedef struct tv_cors_settings {
+    bool is_set;
+    tv_cors_rule rules[TV_CORS_RULES_MAX];
+    size_t count;
+} tv_cors_settings;
+
+typedef struct tv_service_properties {
+    tv_logging_settings logging;
+    tv_metrics_settings hour_metrics, minute_metrics;
+    tv_cors_settings cors;
+} tv_service_properties;
+
+/** Those of an account that has never set any: everything is off. */
+tv_service_properties tv_properties_default(void);
+
+/**
+ * Read <StorageServiceProperties>, of which parts may be missing; texts live in
+ * the arena.  TV_ERR_XML_DOCUMENT for another document, an incomplete part or
+ * one beyond its limits; TV_ERR_XML_NODE_VALUE for a value of the wrong form.
+ */
+tv_err tv_properties_parse(tv_arena *arena, tv_slice document,
+                           tv_service_properties *ret_properties) TV_WARN_UNUSED;
+
+/** Take over the parts of `update` that are set. */
+void tv_properties_apply(tv_service_properties *properties, const tv_service_properties *update);
+
+/** Append <StorageServiceProperties> with all parts. */
+void tv_properties_add_xml(tv_buf *buf, const tv_service_properties *properties);
+
+/** Properties that threads share; counted. */
+typedef struct tv_shared_properties {
+    atomic_int refs;
+    tv_arena arena;
+    tv_service_properties properties;
+} tv_shared_properties;
+
+/** From a stored document; TV_ERR_CORRUPT when it is none. */
+tv_err tv_shared_properties_new(tv_slice document,
+                                tv_shared_properties **ret_shared) TV_WARN_UNUSED;
+tv_shared_properties *tv_shared_properties_ref(tv_shared_properties *shared);
+void tv_shared_properties_unref(tv_shared_properties *shared); /* accepts NULL */
+
+#endif

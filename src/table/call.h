@@ -64,6 +64,14 @@ tv_err tv_table_get_stats(tv_table_call *call) TV_WARN_UNUSED;
 /** An error, in the JSON or XML that the service gives it. */
 void tv_table_respond_error(tv_table_call *call, tv_err err);
 
+/** What a preflight is granted; the texts are the request's own. */
+typedef struct tv_cors_grant {
+    tv_slice origin, method, headers; /* headers may be empty */
+    int32_t max_age_seconds;
+} tv_cors_grant;
+
+void tv_table_respond_preflight(tv_table_call *call, const tv_cors_grant *grant);
+
 void tv_table_respond_table_created(tv_table_call *call);
 void tv_table_respond_table(tv_table_call *call);
 void tv_table_respond_no_content(tv_table_call *call);

@@ -233,7 +233,7 @@ static void settings_put(tv_catalog *catalog, tv_slice account, tv_shared_proper
     tv_shared_properties_unref((*link)->properties);
     (*link)->properties = properties;
     if (properties->properties.cors.count)
-        atomic_store(&catalog->has_cors, true);
+        atomic_store_explicit(&catalog->has_cors, true, memory_order_relaxed);
     pthread_rwlock_unlock(&catalog->lock);
 }
 
@@ -249,18 +249,9 @@ tv_shared_properties *tv_catalog_properties(tv_catalog *catalog, tv_slice accoun
     return properties;
 }
 
-tv_shared_properties *tv_catalog_cors(tv_catalog *catalog, tv_slice account)
+bool tv_catalog_has_cors(const tv_catalog *catalog)
 {
-    if (!atomic_load(&catalog->has_cors))
-        return NULL;
-
-    tv_shared_properties *shared = tv_catalog_properties(catalog, account);
-
-    if (shared && shared->properties.cors.count == 0) {
-        tv_shared_properties_unref(shared);
-        return NULL;
-    }
-    return shared;
+    return atomic_load_explicit(&catalog->has_cors, memory_order_relaxed);
 }
 
 /* --- rows --- */

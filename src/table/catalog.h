@@ -56,8 +56,8 @@ tv_err tv_catalog_policies(tv_catalog *catalog, tv_slice account, tv_slice name,
 /** What an account has set, counted for the caller; NULL when that is nothing.  Any thread. */
 tv_shared_properties *tv_catalog_properties(tv_catalog *catalog, tv_slice account);
 
-/** The same, but NULL also when it has no CORS rule: asked by every request, so it is cheap. */
-tv_shared_properties *tv_catalog_cors(tv_catalog *catalog, tv_slice account);
+/** False as long as no account has had a CORS rule: saves requests the search.  Any thread. */
+bool tv_catalog_has_cors(const tv_catalog *catalog);
 
 /** How many tables there are. */
 size_t tv_catalog_count(tv_catalog *catalog);

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/uri.h"
 #include "table/call.h"
+#include "table/cors.h"
 #include "table/explain.h"
 
 static const tv_slice server_name = {"Tavola-Table/" TV_VERSION,
@@ -24,6 +25,13 @@ static void start(tv_table_call *call, int status)
     tv_response_header(req, TV_LIT("x-ms-request-id"), request_id(call));
     if (client_id.len && client_id.len <= CLIENT_REQUEST_ID_MAX && tv_slice_is_printable(client_id))
         tv_response_header(req, TV_LIT("x-ms-client-request-id"), client_id);
+}
+
+/* The end of every response: what browsers of other sites may see of it depends on the rest. */
+static void finish(tv_table_call *call)
+{
+    tv_cors_add_headers(call);
+    tv_response_send(call->req);
 }
 
 /* And those of OData operations: the version is the one that the client named. */
@@ -76,8 +84,8 @@ static bool wants_xml(tv_slice accept)
            tv_slice_eq_nocase(type, TV_LIT("application/atom+xml"));
 }
 
-/* Authentication fails before the service looks at OData, and its answer is plainer. */
-static void respond_authentication_error(tv_table_call *call, tv_err err)
+/* What fails before the service looks at OData, as authentication does, is answered plainly. */
+static void respond_early_error(tv_table_call *call, tv_err err)
 {
     tv_request *req = call->req;
     bool is_xml = wants_xml(tv_request_header(req, TV_LIT("accept")));
@@ -94,7 +102,7 @@ static void respond_authentication_error(tv_table_call *call, tv_err err)
         tv_table_add_error_xml(&req->out, err, &call->info, request_id(call));
     else
         tv_table_add_error_json(&req->out, err, &call->info, TV_LIT(""), request_id(call));
-    tv_response_send(req);
+    finish(call);
 }
 
 static void respond_xml_error(tv_table_call *call, tv_err err)
@@ -108,7 +116,7 @@ static void respond_xml_error(tv_table_call *call, tv_err err)
         tv_response_header(req, TV_LIT("x-ms-version"), version);
     tv_response_header(req, TV_LIT("Content-Type"), TV_LIT("application/xml"));
     tv_table_add_error_xml(&req->out, err, &call->info, request_id(call));
-    tv_response_send(req);
+    finish(call);
 }
 
 void tv_table_respond_error(tv_table_call *call, tv_err err)
@@ -116,8 +124,8 @@ void tv_table_respond_error(tv_table_call *call, tv_err err)
     tv_request *req = call->req;
 
     req->out.len = 0; /* a page may have been half written */
-    if (is_authentication_error(err)) {
-        respond_authentication_error(call, err);
+    if (is_authentication_error(err) || call->op.kind == TV_TABLE_OP_PREFLIGHT) {
+        respond_early_error(call, err);
         return;
     }
     if (call->op.is_xml) {
@@ -128,7 +136,7 @@ void tv_table_respond_error(tv_table_call *call, tv_err err)
     preference_applied(call);
     content_type(call, TV_METADATA_MINIMAL);
     tv_table_add_error_json(&req->out, err, &call->info, TV_LIT(""), request_id(call));
-    tv_response_send(req);
+    finish(call);
 }
 
 /* --- acl, properties, stats --- */
@@ -150,7 +158,22 @@ void tv_table_respond_xml(tv_table_call *call, int status)
         memcpy(req->out.data, opening.data, opening.len);
         req->out.len += opening.len;
     }
-    tv_response_send(req);
+    finish(call);
+}
+
+void tv_table_respond_preflight(tv_table_call *call, const tv_cors_grant *grant)
+{
+    tv_request *req = call->req;
+
+    start(call, 200);
+    tv_response_header(req, TV_LIT("Access-Control-Allow-Origin"), grant->origin);
+    tv_response_header(req, TV_LIT("Access-Control-Allow-Methods"), grant->method);
+    if (grant->headers.len)
+        tv_response_header(req, TV_LIT("Access-Control-Allow-Headers"), grant->headers);
+    tv_response_header(req, TV_LIT("Access-Control-Max-Age"),
+                       tv_arena_printf(&req->arena, "%d", (int)grant->max_age_seconds));
+    tv_response_header(req, TV_LIT("Access-Control-Allow-Credentials"), TV_LIT("true"));
+    finish(call);
 }
 
 /* --- tables --- */
@@ -193,7 +216,7 @@ void tv_table_respond_table_created(tv_table_call *call)
     } else {
         tv_response_header(call->req, TV_LIT("DataServiceId"), url);
     }
-    tv_response_send(call->req);
+    finish(call);
 }
 
 void tv_table_respond_table(tv_table_call *call)
@@ -201,13 +224,13 @@ void tv_table_respond_table(tv_table_call *call)
     start_odata(call, 200);
     content_type(call, call->op.level);
     add_table_json(call, call->table->name);
-    tv_response_send(call->req);
+    finish(call);
 }
 
 void tv_table_respond_no_content(tv_table_call *call)
 {
     start_odata(call, 204);
-    tv_response_send(call->req);
+    finish(call);
 }
 
 /* --- entities --- */
@@ -252,14 +275,14 @@ void tv_table_respond_inserted(tv_table_call *call)
     } else {
         tv_response_header(call->req, TV_LIT("DataServiceId"), url);
     }
-    tv_response_send(call->req);
+    finish(call);
 }
 
 void tv_table_respond_updated(tv_table_call *call)
 {
     start_odata(call, 204);
     etag(call, call->changes.changes[0].timestamp);
-    tv_response_send(call->req);
+    finish(call);
 }
 
 void tv_table_respond_entity(tv_table_call *call)
@@ -278,7 +301,7 @@ void tv_table_respond_entity(tv_table_call *call)
     etag(call, timestamp);
     tv_response_header(call->req, TV_LIT("x-tavola-plan"),
                        TV_LIT("point; ranges=1; examined=1; returned=1"));
-    tv_response_send(call->req);
+    finish(call);
 }
 
 /* "range; ranges=1; examined=12; returned=10" */
@@ -299,7 +322,7 @@ void tv_table_respond_plan(tv_table_call *call)
     start_odata(call, 200);
     tv_response_header(call->req, TV_LIT("Content-Type"), TV_LIT("application/json"));
     plan_header(call);
-    tv_response_send(call->req);
+    finish(call);
 }
 
 void tv_table_respond_page(tv_table_call *call)
@@ -317,7 +340,7 @@ void tv_table_respond_page(tv_table_call *call)
     if (call->scan.next.next_table.data)
         tv_response_header(req, TV_LIT("x-ms-continuation-NextTableName"),
                            call->scan.next.next_table);
-    tv_response_send(req);
+    finish(call);
 }
 
 /* --- batches --- */
@@ -334,7 +357,7 @@ static void respond_multipart(tv_table_call *call, tv_err err, size_t failed)
                        tv_arena_printf(&call->req->arena,
                                        "multipart/mixed; boundary=batchresponse_%.*s", TV_FMT(id)));
     tv_table_add_batch_reply(&call->req->out, call, id, err, failed);
-    tv_response_send(call->req);
+    finish(call);
 }
 
 void tv_table_respond_batch(tv_table_call *call)

@@ -1,7 +1,8 @@
 /*
  * The way of a request through the table service:
  *
- *     on_headers   find the account, check the signature, parse the operation
+ *     on_headers   answer a preflight; else find the account, check the signature, parse the
+ *                  operation
  *     on_request   read the body, find the table, then
  *                    a read in memory      answered here
  *                    a read from disk      a job for a worker, answered when it comes back
@@ -15,6 +16,7 @@
 #include "engine/key.h"
 #include "table/access.h"
 #include "table/call.h"
+#include "table/cors.h"
 #include "table/names.h"
 #include "table/table_list.h"
 
@@ -146,8 +148,12 @@ static tv_err check_head(tv_table_call *call)
 static bool on_headers(void *ctx, tv_request *req)
 {
     tv_table_call *call = call_new(ctx, req);
-    tv_err err = check_head(call);
+    tv_err err;
 
+    if (req->method == TV_METHOD_OPTIONS)
+        return tv_cors_preflight(call); /* browsers cannot sign it */
+
+    err = check_head(call);
     if (err) {
         tv_table_respond_error(call, err);
         return false;

@@ -44,6 +44,10 @@ DEFAULT_HEADERS = [
 ERROR_TYPE = "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
 ERROR_BODY = ('{"odata.error":{"code":"CODE","message":{"lang":"en-US",'
               '"value":"TEXT\\nRequestId:{guid}\\nTime:{time7}"}}}')
+XML_ERROR_BODY = ('<?xml version="1.0" encoding="utf-8"?><m:error xmlns:m="http://schemas.microsoft.com'
+                  '/ado/2007/08/dataservices/metadata"><m:code>CODE</m:code><m:message '
+                  'xml:lang="en-US">TEXT{newline}RequestId:{guid}{newline}Time:{time7}</m:message>'
+                  '</m:error>')
 SIGNED = re.compile(r"\{(lite|wronglite) (\S+)\}")
 
 
@@ -266,7 +270,8 @@ class Talk:
         headers = list(wanted.headers)
         is_error = wanted.rest and wanted.rest[0] not in "{["
         if is_error and not any(name.lower() == "content-type" for name, _ in headers):
-            headers.append(("Content-Type", ERROR_TYPE))
+            is_xml = wanted.rest[0] == "<"
+            headers.append(("Content-Type", "application/xml" if is_xml else ERROR_TYPE))
         for name, value in headers:
             got = reply.header(name)
             if value == "(absent)":
@@ -287,7 +292,10 @@ class Talk:
     def compare_body(self, wanted, reply, is_error):
         if is_error:
             code, _, text = wanted.rest.partition(" ")
-            body = ERROR_BODY.replace("CODE", code).replace("TEXT", text or "*")
+            form = ERROR_BODY
+            if code.startswith("<"):
+                form, code = XML_ERROR_BODY, code.strip("<>")
+            body = form.replace("CODE", code).replace("TEXT", text or "*")
             if not match.match_text(body, reply.text(), self.variables):
                 return f"wanted the error {wanted.rest}"
         elif wanted.rest:

@@ -204,7 +204,16 @@ class Talks(unittest.TestCase):
         error = ('{"odata.error":{"code":"X","message":{"lang":"en-US","value":"No.\\nRequestId:'
                  '6f9619ff-8b86-d011-b42d-00c04fc964ff\\nTime:2026-01-02T03:04:05.1234567Z"}}}')
         error_type = f"Content-Type: {run.ERROR_TYPE}"
+        xml = ('<?xml version="1.0" encoding="utf-8"?><m:error xmlns:m="http://schemas.microsoft.com/'
+               'ado/2007/08/dataservices/metadata"><m:code>X</m:code><m:message xml:lang="en-US">No.'
+               '\nRequestId:6f9619ff-8b86-d011-b42d-00c04fc964ff\nTime:2026-01-02T03:04:05.1234567Z'
+               '</m:message></m:error>')
+        xml_type = "Content-Type: application/xml"
         rows = [
+            ("< 404 <X> No.", reply("404 N", xml, xml_type), None),
+            ("< 404 <Y>", reply("404 N", xml, xml_type), "wanted the error <Y>"),
+            ("< 404 X", reply("404 N", xml, xml_type), "Content-Type"),
+            ("< 404 <X>", reply("404 N", error, xml_type), "wanted the error <X>"),
             ("< 200", reply("201 Created"), "wanted status 200"),
             ("< 200|201", reply("201 Created"), None),
             ("< HTTP/1.1 201 Created", reply("201 Created"), None),

@@ -1,0 +1,223 @@
+/* Rules for the pages of other sites, matched and answered. */
+#include "table/cors.h"
+
+/* --- matching --- */
+
+static bool list_has(tv_slice list, tv_slice wanted)
+{
+    tv_slice item;
+
+    while (tv_slice_next(&list, ',', &item)) {
+        if (tv_slice_eq(item, wanted))
+            return true;
+    }
+    return false;
+}
+
+static bool is_prefix(tv_slice item)
+{
+    return item.len && item.data[item.len - 1] == '*';
+}
+
+/* Names of headers know no case. */
+static bool header_fits(tv_slice item, tv_slice header)
+{
+    if (!is_prefix(item))
+        return tv_slice_eq_nocase(item, header);
+
+    size_t len = item.len - 1;
+
+    return header.len >= len &&
+           tv_slice_eq_nocase(tv_slice_take(header, len), tv_slice_take(item, len));
+}
+
+static bool list_has_header(tv_slice list, tv_slice header)
+{
+    tv_slice item;
+
+    while (tv_slice_next(&list, ',', &item)) {
+        if (header_fits(item, header))
+            return true;
+    }
+    return false;
+}
+
+static bool allows_headers(tv_slice allowed, tv_slice headers)
+{
+    tv_slice header;
+
+    while (tv_slice_next(&headers, ',', &header)) {
+        header = tv_slice_trim(header);
+        if (header.len && !list_has_header(allowed, header))
+            return false;
+    }
+    return true;
+}
+
+static tv_cors_fit match_rule(const tv_cors_rule *rule, tv_slice origin, tv_slice method,
+                              tv_slice headers)
+{
+    if (!list_has(rule->methods, method) || !allows_headers(rule->allowed_headers, headers))
+        return TV_CORS_NO_FIT;
+    if (list_has(rule->origins, TV_LIT("*")))
+        return TV_CORS_ANY_ORIGIN;
+    return origin.len && list_has(rule->origins, origin) ? TV_CORS_ORIGIN : TV_CORS_NO_FIT;
+}
+
+tv_cors_fit tv_cors_match(const tv_cors_settings *cors, tv_slice origin, tv_slice method,
+                          tv_slice headers, const tv_cors_rule **ret_rule)
+{
+    for (size_t i = 0; i < cors->count; i++) {
+        tv_cors_fit fit = match_rule(&cors->rules[i], origin, method, headers);
+
+        if (fit != TV_CORS_NO_FIT) {
+            *ret_rule = &cors->rules[i];
+            return fit;
+        }
+    }
+    return TV_CORS_NO_FIT;
+}
+
+static void add_item(tv_buf *buf, tv_slice item)
+{
+    if (buf->len)
+        tv_buf_add_char(buf, ',');
+    tv_buf_add(buf, item);
+}
+
+/* The header of a line, if its beginning is exposed and its name is not listed already. */
+static void add_if_prefixed(tv_buf *buf, tv_slice list, tv_slice header)
+{
+    bool fits = false;
+    tv_slice item;
+
+    while (tv_slice_next(&list, ',', &item)) {
+        if (!is_prefix(item) && tv_slice_eq_nocase(item, header))
+            return;
+        fits = fits || (is_prefix(item) && header_fits(item, header));
+    }
+    if (fits)
+        add_item(buf, header);
+}
+
+void tv_cors_add_exposed(tv_buf *buf, const tv_cors_rule *rule, tv_slice head)
+{
+    tv_slice list = rule->exposed_headers;
+    tv_slice item, line;
+
+    while (tv_slice_next(&list, ',', &item)) {
+        if (item.len && !is_prefix(item))
+            add_item(buf, item);
+    }
+    for (bool is_first = true; tv_slice_next(&head, '\n', &line); is_first = false) {
+        size_t colon = tv_slice_find(line, ':');
+
+        if (!is_first && colon < line.len)
+            add_if_prefixed(buf, rule->exposed_headers, tv_slice_take(line, colon));
+    }
+}
+
+/* --- preflights --- */
+
+/* The account's properties, NULL without any; the URL names it, for perhaps nobody has signed. */
+static tv_shared_properties *find_rules(tv_table_call *call)
+{
+    tv_request *req = call->req;
+    tv_endpoint endpoint;
+
+    if (!tv_catalog_has_cors(call->service->catalog) ||
+        tv_endpoint_parse(&req->arena, req->is_tls, req->host, req->path, &endpoint))
+        return NULL;
+    return tv_catalog_properties(call->service->catalog, endpoint.account);
+}
+
+static tv_err match_preflight(tv_table_call *call, const tv_shared_properties *shared,
+                              tv_cors_grant *ret_grant)
+{
+    const tv_request *req = call->req;
+    const tv_cors_rule *rule;
+    tv_cors_grant grant = {
+        .origin = tv_request_header(req, TV_LIT("origin")),
+        .method = tv_request_header(req, TV_LIT("access-control-request-method")),
+        .headers = tv_request_header(req, TV_LIT("access-control-request-headers")),
+    };
+
+    if (grant.origin.len == 0 || grant.method.len == 0)
+        return TV_ERR_INVALID_HEADER;
+    if (shared == NULL || !tv_slice_is_printable(grant.origin) ||
+        !tv_slice_is_printable(grant.headers) ||
+        tv_cors_match(&shared->properties.cors, grant.origin, grant.method, grant.headers, &rule) ==
+            TV_CORS_NO_FIT)
+        return TV_ERR_CORS_PREFLIGHT;
+
+    grant.max_age_seconds = rule->max_age_seconds;
+    *ret_grant = grant;
+    return TV_OK;
+}
+
+bool tv_cors_preflight(tv_table_call *call)
+{
+    tv_shared_properties *shared = find_rules(call);
+    tv_cors_grant grant;
+    tv_err err;
+
+    call->op.kind = TV_TABLE_OP_PREFLIGHT;
+    err = match_preflight(call, shared, &grant);
+    tv_shared_properties_unref(shared);
+    if (err)
+        tv_table_respond_error(call, err);
+    else
+        tv_table_respond_preflight(call, &grant);
+    return false;
+}
+
+/* --- other requests --- */
+
+static void expose_headers(tv_table_call *call, const tv_cors_rule *rule)
+{
+    tv_request *req = call->req;
+    tv_buf names = TV_BUF_EMPTY;
+
+    tv_cors_add_exposed(&names, rule, tv_buf_slice(&req->head));
+    /* The HTTP layer adds this one when it sends the head. */
+    add_if_prefixed(&names, rule->exposed_headers, TV_LIT("Content-Length"));
+    if (names.len)
+        tv_response_header(req, TV_LIT("Access-Control-Expose-Headers"), tv_buf_slice(&names));
+    tv_buf_done(&names);
+}
+
+/*
+ * A cache must know that the answer depends on who asks, also when this one did
+ * not say; unless it is the same for all.
+ */
+void tv_cors_add_headers(tv_table_call *call)
+{
+    tv_request *req = call->req;
+    bool is_read = req->method == TV_METHOD_GET || req->method == TV_METHOD_HEAD;
+    tv_slice origin = tv_request_header(req, TV_LIT("origin"));
+    tv_shared_properties *shared;
+    const tv_cors_rule *rule;
+    tv_cors_fit fit;
+
+    if (call->op.kind == TV_TABLE_OP_PREFLIGHT || (origin.len == 0 && !is_read))
+        return;
+    shared = find_rules(call);
+    if (shared == NULL || shared->properties.cors.count == 0) {
+        tv_shared_properties_unref(shared);
+        return;
+    }
+
+    fit = tv_cors_match(&shared->properties.cors, tv_slice_is_printable(origin) ? origin : TV_NONE,
+                        req->method_text, TV_NONE, &rule);
+    if (fit == TV_CORS_ANY_ORIGIN) {
+        tv_response_header(req, TV_LIT("Access-Control-Allow-Origin"), TV_LIT("*"));
+    } else if (fit == TV_CORS_ORIGIN) {
+        tv_response_header(req, TV_LIT("Access-Control-Allow-Origin"), origin);
+        tv_response_header(req, TV_LIT("Access-Control-Allow-Credentials"), TV_LIT("true"));
+    }
+    if (fit != TV_CORS_NO_FIT)
+        expose_headers(call, rule);
+    if (fit != TV_CORS_ANY_ORIGIN && is_read)
+        tv_response_header(req, TV_LIT("Vary"), TV_LIT("Origin"));
+    tv_shared_properties_unref(shared);
+}

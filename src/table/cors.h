@@ -1,0 +1,44 @@
+/*
+ * Cross-origin resource sharing: what a browser may do here for a page of
+ * another site.  The rules are those of the account's service properties; the
+ * first that fits decides.  They grant nothing but what the browser itself
+ * withholds: every request but the preflight is authorised like any other.
+ */
+#ifndef TV_TABLE_CORS_H
+#define TV_TABLE_CORS_H
+
+#include "table/call.h"
+#include "table/properties.h"
+
+/** How a request's origin fits a rule. */
+typedef enum tv_cors_fit {
+    TV_CORS_NO_FIT,
+    TV_CORS_ANY_ORIGIN, /* by "*" */
+    TV_CORS_ORIGIN,     /* by its name */
+} tv_cors_fit;
+
+/**
+ * The rule for a request.  `origin` may be empty, which only "*" fits;
+ * `headers`, with commas, are those that the browser asks to send, empty when it
+ * sends the request itself.  TV_CORS_NO_FIT without a rule.
+ */
+tv_cors_fit tv_cors_match(const tv_cors_settings *cors, tv_slice origin, tv_slice method,
+                          tv_slice headers, const tv_cors_rule **ret_rule);
+
+/**
+ * Append the names of the headers that a rule shows to the page: those it names,
+ * and of the response's, which are the lines of `head` after its first, those
+ * that begin as it says.
+ */
+void tv_cors_add_exposed(tv_buf *buf, const tv_cors_rule *rule, tv_slice head);
+
+/**
+ * Answer a preflight (OPTIONS), which browsers do not sign.  Returns false when
+ * it has answered: always, but that is how on_headers says so.
+ */
+bool tv_cors_preflight(tv_table_call *call);
+
+/** Add what the rules say to a response that has all its other headers. */
+void tv_cors_add_headers(tv_table_call *call);
+
+#endif

@@ -28,9 +28,11 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT / "tests" / "lib"))
 
 import queries  # noqa: E402
+import sas  # noqa: E402
+import sign  # noqa: E402
 import table_client  # noqa: E402
 from figures import Measurement, cpu_s, milliseconds  # noqa: E402
-from server import ACCOUNT, Server, free_ports  # noqa: E402
+from server import ACCOUNT, KEY, Server, free_ports  # noqa: E402
 
 TABLE = "bench"
 ROWS = 1000
@@ -98,6 +100,19 @@ class Bench:
         requests = [self.head(client, "GET", table_client.key_path(TABLE, f"p{i % 10}", f"r{i}"),
                               port) + "\r\n" for i in range(ROWS)]
         return "reads.lua", [self.write("reads", "\0".join(requests))]
+
+    def sas_reads(self, token):
+        """The same reads by a token in the URL instead of a signature in a header."""
+        def load(client, port):
+            requests = []
+            for i in range(ROWS):
+                path = table_client.key_path(TABLE, f"p{i % 10}", f"r{i}")
+                lines = self.head(client, "GET", path, port).split("\r\n")
+                lines[0] = f"GET /{ACCOUNT}{path}?{token} HTTP/1.1"
+                requests.append("\r\n".join(line for line in lines
+                                            if not line.startswith("Authorization")) + "\r\n")
+            return "reads.lua", [self.write("sas_reads", "\0".join(requests))]
+        return load
 
     def inserts(self, client, port):
         self.run += 1
@@ -335,6 +350,7 @@ def measure_loads(options, scratch, report, bench):
         time.sleep(1)
         report.fact("resident when idle", f"{resident_mb(server.process.pid):.1f} MB", "< 40 MB")
         inserts = measure_beside_nginx(options, scratch, report, bench, server)
+        measure_sas(options, report, bench, server)
         report.fact("resident after the load", f"{resident_mb(server.process.pid):.1f} MB")
     finally:
         code = server.stop()
@@ -378,6 +394,44 @@ def measure_beside_nginx(options, scratch, report, bench, server):
                 inserts = ours
     client.close()
     return inserts
+
+
+def measure_sas(options, report, bench, server):
+    """Point reads by SAS and by SharedKeyLite, taking turns."""
+    client = table_client.Client(server.table_port)
+    policy = (b"<SignedIdentifiers><SignedIdentifier><Id>p</Id><AccessPolicy><Expiry>2099-01-01"
+              b"</Expiry><Permission>r</Permission></AccessPolicy></SignedIdentifier>"
+              b"</SignedIdentifiers>")
+    path = f"/{ACCOUNT}/{TABLE}?comp=acl"
+    headers = client.headers("")
+    headers["Authorization"] = sign.shared_key_lite(ACCOUNT, KEY, headers["x-ms-date"], path)
+    client.connection.request("PUT", path, policy, {**headers, "Content-Type": "application/xml"})
+    reply = client.connection.getresponse()
+    assert reply.status == 204, reply.read()
+    reply.read()
+
+    limits = {"tn": TABLE, "sp": "raud", "se": "2099-01-01T00:00:00Z"}
+    kinds = {
+        "SharedKeyLite": bench.reads,
+        "table SAS": bench.sas_reads(sas.table_sas(KEY, ACCOUNT, **limits)),
+        "table SAS with all fields": bench.sas_reads(sas.table_sas(
+            KEY, ACCOUNT, st="2020-01-01T00:00:00Z", sip="127.0.0.0-127.0.0.9", spr="https,http",
+            spk="a", srk="a", epk="z", erk="z", **limits)),
+        "table SAS by policy": bench.sas_reads(sas.table_sas(KEY, ACCOUNT, tn=TABLE, si="p")),
+        "account SAS": bench.sas_reads(sas.account_sas(KEY, ACCOUNT, ss="t", srt="sco", sp="rl",
+                                                       se="2099-01-01T00:00:00Z")),
+    }
+    figures = {name: Measurement() for name in kinds}
+    for _ in range(options.rounds):
+        for name, load in kinds.items():
+            script, arguments = load(client, server.table_port)
+            bench.wrk(figures[name], [server.process.pid],
+                      f"http://127.0.0.1:{server.table_port}/", script, *arguments)
+    client.close()
+    floor = figures.pop("SharedKeyLite")
+    for name, figure in figures.items():
+        report.fact(f"point read by {name}, CPU, times SharedKeyLite's",
+                    f"{figure.cpu_us / floor.cpu_us:.2f} ({figure.cpu_us:.1f} us)", "<= 1.25")
 
 
 def measure_azurite(scratch, report, bench, inserts):

@@ -143,9 +143,22 @@ static tv_err fill_account_sas(const tv_sas *sas, tv_identity *identity)
     return TV_OK;
 }
 
+/*
+ * The signed text is the same for an empty parameter and for none.  A start does
+ * not care; an end does, so whoever holds a token with an empty one could drop it
+ * and reach everything.  Such a token never works, so that nobody hands it out.
+ */
+static bool has_empty_end(const tv_sas *sas)
+{
+    return (sas->end_partition.data && sas->end_partition.len == 0) ||
+           (sas->end_row.data && sas->end_row.len == 0);
+}
+
 /* A row key bounds only together with its partition key. */
 static tv_err fill_table_sas(const tv_sas *sas, tv_identity *identity)
 {
+    if (has_empty_end(sas))
+        return TV_ERR_AUTHENTICATION_FAILED;
     if (sas->table.len == 0 || (sas->start_row.data && sas->start_partition.data == NULL) ||
         (sas->end_row.data && sas->end_partition.data == NULL))
         return TV_ERR_AUTHENTICATION_FAILED;

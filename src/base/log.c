@@ -80,20 +80,40 @@ static size_t put_quotable(char *to, tv_slice text)
     return len;
 }
 
+/* Where a path gives away a signature, because its writer took '&' or '%3F' for '?'. */
+static size_t find_signature(tv_slice path)
+{
+    for (size_t i = 0; i + 4 <= path.len; i++) {
+        tv_slice rest = tv_slice_skip(path, i);
+
+        if (tv_slice_eq_nocase(tv_slice_take(rest, 4), TV_LIT("sig=")) ||
+            (rest.len >= 6 && tv_slice_eq_nocase(tv_slice_take(rest, 6), TV_LIT("sig%3d"))))
+            return i;
+    }
+    return path.len;
+}
+
 tv_slice tv_log_redact(tv_arena *arena, tv_slice url)
 {
+    static const char hidden[] = "sig=REDACTED";
+
     /* The worst case turns "&%" into "&sig=REDACTED". */
-    char *copy = tv_arena_bytes(arena, url.len * 7 + 16);
+    char *copy = tv_arena_bytes(arena, url.len * 7 + 32);
     size_t len = 0;
     size_t query = tv_slice_find(url, '?');
     tv_slice rest = query < url.len ? tv_slice_skip(url, query + 1) : TV_NONE;
     tv_slice part;
     char separator = '?';
 
-    len = put_quotable(copy, tv_slice_take(url, query));
-    while (tv_slice_next(&rest, '&', &part)) {
-        static const char hidden[] = "sig=REDACTED";
+    tv_slice path = tv_slice_take(url, query);
+    size_t signature = find_signature(path);
 
+    len = put_quotable(copy, tv_slice_take(path, signature));
+    if (signature < path.len) {
+        memcpy(copy + len, hidden, sizeof hidden - 1);
+        len += sizeof hidden - 1;
+    }
+    while (tv_slice_next(&rest, '&', &part)) {
         copy[len++] = separator;
         separator = '&';
         /* A name may be percent-encoded, so anything that could spell "sig" is cut too. */

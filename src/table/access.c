@@ -109,7 +109,7 @@ static bool bound_of(tv_arena *arena, tv_slice prefix, tv_slice partition, tv_sl
 
     if (tv_key_encode_text(arena, partition, &partition_bytes) ||
         (row.len && tv_key_encode_text(arena, row, &row_bytes)) ||
-        partition_bytes.len + row_bytes.len > TV_KEY_BYTES_MAX / 2)
+        prefix.len + partition_bytes.len + row_bytes.len + 2 > TV_KEY_BYTES_MAX)
         return false;
 
     *ret_bound = tv_arena_printf(arena, "%.*s%.*s%s%.*s%s", TV_FMT(prefix), TV_FMT(partition_bytes),

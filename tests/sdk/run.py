@@ -19,11 +19,13 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 sys.path.insert(0, str(HERE / "python"))
 
+import certificate  # noqa: E402
 import server  # noqa: E402
 import suite  # noqa: E402
 
@@ -149,11 +151,21 @@ def main(arguments):
 
 def run_with_servers(which):
     """Start the server of the tests and one on the default ports, if they are free."""
-    servers = [server.Server(env={"AZURITE_ACCOUNTS": AZURITE_ACCOUNTS})]
+    with tempfile.TemporaryDirectory(prefix="tavola-sdk-") as folder:
+        cert, key = certificate.make(folder)
+        os.environ["SDK_TEST_CERTIFICATE"] = os.environ["NODE_EXTRA_CA_CERTS"] = cert
+        return run_with_certificate(which, cert, key)
+
+
+def run_with_certificate(which, cert, key):
+    servers = [server.Server("--cert", cert, "--key", key,
+                             env={"AZURITE_ACCOUNTS": AZURITE_ACCOUNTS})]
     if all(port_is_free(port) for port in server.DEFAULT_PORTS):
         servers.append(server.Server(default_ports=True))
         os.environ["SDK_TEST_DEFAULT_PORTS"] = "1"
+    # One port speaks both.
     os.environ["SDK_TEST_ENDPOINT"] = f"http://127.0.0.1:{servers[0].table_port}"
+    os.environ["SDK_TEST_TLS_ENDPOINT"] = f"https://127.0.0.1:{servers[0].table_port}"
     try:
         for one in servers:
             one.start()

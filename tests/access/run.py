@@ -1,0 +1,51 @@
+#!/usr/bin/python3
+"""Who may do what: a generated matrix and attacks.  Ends with "access: N passed, N failed".
+
+    tests/access/run.py [matrix] [attacks]
+"""
+
+import pathlib
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(HERE.parent / "lib"))
+
+import attacks_test  # noqa: E402
+import certificate  # noqa: E402
+import matrix  # noqa: E402
+import suite  # noqa: E402
+from server import Server  # noqa: E402
+
+
+def run_matrix():
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="tavola-access-") as folder:
+        cert, key = certificate.make(folder)
+        env = {"AZURITE_ACCOUNTS": matrix.ACCOUNTS}
+        with Server(engine="memory", env=env) as plain, \
+                Server("--cert", cert, "--key", key, engine="memory", env=env) as secure:
+            passed, failed, allowed = matrix.run(plain.table_port, secure.table_port)
+    for category in passed | failed:
+        print(f"  {category}: {passed[category]} ok" +
+              (f", {allowed[category]} of them allowed" if allowed[category] else "") +
+              (f", {failed[category]} FAILED" if failed[category] else ""))
+    print(f"  matrix: {passed.total()} cases in {time.monotonic() - began:.1f} s", flush=True)
+    return passed.total(), failed.total()
+
+
+def main(which):
+    passed = failed = 0
+    if "matrix" in which:
+        passed, failed = run_matrix()
+    if "attacks" in which:
+        more_passed, more_failed = suite.run([attacks_test])
+        passed, failed = passed + more_passed, failed + more_failed
+    print(f"access: {passed} passed, {failed} failed", flush=True)
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:] or ["matrix", "attacks"]))

@@ -1,0 +1,347 @@
+/* Reading shared access signatures: parameters, signed texts, times, addresses. */
+#include "auth/sas.h"
+
+#include "base/clock.h"
+#include "base/datetime.h"
+#include "check.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static tv_arena arena;
+
+static int set_up(__attribute__((unused)) void **state)
+{
+    tv_arena_init(&arena);
+    return 0;
+}
+
+static int tear_down(__attribute__((unused)) void **state)
+{
+    tv_arena_done(&arena);
+    return 0;
+}
+
+static tv_err parse(const char *query, tv_sas *ret_sas, bool *ret_is_sas)
+{
+    return tv_sas_parse(&arena, tv_slice_of(query), ret_sas, ret_is_sas);
+}
+
+/* --- parameters --- */
+
+static const struct {
+    const char *name;
+    size_t offset;
+} parameters[] = {
+    {"sv", offsetof(tv_sas, version)},         {"sig", offsetof(tv_sas, signature)},
+    {"sp", offsetof(tv_sas, permission)},      {"st", offsetof(tv_sas, start)},
+    {"se", offsetof(tv_sas, expiry)},          {"sip", offsetof(tv_sas, ip)},
+    {"spr", offsetof(tv_sas, protocol)},       {"tn", offsetof(tv_sas, table)},
+    {"si", offsetof(tv_sas, policy_id)},       {"spk", offsetof(tv_sas, start_partition)},
+    {"srk", offsetof(tv_sas, start_row)},      {"epk", offsetof(tv_sas, end_partition)},
+    {"erk", offsetof(tv_sas, end_row)},        {"ss", offsetof(tv_sas, services)},
+    {"srt", offsetof(tv_sas, resource_types)}, {"ses", offsetof(tv_sas, encryption_scope)},
+};
+
+static tv_slice field(const tv_sas *sas, size_t i)
+{
+    return *(const tv_slice *)((const char *)sas + parameters[i].offset);
+}
+
+TEST(each_parameter_lands_in_its_own_field)
+{
+    for (size_t i = 0; i < COUNT(parameters); i++) {
+        char query[64];
+        tv_sas sas;
+        bool is_sas;
+
+        t_row = parameters[i].name;
+        snprintf(query, sizeof query, "timeout=3&%s=a%%2Bb+c&x=1", parameters[i].name);
+        CHECK_OK(parse(query, &sas, &is_sas));
+        CHECK_INT(is_sas, strcmp(parameters[i].name, "sig") == 0);
+        for (size_t j = 0; j < COUNT(parameters); j++) {
+            if (j == i)
+                CHECK_TEXT(field(&sas, j), "a+b c");
+            else
+                CHECK(field(&sas, j).data == NULL);
+        }
+    }
+}
+
+TEST(a_parameter_given_twice_spoils_the_whole)
+{
+    for (size_t i = 0; i < COUNT(parameters); i++) {
+        const char *name = parameters[i].name;
+        char query[200];
+        tv_sas sas;
+        bool is_sas;
+
+        t_row = name;
+        snprintf(query, sizeof query, "%s=a&x=1&%s=a", name, name);
+        CHECK_ERR(parse(query, &sas, &is_sas), TV_ERR_AUTHENTICATION_FAILED);
+        snprintf(query, sizeof query, "%s=a&%%%02x%s=b", name, name[0], name + 1);
+        CHECK_ERR(parse(query, &sas, &is_sas), TV_ERR_AUTHENTICATION_FAILED);
+        snprintf(query, sizeof query, "%s&%s=b", name, name);
+        CHECK_ERR(parse(query, &sas, &is_sas), TV_ERR_AUTHENTICATION_FAILED);
+    }
+}
+
+TEST(no_value_may_bring_a_line_of_its_own)
+{
+    for (size_t i = 0; i < COUNT(parameters); i++) {
+        char query[64];
+        tv_sas sas;
+        bool is_sas;
+
+        t_row = parameters[i].name;
+        snprintf(query, sizeof query, "%s=a%%0Ab", parameters[i].name);
+        CHECK_ERR(parse(query, &sas, &is_sas), TV_ERR_AUTHENTICATION_FAILED);
+        snprintf(query, sizeof query, "%s=%%0a", parameters[i].name);
+        CHECK_ERR(parse(query, &sas, &is_sas), TV_ERR_AUTHENTICATION_FAILED);
+    }
+}
+
+static const struct {
+    const char *what, *query;
+    tv_err err;
+    bool is_sas;
+    const char *signature;
+} queries[] = {
+    {"no query", "", TV_OK, false, ""},
+    {"others only", "comp=acl&timeout=9", TV_OK, false, ""},
+    {"a signature alone", "sig=abc", TV_OK, true, "abc"},
+    {"an empty signature is one", "sig=", TV_OK, true, ""},
+    {"without an equals sign too", "sig", TV_OK, true, ""},
+    {"an encoded name", "%73%69%67=abc", TV_OK, true, "abc"},
+    {"names have a letter case", "SIG=abc", TV_OK, false, ""},
+    {"a value may hold equals signs", "sig=a=b==", TV_OK, true, "a=b=="},
+    {"others may come twice", "x=1&sig=abc&x=2", TV_OK, true, "abc"},
+    {"other values may hold lines", "x=%0A&sig=abc", TV_OK, true, "abc"},
+    {"empty parts are nothing", "&&sig=abc&", TV_OK, true, "abc"},
+    {"half an escape", "sig=abc%2", TV_ERR_AUTHENTICATION_FAILED, false, ""},
+    {"an escape that is none", "sig=abc%zz", TV_ERR_AUTHENTICATION_FAILED, false, ""},
+    {"bytes that are no UTF-8", "sig=abc&spk=%ff", TV_ERR_AUTHENTICATION_FAILED, false, ""},
+    {"overlong UTF-8", "sig=abc&spk=%c0%8a", TV_ERR_AUTHENTICATION_FAILED, false, ""},
+    {"a name that is no UTF-8", "%ff=1&sig=abc", TV_ERR_AUTHENTICATION_FAILED, false, ""},
+    {"decoded once only", "sig=%2541", TV_OK, true, "%41"},
+};
+
+TEST(a_query_is_a_sas_when_it_has_a_signature)
+{
+    for (size_t i = 0; i < COUNT(queries); i++) {
+        tv_sas sas = {0};
+        bool is_sas = true;
+
+        t_row = queries[i].what;
+        CHECK_ERR(parse(queries[i].query, &sas, &is_sas), queries[i].err);
+        if (queries[i].err)
+            continue;
+        CHECK_INT(is_sas, queries[i].is_sas);
+        CHECK_TEXT(sas.signature, queries[i].signature);
+    }
+}
+
+/* --- signed texts --- */
+
+#define TABLE_QUERY                                                                                \
+    "sp=raud&st=2026-01-01&se=2026-01-02T03:04:05Z&tn=MyTable&si=pol&sip=1.2.3.4&spr=https&"       \
+    "spk=a&srk=b&epk=c&erk=d&sig=x&sv="
+
+static const struct {
+    const char *what, *version, *text;
+} table_texts[] = {
+    {"the first version of all", "2012-02-12",
+     "raud\n2026-01-01\n2026-01-02T03:04:05Z\n/acct/mytable\npol\n2012-02-12\na\nb\nc\nd"},
+    {"the next", "2013-08-15",
+     "raud\n2026-01-01\n2026-01-02T03:04:05Z\n/acct/mytable\npol\n2013-08-15\na\nb\nc\nd"},
+    {"the day before the prefix", "2015-02-20",
+     "raud\n2026-01-01\n2026-01-02T03:04:05Z\n/acct/mytable\npol\n2015-02-20\na\nb\nc\nd"},
+    {"the prefix comes", "2015-02-21",
+     "raud\n2026-01-01\n2026-01-02T03:04:05Z\n/table/acct/mytable\npol\n2015-02-21\na\nb\nc\nd"},
+    {"the day before addresses", "2015-04-04",
+     "raud\n2026-01-01\n2026-01-02T03:04:05Z\n/table/acct/mytable\npol\n2015-04-04\na\nb\nc\nd"},
+    {"address and protocol come", "2015-04-05",
+     "raud\n2026-01-01\n2026-01-02T03:04:05Z\n/table/acct/mytable\npol\n1.2.3.4\nhttps\n"
+     "2015-04-05\na\nb\nc\nd"},
+    {"what the SDKs send", "2019-02-02",
+     "raud\n2026-01-01\n2026-01-02T03:04:05Z\n/table/acct/mytable\npol\n1.2.3.4\nhttps\n"
+     "2019-02-02\na\nb\nc\nd"},
+    {"nothing is new for tables", "2020-12-06",
+     "raud\n2026-01-01\n2026-01-02T03:04:05Z\n/table/acct/mytable\npol\n1.2.3.4\nhttps\n"
+     "2020-12-06\na\nb\nc\nd"},
+    {"nor later", "2026-02-06",
+     "raud\n2026-01-01\n2026-01-02T03:04:05Z\n/table/acct/mytable\npol\n1.2.3.4\nhttps\n"
+     "2026-02-06\na\nb\nc\nd"},
+};
+
+TEST(a_table_sas_is_signed_by_the_layout_of_its_version)
+{
+    for (size_t i = 0; i < COUNT(table_texts); i++) {
+        char query[300];
+        tv_sas sas;
+        bool is_sas;
+
+        t_row = table_texts[i].what;
+        snprintf(query, sizeof query, TABLE_QUERY "%s", table_texts[i].version);
+        CHECK_OK(parse(query, &sas, &is_sas));
+        CHECK(!tv_sas_is_account(&sas));
+        CHECK_TEXT(tv_sas_table_text(&arena, &sas, TV_LIT("acct")), table_texts[i].text);
+    }
+}
+
+TEST(missing_fields_leave_empty_lines)
+{
+    tv_sas sas;
+    bool is_sas;
+
+    CHECK_OK(parse("sv=2019-02-02&tn=t&sig=x", &sas, &is_sas));
+    CHECK_TEXT(tv_sas_table_text(&arena, &sas, TV_LIT("acct")),
+               "\n\n\n/table/acct/t\n\n\n\n2019-02-02\n\n\n\n");
+    CHECK_OK(parse("sv=2014-02-14&tn=t&sig=x", &sas, &is_sas));
+    CHECK_TEXT(tv_sas_table_text(&arena, &sas, TV_LIT("acct")),
+               "\n\n\n/acct/t\n\n2014-02-14\n\n\n\n");
+    CHECK_OK(parse("sv=2019-02-02&ss=t&sig=x", &sas, &is_sas));
+    CHECK_TEXT(tv_sas_account_text(&arena, &sas, TV_LIT("acct")),
+               "acct\n\nt\n\n\n\n\n\n2019-02-02\n");
+}
+
+#define ACCOUNT_QUERY                                                                              \
+    "ss=bt&srt=sco&sp=rwl&st=2026-01-01&se=2026-01-02&sip=::1&spr=https,http&ses=scope&sig=x&sv="
+
+static const struct {
+    const char *what, *version, *text;
+} account_texts[] = {
+    {"the first with account SAS", "2015-04-05",
+     "acct\nrwl\nbt\nsco\n2026-01-01\n2026-01-02\n::1\nhttps,http\n2015-04-05\n"},
+    {"what the SDKs send", "2019-02-02",
+     "acct\nrwl\nbt\nsco\n2026-01-01\n2026-01-02\n::1\nhttps,http\n2019-02-02\n"},
+    {"the day before scopes", "2020-12-05",
+     "acct\nrwl\nbt\nsco\n2026-01-01\n2026-01-02\n::1\nhttps,http\n2020-12-05\n"},
+    {"scopes come", "2020-12-06",
+     "acct\nrwl\nbt\nsco\n2026-01-01\n2026-01-02\n::1\nhttps,http\n2020-12-06\nscope\n"},
+    {"and stay", "2026-02-06",
+     "acct\nrwl\nbt\nsco\n2026-01-01\n2026-01-02\n::1\nhttps,http\n2026-02-06\nscope\n"},
+};
+
+TEST(an_account_sas_ends_with_a_line_and_later_with_the_scope)
+{
+    for (size_t i = 0; i < COUNT(account_texts); i++) {
+        char query[300];
+        tv_sas sas;
+        bool is_sas;
+
+        t_row = account_texts[i].what;
+        snprintf(query, sizeof query, ACCOUNT_QUERY "%s", account_texts[i].version);
+        CHECK_OK(parse(query, &sas, &is_sas));
+        CHECK(tv_sas_is_account(&sas));
+        CHECK_TEXT(tv_sas_account_text(&arena, &sas, TV_LIT("acct")), account_texts[i].text);
+    }
+}
+
+/* --- times --- */
+
+static const struct {
+    const char *text, *instant; /* NULL when it is no time */
+} times[] = {
+    {"2026-01-02", "2026-01-02T00:00:00Z"},
+    {"2026-01-02T03:04Z", "2026-01-02T03:04:00Z"},
+    {"2026-01-02T03:04:05Z", "2026-01-02T03:04:05Z"},
+    {"2026-01-02T03:04:05.0000000Z", "2026-01-02T03:04:05Z"},
+    {"2026-01-02T03:04:05.5Z", "2026-01-02T03:04:05.5Z"},
+    {"", NULL},
+    {"now", NULL},
+    {"2026-13-02", NULL},
+    {"2026-02-29", NULL},
+    {"2026/01/02", NULL},
+    {"2026-01-02 ", NULL},
+    {"2026-01-02T", NULL},
+    {"2026-01-02T24:00:00Z", NULL},
+    {"2026-01-02T03:04:05ZZ", NULL},
+    {"Fri, 02 Jan 2026 03:04:05 GMT", NULL},
+};
+
+TEST(times_are_dates_minutes_or_seconds)
+{
+    for (size_t i = 0; i < COUNT(times); i++) {
+        int64_t got = 0, want = 0;
+
+        t_row = times[i].text;
+        CHECK_INT(tv_sas_parse_time(tv_slice_of(times[i].text), &got), times[i].instant != NULL);
+        if (times[i].instant == NULL)
+            continue;
+        CHECK(tv_datetime_parse(tv_slice_of(times[i].instant), &want));
+        CHECK_INT(got, want);
+    }
+}
+
+/* --- addresses --- */
+
+static const struct {
+    const char *range, *peer;
+    bool is_in;
+} addresses[] = {
+    {"1.2.3.4", "1.2.3.4:5", true},
+    {"1.2.3.4", "1.2.3.5:5", false},
+    {"1.2.3.4", "11.2.3.4:5", false},
+    {"1.2.3.4-1.2.3.9", "1.2.3.3:5", false},
+    {"1.2.3.4-1.2.3.9", "1.2.3.4:5", true},
+    {"1.2.3.4-1.2.3.9", "1.2.3.7:65535", true},
+    {"1.2.3.4-1.2.3.9", "1.2.3.9:5", true},
+    {"1.2.3.4-1.2.3.9", "1.2.3.10:5", false},
+    {"1.2.3.9-1.2.3.100", "1.2.3.10:5", true}, /* by number, not by text */
+    {"1.2.255.0-1.3.0.5", "1.3.0.1:5", true},
+    {"1.2.3.9-1.2.3.4", "1.2.3.7:5", false}, /* the wrong way round is empty */
+    {"0.0.0.0-255.255.255.255", "127.0.0.1:5", true},
+    {"0.0.0.0-255.255.255.255", "[::1]:5", false},
+    {"1.2.3.4", "[::ffff:1.2.3.4]:5", true}, /* a socket of both families shows it so */
+    {"1.2.3.4-1.2.3.9", "[::ffff:1.2.3.5]:5", true},
+    {"1.2.3.4-1.2.3.9", "[::ffff:1.2.3.10]:5", false},
+    {"::ffff:1.2.3.4", "1.2.3.4:5", true},
+    {"::1", "[::1]:5", true},
+    {"::1", "[::2]:5", false},
+    {"::1", "127.0.0.1:5", false},
+    {"2001:db8::1-2001:db8::ffff", "[2001:db8::5]:5", true},
+    {"2001:db8::1-2001:db8::ffff", "[2001:db8::1:0]:5", false},
+    {"2001:DB8:0:0::1", "[2001:db8::1]:5", true},
+    {"", "1.2.3.4:5", false},
+    {"-", "1.2.3.4:5", false},
+    {"1.2.3.4-", "1.2.3.4:5", false},
+    {"-1.2.3.4", "1.2.3.4:5", false},
+    {"1.2.3.4/24", "1.2.3.4:5", false},
+    {"1.2.3", "1.2.3.0:5", false},
+    {"1.2.3.4 ", "1.2.3.4:5", false},
+    {"1.2.3.4,5.6.7.8", "1.2.3.4:5", false},
+    {"1.2.3.4-1.2.3.9-1.2.3.10", "1.2.3.5:5", false},
+    {"any", "1.2.3.4:5", false},
+    {"1.2.3.4", "", false},
+    {"1.2.3.4", "unix", false},
+};
+
+TEST(an_address_is_in_a_range_of_either_family)
+{
+    for (size_t i = 0; i < COUNT(addresses); i++) {
+        char row[100];
+
+        snprintf(row, sizeof row, "%s in %s", addresses[i].peer, addresses[i].range);
+        t_row = row;
+        CHECK_INT(tv_sas_ip_matches(tv_slice_of(addresses[i].range), addresses[i].peer),
+                  addresses[i].is_in);
+    }
+    t_row = "";
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_parameter_lands_in_its_own_field),
+        cmocka_unit_test(a_parameter_given_twice_spoils_the_whole),
+        cmocka_unit_test(no_value_may_bring_a_line_of_its_own),
+        cmocka_unit_test(a_query_is_a_sas_when_it_has_a_signature),
+        cmocka_unit_test(a_table_sas_is_signed_by_the_layout_of_its_version),
+        cmocka_unit_test(missing_fields_leave_empty_lines),
+        cmocka_unit_test(an_account_sas_ends_with_a_line_and_later_with_the_scope),
+        cmocka_unit_test(times_are_dates_minutes_or_seconds),
+        cmocka_unit_test(an_address_is_in_a_range_of_either_family),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -52,7 +52,31 @@ tv_err tv_table_call_run_job(tv_table_call *call, tv_workers *workers, void (*ru
 /** Set call->table: TV_ERR_TABLE_NOT_FOUND when the identity's account has none of that name. */
 tv_err tv_table_call_find_table(tv_table_call *call, tv_slice name) TV_WARN_UNUSED;
 
-/* acl.c, properties.c: TV_OK means answered, or will be. */
+/** Count a query of this table by its plan. */
+static inline void tv_table_count_plan(tv_table *table, tv_plan_kind kind)
+{
+    atomic_fetch_add_explicit(&table->plan_counts[kind], 1, memory_order_relaxed);
+}
+
+/* The operations, a file for each group of them.  TV_OK means answered, or will be. */
+
+/* tables.c */
+tv_err tv_table_create(tv_table_call *call) TV_WARN_UNUSED;
+tv_err tv_table_delete(tv_table_call *call) TV_WARN_UNUSED;
+tv_err tv_table_get(tv_table_call *call) TV_WARN_UNUSED;
+
+/* queries.c */
+tv_err tv_table_query_tables(tv_table_call *call) TV_WARN_UNUSED;
+tv_err tv_table_query_entities(tv_table_call *call) TV_WARN_UNUSED;
+
+/* entities.c; a batch of one read is read here as well */
+tv_err tv_table_get_entity(tv_table_call *call) TV_WARN_UNUSED;
+tv_err tv_table_write_entity(tv_table_call *call) TV_WARN_UNUSED;
+
+/* transactions.c */
+tv_err tv_table_run_batch(tv_table_call *call) TV_WARN_UNUSED;
+
+/* acl.c, properties.c */
 tv_err tv_table_get_acl(tv_table_call *call) TV_WARN_UNUSED;
 tv_err tv_table_set_acl(tv_table_call *call) TV_WARN_UNUSED;
 tv_err tv_table_get_properties(tv_table_call *call) TV_WARN_UNUSED;

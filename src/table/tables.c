@@ -1,0 +1,91 @@
+/* Creating, deleting and showing tables. */
+#include "base/json.h"
+#include "table/call.h"
+#include "table/names.h"
+
+/* {"TableName":"orders"} */
+static tv_err read_table_name(tv_table_call *call, tv_slice *ret_name)
+{
+    tv_json_reader reader;
+    tv_json_member member;
+    tv_slice name = TV_NONE;
+    bool has_name = false;
+
+    tv_json_reader_init(&reader, &call->req->arena, call->req->body);
+    while (tv_json_next(&reader, &member)) {
+        if (!tv_slice_eq(member.name, TV_LIT("TableName")))
+            continue;
+        if (has_name)
+            return TV_ERR_DUPLICATE_PROPERTIES;
+        if (member.kind != TV_JSON_STRING && member.kind != TV_JSON_NULL)
+            return TV_ERR_INVALID_INPUT;
+        has_name = true;
+        name = member.kind == TV_JSON_STRING ? member.text : TV_NONE; /* null is no value */
+    }
+    if (reader.failed)
+        return TV_ERR_INVALID_INPUT;
+    if (name.data == NULL)
+        return TV_ERR_PROPERTIES_NEED_VALUE;
+
+    *ret_name = name;
+    return tv_check_table_name(name);
+}
+
+static void on_table_created(tv_mail *mail)
+{
+    tv_table_call *call = TV_TABLE_CALL_OF(mail, write.mail);
+
+    if (call->write.result) {
+        tv_table_respond_error(call, call->write.result);
+        return;
+    }
+    tv_table_respond_table_created(call);
+}
+
+tv_err tv_table_create(tv_table_call *call)
+{
+    tv_err err = read_table_name(call, &call->create.name);
+
+    if (err)
+        return err;
+
+    call->create.catalog = call->service->catalog;
+    call->create.account = tv_identity_account(call->identity);
+    call->create.arena = &call->req->arena;
+    tv_catalog_prepare_create(&call->create, &call->write);
+    tv_table_call_submit(call, on_table_created);
+    return TV_OK;
+}
+
+static void on_table_deleted(tv_mail *mail)
+{
+    tv_table_call *call = TV_TABLE_CALL_OF(mail, write.mail);
+
+    if (call->write.result) {
+        tv_table_respond_error(call, call->write.result);
+        return;
+    }
+    tv_table_respond_no_content(call);
+}
+
+/* A missing table is ResourceNotFound here, TableNotFound everywhere else. */
+tv_err tv_table_delete(tv_table_call *call)
+{
+    if (tv_table_call_find_table(call, call->op.resource.table))
+        return TV_ERR_NOT_FOUND;
+
+    call->delete_table = (tv_catalog_delete){
+        .catalog = call->service->catalog, .table = call->table, .arena = &call->req->arena};
+    tv_catalog_prepare_delete(&call->delete_table, &call->write);
+    tv_table_call_submit(call, on_table_deleted);
+    return TV_OK;
+}
+
+tv_err tv_table_get(tv_table_call *call)
+{
+    if (tv_table_call_find_table(call, call->op.resource.table))
+        return TV_ERR_NOT_FOUND;
+
+    tv_table_respond_table(call);
+    return TV_OK;
+}

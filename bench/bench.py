@@ -27,14 +27,15 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT / "tests" / "lib"))
 
+import queries  # noqa: E402
 import sas  # noqa: E402
 import sign  # noqa: E402
 import table_client  # noqa: E402
+from figures import Measurement, cpu_s, milliseconds  # noqa: E402
 from server import ACCOUNT, KEY, Server, free_ports  # noqa: E402
 
 TABLE = "bench"
 ROWS = 1000
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def wait_for(url, wait_s=30):
@@ -50,41 +51,9 @@ def wait_for(url, wait_s=30):
     raise RuntimeError(f"nothing answers at {url}")
 
 
-def cpu_s(pids):
-    """User and system time that these processes have used, in seconds."""
-    total = 0
-    for pid in pids:
-        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        total += int(fields[11]) + int(fields[12])
-    return total / TICKS
-
-
 def children(pid):
     text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
     return [int(child) for child in text.split()]
-
-
-class Measurement:
-    """What one kind of load did to one server, summed over its rounds."""
-
-    def __init__(self):
-        self.requests = 0
-        self.seconds = 0.0
-        self.cpu_s = 0.0
-        self.p50_ms, self.p99_ms = [], []
-
-    @property
-    def rate(self):
-        return self.requests / self.seconds
-
-    @property
-    def cpu_us(self):
-        return self.cpu_s * 1e6 / self.requests
-
-
-def milliseconds(text):
-    value, unit = re.fullmatch(r"([\d.]+)(us|ms|s|m)", text).groups()
-    return float(value) * {"us": 0.001, "ms": 1, "s": 1000, "m": 60000}[unit]
 
 
 class Bench:
@@ -368,8 +337,12 @@ class Report:
                 f"{version_of('/usr/sbin/nginx', '-v')}, node {version_of('node', '--version')}.\n")
 
 
-def measure(options, scratch):
-    report, bench = Report(), Bench(options, scratch)
+def measure_queries(options, scratch, report, bench):
+    with Server(data=str(scratch / "queries-data")) as server:
+        queries.measure(options, report, bench, server)
+
+
+def measure_loads(options, scratch, report, bench):
     report.fact("start-up on an empty folder", f"{start_up_ms(scratch):.0f} ms", "< 200 ms")
     server = Server(data=str(scratch / "data"))
     server.start()
@@ -386,6 +359,13 @@ def measure(options, scratch):
     report.fact("fdatasync of the disk alone", f"{fdatasync_rate(scratch):,.0f}/s")
     if options.azurite:
         measure_azurite(scratch, report, bench, inserts)
+
+
+def measure(options, scratch):
+    report, bench = Report(), Bench(options, scratch)
+    for name, section in SECTIONS.items():
+        if options.only in (None, name):
+            section(options, scratch, report, bench)
     return report
 
 
@@ -467,6 +447,9 @@ def measure_azurite(scratch, report, bench, inserts):
     report.fact("insert rate, times Azurite's", f"{inserts.rate / theirs.rate:.1f}", ">= 10")
 
 
+SECTIONS = {"loads": measure_loads, "queries": measure_queries}
+
+
 def main():
     parser = argparse.ArgumentParser(prog="bench/run", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -476,6 +459,9 @@ def main():
     parser.add_argument("--threads", type=int, default=2, help="threads of wrk (2)")
     parser.add_argument("--server-threads", type=int, default=0,
                         help="threads of tavolad and workers of nginx (one per core)")
+    parser.add_argument("--only", choices=SECTIONS, help="one section; all without it")
+    parser.add_argument("--large", action="store_true",
+                        help="point reads in a table of 1,000,000 entities, too (minutes)")
     parser.add_argument("--no-azurite", dest="azurite", action="store_false")
     parser.add_argument("--record", action="store_true", help="write bench/RESULTS.md")
     options = parser.parse_args()

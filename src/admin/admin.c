@@ -92,7 +92,7 @@ static void metrics(tv_admin *admin, tv_request *req)
     tv_buf_add_lit(out, "# HELP tavola_info The version of the server.\n"
                         "# TYPE tavola_info gauge\ntavola_info{version=\"" TV_VERSION "\"} 1\n");
     gauge(out, "uptime_seconds", "Time since the server started.",
-          (double)(tv_clock_ticks() - admin->start_ticks) / (double)TV_TICKS_PER_SECOND);
+          (double)(tv_clock_mono_ns() - admin->start_ns) * 1e-9);
     gauge(out, "resident_bytes", "Resident memory of the process.", resident_bytes());
     for (int i = 0; i < 4 && admin->sources[i].write; i++)
         admin->sources[i].write(admin->sources[i].ctx, out);

@@ -19,7 +19,7 @@ typedef struct tv_admin {
     tv_engine *engine;
     tv_pipeline *pipeline;
     tv_admin_source sources[4]; /* one without `write` ends the list */
-    int64_t start_ticks;
+    int64_t start_ns;           /* monotonic */
 } tv_admin;
 
 /** The callbacks for a listener; `admin` outlives it. */

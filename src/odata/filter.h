@@ -91,7 +91,10 @@ int tv_ordinal_compare(tv_slice a, tv_slice b);
 /** The operator that holds where `op` does not (for values that compare at all). */
 tv_compare_op tv_compare_op_negate(tv_compare_op op);
 
-/** Write a part of a filter as text that parses to the same tree. */
+/**
+ * Write a part of a filter as text that parses to the same tree.  It may have more
+ * parentheses than the original; one nested almost too deeply then is too deep.
+ */
 void tv_filter_print(tv_buf *buf, const tv_filter *filter, const tv_node *node);
 
 #endif

@@ -1,6 +1,13 @@
 /* Cutting a filter into tokens. */
 #include "odata/lexer.h"
 
+#include "base/utf8.h"
+
+size_t tv_lexer_position(tv_slice filter, size_t offset)
+{
+    return tv_utf8_units(tv_slice_take(filter, offset));
+}
+
 void tv_lexer_init(tv_lexer *lexer, tv_arena *arena, tv_slice filter)
 {
     *lexer = (tv_lexer){arena, filter, 0};
@@ -33,30 +40,47 @@ static char peek(const tv_lexer *lexer, size_t ahead)
 static tv_err fail(const tv_lexer *lexer, const char *what, size_t position,
                    tv_error_info *reterr_info)
 {
-    reterr_info->text = tv_arena_printf(lexer->arena, "%s at position %zu in '%.*s'.", what,
-                                        position, TV_FMT(lexer->filter));
+    reterr_info->text =
+        tv_arena_printf(lexer->arena, "%s at position %zu in '%.*s'.", what,
+                        tv_lexer_position(lexer->filter, position), TV_FMT(lexer->filter));
     return TV_ERR_FILTER_SYNTAX;
+}
+
+/* A copy of `text` with one quote for every two. */
+static tv_slice halve_quotes(tv_arena *arena, tv_slice text)
+{
+    char *copy = tv_arena_bytes(arena, text.len);
+    size_t len = 0;
+
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] == '\'')
+            i++;
+        copy[len++] = text.data[i];
+    }
+    return (tv_slice){copy, len};
 }
 
 /* From the opening quote behind the closing one; a doubled quote is one. */
 static tv_err take_quoted(tv_lexer *lexer, tv_slice *ret_text, tv_error_info *reterr_info)
 {
     tv_slice rest = tv_slice_skip(lexer->filter, lexer->at + 1);
-    char *text = tv_arena_bytes(lexer->arena, rest.len);
-    size_t len = 0;
+    bool has_quotes = false;
+    size_t len = tv_slice_find(rest, '\'');
 
-    for (size_t i = 0; i < rest.len; i++) {
-        if (rest.data[i] == '\'') {
-            if (i + 1 == rest.len || rest.data[i + 1] != '\'') {
-                lexer->at += i + 2;
-                *ret_text = (tv_slice){text, len};
-                return TV_OK;
-            }
-            i++;
-        }
-        text[len++] = rest.data[i];
+    while (len + 1 < rest.len && rest.data[len + 1] == '\'') {
+        has_quotes = true;
+        len += 2;
+        len += tv_slice_find(tv_slice_skip(rest, len), '\'');
     }
-    return fail(lexer, "There is an unterminated string literal", lexer->filter.len, reterr_info);
+    if (len >= rest.len)
+        return fail(lexer, "There is an unterminated string literal", lexer->filter.len,
+                    reterr_info);
+
+    *ret_text = tv_slice_take(rest, len);
+    if (has_quotes)
+        *ret_text = halve_quotes(lexer->arena, *ret_text);
+    lexer->at += len + 2;
+    return TV_OK;
 }
 
 /* Digits, at least one. */
@@ -134,7 +158,8 @@ static tv_err take_sign(tv_lexer *lexer, tv_token *token, tv_error_info *reterr_
     default:
         reterr_info->text = tv_arena_printf(
             lexer->arena, "Syntax error: character '%c' is not valid at position %zu in '%.*s'.",
-            c >= 0x20 ? c : '?', lexer->at, TV_FMT(lexer->filter));
+            c >= 0x20 ? c : '?', tv_lexer_position(lexer->filter, lexer->at),
+            TV_FMT(lexer->filter));
         return TV_ERR_FILTER_SYNTAX;
     }
     lexer->at++;

@@ -1,6 +1,7 @@
 /*
  * Tokens of a $filter.  The lexer knows the forms of literals but not their
- * ranges; positions are byte offsets in the decoded filter, for error texts.
+ * ranges.  Tokens know their byte offsets in the decoded filter; error texts give
+ * them as the service does, in UTF-16 units.
  */
 #ifndef TV_ODATA_LEXER_H
 #define TV_ODATA_LEXER_H
@@ -34,6 +35,9 @@ typedef struct tv_lexer {
     tv_slice filter;
     size_t at;
 } tv_lexer;
+
+/** A byte offset as error texts show it. */
+size_t tv_lexer_position(tv_slice filter, size_t offset);
 
 /** `filter` is valid UTF-8 and outlives the tokens. */
 void tv_lexer_init(tv_lexer *lexer, tv_arena *arena, tv_slice filter);

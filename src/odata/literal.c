@@ -15,7 +15,7 @@ static tv_err unrecognized(tv_arena *arena, tv_slice filter, const tv_token *tok
 
     reterr_info->text = tv_arena_printf(
         arena, "Unrecognized '%.*s' literal '%.*s' at '%zu' in '%.*s'.", TV_FMT(tv_edm_name(type)),
-        TV_FMT(text), token->previous_end, TV_FMT(filter));
+        TV_FMT(text), tv_lexer_position(filter, token->previous_end), TV_FMT(filter));
     return TV_ERR_INVALID_INPUT;
 }
 
@@ -127,7 +127,7 @@ tv_err tv_literal_parse(tv_arena *arena, tv_slice filter, const tv_token *token,
     }
     if (!is_read && literal.type == 0) {
         reterr_info->text = tv_arena_printf(arena, "Syntax error at position %zu in '%.*s'.",
-                                            token->end, TV_FMT(filter));
+                                            tv_lexer_position(filter, token->end), TV_FMT(filter));
         return TV_ERR_FILTER_SYNTAX;
     }
     if (!is_read)

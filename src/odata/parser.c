@@ -33,8 +33,9 @@ static const struct {
 
 static tv_err fail_at(parser *p, const char *what, size_t position)
 {
-    p->info->text = tv_arena_printf(p->arena, "%s at position %zu in '%.*s'.", what, position,
-                                    TV_FMT(p->lexer.filter));
+    p->info->text =
+        tv_arena_printf(p->arena, "%s at position %zu in '%.*s'.", what,
+                        tv_lexer_position(p->lexer.filter, position), TV_FMT(p->lexer.filter));
     return TV_ERR_FILTER_SYNTAX;
 }
 
@@ -148,6 +149,9 @@ static tv_err parse_operand(parser *p, operand *ret_operand)
         return err;
     if (!ret_operand->is_literal && p->token.kind != TV_TOKEN_NAME)
         return fail_at(p, "Expression expected", p->token.start);
+    /* "not eq 5" is no comparison, so neither is "5 eq not". */
+    if (is_word(&p->token, TV_LIT("not")))
+        return unexpected_token(p);
 
     ret_operand->name = p->token.text;
     err = advance(p);

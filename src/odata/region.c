@@ -5,6 +5,15 @@
 #include "engine/engine.h"
 #include "engine/key.h"
 
+/* Pairs of boxes that a plan may intersect: a bound on its time and memory. */
+enum { PAIRS_MAX = 50 * TV_REGION_BOXES_MAX };
+
+typedef struct planner {
+    tv_arena *arena;
+    const tv_filter *filter;
+    size_t pairs_left;
+} planner;
+
 static const tv_span everything = {{"", 0}, {NULL, 0}};
 
 /* --- spans --- */
@@ -103,41 +112,85 @@ static void normalize(tv_region *region)
     region->count = kept;
 }
 
-/* One box around all of them: too much, but never too little. */
-static void widen(tv_region *region)
+/* Make a box reach around another one, too. */
+static void include(tv_box *around, const tv_box *box)
 {
-    tv_box around = region->boxes[0];
-
-    for (size_t i = 1; i < region->count; i++) {
-        const tv_box *box = &region->boxes[i];
-
-        if (tv_slice_cmp(box->partition.from, around.partition.from) < 0)
-            around.partition.from = box->partition.from;
-        if (compare_ends(box->partition.to, around.partition.to) > 0)
-            around.partition.to = box->partition.to;
-        if (tv_slice_cmp(box->row.from, around.row.from) < 0)
-            around.row.from = box->row.from;
-        if (compare_ends(box->row.to, around.row.to) > 0)
-            around.row.to = box->row.to;
-    }
-    region->boxes[0] = around;
-    region->count = 1;
-    region->is_widened = true;
+    if (tv_slice_cmp(box->partition.from, around->partition.from) < 0)
+        around->partition.from = box->partition.from;
+    if (compare_ends(box->partition.to, around->partition.to) > 0)
+        around->partition.to = box->partition.to;
+    if (tv_slice_cmp(box->row.from, around->row.from) < 0)
+        around->row.from = box->row.from;
+    if (compare_ends(box->row.to, around->row.to) > 0)
+        around->row.to = box->row.to;
 }
 
-static tv_region intersect(tv_arena *arena, tv_region a, tv_region b)
+/* One box around all of them: too much, but never too little. */
+static void widen_to_one(tv_region *region)
 {
-    tv_region both = {.is_widened = a.is_widened || b.is_widened};
+    for (size_t i = 1; i < region->count; i++) {
+        include(&region->boxes[0], &region->boxes[i]);
+        region->is_widened = true;
+    }
+    if (region->count)
+        region->count = 1;
+}
 
-    /* Too many pairs: the smaller of the two alone holds all that both have. */
-    if (b.count && a.count > TV_REGION_BOXES_MAX * 16 / b.count) {
-        tv_region smaller = a.count < b.count ? a : b;
+/* Fewer boxes: one around all that have the same partitions, or else one around everything. */
+static void widen(tv_region *region)
+{
+    size_t kept = 0;
 
-        smaller.is_widened = true;
-        return smaller;
+    for (size_t i = 0; i < region->count; i++) {
+        if (kept && same_partitions(&region->boxes[kept - 1], &region->boxes[i]))
+            include(&region->boxes[kept - 1], &region->boxes[i]);
+        else
+            region->boxes[kept++] = region->boxes[i];
+    }
+    region->count = kept;
+    region->is_widened = true;
+    if (kept > TV_REGION_BOXES_MAX)
+        widen_to_one(region);
+}
+
+/* Whether each box lies in one partition. */
+static bool is_in_partitions(const tv_region *region)
+{
+    for (size_t i = 0; i < region->count; i++) {
+        if (!tv_span_is_point(&region->boxes[i].partition, '\x02'))
+            return false;
+    }
+    return true;
+}
+
+/* Whether it is better to keep `a` whole than `b`: it names partitions, or has fewer boxes. */
+static bool is_better(const tv_region *a, const tv_region *b)
+{
+    bool is_a_narrow = is_in_partitions(a), is_b_narrow = is_in_partitions(b);
+
+    return is_a_narrow != is_b_narrow ? is_a_narrow : a->count <= b->count;
+}
+
+static tv_region intersect(planner *p, tv_region a, tv_region b)
+{
+    /* Too many pairs: of the worse one, the box around it will do; or even nothing of it. */
+    if (a.count * b.count > p->pairs_left) {
+        tv_region better = is_better(&a, &b) ? a : b, worse = is_better(&a, &b) ? b : a;
+
+        widen_to_one(&worse);
+        a = better;
+        b = worse;
+        if (a.count > p->pairs_left) {
+            a.is_widened = true;
+            return a;
+        }
     }
 
-    both.boxes = tv_arena_alloc(arena, a.count * b.count * sizeof *both.boxes);
+    tv_region both = {.is_widened = a.is_widened || b.is_widened};
+    size_t pairs = a.count * b.count;
+
+    p->pairs_left -= pairs;
+    both.boxes = tv_arena_alloc(p->arena, pairs * sizeof *both.boxes);
     for (size_t i = 0; i < a.count; i++) {
         for (size_t j = 0; j < b.count; j++) {
             tv_box *box = &both.boxes[both.count];
@@ -228,8 +281,8 @@ static tv_region region_of_comparison(tv_arena *arena, const tv_node *node, bool
     int count = spans_of(op, at, after, spans);
 
     for (int i = 0; i < count; i++) {
-        /* Nothing is before the empty row key. */
-        if (spans[i].to.data && tv_slice_cmp(spans[i].from, spans[i].to) >= 0)
+        /* Nothing is before the empty key. */
+        if (node->literal.bytes.len == 0 && spans[i].to.data == at.data)
             continue;
         region.boxes[region.count++] =
             is_partition ? (tv_box){spans[i], everything} : (tv_box){everything, spans[i]};
@@ -237,33 +290,30 @@ static tv_region region_of_comparison(tv_arena *arena, const tv_node *node, bool
     return region;
 }
 
-static tv_region region_of_node(tv_arena *arena, const tv_filter *filter, const tv_node *node,
-                                bool is_negated);
+static tv_region region_of_node(planner *p, const tv_node *node, bool is_negated);
 
-static tv_region region_of_all(tv_arena *arena, const tv_filter *filter, const tv_node *node,
-                               bool is_negated)
+static tv_region region_of_all(planner *p, const tv_node *node, bool is_negated)
 {
-    tv_region all = everywhere(arena);
+    tv_region all = everywhere(p->arena);
 
     for (const tv_node *child = node->first; child; child = child->next)
-        all = intersect(arena, all, region_of_node(arena, filter, child, is_negated));
+        all = intersect(p, all, region_of_node(p, child, is_negated));
     return all;
 }
 
-static tv_region region_of_any(tv_arena *arena, const tv_filter *filter, const tv_node *node,
-                               bool is_negated)
+static tv_region region_of_any(planner *p, const tv_node *node, bool is_negated)
 {
     tv_region any = {0};
     size_t size = 0;
 
     for (const tv_node *child = node->first; child; child = child->next) {
-        tv_region more = region_of_node(arena, filter, child, is_negated);
+        tv_region more = region_of_node(p, child, is_negated);
 
         if (any.count + more.count > size) {
             tv_box *boxes;
 
             size = 2 * (any.count + more.count);
-            boxes = tv_arena_alloc(arena, size * sizeof *boxes);
+            boxes = tv_arena_alloc(p->arena, size * sizeof *boxes);
             if (any.count)
                 memcpy(boxes, any.boxes, any.count * sizeof *boxes);
             any.boxes = boxes;
@@ -280,31 +330,30 @@ static tv_region region_of_any(tv_arena *arena, const tv_filter *filter, const t
 }
 
 /* Negation is carried down to the comparisons, where it is exact: keys are always there. */
-static tv_region region_of_node(tv_arena *arena, const tv_filter *filter, const tv_node *node,
-                                bool is_negated)
+static tv_region region_of_node(planner *p, const tv_node *node, bool is_negated)
 {
     switch (node->kind) {
     case TV_NODE_AND:
-        return is_negated ? region_of_any(arena, filter, node, true)
-                          : region_of_all(arena, filter, node, false);
+        return is_negated ? region_of_any(p, node, true) : region_of_all(p, node, false);
     case TV_NODE_OR:
-        return is_negated ? region_of_all(arena, filter, node, true)
-                          : region_of_any(arena, filter, node, false);
+        return is_negated ? region_of_all(p, node, true) : region_of_any(p, node, false);
     case TV_NODE_NOT:
-        return region_of_node(arena, filter, node->first, !is_negated);
+        return region_of_node(p, node->first, !is_negated);
     case TV_NODE_COMPARE:
-        if (tv_slice_eq(filter->names[node->name], TV_LIT("PartitionKey")))
-            return region_of_comparison(arena, node, true, is_negated);
-        if (tv_slice_eq(filter->names[node->name], TV_LIT("RowKey")))
-            return region_of_comparison(arena, node, false, is_negated);
+        if (tv_slice_eq(p->filter->names[node->name], TV_LIT("PartitionKey")))
+            return region_of_comparison(p->arena, node, true, is_negated);
+        if (tv_slice_eq(p->filter->names[node->name], TV_LIT("RowKey")))
+            return region_of_comparison(p->arena, node, false, is_negated);
         break;
     case TV_NODE_TRUTH:
         break;
     }
-    return everywhere(arena);
+    return everywhere(p->arena);
 }
 
 tv_region tv_region_of(tv_arena *arena, const tv_filter *filter, const tv_node *node)
 {
-    return node ? region_of_node(arena, filter, node, false) : everywhere(arena);
+    planner p = {.arena = arena, .filter = filter, .pairs_left = PAIRS_MAX};
+
+    return node ? region_of_node(&p, node, false) : everywhere(arena);
 }

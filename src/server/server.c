@@ -207,7 +207,7 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
     server->admin.engine = server->engine;
     server->admin.pipeline = server->pipeline;
     server->admin.sources[0] = (tv_admin_source){tv_table_service_write_metrics, &server->table};
-    server->admin.start_ticks = tv_clock_ticks();
+    server->admin.start_ns = tv_clock_mono_ns();
     server->admin_callbacks = tv_admin_callbacks(&server->admin);
     return true;
 }

@@ -20,4 +20,10 @@ tv_err tv_acl_parse(tv_arena *arena, tv_slice document,
 /** Append <SignedIdentifiers>, which tv_acl_parse reads back as it was. */
 void tv_acl_add_xml(tv_buf *buf, const tv_access_policies *policies);
 
+/** A copy in one piece of memory, for free(); NULL when there are none. */
+tv_access_policies *tv_acl_new(const tv_access_policies *from);
+
+/** A copy in an arena. */
+void tv_acl_copy(tv_arena *arena, const tv_access_policies *from, tv_access_policies *ret_copy);
+
 #endif

@@ -68,57 +68,6 @@ void tv_table_unref(tv_table *table)
     }
 }
 
-/* --- policies --- */
-
-static tv_slice move(char **to, tv_slice text)
-{
-    if (text.data == NULL)
-        return TV_NONE;
-
-    tv_slice copy = {*to, text.len};
-
-    if (text.len)
-        memcpy(*to, text.data, text.len);
-    *to += text.len;
-    return copy;
-}
-
-static size_t policies_bytes(const tv_access_policies *policies)
-{
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < policies->count; i++) {
-        const tv_access_policy *policy = &policies->list[i];
-
-        bytes += policy->id.len + policy->start.len + policy->expiry.len + policy->permission.len;
-    }
-    return bytes;
-}
-
-/* `text` has room for policies_bytes. */
-static void copy_policies(tv_access_policies *to, char *text, const tv_access_policies *from)
-{
-    to->count = from->count;
-    for (size_t i = 0; i < from->count; i++) {
-        to->list[i].id = move(&text, from->list[i].id);
-        to->list[i].start = move(&text, from->list[i].start);
-        to->list[i].expiry = move(&text, from->list[i].expiry);
-        to->list[i].permission = move(&text, from->list[i].permission);
-    }
-}
-
-/* A copy in one piece of memory; NULL for none. */
-static tv_access_policies *policies_new(const tv_access_policies *from)
-{
-    if (from->count == 0)
-        return NULL;
-
-    tv_access_policies *copy = tv_calloc(1, sizeof *copy + policies_bytes(from));
-
-    copy_policies(copy, (char *)(copy + 1), from);
-    return copy;
-}
-
 /* --- the map --- */
 
 static tv_table **bucket_of(tv_catalog *catalog, tv_slice account, tv_slice name)
@@ -182,8 +131,7 @@ tv_err tv_catalog_policies(tv_catalog *catalog, tv_slice account, tv_slice name,
     bool is_there = table != NULL;
 
     if (is_there && table->policies)
-        copy_policies(ret_policies, tv_arena_bytes(arena, policies_bytes(table->policies)),
-                      table->policies);
+        tv_acl_copy(arena, table->policies, ret_policies);
     else
         ret_policies->count = 0;
     pthread_rwlock_unlock(&catalog->lock);
@@ -419,7 +367,7 @@ static tv_err run_set_policies(tv_txn *txn, void *ctx)
 static void settle_set_policies(tv_write *write)
 {
     const tv_catalog_set_policies *set = write->ctx;
-    tv_access_policies *policies = policies_new(&set->policies);
+    tv_access_policies *policies = tv_acl_new(&set->policies);
     tv_access_policies *old;
 
     pthread_rwlock_wrlock(&set->catalog->lock);
@@ -520,7 +468,7 @@ static tv_err load_policies(loader *loading, const loaded_policies *row)
     if (table == NULL || table->id != id || tv_acl_parse(&loading->kept, document, &policies))
         return TV_ERR_CORRUPT;
 
-    table->policies = policies_new(&policies);
+    table->policies = tv_acl_new(&policies);
     return TV_OK;
 }
 

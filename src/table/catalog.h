@@ -19,7 +19,7 @@
 #include "commit/pipeline.h"
 #include "engine/engine.h"
 #include "odata/plan.h"
-#include "table/properties.h"
+#include "table/service_properties.h"
 
 typedef struct tv_catalog tv_catalog;
 

@@ -8,7 +8,7 @@
 #define TV_TABLE_CORS_H
 
 #include "table/call.h"
-#include "table/properties.h"
+#include "table/service_properties.h"
 
 /** How a request's origin fits a rule. */
 typedef enum tv_cors_fit {

@@ -1,5 +1,5 @@
 /* GET and PUT /?restype=service&comp=properties, GET …&comp=stats. */
-#include "table/properties.h"
+#include "table/service_properties.h"
 
 #include "base/clock.h"
 #include "base/datetime.h"

@@ -66,6 +66,11 @@ static tv_err parse_table_token(tv_arena *arena, tv_slice url_query, tv_query *q
     return tv_check_table_name(query->next_table) ? TV_ERR_INVALID_INPUT : TV_OK;
 }
 
+bool tv_query_is_explained(const tv_request *req)
+{
+    return tv_slice_eq_nocase(tv_request_header(req, TV_LIT("x-tavola-explain")), TV_LIT("true"));
+}
+
 tv_err tv_query_parse(tv_arena *arena, const tv_request *req, const tv_table_op *op,
                       tv_query *ret_query, tv_error_info *reterr_info)
 {
@@ -89,8 +94,7 @@ tv_err tv_query_parse(tv_arena *arena, const tv_request *req, const tv_table_op 
     if (err)
         return err;
 
-    query.is_explained =
-        tv_slice_eq_nocase(tv_request_header(req, TV_LIT("x-tavola-explain")), TV_LIT("true"));
+    query.is_explained = tv_query_is_explained(req);
     *ret_query = query;
     return TV_OK;
 }

@@ -20,6 +20,9 @@ typedef struct tv_query {
 tv_err tv_query_parse(tv_arena *arena, const tv_request *req, const tv_table_op *op,
                       tv_query *ret_query, tv_error_info *reterr_info) TV_WARN_UNUSED;
 
+/** Whether a request asks for its plan instead of its result. */
+bool tv_query_is_explained(const tv_request *req);
+
 /** Where the next page begins; data is NULL on the last page.  Tokens, ready for the header. */
 typedef struct tv_continuation {
     tv_slice next_partition, next_row; /* entities */

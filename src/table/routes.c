@@ -253,6 +253,11 @@ static tv_err get_table(tv_table_call *call)
 
 /* --- pages --- */
 
+static void count_plan(tv_table *table, tv_plan_kind kind)
+{
+    atomic_fetch_add_explicit(&table->plan_counts[kind], 1, memory_order_relaxed);
+}
+
 /* Bytes that wait to be sent count until the request is done. */
 static void count_page(tv_table_call *call)
 {
@@ -336,8 +341,7 @@ static tv_err query_entities(tv_table_call *call)
         return TV_OK;
     }
 
-    atomic_fetch_add_explicit(&call->table->plan_counts[call->scan.plan.kind], 1,
-                              memory_order_relaxed);
+    count_plan(call->table, call->scan.plan.kind);
     if (tv_scan_is_point(&call->scan))
         return query_point(call);
     return tv_table_call_run_job(call, call->service->scanners, run_query, on_query_done);
@@ -352,11 +356,11 @@ static const tv_resource *read_resource(const tv_table_call *call)
     return is_batch ? &call->batch.ops[0].resource : &call->op.resource;
 }
 
-static tv_err read_entity(tv_table_call *call, tv_read_mode mode)
+static tv_err entity_key(tv_table_call *call, tv_slice *ret_key)
 {
     const tv_resource *resource = read_resource(call);
     tv_arena *arena = &call->req->arena;
-    tv_slice partition, key;
+    tv_slice partition;
     tv_err err;
 
     err = tv_key_partition(arena, call->table->account, call->table->id, resource->partition_key,
@@ -364,11 +368,19 @@ static tv_err read_entity(tv_table_call *call, tv_read_mode mode)
     if (err)
         return err;
 
-    err = tv_key_row(arena, partition, resource->row_key, &key);
+    return tv_key_row(arena, partition, resource->row_key, ret_key);
+}
+
+static tv_err read_entity(tv_table_call *call, tv_read_mode mode)
+{
+    tv_slice key;
+    tv_err err;
+
+    err = entity_key(call, &key);
     if (err)
         return err;
 
-    err = tv_engine_get(call->service->engine, mode, key, arena, &call->value);
+    err = tv_engine_get(call->service->engine, mode, key, &call->req->arena, &call->value);
     return err == TV_ERR_NOT_FOUND ? TV_ERR_ENTITY_NOT_FOUND : err;
 }
 
@@ -402,13 +414,36 @@ static void on_read_done(tv_mail *mail)
     finish_read(call, call->job_result);
 }
 
+/* The plan of a point read is always the same, but who asks how wants no result. */
+static tv_err explain_read(tv_table_call *call)
+{
+    tv_key_range *range = tv_arena_zalloc(&call->req->arena, sizeof *range);
+    tv_err err = entity_key(call, &range->from);
+
+    if (err)
+        return err;
+
+    char *to = tv_arena_bytes(&call->req->arena, range->from.len + 1);
+
+    memcpy(to, range->from.data, range->from.len);
+    to[range->from.len] = '\x01';
+    range->to = (tv_slice){to, range->from.len + 1};
+    call->scan.table = call->table;
+    call->scan.plan = (tv_plan){.kind = TV_PLAN_POINT, .ranges = range, .count = 1};
+    tv_table_respond_plan(call);
+    return TV_OK;
+}
+
 static tv_err get_entity(tv_table_call *call)
 {
     tv_err err = tv_table_call_find_table(call, read_resource(call)->table);
 
     if (err)
         return err;
+    if (call->op.kind != TV_TABLE_OP_BATCH && tv_query_is_explained(call->req))
+        return explain_read(call);
 
+    count_plan(call->table, TV_PLAN_POINT);
     err = read_entity(call, TV_READ_CACHED);
     if (err == TV_ERR_WOULD_BLOCK)
         return tv_table_call_run_job(call, call->service->readers, run_read, on_read_done);

@@ -247,6 +247,14 @@ static void begin_page(tv_scan *scan)
     scan->page = tv_page_begin(scan->query->top, scan->time_max_ns, scan->out);
 }
 
+/* Rows of a dropped table vanish file by file, so the page may lack some that it should have
+ * had if the query came before the drop. */
+static tv_err end_page(tv_scan *scan)
+{
+    tv_buf_add_lit(scan->out, "]}");
+    return atomic_load(&scan->table->is_dropped) ? TV_ERR_TABLE_NOT_FOUND : TV_OK;
+}
+
 tv_err tv_scan_run(tv_scan *scan, tv_engine *engine)
 {
     const tv_plan *plan = &scan->plan;
@@ -269,11 +277,7 @@ tv_err tv_scan_run(tv_scan *scan, tv_engine *engine)
         if (err)
             return err;
     }
-    tv_buf_add_lit(scan->out, "]}");
-
-    /* Rows of a dropped table vanish file by file, so the page may lack some that it should have
-     * had if the query came before the drop. */
-    return atomic_load(&scan->table->is_dropped) ? TV_ERR_TABLE_NOT_FOUND : TV_OK;
+    return end_page(scan);
 }
 
 /* --- one point --- */
@@ -301,6 +305,5 @@ tv_err tv_scan_run_point(tv_scan *scan, tv_engine *engine, tv_read_mode mode)
         if (err)
             return err;
     }
-    tv_buf_add_lit(scan->out, "]}");
-    return TV_OK;
+    return end_page(scan);
 }

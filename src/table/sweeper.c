@@ -5,6 +5,8 @@
 #include "base/log.h"
 #include "engine/key.h"
 
+enum { RETRY_SECONDS = 10 };
+
 /* A dropped table in the queue. */
 typedef struct dropped {
     struct dropped *next;
@@ -102,6 +104,24 @@ static dropped *wait_for_next(tv_sweeper *sweeper)
     return next;
 }
 
+/* Put a table back at the end of the queue, and give the disk some time to recover. */
+static void try_again_later(tv_sweeper *sweeper, dropped *item)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += RETRY_SECONDS;
+    item->next = NULL;
+    pthread_mutex_lock(&sweeper->lock);
+    *sweeper->queue_end = item;
+    sweeper->queue_end = &item->next;
+    while (!sweeper->is_stopping &&
+           pthread_cond_timedwait(&sweeper->changed, &sweeper->lock, &until) == 0)
+        ;
+    pthread_mutex_unlock(&sweeper->lock);
+}
+
+/* What a stop leaves in the queue has its note in the catalogue, and the next start finds it. */
 static void *run(void *arg)
 {
     tv_sweeper *sweeper = arg;
@@ -110,12 +130,15 @@ static void *run(void *arg)
     while ((next = wait_for_next(sweeper))) {
         tv_err err = sweep(sweeper, (tv_slice){next->account, next->account_len}, next->table_id);
 
-        if (err)
-            tv_log(TV_LOG_WARN, "drop_table",
-                   "account=%.*s table_id=%lld error=%s note=\"the next start tries again\"",
-                   (int)next->account_len, next->account, (long long)next->table_id,
-                   tv_err_name(err));
-        free(next);
+        if (err == TV_OK) {
+            free(next);
+            continue;
+        }
+        tv_log(TV_LOG_WARN, "drop_table",
+               "account=%.*s table_id=%lld error=%s note=\"trying again in %d s\"",
+               (int)next->account_len, next->account, (long long)next->table_id, tv_err_name(err),
+               RETRY_SECONDS);
+        try_again_later(sweeper, next);
     }
     return NULL;
 }

@@ -36,7 +36,11 @@ class Memory(unittest.TestCase):
         """Ask for a page and read no more than the status of the answer."""
         head = "GET /{}/Pages() HTTP/1.1\r\nHost: localhost\r\n".format(self.client.account) + "".join(
             f"{name}: {value}\r\n" for name, value in self.client.headers("/Pages()").items())
-        connection = socket.create_connection(("127.0.0.1", self.server.table_port), timeout=20)
+        connection = socket.socket()
+        connection.settimeout(20)
+        # A window so small that the kernel cannot hold the page for a client that does not read.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(("127.0.0.1", self.server.table_port))
         connection.sendall(head.encode() + b"\r\n")
         return connection, int(connection.recv(12)[9:])
 

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Do the server harm and see what it keeps.  Ends with "fault: N passed, N failed".
 
-    tests/fault/run.py [kill] [stop] [disk_full] [files] [memory] [reload] [start]
+    tests/fault/run.py [kill] [stop] [disk_full] [files] [memory] [query] [reload] [start]
+                       [settings]
 """
 
 import importlib
@@ -15,5 +16,6 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import suite  # noqa: E402
 
 if __name__ == "__main__":
-    names = sys.argv[1:] or ["start", "stop", "reload", "disk_full", "files", "memory", "kill"]
+    names = sys.argv[1:] or ["start", "stop", "reload", "disk_full", "files", "settings", "memory",
+                             "query", "kill"]
     sys.exit(suite.main("fault", [importlib.import_module(f"{name}_test") for name in names]))

@@ -9,7 +9,8 @@
 #include "table/batch.h"
 
 static const tv_header content_type = {{"Content-Type", 12}, {"multipart/mixed; boundary=b", 27}};
-static const tv_endpoint endpoint = {{"acct", 4}, {"http://127.0.0.1/acct", 21}, {"$batch", 6}};
+static const tv_endpoint endpoint = {
+    .account = {"acct", 4}, .base_url = {"http://127.0.0.1/acct", 21}, .rest = {"$batch", 6}};
 
 static tv_err parse(tv_arena *arena, tv_slice body, tv_batch_request *ret_batch)
 {

@@ -8,15 +8,13 @@ as OSError or http.client.HTTPException, and the next request connects anew.
 Use one client per thread.
 """
 
-import base64
 import email.utils
-import hashlib
-import hmac
 import http.client
 import json
 import urllib.parse
 import uuid
 
+import sign
 from server import ACCOUNT, KEY
 
 BROKEN = (OSError, http.client.HTTPException)
@@ -54,17 +52,15 @@ def key_path(table, partition_key, row_key):
 class Client:
     def __init__(self, port, account=ACCOUNT, key=KEY, timeout_s=60):
         self.account = account
-        self.key = base64.b64decode(key)
+        self.key = key
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout_s)
 
     def headers(self, path):
         """The signed headers of a request for a path below the account."""
         date = email.utils.formatdate(usegmt=True)
-        resource = f"/{self.account}/{self.account}{path.split('?')[0]}"
-        signature = base64.b64encode(
-            hmac.new(self.key, f"{date}\n{resource}".encode(), hashlib.sha256).digest()).decode()
-        return {"x-ms-date": date, "x-ms-version": "2019-02-02",
-                "Authorization": f"SharedKeyLite {self.account}:{signature}",
+        authorization = sign.shared_key_lite(self.account, self.key, date,
+                                             f"/{self.account}{path}")
+        return {"x-ms-date": date, "x-ms-version": "2019-02-02", "Authorization": authorization,
                 "DataServiceVersion": "3.0", "Accept": "application/json;odata=nometadata"}
 
     def request(self, method, path, body=None, **headers):

@@ -4,7 +4,7 @@ import re
 
 from match import BadTest
 
-REQUEST = re.compile(r"([A-Z]+) ([/*](?:\{repeat [^}]*\}|\S)*)(?: (.*))?")
+REQUEST = re.compile(r"([A-Z]+) ([/*](?:\{(?:repeat|for) [^}]*\}|\S)*)(?: (.*))?")
 STATUS = re.compile(r"(HTTP/1\.1 )?\d{3}(\|\d{3})*\b")
 ESCAPES = {r"\r": "\r", r"\n": "\n", r"\t": "\t", r"\0": "\0", r"\\": "\\"}
 

@@ -1,162 +1,105 @@
-// Shared access signatures and access policies, made and used by the SDK, over http and https.
+// Access policies of tables and properties of the service.
 
 import assert from "node:assert/strict";
-import { after, before, describe, test } from "node:test";
-import {
-  AzureNamedKeyCredential, AzureSASCredential, TableClient, TableServiceClient,
-  generateAccountSas, generateTableSas,
-} from "@azure/data-tables";
-import { accounts, collect, endpoint, firstAccount, options, refused, tableName } from "./lib.mjs";
+import test from "node:test";
+import { connect, newTable, refused, secondAccount } from "./lib.mjs";
 
-const [key, secondKey] = accounts[firstAccount].map(
-  (text) => new AzureNamedKeyCredential(firstAccount, text));
-const tlsEndpoint = process.env.SDK_TEST_TLS_ENDPOINT;
-const inAnHour = () => new Date(Date.now() + 3600_000);
-const anHourAgo = () => new Date(Date.now() - 3600_000);
+// The SDK sends whole seconds.
+const start = new Date("2026-01-02T03:04:05Z");
+const expiry = new Date("2026-02-03T00:00:00Z");
 
-function suite(name, base, skip) {
-  describe(`access over ${name}`, { skip }, () => {
-    const url = `${base}/${firstAccount}`;
-    const table = tableName();
-    const owner = new TableClient(url, table, key, options);
+test("a new table has no access policies", async () => {
+  const table = await newTable();
+  assert.deepEqual([...(await table.getAccessPolicy())], []);
+});
 
-    const withToken = (token, other = table) =>
-      new TableClient(url, other, new AzureSASCredential(token), options);
-    const serviceWithToken = (token) =>
-      new TableServiceClient(url, new AzureSASCredential(token), options);
-    const token = (more = {}, by = key) => generateTableSas(table, by,
-      { permissions: { query: true }, expiresOn: inAnHour(), ...more });
-    const keys = async (iterator) => (await collect(iterator)).map((e) => e.partitionKey);
+test("access policies come back", async () => {
+  const table = await newTable();
+  await table.setAccessPolicy([
+    { id: "full", accessPolicy: { start, expiry, permission: "raud" } },
+    { id: "read", accessPolicy: { permission: "r" } },
+    { id: "name & alone" },
+  ]);
+  const [full, read, alone, ...more] = await table.getAccessPolicy();
+  assert.deepEqual(more, []);
+  assert.equal(full.id, "full");
+  assert.deepEqual(full.accessPolicy, { start, expiry, permission: "raud" });
+  assert.equal(read.accessPolicy.permission, "r");
+  assert.equal(read.accessPolicy.start, undefined);
+  assert.equal(alone.id, "name & alone");
+});
 
-    before(async () => {
-      await owner.createTable();
-      for (const partitionKey of ["a", "b", "c", "d"])
-        await owner.createEntity({ partitionKey, rowKey: "1", n: 1 });
-    });
-    after(() => owner.deleteTable());
+test("setting none clears them", async () => {
+  const table = await newTable();
+  await table.setAccessPolicy([{ id: "p", accessPolicy: { permission: "r" } }]);
+  await table.setAccessPolicy([]);
+  assert.deepEqual([...(await table.getAccessPolicy())], []);
+});
 
-    test(`a table SAS reads, ${name}`, async () => {
-      for (const by of [key, secondKey]) {
-        const client = withToken(token({}, by));
-        assert.equal((await client.getEntity("a", "1")).n, 1);
-        assert.deepEqual(await keys(client.listEntities()), ["a", "b", "c", "d"]);
-        await refused(client.createEntity({ partitionKey: "new", rowKey: "1" }), 403,
-          "AuthorizationPermissionMismatch");
-      }
-    });
+test("more than five, and permissions that tables do not have, are refused", async () => {
+  const table = await newTable();
+  const policies = [1, 2, 3, 4, 5, 6].map((i) => ({ id: `${i}`, accessPolicy: { permission: "r" } }));
+  await table.setAccessPolicy(policies.slice(0, 5));
+  await refused(table.setAccessPolicy(policies), 400, "InvalidXmlDocument");
+  await refused(
+    table.setAccessPolicy([{ id: "p", accessPolicy: { permission: "rw" } }]),
+    400,
+    "InvalidXmlNodeValue",
+  );
+  assert.equal([...(await table.getAccessPolicy())].length, 5);
+});
 
-    test(`each permission of a table SAS is one, ${name}`, async () => {
-      const permits = (...names) => withToken(token(
-        { permissions: Object.fromEntries(names.map((n) => [n, true])) }));
-      const entity = { partitionKey: "own", rowKey: "1", n: 1 };
-      await permits("add").createEntity(entity);
-      await permits("update").updateEntity({ ...entity, n: 2 }, "Replace");
-      await permits("add", "update").upsertEntity({ ...entity, n: 3 }, "Merge");
-      assert.equal((await permits("query").getEntity("own", "1")).n, 3);
-      const denied = (promise) => refused(promise, 403, "AuthorizationPermissionMismatch");
-      await denied(permits("update").createEntity(entity));
-      await denied(permits("add").updateEntity(entity));
-      await denied(permits("add").upsertEntity(entity));
-      await denied(permits("update").upsertEntity(entity));
-      await denied(permits("query", "add", "update").deleteEntity("own", "1"));
-      await permits("delete").deleteEntity("own", "1");
-    });
+test("policies are gone when the table comes again", async () => {
+  const table = await newTable();
+  await table.setAccessPolicy([{ id: "p", accessPolicy: { permission: "r" } }]);
+  await table.deleteTable();
+  await refused(table.getAccessPolicy(), 404, "TableNotFound");
+  await table.createTable();
+  assert.deepEqual([...(await table.getAccessPolicy())], []);
+});
 
-    test(`a table SAS is for its table and for no other, ${name}`, async () => {
-      const other = new TableClient(url, tableName(), key, options);
-      await other.createTable();
-      await refused(withToken(token(), other.tableName).getEntity("a", "1"), 403,
-        "AuthorizationFailure");
-      await other.deleteTable();
-    });
+test("service properties come back, and what is left out stays", async () => {
+  const { service } = connect(secondAccount);
+  const retentionPolicy = { enabled: true, days: 5 };
+  const logging = { version: "1.0", read: true, write: false, delete: true, retentionPolicy };
+  const hourMetrics = { version: "1.0", enabled: true, includeAPIs: true, retentionPolicy };
+  const minuteMetrics = { version: "1.0", enabled: true, includeAPIs: false, retentionPolicy };
+  const cors = [
+    {
+      allowedOrigins: "http://a.example,http://b.example",
+      allowedMethods: "GET,PUT",
+      allowedHeaders: "accept,x-ms-*",
+      exposedHeaders: "*",
+      maxAgeInSeconds: 60,
+    },
+  ];
+  await service.setProperties({ logging, hourMetrics, minuteMetrics, cors });
+  await service.setProperties({ logging: { ...logging, write: true } });
 
-    test(`transactions need the permissions of their parts, ${name}`, async () => {
-      const entities = ["1", "2", "3"].map((rowKey) => ({ partitionKey: "batch", rowKey }));
-      const client = withToken(token({ permissions: { add: true, update: true } }));
-      await client.submitTransaction(entities.map((e) => ["upsert", e]));
-      await assert.rejects(client.submitTransaction(entities.map((e) => ["delete", e])),
-        (error) => error.statusCode === 403);
-      await owner.submitTransaction(entities.map((e) => ["delete", e]));
-    });
+  const got = await service.getProperties();
+  assert.deepEqual(got.logging, { ...logging, write: true });
+  assert.deepEqual(got.hourMetrics, hourMetrics);
+  assert.deepEqual(got.minuteMetrics, minuteMetrics);
+  assert.deepEqual(got.cors, cors);
 
-    test(`key ranges hold, ${name}`, async () => {
-      const client = withToken(token({
-        permissions: { query: true, add: true, update: true, delete: true },
-        startPartitionKey: "b", startRowKey: "1", endPartitionKey: "c", endRowKey: "1",
-      }));
-      assert.deepEqual(await keys(client.listEntities()), ["b", "c"]);
-      const filter = "PartitionKey eq 'a' or PartitionKey eq 'c'";
-      assert.deepEqual(await keys(client.listEntities({ queryOptions: { filter } })), ["c"]);
-      await client.upsertEntity({ partitionKey: "c", rowKey: "1", n: 1 });
-      for (const partitionKey of ["a", "d"]) {
-        await refused(client.getEntity(partitionKey, "1"), 403, "AuthorizationFailure");
-        await refused(client.upsertEntity({ partitionKey, rowKey: "1" }), 403,
-          "AuthorizationFailure");
-      }
-    });
+  const off = { version: "1.0", enabled: false, retentionPolicy: { enabled: false } };
+  await service.setProperties({ minuteMetrics: off });
+  const { enabled, includeAPIs } = (await service.getProperties()).minuteMetrics;
+  assert.deepEqual([enabled, includeAPIs], [false, undefined]);
+  await service.setProperties({ cors: [] });
+});
 
-    test(`a token has its time, ${name}`, async () => {
-      await refused(withToken(token({ expiresOn: anHourAgo() })).getEntity("a", "1"), 403,
-        "AuthenticationFailed");
-      await refused(withToken(token({ startsOn: inAnHour() })).getEntity("a", "1"), 403,
-        "AuthenticationFailed");
-      await withToken(token({ startsOn: anHourAgo() })).getEntity("a", "1");
-    });
-
-    test(`a token has its place, ${name}`, async () => {
-      await withToken(token({ ipRange: { start: "127.0.0.1" } })).getEntity("a", "1");
-      const far = token({ ipRange: { start: "10.0.0.1", end: "10.0.0.9" } });
-      await refused(withToken(far).getEntity("a", "1"), 403, "AuthorizationSourceIPMismatch");
-      const secure = withToken(token({ protocol: "https" })).getEntity("a", "1");
-      if (name === "https") await secure;
-      else await refused(secure, 403, "AuthorizationProtocolMismatch");
-      await withToken(token({ protocol: "https,http" })).getEntity("a", "1");
-    });
-
-    test(`access policies carry tokens until they are gone, ${name}`, async () => {
-      await owner.setAccessPolicy([
-        { id: "reader",
-          accessPolicy: { start: anHourAgo(), expiry: inAnHour(), permission: "r" } },
-        { id: "over", accessPolicy: { expiry: anHourAgo(), permission: "r" } },
-      ]);
-      const stored = await owner.getAccessPolicy();
-      assert.deepEqual(stored.map((policy) => policy.id), ["reader", "over"]);
-      assert.equal(stored[0].accessPolicy.permission, "r");
-      const by = (identifier) => withToken(generateTableSas(table, key, { identifier }));
-      assert.equal((await by("reader").getEntity("a", "1")).n, 1);
-      await refused(by("reader").deleteEntity("a", "1"), 403, "AuthorizationPermissionMismatch");
-      await refused(by("over").getEntity("a", "1"), 403, "AuthenticationFailed");
-      await refused(by("none").getEntity("a", "1"), 403, "AuthenticationFailed");
-      await owner.setAccessPolicy([]);
-      assert.deepEqual(await owner.getAccessPolicy(), []);
-      await refused(by("reader").getEntity("a", "1"), 403, "AuthenticationFailed");
-    });
-
-    const accountToken = (resourceTypes, ...names) => generateAccountSas(key, {
-      resourceTypes, expiresOn: inAnHour(),
-      permissions: Object.fromEntries(names.map((n) => [n, true])),
-    });
-
-    test(`an account SAS works on everything it names, ${name}`, async () => {
-      const service = serviceWithToken(accountToken("sco", "query", "write", "delete", "list",
-        "add", "create", "update"));
-      const made = tableName();
-      await service.createTable(made);
-      assert.ok((await collect(service.listTables())).some((t) => t.name === made));
-      await service.getProperties();
-      await service.deleteTable(made);
-    });
-
-    test(`an account SAS is for its types and permissions, ${name}`, async () => {
-      await refused(serviceWithToken(accountToken("o", "query", "list")).createTable(tableName()),
-        403, "AuthorizationResourceTypeMismatch");
-      await refused(serviceWithToken(accountToken("c", "delete")).createTable(tableName()), 403,
-        "AuthorizationPermissionMismatch");
-      assert.equal((await withToken(accountToken("o", "query")).getEntity("a", "1")).n, 1);
-      await serviceWithToken(accountToken("s", "query")).getProperties();
-    });
-  });
-}
-
-suite("http", endpoint, false);
-suite("https", tlsEndpoint, tlsEndpoint ? false : "the server that is tested has no certificate");
+test("properties beyond the limits are refused", async () => {
+  const { service } = connect(secondAccount);
+  await refused(
+    service.setProperties({
+      minuteMetrics: {
+        version: "1.0",
+        enabled: false,
+        retentionPolicy: { enabled: true, days: 366 },
+      },
+    }),
+    400,
+    "InvalidXmlDocument",
+  );
+});

@@ -1,208 +1,124 @@
-"""Shared access signatures and access policies, made and used by the SDK, over http and https."""
+"""Access policies of tables and properties of the service."""
 
-import datetime
-import os
-import unittest
+from datetime import datetime, timezone
 
-from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential
-from azure.core.exceptions import HttpResponseError
-from azure.data.tables import (AccountSasPermissions, ResourceTypes, TableAccessPolicy, TableClient,
-                               TableSasPermissions, TableServiceClient, UpdateMode,
-                               generate_account_sas, generate_table_sas)
+from azure.data.tables import (TableAccessPolicy, TableAnalyticsLogging, TableCorsRule,
+                               TableMetrics, TableRetentionPolicy)
 
-from helpers import ACCOUNTS, ENDPOINT, FIRST, Case, table_name
-
-KEY = AzureNamedKeyCredential(FIRST, ACCOUNTS[FIRST][0])
-SECOND_KEY = AzureNamedKeyCredential(FIRST, ACCOUNTS[FIRST][1])
-TLS_ENDPOINT = os.environ.get("SDK_TEST_TLS_ENDPOINT")
-CERTIFICATE = os.environ.get("SDK_TEST_CERTIFICATE")
-HOUR = datetime.timedelta(hours=1)
+from helpers import SECOND, Case, connect, table_name
 
 
-def now():
-    return datetime.datetime.now(datetime.timezone.utc).replace(tzinfo=None)
-
-
-class Access:
-    """The tests; the classes below say over which protocol."""
-
-    url = f"{ENDPOINT}/{FIRST}"
-    options = {}
-
-    @classmethod
-    def setUpClass(cls):
-        cls.service = TableServiceClient(cls.url, credential=KEY, retry_total=0, **cls.options)
-        cls.table = cls.service.create_table(table_name())
-        for partition in "abcd":
-            cls.table.create_entity({"PartitionKey": partition, "RowKey": "1", "n": 1})
-
-    def with_token(self, token, table=None):
-        return TableClient(self.url, table or self.table.table_name, retry_total=0,
-                           credential=AzureSasCredential(token), **self.options)
-
-    def service_with_token(self, token):
-        return TableServiceClient(self.url, credential=AzureSasCredential(token), retry_total=0,
-                                  **self.options)
-
-    def token(self, key=KEY, **more):
-        if "policy_id" not in more:
-            more = {"permission": TableSasPermissions(read=True), "expiry": now() + HOUR, **more}
-        return generate_table_sas(key, self.table.table_name, **more)
-
-    def keys(self, client, **named):
-        return [e["PartitionKey"] for e in client.list_entities(**named)]
-
-    def test_table_sas_reads(self):
-        for key in (KEY, SECOND_KEY):
-            client = self.with_token(self.token(key))
-            self.assertEqual(client.get_entity("a", "1")["n"], 1)
-            self.assertEqual(self.keys(client), ["a", "b", "c", "d"])
-            self.refused(403, "AuthorizationPermissionMismatch", client.create_entity,
-                         {"PartitionKey": "new", "RowKey": "1"})
-
-    def test_table_sas_of_each_permission(self):
-        def permits(**letters):
-            return self.with_token(self.token(permission=TableSasPermissions(**letters)))
-
-        entity = {"PartitionKey": "own", "RowKey": "1", "n": 1}
-        permits(add=True).create_entity(entity)
-        permits(update=True).update_entity({**entity, "n": 2}, mode=UpdateMode.REPLACE)
-        permits(add=True, update=True).upsert_entity({**entity, "n": 3})
-        self.assertEqual(permits(read=True).get_entity("own", "1")["n"], 3)
-        for letters, function in (({"update": True, "read": True}, "create_entity"),
-                                  ({"add": True, "read": True}, "update_entity"),
-                                  ({"add": True, "delete": True}, "upsert_entity"),
-                                  ({"update": True, "read": True}, "upsert_entity"),
-                                  ({"read": True, "add": True, "update": True}, "delete_entity")):
-            self.refused(403, "AuthorizationPermissionMismatch",
-                         getattr(permits(**letters), function), entity)
-        permits(delete=True).delete_entity("own", "1")
-        self.refused(404, "ResourceNotFound", self.table.get_entity, "own", "1")
-
-    def test_table_sas_for_transactions(self):
-        operations = [("upsert", {"PartitionKey": "batch", "RowKey": str(i)}) for i in range(3)]
-        client = self.with_token(self.token(permission=TableSasPermissions(add=True, update=True)))
-        self.assertEqual(len(client.submit_transaction(operations)), 3)
-        with self.assertRaises(HttpResponseError) as caught:
-            client.submit_transaction([("delete", e) for _, e in operations])
-        self.assertEqual(caught.exception.status_code, 403)
-        self.table.submit_transaction([("delete", e) for _, e in operations])
-
-    def test_table_sas_of_another_table(self):
-        other = self.service.create_table(table_name())
-        client = self.with_token(self.token(), other.table_name)
-        self.refused(403, "AuthorizationFailure", client.get_entity, "a", "1")
-        other.delete_table()
-
-    def test_key_ranges(self):
-        token = self.token(permission=TableSasPermissions(read=True, add=True, update=True,
-                                                          delete=True),
-                           start_pk="b", start_rk="1", end_pk="c", end_rk="1")
-        client = self.with_token(token)
-        self.assertEqual(self.keys(client), ["b", "c"])
-        self.assertEqual([e["PartitionKey"] for e in client.query_entities(
-            "PartitionKey eq 'a' or PartitionKey eq 'c'")], ["c"])
-        client.upsert_entity({"PartitionKey": "c", "RowKey": "1", "n": 1})
-        for partition in "ad":
-            self.refused(403, "AuthorizationFailure", client.get_entity, partition, "1")
-            self.refused(403, "AuthorizationFailure", client.upsert_entity,
-                         {"PartitionKey": partition, "RowKey": "1"})
-        self.refused(403, "AuthorizationFailure", client.create_entity,
-                     {"PartitionKey": "c", "RowKey": "2"})
-
-    def test_times(self):
-        self.refused(403, "AuthenticationFailed",
-                     self.with_token(self.token(expiry=now() - HOUR)).get_entity, "a", "1")
-        self.refused(403, "AuthenticationFailed",
-                     self.with_token(self.token(start=now() + HOUR / 2)).get_entity, "a", "1")
-        self.with_token(self.token(start=now() - HOUR)).get_entity("a", "1")
-
-    def test_addresses(self):
-        """By account SAS: this SDK's table SAS loses the address on its way."""
-        def client(addresses):
-            return self.with_token(generate_account_sas(
-                KEY, ResourceTypes(object=True), AccountSasPermissions(read=True), now() + HOUR,
-                ip_address_or_range=addresses))
-
-        client("127.0.0.1").get_entity("a", "1")
-        client("127.0.0.0-127.0.0.9").get_entity("a", "1")
-        self.refused(403, "AuthorizationSourceIPMismatch",
-                     client("10.0.0.1-10.0.0.9").get_entity, "a", "1")
-
-    def test_protocols(self):
-        client = self.with_token(self.token(protocol="https"))
-        if self.url.startswith("https"):
-            client.get_entity("a", "1")
-        else:
-            self.refused(403, "AuthorizationProtocolMismatch", client.get_entity, "a", "1")
-        self.with_token(self.token(protocol="https,http")).get_entity("a", "1")
-
-    def test_access_policies(self):
-        """Policies read back as they were set, and tokens lean on them until they are gone."""
-        start = now().replace(microsecond=0) - HOUR
-        self.table.set_table_access_policy({
-            "reader": TableAccessPolicy(start=start, expiry=start + 3 * HOUR, permission="r"),
-            "over": TableAccessPolicy(start=start, expiry=start + HOUR / 2, permission="r"),
-            "empty": None,
-        })
-        stored = self.table.get_table_access_policy()
-        self.assertEqual(set(stored), {"reader", "over", "empty"})
-        self.assertEqual(stored["reader"].permission, "r")
-        client = self.with_token(self.token(policy_id="reader"))
-        self.assertEqual(client.get_entity("a", "1")["n"], 1)
-        self.refused(403, "AuthorizationPermissionMismatch", client.delete_entity, "a", "1")
-        self.refused(403, "AuthenticationFailed",
-                     self.with_token(self.token(policy_id="over")).get_entity, "a", "1")
-        self.refused(403, "AuthenticationFailed",
-                     self.with_token(self.token(policy_id="none")).get_entity, "a", "1")
-        own = self.token(policy_id="empty", permission=TableSasPermissions(read=True),
-                         expiry=now() + HOUR)
-        self.with_token(own).get_entity("a", "1")
-        # An empty dictionary would be sent as an empty document, which the service refuses.
-        self.table.set_table_access_policy({"another": None})
-        self.assertEqual(self.table.get_table_access_policy(), {"another": None})
-        self.refused(403, "AuthenticationFailed", client.get_entity, "a", "1")
-        self.refused(403, "AuthenticationFailed", self.with_token(own).get_entity, "a", "1")
-
-    def test_too_many_policies(self):
-        with self.assertRaises((HttpResponseError, ValueError)):
-            self.table.set_table_access_policy({f"p{i}": TableAccessPolicy(permission="r")
-                                                for i in range(6)})
-
-    def account_token(self, types, *permissions, key=KEY):
-        # Containers, here tables, have no name of their own in this SDK.
-        return generate_account_sas(key, ResourceTypes.from_string(types),
-                                    AccountSasPermissions(**{name: True for name in permissions}),
-                                    now() + HOUR)
-
-    def test_account_sas(self):
-        service = self.service_with_token(self.account_token(
-            "sco", "read", "write", "delete", "list", "add", "create", "update"))
-        table = service.create_table(table_name())
-        table.create_entity({"PartitionKey": "p", "RowKey": "r"})
-        self.assertEqual(self.keys(table), ["p"])
-        self.assertIn(table.table_name, [t.name for t in service.list_tables()])
-        service.get_service_properties()
-        self.refused(403, "AuthorizationFailure", table.get_table_access_policy)
+class Policies(Case):
+    def test_a_table_has_none_at_first(self):
+        table = self.service.create_table(table_name())
+        self.assertEqual(table.get_table_access_policy(), {})
         table.delete_table()
 
-    def test_account_sas_of_types_and_permissions(self):
-        objects = self.service_with_token(self.account_token("o", "read", "list"))
-        self.refused(403, "AuthorizationResourceTypeMismatch", lambda: list(objects.list_tables()))
-        self.assertEqual(objects.get_table_client(self.table.table_name).get_entity("a", "1")["n"],
-                         1)
-        delete = self.service_with_token(self.account_token("c", "delete", key=SECOND_KEY))
-        self.refused(403, "AuthorizationPermissionMismatch", delete.create_table, table_name())
-        service = self.service_with_token(self.account_token("s", "read"))
-        service.get_service_properties()
-        self.refused(403, "AuthorizationResourceTypeMismatch", service.create_table, table_name())
+    def test_policies_come_back(self):
+        start = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
+        expiry = datetime(2026, 2, 3, tzinfo=timezone.utc)
+        self.table.set_table_access_policy({
+            "full": TableAccessPolicy(start=start, expiry=expiry, permission="raud"),
+            "read": TableAccessPolicy(permission="r"),
+            "until": TableAccessPolicy(expiry=expiry),
+        })
+        policies = self.table.get_table_access_policy()
+        self.assertEqual(list(policies), ["full", "read", "until"])
+        self.assertEqual(policies["full"].permission, "raud")
+        self.assertEqual(policies["full"].start, start)
+        self.assertEqual(policies["full"].expiry, expiry)
+        self.assertEqual(policies["read"].permission, "r")
+        self.assertIsNone(policies["read"].expiry)
+        self.assertEqual(policies["until"].expiry, expiry)
+
+    def test_a_policy_may_be_a_name_alone(self):
+        self.table.set_table_access_policy({"empty": None, "also": TableAccessPolicy()})
+        self.assertEqual(sorted(self.table.get_table_access_policy()), ["also", "empty"])
+
+    def test_no_policies_are_sent_as_no_document_which_the_service_refuses(self):
+        # This SDK announces XML and sends nothing; Azure answers the same.
+        self.table.set_table_access_policy({"p": TableAccessPolicy(permission="r")})
+        self.refused(415, "MediaTypeNotSupported", self.table.set_table_access_policy, {})
+        self.assertEqual(list(self.table.get_table_access_policy()), ["p"])
+
+    def test_more_than_five_are_refused(self):
+        # The SDK makes a ValueError of the service's InvalidXmlDocument.
+        five = {str(i): TableAccessPolicy(permission="r") for i in range(5)}
+        self.table.set_table_access_policy(five)
+        with self.assertRaisesRegex(ValueError, "Too many"):
+            self.table.set_table_access_policy({**five, "6": TableAccessPolicy()})
+        self.assertEqual(len(self.table.get_table_access_policy()), 5)
+
+    def test_permissions_that_tables_do_not_have_are_refused(self):
+        self.refused(400, "InvalidXmlNodeValue", self.table.set_table_access_policy,
+                     {"p": TableAccessPolicy(permission="rw")})
+
+    def test_they_are_gone_when_the_table_comes_again(self):
+        table = self.service.create_table(table_name())
+        table.set_table_access_policy({"p": TableAccessPolicy(permission="r")})
+        table.delete_table()
+        self.refused(404, "TableNotFound", table.get_table_access_policy)
+        table.create_table()
+        self.assertEqual(table.get_table_access_policy(), {})
+        table.delete_table()
 
 
-class Http(Access, Case):
-    pass
+class Properties(Case):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.account = connect(SECOND)
 
+    @classmethod
+    def tearDownClass(cls):
+        cls.account.close()
+        super().tearDownClass()
 
-@unittest.skipUnless(TLS_ENDPOINT, "the server that is tested has no certificate")
-class Https(Access, Case):
-    url = f"{TLS_ENDPOINT}/{FIRST}"
-    options = {"connection_verify": CERTIFICATE}
+    def test_properties_come_back_and_what_is_left_out_stays(self):
+        self.account.set_service_properties(
+            analytics_logging=TableAnalyticsLogging(
+                read=True, write=False, delete=True,
+                retention_policy=TableRetentionPolicy(enabled=True, days=5)),
+            hour_metrics=TableMetrics(
+                enabled=True, include_apis=True,
+                retention_policy=TableRetentionPolicy(enabled=True, days=365)),
+            minute_metrics=TableMetrics(enabled=False),
+            cors=[])
+        self.account.set_service_properties(minute_metrics=TableMetrics(
+            enabled=True, include_apis=False, retention_policy=TableRetentionPolicy(enabled=False)))
+
+        got = self.account.get_service_properties()
+        logging, hour, minute = (got["analytics_logging"], got["hour_metrics"],
+                                 got["minute_metrics"])
+        self.assertEqual((logging.version, logging.read, logging.write, logging.delete),
+                         ("1.0", True, False, True))
+        self.assertEqual((logging.retention_policy.enabled, logging.retention_policy.days),
+                         (True, 5))
+        self.assertEqual((hour.enabled, hour.include_apis, hour.retention_policy.days),
+                         (True, True, 365))
+        self.assertEqual((minute.enabled, minute.include_apis, minute.retention_policy.enabled),
+                         (True, False, False))
+        self.assertEqual(got["cors"], [])
+
+    def test_rules_for_browsers_come_back(self):
+        self.account.set_service_properties(cors=[
+            TableCorsRule(["http://a.example"], ["GET"]),
+            TableCorsRule(["*"], ["GET", "PUT"], max_age_in_seconds=500,
+                          exposed_headers=["x-ms-meta-source*", "x-ms-meta-abc"],
+                          allowed_headers=["x-ms-meta-data*", "x-ms-meta-xyz"])])
+        first, second = self.account.get_service_properties()["cors"]
+        self.assertEqual((first.allowed_origins, first.allowed_methods, first.max_age_in_seconds),
+                         (["http://a.example"], ["GET"], 0))
+        self.assertEqual((second.allowed_origins, second.allowed_methods),
+                         (["*"], ["GET", "PUT"]))
+        self.assertEqual(second.allowed_headers, ["x-ms-meta-xyz", "x-ms-meta-data*"])
+        self.assertEqual(second.exposed_headers, ["x-ms-meta-abc", "x-ms-meta-source*"])
+        self.account.set_service_properties(cors=[])
+
+    def test_what_goes_beyond_the_limits_is_refused(self):
+        self.refused(400, "InvalidXmlDocument", self.account.set_service_properties,
+                     hour_metrics=TableMetrics(
+                         enabled=True, include_apis=True,
+                         retention_policy=TableRetentionPolicy(enabled=True, days=366)))
+        self.refused(400, "InvalidXmlDocument", self.account.set_service_properties,
+                     cors=[TableCorsRule(["*"], ["GET"]) for _ in range(6)])

@@ -299,6 +299,9 @@ TEST(the_keyspace_is_laid_out_as_the_header_says)
     CHECK_TEXT(tv_key_catalog_dropped_id(&arena, account, TV_TABLE_ID_MAX), "tacct\x01"
                                                                             "dvvvvvvvv");
     CHECK_TEXT(tv_key_catalog_last_id(&arena, account), "tacct\x01i");
+    CHECK_TEXT(tv_key_catalog_policies(&arena, account, TV_LIT("PeoplE")), "tacct\x01"
+                                                                           "apeople");
+    CHECK_TEXT(tv_key_catalog_properties(&arena, account), "tacct\x01p");
 }
 
 TEST(table_ids_sort_as_numbers_and_come_back)

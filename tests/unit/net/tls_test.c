@@ -138,13 +138,27 @@ TEST(large_bodies_and_responses_pass_through_tls)
     tv_tls_free(tls);
 }
 
-TEST(a_client_that_speaks_no_tls_is_closed)
+/* The first byte tells; the service decides whether it takes plain requests. */
+TEST(a_port_with_a_certificate_takes_plain_requests_too)
 {
     tv_tls *tls = load();
     server *s = server_start(NULL, tls);
     client c = client_open(s);
 
     client_send(&c, "GET /echo HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_expect(&c, 200, "GET /echo? ");
+    client_close(&c);
+    server_end(s);
+    tv_tls_free(tls);
+}
+
+TEST(what_only_begins_like_tls_is_closed)
+{
+    tv_tls *tls = load();
+    server *s = server_start(NULL, tls);
+    client c = client_open(s);
+
+    client_send(&c, "\x16GET /echo HTTP/1.1\r\nHost: h\r\n\r\n");
     while (client_receive(&c))
         CHECK(c.in.len < 100); /* an alert at most */
     CHECK_INT(atomic_load(&s->seen), 0);
@@ -184,7 +198,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_work_over_tls_1_2_and_1_3_only),
         cmocka_unit_test(large_bodies_and_responses_pass_through_tls),
-        cmocka_unit_test(a_client_that_speaks_no_tls_is_closed),
+        cmocka_unit_test(a_port_with_a_certificate_takes_plain_requests_too),
+        cmocka_unit_test(what_only_begins_like_tls_is_closed),
         cmocka_unit_test(a_handshake_has_a_deadline),
         cmocka_unit_test(a_bad_certificate_or_key_is_named),
     };

@@ -6,7 +6,7 @@
 
 #include "check.h"
 #include "engine/memory/memory.h"
-#include "table/query.h"
+#include "table/scan.h"
 
 static tv_engine *engine;
 static tv_pipeline *pipeline;
@@ -150,18 +150,32 @@ TEST(a_query_of_a_table_that_was_dropped_meanwhile_gives_no_page)
 {
     tv_table_op op = {.kind = TV_TABLE_OP_QUERY_ENTITIES};
     tv_query query = {.top = TV_PAGE_ROWS_MAX};
-    tv_continuation next;
+    tv_error_info info = {0};
     tv_buf out = TV_BUF_EMPTY;
     static asking a, b;
 
     create(&a, "Orders", &first);
-    tv_table *table = tv_catalog_find(catalog, account, TV_LIT("Orders"));
-    CHECK_OK(tv_query_entities(engine, table, &op, &query, &arena, &out, &next));
-    delete_table(&b, table, &first);
-    CHECK_ERR(tv_query_entities(engine, table, &op, &query, &arena, &out, &next),
-              TV_ERR_TABLE_NOT_FOUND);
+    CHECK_OK(tv_filter_parse(&arena, TV_NONE, &query.filter, &info));
+    tv_scan scan = {.table = tv_catalog_find(catalog, account, TV_LIT("Orders")),
+                    .op = &op,
+                    .query = &query,
+                    .time_max_ns = INT64_C(60000000000),
+                    .arena = &arena,
+                    .out = &out};
+    tv_scan point = scan;
+    tv_query point_query = query;
+    CHECK_OK(tv_filter_parse(&arena, TV_LIT("PartitionKey eq 'p' and RowKey eq 'r'"),
+                             &point_query.filter, &info));
+    point.query = &point_query;
+    tv_scan_plan(&scan);
+    tv_scan_plan(&point);
+    CHECK_OK(tv_scan_run(&scan, engine));
+    CHECK_OK(tv_scan_run_point(&point, engine, TV_READ_CACHED));
+    delete_table(&b, (tv_table *)scan.table, &first);
+    CHECK_ERR(tv_scan_run(&scan, engine), TV_ERR_TABLE_NOT_FOUND);
+    CHECK_ERR(tv_scan_run_point(&point, engine, TV_READ_CACHED), TV_ERR_TABLE_NOT_FOUND);
     tv_buf_done(&out);
-    tv_table_unref(table);
+    tv_table_unref((tv_table *)scan.table);
 }
 
 #define ONE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -367,6 +367,151 @@ TEST(a_row_tells_the_name_as_it_was_created)
     CHECK_ERR(tv_catalog_row_name(TV_LIT("x Orders"), &name), TV_ERR_CORRUPT);
 }
 
+/* --- access policies --- */
+
+static tv_err set_policies(tv_table *table, size_t count)
+{
+    static const char *const ids[] = {"one", "two", "three", "four", "five"};
+    tv_catalog_set_policies set = {.catalog = catalog, .table = table, .arena = &arena};
+    tv_write write = {0};
+
+    for (size_t i = 0; i < count; i++)
+        set.policies.list[i] =
+            (tv_access_policy){.id = tv_slice_of(ids[i]), .permission = TV_LIT("r")};
+    set.policies.count = count;
+    tv_catalog_prepare_set_policies(&set, &write);
+    return commit(&write);
+}
+
+static tv_access_policies policies_of(const char *name)
+{
+    tv_access_policies policies;
+
+    CHECK_OK(tv_catalog_policies(catalog, ACCOUNT, tv_slice_of(name), &arena, &policies));
+    return policies;
+}
+
+TEST(policies_go_with_their_table)
+{
+    tv_table *table;
+    tv_access_policies policies;
+
+    CHECK_OK(create("People"));
+    CHECK_OK(create("orders"));
+    CHECK_INT(policies_of("people").count, 0);
+    table = find("people");
+    CHECK_OK(set_policies(table, 5));
+    policies = policies_of("PEOPLE");
+    CHECK_INT(policies.count, 5);
+    CHECK_TEXT(policies.list[4].id, "five");
+    CHECK_TEXT(policies.list[4].permission, "r");
+    CHECK(policies.list[4].start.data == NULL);
+    CHECK_OK(set_policies(table, 2));
+    CHECK_INT(policies_of("people").count, 2);
+
+    CHECK_OK(delete_name("people"));
+    CHECK_INT(count_rows(tv_key_catalog_policies(&arena, ACCOUNT, TV_LIT("people"))), 0);
+    CHECK_ERR(set_policies(table, 1), TV_ERR_TABLE_NOT_FOUND);
+    CHECK_OK(create("people"));
+    CHECK_INT(policies_of("people").count, 0);
+    CHECK_ERR(set_policies(table, 1), TV_ERR_TABLE_NOT_FOUND); /* it is another one now */
+    CHECK_INT(policies_of("people").count, 0);
+    CHECK_INT(policies_of("orders").count, 0);
+    CHECK_ERR(tv_catalog_policies(catalog, ACCOUNT, TV_LIT("nobody"), &arena, &policies),
+              TV_ERR_TABLE_NOT_FOUND);
+    tv_table_unref(table);
+}
+
+TEST(policies_are_there_after_a_restart)
+{
+    tv_table *table;
+
+    CHECK_OK(create("People"));
+    CHECK_OK(create("orders"));
+    table = find("people");
+    CHECK_OK(set_policies(table, 3));
+    tv_table_unref(table);
+    restart();
+    CHECK_INT(policies_of("people").count, 3);
+    CHECK_TEXT(policies_of("people").list[2].id, "three");
+    CHECK_INT(policies_of("orders").count, 0);
+
+    table = find("people");
+    CHECK_OK(set_policies(table, 0));
+    CHECK_INT(count_rows(tv_key_catalog_policies(&arena, ACCOUNT, TV_LIT("people"))), 0);
+    tv_table_unref(table);
+    restart();
+    CHECK_INT(policies_of("people").count, 0);
+}
+
+static tv_err put_policies(tv_txn *txn, void *ctx)
+{
+    tv_txn_put(txn, tv_key_catalog_policies(&arena, ACCOUNT, TV_LIT("people")),
+               tv_slice_of((const char *)ctx));
+    return TV_OK;
+}
+
+TEST(policies_that_fit_no_table_do_not_open)
+{
+    static const char *const values[] = {"", "1", "2 <SignedIdentifiers />", "1 <Other />"};
+
+    CHECK_OK(create("people"));
+    for (size_t i = 0; i < COUNT(values); i++) {
+        tv_catalog *other;
+
+        t_row = values[i];
+        CHECK_OK(tv_engine_update(engine, tv_key_catalog(&arena, ACCOUNT), put_policies,
+                                  (void *)(uintptr_t)values[i]));
+        CHECK_ERR(tv_catalog_open(engine, pipeline, &other), TV_ERR_CORRUPT);
+    }
+}
+
+/* --- service properties --- */
+
+static tv_err set_properties(tv_slice account, const char *document)
+{
+    tv_catalog_set_properties set = {.catalog = catalog, .account = account, .arena = &arena};
+    tv_write write = {0};
+
+    CHECK_OK(tv_properties_parse(&arena, tv_slice_of(document), &set.update));
+    tv_catalog_prepare_set_properties(&set, &write);
+    return commit(&write);
+}
+
+#define HOUR_METRICS                                                                               \
+    "<StorageServiceProperties><HourMetrics><Version>1.0</Version><Enabled>true</Enabled>"         \
+    "<IncludeAPIs>true</IncludeAPIs><RetentionPolicy><Enabled>true</Enabled><Days>7</Days>"        \
+    "</RetentionPolicy></HourMetrics></StorageServiceProperties>"
+#define CORS                                                                                       \
+    "<StorageServiceProperties><Cors><CorsRule><AllowedOrigins>http://a</AllowedOrigins>"          \
+    "<AllowedMethods>GET</AllowedMethods><AllowedHeaders /><ExposedHeaders /><MaxAgeInSeconds>5"   \
+    "</MaxAgeInSeconds></CorsRule></Cors></StorageServiceProperties>"
+
+TEST(properties_are_kept_by_account_and_over_a_restart)
+{
+    tv_shared_properties *first, *second;
+
+    CHECK(tv_catalog_properties(catalog, ACCOUNT) == NULL);
+    CHECK_OK(set_properties(ACCOUNT, HOUR_METRICS));
+    CHECK(!tv_catalog_has_cors(catalog));
+    first = tv_catalog_properties(catalog, ACCOUNT);
+    CHECK_OK(set_properties(ACCOUNT, CORS));
+    CHECK_INT(first->properties.cors.count, 0); /* what is being looked at does not change */
+    tv_shared_properties_unref(first);
+    CHECK(tv_catalog_properties(catalog, TV_LIT("acc")) == NULL);
+
+    CHECK_OK(set_properties(TV_LIT("other"), HOUR_METRICS));
+    restart();
+    CHECK(tv_catalog_has_cors(catalog));
+    first = tv_catalog_properties(catalog, ACCOUNT);
+    second = tv_catalog_properties(catalog, TV_LIT("other"));
+    CHECK_INT(first->properties.hour_metrics.retention.days, 7);
+    CHECK_TEXT(first->properties.cors.rules[0].origins, "http://a");
+    CHECK_INT(second->properties.cors.count, 0);
+    tv_shared_properties_unref(first);
+    tv_shared_properties_unref(second);
+}
+
 TEST(many_tables_come_and_go)
 {
     char name[32];
@@ -403,6 +548,10 @@ int main(void)
         CASE(a_table_in_use_outlives_its_deletion),
         CASE(a_damaged_catalogue_does_not_open),
         CASE(a_row_tells_the_name_as_it_was_created),
+        CASE(policies_go_with_their_table),
+        CASE(policies_are_there_after_a_restart),
+        CASE(policies_that_fit_no_table_do_not_open),
+        CASE(properties_are_kept_by_account_and_over_a_restart),
         CASE(many_tables_come_and_go),
     };
 

@@ -1,10 +1,8 @@
-/* The options of a query, out of its URL, and the pages that they make. */
+/* The options of a query, out of its URL. */
 #include "table/query.h"
 
-#include "random.h"
 #include "requests.h"
 #include "store.h"
-#include "table/entity.h"
 #include "table/token.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -21,13 +19,19 @@ static int tear_down(__attribute__((unused)) void **state)
     return 0;
 }
 
+static tv_slice error_text; /* of the last parse */
+
 static tv_err parse(tv_table_op_kind kind, tv_slice url_query, tv_query *query)
 {
     tv_request request = request_new(&arena, "GET", "people()", "");
     tv_table_op op = {.kind = kind};
+    tv_error_info info = {0};
+    tv_err err;
 
     request.query = url_query;
-    return tv_query_parse(&arena, &request, &op, query);
+    err = tv_query_parse(&arena, &request, &op, query, &info);
+    error_text = info.text;
+    return err;
 }
 
 static const struct {
@@ -65,31 +69,28 @@ TEST(top_is_1_to_1000)
 static const struct {
     const char *query;
     tv_err err;
-    const char *partition_key; /* NULL: no such filter */
+    const char *filter; /* as it would be printed */
 } filters[] = {
-    {"$filter=", TV_OK, NULL},
-    {"$filter=%20", TV_OK, NULL},
-    {"$filter=PartitionKey%20eq%20'a'", TV_OK, "a"},
-    {"$filter=PartitionKey+eq+'a'", TV_OK, "a"},
-    {"%24filter=PartitionKey+eq+%27a%27", TV_OK, "a"},
-    {"$filter=PartitionKey+eq+''", TV_OK, ""},
-    {"$filter=PartitionKey+eq+'it''s'", TV_OK, "it's"},
-    {"$filter=PartitionKey+eq+''''''", TV_OK, "''"},
-    {"$filter=+PartitionKey+eq+'a'+", TV_OK, "a"},
-    {"$filter=PartitionKey+eq+'", TV_ERR_NOT_IMPLEMENTED, NULL},
-    {"$filter=PartitionKey+eq+'''", TV_ERR_NOT_IMPLEMENTED, NULL},
-    {"$filter=PartitionKey+eq+'a'+or+PartitionKey+eq+'b'", TV_ERR_NOT_IMPLEMENTED, NULL},
-    {"$filter=PartitionKey+eq+'a'+and+RowKey+eq+'b'", TV_ERR_NOT_IMPLEMENTED, NULL},
-    {"$filter=PartitionKey+eq+a", TV_ERR_NOT_IMPLEMENTED, NULL},
-    {"$filter=RowKey+eq+'a'", TV_ERR_NOT_IMPLEMENTED, NULL},
-    {"$filter=partitionkey+eq+'a'", TV_ERR_NOT_IMPLEMENTED, NULL},
+    {"", TV_OK, ""},
+    {"$filter=", TV_OK, ""},
+    {"$filter=%20", TV_OK, ""},
+    {"$filter=PartitionKey%20eq%20'a'", TV_OK, "PartitionKey eq 'a'"},
+    {"$filter=PartitionKey+eq+'a'", TV_OK, "PartitionKey eq 'a'"},
+    {"%24filter=PartitionKey+eq+%27a%27", TV_OK, "PartitionKey eq 'a'"},
+    {"$filter=PartitionKey+eq+'it''s'", TV_OK, "PartitionKey eq 'it''s'"},
+    {"$filter=PartitionKey+eq+''''''", TV_OK, "PartitionKey eq ''''''"},
+    {"$filter=+PartitionKey+eq+'a'+", TV_OK, "PartitionKey eq 'a'"},
+    {"$top=3&$filter=x+eq+1&timeout=5", TV_OK, "x eq 1"},
+    {"$filter=x+eq+'%F0%9F%98%80'", TV_OK, "x eq '\xF0\x9F\x98\x80'"},
     {"$filter=PartitionKey+eq+'%zz'", TV_ERR_URL_UNPARSABLE, NULL},
+    {"$filter=PartitionKey+eq+'", TV_ERR_FILTER_SYNTAX, NULL},
+    {"$filter=PartitionKey+eq+a", TV_ERR_NOT_IMPLEMENTED, NULL},
 };
 
-/* This version knows one filter; all others say so rather than return too much. */
-TEST(the_one_filter_is_a_partition)
+TEST(a_filter_is_decoded_and_parsed)
 {
     for (size_t i = 0; i < COUNT(filters); i++) {
+        tv_buf printed = TV_BUF_EMPTY;
         tv_query query;
 
         t_row = filters[i].query;
@@ -97,15 +98,51 @@ TEST(the_one_filter_is_a_partition)
                   filters[i].err);
         if (filters[i].err)
             continue;
-        CHECK_INT(query.has_partition, filters[i].partition_key != NULL);
-        if (filters[i].partition_key)
-            CHECK_TEXT(query.partition_key, filters[i].partition_key);
+        tv_filter_print(&printed, query.filter, query.filter->root);
+        CHECK_TEXT(tv_buf_slice(&printed), filters[i].filter);
+        tv_buf_done(&printed);
+    }
+}
+
+TEST(a_refused_filter_comes_with_its_text)
+{
+    tv_query query;
+
+    CHECK_ERR(parse(TV_TABLE_OP_QUERY_ENTITIES, TV_LIT("$filter=aaa+bbb+ccc"), &query),
+              TV_ERR_FILTER_SYNTAX);
+    CHECK_TEXT(error_text, "Syntax error at position 7 in 'aaa bbb ccc'.");
+}
+
+TEST(an_explanation_is_asked_for_by_a_header)
+{
+    static const struct {
+        const char *headers;
+        bool is_explained;
+    } rows[] = {
+        {"", false},
+        {"x-tavola-explain: true\n", true},
+        {"X-Tavola-Explain: True\n", true},
+        {"x-tavola-explain: false\n", false},
+        {"x-tavola-explain:\n", false},
+    };
+    tv_table_op op = {.kind = TV_TABLE_OP_QUERY_ENTITIES};
+
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        tv_request request = request_new(&arena, "GET", "people()", rows[i].headers);
+        tv_error_info info = {0};
+        tv_query query;
+
+        t_row = rows[i].headers;
+        CHECK_OK(tv_query_parse(&arena, &request, &op, &query, &info));
+        CHECK_INT(query.is_explained, rows[i].is_explained);
     }
 }
 
 TEST(continuations_are_tokens)
 {
     tv_slice a = tv_token_format(&arena, TV_LIT("pk")), b = tv_token_format(&arena, TV_LIT(""));
+    tv_slice table = tv_token_format(&arena, TV_LIT("people\x01"
+                                                    "0000000000000000"));
     tv_query query;
 
     CHECK_OK(parse(
@@ -118,8 +155,8 @@ TEST(continuations_are_tokens)
     CHECK(query.next_table.data == NULL);
 
     CHECK_OK(parse(TV_TABLE_OP_QUERY_TABLES,
-                   tv_arena_printf(&arena, "NextTableName=%.*s", TV_FMT(a)), &query));
-    CHECK_TEXT(query.next_table, "pk");
+                   tv_arena_printf(&arena, "NextTableName=%.*s", TV_FMT(table)), &query));
+    CHECK_TEXT(query.next_table, "people");
     CHECK(query.next_partition.data == NULL && query.next_row.data == NULL);
     CHECK_OK(parse(TV_TABLE_OP_QUERY_ENTITIES, TV_NONE, &query));
     CHECK(query.next_partition.data == NULL && query.next_row.data == NULL);
@@ -135,7 +172,9 @@ static const struct {
     {TV_TABLE_OP_QUERY_ENTITIES, "NextPartitionKey=1!4!YWJj&NextRowKey=x", TV_ERR_INVALID_INPUT},
     {TV_TABLE_OP_QUERY_ENTITIES, "NextRowKey=%zz", TV_ERR_URL_UNPARSABLE},
     {TV_TABLE_OP_QUERY_TABLES, "NextTableName=people", TV_ERR_INVALID_INPUT},
-    {TV_TABLE_OP_QUERY_TABLES, "$filter=TableName%20eq%20'x'", TV_ERR_NOT_IMPLEMENTED},
+    {TV_TABLE_OP_QUERY_TABLES, "NextTableName=1!4!cGs-", TV_ERR_INVALID_INPUT},      /* no name */
+    {TV_TABLE_OP_QUERY_ENTITIES, "NextPartitionKey=1!4!YS9i", TV_ERR_INVALID_INPUT}, /* a/b */
+    {TV_TABLE_OP_QUERY_TABLES, "$filter=TableName%20eq%20'x'", TV_OK},
     {TV_TABLE_OP_QUERY_TABLES, "$filter=", TV_OK},
     {TV_TABLE_OP_QUERY_TABLES, "NextPartitionKey=ignored", TV_OK},
     {TV_TABLE_OP_QUERY_ENTITIES, "timeout=30&sig=x&unknown=%2", TV_OK},
@@ -151,173 +190,13 @@ TEST(forged_continuations_are_refused_and_foreign_parameters_ignored)
     }
 }
 
-/* --- pages --- */
-
-enum { ROWS = 300 };
-
-static tv_table people = {.id = 7};
-
-static void put(tv_slice key, tv_slice value)
-{
-    tv_batch batch = {0};
-
-    tv_batch_add(&batch, (tv_change){TV_CHANGE_PUT, key, value});
-    CHECK_OK(tv_engine_write(engine, &batch));
-    tv_batch_done(&batch);
-}
-
-/* A key of few, odd characters, so that partitions share beginnings; may be empty. */
-static tv_slice random_key(void)
-{
-    static const char *const characters[] = {
-        "a", "b", " ", "'", "\xC3\xB4", "\xEF\xBF\xBD", "\xF0\x9F\x98\x80"};
-    tv_slice key = TV_LIT("");
-
-    for (uint64_t i = t_random() % 4; i > 0; i--)
-        key = tv_arena_printf(&arena, "%.*s%s", TV_FMT(key),
-                              characters[t_random() % COUNT(characters)]);
-    return key;
-}
-
-static void add_entity(int64_t table_id, tv_slice partition_key, tv_slice row_key)
-{
-    tv_properties none = {NULL, 0};
-    tv_slice partition, key;
-
-    CHECK_OK(tv_key_partition(&arena, ACCOUNT, table_id, partition_key, &partition));
-    CHECK_OK(tv_key_row(&arena, partition, row_key, &key));
-    put(key, tv_entity_encode(&arena, &none));
-}
-
-/* All pages of a query as one text of keys; checks that each page but the last is full. */
-static tv_slice read_pages(tv_query query, tv_buf *all)
-{
-    tv_table_op op = {.kind = TV_TABLE_OP_QUERY_ENTITIES,
-                      .level = TV_METADATA_NONE,
-                      .endpoint = {.account = ACCOUNT},
-                      .resource = {.table = TV_LIT("people")}};
-
-    all->len = 0;
-    CHECK_OK(tv_select_parse(&arena, TV_LIT("PartitionKey,RowKey"), &op.select));
-    for (int pages = 0;; pages++) {
-        tv_buf page = TV_BUF_EMPTY;
-        tv_continuation next;
-
-        CHECK(pages <= ROWS);
-        CHECK_OK(tv_query_entities(engine, &people, &op, &query, &arena, &page, &next));
-        tv_slice text = tv_buf_slice(&page);
-        CHECK(tv_slice_starts_with(text, TV_LIT("{\"value\":[")));
-        text = tv_slice_take(tv_slice_skip(text, 10), text.len - 12);
-        if (all->len && text.len)
-            tv_buf_add_char(all, ',');
-        tv_buf_add(all, text);
-        tv_buf_done(&page);
-
-        CHECK_INT(next.next_partition.data != NULL, next.next_row.data != NULL);
-        if (next.next_partition.data == NULL)
-            return tv_buf_slice(all);
-        CHECK_OK(tv_token_parse(&arena, next.next_partition, &query.next_partition));
-        CHECK_OK(tv_token_parse(&arena, next.next_row, &query.next_row));
-    }
-}
-
-static size_t count_objects(tv_slice text)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < text.len; i++)
-        count += text.data[i] == '{';
-    return count;
-}
-
-TEST(pages_of_any_size_make_the_same_whole)
-{
-    tv_buf whole = TV_BUF_EMPTY, pages = TV_BUF_EMPTY;
-
-    t_random_seed(0x9a6e);
-    people.account = ACCOUNT;
-    people.prefix = tv_key_table(&arena, ACCOUNT, people.id);
-    for (int i = 0; i < ROWS; i++)
-        add_entity(people.id, random_key(), random_key());
-    /* The neighbours' rows are never seen. */
-    add_entity(people.id - 1, TV_LIT("a"), TV_LIT("a"));
-    add_entity(people.id + 1, TV_LIT("a"), TV_LIT("a"));
-
-    read_pages((tv_query){.top = 1000}, &whole);
-    CHECK_INT(count_objects(tv_buf_slice(&whole)), count_rows(people.prefix));
-    for (size_t top = 1; top < 40; top += 1 + top / 4)
-        CHECK_SLICE(read_pages((tv_query){.top = top}, &pages), tv_buf_slice(&whole));
-    tv_buf_done(&whole);
-    tv_buf_done(&pages);
-}
-
-TEST(a_partition_is_all_of_itself_and_nothing_else)
-{
-    static const char *const keys[] = {"", "a", "a ", "aa", "ab", "b", "\xF0\x9F\x98\x80"};
-    tv_buf pages = TV_BUF_EMPTY;
-
-    people.account = ACCOUNT;
-    people.prefix = tv_key_table(&arena, ACCOUNT, people.id);
-    for (size_t i = 0; i < COUNT(keys); i++) {
-        for (int row = 0; row < 5; row++)
-            add_entity(people.id, tv_slice_of(keys[i]), tv_arena_printf(&arena, "%d", row));
-    }
-    for (size_t i = 0; i < COUNT(keys); i++) {
-        t_row = keys[i];
-        for (size_t top = 1; top <= 6; top++) {
-            tv_slice text = read_pages((tv_query){.top = top,
-                                                  .has_partition = true,
-                                                  .partition_key = tv_slice_of(keys[i])},
-                                       &pages);
-
-            CHECK_INT(count_objects(text), 5);
-        }
-    }
-    /* A key that no entity can have is an empty page, and so is one that none has. */
-    CHECK_INT(
-        read_pages((tv_query){.top = 9, .has_partition = true, .partition_key = TV_LIT("a/b")},
-                   &pages)
-            .len,
-        0);
-    CHECK_INT(read_pages((tv_query){.top = 9, .has_partition = true, .partition_key = TV_LIT("c")},
-                         &pages)
-                  .len,
-              0);
-    tv_buf_done(&pages);
-}
-
-TEST(a_forged_continuation_does_not_leave_the_partition)
-{
-    tv_buf pages = TV_BUF_EMPTY;
-
-    people.account = ACCOUNT;
-    people.prefix = tv_key_table(&arena, ACCOUNT, people.id);
-    add_entity(people.id, TV_LIT("a"), TV_LIT("1"));
-    add_entity(people.id, TV_LIT("b"), TV_LIT("1"));
-    add_entity(people.id, TV_LIT("c"), TV_LIT("1"));
-    tv_query query = {.top = 9, .has_partition = true, .partition_key = TV_LIT("b")};
-
-    /* From before the partition it begins at its start; from behind it there is nothing. */
-    query.next_partition = query.next_row = TV_LIT("");
-    CHECK_INT(count_objects(read_pages(query, &pages)), 1);
-    query.next_partition = TV_LIT("c");
-    CHECK_INT(count_objects(read_pages(query, &pages)), 0);
-    query.next_partition = TV_LIT("b");
-    query.next_row = TV_LIT("2");
-    CHECK_INT(count_objects(read_pages(query, &pages)), 0);
-    tv_buf_done(&pages);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(pages_of_any_size_make_the_same_whole, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_partition_is_all_of_itself_and_nothing_else, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_forged_continuation_does_not_leave_the_partition, set_up,
-                                        tear_down),
         cmocka_unit_test_setup_teardown(top_is_1_to_1000, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_one_filter_is_a_partition, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_filter_is_decoded_and_parsed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_refused_filter_comes_with_its_text, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_explanation_is_asked_for_by_a_header, set_up, tear_down),
         cmocka_unit_test_setup_teardown(continuations_are_tokens, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             forged_continuations_are_refused_and_foreign_parameters_ignored, set_up, tear_down),

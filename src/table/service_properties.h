@@ -3,8 +3,8 @@
  * for browsers of other sites (CORS).  As XML they are what clients send and
  * get, and what is stored.
  */
-#ifndef TV_TABLE_PROPERTIES_H
-#define TV_TABLE_PROPERTIES_H
+#ifndef TV_TABLE_SERVICE_PROPERTIES_H
+#define TV_TABLE_SERVICE_PROPERTIES_H
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
 /* Service properties, from XML and to XML. */
+#include "table/service_properties.h"
 #include "base/assert.h"
 #include "base/number.h"
 #include "base/xml.h"
 #include "http/parser.h"
 #include "http/request.h"
-#include "table/properties.h"
 
 /* The only version of logs and metrics that a table service has. */
 static const tv_slice version = {"1.0", 3};
@@ -168,7 +168,9 @@ static bool is_header(tv_slice item)
 {
     tv_slice name = is_prefix(item) ? tv_slice_take(item, item.len - 1) : item;
 
-    return (name.len == 0 && item.len) || (tv_http_is_token(name) && !is_prefix(name));
+    /* A star is only one at the end, though names of headers might have it anywhere. */
+    return (name.len == 0 && item.len) ||
+           (tv_http_is_token(name) && tv_slice_find(name, '*') == name.len);
 }
 
 /* One origin; browsers write them in ASCII. */

@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 
-#include "base/buf.h"
 #include "base/datetime.h"
 #include "base/uri.h"
 
@@ -40,13 +39,15 @@ tv_err tv_sas_parse(tv_arena *arena, tv_slice query, tv_sas *ret_sas, bool *ret_
     *ret_is_sas = false;
     while (tv_slice_next(&query, '&', &part)) {
         size_t equals = tv_slice_find(part, '=');
-        tv_slice name, value = TV_LIT("");
-
-        if (!tv_uri_decode_query(arena, tv_slice_take(part, equals), &name))
-            return TV_ERR_AUTHENTICATION_FAILED;
-
+        tv_slice name = tv_slice_take(part, equals), value = TV_LIT("");
         tv_slice *field = find_field(&sas, name);
 
+        /* Names that mean themselves are the rule; the others have to be spelt out. */
+        if (field == NULL) {
+            if (!tv_uri_decode_query(arena, name, &name))
+                return TV_ERR_AUTHENTICATION_FAILED;
+            field = find_field(&sas, name);
+        }
         if (field == NULL)
             continue;
         if (equals < part.len &&
@@ -73,70 +74,83 @@ static bool is_since(const tv_sas *sas, const char *version)
     return tv_slice_cmp(sas->version, tv_slice_of(version)) >= 0;
 }
 
-static void add_line(tv_buf *text, tv_slice line)
+/* Room for either text: every field, and what stands between them. */
+static char *room_for(tv_arena *arena, const tv_sas *sas, tv_slice account)
 {
-    tv_buf_add(text, line);
-    tv_buf_add_char(text, '\n');
+    size_t len = account.len + sizeof "/table//" + sizeof parameters / sizeof *parameters;
+
+    for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
+        len += ((const tv_slice *)((const char *)sas + parameters[i].offset))->len;
+    return tv_arena_bytes(arena, len);
 }
 
-static tv_slice finish(tv_arena *arena, tv_buf *text)
+static char *put(char *to, tv_slice text)
 {
-    tv_slice copy = tv_arena_dup(arena, tv_buf_slice(text));
+    if (text.len)
+        memcpy(to, text.data, text.len);
+    return to + text.len;
+}
 
-    tv_buf_done(text);
-    return copy;
+static char *put_line(char *to, tv_slice line)
+{
+    to = put(to, line);
+    *to++ = '\n';
+    return to;
 }
 
 /* [/table]/account/table, the table in lower case. */
-static void add_table_resource(tv_buf *text, const tv_sas *sas, tv_slice account)
+static char *put_table_resource(char *to, const tv_sas *sas, tv_slice account)
 {
     if (is_since(sas, "2015-02-21"))
-        tv_buf_add_lit(text, "/table");
-    tv_buf_add_char(text, '/');
-    tv_buf_add(text, account);
-    tv_buf_add_char(text, '/');
+        to = put(to, TV_LIT("/table"));
+    *to++ = '/';
+    to = put(to, account);
+    *to++ = '/';
     for (size_t i = 0; i < sas->table.len; i++)
-        tv_buf_add_char(text, tv_ascii_lower(sas->table.data[i]));
-    tv_buf_add_char(text, '\n');
+        *to++ = tv_ascii_lower(sas->table.data[i]);
+    *to++ = '\n';
+    return to;
 }
 
 tv_slice tv_sas_table_text(tv_arena *arena, const tv_sas *sas, tv_slice account)
 {
-    tv_buf text = TV_BUF_EMPTY;
+    char *text = room_for(arena, sas, account);
+    char *to = text;
 
-    add_line(&text, sas->permission);
-    add_line(&text, sas->start);
-    add_line(&text, sas->expiry);
-    add_table_resource(&text, sas, account);
-    add_line(&text, sas->policy_id);
+    to = put_line(to, sas->permission);
+    to = put_line(to, sas->start);
+    to = put_line(to, sas->expiry);
+    to = put_table_resource(to, sas, account);
+    to = put_line(to, sas->policy_id);
     if (is_since(sas, "2015-04-05")) {
-        add_line(&text, sas->ip);
-        add_line(&text, sas->protocol);
+        to = put_line(to, sas->ip);
+        to = put_line(to, sas->protocol);
     }
-    add_line(&text, sas->version);
-    add_line(&text, sas->start_partition);
-    add_line(&text, sas->start_row);
-    add_line(&text, sas->end_partition);
-    tv_buf_add(&text, sas->end_row);
-    return finish(arena, &text);
+    to = put_line(to, sas->version);
+    to = put_line(to, sas->start_partition);
+    to = put_line(to, sas->start_row);
+    to = put_line(to, sas->end_partition);
+    to = put(to, sas->end_row);
+    return (tv_slice){text, (size_t)(to - text)};
 }
 
 tv_slice tv_sas_account_text(tv_arena *arena, const tv_sas *sas, tv_slice account)
 {
-    tv_buf text = TV_BUF_EMPTY;
+    char *text = room_for(arena, sas, account);
+    char *to = text;
 
-    add_line(&text, account);
-    add_line(&text, sas->permission);
-    add_line(&text, sas->services);
-    add_line(&text, sas->resource_types);
-    add_line(&text, sas->start);
-    add_line(&text, sas->expiry);
-    add_line(&text, sas->ip);
-    add_line(&text, sas->protocol);
-    add_line(&text, sas->version);
+    to = put_line(to, account);
+    to = put_line(to, sas->permission);
+    to = put_line(to, sas->services);
+    to = put_line(to, sas->resource_types);
+    to = put_line(to, sas->start);
+    to = put_line(to, sas->expiry);
+    to = put_line(to, sas->ip);
+    to = put_line(to, sas->protocol);
+    to = put_line(to, sas->version);
     if (is_since(sas, "2020-12-06"))
-        add_line(&text, sas->encryption_scope);
-    return finish(arena, &text);
+        to = put_line(to, sas->encryption_scope);
+    return (tv_slice){text, (size_t)(to - text)};
 }
 
 bool tv_sas_parse_time(tv_slice text, int64_t *ret_ticks)

@@ -43,6 +43,16 @@ bool tv_uri_decode_query(tv_arena *arena, tv_slice text, tv_slice *ret_decoded)
     return decode(arena, text, '+', ret_decoded);
 }
 
+/* Whether a name means itself.  Nearly all do, and a URL with a SAS has a dozen of them. */
+static bool is_plain(tv_slice name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        if (name.data[i] == '%' || name.data[i] == '+' || (unsigned char)name.data[i] >= 0x80)
+            return false;
+    }
+    return true;
+}
+
 bool tv_uri_query_parameter(tv_arena *arena, tv_slice query, tv_slice name, tv_slice *ret_value)
 {
     tv_slice rest = query, part;
@@ -52,7 +62,7 @@ bool tv_uri_query_parameter(tv_arena *arena, tv_slice query, tv_slice name, tv_s
         tv_slice part_name = tv_slice_take(part, equals);
         tv_slice value = tv_slice_skip(part, equals < part.len ? equals + 1 : equals);
 
-        if (!tv_uri_decode_query(arena, part_name, &part_name))
+        if (!is_plain(part_name) && !tv_uri_decode_query(arena, part_name, &part_name))
             return false;
         if (tv_slice_eq(part_name, name))
             return tv_uri_decode_query(arena, value, ret_value);

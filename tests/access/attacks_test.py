@@ -287,6 +287,43 @@ class Attack(unittest.TestCase):
             reply = send(self.talk, self.sas(), ("GET", path, {}, None))
             self.assertGreaterEqual(reply.status, 400, (path, reply))
 
+    def test_policy_taken_back_on_another_connection(self):
+        """A token that leans on a policy ends with it, on every connection at once."""
+        policy = (b"<SignedIdentifiers><SignedIdentifier><Id>p</Id><AccessPolicy>"
+                  b"<Expiry>2099-01-01</Expiry><Permission>r</Permission></AccessPolicy>"
+                  b"</SignedIdentifier></SignedIdentifiers>")
+        acl = f"/{ACCOUNT}/{TABLE}?comp=acl"
+        door = Sas(table_sas(KEY1, ACCOUNT, tn=TABLE, si="p"))
+        talks = [Talk(self.server.table_port) for _ in range(8)]
+        try:
+            for _ in range(5):
+                self.own(("PUT", acl, XML, policy))
+                for talk in talks:
+                    self.assertEqual(send(talk, door, self.read(TABLE)).status, 200)
+                self.own(("PUT", acl, XML, b"<SignedIdentifiers/>"))
+                for talk in talks:
+                    self.refused(send(talk, door, self.read(TABLE)))
+        finally:
+            for talk in talks:
+                talk.close()
+
+    def test_policy_of_a_table_that_was_deleted(self):
+        """A new table of the same name does not inherit the policies of the old one."""
+        policy = (b"<SignedIdentifiers><SignedIdentifier><Id>p</Id><AccessPolicy>"
+                  b"<Expiry>2099-01-01</Expiry><Permission>r</Permission></AccessPolicy>"
+                  b"</SignedIdentifier></SignedIdentifiers>")
+        create = ("POST", f"/{ACCOUNT}/Tables", {"Content-Type": "application/json"},
+                  b'{"TableName":"Reborn"}')
+        door = Sas(table_sas(KEY1, ACCOUNT, tn="Reborn", si="p"))
+        query_all = ("GET", f"/{ACCOUNT}/Reborn()", {"Accept": JSON}, None)
+        self.own(create)
+        self.own(("PUT", f"/{ACCOUNT}/Reborn?comp=acl", XML, policy))
+        self.assertEqual(send(self.talk, door, query_all).status, 200)
+        self.own(("DELETE", f"/{ACCOUNT}/Tables('Reborn')", {}, None))
+        self.refused(send(self.talk, door, query_all))
+        self.own(create)
+        self.refused(send(self.talk, door, query_all))
+
     # --- batches
 
     def batch(self, door, *requests, url=None, is_query=False):

@@ -11,7 +11,7 @@ import urllib.parse
 import rules
 from rules import OPERATIONS, Credential
 from sas import account_sas, table_sas
-from talk import Header, Key, Sas, Talk, entity_path, entity_request, quoted, request_of, send
+from talk import Header, Key, Sas, Talk, entity_request, request_of, send
 
 ACCOUNT, OTHER_ACCOUNT = "alpha", "beta"
 

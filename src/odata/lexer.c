@@ -10,7 +10,7 @@ size_t tv_lexer_position(tv_slice filter, size_t offset)
 
 void tv_lexer_init(tv_lexer *lexer, tv_arena *arena, tv_slice filter)
 {
-    *lexer = (tv_lexer){arena, filter, 0};
+    *lexer = (tv_lexer){arena, filter.data ? filter : TV_LIT(""), 0};
 }
 
 static bool is_letter(char c)

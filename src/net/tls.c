@@ -35,6 +35,16 @@ static int choose_protocol(SSL *ssl, const unsigned char **ret_name, unsigned ch
     return SSL_TLSEXT_ERR_OK;
 }
 
+/* OpenSSL would ask at the terminal, and whoever waits for a certificate would wait for that. */
+static int no_pass_phrase(char *ret_phrase, int size, int for_writing, void *arg)
+{
+    (void)ret_phrase;
+    (void)size;
+    (void)for_writing;
+    (void)arg;
+    return 0;
+}
+
 static void explain(const char *what, const char *path, char *reterr_text, size_t reterr_size)
 {
     const char *reason = ERR_reason_error_string(ERR_peek_last_error());
@@ -57,6 +67,7 @@ static SSL_CTX *load(const char *cert_path, const char *key_path, char *reterr_t
     SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_alpn_select_cb(ctx, choose_protocol, NULL);
+    SSL_CTX_set_default_passwd_cb(ctx, no_pass_phrase);
 
     if (SSL_CTX_use_certificate_chain_file(ctx, cert_path) != 1) {
         explain("certificate", cert_path, reterr_text, reterr_size);

@@ -95,9 +95,6 @@ static tv_err check_head(tv_table_call *call)
     tv_endpoint endpoint;
     tv_err err;
 
-    if (call->service->is_https_only && !req->is_tls)
-        return TV_ERR_HTTPS_REQUIRED;
-
     err = tv_endpoint_parse(&req->arena, req->is_tls, req->host, req->path, &endpoint);
     if (err)
         return err;
@@ -141,12 +138,13 @@ static tv_err check_head(tv_table_call *call)
 static bool on_headers(void *ctx, tv_request *req)
 {
     tv_table_call *call = call_new(ctx, req);
+    bool is_too_open = call->service->is_https_only && !req->is_tls;
     tv_err err;
 
-    if (req->method == TV_METHOD_OPTIONS)
+    if (req->method == TV_METHOD_OPTIONS && !is_too_open)
         return tv_cors_preflight(call); /* browsers cannot sign it */
 
-    err = check_head(call);
+    err = is_too_open ? TV_ERR_HTTPS_REQUIRED : check_head(call);
     if (err) {
         tv_table_respond_error(call, err);
         return false;

@@ -272,6 +272,16 @@ class Reload(unittest.TestCase):
                     reply = client.request(method, path, body)
                     self.assertEqual((reply.status, reply.code), (400, "AccountRequiresHttps"))
 
+    def test_https_only_holds_for_preflights(self):
+        """Nobody signs them, and a page must not learn that it may go on in the clear."""
+        self.start_tls("--https-only")
+        client = self.client(OLD)
+        client.connection.request("OPTIONS", "/alpha/people()", headers={
+            "Origin": "http://shop.example", "Access-Control-Request-Method": "GET"})
+        response = client.connection.getresponse()
+        self.assertEqual(response.status, 400)
+        self.assertIn(b"AccountRequiresHttps", response.read())
+
     def test_https_only_needs_a_certificate(self):
         self.accounts.write_text(f"alpha:{OLD}\n")
         server = Server("--accounts", str(self.accounts), "--https-only", engine="memory")

@@ -193,6 +193,32 @@ TEST(a_file_has_one_account_per_line)
     }
 }
 
+TEST(the_end_of_a_long_comment_is_no_account)
+{
+    enum { LINE_BYTES = 4095 };
+    char want[400];
+    FILE *file = fopen(path, "w");
+
+    CHECK(file != NULL);
+    fprintf(file,
+            "one:" KEY1 "\n#%*s"
+            "two:" KEY2 "\n",
+            LINE_BYTES - 1, "");
+    fclose(file);
+    tv_accounts_done(&accounts);
+    CHECK(!tv_accounts_add_file(&accounts, path, problem, sizeof problem));
+    CHECK(tv_accounts_find(&accounts, TV_LIT("two")) == NULL);
+    snprintf(want, sizeof want, "%s line 2 is too long", path);
+    CHECK_TEXT(tv_slice_of(problem), want);
+
+    file = fopen(path, "w");
+    fprintf(file, "#%*s\none:" KEY1 "\n", LINE_BYTES - 2, "");
+    fclose(file);
+    tv_accounts_done(&accounts);
+    CHECK(tv_accounts_add_file(&accounts, path, problem, sizeof problem));
+    CHECK_INT(accounts.count, 1);
+}
+
 TEST(a_file_that_cannot_be_read_is_an_error)
 {
     CHECK(!tv_accounts_add_file(&accounts, "/nowhere/accounts", problem, sizeof problem));
@@ -227,6 +253,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_list_is_separated_by_semicolons, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_file_has_one_account_per_line, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_end_of_a_long_comment_is_no_account, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_file_that_cannot_be_read_is_an_error, set_up, tear_down),
     };
 

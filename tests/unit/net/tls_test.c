@@ -193,6 +193,34 @@ TEST(a_bad_certificate_or_key_is_named)
     CHECK(strstr(error, "cannot use key "));
 }
 
+/* A prompt would hold up the thread that waits for signals, and with it the end of the server. */
+TEST(nobody_is_asked_for_a_pass_phrase)
+{
+    char locked_path[64], error[256];
+    EVP_PKEY *key = EVP_EC_gen("P-256");
+    int answers[2], input = dup(STDIN_FILENO);
+    FILE *file;
+
+    snprintf(locked_path, sizeof locked_path, "%s/locked.pem", folder);
+    file = fopen(locked_path, "w");
+    tv_assert(PEM_write_PrivateKey(file, key, EVP_aes_256_cbc(), (const unsigned char *)"sesame", 6,
+                                   NULL, NULL));
+    fclose(file);
+    tv_assert(pipe(answers) == 0 && write(answers[1], "sesame\n", 7) == 7);
+    close(answers[1]);
+    dup2(answers[0], STDIN_FILENO);
+
+    CHECK(tv_tls_new(cert_path, locked_path, error, sizeof error) == NULL);
+    CHECK(strstr(error, "cannot use key "));
+    CHECK_INT(read(answers[0], error, sizeof error), 7);
+
+    dup2(input, STDIN_FILENO);
+    close(input);
+    close(answers[0]);
+    unlink(locked_path);
+    EVP_PKEY_free(key);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +230,7 @@ int main(void)
         cmocka_unit_test(what_only_begins_like_tls_is_closed),
         cmocka_unit_test(a_handshake_has_a_deadline),
         cmocka_unit_test(a_bad_certificate_or_key_is_named),
+        cmocka_unit_test(nobody_is_asked_for_a_pass_phrase),
     };
 
     return cmocka_run_group_tests(tests, make_certificate, remove_certificate);

@@ -64,6 +64,24 @@ TEST(the_first_rule_that_fits_decides)
     }
 }
 
+TEST(a_list_of_headers_is_followed_only_so_far)
+{
+    enum { HEADERS_MAX = 256 };
+    const tv_cors_rule *rule;
+    tv_buf headers = TV_BUF_EMPTY;
+
+    for (int i = 0; i < HEADERS_MAX; i++)
+        tv_buf_printf(&headers, "%sx-ms-c%d", i ? "," : "", i);
+    CHECK_INT(
+        tv_cors_match(&cors, TV_LIT("http://a"), TV_LIT("PUT"), tv_buf_slice(&headers), &rule),
+        TV_CORS_ORIGIN);
+    tv_buf_add_lit(&headers, ",accept");
+    CHECK_INT(
+        tv_cors_match(&cors, TV_LIT("http://a"), TV_LIT("PUT"), tv_buf_slice(&headers), &rule),
+        TV_CORS_NO_FIT);
+    tv_buf_done(&headers);
+}
+
 static const struct {
     const char *list, *names;
 } exposed[] = {
@@ -97,6 +115,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_rule_that_fits_decides),
+        cmocka_unit_test(a_list_of_headers_is_followed_only_so_far),
         cmocka_unit_test(headers_are_exposed_by_name_and_by_beginning),
     };
 

@@ -12,7 +12,7 @@
 static const char *description(const tv_plan *plan)
 {
     if (plan->count == 0)
-        return "The filter contradicts itself, so nothing is read.";
+        return "No entity can match, so nothing is read.";
 
     switch (plan->kind) {
     case TV_PLAN_POINT:

@@ -4,7 +4,7 @@
  */
 #include "auth/identity_internal.h"
 
-#include "base/assert.h"
+#include "base/datetime.h"
 
 /* --- the signature covers everything, so it is checked before anything else is believed --- */
 
@@ -21,17 +21,7 @@ static tv_err check_signature(const tv_account *account, const tv_sas *sas, tv_a
 /* Older versions had no SAS for tables, and a version that is no date could sort anywhere. */
 static bool is_version(tv_slice version)
 {
-    static const char form[] = "dddd-dd-dd";
-
-    if (version.len != sizeof form - 1)
-        return false;
-    for (size_t i = 0; i < version.len; i++) {
-        bool is_digit = version.data[i] >= '0' && version.data[i] <= '9';
-
-        if (form[i] == 'd' ? !is_digit : version.data[i] != form[i])
-            return false;
-    }
-    return tv_slice_cmp(version, TV_LIT("2012-02-12")) >= 0;
+    return tv_version_is_valid(version) && tv_slice_cmp(version, TV_LIT("2012-02-12")) >= 0;
 }
 
 /* --- stored policies --- */

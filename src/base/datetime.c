@@ -296,3 +296,18 @@ size_t tv_http_date_format(char to[TV_DATETIME_TEXT_MAX], int64_t ticks)
     memcpy(at, " GMT", 4);
     return (size_t)(at + 4 - to);
 }
+
+bool tv_version_is_valid(tv_slice text)
+{
+    static const char form[] = "dddd-dd-dd";
+
+    if (text.len != sizeof form - 1)
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        bool is_digit = text.data[i] >= '0' && text.data[i] <= '9';
+
+        if (form[i] == 'd' ? !is_digit : text.data[i] != form[i])
+            return false;
+    }
+    return true;
+}

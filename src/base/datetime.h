@@ -34,6 +34,9 @@ size_t tv_datetime_format(char to[TV_DATETIME_TEXT_MAX], int64_t ticks);
 /** The same with always seven digits: error bodies, XML. */
 size_t tv_datetime_format7(char to[TV_DATETIME_TEXT_MAX], int64_t ticks);
 
+/** Whether a text has the form dddd-dd-dd of the service's versions; the digits may be any. */
+bool tv_version_is_valid(tv_slice text);
+
 /** HTTP dates: "Fri, 06 May 2022 00:31:04 GMT". */
 bool tv_http_date_parse(tv_slice text, int64_t *ret_ticks);
 size_t tv_http_date_format(char to[TV_DATETIME_TEXT_MAX], int64_t ticks);

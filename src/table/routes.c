@@ -10,6 +10,7 @@
  *     on_done      count it, log it, let go of the table
  */
 #include "base/clock.h"
+#include "base/datetime.h"
 #include "base/log.h"
 #include "base/uri.h"
 #include "table/access.h"
@@ -64,20 +65,9 @@ static tv_err authenticate(tv_table_call *call, const tv_endpoint *endpoint)
 /* Every dated version is welcome; the service's own list grows several times a year. */
 static tv_err check_version(const tv_request *req)
 {
-    static const char form[] = "dddd-dd-dd";
     tv_slice version = tv_request_header(req, TV_LIT("x-ms-version"));
 
-    if (version.data == NULL)
-        return TV_OK;
-    if (version.len != sizeof form - 1)
-        return TV_ERR_INVALID_HEADER;
-    for (size_t i = 0; i < version.len; i++) {
-        bool is_digit = version.data[i] >= '0' && version.data[i] <= '9';
-
-        if (form[i] == 'd' ? !is_digit : version.data[i] != form[i])
-            return TV_ERR_INVALID_HEADER;
-    }
-    return TV_OK;
+    return version.data == NULL || tv_version_is_valid(version) ? TV_OK : TV_ERR_INVALID_HEADER;
 }
 
 /* A body that nobody announced is none; the service would rather be told than guess. */

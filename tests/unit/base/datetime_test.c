@@ -199,9 +199,26 @@ TEST(random_instants_are_those_of_the_c_library)
         check_against_timegm((int64_t)(t_random() % ((uint64_t)TV_TICKS_MAX + 1)));
 }
 
+static const struct {
+    const char *text;
+    bool is_valid;
+} versions[] = {
+    {"2019-02-02", true},   {"9999-99-99", true},  {"", false},           {"2019-02-2", false},
+    {"2019-02-022", false}, {"2019/02/02", false}, {"2019-0a-02", false}, {"-019-02-02", false},
+};
+
+TEST(versions_have_the_form_of_dates)
+{
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+        t_row = versions[i].text;
+        CHECK_INT(tv_version_is_valid(tv_slice_of(versions[i].text)), versions[i].is_valid);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(versions_have_the_form_of_dates),
         cmocka_unit_test(datetimes_are_read_strictly),
         cmocka_unit_test(the_constants_of_the_clock_are_the_dates_they_say),
         cmocka_unit_test(seven_digits_are_always_written_where_asked),

@@ -30,10 +30,3 @@ void *tv_realloc(void *old, size_t size)
     tv_assert(memory != NULL);
     return memory;
 }
-
-char *tv_strdup(const char *text)
-{
-    size_t size = strlen(text) + 1;
-
-    return memcpy(tv_malloc(size), text, size);
-}

@@ -17,6 +17,5 @@ _Noreturn void tv_assert_failed(const char *file, int line, const char *text);
 void *tv_malloc(size_t size);
 void *tv_calloc(size_t count, size_t size);
 void *tv_realloc(void *old, size_t size);
-char *tv_strdup(const char *text);
 
 #endif

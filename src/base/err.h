@@ -22,8 +22,6 @@
     X(IN_USE, 500, "InternalError", "Server encountered an internal error. Please try again after some time.") \
     X(DISK_FULL, 503, "ServerBusy", "The server is busy: its disk is nearly full, so it refuses writes until there is space.") \
     X(OVERLOADED, 503, "ServerBusy", "The server is busy.") \
-    X(STOPPING, 503, "ServerBusy", "The server is busy: it is shutting down.") \
-    X(TIMED_OUT, 500, "OperationTimedOut", "Operation could not be completed within the specified time.") \
     /* HTTP. */ \
     X(BAD_REQUEST, 400, "InvalidInput", "The request is not valid HTTP.") \
     X(HEADERS_TOO_LARGE, 431, "RequestHeaderFieldsTooLarge", "The request line and headers exceed the maximum permissible limit.") \
@@ -47,7 +45,6 @@
     X(XMETHOD_NOT_POST, 400, "XMethodNotUsingPost", "The request uses X-HTTP-Method with an HTTP verb other than POST.") \
     X(MEDIA_TYPE, 415, "MediaTypeNotSupported", "None of the provided media types are supported") \
     X(ATOM_FORMAT, 415, "AtomFormatNotSupported", "Atom format is not supported.") \
-    X(JSON_FORMAT, 415, "JsonFormatNotSupported", "JSON format is not supported.") \
     X(JSON_VERBOSE_FORMAT, 415, "JsonVerboseFormatNotSupported", "JSON Verbose format is not supported.") \
     /* Who is asking. */ \
     X(AUTHENTICATION_FAILED, 403, "AuthenticationFailed", "Server failed to authenticate the request. Make sure the value of Authorization header is formed correctly including the signature.") \

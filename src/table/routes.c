@@ -17,7 +17,8 @@
 #include "table/call.h"
 #include "table/cors.h"
 
-enum { BODY_BYTES_MAX = 4 * 1024 * 1024 };
+/* What a request says may take 4 MiB; a batch has some room beside it for its own wrapping. */
+enum { BODY_BYTES_MAX = 4 * 1024 * 1024, BATCH_ROOM_BYTES = 64 * 1024 };
 
 static tv_table_call *call_new(tv_table_service *service, tv_request *req)
 {
@@ -140,6 +141,8 @@ static bool on_headers(void *ctx, tv_request *req)
         return false;
     }
     req->body_bytes_max = BODY_BYTES_MAX;
+    if (call->op.kind == TV_TABLE_OP_BATCH)
+        req->body_bytes_max += BATCH_ROOM_BYTES;
     return true;
 }
 

@@ -365,7 +365,13 @@ void tv_table_respond_batch(tv_table_call *call)
     respond_multipart(call, TV_OK, 0);
 }
 
+/* What the server could not do is the answer to the whole request, so that clients retry it. */
 void tv_table_respond_batch_error(tv_table_call *call, tv_err err, size_t failed)
 {
-    respond_multipart(call, err, failed);
+    int status = tv_err_status(err);
+
+    if (status == 500 || status == 503)
+        tv_table_respond_error(call, err);
+    else
+        respond_multipart(call, err, failed);
 }

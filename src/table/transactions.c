@@ -7,10 +7,7 @@ static void on_batch_written(tv_mail *mail)
     tv_table_call *call = TV_TABLE_CALL_OF(mail, write.mail);
     tv_err err = call->write.result;
 
-    /* What the server could not do is the answer to the whole request, so that clients retry it. */
-    if (err && tv_err_status(err) >= 500)
-        tv_table_respond_error(call, err);
-    else if (err)
+    if (err)
         tv_table_respond_batch_error(call, err, call->changes.failed);
     else
         tv_table_respond_batch(call);

@@ -35,7 +35,38 @@ typedef struct tv_header {
     tv_slice value; /* without blanks at its ends */
 } tv_header;
 
-typedef struct tv_request {
+typedef struct tv_request tv_request;
+
+/*
+ * Where the body of a request goes when it is too long for memory.  on_headers
+ * sets req->sink; then no body is kept, and pieces come here as they arrive.
+ */
+typedef struct tv_body_sink {
+    /**
+     * A piece of the body, valid during this call.  Take all of it.  Return true
+     * for more; false when no more can be taken for now: then nothing is read
+     * from the client until tv_request_resume, and the request belongs to the
+     * service as it does after on_request: it stays alive if the client goes.
+     * Instead of either the service may answer early with tv_response_send (and
+     * return false if that is inside this call); the rest of the body is then
+     * skipped or the connection closed.
+     */
+    bool (*take)(tv_request *req, tv_slice piece);
+} tv_body_sink;
+
+/*
+ * Where the body of a response comes from when it is too long for memory.
+ */
+typedef struct tv_body_source {
+    /**
+     * The connection can take more.  Answer, now or later, with
+     * tv_response_piece or tv_response_abort; until then the request belongs to
+     * the service.  Not called again before the last piece has gone to the kernel.
+     */
+    void (*pull)(tv_request *req);
+} tv_body_source;
+
+struct tv_request {
     tv_arena arena; /* lives until the response has been sent */
     tv_loop *loop;
     tv_method method;
@@ -45,19 +76,23 @@ typedef struct tv_request {
     tv_slice host;  /* of an absolute target, else the Host header; may carry a port */
     const tv_header *headers;
     size_t header_count;
-    tv_slice body;         /* complete when on_request is called */
-    size_t body_bytes_max; /* on_headers may lower or raise it; default in the listener's limits */
+    tv_slice body; /* complete when on_request is called; empty with a sink */
+    uint64_t
+        body_bytes_max;   /* on_headers may lower or raise it; default in the listener's limits */
+    uint64_t body_length; /* what has come of the body so far */
+    const tv_body_sink *sink; /* set in on_headers, or NULL: see above */
     bool is_tls;
     bool is_peer_loopback;
     char peer[64];    /* "127.0.0.1:50123", "[::1]:50123" */
     int64_t start_ns; /* monotonic, when the first byte of the request was seen */
     void *user;       /* the service's own state of this request */
     /* Of the response. */
-    int status;       /* 0 until tv_response_start */
-    tv_buf head;      /* header lines so far */
-    tv_buf out;       /* body */
-    bool close_after; /* set it to close the connection after the response */
-} tv_request;
+    int status;          /* 0 until tv_response_start */
+    tv_buf head;         /* header lines so far */
+    tv_buf out;          /* body */
+    bool close_after;    /* set it to close the connection after the response */
+    uint64_t out_length; /* bytes of body handed to the kernel by a source */
+};
 
 /** Value of a header by name in any case; data is NULL when absent.  The first one when repeated.
  */
@@ -114,5 +149,26 @@ void tv_response_header(tv_request *req, tv_slice name, tv_slice value);
 
 /** Hand the response to the connection.  `req` may be gone when this returns.  Loop thread only. */
 void tv_response_send(tv_request *req);
+
+/** Go on reading a body whose sink has returned false.  Loop thread; `req` may be gone after it. */
+void tv_request_resume(tv_request *req);
+
+/**
+ * Send the head and then a body of exactly `length` bytes from `source`.  A
+ * HEAD request, 204 and 304 send the head alone, with that Content-Length, and
+ * `pull` is never called.  The source stays valid until on_done.  Loop thread
+ * only; `req` may be gone when this returns.
+ */
+void tv_response_send_from(tv_request *req, uint64_t length, const tv_body_source *source);
+
+/**
+ * The next piece, never empty and never beyond `length`; its bytes stay where
+ * they are until the next pull or on_done.  The piece that completes the body
+ * completes the response.  Loop thread only; `req` may be gone when this returns.
+ */
+void tv_response_piece(tv_request *req, tv_slice piece);
+
+/** The body cannot be completed: the connection is closed, so that the client sees it is short. */
+void tv_response_abort(tv_request *req);
 
 #endif

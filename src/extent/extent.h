@@ -1,0 +1,119 @@
+/*
+ * Extents: runs of bytes too large for rows, each a file of its own that is
+ * written once and never changed.  Rows refer to them by id.
+ *
+ * The store knows nothing of rows, and rows are what counts: an extent is data
+ * only while a durable row refers to it.  So an upload first finishes its
+ * extent, which makes it durable, and then commits the row; a change that drops
+ * the last row of an extent commits first and then asks for its removal.  A
+ * crash anywhere in between leaves a file that no row knows, and the sweep after
+ * the next start removes it.  Ids are never reused, and an extent has exactly
+ * one owner: a copy is a new id (a hard link, so it costs no data).
+ *
+ * All functions may be called from any thread unless they say otherwise, and
+ * may wait for the disk unless they say otherwise.
+ */
+#ifndef TV_EXTENT_EXTENT_H
+#define TV_EXTENT_EXTENT_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "engine/engine.h" /* tv_read_mode, tv_engine_figure_fn */
+
+typedef struct tv_extents tv_extents;
+typedef struct tv_extent_writer tv_extent_writer;
+
+/** Boots count from 1, so all zeros is no extent. */
+typedef struct tv_extent_id {
+    uint64_t boot;   /* of the store: how often it has been opened */
+    uint64_t number; /* within the boot */
+} tv_extent_id;
+
+typedef struct tv_extent_options {
+    const char *dir;             /* the store's alone; made when its parent exists */
+    uint64_t disk_reserve_bytes; /* below that much free space writes are refused */
+    bool is_temporary;           /* make a folder of its own beneath dir, remove it at the end */
+} tv_extent_options;
+
+/** Open or make a store.  False with one line that says what is wrong. */
+bool tv_extents_open(const tv_extent_options *options, tv_extents **ret_store, char *reterr_text,
+                     size_t reterr_size);
+
+/** Finish pending removals that no reader holds up, and free.  Accepts NULL. */
+void tv_extents_close(tv_extents *store);
+
+/* --- writing; a writer belongs to one thread at a time --- */
+
+/** Begin an extent.  TV_ERR_DISK_FULL, TV_ERR_IO. */
+tv_err tv_extent_create(tv_extents *store, tv_extent_writer **ret_writer) TV_WARN_UNUSED;
+
+/** TV_ERR_DISK_FULL, TV_ERR_IO; then only tv_extent_discard is left. */
+tv_err tv_extent_append(tv_extent_writer *writer, tv_slice bytes) TV_WARN_UNUSED;
+
+/**
+ * Make the extent durable: its bytes and its name survive the loss of power.
+ * Frees the writer in any case; on an error the extent is gone.
+ */
+tv_err tv_extent_finish(tv_extent_writer *writer, tv_extent_id *ret_id) TV_WARN_UNUSED;
+
+/** Give up: the file goes.  Accepts NULL. */
+void tv_extent_discard(tv_extent_writer *writer);
+
+/**
+ * A new extent with the bytes of another.  Durable after tv_extents_sync_links.
+ * TV_ERR_NOT_FOUND when it has been removed meanwhile.
+ */
+tv_err tv_extent_link(tv_extents *store, tv_extent_id from, tv_extent_id *ret_id) TV_WARN_UNUSED;
+
+/** Make the names of all links made before durable. */
+tv_err tv_extents_sync_links(tv_extents *store) TV_WARN_UNUSED;
+
+/* --- reading --- */
+
+/**
+ * A visit holds removals up: an extent whose row was read during a visit can be
+ * opened until the visit ends.  Neither waits for the disk.
+ */
+typedef struct tv_extent_visit {
+    uint64_t epoch;
+    struct tv_extent_visit *next, *previous;
+} tv_extent_visit;
+
+void tv_extent_visit_begin(tv_extents *store, tv_extent_visit *visit);
+void tv_extent_visit_end(tv_extents *store, tv_extent_visit *visit);
+
+/** TV_ERR_NOT_FOUND, TV_ERR_IO.  Close it with close(2). */
+tv_err tv_extent_open(tv_extents *store, tv_extent_id id, int *ret_fd) TV_WARN_UNUSED;
+
+/**
+ * Read up to `size` bytes at `offset`.  With TV_READ_CACHED, TV_ERR_WOULD_BLOCK
+ * rather than wait for the disk; it may then also return fewer bytes than asked
+ * for.  *ret_len is 0 only at the end of the extent.
+ */
+tv_err tv_extent_read(int fd, tv_read_mode mode, uint64_t offset, char *to, size_t size,
+                      size_t *ret_len) TV_WARN_UNUSED;
+
+/* --- removal --- */
+
+/**
+ * Remove extents, soon: when every visit that began before this call has ended.
+ * Does not wait; the ids are copied.  For a committer's settle.
+ */
+void tv_extents_remove(tv_extents *store, const tv_extent_id *ids, size_t count);
+
+/**
+ * Remove what earlier boots have left and no row refers to.  `visit_rows` calls
+ * `mark` for every extent that a row refers to, in one consistent view taken
+ * after this call began.  Extents of this boot are never touched.
+ */
+typedef void tv_extent_mark_fn(void *marker, tv_extent_id id);
+tv_err tv_extents_sweep(tv_extents *store,
+                        tv_err (*visit_rows)(void *ctx, tv_extent_mark_fn *mark, void *marker),
+                        void *ctx, size_t *ret_removed) TV_WARN_UNUSED;
+
+/** How many extents and bytes there are, and how many wait for removal. */
+void tv_extents_figures(tv_extents *store, tv_engine_figure_fn *report, void *ctx);
+
+#endif

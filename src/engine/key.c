@@ -291,12 +291,12 @@ tv_err tv_key_split_row(tv_arena *arena, tv_slice table_prefix, tv_slice key,
     return TV_OK;
 }
 
-/* 't' account 01, then `kind` unless it is 0, with room for `extra` more bytes after it. */
-static char *start_catalog(tv_arena *arena, tv_slice account, char kind, size_t extra,
-                           char **ret_end)
+/* space account 01, then `kind` unless it is 0, with room for `extra` more bytes after it. */
+static char *start_catalog(tv_arena *arena, tv_space space, tv_slice account, char kind,
+                           size_t extra, char **ret_end)
 {
     char *key = tv_arena_bytes(arena, account.len + 3 + extra);
-    char *end = append_space(key, 't', account);
+    char *end = append_space(key, (char)space, account);
 
     if (kind)
         *end++ = kind;
@@ -304,60 +304,62 @@ static char *start_catalog(tv_arena *arena, tv_slice account, char kind, size_t 
     return key;
 }
 
-static tv_slice catalog(tv_arena *arena, tv_slice account, char kind)
+static tv_slice catalog(tv_arena *arena, tv_space space, tv_slice account, char kind)
 {
     char *end;
-    char *key = start_catalog(arena, account, kind, 0, &end);
+    char *key = start_catalog(arena, space, account, kind, 0, &end);
 
     return (tv_slice){key, (size_t)(end - key)};
 }
 
-tv_slice tv_key_catalog(tv_arena *arena, tv_slice account)
+tv_slice tv_key_catalog(tv_arena *arena, tv_space space, tv_slice account)
 {
-    return catalog(arena, account, 0);
+    return catalog(arena, space, account, 0);
 }
 
-tv_slice tv_key_catalog_names(tv_arena *arena, tv_slice account)
+tv_slice tv_key_catalog_names(tv_arena *arena, tv_space space, tv_slice account)
 {
-    return catalog(arena, account, 'n');
+    return catalog(arena, space, account, 'n');
 }
 
-/* A row of `kind` that goes with a table. */
-static tv_slice catalog_table(tv_arena *arena, tv_slice account, char kind, tv_slice table_name)
+/* A row of `kind` that goes with a name. */
+static tv_slice catalog_name_row(tv_arena *arena, tv_space space, tv_slice account, char kind,
+                                 tv_slice name)
 {
     char *end;
-    char *key = start_catalog(arena, account, kind, table_name.len, &end);
+    char *key = start_catalog(arena, space, account, kind, name.len, &end);
 
-    /* Names are ASCII letters and digits, so this is all the case folding there is. */
-    for (size_t i = 0; i < table_name.len; i++)
-        *end++ = tv_ascii_lower(table_name.data[i]);
+    /* Names are ASCII letters, digits, '-' and '$', so this is all the case folding there is. */
+    for (size_t i = 0; i < name.len; i++)
+        *end++ = tv_ascii_lower(name.data[i]);
     return (tv_slice){key, (size_t)(end - key)};
 }
 
-tv_slice tv_key_catalog_name(tv_arena *arena, tv_slice account, tv_slice table_name)
+tv_slice tv_key_catalog_name(tv_arena *arena, tv_space space, tv_slice account, tv_slice name)
 {
-    return catalog_table(arena, account, 'n', table_name);
+    return catalog_name_row(arena, space, account, 'n', name);
 }
 
-tv_slice tv_key_catalog_policies(tv_arena *arena, tv_slice account, tv_slice table_name)
+tv_slice tv_key_catalog_policies(tv_arena *arena, tv_space space, tv_slice account, tv_slice name)
 {
-    return catalog_table(arena, account, 'a', table_name);
+    return catalog_name_row(arena, space, account, 'a', name);
 }
 
-tv_slice tv_key_catalog_properties(tv_arena *arena, tv_slice account)
+tv_slice tv_key_catalog_properties(tv_arena *arena, tv_space space, tv_slice account)
 {
-    return catalog(arena, account, 'p');
+    return catalog(arena, space, account, 'p');
 }
 
-tv_slice tv_key_catalog_dropped(tv_arena *arena, tv_slice account)
+tv_slice tv_key_catalog_dropped(tv_arena *arena, tv_space space, tv_slice account)
 {
-    return catalog(arena, account, 'd');
+    return catalog(arena, space, account, 'd');
 }
 
-tv_slice tv_key_catalog_dropped_id(tv_arena *arena, tv_slice account, int64_t table_id)
+tv_slice tv_key_catalog_dropped_id(tv_arena *arena, tv_space space, tv_slice account,
+                                   int64_t table_id)
 {
     char *end;
-    char *key = start_catalog(arena, account, 'd', TABLE_ID_CHARS, &end);
+    char *key = start_catalog(arena, space, account, 'd', TABLE_ID_CHARS, &end);
 
     end = append_table_id(end, table_id);
     return (tv_slice){key, (size_t)(end - key)};
@@ -371,9 +373,9 @@ tv_err tv_key_split_dropped(tv_slice dropped_prefix, tv_slice key, int64_t *ret_
     return read_table_id(tv_slice_skip(key, dropped_prefix.len), ret_table_id);
 }
 
-tv_slice tv_key_catalog_last_id(tv_arena *arena, tv_slice account)
+tv_slice tv_key_catalog_last_id(tv_arena *arena, tv_space space, tv_slice account)
 {
-    return catalog(arena, account, 'i');
+    return catalog(arena, space, account, 'i');
 }
 
 tv_slice tv_key_after(tv_arena *arena, tv_slice prefix)

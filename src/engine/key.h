@@ -7,6 +7,8 @@
  *     't' account 01 'd' table-id                  tables whose rows are still to be dropped
  *     't' account 01 'i'                           the last table id given out
  *     't' account 01 'p'                           the properties of the table service
+ *     'q' account 01 …                             the same for queues
+ *     'b' account 01 …                             the same for containers of blobs
  *     'r' account 01 table-id PartitionKey 01 RowKey   the entities
  *
  * 't' account 01 is one partition, so that creating and deleting a table are
@@ -65,27 +67,35 @@ tv_err tv_key_row(tv_arena *arena, tv_slice partition_prefix, tv_slice row_key,
 tv_err tv_key_split_row(tv_arena *arena, tv_slice table_prefix, tv_slice key,
                         tv_slice *ret_partition_key, tv_slice *ret_row_key) TV_WARN_UNUSED;
 
+/** Whose catalogue: every service has one of its own for each account. */
+typedef enum tv_space {
+    TV_SPACE_TABLES = 't',
+    TV_SPACE_QUEUES = 'q',
+    TV_SPACE_CONTAINERS = 'b',
+} tv_space;
+
 /** The catalogue partition of an account. */
-tv_slice tv_key_catalog(tv_arena *arena, tv_slice account);
+tv_slice tv_key_catalog(tv_arena *arena, tv_space space, tv_slice account);
 
-/** Prefix of the catalogue's table names, and the row of one table (name in any case). */
-tv_slice tv_key_catalog_names(tv_arena *arena, tv_slice account);
-tv_slice tv_key_catalog_name(tv_arena *arena, tv_slice account, tv_slice table_name);
+/** Prefix of the catalogue's names, and the row of one (name in any case). */
+tv_slice tv_key_catalog_names(tv_arena *arena, tv_space space, tv_slice account);
+tv_slice tv_key_catalog_name(tv_arena *arena, tv_space space, tv_slice account, tv_slice name);
 
-/** The row of a table's access policies (name in any case). */
-tv_slice tv_key_catalog_policies(tv_arena *arena, tv_slice account, tv_slice table_name);
+/** The row of the access policies of a table, queue or container (name in any case). */
+tv_slice tv_key_catalog_policies(tv_arena *arena, tv_space space, tv_slice account, tv_slice name);
 
 /** The row of the account's service properties. */
-tv_slice tv_key_catalog_properties(tv_arena *arena, tv_slice account);
+tv_slice tv_key_catalog_properties(tv_arena *arena, tv_space space, tv_slice account);
 
-/** Prefix of the tables still to be dropped, the row of one, and the id out of such a row's key. */
-tv_slice tv_key_catalog_dropped(tv_arena *arena, tv_slice account);
-tv_slice tv_key_catalog_dropped_id(tv_arena *arena, tv_slice account, int64_t table_id);
+/** Prefix of what is still to be dropped, the row of one, and the id out of such a row's key. */
+tv_slice tv_key_catalog_dropped(tv_arena *arena, tv_space space, tv_slice account);
+tv_slice tv_key_catalog_dropped_id(tv_arena *arena, tv_space space, tv_slice account,
+                                   int64_t table_id);
 tv_err tv_key_split_dropped(tv_slice dropped_prefix, tv_slice key,
                             int64_t *ret_table_id) TV_WARN_UNUSED;
 
-/** The row that holds the last table id given out. */
-tv_slice tv_key_catalog_last_id(tv_arena *arena, tv_slice account);
+/** The row that holds the last id given out. */
+tv_slice tv_key_catalog_last_id(tv_arena *arena, tv_space space, tv_slice account);
 
 /** The least key greater than every key that begins with `prefix`. */
 tv_slice tv_key_after(tv_arena *arena, tv_slice prefix);

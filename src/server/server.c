@@ -186,7 +186,7 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
     server->pipeline = tv_pipeline_new(server->engine, COMMITTERS, COMMIT_QUEUE_MAX);
     server->readers = tv_workers_new(READERS, READ_QUEUE_MAX);
     server->scanners = tv_workers_new(SCANNERS, SCAN_QUEUE_MAX);
-    err = tv_catalog_open(server->engine, server->pipeline, &server->catalog);
+    err = tv_catalog_open(&tv_table_catalog, server->engine, server->pipeline, &server->catalog);
     if (err) {
         snprintf(reterr_text, reterr_size, "cannot read the catalogue of tables in %s: %s",
                  server->config.data, tv_err_name(err));

@@ -1,5 +1,5 @@
 /* GET and PUT /table?comp=acl. */
-#include "table/acl.h"
+#include "catalog/acl.h"
 
 #include "table/call.h"
 
@@ -35,7 +35,7 @@ static tv_err read_body(tv_table_call *call, tv_access_policies *ret_policies)
     tv_slice type = tv_request_header(req, TV_LIT("content-type"));
 
     if (req->body.len)
-        return tv_acl_parse(&req->arena, req->body, ret_policies);
+        return tv_acl_parse(&req->arena, TV_SERVICE_TABLE, req->body, ret_policies);
     if (type.len >= xml.len && tv_slice_eq_nocase(tv_slice_take(type, xml.len), xml))
         return TV_ERR_MEDIA_TYPE;
 
@@ -56,9 +56,10 @@ tv_err tv_table_set_acl(tv_table_call *call)
         return err;
 
     call->set_policies.catalog = call->service->catalog;
-    call->set_policies.table = call->table;
+    call->set_policies.container = call->table;
     call->set_policies.arena = &call->req->arena;
-    tv_catalog_prepare_set_policies(&call->set_policies, &call->write);
+    call->set_policies.sets_policies = true;
+    tv_catalog_prepare_change(&call->set_policies, &call->write);
     tv_table_call_submit(call, on_acl_set);
     return TV_OK;
 }

@@ -43,7 +43,8 @@ static tv_err parse_op(tv_arena *arena, const tv_request *outer, const tv_endpoi
     if (!tv_multipart_request(arena, text, &request))
         return TV_ERR_INVALID_INPUT;
 
-    err = tv_endpoint_parse(arena, outer->is_tls, request.host, request.path, &embedded);
+    err = tv_endpoint_parse(arena, TV_LIT("table"), outer->is_tls, request.host, request.path,
+                            &embedded);
     if (err)
         return err;
     if (!tv_slice_eq(embedded.account, endpoint->account))

@@ -5,6 +5,7 @@
 #ifndef TV_TABLE_CALL_H
 #define TV_TABLE_CALL_H
 
+#include "service/cors.h"
 #include "table/batch.h"
 #include "table/scan.h"
 #include "table/service.h"
@@ -14,8 +15,8 @@ typedef struct tv_table_call {
     tv_request *req;
     const tv_identity *identity; /* nothing runs without one */
     tv_table_op op;
-    tv_error_info info; /* of the error that ends the call */
-    tv_table *table;    /* counted; released when the request is done */
+    tv_error_info info;  /* of the error that ends the call */
+    tv_container *table; /* counted; released when the request is done */
     char request_id[TV_GUID_TEXT_LEN];
 
     /* What waits for another thread. */
@@ -28,7 +29,7 @@ typedef struct tv_table_call {
     tv_batch_request batch;
     tv_catalog_create create;
     tv_catalog_delete delete_table;
-    tv_catalog_set_policies set_policies;
+    tv_catalog_change set_policies;
     tv_catalog_set_properties set_properties;
     tv_query query;
     tv_scan scan;
@@ -53,9 +54,11 @@ tv_err tv_table_call_run_job(tv_table_call *call, tv_workers *workers, void (*ru
 tv_err tv_table_call_find_table(tv_table_call *call, tv_slice name) TV_WARN_UNUSED;
 
 /** Count a query of this table by its plan. */
-static inline void tv_table_count_plan(tv_table *table, tv_plan_kind kind)
+static inline void tv_table_count_plan(tv_container *table, tv_plan_kind kind)
 {
-    atomic_fetch_add_explicit(&table->plan_counts[kind], 1, memory_order_relaxed);
+    tv_table_counts *counts = table->own;
+
+    atomic_fetch_add_explicit(&counts->plans[kind], 1, memory_order_relaxed);
 }
 
 /* The operations, a file for each group of them.  TV_OK means answered, or will be. */
@@ -87,12 +90,6 @@ tv_err tv_table_get_stats(tv_table_call *call) TV_WARN_UNUSED;
 
 /** An error, in the JSON or XML that the service gives it. */
 void tv_table_respond_error(tv_table_call *call, tv_err err);
-
-/** What a preflight is granted; the texts are the request's own. */
-typedef struct tv_cors_grant {
-    tv_slice origin, method, headers; /* headers may be empty */
-    int32_t max_age_seconds;
-} tv_cors_grant;
 
 void tv_table_respond_preflight(tv_table_call *call, const tv_cors_grant *grant);
 

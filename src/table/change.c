@@ -12,7 +12,7 @@
 #include "base/assert.h"
 #include "engine/key.h"
 
-void tv_change_set_init(tv_change_set *set, tv_arena *arena, tv_table *table, size_t size)
+void tv_change_set_init(tv_change_set *set, tv_arena *arena, tv_container *table, size_t size)
 {
     *set = (tv_change_set){
         .table = table,

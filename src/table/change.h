@@ -7,8 +7,8 @@
 #ifndef TV_TABLE_CHANGE_H
 #define TV_TABLE_CHANGE_H
 
+#include "catalog/catalog.h"
 #include "commit/pipeline.h"
-#include "table/catalog.h"
 #include "table/op.h"
 
 typedef struct tv_entity_change {
@@ -20,7 +20,7 @@ typedef struct tv_entity_change {
 } tv_entity_change;
 
 typedef struct tv_change_set {
-    tv_table *table; /* the caller's reference, held until the write is delivered */
+    tv_container *table; /* the caller's reference, held until the write is delivered */
     tv_arena *arena;
     tv_slice partition; /* key prefix */
     tv_entity_change *changes;
@@ -29,7 +29,7 @@ typedef struct tv_change_set {
 } tv_change_set;
 
 /** Prepare for up to `size` changes of `table`. */
-void tv_change_set_init(tv_change_set *set, tv_arena *arena, tv_table *table, size_t size);
+void tv_change_set_init(tv_change_set *set, tv_arena *arena, tv_container *table, size_t size);
 
 /**
  * Add the change that `op`, whose body has been read, asks for.  All changes of

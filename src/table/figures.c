@@ -10,12 +10,13 @@ typedef struct visit {
     bool is_detailed;
 } visit;
 
-static void visit_table(void *ctx, const tv_table *table)
+static void visit_table(void *ctx, const tv_container *table)
 {
+    const tv_table_counts *counts = table->own;
     visit *v = ctx;
 
     for (int kind = 0; kind < TV_PLAN_KINDS; kind++) {
-        unsigned long long count = atomic_load(&table->plan_counts[kind]);
+        unsigned long long count = atomic_load(&counts->plans[kind]);
 
         v->totals[kind] += count;
         if (count && v->is_detailed)

@@ -6,6 +6,7 @@
 #define TV_TABLE_OP_H
 
 #include "http/request.h"
+#include "service/endpoint.h"
 #include "table/entity_read.h"
 #include "table/entity_write.h"
 #include "table/etag.h"

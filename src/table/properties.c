@@ -1,5 +1,5 @@
 /* GET and PUT /?restype=service&comp=properties, GET …&comp=stats. */
-#include "table/service_properties.h"
+#include "catalog/properties.h"
 
 #include "base/clock.h"
 #include "base/datetime.h"
@@ -9,11 +9,11 @@ tv_err tv_table_get_properties(tv_table_call *call)
 {
     tv_shared_properties *shared =
         tv_catalog_properties(call->service->catalog, tv_identity_account(call->identity));
-    tv_service_properties properties = tv_properties_default();
+    tv_service_properties properties = tv_properties_default(TV_SERVICE_TABLE);
 
     if (shared)
         tv_properties_apply(&properties, &shared->properties);
-    tv_properties_add_xml(&call->req->out, &properties);
+    tv_properties_add_xml(&call->req->out, TV_SERVICE_TABLE, &properties);
     tv_shared_properties_unref(shared);
     tv_table_respond_xml(call, 200);
     return TV_OK;
@@ -32,7 +32,8 @@ static void on_properties_set(tv_mail *mail)
 tv_err tv_table_set_properties(tv_table_call *call)
 {
     tv_catalog_set_properties *set = &call->set_properties;
-    tv_err err = tv_properties_parse(&call->req->arena, call->req->body, &set->update);
+    tv_err err =
+        tv_properties_parse(&call->req->arena, TV_SERVICE_TABLE, call->req->body, &set->update);
 
     if (err)
         return err;

@@ -25,22 +25,6 @@ typedef struct tv_resource {
     tv_slice row_key;
 } tv_resource;
 
-/** The part of a URL before the resource. */
-typedef struct tv_endpoint {
-    tv_slice account;  /* without "-secondary" */
-    bool is_secondary; /* the read-only copy was addressed: account-secondary */
-    tv_slice base_url; /* "http://host[/account]": what response URLs begin with */
-    tv_slice rest;     /* path behind the account, still encoded, without its first '/' */
-} tv_endpoint;
-
-/**
- * Find the account.  A host "name.table.…" is host style; everything else is
- * path style, with the account as the first segment.  TV_ERR_INVALID_URI when
- * there is none, TV_ERR_INVALID_HEADER for a host that cannot be one.
- */
-tv_err tv_endpoint_parse(tv_arena *arena, bool is_tls, tv_slice host, tv_slice path,
-                         tv_endpoint *ret_endpoint) TV_WARN_UNUSED;
-
 /**
  * Decode and parse what is behind the account.  TV_ERR_KEY_COUNT when a key is
  * missing or one too many, TV_ERR_URL_UNPARSABLE for a bad escape,

@@ -2,7 +2,6 @@
 #include "base/log.h"
 #include "base/uri.h"
 #include "table/call.h"
-#include "table/cors.h"
 #include "table/explain.h"
 
 static const tv_slice server_name = {"Tavola-Table/" TV_VERSION,
@@ -30,7 +29,8 @@ static void start(tv_table_call *call, int status)
 /* The end of every response: what browsers of other sites may see of it depends on the rest. */
 static void finish(tv_table_call *call)
 {
-    tv_cors_add_headers(call);
+    if (call->op.kind != TV_TABLE_OP_PREFLIGHT)
+        tv_cors_add_headers(call->service->catalog, TV_SERVICE_TABLE, call->req);
     tv_response_send(call->req);
 }
 
@@ -163,16 +163,8 @@ void tv_table_respond_xml(tv_table_call *call, int status)
 
 void tv_table_respond_preflight(tv_table_call *call, const tv_cors_grant *grant)
 {
-    tv_request *req = call->req;
-
     start(call, 200);
-    tv_response_header(req, TV_LIT("Access-Control-Allow-Origin"), grant->origin);
-    tv_response_header(req, TV_LIT("Access-Control-Allow-Methods"), grant->method);
-    if (grant->headers.len)
-        tv_response_header(req, TV_LIT("Access-Control-Allow-Headers"), grant->headers);
-    tv_response_header(req, TV_LIT("Access-Control-Max-Age"),
-                       tv_arena_printf(&req->arena, "%d", (int)grant->max_age_seconds));
-    tv_response_header(req, TV_LIT("Access-Control-Allow-Credentials"), TV_LIT("true"));
+    tv_cors_add_grant(call->req, grant);
     finish(call);
 }
 

@@ -15,7 +15,6 @@
 #include "base/uri.h"
 #include "table/access.h"
 #include "table/call.h"
-#include "table/cors.h"
 
 /* What a request says may take 4 MiB; a batch has some room beside it for its own wrapping. */
 enum { BODY_BYTES_MAX = 4 * 1024 * 1024, BATCH_ROOM_BYTES = 64 * 1024 };
@@ -86,7 +85,8 @@ static tv_err check_head(tv_table_call *call)
     tv_endpoint endpoint;
     tv_err err;
 
-    err = tv_endpoint_parse(&req->arena, req->is_tls, req->host, req->path, &endpoint);
+    err = tv_endpoint_parse(&req->arena, TV_LIT("table"), req->is_tls, req->host, req->path,
+                            &endpoint);
     if (err)
         return err;
 
@@ -126,14 +126,30 @@ static tv_err check_head(tv_table_call *call)
     return TV_OK;
 }
 
+/* Browsers cannot sign it. */
+static void answer_preflight(tv_table_call *call)
+{
+    tv_cors_grant grant;
+    tv_err err;
+
+    call->op.kind = TV_TABLE_OP_PREFLIGHT;
+    err = tv_cors_preflight(call->service->catalog, TV_SERVICE_TABLE, call->req, &grant);
+    if (err)
+        tv_table_respond_error(call, err);
+    else
+        tv_table_respond_preflight(call, &grant);
+}
+
 static bool on_headers(void *ctx, tv_request *req)
 {
     tv_table_call *call = call_new(ctx, req);
     bool is_too_open = call->service->is_https_only && !req->is_tls;
     tv_err err;
 
-    if (req->method == TV_METHOD_OPTIONS && !is_too_open)
-        return tv_cors_preflight(call); /* browsers cannot sign it */
+    if (req->method == TV_METHOD_OPTIONS && !is_too_open) {
+        answer_preflight(call);
+        return false;
+    }
 
     err = is_too_open ? TV_ERR_HTTPS_REQUIRED : check_head(call);
     if (err) {
@@ -236,7 +252,7 @@ static void on_done(void *ctx, tv_request *req)
     if (service->has_access_log)
         log_access(call, ns);
     atomic_fetch_sub(&service->page_bytes, call->page_bytes);
-    tv_table_unref(call->table);
+    tv_container_unref(call->table);
     req->user = NULL;
 }
 
@@ -247,6 +263,15 @@ static tv_err find_policies(void *ctx, tv_slice account, tv_slice table, tv_aren
 
     return tv_catalog_policies(service->catalog, account, table, arena, ret_policies);
 }
+
+const tv_catalog_kind tv_table_catalog = {
+    .service = TV_SERVICE_TABLE,
+    .space = TV_SPACE_TABLES,
+    .exists = TV_ERR_TABLE_EXISTS,
+    .not_found = TV_ERR_TABLE_NOT_FOUND,
+    .rows = tv_key_table,
+    .own_bytes = sizeof(tv_table_counts),
+};
 
 static const char *op_name(int op)
 {

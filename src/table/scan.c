@@ -65,7 +65,7 @@ static row_test *row_test_new(tv_arena *arena, const tv_plan *plan)
 }
 
 /* Split the key into PartitionKey and RowKey, once. */
-static tv_err row_split(scan_row *row, const tv_table *table, tv_arena *scratch)
+static tv_err row_split(scan_row *row, const tv_container *table, tv_arena *scratch)
 {
     tv_err err;
 
@@ -88,7 +88,7 @@ static void set_slot(row_test *test, tv_slice name, tv_property value)
     }
 }
 
-static tv_err fill_keys(row_test *test, scan_row *row, const tv_table *table, tv_arena *scratch)
+static tv_err fill_keys(row_test *test, scan_row *row, const tv_container *table, tv_arena *scratch)
 {
     tv_err err = row_split(row, table, scratch);
 
@@ -116,8 +116,8 @@ static tv_err fill_properties(row_test *test, tv_slice value)
     return cursor.is_corrupt ? TV_ERR_CORRUPT : TV_OK;
 }
 
-static tv_err row_passes(row_test *test, scan_row *row, const tv_table *table, tv_arena *scratch,
-                         bool *ret_passes)
+static tv_err row_passes(row_test *test, scan_row *row, const tv_container *table,
+                         tv_arena *scratch, bool *ret_passes)
 {
     tv_err err = TV_OK;
 
@@ -180,7 +180,7 @@ static tv_err end_page_at(tv_scan *scan, scan_row *row)
 static tv_err start_key(const tv_scan *scan, tv_slice *ret_start)
 {
     const tv_query *query = scan->query;
-    const tv_table *table = scan->table;
+    const tv_container *table = scan->table;
     tv_err err;
 
     *ret_start = scan->plan.ranges[0].from;

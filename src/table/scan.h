@@ -6,13 +6,13 @@
 #ifndef TV_TABLE_SCAN_H
 #define TV_TABLE_SCAN_H
 
+#include "catalog/catalog.h"
 #include "odata/plan.h"
-#include "table/catalog.h"
 #include "table/page.h"
 #include "table/query.h"
 
 typedef struct tv_scan {
-    const tv_table *table;
+    const tv_container *table;
     const tv_table_op *op;
     const tv_query *query;
     tv_plan plan;

@@ -8,9 +8,18 @@
 #include "auth/identity.h"
 #include "base/meter.h"
 #include "base/workers.h"
+#include "catalog/catalog.h"
 #include "commit/pipeline.h"
 #include "http/request.h"
-#include "table/catalog.h"
+#include "odata/plan.h"
+
+/** The catalogue of tables. */
+extern const tv_catalog_kind tv_table_catalog;
+
+/** What the catalogue keeps with every table. */
+typedef struct tv_table_counts {
+    _Atomic uint64_t plans[TV_PLAN_KINDS]; /* queries by kind, since the start */
+} tv_table_counts;
 
 typedef struct tv_table_service {
     tv_engine *engine;

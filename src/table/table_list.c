@@ -5,8 +5,8 @@
  */
 #include "table/table_list.h"
 
+#include "catalog/catalog.h"
 #include "engine/key.h"
-#include "table/catalog.h"
 #include "table/scan.h"
 #include "table/token.h"
 
@@ -73,9 +73,10 @@ tv_err tv_table_list(tv_engine *engine, const tv_table_op *op, const tv_query *q
                      tv_continuation *ret_next)
 {
     tv_slice account = op->endpoint.account;
-    tv_slice prefix = tv_key_catalog_names(arena, account);
-    tv_slice start =
-        query->next_table.data ? tv_key_catalog_name(arena, account, query->next_table) : prefix;
+    tv_slice prefix = tv_key_catalog_names(arena, TV_SPACE_TABLES, account);
+    tv_slice start = query->next_table.data
+                         ? tv_key_catalog_name(arena, TV_SPACE_TABLES, account, query->next_table)
+                         : prefix;
     tv_entity_view view = tv_table_op_view(op);
     tv_iter *iter;
     tv_err err;

@@ -75,7 +75,7 @@ tv_err tv_table_delete(tv_table_call *call)
         return TV_ERR_NOT_FOUND;
 
     call->delete_table = (tv_catalog_delete){
-        .catalog = call->service->catalog, .table = call->table, .arena = &call->req->arena};
+        .catalog = call->service->catalog, .container = call->table, .arena = &call->req->arena};
     tv_catalog_prepare_delete(&call->delete_table, &call->write);
     tv_table_call_submit(call, on_table_deleted);
     return TV_OK;

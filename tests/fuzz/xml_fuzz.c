@@ -6,9 +6,9 @@
 #include "fuzz.h"
 
 #include "base/xml.h"
+#include "catalog/acl.h"
+#include "catalog/properties.h"
 #include "http/parser.h"
-#include "table/acl.h"
-#include "table/service_properties.h"
 
 static size_t check_tree(tv_arena *arena, const tv_xml_node *node, size_t depth)
 {
@@ -37,12 +37,12 @@ static void try_policies(tv_arena *arena, tv_slice document)
     tv_access_policies policies, again;
     tv_buf written = TV_BUF_EMPTY, rewritten = TV_BUF_EMPTY;
 
-    if (tv_acl_parse(arena, document, &policies))
+    if (tv_acl_parse(arena, TV_SERVICE_TABLE, document, &policies))
         return;
 
     tv_assert(policies.count <= TV_POLICIES_MAX);
     tv_acl_add_xml(&written, &policies);
-    tv_assert(tv_acl_parse(arena, tv_buf_slice(&written), &again) == TV_OK);
+    tv_assert(tv_acl_parse(arena, TV_SERVICE_TABLE, tv_buf_slice(&written), &again) == TV_OK);
     tv_acl_add_xml(&rewritten, &again);
     tv_assert(tv_slice_eq(tv_buf_slice(&written), tv_buf_slice(&rewritten)));
     tv_buf_done(&written);
@@ -60,20 +60,20 @@ static void check_rule(const tv_cors_rule *rule)
 
 static void try_properties(tv_arena *arena, tv_slice document)
 {
-    tv_service_properties properties = tv_properties_default(), update;
+    tv_service_properties properties = tv_properties_default(TV_SERVICE_TABLE), update;
     tv_shared_properties *shared;
     tv_buf written = TV_BUF_EMPTY, rewritten = TV_BUF_EMPTY;
 
-    if (tv_properties_parse(arena, document, &update))
+    if (tv_properties_parse(arena, TV_SERVICE_TABLE, document, &update))
         return;
 
     tv_properties_apply(&properties, &update);
     tv_assert(properties.cors.count <= TV_CORS_RULES_MAX);
     for (size_t i = 0; i < properties.cors.count; i++)
         check_rule(&properties.cors.rules[i]);
-    tv_properties_add_xml(&written, &properties);
-    tv_assert(tv_shared_properties_new(tv_buf_slice(&written), &shared) == TV_OK);
-    tv_properties_add_xml(&rewritten, &shared->properties);
+    tv_properties_add_xml(&written, TV_SERVICE_TABLE, &properties);
+    tv_assert(tv_shared_properties_new(TV_SERVICE_TABLE, tv_buf_slice(&written), &shared) == TV_OK);
+    tv_properties_add_xml(&rewritten, TV_SERVICE_TABLE, &shared->properties);
     tv_assert(tv_slice_eq(tv_buf_slice(&written), tv_buf_slice(&rewritten)));
     tv_shared_properties_unref(shared);
     tv_buf_done(&written);

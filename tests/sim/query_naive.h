@@ -52,7 +52,7 @@ typedef struct expr {
 
 static tv_engine *engine;
 static tv_arena arena; /* of one table */
-static tv_table table;
+static tv_container table;
 static row rows[ROWS_ROOM]; /* in key order where is_there */
 static size_t row_count;
 static int next_id;

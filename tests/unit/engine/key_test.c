@@ -291,27 +291,30 @@ TEST(the_keyspace_is_laid_out_as_the_header_says)
     CHECK_OK(tv_key_row(&arena, key, TV_LIT("R"), &key));
     CHECK_TEXT(key, "racct\x01"
                     "00000011P\x01R");
-    CHECK_TEXT(tv_key_catalog(&arena, account), "tacct\x01");
-    CHECK_TEXT(tv_key_catalog_names(&arena, account), "tacct\x01n");
-    CHECK_TEXT(tv_key_catalog_name(&arena, account, TV_LIT("PeoplE")), "tacct\x01npeople");
-    CHECK_TEXT(tv_key_catalog_dropped(&arena, account), "tacct\x01"
-                                                        "d");
-    CHECK_TEXT(tv_key_catalog_dropped_id(&arena, account, TV_TABLE_ID_MAX), "tacct\x01"
-                                                                            "dvvvvvvvv");
-    CHECK_TEXT(tv_key_catalog_last_id(&arena, account), "tacct\x01i");
-    CHECK_TEXT(tv_key_catalog_policies(&arena, account, TV_LIT("PeoplE")), "tacct\x01"
-                                                                           "apeople");
-    CHECK_TEXT(tv_key_catalog_properties(&arena, account), "tacct\x01p");
+    CHECK_TEXT(tv_key_catalog(&arena, TV_SPACE_TABLES, account), "tacct\x01");
+    CHECK_TEXT(tv_key_catalog_names(&arena, TV_SPACE_TABLES, account), "tacct\x01n");
+    CHECK_TEXT(tv_key_catalog_name(&arena, TV_SPACE_TABLES, account, TV_LIT("PeoplE")),
+               "tacct\x01npeople");
+    CHECK_TEXT(tv_key_catalog_dropped(&arena, TV_SPACE_TABLES, account), "tacct\x01"
+                                                                         "d");
+    CHECK_TEXT(tv_key_catalog_dropped_id(&arena, TV_SPACE_TABLES, account, TV_TABLE_ID_MAX),
+               "tacct\x01"
+               "dvvvvvvvv");
+    CHECK_TEXT(tv_key_catalog_last_id(&arena, TV_SPACE_TABLES, account), "tacct\x01i");
+    CHECK_TEXT(tv_key_catalog_policies(&arena, TV_SPACE_TABLES, account, TV_LIT("PeoplE")),
+               "tacct\x01"
+               "apeople");
+    CHECK_TEXT(tv_key_catalog_properties(&arena, TV_SPACE_TABLES, account), "tacct\x01p");
 }
 
 TEST(table_ids_sort_as_numbers_and_come_back)
 {
     static const int64_t ids[] = {
         0, 1, 9, 10, 31, 32, 1023, 1024, INT64_C(1) << 35, TV_TABLE_ID_MAX};
-    tv_slice prefix = tv_key_catalog_dropped(&arena, TV_LIT("a")), last = TV_NONE;
+    tv_slice prefix = tv_key_catalog_dropped(&arena, TV_SPACE_TABLES, TV_LIT("a")), last = TV_NONE;
 
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
-        tv_slice key = tv_key_catalog_dropped_id(&arena, TV_LIT("a"), ids[i]);
+        tv_slice key = tv_key_catalog_dropped_id(&arena, TV_SPACE_TABLES, TV_LIT("a"), ids[i]);
         int64_t id;
 
         CHECK_OK(tv_key_split_dropped(prefix, key, &id));

@@ -5,6 +5,7 @@
 #include "properties.h"
 #include "store.h"
 #include "table/etag.h"
+#include "table/service.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -12,13 +13,13 @@
 #define NOW INT64_C(639029198450000000)
 
 static tv_catalog *catalog;
-static tv_table *table;
+static tv_container *table;
 
 static int set_up(__attribute__((unused)) void **state)
 {
     tv_clock_set_fake_ticks(NOW);
     store_start();
-    if (tv_catalog_open(engine, pipeline, &catalog))
+    if (tv_catalog_open(&tv_table_catalog, engine, pipeline, &catalog))
         return -1;
 
     tv_catalog_create create = {
@@ -34,7 +35,7 @@ static int set_up(__attribute__((unused)) void **state)
 
 static int tear_down(__attribute__((unused)) void **state)
 {
-    tv_table_unref(table);
+    tv_container_unref(table);
     tv_catalog_close(catalog);
     store_stop();
     tv_clock_set_fake_ticks(0);
@@ -442,7 +443,7 @@ TEST(a_merge_keeps_to_1_mib)
 TEST(a_write_that_found_its_table_before_the_deletion_fails_after_it)
 {
     tv_table_op *op = op_new(TV_TABLE_OP_INSERT_ENTITY, none, "late", "{\"a\":1}");
-    tv_catalog_delete delete_op = {.catalog = catalog, .table = table, .arena = &arena};
+    tv_catalog_delete delete_op = {.catalog = catalog, .container = table, .arena = &arena};
     tv_change_set set;
     tv_write write = {0};
 
@@ -454,7 +455,7 @@ TEST(a_write_that_found_its_table_before_the_deletion_fails_after_it)
 
     CHECK_ERR(apply_set(&set), TV_ERR_TABLE_NOT_FOUND);
     CHECK_ROW("late", "-");
-    wait_until_empty(tv_key_catalog_dropped(&arena, ACCOUNT));
+    wait_until_empty(tv_key_catalog_dropped(&arena, TV_SPACE_TABLES, ACCOUNT));
     CHECK_INT(count_rows(table->prefix), 0);
 }
 

@@ -59,7 +59,7 @@ TEST(plans_are_shown_in_terms_of_keys)
     tv_arena arena;
 
     tv_arena_init(&arena);
-    tv_table table = {.id = 7, .prefix = tv_key_table(&arena, TV_LIT("acct"), 7)};
+    tv_container table = {.id = 7, .prefix = tv_key_table(&arena, TV_LIT("acct"), 7)};
     for (size_t i = 0; i < COUNT(rows); i++) {
         tv_query query = {.top = 1000};
         tv_scan scan = {.table = &table, .query = &query, .arena = &arena, .out = &out};

@@ -39,7 +39,7 @@ static inline tv_endpoint request_endpoint(tv_arena *arena, const tv_request *re
 {
     tv_endpoint endpoint = {0};
 
-    tv_assert(tv_endpoint_parse(arena, false, request->host, request->path, &endpoint) == TV_OK);
+    tv_assert(tv_endpoint_parse(arena, TV_LIT("table"), false, request->host, request->path, &endpoint) == TV_OK);
     return endpoint;
 }
 

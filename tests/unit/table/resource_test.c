@@ -1,4 +1,5 @@
 /* Hosts and paths to accounts and resources. */
+#include "service/endpoint.h"
 #include "table/resource.h"
 
 #include "check.h"
@@ -60,8 +61,9 @@ TEST(an_endpoint_is_found_in_host_or_path)
         tv_endpoint endpoint;
 
         t_row = endpoints[i].what;
-        CHECK_ERR(tv_endpoint_parse(&arena, endpoints[i].is_tls, tv_slice_of(endpoints[i].host),
-                                    tv_slice_of(endpoints[i].path), &endpoint),
+        CHECK_ERR(tv_endpoint_parse(&arena, TV_LIT("table"), endpoints[i].is_tls,
+                                    tv_slice_of(endpoints[i].host), tv_slice_of(endpoints[i].path),
+                                    &endpoint),
                   endpoints[i].err);
         if (endpoints[i].err)
             continue;

@@ -8,7 +8,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-static tv_table people = {.id = 7};
+static tv_container people = {.id = 7};
 
 static int set_up(__attribute__((unused)) void **state)
 {

@@ -11,7 +11,7 @@
 #include "check.h"
 #include "engine/key.h"
 #include "engine/memory/memory.h"
-#include "table/catalog.h"
+#include "catalog/catalog.h"
 
 #define ACCOUNT TV_LIT("acct")
 

@@ -2,6 +2,7 @@
 #include "table/table_list.h"
 
 #include "store.h"
+#include "table/service.h"
 #include "table/token.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -23,7 +24,7 @@ static void create(tv_slice account, const char *name)
 static int set_up(__attribute__((unused)) void **state)
 {
     store_start();
-    if (tv_catalog_open(engine, pipeline, &catalog))
+    if (tv_catalog_open(&tv_table_catalog, engine, pipeline, &catalog))
         return -1;
     for (size_t i = 0; i < COUNT(tables); i++)
         create(ACCOUNT, tables[i]);

@@ -4,11 +4,11 @@
  * first that fits decides.  They grant nothing but what the browser itself
  * withholds: every request but the preflight is authorised like any other.
  */
-#ifndef TV_TABLE_CORS_H
-#define TV_TABLE_CORS_H
+#ifndef TV_SERVICE_CORS_H
+#define TV_SERVICE_CORS_H
 
-#include "table/call.h"
-#include "table/service_properties.h"
+#include "catalog/catalog.h"
+#include "http/request.h"
 
 /** How a request's origin fits a rule. */
 typedef enum tv_cors_fit {
@@ -32,13 +32,24 @@ tv_cors_fit tv_cors_match(const tv_cors_settings *cors, tv_slice origin, tv_slic
  */
 void tv_cors_add_exposed(tv_buf *buf, const tv_cors_rule *rule, tv_slice head);
 
-/**
- * Answer a preflight (OPTIONS), which browsers do not sign.  Returns false when
- * it has answered: always, but that is how on_headers says so.
- */
-bool tv_cors_preflight(tv_table_call *call);
+/** What a preflight is granted; the texts are the request's own. */
+typedef struct tv_cors_grant {
+    tv_slice origin, method, headers; /* headers may be empty */
+    int32_t max_age_seconds;
+} tv_cors_grant;
 
-/** Add what the rules say to a response that has all its other headers. */
-void tv_cors_add_headers(tv_table_call *call);
+/**
+ * What a preflight (OPTIONS), which browsers do not sign, is granted by the
+ * account that its URL names.  TV_ERR_INVALID_HEADER when it is not complete,
+ * TV_ERR_CORS_PREFLIGHT when no rule fits.
+ */
+tv_err tv_cors_preflight(tv_catalog *catalog, tv_service_kind service, tv_request *req,
+                         tv_cors_grant *ret_grant) TV_WARN_UNUSED;
+
+/** Add a grant's headers to the response. */
+void tv_cors_add_grant(tv_request *req, const tv_cors_grant *grant);
+
+/** Add what the rules say to a response (not to a preflight) that has all its other headers. */
+void tv_cors_add_headers(tv_catalog *catalog, tv_service_kind service, tv_request *req);
 
 #endif

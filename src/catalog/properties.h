@@ -1,10 +1,11 @@
 /*
- * The properties of an account's table service: logging, metrics and the rules
+ * The properties of one of an account's services: logging, metrics and the rules
  * for browsers of other sites (CORS).  As XML they are what clients send and
- * get, and what is stored.
+ * get, and what is stored.  A blob service has some more of them, which cannot be
+ * switched on here: deleted blobs are gone, and there is no web site.
  */
-#ifndef TV_TABLE_SERVICE_PROPERTIES_H
-#define TV_TABLE_SERVICE_PROPERTIES_H
+#ifndef TV_CATALOG_PROPERTIES_H
+#define TV_CATALOG_PROPERTIES_H
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -12,6 +13,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/service_kind.h"
 
 enum {
     TV_RETENTION_DAYS_MAX = 365,
@@ -29,7 +31,8 @@ typedef struct tv_retention {
 } tv_retention;
 
 typedef struct tv_logging_settings {
-    bool is_set; /* false in an update that leaves it as it is */
+    bool is_set;       /* false in an update that leaves it as it is */
+    bool is_version_2; /* queues and blobs have two */
     bool reads, writes, deletes;
     tv_retention retention;
 } tv_logging_settings;
@@ -60,24 +63,27 @@ typedef struct tv_service_properties {
     tv_logging_settings logging;
     tv_metrics_settings hour_metrics, minute_metrics;
     tv_cors_settings cors;
+    tv_slice default_version; /* of a blob service, empty for none; data is NULL when not set */
 } tv_service_properties;
 
 /** Those of an account that has never set any: everything is off. */
-tv_service_properties tv_properties_default(void);
+tv_service_properties tv_properties_default(tv_service_kind service);
 
 /**
  * Read <StorageServiceProperties>, of which parts may be missing; texts live in
  * the arena.  TV_ERR_XML_DOCUMENT for another document, an incomplete part or
- * one beyond its limits; TV_ERR_XML_NODE_VALUE for a value of the wrong form.
+ * one beyond its limits; TV_ERR_XML_NODE_VALUE for a value of the wrong form;
+ * TV_ERR_NOT_IMPLEMENTED for what cannot be switched on.
  */
-tv_err tv_properties_parse(tv_arena *arena, tv_slice document,
+tv_err tv_properties_parse(tv_arena *arena, tv_service_kind service, tv_slice document,
                            tv_service_properties *ret_properties) TV_WARN_UNUSED;
 
 /** Take over the parts of `update` that are set. */
 void tv_properties_apply(tv_service_properties *properties, const tv_service_properties *update);
 
 /** Append <StorageServiceProperties> with all parts. */
-void tv_properties_add_xml(tv_buf *buf, const tv_service_properties *properties);
+void tv_properties_add_xml(tv_buf *buf, tv_service_kind service,
+                           const tv_service_properties *properties);
 
 /** Properties that threads share; counted. */
 typedef struct tv_shared_properties {
@@ -87,7 +93,7 @@ typedef struct tv_shared_properties {
 } tv_shared_properties;
 
 /** From a stored document; TV_ERR_CORRUPT when it is none. */
-tv_err tv_shared_properties_new(tv_slice document,
+tv_err tv_shared_properties_new(tv_service_kind service, tv_slice document,
                                 tv_shared_properties **ret_shared) TV_WARN_UNUSED;
 tv_shared_properties *tv_shared_properties_ref(tv_shared_properties *shared);
 void tv_shared_properties_unref(tv_shared_properties *shared); /* accepts NULL */

@@ -1,8 +1,9 @@
 /* The life of tables: created, found, deleted, swept, also across a crash. */
-#include "table/catalog.h"
+#include "catalog/catalog.h"
 
 #include "base/log.h"
-#include "store.h"
+#include "table/service.h"
+#include "table/store.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -11,7 +12,7 @@ static tv_catalog *catalog;
 static int set_up(__attribute__((unused)) void **state)
 {
     store_start();
-    return tv_catalog_open(engine, pipeline, &catalog) == TV_OK ? 0 : -1;
+    return tv_catalog_open(&tv_table_catalog, engine, pipeline, &catalog) == TV_OK ? 0 : -1;
 }
 
 static int tear_down(__attribute__((unused)) void **state)
@@ -27,7 +28,7 @@ static void restart(void)
     tv_catalog_close(catalog);
     stop_pipeline();
     start_pipeline();
-    CHECK_OK(tv_catalog_open(engine, pipeline, &catalog));
+    CHECK_OK(tv_catalog_open(&tv_table_catalog, engine, pipeline, &catalog));
 }
 
 static tv_err create_in(tv_slice account, const char *name)
@@ -45,31 +46,31 @@ static tv_err create(const char *name)
     return create_in(ACCOUNT, name);
 }
 
-static tv_table *find(const char *name)
+static tv_container *find(const char *name)
 {
     return tv_catalog_find(catalog, ACCOUNT, tv_slice_of(name));
 }
 
 static bool exists(const char *name)
 {
-    tv_table *table = find(name);
+    tv_container *table = find(name);
 
-    tv_table_unref(table);
+    tv_container_unref(table);
     return table != NULL;
 }
 
 static int64_t id_of(const char *name)
 {
-    tv_table *table = find(name);
+    tv_container *table = find(name);
     int64_t id = table ? table->id : 0;
 
-    tv_table_unref(table);
+    tv_container_unref(table);
     return id;
 }
 
-static tv_err delete_table(tv_table *table)
+static tv_err delete_table(tv_container *table)
 {
-    tv_catalog_delete delete_op = {.catalog = catalog, .table = table, .arena = &arena};
+    tv_catalog_delete delete_op = {.catalog = catalog, .container = table, .arena = &arena};
     tv_write write = {0};
 
     tv_catalog_prepare_delete(&delete_op, &write);
@@ -77,9 +78,9 @@ static tv_err delete_table(tv_table *table)
 }
 
 /* The write of a deletion alone: what has happened when the server dies right after it. */
-static tv_err delete_row(tv_table *table)
+static tv_err delete_row(tv_container *table)
 {
-    tv_catalog_delete delete_op = {.catalog = catalog, .table = table, .arena = &arena};
+    tv_catalog_delete delete_op = {.catalog = catalog, .container = table, .arena = &arena};
     tv_write write = {0};
 
     tv_catalog_prepare_delete(&delete_op, &write);
@@ -89,10 +90,10 @@ static tv_err delete_row(tv_table *table)
 
 static tv_err delete_name(const char *name)
 {
-    tv_table *table = find(name);
+    tv_container *table = find(name);
     tv_err err = table ? delete_table(table) : TV_ERR_NOT_FOUND;
 
-    tv_table_unref(table);
+    tv_container_unref(table);
     return err;
 }
 
@@ -125,12 +126,12 @@ TEST(a_table_is_found_after_it_was_created)
     CHECK(exists("people"));
     CHECK_INT(tv_catalog_count(catalog), 1);
 
-    tv_table *table = find("people");
+    tv_container *table = find("people");
     CHECK_TEXT(table->name, "people");
     CHECK_SLICE(table->account, ACCOUNT);
     CHECK_SLICE(table->prefix, tv_key_table(&arena, ACCOUNT, table->id));
     CHECK(!atomic_load(&table->is_dropped));
-    tv_table_unref(table);
+    tv_container_unref(table);
 }
 
 TEST(a_table_is_created_once)
@@ -149,9 +150,9 @@ TEST(names_ignore_case_and_keep_it)
     CHECK(exists("people") && exists("PEOPLE") && exists("PeoPle"));
     CHECK(!exists("peopl") && !exists("people2"));
 
-    tv_table *table = find("pEOpLE");
+    tv_container *table = find("pEOpLE");
     CHECK_TEXT(table->name, "PeoPle");
-    tv_table_unref(table);
+    tv_container_unref(table);
     CHECK_OK(delete_name("people"));
     CHECK(!exists("PeoPle"));
 }
@@ -163,13 +164,13 @@ TEST(accounts_do_not_see_each_other)
     CHECK(!exists("people"));
     CHECK_INT(tv_catalog_count(catalog), 2);
 
-    tv_table *table = tv_catalog_find(catalog, TV_LIT("one"), TV_LIT("people"));
+    tv_container *table = tv_catalog_find(catalog, TV_LIT("one"), TV_LIT("people"));
     CHECK_OK(delete_table(table));
-    tv_table_unref(table);
+    tv_container_unref(table);
     CHECK(tv_catalog_find(catalog, TV_LIT("one"), TV_LIT("people")) == NULL);
     table = tv_catalog_find(catalog, TV_LIT("two"), TV_LIT("people"));
     CHECK(table != NULL);
-    tv_table_unref(table);
+    tv_container_unref(table);
 }
 
 TEST(a_table_that_comes_again_has_a_new_id)
@@ -205,10 +206,10 @@ TEST(tables_are_there_after_a_restart)
     CHECK_INT(id_of("TABLE7"), id);
     CHECK(!exists("Table8"));
 
-    tv_table *table = find("table7");
+    tv_container *table = find("table7");
     CHECK_TEXT(table->name, "Table7");
     CHECK_SLICE(table->account, ACCOUNT);
-    tv_table_unref(table);
+    tv_container_unref(table);
 }
 
 TEST(the_rows_of_a_deleted_table_vanish_and_no_others)
@@ -221,7 +222,7 @@ TEST(the_rows_of_a_deleted_table_vanish_and_no_others)
     CHECK_INT(count_rows(tv_key_table(&arena, ACCOUNT, people)), 20);
 
     CHECK_OK(delete_name("people"));
-    wait_until_empty(tv_key_catalog_dropped(&arena, ACCOUNT));
+    wait_until_empty(tv_key_catalog_dropped(&arena, TV_SPACE_TABLES, ACCOUNT));
     CHECK_INT(count_rows(tv_key_table(&arena, ACCOUNT, people)), 0);
     CHECK_INT(count_rows(tv_key_table(&arena, ACCOUNT, pets)), 20);
 }
@@ -229,32 +230,32 @@ TEST(the_rows_of_a_deleted_table_vanish_and_no_others)
 TEST(a_deletion_that_a_crash_cut_short_is_finished_at_the_next_start)
 {
     CHECK_OK(create("people"));
-    tv_table *table = find("people");
+    tv_container *table = find("people");
     int64_t id = table->id;
     fill(ACCOUNT, id);
 
     /* The catalogue's write is durable; then the power goes, before the sweeper hears of it. */
     CHECK_OK(delete_row(table));
-    tv_table_unref(table);
-    CHECK_INT(count_rows(tv_key_catalog_dropped(&arena, ACCOUNT)), 1);
+    tv_container_unref(table);
+    CHECK_INT(count_rows(tv_key_catalog_dropped(&arena, TV_SPACE_TABLES, ACCOUNT)), 1);
     CHECK_INT(count_rows(tv_key_table(&arena, ACCOUNT, id)), 20);
     tv_memory_lose_power(engine);
     tv_memory_restart(engine);
 
     restart();
     CHECK(!exists("people"));
-    wait_until_empty(tv_key_catalog_dropped(&arena, ACCOUNT));
+    wait_until_empty(tv_key_catalog_dropped(&arena, TV_SPACE_TABLES, ACCOUNT));
     CHECK_INT(count_rows(tv_key_table(&arena, ACCOUNT, id)), 0);
 }
 
 TEST(a_name_can_be_used_again_before_its_old_rows_are_gone)
 {
     CHECK_OK(create("people"));
-    tv_table *table = find("people");
+    tv_container *table = find("people");
     int64_t old = table->id;
     fill(ACCOUNT, old);
     CHECK_OK(delete_row(table));
-    tv_table_unref(table);
+    tv_container_unref(table);
 
     /* Created anew in the next life, while the note of the old one is still there. */
     restart();
@@ -262,7 +263,7 @@ TEST(a_name_can_be_used_again_before_its_old_rows_are_gone)
     int64_t new = id_of("people");
     CHECK(new > old);
     fill(ACCOUNT, new);
-    wait_until_empty(tv_key_catalog_dropped(&arena, ACCOUNT));
+    wait_until_empty(tv_key_catalog_dropped(&arena, TV_SPACE_TABLES, ACCOUNT));
     CHECK_INT(count_rows(tv_key_table(&arena, ACCOUNT, old)), 0);
     CHECK_INT(count_rows(tv_key_table(&arena, ACCOUNT, new)), 20);
     CHECK(exists("people"));
@@ -284,11 +285,11 @@ TEST(a_sweep_that_failed_half_way_is_repeated_at_the_next_start)
     for (size_t i = 0; i < COUNT(faults); i++) {
         t_row = faults[i].what;
         CHECK_OK(create("people"));
-        tv_table *table = find("people");
+        tv_container *table = find("people");
         int64_t id = table->id;
         fill(ACCOUNT, id);
         CHECK_OK(delete_row(table));
-        tv_table_unref(table);
+        tv_container_unref(table);
 
         tv_memory_fail_writes(engine, faults[i].nth, 1, TV_ERR_IO);
         restart();
@@ -297,11 +298,11 @@ TEST(a_sweep_that_failed_half_way_is_repeated_at_the_next_start)
         tv_catalog_close(catalog);
         catalog = NULL;
         CHECK_INT(count_rows(tv_key_table(&arena, ACCOUNT, id)), faults[i].rows);
-        CHECK_INT(count_rows(tv_key_catalog_dropped(&arena, ACCOUNT)), 1);
+        CHECK_INT(count_rows(tv_key_catalog_dropped(&arena, TV_SPACE_TABLES, ACCOUNT)), 1);
 
         tv_memory_restart(engine);
         restart();
-        wait_until_empty(tv_key_catalog_dropped(&arena, ACCOUNT));
+        wait_until_empty(tv_key_catalog_dropped(&arena, TV_SPACE_TABLES, ACCOUNT));
         CHECK_INT(count_rows(tv_key_table(&arena, ACCOUNT, id)), 0);
     }
     tv_log_set_level(TV_LOG_INFO);
@@ -310,7 +311,7 @@ TEST(a_sweep_that_failed_half_way_is_repeated_at_the_next_start)
 TEST(the_second_of_two_deletions_finds_nothing)
 {
     CHECK_OK(create("people"));
-    tv_table *one = find("people"), *two = find("people");
+    tv_container *one = find("people"), *two = find("people");
 
     CHECK_OK(delete_table(one));
     CHECK(atomic_load(&two->is_dropped));
@@ -320,25 +321,25 @@ TEST(the_second_of_two_deletions_finds_nothing)
     CHECK_OK(create("people"));
     CHECK_ERR(delete_table(two), TV_ERR_NOT_FOUND);
     CHECK(exists("people"));
-    tv_table_unref(one);
-    tv_table_unref(two);
+    tv_container_unref(one);
+    tv_container_unref(two);
 }
 
 TEST(a_table_in_use_outlives_its_deletion)
 {
     CHECK_OK(create("people"));
-    tv_table *table = find("people");
+    tv_container *table = find("people");
 
     CHECK_OK(delete_name("people"));
-    wait_until_empty(tv_key_catalog_dropped(&arena, ACCOUNT));
+    wait_until_empty(tv_key_catalog_dropped(&arena, TV_SPACE_TABLES, ACCOUNT));
     CHECK_TEXT(table->name, "people");
-    tv_table_unref(table);
-    tv_table_unref(NULL);
+    tv_container_unref(table);
+    tv_container_unref(NULL);
 }
 
 static tv_err put_rubbish(tv_txn *txn, void *ctx)
 {
-    tv_txn_put(txn, tv_key_catalog_name(&arena, ACCOUNT, TV_LIT("people")),
+    tv_txn_put(txn, tv_key_catalog_name(&arena, TV_SPACE_TABLES, ACCOUNT, TV_LIT("people")),
                tv_slice_of((const char *)ctx));
     return TV_OK;
 }
@@ -351,9 +352,9 @@ TEST(a_damaged_catalogue_does_not_open)
         tv_catalog *other;
 
         t_row = values[i];
-        CHECK_OK(tv_engine_update(engine, tv_key_catalog(&arena, ACCOUNT), put_rubbish,
-                                  (void *)(uintptr_t)values[i]));
-        CHECK_ERR(tv_catalog_open(engine, pipeline, &other), TV_ERR_CORRUPT);
+        CHECK_OK(tv_engine_update(engine, tv_key_catalog(&arena, TV_SPACE_TABLES, ACCOUNT),
+                                  put_rubbish, (void *)(uintptr_t)values[i]));
+        CHECK_ERR(tv_catalog_open(&tv_table_catalog, engine, pipeline, &other), TV_ERR_CORRUPT);
     }
 }
 
@@ -369,17 +370,18 @@ TEST(a_row_tells_the_name_as_it_was_created)
 
 /* --- access policies --- */
 
-static tv_err set_policies(tv_table *table, size_t count)
+static tv_err set_policies(tv_container *table, size_t count)
 {
     static const char *const ids[] = {"one", "two", "three", "four", "five"};
-    tv_catalog_set_policies set = {.catalog = catalog, .table = table, .arena = &arena};
+    tv_catalog_change set = {
+        .catalog = catalog, .container = table, .arena = &arena, .sets_policies = true};
     tv_write write = {0};
 
     for (size_t i = 0; i < count; i++)
         set.policies.list[i] =
             (tv_access_policy){.id = tv_slice_of(ids[i]), .permission = TV_LIT("r")};
     set.policies.count = count;
-    tv_catalog_prepare_set_policies(&set, &write);
+    tv_catalog_prepare_change(&set, &write);
     return commit(&write);
 }
 
@@ -393,7 +395,7 @@ static tv_access_policies policies_of(const char *name)
 
 TEST(policies_go_with_their_table)
 {
-    tv_table *table;
+    tv_container *table;
     tv_access_policies policies;
 
     CHECK_OK(create("People"));
@@ -410,7 +412,8 @@ TEST(policies_go_with_their_table)
     CHECK_INT(policies_of("people").count, 2);
 
     CHECK_OK(delete_name("people"));
-    CHECK_INT(count_rows(tv_key_catalog_policies(&arena, ACCOUNT, TV_LIT("people"))), 0);
+    CHECK_INT(
+        count_rows(tv_key_catalog_policies(&arena, TV_SPACE_TABLES, ACCOUNT, TV_LIT("people"))), 0);
     CHECK_ERR(set_policies(table, 1), TV_ERR_TABLE_NOT_FOUND);
     CHECK_OK(create("people"));
     CHECK_INT(policies_of("people").count, 0);
@@ -419,18 +422,18 @@ TEST(policies_go_with_their_table)
     CHECK_INT(policies_of("orders").count, 0);
     CHECK_ERR(tv_catalog_policies(catalog, ACCOUNT, TV_LIT("nobody"), &arena, &policies),
               TV_ERR_TABLE_NOT_FOUND);
-    tv_table_unref(table);
+    tv_container_unref(table);
 }
 
 TEST(policies_are_there_after_a_restart)
 {
-    tv_table *table;
+    tv_container *table;
 
     CHECK_OK(create("People"));
     CHECK_OK(create("orders"));
     table = find("people");
     CHECK_OK(set_policies(table, 3));
-    tv_table_unref(table);
+    tv_container_unref(table);
     restart();
     CHECK_INT(policies_of("people").count, 3);
     CHECK_TEXT(policies_of("people").list[2].id, "three");
@@ -438,15 +441,16 @@ TEST(policies_are_there_after_a_restart)
 
     table = find("people");
     CHECK_OK(set_policies(table, 0));
-    CHECK_INT(count_rows(tv_key_catalog_policies(&arena, ACCOUNT, TV_LIT("people"))), 0);
-    tv_table_unref(table);
+    CHECK_INT(
+        count_rows(tv_key_catalog_policies(&arena, TV_SPACE_TABLES, ACCOUNT, TV_LIT("people"))), 0);
+    tv_container_unref(table);
     restart();
     CHECK_INT(policies_of("people").count, 0);
 }
 
 static tv_err put_policies(tv_txn *txn, void *ctx)
 {
-    tv_txn_put(txn, tv_key_catalog_policies(&arena, ACCOUNT, TV_LIT("people")),
+    tv_txn_put(txn, tv_key_catalog_policies(&arena, TV_SPACE_TABLES, ACCOUNT, TV_LIT("people")),
                tv_slice_of((const char *)ctx));
     return TV_OK;
 }
@@ -460,9 +464,9 @@ TEST(policies_that_fit_no_table_do_not_open)
         tv_catalog *other;
 
         t_row = values[i];
-        CHECK_OK(tv_engine_update(engine, tv_key_catalog(&arena, ACCOUNT), put_policies,
-                                  (void *)(uintptr_t)values[i]));
-        CHECK_ERR(tv_catalog_open(engine, pipeline, &other), TV_ERR_CORRUPT);
+        CHECK_OK(tv_engine_update(engine, tv_key_catalog(&arena, TV_SPACE_TABLES, ACCOUNT),
+                                  put_policies, (void *)(uintptr_t)values[i]));
+        CHECK_ERR(tv_catalog_open(&tv_table_catalog, engine, pipeline, &other), TV_ERR_CORRUPT);
     }
 }
 
@@ -473,7 +477,7 @@ static tv_err set_properties(tv_slice account, const char *document)
     tv_catalog_set_properties set = {.catalog = catalog, .account = account, .arena = &arena};
     tv_write write = {0};
 
-    CHECK_OK(tv_properties_parse(&arena, tv_slice_of(document), &set.update));
+    CHECK_OK(tv_properties_parse(&arena, TV_SERVICE_TABLE, tv_slice_of(document), &set.update));
     tv_catalog_prepare_set_properties(&set, &write);
     return commit(&write);
 }
@@ -526,7 +530,7 @@ TEST(many_tables_come_and_go)
     }
     restart();
     CHECK_INT(tv_catalog_count(catalog), 20);
-    wait_until_empty(tv_key_catalog_dropped(&arena, ACCOUNT));
+    wait_until_empty(tv_key_catalog_dropped(&arena, TV_SPACE_TABLES, ACCOUNT));
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -1,5 +1,5 @@
 /* Service properties, from XML and to XML. */
-#include "table/service_properties.h"
+#include "catalog/properties.h"
 
 #include "check.h"
 
@@ -124,22 +124,23 @@ static const struct {
 TEST(documents_are_read_and_written)
 {
     for (size_t i = 0; i < COUNT(documents); i++) {
-        tv_service_properties properties = tv_properties_default(), update;
+        tv_service_properties properties = tv_properties_default(TV_SERVICE_TABLE), update;
         tv_shared_properties *shared;
         tv_buf buf = TV_BUF_EMPTY;
 
         t_row = documents[i].what;
-        CHECK_ERR(tv_properties_parse(&arena, tv_slice_of(documents[i].document), &update),
+        CHECK_ERR(tv_properties_parse(&arena, TV_SERVICE_TABLE, tv_slice_of(documents[i].document),
+                                      &update),
                   documents[i].err);
         if (documents[i].err)
             continue;
         tv_properties_apply(&properties, &update);
-        tv_properties_add_xml(&buf, &properties);
+        tv_properties_add_xml(&buf, TV_SERVICE_TABLE, &properties);
         CHECK_TEXT(tv_buf_slice(&buf), documents[i].again);
 
-        CHECK_OK(tv_shared_properties_new(tv_buf_slice(&buf), &shared));
+        CHECK_OK(tv_shared_properties_new(TV_SERVICE_TABLE, tv_buf_slice(&buf), &shared));
         buf.len = 0;
-        tv_properties_add_xml(&buf, &shared->properties);
+        tv_properties_add_xml(&buf, TV_SERVICE_TABLE, &shared->properties);
         CHECK_TEXT(tv_buf_slice(&buf), documents[i].again);
         tv_shared_properties_unref(shared);
         tv_buf_done(&buf);
@@ -150,7 +151,8 @@ TEST(a_stored_document_that_is_none_is_damage)
 {
     tv_shared_properties *shared;
 
-    CHECK_ERR(tv_shared_properties_new(TV_LIT("<Other/>"), &shared), TV_ERR_CORRUPT);
+    CHECK_ERR(tv_shared_properties_new(TV_SERVICE_TABLE, TV_LIT("<Other/>"), &shared),
+              TV_ERR_CORRUPT);
     tv_shared_properties_unref(NULL);
 }
 
@@ -172,7 +174,7 @@ static tv_err parse_lists(size_t origins, size_t headers, size_t len)
     }
     tv_buf_printf(&document, CORS(RULE("GET", "%.*s", "%.*s", "", "1")),
                   TV_FMT(tv_buf_slice(&lists[0])), TV_FMT(tv_buf_slice(&lists[1])));
-    err = tv_properties_parse(&arena, tv_buf_slice(&document), &update);
+    err = tv_properties_parse(&arena, TV_SERVICE_TABLE, tv_buf_slice(&document), &update);
     tv_buf_done(&document);
     tv_buf_done(&lists[0]);
     tv_buf_done(&lists[1]);

@@ -1,5 +1,5 @@
 /* Access policies, from XML and to XML. */
-#include "table/acl.h"
+#include "catalog/acl.h"
 
 #include "check.h"
 
@@ -84,14 +84,16 @@ TEST(documents_are_read_and_written)
         tv_buf buf = TV_BUF_EMPTY;
 
         t_row = documents[i].what;
-        CHECK_ERR(tv_acl_parse(&arena, tv_slice_of(documents[i].document), &policies),
-                  documents[i].err);
+        CHECK_ERR(
+            tv_acl_parse(&arena, TV_SERVICE_TABLE, tv_slice_of(documents[i].document), &policies),
+            documents[i].err);
         if (documents[i].err)
             continue;
         tv_acl_add_xml(&buf, &policies);
         CHECK_TEXT(tv_buf_slice(&buf), documents[i].again);
         buf.len = 0;
-        CHECK_OK(tv_acl_parse(&arena, tv_slice_of(documents[i].again), &policies));
+        CHECK_OK(
+            tv_acl_parse(&arena, TV_SERVICE_TABLE, tv_slice_of(documents[i].again), &policies));
         tv_acl_add_xml(&buf, &policies);
         CHECK_TEXT(tv_buf_slice(&buf), documents[i].again);
         tv_buf_done(&buf);
@@ -107,7 +109,7 @@ TEST(copies_are_whole)
     tv_access_policies *kept;
     tv_buf buf = TV_BUF_EMPTY;
 
-    CHECK_OK(tv_acl_parse(&arena, TV_LIT(document), &policies));
+    CHECK_OK(tv_acl_parse(&arena, TV_SERVICE_TABLE, TV_LIT(document), &policies));
     kept = tv_acl_new(&policies);
     tv_arena_reset(&arena);
     tv_acl_copy(&arena, kept, &copy);

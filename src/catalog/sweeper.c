@@ -1,5 +1,5 @@
-/* One thread, one queue of dropped tables. */
-#include "table/sweeper.h"
+/* One thread, one queue of dropped containers. */
+#include "catalog/sweeper.h"
 
 #include "base/assert.h"
 #include "base/log.h"
@@ -7,15 +7,16 @@
 
 enum { RETRY_SECONDS = 10 };
 
-/* A dropped table in the queue. */
+/* A dropped container in the queue. */
 typedef struct dropped {
     struct dropped *next;
-    int64_t table_id;
+    int64_t id;
     size_t account_len;
     char account[];
 } dropped;
 
 struct tv_sweeper {
+    const tv_catalog_kind *kind;
     tv_engine *engine;
     tv_pipeline *pipeline;
     tv_outbox *outbox;
@@ -68,19 +69,26 @@ static tv_err forget_note(tv_txn *txn, void *ctx)
     return TV_OK;
 }
 
-static tv_err sweep(tv_sweeper *sweeper, tv_slice account, int64_t table_id)
+static tv_err sweep(tv_sweeper *sweeper, tv_slice account, int64_t id)
 {
+    const tv_catalog_kind *kind = sweeper->kind;
     tv_arena arena;
-    tv_err err;
+    tv_err err = TV_OK;
 
     tv_arena_init(&arena);
-    tv_slice rows = tv_key_table(&arena, account, table_id);
-    tv_slice note = tv_key_catalog_dropped_id(&arena, account, table_id);
-    tv_write write = {
-        .partition = tv_key_catalog(&arena, account), .run = forget_note, .ctx = &note};
+    tv_slice rows = kind->rows(&arena, account, id);
+    tv_slice note = tv_key_catalog_dropped_id(&arena, kind->space, account, id);
+    tv_write write = {.partition = tv_key_catalog(&arena, kind->space, account),
+                      .run = forget_note,
+                      .ctx = &note};
 
     tv_pipeline_drain(sweeper->pipeline);
-    err = tv_engine_drop_range(sweeper->engine, rows, tv_key_after(&arena, rows));
+    if (kind->before_drop)
+        err = kind->before_drop(kind->ctx, rows);
+    if (err == TV_OK)
+        err = tv_engine_drop_range(sweeper->engine, rows, tv_key_after(&arena, rows));
+    if (err == TV_OK && kind->after_drop)
+        kind->after_drop(kind->ctx);
     if (err == TV_OK)
         err = run_write(sweeper, &write);
     tv_arena_done(&arena);
@@ -104,7 +112,7 @@ static dropped *wait_for_next(tv_sweeper *sweeper)
     return next;
 }
 
-/* Put a table back at the end of the queue, and give the disk some time to recover. */
+/* Put a container back at the end of the queue, and give the disk some time to recover. */
 static void try_again_later(tv_sweeper *sweeper, dropped *item)
 {
     struct timespec until;
@@ -128,25 +136,26 @@ static void *run(void *arg)
     dropped *next;
 
     while ((next = wait_for_next(sweeper))) {
-        tv_err err = sweep(sweeper, (tv_slice){next->account, next->account_len}, next->table_id);
+        tv_err err = sweep(sweeper, (tv_slice){next->account, next->account_len}, next->id);
 
         if (err == TV_OK) {
             free(next);
             continue;
         }
-        tv_log(TV_LOG_WARN, "drop_table",
-               "account=%.*s table_id=%lld error=%s note=\"trying again in %d s\"",
-               (int)next->account_len, next->account, (long long)next->table_id, tv_err_name(err),
-               RETRY_SECONDS);
+        tv_log(TV_LOG_WARN, "drop",
+               "service=%.*s account=%.*s id=%lld error=%s note=\"trying again in %d s\"",
+               TV_FMT(tv_service_kind_name(sweeper->kind->service)), (int)next->account_len,
+               next->account, (long long)next->id, tv_err_name(err), RETRY_SECONDS);
         try_again_later(sweeper, next);
     }
     return NULL;
 }
 
-tv_sweeper *tv_sweeper_new(tv_engine *engine, tv_pipeline *pipeline)
+tv_sweeper *tv_sweeper_new(const tv_catalog_kind *kind, tv_engine *engine, tv_pipeline *pipeline)
 {
     tv_sweeper *sweeper = tv_calloc(1, sizeof *sweeper);
 
+    sweeper->kind = kind;
     sweeper->engine = engine;
     sweeper->pipeline = pipeline;
     sweeper->outbox = tv_outbox_new(pipeline);
@@ -182,12 +191,12 @@ void tv_sweeper_free(tv_sweeper *sweeper)
     free(sweeper);
 }
 
-void tv_sweeper_add(tv_sweeper *sweeper, tv_slice account, int64_t table_id)
+void tv_sweeper_add(tv_sweeper *sweeper, tv_slice account, int64_t id)
 {
     dropped *item = tv_malloc(sizeof *item + account.len);
 
     item->next = NULL;
-    item->table_id = table_id;
+    item->id = id;
     item->account_len = account.len;
     memcpy(item->account, account.data, account.len);
 

@@ -2,11 +2,12 @@
  * The catalogue as two askers see it who do not get their answers at the same
  * time: two mailboxes stand for two network threads.
  */
-#include "table/catalog.h"
+#include "catalog/catalog.h"
 
 #include "check.h"
 #include "engine/memory/memory.h"
 #include "table/scan.h"
+#include "table/service.h"
 
 static tv_engine *engine;
 static tv_pipeline *pipeline;
@@ -28,7 +29,7 @@ static int set_up(void **state)
     engine = tv_memory_engine_new(NULL);
     pipeline = tv_pipeline_new(engine, 1, 100);
     outbox = tv_outbox_new(pipeline);
-    CHECK_OK(tv_catalog_open(engine, pipeline, &catalog));
+    CHECK_OK(tv_catalog_open(&tv_table_catalog, engine, pipeline, &catalog));
     tv_arena_init(&arena);
     tv_mailbox_init(&first, wake, NULL);
     tv_mailbox_init(&second, wake, NULL);
@@ -81,9 +82,9 @@ static void create(asking *a, const char *name, tv_mailbox *reply_to)
     submit(a, reply_to);
 }
 
-static void delete_table(asking *a, tv_table *table, tv_mailbox *reply_to)
+static void delete_table(asking *a, tv_container *table, tv_mailbox *reply_to)
 {
-    *a = (asking){.delete_op = {.catalog = catalog, .table = table, .arena = &arena}};
+    *a = (asking){.delete_op = {.catalog = catalog, .container = table, .arena = &arena}};
     tv_catalog_prepare_delete(&a->delete_op, &a->write);
     submit(a, reply_to);
 }
@@ -91,10 +92,10 @@ static void delete_table(asking *a, tv_table *table, tv_mailbox *reply_to)
 /* The id of the table that a request would find now, 0 for none. */
 static int64_t found(const char *name)
 {
-    tv_table *table = tv_catalog_find(catalog, account, tv_slice_of(name));
+    tv_container *table = tv_catalog_find(catalog, account, tv_slice_of(name));
     int64_t id = table ? table->id : 0;
 
-    tv_table_unref(table);
+    tv_container_unref(table);
     return id;
 }
 
@@ -116,7 +117,7 @@ TEST(who_hears_that_a_table_is_gone_does_not_find_it)
 
     create(&a, "Orders", &first);
     tv_mailbox_deliver(&first);
-    tv_table *table = tv_catalog_find(catalog, account, TV_LIT("Orders"));
+    tv_container *table = tv_catalog_find(catalog, account, TV_LIT("Orders"));
     delete_table(&b, table, &first);
     delete_table(&c, table, &second);
     tv_mailbox_deliver(&second);
@@ -124,7 +125,7 @@ TEST(who_hears_that_a_table_is_gone_does_not_find_it)
     CHECK_ERR(c.write.result, TV_ERR_NOT_FOUND);
     CHECK_INT(found("Orders"), 0);
     CHECK(atomic_load(&table->is_dropped));
-    tv_table_unref(table);
+    tv_container_unref(table);
 }
 
 TEST(a_table_that_was_made_again_is_a_new_one)
@@ -132,7 +133,7 @@ TEST(a_table_that_was_made_again_is_a_new_one)
     static asking a, b, c, d;
 
     create(&a, "Orders", &first);
-    tv_table *table = tv_catalog_find(catalog, account, TV_LIT("Orders"));
+    tv_container *table = tv_catalog_find(catalog, account, TV_LIT("Orders"));
     delete_table(&b, table, &first);
     create(&c, "Orders", &second);
     delete_table(&d, table, &second); /* of the old one, by somebody who had found it */
@@ -142,7 +143,7 @@ TEST(a_table_that_was_made_again_is_a_new_one)
     CHECK_ERR(d.write.result, TV_ERR_NOT_FOUND);
     CHECK_INT(found("Orders"), 2);
     CHECK_INT(tv_catalog_count(catalog), 1);
-    tv_table_unref(table);
+    tv_container_unref(table);
 }
 
 /* Its rows may be half gone by then, and half a page would pass for the whole. */
@@ -171,11 +172,11 @@ TEST(a_query_of_a_table_that_was_dropped_meanwhile_gives_no_page)
     tv_scan_plan(&point);
     CHECK_OK(tv_scan_run(&scan, engine));
     CHECK_OK(tv_scan_run_point(&point, engine, TV_READ_CACHED));
-    delete_table(&b, (tv_table *)scan.table, &first);
+    delete_table(&b, (tv_container *)scan.table, &first);
     CHECK_ERR(tv_scan_run(&scan, engine), TV_ERR_TABLE_NOT_FOUND);
     CHECK_ERR(tv_scan_run_point(&point, engine, TV_READ_CACHED), TV_ERR_TABLE_NOT_FOUND);
     tv_buf_done(&out);
-    tv_table_unref((tv_table *)scan.table);
+    tv_container_unref((tv_container *)scan.table);
 }
 
 #define ONE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -1,17 +1,19 @@
 /* Service properties, from XML and to XML. */
-#include "table/service_properties.h"
+#include "catalog/properties.h"
 #include "base/assert.h"
+#include "base/datetime.h"
 #include "base/number.h"
 #include "base/xml.h"
 #include "http/parser.h"
 #include "http/request.h"
 
-/* The only version of logs and metrics that a table service has. */
-static const tv_slice version = {"1.0", 3};
+/* The only version of metrics, and of the logs of a table service; others have another. */
+static const tv_slice version = {"1.0", 3}, version_2 = {"2.0", 3};
 
-tv_service_properties tv_properties_default(void)
+tv_service_properties tv_properties_default(tv_service_kind service)
 {
     return (tv_service_properties){
+        .default_version = service == TV_SERVICE_BLOB ? TV_LIT("") : TV_NONE,
         .logging = {.is_set = true},
         .hour_metrics = {.is_set = true},
         .minute_metrics = {.is_set = true},
@@ -29,6 +31,8 @@ void tv_properties_apply(tv_service_properties *properties, const tv_service_pro
         properties->minute_metrics = update->minute_metrics;
     if (update->cors.is_set)
         properties->cors = update->cors;
+    if (update->default_version.data)
+        properties->default_version = update->default_version;
 }
 
 /* --- reading: values --- */
@@ -111,15 +115,19 @@ static tv_err read_retention(const tv_xml_node *parent, tv_retention *ret_retent
     return TV_OK;
 }
 
-static tv_err read_logging(const tv_xml_node *node, tv_logging_settings *ret_logging)
+static tv_err read_logging(tv_service_kind service, const tv_xml_node *node,
+                           tv_logging_settings *ret_logging)
 {
+    const tv_xml_node *version_node = tv_xml_child(node, TV_LIT("Version"));
     tv_logging_settings logging = {.is_set = true};
     tv_err err;
 
     if (!has_only(node, TV_LIT("Version Read Write Delete RetentionPolicy")))
         return TV_ERR_XML_DOCUMENT;
 
-    err = check_version(node);
+    logging.is_version_2 = service != TV_SERVICE_TABLE && version_node &&
+                           tv_slice_eq(tv_xml_word(version_node), version_2);
+    err = logging.is_version_2 ? TV_OK : check_version(node);
     if (err == TV_OK)
         err = read_bool(node, TV_LIT("Read"), &logging.reads);
     if (err == TV_OK)
@@ -301,9 +309,53 @@ static tv_err read_cors(tv_arena *arena, const tv_xml_node *node, tv_cors_settin
     return TV_OK;
 }
 
-tv_err tv_properties_parse(tv_arena *arena, tv_slice document,
+/* --- reading: what only blob services have --- */
+
+static tv_err read_default_version(const tv_xml_node *node, tv_slice *ret_version)
+{
+    tv_slice word = tv_xml_word(node);
+
+    if (word.len && !tv_version_is_valid(word))
+        return TV_ERR_XML_NODE_VALUE;
+
+    *ret_version = word.len ? word : TV_LIT("");
+    return TV_OK;
+}
+
+/* A feature that is not there may be switched off. */
+static tv_err read_missing_feature(const tv_xml_node *node)
+{
+    bool is_enabled = false;
+    tv_err err = read_bool(node, TV_LIT("Enabled"), &is_enabled);
+
+    return err ? err : is_enabled ? TV_ERR_NOT_IMPLEMENTED : TV_OK;
+}
+
+/* --- reading: the document --- */
+
+static tv_err read_part(tv_arena *arena, tv_service_kind service, const tv_xml_node *node,
+                        tv_service_properties *properties)
+{
+    if (tv_slice_eq(node->name, TV_LIT("Logging")))
+        return read_logging(service, node, &properties->logging);
+    if (tv_slice_eq(node->name, TV_LIT("HourMetrics")))
+        return read_metrics(node, &properties->hour_metrics);
+    if (tv_slice_eq(node->name, TV_LIT("MinuteMetrics")))
+        return read_metrics(node, &properties->minute_metrics);
+    if (tv_slice_eq(node->name, TV_LIT("Cors")))
+        return read_cors(arena, node, &properties->cors);
+    if (tv_slice_eq(node->name, TV_LIT("DefaultServiceVersion")))
+        return read_default_version(node, &properties->default_version);
+    return read_missing_feature(node);
+}
+
+tv_err tv_properties_parse(tv_arena *arena, tv_service_kind service, tv_slice document,
                            tv_service_properties *ret_properties)
 {
+    tv_slice parts = service == TV_SERVICE_BLOB
+                         ? TV_LIT("Logging HourMetrics MinuteMetrics Cors DefaultServiceVersion "
+                                  "DeleteRetentionPolicy StaticWebsite")
+                         : TV_LIT("Logging HourMetrics MinuteMetrics Cors");
     tv_service_properties properties = {.logging = {.is_set = false}};
     const tv_xml_node *root;
     tv_err err;
@@ -311,20 +363,11 @@ tv_err tv_properties_parse(tv_arena *arena, tv_slice document,
     err = tv_xml_parse(arena, document, &root);
     if (err)
         return err;
-    if (!tv_slice_eq(root->name, TV_LIT("StorageServiceProperties")) ||
-        !has_only(root, TV_LIT("Logging HourMetrics MinuteMetrics Cors")))
+    if (!tv_slice_eq(root->name, TV_LIT("StorageServiceProperties")) || !has_only(root, parts))
         return TV_ERR_XML_DOCUMENT;
 
-    for (const tv_xml_node *node = root->first_child; node && err == TV_OK; node = node->next) {
-        if (tv_slice_eq(node->name, TV_LIT("Logging")))
-            err = read_logging(node, &properties.logging);
-        else if (tv_slice_eq(node->name, TV_LIT("HourMetrics")))
-            err = read_metrics(node, &properties.hour_metrics);
-        else if (tv_slice_eq(node->name, TV_LIT("MinuteMetrics")))
-            err = read_metrics(node, &properties.minute_metrics);
-        else
-            err = read_cors(arena, node, &properties.cors);
-    }
+    for (const tv_xml_node *node = root->first_child; node && err == TV_OK; node = node->next)
+        err = read_part(arena, service, node, &properties);
     if (err)
         return err;
 
@@ -351,7 +394,7 @@ static void add_retention(tv_buf *buf, const tv_retention *retention)
 static void add_logging(tv_buf *buf, const tv_logging_settings *logging)
 {
     tv_buf_add_lit(buf, "<Logging>");
-    tv_xml_add_element(buf, "Version", version);
+    tv_xml_add_element(buf, "Version", logging->is_version_2 ? version_2 : version);
     add_bool(buf, "Read", logging->reads);
     add_bool(buf, "Write", logging->writes);
     add_bool(buf, "Delete", logging->deletes);
@@ -391,25 +434,33 @@ static void add_cors(tv_buf *buf, const tv_cors_settings *cors)
     tv_buf_add_lit(buf, "</Cors>");
 }
 
-void tv_properties_add_xml(tv_buf *buf, const tv_service_properties *properties)
+void tv_properties_add_xml(tv_buf *buf, tv_service_kind service,
+                           const tv_service_properties *properties)
 {
     tv_buf_add_lit(buf, "<StorageServiceProperties>");
     add_logging(buf, &properties->logging);
     add_metrics(buf, "HourMetrics", &properties->hour_metrics);
     add_metrics(buf, "MinuteMetrics", &properties->minute_metrics);
     add_cors(buf, &properties->cors);
+    if (properties->default_version.len)
+        tv_xml_add_element(buf, "DefaultServiceVersion", properties->default_version);
+    if (service == TV_SERVICE_BLOB)
+        tv_buf_add_lit(buf, "<DeleteRetentionPolicy><Enabled>false</Enabled>"
+                            "</DeleteRetentionPolicy><StaticWebsite><Enabled>false</Enabled>"
+                            "</StaticWebsite>");
     tv_buf_add_lit(buf, "</StorageServiceProperties>");
 }
 
 /* --- shared --- */
 
-tv_err tv_shared_properties_new(tv_slice document, tv_shared_properties **ret_shared)
+tv_err tv_shared_properties_new(tv_service_kind service, tv_slice document,
+                                tv_shared_properties **ret_shared)
 {
     tv_shared_properties *shared = tv_calloc(1, sizeof *shared);
 
     atomic_init(&shared->refs, 1);
     tv_arena_init(&shared->arena);
-    if (tv_properties_parse(&shared->arena, document, &shared->properties)) {
+    if (tv_properties_parse(&shared->arena, service, document, &shared->properties)) {
         tv_shared_properties_unref(shared);
         return TV_ERR_CORRUPT;
     }

@@ -1,5 +1,7 @@
 /* Rules for the pages of other sites, matched and answered. */
-#include "table/cors.h"
+#include "service/cors.h"
+
+#include "service/endpoint.h"
 
 /* No request of more headers would be read, so none that asks for more needs leave. */
 enum { ASKED_HEADERS_MAX = 256 };
@@ -127,21 +129,21 @@ void tv_cors_add_exposed(tv_buf *buf, const tv_cors_rule *rule, tv_slice head)
 /* --- preflights --- */
 
 /* The account's properties, NULL without any; the URL names it, for perhaps nobody has signed. */
-static tv_shared_properties *find_rules(tv_table_call *call)
+static tv_shared_properties *find_rules(tv_catalog *catalog, tv_service_kind service,
+                                        tv_request *req)
 {
-    tv_request *req = call->req;
     tv_endpoint endpoint;
 
-    if (!tv_catalog_has_cors(call->service->catalog) ||
-        tv_endpoint_parse(&req->arena, req->is_tls, req->host, req->path, &endpoint))
+    if (!tv_catalog_has_cors(catalog) ||
+        tv_endpoint_parse(&req->arena, tv_service_kind_name(service), req->is_tls, req->host,
+                          req->path, &endpoint))
         return NULL;
-    return tv_catalog_properties(call->service->catalog, endpoint.account);
+    return tv_catalog_properties(catalog, endpoint.account);
 }
 
-static tv_err match_preflight(tv_table_call *call, const tv_shared_properties *shared,
+static tv_err match_preflight(const tv_request *req, const tv_shared_properties *shared,
                               tv_cors_grant *ret_grant)
 {
-    const tv_request *req = call->req;
     const tv_cors_rule *rule;
     tv_cors_grant grant = {
         .origin = tv_request_header(req, TV_LIT("origin")),
@@ -162,27 +164,31 @@ static tv_err match_preflight(tv_table_call *call, const tv_shared_properties *s
     return TV_OK;
 }
 
-bool tv_cors_preflight(tv_table_call *call)
+tv_err tv_cors_preflight(tv_catalog *catalog, tv_service_kind service, tv_request *req,
+                         tv_cors_grant *ret_grant)
 {
-    tv_shared_properties *shared = find_rules(call);
-    tv_cors_grant grant;
-    tv_err err;
+    tv_shared_properties *shared = find_rules(catalog, service, req);
+    tv_err err = match_preflight(req, shared, ret_grant);
 
-    call->op.kind = TV_TABLE_OP_PREFLIGHT;
-    err = match_preflight(call, shared, &grant);
     tv_shared_properties_unref(shared);
-    if (err)
-        tv_table_respond_error(call, err);
-    else
-        tv_table_respond_preflight(call, &grant);
-    return false;
+    return err;
+}
+
+void tv_cors_add_grant(tv_request *req, const tv_cors_grant *grant)
+{
+    tv_response_header(req, TV_LIT("Access-Control-Allow-Origin"), grant->origin);
+    tv_response_header(req, TV_LIT("Access-Control-Allow-Methods"), grant->method);
+    if (grant->headers.len)
+        tv_response_header(req, TV_LIT("Access-Control-Allow-Headers"), grant->headers);
+    tv_response_header(req, TV_LIT("Access-Control-Max-Age"),
+                       tv_arena_printf(&req->arena, "%d", (int)grant->max_age_seconds));
+    tv_response_header(req, TV_LIT("Access-Control-Allow-Credentials"), TV_LIT("true"));
 }
 
 /* --- other requests --- */
 
-static void expose_headers(tv_table_call *call, const tv_cors_rule *rule)
+static void expose_headers(tv_request *req, const tv_cors_rule *rule)
 {
-    tv_request *req = call->req;
     tv_buf names = TV_BUF_EMPTY;
 
     tv_cors_add_exposed(&names, rule, tv_buf_slice(&req->head));
@@ -197,18 +203,17 @@ static void expose_headers(tv_table_call *call, const tv_cors_rule *rule)
  * A cache must know that the answer depends on who asks, also when this one did
  * not say; unless it is the same for all.
  */
-void tv_cors_add_headers(tv_table_call *call)
+void tv_cors_add_headers(tv_catalog *catalog, tv_service_kind service, tv_request *req)
 {
-    tv_request *req = call->req;
     bool is_read = req->method == TV_METHOD_GET || req->method == TV_METHOD_HEAD;
     tv_slice origin = tv_request_header(req, TV_LIT("origin"));
     tv_shared_properties *shared;
     const tv_cors_rule *rule;
     tv_cors_fit fit;
 
-    if (call->op.kind == TV_TABLE_OP_PREFLIGHT || (origin.len == 0 && !is_read))
+    if (origin.len == 0 && !is_read)
         return;
-    shared = find_rules(call);
+    shared = find_rules(catalog, service, req);
     if (shared == NULL || shared->properties.cors.count == 0) {
         tv_shared_properties_unref(shared);
         return;
@@ -223,7 +228,7 @@ void tv_cors_add_headers(tv_table_call *call)
         tv_response_header(req, TV_LIT("Access-Control-Allow-Credentials"), TV_LIT("true"));
     }
     if (fit != TV_CORS_NO_FIT)
-        expose_headers(call, rule);
+        expose_headers(req, rule);
     if (fit != TV_CORS_ANY_ORIGIN && is_read)
         tv_response_header(req, TV_LIT("Vary"), TV_LIT("Origin"));
     tv_shared_properties_unref(shared);

@@ -1,12 +1,13 @@
 /*
- * A table's access policies as XML: what clients send and get, and what is
+ * The access policies of a table, queue or container as XML: what clients send and get, and what is
  * stored.
  */
-#ifndef TV_TABLE_ACL_H
-#define TV_TABLE_ACL_H
+#ifndef TV_CATALOG_ACL_H
+#define TV_CATALOG_ACL_H
 
 #include "auth/policy.h"
 #include "base/buf.h"
+#include "base/service_kind.h"
 
 /**
  * Read <SignedIdentifiers>; texts live in the arena, times in seven digits.
@@ -14,7 +15,7 @@
  * or two of one id; TV_ERR_XML_NODE_VALUE for an id, a time or a permission that
  * cannot be one.
  */
-tv_err tv_acl_parse(tv_arena *arena, tv_slice document,
+tv_err tv_acl_parse(tv_arena *arena, tv_service_kind service, tv_slice document,
                     tv_access_policies *ret_policies) TV_WARN_UNUSED;
 
 /** Append <SignedIdentifiers>, which tv_acl_parse reads back as it was. */

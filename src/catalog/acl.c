@@ -1,9 +1,9 @@
 /* Access policies, from XML and to XML. */
+#include "catalog/acl.h"
 #include "base/assert.h"
 #include "base/datetime.h"
 #include "base/utf8.h"
 #include "base/xml.h"
-#include "table/acl.h"
 
 /* --- reading --- */
 
@@ -26,13 +26,22 @@ static tv_err read_time(tv_arena *arena, const tv_xml_node *node, tv_slice *ret_
     return TV_OK;
 }
 
+/* The letters that a policy of each service may have. */
+static const tv_slice permission_letters[] = {
+    [TV_SERVICE_TABLE] = {"raud", 4},
+    [TV_SERVICE_QUEUE] = {"raup", 4},
+    [TV_SERVICE_BLOB] = {"racwdxyltmeopi", 14},
+};
+
 /* In any order, which is kept. */
-static tv_err read_permission(const tv_xml_node *node, tv_slice *ret_permission)
+static tv_err read_permission(tv_service_kind service, const tv_xml_node *node,
+                              tv_slice *ret_permission)
 {
+    tv_slice letters = permission_letters[service];
     tv_slice text = tv_xml_word(node);
 
     for (size_t i = 0; i < text.len; i++) {
-        if (memchr("raud", text.data[i], 4) == NULL ||
+        if (tv_slice_find(letters, text.data[i]) == letters.len ||
             tv_slice_find(tv_slice_skip(text, i + 1), text.data[i]) < text.len - i - 1)
             return TV_ERR_XML_NODE_VALUE;
     }
@@ -41,7 +50,8 @@ static tv_err read_permission(const tv_xml_node *node, tv_slice *ret_permission)
     return TV_OK;
 }
 
-static tv_err read_access_policy(tv_arena *arena, const tv_xml_node *node, tv_access_policy *policy)
+static tv_err read_access_policy(tv_arena *arena, tv_service_kind service, const tv_xml_node *node,
+                                 tv_access_policy *policy)
 {
     tv_err err = tv_xml_word(node).len ? TV_ERR_XML_DOCUMENT : TV_OK;
 
@@ -53,14 +63,15 @@ static tv_err read_access_policy(tv_arena *arena, const tv_xml_node *node, tv_ac
         else if (tv_slice_eq(child->name, TV_LIT("Expiry")))
             err = read_time(arena, child, &policy->expiry);
         else if (tv_slice_eq(child->name, TV_LIT("Permission")))
-            err = read_permission(child, &policy->permission);
+            err = read_permission(service, child, &policy->permission);
         else
             err = TV_ERR_XML_DOCUMENT;
     }
     return err;
 }
 
-static tv_err read_identifier(tv_arena *arena, const tv_xml_node *node, tv_access_policy *policy)
+static tv_err read_identifier(tv_arena *arena, tv_service_kind service, const tv_xml_node *node,
+                              tv_access_policy *policy)
 {
     const tv_xml_node *id = tv_xml_child(node, TV_LIT("Id"));
     const tv_xml_node *access_policy = tv_xml_child(node, TV_LIT("AccessPolicy"));
@@ -72,7 +83,7 @@ static tv_err read_identifier(tv_arena *arena, const tv_xml_node *node, tv_acces
         return TV_ERR_XML_NODE_VALUE;
 
     policy->id = id->text;
-    return access_policy ? read_access_policy(arena, access_policy, policy) : TV_OK;
+    return access_policy ? read_access_policy(arena, service, access_policy, policy) : TV_OK;
 }
 
 static bool has_id(const tv_access_policies *policies, tv_slice id)
@@ -84,7 +95,8 @@ static bool has_id(const tv_access_policies *policies, tv_slice id)
     return false;
 }
 
-tv_err tv_acl_parse(tv_arena *arena, tv_slice document, tv_access_policies *ret_policies)
+tv_err tv_acl_parse(tv_arena *arena, tv_service_kind service, tv_slice document,
+                    tv_access_policies *ret_policies)
 {
     tv_access_policies policies = {.count = 0};
     const tv_xml_node *root;
@@ -100,7 +112,7 @@ tv_err tv_acl_parse(tv_arena *arena, tv_slice document, tv_access_policies *ret_
     for (const tv_xml_node *node = root->first_child; node; node = node->next) {
         tv_access_policy policy = {.id = TV_NONE};
 
-        err = read_identifier(arena, node, &policy);
+        err = read_identifier(arena, service, node, &policy);
         if (err)
             return err;
         if (has_id(&policies, policy.id))

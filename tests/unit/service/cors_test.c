@@ -1,5 +1,5 @@
 /* Which rule fits a request, and what it exposes. */
-#include "table/cors.h"
+#include "service/cors.h"
 
 #include "check.h"
 

@@ -1,0 +1,243 @@
+/* The catalogue in memory. */
+#include "base/assert.h"
+#include "catalog/acl.h"
+#include "catalog/internal.h"
+
+/* --- containers --- */
+
+static char *move(char *to, tv_slice text, tv_slice *ret_copy)
+{
+    *ret_copy = (tv_slice){memcpy(to, text.data, text.len), text.len};
+    return to + text.len;
+}
+
+tv_slice tv_facts_new(tv_slice facts)
+{
+    if (facts.len == 0)
+        return TV_NONE;
+
+    return (tv_slice){memcpy(tv_malloc(facts.len), facts.data, facts.len), facts.len};
+}
+
+tv_container *tv_container_new(const tv_catalog_kind *kind, tv_slice account, tv_slice name,
+                               int64_t id, tv_slice facts)
+{
+    tv_arena arena;
+    tv_arena_init(&arena);
+    tv_slice prefix = kind->rows(&arena, account, id);
+    tv_container *container =
+        tv_calloc(1, sizeof *container + kind->own_bytes + account.len + name.len + prefix.len);
+    char *text = (char *)(container + 1) + kind->own_bytes;
+
+    atomic_init(&container->refs, 1);
+    container->id = id;
+    container->own = container + 1;
+    text = move(text, account, &container->account);
+    text = move(text, name, &container->name);
+    move(text, prefix, &container->prefix);
+    container->facts = tv_facts_new(facts);
+    tv_arena_done(&arena);
+    return container;
+}
+
+static tv_container *container_ref(tv_container *container)
+{
+    atomic_fetch_add_explicit(&container->refs, 1, memory_order_relaxed);
+    return container;
+}
+
+void tv_container_unref(tv_container *container)
+{
+    if (container && atomic_fetch_sub_explicit(&container->refs, 1, memory_order_acq_rel) == 1) {
+        free(container->policies);
+        free((char *)container->facts.data);
+        free(container);
+    }
+}
+
+/* --- the map --- */
+
+static tv_container **bucket_of(tv_catalog *catalog, tv_slice account, tv_slice name)
+{
+    uint32_t hash = 2166136261u;
+
+    for (size_t i = 0; i < account.len; i++)
+        hash = (hash ^ (unsigned char)account.data[i]) * 16777619u;
+    for (size_t i = 0; i < name.len; i++)
+        hash = (hash ^ (unsigned char)tv_ascii_lower(name.data[i])) * 16777619u;
+    return &catalog->buckets[(hash ^ hash >> 15) % TV_CATALOG_BUCKETS];
+}
+
+tv_container **tv_catalog_link(tv_catalog *catalog, tv_slice account, tv_slice name)
+{
+    tv_container **link = bucket_of(catalog, account, name);
+
+    while (*link &&
+           !(tv_slice_eq_nocase((*link)->name, name) && tv_slice_eq((*link)->account, account)))
+        link = &(*link)->next;
+    return link;
+}
+
+void tv_catalog_remove(tv_catalog *catalog, tv_container **link)
+{
+    tv_container *container = *link;
+
+    *link = container->next;
+    catalog->count--;
+    tv_container_unref(container);
+}
+
+/* Changes are settled in the order of the engine's rows, so none of this name is there. */
+void tv_catalog_add(tv_catalog *catalog, tv_container *container)
+{
+    pthread_rwlock_wrlock(&catalog->lock);
+    tv_container **link = tv_catalog_link(catalog, container->account, container->name);
+    tv_assert(*link == NULL);
+    container->next = *link;
+    *link = container;
+    catalog->count++;
+    pthread_rwlock_unlock(&catalog->lock);
+}
+
+tv_container *tv_catalog_find(tv_catalog *catalog, tv_slice account, tv_slice name)
+{
+    pthread_rwlock_rdlock(&catalog->lock);
+    tv_container *container = *tv_catalog_link(catalog, account, name);
+    if (container)
+        container_ref(container);
+    pthread_rwlock_unlock(&catalog->lock);
+    return container;
+}
+
+tv_err tv_catalog_policies(tv_catalog *catalog, tv_slice account, tv_slice name, tv_arena *arena,
+                           tv_access_policies *ret_policies)
+{
+    pthread_rwlock_rdlock(&catalog->lock);
+    const tv_container *container = *tv_catalog_link(catalog, account, name);
+    bool is_there = container != NULL;
+
+    if (is_there && container->policies)
+        tv_acl_copy(arena, container->policies, ret_policies);
+    else
+        ret_policies->count = 0;
+    pthread_rwlock_unlock(&catalog->lock);
+    return is_there ? TV_OK : catalog->kind->not_found;
+}
+
+size_t tv_catalog_count(tv_catalog *catalog)
+{
+    pthread_rwlock_rdlock(&catalog->lock);
+    size_t count = catalog->count;
+    pthread_rwlock_unlock(&catalog->lock);
+    return count;
+}
+
+void tv_catalog_visit(tv_catalog *catalog, void (*fn)(void *ctx, const tv_container *container),
+                      void *ctx)
+{
+    pthread_rwlock_rdlock(&catalog->lock);
+    for (size_t i = 0; i < TV_CATALOG_BUCKETS; i++) {
+        for (const tv_container *container = catalog->buckets[i]; container;
+             container = container->next)
+            fn(ctx, container);
+    }
+    pthread_rwlock_unlock(&catalog->lock);
+}
+
+tv_slice tv_catalog_facts(tv_catalog *catalog, const tv_container *container, tv_arena *arena)
+{
+    pthread_rwlock_rdlock(&catalog->lock);
+    tv_slice copy = tv_arena_dup(arena, container->facts);
+    pthread_rwlock_unlock(&catalog->lock);
+    return copy;
+}
+
+/* --- settings of accounts --- */
+
+/* Where they hang, or the end of the list.  Under the lock. */
+static tv_account_settings **find_settings(tv_catalog *catalog, tv_slice account)
+{
+    tv_account_settings **link = &catalog->settings;
+
+    while (*link && !tv_slice_eq((tv_slice){(*link)->name, (*link)->name_len}, account))
+        link = &(*link)->next;
+    return link;
+}
+
+void tv_catalog_put_properties(tv_catalog *catalog, tv_slice account,
+                               tv_shared_properties *properties)
+{
+    pthread_rwlock_wrlock(&catalog->lock);
+    tv_account_settings **link = find_settings(catalog, account);
+
+    if (*link == NULL) {
+        *link = tv_calloc(1, sizeof **link + account.len);
+        (*link)->name_len = account.len;
+        memcpy((*link)->name, account.data, account.len);
+    }
+    tv_shared_properties_unref((*link)->properties);
+    (*link)->properties = properties;
+    if (properties->properties.cors.count)
+        atomic_store_explicit(&catalog->has_cors, true, memory_order_relaxed);
+    pthread_rwlock_unlock(&catalog->lock);
+}
+
+tv_shared_properties *tv_catalog_properties(tv_catalog *catalog, tv_slice account)
+{
+    tv_shared_properties *properties = NULL;
+
+    pthread_rwlock_rdlock(&catalog->lock);
+    const tv_account_settings *settings = *find_settings(catalog, account);
+    if (settings)
+        properties = tv_shared_properties_ref(settings->properties);
+    pthread_rwlock_unlock(&catalog->lock);
+    return properties;
+}
+
+bool tv_catalog_has_cors(const tv_catalog *catalog)
+{
+    return atomic_load_explicit(&catalog->has_cors, memory_order_relaxed);
+}
+
+/* --- start and end --- */
+
+tv_err tv_catalog_open(const tv_catalog_kind *kind, tv_engine *engine, tv_pipeline *pipeline,
+                       tv_catalog **ret_catalog)
+{
+    tv_catalog *catalog = tv_calloc(1, sizeof *catalog);
+    tv_err err;
+
+    catalog->kind = kind;
+    catalog->engine = engine;
+    catalog->sweeper = tv_sweeper_new(kind, engine, pipeline);
+    tv_assert(pthread_rwlock_init(&catalog->lock, NULL) == 0);
+    err = tv_catalog_load(catalog);
+    if (err) {
+        tv_catalog_close(catalog);
+        return err;
+    }
+
+    *ret_catalog = catalog;
+    return TV_OK;
+}
+
+void tv_catalog_close(tv_catalog *catalog)
+{
+    if (catalog == NULL)
+        return;
+
+    tv_sweeper_free(catalog->sweeper);
+    for (size_t i = 0; i < TV_CATALOG_BUCKETS; i++) {
+        while (catalog->buckets[i])
+            tv_catalog_remove(catalog, &catalog->buckets[i]);
+    }
+    while (catalog->settings) {
+        tv_account_settings *settings = catalog->settings;
+
+        catalog->settings = settings->next;
+        tv_shared_properties_unref(settings->properties);
+        free(settings);
+    }
+    pthread_rwlock_destroy(&catalog->lock);
+    free(catalog);
+}

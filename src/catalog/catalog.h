@@ -1,0 +1,179 @@
+/*
+ * The catalogue of a service: which table (queue, container of blobs) of an
+ * account has which id, its access policies and other facts, and the service
+ * properties of accounts.  The engine holds the truth; the catalogue keeps all
+ * of it in memory too, because every request asks.
+ *
+ * What has a name here is called a container, whatever the service calls it.
+ * It dies in steps, each safe to repeat after a crash: (1) one write to the
+ * catalogue partition removes its name and notes its id as dropped; from then
+ * on nobody finds it; (2) writes that found it earlier see `is_dropped` and
+ * fail, and the sweeper waits until those already queued are through; (3) the
+ * sweeper drops its rows in one operation and (4) removes the note.
+ */
+#ifndef TV_CATALOG_CATALOG_H
+#define TV_CATALOG_CATALOG_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "auth/policy.h"
+#include "base/service_kind.h"
+#include "catalog/properties.h"
+#include "commit/pipeline.h"
+#include "engine/engine.h"
+#include "engine/key.h"
+
+typedef struct tv_catalog tv_catalog;
+
+/** What the catalogue of one service has of its own. */
+typedef struct tv_catalog_kind {
+    tv_service_kind service;
+    tv_space space;
+    tv_err exists, not_found; /* the service's errors for its names */
+
+    /** Prefix of all rows of a container. */
+    tv_slice (*rows)(tv_arena *arena, tv_slice account, int64_t id);
+
+    /** Bytes, zero at first, that every container carries for the service: tv_container.own. */
+    size_t own_bytes;
+
+    /**
+     * What hangs on rows that are about to be dropped (sweeper's thread): look
+     * at them before, let go of it after.  A crash in between is the service's
+     * business.  Both may be NULL.
+     */
+    tv_err (*before_drop)(void *ctx, tv_slice rows);
+    void (*after_drop)(void *ctx);
+    void *ctx;
+} tv_catalog_kind;
+
+/** A table, a queue or a container of blobs.  Shared by threads; counted. */
+typedef struct tv_container {
+    atomic_int refs;
+    atomic_bool is_dropped;
+    int64_t id;
+    tv_slice account;
+    tv_slice name;                /* as it was created */
+    tv_slice prefix;              /* of its rows */
+    void *own;                    /* see tv_catalog_kind */
+    tv_access_policies *policies; /* NULL for none; the catalogue's lock guards it */
+    tv_slice facts;               /* so it does these: see tv_catalog_facts */
+    struct tv_container *next;
+} tv_container;
+
+/**
+ * Read the catalogue and start the sweeper, which finishes what a crash left.
+ * Logs nothing.  `kind` outlives it.
+ */
+tv_err tv_catalog_open(const tv_catalog_kind *kind, tv_engine *engine, tv_pipeline *pipeline,
+                       tv_catalog **ret_catalog) TV_WARN_UNUSED;
+
+/** Stop the sweeper (what it has not done, the next start will do) and free.  Accepts NULL. */
+void tv_catalog_close(tv_catalog *catalog);
+
+/** A container by name in any case, counted for the caller; NULL when there is none.  Any thread.
+ */
+tv_container *tv_catalog_find(tv_catalog *catalog, tv_slice account, tv_slice name);
+
+/** Accepts NULL. */
+void tv_container_unref(tv_container *container);
+
+/** A copy, in the arena, of a container's access policies.  kind->not_found.  Any thread. */
+tv_err tv_catalog_policies(tv_catalog *catalog, tv_slice account, tv_slice name, tv_arena *arena,
+                           tv_access_policies *ret_policies) TV_WARN_UNUSED;
+
+/**
+ * A copy, in the arena, of what else the service keeps about a container: bytes
+ * that only it can read, as it gave them.  Any thread.
+ */
+tv_slice tv_catalog_facts(tv_catalog *catalog, const tv_container *container, tv_arena *arena);
+
+/**
+ * Call `fn` for the containers of an account in the order of their names, from
+ * `from` on (a name, or empty) and while the name begins with `prefix`, until it
+ * returns false.  Reads the engine, so it may wait for the disk.  Slices live
+ * during the call.
+ */
+tv_err tv_catalog_list(tv_catalog *catalog, tv_slice account, tv_slice prefix, tv_slice from,
+                       bool (*fn)(void *ctx, tv_slice name, tv_slice facts),
+                       void *ctx) TV_WARN_UNUSED;
+
+/** What an account has set, counted for the caller; NULL when that is nothing.  Any thread. */
+tv_shared_properties *tv_catalog_properties(tv_catalog *catalog, tv_slice account);
+
+/** False as long as no account has had a CORS rule: saves requests the search.  Any thread. */
+bool tv_catalog_has_cors(const tv_catalog *catalog);
+
+/** How many containers there are. */
+size_t tv_catalog_count(tv_catalog *catalog);
+
+/** Call `fn` for every container, in no order, with the map locked: keep it short. */
+void tv_catalog_visit(tv_catalog *catalog, void (*fn)(void *ctx, const tv_container *container),
+                      void *ctx);
+
+/*
+ * Changes: fill in all but the result, and submit `write` as
+ * tv_catalog_prepare_* sets it up.  Its committer brings the catalogue in memory
+ * up to date before it answers anybody; so who has heard that a table exists, or
+ * that it does not, finds it so, also when it was another's request that made it
+ * so and that one has not been answered yet.
+ */
+typedef struct tv_catalog_create {
+    tv_catalog *catalog;
+    tv_slice account, name; /* in the request's arena */
+    tv_slice facts;         /* likewise; may be empty */
+    tv_arena *arena;
+    int64_t id; /* result */
+} tv_catalog_create;
+
+/** Set up a write that creates a container: kind->exists. */
+void tv_catalog_prepare_create(tv_catalog_create *create, tv_write *write);
+
+typedef struct tv_catalog_delete tv_catalog_delete;
+struct tv_catalog_delete {
+    tv_catalog *catalog;
+    tv_container *container; /* the caller's reference; stays the caller's */
+    tv_arena *arena;
+    /** Whether it may go, on the committer's thread, perhaps more than once; or NULL. */
+    tv_err (*decide)(tv_catalog_delete *delete_op, tv_slice facts, int64_t now);
+    void *ctx; /* for decide */
+};
+
+/** Set up a write that deletes a container: TV_ERR_NOT_FOUND when somebody else was faster. */
+void tv_catalog_prepare_delete(tv_catalog_delete *delete_op, tv_write *write);
+
+typedef struct tv_catalog_change tv_catalog_change;
+struct tv_catalog_change {
+    tv_catalog *catalog;
+    tv_container *container; /* the caller's reference; stays the caller's */
+    tv_arena *arena;
+    bool sets_policies;
+    tv_access_policies policies; /* if so */
+    /**
+     * Look at `facts` and replace them or not, on the committer's thread, perhaps
+     * more than once; an error changes nothing.  NULL leaves them as they are.
+     */
+    tv_err (*decide)(tv_catalog_change *change, int64_t now);
+    void *ctx;      /* for decide */
+    tv_slice facts; /* as they are before `decide`; result: as they are left */
+};
+
+/** Set up a write that changes a container's facts or policies: kind->not_found when it is gone. */
+void tv_catalog_prepare_change(tv_catalog_change *change, tv_write *write);
+
+typedef struct tv_catalog_set_properties {
+    tv_catalog *catalog;
+    tv_slice account;
+    tv_arena *arena;
+    tv_service_properties update; /* what is not set in it stays as it is */
+    tv_slice document;            /* result: all of them */
+} tv_catalog_set_properties;
+
+/** Set up a write that changes an account's service properties. */
+void tv_catalog_prepare_set_properties(tv_catalog_set_properties *set, tv_write *write);
+
+/** The name as it was created, out of a catalogue row's value; TV_ERR_CORRUPT. */
+tv_err tv_catalog_row_name(tv_slice value, tv_slice *ret_name) TV_WARN_UNUSED;
+
+#endif

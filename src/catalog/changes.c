@@ -1,0 +1,271 @@
+/* Changes to the catalogue: what they write, and what they settle in memory. */
+#include "base/assert.h"
+#include "base/number.h"
+#include "catalog/acl.h"
+#include "catalog/internal.h"
+
+/* "17 Orders", and behind a line feed the facts. */
+static void put_row(tv_txn *txn, tv_arena *arena, tv_slice key, int64_t id, tv_slice name,
+                    tv_slice facts)
+{
+    tv_slice value =
+        tv_arena_printf(arena, "%lld %.*s%s", (long long)id, TV_FMT(name), facts.len ? "\n" : "");
+    char *whole = tv_arena_bytes(arena, value.len + facts.len);
+
+    memcpy(whole, value.data, value.len);
+    if (facts.len)
+        memcpy(whole + value.len, facts.data, facts.len);
+    tv_txn_put(txn, key, (tv_slice){whole, value.len + facts.len});
+}
+
+/* The row of a container that is still the one that the caller has found. */
+static tv_err get_row(tv_txn *txn, const tv_catalog *catalog, tv_arena *arena,
+                      const tv_container *container, tv_slice *ret_key, tv_catalog_row *ret_row)
+{
+    tv_slice value;
+    tv_err err;
+
+    *ret_key =
+        tv_key_catalog_name(arena, catalog->kind->space, container->account, container->name);
+    err = tv_txn_get(txn, *ret_key, &value);
+    if (err)
+        return err;
+
+    err = tv_catalog_row_parse(value, ret_row);
+    if (err)
+        return err;
+    return ret_row->id == container->id ? TV_OK : TV_ERR_NOT_FOUND; /* deleted and created again */
+}
+
+/* --- create --- */
+
+static tv_err next_id(tv_txn *txn, tv_slice key, int64_t *ret_id)
+{
+    tv_slice value;
+    int64_t last = 0;
+    tv_err err = tv_txn_get(txn, key, &value);
+
+    if (err == TV_OK && !tv_parse_int64(value, &last))
+        return TV_ERR_CORRUPT;
+    if (err && err != TV_ERR_NOT_FOUND)
+        return err;
+
+    tv_assert(last < TV_TABLE_ID_MAX);
+    *ret_id = last + 1;
+    return TV_OK;
+}
+
+static tv_err run_create(tv_txn *txn, void *ctx)
+{
+    tv_catalog_create *create = ctx;
+    const tv_catalog_kind *kind = create->catalog->kind;
+    tv_slice row = tv_key_catalog_name(create->arena, kind->space, create->account, create->name);
+    tv_slice last_id = tv_key_catalog_last_id(create->arena, kind->space, create->account);
+    tv_slice value;
+    tv_err err;
+
+    err = tv_txn_get(txn, row, &value);
+    if (err == TV_OK)
+        return kind->exists;
+    if (err != TV_ERR_NOT_FOUND)
+        return err;
+
+    err = next_id(txn, last_id, &create->id);
+    if (err)
+        return err;
+
+    tv_txn_put(txn, last_id, tv_arena_printf(create->arena, "%lld", (long long)create->id));
+    put_row(txn, create->arena, row, create->id, create->name, create->facts);
+    return TV_OK;
+}
+
+static void settle_create(tv_write *write)
+{
+    const tv_catalog_create *create = write->ctx;
+    tv_catalog *catalog = create->catalog;
+
+    tv_catalog_add(catalog, tv_container_new(catalog->kind, create->account, create->name,
+                                             create->id, create->facts));
+}
+
+void tv_catalog_prepare_create(tv_catalog_create *create, tv_write *write)
+{
+    write->partition = tv_key_catalog(create->arena, create->catalog->kind->space, create->account);
+    write->run = run_create;
+    write->ctx = create;
+    write->settle = settle_create;
+}
+
+/* --- delete --- */
+
+static tv_err run_delete(tv_txn *txn, void *ctx)
+{
+    tv_catalog_delete *delete_op = ctx;
+    const tv_container *container = delete_op->container;
+    tv_space space = delete_op->catalog->kind->space;
+    tv_catalog_row row;
+    tv_slice key;
+    tv_err err;
+
+    err = get_row(txn, delete_op->catalog, delete_op->arena, container, &key, &row);
+    if (err)
+        return err;
+
+    if (delete_op->decide) {
+        err = delete_op->decide(delete_op, row.facts, tv_txn_now(txn));
+        if (err)
+            return err;
+    }
+    tv_txn_delete(txn, key);
+    tv_txn_delete(
+        txn, tv_key_catalog_policies(delete_op->arena, space, container->account, container->name));
+    tv_txn_put(
+        txn, tv_key_catalog_dropped_id(delete_op->arena, space, container->account, container->id),
+        TV_LIT("dropped"));
+    return TV_OK;
+}
+
+static void settle_delete(tv_write *write)
+{
+    const tv_catalog_delete *delete_op = write->ctx;
+    tv_catalog *catalog = delete_op->catalog;
+    tv_container *container = delete_op->container;
+
+    atomic_store(&container->is_dropped, true);
+    pthread_rwlock_wrlock(&catalog->lock);
+    tv_container **link = tv_catalog_link(catalog, container->account, container->name);
+    tv_assert(*link == container);
+    tv_catalog_remove(catalog, link);
+    pthread_rwlock_unlock(&catalog->lock);
+    tv_sweeper_add(catalog->sweeper, container->account, container->id);
+}
+
+void tv_catalog_prepare_delete(tv_catalog_delete *delete_op, tv_write *write)
+{
+    write->partition = tv_key_catalog(delete_op->arena, delete_op->catalog->kind->space,
+                                      delete_op->container->account);
+    write->run = run_delete;
+    write->ctx = delete_op;
+    write->settle = settle_delete;
+}
+
+/* --- facts and policies --- */
+
+static void put_policies(tv_txn *txn, const tv_catalog_change *change)
+{
+    const tv_container *container = change->container;
+    tv_slice key = tv_key_catalog_policies(change->arena, change->catalog->kind->space,
+                                           container->account, container->name);
+    tv_buf buf = TV_BUF_EMPTY;
+
+    if (change->policies.count == 0) {
+        tv_txn_delete(txn, key);
+        return;
+    }
+    tv_buf_printf(&buf, "%lld ", (long long)container->id);
+    tv_acl_add_xml(&buf, &change->policies);
+    tv_txn_put(txn, key, tv_buf_slice(&buf));
+    tv_buf_done(&buf);
+}
+
+static tv_err run_change(tv_txn *txn, void *ctx)
+{
+    tv_catalog_change *change = ctx;
+    tv_catalog_row row;
+    tv_slice key;
+    tv_err err;
+
+    err = get_row(txn, change->catalog, change->arena, change->container, &key, &row);
+    if (err)
+        return err == TV_ERR_NOT_FOUND ? change->catalog->kind->not_found : err;
+
+    if (change->decide) {
+        change->facts = row.facts;
+        err = change->decide(change, tv_txn_now(txn));
+        if (err)
+            return err;
+        change->facts = tv_arena_dup(change->arena, change->facts); /* beyond this group */
+        put_row(txn, change->arena, key, row.id, row.name, change->facts);
+    }
+    if (change->sets_policies)
+        put_policies(txn, change);
+    return TV_OK;
+}
+
+static void settle_change(tv_write *write)
+{
+    const tv_catalog_change *change = write->ctx;
+    tv_container *container = change->container;
+    tv_access_policies *policies = change->sets_policies ? tv_acl_new(&change->policies) : NULL;
+    tv_access_policies *old_policies = NULL;
+    tv_slice old_facts = TV_NONE;
+
+    pthread_rwlock_wrlock(&change->catalog->lock);
+    if (change->sets_policies) {
+        old_policies = container->policies;
+        container->policies = policies;
+    }
+    if (change->decide) {
+        old_facts = container->facts;
+        container->facts = tv_facts_new(change->facts);
+    }
+    pthread_rwlock_unlock(&change->catalog->lock);
+    free(old_policies);
+    free((char *)old_facts.data);
+}
+
+void tv_catalog_prepare_change(tv_catalog_change *change, tv_write *write)
+{
+    write->partition =
+        tv_key_catalog(change->arena, change->catalog->kind->space, change->container->account);
+    write->run = run_change;
+    write->ctx = change;
+    write->settle = settle_change;
+}
+
+/* --- properties --- */
+
+/* Parts that the update leaves out are read here, where nobody can change them meanwhile. */
+static tv_err run_set_properties(tv_txn *txn, void *ctx)
+{
+    tv_catalog_set_properties *set = ctx;
+    const tv_catalog_kind *kind = set->catalog->kind;
+    tv_slice row = tv_key_catalog_properties(set->arena, kind->space, set->account);
+    tv_service_properties properties = tv_properties_default(kind->service), stored;
+    tv_buf buf = TV_BUF_EMPTY;
+    tv_slice value;
+    tv_err err;
+
+    err = tv_txn_get(txn, row, &value);
+    if (err == TV_OK) {
+        if (tv_properties_parse(set->arena, kind->service, value, &stored))
+            return TV_ERR_CORRUPT;
+        tv_properties_apply(&properties, &stored);
+    } else if (err != TV_ERR_NOT_FOUND) {
+        return err;
+    }
+    tv_properties_apply(&properties, &set->update);
+    tv_properties_add_xml(&buf, kind->service, &properties);
+    set->document = tv_arena_dup(set->arena, tv_buf_slice(&buf));
+    tv_buf_done(&buf);
+    tv_txn_put(txn, row, set->document);
+    return TV_OK;
+}
+
+static void settle_set_properties(tv_write *write)
+{
+    const tv_catalog_set_properties *set = write->ctx;
+    tv_shared_properties *shared;
+    tv_err err = tv_shared_properties_new(set->catalog->kind->service, set->document, &shared);
+
+    tv_assert(err == TV_OK);
+    tv_catalog_put_properties(set->catalog, set->account, shared);
+}
+
+void tv_catalog_prepare_set_properties(tv_catalog_set_properties *set, tv_write *write)
+{
+    write->partition = tv_key_catalog(set->arena, set->catalog->kind->space, set->account);
+    write->run = run_set_properties;
+    write->ctx = set;
+    write->settle = settle_set_properties;
+}

@@ -1,0 +1,66 @@
+/* The catalogue's parts among themselves; for this folder alone. */
+#ifndef TV_CATALOG_INTERNAL_H
+#define TV_CATALOG_INTERNAL_H
+
+#include <pthread.h>
+
+#include "catalog/catalog.h"
+#include "catalog/sweeper.h"
+
+enum { TV_CATALOG_BUCKETS = 4096 };
+
+/** What an account has set; there are as many as there are accounts. */
+typedef struct tv_account_settings {
+    tv_shared_properties *properties;
+    struct tv_account_settings *next;
+    size_t name_len;
+    char name[];
+} tv_account_settings;
+
+struct tv_catalog {
+    const tv_catalog_kind *kind;
+    tv_engine *engine;
+    tv_sweeper *sweeper;
+    pthread_rwlock_t lock; /* guards what follows, and the containers' policies and facts */
+    tv_container *buckets[TV_CATALOG_BUCKETS];
+    size_t count;
+    tv_account_settings *settings;
+    atomic_bool has_cors; /* some account has had a rule; written under the lock, read without */
+};
+
+/** A new one with one reference; all texts are copied. */
+tv_container *tv_container_new(const tv_catalog_kind *kind, tv_slice account, tv_slice name,
+                               int64_t id, tv_slice facts);
+
+/** Where the container hangs, or the end of its chain.  Under the lock. */
+tv_container **tv_catalog_link(tv_catalog *catalog, tv_slice account, tv_slice name);
+
+/** Take over the caller's reference.  Takes the lock. */
+void tv_catalog_add(tv_catalog *catalog, tv_container *container);
+
+/** Take what hangs at `link` out.  Under the lock. */
+void tv_catalog_remove(tv_catalog *catalog, tv_container **link);
+
+/** A copy that tv_container.facts can own; free its data. */
+tv_slice tv_facts_new(tv_slice facts);
+
+/** Replace an account's properties; takes over the reference.  Takes the lock. */
+void tv_catalog_put_properties(tv_catalog *catalog, tv_slice account,
+                               tv_shared_properties *properties);
+
+/** Take a row of a name apart; TV_ERR_CORRUPT. */
+typedef struct tv_catalog_row {
+    int64_t id;
+    tv_slice name;
+    tv_slice facts; /* empty without any */
+} tv_catalog_row;
+tv_err tv_catalog_row_parse(tv_slice value, tv_catalog_row *ret_row) TV_WARN_UNUSED;
+
+/** Take a row of policies apart: the id of whose they are, and the XML; TV_ERR_CORRUPT. */
+tv_err tv_catalog_policies_parse(tv_slice value, int64_t *ret_id,
+                                 tv_slice *ret_document) TV_WARN_UNUSED;
+
+/** Fill the catalogue from the engine. */
+tv_err tv_catalog_load(tv_catalog *catalog) TV_WARN_UNUSED;
+
+#endif

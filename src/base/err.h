@@ -40,6 +40,7 @@
     X(MISSING_HEADER, 400, "MissingRequiredHeader", "A required HTTP header was not specified.") \
     X(INVALID_HEADER, 400, "InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format.") \
     X(INVALID_QUERY_PARAMETER, 400, "InvalidQueryParameterValue", "Value for one of the query parameters specified in the request URI is invalid.") \
+    X(QUERY_PARAMETER_RANGE, 400, "OutOfRangeQueryParameterValue", "One of the query parameters specified in the request URI is outside the permissible range.") \
     X(XMETHOD_COUNT, 400, "XMethodIncorrectCount", "Exactly one X-HTTP-Method should be specified.") \
     X(XMETHOD_VALUE, 400, "XMethodIncorrectValue", "The specified X-HTTP-Method is invalid.") \
     X(XMETHOD_NOT_POST, 400, "XMethodNotUsingPost", "The request uses X-HTTP-Method with an HTTP verb other than POST.") \
@@ -63,6 +64,10 @@
     X(CORS_PREFLIGHT, 403, "CorsPreflightFailure", "CORS not enabled or no matching rule found for this request.") \
     X(XML_DOCUMENT, 400, "InvalidXmlDocument", "XML specified is not syntactically valid.") \
     X(XML_NODE_VALUE, 400, "InvalidXmlNodeValue", "The value provided for one of the XML nodes in the request body was not in the correct format.") \
+    /* Metadata of queues, containers and blobs. */ \
+    X(EMPTY_METADATA_KEY, 400, "EmptyMetadataKey", "The key for one of the metadata key-value pairs is empty.") \
+    X(INVALID_METADATA, 400, "InvalidMetadata", "The metadata specified is invalid. It has characters that are not permitted.") \
+    X(METADATA_TOO_LARGE, 400, "MetadataTooLarge", "The metadata specified exceeds the maximum permissible limit (8KB).") \
     /* Tables. */ \
     X(TABLE_EXISTS, 409, "TableAlreadyExists", "The table specified already exists.") \
     X(TABLE_NOT_FOUND, 404, "TableNotFound", "The table specified does not exist.") \
@@ -114,10 +119,12 @@ const char *tv_err_name(tv_err err);
 
 /**
  * What a failing function can add to its error: a text that names the value,
- * instead of the default one.  All zeros when it has nothing to add.
+ * instead of the default one, and elements of its own.  All zeros when it has
+ * nothing to add.
  */
 typedef struct tv_error_info {
-    tv_slice text; /* in the request's arena */
+    tv_slice text;    /* in the request's arena */
+    tv_slice details; /* likewise: XML elements for the body of an error of queues and blobs */
 } tv_error_info;
 
 #endif

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 
 enum {
-    TV_METER_OPS_MAX = 32,
+    TV_METER_OPS_MAX = 48,
     TV_METER_STATUSES = 32,
     TV_METER_SLOTS = 24, /* slot i: up to 2^i microseconds */
 };

@@ -57,6 +57,11 @@ void tv_container_unref(tv_container *container)
 
 /* --- the map --- */
 
+const tv_catalog_kind *tv_catalog_kind_of(const tv_catalog *catalog)
+{
+    return catalog->kind;
+}
+
 static tv_container **bucket_of(tv_catalog *catalog, tv_slice account, tv_slice name)
 {
     uint32_t hash = 2166136261u;

@@ -72,6 +72,9 @@ tv_err tv_catalog_open(const tv_catalog_kind *kind, tv_engine *engine, tv_pipeli
 /** Stop the sweeper (what it has not done, the next start will do) and free.  Accepts NULL. */
 void tv_catalog_close(tv_catalog *catalog);
 
+/** As it was opened with. */
+const tv_catalog_kind *tv_catalog_kind_of(const tv_catalog *catalog);
+
 /** A container by name in any case, counted for the caller; NULL when there is none.  Any thread.
  */
 tv_container *tv_catalog_find(tv_catalog *catalog, tv_slice account, tv_slice name);

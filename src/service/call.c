@@ -1,0 +1,169 @@
+/* The way of a request through a service, as far as it is the same for all. */
+#include "service/call.h"
+
+#include "base/clock.h"
+#include "base/datetime.h"
+#include "base/log.h"
+#include "base/number.h"
+#include "base/uri.h"
+#include "base/xml.h"
+
+void tv_call_init(tv_call *call, tv_service_core *core, tv_request *req)
+{
+    tv_guid guid = tv_guid_new();
+
+    call->core = core;
+    call->req = req;
+    tv_guid_format(call->request_id, &guid);
+    req->user = call;
+}
+
+/* Every dated version is welcome; the service's own list grows several times a year. */
+tv_err tv_call_open(tv_call *call)
+{
+    tv_request *req = call->req;
+    tv_slice version = tv_request_header(req, TV_LIT("x-ms-version"));
+
+    if (call->core->is_https_only && !req->is_tls)
+        return TV_ERR_HTTPS_REQUIRED;
+    if (version.data && !tv_version_is_valid(version))
+        return tv_call_bad_header(call, TV_LIT("x-ms-version"), version);
+    return tv_endpoint_parse(&req->arena, tv_service_kind_name(call->core->kind), req->is_tls,
+                             req->host, req->path, &call->endpoint);
+}
+
+/* What the client can make as long as it likes comes last, where cutting the line hides nothing. */
+static void log_access(const tv_call *call, int64_t ns)
+{
+    tv_request *req = call->req;
+    tv_slice path = tv_log_redact(&req->arena, req->path);
+
+    tv_log(TV_LOG_INFO, "access",
+           "service=%.*s method=%.*s operation=%s status=%d us=%lld peer=%s request_id=%.*s "
+           "path=\"%.*s\"",
+           TV_FMT(tv_service_kind_name(call->core->kind)), TV_FMT(tv_method_text(req->method)),
+           call->core->meter.op_name(call->op), req->status, (long long)(ns / 1000), req->peer,
+           TV_GUID_TEXT_LEN, call->request_id, TV_FMT(path));
+}
+
+void tv_call_done(tv_call *call)
+{
+    tv_request *req = call->req;
+    int64_t ns = tv_clock_mono_ns() - req->start_ns;
+
+    tv_meter_add(&call->core->meter, call->op, req->status, ns, req->body_length,
+                 req->out.len + req->out_length);
+    if (call->core->has_access_log)
+        log_access(call, ns);
+    tv_container_unref(call->container);
+    req->user = NULL;
+}
+
+/* --- what it asks for --- */
+
+tv_err tv_call_parameter(tv_call *call, tv_slice name, tv_slice *ret_value)
+{
+    tv_request *req = call->req;
+
+    return tv_uri_query_parameter(&req->arena, req->query, name, ret_value) ? TV_OK
+                                                                            : TV_ERR_URL_UNPARSABLE;
+}
+
+/* Elements of an error's body, in the arena; texts are escaped. */
+typedef struct detail {
+    const char *element;
+    tv_slice text;
+} detail;
+
+static void set_details(tv_call *call, const detail *details, size_t count)
+{
+    tv_buf buf = TV_BUF_EMPTY;
+
+    for (size_t i = 0; i < count; i++) {
+        if (details[i].text.data)
+            tv_xml_add_element(&buf, details[i].element, details[i].text);
+    }
+    call->info.details = tv_arena_dup(&call->req->arena, tv_buf_slice(&buf));
+    tv_buf_done(&buf);
+}
+
+tv_err tv_call_bad_parameter(tv_call *call, tv_slice name, tv_slice value, const char *reason)
+{
+    detail details[] = {{"QueryParameterName", name},
+                        {"QueryParameterValue", value},
+                        {"Reason", reason ? tv_slice_of(reason) : TV_NONE}};
+
+    set_details(call, details, sizeof details / sizeof *details);
+    return TV_ERR_INVALID_QUERY_PARAMETER;
+}
+
+tv_err tv_call_bad_header(tv_call *call, tv_slice name, tv_slice value)
+{
+    detail details[] = {{"HeaderName", name}, {"HeaderValue", value}};
+
+    set_details(call, details, sizeof details / sizeof *details);
+    return TV_ERR_INVALID_HEADER;
+}
+
+static tv_err out_of_range(tv_call *call, tv_slice name, tv_slice value, int64_t min, int64_t max)
+{
+    tv_arena *arena = &call->req->arena;
+    detail details[] = {{"QueryParameterName", name},
+                        {"QueryParameterValue", value},
+                        {"MinimumAllowed", tv_arena_printf(arena, "%lld", (long long)min)},
+                        {"MaximumAllowed", tv_arena_printf(arena, "%lld", (long long)max)}};
+
+    set_details(call, details, sizeof details / sizeof *details);
+    return TV_ERR_QUERY_PARAMETER_RANGE;
+}
+
+tv_err tv_call_number(tv_call *call, tv_slice name, int64_t min, int64_t max, int64_t fallback,
+                      int64_t *ret_value)
+{
+    tv_slice text;
+    int64_t value;
+    tv_err err = tv_call_parameter(call, name, &text);
+
+    if (err)
+        return err;
+    if (text.data == NULL) {
+        *ret_value = fallback;
+        return TV_OK;
+    }
+    if (!tv_parse_int64(text, &value))
+        return tv_call_bad_parameter(call, name, text, "Failed to parse the value as a number.");
+    if (value < min || value > max)
+        return out_of_range(call, name, text, min, max);
+
+    *ret_value = value;
+    return TV_OK;
+}
+
+tv_err tv_call_find_container(tv_call *call, tv_slice name)
+{
+    tv_catalog *catalog = call->core->catalog;
+
+    tv_assert(call->container == NULL);
+    call->container = tv_catalog_find(catalog, tv_identity_account(call->identity), name);
+    return call->container ? TV_OK : tv_catalog_kind_of(catalog)->not_found;
+}
+
+/* --- handing it over --- */
+
+void tv_call_submit(tv_call *call, void (*deliver)(tv_mail *mail))
+{
+    tv_loop *loop = call->req->loop;
+
+    call->write.mail.deliver = deliver;
+    call->write.reply_to = tv_loop_mailbox(loop);
+    tv_outbox_add(call->core->outboxes[tv_loop_index(loop)], &call->write);
+}
+
+tv_err tv_call_run_job(tv_call *call, tv_workers *workers, void (*run)(tv_job *job),
+                       void (*deliver)(tv_mail *mail))
+{
+    call->job.mail.deliver = deliver;
+    call->job.run = run;
+    call->job.reply_to = tv_loop_mailbox(call->req->loop);
+    return tv_workers_submit(workers, &call->job) ? TV_OK : TV_ERR_OVERLOADED;
+}

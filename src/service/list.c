@@ -1,0 +1,84 @@
+/* The frame of lists. */
+#include "service/list.h"
+
+#include "base/xml.h"
+
+tv_err tv_list_query_read(tv_call *call, tv_list_query *ret_query)
+{
+    tv_list_query query = {0};
+    tv_slice max;
+    tv_err err;
+
+    err = tv_call_parameter(call, TV_LIT("prefix"), &query.prefix);
+    if (err == TV_OK)
+        err = tv_call_parameter(call, TV_LIT("marker"), &query.marker);
+    if (err == TV_OK)
+        err = tv_call_parameter(call, TV_LIT("include"), &query.include);
+    if (err == TV_OK)
+        err = tv_call_parameter(call, TV_LIT("maxresults"), &max);
+    if (err)
+        return err;
+
+    /* More than a page holds is a wish, not an error. */
+    err = tv_call_number(call, TV_LIT("maxresults"), 1, INT32_MAX, TV_LIST_MAX, &query.max);
+    if (err)
+        return err;
+
+    query.has_max = max.data != NULL;
+    if (query.max > TV_LIST_MAX)
+        query.max = TV_LIST_MAX;
+    *ret_query = query;
+    return TV_OK;
+}
+
+bool tv_list_includes(const tv_list_query *query, tv_slice word)
+{
+    tv_slice rest = query->include, item;
+
+    while (tv_slice_next(&rest, ',', &item)) {
+        if (tv_slice_eq_nocase(tv_slice_trim(item), word))
+            return true;
+    }
+    return false;
+}
+
+/* An attribute's text: quotes, too, have to be written otherwise. */
+static void add_attribute(tv_buf *out, const char *name, tv_slice text)
+{
+    tv_buf_printf(out, " %s=\"", name);
+    for (tv_slice part; tv_slice_next(&text, '"', &part);) {
+        tv_xml_add_text(out, part);
+        if (text.data)
+            tv_buf_add_lit(out, "&quot;");
+    }
+    tv_buf_add_char(out, '"');
+}
+
+static void add_if_given(tv_buf *out, const char *name, tv_slice text)
+{
+    if (text.data)
+        tv_xml_add_element(out, name, text);
+}
+
+void tv_list_add_opening(tv_buf *out, const tv_call *call, const tv_list_query *query,
+                         tv_slice container, tv_slice delimiter)
+{
+    tv_slice url = call->endpoint.base_url;
+
+    tv_buf_add_lit(out, "<EnumerationResults");
+    add_attribute(out, "ServiceEndpoint", tv_arena_printf(&call->req->arena, "%.*s/", TV_FMT(url)));
+    if (container.data)
+        add_attribute(out, "ContainerName", container);
+    tv_buf_add_char(out, '>');
+    add_if_given(out, "Prefix", query->prefix);
+    add_if_given(out, "Marker", query->marker);
+    if (query->has_max)
+        tv_buf_printf(out, "<MaxResults>%lld</MaxResults>", (long long)query->max);
+    add_if_given(out, "Delimiter", delimiter);
+}
+
+void tv_list_add_closing(tv_buf *out, tv_slice marker)
+{
+    tv_xml_add_element(out, "NextMarker", marker);
+    tv_buf_add_lit(out, "</EnumerationResults>");
+}

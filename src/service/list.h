@@ -1,0 +1,35 @@
+/*
+ * Lists of queues, containers and blobs: what a request asks for, and the frame
+ * of the answer.
+ */
+#ifndef TV_SERVICE_LIST_H
+#define TV_SERVICE_LIST_H
+
+#include "service/call.h"
+
+enum { TV_LIST_MAX = 5000 };
+
+typedef struct tv_list_query {
+    tv_slice prefix, marker; /* data is NULL when not given */
+    tv_slice include;        /* words with commas, data is NULL when not given */
+    int64_t max;             /* entries on a page */
+    bool has_max;            /* it was given */
+} tv_list_query;
+
+/** TV_ERR_URL_UNPARSABLE, TV_ERR_INVALID_QUERY_PARAMETER, TV_ERR_QUERY_PARAMETER_RANGE. */
+tv_err tv_list_query_read(tv_call *call, tv_list_query *ret_query) TV_WARN_UNUSED;
+
+/** Whether `include` has a word. */
+bool tv_list_includes(const tv_list_query *query, tv_slice word);
+
+/**
+ * Append the beginning of <EnumerationResults>, up to the list itself: what was
+ * asked for is repeated.  `container` and `delimiter` are for blobs, else TV_NONE.
+ */
+void tv_list_add_opening(tv_buf *out, const tv_call *call, const tv_list_query *query,
+                         tv_slice container, tv_slice delimiter);
+
+/** Append <NextMarker> and the end; `marker` is empty on the last page. */
+void tv_list_add_closing(tv_buf *out, tv_slice marker);
+
+#endif

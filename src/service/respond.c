@@ -1,0 +1,141 @@
+/* The responses that are the same for queues and blobs. */
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/datetime.h"
+#include "base/xml.h"
+#include "service/call.h"
+#include "service/cors.h"
+
+static const tv_slice server_names[] = {
+    [TV_SERVICE_TABLE] = {"Tavola-Table/" TV_VERSION, sizeof "Tavola-Table/" TV_VERSION - 1},
+    [TV_SERVICE_QUEUE] = {"Tavola-Queue/" TV_VERSION, sizeof "Tavola-Queue/" TV_VERSION - 1},
+    [TV_SERVICE_BLOB] = {"Tavola-Blob/" TV_VERSION, sizeof "Tavola-Blob/" TV_VERSION - 1},
+};
+
+static tv_slice request_id(const tv_call *call)
+{
+    return (tv_slice){call->request_id, sizeof call->request_id};
+}
+
+void tv_call_start(tv_call *call, int status)
+{
+    enum { CLIENT_REQUEST_ID_MAX = 1024 };
+    tv_request *req = call->req;
+    tv_slice client_id = tv_request_header(req, TV_LIT("x-ms-client-request-id"));
+    tv_slice version = tv_request_header(req, TV_LIT("x-ms-version"));
+
+    tv_response_start(req, status);
+    tv_response_header(req, TV_LIT("Server"), server_names[call->core->kind]);
+    tv_response_header(req, TV_LIT("x-ms-request-id"), request_id(call));
+    if (client_id.len && client_id.len <= CLIENT_REQUEST_ID_MAX && tv_slice_is_printable(client_id))
+        tv_response_header(req, TV_LIT("x-ms-client-request-id"), client_id);
+    if (version.len && tv_version_is_valid(version))
+        tv_response_header(req, TV_LIT("x-ms-version"), version);
+}
+
+void tv_call_add_date(tv_call *call, tv_slice name, int64_t ticks)
+{
+    char text[TV_DATETIME_TEXT_MAX];
+
+    tv_response_header(call->req, name, (tv_slice){text, tv_http_date_format(text, ticks)});
+}
+
+/* What browsers of other sites may see of a response depends on the rest of it. */
+static void add_cors(tv_call *call)
+{
+    if (!call->is_preflight)
+        tv_cors_add_headers(call->core->catalog, call->core->kind, call->req);
+}
+
+void tv_call_finish(tv_call *call)
+{
+    add_cors(call);
+    tv_response_send(call->req);
+}
+
+void tv_call_finish_from(tv_call *call, uint64_t length, const tv_body_source *source)
+{
+    add_cors(call);
+    tv_response_send_from(call->req, length, source);
+}
+
+void tv_call_respond_empty(tv_call *call, int status)
+{
+    tv_call_start(call, status);
+    tv_call_finish(call);
+}
+
+/* Bodies begin with a byte order mark, as the service's do. */
+static void add_declaration(tv_buf *out)
+{
+    tv_buf_add_lit(out, "\xEF\xBB\xBF<?xml version=\"1.0\" encoding=\"utf-8\"?>");
+}
+
+void tv_call_start_xml(tv_call *call, int status)
+{
+    tv_call_start(call, status);
+    tv_response_header(call->req, TV_LIT("Content-Type"), TV_LIT("application/xml"));
+    add_declaration(&call->req->out);
+}
+
+/* --- errors --- */
+
+/* "text\nRequestId:…\nTime:…", the last two always there; times have seven digits. */
+static void add_message(tv_buf *out, tv_call *call, tv_err err)
+{
+    char time[TV_DATETIME_TEXT_MAX];
+    size_t len = tv_datetime_format7(time, tv_clock_ticks());
+    tv_slice text = call->info.text.data ? call->info.text : tv_err_text(err);
+
+    tv_xml_add_element(out, "Message",
+                       tv_arena_printf(&call->req->arena, "%.*s\nRequestId:%.*s\nTime:%.*s",
+                                       TV_FMT(text), TV_FMT(request_id(call)), (int)len, time));
+}
+
+void tv_call_start_error(tv_call *call, tv_err err)
+{
+    tv_request *req = call->req;
+    int status = tv_err_status(err);
+
+    req->out.len = 0; /* a page may have been half written */
+    tv_call_start(call, status);
+    tv_response_header(req, TV_LIT("x-ms-error-code"), tv_err_code(err));
+    if (status == 401)
+        tv_response_header(req, TV_LIT("WWW-Authenticate"),
+                           TV_LIT("Bearer authorization_uri=https://login.microsoftonline.com/"
+                                  "common/oauth2/authorize resource_id=https://storage.azure.com"));
+    if (status == 304 || req->method == TV_METHOD_HEAD)
+        return;
+
+    tv_response_header(req, TV_LIT("Content-Type"), TV_LIT("application/xml"));
+    add_declaration(&req->out);
+    tv_buf_add_lit(&req->out, "<Error>");
+    tv_xml_add_element(&req->out, "Code", tv_err_code(err));
+    add_message(&req->out, call, err);
+    tv_buf_add(&req->out, call->info.details);
+    tv_buf_add_lit(&req->out, "</Error>");
+}
+
+void tv_call_respond_error(tv_call *call, tv_err err)
+{
+    tv_call_start_error(call, err);
+    tv_call_finish(call);
+}
+
+/* --- preflights --- */
+
+void tv_call_answer_preflight(tv_call *call)
+{
+    tv_cors_grant grant;
+    tv_err err;
+
+    call->is_preflight = true;
+    err = tv_cors_preflight(call->core->catalog, call->core->kind, call->req, &grant);
+    if (err) {
+        tv_call_respond_error(call, err);
+        return;
+    }
+    tv_call_start(call, 200);
+    tv_cors_add_grant(call->req, &grant);
+    tv_call_finish(call);
+}

@@ -5,62 +5,34 @@
 
 static const tv_slice header_prefix = {"x-ms-meta-", 10};
 
-/* --- lines --- */
-
-/* The next "name:value" off the front. */
-static bool next_pair(tv_slice *rest, tv_slice *ret_name, tv_slice *ret_value)
-{
-    tv_slice line;
-
-    if (rest->len == 0 || !tv_slice_next(rest, '\n', &line) || line.len == 0)
-        return false;
-
-    size_t colon = tv_slice_find(line, ':');
-
-    *ret_name = tv_slice_take(line, colon);
-    *ret_value = colon < line.len ? tv_slice_skip(line, colon + 1) : TV_NONE;
-    return true;
-}
-
 /* The value of a name in any case; data is NULL when there is none. */
-static tv_slice find_value(tv_slice metadata, tv_slice wanted)
+static tv_slice find_value(tv_metadata metadata, tv_slice name)
 {
-    tv_slice name, value;
-
-    while (next_pair(&metadata, &name, &value)) {
-        if (tv_slice_eq_nocase(name, wanted))
-            return value;
+    for (size_t i = 0; i < metadata.count; i++) {
+        if (tv_slice_eq_nocase(metadata.list[i].name, name))
+            return metadata.list[i].value;
     }
     return TV_NONE;
 }
 
-static size_t count_pairs(tv_slice metadata)
+bool tv_metadata_eq(tv_metadata a, tv_metadata b)
 {
-    tv_slice name, value;
-    size_t count = 0;
+    for (size_t i = 0; i < a.count; i++) {
+        tv_slice value = find_value(b, a.list[i].name);
 
-    while (next_pair(&metadata, &name, &value))
-        count++;
-    return count;
-}
-
-bool tv_metadata_eq(tv_slice a, tv_slice b)
-{
-    tv_slice rest = a, name, value;
-
-    if (count_pairs(a) != count_pairs(b))
-        return false;
-
-    while (next_pair(&rest, &name, &value)) {
-        tv_slice other = find_value(b, name);
-
-        if (other.data == NULL || !tv_slice_eq(value, other))
+        if (value.data == NULL || !tv_slice_eq(a.list[i].value, value))
             return false;
     }
-    return true;
+    return a.count == b.count;
 }
 
-/* --- reading --- */
+/* --- headers --- */
+
+static bool is_metadata(const tv_header *header)
+{
+    return header->name.len >= header_prefix.len &&
+           tv_slice_eq_nocase(tv_slice_take(header->name, header_prefix.len), header_prefix);
+}
 
 static bool is_identifier(tv_slice name)
 {
@@ -74,70 +46,114 @@ static bool is_identifier(tv_slice name)
     return name.len > 0;
 }
 
-static tv_err check_pair(tv_slice so_far, tv_slice name, tv_slice value)
+static tv_err check_pair(tv_metadata so_far, const tv_metadata_pair *pair)
 {
-    if (name.len == 0)
+    if (pair->name.len == 0)
         return TV_ERR_EMPTY_METADATA_KEY;
-    if (!is_identifier(name) || !tv_slice_is_printable(value) || find_value(so_far, name).data)
+    if (!is_identifier(pair->name) || !tv_slice_is_printable(pair->value) ||
+        find_value(so_far, pair->name).data)
         return TV_ERR_INVALID_METADATA;
     return TV_OK;
 }
 
-tv_err tv_metadata_read(tv_request *req, tv_slice *ret_metadata)
+tv_err tv_metadata_read(tv_request *req, tv_metadata *ret_metadata)
 {
-    tv_buf lines = TV_BUF_EMPTY;
+    tv_metadata_pair *list = tv_arena_alloc(&req->arena, (req->header_count + 1) * sizeof *list);
+    tv_metadata metadata = {list, 0};
     size_t bytes = 0;
-    tv_err err = TV_OK;
 
-    for (size_t i = 0; i < req->header_count && err == TV_OK; i++) {
+    for (size_t i = 0; i < req->header_count; i++) {
         const tv_header *header = &req->headers[i];
 
-        if (header->name.len < header_prefix.len ||
-            !tv_slice_eq_nocase(tv_slice_take(header->name, header_prefix.len), header_prefix))
+        if (!is_metadata(header))
             continue;
 
-        tv_slice name = tv_slice_skip(header->name, header_prefix.len);
+        tv_metadata_pair pair = {tv_slice_skip(header->name, header_prefix.len), header->value};
+        tv_err err = check_pair(metadata, &pair);
 
-        err = check_pair(tv_buf_slice(&lines), name, header->value);
-        bytes += name.len + header->value.len;
-        if (err == TV_OK && bytes > TV_METADATA_BYTES_MAX)
-            err = TV_ERR_METADATA_TOO_LARGE;
-        tv_buf_add(&lines, name);
-        tv_buf_add_char(&lines, ':');
-        tv_buf_add(&lines, header->value);
-        tv_buf_add_char(&lines, '\n');
+        if (err)
+            return err;
+        bytes += pair.name.len + pair.value.len;
+        if (bytes > TV_METADATA_BYTES_MAX)
+            return TV_ERR_METADATA_TOO_LARGE;
+        if (pair.value.data == NULL)
+            pair.value = TV_LIT("");
+        list[metadata.count++] = pair;
     }
-    if (err == TV_OK)
-        *ret_metadata = tv_arena_dup(&req->arena, tv_buf_slice(&lines));
-    tv_buf_done(&lines);
-    return err;
+    *ret_metadata = metadata;
+    return TV_OK;
 }
 
-/* --- writing --- */
-
-void tv_metadata_add_headers(tv_request *req, tv_slice metadata)
+void tv_metadata_add_headers(tv_request *req, tv_metadata metadata)
 {
-    tv_slice name, value;
+    for (size_t i = 0; i < metadata.count; i++) {
+        const tv_metadata_pair *pair = &metadata.list[i];
 
-    while (next_pair(&metadata, &name, &value))
         tv_response_header(
-            req, tv_arena_printf(&req->arena, "%.*s%.*s", TV_FMT(header_prefix), TV_FMT(name)),
-            value);
+            req,
+            tv_arena_printf(&req->arena, "%.*s%.*s", TV_FMT(header_prefix), TV_FMT(pair->name)),
+            pair->value);
+    }
 }
 
-void tv_metadata_add_xml(tv_buf *buf, tv_slice metadata)
-{
-    tv_slice name, value;
+/* --- XML --- */
 
-    if (metadata.len == 0) {
+void tv_metadata_add_xml(tv_buf *buf, tv_metadata metadata)
+{
+    if (metadata.count == 0) {
         tv_buf_add_lit(buf, "<Metadata />");
         return;
     }
     tv_buf_add_lit(buf, "<Metadata>");
-    while (next_pair(&metadata, &name, &value)) {
-        tv_buf_printf(buf, "<%.*s>", TV_FMT(name));
-        tv_xml_add_text(buf, value);
-        tv_buf_printf(buf, "</%.*s>", TV_FMT(name));
+    for (size_t i = 0; i < metadata.count; i++) {
+        const tv_metadata_pair *pair = &metadata.list[i];
+
+        tv_buf_printf(buf, "<%.*s>", TV_FMT(pair->name));
+        tv_xml_add_text(buf, pair->value);
+        tv_buf_printf(buf, "</%.*s>", TV_FMT(pair->name));
     }
     tv_buf_add_lit(buf, "</Metadata>");
+}
+
+/* --- rows --- */
+
+tv_slice tv_metadata_format(tv_arena *arena, tv_metadata metadata)
+{
+    tv_buf lines = TV_BUF_EMPTY;
+
+    for (size_t i = 0; i < metadata.count; i++)
+        tv_buf_printf(&lines, "%.*s:%.*s\n", TV_FMT(metadata.list[i].name),
+                      TV_FMT(metadata.list[i].value));
+
+    tv_slice text = tv_arena_dup(arena, tv_buf_slice(&lines));
+
+    tv_buf_done(&lines);
+    return text;
+}
+
+tv_err tv_metadata_parse(tv_arena *arena, tv_slice text, tv_metadata *ret_metadata)
+{
+    size_t lines = 0;
+
+    for (size_t i = 0; i < text.len; i++)
+        lines += text.data[i] == '\n';
+
+    tv_metadata_pair *list = tv_arena_alloc(arena, (lines + 1) * sizeof *list);
+
+    for (size_t i = 0; i < lines; i++) {
+        tv_slice line;
+
+        tv_slice_next(&text, '\n', &line);
+
+        size_t colon = tv_slice_find(line, ':');
+
+        if (colon == line.len)
+            return TV_ERR_CORRUPT;
+        list[i] = (tv_metadata_pair){tv_slice_take(line, colon), tv_slice_skip(line, colon + 1)};
+    }
+    if (text.len)
+        return TV_ERR_CORRUPT;
+
+    *ret_metadata = (tv_metadata){list, lines};
+    return TV_OK;
 }

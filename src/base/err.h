@@ -1,7 +1,7 @@
 /*
  * One enum for everything that can go wrong in the server, kept as one table:
  * name, HTTP status, code on the wire, default text.  The texts are the Azure
- * Table service's own, misspellings included, because clients match on them.
+ * services' own, misspellings included, because clients match on them.
  * Several errors share a wire code and differ in their text.
  */
 #ifndef TV_BASE_ERR_H
@@ -91,6 +91,49 @@
     X(DUPLICATE_PROPERTIES, 400, "DuplicatePropertiesSpecified", "A property is specified more than one time.") \
     X(ENTITY_TOO_LARGE, 400, "EntityTooLarge", "The entity is larger than the maximum allowed size (1MB).") \
     X(FILTER_SYNTAX, 400, "InvalidInput", "Bad Request - Error in query syntax.") \
+    /* Containers and blobs. */ \
+    X(CONTAINER_NOT_FOUND, 404, "ContainerNotFound", "The specified container does not exist.") \
+    X(CONTAINER_EXISTS, 409, "ContainerAlreadyExists", "The specified container already exists.") \
+    X(CONTAINER_BEING_DELETED, 409, "ContainerBeingDeleted", "The specified container is being deleted.") \
+    X(BLOB_NOT_FOUND, 404, "BlobNotFound", "The specified blob does not exist.") \
+    X(BLOB_EXISTS, 409, "BlobAlreadyExists", "The specified blob already exists.") \
+    X(BLOB_TYPE, 409, "InvalidBlobType", "The blob type is invalid for this operation.") \
+    X(PAGE_BLOB, 501, "NotImplemented", "Page blobs are not supported by this server.") \
+    X(BLOB_RANGE, 416, "InvalidRange", "The range specified is invalid for the current size of the resource.") \
+    X(BLOB_OR_BLOCK, 400, "InvalidBlobOrBlock", "The specified blob or block content is invalid.") \
+    X(BLOCK_ID, 400, "InvalidBlockId", "The specified block ID is invalid. The block ID must be Base64-encoded.") \
+    X(BLOCK_LIST, 400, "InvalidBlockList", "The specified block list is invalid.") \
+    X(BLOCK_LIST_TOO_LONG, 400, "BlockListTooLong", "The block list may not contain more than 50,000 blocks.") \
+    X(COMMITTED_BLOCKS, 409, "BlockCountExceedsLimit", "The committed block count cannot exceed the maximum limit of 50,000 blocks.") \
+    X(UNCOMMITTED_BLOCKS, 409, "BlockCountExceedsLimit", "The uncommitted block count cannot exceed the maximum limit of 100,000 blocks.") \
+    X(MD5_INVALID, 400, "InvalidMd5", "The MD5 value specified in the request is invalid. The MD5 value must be 128 bits and Base64-encoded.") \
+    X(MD5_MISMATCH, 400, "Md5Mismatch", "The MD5 value specified in the request did not match with the MD5 value calculated by the server.") \
+    X(SNAPSHOTS_PRESENT, 409, "SnapshotsPresent", "This operation is not permitted because the blob has snapshots.") \
+    X(NO_PENDING_COPY, 409, "NoPendingCopyOperation", "There is currently no pending copy operation.") \
+    X(COPY_SOURCE, 404, "CannotVerifyCopySource", "The specified blob does not exist.") \
+    /* Conditional headers of the Blob service. */ \
+    X(NOT_MODIFIED, 304, "ConditionNotMet", "The condition specified using HTTP conditional header(s) is not met.") \
+    X(CONDITION_NOT_MET, 412, "ConditionNotMet", "The condition specified using HTTP conditional header(s) is not met.") \
+    X(SOURCE_CONDITION, 412, "SourceConditionNotMet", "The source condition specified using HTTP conditional header(s) is not met.") \
+    X(APPEND_POSITION, 412, "AppendPositionConditionNotMet", "The append position condition specified was not met.") \
+    X(BLOB_MAX_SIZE, 412, "MaxBlobSizeConditionNotMet", "The max blob size condition specified was not met.") \
+    /* Leases. */ \
+    X(LEASE_ID_MISSING, 412, "LeaseIdMissing", "There is currently a lease on the blob and no lease ID was specified in the request.") \
+    X(LEASE_ID_MISMATCH, 412, "LeaseIdMismatchWithBlobOperation", "The lease ID specified did not match the lease ID for the blob.") \
+    X(LEASE_NOT_PRESENT, 412, "LeaseNotPresentWithBlobOperation", "There is currently no lease on the blob.") \
+    X(LEASE_LOST, 412, "LeaseLost", "A lease ID was specified, but the lease for the blob has expired.") \
+    X(LEASE_OP_ID_MISMATCH, 409, "LeaseIdMismatchWithLeaseOperation", "The lease ID specified did not match the lease ID for the blob.") \
+    X(LEASE_OP_NOT_PRESENT, 409, "LeaseNotPresentWithLeaseOperation", "There is currently no lease on the blob.") \
+    X(CONTAINER_LEASE_ID_MISSING, 412, "LeaseIdMissing", "There is currently a lease on the container and no lease ID was specified in the request.") \
+    X(CONTAINER_LEASE_ID_MISMATCH, 412, "LeaseIdMismatchWithContainerOperation", "The lease ID specified did not match the lease ID for the container.") \
+    X(CONTAINER_LEASE_NOT_PRESENT, 412, "LeaseNotPresentWithContainerOperation", "There is currently no lease on the container.") \
+    X(CONTAINER_LEASE_LOST, 412, "LeaseLost", "A lease ID was specified, but the lease for the container has expired.") \
+    X(CONTAINER_LEASE_OP_ID_MISMATCH, 409, "LeaseIdMismatchWithLeaseOperation", "The lease ID specified did not match the lease ID for the container.") \
+    X(CONTAINER_LEASE_OP_NOT_PRESENT, 409, "LeaseNotPresentWithLeaseOperation", "There is currently no lease on the container.") \
+    X(LEASE_PRESENT, 409, "LeaseAlreadyPresent", "There is already a lease present.") \
+    X(LEASE_BREAKING_ACQUIRE, 409, "LeaseIsBreakingAndCannotBeAcquired", "The lease ID matched, but the lease is currently in breaking state and cannot be acquired until it is broken.") \
+    X(LEASE_BREAKING_CHANGE, 409, "LeaseIsBreakingAndCannotBeChanged", "The lease ID matched, but the lease is currently in breaking state and cannot be changed.") \
+    X(LEASE_BROKEN_RENEW, 409, "LeaseIsBrokenAndCannotBeRenewed", "The lease ID matched, but the lease has been broken explicitly and cannot be renewed.") \
     /* Entity group transactions. */ \
     X(BATCH_TOO_MANY, 400, "InvalidInput", "The batch request operation exceeds the maximum 100 changes per change set.") \
     X(BATCH_DUPLICATE_ROW, 400, "InvalidDuplicateRow", "The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.") \

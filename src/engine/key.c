@@ -291,6 +291,55 @@ tv_err tv_key_split_row(tv_arena *arena, tv_slice table_prefix, tv_slice key,
     return TV_OK;
 }
 
+tv_slice tv_key_container(tv_arena *arena, tv_slice account, int64_t container_id)
+{
+    char *key = tv_arena_bytes(arena, account.len + 2 + TABLE_ID_CHARS);
+    char *end = append_space(key, 'o', account);
+
+    end = append_table_id(end, container_id);
+    return (tv_slice){key, (size_t)(end - key)};
+}
+
+tv_err tv_key_blob(tv_arena *arena, tv_slice container_prefix, tv_slice name, tv_slice *ret_prefix)
+{
+    char *key = tv_arena_bytes(arena, container_prefix.len + encoded_len_max(name) + 1);
+    char *end = append(key, container_prefix);
+    size_t len, units;
+    tv_err err;
+
+    err = encode(name, end, &len, &units);
+    if (err)
+        return err;
+    if (units == 0 || units > TV_KEY_UNITS_MAX)
+        return TV_ERR_OUT_OF_RANGE;
+
+    end += len;
+    *end++ = TERMINATOR;
+    *ret_prefix = (tv_slice){key, (size_t)(end - key)};
+    return TV_OK;
+}
+
+tv_err tv_key_split_blob(tv_arena *arena, tv_slice container_prefix, tv_slice key,
+                         tv_slice *ret_blob_prefix, tv_slice *ret_name)
+{
+    tv_assert(tv_slice_starts_with(key, container_prefix));
+
+    tv_slice rest = tv_slice_skip(key, container_prefix.len);
+    size_t end = tv_slice_find(rest, TERMINATOR);
+    tv_err err;
+
+    if (end == 0 || end == rest.len)
+        return TV_ERR_CORRUPT;
+
+    if (ret_name) {
+        err = tv_key_decode_text(arena, tv_slice_take(rest, end), ret_name);
+        if (err)
+            return err;
+    }
+    *ret_blob_prefix = tv_slice_take(key, container_prefix.len + end + 1);
+    return TV_OK;
+}
+
 /* space account 01, then `kind` unless it is 0, with room for `extra` more bytes after it. */
 static char *start_catalog(tv_arena *arena, tv_space space, tv_slice account, char kind,
                            size_t extra, char **ret_end)

@@ -10,12 +10,14 @@
  *     'q' account 01 …                             the same for queues
  *     'b' account 01 …                             the same for containers of blobs
  *     'r' account 01 table-id PartitionKey 01 RowKey   the entities
+ *     'o' account 01 container-id name 01 …            the blobs, see blob/blob.h
  *
  * 't' account 01 is one partition, so that creating and deleting a table are
- * atomic; so is 'r' account 01 table-id PartitionKey 01, as the guide promises.
- * Table ids are 8 characters of base 32 and are never reused within an account.
- * Keys sort like .NET ordinal strings, that is by UTF-16 code units: PartitionKey
- * and RowKey are stored as CESU-8, in which code points beyond the BMP are two
+ * atomic; so is 'r' account 01 table-id PartitionKey 01, as the guide promises,
+ * and 'o' account 01 container-id name 01, a blob with its snapshots and blocks.
+ * Table and container ids are 8 characters of base 32 and are never reused within an account.
+ * Keys sort like .NET ordinal strings, that is by UTF-16 code units: PartitionKey,
+ * RowKey and the names of blobs are stored as CESU-8, in which code points beyond the BMP are two
  * surrogates of three bytes each, because its bytes sort in just that order.
  * The terminator 0x01 is below every legal byte (control characters are
  * forbidden in keys), so a partition ends before any longer name with the same
@@ -29,7 +31,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-/** Largest number of UTF-16 units in a PartitionKey or RowKey. */
+/** Largest number of UTF-16 units in a PartitionKey, a RowKey or the name of a blob. */
 #define TV_KEY_UNITS_MAX 1024
 #define TV_TABLE_ID_MAX ((INT64_C(1) << 40) - 1)
 
@@ -66,6 +68,28 @@ tv_err tv_key_row(tv_arena *arena, tv_slice partition_prefix, tv_slice row_key,
  */
 tv_err tv_key_split_row(tv_arena *arena, tv_slice table_prefix, tv_slice key,
                         tv_slice *ret_partition_key, tv_slice *ret_row_key) TV_WARN_UNUSED;
+
+/** Prefix of all blobs of all accounts. */
+#define TV_KEY_BLOBS TV_LIT("o")
+
+/** Prefix of all rows of a container. */
+tv_slice tv_key_container(tv_arena *arena, tv_slice account, int64_t container_id);
+
+/**
+ * Prefix of all rows of a blob: also the `partition` of every write to it.
+ * TV_ERR_OUT_OF_RANGE as tv_key_encode_text, and for a name that is empty or has
+ * more than TV_KEY_UNITS_MAX units.
+ */
+tv_err tv_key_blob(tv_arena *arena, tv_slice container_prefix, tv_slice name,
+                   tv_slice *ret_prefix) TV_WARN_UNUSED;
+
+/**
+ * Take a key of a blob's row apart: the blob's prefix, which is a part of the
+ * key, and its name (NULL for whoever does not want it).  `container_prefix` is
+ * that of tv_key_container; the key begins with it.  TV_ERR_CORRUPT.
+ */
+tv_err tv_key_split_blob(tv_arena *arena, tv_slice container_prefix, tv_slice key,
+                         tv_slice *ret_blob_prefix, tv_slice *ret_name) TV_WARN_UNUSED;
 
 /** Whose catalogue: every service has one of its own for each account. */
 typedef enum tv_space {

@@ -16,7 +16,8 @@ TEST(every_error_can_be_answered)
 
         t_row = tv_err_name(err);
         CHECK(t_row != NULL && t_row[0] != '\0');
-        CHECK(tv_err_status(err) >= 400 && tv_err_status(err) <= 599);
+        CHECK((tv_err_status(err) >= 400 && tv_err_status(err) <= 599) ||
+              err == TV_ERR_NOT_MODIFIED);
         CHECK(code.len > 0);
         CHECK(text.len > 0);
         /* Codes go into a header and a JSON string as they are. */
@@ -43,7 +44,8 @@ TEST(the_same_answer_has_the_same_status)
     for (tv_err a = TV_OK + 1; a < TV_ERR_COUNT; a++) {
         for (tv_err b = TV_OK + 1; b < a; b++) {
             t_row = tv_err_name(a);
-            if (tv_slice_eq(tv_err_code(a), tv_err_code(b)) &&
+            /* But a condition that fails is 304 for a read and 412 for a write. */
+            if (b != TV_ERR_NOT_MODIFIED && tv_slice_eq(tv_err_code(a), tv_err_code(b)) &&
                 tv_slice_eq(tv_err_text(a), tv_err_text(b)))
                 CHECK_INT(tv_err_status(a), tv_err_status(b));
         }

@@ -354,6 +354,37 @@ TEST(a_row_without_a_terminator_is_corrupt)
               TV_ERR_CORRUPT);
 }
 
+/* A blob's rows stand together, and those of a longer name with the same beginning behind them. */
+TEST(blobs_are_partitions_of_their_container)
+{
+    tv_slice container = tv_key_container(&arena, TV_LIT("acct"), 33);
+    tv_slice blob, longer, prefix, name;
+    char units[TV_KEY_UNITS_MAX + 1];
+
+    CHECK_TEXT(container, "oacct\x01"
+                          "00000011");
+    CHECK_OK(tv_key_blob(&arena, container, TV_LIT("a/b \xF0\x9F\x98\x80"), &blob));
+    CHECK_TEXT(blob, "oacct\x01"
+                     "00000011a/b \xED\xA0\xBD\xED\xB8\x80\x01");
+    CHECK_OK(tv_key_blob(&arena, container, TV_LIT("a/b \xF0\x9F\x98\x80 "), &longer));
+    CHECK(tv_slice_cmp(tv_key_after(&arena, blob), longer) <= 0);
+
+    tv_slice key = tv_arena_printf(&arena, "%.*sb", TV_FMT(blob));
+
+    CHECK_OK(tv_key_split_blob(&arena, container, key, &prefix, &name));
+    CHECK_SLICE(prefix, blob);
+    CHECK_TEXT(name, "a/b \xF0\x9F\x98\x80");
+    CHECK_OK(tv_key_split_blob(&arena, container, key, &prefix, NULL));
+    CHECK_ERR(tv_key_split_blob(&arena, container, container, &prefix, &name), TV_ERR_CORRUPT);
+
+    CHECK_ERR(tv_key_blob(&arena, container, TV_LIT(""), &blob), TV_ERR_OUT_OF_RANGE);
+    CHECK_ERR(tv_key_blob(&arena, container, TV_LIT("a\x01"), &blob), TV_ERR_OUT_OF_RANGE);
+    memset(units, 'x', sizeof units);
+    CHECK_OK(tv_key_blob(&arena, container, (tv_slice){units, TV_KEY_UNITS_MAX}, &blob));
+    CHECK_ERR(tv_key_blob(&arena, container, (tv_slice){units, sizeof units}, &blob),
+              TV_ERR_OUT_OF_RANGE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +403,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(table_ids_sort_as_numbers_and_come_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(after_is_the_least_key_behind_a_prefix, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_row_without_a_terminator_is_corrupt, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(blobs_are_partitions_of_their_container, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,9 +2,6 @@
 #ifndef TV_ENGINE_ROCKSDB_INTERNAL_H
 #define TV_ENGINE_ROCKSDB_INTERNAL_H
 
-#include <stdatomic.h>
-#include <stdint.h>
-
 #include <rocksdb/c.h>
 
 #include "engine/rocksdb/rocksdb.h"
@@ -40,26 +37,6 @@ typedef struct tv_rocksdb_settings {
 
 void tv_rocksdb_settings_init(tv_rocksdb_settings *settings, const tv_rocksdb_options *options);
 void tv_rocksdb_settings_done(tv_rocksdb_settings *settings);
-
-/* --- space.c: the disk reserve --- */
-
-typedef struct tv_rocksdb_space {
-    int fd; /* of the folder */
-    uint64_t reserve_bytes;
-    atomic_bool is_full; /* writes are being refused; a change is logged */
-} tv_rocksdb_space;
-
-/** TV_ERR_DISK_FULL when `bytes` more would eat into the reserve.  Any thread, as all of these. */
-tv_err tv_rocksdb_space_check(tv_rocksdb_space *space, uint64_t bytes) TV_WARN_UNUSED;
-
-/** RocksDB itself has refused a write because a flush has no room: `detail` is what it said. */
-void tv_rocksdb_space_refused(tv_rocksdb_space *space, const char *detail);
-
-/** A write has gone through: whatever was the matter is over. */
-void tv_rocksdb_space_accepted(tv_rocksdb_space *space);
-
-/** Bytes that this process may still write to the folder's file system. */
-uint64_t tv_rocksdb_space_free(const tv_rocksdb_space *space);
 
 /* --- iter.c --- */
 

@@ -22,6 +22,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/space.h"
 #include "engine/key.h"
 #include "engine/rocksdb/internal.h"
 
@@ -32,7 +33,7 @@ typedef struct rocks_engine {
     rocksdb_t *db;
     tv_rocksdb_settings settings;
     tv_rocksdb_folder folder;
-    tv_rocksdb_space space;
+    tv_space space;
     pthread_rwlock_t write_lock;
     atomic_bool is_stopped;
 } rocks_engine;
@@ -153,7 +154,7 @@ static tv_err write_synced(rocks_engine *rocks, rocksdb_writebatch_t *batch)
 
     if (contains(text, "No space left") && !contains(text, ".log")) {
         err = TV_ERR_DISK_FULL;
-        tv_rocksdb_space_refused(&rocks->space, text);
+        tv_space_refused(&rocks->space, text);
     } else {
         err = TV_ERR_IO;
         if (!atomic_exchange(&rocks->is_stopped, true))
@@ -195,6 +196,22 @@ static rocksdb_writebatch_t *to_rocksdb(const tv_batch *batch, size_t *ret_bytes
     return rocks;
 }
 
+/*
+ * A full disk is the one fault that RocksDB cannot be trusted with: Debian's
+ * build aborts when the write-ahead log cannot be written.  So the reserve is
+ * checked before RocksDB hears of a write.  A group of writes costs an fsync, so
+ * the file system can be asked each time, and the reserve cannot be eaten
+ * between two questions by our own log.
+ *
+ * What eats into the reserve all the same is RocksDB's background work, which
+ * is why it is large: flushing all write buffers and preallocating the next
+ * log file must fit.  If it was chosen too small, this is what RocksDB 7.8 was
+ * seen to do: a compaction that finds no room keeps its inputs and is tried
+ * again; a flush that finds none makes RocksDB refuse all writes at the door,
+ * before its log is touched, until its own watch (it looks every five seconds)
+ * finds room and the flush succeeds.  The C interface cannot hurry it.  Only a
+ * log that cannot grow is fatal, and that is what the reserve is for.
+ */
 static tv_err write_batch(tv_engine *engine, const tv_batch *batch)
 {
     rocks_engine *rocks = of(engine);
@@ -211,14 +228,15 @@ static tv_err write_batch(tv_engine *engine, const tv_batch *batch)
         pthread_rwlock_wrlock(&rocks->write_lock);
     else
         pthread_rwlock_rdlock(&rocks->write_lock);
-    err = tv_rocksdb_space_check(&rocks->space, bytes);
+    /* Twice: each byte goes into the log now and into a table file later. */
+    err = tv_space_check(&rocks->space, 2 * (uint64_t)bytes);
     if (err == TV_OK && has_expectations)
         err = check_expectations(rocks, batch);
     if (err == TV_OK)
         err = write_synced(rocks, changes);
     pthread_rwlock_unlock(&rocks->write_lock);
     if (err == TV_OK)
-        tv_rocksdb_space_accepted(&rocks->space);
+        tv_space_accepted(&rocks->space);
     rocksdb_writebatch_destroy(changes);
     return err;
 }
@@ -325,7 +343,7 @@ static tv_err check(tv_engine *engine)
     if (err)
         return err == TV_ERR_NOT_FOUND ? TV_ERR_CORRUPT : err;
 
-    err = tv_rocksdb_space_check(&rocks->space, 0);
+    err = tv_space_check(&rocks->space, 0);
     if (err || !atomic_load(&rocks->space.is_full))
         return err;
 
@@ -363,7 +381,7 @@ static void figures(tv_engine *engine, tv_engine_figure_fn *report, void *ctx)
             report(ctx, gauges[i].name, gauges[i].help, (double)value);
     }
     report(ctx, "disk_free_bytes", "Free bytes on the data folder's file system.",
-           (double)tv_rocksdb_space_free(&rocks->space));
+           (double)tv_space_free(&rocks->space));
     report(ctx, "disk_reserve_bytes", "Free bytes below which writes are refused.",
            (double)rocks->space.reserve_bytes);
     report(ctx, "disk_is_full", "1 while writes are refused for want of disk space.",
@@ -399,7 +417,7 @@ static void close_engine(tv_engine *engine)
 {
     rocks_engine *rocks = of(engine);
 
-    if (!atomic_load(&rocks->is_stopped) && tv_rocksdb_space_check(&rocks->space, 0) == TV_OK)
+    if (!atomic_load(&rocks->is_stopped) && tv_space_check(&rocks->space, 0) == TV_OK)
         flush(rocks);
     dispose(rocks);
 }
@@ -516,6 +534,7 @@ tv_err tv_rocksdb_engine_open(const tv_rocksdb_options *options, tv_engine **ret
         goto fail;
 
     rocks->space.fd = rocks->folder.fd;
+    rocks->space.store = "rows";
     rocks->space.reserve_bytes =
         options->disk_reserve_bytes ? options->disk_reserve_bytes : DEFAULT_RESERVE_BYTES;
     err = open_db(rocks, options->dir, reterr_text, reterr_size);

@@ -1,0 +1,32 @@
+/*
+ * MD5, for Content-MD5 and its kin: a checksum that clients ask for, here never
+ * a protection against anybody.  OpenSSL does the work.
+ *
+ * Any thread; a state belongs to one thread at a time.
+ */
+#ifndef TV_BASE_MD5_H
+#define TV_BASE_MD5_H
+
+#include "base/slice.h"
+
+enum { TV_MD5_BYTES = 16 };
+
+/** An MD5 under way.  All zeros is one that has not begun. */
+typedef struct tv_md5 {
+    void *ctx; /* OpenSSL's */
+} tv_md5;
+
+/** Begin, or begin anew: a state that was in use keeps its memory. */
+void tv_md5_init(tv_md5 *md5);
+void tv_md5_update(tv_md5 *md5, tv_slice bytes);
+
+/** The MD5 of all bytes so far.  Then only tv_md5_init and tv_md5_done are left. */
+void tv_md5_final(tv_md5 *md5, unsigned char ret_bytes[TV_MD5_BYTES]);
+
+/** Free the memory.  Accepts one that has not begun. */
+void tv_md5_done(tv_md5 *md5);
+
+/** The MD5 of one run of bytes. */
+void tv_md5_of(tv_slice bytes, unsigned char ret_bytes[TV_MD5_BYTES]);
+
+#endif

@@ -15,10 +15,17 @@
  * fails is taken back by walking its part of that list from the end.  Bases
  * stay when a function fails: its error rests on what it read, so a shared
  * engine must confirm those reads too before anybody hears of the error.
+ *
+ * Scans merge the engine's iterator with the rows that the group has written,
+ * which `order` lists by key.  It is brought up to date when a scan begins: the
+ * undo list tells what was written since the last time, so groups that never
+ * scan pay nothing, and a scan costs one pass over `order` at most, however
+ * much was written before it.
  */
 #include "engine/txn.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "base/assert.h"
 #include "base/clock.h"
@@ -36,6 +43,7 @@ typedef struct txn_row {
     uint64_t hash;
     tv_slice base; /* TV_NONE in `data` when the engine has no such row */
     bool base_is_known;
+    bool is_ordered; /* it is in `order` */
     write_kind write;
     tv_slice value; /* of a put */
 } txn_row;
@@ -55,6 +63,10 @@ struct tv_txn {
     size_t slots_size;
     undo_note *undo;
     size_t undo_count, undo_size;
+    uint32_t *order; /* numbers of rows that were written, by key; an undone one may be there too */
+    size_t order_count, order_size;
+    size_t undo_ordered; /* the rows of so many undo notes are in `order` */
+    int scans_open;
     size_t bytes; /* see tv_txn_bytes */
     tv_batch batch;
     tv_slice partition; /* of the function that runs; TV_NONE outside of one */
@@ -109,11 +121,13 @@ static void free_tables(tv_txn *txn)
     free(txn->rows);
     free(txn->slots);
     free(txn->undo);
+    free(txn->order);
     tv_batch_done(&txn->batch);
     txn->rows = NULL;
     txn->slots = NULL;
     txn->undo = NULL;
-    txn->rows_size = txn->slots_size = txn->undo_size = 0;
+    txn->order = NULL;
+    txn->rows_size = txn->slots_size = txn->undo_size = txn->order_size = 0;
 }
 
 void tv_txn_free(tv_txn *txn)
@@ -136,6 +150,7 @@ void tv_txn_begin(tv_txn *txn)
     else if (txn->row_count)
         memset(txn->slots, 0, txn->slots_size * sizeof *txn->slots);
     txn->row_count = txn->undo_count = txn->bytes = 0;
+    txn->order_count = txn->undo_ordered = 0;
     txn->now = next_now();
 }
 
@@ -226,6 +241,7 @@ static void set_write(tv_txn *txn, tv_slice key, write_kind kind, tv_slice value
     size_t number = find_row(txn, key);
     txn_row *row = &txn->rows[number];
 
+    tv_assert(txn->scans_open == 0);
     if (txn->undo_count == txn->undo_size) {
         txn->undo_size = txn->undo_size ? txn->undo_size * 2 : 64;
         txn->undo = tv_realloc(txn->undo, txn->undo_size * sizeof *txn->undo);
@@ -244,6 +260,174 @@ void tv_txn_put(tv_txn *txn, tv_slice key, tv_slice value)
 void tv_txn_delete(tv_txn *txn, tv_slice key)
 {
     set_write(txn, key, WRITE_DELETE, TV_NONE);
+}
+
+static int compare_numbers(const void *a, const void *b, void *rows)
+{
+    const txn_row *row_a = (const txn_row *)rows + *(const uint32_t *)a;
+    const txn_row *row_b = (const txn_row *)rows + *(const uint32_t *)b;
+
+    return tv_slice_cmp(row_a->key, row_b->key);
+}
+
+/* How many of the first `count` rows in key order have a key below `key`. */
+static size_t order_find(const tv_txn *txn, size_t count, tv_slice key)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (tv_slice_cmp(txn->rows[txn->order[middle]].key, key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Append the numbers of the rows written since the last time to `order`, not yet in their place. */
+static size_t order_append_new(tv_txn *txn)
+{
+    size_t count = txn->order_count;
+
+    for (; txn->undo_ordered < txn->undo_count; txn->undo_ordered++) {
+        size_t number = txn->undo[txn->undo_ordered].row;
+
+        if (txn->rows[number].is_ordered)
+            continue;
+
+        txn->rows[number].is_ordered = true;
+        if (count == txn->order_size) {
+            txn->order_size = txn->order_size ? txn->order_size * 2 : 64;
+            txn->order = tv_realloc(txn->order, txn->order_size * sizeof *txn->order);
+        }
+        txn->order[count++] = (uint32_t)number;
+    }
+    return count - txn->order_count;
+}
+
+/*
+ * Bring `order` up to date.  The new numbers are sorted and then go to their
+ * places from the last to the first, so that every old one moves at most once.
+ */
+static void order_update(tv_txn *txn)
+{
+    size_t old_count = txn->order_count, new_count = order_append_new(txn);
+    uint32_t *fresh;
+
+    if (new_count == 0)
+        return;
+
+    fresh = tv_malloc(new_count * sizeof *fresh);
+    memcpy(fresh, txn->order + old_count, new_count * sizeof *fresh);
+    qsort_r(fresh, new_count, sizeof *fresh, compare_numbers, txn->rows);
+    for (size_t left = new_count, end = old_count; left > 0; left--) {
+        size_t at = order_find(txn, end, txn->rows[fresh[left - 1]].key);
+
+        memmove(txn->order + at + left, txn->order + at, (end - at) * sizeof *txn->order);
+        txn->order[at + left - 1] = fresh[left - 1];
+        end = at;
+    }
+    txn->order_count = old_count + new_count;
+    free(fresh);
+}
+
+tv_err tv_txn_scan_begin(tv_txn *txn, tv_slice from, tv_slice to, tv_txn_scan *ret_scan)
+{
+    tv_iter *iter;
+    tv_err err;
+
+    tv_assert(txn->partition.data != NULL && tv_slice_starts_with(from, txn->partition));
+    err = tv_engine_iter(txn->engine, from, to, &iter);
+    if (err)
+        return err;
+
+    tv_iter_seek(iter, from);
+    order_update(txn);
+    txn->scans_open++;
+    *ret_scan = (tv_txn_scan){
+        .txn = txn,
+        .iter = iter,
+        .to = to,
+        .at = order_find(txn, txn->order_count, from),
+    };
+    return TV_OK;
+}
+
+/* The next row that the group itself has written and not undone; NULL when there is none. */
+static const txn_row *next_own(tv_txn_scan *scan)
+{
+    const tv_txn *txn = scan->txn;
+
+    for (; scan->at < txn->order_count; scan->at++) {
+        const txn_row *row = &txn->rows[txn->order[scan->at]];
+
+        if (tv_slice_cmp(row->key, scan->to) >= 0)
+            return NULL;
+        if (row->write != WRITE_NONE)
+            return row;
+    }
+    return NULL;
+}
+
+bool tv_txn_scan_next(tv_txn_scan *scan)
+{
+    if (scan->is_on_engine_row)
+        tv_iter_next(scan->iter);
+    scan->is_on_engine_row = false;
+
+    for (;;) {
+        bool has_stored = tv_iter_is_valid(scan->iter);
+        const txn_row *own;
+
+        /* Own rows beyond the point where the engine broke off would hide the gap. */
+        if (!has_stored && tv_iter_status(scan->iter) != TV_OK)
+            return false;
+
+        own = next_own(scan);
+        if (!has_stored && own == NULL)
+            return false;
+
+        int order = !has_stored   ? 1
+                    : own == NULL ? -1
+                                  : tv_slice_cmp(tv_iter_key(scan->iter), own->key);
+
+        if (order < 0) {
+            scan->key = tv_iter_key(scan->iter);
+            scan->value = tv_iter_value(scan->iter);
+            scan->is_on_engine_row = true;
+            break;
+        }
+        if (order == 0)
+            tv_iter_next(scan->iter); /* the group has written this row anew, or deleted it */
+        scan->at++;
+        if (own->write == WRITE_PUT) {
+            scan->key = own->key;
+            scan->value = own->value;
+            break;
+        }
+    }
+    tv_assert(tv_slice_starts_with(scan->key, scan->txn->partition));
+    return true;
+}
+
+tv_err tv_txn_scan_end(tv_txn_scan *scan)
+{
+    tv_err err = tv_iter_status(scan->iter);
+
+    tv_assert(scan->txn->scans_open > 0);
+    scan->txn->scans_open--;
+    tv_iter_free(scan->iter);
+    scan->iter = NULL;
+    return err;
+}
+
+int64_t tv_txn_clock(void)
+{
+    int64_t clock = tv_clock_ticks(), last = atomic_load(&last_now);
+
+    return clock > last ? clock : last;
 }
 
 int64_t tv_txn_now(const tv_txn *txn)
@@ -265,6 +449,7 @@ tv_err tv_txn_run(tv_txn *txn, tv_slice partition, tv_update_fn *fn, void *ctx)
     txn->partition = partition;
     err = fn(txn, ctx);
     txn->partition = TV_NONE;
+    tv_assert(txn->scans_open == 0);
     if (err == TV_OK)
         return TV_OK;
 
@@ -274,6 +459,8 @@ tv_err tv_txn_run(tv_txn *txn, tv_slice partition, tv_update_fn *fn, void *ctx)
         txn->rows[note->row].write = note->write;
         txn->rows[note->row].value = note->value;
     }
+    if (txn->undo_ordered > txn->undo_count)
+        txn->undo_ordered = txn->undo_count;
     return err;
 }
 

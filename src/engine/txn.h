@@ -55,10 +55,59 @@ void tv_txn_put(tv_txn *txn, tv_slice key, tv_slice value);
 void tv_txn_delete(tv_txn *txn, tv_slice key);
 
 /**
+ * A scan: the rows of the partition in [from, to), in the order of their keys,
+ * as this function would leave them.
+ *
+ *     err = tv_txn_scan_begin(txn, from, to, &scan);
+ *     if (err)
+ *         return err;
+ *
+ *     while (tv_txn_scan_next(&scan))
+ *         look at scan.key and scan.value, which live until the next step;
+ *     err = tv_txn_scan_end(&scan);
+ *
+ * A function writes nothing while it has a scan open, and ends every scan it
+ * has begun; both are asserted.  It may read, and have several scans open.
+ *
+ * A shared engine is told nothing of what a scan has met: a row that another
+ * node puts into the range meanwhile goes unnoticed, and so does a change to
+ * one that was given.  Who decides by a row asks tv_txn_get for it too, or for
+ * a row that changes with it.
+ */
+typedef struct tv_txn_scan {
+    tv_slice key, value; /* of the row it stands on */
+    /* The rest is the scan's own. */
+    tv_txn *txn;
+    tv_iter *iter;
+    tv_slice to;
+    size_t at; /* the next of the group's own rows, in key order */
+    bool is_on_engine_row;
+} tv_txn_scan;
+
+/**
+ * Begin a scan, which stands before its first row.  `from` begins with the
+ * partition's prefix; `to` lives until the end.  Fails as the engine's iterator.
+ */
+tv_err tv_txn_scan_begin(tv_txn *txn, tv_slice from, tv_slice to,
+                         tv_txn_scan *ret_scan) TV_WARN_UNUSED;
+
+/** Go to the next row.  False when there is none or the engine cannot go on; then it stays so. */
+bool tv_txn_scan_next(tv_txn_scan *scan);
+
+/** End it, at any time.  Returns the engine's error when that is what stopped it. */
+tv_err tv_txn_scan_end(tv_txn_scan *scan) TV_WARN_UNUSED;
+
+/**
  * The instant of this group in ticks.  It never goes back within this process,
  * so that a row written later has a later timestamp even when the clock steps.
  */
 int64_t tv_txn_now(const tv_txn *txn);
+
+/**
+ * Now, for those who read beside the groups: the clock, or the instant of the
+ * latest group when the clock has stepped back behind it.  Any thread.
+ */
+int64_t tv_txn_clock(void);
 
 /** One update by itself: begin, run, commit, again after TV_ERR_CONFLICT.  For tests, tools and
  * start-up. */

@@ -207,6 +207,19 @@ TEST(invariant_10_instants_only_grow)
     tv_clock_set_fake_ticks(0);
 }
 
+TEST(the_clock_of_readers_is_never_behind_a_group)
+{
+    int64_t now = tv_txn_now(txn);
+
+    tv_clock_set_fake_ticks(now - 86400 * TV_TICKS_PER_SECOND);
+    tv_txn_begin(txn);
+    CHECK_INT(tv_txn_clock(), tv_txn_now(txn));
+    now = tv_txn_now(txn);
+    tv_clock_set_fake_ticks(now + 5);
+    CHECK_INT(tv_txn_clock(), now + 5);
+    tv_clock_set_fake_ticks(0);
+}
+
 TEST(bytes_count_what_was_put_and_read)
 {
     CHECK_OK(update("+pc=12345"));
@@ -243,6 +256,7 @@ int main(void)
         ALONE(an_update_runs_again_after_a_conflict),
         ALONE(an_engine_that_cannot_read_fails_the_function),
         ALONE(invariant_10_instants_only_grow),
+        ALONE(the_clock_of_readers_is_never_behind_a_group),
         ALONE(bytes_count_what_was_put_and_read),
     };
 

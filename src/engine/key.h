@@ -8,10 +8,12 @@
  *     't' account 01 'i'                           the last table id given out
  *     't' account 01 'p'                           the properties of the table service
  *     'r' account 01 table-id PartitionKey 01 RowKey   the entities
+ *     's' account 01 queue-id ...                  the messages of a queue, see queue/row.h
  *
  * 't' account 01 is one partition, so that creating and deleting a table are
- * atomic; so is 'r' account 01 table-id PartitionKey 01, as the guide promises.
- * Table ids are 8 characters of base 32 and are never reused within an account.
+ * atomic; so is 'r' account 01 table-id PartitionKey 01, as the guide promises,
+ * and so is a queue, 's' account 01 queue-id.  Ids of tables and of queues are 8
+ * characters of base 32 and are never reused within an account.
  * Keys sort like .NET ordinal strings, that is by UTF-16 code units: PartitionKey
  * and RowKey are stored as CESU-8, in which code points beyond the BMP are two
  * surrogates of three bytes each, because its bytes sort in just that order.
@@ -30,6 +32,7 @@
 /** Largest number of UTF-16 units in a PartitionKey or RowKey. */
 #define TV_KEY_UNITS_MAX 1024
 #define TV_TABLE_ID_MAX ((INT64_C(1) << 40) - 1)
+#define TV_QUEUE_ID_MAX TV_TABLE_ID_MAX
 
 /** The row that tells the format of all others, and what this source writes into it. */
 #define TV_KEY_FORMAT TV_LIT("mformat")
@@ -64,6 +67,9 @@ tv_err tv_key_row(tv_arena *arena, tv_slice partition_prefix, tv_slice row_key,
  */
 tv_err tv_key_split_row(tv_arena *arena, tv_slice table_prefix, tv_slice key,
                         tv_slice *ret_partition_key, tv_slice *ret_row_key) TV_WARN_UNUSED;
+
+/** Prefix of all rows of a queue: also the `partition` of every write to it. */
+tv_slice tv_key_queue(tv_arena *arena, tv_slice account, int64_t queue_id);
 
 /** The catalogue partition of an account. */
 tv_slice tv_key_catalog(tv_arena *arena, tv_slice account);

@@ -137,7 +137,15 @@
     /* Entity group transactions. */ \
     X(BATCH_TOO_MANY, 400, "InvalidInput", "The batch request operation exceeds the maximum 100 changes per change set.") \
     X(BATCH_DUPLICATE_ROW, 400, "InvalidDuplicateRow", "The batch request contains multiple changes with same row key. An entity can appear only once in a batch request.") \
-    X(BATCH_PARTITIONS, 400, "CommandsInBatchActOnDifferentPartitions", "All commands in a batch must operate on same entity group.")
+    X(BATCH_PARTITIONS, 400, "CommandsInBatchActOnDifferentPartitions", "All commands in a batch must operate on same entity group.") \
+    /* Queues and their messages. */ \
+    X(QUEUE_EXISTS, 409, "QueueAlreadyExists", "The specified queue already exists.") \
+    X(QUEUE_NOT_FOUND, 404, "QueueNotFound", "The specified queue does not exist.") \
+    X(QUEUE_BEING_DELETED, 409, "QueueBeingDeleted", "The specified queue is being deleted.") \
+    X(QUERY_OUT_OF_RANGE, 400, "OutOfRangeQueryParameterValue", "One of the query parameters specified in the request URI is outside the permissible range.") \
+    X(MESSAGE_TOO_LARGE, 400, "MessageTooLarge", "The message exceeds the maximum allowed size.") \
+    X(MESSAGE_NOT_FOUND, 404, "MessageNotFound", "The specified message does not exist.") \
+    X(POP_RECEIPT_MISMATCH, 400, "PopReceiptMismatch", "The specified pop receipt did not match the pop receipt for a dequeued message.")
 /* clang-format on */
 
 typedef enum tv_err {

@@ -217,13 +217,23 @@ static tv_err read_table_id(tv_slice text, int64_t *ret_table_id)
     return TV_OK;
 }
 
-tv_slice tv_key_table(tv_arena *arena, tv_slice account, int64_t table_id)
+/* The rows of the table or queue with this id. */
+static tv_slice space_of_id(tv_arena *arena, char space, tv_slice account, int64_t id)
 {
     char *key = tv_arena_bytes(arena, account.len + 2 + TABLE_ID_CHARS);
-    char *end = append_space(key, 'r', account);
+    char *end = append_table_id(append_space(key, space, account), id);
 
-    end = append_table_id(end, table_id);
     return (tv_slice){key, (size_t)(end - key)};
+}
+
+tv_slice tv_key_table(tv_arena *arena, tv_slice account, int64_t table_id)
+{
+    return space_of_id(arena, 'r', account, table_id);
+}
+
+tv_slice tv_key_queue(tv_arena *arena, tv_slice account, int64_t queue_id)
+{
+    return space_of_id(arena, 's', account, queue_id);
 }
 
 tv_err tv_key_partition(tv_arena *arena, tv_slice account, int64_t table_id, tv_slice partition_key,

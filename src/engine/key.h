@@ -11,13 +11,16 @@
  *     'b' account 01 …                             the same for containers of blobs
  *     'r' account 01 table-id PartitionKey 01 RowKey   the entities
  *     'o' account 01 container-id name 01 …            the blobs, see blob/blob.h
+ *     's' account 01 queue-id …                        the messages of a queue, see queue/row.h
  *
  * 't' account 01 is one partition, so that creating and deleting a table are
  * atomic; so is 'r' account 01 table-id PartitionKey 01, as the guide promises,
- * and 'o' account 01 container-id name 01, a blob with its snapshots and blocks.
- * Table and container ids are 8 characters of base 32 and are never reused within an account.
+ * 'o' account 01 container-id name 01, a blob with its snapshots and blocks, and
+ * 's' account 01 queue-id, a queue.  Ids are 8 characters of base 32 and are
+ * never reused within an account.
  * Keys sort like .NET ordinal strings, that is by UTF-16 code units: PartitionKey,
- * RowKey and the names of blobs are stored as CESU-8, in which code points beyond the BMP are two
+ * RowKey and the names of blobs are stored as CESU-8, in which code points beyond
+ * the BMP are two
  * surrogates of three bytes each, because its bytes sort in just that order.
  * The terminator 0x01 is below every legal byte (control characters are
  * forbidden in keys), so a partition ends before any longer name with the same
@@ -34,6 +37,7 @@
 /** Largest number of UTF-16 units in a PartitionKey, a RowKey or the name of a blob. */
 #define TV_KEY_UNITS_MAX 1024
 #define TV_TABLE_ID_MAX ((INT64_C(1) << 40) - 1)
+#define TV_QUEUE_ID_MAX TV_TABLE_ID_MAX
 
 /** The row that tells the format of all others, and what this source writes into it. */
 #define TV_KEY_FORMAT TV_LIT("mformat")
@@ -68,6 +72,9 @@ tv_err tv_key_row(tv_arena *arena, tv_slice partition_prefix, tv_slice row_key,
  */
 tv_err tv_key_split_row(tv_arena *arena, tv_slice table_prefix, tv_slice key,
                         tv_slice *ret_partition_key, tv_slice *ret_row_key) TV_WARN_UNUSED;
+
+/** Prefix of all rows of a queue: also the `partition` of every write to it. */
+tv_slice tv_key_queue(tv_arena *arena, tv_slice account, int64_t queue_id);
 
 /** Prefix of all blobs of all accounts. */
 #define TV_KEY_BLOBS TV_LIT("o")

@@ -64,6 +64,10 @@ TEST(well_known_errors_look_as_clients_expect)
     CHECK_INT(tv_err_status(TV_ERR_ETAG_MISMATCH), 412);
     CHECK_TEXT(tv_err_code(TV_ERR_ETAG_MISMATCH), "UpdateConditionNotSatisfied");
     CHECK_INT(tv_err_status(TV_ERR_AUTHENTICATION_FAILED), 403);
+    CHECK_INT(tv_err_status(TV_ERR_POP_RECEIPT_MISMATCH), 400);
+    CHECK_TEXT(tv_err_code(TV_ERR_POP_RECEIPT_MISMATCH), "PopReceiptMismatch");
+    CHECK_INT(tv_err_status(TV_ERR_MESSAGE_NOT_FOUND), 404);
+    CHECK_TEXT(tv_err_code(TV_ERR_MESSAGE_NOT_FOUND), "MessageNotFound");
 }
 
 int main(void)

@@ -283,6 +283,8 @@ TEST(the_keyspace_is_laid_out_as_the_header_says)
 {
     tv_slice account = TV_LIT("acct"), key;
 
+    CHECK_TEXT(tv_key_queue(&arena, account, 33), "sacct\x01"
+                                                  "00000011");
     CHECK_TEXT(tv_key_table(&arena, account, 33), "racct\x01"
                                                   "00000011");
     CHECK_OK(tv_key_partition(&arena, account, 33, TV_LIT("P"), &key));

@@ -29,7 +29,7 @@ typedef struct tv_catalog tv_catalog;
 /** What the catalogue of one service has of its own. */
 typedef struct tv_catalog_kind {
     tv_service_kind service;
-    tv_space space;
+    tv_key_space space;
     tv_err exists, not_found; /* the service's errors for its names */
 
     /** Prefix of all rows of a container. */

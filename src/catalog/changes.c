@@ -102,7 +102,7 @@ static tv_err run_delete(tv_txn *txn, void *ctx)
 {
     tv_catalog_delete *delete_op = ctx;
     const tv_container *container = delete_op->container;
-    tv_space space = delete_op->catalog->kind->space;
+    tv_key_space space = delete_op->catalog->kind->space;
     tv_catalog_row row;
     tv_slice key;
     tv_err err;

@@ -57,7 +57,7 @@ tv_err tv_catalog_row_name(tv_slice value, tv_slice *ret_name)
 tv_err tv_catalog_list(tv_catalog *catalog, tv_slice account, tv_slice prefix, tv_slice from,
                        bool (*fn)(void *ctx, tv_slice name, tv_slice facts), void *ctx)
 {
-    tv_space space = catalog->kind->space;
+    tv_key_space space = catalog->kind->space;
     tv_arena arena;
     tv_iter *iter;
     tv_err err;

@@ -351,7 +351,7 @@ tv_err tv_key_split_blob(tv_arena *arena, tv_slice container_prefix, tv_slice ke
 }
 
 /* space account 01, then `kind` unless it is 0, with room for `extra` more bytes after it. */
-static char *start_catalog(tv_arena *arena, tv_space space, tv_slice account, char kind,
+static char *start_catalog(tv_arena *arena, tv_key_space space, tv_slice account, char kind,
                            size_t extra, char **ret_end)
 {
     char *key = tv_arena_bytes(arena, account.len + 3 + extra);
@@ -363,7 +363,7 @@ static char *start_catalog(tv_arena *arena, tv_space space, tv_slice account, ch
     return key;
 }
 
-static tv_slice catalog(tv_arena *arena, tv_space space, tv_slice account, char kind)
+static tv_slice catalog(tv_arena *arena, tv_key_space space, tv_slice account, char kind)
 {
     char *end;
     char *key = start_catalog(arena, space, account, kind, 0, &end);
@@ -371,18 +371,18 @@ static tv_slice catalog(tv_arena *arena, tv_space space, tv_slice account, char 
     return (tv_slice){key, (size_t)(end - key)};
 }
 
-tv_slice tv_key_catalog(tv_arena *arena, tv_space space, tv_slice account)
+tv_slice tv_key_catalog(tv_arena *arena, tv_key_space space, tv_slice account)
 {
     return catalog(arena, space, account, 0);
 }
 
-tv_slice tv_key_catalog_names(tv_arena *arena, tv_space space, tv_slice account)
+tv_slice tv_key_catalog_names(tv_arena *arena, tv_key_space space, tv_slice account)
 {
     return catalog(arena, space, account, 'n');
 }
 
 /* A row of `kind` that goes with a name. */
-static tv_slice catalog_name_row(tv_arena *arena, tv_space space, tv_slice account, char kind,
+static tv_slice catalog_name_row(tv_arena *arena, tv_key_space space, tv_slice account, char kind,
                                  tv_slice name)
 {
     char *end;
@@ -394,27 +394,28 @@ static tv_slice catalog_name_row(tv_arena *arena, tv_space space, tv_slice accou
     return (tv_slice){key, (size_t)(end - key)};
 }
 
-tv_slice tv_key_catalog_name(tv_arena *arena, tv_space space, tv_slice account, tv_slice name)
+tv_slice tv_key_catalog_name(tv_arena *arena, tv_key_space space, tv_slice account, tv_slice name)
 {
     return catalog_name_row(arena, space, account, 'n', name);
 }
 
-tv_slice tv_key_catalog_policies(tv_arena *arena, tv_space space, tv_slice account, tv_slice name)
+tv_slice tv_key_catalog_policies(tv_arena *arena, tv_key_space space, tv_slice account,
+                                 tv_slice name)
 {
     return catalog_name_row(arena, space, account, 'a', name);
 }
 
-tv_slice tv_key_catalog_properties(tv_arena *arena, tv_space space, tv_slice account)
+tv_slice tv_key_catalog_properties(tv_arena *arena, tv_key_space space, tv_slice account)
 {
     return catalog(arena, space, account, 'p');
 }
 
-tv_slice tv_key_catalog_dropped(tv_arena *arena, tv_space space, tv_slice account)
+tv_slice tv_key_catalog_dropped(tv_arena *arena, tv_key_space space, tv_slice account)
 {
     return catalog(arena, space, account, 'd');
 }
 
-tv_slice tv_key_catalog_dropped_id(tv_arena *arena, tv_space space, tv_slice account,
+tv_slice tv_key_catalog_dropped_id(tv_arena *arena, tv_key_space space, tv_slice account,
                                    int64_t table_id)
 {
     char *end;
@@ -432,7 +433,7 @@ tv_err tv_key_split_dropped(tv_slice dropped_prefix, tv_slice key, int64_t *ret_
     return read_table_id(tv_slice_skip(key, dropped_prefix.len), ret_table_id);
 }
 
-tv_slice tv_key_catalog_last_id(tv_arena *arena, tv_space space, tv_slice account)
+tv_slice tv_key_catalog_last_id(tv_arena *arena, tv_key_space space, tv_slice account)
 {
     return catalog(arena, space, account, 'i');
 }

@@ -99,34 +99,35 @@ tv_err tv_key_split_blob(tv_arena *arena, tv_slice container_prefix, tv_slice ke
                          tv_slice *ret_blob_prefix, tv_slice *ret_name) TV_WARN_UNUSED;
 
 /** Whose catalogue: every service has one of its own for each account. */
-typedef enum tv_space {
+typedef enum tv_key_space {
     TV_SPACE_TABLES = 't',
     TV_SPACE_QUEUES = 'q',
     TV_SPACE_CONTAINERS = 'b',
-} tv_space;
+} tv_key_space;
 
 /** The catalogue partition of an account. */
-tv_slice tv_key_catalog(tv_arena *arena, tv_space space, tv_slice account);
+tv_slice tv_key_catalog(tv_arena *arena, tv_key_space space, tv_slice account);
 
 /** Prefix of the catalogue's names, and the row of one (name in any case). */
-tv_slice tv_key_catalog_names(tv_arena *arena, tv_space space, tv_slice account);
-tv_slice tv_key_catalog_name(tv_arena *arena, tv_space space, tv_slice account, tv_slice name);
+tv_slice tv_key_catalog_names(tv_arena *arena, tv_key_space space, tv_slice account);
+tv_slice tv_key_catalog_name(tv_arena *arena, tv_key_space space, tv_slice account, tv_slice name);
 
 /** The row of the access policies of a table, queue or container (name in any case). */
-tv_slice tv_key_catalog_policies(tv_arena *arena, tv_space space, tv_slice account, tv_slice name);
+tv_slice tv_key_catalog_policies(tv_arena *arena, tv_key_space space, tv_slice account,
+                                 tv_slice name);
 
 /** The row of the account's service properties. */
-tv_slice tv_key_catalog_properties(tv_arena *arena, tv_space space, tv_slice account);
+tv_slice tv_key_catalog_properties(tv_arena *arena, tv_key_space space, tv_slice account);
 
 /** Prefix of what is still to be dropped, the row of one, and the id out of such a row's key. */
-tv_slice tv_key_catalog_dropped(tv_arena *arena, tv_space space, tv_slice account);
-tv_slice tv_key_catalog_dropped_id(tv_arena *arena, tv_space space, tv_slice account,
+tv_slice tv_key_catalog_dropped(tv_arena *arena, tv_key_space space, tv_slice account);
+tv_slice tv_key_catalog_dropped_id(tv_arena *arena, tv_key_space space, tv_slice account,
                                    int64_t table_id);
 tv_err tv_key_split_dropped(tv_slice dropped_prefix, tv_slice key,
                             int64_t *ret_table_id) TV_WARN_UNUSED;
 
 /** The row that holds the last id given out. */
-tv_slice tv_key_catalog_last_id(tv_arena *arena, tv_space space, tv_slice account);
+tv_slice tv_key_catalog_last_id(tv_arena *arena, tv_key_space space, tv_slice account);
 
 /** The least key greater than every key that begins with `prefix`. */
 tv_slice tv_key_after(tv_arena *arena, tv_slice prefix);

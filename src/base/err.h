@@ -40,7 +40,6 @@
     X(MISSING_HEADER, 400, "MissingRequiredHeader", "A required HTTP header was not specified.") \
     X(INVALID_HEADER, 400, "InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format.") \
     X(INVALID_QUERY_PARAMETER, 400, "InvalidQueryParameterValue", "Value for one of the query parameters specified in the request URI is invalid.") \
-    X(QUERY_PARAMETER_RANGE, 400, "OutOfRangeQueryParameterValue", "One of the query parameters specified in the request URI is outside the permissible range.") \
     X(XMETHOD_COUNT, 400, "XMethodIncorrectCount", "Exactly one X-HTTP-Method should be specified.") \
     X(XMETHOD_VALUE, 400, "XMethodIncorrectValue", "The specified X-HTTP-Method is invalid.") \
     X(XMETHOD_NOT_POST, 400, "XMethodNotUsingPost", "The request uses X-HTTP-Method with an HTTP verb other than POST.") \

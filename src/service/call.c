@@ -114,7 +114,7 @@ static tv_err out_of_range(tv_call *call, tv_slice name, tv_slice value, int64_t
                         {"MaximumAllowed", tv_arena_printf(arena, "%lld", (long long)max)}};
 
     set_details(call, details, sizeof details / sizeof *details);
-    return TV_ERR_QUERY_PARAMETER_RANGE;
+    return TV_ERR_QUERY_OUT_OF_RANGE;
 }
 
 tv_err tv_call_number(tv_call *call, tv_slice name, int64_t min, int64_t max, int64_t fallback,

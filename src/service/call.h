@@ -84,7 +84,7 @@ tv_err tv_call_parameter(tv_call *call, tv_slice name, tv_slice *ret_value) TV_W
 
 /**
  * A number in a query parameter, `fallback` without one.
- * TV_ERR_INVALID_QUERY_PARAMETER when it is none, TV_ERR_QUERY_PARAMETER_RANGE
+ * TV_ERR_INVALID_QUERY_PARAMETER when it is none, TV_ERR_QUERY_OUT_OF_RANGE
  * when it is not within [min, max]; the error's body names it.
  */
 tv_err tv_call_number(tv_call *call, tv_slice name, int64_t min, int64_t max, int64_t fallback,

@@ -141,6 +141,7 @@
     X(QUEUE_EXISTS, 409, "QueueAlreadyExists", "The specified queue already exists.") \
     X(QUEUE_NOT_FOUND, 404, "QueueNotFound", "The specified queue does not exist.") \
     X(QUEUE_BEING_DELETED, 409, "QueueBeingDeleted", "The specified queue is being deleted.") \
+    X(MISSING_QUERY_PARAMETER, 400, "MissingRequiredQueryParameter", "A query parameter that's mandatory for this request is not specified.") \
     X(QUERY_OUT_OF_RANGE, 400, "OutOfRangeQueryParameterValue", "One of the query parameters specified in the request URI is outside the permissible range.") \
     X(MESSAGE_TOO_LARGE, 400, "MessageTooLarge", "The message exceeds the maximum allowed size.") \
     X(MESSAGE_NOT_FOUND, 404, "MessageNotFound", "The specified message does not exist.") \

@@ -147,7 +147,7 @@ tv_err tv_queue_prepare_collect(tv_queue_collect *collect, tv_write *write)
 {
     tv_err err;
 
-    if (atomic_load(&collect->queue->is_dropped))
+    if (atomic_load(collect->queue->is_dropped))
         return TV_ERR_QUEUE_NOT_FOUND;
 
     err = drop_cleared(collect->queue, &collect->dropped_below);

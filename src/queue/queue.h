@@ -28,13 +28,14 @@
 typedef struct tv_queue {
     tv_engine *engine;
     tv_slice prefix;         /* of its rows, tv_key_queue; the owner's memory */
-    atomic_bool is_dropped;  /* set by the owner: all that follows is TV_ERR_QUEUE_NOT_FOUND */
+    const atomic_bool *is_dropped; /* the owner sets it: from then on TV_ERR_QUEUE_NOT_FOUND */
     tv_queue_bound visible;  /* of the visibility index */
     tv_queue_bound expiring; /* of the expiry index */
 } tv_queue;
 
 /** There is one tv_queue for a queue at a time, or its bounds would not hold. */
-void tv_queue_init(tv_queue *queue, tv_engine *engine, tv_slice prefix);
+void tv_queue_init(tv_queue *queue, tv_engine *engine, tv_slice prefix,
+                   const atomic_bool *is_dropped);
 
 /** When no write to it is under way. */
 void tv_queue_done(tv_queue *queue);

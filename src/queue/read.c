@@ -8,7 +8,7 @@ static tv_err read_counts(tv_queue *queue, tv_read_mode mode, tv_arena *arena,
     tv_slice value;
     tv_err err;
 
-    if (atomic_load(&queue->is_dropped))
+    if (atomic_load(queue->is_dropped))
         return TV_ERR_QUEUE_NOT_FOUND;
 
     err =

@@ -3,10 +3,11 @@
 
 #include "base/assert.h"
 
-void tv_queue_init(tv_queue *queue, tv_engine *engine, tv_slice prefix)
+void tv_queue_init(tv_queue *queue, tv_engine *engine, tv_slice prefix,
+                   const atomic_bool *is_dropped)
 {
     tv_assert(prefix.len > 0 && prefix.len <= TV_QUEUE_PREFIX_BYTES_MAX);
-    *queue = (tv_queue){.engine = engine, .prefix = prefix};
+    *queue = (tv_queue){.engine = engine, .prefix = prefix, .is_dropped = is_dropped};
     tv_queue_bound_init(&queue->visible);
     tv_queue_bound_init(&queue->expiring);
 }
@@ -23,7 +24,7 @@ tv_err tv_store_read_counts(tv_txn *txn, tv_queue *queue, tv_queue_counts *ret_c
     tv_slice value;
     tv_err err;
 
-    if (atomic_load(&queue->is_dropped))
+    if (atomic_load(queue->is_dropped))
         return TV_ERR_QUEUE_NOT_FOUND;
 
     err = tv_txn_get(txn, tv_queue_key_counts(&key, queue->prefix), &value);

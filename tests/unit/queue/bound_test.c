@@ -212,7 +212,7 @@ TEST(shared_storage_is_walked_from_its_beginning)
     CHECK_INT(bound_ticks(), 0);
 
     /* Another node, which this one does not hear of, puts a message into the past. */
-    tv_queue_init(&other, engine, queue.prefix);
+    tv_queue_init(&other, engine, queue.prefix, &is_dropped);
     tv_queue_put op = {.queue = &other, .text = TV_LIT("b"), .ttl_s = -1};
     tv_write write = {0};
     CHECK_OK(tv_queue_prepare_put(&op, &write));

@@ -403,7 +403,7 @@ TEST(a_dropped_queue_is_not_found)
     size_t count;
 
     CHECK_OK(put("a", 0, -1, &message));
-    atomic_store(&queue.is_dropped, true);
+    atomic_store(&is_dropped, true);
     CHECK_ERR(put("b", 0, -1, NULL), TV_ERR_QUEUE_NOT_FOUND);
     CHECK_ERR(get(1, 1, &op), TV_ERR_QUEUE_NOT_FOUND);
     CHECK_ERR(update(&message, 1, NULL), TV_ERR_QUEUE_NOT_FOUND);

@@ -19,6 +19,7 @@
 static tv_engine *engine;
 static tv_txn *txn;
 static tv_queue queue;
+static atomic_bool is_dropped;
 static tv_arena arena;
 
 /* Groups never go back in time, so neither does this, from one test to the next. */
@@ -41,7 +42,8 @@ static inline void store_open(tv_engine *over)
     engine = over;
     txn = tv_txn_new(engine);
     tv_arena_init(&arena);
-    tv_queue_init(&queue, engine, tv_key_queue(&arena, TV_LIT("acct"), 1));
+    is_dropped = false;
+    tv_queue_init(&queue, engine, tv_key_queue(&arena, TV_LIT("acct"), 1), &is_dropped);
     tv_clock_set_fake_ticks(ticks);
 }
 

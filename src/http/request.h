@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/header.h"
 #include "net/loop.h"
 
 typedef enum tv_method {
@@ -29,11 +30,6 @@ typedef enum tv_method {
 /** The enum for a method's text (case-sensitive), TV_METHOD_OTHER when it is none of ours. */
 tv_method tv_method_parse(tv_slice text);
 tv_slice tv_method_text(tv_method method);
-
-typedef struct tv_header {
-    tv_slice name;  /* as sent */
-    tv_slice value; /* without blanks at its ends */
-} tv_header;
 
 typedef struct tv_request tv_request;
 

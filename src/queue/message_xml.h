@@ -4,6 +4,7 @@
 #ifndef TV_QUEUE_MESSAGE_XML_H
 #define TV_QUEUE_MESSAGE_XML_H
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "queue/message.h"

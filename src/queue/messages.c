@@ -61,8 +61,8 @@ static tv_err need_parameter(tv_call *call, const char *name, tv_slice *ret_valu
     if (ret_value->len)
         return TV_OK;
 
-    call->info.details = tv_arena_printf(&call->req->arena,
-                                         "<QueryParameterName>%s</QueryParameterName>", name);
+    call->info.details =
+        tv_arena_printf(&call->req->arena, "<QueryParameterName>%s</QueryParameterName>", name);
     return TV_ERR_MISSING_QUERY_PARAMETER;
 }
 

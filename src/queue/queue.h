@@ -27,10 +27,10 @@
 /** One queue, as long as it is in use.  Its owner counts the users; any thread. */
 typedef struct tv_queue {
     tv_engine *engine;
-    tv_slice prefix;         /* of its rows, tv_key_queue; the owner's memory */
+    tv_slice prefix;               /* of its rows, tv_key_queue; the owner's memory */
     const atomic_bool *is_dropped; /* the owner sets it: from then on TV_ERR_QUEUE_NOT_FOUND */
-    tv_queue_bound visible;  /* of the visibility index */
-    tv_queue_bound expiring; /* of the expiry index */
+    tv_queue_bound visible;        /* of the visibility index */
+    tv_queue_bound expiring;       /* of the expiry index */
 } tv_queue;
 
 /** There is one tv_queue for a queue at a time, or its bounds would not hold. */

@@ -80,9 +80,8 @@ tv_err tv_queue_drop(tv_queue_call *q)
     if (err)
         return err;
 
-    call->delete_op = (tv_catalog_delete){.catalog = call->core->catalog,
-                                          .container = call->container,
-                                          .arena = &call->req->arena};
+    call->delete_op = (tv_catalog_delete){
+        .catalog = call->core->catalog, .container = call->container, .arena = &call->req->arena};
     tv_catalog_prepare_delete(&call->delete_op, &call->write);
     tv_call_submit(call, on_changed);
     return TV_OK;

@@ -72,6 +72,40 @@ struct tv_conn {
     char peer[64];
 };
 
+/** Of a body nobody wants, to keep its connection. */
+enum { TV_CONN_SKIP_BYTES_MAX = 64 * 1024 };
+
+/** In these states the connection wants input; in the others it waits or is done. */
+static inline bool tv_conn_is_receiving(const tv_conn *conn)
+{
+    return conn->state == TV_CONN_IDLE || conn->state == TV_CONN_HEAD ||
+           conn->state == TV_CONN_BODY || conn->state == TV_CONN_SKIP;
+}
+
+/** Change the state and set its deadline anew, also if it is the same state. */
+void tv_conn_enter(tv_conn *conn, tv_conn_state state);
+
+/** Work through input; what must wait is kept. */
+void tv_conn_work(tv_conn *conn, tv_slice input);
+
+/** Go on with the input that had to wait, and read more when that is wanted. */
+void tv_conn_resume(tv_conn *conn);
+
+/** Let the service say what is wrong with the request; its answer is the last one. */
+void tv_conn_refuse(tv_conn *conn, tv_err err);
+
+/** The response has gone out. */
+void tv_conn_go_on(tv_conn *conn);
+
+/** The exchange is over: tell the service and put it back, if there is one. */
+void tv_conn_finish_exchange(tv_conn *conn);
+
+/** Free a connection of which nothing is left. */
+void tv_conn_free_if_done(tv_conn *conn);
+
+/** End the connection after its last response. */
+void tv_conn_linger(tv_conn *conn);
+
 /** Take the connection that waits at the listener. */
 void tv_conn_accept(tv_listener *listener);
 

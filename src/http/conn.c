@@ -5,11 +5,20 @@
  *  (1) A connection has at most one request, and parses nothing further until
  *      its response has gone to the kernel: answers keep the order of requests,
  *      and a client that does not read is not read from either.
- *  (2) From on_headers, on_request or on_refused to tv_response_send an exchange
- *      belongs to the service; nothing here frees it then, even if the client
- *      has gone.
- *  (3) A connection is freed when its stream is closed and it has no exchange.
+ *  (2) An exchange belongs to the service from a call of it to the service's
+ *      next step: from on_headers, on_request or on_refused to the answer, from
+ *      a take that returned false to tv_request_resume or an early answer, from
+ *      pull to tv_response_piece or tv_response_abort.  Nothing here frees it
+ *      then, even if the client has gone, and no deadline runs.
+ *  (3) A connection is freed when its stream is closed, it has no exchange, and
+ *      no letter to it is on its way.
  *  (4) Once a request was refused, no byte behind it is ever parsed.
+ *  (5) Whatever the length of a body, a connection keeps no more input than one
+ *      read brings (a body without a sink excepted, which has its own limits),
+ *      and no more output than the one piece its source has given.
+ *  (6) A source never runs the loop alone: after TURN_BYTES_MAX the others have
+ *      their turn, and pieces that come at once are taken in a loop, not by
+ *      recursion.
  */
 #include "http/conn.h"
 
@@ -38,7 +47,10 @@ static int64_t timeout_ms(const tv_http_limits *limits, tv_conn_state state)
     case TV_CONN_LINGER:
         return LINGER_MS;
     case TV_CONN_ASKING:
+    case TV_CONN_HELD:
     case TV_CONN_PENDING:
+    case TV_CONN_PULLING:
+    case TV_CONN_YIELDING:
     case TV_CONN_CLOSED:
         break;
     }
@@ -73,7 +85,7 @@ void tv_conn_finish_exchange(tv_conn *conn)
 
 void tv_conn_free_if_done(tv_conn *conn)
 {
-    if (!conn->is_stream_closed || conn->exchange)
+    if (!conn->is_stream_closed || conn->exchange || conn->has_turn_mail)
         return;
 
     tv_listener_remove(conn->listener, conn);
@@ -81,15 +93,29 @@ void tv_conn_free_if_done(tv_conn *conn)
     free(conn);
 }
 
+void tv_conn_drop(tv_conn *conn)
+{
+    tv_assert(conn->state == TV_CONN_CLOSED);
+    tv_conn_finish_exchange(conn);
+    tv_conn_free_if_done(conn);
+}
+
+/* The service owes a call; see invariant (2). */
+static bool is_with_service(tv_conn_state state)
+{
+    return state == TV_CONN_ASKING || state == TV_CONN_HELD || state == TV_CONN_PENDING ||
+           state == TV_CONN_PULLING;
+}
+
 void tv_conn_close(tv_conn *conn)
 {
-    bool is_with_service = conn->state == TV_CONN_PENDING || conn->state == TV_CONN_ASKING;
+    tv_conn_state state = conn->state;
 
-    if (conn->state == TV_CONN_CLOSED)
+    if (state == TV_CONN_CLOSED)
         return;
 
     tv_conn_enter(conn, TV_CONN_CLOSED);
-    if (!is_with_service)
+    if (!is_with_service(state))
         tv_conn_finish_exchange(conn);
     tv_stream_close(&conn->stream);
 }
@@ -149,6 +175,7 @@ static void on_data(tv_stream *stream, tv_slice bytes)
 {
     tv_conn *conn = conn_of(stream);
 
+    conn->turn_bytes = 0;
     if (conn->in.len) {
         tv_buf_add(&conn->in, bytes);
         bytes = tv_buf_slice(&conn->in);
@@ -174,11 +201,10 @@ static void on_drained(tv_stream *stream)
     tv_conn *conn = conn_of(stream);
 
     if (conn->state == TV_CONN_WRITING) {
-        tv_conn_go_on(conn);
+        tv_conn_written(conn);
     } else {
         tv_assert(conn->state == TV_CONN_CONTINUE);
-        tv_conn_enter(conn, TV_CONN_BODY);
-        tv_conn_resume(conn);
+        tv_conn_continued(conn);
     }
 }
 

@@ -58,12 +58,25 @@ static void adopt_head(tv_conn *conn, const tv_head *head)
     conn->has_body_ahead = head->is_chunked || head->content_length > 0;
 }
 
+/* From here on the client does send the body, whether it has waited for a "Continue" or not. */
+static void read_body(tv_conn *conn)
+{
+    conn->expects_continue = false;
+    tv_conn_enter(conn, TV_CONN_BODY);
+}
+
+void tv_conn_continued(tv_conn *conn)
+{
+    read_body(conn);
+    tv_conn_resume(conn);
+}
+
 static void send_continue(tv_conn *conn)
 {
     tv_conn_enter(conn, TV_CONN_CONTINUE);
     switch (tv_stream_write(&conn->stream, TV_LIT("HTTP/1.1 100 Continue\r\n\r\n"), TV_NONE)) {
     case TV_STREAM_DONE:
-        tv_conn_enter(conn, TV_CONN_BODY);
+        read_body(conn);
         break;
     case TV_STREAM_LATER:
         conn->unsent_at_sweep = tv_stream_unsent(&conn->stream);
@@ -104,7 +117,7 @@ static void ask(tv_conn *conn, bool has_input_ahead)
     else if (conn->expects_continue && !has_input_ahead)
         send_continue(conn);
     else
-        tv_conn_enter(conn, TV_CONN_BODY);
+        read_body(conn);
 }
 
 static size_t take_head(tv_conn *conn, tv_slice input)
@@ -138,23 +151,58 @@ static size_t take_head(tv_conn *conn, tv_slice input)
     return end;
 }
 
-/* Keep a piece of the body, or count it when it is being skipped. */
+/* Nothing is read while the sink takes nothing: what the client sends stays in the kernel. */
+static void hold(tv_conn *conn)
+{
+    tv_conn_enter(conn, TV_CONN_HELD);
+    if (!conn->is_paused) {
+        conn->is_paused = true;
+        tv_stream_read_stop(&conn->stream);
+    }
+}
+
+/* Give a piece to the sink, which may have enough for now or answer early. */
+static void offer(tv_conn *conn, tv_slice piece)
+{
+    tv_request *req = &conn->exchange->req;
+
+    tv_conn_enter(conn, TV_CONN_ASKING);
+    bool takes_more = req->sink->take(req, piece);
+    bool is_answered = conn->state != TV_CONN_ASKING;
+
+    tv_assert(!is_answered || !takes_more);
+    if (takes_more)
+        tv_conn_enter(conn, TV_CONN_BODY);
+    else if (!is_answered)
+        hold(conn);
+}
+
+/* Pass a piece of the body on or keep it, or count it when it is being skipped. */
 static tv_err store(tv_conn *conn, tv_slice piece)
 {
+    if (piece.len == 0)
+        return TV_OK;
     if (conn->state == TV_CONN_SKIP) {
         conn->skipped_bytes += piece.len;
         return conn->skipped_bytes > TV_CONN_SKIP_BYTES_MAX ? TV_ERR_BODY_TOO_LARGE : TV_OK;
     }
     tv_exchange *exchange = conn->exchange;
+    tv_request *req = &exchange->req;
 
-    if (piece.len > exchange->req.body_bytes_max - exchange->body.len)
+    if (piece.len > req->body_bytes_max - req->body_length)
         return TV_ERR_BODY_TOO_LARGE;
 
+    if (req->sink) {
+        req->body_length += piece.len;
+        offer(conn, piece);
+        return TV_OK;
+    }
     /* Each body keeps its limit, but thousands of connections together need one, too. */
     if (piece.len > conn->listener->limits->bodies_bytes_max - exchange->hub->body_bytes)
         return TV_ERR_OVERLOADED;
 
     exchange->hub->body_bytes += piece.len;
+    req->body_length += piece.len;
     tv_buf_add(&exchange->body, piece);
     return TV_OK;
 }
@@ -182,10 +230,11 @@ static tv_err take_piece(tv_conn *conn, tv_slice *input)
 
 static size_t take_body(tv_conn *conn, tv_slice input)
 {
+    tv_conn_state state = conn->state;
     tv_slice rest = input;
     tv_err err = TV_OK;
 
-    while (!err && rest.len && conn->has_body_ahead)
+    while (!err && rest.len && conn->has_body_ahead && conn->state == state)
         err = take_piece(conn, &rest);
 
     if (err) {
@@ -195,9 +244,11 @@ static size_t take_body(tv_conn *conn, tv_slice input)
             tv_conn_refuse(conn, err);
         return input.len;
     }
+    if (conn->state != state)
+        return input.len - rest.len; /* the sink holds the rest up, or has answered */
     if (conn->has_body_ahead)
-        tv_conn_enter(conn, conn->state); /* progress: the deadline moves */
-    else if (conn->state == TV_CONN_SKIP)
+        tv_conn_enter(conn, state); /* progress: the deadline moves */
+    else if (state == TV_CONN_SKIP)
         tv_conn_enter(conn, TV_CONN_IDLE);
     else
         deliver(conn);
@@ -219,8 +270,11 @@ static size_t take(tv_conn *conn, tv_slice input)
         return input.len;
     case TV_CONN_ASKING:
     case TV_CONN_CONTINUE:
+    case TV_CONN_HELD:
     case TV_CONN_PENDING:
     case TV_CONN_WRITING:
+    case TV_CONN_PULLING:
+    case TV_CONN_YIELDING:
         break;
     }
     return 0;
@@ -262,5 +316,22 @@ void tv_conn_resume(tv_conn *conn)
     if (conn->is_paused && (tv_conn_is_receiving(conn) || conn->state == TV_CONN_LINGER)) {
         conn->is_paused = false;
         tv_stream_read_start(&conn->stream);
+    }
+}
+
+void tv_conn_take_more(tv_exchange *exchange)
+{
+    tv_conn *conn = exchange->conn;
+
+    if (conn->state == TV_CONN_CLOSED) {
+        tv_conn_drop(conn);
+        return;
+    }
+    tv_assert(conn->state == TV_CONN_HELD);
+    if (conn->has_body_ahead) {
+        tv_conn_enter(conn, TV_CONN_BODY);
+        tv_conn_resume(conn);
+    } else {
+        deliver(conn);
     }
 }

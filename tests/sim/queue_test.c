@@ -53,16 +53,16 @@ typedef enum fault { NO_FAULT, REFUSE, CONFLICT, BREAK_BEFORE, BREAK_AFTER } fau
 static const tv_engine_ops *real_ops;
 static tv_engine_ops faulty_ops;
 static fault fault_kind;
-static int fault_after, fault_count;
+static uint64_t fault_writes; /* a bit for each write to come: whether it meets the fault */
 
 static tv_err write_faulty(tv_engine *of, const tv_batch *batch)
 {
-    if (fault_after > 0 && fault_after--)
-        return real_ops->write(of, batch);
-    if (fault_count == 0 || fault_kind == NO_FAULT)
+    bool meets_fault = fault_writes & 1;
+
+    fault_writes >>= 1;
+    if (!meets_fault || fault_kind == NO_FAULT)
         return real_ops->write(of, batch);
 
-    fault_count--;
     if (fault_kind == REFUSE)
         return TV_ERR_DISK_FULL;
     if (fault_kind == CONFLICT)
@@ -83,14 +83,13 @@ static void make_faulty(tv_engine *of)
 static void choose_fault(void)
 {
     fault_kind = NO_FAULT;
-    if (seed_below(12))
+    if (seed_below(8))
         return;
 
     fault_kind = (fault)seed_below(BREAK_AFTER + 1);
-    fault_after = (int)seed_below(3);
-    fault_count = 1 + (int)seed_below(4);
-    if (fault_kind == BREAK_BEFORE || fault_kind == BREAK_AFTER)
-        fault_after = 0; /* a group is one write, until it falls apart */
+    /* Of a group that was refused, some members may fare better alone.  Nothing is tried again
+     * after a break. */
+    fault_writes = fault_kind == REFUSE || fault_kind == CONFLICT ? seed_below(1 << 12) | 1 : 1;
 }
 
 /* --- steps --- */
@@ -184,28 +183,29 @@ static tv_err prepare_update(step *s, int slot)
 
 static void prepare_step(step *s, int slot)
 {
-    uint64_t dice = seed_below(100);
+    uint64_t dice = seed_below(1000);
     tv_err err = TV_OK;
 
     *s = (step){.kind = PUT};
-    if (dice < 38) {
+    if (dice < 420) {
         err = prepare_put(s, slot);
-    } else if (dice < 62) {
+    } else if (dice < 640) {
         s->kind = GET;
-        s->op.get = (tv_queue_get){.queue = &queue,
-                                   .arena = &arena,
-                                   .count = seed_below(3) ? 1 : 1 + (int64_t)seed_below(32),
-                                   .timeout_s = 1 + (int64_t)seed_below(30)};
+        s->op.get = (tv_queue_get){
+            .queue = &queue,
+            .arena = &arena,
+            .count = seed_below(3) ? 1 : 1 + (int64_t)seed_below(seed_below(4) ? 4 : 32),
+            .timeout_s = 1 + (int64_t)seed_below(30)};
         err = tv_queue_prepare_get(&s->op.get, &s->write);
-    } else if (dice < 76) {
+    } else if (dice < 780) {
         s->kind = UPDATE;
         err = prepare_update(s, slot);
-    } else if (dice < 96 || (dice == 99 && clear_step)) {
+    } else if (dice < 970 || (dice >= 998 && clear_step)) {
         s->kind = DELETE;
         s->op.delete_op = (tv_queue_delete){.queue = &queue};
         random_target(&s->op.delete_op.id, &s->op.delete_op.receipt);
         tv_queue_prepare_delete(&s->op.delete_op, &s->write);
-    } else if (dice < 99) {
+    } else if (dice < 998) {
         s->kind = COLLECT;
         s->op.collect = (tv_queue_collect){.queue = &queue};
         err = tv_queue_prepare_collect(&s->op.collect, &s->write);
@@ -477,6 +477,8 @@ static void simulate(tv_engine *over, reopen_fn *reopen, int groups)
         }
         if (seed_below(150) == 0)
             open_again(reopen);
+        if (seed_below(400) == 0)
+            empty_queue();
         if (model.count > most)
             most = model.count;
         tv_arena_reset(&arena);

@@ -63,6 +63,18 @@ TEST(a_message_is_put_peeked_got_and_deleted)
     CHECK_ERR(delete_message(&got), TV_ERR_MESSAGE_NOT_FOUND);
 }
 
+TEST(ids_are_guids_that_grow_with_time)
+{
+    tv_message first, second;
+
+    CHECK_OK(put_message("a", 0, -1, &first));
+    pass(1);
+    CHECK_OK(put_message("b", 0, -1, &second));
+    CHECK(memcmp(first.id.bytes, second.id.bytes, sizeof first.id.bytes) < 0);
+    CHECK_INT(second.id.bytes[6] >> 4, 7);
+    CHECK_INT(second.id.bytes[8] >> 6, 2);
+}
+
 TEST(a_message_comes_back_when_its_timeout_is_over)
 {
     tv_message got;
@@ -439,6 +451,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         UNIT(a_queue_that_never_had_a_message_is_empty),
         UNIT(a_message_is_put_peeked_got_and_deleted),
+        UNIT(ids_are_guids_that_grow_with_time),
         UNIT(a_message_comes_back_when_its_timeout_is_over),
         UNIT(a_message_put_with_a_timeout_appears_later),
         UNIT(messages_come_in_the_order_in_which_they_become_visible),

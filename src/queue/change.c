@@ -1,5 +1,4 @@
 /* Putting, updating and deleting one message; clearing the queue. */
-#include "base/assert.h"
 #include "queue/store.h"
 
 static int64_t ticks_of(int64_t seconds)

@@ -27,51 +27,52 @@ class Pattern(StorageCase):
 class EventuallyConsistentTransactions(Pattern):
     """Archive employees: a worker takes the message, copies, deletes, deletes the message."""
 
-    def setUp(self):
-        self.current, self.archive = self.new_table(), self.new_table()
-        self.queue = self.new_queue()
-
-    def work(self, crash_after, visibility_timeout):
-        command = [sys.executable, str(WORKER), self.current.table_name, self.archive.table_name,
-                   self.queue.queue_name, str(visibility_timeout), crash_after]
+    def work(self, current, archive, queue, crash_after, visibility_timeout):
+        command = [sys.executable, str(WORKER), current.table_name, archive.table_name,
+                   queue.queue_name, str(visibility_timeout), crash_after]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as worker:
             said = worker.stdout.readline().strip()
             worker.kill()
         return said
 
-    def has(self, table, row):
-        return any(entity["RowKey"] == row for entity in table.list_entities())
+    def has(self, table):
+        return any(entity["RowKey"] == "456" for entity in table.list_entities())
 
     def test_killed_worker(self):
         """Wherever a worker is killed, the next one finishes what it began."""
+        begun = []
         for step in ("get", "insert", "delete"):
-            with self.subTest(step):
-                row = f"employee-{step}"
-                self.current.create_entity({"PartitionKey": "Sales", "RowKey": row, "Age": 42})
-                sent = self.queue.send_message(
-                    json.dumps({"partition_key": "Sales", "row_key": row}))
-                self.assertEqual(self.work(step, 2), f"{step} {sent.id} 1")
-                self.assertEqual((self.has(self.current, row), self.has(self.archive, row)),
+            places = self.new_table(), self.new_table(), self.new_queue()
+            current, archive, queue = places
+            current.create_entity({"PartitionKey": "Sales", "RowKey": "456", "Age": 42})
+            sent = queue.send_message(json.dumps({"partition_key": "Sales", "row_key": "456"}))
+            with self.subTest(f"killed after {step}"):
+                self.assertEqual(self.work(*places, step, 5), f"{step} {sent.id} 1")
+                self.assertIsNone(queue.receive_message())
+                self.assertEqual((self.has(current), self.has(archive)),
                                  (step != "delete", step != "get"))
-                self.assertIsNone(self.queue.receive_message())
-                time.sleep(2.5)
-                self.assertEqual(self.work("all", 60), f"all {sent.id} 2")
-                self.assertFalse(self.has(self.current, row))
-                self.assertEqual(self.archive.get_entity("Sales", row)["Age"], 42)
-                self.assertEqual(self.queue.get_queue_properties().approximate_message_count, 0)
+            begun.append((step, places, sent.id))
+        time.sleep(5.5)
+        for step, places, message in begun:
+            current, archive, queue = places
+            with self.subTest(f"finished after {step}"):
+                self.assertEqual(self.work(*places, "all", 60), f"all {message} 2")
+                self.assertFalse(self.has(current))
+                self.assertEqual(archive.get_entity("Sales", "456")["Age"], 42)
+                self.assertEqual(queue.get_queue_properties().approximate_message_count, 0)
 
     def test_poison_message(self):
-        poison = self.new_queue()
-        self.queue.send_message("this is no JSON")
+        queue, poison = self.new_queue(), self.new_queue()
+        queue.send_message("this is no JSON")
         while True:
-            message = self.queue.receive_message()
+            message = queue.receive_message()
             if message.dequeue_count > 3:
                 poison.send_message(message.content)
-                self.queue.delete_message(message)
+                queue.delete_message(message)
                 break
-            self.queue.update_message(message, visibility_timeout=0)
+            queue.update_message(message, visibility_timeout=0)
         self.assertEqual(poison.receive_message().content, "this is no JSON")
-        self.assertIsNone(self.queue.receive_message())
+        self.assertIsNone(queue.receive_message())
 
 
 class LargeEntities(Pattern):

@@ -48,12 +48,21 @@ describe("keys of accounts", () => {
     await collect(service.listQueues());
   });
 
+  test("UseDevelopmentStorage=true works",
+    { skip: process.env.SDK_TEST_DEFAULT_PORTS ? false : "a default port is taken by another program" },
+    () => collect(QueueServiceClient.fromConnectionString("UseDevelopmentStorage=true", options)
+      .listQueues()));
+
   test("a queue is reached over https", { skip: tls ? false : "the server has no certificate" },
     async () => {
       const queue = await newQueue();
       const secure = new QueueClient(tls(queue.url), queueKey(), options);
       await secure.sendMessage("over TLS");
       assert.equal((await queue.peekMessages()).peekedMessageItems[0].messageText, "over TLS");
+      const signed = queue.generateSasUrl({
+        permissions: QueueSASPermissions.parse("r"), expiresOn: inAnHour(), protocol: SASProtocol.Https,
+      });
+      await new QueueClient(tls(signed), anonymous, options).peekMessages();
     });
 });
 

@@ -18,6 +18,7 @@ enum { PRODUCERS = 2, CONSUMERS = 2, PUTS_EACH = 1500, ALL = PRODUCERS * PUTS_EA
 static tv_engine *engine;
 static tv_pipeline *pipeline;
 static tv_queue queue;
+static atomic_bool is_dropped;
 static atomic_int seen[ALL];
 static atomic_int deleted, wrong;
 
@@ -168,7 +169,7 @@ TEST(every_message_is_given_out_once)
     tv_arena_init(&arena);
     engine = tv_memory_engine_new(NULL);
     pipeline = tv_pipeline_new(engine, 2, 4096);
-    tv_queue_init(&queue, engine, tv_key_queue(&arena, TV_LIT("acct"), 1));
+    tv_queue_init(&queue, engine, tv_key_queue(&arena, TV_LIT("acct"), 1), &is_dropped);
     for (intptr_t i = 0; i < PRODUCERS; i++)
         CHECK(pthread_create(&threads[i], NULL, produce, (void *)i) == 0);
     for (int i = 0; i < CONSUMERS; i++)

@@ -24,7 +24,7 @@
 #include "queue_model.h"
 #include "seed.h"
 
-enum { GROUP_MAX = 8, GROUPS = 2500 };
+enum { GROUP_MAX = 8, GROUPS = 2000, BURST = 100 };
 
 typedef enum step_kind { PUT, GET, UPDATE, DELETE, CLEAR, COLLECT } step_kind;
 
@@ -181,9 +181,9 @@ static tv_err prepare_update(step *s, int slot)
     return tv_queue_prepare_update(&s->op.update, &s->write);
 }
 
-static void prepare_step(step *s, int slot)
+static void prepare_step(step *s, int slot, bool is_put)
 {
-    uint64_t dice = seed_below(1000);
+    uint64_t dice = is_put ? 0 : seed_below(1000);
     tv_err err = TV_OK;
 
     *s = (step){.kind = PUT};
@@ -399,15 +399,16 @@ static void move_clock(void)
     /* Else it stands still, and groups differ by a tick. */
 }
 
-static void run_group(void)
+/* Run a group of random steps, or of puts alone. */
+static void run_group(bool puts_only)
 {
     static step steps[GROUP_MAX];
     tv_write *writes[GROUP_MAX];
-    size_t count = 1 + seed_below(GROUP_MAX);
+    size_t count = puts_only ? GROUP_MAX : 1 + seed_below(GROUP_MAX);
 
     clear_step = NULL;
     for (size_t i = 0; i < count; i++) {
-        prepare_step(&steps[i], (int)i);
+        prepare_step(&steps[i], (int)i, puts_only);
         writes[i] = &steps[i].write;
     }
     choose_fault();
@@ -417,6 +418,17 @@ static void run_group(void)
             follow(&steps[i]);
     }
     fault_kind = NO_FAULT;
+}
+
+/*
+ * Many messages at once.  Some of them live a few seconds: more than a get
+ * removes in passing, and than a step of the collector does.
+ */
+static void run_burst(void)
+{
+    for (int i = 0; i < BURST; i++)
+        run_group(true);
+    pass((int64_t)seed_below(60));
 }
 
 /* Open the store again, as by a restart. */
@@ -464,7 +476,9 @@ static void simulate(tv_engine *over, reopen_fn *reopen, int groups)
     store_open(over);
     for (int i = 0; i < groups; i++) {
         move_clock();
-        run_group();
+        if (seed_below(700) == 0)
+            run_burst();
+        run_group(false);
         if (seed_below(8) == 0)
             model_bury_expired(tv_txn_clock());
         check_bounds();

@@ -36,11 +36,14 @@ struct tv_listener {
 typedef enum tv_conn_state {
     TV_CONN_IDLE,     /* between requests; has no exchange */
     TV_CONN_HEAD,     /* some of a head has come */
-    TV_CONN_ASKING,   /* inside on_headers */
+    TV_CONN_ASKING,   /* inside on_headers, on_refused or the sink's take */
     TV_CONN_CONTINUE, /* writing "100 Continue" */
     TV_CONN_BODY,     /* reading the body */
+    TV_CONN_HELD,     /* the sink takes no more for now; not reading */
     TV_CONN_PENDING,  /* the service has the request */
-    TV_CONN_WRITING,  /* the response does not fit the socket */
+    TV_CONN_WRITING,  /* the response, or a piece of it, does not fit the socket */
+    TV_CONN_PULLING,  /* the source owes a piece */
+    TV_CONN_YIELDING, /* between two pieces, while the loop serves others */
     TV_CONN_SKIP,     /* answered early; passing over the body */
     TV_CONN_LINGER,   /* all is said; waiting for the client to close */
     TV_CONN_CLOSED,   /* the stream is closed or closing */
@@ -59,24 +62,74 @@ struct tv_conn {
     tv_chunked chunked;
     uint64_t body_left; /* with a Content-Length */
     size_t skipped_bytes;
+    size_t turn_bytes;   /* sent from a source since the loop last turned to this connection */
+    tv_mail turn_mail;   /* brings its next turn */
     bool has_body_ahead; /* body bytes of this request are still to be read */
     bool is_chunked;
     bool expects_continue;
     bool is_1_0;
     bool keep_alive;
-    bool is_ended;   /* the client has finished sending */
-    bool is_working; /* inside work(), which goes on by itself */
-    bool is_paused;  /* reading is off until `in` is worked off */
+    bool is_ended;      /* the client has finished sending */
+    bool is_working;    /* inside work(), which goes on by itself */
+    bool is_paused;     /* reading is off until `in` is worked off and more is wanted */
+    bool is_pulling;    /* inside the source's pull */
+    bool has_turn_mail; /* turn_mail is on its way */
     bool is_stream_closed;
     bool is_peer_loopback;
     char peer[64];
 };
+
+/** Of a body nobody wants, to keep its connection. */
+enum { TV_CONN_SKIP_BYTES_MAX = 64 * 1024 };
+
+/** In these states the connection wants input; in the others it waits or is done. */
+static inline bool tv_conn_is_receiving(const tv_conn *conn)
+{
+    return conn->state == TV_CONN_IDLE || conn->state == TV_CONN_HEAD ||
+           conn->state == TV_CONN_BODY || conn->state == TV_CONN_SKIP;
+}
+
+/** Change the state and set its deadline anew, also if it is the same state. */
+void tv_conn_enter(tv_conn *conn, tv_conn_state state);
+
+/** Work through input; what must wait is kept. */
+void tv_conn_work(tv_conn *conn, tv_slice input);
+
+/** Go on with the input that had to wait, and read more when that is wanted. */
+void tv_conn_resume(tv_conn *conn);
+
+/** Let the service say what is wrong with the request; its answer is the last one. */
+void tv_conn_refuse(tv_conn *conn, tv_err err);
+
+/** "100 Continue" has gone out. */
+void tv_conn_continued(tv_conn *conn);
+
+/** The sink takes more; without more the request is complete. */
+void tv_conn_take_more(tv_exchange *exchange);
+
+/** What the socket did not take at once has gone out. */
+void tv_conn_written(tv_conn *conn);
+
+/** The exchange is over: tell the service and put it back, if there is one. */
+void tv_conn_finish_exchange(tv_conn *conn);
+
+/** Free a connection of which nothing is left. */
+void tv_conn_free_if_done(tv_conn *conn);
+
+/** The client has gone before, and now the service is done with its request, too. */
+void tv_conn_drop(tv_conn *conn);
+
+/** End the connection after its last response. */
+void tv_conn_linger(tv_conn *conn);
 
 /** Take the connection that waits at the listener. */
 void tv_conn_accept(tv_listener *listener);
 
 /** Send the response of an exchange, or drop it when the client is gone. */
 void tv_conn_respond(tv_exchange *exchange);
+
+/** The source has put its next piece into the exchange, or an end to it. */
+void tv_conn_piece(tv_exchange *exchange);
 
 /** The deadline has passed. */
 void tv_conn_expire(tv_conn *conn);
@@ -98,7 +151,10 @@ typedef enum tv_response_end {
     TV_RESPONSE_CLOSE,
 } tv_response_end;
 
-/** Complete req->head.  Returns the part of the body that must follow it. */
+/**
+ * Complete req->head.  Returns the part of the body that must follow it; what a
+ * source must send after it is left in the exchange's `source_left`.
+ */
 tv_slice tv_response_finish(tv_request *req, tv_response_end end);
 
 #endif

@@ -21,6 +21,13 @@ typedef struct tv_exchange {
     struct tv_exchange *next; /* among the free ones */
     tv_buf body;              /* what req.body points to */
     bool is_seen;             /* a service has had it, so on_done is owed */
+    /* Of a response that comes from a source. */
+    const tv_body_source *source;
+    bool is_streamed;     /* the length was given by tv_response_send_from */
+    bool is_head_sent;    /* it goes out with the first piece */
+    bool is_aborted;      /* there will be no more pieces */
+    uint64_t source_left; /* of the body, not yet given as a piece */
+    tv_slice piece;       /* given and not yet in the kernel */
 } tv_exchange;
 
 struct tv_hub {

@@ -1,5 +1,5 @@
 /* What services ask of a request. */
-#include "http/request.h"
+#include "http/conn.h"
 
 static const tv_slice method_texts[] = {
     [TV_METHOD_GET] = {"GET", 3},         [TV_METHOD_HEAD] = {"HEAD", 4},
@@ -40,4 +40,9 @@ size_t tv_request_header_repeats(const tv_request *req, tv_slice name)
     for (size_t i = 0; i < req->header_count; i++)
         count += tv_slice_eq_nocase(req->headers[i].name, name);
     return count;
+}
+
+void tv_request_resume(tv_request *req)
+{
+    tv_conn_take_more(tv_exchange_of(req));
 }

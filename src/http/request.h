@@ -39,13 +39,15 @@ typedef struct tv_request tv_request;
  */
 typedef struct tv_body_sink {
     /**
-     * A piece of the body, valid during this call.  Take all of it.  Return true
-     * for more; false when no more can be taken for now: then nothing is read
-     * from the client until tv_request_resume, and the request belongs to the
+     * A piece of the body, never empty, valid during this call.  Take all of it.
+     * Return true for more; false when no more can be taken for now: then nothing
+     * is read from the client until tv_request_resume (also before on_request, if
+     * this was the last piece), no deadline runs, and the request belongs to the
      * service as it does after on_request: it stays alive if the client goes.
-     * Instead of either the service may answer early with tv_response_send (and
-     * return false if that is inside this call); the rest of the body is then
-     * skipped or the connection closed.
+     * Instead of either the service may answer early, inside this call (then
+     * `req` may be gone; return false) or while it holds the request; the rest of
+     * the body is then skipped or the connection closed.  Pieces can be as short
+     * as a byte: gather before pausing.
      */
     bool (*take)(tv_request *req, tv_slice piece);
 } tv_body_sink;
@@ -57,7 +59,8 @@ typedef struct tv_body_source {
     /**
      * The connection can take more.  Answer, now or later, with
      * tv_response_piece or tv_response_abort; until then the request belongs to
-     * the service.  Not called again before the last piece has gone to the kernel.
+     * the service, and no deadline runs.  Not called again before the last piece
+     * has gone to the kernel.
      */
     void (*pull)(tv_request *req);
 } tv_body_source;
@@ -87,7 +90,7 @@ struct tv_request {
     tv_buf head;         /* header lines so far */
     tv_buf out;          /* body */
     bool close_after;    /* set it to close the connection after the response */
-    uint64_t out_length; /* bytes of body handed to the kernel by a source */
+    uint64_t out_length; /* of the body from a source: the pieces that the kernel has whole */
 };
 
 /** Value of a header by name in any case; data is NULL when absent.  The first one when repeated.
@@ -102,6 +105,8 @@ size_t tv_request_header_repeats(const tv_request *req, tv_slice name);
  * network thread of the connection.  For each request either on_headers answers
  * at once, or on_request is called once and answers now or later, or the HTTP
  * layer finds the request unacceptable and calls on_refused, which answers.
+ * With a sink, which is called between on_headers and either of the others, the
+ * sink may be the one that answers, or the client go: then only on_done comes.
  */
 typedef struct tv_service {
     const char *name;
@@ -127,7 +132,7 @@ typedef struct tv_service {
     /**
      * The response has gone out or been dropped; last chance to release `user` and to count.
      * Once for every request of which another call was made.  `status` is 0 when the client
-     * went away before the request was complete.
+     * went away before the request was complete and nothing was answered.
      */
     void (*on_done)(void *ctx, tv_request *req);
 } tv_service;
@@ -146,25 +151,36 @@ void tv_response_header(tv_request *req, tv_slice name, tv_slice value);
 /** Hand the response to the connection.  `req` may be gone when this returns.  Loop thread only. */
 void tv_response_send(tv_request *req);
 
-/** Go on reading a body whose sink has returned false.  Loop thread; `req` may be gone after it. */
+/**
+ * Go on with a body whose sink has returned false; not inside the sink's call.
+ * The sink, on_request or on_done may be called before this returns.  Loop
+ * thread only; `req` may be gone after it.
+ */
 void tv_request_resume(tv_request *req);
 
 /**
- * Send the head and then a body of exactly `length` bytes from `source`.  A
- * HEAD request, 204 and 304 send the head alone, with that Content-Length, and
- * `pull` is never called.  The source stays valid until on_done.  Loop thread
- * only; `req` may be gone when this returns.
+ * Send the head and then a body of exactly `length` bytes from `source`; what
+ * is in req->out is not sent.  A HEAD request and 304 send the head alone, with
+ * that Content-Length, 204 sends it with 0; then, and when `length` is 0, `pull`
+ * is never called and the source may be NULL.  The head waits for the first
+ * piece.  `pull` may be called before this returns.  The source stays valid
+ * until on_done.  Loop thread only; `req` may be gone when this returns.
  */
 void tv_response_send_from(tv_request *req, uint64_t length, const tv_body_source *source);
 
 /**
- * The next piece, never empty and never beyond `length`; its bytes stay where
- * they are until the next pull or on_done.  The piece that completes the body
- * completes the response.  Loop thread only; `req` may be gone when this returns.
+ * The next piece, never empty, never beyond `length`, and below 2 GiB (256 KiB
+ * to 1 MiB are best); its bytes stay where they are until the next pull or
+ * on_done.  The piece that completes the body completes the response.  Inside
+ * `pull` this only notes the piece; else the next pull may come before it
+ * returns.  Loop thread only; `req` may be gone when this returns.
  */
 void tv_response_piece(tv_request *req, tv_slice piece);
 
-/** The body cannot be completed: the connection is closed, so that the client sees it is short. */
+/**
+ * Instead of a piece: the body cannot be completed.  The connection is closed,
+ * so that the client sees it is short.  As for tv_response_piece.
+ */
 void tv_response_abort(tv_request *req);
 
 #endif

@@ -45,7 +45,7 @@ static const char *const phrases[600] = {
 };
 
 /* Decimal, without printf, which costs more than the rest of a head. */
-static void add_number(tv_buf *buf, size_t number)
+static void add_number(tv_buf *buf, uint64_t number)
 {
     char digits[20];
     size_t at = sizeof digits;
@@ -65,7 +65,7 @@ void tv_response_start(tv_request *req, int status)
     req->status = status;
     head->len = 0;
     tv_buf_add_lit(head, "HTTP/1.1 ");
-    add_number(head, (size_t)status);
+    add_number(head, (uint64_t)status);
     tv_buf_add_char(head, ' ');
     tv_buf_add(head, tv_slice_of(phrases[status] ? phrases[status] : ""));
     tv_buf_add_lit(head, "\r\nDate: ");
@@ -88,12 +88,14 @@ void tv_response_header(tv_request *req, tv_slice name, tv_slice value)
 
 tv_slice tv_response_finish(tv_request *req, tv_response_end end)
 {
+    tv_exchange *exchange = tv_exchange_of(req);
     bool is_bodiless = req->method == TV_METHOD_HEAD || req->status == 204 || req->status == 304;
+    uint64_t length = exchange->is_streamed ? exchange->source_left : req->out.len;
 
     /* The Azure services send "Content-Length: 0" with a 204, though RFC 9110, 8.6 forbids it. */
-    if (req->status != 304) {
+    if (req->status != 304 || exchange->is_streamed) {
         tv_buf_add_lit(&req->head, "Content-Length: ");
-        add_number(&req->head, req->status == 204 ? 0 : req->out.len);
+        add_number(&req->head, req->status == 204 ? 0 : length);
         tv_buf_add_lit(&req->head, "\r\n");
     }
     if (end == TV_RESPONSE_CLOSE)
@@ -103,6 +105,8 @@ tv_slice tv_response_finish(tv_request *req, tv_response_end end)
     tv_buf_add_lit(&req->head, "\r\n");
 
     if (is_bodiless)
+        exchange->source_left = 0;
+    if (is_bodiless || exchange->is_streamed)
         return TV_NONE;
 
     tv_slice body = tv_buf_slice(&req->out);
@@ -117,4 +121,34 @@ void tv_response_send(tv_request *req)
 {
     tv_assert(req->status);
     tv_conn_respond(tv_exchange_of(req));
+}
+
+void tv_response_send_from(tv_request *req, uint64_t length, const tv_body_source *source)
+{
+    tv_exchange *exchange = tv_exchange_of(req);
+
+    exchange->source = source;
+    exchange->source_left = length;
+    exchange->is_streamed = true;
+    tv_response_send(req);
+}
+
+void tv_response_piece(tv_request *req, tv_slice piece)
+{
+    tv_exchange *exchange = tv_exchange_of(req);
+
+    tv_assert(exchange->piece.len == 0 && !exchange->is_aborted);
+    tv_assert(piece.len > 0 && piece.len <= exchange->source_left);
+    exchange->piece = piece;
+    exchange->source_left -= piece.len;
+    tv_conn_piece(exchange);
+}
+
+void tv_response_abort(tv_request *req)
+{
+    tv_exchange *exchange = tv_exchange_of(req);
+
+    tv_assert(exchange->piece.len == 0 && !exchange->is_aborted);
+    exchange->is_aborted = true;
+    tv_conn_piece(exchange);
 }

@@ -7,6 +7,7 @@
  */
 #include "net/stream.h"
 
+#include <limits.h>
 #include <sys/socket.h>
 
 /* How much is encrypted ahead of the socket. */
@@ -108,6 +109,7 @@ static void on_close(uv_handle_t *handle)
 
 static uv_buf_t uv_buf_of(tv_slice bytes)
 {
+    tv_assert(bytes.len <= INT_MAX);
     return uv_buf_init((char *)bytes.data, (unsigned)bytes.len);
 }
 
@@ -159,6 +161,23 @@ static tv_stream_result flush_sealed(tv_stream *stream)
     return result;
 }
 
+/* Encrypt the front of the plaintext; a head and what follows it leave in one write. */
+static bool seal(tv_stream *stream)
+{
+    size_t room = SEAL_BYTES_MAX;
+
+    for (int i = 0; i < 2; i++) {
+        tv_slice *next = &stream->out[i];
+        size_t count = next->len < room ? next->len : room;
+
+        if (!tv_tls_session_write(stream->tls, tv_slice_take(*next, count)))
+            return false;
+        *next = tv_slice_skip(*next, count);
+        room -= count;
+    }
+    return true;
+}
+
 /* TLS: encrypt and send, a piece at a time, until all is out or the socket is full. */
 static tv_stream_result pump(tv_stream *stream)
 {
@@ -167,18 +186,13 @@ static tv_stream_result pump(tv_stream *stream)
 
     for (;;) {
         tv_stream_result result = flush_sealed(stream);
-        tv_slice *next = stream->out[0].len ? &stream->out[0] : &stream->out[1];
 
         if (result != TV_STREAM_DONE)
             return result;
-        if (next->len == 0)
+        if (stream->out[0].len + stream->out[1].len == 0)
             break;
-
-        size_t count = next->len < SEAL_BYTES_MAX ? next->len : SEAL_BYTES_MAX;
-
-        if (!tv_tls_session_write(stream->tls, tv_slice_take(*next, count)))
+        if (!seal(stream))
             return TV_STREAM_FAILED;
-        *next = tv_slice_skip(*next, count);
     }
     tv_buf_done(&stream->sealed);
     return TV_STREAM_DONE;

@@ -41,6 +41,7 @@ typedef struct server {
     sem_t held;
     int port;
     bool is_stopped;
+    int rounds;                              /* of the loop, on its thread */
     atomic_int seen, refused, done, dropped; /* requests; dropped ones never got a status */
 } server;
 
@@ -152,16 +153,27 @@ static inline void on_done(void *ctx, tv_request *req)
         atomic_fetch_add(&s->dropped, 1);
 }
 
-/* Start a server.  `limits` may be NULL for the default ones, `tls` for plain HTTP. */
-static inline server *server_start(const tv_http_limits *limits, tv_tls *tls)
+static inline void count_round(void *ctx)
+{
+    ((server *)ctx)->rounds++;
+}
+
+/*
+ * Start a server; the context of `service` becomes the server.  `limits` may be
+ * NULL for the default ones, `tls` for plain HTTP.
+ */
+static inline server *server_start_with(tv_service service, const tv_http_limits *limits,
+                                        tv_tls *tls)
 {
     server *s = tv_calloc(1, sizeof *s);
     char error[256] = "";
 
     s->limits = limits ? *limits : tv_http_limits_default;
-    s->service = (tv_service){"test", s, on_headers, on_request, on_refused, on_done};
+    s->service = service;
+    s->service.ctx = s;
     tv_assert(sem_init(&s->held, 0, 0) == 0);
     s->loop = tv_loop_new(0);
+    tv_loop_at_round_end(s->loop, count_round, s);
     s->workers = tv_workers_new(2, 1000);
     s->listener =
         tv_listener_new(s->loop, "127.0.0.1", 0, &s->service, &s->limits, tls, error, sizeof error);
@@ -170,6 +182,12 @@ static inline server *server_start(const tv_http_limits *limits, tv_tls *tls)
     s->port = tv_listener_port(s->listener);
     tv_loop_start(s->loop);
     return s;
+}
+
+static inline server *server_start(const tv_http_limits *limits, tv_tls *tls)
+{
+    return server_start_with(
+        (tv_service){"test", NULL, on_headers, on_request, on_refused, on_done}, limits, tls);
 }
 
 /* Let one /hold answer. */

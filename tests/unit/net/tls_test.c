@@ -3,7 +3,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
-#include "http/harness.h"
+#include "http/flow.h"
 
 static char cert_path[64], key_path[64], folder[] = "/tmp/tavola-tls-XXXXXX";
 static SSL_CTX *client_ctx;
@@ -138,6 +138,68 @@ TEST(large_bodies_and_responses_pass_through_tls)
     tv_tls_free(tls);
 }
 
+static const struct {
+    const char *what, *up, *down;
+    size_t chunk;
+    int version;
+} streams[] = {
+    {"TLS 1.3", "/take", "/give?5242880,262144", 0, TLS1_3_VERSION},
+    {"TLS 1.3, pauses and letters", "/pause?100000", "/later?5242880,1048576", 0, TLS1_3_VERSION},
+    {"TLS 1.3, a pause at every piece", "/pause?1", "/give?5242880,5242880", 9999, TLS1_3_VERSION},
+    {"TLS 1.2, pauses and letters", "/pause?100000", "/later?5242880,65536", 0, TLS1_2_VERSION},
+};
+
+TEST(streamed_bodies_pass_through_tls)
+{
+    enum { BYTES = 5 * 1024 * 1024, READ_BYTES_MAX = 64 * 1024, RECORD_BYTES_MAX = 16 * 1024 };
+    tv_tls *tls = load();
+    server *s = flow_start(NULL, tls);
+    tv_buf body = TV_BUF_EMPTY;
+
+    flow_fill(&body, 0, BYTES);
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+        client c;
+
+        t_row = streams[i].what;
+        CHECK(open_with(s, streams[i].version, &c));
+        for (int k = 0; k < 2; k++) {
+            flow_send(&c, streams[i].up, tv_buf_slice(&body), streams[i].chunk);
+            client_expect(&c, 200, flow_receipt(tv_buf_slice(&body)));
+            client_send(&c, "GET ");
+            client_send(&c, streams[i].down);
+            client_send(&c, " HTTP/1.1\r\nHost: h\r\n\r\n");
+            flow_expect(&c, BYTES);
+        }
+        client_close(&c);
+    }
+    CHECK(atomic_load(&flow_pauses) > 0);
+    /* A record that one read has begun and the next completed comes on top. */
+    CHECK(atomic_load(&flow_waiting_max) <= READ_BYTES_MAX + RECORD_BYTES_MAX);
+    tv_buf_done(&body);
+    server_end(s);
+    tv_tls_free(tls);
+}
+
+TEST(a_client_may_end_tls_while_a_sink_is_paused)
+{
+    tv_tls *tls = load();
+    server *s = flow_start(NULL, tls);
+    client c;
+
+    t_row = "";
+    CHECK(open_with(s, TLS1_3_VERSION, &c));
+    client_send(&c, "PUT /hold HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nab");
+    wait_for(&flow_pauses, 1);
+    SSL_shutdown(c.ssl);
+    client_close(&c);
+    usleep(20 * 1000);
+    CHECK_INT(atomic_load(&s->done), 0);
+    server_release(s);
+    wait_for(&s->dropped, 1);
+    server_end(s);
+    tv_tls_free(tls);
+}
+
 /* The first byte tells; the service decides whether it takes plain requests. */
 TEST(a_port_with_a_certificate_takes_plain_requests_too)
 {
@@ -226,6 +288,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(requests_work_over_tls_1_2_and_1_3_only),
         cmocka_unit_test(large_bodies_and_responses_pass_through_tls),
+        cmocka_unit_test(streamed_bodies_pass_through_tls),
+        cmocka_unit_test(a_client_may_end_tls_while_a_sink_is_paused),
         cmocka_unit_test(a_port_with_a_certificate_takes_plain_requests_too),
         cmocka_unit_test(what_only_begins_like_tls_is_closed),
         cmocka_unit_test(a_handshake_has_a_deadline),

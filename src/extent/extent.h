@@ -11,7 +11,8 @@
  * one owner: a copy is a new id (a hard link, so it costs no data).
  *
  * All functions may be called from any thread unless they say otherwise, and
- * may wait for the disk unless they say otherwise.
+ * may wait for the disk unless they say otherwise.  TV_ERR_OVERLOADED means that
+ * no file descriptor is left; TV_ERR_IO has been logged.
  */
 #ifndef TV_EXTENT_EXTENT_H
 #define TV_EXTENT_EXTENT_H
@@ -32,42 +33,59 @@ typedef struct tv_extent_id {
 } tv_extent_id;
 
 typedef struct tv_extent_options {
-    const char *dir;             /* the store's alone; made when its parent exists */
+    const char *dir;             /* the store's; made when its parent exists */
     uint64_t disk_reserve_bytes; /* below that much free space writes are refused */
-    bool is_temporary;           /* make a folder of its own beneath dir, remove it at the end */
+    bool is_temporary;           /* make a folder of its own beneath dir, remove it at the end;
+                                    nothing is synced, for nothing outlives the process */
 } tv_extent_options;
 
-/** Open or make a store.  False with one line that says what is wrong. */
+/**
+ * Open or make a store.  False with one line that says what is wrong.  Only one
+ * process may have it open; the caller sees to that.  Files in the folder that
+ * are no extents are left alone, always.
+ */
 bool tv_extents_open(const tv_extent_options *options, tv_extents **ret_store, char *reterr_text,
                      size_t reterr_size);
 
-/** Finish pending removals that no reader holds up, and free.  Accepts NULL. */
+/**
+ * Finish pending removals that no reader holds up, and free.  What is held up is
+ * left to the sweep after the next start.  No writer may be left, and no call
+ * may follow.  Accepts NULL.
+ */
 void tv_extents_close(tv_extents *store);
 
 /* --- writing; a writer belongs to one thread at a time --- */
 
-/** Begin an extent.  TV_ERR_DISK_FULL, TV_ERR_IO. */
+/** Begin an extent.  TV_ERR_DISK_FULL, TV_ERR_OVERLOADED, TV_ERR_IO. */
 tv_err tv_extent_create(tv_extents *store, tv_extent_writer **ret_writer) TV_WARN_UNUSED;
 
-/** TV_ERR_DISK_FULL, TV_ERR_IO; then only tv_extent_discard is left. */
+/**
+ * Append.  Of a large extent the disk is given its bytes as they come, and the
+ * call waits for it when it falls behind, so what a writer leaves in memory to be
+ * written is bounded.  TV_ERR_DISK_FULL, TV_ERR_IO; then only tv_extent_discard
+ * is left.
+ */
 tv_err tv_extent_append(tv_extent_writer *writer, tv_slice bytes) TV_WARN_UNUSED;
 
 /**
  * Make the extent durable: its bytes and its name survive the loss of power.
- * Frees the writer in any case; on an error the extent is gone.
+ * Frees the writer in any case; on an error the extent is gone.  TV_ERR_DISK_FULL,
+ * TV_ERR_OVERLOADED, TV_ERR_IO.  A folder that cannot be synced is the end of
+ * trust in this disk: no extent is made any more until a restart.
  */
 tv_err tv_extent_finish(tv_extent_writer *writer, tv_extent_id *ret_id) TV_WARN_UNUSED;
 
-/** Give up: the file goes.  Accepts NULL. */
+/** Give up: the file goes, soon.  Does not wait for the disk.  Accepts NULL. */
 void tv_extent_discard(tv_extent_writer *writer);
 
 /**
  * A new extent with the bytes of another.  Durable after tv_extents_sync_links.
- * TV_ERR_NOT_FOUND when it has been removed meanwhile.
+ * Where the file system gives no further link the bytes are copied.
+ * TV_ERR_NOT_FOUND when it has been removed meanwhile; else as create and finish.
  */
 tv_err tv_extent_link(tv_extents *store, tv_extent_id from, tv_extent_id *ret_id) TV_WARN_UNUSED;
 
-/** Make the names of all links made before durable. */
+/** Make the names of all links made before durable.  TV_ERR_OVERLOADED, TV_ERR_IO. */
 tv_err tv_extents_sync_links(tv_extents *store) TV_WARN_UNUSED;
 
 /* --- reading --- */
@@ -84,13 +102,15 @@ typedef struct tv_extent_visit {
 void tv_extent_visit_begin(tv_extents *store, tv_extent_visit *visit);
 void tv_extent_visit_end(tv_extents *store, tv_extent_visit *visit);
 
-/** TV_ERR_NOT_FOUND, TV_ERR_IO.  Close it with close(2). */
+/** TV_ERR_NOT_FOUND, TV_ERR_OVERLOADED, TV_ERR_IO.  Close it with close(2). */
 tv_err tv_extent_open(tv_extents *store, tv_extent_id id, int *ret_fd) TV_WARN_UNUSED;
 
 /**
- * Read up to `size` bytes at `offset`.  With TV_READ_CACHED, TV_ERR_WOULD_BLOCK
- * rather than wait for the disk; it may then also return fewer bytes than asked
- * for.  *ret_len is 0 only at the end of the extent.
+ * Read up to `size` (at least 1) bytes at `offset`.  With TV_READ_CACHED,
+ * TV_ERR_WOULD_BLOCK rather than wait for the disk; it may then also return fewer
+ * bytes than asked for.  The kernel begins to read ahead all the same, so a later
+ * try may succeed.  *ret_len is 0 only at the end of the extent.  TV_ERR_IO is not
+ * logged here.
  */
 tv_err tv_extent_read(int fd, tv_read_mode mode, uint64_t offset, char *to, size_t size,
                       size_t *ret_len) TV_WARN_UNUSED;
@@ -99,21 +119,32 @@ tv_err tv_extent_read(int fd, tv_read_mode mode, uint64_t offset, char *to, size
 
 /**
  * Remove extents, soon: when every visit that began before this call has ended.
- * Does not wait; the ids are copied.  For a committer's settle.
+ * Does not wait; the ids are copied.  For a committer's settle.  One that is not
+ * there is fine.
  */
 void tv_extents_remove(tv_extents *store, const tv_extent_id *ids, size_t count);
 
 /**
  * Remove what earlier boots have left and no row refers to.  `visit_rows` calls
- * `mark` for every extent that a row refers to, in one consistent view taken
- * after this call began.  Extents of this boot are never touched.
+ * `mark` for every extent that a row refers to, in one consistent view that it
+ * takes after it has been called.  Extents of this boot are never touched.  When
+ * `visit_rows` fails nothing is removed and its error comes back; also TV_ERR_IO.
+ *
+ * *ret_removed is how many were found; they go as with tv_extents_remove.  A row
+ * that refers to an extent of an earlier boot which is not there tells of lost
+ * data: one line in the log says how many.  Takes 17 bytes of memory per extent.
  */
 typedef void tv_extent_mark_fn(void *marker, tv_extent_id id);
 tv_err tv_extents_sweep(tv_extents *store,
                         tv_err (*visit_rows)(void *ctx, tv_extent_mark_fn *mark, void *marker),
                         void *ctx, size_t *ret_removed) TV_WARN_UNUSED;
 
-/** How many extents and bytes there are, and how many wait for removal. */
+/**
+ * How many extents and bytes there are, those being written included, and how
+ * many wait for removal.  A copy counts in full.  After a crash the extents of
+ * earlier boots are counted, and for it each file is looked at, by the sweep;
+ * after a close they are known from the start.
+ */
 void tv_extents_figures(tv_extents *store, tv_engine_figure_fn *report, void *ctx);
 
 #endif

@@ -1,0 +1,182 @@
+/*
+ * The number of the boot.
+ *
+ * Ids must never repeat, not even those of extents that are long gone, so the
+ * number is kept in a file, `boot`, and raised there, durably, before the first
+ * extent of a boot is made.  A store that is closed in peace also writes there
+ * how many extents and bytes it holds; the next boot starts from that, and only
+ * after a crash must the sweep look at every file for it.  One line of text:
+ *
+ *     boot 7
+ *     boot 7 extents 1234 bytes 567890123
+ *
+ * Should the file have been lost, the names of the extents tell the last boot
+ * that matters.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "extent/internal.h"
+
+#define BOOT_FILE "boot"
+#define NEW_BOOT_FILE "boot.new"
+
+enum { LINE_SIZE = 128 };
+
+static int write_line(int fd, const char *line)
+{
+    size_t len = strlen(line);
+    ssize_t done = write(fd, line, len);
+
+    if (done >= 0 && (size_t)done < len) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return done < 0 ? -1 : fsync(fd);
+}
+
+/* Replace the file, durably; false with errno. */
+static bool write_file(tv_extents *store, const char *line)
+{
+    int fd = openat(store->fd, NEW_BOOT_FILE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        return false;
+
+    int result = write_line(fd, line), error = errno;
+
+    close(fd);
+    errno = error;
+    return result == 0 && renameat(store->fd, NEW_BOOT_FILE, store->fd, BOOT_FILE) == 0 &&
+           fsync(store->fd) == 0;
+}
+
+static void find_newest(void *ctx, int shard_fd, const char *name, tv_extent_id id)
+{
+    uint64_t *newest = ctx;
+
+    (void)shard_fd, (void)name;
+    if (id.boot > *newest)
+        *newest = id.boot;
+}
+
+/* The last boot by the names of the extents. */
+static bool derive(tv_extents *store, uint64_t *ret_boot, char *reterr_text, size_t reterr_size)
+{
+    uint64_t newest = 0;
+
+    for (unsigned shard = 0; shard < TV_EXTENT_SHARDS; shard++) {
+        if (tv_extent_list(store, shard, find_newest, &newest) != TV_OK) {
+            snprintf(reterr_text, reterr_size, "cannot list the extents in %s", store->path);
+            return false;
+        }
+    }
+    *ret_boot = newest;
+    return true;
+}
+
+typedef struct last_boot {
+    uint64_t boot;
+    bool has_figures;
+    int64_t extent_count, byte_count;
+} last_boot;
+
+static bool parse_line(const char *line, last_boot *ret_last)
+{
+    last_boot last = {0};
+    int len = -1;
+
+    sscanf(line, "boot %" SCNu64 "\n%n", &last.boot, &len);
+    if (len < 0 || line[len] != '\0') {
+        len = -1;
+        sscanf(line, "boot %" SCNu64 " extents %" SCNd64 " bytes %" SCNd64 "\n%n", &last.boot,
+               &last.extent_count, &last.byte_count, &len);
+        last.has_figures = true;
+    }
+    if (len < 0 || line[len] != '\0' || last.boot == 0)
+        return false;
+
+    *ret_last = last;
+    return true;
+}
+
+static bool read_last(tv_extents *store, last_boot *ret_last, char *reterr_text, size_t reterr_size)
+{
+    int fd = openat(store->fd, BOOT_FILE, O_RDONLY | O_CLOEXEC);
+    char line[LINE_SIZE];
+
+    if (fd < 0 && errno == ENOENT) {
+        last_boot last = {0};
+
+        if (!derive(store, &last.boot, reterr_text, reterr_size))
+            return false;
+        last.has_figures = last.boot == 0; /* there is nothing at all */
+        *ret_last = last;
+        return true;
+    }
+
+    ssize_t len = fd >= 0 ? read(fd, line, sizeof line - 1) : -1;
+    int error = errno;
+
+    if (fd >= 0)
+        close(fd);
+    if (len < 0) {
+        snprintf(reterr_text, reterr_size, "cannot read %s/" BOOT_FILE ": %s", store->path,
+                 strerror(error));
+        return false;
+    }
+    line[len] = '\0';
+    if (!parse_line(line, ret_last)) {
+        snprintf(reterr_text, reterr_size,
+                 "%s/" BOOT_FILE " is damaged; without the file the number is made anew out of "
+                 "the names of the extents",
+                 store->path);
+        return false;
+    }
+    return true;
+}
+
+bool tv_extents_boot(tv_extents *store, char *reterr_text, size_t reterr_size)
+{
+    last_boot last = {.has_figures = true};
+    char line[LINE_SIZE];
+
+    /* A temporary store has one boot, and nothing needs to outlive it. */
+    if (!store->is_temporary && !read_last(store, &last, reterr_text, reterr_size))
+        return false;
+
+    store->boot = last.boot + 1;
+    snprintf(line, sizeof line, "boot %" PRIu64 "\n", store->boot);
+    if (!store->is_temporary && !write_file(store, line)) {
+        snprintf(reterr_text, reterr_size, "cannot write %s/" BOOT_FILE ": %s", store->path,
+                 strerror(errno));
+        return false;
+    }
+
+    if (last.has_figures) {
+        atomic_store(&store->extent_count, last.extent_count);
+        atomic_store(&store->byte_count, last.byte_count);
+    }
+    for (unsigned shard = 0; shard < TV_EXTENT_SHARDS; shard++)
+        store->shards[shard].is_counted = last.has_figures;
+    return true;
+}
+
+void tv_extents_boot_end(tv_extents *store)
+{
+    char line[LINE_SIZE];
+
+    for (unsigned shard = 0; shard < TV_EXTENT_SHARDS; shard++) {
+        if (!store->shards[shard].is_counted)
+            return;
+    }
+    snprintf(line, sizeof line, "boot %" PRIu64 " extents %" PRId64 " bytes %" PRId64 "\n",
+             store->boot, atomic_load(&store->extent_count), atomic_load(&store->byte_count));
+    if (!write_file(store, line))
+        tv_log(TV_LOG_WARN, "extent_figures_lost",
+               "detail=\"%s\" effect=\"the next start counts the extents\"", strerror(errno));
+}

@@ -1,0 +1,124 @@
+/*
+ * What the files of the extent store share; for nobody else.
+ *
+ * On the disk: `dir/xx/bbbbbbbbbbbbbbbb-nnnnnnnnnnnnnnnn`, where b is the boot, n
+ * the number and xx a folder of its own for some of the numbers, all in lower
+ * case hexadecimal, and `dir/boot`, which holds the number of the last boot.
+ * Nothing else is ever touched.
+ */
+#ifndef TV_EXTENT_INTERNAL_H
+#define TV_EXTENT_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/space.h"
+#include "extent/extent.h"
+
+enum {
+    TV_EXTENT_SHARDS = 256,
+    TV_EXTENT_PATH_SIZE = 2 + 1 + 16 + 1 + 16 + 1, /* "xx/boot-number" with its NUL */
+};
+
+/** One folder of extents. */
+typedef struct tv_extent_shard {
+    /* Who relies on which sync of the folder.  `lock` is not held during a sync. */
+    pthread_mutex_t lock;
+    pthread_cond_t synced;
+    bool is_syncing;
+    uint64_t made;      /* names made here so far */
+    uint64_t durable;   /* the first so many of them survive the loss of power */
+    uint64_t last_link; /* `made` when the newest link had been made */
+
+    /* Whether the store's figures include the extents of earlier boots that are here.  Held while
+     * one of them is removed or all are counted, so that none is missed or counted twice. */
+    pthread_mutex_t count_lock;
+    bool is_counted;
+} tv_extent_shard;
+
+/** Extents that wait for the visits that began before `epoch`. */
+typedef struct tv_extent_removal {
+    struct tv_extent_removal *next;
+    uint64_t epoch;
+    size_t count;
+    tv_extent_id ids[];
+} tv_extent_removal;
+
+struct tv_extents {
+    char *path;
+    int fd; /* of the folder */
+    bool is_temporary;
+    uint64_t boot;
+    tv_space space;
+    atomic_bool is_broken;        /* a folder could not be synced: no names are made any more */
+    _Atomic uint64_t last_number; /* of this boot */
+    _Atomic int64_t extent_count, byte_count;
+    atomic_int writer_count;
+    _Atomic int64_t next_log_ns;
+
+    /* remove.c; `lock` guards all of it and is held for moments only. */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t collector;
+    bool is_stopping;
+    uint64_t epoch;                                  /* counts calls of tv_extents_remove */
+    tv_extent_visit *oldest_visit, *newest_visit;    /* in the order they began */
+    tv_extent_removal *first_removal, *last_removal; /* in the order they were asked for */
+    size_t waiting_count;                            /* ids in them, and in the one under way */
+
+    tv_extent_shard shards[TV_EXTENT_SHARDS];
+};
+
+/* --- name.c --- */
+
+/** The shard of a number.  Neighbours share one, so that uploads at one time share its syncs. */
+static inline unsigned tv_extent_shard_of(uint64_t number)
+{
+    return number >> 6 & (TV_EXTENT_SHARDS - 1);
+}
+
+/** The path of an extent within the store's folder. */
+void tv_extent_path(tv_extent_id id, char ret_path[TV_EXTENT_PATH_SIZE]);
+
+/** False when a file of that name in that shard is no extent. */
+bool tv_extent_name_parse(unsigned shard, const char *name, tv_extent_id *ret_id);
+
+/** Call `found` for each extent in a shard.  TV_ERR_OVERLOADED, TV_ERR_IO. */
+tv_err tv_extent_list(tv_extents *store, unsigned shard,
+                      void (*found)(void *ctx, int shard_fd, const char *name, tv_extent_id id),
+                      void *ctx) TV_WARN_UNUSED;
+
+/* --- boot.c --- */
+
+/**
+ * Count this boot, durably, and take over the figures that the last boot left if
+ * it was closed in peace.  False with one line that says what is wrong.
+ */
+bool tv_extents_boot(tv_extents *store, char *reterr_text, size_t reterr_size);
+
+/** Leave the figures for the next boot. */
+void tv_extents_boot_end(tv_extents *store);
+
+/* --- store.c --- */
+
+/** What errno `error` of an operation means: TV_ERR_DISK_FULL, TV_ERR_OVERLOADED (no descriptor is
+ * left), else TV_ERR_IO, which is also logged (not too often). */
+tv_err tv_extents_failed(tv_extents *store, const char *operation, tv_extent_id id, int error);
+
+/** The next id of this boot. */
+tv_extent_id tv_extents_next_id(tv_extents *store);
+
+/** A name has been made in a shard.  Returns the ticket for tv_extent_shard_sync. */
+uint64_t tv_extent_shard_add(tv_extents *store, unsigned shard, bool is_link);
+
+/** Make the names with tickets up to `ticket` durable.  TV_ERR_OVERLOADED, TV_ERR_IO. */
+tv_err tv_extent_shard_sync(tv_extents *store, unsigned shard, uint64_t ticket) TV_WARN_UNUSED;
+
+/* --- remove.c --- */
+
+void tv_extents_collector_start(tv_extents *store);
+
+/** Do what no visit holds up, forget the rest. */
+void tv_extents_collector_stop(tv_extents *store);
+
+#endif

@@ -1,0 +1,149 @@
+/*
+ * Visits and removal.
+ *
+ * Each call of tv_extents_remove begins a new epoch, and a visit remembers the
+ * epoch in which it began.  Who asks for a removal has committed the change that
+ * made the extents unreachable, so a visit of that epoch or a later one cannot
+ * come to know of them; the others can, and hold the removal up.  Visits stand
+ * in the order they began and removals in the order they were asked for, so it
+ * is enough to compare the first of each.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "extent/internal.h"
+
+void tv_extent_visit_begin(tv_extents *store, tv_extent_visit *visit)
+{
+    pthread_mutex_lock(&store->lock);
+    *visit = (tv_extent_visit){.epoch = store->epoch, .previous = store->newest_visit};
+    if (store->newest_visit)
+        store->newest_visit->next = visit;
+    else
+        store->oldest_visit = visit;
+    store->newest_visit = visit;
+    pthread_mutex_unlock(&store->lock);
+}
+
+void tv_extent_visit_end(tv_extents *store, tv_extent_visit *visit)
+{
+    pthread_mutex_lock(&store->lock);
+    if (visit->previous)
+        visit->previous->next = visit->next;
+    else
+        store->oldest_visit = visit->next;
+    if (visit->next)
+        visit->next->previous = visit->previous;
+    else
+        store->newest_visit = visit->previous;
+    if (visit->previous == NULL && store->first_removal)
+        pthread_cond_signal(&store->changed);
+    pthread_mutex_unlock(&store->lock);
+}
+
+void tv_extents_remove(tv_extents *store, const tv_extent_id *ids, size_t count)
+{
+    if (count == 0)
+        return;
+
+    tv_extent_removal *removal = tv_malloc(sizeof *removal + count * sizeof *ids);
+
+    removal->next = NULL;
+    removal->count = count;
+    memcpy(removal->ids, ids, count * sizeof *ids);
+
+    pthread_mutex_lock(&store->lock);
+    removal->epoch = ++store->epoch;
+    if (store->last_removal)
+        store->last_removal->next = removal;
+    else
+        store->first_removal = removal;
+    store->last_removal = removal;
+    store->waiting_count += count;
+    pthread_cond_signal(&store->changed);
+    pthread_mutex_unlock(&store->lock);
+}
+
+/* Take the first removal if no visit holds it up.  The lock is held. */
+static tv_extent_removal *take(tv_extents *store)
+{
+    tv_extent_removal *removal = store->first_removal;
+
+    if (removal == NULL || (store->oldest_visit && store->oldest_visit->epoch < removal->epoch))
+        return NULL;
+
+    store->first_removal = removal->next;
+    if (removal->next == NULL)
+        store->last_removal = NULL;
+    return removal;
+}
+
+/* One that is gone already is fine; one that cannot be removed is left to a later sweep. */
+static void remove_one(tv_extents *store, tv_extent_id id)
+{
+    tv_extent_shard *shard = &store->shards[tv_extent_shard_of(id.number)];
+    char path[TV_EXTENT_PATH_SIZE];
+    struct stat stat_of;
+
+    tv_extent_path(id, path);
+    pthread_mutex_lock(&shard->count_lock);
+    if (fstatat(store->fd, path, &stat_of, AT_SYMLINK_NOFOLLOW) != 0 ||
+        unlinkat(store->fd, path, 0) != 0) {
+        int error = errno;
+
+        if (error != ENOENT)
+            (void)tv_extents_failed(store, "remove", id, error);
+    } else if (id.boot == store->boot || shard->is_counted) {
+        atomic_fetch_sub(&store->extent_count, 1);
+        atomic_fetch_sub(&store->byte_count, stat_of.st_size);
+    }
+    pthread_mutex_unlock(&shard->count_lock);
+}
+
+static void *collect(void *arg)
+{
+    tv_extents *store = arg;
+
+    pthread_mutex_lock(&store->lock);
+    for (;;) {
+        tv_extent_removal *removal = take(store);
+
+        if (removal) {
+            pthread_mutex_unlock(&store->lock);
+            for (size_t i = 0; i < removal->count; i++)
+                remove_one(store, removal->ids[i]);
+            pthread_mutex_lock(&store->lock);
+            store->waiting_count -= removal->count;
+            free(removal);
+        } else if (store->is_stopping) {
+            break;
+        } else {
+            pthread_cond_wait(&store->changed, &store->lock);
+        }
+    }
+    pthread_mutex_unlock(&store->lock);
+    return NULL;
+}
+
+void tv_extents_collector_start(tv_extents *store)
+{
+    tv_assert(pthread_create(&store->collector, NULL, collect, store) == 0);
+}
+
+void tv_extents_collector_stop(tv_extents *store)
+{
+    pthread_mutex_lock(&store->lock);
+    store->is_stopping = true;
+    pthread_cond_signal(&store->changed);
+    pthread_mutex_unlock(&store->lock);
+    pthread_join(store->collector, NULL);
+    while (store->first_removal) {
+        tv_extent_removal *removal = store->first_removal;
+
+        store->first_removal = removal->next;
+        free(removal);
+    }
+}

@@ -1,0 +1,260 @@
+/*
+ * Writing extents and linking them.
+ *
+ * A large extent must not leave all of its bytes to the last sync: then finish
+ * would take seconds, and many uploads would fill the memory with dirty pages
+ * until everybody who writes is stopped.  So the kernel is told of every full
+ * window to begin writing it, and is waited for until the window before has
+ * reached the disk: at most two windows of a writer are dirty.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+#include "extent/internal.h"
+
+enum {
+    WINDOW_BYTES = 4 << 20,
+    COPY_BYTES = 256 << 10,
+};
+
+struct tv_extent_writer {
+    tv_extents *store;
+    tv_extent_id id;
+    int fd;
+    bool is_failed;
+    uint64_t len;
+    uint64_t ticket; /* of its name, for tv_extent_shard_sync */
+};
+
+tv_err tv_extent_create(tv_extents *store, tv_extent_writer **ret_writer)
+{
+    char path[TV_EXTENT_PATH_SIZE];
+    tv_extent_id id;
+    tv_err err;
+    int fd;
+
+    if (atomic_load(&store->is_broken))
+        return TV_ERR_IO;
+    err = tv_space_check(&store->space, 0);
+    if (err)
+        return err;
+
+    /* A name that is taken tells of an older copy of the boot file put back; leave it alone. */
+    do {
+        id = tv_extents_next_id(store);
+        tv_extent_path(id, path);
+        fd = openat(store->fd, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    } while (fd < 0 && (errno == EEXIST || errno == EINTR));
+    if (fd < 0)
+        return tv_extents_failed(store, "create", id, errno);
+
+    tv_extent_writer *writer = tv_calloc(1, sizeof *writer);
+
+    *writer = (tv_extent_writer){.store = store, .id = id, .fd = fd};
+    writer->ticket = tv_extent_shard_add(store, tv_extent_shard_of(id.number), false);
+    atomic_fetch_add(&store->writer_count, 1);
+    atomic_fetch_add(&store->extent_count, 1);
+    *ret_writer = writer;
+    return TV_OK;
+}
+
+/* The kernel reports a failed write-back once, to whoever asks first: that may be we. */
+static int write_back(tv_extent_writer *writer, uint64_t offset, unsigned flags)
+{
+    int result = sync_file_range(writer->fd, (off_t)offset, WINDOW_BYTES, flags);
+
+    return result != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT) ? errno : 0;
+}
+
+/* A window has been filled. */
+static tv_err end_window(tv_extent_writer *writer)
+{
+    uint64_t end = writer->len;
+    int error;
+
+    if (!writer->store->is_temporary) {
+        error = write_back(writer, end - WINDOW_BYTES, SYNC_FILE_RANGE_WRITE);
+        if (!error && end >= 2 * WINDOW_BYTES)
+            error = write_back(writer, end - 2 * WINDOW_BYTES,
+                               SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                                   SYNC_FILE_RANGE_WAIT_AFTER);
+        if (error)
+            return tv_extents_failed(writer->store, "write", writer->id, error);
+    }
+    return tv_space_check(&writer->store->space, 0);
+}
+
+/* Write up to the end of the window. */
+static tv_err write_some(tv_extent_writer *writer, tv_slice *rest)
+{
+    size_t room = WINDOW_BYTES - writer->len % WINDOW_BYTES;
+    ssize_t done = write(writer->fd, rest->data, rest->len < room ? rest->len : room);
+
+    if (done < 0 && errno == EINTR)
+        return TV_OK;
+    if (done < 0)
+        return tv_extents_failed(writer->store, "write", writer->id, errno);
+
+    atomic_fetch_add(&writer->store->byte_count, done);
+    writer->len += (uint64_t)done;
+    *rest = tv_slice_skip(*rest, (size_t)done);
+    return done > 0 && writer->len % WINDOW_BYTES == 0 ? end_window(writer) : TV_OK;
+}
+
+tv_err tv_extent_append(tv_extent_writer *writer, tv_slice bytes)
+{
+    tv_err err = TV_OK;
+
+    tv_assert(!writer->is_failed);
+    while (bytes.len && err == TV_OK)
+        err = write_some(writer, &bytes);
+    writer->is_failed = err != TV_OK;
+    return err;
+}
+
+static void free_writer(tv_extent_writer *writer)
+{
+    if (writer->fd >= 0)
+        close(writer->fd);
+    atomic_fetch_sub(&writer->store->writer_count, 1);
+    free(writer);
+}
+
+/* First the bytes, then the name; the file is closed before the wait for the folder. */
+static tv_err make_durable(tv_extent_writer *writer)
+{
+    int result;
+
+    if (writer->store->is_temporary)
+        return TV_OK;
+
+    do
+        result = fdatasync(writer->fd);
+    while (result != 0 && errno == EINTR);
+    if (result != 0)
+        return tv_extents_failed(writer->store, "sync", writer->id, errno);
+
+    /* Its outcome says nothing more: the bytes are on the disk. */
+    close(writer->fd);
+    writer->fd = -1;
+    return tv_extent_shard_sync(writer->store, tv_extent_shard_of(writer->id.number),
+                                writer->ticket);
+}
+
+tv_err tv_extent_finish(tv_extent_writer *writer, tv_extent_id *ret_id)
+{
+    tv_err err;
+
+    tv_assert(!writer->is_failed);
+    err = make_durable(writer);
+    if (err) {
+        tv_extent_discard(writer);
+        return err;
+    }
+
+    tv_space_accepted(&writer->store->space);
+    *ret_id = writer->id;
+    free_writer(writer);
+    return TV_OK;
+}
+
+void tv_extent_discard(tv_extent_writer *writer)
+{
+    if (writer == NULL)
+        return;
+
+    tv_extents *store = writer->store;
+    tv_extent_id id = writer->id;
+
+    /* Unlinking gigabytes takes its time, and this may be a network thread. */
+    free_writer(writer);
+    tv_extents_remove(store, &id, 1);
+}
+
+/* Copy byte by byte what cannot be linked. */
+static tv_err copy(tv_extents *store, tv_extent_id from, tv_extent_id *ret_id)
+{
+    tv_extent_writer *writer = NULL;
+    char *buffer = NULL;
+    uint64_t offset = 0;
+    size_t len;
+    tv_err err;
+    int fd;
+
+    err = tv_extent_open(store, from, &fd);
+    if (err)
+        return err;
+
+    err = tv_extent_create(store, &writer);
+    if (err)
+        goto out;
+
+    buffer = tv_malloc(COPY_BYTES);
+    do {
+        err = tv_extent_read(fd, TV_READ_ANY, offset, buffer, COPY_BYTES, &len);
+        if (err == TV_OK && len > 0)
+            err = tv_extent_append(writer, (tv_slice){buffer, len});
+        if (err)
+            goto out;
+        offset += len;
+    } while (len > 0);
+    err = tv_extent_finish(writer, ret_id);
+    writer = NULL;
+
+out:
+    tv_extent_discard(writer);
+    free(buffer);
+    close(fd);
+    return err;
+}
+
+tv_err tv_extent_link(tv_extents *store, tv_extent_id from, tv_extent_id *ret_id)
+{
+    char from_path[TV_EXTENT_PATH_SIZE], to_path[TV_EXTENT_PATH_SIZE];
+    struct stat stat_of;
+    tv_extent_id id;
+    int result;
+
+    if (atomic_load(&store->is_broken))
+        return TV_ERR_IO;
+
+    tv_extent_path(from, from_path);
+    do {
+        id = tv_extents_next_id(store);
+        tv_extent_path(id, to_path);
+        result = linkat(store->fd, from_path, store->fd, to_path, 0);
+    } while (result != 0 && errno == EEXIST);
+
+    /* A file takes so many links and no more (65,000 with ext4), and some file systems have none.
+     */
+    if (result != 0 && (errno == EMLINK || errno == EPERM || errno == EOPNOTSUPP))
+        return copy(store, from, ret_id);
+    if (result != 0)
+        return errno == ENOENT ? TV_ERR_NOT_FOUND : tv_extents_failed(store, "link", from, errno);
+
+    tv_extent_shard_add(store, tv_extent_shard_of(id.number), true);
+    atomic_fetch_add(&store->extent_count, 1);
+    if (fstatat(store->fd, to_path, &stat_of, 0) == 0)
+        atomic_fetch_add(&store->byte_count, stat_of.st_size);
+    *ret_id = id;
+    return TV_OK;
+}
+
+tv_err tv_extents_sync_links(tv_extents *store)
+{
+    for (unsigned i = 0; i < TV_EXTENT_SHARDS; i++) {
+        tv_extent_shard *shard = &store->shards[i];
+        tv_err err;
+
+        pthread_mutex_lock(&shard->lock);
+        uint64_t ticket = shard->last_link;
+        pthread_mutex_unlock(&shard->lock);
+        err = tv_extent_shard_sync(store, i, ticket);
+        if (err)
+            return err;
+    }
+    return TV_OK;
+}

@@ -1,0 +1,595 @@
+/*
+ * The promises of extent.h, on the disk and on a tmpfs, which is a file system of
+ * a different mind: it knows no reads that do not wait.
+ */
+#include "extent/extent.h"
+
+#include <linux/magic.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+
+#include "extent/internal.h"
+#include "fixture.h"
+#include "random.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static tv_extents *store;
+
+static int set_up_disk(void **state)
+{
+    (void)state;
+    t_row = "";
+    tv_log_set_level(TV_LOG_OFF);
+    make_folder("/tmp");
+    return 0;
+}
+
+static int set_up_tmpfs(void **state)
+{
+    struct statfs stat_of;
+
+    (void)state;
+    t_row = "on tmpfs";
+    tv_log_set_level(TV_LOG_OFF);
+    dir[0] = '\0';
+    if (statfs("/dev/shm", &stat_of) == 0 && stat_of.f_type == TMPFS_MAGIC &&
+        access("/dev/shm", W_OK) == 0)
+        make_folder("/dev/shm");
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    tv_log_set_level(TV_LOG_INFO);
+    if (dir[0])
+        remove_folder();
+    return 0;
+}
+
+/* Without a tmpfs there is nothing to test there. */
+#define NEEDS_FOLDER()                                                                             \
+    do {                                                                                           \
+        if (dir[0] == '\0')                                                                        \
+            skip();                                                                                \
+    } while (0)
+
+TEST(what_was_appended_is_read)
+{
+    static const size_t sizes[] = {0, 1, 4095, 4 << 20, (4 << 20) + 1, (9 << 20) + 3};
+    size_t biggest = (9 << 20) + 3;
+
+    NEEDS_FOLDER();
+    store = open_store();
+    char *bytes = tv_malloc(biggest);
+
+    t_random_seed(1);
+    for (size_t i = 0; i < biggest; i++)
+        bytes[i] = (char)t_random();
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        tv_slice rest = {bytes, sizes[i]};
+        tv_extent_writer *writer;
+        tv_extent_id id;
+        char some[100];
+        size_t len;
+        int fd;
+
+        CHECK_OK(tv_extent_create(store, &writer));
+        while (rest.len) {
+            size_t part = t_random() % (1 << 20);
+
+            part = part < rest.len ? part : rest.len;
+            CHECK_OK(tv_extent_append(writer, tv_slice_take(rest, part)));
+            rest = tv_slice_skip(rest, part);
+        }
+        CHECK_OK(tv_extent_finish(writer, &id));
+        check_bytes(store, id, (tv_slice){bytes, sizes[i]});
+
+        CHECK_OK(tv_extent_open(store, id, &fd));
+        CHECK_OK(tv_extent_read(fd, TV_READ_ANY, sizes[i], some, sizeof some, &len));
+        CHECK_INT(len, 0);
+        CHECK_OK(tv_extent_read(fd, TV_READ_CACHED, sizes[i], some, sizeof some, &len));
+        CHECK_INT(len, 0);
+        CHECK_OK(tv_extent_read(fd, TV_READ_ANY, sizes[i] / 2, some, sizeof some, &len));
+        CHECK_INT(len, sizes[i] - sizes[i] / 2 < 100 ? sizes[i] - sizes[i] / 2 : 100);
+        CHECK(memcmp(some, bytes + sizes[i] / 2, len) == 0);
+        close(fd);
+    }
+    free(bytes);
+    tv_extents_close(store);
+}
+
+TEST(a_cached_read_does_not_wait_for_the_disk)
+{
+    static char bytes[1 << 20], got[1 << 20];
+    size_t len;
+    int fd;
+
+    NEEDS_FOLDER();
+    store = open_store();
+    memset(bytes, 'x', sizeof bytes);
+    tv_extent_id id = put(store, (tv_slice){bytes, sizeof bytes});
+
+    CHECK_OK(tv_extent_open(store, id, &fd));
+    CHECK_OK(tv_extent_read(fd, TV_READ_CACHED, 0, got, sizeof got, &len));
+    CHECK(len > 0 && memcmp(got, bytes, len) == 0);
+
+    /* Out of memory with it; on a tmpfs there is nowhere else to be. */
+    CHECK(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0);
+    tv_err err = tv_extent_read(fd, TV_READ_CACHED, 0, got, sizeof got, &len);
+    CHECK(err == TV_ERR_WOULD_BLOCK || (err == TV_OK && memcmp(got, bytes, len) == 0));
+    CHECK_OK(tv_extent_read(fd, TV_READ_ANY, 0, got, sizeof got, &len));
+    CHECK_INT(len, sizeof got);
+    CHECK_OK(tv_extent_read(fd, TV_READ_CACHED, 0, got, sizeof got, &len));
+    CHECK(len > 0 && memcmp(got, bytes, len) == 0);
+    close(fd);
+    tv_extents_close(store);
+}
+
+TEST(a_discarded_extent_leaves_nothing)
+{
+    tv_extent_writer *writer;
+
+    NEEDS_FOLDER();
+    store = open_store();
+    CHECK_OK(tv_extent_create(store, &writer));
+    CHECK_OK(tv_extent_append(writer, TV_LIT("never mind")));
+    CHECK_FIGURES(store, 1, 10);
+    CHECK(is_there((tv_extent_id){1, 1}));
+    tv_extent_discard(writer);
+    tv_extent_discard(NULL);
+    wait_for_removals(store, 0);
+    CHECK(!is_there((tv_extent_id){1, 1}));
+    CHECK_FIGURES(store, 0, 0);
+    tv_extents_close(store);
+}
+
+TEST(ids_never_repeat)
+{
+    tv_extent_id last = {0};
+
+    NEEDS_FOLDER();
+    for (int boot = 1; boot <= 4; boot++) {
+        store = open_store();
+        for (int i = 0; i < 3; i++) {
+            tv_extent_id id = put(store, TV_LIT("x"));
+
+            CHECK(id.boot > last.boot || (id.boot == last.boot && id.number > last.number));
+            last = id;
+            tv_extents_remove(store, &id, 1);
+        }
+        CHECK_INT(last.boot, boot);
+        tv_extents_close(store);
+    }
+}
+
+TEST(a_copy_outlives_what_it_was_made_of)
+{
+    tv_extent_id copy, nobody;
+
+    NEEDS_FOLDER();
+    store = open_store();
+    tv_extent_id id = put(store, TV_LIT("some bytes"));
+
+    CHECK_OK(tv_extent_link(store, id, &copy));
+    CHECK_OK(tv_extents_sync_links(store));
+    CHECK(copy.boot == id.boot && copy.number != id.number);
+    CHECK_FIGURES(store, 2, 20);
+    tv_extents_remove(store, &id, 1);
+    wait_for_removals(store, 0);
+    CHECK_FIGURES(store, 1, 10);
+    CHECK(!is_there(id));
+    check_bytes(store, copy, TV_LIT("some bytes"));
+    CHECK_ERR(tv_extent_link(store, id, &nobody), TV_ERR_NOT_FOUND);
+    tv_extents_close(store);
+}
+
+TEST(what_is_not_there_is_not_found)
+{
+    tv_extent_id no_ids[] = {{0, 0}, {1, 1}, {7, 7}, {UINT64_MAX, UINT64_MAX}};
+    int fd;
+
+    NEEDS_FOLDER();
+    store = open_store();
+    for (size_t i = 0; i < COUNT(no_ids); i++)
+        CHECK_ERR(tv_extent_open(store, no_ids[i], &fd), TV_ERR_NOT_FOUND);
+    tv_extents_remove(store, no_ids, COUNT(no_ids));
+    tv_extents_remove(store, NULL, 0);
+    wait_for_removals(store, 0);
+    CHECK_FIGURES(store, 0, 0);
+    tv_extents_close(store);
+}
+
+TEST(a_removal_waits_for_visits_that_began_before_and_for_no_others)
+{
+    tv_extent_visit before, also_before, after;
+
+    NEEDS_FOLDER();
+    store = open_store();
+    tv_extent_id first = put(store, TV_LIT("1")), second = put(store, TV_LIT("2"));
+
+    tv_extent_visit_begin(store, &before);
+    tv_extent_visit_begin(store, &also_before);
+    tv_extents_remove(store, &first, 1);
+    tv_extent_visit_begin(store, &after);
+    tv_extents_remove(store, &second, 1);
+    CHECK_INT(read_figures(store).to_remove, 2);
+
+    tv_extent_visit_end(store, &before);
+    usleep(20000);
+    check_bytes(store, first, TV_LIT("1"));
+
+    tv_extent_visit_end(store, &also_before);
+    wait_for_removals(store, 1);
+    CHECK(!is_there(first));
+    usleep(20000);
+    check_bytes(store, second, TV_LIT("2"));
+
+    tv_extent_visit_end(store, &after);
+    wait_for_removals(store, 0);
+    CHECK(!is_there(second));
+    tv_extents_close(store);
+}
+
+TEST(visits_may_end_in_any_order)
+{
+    tv_extent_visit visits[5];
+    static const int orders[][5] = {{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {2, 0, 4, 1, 3}};
+
+    NEEDS_FOLDER();
+    store = open_store();
+    for (size_t i = 0; i < COUNT(orders); i++) {
+        tv_extent_id id = put(store, TV_LIT("x"));
+
+        for (int v = 0; v < 5; v++)
+            tv_extent_visit_begin(store, &visits[v]);
+        tv_extents_remove(store, &id, 1);
+        for (int v = 0; v < 5; v++) {
+            CHECK(is_there(id));
+            tv_extent_visit_end(store, &visits[orders[i][v]]);
+        }
+        wait_for_removals(store, 0);
+        CHECK(!is_there(id));
+    }
+    tv_extents_close(store);
+}
+
+TEST(an_open_extent_can_be_read_after_its_removal)
+{
+    char got[8];
+    size_t len;
+    int fd;
+
+    NEEDS_FOLDER();
+    store = open_store();
+    tv_extent_id id = put(store, TV_LIT("abc"));
+
+    CHECK_OK(tv_extent_open(store, id, &fd));
+    tv_extents_remove(store, &id, 1);
+    wait_for_removals(store, 0);
+    CHECK_OK(tv_extent_read(fd, TV_READ_ANY, 0, got, sizeof got, &len));
+    CHECK_SLICE(((tv_slice){got, len}), TV_LIT("abc"));
+    close(fd);
+    tv_extents_close(store);
+}
+
+TEST(closing_does_what_no_visit_holds_up_and_leaves_the_rest_to_the_sweep)
+{
+    tv_extent_visit visit;
+    size_t removed;
+
+    NEEDS_FOLDER();
+    store = open_store();
+    tv_extent_id goes = put(store, TV_LIT("1")), held = put(store, TV_LIT("2"));
+
+    tv_extents_remove(store, &goes, 1);
+    tv_extent_visit_begin(store, &visit);
+    tv_extents_remove(store, &held, 1);
+    tv_extents_close(store);
+    CHECK(!is_there(goes) && is_there(held));
+
+    store = open_store();
+    CHECK_FIGURES(store, 1, 1);
+    CHECK_OK(tv_extents_sweep(store, visit_rows, &(rows){0}, &removed));
+    CHECK_INT(removed, 1);
+    tv_extents_close(store);
+    CHECK(!is_there(held));
+}
+
+/* Run a boot that ends as with kill -9: two extents, one of them a copy, and an unfinished one. */
+static void crash(void)
+{
+    pid_t child = fork();
+    int status;
+
+    CHECK(child >= 0);
+    if (child == 0) {
+        tv_extent_writer *writer;
+        tv_extent_id id;
+        tv_extents *doomed;
+
+        if (!try_open(&(tv_extent_options){.dir = dir}, &doomed))
+            _exit(1);
+        if (tv_extent_create(doomed, &writer) || tv_extent_append(writer, TV_LIT("1234")) ||
+            tv_extent_finish(writer, &id) || tv_extent_link(doomed, id, &id) ||
+            tv_extent_create(doomed, &writer) || tv_extent_append(writer, TV_LIT("half")))
+            _exit(2);
+        _exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK_INT(status, 0);
+}
+
+TEST(the_sweep_after_a_crash_removes_what_no_row_refers_to)
+{
+    size_t removed = 99;
+    char foreign[4][128];
+
+    NEEDS_FOLDER();
+    crash();
+    crash();
+    snprintf(foreign[0], sizeof foreign[0], "%s/notes.txt", dir);
+    snprintf(foreign[1], sizeof foreign[1], "%s/00/notes.txt", dir);
+    /* In the wrong shard, and of no boot: neither is a name that we have ever given. */
+    snprintf(foreign[2], sizeof foreign[2], "%s/07/0000000000000001-0000000000000001", dir);
+    snprintf(foreign[3], sizeof foreign[3], "%s/00/0000000000000000-0000000000000001", dir);
+    for (size_t i = 0; i < COUNT(foreign); i++)
+        touch(foreign[i]);
+
+    store = open_store();
+    tv_extent_id kept[] = {{1, 1}, {2, 2}}, fresh = put(store, TV_LIT("x"));
+
+    CHECK_INT(fresh.boot, 3);
+    CHECK_FIGURES(store, 1, 1);
+    CHECK_OK(tv_extents_sweep(store, visit_rows, &(rows){kept, 2, TV_OK}, &removed));
+    CHECK_INT(removed, 4);
+    wait_for_removals(store, 0);
+    CHECK_FIGURES(store, 3, 9);
+    check_bytes(store, kept[0], TV_LIT("1234"));
+    check_bytes(store, kept[1], TV_LIT("1234"));
+    check_bytes(store, fresh, TV_LIT("x"));
+    for (uint64_t boot = 1; boot <= 2; boot++) {
+        for (uint64_t number = 1; number <= 3; number++)
+            CHECK_INT(is_there((tv_extent_id){boot, number}), number == boot);
+    }
+    for (size_t i = 0; i < COUNT(foreign); i++)
+        CHECK(access(foreign[i], F_OK) == 0);
+
+    CHECK_OK(tv_extents_sweep(store, visit_rows, &(rows){kept, 2, TV_OK}, &removed));
+    CHECK_INT(removed, 0);
+    CHECK_FIGURES(store, 3, 9);
+    tv_extents_close(store);
+}
+
+TEST(a_sweep_whose_rows_cannot_be_read_removes_nothing)
+{
+    size_t removed = 99;
+
+    NEEDS_FOLDER();
+    crash();
+    store = open_store();
+    CHECK_ERR(tv_extents_sweep(store, visit_rows, &(rows){.err = TV_ERR_CORRUPT}, &removed),
+              TV_ERR_CORRUPT);
+    CHECK_INT(removed, 99);
+    CHECK_INT(read_figures(store).to_remove, 0);
+    for (uint64_t number = 1; number <= 3; number++)
+        CHECK(is_there((tv_extent_id){1, number}));
+    CHECK_FIGURES(store, 3, 12);
+    tv_extents_close(store);
+}
+
+TEST(the_sweep_respects_visits)
+{
+    tv_extent_id id = {1, 1};
+    tv_extent_visit visit;
+    size_t removed;
+
+    NEEDS_FOLDER();
+    crash();
+    store = open_store();
+    tv_extent_visit_begin(store, &visit);
+    CHECK_OK(tv_extents_sweep(store, visit_rows, &(rows){0}, &removed));
+    CHECK_INT(removed, 3);
+    usleep(20000);
+    check_bytes(store, id, TV_LIT("1234"));
+    tv_extent_visit_end(store, &visit);
+    wait_for_removals(store, 0);
+    CHECK(!is_there(id));
+    CHECK_FIGURES(store, 0, 0);
+    tv_extents_close(store);
+}
+
+TEST(a_removal_before_the_sweep_has_counted_keeps_the_figures_right)
+{
+    tv_extent_id id = {1, 1}, kept = {1, 2};
+    size_t removed;
+
+    NEEDS_FOLDER();
+    crash();
+    store = open_store();
+    tv_extents_remove(store, &id, 1);
+    wait_for_removals(store, 0);
+    CHECK_FIGURES(store, 0, 0);
+    CHECK_OK(tv_extents_sweep(store, visit_rows, &(rows){&kept, 1, TV_OK}, &removed));
+    CHECK_INT(removed, 1);
+    wait_for_removals(store, 0);
+    CHECK_FIGURES(store, 1, 4);
+    tv_extents_close(store);
+    store = open_store();
+    CHECK_FIGURES(store, 1, 4);
+    tv_extents_remove(store, &kept, 1);
+    wait_for_removals(store, 0);
+    CHECK_FIGURES(store, 0, 0);
+    tv_extents_close(store);
+}
+
+TEST(below_the_reserve_nothing_is_begun)
+{
+    tv_extent_writer *writer;
+
+    NEEDS_FOLDER();
+    CHECK(try_open(&(tv_extent_options){.dir = dir, .disk_reserve_bytes = UINT64_MAX}, &store));
+    CHECK_ERR(tv_extent_create(store, &writer), TV_ERR_DISK_FULL);
+    CHECK_FIGURES(store, 0, 0);
+    tv_extents_close(store);
+}
+
+TEST(a_temporary_store_leaves_nothing)
+{
+    tv_extent_id ids[2];
+    tv_extents *other;
+    int fd;
+
+    NEEDS_FOLDER();
+    CHECK(try_open(&(tv_extent_options){.dir = dir, .is_temporary = true}, &store));
+    CHECK(try_open(&(tv_extent_options){.dir = dir, .is_temporary = true}, &other));
+    ids[0] = put(store, TV_LIT("one"));
+    ids[1] = put(store, TV_LIT("two"));
+    check_bytes(store, ids[1], TV_LIT("two"));
+    CHECK_ERR(tv_extent_open(other, ids[1], &fd), TV_ERR_NOT_FOUND);
+    tv_extents_remove(store, &ids[0], 1);
+    tv_extents_close(store);
+    tv_extents_close(other);
+    CHECK(rmdir(dir) == 0);
+}
+
+static void write_boot(const char *line)
+{
+    char path[128];
+
+    snprintf(path, sizeof path, "%s/boot", dir);
+    FILE *file = fopen(path, "w");
+
+    fputs(line, file);
+    fclose(file);
+}
+
+TEST(a_damaged_boot_file_is_refused_and_a_lost_one_made_anew)
+{
+    static const char *const damaged[] = {
+        "", "boot", "boot 0\n", "boot x\n", "boot 5 extents\n", "boot 5 extents 1 bytes 2 more\n"};
+    char path[128];
+
+    NEEDS_FOLDER();
+    crash();
+    crash();
+    for (size_t i = 0; i < COUNT(damaged); i++) {
+        t_row = damaged[i];
+        write_boot(damaged[i]);
+        CHECK(!try_open(&(tv_extent_options){.dir = dir}, &store));
+        CHECK(strstr(open_text, dir) && strstr(open_text, "damaged") && !strchr(open_text, '\n'));
+    }
+    snprintf(path, sizeof path, "%s/boot", dir);
+    CHECK(unlink(path) == 0);
+    store = open_store();
+    CHECK_INT(put(store, TV_LIT("x")).boot, 3);
+    tv_extents_close(store);
+}
+
+TEST(a_name_that_is_taken_is_never_overwritten)
+{
+    NEEDS_FOLDER();
+    crash();
+    write_boot("boot 12\n");
+    store = open_store();
+    tv_extent_id id = put(store, TV_LIT("older")), copy;
+
+    tv_extents_close(store);
+    write_boot("boot 12\n"); /* somebody has put an old copy back */
+    store = open_store();
+    CHECK_OK(tv_extent_link(store, id, &copy));
+    tv_extent_id next = put(store, TV_LIT("newer"));
+
+    CHECK(copy.boot == id.boot && copy.number > id.number && next.number > copy.number);
+    check_bytes(store, id, TV_LIT("older"));
+    check_bytes(store, copy, TV_LIT("older"));
+    check_bytes(store, next, TV_LIT("newer"));
+    tv_extents_close(store);
+}
+
+TEST(a_folder_that_cannot_be_made_is_named)
+{
+    char path[128];
+
+    NEEDS_FOLDER();
+    snprintf(path, sizeof path, "%s/no/such", dir);
+    CHECK(!try_open(&(tv_extent_options){.dir = path}, &store));
+    CHECK(strstr(open_text, path) != NULL);
+    CHECK(!try_open(&(tv_extent_options){.dir = path, .is_temporary = true}, &store));
+    CHECK(strstr(open_text, path) != NULL);
+    snprintf(path, sizeof path, "%s/file", dir);
+    touch(path);
+    CHECK(!try_open(&(tv_extent_options){.dir = path}, &store));
+    CHECK(strstr(open_text, path) != NULL);
+    tv_extents_close(NULL);
+}
+
+static const struct {
+    const char *what, *name;
+    unsigned shard;
+    bool is_extent;
+} names[] = {
+    {"a name", "0000000000000001-0000000000000001", 0, true},
+    {"a name of shard 1", "00000000000000ab-0000000000000040", 1, true},
+    {"a name of shard ff", "00000000000000ab-0000000000003fff", 0xff, true},
+    {"the shards begin anew", "00000000000000ab-0000000000004000", 0, true},
+    {"another shard's", "00000000000000ab-0000000000000040", 0, false},
+    {"no boot", "0000000000000000-0000000000000001", 0, false},
+    {"capitals", "00000000000000AB-0000000000000001", 0, false},
+    {"no digit", "00000000000000g1-0000000000000001", 0, false},
+    {"too short", "000000000000001-0000000000000001", 0, false},
+    {"too long", "0000000000000001-00000000000000010", 0, false},
+    {"another mark", "0000000000000001_0000000000000001", 0, false},
+    {"nothing", "", 0, false},
+};
+
+TEST(only_names_that_we_have_given_are_extents)
+{
+    for (size_t i = 0; i < COUNT(names); i++) {
+        char path[TV_EXTENT_PATH_SIZE], want[TV_EXTENT_PATH_SIZE + 8];
+        tv_extent_id id;
+
+        t_row = names[i].what;
+        CHECK_INT(tv_extent_name_parse(names[i].shard, names[i].name, &id), names[i].is_extent);
+        if (!names[i].is_extent)
+            continue;
+        tv_extent_path(id, path);
+        snprintf(want, sizeof want, "%02x/%s", names[i].shard, names[i].name);
+        CHECK_TEXT(tv_slice_of(path), want);
+    }
+}
+
+#define ON_BOTH(test)                                                                              \
+    cmocka_unit_test_setup_teardown(test, set_up_disk, tear_down),                                 \
+    {                                                                                              \
+#test "_on_tmpfs", test, set_up_tmpfs, tear_down, NULL                                     \
+    }
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_BOTH(what_was_appended_is_read),
+        ON_BOTH(a_cached_read_does_not_wait_for_the_disk),
+        ON_BOTH(a_discarded_extent_leaves_nothing),
+        ON_BOTH(ids_never_repeat),
+        ON_BOTH(a_copy_outlives_what_it_was_made_of),
+        ON_BOTH(what_is_not_there_is_not_found),
+        ON_BOTH(a_removal_waits_for_visits_that_began_before_and_for_no_others),
+        ON_BOTH(visits_may_end_in_any_order),
+        ON_BOTH(an_open_extent_can_be_read_after_its_removal),
+        ON_BOTH(closing_does_what_no_visit_holds_up_and_leaves_the_rest_to_the_sweep),
+        ON_BOTH(the_sweep_after_a_crash_removes_what_no_row_refers_to),
+        ON_BOTH(a_sweep_whose_rows_cannot_be_read_removes_nothing),
+        ON_BOTH(the_sweep_respects_visits),
+        ON_BOTH(a_removal_before_the_sweep_has_counted_keeps_the_figures_right),
+        ON_BOTH(below_the_reserve_nothing_is_begun),
+        ON_BOTH(a_temporary_store_leaves_nothing),
+        ON_BOTH(a_damaged_boot_file_is_refused_and_a_lost_one_made_anew),
+        ON_BOTH(a_name_that_is_taken_is_never_overwritten),
+        ON_BOTH(a_folder_that_cannot_be_made_is_named),
+        cmocka_unit_test(only_names_that_we_have_given_are_extents),
+    };
+
+    return cmocka_run_group_tests_name("extent/extent", tests, NULL, NULL);
+}

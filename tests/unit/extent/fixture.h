@@ -1,0 +1,161 @@
+/* A folder for a store of extents, and shorthands for what tests do with one. */
+#ifndef TV_TESTS_UNIT_EXTENT_FIXTURE_H
+#define TV_TESTS_UNIT_EXTENT_FIXTURE_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "check.h"
+#include "extent/extent.h"
+
+static char dir[64];
+static char open_text[512];
+
+static inline void make_folder(const char *beneath)
+{
+    snprintf(dir, sizeof dir, "%s/tavola-test-XXXXXX", beneath);
+    if (mkdtemp(dir) == NULL)
+        CHECK_FAIL("cannot make %s: %s", dir, strerror(errno));
+}
+
+static inline int remove_entry(const char *path, const struct stat *stat_of, int type,
+                               struct FTW *ftw)
+{
+    (void)stat_of, (void)type, (void)ftw;
+    return remove(path);
+}
+
+static inline void remove_folder(void)
+{
+    nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static inline bool try_open(const tv_extent_options *options, tv_extents **ret_store)
+{
+    open_text[0] = '\0';
+    return tv_extents_open(options, ret_store, open_text, sizeof open_text);
+}
+
+static inline tv_extents *open_store(void)
+{
+    tv_extents *store;
+
+    if (!try_open(&(tv_extent_options){.dir = dir}, &store))
+        CHECK_FAIL("cannot open the store: %s", open_text);
+    return store;
+}
+
+/* The path of an extent as the format has it. */
+static inline const char *path_of(tv_extent_id id)
+{
+    static _Thread_local char path[256];
+
+    snprintf(path, sizeof path, "%s/%02x/%016llx-%016llx", dir, (unsigned)(id.number / 64 % 256),
+             (unsigned long long)id.boot, (unsigned long long)id.number);
+    return path;
+}
+
+static inline bool is_there(tv_extent_id id)
+{
+    return access(path_of(id), F_OK) == 0;
+}
+
+static inline tv_extent_id put(tv_extents *store, tv_slice bytes)
+{
+    tv_extent_writer *writer;
+    tv_extent_id id = {0};
+
+    CHECK_OK(tv_extent_create(store, &writer));
+    CHECK_OK(tv_extent_append(writer, bytes));
+    CHECK_OK(tv_extent_finish(writer, &id));
+    return id;
+}
+
+static inline void check_bytes(tv_extents *store, tv_extent_id id, tv_slice want)
+{
+    char *got = tv_malloc(want.len + 1);
+    size_t len;
+    int fd;
+
+    CHECK_OK(tv_extent_open(store, id, &fd));
+    CHECK_OK(tv_extent_read(fd, TV_READ_ANY, 0, got, want.len + 1, &len));
+    CHECK_INT(len, want.len);
+    CHECK(want.len == 0 || memcmp(got, want.data, want.len) == 0);
+    close(fd);
+    free(got);
+}
+
+typedef struct figures {
+    int64_t extents, bytes, to_remove;
+} figures;
+
+static inline void add_figure(void *ctx, const char *name, const char *help, double value)
+{
+    figures *f = ctx;
+
+    CHECK(help[0] != '\0');
+    if (strcmp(name, "extents") == 0)
+        f->extents = (int64_t)value;
+    else if (strcmp(name, "extent_bytes") == 0)
+        f->bytes = (int64_t)value;
+    else if (strcmp(name, "extents_to_remove") == 0)
+        f->to_remove = (int64_t)value;
+    else
+        CHECK_FAIL("an unknown figure %s", name);
+}
+
+static inline figures read_figures(tv_extents *store)
+{
+    figures f = {-1, -1, -1};
+
+    tv_extents_figures(store, add_figure, &f);
+    return f;
+}
+
+#define CHECK_FIGURES(store, want_extents, want_bytes)                                             \
+    do {                                                                                           \
+        figures figures_ = read_figures(store);                                                    \
+        CHECK_INT(figures_.extents, want_extents);                                                 \
+        CHECK_INT(figures_.bytes, want_bytes);                                                     \
+    } while (0)
+
+/* Wait until no more than `count` extents wait for their removal. */
+static inline void wait_for_removals(tv_extents *store, int64_t count)
+{
+    for (int i = 0; read_figures(store).to_remove > count; i++) {
+        if (i == 10000)
+            CHECK_FAIL("extents are not removed");
+        usleep(1000);
+    }
+}
+
+static inline void touch(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        CHECK_FAIL("cannot make %s: %s", path, strerror(errno));
+    close(fd);
+}
+
+/* What "rows" refer to, for the sweep. */
+typedef struct rows {
+    const tv_extent_id *ids;
+    size_t count;
+    tv_err err;
+} rows;
+
+static inline tv_err visit_rows(void *ctx, tv_extent_mark_fn *mark, void *marker)
+{
+    const rows *r = ctx;
+
+    for (size_t i = 0; i < r->count; i++)
+        mark(marker, r->ids[i]);
+    return r->err;
+}
+
+#endif

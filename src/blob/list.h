@@ -48,8 +48,8 @@ bool tv_blob_list_next(tv_blob_list *list, tv_blob_entry *ret_entry);
 tv_err tv_blob_list_status(const tv_blob_list *list) TV_WARN_UNUSED;
 
 /**
- * Where a later list goes on behind the last entry that was given: text of
- * printable characters, in the arena; empty when nothing is left.  Looks ahead
+ * Where a later list goes on behind the last entry that was given: UTF-8 without
+ * control characters, in the arena; empty when nothing is left.  Looks ahead
  * to know that; after it only tv_blob_list_close is left to call.
  */
 tv_err tv_blob_list_next_marker(tv_blob_list *list, tv_arena *arena,

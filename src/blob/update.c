@@ -1,0 +1,133 @@
+/* Changes of what is known about a blob, its data left as it is, and snapshots of it. */
+#include "blob/content.h"
+
+tv_err tv_set_blob_headers_run(tv_txn *txn, void *set_blob_headers)
+{
+    tv_set_blob_headers *set = set_blob_headers;
+    tv_blob_view view;
+    tv_err err;
+
+    err = tv_blob_view_read(txn, &set->change, &view);
+    if (err)
+        return err;
+
+    err = tv_blob_view_check(&view, &set->change);
+    if (err)
+        return err;
+
+    view.head.headers = set->headers;
+    tv_blob_view_touch(txn, &set->change, &view, &view.head);
+    return TV_OK;
+}
+
+tv_err tv_set_blob_metadata_run(tv_txn *txn, void *set_blob_metadata)
+{
+    tv_set_blob_metadata *set = set_blob_metadata;
+    tv_blob_view view;
+    tv_err err;
+
+    err = tv_blob_view_read(txn, &set->change, &view);
+    if (err)
+        return err;
+
+    err = tv_blob_view_check(&view, &set->change);
+    if (err)
+        return err;
+
+    view.head.metadata = set->metadata;
+    tv_blob_view_touch(txn, &set->change, &view, &view.head);
+    return TV_OK;
+}
+
+/* A snapshot changes nothing that a lease protects. */
+static tv_err check_snapshot(const tv_blob_view *view, const tv_blob_change *change)
+{
+    tv_err err;
+
+    if (!view->has_head)
+        return TV_ERR_BLOB_NOT_FOUND;
+
+    err = tv_conditions_check_write(&change->conditions, view->head.etag);
+    if (err)
+        return err;
+
+    return tv_lease_check_read(&view->head.lease, tv_blob_change_lease_id(change), view->now);
+}
+
+tv_err tv_snapshot_blob_run(tv_txn *txn, void *snapshot_blob)
+{
+    tv_snapshot_blob *take = snapshot_blob;
+    tv_blob_change *change = &take->change;
+    tv_blob_view view;
+    tv_err err;
+
+    err = tv_blob_view_read(txn, change, &view);
+    if (err)
+        return err;
+
+    err = check_snapshot(&view, change);
+    if (err)
+        return err;
+
+    tv_blob_head snapshot = view.head;
+
+    snapshot.snapshot = view.now > view.head.last_snapshot ? view.now : view.head.last_snapshot + 1;
+    snapshot.lease = (tv_lease){0};
+    snapshot.snapshot_count = 0;
+    snapshot.last_snapshot = 0;
+    if (take->metadata.count) {
+        snapshot.metadata = take->metadata;
+        snapshot.etag = view.stamp;
+    }
+    tv_blob_head_write(txn, change, &snapshot);
+
+    view.head.snapshot_count++;
+    view.head.last_snapshot = snapshot.snapshot;
+    tv_blob_head_write(txn, change, &view.head);
+    take->snapshot = snapshot.snapshot;
+    change->etag = snapshot.etag;
+    return TV_OK;
+}
+
+tv_err tv_lease_blob_run(tv_txn *txn, void *lease_blob)
+{
+    tv_lease_blob *lease = lease_blob;
+    tv_blob_change *change = &lease->change;
+    tv_blob_view view;
+    tv_err err;
+
+    err = tv_blob_view_read(txn, change, &view);
+    if (err)
+        return err;
+    if (!view.has_head)
+        return TV_ERR_BLOB_NOT_FOUND;
+
+    err = tv_conditions_check_write(&change->conditions, view.head.etag);
+    if (err)
+        return err;
+
+    err = tv_lease_apply(&view.head.lease, &lease->request, view.now, &lease->seconds);
+    if (err)
+        return err;
+
+    tv_blob_head_write(txn, change, &view.head);
+    lease->lease = view.head.lease;
+    change->etag = view.head.etag;
+    return TV_OK;
+}
+
+tv_err tv_abort_copy_run(tv_txn *txn, void *change)
+{
+    tv_blob_view view;
+    tv_err err;
+
+    err = tv_blob_view_read(txn, change, &view);
+    if (err)
+        return err;
+
+    err = tv_blob_view_check(&view, change);
+    if (err)
+        return err;
+
+    return TV_ERR_NO_PENDING_COPY;
+}

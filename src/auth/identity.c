@@ -7,8 +7,6 @@
 #include "base/clock.h"
 #include "base/datetime.h"
 
-typedef tv_slice canonical_fn(tv_arena *arena, const tv_signed_parts *parts);
-
 tv_slice tv_identity_account(const tv_identity *identity)
 {
     return tv_slice_of(identity->account->name);
@@ -19,17 +17,44 @@ const tv_key_limits *tv_identity_key_limits(const tv_identity *identity)
     return identity->has_limits ? &identity->limits : NULL;
 }
 
+const tv_header_overrides *tv_identity_overrides(const tv_identity *identity)
+{
+    return identity->has_overrides ? &identity->overrides : NULL;
+}
+
+bool tv_identity_is_anonymous(const tv_identity *identity)
+{
+    return identity->is_anonymous;
+}
+
+/* Names of tables have no letter case; the others are as they are. */
+static bool is_same_container(const tv_identity *identity, tv_slice name)
+{
+    return identity->service == TV_SERVICE_TABLE ? tv_slice_eq_nocase(identity->container, name)
+                                                 : tv_slice_eq(identity->container, name);
+}
+
+/* Whether what is touched is what a service SAS is for. */
+static bool is_within(const tv_identity *identity, const tv_need *need)
+{
+    if (!is_same_container(identity, need->container))
+        return false;
+    if (identity->sas == TV_SAS_BLOB && !tv_slice_eq(identity->blob, need->blob))
+        return false;
+    return identity->snapshot.len == 0 || tv_slice_eq(identity->snapshot, need->snapshot);
+}
+
 tv_err tv_identity_allows(const tv_identity *identity, const tv_need *need)
 {
-    bool is_table_sas = identity->is_sas && identity->table.len;
-
-    if (!identity->is_sas)
+    if (identity->is_anonymous)
+        return need->is_public ? TV_OK : TV_ERR_NO_AUTHENTICATION;
+    if (identity->sas == 0)
         return TV_OK;
-    if (!need->is_for_sas || (is_table_sas && !need->is_for_table_sas))
+    if (!(need->sas & identity->sas))
         return TV_ERR_AUTHORIZATION_FAILURE;
-    if (is_table_sas && !tv_slice_eq_nocase(identity->table, need->table))
+    if (identity->sas != TV_SAS_ACCOUNT && !is_within(identity, need))
         return TV_ERR_AUTHORIZATION_FAILURE;
-    if (!is_table_sas && !(identity->resource_types & need->type))
+    if (identity->sas == TV_SAS_ACCOUNT && !(identity->resource_types & need->type))
         return TV_ERR_RESOURCE_TYPE_MISMATCH;
     if ((identity->permissions & need->all_of) != need->all_of ||
         (need->any_of && !(identity->permissions & need->any_of)))
@@ -60,15 +85,11 @@ static tv_err split_authorization(tv_slice text, tv_slice *ret_scheme, tv_slice 
     return TV_OK;
 }
 
-static tv_err scheme_find(tv_slice scheme, canonical_fn **ret_canonical)
+static tv_err scheme_parse(tv_slice scheme, bool *ret_is_lite)
 {
-    if (tv_slice_eq(scheme, TV_LIT("SharedKeyLite")))
-        *ret_canonical = tv_canonical_shared_key_lite;
-    else if (tv_slice_eq(scheme, TV_LIT("SharedKey")))
-        *ret_canonical = tv_canonical_shared_key;
-    else
-        return TV_ERR_AUTHENTICATION_INFO;
-    return TV_OK;
+    *ret_is_lite = tv_slice_eq(scheme, TV_LIT("SharedKeyLite"));
+    return *ret_is_lite || tv_slice_eq(scheme, TV_LIT("SharedKey")) ? TV_OK
+                                                                    : TV_ERR_AUTHENTICATION_INFO;
 }
 
 /* The date line that was signed, checked to be recent. */
@@ -145,18 +166,56 @@ const tv_account *tv_account_for(const tv_auth_policy *policy, const tv_credenti
     return account;
 }
 
+static bool is_among(tv_slice text, const tv_slice *texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (tv_slice_eq(text, texts[i]))
+            return true;
+    }
+    return false;
+}
+
+/* A queue's or blob's text in any of its readings; nearly always they are one and the same. */
+static bool has_signed_full(const tv_account *account, const tv_signed_parts *parts, bool is_lite,
+                            tv_slice signature, tv_arena *arena)
+{
+    tv_slice texts[TV_CANONICAL_READINGS];
+    tv_canonical canonical;
+
+    if (!tv_canonical_read(arena, parts, &canonical))
+        return false;
+
+    for (unsigned i = 0; i < TV_CANONICAL_READINGS; i++) {
+        texts[i] = tv_canonical_text(arena, &canonical, is_lite, i);
+        if (!is_among(texts[i], texts, i) && tv_account_has_signed(account, texts[i], signature))
+            return true;
+    }
+    return false;
+}
+
+static bool has_signed(const tv_account *account, const tv_signed_parts *parts, bool is_lite,
+                       tv_slice signature, tv_arena *arena)
+{
+    if (parts->service != TV_SERVICE_TABLE)
+        return has_signed_full(account, parts, is_lite, signature, arena);
+    return tv_account_has_signed(account,
+                                 is_lite ? tv_canonical_shared_key_lite(arena, parts)
+                                         : tv_canonical_shared_key(arena, parts),
+                                 signature);
+}
+
 static tv_err authenticate_key(const tv_auth_policy *policy, tv_credentials *credentials,
                                int64_t now_ticks, tv_arena *arena, tv_identity *ret_identity)
 {
     tv_slice scheme, account_name, signature;
-    canonical_fn *canonical;
+    bool is_lite;
     tv_err err;
 
     err = split_authorization(credentials->authorization, &scheme, &account_name, &signature);
     if (err)
         return err;
 
-    err = scheme_find(scheme, &canonical);
+    err = scheme_parse(scheme, &is_lite);
     if (err)
         return err;
 
@@ -164,13 +223,15 @@ static tv_err authenticate_key(const tv_auth_policy *policy, tv_credentials *cre
     if (err)
         return err;
 
+    credentials->parts.query = credentials->query;
+
     const tv_account *account = tv_account_for(policy, credentials);
 
     if (account == NULL || !tv_slice_eq(account_name, credentials->parts.account) ||
-        !tv_account_has_signed(account, canonical(arena, &credentials->parts), signature))
+        !has_signed(account, &credentials->parts, is_lite, signature, arena))
         return TV_ERR_AUTHENTICATION_FAILED;
 
-    *ret_identity = (tv_identity){.account = account};
+    *ret_identity = (tv_identity){.account = account, .service = credentials->parts.service};
     return TV_OK;
 }
 
@@ -195,6 +256,21 @@ tv_err tv_authenticate(const tv_auth_policy *policy, tv_credentials *credentials
     if (err)
         return err;
 
+    *ret_identity = identity;
+    return TV_OK;
+}
+
+tv_err tv_authenticate_anonymous(const tv_auth_policy *policy, const tv_credentials *credentials,
+                                 tv_arena *arena, const tv_identity **ret_identity)
+{
+    const tv_account *account = tv_account_for(policy, credentials);
+    tv_identity *identity = tv_arena_alloc(arena, sizeof *identity);
+
+    if (account == NULL)
+        return TV_ERR_AUTHENTICATION_FAILED;
+
+    *identity = (tv_identity){
+        .account = account, .service = credentials->parts.service, .is_anonymous = true};
     *ret_identity = identity;
     return TV_OK;
 }

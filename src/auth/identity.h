@@ -1,11 +1,15 @@
 /*
  * The one door.  Handlers take a tv_identity, and only this folder can make
  * one, after it has checked a signature in constant time.  The list of schemes
- * is closed: SharedKey, SharedKeyLite, service SAS for tables, account SAS.  What
- * is not on it is refused.
+ * is closed: SharedKey, SharedKeyLite, service SAS, account SAS.  What is not on
+ * it is refused.  It is the same door for tables, queues and blobs; a service may
+ * also let in who shows nothing, as an identity that can do next to nothing.
  *
  * An identity says who is asking and how much they may do; the service says what
  * each operation needs (table/access.c) and asks tv_identity_allows.
+ *
+ * A "container" is here what a service keeps its data in: a table, a queue, or a
+ * container of blobs.
  */
 #ifndef TV_AUTH_IDENTITY_H
 #define TV_AUTH_IDENTITY_H
@@ -27,14 +31,29 @@ tv_slice tv_identity_account(const tv_identity *identity);
 
 /** What a SAS permits, one bit for each letter of `sp`. */
 typedef enum tv_permission {
-    TV_MAY_READ = 1,    /* r */
-    TV_MAY_ADD = 2,     /* a */
-    TV_MAY_UPDATE = 4,  /* u */
-    TV_MAY_DELETE = 8,  /* d */
-    TV_MAY_WRITE = 16,  /* w */
-    TV_MAY_LIST = 32,   /* l */
-    TV_MAY_CREATE = 64, /* c */
+    TV_MAY_READ = 1,              /* r */
+    TV_MAY_ADD = 2,               /* a */
+    TV_MAY_UPDATE = 4,            /* u */
+    TV_MAY_DELETE = 8,            /* d */
+    TV_MAY_WRITE = 16,            /* w */
+    TV_MAY_LIST = 32,             /* l */
+    TV_MAY_CREATE = 64,           /* c */
+    TV_MAY_PROCESS = 128,         /* p: get and delete messages */
+    TV_MAY_DELETE_VERSION = 256,  /* x */
+    TV_MAY_DELETE_FOR_GOOD = 512, /* y */
+    TV_MAY_TAG = 1024,            /* t */
+    TV_MAY_FIND = 2048,           /* f: blobs by their tags */
+    TV_MAY_MOVE = 4096,           /* m */
+    TV_MAY_EXECUTE = 8192,        /* e */
+    TV_MAY_KEEP = 16384,          /* i: immutability policies */
 } tv_permission;
+
+/** Kinds of SAS, by what they open; one bit each. */
+typedef enum tv_sas_kind {
+    TV_SAS_ACCOUNT = 1,
+    TV_SAS_CONTAINER = 2, /* a service SAS of a table, a queue or a container and all in it */
+    TV_SAS_BLOB = 4,      /* a service SAS of one blob, or of one snapshot */
+} tv_sas_kind;
 
 /** What an operation works on, for an account SAS's `srt`. */
 typedef enum tv_resource_type {
@@ -45,19 +64,26 @@ typedef enum tv_resource_type {
 
 /** What an operation needs of an identity. */
 typedef struct tv_need {
-    bool is_for_sas;       /* a SAS may do this at all */
-    bool is_for_table_sas; /* a service SAS of a table may, too */
+    unsigned sas; /* tv_sas_kind: those that may do this, 0 when it is for keys alone */
     tv_resource_type type;
-    unsigned all_of; /* permissions, each needed */
-    unsigned any_of; /* or 0: one of these is enough */
-    tv_slice table;  /* whose entities are touched; empty for other operations */
+    unsigned all_of;    /* permissions, each needed */
+    unsigned any_of;    /* or 0: one of these is enough */
+    tv_slice container; /* whose contents are touched; empty for other operations */
+    tv_slice blob;      /* decoded; empty when the operation is not on one */
+    tv_slice snapshot;  /* the parameter's text; empty for the blob itself */
+    bool is_public;     /* the owner lets everyone do this, whoever they are */
 } tv_need;
 
 /**
  * TV_OK, or why not: TV_ERR_AUTHORIZATION_FAILURE, TV_ERR_RESOURCE_TYPE_MISMATCH,
- * TV_ERR_PERMISSION_MISMATCH.  Keys may do everything.
+ * TV_ERR_PERMISSION_MISMATCH, and TV_ERR_NO_AUTHENTICATION for who is anonymous.
+ * Keys may do everything.  The SAS of a blob is good for its snapshots as well;
+ * the SAS of a snapshot is good for that one alone.
  */
 tv_err tv_identity_allows(const tv_identity *identity, const tv_need *need) TV_WARN_UNUSED;
+
+/** Whether there is nobody behind it: what it may do depends on `is_public` alone. */
+bool tv_identity_is_anonymous(const tv_identity *identity);
 
 /** The keys to which a service SAS is limited; data is NULL where there is no limit. */
 typedef struct tv_key_limits {
@@ -67,6 +93,15 @@ typedef struct tv_key_limits {
 /** NULL when all keys are allowed. */
 const tv_key_limits *tv_identity_key_limits(const tv_identity *identity);
 
+/** Headers that a blob SAS gives to the answer to a read; data is NULL for those it leaves alone.
+ */
+typedef struct tv_header_overrides {
+    tv_slice cache_control, content_disposition, content_encoding, content_language, content_type;
+} tv_header_overrides;
+
+/** NULL when there are none.  The values are signed and fit for a header. */
+const tv_header_overrides *tv_identity_overrides(const tv_identity *identity);
+
 /** How far a request's date may lie from now. */
 #define TV_CLOCK_SKEW_SECONDS 900
 
@@ -75,20 +110,22 @@ typedef struct tv_auth_policy {
     const tv_accounts *_Atomic accounts;
     bool allow_dev_anywhere; /* the well-known key is good for other machines and names too */
 
-    /** The stored policies of a table, for `si`. */
-    tv_err (*find_policies)(void *ctx, tv_slice account, tv_slice table, tv_arena *arena,
+    /** The stored policies of a table, queue or container, for `si`. */
+    tv_err (*find_policies)(void *ctx, tv_slice account, tv_slice container, tv_arena *arena,
                             tv_access_policies *ret_policies);
     void *ctx;
 } tv_auth_policy;
 
-/** What a request shows of itself; `parts.date` is filled in by tv_authenticate. */
+/** What a request shows of itself; tv_authenticate fills in `parts.date` and `parts.query`. */
 typedef struct tv_credentials {
     tv_signed_parts parts;
     tv_slice authorization; /* header, TV_NONE without one */
     tv_slice x_ms_date;     /* headers, empty without */
     tv_slice date;
-    tv_slice query; /* raw; may hold a SAS */
-    tv_slice host;  /* that the client called, with or without a port */
+    tv_slice query;     /* raw; may hold a SAS */
+    tv_slice container; /* of the URL, decoded: queue or container; not looked at for tables */
+    tv_slice blob;      /* of the URL, decoded */
+    tv_slice host;      /* that the client called, with or without a port */
     const char *peer;
     bool is_peer_loopback;
     bool is_tls;
@@ -112,5 +149,13 @@ bool tv_host_is_local(tv_slice host);
  */
 tv_err tv_authenticate(const tv_auth_policy *policy, tv_credentials *credentials, int64_t now_ticks,
                        tv_arena *arena, const tv_identity **ret_identity) TV_WARN_UNUSED;
+
+/**
+ * Let in a request that shows nothing, which only some services do, for some
+ * operations.  TV_ERR_AUTHENTICATION_FAILED when there is no such account, or it
+ * is the development account and may not be used from there.
+ */
+tv_err tv_authenticate_anonymous(const tv_auth_policy *policy, const tv_credentials *credentials,
+                                 tv_arena *arena, const tv_identity **ret_identity) TV_WARN_UNUSED;
 
 #endif

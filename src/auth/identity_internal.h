@@ -7,12 +7,18 @@
 
 struct tv_identity {
     const tv_account *account;
-    bool is_sas;
+    tv_service_kind service;
+    bool is_anonymous;
+    unsigned sas;            /* tv_sas_kind, 0 for a key */
     unsigned permissions;    /* of a SAS: tv_permission */
     unsigned resource_types; /* of an account SAS: tv_resource_type */
-    tv_slice table;          /* of a service SAS: the only one */
+    tv_slice container;      /* of a service SAS: the only one */
+    tv_slice blob;           /* of a blob's SAS: the only one */
+    tv_slice snapshot;       /* of a snapshot's SAS: the only one */
     bool has_limits;
     tv_key_limits limits;
+    bool has_overrides;
+    tv_header_overrides overrides;
 };
 
 /** Whether `signature` (base 64) signs `text` with one of the account's keys. */

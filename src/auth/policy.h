@@ -1,6 +1,6 @@
 /*
- * Stored access policies: what a service SAS can lean on by name (si).  A table
- * has up to five.
+ * Stored access policies: what a service SAS can lean on by name (si).  A table,
+ * a queue and a container have up to five.
  */
 #ifndef TV_AUTH_POLICY_H
 #define TV_AUTH_POLICY_H
@@ -14,7 +14,7 @@ enum { TV_POLICIES_MAX = 5, TV_POLICY_ID_UNITS_MAX = 64 };
 typedef struct tv_access_policy {
     tv_slice id;
     tv_slice start, expiry; /* ISO 8601, seven digits of fraction: "2026-01-02T00:00:00.0000000Z" */
-    tv_slice permission;    /* of "raud" */
+    tv_slice permission;    /* letters, as in `sp` */
 } tv_access_policy;
 
 typedef struct tv_access_policies {

@@ -12,14 +12,30 @@ static const struct {
     tv_slice name;
     size_t offset;
 } parameters[] = {
-    {{"sv", 2}, FIELD(version)},         {{"sig", 3}, FIELD(signature)},
-    {{"sp", 2}, FIELD(permission)},      {{"st", 2}, FIELD(start)},
-    {{"se", 2}, FIELD(expiry)},          {{"sip", 3}, FIELD(ip)},
-    {{"spr", 3}, FIELD(protocol)},       {{"tn", 2}, FIELD(table)},
-    {{"si", 2}, FIELD(policy_id)},       {{"spk", 3}, FIELD(start_partition)},
-    {{"srk", 3}, FIELD(start_row)},      {{"epk", 3}, FIELD(end_partition)},
-    {{"erk", 3}, FIELD(end_row)},        {{"ss", 2}, FIELD(services)},
-    {{"srt", 3}, FIELD(resource_types)}, {{"ses", 3}, FIELD(encryption_scope)},
+    {{"sv", 2}, FIELD(version)},
+    {{"sig", 3}, FIELD(signature)},
+    {{"sp", 2}, FIELD(permission)},
+    {{"st", 2}, FIELD(start)},
+    {{"se", 2}, FIELD(expiry)},
+    {{"sip", 3}, FIELD(ip)},
+    {{"spr", 3}, FIELD(protocol)},
+    {{"si", 2}, FIELD(policy_id)},
+    {{"tn", 2}, FIELD(table)},
+    {{"spk", 3}, FIELD(start_partition)},
+    {{"srk", 3}, FIELD(start_row)},
+    {{"epk", 3}, FIELD(end_partition)},
+    {{"erk", 3}, FIELD(end_row)},
+    {{"sr", 2}, FIELD(resource)},
+    {{"snapshot", 8}, FIELD(snapshot)},
+    {{"rscc", 4}, FIELD(cache_control)},
+    {{"rscd", 4}, FIELD(content_disposition)},
+    {{"rsce", 4}, FIELD(content_encoding)},
+    {{"rscl", 4}, FIELD(content_language)},
+    {{"rsct", 4}, FIELD(content_type)},
+    {{"skoid", 5}, FIELD(user)},
+    {{"ss", 2}, FIELD(services)},
+    {{"srt", 3}, FIELD(resource_types)},
+    {{"ses", 3}, FIELD(encryption_scope)},
 };
 
 static tv_slice *find_field(tv_sas *sas, tv_slice name)
@@ -66,91 +82,6 @@ tv_err tv_sas_parse(tv_arena *arena, tv_slice query, tv_sas *ret_sas, bool *ret_
 bool tv_sas_is_account(const tv_sas *sas)
 {
     return sas->services.data || sas->resource_types.data;
-}
-
-/* Versions are dates and compare as text. */
-static bool is_since(const tv_sas *sas, const char *version)
-{
-    return tv_slice_cmp(sas->version, tv_slice_of(version)) >= 0;
-}
-
-/* Room for either text: every field, and what stands between them. */
-static char *room_for(tv_arena *arena, const tv_sas *sas, tv_slice account)
-{
-    size_t len = account.len + sizeof "/table//" + sizeof parameters / sizeof *parameters;
-
-    for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
-        len += ((const tv_slice *)((const char *)sas + parameters[i].offset))->len;
-    return tv_arena_bytes(arena, len);
-}
-
-static char *put(char *to, tv_slice text)
-{
-    if (text.len)
-        memcpy(to, text.data, text.len);
-    return to + text.len;
-}
-
-static char *put_line(char *to, tv_slice line)
-{
-    to = put(to, line);
-    *to++ = '\n';
-    return to;
-}
-
-/* [/table]/account/table, the table in lower case. */
-static char *put_table_resource(char *to, const tv_sas *sas, tv_slice account)
-{
-    if (is_since(sas, "2015-02-21"))
-        to = put(to, TV_LIT("/table"));
-    *to++ = '/';
-    to = put(to, account);
-    *to++ = '/';
-    for (size_t i = 0; i < sas->table.len; i++)
-        *to++ = tv_ascii_lower(sas->table.data[i]);
-    *to++ = '\n';
-    return to;
-}
-
-tv_slice tv_sas_table_text(tv_arena *arena, const tv_sas *sas, tv_slice account)
-{
-    char *text = room_for(arena, sas, account);
-    char *to = text;
-
-    to = put_line(to, sas->permission);
-    to = put_line(to, sas->start);
-    to = put_line(to, sas->expiry);
-    to = put_table_resource(to, sas, account);
-    to = put_line(to, sas->policy_id);
-    if (is_since(sas, "2015-04-05")) {
-        to = put_line(to, sas->ip);
-        to = put_line(to, sas->protocol);
-    }
-    to = put_line(to, sas->version);
-    to = put_line(to, sas->start_partition);
-    to = put_line(to, sas->start_row);
-    to = put_line(to, sas->end_partition);
-    to = put(to, sas->end_row);
-    return (tv_slice){text, (size_t)(to - text)};
-}
-
-tv_slice tv_sas_account_text(tv_arena *arena, const tv_sas *sas, tv_slice account)
-{
-    char *text = room_for(arena, sas, account);
-    char *to = text;
-
-    to = put_line(to, account);
-    to = put_line(to, sas->permission);
-    to = put_line(to, sas->services);
-    to = put_line(to, sas->resource_types);
-    to = put_line(to, sas->start);
-    to = put_line(to, sas->expiry);
-    to = put_line(to, sas->ip);
-    to = put_line(to, sas->protocol);
-    to = put_line(to, sas->version);
-    if (is_since(sas, "2020-12-06"))
-        to = put_line(to, sas->encryption_scope);
-    return (tv_slice){text, (size_t)(to - text)};
 }
 
 bool tv_sas_parse_time(tv_slice text, int64_t *ret_ticks)

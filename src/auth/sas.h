@@ -2,7 +2,7 @@
  * Shared access signatures: the parameters of a URL that give someone without a
  * key a part of its power for some time.
  *
- * This file reads them and spells what was signed; identity.c decides.  Values
+ * This file reads them, sas_text.c spells what was signed, sas_check.c decides.  Values
  * are decoded; a parameter that is given twice spoils the whole, because signer
  * and server might look at different ones.
  */
@@ -20,12 +20,23 @@ typedef struct tv_sas {
     tv_slice signature;                 /* sig */
     tv_slice permission, start, expiry; /* sp, st, se */
     tv_slice ip, protocol;              /* sip, spr */
-    /* A service SAS for a table. */
-    tv_slice table, policy_id;           /* tn, si */
+    /* A service SAS. */
+    tv_slice policy_id; /* si */
+    /* One for a table. */
+    tv_slice table;                      /* tn */
     tv_slice start_partition, start_row; /* spk, srk */
     tv_slice end_partition, end_row;     /* epk, erk */
+    /* One for a blob or its container. */
+    tv_slice resource;                           /* sr */
+    tv_slice snapshot;                           /* of the URL: which one is read */
+    tv_slice cache_control, content_disposition; /* rscc, rscd */
+    tv_slice content_encoding, content_language; /* rsce, rscl */
+    tv_slice content_type;                       /* rsct */
+    tv_slice user;                               /* skoid: signed by a user's key */
     /* An account SAS. */
-    tv_slice services, resource_types, encryption_scope; /* ss, srt, ses */
+    tv_slice services, resource_types; /* ss, srt */
+    /* Of an account or a blob. */
+    tv_slice encryption_scope; /* ses */
 } tv_sas;
 
 /**
@@ -39,9 +50,30 @@ tv_err tv_sas_parse(tv_arena *arena, tv_slice query, tv_sas *ret_sas,
 /** Whether it is of the account kind. */
 bool tv_sas_is_account(const tv_sas *sas);
 
-/** The text that was signed, by the layout of its version. */
-tv_slice tv_sas_table_text(tv_arena *arena, const tv_sas *sas, tv_slice account);
+/** Versions are dates and compare as text. */
+static inline bool tv_sas_is_since(const tv_sas *sas, const char *version)
+{
+    return tv_slice_cmp(sas->version, tv_slice_of(version)) >= 0;
+}
+
+/** Whether it is for one snapshot of a blob. */
+static inline bool tv_sas_is_snapshot(const tv_sas *sas)
+{
+    return tv_slice_eq(sas->resource, TV_LIT("bs"));
+}
+
+/*
+ * sas_text.c: the text that was signed, by the layout of its version.  Names of
+ * queues, containers and blobs come from the URL, decoded; one with a line of
+ * its own in it is not to be signed.
+ */
 tv_slice tv_sas_account_text(tv_arena *arena, const tv_sas *sas, tv_slice account);
+tv_slice tv_sas_table_text(tv_arena *arena, const tv_sas *sas, tv_slice account);
+tv_slice tv_sas_queue_text(tv_arena *arena, const tv_sas *sas, tv_slice account, tv_slice queue);
+
+/** The blob counts only where `sr` says that the SAS is for a blob. */
+tv_slice tv_sas_blob_text(tv_arena *arena, const tv_sas *sas, tv_slice account, tv_slice container,
+                          tv_slice blob);
 
 /** A time as SAS write it: a date, or date and time; UTC. */
 bool tv_sas_parse_time(tv_slice text, int64_t *ret_ticks);

@@ -5,29 +5,31 @@
 #include "engine/engine.h"
 #include "engine/key.h"
 
+enum { ANY_SAS = TV_SAS_ACCOUNT | TV_SAS_CONTAINER };
+
 /* Account SAS: resource type and permissions; service SAS of a table: the same permissions. */
 static const struct {
-    bool is_for_sas, is_for_table_sas;
+    unsigned sas;
     tv_resource_type type;
     unsigned all_of, any_of;
 } needs[TV_TABLE_OP_COUNT] = {
-    [TV_TABLE_OP_QUERY_TABLES] = {true, false, TV_TYPE_CONTAINER, TV_MAY_LIST, 0},
-    [TV_TABLE_OP_QUERY_TABLE] = {true, false, TV_TYPE_CONTAINER, 0, TV_MAY_LIST | TV_MAY_READ},
-    [TV_TABLE_OP_CREATE_TABLE] = {true, false, TV_TYPE_CONTAINER, 0, TV_MAY_CREATE | TV_MAY_WRITE},
-    [TV_TABLE_OP_DELETE_TABLE] = {true, false, TV_TYPE_CONTAINER, TV_MAY_DELETE, 0},
-    [TV_TABLE_OP_QUERY_ENTITIES] = {true, true, TV_TYPE_OBJECT, TV_MAY_READ, 0},
-    [TV_TABLE_OP_QUERY_ENTITY] = {true, true, TV_TYPE_OBJECT, TV_MAY_READ, 0},
-    [TV_TABLE_OP_INSERT_ENTITY] = {true, true, TV_TYPE_OBJECT, TV_MAY_ADD, 0},
-    [TV_TABLE_OP_UPDATE_ENTITY] = {true, true, TV_TYPE_OBJECT, TV_MAY_UPDATE, 0},
-    [TV_TABLE_OP_MERGE_ENTITY] = {true, true, TV_TYPE_OBJECT, TV_MAY_UPDATE, 0},
-    [TV_TABLE_OP_INSERT_OR_REPLACE_ENTITY] = {true, true, TV_TYPE_OBJECT,
-                                              TV_MAY_ADD | TV_MAY_UPDATE, 0},
-    [TV_TABLE_OP_INSERT_OR_MERGE_ENTITY] = {true, true, TV_TYPE_OBJECT, TV_MAY_ADD | TV_MAY_UPDATE,
-                                            0},
-    [TV_TABLE_OP_DELETE_ENTITY] = {true, true, TV_TYPE_OBJECT, TV_MAY_DELETE, 0},
-    [TV_TABLE_OP_GET_PROPERTIES] = {true, false, TV_TYPE_SERVICE, TV_MAY_READ, 0},
-    [TV_TABLE_OP_SET_PROPERTIES] = {true, false, TV_TYPE_SERVICE, TV_MAY_WRITE, 0},
-    [TV_TABLE_OP_GET_STATS] = {true, false, TV_TYPE_SERVICE, TV_MAY_READ, 0},
+    [TV_TABLE_OP_QUERY_TABLES] = {TV_SAS_ACCOUNT, TV_TYPE_CONTAINER, TV_MAY_LIST, 0},
+    [TV_TABLE_OP_QUERY_TABLE] = {TV_SAS_ACCOUNT, TV_TYPE_CONTAINER, 0, TV_MAY_LIST | TV_MAY_READ},
+    [TV_TABLE_OP_CREATE_TABLE] = {TV_SAS_ACCOUNT, TV_TYPE_CONTAINER, 0,
+                                  TV_MAY_CREATE | TV_MAY_WRITE},
+    [TV_TABLE_OP_DELETE_TABLE] = {TV_SAS_ACCOUNT, TV_TYPE_CONTAINER, TV_MAY_DELETE, 0},
+    [TV_TABLE_OP_QUERY_ENTITIES] = {ANY_SAS, TV_TYPE_OBJECT, TV_MAY_READ, 0},
+    [TV_TABLE_OP_QUERY_ENTITY] = {ANY_SAS, TV_TYPE_OBJECT, TV_MAY_READ, 0},
+    [TV_TABLE_OP_INSERT_ENTITY] = {ANY_SAS, TV_TYPE_OBJECT, TV_MAY_ADD, 0},
+    [TV_TABLE_OP_UPDATE_ENTITY] = {ANY_SAS, TV_TYPE_OBJECT, TV_MAY_UPDATE, 0},
+    [TV_TABLE_OP_MERGE_ENTITY] = {ANY_SAS, TV_TYPE_OBJECT, TV_MAY_UPDATE, 0},
+    [TV_TABLE_OP_INSERT_OR_REPLACE_ENTITY] = {ANY_SAS, TV_TYPE_OBJECT, TV_MAY_ADD | TV_MAY_UPDATE,
+                                              0},
+    [TV_TABLE_OP_INSERT_OR_MERGE_ENTITY] = {ANY_SAS, TV_TYPE_OBJECT, TV_MAY_ADD | TV_MAY_UPDATE, 0},
+    [TV_TABLE_OP_DELETE_ENTITY] = {ANY_SAS, TV_TYPE_OBJECT, TV_MAY_DELETE, 0},
+    [TV_TABLE_OP_GET_PROPERTIES] = {TV_SAS_ACCOUNT, TV_TYPE_SERVICE, TV_MAY_READ, 0},
+    [TV_TABLE_OP_SET_PROPERTIES] = {TV_SAS_ACCOUNT, TV_TYPE_SERVICE, TV_MAY_WRITE, 0},
+    [TV_TABLE_OP_GET_STATS] = {TV_SAS_ACCOUNT, TV_TYPE_SERVICE, TV_MAY_READ, 0},
     /* Access policies are for keys alone, and what is not listed is for nobody's SAS. */
 };
 
@@ -38,12 +40,11 @@ tv_err tv_access_check(const tv_identity *identity, const tv_table_op *op)
         return TV_OK;
 
     tv_need need = {
-        .is_for_sas = needs[op->kind].is_for_sas,
-        .is_for_table_sas = needs[op->kind].is_for_table_sas,
+        .sas = needs[op->kind].sas,
         .type = needs[op->kind].type,
         .all_of = needs[op->kind].all_of,
         .any_of = needs[op->kind].any_of,
-        .table = op->resource.table,
+        .container = op->resource.table,
     };
 
     return tv_identity_allows(identity, &need);

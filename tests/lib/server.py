@@ -49,6 +49,11 @@ def free_ports(count):
     return ports
 
 
+def peak_memory_kib(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
+
+
 class Server:
     def __init__(self, *flags, data=None, env=None, engine=None, program=None,
                  default_ports=False):
@@ -72,13 +77,22 @@ class Server:
         return f"http://127.0.0.1:{self.table_port}/{ACCOUNT}"
 
     @property
+    def queue_url(self):
+        return f"http://127.0.0.1:{self.queue_port}/{ACCOUNT}"
+
+    @property
+    def blob_url(self):
+        return f"http://127.0.0.1:{self.blob_port}/{ACCOUNT}"
+
+    @property
     def admin_url(self):
         return f"http://127.0.0.1:{self.admin_port}"
 
     @property
     def connection_string(self):
         return (f"DefaultEndpointsProtocol=http;AccountName={ACCOUNT};AccountKey={KEY};"
-                f"TableEndpoint={self.table_url};")
+                f"TableEndpoint={self.table_url};QueueEndpoint={self.queue_url};"
+                f"BlobEndpoint={self.blob_url};")
 
     def command(self):
         ports = [] if self.default_ports else [
@@ -106,6 +120,10 @@ class Server:
     def log(self):
         with open(self.log_path, encoding="utf-8", errors="replace") as log:
             return log.read()
+
+    def peak_memory_kib(self):
+        """The most memory the server ever held at once (VmHWM)."""
+        return peak_memory_kib(self.process.pid)
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)

@@ -2,14 +2,14 @@
 // go away by themselves, and a check of a refusal's status and code.
 //
 // tests/sdk/run.py says where the server is:
-//   SDK_TEST_ENDPOINT   http://127.0.0.1:PORT
-//   SDK_TEST_ACCOUNTS   {"account": ["key", "second key"], ...}
+//   SDK_TEST_TABLE_ENDPOINT   http://127.0.0.1:PORT
+//   SDK_TEST_ACCOUNTS         {"account": ["key", "second key"], ...}
 
 import assert from "node:assert/strict";
 import { after } from "node:test";
 import { AzureNamedKeyCredential, TableClient, TableServiceClient } from "@azure/data-tables";
 
-export const endpoint = process.env.SDK_TEST_ENDPOINT;
+export const endpoint = process.env.SDK_TEST_TABLE_ENDPOINT;
 export const accounts = JSON.parse(process.env.SDK_TEST_ACCOUNTS);
 export const [mainAccount, firstAccount, secondAccount] = Object.keys(accounts);
 

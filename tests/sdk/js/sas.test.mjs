@@ -10,7 +10,7 @@ import { accounts, collect, endpoint, firstAccount, options, refused, tableName 
 
 const [key, secondKey] = accounts[firstAccount].map(
   (text) => new AzureNamedKeyCredential(firstAccount, text));
-const tlsEndpoint = process.env.SDK_TEST_TLS_ENDPOINT;
+const tlsEndpoint = process.env.SDK_TEST_TLS && endpoint.replace("http:", "https:");
 const inAnHour = () => new Date(Date.now() + 3600_000);
 const anHourAgo = () => new Date(Date.now() - 3600_000);
 

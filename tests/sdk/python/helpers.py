@@ -1,8 +1,8 @@
 """What every test module here needs: clients, tables that go away, refusals.
 
 tests/sdk/run.py says where the server is, by the environment:
-  SDK_TEST_ENDPOINT   http://127.0.0.1:PORT
-  SDK_TEST_ACCOUNTS   {"account": ["key", "second key"], ...}
+  SDK_TEST_TABLE_ENDPOINT   http://127.0.0.1:PORT
+  SDK_TEST_ACCOUNTS         {"account": ["key", "second key"], ...}
 """
 
 import itertools
@@ -14,7 +14,7 @@ from azure.core.credentials import AzureNamedKeyCredential
 from azure.core.exceptions import HttpResponseError
 from azure.data.tables import TableServiceClient
 
-ENDPOINT = os.environ["SDK_TEST_ENDPOINT"]
+ENDPOINT = os.environ["SDK_TEST_TABLE_ENDPOINT"]
 ACCOUNTS = json.loads(os.environ["SDK_TEST_ACCOUNTS"])
 MAIN, FIRST, SECOND = list(ACCOUNTS)[:3]
 

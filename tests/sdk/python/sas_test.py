@@ -14,7 +14,7 @@ from helpers import ACCOUNTS, ENDPOINT, FIRST, Case, table_name
 
 KEY = AzureNamedKeyCredential(FIRST, ACCOUNTS[FIRST][0])
 SECOND_KEY = AzureNamedKeyCredential(FIRST, ACCOUNTS[FIRST][1])
-TLS_ENDPOINT = os.environ.get("SDK_TEST_TLS_ENDPOINT")
+TLS_ENDPOINT = os.environ.get("SDK_TEST_TLS") and ENDPOINT.replace("http:", "https:")
 CERTIFICATE = os.environ.get("SDK_TEST_CERTIFICATE")
 HOUR = datetime.timedelta(hours=1)
 

@@ -435,11 +435,10 @@ static const struct {
 
 static bool may(const tv_identity *identity, unsigned permissions)
 {
-    tv_need need = {.is_for_sas = true,
-                    .is_for_table_sas = true,
+    tv_need need = {.sas = TV_SAS_ACCOUNT | TV_SAS_CONTAINER,
                     .type = TV_TYPE_OBJECT,
                     .all_of = permissions,
-                    .table = TV_LIT("people")};
+                    .container = TV_LIT("people")};
 
     return tv_identity_allows(identity, &need) == TV_OK;
 }
@@ -526,22 +525,20 @@ TEST(each_subset_of_permissions_allows_itself_and_no_more)
 TEST(a_table_sas_is_for_its_table_alone)
 {
     const tv_identity *identity = let_in("sv=2019-02-02&tn=PEOPLE&sp=raud&se=2026-01-03");
-    tv_need need = {.is_for_sas = true,
-                    .is_for_table_sas = true,
+    tv_need need = {.sas = TV_SAS_ACCOUNT | TV_SAS_CONTAINER,
                     .type = TV_TYPE_OBJECT,
                     .all_of = TV_MAY_READ,
-                    .table = TV_LIT("People")};
+                    .container = TV_LIT("People")};
 
     CHECK_OK(tv_identity_allows(identity, &need));
-    need.table = TV_LIT("Peoples");
+    need.container = TV_LIT("Peoples");
     CHECK_ERR(tv_identity_allows(identity, &need), TV_ERR_AUTHORIZATION_FAILURE);
-    need.table = TV_LIT("");
+    need.container = TV_LIT("");
     CHECK_ERR(tv_identity_allows(identity, &need), TV_ERR_AUTHORIZATION_FAILURE);
-    need.table = TV_LIT("people");
-    need.is_for_table_sas = false;
+    need.container = TV_LIT("people");
+    need.sas = TV_SAS_ACCOUNT;
     CHECK_ERR(tv_identity_allows(identity, &need), TV_ERR_AUTHORIZATION_FAILURE);
-    need.is_for_table_sas = true;
-    need.is_for_sas = false;
+    need.sas = 0;
     CHECK_ERR(tv_identity_allows(identity, &need), TV_ERR_AUTHORIZATION_FAILURE);
 }
 
@@ -563,10 +560,10 @@ TEST(an_account_sas_is_for_its_resource_types)
         const tv_identity *identity = let_in(query);
 
         for (unsigned type = 1; type <= TV_TYPE_OBJECT; type *= 2) {
-            tv_need need = {.is_for_sas = true,
+            tv_need need = {.sas = TV_SAS_ACCOUNT,
                             .type = (tv_resource_type)type,
                             .all_of = TV_MAY_READ,
-                            .table = TV_LIT("people")};
+                            .container = TV_LIT("people")};
 
             CHECK_ERR(tv_identity_allows(identity, &need),
                       set & type ? TV_OK : TV_ERR_RESOURCE_TYPE_MISMATCH);
@@ -581,7 +578,7 @@ TEST(an_account_sas_is_for_its_resource_types)
 TEST(any_one_of_several_permissions_can_be_enough)
 {
     tv_need need = {
-        .is_for_sas = true, .type = TV_TYPE_OBJECT, .any_of = TV_MAY_CREATE | TV_MAY_WRITE};
+        .sas = TV_SAS_ACCOUNT, .type = TV_TYPE_OBJECT, .any_of = TV_MAY_CREATE | TV_MAY_WRITE};
 
     CHECK_OK(tv_identity_allows(let_in("sv=2019-02-02&ss=t&srt=o&sp=c&se=2026-01-03"), &need));
     CHECK_OK(tv_identity_allows(let_in("sv=2019-02-02&ss=t&srt=o&sp=w&se=2026-01-03"), &need));

@@ -32,14 +32,30 @@ static const struct {
     const char *name;
     size_t offset;
 } parameters[] = {
-    {"sv", offsetof(tv_sas, version)},         {"sig", offsetof(tv_sas, signature)},
-    {"sp", offsetof(tv_sas, permission)},      {"st", offsetof(tv_sas, start)},
-    {"se", offsetof(tv_sas, expiry)},          {"sip", offsetof(tv_sas, ip)},
-    {"spr", offsetof(tv_sas, protocol)},       {"tn", offsetof(tv_sas, table)},
-    {"si", offsetof(tv_sas, policy_id)},       {"spk", offsetof(tv_sas, start_partition)},
-    {"srk", offsetof(tv_sas, start_row)},      {"epk", offsetof(tv_sas, end_partition)},
-    {"erk", offsetof(tv_sas, end_row)},        {"ss", offsetof(tv_sas, services)},
-    {"srt", offsetof(tv_sas, resource_types)}, {"ses", offsetof(tv_sas, encryption_scope)},
+    {"sv", offsetof(tv_sas, version)},
+    {"sig", offsetof(tv_sas, signature)},
+    {"sp", offsetof(tv_sas, permission)},
+    {"st", offsetof(tv_sas, start)},
+    {"se", offsetof(tv_sas, expiry)},
+    {"sip", offsetof(tv_sas, ip)},
+    {"spr", offsetof(tv_sas, protocol)},
+    {"tn", offsetof(tv_sas, table)},
+    {"si", offsetof(tv_sas, policy_id)},
+    {"spk", offsetof(tv_sas, start_partition)},
+    {"srk", offsetof(tv_sas, start_row)},
+    {"epk", offsetof(tv_sas, end_partition)},
+    {"erk", offsetof(tv_sas, end_row)},
+    {"ss", offsetof(tv_sas, services)},
+    {"srt", offsetof(tv_sas, resource_types)},
+    {"ses", offsetof(tv_sas, encryption_scope)},
+    {"sr", offsetof(tv_sas, resource)},
+    {"snapshot", offsetof(tv_sas, snapshot)},
+    {"rscc", offsetof(tv_sas, cache_control)},
+    {"rscd", offsetof(tv_sas, content_disposition)},
+    {"rsce", offsetof(tv_sas, content_encoding)},
+    {"rscl", offsetof(tv_sas, content_language)},
+    {"rsct", offsetof(tv_sas, content_type)},
+    {"skoid", offsetof(tv_sas, user)},
 };
 
 static tv_slice field(const tv_sas *sas, size_t i)
@@ -188,6 +204,94 @@ TEST(a_table_sas_is_signed_by_the_layout_of_its_version)
     }
 }
 
+#define QUEUE_QUERY "sp=raup&st=S&se=E&si=pol&sip=1.2.3.4&spr=https&sr=b&rscc=a&sig=x&sv="
+
+static const struct {
+    const char *what, *version, *text;
+} queue_texts[] = {
+    {"the first version of all", "2012-02-12", "raup\nS\nE\n/acct/jobs\npol\n2012-02-12"},
+    {"the next", "2013-08-15", "raup\nS\nE\n/acct/jobs\npol\n2013-08-15"},
+    {"the prefix comes", "2015-02-21", "raup\nS\nE\n/queue/acct/jobs\npol\n2015-02-21"},
+    {"address and protocol come", "2015-04-05",
+     "raup\nS\nE\n/queue/acct/jobs\npol\n1.2.3.4\nhttps\n2015-04-05"},
+    {"nothing is new", "2026-02-06",
+     "raup\nS\nE\n/queue/acct/jobs\npol\n1.2.3.4\nhttps\n2026-02-06"},
+};
+
+TEST(a_queue_sas_is_signed_by_the_layout_of_its_version)
+{
+    for (size_t i = 0; i < COUNT(queue_texts); i++) {
+        char query[300];
+        tv_sas sas;
+        bool is_sas;
+
+        t_row = queue_texts[i].what;
+        snprintf(query, sizeof query, QUEUE_QUERY "%s", queue_texts[i].version);
+        CHECK_OK(parse(query, &sas, &is_sas));
+        CHECK(!tv_sas_is_account(&sas));
+        CHECK_TEXT(tv_sas_queue_text(&arena, &sas, TV_LIT("acct"), TV_LIT("jobs")),
+                   queue_texts[i].text);
+    }
+}
+
+#define BLOB_QUERY                                                                                 \
+    "sp=r&st=S&se=E&si=pol&sip=1.2.3.4&spr=https&snapshot=T&ses=scope&rscc=1&rscd=2&rsce=3&"       \
+    "rscl=4&rsct=5&sig=x&"
+
+static const struct {
+    const char *what, *query, *text;
+} blob_texts[] = {
+    {"the first version of all", "sr=b&sv=2012-02-12", "r\nS\nE\n/acct/c/a/b\npol\n2012-02-12"},
+    {"of a container", "sr=c&sv=2012-02-12", "r\nS\nE\n/acct/c\npol\n2012-02-12"},
+    {"the day before headers", "sr=c&sv=2013-08-14", "r\nS\nE\n/acct/c\npol\n2013-08-14"},
+    {"headers come", "sr=b&sv=2013-08-15", "r\nS\nE\n/acct/c/a/b\npol\n2013-08-15\n1\n2\n3\n4\n5"},
+    {"the prefix comes", "sr=c&sv=2015-02-21",
+     "r\nS\nE\n/blob/acct/c\npol\n2015-02-21\n1\n2\n3\n4\n5"},
+    {"address and protocol come", "sr=b&sv=2015-04-05",
+     "r\nS\nE\n/blob/acct/c/a/b\npol\n1.2.3.4\nhttps\n2015-04-05\n1\n2\n3\n4\n5"},
+    {"and are alone for long", "sr=c&sv=2018-03-28",
+     "r\nS\nE\n/blob/acct/c\npol\n1.2.3.4\nhttps\n2018-03-28\n1\n2\n3\n4\n5"},
+    {"the resource comes", "sr=b&sv=2018-11-09",
+     "r\nS\nE\n/blob/acct/c/a/b\npol\n1.2.3.4\nhttps\n2018-11-09\nb\n\n1\n2\n3\n4\n5"},
+    {"and the snapshot", "sr=bs&sv=2018-11-09",
+     "r\nS\nE\n/blob/acct/c/a/b\npol\n1.2.3.4\nhttps\n2018-11-09\nbs\nT\n1\n2\n3\n4\n5"},
+    {"the day before scopes", "sr=c&sv=2020-12-05",
+     "r\nS\nE\n/blob/acct/c\npol\n1.2.3.4\nhttps\n2020-12-05\nc\n\n1\n2\n3\n4\n5"},
+    {"scopes come", "sr=c&sv=2020-12-06",
+     "r\nS\nE\n/blob/acct/c\npol\n1.2.3.4\nhttps\n2020-12-06\nc\n\nscope\n1\n2\n3\n4\n5"},
+    {"and stay", "sr=bs&sv=2026-02-06",
+     "r\nS\nE\n/blob/acct/c/a/b\npol\n1.2.3.4\nhttps\n2026-02-06\nbs\nT\nscope\n1\n2\n3\n4\n5"},
+};
+
+TEST(a_blob_sas_is_signed_by_the_layout_of_its_version)
+{
+    for (size_t i = 0; i < COUNT(blob_texts); i++) {
+        char query[300];
+        tv_sas sas;
+        bool is_sas;
+
+        t_row = blob_texts[i].what;
+        snprintf(query, sizeof query, BLOB_QUERY "%s", blob_texts[i].query);
+        CHECK_OK(parse(query, &sas, &is_sas));
+        CHECK(!tv_sas_is_account(&sas));
+        CHECK_TEXT(tv_sas_blob_text(&arena, &sas, TV_LIT("acct"), TV_LIT("c"), TV_LIT("a/b")),
+                   blob_texts[i].text);
+    }
+}
+
+/* The examples of the documentation. */
+TEST(the_documented_texts_come_out)
+{
+    tv_sas sas;
+    bool is_sas;
+
+    CHECK_OK(parse("st=2009-02-09&se=2009-02-10&sr=c&sp=r&si=YWJjZGVmZw%3D%3D&sv=2012-02-12&sig=x",
+                   &sas, &is_sas));
+    CHECK_TEXT(tv_sas_blob_text(&arena, &sas, TV_LIT("myaccount"), TV_LIT("pictures"),
+                                TV_LIT("profile.jpg")),
+               "r\n2009-02-09\n2009-02-10\n/myaccount/pictures\nYWJjZGVmZw==\n2012-02-12");
+}
+
 TEST(missing_fields_leave_empty_lines)
 {
     tv_sas sas;
@@ -202,6 +306,12 @@ TEST(missing_fields_leave_empty_lines)
     CHECK_OK(parse("sv=2019-02-02&ss=t&sig=x", &sas, &is_sas));
     CHECK_TEXT(tv_sas_account_text(&arena, &sas, TV_LIT("acct")),
                "acct\n\nt\n\n\n\n\n\n2019-02-02\n");
+    CHECK_OK(parse("sv=2012-02-12&sig=x", &sas, &is_sas));
+    CHECK_TEXT(tv_sas_queue_text(&arena, &sas, TV_LIT("acct"), TV_LIT("q")),
+               "\n\n\n/acct/q\n\n2012-02-12");
+    CHECK_OK(parse("sv=2021-12-02&sr=c&sig=x", &sas, &is_sas));
+    CHECK_TEXT(tv_sas_blob_text(&arena, &sas, TV_LIT("acct"), TV_LIT("c"), TV_LIT("")),
+               "\n\n\n/blob/acct/c\n\n\n\n2021-12-02\nc\n\n\n\n\n\n\n");
 }
 
 #define ACCOUNT_QUERY                                                                              \
@@ -337,6 +447,9 @@ int main(void)
         cmocka_unit_test(no_value_may_bring_a_line_of_its_own),
         cmocka_unit_test(a_query_is_a_sas_when_it_has_a_signature),
         cmocka_unit_test(a_table_sas_is_signed_by_the_layout_of_its_version),
+        cmocka_unit_test(a_queue_sas_is_signed_by_the_layout_of_its_version),
+        cmocka_unit_test(a_blob_sas_is_signed_by_the_layout_of_its_version),
+        cmocka_unit_test(the_documented_texts_come_out),
         cmocka_unit_test(missing_fields_leave_empty_lines),
         cmocka_unit_test(an_account_sas_ends_with_a_line_and_later_with_the_scope),
         cmocka_unit_test(times_are_dates_minutes_or_seconds),

@@ -98,16 +98,18 @@ TEST(every_operation_needs_what_the_table_says_and_no_less)
         t_row = tv_table_op_name(op.kind);
         CHECK_OK(tv_access_check(&key, &op));
         for (unsigned permissions = 0; permissions < 128; permissions++) {
-            tv_identity sas = {.account = &account, .is_sas = true, .permissions = permissions};
+            tv_identity sas = {
+                .account = &account, .sas = TV_SAS_ACCOUNT, .permissions = permissions};
 
             for (unsigned types = 0; types < 8; types++) {
                 sas.resource_types = types;
                 CHECK_ERR(tv_access_check(&sas, &op), wanted(row, false, permissions, types));
             }
             sas.resource_types = 0;
-            sas.table = TV_LIT("people");
+            sas.sas = TV_SAS_CONTAINER;
+            sas.container = TV_LIT("people");
             CHECK_ERR(tv_access_check(&sas, &op), wanted(row, true, permissions, 0));
-            sas.table = TV_LIT("persons");
+            sas.container = TV_LIT("persons");
             CHECK_ERR(tv_access_check(&sas, &op), TV_ERR_AUTHORIZATION_FAILURE);
         }
     }
@@ -116,7 +118,7 @@ TEST(every_operation_needs_what_the_table_says_and_no_less)
 TEST(a_batch_by_itself_needs_nothing)
 {
     tv_account account = {.name = "acct"};
-    tv_identity sas = {.account = &account, .is_sas = true, .table = TV_LIT("people")};
+    tv_identity sas = {.account = &account, .sas = TV_SAS_CONTAINER, .container = TV_LIT("people")};
     tv_table_op op = {.kind = TV_TABLE_OP_BATCH};
 
     CHECK_OK(tv_access_check(&sas, &op));
@@ -147,8 +149,8 @@ TEST(the_secondary_is_read_only_and_has_the_stats)
 static tv_identity limited(const char *spk, const char *srk, const char *epk, const char *erk)
 {
     return (tv_identity){
-        .is_sas = true,
-        .table = TV_LIT("people"),
+        .sas = TV_SAS_CONTAINER,
+        .container = TV_LIT("people"),
         .has_limits = spk || epk,
         .limits = {spk ? tv_slice_of(spk) : TV_NONE, srk ? tv_slice_of(srk) : TV_NONE,
                    epk ? tv_slice_of(epk) : TV_NONE, erk ? tv_slice_of(erk) : TV_NONE},

@@ -1,0 +1,112 @@
+/*
+ * One request on its way through the Blob service.  Lives in the request's
+ * arena; private to this folder.
+ */
+#ifndef TV_BLOB_CALL_H
+#define TV_BLOB_CALL_H
+
+#include "blob/change.h"
+#include "blob/container.h"
+#include "blob/op.h"
+#include "blob/service.h"
+
+typedef struct tv_blob_call {
+    tv_call base; /* first */
+    tv_blob_op op;
+    tv_slice partition; /* tv_key_blob; set for every operation on a blob before it is dispatched */
+
+    /* The change at hand: what base.write runs over `partition`. */
+    union {
+        tv_blob_change change;
+        tv_put_blob put;
+        tv_put_block put_block;
+        tv_put_block_list put_block_list;
+        tv_append_block append_block;
+        tv_set_blob_headers set_headers;
+        tv_set_blob_metadata set_metadata;
+        tv_snapshot_blob snapshot;
+        tv_delete_blob delete_blob;
+        tv_lease_blob lease;
+    };
+
+    /* Of the data path: a body on its way in or out.  See upload.h and download.h. */
+    struct tv_blob_upload *upload;
+    struct tv_blob_download *download;
+
+    /* Of containers. */
+    tv_container_facts facts; /* as they are now, or as they are after a change */
+    tv_metadata metadata;     /* of the request */
+    int32_t lease_seconds;    /* x-ms-lease-time of a break */
+} tv_blob_call;
+
+/** The call in which a letter is embedded, e.g. TV_BLOB_CALL_OF(mail, base.write.mail). */
+#define TV_BLOB_CALL_OF(pointer, member) TV_CALL_OF(tv_blob_call, pointer, member)
+
+static inline tv_blob_service *tv_blob_service_of(const tv_blob_call *call)
+{
+    return (tv_blob_service *)call->base.core;
+}
+
+/*
+ * The operations, a file for each group of them.  TV_OK means answered, or will
+ * be; an error is answered by the caller.  When an operation on a blob or a
+ * container that must exist is called, base.container is set, and the identity
+ * may do it.
+ */
+
+/* containers.c */
+tv_err tv_blob_create_container(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_get_container(tv_blob_call *call) TV_WARN_UNUSED; /* properties, or metadata alone */
+tv_err tv_blob_set_container_metadata(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_get_container_acl(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_set_container_acl(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_delete_container(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_lease_container(tv_blob_call *call) TV_WARN_UNUSED;
+
+/* list_containers.c, list_blobs.c */
+tv_err tv_blob_list_containers(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_list_blobs(tv_blob_call *call) TV_WARN_UNUSED;
+
+/* upload.c: on_headers' last step for an operation whose body is streamed; sets req->sink. */
+tv_err tv_blob_begin_upload(tv_blob_call *call) TV_WARN_UNUSED;
+
+/** The request is done, answered or not: let go of uploads and downloads (writers, visits). */
+void tv_blob_end_transfer(tv_blob_call *call);
+
+/* The data path; the body of the first three has been through the sink. */
+tv_err tv_blob_put(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_put_block(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_append_block(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_put_block_list(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_get_block_list(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_get(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_get_properties(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_set_properties(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_get_metadata(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_set_metadata(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_snapshot(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_delete(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_lease(tv_blob_call *call) TV_WARN_UNUSED; /* op.lease says what is to be done */
+tv_err
+tv_blob_run_copy(tv_blob_call *call) TV_WARN_UNUSED; /* Copy Blob, and From URL: see op.kind */
+tv_err tv_blob_abort_copy(tv_blob_call *call) TV_WARN_UNUSED;
+
+/* respond.c: what several answers have in common. */
+
+/** ETag, in quotes, and Last-Modified of something last changed at `ticks`. */
+void tv_blob_add_etag(tv_blob_call *call, int64_t ticks);
+
+/** x-ms-lease-status, x-ms-lease-state, and x-ms-lease-duration while it is leased. */
+void tv_blob_add_lease(tv_blob_call *call, const tv_lease *lease);
+
+/** x-ms-lease-id. */
+void tv_blob_add_lease_id(tv_blob_call *call, const tv_guid *id);
+
+/**
+ * The whole answer to a lease operation that went well: 201, 200 or 202 by its
+ * action, the id or the seconds, ETag and Last-Modified.  The call is gone after it.
+ */
+void tv_blob_respond_leased(tv_blob_call *call, const tv_lease *lease, int32_t seconds,
+                            int64_t etag);
+
+#endif

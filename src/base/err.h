@@ -40,7 +40,6 @@
     X(MISSING_HEADER, 400, "MissingRequiredHeader", "A required HTTP header was not specified.") \
     X(INVALID_HEADER, 400, "InvalidHeaderValue", "The value for one of the HTTP headers is not in the correct format.") \
     X(INVALID_QUERY_PARAMETER, 400, "InvalidQueryParameterValue", "Value for one of the query parameters specified in the request URI is invalid.") \
-    X(QUERY_PARAMETER_RANGE, 400, "OutOfRangeQueryParameterValue", "One of the query parameters specified in the request URI is outside the permissible range.") \
     X(XMETHOD_COUNT, 400, "XMethodIncorrectCount", "Exactly one X-HTTP-Method should be specified.") \
     X(XMETHOD_VALUE, 400, "XMethodIncorrectValue", "The specified X-HTTP-Method is invalid.") \
     X(XMETHOD_NOT_POST, 400, "XMethodNotUsingPost", "The request uses X-HTTP-Method with an HTTP verb other than POST.") \
@@ -143,6 +142,7 @@
     X(QUEUE_EXISTS, 409, "QueueAlreadyExists", "The specified queue already exists.") \
     X(QUEUE_NOT_FOUND, 404, "QueueNotFound", "The specified queue does not exist.") \
     X(QUEUE_BEING_DELETED, 409, "QueueBeingDeleted", "The specified queue is being deleted.") \
+    X(MISSING_QUERY_PARAMETER, 400, "MissingRequiredQueryParameter", "A query parameter that's mandatory for this request is not specified.") \
     X(QUERY_OUT_OF_RANGE, 400, "OutOfRangeQueryParameterValue", "One of the query parameters specified in the request URI is outside the permissible range.") \
     X(MESSAGE_TOO_LARGE, 400, "MessageTooLarge", "The message exceeds the maximum allowed size.") \
     X(MESSAGE_NOT_FOUND, 404, "MessageNotFound", "The specified message does not exist.") \

@@ -7,6 +7,7 @@
 
 #include "blob/change.h"
 #include "blob/container.h"
+#include "blob/list.h"
 #include "blob/op.h"
 #include "blob/service.h"
 #include "blob/transfer.h"
@@ -35,7 +36,9 @@ typedef struct tv_blob_call {
     /* Of containers. */
     tv_container_facts facts; /* as they are now, or as they are after a change */
     tv_metadata metadata;     /* of the request */
+    tv_public_access access;  /* likewise */
     int32_t lease_seconds;    /* x-ms-lease-time of a break */
+    void *listing;            /* of the list at hand, its own */
 } tv_blob_call;
 
 /** The call in which a letter is embedded, e.g. TV_BLOB_CALL_OF(mail, base.write.mail). */
@@ -66,7 +69,17 @@ tv_err tv_blob_lease_container(tv_blob_call *call) TV_WARN_UNUSED;
 tv_err tv_blob_list_containers(tv_blob_call *call) TV_WARN_UNUSED;
 tv_err tv_blob_list_blobs(tv_blob_call *call) TV_WARN_UNUSED;
 
+<<<<<<< HEAD
 /* transfer.c: on_headers' last step for an operation whose body is streamed; sets req->sink. */
+=======
+/** TV_ERR_INVALID_QUERY_PARAMETER for a text that cannot stand in the answer's XML. */
+tv_err tv_blob_check_list_text(tv_blob_call *call, tv_slice name, tv_slice text) TV_WARN_UNUSED;
+
+/** Send the list that a job has written, or the job's error.  The call is gone after it. */
+void tv_blob_respond_list(tv_blob_call *call);
+
+/* upload.c: on_headers' last step for an operation whose body is streamed; sets req->sink. */
+>>>>>>> bwire
 tv_err tv_blob_begin_upload(tv_blob_call *call) TV_WARN_UNUSED;
 
 /**
@@ -104,6 +117,23 @@ tv_err tv_blob_lease(tv_blob_call *call) TV_WARN_UNUSED; /* op.lease says what i
 tv_err
 tv_blob_run_copy(tv_blob_call *call) TV_WARN_UNUSED; /* Copy Blob, and From URL: see op.kind */
 tv_err tv_blob_abort_copy(tv_blob_call *call) TV_WARN_UNUSED;
+
+/* entry.c: what lists say of a container or a blob. */
+
+/** Append <Last-Modified> and <Etag>, the latter in quotes or not. */
+void tv_blob_add_etag_xml(tv_buf *out, int64_t ticks, bool is_quoted);
+
+/** Append <LeaseStatus>, <LeaseState>, and <LeaseDuration> while it is leased. */
+void tv_blob_add_lease_xml(tv_buf *out, const tv_lease *lease, int64_t now);
+
+/** What an entry of List Blobs shows beside the properties. */
+typedef struct tv_blob_entry_view {
+    bool metadata, copy;
+    int64_t now; /* ticks, for leases */
+} tv_blob_entry_view;
+
+/** Append <Blob> or <BlobPrefix>. */
+void tv_blob_add_entry_xml(tv_buf *out, const tv_blob_entry *entry, const tv_blob_entry_view *view);
 
 /* respond.c: what several answers have in common. */
 

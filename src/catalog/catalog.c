@@ -36,6 +36,9 @@ tv_container *tv_container_new(const tv_catalog_kind *kind, tv_slice account, tv
     text = move(text, name, &container->name);
     move(text, prefix, &container->prefix);
     container->facts = tv_facts_new(facts);
+    container->kind = kind;
+    if (kind->own_init)
+        kind->own_init(kind->ctx, container);
     tv_arena_done(&arena);
     return container;
 }
@@ -49,6 +52,8 @@ static tv_container *container_ref(tv_container *container)
 void tv_container_unref(tv_container *container)
 {
     if (container && atomic_fetch_sub_explicit(&container->refs, 1, memory_order_acq_rel) == 1) {
+        if (container->kind->own_done)
+            container->kind->own_done(container);
         free(container->policies);
         free((char *)container->facts.data);
         free(container);

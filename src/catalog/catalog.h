@@ -25,6 +25,7 @@
 #include "engine/key.h"
 
 typedef struct tv_catalog tv_catalog;
+typedef struct tv_container tv_container;
 
 /** What the catalogue of one service has of its own. */
 typedef struct tv_catalog_kind {
@@ -35,8 +36,14 @@ typedef struct tv_catalog_kind {
     /** Prefix of all rows of a container. */
     tv_slice (*rows)(tv_arena *arena, tv_slice account, int64_t id);
 
-    /** Bytes, zero at first, that every container carries for the service: tv_container.own. */
+    /**
+     * Bytes, zero at first, that every container carries for the service:
+     * tv_container.own.  Made when the rest of the container is there, undone
+     * with its last reference; both functions may be NULL.
+     */
     size_t own_bytes;
+    void (*own_init)(void *ctx, tv_container *container);
+    void (*own_done)(tv_container *container);
 
     /**
      * What hangs on rows that are about to be dropped (sweeper's thread): look
@@ -49,7 +56,7 @@ typedef struct tv_catalog_kind {
 } tv_catalog_kind;
 
 /** A table, a queue or a container of blobs.  Shared by threads; counted. */
-typedef struct tv_container {
+struct tv_container {
     atomic_int refs;
     atomic_bool is_dropped;
     int64_t id;
@@ -59,8 +66,9 @@ typedef struct tv_container {
     void *own;                    /* see tv_catalog_kind */
     tv_access_policies *policies; /* NULL for none; the catalogue's lock guards it */
     tv_slice facts;               /* so it does these: see tv_catalog_facts */
+    const tv_catalog_kind *kind;
     struct tv_container *next;
-} tv_container;
+};
 
 /**
  * Read the catalogue and start the sweeper, which finishes what a crash left.

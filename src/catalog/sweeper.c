@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/log.h"
+#include "commit/waiter.h"
 #include "engine/key.h"
 
 enum { RETRY_SECONDS = 10 };
@@ -19,47 +20,13 @@ struct tv_sweeper {
     const tv_catalog_kind *kind;
     tv_engine *engine;
     tv_pipeline *pipeline;
-    tv_outbox *outbox;
-    tv_mailbox replies; /* of the one write under way */
+    tv_waiter waiter;
     pthread_t thread;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
     dropped *queue, **queue_end;
     bool is_stopping;
-    bool is_replied;
 };
-
-static void wake_for_reply(void *ctx)
-{
-    tv_sweeper *sweeper = ctx;
-
-    pthread_mutex_lock(&sweeper->lock);
-    sweeper->is_replied = true;
-    pthread_cond_signal(&sweeper->changed);
-    pthread_mutex_unlock(&sweeper->lock);
-}
-
-static void take_reply(tv_mail *mail)
-{
-    (void)mail; /* the write's result is read by run_write */
-}
-
-/* Submit one write and wait for it. */
-static tv_err run_write(tv_sweeper *sweeper, tv_write *write)
-{
-    write->mail.deliver = take_reply;
-    write->reply_to = &sweeper->replies;
-    sweeper->is_replied = false;
-    tv_outbox_add(sweeper->outbox, write);
-    tv_outbox_flush(sweeper->outbox);
-
-    pthread_mutex_lock(&sweeper->lock);
-    while (!sweeper->is_replied)
-        pthread_cond_wait(&sweeper->changed, &sweeper->lock);
-    pthread_mutex_unlock(&sweeper->lock);
-    tv_mailbox_deliver(&sweeper->replies);
-    return write->result;
-}
 
 static tv_err forget_note(tv_txn *txn, void *ctx)
 {
@@ -90,7 +57,7 @@ static tv_err sweep(tv_sweeper *sweeper, tv_slice account, int64_t id)
     if (err == TV_OK && kind->after_drop)
         kind->after_drop(kind->ctx);
     if (err == TV_OK)
-        err = run_write(sweeper, &write);
+        err = tv_waiter_run(&sweeper->waiter, &write);
     tv_arena_done(&arena);
     return err;
 }
@@ -158,9 +125,8 @@ tv_sweeper *tv_sweeper_new(const tv_catalog_kind *kind, tv_engine *engine, tv_pi
     sweeper->kind = kind;
     sweeper->engine = engine;
     sweeper->pipeline = pipeline;
-    sweeper->outbox = tv_outbox_new(pipeline);
+    tv_waiter_init(&sweeper->waiter, pipeline);
     sweeper->queue_end = &sweeper->queue;
-    tv_mailbox_init(&sweeper->replies, wake_for_reply, sweeper);
     tv_assert(pthread_mutex_init(&sweeper->lock, NULL) == 0);
     tv_assert(pthread_cond_init(&sweeper->changed, NULL) == 0);
     tv_assert(pthread_create(&sweeper->thread, NULL, run, sweeper) == 0);
@@ -184,8 +150,7 @@ void tv_sweeper_free(tv_sweeper *sweeper)
         free(sweeper->queue);
         sweeper->queue = next;
     }
-    tv_outbox_free(sweeper->outbox);
-    tv_mailbox_done(&sweeper->replies);
+    tv_waiter_done(&sweeper->waiter);
     pthread_cond_destroy(&sweeper->changed);
     pthread_mutex_destroy(&sweeper->lock);
     free(sweeper);

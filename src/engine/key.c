@@ -11,7 +11,8 @@
 enum {
     TERMINATOR = 0x01,
     TABLE_ID_CHARS = 8,
-    TABLE_ID_BITS_PER_CHAR = 5,
+    BITS_PER_DIGIT = 5,
+    DIGITS_MAX = 13, /* of an int64_t */
     SURROGATE_FIRST = 0xD800,
     SURROGATE_LOW_FIRST = 0xDC00,
     SURROGATE_LAST = 0xDFFF,
@@ -190,31 +191,46 @@ static char *append_space(char *out, char space, tv_slice account)
     return out;
 }
 
+char *tv_key_put_number(char *out, int64_t number, int chars)
+{
+    tv_assert(chars > 0 && chars <= DIGITS_MAX);
+    tv_assert(number >= 0 && (chars == DIGITS_MAX || number >> (chars * BITS_PER_DIGIT) == 0));
+
+    for (int i = chars - 1; i >= 0; i--)
+        *out++ = base32[number >> (i * BITS_PER_DIGIT) & 31];
+    return out;
+}
+
+tv_err tv_key_read_number(tv_slice digits, int64_t *ret_number)
+{
+    int64_t number = 0;
+
+    if (digits.len == 0 || digits.len > DIGITS_MAX)
+        return TV_ERR_CORRUPT;
+
+    for (size_t i = 0; i < digits.len; i++) {
+        const char *digit = memchr(base32, digits.data[i], sizeof base32 - 1);
+
+        if (digit == NULL || number > INT64_MAX >> BITS_PER_DIGIT)
+            return TV_ERR_CORRUPT;
+        number = number << BITS_PER_DIGIT | (digit - base32);
+    }
+    *ret_number = number;
+    return TV_OK;
+}
+
 static char *append_table_id(char *out, int64_t table_id)
 {
     tv_assert(table_id >= 0 && table_id <= TV_TABLE_ID_MAX);
-
-    for (int i = TABLE_ID_CHARS - 1; i >= 0; i--)
-        *out++ = base32[table_id >> (i * TABLE_ID_BITS_PER_CHAR) & 31];
-    return out;
+    return tv_key_put_number(out, table_id, TABLE_ID_CHARS);
 }
 
 static tv_err read_table_id(tv_slice text, int64_t *ret_table_id)
 {
-    int64_t id = 0;
-
     if (text.len != TABLE_ID_CHARS)
         return TV_ERR_CORRUPT;
 
-    for (size_t i = 0; i < text.len; i++) {
-        const char *digit = memchr(base32, text.data[i], sizeof base32 - 1);
-
-        if (digit == NULL)
-            return TV_ERR_CORRUPT;
-        id = id << TABLE_ID_BITS_PER_CHAR | (digit - base32);
-    }
-    *ret_table_id = id;
-    return TV_OK;
+    return tv_key_read_number(text, ret_table_id);
 }
 
 /* The rows of the table or queue with this id. */

@@ -129,6 +129,14 @@ tv_err tv_key_split_dropped(tv_slice dropped_prefix, tv_slice key,
 /** The row that holds the last id given out. */
 tv_slice tv_key_catalog_last_id(tv_arena *arena, tv_key_space space, tv_slice account);
 
+/**
+ * A number as `chars` digits of base 32, most significant first, which sort as
+ * numbers do; it must fit, and 13 digits hold any.  Returns the end.  And
+ * back: TV_ERR_CORRUPT when `digits` are no number from 0 to INT64_MAX.
+ */
+char *tv_key_put_number(char *out, int64_t number, int chars);
+tv_err tv_key_read_number(tv_slice digits, int64_t *ret_number) TV_WARN_UNUSED;
+
 /** The least key greater than every key that begins with `prefix`. */
 tv_slice tv_key_after(tv_arena *arena, tv_slice prefix);
 

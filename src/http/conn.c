@@ -13,9 +13,9 @@
  *  (3) A connection is freed when its stream is closed, it has no exchange, and
  *      no letter to it is on its way.
  *  (4) Once a request was refused, no byte behind it is ever parsed.
- *  (5) Whatever the length of a body, a connection keeps no more input than one
- *      read brings (a body without a sink excepted, which has its own limits),
- *      and no more output than the one piece its source has given.
+ *  (5) Whatever the length of a body, a connection with a sink keeps no more
+ *      input than one read brings, and one with a source no more output than
+ *      the one piece it was given.
  *  (6) A source never runs the loop alone: after TURN_BYTES_MAX the others have
  *      their turn, and pieces that come at once are taken in a loop, not by
  *      recursion.

@@ -8,6 +8,21 @@
 #include "base/uri.h"
 #include "base/xml.h"
 
+static tv_err find_policies(void *ctx, tv_slice account, tv_slice container, tv_arena *arena,
+                            tv_access_policies *ret_policies)
+{
+    tv_service_core *core = ctx;
+
+    return tv_catalog_policies(core->catalog, account, container, arena, ret_policies);
+}
+
+void tv_service_core_start(tv_service_core *core, const char *(*op_name)(int op), int op_count)
+{
+    tv_meter_init(&core->meter, tv_service_kind_name(core->kind).data, op_name, op_count);
+    core->auth.find_policies = find_policies;
+    core->auth.ctx = core;
+}
+
 void tv_call_init(tv_call *call, tv_service_core *core, tv_request *req)
 {
     tv_guid guid = tv_guid_new();
@@ -30,6 +45,32 @@ tv_err tv_call_open(tv_call *call)
         return tv_call_bad_header(call, TV_LIT("x-ms-version"), version);
     return tv_endpoint_parse(&req->arena, tv_service_kind_name(call->core->kind), req->is_tls,
                              req->host, req->path, &call->endpoint);
+}
+
+tv_err tv_call_authenticate(tv_call *call, tv_slice container, tv_slice blob)
+{
+    tv_request *req = call->req;
+    tv_credentials credentials = {
+        .parts = {.service = call->core->kind,
+                  .account = call->endpoint.account,
+                  .method = req->method_text,
+                  .path = req->path,
+                  .headers = req->headers,
+                  .header_count = req->header_count},
+        .authorization = tv_request_header(req, TV_LIT("authorization")),
+        .x_ms_date = tv_request_header(req, TV_LIT("x-ms-date")),
+        .date = tv_request_header(req, TV_LIT("date")),
+        .query = req->query,
+        .container = container,
+        .blob = blob,
+        .host = req->host,
+        .peer = req->peer,
+        .is_peer_loopback = req->is_peer_loopback,
+        .is_tls = req->is_tls,
+    };
+
+    return tv_authenticate(&call->core->auth, &credentials, tv_clock_ticks(), &req->arena,
+                           &call->identity);
 }
 
 /* What the client can make as long as it likes comes last, where cutting the line hides nothing. */
@@ -114,7 +155,7 @@ static tv_err out_of_range(tv_call *call, tv_slice name, tv_slice value, int64_t
                         {"MaximumAllowed", tv_arena_printf(arena, "%lld", (long long)max)}};
 
     set_details(call, details, sizeof details / sizeof *details);
-    return TV_ERR_QUERY_PARAMETER_RANGE;
+    return TV_ERR_QUERY_OUT_OF_RANGE;
 }
 
 tv_err tv_call_number(tv_call *call, tv_slice name, int64_t min, int64_t max, int64_t fallback,

@@ -32,6 +32,9 @@ typedef struct tv_service_core {
     tv_meter meter;
 } tv_service_core;
 
+/** Complete a core whose parts are filled in: the meter, and where policies are found. */
+void tv_service_core_start(tv_service_core *core, const char *(*op_name)(int op), int op_count);
+
 typedef struct tv_call {
     tv_service_core *core;
     tv_request *req;
@@ -68,6 +71,12 @@ void tv_call_init(tv_call *call, tv_service_core *core, tv_request *req);
 /** on_headers' first step: HTTPS if it must be, the endpoint, the version's form. */
 tv_err tv_call_open(tv_call *call) TV_WARN_UNUSED;
 
+/**
+ * Check who is asking and set call->identity.  The names are those of the URL,
+ * decoded; `blob` is TV_NONE where there is none.  As tv_authenticate.
+ */
+tv_err tv_call_authenticate(tv_call *call, tv_slice container, tv_slice blob) TV_WARN_UNUSED;
+
 /** Answer a preflight by the account's CORS rules. */
 void tv_call_answer_preflight(tv_call *call);
 
@@ -84,7 +93,7 @@ tv_err tv_call_parameter(tv_call *call, tv_slice name, tv_slice *ret_value) TV_W
 
 /**
  * A number in a query parameter, `fallback` without one.
- * TV_ERR_INVALID_QUERY_PARAMETER when it is none, TV_ERR_QUERY_PARAMETER_RANGE
+ * TV_ERR_INVALID_QUERY_PARAMETER when it is none, TV_ERR_QUERY_OUT_OF_RANGE
  * when it is not within [min, max]; the error's body names it.
  */
 tv_err tv_call_number(tv_call *call, tv_slice name, int64_t min, int64_t max, int64_t fallback,

@@ -16,7 +16,7 @@ typedef struct tv_list_query {
     bool has_max;            /* it was given */
 } tv_list_query;
 
-/** TV_ERR_URL_UNPARSABLE, TV_ERR_INVALID_QUERY_PARAMETER, TV_ERR_QUERY_PARAMETER_RANGE. */
+/** TV_ERR_URL_UNPARSABLE, TV_ERR_INVALID_QUERY_PARAMETER, TV_ERR_QUERY_OUT_OF_RANGE. */
 tv_err tv_list_query_read(tv_call *call, tv_list_query *ret_query) TV_WARN_UNUSED;
 
 /** Whether `include` has a word. */

@@ -121,6 +121,8 @@ def run_js(parts):
             trouble.append("\n".join([name, *story]))
     print(f"  js: {passed} ok" + (f", {len(skipped)} skipped" if skipped else "") +
           (f", {failed} FAILED" if failed else ""))
+    for figure in re.findall(r"^ *# figure: (.*)", done.stdout, re.MULTILINE):
+        print(f"    {figure}")
     for name in skipped:
         print(f"    SKIP {name}")
     for text in trouble:

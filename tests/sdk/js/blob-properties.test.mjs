@@ -73,9 +73,9 @@ describe("properties", () => {
 
   test("more than 8 KiB of metadata are refused", async () => {
     const blob = await newBlob();
-    const error = await blob.setMetadata({ big: "x".repeat(9000) }).then(() => null, (e) => e);
-    assert.equal(error?.statusCode, 400);
-    assert.equal(error.response.headers.get("x-ms-error-code"), "MetadataTooLarge");
+    const part = "x".repeat(3000);
+    await refused(blob.setMetadata({ one: part, two: part, three: part }), 400, "MetadataTooLarge");
+    await blob.setMetadata({ one: part, two: part });
   });
 
   test("all that HEAD tells", async () => {
@@ -125,7 +125,8 @@ describe("conditions", () => {
     await write({ ifMatch: etag });
     await failed(write({ ifMatch: etag }));
     await write({ ifNoneMatch: etag });
-    await write({ ifModifiedSince: yesterday(), ifUnmodifiedSince: tomorrow() });
+    await write({ ifModifiedSince: yesterday() });
+    await write({ ifUnmodifiedSince: tomorrow() });
     const fresh = container.getBlockBlobClient(storageName());
     await failed(fresh.upload("x", 1, { conditions: { ifMatch: "*" } }));
     await fresh.upload("x", 1, { conditions: { ifNoneMatch: "*" } });

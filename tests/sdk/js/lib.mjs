@@ -31,10 +31,13 @@ export function tableName() {
 }
 
 // A new table that is deleted when the file's tests are over.
+const made = [];
+after(() => Promise.all(made.map((client) => client.deleteTable())));
+
 export async function newTable(account = mainAccount) {
   const client = connect(account).table(tableName());
   await client.createTable();
-  after(() => client.deleteTable());
+  made.push(client);
   return client;
 }
 

@@ -315,9 +315,8 @@ static void do_delete(tv_txn *txn, int number)
     }
     m->snapshot_count = 0;
     if (delete.scope != TV_DELETE_SNAPSHOTS) {
-        int64_t etag = m->etag;
-
-        *m = (model){.etag = etag};
+        /* Nothing remembers a blob that is gone: ETags of the next one start anew. */
+        *m = (model){0};
         forget_blocks(m);
     }
 }
@@ -413,7 +412,6 @@ static void check_extents(void)
         CHECK_INT(data[i].is_marked, data[i].fate == GIVEN);
 }
 
-/* The rows of a blob are just those its heads, blocks and chunks need. */
 static void check_models(void)
 {
     for (int i = 0; i < BLOBS; i++) {

@@ -2,8 +2,8 @@
 #include "catalog/catalog.h"
 
 #include "base/log.h"
+#include "store.h"
 #include "table/service.h"
-#include "table/store.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 

@@ -335,6 +335,25 @@ TEST(table_ids_sort_as_numbers_and_come_back)
     CHECK_ERR(tv_key_split_dropped(prefix, prefix, &id), TV_ERR_CORRUPT);
 }
 
+TEST(numbers_sort_as_their_digits_do_and_come_back)
+{
+    static const int64_t numbers[] = {0, 1, 31, 32, INT64_C(1) << 60, INT64_MAX - 1, INT64_MAX};
+    char last[13] = "", digits[13];
+    int64_t number;
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        CHECK(tv_key_put_number(digits, numbers[i], sizeof digits) == digits + sizeof digits);
+        CHECK(i == 0 || memcmp(last, digits, sizeof digits) < 0);
+        memcpy(last, digits, sizeof digits);
+        CHECK_OK(tv_key_read_number((tv_slice){digits, sizeof digits}, &number));
+        CHECK_INT(number, numbers[i]);
+    }
+    CHECK_ERR(tv_key_read_number(TV_LIT(""), &number), TV_ERR_CORRUPT);
+    CHECK_ERR(tv_key_read_number(TV_LIT("00A"), &number), TV_ERR_CORRUPT);
+    CHECK_ERR(tv_key_read_number(TV_LIT("8000000000000"), &number), TV_ERR_CORRUPT);
+    CHECK_ERR(tv_key_read_number(TV_LIT("00000000000000"), &number), TV_ERR_CORRUPT);
+}
+
 TEST(after_is_the_least_key_behind_a_prefix)
 {
     CHECK_TEXT(tv_key_after(&arena, TV_LIT("ab")), "ac");
@@ -403,6 +422,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_keyspace_is_laid_out_as_the_header_says, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(table_ids_sort_as_numbers_and_come_back, set_up, tear_down),
+        cmocka_unit_test(numbers_sort_as_their_digits_do_and_come_back),
         cmocka_unit_test_setup_teardown(after_is_the_least_key_behind_a_prefix, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_row_without_a_terminator_is_corrupt, set_up, tear_down),
         cmocka_unit_test_setup_teardown(blobs_are_partitions_of_their_container, set_up, tear_down),

@@ -21,7 +21,7 @@ static int set_up_disk(void **state)
     (void)state;
     t_row = "";
     tv_log_set_level(TV_LOG_OFF);
-    make_folder("/tmp");
+    make_folder(temporary());
     return 0;
 }
 

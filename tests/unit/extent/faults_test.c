@@ -121,7 +121,7 @@ static int set_up(void **state)
     (void)state;
     tv_log_set_level(TV_LOG_OFF);
     memset(&kernel, 0, sizeof kernel);
-    make_folder("/tmp");
+    make_folder(temporary());
     store = open_store();
     event_count = 0;
     return 0;

@@ -15,9 +15,17 @@
 static char dir[64];
 static char open_text[512];
 
+/* Where there is a disk. */
+static inline const char *temporary(void)
+{
+    const char *base = getenv("TMPDIR");
+
+    return base ? base : "/tmp";
+}
+
 static inline void make_folder(const char *beneath)
 {
-    snprintf(dir, sizeof dir, "%s/tavola-test-XXXXXX", beneath);
+    snprintf(dir, sizeof dir, "%.40s/tv-extent-XXXXXX", beneath);
     if (mkdtemp(dir) == NULL)
         CHECK_FAIL("cannot make %s: %s", dir, strerror(errno));
 }

@@ -188,7 +188,7 @@ TEST(a_row_that_is_read_during_a_visit_has_its_extent)
     worker workers[THREADS];
 
     seed_start();
-    make_folder("/tmp");
+    make_folder(temporary());
     store = open_store();
     atomic_store(&busy_count, WRITERS);
     for (int i = 0; i < THREADS; i++) {

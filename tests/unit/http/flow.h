@@ -15,6 +15,7 @@
  *     /cut?L,P       gives half of it and aborts, at once
  *     /cut-later?L,P the same by a letter
  *     /same?L        304 that would be L long, without a source
+ *     /none?L        204, the same
  *
  * A service may do both: a /give or /later with a body takes that first.
  */
@@ -214,8 +215,8 @@ static inline void flow_on_request(void *ctx, tv_request *req)
     if (f->numbers[1]) {
         tv_response_start(req, 200);
         tv_response_send_from(req, f->numbers[0], &flow_source);
-    } else if (flow_is(req, "/same")) {
-        tv_response_start(req, 304);
+    } else if (flow_is(req, "/same") || flow_is(req, "/none")) {
+        tv_response_start(req, flow_is(req, "/same") ? 304 : 204);
         tv_response_send_from(req, f->numbers[0], NULL);
     } else {
         flow_answer(req, 200);

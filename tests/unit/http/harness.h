@@ -108,6 +108,7 @@ static inline void on_request(void *ctx, tv_request *req)
 {
     server *s = ctx;
 
+    tv_assert(req->body_length == req->body.len);
     if (tv_slice_eq(req->path, TV_LIT("/later")) || tv_slice_eq(req->path, TV_LIT("/hold"))) {
         answer_later(s, req);
     } else if (tv_slice_eq(req->path, TV_LIT("/big"))) {

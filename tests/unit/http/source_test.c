@@ -56,6 +56,7 @@ static const struct {
     {"HEAD", "HEAD", "/give?10000000000,5", "10000000000", 200},
     {"HEAD of nothing", "HEAD", "/give?0,5", "0", 200},
     {"304", "GET", "/same?123", "123", 304},
+    {"204 has no length but 0", "GET", "/none?123", "0", 204},
 };
 
 TEST(a_head_can_promise_a_length_that_is_not_sent)

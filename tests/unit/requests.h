@@ -2,11 +2,11 @@
  * For tests of operations: a request without a connection.  The account is
  * always "acct", in path style.
  */
-#ifndef TV_TESTS_UNIT_TABLE_REQUESTS_H
-#define TV_TESTS_UNIT_TABLE_REQUESTS_H
+#ifndef TV_TESTS_UNIT_REQUESTS_H
+#define TV_TESTS_UNIT_REQUESTS_H
 
 #include "http/request.h"
-#include "table/resource.h"
+#include "service/endpoint.h"
 
 /* `target` is what stands behind "/acct/", with its query; `headers` are lines ended by LF. */
 static inline tv_request request_new(tv_arena *arena, const char *method, const char *target,
@@ -39,7 +39,8 @@ static inline tv_endpoint request_endpoint(tv_arena *arena, const tv_request *re
 {
     tv_endpoint endpoint = {0};
 
-    tv_assert(tv_endpoint_parse(arena, TV_LIT("table"), false, request->host, request->path, &endpoint) == TV_OK);
+    tv_assert(tv_endpoint_parse(arena, TV_LIT("table"), false, request->host, request->path,
+                                &endpoint) == TV_OK);
     return endpoint;
 }
 

@@ -2,16 +2,16 @@
  * For tests of the catalogue and of changes: a memory engine under a real
  * commit pipeline, and a write that is waited for.
  */
-#ifndef TV_TESTS_UNIT_TABLE_STORE_H
-#define TV_TESTS_UNIT_TABLE_STORE_H
+#ifndef TV_TESTS_UNIT_STORE_H
+#define TV_TESTS_UNIT_STORE_H
 
 #include <semaphore.h>
 #include <time.h>
 
+#include "catalog/catalog.h"
 #include "check.h"
 #include "engine/key.h"
 #include "engine/memory/memory.h"
-#include "catalog/catalog.h"
 
 #define ACCOUNT TV_LIT("acct")
 

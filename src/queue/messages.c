@@ -1,0 +1,281 @@
+/* Operations on messages. */
+#include "base/datetime.h"
+#include "queue/call.h"
+#include "queue/message_xml.h"
+
+enum {
+    DAY_S = 24 * 3600,
+    TTL_DEFAULT_S = 7 * DAY_S,
+    GET_TIMEOUT_DEFAULT_S = 30,
+};
+
+/* --- what a request says --- */
+
+/* Before that version a message lived seven days at most. */
+static bool has_long_ttl(const tv_request *req)
+{
+    tv_slice version = tv_request_header(req, TV_LIT("x-ms-version"));
+
+    return version.len == 0 || tv_slice_cmp(version, TV_LIT("2017-07-29")) >= 0;
+}
+
+static tv_err read_ttl(tv_call *call, int64_t *ret_ttl)
+{
+    int64_t max = has_long_ttl(call->req) ? INT32_MAX : TTL_DEFAULT_S;
+    tv_slice text;
+    tv_err err = tv_call_parameter(call, TV_LIT("messagettl"), &text);
+
+    if (err)
+        return err;
+    if (has_long_ttl(call->req) && tv_slice_eq(text, TV_LIT("-1"))) {
+        *ret_ttl = -1;
+        return TV_OK;
+    }
+    return tv_call_number(call, TV_LIT("messagettl"), 1, max, TTL_DEFAULT_S, ret_ttl);
+}
+
+static tv_err read_timeout(tv_call *call, int64_t min, int64_t fallback, int64_t *ret_timeout)
+{
+    return tv_call_number(call, TV_LIT("visibilitytimeout"), min, TV_MESSAGE_TIMEOUT_S_MAX,
+                          fallback, ret_timeout);
+}
+
+/* The text in the body; TV_ERR_BODY_TOO_LARGE tells clients the limit, as the service does. */
+static tv_err read_text(tv_call *call, tv_slice *ret_text)
+{
+    tv_request *req = call->req;
+    tv_err err = tv_message_parse(&req->arena, req->body, ret_text);
+
+    if (err == TV_OK && ret_text->len > TV_MESSAGE_TEXT_BYTES_MAX)
+        err = TV_ERR_BODY_TOO_LARGE;
+    return err;
+}
+
+/* A parameter that must be there. */
+static tv_err need_parameter(tv_call *call, const char *name, tv_slice *ret_value)
+{
+    tv_err err = tv_call_parameter(call, tv_slice_of(name), ret_value);
+
+    if (err)
+        return err;
+    if (ret_value->len)
+        return TV_OK;
+
+    call->info.details =
+        tv_arena_printf(&call->req->arena, "<QueryParameterName>%s</QueryParameterName>", name);
+    return TV_ERR_MISSING_QUERY_PARAMETER;
+}
+
+/* Which message, and with what right. */
+static tv_err read_receipt(tv_queue_call *q, tv_guid *ret_id, tv_receipt *ret_receipt)
+{
+    tv_slice text;
+    tv_err err = need_parameter(&q->call, "popreceipt", &text);
+
+    if (err)
+        return err;
+    if (!tv_receipt_parse(text, ret_receipt))
+        return tv_call_bad_parameter(&q->call, TV_LIT("popreceipt"), text,
+                                     "Invalid pop receipt format.");
+    return tv_guid_parse(q->resource.message, ret_id) ? TV_OK : TV_ERR_MESSAGE_NOT_FOUND;
+}
+
+/* --- answers --- */
+
+static void respond_messages(tv_call *call, int status, const tv_message *messages, size_t count,
+                             tv_message_view view)
+{
+    tv_call_start_xml(call, status);
+    tv_response_header(call->req, TV_LIT("Cache-Control"), TV_LIT("no-cache"));
+    tv_messages_add_xml(&call->req->out, messages, count, view);
+    tv_call_finish(call);
+}
+
+static void on_put(tv_mail *mail)
+{
+    tv_queue_call *q = TV_CALL_OF(tv_queue_call, mail, call.write.mail);
+
+    if (q->call.write.result)
+        tv_call_respond_error(&q->call, q->call.write.result);
+    else
+        respond_messages(&q->call, 201, &q->put.message, 1, TV_MESSAGE_PUT);
+}
+
+static void on_got(tv_mail *mail)
+{
+    tv_queue_call *q = TV_CALL_OF(tv_queue_call, mail, call.write.mail);
+
+    if (q->call.write.result)
+        tv_call_respond_error(&q->call, q->call.write.result);
+    else
+        respond_messages(&q->call, 200, q->get.messages, q->get.message_count, TV_MESSAGE_GOT);
+}
+
+static void on_updated(tv_mail *mail)
+{
+    tv_queue_call *q = TV_CALL_OF(tv_queue_call, mail, call.write.mail);
+    tv_call *call = &q->call;
+    char receipt[TV_RECEIPT_TEXT_LEN];
+
+    if (call->write.result) {
+        tv_call_respond_error(call, call->write.result);
+        return;
+    }
+    tv_receipt_format(receipt, &q->update.message.receipt);
+    tv_call_start(call, 204);
+    tv_response_header(call->req, TV_LIT("x-ms-popreceipt"), (tv_slice){receipt, sizeof receipt});
+    tv_call_add_date(call, TV_LIT("x-ms-time-next-visible"), q->update.message.next_visible);
+    tv_call_finish(call);
+}
+
+static void on_deleted(tv_mail *mail)
+{
+    tv_call *call = TV_CALL_OF(tv_call, mail, write.mail);
+
+    if (call->write.result)
+        tv_call_respond_error(call, call->write.result);
+    else
+        tv_call_respond_empty(call, 204);
+}
+
+/* --- the operations --- */
+
+tv_err tv_queue_put_message(tv_queue_call *q)
+{
+    tv_call *call = &q->call;
+    tv_err err;
+
+    err = read_ttl(call, &q->put.ttl_s);
+    if (err == TV_OK)
+        err = read_timeout(call, 0, 0, &q->put.timeout_s);
+    if (err == TV_OK)
+        err = tv_call_find_container(call, q->resource.queue);
+    if (err == TV_OK)
+        err = read_text(call, &q->put.text);
+    if (err)
+        return err;
+
+    q->put.queue = tv_queue_of(call->container);
+    err = tv_queue_prepare_put(&q->put, &call->write);
+    if (err)
+        return err;
+
+    tv_call_submit(call, on_put);
+    return TV_OK;
+}
+
+static tv_err read_count(tv_call *call, int64_t *ret_count)
+{
+    return tv_call_number(call, TV_LIT("numofmessages"), 1, TV_MESSAGES_MAX, 1, ret_count);
+}
+
+tv_err tv_queue_get_messages(tv_queue_call *q)
+{
+    tv_call *call = &q->call;
+    tv_err err;
+
+    err = read_count(call, &q->get.count);
+    if (err == TV_OK)
+        err = read_timeout(call, 1, GET_TIMEOUT_DEFAULT_S, &q->get.timeout_s);
+    if (err == TV_OK)
+        err = tv_call_find_container(call, q->resource.queue);
+    if (err)
+        return err;
+
+    q->get.queue = tv_queue_of(call->container);
+    q->get.arena = &call->req->arena;
+    err = tv_queue_prepare_get(&q->get, &call->write);
+    if (err)
+        return err;
+
+    tv_call_submit(call, on_got);
+    return TV_OK;
+}
+
+static void run_peek(tv_job *job)
+{
+    tv_queue_call *q = TV_CALL_OF(tv_queue_call, job, call.job);
+
+    q->call.job_result = tv_queue_peek(tv_queue_of(q->call.container), &q->call.req->arena,
+                                       q->count, q->get.messages, &q->get.message_count);
+}
+
+static void on_peeked(tv_mail *mail)
+{
+    tv_queue_call *q = TV_CALL_OF(tv_queue_call, mail, call.job.mail);
+
+    if (q->call.job_result)
+        tv_call_respond_error(&q->call, q->call.job_result);
+    else
+        respond_messages(&q->call, 200, q->get.messages, q->get.message_count, TV_MESSAGE_SEEN);
+}
+
+tv_err tv_queue_peek_messages(tv_queue_call *q)
+{
+    tv_call *call = &q->call;
+    tv_err err;
+
+    err = read_count(call, &q->count);
+    if (err == TV_OK)
+        err = tv_call_find_container(call, q->resource.queue);
+    if (err)
+        return err;
+    return tv_call_run_job(call, call->core->readers, run_peek, on_peeked);
+}
+
+tv_err tv_queue_update_message(tv_queue_call *q)
+{
+    tv_call *call = &q->call;
+    tv_slice timeout;
+    tv_err err;
+
+    err = read_receipt(q, &q->update.id, &q->update.receipt);
+    if (err == TV_OK)
+        err = need_parameter(call, "visibilitytimeout", &timeout);
+    if (err == TV_OK)
+        err = read_timeout(call, 0, 0, &q->update.timeout_s);
+    if (err == TV_OK)
+        err = tv_call_find_container(call, q->resource.queue);
+    if (err == TV_OK && call->req->body.len)
+        err = read_text(call, &q->update.text);
+    if (err)
+        return err;
+
+    q->update.queue = tv_queue_of(call->container);
+    err = tv_queue_prepare_update(&q->update, &call->write);
+    if (err)
+        return err;
+
+    tv_call_submit(call, on_updated);
+    return TV_OK;
+}
+
+tv_err tv_queue_delete_message(tv_queue_call *q)
+{
+    tv_call *call = &q->call;
+    tv_err err;
+
+    err = read_receipt(q, &q->delete_op.id, &q->delete_op.receipt);
+    if (err == TV_OK)
+        err = tv_call_find_container(call, q->resource.queue);
+    if (err)
+        return err;
+
+    q->delete_op.queue = tv_queue_of(call->container);
+    tv_queue_prepare_delete(&q->delete_op, &call->write);
+    tv_call_submit(call, on_deleted);
+    return TV_OK;
+}
+
+tv_err tv_queue_clear_messages(tv_queue_call *q)
+{
+    tv_call *call = &q->call;
+    tv_err err = tv_call_find_container(call, q->resource.queue);
+
+    if (err)
+        return err;
+
+    tv_queue_prepare_clear(tv_queue_of(call->container), &call->write);
+    tv_call_submit(call, on_deleted);
+    return TV_OK;
+}

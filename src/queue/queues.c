@@ -1,0 +1,300 @@
+/* Operations on queues as a whole. */
+#include "base/xml.h"
+#include "catalog/acl.h"
+#include "queue/call.h"
+#include "service/list.h"
+#include "service/metadata.h"
+#include "service/names.h"
+
+/* --- create and delete --- */
+
+/* To create a queue that is there already, with the metadata it has, is no mistake. */
+static bool is_there_already(tv_queue_call *q)
+{
+    tv_call *call = &q->call;
+    tv_arena *arena = &call->req->arena;
+    tv_metadata have, wanted;
+
+    if (tv_call_find_container(call, q->resource.queue))
+        return false; /* deleted again meanwhile */
+    return tv_metadata_parse(arena, tv_catalog_facts(call->core->catalog, call->container, arena),
+                             &have) == TV_OK &&
+           tv_metadata_parse(arena, call->create.facts, &wanted) == TV_OK &&
+           tv_metadata_eq(have, wanted);
+}
+
+static void on_created(tv_mail *mail)
+{
+    tv_queue_call *q = TV_CALL_OF(tv_queue_call, mail, call.write.mail);
+    tv_err err = q->call.write.result;
+
+    if (err == TV_ERR_QUEUE_EXISTS && is_there_already(q))
+        tv_call_respond_empty(&q->call, 204);
+    else if (err)
+        tv_call_respond_error(&q->call, err);
+    else
+        tv_call_respond_empty(&q->call, 201);
+}
+
+tv_err tv_queue_create(tv_queue_call *q)
+{
+    tv_call *call = &q->call;
+    tv_arena *arena = &call->req->arena;
+    tv_metadata metadata;
+    tv_err err;
+
+    err = tv_check_container_name(q->resource.queue);
+    if (err)
+        return err;
+
+    err = tv_metadata_read(call->req, &metadata);
+    if (err)
+        return err;
+
+    call->create = (tv_catalog_create){.catalog = call->core->catalog,
+                                       .account = tv_identity_account(call->identity),
+                                       .name = q->resource.queue,
+                                       .facts = tv_metadata_format(arena, metadata),
+                                       .arena = arena};
+    tv_catalog_prepare_create(&call->create, &call->write);
+    tv_call_submit(call, on_created);
+    return TV_OK;
+}
+
+static void on_changed(tv_mail *mail)
+{
+    tv_call *call = TV_CALL_OF(tv_call, mail, write.mail);
+    tv_err err = call->write.result;
+
+    if (err)
+        tv_call_respond_error(call, err == TV_ERR_NOT_FOUND ? TV_ERR_QUEUE_NOT_FOUND : err);
+    else
+        tv_call_respond_empty(call, 204);
+}
+
+tv_err tv_queue_drop(tv_queue_call *q)
+{
+    tv_call *call = &q->call;
+    tv_err err = tv_call_find_container(call, q->resource.queue);
+
+    if (err)
+        return err;
+
+    call->delete_op = (tv_catalog_delete){
+        .catalog = call->core->catalog, .container = call->container, .arena = &call->req->arena};
+    tv_catalog_prepare_delete(&call->delete_op, &call->write);
+    tv_call_submit(call, on_changed);
+    return TV_OK;
+}
+
+/* --- metadata --- */
+
+static tv_err replace_facts(tv_catalog_change *change, int64_t now)
+{
+    const tv_slice *facts = change->ctx;
+
+    (void)now;
+    change->facts = *facts;
+    return TV_OK;
+}
+
+tv_err tv_queue_set_metadata(tv_queue_call *q)
+{
+    tv_call *call = &q->call;
+    tv_arena *arena = &call->req->arena;
+    tv_slice *facts = tv_arena_alloc(arena, sizeof *facts);
+    tv_metadata metadata;
+    tv_err err;
+
+    err = tv_call_find_container(call, q->resource.queue);
+    if (err)
+        return err;
+
+    err = tv_metadata_read(call->req, &metadata);
+    if (err)
+        return err;
+
+    *facts = tv_metadata_format(arena, metadata);
+    call->change = (tv_catalog_change){.catalog = call->core->catalog,
+                                       .container = call->container,
+                                       .arena = arena,
+                                       .decide = replace_facts,
+                                       .ctx = facts};
+    tv_catalog_prepare_change(&call->change, &call->write);
+    tv_call_submit(call, on_changed);
+    return TV_OK;
+}
+
+static void respond_metadata(tv_queue_call *q)
+{
+    tv_call *call = &q->call;
+    tv_arena *arena = &call->req->arena;
+    tv_metadata metadata;
+    tv_err err = tv_metadata_parse(
+        arena, tv_catalog_facts(call->core->catalog, call->container, arena), &metadata);
+
+    if (err) {
+        tv_call_respond_error(call, err);
+        return;
+    }
+    tv_call_start(call, 200);
+    tv_response_header(call->req, TV_LIT("Cache-Control"), TV_LIT("no-cache"));
+    tv_response_header(call->req, TV_LIT("x-ms-approximate-messages-count"),
+                       tv_arena_printf(arena, "%lld", (long long)q->count));
+    tv_metadata_add_headers(call->req, metadata);
+    tv_call_finish(call);
+}
+
+static void run_count(tv_job *job)
+{
+    tv_queue_call *q = TV_CALL_OF(tv_queue_call, job, call.job);
+
+    q->call.job_result = tv_queue_count(tv_queue_of(q->call.container), TV_READ_ANY, &q->count);
+}
+
+static void on_counted(tv_mail *mail)
+{
+    tv_queue_call *q = TV_CALL_OF(tv_queue_call, mail, call.job.mail);
+
+    if (q->call.job_result)
+        tv_call_respond_error(&q->call, q->call.job_result);
+    else
+        respond_metadata(q);
+}
+
+tv_err tv_queue_get_metadata(tv_queue_call *q)
+{
+    tv_call *call = &q->call;
+    tv_err err = tv_call_find_container(call, q->resource.queue);
+
+    if (err)
+        return err;
+
+    err = tv_queue_count(tv_queue_of(call->container), TV_READ_CACHED, &q->count);
+    if (err == TV_ERR_WOULD_BLOCK)
+        return tv_call_run_job(call, call->core->readers, run_count, on_counted);
+    if (err)
+        return err;
+
+    respond_metadata(q);
+    return TV_OK;
+}
+
+/* --- access policies --- */
+
+tv_err tv_queue_get_acl(tv_queue_call *q)
+{
+    tv_call *call = &q->call;
+    tv_access_policies policies;
+    tv_err err = tv_catalog_policies(call->core->catalog, tv_identity_account(call->identity),
+                                     q->resource.queue, &call->req->arena, &policies);
+
+    if (err)
+        return err;
+
+    tv_call_start_xml(call, 200);
+    tv_acl_add_xml(&call->req->out, &policies);
+    tv_call_finish(call);
+    return TV_OK;
+}
+
+tv_err tv_queue_set_acl(tv_queue_call *q)
+{
+    tv_call *call = &q->call;
+    tv_err err;
+
+    err = tv_call_find_container(call, q->resource.queue);
+    if (err)
+        return err;
+
+    call->change = (tv_catalog_change){.catalog = call->core->catalog,
+                                       .container = call->container,
+                                       .arena = &call->req->arena,
+                                       .sets_policies = true};
+    err = tv_call_read_policies(call, &call->change.policies);
+    if (err)
+        return err;
+
+    tv_catalog_prepare_change(&call->change, &call->write);
+    tv_call_submit(call, on_changed);
+    return TV_OK;
+}
+
+/* --- list --- */
+
+typedef struct listing {
+    tv_queue_call *q;
+    tv_list_query query;
+    bool with_metadata;
+    int64_t count;
+    tv_slice next; /* the first name of the next page; empty on the last */
+    tv_err err;
+} listing;
+
+static bool add_queue(void *ctx, tv_slice name, tv_slice facts)
+{
+    listing *list = ctx;
+    tv_request *req = list->q->call.req;
+    tv_metadata metadata;
+
+    if (list->count == list->query.max) {
+        list->next = tv_arena_dup(&req->arena, name);
+        return false;
+    }
+    list->count++;
+    tv_buf_add_lit(&req->out, "<Queue>");
+    tv_xml_add_element(&req->out, "Name", name);
+    if (list->with_metadata) {
+        list->err = tv_metadata_parse(&req->arena, facts, &metadata);
+        if (list->err)
+            return false;
+        tv_metadata_add_xml(&req->out, metadata);
+    }
+    tv_buf_add_lit(&req->out, "</Queue>");
+    return true;
+}
+
+static void run_list(tv_job *job)
+{
+    tv_queue_call *q = TV_CALL_OF(tv_queue_call, job, call.job);
+    tv_call *call = &q->call;
+    tv_buf *out = &call->req->out;
+    listing list = {.q = q};
+    tv_err err;
+
+    err = tv_list_query_read(call, &list.query);
+    if (err == TV_OK) {
+        list.with_metadata = tv_list_includes(&list.query, TV_LIT("metadata"));
+        tv_call_start_xml(call, 200);
+        tv_list_add_opening(out, call, &list.query, TV_NONE, TV_NONE);
+
+        size_t before = out->len;
+
+        tv_buf_add_lit(out, "<Queues>");
+        err = tv_catalog_list(call->core->catalog, tv_identity_account(call->identity),
+                              list.query.prefix, list.query.marker, add_queue, &list);
+        if (list.count) {
+            tv_buf_add_lit(out, "</Queues>");
+        } else {
+            out->len = before;
+            tv_buf_add_lit(out, "<Queues />");
+        }
+        tv_list_add_closing(out, list.next);
+    }
+    call->job_result = err ? err : list.err;
+}
+
+static void on_listed(tv_mail *mail)
+{
+    tv_call *call = TV_CALL_OF(tv_call, mail, job.mail);
+
+    if (call->job_result)
+        tv_call_respond_error(call, call->job_result);
+    else
+        tv_call_finish(call);
+}
+
+tv_err tv_queue_list(tv_queue_call *q)
+{
+    return tv_call_run_job(&q->call, q->call.core->scanners, run_list, on_listed);
+}

@@ -1,0 +1,13 @@
+/*
+ * What queues and containers may be called: 3 to 63 lower-case letters, digits
+ * and dashes, a letter or digit at both ends, no two dashes in a row.
+ */
+#ifndef TV_SERVICE_NAMES_H
+#define TV_SERVICE_NAMES_H
+
+#include "base/err.h"
+
+/** TV_ERR_TABLE_NAME_LENGTH, TV_ERR_TABLE_NAME_INVALID: the wire knows no difference to tables. */
+tv_err tv_check_container_name(tv_slice name) TV_WARN_UNUSED;
+
+#endif

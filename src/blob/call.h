@@ -10,6 +10,7 @@
 #include "blob/list.h"
 #include "blob/op.h"
 #include "blob/service.h"
+#include "blob/transfer.h"
 
 typedef struct tv_blob_call {
     tv_call base; /* first */
@@ -30,9 +31,7 @@ typedef struct tv_blob_call {
         tv_lease_blob lease;
     };
 
-    /* Of the data path: a body on its way in or out.  See upload.h and download.h. */
-    struct tv_blob_upload *upload;
-    struct tv_blob_download *download;
+    tv_blob_transfer transfer; /* of the data that it brings or takes */
 
     /* Of containers. */
     tv_container_facts facts; /* as they are now, or as they are after a change */
@@ -70,6 +69,9 @@ tv_err tv_blob_lease_container(tv_blob_call *call) TV_WARN_UNUSED;
 tv_err tv_blob_list_containers(tv_blob_call *call) TV_WARN_UNUSED;
 tv_err tv_blob_list_blobs(tv_blob_call *call) TV_WARN_UNUSED;
 
+<<<<<<< HEAD
+/* transfer.c: on_headers' last step for an operation whose body is streamed; sets req->sink. */
+=======
 /** TV_ERR_INVALID_QUERY_PARAMETER for a text that cannot stand in the answer's XML. */
 tv_err tv_blob_check_list_text(tv_blob_call *call, tv_slice name, tv_slice text) TV_WARN_UNUSED;
 
@@ -77,7 +79,23 @@ tv_err tv_blob_check_list_text(tv_blob_call *call, tv_slice name, tv_slice text)
 void tv_blob_respond_list(tv_blob_call *call);
 
 /* upload.c: on_headers' last step for an operation whose body is streamed; sets req->sink. */
+>>>>>>> bwire
 tv_err tv_blob_begin_upload(tv_blob_call *call) TV_WARN_UNUSED;
+
+/**
+ * The body is here, all of it: put it into call->transfer.data, with its digests,
+ * and call `next`, now or later.  When that fails the error is answered.
+ */
+tv_err tv_blob_receive(tv_blob_call *call, tv_err (*next)(tv_blob_call *call)) TV_WARN_UNUSED;
+
+/**
+ * Run a change, the one in the call's union, over the blob, and then `respond`.
+ * On an error the extents in transfer.made, and transfer.data, go again.
+ */
+tv_err tv_blob_submit(tv_blob_call *call, tv_update_fn *run, void (*respond)(tv_blob_call *call));
+
+/** Let go of extents that were made for a change that will not be. */
+void tv_blob_unmake(tv_blob_call *call);
 
 /** The request is done, answered or not: let go of uploads and downloads (writers, visits). */
 void tv_blob_end_transfer(tv_blob_call *call);

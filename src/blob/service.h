@@ -5,12 +5,13 @@
 #ifndef TV_BLOB_SERVICE_H
 #define TV_BLOB_SERVICE_H
 
-#include "extent/extent.h"
+#include "blob/io.h"
 #include "service/call.h"
 
 typedef struct tv_blob_service {
     tv_service_core core; /* first */
     tv_extents *extents;  /* for data that is too large for rows */
+    tv_blob_io io;        /* over `extents`: tv_blob_io_init */
 } tv_blob_service;
 
 /**

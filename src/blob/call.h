@@ -69,17 +69,13 @@ tv_err tv_blob_lease_container(tv_blob_call *call) TV_WARN_UNUSED;
 tv_err tv_blob_list_containers(tv_blob_call *call) TV_WARN_UNUSED;
 tv_err tv_blob_list_blobs(tv_blob_call *call) TV_WARN_UNUSED;
 
-<<<<<<< HEAD
-/* transfer.c: on_headers' last step for an operation whose body is streamed; sets req->sink. */
-=======
 /** TV_ERR_INVALID_QUERY_PARAMETER for a text that cannot stand in the answer's XML. */
 tv_err tv_blob_check_list_text(tv_blob_call *call, tv_slice name, tv_slice text) TV_WARN_UNUSED;
 
 /** Send the list that a job has written, or the job's error.  The call is gone after it. */
 void tv_blob_respond_list(tv_blob_call *call);
 
-/* upload.c: on_headers' last step for an operation whose body is streamed; sets req->sink. */
->>>>>>> bwire
+/* transfer.c: on_headers' last step for an operation whose body is streamed; sets req->sink. */
 tv_err tv_blob_begin_upload(tv_blob_call *call) TV_WARN_UNUSED;
 
 /**

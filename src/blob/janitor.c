@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "blob/change.h"
 #include "blob/sweep.h"
+#include "commit/waiter.h"
 
 enum {
     BLOBS_AT_ONCE = 1000, /* looked at before it is asked whether to stop */
@@ -18,46 +19,12 @@ enum {
 
 struct tv_blob_janitor {
     tv_blob_janitor_options options;
-    tv_outbox *outbox;
-    tv_mailbox replies; /* of the one write under way */
+    tv_waiter waiter;
     pthread_t thread;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
     bool is_stopping;
-    bool is_replied;
 };
-
-static void wake_for_reply(void *ctx)
-{
-    tv_blob_janitor *janitor = ctx;
-
-    pthread_mutex_lock(&janitor->lock);
-    janitor->is_replied = true;
-    pthread_cond_broadcast(&janitor->changed);
-    pthread_mutex_unlock(&janitor->lock);
-}
-
-static void take_reply(tv_mail *mail)
-{
-    (void)mail; /* the write's result is read by run_write */
-}
-
-/* Submit one write and wait for it. */
-static tv_err run_write(tv_blob_janitor *janitor, tv_write *write)
-{
-    write->mail.deliver = take_reply;
-    write->reply_to = &janitor->replies;
-    janitor->is_replied = false;
-    tv_outbox_add(janitor->outbox, write);
-    tv_outbox_flush(janitor->outbox);
-
-    pthread_mutex_lock(&janitor->lock);
-    while (!janitor->is_replied)
-        pthread_cond_wait(&janitor->changed, &janitor->lock);
-    pthread_mutex_unlock(&janitor->lock);
-    tv_mailbox_deliver(&janitor->replies);
-    return write->result;
-}
 
 static bool is_stopping(tv_blob_janitor *janitor)
 {
@@ -113,7 +80,7 @@ static tv_err expire_blob(tv_blob_janitor *janitor, tv_container *container, tv_
     tv_blob_change change = {
         .is_dropped = &container->is_dropped, .partition = partition, .arena = arena};
     tv_write write = {.partition = partition, .run = tv_expire_blocks_run, .ctx = &change};
-    tv_err err = run_write(janitor, &write);
+    tv_err err = tv_waiter_run(&janitor->waiter, &write);
 
     if (err == TV_OK)
         tv_extents_remove(janitor->options.extents, change.garbage, change.garbage_count);
@@ -202,8 +169,7 @@ tv_blob_janitor *tv_blob_janitor_new(const tv_blob_janitor_options *options)
     tv_blob_janitor *janitor = tv_calloc(1, sizeof *janitor);
 
     janitor->options = *options;
-    janitor->outbox = tv_outbox_new(options->pipeline);
-    tv_mailbox_init(&janitor->replies, wake_for_reply, janitor);
+    tv_waiter_init(&janitor->waiter, options->pipeline);
     tv_assert(pthread_mutex_init(&janitor->lock, NULL) == 0);
     tv_assert(pthread_cond_init(&janitor->changed, NULL) == 0);
     tv_assert(pthread_create(&janitor->thread, NULL, run, janitor) == 0);
@@ -221,8 +187,7 @@ void tv_blob_janitor_free(tv_blob_janitor *janitor)
     pthread_mutex_unlock(&janitor->lock);
     pthread_join(janitor->thread, NULL);
 
-    tv_outbox_free(janitor->outbox);
-    tv_mailbox_done(&janitor->replies);
+    tv_waiter_done(&janitor->waiter);
     pthread_cond_destroy(&janitor->changed);
     pthread_mutex_destroy(&janitor->lock);
     free(janitor);

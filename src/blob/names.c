@@ -3,8 +3,7 @@
 
 #include "base/utf8.h"
 #include "engine/key.h"
-
-enum { CONTAINER_NAME_MIN = 3, CONTAINER_NAME_MAX = 63 };
+#include "service/names.h"
 
 static bool is_special(tv_slice name)
 {
@@ -12,22 +11,9 @@ static bool is_special(tv_slice name)
            tv_slice_eq(name, TV_LIT("$web"));
 }
 
-tv_err tv_check_container_name(tv_slice name)
+tv_err tv_check_blob_container_name(tv_slice name)
 {
-    if (is_special(name))
-        return TV_OK;
-    if (name.len < CONTAINER_NAME_MIN || name.len > CONTAINER_NAME_MAX)
-        return TV_ERR_TABLE_NAME_LENGTH;
-
-    for (size_t i = 0; i < name.len; i++) {
-        char c = name.data[i];
-        bool is_alnum = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-        bool is_between = i > 0 && i + 1 < name.len && name.data[i - 1] != '-';
-
-        if (!is_alnum && (c != '-' || !is_between))
-            return TV_ERR_TABLE_NAME_INVALID;
-    }
-    return TV_OK;
+    return is_special(name) ? TV_OK : tv_check_container_name(name);
 }
 
 tv_err tv_check_blob_name(tv_slice name)

@@ -9,14 +9,11 @@
 /** Whose blobs a path without a container means. */
 #define TV_BLOB_ROOT_CONTAINER TV_LIT("$root")
 
-/**
- * 3 to 63 lower-case letters, digits and single hyphens between them, or one of
- * $root, $logs and $web.  TV_ERR_TABLE_NAME_LENGTH, TV_ERR_TABLE_NAME_INVALID:
- * the service has one wording for all its resources.
- */
-tv_err tv_check_container_name(tv_slice name) TV_WARN_UNUSED;
+/** As tv_check_container_name, and $root, $logs and $web beside it. */
+tv_err tv_check_blob_container_name(tv_slice name) TV_WARN_UNUSED;
 
-/** 1 to 1024 UTF-16 units without control characters; valid UTF-8.  The same errors. */
+/** 1 to 1024 UTF-16 units without control characters; valid UTF-8.  TV_ERR_TABLE_NAME_LENGTH,
+ * TV_ERR_TABLE_NAME_INVALID. */
 tv_err tv_check_blob_name(tv_slice name) TV_WARN_UNUSED;
 
 #endif

@@ -255,7 +255,7 @@ static tv_err check_names(const tv_blob_op *op)
     tv_err err = TV_OK;
 
     if (op->container.len)
-        err = tv_check_container_name(op->container);
+        err = tv_check_blob_container_name(op->container);
     if (err == TV_OK && op->blob.len)
         err = tv_check_blob_name(op->blob);
     return err;

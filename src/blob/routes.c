@@ -6,7 +6,6 @@
  *     on_request   hand it to the operation, which answers now, or when a job or a write is back
  *     on_done      count it, log it, let go of what it holds
  */
-#include "base/clock.h"
 #include "blob/access.h"
 #include "blob/call.h"
 #include "engine/key.h"
@@ -21,43 +20,12 @@ static tv_blob_call *call_new(tv_blob_service *service, tv_request *req)
 
 /* --- before the body --- */
 
-static tv_credentials credentials_of(const tv_blob_call *call)
-{
-    const tv_request *req = call->base.req;
-
-    return (tv_credentials){
-        .parts = {.service = TV_SERVICE_BLOB,
-                  .account = call->base.endpoint.account,
-                  .method = req->method_text,
-                  .path = req->path,
-                  .headers = req->headers,
-                  .header_count = req->header_count},
-        .authorization = tv_request_header(req, TV_LIT("authorization")),
-        .x_ms_date = tv_request_header(req, TV_LIT("x-ms-date")),
-        .date = tv_request_header(req, TV_LIT("date")),
-        .query = req->query,
-        .container = call->op.container,
-        .blob = call->op.blob,
-        .host = req->host,
-        .peer = req->peer,
-        .is_peer_loopback = req->is_peer_loopback,
-        .is_tls = req->is_tls,
-    };
-}
-
 /* Who shows nothing goes on as nobody; what the container lets everybody do is seen later. */
 static tv_err authenticate(tv_blob_call *call)
 {
-    tv_call *base = &call->base;
-    tv_arena *arena = &base->req->arena;
-    tv_credentials credentials = credentials_of(call);
-    tv_err err;
+    tv_err err = tv_call_authenticate(&call->base, call->op.container, call->op.blob);
 
-    err =
-        tv_authenticate(&base->core->auth, &credentials, tv_clock_ticks(), arena, &base->identity);
-    if (err == TV_ERR_NO_AUTHENTICATION)
-        err = tv_authenticate_anonymous(&base->core->auth, &credentials, arena, &base->identity);
-    return err;
+    return err == TV_ERR_NO_AUTHENTICATION ? tv_call_authenticate_anonymous(&call->base) : err;
 }
 
 /*
@@ -321,14 +289,6 @@ static void on_done(void *ctx, tv_request *req)
     tv_call_done(&call->base);
 }
 
-static tv_err find_policies(void *ctx, tv_slice account, tv_slice container, tv_arena *arena,
-                            tv_access_policies *ret_policies)
-{
-    tv_blob_service *service = ctx;
-
-    return tv_catalog_policies(service->core.catalog, account, container, arena, ret_policies);
-}
-
 static const char *op_name(int op)
 {
     return tv_blob_op_name((tv_blob_op_kind)op);
@@ -336,9 +296,7 @@ static const char *op_name(int op)
 
 tv_service tv_blob_service_callbacks(tv_blob_service *service)
 {
-    tv_meter_init(&service->core.meter, "blob", op_name, TV_BLOB_OP_COUNT);
-    service->core.auth.find_policies = find_policies;
-    service->core.auth.ctx = service;
+    tv_service_core_start(&service->core, op_name, TV_BLOB_OP_COUNT);
     return (tv_service){
         .name = "blob",
         .ctx = service,

@@ -23,10 +23,9 @@ static tv_err read_list(tv_blob_call *call)
     tv_request *req = call->base.req;
     tv_err err;
 
-    transfer->digests.has_md5 = transfer->claims.digests.has_md5 ||
-                                !tv_blob_op_is_since(&call->op, TV_LIT("2019-02-02"));
-    transfer->digests.has_crc64 =
-        transfer->claims.digests.has_crc64 || !transfer->digests.has_md5;
+    transfer->digests.has_md5 =
+        transfer->claims.digests.has_md5 || !tv_blob_op_is_since(&call->op, TV_LIT("2019-02-02"));
+    transfer->digests.has_crc64 = transfer->claims.digests.has_crc64 || !transfer->digests.has_md5;
     tv_digests_of(&transfer->digests, req->body);
     err = tv_digest_claims_check(&transfer->claims, &transfer->digests);
     if (err)
@@ -99,8 +98,7 @@ static tv_err read_type(tv_blob_call *call, tv_block_list_type *ret_type)
     else if (tv_slice_eq_nocase(text, TV_LIT("all")))
         *ret_type = TV_BLOCK_LIST_ALL;
     else
-        return tv_call_bad_parameter(&call->base, name, text,
-                                     "Use committed, uncommitted or all.");
+        return tv_call_bad_parameter(&call->base, name, text, "Use committed, uncommitted or all.");
     return TV_OK;
 }
 

@@ -49,8 +49,7 @@ void tv_blob_add_number(tv_blob_call *call, tv_slice name, uint64_t number)
 {
     tv_request *req = call->base.req;
 
-    tv_response_header(req, name,
-                       tv_arena_printf(&req->arena, "%llu", (unsigned long long)number));
+    tv_response_header(req, name, tv_arena_printf(&req->arena, "%llu", (unsigned long long)number));
 }
 
 void tv_blob_add_ticks(tv_blob_call *call, tv_slice name, int64_t ticks)
@@ -66,8 +65,7 @@ void tv_blob_add_digest(tv_blob_call *call, tv_slice name, tv_slice bytes)
 
     tv_assert(tv_base64_encoded_len(bytes.len) <= sizeof text);
     tv_base64_encode(text, bytes);
-    tv_response_header(call->base.req, name,
-                       (tv_slice){text, tv_base64_encoded_len(bytes.len)});
+    tv_response_header(call->base.req, name, (tv_slice){text, tv_base64_encoded_len(bytes.len)});
 }
 
 void tv_blob_add_digests(tv_blob_call *call)

@@ -218,17 +218,16 @@ static void respond_blob(tv_blob_call *call)
     tv_call_start(&call->base, is_part ? 206 : 200);
     tv_blob_add_properties(call);
     if (is_part) {
-        tv_response_header(req, TV_LIT("Content-Range"),
-                           tv_arena_printf(&req->arena, "bytes %llu-%llu/%llu",
-                                           (unsigned long long)transfer->offset,
-                                           (unsigned long long)(transfer->offset +
-                                                                transfer->length - 1),
-                                           (unsigned long long)head->length));
+        tv_response_header(
+            req, TV_LIT("Content-Range"),
+            tv_arena_printf(&req->arena, "bytes %llu-%llu/%llu",
+                            (unsigned long long)transfer->offset,
+                            (unsigned long long)(transfer->offset + transfer->length - 1),
+                            (unsigned long long)head->length));
         tv_blob_add_digests(call);
     }
     if (head->headers.md5.len)
-        tv_blob_add_digest(call,
-                           is_part ? TV_LIT("x-ms-blob-content-md5") : TV_LIT("Content-MD5"),
+        tv_blob_add_digest(call, is_part ? TV_LIT("x-ms-blob-content-md5") : TV_LIT("Content-MD5"),
                            head->headers.md5);
     tv_call_finish_from(&call->base, transfer->length, &source);
 }
@@ -278,9 +277,8 @@ tv_err tv_blob_get(tv_blob_call *call)
     if (err)
         return err;
 
-    call->transfer.download = tv_blob_download_new(&service->io, service->core.engine,
-                                                   call->base.req, call->partition,
-                                                   call->op.snapshot);
+    call->transfer.download = tv_blob_download_new(
+        &service->io, service->core.engine, call->base.req, call->partition, call->op.snapshot);
     err = open_blob(call, TV_READ_CACHED);
     if (err == TV_ERR_WOULD_BLOCK)
         return tv_call_run_job(&call->base, service->io.workers, run_open, deliver_open);

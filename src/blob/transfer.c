@@ -3,6 +3,7 @@
 
 #include "base/number.h"
 #include "blob/call.h"
+#include "blob/source.h"
 
 /* --- before the body --- */
 
@@ -53,8 +54,7 @@ static tv_err read_claims(tv_blob_call *call)
 
     bool is_old = !tv_blob_op_is_since(&call->op, TV_LIT("2019-02-02"));
 
-    transfer->digests.has_md5 =
-        call->op.kind == TV_BLOB_OP_PUT_BLOB || claimed->has_md5 || is_old;
+    transfer->digests.has_md5 = call->op.kind == TV_BLOB_OP_PUT_BLOB || claimed->has_md5 || is_old;
     transfer->digests.has_crc64 = claimed->has_crc64 || !transfer->digests.has_md5;
     return TV_OK;
 }
@@ -92,8 +92,8 @@ tv_err tv_blob_begin_upload(tv_blob_call *call)
 
     /* What fits into a row is kept by the connection, as bodies of other operations are. */
     if (length > TV_BLOB_CHUNK_BYTES_MAX) {
-        transfer->upload = tv_blob_upload_new(&tv_blob_service_of(call)->io, req,
-                                              &transfer->digests, fail);
+        transfer->upload =
+            tv_blob_upload_new(&tv_blob_service_of(call)->io, req, &transfer->digests, fail);
         req->sink = &sink;
     }
     return TV_OK;
@@ -103,6 +103,8 @@ void tv_blob_end_transfer(tv_blob_call *call)
 {
     tv_blob_upload_end(call->transfer.upload);
     tv_blob_download_end(call->transfer.download);
+    tv_blob_copying_done(call->transfer.copying);
+    call->transfer.copying = NULL;
     call->transfer.upload = NULL;
     call->transfer.download = NULL;
 }

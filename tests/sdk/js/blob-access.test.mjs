@@ -49,7 +49,7 @@ describe("keys of accounts", () => {
   test("a connection string works", async () => {
     const service = BlobServiceClient.fromConnectionString(
       `DefaultEndpointsProtocol=http;AccountName=${mainAccount};` +
-      `AccountKey=${accounts[mainAccount][0]};BlobEndpoint=${blobEndpoint}/${mainAccount};`);
+      `AccountKey=${accounts[mainAccount][0]};BlobEndpoint=${blobEndpoint}/${mainAccount};`, options);
     await collect(service.listContainers());
   });
 

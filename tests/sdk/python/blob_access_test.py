@@ -38,7 +38,7 @@ class Keys(StorageCase):
     def test_connection_string(self):
         service = BlobServiceClient.from_connection_string(
             f"DefaultEndpointsProtocol=http;AccountName={MAIN};AccountKey={ACCOUNTS[MAIN][0]};"
-            f"BlobEndpoint={BLOB_ENDPOINT}/{MAIN};")
+            f"BlobEndpoint={BLOB_ENDPOINT}/{MAIN};", **OPTIONS)
         list(service.list_containers())
 
     @unittest.skipUnless(HAS_TLS, "the server that is tested has no certificate")

@@ -213,16 +213,21 @@ static int compare_bytes(const void *left, const void *right)
     return order ? order : (a->place > b->place) - (a->place < b->place);
 }
 
-/* Of what a name can be made of, all in lower case; 0 for the end of a name. */
+/* Of what a name can be made of, all in lower case: marks, digits, letters; 0 for its end. */
 static int rank(tv_slice name, size_t at)
 {
-    static const char alphabet[] = "-'!#$%&*.^_`|~+0123456789abcdefghijklmnopqrstuvwxyz";
-    const char *found = at < name.len ? memchr(alphabet, name.data[at], sizeof alphabet - 1) : NULL;
+    static const char marks[] = "-'!#$%&*.^_`|~+";
+    const char *found;
 
     if (at == name.len)
         return 0;
-    return found ? (int)(found - alphabet) + 1
-                 : (int)sizeof alphabet + (unsigned char)name.data[at];
+
+    char c = name.data[at];
+
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
+        return 0x100 + c;
+    found = memchr(marks, c, sizeof marks - 1);
+    return found ? 1 + (int)(found - marks) : 0x200 + (unsigned char)c;
 }
 
 static int compare_ranks(const void *left, const void *right)

@@ -93,8 +93,7 @@ typedef struct tv_key_limits {
 /** NULL when all keys are allowed. */
 const tv_key_limits *tv_identity_key_limits(const tv_identity *identity);
 
-/** Headers that a blob SAS gives to the answer to a read; data is NULL for those it leaves alone.
- */
+/** Headers that a blob SAS gives to the answer to a read; data is NULL where it gives none. */
 typedef struct tv_header_overrides {
     tv_slice cache_control, content_disposition, content_encoding, content_language, content_type;
 } tv_header_overrides;

@@ -31,17 +31,22 @@ static bool has(tv_slice text, char c)
     return tv_slice_find(text, c) < text.len;
 }
 
+/*
+ * Lines separate what is signed, so a name with one could pass for other fields;
+ * and a slash separates the container from the blob.
+ */
+static bool is_signable(const tv_credentials *credentials)
+{
+    return !has(credentials->container, '\n') && !has(credentials->container, '/') &&
+           !has(credentials->blob, '\n');
+}
+
 static tv_err check_signature(const tv_credentials *credentials, const tv_account *account,
                               const tv_sas *sas, tv_arena *arena)
 {
     tv_slice text;
 
-    /*
-     * Lines separate what is signed, so a name with one could pass for other
-     * fields; and a slash separates the container from the blob.
-     */
-    if (has(credentials->container, '\n') || has(credentials->container, '/') ||
-        has(credentials->blob, '\n'))
+    if (!tv_sas_is_account(sas) && !is_signable(credentials))
         return TV_ERR_AUTHENTICATION_FAILED;
 
     text = signed_text(credentials, sas, tv_slice_of(account->name), arena);
@@ -49,8 +54,7 @@ static tv_err check_signature(const tv_credentials *credentials, const tv_accoun
                                                                 : TV_ERR_AUTHENTICATION_FAILED;
 }
 
-/* Older versions had SAS for blobs alone, without a version in them, and a version that is no date
- * could sort anywhere. */
+/* Older SAS, for blobs alone, have no version; and one that is no date could sort anywhere. */
 static bool is_version(tv_slice version)
 {
     return tv_version_is_valid(version) && tv_slice_cmp(version, TV_LIT("2012-02-12")) >= 0;

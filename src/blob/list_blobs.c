@@ -21,17 +21,23 @@ static tv_err add_page(tv_blob_call *call, const listing *l, tv_blob_list *list,
 {
     tv_request *req = call->base.req;
     tv_blob_entry entry;
+    int64_t count = 0;
+    tv_err err;
 
-    for (int64_t count = 0; count < l->query.max && req->out.len < PAGE_BYTES_MAX; count++) {
-        if (!tv_blob_list_next(list, &entry)) {
-            tv_err err = tv_blob_list_status(list);
-
-            if (err)
-                return err;
-            break;
-        }
+    while (count < l->query.max && req->out.len < PAGE_BYTES_MAX &&
+           tv_blob_list_next(list, &entry)) {
+        if (count++ == 0)
+            tv_buf_add_lit(&req->out, "<Blobs>");
         tv_blob_add_entry_xml(&req->out, &entry, &l->view);
     }
+    err = tv_blob_list_status(list);
+    if (err)
+        return err;
+
+    if (count)
+        tv_buf_add_lit(&req->out, "</Blobs>");
+    else
+        tv_buf_add_lit(&req->out, "<Blobs />");
     return tv_blob_list_next_marker(list, &req->arena, ret_marker);
 }
 
@@ -47,9 +53,7 @@ static void run_list(tv_job *job)
     err = tv_blob_list_open(call->base.core->engine, &l->blobs, &list);
     if (err == TV_OK) {
         tv_list_add_opening(out, &call->base, &l->query, call->op.container, l->delimiter);
-        tv_buf_add_lit(out, "<Blobs>");
         err = add_page(call, l, list, &marker);
-        tv_buf_add_lit(out, "</Blobs>");
         tv_list_add_closing(out, marker);
     }
     tv_blob_list_close(list);

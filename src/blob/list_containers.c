@@ -51,8 +51,9 @@ static bool take_container(void *ctx, tv_slice name, tv_slice bytes)
     tv_arena_init(&arena);
     l->err = tv_container_facts_decode(&arena, bytes, &facts);
     if (l->err == TV_OK) {
+        if (l->count++ == 0)
+            tv_buf_add_lit(&req->out, "<Containers>");
         add_container(&req->out, l, name, &facts);
-        l->count++;
     }
     tv_arena_done(&arena);
     return l->err == TV_OK;
@@ -70,10 +71,12 @@ static void run_list(tv_job *job)
     tv_err err;
 
     tv_list_add_opening(out, base, &l->query, TV_NONE, TV_NONE);
-    tv_buf_add_lit(out, "<Containers>");
     err = tv_catalog_list(base->core->catalog, tv_identity_account(base->identity), l->query.prefix,
                           marker, take_container, l);
-    tv_buf_add_lit(out, "</Containers>");
+    if (l->count)
+        tv_buf_add_lit(out, "</Containers>");
+    else
+        tv_buf_add_lit(out, "<Containers />");
     tv_list_add_closing(out, l->next);
     base->job_result = err ? err : l->err;
 }

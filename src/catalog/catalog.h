@@ -87,6 +87,9 @@ const tv_catalog_kind *tv_catalog_kind_of(const tv_catalog *catalog);
  */
 tv_container *tv_catalog_find(tv_catalog *catalog, tv_slice account, tv_slice name);
 
+/** Count one more user.  Any thread that has it. */
+tv_container *tv_container_ref(tv_container *container);
+
 /** Accepts NULL. */
 void tv_container_unref(tv_container *container);
 

@@ -229,13 +229,13 @@ tv_err tv_queue_update_message(tv_queue_call *q)
     tv_slice timeout;
     tv_err err;
 
-    err = read_receipt(q, &q->update.id, &q->update.receipt);
+    err = tv_call_find_container(call, q->resource.queue);
+    if (err == TV_OK)
+        err = read_receipt(q, &q->update.id, &q->update.receipt);
     if (err == TV_OK)
         err = need_parameter(call, "visibilitytimeout", &timeout);
     if (err == TV_OK)
         err = read_timeout(call, 0, 0, &q->update.timeout_s);
-    if (err == TV_OK)
-        err = tv_call_find_container(call, q->resource.queue);
     if (err == TV_OK && call->req->body.len)
         err = read_text(call, &q->update.text);
     if (err)
@@ -255,9 +255,9 @@ tv_err tv_queue_delete_message(tv_queue_call *q)
     tv_call *call = &q->call;
     tv_err err;
 
-    err = read_receipt(q, &q->delete_op.id, &q->delete_op.receipt);
+    err = tv_call_find_container(call, q->resource.queue);
     if (err == TV_OK)
-        err = tv_call_find_container(call, q->resource.queue);
+        err = read_receipt(q, &q->delete_op.id, &q->delete_op.receipt);
     if (err)
         return err;
 

@@ -7,10 +7,14 @@
 #include "admin/admin.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "blob/janitor.h"
+#include "blob/service.h"
 #include "engine/memory/memory.h"
 #include "engine/rocksdb/rocksdb.h"
 #include "http/listener.h"
 #include "net/tls.h"
+#include "queue/collector.h"
+#include "queue/service.h"
 #include "table/service.h"
 
 enum {
@@ -26,7 +30,20 @@ enum {
     FILES_PER_LOOP = 8, /* listeners, what libuv needs, a client that waits for its turn */
     OTHER_FILES = 64,   /* logs, locks, the certificate, what compactions write */
     ADMIN_CONNECTIONS_MAX = 32,
+    QUEUE_COLLECT_MS = 5000,
+    BLOB_JANITOR_SECONDS = 300,
 };
+
+/* A service with its port, on which every loop listens. */
+typedef struct served {
+    const char *title; /* "Tables" */
+    const char *key;   /* in connection strings: "TableEndpoint" */
+    tv_service callbacks;
+    int port;
+    tv_listener *listeners[LOOPS_MAX];
+} served;
+
+typedef enum served_index { SERVED_BLOB, SERVED_QUEUE, SERVED_TABLE, SERVED_COUNT } served_index;
 
 struct tv_server {
     tv_config config;
@@ -35,20 +52,30 @@ struct tv_server {
     tv_engine *engine;
     tv_pipeline *pipeline;
     tv_workers *readers, *scanners;
-    tv_catalog *catalog;
+    tv_catalog *catalog; /* of tables */
+    tv_catalog_kind queue_kind;
+    tv_catalog *queue_catalog;
+    tv_queue_collector *queue_collector;
+    tv_catalog_kind blob_kind;
+    tv_catalog *blob_catalog; /* of containers */
+    tv_extents *extents;
+    tv_blob_drop blob_drop;
+    tv_blob_janitor *blob_janitor;
     tv_tls *tls;
     tv_table_service table;
+    tv_queue_service queue;
+    tv_blob_service blob;
     tv_admin admin;
-    tv_service table_callbacks, admin_callbacks;
+    served served[SERVED_COUNT];
+    tv_service admin_callbacks;
     tv_http_limits limits, admin_limits;
     int loop_count;
     int engine_files;
     bool is_running;
     tv_loop *loops[LOOPS_MAX];
     tv_outbox *outboxes[LOOPS_MAX];
-    tv_listener *table_listeners[LOOPS_MAX];
     tv_listener *admin_listener;
-    int table_port, admin_port;
+    int admin_port;
 };
 
 /* --- the parts, in the order in which they are opened --- */
@@ -76,9 +103,11 @@ static void share_files(tv_server *server)
         files = (int)limit.rlim_cur;
     server->engine_files = files / 2 < ENGINE_FILES_MAX ? files / 2 : ENGINE_FILES_MAX;
 
-    int left =
-        files - server->engine_files - OTHER_FILES - ADMIN_CONNECTIONS_MAX - FILES_PER_LOOP * loops;
+    int left = files - server->engine_files - OTHER_FILES - ADMIN_CONNECTIONS_MAX -
+               SERVED_COUNT * FILES_PER_LOOP * loops;
 
+    /* Every service may have as many; a client of blobs has a file of data open beside it. */
+    left /= SERVED_COUNT + 1;
     if (left < loops)
         left = loops;
     if (config->max_connections > left)
@@ -144,6 +173,8 @@ static bool open_accounts(tv_server *server, char *reterr_text, size_t reterr_si
     }
     server->accounts = accounts;
     atomic_store(&server->table.auth.accounts, accounts);
+    atomic_store(&server->queue.core.auth.accounts, accounts);
+    atomic_store(&server->blob.core.auth.accounts, accounts);
     return true;
 }
 
@@ -179,20 +210,47 @@ static bool open_engine(tv_server *server, char *reterr_text, size_t reterr_size
     return tv_rocksdb_engine_open(&options, &server->engine, reterr_text, reterr_size) == TV_OK;
 }
 
-static bool open_services(tv_server *server, char *reterr_text, size_t reterr_size)
+/* The data of blobs: beside the rows, or in a folder that goes with a server that keeps nothing. */
+static bool open_extents(tv_server *server, char *reterr_text, size_t reterr_size)
 {
-    tv_err err;
+    const tv_config *config = &server->config;
+    const char *temporary = getenv("TMPDIR");
+    bool is_temporary = strcmp(config->engine, "memory") == 0;
+    char dir[4096];
+    int len;
 
-    server->pipeline = tv_pipeline_new(server->engine, COMMITTERS, COMMIT_QUEUE_MAX);
-    server->readers = tv_workers_new(READERS, READ_QUEUE_MAX);
-    server->scanners = tv_workers_new(SCANNERS, SCAN_QUEUE_MAX);
-    err = tv_catalog_open(&tv_table_catalog, server->engine, server->pipeline, &server->catalog);
-    if (err) {
-        snprintf(reterr_text, reterr_size, "cannot read the catalogue of tables in %s: %s",
-                 server->config.data, tv_err_name(err));
+    if (is_temporary)
+        len = snprintf(dir, sizeof dir, "%s", temporary && temporary[0] ? temporary : "/tmp");
+    else
+        len = snprintf(dir, sizeof dir, "%s/blobs", config->data);
+    if (len < 0 || (size_t)len >= sizeof dir) {
+        snprintf(reterr_text, reterr_size, "the path of the data folder is too long");
         return false;
     }
 
+    tv_extent_options options = {
+        .dir = dir,
+        .disk_reserve_bytes = (uint64_t)config->disk_reserve_mb << 20,
+        .is_temporary = is_temporary,
+    };
+
+    return tv_extents_open(&options, &server->extents, reterr_text, reterr_size);
+}
+
+static bool open_catalog(tv_server *server, const tv_catalog_kind *kind, tv_catalog **ret_catalog,
+                         char *reterr_text, size_t reterr_size)
+{
+    tv_err err = tv_catalog_open(kind, server->engine, server->pipeline, ret_catalog);
+
+    if (err)
+        snprintf(
+            reterr_text, reterr_size, "cannot read the catalogue of the %.*s service in %s: %s",
+            TV_FMT(tv_service_kind_name(kind->service)), server->config.data, tv_err_name(err));
+    return err == TV_OK;
+}
+
+static void open_tables(tv_server *server)
+{
     server->table.engine = server->engine;
     server->table.catalog = server->catalog;
     server->table.readers = server->readers;
@@ -202,11 +260,80 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
     server->table.query_time_max_ns = (int64_t)server->config.query_timeout_ms * 1000000;
     server->table.is_https_only = server->config.https_only;
     server->table.has_access_log = server->config.access_log;
-    server->table_callbacks = tv_table_service_callbacks(&server->table);
+    server->served[SERVED_TABLE] =
+        (served){.title = "Tables",
+                 .key = "TableEndpoint",
+                 .port = server->config.table_port,
+                 .callbacks = tv_table_service_callbacks(&server->table)};
+}
 
+/* What the services that speak XML have in common. */
+static void fill_core(tv_server *server, tv_service_kind kind, tv_catalog *catalog,
+                      tv_service_core *core)
+{
+    core->kind = kind;
+    core->engine = server->engine;
+    core->catalog = catalog;
+    core->readers = server->readers;
+    core->scanners = server->scanners;
+    core->outboxes = server->outboxes;
+    core->auth.allow_dev_anywhere = server->config.allow_dev_account;
+    core->is_https_only = server->config.https_only;
+    core->has_access_log = server->config.access_log;
+}
+
+static void open_queues(tv_server *server)
+{
+    fill_core(server, TV_SERVICE_QUEUE, server->queue_catalog, &server->queue.core);
+    server->queue_collector =
+        tv_queue_collector_new(server->queue_catalog, server->pipeline, QUEUE_COLLECT_MS);
+    server->served[SERVED_QUEUE] =
+        (served){.title = "Queues",
+                 .key = "QueueEndpoint",
+                 .port = server->config.queue_port,
+                 .callbacks = tv_queue_service_callbacks(&server->queue)};
+}
+
+static void open_blobs(tv_server *server)
+{
+    fill_core(server, TV_SERVICE_BLOB, server->blob_catalog, &server->blob.core);
+    server->blob.extents = server->extents;
+    tv_blob_io_init(&server->blob.io, server->extents);
+    server->blob_janitor = tv_blob_janitor_new(&(tv_blob_janitor_options){
+        .engine = server->engine,
+        .pipeline = server->pipeline,
+        .catalog = server->blob_catalog,
+        .extents = server->extents,
+        .interval_s = BLOB_JANITOR_SECONDS,
+    });
+    server->served[SERVED_BLOB] = (served){.title = "Blobs",
+                                           .key = "BlobEndpoint",
+                                           .port = server->config.blob_port,
+                                           .callbacks = tv_blob_service_callbacks(&server->blob)};
+}
+
+static bool open_services(tv_server *server, char *reterr_text, size_t reterr_size)
+{
+    server->pipeline = tv_pipeline_new(server->engine, COMMITTERS, COMMIT_QUEUE_MAX);
+    server->readers = tv_workers_new(READERS, READ_QUEUE_MAX);
+    server->scanners = tv_workers_new(SCANNERS, SCAN_QUEUE_MAX);
+    server->queue_kind = tv_queue_catalog(server->engine);
+    server->blob_drop = (tv_blob_drop){.engine = server->engine, .store = server->extents};
+    server->blob_kind = tv_blob_catalog(&server->blob_drop);
+    if (!open_catalog(server, &tv_table_catalog, &server->catalog, reterr_text, reterr_size) ||
+        !open_catalog(server, &server->queue_kind, &server->queue_catalog, reterr_text,
+                      reterr_size) ||
+        !open_catalog(server, &server->blob_kind, &server->blob_catalog, reterr_text, reterr_size))
+        return false;
+
+    open_tables(server);
+    open_queues(server);
+    open_blobs(server);
     server->admin.engine = server->engine;
     server->admin.pipeline = server->pipeline;
     server->admin.sources[0] = (tv_admin_source){tv_table_service_write_metrics, &server->table};
+    server->admin.sources[1] = (tv_admin_source){tv_queue_service_write_metrics, &server->queue};
+    server->admin.sources[2] = (tv_admin_source){tv_blob_service_write_metrics, &server->blob};
     server->admin.start_ns = tv_clock_mono_ns();
     server->admin_callbacks = tv_admin_callbacks(&server->admin);
     return true;
@@ -233,21 +360,28 @@ static void open_loops(tv_server *server)
     server->admin_limits.connections_max = ADMIN_CONNECTIONS_MAX;
 }
 
+static bool open_served(tv_server *server, served *service, char *reterr_text, size_t reterr_size)
+{
+    for (int i = 0; i < server->loop_count; i++) {
+        service->listeners[i] = tv_listener_new(server->loops[i], server->config.host,
+                                                service->port, &service->callbacks, &server->limits,
+                                                server->tls, reterr_text, reterr_size);
+        if (service->listeners[i] == NULL)
+            return false;
+        /* Port 0 takes a free one; the other loops listen on the same. */
+        service->port = tv_listener_port(service->listeners[i]);
+    }
+    return true;
+}
+
 static bool open_listeners(tv_server *server, char *reterr_text, size_t reterr_size)
 {
     const tv_config *config = &server->config;
 
-    server->table_port = config->table_port;
-    for (int i = 0; i < server->loop_count; i++) {
-        server->table_listeners[i] = tv_listener_new(
-            server->loops[i], config->host, server->table_port, &server->table_callbacks,
-            &server->limits, server->tls, reterr_text, reterr_size);
-        if (server->table_listeners[i] == NULL)
+    for (int i = 0; i < SERVED_COUNT; i++) {
+        if (!open_served(server, &server->served[i], reterr_text, reterr_size))
             return false;
-        /* Port 0 takes a free one; the other loops listen on the same. */
-        server->table_port = tv_listener_port(server->table_listeners[i]);
     }
-
     server->admin_listener = tv_listener_new(server->loops[0], config->admin_host,
                                              config->admin_port, &server->admin_callbacks,
                                              &server->admin_limits, NULL, reterr_text, reterr_size);
@@ -277,6 +411,7 @@ tv_server *tv_server_start(const tv_config *config, char *reterr_text, size_t re
     if (!open_accounts(server, reterr_text, reterr_size) ||
         !open_tls(server, reterr_text, reterr_size) ||
         !open_engine(server, reterr_text, reterr_size) ||
+        !open_extents(server, reterr_text, reterr_size) ||
         !open_services(server, reterr_text, reterr_size))
         goto fail;
 
@@ -290,11 +425,13 @@ tv_server *tv_server_start(const tv_config *config, char *reterr_text, size_t re
                "wanted=%d given=%d note=\"the limit of open files (ulimit -n) is too low\"",
                config->max_connections, server->config.max_connections);
     tv_log(TV_LOG_INFO, "start",
-           "version=%s engine=%s data=\"%s\" host=%s table_port=%d admin_port=%d threads=%d "
-           "accounts=%zu tables=%zu tls=%s",
-           TV_VERSION, config->engine, config->data, config->host, server->table_port,
-           server->admin_port, server->loop_count, server->accounts->count,
-           tv_catalog_count(server->catalog), server->tls ? "on" : "off");
+           "version=%s engine=%s data=\"%s\" host=%s blob_port=%d queue_port=%d table_port=%d "
+           "admin_port=%d threads=%d accounts=%zu containers=%zu queues=%zu tables=%zu tls=%s",
+           TV_VERSION, config->engine, config->data, config->host, server->served[SERVED_BLOB].port,
+           server->served[SERVED_QUEUE].port, server->served[SERVED_TABLE].port, server->admin_port,
+           server->loop_count, server->accounts->count, tv_catalog_count(server->blob_catalog),
+           tv_catalog_count(server->queue_catalog), tv_catalog_count(server->catalog),
+           server->tls ? "on" : "off");
     return server;
 
 fail:
@@ -307,9 +444,12 @@ static void stop_network(tv_server *server)
 {
     if (!server->is_running && server->loop_count)
         run_loops(server);
-    for (int i = 0; i < server->loop_count; i++) {
-        if (server->table_listeners[i])
-            tv_listener_stop(server->table_listeners[i], STOP_GRACE_MS);
+    for (int i = 0; i < SERVED_COUNT * server->loop_count; i++) {
+        tv_listener *listener =
+            server->served[i / server->loop_count].listeners[i % server->loop_count];
+
+        if (listener)
+            tv_listener_stop(listener, STOP_GRACE_MS);
     }
     if (server->admin_listener)
         tv_listener_stop(server->admin_listener, STOP_GRACE_MS);
@@ -326,14 +466,21 @@ void tv_server_stop(tv_server *server)
     if (was_running)
         tv_log(TV_LOG_INFO, "stopping", "grace_ms=%d", STOP_GRACE_MS);
     stop_network(server);
+    tv_queue_collector_free(server->queue_collector);
+    tv_blob_janitor_free(server->blob_janitor);
     tv_catalog_close(server->catalog);
+    tv_catalog_close(server->queue_catalog);
+    tv_catalog_close(server->blob_catalog);
     for (int i = 0; i < server->loop_count; i++)
         tv_outbox_free(server->outboxes[i]);
     tv_workers_free(server->readers);
     tv_workers_free(server->scanners);
+    tv_blob_io_stop(&server->blob.io);
     tv_pipeline_free(server->pipeline);
     for (int i = 0; i < server->loop_count; i++)
         tv_loop_free(server->loops[i]);
+    tv_blob_io_done(&server->blob.io);
+    tv_extents_close(server->extents);
     tv_tls_free(server->tls);
     tv_engine_close(server->engine);
     accounts_free(server->accounts);
@@ -378,6 +525,13 @@ static const char *bracketed(const char *host, char *ret_text, size_t size)
     return ret_text;
 }
 
+/* Whether clients find everything by the one word that stands for an emulator. */
+static bool is_where_emulators_are(const tv_server *server)
+{
+    return !server->tls && server->served[SERVED_BLOB].port == 10000 &&
+           server->served[SERVED_QUEUE].port == 10001 && server->served[SERVED_TABLE].port == 10002;
+}
+
 void tv_server_print_ready(const tv_server *server)
 {
     const tv_config *config = &server->config;
@@ -388,7 +542,9 @@ void tv_server_print_ready(const tv_server *server)
     bracketed(config->host, host, sizeof host);
     bracketed(config->admin_host, admin_host, sizeof admin_host);
     printf("Tavola %s\n\n", TV_VERSION);
-    printf("  Tables   %s://%s:%d/%s\n", scheme, host, server->table_port, account->name);
+    for (int i = 0; i < SERVED_COUNT; i++)
+        printf("  %-8s %s://%s:%d/%s\n", server->served[i].title, scheme, host,
+               server->served[i].port, account->name);
     printf("  Health   http://%s:%d/healthz\n", admin_host, server->admin_port);
     printf("  Metrics  http://%s:%d/metrics\n", admin_host, server->admin_port);
     if (strcmp(config->engine, "memory") == 0)
@@ -396,12 +552,13 @@ void tv_server_print_ready(const tv_server *server)
     else
         printf("  Data     %s\n", config->data);
     /* The development key is public; any other is a secret and stays out of terminals and logs. */
-    printf("\nConnection string:\n"
-           "DefaultEndpointsProtocol=%s;AccountName=%s;AccountKey=%s;"
-           "TableEndpoint=%s://%s:%d/%s;\n",
-           scheme, account->name, account->is_development ? TV_DEVELOPMENT_KEY : "<your key>",
-           scheme, host, server->table_port, account->name);
-    if (account->is_development && server->table_port == 10002 && !server->tls)
+    printf("\nConnection string:\nDefaultEndpointsProtocol=%s;AccountName=%s;AccountKey=%s;",
+           scheme, account->name, account->is_development ? TV_DEVELOPMENT_KEY : "<your key>");
+    for (int i = 0; i < SERVED_COUNT; i++)
+        printf("%s=%s://%s:%d/%s;", server->served[i].key, scheme, host, server->served[i].port,
+               account->name);
+    printf("\n");
+    if (account->is_development && is_where_emulators_are(server))
         printf("or simply: UseDevelopmentStorage=true\n");
     printf("\nCtrl-C ends it.\n");
     fflush(stdout);

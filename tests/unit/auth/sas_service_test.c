@@ -187,6 +187,8 @@ static const struct {
     {"a container that is not there", TV_SERVICE_BLOB, "bare", "", "sv=2021-12-02&sr=c&si=p",
      TV_ERR_AUTHENTICATION_FAILED},
     {"an account SAS for blobs", TV_SERVICE_BLOB, "", "", NEW "&ss=b&srt=s", TV_OK},
+    {"an account SAS does not sign names", TV_SERVICE_BLOB, "films", "a\nb", NEW "&ss=b&srt=o",
+     TV_OK},
     {"an account SAS for other services", TV_SERVICE_BLOB, "", "", NEW "&ss=qtf&srt=s",
      TV_ERR_SERVICE_MISMATCH},
     {"an account SAS for queues", TV_SERVICE_QUEUE, "", "", NEW "&ss=q&srt=s", TV_OK},

@@ -1,0 +1,96 @@
+/* One thread that goes from queue to queue. */
+#include "queue/collector.h"
+
+#include "base/chore.h"
+#include "base/log.h"
+#include "commit/waiter.h"
+#include "queue/queue.h"
+
+struct tv_queue_collector {
+    tv_chore chore;
+    tv_waiter waiter;
+    tv_catalog *catalog;
+    int interval_ms;
+};
+
+/* All queues there are now, each counted. */
+typedef struct queue_list {
+    tv_container **list;
+    size_t count, size;
+} queue_list;
+
+static void note_queue(void *ctx, const tv_container *container)
+{
+    queue_list *queues = ctx;
+
+    if (queues->count == queues->size)
+        return; /* made meanwhile; the next round has it */
+    queues->list[queues->count++] = tv_container_ref((tv_container *)container);
+}
+
+static tv_err collect_queue(tv_queue_collector *collector, tv_queue *queue)
+{
+    tv_queue_collect step = {.queue = queue};
+    tv_err err;
+
+    do {
+        tv_write write = {0};
+
+        err = tv_queue_prepare_collect(&step, &write);
+        if (err == TV_OK)
+            err = tv_waiter_run(&collector->waiter, &write);
+    } while (err == TV_OK && step.has_more && !tv_chore_is_stopping(&collector->chore));
+    return err;
+}
+
+/* A queue that is in trouble does not keep the others from being looked at. */
+static void collect_all(tv_queue_collector *collector)
+{
+    queue_list queues = {.size = tv_catalog_count(collector->catalog)};
+
+    queues.list = tv_calloc(queues.size + 1, sizeof *queues.list);
+    tv_catalog_visit(collector->catalog, note_queue, &queues);
+    for (size_t i = 0; i < queues.count; i++) {
+        tv_container *container = queues.list[i];
+
+        if (!tv_chore_is_stopping(&collector->chore)) {
+            tv_err err = collect_queue(collector, container->own);
+
+            if (err && err != TV_ERR_QUEUE_NOT_FOUND)
+                tv_log(TV_LOG_WARN, "collect", "service=queue queue=%.*s error=%s",
+                       TV_FMT(container->name), tv_err_name(err));
+        }
+        tv_container_unref(container);
+    }
+    free(queues.list);
+}
+
+static void run(tv_chore *chore, void *ctx)
+{
+    tv_queue_collector *collector = ctx;
+
+    while (tv_chore_sleep(chore, collector->interval_ms))
+        collect_all(collector);
+}
+
+tv_queue_collector *tv_queue_collector_new(tv_catalog *catalog, tv_pipeline *pipeline,
+                                           int interval_ms)
+{
+    tv_queue_collector *collector = tv_calloc(1, sizeof *collector);
+
+    collector->catalog = catalog;
+    collector->interval_ms = interval_ms;
+    tv_waiter_init(&collector->waiter, pipeline);
+    tv_chore_start(&collector->chore, run, collector);
+    return collector;
+}
+
+void tv_queue_collector_free(tv_queue_collector *collector)
+{
+    if (collector == NULL)
+        return;
+
+    tv_chore_stop(&collector->chore);
+    tv_waiter_done(&collector->waiter);
+    free(collector);
+}

@@ -173,10 +173,10 @@ describe("times", { concurrency: true }, () => {
   test("a message is hidden for its visibility timeout", async () => {
     const queue = await newQueue();
     await queue.sendMessage("text");
-    const [got] = await receive(queue, { visibilityTimeout: 1 });
+    const [got] = await receive(queue, { visibilityTimeout: 2 });
     assert.deepEqual(await receive(queue), []);
     assert.deepEqual(await peek(queue), []);
-    await sleep(2100);
+    await sleep(3100);
     assert.equal((await peek(queue))[0].dequeueCount, 1);
     const [again] = await receive(queue, { visibilityTimeout: 60 });
     assert.deepEqual([again.messageId, again.dequeueCount], [got.messageId, 2]);

@@ -315,6 +315,28 @@ TEST(a_lease_guards_changes_and_outlives_a_put)
     CHECK_ERR(RUN(tv_lease_blob_run, &lease), TV_ERR_LEASE_OP_ID_MISMATCH);
 }
 
+/* A group can fail as a whole and run again: results are those of the last run. */
+TEST(a_change_may_run_again)
+{
+    tv_blob_data data = extent_data(1, 5);
+    tv_put_blob put = {
+        .change = change_of("b"), .type = TV_BLOB_BLOCK, .data = &data, .data_count = 1};
+    tv_txn *txn = tv_txn_new(engine);
+
+    CHECK_OK(RUN(tv_put_blob_run, &put));
+    data.extent.number = 2;
+    for (int i = 0; i < 3; i++) {
+        tv_txn_begin(txn);
+        CHECK_OK(tv_txn_run(txn, put.change.partition, tv_put_blob_run, &put));
+        CHECK_INT(put.change.garbage_count, 1);
+        CHECK_INT(put.change.garbage[0].number, 1);
+    }
+    CHECK_OK(tv_txn_commit(txn));
+    tv_txn_free(txn);
+    CHECK_TEXT(content_of("b", 0), "<2:5>");
+    CHECK_INT(head_of("b", 0).etag, put.change.etag);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -330,6 +352,7 @@ int main(void)
         T(snapshots_stay_as_they_were),
         T(delete_asks_what_to_do_with_snapshots),
         T(a_lease_guards_changes_and_outlives_a_put),
+        T(a_change_may_run_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,7 +49,7 @@ describe("keys of accounts", () => {
   });
 
   test("UseDevelopmentStorage=true works",
-    { skip: process.env.SDK_TEST_DEFAULT_PORTS ? false : "a default port is taken by another program" },
+    { skip: process.env.SDK_TEST_DEFAULT_PORTS ? false : "a default port is taken" },
     () => collect(QueueServiceClient.fromConnectionString("UseDevelopmentStorage=true", options)
       .listQueues()));
 
@@ -60,7 +60,8 @@ describe("keys of accounts", () => {
       await secure.sendMessage("over TLS");
       assert.equal((await queue.peekMessages()).peekedMessageItems[0].messageText, "over TLS");
       const signed = queue.generateSasUrl({
-        permissions: QueueSASPermissions.parse("r"), expiresOn: inAnHour(), protocol: SASProtocol.Https,
+        permissions: QueueSASPermissions.parse("r"), expiresOn: inAnHour(),
+        protocol: SASProtocol.Https,
       });
       await new QueueClient(tls(signed), anonymous, options).peekMessages();
     });

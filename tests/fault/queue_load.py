@@ -8,6 +8,9 @@ Every message has a text of its own.  After a stop of any kind:
   (4) a message knows every get that was acknowledged;
   (5) the queue's count is the number of its messages.
 
+And at all times a message that was got is given to nobody else until its time
+has come or its holder lets it go.
+
 A request that broke off is in doubt: its effect may be there or not.  `check`
 looks, and from then on what it saw must stay.
 """
@@ -32,6 +35,7 @@ class Entry:
         self.is_deleted = False     # acknowledged
         self.in_doubt = None        # "put" or "delete" broke off
         self.gets = 0               # acknowledged
+        self.hidden_until = 0       # nobody may be given it before
 
 
 class Load:
@@ -94,6 +98,7 @@ class Load:
     def consume(self, client, choice, _):
         queue = choice.choice(QUEUES)
         self.lost_gets += 1         # until the answer is here
+        sent = time.monotonic()
         reply = client.get(queue, numofmessages=8, visibilitytimeout=TIMEOUT_S)
         self.lost_gets -= 1
         if not self.settle(reply, 200):
@@ -101,8 +106,13 @@ class Load:
         messages = reply.messages
         if not messages:
             time.sleep(0.01)
+        now = time.monotonic()
         for message in messages:    # first of all: these have been got
-            self.entries[message.MessageText.rstrip("x")].gets += 1
+            entry = self.entries[message.MessageText.rstrip("x")]
+            entry.gets += 1
+            if now < entry.hidden_until:
+                self.trouble.append(f"{message.MessageText} was given to two at a time")
+            entry.hidden_until = sent + TIMEOUT_S
         for message in messages:
             self.process(client, choice, queue, message)
 
@@ -112,6 +122,7 @@ class Load:
         if what < 0.2:
             return                  # given up
         if what < 0.5:
+            self.entries[message.MessageText.rstrip("x")].hidden_until = 0
             reply = client.update(queue, *held, choice.choice((0, TIMEOUT_S)))
             if reply.status in (400, 404):
                 return              # it took too long, and somebody else has it

@@ -1,15 +1,19 @@
-"""Queues and what happens to the server: kill -9, SIGTERM, restarts, time.
+"""Queues and what happens to the server: kill -9, SIGTERM, restarts, time; and --https-only.
 
 The kill rounds use the release build ($TAVOLAD_RELEASE) where there is one, as
 kill_test does.  $TAVOLA_SEED repeats a run.
 """
 
+import http.client
 import os
 import random
 import signal
+import ssl
+import tempfile
 import time
 import unittest
 
+import certificate
 import queue_load
 from queue_client import QueueClient
 from server import Server
@@ -183,6 +187,29 @@ class Expiry(unittest.TestCase):
             self.wait_for_count(client, "short", 1)
             self.assertEqual([m.MessageText for m in client.get("short").messages], ["stays"])
             client.close()
+
+
+class HttpsOnly(unittest.TestCase):
+    def test_plain_requests_are_refused_and_secure_ones_served(self):
+        with tempfile.TemporaryDirectory(prefix="tavola-queue-") as folder:
+            cert, key = certificate.make(folder)
+            with Server("--cert", cert, "--key", key, "--https-only", engine="memory") as server:
+                plain, secure = (QueueClient(server.queue_port) for _ in range(2))
+                secure.connection = http.client.HTTPSConnection(
+                    "127.0.0.1", server.queue_port, timeout=60,
+                    context=ssl._create_unverified_context())
+                self.assertEqual(secure.create("safe").status, 201)
+                for reply in (plain.put("safe", "x"), plain.get("safe"), plain.clear("safe"),
+                              plain.request("GET", "/?comp=list"), plain.create("other"),
+                              plain.request("OPTIONS", "/safe", Origin="http://a.example",
+                                            Access_Control_Request_Method="GET")):
+                    self.assertEqual((reply.status, reply.code), (400, "AccountRequiresHttps"))
+                self.assertEqual(secure.put("safe", "x").status, 201)
+                self.assertEqual(secure.count("safe"), 1)
+                self.assertIn(b'ServiceEndpoint="https://127.0.0.1:',
+                              secure.request("GET", "/?comp=list").body)
+                plain.close()
+                secure.close()
 
 
 if __name__ == "__main__":

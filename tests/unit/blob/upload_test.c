@@ -12,9 +12,10 @@ enum { MIB = 1024 * 1024, BUFFER = 256 * 1024 };
 
 static tv_blob_io io;
 static tv_digests wanted;
-static sem_t gate;         /* holds a worker up: see block_worker */
-static atomic_int blocked; /* workers that stand at the gate */
-static tv_job gate_jobs[8];
+static sem_t gate;          /* holds a worker up: see block_worker */
+static atomic_int blocked;  /* workers that stand at the gate */
+static tv_job gate_jobs[8]; /* each is used once: its letter waits in gate_box until the end */
+static int gate_count;
 static tv_mailbox gate_box;
 static bool is_hesitant; /* a piece takes as long as a worker, and a refusal goes out later */
 
@@ -41,6 +42,7 @@ static void setup(size_t buffers, size_t waiting_max, int workers)
     sem_init(&gate, 0, 0);
     tv_mailbox_init(&gate_box, wake_nobody, NULL);
     atomic_store(&blocked, 0);
+    gate_count = 0;
     is_hesitant = false;
 }
 
@@ -75,9 +77,11 @@ static void deliver_nothing(tv_mail *mail)
 /* Let a worker do nothing until sem_post(&gate). */
 static void block_worker(int index)
 {
-    gate_jobs[index] = (tv_job){.run = run_gate, .reply_to = &gate_box};
-    gate_jobs[index].mail.deliver = deliver_nothing;
-    CHECK(tv_workers_submit(io.workers, &gate_jobs[index]));
+    tv_job *job = &gate_jobs[gate_count++];
+
+    *job = (tv_job){.run = run_gate, .reply_to = &gate_box};
+    job->mail.deliver = deliver_nothing;
+    CHECK(tv_workers_submit(io.workers, job));
     wait_for(&blocked, index + 1);
 }
 

@@ -15,6 +15,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 
 import attacks_test  # noqa: E402
 import certificate  # noqa: E402
+import hostile_test  # noqa: E402
 import matrix  # noqa: E402
 import suite  # noqa: E402
 from server import Server  # noqa: E402
@@ -41,7 +42,7 @@ def main(which):
     if "matrix" in which:
         passed, failed = run_matrix()
     if "attacks" in which:
-        more_passed, more_failed = suite.run([attacks_test])
+        more_passed, more_failed = suite.run([attacks_test, hostile_test])
         passed, failed = passed + more_passed, failed + more_failed
     print(f"access: {passed} passed, {failed} failed", flush=True)
     return 1 if failed or not passed else 0

@@ -7,6 +7,7 @@ import email.utils
 import socket
 import time
 import unittest
+import xml.dom.minidom
 
 import sign
 from sas import blob_sas
@@ -64,6 +65,20 @@ class Hostile(unittest.TestCase):
         connection.sendall("\r\n".join([*head, f"Host: 127.0.0.1:{self.server.blob_port}",
                                         "", ""]).encode("latin-1"))
         return connection
+
+    def test_content_headers_that_break_lists(self):
+        token = blob_sas(KEY, ACCOUNT, "open", sp="w", se=TOMORROW, sr="c")
+        for value in ("a\xff\xfe/b", "\xef\xbf\xbf", "x" * 5000):
+            for name in ("Content-Type", "x-ms-blob-content-type", "x-ms-blob-content-disposition",
+                         "x-ms-blob-cache-control"):
+                with self.subTest(name=name, value=value[:8]):
+                    connection = self.connect([
+                        f"PUT /{ACCOUNT}/open/bad?{token} HTTP/1.1", "x-ms-blob-type: BlockBlob",
+                        f"x-ms-version: {VERSION}", f"{name}: {value}", "Content-Length: 0"])
+                    self.assertIn(b" 400 ", connection.recv(64))
+        self.put("good", b"", **{"x-ms-blob-content-type": "text/<&>\"'"})
+        reply = self.own("GET", "/open?restype=container&comp=list")
+        xml.dom.minidom.parseString(reply.body)
 
     def test_uncommitted_blocks_of_a_public_blob(self):
         self.put("draft", b"text")

@@ -15,6 +15,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 
 import attacks_test  # noqa: E402
 import certificate  # noqa: E402
+import hostile_test  # noqa: E402
 import matrix  # noqa: E402
 import queue_attacks_test  # noqa: E402
 import queue_matrix  # noqa: E402
@@ -48,7 +49,7 @@ def main(which):
             more_passed, more_failed = run_matrix(name)
             passed, failed = passed + more_passed, failed + more_failed
     if "attacks" in which:
-        more_passed, more_failed = suite.run([attacks_test, queue_attacks_test])
+        more_passed, more_failed = suite.run([attacks_test, hostile_test, queue_attacks_test])
         passed, failed = passed + more_passed, failed + more_failed
     print(f"access: {passed} passed, {failed} failed", flush=True)
     return 1 if failed or not passed else 0

@@ -247,6 +247,52 @@ TEST(snapshots_stay_as_they_were)
     CHECK_TEXT(content_of("log", 0), "aaaaaaaaaaaa");
 }
 
+static void put_extents(const char *name, size_t count)
+{
+    tv_blob_data *data = tv_arena_alloc(&arena, count * sizeof *data);
+
+    for (size_t i = 0; i < count; i++)
+        data[i] = extent_data(i + 1, 100);
+    tv_put_blob put = {
+        .change = change_of(name), .type = TV_BLOB_BLOCK, .data = data, .data_count = count};
+
+    CHECK_OK(RUN(tv_put_blob_run, &put));
+}
+
+/* Every write reads all that the snapshots keep, so that must not grow for ever. */
+TEST(snapshots_of_many_pieces_have_a_limit)
+{
+    tv_delete_blob delete = {.change = change_of("b"), .scope = TV_DELETE_SNAPSHOTS};
+    tv_snapshot_blob take = {.change = change_of("b")};
+
+    for (int i = 0; i < 5; i++) {
+        put_extents("b", TV_BLOB_COMMITTED_BLOCKS_MAX);
+        snapshot_of("b");
+    }
+    CHECK_ERR(RUN(tv_snapshot_blob_run, &take), TV_ERR_SNAPSHOT_COUNT);
+    CHECK_OK(RUN(tv_delete_blob_run, &delete));
+
+    /* Those that share a content cost nothing but their heads. */
+    for (int i = 0; i < 10; i++)
+        snapshot_of("b");
+}
+
+TEST(snapshots_of_long_texts_have_a_limit)
+{
+    char *value = tv_arena_bytes(&arena, 8000);
+    tv_metadata_pair pair = {TV_LIT("long"), {value, 8000}};
+    tv_snapshot_blob take = {.change = change_of("b"), .metadata = {&pair, 1}};
+    tv_err err = TV_OK;
+    int count = 0;
+
+    memset(value, 'x', 8000);
+    put_text("b", "text");
+    for (; err == TV_OK && count < 4000; count++)
+        err = RUN(tv_snapshot_blob_run, &take);
+    CHECK_ERR(err, TV_ERR_SNAPSHOT_COUNT);
+    CHECK(count > 3000);
+}
+
 TEST(delete_asks_what_to_do_with_snapshots)
 {
     tv_delete_blob delete = {.change = change_of("b")};
@@ -350,6 +396,8 @@ int main(void)
         T(an_append_blob_has_at_most_50000_blocks),
         T(headers_and_metadata_are_replaced_whole),
         T(snapshots_stay_as_they_were),
+        T(snapshots_of_many_pieces_have_a_limit),
+        T(snapshots_of_long_texts_have_a_limit),
         T(delete_asks_what_to_do_with_snapshots),
         T(a_lease_guards_changes_and_outlives_a_put),
         T(a_change_may_run_again),

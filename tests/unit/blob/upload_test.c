@@ -32,12 +32,12 @@ static void wake_nobody(void *ctx)
     (void)ctx;
 }
 
-static void setup(size_t buffers, size_t waiting_max, int workers)
+static void setup(size_t buffers, size_t spills_max, int workers)
 {
     make_folder("/tmp");
     io = (tv_blob_io){.extents = open_store(),
                       .workers = tv_workers_new(workers, 1000),
-                      .in = tv_buffers_new(BUFFER, buffers, waiting_max)};
+                      .in = tv_buffers_new(BUFFER, buffers, spills_max)};
     wanted = (tv_digests){.has_md5 = true, .has_crc64 = true};
     sem_init(&gate, 0, 0);
     tv_mailbox_init(&gate_box, wake_nobody, NULL);
@@ -382,26 +382,52 @@ TEST(many_uploads_share_few_buffers)
     teardown(s, SENDERS);
 }
 
-TEST(too_many_that_wait_are_refused)
+/* A client may send as slowly as it likes, and so may many; nobody has to wait for them. */
+TEST(clients_that_do_not_send_hold_up_nobody)
+{
+    setup(1, 1, 1);
+    server *s = start();
+    client slow = client_open(s), c = client_open(s);
+    tv_buf body = TV_BUF_EMPTY;
+
+    send_head(&slow, 10, "");
+    client_send(&slow, "abc");
+    for (int i = 0; i < 1000 && tv_buffers_used(io.in) == 0; i++)
+        usleep(1000);
+    flow_fill(&body, 1, 3 * MIB);
+    send_head(&c, body.len, "");
+    client_send_slice(&c, tv_buf_slice(&body));
+    check_stored(&c, tv_buf_slice(&body));
+    client_send(&slow, "defghij");
+    check_stored(&slow, TV_LIT("abcdefghij"));
+    tv_buf_done(&body);
+    client_close(&slow);
+    client_close(&c);
+    teardown(s, 2);
+}
+
+TEST(too_many_pieces_without_a_buffer_are_refused)
 {
     setup(1, 1, 1);
     server *s = start();
     client a = client_open(s), b = client_open(s), c = client_open(s);
 
-    /* a has the buffer, b waits for it, c is one too many. */
+    /* a has the buffer, b's piece waits for the worker, c's is one too many. */
     send_head(&a, 10, "");
     client_send(&a, "abc");
     for (int i = 0; i < 1000 && tv_buffers_used(io.in) == 0; i++)
         usleep(1000);
+    block_worker();
     send_head(&b, 10, "");
     client_send(&b, "abcdefghij");
     usleep(50 * 1000);
     send_head(&c, 10, "");
     client_send(&c, "abcdefghij");
     client_expect(&c, 503, "OVERLOADED");
+    sem_post(&gate);
+    check_stored(&b, TV_LIT("abcdefghij"));
     client_send(&a, "defghij");
     check_stored(&a, TV_LIT("abcdefghij"));
-    check_stored(&b, TV_LIT("abcdefghij"));
     client_close(&a);
     client_close(&b);
     client_close(&c);
@@ -416,7 +442,7 @@ static const struct {
     {"after the head", 0, false, false},
     {"within the first buffer", 1000, false, false},
     {"while the first buffer waits to be written", BUFFER + 10, true, false},
-    {"while the client waits for a buffer", 2 * BUFFER, true, true},
+    {"while the client waits for the worker", 2 * BUFFER, true, true},
     {"in the middle", 5 * MIB, false, true},
     {"before the last byte", 10 * MIB - 1, false, false},
     {"before the answer", 10 * MIB, false, false},
@@ -547,7 +573,8 @@ int main(void)
         cmocka_unit_test(what_the_client_claims_is_checked),
         cmocka_unit_test(a_client_waits_while_both_buffers_are_in_use),
         cmocka_unit_test(many_uploads_share_few_buffers),
-        cmocka_unit_test(too_many_that_wait_are_refused),
+        cmocka_unit_test(clients_that_do_not_send_hold_up_nobody),
+        cmocka_unit_test(too_many_pieces_without_a_buffer_are_refused),
         cmocka_unit_test(nothing_is_left_of_a_client_that_goes),
         cmocka_unit_test(a_full_disk_is_said_and_nothing_stays),
         cmocka_unit_test(a_failure_is_heard_of_once_the_worker_is_back),

@@ -40,6 +40,16 @@ static tv_err read_timeout(tv_call *call, int64_t min, int64_t fallback, int64_t
                           fallback, ret_timeout);
 }
 
+/* A message must be seen before it expires. */
+static tv_err read_put_timeout(tv_call *call, int64_t ttl, int64_t *ret_timeout)
+{
+    tv_err err = read_timeout(call, 0, 0, ret_timeout);
+
+    if (err || ttl < 0)
+        return err;
+    return tv_call_number(call, TV_LIT("visibilitytimeout"), 0, ttl - 1, 0, ret_timeout);
+}
+
 /* The text in the body; TV_ERR_BODY_TOO_LARGE tells clients the limit, as the service does. */
 static tv_err read_text(tv_call *call, tv_slice *ret_text)
 {
@@ -147,7 +157,7 @@ tv_err tv_queue_put_message(tv_queue_call *q)
 
     err = read_ttl(call, &q->put.ttl_s);
     if (err == TV_OK)
-        err = read_timeout(call, 0, 0, &q->put.timeout_s);
+        err = read_put_timeout(call, q->put.ttl_s, &q->put.timeout_s);
     if (err == TV_OK)
         err = tv_call_find_container(call, q->resource.queue);
     if (err == TV_OK)

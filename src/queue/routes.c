@@ -32,6 +32,20 @@ static void set_kind(tv_queue_call *q, tv_queue_op_kind kind)
     q->call.op = kind;
 }
 
+/* Which parameter it is that chooses no operation here: what is answered names it. */
+static tv_err name_bad_parameter(tv_queue_call *q)
+{
+    tv_call *call = &q->call;
+    tv_slice name = TV_LIT("comp"), value;
+    tv_err err = tv_call_parameter(call, name, &value);
+
+    if (err == TV_OK && q->resource.is_messages && value.len == 0) {
+        name = TV_LIT("peekonly");
+        err = tv_call_parameter(call, name, &value);
+    }
+    return err ? err : tv_call_bad_parameter(call, name, value.data ? value : TV_LIT(""), "");
+}
+
 static tv_err check_head(tv_queue_call *q)
 {
     tv_call *call = &q->call;
@@ -53,10 +67,11 @@ static tv_err check_head(tv_queue_call *q)
 
     err = tv_queue_op_parse(&req->arena, req, &q->resource, &kind);
     if (err)
-        return err;
+        return err == TV_ERR_INVALID_QUERY_PARAMETER ? name_bad_parameter(q) : err;
 
     set_kind(q, kind);
-    return tv_queue_check_access(q);
+    err = tv_queue_check_access(q);
+    return err == TV_ERR_NOT_ON_PRIMARY ? name_bad_parameter(q) : err;
 }
 
 static bool on_headers(void *ctx, tv_request *req)

@@ -6,6 +6,7 @@ A wanted text is literal, except for
     {guid}       one of the named patterns in PATTERNS
     {x}          the variable x
     {x=guid}     a named pattern (or *) whose text becomes the variable x
+    {url x}      in a request: the variable x, percent-encoded
 
 and these are written out first, in requests as well:
 
@@ -15,6 +16,7 @@ and these are written out first, in requests as well:
 
 import json
 import re
+import urllib.parse
 
 DAY = r"\d{4}-\d\d-\d\d"
 SECONDS = r"\d\d(?:\.\d{0,6}[1-9])?"            # trailing zeros of the fraction are trimmed
@@ -29,10 +31,12 @@ PATTERNS = {
     "etagtime": rf"{DAY}T\d\d%3A\d\d%3A{SECONDS}Z",  # the same inside an ETag
     "time7": rf"{DAY}T\d\d:\d\d:\d\d\.\d{{7}}Z",     # always seven digits: errors
     "newline": r"\r?\n",
+    "receipt": r"[A-Za-z0-9+/]+={0,2}",              # of a message
     "httpdate": r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT",
 }
 
 TOKEN = re.compile(r"\\\*|\*|\{([a-z][a-z0-9_]*)(?:=([a-z0-9]+|\*))?\}")
+ENCODED = re.compile(r"\{url ([a-z][a-z0-9_]*)\}")
 FOR = re.compile(r"\{for (\d+)\.\.(\d+)\}(.*?)\{end\}", re.DOTALL)
 REPEAT = re.compile(r"\{repeat (\S+?) (\d+)\}")
 
@@ -69,7 +73,10 @@ def fill(text, variables):
             raise NoVariable(f"there is no variable {match[0]}")
         return variables[match[1]]
 
-    return TOKEN.sub(value, write_out(text))
+    def encoded(match):
+        return urllib.parse.quote(value(match), safe="")
+
+    return TOKEN.sub(value, ENCODED.sub(encoded, write_out(text)))
 
 
 def to_regex(wanted, variables, captured=None, star=r"[^\r\n]*?"):

@@ -3,7 +3,8 @@
 
     tests/wire/run.py                       every tests/wire/*/*.test
     tests/wire/run.py table/insert.test     some of them
-    tests/wire/run.py --port 10002 ...      against a server that already runs
+    tests/wire/run.py --port 10002 --queue-port 10001 --blob-port 10000 ...
+                                            against a server that already runs
 
 Prints a line for each exchange that failed and ends with `wire: N passed, N failed`.  The form of
 the files is described in tests/wire/README.md.
@@ -11,6 +12,7 @@ the files is described in tests/wire/README.md.
 
 import argparse
 import base64
+import collections
 import datetime
 import email.utils
 import pathlib
@@ -25,6 +27,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 
 import client                                                                        # noqa: E402
 import match                                                                         # noqa: E402
+import sas                                                                           # noqa: E402
 import sign                                                                          # noqa: E402
 import talk                                                                          # noqa: E402
 from match import BadTest, NoVariable                                                # noqa: E402
@@ -36,11 +39,19 @@ SECOND = "secondaccount"
 SECOND_KEYS = [base64.b64encode(bytes([n]) * 64).decode("ascii") for n in (1, 2)]
 ACCOUNTS = f"{ACCOUNT}:{KEY};{SECOND}:{':'.join(SECOND_KEYS)}"
 
-DEFAULT_HEADERS = [
-    ("x-ms-version", "2019-02-02"),
-    ("DataServiceVersion", "3.0"),
-    ("Accept", "application/json;odata=minimalmetadata"),
-]
+# What a file takes for granted of the service it talks to: headers of every request, the type of
+# a body, the signature unless an option names one, and how `table t` and the like make one.
+Service = collections.namedtuple("Service", "headers content_type scheme create")
+VERSION = ("x-ms-version", "2019-02-02")
+SERVICES = {
+    "table": Service([VERSION, ("DataServiceVersion", "3.0"),
+                      ("Accept", "application/json;odata=minimalmetadata")],
+                     "application/json", "SharedKeyLite",
+                     ("table", 'POST /Tables {{"TableName":"{}"}}')),
+    "queue": Service([VERSION], "application/xml", "SharedKey", ("queue", "PUT /{}")),
+    "blob": Service([VERSION], "application/octet-stream", "SharedKey",
+                    ("container", "PUT /{}?restype=container")),
+}
 ERROR_TYPE = "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
 ERROR_BODY = ('{"odata.error":{"code":"CODE","message":{"lang":"en-US",'
               '"value":"TEXT\\nRequestId:{guid}\\nTime:{time7}"}}}')
@@ -48,6 +59,9 @@ XML_ERROR_BODY = ('<?xml version="1.0" encoding="utf-8"?><m:error xmlns:m="http:
                   '/ado/2007/08/dataservices/metadata"><m:code>CODE</m:code><m:message '
                   'xml:lang="en-US">TEXT{newline}RequestId:{guid}{newline}Time:{time7}</m:message>'
                   '</m:error>')
+# Of queues and blobs.
+ERROR_DOCUMENT = ('\ufeff<?xml version="1.0" encoding="utf-8"?><Error><Code>CODE</Code><Message>TEXT\n'
+                  'RequestId:{guid}\nTime:{time7}</Message>DETAILS</Error>')
 SIGNED = re.compile(r"\{(lite|wronglite) (\S+)\}")
 
 
@@ -83,20 +97,32 @@ def batch_body(lines, base):
 class Talk:
     """Runs the steps of one file."""
 
-    def __init__(self, path, port):
+    def __init__(self, path, ports):
         self.path = path
-        self.port = port
+        self.ports = ports              # by the name of the service
         self.shown = path.relative_to(HERE.parent.parent) if HERE in path.parents else path
         self.connection = None          # of ordinary requests
         self.raw = None                 # of raw ones
         self.passed = self.failed = 0
-        host = f"127.0.0.1:{port}"
-        host_style = f"{ACCOUNT}.table.localhost:{port}"
-        self.variables = {
-            "account": ACCOUNT, "secondaccount": SECOND, "host": host,
-            "base": f"http://{host}/{ACCOUNT}", "hoststyle": host_style,
-            "hostbase": f"http://{host_style}",
-        }
+        self.variables = {"account": ACCOUNT, "secondaccount": SECOND}
+        self.talk_to("table")
+
+    def talk_to(self, name):
+        """From here on the file talks to this service."""
+        if self.ports.get(name) is None:
+            raise BadTest(f"there is no {name} service")
+        if self.connection:
+            self.connection.close()
+            self.connection = None
+        self.service, self.port = name, self.ports[name]
+        host = f"127.0.0.1:{self.port}"
+        host_style = f"{ACCOUNT}.{name}.localhost:{self.port}"
+        token = sas.account_sas(KEY, ACCOUNT, ss=name[0], srt="sco", sp="rwdlacup",
+                                se="2099-01-01")
+        self.variables.update({
+            "host": host, "base": f"http://{host}/{ACCOUNT}", "hoststyle": host_style,
+            "hostbase": f"http://{host_style}", "sas": token,
+        })
 
     def run(self):
         try:
@@ -114,8 +140,14 @@ class Talk:
         print(f"{where}: {name + ': ' if name else ''}{text}")
 
     def run_step(self, step):
-        if step.kind in ("table", "name"):
-            self.name_table(step)
+        if step.kind == "service":
+            self.talk_to(step.value)
+            return
+        if step.kind == "wait":
+            time.sleep(float(step.value))
+            return
+        if step.kind in talk.NAMERS:
+            self.name(step)
             return
         try:
             trouble = self.check(step.value) if step.kind == "check" else self.exchange(step)
@@ -129,19 +161,24 @@ class Talk:
         else:
             self.passed += 1
 
-    def name_table(self, step):
-        """A new name for the variable, and for `table` the table itself."""
+    def name(self, step):
+        """A new name for the variable and, unless it is `name`, what it is the name of."""
         stem = re.sub(r"[^A-Za-z0-9]", "", self.path.stem)[:20]
         name = f"{stem}{step.value}{secrets.token_hex(4)}"
+        if self.service != "table":
+            name = name.lower()
         self.variables[step.value] = name
-        if step.kind == "table":
-            request = talk.Request(f'POST /Tables {{"TableName":"{name}"}}')
-            try:
-                reply = self.send_request(request, "")
-            except (client.BadReply, OSError) as error:
-                raise BadTest(f"{step.line}: no table: {error}") from None
-            if reply.status not in (201, 204):
-                raise BadTest(f"{step.line}: no table: {show_reply(reply)}")
+        if step.kind == "name":
+            return
+        kind, form = SERVICES[self.service].create
+        if step.kind != kind:
+            raise BadTest(f"{step.line}: the {self.service} service has no {step.kind}")
+        try:
+            reply = self.send_request(talk.Request(form.format(name)), "")
+        except (client.BadReply, OSError) as error:
+            raise BadTest(f"{step.line}: no {kind}: {error}") from None
+        if reply.status not in (201, 204):
+            raise BadTest(f"{step.line}: no {kind}: {show_reply(reply)}")
 
     def check(self, text):
         text = self.fill(text)
@@ -161,7 +198,7 @@ class Talk:
         """Send what the step sends and compare the replies; None or what was wrong."""
         if step.kind == "request":
             reply = self.send_request(step.value, step.sent)
-            return self.compare(step.wanted[0], reply)
+            return self.compare(step.wanted[0], reply, step.value.method != "HEAD")
         if step.kind == "raw":
             if self.raw:
                 self.raw.close()
@@ -183,7 +220,7 @@ class Talk:
                 self.connection = client.Connection(self.port)
             self.connection.send(data)
             try:
-                reply = self.connection.read_reply()
+                reply = self.connection.read_reply(request.method != "HEAD")
                 break
             except client.BadReply as error:
                 # A server may close a kept connection between two requests.
@@ -208,12 +245,13 @@ class Talk:
             target = f"/{account}{target}"
 
         body = None if request.body is None and not sent else self.fill(request.body or sent)
-        headers = [("Host", host), *DEFAULT_HEADERS]
+        service = SERVICES[self.service]
+        headers = [("Host", host), *service.headers]
         if "batch" in options:
             body = batch_body(body, self.variables["base"])
             headers.append(("Content-Type", "multipart/mixed; boundary=batch_b"))
         elif body is not None:
-            headers.append(("Content-Type", "application/json"))
+            headers.append(("Content-Type", service.content_type))
         data = b"" if body is None else body.encode("utf-8", "surrogateescape")
         if "chunked" in options:
             headers.append(("Transfer-Encoding", "chunked"))
@@ -249,17 +287,23 @@ class Talk:
 
         if "no authorization" not in options and "authorization" not in own_names:
             key = WRONG_KEY if "wrong key" in options else keys["second key" in options]
-            if "SharedKey" in options:
-                content = {n.lower(): v for n, v in headers}
-                value = sign.shared_key(signer, key, date, signed_target, request.method,
-                                        content.get("content-type", ""),
-                                        content.get("content-md5", ""))
-            else:
-                value = sign.shared_key_lite(signer, key, date, signed_target)
-            headers.append(("Authorization", value))
+            scheme = next((name for name in ("SharedKey", "SharedKeyLite") if name in options),
+                          SERVICES[self.service].scheme)
+            headers.append(("Authorization", self.authorization(
+                scheme, signer, key, date, signed_target, request.method, headers)))
         return headers
 
-    def compare(self, wanted, reply):
+    def authorization(self, scheme, signer, key, date, target, method, headers):
+        if self.service != "table":
+            return sign.storage_shared_key(signer, key, method, target, headers,
+                                           lite=scheme == "SharedKeyLite")
+        if scheme == "SharedKeyLite":
+            return sign.shared_key_lite(signer, key, date, target)
+        content = {n.lower(): v for n, v in headers}
+        return sign.shared_key(signer, key, date, target, method, content.get("content-type", ""),
+                               content.get("content-md5", ""))
+
+    def compare(self, wanted, reply, has_body=True):
         """None, or everything that differs."""
         troubles = []
         if wanted.status.startswith("HTTP"):
@@ -269,8 +313,12 @@ class Talk:
             troubles.append(f"wanted status {wanted.status}")
         headers = list(wanted.headers)
         is_error = wanted.rest and wanted.rest[0] not in "{["
+        if is_error and self.service != "table":
+            headers.append(("x-ms-error-code", wanted.rest.split(" ")[0]))
+        if not has_body:
+            is_error = False
         if is_error and not any(name.lower() == "content-type" for name, _ in headers):
-            is_xml = wanted.rest[0] == "<"
+            is_xml = wanted.rest[0] == "<" or self.service != "table"
             headers.append(("Content-Type", "application/xml" if is_xml else ERROR_TYPE))
         for name, value in headers:
             got = reply.header(name)
@@ -280,7 +328,7 @@ class Talk:
             elif got is None or not match.match_text(value, got, self.variables):
                 troubles.append(f"wanted {name}: {value}, got {got}")
         try:
-            trouble = self.compare_body(wanted, reply, is_error)
+            trouble = self.compare_body(wanted, reply, is_error) if has_body else None
         except NoVariable as error:
             trouble = str(error)
         if trouble:
@@ -292,10 +340,11 @@ class Talk:
     def compare_body(self, wanted, reply, is_error):
         if is_error:
             code, _, text = wanted.rest.partition(" ")
-            form = ERROR_BODY
+            form = ERROR_BODY if self.service == "table" else ERROR_DOCUMENT
             if code.startswith("<"):
                 form, code = XML_ERROR_BODY, code.strip("<>")
             body = form.replace("CODE", code).replace("TEXT", text or "*")
+            body = body.replace("DETAILS", wanted.details)
             if not match.match_text(body, reply.text(), self.variables):
                 return f"wanted the error {wanted.rest}"
         elif wanted.rest:
@@ -344,9 +393,9 @@ def run_own_tests():
     return result.testsRun - bad, bad
 
 
-def run_files(files, port, passed=0, failed=0):
+def run_files(files, ports, passed=0, failed=0):
     for path in files:
-        one = Talk(path, port)
+        one = Talk(path, ports)
         one.run()
         passed += one.passed
         failed += one.failed
@@ -364,14 +413,18 @@ def find(name):
 def main():
     arguments = argparse.ArgumentParser(description="Run the wire tests.")
     arguments.add_argument("--port", type=int, help="a table service that already runs")
+    arguments.add_argument("--queue-port", type=int, help="its queue service")
+    arguments.add_argument("--blob-port", type=int, help="its blob service")
     arguments.add_argument("files", nargs="*")
     given = arguments.parse_args()
     files = [find(name) for name in given.files] or sorted(HERE.glob("*/*.test"))
     if given.port:
-        return run_files(files, given.port)
+        return run_files(files, {"table": given.port, "queue": given.queue_port,
+                                 "blob": given.blob_port})
     passed, failed = (0, 0) if given.files else run_own_tests()
     with Server(env={"AZURITE_ACCOUNTS": ACCOUNTS}) as server:
-        return run_files(files, server.table_port, passed, failed)
+        ports = {"table": server.table_port, "queue": server.queue_port, "blob": server.blob_port}
+        return run_files(files, ports, passed, failed)
 
 
 if __name__ == "__main__":

@@ -164,7 +164,7 @@ class ScriptedServer:
 
 
 def reply(status, body="", *headers):
-    head = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers]
+    head = [f"HTTP/1.1 {status}", f"Content-Length: {len(body.encode())}", *headers]
     return ("\r\n".join(head) + "\r\n\r\n" + body).encode("utf-8")
 
 
@@ -177,7 +177,8 @@ class Talks(unittest.TestCase):
             file.flush()
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
-                one = run.Talk(pathlib.Path(file.name), server.port)
+                one = run.Talk(pathlib.Path(file.name),
+                               {"table": server.port, "queue": server.port, "blob": None})
                 one.run()
         return one.passed, one.failed, printed.getvalue(), server.requests
 
@@ -240,6 +241,51 @@ class Talks(unittest.TestCase):
                 self.assertEqual(failed, 1 if trouble else 0, printed)
                 self.assertIn(f"It.: {trouble}" if trouble and "Type" not in trouble
                               else trouble or "", printed)
+
+    def test_errors_of_queues_are_xml_with_their_code_in_a_header(self):
+        xml = ('\ufeff<?xml version="1.0" encoding="utf-8"?><Error><Code>X</Code><Message>No.\n'
+               'RequestId:6f9619ff-8b86-d011-b42d-00c04fc964ff\nTime:2026-01-02T03:04:05.1234567Z'
+               '</Message>{}</Error>')
+        plain, detailed = xml.format(""), xml.format("<A>1</A>")
+        both = ("Content-Type: application/xml", "x-ms-error-code: X")
+        rows = [
+            ("GET", "< 404 X No.", reply("404 N", plain, *both), None),
+            ("GET", "< 404 X Yes.", reply("404 N", plain, *both), "wanted the error X Yes."),
+            ("GET", "< 404 X", reply("404 N", plain, both[0]), "wanted x-ms-error-code: X"),
+            ("GET", "< 404 X", reply("404 N", plain, both[1]), "wanted Content-Type"),
+            ("GET", "< 404 X", reply("404 N", plain[1:], *both), "wanted the error X"),
+            ("GET", "< 404 X", reply("404 N", detailed, *both), "wanted the error X"),
+            ("GET", "< 404 X\n<+ <A>1</A>", reply("404 N", detailed, *both), None),
+            ("GET", "< 404 X\n<+ <A>2</A>", reply("404 N", detailed, *both), "wanted the error"),
+            ("HEAD", "< 404 X", reply("404 N", "", both[1]), None),
+            ("HEAD", "< 404 X", reply("404 N", ""), "wanted x-ms-error-code: X"),
+        ]
+        for method, wanted, got, trouble in rows:
+            with self.subTest(f"{method} {wanted}"):
+                _, failed, printed, _ = self.run_talk(
+                    f"service queue\n> {method} /q\n{wanted}\n", got)
+                self.assertEqual(failed, 1 if trouble else 0, printed)
+                self.assertIn(trouble or "", printed)
+
+    def test_a_queue_is_created_and_asked_with_shared_key(self):
+        passed, failed, printed, requests = self.run_talk(
+            "service queue\nqueue q\n> PUT /{q}/messages/1?popreceipt={url r} x\n< 204\n"
+            "> GET /{q}\n< 200\n< x: {r=receipt}\n> PUT /{q}?popreceipt={url r} x\n< 204\n",
+            reply("201 Created"), reply("200 OK", "", "x: a+/="), reply("204 No Content"))
+        self.assertEqual((passed, failed), (2, 1), printed)     # the first has no variable
+        self.assertRegex(requests[0], rb"^PUT /devstoreaccount1/[a-z0-9]+ HTTP/1.1\r\n")
+        self.assertIn(b"\r\nAuthorization: SharedKey devstoreaccount1:", requests[0])
+        self.assertNotIn(b"DataServiceVersion", requests[0])
+        self.assertIn(b"?popreceipt=a%2B%2F%3D HTTP/1.1", requests[2])
+
+    def test_a_service_that_is_not_there_fails(self):
+        self.assertEqual(self.run_talk("service blob\n> GET /\n< 200\n")[:2], (0, 1))
+
+    def test_a_reply_to_head_has_no_body(self):
+        passed, failed, printed, _ = self.run_talk(
+            "> HEAD /t\n< 200\n< Content-Length: 5\n> GET /t\n< 200\n",
+            b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", reply("200 OK"))
+        self.assertEqual((passed, failed), (2, 0), printed)
 
     def test_a_capture_is_sent_back(self):
         _, failed, printed, requests = self.run_talk(

@@ -4,8 +4,10 @@ import re
 
 from match import BadTest
 
-REQUEST = re.compile(r"([A-Z]+) ([/*](?:\{(?:repeat|for) [^}]*\}|\S)*)(?: (.*))?")
+REQUEST = re.compile(r"([A-Z]+) ([/*](?:\{(?:repeat|for|url) [^}]*\}|\S)*)(?: (.*))?")
 STATUS = re.compile(r"(HTTP/1\.1 )?\d{3}(\|\d{3})*\b")
+# Words that make up a name, and make what it names unless it is `name`.
+NAMERS = ("table", "queue", "container", "name")
 ESCAPES = {r"\r": "\r", r"\n": "\n", r"\t": "\t", r"\0": "\0", r"\\": "\\"}
 
 
@@ -38,12 +40,14 @@ class Wanted:
             self.status, self.rest = text, ""
         self.headers = []
         self.lines = None                               # the exact body
+        self.details = ""                               # elements behind an error's message
         self.parts = []                                 # texts that are somewhere in the body
         self.closed = None
 
 
 class Step:
-    """kind is table, name, request, raw, send (more bytes on the raw connection) or check."""
+    """kind is one of NAMERS, service, wait, request, raw, send (more bytes on the raw connection)
+    or check."""
 
     def __init__(self, kind, line, name, value=None):
         self.kind, self.line, self.name, self.value = kind, line, name, value
@@ -81,7 +85,7 @@ class Parser:
         word, _, rest = line.partition(" ")
         if word == "#":
             self.name = f"{self.name} {rest}" if self.in_comment else rest
-        elif word in ("table", "name", "raw"):
+        elif word in (*NAMERS, "service", "wait", "raw"):
             self.step(word, number, rest)
         elif word == "?":
             self.step("check", number, rest)
@@ -94,6 +98,8 @@ class Parser:
         elif word == "<=":
             wanted = self.steps[-1].wanted[-1]
             wanted.lines = (wanted.lines or []) + [rest]
+        elif word == "<+":
+            self.steps[-1].wanted[-1].details += rest
         elif word == "<~":
             self.steps[-1].wanted[-1].parts.append(rest)
         elif line:

@@ -64,7 +64,7 @@ static tv_err check_access(tv_blob_call *call)
 
     if (err || (need.any_of & TV_MAY_CREATE) == 0 || call->op.blob.len == 0)
         return err;
-    if (call->op.kind == TV_BLOB_OP_SNAPSHOT_BLOB || call->op.kind == TV_BLOB_OP_PUT_BLOCK)
+    if (call->op.kind == TV_BLOB_OP_SNAPSHOT_BLOB)
         return TV_OK;
 
     need.any_of = TV_MAY_WRITE;

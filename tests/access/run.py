@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Who may do what: generated matrices and attacks.  Ends with "access: N passed, N failed".
 
-    tests/access/run.py [matrix] [queues] [attacks]
+    tests/access/run.py [matrix] [queues] [blobs] [attacks]
 """
 
 import pathlib
@@ -14,6 +14,8 @@ sys.path.insert(0, str(HERE))
 sys.path.insert(0, str(HERE.parent / "lib"))
 
 import attacks_test  # noqa: E402
+import blob_attacks_test  # noqa: E402
+import blob_matrix  # noqa: E402
 import certificate  # noqa: E402
 import hostile_test  # noqa: E402
 import matrix  # noqa: E402
@@ -22,7 +24,8 @@ import queue_matrix  # noqa: E402
 import suite  # noqa: E402
 from server import Server  # noqa: E402
 
-MATRICES = {"matrix": (matrix, "table_port"), "queues": (queue_matrix, "queue_port")}
+MATRICES = {"matrix": (matrix, "table_port"), "queues": (queue_matrix, "queue_port"),
+            "blobs": (blob_matrix, "blob_port")}
 
 
 def run_matrix(name):
@@ -49,7 +52,8 @@ def main(which):
             more_passed, more_failed = run_matrix(name)
             passed, failed = passed + more_passed, failed + more_failed
     if "attacks" in which:
-        more_passed, more_failed = suite.run([attacks_test, hostile_test, queue_attacks_test])
+        more_passed, more_failed = suite.run([attacks_test, hostile_test, queue_attacks_test,
+                                               blob_attacks_test])
         passed, failed = passed + more_passed, failed + more_failed
     print(f"access: {passed} passed, {failed} failed", flush=True)
     return 1 if failed or not passed else 0

@@ -19,7 +19,9 @@ RESERVE_MB = 16
 TABLE = "disk"
 
 
-class DiskFull(unittest.TestCase):
+class SmallDisk(unittest.TestCase):
+    """A server whose disk can be filled up; subclasses have the tests."""
+
     def setUp(self):
         self.disk = tempfile.mkdtemp(prefix="tavola-disk-")
         self.addCleanup(os.rmdir, self.disk)
@@ -35,15 +37,28 @@ class DiskFull(unittest.TestCase):
         self.addCleanup(self.server.clean)
         self.addCleanup(self.stop)
         self.server.start()
+
+    def stop(self):
+        code = self.server.stop()
+        self.assertEqual(code, 0, self.server.log()[-4000:])
+
+    def fill(self, leave_mb):
+        """Grow a file beside the data until only that much space is free."""
+        space = os.statvfs(self.disk)
+        more = space.f_bavail * space.f_frsize - leave_mb * 2**20
+        with open(os.path.join(self.disk, "filler"), "ab") as filler:
+            if more > 0:
+                os.posix_fallocate(filler.fileno(), filler.tell(), more)
+
+
+class DiskFull(SmallDisk):
+    def setUp(self):
+        super().setUp()
         self.client = Client(self.server.table_port)
         self.addCleanup(self.client.close)
         self.assertEqual(self.client.create_table(TABLE).status, 204)
         self.written, self.refused = set(), set()
         self.serial = 0
-
-    def stop(self):
-        code = self.server.stop()
-        self.assertEqual(code, 0, self.server.log()[-4000:])
 
     def write(self):
         """Insert one entity, keep the books, return the reply."""
@@ -63,14 +78,6 @@ class DiskFull(unittest.TestCase):
                 return
             time.sleep(0.05)
         self.fail(f"writes did not become {status}:\n{self.server.log()[-2000:]}")
-
-    def fill(self, leave_mb):
-        """Grow a file beside the data until only that much space is free."""
-        space = os.statvfs(self.disk)
-        more = space.f_bavail * space.f_frsize - leave_mb * 2**20
-        with open(os.path.join(self.disk, "filler"), "ab") as filler:
-            if more > 0:
-                os.posix_fallocate(filler.fileno(), filler.tell(), more)
 
     def reads_go_on(self):
         self.assertEqual(self.client.get(TABLE, "p", min(self.written)).status, 200)

@@ -14,14 +14,11 @@ import datetime
 import os
 import pathlib
 import re
-import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -31,29 +28,12 @@ import queries  # noqa: E402
 import sas  # noqa: E402
 import sign  # noqa: E402
 import table_client  # noqa: E402
+from competitors import Azurite, Nginx, fixed_reply  # noqa: E402
 from figures import Measurement, cpu_s, milliseconds  # noqa: E402
-from server import ACCOUNT, KEY, Server, free_ports  # noqa: E402
+from server import ACCOUNT, KEY, Server  # noqa: E402
 
 TABLE = "bench"
 ROWS = 1000
-
-
-def wait_for(url, wait_s=30):
-    deadline = time.monotonic() + wait_s
-    while time.monotonic() < deadline:
-        try:
-            urllib.request.urlopen(url, timeout=5).close()
-            return
-        except urllib.error.HTTPError:
-            return
-        except OSError:
-            time.sleep(0.002)
-    raise RuntimeError(f"nothing answers at {url}")
-
-
-def children(pid):
-    text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return [int(child) for child in text.split()]
 
 
 class Bench:
@@ -153,109 +133,6 @@ def samples(client):
         "batch of 20": client.batch(TABLE, [{**entity, "RowKey": f"a{i}"} for i in range(20)]),
         "batch of 100": client.batch(TABLE, [{**entity, "RowKey": f"b{i}"} for i in range(100)]),
     }
-
-
-class Nginx:
-    """nginx with one port per kind of answer, each returning a fixed reply."""
-
-    SKIP = {"server", "date", "content-length", "transfer-encoding", "connection", "content-type"}
-
-    def __init__(self, replies, workers, scratch):
-        self.folder = scratch / "nginx"
-        self.folder.mkdir()
-        self.ports = dict(zip(replies, free_ports(len(replies))))
-        self.replies = replies
-        servers = "\n".join(self.server(self.ports[name], reply)
-                            for name, reply in replies.items())
-        (self.folder / "nginx.conf").write_text(f"""
-daemon off; worker_processes {workers}; pid {self.folder}/pid; error_log {self.folder}/error.log;
-events {{ worker_connections 1024; }}
-http {{
-    access_log off; keepalive_requests 1000000000; keepalive_timeout 600s;
-    client_max_body_size 8m; client_body_buffer_size 1m; client_body_temp_path {self.folder};
-    large_client_header_buffers 4 64k; types {{ }} default_type "";
-    geo $dollar {{ default "$"; }}
-{servers}
-}}
-""")
-
-    @staticmethod
-    def quoted(text):
-        for character, escape in (("\\", "\\\\"), ("'", "\\'"), ("\r", "\\r"), ("\n", "\\n"),
-                                  ("$", "${dollar}")):
-            text = text.replace(character, escape)
-        return f"'{text}'"
-
-    def server(self, port, reply):
-        lines = [f"add_header {name} {self.quoted(value)} always;"
-                 for name, value in reply.headers.items() if name.lower() not in self.SKIP]
-        if reply.headers.get("Content-Type"):
-            lines.append(f"default_type {self.quoted(reply.headers['Content-Type'])};")
-        # nginx takes words of up to 4096 bytes, so a long body is put together.
-        body = reply.body.decode()
-        pieces = [body[i:i + 2000] for i in range(0, len(body), 2000)]
-        if len(pieces) > 1:
-            lines += [f"set $body{i} {self.quoted(piece)};" for i, piece in enumerate(pieces)]
-            text = '"' + "".join(f"$body{i}" for i in range(len(pieces))) + '"'
-        else:
-            text = self.quoted(body)
-        lines.append(f"return {reply.status}{' ' + text if body else ''};")
-        inside = "\n            ".join(lines)
-        return f"""    server {{
-        listen 127.0.0.1:{port} reuseport;
-        location / {{
-            {inside}
-        }}
-    }}"""
-
-    def __enter__(self):
-        self.process = subprocess.Popen([shutil.which("nginx", path="/usr/sbin:/usr/bin"),
-                                         "-p", str(self.folder), "-e", f"{self.folder}/error.log",
-                                         "-c", str(self.folder / "nginx.conf")],
-                                        stderr=subprocess.DEVNULL)
-        for name, port in self.ports.items():
-            wait_for(f"http://127.0.0.1:{port}/")
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as reply:
-                assert reply.read() == self.replies[name].body, f"nginx differs for {name}"
-        return self
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait()
-
-    def pids(self):
-        return children(self.process.pid)
-
-
-class Azurite:
-    """The table service of Azurite from npm, on a folder of its own."""
-
-    def __init__(self, scratch):
-        self.folder = scratch / "azurite"
-        self.folder.mkdir()
-        (self.port,) = free_ports(1)
-        self.script = HERE / "node_modules" / "azurite" / "dist" / "src" / "table" / "main.js"
-
-    def install(self):
-        lock = (HERE / "package-lock.json").read_bytes()
-        stamp = HERE / "node_modules" / ".installed-lock.json"
-        if not (stamp.exists() and stamp.read_bytes() == lock):
-            print("Installing Azurite (npm ci)", flush=True)
-            subprocess.run(["npm", "ci", "--no-audit", "--no-fund"], cwd=HERE, check=True,
-                           stdout=subprocess.DEVNULL)
-            stamp.write_bytes(lock)
-
-    def __enter__(self):
-        self.install()
-        self.process = subprocess.Popen(
-            ["node", str(self.script), "--tablePort", str(self.port), "--silent",
-             "--disableTelemetry", "--location", str(self.folder)], stdout=subprocess.DEVNULL)
-        wait_for(f"http://127.0.0.1:{self.port}/")
-        return self
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait()
 
 
 def start_up_ms(scratch):
@@ -379,7 +256,8 @@ def measure_beside_nginx(options, scratch, report, bench, server):
              ("batch of 100", 100, bench.batches(100), ""))
     inserts = None
     workers = options.server_threads or os.cpu_count()
-    with Nginx(samples(client), workers, scratch) as nginx:
+    servers = {name: fixed_reply(reply) for name, reply in samples(client).items()}
+    with Nginx(servers, workers, scratch) as nginx:
         for name, size, load, target in loads:
             ours, theirs = Measurement(), Measurement()
             for _ in range(options.rounds):
@@ -435,12 +313,12 @@ def measure_sas(options, report, bench, server):
 
 
 def measure_azurite(scratch, report, bench, inserts):
-    with Azurite(scratch) as azurite:
+    with Azurite("table", scratch) as azurite:
         client = table_client.Client(azurite.port)
         assert client.create_table(TABLE).status == 204
         theirs = Measurement()
         script, arguments = bench.inserts(client, azurite.port)
-        bench.wrk(theirs, [azurite.process.pid], f"http://127.0.0.1:{azurite.port}/", script,
+        bench.wrk(theirs, azurite.pids(), f"http://127.0.0.1:{azurite.port}/", script,
                   *arguments)
         client.close()
     report.load("Azurite: insert (not durable)", 1, theirs, None)

@@ -97,7 +97,7 @@
     X(BLOB_NOT_FOUND, 404, "BlobNotFound", "The specified blob does not exist.") \
     X(BLOB_EXISTS, 409, "BlobAlreadyExists", "The specified blob already exists.") \
     X(BLOB_TYPE, 409, "InvalidBlobType", "The blob type is invalid for this operation.") \
-    X(PAGE_BLOB, 501, "NotImplemented", "Page blobs are not supported by this server.") \
+    X(PAGE_BLOB, 400, "BlobTypeNotSupported", "Page blob is not supported for this account type.") \
     X(BLOB_RANGE, 416, "InvalidRange", "The range specified is invalid for the current size of the resource.") \
     X(BLOB_OR_BLOCK, 400, "InvalidBlobOrBlock", "The specified blob or block content is invalid.") \
     X(BLOCK_ID, 400, "InvalidBlockId", "The specified block ID is invalid. The block ID must be Base64-encoded.") \

@@ -1,10 +1,7 @@
 /* One thread: sweep the extents once, then look for old blocks again and again. */
 #include "blob/janitor.h"
 
-#include <pthread.h>
-#include <time.h>
-
-#include "base/assert.h"
+#include "base/chore.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "blob/change.h"
@@ -18,41 +15,10 @@ enum {
 };
 
 struct tv_blob_janitor {
+    tv_chore chore;
     tv_blob_janitor_options options;
     tv_waiter waiter;
-    pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t changed;
-    bool is_stopping;
 };
-
-static bool is_stopping(tv_blob_janitor *janitor)
-{
-    pthread_mutex_lock(&janitor->lock);
-
-    bool answer = janitor->is_stopping;
-
-    pthread_mutex_unlock(&janitor->lock);
-    return answer;
-}
-
-/* False when it is time to stop. */
-static bool wait_seconds(tv_blob_janitor *janitor, int seconds)
-{
-    struct timespec until;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += seconds;
-    pthread_mutex_lock(&janitor->lock);
-    while (!janitor->is_stopping &&
-           pthread_cond_timedwait(&janitor->changed, &janitor->lock, &until) == 0)
-        ;
-
-    bool answer = !janitor->is_stopping;
-
-    pthread_mutex_unlock(&janitor->lock);
-    return answer;
-}
 
 /* --- extents without a row --- */
 
@@ -87,26 +53,6 @@ static tv_err expire_blob(tv_blob_janitor *janitor, tv_container *container, tv_
     return err;
 }
 
-/* All containers, by account and name: they may go while one is looked at. */
-typedef struct name_list {
-    tv_arena *arena;
-    struct container_name {
-        tv_slice account, name;
-        struct container_name *next;
-    } * first;
-} name_list;
-
-static void note_container(void *ctx, const tv_container *container)
-{
-    name_list *list = ctx;
-    struct container_name *name = tv_arena_alloc(list->arena, sizeof *name);
-
-    name->account = tv_arena_dup(list->arena, container->account);
-    name->name = tv_arena_dup(list->arena, container->name);
-    name->next = list->first;
-    list->first = name;
-}
-
 static tv_err expire_container(tv_blob_janitor *janitor, tv_container *container)
 {
     tv_slice partitions[EXPIRED_AT_ONCE];
@@ -116,7 +62,7 @@ static tv_err expire_container(tv_blob_janitor *janitor, tv_container *container
     size_t count;
 
     tv_arena_init(&arena);
-    while (err == TV_OK && !search.is_done && !is_stopping(janitor)) {
+    while (err == TV_OK && !search.is_done && !tv_chore_is_stopping(&janitor->chore)) {
         err = tv_blob_expired_next(janitor->options.engine, container->prefix, tv_clock_ticks(),
                                    BLOBS_AT_ONCE, &arena, &search, partitions, EXPIRED_AT_ONCE,
                                    &count);
@@ -129,39 +75,32 @@ static tv_err expire_container(tv_blob_janitor *janitor, tv_container *container
 
 static void expire_blocks(tv_blob_janitor *janitor)
 {
-    tv_catalog *catalog = janitor->options.catalog;
-    tv_arena arena;
-    name_list list = {.arena = &arena};
-    tv_err err = TV_OK;
+    size_t count;
+    tv_container **containers = tv_catalog_all(janitor->options.catalog, &count);
 
-    tv_arena_init(&arena);
-    tv_catalog_visit(catalog, note_container, &list);
-    for (struct container_name *name = list.first; name && err == TV_OK; name = name->next) {
-        tv_container *container = tv_catalog_find(catalog, name->account, name->name);
+    for (size_t i = 0; i < count; i++) {
+        tv_err err = expire_container(janitor, containers[i]);
 
-        if (container)
-            err = expire_container(janitor, container);
-        tv_container_unref(container);
+        if (err)
+            tv_log(TV_LOG_WARN, "expire_blocks", "service=blob container=%.*s error=%s",
+                   TV_FMT(containers[i]->name), tv_err_name(err));
+        tv_container_unref(containers[i]);
     }
-    tv_arena_done(&arena);
-    if (err)
-        tv_log(TV_LOG_WARN, "expire_blocks", "service=blob error=%s note=\"trying again in %d s\"",
-               tv_err_name(err), janitor->options.interval_s);
+    free(containers);
 }
 
 /* --- the thread --- */
 
-static void *run(void *arg)
+static void run(tv_chore *chore, void *ctx)
 {
-    tv_blob_janitor *janitor = arg;
+    tv_blob_janitor *janitor = ctx;
 
-    while (!is_stopping(janitor) && !sweep_extents(janitor)) {
-        if (!wait_seconds(janitor, SWEEP_RETRY_SECONDS))
-            return NULL;
+    while (!sweep_extents(janitor)) {
+        if (!tv_chore_sleep(chore, SWEEP_RETRY_SECONDS * 1000))
+            return;
     }
-    while (wait_seconds(janitor, janitor->options.interval_s))
+    while (tv_chore_sleep(chore, janitor->options.interval_s * 1000))
         expire_blocks(janitor);
-    return NULL;
 }
 
 tv_blob_janitor *tv_blob_janitor_new(const tv_blob_janitor_options *options)
@@ -170,9 +109,7 @@ tv_blob_janitor *tv_blob_janitor_new(const tv_blob_janitor_options *options)
 
     janitor->options = *options;
     tv_waiter_init(&janitor->waiter, options->pipeline);
-    tv_assert(pthread_mutex_init(&janitor->lock, NULL) == 0);
-    tv_assert(pthread_cond_init(&janitor->changed, NULL) == 0);
-    tv_assert(pthread_create(&janitor->thread, NULL, run, janitor) == 0);
+    tv_chore_start(&janitor->chore, run, janitor);
     return janitor;
 }
 
@@ -181,14 +118,7 @@ void tv_blob_janitor_free(tv_blob_janitor *janitor)
     if (janitor == NULL)
         return;
 
-    pthread_mutex_lock(&janitor->lock);
-    janitor->is_stopping = true;
-    pthread_cond_broadcast(&janitor->changed);
-    pthread_mutex_unlock(&janitor->lock);
-    pthread_join(janitor->thread, NULL);
-
+    tv_chore_stop(&janitor->chore);
     tv_waiter_done(&janitor->waiter);
-    pthread_cond_destroy(&janitor->changed);
-    pthread_mutex_destroy(&janitor->lock);
     free(janitor);
 }

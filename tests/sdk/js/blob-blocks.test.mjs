@@ -54,7 +54,8 @@ test("a blob is uploaded and downloaded", async () => {
 });
 
 test("an upload replaces what was there, with all that belonged to it", async () => {
-  const blob = await uploaded("first", { metadata: { a: "b" }, blobHTTPHeaders: { blobContentType: "text/plain" } });
+  const blob = await uploaded("first",
+    { metadata: { a: "b" }, blobHTTPHeaders: { blobContentType: "text/plain" } });
   const first = await blob.getProperties();
   await blob.upload("second!", 7);
   const second = await blob.getProperties();
@@ -143,7 +144,8 @@ describe("blocks", () => {
     assert.ok(put.etag && put.lastModified);
     assert.equal(await text(blob.download()), "threeonetwoone");
     const got = await blob.getProperties();
-    assert.deepEqual([got.contentType, got.metadata, got.contentLength], ["text/plain", { a: "b" }, 14]);
+    assert.deepEqual([got.contentType, got.metadata, got.contentLength],
+      ["text/plain", { a: "b" }, 14]);
     assert.equal(got.contentMD5, undefined);
     assert.equal(got.etag, put.etag);
   });
@@ -261,11 +263,13 @@ describe("data in parallel", () => {
     const blob = newBlob();
     const seen = [];
     await blob.uploadData(data, {
-      blockSize: MIB, maxSingleShotSize: MIB, concurrency: 4, onProgress: (p) => seen.push(p.loadedBytes),
+      blockSize: MIB, maxSingleShotSize: MIB, concurrency: 4,
+      onProgress: (progress) => seen.push(progress.loadedBytes),
     });
     assert.equal((await blob.getBlockList("committed")).committedBlocks.length, 10);
     assert.equal(seen.at(-1), data.length);
-    assert.ok(data.equals(await blob.downloadToBuffer(0, undefined, { blockSize: 700 * KIB, concurrency: 4 })));
+    const whole = await blob.downloadToBuffer(0, undefined, { blockSize: 700 * KIB, concurrency: 4 });
+    assert.ok(data.equals(whole));
     const part = await blob.downloadToBuffer(5 * MIB - 7, 2 * MIB, { blockSize: 300 * KIB });
     assert.ok(data.subarray(5 * MIB - 7, 7 * MIB - 7).equals(part));
   });

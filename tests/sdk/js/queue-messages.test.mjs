@@ -51,7 +51,8 @@ test("32 messages come at once, in the order they went, and no more than 32", as
   assert.equal((await receive(queue)).length, 1, "one, when not said otherwise");
   const many = await receive(queue, { numberOfMessages: 32 });
   assert.deepEqual(many.map((m) => m.messageId), sent.slice(1, 33));
-  assert.deepEqual(many.map((m) => m.messageText), sent.slice(1, 33).map((_, i) => `message ${i + 1}`));
+  assert.deepEqual(many.map((m) => m.messageText),
+    Array.from({ length: 32 }, (_, i) => `message ${i + 1}`));
   assert.equal((await receive(queue, { numberOfMessages: 32 })).length, 7);
   assert.equal(await count(queue), 40, "hidden messages count");
   for (const numberOfMessages of [0, 33])

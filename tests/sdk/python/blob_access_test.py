@@ -6,8 +6,8 @@ import unittest
 
 from azure.core.credentials import AzureSasCredential
 from azure.core.exceptions import ClientAuthenticationError, HttpResponseError
-from azure.storage.blob import (AccessPolicy, AccountSasPermissions, BlobAnalyticsLogging, BlobClient,
-                                BlobSasPermissions, BlobServiceClient, ContainerClient,
+from azure.storage.blob import (AccessPolicy, AccountSasPermissions, BlobAnalyticsLogging,
+                                BlobClient, BlobSasPermissions, BlobServiceClient, ContainerClient,
                                 ContainerSasPermissions, CorsRule, Metrics, ResourceTypes,
                                 RetentionPolicy, generate_account_sas, generate_blob_sas,
                                 generate_container_sas)
@@ -38,7 +38,7 @@ class Keys(StorageCase):
     def test_connection_string(self):
         service = BlobServiceClient.from_connection_string(
             f"DefaultEndpointsProtocol=http;AccountName={MAIN};AccountKey={ACCOUNTS[MAIN][0]};"
-            f"BlobEndpoint={BLOB_ENDPOINT}/{MAIN};")
+            f"BlobEndpoint={BLOB_ENDPOINT}/{MAIN};", **OPTIONS)
         list(service.list_containers())
 
     @unittest.skipUnless(HAS_TLS, "the server that is tested has no certificate")
@@ -140,7 +140,8 @@ class Signatures(StorageCase):
         self.assertEqual((settings.cache_control, settings.content_disposition,
                           settings.content_encoding, settings.content_language,
                           settings.content_type),
-                         ("no-store", 'attachment; filename="x & y"', "identity", "de", "image/png"))
+                         ("no-store", 'attachment; filename="x & y"', "identity", "de",
+                          "image/png"))
 
     def test_access_policies(self):
         container = self.new_container(FIRST)

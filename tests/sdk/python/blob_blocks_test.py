@@ -56,7 +56,8 @@ class Uploads(BlobCase):
         self.refused(416, "InvalidRange", blob.download_blob, offset=0, length=1)
 
     def test_kinds_of_data(self):
-        for what, data, expected in (("text", "żółw", "żółw".encode()), ("bytes", b"\0\xff", b"\0\xff"),
+        for what, data, expected in (("text", "żółw", "żółw".encode()),
+                                     ("bytes", b"\0\xff", b"\0\xff"),
                                      ("file", io.BytesIO(b"a file"), b"a file"),
                                      ("generator", (b"part" for _ in range(3)), b"partpartpart")):
             with self.subTest(what):
@@ -180,5 +181,6 @@ class Ranges(BlobCase):
         given = md5(b"something else")
         blob = self.container.get_blob_client(name())
         blob.stage_block("1", b"text")
-        blob.commit_block_list([BlobBlock("1")], content_settings=ContentSettings(content_md5=given))
+        blob.commit_block_list([BlobBlock("1")],
+                               content_settings=ContentSettings(content_md5=given))
         self.assertEqual(blob.get_blob_properties().content_settings.content_md5, given)

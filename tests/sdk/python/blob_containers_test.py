@@ -72,8 +72,8 @@ class Containers(StorageCase):
         pages = self.service.list_containers(name_starts_with=prefix, results_per_page=2).by_page()
         self.assertEqual([c.name for c in next(pages)], made[:2])
         rest = self.service.list_containers(name_starts_with=prefix, results_per_page=2)
-        self.assertEqual([[c.name for c in page] for page in rest.by_page(pages.continuation_token)],
-                         [made[2:4], made[4:]])
+        rest = [[c.name for c in page] for page in rest.by_page(pages.continuation_token)]
+        self.assertEqual(rest, [made[2:4], made[4:]])
         for one in made:
             self.service.delete_container(one)
 

@@ -61,10 +61,12 @@ class Listing(StorageCase):
 
     def test_included(self):
         with_metadata = list(self.container.list_blobs(include=["metadata"]))
-        self.assertEqual([b.metadata for b in with_metadata], [{"length": str(len(one))} for one in NAMES])
+        self.assertEqual([b.metadata for b in with_metadata],
+                         [{"length": str(len(one))} for one in NAMES])
         listed = with_metadata[0]
         head = self.container.get_blob_client(NAMES[0]).get_blob_properties()
-        for what in ("last_modified", "creation_time", "size", "blob_type", "blob_tier", "metadata"):
+        for what in ("last_modified", "creation_time", "size", "blob_type", "blob_tier",
+                     "metadata"):
             with self.subTest(what):
                 self.assertEqual(getattr(listed, what), getattr(head, what))
         self.assertEqual(listed.etag.strip('"'), head.etag.strip('"'))

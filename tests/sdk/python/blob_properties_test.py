@@ -29,7 +29,8 @@ class Properties(BlobCase):
         self.assertEqual({one: listed.content_settings[one] for one in self.SETTINGS},
                          self.SETTINGS)
         blob.set_http_headers(ContentSettings(content_type="text/html"))
-        self.assertEqual(self.shown(blob), {**dict.fromkeys(self.SETTINGS), "content_type": "text/html"})
+        self.assertEqual(self.shown(blob),
+                         {**dict.fromkeys(self.SETTINGS), "content_type": "text/html"})
 
     def test_metadata(self):
         blob = self.uploaded(metadata={"one": "1", "two": "zwei"})

@@ -36,7 +36,7 @@ class Keys(StorageCase):
     def test_connection_string(self):
         service = QueueServiceClient.from_connection_string(
             f"DefaultEndpointsProtocol=http;AccountName={MAIN};AccountKey={ACCOUNTS[MAIN][0]};"
-            f"QueueEndpoint={QUEUE_ENDPOINT}/{MAIN};")
+            f"QueueEndpoint={QUEUE_ENDPOINT}/{MAIN};", **OPTIONS)
         list(service.list_queues())
 
     @unittest.skipUnless(HAS_TLS, "the server that is tested has no certificate")

@@ -163,8 +163,8 @@ class Messages(StorageCase):
         binary.send_message(data)
         got = binary.receive_message()
         self.assertEqual(got.content, data)
-        self.assertEqual(binary.update_message(got, content=b"\0\xff", visibility_timeout=0).content,
-                         b"\0\xff")
+        updated = binary.update_message(got, content=b"\0\xff", visibility_timeout=0)
+        self.assertEqual(updated.content, b"\0\xff")
         self.assertEqual([m.content for m in binary.peek_messages()], [b"\0\xff"])
         self.refused(413, "RequestBodyTooLarge", binary.send_message, data + b"x")
         self.queue.clear_messages()

@@ -25,7 +25,7 @@ MIB = 1024 * 1024
 HOUR = datetime.timedelta(hours=1)
 
 # A test of an error must not wait for the SDK to try again.
-OPTIONS = {"retry_total": 0}
+OPTIONS = {"retry_total": 0, "retry_connect": 0, "retry_read": 0, "retry_status": 0}
 
 _count = itertools.count(1)
 

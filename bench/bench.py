@@ -25,6 +25,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT / "tests" / "lib"))
 
 import queries  # noqa: E402
+import queues  # noqa: E402
 import sas  # noqa: E402
 import sign  # noqa: E402
 import table_client  # noqa: E402
@@ -47,7 +48,7 @@ class Bench:
         before = cpu_s(pids)
         done = subprocess.run(
             ["wrk", "-t", str(self.options.threads), "-c", str(self.options.connections),
-             "-d", f"{self.options.seconds}s", "--latency", "--timeout", "10s",
+             "-d", f"{self.options.seconds:g}s", "--latency", "--timeout", "10s",
              "-s", str(HERE / script), url, "--", *map(str, arguments)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)
         text = done.stdout
@@ -187,6 +188,7 @@ class Report:
     def __init__(self):
         self.loads = [self.COLUMNS]
         self.facts = [("what", "measured", "target")]
+        self.sections = []
 
     def load(self, name, size, ours, nginx, target=""):
         self.loads.append((
@@ -206,12 +208,22 @@ class Report:
         lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
         return "\n".join(lines)
 
+    def tables(self, options):
+        return (f"## Tables\n\n{options.connections} connections from {options.threads} threads of "
+                f"wrk, {options.rounds} rounds of {options.seconds:g} s each.\n\n"
+                f"{self.table(self.loads)}\n\n{self.table(self.facts)}\n")
+
     def text(self, options):
-        return (f"{datetime.date.today()}, {machine()}; {options.connections} connections from "
-                f"{options.threads} threads of wrk on the same cores, {options.rounds} rounds of "
-                f"{options.seconds} s each.\n\n{self.table(self.loads)}\n\n{self.table(self.facts)}"
-                f"\n\nwrk {version_of('wrk', '--version')}, nginx "
-                f"{version_of('/usr/sbin/nginx', '-v')}, node {version_of('node', '--version')}.\n")
+        parts = [f"{datetime.date.today()}, {machine()}; what sends the load shares the cores. "
+                 f"Queues: {options.rounds} rounds of {options.short_s:g} s each, one "
+                 f"thread of bench/load.\n"]
+        if len(self.loads) > 1:
+            parts.append(self.tables(options))
+        parts += [section.text(self.table) for section in self.sections]
+        parts.append(f"wrk {version_of('wrk', '--version')}, nginx "
+                     f"{version_of('/usr/sbin/nginx', '-v')}, "
+                     f"node {version_of('node', '--version')}.\n")
+        return "\n".join(parts)
 
 
 def measure_queries(options, scratch, report, bench):
@@ -325,13 +337,18 @@ def measure_azurite(scratch, report, bench, inserts):
     report.fact("insert rate, times Azurite's", f"{inserts.rate / theirs.rate:.1f}", ">= 10")
 
 
-SECTIONS = {"loads": measure_loads, "queries": measure_queries}
+def measure_queues(options, scratch, report, _):
+    report.sections.append(queues.measure(options, scratch))
+
+
+SECTIONS = {"loads": measure_loads, "queries": measure_queries, "queues": measure_queues}
 
 
 def main():
     parser = argparse.ArgumentParser(prog="bench/run", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=int, default=5, help="length of a round (5)")
+    parser.add_argument("--seconds", type=float,
+                        help="length of a round (5; 2 for queues)")
     parser.add_argument("--rounds", type=int, default=2, help="rounds per load and server (2)")
     parser.add_argument("--connections", type=int, default=16, help="(16)")
     parser.add_argument("--threads", type=int, default=2, help="threads of wrk (2)")
@@ -343,6 +360,8 @@ def main():
     parser.add_argument("--no-azurite", dest="azurite", action="store_false")
     parser.add_argument("--record", action="store_true", help="write bench/RESULTS.md")
     options = parser.parse_args()
+    options.short_s = options.seconds or 2
+    options.seconds = options.seconds or 5
     if options.server_threads:
         os.environ["TAVOLA_THREADS"] = str(options.server_threads)
 

@@ -24,6 +24,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT / "tests" / "lib"))
 
+import blobs  # noqa: E402
 import queries  # noqa: E402
 import queues  # noqa: E402
 import sas  # noqa: E402
@@ -215,7 +216,7 @@ class Report:
 
     def text(self, options):
         parts = [f"{datetime.date.today()}, {machine()}; what sends the load shares the cores. "
-                 f"Queues: {options.rounds} rounds of {options.short_s:g} s each, one "
+                 f"Queues and blobs: {options.rounds} rounds of {options.short_s:g} s each, one "
                  f"thread of bench/load.\n"]
         if len(self.loads) > 1:
             parts.append(self.tables(options))
@@ -341,16 +342,22 @@ def measure_queues(options, scratch, report, _):
     report.sections.append(queues.measure(options, scratch))
 
 
-SECTIONS = {"loads": measure_loads, "queries": measure_queries, "queues": measure_queues}
+def measure_blobs(options, scratch, report, _):
+    report.sections.append(blobs.measure(options, scratch))
+
+
+SECTIONS = {"loads": measure_loads, "queries": measure_queries, "queues": measure_queues,
+            "blobs": measure_blobs}
 
 
 def main():
     parser = argparse.ArgumentParser(prog="bench/run", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float,
-                        help="length of a round (5; 2 for queues)")
+                        help="length of a round (5; 2 for queues and blobs)")
     parser.add_argument("--rounds", type=int, default=2, help="rounds per load and server (2)")
     parser.add_argument("--connections", type=int, default=16, help="(16)")
+    parser.add_argument("--blob-connections", type=int, default=8, help="(8)")
     parser.add_argument("--threads", type=int, default=2, help="threads of wrk (2)")
     parser.add_argument("--server-threads", type=int, default=0,
                         help="threads of tavolad and workers of nginx (one per core)")

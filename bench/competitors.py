@@ -1,5 +1,6 @@
 """The servers that tavolad is measured beside: nginx and Azurite."""
 
+import os
 import pathlib
 import shutil
 import subprocess
@@ -71,8 +72,10 @@ class Nginx:
         self.bodies = {name: body for name, (_, body) in servers.items()}
         text = "\n".join(self.server(self.ports[name], lines)
                          for name, (lines, _) in servers.items())
+        # Started by root, its workers would be nobody, who cannot see the scratch folder.
+        user = "user root;" if os.geteuid() == 0 else ""
         (self.folder / "nginx.conf").write_text(f"""
-daemon off; worker_processes {workers}; pid {self.folder}/pid; error_log {self.folder}/error.log;
+{user} daemon off; worker_processes {workers}; pid {self.folder}/pid; error_log {self.folder}/error.log;
 events {{ worker_connections 1024; }}
 http {{
     access_log off; keepalive_requests 1000000000; keepalive_timeout 600s;

@@ -10,7 +10,6 @@ much from wrk sharing the cores; requests per second do.
 """
 
 import argparse
-import datetime
 import os
 import pathlib
 import re
@@ -32,6 +31,7 @@ import sign  # noqa: E402
 import table_client  # noqa: E402
 from competitors import Azurite, Nginx, fixed_reply  # noqa: E402
 from figures import Measurement, cpu_s, milliseconds  # noqa: E402
+from report import Report, record  # noqa: E402
 from server import ACCOUNT, KEY, Server  # noqa: E402
 
 TABLE = "bench"
@@ -49,7 +49,7 @@ class Bench:
         before = cpu_s(pids)
         done = subprocess.run(
             ["wrk", "-t", str(self.options.threads), "-c", str(self.options.connections),
-             "-d", f"{self.options.seconds:g}s", "--latency", "--timeout", "10s",
+             "-d", f"{self.options.seconds}s", "--latency", "--timeout", "10s",
              "-s", str(HERE / script), url, "--", *map(str, arguments)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)
         text = done.stdout
@@ -166,73 +166,20 @@ def fdatasync_rate(scratch):
         return count / (time.monotonic() - began)
 
 
-def machine():
-    info = pathlib.Path("/proc/cpuinfo").read_text()
-    model = re.search(r"model name\s*:\s*(.*)", info)
-    memory = re.search(r"MemTotal:\s+(\d+)", pathlib.Path("/proc/meminfo").read_text())[1]
-    return (f"{os.cpu_count()} cores, {model[1] if model else os.uname().machine}, "
-            f"{int(memory) / 2**20:.0f} GiB")
+def by_wrk(options):
+    return (f"{options.connections} connections from {options.threads} threads of wrk, "
+            f"{options.rounds} rounds of {options.seconds} s each.")
 
 
-def version_of(*command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    found = re.search(r"\d+\.\d+(\.\d+)?", done.stdout)
-    return found[0] if found else "?"
-
-
-class Report:
-    """Lines that are printed as they come and may be recorded at the end."""
-
-    COLUMNS = ("load", "requests/s", "entities/s", "p50 ms", "p99 ms", "CPU us/request",
-               "nginx CPU us", "ratio", "target")
-
-    def __init__(self):
-        self.loads = [self.COLUMNS]
-        self.facts = [("what", "measured", "target")]
-        self.sections = []
-
-    def load(self, name, size, ours, nginx, target=""):
-        self.loads.append((
-            name, f"{ours.rate:,.0f}", f"{ours.rate * size:,.0f}",
-            f"{statistics.mean(ours.p50_ms):.2f}", f"{statistics.mean(ours.p99_ms):.2f}",
-            f"{ours.cpu_us:.1f}", f"{nginx.cpu_us:.1f}" if nginx else "",
-            f"{ours.cpu_us / nginx.cpu_us:.2f}" if nginx else "", target))
-
-    def fact(self, what, measured, target=""):
-        self.facts.append((what, measured, target))
-
-    @staticmethod
-    def table(rows):
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |"
-                 for row in rows]
-        lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
-        return "\n".join(lines)
-
-    def tables(self, options):
-        return (f"## Tables\n\n{options.connections} connections from {options.threads} threads of "
-                f"wrk, {options.rounds} rounds of {options.seconds:g} s each.\n\n"
-                f"{self.table(self.loads)}\n\n{self.table(self.facts)}\n")
-
-    def text(self, options):
-        parts = [f"{datetime.date.today()}, {machine()}; what sends the load shares the cores. "
-                 f"Queues and blobs: {options.rounds} rounds of {options.short_s:g} s each, one "
-                 f"thread of bench/load.\n"]
-        if len(self.loads) > 1:
-            parts.append(self.tables(options))
-        parts += [section.text(self.table) for section in self.sections]
-        parts.append(f"wrk {version_of('wrk', '--version')}, nginx "
-                     f"{version_of('/usr/sbin/nginx', '-v')}, "
-                     f"node {version_of('node', '--version')}.\n")
-        return "\n".join(parts)
-
-
-def measure_queries(options, scratch, report, bench):
+def measure_queries(options, scratch):
+    report, bench = Report("Queries", by_wrk(options)), Bench(options, scratch)
     with Server(data=str(scratch / "queries-data")) as server:
         queries.measure(options, report, bench, server)
+    return report
 
 
-def measure_loads(options, scratch, report, bench):
+def measure_loads(options, scratch):
+    report, bench = Report("Tables", by_wrk(options)), Bench(options, scratch)
     report.fact("start-up on an empty folder", f"{start_up_ms(scratch):.0f} ms", "< 200 ms")
     server = Server(data=str(scratch / "data"))
     server.start()
@@ -249,13 +196,6 @@ def measure_loads(options, scratch, report, bench):
     report.fact("fdatasync of the disk alone", f"{fdatasync_rate(scratch):,.0f}/s")
     if options.azurite:
         measure_azurite(scratch, report, bench, inserts)
-
-
-def measure(options, scratch):
-    report, bench = Report(), Bench(options, scratch)
-    for name, section in SECTIONS.items():
-        if options.only in (None, name):
-            section(options, scratch, report, bench)
     return report
 
 
@@ -338,22 +278,14 @@ def measure_azurite(scratch, report, bench, inserts):
     report.fact("insert rate, times Azurite's", f"{inserts.rate / theirs.rate:.1f}", ">= 10")
 
 
-def measure_queues(options, scratch, report, _):
-    report.sections.append(queues.measure(options, scratch))
-
-
-def measure_blobs(options, scratch, report, _):
-    report.sections.append(blobs.measure(options, scratch))
-
-
-SECTIONS = {"loads": measure_loads, "queries": measure_queries, "queues": measure_queues,
-            "blobs": measure_blobs}
+SECTIONS = {"loads": measure_loads, "queries": measure_queries, "queues": queues.measure,
+            "blobs": blobs.measure}
 
 
 def main():
     parser = argparse.ArgumentParser(prog="bench/run", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float,
+    parser.add_argument("--seconds", type=int,
                         help="length of a round (5; 2 for queues and blobs)")
     parser.add_argument("--rounds", type=int, default=2, help="rounds per load and server (2)")
     parser.add_argument("--connections", type=int, default=16, help="(16)")
@@ -375,15 +307,12 @@ def main():
     # Beside the build and not in /tmp, which may be memory: inserts must reach a disk.
     (ROOT / "build").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="bench-", dir=ROOT / "build") as scratch:
-        report = measure(options, pathlib.Path(scratch))
-    print("\n" + report.text(options))
+        reports = [section(options, pathlib.Path(scratch)) for name, section in SECTIONS.items()
+                   if options.only in (None, name)]
+    for report in reports:
+        print("\n" + report.text())
     if options.record:
-        commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"],
-                                stdout=subprocess.PIPE, text=True).stdout.strip()
-        (HERE / "RESULTS.md").write_text(
-            f"# Measured\n\n`bench/run --record` wrote this page for commit {commit}. "
-            f"The targets are goals; nothing here passes or fails.\n\n{report.text(options)}")
-        print("written to bench/RESULTS.md")
+        record(reports)
 
 
 if __name__ == "__main__":

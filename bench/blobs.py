@@ -103,7 +103,8 @@ class Blobs:
 
 
 def measure(options, scratch):
-    section = Section("Blobs", f"{options.blob_connections} connections unless told otherwise; "
+    section = Section("Blobs", options,
+                      f"{options.blob_connections} connections unless told otherwise; "
                       "nginx sends the same bytes from files, with sendfile. Only tavolad's blobs "
                       "are durable when the client hears of them.")
     blobs = Blobs(options, scratch, section)

@@ -75,7 +75,8 @@ class Nginx:
         # Started by root, its workers would be nobody, who cannot see the scratch folder.
         user = "user root;" if os.geteuid() == 0 else ""
         (self.folder / "nginx.conf").write_text(f"""
-{user} daemon off; worker_processes {workers}; pid {self.folder}/pid; error_log {self.folder}/error.log;
+{user} daemon off; worker_processes {workers};
+pid {self.folder}/pid; error_log {self.folder}/error.log;
 events {{ worker_connections 1024; }}
 http {{
     access_log off; keepalive_requests 1000000000; keepalive_timeout 600s;

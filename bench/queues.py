@@ -72,9 +72,10 @@ class Queues:
             self.run(Measurement(), ours, load, "crowd", count=INVISIBLE)
         found = {"empty": [], "crowd": []}
         nothing = {"empty": [], "crowd": []}
-        for _ in range(max(self.options.rounds, 3)):
+        # A disk is now slow, now fast, so the two take turns often.
+        seconds = self.options.short_s / 8
+        for _ in range(3 * self.options.rounds):
             for queue in found:
-                seconds = self.options.short_s / 4
                 cycle = self.run(Measurement(), ours, "cycle", queue, connections=1,
                                  seconds=seconds)
                 found[queue].append(cycle["get_p50_ms"])
@@ -89,10 +90,11 @@ class Queues:
 
 
 def measure(options, scratch):
-    section = Section("Queues", "Messages of 100 bytes. A cycle is a put, a get and a delete. "
-                      "Gets and deletes take what the puts have left, so they may end before their "
-                      "time; Azurite's are fewer. Only tavolad's messages are durable when the "
-                      "client hears of them.")
+    section = Section("Queues", options,
+                      f"{options.connections} connections, messages of 100 bytes. "
+                      "A cycle is a put, a get and a delete. Gets and deletes take what the puts "
+                      "have left, so they may end before their time; Azurite's are fewer. Only "
+                      "tavolad's messages are durable when the client hears of them.")
     queues = Queues(options, scratch, section)
     workers = options.server_threads or os.cpu_count()
     with Server(data=str(scratch / "queues-data")) as server:

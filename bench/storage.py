@@ -9,6 +9,7 @@ import subprocess
 
 import sas
 from figures import Measurement, cpu_s
+from report import stamp, table
 from server import ACCOUNT, KEY
 
 GENERATOR = pathlib.Path(__file__).resolve().parents[1] / "build" / "bench" / "load" / "load"
@@ -116,8 +117,10 @@ class Section:
     COLUMNS = ("load", "rate", "CPU", "p50 ms", "p99 ms", "Azurite", "its CPU",
                "times Azurite", "nginx", "its CPU", "times nginx", "target")
 
-    def __init__(self, title, about):
-        self.title, self.about = title, about
+    def __init__(self, title, options, about):
+        self.title = title
+        self.about = (f"One thread of bench/load, {options.rounds} rounds of {options.short_s} s "
+                      f"each. {about}")
         self.rows = []
         self.facts = [("what", "measured", "target")]
 
@@ -129,7 +132,6 @@ class Section:
         self.facts.append((what, measured, target))
         print(f"{what}: {measured}{f' ({target})' if target else ''}", flush=True)
 
-    def text(self, table):
-        """As Markdown; `table` makes a table of rows of cells."""
+    def text(self):
         loads = table([self.COLUMNS, *[row.line() for row in self.rows]])
-        return f"## {self.title}\n\n{self.about}\n\n{loads}\n\n{table(self.facts)}\n"
+        return f"## {self.title}\n\n{stamp()} {self.about}\n\n{loads}\n\n{table(self.facts)}\n"

@@ -44,28 +44,34 @@ class Blobs:
         return folder
 
     def rounds(self, row, contenders, kind, path, after=None, **flags):
-        for _ in range(self.options.rounds):
+        """Let them take turns.  A {round} in the path makes the blobs of a round new ones."""
+        for number in range(self.options.rounds):
             for contender in contenders:
-                run_load(row.of(contender), contender, row.name, kind, f"/{CONTAINER}/{path}",
-                         **flags)
+                run_load(row.of(contender), contender, row.name, kind,
+                         f"/{CONTAINER}/{path.format(round=number)}", **flags)
                 if after:
                     after(contender)
         print(row, flush=True)
 
     def many(self, contenders, name, what, unit, target):
-        """Uploads and downloads of many blobs; nginx only has files to send."""
-        flags = {"connections": self.options.blob_connections, "names": NAMES[name],
-                 "seconds": self.options.short_s}
-        for kind in ("upload", "download"):
-            takes_part = [c for c in contenders if c.name != "nginx" or kind == "download"]
-            if kind == "upload":
-                # All that will be downloaded is there, however slow the uploads are.
-                for contender in takes_part:
-                    run_load(Measurement(), contender, "warm-up", kind,
-                             f"/{CONTAINER}/{name}", body=self.bodies[name], names=NAMES[name],
-                             count=NAMES[name])
-            self.rounds(self.section.row(f"{kind} of {what}", unit, target), takes_part, kind,
-                        name, body=self.bodies[name], **flags)
+        """Uploads of new blobs and downloads of a few; nginx only has files to send."""
+        storing = [c for c in contenders if c.name != "nginx"]
+        flags = {"connections": self.options.blob_connections, "seconds": self.options.short_s}
+        self.warm_up(storing, name)
+        self.rounds(self.section.row(f"upload of {what}", unit, target), storing, "upload",
+                    f"{name}-round{{round}}", body=self.bodies[name], names=10**9, **flags)
+        self.rounds(self.section.row(f"download of {what}", unit, target), contenders, "download",
+                    name, names=NAMES[name], **flags)
+
+    def warm_up(self, contenders, name):
+        """Store what will be downloaded, and let Azurite compile its code."""
+        for contender in contenders:
+            for kind, limit in (("upload", {"count": NAMES[name]}),
+                                ("upload", {"seconds": self.options.short_s / 2}),
+                                ("download", {"seconds": self.options.short_s / 2})):
+                run_load(Measurement(), contender, "warm-up", kind, f"/{CONTAINER}/{name}",
+                         body=self.bodies[name], names=NAMES[name],
+                         connections=self.options.blob_connections, **limit)
 
     def commit(self, contender):
         blocks = "".join(f"<Latest>{number:08}</Latest>" for number in range(BLOCKS))

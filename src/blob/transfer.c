@@ -179,9 +179,7 @@ static void deliver(tv_mail *mail)
         call->transfer.respond(call);
         return;
     }
-    /* After that one nobody knows what the disk holds, perhaps a row: the next sweep will. */
-    if (err != TV_ERR_IO)
-        tv_blob_unmake(call);
+    tv_blob_unmake(call);
     if (err == TV_ERR_BLOB_EXISTS && call->op.is_create_only)
         err = TV_ERR_PERMISSION_MISMATCH;
     tv_call_respond_error(&call->base, err);

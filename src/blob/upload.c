@@ -41,8 +41,9 @@ struct tv_blob_upload {
     tv_extent_writer *writer;
     tv_md5 md5;
     tv_crc64 crc64;
-    tv_err err;
+    tv_err job_err;
 
+    tv_err err; /* of the last job that has come back */
     tv_buffer_wait wait;
     bool is_waiting;
     tv_blob_upload_result result;
@@ -175,10 +176,10 @@ static void run_write(tv_job *job)
 {
     tv_blob_upload *upload = upload_of_job(job);
 
-    upload->err = write_busy(upload);
-    if (!upload->err && upload->is_closed)
-        upload->err = close_extent(upload);
-    if (upload->err) {
+    upload->job_err = write_busy(upload);
+    if (!upload->job_err && upload->is_closed)
+        upload->job_err = close_extent(upload);
+    if (upload->job_err) {
         tv_extent_discard(upload->writer);
         upload->writer = NULL;
     }
@@ -359,6 +360,7 @@ static void deliver_written(tv_mail *mail)
     tv_loop *loop = upload->loop;
 
     upload->is_working = false;
+    upload->err = upload->job_err;
     if (upload->req == NULL) {
         /* What was just finished belongs to nobody: (4) */
         if (upload->is_closed && !upload->err)

@@ -70,7 +70,8 @@ class Connection:
         taken, self.buffer = self.buffer[:count], self.buffer[count:]
         return taken
 
-    def read_reply(self):
+    def read_reply(self, is_head=False):
+        """The next reply; that to a HEAD says how long its body would be and has none."""
         lines = self.take_until(b"\r\n\r\n").decode("latin-1").split("\r\n")
         if not re.fullmatch(r"HTTP/1\.1 \d{3} [^\r\n]*", lines[0]):
             raise BadReply(f"not a status line: {lines[0]!r}")
@@ -81,7 +82,7 @@ class Connection:
                 raise BadReply(f"not a header: {line!r}")
             headers.append((name, value.strip()))
         reply = Reply(lines[0], headers, b"")
-        reply.body = self.read_body(reply)
+        reply.body = b"" if is_head else self.read_body(reply)
         return reply
 
     def read_body(self, reply):

@@ -36,11 +36,15 @@ SECOND = "secondaccount"
 SECOND_KEYS = [base64.b64encode(bytes([n]) * 64).decode("ascii") for n in (1, 2)]
 ACCOUNTS = f"{ACCOUNT}:{KEY};{SECOND}:{':'.join(SECOND_KEYS)}"
 
-DEFAULT_HEADERS = [
-    ("x-ms-version", "2019-02-02"),
-    ("DataServiceVersion", "3.0"),
-    ("Accept", "application/json;odata=minimalmetadata"),
-]
+DEFAULT_HEADERS = {
+    "table": [
+        ("x-ms-version", "2019-02-02"),
+        ("DataServiceVersion", "3.0"),
+        ("Accept", "application/json;odata=minimalmetadata"),
+    ],
+    "queue": [("x-ms-version", "2021-12-02")],
+    "blob": [("x-ms-version", "2021-12-02")],
+}
 ERROR_TYPE = "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
 ERROR_BODY = ('{"odata.error":{"code":"CODE","message":{"lang":"en-US",'
               '"value":"TEXT\\nRequestId:{guid}\\nTime:{time7}"}}}')
@@ -48,6 +52,9 @@ XML_ERROR_BODY = ('<?xml version="1.0" encoding="utf-8"?><m:error xmlns:m="http:
                   '/ado/2007/08/dataservices/metadata"><m:code>CODE</m:code><m:message '
                   'xml:lang="en-US">TEXT{newline}RequestId:{guid}{newline}Time:{time7}</m:message>'
                   '</m:error>')
+# Of queues and blobs: with a byte order mark, and perhaps with more elements behind the message.
+STORAGE_ERROR_BODY = ('\ufeff<?xml version="1.0" encoding="utf-8"?><Error><Code>CODE</Code><Message>'
+                      'TEXT{newline}RequestId:{guid}{newline}Time:{time7}</Message>*</Error>')
 SIGNED = re.compile(r"\{(lite|wronglite) (\S+)\}")
 
 
@@ -83,15 +90,16 @@ def batch_body(lines, base):
 class Talk:
     """Runs the steps of one file."""
 
-    def __init__(self, path, port):
+    def __init__(self, path, ports):
         self.path = path
-        self.port = port
+        self.service = path.parent.name if path.parent.name in ports else "table"
+        self.port = port = ports[self.service]
         self.shown = path.relative_to(HERE.parent.parent) if HERE in path.parents else path
         self.connection = None          # of ordinary requests
         self.raw = None                 # of raw ones
         self.passed = self.failed = 0
         host = f"127.0.0.1:{port}"
-        host_style = f"{ACCOUNT}.table.localhost:{port}"
+        host_style = f"{ACCOUNT}.{self.service}.localhost:{port}"
         self.variables = {
             "account": ACCOUNT, "secondaccount": SECOND, "host": host,
             "base": f"http://{host}/{ACCOUNT}", "hoststyle": host_style,
@@ -114,8 +122,8 @@ class Talk:
         print(f"{where}: {name + ': ' if name else ''}{text}")
 
     def run_step(self, step):
-        if step.kind in ("table", "name"):
-            self.name_table(step)
+        if step.kind in ("table", "queue", "container", "name"):
+            self.name_resource(step)
             return
         try:
             trouble = self.check(step.value) if step.kind == "check" else self.exchange(step)
@@ -129,19 +137,22 @@ class Talk:
         else:
             self.passed += 1
 
-    def name_table(self, step):
-        """A new name for the variable, and for `table` the table itself."""
+    def name_resource(self, step):
+        """A new name for the variable, and the table, queue or container itself unless `name`."""
         stem = re.sub(r"[^A-Za-z0-9]", "", self.path.stem)[:20]
         name = f"{stem}{step.value}{secrets.token_hex(4)}"
+        if self.service != "table":
+            name = name.lower()
         self.variables[step.value] = name
-        if step.kind == "table":
-            request = talk.Request(f'POST /Tables {{"TableName":"{name}"}}')
+        makers = {"table": f'POST /Tables {{"TableName":"{name}"}}', "queue": f"PUT /{name}",
+                  "container": f"PUT /{name}?restype=container"}
+        if step.kind in makers:
             try:
-                reply = self.send_request(request, "")
+                reply = self.send_request(talk.Request(makers[step.kind]), "")
             except (client.BadReply, OSError) as error:
-                raise BadTest(f"{step.line}: no table: {error}") from None
+                raise BadTest(f"{step.line}: no {step.kind}: {error}") from None
             if reply.status not in (201, 204):
-                raise BadTest(f"{step.line}: no table: {show_reply(reply)}")
+                raise BadTest(f"{step.line}: no {step.kind}: {show_reply(reply)}")
 
     def check(self, text):
         text = self.fill(text)
@@ -183,7 +194,7 @@ class Talk:
                 self.connection = client.Connection(self.port)
             self.connection.send(data)
             try:
-                reply = self.connection.read_reply()
+                reply = self.connection.read_reply(request.method == "HEAD")
                 break
             except client.BadReply as error:
                 # A server may close a kept connection between two requests.
@@ -208,11 +219,11 @@ class Talk:
             target = f"/{account}{target}"
 
         body = None if request.body is None and not sent else self.fill(request.body or sent)
-        headers = [("Host", host), *DEFAULT_HEADERS]
+        headers = [("Host", host), *DEFAULT_HEADERS[self.service]]
         if "batch" in options:
             body = batch_body(body, self.variables["base"])
             headers.append(("Content-Type", "multipart/mixed; boundary=batch_b"))
-        elif body is not None:
+        elif body is not None and self.service == "table":
             headers.append(("Content-Type", "application/json"))
         data = b"" if body is None else body.encode("utf-8", "surrogateescape")
         if "chunked" in options:
@@ -249,7 +260,10 @@ class Talk:
 
         if "no authorization" not in options and "authorization" not in own_names:
             key = WRONG_KEY if "wrong key" in options else keys["second key" in options]
-            if "SharedKey" in options:
+            if self.service != "table":
+                value = sign.storage_shared_key(signer, key, request.method, signed_target, headers,
+                                                "SharedKeyLite" in options)
+            elif "SharedKey" in options:
                 content = {n.lower(): v for n, v in headers}
                 value = sign.shared_key(signer, key, date, signed_target, request.method,
                                         content.get("content-type", ""),
@@ -294,7 +308,8 @@ class Talk:
             code, _, text = wanted.rest.partition(" ")
             form = ERROR_BODY
             if code.startswith("<"):
-                form, code = XML_ERROR_BODY, code.strip("<>")
+                form = XML_ERROR_BODY if self.service == "table" else STORAGE_ERROR_BODY
+                code = code.strip("<>")
             body = form.replace("CODE", code).replace("TEXT", text or "*")
             if not match.match_text(body, reply.text(), self.variables):
                 return f"wanted the error {wanted.rest}"
@@ -344,9 +359,9 @@ def run_own_tests():
     return result.testsRun - bad, bad
 
 
-def run_files(files, port, passed=0, failed=0):
+def run_files(files, ports, passed=0, failed=0):
     for path in files:
-        one = Talk(path, port)
+        one = Talk(path, ports)
         one.run()
         passed += one.passed
         failed += one.failed
@@ -364,14 +379,19 @@ def find(name):
 def main():
     arguments = argparse.ArgumentParser(description="Run the wire tests.")
     arguments.add_argument("--port", type=int, help="a table service that already runs")
+    arguments.add_argument("--queue-port", type=int, help="the queue service of that server")
+    arguments.add_argument("--blob-port", type=int, help="its blob service")
     arguments.add_argument("files", nargs="*")
     given = arguments.parse_args()
     files = [find(name) for name in given.files] or sorted(HERE.glob("*/*.test"))
     if given.port:
-        return run_files(files, given.port)
+        return run_files(files, {"table": given.port, "queue": given.queue_port,
+                                 "blob": given.blob_port})
     passed, failed = (0, 0) if given.files else run_own_tests()
     with Server(env={"AZURITE_ACCOUNTS": ACCOUNTS}) as server:
-        return run_files(files, server.table_port, passed, failed)
+        ports = {"table": server.table_port, "queue": server.queue_port,
+                 "blob": server.blob_port}
+        return run_files(files, ports, passed, failed)
 
 
 if __name__ == "__main__":

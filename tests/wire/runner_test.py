@@ -177,7 +177,7 @@ class Talks(unittest.TestCase):
             file.flush()
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
-                one = run.Talk(pathlib.Path(file.name), server.port)
+                one = run.Talk(pathlib.Path(file.name), {"table": server.port})
                 one.run()
         return one.passed, one.failed, printed.getvalue(), server.requests
 

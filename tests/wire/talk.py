@@ -43,7 +43,8 @@ class Wanted:
 
 
 class Step:
-    """kind is table, name, request, raw, send (more bytes on the raw connection) or check."""
+    """kind is table, queue, container, name, request, raw, send (more bytes on the raw connection)
+    or check."""
 
     def __init__(self, kind, line, name, value=None):
         self.kind, self.line, self.name, self.value = kind, line, name, value
@@ -81,7 +82,7 @@ class Parser:
         word, _, rest = line.partition(" ")
         if word == "#":
             self.name = f"{self.name} {rest}" if self.in_comment else rest
-        elif word in ("table", "name", "raw"):
+        elif word in ("table", "queue", "container", "name", "raw"):
             self.step(word, number, rest)
         elif word == "?":
             self.step("check", number, rest)

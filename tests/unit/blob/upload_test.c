@@ -13,7 +13,7 @@ enum { MIB = 1024 * 1024, BUFFER = 256 * 1024 };
 static tv_blob_io io;
 static tv_digests wanted;
 static sem_t gate;         /* holds a worker up: see block_worker */
-static atomic_int blocked; /* workers that stand at the gate */
+static atomic_int blocked; /* workers that have come to the gate */
 static tv_job gate_jobs[8];
 static tv_mailbox gate_box;
 
@@ -68,8 +68,10 @@ static void deliver_nothing(tv_mail *mail)
 }
 
 /* Let a worker do nothing until sem_post(&gate). */
-static void block_worker(int index)
+static void block_worker(void)
 {
+    int index = atomic_load(&blocked);
+
     gate_jobs[index] = (tv_job){.run = run_gate, .reply_to = &gate_box};
     gate_jobs[index].mail.deliver = deliver_nothing;
     CHECK(tv_workers_submit(io.workers, &gate_jobs[index]));
@@ -274,7 +276,7 @@ TEST(a_client_waits_while_both_buffers_are_in_use)
     client c = client_open(s);
     tv_buf body = TV_BUF_EMPTY;
 
-    block_worker(0);
+    block_worker();
     flow_fill(&body, 1, 40 * MIB);
     send_head(&c, body.len, "");
 
@@ -397,9 +399,8 @@ TEST(nothing_is_left_of_a_client_that_goes)
         client c = client_open(s);
 
         t_row = departures[i].what;
-        atomic_store(&blocked, 0);
         if (departures[i].is_blocked)
-            block_worker(0);
+            block_worker();
         send_head(&c, body.len, "");
         client_send_slice(&c, tv_slice_take(tv_buf_slice(&body), departures[i].sent));
         if (departures[i].is_blocked)
@@ -471,7 +472,7 @@ TEST(a_server_that_stops_waits_for_its_workers)
     client c = client_open(s);
     tv_buf body = TV_BUF_EMPTY;
 
-    block_worker(0);
+    block_worker();
     flow_fill(&body, 1, BUFFER + MIB);
     send_head(&c, body.len, "");
     client_send_slice(&c, tv_slice_take(tv_buf_slice(&body), BUFFER + 10));

@@ -15,6 +15,9 @@
 tv_err tv_blob_headers_read(tv_blob_call *call, bool is_put,
                             tv_blob_headers *ret_headers) TV_WARN_UNUSED;
 
+/** puts.c: what the head of an operation with a streamed body says, into the call's change. */
+tv_err tv_blob_read_upload_head(tv_blob_call *call) TV_WARN_UNUSED;
+
 /**
  * Everything an answer says about the blob whose head is in the transfer, but
  * Content-MD5: for Get Blob and Get Blob Properties.

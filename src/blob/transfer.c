@@ -2,7 +2,7 @@
 #include "blob/transfer.h"
 
 #include "base/number.h"
-#include "blob/call.h"
+#include "blob/headers.h"
 #include "blob/source.h"
 
 /* --- before the body --- */
@@ -87,6 +87,10 @@ tv_err tv_blob_begin_upload(tv_blob_call *call)
         return err;
 
     err = read_claims(call);
+    if (err)
+        return err;
+
+    err = tv_blob_read_upload_head(call);
     if (err)
         return err;
 

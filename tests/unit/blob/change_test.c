@@ -206,7 +206,7 @@ TEST(headers_and_metadata_are_replaced_whole)
     CHECK_TEXT(head.headers.cache_control, "no-cache");
     CHECK_TEXT(content_of("b", 0), "x");
 
-    metadata.change.conditions.if_match = (tv_etag_condition){TV_ETAG_IS, etag};
+    metadata.change.conditions.if_match = (tv_etag_condition){.test = TV_ETAG_IS, .etag = etag};
     CHECK_ERR(RUN(tv_set_blob_metadata_run, &metadata), TV_ERR_CONDITION_NOT_MET);
 
     tv_blob_change abort = change_of("b");

@@ -16,6 +16,7 @@ tv_err tv_set_blob_headers_run(tv_txn *txn, void *set_blob_headers)
         return err;
 
     view.head.headers = set->headers;
+    view.head.copy = (tv_blob_copy){0}; /* it is no longer what was copied */
     tv_blob_view_touch(txn, &set->change, &view, &view.head);
     return TV_OK;
 }

@@ -214,6 +214,21 @@ TEST(headers_and_metadata_are_replaced_whole)
     CHECK_ERR(RUN(tv_abort_copy_run, &abort), TV_ERR_NO_PENDING_COPY);
 }
 
+TEST(a_blob_with_new_properties_is_no_copy)
+{
+    tv_put_blob put = {.change = change_of("b"),
+                       .type = TV_BLOB_BLOCK,
+                       .copy = {.id = TV_LIT("copy"), .source = TV_LIT("http://x/y")}};
+    tv_set_blob_metadata metadata = {.change = change_of("b")};
+    tv_set_blob_headers headers = {.change = change_of("b")};
+
+    CHECK_OK(RUN(tv_put_blob_run, &put));
+    CHECK_OK(RUN(tv_set_blob_metadata_run, &metadata));
+    CHECK_TEXT(head_of("b", 0).copy.id, "copy");
+    CHECK_OK(RUN(tv_set_blob_headers_run, &headers));
+    CHECK_INT(head_of("b", 0).copy.id.len, 0);
+}
+
 TEST(snapshots_stay_as_they_were)
 {
     tv_metadata_pair pair = {TV_LIT("k"), TV_LIT("v")};
@@ -395,6 +410,7 @@ int main(void)
         T(appends_count_and_keep_their_conditions),
         T(an_append_blob_has_at_most_50000_blocks),
         T(headers_and_metadata_are_replaced_whole),
+        T(a_blob_with_new_properties_is_no_copy),
         T(snapshots_stay_as_they_were),
         T(snapshots_of_many_pieces_have_a_limit),
         T(snapshots_of_long_texts_have_a_limit),

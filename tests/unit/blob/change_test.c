@@ -70,6 +70,20 @@ TEST(conditions_guard_a_put)
     CHECK_ERR(RUN(tv_put_blob_run, &put), TV_ERR_PAGE_BLOB);
 }
 
+TEST(a_blob_keeps_its_type_until_it_is_deleted)
+{
+    tv_put_blob put = {.change = change_of("b"), .type = TV_BLOB_APPEND};
+    tv_delete_blob delete = {.change = change_of("b")};
+
+    put_text("b", "x");
+    CHECK_ERR(RUN(tv_put_blob_run, &put), TV_ERR_BLOB_TYPE);
+    CHECK_TEXT(content_of("b", 0), "x");
+    CHECK_OK(RUN(tv_delete_blob_run, &delete));
+    CHECK_OK(RUN(tv_put_blob_run, &put));
+    put.type = TV_BLOB_BLOCK;
+    CHECK_ERR(RUN(tv_put_blob_run, &put), TV_ERR_BLOB_TYPE);
+}
+
 /* Every change fails the same way in a container that is gone, and leaves nothing. */
 TEST(a_dropped_container_has_no_blobs)
 {
@@ -405,6 +419,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(a_blob_is_put_and_replaced),
         T(conditions_guard_a_put),
+        T(a_blob_keeps_its_type_until_it_is_deleted),
         T(a_dropped_container_has_no_blobs),
         T(what_needs_a_blob_does_not_find_one),
         T(appends_count_and_keep_their_conditions),

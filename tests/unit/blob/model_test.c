@@ -143,8 +143,9 @@ static void do_put(tv_txn *txn, int number)
     put.data_count = (size_t)next.count;
 
     tv_err err = tv_txn_run(txn, put.change.partition, tv_put_blob_run, &put);
+    bool is_other = m->exists && m->type != put.type;
 
-    CHECK_ERR(err, holds ? TV_OK : TV_ERR_CONDITION_NOT_MET);
+    CHECK_ERR(err, !holds ? TV_ERR_CONDITION_NOT_MET : is_other ? TV_ERR_BLOB_TYPE : TV_OK);
     if (err) {
         note_refused(first);
         return;

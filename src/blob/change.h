@@ -147,7 +147,7 @@ typedef enum tv_delete_scope {
     TV_DELETE_ONE_SNAPSHOT,   /* `snapshot`; the conditions test it, no lease does */
 } tv_delete_scope;
 
-/** Delete Blob. */
+/** Delete Blob; one that was never committed has its blocks deleted. */
 typedef struct tv_delete_blob {
     tv_blob_change change;
     tv_delete_scope scope;

@@ -123,13 +123,11 @@ TEST(what_needs_a_blob_does_not_find_one)
         tv_set_blob_headers headers;
         tv_set_blob_metadata metadata;
         tv_snapshot_blob snapshot;
-        tv_delete_blob delete;
         tv_lease_blob lease;
     } any;
     static tv_update_fn *const fns[] = {
         tv_append_block_run,  tv_set_blob_headers_run, tv_set_blob_metadata_run,
-        tv_snapshot_blob_run, tv_delete_blob_run,      tv_lease_blob_run,
-        tv_abort_copy_run,
+        tv_snapshot_blob_run, tv_lease_blob_run,       tv_abort_copy_run,
     };
 
     /* Uncommitted blocks are no blob. */
@@ -139,6 +137,23 @@ TEST(what_needs_a_blob_does_not_find_one)
         any.change = change_of("b");
         CHECK_ERR(RUN(fns[i], &any), TV_ERR_BLOB_NOT_FOUND);
     }
+}
+
+TEST(a_blob_that_was_never_committed_can_be_deleted)
+{
+    tv_delete_blob delete = {.change = change_of("b"), .scope = TV_DELETE_SNAPSHOTS};
+
+    CHECK_OK(put_block("b", "MDA=", extent_data(1, 5)));
+    CHECK_OK(put_block("b", "MDE=", text_data("x")));
+    CHECK_ERR(RUN(tv_delete_blob_run, &delete), TV_ERR_BLOB_NOT_FOUND);
+    delete.scope = TV_DELETE_BLOB;
+    delete.change.conditions.if_match = tv_etag_condition_parse(TV_LIT("*"));
+    CHECK_ERR(RUN(tv_delete_blob_run, &delete), TV_ERR_CONDITION_NOT_MET);
+    delete.change.conditions = (tv_blob_conditions){0};
+    CHECK_OK(RUN(tv_delete_blob_run, &delete));
+    CHECK_INT(delete.change.garbage_count, 1);
+    CHECK_INT(row_count(), 0);
+    CHECK_ERR(RUN(tv_delete_blob_run, &delete), TV_ERR_BLOB_NOT_FOUND);
 }
 
 TEST(appends_count_and_keep_their_conditions)
@@ -422,6 +437,7 @@ int main(void)
         T(a_blob_keeps_its_type_until_it_is_deleted),
         T(a_dropped_container_has_no_blobs),
         T(what_needs_a_blob_does_not_find_one),
+        T(a_blob_that_was_never_committed_can_be_deleted),
         T(appends_count_and_keep_their_conditions),
         T(an_append_blob_has_at_most_50000_blocks),
         T(headers_and_metadata_are_replaced_whole),

@@ -97,7 +97,7 @@
     X(BLOB_NOT_FOUND, 404, "BlobNotFound", "The specified blob does not exist.") \
     X(BLOB_EXISTS, 409, "BlobAlreadyExists", "The specified blob already exists.") \
     X(BLOB_TYPE, 409, "InvalidBlobType", "The blob type is invalid for this operation.") \
-    X(PAGE_BLOB, 501, "NotImplemented", "Page blobs are not supported by this server.") \
+    X(PAGE_BLOB, 400, "BlobTypeNotSupported", "Page blob is not supported for this account type.") \
     X(BLOB_RANGE, 416, "InvalidRange", "The range specified is invalid for the current size of the resource.") \
     X(BLOB_OR_BLOCK, 400, "InvalidBlobOrBlock", "The specified blob or block content is invalid.") \
     X(BLOCK_ID, 400, "InvalidBlockId", "The specified block ID is invalid. The block ID must be Base64-encoded.") \
@@ -107,9 +107,11 @@
     X(UNCOMMITTED_BLOCKS, 409, "BlockCountExceedsLimit", "The uncommitted block count cannot exceed the maximum limit of 100,000 blocks.") \
     X(MD5_INVALID, 400, "InvalidMd5", "The MD5 value specified in the request is invalid. The MD5 value must be 128 bits and Base64-encoded.") \
     X(MD5_MISMATCH, 400, "Md5Mismatch", "The MD5 value specified in the request did not match with the MD5 value calculated by the server.") \
+    X(CRC64_MISMATCH, 400, "Crc64Mismatch", "The CRC64 value specified in the request did not match with the CRC64 value calculated by the server.") \
     X(SNAPSHOTS_PRESENT, 409, "SnapshotsPresent", "This operation is not permitted because the blob has snapshots.") \
     X(NO_PENDING_COPY, 409, "NoPendingCopyOperation", "There is currently no pending copy operation.") \
     X(COPY_SOURCE, 404, "CannotVerifyCopySource", "The specified blob does not exist.") \
+    X(COPY_SOURCE_DENIED, 403, "CannotVerifyCopySource", "This request is not authorized to perform this operation on the source of the copy.") \
     /* Conditional headers of the Blob service. */ \
     X(NOT_MODIFIED, 304, "ConditionNotMet", "The condition specified using HTTP conditional header(s) is not met.") \
     X(CONDITION_NOT_MET, 412, "ConditionNotMet", "The condition specified using HTTP conditional header(s) is not met.") \

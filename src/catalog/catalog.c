@@ -43,7 +43,7 @@ tv_container *tv_container_new(const tv_catalog_kind *kind, tv_slice account, tv
     return container;
 }
 
-tv_container *tv_container_ref(tv_container *container)
+static tv_container *container_ref(tv_container *container)
 {
     atomic_fetch_add_explicit(&container->refs, 1, memory_order_relaxed);
     return container;
@@ -114,7 +114,7 @@ tv_container *tv_catalog_find(tv_catalog *catalog, tv_slice account, tv_slice na
     pthread_rwlock_rdlock(&catalog->lock);
     tv_container *container = *tv_catalog_link(catalog, account, name);
     if (container)
-        tv_container_ref(container);
+        container_ref(container);
     pthread_rwlock_unlock(&catalog->lock);
     return container;
 }
@@ -140,6 +140,22 @@ size_t tv_catalog_count(tv_catalog *catalog)
     size_t count = catalog->count;
     pthread_rwlock_unlock(&catalog->lock);
     return count;
+}
+
+tv_container **tv_catalog_all(tv_catalog *catalog, size_t *ret_count)
+{
+    size_t count = 0;
+
+    pthread_rwlock_rdlock(&catalog->lock);
+    tv_container **list = tv_calloc(catalog->count + 1, sizeof *list);
+
+    for (size_t i = 0; i < TV_CATALOG_BUCKETS; i++) {
+        for (tv_container *next = catalog->buckets[i]; next; next = next->next)
+            list[count++] = container_ref(next);
+    }
+    pthread_rwlock_unlock(&catalog->lock);
+    *ret_count = count;
+    return list;
 }
 
 void tv_catalog_visit(tv_catalog *catalog, void (*fn)(void *ctx, const tv_container *container),

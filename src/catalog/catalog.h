@@ -87,9 +87,6 @@ const tv_catalog_kind *tv_catalog_kind_of(const tv_catalog *catalog);
  */
 tv_container *tv_catalog_find(tv_catalog *catalog, tv_slice account, tv_slice name);
 
-/** Count one more user.  Any thread that has it. */
-tv_container *tv_container_ref(tv_container *container);
-
 /** Accepts NULL. */
 void tv_container_unref(tv_container *container);
 
@@ -125,6 +122,9 @@ size_t tv_catalog_count(tv_catalog *catalog);
 /** Call `fn` for every container, in no order, with the map locked: keep it short. */
 void tv_catalog_visit(tv_catalog *catalog, void (*fn)(void *ctx, const tv_container *container),
                       void *ctx);
+
+/** All containers, in no order, each counted for the caller, who frees the list. */
+tv_container **tv_catalog_all(tv_catalog *catalog, size_t *ret_count);
 
 /*
  * Changes: fill in all but the result, and submit `write` as

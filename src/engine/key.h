@@ -17,11 +17,10 @@
  * atomic; so is 'r' account 01 table-id PartitionKey 01, as the guide promises,
  * 'o' account 01 container-id name 01, a blob with its snapshots and blocks, and
  * 's' account 01 queue-id, a queue.  Ids are 8 characters of base 32 and are
- * never reused within an account.
- * Keys sort like .NET ordinal strings, that is by UTF-16 code units: PartitionKey,
- * RowKey and the names of blobs are stored as CESU-8, in which code points beyond
- * the BMP are two
- * surrogates of three bytes each, because its bytes sort in just that order.
+ * never reused within an account.  Keys sort like .NET ordinal strings, that is
+ * by UTF-16 code units: PartitionKey, RowKey and the names of blobs are stored as
+ * CESU-8, in which code points beyond the BMP are two surrogates of three bytes
+ * each, because its bytes sort in just that order.
  * The terminator 0x01 is below every legal byte (control characters are
  * forbidden in keys), so a partition ends before any longer name with the same
  * beginning starts.  There is no NUL anywhere: a cluster engine cannot store one.

@@ -48,9 +48,9 @@ bool tv_extents_open(const tv_extent_options *options, tv_extents **ret_store, c
                      size_t reterr_size);
 
 /**
- * Finish pending removals that no reader holds up, and free.  What is held up is
- * left to the sweep after the next start.  No writer may be left, and no call
- * may follow.  Accepts NULL.
+ * Finish pending removals that no reader holds up, for two seconds at most, and
+ * free.  The rest is left to the sweep after the next start.  No writer may be
+ * left, and no call may follow.  Accepts NULL.
  */
 void tv_extents_close(tv_extents *store);
 

@@ -61,7 +61,8 @@ struct tv_extents {
     pthread_cond_t changed;
     pthread_t collector;
     bool is_stopping;
-    uint64_t epoch;                                  /* counts calls of tv_extents_remove */
+    _Atomic int64_t stop_ns; /* by the monotonic clock: then nothing more is removed */
+    uint64_t epoch;          /* counts calls of tv_extents_remove */
     tv_extent_visit *oldest_visit, *newest_visit;    /* in the order they began */
     tv_extent_removal *first_removal, *last_removal; /* in the order they were asked for */
     size_t waiting_count;                            /* ids in them, and in the one under way */
@@ -118,7 +119,7 @@ tv_err tv_extent_shard_sync(tv_extents *store, unsigned shard, uint64_t ticket) 
 
 void tv_extents_collector_start(tv_extents *store);
 
-/** Do what no visit holds up, forget the rest. */
+/** Do what no visit holds up and the time allows, forget the rest. */
 void tv_extents_collector_stop(tv_extents *store);
 
 #endif

@@ -14,7 +14,11 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "extent/internal.h"
+
+/* A stopping server has some seconds, and a sweep may have found a million files. */
+#define STOP_NS_MAX INT64_C(2000000000)
 
 void tv_extent_visit_begin(tv_extents *store, tv_extent_visit *visit)
 {
@@ -103,6 +107,15 @@ static void remove_one(tv_extents *store, tv_extent_id id)
     pthread_mutex_unlock(&shard->count_lock);
 }
 
+static void remove_all(tv_extents *store, const tv_extent_removal *removal)
+{
+    for (size_t i = 0; i < removal->count; i++) {
+        if (tv_clock_mono_ns() >= atomic_load(&store->stop_ns))
+            return;
+        remove_one(store, removal->ids[i]);
+    }
+}
+
 static void *collect(void *arg)
 {
     tv_extents *store = arg;
@@ -113,8 +126,7 @@ static void *collect(void *arg)
 
         if (removal) {
             pthread_mutex_unlock(&store->lock);
-            for (size_t i = 0; i < removal->count; i++)
-                remove_one(store, removal->ids[i]);
+            remove_all(store, removal);
             pthread_mutex_lock(&store->lock);
             store->waiting_count -= removal->count;
             free(removal);
@@ -130,11 +142,13 @@ static void *collect(void *arg)
 
 void tv_extents_collector_start(tv_extents *store)
 {
+    atomic_store(&store->stop_ns, INT64_MAX);
     tv_assert(pthread_create(&store->collector, NULL, collect, store) == 0);
 }
 
 void tv_extents_collector_stop(tv_extents *store)
 {
+    atomic_store(&store->stop_ns, tv_clock_mono_ns() + STOP_NS_MAX);
     pthread_mutex_lock(&store->lock);
     store->is_stopping = true;
     pthread_cond_signal(&store->changed);

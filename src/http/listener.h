@@ -15,7 +15,7 @@ typedef struct tv_http_limits {
     size_t head_bytes_max; /* request line and headers together */
     size_t header_count_max;
     size_t body_bytes_max;   /* default for tv_request.body_bytes_max */
-    size_t bodies_bytes_max; /* of all requests of a loop that are being read or answered */
+    size_t bodies_bytes_max; /* of all bodies that a loop keeps in memory; sinks keep none */
     int header_timeout_ms;   /* from the first byte of a request to the end of its head */
     int body_timeout_ms;     /* without progress in a body or in writing a response */
     int idle_timeout_ms;     /* between requests */

@@ -75,10 +75,9 @@ struct tv_request {
     tv_slice host;  /* of an absolute target, else the Host header; may carry a port */
     const tv_header *headers;
     size_t header_count;
-    tv_slice body; /* complete when on_request is called; empty with a sink */
-    uint64_t
-        body_bytes_max;   /* on_headers may lower or raise it; default in the listener's limits */
-    uint64_t body_length; /* what has come of the body so far */
+    tv_slice body;            /* complete when on_request is called; empty with a sink */
+    uint64_t body_bytes_max;  /* on_headers may change it; default in the listener's limits */
+    uint64_t body_length;     /* what has come of the body so far, kept or not */
     const tv_body_sink *sink; /* set in on_headers, or NULL: see above */
     bool is_tls;
     bool is_peer_loopback;

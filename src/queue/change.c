@@ -1,5 +1,4 @@
 /* Putting, updating and deleting one message; clearing the queue. */
-#include "base/assert.h"
 #include "queue/store.h"
 
 static int64_t ticks_of(int64_t seconds)
@@ -57,6 +56,22 @@ static bool is_timeout(int64_t timeout_s)
     return timeout_s >= 0 && timeout_s <= TV_MESSAGE_TIMEOUT_S_MAX;
 }
 
+/*
+ * A guid of version 7 (RFC 9562): milliseconds first, the rest at random.  Rows of
+ * messages that come together then lie together, in the engine's buffers and on
+ * disk, where they are also deleted at about the same time.
+ */
+static tv_guid new_id(void)
+{
+    int64_t ms = (tv_clock_ticks() - TV_TICKS_UNIX_EPOCH) / (TV_TICKS_PER_SECOND / 1000);
+    tv_guid id = tv_guid_new();
+
+    for (int i = 0; i < 6; i++)
+        id.bytes[i] = (uint8_t)((uint64_t)ms >> (40 - 8 * i));
+    id.bytes[6] = (id.bytes[6] & 0x0F) | 0x70;
+    return id;
+}
+
 tv_err tv_queue_prepare_put(tv_queue_put *put, tv_write *write)
 {
     if (!is_timeout(put->timeout_s) || (put->ttl_s < 1 && put->ttl_s != -1))
@@ -66,7 +81,7 @@ tv_err tv_queue_prepare_put(tv_queue_put *put, tv_write *write)
     if (put->text.len > TV_MESSAGE_TEXT_BYTES_MAX)
         return TV_ERR_MESSAGE_TOO_LARGE;
 
-    put->message = (tv_message){.id = tv_guid_new()}; /* once, whatever the number of runs */
+    put->message = (tv_message){.id = new_id()}; /* once, whatever the number of runs */
     write->partition = put->queue->prefix;
     write->run = run_put;
     write->ctx = put;

@@ -8,7 +8,6 @@
  *
  * Expired messages are found by the expiry index and removed a few at a time.
  */
-#include "base/assert.h"
 #include "queue/store.h"
 
 enum { STEP_MAX = 256 }; /* messages removed by one write */

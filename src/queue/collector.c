@@ -13,21 +13,6 @@ struct tv_queue_collector {
     int interval_ms;
 };
 
-/* All queues there are now, each counted. */
-typedef struct queue_list {
-    tv_container **list;
-    size_t count, size;
-} queue_list;
-
-static void note_queue(void *ctx, const tv_container *container)
-{
-    queue_list *queues = ctx;
-
-    if (queues->count == queues->size)
-        return; /* made meanwhile; the next round has it */
-    queues->list[queues->count++] = tv_container_ref((tv_container *)container);
-}
-
 static tv_err collect_queue(tv_queue_collector *collector, tv_queue *queue)
 {
     tv_queue_collect step = {.queue = queue};
@@ -46,23 +31,20 @@ static tv_err collect_queue(tv_queue_collector *collector, tv_queue *queue)
 /* A queue that is in trouble does not keep the others from being looked at. */
 static void collect_all(tv_queue_collector *collector)
 {
-    queue_list queues = {.size = tv_catalog_count(collector->catalog)};
+    size_t count;
+    tv_container **queues = tv_catalog_all(collector->catalog, &count);
 
-    queues.list = tv_calloc(queues.size + 1, sizeof *queues.list);
-    tv_catalog_visit(collector->catalog, note_queue, &queues);
-    for (size_t i = 0; i < queues.count; i++) {
-        tv_container *container = queues.list[i];
-
+    for (size_t i = 0; i < count; i++) {
         if (!tv_chore_is_stopping(&collector->chore)) {
-            tv_err err = collect_queue(collector, container->own);
+            tv_err err = collect_queue(collector, queues[i]->own);
 
             if (err && err != TV_ERR_QUEUE_NOT_FOUND)
                 tv_log(TV_LOG_WARN, "collect", "service=queue queue=%.*s error=%s",
-                       TV_FMT(container->name), tv_err_name(err));
+                       TV_FMT(queues[i]->name), tv_err_name(err));
         }
-        tv_container_unref(container);
+        tv_container_unref(queues[i]);
     }
-    free(queues.list);
+    free(queues);
 }
 
 static void run(tv_chore *chore, void *ctx)

@@ -7,7 +7,6 @@
  * that it walks over them, however many there are, because an empty answer
  * would say that there is no message.
  */
-#include "base/assert.h"
 #include "queue/store.h"
 
 enum { EXPIRED_MAX = 32 }; /* removed by one get */

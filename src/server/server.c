@@ -7,6 +7,8 @@
 #include "admin/admin.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "blob/janitor.h"
+#include "blob/service.h"
 #include "engine/memory/memory.h"
 #include "engine/rocksdb/rocksdb.h"
 #include "http/listener.h"
@@ -29,6 +31,7 @@ enum {
     OTHER_FILES = 64,   /* logs, locks, the certificate, what compactions write */
     ADMIN_CONNECTIONS_MAX = 32,
     QUEUE_COLLECT_MS = 5000,
+    BLOB_JANITOR_SECONDS = 300,
 };
 
 /* A service with its port, on which every loop listens. */
@@ -40,7 +43,7 @@ typedef struct served {
     tv_listener *listeners[LOOPS_MAX];
 } served;
 
-typedef enum served_index { SERVED_QUEUE, SERVED_TABLE, SERVED_COUNT } served_index;
+typedef enum served_index { SERVED_BLOB, SERVED_QUEUE, SERVED_TABLE, SERVED_COUNT } served_index;
 
 struct tv_server {
     tv_config config;
@@ -53,9 +56,15 @@ struct tv_server {
     tv_catalog_kind queue_kind;
     tv_catalog *queue_catalog;
     tv_queue_collector *queue_collector;
+    tv_catalog_kind blob_kind;
+    tv_catalog *blob_catalog; /* of containers */
+    tv_extents *extents;
+    tv_blob_drop blob_drop;
+    tv_blob_janitor *blob_janitor;
     tv_tls *tls;
     tv_table_service table;
     tv_queue_service queue;
+    tv_blob_service blob;
     tv_admin admin;
     served served[SERVED_COUNT];
     tv_service admin_callbacks;
@@ -97,8 +106,8 @@ static void share_files(tv_server *server)
     int left = files - server->engine_files - OTHER_FILES - ADMIN_CONNECTIONS_MAX -
                SERVED_COUNT * FILES_PER_LOOP * loops;
 
-    /* Every service may have as many. */
-    left /= SERVED_COUNT;
+    /* Every service may have as many; a client of blobs has a file of data open beside it. */
+    left /= SERVED_COUNT + 1;
     if (left < loops)
         left = loops;
     if (config->max_connections > left)
@@ -165,6 +174,7 @@ static bool open_accounts(tv_server *server, char *reterr_text, size_t reterr_si
     server->accounts = accounts;
     atomic_store(&server->table.auth.accounts, accounts);
     atomic_store(&server->queue.core.auth.accounts, accounts);
+    atomic_store(&server->blob.core.auth.accounts, accounts);
     return true;
 }
 
@@ -198,6 +208,33 @@ static bool open_engine(tv_server *server, char *reterr_text, size_t reterr_size
     };
 
     return tv_rocksdb_engine_open(&options, &server->engine, reterr_text, reterr_size) == TV_OK;
+}
+
+/* The data of blobs: beside the rows, or in a folder that goes with a server that keeps nothing. */
+static bool open_extents(tv_server *server, char *reterr_text, size_t reterr_size)
+{
+    const tv_config *config = &server->config;
+    const char *temporary = getenv("TMPDIR");
+    bool is_temporary = strcmp(config->engine, "memory") == 0;
+    char dir[4096];
+    int len;
+
+    if (is_temporary)
+        len = snprintf(dir, sizeof dir, "%s", temporary && temporary[0] ? temporary : "/tmp");
+    else
+        len = snprintf(dir, sizeof dir, "%s/blobs", config->data);
+    if (len < 0 || (size_t)len >= sizeof dir) {
+        snprintf(reterr_text, reterr_size, "the path of the data folder is too long");
+        return false;
+    }
+
+    tv_extent_options options = {
+        .dir = dir,
+        .disk_reserve_bytes = (uint64_t)config->disk_reserve_mb << 20,
+        .is_temporary = is_temporary,
+    };
+
+    return tv_extents_open(&options, &server->extents, reterr_text, reterr_size);
 }
 
 static bool open_catalog(tv_server *server, const tv_catalog_kind *kind, tv_catalog **ret_catalog,
@@ -257,23 +294,46 @@ static void open_queues(tv_server *server)
                  .callbacks = tv_queue_service_callbacks(&server->queue)};
 }
 
+static void open_blobs(tv_server *server)
+{
+    fill_core(server, TV_SERVICE_BLOB, server->blob_catalog, &server->blob.core);
+    server->blob.extents = server->extents;
+    tv_blob_io_init(&server->blob.io, server->extents);
+    server->blob_janitor = tv_blob_janitor_new(&(tv_blob_janitor_options){
+        .engine = server->engine,
+        .pipeline = server->pipeline,
+        .catalog = server->blob_catalog,
+        .extents = server->extents,
+        .interval_s = BLOB_JANITOR_SECONDS,
+    });
+    server->served[SERVED_BLOB] = (served){.title = "Blobs",
+                                           .key = "BlobEndpoint",
+                                           .port = server->config.blob_port,
+                                           .callbacks = tv_blob_service_callbacks(&server->blob)};
+}
+
 static bool open_services(tv_server *server, char *reterr_text, size_t reterr_size)
 {
     server->pipeline = tv_pipeline_new(server->engine, COMMITTERS, COMMIT_QUEUE_MAX);
     server->readers = tv_workers_new(READERS, READ_QUEUE_MAX);
     server->scanners = tv_workers_new(SCANNERS, SCAN_QUEUE_MAX);
     server->queue_kind = tv_queue_catalog(server->engine);
+    server->blob_drop = (tv_blob_drop){.engine = server->engine, .store = server->extents};
+    server->blob_kind = tv_blob_catalog(&server->blob_drop);
     if (!open_catalog(server, &tv_table_catalog, &server->catalog, reterr_text, reterr_size) ||
         !open_catalog(server, &server->queue_kind, &server->queue_catalog, reterr_text,
-                      reterr_size))
+                      reterr_size) ||
+        !open_catalog(server, &server->blob_kind, &server->blob_catalog, reterr_text, reterr_size))
         return false;
 
     open_tables(server);
     open_queues(server);
+    open_blobs(server);
     server->admin.engine = server->engine;
     server->admin.pipeline = server->pipeline;
     server->admin.sources[0] = (tv_admin_source){tv_table_service_write_metrics, &server->table};
     server->admin.sources[1] = (tv_admin_source){tv_queue_service_write_metrics, &server->queue};
+    server->admin.sources[2] = (tv_admin_source){tv_blob_service_write_metrics, &server->blob};
     server->admin.start_ns = tv_clock_mono_ns();
     server->admin_callbacks = tv_admin_callbacks(&server->admin);
     return true;
@@ -351,6 +411,7 @@ tv_server *tv_server_start(const tv_config *config, char *reterr_text, size_t re
     if (!open_accounts(server, reterr_text, reterr_size) ||
         !open_tls(server, reterr_text, reterr_size) ||
         !open_engine(server, reterr_text, reterr_size) ||
+        !open_extents(server, reterr_text, reterr_size) ||
         !open_services(server, reterr_text, reterr_size))
         goto fail;
 
@@ -364,12 +425,13 @@ tv_server *tv_server_start(const tv_config *config, char *reterr_text, size_t re
                "wanted=%d given=%d note=\"the limit of open files (ulimit -n) is too low\"",
                config->max_connections, server->config.max_connections);
     tv_log(TV_LOG_INFO, "start",
-           "version=%s engine=%s data=\"%s\" host=%s queue_port=%d table_port=%d admin_port=%d "
-           "threads=%d accounts=%zu queues=%zu tables=%zu tls=%s",
-           TV_VERSION, config->engine, config->data, config->host,
+           "version=%s engine=%s data=\"%s\" host=%s blob_port=%d queue_port=%d table_port=%d "
+           "admin_port=%d threads=%d accounts=%zu containers=%zu queues=%zu tables=%zu tls=%s",
+           TV_VERSION, config->engine, config->data, config->host, server->served[SERVED_BLOB].port,
            server->served[SERVED_QUEUE].port, server->served[SERVED_TABLE].port, server->admin_port,
-           server->loop_count, server->accounts->count, tv_catalog_count(server->queue_catalog),
-           tv_catalog_count(server->catalog), server->tls ? "on" : "off");
+           server->loop_count, server->accounts->count, tv_catalog_count(server->blob_catalog),
+           tv_catalog_count(server->queue_catalog), tv_catalog_count(server->catalog),
+           server->tls ? "on" : "off");
     return server;
 
 fail:
@@ -405,15 +467,20 @@ void tv_server_stop(tv_server *server)
         tv_log(TV_LOG_INFO, "stopping", "grace_ms=%d", STOP_GRACE_MS);
     stop_network(server);
     tv_queue_collector_free(server->queue_collector);
+    tv_blob_janitor_free(server->blob_janitor);
     tv_catalog_close(server->catalog);
     tv_catalog_close(server->queue_catalog);
+    tv_catalog_close(server->blob_catalog);
     for (int i = 0; i < server->loop_count; i++)
         tv_outbox_free(server->outboxes[i]);
     tv_workers_free(server->readers);
     tv_workers_free(server->scanners);
+    tv_blob_io_stop(&server->blob.io);
     tv_pipeline_free(server->pipeline);
     for (int i = 0; i < server->loop_count; i++)
         tv_loop_free(server->loops[i]);
+    tv_blob_io_done(&server->blob.io);
+    tv_extents_close(server->extents);
     tv_tls_free(server->tls);
     tv_engine_close(server->engine);
     accounts_free(server->accounts);
@@ -461,8 +528,8 @@ static const char *bracketed(const char *host, char *ret_text, size_t size)
 /* Whether clients find everything by the one word that stands for an emulator. */
 static bool is_where_emulators_are(const tv_server *server)
 {
-    return !server->tls && server->served[SERVED_QUEUE].port == 10001 &&
-           server->served[SERVED_TABLE].port == 10002;
+    return !server->tls && server->served[SERVED_BLOB].port == 10000 &&
+           server->served[SERVED_QUEUE].port == 10001 && server->served[SERVED_TABLE].port == 10002;
 }
 
 void tv_server_print_ready(const tv_server *server)

@@ -47,10 +47,11 @@ tv_err tv_call_open(tv_call *call)
                              req->host, req->path, &call->endpoint);
 }
 
-tv_err tv_call_authenticate(tv_call *call, tv_slice container, tv_slice blob)
+static tv_credentials credentials_of(const tv_call *call, tv_slice container, tv_slice blob)
 {
-    tv_request *req = call->req;
-    tv_credentials credentials = {
+    const tv_request *req = call->req;
+
+    return (tv_credentials){
         .parts = {.service = call->core->kind,
                   .account = call->endpoint.account,
                   .method = req->method_text,
@@ -68,9 +69,22 @@ tv_err tv_call_authenticate(tv_call *call, tv_slice container, tv_slice blob)
         .is_peer_loopback = req->is_peer_loopback,
         .is_tls = req->is_tls,
     };
+}
 
-    return tv_authenticate(&call->core->auth, &credentials, tv_clock_ticks(), &req->arena,
+tv_err tv_call_authenticate(tv_call *call, tv_slice container, tv_slice blob)
+{
+    tv_credentials credentials = credentials_of(call, container, blob);
+
+    return tv_authenticate(&call->core->auth, &credentials, tv_clock_ticks(), &call->req->arena,
                            &call->identity);
+}
+
+tv_err tv_call_authenticate_anonymous(tv_call *call)
+{
+    tv_credentials credentials = credentials_of(call, TV_NONE, TV_NONE);
+
+    return tv_authenticate_anonymous(&call->core->auth, &credentials, &call->req->arena,
+                                     &call->identity);
 }
 
 /* What the client can make as long as it likes comes last, where cutting the line hides nothing. */

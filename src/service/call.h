@@ -77,6 +77,9 @@ tv_err tv_call_open(tv_call *call) TV_WARN_UNUSED;
  */
 tv_err tv_call_authenticate(tv_call *call, tv_slice container, tv_slice blob) TV_WARN_UNUSED;
 
+/** Let in who shows nothing, after TV_ERR_NO_AUTHENTICATION.  As tv_authenticate_anonymous. */
+tv_err tv_call_authenticate_anonymous(tv_call *call) TV_WARN_UNUSED;
+
 /** Answer a preflight by the account's CORS rules. */
 void tv_call_answer_preflight(tv_call *call);
 

@@ -42,14 +42,14 @@ ACCOUNTS = f"{ACCOUNT}:{KEY};{SECOND}:{':'.join(SECOND_KEYS)}"
 # What a file takes for granted of the service it talks to: headers of every request, the type of
 # a body, the signature unless an option names one, and how `table t` and the like make one.
 Service = collections.namedtuple("Service", "headers content_type scheme create")
-VERSION = ("x-ms-version", "2019-02-02")
 SERVICES = {
-    "table": Service([VERSION, ("DataServiceVersion", "3.0"),
+    "table": Service([("x-ms-version", "2019-02-02"), ("DataServiceVersion", "3.0"),
                       ("Accept", "application/json;odata=minimalmetadata")],
                      "application/json", "SharedKeyLite",
                      ("table", 'POST /Tables {{"TableName":"{}"}}')),
-    "queue": Service([VERSION], "application/xml", "SharedKey", ("queue", "PUT /{}")),
-    "blob": Service([VERSION], "application/octet-stream", "SharedKey",
+    "queue": Service([("x-ms-version", "2021-12-02")], "application/xml", "SharedKey",
+                     ("queue", "PUT /{}")),
+    "blob": Service([("x-ms-version", "2021-12-02")], None, "SharedKey",
                     ("container", "PUT /{}?restype=container")),
 }
 ERROR_TYPE = "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
@@ -105,7 +105,7 @@ class Talk:
         self.raw = None                 # of raw ones
         self.passed = self.failed = 0
         self.variables = {"account": ACCOUNT, "secondaccount": SECOND}
-        self.talk_to("table")
+        self.talk_to(path.parent.name if path.parent.name in SERVICES else "table")
 
     def talk_to(self, name):
         """From here on the file talks to this service."""
@@ -250,7 +250,7 @@ class Talk:
         if "batch" in options:
             body = batch_body(body, self.variables["base"])
             headers.append(("Content-Type", "multipart/mixed; boundary=batch_b"))
-        elif body is not None:
+        elif body is not None and service.content_type:
             headers.append(("Content-Type", service.content_type))
         data = b"" if body is None else body.encode("utf-8", "surrogateescape")
         if "chunked" in options:
@@ -314,7 +314,7 @@ class Talk:
         headers = list(wanted.headers)
         is_error = wanted.rest and wanted.rest[0] not in "{["
         if is_error and self.service != "table":
-            headers.append(("x-ms-error-code", wanted.rest.split(" ")[0]))
+            headers.append(("x-ms-error-code", wanted.rest.split(" ")[0].strip("<>")))
         if not has_body:
             is_error = False
         if is_error and not any(name.lower() == "content-type" for name, _ in headers):
@@ -340,11 +340,13 @@ class Talk:
     def compare_body(self, wanted, reply, is_error):
         if is_error:
             code, _, text = wanted.rest.partition(" ")
-            form = ERROR_BODY if self.service == "table" else ERROR_DOCUMENT
+            form, details = ERROR_BODY, wanted.details
             if code.startswith("<"):
-                form, code = XML_ERROR_BODY, code.strip("<>")
+                form, code, details = XML_ERROR_BODY, code.strip("<>"), details or "*"
+            if self.service != "table":
+                form = ERROR_DOCUMENT
             body = form.replace("CODE", code).replace("TEXT", text or "*")
-            body = body.replace("DETAILS", wanted.details)
+            body = body.replace("DETAILS", details)
             if not match.match_text(body, reply.text(), self.variables):
                 return f"wanted the error {wanted.rest}"
         elif wanted.rest:

@@ -11,7 +11,8 @@ import {
 } from "@azure/storage-blob";
 import {
   accounts, anHourAgo, blobEndpoint, blobKey, blobService, collect, firstAccount, inAnHour,
-  mainAccount, newContainer, options, refused, secondAccount, storageName, text, tls, wholeSecond,
+  mainAccount, newContainer, options, refused, secondAccount, someBytes, storageName, text, tls,
+  wholeSecond,
 } from "./storage.mjs";
 
 const base = `${blobEndpoint}/${firstAccount}`;
@@ -48,21 +49,38 @@ describe("keys of accounts", () => {
   test("a connection string works", async () => {
     const service = BlobServiceClient.fromConnectionString(
       `DefaultEndpointsProtocol=http;AccountName=${mainAccount};` +
-      `AccountKey=${accounts[mainAccount][0]};BlobEndpoint=${blobEndpoint}/${mainAccount};`);
+      `AccountKey=${accounts[mainAccount][0]};BlobEndpoint=${blobEndpoint}/${mainAccount};`, options);
     await collect(service.listContainers());
   });
+
+  test("UseDevelopmentStorage=true works",
+    { skip: process.env.SDK_TEST_DEFAULT_PORTS ? false : "a default port is taken" },
+    () => collect(BlobServiceClient.fromConnectionString("UseDevelopmentStorage=true", options)
+      .listContainers()));
 
   test("a blob is reached over https", { skip: tls ? false : "the server has no certificate" },
     async () => {
       const blob = container.getBlobClient("some/blob é");
       const secure = new BlobClient(tls(blob.url), blobKey(firstAccount), options);
       assert.equal(await text(secure.download()), "content");
+      const signed = await blob.generateSasUrl({
+        permissions: BlobSASPermissions.parse("r"), expiresOn: inAnHour(),
+        protocol: SASProtocol.Https,
+      });
+      assert.equal(await text(new BlobClient(tls(signed), anonymous, options).download()), "content");
+      const data = someBytes(5_000_000);
+      const large = new BlockBlobClient(
+        tls(container.getBlobClient("over TLS").url), blobKey(firstAccount), options);
+      await large.uploadData(data,
+        { blockSize: 1024 * 1024, maxSingleShotSize: 1024, concurrency: 4 });
+      assert.ok(data.equals(await large.downloadToBuffer(0, undefined, { blockSize: 900_000 })));
     });
 });
 
 describe("shared access signatures", () => {
   const sign = (more, n = 0) => generateBlobSASQueryParameters(
-    { containerName: container.containerName, expiresOn: inAnHour(), ...more }, blobKey(firstAccount, n));
+    { containerName: container.containerName, expiresOn: inAnHour(), ...more },
+    blobKey(firstAccount, n));
   const ofBlob = (letters, more) =>
     sign({ blobName: "some/blob é", permissions: BlobSASPermissions.parse(letters), ...more });
   const ofContainer = (letters, more) =>

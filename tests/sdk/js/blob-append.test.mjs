@@ -18,7 +18,8 @@ async function newBlob(options) {
 
 test("an append blob grows", async () => {
   const blob = container.getAppendBlobClient(storageName());
-  const made = await blob.create({ metadata: { a: "b" }, blobHTTPHeaders: { blobContentType: "text/plain" } });
+  const made = await blob.create(
+    { metadata: { a: "b" }, blobHTTPHeaders: { blobContentType: "text/plain" } });
   assert.equal(made._response.status, 201);
   const first = await blob.appendBlock("one, ", 5);
   assert.equal(first._response.status, 201);
@@ -63,7 +64,8 @@ test("conditions of etag and time", async () => {
   await blob.appendBlock("a", 1, { conditions: { ifMatch: etag } });
   await refused(blob.appendBlock("b", 1, { conditions: { ifMatch: etag } }), 412, "ConditionNotMet");
   await refused(blob.appendBlock("b", 1,
-    { conditions: { ifUnmodifiedSince: new Date(Date.now() - 86_400_000) } }), 412, "ConditionNotMet");
+    { conditions: { ifUnmodifiedSince: new Date(Date.now() - 86_400_000) } }), 412,
+    "ConditionNotMet");
   assert.equal(await text(blob.download()), "a");
 });
 
@@ -76,10 +78,12 @@ test("checksums of what is appended", async () => {
 });
 
 test("an append blob that is not there, and blobs of another type", async () => {
-  await refused(container.getAppendBlobClient(storageName()).appendBlock("x", 1), 404, "BlobNotFound");
+  await refused(container.getAppendBlobClient(storageName()).appendBlock("x", 1), 404,
+    "BlobNotFound");
   const block = container.getBlockBlobClient(storageName());
   await block.upload("text", 4);
-  await refused(container.getAppendBlobClient(block.name).appendBlock("x", 1), 409, "InvalidBlobType");
+  await refused(container.getAppendBlobClient(block.name).appendBlock("x", 1), 409,
+    "InvalidBlobType");
   const append = await newBlob();
   await refused(container.getBlockBlobClient(append.name).stageBlock("AAAA", "x", 1), 409,
     "InvalidBlobType");

@@ -38,7 +38,8 @@ function checkPeak(t, what, since) {
   const seconds = (Date.now() - since) / 1000;
   const speed = `${what}: ${(LENGTH / 1e6 / seconds).toFixed(0)} MB/s`;
   if (!pid) return t.diagnostic(`figure: ${speed}`);
-  const peak = Number(/VmHWM:\s*(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "ascii"))[1]) / 1024;
+  const [, kib] = /VmHWM:\s*(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "ascii"));
+  const peak = kib / 1024;
   t.diagnostic(`figure: ${speed}, server's peak memory ${peak.toFixed(0)} MiB`);
   assert.ok(peak < PEAK_MIB_MAX, `the server held ${peak} MiB`);
 }

@@ -85,8 +85,9 @@ test("an id where there is no lease", async () => {
   await refused(blob.setMetadata({ a: "b" }, { conditions: { leaseId } }), 412,
     "LeaseNotPresentWithBlobOperation");
   const lease = blob.getBlobLeaseClient(leaseId);
-  for (const act of [lease.renewLease(), lease.releaseLease(), lease.changeLease(randomUUID())]) {
-    const error = await act.then(() => null, (e) => e);
+  for (const act of [() => lease.renewLease(), () => lease.releaseLease(),
+    () => lease.changeLease(randomUUID())]) {
+    const error = await act().then(() => null, (e) => e);
     assert.equal(error?.statusCode, 409);
     assert.match(error.code, /^Lease(NotPresent|IdMismatch)WithLeaseOperation$/);
   }

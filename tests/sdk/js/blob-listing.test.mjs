@@ -135,7 +135,8 @@ test("copies, when included", async () => {
 test("a listing that grows while it is read gives no blob twice", async () => {
   const container = await newContainer();
   const name = (n) => `blob-${String(n).padStart(3, "0")}`;
-  await Promise.all(Array.from({ length: 30 }, (_, n) => container.uploadBlockBlob(name(2 * n), "x", 1)));
+  await Promise.all(Array.from({ length: 30 },
+    (_, n) => container.uploadBlockBlob(name(2 * n), "x", 1)));
   const seen = [];
   for await (const page of container.listBlobsFlat().byPage({ maxPageSize: 7 })) {
     seen.push(...page.segment.blobItems.map((b) => b.name));

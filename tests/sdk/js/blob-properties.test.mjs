@@ -288,7 +288,8 @@ describe("copies", () => {
     assert.equal(error?.statusCode, 412);
     assert.equal(await text(target.download()), "old");
     const { etag: ifMatch } = await source.getProperties();
-    await (await target.beginCopyFromURL(source.url, { sourceConditions: { ifMatch } })).pollUntilDone();
+    const poller = await target.beginCopyFromURL(source.url, { sourceConditions: { ifMatch } });
+    await poller.pollUntilDone();
     assert.equal(await text(target.download()), "text");
   });
 

@@ -44,9 +44,14 @@ describe("keys of accounts", () => {
   test("a connection string works", async () => {
     const service = QueueServiceClient.fromConnectionString(
       `DefaultEndpointsProtocol=http;AccountName=${mainAccount};` +
-      `AccountKey=${accounts[mainAccount][0]};QueueEndpoint=${queueEndpoint}/${mainAccount};`);
+      `AccountKey=${accounts[mainAccount][0]};QueueEndpoint=${queueEndpoint}/${mainAccount};`, options);
     await collect(service.listQueues());
   });
+
+  test("UseDevelopmentStorage=true works",
+    { skip: process.env.SDK_TEST_DEFAULT_PORTS ? false : "a default port is taken" },
+    () => collect(QueueServiceClient.fromConnectionString("UseDevelopmentStorage=true", options)
+      .listQueues()));
 
   test("a queue is reached over https", { skip: tls ? false : "the server has no certificate" },
     async () => {
@@ -54,6 +59,11 @@ describe("keys of accounts", () => {
       const secure = new QueueClient(tls(queue.url), queueKey(), options);
       await secure.sendMessage("over TLS");
       assert.equal((await queue.peekMessages()).peekedMessageItems[0].messageText, "over TLS");
+      const signed = queue.generateSasUrl({
+        permissions: QueueSASPermissions.parse("r"), expiresOn: inAnHour(),
+        protocol: SASProtocol.Https,
+      });
+      await new QueueClient(tls(signed), anonymous, options).peekMessages();
     });
 });
 
@@ -98,9 +108,10 @@ describe("shared access signatures", () => {
     const other = await newQueue({}, firstAccount);
     // The name is part of what is signed, so the signature is another queue's.
     await refused(withToken(token("raup"), other.name).peekMessages(), 403, "AuthenticationFailed");
-    for (const promise of [permits("raup").delete(), permits("raup").getAccessPolicy(),
-      permits("raup").setMetadata({ a: "b" })]) {
-      const error = await promise.then(() => null, (e) => e);
+    const all = permits("raup");
+    for (const act of [() => all.delete(), () => all.getAccessPolicy(),
+      () => all.setMetadata({ a: "b" })]) {
+      const error = await act().then(() => null, (e) => e);
       assert.equal(error?.statusCode, 403);
     }
   });

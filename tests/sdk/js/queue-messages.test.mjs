@@ -51,7 +51,8 @@ test("32 messages come at once, in the order they went, and no more than 32", as
   assert.equal((await receive(queue)).length, 1, "one, when not said otherwise");
   const many = await receive(queue, { numberOfMessages: 32 });
   assert.deepEqual(many.map((m) => m.messageId), sent.slice(1, 33));
-  assert.deepEqual(many.map((m) => m.messageText), sent.slice(1, 33).map((_, i) => `message ${i + 1}`));
+  assert.deepEqual(many.map((m) => m.messageText),
+    Array.from({ length: 32 }, (_, i) => `message ${i + 1}`));
   assert.equal((await receive(queue, { numberOfMessages: 32 })).length, 7);
   assert.equal(await count(queue), 40, "hidden messages count");
   for (const numberOfMessages of [0, 33])
@@ -173,10 +174,10 @@ describe("times", { concurrency: true }, () => {
   test("a message is hidden for its visibility timeout", async () => {
     const queue = await newQueue();
     await queue.sendMessage("text");
-    const [got] = await receive(queue, { visibilityTimeout: 1 });
+    const [got] = await receive(queue, { visibilityTimeout: 2 });
     assert.deepEqual(await receive(queue), []);
     assert.deepEqual(await peek(queue), []);
-    await sleep(2100);
+    await sleep(3100);
     assert.equal((await peek(queue))[0].dequeueCount, 1);
     const [again] = await receive(queue, { visibilityTimeout: 60 });
     assert.deepEqual([again.messageId, again.dequeueCount], [got.messageId, 2]);

@@ -36,7 +36,7 @@ class Keys(StorageCase):
     def test_connection_string(self):
         service = QueueServiceClient.from_connection_string(
             f"DefaultEndpointsProtocol=http;AccountName={MAIN};AccountKey={ACCOUNTS[MAIN][0]};"
-            f"QueueEndpoint={QUEUE_ENDPOINT}/{MAIN};")
+            f"QueueEndpoint={QUEUE_ENDPOINT}/{MAIN};", **OPTIONS)
         list(service.list_queues())
 
     @unittest.skipUnless(HAS_TLS, "the server that is tested has no certificate")
@@ -172,9 +172,10 @@ class Service(StorageCase):
         self.assertTrue(service.get_service_properties()["hour_metrics"].enabled)
 
     def test_statistics(self):
-        service = QueueServiceClient(f"{QUEUE_ENDPOINT}/{SECOND}", credential=key(SECOND),
-                                     secondary_hostname=f"{QUEUE_ENDPOINT}/{SECOND}-secondary"
-                                     .removeprefix("http://"), **OPTIONS)
+        # Where the account is in the path, the secondary has the same host.
+        service = QueueServiceClient(f"{QUEUE_ENDPOINT}/{SECOND}-secondary", credential=key(SECOND),
+                                     secondary_hostname=QUEUE_ENDPOINT.removeprefix("http://"),
+                                     **OPTIONS)
         stats = service.get_service_stats()["geo_replication"]
         self.assertEqual(stats["status"], "live")
         self.assertIsInstance(stats["last_sync_time"], datetime.datetime)

@@ -45,7 +45,6 @@ class Messages(StorageCase):
         self.assertEqual(self.count(), 40)
         for bad in (0, 33):
             self.refused(*OUT_OF_RANGE, next, self.queue.receive_messages(messages_per_page=bad))
-            self.refused(*OUT_OF_RANGE, self.queue.peek_messages, bad)
 
     def test_peek_and_clear(self):
         for text in ("a", "b", "c"):
@@ -103,7 +102,7 @@ class Messages(StorageCase):
         expiring.send_message("short", time_to_live=2)
         expiring.send_message("long", time_to_live=100)
         hidden.send_message("text")
-        first = hidden.receive_message(visibility_timeout=1)
+        first = hidden.receive_message(visibility_timeout=2)
         waiting.send_message("later", visibility_timeout=2)
         self.assertEqual(len(expiring.peek_messages(5)), 2)
         self.assertIsNone(hidden.receive_message())
@@ -164,8 +163,8 @@ class Messages(StorageCase):
         binary.send_message(data)
         got = binary.receive_message()
         self.assertEqual(got.content, data)
-        self.assertEqual(binary.update_message(got, content=b"\0\xff", visibility_timeout=0).content,
-                         b"\0\xff")
+        updated = binary.update_message(got, content=b"\0\xff", visibility_timeout=0)
+        self.assertEqual(updated.content, b"\0\xff")
         self.assertEqual([m.content for m in binary.peek_messages()], [b"\0\xff"])
         self.refused(413, "RequestBodyTooLarge", binary.send_message, data + b"x")
         self.queue.clear_messages()

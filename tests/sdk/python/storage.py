@@ -12,7 +12,7 @@ import random
 import unittest
 
 from azure.core.exceptions import HttpResponseError
-from azure.storage.blob import BlobServiceClient
+from azure.storage.blob import BlobClient, BlobServiceClient
 from azure.storage.queue import QueueServiceClient
 
 from helpers import ACCOUNTS, FIRST, MAIN, SECOND  # noqa: F401
@@ -21,10 +21,11 @@ QUEUE_ENDPOINT = os.environ["SDK_TEST_QUEUE_ENDPOINT"]
 BLOB_ENDPOINT = os.environ["SDK_TEST_BLOB_ENDPOINT"]
 CERTIFICATE = os.environ.get("SDK_TEST_CERTIFICATE")
 HAS_TLS = bool(os.environ.get("SDK_TEST_TLS"))
+MIB = 1024 * 1024
 HOUR = datetime.timedelta(hours=1)
 
 # A test of an error must not wait for the SDK to try again.
-OPTIONS = {"retry_total": 0}
+OPTIONS = {"retry_total": 0, "retry_connect": 0, "retry_read": 0, "retry_status": 0}
 
 _count = itertools.count(1)
 
@@ -87,3 +88,30 @@ class StorageCase(unittest.TestCase):
             delete()
         except HttpResponseError as error:
             self.assertEqual(error.status_code, 404, error)
+
+
+class BlobCase(StorageCase):
+    """A test case with one container of its own in `self.container`."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.container = blob_service().create_container(name())
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.container.delete_container()
+
+    def small_parts(self, blob_name, **options):
+        """A client that moves parts of a MiB, and all that is larger in parts."""
+        return BlobClient(f"{BLOB_ENDPOINT}/{MAIN}", self.container.container_name, blob_name,
+                          credential=key(), **OPTIONS, max_block_size=MIB,
+                          max_single_put_size=MIB, min_large_block_upload_threshold=1,
+                          max_single_get_size=MIB, max_chunk_get_size=MIB, **options)
+
+    def uploaded(self, content=b"content", **options):
+        blob = self.container.get_blob_client(name())
+        blob.upload_blob(content, **options)
+        return blob
+
+    def read(self, blob, *arguments, **named):
+        return blob.download_blob(*arguments, **named).readall()

@@ -379,6 +379,43 @@ TEST(a_sweep_whose_rows_cannot_be_read_removes_nothing)
     tv_extents_close(store);
 }
 
+/* Sweep with standard error going to a file; returns how often `text` stands there. */
+static int sweep_and_find(const rows *r, const char *text)
+{
+    int saved = dup(STDERR_FILENO), count = 0;
+    FILE *log = tmpfile();
+    char line[1024];
+    size_t removed;
+
+    CHECK(saved >= 0 && log != NULL && dup2(fileno(log), STDERR_FILENO) == STDERR_FILENO);
+    tv_log_set_level(TV_LOG_ERROR);
+    tv_err err = tv_extents_sweep(store, visit_rows, (void *)r, &removed);
+    tv_log_set_level(TV_LOG_OFF);
+    CHECK(dup2(saved, STDERR_FILENO) == STDERR_FILENO);
+    close(saved);
+    CHECK_OK(err);
+    rewind(log);
+    while (fgets(line, sizeof line, log))
+        count += strstr(line, text) != NULL;
+    fclose(log);
+    return count;
+}
+
+TEST(the_sweep_tells_of_rows_whose_extent_is_lost)
+{
+    NEEDS_FOLDER();
+    crash();
+    store = open_store();
+    /* One is there, two are lost, and what is of this boot is no business of a sweep. */
+    tv_extent_id ids[] = {{1, 1}, {1, 50}, {1, 51}, {2, 99}};
+
+    CHECK_INT(sweep_and_find(&(rows){ids, 4, TV_OK}, "event=extents_missing count=2 "), 1);
+    CHECK_INT(sweep_and_find(&(rows){ids, 1, TV_OK}, "event="), 0);
+    wait_for_removals(store, 0);
+    CHECK(is_there(ids[0]));
+    tv_extents_close(store);
+}
+
 TEST(the_sweep_respects_visits)
 {
     tv_extent_id id = {1, 1};
@@ -581,6 +618,7 @@ int main(void)
         ON_BOTH(closing_does_what_no_visit_holds_up_and_leaves_the_rest_to_the_sweep),
         ON_BOTH(the_sweep_after_a_crash_removes_what_no_row_refers_to),
         ON_BOTH(a_sweep_whose_rows_cannot_be_read_removes_nothing),
+        ON_BOTH(the_sweep_tells_of_rows_whose_extent_is_lost),
         ON_BOTH(the_sweep_respects_visits),
         ON_BOTH(a_removal_before_the_sweep_has_counted_keeps_the_figures_right),
         ON_BOTH(below_the_reserve_nothing_is_begun),

@@ -32,7 +32,7 @@ static struct {
     bool writes_are_short;
     int interrupts;     /* so many calls of write are interrupted */
     int64_t free_bytes; /* 0: as it is; falls by what is written */
-    int sync_ms;
+    int sync_ms, unlink_ms;
 } kernel;
 
 static atomic_int folder_syncs_begun;
@@ -103,6 +103,13 @@ int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
     return (int)syscall(SYS_linkat, from_fd, from, to_fd, to, flags);
 }
 
+int unlinkat(int fd, const char *path, int flags)
+{
+    if (kernel.unlink_ms)
+        usleep((useconds_t)kernel.unlink_ms * 1000);
+    return (int)syscall(SYS_unlinkat, fd, path, flags);
+}
+
 int fstatvfs(int fd, struct statvfs *ret_stat)
 {
     (void)fd;
@@ -130,8 +137,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    memset(&kernel, 0, sizeof kernel);
     tv_extents_close(store);
+    memset(&kernel, 0, sizeof kernel); /* no thread looks any more */
     remove_folder();
     tv_log_set_level(TV_LOG_INFO);
     return 0;
@@ -387,6 +394,34 @@ TEST(what_cannot_be_linked_is_copied)
     CHECK_ERR(tv_extent_link(store, from, &copy), TV_ERR_IO);
 }
 
+TEST(closing_does_not_wait_long_for_removals)
+{
+    enum { EXTENTS = 60 };
+    size_t removed;
+
+    for (int i = 0; i < EXTENTS; i++)
+        put(store, TV_LIT("x"));
+    tv_extents_close(store);
+    store = open_store();
+    kernel.unlink_ms = 100;
+    CHECK_OK(tv_extents_sweep(store, visit_rows, &(rows){0}, &removed));
+    CHECK_INT(removed, EXTENTS);
+    int64_t begin_ns = tv_clock_mono_ns();
+
+    tv_extents_close(store);
+    CHECK(tv_clock_mono_ns() - begin_ns < INT64_C(4000000000));
+
+    store = open_store();
+    kernel.unlink_ms = 0;
+    int64_t left = read_figures(store).extents;
+
+    CHECK(left > 0 && left < EXTENTS);
+    CHECK_OK(tv_extents_sweep(store, visit_rows, &(rows){0}, &removed));
+    CHECK_INT(removed, left);
+    wait_for_removals(store, 0);
+    CHECK_FIGURES(store, 0, 0);
+}
+
 /* --- many finish at once --- */
 
 enum { FINISHERS = 8 };
@@ -504,6 +539,7 @@ int main(void)
         ROW(a_failed_write_is_said_and_leaves_nothing),
         ROW(the_reserve_holds_within_one_large_extent),
         ROW(what_cannot_be_linked_is_copied),
+        ROW(closing_does_not_wait_long_for_removals),
         ROW(who_finishes_together_shares_a_sync_that_began_after_its_file_was_made),
         ROW(a_sync_that_began_before_the_file_was_made_is_not_relied_on),
         ROW(who_shares_a_sync_that_fails_fails),

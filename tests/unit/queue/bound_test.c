@@ -79,7 +79,7 @@ TEST(a_settlement_does_not_use_what_a_newer_group_has_learned)
 
 TEST(a_get_raises_the_bound_and_a_put_lowers_it)
 {
-    CHECK_OK(put("a", 0, -1, NULL));
+    CHECK_OK(put_message("a", 0, -1, NULL));
     pass(10);
     CHECK_GET(32, 60, "a ");
     CHECK_INT(bound_ticks(), tv_txn_clock() + 1);
@@ -96,7 +96,7 @@ TEST(an_update_to_an_earlier_time_lowers_the_bound)
 {
     tv_message message;
 
-    CHECK_OK(put("a", 0, -1, NULL));
+    CHECK_OK(put_message("a", 0, -1, NULL));
     message = get_one(600);
     pass(10);
     CHECK_GET(1, 1, "");
@@ -145,13 +145,13 @@ TEST(a_get_that_is_not_durable_raises_nothing)
     int64_t before = bound_ticks();
     tv_queue_get op;
 
-    CHECK_OK(put("a", 0, -1, NULL));
+    CHECK_OK(put_message("a", 0, -1, NULL));
     tv_memory_fail_writes(engine, 1, 1, TV_ERR_IO);
-    CHECK_ERR(get(1, 60, &op), TV_ERR_IO);
+    CHECK_ERR(get_messages(1, 60, &op), TV_ERR_IO);
     CHECK_INT(bound_ticks(), before);
     tv_memory_restart(engine);
     tv_memory_fail_writes(engine, 1, 2, TV_ERR_DISK_FULL); /* together, and alone */
-    CHECK_ERR(get(1, 60, &op), TV_ERR_DISK_FULL);
+    CHECK_ERR(get_messages(1, 60, &op), TV_ERR_DISK_FULL);
     CHECK_INT(bound_ticks(), before);
     check_bounds();
     CHECK_PEEK(1, "a ");
@@ -166,7 +166,7 @@ TEST(a_group_that_falls_apart_leaves_a_bound)
             for (int put_first = 0; put_first < 2; put_first++) {
                 tv_queue_get op;
 
-                CHECK_OK(put("a", 0, -1, NULL));
+                CHECK_OK(put_message("a", 0, -1, NULL));
                 tv_memory_fail_writes(engine, nth, count, TV_ERR_DISK_FULL);
                 (void)get_and_put(put_first, &op);
                 tv_memory_fail_writes(engine, 1, 0, TV_OK);
@@ -192,7 +192,7 @@ TEST(a_conflict_runs_the_group_again)
 {
     tv_queue_get op;
 
-    CHECK_OK(put("a", 0, -1, NULL));
+    CHECK_OK(put_message("a", 0, -1, NULL));
     tv_memory_fail_writes(engine, 1, 1, TV_ERR_CONFLICT);
     CHECK_OK(get_and_put(false, &op));
     CHECK_INT(op.message_count, 1);
@@ -206,7 +206,7 @@ TEST(shared_storage_is_walked_from_its_beginning)
     tv_queue other;
 
     CHECK(engine->ops->is_shared);
-    CHECK_OK(put("a", 0, -1, NULL));
+    CHECK_OK(put_message("a", 0, -1, NULL));
     pass(10);
     CHECK_GET(32, 600, "a ");
     CHECK_INT(bound_ticks(), 0);
@@ -226,14 +226,14 @@ TEST(ten_thousand_invisible_messages_do_not_slow_a_get)
 {
     size_t rows_without, rows_with;
 
-    CHECK_OK(put("a", 0, -1, NULL));
+    CHECK_OK(put_message("a", 0, -1, NULL));
     start_counting();
     CHECK_GET(1, 600, "a ");
     rows_without = stop_counting();
 
     for (int i = 0; i < 10000; i++)
-        CHECK_OK(put("hidden", 1000 + i % 100, -1, NULL));
-    CHECK_OK(put("b", 0, -1, NULL));
+        CHECK_OK(put_message("hidden", 1000 + i % 100, -1, NULL));
+    CHECK_OK(put_message("b", 0, -1, NULL));
     start_counting();
     CHECK_GET(1, 600, "b ");
     rows_with = stop_counting();
@@ -254,7 +254,7 @@ TEST(many_gets_in_one_group_read_each_row_once)
     tv_write *writes = tv_calloc(GETS, sizeof *writes), *list[GETS];
 
     for (int i = 0; i < GETS; i++)
-        CHECK_OK(put("x", 0, -1, NULL));
+        CHECK_OK(put_message("x", 0, -1, NULL));
     for (int i = 0; i < GETS; i++) {
         gets[i] = (tv_queue_get){.queue = &queue, .arena = &arena, .count = 1, .timeout_s = 60};
         CHECK_OK(tv_queue_prepare_get(&gets[i], &writes[i]));

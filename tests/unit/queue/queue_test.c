@@ -33,7 +33,7 @@ TEST(a_message_is_put_peeked_got_and_deleted)
     tv_message put_one, got, peeked[TV_MESSAGES_MAX];
     size_t count;
 
-    CHECK_OK(put("hello", 0, 7 * DAY_S, &put_one));
+    CHECK_OK(put_message("hello", 0, 7 * DAY_S, &put_one));
     CHECK_INT(put_one.inserted, tv_txn_clock());
     CHECK_INT(put_one.next_visible, put_one.inserted);
     CHECK_INT(put_one.expires, put_one.inserted + 7 * DAY_S * SECOND);
@@ -63,11 +63,23 @@ TEST(a_message_is_put_peeked_got_and_deleted)
     CHECK_ERR(delete_message(&got), TV_ERR_MESSAGE_NOT_FOUND);
 }
 
+TEST(ids_are_guids_that_grow_with_time)
+{
+    tv_message first, second;
+
+    CHECK_OK(put_message("a", 0, -1, &first));
+    pass(1);
+    CHECK_OK(put_message("b", 0, -1, &second));
+    CHECK(memcmp(first.id.bytes, second.id.bytes, sizeof first.id.bytes) < 0);
+    CHECK_INT(second.id.bytes[6] >> 4, 7);
+    CHECK_INT(second.id.bytes[8] >> 6, 2);
+}
+
 TEST(a_message_comes_back_when_its_timeout_is_over)
 {
     tv_message got;
 
-    CHECK_OK(put("a", 0, -1, NULL));
+    CHECK_OK(put_message("a", 0, -1, NULL));
     got = get_one(10);
     pass_ticks(10 * SECOND - 5);
     CHECK_GET(1, 10, "");
@@ -79,8 +91,8 @@ TEST(a_message_comes_back_when_its_timeout_is_over)
 
 TEST(a_message_put_with_a_timeout_appears_later)
 {
-    CHECK_OK(put("late", 5, 60, NULL));
-    CHECK_OK(put("now", 0, 60, NULL));
+    CHECK_OK(put_message("late", 5, 60, NULL));
+    CHECK_OK(put_message("now", 0, 60, NULL));
     CHECK_GET(32, 60, "now ");
     pass(5);
     CHECK_PEEK(32, "late ");
@@ -91,10 +103,10 @@ TEST(messages_come_in_the_order_in_which_they_become_visible)
 {
     tv_message b;
 
-    CHECK_OK(put("a", 0, -1, NULL));
-    CHECK_OK(put("b", 0, -1, &b));
-    CHECK_OK(put("c", 3, -1, NULL));
-    CHECK_OK(put("d", 0, -1, NULL));
+    CHECK_OK(put_message("a", 0, -1, NULL));
+    CHECK_OK(put_message("b", 0, -1, &b));
+    CHECK_OK(put_message("c", 3, -1, NULL));
+    CHECK_OK(put_message("d", 0, -1, NULL));
     CHECK_OK(update(&b, 2, NULL));
     pass(10);
     CHECK_PEEK(32, "a d b c ");
@@ -125,8 +137,8 @@ TEST(the_receipt_of_a_put_is_good_until_the_first_get)
 {
     tv_message first, second;
 
-    CHECK_OK(put("a", 10, -1, &first));
-    CHECK_OK(put("b", 0, -1, &second));
+    CHECK_OK(put_message("a", 10, -1, &first));
+    CHECK_OK(put_message("b", 0, -1, &second));
     CHECK_OK(delete_message(&first)); /* invisible still */
     CHECK_OK(update(&second, 0, NULL));
     get_one(1);
@@ -137,7 +149,7 @@ TEST(every_get_and_every_update_makes_a_new_receipt)
 {
     tv_message old, now;
 
-    CHECK_OK(put("a", 0, -1, &old));
+    CHECK_OK(put_message("a", 0, -1, &old));
     now = get_one(1);
     CHECK_ERR(delete_message(&old), TV_ERR_POP_RECEIPT_MISMATCH);
     old = now;
@@ -158,8 +170,8 @@ TEST(a_receipt_fits_its_own_message_only)
 {
     tv_message a, b, mixed, unknown;
 
-    CHECK_OK(put("a", 0, -1, &a));
-    CHECK_OK(put("b", 0, -1, &b));
+    CHECK_OK(put_message("a", 0, -1, &a));
+    CHECK_OK(put_message("b", 0, -1, &b));
     mixed = a;
     mixed.receipt = b.receipt;
     CHECK_ERR(delete_message(&mixed), TV_ERR_POP_RECEIPT_MISMATCH);
@@ -178,7 +190,7 @@ TEST(an_update_changes_time_and_text_and_not_the_dequeue_count)
     tv_message message;
     int64_t expires;
 
-    CHECK_OK(put("one", 0, 60, &message));
+    CHECK_OK(put_message("one", 0, 60, &message));
     message = get_one(10);
     expires = message.expires;
     CHECK_OK(update(&message, 20, NULL));
@@ -202,7 +214,7 @@ TEST(texts_of_every_length_are_kept)
     static char text[TV_MESSAGE_TEXT_BYTES_MAX + 2];
     tv_message message;
 
-    CHECK_OK(put("", 0, -1, &message));
+    CHECK_OK(put_message("", 0, -1, &message));
     for (size_t from = 0; from < 5; from++) {
         for (size_t to = 0; to < 5; to++) {
             memset(text, 'f', lens[from]);
@@ -227,8 +239,8 @@ TEST(texts_of_every_length_are_kept)
     CHECK_INT(count_rows(), 1);
 
     memset(text, 'x', sizeof text - 1);
-    CHECK_ERR(put(text, 0, -1, NULL), TV_ERR_MESSAGE_TOO_LARGE);
-    CHECK_OK(put("", 0, -1, &message));
+    CHECK_ERR(put_message(text, 0, -1, NULL), TV_ERR_MESSAGE_TOO_LARGE);
+    CHECK_OK(put_message("", 0, -1, &message));
     CHECK_ERR(update(&message, 0, text), TV_ERR_MESSAGE_TOO_LARGE);
 }
 
@@ -236,7 +248,7 @@ TEST(an_expired_message_is_gone)
 {
     tv_message message;
 
-    CHECK_OK(put("a", 0, 10, &message));
+    CHECK_OK(put_message("a", 0, 10, &message));
     message = get_one(1);
     pass(9);
     CHECK_PEEK(1, "a ");
@@ -254,7 +266,7 @@ TEST(a_message_may_be_hidden_beyond_its_expiry_by_a_get_and_not_by_an_update)
 {
     tv_message message;
 
-    CHECK_OK(put("a", 0, 10, &message));
+    CHECK_OK(put_message("a", 0, 10, &message));
     CHECK_ERR(update(&message, 11, NULL), TV_ERR_QUERY_OUT_OF_RANGE);
     CHECK_OK(update(&message, 9, "b"));
     pass(9);
@@ -270,9 +282,9 @@ TEST(some_messages_never_expire)
 {
     tv_message message;
 
-    CHECK_OK(put("a", 0, -1, &message));
+    CHECK_OK(put_message("a", 0, -1, &message));
     CHECK(message.expires == TV_MESSAGE_NEVER);
-    CHECK_OK(put("b", 0, INT64_MAX, &message));
+    CHECK_OK(put_message("b", 0, INT64_MAX, &message));
     CHECK(message.expires == TV_MESSAGE_NEVER);
     CHECK_OK(update(&message, TV_MESSAGE_TIMEOUT_S_MAX, NULL));
     pass(20 * 365 * DAY_S);
@@ -296,16 +308,16 @@ TEST(what_is_out_of_range_is_refused)
     size_t count;
 
     for (size_t i = 0; i < sizeof puts / sizeof *puts; i++)
-        CHECK_ERR(put("x", puts[i].timeout_s, puts[i].ttl_s, NULL),
+        CHECK_ERR(put_message("x", puts[i].timeout_s, puts[i].ttl_s, NULL),
                   puts[i].is_good ? TV_OK : TV_ERR_QUERY_OUT_OF_RANGE);
-    CHECK_ERR(get(0, 1, &op), TV_ERR_QUERY_OUT_OF_RANGE);
-    CHECK_ERR(get(33, 1, &op), TV_ERR_QUERY_OUT_OF_RANGE);
-    CHECK_ERR(get(1, 0, &op), TV_ERR_QUERY_OUT_OF_RANGE);
-    CHECK_ERR(get(1, MAX + 1, &op), TV_ERR_QUERY_OUT_OF_RANGE);
-    CHECK_OK(get(32, MAX, &op));
+    CHECK_ERR(get_messages(0, 1, &op), TV_ERR_QUERY_OUT_OF_RANGE);
+    CHECK_ERR(get_messages(33, 1, &op), TV_ERR_QUERY_OUT_OF_RANGE);
+    CHECK_ERR(get_messages(1, 0, &op), TV_ERR_QUERY_OUT_OF_RANGE);
+    CHECK_ERR(get_messages(1, MAX + 1, &op), TV_ERR_QUERY_OUT_OF_RANGE);
+    CHECK_OK(get_messages(32, MAX, &op));
     CHECK_ERR(tv_queue_peek(&queue, &arena, 0, peeked, &count), TV_ERR_QUERY_OUT_OF_RANGE);
     CHECK_ERR(tv_queue_peek(&queue, &arena, 33, peeked, &count), TV_ERR_QUERY_OUT_OF_RANGE);
-    CHECK_OK(put("y", 0, -1, &message));
+    CHECK_OK(put_message("y", 0, -1, &message));
     CHECK_ERR(update(&message, -1, NULL), TV_ERR_QUERY_OUT_OF_RANGE);
     CHECK_ERR(update(&message, MAX + 1, NULL), TV_ERR_QUERY_OUT_OF_RANGE);
 }
@@ -314,8 +326,8 @@ TEST(a_cleared_queue_is_empty_for_everybody)
 {
     tv_message got, unread, later;
 
-    CHECK_OK(put("a", 0, 60, NULL));
-    CHECK_OK(put("b", 5, 60, &unread));
+    CHECK_OK(put_message("a", 0, 60, NULL));
+    CHECK_OK(put_message("b", 5, 60, &unread));
     got = get_one(10);
     CHECK_OK(clear());
     CHECK_INT(count_messages(), 0);
@@ -323,7 +335,7 @@ TEST(a_cleared_queue_is_empty_for_everybody)
     CHECK_GET(32, 1, "");
     CHECK_ERR(delete_message(&got), TV_ERR_MESSAGE_NOT_FOUND);
     CHECK_ERR(update(&unread, 0, NULL), TV_ERR_MESSAGE_NOT_FOUND);
-    CHECK_OK(put("c", 0, 60, &later));
+    CHECK_OK(put_message("c", 0, 60, &later));
     CHECK(later.receipt.sequence > unread.receipt.sequence);
     pass(20);
     CHECK_PEEK(32, "c ");
@@ -336,12 +348,12 @@ TEST(clearing_costs_the_same_for_one_message_and_for_many)
     tv_queue_collect op;
 
     for (int i = 0; i < 1000; i++)
-        CHECK_OK(put("x", 0, 60, NULL));
+        CHECK_OK(put_message("x", 0, 60, NULL));
     start_counting();
     CHECK_OK(clear());
     CHECK_INT(stop_counting(), 1); /* the counts */
     CHECK_INT(count_rows(), 3001);
-    CHECK_OK(put("new", 0, 60, NULL));
+    CHECK_OK(put_message("new", 0, 60, NULL));
     CHECK_OK(collect(&op));
     CHECK(!op.has_more);
     CHECK_INT(count_rows(), 4);
@@ -358,8 +370,8 @@ TEST(collection_removes_expired_messages_in_steps)
     int steps = 0;
 
     for (int i = 0; i < 600; i++)
-        CHECK_OK(put("x", 0, 10, NULL));
-    CHECK_OK(put("stays", 0, 60, NULL));
+        CHECK_OK(put_message("x", 0, 10, NULL));
+    CHECK_OK(put_message("stays", 0, 60, NULL));
     CHECK_OK(collect(&op));
     CHECK_INT(op.removed, 0);
     pass(11);
@@ -378,8 +390,8 @@ TEST(collection_removes_expired_messages_in_steps)
 TEST(a_get_finds_the_one_live_message_behind_many_expired_ones)
 {
     for (int i = 0; i < 200; i++)
-        CHECK_OK(put("old", 0, 10, NULL));
-    CHECK_OK(put("live", 0, 60, NULL));
+        CHECK_OK(put_message("old", 0, 10, NULL));
+    CHECK_OK(put_message("live", 0, 60, NULL));
     pass(11);
     CHECK_PEEK(32, "live ");
     CHECK_GET(1, 30, "live ");
@@ -402,10 +414,10 @@ TEST(a_dropped_queue_is_not_found)
     int64_t number;
     size_t count;
 
-    CHECK_OK(put("a", 0, -1, &message));
+    CHECK_OK(put_message("a", 0, -1, &message));
     atomic_store(&is_dropped, true);
-    CHECK_ERR(put("b", 0, -1, NULL), TV_ERR_QUEUE_NOT_FOUND);
-    CHECK_ERR(get(1, 1, &op), TV_ERR_QUEUE_NOT_FOUND);
+    CHECK_ERR(put_message("b", 0, -1, NULL), TV_ERR_QUEUE_NOT_FOUND);
+    CHECK_ERR(get_messages(1, 1, &op), TV_ERR_QUEUE_NOT_FOUND);
     CHECK_ERR(update(&message, 1, NULL), TV_ERR_QUEUE_NOT_FOUND);
     CHECK_ERR(delete_message(&message), TV_ERR_QUEUE_NOT_FOUND);
     CHECK_ERR(clear(), TV_ERR_QUEUE_NOT_FOUND);
@@ -421,9 +433,9 @@ TEST(an_engine_that_cannot_read_is_an_error_and_not_an_empty_queue)
     int64_t number;
     size_t count;
 
-    CHECK_OK(put("a", 0, -1, NULL));
+    CHECK_OK(put_message("a", 0, -1, NULL));
     tv_memory_fail_reads(engine, TV_ERR_CORRUPT);
-    CHECK_ERR(get(1, 1, &op), TV_ERR_CORRUPT);
+    CHECK_ERR(get_messages(1, 1, &op), TV_ERR_CORRUPT);
     CHECK_ERR(tv_queue_peek(&queue, &arena, 1, peeked, &count), TV_ERR_CORRUPT);
     tv_memory_fail_reads(engine, TV_OK);
     tv_memory_set_would_block(engine, true);
@@ -439,6 +451,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         UNIT(a_queue_that_never_had_a_message_is_empty),
         UNIT(a_message_is_put_peeked_got_and_deleted),
+        UNIT(ids_are_guids_that_grow_with_time),
         UNIT(a_message_comes_back_when_its_timeout_is_over),
         UNIT(a_message_put_with_a_timeout_appears_later),
         UNIT(messages_come_in_the_order_in_which_they_become_visible),

@@ -82,8 +82,8 @@ static inline tv_err commit(tv_write *write)
 
 /* Single operations, waited for. */
 
-static inline tv_err put(const char *text, int64_t timeout_s, int64_t ttl_s,
-                         tv_message *ret_message)
+static inline tv_err put_message(const char *text, int64_t timeout_s, int64_t ttl_s,
+                                 tv_message *ret_message)
 {
     tv_queue_put op = {
         .queue = &queue, .text = tv_slice_of(text), .timeout_s = timeout_s, .ttl_s = ttl_s};
@@ -97,7 +97,7 @@ static inline tv_err put(const char *text, int64_t timeout_s, int64_t ttl_s,
     return err;
 }
 
-static inline tv_err get(int64_t count, int64_t timeout_s, tv_queue_get *ret_get)
+static inline tv_err get_messages(int64_t count, int64_t timeout_s, tv_queue_get *ret_get)
 {
     tv_write write = {0};
     tv_err err;
@@ -113,7 +113,7 @@ static inline tv_message get_one(int64_t timeout_s)
 {
     tv_queue_get op;
 
-    CHECK_OK(get(1, timeout_s, &op));
+    CHECK_OK(get_messages(1, timeout_s, &op));
     CHECK_INT(op.message_count, 1);
     return op.messages[0];
 }
@@ -125,7 +125,7 @@ static inline const char *get_texts(int64_t count, int64_t timeout_s)
     tv_queue_get op;
     size_t len = 0;
 
-    CHECK_OK(get(count, timeout_s, &op));
+    CHECK_OK(get_messages(count, timeout_s, &op));
     text[0] = '\0';
     for (size_t i = 0; i < op.message_count; i++)
         len +=

@@ -1,0 +1,154 @@
+/* Put Block List and Get Block List. */
+#include "base/clock.h"
+#include "blob/block_list.h"
+#include "blob/headers.h"
+#include "service/metadata.h"
+
+/* Longer lists are read by a worker. */
+enum { SHORT_LIST_BYTES = 64 * 1024 };
+
+static void respond_put(tv_blob_call *call)
+{
+    tv_call_start(&call->base, 201);
+    tv_blob_add_etag(call, call->change.etag);
+    tv_blob_add_digests(call);
+    tv_blob_add_encrypted(call);
+    tv_call_finish(&call->base);
+}
+
+/* The digests are those of the list itself. */
+static tv_err read_list(tv_blob_call *call)
+{
+    tv_blob_transfer *transfer = &call->transfer;
+    tv_request *req = call->base.req;
+    tv_err err;
+
+    transfer->digests.has_md5 =
+        transfer->claims.digests.has_md5 || !tv_blob_op_is_since(&call->op, TV_LIT("2019-02-02"));
+    transfer->digests.has_crc64 = transfer->claims.digests.has_crc64 || !transfer->digests.has_md5;
+    tv_digests_of(&transfer->digests, req->body);
+    err = tv_digest_claims_check(&transfer->claims, &transfer->digests);
+    if (err)
+        return err;
+
+    return tv_block_list_parse(&req->arena, req->body, &call->put_block_list.choices,
+                               &call->put_block_list.choice_count);
+}
+
+static void run_read(tv_job *job)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(job, base.job);
+
+    call->base.job_result = read_list(call);
+}
+
+static void deliver_read(tv_mail *mail)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.job.mail);
+    tv_err err = call->base.job_result;
+
+    if (err == TV_OK)
+        err = tv_blob_submit(call, tv_put_block_list_run, respond_put);
+    if (err)
+        tv_call_respond_error(&call->base, err);
+}
+
+tv_err tv_blob_put_block_list(tv_blob_call *call)
+{
+    tv_call *base = &call->base;
+    tv_slice header = TV_NONE;
+    tv_err err;
+
+    err = tv_blob_headers_read(call, false, &call->put_block_list.headers);
+    if (err)
+        return err;
+
+    err = tv_metadata_read(base->req, &call->put_block_list.metadata);
+    if (err)
+        return err;
+
+    err = tv_digest_claims_read(base->req, &call->transfer.claims, &header);
+    if (err == TV_ERR_INVALID_HEADER)
+        return tv_call_bad_header(base, header, tv_request_header(base->req, header));
+    if (err)
+        return err;
+
+    if (base->req->body.len > SHORT_LIST_BYTES)
+        return tv_call_run_job(base, base->core->scanners, run_read, deliver_read);
+
+    err = read_list(call);
+    return err ? err : tv_blob_submit(call, tv_put_block_list_run, respond_put);
+}
+
+/* --- Get Block List --- */
+
+static tv_err read_type(tv_blob_call *call, tv_block_list_type *ret_type)
+{
+    static const tv_slice name = {"blocklisttype", 13};
+    tv_slice text;
+    tv_err err = tv_call_parameter(&call->base, name, &text);
+
+    if (err)
+        return err;
+
+    if (text.data == NULL || tv_slice_eq_nocase(text, TV_LIT("committed")))
+        *ret_type = TV_BLOCK_LIST_COMMITTED;
+    else if (tv_slice_eq_nocase(text, TV_LIT("uncommitted")))
+        *ret_type = TV_BLOCK_LIST_UNCOMMITTED;
+    else if (tv_slice_eq_nocase(text, TV_LIT("all")))
+        *ret_type = TV_BLOCK_LIST_ALL;
+    else
+        return tv_call_bad_parameter(&call->base, name, text, "Use committed, uncommitted or all.");
+    return TV_OK;
+}
+
+static tv_err list_blocks(tv_blob_call *call, tv_block_list_type type)
+{
+    tv_request *req = call->base.req;
+    tv_blob_conditions lease = {.lease_id = call->op.conditions.lease_id,
+                                .has_lease_id = call->op.conditions.has_lease_id};
+    tv_block_lists lists;
+    tv_err err;
+
+    err = tv_blob_get_block_lists(call->base.core->engine, call->partition, call->op.snapshot, type,
+                                  &req->arena, &lists);
+    if (err)
+        return err;
+
+    if (lists.has_head) {
+        err = tv_blob_check_read(&lists.head, &lease, tv_clock_ticks());
+        if (err)
+            return err;
+    }
+    tv_call_start_xml(&call->base, 200);
+    if (lists.has_head) {
+        tv_blob_add_etag(call, lists.head.etag);
+        tv_blob_add_number(call, TV_LIT("x-ms-blob-content-length"), lists.head.length);
+    }
+    tv_block_list_add(&req->out, type, &lists);
+    return TV_OK;
+}
+
+static void run_list(tv_job *job)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(job, base.job);
+    tv_block_list_type type;
+    tv_err err = read_type(call, &type);
+
+    call->base.job_result = err ? err : list_blocks(call, type);
+}
+
+static void deliver_list(tv_mail *mail)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.job.mail);
+
+    if (call->base.job_result)
+        tv_call_respond_error(&call->base, call->base.job_result);
+    else
+        tv_call_finish(&call->base);
+}
+
+tv_err tv_blob_get_block_list(tv_blob_call *call)
+{
+    return tv_call_run_job(&call->base, call->base.core->scanners, run_list, deliver_list);
+}

@@ -1,0 +1,164 @@
+/*
+ * One request on its way through the Blob service.  Lives in the request's
+ * arena; private to this folder.
+ */
+#ifndef TV_BLOB_CALL_H
+#define TV_BLOB_CALL_H
+
+#include "blob/change.h"
+#include "blob/container.h"
+#include "blob/list.h"
+#include "blob/op.h"
+#include "blob/service.h"
+#include "blob/transfer.h"
+
+typedef struct tv_blob_call {
+    tv_call base; /* first */
+    tv_blob_op op;
+    tv_slice partition; /* tv_key_blob; set for every operation on a blob before it is dispatched */
+
+    /* The change at hand: what base.write runs over `partition`. */
+    union {
+        tv_blob_change change;
+        tv_put_blob put;
+        tv_put_block put_block;
+        tv_put_block_list put_block_list;
+        tv_append_block append_block;
+        tv_set_blob_headers set_headers;
+        tv_set_blob_metadata set_metadata;
+        tv_snapshot_blob snapshot;
+        tv_delete_blob delete_blob;
+        tv_lease_blob lease;
+    };
+
+    tv_blob_transfer transfer; /* of the data that it brings or takes */
+
+    /* Of containers. */
+    tv_container_facts facts; /* as they are now, or as they are after a change */
+    tv_metadata metadata;     /* of the request */
+    tv_public_access access;  /* likewise */
+    int32_t lease_seconds;    /* x-ms-lease-time of a break */
+    void *listing;            /* of the list at hand, its own */
+    size_t page_bytes;        /* of the list, counted in the service's */
+} tv_blob_call;
+
+/** The call in which a letter is embedded, e.g. TV_BLOB_CALL_OF(mail, base.write.mail). */
+#define TV_BLOB_CALL_OF(pointer, member) TV_CALL_OF(tv_blob_call, pointer, member)
+
+static inline tv_blob_service *tv_blob_service_of(const tv_blob_call *call)
+{
+    return (tv_blob_service *)call->base.core;
+}
+
+/*
+ * The operations, a file for each group of them.  TV_OK means answered, or will
+ * be; an error is answered by the caller.  When an operation on a blob or a
+ * container that must exist is called, base.container is set, and the identity
+ * may do it.
+ */
+
+/* containers.c */
+tv_err tv_blob_create_container(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_get_container(tv_blob_call *call) TV_WARN_UNUSED; /* properties, or metadata alone */
+tv_err tv_blob_set_container_metadata(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_get_container_acl(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_set_container_acl(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_delete_container(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_lease_container(tv_blob_call *call) TV_WARN_UNUSED;
+
+/* list_containers.c, list_blobs.c */
+tv_err tv_blob_list_containers(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_list_blobs(tv_blob_call *call) TV_WARN_UNUSED;
+
+/* list_page.c: what they share. */
+
+/** A page ends after so many bytes, whatever was asked for: metadata can be large. */
+enum { TV_BLOB_PAGE_BYTES_MAX = 4 * 1024 * 1024 };
+
+/** TV_ERR_INVALID_QUERY_PARAMETER for a text that cannot stand in the answer's XML. */
+tv_err tv_blob_check_list_text(tv_blob_call *call, tv_slice name, tv_slice text) TV_WARN_UNUSED;
+
+/** In the job: start the answer.  TV_ERR_OVERLOADED when too many pages wait for their clients. */
+tv_err tv_blob_begin_page(tv_blob_call *call) TV_WARN_UNUSED;
+
+/** In the job, in any case: note its result, and count the page until the request is done. */
+void tv_blob_end_page(tv_blob_call *call, tv_err err);
+
+/** Send the list that a job has written, or the job's error.  The call is gone after it. */
+void tv_blob_respond_list(tv_blob_call *call);
+
+/* transfer.c: on_headers' last step for an operation whose body is streamed; sets req->sink. */
+tv_err tv_blob_begin_upload(tv_blob_call *call) TV_WARN_UNUSED;
+
+/**
+ * The body is here, all of it: put it into call->transfer.data, with its digests,
+ * and call `next`, now or later.  When that fails the error is answered.
+ */
+tv_err tv_blob_receive(tv_blob_call *call, tv_err (*next)(tv_blob_call *call)) TV_WARN_UNUSED;
+
+/**
+ * Run a change, the one in the call's union, over the blob, and then `respond`.
+ * On an error the extents in transfer.made, and transfer.data, go again.
+ */
+tv_err tv_blob_submit(tv_blob_call *call, tv_update_fn *run, void (*respond)(tv_blob_call *call));
+
+/** Let go of extents that were made for a change that will not be. */
+void tv_blob_unmake(tv_blob_call *call);
+
+/** The request is done, answered or not: let go of uploads and downloads (writers, visits). */
+void tv_blob_end_transfer(tv_blob_call *call);
+
+/* The data path; the body of the first three has been through the sink. */
+tv_err tv_blob_put(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_put_block(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_append_block(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_put_block_list(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_get_block_list(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_get(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_get_properties(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_set_properties(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_get_metadata(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_set_metadata(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_snapshot(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_delete(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_lease(tv_blob_call *call) TV_WARN_UNUSED; /* op.lease says what is to be done */
+tv_err
+tv_blob_run_copy(tv_blob_call *call) TV_WARN_UNUSED; /* Copy Blob, and From URL: see op.kind */
+tv_err tv_blob_abort_copy(tv_blob_call *call) TV_WARN_UNUSED;
+
+/* entry.c: what lists say of a container or a blob. */
+
+/** Append <Last-Modified> and <Etag>, the latter in quotes or not. */
+void tv_blob_add_etag_xml(tv_buf *out, int64_t ticks, bool is_quoted);
+
+/** Append <LeaseStatus>, <LeaseState>, and <LeaseDuration> while it is leased. */
+void tv_blob_add_lease_xml(tv_buf *out, const tv_lease *lease, int64_t now);
+
+/** What an entry of List Blobs shows beside the properties. */
+typedef struct tv_blob_entry_view {
+    bool metadata, copy;
+    int64_t now; /* ticks, for leases */
+} tv_blob_entry_view;
+
+/** Append <Blob> or <BlobPrefix>. */
+void tv_blob_add_entry_xml(tv_buf *out, const tv_blob_entry *entry, const tv_blob_entry_view *view);
+
+/* respond.c: what several answers have in common. */
+
+/** ETag, in quotes, and Last-Modified of something last changed at `ticks`. */
+void tv_blob_add_etag(tv_blob_call *call, int64_t ticks);
+
+/** x-ms-lease-status, x-ms-lease-state, and x-ms-lease-duration while it is leased. */
+void tv_blob_add_lease(tv_blob_call *call, const tv_lease *lease);
+
+/** x-ms-lease-id. */
+void tv_blob_add_lease_id(tv_blob_call *call, const tv_guid *id);
+
+/**
+ * The whole answer to a lease operation that went well: 201, 200 or 202 by its
+ * action, the id or the seconds, ETag and Last-Modified.  The call is gone after it.
+ */
+void tv_blob_respond_leased(tv_blob_call *call, const tv_lease *lease, int32_t seconds,
+                            int64_t etag);
+
+#endif

@@ -1,0 +1,332 @@
+/*
+ * Containers: created, read, changed, leased and deleted.  What is known of one
+ * beside its name are its facts (container.h), which the catalogue keeps; a
+ * change decides on them on the committer's thread.
+ */
+#include "base/clock.h"
+#include "blob/call.h"
+#include "catalog/acl.h"
+#include "service/metadata.h"
+
+/* --- what they have in common --- */
+
+static const tv_slice access_header = {"x-ms-blob-public-access", 23};
+
+/* x-ms-blob-public-access; not there, a container is private. */
+static tv_err read_access(tv_blob_call *call, tv_public_access *ret_access)
+{
+    tv_slice text = tv_request_header(call->base.req, access_header);
+
+    if (text.len == 0)
+        *ret_access = TV_PUBLIC_NONE;
+    else if (tv_slice_eq_nocase(text, TV_LIT("container")))
+        *ret_access = TV_PUBLIC_CONTAINER;
+    else if (tv_slice_eq_nocase(text, TV_LIT("blob")))
+        *ret_access = TV_PUBLIC_BLOB;
+    else
+        return tv_call_bad_header(&call->base, access_header, text);
+    return TV_OK;
+}
+
+static void add_access(tv_blob_call *call)
+{
+    if (call->facts.access != TV_PUBLIC_NONE)
+        tv_response_header(call->base.req, access_header,
+                           call->facts.access == TV_PUBLIC_BLOB ? TV_LIT("blob")
+                                                                : TV_LIT("container"));
+}
+
+/* The lease id that came with a request; NULL without one. */
+static const tv_guid *lease_id(const tv_blob_call *call)
+{
+    return call->op.conditions.has_lease_id ? &call->op.conditions.lease_id : NULL;
+}
+
+/* Set call->facts to what is known now, and look at the lease id that a read may bring. */
+static tv_err read_facts(tv_blob_call *call)
+{
+    tv_call *base = &call->base;
+    tv_arena *arena = &base->req->arena;
+    tv_err err = tv_container_facts_decode(
+        arena, tv_catalog_facts(base->core->catalog, base->container, arena), &call->facts);
+
+    if (err)
+        return err;
+    return tv_container_check_lease(&call->facts, lease_id(call), false, tv_clock_ticks());
+}
+
+static void respond_changed(tv_blob_call *call, int status)
+{
+    tv_call_start(&call->base, status);
+    tv_blob_add_etag(call, call->facts.etag);
+    tv_call_finish(&call->base);
+}
+
+/* --- create --- */
+
+static void on_created(tv_mail *mail)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.write.mail);
+
+    if (call->base.write.result)
+        tv_call_respond_error(&call->base, call->base.write.result);
+    else
+        respond_changed(call, 201);
+}
+
+tv_err tv_blob_create_container(tv_blob_call *call)
+{
+    tv_call *base = &call->base;
+    tv_container_facts *facts = &call->facts;
+    tv_err err;
+
+    err = tv_metadata_read(base->req, &facts->metadata);
+    if (err)
+        return err;
+
+    err = read_access(call, &facts->access);
+    if (err)
+        return err;
+
+    facts->created = facts->etag = tv_clock_ticks();
+    base->create = (tv_catalog_create){
+        .catalog = base->core->catalog,
+        .account = tv_identity_account(base->identity),
+        .name = call->op.container,
+        .facts = tv_container_facts_encode(&base->req->arena, facts),
+        .arena = &base->req->arena,
+    };
+    tv_catalog_prepare_create(&base->create, &base->write);
+    tv_call_submit(base, on_created);
+    return TV_OK;
+}
+
+/* --- read --- */
+
+tv_err tv_blob_get_container(tv_blob_call *call)
+{
+    tv_call *base = &call->base;
+    tv_err err = read_facts(call);
+
+    if (err)
+        return err;
+
+    tv_call_start(base, 200);
+    tv_blob_add_etag(call, call->facts.etag);
+    tv_metadata_add_headers(base->req, call->facts.metadata);
+    if (call->op.kind == TV_BLOB_OP_GET_CONTAINER_PROPERTIES) {
+        tv_blob_add_lease(call, &call->facts.lease);
+        add_access(call);
+        tv_response_header(base->req, TV_LIT("x-ms-has-immutability-policy"), TV_LIT("false"));
+        tv_response_header(base->req, TV_LIT("x-ms-has-legal-hold"), TV_LIT("false"));
+    }
+    tv_call_finish(base);
+    return TV_OK;
+}
+
+tv_err tv_blob_get_container_acl(tv_blob_call *call)
+{
+    tv_call *base = &call->base;
+    tv_access_policies policies;
+    tv_err err = read_facts(call);
+
+    if (err)
+        return err;
+
+    err = tv_catalog_policies(base->core->catalog, tv_identity_account(base->identity),
+                              call->op.container, &base->req->arena, &policies);
+    if (err)
+        return err;
+
+    tv_call_start_xml(base, 200);
+    tv_blob_add_etag(call, call->facts.etag);
+    add_access(call);
+    tv_acl_add_xml(&base->req->out, &policies);
+    tv_call_finish(base);
+    return TV_OK;
+}
+
+/* --- change; `decide` runs on the committer's thread --- */
+
+static void submit_change(tv_blob_call *call,
+                          tv_err (*decide)(tv_catalog_change *change, int64_t now),
+                          void (*deliver)(tv_mail *mail))
+{
+    tv_call *base = &call->base;
+
+    base->change.catalog = base->core->catalog;
+    base->change.container = base->container;
+    base->change.arena = &base->req->arena;
+    base->change.decide = decide;
+    base->change.ctx = call;
+    tv_catalog_prepare_change(&base->change, &base->write);
+    tv_call_submit(base, deliver);
+}
+
+/* The facts before a change that conditions and lease allow. */
+static tv_err open_facts(tv_catalog_change *change, int64_t now)
+{
+    tv_blob_call *call = change->ctx;
+    tv_err err;
+
+    err = tv_container_facts_decode(change->arena, change->facts, &call->facts);
+    if (err)
+        return err;
+
+    err = tv_conditions_check_write(&call->op.conditions, call->facts.etag);
+    if (err)
+        return err;
+
+    return tv_container_check_lease(&call->facts, lease_id(call), false, now);
+}
+
+static tv_err decide_metadata(tv_catalog_change *change, int64_t now)
+{
+    tv_blob_call *call = change->ctx;
+    tv_err err = open_facts(change, now);
+
+    if (err)
+        return err;
+
+    call->facts.metadata = call->metadata;
+    tv_container_facts_touch(&call->facts, now);
+    change->facts = tv_container_facts_encode(change->arena, &call->facts);
+    return TV_OK;
+}
+
+static void on_changed(tv_mail *mail)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.write.mail);
+
+    if (call->base.write.result)
+        tv_call_respond_error(&call->base, call->base.write.result);
+    else
+        respond_changed(call, 200);
+}
+
+tv_err tv_blob_set_container_metadata(tv_blob_call *call)
+{
+    tv_err err = tv_metadata_read(call->base.req, &call->metadata);
+
+    if (err)
+        return err;
+
+    submit_change(call, decide_metadata, on_changed);
+    return TV_OK;
+}
+
+static tv_err decide_acl(tv_catalog_change *change, int64_t now)
+{
+    tv_blob_call *call = change->ctx;
+    tv_err err = open_facts(change, now);
+
+    if (err)
+        return err;
+
+    call->facts.access = call->access;
+    tv_container_facts_touch(&call->facts, now);
+    change->facts = tv_container_facts_encode(change->arena, &call->facts);
+    return TV_OK;
+}
+
+tv_err tv_blob_set_container_acl(tv_blob_call *call)
+{
+    tv_err err;
+
+    err = read_access(call, &call->access);
+    if (err)
+        return err;
+
+    err = tv_call_read_policies(&call->base, &call->base.change.policies);
+    if (err)
+        return err;
+
+    call->base.change.sets_policies = true;
+    submit_change(call, decide_acl, on_changed);
+    return TV_OK;
+}
+
+/* A lease leaves ETag and Last-Modified alone. */
+static tv_err decide_lease(tv_catalog_change *change, int64_t now)
+{
+    tv_blob_call *call = change->ctx;
+    tv_err err;
+
+    err = tv_container_facts_decode(change->arena, change->facts, &call->facts);
+    if (err)
+        return err;
+
+    err = tv_conditions_check_write(&call->op.conditions, call->facts.etag);
+    if (err)
+        return err;
+
+    err = tv_container_lease(&call->facts, &call->op.lease, now, &call->lease_seconds);
+    if (err)
+        return err;
+
+    change->facts = tv_container_facts_encode(change->arena, &call->facts);
+    return TV_OK;
+}
+
+static void on_leased(tv_mail *mail)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.write.mail);
+
+    if (call->base.write.result)
+        tv_call_respond_error(&call->base, call->base.write.result);
+    else
+        tv_blob_respond_leased(call, &call->facts.lease, call->lease_seconds, call->facts.etag);
+}
+
+tv_err tv_blob_lease_container(tv_blob_call *call)
+{
+    submit_change(call, decide_lease, on_leased);
+    return TV_OK;
+}
+
+/* --- delete --- */
+
+static tv_err decide_delete(tv_catalog_delete *delete_op, tv_slice bytes, int64_t now)
+{
+    tv_blob_call *call = delete_op->ctx;
+    tv_err err;
+
+    err = tv_container_facts_decode(delete_op->arena, bytes, &call->facts);
+    if (err)
+        return err;
+
+    err = tv_conditions_check_write(&call->op.conditions, call->facts.etag);
+    if (err)
+        return err;
+
+    return tv_container_check_lease(&call->facts, lease_id(call), true, now);
+}
+
+static void on_deleted(tv_mail *mail)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.write.mail);
+    tv_err err = call->base.write.result;
+
+    if (err == TV_ERR_NOT_FOUND) /* somebody else was faster */
+        err = TV_ERR_CONTAINER_NOT_FOUND;
+    if (err)
+        tv_call_respond_error(&call->base, err);
+    else
+        tv_call_respond_empty(&call->base, 202);
+}
+
+tv_err tv_blob_delete_container(tv_blob_call *call)
+{
+    tv_call *base = &call->base;
+
+    base->delete_op = (tv_catalog_delete){
+        .catalog = base->core->catalog,
+        .container = base->container,
+        .arena = &base->req->arena,
+        .decide = decide_delete,
+        .ctx = call,
+    };
+    tv_catalog_prepare_delete(&base->delete_op, &base->write);
+    tv_call_submit(base, on_deleted);
+    return TV_OK;
+}

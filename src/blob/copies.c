@@ -1,0 +1,289 @@
+/*
+ * Copy Blob and Copy Blob From URL, which here are the same: a copy within the
+ * server costs a link for each extent, so both end within their request.  And
+ * Abort Copy Blob, which always comes too late.
+ *
+ * The data is copied by a worker, before the change that makes it a blob: links
+ * of extents, and the bytes of chunks.  Very many chunks are gathered in an
+ * extent, because a change is one write.
+ */
+#include "base/clock.h"
+#include "blob/headers.h"
+#include "blob/source.h"
+#include "service/metadata.h"
+
+enum {
+    /* More chunks than that are gathered. */
+    CHUNK_COUNT_MAX = 64,
+};
+
+typedef struct copier {
+    tv_blob_call *call;
+    tv_blob_copying *copying;
+    tv_extents *extents;
+    tv_blob_reader *reader;
+    bool is_gathering;
+    tv_extent_writer *writer; /* what is being gathered */
+    uint64_t gathered;
+    tv_blob_data *data;
+    size_t count;
+    bool has_links;
+} copier;
+
+static void note_made(copier *c, tv_extent_id id)
+{
+    c->call->transfer.made[c->call->transfer.made_count++] = id;
+}
+
+/* End the extent that chunks have been gathered in. */
+static tv_err end_gathering(copier *c)
+{
+    tv_extent_writer *writer = c->writer;
+    tv_extent_id id;
+    tv_err err;
+
+    if (writer == NULL)
+        return TV_OK;
+
+    c->writer = NULL;
+    err = tv_extent_finish(writer, &id);
+    if (err)
+        return err;
+
+    note_made(c, id);
+    c->data[c->count++] = (tv_blob_data){.extent = id, .length = c->gathered};
+    c->gathered = 0;
+    return TV_OK;
+}
+
+static tv_err copy_chunk(copier *c, const tv_blob_piece *piece)
+{
+    tv_arena *arena = &c->call->base.req->arena;
+    tv_slice block_id = tv_arena_dup(arena, piece->block_id); /* the next call overwrites it */
+    tv_slice bytes;
+    tv_err err = tv_blob_reader_chunk(c->reader, piece, &bytes);
+
+    if (err)
+        return err;
+
+    if (!c->is_gathering) {
+        c->data[c->count++] = (tv_blob_data){
+            .bytes = tv_arena_dup(arena, bytes), .length = bytes.len, .block_id = block_id};
+        return TV_OK;
+    }
+    if (c->writer == NULL) {
+        err = tv_extent_create(c->extents, &c->writer);
+        if (err)
+            return err;
+    }
+    c->gathered += bytes.len;
+    return tv_extent_append(c->writer, bytes);
+}
+
+static tv_err copy_extent(copier *c, const tv_blob_piece *piece)
+{
+    tv_extent_id id;
+    tv_err err;
+
+    err = end_gathering(c);
+    if (err)
+        return err;
+
+    err = tv_extent_link(c->extents, piece->id, &id);
+    if (err)
+        return err == TV_ERR_NOT_FOUND ? TV_ERR_CORRUPT : err;
+
+    note_made(c, id);
+    c->has_links = true;
+    c->data[c->count++] =
+        (tv_blob_data){.extent = id,
+                       .length = piece->length,
+                       .block_id = tv_arena_dup(&c->call->base.req->arena, piece->block_id)};
+    return TV_OK;
+}
+
+/* Call `fn` for every piece, in order. */
+static tv_err visit_pieces(copier *c, uint64_t length,
+                           tv_err (*fn)(copier *c, const tv_blob_piece *piece))
+{
+    tv_blob_piece piece;
+    tv_err err = TV_OK;
+
+    for (uint64_t offset = 0; !err && offset < length; offset = piece.end) {
+        err = tv_blob_reader_piece(c->reader, offset, &piece);
+        if (!err)
+            err = fn(c, &piece);
+    }
+    return err;
+}
+
+static tv_err copy_piece(copier *c, const tv_blob_piece *piece)
+{
+    return piece->is_chunk ? copy_chunk(c, piece) : copy_extent(c, piece);
+}
+
+static tv_err copy_data(copier *c, const tv_blob_head *head)
+{
+    tv_arena *arena = &c->call->base.req->arena;
+    tv_err err;
+
+    /* A piece becomes a piece, or several become one. */
+    c->data = tv_arena_alloc(arena, ((size_t)head->piece_count + 1) * sizeof *c->data);
+    c->call->transfer.made =
+        tv_arena_alloc(arena, ((size_t)head->piece_count + 1) * sizeof(tv_extent_id));
+    c->is_gathering = head->piece_count > CHUNK_COUNT_MAX;
+    err = visit_pieces(c, head->length, copy_piece);
+    if (!err)
+        err = end_gathering(c);
+    tv_extent_discard(c->writer);
+    if (!err && c->has_links)
+        err = tv_extents_sync_links(c->extents);
+    return err;
+}
+
+static tv_slice keep(tv_arena *arena, tv_slice s)
+{
+    return s.len ? tv_arena_dup(arena, s) : TV_LIT("");
+}
+
+static tv_metadata dup_metadata(tv_arena *arena, tv_metadata metadata)
+{
+    tv_metadata_pair *list = tv_arena_alloc(arena, (metadata.count + 1) * sizeof *list);
+
+    for (size_t i = 0; i < metadata.count; i++)
+        list[i] = (tv_metadata_pair){keep(arena, metadata.list[i].name),
+                                     keep(arena, metadata.list[i].value)};
+    return (tv_metadata){list, metadata.count};
+}
+
+/* What the copy has of its source beside the data. */
+static void copy_head(copier *c, const tv_blob_head *head)
+{
+    tv_arena *arena = &c->call->base.req->arena;
+    tv_put_blob *put = &c->copying->put;
+    char *id = tv_arena_bytes(arena, TV_GUID_TEXT_LEN);
+    tv_guid guid = tv_guid_new();
+
+    tv_guid_format(id, &guid);
+    put->type = head->type;
+    put->headers = (tv_blob_headers){
+        .type = keep(arena, head->headers.type),
+        .encoding = keep(arena, head->headers.encoding),
+        .language = keep(arena, head->headers.language),
+        .disposition = keep(arena, head->headers.disposition),
+        .cache_control = keep(arena, head->headers.cache_control),
+        .md5 = keep(arena, head->headers.md5),
+    };
+    if (put->metadata.count == 0)
+        put->metadata = dup_metadata(arena, head->metadata);
+    put->copy = (tv_blob_copy){
+        .id = {id, TV_GUID_TEXT_LEN}, .source = c->copying->url, .bytes = head->length};
+}
+
+static tv_err check_head(copier *c, const tv_blob_head *head)
+{
+    const tv_blob_copying *copying = c->copying;
+    tv_err err = tv_conditions_check_source(&c->call->op.source_conditions, head->etag);
+
+    if (err || !copying->has_lease_id)
+        return err;
+    return tv_lease_check_read(&head->lease, &copying->lease_id, tv_clock_ticks());
+}
+
+static tv_err copy_blob(copier *c)
+{
+    tv_err err = tv_blob_reader_open(c->call->base.core->engine, c->copying->partition,
+                                     c->copying->op.snapshot, &c->reader);
+
+    if (err)
+        return err == TV_ERR_BLOB_NOT_FOUND ? TV_ERR_COPY_SOURCE : err;
+
+    const tv_blob_head *head = tv_blob_reader_head(c->reader);
+
+    err = check_head(c, head);
+    if (err)
+        return err;
+
+    copy_head(c, head);
+    err = copy_data(c, head);
+    c->copying->put.data = c->data;
+    c->copying->put.data_count = c->count;
+    return err;
+}
+
+static void run_copy(tv_job *job)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(job, base.job);
+    copier c = {.call = call,
+                .copying = call->transfer.copying,
+                .extents = tv_blob_service_of(call)->io.extents};
+
+    call->base.job_result = copy_blob(&c);
+    tv_blob_reader_close(c.reader);
+    tv_extent_visit_end(c.extents, &c.copying->visit);
+}
+
+static void respond_copied(tv_blob_call *call)
+{
+    tv_call_start(&call->base, 202);
+    tv_blob_add_etag(call, call->change.etag);
+    tv_response_header(call->base.req, TV_LIT("x-ms-copy-id"), call->put.copy.id);
+    tv_response_header(call->base.req, TV_LIT("x-ms-copy-status"), TV_LIT("success"));
+    tv_call_finish(&call->base);
+}
+
+static void deliver_copy(tv_mail *mail)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.job.mail);
+    tv_err err = call->base.job_result;
+
+    if (err == TV_OK) {
+        call->put = call->transfer.copying->put;
+        err = tv_blob_submit(call, tv_put_blob_run, respond_copied);
+    }
+    if (err) {
+        tv_blob_unmake(call);
+        tv_call_respond_error(&call->base, err);
+    }
+}
+
+tv_err tv_blob_run_copy(tv_blob_call *call)
+{
+    tv_blob_io *io = &tv_blob_service_of(call)->io;
+    tv_blob_copying *copying;
+    tv_err err;
+
+    err = tv_blob_find_source(call);
+    if (err)
+        return err;
+
+    copying = call->transfer.copying;
+    err = tv_metadata_read(call->base.req, &copying->put.metadata);
+    if (err)
+        return err;
+
+    tv_extent_visit_begin(io->extents, &copying->visit);
+    err = tv_call_run_job(&call->base, io->workers, run_copy, deliver_copy);
+    if (err)
+        tv_extent_visit_end(io->extents, &copying->visit);
+    return err;
+}
+
+/* --- Abort Copy Blob --- */
+
+static void respond_aborted(tv_blob_call *call)
+{
+    tv_call_respond_empty(&call->base, 204);
+}
+
+tv_err tv_blob_abort_copy(tv_blob_call *call)
+{
+    static const tv_slice header = {"x-ms-copy-action", 16};
+    tv_slice action = tv_request_header(call->base.req, header);
+
+    if (action.data == NULL)
+        return tv_blob_missing_header(&call->base, header);
+    if (!tv_slice_eq_nocase(action, TV_LIT("abort")))
+        return tv_call_bad_header(&call->base, header, action);
+    return tv_blob_submit(call, tv_abort_copy_run, respond_aborted);
+}

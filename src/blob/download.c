@@ -1,0 +1,467 @@
+/*
+ * Downloads.
+ *
+ *  (1) One job of a download is under way at a time; while it is, everything but
+ *      the buffer that goes out, and the flags of the loop, is the worker's.
+ *  (2) A piece once given to the connection stays where it is until the next
+ *      pull; so the job fills the other buffer.
+ *  (3) A download waits for a buffer only while it has none: the second one is
+ *      taken only if it is to be had at once.
+ *  (4) When the request ends before the job does, the download frees itself when
+ *      the job comes back.  Jobs touch nothing in the request's arena.
+ */
+#include "blob/download.h"
+
+#include <unistd.h>
+
+#include "base/assert.h"
+
+/* Ranges of up to this size are read into memory of their own size. */
+enum { SMALL_BYTES = 64 * 1024 };
+
+/* A buffer and what it holds. */
+typedef struct load {
+    char *buffer;
+    size_t len;
+} load;
+
+struct tv_blob_download {
+    tv_blob_io io;
+    tv_engine *engine;
+    tv_request *req; /* NULL when it has ended */
+    tv_loop *loop;
+    tv_slice partition;
+    int64_t snapshot;
+    tv_extent_visit visit;
+
+    /* The content. */
+    tv_blob_piece inline_pieces[TV_BLOB_INLINE_PIECES];
+    tv_slice chunks[TV_BLOB_INLINE_PIECES]; /* of the pieces that are chunks in the range */
+    size_t inline_count;
+    tv_arena chunk_arena;
+    tv_blob_reader *reader; /* for a content with many pieces */
+
+    /* What is to be read next. */
+    uint64_t start, offset, end;
+    bool has_piece;
+    tv_blob_piece piece; /* holds `offset` unless it is used up */
+    tv_slice chunk;      /* its data, if it is one */
+    int fd;              /* of its extent, or -1 */
+
+    bool is_small; /* `slots[0].buffer` is of its own */
+    load slots[2]; /* what goes out, and what is read ahead */
+    int out;       /* which of them goes out */
+    bool is_out;   /* the connection has it */
+    bool is_ahead; /* the other is full */
+    bool is_asked; /* the connection waits for a piece */
+
+    tv_job job;
+    bool is_working;
+    tv_err err; /* of the job */
+    tv_buffer_wait wait;
+    bool is_waiting;
+};
+
+/* --- the beginning --- */
+
+tv_blob_download *tv_blob_download_new(const tv_blob_io *io, tv_engine *engine, tv_request *req,
+                                       tv_slice partition, int64_t snapshot)
+{
+    tv_blob_download *download = tv_calloc(1, sizeof *download);
+
+    download->io = *io;
+    download->engine = engine;
+    download->req = req;
+    download->loop = req->loop;
+    download->partition = partition;
+    download->snapshot = snapshot;
+    download->fd = -1;
+    tv_arena_init(&download->chunk_arena);
+    tv_extent_visit_begin(io->extents, &download->visit);
+    return download;
+}
+
+static void forget_piece(tv_blob_download *download)
+{
+    if (download->fd >= 0)
+        close(download->fd);
+    download->fd = -1;
+    download->has_piece = false;
+}
+
+static void download_free(tv_blob_download *download)
+{
+    tv_assert(!download->is_working && !download->is_waiting);
+    forget_piece(download);
+    tv_blob_reader_close(download->reader);
+    tv_extent_visit_end(download->io.extents, &download->visit);
+    tv_arena_done(&download->chunk_arena);
+    for (int i = 0; i < 2; i++) {
+        if (download->is_small)
+            free(download->slots[i].buffer);
+        else
+            tv_buffers_give(download->io.out, download->slots[i].buffer);
+    }
+    free(download);
+}
+
+tv_err tv_blob_download_head(tv_blob_download *download, tv_read_mode mode, tv_blob_head *ret_head)
+{
+    return tv_blob_get_head(download->engine, mode, download->partition, download->snapshot,
+                            &download->req->arena, ret_head);
+}
+
+/* The pieces are in the head: remember them, and read those that may go with the next change. */
+static tv_err prepare_inline(tv_blob_download *download, tv_read_mode mode,
+                             const tv_blob_head *head)
+{
+    tv_assert(head->piece_count <= TV_BLOB_INLINE_PIECES);
+    download->inline_count = head->piece_count;
+    for (size_t i = 0; i < head->piece_count; i++) {
+        const tv_blob_piece *piece = &head->pieces[i];
+
+        download->inline_pieces[i] = *piece;
+        download->inline_pieces[i].block_id = TV_NONE;
+        if (!piece->is_chunk || piece->end <= download->start ||
+            piece->end - piece->length >= download->end)
+            continue;
+
+        tv_err err = tv_blob_get_chunk(download->engine, mode, download->partition, piece,
+                                       &download->chunk_arena, &download->chunks[i]);
+        if (err)
+            return err == TV_ERR_NOT_FOUND ? TV_ERR_CONFLICT : err;
+        if (download->chunks[i].len != piece->length)
+            return TV_ERR_CORRUPT;
+    }
+    return TV_OK;
+}
+
+static tv_err prepare_reader(tv_blob_download *download, tv_read_mode mode,
+                             const tv_blob_head *head)
+{
+    if (mode == TV_READ_CACHED)
+        return TV_ERR_WOULD_BLOCK;
+
+    tv_err err = tv_blob_reader_open(download->engine, download->partition, download->snapshot,
+                                     &download->reader);
+    if (err)
+        return err == TV_ERR_BLOB_NOT_FOUND ? TV_ERR_CONFLICT : err;
+
+    const tv_blob_head *now = tv_blob_reader_head(download->reader);
+
+    return now->etag == head->etag && now->content_id == head->content_id &&
+                   now->length == head->length
+               ? TV_OK
+               : TV_ERR_CONFLICT;
+}
+
+tv_err tv_blob_download_prepare(tv_blob_download *download, tv_read_mode mode,
+                                const tv_blob_head *head, uint64_t offset, uint64_t length)
+{
+    tv_assert(length > 0 && offset + length <= head->length && !download->is_out);
+    download->start = download->offset = offset;
+    download->end = offset + length;
+    download->is_small = length <= SMALL_BYTES;
+    forget_piece(download);
+    tv_blob_reader_close(download->reader);
+    download->reader = NULL;
+    tv_arena_done(&download->chunk_arena);
+    return head->pieces ? prepare_inline(download, mode, head)
+                        : prepare_reader(download, mode, head);
+}
+
+/* --- reading, on the loop or on a worker --- */
+
+static tv_err find_inline(tv_blob_download *download)
+{
+    for (size_t i = 0; i < download->inline_count; i++) {
+        if (download->inline_pieces[i].end > download->offset) {
+            download->piece = download->inline_pieces[i];
+            download->chunk = download->chunks[i];
+            return TV_OK;
+        }
+    }
+    return TV_ERR_CORRUPT;
+}
+
+static tv_err find_in_rows(tv_blob_download *download)
+{
+    tv_err err = tv_blob_reader_piece(download->reader, download->offset, &download->piece);
+
+    download->piece.block_id = TV_NONE;
+    if (!err && download->piece.is_chunk)
+        err = tv_blob_reader_chunk(download->reader, &download->piece, &download->chunk);
+    if (!err && download->piece.is_chunk && download->chunk.len != download->piece.length)
+        err = TV_ERR_CORRUPT;
+    return err;
+}
+
+/* Find the piece that holds the next byte. */
+static tv_err find_piece(tv_blob_download *download, tv_read_mode mode)
+{
+    if (download->has_piece && download->offset < download->piece.end)
+        return TV_OK;
+    if (download->reader && mode == TV_READ_CACHED)
+        return TV_ERR_WOULD_BLOCK;
+
+    forget_piece(download);
+    tv_err err = download->reader ? find_in_rows(download) : find_inline(download);
+
+    if (!err && !download->piece.is_chunk)
+        err = tv_extent_open(download->io.extents, download->piece.id, &download->fd);
+    download->has_piece = !err;
+    return err == TV_ERR_NOT_FOUND ? TV_ERR_CORRUPT : err;
+}
+
+/* Read what one piece has of the range, up to `size` bytes. */
+static tv_err read_some(tv_blob_download *download, tv_read_mode mode, char *to, size_t size,
+                        size_t *ret_len)
+{
+    tv_err err = find_piece(download, mode);
+    if (err)
+        return err;
+
+    const tv_blob_piece *piece = &download->piece;
+    uint64_t until = piece->end < download->end ? piece->end : download->end;
+    uint64_t left = until - download->offset;
+    uint64_t within = download->offset - (piece->end - piece->length);
+    size_t count = left < size ? (size_t)left : size;
+
+    if (piece->is_chunk) {
+        memcpy(to, download->chunk.data + within, count);
+    } else {
+        err = tv_extent_read(download->fd, mode, within, to, count, &count);
+        if (err)
+            return err;
+        if (count == 0)
+            return TV_ERR_CORRUPT; /* the file is shorter than its row says */
+    }
+    download->offset += count;
+    *ret_len = count;
+    return TV_OK;
+}
+
+/* Fill a buffer as far as that goes; an error counts only when nothing could be read. */
+static tv_err fill(tv_blob_download *download, tv_read_mode mode, load *slot, size_t size)
+{
+    tv_err err = TV_OK;
+
+    slot->len = 0;
+    while (!err && slot->len < size && download->offset < download->end) {
+        size_t count;
+
+        err = read_some(download, mode, slot->buffer + slot->len, size - slot->len, &count);
+        if (!err)
+            slot->len += count;
+    }
+    return slot->len ? TV_OK : err;
+}
+
+static size_t slot_size(const tv_blob_download *download)
+{
+    return download->is_small ? (size_t)(download->end - download->start)
+                              : tv_buffers_size(download->io.out);
+}
+
+/* Nobody waits for this one: a range that is to be digested is short, and so is the wait. */
+tv_err tv_blob_download_digest(tv_blob_download *download, tv_digests *digests)
+{
+    load part = {.buffer = tv_malloc(SMALL_BYTES)};
+    tv_md5 md5 = {0};
+    tv_crc64 crc64;
+    tv_err err = TV_OK;
+
+    tv_md5_init(&md5);
+    tv_crc64_init(&crc64);
+    while (!err && download->offset < download->end) {
+        err = fill(download, TV_READ_ANY, &part, SMALL_BYTES);
+        tv_slice bytes = {part.buffer, part.len};
+
+        if (digests->has_md5)
+            tv_md5_update(&md5, bytes);
+        if (digests->has_crc64)
+            tv_crc64_update(&crc64, bytes);
+    }
+    if (digests->has_md5)
+        tv_md5_final(&md5, digests->md5);
+    if (digests->has_crc64)
+        tv_crc64_encode(tv_crc64_final(&crc64), digests->crc64);
+    tv_md5_done(&md5);
+    free(part.buffer);
+    download->offset = download->start;
+    forget_piece(download);
+    return err;
+}
+
+/* --- sending, on the loop --- */
+
+static tv_blob_download *download_of_job(void *job)
+{
+    return (tv_blob_download *)((char *)job - offsetof(tv_blob_download, job));
+}
+
+/* The slot that does not go out. */
+static load *spare(tv_blob_download *download)
+{
+    return &download->slots[download->is_out ? !download->out : download->out];
+}
+
+static void run_fill(tv_job *job)
+{
+    tv_blob_download *download = download_of_job(job);
+
+    download->err = fill(download, TV_READ_ANY, spare(download), slot_size(download));
+}
+
+static void deliver_filled(tv_mail *mail);
+
+static bool start_job(tv_blob_download *download)
+{
+    download->job.run = run_fill;
+    download->job.mail.deliver = deliver_filled;
+    download->job.reply_to = tv_loop_mailbox(download->loop);
+    download->is_working = tv_workers_submit(download->io.workers, &download->job);
+    return download->is_working;
+}
+
+/*
+ * What is read next is not in memory, or nobody knows: read it while the last
+ * piece goes out.  Without a second buffer it waits for the next pull.
+ */
+static void read_ahead(tv_blob_download *download)
+{
+    load *next = spare(download);
+
+    if (download->is_small || download->offset == download->end)
+        return;
+    if (next->buffer == NULL)
+        next->buffer = tv_buffers_take(download->io.out);
+    if (next->buffer)
+        (void)start_job(download); /* if it is refused the next pull tries again */
+}
+
+/* Hand the spare slot, which is full, to the connection. */
+static void send_spare(tv_blob_download *download, bool reads_ahead)
+{
+    load *slot = spare(download);
+
+    download->out = (int)(slot - download->slots);
+    download->is_out = true;
+    download->is_ahead = false;
+    download->is_asked = false;
+    if (reads_ahead)
+        read_ahead(download);
+    tv_response_piece(download->req, (tv_slice){slot->buffer, slot->len});
+}
+
+static void give_up(tv_blob_download *download)
+{
+    download->is_asked = false;
+    tv_response_abort(download->req);
+}
+
+static void deliver_buffer(tv_mail *mail);
+
+/* A buffer to read into.  False when it comes later, or never. */
+static bool get_buffer(tv_blob_download *download)
+{
+    load *slot = spare(download);
+
+    if (slot->buffer)
+        return true;
+    if (download->is_small) {
+        slot->buffer = tv_malloc(slot_size(download));
+        return true;
+    }
+    download->wait.mail.deliver = deliver_buffer;
+    download->wait.reply_to = tv_loop_mailbox(download->loop);
+    slot->buffer = tv_buffers_take(download->io.out);
+    if (slot->buffer)
+        return true;
+
+    download->is_waiting = tv_buffers_wait(download->io.out, &download->wait);
+    if (!download->is_waiting)
+        give_up(download);
+    return false;
+}
+
+/* The connection asks, and nothing has been read ahead. */
+static void serve(tv_blob_download *download)
+{
+    tv_err err;
+
+    if (!get_buffer(download))
+        return;
+
+    load *slot = spare(download);
+
+    err = fill(download, TV_READ_CACHED, slot, slot_size(download));
+    if (err == TV_OK)
+        send_spare(download, slot->len < slot_size(download));
+    else if (err != TV_ERR_WOULD_BLOCK || !start_job(download))
+        give_up(download);
+}
+
+void tv_blob_download_pull(tv_blob_download *download)
+{
+    tv_assert(!download->is_asked);
+    download->is_asked = true;
+    if (download->is_working)
+        return; /* its letter answers */
+
+    if (download->is_ahead) {
+        send_spare(download, true);
+        return;
+    }
+    download->is_out = false;
+    serve(download);
+}
+
+static void deliver_filled(tv_mail *mail)
+{
+    tv_blob_download *download = download_of_job(mail);
+    tv_loop *loop = download->loop;
+
+    download->is_working = false;
+    if (download->req == NULL) {
+        download_free(download); /* (4) */
+        tv_loop_release(loop);
+        return;
+    }
+    download->is_ahead = download->err == TV_OK;
+    if (!download->is_asked)
+        return; /* after an error the next pull tries again, and fails if it must */
+    if (download->err) {
+        give_up(download);
+        return;
+    }
+    send_spare(download, true);
+}
+
+static void deliver_buffer(tv_mail *mail)
+{
+    tv_blob_download *download =
+        (tv_blob_download *)((char *)mail - offsetof(tv_blob_download, wait));
+    tv_loop *loop = download->loop;
+
+    download->is_waiting = false;
+    spare(download)->buffer = download->wait.buffer;
+    if (download->req) {
+        serve(download);
+    } else {
+        download_free(download);
+        tv_loop_release(loop);
+    }
+}
+
+void tv_blob_download_end(tv_blob_download *download)
+{
+    if (download == NULL)
+        return;
+
+    download->req = NULL;
+    if (download->is_working || download->is_waiting)
+        tv_loop_hold(download->loop);
+    else
+        download_free(download);
+}

@@ -1,0 +1,62 @@
+/* What hangs on the rows of a container: its extents go when its rows are gone. */
+#include "base/assert.h"
+#include "blob/service.h"
+#include "blob/sweep.h"
+#include "engine/key.h"
+
+static void note_extent(void *marker, tv_extent_id id)
+{
+    tv_blob_drop *drop = marker;
+
+    if (drop->count == drop->size) {
+        drop->size = drop->size ? 2 * drop->size : 256;
+        drop->extents = tv_realloc(drop->extents, drop->size * sizeof *drop->extents);
+    }
+    drop->extents[drop->count++] = id;
+}
+
+static void forget_extents(tv_blob_drop *drop)
+{
+    free(drop->extents);
+    drop->extents = NULL;
+    drop->count = drop->size = 0;
+}
+
+/* An attempt that failed may have left its own notes. */
+static tv_err before_drop(void *ctx, tv_slice rows)
+{
+    tv_blob_drop *drop = ctx;
+    tv_arena arena;
+    tv_err err;
+
+    forget_extents(drop);
+    tv_arena_init(&arena);
+    err = tv_blob_visit_extents(drop->engine, rows, tv_key_after(&arena, rows), note_extent, drop);
+    tv_arena_done(&arena);
+    if (err)
+        forget_extents(drop);
+    return err;
+}
+
+/* A crash before this leaves files that no row knows, for the sweep after the next start. */
+static void after_drop(void *ctx)
+{
+    tv_blob_drop *drop = ctx;
+
+    tv_extents_remove(drop->store, drop->extents, drop->count);
+    forget_extents(drop);
+}
+
+tv_catalog_kind tv_blob_catalog(tv_blob_drop *drop)
+{
+    return (tv_catalog_kind){
+        .service = TV_SERVICE_BLOB,
+        .space = TV_SPACE_CONTAINERS,
+        .exists = TV_ERR_CONTAINER_EXISTS,
+        .not_found = TV_ERR_CONTAINER_NOT_FOUND,
+        .rows = tv_key_container,
+        .before_drop = before_drop,
+        .after_drop = after_drop,
+        .ctx = drop,
+    };
+}

@@ -1,0 +1,168 @@
+/* The memory of uploads and downloads, and their threads. */
+#include "blob/io.h"
+
+#include "base/assert.h"
+
+/* A free buffer holds the link to the next one. */
+typedef struct free_buffer {
+    struct free_buffer *next;
+} free_buffer;
+
+struct tv_buffers {
+    pthread_mutex_t lock;
+    size_t size, count_max, waiting_max;
+    free_buffer *free_list;
+    size_t used, used_max; /* in somebody's hands, letters under way included */
+    tv_buffer_wait *first, **last;
+    size_t waiting;
+};
+
+tv_buffers *tv_buffers_new(size_t buffer_bytes, size_t count_max, size_t waiting_max)
+{
+    tv_buffers *buffers = tv_calloc(1, sizeof *buffers);
+
+    tv_assert(buffer_bytes >= sizeof(free_buffer) && count_max > 0);
+    tv_assert(pthread_mutex_init(&buffers->lock, NULL) == 0);
+    buffers->size = buffer_bytes;
+    buffers->count_max = count_max;
+    buffers->waiting_max = waiting_max;
+    buffers->last = &buffers->first;
+    return buffers;
+}
+
+void tv_buffers_free(tv_buffers *buffers)
+{
+    if (buffers == NULL)
+        return;
+
+    tv_assert(buffers->used == 0 && buffers->first == NULL);
+    while (buffers->free_list) {
+        free_buffer *buffer = buffers->free_list;
+
+        buffers->free_list = buffer->next;
+        free(buffer);
+    }
+    pthread_mutex_destroy(&buffers->lock);
+    free(buffers);
+}
+
+size_t tv_buffers_size(const tv_buffers *buffers)
+{
+    return buffers->size;
+}
+
+/* Locked.  NULL when all are in use. */
+static char *take(tv_buffers *buffers)
+{
+    free_buffer *buffer = buffers->free_list;
+
+    if (buffers->used == buffers->count_max)
+        return NULL;
+    if (buffer)
+        buffers->free_list = buffer->next;
+    else
+        buffer = tv_malloc(buffers->size);
+    buffers->used++;
+    if (buffers->used > buffers->used_max)
+        buffers->used_max = buffers->used;
+    return (char *)buffer;
+}
+
+char *tv_buffers_take(tv_buffers *buffers)
+{
+    pthread_mutex_lock(&buffers->lock);
+    char *buffer = buffers->first ? NULL : take(buffers);
+    pthread_mutex_unlock(&buffers->lock);
+    return buffer;
+}
+
+static void post(tv_buffer_wait *wait, char *buffer)
+{
+    tv_mail_chain chain = {0};
+
+    wait->buffer = buffer;
+    tv_mail_chain_add(&chain, &wait->mail);
+    tv_mailbox_post(wait->reply_to, &chain);
+}
+
+bool tv_buffers_wait(tv_buffers *buffers, tv_buffer_wait *wait)
+{
+    pthread_mutex_lock(&buffers->lock);
+    char *buffer = buffers->first ? NULL : take(buffers);
+    bool may_wait = buffer == NULL && buffers->waiting < buffers->waiting_max;
+
+    if (may_wait) {
+        wait->next = NULL;
+        *buffers->last = wait;
+        buffers->last = &wait->next;
+        buffers->waiting++;
+    }
+    pthread_mutex_unlock(&buffers->lock);
+
+    if (buffer)
+        post(wait, buffer);
+    return buffer || may_wait;
+}
+
+void tv_buffers_give(tv_buffers *buffers, char *buffer)
+{
+    if (buffer == NULL)
+        return;
+
+    pthread_mutex_lock(&buffers->lock);
+    tv_buffer_wait *wait = buffers->first;
+
+    if (wait) {
+        buffers->first = wait->next;
+        if (buffers->first == NULL)
+            buffers->last = &buffers->first;
+        buffers->waiting--;
+    } else {
+        free_buffer *freed = (free_buffer *)buffer;
+
+        freed->next = buffers->free_list;
+        buffers->free_list = freed;
+        buffers->used--;
+    }
+    pthread_mutex_unlock(&buffers->lock);
+
+    if (wait)
+        post(wait, buffer);
+}
+
+size_t tv_buffers_used(tv_buffers *buffers)
+{
+    pthread_mutex_lock(&buffers->lock);
+    size_t used = buffers->used;
+    pthread_mutex_unlock(&buffers->lock);
+    return used;
+}
+
+size_t tv_buffers_used_max(tv_buffers *buffers)
+{
+    pthread_mutex_lock(&buffers->lock);
+    size_t used = buffers->used_max;
+    pthread_mutex_unlock(&buffers->lock);
+    return used;
+}
+
+void tv_blob_io_init(tv_blob_io *io, tv_extents *extents)
+{
+    io->extents = extents;
+    io->workers = tv_workers_new(TV_BLOB_WORKERS, TV_BLOB_JOBS_MAX);
+    io->in = tv_buffers_new(TV_BLOB_BUFFER_BYTES, TV_BLOB_BUFFERS_IN, TV_BLOB_WAITING_IN_MAX);
+    io->out = tv_buffers_new(TV_BLOB_BUFFER_BYTES, TV_BLOB_BUFFERS_OUT, TV_BLOB_WAITING_OUT_MAX);
+}
+
+void tv_blob_io_stop(tv_blob_io *io)
+{
+    tv_workers_free(io->workers);
+    io->workers = NULL;
+}
+
+void tv_blob_io_done(tv_blob_io *io)
+{
+    tv_buffers_free(io->in);
+    tv_buffers_free(io->out);
+    io->in = io->out = NULL;
+}

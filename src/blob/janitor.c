@@ -1,0 +1,124 @@
+/* One thread: sweep the extents once, then look for old blocks again and again. */
+#include "blob/janitor.h"
+
+#include "base/chore.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "blob/change.h"
+#include "blob/sweep.h"
+#include "commit/waiter.h"
+
+enum {
+    BLOBS_AT_ONCE = 1000, /* looked at before it is asked whether to stop */
+    EXPIRED_AT_ONCE = 64, /* blobs whose blocks go */
+    SWEEP_RETRY_SECONDS = 60,
+};
+
+struct tv_blob_janitor {
+    tv_chore chore;
+    tv_blob_janitor_options options;
+    tv_waiter waiter;
+};
+
+/* --- extents without a row --- */
+
+static bool sweep_extents(tv_blob_janitor *janitor)
+{
+    const tv_blob_janitor_options *options = &janitor->options;
+    size_t removed;
+    tv_err err =
+        tv_extents_sweep(options->extents, tv_blob_visit_all_extents, options->engine, &removed);
+
+    if (err)
+        tv_log(TV_LOG_WARN, "sweep", "service=blob error=%s note=\"trying again in %d s\"",
+               tv_err_name(err), SWEEP_RETRY_SECONDS);
+    else if (removed)
+        tv_log(TV_LOG_INFO, "sweep", "service=blob extents_removed=%zu", removed);
+    return err == TV_OK;
+}
+
+/* --- blocks that nobody came back for --- */
+
+/* Whoever still reads the blocks' extents began before this call, and holds the removal up. */
+static tv_err expire_blob(tv_blob_janitor *janitor, tv_container *container, tv_arena *arena,
+                          tv_slice partition)
+{
+    tv_blob_change change = {
+        .is_dropped = &container->is_dropped, .partition = partition, .arena = arena};
+    tv_write write = {.partition = partition, .run = tv_expire_blocks_run, .ctx = &change};
+    tv_err err = tv_waiter_run(&janitor->waiter, &write);
+
+    if (err == TV_OK)
+        tv_extents_remove(janitor->options.extents, change.garbage, change.garbage_count);
+    return err;
+}
+
+static tv_err expire_container(tv_blob_janitor *janitor, tv_container *container)
+{
+    tv_slice partitions[EXPIRED_AT_ONCE];
+    tv_blob_expired search = {0};
+    tv_arena arena;
+    tv_err err = TV_OK;
+    size_t count;
+
+    tv_arena_init(&arena);
+    while (err == TV_OK && !search.is_done && !tv_chore_is_stopping(&janitor->chore)) {
+        err = tv_blob_expired_next(janitor->options.engine, container->prefix, tv_clock_ticks(),
+                                   BLOBS_AT_ONCE, &arena, &search, partitions, EXPIRED_AT_ONCE,
+                                   &count);
+        for (size_t i = 0; err == TV_OK && i < count; i++)
+            err = expire_blob(janitor, container, &arena, partitions[i]);
+    }
+    tv_arena_done(&arena);
+    return err == TV_ERR_CONTAINER_NOT_FOUND ? TV_OK : err;
+}
+
+static void expire_blocks(tv_blob_janitor *janitor)
+{
+    size_t count;
+    tv_container **containers = tv_catalog_all(janitor->options.catalog, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        tv_err err = expire_container(janitor, containers[i]);
+
+        if (err)
+            tv_log(TV_LOG_WARN, "expire_blocks", "service=blob container=%.*s error=%s",
+                   TV_FMT(containers[i]->name), tv_err_name(err));
+        tv_container_unref(containers[i]);
+    }
+    free(containers);
+}
+
+/* --- the thread --- */
+
+static void run(tv_chore *chore, void *ctx)
+{
+    tv_blob_janitor *janitor = ctx;
+
+    while (!sweep_extents(janitor)) {
+        if (!tv_chore_sleep(chore, SWEEP_RETRY_SECONDS * 1000))
+            return;
+    }
+    while (tv_chore_sleep(chore, janitor->options.interval_s * 1000))
+        expire_blocks(janitor);
+}
+
+tv_blob_janitor *tv_blob_janitor_new(const tv_blob_janitor_options *options)
+{
+    tv_blob_janitor *janitor = tv_calloc(1, sizeof *janitor);
+
+    janitor->options = *options;
+    tv_waiter_init(&janitor->waiter, options->pipeline);
+    tv_chore_start(&janitor->chore, run, janitor);
+    return janitor;
+}
+
+void tv_blob_janitor_free(tv_blob_janitor *janitor)
+{
+    if (janitor == NULL)
+        return;
+
+    tv_chore_stop(&janitor->chore);
+    tv_waiter_done(&janitor->waiter);
+    free(janitor);
+}

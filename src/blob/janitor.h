@@ -1,0 +1,29 @@
+/*
+ * Housekeeping of the Blob service on a thread of its own: after the start it
+ * removes the extents that a crash has left without a row, and from time to time
+ * the uncommitted blocks that nobody came back for.
+ */
+#ifndef TV_BLOB_JANITOR_H
+#define TV_BLOB_JANITOR_H
+
+#include "catalog/catalog.h"
+#include "commit/pipeline.h"
+#include "extent/extent.h"
+
+typedef struct tv_blob_janitor tv_blob_janitor;
+
+typedef struct tv_blob_janitor_options {
+    tv_engine *engine;
+    tv_pipeline *pipeline;
+    tv_catalog *catalog; /* of containers */
+    tv_extents *extents;
+    int interval_s; /* between two looks for old blocks */
+} tv_blob_janitor_options;
+
+/** Start it; all it is given outlives it. */
+tv_blob_janitor *tv_blob_janitor_new(const tv_blob_janitor_options *options);
+
+/** End it, soon: what is under way is finished or left to the next start.  Accepts NULL. */
+void tv_blob_janitor_free(tv_blob_janitor *janitor);
+
+#endif

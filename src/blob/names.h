@@ -1,0 +1,19 @@
+/*
+ * The rules for names of containers and blobs.
+ */
+#ifndef TV_BLOB_NAMES_H
+#define TV_BLOB_NAMES_H
+
+#include "base/err.h"
+
+/** Whose blobs a path without a container means. */
+#define TV_BLOB_ROOT_CONTAINER TV_LIT("$root")
+
+/** As tv_check_container_name, and $root, $logs and $web beside it. */
+tv_err tv_check_blob_container_name(tv_slice name) TV_WARN_UNUSED;
+
+/** 1 to 1024 UTF-16 units without control characters; valid UTF-8.  TV_ERR_TABLE_NAME_LENGTH,
+ * TV_ERR_TABLE_NAME_INVALID. */
+tv_err tv_check_blob_name(tv_slice name) TV_WARN_UNUSED;
+
+#endif

@@ -1,0 +1,191 @@
+/* Headers that many operations share: conditions, leases, and those that are not honoured. */
+#include "base/datetime.h"
+#include "base/number.h"
+#include "blob/op.h"
+
+tv_err tv_blob_not_supported(tv_call *call, const char *what)
+{
+    call->info.text = tv_arena_printf(&call->req->arena, "%s not supported by this server.", what);
+    return TV_ERR_NOT_IMPLEMENTED;
+}
+
+tv_err tv_blob_missing_header(tv_call *call, tv_slice name)
+{
+    call->info.details =
+        tv_arena_printf(&call->req->arena, "<HeaderName>%.*s</HeaderName>", TV_FMT(name));
+    return TV_ERR_MISSING_HEADER;
+}
+
+/* --- conditions --- */
+
+static tv_err read_date(tv_call *call, tv_slice name, int64_t *ret_ticks)
+{
+    tv_slice text = tv_request_header(call->req, name);
+
+    *ret_ticks = 0;
+    if (text.len == 0 || tv_http_date_parse(text, ret_ticks))
+        return TV_OK;
+    return tv_call_bad_header(call, name, text);
+}
+
+static tv_etag_condition read_etag(tv_call *call, tv_slice name)
+{
+    tv_slice text = tv_request_header(call->req, name);
+
+    return text.len ? tv_etag_condition_parse(text) : (tv_etag_condition){.test = TV_ETAG_UNSAID};
+}
+
+/* A guid in a header; *ret_is_given is false without one. */
+static tv_err read_guid(tv_call *call, tv_slice name, tv_guid *ret_guid, bool *ret_is_given)
+{
+    tv_slice text = tv_request_header(call->req, name);
+
+    *ret_is_given = text.len > 0;
+    if (text.len == 0 || tv_guid_parse(text, ret_guid))
+        return TV_OK;
+    return tv_call_bad_header(call, name, text);
+}
+
+tv_err tv_blob_read_conditions(tv_call *call, tv_blob_conditions *ret_conditions)
+{
+    tv_blob_conditions *c = ret_conditions;
+    tv_err err;
+
+    c->if_match = read_etag(call, TV_LIT("if-match"));
+    c->if_none_match = read_etag(call, TV_LIT("if-none-match"));
+    err = read_date(call, TV_LIT("if-modified-since"), &c->modified_since);
+    if (err)
+        return err;
+
+    err = read_date(call, TV_LIT("if-unmodified-since"), &c->unmodified_since);
+    if (err)
+        return err;
+
+    return read_guid(call, TV_LIT("x-ms-lease-id"), &c->lease_id, &c->has_lease_id);
+}
+
+tv_err tv_blob_read_source_conditions(tv_call *call, tv_blob_conditions *ret_conditions)
+{
+    tv_blob_conditions *c = ret_conditions;
+    tv_err err;
+
+    c->if_match = read_etag(call, TV_LIT("x-ms-source-if-match"));
+    c->if_none_match = read_etag(call, TV_LIT("x-ms-source-if-none-match"));
+    err = read_date(call, TV_LIT("x-ms-source-if-modified-since"), &c->modified_since);
+    if (err)
+        return err;
+
+    return read_date(call, TV_LIT("x-ms-source-if-unmodified-since"), &c->unmodified_since);
+}
+
+/* --- leases --- */
+
+enum { LEASE_SECONDS_MIN = 15, LEASE_SECONDS_MAX = 60 };
+
+/* Seconds in a header; `fallback` without one. */
+static tv_err read_seconds(tv_call *call, tv_slice name, int32_t min, int32_t fallback,
+                           int32_t *ret_seconds)
+{
+    tv_slice text = tv_request_header(call->req, name);
+
+    *ret_seconds = fallback;
+    if (text.data == NULL)
+        return TV_OK;
+    if (!tv_parse_int32(text, ret_seconds) || *ret_seconds < min ||
+        *ret_seconds > LEASE_SECONDS_MAX)
+        return tv_call_bad_header(call, name, text);
+    return TV_OK;
+}
+
+static tv_err read_acquire(tv_call *call, tv_lease_request *request)
+{
+    static const tv_slice header = {"x-ms-lease-duration", 19};
+    tv_slice duration = tv_request_header(call->req, header);
+    tv_err err;
+
+    if (duration.data == NULL)
+        return tv_blob_missing_header(call, header);
+    if (tv_slice_eq(duration, TV_LIT("-1"))) {
+        request->duration_s = TV_LEASE_INFINITE;
+    } else {
+        err = read_seconds(call, header, LEASE_SECONDS_MIN, 0, &request->duration_s);
+        if (err)
+            return err;
+    }
+    err = read_guid(call, TV_LIT("x-ms-proposed-lease-id"), &request->proposed,
+                    &request->has_proposed);
+    if (err == TV_OK && !request->has_proposed)
+        request->proposed = tv_guid_new();
+    return err;
+}
+
+static tv_err read_required_guid(tv_call *call, tv_slice name, tv_guid *ret_guid)
+{
+    bool is_given;
+    tv_err err = read_guid(call, name, ret_guid, &is_given);
+
+    if (err)
+        return err;
+    return is_given ? TV_OK : tv_blob_missing_header(call, name);
+}
+
+tv_err tv_blob_read_lease(tv_call *call, tv_lease_request *ret_request)
+{
+    static const tv_slice header = {"x-ms-lease-action", 17};
+    static const tv_slice actions[] = {
+        {"acquire", 7}, {"renew", 5}, {"change", 6}, {"release", 7}, {"break", 5}};
+    tv_slice action = tv_request_header(call->req, header);
+    tv_lease_request request = {.break_period_s = TV_LEASE_NO_PERIOD};
+    size_t i = 0;
+    tv_err err;
+
+    if (action.data == NULL)
+        return tv_blob_missing_header(call, header);
+    while (i < sizeof actions / sizeof *actions && !tv_slice_eq_nocase(action, actions[i]))
+        i++;
+    if (i == sizeof actions / sizeof *actions)
+        return tv_call_bad_header(call, header, action);
+
+    request.action = (tv_lease_action)i;
+    if (request.action == TV_LEASE_ACQUIRE)
+        err = read_acquire(call, &request);
+    else if (request.action == TV_LEASE_BREAK)
+        err = read_seconds(call, TV_LIT("x-ms-lease-break-period"), 0, TV_LEASE_NO_PERIOD,
+                           &request.break_period_s);
+    else
+        err = read_required_guid(call, TV_LIT("x-ms-lease-id"), &request.id);
+    if (err == TV_OK && request.action == TV_LEASE_CHANGE)
+        err = read_required_guid(call, TV_LIT("x-ms-proposed-lease-id"), &request.proposed);
+    *ret_request = request;
+    return err;
+}
+
+/* --- what is not honoured --- */
+
+/*
+ * To do as if they were not there would be to lose data or to promise what is
+ * not so: a client believes that its blob is encrypted with its key, has tags,
+ * cannot be deleted.
+ */
+static const struct {
+    tv_slice name;
+    const char *what;
+} refused_headers[] = {
+    {{"x-ms-if-tags", 12}, "Conditions on tags are"},
+    {{"x-ms-source-if-tags", 19}, "Conditions on tags are"},
+    {{"x-ms-tags", 9}, "Tags of blobs are"},
+    {{"x-ms-encryption-key", 19}, "Encryption with a key of the client is"},
+    {{"x-ms-encryption-scope", 21}, "Encryption scopes are"},
+    {{"x-ms-structured-body", 20}, "Structured bodies are"},
+    {{"x-ms-immutability-policy-until-date", 35}, "Immutability policies are"},
+    {{"x-ms-legal-hold", 15}, "Legal holds are"},
+};
+
+tv_err tv_blob_check_headers(tv_call *call)
+{
+    for (size_t i = 0; i < sizeof refused_headers / sizeof *refused_headers; i++) {
+        if (tv_request_header(call->req, refused_headers[i].name).len)
+            return tv_blob_not_supported(call, refused_headers[i].what);
+    }
+    return TV_OK;
+}

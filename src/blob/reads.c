@@ -1,0 +1,288 @@
+/*
+ * Get Blob, Get Blob Properties, Get Blob Metadata.
+ *
+ * Each is tried on the network thread with what is in memory; if that would wait
+ * for the disk, the same steps run once more on a worker.
+ */
+#include "base/clock.h"
+#include "base/number.h"
+#include "blob/headers.h"
+#include "service/metadata.h"
+
+enum {
+    DIGEST_BYTES_MAX = 4 * 1024 * 1024, /* of a range whose digest is asked for */
+    TRIES_MAX = 16,                     /* at a blob that is being replaced all the time */
+};
+
+/* --- the head alone --- */
+
+static tv_err read_head(tv_blob_call *call, tv_read_mode mode)
+{
+    tv_err err;
+
+    err = tv_blob_get_head(call->base.core->engine, mode, call->partition, call->op.snapshot,
+                           &call->base.req->arena, &call->transfer.head);
+    if (err)
+        return err;
+
+    return tv_blob_check_read(&call->transfer.head, &call->op.conditions, tv_clock_ticks());
+}
+
+static void respond_head(tv_blob_call *call)
+{
+    const tv_blob_head *head = &call->transfer.head;
+
+    tv_call_start(&call->base, 200);
+    if (call->op.kind == TV_BLOB_OP_GET_BLOB_METADATA) {
+        tv_blob_add_etag(call, head->etag);
+        tv_metadata_add_headers(call->base.req, head->metadata);
+        tv_call_finish(&call->base);
+        return;
+    }
+    tv_blob_add_properties(call);
+    if (head->headers.md5.len)
+        tv_blob_add_digest(call, TV_LIT("Content-MD5"), head->headers.md5);
+    if (head->type == TV_BLOB_BLOCK) {
+        tv_response_header(call->base.req, TV_LIT("x-ms-access-tier"), TV_LIT("Hot"));
+        tv_response_header(call->base.req, TV_LIT("x-ms-access-tier-inferred"), TV_LIT("true"));
+    }
+    tv_call_finish_from(&call->base, head->length, NULL);
+}
+
+static void run_head(tv_job *job)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(job, base.job);
+
+    call->base.job_result = read_head(call, TV_READ_ANY);
+}
+
+static void deliver_head(tv_mail *mail)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.job.mail);
+
+    if (call->base.job_result)
+        tv_call_respond_error(&call->base, call->base.job_result);
+    else
+        respond_head(call);
+}
+
+static tv_err get_head(tv_blob_call *call)
+{
+    tv_err err = read_head(call, TV_READ_CACHED);
+
+    if (err == TV_ERR_WOULD_BLOCK)
+        return tv_call_run_job(&call->base, call->base.core->readers, run_head, deliver_head);
+    if (err)
+        return err;
+
+    respond_head(call);
+    return TV_OK;
+}
+
+tv_err tv_blob_get_properties(tv_blob_call *call)
+{
+    return get_head(call);
+}
+
+tv_err tv_blob_get_metadata(tv_blob_call *call)
+{
+    return get_head(call);
+}
+
+/* --- the data --- */
+
+/* x-ms-range counts before Range; of the latter HTTP says that other forms are to be ignored. */
+static tv_err read_range(tv_blob_call *call)
+{
+    static const tv_slice header = {"x-ms-range", 10};
+    tv_request *req = call->base.req;
+    tv_blob_range *range = &call->transfer.range;
+    tv_slice own = tv_request_header(req, header);
+
+    if (own.len == 0) {
+        (void)tv_blob_range_parse(tv_request_header(req, TV_LIT("Range")), range);
+        return TV_OK;
+    }
+    return tv_blob_range_parse(own, range) ? TV_OK : tv_call_bad_header(&call->base, header, own);
+}
+
+static tv_err read_flag(tv_blob_call *call, tv_slice name, bool *ret_flag)
+{
+    tv_slice text = tv_request_header(call->base.req, name);
+
+    *ret_flag = tv_slice_eq_nocase(text, TV_LIT("true"));
+    if (text.len == 0 || *ret_flag || tv_slice_eq_nocase(text, TV_LIT("false")))
+        return TV_OK;
+    return tv_call_bad_header(&call->base, name, text);
+}
+
+/* A digest is for one range of up to 4 MiB, and one digest is enough. */
+static tv_err read_wishes(tv_blob_call *call)
+{
+    static const tv_slice md5 = {"x-ms-range-get-content-md5", 26};
+    static const tv_slice crc64 = {"x-ms-range-get-content-crc64", 28};
+    tv_digests *digests = &call->transfer.digests;
+    tv_err err;
+
+    err = read_range(call);
+    if (err)
+        return err;
+
+    err = read_flag(call, md5, &digests->has_md5);
+    if (err)
+        return err;
+
+    err = read_flag(call, crc64, &digests->has_crc64);
+    if (err)
+        return err;
+
+    bool is_one = !digests->has_md5 || !digests->has_crc64;
+    bool is_any = digests->has_md5 || digests->has_crc64;
+
+    if (is_one && (!is_any || call->transfer.range.is_given))
+        return TV_OK;
+    return tv_call_bad_header(&call->base, digests->has_crc64 ? crc64 : md5, TV_LIT("true"));
+}
+
+static tv_err check_digest_range(tv_blob_call *call)
+{
+    const tv_digests *digests = &call->transfer.digests;
+
+    if ((!digests->has_md5 && !digests->has_crc64) || call->transfer.length <= DIGEST_BYTES_MAX)
+        return TV_OK;
+    return tv_call_bad_header(&call->base,
+                              digests->has_md5 ? TV_LIT("x-ms-range-get-content-md5")
+                                               : TV_LIT("x-ms-range-get-content-crc64"),
+                              TV_LIT("true"));
+}
+
+/* One try; TV_ERR_CONFLICT when the blob has been replaced within it. */
+static tv_err try_open(tv_blob_call *call, tv_read_mode mode)
+{
+    tv_blob_transfer *transfer = &call->transfer;
+    bool wants_digest = transfer->digests.has_md5 || transfer->digests.has_crc64;
+    tv_err err;
+
+    err = tv_blob_download_head(transfer->download, mode, &transfer->head);
+    if (err)
+        return err;
+
+    err = tv_blob_check_read(&transfer->head, &call->op.conditions, tv_clock_ticks());
+    if (err)
+        return err;
+
+    err = tv_blob_range_resolve(&transfer->range, transfer->head.length, &transfer->offset,
+                                &transfer->length);
+    if (err || transfer->length == 0)
+        return err;
+
+    err = check_digest_range(call);
+    if (err)
+        return err;
+    if (wants_digest && mode == TV_READ_CACHED)
+        return TV_ERR_WOULD_BLOCK;
+
+    err = tv_blob_download_prepare(transfer->download, mode, &transfer->head, transfer->offset,
+                                   transfer->length);
+    if (err || !wants_digest)
+        return err;
+
+    return tv_blob_download_digest(transfer->download, &transfer->digests);
+}
+
+static tv_err open_blob(tv_blob_call *call, tv_read_mode mode)
+{
+    tv_err err = TV_ERR_CONFLICT;
+
+    for (int i = 0; i < TRIES_MAX && err == TV_ERR_CONFLICT; i++)
+        err = try_open(call, mode);
+    return err == TV_ERR_CONFLICT ? TV_ERR_OVERLOADED : err;
+}
+
+static void pull(tv_request *req)
+{
+    tv_blob_call *call = req->user;
+
+    tv_blob_download_pull(call->transfer.download);
+}
+
+static const tv_body_source source = {pull};
+
+static void respond_blob(tv_blob_call *call)
+{
+    tv_blob_transfer *transfer = &call->transfer;
+    tv_request *req = call->base.req;
+    const tv_blob_head *head = &transfer->head;
+    bool is_part = transfer->range.is_given;
+
+    tv_call_start(&call->base, is_part ? 206 : 200);
+    tv_blob_add_properties(call);
+    if (is_part) {
+        tv_response_header(
+            req, TV_LIT("Content-Range"),
+            tv_arena_printf(&req->arena, "bytes %llu-%llu/%llu",
+                            (unsigned long long)transfer->offset,
+                            (unsigned long long)(transfer->offset + transfer->length - 1),
+                            (unsigned long long)head->length));
+        tv_blob_add_digests(call);
+    }
+    if (head->headers.md5.len)
+        tv_blob_add_digest(call, is_part ? TV_LIT("x-ms-blob-content-md5") : TV_LIT("Content-MD5"),
+                           head->headers.md5);
+    tv_call_finish_from(&call->base, transfer->length, &source);
+}
+
+/* Who asks for bytes that are not there is told how many are. */
+static void respond_range_error(tv_blob_call *call)
+{
+    tv_request *req = call->base.req;
+
+    tv_call_start_error(&call->base, TV_ERR_BLOB_RANGE);
+    tv_response_header(req, TV_LIT("Content-Range"),
+                       tv_arena_printf(&req->arena, "bytes */%llu",
+                                       (unsigned long long)call->transfer.head.length));
+    tv_call_finish(&call->base);
+}
+
+static void respond(tv_blob_call *call, tv_err err)
+{
+    if (err == TV_ERR_BLOB_RANGE)
+        respond_range_error(call);
+    else if (err)
+        tv_call_respond_error(&call->base, err);
+    else
+        respond_blob(call);
+}
+
+static void run_open(tv_job *job)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(job, base.job);
+
+    call->base.job_result = open_blob(call, TV_READ_ANY);
+}
+
+static void deliver_open(tv_mail *mail)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.job.mail);
+
+    respond(call, call->base.job_result);
+}
+
+tv_err tv_blob_get(tv_blob_call *call)
+{
+    tv_blob_service *service = tv_blob_service_of(call);
+    tv_err err;
+
+    err = read_wishes(call);
+    if (err)
+        return err;
+
+    call->transfer.download = tv_blob_download_new(
+        &service->io, service->core.engine, call->base.req, call->partition, call->op.snapshot);
+    err = open_blob(call, TV_READ_CACHED);
+    if (err == TV_ERR_WOULD_BLOCK)
+        return tv_call_run_job(&call->base, service->io.workers, run_open, deliver_open);
+
+    respond(call, err);
+    return TV_OK;
+}

@@ -1,0 +1,41 @@
+/*
+ * The Blob service: what a listener on the blob port calls.  It wires the parts
+ * of this folder together; routes.c is its way in.
+ */
+#ifndef TV_BLOB_SERVICE_H
+#define TV_BLOB_SERVICE_H
+
+#include "blob/io.h"
+#include "service/call.h"
+
+typedef struct tv_blob_service {
+    tv_service_core core;     /* first */
+    tv_extents *extents;      /* for data that is too large for rows */
+    tv_blob_io io;            /* over `extents`: tv_blob_io_init */
+    atomic_size_t page_bytes; /* of lists that have been read and not been sent yet */
+} tv_blob_service;
+
+/**
+ * What hangs on the rows of a container that is about to be dropped.  One
+ * catalogue has one, and its sweeper's thread alone uses it.
+ */
+typedef struct tv_blob_drop {
+    tv_engine *engine;
+    tv_extents *store;
+    tv_extent_id *extents; /* of the rows that are being dropped */
+    size_t count, size;
+} tv_blob_drop;
+
+/** The catalogue of containers; `drop`, its engine and store filled in, outlives it. */
+tv_catalog_kind tv_blob_catalog(tv_blob_drop *drop);
+
+/**
+ * The callbacks for a listener; `service` outlives it.  Fill in all of it
+ * before, but for the meter.
+ */
+tv_service tv_blob_service_callbacks(tv_blob_service *service);
+
+/** Append the service's figures in Prometheus' text format. */
+void tv_blob_service_write_metrics(void *service, tv_buf *out);
+
+#endif

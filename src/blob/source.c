@@ -1,0 +1,238 @@
+/* Finding the source of a copy. */
+#include "blob/source.h"
+
+#include "base/clock.h"
+#include "base/uri.h"
+#include "blob/access.h"
+#include "engine/key.h"
+
+enum { URL_BYTES_MAX = 2 * 1024 };
+
+/* The parts of a URL; slices of it. */
+typedef struct url {
+    tv_slice host; /* with its port */
+    tv_slice path; /* begins with '/' */
+    tv_slice query;
+    bool is_https;
+} url;
+
+static bool starts_with_nocase(tv_slice s, tv_slice prefix)
+{
+    return s.len >= prefix.len && tv_slice_eq_nocase(tv_slice_take(s, prefix.len), prefix);
+}
+
+static bool split_url(tv_slice text, url *ret_url)
+{
+    bool is_https = starts_with_nocase(text, TV_LIT("https://"));
+
+    if (!is_https && !starts_with_nocase(text, TV_LIT("http://")))
+        return false;
+
+    tv_slice rest = tv_slice_skip(text, is_https ? 8 : 7);
+    size_t slash = tv_slice_find(rest, '/');
+
+    if (slash == 0 || slash == rest.len || !tv_slice_is_printable(text))
+        return false;
+
+    tv_slice path_and_query = tv_slice_skip(rest, slash);
+    size_t question = tv_slice_find(path_and_query, '?');
+
+    *ret_url = (url){
+        .host = tv_slice_take(rest, slash),
+        .path = tv_slice_take(path_and_query, question),
+        .query =
+            question < path_and_query.len ? tv_slice_skip(path_and_query, question + 1) : TV_NONE,
+        .is_https = is_https,
+    };
+    return tv_slice_find(ret_url->host, '@') == ret_url->host.len;
+}
+
+/* The port, empty without one; an IPv6 address has colons of its own. */
+static tv_slice port_of(tv_slice host)
+{
+    size_t colon = host.len;
+
+    while (colon > 0 && host.data[colon - 1] >= '0' && host.data[colon - 1] <= '9')
+        colon--;
+    return colon > 0 && host.data[colon - 1] == ':' ? tv_slice_skip(host, colon) : TV_LIT("");
+}
+
+/* What follows the account in a host "account.blob.…". */
+static tv_slice domain_of(tv_slice host)
+{
+    size_t dot = tv_slice_find(host, '.');
+    tv_slice domain = tv_slice_skip(host, dot);
+
+    return starts_with_nocase(domain, TV_LIT(".blob.")) ? domain : TV_NONE;
+}
+
+/* Names that every machine has for itself. */
+static bool is_loopback(tv_slice host)
+{
+    tv_slice port = port_of(host);
+    tv_slice name = port.len ? tv_slice_take(host, host.len - port.len - 1) : host;
+
+    return tv_slice_eq_nocase(name, TV_LIT("localhost")) || tv_slice_eq(name, TV_LIT("[::1]")) ||
+           tv_slice_eq(name, TV_LIT("127.0.0.1"));
+}
+
+bool tv_blob_is_same_server(tv_slice host, tv_slice called)
+{
+    tv_slice domain = domain_of(host);
+
+    if (tv_slice_eq_nocase(host, called))
+        return true;
+    if (domain.data && tv_slice_eq_nocase(domain, domain_of(called)))
+        return true;
+    return is_loopback(host) && is_loopback(called) && tv_slice_eq(port_of(host), port_of(called));
+}
+
+static tv_err not_here(tv_blob_call *call)
+{
+    call->base.info.text = TV_LIT("The source of a copy must be a blob on this server.");
+    return TV_ERR_COPY_SOURCE;
+}
+
+/* Make the request that reads the source, as far as its URL says. */
+static tv_err parse_source(tv_blob_call *call, tv_slice text, tv_blob_copying *copying)
+{
+    tv_request *req = &copying->req;
+    tv_arena *arena = &req->arena;
+    url parts;
+    tv_err err;
+
+    if (text.len > URL_BYTES_MAX || !split_url(text, &parts))
+        return tv_call_bad_header(&call->base, TV_LIT("x-ms-copy-source"), text);
+    if (!tv_blob_is_same_server(parts.host, call->base.req->host))
+        return not_here(call);
+
+    *req = (tv_request){.arena = req->arena,
+                        .loop = call->base.req->loop,
+                        .method = TV_METHOD_GET,
+                        .method_text = TV_LIT("GET"),
+                        .path = parts.path,
+                        .query = parts.query,
+                        .host = parts.host,
+                        .is_tls = parts.is_https,
+                        .is_peer_loopback = call->base.req->is_peer_loopback};
+    memcpy(req->peer, call->base.req->peer, sizeof req->peer);
+    copying->base.core = call->base.core;
+    copying->base.req = req;
+    err = tv_endpoint_parse(arena, TV_LIT("blob"), parts.is_https, parts.host, parts.path,
+                            &copying->base.endpoint);
+    if (err)
+        return not_here(call);
+
+    err = tv_blob_op_read_path(&copying->base, &copying->op);
+    if (!err)
+        err = tv_blob_op_parse(&copying->base, &copying->op);
+    if (err || copying->op.kind != TV_BLOB_OP_GET_BLOB)
+        return not_here(call);
+
+    copying->url = copying->op.snapshot_text.len
+                       ? tv_arena_printf(arena, "%s://%.*s%.*s?snapshot=%.*s",
+                                         parts.is_https ? "https" : "http", TV_FMT(parts.host),
+                                         TV_FMT(parts.path), TV_FMT(copying->op.snapshot_text))
+                       : tv_arena_printf(arena, "%s://%.*s%.*s", parts.is_https ? "https" : "http",
+                                         TV_FMT(parts.host), TV_FMT(parts.path));
+    return TV_OK;
+}
+
+static bool is_public(const tv_blob_copying *copying, tv_arena *arena)
+{
+    tv_catalog *catalog = copying->base.core->catalog;
+    tv_container_facts facts;
+
+    return tv_container_facts_decode(arena, tv_catalog_facts(catalog, copying->container, arena),
+                                     &facts) == TV_OK &&
+           tv_blob_is_public(TV_BLOB_OP_GET_BLOB, facts.access);
+}
+
+/* Who copies with a key may read everything of its account; else the URL must say why. */
+static tv_err check_source(tv_blob_call *call, tv_blob_copying *copying)
+{
+    tv_arena *arena = &copying->req.arena;
+    const tv_auth_policy *policy = &call->base.core->auth;
+    tv_need need = tv_blob_need(&copying->op, copying->container && is_public(copying, arena));
+    tv_need key_need = need;
+    tv_credentials credentials = {
+        .parts = {.service = TV_SERVICE_BLOB,
+                  .account = copying->base.endpoint.account,
+                  .method = copying->req.method_text,
+                  .path = copying->req.path},
+        .query = copying->req.query,
+        .container = copying->op.container,
+        .blob = copying->op.blob,
+        .host = copying->req.host,
+        .peer = copying->req.peer,
+        .is_peer_loopback = copying->req.is_peer_loopback,
+        .is_tls = copying->req.is_tls,
+    };
+    tv_err err;
+
+    key_need.sas = 0;
+    key_need.is_public = false;
+    if (tv_slice_eq(copying->base.endpoint.account, tv_identity_account(call->base.identity)) &&
+        tv_identity_allows(call->base.identity, &key_need) == TV_OK)
+        return TV_OK;
+
+    err = tv_authenticate(policy, &credentials, tv_clock_ticks(), arena, &copying->base.identity);
+    if (err == TV_ERR_NO_AUTHENTICATION)
+        err = tv_authenticate_anonymous(policy, &credentials, arena, &copying->base.identity);
+    if (err)
+        return TV_ERR_COPY_SOURCE_DENIED;
+
+    err = tv_identity_allows(copying->base.identity, &need);
+    if (err == TV_ERR_NO_AUTHENTICATION)
+        return TV_ERR_COPY_SOURCE; /* nobody learns whether it exists */
+    return err ? TV_ERR_COPY_SOURCE_DENIED : TV_OK;
+}
+
+static tv_err read_lease(tv_blob_call *call, tv_blob_copying *copying)
+{
+    static const tv_slice header = {"x-ms-source-lease-id", 20};
+    tv_slice text = tv_request_header(call->base.req, header);
+
+    copying->has_lease_id = text.len > 0;
+    if (text.len == 0 || tv_guid_parse(text, &copying->lease_id))
+        return TV_OK;
+    return tv_call_bad_header(&call->base, header, text);
+}
+
+tv_err tv_blob_find_source(tv_blob_call *call)
+{
+    tv_blob_copying *copying = tv_arena_zalloc(&call->base.req->arena, sizeof *copying);
+    tv_slice text = tv_request_header(call->base.req, TV_LIT("x-ms-copy-source"));
+    tv_err err;
+
+    tv_arena_init(&copying->req.arena);
+    call->transfer.copying = copying;
+    err = parse_source(call, text, copying);
+    if (err)
+        return err;
+
+    err = read_lease(call, copying);
+    if (err)
+        return err;
+
+    copying->container = tv_catalog_find(call->base.core->catalog, copying->base.endpoint.account,
+                                         copying->op.container);
+    err = check_source(call, copying);
+    if (err)
+        return err;
+    if (copying->container == NULL)
+        return TV_ERR_COPY_SOURCE;
+
+    err = tv_key_blob(&copying->req.arena, copying->container->prefix, copying->op.blob,
+                      &copying->partition);
+    return err ? TV_ERR_COPY_SOURCE : TV_OK;
+}
+
+void tv_blob_copying_done(tv_blob_copying *copying)
+{
+    if (copying == NULL)
+        return;
+
+    tv_container_unref(copying->container);
+    tv_arena_done(&copying->req.arena);
+}

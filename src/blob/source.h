@@ -1,0 +1,39 @@
+/*
+ * The source of a copy: a blob of this server that the client names by its URL,
+ * and may read.  The URL is looked at as a request to read the blob: by its own
+ * SAS, by the key that signed the copy if it is of the same account, or by what
+ * the container lets everybody do.  Private to this folder.
+ */
+#ifndef TV_BLOB_SOURCE_H
+#define TV_BLOB_SOURCE_H
+
+#include "blob/call.h"
+
+typedef struct tv_blob_copying {
+    tv_request req; /* to read the source; never sent anywhere.  Its arena is its own */
+    tv_call base;
+    tv_blob_op op;
+    tv_container *container; /* counted */
+    tv_slice partition;
+    tv_slice url; /* without its SAS */
+    tv_guid lease_id;
+    bool has_lease_id; /* x-ms-source-lease-id */
+    tv_extent_visit visit;
+    tv_put_blob put; /* what the copy becomes */
+} tv_blob_copying;
+
+/**
+ * Find the source of a copy and set call->transfer.copying.  TV_ERR_MISSING_HEADER,
+ * TV_ERR_INVALID_HEADER, TV_ERR_COPY_SOURCE when there is none here,
+ * TV_ERR_COPY_SOURCE_DENIED.
+ */
+tv_err tv_blob_find_source(tv_blob_call *call) TV_WARN_UNUSED;
+
+/** Whether a URL's host is the server that was called by the name `called`; both may have a port.
+ */
+bool tv_blob_is_same_server(tv_slice host, tv_slice called);
+
+/** For on_done.  Accepts NULL. */
+void tv_blob_copying_done(tv_blob_copying *copying);
+
+#endif

@@ -1,0 +1,203 @@
+/* Bodies on their way in, and what all changes have in common. */
+#include "blob/transfer.h"
+
+#include "base/number.h"
+#include "blob/call.h"
+#include "blob/source.h"
+
+/* --- before the body --- */
+
+/* The length is known before: the service takes no body without it. */
+static tv_err read_length(tv_blob_call *call, uint64_t *ret_length)
+{
+    static const tv_slice header = {"Content-Length", 14};
+    tv_call *base = &call->base;
+    tv_slice text = tv_request_header(base->req, header);
+    bool is_part = call->op.kind != TV_BLOB_OP_PUT_BLOB;
+
+    if (text.data == NULL)
+        return TV_ERR_LENGTH_REQUIRED;
+    if (!tv_parse_uint64(text, ret_length))
+        return tv_call_bad_header(base, header, text);
+    if (*ret_length > call->op.body_bytes_max) {
+        base->info.details = tv_arena_printf(&base->req->arena, "<MaxLimit>%llu</MaxLimit>",
+                                             (unsigned long long)call->op.body_bytes_max);
+        return TV_ERR_BODY_TOO_LARGE;
+    }
+    /* A block has data, a new append blob has none. */
+    if (is_part ? *ret_length == 0 : call->op.type == TV_BLOB_APPEND && *ret_length > 0)
+        return tv_call_bad_header(base, header, text);
+    return TV_OK;
+}
+
+/*
+ * Put Blob keeps and returns the MD5.  Blocks return the MD5 if the client has
+ * sent one, else the CRC, which the versions before 2019-02-02 do not know.
+ */
+static tv_err read_claims(tv_blob_call *call)
+{
+    tv_call *base = &call->base;
+    tv_blob_transfer *transfer = &call->transfer;
+    tv_slice header = TV_NONE;
+    tv_err err = tv_digest_claims_read(base->req, &transfer->claims, &header);
+
+    if (err == TV_ERR_INVALID_HEADER)
+        return tv_call_bad_header(base, header, tv_request_header(base->req, header));
+    if (err)
+        return err;
+
+    const tv_digests *claimed = &transfer->claims.digests;
+
+    if (claimed->has_md5 && claimed->has_crc64)
+        return tv_call_bad_header(base, TV_LIT("x-ms-content-crc64"),
+                                  tv_request_header(base->req, TV_LIT("x-ms-content-crc64")));
+
+    bool is_old = !tv_blob_op_is_since(&call->op, TV_LIT("2019-02-02"));
+
+    transfer->digests.has_md5 = call->op.kind == TV_BLOB_OP_PUT_BLOB || claimed->has_md5 || is_old;
+    transfer->digests.has_crc64 = claimed->has_crc64 || !transfer->digests.has_md5;
+    return TV_OK;
+}
+
+static bool take(tv_request *req, tv_slice piece)
+{
+    tv_blob_call *call = req->user;
+
+    return tv_blob_upload_take(call->transfer.upload, piece);
+}
+
+static const tv_body_sink sink = {take};
+
+static void fail(tv_request *req, tv_err err)
+{
+    tv_blob_call *call = req->user;
+
+    tv_call_respond_error(&call->base, err);
+}
+
+tv_err tv_blob_begin_upload(tv_blob_call *call)
+{
+    tv_request *req = call->base.req;
+    tv_blob_transfer *transfer = &call->transfer;
+    uint64_t length;
+    tv_err err;
+
+    err = read_length(call, &length);
+    if (err)
+        return err;
+
+    err = read_claims(call);
+    if (err)
+        return err;
+
+    /* What fits into a row is kept by the connection, as bodies of other operations are. */
+    if (length > TV_BLOB_CHUNK_BYTES_MAX) {
+        transfer->upload =
+            tv_blob_upload_new(&tv_blob_service_of(call)->io, req, &transfer->digests, fail);
+        req->sink = &sink;
+    }
+    return TV_OK;
+}
+
+void tv_blob_end_transfer(tv_blob_call *call)
+{
+    tv_blob_upload_end(call->transfer.upload);
+    tv_blob_download_end(call->transfer.download);
+    tv_blob_copying_done(call->transfer.copying);
+    call->transfer.copying = NULL;
+    call->transfer.upload = NULL;
+    call->transfer.download = NULL;
+}
+
+/* --- after it --- */
+
+static void on_received(tv_request *req, tv_err err, const tv_blob_upload_result *result)
+{
+    tv_blob_call *call = req->user;
+    tv_blob_transfer *transfer = &call->transfer;
+
+    if (!err) {
+        transfer->data = (tv_blob_data){.extent = result->extent, .length = result->length};
+        transfer->digests = result->digests;
+        transfer->made = &transfer->data.extent;
+        transfer->made_count = 1;
+        err = tv_digest_claims_check(&transfer->claims, &transfer->digests);
+    }
+    if (!err)
+        err = transfer->next(call);
+    if (err) {
+        tv_blob_unmake(call);
+        tv_call_respond_error(&call->base, err);
+    }
+}
+
+tv_err tv_blob_receive(tv_blob_call *call, tv_err (*next)(tv_blob_call *call))
+{
+    tv_blob_transfer *transfer = &call->transfer;
+    tv_slice body = call->base.req->body;
+    tv_err err;
+
+    if (transfer->upload) {
+        transfer->next = next;
+        tv_blob_upload_finish(transfer->upload, on_received);
+        return TV_OK;
+    }
+    transfer->data = (tv_blob_data){.bytes = body, .length = body.len};
+    tv_digests_of(&transfer->digests, body);
+    err = tv_digest_claims_check(&transfer->claims, &transfer->digests);
+    return err ? err : next(call);
+}
+
+/* --- changes --- */
+
+void tv_blob_unmake(tv_blob_call *call)
+{
+    tv_blob_transfer *transfer = &call->transfer;
+
+    if (transfer->made_count)
+        tv_extents_remove(tv_blob_service_of(call)->io.extents, transfer->made,
+                          transfer->made_count);
+    transfer->made_count = 0;
+}
+
+/* On the committer's thread: what the change has left without a row can go. */
+static void settle(tv_write *write)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(write, base.write);
+
+    if (call->change.garbage_count)
+        tv_extents_remove(tv_blob_service_of(call)->io.extents, call->change.garbage,
+                          call->change.garbage_count);
+}
+
+static void deliver(tv_mail *mail)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.write.mail);
+    tv_err err = call->base.write.result;
+
+    if (err == TV_OK) {
+        call->transfer.respond(call);
+        return;
+    }
+    tv_blob_unmake(call);
+    if (err == TV_ERR_BLOB_EXISTS && call->op.is_create_only)
+        err = TV_ERR_PERMISSION_MISMATCH;
+    tv_call_respond_error(&call->base, err);
+}
+
+tv_err tv_blob_submit(tv_blob_call *call, tv_update_fn *run, void (*respond)(tv_blob_call *call))
+{
+    tv_call *base = &call->base;
+
+    call->change.is_dropped = &base->container->is_dropped;
+    call->change.partition = call->partition;
+    call->change.arena = &base->req->arena;
+    call->change.conditions = call->op.conditions;
+    call->transfer.respond = respond;
+    base->write.partition = call->partition;
+    base->write.run = run;
+    base->write.ctx = &call->change;
+    base->write.settle = settle;
+    tv_call_submit(base, deliver);
+    return TV_OK;
+}

@@ -1,0 +1,36 @@
+/*
+ * What a request of the Blob service knows about the data it brings or takes.
+ * A part of tv_blob_call; private to this folder.
+ */
+#ifndef TV_BLOB_TRANSFER_H
+#define TV_BLOB_TRANSFER_H
+
+#include "blob/change.h"
+#include "blob/download.h"
+#include "blob/range.h"
+#include "blob/upload.h"
+
+struct tv_blob_call;
+
+typedef struct tv_blob_transfer {
+    /* On its way in. */
+    tv_blob_upload *upload; /* NULL for a body that fits into a row */
+    tv_digest_claims claims;
+    tv_digests digests; /* of the body, or of the range that was asked for */
+    tv_blob_data data;  /* the body as it goes into a change; length 0 when it is empty */
+    tv_err (*next)(struct tv_blob_call *call);
+
+    /* On its way out. */
+    tv_blob_download *download;
+    tv_blob_head head;
+    tv_blob_range range;
+    uint64_t offset, length;
+
+    /* After the change. */
+    void (*respond)(struct tv_blob_call *call);
+    tv_extent_id *made; /* extents that go again if the change fails */
+    size_t made_count;
+    struct tv_blob_copying *copying;
+} tv_blob_transfer;
+
+#endif

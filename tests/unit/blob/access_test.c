@@ -1,0 +1,232 @@
+/* What each operation of the Blob service needs, and what everybody may do. */
+#include "blob/access.h"
+
+#include "auth/identity_internal.h"
+#include "check.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+/* Which SAS may do it at all. */
+enum { NO_SAS, ACCOUNT, CONTAINER, BLOB };
+
+/* `any`: one of these letters is enough. */
+static const struct {
+    tv_blob_op_kind kind;
+    int sas;
+    tv_resource_type type;
+    const char *any;
+} needs[] = {
+    {TV_BLOB_OP_UNKNOWN, NO_SAS, 0, ""},
+    {TV_BLOB_OP_PREFLIGHT, NO_SAS, 0, ""},
+    {TV_BLOB_OP_GET_SERVICE_PROPERTIES, ACCOUNT, TV_TYPE_SERVICE, "r"},
+    {TV_BLOB_OP_SET_SERVICE_PROPERTIES, ACCOUNT, TV_TYPE_SERVICE, "w"},
+    {TV_BLOB_OP_GET_SERVICE_STATS, ACCOUNT, TV_TYPE_SERVICE, "r"},
+    {TV_BLOB_OP_LIST_CONTAINERS, ACCOUNT, TV_TYPE_SERVICE, "l"},
+    {TV_BLOB_OP_CREATE_CONTAINER, ACCOUNT, TV_TYPE_CONTAINER, "cw"},
+    {TV_BLOB_OP_GET_CONTAINER_PROPERTIES, ACCOUNT, TV_TYPE_CONTAINER, "r"},
+    {TV_BLOB_OP_GET_CONTAINER_METADATA, ACCOUNT, TV_TYPE_CONTAINER, "r"},
+    {TV_BLOB_OP_SET_CONTAINER_METADATA, ACCOUNT, TV_TYPE_CONTAINER, "w"},
+    {TV_BLOB_OP_GET_CONTAINER_ACL, NO_SAS, 0, ""},
+    {TV_BLOB_OP_SET_CONTAINER_ACL, NO_SAS, 0, ""},
+    {TV_BLOB_OP_DELETE_CONTAINER, ACCOUNT, TV_TYPE_CONTAINER, "d"},
+    {TV_BLOB_OP_ACQUIRE_CONTAINER_LEASE, ACCOUNT, TV_TYPE_CONTAINER, "w"},
+    {TV_BLOB_OP_RENEW_CONTAINER_LEASE, ACCOUNT, TV_TYPE_CONTAINER, "w"},
+    {TV_BLOB_OP_CHANGE_CONTAINER_LEASE, ACCOUNT, TV_TYPE_CONTAINER, "w"},
+    {TV_BLOB_OP_RELEASE_CONTAINER_LEASE, ACCOUNT, TV_TYPE_CONTAINER, "w"},
+    {TV_BLOB_OP_BREAK_CONTAINER_LEASE, ACCOUNT, TV_TYPE_CONTAINER, "wd"},
+    {TV_BLOB_OP_LIST_BLOBS, CONTAINER, TV_TYPE_CONTAINER, "l"},
+    {TV_BLOB_OP_PUT_BLOB, BLOB, TV_TYPE_OBJECT, "cw"},
+    {TV_BLOB_OP_PUT_BLOCK, BLOB, TV_TYPE_OBJECT, "cw"},
+    {TV_BLOB_OP_PUT_BLOCK_LIST, BLOB, TV_TYPE_OBJECT, "cw"},
+    {TV_BLOB_OP_GET_BLOCK_LIST, BLOB, TV_TYPE_OBJECT, "r"},
+    {TV_BLOB_OP_APPEND_BLOCK, BLOB, TV_TYPE_OBJECT, "aw"},
+    {TV_BLOB_OP_GET_BLOB, BLOB, TV_TYPE_OBJECT, "r"},
+    {TV_BLOB_OP_GET_BLOB_PROPERTIES, BLOB, TV_TYPE_OBJECT, "r"},
+    {TV_BLOB_OP_SET_BLOB_PROPERTIES, BLOB, TV_TYPE_OBJECT, "w"},
+    {TV_BLOB_OP_GET_BLOB_METADATA, BLOB, TV_TYPE_OBJECT, "r"},
+    {TV_BLOB_OP_SET_BLOB_METADATA, BLOB, TV_TYPE_OBJECT, "w"},
+    {TV_BLOB_OP_SNAPSHOT_BLOB, BLOB, TV_TYPE_OBJECT, "cw"},
+    {TV_BLOB_OP_DELETE_BLOB, BLOB, TV_TYPE_OBJECT, "d"},
+    {TV_BLOB_OP_ACQUIRE_BLOB_LEASE, BLOB, TV_TYPE_OBJECT, "w"},
+    {TV_BLOB_OP_RENEW_BLOB_LEASE, BLOB, TV_TYPE_OBJECT, "w"},
+    {TV_BLOB_OP_CHANGE_BLOB_LEASE, BLOB, TV_TYPE_OBJECT, "w"},
+    {TV_BLOB_OP_RELEASE_BLOB_LEASE, BLOB, TV_TYPE_OBJECT, "w"},
+    {TV_BLOB_OP_BREAK_BLOB_LEASE, BLOB, TV_TYPE_OBJECT, "wd"},
+    {TV_BLOB_OP_COPY_BLOB, BLOB, TV_TYPE_OBJECT, "cw"},
+    {TV_BLOB_OP_COPY_BLOB_FROM_URL, BLOB, TV_TYPE_OBJECT, "cw"},
+    {TV_BLOB_OP_ABORT_COPY_BLOB, BLOB, TV_TYPE_OBJECT, "w"},
+};
+
+static const tv_account account = {.name = "acct"};
+
+/* The order of the bits of tv_permission. */
+static const char letters[] = "raudwlcp";
+
+static bool has_enough(const char *any, unsigned permissions)
+{
+    for (; *any; any++) {
+        if (permissions & 1u << (strchr(letters, *any) - letters))
+            return true;
+    }
+    return false;
+}
+
+static tv_blob_op op_of(size_t row)
+{
+    tv_blob_op op = {
+        .kind = needs[row].kind, .container = TV_LIT("con"), .snapshot_text = TV_LIT("")};
+
+    if (needs[row].type == TV_TYPE_SERVICE)
+        op.container = TV_LIT("");
+    if (needs[row].type == TV_TYPE_OBJECT)
+        op.blob = TV_LIT("b");
+    return op;
+}
+
+static tv_err allows(const tv_identity *identity, const tv_blob_op *op)
+{
+    tv_need need = tv_blob_need(op, false);
+
+    return tv_identity_allows(identity, &need);
+}
+
+TEST(every_operation_needs_what_the_table_says_and_no_less)
+{
+    CHECK_INT(COUNT(needs), TV_BLOB_OP_COUNT - 1); /* all but the account's information */
+    for (size_t row = 0; row < COUNT(needs); row++) {
+        tv_blob_op op = op_of(row);
+        tv_identity key = {.account = &account, .service = TV_SERVICE_BLOB};
+
+        t_row = tv_blob_op_name(op.kind);
+        CHECK_OK(allows(&key, &op));
+        for (unsigned permissions = 0; permissions < 256; permissions++) {
+            tv_err want =
+                has_enough(needs[row].any, permissions) ? TV_OK : TV_ERR_PERMISSION_MISMATCH;
+            tv_identity sas = {.account = &account,
+                               .service = TV_SERVICE_BLOB,
+                               .permissions = permissions,
+                               .snapshot = TV_LIT("")};
+
+            for (unsigned types = 0; types < 8; types++) {
+                sas.sas = TV_SAS_ACCOUNT;
+                sas.resource_types = types;
+                CHECK_ERR(allows(&sas, &op), needs[row].sas == NO_SAS ? TV_ERR_AUTHORIZATION_FAILURE
+                                             : types & needs[row].type
+                                                 ? want
+                                                 : TV_ERR_RESOURCE_TYPE_MISMATCH);
+            }
+            sas.sas = TV_SAS_CONTAINER;
+            sas.container = TV_LIT("con");
+            CHECK_ERR(allows(&sas, &op),
+                      needs[row].sas >= CONTAINER ? want : TV_ERR_AUTHORIZATION_FAILURE);
+            sas.sas = TV_SAS_BLOB;
+            sas.blob = TV_LIT("b");
+            CHECK_ERR(allows(&sas, &op),
+                      needs[row].sas >= BLOB ? want : TV_ERR_AUTHORIZATION_FAILURE);
+        }
+    }
+}
+
+TEST(a_sas_opens_its_own_container_and_blob_alone)
+{
+    tv_blob_op op = {.kind = TV_BLOB_OP_GET_BLOB,
+                     .container = TV_LIT("con"),
+                     .blob = TV_LIT("b"),
+                     .snapshot_text = TV_LIT("")};
+    tv_identity sas = {.account = &account,
+                       .service = TV_SERVICE_BLOB,
+                       .sas = TV_SAS_CONTAINER,
+                       .permissions = TV_MAY_READ,
+                       .container = TV_LIT("other")};
+
+    CHECK_ERR(allows(&sas, &op), TV_ERR_AUTHORIZATION_FAILURE);
+    sas.sas = TV_SAS_BLOB;
+    sas.container = TV_LIT("con");
+    sas.blob = TV_LIT("B");
+    CHECK_ERR(allows(&sas, &op), TV_ERR_AUTHORIZATION_FAILURE);
+    sas.blob = TV_LIT("b");
+    CHECK_OK(allows(&sas, &op));
+}
+
+TEST(any_sas_may_ask_for_the_kind_of_account)
+{
+    tv_blob_op op = {.kind = TV_BLOB_OP_GET_ACCOUNT_INFO,
+                     .container = TV_LIT("con"),
+                     .blob = TV_LIT("b"),
+                     .snapshot_text = TV_LIT("")};
+    tv_identity sas = {.account = &account,
+                       .service = TV_SERVICE_BLOB,
+                       .sas = TV_SAS_BLOB,
+                       .permissions = TV_MAY_LIST,
+                       .container = TV_LIT("con"),
+                       .blob = TV_LIT("b")};
+
+    CHECK_OK(allows(&sas, &op));
+    sas = (tv_identity){.account = &account,
+                        .service = TV_SERVICE_BLOB,
+                        .sas = TV_SAS_ACCOUNT,
+                        .permissions = TV_MAY_LIST,
+                        .resource_types = TV_TYPE_OBJECT};
+    CHECK_OK(allows(&sas, &op));
+    op.blob = TV_LIT("");
+    CHECK_ERR(allows(&sas, &op), TV_ERR_RESOURCE_TYPE_MISMATCH);
+}
+
+/* --- everybody --- */
+
+TEST(everybody_may_read_what_is_public_and_nothing_else)
+{
+    tv_identity nobody = {.account = &account, .service = TV_SERVICE_BLOB, .is_anonymous = true};
+
+    for (size_t row = 0; row < COUNT(needs); row++) {
+        tv_blob_op op = op_of(row);
+        bool is_blob_read =
+            op.kind == TV_BLOB_OP_GET_BLOB || op.kind == TV_BLOB_OP_GET_BLOB_PROPERTIES ||
+            op.kind == TV_BLOB_OP_GET_BLOB_METADATA || op.kind == TV_BLOB_OP_GET_BLOCK_LIST;
+        bool is_container_read = op.kind == TV_BLOB_OP_LIST_BLOBS ||
+                                 op.kind == TV_BLOB_OP_GET_CONTAINER_PROPERTIES ||
+                                 op.kind == TV_BLOB_OP_GET_CONTAINER_METADATA;
+        tv_need need = tv_blob_need(&op, true);
+
+        t_row = tv_blob_op_name(op.kind);
+        CHECK(!tv_blob_is_public(op.kind, TV_PUBLIC_NONE));
+        CHECK_INT(tv_blob_is_public(op.kind, TV_PUBLIC_BLOB), is_blob_read);
+        CHECK_INT(tv_blob_is_public(op.kind, TV_PUBLIC_CONTAINER),
+                  is_blob_read || is_container_read);
+        CHECK_INT(tv_blob_may_be_public(op.kind), is_blob_read || is_container_read);
+        CHECK_ERR(allows(&nobody, &op), TV_ERR_NO_AUTHENTICATION);
+        CHECK_OK(tv_identity_allows(&nobody, &need));
+    }
+}
+
+/* --- the secondary --- */
+
+TEST(the_secondary_is_read_only_and_has_the_stats)
+{
+    tv_endpoint primary = {.is_secondary = false}, secondary = {.is_secondary = true};
+
+    for (size_t row = 0; row < COUNT(needs); row++) {
+        tv_blob_op op = op_of(row);
+        bool is_stats = op.kind == TV_BLOB_OP_GET_SERVICE_STATS;
+        bool is_read = strncmp(tv_blob_op_name(op.kind), "Get", 3) == 0 ||
+                       strncmp(tv_blob_op_name(op.kind), "List", 4) == 0;
+
+        t_row = tv_blob_op_name(op.kind);
+        CHECK_ERR(tv_blob_check_endpoint(&op, &primary), is_stats ? TV_ERR_NOT_ON_PRIMARY : TV_OK);
+        CHECK_ERR(tv_blob_check_endpoint(&op, &secondary),
+                  is_read ? TV_OK : TV_ERR_SECONDARY_IS_READ_ONLY);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_operation_needs_what_the_table_says_and_no_less),
+        cmocka_unit_test(a_sas_opens_its_own_container_and_blob_alone),
+        cmocka_unit_test(any_sas_may_ask_for_the_kind_of_account),
+        cmocka_unit_test(everybody_may_read_what_is_public_and_nothing_else),
+        cmocka_unit_test(the_secondary_is_read_only_and_has_the_stats),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,504 @@
+/* Uploads behind a real listener: pieces, pauses, digests, faults, and clients that go. */
+#include "blob/upload.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "base/base64.h"
+#include "extent/fixture.h"
+#include "http/flow.h"
+
+enum { MIB = 1024 * 1024, BUFFER = 256 * 1024 };
+
+static tv_blob_io io;
+static tv_digests wanted;
+static sem_t gate;         /* holds a worker up: see block_worker */
+static atomic_int blocked; /* workers that have come to the gate */
+static tv_job gate_jobs[8];
+static tv_mailbox gate_box;
+
+typedef struct talk {
+    tv_blob_upload *upload;
+    tv_digest_claims claims;
+} talk;
+
+static void wake_nobody(void *ctx)
+{
+    (void)ctx;
+}
+
+static void setup(size_t buffers, size_t waiting_max, int workers)
+{
+    make_folder("/tmp");
+    io = (tv_blob_io){.extents = open_store(),
+                      .workers = tv_workers_new(workers, 1000),
+                      .in = tv_buffers_new(BUFFER, buffers, waiting_max)};
+    wanted = (tv_digests){.has_md5 = true, .has_crc64 = true};
+    sem_init(&gate, 0, 0);
+    tv_mailbox_init(&gate_box, wake_nobody, NULL);
+    atomic_store(&blocked, 0);
+}
+
+/* Everything has come back, and nothing is left on the disk but what was finished. */
+static void teardown(server *s, int64_t extents)
+{
+    server_end(s);
+    tv_workers_free(io.workers);
+    CHECK_INT(tv_buffers_used(io.in), 0);
+    tv_buffers_free(io.in);
+    wait_for_removals(io.extents, 0);
+    CHECK_INT(read_figures(io.extents).extents, extents);
+    tv_extents_close(io.extents);
+    tv_mailbox_deliver(&gate_box);
+    tv_mailbox_done(&gate_box);
+    sem_destroy(&gate);
+    remove_folder();
+}
+
+static void run_gate(tv_job *job)
+{
+    (void)job;
+    atomic_fetch_add(&blocked, 1);
+    sem_wait(&gate);
+}
+
+static void deliver_nothing(tv_mail *mail)
+{
+    (void)mail;
+}
+
+/* Let a worker do nothing until sem_post(&gate). */
+static void block_worker(void)
+{
+    int index = atomic_load(&blocked);
+
+    gate_jobs[index] = (tv_job){.run = run_gate, .reply_to = &gate_box};
+    gate_jobs[index].mail.deliver = deliver_nothing;
+    CHECK(tv_workers_submit(io.workers, &gate_jobs[index]));
+    wait_for(&blocked, index + 1);
+}
+
+static void answer_error(tv_request *req, tv_err err)
+{
+    tv_response_start(req, tv_err_status(err));
+    tv_buf_add(&req->out, tv_slice_of(tv_err_name(err)));
+    tv_response_send(req);
+}
+
+static void on_stored(tv_request *req, tv_err err, const tv_blob_upload_result *result)
+{
+    talk *st = req->user;
+    char text[64];
+
+    if (!err) {
+        err = tv_digest_claims_check(&st->claims, &result->digests);
+        if (err)
+            tv_extents_remove(io.extents, &result->extent, 1);
+    }
+    if (err) {
+        answer_error(req, err);
+        return;
+    }
+    tv_response_start(req, 201);
+    tv_base64_encode(text, (tv_slice){(const char *)result->digests.md5, TV_MD5_BYTES});
+    tv_buf_printf(&req->out, "%llu %llx %llx ", (unsigned long long)result->length,
+                  (unsigned long long)result->extent.boot,
+                  (unsigned long long)result->extent.number);
+    if (result->digests.has_md5)
+        tv_buf_add(&req->out, (tv_slice){text, 24});
+    tv_response_send(req);
+}
+
+static bool upload_take(tv_request *req, tv_slice piece)
+{
+    talk *st = req->user;
+
+    return tv_blob_upload_take(st->upload, piece);
+}
+
+static const tv_body_sink upload_sink = {upload_take};
+
+static bool upload_on_headers(void *ctx, tv_request *req)
+{
+    talk *st = tv_arena_zalloc(&req->arena, sizeof *st);
+    tv_slice header = TV_NONE;
+    tv_err err = tv_digest_claims_read(req, &st->claims, &header);
+
+    atomic_fetch_add(&((server *)ctx)->seen, 1);
+    req->user = st;
+    if (err) {
+        answer_error(req, err);
+        return false;
+    }
+    req->sink = &upload_sink;
+    req->body_bytes_max = UINT64_C(1) << 32;
+    st->upload = tv_blob_upload_new(&io, req, &wanted, answer_error);
+    return true;
+}
+
+static void upload_on_request(void *ctx, tv_request *req)
+{
+    (void)ctx;
+    tv_blob_upload_finish(((talk *)req->user)->upload, on_stored);
+}
+
+static void upload_on_done(void *ctx, tv_request *req)
+{
+    server *s = ctx;
+    talk *st = req->user;
+
+    if (st)
+        tv_blob_upload_end(st->upload);
+    if (req->status == 0)
+        atomic_fetch_add(&s->dropped, 1);
+    atomic_fetch_add(&s->done, 1);
+}
+
+static server *start(void)
+{
+    return server_start_with((tv_service){"upload", NULL, upload_on_headers, upload_on_request,
+                                          flow_on_refused, upload_on_done},
+                             NULL, NULL);
+}
+
+/* Send the head of an upload of `len` bytes; `headers` are more lines. */
+static void send_head(client *c, size_t len, const char *headers)
+{
+    char line[512];
+
+    snprintf(line, sizeof line, "PUT /b HTTP/1.1\r\nHost: h\r\nContent-Length: %zu\r\n%s\r\n", len,
+             headers);
+    client_send(c, line);
+}
+
+/* Read the answer to an upload and compare what is stored. */
+static void check_stored(client *c, tv_slice body)
+{
+    answer a = client_answer(c);
+    unsigned long long length, boot, number;
+    char text[128], md5_text[25] = "", want[25] = "";
+    unsigned char md5[TV_MD5_BYTES];
+
+    CHECK_INT(a.status, 201);
+    snprintf(text, sizeof text, "%.*s", TV_FMT(a.body));
+    CHECK(sscanf(text, "%llu %llx %llx %24s", &length, &boot, &number, md5_text) >= 3);
+    CHECK_INT(length, body.len);
+    check_bytes(io.extents, (tv_extent_id){boot, number}, body);
+    if (md5_text[0]) {
+        tv_md5_of(body, md5);
+        tv_base64_encode(want, (tv_slice){(char *)md5, sizeof md5});
+        CHECK_TEXT(tv_slice_of(md5_text), want);
+    }
+    client_forget(c, &a);
+}
+
+static const struct {
+    const char *what;
+    size_t len;
+} lengths[] = {
+    {"one byte", 1},      {"just what a row holds", 65536}, {"less than a buffer", BUFFER - 1},
+    {"a buffer", BUFFER}, {"a byte more", BUFFER + 1},      {"several buffers", 5 * BUFFER + 77},
+    {"many", 20 * MIB},
+};
+
+TEST(a_body_is_stored_whole)
+{
+    setup(4, 4, 2);
+    server *s = start();
+    client c = client_open(s);
+
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        tv_buf body = TV_BUF_EMPTY;
+
+        t_row = lengths[i].what;
+        flow_fill(&body, i, lengths[i].len);
+        send_head(&c, body.len, "");
+        client_send_slice(&c, tv_buf_slice(&body));
+        check_stored(&c, tv_buf_slice(&body));
+        tv_buf_done(&body);
+    }
+    client_close(&c);
+    CHECK(tv_buffers_used_max(io.in) <= 2);
+    teardown(s, sizeof lengths / sizeof *lengths);
+}
+
+TEST(odd_pieces_and_chunks_come_together)
+{
+    setup(4, 4, 2);
+    server *s = start();
+    client c = client_open(s);
+    tv_buf body = TV_BUF_EMPTY;
+
+    flow_fill(&body, 5, 2 * MIB + 3);
+    for (size_t chunk = 7777; chunk < 400000; chunk *= 7) {
+        flow_send(&c, "/b", tv_buf_slice(&body), chunk);
+        check_stored(&c, tv_buf_slice(&body));
+    }
+    tv_buf_done(&body);
+    client_close(&c);
+    teardown(s, 3);
+}
+
+static const struct {
+    const char *what, *headers, *answer;
+    int status;
+} claims[] = {
+    {"the right MD5", "Content-MD5: XUFAKrxLKna5cZ2REBfFkg==\r\n", "", 201},
+    {"unused bits", "Content-MD5: XUFAKrxLKna5cZ2REBfFkh==\r\n", "MD5_INVALID", 400},
+    {"a wrong MD5", "Content-MD5: AUFAKrxLKna5cZ2REBfFkg==\r\n", "MD5_MISMATCH", 400},
+    {"not base 64", "Content-MD5: XUFAKrxLKna5cZ2REBfFk\r\n", "MD5_INVALID", 400},
+    {"too short", "Content-MD5: XUFAKg==\r\n", "MD5_INVALID", 400},
+    {"a wrong CRC", "x-ms-content-crc64: AAAAAAAAAAA=\r\n", "CRC64_MISMATCH", 400},
+    {"no CRC", "x-ms-content-crc64: AAAA\r\n", "INVALID_HEADER", 400},
+};
+
+TEST(what_the_client_claims_is_checked)
+{
+    setup(4, 4, 1);
+    server *s = start();
+
+    for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+        client c = client_open(s);
+
+        t_row = claims[i].what;
+        send_head(&c, 5, claims[i].headers);
+        client_send(&c, "hello");
+        client_expect(&c, claims[i].status, claims[i].answer);
+        client_close(&c);
+    }
+    teardown(s, 1);
+}
+
+TEST(a_client_waits_while_both_buffers_are_in_use)
+{
+    setup(2, 4, 1);
+    server *s = start();
+    client c = client_open(s);
+    tv_buf body = TV_BUF_EMPTY;
+
+    block_worker();
+    flow_fill(&body, 1, 40 * MIB);
+    send_head(&c, body.len, "");
+
+    /* As much as the kernel and two buffers hold. */
+    size_t sent = 0;
+    for (int idle = 0; idle < 20;) {
+        ssize_t count = send(c.fd, body.data + sent, body.len - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        if (count > 0) {
+            sent += (size_t)count;
+            idle = 0;
+        } else {
+            usleep(10 * 1000);
+            idle++;
+        }
+    }
+    CHECK(sent < body.len);
+    CHECK_INT(tv_buffers_used(io.in), 2);
+    sem_post(&gate);
+    client_send_slice(&c, tv_slice_skip(tv_buf_slice(&body), sent));
+    check_stored(&c, tv_buf_slice(&body));
+    CHECK_INT(tv_buffers_used_max(io.in), 2);
+    tv_buf_done(&body);
+    client_close(&c);
+    teardown(s, 1);
+}
+
+typedef struct sender {
+    pthread_t thread;
+    server *server;
+    int index;
+    int status;
+} sender;
+
+static void *run_sender(void *arg)
+{
+    sender *me = arg;
+    client c = client_open(me->server);
+    tv_buf body = TV_BUF_EMPTY;
+
+    flow_fill(&body, (uint64_t)me->index, 3 * MIB);
+    send_head(&c, body.len, "");
+    client_send_slice(&c, tv_buf_slice(&body));
+    answer a = client_answer(&c);
+
+    me->status = a.status;
+    tv_buf_done(&body);
+    client_close(&c);
+    return NULL;
+}
+
+TEST(many_uploads_share_few_buffers)
+{
+    enum { SENDERS = 12 };
+    sender senders[SENDERS];
+
+    setup(3, SENDERS, 2);
+    server *s = start();
+
+    for (int i = 0; i < SENDERS; i++) {
+        senders[i] = (sender){.server = s, .index = i};
+        CHECK_INT(pthread_create(&senders[i].thread, NULL, run_sender, &senders[i]), 0);
+    }
+    for (int i = 0; i < SENDERS; i++) {
+        pthread_join(senders[i].thread, NULL);
+        CHECK_INT(senders[i].status, 201);
+    }
+    CHECK(tv_buffers_used_max(io.in) <= 3);
+    teardown(s, SENDERS);
+}
+
+TEST(too_many_that_wait_are_refused)
+{
+    setup(1, 1, 1);
+    server *s = start();
+    client a = client_open(s), b = client_open(s), c = client_open(s);
+
+    /* a has the buffer, b waits for it, c is one too many. */
+    send_head(&a, 10, "");
+    client_send(&a, "abc");
+    for (int i = 0; i < 1000 && tv_buffers_used(io.in) == 0; i++)
+        usleep(1000);
+    send_head(&b, 10, "");
+    client_send(&b, "abcdefghij");
+    usleep(50 * 1000);
+    send_head(&c, 10, "");
+    client_send(&c, "abcdefghij");
+    client_expect(&c, 503, "OVERLOADED");
+    client_send(&a, "defghij");
+    check_stored(&a, TV_LIT("abcdefghij"));
+    check_stored(&b, TV_LIT("abcdefghij"));
+    client_close(&a);
+    client_close(&b);
+    client_close(&c);
+    teardown(s, 2);
+}
+
+static const struct {
+    const char *what;
+    size_t sent; /* of 10 MiB */
+    bool is_blocked, is_reset;
+} departures[] = {
+    {"after the head", 0, false, false},
+    {"within the first buffer", 1000, false, false},
+    {"while the first buffer waits to be written", BUFFER + 10, true, false},
+    {"while the client waits for a buffer", 2 * BUFFER, true, true},
+    {"in the middle", 5 * MIB, false, true},
+    {"before the last byte", 10 * MIB - 1, false, false},
+    {"before the answer", 10 * MIB, false, false},
+};
+
+TEST(nothing_is_left_of_a_client_that_goes)
+{
+    setup(2, 4, 1);
+    server *s = start();
+    tv_buf body = TV_BUF_EMPTY;
+
+    flow_fill(&body, 1, 10 * MIB);
+    for (int i = 0; i < (int)(sizeof departures / sizeof *departures); i++) {
+        client c = client_open(s);
+
+        t_row = departures[i].what;
+        if (departures[i].is_blocked)
+            block_worker();
+        send_head(&c, body.len, "");
+        client_send_slice(&c, tv_slice_take(tv_buf_slice(&body), departures[i].sent));
+        if (departures[i].is_blocked)
+            usleep(50 * 1000);
+        if (departures[i].is_reset)
+            client_vanish(&c);
+        else
+            client_close(&c);
+        if (departures[i].is_blocked) {
+            usleep(50 * 1000);
+            sem_post(&gate);
+        }
+        wait_for(&s->done, i + 1);
+    }
+    tv_buf_done(&body);
+
+    /* The one whose body was complete has been stored all the same. */
+    teardown(s, 1);
+}
+
+static void check_refused(server *s, const char *answer_text, int status, size_t len)
+{
+    client c = client_open(s);
+    tv_buf body = TV_BUF_EMPTY;
+
+    flow_fill(&body, 1, len);
+    send_head(&c, len, "");
+    client_send_slice(&c, tv_buf_slice(&body));
+    client_expect(&c, status, answer_text);
+    tv_buf_done(&body);
+    client_close(&c);
+}
+
+TEST(a_full_disk_is_said_and_nothing_stays)
+{
+    setup(4, 4, 1);
+    tv_extents_close(io.extents);
+    CHECK(try_open(&(tv_extent_options){.dir = dir, .disk_reserve_bytes = UINT64_C(1) << 60},
+                   &io.extents));
+    server *s = start();
+
+    check_refused(s, "DISK_FULL", 503, 100);
+    check_refused(s, "DISK_FULL", 503, BUFFER + 1);
+    check_refused(s, "DISK_FULL", 503, 900 * 1024);
+    teardown(s, 0);
+}
+
+TEST(a_write_that_fails_in_the_middle_ends_the_upload)
+{
+    struct rlimit before, small;
+
+    setup(4, 4, 1);
+    server *s = start();
+
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    small = (struct rlimit){.rlim_cur = BUFFER, .rlim_max = before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+    check_refused(s, "", 500, BUFFER + 1000);
+    check_refused(s, "", 500, 900 * 1024);
+    setrlimit(RLIMIT_FSIZE, &before);
+    teardown(s, 0);
+}
+
+TEST(a_server_that_stops_waits_for_its_workers)
+{
+    setup(2, 4, 1);
+    server *s = start();
+    client c = client_open(s);
+    tv_buf body = TV_BUF_EMPTY;
+
+    block_worker();
+    flow_fill(&body, 1, BUFFER + MIB);
+    send_head(&c, body.len, "");
+    client_send_slice(&c, tv_slice_take(tv_buf_slice(&body), BUFFER + 10));
+    usleep(50 * 1000);
+    server_stop(s, 0);
+    usleep(50 * 1000);
+    sem_post(&gate);
+    tv_buf_done(&body);
+    client_close(&c);
+    teardown(s, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_body_is_stored_whole),
+        cmocka_unit_test(odd_pieces_and_chunks_come_together),
+        cmocka_unit_test(what_the_client_claims_is_checked),
+        cmocka_unit_test(a_client_waits_while_both_buffers_are_in_use),
+        cmocka_unit_test(many_uploads_share_few_buffers),
+        cmocka_unit_test(too_many_that_wait_are_refused),
+        cmocka_unit_test(nothing_is_left_of_a_client_that_goes),
+        cmocka_unit_test(a_full_disk_is_said_and_nothing_stays),
+        cmocka_unit_test(a_write_that_fails_in_the_middle_ends_the_upload),
+        cmocka_unit_test(a_server_that_stops_waits_for_its_workers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -196,6 +196,13 @@ static tv_err find_in_rows(tv_blob_download *download)
     return err;
 }
 
+static tv_err open_extent(tv_blob_download *download, tv_read_mode mode)
+{
+    return mode == TV_READ_CACHED
+               ? tv_extent_open_cached(download->io.extents, download->piece.id, &download->fd)
+               : tv_extent_open(download->io.extents, download->piece.id, &download->fd);
+}
+
 /* Find the piece that holds the next byte. */
 static tv_err find_piece(tv_blob_download *download, tv_read_mode mode)
 {
@@ -208,7 +215,7 @@ static tv_err find_piece(tv_blob_download *download, tv_read_mode mode)
     tv_err err = download->reader ? find_in_rows(download) : find_inline(download);
 
     if (!err && !download->piece.is_chunk)
-        err = tv_extent_open(download->io.extents, download->piece.id, &download->fd);
+        err = open_extent(download, mode);
     download->has_piece = !err;
     return err == TV_ERR_NOT_FOUND ? TV_ERR_CORRUPT : err;
 }

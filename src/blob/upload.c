@@ -2,7 +2,9 @@
  * Uploads.
  *
  *  (1) One job of an upload is under way at a time; while it is, the writer, the
- *      digests and the buffer `busy` are the worker's, everything else the loop's.
+ *      digests, the error and the buffer `busy` are the worker's, everything else
+ *      the loop's.  So the loop hears of an error by the job's letter, not before,
+ *      and gives up only when no job is under way.
  *  (2) An upload has at most two buffers, and waits for one only while it has none.
  *  (3) A buffer is full when another piece might not fit, so that bytes are copied
  *      once.  What does not fit nevertheless is kept in `spill`, and the client
@@ -203,6 +205,7 @@ static void give_up(tv_blob_upload *upload, tv_err err)
 {
     tv_blob_upload_result none = {0};
 
+    tv_assert(!upload->is_working);
     upload->is_closed = true;
     if (upload->is_finished)
         upload->done(upload->req, err, &none);
@@ -284,7 +287,7 @@ static bool make_room(tv_blob_upload *upload, tv_err *ret_err)
 
 bool tv_blob_upload_take(tv_blob_upload *upload, tv_slice piece)
 {
-    tv_err err = upload->err;
+    tv_err err = upload->is_working ? TV_OK : upload->err; /* (1) */
 
     tv_assert(!upload->is_held && !upload->is_finished);
     if (!err) {

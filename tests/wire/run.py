@@ -42,13 +42,13 @@ ACCOUNTS = f"{ACCOUNT}:{KEY};{SECOND}:{':'.join(SECOND_KEYS)}"
 # What a file takes for granted of the service it talks to: headers of every request, the type of
 # a body, the signature unless an option names one, and how `table t` and the like make one.
 Service = collections.namedtuple("Service", "headers content_type scheme create")
+VERSION = ("x-ms-version", "2019-02-02")
 SERVICES = {
-    "table": Service([("x-ms-version", "2019-02-02"), ("DataServiceVersion", "3.0"),
+    "table": Service([VERSION, ("DataServiceVersion", "3.0"),
                       ("Accept", "application/json;odata=minimalmetadata")],
                      "application/json", "SharedKeyLite",
                      ("table", 'POST /Tables {{"TableName":"{}"}}')),
-    "queue": Service([("x-ms-version", "2021-12-02")], "application/xml", "SharedKey",
-                     ("queue", "PUT /{}")),
+    "queue": Service([VERSION], "application/xml", "SharedKey", ("queue", "PUT /{}")),
     "blob": Service([("x-ms-version", "2021-12-02")], None, "SharedKey",
                     ("container", "PUT /{}?restype=container")),
 }
@@ -105,7 +105,7 @@ class Talk:
         self.raw = None                 # of raw ones
         self.passed = self.failed = 0
         self.variables = {"account": ACCOUNT, "secondaccount": SECOND}
-        self.talk_to(path.parent.name if path.parent.name in SERVICES else "table")
+        self.talk_to(path.parent.name if path.parent.name in ports else "table")
 
     def talk_to(self, name):
         """From here on the file talks to this service."""
@@ -340,13 +340,14 @@ class Talk:
     def compare_body(self, wanted, reply, is_error):
         if is_error:
             code, _, text = wanted.rest.partition(" ")
-            form, details = ERROR_BODY, wanted.details
-            if code.startswith("<"):
-                form, code, details = XML_ERROR_BODY, code.strip("<>"), details or "*"
-            if self.service != "table":
-                form = ERROR_DOCUMENT
+            form = ERROR_BODY if self.service == "table" else ERROR_DOCUMENT
+            if code.startswith("<") and self.service == "table":
+                form = XML_ERROR_BODY
+            elif code.startswith("<"):
+                form = form.replace("DETAILS", "*")
+            code = code.strip("<>")
             body = form.replace("CODE", code).replace("TEXT", text or "*")
-            body = body.replace("DETAILS", details)
+            body = body.replace("DETAILS", wanted.details)
             if not match.match_text(body, reply.text(), self.variables):
                 return f"wanted the error {wanted.rest}"
         elif wanted.rest:

@@ -12,14 +12,19 @@ enum { MIB = 1024 * 1024, BUFFER = 256 * 1024 };
 
 static tv_blob_io io;
 static tv_digests wanted;
-static sem_t gate;         /* holds a worker up: see block_worker */
-static atomic_int blocked; /* workers that have come to the gate */
-static tv_job gate_jobs[8];
+static sem_t gate;          /* holds a worker up: see block_worker */
+static atomic_int blocked;  /* workers that stand at the gate */
+static tv_job gate_jobs[8]; /* each is used once: its letter waits in gate_box until the end */
+static int gate_count;
 static tv_mailbox gate_box;
+static bool is_hesitant; /* a piece takes as long as a worker, and a refusal goes out later */
 
 typedef struct talk {
     tv_blob_upload *upload;
     tv_digest_claims claims;
+    tv_mail refusal;
+    tv_request *req;
+    tv_err refused;
 } talk;
 
 static void wake_nobody(void *ctx)
@@ -37,6 +42,8 @@ static void setup(size_t buffers, size_t waiting_max, int workers)
     sem_init(&gate, 0, 0);
     tv_mailbox_init(&gate_box, wake_nobody, NULL);
     atomic_store(&blocked, 0);
+    gate_count = 0;
+    is_hesitant = false;
 }
 
 /* Everything has come back, and nothing is left on the disk but what was finished. */
@@ -70,12 +77,12 @@ static void deliver_nothing(tv_mail *mail)
 /* Let a worker do nothing until sem_post(&gate). */
 static void block_worker(void)
 {
-    int index = atomic_load(&blocked);
+    tv_job *job = &gate_jobs[gate_count++];
 
-    gate_jobs[index] = (tv_job){.run = run_gate, .reply_to = &gate_box};
-    gate_jobs[index].mail.deliver = deliver_nothing;
-    CHECK(tv_workers_submit(io.workers, &gate_jobs[index]));
-    wait_for(&blocked, index + 1);
+    *job = (tv_job){.run = run_gate, .reply_to = &gate_box};
+    job->mail.deliver = deliver_nothing;
+    CHECK(tv_workers_submit(io.workers, job));
+    wait_for(&blocked, gate_count);
 }
 
 static void answer_error(tv_request *req, tv_err err)
@@ -112,8 +119,35 @@ static void on_stored(tv_request *req, tv_err err, const tv_blob_upload_result *
 static bool upload_take(tv_request *req, tv_slice piece)
 {
     talk *st = req->user;
+    bool takes_more = tv_blob_upload_take(st->upload, piece);
 
-    return tv_blob_upload_take(st->upload, piece);
+    if (is_hesitant)
+        usleep(10 * 1000);
+    return takes_more;
+}
+
+static void deliver_refusal(tv_mail *mail)
+{
+    talk *st = (talk *)((char *)mail - offsetof(talk, refusal));
+
+    answer_error(st->req, st->refused);
+}
+
+/* The service may take its time for the answer; so may the socket. */
+static void on_failed(tv_request *req, tv_err err)
+{
+    talk *st = req->user;
+    tv_mail_chain chain = {0};
+
+    if (!is_hesitant) {
+        answer_error(req, err);
+        return;
+    }
+    st->req = req;
+    st->refused = err;
+    st->refusal.deliver = deliver_refusal;
+    tv_mail_chain_add(&chain, &st->refusal);
+    tv_mailbox_post(tv_loop_mailbox(req->loop), &chain);
 }
 
 static const tv_body_sink upload_sink = {upload_take};
@@ -132,7 +166,7 @@ static bool upload_on_headers(void *ctx, tv_request *req)
     }
     req->sink = &upload_sink;
     req->body_bytes_max = UINT64_C(1) << 32;
-    st->upload = tv_blob_upload_new(&io, req, &wanted, answer_error);
+    st->upload = tv_blob_upload_new(&io, req, &wanted, on_failed);
     return true;
 }
 
@@ -448,6 +482,26 @@ TEST(a_full_disk_is_said_and_nothing_stays)
     teardown(s, 0);
 }
 
+/* Pieces that come between a worker's failure and the letter about it. */
+TEST(a_failure_is_heard_of_once_the_worker_is_back)
+{
+    setup(4, 4, 1);
+    tv_extents_close(io.extents);
+    CHECK(try_open(&(tv_extent_options){.dir = dir, .disk_reserve_bytes = UINT64_C(1) << 60},
+                   &io.extents));
+    server *s = start();
+    client c = client_open(s);
+    tv_buf body = TV_BUF_EMPTY;
+
+    is_hesitant = true;
+    flow_fill(&body, 1, 2 * BUFFER);
+    flow_send(&c, "/b", tv_buf_slice(&body), 4000);
+    client_expect(&c, 503, "DISK_FULL");
+    tv_buf_done(&body);
+    client_close(&c);
+    teardown(s, 0);
+}
+
 TEST(a_write_that_fails_in_the_middle_ends_the_upload)
 {
     struct rlimit before, small;
@@ -496,6 +550,7 @@ int main(void)
         cmocka_unit_test(too_many_that_wait_are_refused),
         cmocka_unit_test(nothing_is_left_of_a_client_that_goes),
         cmocka_unit_test(a_full_disk_is_said_and_nothing_stays),
+        cmocka_unit_test(a_failure_is_heard_of_once_the_worker_is_back),
         cmocka_unit_test(a_write_that_fails_in_the_middle_ends_the_upload),
         cmocka_unit_test(a_server_that_stops_waits_for_its_workers),
     };

@@ -91,7 +91,7 @@ static tv_err merge(tv_change_set *set, tv_slice stored, tv_entity_change *chang
     return TV_OK;
 }
 
-static tv_err apply(tv_txn *txn, tv_change_set *set, tv_entity_change *change)
+static tv_err apply(tv_txn *txn, tv_change_set *set, tv_entity_change *change, int64_t stamp)
 {
     const tv_table_op *op = change->op;
     tv_slice stored = TV_NONE;
@@ -119,9 +119,7 @@ static tv_err apply(tv_txn *txn, tv_change_set *set, tv_entity_change *change)
     }
 
     /* ETags of one entity strictly increase, even when two writes meet in one tick. */
-    int64_t now = tv_txn_now(txn);
-
-    change->timestamp = now > old_timestamp ? now : old_timestamp + 1;
+    change->timestamp = stamp > old_timestamp ? stamp : old_timestamp + 1;
     tv_entity_set_timestamp(change->value, change->timestamp);
     tv_txn_put(txn, change->key, change->value);
     return TV_OK;
@@ -135,8 +133,11 @@ static tv_err run(tv_txn *txn, void *ctx)
     if (atomic_load(&set->table->is_dropped))
         return TV_ERR_TABLE_NOT_FOUND;
 
+    /* Not the group's own instant: it may have deleted an entity that had that for its ETag. */
+    int64_t stamp = tv_txn_stamp(txn);
+
     for (size_t i = 0; i < set->count; i++) {
-        tv_err err = apply(txn, set, &set->changes[i]);
+        tv_err err = apply(txn, set, &set->changes[i], stamp);
 
         if (err) {
             set->failed = i;

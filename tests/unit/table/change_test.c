@@ -313,6 +313,31 @@ TEST(many_writes_to_a_row_in_one_group_have_many_timestamps)
     tv_mailbox_deliver(&mailbox);
 }
 
+TEST(an_entity_that_is_made_again_in_one_group_has_another_timestamp)
+{
+    static const tv_table_op_kind kinds[] = {TV_TABLE_OP_INSERT_ENTITY, TV_TABLE_OP_DELETE_ENTITY,
+                                             TV_TABLE_OP_INSERT_ENTITY};
+    enum { WRITES = 3 };
+    tv_change_set sets[WRITES];
+    tv_write writes[WRITES];
+
+    for (int i = 0; i < WRITES; i++) {
+        bool is_delete = kinds[i] == TV_TABLE_OP_DELETE_ENTITY;
+        tv_table_op *op = op_new(kinds[i], is_delete ? any : none, "row", is_delete ? "" : "{}");
+
+        set_new(&sets[i], &op, 1);
+        writes[i] = (tv_write){.mail.deliver = deliver, .reply_to = &mailbox};
+        tv_change_set_prepare(&sets[i], &writes[i]);
+        tv_outbox_add(outbox, &writes[i]);
+    }
+    tv_outbox_flush(outbox);
+    tv_pipeline_drain(pipeline);
+    for (int i = 0; i < WRITES; i++)
+        CHECK_OK(writes[i].result);
+    CHECK(sets[2].changes[0].timestamp > sets[0].changes[0].timestamp);
+    tv_mailbox_deliver(&mailbox);
+}
+
 /* --- sets --- */
 
 TEST(a_set_is_applied_whole)
@@ -544,6 +569,7 @@ int main(void)
         CASE(timestamps_of_a_row_rise_even_when_the_clock_does_not),
         CASE(a_row_from_the_future_gets_the_next_tick),
         CASE(many_writes_to_a_row_in_one_group_have_many_timestamps),
+        CASE(an_entity_that_is_made_again_in_one_group_has_another_timestamp),
         CASE(a_set_is_applied_whole),
         CASE(a_set_with_one_failure_changes_nothing_and_names_it),
         CASE(a_set_of_100_is_applied),

@@ -60,6 +60,7 @@ NEEDS = {
     "head blob": Need("o", "r", "cb", BLOB),
     "get blob metadata": Need("o", "r", "cb", BLOB),
     "get block list": Need("o", "r", "cb", BLOB),
+    "get all blocks": Need("o", "r", "cb"),
     "get snapshot": Need("o", "r", "cb", BLOB),
     "delete snapshot": Need("o", "d", "cb"),
     "account info of blob": Need("o", ANY, "cb"),

@@ -177,7 +177,7 @@ class QueueAttack(unittest.TestCase):
         for receipt in forged:
             reply = send(self.talk, self.master, queue_request(
                 ACCOUNT, "delete message", SECRET, held=(first[0], receipt)))
-            self.assertEqual(reply.status, 400, (receipt, reply))
+            self.assertIn(reply.status, (400, 404), (receipt, reply))
         for held in (first, second):
             self.own(queue_request(ACCOUNT, "delete message", SECRET, held=held))
 

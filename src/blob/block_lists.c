@@ -138,7 +138,10 @@ static void run_list(tv_job *job)
     /* What is public is the blob, not what its owner is about to make of it. */
     if (!err && type != TV_BLOCK_LIST_COMMITTED && tv_identity_is_anonymous(call->base.identity))
         err = TV_ERR_NO_AUTHENTICATION;
+    if (!err)
+        err = tv_call_check_held(&call->base);
     call->base.job_result = err ? err : list_blocks(call, type);
+    tv_call_hold(&call->base, call->base.req->out.len);
 }
 
 static void deliver_list(tv_mail *mail)

@@ -67,6 +67,7 @@ static tv_err copy_chunk(copier *c, const tv_blob_piece *piece)
         return err;
 
     if (!c->is_gathering) {
+        tv_call_hold(&c->call->base, bytes.len);
         c->data[c->count++] = (tv_blob_data){
             .bytes = tv_arena_dup(arena, bytes), .length = bytes.len, .block_id = block_id};
         return TV_OK;
@@ -218,7 +219,10 @@ static void run_copy(tv_job *job)
                 .copying = call->transfer.copying,
                 .extents = tv_blob_service_of(call)->io.extents};
 
-    call->base.job_result = copy_blob(&c);
+    /* Copies are made faster than they are written. */
+    call->base.job_result = tv_call_check_held(&call->base);
+    if (call->base.job_result == TV_OK)
+        call->base.job_result = copy_blob(&c);
     tv_blob_reader_close(c.reader);
     tv_extent_visit_end(c.extents, &c.copying->visit);
 }

@@ -37,6 +37,7 @@ typedef struct tv_extent_options {
     uint64_t disk_reserve_bytes; /* below that much free space writes are refused */
     bool is_temporary;           /* make a folder of its own beneath dir, remove it at the end;
                                     nothing is synced, for nothing outlives the process */
+    int visit_ms_max;            /* how long a visit holds removals up; 0 for an hour */
 } tv_extent_options;
 
 /**
@@ -93,9 +94,14 @@ tv_err tv_extents_sync_links(tv_extents *store) TV_WARN_UNUSED;
 /**
  * A visit holds removals up: an extent whose row was read during a visit can be
  * opened until the visit ends.  Neither waits for the disk.
+ *
+ * A visit may last as long as a client likes to read, and nothing at all could be
+ * removed meanwhile; so after an hour it counts no more, and what its rows refer
+ * to may be gone (TV_ERR_NOT_FOUND).  What is open can be read to its end.
  */
 typedef struct tv_extent_visit {
     uint64_t epoch;
+    int64_t begin_ns; /* by the monotonic clock */
     struct tv_extent_visit *next, *previous;
 } tv_extent_visit;
 

@@ -62,7 +62,8 @@ struct tv_extents {
     pthread_t collector;
     bool is_stopping;
     _Atomic int64_t stop_ns; /* by the monotonic clock: then nothing more is removed */
-    uint64_t epoch;          /* counts calls of tv_extents_remove */
+    int64_t visit_ns_max;
+    uint64_t epoch;                                  /* counts calls of tv_extents_remove */
     tv_extent_visit *oldest_visit, *newest_visit;    /* in the order they began */
     tv_extent_removal *first_removal, *last_removal; /* in the order they were asked for */
     size_t waiting_count;                            /* ids in them, and in the one under way */

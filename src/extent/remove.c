@@ -6,11 +6,13 @@
  * made the extents unreachable, so a visit of that epoch or a later one cannot
  * come to know of them; the others can, and hold the removal up.  Visits stand
  * in the order they began and removals in the order they were asked for, so it
- * is enough to compare the first of each.
+ * is enough to compare the first of each.  A visit that has lasted too long is
+ * passed over.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/assert.h"
@@ -20,10 +22,14 @@
 /* A stopping server has some seconds, and a sweep may have found a million files. */
 #define STOP_NS_MAX INT64_C(2000000000)
 
+/* While a removal is held up, its visits are looked at again after so long. */
+enum { LOOK_SECONDS = 1 };
+
 void tv_extent_visit_begin(tv_extents *store, tv_extent_visit *visit)
 {
     pthread_mutex_lock(&store->lock);
-    *visit = (tv_extent_visit){.epoch = store->epoch, .previous = store->newest_visit};
+    *visit = (tv_extent_visit){
+        .epoch = store->epoch, .begin_ns = tv_clock_mono_ns(), .previous = store->newest_visit};
     if (store->newest_visit)
         store->newest_visit->next = visit;
     else
@@ -71,12 +77,23 @@ void tv_extents_remove(tv_extents *store, const tv_extent_id *ids, size_t count)
     pthread_mutex_unlock(&store->lock);
 }
 
+/* The visit that holds a removal up longest, or NULL.  The lock is held. */
+static const tv_extent_visit *holder_of(const tv_extents *store, const tv_extent_removal *removal)
+{
+    const tv_extent_visit *visit = store->oldest_visit;
+    int64_t oldest_ns = tv_clock_mono_ns() - store->visit_ns_max;
+
+    while (visit && visit->begin_ns <= oldest_ns)
+        visit = visit->next;
+    return visit && visit->epoch < removal->epoch ? visit : NULL;
+}
+
 /* Take the first removal if no visit holds it up.  The lock is held. */
 static tv_extent_removal *take(tv_extents *store)
 {
     tv_extent_removal *removal = store->first_removal;
 
-    if (removal == NULL || (store->oldest_visit && store->oldest_visit->epoch < removal->epoch))
+    if (removal == NULL || holder_of(store, removal))
         return NULL;
 
     store->first_removal = removal->next;
@@ -116,6 +133,20 @@ static void remove_all(tv_extents *store, const tv_extent_removal *removal)
     }
 }
 
+/* Until something changes, or a visit may have lasted too long.  The lock is held. */
+static void wait_for_change(tv_extents *store)
+{
+    struct timespec until;
+
+    if (store->first_removal == NULL) {
+        pthread_cond_wait(&store->changed, &store->lock);
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += LOOK_SECONDS;
+    (void)pthread_cond_timedwait(&store->changed, &store->lock, &until);
+}
+
 static void *collect(void *arg)
 {
     tv_extents *store = arg;
@@ -133,7 +164,7 @@ static void *collect(void *arg)
         } else if (store->is_stopping) {
             break;
         } else {
-            pthread_cond_wait(&store->changed, &store->lock);
+            wait_for_change(store);
         }
     }
     pthread_mutex_unlock(&store->lock);

@@ -10,6 +10,9 @@
 #include "base/log.h"
 #include "extent/internal.h"
 
+/* Longer than nearly all downloads, and short enough for a disk that fills up meanwhile. */
+enum { VISIT_MS_MAX = 60 * 60 * 1000 };
+
 #define TEMPORARY_NAME "tavola-extents-XXXXXX"
 
 enum { LOG_INTERVAL_NS = 1000000000 };
@@ -121,6 +124,8 @@ bool tv_extents_open(const tv_extent_options *options, tv_extents **ret_store, c
 
     store->fd = -1;
     store->is_temporary = options->is_temporary;
+    store->visit_ns_max =
+        (options->visit_ms_max ? options->visit_ms_max : VISIT_MS_MAX) * INT64_C(1000000);
     init_locks(store);
     if (!open_folder(store, options->dir) || !make_shards(store)) {
         snprintf(reterr_text, reterr_size, "cannot make the folder for extents %s: %s",

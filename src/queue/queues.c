@@ -222,6 +222,9 @@ tv_err tv_queue_set_acl(tv_queue_call *q)
 
 /* --- list --- */
 
+/* A page ends after so many bytes, whatever was asked for: metadata can be large. */
+enum { PAGE_BYTES_MAX = 4 * 1024 * 1024 };
+
 typedef struct listing {
     tv_queue_call *q;
     tv_list_query query;
@@ -237,7 +240,7 @@ static bool add_queue(void *ctx, tv_slice name, tv_slice facts)
     tv_request *req = list->q->call.req;
     tv_metadata metadata;
 
-    if (list->count == list->query.max) {
+    if (list->count == list->query.max || req->out.len >= PAGE_BYTES_MAX) {
         list->next = tv_arena_dup(&req->arena, name);
         return false;
     }
@@ -262,7 +265,9 @@ static void run_list(tv_job *job)
     listing list = {.q = q};
     tv_err err;
 
-    err = tv_list_query_read(call, &list.query);
+    err = tv_call_check_held(call);
+    if (err == TV_OK)
+        err = tv_list_query_read(call, &list.query);
     if (err == TV_OK) {
         list.with_metadata = tv_list_includes(&list.query, TV_LIT("metadata"));
         tv_call_start_xml(call, 200);
@@ -282,6 +287,7 @@ static void run_list(tv_job *job)
         }
         tv_list_add_closing(out, list.next);
     }
+    tv_call_hold(call, out->len);
     call->job_result = err ? err : list.err;
 }
 

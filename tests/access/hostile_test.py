@@ -1,4 +1,4 @@
-"""Clients that mean harm to the other users of the blob service, not to its secrets.
+"""Clients that mean harm to the other users of queues and blobs, not to their secrets.
 
 What one client stores or holds back must not keep others from their work.
 """
@@ -25,27 +25,34 @@ class Hostile(unittest.TestCase):
         cls.server = Server(engine="memory")
         cls.server.start()
         cls.talk = Talk(cls.server.blob_port)
+        cls.queues = Talk(cls.server.queue_port)
         cls.own("PUT", "/open?restype=container", headers={"x-ms-blob-public-access": "container"})
 
     @classmethod
     def tearDownClass(cls):
         cls.talk.close()
+        cls.queues.close()
         code = cls.server.stop()
         log = cls.server.log()
         cls.server.clean()
         if code != 0:
             raise AssertionError(f"tavolad ended with {code}: {log[-4000:]}")
 
-    @classmethod
-    def ask(cls, method, path, body=None, headers=None, signed_path=None):
+    @staticmethod
+    def signed(method, path, body=None, headers=None):
         headers = {"x-ms-version": VERSION, "x-ms-date": email.utils.formatdate(usegmt=True),
                    **(headers or {})}
-        if method == "PUT":
-            body = body or b""
+        if body is not None:
             headers["Content-Length"] = str(len(body))
         headers["Authorization"] = sign.storage_shared_key(
-            ACCOUNT, KEY, method, f"/{ACCOUNT}{signed_path or path}", headers)
-        return cls.talk.ask(method, f"/{ACCOUNT}{path}", body, headers)
+            ACCOUNT, KEY, method, f"/{ACCOUNT}{path}", headers)
+        return headers
+
+    @classmethod
+    def ask(cls, method, path, body=None, headers=None, talk=None):
+        body = b"" if body is None and method == "PUT" else body
+        return (talk or cls.talk).ask(method, f"/{ACCOUNT}{path}", body,
+                                      cls.signed(method, path, body, headers))
 
     @classmethod
     def own(cls, *request, **more):
@@ -56,14 +63,15 @@ class Hostile(unittest.TestCase):
     def put(self, name, body, **headers):
         return self.own("PUT", f"/open/{name}", body, {"x-ms-blob-type": "BlockBlob", **headers})
 
-    def connect(self, head):
+    def connect(self, head, port=None):
+        port = port or self.server.blob_port
         connection = socket.socket()
         self.addCleanup(connection.close)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.settimeout(20)
-        connection.connect(("127.0.0.1", self.server.blob_port))
-        connection.sendall("\r\n".join([*head, f"Host: 127.0.0.1:{self.server.blob_port}",
-                                        "", ""]).encode("latin-1"))
+        connection.connect(("127.0.0.1", port))
+        connection.sendall("\r\n".join([*head, f"Host: 127.0.0.1:{port}", "", ""])
+                           .encode("latin-1"))
         return connection
 
     def test_content_headers_that_break_lists(self):
@@ -103,3 +111,36 @@ class Hostile(unittest.TestCase):
         self.assertEqual(len(self.own("GET", "/open/large").body), 20 * MIB)
         self.put("other", b"y" * (2 * MIB))
         self.assertLess(time.monotonic() - began, 20)
+
+    def test_answers_that_nobody_reads(self):
+        self.own("PUT", "/unread", talk=self.queues)
+        message = (b"<QueueMessage><MessageText>" + b">" * 65000 +
+                   b"</MessageText></QueueMessage>")
+        for _ in range(32):
+            self.own("POST", "/unread/messages", message, talk=self.queues)
+        path = "/unread/messages?numofmessages=32&peekonly=true"
+        unread = [self.connect([f"GET /{ACCOUNT}{path} HTTP/1.1",
+                                *(f"{name}: {value}"
+                                  for name, value in self.signed("GET", path).items())],
+                               self.server.queue_port) for _ in range(60)]
+        for connection in unread:
+            connection.recv(1)
+        reply = self.ask("GET", path, talk=self.queues)
+        self.assertEqual((reply.status, reply.code), (503, "ServerBusy"))
+        self.own("POST", "/unread/messages", message, talk=self.queues)
+        for connection in unread:
+            connection.close()
+        for _ in range(100):
+            reply = self.ask("GET", path, talk=self.queues)
+            if reply.status == 200:
+                break
+            time.sleep(0.05)
+        self.assertEqual(reply.status, 200)
+
+    def test_page_of_queues_with_long_metadata(self):
+        for number in range(300):
+            self.own("PUT", f"/long{number}", headers={"x-ms-meta-long": "&" * 8000},
+                     talk=self.queues)
+        reply = self.own("GET", "/?comp=list&prefix=long&include=metadata", talk=self.queues)
+        self.assertLess(len(reply.body), 5 * MIB)
+        self.assertIn(b"<NextMarker>long", reply.body)

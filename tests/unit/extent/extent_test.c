@@ -258,6 +258,31 @@ TEST(a_removal_waits_for_visits_that_began_before_and_for_no_others)
     tv_extents_close(store);
 }
 
+/* A client that reads slowly must not keep the disk from ever getting its space back. */
+TEST(a_visit_that_lasts_too_long_holds_nothing_up)
+{
+    tv_extent_visit slow, late;
+
+    NEEDS_FOLDER();
+    CHECK(try_open(&(tv_extent_options){.dir = dir, .visit_ms_max = 1500}, &store));
+    tv_extent_id first = put(store, TV_LIT("1")), second = put(store, TV_LIT("2"));
+
+    tv_extent_visit_begin(store, &slow);
+    tv_extents_remove(store, &first, 1);
+    usleep(1000 * 1000);
+    CHECK(is_there(first));
+    tv_extent_visit_begin(store, &late);
+    tv_extents_remove(store, &second, 1);
+    wait_for_removals(store, 1);
+    CHECK(!is_there(first));
+    CHECK(is_there(second));
+
+    tv_extent_visit_end(store, &slow);
+    tv_extent_visit_end(store, &late);
+    wait_for_removals(store, 0);
+    tv_extents_close(store);
+}
+
 TEST(visits_may_end_in_any_order)
 {
     tv_extent_visit visits[5];
@@ -640,6 +665,7 @@ int main(void)
         ON_BOTH(a_copy_outlives_what_it_was_made_of),
         ON_BOTH(what_is_not_there_is_not_found),
         ON_BOTH(a_removal_waits_for_visits_that_began_before_and_for_no_others),
+        ON_BOTH(a_visit_that_lasts_too_long_holds_nothing_up),
         ON_BOTH(visits_may_end_in_any_order),
         ON_BOTH(an_open_extent_can_be_read_after_its_removal),
         ON_BOTH(closing_does_what_no_visit_holds_up_and_leaves_the_rest_to_the_sweep),

@@ -10,50 +10,32 @@ much from wrk sharing the cores; requests per second do.
 """
 
 import argparse
-import datetime
 import os
 import pathlib
 import re
-import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT / "tests" / "lib"))
 
+import blobs  # noqa: E402
 import queries  # noqa: E402
+import queues  # noqa: E402
 import sas  # noqa: E402
 import sign  # noqa: E402
 import table_client  # noqa: E402
+from competitors import Azurite, Nginx, fixed_reply  # noqa: E402
 from figures import Measurement, cpu_s, milliseconds  # noqa: E402
-from server import ACCOUNT, KEY, Server, free_ports  # noqa: E402
+from report import Report, record  # noqa: E402
+from server import ACCOUNT, KEY, Server  # noqa: E402
 
 TABLE = "bench"
 ROWS = 1000
-
-
-def wait_for(url, wait_s=30):
-    deadline = time.monotonic() + wait_s
-    while time.monotonic() < deadline:
-        try:
-            urllib.request.urlopen(url, timeout=5).close()
-            return
-        except urllib.error.HTTPError:
-            return
-        except OSError:
-            time.sleep(0.002)
-    raise RuntimeError(f"nothing answers at {url}")
-
-
-def children(pid):
-    text = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return [int(child) for child in text.split()]
 
 
 class Bench:
@@ -155,109 +137,6 @@ def samples(client):
     }
 
 
-class Nginx:
-    """nginx with one port per kind of answer, each returning a fixed reply."""
-
-    SKIP = {"server", "date", "content-length", "transfer-encoding", "connection", "content-type"}
-
-    def __init__(self, replies, workers, scratch):
-        self.folder = scratch / "nginx"
-        self.folder.mkdir()
-        self.ports = dict(zip(replies, free_ports(len(replies))))
-        self.replies = replies
-        servers = "\n".join(self.server(self.ports[name], reply)
-                            for name, reply in replies.items())
-        (self.folder / "nginx.conf").write_text(f"""
-daemon off; worker_processes {workers}; pid {self.folder}/pid; error_log {self.folder}/error.log;
-events {{ worker_connections 1024; }}
-http {{
-    access_log off; keepalive_requests 1000000000; keepalive_timeout 600s;
-    client_max_body_size 8m; client_body_buffer_size 1m; client_body_temp_path {self.folder};
-    large_client_header_buffers 4 64k; types {{ }} default_type "";
-    geo $dollar {{ default "$"; }}
-{servers}
-}}
-""")
-
-    @staticmethod
-    def quoted(text):
-        for character, escape in (("\\", "\\\\"), ("'", "\\'"), ("\r", "\\r"), ("\n", "\\n"),
-                                  ("$", "${dollar}")):
-            text = text.replace(character, escape)
-        return f"'{text}'"
-
-    def server(self, port, reply):
-        lines = [f"add_header {name} {self.quoted(value)} always;"
-                 for name, value in reply.headers.items() if name.lower() not in self.SKIP]
-        if reply.headers.get("Content-Type"):
-            lines.append(f"default_type {self.quoted(reply.headers['Content-Type'])};")
-        # nginx takes words of up to 4096 bytes, so a long body is put together.
-        body = reply.body.decode()
-        pieces = [body[i:i + 2000] for i in range(0, len(body), 2000)]
-        if len(pieces) > 1:
-            lines += [f"set $body{i} {self.quoted(piece)};" for i, piece in enumerate(pieces)]
-            text = '"' + "".join(f"$body{i}" for i in range(len(pieces))) + '"'
-        else:
-            text = self.quoted(body)
-        lines.append(f"return {reply.status}{' ' + text if body else ''};")
-        inside = "\n            ".join(lines)
-        return f"""    server {{
-        listen 127.0.0.1:{port} reuseport;
-        location / {{
-            {inside}
-        }}
-    }}"""
-
-    def __enter__(self):
-        self.process = subprocess.Popen([shutil.which("nginx", path="/usr/sbin:/usr/bin"),
-                                         "-p", str(self.folder), "-e", f"{self.folder}/error.log",
-                                         "-c", str(self.folder / "nginx.conf")],
-                                        stderr=subprocess.DEVNULL)
-        for name, port in self.ports.items():
-            wait_for(f"http://127.0.0.1:{port}/")
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as reply:
-                assert reply.read() == self.replies[name].body, f"nginx differs for {name}"
-        return self
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait()
-
-    def pids(self):
-        return children(self.process.pid)
-
-
-class Azurite:
-    """The table service of Azurite from npm, on a folder of its own."""
-
-    def __init__(self, scratch):
-        self.folder = scratch / "azurite"
-        self.folder.mkdir()
-        (self.port,) = free_ports(1)
-        self.script = HERE / "node_modules" / "azurite" / "dist" / "src" / "table" / "main.js"
-
-    def install(self):
-        lock = (HERE / "package-lock.json").read_bytes()
-        stamp = HERE / "node_modules" / ".installed-lock.json"
-        if not (stamp.exists() and stamp.read_bytes() == lock):
-            print("Installing Azurite (npm ci)", flush=True)
-            subprocess.run(["npm", "ci", "--no-audit", "--no-fund"], cwd=HERE, check=True,
-                           stdout=subprocess.DEVNULL)
-            stamp.write_bytes(lock)
-
-    def __enter__(self):
-        self.install()
-        self.process = subprocess.Popen(
-            ["node", str(self.script), "--tablePort", str(self.port), "--silent",
-             "--disableTelemetry", "--location", str(self.folder)], stdout=subprocess.DEVNULL)
-        wait_for(f"http://127.0.0.1:{self.port}/")
-        return self
-
-    def __exit__(self, *_):
-        self.process.terminate()
-        self.process.wait()
-
-
 def start_up_ms(scratch):
     """From exec to a healthy answer on an empty folder: the median of five."""
     times = []
@@ -287,62 +166,20 @@ def fdatasync_rate(scratch):
         return count / (time.monotonic() - began)
 
 
-def machine():
-    info = pathlib.Path("/proc/cpuinfo").read_text()
-    model = re.search(r"model name\s*:\s*(.*)", info)
-    memory = re.search(r"MemTotal:\s+(\d+)", pathlib.Path("/proc/meminfo").read_text())[1]
-    return (f"{os.cpu_count()} cores, {model[1] if model else os.uname().machine}, "
-            f"{int(memory) / 2**20:.0f} GiB")
+def by_wrk(options):
+    return (f"{options.connections} connections from {options.threads} threads of wrk, "
+            f"{options.rounds} rounds of {options.seconds} s each.")
 
 
-def version_of(*command):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    found = re.search(r"\d+\.\d+(\.\d+)?", done.stdout)
-    return found[0] if found else "?"
-
-
-class Report:
-    """Lines that are printed as they come and may be recorded at the end."""
-
-    COLUMNS = ("load", "requests/s", "entities/s", "p50 ms", "p99 ms", "CPU us/request",
-               "nginx CPU us", "ratio", "target")
-
-    def __init__(self):
-        self.loads = [self.COLUMNS]
-        self.facts = [("what", "measured", "target")]
-
-    def load(self, name, size, ours, nginx, target=""):
-        self.loads.append((
-            name, f"{ours.rate:,.0f}", f"{ours.rate * size:,.0f}",
-            f"{statistics.mean(ours.p50_ms):.2f}", f"{statistics.mean(ours.p99_ms):.2f}",
-            f"{ours.cpu_us:.1f}", f"{nginx.cpu_us:.1f}" if nginx else "",
-            f"{ours.cpu_us / nginx.cpu_us:.2f}" if nginx else "", target))
-
-    def fact(self, what, measured, target=""):
-        self.facts.append((what, measured, target))
-
-    @staticmethod
-    def table(rows):
-        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |"
-                 for row in rows]
-        lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
-        return "\n".join(lines)
-
-    def text(self, options):
-        return (f"{datetime.date.today()}, {machine()}; {options.connections} connections from "
-                f"{options.threads} threads of wrk on the same cores, {options.rounds} rounds of "
-                f"{options.seconds} s each.\n\n{self.table(self.loads)}\n\n{self.table(self.facts)}"
-                f"\n\nwrk {version_of('wrk', '--version')}, nginx "
-                f"{version_of('/usr/sbin/nginx', '-v')}, node {version_of('node', '--version')}.\n")
-
-
-def measure_queries(options, scratch, report, bench):
+def measure_queries(options, scratch):
+    report, bench = Report("Queries", by_wrk(options)), Bench(options, scratch)
     with Server(data=str(scratch / "queries-data")) as server:
         queries.measure(options, report, bench, server)
+    return report
 
 
-def measure_loads(options, scratch, report, bench):
+def measure_loads(options, scratch):
+    report, bench = Report("Tables", by_wrk(options)), Bench(options, scratch)
     report.fact("start-up on an empty folder", f"{start_up_ms(scratch):.0f} ms", "< 200 ms")
     server = Server(data=str(scratch / "data"))
     server.start()
@@ -359,13 +196,6 @@ def measure_loads(options, scratch, report, bench):
     report.fact("fdatasync of the disk alone", f"{fdatasync_rate(scratch):,.0f}/s")
     if options.azurite:
         measure_azurite(scratch, report, bench, inserts)
-
-
-def measure(options, scratch):
-    report, bench = Report(), Bench(options, scratch)
-    for name, section in SECTIONS.items():
-        if options.only in (None, name):
-            section(options, scratch, report, bench)
     return report
 
 
@@ -379,7 +209,8 @@ def measure_beside_nginx(options, scratch, report, bench, server):
              ("batch of 100", 100, bench.batches(100), ""))
     inserts = None
     workers = options.server_threads or os.cpu_count()
-    with Nginx(samples(client), workers, scratch) as nginx:
+    servers = {name: fixed_reply(reply) for name, reply in samples(client).items()}
+    with Nginx(servers, workers, scratch) as nginx:
         for name, size, load, target in loads:
             ours, theirs = Measurement(), Measurement()
             for _ in range(options.rounds):
@@ -435,27 +266,30 @@ def measure_sas(options, report, bench, server):
 
 
 def measure_azurite(scratch, report, bench, inserts):
-    with Azurite(scratch) as azurite:
+    with Azurite("table", scratch) as azurite:
         client = table_client.Client(azurite.port)
         assert client.create_table(TABLE).status == 204
         theirs = Measurement()
         script, arguments = bench.inserts(client, azurite.port)
-        bench.wrk(theirs, [azurite.process.pid], f"http://127.0.0.1:{azurite.port}/", script,
+        bench.wrk(theirs, azurite.pids(), f"http://127.0.0.1:{azurite.port}/", script,
                   *arguments)
         client.close()
     report.load("Azurite: insert (not durable)", 1, theirs, None)
     report.fact("insert rate, times Azurite's", f"{inserts.rate / theirs.rate:.1f}", ">= 10")
 
 
-SECTIONS = {"loads": measure_loads, "queries": measure_queries}
+SECTIONS = {"loads": measure_loads, "queries": measure_queries, "queues": queues.measure,
+            "blobs": blobs.measure}
 
 
 def main():
     parser = argparse.ArgumentParser(prog="bench/run", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=int, default=5, help="length of a round (5)")
+    parser.add_argument("--seconds", type=int,
+                        help="length of a round (5; 2 for queues and blobs)")
     parser.add_argument("--rounds", type=int, default=2, help="rounds per load and server (2)")
     parser.add_argument("--connections", type=int, default=16, help="(16)")
+    parser.add_argument("--blob-connections", type=int, default=8, help="(8)")
     parser.add_argument("--threads", type=int, default=2, help="threads of wrk (2)")
     parser.add_argument("--server-threads", type=int, default=0,
                         help="threads of tavolad and workers of nginx (one per core)")
@@ -465,21 +299,20 @@ def main():
     parser.add_argument("--no-azurite", dest="azurite", action="store_false")
     parser.add_argument("--record", action="store_true", help="write bench/RESULTS.md")
     options = parser.parse_args()
+    options.short_s = options.seconds or 2
+    options.seconds = options.seconds or 5
     if options.server_threads:
         os.environ["TAVOLA_THREADS"] = str(options.server_threads)
 
     # Beside the build and not in /tmp, which may be memory: inserts must reach a disk.
     (ROOT / "build").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="bench-", dir=ROOT / "build") as scratch:
-        report = measure(options, pathlib.Path(scratch))
-    print("\n" + report.text(options))
+        reports = [section(options, pathlib.Path(scratch)) for name, section in SECTIONS.items()
+                   if options.only in (None, name)]
+    for report in reports:
+        print("\n" + report.text())
     if options.record:
-        commit = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"],
-                                stdout=subprocess.PIPE, text=True).stdout.strip()
-        (HERE / "RESULTS.md").write_text(
-            f"# Measured\n\n`bench/run --record` wrote this page for commit {commit}. "
-            f"The targets are goals; nothing here passes or fails.\n\n{report.text(options)}")
-        print("written to bench/RESULTS.md")
+        record(reports)
 
 
 if __name__ == "__main__":

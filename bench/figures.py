@@ -21,6 +21,7 @@ class Measurement:
 
     def __init__(self):
         self.requests = 0
+        self.bytes = 0
         self.seconds = 0.0
         self.cpu_s = 0.0
         self.p50_ms, self.p99_ms = [], []

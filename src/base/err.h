@@ -108,6 +108,7 @@
     X(MD5_INVALID, 400, "InvalidMd5", "The MD5 value specified in the request is invalid. The MD5 value must be 128 bits and Base64-encoded.") \
     X(MD5_MISMATCH, 400, "Md5Mismatch", "The MD5 value specified in the request did not match with the MD5 value calculated by the server.") \
     X(CRC64_MISMATCH, 400, "Crc64Mismatch", "The CRC64 value specified in the request did not match with the CRC64 value calculated by the server.") \
+    X(SNAPSHOT_COUNT, 409, "SnapshotCountExceeded", "The blob has too many snapshots, or its snapshots too many blocks.") \
     X(SNAPSHOTS_PRESENT, 409, "SnapshotsPresent", "This operation is not permitted because the blob has snapshots.") \
     X(NO_PENDING_COPY, 409, "NoPendingCopyOperation", "There is currently no pending copy operation.") \
     X(COPY_SOURCE, 404, "CannotVerifyCopySource", "The specified blob does not exist.") \

@@ -135,6 +135,9 @@ static void run_list(tv_job *job)
     tv_block_list_type type;
     tv_err err = read_type(call, &type);
 
+    /* What is public is the blob, not what its owner is about to make of it. */
+    if (!err && type != TV_BLOCK_LIST_COMMITTED && tv_identity_is_anonymous(call->base.identity))
+        err = TV_ERR_NO_AUTHENTICATION;
     call->base.job_result = err ? err : list_blocks(call, type);
 }
 

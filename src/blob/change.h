@@ -45,11 +45,11 @@ typedef struct tv_blob_data {
 } tv_blob_data;
 
 /**
- * Put Blob, and the end of Copy Blob.  Replaces what there is, its type
- * included, but not its snapshots; uncommitted blocks go.  An append blob is put
- * without data, or as a copy.  TV_ERR_PAGE_BLOB for TV_BLOB_PAGES.  The data of
- * one change is written in one transaction: a copy of very many small pieces
- * should gather them in an extent.
+ * Put Blob, and the end of Copy Blob.  Replaces what there is, but not its
+ * snapshots; uncommitted blocks go.  A blob keeps its type until it is deleted:
+ * TV_ERR_BLOB_TYPE.  An append blob is put without data, or as a copy.
+ * TV_ERR_PAGE_BLOB for TV_BLOB_PAGES.  The data of one change is written in one
+ * transaction: a copy of very many small pieces should gather them in an extent.
  */
 typedef struct tv_put_blob {
     tv_blob_change change;
@@ -147,7 +147,7 @@ typedef enum tv_delete_scope {
     TV_DELETE_ONE_SNAPSHOT,   /* `snapshot`; the conditions test it, no lease does */
 } tv_delete_scope;
 
-/** Delete Blob. */
+/** Delete Blob; one that was never committed has its blocks deleted. */
 typedef struct tv_delete_blob {
     tv_blob_change change;
     tv_delete_scope scope;

@@ -53,14 +53,29 @@ tv_etag_condition tv_etag_condition_parse(tv_slice text)
         condition.test = TV_ETAG_ANY;
     else if (tv_blob_etag_parse(text, &condition.etag))
         condition.test = TV_ETAG_IS;
+    else if (tv_slice_find(text, ',') < text.len)
+        condition = (tv_etag_condition){.test = TV_ETAG_LIST, .list = text};
     return condition;
+}
+
+static bool list_has(tv_slice list, int64_t etag)
+{
+    int64_t one;
+    tv_slice item;
+
+    while (tv_slice_next(&list, ',', &item)) {
+        if (tv_blob_etag_parse(tv_slice_trim(item), &one) && one == etag)
+            return true;
+    }
+    return false;
 }
 
 /* Something that was last changed at `etag` exists: is it named? */
 static bool names(const tv_etag_condition *condition, int64_t etag)
 {
     return condition->test == TV_ETAG_ANY ||
-           (condition->test == TV_ETAG_IS && condition->etag == etag);
+           (condition->test == TV_ETAG_IS && condition->etag == etag) ||
+           (condition->test == TV_ETAG_LIST && list_has(condition->list, etag));
 }
 
 static bool is_later(int64_t etag, int64_t date)
@@ -68,15 +83,20 @@ static bool is_later(int64_t etag, int64_t date)
     return etag / TV_TICKS_PER_SECOND > date / TV_TICKS_PER_SECOND;
 }
 
-/* If-Match and If-Unmodified-Since, of what was last changed at `etag`. */
+static bool is_unmodified(const tv_blob_conditions *conditions, int64_t etag)
+{
+    return conditions->unmodified_since == 0 || !is_later(etag, conditions->unmodified_since);
+}
+
+/* If-Match, else If-Unmodified-Since, of what was last changed at `etag`. */
 static bool is_as_wanted(const tv_blob_conditions *conditions, int64_t etag)
 {
     if (conditions->if_match.test != TV_ETAG_UNSAID)
         return names(&conditions->if_match, etag);
-    return conditions->unmodified_since == 0 || !is_later(etag, conditions->unmodified_since);
+    return is_unmodified(conditions, etag);
 }
 
-/* If-None-Match and If-Modified-Since. */
+/* If-None-Match, else If-Modified-Since. */
 static bool is_news(const tv_blob_conditions *conditions, int64_t etag)
 {
     if (conditions->if_none_match.test != TV_ETAG_UNSAID)
@@ -86,9 +106,15 @@ static bool is_news(const tv_blob_conditions *conditions, int64_t etag)
 
 tv_err tv_conditions_check_read(const tv_blob_conditions *conditions, int64_t etag)
 {
-    if (!is_as_wanted(conditions, etag))
+    bool has_tag = conditions->if_none_match.test != TV_ETAG_UNSAID;
+    bool has_date = conditions->modified_since != 0;
+
+    if (!is_as_wanted(conditions, etag) || !is_unmodified(conditions, etag))
         return TV_ERR_CONDITION_NOT_MET;
-    return is_news(conditions, etag) ? TV_OK : TV_ERR_NOT_MODIFIED;
+    if ((has_tag && !names(&conditions->if_none_match, etag)) ||
+        (has_date && is_later(etag, conditions->modified_since)))
+        return TV_OK;
+    return has_tag || has_date ? TV_ERR_NOT_MODIFIED : TV_OK;
 }
 
 tv_err tv_conditions_check_write(const tv_blob_conditions *conditions, int64_t etag)

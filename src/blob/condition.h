@@ -1,8 +1,14 @@
 /*
  * Conditional headers: If-Match, If-None-Match, If-Modified-Since and
- * If-Unmodified-Since, as the Blob service reads them.  An ETag condition wins
- * over the date that belongs to it: If-Match over If-Unmodified-Since and
- * If-None-Match over If-Modified-Since.  Dates compare whole seconds.
+ * If-Unmodified-Since, as the Blob service reads them.  Dates compare whole
+ * seconds.
+ *
+ * For a read all of them count:
+ *
+ *     If-Match && If-Unmodified-Since && (If-None-Match || If-Modified-Since)
+ *
+ * For a change, an ETag condition wins over the date that belongs to it: If-Match
+ * over If-Unmodified-Since and If-None-Match over If-Modified-Since.
  */
 #ifndef TV_BLOB_CONDITION_H
 #define TV_BLOB_CONDITION_H
@@ -16,12 +22,14 @@ typedef enum tv_etag_test {
     TV_ETAG_UNSAID,
     TV_ETAG_ANY,   /* "*" */
     TV_ETAG_IS,    /* `etag` */
+    TV_ETAG_LIST,  /* any of `list` */
     TV_ETAG_OTHER, /* one that no blob has */
 } tv_etag_test;
 
 typedef struct tv_etag_condition {
     tv_etag_test test;
     int64_t etag;
+    tv_slice list; /* with commas between them */
 } tv_etag_condition;
 
 /** All zeros asks for nothing. */
@@ -32,7 +40,10 @@ typedef struct tv_blob_conditions {
     bool has_lease_id;
 } tv_blob_conditions;
 
-/** The value of an If-Match or If-None-Match header.  An unknown form is an ETag nobody has. */
+/**
+ * The value of an If-Match or If-None-Match header, which must live as long as
+ * the condition.  An unknown form is an ETag nobody has.
+ */
 tv_etag_condition tv_etag_condition_parse(tv_slice text);
 
 /** A read of something that was last changed at `etag`: TV_ERR_NOT_MODIFIED (304) or

@@ -133,6 +133,24 @@ static tv_err delete_one(tv_txn *txn, tv_blob_change *change, tv_blob_view *view
     return TV_OK;
 }
 
+/* A blob that was never committed: nothing but blocks, which can be no snapshot's. */
+static tv_err delete_uncommitted(tv_txn *txn, tv_delete_blob *delete, const tv_blob_view *view)
+{
+    tv_blob_change *change = &delete->change;
+    tv_keep keep = {0};
+    tv_err err;
+
+    if (!view->has_ledger ||
+        (delete->scope != TV_DELETE_BLOB && delete->scope != TV_DELETE_WITH_SNAPSHOTS))
+        return TV_ERR_BLOB_NOT_FOUND;
+
+    err = tv_blob_view_check_put(view, change);
+    if (err)
+        return err;
+
+    return tv_drop_blocks(&keep, txn, change, view);
+}
+
 tv_err tv_delete_blob_run(tv_txn *txn, void *delete_blob)
 {
     tv_delete_blob *delete = delete_blob;
@@ -144,7 +162,7 @@ tv_err tv_delete_blob_run(tv_txn *txn, void *delete_blob)
     if (err)
         return err;
     if (!view.has_head)
-        return TV_ERR_BLOB_NOT_FOUND;
+        return delete_uncommitted(txn, delete, &view);
 
     change->etag = view.head.etag;
     if (delete->scope == TV_DELETE_ONE_SNAPSHOT) {

@@ -5,8 +5,9 @@
  *      the buffer that goes out, and the flags of the loop, is the worker's.
  *  (2) A piece once given to the connection stays where it is until the next
  *      pull; so the job fills the other buffer.
- *  (3) A download waits for a buffer only while it has none: the second one is
- *      taken only if it is to be had at once.
+ *  (3) A download never waits for a buffer of the set: a client may keep one for as
+ *      long as it likes to read slowly, and all of them may be with such clients.
+ *      Then it goes on with a little memory of its own.
  *  (4) When the request ends before the job does, the download frees itself when
  *      the job comes back.  Jobs touch nothing in the request's arena.
  */
@@ -19,10 +20,14 @@
 /* Ranges of up to this size are read into memory of their own size. */
 enum { SMALL_BYTES = 64 * 1024 };
 
+/* While all buffers are in use a download has so much of its own; thousands may need it. */
+enum { SPARE_BYTES = 16 * 1024 };
+
 /* A buffer and what it holds. */
 typedef struct load {
     char *buffer;
-    size_t len;
+    size_t size, len;
+    bool is_own; /* not of the set */
 } load;
 
 struct tv_blob_download {
@@ -48,7 +53,7 @@ struct tv_blob_download {
     tv_slice chunk;      /* its data, if it is one */
     int fd;              /* of its extent, or -1 */
 
-    bool is_small; /* `slots[0].buffer` is of its own */
+    bool is_small; /* the range is read at once, into memory of its own */
     load slots[2]; /* what goes out, and what is read ahead */
     int out;       /* which of them goes out */
     bool is_out;   /* the connection has it */
@@ -58,8 +63,6 @@ struct tv_blob_download {
     tv_job job;
     bool is_working;
     tv_err err; /* of the job */
-    tv_buffer_wait wait;
-    bool is_waiting;
 };
 
 /* --- the beginning --- */
@@ -89,19 +92,24 @@ static void forget_piece(tv_blob_download *download)
     download->has_piece = false;
 }
 
+static void give_back(tv_blob_download *download, load *slot)
+{
+    if (slot->is_own)
+        free(slot->buffer);
+    else
+        tv_buffers_give(download->io.out, slot->buffer);
+    *slot = (load){0};
+}
+
 static void download_free(tv_blob_download *download)
 {
-    tv_assert(!download->is_working && !download->is_waiting);
+    tv_assert(!download->is_working);
     forget_piece(download);
     tv_blob_reader_close(download->reader);
     tv_extent_visit_end(download->io.extents, &download->visit);
     tv_arena_done(&download->chunk_arena);
-    for (int i = 0; i < 2; i++) {
-        if (download->is_small)
-            free(download->slots[i].buffer);
-        else
-            tv_buffers_give(download->io.out, download->slots[i].buffer);
-    }
+    for (int i = 0; i < 2; i++)
+        give_back(download, &download->slots[i]);
     free(download);
 }
 
@@ -196,6 +204,13 @@ static tv_err find_in_rows(tv_blob_download *download)
     return err;
 }
 
+static tv_err open_extent(tv_blob_download *download, tv_read_mode mode)
+{
+    return mode == TV_READ_CACHED
+               ? tv_extent_open_cached(download->io.extents, download->piece.id, &download->fd)
+               : tv_extent_open(download->io.extents, download->piece.id, &download->fd);
+}
+
 /* Find the piece that holds the next byte. */
 static tv_err find_piece(tv_blob_download *download, tv_read_mode mode)
 {
@@ -208,7 +223,7 @@ static tv_err find_piece(tv_blob_download *download, tv_read_mode mode)
     tv_err err = download->reader ? find_in_rows(download) : find_inline(download);
 
     if (!err && !download->piece.is_chunk)
-        err = tv_extent_open(download->io.extents, download->piece.id, &download->fd);
+        err = open_extent(download, mode);
     download->has_piece = !err;
     return err == TV_ERR_NOT_FOUND ? TV_ERR_CORRUPT : err;
 }
@@ -242,31 +257,25 @@ static tv_err read_some(tv_blob_download *download, tv_read_mode mode, char *to,
 }
 
 /* Fill a buffer as far as that goes; an error counts only when nothing could be read. */
-static tv_err fill(tv_blob_download *download, tv_read_mode mode, load *slot, size_t size)
+static tv_err fill(tv_blob_download *download, tv_read_mode mode, load *slot)
 {
     tv_err err = TV_OK;
 
     slot->len = 0;
-    while (!err && slot->len < size && download->offset < download->end) {
+    while (!err && slot->len < slot->size && download->offset < download->end) {
         size_t count;
 
-        err = read_some(download, mode, slot->buffer + slot->len, size - slot->len, &count);
+        err = read_some(download, mode, slot->buffer + slot->len, slot->size - slot->len, &count);
         if (!err)
             slot->len += count;
     }
     return slot->len ? TV_OK : err;
 }
 
-static size_t slot_size(const tv_blob_download *download)
-{
-    return download->is_small ? (size_t)(download->end - download->start)
-                              : tv_buffers_size(download->io.out);
-}
-
 /* Nobody waits for this one: a range that is to be digested is short, and so is the wait. */
 tv_err tv_blob_download_digest(tv_blob_download *download, tv_digests *digests)
 {
-    load part = {.buffer = tv_malloc(SMALL_BYTES)};
+    load part = {.buffer = tv_malloc(SMALL_BYTES), .size = SMALL_BYTES};
     tv_md5 md5 = {0};
     tv_crc64 crc64;
     tv_err err = TV_OK;
@@ -274,7 +283,7 @@ tv_err tv_blob_download_digest(tv_blob_download *download, tv_digests *digests)
     tv_md5_init(&md5);
     tv_crc64_init(&crc64);
     while (!err && download->offset < download->end) {
-        err = fill(download, TV_READ_ANY, &part, SMALL_BYTES);
+        err = fill(download, TV_READ_ANY, &part);
         tv_slice bytes = {part.buffer, part.len};
 
         if (digests->has_md5)
@@ -310,7 +319,7 @@ static void run_fill(tv_job *job)
 {
     tv_blob_download *download = download_of_job(job);
 
-    download->err = fill(download, TV_READ_ANY, spare(download), slot_size(download));
+    download->err = fill(download, TV_READ_ANY, spare(download));
 }
 
 static void deliver_filled(tv_mail *mail);
@@ -324,6 +333,19 @@ static bool start_job(tv_blob_download *download)
     return download->is_working;
 }
 
+/* One of the set, in place of what the slot has; false when there is none. */
+static bool take_buffer(tv_blob_download *download, load *slot)
+{
+    char *buffer = tv_buffers_take(download->io.out);
+
+    if (buffer == NULL)
+        return false;
+
+    give_back(download, slot);
+    *slot = (load){.buffer = buffer, .size = tv_buffers_size(download->io.out)};
+    return true;
+}
+
 /*
  * What is read next is not in memory, or nobody knows: read it while the last
  * piece goes out.  Without a second buffer it waits for the next pull.
@@ -334,9 +356,7 @@ static void read_ahead(tv_blob_download *download)
 
     if (download->is_small || download->offset == download->end)
         return;
-    if (next->buffer == NULL)
-        next->buffer = tv_buffers_take(download->io.out);
-    if (next->buffer)
+    if (next->buffer || take_buffer(download, next))
         (void)start_job(download); /* if it is refused the next pull tries again */
 }
 
@@ -360,44 +380,29 @@ static void give_up(tv_blob_download *download)
     tv_response_abort(download->req);
 }
 
-static void deliver_buffer(tv_mail *mail);
-
-/* A buffer to read into.  False when it comes later, or never. */
-static bool get_buffer(tv_blob_download *download)
+/* Get a buffer to read into, the best that is to be had now: (3). */
+static void get_buffer(tv_blob_download *download)
 {
     load *slot = spare(download);
+    size_t own = download->is_small ? (size_t)(download->end - download->start) : SPARE_BYTES;
 
-    if (slot->buffer)
-        return true;
-    if (download->is_small) {
-        slot->buffer = tv_malloc(slot_size(download));
-        return true;
-    }
-    download->wait.mail.deliver = deliver_buffer;
-    download->wait.reply_to = tv_loop_mailbox(download->loop);
-    slot->buffer = tv_buffers_take(download->io.out);
-    if (slot->buffer)
-        return true;
-
-    download->is_waiting = tv_buffers_wait(download->io.out, &download->wait);
-    if (!download->is_waiting)
-        give_up(download);
-    return false;
+    if (!download->is_small && (slot->buffer == NULL || slot->is_own) &&
+        take_buffer(download, slot))
+        return;
+    if (slot->buffer == NULL)
+        *slot = (load){.buffer = tv_malloc(own), .size = own, .is_own = true};
 }
 
 /* The connection asks, and nothing has been read ahead. */
 static void serve(tv_blob_download *download)
 {
+    load *slot = spare(download);
     tv_err err;
 
-    if (!get_buffer(download))
-        return;
-
-    load *slot = spare(download);
-
-    err = fill(download, TV_READ_CACHED, slot, slot_size(download));
+    get_buffer(download);
+    err = fill(download, TV_READ_CACHED, slot);
     if (err == TV_OK)
-        send_spare(download, slot->len < slot_size(download));
+        send_spare(download, slot->len < slot->size);
     else if (err != TV_ERR_WOULD_BLOCK || !start_job(download))
         give_up(download);
 }
@@ -438,29 +443,13 @@ static void deliver_filled(tv_mail *mail)
     send_spare(download, true);
 }
 
-static void deliver_buffer(tv_mail *mail)
-{
-    tv_blob_download *download =
-        (tv_blob_download *)((char *)mail - offsetof(tv_blob_download, wait));
-    tv_loop *loop = download->loop;
-
-    download->is_waiting = false;
-    spare(download)->buffer = download->wait.buffer;
-    if (download->req) {
-        serve(download);
-    } else {
-        download_free(download);
-        tv_loop_release(loop);
-    }
-}
-
 void tv_blob_download_end(tv_blob_download *download)
 {
     if (download == NULL)
         return;
 
     download->req = NULL;
-    if (download->is_working || download->is_waiting)
+    if (download->is_working)
         tv_loop_hold(download->loop);
     else
         download_free(download);

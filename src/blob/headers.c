@@ -3,34 +3,65 @@
 
 #include "base/base64.h"
 #include "base/datetime.h"
+#include "base/utf8.h"
 #include "service/metadata.h"
 
-static tv_slice pick(tv_blob_call *call, tv_slice name, tv_slice plain)
+/* More than any client sends, and little enough to go back out in one head. */
+enum { CONTENT_HEADER_BYTES_MAX = 4 * 1024 };
+
+/* Lists show it in their XML, so it must be text, or nobody could read them. */
+static bool is_text(tv_slice value)
+{
+    if (value.len > CONTENT_HEADER_BYTES_MAX || !tv_utf8_is_valid(value))
+        return false;
+
+    while (value.len) {
+        uint32_t c = tv_utf8_next(&value);
+
+        if (c == 0xfffe || c == 0xffff)
+            return false;
+    }
+    return true;
+}
+
+/* `plain` is the name that HTTP has for it; empty where that one does not count. */
+static tv_err pick(tv_blob_call *call, tv_slice name, tv_slice plain, tv_slice *ret_value)
 {
     tv_slice value = tv_request_header(call->base.req, name);
 
-    if (value.data == NULL && plain.len)
+    if (value.data == NULL && plain.len) {
+        name = plain;
         value = tv_request_header(call->base.req, plain);
-    return value.data ? value : TV_LIT("");
+    }
+    if (!is_text(value))
+        return tv_call_bad_header(&call->base, name, TV_NONE);
+
+    *ret_value = value.data ? value : TV_LIT("");
+    return TV_OK;
 }
 
 tv_err tv_blob_headers_read(tv_blob_call *call, bool is_put, tv_blob_headers *ret_headers)
 {
     tv_arena *arena = &call->base.req->arena;
     tv_slice md5 = tv_request_header(call->base.req, TV_LIT("x-ms-blob-content-md5"));
-    tv_blob_headers headers = {
-        .type =
-            pick(call, TV_LIT("x-ms-blob-content-type"), is_put ? TV_LIT("Content-Type") : TV_NONE),
-        .encoding = pick(call, TV_LIT("x-ms-blob-content-encoding"),
-                         is_put ? TV_LIT("Content-Encoding") : TV_NONE),
-        .language = pick(call, TV_LIT("x-ms-blob-content-language"),
-                         is_put ? TV_LIT("Content-Language") : TV_NONE),
-        .disposition = pick(call, TV_LIT("x-ms-blob-content-disposition"), TV_NONE),
-        .cache_control = pick(call, TV_LIT("x-ms-blob-cache-control"),
-                              is_put ? TV_LIT("Cache-Control") : TV_NONE),
-        .md5 = TV_LIT(""),
+    tv_blob_headers headers = {.md5 = TV_LIT("")};
+    const struct {
+        tv_slice name, plain;
+        tv_slice *value;
+    } picks[] = {
+        {TV_LIT("x-ms-blob-content-type"), TV_LIT("Content-Type"), &headers.type},
+        {TV_LIT("x-ms-blob-content-encoding"), TV_LIT("Content-Encoding"), &headers.encoding},
+        {TV_LIT("x-ms-blob-content-language"), TV_LIT("Content-Language"), &headers.language},
+        {TV_LIT("x-ms-blob-content-disposition"), TV_NONE, &headers.disposition},
+        {TV_LIT("x-ms-blob-cache-control"), TV_LIT("Cache-Control"), &headers.cache_control},
     };
 
+    for (size_t i = 0; i < sizeof picks / sizeof *picks; i++) {
+        tv_err err = pick(call, picks[i].name, is_put ? picks[i].plain : TV_NONE, picks[i].value);
+
+        if (err)
+            return err;
+    }
     if (md5.len) {
         char *decoded = tv_arena_bytes(arena, tv_base64_decoded_max(md5.len) + 1);
         size_t len;

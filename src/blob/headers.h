@@ -9,10 +9,14 @@
 
 /**
  * The x-ms-blob-* headers of a request.  With `is_put` the plain ones, such as
- * Content-Type, count where they are missing.  TV_ERR_MD5_INVALID.
+ * Content-Type, count where they are missing.  TV_ERR_MD5_INVALID; for one that is
+ * no text, or too long, TV_ERR_INVALID_HEADER.
  */
 tv_err tv_blob_headers_read(tv_blob_call *call, bool is_put,
                             tv_blob_headers *ret_headers) TV_WARN_UNUSED;
+
+/** puts.c: what the head of an operation with a streamed body says, into the call's change. */
+tv_err tv_blob_read_upload_head(tv_blob_call *call) TV_WARN_UNUSED;
 
 /**
  * Everything an answer says about the blob whose head is in the transfer, but

@@ -10,14 +10,13 @@ typedef struct free_buffer {
 
 struct tv_buffers {
     pthread_mutex_t lock;
-    size_t size, count_max, waiting_max;
+    size_t size, count_max, spills_max;
     free_buffer *free_list;
-    size_t used, used_max; /* in somebody's hands, letters under way included */
-    tv_buffer_wait *first, **last;
-    size_t waiting;
+    size_t used, used_max; /* in somebody's hands */
+    size_t spills;
 };
 
-tv_buffers *tv_buffers_new(size_t buffer_bytes, size_t count_max, size_t waiting_max)
+tv_buffers *tv_buffers_new(size_t buffer_bytes, size_t count_max, size_t spills_max)
 {
     tv_buffers *buffers = tv_calloc(1, sizeof *buffers);
 
@@ -25,8 +24,7 @@ tv_buffers *tv_buffers_new(size_t buffer_bytes, size_t count_max, size_t waiting
     tv_assert(pthread_mutex_init(&buffers->lock, NULL) == 0);
     buffers->size = buffer_bytes;
     buffers->count_max = count_max;
-    buffers->waiting_max = waiting_max;
-    buffers->last = &buffers->first;
+    buffers->spills_max = spills_max;
     return buffers;
 }
 
@@ -35,7 +33,7 @@ void tv_buffers_free(tv_buffers *buffers)
     if (buffers == NULL)
         return;
 
-    tv_assert(buffers->used == 0 && buffers->first == NULL);
+    tv_assert(buffers->used == 0 && buffers->spills == 0);
     while (buffers->free_list) {
         free_buffer *buffer = buffers->free_list;
 
@@ -71,63 +69,41 @@ static char *take(tv_buffers *buffers)
 char *tv_buffers_take(tv_buffers *buffers)
 {
     pthread_mutex_lock(&buffers->lock);
-    char *buffer = buffers->first ? NULL : take(buffers);
+    char *buffer = take(buffers);
     pthread_mutex_unlock(&buffers->lock);
     return buffer;
 }
 
-static void post(tv_buffer_wait *wait, char *buffer)
-{
-    tv_mail_chain chain = {0};
-
-    wait->buffer = buffer;
-    tv_mail_chain_add(&chain, &wait->mail);
-    tv_mailbox_post(wait->reply_to, &chain);
-}
-
-bool tv_buffers_wait(tv_buffers *buffers, tv_buffer_wait *wait)
-{
-    pthread_mutex_lock(&buffers->lock);
-    char *buffer = buffers->first ? NULL : take(buffers);
-    bool may_wait = buffer == NULL && buffers->waiting < buffers->waiting_max;
-
-    if (may_wait) {
-        wait->next = NULL;
-        *buffers->last = wait;
-        buffers->last = &wait->next;
-        buffers->waiting++;
-    }
-    pthread_mutex_unlock(&buffers->lock);
-
-    if (buffer)
-        post(wait, buffer);
-    return buffer || may_wait;
-}
-
 void tv_buffers_give(tv_buffers *buffers, char *buffer)
 {
+    free_buffer *freed = (free_buffer *)buffer;
+
     if (buffer == NULL)
         return;
 
     pthread_mutex_lock(&buffers->lock);
-    tv_buffer_wait *wait = buffers->first;
-
-    if (wait) {
-        buffers->first = wait->next;
-        if (buffers->first == NULL)
-            buffers->last = &buffers->first;
-        buffers->waiting--;
-    } else {
-        free_buffer *freed = (free_buffer *)buffer;
-
-        freed->next = buffers->free_list;
-        buffers->free_list = freed;
-        buffers->used--;
-    }
+    freed->next = buffers->free_list;
+    buffers->free_list = freed;
+    buffers->used--;
     pthread_mutex_unlock(&buffers->lock);
+}
 
-    if (wait)
-        post(wait, buffer);
+bool tv_buffers_spill_begin(tv_buffers *buffers)
+{
+    pthread_mutex_lock(&buffers->lock);
+    bool is_allowed = buffers->spills < buffers->spills_max;
+
+    buffers->spills += is_allowed;
+    pthread_mutex_unlock(&buffers->lock);
+    return is_allowed;
+}
+
+void tv_buffers_spill_end(tv_buffers *buffers)
+{
+    pthread_mutex_lock(&buffers->lock);
+    tv_assert(buffers->spills > 0);
+    buffers->spills--;
+    pthread_mutex_unlock(&buffers->lock);
 }
 
 size_t tv_buffers_used(tv_buffers *buffers)
@@ -150,8 +126,8 @@ void tv_blob_io_init(tv_blob_io *io, tv_extents *extents)
 {
     io->extents = extents;
     io->workers = tv_workers_new(TV_BLOB_WORKERS, TV_BLOB_JOBS_MAX);
-    io->in = tv_buffers_new(TV_BLOB_BUFFER_BYTES, TV_BLOB_BUFFERS_IN, TV_BLOB_WAITING_IN_MAX);
-    io->out = tv_buffers_new(TV_BLOB_BUFFER_BYTES, TV_BLOB_BUFFERS_OUT, TV_BLOB_WAITING_OUT_MAX);
+    io->in = tv_buffers_new(TV_BLOB_BUFFER_BYTES, TV_BLOB_BUFFERS_IN, TV_BLOB_SPILLS_IN_MAX);
+    io->out = tv_buffers_new(TV_BLOB_BUFFER_BYTES, TV_BLOB_BUFFERS_OUT, 0);
 }
 
 void tv_blob_io_stop(tv_blob_io *io)

@@ -2,9 +2,9 @@
  * What uploads and downloads share: where large data lies, the threads that may
  * wait for the disk, and the memory that is on its way between disk and network.
  *
- * That memory is a fixed number of buffers for the whole server.  An upload or a
- * download goes on with one buffer, so whoever has one comes to an end and gives
- * it back; whoever has none waits for one, and nobody waits while it has one.
+ * That memory is a fixed number of buffers for the whole server.  Who has one may
+ * keep it for as long as its client likes to be slow, so nobody waits for another's:
+ * while all are in use, uploads and downloads go on with less, and more slowly.
  */
 #ifndef TV_BLOB_IO_H
 #define TV_BLOB_IO_H
@@ -15,29 +15,25 @@
 /** Buffers of one size, up to a number of them.  Any thread. */
 typedef struct tv_buffers tv_buffers;
 
-tv_buffers *tv_buffers_new(size_t buffer_bytes, size_t count_max, size_t waiting_max);
+tv_buffers *tv_buffers_new(size_t buffer_bytes, size_t count_max, size_t spills_max);
 
 /** When all have come back.  Accepts NULL. */
 void tv_buffers_free(tv_buffers *buffers);
 
 size_t tv_buffers_size(const tv_buffers *buffers);
 
-/** A buffer, or NULL when all are in use or others wait already. */
+/** A buffer, or NULL when all are in use. */
 char *tv_buffers_take(tv_buffers *buffers);
 
-/** Somebody who waits for a buffer, until its letter is delivered. */
-typedef struct tv_buffer_wait {
-    tv_mail mail; /* its `deliver` is called when `buffer` is there */
-    tv_mailbox *reply_to;
-    char *buffer;
-    struct tv_buffer_wait *next;
-} tv_buffer_wait;
-
-/** Wait in turn.  False when too many wait already. */
-bool tv_buffers_wait(tv_buffers *buffers, tv_buffer_wait *wait) TV_WARN_UNUSED;
-
-/** Give one back: to who waits longest, or for later.  Accepts NULL. */
+/** Give one back.  Accepts NULL. */
 void tv_buffers_give(tv_buffers *buffers, char *buffer);
+
+/**
+ * Leave to keep a piece of a body in memory of its own while a worker writes it,
+ * which no client can draw out.  False when too many do.
+ */
+bool tv_buffers_spill_begin(tv_buffers *buffers) TV_WARN_UNUSED;
+void tv_buffers_spill_end(tv_buffers *buffers);
 
 /** How many are in use, and how many were at most; for figures and tests. */
 size_t tv_buffers_used(tv_buffers *buffers);
@@ -54,9 +50,7 @@ enum {
     TV_BLOB_BUFFER_BYTES = 256 * 1024,
     TV_BLOB_BUFFERS_IN = 256,
     TV_BLOB_BUFFERS_OUT = 512,
-    /* An upload that waits holds the piece that has come, of up to 64 KiB. */
-    TV_BLOB_WAITING_IN_MAX = 512,
-    TV_BLOB_WAITING_OUT_MAX = 64 * 1024,
+    TV_BLOB_SPILLS_IN_MAX = 512, /* of up to 64 KiB each */
     TV_BLOB_WORKERS = 4,
     TV_BLOB_JOBS_MAX = 16 * 1024,
 };

@@ -53,23 +53,31 @@ static tv_err expire_blob(tv_blob_janitor *janitor, tv_container *container, tv_
     return err;
 }
 
+/* Two arenas take turns, so that memory does not grow with the number of blobs: one step's place
+ * lies in the arena of the step before. */
 static tv_err expire_container(tv_blob_janitor *janitor, tv_container *container)
 {
     tv_slice partitions[EXPIRED_AT_ONCE];
     tv_blob_expired search = {0};
-    tv_arena arena;
+    tv_arena arenas[2];
     tv_err err = TV_OK;
     size_t count;
 
-    tv_arena_init(&arena);
-    while (err == TV_OK && !search.is_done && !tv_chore_is_stopping(&janitor->chore)) {
+    tv_arena_init(&arenas[0]);
+    tv_arena_init(&arenas[1]);
+    for (unsigned step = 0;
+         err == TV_OK && !search.is_done && !tv_chore_is_stopping(&janitor->chore); step++) {
+        tv_arena *arena = &arenas[step % 2];
+
+        tv_arena_reset(arena);
         err = tv_blob_expired_next(janitor->options.engine, container->prefix, tv_clock_ticks(),
-                                   BLOBS_AT_ONCE, &arena, &search, partitions, EXPIRED_AT_ONCE,
+                                   BLOBS_AT_ONCE, arena, &search, partitions, EXPIRED_AT_ONCE,
                                    &count);
         for (size_t i = 0; err == TV_OK && i < count; i++)
-            err = expire_blob(janitor, container, &arena, partitions[i]);
+            err = expire_blob(janitor, container, arena, partitions[i]);
     }
-    tv_arena_done(&arena);
+    tv_arena_done(&arenas[0]);
+    tv_arena_done(&arenas[1]);
     return err == TV_ERR_CONTAINER_NOT_FOUND ? TV_OK : err;
 }
 

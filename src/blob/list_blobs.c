@@ -2,10 +2,8 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "blob/call.h"
+#include "engine/key.h"
 #include "service/list.h"
-
-/* A page ends after so many bytes, whatever was asked for: metadata can be large. */
-enum { PAGE_BYTES_MAX = 4 * 1024 * 1024 };
 
 typedef struct listing {
     tv_list_query query;
@@ -24,7 +22,7 @@ static tv_err add_page(tv_blob_call *call, const listing *l, tv_blob_list *list,
     int64_t count = 0;
     tv_err err;
 
-    while (count < l->query.max && req->out.len < PAGE_BYTES_MAX &&
+    while (count < l->query.max && req->out.len < TV_BLOB_PAGE_BYTES_MAX &&
            tv_blob_list_next(list, &entry)) {
         if (count++ == 0)
             tv_buf_add_lit(&req->out, "<Blobs>");
@@ -50,14 +48,16 @@ static void run_list(tv_job *job)
     tv_blob_list *list = NULL;
     tv_err err;
 
-    err = tv_blob_list_open(call->base.core->engine, &l->blobs, &list);
+    err = tv_blob_begin_page(call);
+    if (err == TV_OK)
+        err = tv_blob_list_open(call->base.core->engine, &l->blobs, &list);
     if (err == TV_OK) {
         tv_list_add_opening(out, &call->base, &l->query, call->op.container, l->delimiter);
         err = add_page(call, l, list, &marker);
         tv_list_add_closing(out, marker);
     }
     tv_blob_list_close(list);
-    call->base.job_result = err;
+    tv_blob_end_page(call, err);
 }
 
 /* --- on the network thread --- */
@@ -117,6 +117,9 @@ static tv_err check_texts(tv_blob_call *call, const listing *l)
     err = tv_blob_check_list_text(call, TV_LIT("prefix"), l->query.prefix);
     if (err)
         return err;
+
+    if (tv_utf8_units(l->query.prefix) > TV_KEY_UNITS_MAX)
+        return tv_call_bad_parameter(&call->base, TV_LIT("prefix"), l->query.prefix, NULL);
 
     err = tv_blob_check_list_text(call, TV_LIT("delimiter"), l->delimiter);
     if (err)
@@ -180,30 +183,5 @@ tv_err tv_blob_list_blobs(tv_blob_call *call)
         return err;
 
     call->listing = l;
-    tv_call_start_xml(&call->base, 200);
     return tv_call_run_job(&call->base, call->base.core->scanners, run_list, on_listed);
-}
-
-/* --- for both lists --- */
-
-/* What was asked for is repeated in the answer, which is XML. */
-tv_err tv_blob_check_list_text(tv_blob_call *call, tv_slice name, tv_slice text)
-{
-    tv_slice rest = text;
-
-    while (rest.len) {
-        uint32_t c = tv_utf8_next(&rest);
-
-        if (c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0xfffe || c == 0xffff)
-            return tv_call_bad_parameter(&call->base, name, TV_NONE, NULL);
-    }
-    return TV_OK;
-}
-
-void tv_blob_respond_list(tv_blob_call *call)
-{
-    if (call->base.job_result)
-        tv_call_respond_error(&call->base, call->base.job_result);
-    else
-        tv_call_finish(&call->base);
 }

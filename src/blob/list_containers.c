@@ -5,9 +5,6 @@
 #include "service/list.h"
 #include "service/metadata.h"
 
-/* A page ends after so many bytes, whatever was asked for: metadata can be large. */
-enum { PAGE_BYTES_MAX = 4 * 1024 * 1024 };
-
 typedef struct listing {
     tv_blob_call *call;
     tv_list_query query;
@@ -44,7 +41,7 @@ static bool take_container(void *ctx, tv_slice name, tv_slice bytes)
     tv_container_facts facts;
     tv_arena arena;
 
-    if (l->count == l->query.max || req->out.len >= PAGE_BYTES_MAX) {
+    if (l->count == l->query.max || req->out.len >= TV_BLOB_PAGE_BYTES_MAX) {
         l->next = tv_arena_dup(&req->arena, name);
         return false;
     }
@@ -61,12 +58,10 @@ static bool take_container(void *ctx, tv_slice name, tv_slice bytes)
 
 /* --- on a scanner's thread --- */
 
-static void run_list(tv_job *job)
+static tv_err add_page(tv_blob_call *call, listing *l)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(job, base.job);
     tv_call *base = &call->base;
     tv_buf *out = &base->req->out;
-    listing *l = call->listing;
     tv_slice marker = l->query.marker.data ? l->query.marker : TV_LIT("");
     tv_err err;
 
@@ -78,7 +73,17 @@ static void run_list(tv_job *job)
     else
         tv_buf_add_lit(out, "<Containers />");
     tv_list_add_closing(out, l->next);
-    base->job_result = err ? err : l->err;
+    return err ? err : l->err;
+}
+
+static void run_list(tv_job *job)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(job, base.job);
+    tv_err err = tv_blob_begin_page(call);
+
+    if (err == TV_OK)
+        err = add_page(call, call->listing);
+    tv_blob_end_page(call, err);
 }
 
 static void on_listed(tv_mail *mail)
@@ -110,6 +115,5 @@ tv_err tv_blob_list_containers(tv_blob_call *call)
 
     l->has_metadata = tv_list_includes(&l->query, TV_LIT("metadata"));
     call->listing = l;
-    tv_call_start_xml(&call->base, 200);
     return tv_call_run_job(&call->base, call->base.core->scanners, run_list, on_listed);
 }

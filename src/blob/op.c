@@ -142,6 +142,8 @@ static tv_err find_level(tv_call *call, const tv_blob_op *op, level *ret_level)
 {
     bool has_container = op->container.len > 0, has_blob = op->blob.len > 0;
 
+    if (has_blob && !has_container) /* "//name" */
+        return TV_ERR_INVALID_URI;
     if (is_restype(op, "account"))
         *ret_level = ACCOUNT;
     else if (is_restype(op, "service") && !has_container)
@@ -150,9 +152,9 @@ static tv_err find_level(tv_call *call, const tv_blob_op *op, level *ret_level)
         *ret_level = CONTAINER;
     else if (op->restype.data)
         return tv_call_bad_parameter(call, TV_LIT("restype"), op->restype, NULL);
-    else if (!has_container && !has_blob)
+    else if (!has_container)
         *ret_level = ROOT;
-    else if (has_container && has_blob)
+    else if (has_blob)
         *ret_level = BLOB;
     else
         return TV_ERR_INVALID_URI;

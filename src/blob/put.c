@@ -38,6 +38,8 @@ tv_err tv_put_blob_run(tv_txn *txn, void *put_blob)
     err = tv_blob_view_check_put(&view, change);
     if (err)
         return err;
+    if (view.has_head && view.head.type != put->type)
+        return TV_ERR_BLOB_TYPE;
 
     err = drop_old(txn, change, &view);
     if (err)

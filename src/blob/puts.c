@@ -1,4 +1,7 @@
-/* Put Blob, Put Block, Append Block: data comes in. */
+/*
+ * Put Blob, Put Block, Append Block: data comes in.  What their heads say is read
+ * before the data, so that nobody sends a large body for nothing.
+ */
 #include "base/number.h"
 #include "blob/headers.h"
 #include "service/metadata.h"
@@ -29,18 +32,15 @@ static tv_err put_received(tv_blob_call *call)
     return tv_blob_submit(call, tv_put_blob_run, respond_put);
 }
 
+static tv_err read_put_head(tv_blob_call *call)
+{
+    tv_err err = tv_blob_headers_read(call, true, &call->put.headers);
+
+    return err ? err : tv_metadata_read(call->base.req, &call->put.metadata);
+}
+
 tv_err tv_blob_put(tv_blob_call *call)
 {
-    tv_err err;
-
-    err = tv_blob_headers_read(call, true, &call->put.headers);
-    if (err)
-        return err;
-
-    err = tv_metadata_read(call->base.req, &call->put.metadata);
-    if (err)
-        return err;
-
     return tv_blob_receive(call, put_received);
 }
 
@@ -63,7 +63,7 @@ static tv_err put_block_received(tv_blob_call *call)
     return tv_blob_submit(call, tv_put_block_run, respond_put_block);
 }
 
-tv_err tv_blob_put_block(tv_blob_call *call)
+static tv_err read_put_block_head(tv_blob_call *call)
 {
     tv_slice id;
     tv_err err;
@@ -76,6 +76,11 @@ tv_err tv_blob_put_block(tv_blob_call *call)
                                      "Not a valid base64 string.");
 
     call->put_block.data.block_id = id;
+    return TV_OK;
+}
+
+tv_err tv_blob_put_block(tv_blob_call *call)
+{
     return tv_blob_receive(call, put_block_received);
 }
 
@@ -110,7 +115,7 @@ static tv_err read_number(tv_blob_call *call, tv_slice name, bool *ret_is_given,
     return tv_call_bad_header(&call->base, name, text);
 }
 
-tv_err tv_blob_append_block(tv_blob_call *call)
+static tv_err read_append_head(tv_blob_call *call)
 {
     tv_append_block *append = &call->append_block;
     tv_err err;
@@ -120,10 +125,23 @@ tv_err tv_blob_append_block(tv_blob_call *call)
     if (err)
         return err;
 
-    err = read_number(call, TV_LIT("x-ms-blob-condition-maxsize"), &append->has_max_size,
-                      &append->max_size);
-    if (err)
-        return err;
+    return read_number(call, TV_LIT("x-ms-blob-condition-maxsize"), &append->has_max_size,
+                       &append->max_size);
+}
 
+tv_err tv_blob_append_block(tv_blob_call *call)
+{
     return tv_blob_receive(call, append_received);
+}
+
+tv_err tv_blob_read_upload_head(tv_blob_call *call)
+{
+    switch (call->op.kind) {
+    case TV_BLOB_OP_PUT_BLOB:
+        return read_put_head(call);
+    case TV_BLOB_OP_PUT_BLOCK:
+        return read_put_block_head(call);
+    default:
+        return read_append_head(call);
+    }
 }

@@ -274,6 +274,9 @@ static void on_refused(void *ctx, tv_request *req, tv_err err)
 {
     tv_blob_call *call = req->user ? req->user : call_new(ctx, req);
 
+    if (err == TV_ERR_BODY_TOO_LARGE)
+        call->base.info.details = tv_arena_printf(&req->arena, "<MaxLimit>%llu</MaxLimit>",
+                                                  (unsigned long long)req->body_bytes_max);
     tv_call_respond_error(&call->base, err);
 }
 
@@ -286,6 +289,7 @@ static void on_done(void *ctx, tv_request *req)
         return;
 
     tv_blob_end_transfer(call);
+    atomic_fetch_sub(&tv_blob_service_of(call)->page_bytes, call->page_bytes);
     tv_call_done(&call->base);
 }
 

@@ -66,6 +66,16 @@ static tv_slice domain_of(tv_slice host)
     return starts_with_nocase(domain, TV_LIT(".blob.")) ? domain : TV_NONE;
 }
 
+/* Names that every machine has for itself. */
+static bool is_loopback(tv_slice host)
+{
+    tv_slice port = port_of(host);
+    tv_slice name = port.len ? tv_slice_take(host, host.len - port.len - 1) : host;
+
+    return tv_slice_eq_nocase(name, TV_LIT("localhost")) || tv_slice_eq(name, TV_LIT("[::1]")) ||
+           tv_slice_eq(name, TV_LIT("127.0.0.1"));
+}
+
 bool tv_blob_is_same_server(tv_slice host, tv_slice called)
 {
     tv_slice domain = domain_of(host);
@@ -74,8 +84,7 @@ bool tv_blob_is_same_server(tv_slice host, tv_slice called)
         return true;
     if (domain.data && tv_slice_eq_nocase(domain, domain_of(called)))
         return true;
-    return tv_host_is_local(host) && tv_host_is_local(called) &&
-           tv_slice_eq(port_of(host), port_of(called));
+    return is_loopback(host) && is_loopback(called) && tv_slice_eq(port_of(host), port_of(called));
 }
 
 static tv_err not_here(tv_blob_call *call)

@@ -2,7 +2,7 @@
 #include "blob/transfer.h"
 
 #include "base/number.h"
-#include "blob/call.h"
+#include "blob/headers.h"
 #include "blob/source.h"
 
 /* --- before the body --- */
@@ -87,6 +87,10 @@ tv_err tv_blob_begin_upload(tv_blob_call *call)
         return err;
 
     err = read_claims(call);
+    if (err)
+        return err;
+
+    err = tv_blob_read_upload_head(call);
     if (err)
         return err;
 
@@ -179,9 +183,7 @@ static void deliver(tv_mail *mail)
         call->transfer.respond(call);
         return;
     }
-    /* After that one nobody knows what the disk holds, perhaps a row: the next sweep will. */
-    if (err != TV_ERR_IO)
-        tv_blob_unmake(call);
+    tv_blob_unmake(call);
     if (err == TV_ERR_BLOB_EXISTS && call->op.is_create_only)
         err = TV_ERR_PERMISSION_MISMATCH;
     tv_call_respond_error(&call->base, err);

@@ -2,8 +2,12 @@
  * Uploads.
  *
  *  (1) One job of an upload is under way at a time; while it is, the writer, the
- *      digests and the buffer `busy` are the worker's, everything else the loop's.
- *  (2) An upload has at most two buffers, and waits for one only while it has none.
+ *      digests, the job's error and the buffer `busy` are the worker's, everything
+ *      else the loop's.  So the loop hears of an error by the job's letter, not
+ *      before, and gives up only when no job is under way.
+ *  (2) An upload has at most two buffers, and never waits for one that another
+ *      upload has: its client may keep it for as long as it likes to send slowly.
+ *      While there is none, each piece is written by itself.
  *  (3) A buffer is full when another piece might not fit, so that bytes are copied
  *      once.  What does not fit nevertheless is kept in `spill`, and the client
  *      waits until it has found its place.
@@ -38,13 +42,13 @@ struct tv_blob_upload {
     bool is_working;
     char *busy;
     size_t busy_len;
+    tv_buf piece; /* what `busy` is in when it is no buffer of the set: (2) */
     tv_extent_writer *writer;
     tv_md5 md5;
     tv_crc64 crc64;
-    tv_err err;
+    tv_err job_err;
 
-    tv_buffer_wait wait;
-    bool is_waiting;
+    tv_err err; /* of the last job that has come back */
     tv_blob_upload_result result;
 };
 
@@ -122,12 +126,24 @@ tv_blob_upload *tv_blob_upload_new(const tv_blob_io *io, tv_request *req, const 
     return upload;
 }
 
+/* What was busy is written, or never will be. */
+static void release_busy(tv_blob_upload *upload)
+{
+    if (upload->piece.data) {
+        tv_buf_done(&upload->piece);
+        tv_buffers_spill_end(upload->io.in);
+    } else {
+        tv_buffers_give(upload->io.in, upload->busy);
+    }
+    upload->busy = NULL;
+}
+
 static void upload_free(tv_blob_upload *upload)
 {
-    tv_assert(!upload->is_working && !upload->is_waiting);
+    tv_assert(!upload->is_working);
     tv_extent_discard(upload->writer);
     tv_buffers_give(upload->io.in, upload->filling);
-    tv_buffers_give(upload->io.in, upload->busy);
+    release_busy(upload);
     tv_buf_done(&upload->spill);
     tv_md5_done(&upload->md5);
     free(upload);
@@ -175,10 +191,10 @@ static void run_write(tv_job *job)
 {
     tv_blob_upload *upload = upload_of_job(job);
 
-    upload->err = write_busy(upload);
-    if (!upload->err && upload->is_closed)
-        upload->err = close_extent(upload);
-    if (upload->err) {
+    upload->job_err = write_busy(upload);
+    if (!upload->job_err && upload->is_closed)
+        upload->job_err = close_extent(upload);
+    if (upload->job_err) {
         tv_extent_discard(upload->writer);
         upload->writer = NULL;
     }
@@ -202,6 +218,7 @@ static void give_up(tv_blob_upload *upload, tv_err err)
 {
     tv_blob_upload_result none = {0};
 
+    tv_assert(!upload->is_working);
     upload->is_closed = true;
     if (upload->is_finished)
         upload->done(upload->req, err, &none);
@@ -221,6 +238,20 @@ static bool pass_on(tv_blob_upload *upload)
     return submit(upload);
 }
 
+/* Hand to a worker what has come while there is no buffer. */
+static bool pass_on_spill(tv_blob_upload *upload)
+{
+    tv_assert(!upload->is_working && upload->filling == NULL);
+    if (!tv_buffers_spill_begin(upload->io.in))
+        return false;
+
+    upload->piece = upload->spill;
+    upload->spill = (tv_buf)TV_BUF_EMPTY;
+    upload->busy = upload->piece.data;
+    upload->busy_len = upload->piece.len;
+    return submit(upload);
+}
+
 /* Find a place for bytes in the filling buffer, as far as there is one. */
 static tv_slice fill(tv_blob_upload *upload, tv_slice piece)
 {
@@ -237,8 +268,6 @@ static bool is_full(const tv_blob_upload *upload)
 {
     return upload->filling && upload->filled + PIECE_BYTES > tv_buffers_size(upload->io.in);
 }
-
-static void deliver_buffer(tv_mail *mail);
 
 /*
  * Get ready for the next piece.  True when it can come; false when the client
@@ -271,19 +300,18 @@ static bool make_room(tv_blob_upload *upload, tv_err *ret_err)
             return true;
     }
     if (upload->is_working)
-        return false; /* its buffer comes back: (2) */
+        return false; /* it comes back, perhaps with a buffer */
+    if (upload->spill.len == 0)
+        return true; /* the next piece is seen to when it is here: (2) */
 
-    upload->wait.mail.deliver = deliver_buffer;
-    upload->wait.reply_to = tv_loop_mailbox(upload->loop);
-    upload->is_waiting = tv_buffers_wait(upload->io.in, &upload->wait);
-    if (!upload->is_waiting)
+    if (!pass_on_spill(upload))
         *ret_err = TV_ERR_OVERLOADED;
     return false;
 }
 
 bool tv_blob_upload_take(tv_blob_upload *upload, tv_slice piece)
 {
-    tv_err err = upload->err;
+    tv_err err = upload->is_working ? TV_OK : upload->err; /* (1) */
 
     tv_assert(!upload->is_held && !upload->is_finished);
     if (!err) {
@@ -305,7 +333,7 @@ static void close_upload(tv_blob_upload *upload)
 {
     tv_err err = upload->err;
 
-    tv_assert(!upload->is_working && !upload->is_waiting && upload->spill.len == 0);
+    tv_assert(!upload->is_working && upload->spill.len == 0);
     if (!err && upload->filled == 0) {
         /* All has been written: the end is a job with an empty buffer. */
         upload->busy_len = 0;
@@ -359,6 +387,7 @@ static void deliver_written(tv_mail *mail)
     tv_loop *loop = upload->loop;
 
     upload->is_working = false;
+    upload->err = upload->job_err;
     if (upload->req == NULL) {
         /* What was just finished belongs to nobody: (4) */
         if (upload->is_closed && !upload->err)
@@ -367,31 +396,16 @@ static void deliver_written(tv_mail *mail)
         tv_loop_release(loop);
         return;
     }
-    if (upload->filling == NULL)
+    if (upload->filling == NULL && upload->piece.data == NULL) {
         upload->filling = upload->busy;
-    else
-        tv_buffers_give(upload->io.in, upload->busy); /* others may need it more */
-    upload->busy = NULL;
+        upload->busy = NULL;
+    } else {
+        release_busy(upload); /* others may need it more */
+    }
     if (upload->is_closed)
         upload->done(upload->req, upload->err, &upload->result);
     else
         go_on(upload);
-}
-
-static void deliver_buffer(tv_mail *mail)
-{
-    tv_blob_upload *upload = (tv_blob_upload *)((char *)mail - offsetof(tv_blob_upload, wait));
-    tv_loop *loop = upload->loop;
-
-    upload->is_waiting = false;
-    tv_assert(upload->filling == NULL);
-    upload->filling = upload->wait.buffer;
-    if (upload->req) {
-        go_on(upload);
-    } else {
-        upload_free(upload);
-        tv_loop_release(loop);
-    }
 }
 
 void tv_blob_upload_end(tv_blob_upload *upload)
@@ -400,7 +414,7 @@ void tv_blob_upload_end(tv_blob_upload *upload)
         return;
 
     upload->req = NULL;
-    if (upload->is_working || upload->is_waiting)
+    if (upload->is_working)
         tv_loop_hold(upload->loop);
     else
         upload_free(upload);

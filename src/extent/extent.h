@@ -106,6 +106,12 @@ void tv_extent_visit_end(tv_extents *store, tv_extent_visit *visit);
 tv_err tv_extent_open(tv_extents *store, tv_extent_id id, int *ret_fd) TV_WARN_UNUSED;
 
 /**
+ * The same for network threads: TV_ERR_WOULD_BLOCK rather than wait for the disk
+ * to tell where the file is.
+ */
+tv_err tv_extent_open_cached(tv_extents *store, tv_extent_id id, int *ret_fd) TV_WARN_UNUSED;
+
+/**
  * Read up to `size` (at least 1) bytes at `offset`.  With TV_READ_CACHED,
  * TV_ERR_WOULD_BLOCK rather than wait for the disk; it may then also return fewer
  * bytes than asked for.  The kernel begins to read ahead all the same, so a later

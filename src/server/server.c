@@ -31,7 +31,7 @@ enum {
     OTHER_FILES = 64,   /* logs, locks, the certificate, what compactions write */
     ADMIN_CONNECTIONS_MAX = 32,
     QUEUE_COLLECT_MS = 5000,
-    BLOB_JANITOR_SECONDS = 300,
+    BLOB_JANITOR_SECONDS = 3600, /* it looks at every blob, for blocks that are a week old */
 };
 
 /* A service with its port, on which every loop listens. */

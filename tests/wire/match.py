@@ -30,6 +30,7 @@ PATTERNS = {
     "time": rf"{DAY}T\d\d:\d\d:{SECONDS}Z",          # Timestamp
     "etagtime": rf"{DAY}T\d\d%3A\d\d%3A{SECONDS}Z",  # the same inside an ETag
     "time7": rf"{DAY}T\d\d:\d\d:\d\d\.\d{{7}}Z",     # always seven digits: errors
+    "blobetag": r"0x[0-9A-F]{15}",                   # of containers and blobs
     "newline": r"\r?\n",
     "receipt": r"[A-Za-z0-9+/]+={0,2}",              # of a message
     "httpdate": r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT",

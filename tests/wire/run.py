@@ -49,7 +49,7 @@ SERVICES = {
                      "application/json", "SharedKeyLite",
                      ("table", 'POST /Tables {{"TableName":"{}"}}')),
     "queue": Service([VERSION], "application/xml", "SharedKey", ("queue", "PUT /{}")),
-    "blob": Service([VERSION], "application/octet-stream", "SharedKey",
+    "blob": Service([("x-ms-version", "2021-12-02")], None, "SharedKey",
                     ("container", "PUT /{}?restype=container")),
 }
 ERROR_TYPE = "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
@@ -105,7 +105,7 @@ class Talk:
         self.raw = None                 # of raw ones
         self.passed = self.failed = 0
         self.variables = {"account": ACCOUNT, "secondaccount": SECOND}
-        self.talk_to("table")
+        self.talk_to(path.parent.name if path.parent.name in ports else "table")
 
     def talk_to(self, name):
         """From here on the file talks to this service."""
@@ -250,7 +250,7 @@ class Talk:
         if "batch" in options:
             body = batch_body(body, self.variables["base"])
             headers.append(("Content-Type", "multipart/mixed; boundary=batch_b"))
-        elif body is not None:
+        elif body is not None and service.content_type:
             headers.append(("Content-Type", service.content_type))
         data = b"" if body is None else body.encode("utf-8", "surrogateescape")
         if "chunked" in options:
@@ -314,7 +314,7 @@ class Talk:
         headers = list(wanted.headers)
         is_error = wanted.rest and wanted.rest[0] not in "{["
         if is_error and self.service != "table":
-            headers.append(("x-ms-error-code", wanted.rest.split(" ")[0]))
+            headers.append(("x-ms-error-code", wanted.rest.split(" ")[0].strip("<>")))
         if not has_body:
             is_error = False
         if is_error and not any(name.lower() == "content-type" for name, _ in headers):
@@ -341,8 +341,11 @@ class Talk:
         if is_error:
             code, _, text = wanted.rest.partition(" ")
             form = ERROR_BODY if self.service == "table" else ERROR_DOCUMENT
-            if code.startswith("<"):
-                form, code = XML_ERROR_BODY, code.strip("<>")
+            if code.startswith("<") and self.service == "table":
+                form = XML_ERROR_BODY
+            elif code.startswith("<"):
+                form = form.replace("DETAILS", "*")
+            code = code.strip("<>")
             body = form.replace("CODE", code).replace("TEXT", text or "*")
             body = body.replace("DETAILS", wanted.details)
             if not match.match_text(body, reply.text(), self.variables):

@@ -70,6 +70,20 @@ TEST(conditions_guard_a_put)
     CHECK_ERR(RUN(tv_put_blob_run, &put), TV_ERR_PAGE_BLOB);
 }
 
+TEST(a_blob_keeps_its_type_until_it_is_deleted)
+{
+    tv_put_blob put = {.change = change_of("b"), .type = TV_BLOB_APPEND};
+    tv_delete_blob delete = {.change = change_of("b")};
+
+    put_text("b", "x");
+    CHECK_ERR(RUN(tv_put_blob_run, &put), TV_ERR_BLOB_TYPE);
+    CHECK_TEXT(content_of("b", 0), "x");
+    CHECK_OK(RUN(tv_delete_blob_run, &delete));
+    CHECK_OK(RUN(tv_put_blob_run, &put));
+    put.type = TV_BLOB_BLOCK;
+    CHECK_ERR(RUN(tv_put_blob_run, &put), TV_ERR_BLOB_TYPE);
+}
+
 /* Every change fails the same way in a container that is gone, and leaves nothing. */
 TEST(a_dropped_container_has_no_blobs)
 {
@@ -109,13 +123,11 @@ TEST(what_needs_a_blob_does_not_find_one)
         tv_set_blob_headers headers;
         tv_set_blob_metadata metadata;
         tv_snapshot_blob snapshot;
-        tv_delete_blob delete;
         tv_lease_blob lease;
     } any;
     static tv_update_fn *const fns[] = {
         tv_append_block_run,  tv_set_blob_headers_run, tv_set_blob_metadata_run,
-        tv_snapshot_blob_run, tv_delete_blob_run,      tv_lease_blob_run,
-        tv_abort_copy_run,
+        tv_snapshot_blob_run, tv_lease_blob_run,       tv_abort_copy_run,
     };
 
     /* Uncommitted blocks are no blob. */
@@ -125,6 +137,23 @@ TEST(what_needs_a_blob_does_not_find_one)
         any.change = change_of("b");
         CHECK_ERR(RUN(fns[i], &any), TV_ERR_BLOB_NOT_FOUND);
     }
+}
+
+TEST(a_blob_that_was_never_committed_can_be_deleted)
+{
+    tv_delete_blob delete = {.change = change_of("b"), .scope = TV_DELETE_SNAPSHOTS};
+
+    CHECK_OK(put_block("b", "MDA=", extent_data(1, 5)));
+    CHECK_OK(put_block("b", "MDE=", text_data("x")));
+    CHECK_ERR(RUN(tv_delete_blob_run, &delete), TV_ERR_BLOB_NOT_FOUND);
+    delete.scope = TV_DELETE_BLOB;
+    delete.change.conditions.if_match = tv_etag_condition_parse(TV_LIT("*"));
+    CHECK_ERR(RUN(tv_delete_blob_run, &delete), TV_ERR_CONDITION_NOT_MET);
+    delete.change.conditions = (tv_blob_conditions){0};
+    CHECK_OK(RUN(tv_delete_blob_run, &delete));
+    CHECK_INT(delete.change.garbage_count, 1);
+    CHECK_INT(row_count(), 0);
+    CHECK_ERR(RUN(tv_delete_blob_run, &delete), TV_ERR_BLOB_NOT_FOUND);
 }
 
 TEST(appends_count_and_keep_their_conditions)
@@ -206,12 +235,27 @@ TEST(headers_and_metadata_are_replaced_whole)
     CHECK_TEXT(head.headers.cache_control, "no-cache");
     CHECK_TEXT(content_of("b", 0), "x");
 
-    metadata.change.conditions.if_match = (tv_etag_condition){TV_ETAG_IS, etag};
+    metadata.change.conditions.if_match = (tv_etag_condition){.test = TV_ETAG_IS, .etag = etag};
     CHECK_ERR(RUN(tv_set_blob_metadata_run, &metadata), TV_ERR_CONDITION_NOT_MET);
 
     tv_blob_change abort = change_of("b");
 
     CHECK_ERR(RUN(tv_abort_copy_run, &abort), TV_ERR_NO_PENDING_COPY);
+}
+
+TEST(a_blob_with_new_properties_is_no_copy)
+{
+    tv_put_blob put = {.change = change_of("b"),
+                       .type = TV_BLOB_BLOCK,
+                       .copy = {.id = TV_LIT("copy"), .source = TV_LIT("http://x/y")}};
+    tv_set_blob_metadata metadata = {.change = change_of("b")};
+    tv_set_blob_headers headers = {.change = change_of("b")};
+
+    CHECK_OK(RUN(tv_put_blob_run, &put));
+    CHECK_OK(RUN(tv_set_blob_metadata_run, &metadata));
+    CHECK_TEXT(head_of("b", 0).copy.id, "copy");
+    CHECK_OK(RUN(tv_set_blob_headers_run, &headers));
+    CHECK_INT(head_of("b", 0).copy.id.len, 0);
 }
 
 TEST(snapshots_stay_as_they_were)
@@ -245,6 +289,52 @@ TEST(snapshots_stay_as_they_were)
     }
     CHECK_TEXT(content_of("log", first), "aaaa");
     CHECK_TEXT(content_of("log", 0), "aaaaaaaaaaaa");
+}
+
+static void put_extents(const char *name, size_t count)
+{
+    tv_blob_data *data = tv_arena_alloc(&arena, count * sizeof *data);
+
+    for (size_t i = 0; i < count; i++)
+        data[i] = extent_data(i + 1, 100);
+    tv_put_blob put = {
+        .change = change_of(name), .type = TV_BLOB_BLOCK, .data = data, .data_count = count};
+
+    CHECK_OK(RUN(tv_put_blob_run, &put));
+}
+
+/* Every write reads all that the snapshots keep, so that must not grow for ever. */
+TEST(snapshots_of_many_pieces_have_a_limit)
+{
+    tv_delete_blob delete = {.change = change_of("b"), .scope = TV_DELETE_SNAPSHOTS};
+    tv_snapshot_blob take = {.change = change_of("b")};
+
+    for (int i = 0; i < 5; i++) {
+        put_extents("b", TV_BLOB_COMMITTED_BLOCKS_MAX);
+        snapshot_of("b");
+    }
+    CHECK_ERR(RUN(tv_snapshot_blob_run, &take), TV_ERR_SNAPSHOT_COUNT);
+    CHECK_OK(RUN(tv_delete_blob_run, &delete));
+
+    /* Those that share a content cost nothing but their heads. */
+    for (int i = 0; i < 10; i++)
+        snapshot_of("b");
+}
+
+TEST(snapshots_of_long_texts_have_a_limit)
+{
+    char *value = tv_arena_bytes(&arena, 8000);
+    tv_metadata_pair pair = {TV_LIT("long"), {value, 8000}};
+    tv_snapshot_blob take = {.change = change_of("b"), .metadata = {&pair, 1}};
+    tv_err err = TV_OK;
+    int count = 0;
+
+    memset(value, 'x', 8000);
+    put_text("b", "text");
+    for (; err == TV_OK && count < 4000; count++)
+        err = RUN(tv_snapshot_blob_run, &take);
+    CHECK_ERR(err, TV_ERR_SNAPSHOT_COUNT);
+    CHECK(count > 3000);
 }
 
 TEST(delete_asks_what_to_do_with_snapshots)
@@ -344,12 +434,17 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(a_blob_is_put_and_replaced),
         T(conditions_guard_a_put),
+        T(a_blob_keeps_its_type_until_it_is_deleted),
         T(a_dropped_container_has_no_blobs),
         T(what_needs_a_blob_does_not_find_one),
+        T(a_blob_that_was_never_committed_can_be_deleted),
         T(appends_count_and_keep_their_conditions),
         T(an_append_blob_has_at_most_50000_blocks),
         T(headers_and_metadata_are_replaced_whole),
+        T(a_blob_with_new_properties_is_no_copy),
         T(snapshots_stay_as_they_were),
+        T(snapshots_of_many_pieces_have_a_limit),
+        T(snapshots_of_long_texts_have_a_limit),
         T(delete_asks_what_to_do_with_snapshots),
         T(a_lease_guards_changes_and_outlives_a_put),
         T(a_change_may_run_again),

@@ -76,11 +76,21 @@ TEST(conditions_hold_or_fail_as_the_service_says)
         {NULL, NULL, NO, -1, NOT_MET, NOT_MET, NOT_MET, TV_OK},
         {NULL, NULL, NO, 0, TV_OK, TV_OK, TV_OK, TV_OK},
         {NULL, NULL, NO, 1, TV_OK, TV_OK, TV_OK, TV_OK},
-        /* An ETag wins over the date that belongs to it. */
-        {SAME, NULL, NO, -1, TV_OK, TV_OK, TV_OK, NOT_MET},
+        /* For changes an ETag wins over the date that belongs to it; for reads both count. */
+        {SAME, NULL, NO, -1, NOT_MET, TV_OK, TV_OK, NOT_MET},
+        {OTHER, NULL, NO, 1, NOT_MET, NOT_MET, NOT_MET, NOT_MET},
         {NULL, OTHER, 1, NO, TV_OK, TV_OK, TV_OK, TV_OK},
-        {NULL, SAME, -1, NO, OLD, NOT_MET, NOT_MET, TV_OK},
+        {NULL, SAME, -1, NO, TV_OK, NOT_MET, NOT_MET, TV_OK},
+        {NULL, SAME, 1, NO, OLD, NOT_MET, NOT_MET, TV_OK},
         {OTHER, SAME, NO, NO, NOT_MET, NOT_MET, NOT_MET, NOT_MET},
+        {SAME, NULL, 1, NO, OLD, NOT_MET, NOT_MET, NOT_MET},
+        {SAME, NULL, 1, -1, NOT_MET, NOT_MET, NOT_MET, NOT_MET},
+        {SAME, OTHER, 1, 1, TV_OK, TV_OK, TV_OK, NOT_MET},
+        /* Several ETags: one that fits is enough. */
+        {OTHER "," SAME, NULL, NO, NO, TV_OK, TV_OK, TV_OK, NOT_MET},
+        {OTHER ", junk", NULL, NO, NO, NOT_MET, NOT_MET, NOT_MET, NOT_MET},
+        {NULL, OTHER ", " SAME, NO, NO, OLD, NOT_MET, NOT_MET, TV_OK},
+        {NULL, OTHER ", junk", NO, NO, TV_OK, TV_OK, TV_OK, TV_OK},
     };
     /* clang-format on */
 

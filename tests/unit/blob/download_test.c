@@ -302,6 +302,38 @@ TEST(many_downloads_share_one_buffer)
     end(s);
 }
 
+/* A client may read as slowly as it likes, and so may many; nobody has to wait for them. */
+TEST(clients_that_do_not_read_hold_up_nobody)
+{
+    size_t many[MANY], one = 32 * MIB;
+
+    begin(2, 2);
+    server *s = start();
+    for (size_t i = 0; i < MANY; i++)
+        many[i] = i % 5 == 4 ? 1000 : 300 * KIB;
+    put_pieces("one", &one, 1);
+    put_pieces("many", many, MANY);
+
+    client slow[] = {client_open(s), client_open(s)};
+
+    for (size_t i = 0; i < COUNT(slow); i++) {
+        ask(&slow[i], "one", 0, 0);
+        CHECK(client_receive(&slow[i]));
+    }
+    CHECK_INT(tv_buffers_used(io.out), 2);
+
+    client c = client_open(s);
+
+    ask(&c, "many", 0, 0);
+    expect(&c, 0, 16 * 300 * (uint64_t)KIB + 4000);
+    ask(&c, "one", 5, 3 * MIB);
+    expect(&c, 5, 3 * MIB);
+    client_close(&c);
+    for (size_t i = 0; i < COUNT(slow); i++)
+        client_close(&slow[i]);
+    end(s);
+}
+
 TEST(a_download_keeps_its_view_when_the_blob_is_replaced)
 {
     size_t lengths[MANY], small = 10;
@@ -471,6 +503,7 @@ int main(void)
         cmocka_unit_test(every_content_and_every_kind_of_range_is_sent),
         cmocka_unit_test(what_is_not_in_memory_is_read_by_workers),
         cmocka_unit_test(many_downloads_share_one_buffer),
+        cmocka_unit_test(clients_that_do_not_read_hold_up_nobody),
         cmocka_unit_test(a_download_keeps_its_view_when_the_blob_is_replaced),
         cmocka_unit_test(nothing_is_left_of_a_client_that_goes),
         cmocka_unit_test(a_server_that_stops_waits_for_a_read),

@@ -103,6 +103,15 @@ static void forget_blocks(model *m)
         m->blocks[i] = -1;
 }
 
+static bool has_blocks(const model *m)
+{
+    for (int i = 0; i < BLOCKS_MAX; i++) {
+        if (m->blocks[i] >= 0)
+            return true;
+    }
+    return false;
+}
+
 /* Sometimes a condition that holds, sometimes one that does not; returns whether it does. */
 static bool add_condition(tv_blob_change *change, const model *m)
 {
@@ -143,8 +152,9 @@ static void do_put(tv_txn *txn, int number)
     put.data_count = (size_t)next.count;
 
     tv_err err = tv_txn_run(txn, put.change.partition, tv_put_blob_run, &put);
+    bool is_other = m->exists && m->type != put.type;
 
-    CHECK_ERR(err, holds ? TV_OK : TV_ERR_CONDITION_NOT_MET);
+    CHECK_ERR(err, !holds ? TV_ERR_CONDITION_NOT_MET : is_other ? TV_ERR_BLOB_TYPE : TV_OK);
     if (err) {
         note_refused(first);
         return;
@@ -292,7 +302,8 @@ static void do_delete(tv_txn *txn, int number)
     tv_delete_blob delete = {.change = change_of(names[number]),
                              .scope = (tv_delete_scope)below(4)};
     int at = 0;
-    tv_err want = m->exists ? TV_OK : TV_ERR_BLOB_NOT_FOUND;
+    bool is_whole = delete.scope == TV_DELETE_BLOB || delete.scope == TV_DELETE_WITH_SNAPSHOTS;
+    tv_err want = m->exists || (is_whole && has_blocks(m)) ? TV_OK : TV_ERR_BLOB_NOT_FOUND;
 
     if (delete.scope == TV_DELETE_ONE_SNAPSHOT) {
         if (m->snapshot_count == 0)
@@ -365,15 +376,12 @@ static void check_blocks(const char *name, const model *m)
     size_t at = 0;
     tv_err err =
         tv_blob_get_block_lists(engine, partition_of(name), 0, TV_BLOCK_LIST_ALL, &arena, &lists);
-    bool has_blocks = false;
 
-    for (int i = 0; i < BLOCKS_MAX; i++)
-        has_blocks = has_blocks || m->blocks[i] >= 0;
     if (m->exists && m->type == TV_BLOB_APPEND) {
         CHECK_ERR(err, TV_ERR_BLOB_TYPE);
         return;
     }
-    CHECK_ERR(err, m->exists || has_blocks ? TV_OK : TV_ERR_BLOB_NOT_FOUND);
+    CHECK_ERR(err, m->exists || has_blocks(m) ? TV_OK : TV_ERR_BLOB_NOT_FOUND);
     CHECK_INT(lists.has_head, m->exists);
 
     for (int i = 0; i < BLOCKS_MAX; i++) {

@@ -97,6 +97,8 @@ static const struct {
     {"GET", "con?restype=service&comp=properties", "", TV_ERR_INVALID_QUERY_PARAMETER,
      TV_BLOB_OP_UNKNOWN},
     {"GET", "con/", "", TV_ERR_INVALID_URI, TV_BLOB_OP_UNKNOWN},
+    {"GET", "/b", "", TV_ERR_INVALID_URI, TV_BLOB_OP_UNKNOWN},
+    {"GET", "/b?restype=account&comp=properties", "", TV_ERR_INVALID_URI, TV_BLOB_OP_UNKNOWN},
     {"GET", "", "", TV_ERR_UNSUPPORTED_VERB, TV_BLOB_OP_UNKNOWN},
     {"GET", "con/%zz", "", TV_ERR_URL_UNPARSABLE, TV_BLOB_OP_UNKNOWN},
     {"GET", "con/%ff", "", TV_ERR_URL_UNPARSABLE, TV_BLOB_OP_UNKNOWN},

@@ -12,14 +12,19 @@ enum { MIB = 1024 * 1024, BUFFER = 256 * 1024 };
 
 static tv_blob_io io;
 static tv_digests wanted;
-static sem_t gate;         /* holds a worker up: see block_worker */
-static atomic_int blocked; /* workers that stand at the gate */
-static tv_job gate_jobs[8];
+static sem_t gate;          /* holds a worker up: see block_worker */
+static atomic_int blocked;  /* workers that stand at the gate */
+static tv_job gate_jobs[8]; /* each is used once: its letter waits in gate_box until the end */
+static int gate_count;
 static tv_mailbox gate_box;
+static bool is_hesitant; /* a piece takes as long as a worker, and a refusal goes out later */
 
 typedef struct talk {
     tv_blob_upload *upload;
     tv_digest_claims claims;
+    tv_mail refusal;
+    tv_request *req;
+    tv_err refused;
 } talk;
 
 static void wake_nobody(void *ctx)
@@ -27,16 +32,18 @@ static void wake_nobody(void *ctx)
     (void)ctx;
 }
 
-static void setup(size_t buffers, size_t waiting_max, int workers)
+static void setup(size_t buffers, size_t spills_max, int workers)
 {
     make_folder("/tmp");
     io = (tv_blob_io){.extents = open_store(),
                       .workers = tv_workers_new(workers, 1000),
-                      .in = tv_buffers_new(BUFFER, buffers, waiting_max)};
+                      .in = tv_buffers_new(BUFFER, buffers, spills_max)};
     wanted = (tv_digests){.has_md5 = true, .has_crc64 = true};
     sem_init(&gate, 0, 0);
     tv_mailbox_init(&gate_box, wake_nobody, NULL);
     atomic_store(&blocked, 0);
+    gate_count = 0;
+    is_hesitant = false;
 }
 
 /* Everything has come back, and nothing is left on the disk but what was finished. */
@@ -68,12 +75,14 @@ static void deliver_nothing(tv_mail *mail)
 }
 
 /* Let a worker do nothing until sem_post(&gate). */
-static void block_worker(int index)
+static void block_worker(void)
 {
-    gate_jobs[index] = (tv_job){.run = run_gate, .reply_to = &gate_box};
-    gate_jobs[index].mail.deliver = deliver_nothing;
-    CHECK(tv_workers_submit(io.workers, &gate_jobs[index]));
-    wait_for(&blocked, index + 1);
+    tv_job *job = &gate_jobs[gate_count++];
+
+    *job = (tv_job){.run = run_gate, .reply_to = &gate_box};
+    job->mail.deliver = deliver_nothing;
+    CHECK(tv_workers_submit(io.workers, job));
+    wait_for(&blocked, gate_count);
 }
 
 static void answer_error(tv_request *req, tv_err err)
@@ -110,8 +119,35 @@ static void on_stored(tv_request *req, tv_err err, const tv_blob_upload_result *
 static bool upload_take(tv_request *req, tv_slice piece)
 {
     talk *st = req->user;
+    bool takes_more = tv_blob_upload_take(st->upload, piece);
 
-    return tv_blob_upload_take(st->upload, piece);
+    if (is_hesitant)
+        usleep(10 * 1000);
+    return takes_more;
+}
+
+static void deliver_refusal(tv_mail *mail)
+{
+    talk *st = (talk *)((char *)mail - offsetof(talk, refusal));
+
+    answer_error(st->req, st->refused);
+}
+
+/* The service may take its time for the answer; so may the socket. */
+static void on_failed(tv_request *req, tv_err err)
+{
+    talk *st = req->user;
+    tv_mail_chain chain = {0};
+
+    if (!is_hesitant) {
+        answer_error(req, err);
+        return;
+    }
+    st->req = req;
+    st->refused = err;
+    st->refusal.deliver = deliver_refusal;
+    tv_mail_chain_add(&chain, &st->refusal);
+    tv_mailbox_post(tv_loop_mailbox(req->loop), &chain);
 }
 
 static const tv_body_sink upload_sink = {upload_take};
@@ -130,7 +166,7 @@ static bool upload_on_headers(void *ctx, tv_request *req)
     }
     req->sink = &upload_sink;
     req->body_bytes_max = UINT64_C(1) << 32;
-    st->upload = tv_blob_upload_new(&io, req, &wanted, answer_error);
+    st->upload = tv_blob_upload_new(&io, req, &wanted, on_failed);
     return true;
 }
 
@@ -274,7 +310,7 @@ TEST(a_client_waits_while_both_buffers_are_in_use)
     client c = client_open(s);
     tv_buf body = TV_BUF_EMPTY;
 
-    block_worker(0);
+    block_worker();
     flow_fill(&body, 1, 40 * MIB);
     send_head(&c, body.len, "");
 
@@ -346,26 +382,52 @@ TEST(many_uploads_share_few_buffers)
     teardown(s, SENDERS);
 }
 
-TEST(too_many_that_wait_are_refused)
+/* A client may send as slowly as it likes, and so may many; nobody has to wait for them. */
+TEST(clients_that_do_not_send_hold_up_nobody)
+{
+    setup(1, 1, 1);
+    server *s = start();
+    client slow = client_open(s), c = client_open(s);
+    tv_buf body = TV_BUF_EMPTY;
+
+    send_head(&slow, 10, "");
+    client_send(&slow, "abc");
+    for (int i = 0; i < 1000 && tv_buffers_used(io.in) == 0; i++)
+        usleep(1000);
+    flow_fill(&body, 1, 3 * MIB);
+    send_head(&c, body.len, "");
+    client_send_slice(&c, tv_buf_slice(&body));
+    check_stored(&c, tv_buf_slice(&body));
+    client_send(&slow, "defghij");
+    check_stored(&slow, TV_LIT("abcdefghij"));
+    tv_buf_done(&body);
+    client_close(&slow);
+    client_close(&c);
+    teardown(s, 2);
+}
+
+TEST(too_many_pieces_without_a_buffer_are_refused)
 {
     setup(1, 1, 1);
     server *s = start();
     client a = client_open(s), b = client_open(s), c = client_open(s);
 
-    /* a has the buffer, b waits for it, c is one too many. */
+    /* a has the buffer, b's piece waits for the worker, c's is one too many. */
     send_head(&a, 10, "");
     client_send(&a, "abc");
     for (int i = 0; i < 1000 && tv_buffers_used(io.in) == 0; i++)
         usleep(1000);
+    block_worker();
     send_head(&b, 10, "");
     client_send(&b, "abcdefghij");
     usleep(50 * 1000);
     send_head(&c, 10, "");
     client_send(&c, "abcdefghij");
     client_expect(&c, 503, "OVERLOADED");
+    sem_post(&gate);
+    check_stored(&b, TV_LIT("abcdefghij"));
     client_send(&a, "defghij");
     check_stored(&a, TV_LIT("abcdefghij"));
-    check_stored(&b, TV_LIT("abcdefghij"));
     client_close(&a);
     client_close(&b);
     client_close(&c);
@@ -380,7 +442,7 @@ static const struct {
     {"after the head", 0, false, false},
     {"within the first buffer", 1000, false, false},
     {"while the first buffer waits to be written", BUFFER + 10, true, false},
-    {"while the client waits for a buffer", 2 * BUFFER, true, true},
+    {"while the client waits for the worker", 2 * BUFFER, true, true},
     {"in the middle", 5 * MIB, false, true},
     {"before the last byte", 10 * MIB - 1, false, false},
     {"before the answer", 10 * MIB, false, false},
@@ -397,9 +459,8 @@ TEST(nothing_is_left_of_a_client_that_goes)
         client c = client_open(s);
 
         t_row = departures[i].what;
-        atomic_store(&blocked, 0);
         if (departures[i].is_blocked)
-            block_worker(0);
+            block_worker();
         send_head(&c, body.len, "");
         client_send_slice(&c, tv_slice_take(tv_buf_slice(&body), departures[i].sent));
         if (departures[i].is_blocked)
@@ -447,6 +508,26 @@ TEST(a_full_disk_is_said_and_nothing_stays)
     teardown(s, 0);
 }
 
+/* Pieces that come between a worker's failure and the letter about it. */
+TEST(a_failure_is_heard_of_once_the_worker_is_back)
+{
+    setup(4, 4, 1);
+    tv_extents_close(io.extents);
+    CHECK(try_open(&(tv_extent_options){.dir = dir, .disk_reserve_bytes = UINT64_C(1) << 60},
+                   &io.extents));
+    server *s = start();
+    client c = client_open(s);
+    tv_buf body = TV_BUF_EMPTY;
+
+    is_hesitant = true;
+    flow_fill(&body, 1, 2 * BUFFER);
+    flow_send(&c, "/b", tv_buf_slice(&body), 4000);
+    client_expect(&c, 503, "DISK_FULL");
+    tv_buf_done(&body);
+    client_close(&c);
+    teardown(s, 0);
+}
+
 TEST(a_write_that_fails_in_the_middle_ends_the_upload)
 {
     struct rlimit before, small;
@@ -471,7 +552,7 @@ TEST(a_server_that_stops_waits_for_its_workers)
     client c = client_open(s);
     tv_buf body = TV_BUF_EMPTY;
 
-    block_worker(0);
+    block_worker();
     flow_fill(&body, 1, BUFFER + MIB);
     send_head(&c, body.len, "");
     client_send_slice(&c, tv_slice_take(tv_buf_slice(&body), BUFFER + 10));
@@ -492,9 +573,11 @@ int main(void)
         cmocka_unit_test(what_the_client_claims_is_checked),
         cmocka_unit_test(a_client_waits_while_both_buffers_are_in_use),
         cmocka_unit_test(many_uploads_share_few_buffers),
-        cmocka_unit_test(too_many_that_wait_are_refused),
+        cmocka_unit_test(clients_that_do_not_send_hold_up_nobody),
+        cmocka_unit_test(too_many_pieces_without_a_buffer_are_refused),
         cmocka_unit_test(nothing_is_left_of_a_client_that_goes),
         cmocka_unit_test(a_full_disk_is_said_and_nothing_stays),
+        cmocka_unit_test(a_failure_is_heard_of_once_the_worker_is_back),
         cmocka_unit_test(a_write_that_fails_in_the_middle_ends_the_upload),
         cmocka_unit_test(a_server_that_stops_waits_for_its_workers),
     };

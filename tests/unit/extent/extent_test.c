@@ -185,6 +185,32 @@ TEST(a_copy_outlives_what_it_was_made_of)
     tv_extents_close(store);
 }
 
+/* Where the kernel can tell; a file that has just been made it knows. */
+TEST(a_cached_open_does_not_wait_for_the_disk)
+{
+    char got[16];
+    size_t len;
+    tv_err err;
+    int fd;
+
+    NEEDS_FOLDER();
+    store = open_store();
+    tv_extent_id id = put(store, TV_LIT("some bytes"));
+
+    err = tv_extent_open_cached(store, id, &fd);
+    CHECK(err == TV_OK || err == TV_ERR_WOULD_BLOCK);
+    if (err == TV_OK) {
+        CHECK_OK(tv_extent_read(fd, TV_READ_ANY, 0, got, sizeof got, &len));
+        CHECK_INT(len, 10);
+        close(fd);
+    }
+    tv_extents_remove(store, &id, 1);
+    wait_for_removals(store, 0);
+    err = tv_extent_open_cached(store, id, &fd);
+    CHECK(err == TV_ERR_NOT_FOUND || err == TV_ERR_WOULD_BLOCK);
+    tv_extents_close(store);
+}
+
 TEST(what_is_not_there_is_not_found)
 {
     tv_extent_id no_ids[] = {{0, 0}, {1, 1}, {7, 7}, {UINT64_MAX, UINT64_MAX}};
@@ -608,6 +634,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_BOTH(what_was_appended_is_read),
         ON_BOTH(a_cached_read_does_not_wait_for_the_disk),
+        ON_BOTH(a_cached_open_does_not_wait_for_the_disk),
         ON_BOTH(a_discarded_extent_leaves_nothing),
         ON_BOTH(ids_never_repeat),
         ON_BOTH(a_copy_outlives_what_it_was_made_of),

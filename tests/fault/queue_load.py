@@ -1,0 +1,215 @@
+"""Producers and consumers of messages, and a ledger of what the server promised them.
+
+Every message has a text of its own.  After a stop of any kind:
+
+  (1) a put that was acknowledged is there, once, unless it was deleted;
+  (2) a deletion that was acknowledged stays one;
+  (3) a receipt that was superseded opens nothing;
+  (4) a message knows every get that was acknowledged;
+  (5) the queue's count is the number of its messages.
+
+And at all times a message that was got is given to nobody else until its time
+has come or its holder lets it go.
+
+A request that broke off is in doubt: its effect may be there or not.  `check`
+looks, and from then on what it saw must stay.
+"""
+
+import random
+import threading
+import time
+
+from queue_client import BROKEN, QueueClient
+
+QUEUES = ("load-a", "load-b")
+PRODUCERS, CONSUMERS = 4, 4
+TIMEOUT_S = 1           # of a get: then those that were given up can be seen again
+
+
+class Entry:
+    """What is known of one message."""
+
+    def __init__(self, queue):
+        self.queue = queue
+        self.is_put = False         # acknowledged
+        self.is_deleted = False     # acknowledged
+        self.in_doubt = None        # "put" or "delete" broke off
+        self.gets = 0               # acknowledged
+        self.hidden_until = 0       # nobody may be given it before
+
+
+class Load:
+    def __init__(self, port, seed):
+        self.port, self.seed, self.round = port, seed, 0
+        self.lock = threading.Lock()
+        self.entries = {}           # by text
+        self.superseded = []        # (queue, id, receipt)
+        self.lost_gets = 0
+        self.acknowledged = 0
+        self.trouble = []
+        self.ended = threading.Event()
+        self.threads = []
+
+    # --- the clients
+
+    def start(self):
+        self.round += 1
+        self.ended.clear()
+        self.threads = [threading.Thread(target=self.run, args=(kind, number))
+                        for kind, count in ((self.produce, PRODUCERS), (self.consume, CONSUMERS))
+                        for number in range(count)]
+        for thread in self.threads:
+            thread.start()
+
+    def join(self):
+        self.ended.set()
+        for thread in self.threads:
+            thread.join()
+
+    def run(self, act, number):
+        client = QueueClient(self.port)
+        choice = random.Random(f"{self.seed}/{self.round}/{act.__name__}/{number}")
+        serial = 0
+        try:
+            while not self.ended.is_set():
+                serial += 1
+                act(client, choice, f"{self.round}-{number}-{serial}")
+        except BROKEN:
+            pass
+        client.close()
+
+    def settle(self, reply, *expected):
+        with self.lock:
+            if reply.status in expected:
+                self.acknowledged += 1
+                return True
+            self.trouble.append(f"{reply}")
+            return False
+
+    def produce(self, client, choice, text):
+        entry = Entry(choice.choice(QUEUES))
+        entry.in_doubt = "put"
+        with self.lock:
+            self.entries[text] = entry
+        reply = client.put(entry.queue, text + "x" * choice.choice((0, 10, 3000)))
+        entry.in_doubt = None
+        entry.is_put = self.settle(reply, 201)
+
+    def consume(self, client, choice, _):
+        queue = choice.choice(QUEUES)
+        self.lost_gets += 1         # until the answer is here
+        sent = time.monotonic()
+        reply = client.get(queue, numofmessages=8, visibilitytimeout=TIMEOUT_S)
+        self.lost_gets -= 1
+        if not self.settle(reply, 200):
+            return
+        messages = reply.messages
+        if not messages:
+            time.sleep(0.01)
+        now = time.monotonic()
+        for message in messages:    # first of all: these have been got
+            entry = self.entries[message.MessageText.rstrip("x")]
+            entry.gets += 1
+            if now < entry.hidden_until:
+                self.trouble.append(f"{message.MessageText} was given to two at a time")
+            entry.hidden_until = sent + TIMEOUT_S
+        for message in messages:
+            self.process(client, choice, queue, message)
+
+    def process(self, client, choice, queue, message):
+        held = (message.MessageId, message.PopReceipt)
+        what = choice.random()
+        if what < 0.2:
+            return                  # given up
+        if what < 0.5:
+            self.entries[message.MessageText.rstrip("x")].hidden_until = 0
+            reply = client.update(queue, *held, choice.choice((0, TIMEOUT_S)))
+            if reply.status in (400, 404):
+                return              # it took too long, and somebody else has it
+            if not self.settle(reply, 204):
+                return
+            self.superseded.append((queue, *held))
+            held = (held[0], reply.headers["x-ms-popreceipt"])
+        entry = self.entries[message.MessageText.rstrip("x")]
+        entry.in_doubt = "delete"
+        reply = client.delete(queue, *held)
+        entry.in_doubt = None
+        if reply.status not in (400, 404) and self.settle(reply, 204):
+            if entry.is_deleted:
+                self.trouble.append(f"{message.MessageText} was deleted twice")
+            entry.is_deleted = True
+
+    # --- looking
+
+    def check(self, test, lost_answers_are_faults=False):
+        wrong, self.trouble = self.trouble, []
+        client = QueueClient(self.port)
+        wrong += self.try_superseded(client)
+        time.sleep(TIMEOUT_S + 0.2)
+        found, deleted = {}, []
+        for queue in QUEUES:
+            wrong += self.drain(client, queue, found, deleted)
+        for text, entry in self.entries.items():
+            wrong += self.compare(text, entry, found.pop(text, None), lost_answers_are_faults)
+        wrong += [f"nobody has put {text}" for text in found]
+        for text in deleted:
+            self.entries[text].is_deleted = True
+        client.close()
+        if wrong:
+            test.fail("\n".join([f"{len(wrong)} faults", *wrong[:20]]))
+
+    def try_superseded(self, client):
+        sample, self.superseded = self.superseded[-200:], []
+        for queue, message_id, receipt in sample:
+            reply = client.delete(queue, message_id, receipt)
+            if (reply.status, reply.code) not in ((400, "PopReceiptMismatch"),
+                                                  (404, "MessageNotFound")):
+                yield f"a superseded receipt was answered with {reply}"
+
+    def drain(self, client, queue, found, deleted):
+        """Get every message; give the odd ones back and delete the others."""
+        count = client.count(queue)
+        messages = []
+        while got := client.get(queue, numofmessages=32, visibilitytimeout=3600).messages:
+            messages += got
+        if len(messages) != count:
+            yield f"{queue} has {len(messages)} messages, and counts {count}"
+        for i, message in enumerate(messages):
+            text = message.MessageText.rstrip("x")
+            if text in found:
+                yield f"{text} is there twice"
+            found[text] = message
+            if text not in self.entries:
+                continue
+            if self.entries[text].queue != queue:
+                yield f"{text} is in {queue}"
+            held = (message.MessageId, message.PopReceipt)
+            if i % 2 == 0:
+                status = client.delete(queue, *held).status
+                deleted.append(text)
+            else:
+                status = client.update(queue, *held, 0).status
+            if status != 204:
+                yield f"the last receipt of {text} was answered with {status}"
+
+    def compare(self, text, entry, message, lost_answers_are_faults):
+        doubt, entry.in_doubt = entry.in_doubt, None
+        must_be = entry.is_put and not entry.is_deleted and doubt != "delete"
+        may_be = must_be or doubt is not None
+        if message is None:
+            if must_be:
+                yield f"{text} was put, and is missing"
+            if doubt == "delete" and lost_answers_are_faults:
+                yield f"{text}: no answer to its deletion, but it is gone"
+            entry.is_put, entry.is_deleted = True, True
+            return
+        if not may_be:
+            yield f"{text} is {'back' if entry.is_deleted else 'there, and was never put'}"
+        if doubt == "put" and lost_answers_are_faults:
+            yield f"{text}: no answer to its put, but it is there"
+        entry.is_put = True
+        entry.gets += 1             # by the drain
+        count = int(message.DequeueCount)
+        if not entry.gets <= count <= entry.gets + self.lost_gets:
+            yield f"{text} was got {entry.gets} times, and counts {count}"
+        entry.gets = count

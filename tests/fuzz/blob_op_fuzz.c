@@ -1,0 +1,88 @@
+/*
+ * Requests to the Blob service: a line of method and target (what stands behind
+ * "/acct/"), then lines of headers "name:value".  What is understood is an
+ * operation with names that the store takes, and one that somebody may do.
+ */
+#include "base/assert.h"
+#include "blob/access.h"
+#include "blob/op.h"
+#include "engine/key.h"
+#include "fuzz.h"
+
+enum { HEADERS_MAX = 64 };
+
+/* The HTTP layer lets only such bytes through. */
+static bool is_target(tv_slice text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] <= 0x20 || text.data[i] == 0x7f)
+            return false;
+    }
+    return true;
+}
+
+static void read_request(tv_slice rest, tv_request *req, tv_header *headers)
+{
+    tv_slice line = TV_LIT(""), header;
+
+    tv_slice_next(&rest, '\n', &line);
+
+    size_t blank = tv_slice_find(line, ' ');
+    tv_slice target = tv_slice_skip(line, blank < line.len ? blank + 1 : blank);
+    size_t mark = tv_slice_find(target, '?');
+
+    req->method_text = tv_slice_take(line, blank);
+    req->method = tv_method_parse(req->method_text);
+    if (!is_target(target))
+        target = TV_LIT(""), mark = 0;
+    req->path = tv_arena_printf(&req->arena, "/acct/%.*s", TV_FMT(tv_slice_take(target, mark)));
+    req->query = mark < target.len ? tv_slice_skip(target, mark + 1) : TV_NONE;
+    req->host = TV_LIT("127.0.0.1:10000");
+    req->headers = headers;
+    while (req->header_count < HEADERS_MAX && tv_slice_next(&rest, '\n', &header)) {
+        size_t colon = tv_slice_find(header, ':');
+
+        if (colon < header.len)
+            headers[req->header_count++] = (tv_header){
+                tv_slice_take(header, colon), tv_slice_trim(tv_slice_skip(header, colon + 1))};
+    }
+}
+
+static void check_operation(const tv_call *call, const tv_blob_op *op)
+{
+    tv_arena *arena = &call->req->arena;
+    tv_need need = tv_blob_need(op, false);
+    tv_slice partition;
+
+    tv_assert(op->kind != TV_BLOB_OP_UNKNOWN && op->kind != TV_BLOB_OP_PREFLIGHT);
+    tv_assert(op->body_bytes_max > 0 && op->snapshot >= 0);
+    tv_assert(tv_slice_eq(need.container, op->container) && tv_slice_eq(need.blob, op->blob));
+    if (op->blob.len)
+        tv_assert(tv_key_blob(arena, tv_key_container(arena, TV_LIT("acct"), 1), op->blob,
+                              &partition) == TV_OK);
+    if (need.type == TV_TYPE_OBJECT)
+        tv_assert(op->container.len && op->blob.len);
+    if (op->snapshot)
+        tv_assert(need.type == TV_TYPE_OBJECT && op->snapshot_text.len);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    tv_header headers[HEADERS_MAX];
+    tv_request req = {0};
+    tv_call call = {.req = &req};
+    tv_blob_op op = {0};
+    tv_err err;
+
+    tv_arena_init(&req.arena);
+    read_request((tv_slice){(const char *)data, size}, &req, headers);
+    err = tv_endpoint_parse(&req.arena, TV_LIT("blob"), false, req.host, req.path, &call.endpoint);
+    if (err == TV_OK)
+        err = tv_blob_op_read_path(&call, &op);
+    if (err == TV_OK)
+        err = tv_blob_op_parse(&call, &op);
+    if (err == TV_OK)
+        check_operation(&call, &op);
+    tv_arena_done(&req.arena);
+    return 0;
+}

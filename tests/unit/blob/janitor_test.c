@@ -1,0 +1,195 @@
+/*
+ * What becomes of large data that no row refers to any more: the extents of a
+ * deleted container, of blocks that nobody committed, and of an upload that a
+ * crash cut short.
+ */
+#include "blob/janitor.h"
+
+#include "../extent/fixture.h"
+#include "base/clock.h"
+#include "blob/change.h"
+#include "blob/container.h"
+#include "blob/service.h"
+#include "store.h"
+
+static tv_extents *extents;
+static tv_blob_drop drop;
+static tv_catalog_kind kind;
+static tv_catalog *catalog;
+
+static void open_all(void)
+{
+    extents = open_store();
+    drop = (tv_blob_drop){.engine = engine, .store = extents};
+    kind = tv_blob_catalog(&drop);
+    CHECK_OK(tv_catalog_open(&kind, engine, pipeline, &catalog));
+}
+
+static void close_all(void)
+{
+    tv_catalog_close(catalog);
+    tv_extents_close(extents);
+}
+
+static int set_up(__attribute__((unused)) void **state)
+{
+    make_folder(temporary());
+    store_start();
+    open_all();
+    return 0;
+}
+
+static int tear_down(__attribute__((unused)) void **state)
+{
+    close_all();
+    store_stop();
+    remove_folder();
+    tv_clock_set_fake_ticks(0);
+    return 0;
+}
+
+static tv_container *make_container(const char *name)
+{
+    tv_container_facts facts = {.created = 1, .etag = 1};
+    tv_catalog_create create = {.catalog = catalog,
+                                .account = ACCOUNT,
+                                .name = tv_slice_of(name),
+                                .facts = tv_container_facts_encode(&arena, &facts),
+                                .arena = &arena};
+    tv_write write = {0};
+
+    tv_catalog_prepare_create(&create, &write);
+    CHECK_OK(commit(&write));
+    return tv_catalog_find(catalog, ACCOUNT, tv_slice_of(name));
+}
+
+static tv_blob_change change_of(tv_container *container, const char *name)
+{
+    tv_blob_change change = {.is_dropped = &container->is_dropped, .arena = &arena};
+
+    CHECK_OK(tv_key_blob(&arena, container->prefix, tv_slice_of(name), &change.partition));
+    return change;
+}
+
+static tv_extent_id put_blob(tv_container *container, const char *name)
+{
+    tv_extent_id id = put(extents, TV_LIT("some data"));
+    tv_blob_data data = {.extent = id, .length = 9};
+    tv_put_blob op = {.change = change_of(container, name),
+                      .type = TV_BLOB_BLOCK,
+                      .data = &data,
+                      .data_count = 1};
+    tv_write write = {.partition = op.change.partition, .run = tv_put_blob_run, .ctx = &op};
+
+    CHECK_OK(commit(&write));
+    return id;
+}
+
+static tv_extent_id put_block(tv_container *container, const char *name)
+{
+    tv_extent_id id = put(extents, TV_LIT("some data"));
+    tv_put_block op = {.change = change_of(container, name),
+                       .data = {.extent = id, .length = 9, .block_id = TV_LIT("MQ==")}};
+    tv_write write = {.partition = op.change.partition, .run = tv_put_block_run, .ctx = &op};
+
+    CHECK_OK(commit(&write));
+    return id;
+}
+
+/* Up to ten seconds. */
+static void wait_until_gone(tv_extent_id id)
+{
+    for (int i = 0; i < 10000 && is_there(id); i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    CHECK(!is_there(id));
+}
+
+static tv_blob_janitor *start_janitor(void)
+{
+    return tv_blob_janitor_new(&(tv_blob_janitor_options){.engine = engine,
+                                                          .pipeline = pipeline,
+                                                          .catalog = catalog,
+                                                          .extents = extents,
+                                                          .interval_s = 1});
+}
+
+TEST(the_extents_of_a_deleted_container_go_with_it)
+{
+    tv_container *gone = make_container("gone"), *stays = make_container("stays");
+    tv_extent_id blob = put_blob(gone, "a"), block = put_block(gone, "b");
+    tv_extent_id other = put_blob(stays, "a");
+    tv_catalog_delete delete_op = {.catalog = catalog, .container = gone, .arena = &arena};
+    tv_write write = {0};
+
+    tv_catalog_prepare_delete(&delete_op, &write);
+    CHECK_OK(commit(&write));
+    wait_until_gone(blob);
+    wait_until_gone(block);
+    wait_until_empty(gone->prefix);
+    CHECK(is_there(other));
+    tv_container_unref(gone);
+    tv_container_unref(stays);
+}
+
+TEST(blocks_that_nobody_commits_go_after_a_week)
+{
+    int64_t now = tv_clock_ticks();
+    tv_container *con = make_container("con");
+    tv_extent_id old, blob = put_blob(con, "blob"), young;
+    tv_blob_janitor *janitor;
+
+    tv_clock_set_fake_ticks(now);
+    old = put_block(con, "old");
+    tv_clock_set_fake_ticks(now + TV_BLOB_UNCOMMITTED_TICKS + TV_TICKS_PER_SECOND);
+    young = put_block(con, "young");
+    janitor = start_janitor();
+    wait_until_gone(old);
+    CHECK(is_there(blob));
+    CHECK(is_there(young));
+    tv_blob_janitor_free(janitor);
+    tv_container_unref(con);
+}
+
+TEST(what_a_crash_left_goes_after_the_next_start)
+{
+    tv_container *con = make_container("con");
+    tv_extent_id kept = put_blob(con, "kept"), block = put_block(con, "block");
+    tv_extent_id orphan = put(extents, TV_LIT("some data"));
+    tv_blob_janitor *janitor;
+
+    tv_container_unref(con);
+    close_all();
+    open_all();
+
+    tv_extent_id unfinished =
+        put(extents, TV_LIT("some data")); /* of this start: its row may still come */
+
+    janitor = start_janitor();
+    wait_until_gone(orphan);
+    CHECK(is_there(kept));
+    CHECK(is_there(block));
+    CHECK(is_there(unfinished));
+    tv_blob_janitor_free(janitor);
+}
+
+TEST(it_ends_at_once)
+{
+    for (int i = 0; i < 20; i++)
+        tv_blob_janitor_free(start_janitor());
+    tv_blob_janitor_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_extents_of_a_deleted_container_go_with_it, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(blocks_that_nobody_commits_go_after_a_week, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_a_crash_left_goes_after_the_next_start, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(it_ends_at_once, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

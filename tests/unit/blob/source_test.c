@@ -1,0 +1,44 @@
+/* Whether the source of a copy is on this server. */
+#include "blob/source.h"
+
+#include "check.h"
+
+static const struct {
+    const char *what, *host, *called;
+    bool is_same;
+} hosts[] = {
+    {"the same name", "127.0.0.1:10000", "127.0.0.1:10000", true},
+    {"in another case", "Store.Example:10000", "store.example:10000", true},
+    {"another port", "127.0.0.1:10000", "127.0.0.1:10001", false},
+    {"no port", "store.example", "store.example:10000", false},
+    {"another name for this machine", "localhost:10000", "127.0.0.1:10000", true},
+    {"and by IPv6", "[::1]:10000", "localhost:10000", true},
+    {"but not another port", "localhost:10001", "127.0.0.1:10000", false},
+    {"another machine", "10.0.0.5:10000", "127.0.0.1:10000", false},
+    {"another account in the host's name", "a.blob.localhost:10000", "b.blob.localhost:10000",
+     true},
+    {"of this domain", "a.blob.store.example", "b.blob.store.example", true},
+    {"of another domain", "a.blob.core.windows.net", "b.blob.store.example", false},
+    {"of another service", "a.queue.store.example", "b.blob.store.example", false},
+    {"this machine from a name", "127.0.0.1:10000", "store.example:10000", false},
+    {"a name from this machine", "store.example:10000", "127.0.0.1:10000", false},
+    {"somewhere else", "example.com", "store.example", false},
+};
+
+TEST(sources_are_told_by_their_host)
+{
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+        t_row = hosts[i].what;
+        CHECK_INT(tv_blob_is_same_server(tv_slice_of(hosts[i].host), tv_slice_of(hosts[i].called)),
+                  hosts[i].is_same);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sources_are_told_by_their_host),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -115,13 +115,16 @@ static void add_properties(tv_buf *out, const tv_blob_head *head, const tv_blob_
     tv_buf_add_lit(out, "<ServerEncrypted>true</ServerEncrypted></Properties>");
 }
 
-/* Of a blob that has only blocks there is nothing to read: it counts as empty. */
-static void add_uncommitted_properties(tv_buf *out, const tv_blob_head *head)
+/* Of a blob that has only blocks there is nothing to read, and nothing of it was ever changed. */
+static void add_uncommitted_properties(tv_buf *out, const tv_blob_entry_view *view)
 {
-    tv_buf_add_lit(out, "<Properties>");
-    tv_blob_add_etag_xml(out, head->etag, false);
-    tv_buf_add_lit(out, "<Content-Length>0</Content-Length>");
-    tv_buf_add_lit(out, "<BlobType>BlockBlob</BlobType></Properties>");
+    static const tv_lease none;
+
+    tv_buf_add_lit(out, "<Properties><Content-Length>0</Content-Length>"
+                        "<BlobType>BlockBlob</BlobType><AccessTier>Hot</AccessTier>"
+                        "<AccessTierInferred>true</AccessTierInferred>");
+    tv_blob_add_lease_xml(out, &none, view->now);
+    tv_buf_add_lit(out, "<ServerEncrypted>true</ServerEncrypted></Properties>");
 }
 
 void tv_blob_add_entry_xml(tv_buf *out, const tv_blob_entry *entry, const tv_blob_entry_view *view)
@@ -137,7 +140,7 @@ void tv_blob_add_entry_xml(tv_buf *out, const tv_blob_entry *entry, const tv_blo
     tv_buf_add_lit(out, "<Blob>");
     add_name(out, entry->name);
     if (entry->kind == TV_BLOB_ENTRY_UNCOMMITTED) {
-        add_uncommitted_properties(out, &entry->head);
+        add_uncommitted_properties(out, view);
     } else {
         if (entry->head.snapshot)
             tv_xml_add_element(

@@ -177,6 +177,8 @@ static const struct {
     {{"x-ms-encryption-key", 19}, "Encryption with a key of the client is"},
     {{"x-ms-encryption-scope", 21}, "Encryption scopes are"},
     {{"x-ms-structured-body", 20}, "Structured bodies are"},
+    {{"x-ms-source-content-md5", 23}, "Checksums of the source of a copy are"},
+    {{"x-ms-source-content-crc64", 25}, "Checksums of the source of a copy are"},
     {{"x-ms-immutability-policy-until-date", 35}, "Immutability policies are"},
     {{"x-ms-legal-hold", 15}, "Legal holds are"},
 };

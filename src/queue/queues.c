@@ -266,6 +266,7 @@ static void run_list(tv_job *job)
     if (err == TV_OK) {
         list.with_metadata = tv_list_includes(&list.query, TV_LIT("metadata"));
         tv_call_start_xml(call, 200);
+        tv_response_header(call->req, TV_LIT("Cache-Control"), TV_LIT("no-cache"));
         tv_list_add_opening(out, call, &list.query, TV_NONE, TV_NONE);
 
         size_t before = out->len;

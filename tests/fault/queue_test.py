@@ -116,7 +116,7 @@ class Restart(unittest.TestCase):
 
             # The newest receipts are still good, the older ones are not.
             self.assertEqual(self.client.delete(queue, later.MessageId, later.PopReceipt).code,
-                             "PopReceiptMismatch")
+                             "MessageNotFound")
             for held, receipt in ((later, updated.headers["x-ms-popreceipt"]),
                                   (got, got.PopReceipt)):
                 self.assertEqual(self.client.delete(queue, held.MessageId, receipt).status, 204)

@@ -87,7 +87,10 @@ test("an append blob that is not there, and blobs of another type", async () => 
   const append = await newBlob();
   await refused(container.getBlockBlobClient(append.name).stageBlock("AAAA", "x", 1), 409,
     "InvalidBlobType");
-  await container.getBlockBlobClient(append.name).upload("now a block blob", 16);
+  const other = container.getBlockBlobClient(append.name);
+  await refused(other.upload("a block blob", 12), 409, "InvalidBlobType");
+  await append.delete();
+  await other.upload("a block blob", 12);
   assert.equal((await append.getProperties()).blobType, "BlockBlob");
 });
 

@@ -118,6 +118,7 @@ def blob_request(account, name, container, mark=0, snapshot=None, source=""):
         "get blob": ("GET", path),
         "head blob": ("HEAD", path),
         "get blob metadata": ("GET", f"{path}?comp=metadata"),
+        "get committed blocks": ("GET", f"{path}?comp=blocklist"),
         "get block list": ("GET", f"{path}?comp=blocklist&blocklisttype=all"),
         "get snapshot": ("GET", at),
         "delete snapshot": ("DELETE", at),

@@ -53,7 +53,7 @@ tv_err tv_blob_view_read(tv_txn *txn, tv_blob_change *change, tv_blob_view *ret_
     if (err)
         return err;
 
-    view.stamp = view.now;
+    view.stamp = tv_txn_stamp(txn); /* not `now`: the group may have deleted a blob of that */
     if (view.stamp <= view.head.etag)
         view.stamp = view.head.etag + 1;
     if (view.stamp <= view.ledger.last)

@@ -71,6 +71,7 @@ struct tv_txn {
     tv_batch batch;
     tv_slice partition; /* of the function that runs; TV_NONE outside of one */
     int64_t now;
+    int64_t next_stamp; /* of this group */
 };
 
 /* The last instant given to any group of this process. */
@@ -151,7 +152,7 @@ void tv_txn_begin(tv_txn *txn)
         memset(txn->slots, 0, txn->slots_size * sizeof *txn->slots);
     txn->row_count = txn->undo_count = txn->bytes = 0;
     txn->order_count = txn->undo_ordered = 0;
-    txn->now = next_now();
+    txn->now = txn->next_stamp = next_now();
 }
 
 static void index_row(tv_txn *txn, size_t number)
@@ -433,6 +434,15 @@ int64_t tv_txn_clock(void)
 int64_t tv_txn_now(const tv_txn *txn)
 {
     return txn->now;
+}
+
+int64_t tv_txn_stamp(tv_txn *txn)
+{
+    int64_t stamp = txn->next_stamp++, last = atomic_load(&last_now);
+
+    while (last < stamp && !atomic_compare_exchange_weak(&last_now, &last, stamp))
+        ;
+    return stamp;
 }
 
 size_t tv_txn_bytes(const tv_txn *txn)

@@ -104,6 +104,13 @@ tv_err tv_txn_scan_end(tv_txn_scan *scan) TV_WARN_UNUSED;
 int64_t tv_txn_now(const tv_txn *txn);
 
 /**
+ * An instant later than those that functions before this one have had of the
+ * group, and earlier than every group that begins after this call.  The first is
+ * that of the group itself.
+ */
+int64_t tv_txn_stamp(tv_txn *txn);
+
+/**
  * Now, for those who read beside the groups: the clock, or the instant of the
  * latest group when the clock has stepped back behind it.  Any thread.
  */

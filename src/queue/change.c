@@ -98,11 +98,15 @@ static tv_err find_message(tv_txn *txn, tv_queue *queue, int64_t generation, con
         return err;
     if (tv_message_is_expired(ret_message, tv_txn_now(txn)))
         return TV_ERR_MESSAGE_NOT_FOUND;
-    if (ret_message->receipt.sequence != receipt->sequence ||
-        ret_message->receipt.number != receipt->number)
-        return TV_ERR_POP_RECEIPT_MISMATCH;
 
-    return TV_OK;
+    const tv_receipt *current = &ret_message->receipt;
+
+    /* For who has had the message and lost it to another it is gone, as the service has it. */
+    if (receipt->sequence == current->sequence && receipt->number < current->number)
+        return TV_ERR_MESSAGE_NOT_FOUND;
+    return receipt->sequence == current->sequence && receipt->number == current->number
+               ? TV_OK
+               : TV_ERR_POP_RECEIPT_MISMATCH;
 }
 
 static tv_err run_update(tv_txn *txn, void *ctx)

@@ -97,22 +97,25 @@ class Load:
 
     def consume(self, client, choice, _):
         queue = choice.choice(QUEUES)
-        self.lost_gets += 1         # until the answer is here
+        with self.lock:
+            self.lost_gets += 1     # until the answer is here
         sent = time.monotonic()
         reply = client.get(queue, numofmessages=8, visibilitytimeout=TIMEOUT_S)
-        self.lost_gets -= 1
+        with self.lock:
+            self.lost_gets -= 1
         if not self.settle(reply, 200):
             return
         messages = reply.messages
         if not messages:
             time.sleep(0.01)
         now = time.monotonic()
-        for message in messages:    # first of all: these have been got
-            entry = self.entries[message.MessageText.rstrip("x")]
-            entry.gets += 1
-            if now < entry.hidden_until:
-                self.trouble.append(f"{message.MessageText} was given to two at a time")
-            entry.hidden_until = sent + TIMEOUT_S
+        with self.lock:             # first of all: these have been got
+            for message in messages:
+                entry = self.entries[message.MessageText.rstrip("x")]
+                entry.gets += 1
+                if now < entry.hidden_until:
+                    self.trouble.append(f"{message.MessageText} was given to two at a time")
+                entry.hidden_until = sent + TIMEOUT_S
         for message in messages:
             self.process(client, choice, queue, message)
 

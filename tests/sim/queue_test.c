@@ -283,9 +283,9 @@ static tv_err judge(const tv_guid *id, const tv_receipt *receipt, int64_t now,
     if (m == NULL || m->message.expires <= now)
         return TV_ERR_MESSAGE_NOT_FOUND;
     if (m->message.receipt.sequence != receipt->sequence ||
-        m->message.receipt.number != receipt->number)
+        m->message.receipt.number < receipt->number)
         return TV_ERR_POP_RECEIPT_MISMATCH;
-    return TV_OK;
+    return m->message.receipt.number > receipt->number ? TV_ERR_MESSAGE_NOT_FOUND : TV_OK;
 }
 
 static void follow_update(const step *s)

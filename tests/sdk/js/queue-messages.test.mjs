@@ -129,7 +129,7 @@ test("a receipt is good until the next one", async () => {
   const sent = await queue.sendMessage("text");
   const [got] = await receive(queue, { visibilityTimeout: 30 });
   assert.notEqual(got.popReceipt, sent.popReceipt);
-  const wrong = [400, "PopReceiptMismatch"];
+  const wrong = [404, "MessageNotFound"];
   await refused(queue.deleteMessage(sent.messageId, sent.popReceipt), ...wrong);
   await refused(queue.updateMessage(sent.messageId, sent.popReceipt, "new", 0), ...wrong);
   const updated = await queue.updateMessage(got.messageId, got.popReceipt, "new", 0);
@@ -181,7 +181,7 @@ describe("times", { concurrency: true }, () => {
     assert.equal((await peek(queue))[0].dequeueCount, 1);
     const [again] = await receive(queue, { visibilityTimeout: 60 });
     assert.deepEqual([again.messageId, again.dequeueCount], [got.messageId, 2]);
-    await refused(queue.deleteMessage(got.messageId, got.popReceipt), 400, "PopReceiptMismatch");
+    await refused(queue.deleteMessage(got.messageId, got.popReceipt), 404, "MessageNotFound");
     await queue.deleteMessage(again.messageId, again.popReceipt);
   });
 

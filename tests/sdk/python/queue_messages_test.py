@@ -78,7 +78,7 @@ class Messages(StorageCase):
     def test_receipts(self):
         sent = self.queue.send_message("text")
         got = self.queue.receive_message()
-        wrong = (400, "PopReceiptMismatch")
+        wrong = (404, "MessageNotFound")
         self.refused(*wrong, self.queue.delete_message, sent.id, sent.pop_receipt)
         self.refused(*wrong, self.queue.update_message, sent.id, sent.pop_receipt, content="new")
         updated = self.queue.update_message(got, visibility_timeout=0)
@@ -111,7 +111,7 @@ class Messages(StorageCase):
         self.assertEqual([m.content for m in expiring.receive_messages()], ["long"])
         second = hidden.receive_message(visibility_timeout=60)
         self.assertEqual((second.id, second.dequeue_count), (first.id, 2))
-        self.refused(400, "PopReceiptMismatch", hidden.delete_message, first)
+        self.refused(404, "MessageNotFound", hidden.delete_message, first)
         hidden.delete_message(second)
         self.assertEqual(waiting.receive_message().content, "later")
 

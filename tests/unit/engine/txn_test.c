@@ -207,6 +207,21 @@ TEST(invariant_10_instants_only_grow)
     tv_clock_set_fake_ticks(0);
 }
 
+TEST(stamps_grow_within_a_group_and_groups_after_them)
+{
+    tv_clock_set_fake_ticks(tv_txn_now(txn)); /* a clock that stands still */
+    tv_txn_begin(txn);
+    int64_t now = tv_txn_now(txn);
+
+    for (int i = 0; i < 5; i++)
+        CHECK_INT(tv_txn_stamp(txn), now + i);
+    CHECK_INT(tv_txn_now(txn), now);
+    tv_txn_begin(txn);
+    CHECK_INT(tv_txn_now(txn), now + 5);
+    CHECK_INT(tv_txn_stamp(txn), now + 5);
+    tv_clock_set_fake_ticks(0);
+}
+
 TEST(the_clock_of_readers_is_never_behind_a_group)
 {
     int64_t now = tv_txn_now(txn);
@@ -256,6 +271,7 @@ int main(void)
         ALONE(an_update_runs_again_after_a_conflict),
         ALONE(an_engine_that_cannot_read_fails_the_function),
         ALONE(invariant_10_instants_only_grow),
+        ALONE(stamps_grow_within_a_group_and_groups_after_them),
         ALONE(the_clock_of_readers_is_never_behind_a_group),
         ALONE(bytes_count_what_was_put_and_read),
     };

@@ -142,7 +142,7 @@ TEST(the_receipt_of_a_put_is_good_until_the_first_get)
     CHECK_OK(delete_message(&first)); /* invisible still */
     CHECK_OK(update(&second, 0, NULL));
     get_one(1);
-    CHECK_ERR(delete_message(&second), TV_ERR_POP_RECEIPT_MISMATCH);
+    CHECK_ERR(delete_message(&second), TV_ERR_MESSAGE_NOT_FOUND);
 }
 
 TEST(every_get_and_every_update_makes_a_new_receipt)
@@ -151,18 +151,18 @@ TEST(every_get_and_every_update_makes_a_new_receipt)
 
     CHECK_OK(put_message("a", 0, -1, &old));
     now = get_one(1);
-    CHECK_ERR(delete_message(&old), TV_ERR_POP_RECEIPT_MISMATCH);
+    CHECK_ERR(delete_message(&old), TV_ERR_MESSAGE_NOT_FOUND);
     old = now;
     CHECK_OK(update(&now, 1, NULL));
-    CHECK_ERR(delete_message(&old), TV_ERR_POP_RECEIPT_MISMATCH);
-    CHECK_ERR(update(&old, 1, NULL), TV_ERR_POP_RECEIPT_MISMATCH);
+    CHECK_ERR(delete_message(&old), TV_ERR_MESSAGE_NOT_FOUND);
+    CHECK_ERR(update(&old, 1, NULL), TV_ERR_MESSAGE_NOT_FOUND);
     old = now;
     pass(1);
     /* Visible again, and nobody has got it: the receipt is good. */
     CHECK_OK(update(&now, 0, NULL));
     old = now;
     now = get_one(1);
-    CHECK_ERR(update(&old, 1, NULL), TV_ERR_POP_RECEIPT_MISMATCH);
+    CHECK_ERR(update(&old, 1, NULL), TV_ERR_MESSAGE_NOT_FOUND);
     CHECK_OK(delete_message(&now));
 }
 

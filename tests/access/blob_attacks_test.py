@@ -251,11 +251,12 @@ class BlobAttack(unittest.TestCase):
     CLIMBS = ("films/../secret/hidden", "films/%2e%2e/secret/hidden", "films/..%2fsecret/hidden",
               "films%2f..%2fsecret/hidden", "films/%2e%2e%2fsecret%2fhidden",
               "films/./../secret/hidden", "films/a/../../secret/hidden", "films//../secret/hidden",
-              "films/..;/secret/hidden", "films/.%2e/secret/hidden", "films/%252e%252e/secret/hidden",
+              "films/..;/secret/hidden", "films/.%2e/secret/hidden",
+              "films/%252e%252e/secret/hidden",
               "films/..%5csecret%5chidden", "films\\..\\secret\\hidden", "./films/../secret/hidden",
               "films/%c0%ae%c0%ae/secret/hidden", "films/..%00/secret/hidden",
-              "films%00/../secret/hidden", "films/../$root/hidden", "films/%2e%2e/%2e%2e/beta/secret"
-              "/hidden", "films/..", "films/../", "films%20/hidden", "films./shown",
+              "films%00/../secret/hidden", "films/../$root/hidden",
+              "films/%2e%2e/%2e%2e/beta/secret/hidden", "films/..", "films/../", "films%20/hidden", "films./shown",
               "films%2e/shown", "FILMS/shown", "%66ilms/../secret/hidden", "/secret/hidden",
               "//secret/hidden", "films;/../secret/hidden", "films?/../secret/hidden",
               "films%3f/hidden", "films#/../secret/hidden", "films%23/hidden")
@@ -283,7 +284,8 @@ class BlobAttack(unittest.TestCase):
                 ("a", "films/a/../hidden"), ("a/../hidden", "films/hidden"),
                 ("../secret/hidden", "secret/hidden"), ("secret/hidden", "secret/hidden"),
                 ("hidden%20", "films/hidden"), ("%68idden", "films/hidden"),
-                ("hidden/", "films/hidden"), ("hidden.", "films/hidden"), ("Hidden", "films/hidden"),
+                ("hidden/", "films/hidden"), ("hidden.", "films/hidden"),
+                ("Hidden", "films/hidden"),
                 ("hidden?x", "films/hidden?x"), ("hidden", "secret/hidden")):
             with self.subTest(blob=blob, path=path):
                 reply = self.get(path, self.sas(FILMS, blob, "r"))
@@ -298,7 +300,7 @@ class BlobAttack(unittest.TestCase):
                 self.assertEqual(self.get(path, self.sas(FILMS, "a/shown", "r")).body, SHOWN)
 
     def test_root_container_is_one_of_its_own(self):
-        """/films without a restype is a blob of $root: no token of the container films is for it."""
+        """/films without a restype is a blob of $root; tokens of the container are not for it."""
         self.refused(self.get(FILMS, self.sas()))
         self.refused(self.get("hidden", self.sas()))
         self.refused(self.get("hidden", self.sas(FILMS, "hidden")))
@@ -379,10 +381,12 @@ class BlobAttack(unittest.TestCase):
             port = trap.getsockname()[1]
             own = self.server.blob_port
             for source in (f"http://127.0.0.1:{port}/{ACCOUNT}/{OPEN}/shown",
-                           f"http://localhost:{port}/x", f"http://127.0.0.1:{own}@127.0.0.1:{port}/x",
+                           f"http://localhost:{port}/x",
+                           f"http://127.0.0.1:{own}@127.0.0.1:{port}/x",
                            f"http://127.0.0.1:{port}#@127.0.0.1:{own}/{ACCOUNT}/{OPEN}/shown",
                            f"http://127.0.0.1:{port}\\@127.0.0.1:{own}/{ACCOUNT}/{OPEN}/shown",
-                           "file:///etc/passwd", "ftp://127.0.0.1/x", "//127.0.0.1/x", "/x", "x", "",
+                           "file:///etc/passwd", "ftp://127.0.0.1/x", "//127.0.0.1/x", "/x", "x",
+                           "",
                            f"http://127.0.0.1:{self.server.admin_port}/metrics",
                            f"http://127.0.0.1:{self.server.table_port}/{ACCOUNT}/Tables",
                            f"{self.url}/{ACCOUNT}/{OPEN}?restype=container&comp=list",

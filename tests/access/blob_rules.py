@@ -59,8 +59,9 @@ NEEDS = {
     "get blob": Need("o", "r", "cb", BLOB),
     "head blob": Need("o", "r", "cb", BLOB),
     "get blob metadata": Need("o", "r", "cb", BLOB),
-    "get block list": Need("o", "r", "cb", BLOB),
-    "get all blocks": Need("o", "r", "cb"),
+    # The blocks that are committed are as public as the blob; what is yet to be is the owner's.
+    "get committed blocks": Need("o", "r", "cb", BLOB),
+    "get block list": Need("o", "r", "cb"),
     "get snapshot": Need("o", "r", "cb", BLOB),
     "delete snapshot": Need("o", "d", "cb"),
     "account info of blob": Need("o", ANY, "cb"),

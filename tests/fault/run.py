@@ -2,7 +2,8 @@
 """Do the server harm and see what it keeps.  Ends with "fault: N passed, N failed".
 
     tests/fault/run.py [kill] [queue] [stop] [disk_full] [files] [memory] [query] [reload] [start]
-                       [settings]
+                       [settings] [blob_kill] [blob_stop] [blob_disk_full] [blob_files]
+                       [blob_memory]
 """
 
 import importlib
@@ -17,5 +18,6 @@ import suite  # noqa: E402
 
 if __name__ == "__main__":
     names = sys.argv[1:] or ["start", "stop", "reload", "disk_full", "files", "settings", "memory",
-                             "query", "queue", "kill"]
+                             "query", "queue", "kill", "blob_files", "blob_stop",
+                             "blob_disk_full", "blob_memory", "blob_kill"]
     sys.exit(suite.main("fault", [importlib.import_module(f"{name}_test") for name in names]))

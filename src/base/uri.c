@@ -53,7 +53,8 @@ static bool is_plain(tv_slice name)
     return true;
 }
 
-bool tv_uri_query_parameter(tv_arena *arena, tv_slice query, tv_slice name, tv_slice *ret_value)
+static bool find_parameter(tv_arena *arena, tv_slice query, tv_slice name,
+                           bool (*is_name)(tv_slice a, tv_slice b), tv_slice *ret_value)
 {
     tv_slice rest = query, part;
 
@@ -64,11 +65,22 @@ bool tv_uri_query_parameter(tv_arena *arena, tv_slice query, tv_slice name, tv_s
 
         if (!is_plain(part_name) && !tv_uri_decode_query(arena, part_name, &part_name))
             return false;
-        if (tv_slice_eq(part_name, name))
+        if (is_name(part_name, name))
             return tv_uri_decode_query(arena, value, ret_value);
     }
     *ret_value = TV_NONE;
     return true;
+}
+
+bool tv_uri_query_parameter(tv_arena *arena, tv_slice query, tv_slice name, tv_slice *ret_value)
+{
+    return find_parameter(arena, query, name, tv_slice_eq, ret_value);
+}
+
+bool tv_uri_query_parameter_nocase(tv_arena *arena, tv_slice query, tv_slice name,
+                                   tv_slice *ret_value)
+{
+    return find_parameter(arena, query, name, tv_slice_eq_nocase, ret_value);
 }
 
 /* RFC 3986: what never needs encoding. */

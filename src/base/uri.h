@@ -20,6 +20,13 @@ bool tv_uri_decode_query(tv_arena *arena, tv_slice text, tv_slice *ret_decoded);
 bool tv_uri_query_parameter(tv_arena *arena, tv_slice query, tv_slice name, tv_slice *ret_value);
 
 /**
+ * The same by a name in any case: for services whose signatures cover names in
+ * lower case, so that one that was signed cannot be made into one that is not seen.
+ */
+bool tv_uri_query_parameter_nocase(tv_arena *arena, tv_slice query, tv_slice name,
+                                   tv_slice *ret_value);
+
+/**
  * Append an entity key as the service writes it into URLs: single quotes
  * doubled and left as they are, unreserved characters as they are, every other
  * byte as %XX in upper case.

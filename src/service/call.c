@@ -135,8 +135,9 @@ tv_err tv_call_parameter(tv_call *call, tv_slice name, tv_slice *ret_value)
 {
     tv_request *req = call->req;
 
-    return tv_uri_query_parameter(&req->arena, req->query, name, ret_value) ? TV_OK
-                                                                            : TV_ERR_URL_UNPARSABLE;
+    return tv_uri_query_parameter_nocase(&req->arena, req->query, name, ret_value)
+               ? TV_OK
+               : TV_ERR_URL_UNPARSABLE;
 }
 
 /* Elements of an error's body, in the arena; texts are escaped. */

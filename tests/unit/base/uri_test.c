@@ -109,6 +109,18 @@ TEST(query_parameters_are_found_by_their_decoded_name)
     }
 }
 
+TEST(names_count_in_any_case_where_that_is_asked_for)
+{
+    tv_slice value, query = TV_LIT("x=1&SnapShot=2&snapshot=3");
+
+    CHECK(tv_uri_query_parameter_nocase(&arena, query, TV_LIT("snapshot"), &value));
+    CHECK_TEXT(value, "2");
+    CHECK(tv_uri_query_parameter(&arena, query, TV_LIT("snapshot"), &value));
+    CHECK_TEXT(value, "3");
+    CHECK(tv_uri_query_parameter_nocase(&arena, query, TV_LIT("snap"), &value));
+    CHECK(value.data == NULL);
+}
+
 TEST(an_absent_query_has_no_parameters)
 {
     tv_slice value = TV_LIT("x");
@@ -150,6 +162,7 @@ int main(void)
         cmocka_unit_test(paths_and_queries_are_decoded),
         cmocka_unit_test(an_encoded_nul_is_a_character),
         cmocka_unit_test(query_parameters_are_found_by_their_decoded_name),
+        cmocka_unit_test(names_count_in_any_case_where_that_is_asked_for),
         cmocka_unit_test(an_absent_query_has_no_parameters),
         cmocka_unit_test(keys_are_written_as_the_service_does),
     };

@@ -132,7 +132,7 @@ static tv_err list_blocks(tv_blob_call *call, tv_block_list_type type)
 static void run_list(tv_job *job)
 {
     tv_blob_call *call = TV_BLOB_CALL_OF(job, base.job);
-    tv_block_list_type type;
+    tv_block_list_type type = TV_BLOCK_LIST_COMMITTED;
     tv_err err = read_type(call, &type);
 
     /* What is public is the blob, not what its owner is about to make of it. */

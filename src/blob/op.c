@@ -325,7 +325,7 @@ static uint64_t body_limit(const tv_blob_op *op)
 
 tv_err tv_blob_op_parse(tv_call *call, tv_blob_op *op)
 {
-    level where;
+    level where = ROOT;
     tv_err err;
 
     if (call->req->method == TV_METHOD_OTHER)

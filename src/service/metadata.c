@@ -141,9 +141,9 @@ tv_err tv_metadata_parse(tv_arena *arena, tv_slice text, tv_metadata *ret_metada
     tv_metadata_pair *list = tv_arena_alloc(arena, (lines + 1) * sizeof *list);
 
     for (size_t i = 0; i < lines; i++) {
-        tv_slice line;
+        tv_slice line = TV_NONE;
 
-        tv_slice_next(&text, '\n', &line);
+        (void)tv_slice_next(&text, '\n', &line); /* there are so many lines */
 
         size_t colon = tv_slice_find(line, ':');
 

@@ -49,7 +49,8 @@ static inline bool tv_slice_starts_with(tv_slice s, tv_slice prefix)
 /** The rest of `s` after its first `count` bytes; `count` is at most s.len. */
 static inline tv_slice tv_slice_skip(tv_slice s, size_t count)
 {
-    return (tv_slice){s.data + count, s.len - count};
+    /* C does not let even nothing be added to NULL. */
+    return (tv_slice){count ? s.data + count : s.data, s.len - count};
 }
 
 /** The first `count` bytes of `s`; `count` is at most s.len. */

@@ -85,6 +85,20 @@ static void add_pipeline(tv_pipeline *pipeline, tv_buf *out)
                              TV_PIPELINE_SLOTS, 1e-6, (double)figures.commit_us_sum * 1e-6);
 }
 
+static void add_sources(tv_admin *admin, tv_buf *out)
+{
+    tv_meter *meters[TV_ADMIN_SOURCES_MAX];
+    size_t count = 0;
+
+    while (count < TV_ADMIN_SOURCES_MAX && admin->sources[count].write) {
+        meters[count] = admin->sources[count].meter;
+        count++;
+    }
+    tv_meter_write(meters, count, out);
+    for (size_t i = 0; i < count; i++)
+        admin->sources[i].write(admin->sources[i].ctx, out);
+}
+
 static void metrics(tv_admin *admin, tv_request *req)
 {
     tv_buf *out = &req->out;
@@ -94,8 +108,7 @@ static void metrics(tv_admin *admin, tv_request *req)
     gauge(out, "uptime_seconds", "Time since the server started.",
           (double)(tv_clock_mono_ns() - admin->start_ns) * 1e-9);
     gauge(out, "resident_bytes", "Resident memory of the process.", resident_bytes());
-    for (int i = 0; i < 4 && admin->sources[i].write; i++)
-        admin->sources[i].write(admin->sources[i].ctx, out);
+    add_sources(admin, out);
     add_pipeline(admin->pipeline, out);
     admin->engine->ops->figures(admin->engine, add_engine_figure, out);
     respond(req, 200, metrics_type);

@@ -11,15 +11,18 @@
 
 /** A service that has figures for /metrics. */
 typedef struct tv_admin_source {
-    void (*write)(void *ctx, tv_buf *out);
+    void (*write)(void *ctx, tv_buf *out); /* what it has beside its meter */
     void *ctx;
+    tv_meter *meter;
 } tv_admin_source;
+
+enum { TV_ADMIN_SOURCES_MAX = 4 };
 
 typedef struct tv_admin {
     tv_engine *engine;
     tv_pipeline *pipeline;
-    tv_admin_source sources[4]; /* one without `write` ends the list */
-    int64_t start_ns;           /* monotonic */
+    tv_admin_source sources[TV_ADMIN_SOURCES_MAX]; /* one without `write` ends the list */
+    int64_t start_ns;                              /* monotonic */
 } tv_admin;
 
 /** The callbacks for a listener; `admin` outlives it. */

@@ -67,8 +67,6 @@ void tv_meter_write_histogram(tv_buf *out, const char *name, const char *labels,
 
 static void write_requests(tv_meter *meter, tv_buf *out)
 {
-    tv_buf_add_lit(out, "# HELP tavola_requests_total Finished requests.\n"
-                        "# TYPE tavola_requests_total counter\n");
     for (int op = 0; op < meter->op_count; op++) {
         for (int s = 0; s < STATUS_COUNT; s++) {
             uint64_t count = atomic_load(&meter->requests[op][s]);
@@ -84,8 +82,6 @@ static void write_requests(tv_meter *meter, tv_buf *out)
 
 static void write_latencies(tv_meter *meter, tv_buf *out)
 {
-    tv_buf_add_lit(out, "# HELP tavola_request_seconds Time from a request's first byte to its "
-                        "response.\n# TYPE tavola_request_seconds histogram\n");
     for (int op = 0; op < meter->op_count; op++) {
         uint64_t slots[TV_METER_SLOTS], total = 0;
         char labels[128];
@@ -101,15 +97,35 @@ static void write_latencies(tv_meter *meter, tv_buf *out)
     }
 }
 
-void tv_meter_write(tv_meter *meter, tv_buf *out)
+static void write_bytes(tv_meter *meter, tv_buf *out)
 {
-    write_requests(meter, out);
-    write_latencies(meter, out);
     tv_buf_printf(out,
-                  "# HELP tavola_body_bytes_total Bytes of request and response bodies.\n"
-                  "# TYPE tavola_body_bytes_total counter\n"
                   "tavola_body_bytes_total{service=\"%s\",direction=\"in\"} %llu\n"
                   "tavola_body_bytes_total{service=\"%s\",direction=\"out\"} %llu\n",
                   meter->service, (unsigned long long)atomic_load(&meter->bytes_in), meter->service,
                   (unsigned long long)atomic_load(&meter->bytes_out));
+}
+
+void tv_meter_write(tv_meter *const *meters, size_t count, tv_buf *out)
+{
+    static const struct {
+        const char *opening;
+        void (*write)(tv_meter *meter, tv_buf *out);
+    } figures[] = {
+        {"# HELP tavola_requests_total Finished requests.\n"
+         "# TYPE tavola_requests_total counter\n",
+         write_requests},
+        {"# HELP tavola_request_seconds Time from a request's first byte to its response.\n"
+         "# TYPE tavola_request_seconds histogram\n",
+         write_latencies},
+        {"# HELP tavola_body_bytes_total Bytes of request and response bodies.\n"
+         "# TYPE tavola_body_bytes_total counter\n",
+         write_bytes},
+    };
+
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+        tv_buf_add(out, tv_slice_of(figures[i].opening));
+        for (size_t k = 0; k < count; k++)
+            figures[i].write(meters[k], out);
+    }
 }

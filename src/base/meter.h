@@ -33,8 +33,11 @@ void tv_meter_init(tv_meter *meter, const char *service, const char *(*op_name)(
 void tv_meter_add(tv_meter *meter, int op, int status, int64_t ns, size_t bytes_in,
                   size_t bytes_out);
 
-/** Append the figures in Prometheus' text format. */
-void tv_meter_write(tv_meter *meter, tv_buf *out);
+/**
+ * Append the figures of several meters in Prometheus' text format, which wants
+ * all that is of one name together.
+ */
+void tv_meter_write(tv_meter *const *meters, size_t count, tv_buf *out);
 
 /**
  * Append one histogram in that format out of slot counts: `labels` is "" or

@@ -11,7 +11,6 @@ void tv_blob_service_write_metrics(void *ctx, tv_buf *out)
 {
     tv_blob_service *service = ctx;
 
-    tv_meter_write(&service->core.meter, out);
     tv_buf_printf(out,
                   "# HELP tavola_containers Containers of blobs of all accounts.\n"
                   "# TYPE tavola_containers gauge\ntavola_containers %zu\n",

@@ -35,7 +35,7 @@ tv_catalog_kind tv_blob_catalog(tv_blob_drop *drop);
  */
 tv_service tv_blob_service_callbacks(tv_blob_service *service);
 
-/** Append the service's figures in Prometheus' text format. */
+/** Append the service's figures, beside those of its meter, in Prometheus' text format. */
 void tv_blob_service_write_metrics(void *service, tv_buf *out);
 
 #endif

@@ -215,7 +215,6 @@ void tv_queue_service_write_metrics(void *ctx, tv_buf *out)
 {
     tv_queue_service *service = ctx;
 
-    tv_meter_write(&service->core.meter, out);
     tv_buf_printf(out,
                   "# HELP tavola_queues Queues of all accounts.\n# TYPE tavola_queues gauge\n"
                   "tavola_queues %zu\n",

@@ -17,7 +17,7 @@ tv_catalog_kind tv_queue_catalog(tv_engine *engine);
 /** The callbacks for a listener; `service` outlives it.  Fill in all of `core` before. */
 tv_service tv_queue_service_callbacks(tv_queue_service *service);
 
-/** Append the service's figures in Prometheus' text format. */
+/** Append the service's figures, beside those of its meter, in Prometheus' text format. */
 void tv_queue_service_write_metrics(void *service, tv_buf *out);
 
 #endif

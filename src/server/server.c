@@ -331,9 +331,12 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
     open_blobs(server);
     server->admin.engine = server->engine;
     server->admin.pipeline = server->pipeline;
-    server->admin.sources[0] = (tv_admin_source){tv_table_service_write_metrics, &server->table};
-    server->admin.sources[1] = (tv_admin_source){tv_queue_service_write_metrics, &server->queue};
-    server->admin.sources[2] = (tv_admin_source){tv_blob_service_write_metrics, &server->blob};
+    server->admin.sources[0] =
+        (tv_admin_source){tv_table_service_write_metrics, &server->table, &server->table.meter};
+    server->admin.sources[1] = (tv_admin_source){tv_queue_service_write_metrics, &server->queue,
+                                                 &server->queue.core.meter};
+    server->admin.sources[2] =
+        (tv_admin_source){tv_blob_service_write_metrics, &server->blob, &server->blob.core.meter};
     server->admin.start_ns = tv_clock_mono_ns();
     server->admin_callbacks = tv_admin_callbacks(&server->admin);
     return true;

@@ -33,7 +33,6 @@ void tv_table_service_write_metrics(void *ctx, tv_buf *out)
     tv_table_service *service = ctx;
     visit v = {.out = out, .is_detailed = tv_catalog_count(service->catalog) <= TABLES_MAX};
 
-    tv_meter_write(&service->meter, out);
     tv_buf_printf(out,
                   "# HELP tavola_tables Tables of all accounts.\n# TYPE tavola_tables gauge\n"
                   "tavola_tables %zu\n",

@@ -41,7 +41,7 @@ typedef struct tv_table_service {
  */
 tv_service tv_table_service_callbacks(tv_table_service *service);
 
-/** Append the service's figures in Prometheus' text format. */
+/** Append the service's figures, beside those of its meter, in Prometheus' text format. */
 void tv_table_service_write_metrics(void *service, tv_buf *out);
 
 #endif

@@ -1,6 +1,7 @@
 """Starting: bad flags and sick folders get one clear line and exit code 2, good ones work."""
 
 import base64
+import contextlib
 import hashlib
 import os
 import pathlib
@@ -218,7 +219,8 @@ class Start(unittest.TestCase):
         self.server("--data", str(self.data), *self.port_flags())
         text = self.out.read_text()
         self.assertIn(f"AccountName={ACCOUNT};", text)
-        self.assertIn(f"TableEndpoint=http://127.0.0.1:{self.ports[0]}/{ACCOUNT}", text)
+        for name, port in zip(("Table", "Queue", "Blob"), self.ports):
+            self.assertIn(f"{name}Endpoint=http://127.0.0.1:{port}/{ACCOUNT};", text)
 
     def test_environment_variables(self):
         table, queue, blob, admin = map(str, self.ports)
@@ -294,6 +296,24 @@ class Start(unittest.TestCase):
         self.assertEqual(len(lines), 1)
         self.assertIn(" status=401 ", lines[0])
         self.assertIn(" peer=127.0.0.1:", lines[0])
+
+    def test_metrics_tell_each_figure_once_and_all_of_it_together(self):
+        with Server(engine="memory") as server:
+            for url in (server.table_url, server.queue_url, server.blob_url):
+                with contextlib.suppress(urllib.error.HTTPError):
+                    urllib.request.urlopen(f"{url}/nothing", timeout=5)
+            with urllib.request.urlopen(f"{server.admin_url}/metrics", timeout=5) as reply:
+                lines = reply.read().decode().splitlines()
+        seen, current = set(), None
+        for line in lines:
+            if line.startswith("# HELP "):
+                current = line.split(" ")[2]
+                self.assertNotIn(current, seen, line)
+                seen.add(current)
+            elif not line.startswith("# TYPE "):
+                self.assertRegex(line, rf"^{current}(_bucket|_sum|_count)?[{{ ]")
+        for service in ("table", "queue", "blob"):
+            self.assertTrue(any(f'service="{service}",' in line for line in lines), service)
 
 
 if __name__ == "__main__":

@@ -193,30 +193,11 @@ static tv_err choose_pieces(const tv_put_block_list *put, const known_blocks *kn
     return TV_OK;
 }
 
-/* Drop the old content and all blocks, but for what the new content or a snapshot has. */
-static tv_err drop_others(tv_txn *txn, tv_blob_change *change, const tv_blob_view *view,
-                          const tv_blob_head *head)
-{
-    tv_keep keep = {0};
-    tv_err err;
-
-    tv_keep_pieces(&keep, change, head->pieces, head->piece_count);
-    if (view->has_head) {
-        err = tv_keep_snapshots(&keep, txn, change, view);
-        if (err)
-            return err;
-
-        err = tv_drop_content(&keep, txn, change, &view->head);
-        if (err)
-            return err;
-    }
-    return tv_drop_blocks(&keep, txn, change, view);
-}
-
 tv_err tv_put_block_list_run(tv_txn *txn, void *put_block_list)
 {
     tv_put_block_list *put = put_block_list;
     tv_blob_change *change = &put->change;
+    tv_keep keep = {0};
     known_blocks known;
     tv_blob_view view;
     tv_err err;
@@ -243,7 +224,8 @@ tv_err tv_put_block_list_run(tv_txn *txn, void *put_block_list)
     if (err)
         return err;
 
-    err = drop_others(txn, change, &view, &head);
+    tv_keep_pieces(&keep, change, head.pieces, head.piece_count);
+    err = tv_drop_replaced(&keep, txn, change, &view);
     if (err)
         return err;
 

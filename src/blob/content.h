@@ -104,6 +104,10 @@ tv_err tv_drop_content(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
 tv_err tv_drop_blocks(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
                       const tv_blob_view *view) TV_WARN_UNUSED;
 
+/** Remove what a new content replaces and neither `keep` nor a snapshot has: content and blocks. */
+tv_err tv_drop_replaced(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
+                        const tv_blob_view *view) TV_WARN_UNUSED;
+
 /** Remove one piece of data that nothing else refers to. */
 void tv_drop_data(tv_txn *txn, tv_blob_change *change, bool is_chunk, tv_extent_id id);
 

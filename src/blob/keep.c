@@ -183,3 +183,20 @@ tv_err tv_drop_blocks(tv_keep *keep, tv_txn *txn, tv_blob_change *change, const 
     tv_txn_delete(txn, tv_blob_key_ledger(change->arena, change->partition));
     return TV_OK;
 }
+
+tv_err tv_drop_replaced(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
+                        const tv_blob_view *view)
+{
+    tv_err err;
+
+    if (view->has_head) {
+        err = tv_keep_snapshots(keep, txn, change, view);
+        if (err)
+            return err;
+
+        err = tv_drop_content(keep, txn, change, &view->head);
+        if (err)
+            return err;
+    }
+    return tv_drop_blocks(keep, txn, change, view);
+}

@@ -2,28 +2,11 @@
 #include "base/assert.h"
 #include "blob/content.h"
 
-/* Drop what a new content replaces, the blob's own content and all uncommitted blocks. */
-static tv_err drop_old(tv_txn *txn, tv_blob_change *change, const tv_blob_view *view)
-{
-    tv_keep keep = {0};
-    tv_err err;
-
-    if (view->has_head) {
-        err = tv_keep_snapshots(&keep, txn, change, view);
-        if (err)
-            return err;
-
-        err = tv_drop_content(&keep, txn, change, &view->head);
-        if (err)
-            return err;
-    }
-    return tv_drop_blocks(&keep, txn, change, view);
-}
-
 tv_err tv_put_blob_run(tv_txn *txn, void *put_blob)
 {
     tv_put_blob *put = put_blob;
     tv_blob_change *change = &put->change;
+    tv_keep keep = {0};
     tv_blob_view view;
     tv_err err;
 
@@ -41,7 +24,7 @@ tv_err tv_put_blob_run(tv_txn *txn, void *put_blob)
     if (view.has_head && view.head.type != put->type)
         return TV_ERR_BLOB_TYPE;
 
-    err = drop_old(txn, change, &view);
+    err = tv_drop_replaced(&keep, txn, change, &view);
     if (err)
         return err;
 

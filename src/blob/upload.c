@@ -145,7 +145,6 @@ static void upload_free(tv_blob_upload *upload)
     tv_buffers_give(upload->io.in, upload->filling);
     release_busy(upload);
     tv_buf_done(&upload->spill);
-    tv_md5_done(&upload->md5);
     free(upload);
 }
 

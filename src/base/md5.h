@@ -7,24 +7,23 @@
 #ifndef TV_BASE_MD5_H
 #define TV_BASE_MD5_H
 
+#include <openssl/md5.h>
+
 #include "base/slice.h"
 
 enum { TV_MD5_BYTES = 16 };
 
-/** An MD5 under way.  All zeros is one that has not begun. */
+/** An MD5 under way.  It owns nothing: it may be dropped at any time. */
 typedef struct tv_md5 {
-    void *ctx; /* OpenSSL's */
+    MD5_CTX ctx;
 } tv_md5;
 
-/** Begin, or begin anew: a state that was in use keeps its memory. */
+/** Begin, or begin anew. */
 void tv_md5_init(tv_md5 *md5);
 void tv_md5_update(tv_md5 *md5, tv_slice bytes);
 
-/** The MD5 of all bytes so far.  Then only tv_md5_init and tv_md5_done are left. */
+/** The MD5 of all bytes so far.  Then only tv_md5_init is left. */
 void tv_md5_final(tv_md5 *md5, unsigned char ret_bytes[TV_MD5_BYTES]);
-
-/** Free the memory.  Accepts one that has not begun. */
-void tv_md5_done(tv_md5 *md5);
 
 /** The MD5 of one run of bytes. */
 void tv_md5_of(tv_slice bytes, unsigned char ret_bytes[TV_MD5_BYTES]);

@@ -276,7 +276,7 @@ static tv_err fill(tv_blob_download *download, tv_read_mode mode, load *slot)
 tv_err tv_blob_download_digest(tv_blob_download *download, tv_digests *digests)
 {
     load part = {.buffer = tv_malloc(SMALL_BYTES), .size = SMALL_BYTES};
-    tv_md5 md5 = {0};
+    tv_md5 md5;
     tv_crc64 crc64;
     tv_err err = TV_OK;
 
@@ -295,7 +295,6 @@ tv_err tv_blob_download_digest(tv_blob_download *download, tv_digests *digests)
         tv_md5_final(&md5, digests->md5);
     if (digests->has_crc64)
         tv_crc64_encode(tv_crc64_final(&crc64), digests->crc64);
-    tv_md5_done(&md5);
     free(part.buffer);
     download->offset = download->start;
     forget_piece(download);

@@ -2,6 +2,7 @@
 #include "blob/io.h"
 
 #include "base/assert.h"
+#include "base/md5_lanes.h"
 
 /* A free buffer holds the link to the next one. */
 typedef struct free_buffer {
@@ -126,12 +127,14 @@ void tv_blob_io_init(tv_blob_io *io, tv_extents *extents)
 {
     io->extents = extents;
     io->workers = tv_workers_new(TV_BLOB_WORKERS, TV_BLOB_JOBS_MAX);
+    io->hasher = tv_md5_best_way() == TV_MD5_ALONE ? NULL : tv_hasher_new(io->workers);
     io->in = tv_buffers_new(TV_BLOB_BUFFER_BYTES, TV_BLOB_BUFFERS_IN, TV_BLOB_SPILLS_IN_MAX);
     io->out = tv_buffers_new(TV_BLOB_BUFFER_BYTES, TV_BLOB_BUFFERS_OUT, 0);
 }
 
 void tv_blob_io_stop(tv_blob_io *io)
 {
+    tv_hasher_stop(io->hasher);
     tv_workers_free(io->workers);
     io->workers = NULL;
 }
@@ -141,4 +144,6 @@ void tv_blob_io_done(tv_blob_io *io)
     tv_buffers_free(io->in);
     tv_buffers_free(io->out);
     io->in = io->out = NULL;
+    tv_hasher_free(io->hasher);
+    io->hasher = NULL;
 }

@@ -10,6 +10,7 @@
 #define TV_BLOB_IO_H
 
 #include "base/workers.h"
+#include "blob/hasher.h"
 #include "extent/extent.h"
 
 /** Buffers of one size, up to a number of them.  Any thread. */
@@ -43,6 +44,7 @@ size_t tv_buffers_used_max(tv_buffers *buffers);
 typedef struct tv_blob_io {
     tv_extents *extents;
     tv_workers *workers;
+    tv_hasher *hasher;    /* of uploads; NULL when the processor does not hash several at once */
     tv_buffers *in, *out; /* of uploads, of downloads */
 } tv_blob_io;
 
@@ -58,10 +60,10 @@ enum {
 /** Make the threads and the buffers; the store is the caller's. */
 void tv_blob_io_init(tv_blob_io *io, tv_extents *extents);
 
-/** End the threads.  Before the loops end that get their letters. */
+/** End the threads, the hasher first.  Before the loops end that get their letters. */
 void tv_blob_io_stop(tv_blob_io *io);
 
-/** Free the buffers.  After the loops. */
+/** Free the rest.  After the loops, whose last uploads give buffers back. */
 void tv_blob_io_done(tv_blob_io *io);
 
 #endif

@@ -4,7 +4,9 @@
  *  (1) One job of an upload is under way at a time; while it is, the writer, the
  *      digests, the job's error and the buffer `busy` are the worker's, everything
  *      else the loop's.  So the loop hears of an error by the job's letter, not
- *      before, and gives up only when no job is under way.
+ *      before, and gives up only when no job is under way.  When there are several
+ *      uploads a job is with the hasher first, whose MD5 and buffer they are until
+ *      it has handed the job to a worker, or back.
  *  (2) An upload has at most two buffers, and never waits for one that another
  *      upload has: its client may keep it for as long as it likes to send slowly.
  *      While there is none, each piece is written by itself.
@@ -38,8 +40,9 @@ struct tv_blob_upload {
     bool is_closed;   /* the last job is under way, or nothing is to be done any more */
 
     /* The job's. */
-    tv_job job;
+    tv_hash_job job;
     bool is_working;
+    bool is_hashed; /* the hasher sees to the MD5 of what is busy */
     char *busy;
     size_t busy_len;
     tv_buf piece; /* what `busy` is in when it is no buffer of the set: (2) */
@@ -119,8 +122,10 @@ tv_blob_upload *tv_blob_upload_new(const tv_blob_io *io, tv_request *req, const 
     upload->fail = fail;
     upload->result.digests.has_md5 = wanted->has_md5;
     upload->result.digests.has_crc64 = wanted->has_crc64;
-    if (wanted->has_md5)
+    if (wanted->has_md5) {
         tv_md5_init(&upload->md5);
+        tv_hasher_join(io->hasher);
+    }
     if (wanted->has_crc64)
         tv_crc64_init(&upload->crc64);
     return upload;
@@ -145,7 +150,8 @@ static void upload_free(tv_blob_upload *upload)
     tv_buffers_give(upload->io.in, upload->filling);
     release_busy(upload);
     tv_buf_done(&upload->spill);
-    tv_md5_done(&upload->md5);
+    if (upload->result.digests.has_md5)
+        tv_hasher_leave(upload->io.hasher, &upload->job);
     free(upload);
 }
 
@@ -161,7 +167,7 @@ static tv_err write_busy(tv_blob_upload *upload)
         if (err)
             return err;
     }
-    if (upload->result.digests.has_md5)
+    if (upload->result.digests.has_md5 && !upload->is_hashed)
         tv_md5_update(&upload->md5, bytes);
     if (upload->result.digests.has_crc64)
         tv_crc64_update(&upload->crc64, bytes);
@@ -206,10 +212,20 @@ static void deliver_written(tv_mail *mail);
 
 static bool submit(tv_blob_upload *upload)
 {
-    upload->job.run = run_write;
-    upload->job.mail.deliver = deliver_written;
-    upload->job.reply_to = tv_loop_mailbox(upload->loop);
-    upload->is_working = tv_workers_submit(upload->io.workers, &upload->job);
+    tv_job *job = &upload->job.job;
+
+    job->run = run_write;
+    job->mail.deliver = deliver_written;
+    job->reply_to = tv_loop_mailbox(upload->loop);
+    upload->job.md5 = &upload->md5;
+    upload->job.bytes = (tv_slice){upload->busy, upload->busy_len};
+    upload->job.is_last = upload->is_closed;
+    upload->is_hashed = upload->result.digests.has_md5;
+    upload->is_working = upload->is_hashed && tv_hasher_submit(upload->io.hasher, &upload->job);
+    if (!upload->is_working) {
+        upload->is_hashed = false;
+        upload->is_working = tv_workers_submit(upload->io.workers, job);
+    }
     return upload->is_working;
 }
 
@@ -387,7 +403,7 @@ static void deliver_written(tv_mail *mail)
     tv_loop *loop = upload->loop;
 
     upload->is_working = false;
-    upload->err = upload->job_err;
+    upload->err = upload->job.is_refused ? TV_ERR_OVERLOADED : upload->job_err;
     if (upload->req == NULL) {
         /* What was just finished belongs to nobody: (4) */
         if (upload->is_closed && !upload->err)

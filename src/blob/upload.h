@@ -2,7 +2,8 @@
  * One upload: a request's body on its way into an extent, in bounded memory.
  *
  * The body comes in pieces on the network thread and is gathered in a buffer.
- * Full buffers go to a worker, which writes them and reckons the digests; while
+ * Full buffers go to a worker, which writes them and reckons the digests, the MD5
+ * together with that of other uploads when there are some (blob/hasher.h); while
  * it does so the next buffer is filled.  When both are in use the client is made
  * to wait.  A body that is small enough for a row needs no upload: see
  * tv_digests_of.

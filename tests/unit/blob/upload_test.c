@@ -2,6 +2,7 @@
 #include "blob/upload.h"
 
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "base/base64.h"
@@ -38,6 +39,7 @@ static void setup(size_t buffers, size_t spills_max, int workers)
     io = (tv_blob_io){.extents = open_store(),
                       .workers = tv_workers_new(workers, 1000),
                       .in = tv_buffers_new(BUFFER, buffers, spills_max)};
+    io.hasher = tv_hasher_new(io.workers);
     wanted = (tv_digests){.has_md5 = true, .has_crc64 = true};
     sem_init(&gate, 0, 0);
     tv_mailbox_init(&gate_box, wake_nobody, NULL);
@@ -50,7 +52,9 @@ static void setup(size_t buffers, size_t spills_max, int workers)
 static void teardown(server *s, int64_t extents)
 {
     server_end(s);
+    tv_hasher_stop(io.hasher);
     tv_workers_free(io.workers);
+    tv_hasher_free(io.hasher);
     CHECK_INT(tv_buffers_used(io.in), 0);
     tv_buffers_free(io.in);
     wait_for_removals(io.extents, 0);
@@ -60,6 +64,14 @@ static void teardown(server *s, int64_t extents)
     tv_mailbox_done(&gate_box);
     sem_destroy(&gate);
     remove_folder();
+}
+
+/* Until no upload has a buffer any more. */
+static void wait_for_buffers(void)
+{
+    for (int i = 0; i < 10000 && tv_buffers_used(io.in) > 0; i++)
+        usleep(1000);
+    CHECK_INT(tv_buffers_used(io.in), 0);
 }
 
 static void run_gate(tv_job *job)
@@ -382,6 +394,57 @@ TEST(many_uploads_share_few_buffers)
     teardown(s, SENDERS);
 }
 
+/* One of several that send bodies of different lengths, one after the other. */
+static void *run_digest_sender(void *arg)
+{
+    enum { BODIES = 4 };
+    sender *me = arg;
+    client c = client_open(me->server);
+
+    for (int i = 0; i < BODIES; i++) {
+        tv_buf body = TV_BUF_EMPTY;
+        unsigned char md5[TV_MD5_BYTES];
+        char text[25], header[64];
+
+        flow_fill(&body, (uint64_t)(me->index * BODIES + i),
+                  (size_t)(1 + me->index * 50001 + i * 333333));
+        tv_md5_of(tv_buf_slice(&body), md5);
+        tv_base64_encode(text, (tv_slice){(char *)md5, sizeof md5});
+        snprintf(header, sizeof header, "Content-MD5: %.24s\r\n", text);
+        send_head(&c, body.len, header);
+        client_send_slice(&c, tv_buf_slice(&body));
+        answer a = client_answer(&c);
+
+        me->status += a.status == 201;
+        client_forget(&c, &a);
+        tv_buf_done(&body);
+    }
+    client_close(&c);
+    return NULL;
+}
+
+TEST(uploads_that_are_hashed_together_have_digests_of_their_own)
+{
+    enum { SENDERS = 12 };
+    sender senders[SENDERS];
+    uint64_t batches, pieces;
+
+    setup(2 * SENDERS, SENDERS, 2);
+    server *s = start();
+
+    for (int i = 0; i < SENDERS; i++) {
+        senders[i] = (sender){.server = s, .index = i};
+        CHECK_INT(pthread_create(&senders[i].thread, NULL, run_digest_sender, &senders[i]), 0);
+    }
+    for (int i = 0; i < SENDERS; i++) {
+        pthread_join(senders[i].thread, NULL);
+        CHECK_INT(senders[i].status, 4);
+    }
+    tv_hasher_figures(io.hasher, &batches, &pieces);
+    CHECK(batches > 0 && batches < pieces);
+    teardown(s, 4 * SENDERS);
+}
+
 /* A client may send as slowly as it likes, and so may many; nobody has to wait for them. */
 TEST(clients_that_do_not_send_hold_up_nobody)
 {
@@ -481,6 +544,97 @@ TEST(nothing_is_left_of_a_client_that_goes)
     teardown(s, 1);
 }
 
+/* Keep the hasher busy for a good while; what comes meanwhile waits for it. */
+typedef struct hold {
+    tv_hash_job hash;
+    tv_md5 md5;
+    void *bytes;
+} hold;
+
+enum { HOLD_BYTES = 256 * MIB };
+
+static void run_nothing(tv_job *job)
+{
+    (void)job;
+}
+
+static void hold_hasher(hold *h)
+{
+    *h = (hold){.hash.job = {.mail.deliver = deliver_nothing, .run = run_nothing}};
+    h->bytes =
+        mmap(NULL, HOLD_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    CHECK(h->bytes != MAP_FAILED);
+    h->hash.job.reply_to = &gate_box;
+    h->hash.md5 = &h->md5;
+    h->hash.bytes = (tv_slice){h->bytes, HOLD_BYTES};
+    tv_md5_init(&h->md5);
+    tv_hasher_join(io.hasher);
+    tv_hasher_join(io.hasher);
+    CHECK(tv_hasher_submit(io.hasher, &h->hash));
+}
+
+/* When what came after it has been hashed.  Its letter waits in gate_box. */
+static void end_hold(hold *h)
+{
+    uint64_t batches, pieces;
+
+    tv_hasher_figures(io.hasher, &batches, &pieces);
+    CHECK_INT(pieces, 2); /* the client's was here too */
+    tv_hasher_leave(io.hasher, &h->hash);
+    tv_hasher_leave(io.hasher, &h->hash);
+    munmap(h->bytes, HOLD_BYTES);
+}
+
+/* Send more than a buffer, so that one is with the hasher. */
+static client send_to_hasher(server *s)
+{
+    client c = client_open(s);
+    tv_buf body = TV_BUF_EMPTY;
+
+    flow_fill(&body, 1, BUFFER + 10);
+    send_head(&c, MIB, "");
+    client_send_slice(&c, tv_buf_slice(&body));
+    tv_buf_done(&body);
+    for (int i = 0; i < 1000 && tv_buffers_used(io.in) < 2; i++)
+        usleep(1000);
+    return c;
+}
+
+TEST(nothing_is_left_of_a_client_that_goes_while_its_buffer_is_hashed)
+{
+    hold h;
+
+    setup(2, 4, 1);
+    server *s = start();
+
+    hold_hasher(&h);
+    client c = send_to_hasher(s);
+
+    client_vanish(&c);
+    wait_for(&s->done, 1);
+    server_stop(s, 0);
+    wait_for_buffers();
+    end_hold(&h);
+    teardown(s, 0);
+}
+
+TEST(a_server_that_stops_waits_for_the_hasher)
+{
+    hold h;
+
+    setup(2, 4, 1);
+    server *s = start();
+
+    hold_hasher(&h);
+    client c = send_to_hasher(s);
+
+    server_stop(s, 0);
+    client_close(&c);
+    wait_for_buffers();
+    end_hold(&h);
+    teardown(s, 0);
+}
+
 static void check_refused(server *s, const char *answer_text, int status, size_t len)
 {
     client c = client_open(s);
@@ -573,13 +727,16 @@ int main(void)
         cmocka_unit_test(what_the_client_claims_is_checked),
         cmocka_unit_test(a_client_waits_while_both_buffers_are_in_use),
         cmocka_unit_test(many_uploads_share_few_buffers),
+        cmocka_unit_test(uploads_that_are_hashed_together_have_digests_of_their_own),
         cmocka_unit_test(clients_that_do_not_send_hold_up_nobody),
         cmocka_unit_test(too_many_pieces_without_a_buffer_are_refused),
         cmocka_unit_test(nothing_is_left_of_a_client_that_goes),
+        cmocka_unit_test(nothing_is_left_of_a_client_that_goes_while_its_buffer_is_hashed),
         cmocka_unit_test(a_full_disk_is_said_and_nothing_stays),
         cmocka_unit_test(a_failure_is_heard_of_once_the_worker_is_back),
         cmocka_unit_test(a_write_that_fails_in_the_middle_ends_the_upload),
         cmocka_unit_test(a_server_that_stops_waits_for_its_workers),
+        cmocka_unit_test(a_server_that_stops_waits_for_the_hasher),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,8 +5,8 @@
 #define TV_BLOB_ACCESS_H
 
 #include "auth/identity.h"
-#include "blob/container.h"
 #include "blob/op.h"
+#include "blob/store/container.h"
 
 /**
  * Whether the endpoint that was called serves the operation: the secondary is

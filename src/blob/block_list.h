@@ -6,8 +6,8 @@
 #define TV_BLOB_BLOCK_LIST_H
 
 #include "base/buf.h"
-#include "blob/change.h"
-#include "blob/reader.h"
+#include "blob/store/change.h"
+#include "blob/store/reader.h"
 
 /**
  * Read <BlockList> with its <Committed>, <Uncommitted> and <Latest>, whose order

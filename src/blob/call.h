@@ -5,11 +5,11 @@
 #ifndef TV_BLOB_CALL_H
 #define TV_BLOB_CALL_H
 
-#include "blob/change.h"
-#include "blob/container.h"
-#include "blob/list.h"
 #include "blob/op.h"
 #include "blob/service.h"
+#include "blob/store/change.h"
+#include "blob/store/container.h"
+#include "blob/store/list.h"
 #include "blob/transfer.h"
 
 typedef struct tv_blob_call {

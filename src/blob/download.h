@@ -17,7 +17,7 @@
 #define TV_BLOB_DOWNLOAD_H
 
 #include "blob/io.h"
-#include "blob/reader.h"
+#include "blob/store/reader.h"
 #include "blob/upload.h"
 #include "http/request.h"
 

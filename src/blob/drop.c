@@ -1,7 +1,7 @@
 /* What hangs on the rows of a container: its extents go when its rows are gone. */
 #include "base/assert.h"
 #include "blob/service.h"
-#include "blob/sweep.h"
+#include "blob/store/sweep.h"
 #include "engine/key.h"
 
 static void note_extent(void *marker, tv_extent_id id)

@@ -4,8 +4,8 @@
 #include "base/chore.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "blob/change.h"
-#include "blob/sweep.h"
+#include "blob/store/change.h"
+#include "blob/store/sweep.h"
 #include "commit/waiter.h"
 
 enum {

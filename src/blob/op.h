@@ -5,8 +5,8 @@
 #ifndef TV_BLOB_OP_H
 #define TV_BLOB_OP_H
 
-#include "blob/blob.h"
-#include "blob/condition.h"
+#include "blob/store/blob.h"
+#include "blob/store/condition.h"
 #include "service/call.h"
 
 /* kind, name in metrics and logs (that of Storage Analytics) */

@@ -5,9 +5,9 @@
 #ifndef TV_BLOB_TRANSFER_H
 #define TV_BLOB_TRANSFER_H
 
-#include "blob/change.h"
 #include "blob/download.h"
 #include "blob/range.h"
+#include "blob/store/change.h"
 #include "blob/upload.h"
 
 struct tv_blob_call;

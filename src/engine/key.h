@@ -10,8 +10,9 @@
  *     'q' account 01 …                             the same for queues
  *     'b' account 01 …                             the same for containers of blobs
  *     'r' account 01 table-id PartitionKey 01 RowKey   the entities
- *     'o' account 01 container-id name 01 …            the blobs, see blob/blob.h
- *     's' account 01 queue-id …                        the messages of a queue, see queue/row.h
+ *     'o' account 01 container-id name 01 …            the blobs, see blob/store/blob.h
+ *     's' account 01 queue-id …                        the messages of a queue, see
+ * queue/store/row.h
  *
  * 't' account 01 is one partition, so that creating and deleting a table are
  * atomic; so is 'r' account 01 table-id PartitionKey 01, as the guide promises,

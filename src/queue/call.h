@@ -6,8 +6,8 @@
 #define TV_QUEUE_CALL_H
 
 #include "queue/op.h"
-#include "queue/queue.h"
 #include "queue/service.h"
+#include "queue/store/queue.h"
 
 typedef struct tv_queue_call {
     tv_call call; /* first */

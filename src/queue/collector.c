@@ -4,7 +4,7 @@
 #include "base/chore.h"
 #include "base/log.h"
 #include "commit/waiter.h"
-#include "queue/queue.h"
+#include "queue/store/queue.h"
 
 struct tv_queue_collector {
     tv_chore chore;

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "queue/message.h"
+#include "queue/store/message.h"
 
 /**
  * The text of <QueueMessage><MessageText>…; white space is part of it.

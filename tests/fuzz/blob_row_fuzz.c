@@ -4,8 +4,8 @@
  * meaning gives again: every value has one form.
  */
 #include "base/assert.h"
-#include "blob/container.h"
-#include "blob/row.h"
+#include "blob/store/container.h"
+#include "blob/store/row.h"
 #include "fuzz.h"
 
 static bool decode_and_encode(tv_arena *arena, char kind, tv_slice value, tv_slice *ret_again)

@@ -14,13 +14,13 @@
  *  - gets and peeks keep the order of visibility and leave nobody out;
  *  - a receipt is good until the next get or update, and then never again;
  *  - the count is never below the truth, and is the truth after a collection;
- *  - the bounds of the indexes hold after every group (see queue/bound.h);
+ *  - the bounds of the indexes hold after every group (see queue/store/bound.h);
  *  - when everything is deleted and collected, no row is left but the counts.
  *
  * TAVOLA_SEED=n repeats the run that printed n.
  */
 #include "../engine/fixture.h"
-#include "../unit/queue/store.h"
+#include "../unit/queue/store/store.h"
 #include "queue_model.h"
 #include "seed.h"
 

@@ -1,7 +1,7 @@
 /* Downloads behind a real listener: kinds of contents, ranges, slow clients, and damage. */
 #include "blob/download.h"
 
-#include "blob/blobs.h"
+#include "blob/store/blobs.h"
 #include "extent/fixture.h"
 #include "http/flow.h"
 

@@ -7,9 +7,9 @@
 
 #include "../extent/fixture.h"
 #include "base/clock.h"
-#include "blob/change.h"
-#include "blob/container.h"
 #include "blob/service.h"
+#include "blob/store/change.h"
+#include "blob/store/container.h"
 #include "store.h"
 
 static tv_extents *extents;

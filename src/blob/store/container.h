@@ -1,0 +1,46 @@
+/*
+ * The facts of a container: what the catalogue keeps for it beside its name, id
+ * and access policies.  Pure functions; the catalogue stores the encoded form
+ * without looking into it.
+ */
+#ifndef TV_BLOB_STORE_CONTAINER_H
+#define TV_BLOB_STORE_CONTAINER_H
+
+#include "blob/store/blob.h"
+
+typedef enum tv_public_access {
+    TV_PUBLIC_NONE,
+    TV_PUBLIC_BLOB,      /* reads of blobs */
+    TV_PUBLIC_CONTAINER, /* and lists */
+} tv_public_access;
+
+typedef struct tv_container_facts {
+    int64_t created;
+    int64_t etag; /* ticks of the last change, which is Last-Modified too */
+    tv_public_access access;
+    tv_metadata metadata;
+    tv_lease lease;
+} tv_container_facts;
+
+tv_slice tv_container_facts_encode(tv_arena *arena, const tv_container_facts *facts);
+
+/** Slices point into `bytes`, lists lie in the arena.  TV_ERR_CORRUPT. */
+tv_err tv_container_facts_decode(tv_arena *arena, tv_slice bytes,
+                                 tv_container_facts *ret_facts) TV_WARN_UNUSED;
+
+/** Facts changed at `now`: ETags strictly increase. */
+void tv_container_facts_touch(tv_container_facts *facts, int64_t now);
+
+/** A lease operation on a container.  See tv_lease_apply; the errors are worded for containers. */
+tv_err tv_container_lease(tv_container_facts *facts, const tv_lease_request *request, int64_t now,
+                          int32_t *ret_seconds) TV_WARN_UNUSED;
+
+/**
+ * The lease id that came with an operation on the container.  A delete must
+ * bring that of an active lease; other operations may bring one, which must then
+ * be it.
+ */
+tv_err tv_container_check_lease(const tv_container_facts *facts, const tv_guid *id, bool is_delete,
+                                int64_t now) TV_WARN_UNUSED;
+
+#endif

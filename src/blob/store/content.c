@@ -1,0 +1,281 @@
+/* The blob as a change finds it, and its rows read and written. */
+#include "blob/store/content.h"
+
+#include "base/assert.h"
+#include "engine/key.h"
+
+static tv_err read_head(tv_txn *txn, tv_blob_change *change, tv_blob_view *view)
+{
+    tv_slice value;
+    tv_err err;
+
+    err = tv_txn_get(txn, tv_blob_key_head(change->arena, change->partition, 0), &value);
+    if (err == TV_ERR_NOT_FOUND)
+        return TV_OK;
+    if (err)
+        return err;
+
+    view->has_head = true;
+    return tv_blob_head_decode(change->arena, value, 0, &view->head);
+}
+
+static tv_err read_ledger(tv_txn *txn, tv_blob_change *change, tv_blob_view *view)
+{
+    tv_slice value;
+    tv_err err;
+
+    err = tv_txn_get(txn, tv_blob_key_ledger(change->arena, change->partition), &value);
+    if (err == TV_ERR_NOT_FOUND)
+        return TV_OK;
+    if (err)
+        return err;
+
+    view->has_ledger = true;
+    return tv_block_ledger_decode(value, &view->ledger);
+}
+
+tv_err tv_blob_view_read(tv_txn *txn, tv_blob_change *change, tv_blob_view *ret_view)
+{
+    tv_blob_view view = {.now = tv_txn_now(txn)};
+    tv_err err;
+
+    change->etag = 0;
+    change->garbage = NULL;
+    change->garbage_count = 0;
+    if (atomic_load(change->is_dropped))
+        return TV_ERR_CONTAINER_NOT_FOUND;
+
+    err = read_head(txn, change, &view);
+    if (err)
+        return err;
+
+    err = read_ledger(txn, change, &view);
+    if (err)
+        return err;
+
+    view.stamp = tv_txn_stamp(txn); /* not `now`: the group may have deleted a blob of that */
+    if (view.stamp <= view.head.etag)
+        view.stamp = view.head.etag + 1;
+    if (view.stamp <= view.ledger.last)
+        view.stamp = view.ledger.last + 1;
+    *ret_view = view;
+    return TV_OK;
+}
+
+const tv_guid *tv_blob_change_lease_id(const tv_blob_change *change)
+{
+    return change->conditions.has_lease_id ? &change->conditions.lease_id : NULL;
+}
+
+tv_err tv_blob_view_check(const tv_blob_view *view, const tv_blob_change *change)
+{
+    tv_err err;
+
+    if (!view->has_head)
+        return TV_ERR_BLOB_NOT_FOUND;
+
+    err = tv_conditions_check_write(&change->conditions, view->head.etag);
+    if (err)
+        return err;
+
+    return tv_lease_check_write(&view->head.lease, tv_blob_change_lease_id(change), view->now);
+}
+
+tv_err tv_blob_view_check_put(const tv_blob_view *view, const tv_blob_change *change)
+{
+    tv_err err;
+
+    err = tv_conditions_check_put(&change->conditions, view->head.etag);
+    if (err)
+        return err;
+
+    return tv_lease_check_write(&view->head.lease, tv_blob_change_lease_id(change), view->now);
+}
+
+tv_blob_head tv_blob_view_successor(const tv_blob_view *view, tv_blob_type type)
+{
+    return (tv_blob_head){
+        .type = type,
+        .created = view->has_head ? view->head.created : view->stamp,
+        .content_id = (uint64_t)view->stamp,
+        .lease = view->head.lease,
+        .snapshot_count = view->head.snapshot_count,
+        .last_snapshot = view->head.last_snapshot,
+    };
+}
+
+void tv_blob_view_touch(tv_txn *txn, tv_blob_change *change, const tv_blob_view *view,
+                        tv_blob_head *head)
+{
+    head->etag = view->stamp;
+    tv_lease_note_write(&head->lease, view->now);
+    change->etag = head->etag;
+    tv_blob_head_write(txn, change, head);
+}
+
+void tv_blob_head_write(tv_txn *txn, tv_blob_change *change, const tv_blob_head *head)
+{
+    tv_txn_put(txn, tv_blob_key_head(change->arena, change->partition, head->snapshot),
+               tv_blob_head_encode(change->arena, head));
+}
+
+tv_blob_piece tv_blob_data_write(tv_txn *txn, tv_blob_change *change, const tv_blob_data *data,
+                                 int64_t stamp, uint64_t index)
+{
+    tv_blob_piece piece = {
+        .length = data->length,
+        .is_chunk = data->bytes.data != NULL,
+        .id = data->extent,
+        .block_id = data->block_id,
+    };
+
+    tv_assert(data->length > 0);
+    if (piece.is_chunk) {
+        tv_assert(data->bytes.len == data->length && data->length <= TV_BLOB_CHUNK_BYTES_MAX);
+        piece.id = (tv_extent_id){.boot = (uint64_t)stamp, .number = index};
+        tv_txn_put(txn, tv_blob_key_chunk(change->arena, change->partition, piece.id), data->bytes);
+    }
+    return piece;
+}
+
+void tv_blob_pieces_write(tv_txn *txn, tv_blob_change *change, uint64_t content_id,
+                          const tv_blob_piece *pieces, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        tv_txn_put(txn,
+                   tv_blob_key_piece(change->arena, change->partition, content_id, pieces[i].end),
+                   tv_blob_piece_encode(change->arena, &pieces[i]));
+}
+
+/* Read the pieces of a content in rows into `pieces`, which has room for as many as it has. */
+static tv_err scan_pieces(tv_txn *txn, tv_blob_change *change, const tv_blob_head *head,
+                          tv_blob_piece *pieces)
+{
+    tv_slice from = tv_blob_key_piece(change->arena, change->partition, head->content_id, 0);
+    tv_slice to =
+        tv_blob_key_piece(change->arena, change->partition, head->content_id, head->length + 1);
+    uint64_t end = 0;
+    uint32_t count = 0;
+    tv_txn_scan scan;
+    tv_err err, end_err;
+
+    err = tv_txn_scan_begin(txn, from, to, &scan);
+    if (err)
+        return err;
+
+    while (err == TV_OK && tv_txn_scan_next(&scan)) {
+        tv_blob_piece *piece = &pieces[count];
+
+        if (count++ == head->piece_count)
+            err = TV_ERR_CORRUPT;
+        else
+            err = tv_blob_piece_decode(scan.key, scan.value, piece);
+        if (err == TV_OK && piece->end - piece->length != end)
+            err = TV_ERR_CORRUPT;
+        if (err == TV_OK) {
+            end = piece->end;
+            piece->block_id = tv_arena_dup(change->arena, piece->block_id);
+        }
+    }
+    end_err = tv_txn_scan_end(&scan);
+    if (err || end_err)
+        return err ? err : end_err;
+
+    return count == head->piece_count && end == head->length ? TV_OK : TV_ERR_CORRUPT;
+}
+
+tv_err tv_blob_pieces_load(tv_txn *txn, tv_blob_change *change, const tv_blob_head *head,
+                           const tv_blob_piece **ret_pieces)
+{
+    tv_err err;
+
+    if (head->pieces) {
+        *ret_pieces = head->pieces;
+        return TV_OK;
+    }
+
+    tv_blob_piece *pieces = tv_arena_alloc(change->arena, head->piece_count * sizeof *pieces);
+
+    err = scan_pieces(txn, change, head, pieces);
+    if (err)
+        return err;
+
+    *ret_pieces = pieces;
+    return TV_OK;
+}
+
+tv_err tv_blob_blocks_load(tv_txn *txn, tv_blob_change *change, const tv_block **ret_blocks,
+                           size_t *ret_count)
+{
+    tv_slice ledger = tv_blob_key_ledger(change->arena, change->partition);
+    size_t count = 0, size = 0;
+    tv_block *blocks = NULL;
+    tv_txn_scan scan;
+    tv_err err, end_err;
+
+    err = tv_txn_scan_begin(txn, ledger, tv_key_after(change->arena, ledger), &scan);
+    if (err)
+        return err;
+
+    while (err == TV_OK && tv_txn_scan_next(&scan)) {
+        tv_slice id = tv_slice_skip(scan.key, ledger.len);
+
+        if (id.len == 0)
+            continue; /* the ledger itself */
+        if (count == size) {
+            tv_block *old = blocks;
+
+            size = size ? size * 2 : 16;
+            blocks = tv_arena_alloc(change->arena, size * sizeof *blocks);
+            if (count)
+                memcpy(blocks, old, count * sizeof *blocks);
+        }
+        err = tv_block_decode(tv_arena_dup(change->arena, id), scan.value, &blocks[count++]);
+    }
+    end_err = tv_txn_scan_end(&scan);
+    if (err || end_err)
+        return err ? err : end_err;
+
+    *ret_blocks = blocks;
+    *ret_count = count;
+    return TV_OK;
+}
+
+tv_err tv_blob_snapshots_load(tv_txn *txn, tv_blob_change *change, const tv_blob_head **ret_heads,
+                              size_t *ret_count)
+{
+    tv_slice from = tv_blob_key_kind(change->arena, change->partition, TV_BLOB_ROW_SNAPSHOT);
+    size_t count = 0, size = 0;
+    tv_blob_head *heads = NULL;
+    tv_txn_scan scan;
+    tv_err err, end_err;
+
+    err = tv_txn_scan_begin(txn, from, tv_key_after(change->arena, from), &scan);
+    if (err)
+        return err;
+
+    while (err == TV_OK && tv_txn_scan_next(&scan)) {
+        int64_t snapshot;
+
+        if (count == size) {
+            tv_blob_head *old = heads;
+
+            size = size ? size * 2 : 4;
+            heads = tv_arena_alloc(change->arena, size * sizeof *heads);
+            if (count)
+                memcpy(heads, old, count * sizeof *heads);
+        }
+        if (!tv_blob_snapshot_parse(tv_slice_skip(scan.key, from.len), &snapshot))
+            err = TV_ERR_CORRUPT;
+        else
+            err = tv_blob_head_decode(change->arena, tv_arena_dup(change->arena, scan.value),
+                                      snapshot, &heads[count++]);
+    }
+    end_err = tv_txn_scan_end(&scan);
+    if (err || end_err)
+        return err ? err : end_err;
+
+    *ret_heads = heads;
+    *ret_count = count;
+    return TV_OK;
+}

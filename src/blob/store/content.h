@@ -1,0 +1,114 @@
+/*
+ * What the changes of change.h have in common: the blob as a change finds it,
+ * its content written and taken away again.  For the files of this folder.
+ *
+ * Taking away follows one pattern.  A `tv_keep` first learns all that stays:
+ * new pieces, snapshots, the blob.  Then what goes is dropped, and whatever is
+ * not kept is garbage.  Scans and writes never mix: tv_txn forbids it.
+ */
+#ifndef TV_BLOB_STORE_CONTENT_H
+#define TV_BLOB_STORE_CONTENT_H
+
+#include "blob/store/change.h"
+#include "blob/store/row.h"
+
+/** A blob at the beginning of a change. */
+typedef struct tv_blob_view {
+    bool has_head, has_ledger;
+    tv_blob_head head; /* zeros when there is none */
+    tv_block_ledger ledger;
+    int64_t now;
+    int64_t stamp; /* later than every ETag and chunk of this partition: the next ETag */
+} tv_blob_view;
+
+/** Forget the results of an earlier run, look whether the container is still there, read the blob.
+ */
+tv_err tv_blob_view_read(tv_txn *txn, tv_blob_change *change,
+                         tv_blob_view *ret_view) TV_WARN_UNUSED;
+
+/** The lease id that came with a change, NULL for none. */
+const tv_guid *tv_blob_change_lease_id(const tv_blob_change *change);
+
+/** For changes of what exists: TV_ERR_BLOB_NOT_FOUND, conditions, lease. */
+tv_err tv_blob_view_check(const tv_blob_view *view, const tv_blob_change *change) TV_WARN_UNUSED;
+
+/** For changes that make or replace a blob: conditions, lease. */
+tv_err tv_blob_view_check_put(const tv_blob_view *view,
+                              const tv_blob_change *change) TV_WARN_UNUSED;
+
+/**
+ * The head of what replaces the blob in `view`: creation, snapshots and lease
+ * stay, everything else is new and still to be filled in.
+ */
+tv_blob_head tv_blob_view_successor(const tv_blob_view *view, tv_blob_type type);
+
+/** Write a head that was changed at view->stamp, and note its ETag as the change's result. */
+void tv_blob_view_touch(tv_txn *txn, tv_blob_change *change, const tv_blob_view *view,
+                        tv_blob_head *head);
+
+/** Write a head as it is. */
+void tv_blob_head_write(tv_txn *txn, tv_blob_change *change, const tv_blob_head *head);
+
+/**
+ * Make a piece of data: its place in the partition when it is small.  `index`
+ * tells pieces of one change apart.  The piece's end is the caller's affair.
+ */
+tv_blob_piece tv_blob_data_write(tv_txn *txn, tv_blob_change *change, const tv_blob_data *data,
+                                 int64_t stamp, uint64_t index);
+
+/** Write pieces into rows of their own; for a content of more than TV_BLOB_INLINE_PIECES. */
+void tv_blob_pieces_write(tv_txn *txn, tv_blob_change *change, uint64_t content_id,
+                          const tv_blob_piece *pieces, size_t count);
+
+/** All pieces of a head, in the change's arena. */
+tv_err tv_blob_pieces_load(tv_txn *txn, tv_blob_change *change, const tv_blob_head *head,
+                           const tv_blob_piece **ret_pieces) TV_WARN_UNUSED;
+
+/** All uncommitted blocks in the order of their ids, in the change's arena. */
+tv_err tv_blob_blocks_load(tv_txn *txn, tv_blob_change *change, const tv_block **ret_blocks,
+                           size_t *ret_count) TV_WARN_UNUSED;
+
+/** The heads of all snapshots, oldest first, in the change's arena. */
+tv_err tv_blob_snapshots_load(tv_txn *txn, tv_blob_change *change, const tv_blob_head **ret_heads,
+                              size_t *ret_count) TV_WARN_UNUSED;
+
+typedef struct tv_kept_content {
+    uint64_t id;
+    uint64_t length; /* its rows up to here stay */
+} tv_kept_content;
+
+/** What stays; all zeros is nothing.  Its memory is the change's arena. */
+typedef struct tv_keep {
+    tv_blob_piece *slots; /* by place; a free one has length 0 */
+    size_t slot_count, used;
+    tv_kept_content *contents;
+    size_t content_count;
+} tv_keep;
+
+void tv_keep_pieces(tv_keep *keep, tv_blob_change *change, const tv_blob_piece *pieces,
+                    size_t count);
+
+/** Keep the contents of all these heads, given in the order of their age. */
+tv_err tv_keep_heads(tv_keep *keep, tv_txn *txn, tv_blob_change *change, const tv_blob_head *heads,
+                     size_t count) TV_WARN_UNUSED;
+
+/** Keep the contents of all snapshots of the blob in `view`. */
+tv_err tv_keep_snapshots(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
+                         const tv_blob_view *view) TV_WARN_UNUSED;
+
+/** Remove what of a head's content is not kept; the head's own row is left to the caller. */
+tv_err tv_drop_content(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
+                       const tv_blob_head *head) TV_WARN_UNUSED;
+
+/** Remove all uncommitted blocks and the ledger, and their data unless it is kept. */
+tv_err tv_drop_blocks(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
+                      const tv_blob_view *view) TV_WARN_UNUSED;
+
+/** Remove what a new content replaces and neither `keep` nor a snapshot has: content and blocks. */
+tv_err tv_drop_replaced(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
+                        const tv_blob_view *view) TV_WARN_UNUSED;
+
+/** Remove one piece of data that nothing else refers to. */
+void tv_drop_data(tv_txn *txn, tv_blob_change *change, bool is_chunk, tv_extent_id id);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * The rows of a blob's partition (see blob.h): their keys and the form of their
+ * values.  Values begin with the number of their form; only a chunk is nothing
+ * but its data.  Decoders are strict, so that damage is met as TV_ERR_CORRUPT
+ * where it is read; what they return points into the value.
+ */
+#ifndef TV_BLOB_STORE_ROW_H
+#define TV_BLOB_STORE_ROW_H
+
+#include "base/buf.h"
+#include "blob/store/blob.h"
+#include "blob/store/pack.h"
+
+/** In the order of their keys. */
+typedef enum tv_blob_row_kind {
+    TV_BLOB_ROW_SNAPSHOT = 'a',
+    TV_BLOB_ROW_HEAD = 'b',
+    TV_BLOB_ROW_BLOCK = 'c', /* with nothing behind it: the ledger */
+    TV_BLOB_ROW_CHUNK = 'd',
+    TV_BLOB_ROW_PIECE = 'p',
+} tv_blob_row_kind;
+
+/** Prefix of all rows of a kind. */
+tv_slice tv_blob_key_kind(tv_arena *arena, tv_slice partition, tv_blob_row_kind kind);
+
+/** The head of the blob (`snapshot` 0) or of a snapshot. */
+tv_slice tv_blob_key_head(tv_arena *arena, tv_slice partition, int64_t snapshot);
+tv_slice tv_blob_key_ledger(tv_arena *arena, tv_slice partition);
+tv_slice tv_blob_key_block(tv_arena *arena, tv_slice partition, tv_slice block_id);
+tv_slice tv_blob_key_chunk(tv_arena *arena, tv_slice partition, tv_extent_id id);
+
+/** A piece that ends at `end`.  Those of a content lie from end 0 up to end UINT64_MAX. */
+tv_slice tv_blob_key_piece(tv_arena *arena, tv_slice partition, uint64_t content_id, uint64_t end);
+
+/** The ticks in the key of a snapshot's head, behind its kind; false when it is not of that form.
+ */
+bool tv_blob_snapshot_parse(tv_slice text, int64_t *ret_ticks);
+
+/** Numbers in keys: 13 digits of base 32, which sort as the numbers do. */
+enum { TV_BLOB_NUMBER_LEN = 13 };
+void tv_blob_number_format(char to[TV_BLOB_NUMBER_LEN], uint64_t number);
+bool tv_blob_number_parse(tv_slice text, uint64_t *ret_number);
+
+/** `head` with its pieces if it has no more than TV_BLOB_INLINE_PIECES. */
+tv_slice tv_blob_head_encode(tv_arena *arena, const tv_blob_head *head);
+
+/** `snapshot` is what the key says; arrays go into the arena. */
+tv_err tv_blob_head_decode(tv_arena *arena, tv_slice value, int64_t snapshot,
+                           tv_blob_head *ret_head) TV_WARN_UNUSED;
+
+tv_slice tv_blob_piece_encode(tv_arena *arena, const tv_blob_piece *piece);
+
+/** `key` is that of its row, from which its end is taken. */
+tv_err tv_blob_piece_decode(tv_slice key, tv_slice value, tv_blob_piece *ret_piece) TV_WARN_UNUSED;
+
+tv_slice tv_block_encode(tv_arena *arena, const tv_block *block);
+
+/** `id` is what the key says. */
+tv_err tv_block_decode(tv_slice id, tv_slice value, tv_block *ret_block) TV_WARN_UNUSED;
+
+tv_slice tv_block_ledger_encode(tv_arena *arena, const tv_block_ledger *ledger);
+tv_err tv_block_ledger_decode(tv_slice value, tv_block_ledger *ret_ledger) TV_WARN_UNUSED;
+
+/* Parts that containers have too. */
+void tv_metadata_pack(tv_buf *buf, const tv_metadata *metadata);
+void tv_metadata_unpack(tv_unpack *in, tv_arena *arena, tv_metadata *ret_metadata);
+void tv_lease_pack(tv_buf *buf, const tv_lease *lease);
+void tv_lease_unpack(tv_unpack *in, tv_lease *ret_lease);
+
+#endif

@@ -1,0 +1,191 @@
+/* Work over many blobs. */
+#include "blob/store/sweep.h"
+
+#include "blob/store/row.h"
+#include "engine/key.h"
+
+enum { TERMINATOR = 0x01, CONTAINER_ID_CHARS = 8 };
+
+/* Account names hold no terminator, and a container's id is of one length: where a name begins. */
+static bool split_container(tv_slice key, tv_slice *ret_container)
+{
+    size_t end = tv_slice_find(key, TERMINATOR);
+
+    if (end + 1 + CONTAINER_ID_CHARS >= key.len)
+        return false;
+
+    *ret_container = tv_slice_take(key, end + 1 + CONTAINER_ID_CHARS);
+    return true;
+}
+
+static void mark_pieces(const tv_blob_piece *pieces, size_t count, tv_extent_mark_fn *mark,
+                        void *marker)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!pieces[i].is_chunk)
+            mark(marker, pieces[i].id);
+    }
+}
+
+/* `row` is the key behind the blob's prefix. */
+static tv_err mark_row(tv_arena *arena, tv_slice row, tv_slice value, tv_extent_mark_fn *mark,
+                       void *marker)
+{
+    tv_blob_head head;
+    tv_blob_piece piece;
+    tv_block block;
+    tv_err err;
+
+    switch (row.len ? row.data[0] : 0) {
+    case TV_BLOB_ROW_SNAPSHOT:
+    case TV_BLOB_ROW_HEAD:
+        err = tv_blob_head_decode(arena, value, 0, &head);
+        if (err == TV_OK && head.pieces)
+            mark_pieces(head.pieces, head.piece_count, mark, marker);
+        return err;
+    case TV_BLOB_ROW_PIECE:
+        err = tv_blob_piece_decode(row, value, &piece);
+        if (err == TV_OK)
+            mark_pieces(&piece, 1, mark, marker);
+        return err;
+    case TV_BLOB_ROW_BLOCK:
+        if (row.len == 1)
+            return TV_OK;
+        err = tv_block_decode(tv_slice_skip(row, 1), value, &block);
+        if (err == TV_OK && !block.is_chunk)
+            mark(marker, block.extent);
+        return err;
+    default:
+        return TV_ERR_CORRUPT;
+    }
+}
+
+/* Mark what the row refers to on which `iter` stands, and go on; chunks are passed in one seek. */
+static tv_err visit_row(tv_iter *iter, tv_arena *arena, tv_extent_mark_fn *mark, void *marker)
+{
+    tv_slice key = tv_iter_key(iter), container, blob;
+    tv_err err;
+
+    if (!split_container(key, &container))
+        return TV_ERR_CORRUPT;
+
+    err = tv_key_split_blob(arena, container, key, &blob, NULL);
+    if (err)
+        return err;
+
+    tv_slice row = tv_slice_skip(key, blob.len);
+
+    if (row.len && row.data[0] == TV_BLOB_ROW_CHUNK) {
+        tv_slice chunks = tv_slice_take(key, blob.len + 1);
+
+        tv_iter_seek(iter, tv_key_after(arena, chunks));
+        return TV_OK;
+    }
+
+    err = mark_row(arena, row, tv_iter_value(iter), mark, marker);
+    tv_iter_next(iter);
+    return err;
+}
+
+tv_err tv_blob_visit_extents(tv_engine *engine, tv_slice from, tv_slice to, tv_extent_mark_fn *mark,
+                             void *marker)
+{
+    tv_arena arena;
+    tv_iter *iter;
+    tv_err err;
+
+    err = tv_engine_iter(engine, from, to, &iter);
+    if (err)
+        return err;
+
+    tv_arena_init(&arena);
+    tv_iter_seek(iter, from);
+    while (err == TV_OK && tv_iter_is_valid(iter)) {
+        err = visit_row(iter, &arena, mark, marker);
+        tv_arena_reset(&arena);
+    }
+    if (err == TV_OK)
+        err = tv_iter_status(iter);
+    tv_iter_free(iter);
+    tv_arena_done(&arena);
+    return err;
+}
+
+tv_err tv_blob_visit_all_extents(void *engine, tv_extent_mark_fn *mark, void *marker)
+{
+    tv_arena arena;
+    tv_err err;
+
+    tv_arena_init(&arena);
+    err = tv_blob_visit_extents(engine, TV_KEY_BLOBS, tv_key_after(&arena, TV_KEY_BLOBS), mark,
+                                marker);
+    tv_arena_done(&arena);
+    return err;
+}
+
+/* Whether the blob at whose ledger's place `iter` stands has blocks that are too old. */
+static tv_err is_expired(tv_iter *iter, tv_slice ledger_key, int64_t now, bool *ret_is_expired)
+{
+    tv_block_ledger ledger;
+    tv_err err;
+
+    *ret_is_expired = false;
+    if (!tv_iter_is_valid(iter))
+        return tv_iter_status(iter);
+    if (!tv_slice_eq(tv_iter_key(iter), ledger_key))
+        return TV_OK;
+
+    err = tv_block_ledger_decode(tv_iter_value(iter), &ledger);
+    if (err)
+        return err;
+
+    *ret_is_expired = now - ledger.last > TV_BLOB_UNCOMMITTED_TICKS;
+    return TV_OK;
+}
+
+tv_err tv_blob_expired_next(tv_engine *engine, tv_slice container, int64_t now, size_t blobs_max,
+                            tv_arena *arena, tv_blob_expired *search, tv_slice *ret_partitions,
+                            size_t size, size_t *ret_count)
+{
+    tv_slice at = search->from.data ? search->from : container;
+    size_t count = 0;
+    tv_iter *iter;
+    tv_err err;
+
+    err = tv_engine_iter(engine, container, tv_key_after(arena, container), &iter);
+    if (err)
+        return err;
+
+    tv_iter_seek(iter, at);
+    for (size_t i = 0; i < blobs_max && count < size && tv_iter_is_valid(iter); i++) {
+        tv_slice blob;
+        bool is_old;
+
+        err = tv_key_split_blob(arena, container, tv_iter_key(iter), &blob, NULL);
+        if (err)
+            break;
+
+        blob = tv_arena_dup(arena, blob);
+
+        tv_slice ledger_key = tv_blob_key_ledger(arena, blob);
+
+        tv_iter_seek(iter, ledger_key);
+        err = is_expired(iter, ledger_key, now, &is_old);
+        if (err)
+            break;
+        if (is_old)
+            ret_partitions[count++] = blob;
+        at = tv_key_after(arena, blob);
+        tv_iter_seek(iter, at);
+    }
+    if (err == TV_OK)
+        err = tv_iter_status(iter);
+    if (err == TV_OK)
+        *search = (tv_blob_expired){.from = at, .is_done = !tv_iter_is_valid(iter)};
+    tv_iter_free(iter);
+    if (err)
+        return err;
+
+    *ret_count = count;
+    return TV_OK;
+}

@@ -1,0 +1,187 @@
+/* Changes of what is known about a blob, its data left as it is, and snapshots of it. */
+#include "blob/store/content.h"
+
+tv_err tv_set_blob_headers_run(tv_txn *txn, void *set_blob_headers)
+{
+    tv_set_blob_headers *set = set_blob_headers;
+    tv_blob_view view;
+    tv_err err;
+
+    err = tv_blob_view_read(txn, &set->change, &view);
+    if (err)
+        return err;
+
+    err = tv_blob_view_check(&view, &set->change);
+    if (err)
+        return err;
+
+    view.head.headers = set->headers;
+    view.head.copy = (tv_blob_copy){0}; /* it is no longer what was copied */
+    tv_blob_view_touch(txn, &set->change, &view, &view.head);
+    return TV_OK;
+}
+
+tv_err tv_set_blob_metadata_run(tv_txn *txn, void *set_blob_metadata)
+{
+    tv_set_blob_metadata *set = set_blob_metadata;
+    tv_blob_view view;
+    tv_err err;
+
+    err = tv_blob_view_read(txn, &set->change, &view);
+    if (err)
+        return err;
+
+    err = tv_blob_view_check(&view, &set->change);
+    if (err)
+        return err;
+
+    view.head.metadata = set->metadata;
+    tv_blob_view_touch(txn, &set->change, &view, &view.head);
+    return TV_OK;
+}
+
+/* A snapshot changes nothing that a lease protects. */
+static tv_err check_snapshot(const tv_blob_view *view, const tv_blob_change *change)
+{
+    tv_err err;
+
+    if (!view->has_head)
+        return TV_ERR_BLOB_NOT_FOUND;
+
+    err = tv_conditions_check_write(&change->conditions, view->head.etag);
+    if (err)
+        return err;
+
+    return tv_lease_check_read(&view->head.lease, tv_blob_change_lease_id(change), view->now);
+}
+
+/*
+ * Whoever writes to a blob has to know what its snapshots keep, so all of them
+ * are read for it, while every other write waits.  A snapshot weighs what that
+ * costs: a head, its texts and its pieces, unless the next one has them, too.
+ */
+enum { SNAPSHOT_WEIGHT_MAX = 250 * 1000, TEXT_BYTES_PER_WEIGHT = 100, SNAPSHOTS_PER_CHECK = 64 };
+
+static uint64_t text_weight(const tv_blob_head *head)
+{
+    const tv_blob_headers *h = &head->headers;
+    size_t bytes = h->type.len + h->encoding.len + h->language.len + h->disposition.len +
+                   h->cache_control.len + head->copy.source.len;
+
+    for (size_t i = 0; i < head->metadata.count; i++)
+        bytes += head->metadata.list[i].name.len + head->metadata.list[i].value.len;
+    return bytes / TEXT_BYTES_PER_WEIGHT;
+}
+
+static uint64_t snapshots_weight(const tv_blob_head *heads, size_t count)
+{
+    uint64_t weight = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        bool is_shared = heads[i].pieces == NULL && i + 1 < count &&
+                         heads[i + 1].content_id == heads[i].content_id;
+
+        weight += 1 + text_weight(&heads[i]) + (is_shared ? 0 : heads[i].piece_count);
+    }
+    return weight;
+}
+
+/* Snapshots of few pieces are not looked at every time: so many of them weigh next to nothing. */
+static tv_err check_weight(tv_txn *txn, tv_blob_change *change, const tv_blob_view *view)
+{
+    const tv_blob_head *heads;
+    size_t count;
+    tv_err err;
+
+    if (view->head.snapshot_count == 0 ||
+        (view->head.pieces && view->head.snapshot_count % SNAPSHOTS_PER_CHECK != 0))
+        return TV_OK;
+
+    err = tv_blob_snapshots_load(txn, change, &heads, &count);
+    if (err)
+        return err;
+
+    return snapshots_weight(heads, count) < SNAPSHOT_WEIGHT_MAX ? TV_OK : TV_ERR_SNAPSHOT_COUNT;
+}
+
+tv_err tv_snapshot_blob_run(tv_txn *txn, void *snapshot_blob)
+{
+    tv_snapshot_blob *take = snapshot_blob;
+    tv_blob_change *change = &take->change;
+    tv_blob_view view;
+    tv_err err;
+
+    err = tv_blob_view_read(txn, change, &view);
+    if (err)
+        return err;
+
+    err = check_snapshot(&view, change);
+    if (err)
+        return err;
+
+    err = check_weight(txn, change, &view);
+    if (err)
+        return err;
+
+    tv_blob_head snapshot = view.head;
+
+    snapshot.snapshot = view.now > view.head.last_snapshot ? view.now : view.head.last_snapshot + 1;
+    snapshot.lease = (tv_lease){0};
+    snapshot.snapshot_count = 0;
+    snapshot.last_snapshot = 0;
+    if (take->metadata.count) {
+        snapshot.metadata = take->metadata;
+        snapshot.etag = view.stamp;
+    }
+    tv_blob_head_write(txn, change, &snapshot);
+
+    view.head.snapshot_count++;
+    view.head.last_snapshot = snapshot.snapshot;
+    tv_blob_head_write(txn, change, &view.head);
+    take->snapshot = snapshot.snapshot;
+    change->etag = snapshot.etag;
+    return TV_OK;
+}
+
+tv_err tv_lease_blob_run(tv_txn *txn, void *lease_blob)
+{
+    tv_lease_blob *lease = lease_blob;
+    tv_blob_change *change = &lease->change;
+    tv_blob_view view;
+    tv_err err;
+
+    err = tv_blob_view_read(txn, change, &view);
+    if (err)
+        return err;
+    if (!view.has_head)
+        return TV_ERR_BLOB_NOT_FOUND;
+
+    err = tv_conditions_check_write(&change->conditions, view.head.etag);
+    if (err)
+        return err;
+
+    err = tv_lease_apply(&view.head.lease, &lease->request, view.now, &lease->seconds);
+    if (err)
+        return err;
+
+    tv_blob_head_write(txn, change, &view.head);
+    lease->lease = view.head.lease;
+    change->etag = view.head.etag;
+    return TV_OK;
+}
+
+tv_err tv_abort_copy_run(tv_txn *txn, void *change)
+{
+    tv_blob_view view;
+    tv_err err;
+
+    err = tv_blob_view_read(txn, change, &view);
+    if (err)
+        return err;
+
+    err = tv_blob_view_check(&view, change);
+    if (err)
+        return err;
+
+    return TV_ERR_NO_PENDING_COPY;
+}

@@ -1,0 +1,221 @@
+/* Putting, updating and deleting one message; clearing the queue. */
+#include "queue/store/records.h"
+
+static int64_t ticks_of(int64_t seconds)
+{
+    return seconds * TV_TICKS_PER_SECOND;
+}
+
+/* The instant `ttl_s` from now; what would lie beyond the end of time never comes. */
+static int64_t expiry_after(int64_t now, int64_t ttl_s)
+{
+    if (ttl_s == -1 || ttl_s > (TV_MESSAGE_NEVER - now) / TV_TICKS_PER_SECOND)
+        return TV_MESSAGE_NEVER;
+    return now + ticks_of(ttl_s);
+}
+
+static tv_err run_put(tv_txn *txn, void *ctx)
+{
+    tv_queue_put *put = ctx;
+    tv_queue *queue = put->queue;
+    tv_message *message = &put->message;
+    int64_t now = tv_txn_now(txn);
+    tv_queue_counts counts;
+    tv_err err;
+
+    err = tv_store_read_counts(txn, queue, &counts);
+    if (err)
+        return err;
+
+    message->inserted = now;
+    message->expires = expiry_after(now, put->ttl_s);
+    message->next_visible = now + ticks_of(put->timeout_s);
+    message->receipt = (tv_receipt){counts.next_sequence, now};
+    message->dequeue_count = 0;
+    message->text = put->text;
+    tv_store_write_message(txn, queue, counts.generation, message);
+    if (message->expires != TV_MESSAGE_NEVER) {
+        tv_queue_place place = tv_store_expiry_place(message);
+        char entry[TV_QUEUE_ENTRY_BYTES];
+        tv_queue_key key;
+
+        tv_queue_bound_lower(&queue->expiring, place);
+        tv_queue_write_entry(entry, message);
+        tv_txn_put(
+            txn, tv_queue_key_place(&key, queue->prefix, counts.generation, TV_QUEUE_EXPIRY, place),
+            (tv_slice){entry, sizeof entry});
+    }
+    counts.next_sequence++;
+    counts.messages++;
+    tv_store_write_counts(txn, queue, &counts);
+    return TV_OK;
+}
+
+static bool is_timeout(int64_t timeout_s)
+{
+    return timeout_s >= 0 && timeout_s <= TV_MESSAGE_TIMEOUT_S_MAX;
+}
+
+/*
+ * A guid of version 7 (RFC 9562): milliseconds first, the rest at random.  Rows of
+ * messages that come together then lie together, in the engine's buffers and on
+ * disk, where they are also deleted at about the same time.
+ */
+static tv_guid new_id(void)
+{
+    int64_t ms = (tv_clock_ticks() - TV_TICKS_UNIX_EPOCH) / (TV_TICKS_PER_SECOND / 1000);
+    tv_guid id = tv_guid_new();
+
+    for (int i = 0; i < 6; i++)
+        id.bytes[i] = (uint8_t)((uint64_t)ms >> (40 - 8 * i));
+    id.bytes[6] = (id.bytes[6] & 0x0F) | 0x70;
+    return id;
+}
+
+tv_err tv_queue_prepare_put(tv_queue_put *put, tv_write *write)
+{
+    if (!is_timeout(put->timeout_s) || (put->ttl_s < 1 && put->ttl_s != -1))
+        return TV_ERR_QUERY_OUT_OF_RANGE;
+    if (put->ttl_s != -1 && put->timeout_s >= put->ttl_s)
+        return TV_ERR_QUERY_OUT_OF_RANGE;
+    if (put->text.len > TV_MESSAGE_TEXT_BYTES_MAX)
+        return TV_ERR_MESSAGE_TOO_LARGE;
+
+    put->message = (tv_message){.id = new_id()}; /* once, whatever the number of runs */
+    write->partition = put->queue->prefix;
+    write->run = run_put;
+    write->ctx = put;
+    return TV_OK;
+}
+
+/* The message that `receipt` gives a right to. */
+static tv_err find_message(tv_txn *txn, tv_queue *queue, int64_t generation, const tv_guid *id,
+                           const tv_receipt *receipt, tv_message *ret_message)
+{
+    tv_err err = tv_store_read_message(txn, queue, generation, id, ret_message);
+
+    if (err)
+        return err;
+    if (tv_message_is_expired(ret_message, tv_txn_now(txn)))
+        return TV_ERR_MESSAGE_NOT_FOUND;
+
+    const tv_receipt *current = &ret_message->receipt;
+
+    /* For who has had the message and lost it to another it is gone, as the service has it. */
+    if (receipt->sequence == current->sequence && receipt->number < current->number)
+        return TV_ERR_MESSAGE_NOT_FOUND;
+    return receipt->sequence == current->sequence && receipt->number == current->number
+               ? TV_OK
+               : TV_ERR_POP_RECEIPT_MISMATCH;
+}
+
+static tv_err run_update(tv_txn *txn, void *ctx)
+{
+    tv_queue_update *update = ctx;
+    tv_queue *queue = update->queue;
+    int64_t now = tv_txn_now(txn), next_visible = now + ticks_of(update->timeout_s);
+    tv_queue_counts counts;
+    tv_message message;
+    tv_queue_key key;
+    tv_err err;
+
+    err = tv_store_read_counts(txn, queue, &counts);
+    if (err)
+        return err;
+
+    err = find_message(txn, queue, counts.generation, &update->id, &update->receipt, &message);
+    if (err)
+        return err;
+    if (next_visible > message.expires)
+        return TV_ERR_QUERY_OUT_OF_RANGE;
+
+    tv_store_hide_message(txn, queue, counts.generation, &message);
+    if (update->text.data) {
+        if (tv_message_text_is_apart(message.text.len) &&
+            !tv_message_text_is_apart(update->text.len))
+            tv_txn_delete(txn,
+                          tv_queue_key_text(&key, queue->prefix, counts.generation, &message.id));
+        message.text = update->text;
+    }
+    message.next_visible = next_visible;
+    message.receipt.number = tv_receipt_next(&message.receipt, now);
+    tv_store_write_message(txn, queue, counts.generation, &message);
+    update->message = message;
+    update->message.text = TV_NONE;
+    return TV_OK;
+}
+
+tv_err tv_queue_prepare_update(tv_queue_update *update, tv_write *write)
+{
+    if (!is_timeout(update->timeout_s))
+        return TV_ERR_QUERY_OUT_OF_RANGE;
+    if (update->text.len > TV_MESSAGE_TEXT_BYTES_MAX)
+        return TV_ERR_MESSAGE_TOO_LARGE;
+
+    write->partition = update->queue->prefix;
+    write->run = run_update;
+    write->ctx = update;
+    return TV_OK;
+}
+
+static tv_err run_delete(tv_txn *txn, void *ctx)
+{
+    tv_queue_delete *delete_op = ctx;
+    tv_queue *queue = delete_op->queue;
+    tv_queue_counts counts;
+    tv_message message;
+    tv_err err;
+
+    err = tv_store_read_counts(txn, queue, &counts);
+    if (err)
+        return err;
+
+    err =
+        find_message(txn, queue, counts.generation, &delete_op->id, &delete_op->receipt, &message);
+    if (err)
+        return err;
+
+    tv_store_remove_message(txn, queue, counts.generation, &message);
+    counts.messages--;
+    tv_store_write_counts(txn, queue, &counts);
+    return TV_OK;
+}
+
+void tv_queue_prepare_delete(tv_queue_delete *delete_op, tv_write *write)
+{
+    write->partition = delete_op->queue->prefix;
+    write->run = run_delete;
+    write->ctx = delete_op;
+}
+
+/*
+ * A new generation.  Deleting the rows would take as long as there are messages,
+ * with the committer held up; a new id by way of the catalogue would be a second
+ * partition in what has to be one atomic change.
+ */
+static tv_err run_clear(tv_txn *txn, void *ctx)
+{
+    tv_queue *queue = ctx;
+    tv_queue_counts counts;
+    tv_err err;
+
+    err = tv_store_read_counts(txn, queue, &counts);
+    if (err)
+        return err;
+
+    /* No message has no row: then this generation is as good as a new one. */
+    if (counts.messages == 0)
+        return TV_OK;
+
+    counts.generation++;
+    counts.messages = 0;
+    tv_store_write_counts(txn, queue, &counts);
+    return TV_OK;
+}
+
+void tv_queue_prepare_clear(tv_queue *queue, tv_write *write)
+{
+    write->partition = queue->prefix;
+    write->run = run_clear;
+    write->ctx = queue;
+}

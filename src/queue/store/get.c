@@ -1,0 +1,167 @@
+/*
+ * Getting messages: walk the visibility index from its front up to now, take
+ * what is alive, hide it.  Invisible messages lie behind now and are never met.
+ *
+ * Expired messages that nobody has collected yet are at the front too.  A get
+ * removes those it meets, up to a bound, so that it stays a small write; beyond
+ * that it walks over them, however many there are, because an empty answer
+ * would say that there is no message.
+ */
+#include "queue/store/records.h"
+
+enum { EXPIRED_MAX = 32 }; /* removed by one get */
+
+/* What a walk found. */
+typedef struct walk {
+    tv_message live[TV_MESSAGES_MAX];
+    size_t live_count;
+    tv_message expired[EXPIRED_MAX];
+    size_t expired_count;
+    tv_queue_place end; /* no live message is before this, once those of `live` are hidden */
+} walk;
+
+/* Look at one row of the index. */
+static tv_err visit(tv_txn *txn, tv_queue *queue, int64_t generation, const tv_txn_scan *scan,
+                    walk *found)
+{
+    tv_queue_place place;
+    tv_message message;
+    int64_t expires;
+    tv_guid id;
+    tv_err err;
+
+    err = tv_queue_read_place(scan->key, &place);
+    if (err)
+        return err;
+    err = tv_queue_read_entry(scan->value, &id, &expires);
+    if (err)
+        return err;
+
+    bool is_expired = expires <= tv_txn_now(txn);
+    if (is_expired && found->expired_count == EXPIRED_MAX)
+        return TV_OK;
+
+    /*
+     * The state has the last word: in shared storage the message may have been
+     * deleted or hidden since the scan began, and only what is read here is
+     * confirmed when the group is written.
+     */
+    err = tv_store_read_message(txn, queue, generation, &id, &message);
+    if (err == TV_ERR_MESSAGE_NOT_FOUND)
+        return TV_OK;
+    if (err)
+        return err;
+    if (tv_queue_place_cmp(tv_store_visible_place(&message), place) != 0)
+        return TV_OK;
+
+    if (is_expired) {
+        found->expired[found->expired_count++] = message;
+    } else {
+        found->live[found->live_count++] = message;
+        found->end = (tv_queue_place){place.ticks, place.sequence + 1};
+    }
+    return TV_OK;
+}
+
+static tv_err walk_index(tv_txn *txn, const tv_queue_get *get, int64_t generation, walk *found)
+{
+    tv_queue *queue = get->queue;
+    tv_queue_place now_over = {tv_txn_now(txn) + 1, 0};
+    tv_queue_key from, to;
+    tv_txn_scan scan;
+    tv_err err, end_err;
+
+    found->live_count = found->expired_count = 0;
+    err = tv_txn_scan_begin(
+        txn,
+        tv_queue_key_place(&from, queue->prefix, generation, TV_QUEUE_VISIBLE,
+                           tv_store_start(txn, queue, &queue->visible)),
+        tv_queue_key_place(&to, queue->prefix, generation, TV_QUEUE_VISIBLE, now_over), &scan);
+    if (err)
+        return err;
+
+    while (err == TV_OK && found->live_count < (size_t)get->count && tv_txn_scan_next(&scan))
+        err = visit(txn, queue, generation, &scan, found);
+    end_err = tv_txn_scan_end(&scan);
+    if (found->live_count < (size_t)get->count)
+        found->end = now_over;
+    return err ? err : end_err;
+}
+
+/* Hide one message, and give it to the caller. */
+static tv_err take(tv_txn *txn, tv_queue_get *get, int64_t generation, tv_message *message)
+{
+    int64_t now = tv_txn_now(txn);
+    tv_err err;
+
+    tv_store_hide_message(txn, get->queue, generation, message);
+    message->next_visible = now + get->timeout_s * TV_TICKS_PER_SECOND;
+    message->receipt.number = tv_receipt_next(&message->receipt, now);
+    message->dequeue_count++;
+    /* A text that is apart has not been fetched yet, so it is not written again. */
+    tv_store_write_message(txn, get->queue, generation, message);
+
+    err = tv_store_read_text(txn, get->queue, generation, message);
+    if (err)
+        return err;
+
+    get->messages[get->message_count] = *message;
+    get->messages[get->message_count++].text = tv_arena_dup(get->arena, message->text);
+    return TV_OK;
+}
+
+static tv_err run(tv_txn *txn, void *ctx)
+{
+    tv_queue_get *get = ctx;
+    tv_queue *queue = get->queue;
+    tv_queue_counts counts;
+    walk found;
+    tv_err err;
+
+    get->message_count = 0;
+    get->group = tv_txn_now(txn);
+    err = tv_store_read_counts(txn, queue, &counts);
+    if (err)
+        return err;
+    err = walk_index(txn, get, counts.generation, &found);
+    if (err)
+        return err;
+
+    for (size_t i = 0; i < found.live_count; i++) {
+        err = take(txn, get, counts.generation, &found.live[i]);
+        if (err)
+            return err;
+    }
+    for (size_t i = 0; i < found.expired_count; i++)
+        tv_store_remove_message(txn, queue, counts.generation, &found.expired[i]);
+    if (found.expired_count) {
+        counts.messages -= (int64_t)found.expired_count;
+        tv_store_write_counts(txn, queue, &counts);
+    }
+
+    /* The last thing, when nothing can fail any more: what is undone must teach nobody.  The rows
+     * just written lie in the future, behind `end`. */
+    tv_store_learn(txn, queue, &queue->visible, found.end);
+    return TV_OK;
+}
+
+static void settle(tv_write *write)
+{
+    tv_queue_get *get = write->ctx;
+
+    tv_queue_bound_settle(&get->queue->visible, get->group);
+}
+
+tv_err tv_queue_prepare_get(tv_queue_get *get, tv_write *write)
+{
+    if (get->count < 1 || get->count > TV_MESSAGES_MAX)
+        return TV_ERR_QUERY_OUT_OF_RANGE;
+    if (get->timeout_s < 1 || get->timeout_s > TV_MESSAGE_TIMEOUT_S_MAX)
+        return TV_ERR_QUERY_OUT_OF_RANGE;
+
+    write->partition = get->queue->prefix;
+    write->run = run;
+    write->ctx = get;
+    write->settle = settle;
+    return TV_OK;
+}

@@ -1,0 +1,58 @@
+/*
+ * A message as it is stored and as callers see it, and the pop receipt: the
+ * proof that its holder is the last one who put, got or updated the message.
+ */
+#ifndef TV_QUEUE_STORE_MESSAGE_H
+#define TV_QUEUE_STORE_MESSAGE_H
+
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/guid.h"
+
+enum {
+    TV_MESSAGE_TEXT_BYTES_MAX = 64 * 1024,
+    TV_MESSAGE_TIMEOUT_S_MAX = 7 * 24 * 3600, /* of every visibility timeout */
+    TV_MESSAGES_MAX = 32,                     /* of one get or peek */
+    TV_RECEIPT_TEXT_LEN = 24,
+};
+
+/** The expiry of a message that never expires: the last instant there is, in the year 9999. */
+#define TV_MESSAGE_NEVER TV_TICKS_MAX
+
+/**
+ * What a receipt says: which message (by its number in the queue, so that one
+ * message's receipt never fits another) and which of its receipts, an instant
+ * that grows with each.
+ */
+typedef struct tv_receipt {
+    int64_t sequence;
+    int64_t number;
+} tv_receipt;
+
+typedef struct tv_message {
+    tv_guid id;
+    int64_t inserted, expires, next_visible; /* ticks */
+    tv_receipt receipt;
+    uint32_t dequeue_count;
+    tv_slice text; /* whoever hands the message out says how long it lives */
+} tv_message;
+
+static inline bool tv_message_is_expired(const tv_message *message, int64_t now)
+{
+    return message->expires <= now;
+}
+
+/** The number of the receipt that follows `receipt` at the instant `now`: greater, always. */
+static inline int64_t tv_receipt_next(const tv_receipt *receipt, int64_t now)
+{
+    return now > receipt->number ? now : receipt->number + 1;
+}
+
+/** The receipt as clients see it: opaque text, base 64. */
+void tv_receipt_format(char to[TV_RECEIPT_TEXT_LEN], const tv_receipt *receipt);
+
+/** False unless `text` is just what tv_receipt_format can write. */
+bool tv_receipt_parse(tv_slice text, tv_receipt *ret_receipt);
+
+#endif

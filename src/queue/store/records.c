@@ -1,0 +1,138 @@
+/* Rows of a queue within a transaction. */
+#include "queue/store/records.h"
+
+#include "base/assert.h"
+
+void tv_queue_init(tv_queue *queue, tv_engine *engine, tv_slice prefix,
+                   const atomic_bool *is_dropped)
+{
+    tv_assert(prefix.len > 0 && prefix.len <= TV_QUEUE_PREFIX_BYTES_MAX);
+    *queue = (tv_queue){.engine = engine, .prefix = prefix, .is_dropped = is_dropped};
+    tv_queue_bound_init(&queue->visible);
+    tv_queue_bound_init(&queue->expiring);
+}
+
+void tv_queue_done(tv_queue *queue)
+{
+    tv_queue_bound_done(&queue->visible);
+    tv_queue_bound_done(&queue->expiring);
+}
+
+tv_err tv_store_read_counts(tv_txn *txn, tv_queue *queue, tv_queue_counts *ret_counts)
+{
+    tv_queue_key key;
+    tv_slice value;
+    tv_err err;
+
+    if (atomic_load(queue->is_dropped))
+        return TV_ERR_QUEUE_NOT_FOUND;
+
+    err = tv_txn_get(txn, tv_queue_key_counts(&key, queue->prefix), &value);
+    if (err == TV_ERR_NOT_FOUND) {
+        *ret_counts = (tv_queue_counts){0};
+        return TV_OK;
+    }
+    if (err)
+        return err;
+
+    return tv_queue_read_counts(value, ret_counts);
+}
+
+void tv_store_write_counts(tv_txn *txn, tv_queue *queue, const tv_queue_counts *counts)
+{
+    char value[TV_QUEUE_COUNTS_BYTES];
+    tv_queue_key key;
+
+    tv_assert(counts->messages >= 0);
+    tv_queue_write_counts(value, counts);
+    tv_txn_put(txn, tv_queue_key_counts(&key, queue->prefix), (tv_slice){value, sizeof value});
+}
+
+tv_err tv_store_read_message(tv_txn *txn, tv_queue *queue, int64_t generation, const tv_guid *id,
+                             tv_message *ret_message)
+{
+    tv_queue_key key;
+    tv_slice value;
+    tv_err err;
+
+    err = tv_txn_get(txn, tv_queue_key_message(&key, queue->prefix, generation, id), &value);
+    if (err)
+        return err == TV_ERR_NOT_FOUND ? TV_ERR_MESSAGE_NOT_FOUND : err;
+
+    ret_message->id = *id;
+    return tv_queue_read_message(value, ret_message);
+}
+
+tv_err tv_store_read_text(tv_txn *txn, tv_queue *queue, int64_t generation, tv_message *message)
+{
+    tv_queue_key key;
+    tv_slice text;
+    tv_err err;
+
+    if (!tv_message_text_is_apart(message->text.len))
+        return TV_OK;
+
+    err = tv_txn_get(txn, tv_queue_key_text(&key, queue->prefix, generation, &message->id), &text);
+    if (err)
+        return err == TV_ERR_NOT_FOUND ? TV_ERR_CORRUPT : err;
+    if (text.len != message->text.len)
+        return TV_ERR_CORRUPT;
+
+    message->text = text;
+    return TV_OK;
+}
+
+void tv_store_write_message(tv_txn *txn, tv_queue *queue, int64_t generation,
+                            const tv_message *message)
+{
+    tv_queue_place place = tv_store_visible_place(message);
+    char row[TV_MESSAGE_ROW_BYTES_MAX], entry[TV_QUEUE_ENTRY_BYTES];
+    tv_queue_key key;
+
+    tv_txn_put(txn, tv_queue_key_message(&key, queue->prefix, generation, &message->id),
+               (tv_slice){row, tv_queue_write_message(row, message)});
+    if (tv_message_text_is_apart(message->text.len) && message->text.data)
+        tv_txn_put(txn, tv_queue_key_text(&key, queue->prefix, generation, &message->id),
+                   message->text);
+
+    tv_queue_bound_lower(&queue->visible, place);
+    tv_queue_write_entry(entry, message);
+    tv_txn_put(txn, tv_queue_key_place(&key, queue->prefix, generation, TV_QUEUE_VISIBLE, place),
+               (tv_slice){entry, sizeof entry});
+}
+
+void tv_store_hide_message(tv_txn *txn, tv_queue *queue, int64_t generation,
+                           const tv_message *message)
+{
+    tv_queue_key key;
+
+    tv_txn_delete(txn, tv_queue_key_place(&key, queue->prefix, generation, TV_QUEUE_VISIBLE,
+                                          tv_store_visible_place(message)));
+}
+
+void tv_store_remove_message(tv_txn *txn, tv_queue *queue, int64_t generation,
+                             const tv_message *message)
+{
+    tv_queue_key key;
+
+    tv_store_hide_message(txn, queue, generation, message);
+    tv_txn_delete(txn, tv_queue_key_message(&key, queue->prefix, generation, &message->id));
+    if (tv_message_text_is_apart(message->text.len))
+        tv_txn_delete(txn, tv_queue_key_text(&key, queue->prefix, generation, &message->id));
+    if (message->expires != TV_MESSAGE_NEVER)
+        tv_txn_delete(txn, tv_queue_key_place(&key, queue->prefix, generation, TV_QUEUE_EXPIRY,
+                                              tv_store_expiry_place(message)));
+}
+
+tv_queue_place tv_store_start(tv_txn *txn, const tv_queue *queue, tv_queue_bound *bound)
+{
+    if (queue->engine->ops->is_shared)
+        return (tv_queue_place){0, 0};
+    return tv_queue_bound_start(bound, tv_txn_now(txn));
+}
+
+void tv_store_learn(tv_txn *txn, const tv_queue *queue, tv_queue_bound *bound, tv_queue_place place)
+{
+    if (!queue->engine->ops->is_shared)
+        tv_queue_bound_learn(bound, tv_txn_now(txn), place);
+}

@@ -1,0 +1,50 @@
+/* What the operations on messages share: rows of a queue within a transaction. */
+#ifndef TV_QUEUE_STORE_STORE_H
+#define TV_QUEUE_STORE_STORE_H
+
+#include "queue/store/queue.h"
+
+/** The counts; zeros when there are none yet.  TV_ERR_QUEUE_NOT_FOUND when the queue is dropped. */
+tv_err tv_store_read_counts(tv_txn *txn, tv_queue *queue,
+                            tv_queue_counts *ret_counts) TV_WARN_UNUSED;
+void tv_store_write_counts(tv_txn *txn, tv_queue *queue, const tv_queue_counts *counts);
+
+/**
+ * A message's state.  A text that is apart is left there: data == NULL, see
+ * tv_queue_read_message.  TV_ERR_MESSAGE_NOT_FOUND.
+ */
+tv_err tv_store_read_message(tv_txn *txn, tv_queue *queue, int64_t generation, const tv_guid *id,
+                             tv_message *ret_message) TV_WARN_UNUSED;
+
+/** Fetch a text that is apart; it lives as long as the group. */
+tv_err tv_store_read_text(tv_txn *txn, tv_queue *queue, int64_t generation,
+                          tv_message *message) TV_WARN_UNUSED;
+
+/** Write state and visibility row; a text that is apart only if its data is there. */
+void tv_store_write_message(tv_txn *txn, tv_queue *queue, int64_t generation,
+                            const tv_message *message);
+
+/** Remove the visibility row, before the message gets a new one. */
+void tv_store_hide_message(tv_txn *txn, tv_queue *queue, int64_t generation,
+                           const tv_message *message);
+
+/** Remove all rows of a message. */
+void tv_store_remove_message(tv_txn *txn, tv_queue *queue, int64_t generation,
+                             const tv_message *message);
+
+/** Where a walk over an index begins, and what a walk tells afterwards; see bound.h. */
+tv_queue_place tv_store_start(tv_txn *txn, const tv_queue *queue, tv_queue_bound *bound);
+void tv_store_learn(tv_txn *txn, const tv_queue *queue, tv_queue_bound *bound,
+                    tv_queue_place place);
+
+static inline tv_queue_place tv_store_visible_place(const tv_message *message)
+{
+    return (tv_queue_place){message->next_visible, message->receipt.sequence};
+}
+
+static inline tv_queue_place tv_store_expiry_place(const tv_message *message)
+{
+    return (tv_queue_place){message->expires, message->receipt.sequence};
+}
+
+#endif

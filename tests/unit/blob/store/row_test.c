@@ -1,0 +1,263 @@
+/* Rows of blobs and facts of containers: what is written comes back, nothing else is taken. */
+#include "blob/store/row.h"
+
+#include "base/clock.h"
+#include "blob/store/container.h"
+#include "check.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static tv_arena arena;
+
+static int set_up(__attribute__((unused)) void **state)
+{
+    tv_arena_init(&arena);
+    return 0;
+}
+
+static int tear_down(__attribute__((unused)) void **state)
+{
+    tv_arena_done(&arena);
+    return 0;
+}
+
+TEST(numbers_in_keys_sort_as_numbers)
+{
+    static const uint64_t numbers[] = {0, 1, 31, 32, 1000, UINT32_MAX, INT64_MAX, UINT64_MAX};
+    static const char *const bad[] = {
+        "", "000000000000", "00000000000000", "g000000000000", "000000000000w", "000000000000A"};
+    char last[TV_BLOB_NUMBER_LEN] = {0}, text[TV_BLOB_NUMBER_LEN];
+    uint64_t again;
+
+    for (size_t i = 0; i < COUNT(numbers); i++) {
+        tv_slice slice = {text, sizeof text};
+
+        tv_blob_number_format(text, numbers[i]);
+        CHECK(memcmp(text, last, sizeof text) > 0);
+        CHECK(tv_blob_number_parse(slice, &again) && again == numbers[i]);
+        memcpy(last, text, sizeof text);
+    }
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        t_row = bad[i];
+        CHECK(!tv_blob_number_parse(tv_slice_of(bad[i]), &again));
+    }
+}
+
+/* Heads first, the blob's own behind those of its snapshots, then blocks, chunks and pieces. */
+TEST(rows_stand_in_the_order_of_the_header)
+{
+    tv_slice partition = TV_LIT("p\x01");
+    tv_slice keys[] = {
+        tv_blob_key_head(&arena, partition, 1),
+        tv_blob_key_head(&arena, partition, INT64_MAX),
+        tv_blob_key_head(&arena, partition, 0),
+        tv_blob_key_ledger(&arena, partition),
+        tv_blob_key_block(&arena, partition, TV_LIT("++++")),
+        tv_blob_key_block(&arena, partition, TV_LIT("zzzz")),
+        tv_blob_key_chunk(&arena, partition, (tv_extent_id){1, 2}),
+        tv_blob_key_chunk(&arena, partition, (tv_extent_id){2, 0}),
+        tv_blob_key_piece(&arena, partition, 1, 5),
+        tv_blob_key_piece(&arena, partition, 1, UINT64_MAX),
+        tv_blob_key_piece(&arena, partition, 2, 1),
+    };
+
+    for (size_t i = 1; i < COUNT(keys); i++)
+        CHECK(tv_slice_cmp(keys[i - 1], keys[i]) < 0);
+}
+
+static tv_blob_head sample_head(uint32_t piece_count)
+{
+    static const tv_metadata_pair pairs[] = {{{"k", 1}, {"v", 1}}, {{"Empty", 5}, {"", 0}}};
+    static tv_blob_piece pieces[TV_BLOB_INLINE_PIECES];
+    tv_blob_head head = {
+        .type = TV_BLOB_APPEND,
+        .etag = 5,
+        .created = 4,
+        .content_id = UINT64_MAX,
+        .piece_count = piece_count,
+        .headers = {TV_LIT("t"), TV_LIT("e"), TV_LIT("l"), TV_LIT("d"), TV_LIT("c"),
+                    TV_LIT("0123456789abcdef")},
+        .metadata = {pairs, 2},
+        .copy = {TV_LIT("id"), TV_LIT("source"), 7, 8},
+        .pieces = pieces,
+        .lease = {TV_LEASE_LEASED, {{1, 2, 3}}, TV_LEASE_INFINITE, 0},
+        .snapshot_count = 3,
+        .last_snapshot = 9,
+    };
+
+    for (uint32_t i = 0; i < COUNT(pieces); i++) {
+        pieces[i] = (tv_blob_piece){.length = i + 1,
+                                    .is_chunk = i % 2,
+                                    .id = {i, 300 * (uint64_t)i},
+                                    .block_id = i % 3 ? TV_LIT("MDA=") : TV_LIT("")};
+        if (i < piece_count)
+            head.length += i + 1;
+        pieces[i].end = head.length;
+    }
+    if (piece_count > TV_BLOB_INLINE_PIECES)
+        head.length = UINT64_MAX;
+    return head;
+}
+
+TEST(heads_come_back)
+{
+    static const uint32_t counts[] = {0, 1, TV_BLOB_INLINE_PIECES, TV_BLOB_INLINE_PIECES + 1};
+
+    for (size_t i = 0; i < COUNT(counts); i++) {
+        tv_blob_head head = sample_head(counts[i]), again;
+        tv_slice value = tv_blob_head_encode(&arena, &head);
+
+        CHECK_OK(tv_blob_head_decode(&arena, value, 11, &again));
+        CHECK_INT(again.snapshot, 11);
+        CHECK_INT(again.type, head.type);
+        CHECK_INT(again.etag, head.etag);
+        CHECK_INT(again.created, head.created);
+        CHECK(again.content_id == head.content_id && again.length == head.length);
+        CHECK_TEXT(again.headers.disposition, "d");
+        CHECK_TEXT(again.headers.cache_control, "c");
+        CHECK_TEXT(again.headers.md5, "0123456789abcdef");
+        CHECK_INT(again.metadata.count, 2);
+        CHECK_TEXT(again.metadata.list[1].name, "Empty");
+        CHECK_INT(again.lease.duration_s, TV_LEASE_INFINITE);
+        CHECK_INT(again.lease.id.bytes[2], 3);
+        CHECK_TEXT(again.copy.source, "source");
+        CHECK_INT(again.copy.completed, 8);
+        CHECK_INT(again.snapshot_count, 3);
+        CHECK_INT(again.last_snapshot, 9);
+        CHECK_INT(again.piece_count, counts[i]);
+        CHECK((again.pieces == NULL) == (counts[i] > TV_BLOB_INLINE_PIECES));
+        for (uint32_t j = 0; again.pieces && j < counts[i]; j++) {
+            CHECK_INT(again.pieces[j].end, head.pieces[j].end);
+            CHECK_INT(again.pieces[j].id.number, head.pieces[j].id.number);
+            CHECK_INT(again.pieces[j].is_chunk, head.pieces[j].is_chunk);
+            CHECK_SLICE(again.pieces[j].block_id, head.pieces[j].block_id);
+        }
+    }
+}
+
+/* Every part of a value that is missing, and every byte too many, is noticed. */
+TEST(values_are_whole_or_corrupt)
+{
+    tv_blob_head head = sample_head(3);
+    tv_blob_piece piece = {.end = 10, .length = 4, .id = {1, 2}, .block_id = TV_LIT("MDA=")};
+    tv_block block = {.length = 5, .extent = {1, 2}};
+    tv_block_ledger ledger = {3, 4, 5};
+    tv_slice key = tv_blob_key_piece(&arena, TV_LIT("p\x01"), 1, piece.end);
+    tv_slice values[] = {
+        tv_blob_head_encode(&arena, &head),
+        tv_blob_piece_encode(&arena, &piece),
+        tv_block_encode(&arena, &block),
+        tv_block_ledger_encode(&arena, &ledger),
+    };
+
+    for (size_t kind = 0; kind < COUNT(values); kind++) {
+        size_t whole = values[kind].len;
+        char *bytes = tv_arena_bytes(&arena, whole + 1);
+
+        memcpy(bytes, values[kind].data, whole);
+        bytes[whole] = 0;
+        for (size_t len = 0; len <= whole + 1; len++) {
+            tv_slice value = tv_arena_dup(&arena, (tv_slice){bytes, len});
+            tv_err err = kind == 0   ? tv_blob_head_decode(&arena, value, 0, &head)
+                         : kind == 1 ? tv_blob_piece_decode(key, value, &piece)
+                         : kind == 2 ? tv_block_decode(TV_NONE, value, &block)
+                                     : tv_block_ledger_decode(value, &ledger);
+
+            CHECK_ERR(err, len == whole ? TV_OK : TV_ERR_CORRUPT);
+        }
+    }
+}
+
+TEST(numbers_have_one_form)
+{
+    static const struct {
+        const char *bytes;
+        size_t len;
+        uint64_t value;
+        bool is_number;
+    } rows[] = {
+        {"\x00", 1, 0, true},
+        {"\x7F", 1, 127, true},
+        {"\x80\x01", 2, 128, true},
+        {"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01", 10, UINT64_MAX, true},
+        {"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02", 10, 0, false},
+        {"\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x81\x00", 11, 0, false},
+        {"\x80\x00", 2, 0, false},
+        {"\x80", 1, 0, false},
+        {"", 0, 0, false},
+    };
+
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        tv_unpack in = {.rest = {rows[i].bytes, rows[i].len}};
+
+        CHECK(tv_unpack_number(&in) == rows[i].value);
+        CHECK_INT(tv_unpack_is_done(&in), rows[i].is_number);
+    }
+}
+
+TEST(facts_of_containers_come_back)
+{
+    tv_metadata_pair pair = {TV_LIT("k"), TV_LIT("v")};
+    tv_container_facts facts = {.created = 5,
+                                .etag = 6,
+                                .access = TV_PUBLIC_CONTAINER,
+                                .metadata = {&pair, 1},
+                                .lease = {TV_LEASE_BREAKING, {{7}}, 0, 9}},
+                       again;
+    tv_slice bytes = tv_container_facts_encode(&arena, &facts);
+
+    CHECK_OK(tv_container_facts_decode(&arena, bytes, &again));
+    CHECK_INT(again.created, 5);
+    CHECK_INT(again.etag, 6);
+    CHECK_INT(again.access, TV_PUBLIC_CONTAINER);
+    CHECK_TEXT(again.metadata.list[0].value, "v");
+    CHECK_INT(again.lease.until, 9);
+    for (size_t len = 0; len < bytes.len; len++)
+        CHECK_ERR(tv_container_facts_decode(&arena, tv_slice_take(bytes, len), &again),
+                  TV_ERR_CORRUPT);
+
+    tv_container_facts_touch(&facts, 3);
+    CHECK_INT(facts.etag, 7);
+    tv_container_facts_touch(&facts, 100);
+    CHECK_INT(facts.etag, 100);
+}
+
+TEST(a_lease_guards_the_deletion_of_a_container)
+{
+    tv_container_facts facts = {0};
+    tv_guid id = {{1}}, other = {{2}};
+    tv_lease_request acquire = {.action = TV_LEASE_ACQUIRE, .proposed = id, .duration_s = 15};
+    tv_lease_request release = {.action = TV_LEASE_RELEASE, .id = other};
+    int32_t seconds;
+
+    CHECK_ERR(tv_container_check_lease(&facts, &id, true, 0), TV_ERR_CONTAINER_LEASE_NOT_PRESENT);
+    CHECK_OK(tv_container_lease(&facts, &acquire, 0, &seconds));
+    CHECK_ERR(tv_container_lease(&facts, &release, 0, &seconds),
+              TV_ERR_CONTAINER_LEASE_OP_ID_MISMATCH);
+    CHECK_ERR(tv_container_check_lease(&facts, NULL, true, 1), TV_ERR_CONTAINER_LEASE_ID_MISSING);
+    CHECK_ERR(tv_container_check_lease(&facts, &other, true, 1),
+              TV_ERR_CONTAINER_LEASE_ID_MISMATCH);
+    CHECK_OK(tv_container_check_lease(&facts, &id, true, 1));
+    CHECK_OK(tv_container_check_lease(&facts, NULL, false, 1));
+    CHECK_ERR(tv_container_check_lease(&facts, &other, false, 1),
+              TV_ERR_CONTAINER_LEASE_ID_MISMATCH);
+    CHECK_ERR(tv_container_check_lease(&facts, &id, true, 15 * TV_TICKS_PER_SECOND),
+              TV_ERR_CONTAINER_LEASE_LOST);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(numbers_in_keys_sort_as_numbers),
+        T(rows_stand_in_the_order_of_the_header),
+        T(heads_come_back),
+        T(values_are_whole_or_corrupt),
+        T(numbers_have_one_form),
+        T(facts_of_containers_come_back),
+        T(a_lease_guards_the_deletion_of_a_container),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

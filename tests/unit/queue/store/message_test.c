@@ -1,0 +1,167 @@
+/* Pop receipts, and messages in their rows. */
+#include "queue/store/message.h"
+
+#include "check.h"
+#include "queue/store/row.h"
+
+TEST(a_receipt_comes_back_as_it_was)
+{
+    static const tv_receipt receipts[] = {{0, 0}, {1, 2}, {INT64_MAX, TV_TICKS_MAX}};
+
+    for (size_t i = 0; i < sizeof receipts / sizeof *receipts; i++) {
+        char text[TV_RECEIPT_TEXT_LEN];
+        tv_receipt receipt;
+
+        tv_receipt_format(text, &receipts[i]);
+        CHECK(tv_receipt_parse((tv_slice){text, sizeof text}, &receipt));
+        CHECK_INT(receipt.sequence, receipts[i].sequence);
+        CHECK_INT(receipt.number, receipts[i].number);
+    }
+}
+
+TEST(what_is_no_receipt_is_refused)
+{
+    static const char *const texts[] = {
+        "",
+        "x",
+        "AQAAAAAAAAAAAAAAAAAAAAA",      /* cut */
+        "AQAAAAAAAAAAAAAAAAAAAAAAAAAA", /* too long */
+        "AgAAAAAAAAAAAAAAAAAAAAA=",     /* of another version */
+        "AQAAAAAAAAAAAAAAAAAAAAB=",     /* unused bits that are set */
+        "AQAAAAAAAAAAAAAAAAAAAA==",     /* a byte short */
+        "AQAAAAAAAAAAAAAAAAAAAAAA",     /* a byte too many */
+        "AQAAAAAAAAAAAAAAAAAAAA!=",     /* not base 64 */
+        "Af//////////AAAAAAAAAAA=",     /* a number below zero */
+        "AgAAAAMAAAAAAAAAyIzI1X8c2AE=", /* the cloud's own */
+    };
+    tv_receipt receipt;
+
+    CHECK(tv_receipt_parse(TV_LIT("AQAAAAAAAAAAAAAAAAAAAAA="), &receipt));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        t_row = texts[i];
+        CHECK(!tv_receipt_parse(tv_slice_of(texts[i]), &receipt));
+    }
+}
+
+TEST(a_receipt_is_followed_by_a_greater_one)
+{
+    tv_receipt receipt = {7, 100};
+
+    CHECK_INT(tv_receipt_next(&receipt, 200), 200);
+    CHECK_INT(tv_receipt_next(&receipt, 100), 101);
+    CHECK_INT(tv_receipt_next(&receipt, 50), 101);
+}
+
+static tv_message sample(tv_slice text)
+{
+    return (tv_message){
+        .inserted = 11,
+        .expires = TV_MESSAGE_NEVER,
+        .next_visible = 13,
+        .receipt = {14, 15},
+        .dequeue_count = 16,
+        .text = text,
+    };
+}
+
+TEST(a_message_comes_back_from_its_row)
+{
+    static char text[TV_MESSAGE_TEXT_INLINE_MAX + 1];
+    static const size_t lens[] = {0, 1, TV_MESSAGE_TEXT_INLINE_MAX, TV_MESSAGE_TEXT_INLINE_MAX + 1};
+
+    memset(text, 'x', sizeof text);
+    for (size_t i = 0; i < sizeof lens / sizeof *lens; i++) {
+        char row[TV_MESSAGE_ROW_BYTES_MAX];
+        tv_message message = sample((tv_slice){text, lens[i]}), got;
+        size_t len = tv_queue_write_message(row, &message);
+
+        CHECK_OK(tv_queue_read_message((tv_slice){row, len}, &got));
+        CHECK_INT(got.inserted, 11);
+        CHECK(got.expires == TV_MESSAGE_NEVER);
+        CHECK_INT(got.next_visible, 13);
+        CHECK_INT(got.receipt.sequence, 14);
+        CHECK_INT(got.receipt.number, 15);
+        CHECK_INT(got.dequeue_count, 16);
+        CHECK_INT(got.text.len, lens[i]);
+        if (lens[i] > TV_MESSAGE_TEXT_INLINE_MAX)
+            CHECK(got.text.data == NULL && len < 100);
+        else
+            CHECK_SLICE(got.text, message.text);
+        /* Cut at any place, it is no message. */
+        for (size_t cut = 0; cut < len; cut++)
+            CHECK_ERR(tv_queue_read_message((tv_slice){row, cut}, &got), TV_ERR_CORRUPT);
+        row[0] = 9;
+        CHECK_ERR(tv_queue_read_message((tv_slice){row, len}, &got), TV_ERR_CORRUPT);
+    }
+}
+
+TEST(keys_are_laid_out_as_the_header_says_and_have_no_nul)
+{
+    tv_guid id = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF}};
+    tv_queue_place place = {32, 1}, got;
+    tv_queue_key key;
+    tv_slice q = TV_LIT("Q");
+
+    CHECK_TEXT(tv_queue_key_counts(&key, q), "Qc");
+    CHECK_TEXT(tv_queue_key_generation(&key, q, 33), "Qg00000011");
+    CHECK_TEXT(tv_queue_key_message(&key, q, 0, &id), "Qg00000000m0000000000000000000000007v");
+    CHECK_TEXT(tv_queue_key_text(&key, q, 0, &id), "Qg00000000t0000000000000000000000007v");
+    tv_slice row = tv_queue_key_place(&key, q, 0, TV_QUEUE_VISIBLE, place);
+    CHECK_TEXT(row, "Qg00000000v00000000000100000000000001");
+    CHECK_OK(tv_queue_read_place(row, &got));
+    CHECK_INT(tv_queue_place_cmp(place, got), 0);
+    CHECK_ERR(tv_queue_read_place(TV_LIT("short"), &got), TV_ERR_CORRUPT);
+}
+
+TEST(places_sort_by_time_then_by_sequence)
+{
+    static const tv_queue_place places[] = {{0, 0},         {0, 1}, {1, 0},
+                                            {1, INT64_MAX}, {2, 0}, {TV_TICKS_MAX, 0}};
+    char last[TV_QUEUE_KEY_BYTES_MAX] = "";
+    size_t last_len = 0;
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        tv_queue_key key;
+        tv_slice row = tv_queue_key_place(&key, TV_LIT("Q"), 5, TV_QUEUE_EXPIRY, places[i]);
+
+        CHECK(tv_slice_cmp((tv_slice){last, last_len}, row) < 0);
+        CHECK(i == 0 || tv_queue_place_cmp(places[i - 1], places[i]) < 0);
+        memcpy(last, row.data, row.len);
+        last_len = row.len;
+    }
+}
+
+TEST(counts_and_index_entries_come_back)
+{
+    tv_queue_counts counts = {1, 2, 3, 4}, got;
+    char value[TV_QUEUE_COUNTS_BYTES], entry[TV_QUEUE_ENTRY_BYTES];
+    tv_message message = sample(TV_LIT("x"));
+    int64_t expires;
+    tv_guid id;
+
+    tv_queue_write_counts(value, &counts);
+    CHECK_OK(tv_queue_read_counts((tv_slice){value, sizeof value}, &got));
+    CHECK(memcmp(&counts, &got, sizeof got) == 0);
+    CHECK_ERR(tv_queue_read_counts((tv_slice){value, sizeof value - 1}, &got), TV_ERR_CORRUPT);
+
+    message.id = tv_guid_new();
+    tv_queue_write_entry(entry, &message);
+    CHECK_OK(tv_queue_read_entry((tv_slice){entry, sizeof entry}, &id, &expires));
+    CHECK(memcmp(&id, &message.id, sizeof id) == 0 && expires == message.expires);
+    CHECK_ERR(tv_queue_read_entry(TV_LIT("x"), &id, &expires), TV_ERR_CORRUPT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_receipt_comes_back_as_it_was),
+        cmocka_unit_test(what_is_no_receipt_is_refused),
+        cmocka_unit_test(a_receipt_is_followed_by_a_greater_one),
+        cmocka_unit_test(a_message_comes_back_from_its_row),
+        cmocka_unit_test(keys_are_laid_out_as_the_header_says_and_have_no_nul),
+        cmocka_unit_test(places_sort_by_time_then_by_sequence),
+        cmocka_unit_test(counts_and_index_entries_come_back),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -31,8 +31,9 @@ static tv_err read_length(tv_blob_call *call, uint64_t *ret_length)
 }
 
 /*
- * Put Blob keeps and returns the MD5.  Blocks return the MD5 if the client has
- * sent one, else the CRC, which the versions before 2019-02-02 do not know.
+ * Put Blob keeps the MD5 and returns it with the CRC.  Blocks return the MD5 if
+ * the client has sent one, else the CRC.  Versions before 2019-02-02 do not know
+ * the CRC.
  */
 static tv_err read_claims(tv_blob_call *call)
 {
@@ -54,8 +55,11 @@ static tv_err read_claims(tv_blob_call *call)
 
     bool is_old = !tv_blob_op_is_since(&call->op, TV_LIT("2019-02-02"));
 
-    transfer->digests.has_md5 = call->op.kind == TV_BLOB_OP_PUT_BLOB || claimed->has_md5 || is_old;
-    transfer->digests.has_crc64 = claimed->has_crc64 || !transfer->digests.has_md5;
+    bool is_blob = call->op.kind == TV_BLOB_OP_PUT_BLOB;
+
+    transfer->digests.has_md5 = is_blob || claimed->has_md5 || is_old;
+    transfer->digests.has_crc64 =
+        claimed->has_crc64 || !transfer->digests.has_md5 || (is_blob && !is_old);
     return TV_OK;
 }
 

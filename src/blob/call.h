@@ -39,7 +39,6 @@ typedef struct tv_blob_call {
     tv_public_access access;  /* likewise */
     int32_t lease_seconds;    /* x-ms-lease-time of a break */
     void *listing;            /* of the list at hand, its own */
-    size_t page_bytes;        /* of the list, counted in the service's */
 } tv_blob_call;
 
 /** The call in which a letter is embedded, e.g. TV_BLOB_CALL_OF(mail, base.write.mail). */
@@ -69,23 +68,6 @@ tv_err tv_blob_lease_container(tv_blob_call *call) TV_WARN_UNUSED;
 /* list_containers.c, list_blobs.c */
 tv_err tv_blob_list_containers(tv_blob_call *call) TV_WARN_UNUSED;
 tv_err tv_blob_list_blobs(tv_blob_call *call) TV_WARN_UNUSED;
-
-/* list_page.c: what they share. */
-
-/** A page ends after so many bytes, whatever was asked for: metadata can be large. */
-enum { TV_BLOB_PAGE_BYTES_MAX = 4 * 1024 * 1024 };
-
-/** TV_ERR_INVALID_QUERY_PARAMETER for a text that cannot stand in the answer's XML. */
-tv_err tv_blob_check_list_text(tv_blob_call *call, tv_slice name, tv_slice text) TV_WARN_UNUSED;
-
-/** In the job: start the answer.  TV_ERR_OVERLOADED when too many pages wait for their clients. */
-tv_err tv_blob_begin_page(tv_blob_call *call) TV_WARN_UNUSED;
-
-/** In the job, in any case: note its result, and count the page until the request is done. */
-void tv_blob_end_page(tv_blob_call *call, tv_err err);
-
-/** Send the list that a job has written, or the job's error.  The call is gone after it. */
-void tv_blob_respond_list(tv_blob_call *call);
 
 /* transfer.c: on_headers' last step for an operation whose body is streamed; sets req->sink. */
 tv_err tv_blob_begin_upload(tv_blob_call *call) TV_WARN_UNUSED;

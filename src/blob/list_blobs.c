@@ -22,7 +22,7 @@ static tv_err add_page(tv_blob_call *call, const listing *l, tv_blob_list *list,
     int64_t count = 0;
     tv_err err;
 
-    while (count < l->query.max && req->out.len < TV_BLOB_PAGE_BYTES_MAX &&
+    while (count < l->query.max && req->out.len < TV_LIST_PAGE_BYTES_MAX &&
            tv_blob_list_next(list, &entry)) {
         if (count++ == 0)
             tv_buf_add_lit(&req->out, "<Blobs>");
@@ -48,7 +48,7 @@ static void run_list(tv_job *job)
     tv_blob_list *list = NULL;
     tv_err err;
 
-    err = tv_blob_begin_page(call);
+    err = tv_list_begin_page(&call->base);
     if (err == TV_OK)
         err = tv_blob_list_open(call->base.core->engine, &l->blobs, &list);
     if (err == TV_OK) {
@@ -57,7 +57,7 @@ static void run_list(tv_job *job)
         tv_list_add_closing(out, marker);
     }
     tv_blob_list_close(list);
-    tv_blob_end_page(call, err);
+    tv_list_end_page(&call->base, err);
 }
 
 /* --- on the network thread --- */
@@ -71,7 +71,7 @@ static void on_listed(tv_mail *mail)
     if (call->base.job_result == TV_ERR_OUT_OF_RANGE)
         call->base.job_result =
             tv_call_bad_parameter(&call->base, TV_LIT("marker"), l->query.marker, NULL);
-    tv_blob_respond_list(call);
+    tv_list_respond(&call->base);
 }
 
 /* A word of `include` that the service knows; some of them have nothing to show here. */
@@ -114,18 +114,10 @@ static tv_err check_texts(tv_blob_call *call, const listing *l)
 {
     tv_err err;
 
-    err = tv_blob_check_list_text(call, TV_LIT("prefix"), l->query.prefix);
-    if (err)
-        return err;
-
     if (tv_utf8_units(l->query.prefix) > TV_KEY_UNITS_MAX)
         return tv_call_bad_parameter(&call->base, TV_LIT("prefix"), l->query.prefix, NULL);
 
-    err = tv_blob_check_list_text(call, TV_LIT("delimiter"), l->delimiter);
-    if (err)
-        return err;
-
-    err = tv_blob_check_list_text(call, TV_LIT("marker"), l->query.marker);
+    err = tv_list_check_text(&call->base, TV_LIT("delimiter"), l->delimiter);
     if (err)
         return err;
 

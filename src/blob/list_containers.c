@@ -41,7 +41,7 @@ static bool take_container(void *ctx, tv_slice name, tv_slice bytes)
     tv_container_facts facts;
     tv_arena arena;
 
-    if (l->count == l->query.max || req->out.len >= TV_BLOB_PAGE_BYTES_MAX) {
+    if (l->count == l->query.max || req->out.len >= TV_LIST_PAGE_BYTES_MAX) {
         l->next = tv_arena_dup(&req->arena, name);
         return false;
     }
@@ -79,18 +79,11 @@ static tv_err add_page(tv_blob_call *call, listing *l)
 static void run_list(tv_job *job)
 {
     tv_blob_call *call = TV_BLOB_CALL_OF(job, base.job);
-    tv_err err = tv_blob_begin_page(call);
+    tv_err err = tv_list_begin_page(&call->base);
 
     if (err == TV_OK)
         err = add_page(call, call->listing);
-    tv_blob_end_page(call, err);
-}
-
-static void on_listed(tv_mail *mail)
-{
-    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.job.mail);
-
-    tv_blob_respond_list(call);
+    tv_list_end_page(&call->base, err);
 }
 
 tv_err tv_blob_list_containers(tv_blob_call *call)
@@ -105,15 +98,7 @@ tv_err tv_blob_list_containers(tv_blob_call *call)
     if (err)
         return err;
 
-    err = tv_blob_check_list_text(call, TV_LIT("prefix"), l->query.prefix);
-    if (err)
-        return err;
-
-    err = tv_blob_check_list_text(call, TV_LIT("marker"), l->query.marker);
-    if (err)
-        return err;
-
     l->has_metadata = tv_list_includes(&l->query, TV_LIT("metadata"));
     call->listing = l;
-    return tv_call_run_job(&call->base, call->base.core->scanners, run_list, on_listed);
+    return tv_call_run_job(&call->base, call->base.core->scanners, run_list, tv_list_deliver);
 }

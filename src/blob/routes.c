@@ -289,7 +289,6 @@ static void on_done(void *ctx, tv_request *req)
         return;
 
     tv_blob_end_transfer(call);
-    atomic_fetch_sub(&tv_blob_service_of(call)->page_bytes, call->page_bytes);
     tv_call_done(&call->base);
 }
 

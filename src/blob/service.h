@@ -9,10 +9,9 @@
 #include "service/call.h"
 
 typedef struct tv_blob_service {
-    tv_service_core core;     /* first */
-    tv_extents *extents;      /* for data that is too large for rows */
-    tv_blob_io io;            /* over `extents`: tv_blob_io_init */
-    atomic_size_t page_bytes; /* of lists that have been read and not been sent yet */
+    tv_service_core core; /* first */
+    tv_extents *extents;  /* for data that is too large for rows */
+    tv_blob_io io;        /* over `extents`: tv_blob_io_init */
 } tv_blob_service;
 
 /**

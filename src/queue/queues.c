@@ -222,9 +222,6 @@ tv_err tv_queue_set_acl(tv_queue_call *q)
 
 /* --- list --- */
 
-/* A page ends after so many bytes, whatever was asked for: metadata can be large. */
-enum { PAGE_BYTES_MAX = 4 * 1024 * 1024 };
-
 typedef struct listing {
     tv_queue_call *q;
     tv_list_query query;
@@ -240,7 +237,7 @@ static bool add_queue(void *ctx, tv_slice name, tv_slice facts)
     tv_request *req = list->q->call.req;
     tv_metadata metadata;
 
-    if (list->count == list->query.max || req->out.len >= PAGE_BYTES_MAX) {
+    if (list->count == list->query.max || req->out.len >= TV_LIST_PAGE_BYTES_MAX) {
         list->next = tv_arena_dup(&req->arena, name);
         return false;
     }
@@ -265,12 +262,11 @@ static void run_list(tv_job *job)
     listing list = {.q = q};
     tv_err err;
 
-    err = tv_call_check_held(call);
+    err = tv_list_query_read(call, &list.query);
     if (err == TV_OK)
-        err = tv_list_query_read(call, &list.query);
+        err = tv_list_begin_page(call);
     if (err == TV_OK) {
         list.with_metadata = tv_list_includes(&list.query, TV_LIT("metadata"));
-        tv_call_start_xml(call, 200);
         tv_response_header(call->req, TV_LIT("Cache-Control"), TV_LIT("no-cache"));
         tv_list_add_opening(out, call, &list.query, TV_NONE, TV_NONE);
 
@@ -287,21 +283,10 @@ static void run_list(tv_job *job)
         }
         tv_list_add_closing(out, list.next);
     }
-    tv_call_hold(call, out->len);
-    call->job_result = err ? err : list.err;
-}
-
-static void on_listed(tv_mail *mail)
-{
-    tv_call *call = TV_CALL_OF(tv_call, mail, job.mail);
-
-    if (call->job_result)
-        tv_call_respond_error(call, call->job_result);
-    else
-        tv_call_finish(call);
+    tv_list_end_page(call, err ? err : list.err);
 }
 
 tv_err tv_queue_list(tv_queue_call *q)
 {
-    return tv_call_run_job(&q->call, q->call.core->scanners, run_list, on_listed);
+    return tv_call_run_job(&q->call, q->call.core->scanners, run_list, tv_list_deliver);
 }

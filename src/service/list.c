@@ -1,7 +1,21 @@
 /* The frame of lists. */
 #include "service/list.h"
 
+#include "base/utf8.h"
 #include "base/xml.h"
+
+tv_err tv_list_check_text(tv_call *call, tv_slice name, tv_slice text)
+{
+    tv_slice rest = text;
+
+    while (rest.len) {
+        uint32_t c = tv_utf8_next(&rest);
+
+        if (c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0xfffe || c == 0xffff)
+            return tv_call_bad_parameter(call, name, TV_NONE, NULL);
+    }
+    return TV_OK;
+}
 
 tv_err tv_list_query_read(tv_call *call, tv_list_query *ret_query)
 {
@@ -16,6 +30,10 @@ tv_err tv_list_query_read(tv_call *call, tv_list_query *ret_query)
         err = tv_call_parameter(call, TV_LIT("include"), &query.include);
     if (err == TV_OK)
         err = tv_call_parameter(call, TV_LIT("maxresults"), &max);
+    if (err == TV_OK)
+        err = tv_list_check_text(call, TV_LIT("prefix"), query.prefix);
+    if (err == TV_OK)
+        err = tv_list_check_text(call, TV_LIT("marker"), query.marker);
     if (err)
         return err;
 
@@ -81,4 +99,34 @@ void tv_list_add_closing(tv_buf *out, tv_slice marker)
 {
     tv_xml_add_element(out, "NextMarker", marker);
     tv_buf_add_lit(out, "</EnumerationResults>");
+}
+
+/* --- the page as a job --- */
+
+tv_err tv_list_begin_page(tv_call *call)
+{
+    tv_err err = tv_call_check_held(call);
+
+    if (err == TV_OK)
+        tv_call_start_xml(call, 200);
+    return err;
+}
+
+void tv_list_end_page(tv_call *call, tv_err err)
+{
+    call->job_result = err;
+    tv_call_hold(call, call->req->out.len);
+}
+
+void tv_list_respond(tv_call *call)
+{
+    if (call->job_result)
+        tv_call_respond_error(call, call->job_result);
+    else
+        tv_call_finish(call);
+}
+
+void tv_list_deliver(tv_mail *mail)
+{
+    tv_list_respond(TV_CALL_OF(tv_call, mail, job.mail));
 }

@@ -9,6 +9,9 @@
 
 enum { TV_LIST_MAX = 5000 };
 
+/** A page ends after so many bytes, whatever was asked for: metadata can be large. */
+enum { TV_LIST_PAGE_BYTES_MAX = 4 * 1024 * 1024 };
+
 typedef struct tv_list_query {
     tv_slice prefix, marker; /* data is NULL when not given */
     tv_slice include;        /* words with commas, data is NULL when not given */
@@ -16,8 +19,17 @@ typedef struct tv_list_query {
     bool has_max;            /* it was given */
 } tv_list_query;
 
-/** TV_ERR_URL_UNPARSABLE, TV_ERR_INVALID_QUERY_PARAMETER, TV_ERR_QUERY_OUT_OF_RANGE. */
+/**
+ * Read and check the parameters.  TV_ERR_URL_UNPARSABLE,
+ * TV_ERR_INVALID_QUERY_PARAMETER (see tv_list_check_text), TV_ERR_QUERY_OUT_OF_RANGE.
+ */
 tv_err tv_list_query_read(tv_call *call, tv_list_query *ret_query) TV_WARN_UNUSED;
+
+/**
+ * TV_ERR_INVALID_QUERY_PARAMETER for a parameter's text that cannot stand in the
+ * answer, which repeats it in XML.
+ */
+tv_err tv_list_check_text(tv_call *call, tv_slice name, tv_slice text) TV_WARN_UNUSED;
 
 /** Whether `include` has a word. */
 bool tv_list_includes(const tv_list_query *query, tv_slice word);
@@ -31,5 +43,17 @@ void tv_list_add_opening(tv_buf *out, const tv_call *call, const tv_list_query *
 
 /** Append <NextMarker> and the end; `marker` is empty on the last page. */
 void tv_list_add_closing(tv_buf *out, tv_slice marker);
+
+/** In the job: start the answer.  TV_ERR_OVERLOADED: see tv_call_check_held. */
+tv_err tv_list_begin_page(tv_call *call) TV_WARN_UNUSED;
+
+/** In the job, in any case: note its result, and hold the page until the request is done. */
+void tv_list_end_page(tv_call *call, tv_err err);
+
+/** Send the list that a job has written, or the job's error.  The call is gone after it. */
+void tv_list_respond(tv_call *call);
+
+/** For the letter of a job that has nothing else to do then. */
+void tv_list_deliver(tv_mail *mail);
 
 #endif

@@ -163,17 +163,22 @@ static void submit_change(tv_blob_call *call,
     tv_call_submit(base, deliver);
 }
 
-/* The facts before a change that conditions and lease allow. */
+/* Set call->facts to those before a change, which the conditions must allow. */
+static tv_err decode_facts(tv_blob_call *call, tv_slice facts)
+{
+    tv_err err = tv_container_facts_decode(&call->base.req->arena, facts, &call->facts);
+
+    if (err)
+        return err;
+    return tv_conditions_check_write(&call->op.conditions, call->facts.etag);
+}
+
+/* The same, and the lease must allow it too. */
 static tv_err open_facts(tv_catalog_change *change, int64_t now)
 {
     tv_blob_call *call = change->ctx;
-    tv_err err;
+    tv_err err = decode_facts(call, change->facts);
 
-    err = tv_container_facts_decode(change->arena, change->facts, &call->facts);
-    if (err)
-        return err;
-
-    err = tv_conditions_check_write(&call->op.conditions, call->facts.etag);
     if (err)
         return err;
 
@@ -250,13 +255,8 @@ tv_err tv_blob_set_container_acl(tv_blob_call *call)
 static tv_err decide_lease(tv_catalog_change *change, int64_t now)
 {
     tv_blob_call *call = change->ctx;
-    tv_err err;
+    tv_err err = decode_facts(call, change->facts);
 
-    err = tv_container_facts_decode(change->arena, change->facts, &call->facts);
-    if (err)
-        return err;
-
-    err = tv_conditions_check_write(&call->op.conditions, call->facts.etag);
     if (err)
         return err;
 
@@ -289,13 +289,8 @@ tv_err tv_blob_lease_container(tv_blob_call *call)
 static tv_err decide_delete(tv_catalog_delete *delete_op, tv_slice bytes, int64_t now)
 {
     tv_blob_call *call = delete_op->ctx;
-    tv_err err;
+    tv_err err = decode_facts(call, bytes);
 
-    err = tv_container_facts_decode(delete_op->arena, bytes, &call->facts);
-    if (err)
-        return err;
-
-    err = tv_conditions_check_write(&call->op.conditions, call->facts.etag);
     if (err)
         return err;
 

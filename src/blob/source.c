@@ -1,7 +1,6 @@
 /* Finding the source of a copy. */
 #include "blob/source.h"
 
-#include "base/clock.h"
 #include "base/uri.h"
 #include "blob/access.h"
 #include "engine/key.h"
@@ -152,22 +151,8 @@ static bool is_public(const tv_blob_copying *copying, tv_arena *arena)
 static tv_err check_source(tv_blob_call *call, tv_blob_copying *copying)
 {
     tv_arena *arena = &copying->req.arena;
-    const tv_auth_policy *policy = &call->base.core->auth;
     tv_need need = tv_blob_need(&copying->op, copying->container && is_public(copying, arena));
     tv_need key_need = need;
-    tv_credentials credentials = {
-        .parts = {.service = TV_SERVICE_BLOB,
-                  .account = copying->base.endpoint.account,
-                  .method = copying->req.method_text,
-                  .path = copying->req.path},
-        .query = copying->req.query,
-        .container = copying->op.container,
-        .blob = copying->op.blob,
-        .host = copying->req.host,
-        .peer = copying->req.peer,
-        .is_peer_loopback = copying->req.is_peer_loopback,
-        .is_tls = copying->req.is_tls,
-    };
     tv_err err;
 
     key_need.sas = 0;
@@ -176,9 +161,9 @@ static tv_err check_source(tv_blob_call *call, tv_blob_copying *copying)
         tv_identity_allows(call->base.identity, &key_need) == TV_OK)
         return TV_OK;
 
-    err = tv_authenticate(policy, &credentials, tv_clock_ticks(), arena, &copying->base.identity);
+    err = tv_call_authenticate(&copying->base, copying->op.container, copying->op.blob);
     if (err == TV_ERR_NO_AUTHENTICATION)
-        err = tv_authenticate_anonymous(policy, &credentials, arena, &copying->base.identity);
+        err = tv_call_authenticate_anonymous(&copying->base);
     if (err)
         return TV_ERR_COPY_SOURCE_DENIED;
 

@@ -93,7 +93,6 @@
     /* Containers and blobs. */ \
     X(CONTAINER_NOT_FOUND, 404, "ContainerNotFound", "The specified container does not exist.") \
     X(CONTAINER_EXISTS, 409, "ContainerAlreadyExists", "The specified container already exists.") \
-    X(CONTAINER_BEING_DELETED, 409, "ContainerBeingDeleted", "The specified container is being deleted.") \
     X(BLOB_NOT_FOUND, 404, "BlobNotFound", "The specified blob does not exist.") \
     X(BLOB_EXISTS, 409, "BlobAlreadyExists", "The specified blob already exists.") \
     X(BLOB_TYPE, 409, "InvalidBlobType", "The blob type is invalid for this operation.") \
@@ -143,7 +142,6 @@
     /* Queues and their messages. */ \
     X(QUEUE_EXISTS, 409, "QueueAlreadyExists", "The specified queue already exists.") \
     X(QUEUE_NOT_FOUND, 404, "QueueNotFound", "The specified queue does not exist.") \
-    X(QUEUE_BEING_DELETED, 409, "QueueBeingDeleted", "The specified queue is being deleted.") \
     X(MISSING_QUERY_PARAMETER, 400, "MissingRequiredQueryParameter", "A query parameter that's mandatory for this request is not specified.") \
     X(QUERY_OUT_OF_RANGE, 400, "OutOfRangeQueryParameterValue", "One of the query parameters specified in the request URI is outside the permissible range.") \
     X(MESSAGE_TOO_LARGE, 400, "MessageTooLarge", "The message exceeds the maximum allowed size.") \

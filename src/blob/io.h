@@ -60,7 +60,7 @@ enum {
 /** Make the threads and the buffers; the store is the caller's. */
 void tv_blob_io_init(tv_blob_io *io, tv_extents *extents);
 
-/** End the threads, the hasher first.  Before the loops end that get their letters. */
+/** End the threads, the hasher first.  Before the loops are freed that get their letters. */
 void tv_blob_io_stop(tv_blob_io *io);
 
 /** Free the rest.  After the loops, whose last uploads give buffers back. */

@@ -138,7 +138,7 @@ tv_err tv_call_run_job(tv_call *call, tv_workers *workers, void (*run)(tv_job *j
 /** Begin a response with the headers that all have. */
 void tv_call_start(tv_call *call, int status);
 
-/** ETag (in quotes) and Last-Modified of something last changed at `ticks`. */
+/** Add a header with an instant as HTTP writes it. */
 void tv_call_add_date(tv_call *call, tv_slice name, int64_t ticks);
 
 /** Complete and send it, with the body in req->out.  The call is gone after it. */

@@ -12,6 +12,7 @@ from matrix import (ACCOUNT, ACCOUNTS, BETA_KEY, KEY1, KEY2, OTHER_ACCOUNT, TOMO
 from queue_talk import StorageKey
 from rules import Credential
 from sas import account_sas, blob_sas, queue_sas, table_sas
+from storage_doors import STRANGE_HEADERS, bad_keys, good_keys
 from talk import Header, Sas, Talk
 
 __all__ = ["ACCOUNTS", "run"]
@@ -55,35 +56,20 @@ def each_kind(category, what, fault, fields, container=FILMS):
 # --- the categories, each a generator of cases
 
 def keys():
-    good, bad = Credential("key"), Credential("key", "not authentic")
-    for key, lite in itertools.product((KEY1, KEY2), (True, False)):
-        what = f"{'SharedKeyLite' if lite else 'SharedKey'} by key {1 + (key == KEY2)}"
-        yield from every("keys", what, good, StorageKey(ACCOUNT, key, lite))
-    for lite in (True, False):
-        for what, door in (
-                ("a wrong key", StorageKey(ACCOUNT, WRONG_KEY, lite)),
-                ("the key of another account", StorageKey(ACCOUNT, BETA_KEY, lite)),
-                ("another account", StorageKey(ACCOUNT, BETA_KEY, lite, signer=OTHER_ACCOUNT)),
-                ("an unknown account", StorageKey(ACCOUNT, KEY1, lite, signer="nobody")),
-                ("16 minutes old", StorageKey(ACCOUNT, KEY1, lite, age_s=960)),
-                ("from 16 minutes ahead", StorageKey(ACCOUNT, KEY1, lite, age_s=-960)),
-                ("another path", StorageKey(ACCOUNT, KEY1, lite, path=f"/{ACCOUNT}/elsewhere")),
-                ("another verb", StorageKey(ACCOUNT, KEY1, lite, verb="PATCH"))):
-            yield from every("keys", what, bad, door)
-            # What is public is so for who shows nothing, not for who shows what is wrong.
-            yield from every("keys", f"{what}, public", bad, door, OPEN, ("get blob", "list blobs"))
+    for what, door in good_keys():
+        yield from every("keys", what, Credential("key"), door)
+    bad = Credential("key", "not authentic")
+    for what, door in bad_keys():
+        yield from every("keys", what, bad, door)
+        # What is public is so for who shows nothing, not for who shows what is wrong.
+        yield from every("keys", f"{what}, public", bad, door, OPEN, ("get blob", "list blobs"))
 
 
 def strangers():
     for container in (FILMS, SHOWN, OPEN):
         yield from every("strangers", f"nobody in {container}", Credential("nobody"), Header(None),
                          container)
-    for what, fault, value in (
-            ("a bearer token", "bearer", "Bearer eyJ0eXAiOiJKV1QifQ.e30."),
-            ("a scheme alone", "malformed", "SharedKey"),
-            ("another scheme", "malformed", f"Basic {ACCOUNT}:{KEY1}"),
-            ("no signature", "not authentic", f"SharedKey {ACCOUNT}:"),
-            ("the key for a signature", "not authentic", f"SharedKey {ACCOUNT}:{KEY1}")):
+    for what, fault, value in STRANGE_HEADERS:
         for container in (FILMS, OPEN):
             yield from every("strangers", f"{what} in {container}", Credential("key", fault),
                              Header(value), container)

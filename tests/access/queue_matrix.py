@@ -10,6 +10,7 @@ from queue_rules import OPERATIONS, account_credential, queue_credential
 from queue_talk import StorageKey, held_by, queue_request, send
 from rules import Credential
 from sas import account_sas, blob_sas, queue_sas, table_sas
+from storage_doors import STRANGE_HEADERS, bad_keys, good_keys
 from talk import Header, Sas, Talk
 
 __all__ = ["ACCOUNTS", "run"]
@@ -40,31 +41,15 @@ def every(category, what, credential, door, queue=QUEUE):
 # --- the categories, each a generator of cases
 
 def keys():
-    good, bad = Credential("key"), Credential("key", "not authentic")
-    for key, lite in itertools.product((KEY1, KEY2), (True, False)):
-        what = f"{'SharedKeyLite' if lite else 'SharedKey'} by key {1 + (key == KEY2)}"
-        yield from every("keys", what, good, StorageKey(ACCOUNT, key, lite))
-    for lite in (True, False):
-        for what, door in (
-                ("a wrong key", StorageKey(ACCOUNT, WRONG_KEY, lite)),
-                ("the key of another account", StorageKey(ACCOUNT, BETA_KEY, lite)),
-                ("another account", StorageKey(ACCOUNT, BETA_KEY, lite, signer=OTHER_ACCOUNT)),
-                ("an unknown account", StorageKey(ACCOUNT, KEY1, lite, signer="nobody")),
-                ("16 minutes old", StorageKey(ACCOUNT, KEY1, lite, age_s=960)),
-                ("from 16 minutes ahead", StorageKey(ACCOUNT, KEY1, lite, age_s=-960)),
-                ("another path", StorageKey(ACCOUNT, KEY1, lite, path=f"/{ACCOUNT}/elsewhere")),
-                ("another verb", StorageKey(ACCOUNT, KEY1, lite, verb="PATCH"))):
-            yield from every("keys", what, bad, door)
+    for what, door in good_keys():
+        yield from every("keys", what, Credential("key"), door)
+    for what, door in bad_keys():
+        yield from every("keys", what, Credential("key", "not authentic"), door)
 
 
 def strangers():
-    for what, fault, value in (
-            ("no credentials", "nobody", None),
-            ("a bearer token", "bearer", "Bearer eyJ0eXAiOiJKV1QifQ.e30."),
-            ("a scheme alone", "malformed", "SharedKey"),
-            ("another scheme", "malformed", f"Basic {ACCOUNT}:{KEY1}"),
-            ("no signature", "not authentic", f"SharedKey {ACCOUNT}:"),
-            ("the key for a signature", "not authentic", f"SharedKey {ACCOUNT}:{KEY1}")):
+    yield from every("strangers", "no credentials", Credential("key", "nobody"), Header(None))
+    for what, fault, value in STRANGE_HEADERS:
         yield from every("strangers", what, Credential("key", fault), Header(value))
 
 

@@ -107,6 +107,13 @@ static bool is_with_service(tv_conn_state state)
            state == TV_CONN_PULLING;
 }
 
+/* Tell whoever works on the request that nobody may be left to read its answer. */
+static void note_gone(tv_conn *conn)
+{
+    if (conn->exchange)
+        atomic_store_explicit(&conn->exchange->req.is_gone, true, memory_order_relaxed);
+}
+
 void tv_conn_close(tv_conn *conn)
 {
     tv_conn_state state = conn->state;
@@ -114,10 +121,29 @@ void tv_conn_close(tv_conn *conn)
     if (state == TV_CONN_CLOSED)
         return;
 
+    note_gone(conn);
     tv_conn_enter(conn, TV_CONN_CLOSED);
     if (!is_with_service(state))
         tv_conn_finish_exchange(conn);
     tv_stream_close(&conn->stream);
+}
+
+/* While nothing is read no event tells that the client has gone; the kernel knows. */
+void tv_conn_look_for_end(tv_conn *conn)
+{
+    if (!conn->is_paused || conn->exchange == NULL || conn->exchange->req.is_gone)
+        return;
+
+    switch (tv_stream_peer(&conn->stream)) {
+    case TV_STREAM_PEER_SENDS:
+        break;
+    case TV_STREAM_PEER_ENDED:
+        note_gone(conn);
+        break;
+    case TV_STREAM_PEER_GONE:
+        tv_conn_close(conn);
+        break;
+    }
 }
 
 void tv_conn_close_if_idle(tv_conn *conn)
@@ -192,6 +218,7 @@ static void on_end(tv_stream *stream, bool is_broken)
     tv_conn *conn = conn_of(stream);
 
     conn->is_ended = true;
+    note_gone(conn);
     if (is_broken || tv_conn_is_receiving(conn) || conn->state == TV_CONN_LINGER)
         tv_conn_close(conn);
 }

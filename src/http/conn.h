@@ -134,6 +134,9 @@ void tv_conn_piece(tv_exchange *exchange);
 /** The deadline has passed. */
 void tv_conn_expire(tv_conn *conn);
 
+/** See whether a client that is not being read from has gone; to be called now and then. */
+void tv_conn_look_for_end(tv_conn *conn);
+
 /** Close if no request is under way; the listener stops. */
 void tv_conn_close_if_idle(tv_conn *conn);
 

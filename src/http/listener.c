@@ -45,6 +45,8 @@ static void on_sweep(uv_timer_t *timer)
     for (tv_conn *conn = listener->conns; conn; conn = conn->next) {
         if (conn->deadline_ms <= now)
             tv_conn_expire(conn);
+        else
+            tv_conn_look_for_end(conn);
     }
 }
 

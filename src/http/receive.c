@@ -33,6 +33,7 @@ static void begin_request(tv_conn *conn)
     req->is_tls = tv_stream_is_tls(&conn->stream);
     req->is_peer_loopback = conn->is_peer_loopback;
     req->body_bytes_max = conn->listener->limits->body_bytes_max;
+    req->is_gone = conn->is_ended;
     memcpy(req->peer, conn->peer, sizeof req->peer);
     tv_conn_enter(conn, TV_CONN_HEAD);
 }

@@ -4,10 +4,13 @@
  * thread (a commit, a read); until that work comes back the other thread owns
  * the request's arena and the connection parses nothing further, which keeps
  * pipelined answers in order.  If the client goes away meanwhile the request
- * stays alive until the service has answered it, and the answer is dropped.
+ * stays alive until the service has answered it, and the answer is dropped;
+ * `is_gone` tells work that takes long that it may stop.
  */
 #ifndef TV_HTTP_REQUEST_H
 #define TV_HTTP_REQUEST_H
+
+#include <stdatomic.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -84,6 +87,15 @@ struct tv_request {
     char peer[64];    /* "127.0.0.1:50123", "[::1]:50123" */
     int64_t start_ns; /* monotonic, when the first byte of the request was seen */
     void *user;       /* the service's own state of this request */
+
+    /**
+     * The client has closed its connection or, which looks the same from here
+     * until something is sent, ended its side of it and still reads: so whoever
+     * cuts work short answers all the same, with something right.  Any thread may
+     * look; only ever becomes true.
+     */
+    atomic_bool is_gone;
+
     /* Of the response. */
     int status;          /* 0 until tv_response_start */
     tv_buf head;         /* header lines so far */

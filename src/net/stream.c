@@ -8,6 +8,7 @@
 #include "net/stream.h"
 
 #include <limits.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 /* How much is encrypted ahead of the socket. */
@@ -248,6 +249,22 @@ size_t tv_stream_unsent(const tv_stream *stream)
 {
     return uv_stream_get_write_queue_size((const uv_stream_t *)&stream->tcp) + stream->out[0].len +
            stream->out[1].len;
+}
+
+tv_stream_peer_state tv_stream_peer(const tv_stream *stream)
+{
+    struct tcp_info info;
+    socklen_t size = sizeof info;
+    uv_os_fd_t fd;
+
+    if (uv_fileno((const uv_handle_t *)&stream->tcp, &fd) != 0 ||
+        getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 || info.tcpi_state == TCP_CLOSE)
+        return TV_STREAM_PEER_GONE;
+
+    bool is_open = info.tcpi_state == TCP_ESTABLISHED || info.tcpi_state == TCP_FIN_WAIT1 ||
+                   info.tcpi_state == TCP_FIN_WAIT2;
+
+    return is_open ? TV_STREAM_PEER_SENDS : TV_STREAM_PEER_ENDED;
 }
 
 void tv_stream_shutdown(tv_stream *stream)

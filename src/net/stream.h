@@ -71,6 +71,15 @@ tv_stream_result tv_stream_write(tv_stream *stream, tv_slice first, tv_slice sec
 /** Bytes that a write under way has not handed to the kernel yet; falls as it progresses. */
 size_t tv_stream_unsent(const tv_stream *stream);
 
+typedef enum tv_stream_peer_state {
+    TV_STREAM_PEER_SENDS, /* or is silent */
+    TV_STREAM_PEER_ENDED, /* it has finished sending, or closed its socket */
+    TV_STREAM_PEER_GONE,  /* the connection is broken */
+} tv_stream_peer_state;
+
+/** What the kernel knows of the peer, also while reading is off. */
+tv_stream_peer_state tv_stream_peer(const tv_stream *stream);
+
 /** Tell the peer that no more will come.  Not while a write is under way. */
 void tv_stream_shutdown(tv_stream *stream);
 

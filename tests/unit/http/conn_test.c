@@ -417,6 +417,51 @@ TEST(a_client_may_go_while_its_request_is_pending)
     server_end(s);
 }
 
+/* With input behind the request nothing is read, and so no end of it seen. */
+TEST(work_for_a_client_that_has_closed_its_connection_is_told)
+{
+    static const struct {
+        const char *what, *behind;
+        bool is_reset;
+    } rows[] = {
+        {"a close", "", false},
+        {"a reset", "", true},
+        {"a close behind another request", "GET /echo HTTP/1.1\r\nHost: h\r\n\r\n", false},
+        {"a reset behind another request", "GET /echo HTTP/1.1\r\nHost: h\r\n\r\n", true},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        server *s = server_start(NULL, NULL);
+        client c = client_open(s);
+        struct linger reset = {.l_onoff = rows[i].is_reset};
+
+        t_row = rows[i].what;
+        client_send(&c, "GET /watch HTTP/1.1\r\nHost: h\r\n\r\n");
+        wait_for(&s->seen, 1);
+        client_send(&c, rows[i].behind);
+        usleep(20 * 1000);
+        setsockopt(c.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+        client_close(&c);
+        for (int ms = 0; ms < 8000 && atomic_load(&s->done) == 0; ms++)
+            usleep(1000);
+        CHECK(atomic_load(&s->done) > 0);
+        server_end(s);
+    }
+    t_row = "";
+}
+
+TEST(a_client_that_only_ended_its_side_gets_an_answer_from_work_that_was_told)
+{
+    server *s = server_start(NULL, NULL);
+    client c = client_open(s);
+
+    client_send(&c, "GET /watch HTTP/1.1\r\nHost: h\r\n\r\n");
+    shutdown(c.fd, SHUT_WR);
+    client_expect(&c, 200, "GET /watch? ");
+    client_close(&c);
+    server_end(s);
+}
+
 TEST(a_client_may_go_in_the_middle_of_a_body)
 {
     server *s = server_start(NULL, NULL);
@@ -575,6 +620,8 @@ int main(void)
         cmocka_unit_test(a_large_response_arrives_whole_and_the_next_waits_for_it),
         cmocka_unit_test(a_large_body_arrives_whole),
         cmocka_unit_test(a_client_may_go_while_its_request_is_pending),
+        cmocka_unit_test(work_for_a_client_that_has_closed_its_connection_is_told),
+        cmocka_unit_test(a_client_that_only_ended_its_side_gets_an_answer_from_work_that_was_told),
         cmocka_unit_test(a_client_may_go_in_the_middle_of_a_body),
         cmocka_unit_test(bodies_beyond_the_memory_of_the_loop_are_refused),
         cmocka_unit_test(connections_above_the_limit_wait_for_one_to_close),

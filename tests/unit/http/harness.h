@@ -6,6 +6,7 @@
  *     /echo    answers at once: method, path, query and body
  *     /later   the same, from another thread, through the loop's mailbox
  *     /hold    the same, but not before the test calls server_release
+ *     /watch   the same, when the client has gone
  *     /deny    answers 403 in on_headers
  *     /big     64 MiB of 'x'
  *     /none    204
@@ -49,7 +50,7 @@ typedef struct late_answer {
     tv_job job;
     server *server;
     tv_request *req;
-    bool is_held;
+    bool is_held, is_watch;
 } late_answer;
 
 static inline void answer_echo(tv_request *req)
@@ -68,6 +69,8 @@ static inline void late_run(tv_job *job)
 
     if (late->is_held)
         sem_wait(&late->server->held);
+    for (int i = 0; late->is_watch && i < 10000 && !late->req->is_gone; i++)
+        usleep(1000);
 }
 
 static inline void late_deliver(tv_mail *mail)
@@ -99,6 +102,7 @@ static inline void answer_later(server *s, tv_request *req)
     *late = (late_answer){.server = s,
                           .req = req,
                           .is_held = tv_slice_eq(req->path, TV_LIT("/hold")),
+                          .is_watch = tv_slice_eq(req->path, TV_LIT("/watch")),
                           .job = {.run = late_run, .reply_to = tv_loop_mailbox(req->loop)}};
     late->job.mail.deliver = late_deliver;
     tv_assert(tv_workers_submit(s->workers, &late->job));
@@ -109,7 +113,8 @@ static inline void on_request(void *ctx, tv_request *req)
     server *s = ctx;
 
     tv_assert(req->body_length == req->body.len);
-    if (tv_slice_eq(req->path, TV_LIT("/later")) || tv_slice_eq(req->path, TV_LIT("/hold"))) {
+    if (tv_slice_eq(req->path, TV_LIT("/later")) || tv_slice_eq(req->path, TV_LIT("/hold")) ||
+        tv_slice_eq(req->path, TV_LIT("/watch"))) {
         answer_later(s, req);
     } else if (tv_slice_eq(req->path, TV_LIT("/big"))) {
         tv_response_start(req, 200);

@@ -1,5 +1,6 @@
 /* The catalogue in memory. */
 #include "base/assert.h"
+#include "base/hash.h"
 #include "catalog/acl.h"
 #include "catalog/internal.h"
 
@@ -69,13 +70,9 @@ const tv_catalog_kind *tv_catalog_kind_of(const tv_catalog *catalog)
 
 static tv_container **bucket_of(tv_catalog *catalog, tv_slice account, tv_slice name)
 {
-    uint32_t hash = 2166136261u;
+    uint64_t hash = 31 * tv_hash(account) + tv_hash_nocase(name);
 
-    for (size_t i = 0; i < account.len; i++)
-        hash = (hash ^ (unsigned char)account.data[i]) * 16777619u;
-    for (size_t i = 0; i < name.len; i++)
-        hash = (hash ^ (unsigned char)tv_ascii_lower(name.data[i])) * 16777619u;
-    return &catalog->buckets[(hash ^ hash >> 15) % TV_CATALOG_BUCKETS];
+    return &catalog->buckets[hash % TV_CATALOG_BUCKETS];
 }
 
 tv_container **tv_catalog_link(tv_catalog *catalog, tv_slice account, tv_slice name)

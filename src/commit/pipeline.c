@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "commit/gather.h"
 #include "commit/group.h"
@@ -310,17 +311,11 @@ void tv_outbox_free(tv_outbox *outbox)
     free(outbox);
 }
 
-/* FNV-1a.  A partition has one committer for ever: that is what orders its writes (3). */
+/* A partition has one committer for the life of the process: that orders its writes (3). */
 static size_t committer_of(const tv_pipeline *pipeline, tv_slice partition)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    if (pipeline->committer_count == 1)
-        return 0;
-
-    for (size_t i = 0; i < partition.len; i++)
-        hash = (hash ^ (unsigned char)partition.data[i]) * UINT64_C(0x100000001b3);
-    return (hash ^ hash >> 32) % (size_t)pipeline->committer_count;
+    return pipeline->committer_count == 1 ? 0
+                                          : tv_hash(partition) % (size_t)pipeline->committer_count;
 }
 
 void tv_outbox_add(tv_outbox *outbox, tv_write *write)

@@ -3,7 +3,8 @@
  *
  * Every row that a group reads or writes has one `row` here: what the engine
  * held when it was first read ("base") and what the group would make of it
- * ("write").  A hash index finds it by key.  That gives, for nothing more:
+ * ("write").  A hash index finds it by key; the hash is keyed, because clients
+ * choose the keys.  That gives, for nothing more:
  *
  *  - a function sees its own writes and those of the group before it;
  *  - a row written ten times in a group is written once: only its last write
@@ -29,6 +30,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/hash.h"
 
 enum {
     SLOTS_MIN = 256, /* of the hash index; a power of two */
@@ -67,7 +69,8 @@ struct tv_txn {
     size_t order_count, order_size;
     size_t undo_ordered; /* the rows of so many undo notes are in `order` */
     int scans_open;
-    size_t bytes; /* see tv_txn_bytes */
+    size_t bytes;  /* see tv_txn_bytes */
+    size_t probes; /* see tv_txn_probes */
     tv_batch batch;
     tv_slice partition; /* of the function that runs; TV_NONE outside of one */
     int64_t now;
@@ -87,25 +90,6 @@ static int64_t next_now(void)
         now = clock > last ? clock : last + 1;
     } while (!atomic_compare_exchange_weak(&last_now, &last, now));
     return now;
-}
-
-/* FNV-1a over eight bytes at a time: keys share long prefixes, so speed matters more than spread.
- */
-static uint64_t hash_key(tv_slice key)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ key.len;
-    size_t at = 0;
-
-    for (; at + 8 <= key.len; at += 8) {
-        uint64_t word;
-
-        memcpy(&word, key.data + at, sizeof word);
-        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-        hash ^= hash >> 32;
-    }
-    for (; at < key.len; at++)
-        hash = (hash ^ (unsigned char)key.data[at]) * UINT64_C(0x100000001b3);
-    return hash ^ hash >> 29;
 }
 
 tv_txn *tv_txn_new(tv_engine *engine)
@@ -150,7 +134,7 @@ void tv_txn_begin(tv_txn *txn)
         free_tables(txn);
     else if (txn->row_count)
         memset(txn->slots, 0, txn->slots_size * sizeof *txn->slots);
-    txn->row_count = txn->undo_count = txn->bytes = 0;
+    txn->row_count = txn->undo_count = txn->bytes = txn->probes = 0;
     txn->order_count = txn->undo_ordered = 0;
     txn->now = txn->next_stamp = next_now();
 }
@@ -185,7 +169,7 @@ static void grow(tv_txn *txn)
 /* The number of the row with this key; a new one when the group has not met it. */
 static size_t find_row(tv_txn *txn, tv_slice key)
 {
-    uint64_t hash = hash_key(key);
+    uint64_t hash = tv_hash(key);
 
     tv_assert(txn->partition.data != NULL && tv_slice_starts_with(key, txn->partition));
     tv_assert(key.len > 0 && key.len <= TV_KEY_BYTES_MAX);
@@ -195,6 +179,7 @@ static size_t find_row(tv_txn *txn, tv_slice key)
         for (; txn->slots[slot]; slot = (slot + 1) & (txn->slots_size - 1)) {
             const txn_row *row = &txn->rows[txn->slots[slot] - 1];
 
+            txn->probes++;
             if (row->hash == hash && tv_slice_eq(row->key, key))
                 return txn->slots[slot] - 1;
         }
@@ -448,6 +433,11 @@ int64_t tv_txn_stamp(tv_txn *txn)
 size_t tv_txn_bytes(const tv_txn *txn)
 {
     return txn->bytes;
+}
+
+size_t tv_txn_probes(const tv_txn *txn)
+{
+    return txn->probes;
 }
 
 tv_err tv_txn_run(tv_txn *txn, tv_slice partition, tv_update_fn *fn, void *ctx)

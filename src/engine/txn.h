@@ -45,6 +45,9 @@ tv_err tv_txn_commit(tv_txn *txn) TV_WARN_UNUSED;
  */
 size_t tv_txn_bytes(const tv_txn *txn);
 
+/** Rows that the search for others has met in the index since tv_txn_begin; for tests. */
+size_t tv_txn_probes(const tv_txn *txn);
+
 /* For update functions.  Every key begins with the partition's prefix; that is asserted. */
 
 /** The row as this function would leave it.  The value lives as long as the group. */

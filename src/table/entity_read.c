@@ -7,6 +7,7 @@
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/datetime.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/number.h"
 #include "base/utf8.h"
@@ -44,11 +45,7 @@ static void member_set_init(member_set *set, tv_arena *arena, size_t json_len)
 
 static uint16_t *slot_of(const member_set *set, tv_slice name)
 {
-    uint32_t hash = 2166136261u;
-
-    for (size_t i = 0; i < name.len; i++)
-        hash = (hash ^ (unsigned char)name.data[i]) * 16777619u;
-    for (;; hash++) {
+    for (uint64_t hash = tv_hash(name);; hash++) {
         uint16_t *slot = &set->slots[hash & set->slot_mask];
 
         if (*slot == 0 || tv_slice_eq(set->list[*slot - 1].name, name))

@@ -1,7 +1,7 @@
 /*
  * A persistent treap: a search tree by key and a heap by priority, where the
- * priority is a hash of the key.  The shape follows from the set of keys alone
- * and is balanced in expectation; split and join are all there is to it.
+ * priority is a keyed hash of the key.  The shape follows from the set of keys
+ * alone and is balanced in expectation, whoever chose them; split and join are all there is to it.
  *
  * Every function that makes a version consumes its references, so a node that
  * nobody else holds is changed in place rather than copied: a map without
@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/assert.h"
+#include "base/hash.h"
 
 /* A row is apart from the node, so that copying a node does not copy its bytes. */
 typedef struct tree_record {
@@ -32,13 +33,9 @@ struct tv_tree {
 static tree_record *record_new(tv_slice key, tv_slice value)
 {
     tree_record *record = tv_malloc(sizeof *record + key.len + value.len);
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
-    for (size_t i = 0; i < key.len; i++)
-        hash = (hash ^ (unsigned char)key.data[i]) * UINT64_C(0x100000001b3);
-    hash = (hash ^ hash >> 31) * UINT64_C(0x9E3779B97F4A7C15);
     atomic_init(&record->refs, 1);
-    record->priority = hash ^ hash >> 32;
+    record->priority = tv_hash(key);
     record->key_len = key.len;
     record->value_len = value.len;
     memcpy(record->bytes, key.data, key.len);

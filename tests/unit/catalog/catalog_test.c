@@ -2,6 +2,7 @@
 #include "catalog/catalog.h"
 
 #include "base/log.h"
+#include "catalog/internal.h"
 #include "store.h"
 #include "table/service.h"
 
@@ -533,6 +534,42 @@ TEST(many_tables_come_and_go)
     wait_until_empty(tv_key_catalog_dropped(&arena, TV_SPACE_TABLES, ACCOUNT));
 }
 
+/* What the map was hashed with once: FNV-1a over account and name, without a key. */
+static uint32_t old_bucket(const char *name)
+{
+    uint32_t hash = 2166136261u;
+
+    for (size_t i = 0; i < ACCOUNT.len; i++)
+        hash = (hash ^ (unsigned char)ACCOUNT.data[i]) * 16777619u;
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 16777619u;
+    return (hash ^ hash >> 15) % TV_CATALOG_BUCKETS;
+}
+
+TEST(names_that_a_client_has_made_to_collide_do_not_meet_in_one_chain)
+{
+    size_t longest = 0;
+
+    for (int i = 0, made = 0; made < 100; i++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "table%d", i);
+        if (old_bucket(name) != 7)
+            continue;
+        CHECK_OK(create(name));
+        tv_arena_reset(&arena);
+        made++;
+    }
+    for (size_t i = 0; i < TV_CATALOG_BUCKETS; i++) {
+        size_t len = 0;
+
+        for (const tv_container *next = catalog->buckets[i]; next; next = next->next)
+            len++;
+        longest = len > longest ? len : longest;
+    }
+    CHECK(longest < 10);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -557,6 +594,7 @@ int main(void)
         CASE(policies_that_fit_no_table_do_not_open),
         CASE(properties_are_kept_by_account_and_over_a_restart),
         CASE(many_tables_come_and_go),
+        CASE(names_that_a_client_has_made_to_collide_do_not_meet_in_one_chain),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

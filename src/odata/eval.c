@@ -150,6 +150,8 @@ bool tv_filter_eval(const tv_node *node, const tv_filter_slot *slots)
     case TV_NODE_TRUTH:
         return slots[node->name].is_there && slots[node->name].value.type == TV_EDM_BOOLEAN &&
                slots[node->name].value.boolean;
+    case TV_NODE_FALSE:
+        return false;
     }
     tv_assert(!"a kind of node");
     return false;

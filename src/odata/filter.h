@@ -11,8 +11,9 @@
  * One operand of a comparison is a property and the other a literal, in either
  * order; the tree always has the property on the left.  A bare property stands
  * for "is true".  Chains of "and" and of "or" are one node with many children,
- * however they were parenthesised.  README.md beside this file tells what
- * becomes of the tree.
+ * however they were parenthesised.  "true" and "false" may stand where a
+ * comparison may; they are folded, so that of them only a filter that passes
+ * nothing is left.  README.md beside this file tells what becomes of the tree.
  */
 #ifndef TV_ODATA_FILTER_H
 #define TV_ODATA_FILTER_H
@@ -33,6 +34,7 @@ typedef enum tv_node_kind {
     TV_NODE_NOT,     /* one child */
     TV_NODE_COMPARE, /* property op literal */
     TV_NODE_TRUTH,   /* a bare property: there, a Boolean, and true */
+    TV_NODE_FALSE,   /* passes nothing; only as the root */
 } tv_node_kind;
 
 typedef enum tv_compare_op {
@@ -61,13 +63,19 @@ typedef struct tv_filter {
 } tv_filter;
 
 /**
- * Parse a filter; an empty one passes everything.  TV_ERR_FILTER_SYNTAX and
+ * Parse a filter; an empty one and "true" pass everything.  TV_ERR_FILTER_SYNTAX and
  * TV_ERR_INVALID_INPUT with the service's text; TV_ERR_NOT_IMPLEMENTED for
  * functions, arithmetic and comparisons of two properties or two literals.
  * The filter lives in the arena.
  */
 tv_err tv_filter_parse(tv_arena *arena, tv_slice text, tv_filter **ret_filter,
                        tv_error_info *reterr_info) TV_WARN_UNUSED;
+
+/** Whether it is plain without looking at an entity that none passes. */
+static inline bool tv_filter_passes_nothing(const tv_filter *filter)
+{
+    return filter->root && filter->root->kind == TV_NODE_FALSE;
+}
 
 /** The value of a name, or that the entity has none. */
 typedef struct tv_filter_slot {

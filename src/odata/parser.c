@@ -4,6 +4,15 @@
 #include "odata/lexer.h"
 #include "odata/literal.h"
 
+/*
+ * A part of the filter while it is parsed.  What "true" and "false" make of the
+ * parts around them is known at once, so no node of a tree stands for them.
+ */
+typedef struct part {
+    tv_node *node; /* NULL for a constant */
+    bool constant;
+} part;
+
 typedef struct parser {
     tv_arena *arena;
     tv_lexer lexer;
@@ -202,14 +211,25 @@ static tv_compare_op mirrored(tv_compare_op op)
     return op;
 }
 
-/* A property alone is "is true"; a literal alone would make a constant filter. */
-static tv_err make_truth(parser *p, const operand *only, tv_node **ret_node)
+/* A literal alone: health checks ask for "false", to read nothing. */
+static tv_err make_constant(parser *p, const tv_property *literal, part *ret_part)
+{
+    if (literal->type != TV_EDM_BOOLEAN) {
+        p->info->text = TV_LIT("The $filter expression must evaluate to a single boolean value.");
+        return TV_ERR_INVALID_INPUT;
+    }
+    *ret_part = (part){.constant = literal->boolean};
+    return TV_OK;
+}
+
+/* A property alone is "is true". */
+static tv_err make_truth(parser *p, const operand *only, part *ret_part)
 {
     tv_edm_type type;
     tv_err err;
 
     if (only->is_literal)
-        return TV_ERR_NOT_IMPLEMENTED;
+        return make_constant(p, &only->literal, ret_part);
     if (declared_type(only->name, &type))
         return incompatible(p, type, TV_EDM_BOOLEAN, "And");
 
@@ -219,12 +239,12 @@ static tv_err make_truth(parser *p, const operand *only, tv_node **ret_node)
     if (err)
         return err;
 
-    *ret_node = node;
+    *ret_part = (part){.node = node};
     return TV_OK;
 }
 
 static tv_err make_compare(parser *p, const operand *left, tv_compare_op op, const operand *right,
-                           tv_node **ret_node)
+                           part *ret_part)
 {
     const operand *property = left->is_literal ? right : left;
     const operand *literal = left->is_literal ? left : right;
@@ -245,11 +265,11 @@ static tv_err make_compare(parser *p, const operand *left, tv_compare_op op, con
     if (err)
         return err;
 
-    *ret_node = node;
+    *ret_part = (part){.node = node};
     return TV_OK;
 }
 
-static tv_err parse_comparison(parser *p, tv_node **ret_node)
+static tv_err parse_comparison(parser *p, part *ret_part)
 {
     operand left, right;
     tv_compare_op op;
@@ -261,7 +281,7 @@ static tv_err parse_comparison(parser *p, tv_node **ret_node)
     if (is_arithmetic(&p->token) || p->token.kind == TV_TOKEN_MINUS)
         return TV_ERR_NOT_IMPLEMENTED;
     if (!is_compare_op(&p->token, &op))
-        return make_truth(p, &left, ret_node);
+        return make_truth(p, &left, ret_part);
 
     err = advance(p);
     if (err)
@@ -273,19 +293,19 @@ static tv_err parse_comparison(parser *p, tv_node **ret_node)
     if (is_arithmetic(&p->token) || p->token.kind == TV_TOKEN_MINUS)
         return TV_ERR_NOT_IMPLEMENTED;
 
-    return make_compare(p, &left, op, &right, ret_node);
+    return make_compare(p, &left, op, &right, ret_part);
 }
 
-static tv_err parse_or(parser *p, tv_node **ret_node);
+static tv_err parse_or(parser *p, part *ret_part);
 
-static tv_err parse_parentheses(parser *p, tv_node **ret_node)
+static tv_err parse_parentheses(parser *p, part *ret_part)
 {
     tv_err err = advance(p);
 
     if (err)
         return err;
 
-    err = parse_or(p, ret_node);
+    err = parse_or(p, ret_part);
     if (err)
         return err;
     if (p->token.kind != TV_TOKEN_CLOSE)
@@ -294,9 +314,9 @@ static tv_err parse_parentheses(parser *p, tv_node **ret_node)
     return advance(p);
 }
 
-static tv_err parse_not(parser *p, tv_node **ret_node);
+static tv_err parse_not(parser *p, part *ret_part);
 
-static tv_err parse_unary(parser *p, tv_node **ret_node)
+static tv_err parse_unary(parser *p, part *ret_part)
 {
     tv_err err;
 
@@ -306,71 +326,94 @@ static tv_err parse_unary(parser *p, tv_node **ret_node)
                                             TV_FILTER_DEPTH_MAX);
             return TV_ERR_FILTER_SYNTAX;
         }
-        err = p->token.kind == TV_TOKEN_OPEN ? parse_parentheses(p, ret_node)
-                                             : parse_not(p, ret_node);
+        err = p->token.kind == TV_TOKEN_OPEN ? parse_parentheses(p, ret_part)
+                                             : parse_not(p, ret_part);
         p->depth--;
         return err;
     }
-    return parse_comparison(p, ret_node);
+    return parse_comparison(p, ret_part);
 }
 
-static tv_err parse_not(parser *p, tv_node **ret_node)
+static tv_err parse_not(parser *p, part *ret_part)
 {
-    tv_node *node = node_new(p, TV_NODE_NOT), *child;
+    part negated;
     tv_err err;
 
     err = advance(p);
     if (err)
         return err;
 
-    err = parse_unary(p, &child);
+    err = parse_unary(p, &negated);
     if (err)
         return err;
 
-    node_add(node, child);
-    *ret_node = node;
+    if (negated.node) {
+        *ret_part = (part){.node = node_new(p, TV_NODE_NOT)};
+        node_add(ret_part->node, negated.node);
+    } else {
+        *ret_part = (part){.constant = !negated.constant};
+    }
     return TV_OK;
+}
+
+/*
+ * Two parts of a chain as one.  "true" says nothing in an "and" and decides an
+ * "or", "false" the other way round.
+ */
+static part join(parser *p, tv_node_kind kind, part a, part b)
+{
+    bool deciding = kind == TV_NODE_OR;
+
+    if (a.node == NULL)
+        return a.constant == deciding ? a : b;
+    if (b.node == NULL)
+        return b.constant == deciding ? b : a;
+    if (a.node->kind != kind) {
+        tv_node *chain = node_new(p, kind);
+
+        node_add(chain, a.node);
+        a.node = chain;
+    }
+    node_add(a.node, b.node);
+    return a;
 }
 
 /* operand ( word operand )*, as one node when there is more than one operand. */
 static tv_err parse_chain(parser *p, tv_slice word, tv_node_kind kind,
-                          tv_err (*parse_part)(parser *p, tv_node **ret_node), tv_node **ret_node)
+                          tv_err (*parse_part)(parser *p, part *ret_part), part *ret_part)
 {
-    tv_node *part, *chain = NULL;
-    tv_err err = parse_part(p, &part);
+    part whole, next;
+    tv_err err = parse_part(p, &whole);
 
     while (err == TV_OK && is_word(&p->token, word)) {
-        if (chain == NULL) {
-            chain = node_new(p, kind);
-            node_add(chain, part);
-        }
         err = advance(p);
         if (err == TV_OK)
-            err = parse_part(p, &part);
+            err = parse_part(p, &next);
         if (err == TV_OK)
-            node_add(chain, part);
+            whole = join(p, kind, whole, next);
     }
     if (err)
         return err;
 
-    *ret_node = chain ? chain : part;
+    *ret_part = whole;
     return TV_OK;
 }
 
-static tv_err parse_and(parser *p, tv_node **ret_node)
+static tv_err parse_and(parser *p, part *ret_part)
 {
-    return parse_chain(p, TV_LIT("and"), TV_NODE_AND, parse_unary, ret_node);
+    return parse_chain(p, TV_LIT("and"), TV_NODE_AND, parse_unary, ret_part);
 }
 
-static tv_err parse_or(parser *p, tv_node **ret_node)
+static tv_err parse_or(parser *p, part *ret_part)
 {
-    return parse_chain(p, TV_LIT("or"), TV_NODE_OR, parse_and, ret_node);
+    return parse_chain(p, TV_LIT("or"), TV_NODE_OR, parse_and, ret_part);
 }
 
 tv_err tv_filter_parse(tv_arena *arena, tv_slice text, tv_filter **ret_filter,
                        tv_error_info *reterr_info)
 {
     parser p = {.arena = arena, .info = reterr_info};
+    part whole = {.constant = true};
     tv_err err;
 
     p.filter = tv_arena_alloc(arena, sizeof *p.filter);
@@ -382,12 +425,14 @@ tv_err tv_filter_parse(tv_arena *arena, tv_slice text, tv_filter **ret_filter,
         return err;
 
     if (p.token.kind != TV_TOKEN_END) {
-        err = parse_or(&p, &p.filter->root);
+        err = parse_or(&p, &whole);
         if (err)
             return err;
         if (p.token.kind != TV_TOKEN_END)
             return unexpected_token(&p);
     }
+    if (whole.node || !whole.constant)
+        p.filter->root = whole.node ? whole.node : node_new(&p, TV_NODE_FALSE);
     *ret_filter = p.filter;
     return TV_OK;
 }

@@ -46,5 +46,8 @@ void tv_filter_print(tv_buf *buf, const tv_filter *filter, const tv_node *node)
     case TV_NODE_TRUTH:
         tv_buf_add(buf, filter->names[node->name]);
         break;
+    case TV_NODE_FALSE:
+        tv_buf_add_lit(buf, "false");
+        break;
     }
 }

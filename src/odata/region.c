@@ -347,6 +347,8 @@ static tv_region region_of_node(planner *p, const tv_node *node, bool is_negated
         break;
     case TV_NODE_TRUTH:
         break;
+    case TV_NODE_FALSE:
+        return (tv_region){0};
     }
     return everywhere(p->arena);
 }

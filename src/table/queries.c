@@ -47,8 +47,20 @@ static void on_query_done(tv_mail *mail)
         tv_table_respond_page(call);
 }
 
+/* A plan that reads nothing needs no other thread: health checks do not queue behind scans. */
+static tv_err answer_at_once(tv_table_call *call)
+{
+    run_query(&call->job);
+    on_query_done(&call->job.mail);
+    return TV_OK;
+}
+
 tv_err tv_table_query_tables(tv_table_call *call)
 {
+    if (tv_filter_passes_nothing(call->query.filter)) {
+        call->scan.plan = (tv_plan){.kind = TV_PLAN_POINT, .count = 0};
+        return answer_at_once(call);
+    }
     call->scan.plan = (tv_plan){.kind = TV_PLAN_TABLE, .count = 1};
     return tv_table_call_run_job(call, call->service->scanners, run_query, on_query_done);
 }
@@ -90,6 +102,8 @@ tv_err tv_table_query_entities(tv_table_call *call)
     }
 
     tv_table_count_plan(call->table, call->scan.plan.kind);
+    if (call->scan.plan.count == 0)
+        return answer_at_once(call);
     if (tv_scan_is_point(&call->scan))
         return query_point(call);
     return tv_table_call_run_job(call, call->service->scanners, run_query, on_query_done);

@@ -79,19 +79,21 @@ tv_err tv_table_list(tv_engine *engine, const tv_table_op *op, const tv_query *q
                          : prefix;
     tv_entity_view view = tv_table_op_view(op);
     tv_iter *iter;
-    tv_err err;
-
-    err = tv_engine_iter(engine, prefix, tv_key_after(arena, prefix), &iter);
-    if (err)
-        return err;
+    tv_err err = TV_OK;
 
     view.table = TV_LIT("Tables");
     tv_scan_add_opening(out, &view);
     *ret_next = (tv_continuation){0};
     *ret_page = tv_page_begin(query->top, time_max_ns, out);
-    tv_iter_seek(iter, start);
-    err = scan_catalog(iter, prefix, op, query, arena, out, ret_page, ret_next);
-    tv_iter_free(iter);
+    if (!tv_filter_passes_nothing(query->filter)) {
+        err = tv_engine_iter(engine, prefix, tv_key_after(arena, prefix), &iter);
+        if (err)
+            return err;
+
+        tv_iter_seek(iter, start);
+        err = scan_catalog(iter, prefix, op, query, arena, out, ret_page, ret_next);
+        tv_iter_free(iter);
+    }
     tv_buf_add_lit(out, "]}");
     return err;
 }

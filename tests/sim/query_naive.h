@@ -39,7 +39,7 @@ typedef struct row {
     bool is_there;
 } row;
 
-typedef enum expr_kind { AND, OR, NOT, COMPARE, BARE } expr_kind;
+typedef enum expr_kind { AND, OR, NOT, COMPARE, BARE, CONSTANT } expr_kind;
 
 typedef struct expr {
     expr_kind kind;
@@ -189,6 +189,8 @@ static bool naive_matches(const expr *e, const row *r)
         return naive_compare(&r->values[e->name], e->op, &e->literal);
     case BARE:
         return r->values[e->name].type == TV_EDM_BOOLEAN && r->values[e->name].boolean;
+    case CONSTANT:
+        return e->literal.boolean;
     case NOT:
         return !naive_matches(e->kids[0], r);
     case AND:

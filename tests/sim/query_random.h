@@ -237,6 +237,12 @@ static expr *random_leaf(void)
         return random_key_leaf(0);
     if (die < 60)
         return random_key_leaf(1);
+    if (die < 62) {
+        expr *e = leaf_of(0, TV_OP_EQ, random_value(TV_EDM_BOOLEAN));
+
+        e->kind = CONSTANT;
+        return e;
+    }
     if (die < 65)
         return leaf_of(2, (tv_compare_op)seed_below(6), random_value(TV_EDM_DATETIME));
     if (die < 72) {
@@ -431,6 +437,9 @@ static void add_expr(tv_buf *out, const expr *e, int outer)
         break;
     case BARE:
         tv_buf_add(out, tv_slice_of(names[e->name]));
+        break;
+    case CONSTANT:
+        add_literal(out, &e->literal);
         break;
     case NOT:
         tv_buf_add_lit(out, "not ");

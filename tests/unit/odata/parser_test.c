@@ -91,6 +91,27 @@ static const struct {
     {"not paid", "not (paid)"},
     {"paid and qty gt 3", "paid and qty gt 3"},
     {"(paid)", "paid"},
+    /* constants are folded, whatever stands around them */
+    {"true", ""},
+    {"(true)", ""},
+    {"false", "false"},
+    {"((false))", "false"},
+    {"not true", "false"},
+    {"not not false", "false"},
+    {"not false", ""},
+    {"true or a", ""},
+    {"a or true", ""},
+    {"false or a", "a"},
+    {"a or false or b", "a or b"},
+    {"true and a", "a"},
+    {"a and true and b", "a and b"},
+    {"a and false", "false"},
+    {"false and a", "false"},
+    {"false and a or b", "b"},
+    {"a eq 1 and (b eq 2 or true) and not (c and false)", "a eq 1"},
+    {"not (a and not false)", "not (a)"},
+    {"(true and a or false) and (b or c)", "a and (b or c)"},
+    {"a and (true and b)", "a and b"},
     /* words that are keywords elsewhere */
     {"eq eq 5", "eq eq 5"},
     {"and and and", "and and and"},
@@ -148,6 +169,8 @@ TEST(filters_become_trees)
         CHECK_TEXT(tree_of(tv_slice_of(trees[i].filter)), trees[i].tree);
     }
 }
+
+#define SINGLE_BOOLEAN "The $filter expression must evaluate to a single boolean value."
 
 static const struct {
     const char *filter;
@@ -244,9 +267,15 @@ static const struct {
     {"a eq b", TV_ERR_NOT_IMPLEMENTED, NULL},
     {"PartitionKey eq RowKey", TV_ERR_NOT_IMPLEMENTED, NULL},
     {"1 eq 1", TV_ERR_NOT_IMPLEMENTED, NULL},
-    {"true", TV_ERR_NOT_IMPLEMENTED, NULL},
-    {"a eq 1 and false", TV_ERR_NOT_IMPLEMENTED, NULL},
-    {"'a'", TV_ERR_NOT_IMPLEMENTED, NULL},
+    {"true eq false", TV_ERR_NOT_IMPLEMENTED, NULL},
+    /* A literal alone must be a Boolean. */
+    {"1", TV_ERR_INVALID_INPUT, SINGLE_BOOLEAN},
+    {"'a'", TV_ERR_INVALID_INPUT, SINGLE_BOOLEAN},
+    {"a eq 1 and 1", TV_ERR_INVALID_INPUT, SINGLE_BOOLEAN},
+    {"not 1L", TV_ERR_INVALID_INPUT, SINGLE_BOOLEAN},
+    /* What a constant decides must be right all the same. */
+    {"false and startswith(a,'b')", TV_ERR_NOT_IMPLEMENTED, NULL},
+    {"true or a eq", TV_ERR_FILTER_SYNTAX, "Expression expected at position 12 in 'true or a eq'."},
 };
 
 TEST(errors_have_the_service_s_texts)

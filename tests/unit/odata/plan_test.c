@@ -160,6 +160,14 @@ static const struct {
     {"PartitionKey lt ''", "point"},
     {"not (PartitionKey ge '')", "point"},
     {"PartitionKey ne 'p' and PartitionKey eq 'p' and x eq 1", "point : x eq 1"},
+    {"false", "point"},
+    {"x eq 1 and false", "point"},
+    {"not true or " P "false", "point"},
+    /* and "true" changes nothing */
+    {"true", "table [,$)"},
+    {"true and " P "RowKey eq 'r'", "point [p|r,p|r|)"},
+    {"PartitionKey eq 'p' or false", "partition [p|,p^)"},
+    {"PartitionKey eq 'p' or true", "table [,$)"},
     /* Beyond the BMP, in the form of the keys: U+10000 is before U+E000. */
     {"PartitionKey ge '\xF0\x90\x80\x80' and PartitionKey lt '\xEE\x80\x80'",
      "table [\xED\xA0\x80\xED\xB0\x80|,\xEE\x80\x80|)"},

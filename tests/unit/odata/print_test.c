@@ -38,6 +38,8 @@ static tv_node *random_node(int depth, tv_node_kind parent)
     case TV_NODE_TRUTH:
         node->name = below(NAME_COUNT);
         return node;
+    case TV_NODE_FALSE:
+        return node; /* only as the root: never made here */
     case TV_NODE_AND:
     case TV_NODE_OR:
         count = 2 + below(3);

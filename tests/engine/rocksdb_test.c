@@ -536,6 +536,84 @@ TEST(a_new_store_is_open_at_once)
     tv_engine_close(engine);
 }
 
+/* Bytes that this process has asked the kernel to read so far, from wherever they came. */
+static uint64_t bytes_read(void)
+{
+    FILE *file = fopen("/proc/self/io", "r");
+    unsigned long long bytes = 0;
+
+    CHECK(file != NULL && fscanf(file, "rchar: %llu", &bytes) == 1);
+    fclose(file);
+    return bytes;
+}
+
+static void find_running(void *ctx, const char *name, const char *help, double value)
+{
+    (void)help;
+    if (strcmp(name, "rocksdb_running_compactions") == 0 ||
+        strcmp(name, "rocksdb_running_flushes") == 0)
+        *(double *)ctx += value;
+}
+
+static void wait_for_compaction(tv_engine *engine)
+{
+    for (int quiet = 0; quiet < 20; usleep(10000)) {
+        double running = 0;
+
+        engine->ops->figures(engine, find_running, &running);
+        quiet = running > 0 ? 0 : quiet + 1;
+    }
+}
+
+/* A store of small rows in one table file of the lowest level, in a cache of 8 MiB. */
+static tv_engine *open_many_rows(int rows)
+{
+    enum { GROUP = 10000, FILES = 5 /* of the first level; four make RocksDB merge them */ };
+    static char keys[GROUP][16];
+    tv_batch batch = {0};
+    tv_engine *engine;
+
+    for (int first = 0; first < FILES; first++) {
+        engine = open_rocksdb(dir);
+        for (int i = first; i < rows; i += FILES) {
+            snprintf(keys[batch.count], sizeof keys[0], "row%07d", i);
+            tv_batch_add(&batch, put(keys[batch.count], "v"));
+            if (batch.count == GROUP || i + FILES >= rows) {
+                CHECK_OK(tv_engine_write(engine, &batch));
+                tv_batch_clear(&batch);
+            }
+        }
+        tv_engine_close(engine);
+    }
+    tv_batch_done(&batch);
+    engine = open_rocksdb(dir);
+    wait_for_compaction(engine);
+    return engine;
+}
+
+/* The filter and the index of such a file are larger than what a part of the cache can keep. */
+TEST(a_point_read_reads_a_few_blocks_however_large_the_filters_are)
+{
+    enum { ROWS = 1000000, READS = 300, READ_BYTES_MAX = 64 << 10 };
+    tv_engine *engine = open_many_rows(ROWS);
+
+    CHECK_ROW(engine, "row0000001", "v");
+    uint64_t before = bytes_read();
+    for (int i = 0; i < READS; i++) {
+        char key[16], absent[20];
+
+        snprintf(key, sizeof key, "row%07d", (int)((int64_t)i * 7919 % ROWS));
+        snprintf(absent, sizeof absent, "%sx", key);
+        CHECK_ROW(engine, key, "v");
+        CHECK_ROW(engine, absent, "-");
+    }
+    uint64_t each = (bytes_read() - before) / (2 * READS);
+
+    print_message("# %llu bytes read for a row\n", (unsigned long long)each);
+    CHECK(each < READ_BYTES_MAX);
+    tv_engine_close(engine);
+}
+
 /* --- A small disk of our own: a tmpfs, which takes root. --- */
 
 static bool mount_small_disk(void)
@@ -672,9 +750,11 @@ int main(int argc, char **argv)
         ONE(a_folder_that_cannot_be_made_is_named),
         ONE(a_backup_taken_while_writing_is_a_store_of_its_own),
         ONE(a_new_store_is_open_at_once),
+        ONE(a_point_read_reads_a_few_blocks_however_large_the_filters_are),
         DISK(below_the_reserve_writes_are_refused_and_reads_go_on),
         DISK(a_disk_filled_by_writes_keeps_its_reserve_and_its_rows),
     };
 
+    cmocka_set_test_filter(getenv("TEST_FILTER")); /* one test of these, for who works on it */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/header.h"
+#include "base/parameters.h"
 #include "base/service_kind.h"
 
 /** The parts of a request that are signed.  Absent headers are empty. */
@@ -28,7 +29,7 @@ typedef struct tv_signed_parts {
     /* For queues and blobs. */
     const tv_header *headers; /* all of the request */
     size_t header_count;
-    tv_slice query; /* still encoded, without the '?' */
+    tv_parameters query;
 } tv_signed_parts;
 
 /** For a table: VERB, Content-MD5, Content-Type, date, resource, a line each. */
@@ -38,8 +39,7 @@ tv_slice tv_canonical_shared_key(tv_arena *arena, const tv_signed_parts *parts);
 tv_slice tv_canonical_shared_key_lite(tv_arena *arena, const tv_signed_parts *parts);
 
 enum {
-    TV_CANONICAL_STANDARD_COUNT = 11,  /* headers that have a line of their own */
-    TV_CANONICAL_PARAMETERS_MAX = 256, /* in a query; no operation knows a tenth of them */
+    TV_CANONICAL_STANDARD_COUNT = 11, /* headers that have a line of their own */
     TV_CANONICAL_READINGS = 6,
 };
 
@@ -62,8 +62,8 @@ typedef struct tv_canonical {
 
 /**
  * Sort out the parts of a request to a queue or blob; they must outlive the
- * result.  False when the query cannot be decoded, has too many parameters, or
- * has one that would look like two in the text: then nobody can have signed it.
+ * result.  False when the query cannot be decoded or has a parameter
+ * that would look like two in the text: then nobody can have signed it.
  */
 bool tv_canonical_read(tv_arena *arena, const tv_signed_parts *parts, tv_canonical *ret_canonical);
 

@@ -147,30 +147,22 @@ static int compare_parameters(const void *left, const void *right)
 
 static bool read_parameters(tv_arena *arena, tv_canonical *canonical)
 {
-    tv_slice rest = canonical->parts->query, part;
-    tv_signed_pair pairs[TV_CANONICAL_PARAMETERS_MAX];
-    size_t count = 0;
+    const tv_parameters *query = &canonical->parts->query;
+    tv_signed_pair *pairs = tv_arena_alloc(arena, query->count * sizeof *pairs);
 
-    while (tv_slice_next(&rest, '&', &part)) {
-        size_t equals = tv_slice_find(part, '=');
-        tv_slice name, value = TV_LIT("");
+    if (query->is_malformed)
+        return false;
 
-        if (part.len == 0)
-            continue;
-        if (count == TV_CANONICAL_PARAMETERS_MAX ||
-            !tv_uri_decode_query(arena, tv_slice_take(part, equals), &name) ||
-            (equals < part.len &&
-             !tv_uri_decode_query(arena, tv_slice_skip(part, equals + 1), &value)) ||
-            !is_plain(name, value))
+    for (size_t i = 0; i < query->count; i++) {
+        tv_slice name = query->items[i].name, value;
+
+        if (!tv_uri_decode_query(arena, query->items[i].value, &value) || !is_plain(name, value))
             return false;
-        pairs[count] = (tv_signed_pair){lower(arena, name), value, count};
-        count++;
+        pairs[i] = (tv_signed_pair){lower(arena, name), value, i};
     }
-
-    qsort(pairs, count, sizeof *pairs, compare_parameters);
-    canonical->parameters = tv_arena_alloc(arena, count * sizeof *pairs);
-    memcpy(canonical->parameters, pairs, count * sizeof *pairs);
-    canonical->parameter_count = count;
+    qsort(pairs, query->count, sizeof *pairs, compare_parameters);
+    canonical->parameters = pairs;
+    canonical->parameter_count = query->count;
     return true;
 }
 

@@ -247,7 +247,7 @@ tv_err tv_authenticate(const tv_auth_policy *policy, tv_credentials *credentials
     if (credentials->authorization.data) {
         err = authenticate_key(policy, credentials, now_ticks, arena, identity);
     } else {
-        err = tv_sas_parse(arena, credentials->query, &sas, &is_sas);
+        err = tv_sas_parse(arena, &credentials->query, &sas, &is_sas);
         if (err == TV_OK && !is_sas)
             err = TV_ERR_NO_AUTHENTICATION;
         if (err == TV_OK)

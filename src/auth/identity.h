@@ -121,10 +121,10 @@ typedef struct tv_credentials {
     tv_slice authorization; /* header, TV_NONE without one */
     tv_slice x_ms_date;     /* headers, empty without */
     tv_slice date;
-    tv_slice query;     /* raw; may hold a SAS */
-    tv_slice container; /* of the URL, decoded: queue or container; not looked at for tables */
-    tv_slice blob;      /* of the URL, decoded */
-    tv_slice host;      /* that the client called, with or without a port */
+    tv_parameters query;    /* may hold a SAS */
+    tv_slice container;     /* of the URL, decoded: queue or container; not looked at for tables */
+    tv_slice blob;          /* of the URL, decoded */
+    tv_slice host;          /* that the client called, with or without a port */
     const char *peer;
     bool is_peer_loopback;
     bool is_tls;

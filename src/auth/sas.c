@@ -47,27 +47,20 @@ static tv_slice *find_field(tv_sas *sas, tv_slice name)
     return NULL;
 }
 
-tv_err tv_sas_parse(tv_arena *arena, tv_slice query, tv_sas *ret_sas, bool *ret_is_sas)
+tv_err tv_sas_parse(tv_arena *arena, const tv_parameters *query, tv_sas *ret_sas, bool *ret_is_sas)
 {
     tv_sas sas = {0};
-    tv_slice part;
 
     *ret_is_sas = false;
-    while (tv_slice_next(&query, '&', &part)) {
-        size_t equals = tv_slice_find(part, '=');
-        tv_slice name = tv_slice_take(part, equals), value = TV_LIT("");
-        tv_slice *field = find_field(&sas, name);
+    if (query->is_malformed)
+        return TV_ERR_AUTHENTICATION_FAILED;
 
-        /* Names that mean themselves are the rule; the others have to be spelt out. */
-        if (field == NULL) {
-            if (!tv_uri_decode_query(arena, name, &name))
-                return TV_ERR_AUTHENTICATION_FAILED;
-            field = find_field(&sas, name);
-        }
+    for (size_t i = 0; i < query->count; i++) {
+        tv_slice *field = find_field(&sas, query->items[i].name), value;
+
         if (field == NULL)
             continue;
-        if (equals < part.len &&
-            !tv_uri_decode_query(arena, tv_slice_skip(part, equals + 1), &value))
+        if (!tv_uri_decode_query(arena, query->items[i].value, &value))
             return TV_ERR_AUTHENTICATION_FAILED;
         /* Lines are what separates the fields in the signed text, so none may bring its own. */
         if (field->data || tv_slice_find(value, '\n') < value.len)

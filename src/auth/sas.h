@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/parameters.h"
 
 /** Every parameter that takes part; data is NULL for those that are not there. */
 typedef struct tv_sas {
@@ -40,11 +41,11 @@ typedef struct tv_sas {
 } tv_sas;
 
 /**
- * Read the SAS parameters of a raw query string.  *ret_is_sas is false when it
+ * Read the SAS parameters of a query.  *ret_is_sas is false when it
  * has no `sig`.  TV_ERR_AUTHENTICATION_FAILED when one is given twice or cannot
  * be decoded.
  */
-tv_err tv_sas_parse(tv_arena *arena, tv_slice query, tv_sas *ret_sas,
+tv_err tv_sas_parse(tv_arena *arena, const tv_parameters *query, tv_sas *ret_sas,
                     bool *ret_is_sas) TV_WARN_UNUSED;
 
 /** Whether it is of the account kind. */

@@ -33,6 +33,7 @@
     X(LENGTH_REQUIRED, 411, "MissingContentLengthHeader", "The Content-Length header was not specified.") \
     X(INVALID_URI, 400, "InvalidUri", "The requested URI does not represent any resource on the server.") \
     X(URL_UNPARSABLE, 400, "RequestUrlFailedToParse", "The url in the request could not be parsed.") \
+    X(TOO_MANY_PARAMETERS, 400, "RequestUrlFailedToParse", "The url in the request has more than 256 query parameters.") \
     X(INVALID_VERB, 400, "InvalidHttpVerb", "The HTTP verb specified was not recognized by the server.") \
     X(METHOD_NOT_ALLOWED, 405, "MethodNotAllowed", "The requested method is not allowed on the specified resource.") \
     X(UNSUPPORTED_VERB, 405, "UnsupportedHttpVerb", "The resource doesn't support the specified HTTP verb.") \

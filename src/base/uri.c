@@ -1,12 +1,27 @@
-/* Percent-encoding and query strings. */
+/* Percent-encoding. */
 #include "base/uri.h"
 
 #include "base/hex.h"
 #include "base/utf8.h"
 
+/* Whether a text means itself.  Most do, and a URL with a SAS has two dozen of them. */
+static bool is_plain(tv_slice text, char blank)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] == '%' || text.data[i] == blank || (unsigned char)text.data[i] >= 0x80)
+            return false;
+    }
+    return true;
+}
+
 /* `blank` is the character that stands for a blank, '%' when none does. */
 static bool decode(tv_arena *arena, tv_slice text, char blank, tv_slice *ret_decoded)
 {
+    if (is_plain(text, blank)) {
+        *ret_decoded = text.data ? text : TV_LIT("");
+        return true;
+    }
+
     char *decoded = tv_arena_bytes(arena, text.len);
     size_t len = 0;
 
@@ -41,46 +56,6 @@ bool tv_uri_decode_path(tv_arena *arena, tv_slice text, tv_slice *ret_decoded)
 bool tv_uri_decode_query(tv_arena *arena, tv_slice text, tv_slice *ret_decoded)
 {
     return decode(arena, text, '+', ret_decoded);
-}
-
-/* Whether a name means itself.  Nearly all do, and a URL with a SAS has a dozen of them. */
-static bool is_plain(tv_slice name)
-{
-    for (size_t i = 0; i < name.len; i++) {
-        if (name.data[i] == '%' || name.data[i] == '+' || (unsigned char)name.data[i] >= 0x80)
-            return false;
-    }
-    return true;
-}
-
-static bool find_parameter(tv_arena *arena, tv_slice query, tv_slice name,
-                           bool (*is_name)(tv_slice a, tv_slice b), tv_slice *ret_value)
-{
-    tv_slice rest = query, part;
-
-    while (tv_slice_next(&rest, '&', &part)) {
-        size_t equals = tv_slice_find(part, '=');
-        tv_slice part_name = tv_slice_take(part, equals);
-        tv_slice value = tv_slice_skip(part, equals < part.len ? equals + 1 : equals);
-
-        if (!is_plain(part_name) && !tv_uri_decode_query(arena, part_name, &part_name))
-            return false;
-        if (is_name(part_name, name))
-            return tv_uri_decode_query(arena, value, ret_value);
-    }
-    *ret_value = TV_NONE;
-    return true;
-}
-
-bool tv_uri_query_parameter(tv_arena *arena, tv_slice query, tv_slice name, tv_slice *ret_value)
-{
-    return find_parameter(arena, query, name, tv_slice_eq, ret_value);
-}
-
-bool tv_uri_query_parameter_nocase(tv_arena *arena, tv_slice query, tv_slice name,
-                                   tv_slice *ret_value)
-{
-    return find_parameter(arena, query, name, tv_slice_eq_nocase, ret_value);
 }
 
 /* RFC 3986: what never needs encoding. */

@@ -97,10 +97,12 @@ static tv_err parse_source(tv_blob_call *call, tv_slice text, tv_blob_copying *c
 {
     tv_request *req = &copying->req;
     tv_arena *arena = &req->arena;
+    tv_parameters query;
     url parts;
     tv_err err;
 
-    if (text.len > URL_BYTES_MAX || !split_url(text, &parts))
+    if (text.len > URL_BYTES_MAX || !split_url(text, &parts) ||
+        !tv_parameters_parse(arena, parts.query, &query))
         return tv_call_bad_header(&call->base, TV_LIT("x-ms-copy-source"), text);
     if (!tv_blob_is_same_server(parts.host, call->base.req->host))
         return not_here(call);
@@ -110,7 +112,7 @@ static tv_err parse_source(tv_blob_call *call, tv_slice text, tv_blob_copying *c
                         .method = TV_METHOD_GET,
                         .method_text = TV_LIT("GET"),
                         .path = parts.path,
-                        .query = parts.query,
+                        .query = query,
                         .host = parts.host,
                         .is_tls = parts.is_https,
                         .is_peer_loopback = call->base.req->is_peer_loopback};

@@ -46,7 +46,6 @@ static void adopt_head(tv_conn *conn, const tv_head *head)
     req->method = head->method;
     req->method_text = head->method_text;
     req->path = head->path;
-    req->query = head->query;
     req->host = head->host;
     req->headers = head->headers;
     req->header_count = head->header_count;
@@ -148,6 +147,11 @@ static size_t take_head(tv_conn *conn, tv_slice input)
         return input.len;
     }
     adopt_head(conn, &head);
+    /* Before anybody looks a parameter up: what is refused here costs nothing. */
+    if (!tv_parameters_parse(arena, head.query, &conn->exchange->req.query)) {
+        tv_conn_refuse(conn, TV_ERR_TOO_MANY_PARAMETERS);
+        return input.len;
+    }
     ask(conn, input.len > end);
     return end;
 }

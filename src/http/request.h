@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/header.h"
+#include "base/parameters.h"
 #include "net/loop.h"
 
 typedef enum tv_method {
@@ -73,9 +74,9 @@ struct tv_request {
     tv_loop *loop;
     tv_method method;
     tv_slice method_text;
-    tv_slice path;  /* still percent-encoded, exactly as on the wire; begins with '/' */
-    tv_slice query; /* still encoded, without the '?'; data is NULL when there was no '?' */
-    tv_slice host;  /* of an absolute target, else the Host header; may carry a port */
+    tv_slice path; /* still percent-encoded, exactly as on the wire; begins with '/' */
+    tv_parameters query;
+    tv_slice host; /* of an absolute target, else the Host header; may carry a port */
     const tv_header *headers;
     size_t header_count;
     tv_slice body;            /* complete when on_request is called; empty with a sink */

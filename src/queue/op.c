@@ -126,9 +126,9 @@ tv_err tv_queue_op_parse(tv_arena *arena, const tv_request *req, const tv_queue_
 
     if (req->method == TV_METHOD_OTHER)
         return TV_ERR_INVALID_VERB;
-    if (!tv_uri_query_parameter_nocase(arena, req->query, TV_LIT("comp"), &comp) ||
-        !tv_uri_query_parameter_nocase(arena, req->query, TV_LIT("restype"), &restype) ||
-        !tv_uri_query_parameter_nocase(arena, req->query, TV_LIT("peekonly"), &peekonly))
+    if (!tv_parameters_get_nocase(&req->query, arena, TV_LIT("comp"), &comp) ||
+        !tv_parameters_get_nocase(&req->query, arena, TV_LIT("restype"), &restype) ||
+        !tv_parameters_get_nocase(&req->query, arena, TV_LIT("peekonly"), &peekonly))
         return TV_ERR_URL_UNPARSABLE;
 
     if (resource->queue.len == 0)

@@ -135,7 +135,7 @@ tv_err tv_call_parameter(tv_call *call, tv_slice name, tv_slice *ret_value)
 {
     tv_request *req = call->req;
 
-    return tv_uri_query_parameter_nocase(&req->arena, req->query, name, ret_value)
+    return tv_parameters_get_nocase(&req->query, &req->arena, name, ret_value)
                ? TV_OK
                : TV_ERR_URL_UNPARSABLE;
 }

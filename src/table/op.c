@@ -222,7 +222,7 @@ static tv_err choose_level(tv_arena *arena, const tv_request *req, tv_metadata_l
     tv_slice format;
 
     *ret_level = TV_METADATA_MINIMAL;
-    if (!tv_uri_query_parameter(arena, req->query, TV_LIT("$format"), &format))
+    if (!tv_parameters_get(&req->query, arena, TV_LIT("$format"), &format))
         return TV_ERR_URL_UNPARSABLE;
     if (format.len)
         return level_of_media_type(format, ret_level);
@@ -268,7 +268,7 @@ static tv_err read_select(tv_arena *arena, const tv_request *req, tv_table_op *o
 
     if (!is_read)
         return TV_OK;
-    if (!tv_uri_query_parameter(arena, req->query, TV_LIT("$select"), &list))
+    if (!tv_parameters_get(&req->query, arena, TV_LIT("$select"), &list))
         return TV_ERR_URL_UNPARSABLE;
     return tv_select_parse(arena, list, &op->select);
 }
@@ -314,8 +314,8 @@ tv_err tv_table_op_parse(tv_arena *arena, const tv_request *req, const tv_endpoi
     if (err)
         return err;
 
-    if (!tv_uri_query_parameter(arena, req->query, TV_LIT("comp"), &comp) ||
-        !tv_uri_query_parameter(arena, req->query, TV_LIT("restype"), &restype))
+    if (!tv_parameters_get(&req->query, arena, TV_LIT("comp"), &comp) ||
+        !tv_parameters_get(&req->query, arena, TV_LIT("restype"), &restype))
         return TV_ERR_URL_UNPARSABLE;
 
     /* Inserts ignore If-Match, so only what addresses one entity looks at it. */

@@ -7,13 +7,13 @@
 #include "table/page.h"
 #include "table/token.h"
 
-static tv_err parse_top(tv_arena *arena, tv_slice url_query, size_t *ret_top)
+static tv_err parse_top(tv_arena *arena, const tv_parameters *url_query, size_t *ret_top)
 {
     tv_slice text;
     uint64_t top;
 
     *ret_top = TV_PAGE_ROWS_MAX;
-    if (!tv_uri_query_parameter(arena, url_query, TV_LIT("$top"), &text))
+    if (!tv_parameters_get(url_query, arena, TV_LIT("$top"), &text))
         return TV_ERR_URL_UNPARSABLE;
     if (text.data == NULL)
         return TV_OK;
@@ -24,12 +24,12 @@ static tv_err parse_top(tv_arena *arena, tv_slice url_query, size_t *ret_top)
     return TV_OK;
 }
 
-static tv_err parse_token(tv_arena *arena, tv_slice url_query, tv_slice name, tv_slice *ret_text)
+static tv_err parse_token(tv_arena *arena, const tv_parameters *url_query, tv_slice name, tv_slice *ret_text)
 {
     tv_slice token;
 
     *ret_text = TV_NONE;
-    if (!tv_uri_query_parameter(arena, url_query, name, &token))
+    if (!tv_parameters_get(url_query, arena, name, &token))
         return TV_ERR_URL_UNPARSABLE;
     if (token.data == NULL)
         return TV_OK;
@@ -37,7 +37,7 @@ static tv_err parse_token(tv_arena *arena, tv_slice url_query, tv_slice name, tv
 }
 
 /* A token is a client's word: what it names must be a key that a row could have. */
-static tv_err parse_entity_tokens(tv_arena *arena, tv_slice url_query, tv_query *query)
+static tv_err parse_entity_tokens(tv_arena *arena, const tv_parameters *url_query, tv_query *query)
 {
     tv_err err;
 
@@ -55,7 +55,7 @@ static tv_err parse_entity_tokens(tv_arena *arena, tv_slice url_query, tv_query 
 }
 
 /* The lower-case name, U+0001 and 16 digits that mean nothing to us. */
-static tv_err parse_table_token(tv_arena *arena, tv_slice url_query, tv_query *query)
+static tv_err parse_table_token(tv_arena *arena, const tv_parameters *url_query, tv_query *query)
 {
     tv_err err = parse_token(arena, url_query, TV_LIT("NextTableName"), &query->next_table);
 
@@ -78,19 +78,19 @@ tv_err tv_query_parse(tv_arena *arena, const tv_request *req, const tv_table_op 
     tv_slice filter;
     tv_err err;
 
-    if (!tv_uri_query_parameter(arena, req->query, TV_LIT("$filter"), &filter))
+    if (!tv_parameters_get(&req->query, arena, TV_LIT("$filter"), &filter))
         return TV_ERR_URL_UNPARSABLE;
 
     err = tv_filter_parse(arena, filter, &query.filter, reterr_info);
     if (err)
         return err;
 
-    err = parse_top(arena, req->query, &query.top);
+    err = parse_top(arena, &req->query, &query.top);
     if (err)
         return err;
 
-    err = op->kind == TV_TABLE_OP_QUERY_TABLES ? parse_table_token(arena, req->query, &query)
-                                               : parse_entity_tokens(arena, req->query, &query);
+    err = op->kind == TV_TABLE_OP_QUERY_TABLES ? parse_table_token(arena, &req->query, &query)
+                                               : parse_entity_tokens(arena, &req->query, &query);
     if (err)
         return err;
 

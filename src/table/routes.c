@@ -38,7 +38,7 @@ static tv_err authenticate(tv_table_call *call, const tv_endpoint *endpoint)
     tv_request *req = call->req;
     tv_slice comp;
 
-    if (!tv_uri_query_parameter(&req->arena, req->query, TV_LIT("comp"), &comp))
+    if (!tv_parameters_get(&req->query, &req->arena, TV_LIT("comp"), &comp))
         return TV_ERR_URL_UNPARSABLE;
 
     tv_credentials credentials = {

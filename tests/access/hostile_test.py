@@ -88,6 +88,19 @@ class Hostile(unittest.TestCase):
         reply = self.own("GET", "/open?restype=container&comp=list")
         xml.dom.minidom.parseString(reply.body)
 
+    def test_query_of_a_hundred_thousand_parameters_is_a_bad_url_on_every_service(self):
+        for port in (self.server.table_port, self.server.queue_port, self.server.blob_port):
+            for query in ("&" * 120000, "a=1&" * 256 + "a", "&".join(["%41"] * 257)):
+                with self.subTest(port=port, query=query[:8]):
+                    connection = self.connect([f"GET /{ACCOUNT}/open?{query} HTTP/1.1"], port)
+                    reply = connection.recv(4096)
+                    self.assertIn(b" 400 ", reply)
+                    self.assertIn(b"RequestUrlFailedToParse", reply + connection.recv(4096))
+
+    def test_query_of_256_parameters_can_be_signed(self):
+        query = "&".join(["restype=container", *(f"a={number}" for number in range(255))])
+        self.assertEqual(self.own("GET", f"/open?{query}").status, 200)
+
     def test_uncommitted_blocks_of_a_public_blob(self):
         self.put("draft", b"text")
         self.own("PUT", "/open/draft?comp=block&blockid=c2VjcmV0", b"not yet")

@@ -8,6 +8,7 @@
 #include "blob/op.h"
 #include "engine/key.h"
 #include "fuzz.h"
+#include "parameters.h"
 
 enum { HEADERS_MAX = 64 };
 
@@ -36,7 +37,7 @@ static void read_request(tv_slice rest, tv_request *req, tv_header *headers)
     if (!is_target(target))
         target = TV_LIT(""), mark = 0;
     req->path = tv_arena_printf(&req->arena, "/acct/%.*s", TV_FMT(tv_slice_take(target, mark)));
-    req->query = mark < target.len ? tv_slice_skip(target, mark + 1) : TV_NONE;
+    req->query = query_of(&req->arena, mark < target.len ? tv_slice_skip(target, mark + 1) : TV_NONE);
     req->host = TV_LIT("127.0.0.1:10000");
     req->headers = headers;
     while (req->header_count < HEADERS_MAX && tv_slice_next(&rest, '\n', &header)) {

@@ -22,6 +22,7 @@
 #include "base/datetime.h"
 #include "base/uri.h"
 #include "fuzz.h"
+#include "parameters.h"
 #include "table/access.h"
 
 #define SECRET "a secret that no input has in it"
@@ -59,7 +60,7 @@ static void start(void)
 
 static tv_auth_policy policy = {.accounts = &accounts, .find_policies = find_policies};
 
-static tv_credentials request(tv_service_kind service, tv_slice query)
+static tv_credentials request(tv_service_kind service, tv_parameters query)
 {
     return (tv_credentials){
         .parts = {.service = service,
@@ -168,28 +169,28 @@ static void check_identity(tv_arena *arena, const tv_identity *identity)
 static void check_signed(tv_arena *arena, tv_credentials credentials)
 {
     const tv_identity *identity = NULL;
-    tv_slice query = credentials.query;
+    tv_parameters query = credentials.query;
     tv_buf url = TV_BUF_EMPTY;
     tv_sas sas;
     bool is_sas;
 
-    if (tv_sas_parse(arena, query, &sas, &is_sas) || is_sas)
+    if (tv_sas_parse(arena, &query, &sas, &is_sas) || is_sas)
         return;
 
-    tv_buf_add(&url, query);
+    tv_buf_add(&url, query.text);
     tv_buf_add_lit(&url, "&sig=");
     tv_uri_add_key(&url, sign(arena, text_of(arena, &sas, &credentials)));
-    credentials.query = tv_buf_slice(&url);
+    credentials.query = query_of(arena, tv_buf_slice(&url));
     if (ask(arena, credentials, now, &identity) == TV_OK) {
         check_identity(arena, identity);
         check_elsewhere(arena, &credentials, &sas);
         tv_assert(ask(arena, credentials, INT64_MAX, &identity) != TV_OK);
 
         char *changed = (char *)tv_arena_dup(arena, tv_buf_slice(&url)).data;
-        char *at = changed + query.len + 5;
+        char *at = changed + query.text.len + 5;
 
         *at = *at == 'A' ? 'B' : 'A';
-        credentials.query = (tv_slice){changed, url.len};
+        credentials.query = query_of(arena, (tv_slice){changed, url.len});
         tv_assert(ask(arena, credentials, now, &identity) != TV_OK);
     }
     tv_buf_done(&url);
@@ -197,12 +198,12 @@ static void check_signed(tv_arena *arena, tv_credentials credentials)
 
 static void check_signed_lines(tv_arena *arena, tv_service_kind service, tv_slice rest)
 {
-    tv_credentials credentials = request(service, TV_NONE);
+    tv_credentials credentials = request(service, query_of(arena, TV_NONE));
 
     credentials.container = credentials.blob = TV_NONE;
     tv_slice_next(&rest, '\n', &credentials.container);
     tv_slice_next(&rest, '\n', &credentials.blob);
-    credentials.query = rest;
+    credentials.query = query_of(arena, rest);
     check_signed(arena, credentials);
 }
 
@@ -211,7 +212,7 @@ static void check_raw(tv_arena *arena, tv_slice query)
     const tv_identity *identity = NULL;
 
     for (size_t i = 0; i < SERVICES; i++)
-        tv_assert(ask(arena, request(services[i], query), now, &identity) != TV_OK &&
+        tv_assert(ask(arena, request(services[i], query_of(arena, query)), now, &identity) != TV_OK &&
                   identity == NULL);
 }
 
@@ -226,7 +227,7 @@ static void check_headers(tv_arena *arena, tv_slice rest)
     tv_slice_next(&rest, '\n', &headers[1].value);
     tv_slice_next(&rest, '\n', &query);
     for (size_t i = 0; i < SERVICES; i++) {
-        tv_credentials credentials = request(services[i], query);
+        tv_credentials credentials = request(services[i], query_of(arena, query));
 
         credentials.parts.headers = headers;
         credentials.parts.header_count = 2;
@@ -294,11 +295,12 @@ static void check_canonical(tv_arena *arena, tv_slice rest)
     tv_signed_parts parts = {.service = TV_SERVICE_BLOB, .account = TV_LIT("acct")}, turned_parts;
     tv_canonical canonical, turned_canonical;
     size_t count = 0;
-    tv_slice line;
+    tv_slice line, query = TV_NONE;
 
     tv_slice_next(&rest, '\n', &parts.method);
     tv_slice_next(&rest, '\n', &parts.path);
-    tv_slice_next(&rest, '\n', &parts.query);
+    tv_slice_next(&rest, '\n', &query);
+    parts.query = query_of(arena, query);
     while (count < HEADERS_MAX && tv_slice_next(&rest, '\n', &line)) {
         size_t colon = tv_slice_find(line, ':');
         tv_slice value = tv_slice_skip(line, colon + (colon < line.len));
@@ -354,7 +356,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_canonical(&arena, rest);
         break;
     default:
-        check_signed(&arena, request(TV_SERVICE_TABLE, rest));
+        check_signed(&arena, request(TV_SERVICE_TABLE, query_of(&arena, rest)));
     }
     tv_arena_done(&arena);
     return 0;

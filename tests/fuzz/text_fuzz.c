@@ -4,6 +4,7 @@
  * written must stay as it is from then on.
  */
 #include "fuzz.h"
+#include "parameters.h"
 
 #include <math.h>
 
@@ -129,7 +130,9 @@ static void try_uri(tv_slice text)
         tv_assert(tv_slice_eq(again, tv_buf_slice(&doubled)));
         tv_buf_done(&doubled);
     }
-    if (tv_uri_query_parameter(&arena, text, TV_LIT("a"), &value) && value.data)
+    tv_parameters query = query_of(&arena, text);
+
+    if (tv_parameters_get(&query, &arena, TV_LIT("a"), &value) && value.data)
         tv_assert(tv_utf8_is_valid(value));
     tv_buf_done(&buf);
     tv_arena_done(&arena);

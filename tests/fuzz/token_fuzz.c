@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "engine/key.h"
 #include "fuzz.h"
+#include "parameters.h"
 #include "table/query.h"
 #include "table/token.h"
 
@@ -22,7 +23,7 @@ static void check_round_trip(tv_arena *arena, tv_slice text)
 static void check_query(tv_arena *arena, tv_slice url_query)
 {
     tv_table_op op = {.kind = TV_TABLE_OP_QUERY_ENTITIES};
-    tv_request request = {.query = url_query};
+    tv_request request = {.query = query_of(arena, url_query)};
     tv_error_info info = {0};
     tv_slice key;
     tv_query query;

@@ -20,11 +20,12 @@ static inline tv_request request_new(tv_arena *arena, const char *method, const 
         .method = tv_method_parse(tv_slice_of(method)),
         .method_text = tv_slice_of(method),
         .path = tv_slice_take(url, mark),
-        .query = mark < url.len ? tv_slice_skip(url, mark + 1) : TV_NONE,
         .host = TV_LIT("127.0.0.1:10002"),
         .headers = list,
     };
 
+    tv_assert(tv_parameters_parse(arena, mark < url.len ? tv_slice_skip(url, mark + 1) : TV_NONE,
+                                  &request.query));
     while (rest.len && tv_slice_next(&rest, '\n', &line)) {
         size_t colon = tv_slice_find(line, ':');
 

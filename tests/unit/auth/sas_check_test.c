@@ -6,6 +6,7 @@
 #include "base/datetime.h"
 #include "base/uri.h"
 #include "check.h"
+#include "parameters.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -68,7 +69,9 @@ static tv_slice signed_query(const char *query, const char *account, const char 
     size_t len;
     tv_buf encoded = TV_BUF_EMPTY;
 
-    CHECK_OK(tv_sas_parse(&arena, tv_slice_of(query), &sas, &is_sas));
+    tv_parameters parameters = query_of(&arena, tv_slice_of(query));
+
+    CHECK_OK(tv_sas_parse(&arena, &parameters, &sas, &is_sas));
     text = tv_sas_is_account(&sas) ? tv_sas_account_text(&arena, &sas, tv_slice_of(account))
                                    : tv_sas_table_text(&arena, &sas, tv_slice_of(account));
     CHECK(tv_base64_decode(secret, tv_slice_of(key_base64), &len));
@@ -86,7 +89,7 @@ static tv_credentials request(tv_slice query)
 {
     return (tv_credentials){
         .parts = {.account = TV_LIT("acct"), .method = TV_LIT("GET"), .path = TV_LIT("/people")},
-        .query = query,
+        .query = query_of(&arena, query),
         .host = TV_LIT("127.0.0.1:10002"),
         .peer = "127.0.0.1:4000",
         .is_peer_loopback = true,

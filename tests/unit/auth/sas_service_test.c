@@ -5,6 +5,7 @@
 #include "base/datetime.h"
 #include "base/uri.h"
 #include "check.h"
+#include "parameters.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -69,7 +70,9 @@ static tv_slice signed_query(const char *query, tv_service_kind service, const c
     bool is_sas;
     size_t len;
 
-    CHECK_OK(tv_sas_parse(&arena, tv_slice_of(query), &sas, &is_sas));
+    tv_parameters parameters = query_of(&arena, tv_slice_of(query));
+
+    CHECK_OK(tv_sas_parse(&arena, &parameters, &sas, &is_sas));
     if (tv_sas_is_account(&sas))
         text = tv_sas_account_text(&arena, &sas, TV_LIT("acct"));
     else if (service == TV_SERVICE_QUEUE)
@@ -93,7 +96,7 @@ static tv_credentials request(tv_service_kind service, const char *container, co
 {
     return (tv_credentials){
         .parts = {.service = service, .account = TV_LIT("acct"), .method = TV_LIT("GET")},
-        .query = query,
+        .query = query_of(&arena, query),
         .container = tv_slice_of(container),
         .blob = tv_slice_of(blob),
         .host = TV_LIT("127.0.0.1:10000"),

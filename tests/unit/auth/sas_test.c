@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "check.h"
+#include "parameters.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -23,7 +24,9 @@ static int tear_down(__attribute__((unused)) void **state)
 
 static tv_err parse(const char *query, tv_sas *ret_sas, bool *ret_is_sas)
 {
-    return tv_sas_parse(&arena, tv_slice_of(query), ret_sas, ret_is_sas);
+    tv_parameters parameters = query_of(&arena, tv_slice_of(query));
+
+    return tv_sas_parse(&arena, &parameters, ret_sas, ret_is_sas);
 }
 
 /* --- parameters --- */

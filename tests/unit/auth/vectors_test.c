@@ -7,6 +7,7 @@
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 #define KEY1 "c2VjcmV0IG9uZQ=="
 
+#include "parameters.h"
 #include "vectors.h"
 
 static tv_accounts accounts;
@@ -73,7 +74,7 @@ static tv_credentials request_of(size_t i, const tv_header *headers, size_t coun
         .authorization = tv_slice_of(signed_requests[i].authorization),
         .x_ms_date = find(headers, count, "x-ms-date"),
         .date = find(headers, count, "date"),
-        .query = mark < target.len ? tv_slice_skip(target, mark + 1) : TV_NONE,
+        .query = query_of(&arena, mark < target.len ? tv_slice_skip(target, mark + 1) : TV_NONE),
         .host = TV_LIT("127.0.0.1"),
         .peer = "127.0.0.1:4000",
         .is_peer_loopback = true,
@@ -138,7 +139,7 @@ TEST(nothing_of_them_can_be_changed)
         changed.parts.path = TV_LIT("/acct/other");
         CHECK_ERR(ask(changed), TV_ERR_AUTHENTICATION_FAILED);
         changed = credentials;
-        changed.query = TV_LIT("comp=other");
+        changed.query = query_of(&arena, TV_LIT("comp=other"));
         CHECK_ERR(ask(changed), TV_ERR_AUTHENTICATION_FAILED);
         headers[count] = (tv_header){TV_LIT("X-Ms-Added"), TV_LIT("1")};
         changed = credentials;
@@ -172,7 +173,7 @@ static tv_credentials token_of(size_t i)
                   .account = TV_LIT("acct"),
                   .method = TV_LIT("GET"),
                   .path = TV_LIT("/acct/x")},
-        .query = tv_slice_of(signed_tokens[i].query),
+        .query = query_of(&arena, tv_slice_of(signed_tokens[i].query)),
         .container = tv_slice_of(signed_tokens[i].container),
         .blob = tv_slice_of(signed_tokens[i].blob),
         .host = TV_LIT("127.0.0.1"),
@@ -203,8 +204,9 @@ TEST(nothing_of_a_token_can_be_changed)
             size_t end = (size_t)(part.data + part.len - signed_tokens[i].query);
             bool is_unsigned = is_oldest && tv_slice_starts_with(part, TV_LIT("rs"));
 
-            credentials.query = tv_arena_printf(&arena, "%.*sx%s", (int)end, signed_tokens[i].query,
-                                                signed_tokens[i].query + end);
+            credentials.query =
+                query_of(&arena, tv_arena_printf(&arena, "%.*sx%s", (int)end, signed_tokens[i].query,
+                                                 signed_tokens[i].query + end));
             CHECK_ERR(ask(credentials), is_unsigned ? TV_OK : TV_ERR_AUTHENTICATION_FAILED);
         }
 

@@ -70,65 +70,6 @@ TEST(an_encoded_nul_is_a_character)
     CHECK_SLICE(decoded, ((tv_slice){"a\0b", 3}));
 }
 
-static const struct {
-    const char *what, *query;
-    bool ok;
-    const char *value; /* of $top; NULL when there is none */
-} parameters[] = {
-    {"no query", "", true, NULL},
-    {"alone", "$top=5", true, "5"},
-    {"an encoded name", "%24top=5", true, "5"},
-    {"among others", "$filter=a+eq+1&$top=5&timeout=3", true, "5"},
-    {"a value is decoded", "$top=%35+x", true, "5 x"},
-    {"a value holds equals signs", "$top=a=b=c", true, "a=b=c"},
-    {"the first of two", "$top=1&$top=2", true, "1"},
-    {"an empty value", "$top=", true, ""},
-    {"no equals sign", "$top", true, ""},
-    {"another case is another name", "$Top=5", true, NULL},
-    {"a longer name is another name", "$topx=5", true, NULL},
-    {"empty parts", "&&$top=5&&", true, "5"},
-    {"the value cannot be decoded", "$top=%f", false, NULL},
-    {"a name cannot be decoded", "%zz=1&$top=5", false, NULL},
-    {"another value is not looked at", "a=%zz&$top=5", true, "5"},
-};
-
-TEST(query_parameters_are_found_by_their_decoded_name)
-{
-    for (size_t i = 0; i < COUNT(parameters); i++) {
-        tv_slice value;
-
-        t_row = parameters[i].what;
-        bool ok = tv_uri_query_parameter(&arena, tv_slice_of(parameters[i].query), TV_LIT("$top"),
-                                         &value);
-        CHECK_INT(ok, parameters[i].ok);
-        if (!ok)
-            continue;
-        CHECK_INT(value.data != NULL, parameters[i].value != NULL);
-        if (parameters[i].value)
-            CHECK_TEXT(value, parameters[i].value);
-    }
-}
-
-TEST(names_count_in_any_case_where_that_is_asked_for)
-{
-    tv_slice value, query = TV_LIT("x=1&SnapShot=2&snapshot=3");
-
-    CHECK(tv_uri_query_parameter_nocase(&arena, query, TV_LIT("snapshot"), &value));
-    CHECK_TEXT(value, "2");
-    CHECK(tv_uri_query_parameter(&arena, query, TV_LIT("snapshot"), &value));
-    CHECK_TEXT(value, "3");
-    CHECK(tv_uri_query_parameter_nocase(&arena, query, TV_LIT("snap"), &value));
-    CHECK(value.data == NULL);
-}
-
-TEST(an_absent_query_has_no_parameters)
-{
-    tv_slice value = TV_LIT("x");
-
-    CHECK(tv_uri_query_parameter(&arena, TV_NONE, TV_LIT("a"), &value));
-    CHECK(value.data == NULL);
-}
-
 /* The first five are what the service was seen to write. */
 static const struct {
     const char *key, *text;
@@ -161,9 +102,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paths_and_queries_are_decoded),
         cmocka_unit_test(an_encoded_nul_is_a_character),
-        cmocka_unit_test(query_parameters_are_found_by_their_decoded_name),
-        cmocka_unit_test(names_count_in_any_case_where_that_is_asked_for),
-        cmocka_unit_test(an_absent_query_has_no_parameters),
         cmocka_unit_test(keys_are_written_as_the_service_does),
     };
 

@@ -86,11 +86,11 @@ static bool blob_on_headers(void *ctx, tv_request *req)
     uint64_t *number = &t->first;
 
     atomic_fetch_add(&((server *)ctx)->seen, 1);
-    for (size_t i = 0; i < req->query.len; i++) {
-        if (req->query.data[i] == ',')
+    for (size_t i = 0; i < req->query.text.len; i++) {
+        if (req->query.text.data[i] == ',')
             number = &t->count;
         else
-            *number = *number * 10 + (uint64_t)(req->query.data[i] - '0');
+            *number = *number * 10 + (uint64_t)(req->query.text.data[i] - '0');
     }
     req->user = t;
     return true;

@@ -246,6 +246,26 @@ TEST(a_head_of_64_kib_is_accepted_and_a_larger_one_than_the_limit_refused)
     server_end(s);
 }
 
+/* What each lookup of a parameter would scan again; see src/base/parameters.h. */
+TEST(a_query_of_a_hundred_thousand_parameters_is_refused_before_the_service_sees_it)
+{
+    server *s = server_start(NULL, NULL);
+    client c = client_open(s);
+    tv_buf text = TV_BUF_EMPTY;
+
+    tv_buf_add_lit(&text, "GET /echo?");
+    memset(tv_buf_reserve(&text, 120000), '&', 120000);
+    text.len += 120000;
+    tv_buf_add_lit(&text, " HTTP/1.1\r\nHost: h\r\n\r\n");
+    client_send_slice(&c, tv_buf_slice(&text));
+    client_expect(&c, 400, "TOO_MANY_PARAMETERS");
+    CHECK(client_is_at_end(&c));
+    CHECK_INT(atomic_load(&s->seen), 0);
+    tv_buf_done(&text);
+    client_close(&c);
+    server_end(s);
+}
+
 TEST(a_response_without_body_says_so)
 {
     server *s = server_start(NULL, NULL);
@@ -612,6 +632,8 @@ int main(void)
         cmocka_unit_test(a_large_body_nobody_wants_ends_the_connection),
         cmocka_unit_test(a_bad_request_is_refused_and_the_connection_closed),
         cmocka_unit_test(a_head_of_64_kib_is_accepted_and_a_larger_one_than_the_limit_refused),
+        cmocka_unit_test(
+            a_query_of_a_hundred_thousand_parameters_is_refused_before_the_service_sees_it),
         cmocka_unit_test(a_response_without_body_says_so),
         cmocka_unit_test(http_1_0_closes_unless_asked_to_keep),
         cmocka_unit_test(either_side_can_end_a_connection),

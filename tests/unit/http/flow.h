@@ -189,7 +189,7 @@ static const tv_body_source flow_source = {flow_pull};
 static inline bool flow_on_headers(void *ctx, tv_request *req)
 {
     flow *f = tv_arena_zalloc(&req->arena, sizeof *f);
-    tv_slice query = req->query;
+    tv_slice query = req->query.text;
     int index = 0;
 
     atomic_fetch_add(&((server *)ctx)->seen, 1);

@@ -58,7 +58,7 @@ static inline void answer_echo(tv_request *req)
     tv_response_start(req, 200);
     tv_response_header(req, TV_LIT("Content-Type"), TV_LIT("text/plain"));
     tv_buf_printf(&req->out, "%.*s %.*s?%.*s ", TV_FMT(req->method_text), TV_FMT(req->path),
-                  TV_FMT(req->query));
+                  TV_FMT(req->query.text));
     tv_buf_add(&req->out, req->body);
     tv_response_send(req);
 }

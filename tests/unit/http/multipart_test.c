@@ -218,9 +218,9 @@ TEST(an_embedded_request_has_an_absolute_or_an_origin_target)
             CHECK_INT(request.method, requests[i].method);
             CHECK_TEXT(request.host, requests[i].host);
             CHECK_TEXT(request.path, requests[i].path);
-            CHECK_INT(request.query.data != NULL, requests[i].query != NULL);
+            CHECK_INT(request.query.text.data != NULL, requests[i].query != NULL);
             if (requests[i].query)
-                CHECK_TEXT(request.query, requests[i].query);
+                CHECK_TEXT(request.query.text, requests[i].query);
             CHECK_TEXT(request.body, requests[i].body);
         }
         free(copy);

@@ -1,6 +1,7 @@
 /* The options of a query, out of its URL. */
 #include "table/query.h"
 
+#include "parameters.h"
 #include "requests.h"
 #include "store.h"
 #include "table/token.h"
@@ -28,7 +29,7 @@ static tv_err parse(tv_table_op_kind kind, tv_slice url_query, tv_query *query)
     tv_error_info info = {0};
     tv_err err;
 
-    request.query = url_query;
+    request.query = query_of(&arena, url_query);
     err = tv_query_parse(&arena, &request, &op, query, &info);
     error_text = info.text;
     return err;

@@ -147,6 +147,9 @@ void tv_conn_close(tv_conn *conn);
 void tv_listener_add(tv_listener *listener, tv_conn *conn);
 void tv_listener_remove(tv_listener *listener, tv_conn *conn);
 
+/** Make the header_keys of a request whose headers are complete. */
+void tv_request_index_headers(tv_request *req);
+
 /** What the end of a response's head says about the connection. */
 typedef enum tv_response_end {
     TV_RESPONSE_KEEP,

@@ -49,6 +49,7 @@ static void adopt_head(tv_conn *conn, const tv_head *head)
     req->host = head->host;
     req->headers = head->headers;
     req->header_count = head->header_count;
+    tv_request_index_headers(req);
     conn->is_1_0 = head->is_1_0;
     conn->keep_alive = head->keep_alive;
     conn->expects_continue = head->expect_continue;

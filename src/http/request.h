@@ -79,6 +79,7 @@ struct tv_request {
     tv_slice host; /* of an absolute target, else the Host header; may carry a port */
     const tv_header *headers;
     size_t header_count;
+    const uint32_t *header_keys; /* of their names, for lookups; NULL when nobody made them */
     tv_slice body;            /* complete when on_request is called; empty with a sink */
     uint64_t body_bytes_max;  /* on_headers may change it; default in the listener's limits */
     uint64_t body_length;     /* what has come of the body so far, kept or not */

@@ -2,6 +2,7 @@
 #include "http/parser.h"
 
 #include "check.h"
+#include "http/conn.h"
 
 enum { HEAD_MAX = 1024, COUNT_MAX = 8 };
 
@@ -344,6 +345,36 @@ TEST(headers_are_found_in_any_case_and_trimmed)
     tv_arena_done(&arena);
 }
 
+TEST(an_index_of_headers_finds_the_same_as_a_look_at_each)
+{
+    static const char *const names[] = {"x",         "te",           "Host",
+                                        "Accept",    "Prefer",       "if-match",
+                                        "x-ms-date", "X-MS-VERSION", "x-ms-client-request-id",
+                                        "_",         "~`|^",         "x-ms-client-Xequest-id"};
+    enum { COUNT = sizeof names / sizeof *names };
+    tv_header headers[2 * COUNT];
+    tv_request req = {.headers = headers};
+
+    for (size_t i = 0; i < 2 * COUNT; i++)
+        headers[i] = (tv_header){tv_slice_of(names[i % COUNT]), tv_slice_of(i < COUNT ? "1" : "2")};
+    req.header_count = 2 * COUNT;
+    tv_arena_init(&req.arena);
+    tv_request_index_headers(&req);
+    for (size_t i = 0; i < COUNT; i++) {
+        char upper[32];
+        size_t len = strlen(names[i]);
+
+        t_row = names[i];
+        for (size_t j = 0; j <= len; j++)
+            upper[j] = names[i][j] >= 'a' && names[i][j] <= 'z' ? names[i][j] - 32 : names[i][j];
+        CHECK_TEXT(tv_request_header(&req, tv_slice_of(upper)), "1");
+        CHECK_INT(tv_request_header_repeats(&req, tv_slice_of(upper)), 2);
+        upper[len - 1] = '.';
+        CHECK(tv_request_header(&req, tv_slice_of(upper)).data == NULL);
+    }
+    tv_arena_done(&req.arena);
+}
+
 TEST(methods_have_names)
 {
     for (int i = TV_METHOD_GET; i < TV_METHOD_OTHER; i++)
@@ -360,6 +391,7 @@ int main(void)
         cmocka_unit_test(a_target_is_split_into_path_query_and_host),
         cmocka_unit_test(headers_about_connection_and_body_are_heeded),
         cmocka_unit_test(headers_are_found_in_any_case_and_trimmed),
+        cmocka_unit_test(an_index_of_headers_finds_the_same_as_a_look_at_each),
         cmocka_unit_test(methods_have_names),
     };
 

@@ -175,6 +175,9 @@ static bool is_among(tv_slice text, const tv_slice *texts, size_t count)
     return false;
 }
 
+/* A longer text is read in one way only: each reading costs a digest of all that was sent. */
+enum { READINGS_BYTES_MAX = 16 * 1024 };
+
 /* A queue's or blob's text in any of its readings; nearly always they are one and the same. */
 static bool has_signed_full(const tv_account *account, const tv_signed_parts *parts, bool is_lite,
                             tv_slice signature, tv_arena *arena)
@@ -185,7 +188,9 @@ static bool has_signed_full(const tv_account *account, const tv_signed_parts *pa
     if (!tv_canonical_read(arena, parts, &canonical))
         return false;
 
-    for (unsigned i = 0; i < TV_CANONICAL_READINGS; i++) {
+    unsigned count = canonical.len_max > READINGS_BYTES_MAX ? 1 : TV_CANONICAL_READINGS;
+
+    for (unsigned i = 0; i < count; i++) {
         texts[i] = tv_canonical_text(arena, &canonical, is_lite, i);
         if (!is_among(texts[i], texts, i) && tv_account_has_signed(account, texts[i], signature))
             return true;

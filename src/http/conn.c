@@ -16,15 +16,16 @@
  *  (5) Whatever the length of a body, a connection with a sink keeps no more
  *      input than one read brings, and one with a source no more output than
  *      the one piece it was given.
- *  (6) A source never runs the loop alone: after TURN_BYTES_MAX the others have
+ *  (6) In every state in which the client has to do something a deadline runs,
+ *      and bytes that trickle in or out move it by what they are worth at the
+ *      least speed: no client can stay in such a state for ever.
+ *  (7) A source never runs the loop alone: after TURN_BYTES_MAX the others have
  *      their turn, and pieces that come at once are taken in a loop, not by
  *      recursion.
  */
 #include "http/conn.h"
 
 #include <arpa/inet.h>
-
-enum { LINGER_MS = 5000 };
 
 static tv_conn *conn_of(tv_stream *stream)
 {
@@ -42,10 +43,10 @@ static int64_t timeout_ms(const tv_http_limits *limits, tv_conn_state state)
     case TV_CONN_CONTINUE:
     case TV_CONN_BODY:
     case TV_CONN_WRITING:
-    case TV_CONN_SKIP:
         return limits->body_timeout_ms;
+    case TV_CONN_SKIP:
     case TV_CONN_LINGER:
-        return LINGER_MS;
+        return limits->linger_timeout_ms;
     case TV_CONN_ASKING:
     case TV_CONN_HELD:
     case TV_CONN_PENDING:
@@ -57,16 +58,48 @@ static int64_t timeout_ms(const tv_http_limits *limits, tv_conn_state state)
     return -1;
 }
 
+static uint64_t now_ms(const tv_conn *conn)
+{
+    return uv_now(tv_loop_uv(conn->listener->loop));
+}
+
 static void set_deadline(tv_conn *conn, int64_t timeout)
 {
-    conn->deadline_ms =
-        timeout < 0 ? UINT64_MAX : uv_now(tv_loop_uv(conn->listener->loop)) + (uint64_t)timeout;
+    conn->deadline_ms = timeout < 0 ? UINT64_MAX : now_ms(conn) + (uint64_t)timeout;
+}
+
+/* The states in which a least speed counts. */
+static bool is_paced(tv_conn_state state)
+{
+    return state == TV_CONN_CONTINUE || state == TV_CONN_BODY || state == TV_CONN_WRITING;
+}
+
+/* While a service or its source holds the request up, the client's time stands still. */
+static void change_state(tv_conn *conn, tv_conn_state state)
+{
+    uint64_t now = now_ms(conn);
+
+    if (is_paced(conn->state))
+        conn->credit_ms = conn->deadline_ms > now ? conn->deadline_ms - now : 0;
+    conn->state = state;
 }
 
 void tv_conn_enter(tv_conn *conn, tv_conn_state state)
 {
-    conn->state = state;
+    change_state(conn, state);
     set_deadline(conn, timeout_ms(conn->listener->limits, state));
+}
+
+void tv_conn_go_on(tv_conn *conn, tv_conn_state state, uint64_t bytes)
+{
+    const tv_http_limits *limits = conn->listener->limits;
+    uint64_t credit_max = (uint64_t)limits->body_timeout_ms;
+
+    change_state(conn, state);
+    conn->credit_ms += bytes * 1000 / (uint64_t)limits->speed_min;
+    if (conn->credit_ms > credit_max)
+        conn->credit_ms = credit_max;
+    set_deadline(conn, (int64_t)conn->credit_ms);
 }
 
 void tv_conn_finish_exchange(tv_conn *conn)
@@ -170,14 +203,13 @@ void tv_conn_linger(tv_conn *conn)
 /* Writing has progressed since the last look, or the client does not read. */
 static void check_progress(tv_conn *conn)
 {
-    size_t unsent = tv_stream_unsent(&conn->stream);
+    size_t unsent = tv_stream_unsent(&conn->stream), before = conn->unsent_at_look;
 
-    if (unsent < conn->unsent_at_sweep) {
-        conn->unsent_at_sweep = unsent;
-        tv_conn_enter(conn, conn->state);
-    } else {
+    conn->unsent_at_look = unsent;
+    if (unsent < before)
+        tv_conn_go_on(conn, conn->state, before - unsent);
+    else
         tv_conn_close(conn);
-    }
 }
 
 void tv_conn_expire(tv_conn *conn)

@@ -54,9 +54,10 @@ struct tv_conn {
     tv_listener *listener;
     tv_conn *next, *previous; /* of the same listener */
     tv_conn_state state;
-    uint64_t deadline_ms;   /* by uv_now; UINT64_MAX for none */
-    size_t unsent_at_sweep; /* how progress in writing is seen */
-    tv_exchange *exchange;  /* the one under way */
+    uint64_t deadline_ms;  /* by uv_now; UINT64_MAX for none */
+    uint64_t credit_ms;    /* of a body or response: how long it may go on without progress */
+    size_t unsent_at_look; /* how progress in writing is seen */
+    tv_exchange *exchange; /* the one under way */
     tv_buf in;              /* input that waits for its turn */
     tv_head_scan scan;
     tv_chunked chunked;
@@ -91,6 +92,13 @@ static inline bool tv_conn_is_receiving(const tv_conn *conn)
 
 /** Change the state and set its deadline anew, also if it is the same state. */
 void tv_conn_enter(tv_conn *conn, tv_conn_state state);
+
+/**
+ * The same for a body or response that goes on after `bytes` of it have moved:
+ * they add to the time that is left what they take at the least speed, up to the
+ * time without progress.  So whoever stays below that speed runs out of time.
+ */
+void tv_conn_go_on(tv_conn *conn, tv_conn_state state, uint64_t bytes);
 
 /** Work through input; what must wait is kept. */
 void tv_conn_work(tv_conn *conn, tv_slice input);

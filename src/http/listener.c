@@ -13,6 +13,8 @@ const tv_http_limits tv_http_limits_default = {
     .bodies_bytes_max = 256 * 1024 * 1024,
     .header_timeout_ms = 20 * 1000,
     .body_timeout_ms = 30 * 1000,
+    .speed_min = 1024,
+    .linger_timeout_ms = 5 * 1000,
     .idle_timeout_ms = 120 * 1000,
     .connections_max = 10 * 1000,
 };
@@ -25,8 +27,8 @@ static int smaller(int a, int b)
 /* Often enough that a deadline is missed by a quarter of its length at most. */
 static uint64_t sweep_period_ms(const tv_http_limits *limits)
 {
-    int shortest = smaller(limits->header_timeout_ms,
-                           smaller(limits->body_timeout_ms, limits->idle_timeout_ms));
+    int shortest = smaller(smaller(limits->header_timeout_ms, limits->body_timeout_ms),
+                           smaller(limits->idle_timeout_ms, limits->linger_timeout_ms));
     int period = smaller(shortest / 4, SWEEP_MS_MAX);
 
     return (uint64_t)(period > SWEEP_MS_MIN ? period : SWEEP_MS_MIN);

@@ -18,13 +18,15 @@ typedef struct tv_http_limits {
     size_t bodies_bytes_max; /* of all bodies that a loop keeps in memory; sinks keep none */
     int header_timeout_ms;   /* from the first byte of a request to the end of its head */
     int body_timeout_ms;     /* without progress in a body or in writing a response */
+    int speed_min;           /* of both, in bytes a second: a longer run below it ends likewise */
+    int linger_timeout_ms;   /* after an early answer, for all of the body that nobody wants */
     int idle_timeout_ms;     /* between requests */
     int connections_max;     /* of one listener; above it, it stops accepting until one closes */
 } tv_http_limits;
 
 /**
  * 128 KiB of head, 256 headers, 4 MiB + 64 KiB of body, 256 MiB of bodies per
- * loop, 20 s, 30 s, 120 s, 10,000 connections.
+ * loop, 20 s, 30 s, 1 KiB a second, 5 s, 120 s, 10,000 connections.
  */
 extern const tv_http_limits tv_http_limits_default;
 

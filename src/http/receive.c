@@ -80,7 +80,7 @@ static void send_continue(tv_conn *conn)
         read_body(conn);
         break;
     case TV_STREAM_LATER:
-        conn->unsent_at_sweep = tv_stream_unsent(&conn->stream);
+        conn->unsent_at_look = tv_stream_unsent(&conn->stream);
         break;
     case TV_STREAM_FAILED:
         tv_conn_close(conn);
@@ -178,7 +178,7 @@ static void offer(tv_conn *conn, tv_slice piece)
 
     tv_assert(!is_answered || !takes_more);
     if (takes_more)
-        tv_conn_enter(conn, TV_CONN_BODY);
+        tv_conn_go_on(conn, TV_CONN_BODY, 0);
     else if (!is_answered)
         hold(conn);
 }
@@ -252,8 +252,11 @@ static size_t take_body(tv_conn *conn, tv_slice input)
     }
     if (conn->state != state)
         return input.len - rest.len; /* the sink holds the rest up, or has answered */
-    if (conn->has_body_ahead)
-        tv_conn_enter(conn, state); /* progress: the deadline moves */
+    /* What is skipped has one deadline for all of it. */
+    if (conn->has_body_ahead && state == TV_CONN_BODY)
+        tv_conn_go_on(conn, TV_CONN_BODY, input.len - rest.len);
+    else if (conn->has_body_ahead)
+        return input.len - rest.len;
     else if (state == TV_CONN_SKIP)
         tv_conn_enter(conn, TV_CONN_IDLE);
     else

@@ -28,11 +28,14 @@ static void go_on(tv_conn *conn)
 
 static tv_stream_result write_out(tv_conn *conn, tv_slice first, tv_slice second)
 {
-    tv_conn_enter(conn, TV_CONN_WRITING);
+    if (conn->exchange->is_head_sent)
+        tv_conn_go_on(conn, TV_CONN_WRITING, 0);
+    else
+        tv_conn_enter(conn, TV_CONN_WRITING);
     tv_stream_result result = tv_stream_write(&conn->stream, first, second);
 
     if (result == TV_STREAM_LATER)
-        conn->unsent_at_sweep = tv_stream_unsent(&conn->stream);
+        conn->unsent_at_look = tv_stream_unsent(&conn->stream);
     else if (result == TV_STREAM_FAILED)
         tv_conn_close(conn);
     return result;
@@ -43,10 +46,13 @@ static bool settle_piece(tv_conn *conn)
 {
     tv_exchange *exchange = conn->exchange;
 
-    exchange->req.out_length += exchange->piece.len;
-    conn->turn_bytes += exchange->piece.len;
+    size_t sent = exchange->piece.len;
+
+    exchange->req.out_length += sent;
+    conn->turn_bytes += sent;
     exchange->piece = TV_NONE;
     exchange->is_head_sent = true;
+    tv_conn_go_on(conn, TV_CONN_WRITING, sent);
     return exchange->source_left > 0;
 }
 

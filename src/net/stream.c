@@ -8,7 +8,9 @@
 #include "net/stream.h"
 
 #include <limits.h>
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 /* How much is encrypted ahead of the socket. */
@@ -247,8 +249,14 @@ tv_stream_result tv_stream_write(tv_stream *stream, tv_slice first, tv_slice sec
 
 size_t tv_stream_unsent(const tv_stream *stream)
 {
+    int in_kernel = 0;
+    uv_os_fd_t fd;
+
+    if (uv_fileno((const uv_handle_t *)&stream->tcp, &fd) != 0 ||
+        ioctl(fd, SIOCOUTQ, &in_kernel) != 0)
+        in_kernel = 0;
     return uv_stream_get_write_queue_size((const uv_stream_t *)&stream->tcp) + stream->out[0].len +
-           stream->out[1].len;
+           stream->out[1].len + (size_t)in_kernel;
 }
 
 tv_stream_peer_state tv_stream_peer(const tv_stream *stream)

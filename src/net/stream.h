@@ -68,7 +68,11 @@ typedef enum tv_stream_result {
 /** Write two runs of bytes as one.  Not while an earlier write is under way. */
 tv_stream_result tv_stream_write(tv_stream *stream, tv_slice first, tv_slice second);
 
-/** Bytes that a write under way has not handed to the kernel yet; falls as it progresses. */
+/**
+ * Bytes of the write under way, and of what went before it, that the peer has
+ * not got yet, be they here or with the kernel.  Falls as the peer reads, where
+ * the kernel itself wakes us only when much of its buffer is free.
+ */
 size_t tv_stream_unsent(const tv_stream *stream);
 
 typedef enum tv_stream_peer_state {

@@ -6,6 +6,7 @@ static tv_http_limits short_limits(void)
     tv_http_limits limits = tv_http_limits_default;
 
     limits.header_timeout_ms = limits.body_timeout_ms = limits.idle_timeout_ms = 200;
+    limits.linger_timeout_ms = 200;
     return limits;
 }
 
@@ -372,6 +373,93 @@ TEST(a_client_that_does_nothing_is_cut_off)
     server_end(s);
 }
 
+/* Send `text`, then a byte again and again, until the server has had enough or takes the last. */
+static void trickle(client *c, const char *text, int count)
+{
+    client_send(c, text);
+    for (int i = 0; i < count; i++) {
+        char byte;
+
+        usleep(20 * 1000);
+        if (recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0)
+            return; /* an answer, or the end */
+        client_send(c, "x");
+    }
+}
+
+TEST(a_body_that_comes_byte_by_byte_is_cut_off)
+{
+    tv_http_limits limits = short_limits();
+    server *s = server_start(&limits, NULL);
+    client c = client_open(s);
+
+    trickle(&c, "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 200\r\n\r\n", 200);
+    client_expect(&c, 408, "REQUEST_TIMEOUT");
+    client_close(&c);
+    server_end(s);
+}
+
+TEST(a_body_that_is_slow_but_not_too_slow_arrives)
+{
+    tv_http_limits limits = short_limits();
+
+    limits.body_timeout_ms = 2000;
+    limits.speed_min = 10;
+
+    server *s = server_start(&limits, NULL);
+    client c = client_open(s);
+
+    trickle(&c, "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 50\r\n\r\n", 50);
+    client_expect(&c, 200, "");
+    client_close(&c);
+    server_end(s);
+}
+
+TEST(a_body_nobody_wants_cannot_hold_the_connection_by_coming_slowly)
+{
+    tv_http_limits limits = short_limits();
+    server *s = server_start(&limits, NULL);
+    client c = client_open(s);
+    bool is_closed = false;
+
+    client_send(&c, "PUT /deny HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n");
+    client_expect(&c, 403, "denied");
+    for (int i = 0; i < 900 && !is_closed; i++) {
+        char byte;
+
+        usleep(10 * 1000);
+        client_send(&c, "x");
+        is_closed = recv(c.fd, &byte, 1, MSG_DONTWAIT) == 0 || errno != EAGAIN;
+    }
+    CHECK(is_closed);
+    client_close(&c);
+    server_end(s);
+}
+
+/* Its window lets some bytes through now and then, so the kernel always sees a little progress. */
+TEST(a_client_that_hardly_reads_is_cut_off)
+{
+    tv_http_limits limits = short_limits();
+
+    limits.speed_min = 1000 * 1000;
+
+    server *s = server_start(&limits, NULL);
+    client c = client_open(s);
+
+    client_send(&c, "GET /big HTTP/1.1\r\nHost: h\r\n\r\n");
+    wait_for(&s->seen, 1);
+    for (int i = 0; i < 1000 && atomic_load(&s->done) == 0; i++) {
+        char bytes[4096];
+
+        usleep(10 * 1000);
+        if (recv(c.fd, bytes, sizeof bytes, MSG_DONTWAIT) == 0)
+            break;
+    }
+    CHECK_INT(atomic_load(&s->done), 1);
+    client_close(&c);
+    server_end(s);
+}
+
 TEST(a_client_that_does_not_read_is_cut_off)
 {
     tv_http_limits limits = short_limits();
@@ -638,6 +726,10 @@ int main(void)
         cmocka_unit_test(http_1_0_closes_unless_asked_to_keep),
         cmocka_unit_test(either_side_can_end_a_connection),
         cmocka_unit_test(a_client_that_does_nothing_is_cut_off),
+        cmocka_unit_test(a_body_that_comes_byte_by_byte_is_cut_off),
+        cmocka_unit_test(a_body_that_is_slow_but_not_too_slow_arrives),
+        cmocka_unit_test(a_body_nobody_wants_cannot_hold_the_connection_by_coming_slowly),
+        cmocka_unit_test(a_client_that_hardly_reads_is_cut_off),
         cmocka_unit_test(a_client_that_does_not_read_is_cut_off),
         cmocka_unit_test(a_large_response_arrives_whole_and_the_next_waits_for_it),
         cmocka_unit_test(a_large_body_arrives_whole),

@@ -74,11 +74,22 @@ static bool is_paced(tv_conn_state state)
     return state == TV_CONN_CONTINUE || state == TV_CONN_BODY || state == TV_CONN_WRITING;
 }
 
+/* The states that a connection can be in without a request that a service has let in. */
+static bool is_waiting(tv_conn_state state)
+{
+    return state == TV_CONN_IDLE || state == TV_CONN_HEAD || state == TV_CONN_SKIP ||
+           state == TV_CONN_LINGER;
+}
+
 /* While a service or its source holds the request up, the client's time stands still. */
 static void change_state(tv_conn *conn, tv_conn_state state)
 {
     uint64_t now = now_ms(conn);
 
+    if (conn->is_waiting)
+        tv_listener_end_wait(conn->listener, conn);
+    if (is_waiting(state))
+        tv_listener_begin_wait(conn->listener, conn);
     if (is_paced(conn->state))
         conn->credit_ms = conn->deadline_ms > now ? conn->deadline_ms - now : 0;
     conn->state = state;
@@ -116,13 +127,28 @@ void tv_conn_finish_exchange(tv_conn *conn)
     tv_exchange_free(exchange);
 }
 
+void tv_conn_count_input(tv_conn *conn)
+{
+    tv_hub *hub = conn->listener->hub;
+    size_t size = conn->state == TV_CONN_HEAD ? conn->in.size : 0;
+
+    hub->input_bytes = hub->input_bytes - conn->in_counted + size;
+    conn->in_counted = size;
+}
+
+static void forget_input(tv_conn *conn)
+{
+    tv_buf_done(&conn->in);
+    tv_conn_count_input(conn);
+}
+
 void tv_conn_free_if_done(tv_conn *conn)
 {
     if (!conn->is_stream_closed || conn->exchange || conn->has_turn_mail)
         return;
 
+    forget_input(conn);
     tv_listener_remove(conn->listener, conn);
-    tv_buf_done(&conn->in);
     free(conn);
 }
 
@@ -158,6 +184,8 @@ void tv_conn_close(tv_conn *conn)
     tv_conn_enter(conn, TV_CONN_CLOSED);
     if (!is_with_service(state))
         tv_conn_finish_exchange(conn);
+    if (!conn->is_working)
+        forget_input(conn);
     tv_stream_close(&conn->stream);
 }
 
@@ -287,14 +315,15 @@ static bool is_loopback(const struct sockaddr_storage *address)
     return IN6_IS_ADDR_LOOPBACK(v6) || (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
 }
 
-static void name_peer(tv_conn *conn)
+/* False when the peer has gone, or has too many connections already. */
+static bool know_peer(tv_conn *conn)
 {
     struct sockaddr_storage address = {0};
     int len = sizeof address;
     char name[INET6_ADDRSTRLEN] = "";
 
     if (uv_tcp_getpeername(&conn->stream.tcp, (struct sockaddr *)&address, &len) != 0)
-        return;
+        return false;
 
     conn->is_peer_loopback = is_loopback(&address);
     if (address.ss_family == AF_INET) {
@@ -306,6 +335,7 @@ static void name_peer(tv_conn *conn)
         snprintf(conn->peer, sizeof conn->peer, "[%s]:%d", name,
                  ntohs(((struct sockaddr_in6 *)&address)->sin6_port));
     }
+    return tv_listener_admit(conn->listener, conn, &address);
 }
 
 void tv_conn_accept(tv_listener *listener)
@@ -319,8 +349,11 @@ void tv_conn_accept(tv_listener *listener)
         tv_conn_enter(conn, TV_CONN_CLOSED);
         return;
     }
-    name_peer(conn);
     tv_conn_enter(conn, TV_CONN_IDLE);
+    if (!know_peer(conn)) {
+        tv_conn_close(conn);
+        return;
+    }
     /* The handshake of TLS and the first byte have the time of a head, not that of an idle client.
      */
     set_deadline(conn, listener->limits->header_timeout_ms);

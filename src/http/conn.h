@@ -11,6 +11,7 @@
 #include "http/exchange.h"
 #include "http/listener.h"
 #include "http/parser.h"
+#include "http/peers.h"
 #include "net/stream.h"
 
 struct tv_listener {
@@ -30,6 +31,8 @@ struct tv_listener {
     bool is_stopping;
     bool has_waiting; /* a connection that the limit keeps outside */
     tv_conn *conns;   /* all of them, in no order */
+    tv_conn *longest_waiting, *last_waiting; /* those that wait for their client, in order */
+    tv_peers peers;
     atomic_int connection_count;
 };
 
@@ -53,12 +56,16 @@ struct tv_conn {
     tv_stream stream; /* first, so that its events lead here */
     tv_listener *listener;
     tv_conn *next, *previous; /* of the same listener */
+    tv_conn *next_waiting, *previous_waiting;
+    uint64_t waits_since_ms; /* by uv_now, while is_waiting */
+    tv_peer *peer_entry;     /* NULL until the address is known */
     tv_conn_state state;
     uint64_t deadline_ms;  /* by uv_now; UINT64_MAX for none */
     uint64_t credit_ms;    /* of a body or response: how long it may go on without progress */
     size_t unsent_at_look; /* how progress in writing is seen */
     tv_exchange *exchange; /* the one under way */
     tv_buf in;              /* input that waits for its turn */
+    size_t in_counted;      /* of its memory in the hub's input_bytes */
     tv_head_scan scan;
     tv_chunked chunked;
     uint64_t body_left; /* with a Content-Length */
@@ -75,6 +82,7 @@ struct tv_conn {
     bool is_paused;     /* reading is off until `in` is worked off and more is wanted */
     bool is_pulling;    /* inside the source's pull */
     bool has_turn_mail; /* turn_mail is on its way */
+    bool is_waiting;    /* for the client, with nothing of a service under way */
     bool is_stream_closed;
     bool is_peer_loopback;
     char peer[64];
@@ -102,6 +110,9 @@ void tv_conn_go_on(tv_conn *conn, tv_conn_state state, uint64_t bytes);
 
 /** Work through input; what must wait is kept. */
 void tv_conn_work(tv_conn *conn, tv_slice input);
+
+/** Tell the hub what memory a head that is not complete takes now. */
+void tv_conn_count_input(tv_conn *conn);
 
 /** Go on with the input that had to wait, and read more when that is wanted. */
 void tv_conn_resume(tv_conn *conn);
@@ -154,6 +165,17 @@ void tv_conn_close(tv_conn *conn);
 /** The listener's part of a connection's birth and death. */
 void tv_listener_add(tv_listener *listener, tv_conn *conn);
 void tv_listener_remove(tv_listener *listener, tv_conn *conn);
+
+/** The connection waits for its client from now on, or does so no longer. */
+void tv_listener_begin_wait(tv_listener *listener, tv_conn *conn);
+void tv_listener_end_wait(tv_listener *listener, tv_conn *conn);
+
+/** Close connections in the middle of a head while all together keep too much input. */
+void tv_listener_limit_input(tv_listener *listener);
+
+/** Whether one more of this address is let in, perhaps at the cost of another of its own. */
+bool tv_listener_admit(tv_listener *listener, tv_conn *conn,
+                       const struct sockaddr_storage *address);
 
 /** Make the header_keys of a request whose headers are complete. */
 void tv_request_index_headers(tv_request *req);

@@ -35,7 +35,8 @@ struct tv_hub {
     tv_exchange *free;
     int free_count;
     int listener_count;
-    size_t body_bytes; /* of the bodies of all exchanges in use */
+    size_t body_bytes;  /* of the bodies of all exchanges in use */
+    size_t input_bytes; /* taken by heads that are not complete */
     tv_http_clock clock;
 };
 

@@ -17,6 +17,9 @@ const tv_http_limits tv_http_limits_default = {
     .linger_timeout_ms = 5 * 1000,
     .idle_timeout_ms = 120 * 1000,
     .connections_max = 10 * 1000,
+    .per_address_max = 10 * 1000,
+    .spare_ms = 1000,
+    .input_bytes_max = 32 * 1024 * 1024,
 };
 
 static int smaller(int a, int b)
@@ -29,9 +32,80 @@ static uint64_t sweep_period_ms(const tv_http_limits *limits)
 {
     int shortest = smaller(smaller(limits->header_timeout_ms, limits->body_timeout_ms),
                            smaller(limits->idle_timeout_ms, limits->linger_timeout_ms));
-    int period = smaller(shortest / 4, SWEEP_MS_MAX);
+    int period = smaller(smaller(shortest / 4, limits->spare_ms), SWEEP_MS_MAX);
 
     return (uint64_t)(period > SWEEP_MS_MIN ? period : SWEEP_MS_MIN);
+}
+
+/*
+ * Close the connection that has waited longest for its client; with a peer, of
+ * that peer's.  False when none has waited long enough, or none of the peer is
+ * among the first of them: whoever has so many is seldom far from the front.
+ */
+static bool spare(tv_listener *listener, const tv_peer *peer, uint64_t wait_ms)
+{
+    enum { LOOKS_MAX = 64 };
+    uint64_t now = uv_now(tv_loop_uv(listener->loop));
+    tv_conn *conn = listener->longest_waiting;
+
+    for (int i = 0; i < LOOKS_MAX && conn && now - conn->waits_since_ms >= wait_ms; i++) {
+        if (peer == NULL || conn->peer_entry == peer) {
+            tv_conn_close(conn);
+            return true;
+        }
+        conn = conn->next_waiting;
+    }
+    return false;
+}
+
+void tv_listener_begin_wait(tv_listener *listener, tv_conn *conn)
+{
+    conn->waits_since_ms = uv_now(tv_loop_uv(listener->loop));
+    conn->is_waiting = true;
+    conn->next_waiting = NULL;
+    conn->previous_waiting = listener->last_waiting;
+    if (listener->last_waiting)
+        listener->last_waiting->next_waiting = conn;
+    else
+        listener->longest_waiting = conn;
+    listener->last_waiting = conn;
+}
+
+void tv_listener_end_wait(tv_listener *listener, tv_conn *conn)
+{
+    conn->is_waiting = false;
+    if (conn->previous_waiting)
+        conn->previous_waiting->next_waiting = conn->next_waiting;
+    else
+        listener->longest_waiting = conn->next_waiting;
+    if (conn->next_waiting)
+        conn->next_waiting->previous_waiting = conn->previous_waiting;
+    else
+        listener->last_waiting = conn->previous_waiting;
+}
+
+/*
+ * A head is in one or two packets, so whoever has kept a part of one for long
+ * means to; and to shed the longest waiting of them is no loss to the others.
+ */
+void tv_listener_limit_input(tv_listener *listener)
+{
+    tv_conn *conn = listener->longest_waiting;
+
+    while (conn && listener->hub->input_bytes > listener->limits->input_bytes_max) {
+        tv_conn *next = conn->next_waiting;
+
+        if (conn->in_counted)
+            tv_conn_close(conn);
+        conn = next;
+    }
+}
+
+bool tv_listener_admit(tv_listener *listener, tv_conn *conn, const struct sockaddr_storage *address)
+{
+    conn->peer_entry = tv_peers_add(&listener->peers, address);
+    return conn->peer_entry->connection_count <= listener->limits->per_address_max ||
+           spare(listener, conn->peer_entry, (uint64_t)listener->limits->spare_ms);
 }
 
 /*
@@ -50,6 +124,8 @@ static void on_sweep(uv_timer_t *timer)
         else
             tv_conn_look_for_end(conn);
     }
+    if (listener->has_waiting)
+        spare(listener, NULL, (uint64_t)listener->limits->spare_ms);
 }
 
 static void on_handle_closed(uv_handle_t *handle)
@@ -59,6 +135,7 @@ static void on_handle_closed(uv_handle_t *handle)
     if (--listener->open_handle_count > 0)
         return;
 
+    tv_peers_done(&listener->peers);
     tv_hub_unref(listener->hub);
     tv_loop_release(listener->loop);
     free(listener);
@@ -76,13 +153,16 @@ static void end_if_done(tv_listener *listener)
 
 /*
  * Above the limit a connection stays where libuv holds it, and all after it in
- * the backlog.  Each listener counts for itself: clients that fill the port of a
- * service must not be able to hide that of another, least of all the health check.
+ * the backlog, until the one that was closed for it has gone.  Each listener
+ * counts for itself: clients that fill the port of a service must not be able to
+ * hide that of another, least of all the health check.
  */
 static void accept_or_wait(tv_listener *listener)
 {
     listener->has_waiting = tv_listener_connections(listener) >= listener->limits->connections_max;
-    if (!listener->has_waiting)
+    if (listener->has_waiting)
+        spare(listener, NULL, (uint64_t)listener->limits->spare_ms);
+    else
         tv_conn_accept(listener);
 }
 
@@ -115,6 +195,8 @@ void tv_listener_remove(tv_listener *listener, tv_conn *conn)
     if (conn->next)
         conn->next->previous = conn->previous;
     atomic_fetch_sub_explicit(&listener->connection_count, 1, memory_order_relaxed);
+    if (conn->peer_entry)
+        tv_peers_remove(&listener->peers, conn->peer_entry);
 
     if (listener->has_waiting)
         accept_or_wait(listener);
@@ -145,6 +227,7 @@ tv_listener *tv_listener_new(tv_loop *loop, const char *host, int port, const tv
         .open_handle_count = 3,
     };
     tv_loop_hold(loop);
+    tv_peers_init(&listener->peers, limits->connections_max);
 
     /* The socket listens already, so nothing is left that could fail. */
     tv_assert(uv_timer_init(uv, &listener->sweeper) == 0);

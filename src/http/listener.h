@@ -21,12 +21,24 @@ typedef struct tv_http_limits {
     int speed_min;           /* of both, in bytes a second: a longer run below it ends likewise */
     int linger_timeout_ms;   /* after an early answer, for all of the body that nobody wants */
     int idle_timeout_ms;     /* between requests */
-    int connections_max;     /* of one listener; above it, it stops accepting until one closes */
+    int connections_max;     /* of one listener: see below */
+    int per_address_max;     /* of those, from one address */
+    int spare_ms;            /* a connection that waits for its client so long may make room */
+    size_t input_bytes_max;  /* of heads that are not complete, in all connections of a loop */
 } tv_http_limits;
+
+/*
+ * When a connection comes and there are connections_max already, the one is
+ * closed that has waited longest for its client, between requests or in a head;
+ * when none has waited for spare_ms, the new one stays outside until one closes
+ * or has.  In the same way one address gives up its own for a new one, which is
+ * closed when all the others are at work.
+ */
 
 /**
  * 128 KiB of head, 256 headers, 4 MiB + 64 KiB of body, 256 MiB of bodies per
- * loop, 20 s, 30 s, 1 KiB a second, 5 s, 120 s, 10,000 connections.
+ * loop, 20 s, 30 s, 1 KiB a second, 5 s, 120 s, 10,000 connections,
+ * all of which may be of one address, 1 s to spare, 32 MiB of input.
  */
 extern const tv_http_limits tv_http_limits_default;
 

@@ -300,6 +300,7 @@ static void keep(tv_conn *conn, tv_slice rest)
     } else {
         tv_buf_add(&conn->in, rest);
     }
+    tv_conn_count_input(conn);
 }
 
 void tv_conn_work(tv_conn *conn, tv_slice input)
@@ -313,6 +314,7 @@ void tv_conn_work(tv_conn *conn, tv_slice input)
     }
     conn->is_working = false;
     keep(conn, input);
+    tv_listener_limit_input(conn->listener);
 
     /* A client that has ended its side gets its answers, but cannot complete a request. */
     if (conn->is_ended && tv_conn_is_receiving(conn))

@@ -28,8 +28,11 @@ static const flag_spec options[] = {
     {"admin-host", TEXT, FIELD(admin_host), 0, 0, "ADDR", "address of the admin port (127.0.0.1)"},
     {"threads", NUMBER, FIELD(threads), 0, 256, "N", "network threads (0: one per core)"},
     {"max-connections", NUMBER, FIELD(max_connections), 1, 1000000, "N",
-     "connections per port; more wait to be accepted (10000, and no more\n"
-     "                            than the limit of open files leaves room for)"},
+     "connections per port; above it idle ones are closed for new ones, which\n"
+     "                            wait when there is none (10000, and no more than the limit\n"
+     "                            of open files leaves room for)"},
+    {"max-per-address", NUMBER, FIELD(max_per_address), 0, 1000000, "N",
+     "of those, from one address (0: half of them, and no fewer than 256)"},
     {"query-timeout-ms", NUMBER, FIELD(query_timeout_ms), 1, 3600000, "N",
      "a page of a query ends after that, with a token to go on (5000)"},
     {"accounts", TEXT, FIELD(accounts), 0, 0, "FILE",

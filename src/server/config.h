@@ -15,6 +15,7 @@ typedef struct tv_config {
     int table_port, queue_port, blob_port, admin_port;
     int threads;          /* network threads; 0: one per core */
     int max_connections;  /* per port, over all threads */
+    int max_per_address;  /* of those, from one address; 0: half of them */
     const char *accounts; /* file, or NULL */
     const char *engine;
     const char *log_level;

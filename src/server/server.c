@@ -30,6 +30,7 @@ enum {
     FILES_PER_LOOP = 8, /* listeners, what libuv needs, a client that waits for its turn */
     OTHER_FILES = 64,   /* logs, locks, the certificate, what compactions write */
     ADMIN_CONNECTIONS_MAX = 32,
+    PER_ADDRESS_MIN = 256, /* by default; a machine that runs tests opens hundreds */
     QUEUE_COLLECT_MS = 5000,
     BLOB_JANITOR_SECONDS = 3600, /* it looks at every blob, for blocks that are a week old */
 };
@@ -347,6 +348,21 @@ static void flush_outbox(void *ctx)
     tv_outbox_flush(ctx);
 }
 
+/*
+ * How many connections of one loop may be of one address.  The kernel deals
+ * them out to the loops by chance, so a loop gets more than its part.
+ */
+static int per_address(const tv_server *server)
+{
+    const tv_config *config = &server->config;
+    int most = config->max_per_address;
+
+    if (most == 0)
+        most = config->max_connections / 2 > PER_ADDRESS_MIN ? config->max_connections / 2
+                                                             : PER_ADDRESS_MIN;
+    return server->loop_count == 1 ? most : most / server->loop_count * 5 / 4 + 8;
+}
+
 static void open_loops(tv_server *server)
 {
     server->loop_count = wanted_loops(&server->config);
@@ -359,6 +375,7 @@ static void open_loops(tv_server *server)
     server->limits.connections_max = server->config.max_connections / server->loop_count;
     if (server->limits.connections_max < 1)
         server->limits.connections_max = 1;
+    server->limits.per_address_max = per_address(server);
     server->admin_limits = tv_http_limits_default;
     server->admin_limits.connections_max = ADMIN_CONNECTIONS_MAX;
 }

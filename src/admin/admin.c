@@ -107,6 +107,9 @@ static void metrics(tv_admin *admin, tv_request *req)
                         "# TYPE tavola_info gauge\ntavola_info{version=\"" TV_VERSION "\"} 1\n");
     gauge(out, "uptime_seconds", "Time since the server started.",
           (double)(tv_clock_mono_ns() - admin->start_ns) * 1e-9);
+    gauge(out, "clock_behind_seconds",
+          "How far the wall clock is behind the time of the store, after it was set back.",
+          (double)tv_clock_lead_ticks() / (double)TV_TICKS_PER_SECOND);
     gauge(out, "resident_bytes", "Resident memory of the process.", resident_bytes());
     add_sources(admin, out);
     add_pipeline(admin->pipeline, out);

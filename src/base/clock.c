@@ -1,14 +1,32 @@
-/* The two clocks. */
+/* The clocks. */
 #include "base/clock.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <time.h>
 
-static _Atomic int64_t fake_ticks;
+enum { NS_PER_TICK = 100 };
+
+/*
+ * The steady clock is the monotonic one and an offset: the greatest difference
+ * that was ever seen between the wall clock and the monotonic one.  Both are
+ * slewed alike, so that it changes only when the wall clock is set.
+ */
+static _Atomic int64_t offset_ticks = INT64_MIN;
+
+static _Atomic int64_t fake_ticks, fake_mono_ns;
+static _Atomic int64_t fake_offset_ticks = INT64_MIN;
 
 void tv_clock_set_fake_ticks(int64_t ticks)
 {
     atomic_store(&fake_ticks, ticks);
+    if (ticks == 0)
+        atomic_store(&fake_offset_ticks, INT64_MIN);
+}
+
+void tv_clock_pass_fake_ns(int64_t ns)
+{
+    atomic_fetch_add(&fake_mono_ns, ns);
 }
 
 int64_t tv_clock_ticks(void)
@@ -29,4 +47,47 @@ int64_t tv_clock_mono_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* The monotonic clock that goes with the wall clock in use, and where its offset is. */
+static int64_t mono_ticks(_Atomic int64_t **ret_offset)
+{
+    bool is_fake = atomic_load_explicit(&fake_ticks, memory_order_relaxed) != 0;
+
+    *ret_offset = is_fake ? &fake_offset_ticks : &offset_ticks;
+    return (is_fake ? atomic_load(&fake_mono_ns) : tv_clock_mono_ns()) / NS_PER_TICK;
+}
+
+static int64_t raise_offset(_Atomic int64_t *offset, int64_t least)
+{
+    int64_t now = atomic_load_explicit(offset, memory_order_relaxed);
+
+    while (now < least && !atomic_compare_exchange_weak(offset, &now, least))
+        ;
+    return now < least ? least : now;
+}
+
+int64_t tv_clock_steady_ticks(void)
+{
+    /* In this order: time that passes between the two makes the difference less, never more. */
+    int64_t wall = tv_clock_ticks();
+    _Atomic int64_t *offset;
+    int64_t mono = mono_ticks(&offset);
+
+    return mono + raise_offset(offset, wall - mono);
+}
+
+void tv_clock_raise(int64_t ticks)
+{
+    _Atomic int64_t *offset;
+    int64_t mono = mono_ticks(&offset);
+
+    raise_offset(offset, ticks - mono);
+}
+
+int64_t tv_clock_lead_ticks(void)
+{
+    int64_t steady = tv_clock_steady_ticks(), lead = steady - tv_clock_ticks();
+
+    return lead > 0 ? lead : 0;
 }

@@ -21,7 +21,26 @@ int64_t tv_clock_ticks(void);
 /** Nanoseconds of the monotonic clock.  Any thread. */
 int64_t tv_clock_mono_ns(void);
 
-/** For tests: make tv_clock_ticks return `ticks` until called with 0. */
+/**
+ * Now, by the wall clock while that goes forward.  When it is set back this one
+ * goes on at the pace of the monotonic clock, so that spans keep their length:
+ * it stays ahead until the wall clock is set forward again.  For all that is
+ * compared with stored times.  Any thread.
+ */
+int64_t tv_clock_steady_ticks(void);
+
+/** Let tv_clock_steady_ticks go on from `ticks` if it is behind.  Any thread. */
+void tv_clock_raise(int64_t ticks);
+
+/** How far tv_clock_steady_ticks is ahead of the wall clock, at least 0.  Any thread. */
+int64_t tv_clock_lead_ticks(void);
+
+/**
+ * For tests: make tv_clock_ticks return `ticks` until called with 0.  Until then
+ * the steady clock knows of no other times than these, and what passes by the
+ * monotonic clock is what tv_clock_pass_fake_ns adds.
+ */
 void tv_clock_set_fake_ticks(int64_t ticks);
+void tv_clock_pass_fake_ns(int64_t ns);
 
 #endif

@@ -1,7 +1,7 @@
 /* Put Block List and Get Block List. */
-#include "base/clock.h"
 #include "blob/block_list.h"
 #include "blob/headers.h"
+#include "engine/instant.h"
 #include "service/metadata.h"
 
 /* Longer lists are read by a worker. */
@@ -116,7 +116,7 @@ static tv_err list_blocks(tv_blob_call *call, tv_block_list_type type)
         return err;
 
     if (lists.has_head) {
-        err = tv_blob_check_read(&lists.head, &lease, tv_clock_ticks());
+        err = tv_blob_check_read(&lists.head, &lease, tv_instant_now());
         if (err)
             return err;
     }

@@ -3,9 +3,9 @@
  * beside its name are its facts (container.h), which the catalogue keeps; a
  * change decides on them on the committer's thread.
  */
-#include "base/clock.h"
 #include "blob/call.h"
 #include "catalog/acl.h"
+#include "engine/instant.h"
 #include "service/metadata.h"
 
 /* --- what they have in common --- */
@@ -52,7 +52,7 @@ static tv_err read_facts(tv_blob_call *call)
 
     if (err)
         return err;
-    return tv_container_check_lease(&call->facts, lease_id(call), false, tv_clock_ticks());
+    return tv_container_check_lease(&call->facts, lease_id(call), false, tv_instant_now());
 }
 
 static void respond_changed(tv_blob_call *call, int status)
@@ -88,7 +88,7 @@ tv_err tv_blob_create_container(tv_blob_call *call)
     if (err)
         return err;
 
-    facts->created = facts->etag = tv_clock_ticks();
+    facts->created = facts->etag = tv_instant_now();
     base->create = (tv_catalog_create){
         .catalog = base->core->catalog,
         .account = tv_identity_account(base->identity),

@@ -7,9 +7,9 @@
  * of extents, and the bytes of chunks.  Very many chunks are gathered in an
  * extent, because a change is one write.
  */
-#include "base/clock.h"
 #include "blob/headers.h"
 #include "blob/source.h"
+#include "engine/instant.h"
 #include "service/metadata.h"
 
 enum {
@@ -188,7 +188,7 @@ static tv_err check_head(copier *c, const tv_blob_head *head)
 
     if (err || !copying->has_lease_id)
         return err;
-    return tv_lease_check_read(&head->lease, &copying->lease_id, tv_clock_ticks());
+    return tv_lease_check_read(&head->lease, &copying->lease_id, tv_instant_now());
 }
 
 static tv_err copy_blob(copier *c)

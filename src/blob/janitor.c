@@ -2,11 +2,11 @@
 #include "blob/janitor.h"
 
 #include "base/chore.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "blob/store/change.h"
 #include "blob/store/sweep.h"
 #include "commit/waiter.h"
+#include "engine/instant.h"
 
 enum {
     BLOBS_AT_ONCE = 1000, /* looked at before it is asked whether to stop */
@@ -70,7 +70,7 @@ static tv_err expire_container(tv_blob_janitor *janitor, tv_container *container
         tv_arena *arena = &arenas[step % 2];
 
         tv_arena_reset(arena);
-        err = tv_blob_expired_next(janitor->options.engine, container->prefix, tv_clock_ticks(),
+        err = tv_blob_expired_next(janitor->options.engine, container->prefix, tv_instant_now(),
                                    BLOBS_AT_ONCE, arena, &search, partitions, EXPIRED_AT_ONCE,
                                    &count);
         for (size_t i = 0; err == TV_OK && i < count; i++)

@@ -1,7 +1,7 @@
 /* GET /container?restype=container&comp=list: the blobs of a container. */
-#include "base/clock.h"
 #include "base/utf8.h"
 #include "blob/call.h"
+#include "engine/instant.h"
 #include "engine/key.h"
 #include "service/list.h"
 
@@ -158,7 +158,7 @@ static tv_err read_query(tv_blob_call *call, listing *ret_listing)
     l->view = (tv_blob_entry_view){
         .metadata = tv_list_includes(&l->query, TV_LIT("metadata")),
         .copy = tv_list_includes(&l->query, TV_LIT("copy")),
-        .now = tv_clock_ticks(),
+        .now = tv_instant_now(),
     };
     if (l->blobs.with_snapshots && l->blobs.delimiter.len)
         return tv_call_bad_parameter(&call->base, TV_LIT("include"), l->query.include,

@@ -1,7 +1,7 @@
 /* GET /?comp=list: the containers of the account. */
-#include "base/clock.h"
 #include "base/xml.h"
 #include "blob/call.h"
+#include "engine/instant.h"
 #include "service/list.h"
 #include "service/metadata.h"
 
@@ -92,7 +92,7 @@ tv_err tv_blob_list_containers(tv_blob_call *call)
     tv_err err;
 
     l->call = call;
-    l->now = tv_clock_ticks();
+    l->now = tv_instant_now();
     l->next = TV_LIT("");
     err = tv_list_query_read(&call->base, &l->query);
     if (err)

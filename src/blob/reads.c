@@ -4,9 +4,9 @@
  * Each is tried on the network thread with what is in memory; if that would wait
  * for the disk, the same steps run once more on a worker.
  */
-#include "base/clock.h"
 #include "base/number.h"
 #include "blob/headers.h"
+#include "engine/instant.h"
 #include "service/metadata.h"
 
 enum {
@@ -25,7 +25,7 @@ static tv_err read_head(tv_blob_call *call, tv_read_mode mode)
     if (err)
         return err;
 
-    return tv_blob_check_read(&call->transfer.head, &call->op.conditions, tv_clock_ticks());
+    return tv_blob_check_read(&call->transfer.head, &call->op.conditions, tv_instant_now());
 }
 
 static void respond_head(tv_blob_call *call)
@@ -167,7 +167,7 @@ static tv_err try_open(tv_blob_call *call, tv_read_mode mode)
     if (err)
         return err;
 
-    err = tv_blob_check_read(&transfer->head, &call->op.conditions, tv_clock_ticks());
+    err = tv_blob_check_read(&transfer->head, &call->op.conditions, tv_instant_now());
     if (err)
         return err;
 

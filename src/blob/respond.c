@@ -1,6 +1,6 @@
 /* What several answers of the Blob service have in common. */
-#include "base/clock.h"
 #include "blob/call.h"
+#include "engine/instant.h"
 
 void tv_blob_add_etag(tv_blob_call *call, int64_t ticks)
 {
@@ -16,7 +16,7 @@ void tv_blob_add_etag(tv_blob_call *call, int64_t ticks)
 void tv_blob_add_lease(tv_blob_call *call, const tv_lease *lease)
 {
     tv_request *req = call->base.req;
-    tv_lease_state state = tv_lease_state_at(lease, tv_clock_ticks());
+    tv_lease_state state = tv_lease_state_at(lease, tv_instant_now());
 
     tv_response_header(req, TV_LIT("x-ms-lease-status"), tv_lease_status_text(state));
     tv_response_header(req, TV_LIT("x-ms-lease-state"), tv_lease_state_text(state));

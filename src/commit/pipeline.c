@@ -21,8 +21,10 @@ struct committer {
     tv_pipeline *pipeline;
     tv_txn *txn; /* the thread's own */
     pthread_t thread;
-    tv_err engine_err; /* the thread's own: the last word of the engine, logged when it changes */
-    tv_gather gather;  /* the thread's own */
+    /* The thread's own, too. */
+    tv_gather gather;
+    tv_err engine_err;    /* the last word of the engine, logged when it changes */
+    bool clock_is_behind; /* as it was last logged */
 
     pthread_mutex_t lock;
     pthread_cond_t filled;
@@ -104,6 +106,24 @@ static void note_engine(struct committer *committer, tv_err err)
     committer->engine_err = err;
 }
 
+/* One line when the wall clock falls behind the time of the store, one when it is there again. */
+static void note_clock(struct committer *committer)
+{
+    bool is_behind = tv_clock_lead_ticks() > TV_TICKS_PER_SECOND;
+
+    if (is_behind == committer->clock_is_behind)
+        return;
+
+    if (is_behind)
+        tv_log(TV_LOG_WARN, "clock_behind",
+               "behind_s=%lld note=\"the clock was set back; stored times go on from where they "
+               "were\"",
+               (long long)(tv_clock_lead_ticks() / TV_TICKS_PER_SECOND));
+    else
+        tv_log(TV_LOG_INFO, "clock_caught_up", "note=\"stored times are the clock's again\"");
+    committer->clock_is_behind = is_behind;
+}
+
 static void add_figures(tv_pipeline_figures *sum, const tv_pipeline_figures *more)
 {
     sum->groups += more->groups;
@@ -171,6 +191,7 @@ static size_t commit_group(struct committer *committer, tv_write *const *writes,
     size_t done = tv_group_commit(committer->txn, writes, count, &figures, &err);
 
     note_engine(committer, err);
+    note_clock(committer);
     for (size_t i = 0; i < done; i++) {
         if (writes[i]->result == TV_OK && writes[i]->settle)
             writes[i]->settle(writes[i]);
@@ -227,6 +248,7 @@ tv_pipeline *tv_pipeline_new(tv_engine *engine, int committer_count, size_t queu
 
         committer->pipeline = pipeline;
         committer->txn = tv_txn_new(engine);
+        tv_txn_keep_time(committer->txn);
         tv_assert(pthread_mutex_init(&committer->lock, NULL) == 0);
         tv_assert(pthread_cond_init(&committer->filled, &monotonic) == 0);
         tv_assert(pthread_cond_init(&committer->finished, NULL) == 0);

@@ -43,6 +43,11 @@
 #define TV_KEY_FORMAT TV_LIT("mformat")
 #define TV_FORMAT TV_LIT("1")
 
+/** The row that tells about when the store was last written to, see instant.h. */
+#define TV_KEY_TIME TV_LIT("mtime")
+/** What such rows have in common: facts about the store. */
+#define TV_KEY_FACTS TV_LIT("m")
+
 /**
  * UTF-8 to CESU-8.  The input is valid UTF-8 without control characters of
  * either block (U+0000-001F, U+007F-009F): TV_ERR_OUT_OF_RANGE otherwise.

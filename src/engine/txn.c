@@ -25,12 +25,13 @@
  */
 #include "engine/txn.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/assert.h"
-#include "base/clock.h"
 #include "base/hash.h"
+#include "base/number.h"
+#include "engine/instant.h"
+#include "engine/key.h"
 
 enum {
     SLOTS_MIN = 256, /* of the hash index; a power of two */
@@ -75,22 +76,10 @@ struct tv_txn {
     tv_slice partition; /* of the function that runs; TV_NONE outside of one */
     int64_t now;
     int64_t next_stamp; /* of this group */
+    bool keeps_time;
+    int64_t time_kept;  /* what the store is known to remember at least; 0 before the first time */
+    int64_t time_noted; /* what this group makes it remember; 0 when it does not */
 };
-
-/* The last instant given to any group of this process. */
-static _Atomic int64_t last_now;
-
-static int64_t next_now(void)
-{
-    int64_t last = atomic_load(&last_now), now;
-
-    do {
-        int64_t clock = tv_clock_ticks();
-
-        now = clock > last ? clock : last + 1;
-    } while (!atomic_compare_exchange_weak(&last_now, &last, now));
-    return now;
-}
 
 tv_txn *tv_txn_new(tv_engine *engine)
 {
@@ -136,7 +125,8 @@ void tv_txn_begin(tv_txn *txn)
         memset(txn->slots, 0, txn->slots_size * sizeof *txn->slots);
     txn->row_count = txn->undo_count = txn->bytes = txn->probes = 0;
     txn->order_count = txn->undo_ordered = 0;
-    txn->now = txn->next_stamp = next_now();
+    txn->time_noted = 0;
+    txn->now = txn->next_stamp = tv_instant_next();
 }
 
 static void index_row(tv_txn *txn, size_t number)
@@ -409,13 +399,6 @@ tv_err tv_txn_scan_end(tv_txn_scan *scan)
     return err;
 }
 
-int64_t tv_txn_clock(void)
-{
-    int64_t clock = tv_clock_ticks(), last = atomic_load(&last_now);
-
-    return clock > last ? clock : last;
-}
-
 int64_t tv_txn_now(const tv_txn *txn)
 {
     return txn->now;
@@ -423,10 +406,9 @@ int64_t tv_txn_now(const tv_txn *txn)
 
 int64_t tv_txn_stamp(tv_txn *txn)
 {
-    int64_t stamp = txn->next_stamp++, last = atomic_load(&last_now);
+    int64_t stamp = txn->next_stamp++;
 
-    while (last < stamp && !atomic_compare_exchange_weak(&last_now, &last, stamp))
-        ;
+    tv_instant_pass(stamp);
     return stamp;
 }
 
@@ -464,6 +446,42 @@ tv_err tv_txn_run(tv_txn *txn, tv_slice partition, tv_update_fn *fn, void *ctx)
     return err;
 }
 
+void tv_txn_keep_time(tv_txn *txn)
+{
+    txn->keeps_time = true;
+}
+
+/* Another committer, or another node, may be ahead; that is as good. */
+static tv_err note_time(tv_txn *txn, void *latest)
+{
+    int64_t instant = *(int64_t *)latest, stored = 0;
+    char text[TV_INT64_TEXT_MAX];
+    tv_slice value;
+    tv_err err;
+
+    err = tv_txn_get(txn, TV_KEY_TIME, &value);
+    if (err == TV_OK)
+        err = tv_instant_parse(value, &stored);
+    if (err && err != TV_ERR_NOT_FOUND)
+        return err;
+
+    if (stored < instant)
+        tv_txn_put(txn, TV_KEY_TIME, (tv_slice){text, tv_format_int64(text, instant)});
+    txn->time_noted = instant;
+    return TV_OK;
+}
+
+/* Before a group is written: let the store remember its instants, see instant.h. */
+static tv_err keep_time(tv_txn *txn)
+{
+    int64_t latest = txn->next_stamp > txn->now ? txn->next_stamp - 1 : txn->now;
+
+    if (!txn->keeps_time || txn->undo_count == 0 || latest < txn->time_kept + TV_INSTANT_STEP)
+        return TV_OK;
+
+    return tv_txn_run(txn, TV_KEY_FACTS, note_time, &latest);
+}
+
 /* What the engine is to check and to write: each row once, in the order the group met them. */
 static bool build_batch(tv_txn *txn)
 {
@@ -490,12 +508,17 @@ static bool build_batch(tv_txn *txn)
 
 tv_err tv_txn_commit(tv_txn *txn)
 {
+    tv_err err;
+
     tv_assert(txn->partition.data == NULL);
+    err = keep_time(txn);
+    if (err || !build_batch(txn))
+        return err;
 
-    if (!build_batch(txn))
-        return TV_OK;
-
-    return tv_engine_write(txn->engine, &txn->batch);
+    err = tv_engine_write(txn->engine, &txn->batch);
+    if (err == TV_OK && txn->time_noted)
+        txn->time_kept = txn->time_noted;
+    return err;
 }
 
 tv_err tv_engine_update(tv_engine *engine, tv_slice partition, tv_update_fn *fn, void *ctx)

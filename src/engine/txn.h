@@ -26,6 +26,9 @@ typedef tv_err tv_update_fn(tv_txn *txn, void *ctx);
 tv_txn *tv_txn_new(tv_engine *engine);
 void tv_txn_free(tv_txn *txn); /* accepts NULL */
 
+/** From now on let groups that write see to it that the store remembers the time (instant.h). */
+void tv_txn_keep_time(tv_txn *txn);
+
 /** Forget everything and begin a new group; reads the clock (see tv_txn_now). */
 void tv_txn_begin(tv_txn *txn);
 
@@ -101,8 +104,9 @@ bool tv_txn_scan_next(tv_txn_scan *scan);
 tv_err tv_txn_scan_end(tv_txn_scan *scan) TV_WARN_UNUSED;
 
 /**
- * The instant of this group in ticks.  It never goes back within this process,
- * so that a row written later has a later timestamp even when the clock steps.
+ * The instant of this group in ticks (instant.h): later than that of any group
+ * before it, so that a row written later has a later timestamp even when the
+ * clock is set back.
  */
 int64_t tv_txn_now(const tv_txn *txn);
 
@@ -112,12 +116,6 @@ int64_t tv_txn_now(const tv_txn *txn);
  * that of the group itself.
  */
 int64_t tv_txn_stamp(tv_txn *txn);
-
-/**
- * Now, for those who read beside the groups: the clock, or the instant of the
- * latest group when the clock has stepped back behind it.  Any thread.
- */
-int64_t tv_txn_clock(void);
 
 /** One update by itself: begin, run, commit, again after TV_ERR_CONFLICT.  For tests, tools and
  * start-up. */

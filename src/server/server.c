@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "blob/janitor.h"
 #include "blob/service.h"
+#include "engine/instant.h"
 #include "engine/memory/memory.h"
 #include "engine/rocksdb/rocksdb.h"
 #include "http/listener.h"
@@ -209,6 +210,16 @@ static bool open_engine(tv_server *server, char *reterr_text, size_t reterr_size
     };
 
     return tv_rocksdb_engine_open(&options, &server->engine, reterr_text, reterr_size) == TV_OK;
+}
+
+/* Time goes on from where the store's last writer was. */
+static bool load_time(tv_server *server, char *reterr_text, size_t reterr_size)
+{
+    tv_err err = tv_instant_load(server->engine);
+
+    if (err)
+        snprintf(reterr_text, reterr_size, "the store's time cannot be read: %s", tv_err_name(err));
+    return err == TV_OK;
 }
 
 /* The data of blobs: beside the rows, or in a folder that goes with a server that keeps nothing. */
@@ -431,6 +442,7 @@ tv_server *tv_server_start(const tv_config *config, char *reterr_text, size_t re
     if (!open_accounts(server, reterr_text, reterr_size) ||
         !open_tls(server, reterr_text, reterr_size) ||
         !open_engine(server, reterr_text, reterr_size) ||
+        !load_time(server, reterr_text, reterr_size) ||
         !open_extents(server, reterr_text, reterr_size) ||
         !open_services(server, reterr_text, reterr_size))
         goto fail;

@@ -1,4 +1,5 @@
 /* Putting, updating and deleting one message; clearing the queue. */
+#include "engine/instant.h"
 #include "queue/store/records.h"
 
 static int64_t ticks_of(int64_t seconds)
@@ -63,7 +64,7 @@ static bool is_timeout(int64_t timeout_s)
  */
 static tv_guid new_id(void)
 {
-    int64_t ms = (tv_clock_ticks() - TV_TICKS_UNIX_EPOCH) / (TV_TICKS_PER_SECOND / 1000);
+    int64_t ms = (tv_instant_now() - TV_TICKS_UNIX_EPOCH) / (TV_TICKS_PER_SECOND / 1000);
     tv_guid id = tv_guid_new();
 
     for (int i = 0; i < 6; i++)

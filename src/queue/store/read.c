@@ -1,4 +1,5 @@
 /* Reading a queue beside the pipeline: peek and count. */
+#include "engine/instant.h"
 #include "queue/store/records.h"
 
 static tv_err read_counts(tv_queue *queue, tv_read_mode mode, tv_arena *arena,
@@ -105,7 +106,7 @@ static tv_err open_index(tv_queue *queue, int64_t generation, int64_t now, tv_it
 tv_err tv_queue_peek(tv_queue *queue, tv_arena *arena, int64_t count,
                      tv_message ret_messages[TV_MESSAGES_MAX], size_t *ret_count)
 {
-    int64_t now = tv_txn_clock();
+    int64_t now = tv_instant_now();
     tv_queue_counts counts;
     size_t found = 0;
     tv_iter *iter;

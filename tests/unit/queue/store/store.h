@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "check.h"
 #include "commit/group.h"
+#include "engine/instant.h"
 #include "engine/key.h"
 #include "engine/memory/memory.h"
 #include "queue/store/queue.h"
@@ -27,7 +28,7 @@ static int64_t ticks = TV_TICKS_UNIX_EPOCH + INT64_C(1767225600) * TV_TICKS_PER_
 
 static inline void pass_ticks(int64_t count)
 {
-    ticks = tv_txn_clock() > ticks ? tv_txn_clock() : ticks;
+    ticks = tv_instant_now() > ticks ? tv_instant_now() : ticks;
     ticks += count;
     tv_clock_set_fake_ticks(ticks);
 }
@@ -255,7 +256,7 @@ static inline void check_bound(tv_queue_index index, tv_queue_place bound)
 
         CHECK_OK(tv_queue_read_entry(tv_iter_value(iter), &id, &expires));
         /* An expired message is dead for the one index; for the other it is what it looks for. */
-        if (index == TV_QUEUE_EXPIRY || expires > tv_txn_clock())
+        if (index == TV_QUEUE_EXPIRY || expires > tv_instant_now())
             CHECK_FAIL("a live row of index '%c' lies below the bound", index);
     }
     CHECK_OK(tv_iter_status(iter));

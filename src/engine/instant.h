@@ -1,0 +1,46 @@
+/*
+ * Instants: the one concept of now for everything that is stored or compared
+ * with what is stored.
+ *
+ * Every group of writes has an instant of its own (tv_txn_now), and instants
+ * only grow: within the process, whatever the wall clock does, because they
+ * follow tv_clock_steady_ticks; and from one start to the next, because the
+ * store remembers about the latest of them.  Those who read beside the groups
+ * ask tv_instant_now, which is never behind a group.
+ *
+ * What the store remembers is the row TV_KEY_TIME: an instant, in decimal.  No
+ * row of the store was written at TV_INSTANT_STEP or more after it.  A committer
+ * keeps this true: a group whose instant would break it writes the row anew, in
+ * the same batch, which is about once a second while there are writes
+ * (tv_txn_keep_time).
+ */
+#ifndef TV_ENGINE_INSTANT_H
+#define TV_ENGINE_INSTANT_H
+
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "engine/engine.h"
+
+/** How far instants may run ahead of what the store remembers. */
+#define TV_INSTANT_STEP TV_TICKS_PER_SECOND
+
+/** Now: at least the latest instant that was given out.  Any thread. */
+int64_t tv_instant_now(void);
+
+/** An instant later than all before it.  Any thread. */
+int64_t tv_instant_next(void);
+
+/** Let all further instants be later than this one.  Any thread. */
+void tv_instant_pass(int64_t instant);
+
+/**
+ * Go on from where the store's last writer was; at the start, before any write.
+ * When the wall clock is behind that, the steady clock starts from there.
+ */
+tv_err tv_instant_load(tv_engine *engine) TV_WARN_UNUSED;
+
+/** Take the row TV_KEY_TIME apart; TV_ERR_CORRUPT. */
+tv_err tv_instant_parse(tv_slice value, int64_t *ret_instant) TV_WARN_UNUSED;
+
+#endif

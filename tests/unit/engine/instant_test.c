@@ -1,0 +1,216 @@
+/* Instants: they grow at the pace of time, also when the clock is set back, also over a restart. */
+#include "engine/instant.h"
+
+#include "base/number.h"
+#include "check.h"
+#include "engine/key.h"
+#include "engine/memory/memory.h"
+#include "engine/txn.h"
+
+#define SECOND TV_TICKS_PER_SECOND
+
+static tv_engine *engine;
+static tv_txn *txn;
+static char row[] = "pa";
+
+/* Instants never go back in a process, so neither does this, from one test to the next. */
+static int64_t ticks = TV_TICKS_UNIX_EPOCH + INT64_C(1767225600) * TV_TICKS_PER_SECOND;
+
+static void set_clock(int64_t to)
+{
+    ticks = to;
+    tv_clock_set_fake_ticks(ticks);
+}
+
+/* Let time pass, by both clocks. */
+static void pass(int64_t seconds)
+{
+    tv_clock_pass_fake_ns(seconds * 1000000000);
+    set_clock(ticks + seconds * SECOND);
+}
+
+static int set_up(void **state)
+{
+    engine = tv_memory_engine_new(*state ? *state : NULL);
+    txn = tv_txn_new(engine);
+    tv_txn_keep_time(txn);
+    set_clock(tv_instant_now() > ticks + 1000 * SECOND ? tv_instant_now() : ticks + 1000 * SECOND);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    tv_txn_free(txn);
+    tv_engine_close(engine);
+    tv_clock_set_fake_ticks(0);
+    return 0;
+}
+
+static tv_err put_row(tv_txn *in, void *ctx)
+{
+    tv_txn_put(in, tv_slice_of(ctx), TV_LIT("v"));
+    return TV_OK;
+}
+
+static tv_err read_row(tv_txn *in, void *ctx)
+{
+    tv_slice value;
+    tv_err err = tv_txn_get(in, tv_slice_of(ctx), &value);
+
+    return err == TV_ERR_NOT_FOUND ? TV_OK : err;
+}
+
+static int64_t write_group(void)
+{
+    tv_txn_begin(txn);
+    CHECK_OK(tv_txn_run(txn, TV_LIT("p"), put_row, row));
+    CHECK_OK(tv_txn_commit(txn));
+    return tv_txn_now(txn);
+}
+
+/* What the store remembers; 0 for nothing. */
+static int64_t remembered(void)
+{
+    int64_t instant = 0;
+    tv_arena arena;
+    tv_slice value;
+
+    tv_arena_init(&arena);
+    if (tv_engine_get(engine, TV_READ_ANY, TV_KEY_TIME, &arena, &value) == TV_OK)
+        CHECK_OK(tv_instant_parse(value, &instant));
+    tv_arena_done(&arena);
+    return instant;
+}
+
+TEST(a_second_is_a_second_after_the_clock_was_set_back)
+{
+    int64_t before = write_group();
+
+    set_clock(ticks - 600 * SECOND);
+    int64_t hidden_until = write_group() + SECOND;
+
+    CHECK(hidden_until > before && hidden_until < before + 2 * SECOND);
+    CHECK(tv_instant_now() < hidden_until);
+    pass(1);
+    CHECK(tv_instant_now() >= hidden_until - 1000); /* ticks given out while the clock stood */
+    CHECK(write_group() >= hidden_until - 1000);
+}
+
+TEST(the_store_remembers_the_time_about_once_a_second)
+{
+    int64_t first = write_group();
+
+    CHECK_INT(remembered(), first);
+    for (int i = 0; i < 100; i++) {
+        write_group();
+        CHECK_INT(remembered(), first);
+    }
+    pass(1);
+    int64_t second = write_group();
+
+    CHECK_INT(remembered(), second);
+}
+
+TEST(a_group_that_writes_nothing_leaves_the_time_alone)
+{
+    tv_txn_begin(txn);
+    CHECK_OK(tv_txn_run(txn, TV_LIT("p"), read_row, row));
+    CHECK_OK(tv_txn_commit(txn));
+    CHECK_INT(remembered(), 0);
+}
+
+TEST(stamps_of_a_group_are_remembered_too)
+{
+    write_group();
+    tv_txn_begin(txn);
+    for (int64_t i = 0; i <= SECOND; i += 1)
+        tv_txn_stamp(txn);
+    CHECK_OK(tv_txn_run(txn, TV_LIT("p"), put_row, row));
+    CHECK_OK(tv_txn_commit(txn));
+    CHECK_INT(remembered(), tv_txn_now(txn) + SECOND);
+}
+
+/* As a new process would find it: the steady clock has seen nothing but the wall clock. */
+static void restart_at(int64_t wall)
+{
+    tv_clock_set_fake_ticks(0);
+    set_clock(wall);
+    CHECK_OK(tv_instant_load(engine));
+}
+
+TEST(after_a_restart_with_the_clock_back_time_goes_on_from_the_store)
+{
+    int64_t last = write_group();
+
+    restart_at(last - 600 * SECOND);
+    CHECK(tv_instant_now() >= last + SECOND);
+    int64_t hidden_until = write_group() + SECOND;
+
+    CHECK(tv_instant_now() < hidden_until);
+    pass(1);
+    CHECK(tv_instant_now() >= hidden_until - 1000);
+    CHECK(tv_clock_lead_ticks() >= 600 * SECOND);
+}
+
+TEST(a_quick_restart_does_not_run_ahead_of_the_clock)
+{
+    for (int i = 0; i < 10; i++) {
+        int64_t last = write_group();
+
+        restart_at(ticks + SECOND / 10);
+        CHECK(write_group() > last);
+        CHECK_INT(tv_clock_lead_ticks(), 0);
+        pass(3);
+    }
+}
+
+static tv_memory_options shared = {.is_shared = true};
+
+/* Two nodes over one storage: the later time stays, and a conflict is none of the writes'. */
+TEST(of_two_writers_the_later_time_is_remembered)
+{
+    tv_txn *other = tv_txn_new(engine);
+
+    tv_txn_keep_time(other);
+    write_group();
+    tv_txn_begin(other);
+    pass(5);
+    int64_t later = write_group();
+
+    CHECK_OK(tv_txn_run(other, TV_LIT("p"), put_row, row));
+    CHECK_OK(tv_txn_commit(other));
+    CHECK_INT(remembered(), later);
+    tv_txn_free(other);
+}
+
+TEST(a_time_that_is_none_is_refused)
+{
+    static const char *const damaged[] = {"", "x", "-1", "12", "9223372036854775807", "1 "};
+
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        int64_t instant;
+
+        t_row = damaged[i];
+        CHECK_ERR(tv_instant_parse(tv_slice_of(damaged[i]), &instant), TV_ERR_CORRUPT);
+    }
+}
+
+#define ALONE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define SHARED(name) cmocka_unit_test_prestate_setup_teardown(name, set_up, tear_down, &shared)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ALONE(a_second_is_a_second_after_the_clock_was_set_back),
+        ALONE(the_store_remembers_the_time_about_once_a_second),
+        ALONE(a_group_that_writes_nothing_leaves_the_time_alone),
+        ALONE(stamps_of_a_group_are_remembered_too),
+        ALONE(after_a_restart_with_the_clock_back_time_goes_on_from_the_store),
+        ALONE(a_quick_restart_does_not_run_ahead_of_the_clock),
+        SHARED(of_two_writers_the_later_time_is_remembered),
+        cmocka_unit_test(a_time_that_is_none_is_refused),
+    };
+
+    return cmocka_run_group_tests_name("engine/instant", tests, NULL, NULL);
+}

@@ -49,6 +49,15 @@ void tv_arena_reset(tv_arena *arena)
     arena->used = 0;
 }
 
+size_t tv_arena_held(const tv_arena *arena)
+{
+    size_t bytes = 0;
+
+    for (const tv_arena_chunk *chunk = arena->chunk; chunk; chunk = chunk->older)
+        bytes += sizeof *chunk + chunk->size;
+    return bytes;
+}
+
 /* Take `size` bytes at a multiple of `alignment`, from a new chunk if need be. */
 static void *take(tv_arena *arena, size_t size, size_t alignment)
 {

@@ -24,6 +24,9 @@ void tv_arena_done(tv_arena *arena);
 /** Forget everything but keep one ordinary chunk, so that the next user need not allocate. */
 void tv_arena_reset(tv_arena *arena);
 
+/** Bytes that an arena has from the heap. */
+size_t tv_arena_held(const tv_arena *arena);
+
 /** Uninitialised memory, aligned for any type. */
 void *tv_arena_alloc(tv_arena *arena, size_t size);
 

@@ -129,7 +129,7 @@ bool tv_filter_eval(const tv_node *node, const tv_filter_slot *slots)
     if (node == NULL)
         return true;
 
-    switch (node->kind) {
+    switch ((tv_node_kind)node->kind) {
     case TV_NODE_AND:
         for (const tv_node *child = node->first; child; child = child->next) {
             if (!tv_filter_eval(child, slots))
@@ -146,7 +146,8 @@ bool tv_filter_eval(const tv_node *node, const tv_filter_slot *slots)
         return !tv_filter_eval(node->first, slots);
     case TV_NODE_COMPARE:
         return slots[node->name].is_there &&
-               tv_filter_compare(&slots[node->name].value, node->op, &node->literal);
+               tv_filter_compare(&slots[node->name].value, (tv_compare_op)node->op,
+                                 &node->literal);
     case TV_NODE_TRUTH:
         return slots[node->name].is_there && slots[node->name].value.type == TV_EDM_BOOLEAN &&
                slots[node->name].value.boolean;

@@ -11,9 +11,10 @@
  * One operand of a comparison is a property and the other a literal, in either
  * order; the tree always has the property on the left.  A bare property stands
  * for "is true".  Chains of "and" and of "or" are one node with many children,
- * however they were parenthesised.  "true" and "false" may stand where a
- * comparison may; they are folded, so that of them only a filter that passes
- * nothing is left.  README.md beside this file tells what becomes of the tree.
+ * however they were parenthesised, and a "not" has no "not" beneath it.  "true"
+ * and "false" may stand where a comparison may; they are folded, so that of them
+ * only a filter that passes nothing is left.  README.md beside this file tells
+ * what becomes of the tree.
  */
 #ifndef TV_ODATA_FILTER_H
 #define TV_ODATA_FILTER_H
@@ -31,7 +32,7 @@ enum {
 typedef enum tv_node_kind {
     TV_NODE_AND,
     TV_NODE_OR,
-    TV_NODE_NOT,     /* one child */
+    TV_NODE_NOT,     /* one child; the last of the kinds that have children */
     TV_NODE_COMPARE, /* property op literal */
     TV_NODE_TRUTH,   /* a bare property: there, a Boolean, and true */
     TV_NODE_FALSE,   /* passes nothing; only as the root */
@@ -47,20 +48,43 @@ typedef enum tv_compare_op {
 } tv_compare_op;
 
 typedef struct tv_node {
-    tv_node_kind kind;
-    struct tv_node *first, *last; /* children */
-    struct tv_node *next;         /* sibling */
-    tv_compare_op op;
-    int name;            /* COMPARE, TRUTH: index into tv_filter.names */
-    tv_property literal; /* COMPARE: type and value */
+    uint8_t kind;         /* tv_node_kind */
+    uint8_t op;           /* COMPARE: tv_compare_op */
+    int16_t name;         /* COMPARE, TRUTH: index into tv_filter.names */
+    int32_t number;       /* COMPARE: counted from 0 in the filter */
+    struct tv_node *next; /* sibling */
+    union {
+        struct {
+            struct tv_node *first, *last; /* AND, OR, NOT: children */
+        };
+        tv_property literal; /* COMPARE: type and value */
+    };
 } tv_node;
+
+/** The first child of a node, NULL when it has none. */
+static inline tv_node *tv_node_first(const tv_node *node)
+{
+    return node->kind <= TV_NODE_NOT ? node->first : NULL;
+}
 
 /** A filter and the properties it asks for, each once. */
 typedef struct tv_filter {
     tv_node *root; /* NULL: everything passes */
     tv_slice names[TV_FILTER_NAMES_MAX];
+    uint8_t sorted[TV_FILTER_NAMES_MAX]; /* indexes of names in the order of their bytes */
     int name_count;
+    int compare_count;
+    int partition_name, row_name; /* of PartitionKey and RowKey among the names, or -1 */
 } tv_filter;
+
+/** Whether a name is PartitionKey or RowKey. */
+static inline bool tv_filter_is_key(const tv_filter *filter, int name)
+{
+    return name == filter->partition_name || name == filter->row_name;
+}
+
+/** The index of a property among the names, -1 when the filter does not ask for it. */
+int tv_filter_find_name(const tv_filter *filter, tv_slice name);
 
 /**
  * Parse a filter; an empty one and "true" pass everything.  TV_ERR_FILTER_SYNTAX and

@@ -13,33 +13,79 @@ const char *tv_plan_kind_name(tv_plan_kind kind)
     return names[kind];
 }
 
-static tv_slice join(tv_arena *arena, tv_slice a, tv_slice b, tv_slice c)
-{
-    char *bytes = tv_arena_bytes(arena, a.len + b.len + c.len);
+enum { PARTS = 5 };
 
-    memcpy(bytes, a.data, a.len);
-    if (b.len)
-        memcpy(bytes + a.len, b.data, b.len);
-    if (c.len)
-        memcpy(bytes + a.len + b.len, c.data, c.len);
-    return (tv_slice){bytes, a.len + b.len + c.len};
+/* Some of: the table's prefix, a PartitionKey, the byte behind it, a RowKey, the byte behind it. */
+static tv_slice join(tv_arena *arena, const tv_slice parts[PARTS])
+{
+    size_t len = 0;
+
+    for (int i = 0; i < PARTS; i++)
+        len += parts[i].len;
+
+    char *bytes = tv_arena_bytes(arena, len), *to = bytes;
+
+    for (int i = 0; i < PARTS; i++) {
+        if (parts[i].len)
+            memcpy(to, parts[i].data, parts[i].len);
+        to += parts[i].len;
+    }
+    return (tv_slice){bytes, len};
 }
 
-/* Rows of one partition. */
-static tv_key_range range_in_partition(tv_arena *arena, tv_slice prefix, const tv_box *box)
+/*
+ * A bound of partitions as bytes.  In row keys a PartitionKey is followed by 01,
+ * so "p 01" is before all of partition p and "p 02" behind it, for no legal byte
+ * of a key is below 20.
+ */
+static tv_slice partition_bound(tv_arena *arena, tv_slice prefix, const tv_region *region,
+                                tv_bound bound)
 {
-    tv_slice partition = box->partition.from;
-    tv_key_range range = {.from = join(arena, prefix, partition, box->row.from)};
+    bool is_behind;
 
-    if (box->row.to.data)
-        range.to = join(arena, prefix, partition, box->row.to);
-    else
-        range.to = join(arena, prefix, box->partition.to, TV_LIT(""));
+    if (bound == 0)
+        return prefix;
+    if (bound == TV_BOUND_END)
+        return tv_key_after(arena, prefix);
 
-    if (tv_span_is_full(&box->row))
-        range.kind = TV_PLAN_PARTITION;
-    else
-        range.kind = tv_span_is_point(&box->row, '\x01') ? TV_PLAN_POINT : TV_PLAN_RANGE;
+    tv_slice key = tv_bound_key(&region->partitions, bound, &is_behind);
+
+    return join(arena,
+                (tv_slice[PARTS]){prefix, key, is_behind ? TV_LIT("\x02") : TV_LIT("\x01")});
+}
+
+/* A bound of rows in one partition: "r" is just before the RowKey r, "r 01" just behind it. */
+static tv_slice row_bound(tv_arena *arena, tv_slice prefix, tv_slice partition,
+                          const tv_region *region, tv_bound bound)
+{
+    tv_slice key = TV_LIT("");
+    bool is_behind = false;
+
+    if (bound == TV_BOUND_END)
+        return join(arena, (tv_slice[PARTS]){prefix, partition, TV_LIT("\x02")});
+    if (bound)
+        key = tv_bound_key(&region->rows, bound, &is_behind);
+    return join(arena, (tv_slice[PARTS]){prefix, partition, TV_LIT("\x01"), key,
+                                         is_behind ? TV_LIT("\x01") : TV_LIT("")});
+}
+
+/* The rows that a box has in one partition.  The bounds of a point share their bytes. */
+static tv_key_range range_in_partition(tv_arena *arena, tv_slice prefix, const tv_region *region,
+                                       const tv_box *box)
+{
+    bool is_behind;
+    tv_slice partition = tv_bound_key(&region->partitions, box->partition.from, &is_behind);
+    tv_key_range range = {
+        .to = row_bound(arena, prefix, partition, region, box->row.to),
+        .kind = tv_span_is_full(box->row) ? TV_PLAN_PARTITION : TV_PLAN_RANGE,
+    };
+
+    if (tv_span_is_point(&region->rows, box->row)) {
+        range.kind = TV_PLAN_POINT;
+        range.from = tv_slice_take(range.to, range.to.len - 1);
+    } else {
+        range.from = row_bound(arena, prefix, partition, region, box->row.from);
+    }
     return range;
 }
 
@@ -47,19 +93,39 @@ static tv_key_range range_in_partition(tv_arena *arena, tv_slice prefix, const t
  * All rows of a run of partitions.  Bounds on their row keys do not make one
  * range; they are left to the residual test, and *ret_is_wider is set.
  */
-static tv_key_range range_of_partitions(tv_arena *arena, tv_slice prefix, const tv_box *box,
-                                        bool *ret_is_wider)
+static tv_key_range range_of_partitions(tv_arena *arena, tv_slice prefix, const tv_region *region,
+                                        const tv_box *box, bool *ret_is_wider)
 {
-    tv_key_range range = {
-        .from = join(arena, prefix, box->partition.from, TV_LIT("")),
+    if (!tv_span_is_full(box->row))
+        *ret_is_wider = true;
+    return (tv_key_range){
+        .from = partition_bound(arena, prefix, region, box->partition.from),
+        .to = partition_bound(arena, prefix, region, box->partition.to),
         .kind = TV_PLAN_TABLE,
     };
+}
 
-    range.to = box->partition.to.data ? join(arena, prefix, box->partition.to, TV_LIT(""))
-                                      : tv_key_after(arena, prefix);
-    if (!tv_span_is_full(&box->row))
-        *ret_is_wider = true;
-    return range;
+static size_t bound_bytes(const tv_named_keys *keys, tv_bound bound)
+{
+    bool is_behind;
+
+    return bound == 0 || bound == TV_BOUND_END ? 0 : tv_bound_key(keys, bound, &is_behind).len;
+}
+
+/* About as many bytes as the ranges of a region take. */
+static size_t range_bytes(const tv_region *region, size_t prefix_len)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < region->count; i++) {
+        const tv_box *box = &region->boxes[i];
+        size_t copies = tv_span_is_point(&region->rows, box->row) ? 1 : 2;
+
+        bytes += sizeof(tv_key_range) +
+                 copies * (prefix_len + bound_bytes(&region->partitions, box->partition.from) +
+                           bound_bytes(&region->rows, box->row.to));
+    }
+    return bytes;
 }
 
 static int compare_ranges(const void *a, const void *b)
@@ -94,18 +160,13 @@ static void join_ranges(tv_plan *plan)
     plan->count = kept;
 }
 
-static bool is_key(tv_slice name)
-{
-    return tv_slice_eq(name, TV_LIT("PartitionKey")) || tv_slice_eq(name, TV_LIT("RowKey"));
-}
-
 /* Whether a part of the filter is about the keys alone. */
 static bool is_about_keys(const tv_filter *filter, const tv_node *node)
 {
     if (node->kind == TV_NODE_COMPARE || node->kind == TV_NODE_TRUTH)
-        return node->kind == TV_NODE_COMPARE && is_key(filter->names[node->name]);
+        return node->kind == TV_NODE_COMPARE && tv_filter_is_key(filter, node->name);
 
-    for (const tv_node *child = node->first; child; child = child->next) {
+    for (const tv_node *child = tv_node_first(node); child; child = child->next) {
         if (!is_about_keys(filter, child))
             return false;
     }
@@ -144,18 +205,27 @@ static const tv_node *residual_of(tv_arena *arena, const tv_filter *filter)
 
 tv_plan tv_plan_make(tv_arena *arena, tv_slice table_prefix, const tv_filter *filter)
 {
-    tv_region region = tv_region_of(arena, filter, filter->root);
-    bool is_wider = region.is_widened;
+    tv_arena scratch; /* only the plan itself outlives the planning */
+
+    tv_arena_init(&scratch);
+
+    tv_region region = tv_region_of(&scratch, filter);
+
+    while (region.count > 1 && range_bytes(&region, table_prefix.len) > TV_PLAN_BYTES_MAX)
+        tv_region_widen(&region);
+
     tv_plan plan = {.filter = filter, .count = region.count};
+    bool is_wider = region.is_widened;
 
     plan.ranges = tv_arena_alloc(arena, (region.count + 1) * sizeof *plan.ranges);
     for (size_t i = 0; i < region.count; i++) {
         const tv_box *box = &region.boxes[i];
 
-        plan.ranges[i] = tv_span_is_point(&box->partition, '\x02')
-                             ? range_in_partition(arena, table_prefix, box)
-                             : range_of_partitions(arena, table_prefix, box, &is_wider);
+        plan.ranges[i] = tv_span_is_point(&region.partitions, box->partition)
+                             ? range_in_partition(arena, table_prefix, &region, box)
+                             : range_of_partitions(arena, table_prefix, &region, box, &is_wider);
     }
+    tv_arena_done(&scratch);
     join_ranges(&plan);
     for (size_t i = 0; i < plan.count; i++) {
         if (plan.ranges[i].kind > plan.kind)

@@ -34,7 +34,14 @@ typedef struct tv_plan {
     const tv_node *residual; /* what the ranges do not decide; NULL when they decide all */
 } tv_plan;
 
-/** Plan a query over the rows that begin with `table_prefix`.  Lives in the arena. */
+/** Ranges that would take more are replaced by fewer, wider ones. */
+enum { TV_PLAN_BYTES_MAX = 256 * 1024 };
+
+/**
+ * Plan a query over the rows that begin with `table_prefix`.  Lives in the arena,
+ * which nothing else of the planning touches.  The work is bounded (region.h), so
+ * that a network thread can do it.
+ */
 tv_plan tv_plan_make(tv_arena *arena, tv_slice table_prefix, const tv_filter *filter);
 
 #endif

@@ -27,7 +27,7 @@ void tv_filter_print(tv_buf *buf, const tv_filter *filter, const tv_node *node)
     if (node == NULL)
         return;
 
-    switch (node->kind) {
+    switch ((tv_node_kind)node->kind) {
     case TV_NODE_AND:
         print_chain(buf, filter, node, "and");
         break;

@@ -5,357 +5,401 @@
 #include "engine/engine.h"
 #include "engine/key.h"
 
-/* Pairs of boxes that a plan may intersect: a bound on its time and memory. */
-enum { PAIRS_MAX = 50 * TV_REGION_BOXES_MAX };
+/* A union of boxes while it is made. */
+typedef struct boxes {
+    tv_box *list;
+    size_t count;
+    bool is_widened;
+} boxes;
 
 typedef struct planner {
     tv_arena *arena;
     const tv_filter *filter;
-    size_t pairs_left;
+    tv_named_keys partitions, rows;
+    uint32_t *numbers; /* of each comparison's key; NO_KEY for those with anything else */
+    size_t work_left;
 } planner;
 
-static const tv_span everything = {{"", 0}, {NULL, 0}};
+#define NO_KEY UINT32_MAX
 
-/* --- spans --- */
+static const tv_span everything = {0, TV_BOUND_END};
 
-bool tv_span_is_full(const tv_span *span)
+/* --- the keys that a filter names --- */
+
+typedef struct named {
+    tv_slice key;
+    int comparison;
+} named;
+
+static int compare_named(const void *a, const void *b)
 {
-    return span->from.len == 0 && span->to.data == NULL;
+    return tv_slice_cmp(((const named *)a)->key, ((const named *)b)->key);
 }
 
-/* The end of a point is its beginning with one more byte, or with its last byte raised. */
-bool tv_span_is_point(const tv_span *span, char key_end)
+/*
+ * Gather the literals that a key is compared with.  Left out are those that no
+ * stored key can be compared with bytewise: with control characters, or too long.
+ */
+static size_t gather(planner *p, const tv_node *node, int name, named *list, size_t count)
 {
-    tv_slice from = span->from, to = span->to;
+    if (node->kind == TV_NODE_COMPARE && node->name == name) {
+        named *next = &list[count];
 
-    if (to.data == NULL)
+        next->comparison = node->number;
+        if (tv_key_encode_text(p->arena, node->literal.bytes, &next->key) == TV_OK &&
+            next->key.len <= TV_KEY_BYTES_MAX / 2)
+            count++;
+    }
+    for (const tv_node *child = tv_node_first(node); child; child = child->next)
+        count = gather(p, child, name, list, count);
+    return count;
+}
+
+/* Sort them and give each its number. */
+static tv_named_keys name_keys(planner *p, int name)
+{
+    size_t room = (size_t)p->filter->compare_count + 1;
+    named *list = tv_arena_alloc(p->arena, room * sizeof *list);
+    size_t count = name < 0 ? 0 : gather(p, p->filter->root, name, list, 0);
+    tv_named_keys keys = {.list = tv_arena_alloc(p->arena, (count + 1) * sizeof *keys.list)};
+
+    if (count > 1)
+        qsort(list, count, sizeof *list, compare_named);
+    for (size_t i = 0; i < count; i++) {
+        if (keys.count == 0 || !tv_slice_eq(keys.list[keys.count - 1], list[i].key))
+            keys.list[keys.count++] = list[i].key;
+        p->numbers[list[i].comparison] = keys.count - 1;
+    }
+    keys.has_empty = keys.count && keys.list[0].len == 0;
+    return keys;
+}
+
+/* --- boxes --- */
+
+/* Take some of the work that is left; false when there is too little. */
+static bool take_work(planner *p, size_t box_count)
+{
+    if (box_count > p->work_left)
         return false;
-    if (key_end == '\x01')
-        return to.len == from.len + 1 && to.data[from.len] == key_end &&
-               tv_slice_starts_with(to, from);
-    return to.len == from.len && to.len > 0 && to.data[to.len - 1] == key_end &&
-           from.data[from.len - 1] == '\x01' && memcmp(to.data, from.data, to.len - 1) == 0;
+
+    p->work_left -= box_count;
+    return true;
 }
 
-/* Order of two upper bounds, no bound being the greatest. */
-static int compare_ends(tv_slice a, tv_slice b)
+static boxes everywhere(planner *p, bool is_widened)
 {
-    if (a.data == NULL || b.data == NULL)
-        return (a.data == NULL) - (b.data == NULL);
-    return tv_slice_cmp(a, b);
+    boxes all = {tv_arena_alloc(p->arena, sizeof(tv_box)), 1, is_widened};
+
+    all.list[0] = (tv_box){everything, everything};
+    return all;
 }
 
-/* Whether a span that ends at `to` reaches one that begins at `from`. */
-static bool reaches(tv_slice to, tv_slice from)
+static int compare_bounds(tv_bound a, tv_bound b)
 {
-    return to.data == NULL || tv_slice_cmp(from, to) <= 0;
-}
-
-/* False when nothing is left. */
-static bool intersect_spans(tv_span a, tv_span b, tv_span *ret_span)
-{
-    ret_span->from = tv_slice_cmp(a.from, b.from) > 0 ? a.from : b.from;
-    ret_span->to = compare_ends(a.to, b.to) < 0 ? a.to : b.to;
-    return ret_span->to.data == NULL || tv_slice_cmp(ret_span->from, ret_span->to) < 0;
-}
-
-/* --- regions --- */
-
-static tv_region region_of_box(tv_arena *arena, tv_box box)
-{
-    tv_region region = {.boxes = tv_arena_alloc(arena, sizeof box), .count = 1};
-
-    region.boxes[0] = box;
-    return region;
-}
-
-static tv_region everywhere(tv_arena *arena)
-{
-    return region_of_box(arena, (tv_box){everything, everything});
+    return (a > b) - (a < b);
 }
 
 static int compare_boxes(const void *a, const void *b)
 {
     const tv_box *x = a, *y = b;
-    int order = tv_slice_cmp(x->partition.from, y->partition.from);
+    int order = compare_bounds(x->partition.from, y->partition.from);
 
     if (order == 0)
-        order = compare_ends(x->partition.to, y->partition.to);
+        order = compare_bounds(x->partition.to, y->partition.to);
     if (order == 0)
-        order = tv_slice_cmp(x->row.from, y->row.from);
-    return order ? order : compare_ends(x->row.to, y->row.to);
+        order = compare_bounds(x->row.from, y->row.from);
+    return order ? order : compare_bounds(x->row.to, y->row.to);
 }
 
 static bool same_partitions(const tv_box *a, const tv_box *b)
 {
-    return tv_slice_eq(a->partition.from, b->partition.from) &&
-           compare_ends(a->partition.to, b->partition.to) == 0;
+    return a->partition.from == b->partition.from && a->partition.to == b->partition.to;
+}
+
+static void sort(boxes *set)
+{
+    for (size_t i = 1; i < set->count; i++) {
+        if (compare_boxes(&set->list[i - 1], &set->list[i]) > 0) {
+            qsort(set->list, set->count, sizeof *set->list, compare_boxes);
+            return;
+        }
+    }
 }
 
 /* Sort, and join neighbours that have the same partitions and rows without a gap. */
-static void normalize(tv_region *region)
+static void normalize(boxes *set)
 {
     size_t kept = 0;
 
-    if (region->count > 1)
-        qsort(region->boxes, region->count, sizeof *region->boxes, compare_boxes);
-    for (size_t i = 0; i < region->count; i++) {
-        tv_box *box = &region->boxes[i], *last = kept ? &region->boxes[kept - 1] : NULL;
+    sort(set);
+    for (size_t i = 0; i < set->count; i++) {
+        tv_box *box = &set->list[i], *last = kept ? &set->list[kept - 1] : NULL;
 
-        if (last && same_partitions(last, box) && reaches(last->row.to, box->row.from)) {
-            if (compare_ends(box->row.to, last->row.to) > 0)
+        if (last && same_partitions(last, box) && box->row.from <= last->row.to) {
+            if (box->row.to > last->row.to)
                 last->row.to = box->row.to;
         } else {
-            region->boxes[kept++] = *box;
+            set->list[kept++] = *box;
         }
     }
-    region->count = kept;
+    set->count = kept;
 }
 
-/* Make a box reach around another one, too. */
+/* Make a span reach around another one, too. */
+static void include_span(tv_span *around, tv_span span)
+{
+    if (span.from < around->from)
+        around->from = span.from;
+    if (span.to > around->to)
+        around->to = span.to;
+}
+
 static void include(tv_box *around, const tv_box *box)
 {
-    if (tv_slice_cmp(box->partition.from, around->partition.from) < 0)
-        around->partition.from = box->partition.from;
-    if (compare_ends(box->partition.to, around->partition.to) > 0)
-        around->partition.to = box->partition.to;
-    if (tv_slice_cmp(box->row.from, around->row.from) < 0)
-        around->row.from = box->row.from;
-    if (compare_ends(box->row.to, around->row.to) > 0)
-        around->row.to = box->row.to;
+    include_span(&around->partition, box->partition);
+    include_span(&around->row, box->row);
 }
 
 /* One box around all of them: too much, but never too little. */
-static void widen_to_one(tv_region *region)
+static size_t widen_to_one(tv_box *list, size_t count)
 {
-    for (size_t i = 1; i < region->count; i++) {
-        include(&region->boxes[0], &region->boxes[i]);
-        region->is_widened = true;
-    }
-    if (region->count)
-        region->count = 1;
+    for (size_t i = 1; i < count; i++)
+        include(&list[0], &list[i]);
+    return count ? 1 : 0;
 }
 
-/* Fewer boxes: one around all that have the same partitions, or else one around everything. */
-static void widen(tv_region *region)
+/* One box around all that have the same partitions. */
+static size_t widen_rows(tv_box *list, size_t count)
 {
     size_t kept = 0;
 
-    for (size_t i = 0; i < region->count; i++) {
-        if (kept && same_partitions(&region->boxes[kept - 1], &region->boxes[i]))
-            include(&region->boxes[kept - 1], &region->boxes[i]);
+    for (size_t i = 0; i < count; i++) {
+        if (kept && same_partitions(&list[kept - 1], &list[i]))
+            include(&list[kept - 1], &list[i]);
         else
-            region->boxes[kept++] = region->boxes[i];
+            list[kept++] = list[i];
     }
-    region->count = kept;
+    return kept;
+}
+
+void tv_region_widen(tv_region *region)
+{
+    size_t count = widen_rows(region->boxes, region->count);
+
+    region->count = count < region->count ? count : widen_to_one(region->boxes, count);
     region->is_widened = true;
-    if (kept > TV_REGION_BOXES_MAX)
-        widen_to_one(region);
+}
+
+/* As many boxes as a region may have, or fewer, wider ones. */
+static boxes bounded(boxes set)
+{
+    normalize(&set);
+    if (set.count > TV_REGION_BOXES_MAX) {
+        set.count = widen_rows(set.list, set.count);
+        set.is_widened = true;
+    }
+    if (set.count > TV_REGION_BOXES_MAX)
+        set.count = widen_to_one(set.list, set.count);
+    return set;
 }
 
 /* Whether each box lies in one partition. */
-static bool is_in_partitions(const tv_region *region)
+static bool is_in_partitions(const planner *p, const boxes *set)
 {
-    for (size_t i = 0; i < region->count; i++) {
-        if (!tv_span_is_point(&region->boxes[i].partition, '\x02'))
+    for (size_t i = 0; i < set->count; i++) {
+        if (!tv_span_is_point(&p->partitions, set->list[i].partition))
             return false;
     }
     return true;
 }
 
 /* Whether it is better to keep `a` whole than `b`: it names partitions, or has fewer boxes. */
-static bool is_better(const tv_region *a, const tv_region *b)
+static bool is_better(const planner *p, const boxes *a, const boxes *b)
 {
-    bool is_a_narrow = is_in_partitions(a), is_b_narrow = is_in_partitions(b);
+    bool is_a_narrow = is_in_partitions(p, a), is_b_narrow = is_in_partitions(p, b);
 
     return is_a_narrow != is_b_narrow ? is_a_narrow : a->count <= b->count;
 }
 
-static tv_region intersect(planner *p, tv_region a, tv_region b)
+/* False when nothing is left. */
+static bool intersect_spans(tv_span a, tv_span b, tv_span *ret_span)
+{
+    ret_span->from = a.from > b.from ? a.from : b.from;
+    ret_span->to = a.to < b.to ? a.to : b.to;
+    return ret_span->from < ret_span->to;
+}
+
+static boxes intersect(planner *p, boxes a, boxes b)
 {
     /* Too many pairs: of the worse one, the box around it will do; or even nothing of it. */
-    if (a.count * b.count > p->pairs_left) {
-        tv_region better = is_better(&a, &b) ? a : b, worse = is_better(&a, &b) ? b : a;
+    if (a.count * b.count > p->work_left) {
+        boxes better = is_better(p, &a, &b) ? a : b, worse = is_better(p, &a, &b) ? b : a;
 
-        widen_to_one(&worse);
+        worse.is_widened |= worse.count > 1;
+        worse.count = widen_to_one(worse.list, worse.count);
         a = better;
         b = worse;
-        if (a.count > p->pairs_left) {
-            a.is_widened = true;
-            return a;
-        }
+    }
+    if (!take_work(p, a.count * b.count)) {
+        a.is_widened = true;
+        return a;
     }
 
-    tv_region both = {.is_widened = a.is_widened || b.is_widened};
-    size_t pairs = a.count * b.count;
+    boxes both = {.is_widened = a.is_widened || b.is_widened};
 
-    p->pairs_left -= pairs;
-    both.boxes = tv_arena_alloc(p->arena, pairs * sizeof *both.boxes);
+    both.list = tv_arena_alloc(p->arena, a.count * b.count * sizeof *both.list);
     for (size_t i = 0; i < a.count; i++) {
         for (size_t j = 0; j < b.count; j++) {
-            tv_box *box = &both.boxes[both.count];
+            tv_box *box = &both.list[both.count];
 
-            if (intersect_spans(a.boxes[i].partition, b.boxes[j].partition, &box->partition) &&
-                intersect_spans(a.boxes[i].row, b.boxes[j].row, &box->row))
+            if (intersect_spans(a.list[i].partition, b.list[j].partition, &box->partition) &&
+                intersect_spans(a.list[i].row, b.list[j].row, &box->row))
                 both.count++;
         }
     }
-    normalize(&both);
-    if (both.count > TV_REGION_BOXES_MAX)
-        widen(&both);
-    return both;
+    return bounded(both);
+}
+
+/* Append the boxes of `more`; there is room for *size of them. */
+static void append(planner *p, boxes *set, size_t *size, boxes more)
+{
+    if (set->count + more.count > *size) {
+        tv_box *list;
+
+        *size = 2 * (set->count + more.count);
+        list = tv_arena_alloc(p->arena, *size * sizeof *list);
+        if (set->count)
+            memcpy(list, set->list, set->count * sizeof *list);
+        set->list = list;
+    }
+    if (more.count)
+        memcpy(set->list + set->count, more.list, more.count * sizeof *more.list);
+    set->count += more.count;
+    set->is_widened |= more.is_widened;
 }
 
 /* --- from comparisons to boxes --- */
 
-/*
- * The bytes just before and just behind a key.  False when no stored key can
- * be compared with it bytewise: it holds control characters or is too long.
- */
-static bool key_bounds(tv_arena *arena, tv_slice text, bool is_partition, tv_slice *ret_at,
-                       tv_slice *ret_after)
-{
-    tv_slice encoded;
-
-    if (tv_key_encode_text(arena, text, &encoded) || encoded.len > TV_KEY_BYTES_MAX / 2)
-        return false;
-
-    char *bytes = tv_arena_bytes(arena, 2 * (encoded.len + 1));
-    char *behind = bytes + encoded.len + 1;
-
-    if (encoded.len) {
-        memcpy(bytes, encoded.data, encoded.len);
-        memcpy(behind, encoded.data, encoded.len);
-    }
-    bytes[encoded.len] = '\x01';
-    behind[encoded.len] = is_partition ? '\x02' : '\x01';
-    *ret_at = (tv_slice){bytes, encoded.len + is_partition};
-    *ret_after = (tv_slice){behind, encoded.len + 1};
-    return true;
-}
-
 /* The spans of keys k with "k op key"; one, or two for ne. */
-static int spans_of(tv_compare_op op, tv_slice at, tv_slice after, tv_span ret_spans[2])
+static int spans_of(tv_compare_op op, tv_bound at, tv_bound behind, tv_span ret_spans[2])
 {
-    tv_span before = {{"", 0}, at}, behind = {after, {NULL, 0}};
-
     switch (op) {
     case TV_OP_EQ:
-        ret_spans[0] = (tv_span){at, after};
+        ret_spans[0] = (tv_span){at, behind};
         return 1;
     case TV_OP_NE:
-        ret_spans[0] = before;
-        ret_spans[1] = behind;
+        ret_spans[0] = (tv_span){0, at};
+        ret_spans[1] = (tv_span){behind, TV_BOUND_END};
         return 2;
     case TV_OP_GT:
-        ret_spans[0] = behind;
+        ret_spans[0] = (tv_span){behind, TV_BOUND_END};
         return 1;
     case TV_OP_GE:
-        ret_spans[0] = (tv_span){at, {NULL, 0}};
+        ret_spans[0] = (tv_span){at, TV_BOUND_END};
         return 1;
     case TV_OP_LT:
-        ret_spans[0] = before;
+        ret_spans[0] = (tv_span){0, at};
         return 1;
     case TV_OP_LE:
-        ret_spans[0] = (tv_span){{"", 0}, after};
+        ret_spans[0] = (tv_span){0, behind};
         return 1;
     }
     tv_assert(!"an operator");
     return 0;
 }
 
-static tv_region region_of_comparison(tv_arena *arena, const tv_node *node, bool is_partition,
-                                      bool is_negated)
+static boxes boxes_of_comparison(planner *p, const tv_node *node, bool is_negated)
 {
-    tv_compare_op op = is_negated ? tv_compare_op_negate(node->op) : node->op;
-    tv_region region = {.boxes = tv_arena_alloc(arena, 2 * sizeof(tv_box))};
-    tv_slice at, after;
+    bool is_partition = node->name == p->filter->partition_name;
+    const tv_named_keys *keys = is_partition ? &p->partitions : &p->rows;
+    uint32_t number = p->numbers[node->number];
     tv_span spans[2];
 
-    if (!key_bounds(arena, node->literal.bytes, is_partition, &at, &after)) {
-        region = everywhere(arena);
-        region.is_widened = true;
-        return region;
-    }
+    if (number == NO_KEY)
+        return everywhere(p, true);
 
-    int count = spans_of(op, at, after, spans);
+    tv_bound at = 2 * number + !keys->has_empty;
+    int count =
+        spans_of(is_negated ? tv_compare_op_negate(node->op) : node->op, at, at + 1, spans);
+    boxes set = {.list = tv_arena_alloc(p->arena, 2 * sizeof(tv_box))};
 
     for (int i = 0; i < count; i++) {
         /* Nothing is before the empty key. */
-        if (node->literal.bytes.len == 0 && spans[i].to.data == at.data)
-            continue;
-        region.boxes[region.count++] =
-            is_partition ? (tv_box){spans[i], everything} : (tv_box){everything, spans[i]};
+        if (spans[i].from < spans[i].to)
+            set.list[set.count++] =
+                is_partition ? (tv_box){spans[i], everything} : (tv_box){everything, spans[i]};
     }
-    return region;
+    return set;
 }
 
-static tv_region region_of_node(planner *p, const tv_node *node, bool is_negated);
+static boxes boxes_of_node(planner *p, const tv_node *node, bool is_negated);
 
-static tv_region region_of_all(planner *p, const tv_node *node, bool is_negated)
+static boxes boxes_of_all(planner *p, const tv_node *node, bool is_negated)
 {
-    tv_region all = everywhere(p->arena);
+    boxes all = boxes_of_node(p, node->first, is_negated);
 
-    for (const tv_node *child = node->first; child; child = child->next)
-        all = intersect(p, all, region_of_node(p, child, is_negated));
+    for (const tv_node *child = node->first->next; child; child = child->next)
+        all = intersect(p, all, boxes_of_node(p, child, is_negated));
     return all;
 }
 
-static tv_region region_of_any(planner *p, const tv_node *node, bool is_negated)
+static boxes boxes_of_any(planner *p, const tv_node *node, bool is_negated)
 {
-    tv_region any = {0};
+    boxes any = {0};
     size_t size = 0;
 
     for (const tv_node *child = node->first; child; child = child->next) {
-        tv_region more = region_of_node(p, child, is_negated);
+        boxes more = boxes_of_node(p, child, is_negated);
 
-        if (any.count + more.count > size) {
-            tv_box *boxes;
-
-            size = 2 * (any.count + more.count);
-            boxes = tv_arena_alloc(p->arena, size * sizeof *boxes);
-            if (any.count)
-                memcpy(boxes, any.boxes, any.count * sizeof *boxes);
-            any.boxes = boxes;
-        }
-        if (more.count)
-            memcpy(any.boxes + any.count, more.boxes, more.count * sizeof *more.boxes);
-        any.count += more.count;
-        any.is_widened |= more.is_widened;
+        if (!take_work(p, more.count))
+            return everywhere(p, true);
+        append(p, &any, &size, more);
     }
-    normalize(&any);
-    if (any.count > TV_REGION_BOXES_MAX)
-        widen(&any);
-    return any;
+    return bounded(any);
 }
 
 /* Negation is carried down to the comparisons, where it is exact: keys are always there. */
-static tv_region region_of_node(planner *p, const tv_node *node, bool is_negated)
+static boxes boxes_of_node(planner *p, const tv_node *node, bool is_negated)
 {
-    switch (node->kind) {
+    switch ((tv_node_kind)node->kind) {
     case TV_NODE_AND:
-        return is_negated ? region_of_any(p, node, true) : region_of_all(p, node, false);
+        return is_negated ? boxes_of_any(p, node, true) : boxes_of_all(p, node, false);
     case TV_NODE_OR:
-        return is_negated ? region_of_all(p, node, true) : region_of_any(p, node, false);
+        return is_negated ? boxes_of_all(p, node, true) : boxes_of_any(p, node, false);
     case TV_NODE_NOT:
-        return region_of_node(p, node->first, !is_negated);
+        return boxes_of_node(p, node->first, !is_negated);
     case TV_NODE_COMPARE:
-        if (tv_slice_eq(p->filter->names[node->name], TV_LIT("PartitionKey")))
-            return region_of_comparison(p->arena, node, true, is_negated);
-        if (tv_slice_eq(p->filter->names[node->name], TV_LIT("RowKey")))
-            return region_of_comparison(p->arena, node, false, is_negated);
+        if (tv_filter_is_key(p->filter, node->name))
+            return boxes_of_comparison(p, node, is_negated);
         break;
     case TV_NODE_TRUTH:
         break;
     case TV_NODE_FALSE:
-        return (tv_region){0};
+        return (boxes){0};
     }
-    return everywhere(p->arena);
+    return everywhere(p, false);
 }
 
-tv_region tv_region_of(tv_arena *arena, const tv_filter *filter, const tv_node *node)
+tv_region tv_region_of(tv_arena *arena, const tv_filter *filter)
 {
-    planner p = {.arena = arena, .filter = filter, .pairs_left = PAIRS_MAX};
+    planner p = {.arena = arena, .filter = filter, .work_left = TV_REGION_WORK_MAX};
+    size_t comparisons = (size_t)filter->compare_count;
+    boxes set = everywhere(&p, false);
 
-    return node ? region_of_node(&p, node, false) : everywhere(arena);
+    if (filter->root) {
+        p.numbers = tv_arena_alloc(arena, (comparisons + 1) * sizeof *p.numbers);
+        for (size_t i = 0; i < comparisons; i++)
+            p.numbers[i] = NO_KEY;
+        p.partitions = name_keys(&p, filter->partition_name);
+        p.rows = name_keys(&p, filter->row_name);
+        set = boxes_of_node(&p, filter->root, false);
+    }
+    return (tv_region){
+        .partitions = p.partitions,
+        .rows = p.rows,
+        .boxes = set.list,
+        .count = set.count,
+        .work = TV_REGION_WORK_MAX - p.work_left,
+        .is_widened = set.is_widened,
+    };
 }

@@ -32,7 +32,7 @@ static void mark_needed(row_test *test, const tv_node *node)
 {
     if (node->kind == TV_NODE_COMPARE || node->kind == TV_NODE_TRUTH)
         test->is_needed[node->name] = true;
-    for (const tv_node *child = node->first; child; child = child->next)
+    for (const tv_node *child = tv_node_first(node); child; child = child->next)
         mark_needed(test, child);
 }
 

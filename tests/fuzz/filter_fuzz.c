@@ -15,7 +15,7 @@ static int printed_depth(const tv_node *node)
 {
     int deepest = 0;
 
-    for (const tv_node *child = node->first; child; child = child->next) {
+    for (const tv_node *child = tv_node_first(node); child; child = child->next) {
         bool has_parentheses =
             node->kind == TV_NODE_NOT || child->kind == TV_NODE_AND || child->kind == TV_NODE_OR;
         int depth = printed_depth(child) + has_parentheses + (node->kind == TV_NODE_NOT);

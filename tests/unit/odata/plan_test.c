@@ -284,6 +284,105 @@ TEST(a_long_filter_stays_in_its_partition)
     }
 }
 
+/* --- filters that are made to be expensive, each about 32 KiB --- */
+
+enum { LONG_FILTER = 32 * 1024 };
+
+/* `open` as often as it goes with `inner` in the midst, and as many `close` behind it. */
+static void add_nested(tv_buf *text, const char *open, const char *inner, const char *close)
+{
+    size_t count = LONG_FILTER / (strlen(open) + strlen(close) + 4);
+
+    if (count > TV_FILTER_DEPTH_MAX / 3)
+        count = TV_FILTER_DEPTH_MAX / 3;
+    for (size_t i = 0; i < count; i++)
+        tv_buf_printf(text, "%s", open);
+    tv_buf_printf(text, "%s", inner);
+    for (size_t i = 0; i < count; i++) {
+        size_t at = text->len;
+
+        tv_buf_printf(text, "%s", close);
+        /* A hash stands for a number, so that no two keys are the same. */
+        for (; at < text->len; at++) {
+            if (text->data[at] == '#')
+                text->data[at] = (char)('A' + (i + at) % 26);
+        }
+    }
+}
+
+static const char *const nestings[][3] = {
+    {"not not (", "RowKey eq 'x' or RowKey eq 'y'",
+     " or RowKey eq '###' or RowKey eq '####')"},
+    {"(", "RowKey eq 'x'", " and a eq 1 or RowKey eq '###' or RowKey eq '####')"},
+    {"(", "RowKey eq 'x'", " and RowKey ne '##' or RowKey eq '####' or PartitionKey eq '###')"},
+    {"not (", "RowKey eq 'x'", " or RowKey ne '###' and PartitionKey ne '####')"},
+    {"(not ", "RowKey eq 'x'", " or PartitionKey eq '###' and RowKey ne '####')"},
+    {"(", "PartitionKey ne 'x'", " or RowKey ne '##') and (PartitionKey ne '###' or RowKey lt '#')"},
+};
+
+/* Of what planning takes, only the ranges stay with the request. */
+TEST(a_plan_is_small_whatever_the_filter)
+{
+    for (size_t i = 0; i < COUNT(nestings); i++) {
+        tv_buf text = TV_BUF_EMPTY;
+        tv_error_info info = {0};
+        tv_filter *filter;
+
+        t_row = nestings[i][0];
+        add_nested(&text, nestings[i][0], nestings[i][1], nestings[i][2]);
+        CHECK_OK(tv_filter_parse(&arena, tv_buf_slice(&text), &filter, &info));
+
+        size_t before = tv_arena_held(&arena);
+        tv_plan plan = tv_plan_make(&arena, prefix_of_table(), filter);
+
+        CHECK(plan.count > 0);
+        CHECK(tv_arena_held(&arena) - before <= TV_PLAN_BYTES_MAX + 64 * 1024);
+        tv_buf_done(&text);
+    }
+}
+
+/* Each partition with each of two long row keys: the ranges would take thirty times the filter. */
+TEST(long_keys_do_not_make_a_long_plan)
+{
+    char row[1001];
+    tv_slice partitions = chain(490, "PartitionKey eq"), text;
+
+    memset(row, 'r', sizeof row - 1);
+    row[sizeof row - 1] = '\0';
+    text = tv_arena_printf(&arena, "(%.*s) and (RowKey eq '%s1' or RowKey eq '%s2')",
+                           TV_FMT(partitions), row, row);
+
+    size_t before = tv_arena_held(&arena);
+    tv_plan plan = plan_of(text);
+
+    CHECK(tv_arena_held(&arena) - before <= TV_PLAN_BYTES_MAX + 256 * 1024);
+    CHECK_INT(plan.count, 1);
+    CHECK(plan.residual == plan.filter->root);
+}
+
+TEST(the_work_of_planning_is_bounded)
+{
+    for (size_t i = 0; i < COUNT(nestings); i++) {
+        tv_buf text = TV_BUF_EMPTY;
+        tv_error_info info = {0};
+        tv_filter *filter;
+        tv_arena scratch;
+
+        t_row = nestings[i][0];
+        add_nested(&text, nestings[i][0], nestings[i][1], nestings[i][2]);
+        CHECK_OK(tv_filter_parse(&arena, tv_buf_slice(&text), &filter, &info));
+        tv_arena_init(&scratch);
+
+        tv_region region = tv_region_of(&scratch, filter);
+
+        CHECK(region.count <= TV_REGION_BOXES_MAX);
+        CHECK(region.work <= TV_REGION_WORK_MAX);
+        CHECK(tv_arena_held(&scratch) < 2 * 1024 * 1024);
+        tv_arena_done(&scratch);
+        tv_buf_done(&text);
+    }
+}
+
 /* --- regions --- */
 
 static const struct {
@@ -314,23 +413,36 @@ TEST(regions_are_unions_of_boxes)
 
         t_row = regions[i].filter;
         CHECK_OK(tv_filter_parse(&arena, tv_slice_of(regions[i].filter), &filter, &info));
-        tv_region region = tv_region_of(&arena, filter, filter->root);
+        tv_region region = tv_region_of(&arena, filter);
         CHECK_INT(region.count, regions[i].count);
         CHECK_INT(region.is_widened, regions[i].is_widened);
     }
 }
 
+/* The keys 'a' and 'b' have the bounds 1, 2 and 3, 4; with the empty key 'a' has 2, 3. */
 TEST(spans_know_what_they_are)
 {
-    tv_span full = {TV_LIT(""), TV_NONE}, from = {TV_LIT("a"), TV_NONE};
-    tv_span row = {TV_LIT("a"), TV_LIT("a\x01")}, partition = {TV_LIT("a\x01"), TV_LIT("a\x02")};
-    tv_span empty_row = {TV_LIT(""), TV_LIT("\x01")}, other = {TV_LIT("a"), TV_LIT("b\x01")};
+    tv_slice list[] = {TV_LIT("a"), TV_LIT("b")}, with[] = {TV_LIT(""), TV_LIT("a")};
+    tv_named_keys keys = {.list = list, .count = 2};
+    tv_named_keys with_empty = {.list = with, .count = 2, .has_empty = true};
+    bool is_behind;
 
-    CHECK(tv_span_is_full(&full) && !tv_span_is_full(&from) && !tv_span_is_full(&empty_row));
-    CHECK(tv_span_is_point(&row, '\x01') && tv_span_is_point(&empty_row, '\x01'));
-    CHECK(!tv_span_is_point(&other, '\x01') && !tv_span_is_point(&full, '\x01'));
-    CHECK(tv_span_is_point(&partition, '\x02') && !tv_span_is_point(&partition, '\x01'));
-    CHECK(!tv_span_is_point(&row, '\x02') && !tv_span_is_point(&full, '\x02'));
+    CHECK(tv_span_is_full((tv_span){0, TV_BOUND_END}));
+    CHECK(!tv_span_is_full((tv_span){1, TV_BOUND_END}) && !tv_span_is_full((tv_span){0, 4}));
+    CHECK(tv_span_is_point(&keys, (tv_span){1, 2}) && tv_span_is_point(&keys, (tv_span){3, 4}));
+    CHECK(!tv_span_is_point(&keys, (tv_span){0, 1}) && !tv_span_is_point(&keys, (tv_span){2, 3}));
+    CHECK(!tv_span_is_point(&keys, (tv_span){1, 4}));
+    CHECK(!tv_span_is_point(&keys, (tv_span){0, TV_BOUND_END}));
+    CHECK(tv_span_is_point(&with_empty, (tv_span){0, 1}));
+    CHECK(tv_span_is_point(&with_empty, (tv_span){2, 3}));
+    CHECK(!tv_span_is_point(&with_empty, (tv_span){1, 2}));
+
+    CHECK_TEXT(tv_bound_key(&keys, 3, &is_behind), "b");
+    CHECK(!is_behind);
+    CHECK_TEXT(tv_bound_key(&keys, 2, &is_behind), "a");
+    CHECK(is_behind);
+    CHECK_TEXT(tv_bound_key(&with_empty, 2, &is_behind), "a");
+    CHECK(!is_behind);
 }
 
 #define ONE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -344,6 +456,9 @@ int main(void)
         ONE(more_are_one_wider_range),
         ONE(products_of_chains_are_bounded),
         ONE(a_long_filter_stays_in_its_partition),
+        ONE(a_plan_is_small_whatever_the_filter),
+        ONE(long_keys_do_not_make_a_long_plan),
+        ONE(the_work_of_planning_is_bounded),
         ONE(regions_are_unions_of_boxes),
         ONE(spans_know_what_they_are),
     };

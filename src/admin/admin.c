@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "auth/identity.h"
 #include "base/clock.h"
 
 static const tv_slice text_type = {"text/plain; charset=utf-8", 25};
@@ -117,11 +118,24 @@ static void metrics(tv_admin *admin, tv_request *req)
     respond(req, 200, metrics_type);
 }
 
+/* Old health checks send no Host at all; browsers always do. */
+static bool is_own_host(const tv_admin *admin, tv_slice host)
+{
+    tv_slice name = tv_slice_take(host, tv_slice_find(host, ':'));
+
+    return host.len == 0 || tv_host_is_local(host) || tv_slice_find(name, '.') == name.len ||
+           (admin->name && tv_slice_eq_nocase(name, tv_slice_of(admin->name)));
+}
+
 static bool on_headers(void *ctx, tv_request *req)
 {
-    (void)ctx;
     req->body_bytes_max = 0;
-    return true;
+    if (is_own_host(ctx, req->host))
+        return true;
+
+    tv_buf_add_lit(&req->out, "this name is not served here; use an address, or --admin-name\n");
+    respond(req, 403, text_type);
+    return false;
 }
 
 static void on_request(void *ctx, tv_request *req)

@@ -1,6 +1,8 @@
 /*
  * The admin port: /healthz and /metrics.  Read-only and without accounts; it
- * listens on loopback unless the operator says otherwise.
+ * listens on loopback unless the operator says otherwise.  It answers to
+ * addresses, to localhost and to names without a dot: a web page whose own name
+ * is made to point here (DNS rebinding) has one with a dot.
  */
 #ifndef TV_ADMIN_ADMIN_H
 #define TV_ADMIN_ADMIN_H
@@ -19,6 +21,7 @@ typedef struct tv_admin_source {
 enum { TV_ADMIN_SOURCES_MAX = 4 };
 
 typedef struct tv_admin {
+    const char *name; /* another name that it answers to, or NULL */
     tv_engine *engine;
     tv_pipeline *pipeline;
     tv_admin_source sources[TV_ADMIN_SOURCES_MAX]; /* one without `write` ends the list */

@@ -75,10 +75,10 @@ static bool is_paced(tv_conn_state state)
 }
 
 /* The states that a connection can be in without a request that a service has let in. */
-static bool is_waiting(tv_conn_state state)
+static bool is_waiting(const tv_http_limits *limits, tv_conn_state state)
 {
     return state == TV_CONN_IDLE || state == TV_CONN_HEAD || state == TV_CONN_SKIP ||
-           state == TV_CONN_LINGER;
+           state == TV_CONN_LINGER || (state == TV_CONN_WRITING && limits->spares_unread);
 }
 
 /* While a service or its source holds the request up, the client's time stands still. */
@@ -88,7 +88,7 @@ static void change_state(tv_conn *conn, tv_conn_state state)
 
     if (conn->is_waiting)
         tv_listener_end_wait(conn->listener, conn);
-    if (is_waiting(state))
+    if (is_waiting(conn->listener->limits, state))
         tv_listener_begin_wait(conn->listener, conn);
     if (is_paced(conn->state))
         conn->credit_ms = conn->deadline_ms > now ? conn->deadline_ms - now : 0;

@@ -25,6 +25,7 @@ typedef struct tv_http_limits {
     int per_address_max;     /* of those, from one address */
     int spare_ms;            /* a connection that waits for its client so long may make room */
     size_t input_bytes_max;  /* of heads that are not complete, in all connections of a loop */
+    bool spares_unread;      /* an answer that is not read may be cut off to make room, too */
 } tv_http_limits;
 
 /*

@@ -26,6 +26,8 @@ static const flag_spec options[] = {
     {"blob-port", NUMBER, FIELD(blob_port), 0, 65535, "N", "blob service (10000)"},
     {"admin-port", NUMBER, FIELD(admin_port), 0, 65535, "N", "health and metrics (10003)"},
     {"admin-host", TEXT, FIELD(admin_host), 0, 0, "ADDR", "address of the admin port (127.0.0.1)"},
+    {"admin-name", TEXT, FIELD(admin_name), 0, 0, "NAME",
+     "a host name with dots that the admin port answers to, beside addresses"},
     {"threads", NUMBER, FIELD(threads), 0, 256, "N", "network threads (0: one per core)"},
     {"max-connections", NUMBER, FIELD(max_connections), 1, 1000000, "N",
      "connections per port; above it idle ones are closed for new ones, which\n"

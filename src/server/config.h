@@ -12,6 +12,7 @@ typedef struct tv_config {
     const char *data;
     const char *host;
     const char *admin_host;
+    const char *admin_name; /* or NULL */
     int table_port, queue_port, blob_port, admin_port;
     int threads;          /* network threads; 0: one per core */
     int max_connections;  /* per port, over all threads */

@@ -341,6 +341,7 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
     open_tables(server);
     open_queues(server);
     open_blobs(server);
+    server->admin.name = server->config.admin_name;
     server->admin.engine = server->engine;
     server->admin.pipeline = server->pipeline;
     server->admin.sources[0] =
@@ -358,6 +359,22 @@ static void flush_outbox(void *ctx)
 {
     tv_outbox_flush(ctx);
 }
+
+/* Whoever asks here asks for little and reads it at once; all others make room. */
+static const tv_http_limits admin_limits = {
+    .head_bytes_max = 16 * 1024,
+    .header_count_max = 64,
+    .input_bytes_max = 256 * 1024,
+    .header_timeout_ms = 5 * 1000,
+    .body_timeout_ms = 5 * 1000,
+    .speed_min = 1024,
+    .linger_timeout_ms = 1000,
+    .idle_timeout_ms = 120 * 1000,
+    .connections_max = ADMIN_CONNECTIONS_MAX,
+    .per_address_max = ADMIN_CONNECTIONS_MAX,
+    .spare_ms = 100,
+    .spares_unread = true,
+};
 
 /*
  * How many connections of one loop may be of one address.  The kernel deals
@@ -387,8 +404,7 @@ static void open_loops(tv_server *server)
     if (server->limits.connections_max < 1)
         server->limits.connections_max = 1;
     server->limits.per_address_max = per_address(server);
-    server->admin_limits = tv_http_limits_default;
-    server->admin_limits.connections_max = ADMIN_CONNECTIONS_MAX;
+    server->admin_limits = admin_limits;
 }
 
 static bool open_served(tv_server *server, served *service, char *reterr_text, size_t reterr_size)

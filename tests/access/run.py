@@ -17,6 +17,7 @@ import attacks_test  # noqa: E402
 import blob_attacks_test  # noqa: E402
 import blob_matrix  # noqa: E402
 import certificate  # noqa: E402
+import crowd_test  # noqa: E402
 import hostile_test  # noqa: E402
 import matrix  # noqa: E402
 import queue_attacks_test  # noqa: E402
@@ -52,8 +53,8 @@ def main(which):
             more_passed, more_failed = run_matrix(name)
             passed, failed = passed + more_passed, failed + more_failed
     if "attacks" in which:
-        more_passed, more_failed = suite.run([attacks_test, hostile_test, queue_attacks_test,
-                                               blob_attacks_test])
+        more_passed, more_failed = suite.run([attacks_test, crowd_test, hostile_test,
+                                               queue_attacks_test, blob_attacks_test])
         passed, failed = passed + more_passed, failed + more_failed
     print(f"access: {passed} passed, {failed} failed", flush=True)
     return 1 if failed or not passed else 0

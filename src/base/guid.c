@@ -1,4 +1,4 @@
-/* Guids: text, and new ones from a generator that each thread has to itself. */
+/* Guids: text, and new ones from generators that each thread has to itself. */
 #include "base/guid.h"
 
 #include <errno.h>
@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/hex.h"
+#include "base/random.h"
 
 static const char hex_digits[] = "0123456789abcdef";
 
@@ -87,6 +88,13 @@ static uint64_t next_random(void)
     return result;
 }
 
+static tv_guid mark(tv_guid guid)
+{
+    guid.bytes[6] = (guid.bytes[6] & 0x0F) | 0x40; /* version 4: random */
+    guid.bytes[8] = (guid.bytes[8] & 0x3F) | 0x80; /* the variant of RFC 4122 */
+    return guid;
+}
+
 tv_guid tv_guid_new(void)
 {
     tv_guid guid;
@@ -97,7 +105,13 @@ tv_guid tv_guid_new(void)
     uint64_t words[2] = {next_random(), next_random()};
 
     memcpy(guid.bytes, words, sizeof guid.bytes);
-    guid.bytes[6] = (guid.bytes[6] & 0x0F) | 0x40; /* version 4: random */
-    guid.bytes[8] = (guid.bytes[8] & 0x3F) | 0x80; /* the variant of RFC 4122 */
-    return guid;
+    return mark(guid);
+}
+
+tv_guid tv_guid_new_secret(void)
+{
+    tv_guid guid;
+
+    tv_random_bytes(guid.bytes, sizeof guid.bytes);
+    return mark(guid);
 }

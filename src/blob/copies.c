@@ -163,7 +163,7 @@ static void copy_head(copier *c, const tv_blob_head *head)
     tv_arena *arena = &c->call->base.req->arena;
     tv_put_blob *put = &c->copying->put;
     char *id = tv_arena_bytes(arena, TV_GUID_TEXT_LEN);
-    tv_guid guid = tv_guid_new();
+    tv_guid guid = tv_guid_new_secret();
 
     tv_guid_format(id, &guid);
     put->type = head->type;

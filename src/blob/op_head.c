@@ -115,7 +115,7 @@ static tv_err read_acquire(tv_call *call, tv_lease_request *request)
     err = read_guid(call, TV_LIT("x-ms-proposed-lease-id"), &request->proposed,
                     &request->has_proposed);
     if (err == TV_OK && !request->has_proposed)
-        request->proposed = tv_guid_new();
+        request->proposed = tv_guid_new_secret();
     return err;
 }
 

@@ -1,5 +1,6 @@
 """Attacks on queues, each named for what it tries.  None may get further than its first word."""
 
+import base64
 import socket
 import time
 import unittest
@@ -180,6 +181,38 @@ class QueueAttack(unittest.TestCase):
             self.assertIn(reply.status, (400, 404), (receipt, reply))
         for held in (first, second):
             self.own(queue_request(ACCOUNT, "delete message", SECRET, held=held))
+
+    def test_receipt_by_bisection(self):
+        """The right to update, without that to process, finds no receipt by asking again and again.
+
+        Whoever has put a message knows how receipts are made, and with the right to read the ids
+        of all others.  What is left to find must not be closer after a hundred answers."""
+        held = held_by(self.own(("POST", f"/{ACCOUNT}/{SECRET}/messages", message("mine"))))
+        known = base64.b64decode(held[1])
+        self.own(("GET", f"/{ACCOUNT}/{SECRET}/messages?numofmessages=32", None))
+        low, high, answers = 0, 2 ** 64 - 1, set()
+        while low <= high:
+            guess = (low + high) // 2
+            receipt = base64.b64encode(known[:-8] + guess.to_bytes(8, "big")).decode()
+            reply = send(self.talk, self.sas(SECRET, sp="ru"), queue_request(
+                ACCOUNT, "update message", SECRET, held=(held[0], receipt)))
+            self.assertNotEqual(reply.status, 204, "a guessed receipt rewrote the message")
+            answers.add((reply.status, reply.code))
+            if reply.status == 404:
+                low = guess + 1
+            else:
+                high = guess - 1
+        self.assertEqual(answers, {(404, "MessageNotFound")})
+
+    def test_receipts_follow_no_rule(self):
+        """Receipts given one after the other have nothing in common where it matters."""
+        secrets = []
+        for i in range(32):
+            held = held_by(self.own(("POST", f"/{ACCOUNT}/{SPARE}/messages", message(i))))
+            secrets.append(int.from_bytes(base64.b64decode(held[1])[-8:], "big"))
+        self.assertEqual(len(set(secrets)), 32)
+        for bit in range(64):
+            self.assertEqual({secret >> bit & 1 for secret in secrets}, {0, 1}, f"bit {bit}")
 
     # --- bodies and what comes back
 

@@ -53,7 +53,7 @@ static void try_receipt(tv_slice text)
     if (!tv_receipt_parse(text, &receipt))
         return;
 
-    tv_assert(receipt.sequence >= 0 && receipt.number >= 0);
+    tv_assert(receipt.sequence >= 0);
     tv_receipt_format(again, &receipt);
     tv_assert(tv_slice_eq(text, (tv_slice){again, sizeof again}));
 }

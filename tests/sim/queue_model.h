@@ -82,7 +82,7 @@ static inline model_message *model_put(const tv_message *message)
     tv_assert(model.count < MODEL_MAX);
     m->message = *message;
     m->message.text = TV_NONE;
-    m->last_receipt = (tv_receipt){message->receipt.sequence, message->receipt.number - 1};
+    m->last_receipt = (tv_receipt){message->receipt.sequence, message->receipt.secret - 1};
     model_set_text(m, message->text);
     model.messages[model.count++] = m;
     return m;

@@ -228,7 +228,7 @@ static void check_same(const tv_message *got, const tv_message *want)
     CHECK_INT(got->expires, want->expires);
     CHECK_INT(got->next_visible, want->next_visible);
     CHECK_INT(got->receipt.sequence, want->receipt.sequence);
-    CHECK_INT(got->receipt.number, want->receipt.number);
+    CHECK(got->receipt.secret == want->receipt.secret);
     CHECK_INT(got->dequeue_count, want->dequeue_count);
     CHECK(tv_slice_eq(got->text, want->text));
 }
@@ -248,12 +248,12 @@ static void follow_put(const step *s)
     model_put(message);
 }
 
-/* A get or an update makes a new receipt; `number` is what it said. */
-static void renew_receipt(model_message *m, int64_t number)
+/* A get or an update makes a new receipt; `secret` is what it said. */
+static void renew_receipt(model_message *m, uint64_t secret)
 {
-    CHECK(number > m->message.receipt.number);
+    CHECK(secret != m->message.receipt.secret);
     m->last_receipt = m->message.receipt;
-    m->message.receipt.number = number;
+    m->message.receipt.secret = secret;
 }
 
 static void follow_get(const step *s)
@@ -266,7 +266,7 @@ static void follow_get(const step *s)
     for (size_t i = 0; i < count; i++) {
         tv_message *m = &want[i]->message;
 
-        renew_receipt(want[i], op->messages[i].receipt.number);
+        renew_receipt(want[i], op->messages[i].receipt.secret);
         m->dequeue_count++;
         m->next_visible = s->now + op->timeout_s * SECOND;
         check_same(&op->messages[i], m);
@@ -282,10 +282,9 @@ static tv_err judge(const tv_guid *id, const tv_receipt *receipt, int64_t now,
     *ret_message = m;
     if (m == NULL || m->message.expires <= now)
         return TV_ERR_MESSAGE_NOT_FOUND;
-    if (m->message.receipt.sequence != receipt->sequence ||
-        m->message.receipt.number < receipt->number)
+    if (m->message.receipt.sequence != receipt->sequence)
         return TV_ERR_POP_RECEIPT_MISMATCH;
-    return m->message.receipt.number > receipt->number ? TV_ERR_MESSAGE_NOT_FOUND : TV_OK;
+    return m->message.receipt.secret == receipt->secret ? TV_OK : TV_ERR_MESSAGE_NOT_FOUND;
 }
 
 static void follow_update(const step *s)
@@ -300,7 +299,7 @@ static void follow_update(const step *s)
     if (want)
         return;
 
-    renew_receipt(m, op->message.receipt.number);
+    renew_receipt(m, op->message.receipt.secret);
     m->message.next_visible = s->now + op->timeout_s * SECOND;
     CHECK_INT(op->message.next_visible, m->message.next_visible);
     if (op->text.data)

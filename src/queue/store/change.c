@@ -1,4 +1,5 @@
 /* Putting, updating and deleting one message; clearing the queue. */
+#include "base/random.h"
 #include "engine/instant.h"
 #include "queue/store/records.h"
 
@@ -31,7 +32,7 @@ static tv_err run_put(tv_txn *txn, void *ctx)
     message->inserted = now;
     message->expires = expiry_after(now, put->ttl_s);
     message->next_visible = now + ticks_of(put->timeout_s);
-    message->receipt = (tv_receipt){counts.next_sequence, now};
+    message->receipt = (tv_receipt){counts.next_sequence, tv_random_u64()};
     message->dequeue_count = 0;
     message->text = put->text;
     tv_store_write_message(txn, queue, counts.generation, message);
@@ -65,7 +66,7 @@ static bool is_timeout(int64_t timeout_s)
 static tv_guid new_id(void)
 {
     int64_t ms = (tv_instant_now() - TV_TICKS_UNIX_EPOCH) / (TV_TICKS_PER_SECOND / 1000);
-    tv_guid id = tv_guid_new();
+    tv_guid id = tv_guid_new_secret();
 
     for (int i = 0; i < 6; i++)
         id.bytes[i] = (uint8_t)((uint64_t)ms >> (40 - 8 * i));
@@ -89,7 +90,12 @@ tv_err tv_queue_prepare_put(tv_queue_put *put, tv_write *write)
     return TV_OK;
 }
 
-/* The message that `receipt` gives a right to. */
+/*
+ * The message that `receipt` gives a right to.  For who has had the message and
+ * lost it to another it is gone, as the service has it.  That is also the answer
+ * to every guess, however close: the two numbers are compared as a whole, and only
+ * the receipt of another message is told apart.
+ */
 static tv_err find_message(tv_txn *txn, tv_queue *queue, int64_t generation, const tv_guid *id,
                            const tv_receipt *receipt, tv_message *ret_message)
 {
@@ -102,12 +108,9 @@ static tv_err find_message(tv_txn *txn, tv_queue *queue, int64_t generation, con
 
     const tv_receipt *current = &ret_message->receipt;
 
-    /* For who has had the message and lost it to another it is gone, as the service has it. */
-    if (receipt->sequence == current->sequence && receipt->number < current->number)
-        return TV_ERR_MESSAGE_NOT_FOUND;
-    return receipt->sequence == current->sequence && receipt->number == current->number
-               ? TV_OK
-               : TV_ERR_POP_RECEIPT_MISMATCH;
+    if (receipt->sequence != current->sequence)
+        return TV_ERR_POP_RECEIPT_MISMATCH;
+    return receipt->secret == current->secret ? TV_OK : TV_ERR_MESSAGE_NOT_FOUND;
 }
 
 static tv_err run_update(tv_txn *txn, void *ctx)
@@ -139,7 +142,7 @@ static tv_err run_update(tv_txn *txn, void *ctx)
         message.text = update->text;
     }
     message.next_visible = next_visible;
-    message.receipt.number = tv_receipt_next(&message.receipt, now);
+    message.receipt.secret = tv_random_u64();
     tv_store_write_message(txn, queue, counts.generation, &message);
     update->message = message;
     update->message.text = TV_NONE;

@@ -7,6 +7,7 @@
  * that it walks over them, however many there are, because an empty answer
  * would say that there is no message.
  */
+#include "base/random.h"
 #include "queue/store/records.h"
 
 enum { EXPIRED_MAX = 32 }; /* removed by one get */
@@ -96,7 +97,7 @@ static tv_err take(tv_txn *txn, tv_queue_get *get, int64_t generation, tv_messag
 
     tv_store_hide_message(txn, get->queue, generation, message);
     message->next_visible = now + get->timeout_s * TV_TICKS_PER_SECOND;
-    message->receipt.number = tv_receipt_next(&message->receipt, now);
+    message->receipt.secret = tv_random_u64();
     message->dequeue_count++;
     /* A text that is apart has not been fetched yet, so it is not written again. */
     tv_store_write_message(txn, get->queue, generation, message);

@@ -1,6 +1,6 @@
 /*
- * Pop receipts: a version byte, the message's number in its queue and the
- * number of the receipt, eight bytes each, most significant first, in base 64.
+ * Pop receipts: a version byte, the message's number in its queue and the secret,
+ * eight bytes each, most significant first, in base 64.
  */
 #include "queue/store/message.h"
 
@@ -14,7 +14,7 @@ void tv_receipt_format(char to[TV_RECEIPT_TEXT_LEN], const tv_receipt *receipt)
     char bytes[RECEIPT_BYTES] = {RECEIPT_VERSION};
 
     tv_number_put(bytes + 1, receipt->sequence);
-    tv_number_put(bytes + 9, receipt->number);
+    tv_number_put(bytes + 9, (int64_t)receipt->secret);
     tv_base64_encode(to, (tv_slice){bytes, sizeof bytes});
 }
 
@@ -28,6 +28,6 @@ bool tv_receipt_parse(tv_slice text, tv_receipt *ret_receipt)
     if (len != RECEIPT_BYTES || bytes[0] != RECEIPT_VERSION)
         return false;
 
-    *ret_receipt = (tv_receipt){tv_number_get(bytes + 1), tv_number_get(bytes + 9)};
-    return ret_receipt->sequence >= 0 && ret_receipt->number >= 0;
+    *ret_receipt = (tv_receipt){tv_number_get(bytes + 1), (uint64_t)tv_number_get(bytes + 9)};
+    return ret_receipt->sequence >= 0;
 }

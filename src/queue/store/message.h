@@ -22,12 +22,13 @@ enum {
 
 /**
  * What a receipt says: which message (by its number in the queue, so that one
- * message's receipt never fits another) and which of its receipts, an instant
- * that grows with each.
+ * message's receipt never fits another), and 64 bits that nobody can guess, new
+ * with each receipt.  The number only tells a receipt of this message, now void
+ * perhaps, from that of another; it is no secret and gives no right.
  */
 typedef struct tv_receipt {
     int64_t sequence;
-    int64_t number;
+    uint64_t secret;
 } tv_receipt;
 
 typedef struct tv_message {
@@ -41,12 +42,6 @@ typedef struct tv_message {
 static inline bool tv_message_is_expired(const tv_message *message, int64_t now)
 {
     return message->expires <= now;
-}
-
-/** The number of the receipt that follows `receipt` at the instant `now`: greater, always. */
-static inline int64_t tv_receipt_next(const tv_receipt *receipt, int64_t now)
-{
-    return now > receipt->number ? now : receipt->number + 1;
 }
 
 /** The receipt as clients see it: opaque text, base 64. */

@@ -76,8 +76,8 @@ typedef struct tv_queue_update {
 /**
  * Set up a write that hides a message anew and may change its text:
  * TV_ERR_QUERY_OUT_OF_RANGE, TV_ERR_MESSAGE_TOO_LARGE.  The write's own errors:
- * TV_ERR_MESSAGE_NOT_FOUND (also for a receipt that was good once),
- * TV_ERR_POP_RECEIPT_MISMATCH (for one that never was), and
+ * TV_ERR_MESSAGE_NOT_FOUND (also when its receipt is not this one),
+ * TV_ERR_POP_RECEIPT_MISMATCH (for that of another message), and
  * TV_ERR_QUERY_OUT_OF_RANGE when it would be hidden longer than it lives.
  */
 tv_err tv_queue_prepare_update(tv_queue_update *update, tv_write *write) TV_WARN_UNUSED;

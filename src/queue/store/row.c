@@ -146,8 +146,8 @@ size_t tv_queue_write_message(char to[TV_MESSAGE_ROW_BYTES_MAX], const tv_messag
 {
     const int64_t numbers[] = {
         message->inserted,          message->expires,        message->next_visible,
-        message->receipt.sequence,  message->receipt.number, message->dequeue_count,
-        (int64_t)message->text.len,
+        message->receipt.sequence,  (int64_t)message->receipt.secret,
+        message->dequeue_count,     (int64_t)message->text.len,
     };
     size_t len = 0;
 
@@ -183,7 +183,7 @@ tv_err tv_queue_read_message(tv_slice value, tv_message *ret_message)
     ret_message->inserted = numbers[0];
     ret_message->expires = numbers[1];
     ret_message->next_visible = numbers[2];
-    ret_message->receipt = (tv_receipt){numbers[3], numbers[4]};
+    ret_message->receipt = (tv_receipt){numbers[3], (uint64_t)numbers[4]};
     ret_message->dequeue_count = (uint32_t)numbers[5];
     ret_message->text = is_apart ? (tv_slice){NULL, text_len} : text;
     return TV_OK;

@@ -64,7 +64,7 @@ static void *make_guids(void *arg)
     tv_guid *mine = arg;
 
     for (int i = 0; i < GUIDS_PER_THREAD; i++)
-        mine[i] = tv_guid_new();
+        mine[i] = i % 2 ? tv_guid_new() : tv_guid_new_secret();
     return NULL;
 }
 

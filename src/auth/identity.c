@@ -93,17 +93,22 @@ static tv_err scheme_parse(tv_slice scheme, bool *ret_is_lite)
 }
 
 /* The date line that was signed, checked to be recent. */
-static tv_err check_date(tv_credentials *credentials, int64_t now_ticks)
+static tv_err check_date(tv_credentials *credentials, int64_t now_ticks, tv_arena *arena,
+                         tv_error_info *reterr_info)
 {
     int64_t skew_max = TV_CLOCK_SKEW_SECONDS * TV_TICKS_PER_SECOND;
     int64_t signed_ticks;
 
     credentials->parts.date =
         credentials->x_ms_date.len ? credentials->x_ms_date : credentials->date;
+    if (credentials->parts.date.len == 0)
+        return tv_refuse(reterr_info, "Request date header not specified");
     if (!tv_http_date_parse(credentials->parts.date, &signed_ticks))
-        return TV_ERR_AUTHENTICATION_FAILED;
-    if (signed_ticks > now_ticks + skew_max || signed_ticks < now_ticks - skew_max)
-        return TV_ERR_AUTHENTICATION_FAILED;
+        return tv_refuse(reterr_info, "The Date header in the request is incorrect.");
+    if (signed_ticks > now_ticks + skew_max)
+        return tv_refuse(reterr_info, "The Date header in the request is incorrect.");
+    if (signed_ticks < now_ticks - skew_max)
+        return tv_refuse_date(arena, credentials->parts.date, reterr_info);
     return TV_OK;
 }
 
@@ -149,11 +154,30 @@ static bool is_signed_by(const tv_hmac_key *key, tv_slice text, tv_slice signatu
 
 bool tv_account_has_signed(const tv_account *account, tv_slice text, tv_slice signature)
 {
+    /* The time that an answer takes does not tell whether there is such an account. */
+    if (account == NULL) {
+        tv_hmac_key nobody;
+
+        tv_hmac_key_init(&nobody, TV_LIT(""));
+        is_signed_by(&nobody, text, signature);
+        return false;
+    }
     for (int i = 0; i < account->key_count; i++) {
         if (is_signed_by(&account->keys[i], text, signature))
             return true;
     }
     return false;
+}
+
+bool tv_is_development_refused(const tv_auth_policy *policy, const tv_credentials *credentials)
+{
+    const tv_account *account =
+        tv_accounts_find(atomic_load(&policy->accounts), credentials->parts.account);
+
+    if (may_use_development_key(policy, credentials))
+        return false;
+    return tv_slice_eq(credentials->parts.account, TV_LIT(TV_DEVELOPMENT_ACCOUNT)) ||
+           (credentials->is_peer_loopback && account && account->is_development);
 }
 
 const tv_account *tv_account_for(const tv_auth_policy *policy, const tv_credentials *credentials)
@@ -178,13 +202,17 @@ static bool is_among(tv_slice text, const tv_slice *texts, size_t count)
 /* A longer text is read in one way only: each reading costs a digest of all that was sent. */
 enum { READINGS_BYTES_MAX = 16 * 1024 };
 
-/* A queue's or blob's text in any of its readings; nearly always they are one and the same. */
+/*
+ * A queue's or blob's text in any of its readings; nearly always they are one and
+ * the same.  *ret_text is the first of them, empty when there is none.
+ */
 static bool has_signed_full(const tv_account *account, const tv_signed_parts *parts, bool is_lite,
-                            tv_slice signature, tv_arena *arena)
+                            tv_slice signature, tv_arena *arena, tv_slice *ret_text)
 {
     tv_slice texts[TV_CANONICAL_READINGS];
     tv_canonical canonical;
 
+    *ret_text = TV_LIT("");
     if (!tv_canonical_read(arena, parts, &canonical))
         return false;
 
@@ -195,24 +223,26 @@ static bool has_signed_full(const tv_account *account, const tv_signed_parts *pa
         if (!is_among(texts[i], texts, i) && tv_account_has_signed(account, texts[i], signature))
             return true;
     }
+    *ret_text = texts[0];
     return false;
 }
 
+/* On failure *ret_text is what should have been signed. */
 static bool has_signed(const tv_account *account, const tv_signed_parts *parts, bool is_lite,
-                       tv_slice signature, tv_arena *arena)
+                       tv_slice signature, tv_arena *arena, tv_slice *ret_text)
 {
     if (parts->service != TV_SERVICE_TABLE)
-        return has_signed_full(account, parts, is_lite, signature, arena);
-    return tv_account_has_signed(account,
-                                 is_lite ? tv_canonical_shared_key_lite(arena, parts)
-                                         : tv_canonical_shared_key(arena, parts),
-                                 signature);
+        return has_signed_full(account, parts, is_lite, signature, arena, ret_text);
+    *ret_text = is_lite ? tv_canonical_shared_key_lite(arena, parts)
+                        : tv_canonical_shared_key(arena, parts);
+    return tv_account_has_signed(account, *ret_text, signature);
 }
 
 static tv_err authenticate_key(const tv_auth_policy *policy, tv_credentials *credentials,
-                               int64_t now_ticks, tv_arena *arena, tv_identity *ret_identity)
+                               int64_t now_ticks, tv_arena *arena, tv_identity *ret_identity,
+                               tv_error_info *reterr_info)
 {
-    tv_slice scheme, account_name, signature;
+    tv_slice scheme, account_name, signature, text;
     bool is_lite;
     tv_err err;
 
@@ -224,24 +254,27 @@ static tv_err authenticate_key(const tv_auth_policy *policy, tv_credentials *cre
     if (err)
         return err;
 
-    err = check_date(credentials, now_ticks);
+    err = check_date(credentials, now_ticks, arena, reterr_info);
     if (err)
         return err;
+    if (tv_is_development_refused(policy, credentials))
+        return tv_refuse_development(arena, credentials->parts.service, reterr_info);
 
     credentials->parts.query = credentials->query;
 
     const tv_account *account = tv_account_for(policy, credentials);
 
-    if (account == NULL || !tv_slice_eq(account_name, credentials->parts.account) ||
-        !has_signed(account, &credentials->parts, is_lite, signature, arena))
-        return TV_ERR_AUTHENTICATION_FAILED;
+    if (!has_signed(account, &credentials->parts, is_lite, signature, arena, &text) ||
+        !tv_slice_eq(account_name, credentials->parts.account))
+        return tv_refuse_key_signature(arena, signature, text, reterr_info);
 
     *ret_identity = (tv_identity){.account = account, .service = credentials->parts.service};
     return TV_OK;
 }
 
 tv_err tv_authenticate(const tv_auth_policy *policy, tv_credentials *credentials, int64_t now_ticks,
-                       tv_arena *arena, const tv_identity **ret_identity)
+                       tv_arena *arena, const tv_identity **ret_identity,
+                       tv_error_info *reterr_info)
 {
     tv_identity *identity = tv_arena_alloc(arena, sizeof *identity);
     tv_sas sas;
@@ -250,13 +283,16 @@ tv_err tv_authenticate(const tv_auth_policy *policy, tv_credentials *credentials
 
     /* With an Authorization header, parameters that look like a SAS are just parameters. */
     if (credentials->authorization.data) {
-        err = authenticate_key(policy, credentials, now_ticks, arena, identity);
+        err = authenticate_key(policy, credentials, now_ticks, arena, identity, reterr_info);
     } else {
         err = tv_sas_parse(arena, &credentials->query, &sas, &is_sas);
+        if (err)
+            return tv_refuse(reterr_info, "Signature fields not well formed.");
         if (err == TV_OK && !is_sas)
             err = TV_ERR_NO_AUTHENTICATION;
         if (err == TV_OK)
-            err = tv_sas_authenticate(policy, credentials, &sas, now_ticks, arena, identity);
+            err = tv_sas_authenticate(policy, credentials, &sas, now_ticks, arena, identity,
+                                      reterr_info);
     }
     if (err)
         return err;

@@ -144,10 +144,13 @@ bool tv_host_is_local(tv_slice host);
  * simply wrong: unknown account, other account than the URL's, signature, date.
  * Of a SAS also TV_ERR_PROTOCOL_MISMATCH, TV_ERR_SOURCE_IP_MISMATCH,
  * TV_ERR_SERVICE_MISMATCH, and TV_ERR_INVALID_QUERY_PARAMETER for a field that
- * its stored policy gives already.
+ * its stored policy gives already.  TV_ERR_AUTHENTICATION_FAILED says why in
+ * `reterr_info->reason`, the same for an account that is not there as for one whose
+ * key did not sign.
  */
 tv_err tv_authenticate(const tv_auth_policy *policy, tv_credentials *credentials, int64_t now_ticks,
-                       tv_arena *arena, const tv_identity **ret_identity) TV_WARN_UNUSED;
+                       tv_arena *arena, const tv_identity **ret_identity,
+                       tv_error_info *reterr_info) TV_WARN_UNUSED;
 
 /**
  * Let in a request that shows nothing, which only some services do, for some

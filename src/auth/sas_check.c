@@ -42,16 +42,17 @@ static bool is_signable(const tv_credentials *credentials)
 }
 
 static tv_err check_signature(const tv_credentials *credentials, const tv_account *account,
-                              const tv_sas *sas, tv_arena *arena)
+                              const tv_sas *sas, tv_arena *arena, tv_error_info *reterr_info)
 {
     tv_slice text;
 
     if (!tv_sas_is_account(sas) && !is_signable(credentials))
-        return TV_ERR_AUTHENTICATION_FAILED;
+        return tv_refuse(reterr_info, "Signature fields not well formed.");
 
-    text = signed_text(credentials, sas, tv_slice_of(account->name), arena);
-    return tv_account_has_signed(account, text, sas->signature) ? TV_OK
-                                                                : TV_ERR_AUTHENTICATION_FAILED;
+    text = signed_text(credentials, sas, credentials->parts.account, arena);
+    return tv_account_has_signed(account, text, sas->signature)
+               ? TV_OK
+               : tv_refuse_sas_signature(arena, text, reterr_info);
 }
 
 /* Older SAS, for blobs alone, have no version; and one that is no date could sort anywhere. */
@@ -75,14 +76,15 @@ static tv_err combine(tv_slice *token_field, tv_slice policy_field)
 }
 
 static tv_err apply_stored_policy(const tv_auth_policy *policy, const tv_account *account,
-                                  tv_slice container, tv_arena *arena, tv_sas *sas)
+                                  tv_slice container, tv_arena *arena, tv_sas *sas,
+                                  tv_error_info *reterr_info)
 {
     tv_access_policies policies = {.count = 0};
     tv_err err;
 
     if (policy->find_policies == NULL ||
         policy->find_policies(policy->ctx, tv_slice_of(account->name), container, arena, &policies))
-        return TV_ERR_AUTHENTICATION_FAILED;
+        policies.count = 0;
 
     for (size_t i = 0; i < policies.count; i++) {
         const tv_access_policy *stored = &policies.list[i];
@@ -96,30 +98,36 @@ static tv_err apply_stored_policy(const tv_auth_policy *policy, const tv_account
             err = combine(&sas->permission, stored->permission);
         return err;
     }
-    return TV_ERR_AUTHENTICATION_FAILED;
+    return tv_refuse(reterr_info, "No stored access policy has the signed identifier.");
 }
 
 /* --- circumstances --- */
 
-static tv_err check_time(const tv_sas *sas, int64_t now_ticks)
+static tv_err check_time(const tv_sas *sas, int64_t now_ticks, tv_arena *arena,
+                         tv_error_info *reterr_info)
 {
-    int64_t start, expiry;
+    bool has_start = sas->start.len > 0;
+    int64_t start = 0, expiry;
 
-    if (sas->start.len && (!tv_sas_parse_time(sas->start, &start) || now_ticks < start))
-        return TV_ERR_AUTHENTICATION_FAILED;
-    if (!tv_sas_parse_time(sas->expiry, &expiry) || now_ticks > expiry)
-        return TV_ERR_AUTHENTICATION_FAILED;
+    if (sas->expiry.len == 0)
+        return tv_refuse_empty(arena, "se", reterr_info);
+    if ((has_start && !tv_sas_parse_time(sas->start, &start)) ||
+        !tv_sas_parse_time(sas->expiry, &expiry))
+        return tv_refuse(reterr_info, "Signature fields not well formed.");
+    if ((has_start && now_ticks < start) || now_ticks > expiry)
+        return tv_refuse_time(arena, has_start ? &start : NULL, expiry, now_ticks, reterr_info);
     return TV_OK;
 }
 
-static tv_err check_origin(const tv_sas *sas, const tv_credentials *credentials)
+static tv_err check_origin(const tv_sas *sas, const tv_credentials *credentials,
+                           tv_error_info *reterr_info)
 {
     if (sas->protocol.len) {
         bool is_both = tv_slice_eq(sas->protocol, TV_LIT("https,http")) ||
                        tv_slice_eq(sas->protocol, TV_LIT("http,https"));
 
         if (!is_both && !tv_slice_eq(sas->protocol, TV_LIT("https")))
-            return TV_ERR_AUTHENTICATION_FAILED;
+            return tv_refuse(reterr_info, "Signature fields not well formed.");
         if (!is_both && !credentials->is_tls)
             return TV_ERR_PROTOCOL_MISMATCH;
     }
@@ -293,18 +301,22 @@ static tv_err fill(const tv_credentials *credentials, const tv_sas *sas, tv_iden
 
 tv_err tv_sas_authenticate(const tv_auth_policy *policy, const tv_credentials *credentials,
                            const tv_sas *given, int64_t now_ticks, tv_arena *arena,
-                           tv_identity *ret_identity)
+                           tv_identity *ret_identity, tv_error_info *reterr_info)
 {
     const tv_account *account = tv_account_for(policy, credentials);
     tv_sas sas = *given;
     tv_err err;
 
-    if (account == NULL || !is_version(sas.version))
-        return TV_ERR_AUTHENTICATION_FAILED;
+    if (tv_is_development_refused(policy, credentials))
+        return tv_refuse_development(arena, credentials->parts.service, reterr_info);
+    if (sas.version.len == 0)
+        return tv_refuse_empty(arena, "sv", reterr_info);
+    if (!is_version(sas.version))
+        return tv_refuse(reterr_info, "Signature fields not well formed.");
     if (sas.user.data)
-        return TV_ERR_AUTHENTICATION_FAILED; /* there are no users whose keys could have signed */
+        return tv_refuse(reterr_info, "User delegation is not supported: there are no users here.");
 
-    err = check_signature(credentials, account, &sas, arena);
+    err = check_signature(credentials, account, &sas, arena, reterr_info);
     if (err)
         return err;
 
@@ -312,23 +324,26 @@ tv_err tv_sas_authenticate(const tv_auth_policy *policy, const tv_credentials *c
         bool is_table = credentials->parts.service == TV_SERVICE_TABLE;
 
         err = apply_stored_policy(policy, account, is_table ? sas.table : credentials->container,
-                                  arena, &sas);
+                                  arena, &sas, reterr_info);
         if (err)
             return err;
     }
     if (sas.permission.len == 0)
-        return TV_ERR_AUTHENTICATION_FAILED;
+        return tv_refuse_empty(arena, "sp", reterr_info);
 
-    err = check_time(&sas, now_ticks);
+    err = check_time(&sas, now_ticks, arena, reterr_info);
     if (err)
         return err;
 
-    err = check_origin(&sas, credentials);
+    err = check_origin(&sas, credentials, reterr_info);
     if (err)
         return err;
 
     *ret_identity = (tv_identity){.account = account,
                                   .service = credentials->parts.service,
                                   .permissions = permissions_of(sas.permission)};
-    return fill(credentials, &sas, ret_identity);
+    err = fill(credentials, &sas, ret_identity);
+    return err == TV_ERR_AUTHENTICATION_FAILED
+               ? tv_refuse(reterr_info, "Signature fields not well formed.")
+               : err;
 }

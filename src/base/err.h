@@ -172,12 +172,13 @@ const char *tv_err_name(tv_err err);
 
 /**
  * What a failing function can add to its error: a text that names the value,
- * instead of the default one, and elements of its own.  All zeros when it has
- * nothing to add.
+ * instead of the default one, elements of its own, and why a request was not let
+ * in.  All zeros when it has nothing to add.
  */
 typedef struct tv_error_info {
     tv_slice text;    /* in the request's arena */
     tv_slice details; /* likewise: XML elements for the body of an error of queues and blobs */
+    tv_slice reason;  /* likewise: plain text for AuthenticationErrorDetail */
 } tv_error_info;
 
 #endif

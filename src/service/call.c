@@ -79,7 +79,7 @@ tv_err tv_call_authenticate(tv_call *call, tv_slice container, tv_slice blob)
     tv_credentials credentials = credentials_of(call, container, blob);
 
     return tv_authenticate(&call->core->auth, &credentials, tv_clock_ticks(), &call->req->arena,
-                           &call->identity);
+                           &call->identity, &call->info);
 }
 
 tv_err tv_call_authenticate_anonymous(tv_call *call)

@@ -113,6 +113,8 @@ void tv_call_start_error(tv_call *call, tv_err err)
     tv_xml_add_element(&req->out, "Code", tv_err_code(err));
     add_message(&req->out, call, err);
     tv_buf_add(&req->out, call->info.details);
+    if (call->info.reason.len)
+        tv_xml_add_element(&req->out, "AuthenticationErrorDetail", call->info.reason);
     tv_buf_add_lit(&req->out, "</Error>");
 }
 

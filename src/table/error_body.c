@@ -1,4 +1,8 @@
-/* The bodies of errors. */
+/*
+ * The bodies of errors.  The table service itself, unlike queues and blobs, does
+ * not say why it let a request not in; a member that clients do not know hurts
+ * none of them, and those that show the whole body show it.
+ */
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "base/json.h"
@@ -31,7 +35,12 @@ void tv_table_add_error_json(tv_buf *buf, tv_err err, const tv_error_info *info,
     tv_buf_add(buf, tv_err_code(err));
     tv_buf_add_lit(buf, "\",\"message\":{\"lang\":\"en-US\",\"value\":");
     tv_json_add_string(buf, tv_buf_slice(&message));
-    tv_buf_add_lit(buf, "}}}");
+    tv_buf_add_char(buf, '}');
+    if (info && info->reason.len) {
+        tv_buf_add_lit(buf, ",\"AuthenticationErrorDetail\":");
+        tv_json_add_string(buf, info->reason);
+    }
+    tv_buf_add_lit(buf, "}}");
     tv_buf_done(&message);
 }
 
@@ -45,6 +54,9 @@ void tv_table_add_error_xml(tv_buf *buf, tv_err err, const tv_error_info *info, 
     tv_buf_add(buf, tv_err_code(err));
     tv_buf_add_lit(buf, "</m:code><m:message xml:lang=\"en-US\">");
     tv_xml_add_text(buf, tv_buf_slice(&message));
-    tv_buf_add_lit(buf, "</m:message></m:error>");
+    tv_buf_add_lit(buf, "</m:message>");
+    if (info && info->reason.len)
+        tv_xml_add_element(buf, "m:AuthenticationErrorDetail", info->reason);
+    tv_buf_add_lit(buf, "</m:error>");
     tv_buf_done(&message);
 }

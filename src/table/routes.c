@@ -59,7 +59,7 @@ static tv_err authenticate(tv_table_call *call, const tv_endpoint *endpoint)
     };
 
     return tv_authenticate(&call->service->auth, &credentials, tv_clock_ticks(), &req->arena,
-                           &call->identity);
+                           &call->identity, &call->info);
 }
 
 /* Every dated version is welcome; the service's own list grows several times a year. */

@@ -58,6 +58,7 @@ static void start(void)
     tv_assert(tv_datetime_parse(TV_LIT("2026-01-02T03:04:05Z"), &now));
 }
 
+static tv_error_info info;
 static tv_auth_policy policy = {.accounts = &accounts, .find_policies = find_policies};
 
 static tv_credentials request(tv_service_kind service, tv_parameters query)
@@ -79,7 +80,7 @@ static tv_credentials request(tv_service_kind service, tv_parameters query)
 static tv_err ask(tv_arena *arena, tv_credentials credentials, int64_t when,
                   const tv_identity **ret_identity)
 {
-    return tv_authenticate(&policy, &credentials, when, arena, ret_identity);
+    return tv_authenticate(&policy, &credentials, when, arena, ret_identity, &info);
 }
 
 static const tv_service_kind services[] = {TV_SERVICE_TABLE, TV_SERVICE_QUEUE, TV_SERVICE_BLOB};

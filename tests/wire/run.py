@@ -20,6 +20,7 @@ import re
 import secrets
 import sys
 import time
+import urllib.parse
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -54,11 +55,11 @@ SERVICES = {
 }
 ERROR_TYPE = "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
 ERROR_BODY = ('{"odata.error":{"code":"CODE","message":{"lang":"en-US",'
-              '"value":"TEXT\\nRequestId:{guid}\\nTime:{time7}"}}}')
+              '"value":"TEXT\\nRequestId:{guid}\\nTime:{time7}"}DETAILS}}')
 XML_ERROR_BODY = ('<?xml version="1.0" encoding="utf-8"?><m:error xmlns:m="http://schemas.microsoft.com'
                   '/ado/2007/08/dataservices/metadata"><m:code>CODE</m:code><m:message '
                   'xml:lang="en-US">TEXT{newline}RequestId:{guid}{newline}Time:{time7}</m:message>'
-                  '</m:error>')
+                  'DETAILS</m:error>')
 # Of queues and blobs.
 ERROR_DOCUMENT = ('\ufeff<?xml version="1.0" encoding="utf-8"?><Error><Code>CODE</Code><Message>TEXT\n'
                   'RequestId:{guid}\nTime:{time7}</Message>DETAILS</Error>')
@@ -244,6 +245,9 @@ class Talk:
             host = self.variables["host"]
             target = f"/{account}{target}"
 
+        for option in options:
+            if option.startswith("SAS "):
+                target += ("&" if "?" in target else "?") + self.token(option[4:], account, keys)
         body = None if request.body is None and not sent else self.fill(request.body or sent)
         service = SERVICES[self.service]
         headers = [("Host", host), *service.headers]
@@ -265,6 +269,11 @@ class Talk:
         head = [f"{request.method} {target} HTTP/1.1", *(f"{n}: {v}" for n, v in headers)]
         return ("\r\n".join(head) + "\r\n\r\n").encode("utf-8") + data
 
+    def token(self, parameters, account, keys):
+        """An account SAS for all of the service, with these parameters."""
+        return sas.account_sas(keys[0], account, ss=self.service[0], srt="sco",
+                               **dict(urllib.parse.parse_qsl(self.fill(parameters))))
+
     def sign(self, request, options, account, keys, target, headers):
         """Add date, authorization and the headers of the test file, which win."""
         minutes, signed_target, signer = 0, target, account
@@ -275,7 +284,7 @@ class Talk:
                 signed_target = self.fill(found[1])
             elif found := re.fullmatch(r"signed by (\S+)", option):
                 signer = found[1]
-            elif option not in KNOWN_OPTIONS:
+            elif option not in KNOWN_OPTIONS and not option.startswith("SAS "):
                 raise BadTest(f"no such option: ({option})")
         date = http_date(minutes)
         headers = [*headers, ("Date" if "Date only" in options else "x-ms-date", date)]
@@ -285,7 +294,8 @@ class Talk:
         headers = [(n, v) for n, v in headers if n.lower() not in own_names]
         headers += [(n, v) for n, v in own if v]
 
-        if "no authorization" not in options and "authorization" not in own_names:
+        is_unsigned = any(o == "no authorization" or o.startswith("SAS ") for o in options)
+        if not is_unsigned and "authorization" not in own_names:
             key = WRONG_KEY if "wrong key" in options else keys["second key" in options]
             scheme = next((name for name in ("SharedKey", "SharedKeyLite") if name in options),
                           SERVICES[self.service].scheme)
@@ -344,7 +354,7 @@ class Talk:
             if code.startswith("<") and self.service == "table":
                 form = XML_ERROR_BODY
             elif code.startswith("<"):
-                form = form.replace("DETAILS", "*")
+                form = form.replace("DETAILS", "{any}")
             code = code.strip("<>")
             body = form.replace("CODE", code).replace("TEXT", text or "*")
             body = body.replace("DETAILS", wanted.details)

@@ -15,6 +15,7 @@
 #define OTHER_DATE "Fri, 02 Jan 2026 03:04:06 GMT"
 
 static tv_accounts accounts;
+static tv_error_info info;
 static tv_auth_policy policy = {.accounts = &accounts};
 static tv_arena arena;
 static int64_t now;
@@ -73,7 +74,7 @@ static tv_credentials request(const char *account)
 static tv_err ask(tv_credentials *credentials)
 {
     const tv_identity *identity = NULL;
-    tv_err err = tv_authenticate(&policy, credentials, now, &arena, &identity);
+    tv_err err = tv_authenticate(&policy, credentials, now, &arena, &identity, &info);
 
     CHECK_INT(identity != NULL, err == TV_OK);
     if (identity)
@@ -212,7 +213,7 @@ TEST(clocks_may_differ_by_15_minutes)
         t_row = skews[i].what;
         credentials.authorization = sign("SharedKeyLite", "acct", KEY1, LITE);
         CHECK_ERR(
-            tv_authenticate(&policy, &credentials, now + skews[i].skew_ticks, &arena, &identity),
+            tv_authenticate(&policy, &credentials, now + skews[i].skew_ticks, &arena, &identity, &info),
             skews[i].err);
     }
 }

@@ -16,6 +16,7 @@
 #define NOW "2026-01-02T03:04:05Z"
 
 static tv_accounts accounts;
+static tv_error_info info;
 static tv_auth_policy policy = {.accounts = &accounts};
 static tv_access_policies stored;
 static tv_err stored_err;
@@ -100,7 +101,7 @@ static tv_err ask(tv_slice query, const tv_identity **ret_identity)
 {
     tv_credentials credentials = request(query);
 
-    return tv_authenticate(&policy, &credentials, now, &arena, ret_identity);
+    return tv_authenticate(&policy, &credentials, now, &arena, ret_identity, &info);
 }
 
 static const tv_identity *let_in(const char *query)
@@ -250,10 +251,10 @@ TEST(a_header_counts_more_than_a_sas)
     const tv_identity *identity = NULL;
 
     credentials.authorization = TV_LIT("");
-    CHECK_ERR(tv_authenticate(&policy, &credentials, now, &arena, &identity),
+    CHECK_ERR(tv_authenticate(&policy, &credentials, now, &arena, &identity, &info),
               TV_ERR_AUTHENTICATION_INFO);
     credentials.authorization = TV_LIT("Bearer x");
-    CHECK_ERR(tv_authenticate(&policy, &credentials, now, &arena, &identity),
+    CHECK_ERR(tv_authenticate(&policy, &credentials, now, &arena, &identity, &info),
               TV_ERR_BEARER_REFUSED);
     CHECK(identity == NULL);
 }
@@ -265,13 +266,13 @@ TEST(the_development_key_signs_for_this_machine_only)
     const tv_identity *identity = NULL;
 
     credentials.parts.account = TV_LIT(TV_DEVELOPMENT_ACCOUNT);
-    CHECK_OK(tv_authenticate(&policy, &credentials, now, &arena, &identity));
+    CHECK_OK(tv_authenticate(&policy, &credentials, now, &arena, &identity, &info));
     credentials.host = TV_LIT("evil.example");
-    CHECK_ERR(tv_authenticate(&policy, &credentials, now, &arena, &identity),
+    CHECK_ERR(tv_authenticate(&policy, &credentials, now, &arena, &identity, &info),
               TV_ERR_AUTHENTICATION_FAILED);
     credentials.host = TV_LIT("127.0.0.1");
     credentials.is_peer_loopback = false;
-    CHECK_ERR(tv_authenticate(&policy, &credentials, now, &arena, &identity),
+    CHECK_ERR(tv_authenticate(&policy, &credentials, now, &arena, &identity, &info),
               TV_ERR_AUTHENTICATION_FAILED);
 }
 
@@ -304,7 +305,7 @@ TEST(a_token_has_its_time)
         tv_credentials credentials = request(signed_query(query, "acct", KEY1));
 
         CHECK_ERR(
-            tv_authenticate(&policy, &credentials, now + moments[i].ticks_later, &arena, &identity),
+            tv_authenticate(&policy, &credentials, now + moments[i].ticks_later, &arena, &identity, &info),
             moments[i].err);
     }
 }
@@ -345,7 +346,7 @@ TEST(a_token_has_its_place)
 
             credentials.peer = origins[i].peer;
             credentials.is_tls = origins[i].is_tls;
-            CHECK_ERR(tv_authenticate(&policy, &credentials, now, &arena, &identity),
+            CHECK_ERR(tv_authenticate(&policy, &credentials, now, &arena, &identity, &info),
                       origins[i].err);
         }
     }

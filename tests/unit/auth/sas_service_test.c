@@ -15,6 +15,7 @@
 #define OTHER_SNAPSHOT "2026-01-01T00:00:00.1234568Z"
 
 static tv_accounts accounts;
+static tv_error_info info;
 static tv_auth_policy policy = {.accounts = &accounts};
 static tv_arena arena;
 static int64_t now;
@@ -110,7 +111,7 @@ static tv_err ask(tv_service_kind service, const char *container, const char *bl
 {
     tv_credentials credentials = request(service, container, blob, query);
 
-    return tv_authenticate(&policy, &credentials, now, &arena, ret_identity);
+    return tv_authenticate(&policy, &credentials, now, &arena, ret_identity, &info);
 }
 
 static const tv_identity *let_in(tv_service_kind service, const char *container, const char *blob,
@@ -438,7 +439,7 @@ TEST(who_is_anonymous_may_do_what_is_public)
     const tv_identity *identity = NULL;
     tv_need need = {.sas = ALL_SAS, .type = TV_TYPE_OBJECT, .container = TV_LIT("films")};
 
-    CHECK_ERR(tv_authenticate(&policy, &credentials, now, &arena, &identity),
+    CHECK_ERR(tv_authenticate(&policy, &credentials, now, &arena, &identity, &info),
               TV_ERR_NO_AUTHENTICATION);
     CHECK(identity == NULL);
     CHECK_OK(tv_authenticate_anonymous(&policy, &credentials, &arena, &identity));

@@ -11,6 +11,7 @@
 #include "vectors.h"
 
 static tv_accounts accounts;
+static tv_error_info info;
 static tv_auth_policy policy = {.accounts = &accounts};
 static tv_arena arena;
 static int64_t now;
@@ -85,7 +86,7 @@ static tv_err ask(tv_credentials credentials)
 {
     const tv_identity *identity = NULL;
 
-    return tv_authenticate(&policy, &credentials, now, &arena, &identity);
+    return tv_authenticate(&policy, &credentials, now, &arena, &identity, &info);
 }
 
 TEST(requests_of_the_sdks_get_in)

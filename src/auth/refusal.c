@@ -1,0 +1,129 @@
+/*
+ * Why a request was not let in, in the words of the service: clients and people
+ * match on them.  What the client sent comes back in it, cut and cleaned; nothing
+ * of what the server knows does.
+ */
+#include "auth/identity_internal.h"
+
+#include <stdarg.h>
+
+#include "base/assert.h"
+#include "base/buf.h"
+#include "base/datetime.h"
+#include "base/utf8.h"
+
+enum { SHOWN_BYTES_MAX = 4096 };
+
+/* What XML cannot hold, escaped or not. */
+static bool is_shown(uint32_t c)
+{
+    return (c >= 0x20 || c == '\n' || c == '\t') && !(c >= 0x7f && c <= 0x9f) && c != 0xfffe &&
+           c != 0xffff;
+}
+
+/* Text that the client sent, fit for an answer: with '?' for what cannot be shown. */
+static tv_slice show(tv_arena *arena, tv_slice text)
+{
+    bool is_utf8 = tv_utf8_is_valid(text);
+    tv_buf buf = TV_BUF_EMPTY;
+    char bytes[4];
+
+    while (text.len && buf.len < SHOWN_BYTES_MAX) {
+        uint32_t c = (unsigned char)text.data[0];
+
+        if (is_utf8)
+            c = tv_utf8_next(&text);
+        else
+            text = tv_slice_skip(text, 1);
+        if (!is_shown(c) || (!is_utf8 && c >= 0x80))
+            c = '?';
+        tv_buf_add(&buf, (tv_slice){bytes, tv_utf8_put(bytes, c)});
+    }
+    if (text.len)
+        tv_buf_add_lit(&buf, "...");
+
+    tv_slice copy = tv_arena_dup(arena, tv_buf_slice(&buf));
+
+    tv_buf_done(&buf);
+    return copy;
+}
+
+tv_err tv_refuse(tv_error_info *reterr_info, const char *reason)
+{
+    reterr_info->reason = tv_slice_of(reason);
+    return TV_ERR_AUTHENTICATION_FAILED;
+}
+
+tv_err tv_refuse_empty(tv_arena *arena, const char *field, tv_error_info *reterr_info)
+{
+    reterr_info->reason = tv_arena_printf(arena, "%s is mandatory. Cannot be empty", field);
+    return TV_ERR_AUTHENTICATION_FAILED;
+}
+
+tv_err tv_refuse_date(tv_arena *arena, tv_slice date, tv_error_info *reterr_info)
+{
+    reterr_info->reason =
+        tv_arena_printf(arena, "Request date header too old: '%.*s'", TV_FMT(show(arena, date)));
+    return TV_ERR_AUTHENTICATION_FAILED;
+}
+
+tv_err tv_refuse_key_signature(tv_arena *arena, tv_slice signature, tv_slice text,
+                               tv_error_info *reterr_info)
+{
+    reterr_info->reason = tv_arena_printf(
+        arena,
+        "The MAC signature found in the HTTP request '%.*s' is not the same as any computed "
+        "signature. Server used following string to sign: '%.*s'.",
+        TV_FMT(show(arena, signature)), TV_FMT(show(arena, text)));
+    return TV_ERR_AUTHENTICATION_FAILED;
+}
+
+tv_err tv_refuse_sas_signature(tv_arena *arena, tv_slice text, tv_error_info *reterr_info)
+{
+    reterr_info->reason =
+        tv_arena_printf(arena, "Signature did not match. String to sign used was %.*s",
+                        TV_FMT(show(arena, text)));
+    return TV_ERR_AUTHENTICATION_FAILED;
+}
+
+/* "Fri, 02 Jan 2026 03:04:05 GMT", in the arena. */
+static tv_slice date_of(tv_arena *arena, int64_t ticks)
+{
+    char text[TV_DATETIME_TEXT_MAX];
+
+    return tv_arena_dup(arena, (tv_slice){text, tv_http_date_format(text, ticks)});
+}
+
+tv_err tv_refuse_time(tv_arena *arena, const int64_t *start, int64_t expiry, int64_t now,
+                      tv_error_info *reterr_info)
+{
+    tv_slice expiry_text = date_of(arena, expiry);
+    tv_slice start_text = date_of(arena, start ? *start : now);
+
+    /* Without a start the service takes now for one. */
+    reterr_info->reason =
+        start && *start < expiry
+            ? tv_arena_printf(arena,
+                              "Signature not valid in the specified time frame: Start [%.*s] - "
+                              "Expiry [%.*s] - Current [%.*s]",
+                              TV_FMT(start_text), TV_FMT(expiry_text), TV_FMT(date_of(arena, now)))
+            : tv_arena_printf(arena,
+                              "Signed expiry time [%.*s] must be after signed start time [%.*s]",
+                              TV_FMT(expiry_text), TV_FMT(start_text));
+    return TV_ERR_AUTHENTICATION_FAILED;
+}
+
+tv_err tv_refuse_development(tv_arena *arena, tv_service_kind service, tv_error_info *reterr_info)
+{
+    static const int ports[] = {
+        [TV_SERVICE_TABLE] = 10002, [TV_SERVICE_QUEUE] = 10001, [TV_SERVICE_BLOB] = 10000};
+
+    reterr_info->reason = tv_arena_printf(
+        arena,
+        "The well-known key of " TV_DEVELOPMENT_ACCOUNT " is accepted only from the server's own "
+        "machine, and only under an IP address or localhost, as in "
+        "http://127.0.0.1:%d/" TV_DEVELOPMENT_ACCOUNT ". Use such an endpoint, or an account with "
+        "a key of its own, or start the server with --allow-dev-account.",
+        ports[service]);
+    return TV_ERR_AUTHENTICATION_FAILED;
+}

@@ -302,13 +302,16 @@ tv_err tv_authenticate(const tv_auth_policy *policy, tv_credentials *credentials
 }
 
 tv_err tv_authenticate_anonymous(const tv_auth_policy *policy, const tv_credentials *credentials,
-                                 tv_arena *arena, const tv_identity **ret_identity)
+                                 tv_arena *arena, const tv_identity **ret_identity,
+                                 tv_error_info *reterr_info)
 {
     const tv_account *account = tv_account_for(policy, credentials);
     tv_identity *identity = tv_arena_alloc(arena, sizeof *identity);
 
+    if (tv_is_development_refused(policy, credentials))
+        return tv_refuse_development(arena, credentials->parts.service, reterr_info);
     if (account == NULL)
-        return TV_ERR_AUTHENTICATION_FAILED;
+        return TV_ERR_NO_AUTHENTICATION;
 
     *identity = (tv_identity){
         .account = account, .service = credentials->parts.service, .is_anonymous = true};

@@ -154,10 +154,12 @@ tv_err tv_authenticate(const tv_auth_policy *policy, tv_credentials *credentials
 
 /**
  * Let in a request that shows nothing, which only some services do, for some
- * operations.  TV_ERR_AUTHENTICATION_FAILED when there is no such account, or it
- * is the development account and may not be used from there.
+ * operations.  TV_ERR_NO_AUTHENTICATION when there is no such account, as for one
+ * that shows nothing in public; TV_ERR_AUTHENTICATION_FAILED, with the reason, when
+ * it is the development account and may not be used from there.
  */
 tv_err tv_authenticate_anonymous(const tv_auth_policy *policy, const tv_credentials *credentials,
-                                 tv_arena *arena, const tv_identity **ret_identity) TV_WARN_UNUSED;
+                                 tv_arena *arena, const tv_identity **ret_identity,
+                                 tv_error_info *reterr_info) TV_WARN_UNUSED;
 
 #endif

@@ -55,6 +55,20 @@ static tv_err check_signature(const tv_credentials *credentials, const tv_accoun
                : tv_refuse_sas_signature(arena, text, reterr_info);
 }
 
+/*
+ * In the oldest layout the text for a queue is the same as that for a container of
+ * its name, and whoever holds the token of one could open the other.  Such tokens
+ * open neither.  That of a blob names it behind a slash, which no queue has.
+ */
+static bool is_ambiguous(const tv_credentials *credentials, const tv_sas *sas)
+{
+    if (tv_sas_is_account(sas) || tv_sas_is_since(sas, "2013-08-15"))
+        return false;
+    return credentials->parts.service == TV_SERVICE_QUEUE ||
+           (credentials->parts.service == TV_SERVICE_BLOB &&
+            !tv_slice_eq(sas->resource, TV_LIT("b")));
+}
+
 /* Older SAS, for blobs alone, have no version; and one that is no date could sort anywhere. */
 static bool is_version(tv_slice version)
 {
@@ -315,6 +329,10 @@ tv_err tv_sas_authenticate(const tv_auth_policy *policy, const tv_credentials *c
         return tv_refuse(reterr_info, "Signature fields not well formed.");
     if (sas.user.data)
         return tv_refuse(reterr_info, "User delegation is not supported: there are no users here.");
+
+    if (is_ambiguous(credentials, &sas))
+        return tv_refuse(reterr_info, "This version of a signature does not say whether it is for "
+                                      "a queue or for a container. Use sv=2013-08-15 or later.");
 
     err = check_signature(credentials, account, &sas, arena, reterr_info);
     if (err)

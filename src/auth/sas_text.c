@@ -9,9 +9,9 @@
  *     2018-11-09  for blobs the kind of resource and the snapshot after it
  *     2020-12-06  for blobs and accounts the encryption scope
  *
- * Tables end with the limits on keys in all of them.  Before 2015-02-21 nothing
- * in the text tells a queue from a container of the same name in the oldest
- * layout; that is how the protocol was, and why the prefix came.
+ * Tables end with the limits on keys in all of them.  In the oldest layout nothing
+ * tells a queue from a container of the same name; that is how the protocol was,
+ * and why the prefix came.  sas_check.c takes neither.
  */
 #include "auth/sas.h"
 

@@ -56,6 +56,14 @@ static bool is_public(tv_blob_call *call)
     return is_open;
 }
 
+/* What is wrong with a request would tell the anonymous that there is such an account. */
+static tv_err hide_from_anonymous(tv_blob_call *call, tv_err err)
+{
+    return !tv_identity_is_anonymous(call->base.identity) || is_public(call)
+               ? err
+               : TV_ERR_NO_AUTHENTICATION;
+}
+
 /* A SAS that may create blobs may not replace any. */
 static tv_err check_access(tv_blob_call *call)
 {
@@ -120,12 +128,10 @@ static tv_err check_head(tv_blob_call *call)
 
     err = tv_blob_op_parse(&call->base, &call->op);
     call->base.op = (int)call->op.kind;
+    if (err == TV_OK)
+        err = tv_blob_check_endpoint(&call->op, &call->base.endpoint);
     if (err)
-        return err;
-
-    err = tv_blob_check_endpoint(&call->op, &call->base.endpoint);
-    if (err)
-        return err;
+        return hide_from_anonymous(call, err);
 
     err = check_access(call);
     if (err)

@@ -92,7 +92,11 @@ static tv_err not_here(tv_blob_call *call)
     return TV_ERR_COPY_SOURCE;
 }
 
-/* Make the request that reads the source, as far as its URL says. */
+/*
+ * Make the request that reads the source, as far as its URL says.  It came over the
+ * connection of the copy, and so did a token in it: that one counts as encrypted
+ * only if both are.
+ */
 static tv_err parse_source(tv_blob_call *call, tv_slice text, tv_blob_copying *copying)
 {
     tv_request *req = &copying->req;
@@ -114,7 +118,7 @@ static tv_err parse_source(tv_blob_call *call, tv_slice text, tv_blob_copying *c
                         .path = parts.path,
                         .query = query,
                         .host = parts.host,
-                        .is_tls = parts.is_https,
+                        .is_tls = parts.is_https && call->base.req->is_tls,
                         .is_peer_loopback = call->base.req->is_peer_loopback};
     memcpy(req->peer, call->base.req->peer, sizeof req->peer);
     copying->base.core = call->base.core;
@@ -166,10 +170,11 @@ static tv_err check_source(tv_blob_call *call, tv_blob_copying *copying)
     err = tv_call_authenticate(&copying->base, copying->op.container, copying->op.blob);
     if (err == TV_ERR_NO_AUTHENTICATION)
         err = tv_call_authenticate_anonymous(&copying->base);
-    if (err)
+    if (err && err != TV_ERR_NO_AUTHENTICATION)
         return TV_ERR_COPY_SOURCE_DENIED;
 
-    err = tv_identity_allows(copying->base.identity, &need);
+    if (!err)
+        err = tv_identity_allows(copying->base.identity, &need);
     if (err == TV_ERR_NO_AUTHENTICATION)
         return TV_ERR_COPY_SOURCE; /* nobody learns whether it exists */
     return err ? TV_ERR_COPY_SOURCE_DENIED : TV_OK;

@@ -29,14 +29,14 @@ static tv_slice take_segment(tv_slice *path)
 tv_err tv_queue_resource_parse(tv_arena *arena, tv_slice rest, tv_queue_resource *ret_resource)
 {
     tv_queue_resource resource = {0};
-    tv_slice path, messages;
+    tv_slice path = rest, messages;
 
-    if (!tv_uri_decode_path(arena, rest, &path))
+    /* Cut before it is decoded: an encoded slash is part of a name. */
+    if (!tv_uri_decode_path(arena, take_segment(&path), &resource.queue) ||
+        !tv_uri_decode_path(arena, take_segment(&path), &messages) ||
+        !tv_uri_decode_path(arena, take_segment(&path), &resource.message))
         return TV_ERR_URL_UNPARSABLE;
 
-    resource.queue = take_segment(&path);
-    messages = take_segment(&path);
-    resource.message = take_segment(&path);
     resource.is_messages = messages.len > 0;
     if (resource.is_messages && !tv_slice_eq_nocase(messages, TV_LIT("messages")))
         return TV_ERR_INVALID_URI;

@@ -87,7 +87,7 @@ tv_err tv_call_authenticate_anonymous(tv_call *call)
     tv_credentials credentials = credentials_of(call, TV_NONE, TV_NONE);
 
     return tv_authenticate_anonymous(&call->core->auth, &credentials, &call->req->arena,
-                                     &call->identity);
+                                     &call->identity, &call->info);
 }
 
 /* What the client can make as long as it likes comes last, where cutting the line hides nothing. */

@@ -1,5 +1,6 @@
 """Attacks on blobs, each named for what it tries.  None may get further than its first word."""
 
+import contextlib
 import http.client
 import socket
 import unittest
@@ -8,7 +9,7 @@ import urllib.parse
 from blob_talk import VERSION, send
 from matrix import ACCOUNT, ACCOUNTS, BETA_KEY, KEY1, OTHER_ACCOUNT, TOMORROW, YESTERDAY
 from queue_talk import StorageKey
-from sas import account_sas, blob_sas
+from sas import account_sas, blob_sas, queue_sas
 from server import Server
 from talk import Header, Sas, Talk
 
@@ -105,6 +106,33 @@ class BlobAttack(unittest.TestCase):
                 with self.subTest(extra):
                     self.refused(self.get(f"{FILMS}/shown", Sas(both)))
 
+    def test_old_token_of_another_service(self):
+        """The oldest layout does not say which service a token is for: a queue or a container."""
+        for version in ("2012-02-12", "2012-09-19", "2013-08-14"):
+            token = queue_sas(KEY1, ACCOUNT, FILMS, sp="raup", se=TOMORROW, sv=version)
+            for path in (f"{FILMS}/hidden", f"{FILMS}?restype=container&comp=list"):
+                self.refused(self.get(path, Sas(f"{token}&sr=c")))
+            own = self.sas(sv=version).token
+            with contextlib.closing(Talk(self.server.queue_port)) as talk:
+                reply = talk.ask("GET", f"/{ACCOUNT}/{FILMS}/messages?peekonly=true&{own}", None, {})
+            self.assertEqual((reply.status, reply.headers["x-ms-error-code"]),
+                             (403, "AuthenticationFailed"))
+        # That of a blob names it, and no queue can be called so.
+        self.assertEqual(self.get(f"{FILMS}/shown", self.sas(FILMS, "shown", sv="2012-02-12")).body,
+                         SHOWN)
+
+    def test_account_that_is_not_there(self):
+        """Neither nobody nor a wrong key learns which accounts there are."""
+        for path in ("", f"{SECRET}/hidden", "?comp=list", f"{SECRET}?restype=container&comp=list"):
+            for door in (lambda a: Header(None), lambda a: StorageKey(a, BETA_KEY, signer="nobody"),
+                         lambda a: Sas(account_sas(BETA_KEY, a, ss="b", srt="sco", sp="rl",
+                                                   se=TOMORROW)),
+                         lambda a: Header(f"SharedKey {a}"), lambda a: Header("Bearer x")):
+                replies = [send(self.talk, door(account), ("GET", f"/{account}/{path}"))
+                           for account in (ACCOUNT, "nosuchaccount")]
+                self.assertEqual(len({(r.status, r.code) for r in replies}), 1, (path, replies))
+                self.assertIn(replies[0].status, (400, 401, 403))
+
     def test_operation_parameters_twice(self):
         """With the right to read, no spelling of the query gets a list, or writes."""
         before = self.own(("GET", f"/{ACCOUNT}/{FILMS}?restype=container&comp=list")).body
@@ -132,7 +160,7 @@ class BlobAttack(unittest.TestCase):
                 fields = {"sv": version} if changed is None else {}
                 with self.subTest(version):
                     self.refused(self.get(f"{FILMS}/shown", self.sas(changed=changed, **fields)))
-        for version in ("2012-02-12", "2013-08-15", "2018-11-09", "2099-01-01"):
+        for version in ("2013-08-15", "2018-11-09", "2099-01-01"):
             self.assertEqual(self.get(f"{FILMS}/shown", self.sas(sv=version)).body, SHOWN)
 
     def test_old_layouts_do_not_sign_the_kind(self):
@@ -433,6 +461,15 @@ class BlobAttack(unittest.TestCase):
                                                headers))
                 self.assertIn(reply.status, (403, 412), (sp, query, headers, reply))
         self.assertEqual(self.own(("GET", f"/{ACCOUNT}/{FILMS}/hidden")).body, HIDDEN)
+
+    def test_protocol_of_a_copy_source(self):
+        """A token for HTTPS alone travels in a header: what counts is how that came."""
+        token = self.sas(FILMS, "hidden", "r", spr="https").token
+        for scheme in ("http", "https"):
+            url = f"{scheme}://127.0.0.1:{self.server.blob_port}/{ACCOUNT}/{FILMS}/hidden?{token}"
+            reply = send(self.talk, self.sas(OPEN, "stolen", "cw"),
+                         ("PUT", f"/{ACCOUNT}/{OPEN}/stolen", b"", {"x-ms-copy-source": url}))
+            self.assertEqual((reply.status, reply.code), (403, "CannotVerifyCopySource"), reply)
 
     # --- what comes back
 

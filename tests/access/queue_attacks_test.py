@@ -119,6 +119,24 @@ class QueueAttack(unittest.TestCase):
                 self.assertGreaterEqual(reply.status, 400, reply)
                 self.assertNotIn(b"of secret", reply.body)
 
+    def test_slash_that_is_part_of_a_name(self):
+        """A path is cut before it is decoded: an encoded slash is no slash."""
+        for path in (f"{SECRET}%2Fmessages?peekonly=true", f"{SECRET}%2fmessages?peekonly=true",
+                     f"{SECRET}/messages%2F00000000-0000-0000-0000-000000000000?popreceipt=x",
+                     f"x%2F{SECRET}/messages?peekonly=true", f"{SECRET}%2F?comp=metadata"):
+            for door in (self.master, self.sas(SECRET)):
+                reply = send(self.talk, door, ("GET", f"/{ACCOUNT}/{path}", None))
+                self.assertIn(reply.status, (400, 403, 404, 405), (path, reply))
+                self.assertNotIn(b"of secret", reply.body)
+
+    def test_account_that_is_not_there(self):
+        """Neither nobody nor a wrong key learns which accounts there are."""
+        for door in (lambda a: Header(), lambda a: StorageKey(a, BETA_KEY, signer="nobody"),
+                     lambda a: Sas(queue_sas(BETA_KEY, a, QUEUE, sp="r", se=TOMORROW))):
+            replies = [send(self.talk, door(account), self.peek(QUEUE, account))
+                       for account in (ACCOUNT, "nosuchaccount")]
+            self.assertEqual(len({(r.status, r.code) for r in replies}), 1, replies)
+
     def test_missing_queue_as_an_oracle(self):
         """With a token of one queue, another that exists looks like one that does not."""
         for name in ("peek messages", "get metadata", "put message", "clear messages"):

@@ -138,7 +138,16 @@ static const struct {
     tv_err err;
 } tokens[] = {
     {"a queue", TV_SERVICE_QUEUE, "jobs", "", NEW, TV_OK},
-    {"the first version", TV_SERVICE_QUEUE, "jobs", "", "sv=2012-02-12" GOOD, TV_OK},
+    {"the first version that says it is for a queue", TV_SERVICE_QUEUE, "jobs", "",
+     "sv=2013-08-15" GOOD, TV_OK},
+    {"one that may be for a container", TV_SERVICE_QUEUE, "jobs", "", "sv=2012-02-12" GOOD,
+     TV_ERR_AUTHENTICATION_FAILED},
+    {"one that may be for a queue", TV_SERVICE_BLOB, "films", "", "sv=2012-02-12" GOOD "&sr=c",
+     TV_ERR_AUTHENTICATION_FAILED},
+    {"the same, asked for a blob", TV_SERVICE_BLOB, "films", "a", "sv=2012-02-12" GOOD "&sr=c",
+     TV_ERR_AUTHENTICATION_FAILED},
+    {"one that can be for a blob only", TV_SERVICE_BLOB, "films", "a", "sv=2012-02-12" GOOD "&sr=b",
+     TV_OK},
     {"before it", TV_SERVICE_QUEUE, "jobs", "", "sv=2011-08-18" GOOD, TV_ERR_AUTHENTICATION_FAILED},
     {"no queue", TV_SERVICE_QUEUE, "", "", NEW, TV_ERR_AUTHENTICATION_FAILED},
     {"a queue with a line in it", TV_SERVICE_QUEUE, "jo\nbs", "", NEW,
@@ -442,7 +451,7 @@ TEST(who_is_anonymous_may_do_what_is_public)
     CHECK_ERR(tv_authenticate(&policy, &credentials, now, &arena, &identity, &info),
               TV_ERR_NO_AUTHENTICATION);
     CHECK(identity == NULL);
-    CHECK_OK(tv_authenticate_anonymous(&policy, &credentials, &arena, &identity));
+    CHECK_OK(tv_authenticate_anonymous(&policy, &credentials, &arena, &identity, &info));
     CHECK(tv_identity_is_anonymous(identity));
     CHECK_TEXT(tv_identity_account(identity), "acct");
     CHECK(tv_identity_overrides(identity) == NULL && tv_identity_key_limits(identity) == NULL);
@@ -460,9 +469,8 @@ static const struct {
 } visitors[] = {
     {"from here", "acct", "127.0.0.1", true, false, TV_OK},
     {"from elsewhere", "acct", "films.example", false, false, TV_OK},
-    {"an account that is not there", "nobody", "127.0.0.1", true, false,
-     TV_ERR_AUTHENTICATION_FAILED},
-    {"no account", "", "127.0.0.1", true, false, TV_ERR_AUTHENTICATION_FAILED},
+    {"an account that is not there", "nobody", "127.0.0.1", true, false, TV_ERR_NO_AUTHENTICATION},
+    {"no account", "", "127.0.0.1", true, false, TV_ERR_NO_AUTHENTICATION},
     {"the development account", TV_DEVELOPMENT_ACCOUNT, "127.0.0.1", true, false, TV_OK},
     {"from elsewhere", TV_DEVELOPMENT_ACCOUNT, "127.0.0.1", false, false,
      TV_ERR_AUTHENTICATION_FAILED},
@@ -482,7 +490,7 @@ TEST(an_anonymous_visitor_needs_an_account_that_is_open_to_it)
         credentials.host = tv_slice_of(visitors[i].host);
         credentials.is_peer_loopback = visitors[i].is_peer_loopback;
         policy.allow_dev_anywhere = visitors[i].allow_dev_anywhere;
-        CHECK_ERR(tv_authenticate_anonymous(&policy, &credentials, &arena, &identity),
+        CHECK_ERR(tv_authenticate_anonymous(&policy, &credentials, &arena, &identity, &info),
                   visitors[i].err);
         CHECK_INT(identity != NULL, visitors[i].err == TV_OK);
     }

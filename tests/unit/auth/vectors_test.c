@@ -183,11 +183,20 @@ static tv_credentials token_of(size_t i)
     };
 }
 
+/* Of the oldest layout, which does not tell a queue from a container. */
+static bool is_ambiguous(size_t i)
+{
+    const char *query = signed_tokens[i].query;
+
+    return strstr(query, "sv=2012-02-12") && strstr(query, "sr=b") == NULL &&
+           strstr(query, "tn=") == NULL && strstr(query, "srt=") == NULL;
+}
+
 TEST(tokens_of_the_sdks_get_in)
 {
     for (size_t i = 0; i < COUNT(signed_tokens); i++) {
         t_row = signed_tokens[i].what;
-        CHECK_OK(ask(token_of(i)));
+        CHECK_ERR(ask(token_of(i)), is_ambiguous(i) ? TV_ERR_AUTHENTICATION_FAILED : TV_OK);
     }
 }
 
@@ -203,7 +212,8 @@ TEST(nothing_of_a_token_can_be_changed)
         while (tv_slice_next(&rest, '&', &part)) {
             tv_credentials credentials = token_of(i);
             size_t end = (size_t)(part.data + part.len - signed_tokens[i].query);
-            bool is_unsigned = is_oldest && tv_slice_starts_with(part, TV_LIT("rs"));
+            bool is_unsigned =
+                is_oldest && !is_ambiguous(i) && tv_slice_starts_with(part, TV_LIT("rs"));
 
             credentials.query =
                 query_of(&arena, tv_arena_printf(&arena, "%.*sx%s", (int)end, signed_tokens[i].query,

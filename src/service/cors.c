@@ -19,6 +19,45 @@ static bool list_has(tv_slice list, tv_slice wanted)
     return false;
 }
 
+/*
+ * Whether an item with "*." behind its scheme takes an origin in: that has the same
+ * scheme, end and port, and between them a name of one label or more.
+ */
+static bool is_subdomain(tv_slice item, tv_slice origin)
+{
+    size_t star = tv_slice_find(item, '*');
+
+    if (star + 1 >= item.len || item.data[star + 1] != '.' || star < 3 ||
+        memcmp(item.data + star - 3, "://", 3) != 0)
+        return false;
+
+    tv_slice end = tv_slice_skip(item, star + 1);
+
+    if (origin.len <= star + end.len || !tv_slice_eq(tv_slice_take(origin, star),
+                                                     tv_slice_take(item, star)) ||
+        !tv_slice_eq(tv_slice_skip(origin, origin.len - end.len), end))
+        return false;
+
+    for (size_t i = star; i < origin.len - end.len; i++) {
+        char c = tv_ascii_lower(origin.data[i]);
+
+        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && !memchr("-_.", c, 3))
+            return false;
+    }
+    return true;
+}
+
+static bool list_has_origin(tv_slice list, tv_slice origin)
+{
+    tv_slice item;
+
+    while (tv_slice_next(&list, ',', &item)) {
+        if (tv_slice_eq(item, origin) || is_subdomain(item, origin))
+            return true;
+    }
+    return false;
+}
+
 static bool is_prefix(tv_slice item)
 {
     return item.len && item.data[item.len - 1] == '*';
@@ -70,7 +109,7 @@ static tv_cors_fit match_rule(const tv_cors_rule *rule, tv_slice origin, tv_slic
         return TV_CORS_NO_FIT;
     if (list_has(rule->origins, TV_LIT("*")))
         return TV_CORS_ANY_ORIGIN;
-    return origin.len && list_has(rule->origins, origin) ? TV_CORS_ORIGIN : TV_CORS_NO_FIT;
+    return origin.len && list_has_origin(rule->origins, origin) ? TV_CORS_ORIGIN : TV_CORS_NO_FIT;
 }
 
 tv_cors_fit tv_cors_match(const tv_cors_settings *cors, tv_slice origin, tv_slice method,
@@ -152,7 +191,7 @@ static tv_err match_preflight(const tv_request *req, const tv_shared_properties 
     };
 
     if (grant.origin.len == 0 || grant.method.len == 0)
-        return TV_ERR_INVALID_HEADER;
+        return TV_ERR_CORS_HEADER;
     if (shared == NULL || !tv_slice_is_printable(grant.origin) ||
         !tv_slice_is_printable(grant.headers) ||
         tv_cors_match(&shared->properties.cors, grant.origin, grant.method, grant.headers, &rule) ==

@@ -40,7 +40,7 @@ typedef struct tv_cors_grant {
 
 /**
  * What a preflight (OPTIONS), which browsers do not sign, is granted by the
- * account that its URL names.  TV_ERR_INVALID_HEADER when it is not complete,
+ * account that its URL names.  TV_ERR_CORS_HEADER when it is not complete,
  * TV_ERR_CORS_PREFLIGHT when no rule fits.
  */
 tv_err tv_cors_preflight(tv_catalog *catalog, tv_service_kind service, tv_request *req,

@@ -16,8 +16,9 @@
 static const tv_cors_settings cors = {
     .is_set = true,
     .rules = {RULE("GET,PUT", "http://a,http://b:8080", "accept,x-ms-meta-abc,x-ms-c*"),
-              RULE("GET", "http://a", "*"), RULE("POST", "*", ""), RULE("MERGE", "null", "")},
-    .count = 4,
+              RULE("GET", "http://a", "*"), RULE("POST", "*", ""), RULE("MERGE", "null", ""),
+              RULE("DELETE", "http://*.c.example,https://*.d.example:8080,*.e.example,http://*", "")},
+    .count = 5,
 };
 
 static const struct {
@@ -39,6 +40,21 @@ static const struct {
     {"a star for an origin", "*", "GET", "", TV_CORS_NO_FIT, -1},
     {"no origin by its name", "null", "MERGE", "", TV_CORS_ORIGIN, 3},
     {"a method of no rule", "http://a", "DELETE", "", TV_CORS_NO_FIT, -1},
+    {"a subdomain", "http://www.c.example", "DELETE", "", TV_CORS_ORIGIN, 4},
+    {"one of several labels", "http://a.b-1.c.example", "DELETE", "", TV_CORS_ORIGIN, 4},
+    {"with its port", "https://www.d.example:8080", "DELETE", "", TV_CORS_ORIGIN, 4},
+    {"with another port", "https://www.d.example:8081", "DELETE", "", TV_CORS_NO_FIT, -1},
+    {"with a port that is not named", "http://www.c.example:80", "DELETE", "", TV_CORS_NO_FIT, -1},
+    {"with another scheme", "https://www.c.example", "DELETE", "", TV_CORS_NO_FIT, -1},
+    {"the domain itself", "http://c.example", "DELETE", "", TV_CORS_NO_FIT, -1},
+    {"a dot and nothing before it", "http://.c.example", "DELETE", "", TV_CORS_NO_FIT, -1},
+    {"a longer domain", "http://www.c.example.evil", "DELETE", "", TV_CORS_NO_FIT, -1},
+    {"an end without the dot", "http://evilc.example", "DELETE", "", TV_CORS_NO_FIT, -1},
+    {"a name with more in it", "http://evil.com/.c.example", "DELETE", "", TV_CORS_NO_FIT, -1},
+    {"a user", "http://evil.com@www.c.example", "DELETE", "", TV_CORS_NO_FIT, -1},
+    {"a port in the middle", "http://evil:80.c.example", "DELETE", "", TV_CORS_NO_FIT, -1},
+    {"a star without a scheme", "http://www.e.example", "DELETE", "", TV_CORS_NO_FIT, -1},
+    {"a star alone behind the scheme", "http://any", "DELETE", "", TV_CORS_NO_FIT, -1},
     {"a method in lower case", "http://a", "get", "", TV_CORS_NO_FIT, -1},
     {"a header in any case", "http://a", "PUT", "Accept", TV_CORS_ORIGIN, 0},
     {"headers with blanks", "http://a", "PUT", "accept, X-MS-Meta-ABC,", TV_CORS_ORIGIN, 0},

@@ -27,6 +27,11 @@ bool tv_identity_is_anonymous(const tv_identity *identity)
     return identity->is_anonymous;
 }
 
+bool tv_identity_is_development(const tv_identity *identity)
+{
+    return identity->account->is_development && !identity->is_anonymous;
+}
+
 /* Names of tables have no letter case; the others are as they are. */
 static bool is_same_container(const tv_identity *identity, tv_slice name)
 {

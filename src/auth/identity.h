@@ -85,6 +85,9 @@ tv_err tv_identity_allows(const tv_identity *identity, const tv_need *need) TV_W
 /** Whether there is nobody behind it: what it may do depends on `is_public` alone. */
 bool tv_identity_is_anonymous(const tv_identity *identity);
 
+/** Whether it came in by an account whose key everybody knows.  Nobody at all does not count. */
+bool tv_identity_is_development(const tv_identity *identity);
+
 /** The keys to which a service SAS is limited; data is NULL where there is no limit. */
 typedef struct tv_key_limits {
     tv_slice start_partition, start_row, end_partition, end_row;

@@ -61,6 +61,7 @@
     X(SECONDARY_IS_READ_ONLY, 403, "InsufficientAccountPermissions", "Write operations are not allowed.") \
     X(NOT_ON_PRIMARY, 400, "InvalidQueryParameterValue", "Value for one of the query parameters specified in the request URI is invalid.") \
     X(HTTPS_REQUIRED, 400, "AccountRequiresHttps", "The account being accessed does not support http.") \
+    X(CROSS_SITE, 403, "AuthorizationFailure", "This request is not authorized to perform this operation: a browser sent it for a page of another site, which no CORS rule of the account allows.") \
     X(CORS_HEADER, 400, "InvalidHeaderValue", "A required CORS header is not present.") \
     X(CORS_PREFLIGHT, 403, "CorsPreflightFailure", "CORS not enabled or no matching rule found for this request.") \
     X(XML_DOCUMENT, 400, "InvalidXmlDocument", "XML specified is not syntactically valid.") \

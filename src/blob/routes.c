@@ -9,6 +9,7 @@
 #include "blob/access.h"
 #include "blob/call.h"
 #include "engine/key.h"
+#include "service/cors.h"
 
 static tv_blob_call *call_new(tv_blob_service *service, tv_request *req)
 {
@@ -83,6 +84,16 @@ static tv_err check_access(tv_blob_call *call)
     return TV_OK;
 }
 
+static tv_err check_page(tv_blob_call *call)
+{
+    tv_call *base = &call->base;
+
+    if (tv_cors_is_read(base->req->method))
+        return TV_OK;
+    return tv_cors_check_page(base->core->catalog, base->core->kind, base->identity, base->req,
+                              &base->info);
+}
+
 /* A body that nobody announced is none; the service would rather be told than guess. */
 static tv_err check_length(const tv_blob_call *call)
 {
@@ -134,6 +145,10 @@ static tv_err check_head(tv_blob_call *call)
         return hide_from_anonymous(call, err);
 
     err = check_access(call);
+    if (err)
+        return err;
+
+    err = check_page(call);
     if (err)
         return err;
 

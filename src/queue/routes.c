@@ -10,6 +10,7 @@
  */
 #include "engine/key.h"
 #include "queue/call.h"
+#include "service/cors.h"
 
 /* A message may have 64 KiB as XML; there is room for its wrapping, and for other documents. */
 enum {
@@ -71,7 +72,14 @@ static tv_err check_head(tv_queue_call *q)
 
     set_kind(q, kind);
     err = tv_queue_check_access(q);
-    return err == TV_ERR_NOT_ON_PRIMARY ? name_bad_parameter(q) : err;
+    if (err)
+        return err == TV_ERR_NOT_ON_PRIMARY ? name_bad_parameter(q) : err;
+
+    /* To get messages is to hide them from others. */
+    if (tv_cors_is_read(req->method) && kind != TV_QUEUE_OP_GET)
+        return TV_OK;
+    return tv_cors_check_page(call->core->catalog, call->core->kind, call->identity, req,
+                              &call->info);
 }
 
 static bool on_headers(void *ctx, tv_request *req)

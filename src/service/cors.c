@@ -224,6 +224,59 @@ void tv_cors_add_grant(tv_request *req, const tv_cors_grant *grant)
     tv_response_header(req, TV_LIT("Access-Control-Allow-Credentials"), TV_LIT("true"));
 }
 
+/* --- pages of other sites, where everybody can sign --- */
+
+/* "http://127.0.0.1:10002" when that is what the client called. */
+static bool is_own_origin(const tv_request *req, tv_slice origin)
+{
+    tv_slice scheme = req->is_tls ? TV_LIT("https://") : TV_LIT("http://");
+
+    return tv_slice_starts_with(origin, scheme) &&
+           tv_slice_eq_nocase(tv_slice_skip(origin, scheme.len), req->host);
+}
+
+/* Whether a browser says that it sends the request for a page of another origin. */
+static bool is_from_elsewhere(const tv_request *req, tv_slice origin)
+{
+    tv_slice site = tv_request_header(req, TV_LIT("sec-fetch-site"));
+
+    /* Another port of the same machine is the same site; and a person who types is none. */
+    if (site.len && !tv_slice_eq(site, TV_LIT("same-origin")) && !tv_slice_eq(site, TV_LIT("none")))
+        return true;
+    return origin.len && !is_own_origin(req, origin);
+}
+
+static bool is_allowed(tv_catalog *catalog, tv_service_kind service, tv_request *req,
+                       tv_slice origin)
+{
+    tv_shared_properties *shared = find_rules(catalog, service, req);
+    const tv_cors_rule *rule;
+    bool fits = shared && origin.len && tv_slice_is_printable(origin) &&
+                tv_cors_match(&shared->properties.cors, origin, req->method_text, TV_NONE, &rule) !=
+                    TV_CORS_NO_FIT;
+
+    tv_shared_properties_unref(shared);
+    return fits;
+}
+
+tv_err tv_cors_check_page(tv_catalog *catalog, tv_service_kind service,
+                          const tv_identity *identity, tv_request *req, tv_error_info *reterr_info)
+{
+    tv_slice origin = tv_request_header(req, TV_LIT("origin"));
+
+    if (!tv_identity_is_development(identity) || !is_from_elsewhere(req, origin) ||
+        is_allowed(catalog, service, req, origin))
+        return TV_OK;
+
+    reterr_info->reason = tv_arena_printf(
+        &req->arena,
+        "The key of this account is known to everybody, so any web page could have signed the "
+        "request. To let the pages of an origin in, set a CORS rule for it and the method %.*s in "
+        "the properties of the %.*s service; or use an account with a key of its own.",
+        TV_FMT(tv_method_text(req->method)), TV_FMT(tv_service_kind_name(service)));
+    return TV_ERR_CROSS_SITE;
+}
+
 /* --- other requests --- */
 
 static void expose_headers(tv_request *req, const tv_cors_rule *rule)

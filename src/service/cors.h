@@ -3,10 +3,15 @@
  * another site.  The rules are those of the account's service properties; the
  * first that fits decides.  They grant nothing but what the browser itself
  * withholds: every request but the preflight is authorised like any other.
+ *
+ * An account with the well-known key is the exception, because there every page
+ * can sign: browsers send simple requests without asking first, so what has an
+ * effect has to be allowed by a rule here.
  */
 #ifndef TV_SERVICE_CORS_H
 #define TV_SERVICE_CORS_H
 
+#include "auth/identity.h"
 #include "catalog/catalog.h"
 #include "http/request.h"
 
@@ -45,6 +50,22 @@ typedef struct tv_cors_grant {
  */
 tv_err tv_cors_preflight(tv_catalog *catalog, tv_service_kind service, tv_request *req,
                          tv_cors_grant *ret_grant) TV_WARN_UNUSED;
+
+/**
+ * For a request that has an effect: TV_ERR_CROSS_SITE, with the reason, when
+ * `identity` is of an account whose key everybody knows and a browser sent it for
+ * a page of another origin that no rule allows this method.  What no browser sent
+ * is never refused.
+ */
+tv_err tv_cors_check_page(tv_catalog *catalog, tv_service_kind service,
+                          const tv_identity *identity, tv_request *req,
+                          tv_error_info *reterr_info) TV_WARN_UNUSED;
+
+/** Whether a method has none: who reads sees nothing without a rule, and leaves nothing behind. */
+static inline bool tv_cors_is_read(tv_method method)
+{
+    return method == TV_METHOD_GET || method == TV_METHOD_HEAD;
+}
 
 /** Add a grant's headers to the response. */
 void tv_cors_add_grant(tv_request *req, const tv_cors_grant *grant);

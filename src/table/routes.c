@@ -117,6 +117,13 @@ static tv_err check_head(tv_table_call *call)
             return err;
     }
 
+    if (!tv_cors_is_read(req->method)) {
+        err = tv_cors_check_page(call->service->catalog, TV_SERVICE_TABLE, call->identity, req,
+                                 &call->info);
+        if (err)
+            return err;
+    }
+
     err = check_length(req, call->op.kind);
     if (err)
         return err;

@@ -48,7 +48,8 @@ static const flag_spec options[] = {
     {"disk-reserve-mb", NUMBER, FIELD(disk_reserve_mb), 0, 1048576, "N",
      "refuse writes when less disk is free (512)"},
     {"drop-damaged-log", SWITCH, FIELD(drop_damaged_log), 0, 0, NULL,
-     "open a store whose log is damaged and lose what stands behind the damage"},
+     "start once although the log is damaged: what stands behind the damage is\n"
+     "                            dropped, and the log says how much that was"},
     {"cert", TEXT, FIELD(cert), 0, 0, "FILE",
      "certificate chain (PEM): serve HTTPS too; with --key"},
     {"key", TEXT, FIELD(key), 0, 0, "FILE", "its private key (PEM)"},

@@ -94,27 +94,16 @@ static void set_shape(rocksdb_options_t *db, size_t write_buffer_bytes, int open
 }
 
 /*
- * What to do with a log that does not read to its end.
- *
- * A crash leaves one kind of damage: the last write, which nobody was told of,
- * is cut short.  Each write is synced before the next one is appended, so that
- * is the only record it can hit.  "Tolerate corrupted tail" accepts a record
- * cut short at the end of the file and nothing else; a wrong checksum before
- * it makes opening fail, and an operator hears of it.  "Point in time",
- * RocksDB's default, would stop at the damage and start all the same: writes
- * that clients were told are durable would be gone without a word.  It is what
- * `drop_damaged_log` asks for.
- *
- * The price: a file system that can leave blocks of zeros or old bytes within
- * the last, unsynced write after a power cut (ext4 with data=writeback, say)
- * makes the operator use that switch.  ext4 and XFS as they come do not.
- * Recycled logs would have old records behind the end, so they stay off.
+ * What to do with a log that does not read to its end: refuse it.  What a crash
+ * may leave there has been cut off before (wal.h), and what an operator has given
+ * up with `drop_damaged_log` too, so any flaw that RocksDB finds is one that
+ * nobody has decided about.  Its other modes would start all the same and drop
+ * writes that clients were told are durable, without a word.  Recycled logs would
+ * have old records behind the end, so they stay off.
  */
-static void set_recovery(rocksdb_options_t *db, bool drop_damaged_log)
+static void set_recovery(rocksdb_options_t *db)
 {
-    rocksdb_options_set_wal_recovery_mode(
-        db, drop_damaged_log ? rocksdb_point_in_time_recovery
-                             : rocksdb_tolerate_corrupted_tail_records_recovery);
+    rocksdb_options_set_wal_recovery_mode(db, rocksdb_absolute_consistency_recovery);
     rocksdb_options_set_recycle_log_file_num(db, 0);
     rocksdb_options_set_paranoid_checks(db, 1);
     rocksdb_options_set_skip_stats_update_on_db_open(db, 1); /* it reads every file's properties */
@@ -138,7 +127,7 @@ void tv_rocksdb_settings_init(tv_rocksdb_settings *settings, const tv_rocksdb_op
     settings->db = rocksdb_options_create();
     set_tables(settings, options->block_cache_bytes);
     set_shape(settings->db, options->write_buffer_bytes, options->open_files_max);
-    set_recovery(settings->db, options->drop_damaged_log);
+    set_recovery(settings->db);
     set_diary(settings->db);
 
     /* The promises of engine.h rest on these: a write is in the log and on the disk before it is in

@@ -25,6 +25,7 @@
 #include "base/space.h"
 #include "engine/key.h"
 #include "engine/rocksdb/internal.h"
+#include "engine/rocksdb/wal.h"
 
 enum { DEFAULT_RESERVE_BYTES = 512 << 20, READ_LOG_INTERVAL_NS = 1000000000 };
 
@@ -165,10 +166,21 @@ static tv_err write_synced(rocks_engine *rocks, rocksdb_writebatch_t *batch)
     return err;
 }
 
+/* Every record of the log says when it was written, for whoever has to look into a damaged one. */
+static rocksdb_writebatch_t *new_batch(void)
+{
+    rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
+    char stamp[TV_WAL_STAMP_BYTES];
+
+    tv_wal_stamp(tv_clock_ticks(), stamp);
+    rocksdb_writebatch_put_log_data(batch, stamp, sizeof stamp);
+    return batch;
+}
+
 static rocksdb_writebatch_t *to_rocksdb(const tv_batch *batch, size_t *ret_bytes,
                                         bool *ret_has_expectations)
 {
-    rocksdb_writebatch_t *rocks = rocksdb_writebatch_create();
+    rocksdb_writebatch_t *rocks = new_batch();
     size_t bytes = 0;
 
     *ret_has_expectations = false;
@@ -291,7 +303,7 @@ static tv_err drop_range(tv_engine *engine, tv_slice from, tv_slice to)
     if (err)
         return err;
 
-    rocksdb_writebatch_t *changes = rocksdb_writebatch_create();
+    rocksdb_writebatch_t *changes = new_batch();
 
     rocksdb_writebatch_delete_range(changes, from.data, from.len, to.data, to.len);
     pthread_rwlock_rdlock(&rocks->write_lock);
@@ -493,7 +505,7 @@ static tv_err check_format(rocks_engine *rocks, const char *dir, char *reterr_te
     tv_arena_init(&arena);
     err = get(&rocks->base, TV_READ_ANY, TV_KEY_FORMAT, &arena, &format);
     if (err == TV_ERR_NOT_FOUND && rocks->folder.is_new) {
-        rocksdb_writebatch_t *row = rocksdb_writebatch_create();
+        rocksdb_writebatch_t *row = new_batch();
 
         rocksdb_writebatch_put(row, TV_KEY_FORMAT.data, TV_KEY_FORMAT.len, TV_FORMAT.data,
                                TV_FORMAT.len);
@@ -537,6 +549,13 @@ tv_err tv_rocksdb_engine_open(const tv_rocksdb_options *options, tv_engine **ret
     rocks->space.store = "rows";
     rocks->space.reserve_bytes =
         options->disk_reserve_bytes ? options->disk_reserve_bytes : DEFAULT_RESERVE_BYTES;
+    if (!rocks->folder.is_new) {
+        err = tv_wal_recover(rocks->folder.fd, options->dir, options->drop_damaged_log, reterr_text,
+                             reterr_size);
+        if (err)
+            goto fail;
+    }
+
     err = open_db(rocks, options->dir, reterr_text, reterr_size);
     if (err)
         goto fail;

@@ -27,8 +27,9 @@ typedef struct tv_rocksdb_options {
     uint64_t disk_reserve_bytes;
 
     /**
-     * Open a store whose log is damaged, keeping what stands before the damage
-     * and dropping all writes after it.  An operator's decision, never a default.
+     * Open a store whose log is damaged (see wal.h), keeping what stands before
+     * the damage and dropping all writes after it; a line in the log says how
+     * many and of what time.  An operator's decision, never a default.
      */
     bool drop_damaged_log;
 } tv_rocksdb_options;

@@ -1,0 +1,89 @@
+/*
+ * RocksDB's log files, read by ourselves before RocksDB opens them.
+ *
+ * After a crash the last record of the log may be damaged, and only the last:
+ * every write is synced before the next one is appended, so nobody has been told
+ * of it.  What it looks like depends on the file system.  Often it is cut short.
+ * On ext4 as it is mounted by default any other sync may commit the file's new
+ * size before its data, so that sectors of the record are zeros: at its end, in
+ * its middle, where its header should be.  RocksDB takes some of these for a
+ * clean end and others for damage, and can pass over zeros in the middle of the
+ * log, with records that were acknowledged, without a word.  So we look first:
+ *
+ *   whole     nothing but zeros follows the last record
+ *   torn      a last record that is cut short or has lost sectors, and nothing of
+ *             any other record behind it: what a crash leaves
+ *   damaged   anything else, such as a record that does not read with another
+ *             behind it: acknowledged writes are lost
+ *
+ * A torn end is cut off, and RocksDB is told to accept no flaw whatsoever.
+ *
+ * The files: blocks of 32 KiB, in them fragments of a masked CRC-32C (4 bytes),
+ * a length (2), a type (1: whole, 2: first, 3: middle, 4: last) and the bytes;
+ * fewer than seven bytes at the end of a block are left.  Each record is a batch
+ * of writes that begins with the sequence number of its first write (8 bytes) and
+ * their number (4); numbers go on from record to record and from log to log.  The
+ * manifest, the list of the store's files, is framed in the same way.
+ */
+#ifndef TV_ENGINE_ROCKSDB_WAL_H
+#define TV_ENGINE_ROCKSDB_WAL_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/slice.h"
+
+enum {
+    TV_WAL_BLOCK_BYTES = 32768,
+    TV_WAL_SECTOR_BYTES = 512, /* what a disk writes whole or not at all */
+    TV_WAL_HEAD_BYTES_MAX = 256,
+};
+
+typedef enum tv_wal_kind { TV_WAL_LOG, TV_WAL_MANIFEST } tv_wal_kind;
+typedef enum tv_wal_state { TV_WAL_WHOLE, TV_WAL_TORN, TV_WAL_DAMAGED } tv_wal_state;
+
+/** A number of records and when the last of them was written. */
+typedef struct tv_wal_count {
+    uint64_t records;
+    int64_t last_ticks; /* 0 when no record says */
+} tv_wal_count;
+
+typedef struct tv_wal_scan {
+    tv_wal_state state;
+    size_t good_bytes; /* up to the end of the last record before any damage */
+    tv_wal_count good;
+    uint64_t first_sequence, next_sequence; /* of a log with records */
+
+    size_t bad_bytes; /* behind `good_bytes`, without the zeros at the end */
+    tv_wal_count bad; /* the records there that could still be read */
+} tv_wal_scan;
+
+/** The beginning of a record, up to TV_WAL_HEAD_BYTES_MAX bytes of it.  Lives during the call. */
+typedef void tv_wal_record_fn(void *ctx, tv_slice head);
+
+/** Read a file's bytes; `found`, unless it is NULL, hears of each record before any damage. */
+void tv_wal_scan_bytes(tv_wal_kind kind, tv_slice file, tv_wal_record_fn *found, void *ctx,
+                       tv_wal_scan *ret_scan);
+
+/** Bytes to write into a batch, as RocksDB's log data, before anything else: when that was. */
+enum { TV_WAL_STAMP_BYTES = 8 };
+void tv_wal_stamp(int64_t ticks, char ret_stamp[TV_WAL_STAMP_BYTES]);
+
+/** The first log that is still needed, from a manifest's records: see tv_wal_record_fn. */
+typedef struct tv_wal_manifest {
+    uint64_t log_number;
+} tv_wal_manifest;
+void tv_wal_manifest_record(void *manifest, tv_slice head);
+
+/**
+ * Look at the logs of the store in the folder `fd`, called `dir`, before RocksDB
+ * opens it, and leave only whole ones: a torn end is cut off, durably.  What is
+ * damaged gives TV_ERR_CORRUPT and one line of text, and is left as it is,
+ * unless `drops_damaged`: then what stands behind the damage is removed, and the
+ * log says how much that was.  TV_ERR_IO, with a text, when a file cannot be
+ * read or cut.
+ */
+tv_err tv_wal_recover(int fd, const char *dir, bool drops_damaged, char *reterr_text,
+                      size_t reterr_size) TV_WARN_UNUSED;
+
+#endif

@@ -82,8 +82,9 @@ static void set_shape(rocksdb_options_t *db, size_t write_buffer_bytes, int open
     rocksdb_options_set_memtable_prefix_bloom_size_ratio(db, 0.02);
     rocksdb_options_set_memtable_whole_key_filtering(db, 1);
 
+    /* At the last level too: zstd there saves a quarter to two fifths of the disk, and a row that
+     * is not in the cache then costs a third more. */
     rocksdb_options_set_compression(db, rocksdb_lz4_compression);
-    rocksdb_options_set_bottommost_compression(db, rocksdb_zstd_compression);
     rocksdb_options_set_max_background_jobs(db, 3);
     rocksdb_options_set_max_open_files(db, open_files_max ? open_files_max : OPEN_FILES_MAX);
     rocksdb_options_set_max_file_opening_threads(db, 2); /* 16 start even for an empty store */

@@ -467,8 +467,8 @@ static tv_err explain(const char *dir, const char *rocksdb_text, char *reterr_te
 }
 
 /*
- * Open RocksDB.  A library built without lz4 or zstd refuses these; the store
- * then goes without compression.
+ * Open RocksDB.  A library built without lz4 refuses it; the store then goes
+ * without compression.
  */
 static tv_err open_db(rocks_engine *rocks, const char *dir, char *reterr_text, size_t reterr_size)
 {
@@ -482,7 +482,6 @@ static tv_err open_db(rocks_engine *rocks, const char *dir, char *reterr_text, s
         rocksdb_free(text);
         text = NULL;
         rocksdb_options_set_compression(options, rocksdb_no_compression);
-        rocksdb_options_set_bottommost_compression(options, rocksdb_no_compression);
         rocks->db = rocksdb_open(options, dir, &text);
     }
     if (text == NULL)

@@ -121,14 +121,15 @@ static tv_err read_string(const tv_json_member *member, tv_property *property)
     return TV_OK;
 }
 
+/* As text in any case: .NET writes True and False. */
 static tv_err read_boolean(const tv_json_member *member, tv_property *property)
 {
     bool is_string = member->kind == TV_JSON_STRING;
 
-    if (member->kind == TV_JSON_TRUE || (is_string && tv_slice_eq(member->text, TV_LIT("true"))))
+    if (member->kind == TV_JSON_TRUE || (is_string && tv_slice_eq_nocase(member->text, TV_LIT("true"))))
         property->boolean = true;
     else if (member->kind == TV_JSON_FALSE ||
-             (is_string && tv_slice_eq(member->text, TV_LIT("false"))))
+             (is_string && tv_slice_eq_nocase(member->text, TV_LIT("false"))))
         property->boolean = false;
     else
         return TV_ERR_INVALID_INPUT;
@@ -279,17 +280,16 @@ static tv_err read_property(tv_arena *arena, const tv_json_member *member,
     return read_typed(arena, member, property, reterr_info);
 }
 
-static tv_err read_key(const tv_json_member *member, const tv_json_member *type, tv_slice *ret_key)
+/* A key of another type than a string is kept as its text, with a mark. */
+static void read_key(const tv_json_member *member, const tv_json_member *type, tv_slice *ret_key,
+                     bool *has_odd_key)
 {
-    if (type && !tv_slice_eq(type->text, TV_LIT("Edm.String")))
-        return TV_ERR_INVALID_INPUT;
     if (member->kind == TV_JSON_NULL)
-        return TV_OK;
-    if (member->kind != TV_JSON_STRING)
-        return TV_ERR_INVALID_INPUT;
+        return;
+    if (member->kind != TV_JSON_STRING || (type && !tv_slice_eq(type->text, TV_LIT("Edm.String"))))
+        *has_odd_key = true;
 
-    *ret_key = member->text;
-    return TV_OK;
+    *ret_key = member->kind == TV_JSON_STRING ? member->text : TV_LIT("/");
 }
 
 tv_err tv_entity_body_read(tv_arena *arena, tv_slice json, tv_entity_body *ret_body,
@@ -313,9 +313,9 @@ tv_err tv_entity_body_read(tv_arena *arena, tv_slice json, tv_entity_body *ret_b
         if (tv_slice_eq(member->name, TV_LIT("Timestamp")))
             continue;
         if (tv_slice_eq(member->name, TV_LIT("PartitionKey"))) {
-            err = read_key(member, type, &body.partition_key);
+            read_key(member, type, &body.partition_key, &body.has_odd_key);
         } else if (tv_slice_eq(member->name, TV_LIT("RowKey"))) {
-            err = read_key(member, type, &body.row_key);
+            read_key(member, type, &body.row_key, &body.has_odd_key);
         } else if (member->kind != TV_JSON_NULL) {
             if (body.properties.count == TV_ENTITY_PROPERTIES_MAX)
                 return TV_ERR_TOO_MANY_PROPERTIES;

@@ -344,7 +344,11 @@ tv_err tv_table_op_parse(tv_arena *arena, const tv_request *req, const tv_endpoi
     return op->kind == TV_TABLE_OP_BATCH ? TV_OK : choose_level(arena, req, &op->level);
 }
 
-/* PUT and MERGE: keys in the body are optional, but must not contradict the URL. */
+/*
+ * PUT and MERGE: keys in the body are optional, but must not contradict the URL.
+ * SDKs annotate them by the type that they had in the program; what counts is the
+ * text.
+ */
 static tv_err check_repeated_keys(const tv_table_op *op)
 {
     const tv_entity_body *body = &op->body;
@@ -362,6 +366,10 @@ static tv_err take_keys_from_body(tv_arena *arena, tv_table_op *op, tv_error_inf
 
     if (op->body.partition_key.data == NULL || op->body.row_key.data == NULL)
         return TV_ERR_PROPERTIES_NEED_VALUE;
+    if (op->body.has_odd_key) {
+        reterr_info->text = TV_LIT("One of the request inputs is not valid.");
+        return TV_ERR_INVALID_INPUT;
+    }
 
     op->resource.partition_key = op->body.partition_key;
     op->resource.row_key = op->body.row_key;

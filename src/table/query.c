@@ -17,7 +17,7 @@ static tv_err parse_top(tv_arena *arena, const tv_parameters *url_query, size_t 
         return TV_ERR_URL_UNPARSABLE;
     if (text.data == NULL)
         return TV_OK;
-    if (!tv_parse_uint64(text, &top) || top < 1 || top > TV_PAGE_ROWS_MAX)
+    if (!tv_parse_uint64(text, &top) || top > TV_PAGE_ROWS_MAX)
         return TV_ERR_INVALID_INPUT;
 
     *ret_top = (size_t)top;
@@ -86,6 +86,9 @@ tv_err tv_query_parse(tv_arena *arena, const tv_request *req, const tv_table_op 
         return err;
 
     err = parse_top(arena, &req->query, &query.top);
+    /* Nothing is asked for, so nothing is looked at. */
+    if (err == TV_OK && query.top == 0)
+        err = tv_filter_parse(arena, TV_LIT("false"), &query.filter, reterr_info);
     if (err)
         return err;
 

@@ -8,7 +8,7 @@
 #include "table/op.h"
 
 typedef struct tv_query {
-    size_t top; /* 1 to 1,000 */
+    size_t top; /* 0 to 1,000; the filter of 0 passes nothing */
     tv_filter *filter;
     tv_slice next_partition; /* continuation: where to begin; data is NULL without */
     tv_slice next_row;

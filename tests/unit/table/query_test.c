@@ -44,7 +44,7 @@ static const struct {
     {"$top=1", TV_OK, 1},
     {"$top=1000", TV_OK, 1000},
     {"%24top=5", TV_OK, 5},
-    {"$top=0", TV_ERR_INVALID_INPUT, 0},
+    {"$top=0", TV_OK, 0},
     {"$top=1001", TV_ERR_INVALID_INPUT, 0},
     {"$top=-1", TV_ERR_INVALID_INPUT, 0},
     {"$top=", TV_ERR_INVALID_INPUT, 0},

@@ -124,6 +124,29 @@ static tv_err parse_with_keys(tv_arena *arena, tv_slice account, tv_slice path, 
     return err;
 }
 
+/* Where the first segment ends.  Two slashes do not end it: they spoil the name. */
+static size_t segment_end(tv_slice path)
+{
+    size_t slash = tv_slice_find(path, '/');
+
+    return slash + 1 < path.len && path.data[slash + 1] == '/' ? path.len : slash;
+}
+
+/*
+ * What stands behind a table's name, when a client's account URL wrongly ends in
+ * it.  The service takes "table/Tables" for the table itself, and what more keys
+ * there are for keys of that.
+ */
+static tv_err parse_nested(tv_arena *arena, tv_slice account, tv_slice nested,
+                           tv_resource *resource, tv_error_info *reterr_info)
+{
+    if (tv_slice_eq(nested, TV_LIT("$batch")))
+        return TV_ERR_MEDIA_TYPE;
+    if (tv_slice_starts_with(nested, TV_LIT("Tables(")))
+        return wrong_key_count(arena, account, resource->table, reterr_info);
+    return tv_slice_eq(nested, TV_LIT("Tables")) ? TV_OK : TV_ERR_INVALID_URI;
+}
+
 tv_err tv_resource_parse(tv_arena *arena, tv_slice account, tv_slice rest,
                          tv_resource *ret_resource, tv_error_info *reterr_info)
 {
@@ -133,9 +156,12 @@ tv_err tv_resource_parse(tv_arena *arena, tv_slice account, tv_slice rest,
 
     if (!tv_uri_decode_path(arena, rest, &path))
         return TV_ERR_URL_UNPARSABLE;
+    /* A slash at the end changes nothing. */
+    if (path.len > 1 && path.data[path.len - 1] == '/' && path.data[path.len - 2] != '/')
+        path.len--;
 
     size_t open = tv_slice_find(path, '(');
-    size_t slash = tv_slice_find(path, '/');
+    size_t slash = segment_end(path);
 
     if (path.len == 0) {
         resource.kind = TV_RESOURCE_SERVICE;
@@ -146,22 +172,13 @@ tv_err tv_resource_parse(tv_arena *arena, tv_slice account, tv_slice rest,
     } else if (open < slash) {
         err = parse_with_keys(arena, account, path, open, &resource, reterr_info);
     } else {
-        /*
-         * A client whose account URL wrongly ends in a table name asks for
-         * "table/Tables"; the service takes that for the table itself.
-         */
-        bool is_nested_tables =
-            slash < path.len && tv_slice_eq(tv_slice_skip(path, slash), TV_LIT("/Tables"));
-        bool is_trailing = slash + 1 == path.len;
-
-        if (slash < path.len && !is_nested_tables && !is_trailing)
-            return TV_ERR_INVALID_URI;
         resource.kind = TV_RESOURCE_ENTITIES;
         resource.table = tv_slice_take(path, slash);
+        if (slash < path.len)
+            err = parse_nested(arena, account, tv_slice_skip(path, slash + 1), &resource,
+                               reterr_info);
     }
-    if (err)
-        return err;
-
-    *ret_resource = resource;
-    return TV_OK;
+    if (err == TV_OK || err == TV_ERR_KEY_COUNT)
+        *ret_resource = resource;
+    return err;
 }

@@ -27,9 +27,10 @@ typedef struct tv_resource {
 
 /**
  * Decode and parse what is behind the account.  TV_ERR_KEY_COUNT when a key is
- * missing or one too many, TV_ERR_URL_UNPARSABLE for a bad escape,
- * TV_ERR_QUERY_SYNTAX for what cannot be a key predicate, TV_ERR_INVALID_URI
- * for a path that names nothing.
+ * missing or one too many (then `ret_resource` has the table),
+ * TV_ERR_URL_UNPARSABLE for a bad escape, TV_ERR_QUERY_SYNTAX for what cannot be a
+ * key predicate, TV_ERR_INVALID_URI for a path that names nothing,
+ * TV_ERR_MEDIA_TYPE for a batch behind a table.
  */
 tv_err tv_resource_parse(tv_arena *arena, tv_slice account, tv_slice rest,
                          tv_resource *ret_resource, tv_error_info *reterr_info) TV_WARN_UNUSED;

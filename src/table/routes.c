@@ -79,6 +79,25 @@ static tv_err check_length(const tv_request *req, tv_table_op_kind kind)
     return tv_table_op_has_body(kind) && !has_length ? TV_ERR_LENGTH_REQUIRED : TV_OK;
 }
 
+/*
+ * How many keys there are to be is a matter of the table, so the service looks for
+ * that first.  Who has a SAS does not learn from it which tables there are.
+ */
+static tv_err explain_key_count(tv_table_call *call)
+{
+    static const tv_need key_alone = {.sas = 0};
+    tv_slice account = tv_identity_account(call->identity);
+    tv_container *table = tv_catalog_find(call->service->catalog, account, call->op.resource.table);
+    bool is_missing = table == NULL;
+
+    tv_container_unref(table);
+    if (!is_missing || tv_identity_allows(call->identity, &key_alone))
+        return TV_ERR_KEY_COUNT;
+
+    call->info.text = TV_NONE;
+    return TV_ERR_TABLE_NOT_FOUND;
+}
+
 static tv_err check_head(tv_table_call *call)
 {
     tv_request *req = call->req;
@@ -100,7 +119,7 @@ static tv_err check_head(tv_table_call *call)
 
     err = tv_table_op_parse(&req->arena, req, &endpoint, &call->op, &call->info);
     if (err)
-        return err;
+        return err == TV_ERR_KEY_COUNT ? explain_key_count(call) : err;
 
     err = tv_access_check_endpoint(&call->op);
     if (err)

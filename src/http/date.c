@@ -4,8 +4,6 @@
 #include "base/assert.h"
 #include "base/clock.h"
 
-enum { DATE_LEN = 29 };
-
 /* Not strftime, whose names follow the locale. */
 static void format(char to[static 32], time_t second)
 {
@@ -17,7 +15,7 @@ static void format(char to[static 32], time_t second)
     int len = snprintf(to, 32, "%.3s, %02d %.3s %04d %02d:%02d:%02d GMT", days + 3 * utc.tm_wday,
                        utc.tm_mday, months + 3 * utc.tm_mon, utc.tm_year + 1900, utc.tm_hour,
                        utc.tm_min, utc.tm_sec);
-    tv_assert(len == DATE_LEN);
+    tv_assert(len == TV_HTTP_DATE_LEN);
 }
 
 tv_slice tv_http_clock_text(tv_http_clock *clock)
@@ -28,5 +26,5 @@ tv_slice tv_http_clock_text(tv_http_clock *clock)
         format(clock->text, (time_t)second);
         clock->second = second;
     }
-    return (tv_slice){clock->text, DATE_LEN};
+    return (tv_slice){clock->text, TV_HTTP_DATE_LEN};
 }

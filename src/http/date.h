@@ -6,13 +6,15 @@
 
 #include "base/slice.h"
 
-/** The text of the current second; all zeros at first.  One per thread. */
+enum { TV_HTTP_DATE_LEN = 29 };
+
+/** The text of the current second; all zeros at first.  For one thread. */
 typedef struct tv_http_clock {
     int64_t second; /* since 1970 */
     char text[32];
 } tv_http_clock;
 
-/** Now as "Fri, 06 May 2022 00:31:04 GMT"; valid until the next call. */
+/** Now as "Fri, 06 May 2022 00:31:04 GMT", TV_HTTP_DATE_LEN bytes; valid until the next call. */
 tv_slice tv_http_clock_text(tv_http_clock *clock);
 
 #endif

@@ -3,7 +3,8 @@
  * carry both; a service sees only the tv_request in front.  A hub is what all
  * listeners of one loop share: used exchanges with their memory, the bytes of
  * bodies that those in use hold, and the date.
- * Private to http/, one thread.
+ * Private to http/, one thread: a request that is lent to another thread must
+ * not lead that to its hub or its connection.
  */
 #ifndef TV_HTTP_EXCHANGE_H
 #define TV_HTTP_EXCHANGE_H
@@ -21,6 +22,7 @@ typedef struct tv_exchange {
     struct tv_exchange *next; /* among the free ones */
     tv_buf body;              /* what req.body points to */
     bool is_seen;             /* a service has had it, so on_done is owed */
+    size_t date_at;           /* where req.head has room for the date */
     /* Of a response that comes from a source. */
     const tv_body_source *source;
     bool is_streamed;     /* the length was given by tv_response_send_from */

@@ -152,7 +152,7 @@ typedef struct tv_service {
 
 /*
  * The response.  Start it, add headers, send; append the body to req->out
- * before or after the start, on whatever thread owns the request then.
+ * before or after the start.  All but sending on whatever thread owns the request.
  * Date, Connection, Content-Length and Transfer-Encoding are the HTTP layer's.
  * HEAD, 204 and 304 send no body.  Starting again forgets what was written.
  */

@@ -1,7 +1,10 @@
 /*
  * The text of a response.  It grows in req->head in the order of the wire, so
- * that nothing is copied when it is sent: status line and Date when it is
- * started, then the service's headers, last what only the end can tell.
+ * that nothing is copied when it is sent: status line and room for the Date when
+ * it is started, then the service's headers, last what only the end can tell.
+ *
+ * Whoever owns the request may start a response and add to it, on any thread;
+ * so neither touches the loop.  The date is the loop's, and comes in at the end.
  */
 #include "http/conn.h"
 #include "http/parser.h"
@@ -69,7 +72,9 @@ void tv_response_start(tv_request *req, int status)
     tv_buf_add_char(head, ' ');
     tv_buf_add(head, tv_slice_of(phrases[status] ? phrases[status] : ""));
     tv_buf_add_lit(head, "\r\nDate: ");
-    tv_buf_add(head, tv_http_clock_text(&tv_exchange_of(req)->hub->clock));
+    tv_exchange_of(req)->date_at = head->len;
+    tv_buf_reserve(head, TV_HTTP_DATE_LEN);
+    head->len += TV_HTTP_DATE_LEN;
     tv_buf_add_lit(head, "\r\n");
 }
 
@@ -91,6 +96,10 @@ tv_slice tv_response_finish(tv_request *req, tv_response_end end)
     tv_exchange *exchange = tv_exchange_of(req);
     bool is_bodiless = req->method == TV_METHOD_HEAD || req->status == 204 || req->status == 304;
     uint64_t length = exchange->is_streamed ? exchange->source_left : req->out.len;
+
+    tv_slice date = tv_http_clock_text(&exchange->hub->clock);
+
+    memcpy(req->head.data + exchange->date_at, date.data, date.len);
 
     /* The Azure services send "Content-Length: 0" with a 204, though RFC 9110, 8.6 forbids it. */
     if (req->status != 304 || exchange->is_streamed) {

@@ -52,7 +52,8 @@ def run(test):
         return Outcome(test, "none: it hung", (late.stdout or b"").decode(errors="replace"))
 
 
-def main(build, name="unit"):
+def run_all(build):
+    """Run every test of a build and return how many cases (passed, failed)."""
     listing = subprocess.run(["meson", "introspect", "--tests", build], check=True,
                              stdout=subprocess.PIPE)
     tests = json.loads(listing.stdout)
@@ -77,6 +78,11 @@ def main(build, name="unit"):
             report(outcome)
     for test in alone:
         report(run(test))
+    return passed, failed
+
+
+def main(build, name="unit"):
+    passed, failed = run_all(build)
     print(f"{name}: {passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 

@@ -139,6 +139,38 @@ tv_err tv_xml_parse(tv_arena *arena, tv_slice document, const tv_xml_node **ret_
     return TV_OK;
 }
 
+static void XMLCALL stop_at_doctype(void *ctx, const XML_Char *name, const XML_Char *system_id,
+                                    const XML_Char *public_id, int has_internal_subset)
+{
+    (void)name;
+    (void)system_id;
+    (void)public_id;
+    (void)has_internal_subset;
+    XML_StopParser(ctx, XML_FALSE);
+}
+
+/* Read a second time, since errors are rare and positions cost: expat counts them when asked. */
+bool tv_xml_find_fault(tv_slice document, unsigned long *ret_line, unsigned long *ret_position)
+{
+    bool is_fault;
+    XML_Parser parser;
+
+    if (document.len > TV_XML_BYTES_MAX)
+        return false;
+
+    parser = XML_ParserCreate("UTF-8");
+    tv_assert(parser != NULL);
+    XML_SetUserData(parser, parser);
+    XML_SetStartDoctypeDeclHandler(parser, stop_at_doctype);
+    is_fault = XML_Parse(parser, document.data, (int)document.len, 1) != XML_STATUS_OK;
+    if (is_fault) {
+        *ret_line = (unsigned long)XML_GetCurrentLineNumber(parser);
+        *ret_position = (unsigned long)XML_GetCurrentColumnNumber(parser) + 1;
+    }
+    XML_ParserFree(parser);
+    return is_fault;
+}
+
 const tv_xml_node *tv_xml_child(const tv_xml_node *node, tv_slice name)
 {
     const tv_xml_node *child = node->first_child;

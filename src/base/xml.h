@@ -34,6 +34,13 @@ typedef struct tv_xml_node {
 tv_err tv_xml_parse(tv_arena *arena, tv_slice document,
                     const tv_xml_node **ret_root) TV_WARN_UNUSED;
 
+/**
+ * Where a document that could not be read stops being XML, or has a DOCTYPE: line
+ * and position, from 1.  False when it is XML, but not what was wanted, and when it
+ * is longer than TV_XML_BYTES_MAX.
+ */
+bool tv_xml_find_fault(tv_slice document, unsigned long *ret_line, unsigned long *ret_position);
+
 /** The first child of that name, NULL when there is none. */
 const tv_xml_node *tv_xml_child(const tv_xml_node *node, tv_slice name);
 

@@ -43,7 +43,8 @@ static tv_err read_permission(tv_service_kind service, const tv_xml_node *node,
     for (size_t i = 0; i < text.len; i++) {
         if (tv_slice_find(letters, text.data[i]) == letters.len ||
             tv_slice_find(tv_slice_skip(text, i + 1), text.data[i]) < text.len - i - 1)
-            return TV_ERR_XML_NODE_VALUE;
+            /* Recorded of queues; the others are not known to say so. */
+            return service == TV_SERVICE_QUEUE ? TV_ERR_XML_DOCUMENT : TV_ERR_XML_NODE_VALUE;
     }
     if (text.len)
         *ret_permission = text;

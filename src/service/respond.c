@@ -92,6 +92,18 @@ static void add_message(tv_buf *out, tv_call *call, tv_err err)
                                        TV_FMT(text), TV_FMT(request_id(call)), (int)len, time));
 }
 
+/* Zeros for a document that is XML, but not what was wanted, as recordings have it. */
+static void add_xml_fault(tv_buf *out, const tv_call *call)
+{
+    unsigned long line = 0, position = 0;
+    bool is_fault = tv_xml_find_fault(call->req->body, &line, &position);
+
+    tv_buf_printf(out, "<LineNumber>%lu</LineNumber><LinePosition>%lu</LinePosition>", line,
+                  position);
+    tv_xml_add_element(out, "Reason",
+                       is_fault ? TV_LIT("Error parsing Xml content") : TV_LIT(""));
+}
+
 void tv_call_start_error(tv_call *call, tv_err err)
 {
     tv_request *req = call->req;
@@ -113,6 +125,8 @@ void tv_call_start_error(tv_call *call, tv_err err)
     tv_xml_add_element(&req->out, "Code", tv_err_code(err));
     add_message(&req->out, call, err);
     tv_buf_add(&req->out, call->info.details);
+    if (err == TV_ERR_XML_DOCUMENT && call->info.details.len == 0)
+        add_xml_fault(&req->out, call);
     if (call->info.reason.len)
         tv_xml_add_element(&req->out, "AuthenticationErrorDetail", call->info.reason);
     tv_buf_add_lit(&req->out, "</Error>");

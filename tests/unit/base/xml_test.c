@@ -165,9 +165,36 @@ TEST(what_is_written_is_read_as_it_was)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+static const struct {
+    const char *what, *document;
+    unsigned long line, position; /* 0: none */
+} faults[] = {
+    {"a document", "<a>1</a>", 0, 0},
+    {"two lines", "<a>\n1</a>", 0, 0},
+    {"nothing", "", 1, 1},
+    {"an end that is another's", "<a></b>", 1, 6},
+    {"in the second line", "<a>\n  <b>\x01</b></a>", 2, 6},
+    {"a byte that is not UTF-8", "<a>\xff</a>", 1, 4},
+    {"a DOCTYPE", "<!DOCTYPE a><a/>", 1, 12},
+};
+
+TEST(a_fault_has_a_line_and_a_position)
+{
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        unsigned long line = 0, position = 0;
+
+        t_row = faults[i].what;
+        CHECK_INT(tv_xml_find_fault(tv_slice_of(faults[i].document), &line, &position),
+                  faults[i].line > 0);
+        CHECK_INT(line, faults[i].line);
+        CHECK_INT(position, faults[i].position);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_fault_has_a_line_and_a_position),
         CASE(documents_are_read_or_refused),
         CASE(a_nul_is_refused),
         CASE(size_is_bounded),

@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/uri.h"
+#include "service/names.h"
 
 static const char *const op_names[] = {
 #define X(kind, name) name,
@@ -123,6 +124,7 @@ tv_err tv_queue_op_parse(tv_arena *arena, const tv_request *req, const tv_queue_
                          tv_queue_op_kind *ret_kind)
 {
     tv_slice comp, restype, peekonly;
+    tv_err err;
 
     if (req->method == TV_METHOD_OTHER)
         return TV_ERR_INVALID_VERB;
@@ -133,6 +135,9 @@ tv_err tv_queue_op_parse(tv_arena *arena, const tv_request *req, const tv_queue_
 
     if (resource->queue.len == 0)
         return service_op(req->method, comp, restype, ret_kind);
+    err = tv_check_container_name(resource->queue);
+    if (err)
+        return err;
     if (!resource->is_messages)
         return queue_op(req->method, comp, ret_kind);
     if (comp.len)

@@ -51,7 +51,8 @@ tv_err tv_queue_resource_parse(tv_arena *arena, tv_slice rest,
 
 /**
  * Which operation it is.  TV_ERR_UNSUPPORTED_VERB for a method that the resource
- * does not have, TV_ERR_INVALID_QUERY_PARAMETER for a comp that nothing has.
+ * does not have, TV_ERR_INVALID_QUERY_PARAMETER for a comp that nothing has; as
+ * tv_check_container_name for a name that no queue can have.
  */
 tv_err tv_queue_op_parse(tv_arena *arena, const tv_request *req, const tv_queue_resource *resource,
                          tv_queue_op_kind *ret_kind) TV_WARN_UNUSED;

@@ -4,7 +4,6 @@
 #include "queue/call.h"
 #include "service/list.h"
 #include "service/metadata.h"
-#include "service/names.h"
 
 /* --- create and delete --- */
 
@@ -42,10 +41,6 @@ tv_err tv_queue_create(tv_queue_call *q)
     tv_arena *arena = &call->req->arena;
     tv_metadata metadata;
     tv_err err;
-
-    err = tv_check_container_name(q->resource.queue);
-    if (err)
-        return err;
 
     err = tv_metadata_read(call->req, &metadata);
     if (err)

@@ -41,7 +41,7 @@
 
 /** The row that tells the format of all others, and what this source writes into it. */
 #define TV_KEY_FORMAT TV_LIT("mformat")
-#define TV_FORMAT TV_LIT("1")
+#define TV_FORMAT TV_LIT("2")
 
 /** The row that tells about when the store was last written to, see instant.h. */
 #define TV_KEY_TIME TV_LIT("mtime")

@@ -369,7 +369,7 @@ TEST(dropping_files_spares_one_that_ends_at_the_end_of_the_range)
     char *error = NULL;
     tv_engine *engine = open_rocksdb(dir);
 
-    CHECK_OK(WRITE(engine, put("mformat", "1"), put("r1", "1"), put("r2", "1"), put("s", "1")));
+    CHECK_OK(WRITE(engine, put("mformat", "2"), put("r1", "1"), put("r2", "1"), put("s", "1")));
     tv_engine_close(engine);
     rocksdb_t *db = rocksdb_open(options, dir, &error);
     CHECK(error == NULL);
@@ -431,10 +431,10 @@ TEST(another_format_version_is_refused)
 {
     tv_engine *engine = open_rocksdb(dir);
 
-    CHECK_ROW(engine, "mformat", "1");
-    CHECK_OK(WRITE(engine, put("mformat", "2")));
+    CHECK_ROW(engine, "mformat", "2");
+    CHECK_OK(WRITE(engine, put("mformat", "3")));
     tv_engine_close(engine);
-    check_refused(TV_ERR_CORRUPT, "has format 2; this server reads format 1");
+    check_refused(TV_ERR_CORRUPT, "has format 3; this server reads format 2");
 }
 
 TEST(a_first_start_that_was_cut_off_is_taken_up_again)

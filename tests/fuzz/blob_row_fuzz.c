@@ -10,12 +10,13 @@
 
 static bool decode_and_encode(tv_arena *arena, char kind, tv_slice value, tv_slice *ret_again)
 {
-    tv_slice key = tv_blob_key_piece(arena, TV_LIT("p\x01"), 1, UINT64_MAX);
+    tv_slice key = tv_blob_key_run(arena, TV_LIT("p\x01"), 1, UINT64_MAX);
     tv_container_facts facts;
     tv_block_ledger ledger;
-    tv_blob_piece piece;
+    const tv_blob_piece *pieces;
     tv_blob_head head;
     tv_block block;
+    size_t count;
 
     switch (kind) {
     case 'h':
@@ -24,9 +25,9 @@ static bool decode_and_encode(tv_arena *arena, char kind, tv_slice value, tv_sli
         *ret_again = tv_blob_head_encode(arena, &head);
         return true;
     case 'p':
-        if (tv_blob_piece_decode(key, value, &piece))
+        if (tv_blob_run_decode(arena, key, value, &pieces, &count))
             return false;
-        *ret_again = tv_blob_piece_encode(arena, &piece);
+        *ret_again = tv_blob_run_encode(arena, pieces, count);
         return true;
     case 'b':
         if (tv_block_decode(TV_LIT("MDA="), value, &block))

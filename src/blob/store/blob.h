@@ -9,13 +9,14 @@
  *     'c'                      the ledger of its uncommitted blocks
  *     'c' block-id             one uncommitted block
  *     'd' stamp index          a chunk: up to 64 KiB of data
- *     'p' content-id end       a piece of a content that has many
+ *     'p' content-id end       a run of pieces of a content that has many
  *
  * A head describes one content: a sequence of pieces, each of which lies in a
  * chunk or in an extent (extent/extent.h), which are written once and never
  * changed.  A content of up to TV_BLOB_INLINE_PIECES pieces has them in its
- * head, a longer one in rows of their own; these are named by where the piece
- * ends, so that a seek finds the piece of any offset.  Snapshots share the
+ * head, a longer one in rows of their own, up to TV_BLOB_RUN_PIECES in a row;
+ * these are named by where their last piece ends, so that a seek finds the piece
+ * of any offset.  Snapshots share the
  * pieces of the blob: what is appended later only lies beyond their length.
  *
  * Every extent belongs to one blob.  What a change leaves without a reference

@@ -90,7 +90,7 @@ static int compare_committed(const void *a, const void *b)
 static tv_err load_known(tv_txn *txn, tv_blob_change *change, const tv_blob_view *view,
                          known_blocks *known)
 {
-    const tv_blob_piece *pieces;
+    tv_blob_pieces pieces;
     tv_err err;
 
     *known = (known_blocks){0};
@@ -109,8 +109,8 @@ static tv_err load_known(tv_txn *txn, tv_blob_change *change, const tv_blob_view
     known->committed =
         tv_arena_alloc(change->arena, (view->head.piece_count + 1) * sizeof *known->committed);
     for (uint32_t i = 0; i < view->head.piece_count; i++) {
-        if (pieces[i].block_id.len)
-            known->committed[known->committed_count++] = &pieces[i];
+        if (pieces.list[i].block_id.len)
+            known->committed[known->committed_count++] = &pieces.list[i];
     }
     qsort(known->committed, known->committed_count, sizeof *known->committed, compare_committed);
     return TV_OK;

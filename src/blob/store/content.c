@@ -141,21 +141,46 @@ tv_blob_piece tv_blob_data_write(tv_txn *txn, tv_blob_change *change, const tv_b
 void tv_blob_pieces_write(tv_txn *txn, tv_blob_change *change, uint64_t content_id,
                           const tv_blob_piece *pieces, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        tv_txn_put(txn,
-                   tv_blob_key_piece(change->arena, change->partition, content_id, pieces[i].end),
-                   tv_blob_piece_encode(change->arena, &pieces[i]));
+    for (size_t at = 0; at < count; at += TV_BLOB_RUN_PIECES) {
+        size_t run = count - at < TV_BLOB_RUN_PIECES ? count - at : TV_BLOB_RUN_PIECES;
+        uint64_t end = pieces[at + run - 1].end;
+
+        tv_txn_put(txn, tv_blob_key_run(change->arena, change->partition, content_id, end),
+                   tv_blob_run_encode(change->arena, pieces + at, run));
+    }
 }
 
-/* Read the pieces of a content in rows into `pieces`, which has room for as many as it has. */
-static tv_err scan_pieces(tv_txn *txn, tv_blob_change *change, const tv_blob_head *head,
-                          tv_blob_piece *pieces)
+/* Add the pieces of one row to those before it. */
+static tv_err add_run(tv_blob_change *change, const tv_blob_head *head, tv_slice key,
+                      tv_slice value, tv_blob_piece *pieces, uint32_t *count)
 {
-    tv_slice from = tv_blob_key_piece(change->arena, change->partition, head->content_id, 0);
+    const tv_blob_piece *run;
+    size_t run_count;
+    uint64_t end = *count ? pieces[*count - 1].end : 0;
+    tv_err err;
+
+    err = tv_blob_run_decode(change->arena, key, tv_arena_dup(change->arena, value), &run,
+                             &run_count);
+    if (err)
+        return err;
+    if (run_count > head->piece_count - *count || run[0].end - run[0].length != end)
+        return TV_ERR_CORRUPT;
+
+    memcpy(pieces + *count, run, run_count * sizeof *run);
+    *count += (uint32_t)run_count;
+    return TV_OK;
+}
+
+static tv_err scan_runs(tv_txn *txn, tv_blob_change *change, const tv_blob_head *head,
+                        tv_blob_pieces *ret_pieces)
+{
+    tv_slice from = tv_blob_key_run(change->arena, change->partition, head->content_id, 0);
     tv_slice to =
-        tv_blob_key_piece(change->arena, change->partition, head->content_id, head->length + 1);
-    uint64_t end = 0;
+        tv_blob_key_run(change->arena, change->partition, head->content_id, head->length + 1);
+    tv_blob_piece *pieces = tv_arena_alloc(change->arena, head->piece_count * sizeof *pieces);
+    uint64_t *run_ends = tv_arena_alloc(change->arena, head->piece_count * sizeof *run_ends);
     uint32_t count = 0;
+    size_t run_count = 0;
     tv_txn_scan scan;
     tv_err err, end_err;
 
@@ -164,43 +189,27 @@ static tv_err scan_pieces(tv_txn *txn, tv_blob_change *change, const tv_blob_hea
         return err;
 
     while (err == TV_OK && tv_txn_scan_next(&scan)) {
-        tv_blob_piece *piece = &pieces[count];
-
-        if (count++ == head->piece_count)
-            err = TV_ERR_CORRUPT;
-        else
-            err = tv_blob_piece_decode(scan.key, scan.value, piece);
-        if (err == TV_OK && piece->end - piece->length != end)
-            err = TV_ERR_CORRUPT;
-        if (err == TV_OK) {
-            end = piece->end;
-            piece->block_id = tv_arena_dup(change->arena, piece->block_id);
-        }
+        err = add_run(change, head, scan.key, scan.value, pieces, &count);
+        if (err == TV_OK)
+            run_ends[run_count++] = pieces[count - 1].end;
     }
     end_err = tv_txn_scan_end(&scan);
     if (err || end_err)
         return err ? err : end_err;
+    if (count != head->piece_count || pieces[count - 1].end != head->length)
+        return TV_ERR_CORRUPT;
 
-    return count == head->piece_count && end == head->length ? TV_OK : TV_ERR_CORRUPT;
+    *ret_pieces = (tv_blob_pieces){pieces, run_ends, run_count};
+    return TV_OK;
 }
 
 tv_err tv_blob_pieces_load(tv_txn *txn, tv_blob_change *change, const tv_blob_head *head,
-                           const tv_blob_piece **ret_pieces)
+                           tv_blob_pieces *ret_pieces)
 {
-    tv_err err;
+    if (head->pieces == NULL)
+        return scan_runs(txn, change, head, ret_pieces);
 
-    if (head->pieces) {
-        *ret_pieces = head->pieces;
-        return TV_OK;
-    }
-
-    tv_blob_piece *pieces = tv_arena_alloc(change->arena, head->piece_count * sizeof *pieces);
-
-    err = scan_pieces(txn, change, head, pieces);
-    if (err)
-        return err;
-
-    *ret_pieces = pieces;
+    *ret_pieces = (tv_blob_pieces){.list = head->pieces};
     return TV_OK;
 }
 

@@ -56,13 +56,20 @@ void tv_blob_head_write(tv_txn *txn, tv_blob_change *change, const tv_blob_head 
 tv_blob_piece tv_blob_data_write(tv_txn *txn, tv_blob_change *change, const tv_blob_data *data,
                                  int64_t stamp, uint64_t index);
 
-/** Write pieces into rows of their own; for a content of more than TV_BLOB_INLINE_PIECES. */
+/** Write pieces into rows of their own, in runs; for a content of more than TV_BLOB_INLINE_PIECES. */
 void tv_blob_pieces_write(tv_txn *txn, tv_blob_change *change, uint64_t content_id,
                           const tv_blob_piece *pieces, size_t count);
 
+/** The pieces of a head. */
+typedef struct tv_blob_pieces {
+    const tv_blob_piece *list; /* as many as the head says */
+    const uint64_t *run_ends;  /* of the rows that they are in */
+    size_t run_count;          /* 0 when they are in the head */
+} tv_blob_pieces;
+
 /** All pieces of a head, in the change's arena. */
 tv_err tv_blob_pieces_load(tv_txn *txn, tv_blob_change *change, const tv_blob_head *head,
-                           const tv_blob_piece **ret_pieces) TV_WARN_UNUSED;
+                           tv_blob_pieces *ret_pieces) TV_WARN_UNUSED;
 
 /** All uncommitted blocks in the order of their ids, in the change's arena. */
 tv_err tv_blob_blocks_load(tv_txn *txn, tv_blob_change *change, const tv_block **ret_blocks,

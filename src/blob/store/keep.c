@@ -70,7 +70,7 @@ tv_err tv_keep_heads(tv_keep *keep, tv_txn *txn, tv_blob_change *change, const t
 
     for (size_t i = 0; i < count; i++) {
         const tv_blob_head *head = &heads[i];
-        const tv_blob_piece *pieces;
+        tv_blob_pieces pieces;
         tv_err err;
 
         /* Of heads that share a content the next one has all of this one's rows, and perhaps more.
@@ -82,7 +82,7 @@ tv_err tv_keep_heads(tv_keep *keep, tv_txn *txn, tv_blob_change *change, const t
         if (err)
             return err;
 
-        tv_keep_pieces(keep, change, pieces, head->piece_count);
+        tv_keep_pieces(keep, change, pieces.list, head->piece_count);
         if (head->pieces == NULL)
             contents[keep->content_count++] = (tv_kept_content){head->content_id, head->length};
     }
@@ -143,7 +143,7 @@ static uint64_t kept_length(const tv_keep *keep, uint64_t content_id)
 tv_err tv_drop_content(tv_keep *keep, tv_txn *txn, tv_blob_change *change, const tv_blob_head *head)
 {
     uint64_t kept = kept_length(keep, head->content_id);
-    const tv_blob_piece *pieces;
+    tv_blob_pieces pieces;
     tv_err err;
 
     err = tv_blob_pieces_load(txn, change, head, &pieces);
@@ -151,11 +151,16 @@ tv_err tv_drop_content(tv_keep *keep, tv_txn *txn, tv_blob_change *change, const
         return err;
 
     for (uint32_t i = 0; i < head->piece_count; i++) {
-        if (add(keep, change, pieces[i].is_chunk, pieces[i].id))
-            tv_drop_data(txn, change, pieces[i].is_chunk, pieces[i].id);
-        if (head->pieces == NULL && pieces[i].end > kept)
-            tv_txn_delete(txn, tv_blob_key_piece(change->arena, change->partition, head->content_id,
-                                                 pieces[i].end));
+        const tv_blob_piece *piece = &pieces.list[i];
+
+        if (add(keep, change, piece->is_chunk, piece->id))
+            tv_drop_data(txn, change, piece->is_chunk, piece->id);
+    }
+    /* A shorter head of this content ends where a run does. */
+    for (size_t i = 0; i < pieces.run_count; i++) {
+        if (pieces.run_ends[i] > kept)
+            tv_txn_delete(txn, tv_blob_key_run(change->arena, change->partition, head->content_id,
+                                               pieces.run_ends[i]));
     }
     return TV_OK;
 }

@@ -63,8 +63,11 @@ struct tv_blob_reader {
     tv_iter *iter;
     tv_slice partition;
     tv_blob_head head;
-    tv_arena arena;   /* for the life of the reader */
-    tv_arena scratch; /* for one call */
+    tv_arena arena;           /* for the life of the reader */
+    tv_arena scratch;         /* for one call */
+    tv_arena run_arena;       /* for `run` */
+    const tv_blob_piece *run; /* the row of pieces that was read last */
+    size_t run_count;
 };
 
 /* Stand on the row with just this key.  TV_ERR_NOT_FOUND. */
@@ -104,6 +107,7 @@ tv_err tv_blob_reader_open(tv_engine *engine, tv_slice partition, int64_t snapsh
 
     tv_arena_init(&reader->arena);
     tv_arena_init(&reader->scratch);
+    tv_arena_init(&reader->run_arena);
     reader->partition = tv_arena_dup(&reader->arena, partition);
     err = tv_engine_iter(engine, reader->partition, tv_key_after(&reader->arena, reader->partition),
                          &reader->iter);
@@ -124,6 +128,7 @@ void tv_blob_reader_close(tv_blob_reader *reader)
         return;
 
     tv_iter_free(reader->iter);
+    tv_arena_done(&reader->run_arena);
     tv_arena_done(&reader->scratch);
     tv_arena_done(&reader->arena);
     free(reader);
@@ -134,10 +139,52 @@ const tv_blob_head *tv_blob_reader_head(const tv_blob_reader *reader)
     return &reader->head;
 }
 
+/* Read the run in which the byte at `offset` is. */
+static tv_err load_run(tv_blob_reader *reader, uint64_t offset)
+{
+    const tv_blob_head *head = &reader->head;
+    tv_arena *arena = &reader->run_arena;
+    tv_err err;
+
+    reader->run_count = 0;
+    tv_arena_reset(arena);
+
+    /* Rows are named by where their run ends, so the first one behind the offset holds it. */
+    tv_slice last = tv_blob_key_run(arena, reader->partition, head->content_id, head->length);
+
+    tv_iter_seek(reader->iter,
+                 tv_blob_key_run(arena, reader->partition, head->content_id, offset + 1));
+    if (!tv_iter_is_valid(reader->iter)) {
+        err = tv_iter_status(reader->iter);
+        return err ? err : TV_ERR_CORRUPT;
+    }
+    if (tv_slice_cmp(tv_iter_key(reader->iter), last) > 0)
+        return TV_ERR_CORRUPT;
+
+    err = tv_blob_run_decode(arena, tv_iter_key(reader->iter),
+                             tv_arena_dup(arena, tv_iter_value(reader->iter)), &reader->run,
+                             &reader->run_count);
+    if (err)
+        return err;
+    if (reader->run[0].end - reader->run[0].length > offset) {
+        reader->run_count = 0;
+        return TV_ERR_CORRUPT;
+    }
+    return TV_OK;
+}
+
+static bool is_in_run(const tv_blob_reader *reader, uint64_t offset)
+{
+    const tv_blob_piece *run = reader->run;
+
+    return reader->run_count && offset >= run[0].end - run[0].length &&
+           offset < run[reader->run_count - 1].end;
+}
+
 tv_err tv_blob_reader_piece(tv_blob_reader *reader, uint64_t offset, tv_blob_piece *ret_piece)
 {
     const tv_blob_head *head = &reader->head;
-    tv_blob_piece piece;
+    size_t low = 0, high;
     tv_err err;
 
     tv_assert(offset < head->length);
@@ -146,27 +193,20 @@ tv_err tv_blob_reader_piece(tv_blob_reader *reader, uint64_t offset, tv_blob_pie
         return TV_OK;
     }
 
-    tv_arena_reset(&reader->scratch);
-    /* Rows are named by where their piece ends, so the first one behind the offset holds it. */
-    tv_slice last =
-        tv_blob_key_piece(&reader->scratch, reader->partition, head->content_id, head->length);
-
-    tv_iter_seek(reader->iter, tv_blob_key_piece(&reader->scratch, reader->partition,
-                                                 head->content_id, offset + 1));
-    if (!tv_iter_is_valid(reader->iter)) {
-        err = tv_iter_status(reader->iter);
-        return err ? err : TV_ERR_CORRUPT;
+    if (!is_in_run(reader, offset)) {
+        err = load_run(reader, offset);
+        if (err)
+            return err;
     }
-    if (tv_slice_cmp(tv_iter_key(reader->iter), last) > 0)
-        return TV_ERR_CORRUPT;
+    for (high = reader->run_count - 1; low < high;) {
+        size_t middle = low + (high - low) / 2;
 
-    err = tv_blob_piece_decode(tv_iter_key(reader->iter), tv_iter_value(reader->iter), &piece);
-    if (err)
-        return err;
-    if (piece.end - piece.length > offset)
-        return TV_ERR_CORRUPT;
-
-    *ret_piece = piece;
+        if (reader->run[middle].end <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *ret_piece = reader->run[low];
     return TV_OK;
 }
 

@@ -112,9 +112,9 @@ tv_slice tv_blob_key_chunk(tv_arena *arena, tv_slice partition, tv_extent_id id)
     return two_numbers(arena, partition, TV_BLOB_ROW_CHUNK, id.boot, id.number);
 }
 
-tv_slice tv_blob_key_piece(tv_arena *arena, tv_slice partition, uint64_t content_id, uint64_t end)
+tv_slice tv_blob_key_run(tv_arena *arena, tv_slice partition, uint64_t content_id, uint64_t end)
 {
-    return two_numbers(arena, partition, TV_BLOB_ROW_PIECE, content_id, end);
+    return two_numbers(arena, partition, TV_BLOB_ROW_RUN, content_id, end);
 }
 
 size_t tv_block_id_len(tv_slice base64)
@@ -339,28 +339,43 @@ tv_err tv_blob_head_decode(tv_arena *arena, tv_slice value, int64_t snapshot,
     return TV_OK;
 }
 
-tv_slice tv_blob_piece_encode(tv_arena *arena, const tv_blob_piece *piece)
+tv_slice tv_blob_run_encode(tv_arena *arena, const tv_blob_piece *pieces, size_t count)
 {
     tv_buf buf = TV_BUF_EMPTY;
 
+    tv_assert(count > 0 && count <= TV_BLOB_RUN_PIECES);
     tv_pack_number(&buf, FORM);
-    pack_piece(&buf, piece);
+    tv_pack_number(&buf, count);
+    for (size_t i = 0; i < count; i++)
+        pack_piece(&buf, &pieces[i]);
     return finish(arena, &buf);
 }
 
-tv_err tv_blob_piece_decode(tv_slice key, tv_slice value, tv_blob_piece *ret_piece)
+tv_err tv_blob_run_decode(tv_arena *arena, tv_slice key, tv_slice value,
+                          const tv_blob_piece **ret_pieces, size_t *ret_count)
 {
     tv_unpack in = {.rest = value};
-    tv_blob_piece piece = {0};
+    uint64_t end;
 
     unpack_form(&in);
-    unpack_piece(&in, &piece);
-    if (!tv_unpack_is_done(&in) || key.len < TV_BLOB_NUMBER_LEN ||
-        !tv_blob_number_parse(tv_slice_skip(key, key.len - TV_BLOB_NUMBER_LEN), &piece.end) ||
-        piece.end < piece.length)
+
+    size_t count = (size_t)tv_unpack_number_max(&in, TV_BLOB_RUN_PIECES);
+    tv_blob_piece *pieces = tv_arena_alloc(arena, (count + 1) * sizeof *pieces);
+
+    for (size_t i = 0; i < count; i++)
+        unpack_piece(&in, &pieces[i]);
+    if (!tv_unpack_is_done(&in) || count == 0 || key.len < TV_BLOB_NUMBER_LEN ||
+        !tv_blob_number_parse(tv_slice_skip(key, key.len - TV_BLOB_NUMBER_LEN), &end))
         return TV_ERR_CORRUPT;
 
-    *ret_piece = piece;
+    for (size_t i = count; i > 0; i--) {
+        if (pieces[i - 1].length > end)
+            return TV_ERR_CORRUPT;
+        pieces[i - 1].end = end;
+        end -= pieces[i - 1].length;
+    }
+    *ret_pieces = pieces;
+    *ret_count = count;
     return TV_OK;
 }
 

@@ -17,7 +17,7 @@ typedef enum tv_blob_row_kind {
     TV_BLOB_ROW_HEAD = 'b',
     TV_BLOB_ROW_BLOCK = 'c', /* with nothing behind it: the ledger */
     TV_BLOB_ROW_CHUNK = 'd',
-    TV_BLOB_ROW_PIECE = 'p',
+    TV_BLOB_ROW_RUN = 'p',
 } tv_blob_row_kind;
 
 /** Prefix of all rows of a kind. */
@@ -29,8 +29,8 @@ tv_slice tv_blob_key_ledger(tv_arena *arena, tv_slice partition);
 tv_slice tv_blob_key_block(tv_arena *arena, tv_slice partition, tv_slice block_id);
 tv_slice tv_blob_key_chunk(tv_arena *arena, tv_slice partition, tv_extent_id id);
 
-/** A piece that ends at `end`.  Those of a content lie from end 0 up to end UINT64_MAX. */
-tv_slice tv_blob_key_piece(tv_arena *arena, tv_slice partition, uint64_t content_id, uint64_t end);
+/** A run of pieces that ends at `end`.  Those of a content lie from end 0 up to end UINT64_MAX. */
+tv_slice tv_blob_key_run(tv_arena *arena, tv_slice partition, uint64_t content_id, uint64_t end);
 
 /** The ticks in the key of a snapshot's head, behind its kind; false when it is not of that form.
  */
@@ -48,10 +48,13 @@ tv_slice tv_blob_head_encode(tv_arena *arena, const tv_blob_head *head);
 tv_err tv_blob_head_decode(tv_arena *arena, tv_slice value, int64_t snapshot,
                            tv_blob_head *ret_head) TV_WARN_UNUSED;
 
-tv_slice tv_blob_piece_encode(tv_arena *arena, const tv_blob_piece *piece);
+/** A run: up to TV_BLOB_RUN_PIECES pieces of a content, one behind the other, in one row. */
+enum { TV_BLOB_RUN_PIECES = 256 };
+tv_slice tv_blob_run_encode(tv_arena *arena, const tv_blob_piece *pieces, size_t count);
 
-/** `key` is that of its row, from which its end is taken. */
-tv_err tv_blob_piece_decode(tv_slice key, tv_slice value, tv_blob_piece *ret_piece) TV_WARN_UNUSED;
+/** `key` is that of its row, from which the end of the last piece is taken. */
+tv_err tv_blob_run_decode(tv_arena *arena, tv_slice key, tv_slice value,
+                          const tv_blob_piece **ret_pieces, size_t *ret_count) TV_WARN_UNUSED;
 
 tv_slice tv_block_encode(tv_arena *arena, const tv_block *block);
 

@@ -31,9 +31,10 @@ static void mark_pieces(const tv_blob_piece *pieces, size_t count, tv_extent_mar
 static tv_err mark_row(tv_arena *arena, tv_slice row, tv_slice value, tv_extent_mark_fn *mark,
                        void *marker)
 {
+    const tv_blob_piece *pieces;
     tv_blob_head head;
-    tv_blob_piece piece;
     tv_block block;
+    size_t count;
     tv_err err;
 
     switch (row.len ? row.data[0] : 0) {
@@ -43,10 +44,10 @@ static tv_err mark_row(tv_arena *arena, tv_slice row, tv_slice value, tv_extent_
         if (err == TV_OK && head.pieces)
             mark_pieces(head.pieces, head.piece_count, mark, marker);
         return err;
-    case TV_BLOB_ROW_PIECE:
-        err = tv_blob_piece_decode(row, value, &piece);
+    case TV_BLOB_ROW_RUN:
+        err = tv_blob_run_decode(arena, row, value, &pieces, &count);
         if (err == TV_OK)
-            mark_pieces(&piece, 1, mark, marker);
+            mark_pieces(pieces, count, mark, marker);
         return err;
     case TV_BLOB_ROW_BLOCK:
         if (row.len == 1)

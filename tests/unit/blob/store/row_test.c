@@ -56,9 +56,9 @@ TEST(rows_stand_in_the_order_of_the_header)
         tv_blob_key_block(&arena, partition, TV_LIT("zzzz")),
         tv_blob_key_chunk(&arena, partition, (tv_extent_id){1, 2}),
         tv_blob_key_chunk(&arena, partition, (tv_extent_id){2, 0}),
-        tv_blob_key_piece(&arena, partition, 1, 5),
-        tv_blob_key_piece(&arena, partition, 1, UINT64_MAX),
-        tv_blob_key_piece(&arena, partition, 2, 1),
+        tv_blob_key_run(&arena, partition, 1, 5),
+        tv_blob_key_run(&arena, partition, 1, UINT64_MAX),
+        tv_blob_key_run(&arena, partition, 2, 1),
     };
 
     for (size_t i = 1; i < COUNT(keys); i++)
@@ -139,13 +139,18 @@ TEST(heads_come_back)
 TEST(values_are_whole_or_corrupt)
 {
     tv_blob_head head = sample_head(3);
-    tv_blob_piece piece = {.end = 10, .length = 4, .id = {1, 2}, .block_id = TV_LIT("MDA=")};
+    tv_blob_piece run[] = {
+        {.end = 6, .length = 5, .id = {1, 3}},
+        {.end = 10, .length = 4, .id = {1, 2}, .block_id = TV_LIT("MDA=")},
+    };
+    const tv_blob_piece *pieces;
+    size_t count;
     tv_block block = {.length = 5, .extent = {1, 2}};
     tv_block_ledger ledger = {3, 4, 5};
-    tv_slice key = tv_blob_key_piece(&arena, TV_LIT("p\x01"), 1, piece.end);
+    tv_slice key = tv_blob_key_run(&arena, TV_LIT("p\x01"), 1, run[1].end);
     tv_slice values[] = {
         tv_blob_head_encode(&arena, &head),
-        tv_blob_piece_encode(&arena, &piece),
+        tv_blob_run_encode(&arena, run, 2),
         tv_block_encode(&arena, &block),
         tv_block_ledger_encode(&arena, &ledger),
     };
@@ -159,13 +164,39 @@ TEST(values_are_whole_or_corrupt)
         for (size_t len = 0; len <= whole + 1; len++) {
             tv_slice value = tv_arena_dup(&arena, (tv_slice){bytes, len});
             tv_err err = kind == 0   ? tv_blob_head_decode(&arena, value, 0, &head)
-                         : kind == 1 ? tv_blob_piece_decode(key, value, &piece)
+                         : kind == 1 ? tv_blob_run_decode(&arena, key, value, &pieces, &count)
                          : kind == 2 ? tv_block_decode(TV_NONE, value, &block)
                                      : tv_block_ledger_decode(value, &ledger);
 
             CHECK_ERR(err, len == whole ? TV_OK : TV_ERR_CORRUPT);
         }
     }
+}
+
+TEST(pieces_of_a_run_follow_each_other_up_to_its_end)
+{
+    tv_blob_piece run[TV_BLOB_RUN_PIECES];
+    const tv_blob_piece *pieces;
+    size_t count;
+
+    for (size_t i = 0; i < COUNT(run); i++)
+        run[i] = (tv_blob_piece){.length = i + 1, .is_chunk = i % 2, .id = {1, i}};
+    tv_slice value = tv_blob_run_encode(&arena, run, COUNT(run));
+    uint64_t length = (uint64_t)COUNT(run) * (COUNT(run) + 1) / 2;
+
+    CHECK_OK(tv_blob_run_decode(&arena, tv_blob_key_run(&arena, TV_LIT("p\x01"), 1, 1000 + length),
+                                value, &pieces, &count));
+    CHECK_INT(count, COUNT(run));
+    for (size_t i = 0, end = 1000; i < count; i++) {
+        end += i + 1;
+        CHECK_INT(pieces[i].end, end);
+        CHECK_INT(pieces[i].id.number, i);
+        CHECK_INT(pieces[i].is_chunk, i % 2);
+    }
+    /* No run begins before its content does. */
+    CHECK_ERR(tv_blob_run_decode(&arena, tv_blob_key_run(&arena, TV_LIT("p\x01"), 1, length - 1),
+                                 value, &pieces, &count),
+              TV_ERR_CORRUPT);
 }
 
 TEST(numbers_have_one_form)
@@ -254,6 +285,7 @@ int main(void)
         T(rows_stand_in_the_order_of_the_header),
         T(heads_come_back),
         T(values_are_whole_or_corrupt),
+        T(pieces_of_a_run_follow_each_other_up_to_its_end),
         T(numbers_have_one_form),
         T(facts_of_containers_come_back),
         T(a_lease_guards_the_deletion_of_a_container),

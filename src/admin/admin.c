@@ -84,6 +84,13 @@ static void add_pipeline(tv_pipeline *pipeline, tv_buf *out)
                         "included.\n# TYPE tavola_commit_seconds histogram\n");
     tv_meter_write_histogram(out, "tavola_commit_seconds", "", figures.commit_us_slots,
                              TV_PIPELINE_SLOTS, 1e-6, (double)figures.commit_us_sum * 1e-6);
+    tv_buf_add_lit(out, "# HELP tavola_commit_function_seconds Time that one write holds the "
+                        "committer before its group is made durable.\n"
+                        "# TYPE tavola_commit_function_seconds histogram\n");
+    tv_meter_write_histogram(out, "tavola_commit_function_seconds", "", figures.function_us_slots,
+                             TV_PIPELINE_SLOTS, 1e-6, (double)figures.function_us_sum * 1e-6);
+    gauge(out, "commit_function_max_seconds", "The longest of these since the start.",
+          (double)figures.function_us_max * 1e-6);
 }
 
 static void add_sources(tv_admin *admin, tv_buf *out)

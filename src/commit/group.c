@@ -34,6 +34,17 @@ static tv_err commit(tv_txn *txn, tv_pipeline_figures *figures)
     return err;
 }
 
+/* An update function has run since `start_ns`: everybody else has waited for it. */
+static void note_function(tv_pipeline_figures *figures, int64_t start_ns, int64_t end_ns)
+{
+    uint64_t took_us = (uint64_t)(end_ns - start_ns) / 1000;
+
+    figures->function_us_slots[slot_of(took_us)]++;
+    figures->function_us_sum += took_us;
+    if (took_us > figures->function_us_max)
+        figures->function_us_max = took_us;
+}
+
 /*
  * Run writes until the group is full, then commit.  `ret_count` is how many
  * took part.  On TV_OK their results stand; on an error none of them does,
@@ -46,10 +57,16 @@ static tv_err run_together(tv_txn *txn, tv_write *const *writes, size_t count,
     size_t ran = 0;
 
     tv_txn_begin(txn);
+    int64_t start_ns = tv_clock_mono_ns();
     do {
         tv_write *write = writes[ran++];
 
         write->result = tv_txn_run(txn, write->partition, write->run, write->ctx);
+
+        int64_t end_ns = tv_clock_mono_ns();
+
+        note_function(figures, start_ns, end_ns);
+        start_ns = end_ns;
     } while (ran < count && ran < TV_GROUP_WRITES_MAX && tv_txn_bytes(txn) < TV_GROUP_BYTES_MAX);
     *ret_count = ran;
     return commit(txn, figures);

@@ -131,9 +131,13 @@ static void add_figures(tv_pipeline_figures *sum, const tv_pipeline_figures *mor
     sum->retries += more->retries;
     sum->failed_groups += more->failed_groups;
     sum->commit_us_sum += more->commit_us_sum;
+    sum->function_us_sum += more->function_us_sum;
+    if (more->function_us_max > sum->function_us_max)
+        sum->function_us_max = more->function_us_max;
     for (int i = 0; i < TV_PIPELINE_SLOTS; i++) {
         sum->group_size_slots[i] += more->group_size_slots[i];
         sum->commit_us_slots[i] += more->commit_us_slots[i];
+        sum->function_us_slots[i] += more->function_us_slots[i];
     }
 }
 

@@ -41,6 +41,9 @@ typedef struct tv_pipeline_figures {
     uint64_t group_size_slots[TV_PIPELINE_SLOTS]; /* writes per group */
     uint64_t commit_us_slots[TV_PIPELINE_SLOTS];  /* duration of the engine write, fsync included */
     uint64_t commit_us_sum;
+    uint64_t function_us_slots[TV_PIPELINE_SLOTS]; /* duration of an update function */
+    uint64_t function_us_sum;
+    uint64_t function_us_max; /* the longest since the start */
     size_t queued; /* writes waiting or under way now */
 } tv_pipeline_figures;
 

@@ -652,6 +652,13 @@ TEST(figures_count_groups_and_writes)
     CHECK_INT(now.writes, 9);
     CHECK_INT(now.group_size_slots[0], 1); /* the held one */
     CHECK_INT(now.group_size_slots[3], 1); /* 4 < 8 <= 8 */
+
+    uint64_t functions = 0;
+
+    for (int i = 0; i < TV_PIPELINE_SLOTS; i++)
+        functions += now.function_us_slots[i];
+    CHECK_INT(functions, 9);
+    CHECK(now.function_us_max <= now.function_us_sum);
     CHECK_INT(now.queued, 0);
     sem_destroy(&gate);
 }

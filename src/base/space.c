@@ -6,6 +6,8 @@
 
 #include "base/log.h"
 
+enum { FREEING_SHARE = 8, FREEING_RESERVE_MIN = 4 << 20 };
+
 uint64_t tv_space_free(const tv_space *space)
 {
     struct statvfs stat;
@@ -17,17 +19,32 @@ uint64_t tv_space_free(const tv_space *space)
     return (uint64_t)stat.f_bavail * stat.f_frsize;
 }
 
+static bool has_room(uint64_t free_bytes, uint64_t reserve_bytes, uint64_t bytes)
+{
+    return free_bytes >= reserve_bytes && free_bytes - reserve_bytes >= bytes;
+}
+
+tv_err tv_space_check_freeing(const tv_space *space, uint64_t bytes)
+{
+    uint64_t reserve_bytes = space->reserve_bytes / FREEING_SHARE;
+
+    if (reserve_bytes < FREEING_RESERVE_MIN)
+        reserve_bytes = space->reserve_bytes < FREEING_RESERVE_MIN ? space->reserve_bytes
+                                                                   : FREEING_RESERVE_MIN;
+    return has_room(tv_space_free(space), reserve_bytes, bytes) ? TV_OK : TV_ERR_DISK_FULL;
+}
+
 tv_err tv_space_check(tv_space *space, uint64_t bytes)
 {
     uint64_t free_bytes = tv_space_free(space);
 
-    if (free_bytes >= space->reserve_bytes && free_bytes - space->reserve_bytes >= bytes)
+    if (has_room(free_bytes, space->reserve_bytes, bytes))
         return TV_OK;
 
     if (!atomic_exchange(&space->is_full, true))
         tv_log(TV_LOG_ERROR, "disk_full",
                "store=%s free_bytes=%llu reserve_bytes=%llu "
-               "effect=\"writes are refused, reads go on\"",
+               "effect=\"writes are refused, reads and deletes go on\"",
                space->store, (unsigned long long)free_bytes,
                (unsigned long long)space->reserve_bytes);
     return TV_ERR_DISK_FULL;

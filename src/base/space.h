@@ -3,7 +3,9 @@
  *
  * A store that fills its disk to the last byte cannot even tidy up any more.  So
  * each write first asks the file system what is left, and below the reserve is
- * refused with TV_ERR_DISK_FULL before anything has been touched.
+ * refused with TV_ERR_DISK_FULL before anything has been touched.  What frees space
+ * in the end, such as a delete, goes on down to a smaller reserve, an eighth of it
+ * but at least 4 MiB: that is how a full disk is relieved.
  *
  * The disk counts as full from the first refusal until a write has gone through,
  * so there is one line in the log for each, however often somebody asks.
@@ -28,10 +30,13 @@ typedef struct tv_space {
 /** TV_ERR_DISK_FULL when `bytes` more would eat into the reserve. */
 tv_err tv_space_check(tv_space *space, uint64_t bytes) TV_WARN_UNUSED;
 
+/** The same for what frees space in the end: the smaller reserve.  Logs nothing. */
+tv_err tv_space_check_freeing(const tv_space *space, uint64_t bytes) TV_WARN_UNUSED;
+
 /** A write has been refused for want of space by somebody else: `detail` is what they said. */
 void tv_space_refused(tv_space *space, const char *detail);
 
-/** A write has gone through: whatever was the matter is over. */
+/** A write, not one that frees, has gone through: whatever was the matter is over. */
 void tv_space_accepted(tv_space *space);
 
 /** Bytes that this process may still write to the file system. */

@@ -107,6 +107,7 @@ static tv_err run_delete(tv_txn *txn, void *ctx)
     tv_slice key;
     tv_err err;
 
+    tv_txn_declare_freeing(txn);
     err = get_row(txn, delete_op->catalog, delete_op->arena, container, &key, &row);
     if (err)
         return err;

@@ -32,6 +32,7 @@ static tv_err forget_note(tv_txn *txn, void *ctx)
 {
     const tv_slice *note = ctx;
 
+    tv_txn_declare_freeing(txn);
     tv_txn_delete(txn, *note);
     return TV_OK;
 }

@@ -91,10 +91,13 @@ static void replies_post(struct replies *replies)
     replies->count = 0;
 }
 
-/* One line when the engine begins to fail, one when it is well again. */
+/*
+ * One line when the engine begins to fail, one when it is well again.  Of a full
+ * disk it tells itself, and deletes go through meanwhile: that is no recovery.
+ */
 static void note_engine(struct committer *committer, tv_err err)
 {
-    if (err == committer->engine_err)
+    if (err == committer->engine_err || err == TV_ERR_DISK_FULL)
         return;
 
     if (err)

@@ -15,6 +15,7 @@ void tv_batch_add(tv_batch *batch, tv_change change)
 void tv_batch_clear(tv_batch *batch)
 {
     batch->count = 0;
+    batch->is_freeing = false;
 }
 
 void tv_batch_done(tv_batch *batch)

@@ -24,6 +24,7 @@ typedef struct tv_change {
 typedef struct tv_batch {
     tv_change *changes;
     size_t count, size;
+    bool is_freeing; /* it frees space in the end: see tv_engine_ops.write */
 } tv_batch;
 
 /** Append one change.  Changes to one key apply in order; expectations are tested before all of

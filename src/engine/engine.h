@@ -61,7 +61,8 @@ typedef struct tv_engine_ops {
      * power and every later read sees it; no read sees any of it before it is
      * durable.  TV_ERR_CONFLICT: an expectation does not hold, nothing was
      * written.  TV_ERR_DISK_FULL: refused to keep the reserve, nothing was
-     * written.  TV_ERR_IO: the outcome is unknown until a restart; the engine
+     * written; a freeing batch is accepted down to a second, smaller reserve, so
+     * that a full disk can be relieved.  TV_ERR_IO: the outcome is unknown until a restart; the engine
      * then refuses all further writes.
      */
     tv_err (*write)(tv_engine *engine, const tv_batch *batch);

@@ -72,6 +72,8 @@ struct tv_txn {
     int scans_open;
     size_t bytes;  /* see tv_txn_bytes */
     size_t probes; /* see tv_txn_probes */
+    bool is_freeing;       /* the function that runs has said so */
+    bool has_other_writes; /* of functions that have not */
     tv_batch batch;
     tv_slice partition; /* of the function that runs; TV_NONE outside of one */
     int64_t now;
@@ -125,6 +127,7 @@ void tv_txn_begin(tv_txn *txn)
         memset(txn->slots, 0, txn->slots_size * sizeof *txn->slots);
     txn->row_count = txn->undo_count = txn->bytes = txn->probes = 0;
     txn->order_count = txn->undo_ordered = 0;
+    txn->has_other_writes = false;
     txn->time_noted = 0;
     txn->now = txn->next_stamp = tv_instant_next();
 }
@@ -236,6 +239,12 @@ void tv_txn_put(tv_txn *txn, tv_slice key, tv_slice value)
 void tv_txn_delete(tv_txn *txn, tv_slice key)
 {
     set_write(txn, key, WRITE_DELETE, TV_NONE);
+}
+
+void tv_txn_declare_freeing(tv_txn *txn)
+{
+    tv_assert(txn->partition.data != NULL);
+    txn->is_freeing = true;
 }
 
 static int compare_numbers(const void *a, const void *b, void *rows)
@@ -429,11 +438,14 @@ tv_err tv_txn_run(tv_txn *txn, tv_slice partition, tv_update_fn *fn, void *ctx)
 
     tv_assert(partition.len > 0 && txn->partition.data == NULL);
     txn->partition = partition;
+    txn->is_freeing = false;
     err = fn(txn, ctx);
     txn->partition = TV_NONE;
     tv_assert(txn->scans_open == 0);
-    if (err == TV_OK)
+    if (err == TV_OK) {
+        txn->has_other_writes |= !txn->is_freeing && txn->undo_count > savepoint;
         return TV_OK;
+    }
 
     while (txn->undo_count > savepoint) {
         const undo_note *note = &txn->undo[--txn->undo_count];
@@ -465,6 +477,7 @@ static tv_err note_time(tv_txn *txn, void *latest)
     if (err && err != TV_ERR_NOT_FOUND)
         return err;
 
+    tv_txn_declare_freeing(txn); /* the functions of the group decide what it is */
     if (stored < instant)
         tv_txn_put(txn, TV_KEY_TIME, (tv_slice){text, tv_format_int64(text, instant)});
     txn->time_noted = instant;
@@ -488,6 +501,7 @@ static bool build_batch(tv_txn *txn)
     bool has_writes = false;
 
     tv_batch_clear(&txn->batch);
+    txn->batch.is_freeing = !txn->has_other_writes;
     for (size_t i = 0; i < txn->row_count; i++) {
         const txn_row *row = &txn->rows[i];
 

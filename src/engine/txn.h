@@ -61,6 +61,13 @@ void tv_txn_put(tv_txn *txn, tv_slice key, tv_slice value);
 void tv_txn_delete(tv_txn *txn, tv_slice key);
 
 /**
+ * What this function writes frees space in the end, even if it puts a few small
+ * rows: it is let through where the disk is nearly full (see tv_engine_ops.write).
+ * A group is let through when all of its functions that write have said so.
+ */
+void tv_txn_declare_freeing(tv_txn *txn);
+
+/**
  * A scan: the rows of the partition in [from, to), in the order of their keys,
  * as this function would leave them.
  *

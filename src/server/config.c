@@ -46,7 +46,7 @@ static const flag_spec options[] = {
      "rocksdb, or memory, which keeps nothing (rocksdb)"},
     {"cache-mb", NUMBER, FIELD(cache_mb), 1, 1048576, "N", "block cache of the engine (256)"},
     {"disk-reserve-mb", NUMBER, FIELD(disk_reserve_mb), 0, 1048576, "N",
-     "refuse writes when less disk is free (512)"},
+     "refuse writes, but for deletes, when less disk is free (512)"},
     {"drop-damaged-log", SWITCH, FIELD(drop_damaged_log), 0, 0, NULL,
      "start once although the log is damaged: what stands behind the damage is\n"
      "                            dropped, and the log says how much that was"},

@@ -125,10 +125,21 @@ static tv_err apply(tv_txn *txn, tv_change_set *set, tv_entity_change *change, i
     return TV_OK;
 }
 
+static bool only_deletes(const tv_change_set *set)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->changes[i].op->kind != TV_TABLE_OP_DELETE_ENTITY)
+            return false;
+    }
+    return true;
+}
+
 static tv_err run(tv_txn *txn, void *ctx)
 {
     tv_change_set *set = ctx;
 
+    if (only_deletes(set))
+        tv_txn_declare_freeing(txn);
     set->failed = 0;
     if (atomic_load(&set->table->is_dropped))
         return TV_ERR_TABLE_NOT_FOUND;

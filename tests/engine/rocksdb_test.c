@@ -657,6 +657,12 @@ TEST(below_the_reserve_writes_are_refused_and_reads_go_on)
     CHECK_SCAN(engine, "a", "l", "k=v ");
     /* Space can be won back all the same. */
     CHECK_OK(tv_engine_drop_range(engine, TV_LIT("x"), TV_LIT("y")));
+    tv_change gone = del("k");
+    CHECK_ERR(tv_engine_write(engine, &(tv_batch){.changes = &gone, .count = 1}),
+              TV_ERR_DISK_FULL);
+    CHECK_OK(tv_engine_write(engine, &(tv_batch){.changes = &gone, .count = 1, .is_freeing = true}));
+    CHECK_ROW(engine, "k", "-");
+    CHECK_ERR(tv_engine_check(engine), TV_ERR_DISK_FULL);
 
     CHECK(unlink(filler) == 0);
     CHECK_OK(WRITE(engine, put("k", "v3")));

@@ -17,7 +17,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import suite  # noqa: E402
 
 if __name__ == "__main__":
-    names = sys.argv[1:] or ["start", "stop", "reload", "disk_full", "files", "settings", "clock",
-                             "memory", "query", "queue", "kill", "blob_files", "blob_stop",
+    names = sys.argv[1:] or ["start", "stop", "reload", "disk_full", "relief", "files", "settings",
+                             "clock", "memory", "query", "queue", "kill", "blob_files", "blob_stop",
                              "blob_disk_full", "blob_memory", "blob_kill"]
     sys.exit(suite.main("fault", [importlib.import_module(f"{name}_test") for name in names]))

@@ -249,5 +249,6 @@ tv_err tv_expire_blocks_run(tv_txn *txn, void *change)
     if (!view.has_ledger || view.now - view.ledger.last <= TV_BLOB_UNCOMMITTED_TICKS)
         return TV_OK;
 
+    tv_txn_declare_freeing(txn);
     return tv_drop_blocks(&keep, txn, change, &view);
 }

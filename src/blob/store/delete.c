@@ -158,6 +158,7 @@ tv_err tv_delete_blob_run(tv_txn *txn, void *delete_blob)
     tv_blob_view view;
     tv_err err;
 
+    tv_txn_declare_freeing(txn);
     err = tv_blob_view_read(txn, change, &view);
     if (err)
         return err;

@@ -29,6 +29,7 @@ typedef struct memory_engine {
     uint64_t fail_after, fail_count; /* so many writes pass, then so many fail */
     tv_err fail_err, read_err;
     bool would_block;
+    bool is_full;
     bool is_stopped; /* after TV_ERR_IO or a loss of power */
 } memory_engine;
 
@@ -206,7 +207,8 @@ static uint64_t next_random(uint64_t *state)
 }
 
 /* Before a write: may it go on?  Counts it for tv_memory_fail_writes. */
-static tv_err admit(memory_engine *memory, int64_t *ret_delay_us, uint64_t *ret_power_cuts)
+static tv_err admit(memory_engine *memory, bool is_freeing, int64_t *ret_delay_us,
+                    uint64_t *ret_power_cuts)
 {
     tv_err err = TV_OK;
 
@@ -217,6 +219,8 @@ static tv_err admit(memory_engine *memory, int64_t *ret_delay_us, uint64_t *ret_
         memory->fail_after--;
     else if (memory->fail_count && memory->fail_count--)
         err = memory->fail_err;
+    else if (memory->is_full && !is_freeing)
+        err = TV_ERR_DISK_FULL;
     if (err == TV_ERR_IO)
         memory->is_stopped = true;
     *ret_delay_us = memory->write_delay_us;
@@ -255,7 +259,7 @@ static tv_err write_batch(tv_engine *engine, const tv_batch *batch)
     tv_err err;
 
     pthread_mutex_lock(&memory->write_lock);
-    err = admit(memory, &delay_us, &power_cuts);
+    err = admit(memory, batch->is_freeing, &delay_us, &power_cuts);
     if (err)
         goto out;
 
@@ -283,7 +287,7 @@ static tv_err drop_range(tv_engine *engine, tv_slice from, tv_slice to)
     tv_err err;
 
     pthread_mutex_lock(&memory->write_lock);
-    err = admit(memory, &delay_us, &power_cuts);
+    err = admit(memory, true, &delay_us, &power_cuts);
     if (err == TV_OK) {
         tv_tree *tree = tv_tree_delete_range(snapshot(memory), from, to);
 
@@ -367,6 +371,15 @@ void tv_memory_fail_writes(tv_engine *engine, uint64_t nth, uint64_t count, tv_e
     memory->fail_after = nth - 1;
     memory->fail_count = count;
     memory->fail_err = err;
+    pthread_mutex_unlock(&memory->lock);
+}
+
+void tv_memory_set_full(tv_engine *engine, bool on)
+{
+    memory_engine *memory = of(engine);
+
+    pthread_mutex_lock(&memory->lock);
+    memory->is_full = on;
     pthread_mutex_unlock(&memory->lock);
 }
 

@@ -241,13 +241,14 @@ static tv_err write_batch(tv_engine *engine, const tv_batch *batch)
     else
         pthread_rwlock_rdlock(&rocks->write_lock);
     /* Twice: each byte goes into the log now and into a table file later. */
-    err = tv_space_check(&rocks->space, 2 * (uint64_t)bytes);
+    err = batch->is_freeing ? tv_space_check_freeing(&rocks->space, 2 * (uint64_t)bytes)
+                            : tv_space_check(&rocks->space, 2 * (uint64_t)bytes);
     if (err == TV_OK && has_expectations)
         err = check_expectations(rocks, batch);
     if (err == TV_OK)
         err = write_synced(rocks, changes);
     pthread_rwlock_unlock(&rocks->write_lock);
-    if (err == TV_OK)
+    if (err == TV_OK && !batch->is_freeing)
         tv_space_accepted(&rocks->space);
     rocksdb_writebatch_destroy(changes);
     return err;
@@ -286,8 +287,8 @@ static tv_err drop_files(rocks_engine *rocks, tv_slice from, tv_slice to)
 /*
  * First the files, which gives their space back at once, then one tombstone
  * over what is left.  A crash between the two leaves a part of the range; its
- * owner still has it noted as to be dropped and will call again.  The disk
- * reserve is not asked: this is how an operator wins space back.
+ * owner still has it noted as to be dropped and will call again.  Only the
+ * smaller reserve is kept: this is how an operator wins space back.
  */
 static tv_err drop_range(tv_engine *engine, tv_slice from, tv_slice to)
 {
@@ -300,6 +301,8 @@ static tv_err drop_range(tv_engine *engine, tv_slice from, tv_slice to)
         return TV_OK;
 
     err = drop_files(rocks, from, to);
+    if (err == TV_OK)
+        err = tv_space_check_freeing(&rocks->space, 2 * (uint64_t)(from.len + to.len));
     if (err)
         return err;
 

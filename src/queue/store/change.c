@@ -170,6 +170,7 @@ static tv_err run_delete(tv_txn *txn, void *ctx)
     tv_message message;
     tv_err err;
 
+    tv_txn_declare_freeing(txn);
     err = tv_store_read_counts(txn, queue, &counts);
     if (err)
         return err;
@@ -203,6 +204,7 @@ static tv_err run_clear(tv_txn *txn, void *ctx)
     tv_queue_counts counts;
     tv_err err;
 
+    tv_txn_declare_freeing(txn);
     err = tv_store_read_counts(txn, queue, &counts);
     if (err)
         return err;

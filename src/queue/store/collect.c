@@ -83,6 +83,7 @@ static tv_err run(tv_txn *txn, void *ctx)
     expired found;
     tv_err err;
 
+    tv_txn_declare_freeing(txn);
     collect->removed = 0;
     collect->has_more = false;
     collect->group = tv_txn_now(txn);

@@ -38,6 +38,20 @@ TEST(a_write_must_leave_the_reserve_alone)
     CHECK_ERR(tv_space_check(&space, 0), TV_ERR_DISK_FULL);
 }
 
+TEST(what_frees_space_has_a_smaller_reserve)
+{
+    uint64_t free_bytes = tv_space_free(&space), slack = 64 << 20; /* others write here too */
+
+    space.reserve_bytes = free_bytes + slack;
+    CHECK_ERR(tv_space_check(&space, 0), TV_ERR_DISK_FULL);
+    CHECK_OK(tv_space_check_freeing(&space, 0));
+    CHECK_ERR(tv_space_check_freeing(&space, free_bytes - free_bytes / 16), TV_ERR_DISK_FULL);
+    space.reserve_bytes = 8 * (free_bytes + slack);
+    CHECK_ERR(tv_space_check_freeing(&space, 0), TV_ERR_DISK_FULL);
+    space.reserve_bytes = 1; /* none at all, and so is the smaller one */
+    CHECK_OK(tv_space_check_freeing(&space, free_bytes - slack));
+}
+
 TEST(the_disk_is_full_from_a_refusal_until_a_write_has_gone_through)
 {
     CHECK(!atomic_load(&space.is_full));
@@ -55,6 +69,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_write_must_leave_the_reserve_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_frees_space_has_a_smaller_reserve, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             the_disk_is_full_from_a_refusal_until_a_write_has_gone_through, set_up, tear_down),
     };

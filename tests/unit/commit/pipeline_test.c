@@ -324,6 +324,39 @@ TEST(invariant_3_members_that_go_alone_keep_their_order)
     sem_destroy(&gate);
 }
 
+static tv_err act_free(tv_txn *txn, step *s)
+{
+    tv_txn_declare_freeing(txn);
+    tv_txn_delete(txn, tv_slice_of(s->key));
+    return TV_OK;
+}
+
+TEST(invariant_6_deletes_go_through_on_a_full_disk_beside_writes_that_cannot)
+{
+    step first = {0}, s[3] = {0}, held = {0};
+    sem_t gate;
+
+    start(1, NULL, QUEUE_MAX);
+    submit(&first, act_put, "pa", "1");
+    tv_outbox_flush(outbox);
+    wait_for(&first, 1);
+
+    hold(&held, &gate);
+    submit(&s[0], act_put, "pb", "1");
+    submit(&s[1], act_free, "pa", "");
+    submit(&s[2], act_append, "pa", "2");
+    tv_outbox_flush(outbox);
+    tv_memory_set_full(engine, true);
+    sem_post(&gate);
+    wait_for(s, 3);
+    CHECK_ERR(s[0].write.result, TV_ERR_DISK_FULL);
+    CHECK_OK(s[1].write.result);
+    CHECK_ERR(s[2].write.result, TV_ERR_DISK_FULL);
+    CHECK_STORED("pa", "-");
+    CHECK_STORED("pb", "-");
+    sem_destroy(&gate);
+}
+
 TEST(invariant_4_a_function_sees_every_earlier_write_of_its_group)
 {
     step s[3] = {0}, held = {0};
@@ -677,6 +710,7 @@ int main(void)
         ONE(invariant_3_writes_to_a_partition_keep_their_order),
         ONE(invariant_3_with_several_committers_too),
         ONE(invariant_3_members_that_go_alone_keep_their_order),
+        ONE(invariant_6_deletes_go_through_on_a_full_disk_beside_writes_that_cannot),
         ONE(invariant_4_a_function_sees_every_earlier_write_of_its_group),
         ONE(invariant_5_a_function_that_fails_fails_alone),
         ONE(invariant_6_a_group_in_conflict_runs_again),

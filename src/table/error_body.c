@@ -1,7 +1,8 @@
 /*
  * The bodies of errors.  The table service itself, unlike queues and blobs, does
- * not say why it let a request not in; a member that clients do not know hurts
- * none of them, and those that show the whole body show it.
+ * not say why it did not let a request in.  Here a member beside odata.error does,
+ * and those who show the whole body show it; inside, azure-data-tables for Python
+ * would stumble over it.
  */
 #include "base/clock.h"
 #include "base/datetime.h"
@@ -35,12 +36,12 @@ void tv_table_add_error_json(tv_buf *buf, tv_err err, const tv_error_info *info,
     tv_buf_add(buf, tv_err_code(err));
     tv_buf_add_lit(buf, "\",\"message\":{\"lang\":\"en-US\",\"value\":");
     tv_json_add_string(buf, tv_buf_slice(&message));
-    tv_buf_add_char(buf, '}');
+    tv_buf_add_lit(buf, "}}");
     if (info && info->reason.len) {
         tv_buf_add_lit(buf, ",\"AuthenticationErrorDetail\":");
         tv_json_add_string(buf, info->reason);
     }
-    tv_buf_add_lit(buf, "}}");
+    tv_buf_add_char(buf, '}');
     tv_buf_done(&message);
 }
 

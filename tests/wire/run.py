@@ -55,7 +55,7 @@ SERVICES = {
 }
 ERROR_TYPE = "application/json;odata=minimalmetadata;streaming=true;charset=utf-8"
 ERROR_BODY = ('{"odata.error":{"code":"CODE","message":{"lang":"en-US",'
-              '"value":"TEXT\\nRequestId:{guid}\\nTime:{time7}"}DETAILS}}')
+              '"value":"TEXT\\nRequestId:{guid}\\nTime:{time7}"}}DETAILS}')
 XML_ERROR_BODY = ('<?xml version="1.0" encoding="utf-8"?><m:error xmlns:m="http://schemas.microsoft.com'
                   '/ado/2007/08/dataservices/metadata"><m:code>CODE</m:code><m:message '
                   'xml:lang="en-US">TEXT{newline}RequestId:{guid}{newline}Time:{time7}</m:message>'

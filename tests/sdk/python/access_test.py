@@ -35,11 +35,11 @@ class Policies(Case):
         self.table.set_table_access_policy({"empty": None, "also": TableAccessPolicy()})
         self.assertEqual(sorted(self.table.get_table_access_policy()), ["also", "empty"])
 
-    def test_no_policies_are_sent_as_no_document_which_the_service_refuses(self):
-        # This SDK announces XML and sends nothing; Azure answers the same.
+    def test_no_policies_are_sent_as_no_document_and_clear_them(self):
+        # This SDK announces XML and sends nothing.
         self.table.set_table_access_policy({"p": TableAccessPolicy(permission="r")})
-        self.refused(415, "MediaTypeNotSupported", self.table.set_table_access_policy, {})
-        self.assertEqual(list(self.table.get_table_access_policy()), ["p"])
+        self.table.set_table_access_policy({})
+        self.assertEqual(list(self.table.get_table_access_policy()), [])
 
     def test_more_than_five_are_refused(self):
         # The SDK makes a ValueError of the service's InvalidXmlDocument.

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/datetime.h"
 #include "base/utf8.h"
 
@@ -86,10 +87,13 @@ tv_err tv_refuse_sas_signature(tv_arena *arena, tv_slice text, tv_error_info *re
     return TV_ERR_AUTHENTICATION_FAILED;
 }
 
-/* "Fri, 02 Jan 2026 03:04:05 GMT", in the arena. */
+/* "Fri, 02 Jan 2026 03:04:05 GMT", in the arena; of the last instant, whatever comes after it. */
 static tv_slice date_of(tv_arena *arena, int64_t ticks)
 {
     char text[TV_DATETIME_TEXT_MAX];
+
+    if (ticks > TV_TICKS_MAX)
+        ticks = TV_TICKS_MAX;
 
     return tv_arena_dup(arena, (tv_slice){text, tv_http_date_format(text, ticks)});
 }

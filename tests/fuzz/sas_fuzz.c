@@ -13,6 +13,7 @@
  * then not with any other signature, nor after the end of time, nor elsewhere.
  * What is let in touches keys only within the limits that it was signed with.
  * What is signed of a request does not depend on the order of its headers.
+ * The reason of a refusal is fit for XML and JSON, and short.
  */
 #include "auth/identity.h"
 #include "auth/sas.h"
@@ -21,6 +22,7 @@
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "base/uri.h"
+#include "base/utf8.h"
 #include "fuzz.h"
 #include "parameters.h"
 #include "table/access.h"
@@ -58,7 +60,6 @@ static void start(void)
     tv_assert(tv_datetime_parse(TV_LIT("2026-01-02T03:04:05Z"), &now));
 }
 
-static tv_error_info info;
 static tv_auth_policy policy = {.accounts = &accounts, .find_policies = find_policies};
 
 static tv_credentials request(tv_service_kind service, tv_parameters query)
@@ -77,10 +78,25 @@ static tv_credentials request(tv_service_kind service, tv_parameters query)
     };
 }
 
+static void check_reason(tv_slice reason)
+{
+    tv_assert(reason.len > 0 && reason.len < 32 * 1024 && tv_utf8_is_valid(reason));
+    for (size_t i = 0; i < reason.len; i++) {
+        unsigned char byte = (unsigned char)reason.data[i];
+
+        tv_assert(byte >= 0x20 || byte == '\n' || byte == '\t');
+    }
+}
+
 static tv_err ask(tv_arena *arena, tv_credentials credentials, int64_t when,
                   const tv_identity **ret_identity)
 {
-    return tv_authenticate(&policy, &credentials, when, arena, ret_identity, &info);
+    tv_error_info info = {0};
+    tv_err err = tv_authenticate(&policy, &credentials, when, arena, ret_identity, &info);
+
+    if (err == TV_ERR_AUTHENTICATION_FAILED)
+        check_reason(info.reason);
+    return err;
 }
 
 static const tv_service_kind services[] = {TV_SERVICE_TABLE, TV_SERVICE_QUEUE, TV_SERVICE_BLOB};
@@ -136,7 +152,7 @@ static tv_slice text_of(tv_arena *arena, const tv_sas *sas, const tv_credentials
     return TV_NONE;
 }
 
-/* A service SAS is for its own place.  The oldest layouts do not say which service that is in. */
+/* A service SAS is for its own place.  Those that do not say which service that is in are refused. */
 static void check_elsewhere(tv_arena *arena, const tv_credentials *good, const tv_sas *sas)
 {
     const tv_identity *identity = NULL;
@@ -144,7 +160,7 @@ static void check_elsewhere(tv_arena *arena, const tv_credentials *good, const t
 
     if (tv_sas_is_account(sas))
         return;
-    for (size_t i = 0; i < SERVICES && tv_sas_is_since(sas, "2015-02-21"); i++) {
+    for (size_t i = 0; i < SERVICES; i++) {
         other.parts.service = services[i];
         tv_assert(services[i] == good->parts.service || ask(arena, other, now, &identity) != TV_OK);
     }

@@ -80,11 +80,11 @@ tv_err tv_blob_receive(tv_blob_call *call, tv_err (*next)(tv_blob_call *call)) T
 
 /**
  * Run a change, the one in the call's union, over the blob, and then `respond`.
- * On an error the extents in transfer.made, and transfer.data, go again.
+ * When it fails and has left nothing (tv_write.undo), the extents in transfer.made go again.
  */
 tv_err tv_blob_submit(tv_blob_call *call, tv_update_fn *run, void (*respond)(tv_blob_call *call));
 
-/** Let go of extents that were made for a change that will not be. */
+/** Let go of extents that were made for a change that has not been submitted and will not be. */
 void tv_blob_unmake(tv_blob_call *call);
 
 /** The request is done, answered or not: let go of uploads and downloads (writers, visits). */

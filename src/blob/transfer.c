@@ -158,6 +158,7 @@ tv_err tv_blob_receive(tv_blob_call *call, tv_err (*next)(tv_blob_call *call))
 
 /* --- changes --- */
 
+/* Of a change that was not submitted, or has left nothing: see tv_write.undo. */
 void tv_blob_unmake(tv_blob_call *call)
 {
     tv_blob_transfer *transfer = &call->transfer;
@@ -178,6 +179,11 @@ static void settle(tv_write *write)
                           call->change.garbage_count);
 }
 
+static void undo(tv_write *write)
+{
+    tv_blob_unmake(TV_BLOB_CALL_OF(write, base.write));
+}
+
 static void deliver(tv_mail *mail)
 {
     tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.write.mail);
@@ -187,7 +193,6 @@ static void deliver(tv_mail *mail)
         call->transfer.respond(call);
         return;
     }
-    tv_blob_unmake(call);
     if (err == TV_ERR_BLOB_EXISTS && call->op.is_create_only)
         err = TV_ERR_PERMISSION_MISMATCH;
     tv_call_respond_error(&call->base, err);
@@ -206,6 +211,7 @@ tv_err tv_blob_submit(tv_blob_call *call, tv_update_fn *run, void (*respond)(tv_
     base->write.run = run;
     base->write.ctx = &call->change;
     base->write.settle = settle;
+    base->write.undo = undo;
     tv_call_submit(base, deliver);
     return TV_OK;
 }

@@ -28,7 +28,7 @@ typedef struct tv_blob_transfer {
 
     /* After the change. */
     void (*respond)(struct tv_blob_call *call);
-    tv_extent_id *made; /* extents that go again if the change fails */
+    tv_extent_id *made; /* extents that go again if the change leaves nothing */
     size_t made_count;
     struct tv_blob_copying *copying;
 } tv_blob_transfer;

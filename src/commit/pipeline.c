@@ -189,6 +189,13 @@ static size_t take_writes(struct committer *committer, tv_write **ret_writes, si
     return count;
 }
 
+/* What a failed write was made of may go only if no later start can find the write: (12). */
+static void undo(tv_write *write)
+{
+    if (write->undo && write->result != TV_ERR_IO)
+        write->undo(write);
+}
+
 /* Run one group and answer it.  The answers go out only after the engine's word (1). */
 static size_t commit_group(struct committer *committer, tv_write *const *writes, size_t count,
                            struct replies *replies)
@@ -200,7 +207,9 @@ static size_t commit_group(struct committer *committer, tv_write *const *writes,
     note_engine(committer, err);
     note_clock(committer);
     for (size_t i = 0; i < done; i++) {
-        if (writes[i]->result == TV_OK && writes[i]->settle)
+        if (writes[i]->result)
+            undo(writes[i]);
+        else if (writes[i]->settle)
             writes[i]->settle(writes[i]);
         replies_add(replies, writes[i]);
     }
@@ -405,6 +414,7 @@ static void flush_chain(tv_pipeline *pipeline, struct committer *committer, tv_m
         tv_mail_chain refused = {0};
 
         write_of(mail)->result = TV_ERR_OVERLOADED;
+        undo(write_of(mail));
         tv_mail_chain_add(&refused, mail);
         tv_mailbox_post(write_of(mail)->reply_to, &refused);
     }

@@ -62,8 +62,9 @@ typedef struct tv_engine_ops {
      * durable.  TV_ERR_CONFLICT: an expectation does not hold, nothing was
      * written.  TV_ERR_DISK_FULL: refused to keep the reserve, nothing was
      * written; a freeing batch is accepted down to a second, smaller reserve, so
-     * that a full disk can be relieved.  TV_ERR_IO: the outcome is unknown until a restart; the engine
-     * then refuses all further writes.
+     * that a full disk can be relieved.  TV_ERR_IO: the outcome is unknown until a
+     * restart; the engine then refuses all further writes.  No other error leaves
+     * the outcome open.
      */
     tv_err (*write)(tv_engine *engine, const tv_batch *batch);
 

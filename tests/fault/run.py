@@ -3,7 +3,7 @@
 
     tests/fault/run.py [kill] [queue] [stop] [disk_full] [files] [memory] [query] [reload] [start]
                        [settings] [clock] [blob_kill] [blob_stop] [blob_disk_full] [blob_files]
-                       [blob_memory]
+                       [blob_memory] [blob_sync]
 """
 
 import importlib
@@ -19,5 +19,6 @@ import suite  # noqa: E402
 if __name__ == "__main__":
     names = sys.argv[1:] or ["start", "stop", "reload", "disk_full", "relief", "files", "settings",
                              "clock", "memory", "query", "queue", "kill", "blob_files", "blob_stop",
-                             "blob_disk_full", "blob_memory", "blob_kill"]
+                             "blob_disk_full", "blob_memory", "blob_kill",
+                             "blob_sync"]
     sys.exit(suite.main("fault", [importlib.import_module(f"{name}_test") for name in names]))

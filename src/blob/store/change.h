@@ -6,8 +6,9 @@
  * Data comes before its row: small data as bytes, large data as an extent that
  * has been made durable.  When a change succeeds, the extents it was given are
  * the blob's, and those in `garbage` are nobody's any more: hand them to
- * tv_extents_remove in `settle`.  When it fails, the caller removes the extents
- * it had made.
+ * tv_extents_remove in `settle`, never earlier.  When it fails, the extents that were
+ * made for it go in `undo` (commit/pipeline.h): not after TV_ERR_IO, for then the log
+ * may hold the change, and its rows refer to them after the next start.
  *
  * Every function first looks whether the container has been dropped
  * (TV_ERR_CONTAINER_NOT_FOUND), then at the blob, its type, the conditions and

@@ -606,6 +606,64 @@ TEST(invariant_11_what_a_write_settles_is_settled_before_any_answer)
     sem_destroy(&gate);
 }
 
+static void note_undo(tv_write *write)
+{
+    step *s = (step *)write;
+
+    CHECK(!s->is_delivered);
+    s->order = -1;
+}
+
+TEST(invariant_12_what_failed_for_certain_is_undone_before_its_answer)
+{
+    step s[3] = {0}, held = {0};
+    sem_t gate;
+
+    start(1, NULL, 3);
+    hold(&held, &gate);
+    s[0].want_fail = TV_ERR_ETAG_MISMATCH;
+    for (int i = 0; i < 3; i++) {
+        submit(&s[i], act_put, "pa", "1");
+        s[i].write.undo = note_undo;
+    }
+    tv_outbox_flush(outbox);
+    CHECK_INT(s[2].order, -1); /* the queue is full */
+    sem_post(&gate);
+    tv_pipeline_drain(pipeline);
+    CHECK_INT(s[0].order, -1);
+    CHECK_INT(s[1].order, 0); /* it succeeded */
+    wait_for(s, 3);
+    CHECK_ERR(s[2].write.result, TV_ERR_OVERLOADED);
+    sem_destroy(&gate);
+}
+
+TEST(invariant_12_what_the_log_may_hold_is_not_undone)
+{
+    static const struct {
+        const char *what;
+        tv_err err;
+        bool is_undone;
+    } ends[] = {{"a full disk", TV_ERR_DISK_FULL, true}, {"a sick disk", TV_ERR_IO, false}};
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        step s = {0};
+
+        t_row = ends[i].what;
+        start(1, NULL, QUEUE_MAX);
+        tv_memory_fail_writes(engine, 1, 2, ends[i].err); /* with the group, and alone */
+        submit(&s, act_put, "pa", "1");
+        s.write.undo = note_undo;
+        tv_outbox_flush(outbox);
+        tv_pipeline_drain(pipeline);
+        CHECK_INT(s.order, ends[i].is_undone ? -1 : 0);
+        wait_for(&s, 1);
+        CHECK_ERR(s.write.result, ends[i].err);
+        if (i == 0)
+            tear_down(NULL);
+    }
+    t_row = "";
+}
+
 TEST(a_group_ends_when_it_is_large)
 {
     enum { WRITES = 40, VALUE = 1 << 20 };
@@ -721,6 +779,8 @@ int main(void)
         ONE(invariant_9_drain_waits_for_what_was_submitted),
         ONE(invariant_9_ending_the_pipeline_finishes_everything),
         ONE(invariant_11_what_a_write_settles_is_settled_before_any_answer),
+        ONE(invariant_12_what_failed_for_certain_is_undone_before_its_answer),
+        ONE(invariant_12_what_the_log_may_hold_is_not_undone),
         ONE(a_group_ends_when_it_is_large),
         ONE(a_group_ends_when_it_has_read_much),
         ONE(figures_count_groups_and_writes),

@@ -22,6 +22,7 @@
     X(IN_USE, 500, "InternalError", "Server encountered an internal error. Please try again after some time.") \
     X(DISK_FULL, 503, "ServerBusy", "The server is busy: its disk is nearly full, so it refuses writes until there is space.") \
     X(OVERLOADED, 503, "ServerBusy", "The server is busy.") \
+    X(STOPPED, 503, "ServerBusy", "The server is busy.") \
     /* HTTP. */ \
     X(BAD_REQUEST, 400, "InvalidInput", "The request is not valid HTTP.") \
     X(HEADERS_TOO_LARGE, 431, "RequestHeaderFieldsTooLarge", "The request line and headers exceed the maximum permissible limit.") \

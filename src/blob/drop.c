@@ -4,10 +4,11 @@
 #include "blob/store/sweep.h"
 #include "engine/key.h"
 
-static void note_extent(void *marker, tv_extent_id id)
+static void note_extent(void *ctx, tv_slice blob, tv_extent_id id)
 {
-    tv_blob_drop *drop = marker;
+    tv_blob_drop *drop = ctx;
 
+    (void)blob;
     if (drop->count == drop->size) {
         drop->size = drop->size ? 2 * drop->size : 256;
         drop->extents = tv_realloc(drop->extents, drop->size * sizeof *drop->extents);
@@ -31,7 +32,8 @@ static tv_err before_drop(void *ctx, tv_slice rows)
 
     forget_extents(drop);
     tv_arena_init(&arena);
-    err = tv_blob_visit_extents(drop->engine, rows, tv_key_after(&arena, rows), note_extent, drop);
+    err = tv_blob_visit_extents(drop->engine, rows, tv_key_after(&arena, rows),
+                                &(tv_blob_extent_visitor){.found = note_extent, .ctx = drop});
     tv_arena_done(&arena);
     if (err)
         forget_extents(drop);

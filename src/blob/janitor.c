@@ -12,6 +12,7 @@ enum {
     BLOBS_AT_ONCE = 1000, /* looked at before it is asked whether to stop */
     EXPIRED_AT_ONCE = 64, /* blobs whose blocks go */
     SWEEP_RETRY_SECONDS = 60,
+    MISSING_REPORTED_MAX = 20, /* blobs, by name */
 };
 
 struct tv_blob_janitor {
@@ -22,18 +23,97 @@ struct tv_blob_janitor {
 
 /* --- extents without a row --- */
 
+/* A sweep on its way through the rows. */
+typedef struct row_visit {
+    tv_blob_janitor *janitor;
+    tv_extent_mark_fn *mark;
+    void *marker;
+    int reported; /* blobs whose data is missing */
+} row_visit;
+
+static bool is_stopping(void *ctx)
+{
+    const row_visit *visit = ctx;
+
+    return tv_chore_is_stopping(&visit->janitor->chore);
+}
+
+/* One line for each blob; an operator wants to know which ones to restore. */
+static void report_missing(tv_blob_janitor *janitor, tv_slice blob, tv_extent_id id)
+{
+    char path[TV_EXTENT_TEXT_SIZE];
+    size_t count;
+    tv_container **containers = tv_catalog_all(janitor->options.catalog, &count);
+    tv_slice account = TV_LIT(""), container = TV_LIT("(deleted)"), name = TV_LIT("");
+    tv_arena arena;
+
+    tv_arena_init(&arena);
+    for (size_t i = 0; i < count; i++) {
+        const tv_container *at = containers[i];
+
+        if (tv_slice_starts_with(blob, at->prefix) &&
+            tv_key_split_blob(&arena, at->prefix, blob, &(tv_slice){0}, &name) == TV_OK) {
+            account = tv_arena_dup(&arena, at->account);
+            container = tv_arena_dup(&arena, at->name);
+        }
+        tv_container_unref(containers[i]);
+    }
+    free(containers);
+    tv_extent_describe(janitor->options.extents, id, path);
+    tv_log(TV_LOG_ERROR, "extent_missing", "account=%.*s container=%.*s extent=\"%s\" blob=\"%.*s\"",
+           TV_FMT(account), TV_FMT(container), path, TV_FMT(tv_log_redact(&arena, name)));
+    tv_arena_done(&arena);
+}
+
+static void found_extent(void *ctx, tv_slice blob, tv_extent_id id)
+{
+    row_visit *visit = ctx;
+
+    if (!visit->mark(visit->marker, id) && visit->reported++ < MISSING_REPORTED_MAX)
+        report_missing(visit->janitor, blob, id);
+}
+
+static tv_err visit_rows(void *ctx, tv_extent_mark_fn *mark, void *marker)
+{
+    row_visit *visit = ctx;
+
+    visit->mark = mark;
+    visit->marker = marker;
+    return tv_blob_visit_all_extents(
+        visit->janitor->options.engine,
+        &(tv_blob_extent_visitor){found_extent, is_stopping, visit});
+}
+
+static void report_sweep(const tv_extent_sweep *sweep)
+{
+    if (sweep->missing_count)
+        tv_log(TV_LOG_ERROR, "extents_missing",
+               "count=%zu extents_kept=%zu effect=\"their blobs cannot be read: restore a backup, "
+               "or delete them; until then no file is removed that has no row\"",
+               sweep->missing_count, sweep->orphan_count);
+    else if (sweep->has_removed)
+        tv_log(TV_LOG_INFO, "sweep", "service=blob extents_removed=%zu", sweep->orphan_count);
+    else if (sweep->orphan_count)
+        tv_log(TV_LOG_WARN, "sweep",
+               "service=blob extents_kept=%zu note=\"no row refers to them, perhaps because of "
+               "--drop-damaged-log; the next start without that flag removes them\"",
+               sweep->orphan_count);
+}
+
 static bool sweep_extents(tv_blob_janitor *janitor)
 {
-    const tv_blob_janitor_options *options = &janitor->options;
-    size_t removed;
-    tv_err err =
-        tv_extents_sweep(options->extents, tv_blob_visit_all_extents, options->engine, &removed);
+    row_visit visit = {.janitor = janitor};
+    tv_extent_sweep sweep = {.visit_rows = visit_rows,
+                             .is_stopping = is_stopping,
+                             .ctx = &visit,
+                             .keeps_all = janitor->options.keeps_extents};
+    tv_err err = tv_extents_sweep(janitor->options.extents, &sweep);
 
-    if (err)
+    if (err == TV_OK)
+        report_sweep(&sweep);
+    else if (err != TV_ERR_STOPPED)
         tv_log(TV_LOG_WARN, "sweep", "service=blob error=%s note=\"trying again in %d s\"",
                tv_err_name(err), SWEEP_RETRY_SECONDS);
-    else if (removed)
-        tv_log(TV_LOG_INFO, "sweep", "service=blob extents_removed=%zu", removed);
     return err == TV_OK;
 }
 

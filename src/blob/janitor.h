@@ -17,7 +17,8 @@ typedef struct tv_blob_janitor_options {
     tv_pipeline *pipeline;
     tv_catalog *catalog; /* of containers */
     tv_extents *extents;
-    int interval_s; /* between two looks for old blocks */
+    int interval_s;     /* between two looks for old blocks */
+    bool keeps_extents; /* a part of the log was dropped: remove no extent for want of a row */
 } tv_blob_janitor_options;
 
 /** Start it; all it is given outlives it. */

@@ -26,6 +26,8 @@
 typedef struct tv_extents tv_extents;
 typedef struct tv_extent_writer tv_extent_writer;
 
+enum { TV_EXTENT_TEXT_SIZE = 4096 };
+
 /** Boots count from 1, so all zeros is no extent. */
 typedef struct tv_extent_id {
     uint64_t boot;   /* of the store: how often it has been opened */
@@ -127,6 +129,10 @@ tv_err tv_extent_open_cached(tv_extents *store, tv_extent_id id, int *ret_fd) TV
 tv_err tv_extent_read(int fd, tv_read_mode mode, uint64_t offset, char *to, size_t size,
                       size_t *ret_len) TV_WARN_UNUSED;
 
+/** The path of an extent's file, for a line in the log.  Cut when it is too long. */
+void tv_extent_describe(const tv_extents *store, tv_extent_id id,
+                        char ret_path[TV_EXTENT_TEXT_SIZE]);
+
 /* --- removal --- */
 
 /**
@@ -136,20 +142,33 @@ tv_err tv_extent_read(int fd, tv_read_mode mode, uint64_t offset, char *to, size
  */
 void tv_extents_remove(tv_extents *store, const tv_extent_id *ids, size_t count);
 
+/** False when there is no such extent although it is of an earlier boot: its data is lost. */
+typedef bool tv_extent_mark_fn(void *marker, tv_extent_id id);
+
+/** What a sweep is to do, and what it has found. */
+typedef struct tv_extent_sweep {
+    /** Call `mark` for every extent that a row refers to, in one view taken after this is called. */
+    tv_err (*visit_rows)(void *ctx, tv_extent_mark_fn *mark, void *marker);
+    bool (*is_stopping)(void *ctx); /* asked now and then: give up with TV_ERR_STOPPED; or NULL */
+    void *ctx;
+    bool keeps_all; /* look, and remove nothing */
+    /* Results. */
+    size_t orphan_count;  /* extents of earlier boots that no row refers to */
+    size_t missing_count; /* extents of earlier boots that rows refer to and that are not there */
+    bool has_removed;     /* the orphans go, as with tv_extents_remove */
+} tv_extent_sweep;
+
 /**
- * Remove what earlier boots have left and no row refers to.  `visit_rows` calls
- * `mark` for every extent that a row refers to, in one consistent view that it
- * takes after it has been called.  Extents of this boot are never touched.  When
- * `visit_rows` fails nothing is removed and its error comes back; also TV_ERR_IO.
+ * Find what earlier boots have left and no row refers to, and remove it.  Extents
+ * of this boot are never touched.  When `visit_rows` fails nothing is removed and
+ * its error comes back; also TV_ERR_IO.
  *
- * *ret_removed is how many were found; they go as with tv_extents_remove.  A row
- * that refers to an extent of an earlier boot which is not there tells of lost
- * data: one line in the log says how many.  Takes 17 bytes of memory per extent.
+ * A row that refers to an extent which is not there says that rows and extents
+ * are not of one time: part of the log was dropped, or one of the two is an older
+ * copy.  Then an extent without a row may be just what an operator is about to look
+ * for, so nothing at all is removed.  Takes 17 bytes of memory per extent.
  */
-typedef void tv_extent_mark_fn(void *marker, tv_extent_id id);
-tv_err tv_extents_sweep(tv_extents *store,
-                        tv_err (*visit_rows)(void *ctx, tv_extent_mark_fn *mark, void *marker),
-                        void *ctx, size_t *ret_removed) TV_WARN_UNUSED;
+tv_err tv_extents_sweep(tv_extents *store, tv_extent_sweep *sweep) TV_WARN_UNUSED;
 
 /**
  * How many extents and bytes there are, those being written included, and how

@@ -202,6 +202,15 @@ tv_err tv_extents_failed(tv_extents *store, const char *operation, tv_extent_id 
     return TV_ERR_IO;
 }
 
+void tv_extent_describe(const tv_extents *store, tv_extent_id id,
+                        char ret_path[TV_EXTENT_TEXT_SIZE])
+{
+    char path[TV_EXTENT_PATH_SIZE];
+
+    tv_extent_path(id, path);
+    snprintf(ret_path, TV_EXTENT_TEXT_SIZE, "%s/%s", store->path, path);
+}
+
 tv_extent_id tv_extents_next_id(tv_extents *store)
 {
     return (tv_extent_id){store->boot, atomic_fetch_add(&store->last_number, 1) + 1};

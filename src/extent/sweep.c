@@ -1,5 +1,6 @@
 /*
- * The sweep: what is in the folder less what the rows refer to.
+ * The sweep: what is in the folder less what the rows refer to, if rows and folder
+ * fit together at all.
  *
  * The files are listed before the rows are read.  So a file of an earlier boot
  * that a row refers to was listed, or else it has been lost.  What no row refers
@@ -10,21 +11,19 @@
 #include <sys/stat.h>
 
 #include "base/assert.h"
-#include "base/log.h"
 #include "extent/internal.h"
 
-typedef struct sweep {
+typedef struct listing {
     tv_extents *store;
+    tv_extent_sweep *sweep;
     tv_extent_id *ids; /* of earlier boots; sorted after the listing */
     size_t count, size;
     unsigned char *is_marked;
-    size_t missing_count;
-    tv_extent_id missing; /* one of them */
 
     /* Of the shard that is being listed. */
     bool is_counting;
     int64_t shard_extents, shard_bytes;
-} sweep;
+} listing;
 
 static int compare(const void *a, const void *b)
 {
@@ -37,108 +36,102 @@ static int compare(const void *a, const void *b)
 
 static void add(void *ctx, int shard_fd, const char *name, tv_extent_id id)
 {
-    sweep *s = ctx;
+    listing *l = ctx;
     struct stat stat_of;
 
-    if (id.boot >= s->store->boot)
+    if (id.boot >= l->store->boot)
         return;
 
-    if (s->count == s->size) {
-        s->size = s->size ? 2 * s->size : 1024;
-        s->ids = tv_realloc(s->ids, s->size * sizeof *s->ids);
+    if (l->count == l->size) {
+        l->size = l->size ? 2 * l->size : 1024;
+        l->ids = tv_realloc(l->ids, l->size * sizeof *l->ids);
     }
-    s->ids[s->count++] = id;
-    if (s->is_counting && fstatat(shard_fd, name, &stat_of, AT_SYMLINK_NOFOLLOW) == 0) {
-        s->shard_extents++;
-        s->shard_bytes += stat_of.st_size;
+    l->ids[l->count++] = id;
+    if (l->is_counting && fstatat(shard_fd, name, &stat_of, AT_SYMLINK_NOFOLLOW) == 0) {
+        l->shard_extents++;
+        l->shard_bytes += stat_of.st_size;
     }
 }
 
-static tv_err list(sweep *s)
+static tv_err list(listing *l)
 {
     for (unsigned i = 0; i < TV_EXTENT_SHARDS; i++) {
-        tv_extent_shard *shard = &s->store->shards[i];
+        tv_extent_shard *shard = &l->store->shards[i];
         tv_err err;
 
+        if (l->sweep->is_stopping && l->sweep->is_stopping(l->sweep->ctx))
+            return TV_ERR_STOPPED;
+
         pthread_mutex_lock(&shard->count_lock);
-        s->is_counting = !shard->is_counted;
-        s->shard_extents = s->shard_bytes = 0;
-        err = tv_extent_list(s->store, i, add, s);
+        l->is_counting = !shard->is_counted;
+        l->shard_extents = l->shard_bytes = 0;
+        err = tv_extent_list(l->store, i, add, l);
         if (err == TV_OK) {
             shard->is_counted = true;
-            atomic_fetch_add(&s->store->extent_count, s->shard_extents);
-            atomic_fetch_add(&s->store->byte_count, s->shard_bytes);
+            atomic_fetch_add(&l->store->extent_count, l->shard_extents);
+            atomic_fetch_add(&l->store->byte_count, l->shard_bytes);
         }
         pthread_mutex_unlock(&shard->count_lock);
         if (err)
             return err;
     }
-    if (s->count)
-        qsort(s->ids, s->count, sizeof *s->ids, compare);
+    if (l->count)
+        qsort(l->ids, l->count, sizeof *l->ids, compare);
     return TV_OK;
 }
 
-static void mark(void *marker, tv_extent_id id)
+static bool mark(void *marker, tv_extent_id id)
 {
-    sweep *s = marker;
+    listing *l = marker;
 
-    if (id.boot >= s->store->boot)
-        return;
+    if (id.boot == l->store->boot)
+        return true;
 
-    tv_extent_id *at = s->count ? bsearch(&id, s->ids, s->count, sizeof *s->ids, compare) : NULL;
+    tv_extent_id *at = l->count ? bsearch(&id, l->ids, l->count, sizeof *l->ids, compare) : NULL;
 
-    if (at) {
-        s->is_marked[at - s->ids] = 1;
-    } else {
-        s->missing_count++;
-        s->missing = id;
-    }
+    if (at)
+        l->is_marked[at - l->ids] = 1;
+    else
+        l->sweep->missing_count++;
+    return at != NULL;
 }
 
-static size_t remove_unmarked(sweep *s)
+static void take_unmarked(listing *l)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < s->count; i++) {
-        if (!s->is_marked[i])
-            s->ids[count++] = s->ids[i];
+    for (size_t i = 0; i < l->count; i++) {
+        if (!l->is_marked[i])
+            l->ids[count++] = l->ids[i];
     }
-    tv_extents_remove(s->store, s->ids, count);
-    return count;
+    l->count = count;
 }
 
-static void report_missing(const sweep *s)
+tv_err tv_extents_sweep(tv_extents *store, tv_extent_sweep *sweep)
 {
-    char path[TV_EXTENT_PATH_SIZE];
-
-    tv_extent_path(s->missing, path);
-    tv_log(TV_LOG_ERROR, "extents_missing",
-           "count=%zu extent=\"%s/%s\" effect=\"their data cannot be read; restore a backup\"",
-           s->missing_count, s->store->path, path);
-}
-
-tv_err tv_extents_sweep(tv_extents *store,
-                        tv_err (*visit_rows)(void *ctx, tv_extent_mark_fn *mark, void *marker),
-                        void *ctx, size_t *ret_removed)
-{
-    sweep s = {.store = store};
+    listing l = {.store = store, .sweep = sweep};
     tv_err err;
 
-    err = list(&s);
+    sweep->orphan_count = sweep->missing_count = 0;
+    sweep->has_removed = false;
+    err = list(&l);
     if (err)
         goto out;
 
-    s.is_marked = tv_calloc(s.count + 1, 1);
-    err = visit_rows(ctx, mark, &s);
+    l.is_marked = tv_calloc(l.count + 1, 1);
+    err = sweep->visit_rows(sweep->ctx, mark, &l);
     if (err)
         goto out;
 
-    if (s.missing_count)
-        report_missing(&s);
-    *ret_removed = remove_unmarked(&s);
+    take_unmarked(&l);
+    sweep->orphan_count = l.count;
+    if (l.count && sweep->missing_count == 0 && !sweep->keeps_all) {
+        tv_extents_remove(store, l.ids, l.count);
+        sweep->has_removed = true;
+    }
 
 out:
-    free(s.is_marked);
-    free(s.ids);
+    free(l.is_marked);
+    free(l.ids);
     return err;
 }

@@ -317,6 +317,7 @@ static void open_blobs(tv_server *server)
         .catalog = server->blob_catalog,
         .extents = server->extents,
         .interval_s = BLOB_JANITOR_SECONDS,
+        .keeps_extents = server->config.drop_damaged_log,
     });
     server->served[SERVED_BLOB] = (served){.title = "Blobs",
                                            .key = "BlobEndpoint",

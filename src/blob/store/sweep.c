@@ -18,18 +18,18 @@ static bool split_container(tv_slice key, tv_slice *ret_container)
     return true;
 }
 
-static void mark_pieces(const tv_blob_piece *pieces, size_t count, tv_extent_mark_fn *mark,
-                        void *marker)
+static void visit_pieces(const tv_blob_extent_visitor *visitor, tv_slice blob,
+                         const tv_blob_piece *pieces, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (!pieces[i].is_chunk)
-            mark(marker, pieces[i].id);
+            visitor->found(visitor->ctx, blob, pieces[i].id);
     }
 }
 
 /* `row` is the key behind the blob's prefix. */
-static tv_err mark_row(tv_arena *arena, tv_slice row, tv_slice value, tv_extent_mark_fn *mark,
-                       void *marker)
+static tv_err visit_value(const tv_blob_extent_visitor *visitor, tv_arena *arena, tv_slice blob,
+                          tv_slice row, tv_slice value)
 {
     const tv_blob_piece *pieces;
     tv_blob_head head;
@@ -42,27 +42,27 @@ static tv_err mark_row(tv_arena *arena, tv_slice row, tv_slice value, tv_extent_
     case TV_BLOB_ROW_HEAD:
         err = tv_blob_head_decode(arena, value, 0, &head);
         if (err == TV_OK && head.pieces)
-            mark_pieces(head.pieces, head.piece_count, mark, marker);
+            visit_pieces(visitor, blob, head.pieces, head.piece_count);
         return err;
     case TV_BLOB_ROW_RUN:
         err = tv_blob_run_decode(arena, row, value, &pieces, &count);
         if (err == TV_OK)
-            mark_pieces(pieces, count, mark, marker);
+            visit_pieces(visitor, blob, pieces, count);
         return err;
     case TV_BLOB_ROW_BLOCK:
         if (row.len == 1)
             return TV_OK;
         err = tv_block_decode(tv_slice_skip(row, 1), value, &block);
         if (err == TV_OK && !block.is_chunk)
-            mark(marker, block.extent);
+            visitor->found(visitor->ctx, blob, block.extent);
         return err;
     default:
         return TV_ERR_CORRUPT;
     }
 }
 
-/* Mark what the row refers to on which `iter` stands, and go on; chunks are passed in one seek. */
-static tv_err visit_row(tv_iter *iter, tv_arena *arena, tv_extent_mark_fn *mark, void *marker)
+/* Visit what the row refers to on which `iter` stands, and go on; chunks are passed in one seek. */
+static tv_err visit_row(const tv_blob_extent_visitor *visitor, tv_iter *iter, tv_arena *arena)
 {
     tv_slice key = tv_iter_key(iter), container, blob;
     tv_err err;
@@ -83,13 +83,13 @@ static tv_err visit_row(tv_iter *iter, tv_arena *arena, tv_extent_mark_fn *mark,
         return TV_OK;
     }
 
-    err = mark_row(arena, row, tv_iter_value(iter), mark, marker);
+    err = visit_value(visitor, arena, blob, row, tv_iter_value(iter));
     tv_iter_next(iter);
     return err;
 }
 
-tv_err tv_blob_visit_extents(tv_engine *engine, tv_slice from, tv_slice to, tv_extent_mark_fn *mark,
-                             void *marker)
+tv_err tv_blob_visit_extents(tv_engine *engine, tv_slice from, tv_slice to,
+                             const tv_blob_extent_visitor *visitor)
 {
     tv_arena arena;
     tv_iter *iter;
@@ -102,7 +102,10 @@ tv_err tv_blob_visit_extents(tv_engine *engine, tv_slice from, tv_slice to, tv_e
     tv_arena_init(&arena);
     tv_iter_seek(iter, from);
     while (err == TV_OK && tv_iter_is_valid(iter)) {
-        err = visit_row(iter, &arena, mark, marker);
+        if (visitor->is_stopping && visitor->is_stopping(visitor->ctx))
+            err = TV_ERR_STOPPED;
+        else
+            err = visit_row(visitor, iter, &arena);
         tv_arena_reset(&arena);
     }
     if (err == TV_OK)
@@ -112,14 +115,13 @@ tv_err tv_blob_visit_extents(tv_engine *engine, tv_slice from, tv_slice to, tv_e
     return err;
 }
 
-tv_err tv_blob_visit_all_extents(void *engine, tv_extent_mark_fn *mark, void *marker)
+tv_err tv_blob_visit_all_extents(tv_engine *engine, const tv_blob_extent_visitor *visitor)
 {
     tv_arena arena;
     tv_err err;
 
     tv_arena_init(&arena);
-    err = tv_blob_visit_extents(engine, TV_KEY_BLOBS, tv_key_after(&arena, TV_KEY_BLOBS), mark,
-                                marker);
+    err = tv_blob_visit_extents(engine, TV_KEY_BLOBS, tv_key_after(&arena, TV_KEY_BLOBS), visitor);
     tv_arena_done(&arena);
     return err;
 }

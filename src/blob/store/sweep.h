@@ -9,18 +9,25 @@
 #include "blob/store/blob.h"
 #include "engine/engine.h"
 
+/** What to do with the extents that rows refer to. */
+typedef struct tv_blob_extent_visitor {
+    /** `blob` is tv_key_blob of the row that refers to it, for the time of the call. */
+    void (*found)(void *ctx, tv_slice blob, tv_extent_id id);
+    bool (*is_stopping)(void *ctx); /* asked at each row: give up with TV_ERR_STOPPED; or NULL */
+    void *ctx;
+} tv_blob_extent_visitor;
+
 /**
- * Call `mark` for every extent that a row in [from, to) refers to, some more
- * than once, in one consistent view.  With the range of all blobs, for
- * tv_extents_sweep; with that of a container (tv_key_container) to learn what
+ * Find every extent that a row in [from, to) refers to, some more than once, in one
+ * consistent view.  With the range of a container (tv_key_container) to learn what
  * goes with it, before its rows are dropped.
  */
-tv_err tv_blob_visit_extents(tv_engine *engine, tv_slice from, tv_slice to, tv_extent_mark_fn *mark,
-                             void *marker) TV_WARN_UNUSED;
+tv_err tv_blob_visit_extents(tv_engine *engine, tv_slice from, tv_slice to,
+                             const tv_blob_extent_visitor *visitor) TV_WARN_UNUSED;
 
-/** The same for all blobs of the store; `engine` is the context that tv_extents_sweep hands on. */
-tv_err tv_blob_visit_all_extents(void *engine, tv_extent_mark_fn *mark,
-                                 void *marker) TV_WARN_UNUSED;
+/** The same for all blobs of the store, for tv_extents_sweep. */
+tv_err tv_blob_visit_all_extents(tv_engine *engine,
+                                 const tv_blob_extent_visitor *visitor) TV_WARN_UNUSED;
 
 /** Where a search for old blocks stands; all zeros is the beginning. */
 typedef struct tv_blob_expired {

@@ -104,13 +104,16 @@ static void wait_until_gone(tv_extent_id id)
     CHECK(!is_there(id));
 }
 
+static bool keeps_extents;
+
 static tv_blob_janitor *start_janitor(void)
 {
     return tv_blob_janitor_new(&(tv_blob_janitor_options){.engine = engine,
                                                           .pipeline = pipeline,
                                                           .catalog = catalog,
                                                           .extents = extents,
-                                                          .interval_s = 1});
+                                                          .interval_s = 1,
+                                                          .keeps_extents = keeps_extents});
 }
 
 TEST(the_extents_of_a_deleted_container_go_with_it)
@@ -172,6 +175,69 @@ TEST(what_a_crash_left_goes_after_the_next_start)
     tv_blob_janitor_free(janitor);
 }
 
+/* Start a janitor with standard error going to a file until a line has come that has `text`. */
+static void sweep_until_logged(const char *text, char *ret_log, size_t size)
+{
+    int saved = dup(STDERR_FILENO);
+    FILE *log = tmpfile();
+    size_t len = 0;
+
+    CHECK(saved >= 0 && log != NULL && dup2(fileno(log), STDERR_FILENO) == STDERR_FILENO);
+    tv_blob_janitor *janitor = start_janitor();
+
+    for (int i = 0; i < 10000; i++) {
+        len = (size_t)pread(fileno(log), ret_log, size - 1, 0);
+        ret_log[len] = '\0';
+        if (strstr(ret_log, text))
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    tv_blob_janitor_free(janitor);
+    CHECK(dup2(saved, STDERR_FILENO) == STDERR_FILENO);
+    close(saved);
+    fclose(log);
+    if (!strstr(ret_log, text))
+        CHECK_FAIL("no %s in: %s", text, ret_log);
+}
+
+TEST(when_data_is_missing_its_blob_is_named_and_nothing_is_removed)
+{
+    static char log[16 * 1024];
+    tv_container *con = make_container("photos");
+    tv_extent_id lost = put_blob(con, "trip/ada.jpg"), kept = put_blob(con, "kept");
+    tv_extent_id orphan = put(extents, TV_LIT("some data"));
+
+    tv_container_unref(con);
+    close_all();
+    CHECK(unlink(path_of(lost)) == 0);
+    open_all();
+    sweep_until_logged("event=extents_missing count=1 extents_kept=1", log, sizeof log);
+    CHECK(strstr(log, "event=extent_missing account=acct container=photos extent=\""));
+    CHECK(strstr(log, path_of(lost)) && strstr(log, "blob=\"trip/ada.jpg\""));
+    CHECK(!strstr(log, "kept\""));
+    wait_for_removals(extents, 0);
+    CHECK(is_there(kept) && is_there(orphan));
+}
+
+TEST(after_a_part_of_the_log_was_dropped_nothing_is_removed)
+{
+    static char log[16 * 1024];
+    tv_extent_id orphan = put(extents, TV_LIT("some data"));
+
+    close_all();
+    open_all();
+    keeps_extents = true;
+    sweep_until_logged("event=sweep service=blob extents_kept=1 ", log, sizeof log);
+    keeps_extents = false;
+    wait_for_removals(extents, 0);
+    CHECK(is_there(orphan));
+
+    tv_blob_janitor *janitor = start_janitor();
+
+    wait_until_gone(orphan);
+    tv_blob_janitor_free(janitor);
+}
+
 TEST(it_ends_at_once)
 {
     for (int i = 0; i < 20; i++)
@@ -188,6 +254,10 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_a_crash_left_goes_after_the_next_start, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(
+            when_data_is_missing_its_blob_is_named_and_nothing_is_removed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(after_a_part_of_the_log_was_dropped_nothing_is_removed,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(it_ends_at_once, set_up, tear_down),
     };
 

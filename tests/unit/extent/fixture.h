@@ -166,4 +166,15 @@ static inline tv_err visit_rows(void *ctx, tv_extent_mark_fn *mark, void *marker
     return r->err;
 }
 
+/* Sweep over these rows; *ret_removed is untouched on an error. */
+static inline tv_err sweep(tv_extents *store, const rows *r, size_t *ret_removed)
+{
+    tv_extent_sweep s = {.visit_rows = visit_rows, .ctx = (void *)r};
+    tv_err err = tv_extents_sweep(store, &s);
+
+    if (err == TV_OK)
+        *ret_removed = s.has_removed ? s.orphan_count : 0;
+    return err;
+}
+
 #endif

@@ -404,8 +404,9 @@ static void check_blocks(const char *name, const model *m)
     CHECK_INT(at, lists.committed_count);
 }
 
-static void mark(__attribute__((unused)) void *marker, tv_extent_id id)
+static void mark(void *ctx, tv_slice blob, tv_extent_id id)
 {
+    (void)ctx, (void)blob;
     CHECK_INT(data[id.number].fate, GIVEN);
     data[id.number].is_marked = true;
 }
@@ -415,7 +416,7 @@ static void check_extents(void)
 {
     for (int i = 0; i < data_count; i++)
         data[i].is_marked = false;
-    CHECK_OK(tv_blob_visit_all_extents(engine, mark, NULL));
+    CHECK_OK(tv_blob_visit_all_extents(engine, &(tv_blob_extent_visitor){.found = mark}));
     for (int i = 0; i < data_count; i++)
         CHECK_INT(data[i].is_marked, data[i].fate == GIVEN);
 }

@@ -82,9 +82,18 @@ TEST(reads_have_conditions_and_leases)
     CHECK_ERR(tv_blob_check_read(&head, &conditions, clock_ticks), TV_ERR_NOT_MODIFIED);
 }
 
-static void count_mark(void *marker, tv_extent_id id)
+static void count_found(void *ctx, tv_slice blob, tv_extent_id id)
 {
-    ((int *)marker)[id.number]++;
+    CHECK(tv_slice_starts_with(blob, TV_KEY_BLOBS));
+    ((int *)ctx)[id.number]++;
+}
+
+static int stop_after;
+
+static bool stops(void *ctx)
+{
+    (void)ctx;
+    return stop_after-- == 0;
 }
 
 TEST(extents_of_heads_snapshots_pieces_and_blocks_are_visited)
@@ -112,14 +121,23 @@ TEST(extents_of_heads_snapshots_pieces_and_blocks_are_visited)
     data[0].extent.number = 4;
     CHECK_OK(RUN(tv_put_blob_run, &put));
 
-    CHECK_OK(tv_blob_visit_all_extents(engine, count_mark, marks));
+    tv_blob_extent_visitor visitor = {.found = count_found, .ctx = marks};
+
+    CHECK_OK(tv_blob_visit_all_extents(engine, &visitor));
     for (int i = 0; i < 32; i++)
         CHECK_INT(marks[i], (i >= 1 && i <= 4) || (i >= 10 && i < 20));
 
     memset(marks, 0, sizeof marks);
-    CHECK_OK(tv_blob_visit_extents(engine, mine, tv_key_after(&arena, mine), count_mark, marks));
+    CHECK_OK(tv_blob_visit_extents(engine, mine, tv_key_after(&arena, mine), &visitor));
     CHECK_INT(marks[3], 1);
     CHECK_INT(marks[4], 0);
+
+    visitor.is_stopping = stops;
+    stop_after = 1;
+    memset(marks, 0, sizeof marks);
+    CHECK_ERR(tv_blob_visit_all_extents(engine, &visitor), TV_ERR_STOPPED);
+    for (int i = 3; i < 32; i++)
+        CHECK_INT(marks[i], 0);
 }
 
 /* Damage is met where it is read, not passed on. */
@@ -137,7 +155,9 @@ TEST(damaged_rows_are_corrupt)
     CHECK_ERR(tv_blob_get_head(engine, TV_READ_ANY, partition_of("b"), 0, &arena, &head),
               TV_ERR_CORRUPT);
     CHECK_ERR(RUN(tv_set_blob_metadata_run, &set), TV_ERR_CORRUPT);
-    CHECK_ERR(tv_blob_visit_all_extents(engine, count_mark, marks), TV_ERR_CORRUPT);
+    CHECK_ERR(tv_blob_visit_all_extents(
+                  engine, &(tv_blob_extent_visitor){.found = count_found, .ctx = marks}),
+              TV_ERR_CORRUPT);
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

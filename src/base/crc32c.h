@@ -1,7 +1,7 @@
 /*
- * CRC-32C (Castagnoli): the checksum of RocksDB's files.  The polynomial is
- * 0x1EDC6F41, bits reflected in and out, all ones before and after; that of
- * "123456789" is 0xE3069283.  Any thread.
+ * CRC-32C (Castagnoli): the checksum of RocksDB's files and of extents.  The
+ * polynomial is 0x1EDC6F41, bits reflected in and out, all ones before and after;
+ * that of "123456789" is 0xE3069283.  Any thread.
  */
 #ifndef TV_BASE_CRC32C_H
 #define TV_BASE_CRC32C_H

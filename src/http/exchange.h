@@ -28,6 +28,7 @@ typedef struct tv_exchange {
     bool is_streamed;     /* the length was given by tv_response_send_from */
     bool is_head_sent;    /* it goes out with the first piece */
     bool is_aborted;      /* there will be no more pieces */
+    bool is_replaced;     /* there is another response, which the connection is yet to send */
     uint64_t source_left; /* of the body, not yet given as a piece */
     tv_slice piece;       /* given and not yet in the kernel */
 } tv_exchange;

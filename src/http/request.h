@@ -191,6 +191,14 @@ void tv_response_send_from(tv_request *req, uint64_t length, const tv_body_sourc
 void tv_response_piece(tv_request *req, tv_slice piece);
 
 /**
+ * Whether nothing of the response has gone out although a source is asked for a
+ * piece: it is the first one.  Then the service can give another response instead
+ * of the piece, for instance an error: tv_response_start and so on up to
+ * tv_response_send, inside `pull` or later; the source is forgotten.
+ */
+bool tv_response_is_unsent(const tv_request *req);
+
+/**
  * Instead of a piece: the body cannot be completed.  The connection is closed,
  * so that the client sees it is short.  As for tv_response_piece.
  */

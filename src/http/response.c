@@ -153,6 +153,13 @@ void tv_response_piece(tv_request *req, tv_slice piece)
     tv_conn_piece(exchange);
 }
 
+bool tv_response_is_unsent(const tv_request *req)
+{
+    const tv_exchange *exchange = (const tv_exchange *)req;
+
+    return !exchange->is_head_sent && exchange->piece.len == 0 && !exchange->is_aborted;
+}
+
 void tv_response_abort(tv_request *req)
 {
     tv_exchange *exchange = tv_exchange_of(req);

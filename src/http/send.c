@@ -3,7 +3,8 @@
  *
  * A response with a source is a run of pieces, one at a time: pull, write, and
  * pull again when the kernel has it all.  The head waits for the first piece
- * and goes out with it in one write.
+ * and goes out with it in one write; instead of the first piece the service can
+ * also give another response.
  */
 #include "http/conn.h"
 
@@ -63,6 +64,8 @@ static void cut(tv_conn *conn)
     tv_conn_close(conn);
 }
 
+static void respond(tv_conn *conn);
+
 /* Ask the source for a piece.  False when it comes later, or none will. */
 static bool pull(tv_conn *conn)
 {
@@ -74,6 +77,10 @@ static bool pull(tv_conn *conn)
     conn->is_pulling = false;
     if (exchange->is_aborted) {
         cut(conn);
+        return false;
+    }
+    if (exchange->is_replaced) {
+        respond(conn);
         return false;
     }
     return exchange->piece.len > 0;
@@ -139,17 +146,12 @@ static bool can_skip(const tv_conn *conn)
            (conn->is_chunked || conn->body_left <= TV_CONN_SKIP_BYTES_MAX);
 }
 
-void tv_conn_respond(tv_exchange *exchange)
+/* Complete the head and send what there is of the response, or begin to. */
+static void respond(tv_conn *conn)
 {
-    tv_conn *conn = exchange->conn;
+    tv_exchange *exchange = conn->exchange;
     tv_request *req = &exchange->req;
 
-    if (conn->state == TV_CONN_CLOSED) {
-        tv_conn_drop(conn);
-        return;
-    }
-    tv_assert(conn->state == TV_CONN_ASKING || conn->state == TV_CONN_HELD ||
-              conn->state == TV_CONN_PENDING);
     if (req->close_after || conn->listener->is_stopping ||
         (conn->has_body_ahead && !can_skip(conn)))
         conn->keep_alive = false;
@@ -162,6 +164,36 @@ void tv_conn_respond(tv_exchange *exchange)
         pump(conn);
     else if (write_out(conn, tv_buf_slice(&req->head), body) == TV_STREAM_DONE)
         go_on(conn);
+}
+
+/* The source has no piece, not even the first; forget it. */
+static void replace(tv_exchange *exchange)
+{
+    tv_assert(tv_response_is_unsent(&exchange->req) && !exchange->is_replaced);
+    exchange->source = NULL;
+    exchange->source_left = 0;
+    exchange->is_streamed = false;
+    exchange->is_replaced = true;
+}
+
+void tv_conn_respond(tv_exchange *exchange)
+{
+    tv_conn *conn = exchange->conn;
+
+    if (conn->state == TV_CONN_CLOSED) {
+        tv_conn_drop(conn);
+        return;
+    }
+    if (conn->state == TV_CONN_PULLING) {
+        replace(exchange);
+        conn->turn_bytes = 0;
+        if (conn->is_pulling)
+            return; /* pull() looks at what has come */
+    } else {
+        tv_assert(conn->state == TV_CONN_ASKING || conn->state == TV_CONN_HELD ||
+                  conn->state == TV_CONN_PENDING);
+    }
+    respond(conn);
 }
 
 void tv_conn_piece(tv_exchange *exchange)

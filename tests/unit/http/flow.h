@@ -14,6 +14,8 @@
  *     /wait?L,P      the same at once, but the first piece after server_release
  *     /cut?L,P       gives half of it and aborts, at once
  *     /cut-later?L,P the same by a letter
+ *     /fail?L,P      answers 500 instead of the first piece, at once
+ *     /fail-later?L,P  the same by a letter
  *     /same?L        304 that would be L long, without a source
  *     /none?L        204, the same
  *
@@ -155,7 +157,13 @@ static inline void flow_give(flow *f)
     uint64_t left = f->numbers[0] - f->given;
     uint64_t count = left < f->numbers[1] ? left : f->numbers[1];
     bool is_cut = flow_is(f->req, "/cut") || flow_is(f->req, "/cut-later");
+    bool is_failed = flow_is(f->req, "/fail") || flow_is(f->req, "/fail-later");
 
+    tv_assert(tv_response_is_unsent(f->req) == (f->given == 0));
+    if (is_failed) {
+        flow_answer(f->req, 500);
+        return;
+    }
     if (is_cut && f->given >= f->numbers[0] / 2) {
         tv_response_abort(f->req);
         return;
@@ -177,7 +185,8 @@ static inline void flow_pull(tv_request *req)
     atomic_fetch_add(&flow_pulls, 1);
     if (++flow_depth > atomic_load(&flow_depth_max))
         atomic_store(&flow_depth_max, flow_depth);
-    if (f->is_held || flow_is(req, "/later") || flow_is(req, "/cut-later"))
+    if (f->is_held || flow_is(req, "/later") || flow_is(req, "/cut-later") ||
+        flow_is(req, "/fail-later"))
         flow_later(f, flow_give);
     else
         flow_give(f);

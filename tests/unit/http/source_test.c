@@ -174,6 +174,44 @@ TEST(an_aborted_body_is_short_and_the_connection_closed)
     server_end(s);
 }
 
+TEST(instead_of_the_first_piece_another_response_can_be_given)
+{
+    static const char *const targets[] = {"/fail?3000000,100000", "/fail-later?3000000,100000",
+                                          "/fail?1,1", "/fail-later?1,1"};
+    server *s = flow_start(NULL, NULL);
+    client c = client_open(s);
+
+    for (int i = 0; i < 4; i++) {
+        t_row = targets[i];
+        ask(&c, "GET", targets[i]);
+        ask(&c, "GET", "/give?100,10");
+        answer a = client_answer(&c);
+
+        CHECK_INT(a.status, 500);
+        CHECK_TEXT(answer_header(&a, "Content-Length"), "18");
+        CHECK_INT(a.body.len, 18);
+        client_forget(&c, &a);
+        flow_expect(&c, 100); /* the connection goes on */
+    }
+    wait_for(&s->done, 8);
+    client_close(&c);
+    server_end(s);
+}
+
+TEST(another_response_for_a_client_that_has_gone_is_dropped)
+{
+    server *s = flow_start(NULL, NULL);
+
+    for (int i = 0; i < 20; i++) {
+        client c = client_open(s);
+
+        ask(&c, "GET", "/fail-later?1000,100");
+        client_vanish(&c);
+    }
+    wait_for(&s->done, atomic_load(&s->seen));
+    server_end(s);
+}
+
 TEST(a_request_outlives_a_client_that_goes_during_a_pull)
 {
     server *s = flow_start(NULL, NULL);
@@ -323,6 +361,8 @@ int main(void)
         cmocka_unit_test(a_client_that_does_not_read_is_cut_off),
         cmocka_unit_test(a_source_has_all_the_time_it_needs),
         cmocka_unit_test(an_aborted_body_is_short_and_the_connection_closed),
+        cmocka_unit_test(instead_of_the_first_piece_another_response_can_be_given),
+        cmocka_unit_test(another_response_for_a_client_that_has_gone_is_dropped),
         cmocka_unit_test(a_request_outlives_a_client_that_goes_during_a_pull),
         cmocka_unit_test(a_client_may_go_in_the_middle_of_a_body),
         cmocka_unit_test(a_client_that_ended_its_side_gets_the_whole_body),

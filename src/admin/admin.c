@@ -20,7 +20,28 @@ static void respond(tv_request *req, int status, tv_slice content_type)
     tv_response_send(req);
 }
 
-/* 200 only when the engine answers; a full disk is not healthy, because writes fail. */
+/* What a service has to complain of, a line for each. */
+static bool check_sources(tv_admin *admin, tv_buf *out)
+{
+    bool is_well = true;
+
+    for (size_t i = 0; i < TV_ADMIN_SOURCES_MAX && admin->sources[i].write; i++) {
+        const tv_admin_source *source = &admin->sources[i];
+        size_t before = out->len;
+
+        tv_buf_add_lit(out, "unhealthy: ");
+        if (source->check == NULL || source->check(source->ctx, out)) {
+            out->len = before;
+            continue;
+        }
+        tv_buf_add_char(out, '\n');
+        is_well = false;
+    }
+    return is_well;
+}
+
+/* 200 only when the engine answers, and all data is well as far as is known; a full disk is not
+ * healthy, because writes fail. */
 static void healthz(tv_admin *admin, tv_request *req)
 {
     tv_err err = tv_engine_check(admin->engine);
@@ -28,9 +49,12 @@ static void healthz(tv_admin *admin, tv_request *req)
     if (err)
         tv_buf_printf(&req->out, "unhealthy: the %s engine says %s\n", admin->engine->ops->name,
                       tv_err_name(err));
-    else
+
+    bool is_well = check_sources(admin, &req->out) && !err;
+
+    if (is_well)
         tv_buf_add_lit(&req->out, "ok\n");
-    respond(req, err ? 503 : 200, text_type);
+    respond(req, is_well ? 200 : 503, text_type);
 }
 
 static void gauge(tv_buf *out, const char *name, const char *help, double value)
@@ -157,7 +181,7 @@ static void on_request(void *ctx, tv_request *req)
     } else if (tv_slice_eq(req->path, TV_LIT("/metrics"))) {
         metrics(ctx, req);
     } else if (tv_slice_eq(req->path, TV_LIT("/"))) {
-        tv_buf_add_lit(&req->out, "Tavola " TV_VERSION "\n\n/healthz  200 when the engine answers\n"
+        tv_buf_add_lit(&req->out, "Tavola " TV_VERSION "\n\n/healthz  200 when all is well\n"
                                   "/metrics  Prometheus text\n");
         respond(req, 200, text_type);
     } else {

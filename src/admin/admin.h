@@ -11,11 +11,12 @@
 #include "commit/pipeline.h"
 #include "http/request.h"
 
-/** A service that has figures for /metrics. */
+/** A service that has figures for /metrics and a say in /healthz. */
 typedef struct tv_admin_source {
     void (*write)(void *ctx, tv_buf *out); /* what it has beside its meter */
     void *ctx;
     tv_meter *meter;
+    bool (*check)(void *ctx, tv_buf *out); /* false with one line that says what is wrong; or NULL */
 } tv_admin_source;
 
 enum { TV_ADMIN_SOURCES_MAX = 4 };

@@ -7,6 +7,7 @@
  * of extents, and the bytes of chunks.  Very many chunks are gathered in an
  * extent, because a change is one write.
  */
+#include "blob/damage.h"
 #include "blob/headers.h"
 #include "blob/source.h"
 #include "engine/instant.h"
@@ -81,6 +82,21 @@ static tv_err copy_chunk(copier *c, const tv_blob_piece *piece)
     return tv_extent_append(c->writer, bytes);
 }
 
+/* An extent of the source that is gone or damaged.  The visit is a short one. */
+static tv_err source_failed(copier *c, const tv_blob_piece *piece, tv_err err)
+{
+    const tv_blob_copying *copying = c->copying;
+
+    if (err == TV_ERR_NOT_FOUND) {
+        tv_extents_note_damage(c->extents, piece->id, "the file is missing");
+        err = TV_ERR_CORRUPT;
+    }
+    if (err == TV_ERR_CORRUPT)
+        tv_blob_log_damage(c->extents, piece->id, copying->base.endpoint.account,
+                           copying->op.container, copying->op.blob);
+    return err;
+}
+
 static tv_err copy_extent(copier *c, const tv_blob_piece *piece)
 {
     tv_extent_id id;
@@ -90,9 +106,9 @@ static tv_err copy_extent(copier *c, const tv_blob_piece *piece)
     if (err)
         return err;
 
-    err = tv_extent_link(c->extents, piece->id, &id);
+    err = tv_extent_link(c->extents, piece->id, piece->length, &id);
     if (err)
-        return err == TV_ERR_NOT_FOUND ? TV_ERR_CORRUPT : err;
+        return source_failed(c, piece, err);
 
     note_made(c, id);
     c->has_links = true;

@@ -13,8 +13,6 @@
  */
 #include "blob/download.h"
 
-#include <unistd.h>
-
 #include "base/assert.h"
 
 /* Ranges of up to this size are read into memory of their own size. */
@@ -34,6 +32,7 @@ struct tv_blob_download {
     tv_blob_io io;
     tv_engine *engine;
     tv_request *req; /* NULL when it has ended */
+    void (*fail)(tv_request *req, tv_err err);
     tv_loop *loop;
     tv_slice partition;
     int64_t snapshot;
@@ -51,7 +50,8 @@ struct tv_blob_download {
     bool has_piece;
     tv_blob_piece piece; /* holds `offset` unless it is used up */
     tv_slice chunk;      /* its data, if it is one */
-    int fd;              /* of its extent, or -1 */
+    tv_extent_reader *extent; /* open, or NULL */
+    tv_extent_id damaged;     /* the extent that could not be read; all zeros for none */
 
     bool is_small; /* the range is read at once, into memory of its own */
     load slots[2]; /* what goes out, and what is read ahead */
@@ -68,17 +68,18 @@ struct tv_blob_download {
 /* --- the beginning --- */
 
 tv_blob_download *tv_blob_download_new(const tv_blob_io *io, tv_engine *engine, tv_request *req,
-                                       tv_slice partition, int64_t snapshot)
+                                       tv_slice partition, int64_t snapshot,
+                                       void (*fail)(tv_request *req, tv_err err))
 {
     tv_blob_download *download = tv_calloc(1, sizeof *download);
 
     download->io = *io;
     download->engine = engine;
     download->req = req;
+    download->fail = fail;
     download->loop = req->loop;
     download->partition = partition;
     download->snapshot = snapshot;
-    download->fd = -1;
     tv_arena_init(&download->chunk_arena);
     tv_extent_visit_begin(io->extents, &download->visit);
     return download;
@@ -86,9 +87,8 @@ tv_blob_download *tv_blob_download_new(const tv_blob_io *io, tv_engine *engine, 
 
 static void forget_piece(tv_blob_download *download)
 {
-    if (download->fd >= 0)
-        close(download->fd);
-    download->fd = -1;
+    tv_extent_close(download->extent);
+    download->extent = NULL;
     download->has_piece = false;
 }
 
@@ -204,11 +204,27 @@ static tv_err find_in_rows(tv_blob_download *download)
     return err;
 }
 
+/* Data that is not as it was written, or cannot be had. */
+static bool is_damage(tv_err err)
+{
+    return err == TV_ERR_CORRUPT || err == TV_ERR_IO;
+}
+
+/* A file that is not there is damage like any other, unless the visit has lasted too long. */
 static tv_err open_extent(tv_blob_download *download, tv_read_mode mode)
 {
-    return mode == TV_READ_CACHED
-               ? tv_extent_open_cached(download->io.extents, download->piece.id, &download->fd)
-               : tv_extent_open(download->io.extents, download->piece.id, &download->fd);
+    const tv_blob_piece *piece = &download->piece;
+    tv_extents *extents = download->io.extents;
+    tv_err err = tv_extent_open(extents, mode, piece->id, piece->length, &download->extent);
+
+    if (err == TV_ERR_NOT_FOUND) {
+        if (!tv_extent_visit_is_over(extents, &download->visit))
+            tv_extents_note_damage(extents, piece->id, "the file is missing");
+        err = TV_ERR_CORRUPT;
+    }
+    if (is_damage(err))
+        download->damaged = piece->id;
+    return err;
 }
 
 /* Find the piece that holds the next byte. */
@@ -225,7 +241,7 @@ static tv_err find_piece(tv_blob_download *download, tv_read_mode mode)
     if (!err && !download->piece.is_chunk)
         err = open_extent(download, mode);
     download->has_piece = !err;
-    return err == TV_ERR_NOT_FOUND ? TV_ERR_CORRUPT : err;
+    return err == TV_ERR_NOT_FOUND ? TV_ERR_CORRUPT : err; /* a chunk of a reader's view */
 }
 
 /* Read what one piece has of the range, up to `size` bytes. */
@@ -245,20 +261,25 @@ static tv_err read_some(tv_blob_download *download, tv_read_mode mode, char *to,
     if (piece->is_chunk) {
         memcpy(to, download->chunk.data + within, count);
     } else {
-        err = tv_extent_read(download->fd, mode, within, to, count, &count);
+        err = tv_extent_read(download->extent, mode, within, to, count, &count);
+        if (is_damage(err))
+            download->damaged = piece->id;
         if (err)
             return err;
-        if (count == 0)
-            return TV_ERR_CORRUPT; /* the file is shorter than its row says */
     }
     download->offset += count;
     *ret_len = count;
     return TV_OK;
 }
 
-/* Fill a buffer as far as that goes; an error counts only when nothing could be read. */
+/*
+ * Fill a buffer as far as that goes; an error counts only when nothing could be read.
+ * But damage counts at once: if this is the first buffer, there is still time for an
+ * error instead of a body that breaks off.
+ */
 static tv_err fill(tv_blob_download *download, tv_read_mode mode, load *slot)
 {
+    uint64_t start = download->offset;
     tv_err err = TV_OK;
 
     slot->len = 0;
@@ -268,6 +289,11 @@ static tv_err fill(tv_blob_download *download, tv_read_mode mode, load *slot)
         err = read_some(download, mode, slot->buffer + slot->len, slot->size - slot->len, &count);
         if (!err)
             slot->len += count;
+    }
+    if (is_damage(err)) {
+        download->offset = start; /* as if nothing had been read, for a later try */
+        forget_piece(download);
+        slot->len = 0;
     }
     return slot->len ? TV_OK : err;
 }
@@ -373,10 +399,11 @@ static void send_spare(tv_blob_download *download, bool reads_ahead)
     tv_response_piece(download->req, (tv_slice){slot->buffer, slot->len});
 }
 
-static void give_up(tv_blob_download *download)
+/* The download may be gone after it. */
+static void give_up(tv_blob_download *download, tv_err err)
 {
     download->is_asked = false;
-    tv_response_abort(download->req);
+    download->fail(download->req, err);
 }
 
 /* Get a buffer to read into, the best that is to be had now: (3). */
@@ -402,8 +429,10 @@ static void serve(tv_blob_download *download)
     err = fill(download, TV_READ_CACHED, slot);
     if (err == TV_OK)
         send_spare(download, slot->len < slot->size);
-    else if (err != TV_ERR_WOULD_BLOCK || !start_job(download))
-        give_up(download);
+    else if (err != TV_ERR_WOULD_BLOCK)
+        give_up(download, err);
+    else if (!start_job(download))
+        give_up(download, TV_ERR_OVERLOADED);
 }
 
 void tv_blob_download_pull(tv_blob_download *download)
@@ -436,10 +465,19 @@ static void deliver_filled(tv_mail *mail)
     if (!download->is_asked)
         return; /* after an error the next pull tries again, and fails if it must */
     if (download->err) {
-        give_up(download);
+        give_up(download, download->err);
         return;
     }
     send_spare(download, true);
+}
+
+bool tv_blob_download_damage(const tv_blob_download *download, tv_extent_id *ret_id)
+{
+    if (download->damaged.boot == 0)
+        return false;
+
+    *ret_id = download->damaged;
+    return true;
 }
 
 void tv_blob_download_end(tv_blob_download *download)

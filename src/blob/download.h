@@ -26,9 +26,13 @@ typedef struct tv_blob_download tv_blob_download;
 /**
  * A download of a blob or a snapshot; the visit begins.  End it with
  * tv_blob_download_end in any case.  `partition` lives as long as the request.
+ *
+ * `fail` is called on the loop instead of giving the connection a piece, when it
+ * cannot be read; it answers with an error (tv_response_is_unsent) or aborts.
  */
 tv_blob_download *tv_blob_download_new(const tv_blob_io *io, tv_engine *engine, tv_request *req,
-                                       tv_slice partition, int64_t snapshot);
+                                       tv_slice partition, int64_t snapshot,
+                                       void (*fail)(tv_request *req, tv_err err));
 
 /**
  * Read the head into the request's arena.  See tv_blob_get_head.  This and the
@@ -54,6 +58,9 @@ tv_err tv_blob_download_digest(tv_blob_download *download, tv_digests *digests) 
 
 /** For the source's `pull`. */
 void tv_blob_download_pull(tv_blob_download *download);
+
+/** After an error: the extent that is damaged, if that is the reason.  Not while a worker has it. */
+bool tv_blob_download_damage(const tv_blob_download *download, tv_extent_id *ret_id);
 
 /** For on_done: the request is gone.  Accepts NULL. */
 void tv_blob_download_end(tv_blob_download *download);

@@ -3,6 +3,7 @@
 
 #include "base/chore.h"
 #include "base/log.h"
+#include "blob/damage.h"
 #include "blob/store/change.h"
 #include "blob/store/sweep.h"
 #include "commit/waiter.h"
@@ -38,10 +39,9 @@ static bool is_stopping(void *ctx)
     return tv_chore_is_stopping(&visit->janitor->chore);
 }
 
-/* One line for each blob; an operator wants to know which ones to restore. */
+/* An operator wants to know which blobs to restore. */
 static void report_missing(tv_blob_janitor *janitor, tv_slice blob, tv_extent_id id)
 {
-    char path[TV_EXTENT_TEXT_SIZE];
     size_t count;
     tv_container **containers = tv_catalog_all(janitor->options.catalog, &count);
     tv_slice account = TV_LIT(""), container = TV_LIT("(deleted)"), name = TV_LIT("");
@@ -59,9 +59,7 @@ static void report_missing(tv_blob_janitor *janitor, tv_slice blob, tv_extent_id
         tv_container_unref(containers[i]);
     }
     free(containers);
-    tv_extent_describe(janitor->options.extents, id, path);
-    tv_log(TV_LOG_ERROR, "extent_missing", "account=%.*s container=%.*s extent=\"%s\" blob=\"%.*s\"",
-           TV_FMT(account), TV_FMT(container), path, TV_FMT(tv_log_redact(&arena, name)));
+    tv_blob_log_damage(janitor->options.extents, id, account, container, name);
     tv_arena_done(&arena);
 }
 
@@ -69,7 +67,11 @@ static void found_extent(void *ctx, tv_slice blob, tv_extent_id id)
 {
     row_visit *visit = ctx;
 
-    if (!visit->mark(visit->marker, id) && visit->reported++ < MISSING_REPORTED_MAX)
+    if (visit->mark(visit->marker, id))
+        return;
+
+    tv_extents_note_damage(visit->janitor->options.extents, id, "the file is missing");
+    if (visit->reported++ < MISSING_REPORTED_MAX)
         report_missing(visit->janitor, blob, id);
 }
 

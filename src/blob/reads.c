@@ -5,6 +5,7 @@
  * for the disk, the same steps run once more on a worker.
  */
 #include "base/number.h"
+#include "blob/damage.h"
 #include "blob/headers.h"
 #include "engine/instant.h"
 #include "service/metadata.h"
@@ -232,6 +233,28 @@ static void respond_blob(tv_blob_call *call)
     tv_call_finish_from(&call->base, transfer->length, &source);
 }
 
+/* Say in the log what a client is only told to be an internal error. */
+static void report_damage(const tv_blob_call *call)
+{
+    tv_extent_id id;
+
+    if (tv_blob_download_damage(call->transfer.download, &id))
+        tv_blob_log_damage(tv_blob_service_of(call)->io.extents, id, call->base.endpoint.account,
+                           call->op.container, call->op.blob);
+}
+
+/* Instead of a piece: see tv_blob_download_new. */
+static void fail(tv_request *req, tv_err err)
+{
+    tv_blob_call *call = req->user;
+
+    report_damage(call);
+    if (tv_response_is_unsent(req))
+        tv_call_respond_error(&call->base, err);
+    else
+        tv_response_abort(req);
+}
+
 /* Who asks for bytes that are not there is told how many are. */
 static void respond_range_error(tv_blob_call *call)
 {
@@ -246,6 +269,8 @@ static void respond_range_error(tv_blob_call *call)
 
 static void respond(tv_blob_call *call, tv_err err)
 {
+    if (err)
+        report_damage(call);
     if (err == TV_ERR_BLOB_RANGE)
         respond_range_error(call);
     else if (err)
@@ -277,8 +302,9 @@ tv_err tv_blob_get(tv_blob_call *call)
     if (err)
         return err;
 
-    call->transfer.download = tv_blob_download_new(
-        &service->io, service->core.engine, call->base.req, call->partition, call->op.snapshot);
+    call->transfer.download =
+        tv_blob_download_new(&service->io, service->core.engine, call->base.req, call->partition,
+                             call->op.snapshot, fail);
     err = open_blob(call, TV_READ_CACHED);
     if (err == TV_ERR_WOULD_BLOCK)
         return tv_call_run_job(&call->base, service->io.workers, run_open, deliver_open);

@@ -34,6 +34,9 @@ tv_catalog_kind tv_blob_catalog(tv_blob_drop *drop);
  */
 tv_service tv_blob_service_callbacks(tv_blob_service *service);
 
+/** False with one line, appended, when data of blobs is known to be damaged.  Any thread. */
+bool tv_blob_service_check(void *service, tv_buf *out);
+
 /** Append the service's figures, beside those of its meter, in Prometheus' text format. */
 void tv_blob_service_write_metrics(void *service, tv_buf *out);
 

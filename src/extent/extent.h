@@ -8,7 +8,8 @@
  * the last row of an extent commits first and then asks for its removal.  A
  * crash anywhere in between leaves a file that no row knows, and the sweep after
  * the next start removes it.  Ids are never reused, and an extent has exactly
- * one owner: a copy is a new id (a hard link, so it costs no data).
+ * one owner: a copy is a new id (a hard link, so it costs no data).  Every block
+ * of the data has a checksum, which each read verifies.
  *
  * All functions may be called from any thread unless they say otherwise, and
  * may wait for the disk unless they say otherwise.  TV_ERR_OVERLOADED means that
@@ -82,11 +83,14 @@ tv_err tv_extent_finish(tv_extent_writer *writer, tv_extent_id *ret_id) TV_WARN_
 void tv_extent_discard(tv_extent_writer *writer);
 
 /**
- * A new extent with the bytes of another.  Durable after tv_extents_sync_links.
- * Where the file system gives no further link the bytes are copied.
- * TV_ERR_NOT_FOUND when it has been removed meanwhile; else as create and finish.
+ * A new extent with the bytes of another, of which the row says that it has `length`.
+ * Durable after tv_extents_sync_links.  Damage is not looked for; it is carried
+ * along with the checksums.  Where the file system gives no further link the bytes are
+ * copied, and what is damaged is TV_ERR_CORRUPT.  TV_ERR_NOT_FOUND when it is not
+ * there; else as create and finish.
  */
-tv_err tv_extent_link(tv_extents *store, tv_extent_id from, tv_extent_id *ret_id) TV_WARN_UNUSED;
+tv_err tv_extent_link(tv_extents *store, tv_extent_id from, uint64_t length,
+                      tv_extent_id *ret_id) TV_WARN_UNUSED;
 
 /** Make the names of all links made before durable.  TV_ERR_OVERLOADED, TV_ERR_IO. */
 tv_err tv_extents_sync_links(tv_extents *store) TV_WARN_UNUSED;
@@ -110,24 +114,52 @@ typedef struct tv_extent_visit {
 void tv_extent_visit_begin(tv_extents *store, tv_extent_visit *visit);
 void tv_extent_visit_end(tv_extents *store, tv_extent_visit *visit);
 
-/** TV_ERR_NOT_FOUND, TV_ERR_OVERLOADED, TV_ERR_IO.  Close it with close(2). */
-tv_err tv_extent_open(tv_extents *store, tv_extent_id id, int *ret_fd) TV_WARN_UNUSED;
+/** Whether a visit has lasted too long: then NOT_FOUND says nothing about the store. */
+bool tv_extent_visit_is_over(const tv_extents *store, const tv_extent_visit *visit);
+
+/** An extent that is open.  Belongs to one thread at a time. */
+typedef struct tv_extent_reader tv_extent_reader;
 
 /**
- * The same for network threads: TV_ERR_WOULD_BLOCK rather than wait for the disk
- * to tell where the file is.
+ * Open an extent of which the row says that it has `length` bytes.  With
+ * TV_READ_CACHED, for network threads, TV_ERR_WOULD_BLOCK rather than wait for the
+ * disk.  TV_ERR_NOT_FOUND, TV_ERR_OVERLOADED; TV_ERR_CORRUPT and TV_ERR_IO when its
+ * file is not what was written or cannot be read, which is noted: tv_extents_check.
  */
-tv_err tv_extent_open_cached(tv_extents *store, tv_extent_id id, int *ret_fd) TV_WARN_UNUSED;
+tv_err tv_extent_open(tv_extents *store, tv_read_mode mode, tv_extent_id id, uint64_t length,
+                      tv_extent_reader **ret_reader) TV_WARN_UNUSED;
+void tv_extent_close(tv_extent_reader *reader); /* accepts NULL */
 
 /**
- * Read up to `size` (at least 1) bytes at `offset`.  With TV_READ_CACHED,
- * TV_ERR_WOULD_BLOCK rather than wait for the disk; it may then also return fewer
- * bytes than asked for.  The kernel begins to read ahead all the same, so a later
- * try may succeed.  *ret_len is 0 only at the end of the extent.  TV_ERR_IO is not
- * logged here.
+ * Read up to `size` (at least 1) bytes at `offset`, which fit their checksums.  It may
+ * return fewer; *ret_len is 0 only at the end of the extent.  With TV_READ_CACHED,
+ * TV_ERR_WOULD_BLOCK rather than wait for the disk; the kernel begins to read ahead
+ * all the same, so a later try may succeed.  TV_ERR_CORRUPT and TV_ERR_IO are noted;
+ * the buffer then holds nothing of use.
+ *
+ * Checksums are by block, so a part of a block costs a look at all of it: best is a
+ * read that begins and ends where blocks of 16 KiB do.
  */
-tv_err tv_extent_read(int fd, tv_read_mode mode, uint64_t offset, char *to, size_t size,
-                      size_t *ret_len) TV_WARN_UNUSED;
+tv_err tv_extent_read(tv_extent_reader *reader, tv_read_mode mode, uint64_t offset, char *to,
+                      size_t size, size_t *ret_len) TV_WARN_UNUSED;
+
+/* --- damage: files that are not what was written, or are gone, or cannot be read --- */
+
+/**
+ * Note an extent that a row refers to and that is not there; readers note the rest.
+ * `what` is a literal.  It is forgotten when the extent is removed: when its blob has
+ * been deleted or replaced.
+ */
+void tv_extents_note_damage(tv_extents *store, tv_extent_id id, const char *what);
+
+/**
+ * Whether it is time for a line in the log: once for every extent, and not more often
+ * than once a second for one that is met again and again.
+ */
+bool tv_extents_may_report(tv_extents *store, tv_extent_id id, const char **ret_what);
+
+/** False with one line that says what is wrong, of the data that is known to be damaged too. */
+bool tv_extents_check(tv_extents *store, char *reterr_text, size_t reterr_size) TV_WARN_UNUSED;
 
 /** The path of an extent's file, for a line in the log.  Cut when it is too long. */
 void tv_extent_describe(const tv_extents *store, tv_extent_id id,
@@ -171,8 +203,8 @@ typedef struct tv_extent_sweep {
 tv_err tv_extents_sweep(tv_extents *store, tv_extent_sweep *sweep) TV_WARN_UNUSED;
 
 /**
- * How many extents and bytes there are, those being written included, and how
- * many wait for removal.  A copy counts in full.  After a crash the extents of
+ * How many extents and bytes there are, checksums and those being written included,
+ * how many wait for removal, how many are known to be damaged.  A copy counts in full.  After a crash the extents of
  * earlier boots are counted, and for it each file is looked at, by the sweep;
  * after a close they are known from the start.
  */

@@ -18,6 +18,7 @@
 enum {
     TV_EXTENT_SHARDS = 256,
     TV_EXTENT_PATH_SIZE = 2 + 1 + 16 + 1 + 16 + 1, /* "xx/boot-number" with its NUL */
+    TV_EXTENT_DAMAGES_MAX = 64,
 };
 
 /** One folder of extents. */
@@ -35,6 +36,13 @@ typedef struct tv_extent_shard {
     pthread_mutex_t count_lock;
     bool is_counted;
 } tv_extent_shard;
+
+/** An extent that cannot be read as it was written. */
+typedef struct tv_extent_damage {
+    tv_extent_id id;
+    const char *what;
+    bool is_reported;
+} tv_extent_damage;
 
 /** Extents that wait for the visits that began before `epoch`. */
 typedef struct tv_extent_removal {
@@ -67,6 +75,12 @@ struct tv_extents {
     tv_extent_visit *oldest_visit, *newest_visit;    /* in the order they began */
     tv_extent_removal *first_removal, *last_removal; /* in the order they were asked for */
     size_t waiting_count;                            /* ids in them, and in the one under way */
+
+    /* damage.c; `lock` guards these too. */
+    tv_extent_damage damages[TV_EXTENT_DAMAGES_MAX];
+    size_t damage_count;
+    int64_t next_report_ns;
+    _Atomic uint64_t failed_reads;
 
     tv_extent_shard shards[TV_EXTENT_SHARDS];
 };
@@ -115,6 +129,11 @@ uint64_t tv_extent_shard_add(tv_extents *store, unsigned shard, bool is_link);
 
 /** Make the names with tickets up to `ticket` durable.  TV_ERR_OVERLOADED, TV_ERR_IO. */
 tv_err tv_extent_shard_sync(tv_extents *store, unsigned shard, uint64_t ticket) TV_WARN_UNUSED;
+
+/* --- damage.c --- */
+
+/** An extent goes: its damage hurts nobody any more. */
+void tv_extents_forget_damage(tv_extents *store, tv_extent_id id);
 
 /* --- remove.c --- */
 

@@ -77,6 +77,11 @@ void tv_extents_remove(tv_extents *store, const tv_extent_id *ids, size_t count)
     pthread_mutex_unlock(&store->lock);
 }
 
+bool tv_extent_visit_is_over(const tv_extents *store, const tv_extent_visit *visit)
+{
+    return visit->begin_ns <= tv_clock_mono_ns() - store->visit_ns_max;
+}
+
 /* The visit that holds a removal up longest, or NULL.  The lock is held. */
 static const tv_extent_visit *holder_of(const tv_extents *store, const tv_extent_removal *removal)
 {
@@ -109,6 +114,7 @@ static void remove_one(tv_extents *store, tv_extent_id id)
     char path[TV_EXTENT_PATH_SIZE];
     struct stat stat_of;
 
+    tv_extents_forget_damage(store, id);
     tv_extent_path(id, path);
     pthread_mutex_lock(&shard->count_lock);
     if (fstatat(store->fd, path, &stat_of, AT_SYMLINK_NOFOLLOW) != 0 ||

@@ -162,14 +162,19 @@ void tv_extents_close(tv_extents *store)
 void tv_extents_figures(tv_extents *store, tv_engine_figure_fn *report, void *ctx)
 {
     pthread_mutex_lock(&store->lock);
-    size_t waiting = store->waiting_count;
+    size_t waiting = store->waiting_count, damaged = store->damage_count;
     pthread_mutex_unlock(&store->lock);
 
     report(ctx, "extents", "Files of large data.", (double)atomic_load(&store->extent_count));
-    report(ctx, "extent_bytes", "Bytes in them; a copy counts, though it takes no space.",
+    report(ctx, "extent_bytes", "Bytes in them, checksums included; a copy counts, though it takes no space.",
            (double)atomic_load(&store->byte_count));
     report(ctx, "extents_to_remove", "Files of large data that wait for their removal.",
            (double)waiting);
+    report(ctx, "extents_damaged", "Files of large data that are known to be damaged or missing.",
+           (double)damaged);
+    report(ctx, "extent_read_failures_total",
+           "Reads of large data that found it damaged, missing or unreadable.",
+           (double)atomic_load(&store->failed_reads));
 }
 
 /* At most one line a second: a dead disk fails thousands of times. */

@@ -13,7 +13,10 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/buf.h"
+#include "base/crc32c.h"
 #include "extent/internal.h"
+#include "extent/trailer.h"
 
 enum {
     WINDOW_BYTES = 4 << 20,
@@ -25,7 +28,10 @@ struct tv_extent_writer {
     tv_extent_id id;
     int fd;
     bool is_failed;
-    uint64_t len;
+    uint64_t len;    /* of the file so far */
+    uint64_t length; /* of the data */
+    uint32_t sum;    /* of the block that is not full yet */
+    tv_buf table;    /* checksums of the full ones: 4 bytes for 16 KiB */
     uint64_t ticket; /* of its name, for tv_extent_shard_sync */
 };
 
@@ -104,7 +110,7 @@ static tv_err write_some(tv_extent_writer *writer, tv_slice *rest)
     return done > 0 && writer->len % WINDOW_BYTES == 0 ? end_window(writer) : TV_OK;
 }
 
-tv_err tv_extent_append(tv_extent_writer *writer, tv_slice bytes)
+static tv_err write_all(tv_extent_writer *writer, tv_slice bytes)
 {
     tv_err err = TV_OK;
 
@@ -115,10 +121,51 @@ tv_err tv_extent_append(tv_extent_writer *writer, tv_slice bytes)
     return err;
 }
 
+static void end_block(tv_extent_writer *writer)
+{
+    char entry[TV_EXTENT_SUM_BYTES];
+
+    tv_extent_sum_encode(writer->sum, entry);
+    tv_buf_add(&writer->table, (tv_slice){entry, sizeof entry});
+    writer->sum = 0;
+}
+
+static void add_checksums(tv_extent_writer *writer, tv_slice bytes)
+{
+    while (bytes.len) {
+        size_t room = TV_EXTENT_BLOCK_BYTES - writer->length % TV_EXTENT_BLOCK_BYTES;
+        tv_slice part = tv_slice_take(bytes, bytes.len < room ? bytes.len : room);
+
+        writer->sum = tv_crc32c(writer->sum, part);
+        writer->length += part.len;
+        if (part.len == room)
+            end_block(writer);
+        bytes = tv_slice_skip(bytes, part.len);
+    }
+}
+
+tv_err tv_extent_append(tv_extent_writer *writer, tv_slice bytes)
+{
+    add_checksums(writer, bytes);
+    return write_all(writer, bytes);
+}
+
+static tv_err write_trailer(tv_extent_writer *writer)
+{
+    char footer[TV_EXTENT_FOOTER_BYTES];
+
+    if (writer->length % TV_EXTENT_BLOCK_BYTES)
+        end_block(writer);
+    tv_extent_footer_encode(writer->length, footer);
+    tv_buf_add(&writer->table, (tv_slice){footer, sizeof footer});
+    return write_all(writer, tv_buf_slice(&writer->table));
+}
+
 static void free_writer(tv_extent_writer *writer)
 {
     if (writer->fd >= 0)
         close(writer->fd);
+    tv_buf_done(&writer->table);
     atomic_fetch_sub(&writer->store->writer_count, 1);
     free(writer);
 }
@@ -149,7 +196,9 @@ tv_err tv_extent_finish(tv_extent_writer *writer, tv_extent_id *ret_id)
     tv_err err;
 
     tv_assert(!writer->is_failed);
-    err = make_durable(writer);
+    err = write_trailer(writer);
+    if (err == TV_OK)
+        err = make_durable(writer);
     if (err) {
         tv_extent_discard(writer);
         return err;
@@ -175,16 +224,16 @@ void tv_extent_discard(tv_extent_writer *writer)
 }
 
 /* Copy byte by byte what cannot be linked. */
-static tv_err copy(tv_extents *store, tv_extent_id from, tv_extent_id *ret_id)
+static tv_err copy(tv_extents *store, tv_extent_id from, uint64_t length, tv_extent_id *ret_id)
 {
+    tv_extent_reader *reader;
     tv_extent_writer *writer = NULL;
     char *buffer = NULL;
     uint64_t offset = 0;
     size_t len;
     tv_err err;
-    int fd;
 
-    err = tv_extent_open(store, from, &fd);
+    err = tv_extent_open(store, TV_READ_ANY, from, length, &reader);
     if (err)
         return err;
 
@@ -194,7 +243,7 @@ static tv_err copy(tv_extents *store, tv_extent_id from, tv_extent_id *ret_id)
 
     buffer = tv_malloc(COPY_BYTES);
     do {
-        err = tv_extent_read(fd, TV_READ_ANY, offset, buffer, COPY_BYTES, &len);
+        err = tv_extent_read(reader, TV_READ_ANY, offset, buffer, COPY_BYTES, &len);
         if (err == TV_OK && len > 0)
             err = tv_extent_append(writer, (tv_slice){buffer, len});
         if (err)
@@ -207,11 +256,11 @@ static tv_err copy(tv_extents *store, tv_extent_id from, tv_extent_id *ret_id)
 out:
     tv_extent_discard(writer);
     free(buffer);
-    close(fd);
+    tv_extent_close(reader);
     return err;
 }
 
-tv_err tv_extent_link(tv_extents *store, tv_extent_id from, tv_extent_id *ret_id)
+tv_err tv_extent_link(tv_extents *store, tv_extent_id from, uint64_t length, tv_extent_id *ret_id)
 {
     char from_path[TV_EXTENT_PATH_SIZE], to_path[TV_EXTENT_PATH_SIZE];
     struct stat stat_of;
@@ -231,7 +280,7 @@ tv_err tv_extent_link(tv_extents *store, tv_extent_id from, tv_extent_id *ret_id
     /* A file takes so many links and no more (65,000 with ext4), and some file systems have none.
      */
     if (result != 0 && (errno == EMLINK || errno == EPERM || errno == EOPNOTSUPP))
-        return copy(store, from, ret_id);
+        return copy(store, from, length, ret_id);
     if (result != 0)
         return errno == ENOENT ? TV_ERR_NOT_FOUND : tv_extents_failed(store, "link", from, errno);
 

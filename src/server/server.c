@@ -345,12 +345,16 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
     server->admin.name = server->config.admin_name;
     server->admin.engine = server->engine;
     server->admin.pipeline = server->pipeline;
-    server->admin.sources[0] =
-        (tv_admin_source){tv_table_service_write_metrics, &server->table, &server->table.meter};
-    server->admin.sources[1] = (tv_admin_source){tv_queue_service_write_metrics, &server->queue,
-                                                 &server->queue.core.meter};
-    server->admin.sources[2] =
-        (tv_admin_source){tv_blob_service_write_metrics, &server->blob, &server->blob.core.meter};
+    server->admin.sources[0] = (tv_admin_source){.write = tv_table_service_write_metrics,
+                                                 .ctx = &server->table,
+                                                 .meter = &server->table.meter};
+    server->admin.sources[1] = (tv_admin_source){.write = tv_queue_service_write_metrics,
+                                                 .ctx = &server->queue,
+                                                 .meter = &server->queue.core.meter};
+    server->admin.sources[2] = (tv_admin_source){.write = tv_blob_service_write_metrics,
+                                                 .ctx = &server->blob,
+                                                 .meter = &server->blob.core.meter,
+                                                 .check = tv_blob_service_check};
     server->admin.start_ns = tv_clock_mono_ns();
     server->admin_callbacks = tv_admin_callbacks(&server->admin);
     return true;

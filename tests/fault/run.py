@@ -3,7 +3,7 @@
 
     tests/fault/run.py [kill] [queue] [stop] [disk_full] [files] [memory] [query] [reload] [start]
                        [settings] [clock] [blob_kill] [blob_stop] [blob_disk_full] [blob_files]
-                       [blob_memory] [blob_sync]
+                       [blob_memory] [blob_sync] [blob_damage]
 """
 
 import importlib
@@ -20,5 +20,5 @@ if __name__ == "__main__":
     names = sys.argv[1:] or ["start", "stop", "reload", "disk_full", "relief", "files", "settings",
                              "clock", "memory", "query", "queue", "kill", "blob_files", "blob_stop",
                              "blob_disk_full", "blob_memory", "blob_kill",
-                             "blob_sync"]
+                             "blob_sync", "blob_damage"]
     sys.exit(suite.main("fault", [importlib.import_module(f"{name}_test") for name in names]))

@@ -9,7 +9,6 @@
  * test can write it while the server runs; without the file all is well.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -100,13 +99,14 @@ ssize_t pread64(int fd, void *to, size_t size, off64_t offset)
 }
 
 /* A read that may not wait counts as one that may: both are "pread". */
-ssize_t preadv2(int fd, const struct iovec *parts, int count, off_t offset, int flags)
+ssize_t preadv64v2(int fd, const struct iovec *parts, int count, off64_t offset, int flags)
 {
-    static ssize_t (*next)(int, const struct iovec *, int, off_t, int);
-
     if (fails("pread", fd))
         return -1;
-    if (next == NULL)
-        next = (ssize_t(*)(int, const struct iovec *, int, off_t, int))dlsym(RTLD_NEXT, "preadv2");
-    return next(fd, parts, count, offset, flags);
+    return syscall(SYS_preadv2, fd, parts, count, offset, 0L, flags);
+}
+
+ssize_t preadv2(int fd, const struct iovec *parts, int count, off_t offset, int flags)
+{
+    return preadv64v2(fd, parts, count, offset, flags);
 }

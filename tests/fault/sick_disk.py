@@ -28,7 +28,7 @@ class SickServer(Server):
         self.tools = tempfile.mkdtemp(prefix="tavola-sick-")
         library = os.path.join(self.tools, "sick_disk.so")
         subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O1", "-o", library,
-                        str(SOURCE), "-ldl", "-pthread"], check=True)
+                        str(SOURCE), "-pthread"], check=True)
         self.control = os.path.join(self.tools, "control")
         super().__init__(*flags, engine="rocksdb",
                          env={"LD_PRELOAD": ":".join(sanitizer() + [library]),

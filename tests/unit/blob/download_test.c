@@ -80,6 +80,22 @@ static void give(tv_request *req)
 
 static const tv_body_source blob_source = {give};
 
+static atomic_int damages; /* failures that named an extent */
+
+static void blob_fail(tv_request *req, tv_err err)
+{
+    tv_extent_id id;
+
+    atomic_fetch_add(&damages, tv_blob_download_damage(((talk *)req->user)->download, &id));
+    if (!tv_response_is_unsent(req)) {
+        tv_response_abort(req);
+        return;
+    }
+    tv_response_start(req, tv_err_status(err));
+    tv_buf_add(&req->out, tv_slice_of(tv_err_name(err)));
+    tv_response_send(req);
+}
+
 static bool blob_on_headers(void *ctx, tv_request *req)
 {
     talk *t = tv_arena_zalloc(&req->arena, sizeof *t);
@@ -106,7 +122,7 @@ static void blob_on_request(void *ctx, tv_request *req)
     (void)ctx;
     tv_assert(tv_key_blob(&req->arena, container, tv_slice_skip(req->path, 1), &partition) ==
               TV_OK);
-    t->download = tv_blob_download_new(&io, engine, req, partition, 0);
+    t->download = tv_blob_download_new(&io, engine, req, partition, 0, blob_fail);
     err = tv_blob_download_head(t->download, TV_READ_ANY, &head);
     if (!err) {
         t->count = t->count ? t->count : head.length - t->first;
@@ -247,9 +263,8 @@ TEST(what_is_not_in_memory_is_read_by_workers)
     tv_put_blob op = put_pieces("b", &length, 1);
 
     for (int i = 0; i < 3; i++) {
-        int fd;
+        int fd = open(path_of(op.data[0].extent), O_RDONLY | O_CLOEXEC);
 
-        CHECK_OK(tv_extent_open(io.extents, op.data[0].extent, &fd));
         posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
         close(fd);
         ask(&c, "b", 0, 0);
@@ -424,21 +439,94 @@ TEST(a_server_that_stops_waits_for_a_read)
     end(s);
 }
 
-TEST(a_file_that_is_too_short_cuts_the_answer)
+static void flip(tv_extent_id id, off_t at)
+{
+    int fd = open(path_of(id), O_RDWR | O_CLOEXEC);
+    char c;
+
+    CHECK(fd >= 0 && pread(fd, &c, 1, at) == 1);
+    c ^= 1;
+    CHECK(pwrite(fd, &c, 1, at) == 1);
+    close(fd);
+}
+
+static void expect_error(client *c)
+{
+    answer a = client_answer(c);
+
+    CHECK_INT(a.status, 500);
+    CHECK_TEXT(a.body, "CORRUPT");
+    client_forget(c, &a);
+}
+
+/* Before the head has gone out there is an answer, and the connection goes on. */
+TEST(what_is_damaged_from_the_start_is_an_error)
 {
     size_t length = 3 * MIB;
 
     begin(4, 2);
     server *s = start();
     tv_put_blob op = put_pieces("b", &length, 1);
+    tv_extent_id id = op.data[0].extent;
     client c = client_open(s);
 
-    CHECK_INT(truncate(path_of(op.data[0].extent), MIB), 0);
+    atomic_store(&damages, 0);
+    for (int is_cold = 0; is_cold < 2; is_cold++) {
+        for (off_t at = 0; at < BUFFER; at += BUFFER - 1) {
+            flip(id, at);
+            if (is_cold) {
+                int fd = open(path_of(id), O_RDONLY | O_CLOEXEC);
+
+                fdatasync(fd);
+                posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+                close(fd);
+            }
+            ask(&c, "b", 0, 0); /* also at the end of the first buffer: nothing has gone out */
+            expect_error(&c);
+            ask(&c, "b", (uint64_t)at, 1);
+            expect_error(&c);
+            ask(&c, "b", MIB, 0);
+            expect(&c, MIB, 2 * MIB);
+            flip(id, at);
+        }
+    }
+    CHECK_INT(atomic_load(&damages), 8);
+    CHECK_INT(truncate(path_of(id), MIB), 0);
     ask(&c, "b", 0, 0);
-    while (client_receive(&c))
-        ;
-    CHECK(c.in.len > MIB && c.in.len < 2 * MIB);
+    expect_error(&c);
+    CHECK_INT(unlink(path_of(id)), 0);
+    ask(&c, "b", 0, 0);
+    expect_error(&c);
+    CHECK_INT(atomic_load(&damages), 10);
     client_close(&c);
+    end(s);
+}
+
+TEST(what_is_damaged_further_on_cuts_the_answer)
+{
+    size_t lengths[] = {3 * MIB, MIB};
+
+    begin(4, 2);
+    server *s = start();
+    tv_put_blob op = put_pieces("b", lengths, 2);
+
+    atomic_store(&damages, 0);
+    for (int i = 0; i < 2; i++) {
+        client c = client_open(s);
+
+        if (i == 0)
+            flip(op.data[0].extent, 2 * MIB);
+        else
+            CHECK_INT(unlink(path_of(op.data[1].extent)), 0);
+        ask(&c, "b", 0, 0);
+        while (client_receive(&c))
+            ;
+        CHECK(c.in.len > MIB && c.in.len < 4 * MIB);
+        CHECK_INT(atomic_load(&damages), i + 1);
+        client_close(&c);
+        if (i == 0)
+            flip(op.data[0].extent, 2 * MIB);
+    }
     end(s);
 }
 
@@ -453,7 +541,8 @@ TEST(digests_of_a_range_are_those_of_its_bytes)
     server *s = start();
     put_pieces("b", lengths, 3);
     tv_arena_init(&req.arena);
-    tv_blob_download *download = tv_blob_download_new(&io, engine, &req, partition_of("b"), 0);
+    tv_blob_download *download =
+        tv_blob_download_new(&io, engine, &req, partition_of("b"), 0, blob_fail);
     tv_blob_head head;
 
     CHECK_OK(tv_blob_download_head(download, TV_READ_ANY, &head));
@@ -486,7 +575,8 @@ TEST(a_blob_that_has_been_replaced_since_its_head_was_read_is_a_conflict)
             put_pieces("b", &small, 1);
         else
             put_pieces("b", many, MANY);
-        tv_blob_download *download = tv_blob_download_new(&io, engine, &req, partition_of("b"), 0);
+        tv_blob_download *download =
+            tv_blob_download_new(&io, engine, &req, partition_of("b"), 0, blob_fail);
 
         CHECK_OK(tv_blob_download_head(download, TV_READ_ANY, &head));
         put_pieces("b", &small, 1);
@@ -507,7 +597,8 @@ int main(void)
         cmocka_unit_test(a_download_keeps_its_view_when_the_blob_is_replaced),
         cmocka_unit_test(nothing_is_left_of_a_client_that_goes),
         cmocka_unit_test(a_server_that_stops_waits_for_a_read),
-        cmocka_unit_test(a_file_that_is_too_short_cuts_the_answer),
+        cmocka_unit_test(what_is_damaged_from_the_start_is_an_error),
+        cmocka_unit_test(what_is_damaged_further_on_cuts_the_answer),
         cmocka_unit_test(digests_of_a_range_are_those_of_its_bytes),
         cmocka_unit_test(a_blob_that_has_been_replaced_since_its_head_was_read_is_a_conflict),
     };

@@ -212,8 +212,9 @@ TEST(when_data_is_missing_its_blob_is_named_and_nothing_is_removed)
     CHECK(unlink(path_of(lost)) == 0);
     open_all();
     sweep_until_logged("event=extents_missing count=1 extents_kept=1", log, sizeof log);
-    CHECK(strstr(log, "event=extent_missing account=acct container=photos extent=\""));
+    CHECK(strstr(log, "event=blob_damaged account=acct container=photos extent=\""));
     CHECK(strstr(log, path_of(lost)) && strstr(log, "blob=\"trip/ada.jpg\""));
+    CHECK_INT(read_figures(extents).damaged, 1);
     CHECK(!strstr(log, "kept\""));
     wait_for_removals(extents, 0);
     CHECK(is_there(kept) && is_there(orphan));

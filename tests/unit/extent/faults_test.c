@@ -30,6 +30,7 @@ static int event_count;
 static struct {
     int fdatasync_error, fsync_error, write_error, link_error;
     bool writes_are_short;
+    int read_error;
     int interrupts;     /* so many calls of write are interrupted */
     int64_t free_bytes; /* 0: as it is; falls by what is written */
     int sync_ms, unlink_ms;
@@ -92,6 +93,15 @@ ssize_t write(int fd, const void *bytes, size_t len)
     if (kernel.free_bytes)
         kernel.free_bytes -= (int64_t)len;
     return syscall(SYS_write, fd, bytes, len);
+}
+
+ssize_t pread(int fd, void *to, size_t size, off_t offset)
+{
+    if (kernel.read_error) {
+        errno = kernel.read_error;
+        return -1;
+    }
+    return syscall(SYS_pread64, fd, to, size, offset);
 }
 
 int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
@@ -189,7 +199,7 @@ TEST(links_are_synced_when_asked_for_and_once_per_folder)
 
     event_count = 0;
     for (int i = 0; i < 100; i++)
-        CHECK_OK(tv_extent_link(store, from, &last));
+        CHECK_OK(tv_extent_link(store, from, 5, &last));
     CHECK_INT(event_count, 0);
     CHECK_OK(tv_extents_sync_links(store));
     CHECK_INT(event_count, 2);
@@ -199,7 +209,7 @@ TEST(links_are_synced_when_asked_for_and_once_per_folder)
     CHECK_INT(event_count, 2);
 
     /* A sync for another's sake counts. */
-    CHECK_OK(tv_extent_link(store, from, &id));
+    CHECK_OK(tv_extent_link(store, from, 5, &id));
     put(store, TV_LIT("other"));
     CHECK_INT(event_count, 4);
     CHECK_OK(tv_extents_sync_links(store));
@@ -248,7 +258,7 @@ TEST(a_temporary_store_syncs_nothing)
     CHECK(try_open(&(tv_extent_options){.dir = dir, .is_temporary = true}, &temporary));
     tv_extent_id id = put(temporary, TV_LIT("bytes")), copy;
 
-    CHECK_OK(tv_extent_link(temporary, id, &copy));
+    CHECK_OK(tv_extent_link(temporary, id, 5, &copy));
     CHECK_OK(tv_extents_sync_links(temporary));
     tv_extents_close(temporary);
     CHECK_INT(event_count, 0);
@@ -269,7 +279,7 @@ TEST(bytes_that_cannot_be_synced_are_no_extent)
 
     /* Only that file is lost. */
     check_bytes(store, put(store, TV_LIT("others")), TV_LIT("others"));
-    CHECK_FIGURES(store, 1, 6);
+    CHECK_FIGURES(store, 1, file_bytes(6));
 }
 
 TEST(a_folder_that_cannot_be_synced_is_the_end_of_writing)
@@ -284,7 +294,7 @@ TEST(a_folder_that_cannot_be_synced_is_the_end_of_writing)
     kernel.fsync_error = 0;
     CHECK_ERR(tv_extent_finish(other, &id), TV_ERR_IO);
     CHECK_ERR(tv_extent_create(store, &writer), TV_ERR_IO);
-    CHECK_ERR(tv_extent_link(store, before, &id), TV_ERR_IO);
+    CHECK_ERR(tv_extent_link(store, before, 6, &id), TV_ERR_IO);
     wait_for_removals(store, 0);
     CHECK(!is_there((tv_extent_id){1, 2}) && !is_there((tv_extent_id){1, 3}));
     check_bytes(store, before, TV_LIT("before"));
@@ -298,7 +308,7 @@ TEST(links_that_cannot_be_synced_are_an_error_ever_after)
 {
     tv_extent_id id = put(store, TV_LIT("bytes")), copy;
 
-    CHECK_OK(tv_extent_link(store, id, &copy));
+    CHECK_OK(tv_extent_link(store, id, 5, &copy));
     kernel.fsync_error = EIO;
     CHECK_ERR(tv_extents_sync_links(store), TV_ERR_IO);
     kernel.fsync_error = 0;
@@ -317,7 +327,38 @@ TEST(short_and_interrupted_writes_go_on)
 
     CHECK_INT(kernel.interrupts, 0);
     check_bytes(store, id, (tv_slice){bytes, sizeof bytes});
-    CHECK_FIGURES(store, 1, sizeof bytes);
+    CHECK_FIGURES(store, 1, file_bytes(sizeof bytes));
+}
+
+TEST(a_read_that_fails_is_an_error_and_noted)
+{
+    tv_extent_id id = put(store, TV_LIT("bytes"));
+    tv_extent_reader *reader;
+    char bytes[5], text[1024];
+    size_t len;
+
+    CHECK_OK(tv_extent_open(store, TV_READ_ANY, id, 5, &reader));
+    kernel.read_error = EIO;
+    CHECK_ERR(tv_extent_read(reader, TV_READ_ANY, 0, bytes, 5, &len), TV_ERR_IO);
+    tv_extent_close(reader);
+    CHECK_ERR(tv_extent_open(store, TV_READ_ANY, id, 5, &reader), TV_ERR_IO);
+    kernel.read_error = 0;
+    CHECK_INT(read_figures(store).failed_reads, 2);
+    CHECK(!tv_extents_check(store, text, sizeof text) && strstr(text, path_of(id)));
+    check_bytes(store, id, TV_LIT("bytes"));
+}
+
+TEST(a_damaged_extent_is_not_copied)
+{
+    tv_extent_id id = put(store, TV_LIT("bytes")), copy;
+    int fd = open(path_of(id), O_WRONLY | O_CLOEXEC);
+
+    CHECK(fd >= 0 && pwrite(fd, "B", 1, 0) == 1);
+    close(fd);
+    kernel.link_error = EMLINK;
+    CHECK_ERR(tv_extent_link(store, id, 5, &copy), TV_ERR_CORRUPT);
+    wait_for_removals(store, 0);
+    CHECK_FIGURES(store, 1, file_bytes(5));
 }
 
 static const struct {
@@ -382,16 +423,16 @@ TEST(what_cannot_be_linked_is_copied)
     for (size_t i = 0; i < COUNT(errors); i++) {
         kernel.link_error = errors[i];
         event_count = 0;
-        CHECK_OK(tv_extent_link(store, from, &copy));
+        CHECK_OK(tv_extent_link(store, from, sizeof bytes, &copy));
         CHECK_INT(event_count, 2);
         check_event(0, true, path_of(copy));
         check_event(1, false, shard_of(copy));
         CHECK_OK(tv_extents_sync_links(store));
         check_bytes(store, copy, (tv_slice){bytes, sizeof bytes});
-        CHECK_ERR(tv_extent_link(store, (tv_extent_id){1, 999}, &copy), TV_ERR_NOT_FOUND);
+        CHECK_ERR(tv_extent_link(store, (tv_extent_id){1, 999}, 1, &copy), TV_ERR_NOT_FOUND);
     }
     kernel.link_error = EIO;
-    CHECK_ERR(tv_extent_link(store, from, &copy), TV_ERR_IO);
+    CHECK_ERR(tv_extent_link(store, from, sizeof bytes, &copy), TV_ERR_IO);
 }
 
 TEST(closing_does_not_wait_long_for_removals)
@@ -536,6 +577,8 @@ int main(void)
         ROW(a_folder_that_cannot_be_synced_is_the_end_of_writing),
         ROW(links_that_cannot_be_synced_are_an_error_ever_after),
         ROW(short_and_interrupted_writes_go_on),
+        ROW(a_read_that_fails_is_an_error_and_noted),
+        ROW(a_damaged_extent_is_not_copied),
         ROW(a_failed_write_is_said_and_leaves_nothing),
         ROW(the_reserve_holds_within_one_large_extent),
         ROW(what_cannot_be_linked_is_copied),

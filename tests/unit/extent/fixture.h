@@ -83,22 +83,44 @@ static inline tv_extent_id put(tv_extents *store, tv_slice bytes)
     return id;
 }
 
+/* How long the file of so many bytes is: 4 bytes for each block of 16 KiB, and 24. */
+static inline int64_t file_bytes(int64_t length)
+{
+    return length + (length + 16383) / 16384 * 4 + 24;
+}
+
+/* How many bytes the extent has by the size of its file. */
+static inline uint64_t length_of(tv_extent_id id)
+{
+    struct stat stat_of;
+
+    if (stat(path_of(id), &stat_of) != 0 || stat_of.st_size < 24)
+        return 0;
+
+    uint64_t rest = (uint64_t)stat_of.st_size - 24;
+
+    return rest - (rest + 16387) / 16388 * 4;
+}
+
 static inline void check_bytes(tv_extents *store, tv_extent_id id, tv_slice want)
 {
     char *got = tv_malloc(want.len + 1);
-    size_t len;
-    int fd;
+    tv_extent_reader *reader;
+    size_t len, all = 0;
 
-    CHECK_OK(tv_extent_open(store, id, &fd));
-    CHECK_OK(tv_extent_read(fd, TV_READ_ANY, 0, got, want.len + 1, &len));
-    CHECK_INT(len, want.len);
+    CHECK_OK(tv_extent_open(store, TV_READ_ANY, id, want.len, &reader));
+    do {
+        CHECK_OK(tv_extent_read(reader, TV_READ_ANY, all, got + all, want.len + 1 - all, &len));
+        all += len;
+    } while (len);
+    CHECK_INT(all, want.len);
     CHECK(want.len == 0 || memcmp(got, want.data, want.len) == 0);
-    close(fd);
+    tv_extent_close(reader);
     free(got);
 }
 
 typedef struct figures {
-    int64_t extents, bytes, to_remove;
+    int64_t extents, bytes, to_remove, damaged, failed_reads;
 } figures;
 
 static inline void add_figure(void *ctx, const char *name, const char *help, double value)
@@ -112,13 +134,17 @@ static inline void add_figure(void *ctx, const char *name, const char *help, dou
         f->bytes = (int64_t)value;
     else if (strcmp(name, "extents_to_remove") == 0)
         f->to_remove = (int64_t)value;
+    else if (strcmp(name, "extents_damaged") == 0)
+        f->damaged = (int64_t)value;
+    else if (strcmp(name, "extent_read_failures_total") == 0)
+        f->failed_reads = (int64_t)value;
     else
         CHECK_FAIL("an unknown figure %s", name);
 }
 
 static inline figures read_figures(tv_extents *store)
 {
-    figures f = {-1, -1, -1};
+    figures f = {-1, -1, -1, -1, -1};
 
     tv_extents_figures(store, add_figure, &f);
     return f;

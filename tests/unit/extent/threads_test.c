@@ -119,7 +119,7 @@ static void copy_one(uint64_t *seed)
     tv_extent_visit_begin(store, &visit);
     tv_extent_id id = get_row(seed_next(seed) % ROWS);
 
-    err = id.boot ? tv_extent_link(store, id, &copy) : TV_OK;
+    err = id.boot ? tv_extent_link(store, id, length_of(id), &copy) : TV_OK;
     tv_extent_visit_end(store, &visit);
     EXPECT(err == TV_OK);
     if (id.boot == 0 || err)
@@ -133,25 +133,29 @@ static void read_one(uint64_t *seed)
 {
     static _Thread_local char bytes[BYTES_MAX + 1];
     tv_extent_visit visit;
-    size_t len = 0;
-    int fd = -1;
+    tv_extent_reader *reader = NULL;
+    size_t len = 0, all = 0;
 
     tv_extent_visit_begin(store, &visit);
     tv_extent_id id = get_row(seed_next(seed) % ROWS);
 
     if (id.boot)
-        EXPECT(tv_extent_open(store, id, &fd) == TV_OK);
+        EXPECT(tv_extent_open(store, TV_READ_ANY, id, length_of(id), &reader) == TV_OK);
     tv_extent_visit_end(store, &visit);
-    if (fd < 0)
+    if (reader == NULL)
         return;
 
-    tv_err err = tv_extent_read(fd, TV_READ_CACHED, 0, bytes, sizeof bytes, &len);
+    tv_err err;
 
-    if (err == TV_ERR_WOULD_BLOCK || len < sizeof bytes)
-        err = tv_extent_read(fd, TV_READ_ANY, 0, bytes, sizeof bytes, &len);
-    EXPECT(err == TV_OK && is_whole(bytes, len));
+    do {
+        err = tv_extent_read(reader, TV_READ_CACHED, all, bytes + all, sizeof bytes - all, &len);
+        if (err == TV_ERR_WOULD_BLOCK)
+            err = tv_extent_read(reader, TV_READ_ANY, all, bytes + all, sizeof bytes - all, &len);
+        all += err ? 0 : len;
+    } while (!err && len);
+    EXPECT(err == TV_OK && is_whole(bytes, all));
     atomic_fetch_add(&read_count, 1);
-    close(fd);
+    tv_extent_close(reader);
 }
 
 typedef struct worker {

@@ -59,7 +59,7 @@ tv_err tv_blob_download_digest(tv_blob_download *download, tv_digests *digests) 
 /** For the source's `pull`. */
 void tv_blob_download_pull(tv_blob_download *download);
 
-/** After an error: the extent that is damaged, if that is the reason.  Not while a worker has it. */
+/** After an error, on the loop: the extent that is damaged, if that is the reason. */
 bool tv_blob_download_damage(const tv_blob_download *download, tv_extent_id *ret_id);
 
 /** For on_done: the request is gone.  Accepts NULL. */

@@ -179,7 +179,7 @@ typedef bool tv_extent_mark_fn(void *marker, tv_extent_id id);
 
 /** What a sweep is to do, and what it has found. */
 typedef struct tv_extent_sweep {
-    /** Call `mark` for every extent that a row refers to, in one view taken after this is called. */
+    /** Call `mark` for every extent that a row refers to, in one view that begins in this call. */
     tv_err (*visit_rows)(void *ctx, tv_extent_mark_fn *mark, void *marker);
     bool (*is_stopping)(void *ctx); /* asked now and then: give up with TV_ERR_STOPPED; or NULL */
     void *ctx;
@@ -204,9 +204,9 @@ tv_err tv_extents_sweep(tv_extents *store, tv_extent_sweep *sweep) TV_WARN_UNUSE
 
 /**
  * How many extents and bytes there are, checksums and those being written included,
- * how many wait for removal, how many are known to be damaged.  A copy counts in full.  After a crash the extents of
- * earlier boots are counted, and for it each file is looked at, by the sweep;
- * after a close they are known from the start.
+ * how many wait for removal, how many are known to be damaged.  A copy counts in
+ * full.  After a crash the extents of earlier boots are counted, and for it each file
+ * is looked at, by the sweep; after a close they are known from the start.
  */
 void tv_extents_figures(tv_extents *store, tv_engine_figure_fn *report, void *ctx);
 

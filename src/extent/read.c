@@ -236,8 +236,8 @@ tv_err tv_extent_open(tv_extents *store, tv_read_mode mode, tv_extent_id id, uin
 {
     uint64_t block_count = tv_extent_block_count(length);
     char path[TV_EXTENT_PATH_SIZE];
+    int fd = -1;
     tv_err err;
-    int fd;
 
     tv_extent_path(id, path);
     err = mode == TV_READ_CACHED ? open_cached(store, path, &fd)

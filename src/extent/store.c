@@ -166,7 +166,8 @@ void tv_extents_figures(tv_extents *store, tv_engine_figure_fn *report, void *ct
     pthread_mutex_unlock(&store->lock);
 
     report(ctx, "extents", "Files of large data.", (double)atomic_load(&store->extent_count));
-    report(ctx, "extent_bytes", "Bytes in them, checksums included; a copy counts, though it takes no space.",
+    report(ctx, "extent_bytes",
+           "Bytes in them, checksums included; a copy counts, though it takes no space.",
            (double)atomic_load(&store->byte_count));
     report(ctx, "extents_to_remove", "Files of large data that wait for their removal.",
            (double)waiting);

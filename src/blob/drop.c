@@ -23,17 +23,25 @@ static void forget_extents(tv_blob_drop *drop)
     drop->count = drop->size = 0;
 }
 
+static bool is_stopping(void *ctx)
+{
+    const tv_blob_drop *drop = ctx;
+
+    return atomic_load(drop->is_stopping);
+}
+
 /* An attempt that failed may have left its own notes. */
-static tv_err before_drop(void *ctx, tv_slice rows)
+static tv_err before_drop(void *ctx, tv_slice rows, const atomic_bool *stops)
 {
     tv_blob_drop *drop = ctx;
     tv_arena arena;
     tv_err err;
 
+    drop->is_stopping = stops;
     forget_extents(drop);
     tv_arena_init(&arena);
     err = tv_blob_visit_extents(drop->engine, rows, tv_key_after(&arena, rows),
-                                &(tv_blob_extent_visitor){.found = note_extent, .ctx = drop});
+                                &(tv_blob_extent_visitor){note_extent, is_stopping, drop});
     tv_arena_done(&arena);
     if (err)
         forget_extents(drop);

@@ -23,6 +23,7 @@ typedef struct tv_blob_drop {
     tv_extents *store;
     tv_extent_id *extents; /* of the rows that are being dropped */
     size_t count, size;
+    const atomic_bool *is_stopping; /* the sweeper's */
 } tv_blob_drop;
 
 /** The catalogue of containers; `drop`, its engine and store filled in, outlives it. */

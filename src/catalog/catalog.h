@@ -48,9 +48,10 @@ typedef struct tv_catalog_kind {
     /**
      * What hangs on rows that are about to be dropped (sweeper's thread): look
      * at them before, let go of it after.  A crash in between is the service's
-     * business.  Both may be NULL.
+     * business.  Both may be NULL.  A look that takes long ends with TV_ERR_STOPPED
+     * as soon as the flag is set; the next start looks again.
      */
-    tv_err (*before_drop)(void *ctx, tv_slice rows);
+    tv_err (*before_drop)(void *ctx, tv_slice rows, const atomic_bool *is_stopping);
     void (*after_drop)(void *ctx);
     void *ctx;
 } tv_catalog_kind;

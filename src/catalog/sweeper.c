@@ -22,10 +22,10 @@ struct tv_sweeper {
     tv_pipeline *pipeline;
     tv_waiter waiter;
     pthread_t thread;
+    atomic_bool is_stopping;
     pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t changed;
     dropped *queue, **queue_end;
-    bool is_stopping;
 };
 
 static tv_err forget_note(tv_txn *txn, void *ctx)
@@ -52,7 +52,7 @@ static tv_err sweep(tv_sweeper *sweeper, tv_slice account, int64_t id)
 
     tv_pipeline_drain(sweeper->pipeline);
     if (kind->before_drop)
-        err = kind->before_drop(kind->ctx, rows);
+        err = kind->before_drop(kind->ctx, rows, &sweeper->is_stopping);
     if (err == TV_OK)
         err = tv_engine_drop_range(sweeper->engine, rows, tv_key_after(&arena, rows));
     if (err == TV_OK && kind->after_drop)
@@ -106,7 +106,7 @@ static void *run(void *arg)
     while ((next = wait_for_next(sweeper))) {
         tv_err err = sweep(sweeper, (tv_slice){next->account, next->account_len}, next->id);
 
-        if (err == TV_OK) {
+        if (err == TV_OK || err == TV_ERR_STOPPED) {
             free(next);
             continue;
         }

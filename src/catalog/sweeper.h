@@ -12,7 +12,10 @@ typedef struct tv_sweeper tv_sweeper;
 
 tv_sweeper *tv_sweeper_new(const tv_catalog_kind *kind, tv_engine *engine, tv_pipeline *pipeline);
 
-/** End after the one under way; the rest keep their notes and wait for the next start. */
+/**
+ * End, soon: one that is being looked at is given up.  What is not done keeps its note
+ * and waits for the next start.
+ */
 void tv_sweeper_free(tv_sweeper *sweeper);
 
 /**

@@ -8,18 +8,23 @@
 /* --- a service whose drops can be watched --- */
 
 static atomic_int looks, releases;
-static atomic_bool look_fails;
+static atomic_bool look_fails, look_lasts;
 
 static tv_slice rows_of(tv_arena *to, tv_slice account, int64_t id)
 {
     return tv_key_queue(to, account, id);
 }
 
-static tv_err look(void *ctx, tv_slice rows)
+static tv_err look(void *ctx, tv_slice rows, const atomic_bool *is_stopping)
 {
     (void)ctx;
     CHECK(rows.len > 0);
     looks++;
+    while (look_lasts) {
+        if (atomic_load(is_stopping))
+            return TV_ERR_STOPPED;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
     return look_fails ? TV_ERR_IO : TV_OK;
 }
 
@@ -46,7 +51,7 @@ static int set_up(__attribute__((unused)) void **state)
 {
     store_start();
     looks = releases = 0;
-    look_fails = false;
+    look_fails = look_lasts = false;
     return tv_catalog_open(&kind, engine, pipeline, &catalog) == TV_OK ? 0 : -1;
 }
 
@@ -233,6 +238,21 @@ TEST(rows_stay_when_the_service_could_not_look_at_them)
     CHECK_INT(releases, 1);
 }
 
+TEST(a_stop_does_not_wait_for_a_look)
+{
+    CHECK_OK(create("one", TV_NONE));
+    look_lasts = true;
+    CHECK_OK(delete_unlocked("one"));
+    for (int i = 0; i < 10000 && looks == 0; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    restart();
+    CHECK_INT(releases, 0);
+    CHECK_INT(count_rows(tv_key_catalog_dropped(&arena, TV_SPACE_QUEUES, ACCOUNT)), 1);
+    look_lasts = false;
+    wait_for_drops();
+    CHECK_INT(releases, 1);
+}
+
 /* --- lists --- */
 
 typedef struct listing {
@@ -291,6 +311,7 @@ int main(void)
         CASE(what_is_the_services_own_starts_as_zeros),
         CASE(a_deletion_can_be_refused_for_the_facts),
         CASE(rows_stay_when_the_service_could_not_look_at_them),
+        CASE(a_stop_does_not_wait_for_a_look),
         CASE(lists_go_by_name_prefix_and_start),
     };
 

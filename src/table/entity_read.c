@@ -126,7 +126,8 @@ static tv_err read_boolean(const tv_json_member *member, tv_property *property)
 {
     bool is_string = member->kind == TV_JSON_STRING;
 
-    if (member->kind == TV_JSON_TRUE || (is_string && tv_slice_eq_nocase(member->text, TV_LIT("true"))))
+    if (member->kind == TV_JSON_TRUE ||
+        (is_string && tv_slice_eq_nocase(member->text, TV_LIT("true"))))
         property->boolean = true;
     else if (member->kind == TV_JSON_FALSE ||
              (is_string && tv_slice_eq_nocase(member->text, TV_LIT("false"))))

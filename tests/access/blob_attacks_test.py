@@ -114,7 +114,7 @@ class BlobAttack(unittest.TestCase):
                 self.refused(self.get(path, Sas(f"{token}&sr=c")))
             own = self.sas(sv=version).token
             with contextlib.closing(Talk(self.server.queue_port)) as talk:
-                reply = talk.ask("GET", f"/{ACCOUNT}/{FILMS}/messages?peekonly=true&{own}", None, {})
+                reply = talk.ask("GET", f"/{ACCOUNT}/{FILMS}/messages?peekonly=true&{own}")
             self.assertEqual((reply.status, reply.headers["x-ms-error-code"]),
                              (403, "AuthenticationFailed"))
         # That of a blob names it, and no queue can be called so.

@@ -20,6 +20,7 @@ import certificate  # noqa: E402
 import crowd_test  # noqa: E402
 import hostile_test  # noqa: E402
 import matrix  # noqa: E402
+import pages_test  # noqa: E402
 import queue_attacks_test  # noqa: E402
 import queue_matrix  # noqa: E402
 import suite  # noqa: E402
@@ -54,7 +55,7 @@ def main(which):
             passed, failed = passed + more_passed, failed + more_failed
     if "attacks" in which:
         more_passed, more_failed = suite.run([attacks_test, crowd_test, hostile_test,
-                                               queue_attacks_test, blob_attacks_test])
+                                               queue_attacks_test, blob_attacks_test, pages_test])
         passed, failed = passed + more_passed, failed + more_failed
     print(f"access: {passed} passed, {failed} failed", flush=True)
     return 1 if failed or not passed else 0

@@ -240,8 +240,14 @@ static bool is_from_elsewhere(const tv_request *req, tv_slice origin)
 {
     tv_slice site = tv_request_header(req, TV_LIT("sec-fetch-site"));
 
+    /*
+     * No page can make a browser say that.  The origin may be another all the same: that of a
+     * web application that passes requests on to this server.
+     */
+    if (tv_slice_eq(site, TV_LIT("same-origin")))
+        return false;
     /* Another port of the same machine is the same site; and a person who types is none. */
-    if (site.len && !tv_slice_eq(site, TV_LIT("same-origin")) && !tv_slice_eq(site, TV_LIT("none")))
+    if (site.len && !tv_slice_eq(site, TV_LIT("none")))
         return true;
     return origin.len && !is_own_origin(req, origin);
 }

@@ -33,6 +33,7 @@ OTHERS = (
 )
 SNAPSHOT = "2026-01-02T03:04:05.0000000Z"  # of nothing
 OWN = ({}, {"Sec-Fetch-Site": "none"}, {"Sec-Fetch-Site": "same-origin"},
+       {"Origin": "http://localhost:3000", "Sec-Fetch-Site": "same-origin"},  # a proxy's
        {"Sec-Fetch-Mode": "cors"}, {"Referer": "http://evil.example/"})
 
 

@@ -10,13 +10,28 @@ enum { CHUNK_BYTES = 8 * 1024, ALIGNMENT = 16 };
 
 struct tv_arena_chunk {
     tv_arena_chunk *older;
-    size_t size; /* of `bytes` */
+    size_t size;    /* of `bytes` */
+    size_t charged; /* to the arena's charge; nothing when it was kept by a reset */
     _Alignas(ALIGNMENT) char bytes[];
 };
 
 void tv_arena_init(tv_arena *arena)
 {
-    *arena = (tv_arena){NULL, 0};
+    *arena = (tv_arena){NULL, 0, NULL};
+}
+
+/* The chunk's memory is no longer the charge's. */
+static void discharge(tv_arena *arena, tv_arena_chunk *chunk)
+{
+    if (chunk->charged)
+        tv_charge_unuse(arena->charge, chunk->charged);
+    chunk->charged = 0;
+}
+
+static void free_chunk(tv_arena *arena, tv_arena_chunk *chunk)
+{
+    discharge(arena, chunk);
+    free(chunk);
 }
 
 void tv_arena_done(tv_arena *arena)
@@ -24,7 +39,7 @@ void tv_arena_done(tv_arena *arena)
     while (arena->chunk) {
         tv_arena_chunk *older = arena->chunk->older;
 
-        free(arena->chunk);
+        free_chunk(arena, arena->chunk);
         arena->chunk = older;
     }
     arena->used = 0;
@@ -40,11 +55,13 @@ void tv_arena_reset(tv_arena *arena)
         if (kept == NULL && arena->chunk->size == CHUNK_BYTES)
             kept = arena->chunk;
         else
-            free(arena->chunk);
+            free_chunk(arena, arena->chunk);
         arena->chunk = older;
     }
-    if (kept)
+    if (kept) {
+        discharge(arena, kept);
         kept->older = NULL;
+    }
     arena->chunk = kept;
     arena->used = 0;
 }
@@ -58,6 +75,44 @@ size_t tv_arena_held(const tv_arena *arena)
     return bytes;
 }
 
+/* Make a chunk, fresh from malloc, the newest one. */
+static void add_chunk(tv_arena *arena, tv_arena_chunk *chunk, size_t size)
+{
+    *chunk = (tv_arena_chunk){.older = arena->chunk, .size = size};
+    if (arena->charge && arena->charge->share) {
+        chunk->charged = sizeof *chunk + size;
+        tv_charge_use(arena->charge, chunk->charged);
+    }
+    arena->chunk = chunk;
+    arena->used = 0;
+}
+
+tv_err tv_arena_reserve(tv_arena *arena, size_t size)
+{
+    tv_arena_chunk *chunk;
+    size_t chunk_size;
+    tv_err err = TV_OK;
+
+    if (arena->chunk && arena->chunk->size - arena->used >= size)
+        return TV_OK;
+
+    tv_assert(size < SIZE_MAX / 4);
+    chunk_size = size > CHUNK_BYTES ? size : CHUNK_BYTES;
+    if (arena->charge)
+        err = tv_charge_reserve(arena->charge, sizeof *chunk + chunk_size);
+    if (err)
+        return err;
+
+    chunk = malloc(sizeof *chunk + chunk_size);
+    if (chunk == NULL) {
+        if (arena->charge)
+            tv_charge_trim(arena->charge);
+        return TV_ERR_OVERLOADED;
+    }
+    add_chunk(arena, chunk, chunk_size);
+    return TV_OK;
+}
+
 /* Take `size` bytes at a multiple of `alignment`, from a new chunk if need be. */
 static void *take(tv_arena *arena, size_t size, size_t alignment)
 {
@@ -66,11 +121,8 @@ static void *take(tv_arena *arena, size_t size, size_t alignment)
     tv_assert(size < SIZE_MAX / 4);
     if (arena->chunk == NULL || start + size > arena->chunk->size) {
         size_t chunk_size = size > CHUNK_BYTES ? size : CHUNK_BYTES;
-        tv_arena_chunk *chunk = tv_malloc(sizeof *chunk + chunk_size);
 
-        chunk->older = arena->chunk;
-        chunk->size = chunk_size;
-        arena->chunk = chunk;
+        add_chunk(arena, tv_malloc(sizeof(tv_arena_chunk) + chunk_size), chunk_size);
         start = 0;
     }
     arena->used = start + size;

@@ -2,11 +2,17 @@
  * Memory by lifetime: what a request needs until its answer is sent comes from
  * the request's arena and is freed with it, all at once.  An arena belongs to
  * one thread at a time; handing a request to another thread hands over its
- * arena.  Sizes meet their limits before they come here, so nothing fails.
+ * arena.
+ *
+ * Who takes memory by a size that a client chose asks for it first, with
+ * tv_arena_reserve, which can refuse; what is taken then cannot fail.  The rest is
+ * small, bounded by limits that were met before, and a malloc that fails there
+ * ends the process.  An arena with a charge counts all it takes (base/budget.h).
  */
 #ifndef TV_BASE_ARENA_H
 #define TV_BASE_ARENA_H
 
+#include "base/budget.h"
 #include "base/slice.h"
 
 typedef struct tv_arena_chunk tv_arena_chunk;
@@ -14,18 +20,29 @@ typedef struct tv_arena_chunk tv_arena_chunk;
 typedef struct tv_arena {
     tv_arena_chunk *chunk; /* the newest; older ones hang behind it */
     size_t used;           /* bytes taken of `chunk` */
+    tv_charge *charge;     /* set after init, or NULL: who answers for what is taken */
 } tv_arena;
 
 void tv_arena_init(tv_arena *arena);
 
-/** Free everything.  The arena may be used again as after init. */
+/** Free everything.  The arena may be used again as after init; it keeps its charge. */
 void tv_arena_done(tv_arena *arena);
 
-/** Forget everything but keep one ordinary chunk, so that the next user need not allocate. */
+/**
+ * Forget everything but keep one ordinary chunk, so that the next user need not
+ * allocate.  Nothing of it is charged any more.
+ */
 void tv_arena_reset(tv_arena *arena);
 
 /** Bytes that an arena has from the heap. */
 size_t tv_arena_held(const tv_arena *arena);
+
+/**
+ * Make sure that `size` bytes can be taken, in any number of pieces: TV_ERR_OVERLOADED
+ * when the charge or the system has not so much.  What is reserved and not used
+ * costs address space, not memory.
+ */
+tv_err tv_arena_reserve(tv_arena *arena, size_t size) TV_WARN_UNUSED;
 
 /** Uninitialised memory, aligned for any type. */
 void *tv_arena_alloc(tv_arena *arena, size_t size);

@@ -3,10 +3,82 @@
 
 #include <stdarg.h>
 
+static void discharge(tv_buf *buf)
+{
+    if (buf->charged)
+        tv_charge_unuse(buf->charge, buf->charged);
+    buf->charged = 0;
+}
+
+/* The memory has another size now. */
+static void resized(tv_buf *buf, size_t size)
+{
+    if (buf->charge && buf->charge->share) {
+        if (size > buf->size) {
+            tv_charge_use(buf->charge, size - buf->size);
+            buf->charged += size - buf->size;
+        } else {
+            size_t less = buf->size - size < buf->charged ? buf->size - size : buf->charged;
+
+            tv_charge_unuse(buf->charge, less);
+            buf->charged -= less;
+        }
+    }
+    buf->size = size;
+}
+
 void tv_buf_done(tv_buf *buf)
 {
+    discharge(buf);
     free(buf->data);
-    *buf = TV_BUF_EMPTY;
+    *buf = (tv_buf){.charge = buf->charge};
+}
+
+void tv_buf_reset(tv_buf *buf)
+{
+    discharge(buf);
+    buf->len = 0;
+}
+
+tv_err tv_buf_try_reserve(tv_buf *buf, size_t count)
+{
+    size_t size = buf->len + count;
+    tv_err err = TV_OK;
+
+    tv_assert(count < SIZE_MAX / 4);
+    if (size <= buf->size)
+        return TV_OK;
+
+    if (buf->charge)
+        err = tv_charge_reserve(buf->charge, size - buf->size);
+    if (err)
+        return err;
+
+    char *data = realloc(buf->data, size);
+    if (data == NULL) {
+        if (buf->charge)
+            tv_charge_trim(buf->charge);
+        return TV_ERR_OVERLOADED;
+    }
+    buf->data = data;
+    resized(buf, size);
+    return TV_OK;
+}
+
+void tv_buf_trim(tv_buf *buf)
+{
+    enum { MUCH_BYTES = 64 * 1024 };
+    char *data;
+
+    if (buf->size - buf->len < MUCH_BYTES)
+        return;
+
+    data = realloc(buf->data, buf->len ? buf->len : 1);
+    if (data == NULL)
+        return;
+
+    buf->data = data;
+    resized(buf, buf->len ? buf->len : 1);
 }
 
 char *tv_buf_reserve_slow(tv_buf *buf, size_t count)
@@ -17,7 +89,7 @@ char *tv_buf_reserve_slow(tv_buf *buf, size_t count)
     while (size - buf->len < count)
         size *= 2;
     buf->data = tv_realloc(buf->data, size);
-    buf->size = size;
+    resized(buf, size);
     return buf->data + buf->len;
 }
 

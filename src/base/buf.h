@@ -1,7 +1,8 @@
 /*
  * A growable run of bytes for what is written piece by piece: a response body,
- * an encoded entity.  Whoever fills it has bounded its input before, so growth
- * cannot fail.
+ * an encoded entity.  Whoever fills it has bounded its input before, or asks with
+ * tv_buf_try_reserve; other growth cannot fail (see base/arena.h).  A buffer with a
+ * charge counts what it takes (base/budget.h).
  */
 #ifndef TV_BASE_BUF_H
 #define TV_BASE_BUF_H
@@ -9,19 +10,34 @@
 #include <stdint.h>
 
 #include "base/assert.h"
+#include "base/budget.h"
 #include "base/slice.h"
 
 typedef struct tv_buf {
     char *data;
     size_t len;
     size_t size;
+    tv_charge *charge; /* who answers for what it takes from now on, or NULL */
+    size_t charged;    /* of `size`, to that charge */
 } tv_buf;
 
 /** An empty buffer is all zeros; this is only for the reader's eye. */
-#define TV_BUF_EMPTY ((tv_buf){NULL, 0, 0})
+#define TV_BUF_EMPTY ((tv_buf){NULL, 0, 0, NULL, 0})
 
-/** Free the memory; the buffer is empty again. */
+/** Free the memory; the buffer is empty again, and keeps its charge. */
 void tv_buf_done(tv_buf *buf);
+
+/** Empty a buffer and keep its memory, of which nothing is charged any more. */
+void tv_buf_reset(tv_buf *buf);
+
+/**
+ * Make room for exactly `count` more bytes than there are.  TV_ERR_OVERLOADED when the
+ * charge or the system has not so much; nothing has changed then.
+ */
+tv_err tv_buf_try_reserve(tv_buf *buf, size_t count) TV_WARN_UNUSED;
+
+/** Give back room that was taken for growth, if it is much. */
+void tv_buf_trim(tv_buf *buf);
 
 /** Make room for `count` more bytes and return where they go.  `len` is left alone. */
 char *tv_buf_reserve_slow(tv_buf *buf, size_t count);

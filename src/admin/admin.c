@@ -117,6 +117,18 @@ static void add_pipeline(tv_pipeline *pipeline, tv_buf *out)
           (double)figures.function_us_max * 1e-6);
 }
 
+static void add_budget(const tv_budget *budget, tv_buf *out)
+{
+    tv_budget_metrics metrics = tv_budget_read(budget);
+
+    gauge(out, "memory_budget_bytes", "What requests may hold together (--memory-mb).",
+          (double)metrics.size);
+    gauge(out, "memory_held_bytes", "What they hold: bodies, answers, buffers, writes that wait.",
+          (double)metrics.held);
+    counter(out, "memory_refused_total", "Times that memory was refused to a request.",
+            metrics.refused);
+}
+
 static void add_sources(tv_admin *admin, tv_buf *out)
 {
     tv_meter *meters[TV_ADMIN_SOURCES_MAX];
@@ -143,6 +155,7 @@ static void metrics(tv_admin *admin, tv_request *req)
           "How far the wall clock is behind the time of the store, after it was set back.",
           (double)tv_clock_lead_ticks() / (double)TV_TICKS_PER_SECOND);
     gauge(out, "resident_bytes", "Resident memory of the process.", resident_bytes());
+    add_budget(admin->budget, out);
     add_sources(admin, out);
     add_pipeline(admin->pipeline, out);
     admin->engine->ops->figures(admin->engine, add_engine_figure, out);

@@ -7,6 +7,7 @@
 #ifndef TV_ADMIN_ADMIN_H
 #define TV_ADMIN_ADMIN_H
 
+#include "base/budget.h"
 #include "base/meter.h"
 #include "commit/pipeline.h"
 #include "http/request.h"
@@ -25,6 +26,7 @@ typedef struct tv_admin {
     const char *name; /* another name that it answers to, or NULL */
     tv_engine *engine;
     tv_pipeline *pipeline;
+    const tv_budget *budget;
     tv_admin_source sources[TV_ADMIN_SOURCES_MAX]; /* one without `write` ends the list */
     int64_t start_ns;                              /* monotonic */
 } tv_admin;

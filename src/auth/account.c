@@ -147,6 +147,16 @@ bool tv_accounts_add_file(tv_accounts *accounts, const char *path, char *reterr_
     return ok;
 }
 
+void tv_accounts_set_shares(tv_accounts *accounts, tv_budget *budget)
+{
+    for (size_t i = 0; i < accounts->count; i++) {
+        tv_account *account = &accounts->list[i];
+
+        account->share = tv_budget_share(budget, tv_slice_of(account->name));
+        account->public_share = tv_budget_share(budget, TV_LIT("")); /* no account's name */
+    }
+}
+
 const tv_account *tv_accounts_find(const tv_accounts *accounts, tv_slice name)
 {
     for (size_t i = 0; i < accounts->count; i++) {

@@ -6,6 +6,7 @@
 #define TV_AUTH_ACCOUNT_H
 
 #include "auth/hmac.h"
+#include "base/budget.h"
 #include "base/err.h"
 #include "base/slice.h"
 
@@ -21,6 +22,9 @@ typedef struct tv_account {
     tv_hmac_key keys[TV_ACCOUNT_KEYS_MAX];
     int key_count;
     bool is_development; /* one of its keys is the well-known one */
+    /* Of the memory for requests: of those that were signed, and of those that anybody may make,
+     * for all accounts together.  NULL when nothing is counted. */
+    tv_share *share, *public_share;
 } tv_account;
 
 typedef struct tv_accounts {
@@ -47,6 +51,9 @@ bool tv_accounts_add_list(tv_accounts *accounts, tv_slice list, char *reterr_tex
  */
 bool tv_accounts_add_file(tv_accounts *accounts, const char *path, char *reterr_text,
                           size_t reterr_size);
+
+/** Give each account its share of the budget; an account that was known before has its old one. */
+void tv_accounts_set_shares(tv_accounts *accounts, tv_budget *budget);
 
 /** NULL when there is none of that name. */
 const tv_account *tv_accounts_find(const tv_accounts *accounts, tv_slice name);

@@ -12,6 +12,11 @@ tv_slice tv_identity_account(const tv_identity *identity)
     return tv_slice_of(identity->account->name);
 }
 
+tv_share *tv_identity_share(const tv_identity *identity)
+{
+    return identity->is_anonymous ? identity->account->public_share : identity->account->share;
+}
+
 const tv_key_limits *tv_identity_key_limits(const tv_identity *identity)
 {
     return identity->has_limits ? &identity->limits : NULL;

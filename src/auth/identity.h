@@ -29,6 +29,12 @@ typedef struct tv_identity tv_identity;
 /** The account whose data this identity may use. */
 tv_slice tv_identity_account(const tv_identity *identity);
 
+/**
+ * Whose part of the memory for requests it may use: the account's, or that of all who
+ * show nothing, so that readers of public blobs cannot use up their owner's.
+ */
+tv_share *tv_identity_share(const tv_identity *identity);
+
 /** What a SAS permits, one bit for each letter of `sp`. */
 typedef enum tv_permission {
     TV_MAY_READ = 1,              /* r */

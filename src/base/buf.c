@@ -3,6 +3,8 @@
 
 #include <stdarg.h>
 
+enum { SMALL_BYTES = 16 * 1024 };
+
 static void discharge(tv_buf *buf)
 {
     if (buf->charged)
@@ -40,13 +42,25 @@ void tv_buf_reset(tv_buf *buf)
     buf->len = 0;
 }
 
+/* Small ones grow by doubling, so that one that is used again and again soon fits. */
+static size_t rounded(size_t size)
+{
+    size_t round = 256;
+
+    if (size > SMALL_BYTES)
+        return size;
+    while (round < size)
+        round *= 2;
+    return round;
+}
+
 tv_err tv_buf_try_reserve(tv_buf *buf, size_t count)
 {
-    size_t size = buf->len + count;
+    size_t size = rounded(buf->len + count);
     tv_err err = TV_OK;
 
     tv_assert(count < SIZE_MAX / 4);
-    if (size <= buf->size)
+    if (buf->size - buf->len >= count)
         return TV_OK;
 
     if (buf->charge)

@@ -31,8 +31,9 @@ void tv_buf_done(tv_buf *buf);
 void tv_buf_reset(tv_buf *buf);
 
 /**
- * Make room for exactly `count` more bytes than there are.  TV_ERR_OVERLOADED when the
- * charge or the system has not so much; nothing has changed then.
+ * Make room for `count` more bytes, and if that is much for not one more than these.
+ * TV_ERR_OVERLOADED when the charge or the system has not so much; nothing has
+ * changed then.
  */
 tv_err tv_buf_try_reserve(tv_buf *buf, size_t count) TV_WARN_UNUSED;
 

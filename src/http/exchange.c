@@ -49,9 +49,10 @@ void tv_hub_unref(tv_hub *hub)
     free(hub);
 }
 
-tv_exchange *tv_exchange_new(tv_hub *hub, tv_conn *conn)
+tv_exchange *tv_exchange_new(tv_hub *hub, tv_conn *conn, tv_budget *budget)
 {
     tv_exchange *exchange = hub->free;
+    tv_request *req;
 
     if (exchange) {
         hub->free = exchange->next;
@@ -62,34 +63,47 @@ tv_exchange *tv_exchange_new(tv_hub *hub, tv_conn *conn)
     }
     exchange->conn = conn;
     exchange->hub = hub;
-    exchange->req.loop = hub->loop;
+    req = &exchange->req;
+    req->loop = hub->loop;
+    tv_charge_init(&req->charge, budget ? tv_budget_strangers(budget) : NULL);
+    req->arena.charge = req->head.charge = req->out.charge = exchange->body.charge = &req->charge;
     return exchange;
 }
 
 /* Empty a buffer; its memory stays unless one large request has blown it up. */
-static tv_buf emptied(tv_buf buf)
+static void empty(tv_buf *buf)
 {
-    if (buf.size > KEPT_BYTES_MAX)
-        tv_buf_done(&buf);
-    buf.len = 0;
-    return buf;
+    if (buf->size > KEPT_BYTES_MAX)
+        tv_buf_done(buf);
+    else
+        tv_buf_reset(buf);
+}
+
+/* Whatever came of the request, all it had is given back here. */
+static void settle_charge(tv_charge *charge)
+{
+    tv_assert(charge->used == 0);
+    tv_charge_done(charge);
 }
 
 void tv_exchange_free(tv_exchange *exchange)
 {
     tv_hub *hub = exchange->hub;
 
-    hub->body_bytes -= exchange->body.len;
+    tv_arena_reset(&exchange->req.arena);
+    empty(&exchange->req.head);
+    empty(&exchange->req.out);
+    empty(&exchange->body);
+    settle_charge(&exchange->req.charge);
     if (hub->free_count == FREE_MAX) {
         release(exchange);
         return;
     }
-    tv_arena_reset(&exchange->req.arena);
     *exchange = (tv_exchange){
         .req.arena = exchange->req.arena,
-        .req.head = emptied(exchange->req.head),
-        .req.out = emptied(exchange->req.out),
-        .body = emptied(exchange->body),
+        .req.head = exchange->req.head,
+        .req.out = exchange->req.out,
+        .body = exchange->body,
         .next = hub->free,
     };
     hub->free = exchange;

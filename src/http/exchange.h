@@ -1,8 +1,7 @@
 /*
  * An exchange is a request with its response and what the connection needs to
  * carry both; a service sees only the tv_request in front.  A hub is what all
- * listeners of one loop share: used exchanges with their memory, the bytes of
- * bodies that those in use hold, and the date.
+ * listeners of one loop share: used exchanges with their memory, and the date.
  * Private to http/, one thread: a request that is lent to another thread must
  * not lead that to its hub or its connection.
  */
@@ -38,7 +37,6 @@ struct tv_hub {
     tv_exchange *free;
     int free_count;
     int listener_count;
-    size_t body_bytes;  /* of the bodies of all exchanges in use */
     size_t input_bytes; /* taken by heads that are not complete */
     tv_http_clock clock;
 };
@@ -49,10 +47,14 @@ tv_hub *tv_hub_ref(tv_loop *loop);
 /** The last listener's call frees it. */
 void tv_hub_unref(tv_hub *hub);
 
-/** An exchange with empty fields, from the pool if it has one. */
-tv_exchange *tv_exchange_new(tv_hub *hub, tv_conn *conn);
+/**
+ * An exchange with empty fields, from the pool if it has one.  What it takes beyond
+ * the memory that comes with it is charged to `budget` (NULL: not counted), to the
+ * strangers at first.
+ */
+tv_exchange *tv_exchange_new(tv_hub *hub, tv_conn *conn, tv_budget *budget);
 
-/** Back to the pool, with as much of its memory as is worth keeping. */
+/** Back to the pool, with as much of its memory as is worth keeping; nothing stays charged. */
 void tv_exchange_free(tv_exchange *exchange);
 
 static inline tv_exchange *tv_exchange_of(tv_request *req)

@@ -10,7 +10,6 @@ const tv_http_limits tv_http_limits_default = {
     .head_bytes_max = 128 * 1024,
     .header_count_max = 256,
     .body_bytes_max = 4 * 1024 * 1024 + 64 * 1024,
-    .bodies_bytes_max = 256 * 1024 * 1024,
     .header_timeout_ms = 20 * 1000,
     .body_timeout_ms = 30 * 1000,
     .speed_min = 1024,

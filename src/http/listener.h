@@ -15,7 +15,6 @@ typedef struct tv_http_limits {
     size_t head_bytes_max; /* request line and headers together */
     size_t header_count_max;
     size_t body_bytes_max;   /* default for tv_request.body_bytes_max */
-    size_t bodies_bytes_max; /* of all bodies that a loop keeps in memory; sinks keep none */
     int header_timeout_ms;   /* from the first byte of a request to the end of its head */
     int body_timeout_ms;     /* without progress in a body or in writing a response */
     int speed_min;           /* of both, in bytes a second: a longer run below it ends likewise */
@@ -26,6 +25,7 @@ typedef struct tv_http_limits {
     int spare_ms;            /* a connection that waits for its client so long may make room */
     size_t input_bytes_max;  /* of heads that are not complete, in all connections of a loop */
     bool spares_unread;      /* an answer that is not read may be cut off to make room, too */
+    tv_budget *budget;       /* for what all requests hold together; NULL: not counted */
 } tv_http_limits;
 
 /*
@@ -37,9 +37,9 @@ typedef struct tv_http_limits {
  */
 
 /**
- * 128 KiB of head, 256 headers, 4 MiB + 64 KiB of body, 256 MiB of bodies per
- * loop, 20 s, 30 s, 1 KiB a second, 5 s, 120 s, 10,000 connections,
- * all of which may be of one address, 1 s to spare, 32 MiB of input.
+ * 128 KiB of head, 256 headers, 4 MiB + 64 KiB of body, 20 s, 30 s, 1 KiB a
+ * second, 5 s, 120 s, 10,000 connections, all of which may be of one address,
+ * 1 s to spare, 32 MiB of input, no budget.
  */
 extern const tv_http_limits tv_http_limits_default;
 

@@ -23,7 +23,7 @@ void tv_conn_refuse(tv_conn *conn, tv_err err)
 
 static void begin_request(tv_conn *conn)
 {
-    conn->exchange = tv_exchange_new(conn->listener->hub, conn);
+    conn->exchange = tv_exchange_new(conn->listener->hub, conn, conn->listener->limits->budget);
     conn->scan = (tv_head_scan){0};
     conn->has_body_ahead = false;
 
@@ -98,6 +98,15 @@ static void deliver(tv_conn *conn)
     service->on_request(service->ctx, &conn->exchange->req);
 }
 
+/* Ask for the memory of a body before the client sends it for nothing. */
+static bool has_room_for_body(tv_conn *conn)
+{
+    tv_exchange *exchange = conn->exchange;
+
+    return exchange->req.sink || conn->is_chunked ||
+           tv_buf_try_reserve(&exchange->body, (size_t)conn->body_left) == TV_OK;
+}
+
 /* The head is complete: ask the service whether to go on, and with what. */
 static void ask(tv_conn *conn, bool has_input_ahead)
 {
@@ -115,6 +124,8 @@ static void ask(tv_conn *conn, bool has_input_ahead)
         deliver(conn);
     else if (!conn->is_chunked && conn->body_left > req->body_bytes_max)
         tv_conn_refuse(conn, TV_ERR_BODY_TOO_LARGE);
+    else if (!has_room_for_body(conn))
+        tv_conn_refuse(conn, TV_ERR_OVERLOADED);
     else if (conn->expects_continue && !has_input_ahead)
         send_continue(conn);
     else
@@ -183,6 +194,17 @@ static void offer(tv_conn *conn, tv_slice piece)
         hold(conn);
 }
 
+/* How much to ask for when the body's next piece needs room: all of a body whose length is known.
+ */
+static size_t room_for_body(const tv_conn *conn, size_t piece_len)
+{
+    const tv_exchange *exchange = conn->exchange;
+    uint64_t most = exchange->req.body_bytes_max - exchange->body.len;
+    uint64_t wanted = piece_len + (conn->is_chunked ? exchange->body.len : conn->body_left);
+
+    return (size_t)(wanted < most ? wanted : most);
+}
+
 /* Pass a piece of the body on or keep it, or count it when it is being skipped. */
 static tv_err store(tv_conn *conn, tv_slice piece)
 {
@@ -203,11 +225,11 @@ static tv_err store(tv_conn *conn, tv_slice piece)
         offer(conn, piece);
         return TV_OK;
     }
-    /* Each body keeps its limit, but thousands of connections together need one, too. */
-    if (piece.len > conn->listener->limits->bodies_bytes_max - exchange->hub->body_bytes)
-        return TV_ERR_OVERLOADED;
-
-    exchange->hub->body_bytes += piece.len;
+    if (piece.len > exchange->body.size - exchange->body.len) {
+        tv_err err = tv_buf_try_reserve(&exchange->body, room_for_body(conn, piece.len));
+        if (err)
+            return err;
+    }
     req->body_length += piece.len;
     tv_buf_add(&exchange->body, piece);
     return TV_OK;

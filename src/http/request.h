@@ -70,7 +70,8 @@ typedef struct tv_body_source {
 } tv_body_source;
 
 struct tv_request {
-    tv_arena arena; /* lives until the response has been sent */
+    tv_arena arena;   /* lives until the response has been sent */
+    tv_charge charge; /* what arena, body, head and out hold; see tv_request_charge_to */
     tv_loop *loop;
     tv_method method;
     tv_slice method_text;
@@ -105,6 +106,15 @@ struct tv_request {
     bool close_after;    /* set it to close the connection after the response */
     uint64_t out_length; /* of the body from a source: the pieces that the kernel has whole */
 };
+
+/**
+ * From now on the request, and what it holds, is charged to `share`, that of whoever
+ * was found to ask.  Until then it is a stranger's.
+ */
+static inline void tv_request_charge_to(tv_request *req, tv_share *share)
+{
+    tv_charge_move(&req->charge, share);
+}
 
 /** Value of a header by name in any case; data is NULL when absent.  The first one when repeated.
  */

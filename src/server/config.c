@@ -45,6 +45,9 @@ static const flag_spec options[] = {
     {"engine", TEXT, FIELD(engine), 0, 0, "NAME",
      "rocksdb, or memory, which keeps nothing (rocksdb)"},
     {"cache-mb", NUMBER, FIELD(cache_mb), 1, 1048576, "N", "block cache of the engine (256)"},
+    {"memory-mb", NUMBER, FIELD(memory_mb), 64, 1048576, "N",
+     "what requests may hold together; more are refused with 503 (an eighth\n"
+     "                            of the memory, from 64 to 1024)"},
     {"disk-reserve-mb", NUMBER, FIELD(disk_reserve_mb), 0, 1048576, "N",
      "refuse writes, but for deletes, when less disk is free (512)"},
     {"drop-damaged-log", SWITCH, FIELD(drop_damaged_log), 0, 0, NULL,

@@ -49,6 +49,7 @@ typedef enum served_index { SERVED_BLOB, SERVED_QUEUE, SERVED_TABLE, SERVED_COUN
 
 struct tv_server {
     tv_config config;
+    tv_budget *budget;
     tv_accounts *accounts;             /* those that count */
     struct old_accounts *old_accounts; /* kept until the end: few and small */
     tv_engine *engine;
@@ -167,6 +168,7 @@ static bool open_accounts(tv_server *server, char *reterr_text, size_t reterr_si
         accounts_free(accounts);
         return false;
     }
+    tv_accounts_set_shares(accounts, server->budget);
     if (server->accounts) {
         old_accounts *old = tv_malloc(sizeof *old);
 
@@ -345,6 +347,7 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
     server->admin.name = server->config.admin_name;
     server->admin.engine = server->engine;
     server->admin.pipeline = server->pipeline;
+    server->admin.budget = server->budget;
     server->admin.sources[0] = (tv_admin_source){.write = tv_table_service_write_metrics,
                                                  .ctx = &server->table,
                                                  .meter = &server->table.meter};
@@ -405,6 +408,7 @@ static void open_loops(tv_server *server)
         tv_loop_at_round_end(server->loops[i], flush_outbox, server->outboxes[i]);
     }
     server->limits = tv_http_limits_default;
+    server->limits.budget = server->budget;
     server->limits.connections_max = server->config.max_connections / server->loop_count;
     if (server->limits.connections_max < 1)
         server->limits.connections_max = 1;
@@ -459,6 +463,8 @@ tv_server *tv_server_start(const tv_config *config, char *reterr_text, size_t re
 
     /* What the operator can have got wrong comes first, so that a bad flag leaves no folder. */
     server->config = *config;
+    server->budget = tv_budget_new(config->memory_mb ? (size_t)config->memory_mb << 20
+                                                     : tv_budget_default_bytes());
     share_files(server);
     if (!open_accounts(server, reterr_text, reterr_size) ||
         !open_tls(server, reterr_text, reterr_size) ||
@@ -479,10 +485,10 @@ tv_server *tv_server_start(const tv_config *config, char *reterr_text, size_t re
                config->max_connections, server->config.max_connections);
     tv_log(TV_LOG_INFO, "start",
            "version=%s engine=%s data=\"%s\" host=%s blob_port=%d queue_port=%d table_port=%d "
-           "admin_port=%d threads=%d accounts=%zu containers=%zu queues=%zu tables=%zu tls=%s",
+           "admin_port=%d threads=%d memory_mb=%zu accounts=%zu containers=%zu queues=%zu tables=%zu tls=%s",
            TV_VERSION, config->engine, config->data, config->host, server->served[SERVED_BLOB].port,
            server->served[SERVED_QUEUE].port, server->served[SERVED_TABLE].port, server->admin_port,
-           server->loop_count, server->accounts->count, tv_catalog_count(server->blob_catalog),
+           server->loop_count, tv_budget_read(server->budget).size >> 20, server->accounts->count, tv_catalog_count(server->blob_catalog),
            tv_catalog_count(server->queue_catalog), tv_catalog_count(server->catalog),
            server->tls ? "on" : "off");
     return server;
@@ -533,6 +539,7 @@ void tv_server_stop(tv_server *server)
     for (int i = 0; i < server->loop_count; i++)
         tv_loop_free(server->loops[i]);
     tv_blob_io_done(&server->blob.io);
+    tv_budget_free(server->budget); /* nobody is left who could hold anything */
     tv_extents_close(server->extents);
     tv_tls_free(server->tls);
     tv_engine_close(server->engine);

@@ -77,17 +77,23 @@ static tv_credentials credentials_of(const tv_call *call, tv_slice container, tv
 tv_err tv_call_authenticate(tv_call *call, tv_slice container, tv_slice blob)
 {
     tv_credentials credentials = credentials_of(call, container, blob);
+    tv_err err = tv_authenticate(&call->core->auth, &credentials, tv_clock_ticks(),
+                                 &call->req->arena, &call->identity, &call->info);
 
-    return tv_authenticate(&call->core->auth, &credentials, tv_clock_ticks(), &call->req->arena,
-                           &call->identity, &call->info);
+    if (err == TV_OK)
+        tv_request_charge_to(call->req, tv_identity_share(call->identity));
+    return err;
 }
 
 tv_err tv_call_authenticate_anonymous(tv_call *call)
 {
     tv_credentials credentials = credentials_of(call, TV_NONE, TV_NONE);
+    tv_err err = tv_authenticate_anonymous(&call->core->auth, &credentials, &call->req->arena,
+                                           &call->identity, &call->info);
 
-    return tv_authenticate_anonymous(&call->core->auth, &credentials, &call->req->arena,
-                                     &call->identity, &call->info);
+    if (err == TV_OK)
+        tv_request_charge_to(call->req, tv_identity_share(call->identity));
+    return err;
 }
 
 /* What the client can make as long as it likes comes last, where cutting the line hides nothing. */

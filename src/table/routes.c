@@ -58,8 +58,12 @@ static tv_err authenticate(tv_table_call *call, const tv_endpoint *endpoint)
         .is_tls = req->is_tls,
     };
 
-    return tv_authenticate(&call->service->auth, &credentials, tv_clock_ticks(), &req->arena,
-                           &call->identity, &call->info);
+    tv_err err = tv_authenticate(&call->service->auth, &credentials, tv_clock_ticks(), &req->arena,
+                                 &call->identity, &call->info);
+
+    if (err == TV_OK)
+        tv_request_charge_to(req, tv_identity_share(call->identity));
+    return err;
 }
 
 /* Every dated version is welcome; the service's own list grows several times a year. */

@@ -582,31 +582,78 @@ TEST(a_client_may_go_in_the_middle_of_a_body)
     server_end(s);
 }
 
-TEST(bodies_beyond_the_memory_of_the_loop_are_refused)
+enum { BUDGET_BODY = 40000 };
+
+/* The beginning of a request, and all but the last byte of its body. */
+static void send_most_of_a_body(client *c)
 {
-    static const char start[] = "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 8\r\n\r\nabcdefg";
+    tv_buf text = TV_BUF_EMPTY;
+
+    tv_buf_printf(&text, "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n%*s",
+                  BUDGET_BODY, BUDGET_BODY - 1, "x");
+    tv_buf_add_char(&text, '\0');
+    client_send(c, text.data);
+    tv_buf_done(&text);
+}
+
+static void expect_the_body(client *c)
+{
+    tv_buf text = TV_BUF_EMPTY;
+
+    tv_buf_printf(&text, "PUT /echo? %*sy", BUDGET_BODY - 1, "x");
+    tv_buf_add_char(&text, '\0');
+    client_send(c, "y");
+    client_expect(c, 200, text.data);
+    tv_buf_done(&text);
+}
+
+TEST(bodies_beyond_the_budget_are_refused)
+{
     tv_http_limits limits = tv_http_limits_default;
 
-    limits.bodies_bytes_max = 10;
+    /* All are strangers here, who have a sixteenth: one body and what belongs to it. */
+    limits.budget = tv_budget_new(16 * 60 * 1024);
     server *s = server_start(&limits, NULL);
     client a = client_open(s), b = client_open(s), c = client_open(s);
 
-    client_send(&a, start);
+    send_most_of_a_body(&a);
     wait_for(&s->seen, 1);
-    client_send(&b, start);
+    /* Before the body has come. */
+    client_send(&b, "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 40000\r\n\r\n");
     client_expect(&b, 503, "OVERLOADED");
     CHECK(client_is_at_end(&b));
 
     /* The first has its room, and when it is answered there is room for another. */
-    client_send(&a, "h");
-    client_expect(&a, 200, "PUT /echo? abcdefgh");
-    client_send(&c, start);
-    client_send(&c, "h");
-    client_expect(&c, 200, "PUT /echo? abcdefgh");
+    expect_the_body(&a);
+    send_most_of_a_body(&c);
+    expect_the_body(&c);
     client_close(&a);
     client_close(&b);
     client_close(&c);
     server_end(s);
+    CHECK_INT(tv_budget_read(limits.budget).refused, 1);
+    tv_budget_free(limits.budget); /* asserts that all has come back */
+}
+
+TEST(a_body_of_unknown_length_is_charged_as_it_comes)
+{
+    tv_http_limits limits = tv_http_limits_default;
+    tv_buf chunk = TV_BUF_EMPTY;
+
+    limits.budget = tv_budget_new(16 * 60 * 1024);
+    server *s = server_start(&limits, NULL);
+    client c = client_open(s);
+
+    tv_buf_printf(&chunk, "7d0\r\n%2000s\r\n", "x");
+    tv_buf_add_char(&chunk, '\0');
+    client_send(&c, "PUT /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+    for (int i = 0; i < 40; i++)
+        client_send(&c, chunk.data);
+    client_expect(&c, 503, "OVERLOADED");
+    tv_buf_done(&chunk);
+    client_close(&c);
+    server_end(s);
+    tv_budget_free(limits.budget);
 }
 
 TEST(connections_above_the_limit_wait_for_one_to_close)
@@ -737,7 +784,8 @@ int main(void)
         cmocka_unit_test(work_for_a_client_that_has_closed_its_connection_is_told),
         cmocka_unit_test(a_client_that_only_ended_its_side_gets_an_answer_from_work_that_was_told),
         cmocka_unit_test(a_client_may_go_in_the_middle_of_a_body),
-        cmocka_unit_test(bodies_beyond_the_memory_of_the_loop_are_refused),
+        cmocka_unit_test(bodies_beyond_the_budget_are_refused),
+        cmocka_unit_test(a_body_of_unknown_length_is_charged_as_it_comes),
         cmocka_unit_test(connections_above_the_limit_wait_for_one_to_close),
         cmocka_unit_test(a_stop_closes_idle_connections_and_lets_requests_finish),
         cmocka_unit_test(a_stop_ends_what_is_left_after_its_grace),

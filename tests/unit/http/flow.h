@@ -132,7 +132,7 @@ static inline bool flow_take(tv_request *req, tv_slice piece)
     flow *f = req->user;
 
     tv_assert(piece.len > 0);
-    tv_assert(tv_exchange_of(req)->hub->body_bytes == 0);
+    tv_assert(tv_exchange_of(req)->body.size == 0);
     f->hash = flow_hash(f->hash, piece);
     f->since_pause += piece.len;
     if (flow_is(req, "/early") && req->body_length >= f->numbers[0]) {

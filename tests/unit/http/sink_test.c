@@ -341,12 +341,12 @@ TEST(a_stop_without_grace_waits_for_the_sink_alone)
     server_end(s);
 }
 
-TEST(many_bodies_need_no_memory_of_the_loop)
+TEST(bodies_that_a_sink_takes_need_nothing_of_the_budget)
 {
     tv_http_limits limits = tv_http_limits_default;
     tv_buf body = TV_BUF_EMPTY;
 
-    limits.bodies_bytes_max = 10;
+    limits.budget = tv_budget_new(MIB);
     server *s = flow_start(&limits, NULL);
     client c = client_open(s);
 
@@ -356,6 +356,7 @@ TEST(many_bodies_need_no_memory_of_the_loop)
     tv_buf_done(&body);
     client_close(&c);
     server_end(s);
+    tv_budget_free(limits.budget);
 }
 
 int main(void)
@@ -374,7 +375,7 @@ int main(void)
         cmocka_unit_test(a_body_that_does_not_come_is_cut_off),
         cmocka_unit_test(a_stop_lets_a_paused_body_finish),
         cmocka_unit_test(a_stop_without_grace_waits_for_the_sink_alone),
-        cmocka_unit_test(many_bodies_need_no_memory_of_the_loop),
+        cmocka_unit_test(bodies_that_a_sink_takes_need_nothing_of_the_budget),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,6 +56,7 @@ TEST(without_flags_there_are_defaults)
     CHECK_INT(config.threads, 0);
     CHECK_INT(config.max_connections, 10000);
     CHECK_INT(config.max_per_address, 0);
+    CHECK_INT(config.memory_mb, 0); /* by the machine's memory */
     CHECK(config.accounts == NULL && config.cert == NULL && config.key == NULL);
     CHECK_TEXT(tv_slice_of(config.engine), "rocksdb");
     CHECK_TEXT(tv_slice_of(config.log_level), "info");

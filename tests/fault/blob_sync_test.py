@@ -28,19 +28,19 @@ class BlobSync(unittest.TestCase):
         self.assertLess(reply.status, 300, reply)
         return reply
 
-    def fails(self, write):
-        """Run a write whose sync of the log fails, and start the server again."""
+    def fails(self, write, stop="kill"):
+        """Run a write whose sync of the log fails, end the server, and start it again."""
         self.server.fail("fdatasync", ".log")
         reply = write()
         self.assertEqual(reply.status, 500, reply)
         self.assertEqual(self.server.heal(), 0, "the log was not synced")
         # The rest of the time until the restart changes nothing.
         self.assertEqual(self.client.put("con/later", NEW).status, 500)
-        self.restart()
+        self.restart(stop)
 
-    def restart(self):
+    def restart(self, stop="kill"):
         self.client.close()
-        self.server.kill()
+        getattr(self.server, stop)()
         self.server.start()
 
     def check(self, path, allowed, restarts=2):
@@ -59,6 +59,12 @@ class BlobSync(unittest.TestCase):
     def test_blob_that_is_replaced(self):
         self.ok(self.client.put("con/a", OLD))
         self.fails(lambda: self.client.put("con/a", NEW))
+        self.check("con/a", (OLD, NEW))
+
+    def test_server_that_is_stopped_in_peace(self):
+        """Then what is in memory is written out, and the log is not needed any more."""
+        self.ok(self.client.put("con/a", OLD))
+        self.fails(lambda: self.client.put("con/a", NEW), stop="stop")
         self.check("con/a", (OLD, NEW))
 
     def test_blob_that_is_new(self):

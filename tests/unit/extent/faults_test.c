@@ -295,6 +295,8 @@ TEST(a_folder_that_cannot_be_synced_is_the_end_of_writing)
     CHECK_ERR(tv_extent_finish(other, &id), TV_ERR_IO);
     CHECK_ERR(tv_extent_create(store, &writer), TV_ERR_IO);
     CHECK_ERR(tv_extent_link(store, before, 6, &id), TV_ERR_IO);
+    CHECK(!tv_extents_check(store, open_text, sizeof open_text));
+    CHECK(strstr(open_text, dir) && strstr(open_text, "until a restart"));
     wait_for_removals(store, 0);
     CHECK(!is_there((tv_extent_id){1, 2}) && !is_there((tv_extent_id){1, 3}));
     check_bytes(store, before, TV_LIT("before"));

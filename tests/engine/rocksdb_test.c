@@ -363,6 +363,45 @@ TEST(a_damaged_block_fails_the_reads_of_it)
 }
 
 /* Table files of the lower levels are unlinked whole; RocksDB counts the end as inside. */
+static void find_failed_reads(void *ctx, const char *name, const char *help, double value)
+{
+    (void)help;
+    if (strcmp(name, "rocksdb_failed_reads") == 0)
+        *(double *)ctx = value;
+}
+
+TEST(damage_that_a_read_has_met_is_told_by_the_check)
+{
+    double failed = -1;
+    tv_engine *engine;
+    tv_arena arena;
+    tv_slice value;
+    tv_iter *iter;
+
+    make_store();
+    engine = open_rocksdb(dir);
+    CHECK_OK(WRITE(engine, put("z1", "1")));
+    tv_engine_close(engine); /* into a table file of its own */
+    damage(path_of("*.sst"), 2);
+    engine = open_rocksdb(dir);
+    tv_log_set_level(TV_LOG_OFF);
+    tv_arena_init(&arena);
+    CHECK_OK(tv_engine_check(engine));
+    CHECK_OK(tv_engine_iter(engine, TV_LIT("z"), TV_LIT("zz"), &iter));
+    tv_iter_seek(iter, TV_LIT("z"));
+    CHECK(!tv_iter_is_valid(iter));
+    CHECK_ERR(tv_iter_status(iter), TV_ERR_CORRUPT);
+    tv_iter_free(iter);
+    CHECK_ERR(tv_engine_get(engine, TV_READ_ANY, TV_LIT("z1"), &arena, &value), TV_ERR_CORRUPT);
+    CHECK_ERR(tv_engine_check(engine), TV_ERR_CORRUPT);
+    engine->ops->figures(engine, find_failed_reads, &failed);
+    CHECK_INT(failed, 2);
+    CHECK_OK(tv_engine_get(engine, TV_READ_ANY, TV_LIT("k0001"), &arena, &value));
+    tv_engine_close(engine);
+    tv_arena_done(&arena);
+    tv_log_set_level(TV_LOG_INFO);
+}
+
 TEST(dropping_files_spares_one_that_ends_at_the_end_of_the_range)
 {
     rocksdb_options_t *options = rocksdb_options_create();
@@ -747,6 +786,7 @@ int main(int argc, char **argv)
         ONE(a_lost_table_file_is_named),
         ONE(a_table_file_cut_short_is_named),
         ONE(a_damaged_block_fails_the_reads_of_it),
+        ONE(damage_that_a_read_has_met_is_told_by_the_check),
         ONE(dropping_files_spares_one_that_ends_at_the_end_of_the_range),
         ONE(a_second_server_on_the_folder_is_refused),
         ONE(a_folder_of_other_files_is_refused_and_left_alone),

@@ -3,6 +3,7 @@
 #define TV_ENGINE_ROCKSDB_INTERNAL_H
 
 #include <rocksdb/c.h>
+#include <stdatomic.h>
 
 #include "engine/rocksdb/rocksdb.h"
 
@@ -38,9 +39,17 @@ typedef struct tv_rocksdb_settings {
 void tv_rocksdb_settings_init(tv_rocksdb_settings *settings, const tv_rocksdb_options *options);
 void tv_rocksdb_settings_done(tv_rocksdb_settings *settings);
 
+/** What is known of reads that failed.  Any thread. */
+typedef struct tv_rocksdb_reads {
+    _Atomic uint64_t failed; /* damaged rows, or an error of the disk */
+    atomic_bool has_damage;  /* one of them did not fit its checksum */
+    _Atomic int64_t next_log_ns;
+} tv_rocksdb_reads;
+
 /* --- iter.c --- */
 
-tv_err tv_rocksdb_iter_new(rocksdb_t *db, tv_slice from, tv_slice to,
+/** `reads` outlives it. */
+tv_err tv_rocksdb_iter_new(rocksdb_t *db, tv_rocksdb_reads *reads, tv_slice from, tv_slice to,
                            tv_iter **ret_iter) TV_WARN_UNUSED;
 
 /* --- rocksdb.c --- */
@@ -48,7 +57,8 @@ tv_err tv_rocksdb_iter_new(rocksdb_t *db, tv_slice from, tv_slice to,
 /** What one of RocksDB's error texts means to us; TV_OK for NULL. */
 tv_err tv_rocksdb_err(const char *text) TV_WARN_UNUSED;
 
-/** The same for a read; also logs (not too often) what is neither absent nor merely not cached. */
-tv_err tv_rocksdb_read_err(const char *text) TV_WARN_UNUSED;
+/** The same for a read; also notes, and logs (not too often), what is neither absent nor merely not
+ * cached. */
+tv_err tv_rocksdb_read_err(tv_rocksdb_reads *reads, const char *text) TV_WARN_UNUSED;
 
 #endif

@@ -9,6 +9,7 @@
 typedef struct rocks_iter {
     tv_iter base;
     rocksdb_iterator_t *rocks;
+    tv_rocksdb_reads *reads;
     rocksdb_readoptions_t *options; /* RocksDB keeps pointers into it and into `bounds` */
     char bounds[];
 } rocks_iter;
@@ -49,7 +50,7 @@ static tv_err status(const tv_iter *base)
     char *text = NULL;
 
     rocksdb_iter_get_error(((const rocks_iter *)base)->rocks, &text);
-    tv_err err = tv_rocksdb_read_err(text);
+    tv_err err = tv_rocksdb_read_err(((const rocks_iter *)base)->reads, text);
     rocksdb_free(text);
     return err;
 }
@@ -73,7 +74,8 @@ static const tv_iter_ops iter_ops = {
     .free = free_iter,
 };
 
-tv_err tv_rocksdb_iter_new(rocksdb_t *db, tv_slice from, tv_slice to, tv_iter **ret_iter)
+tv_err tv_rocksdb_iter_new(rocksdb_t *db, tv_rocksdb_reads *reads, tv_slice from, tv_slice to,
+                           tv_iter **ret_iter)
 {
     /* RocksDB does not promise anything for bounds the wrong way round: make them an empty range.
      */
@@ -87,6 +89,7 @@ tv_err tv_rocksdb_iter_new(rocksdb_t *db, tv_slice from, tv_slice to, tv_iter **
     if (to.len)
         memcpy(iter->bounds + from.len, to.data, to.len);
     iter->base.ops = &iter_ops;
+    iter->reads = reads;
     iter->options = rocksdb_readoptions_create();
     rocksdb_readoptions_set_iterate_lower_bound(iter->options, iter->bounds, from.len);
     rocksdb_readoptions_set_iterate_upper_bound(iter->options, iter->bounds + from.len, to.len);

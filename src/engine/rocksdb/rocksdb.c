@@ -37,6 +37,7 @@ typedef struct rocks_engine {
     tv_space space;
     pthread_rwlock_t write_lock;
     atomic_bool is_stopped;
+    tv_rocksdb_reads reads;
 } rocks_engine;
 
 static rocks_engine *of(tv_engine *engine)
@@ -60,19 +61,22 @@ tv_err tv_rocksdb_err(const char *text)
     return TV_ERR_IO;
 }
 
-tv_err tv_rocksdb_read_err(const char *text)
+tv_err tv_rocksdb_read_err(tv_rocksdb_reads *reads, const char *text)
 {
-    static _Atomic int64_t next_log_ns;
     tv_err err = tv_rocksdb_err(text);
 
     if (err != TV_ERR_CORRUPT && err != TV_ERR_IO)
         return err;
 
+    atomic_fetch_add(&reads->failed, 1);
+    if (err == TV_ERR_CORRUPT)
+        atomic_store(&reads->has_damage, true);
+
     /* A damaged block can be met by every request: one line a second says enough. */
-    int64_t now = tv_clock_mono_ns(), next = atomic_load(&next_log_ns);
+    int64_t now = tv_clock_mono_ns(), next = atomic_load(&reads->next_log_ns);
 
     if (now >= next &&
-        atomic_compare_exchange_strong(&next_log_ns, &next, now + READ_LOG_INTERVAL_NS))
+        atomic_compare_exchange_strong(&reads->next_log_ns, &next, now + READ_LOG_INTERVAL_NS))
         tv_log(TV_LOG_ERROR, "read_failed", "err=%s detail=\"%s\"", tv_err_name(err), text);
     return err;
 }
@@ -88,7 +92,7 @@ static tv_err get(tv_engine *engine, tv_read_mode mode, tv_slice key, tv_arena *
         rocksdb_get_pinned(rocks->db, options, key.data, key.len, &text);
 
     if (text) {
-        tv_err err = tv_rocksdb_read_err(text);
+        tv_err err = tv_rocksdb_read_err(&rocks->reads, text);
 
         rocksdb_free(text);
         return err;
@@ -106,7 +110,7 @@ static tv_err get(tv_engine *engine, tv_read_mode mode, tv_slice key, tv_arena *
 
 static tv_err iter_new(tv_engine *engine, tv_slice from, tv_slice to, tv_iter **ret_iter)
 {
-    return tv_rocksdb_iter_new(of(engine)->db, from, to, ret_iter);
+    return tv_rocksdb_iter_new(of(engine)->db, &of(engine)->reads, from, to, ret_iter);
 }
 
 /* Does the store hold what the batch's author has read?  With `write_lock` held alone. */
@@ -279,7 +283,7 @@ static tv_err drop_files(rocks_engine *rocks, tv_slice from, tv_slice to)
         return TV_OK;
 
     rocksdb_delete_file_in_range(rocks->db, from.data, from.len, end, len, &text);
-    tv_err err = tv_rocksdb_read_err(text);
+    tv_err err = tv_rocksdb_read_err(&rocks->reads, text);
     rocksdb_free(text);
     return err;
 }
@@ -357,6 +361,8 @@ static tv_err check(tv_engine *engine)
     tv_arena_done(&arena);
     if (err)
         return err == TV_ERR_NOT_FOUND ? TV_ERR_CORRUPT : err;
+    if (atomic_load(&rocks->reads.has_damage))
+        return TV_ERR_CORRUPT;
 
     err = tv_space_check(&rocks->space, 0);
     if (err || !atomic_load(&rocks->space.is_full))
@@ -395,6 +401,8 @@ static void figures(tv_engine *engine, tv_engine_figure_fn *report, void *ctx)
         if (rocksdb_property_int(rocks->db, gauges[i].property, &value) == 0)
             report(ctx, gauges[i].name, gauges[i].help, (double)value);
     }
+    report(ctx, "rocksdb_failed_reads", "Reads since the start that met damage or an error.",
+           (double)atomic_load(&rocks->reads.failed));
     report(ctx, "disk_free_bytes", "Free bytes on the data folder's file system.",
            (double)tv_space_free(&rocks->space));
     report(ctx, "disk_reserve_bytes", "Free bytes below which writes are refused.",

@@ -5,48 +5,15 @@
  */
 #include "auth/identity_internal.h"
 
-#include <stdarg.h>
-
-#include "base/assert.h"
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/datetime.h"
-#include "base/utf8.h"
+#include "base/xml.h"
 
 enum { SHOWN_BYTES_MAX = 4096 };
 
-/* What XML cannot hold, escaped or not. */
-static bool is_shown(uint32_t c)
-{
-    return (c >= 0x20 || c == '\n' || c == '\t') && !(c >= 0x7f && c <= 0x9f) && c != 0xfffe &&
-           c != 0xffff;
-}
-
-/* Text that the client sent, fit for an answer: with '?' for what cannot be shown. */
 static tv_slice show(tv_arena *arena, tv_slice text)
 {
-    bool is_utf8 = tv_utf8_is_valid(text);
-    tv_buf buf = TV_BUF_EMPTY;
-    char bytes[4];
-
-    while (text.len && buf.len < SHOWN_BYTES_MAX) {
-        uint32_t c = (unsigned char)text.data[0];
-
-        if (is_utf8)
-            c = tv_utf8_next(&text);
-        else
-            text = tv_slice_skip(text, 1);
-        if (!is_shown(c) || (!is_utf8 && c >= 0x80))
-            c = '?';
-        tv_buf_add(&buf, (tv_slice){bytes, tv_utf8_put(bytes, c)});
-    }
-    if (text.len)
-        tv_buf_add_lit(&buf, "...");
-
-    tv_slice copy = tv_arena_dup(arena, tv_buf_slice(&buf));
-
-    tv_buf_done(&buf);
-    return copy;
+    return tv_xml_clean(arena, text, SHOWN_BYTES_MAX);
 }
 
 tv_err tv_refuse(tv_error_info *reterr_info, const char *reason)

@@ -4,6 +4,7 @@
 #include <expat.h>
 
 #include "base/assert.h"
+#include "base/utf8.h"
 
 typedef struct builder {
     XML_Parser parser;
@@ -183,6 +184,39 @@ const tv_xml_node *tv_xml_child(const tv_xml_node *node, tv_slice name)
 tv_slice tv_xml_word(const tv_xml_node *node)
 {
     return trim(node->text);
+}
+
+/* What XML cannot hold, escaped or not; and the other control characters, which nobody wants. */
+static bool is_shown(uint32_t c)
+{
+    return (c >= 0x20 || c == '\n' || c == '\t') && !(c >= 0x7f && c <= 0x9f) && c != 0xfffe &&
+           c != 0xffff;
+}
+
+tv_slice tv_xml_clean(tv_arena *arena, tv_slice text, size_t bytes_max)
+{
+    bool is_utf8 = tv_utf8_is_valid(text);
+    tv_buf buf = TV_BUF_EMPTY;
+    char bytes[4];
+
+    while (text.len && buf.len < bytes_max) {
+        uint32_t c = (unsigned char)text.data[0];
+
+        if (is_utf8)
+            c = tv_utf8_next(&text);
+        else
+            text = tv_slice_skip(text, 1);
+        if (!is_shown(c) || (!is_utf8 && c >= 0x80))
+            c = '?';
+        tv_buf_add(&buf, (tv_slice){bytes, tv_utf8_put(bytes, c)});
+    }
+    if (text.len)
+        tv_buf_add_lit(&buf, "...");
+
+    tv_slice copy = tv_arena_dup(arena, tv_buf_slice(&buf));
+
+    tv_buf_done(&buf);
+    return copy;
 }
 
 void tv_xml_add_text(tv_buf *buf, tv_slice text)

@@ -47,6 +47,12 @@ const tv_xml_node *tv_xml_child(const tv_xml_node *node, tv_slice name);
 /** The text without white space at its ends: of numbers and other words. */
 tv_slice tv_xml_word(const tv_xml_node *node);
 
+/**
+ * Text that a client sent, fit for an answer in XML or JSON: UTF-8, with '?' for
+ * what XML cannot hold, and "..." for what is beyond `bytes_max`.  In the arena.
+ */
+tv_slice tv_xml_clean(tv_arena *arena, tv_slice text, size_t bytes_max);
+
 /** Append text as the content of an element, escaped. */
 void tv_xml_add_text(tv_buf *buf, tv_slice text);
 

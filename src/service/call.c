@@ -146,7 +146,10 @@ tv_err tv_call_parameter(tv_call *call, tv_slice name, tv_slice *ret_value)
                : TV_ERR_URL_UNPARSABLE;
 }
 
-/* Elements of an error's body, in the arena; texts are escaped. */
+/* Of each text in an error's body. */
+enum { DETAIL_BYTES_MAX = 4096 };
+
+/* Elements of an error's body, in the arena; texts are cleaned, cut and escaped. */
 typedef struct detail {
     const char *element;
     tv_slice text;
@@ -158,7 +161,9 @@ static void set_details(tv_call *call, const detail *details, size_t count)
 
     for (size_t i = 0; i < count; i++) {
         if (details[i].text.data)
-            tv_xml_add_element(&buf, details[i].element, details[i].text);
+            tv_xml_add_element(
+                &buf, details[i].element,
+                tv_xml_clean(&call->req->arena, details[i].text, DETAIL_BYTES_MAX));
     }
     call->info.details = tv_arena_dup(&call->req->arena, tv_buf_slice(&buf));
     tv_buf_done(&buf);

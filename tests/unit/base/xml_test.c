@@ -166,6 +166,33 @@ TEST(what_is_written_is_read_as_it_was)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 static const struct {
+    const char *what;
+    tv_slice sent;
+    const char *shown;
+} sent_texts[] = {
+    {"plain", {"a<b\n\t", 5}, "a<b\n\t"},
+    {"UTF-8", {"\xC3\xA4", 2}, "\xC3\xA4"},
+    {"bytes that are not", {"a\xFF\xC3", 3}, "a??"},
+    {"control characters", {"\0\x01\r\x7f\xC2\x80", 6}, "?????"},
+    {"what is no character", {"\xEF\xBF\xBE\xEF\xBF\xBF", 6}, "??"},
+    {"just enough", {"12345678", 8}, "12345678"},
+    {"too much", {"123456789", 9}, "12345678..."},
+    {"nothing", {"", 0}, ""},
+};
+
+TEST(text_is_made_fit_for_an_answer)
+{
+    tv_arena own;
+
+    tv_arena_init(&own);
+    for (size_t i = 0; i < sizeof sent_texts / sizeof *sent_texts; i++) {
+        t_row = sent_texts[i].what;
+        CHECK_TEXT(tv_xml_clean(&own, sent_texts[i].sent, 8), sent_texts[i].shown);
+    }
+    tv_arena_done(&own);
+}
+
+static const struct {
     const char *what, *document;
     unsigned long line, position; /* 0: none */
 } faults[] = {
@@ -194,6 +221,7 @@ TEST(a_fault_has_a_line_and_a_position)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_is_made_fit_for_an_answer),
         cmocka_unit_test(a_fault_has_a_line_and_a_position),
         CASE(documents_are_read_or_refused),
         CASE(a_nul_is_refused),

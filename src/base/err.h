@@ -21,6 +21,7 @@
     X(CORRUPT, 500, "InternalError", "Server encountered an internal error. Please try again after some time.") \
     X(IN_USE, 500, "InternalError", "Server encountered an internal error. Please try again after some time.") \
     X(DISK_FULL, 503, "ServerBusy", "The server is busy: its disk is nearly full, so it refuses writes until there is space.") \
+    X(UNPLANNED, 503, "ServerBusy", "The server is busy.") \
     X(OVERLOADED, 503, "ServerBusy", "The server is busy.") \
     X(STOPPED, 503, "ServerBusy", "The server is busy.") \
     /* HTTP. */ \

@@ -35,11 +35,23 @@ static tv_err read_list(tv_blob_call *call)
                                &call->put_block_list.choice_count);
 }
 
+static tv_err plan_list(tv_blob_call *call)
+{
+    return tv_put_block_list_plan(call->base.core->engine, &call->put_block_list);
+}
+
+/* A list of this length needs a plan anyway, and this is the thread for it. */
 static void run_read(tv_job *job)
 {
     tv_blob_call *call = TV_BLOB_CALL_OF(job, base.job);
+    tv_err err = read_list(call);
 
-    call->base.job_result = read_list(call);
+    if (err == TV_OK) {
+        call->change.partition = call->partition;
+        call->change.arena = &call->base.req->arena;
+        err = plan_list(call);
+    }
+    call->base.job_result = err;
 }
 
 static void deliver_read(tv_mail *mail)
@@ -73,6 +85,7 @@ tv_err tv_blob_put_block_list(tv_blob_call *call)
     if (err)
         return err;
 
+    call->transfer.plan = plan_list;
     if (base->req->body.len > SHORT_LIST_BYTES)
         return tv_call_run_job(base, base->core->scanners, run_read, deliver_read);
 

@@ -37,9 +37,16 @@ static void respond_snapshot(tv_blob_call *call)
     tv_call_finish(&call->base);
 }
 
+static tv_err plan_snapshot(tv_blob_call *call)
+{
+    return tv_snapshot_blob_plan(call->base.core->engine, &call->snapshot);
+}
+
 tv_err tv_blob_snapshot(tv_blob_call *call)
 {
     tv_err err = tv_metadata_read(call->base.req, &call->snapshot.metadata);
+
+    call->transfer.plan = plan_snapshot;
 
     return err ? err : tv_blob_submit(call, tv_snapshot_blob_run, respond_snapshot);
 }

@@ -130,9 +130,13 @@ static tv_err expire_blob(tv_blob_janitor *janitor, tv_container *container, tv_
     tv_write write = {.partition = partition, .run = tv_expire_blocks_run, .ctx = &change};
     tv_err err = tv_waiter_run(&janitor->waiter, &write);
 
-    if (err == TV_OK)
-        tv_extents_remove(janitor->options.extents, change.garbage, change.garbage_count);
-    return err;
+    if (err)
+        return err;
+
+    tv_extents_remove(janitor->options.extents, change.garbage, change.garbage_count);
+    /* This or an earlier change may have left something; a look that finds nothing costs little. */
+    tv_blob_cleaner_add(janitor->options.cleaner, container, partition);
+    return TV_OK;
 }
 
 /* Two arenas take turns, so that memory does not grow with the number of blobs: one step's place
@@ -189,8 +193,9 @@ static void run(tv_chore *chore, void *ctx)
         if (!tv_chore_sleep(chore, SWEEP_RETRY_SECONDS * 1000))
             return;
     }
-    while (tv_chore_sleep(chore, janitor->options.interval_s * 1000))
+    do {
         expire_blocks(janitor);
+    } while (tv_chore_sleep(chore, janitor->options.interval_s * 1000));
 }
 
 tv_blob_janitor *tv_blob_janitor_new(const tv_blob_janitor_options *options)

@@ -1,11 +1,13 @@
 /*
  * Housekeeping of the Blob service on a thread of its own: after the start it
- * removes the extents that a crash has left without a row, and from time to time
- * the uncommitted blocks that nobody came back for.
+ * removes the extents that a crash has left without a row; then, and from time to
+ * time, it looks at all blobs for uncommitted blocks that nobody came back for,
+ * and for what was not cleaned up (cleaner.h).
  */
 #ifndef TV_BLOB_JANITOR_H
 #define TV_BLOB_JANITOR_H
 
+#include "blob/cleaner.h"
 #include "catalog/catalog.h"
 #include "commit/pipeline.h"
 #include "extent/extent.h"
@@ -17,7 +19,8 @@ typedef struct tv_blob_janitor_options {
     tv_pipeline *pipeline;
     tv_catalog *catalog; /* of containers */
     tv_extents *extents;
-    int interval_s;     /* between two looks for old blocks */
+    tv_blob_cleaner *cleaner;
+    int interval_s;     /* between two looks at all blobs */
     bool keeps_extents; /* a part of the log was dropped: remove no extent for want of a row */
 } tv_blob_janitor_options;
 

@@ -5,6 +5,7 @@
 #ifndef TV_BLOB_SERVICE_H
 #define TV_BLOB_SERVICE_H
 
+#include "blob/cleaner.h"
 #include "blob/io.h"
 #include "service/call.h"
 
@@ -12,6 +13,7 @@ typedef struct tv_blob_service {
     tv_service_core core; /* first */
     tv_extents *extents;  /* for data that is too large for rows */
     tv_blob_io io;        /* over `extents`: tv_blob_io_init */
+    tv_blob_cleaner *cleaner;
 } tv_blob_service;
 
 /**

@@ -5,6 +5,9 @@
 #include "blob/headers.h"
 #include "blob/source.h"
 
+/* Plans that were out of date when their change ran, before it is given up. */
+enum { PLANS_MAX = 16 };
+
 /* --- before the body --- */
 
 /* The length is known before: the service takes no body without it. */
@@ -177,6 +180,39 @@ static void settle(tv_write *write)
     if (call->change.garbage_count)
         tv_extents_remove(tv_blob_service_of(call)->io.extents, call->change.garbage,
                           call->change.garbage_count);
+    if (call->change.has_discards)
+        tv_blob_cleaner_add(tv_blob_service_of(call)->cleaner, call->base.container,
+                            call->partition);
+}
+
+static void deliver(tv_mail *mail);
+
+static void run_plan(tv_job *job)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(job, base.job);
+
+    call->base.job_result = tv_call_check_held(&call->base);
+    if (call->base.job_result == TV_OK)
+        call->base.job_result = call->transfer.plan(call);
+}
+
+static void deliver_plan(tv_mail *mail)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.job.mail);
+
+    if (call->base.job_result)
+        tv_call_respond_error(&call->base, call->base.job_result);
+    else
+        tv_call_submit(&call->base, deliver);
+}
+
+/* Others write to the blob all the time, or its change could be planned at the first try. */
+static tv_err plan_again(tv_blob_call *call)
+{
+    if (call->transfer.plan == NULL || call->transfer.plan_count++ == PLANS_MAX)
+        return TV_ERR_UNPLANNED;
+
+    return tv_call_run_job(&call->base, call->base.core->scanners, run_plan, deliver_plan);
 }
 
 static void undo(tv_write *write)
@@ -189,9 +225,18 @@ static void deliver(tv_mail *mail)
     tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.write.mail);
     tv_err err = call->base.write.result;
 
+    if (err == TV_OK && call->change.is_partial) {
+        tv_call_submit(&call->base, deliver);
+        return;
+    }
     if (err == TV_OK) {
         call->transfer.respond(call);
         return;
+    }
+    if (err == TV_ERR_UNPLANNED) {
+        err = plan_again(call);
+        if (err == TV_OK)
+            return;
     }
     if (err == TV_ERR_BLOB_EXISTS && call->op.is_create_only)
         err = TV_ERR_PERMISSION_MISMATCH;

@@ -26,6 +26,10 @@ typedef struct tv_blob_transfer {
     tv_blob_range range;
     uint64_t offset, length;
 
+    /* The change; what it needs if it is to be planned, see store/change.h. */
+    tv_err (*plan)(struct tv_blob_call *call); /* on a worker; NULL for one that never is */
+    int plan_count;
+
     /* After the change. */
     void (*respond)(struct tv_blob_call *call);
     tv_extent_id *made; /* extents that go again if the change leaves nothing */

@@ -44,7 +44,7 @@ tv_container *tv_container_new(const tv_catalog_kind *kind, tv_slice account, tv
     return container;
 }
 
-static tv_container *container_ref(tv_container *container)
+tv_container *tv_container_ref(tv_container *container)
 {
     atomic_fetch_add_explicit(&container->refs, 1, memory_order_relaxed);
     return container;
@@ -111,7 +111,7 @@ tv_container *tv_catalog_find(tv_catalog *catalog, tv_slice account, tv_slice na
     pthread_rwlock_rdlock(&catalog->lock);
     tv_container *container = *tv_catalog_link(catalog, account, name);
     if (container)
-        container_ref(container);
+        tv_container_ref(container);
     pthread_rwlock_unlock(&catalog->lock);
     return container;
 }
@@ -148,7 +148,7 @@ tv_container **tv_catalog_all(tv_catalog *catalog, size_t *ret_count)
 
     for (size_t i = 0; i < TV_CATALOG_BUCKETS; i++) {
         for (tv_container *next = catalog->buckets[i]; next; next = next->next)
-            list[count++] = container_ref(next);
+            list[count++] = tv_container_ref(next);
     }
     pthread_rwlock_unlock(&catalog->lock);
     *ret_count = count;

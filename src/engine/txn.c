@@ -70,8 +70,9 @@ struct tv_txn {
     size_t order_count, order_size;
     size_t undo_ordered; /* the rows of so many undo notes are in `order` */
     int scans_open;
-    size_t bytes;  /* see tv_txn_bytes */
-    size_t probes; /* see tv_txn_probes */
+    size_t bytes;          /* see tv_txn_bytes */
+    size_t probes;         /* see tv_txn_probes */
+    size_t steps;          /* see tv_txn_steps */
     bool is_freeing;       /* the function that runs has said so */
     bool has_other_writes; /* of functions that have not */
     tv_batch batch;
@@ -126,6 +127,7 @@ void tv_txn_begin(tv_txn *txn)
     else if (txn->row_count)
         memset(txn->slots, 0, txn->slots_size * sizeof *txn->slots);
     txn->row_count = txn->undo_count = txn->bytes = txn->probes = 0;
+    txn->steps = 0;
     txn->order_count = txn->undo_ordered = 0;
     txn->has_other_writes = false;
     txn->time_noted = 0;
@@ -190,6 +192,7 @@ tv_err tv_txn_get(tv_txn *txn, tv_slice key, tv_slice *ret_value)
     txn_row *row = &txn->rows[number];
     tv_err err;
 
+    txn->steps++;
     if (row->write == WRITE_DELETE)
         return TV_ERR_NOT_FOUND;
     if (row->write == WRITE_PUT) {
@@ -221,6 +224,7 @@ static void set_write(tv_txn *txn, tv_slice key, write_kind kind, tv_slice value
     txn_row *row = &txn->rows[number];
 
     tv_assert(txn->scans_open == 0);
+    txn->steps++;
     if (txn->undo_count == txn->undo_size) {
         txn->undo_size = txn->undo_size ? txn->undo_size * 2 : 64;
         txn->undo = tv_realloc(txn->undo, txn->undo_size * sizeof *txn->undo);
@@ -358,6 +362,7 @@ static const txn_row *next_own(tv_txn_scan *scan)
 
 bool tv_txn_scan_next(tv_txn_scan *scan)
 {
+    scan->txn->steps++;
     if (scan->is_on_engine_row)
         tv_iter_next(scan->iter);
     scan->is_on_engine_row = false;
@@ -424,6 +429,11 @@ int64_t tv_txn_stamp(tv_txn *txn)
 size_t tv_txn_bytes(const tv_txn *txn)
 {
     return txn->bytes;
+}
+
+size_t tv_txn_steps(const tv_txn *txn)
+{
+    return txn->steps;
 }
 
 size_t tv_txn_probes(const tv_txn *txn)

@@ -48,6 +48,12 @@ tv_err tv_txn_commit(tv_txn *txn) TV_WARN_UNUSED;
  */
 size_t tv_txn_bytes(const tv_txn *txn);
 
+/**
+ * Rows that the functions since tv_txn_begin have asked for, met in scans, put
+ * and deleted: how much work they were.  For tests, to which time means nothing.
+ */
+size_t tv_txn_steps(const tv_txn *txn);
+
 /** Rows that the search for others has met in the index since tv_txn_begin; for tests. */
 size_t tv_txn_probes(const tv_txn *txn);
 

@@ -313,11 +313,14 @@ static void open_blobs(tv_server *server)
     fill_core(server, TV_SERVICE_BLOB, server->blob_catalog, &server->blob.core);
     server->blob.extents = server->extents;
     tv_blob_io_init(&server->blob.io, server->extents);
+    server->blob.cleaner =
+        tv_blob_cleaner_new(server->engine, server->pipeline, server->extents);
     server->blob_janitor = tv_blob_janitor_new(&(tv_blob_janitor_options){
         .engine = server->engine,
         .pipeline = server->pipeline,
         .catalog = server->blob_catalog,
         .extents = server->extents,
+        .cleaner = server->blob.cleaner,
         .interval_s = BLOB_JANITOR_SECONDS,
         .keeps_extents = server->config.drop_damaged_log,
     });
@@ -527,6 +530,7 @@ void tv_server_stop(tv_server *server)
     stop_network(server);
     tv_queue_collector_free(server->queue_collector);
     tv_blob_janitor_free(server->blob_janitor);
+    tv_blob_cleaner_free(server->blob.cleaner);
     tv_catalog_close(server->catalog);
     tv_catalog_close(server->queue_catalog);
     tv_catalog_close(server->blob_catalog);

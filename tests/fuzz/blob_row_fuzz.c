@@ -29,6 +29,11 @@ static bool decode_and_encode(tv_arena *arena, char kind, tv_slice value, tv_sli
             return false;
         *ret_again = tv_blob_run_encode(arena, pieces, count);
         return true;
+    case 'd':
+        if (tv_blob_discard_decode(arena, value, &pieces, &count))
+            return false;
+        *ret_again = tv_blob_discard_encode(arena, pieces, count);
+        return true;
     case 'b':
         if (tv_block_decode(TV_LIT("MDA="), value, &block))
             return false;

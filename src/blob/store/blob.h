@@ -7,8 +7,9 @@
  *     'a' snapshot-ticks       the head of a snapshot
  *     'b'                      the head of the blob itself
  *     'c'                      the ledger of its uncommitted blocks
- *     'c' block-id             one uncommitted block
+ *     'c' generation block-id  one uncommitted block
  *     'd' stamp index          a chunk: up to 64 KiB of data
+ *     'e' stamp                discarded pieces: there is something to clean up
  *     'p' content-id end       a run of pieces of a content that has many
  *
  * A head describes one content: a sequence of pieces, each of which lies in a
@@ -20,8 +21,12 @@
  * pieces of the blob: what is appended later only lies beyond their length.
  *
  * Every extent belongs to one blob.  What a change leaves without a reference
- * in the whole partition is garbage: its chunks go in the same transaction, its
- * extents are reported by the change and may be removed when it is durable.
+ * in the whole partition is garbage.  If there is little of it, its rows go in
+ * the same transaction, and its extents are reported by the change and may be
+ * removed when it is durable.  Otherwise the change writes a row that says so,
+ * and what is dead is found and removed later, step by step (clean.h): runs of
+ * contents that no head has, blocks of another generation than the ledger's,
+ * the pieces in such rows, and the data that only these refer to.
  *
  * A blob of which only uncommitted blocks exist has a ledger and no head.
  */
@@ -108,8 +113,9 @@ typedef struct tv_block {
 /** What all uncommitted blocks of a blob have in common. */
 typedef struct tv_block_ledger {
     uint32_t count;
-    uint32_t id_len; /* of every id, decoded */
-    int64_t last;    /* ticks of the latest block */
+    uint32_t id_len;     /* of every id, decoded */
+    int64_t last;        /* stamp of the latest block, which no other change has */
+    uint64_t generation; /* in the keys of its blocks; those of another one are dead */
 } tv_block_ledger;
 
 /** Length of a block id that is valid base 64 text, decoded; SIZE_MAX when it is not, is empty or

@@ -1,8 +1,8 @@
 /* Blocks: Put Block, Put Block List, and the end of blocks that nobody committed. */
 #include <stdlib.h>
 
-#include "base/assert.h"
 #include "blob/store/content.h"
+#include "blob/store/reader.h"
 
 /* Take the place of an uncommitted block with the same id; a new one counts. */
 static tv_err replace_block(tv_txn *txn, tv_blob_change *change, tv_slice key,
@@ -52,7 +52,11 @@ tv_err tv_put_block_run(tv_txn *txn, void *put_block)
     if (view.has_ledger && view.ledger.id_len != id_len)
         return TV_ERR_BLOB_OR_BLOCK;
 
-    tv_slice key = tv_blob_key_block(change->arena, change->partition, put->data.block_id);
+    if (!view.has_ledger)
+        view.ledger.generation = (uint64_t)view.stamp;
+
+    tv_slice key = tv_blob_key_block(change->arena, change->partition, view.ledger.generation,
+                                     put->data.block_id);
 
     err = replace_block(txn, change, key, &view.ledger);
     if (err)
@@ -70,32 +74,56 @@ tv_err tv_put_block_run(tv_txn *txn, void *put_block)
     return TV_OK;
 }
 
+/* --- Put Block List --- */
+
 /* Where a block list finds its blocks. */
 typedef struct known_blocks {
     const tv_block *uncommitted; /* in the order of their ids */
     size_t uncommitted_count;
-    const tv_blob_piece **committed; /* the same; of equal ids the first comes first */
+    const tv_block **committed; /* the same; of equal ids the first comes first */
     size_t committed_count;
 } known_blocks;
 
+/* What a list comes to, and the blob it was made for. */
+typedef struct tv_block_list_plan {
+    bool has_head, has_ledger;
+    uint64_t content_id, length; /* of the head */
+    int64_t ledger_last;
+    tv_err err;        /* TV_ERR_BLOCK_LIST when a block is not where the list says */
+    tv_blob_head head; /* how many pieces, how long; themselves unless they are too many */
+    tv_blob_runs runs; /* none when the pieces fit into the head */
+} tv_block_list_plan;
+
 static int compare_committed(const void *a, const void *b)
 {
-    const tv_blob_piece *one = *(const tv_blob_piece *const *)a;
-    const tv_blob_piece *other = *(const tv_blob_piece *const *)b;
-    int order = tv_slice_cmp(one->block_id, other->block_id);
+    const tv_block *one = *(const tv_block *const *)a, *other = *(const tv_block *const *)b;
+    int order = tv_slice_cmp(one->id, other->id);
 
-    return order ? order : (one->end > other->end) - (one->end < other->end);
+    return order ? order : (one > other) - (one < other); /* of one array */
+}
+
+/* `committed` is in the order of the content. */
+static void sort_known(tv_arena *arena, const tv_block *committed, size_t count,
+                       known_blocks *known)
+{
+    known->committed = tv_arena_alloc(arena, (count + 1) * sizeof *known->committed);
+    for (size_t i = 0; i < count; i++)
+        known->committed[i] = &committed[i];
+    known->committed_count = count;
+    qsort(known->committed, count, sizeof *known->committed, compare_committed);
 }
 
 static tv_err load_known(tv_txn *txn, tv_blob_change *change, const tv_blob_view *view,
                          known_blocks *known)
 {
     tv_blob_pieces pieces;
+    size_t count = 0;
     tv_err err;
 
     *known = (known_blocks){0};
     if (view->has_ledger) {
-        err = tv_blob_blocks_load(txn, change, &known->uncommitted, &known->uncommitted_count);
+        err = tv_blob_blocks_load(txn, change, view, &known->uncommitted,
+                                  &known->uncommitted_count);
         if (err)
             return err;
     }
@@ -106,17 +134,23 @@ static tv_err load_known(tv_txn *txn, tv_blob_change *change, const tv_blob_view
     if (err)
         return err;
 
-    known->committed =
-        tv_arena_alloc(change->arena, (view->head.piece_count + 1) * sizeof *known->committed);
+    tv_block *committed =
+        tv_arena_alloc(change->arena, (view->head.piece_count + 1) * sizeof *committed);
+
     for (uint32_t i = 0; i < view->head.piece_count; i++) {
-        if (pieces.list[i].block_id.len)
-            known->committed[known->committed_count++] = &pieces.list[i];
+        const tv_blob_piece *piece = &pieces.list[i];
+
+        if (piece->block_id.len)
+            committed[count++] = (tv_block){.id = piece->block_id,
+                                            .length = piece->length,
+                                            .is_chunk = piece->is_chunk,
+                                            .extent = piece->id};
     }
-    qsort(known->committed, known->committed_count, sizeof *known->committed, compare_committed);
+    sort_known(change->arena, committed, count, known);
     return TV_OK;
 }
 
-static bool find_uncommitted(const known_blocks *known, tv_slice id, tv_blob_piece *ret_piece)
+static const tv_block *find_uncommitted(const known_blocks *known, tv_slice id)
 {
     size_t low = 0, high = known->uncommitted_count;
 
@@ -128,77 +162,163 @@ static bool find_uncommitted(const known_blocks *known, tv_slice id, tv_blob_pie
         else
             high = middle;
     }
-    if (low == known->uncommitted_count || !tv_slice_eq(known->uncommitted[low].id, id))
-        return false;
-
-    const tv_block *block = &known->uncommitted[low];
-
-    *ret_piece = (tv_blob_piece){.length = block->length,
-                                 .is_chunk = block->is_chunk,
-                                 .id = block->extent,
-                                 .block_id = block->id};
-    return true;
+    return low < known->uncommitted_count && tv_slice_eq(known->uncommitted[low].id, id)
+               ? &known->uncommitted[low]
+               : NULL;
 }
 
-static bool find_committed(const known_blocks *known, tv_slice id, tv_blob_piece *ret_piece)
+static const tv_block *find_committed(const known_blocks *known, tv_slice id)
 {
     size_t low = 0, high = known->committed_count;
 
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (tv_slice_cmp(known->committed[middle]->block_id, id) < 0)
+        if (tv_slice_cmp(known->committed[middle]->id, id) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low == known->committed_count || !tv_slice_eq(known->committed[low]->block_id, id))
-        return false;
-
-    *ret_piece = *known->committed[low];
-    return true;
+    return low < known->committed_count && tv_slice_eq(known->committed[low]->id, id)
+               ? known->committed[low]
+               : NULL;
 }
 
-static bool find_block(const known_blocks *known, const tv_block_choice *choice,
-                       tv_blob_piece *ret_piece)
+static const tv_block *find_block(const known_blocks *known, const tv_block_choice *choice)
 {
-    switch (choice->source) {
-    case TV_BLOCK_COMMITTED:
-        return find_committed(known, choice->id, ret_piece);
-    case TV_BLOCK_UNCOMMITTED:
-        return find_uncommitted(known, choice->id, ret_piece);
-    case TV_BLOCK_LATEST:
-        return find_uncommitted(known, choice->id, ret_piece) ||
-               find_committed(known, choice->id, ret_piece);
-    }
-    tv_assert(!"a block source");
-    return false;
+    const tv_block *block = NULL;
+
+    if (choice->source != TV_BLOCK_COMMITTED)
+        block = find_uncommitted(known, choice->id);
+    if (block == NULL && choice->source != TV_BLOCK_UNCOMMITTED)
+        block = find_committed(known, choice->id);
+    return block;
 }
 
-/* The pieces that the list asks for, one after the other. */
+/* The pieces that the list asks for, one after the other, in the arena. */
 static tv_err choose_pieces(const tv_put_block_list *put, const known_blocks *known,
-                            tv_blob_head *head)
+                            tv_arena *arena, tv_blob_head *head)
 {
-    tv_blob_piece *pieces =
-        tv_arena_alloc(put->change.arena, (put->choice_count + 1) * sizeof *pieces);
+    tv_blob_piece *pieces = tv_arena_alloc(arena, (put->choice_count + 1) * sizeof *pieces);
 
     for (size_t i = 0; i < put->choice_count; i++) {
-        if (!find_block(known, &put->choices[i], &pieces[i]))
+        const tv_block *block = find_block(known, &put->choices[i]);
+
+        if (block == NULL)
             return TV_ERR_BLOCK_LIST;
-        head->length += pieces[i].length;
-        pieces[i].end = head->length;
+        head->length += block->length;
+        pieces[i] = (tv_blob_piece){.end = head->length,
+                                    .length = block->length,
+                                    .is_chunk = block->is_chunk,
+                                    .id = block->extent,
+                                    .block_id = block->id};
     }
     head->pieces = pieces;
     head->piece_count = (uint32_t)put->choice_count;
     return TV_OK;
 }
 
+/* What the change needs of the pieces, in its arena: their rows, and few of them as they are. */
+static void keep_pieces(tv_arena *arena, tv_block_list_plan *plan)
+{
+    tv_blob_head *head = &plan->head;
+    tv_blob_piece *pieces;
+
+    if (head->piece_count > TV_BLOB_INLINE_PIECES)
+        plan->runs = tv_blob_runs_encode(arena, head->pieces, head->piece_count);
+    if (head->piece_count > tv_blob_at_once_max && plan->runs.count) {
+        head->pieces = NULL;
+        return;
+    }
+    pieces = tv_arena_alloc(arena, (head->piece_count + 1) * sizeof *pieces);
+    for (uint32_t i = 0; i < head->piece_count; i++) {
+        pieces[i] = head->pieces[i];
+        pieces[i].block_id = tv_arena_dup(arena, pieces[i].block_id);
+    }
+    head->pieces = pieces;
+}
+
+/* `scratch` is for what is needed no longer than this call. */
+static tv_err make_plan(tv_engine *engine, const tv_put_block_list *put, tv_arena *scratch,
+                        tv_block_list_plan *plan)
+{
+    known_blocks known = {0};
+    tv_block_lists lists = {0};
+    tv_err err;
+
+    err = tv_blob_get_block_lists(engine, put->change.partition, 0, TV_BLOCK_LIST_ALL, scratch,
+                                  &lists);
+    if (err && err != TV_ERR_BLOB_NOT_FOUND)
+        return err; /* TV_ERR_BLOB_TYPE: as the change would say */
+
+    plan->has_head = lists.has_head;
+    plan->content_id = lists.head.content_id;
+    plan->length = lists.head.length;
+    plan->has_ledger = lists.has_ledger;
+    plan->ledger_last = lists.ledger.last;
+    known.uncommitted = lists.uncommitted;
+    known.uncommitted_count = lists.uncommitted_count;
+    sort_known(scratch, lists.committed, lists.committed_count, &known);
+    plan->err = choose_pieces(put, &known, scratch, &plan->head);
+    if (plan->err == TV_OK)
+        keep_pieces(put->change.arena, plan);
+    return TV_OK;
+}
+
+tv_err tv_put_block_list_plan(tv_engine *engine, tv_put_block_list *put)
+{
+    tv_block_list_plan *plan = tv_arena_zalloc(put->change.arena, sizeof *plan);
+    tv_arena scratch;
+    tv_err err;
+
+    tv_arena_init(&scratch);
+    err = make_plan(engine, put, &scratch, plan);
+    tv_arena_done(&scratch);
+    put->plan = err ? NULL : plan;
+    return err;
+}
+
+/* Of a blob that is just as it was: neither replaced, nor has a block come or gone. */
+static bool is_current(const tv_block_list_plan *plan, const tv_blob_view *view)
+{
+    return plan && plan->has_head == view->has_head && plan->has_ledger == view->has_ledger &&
+           plan->content_id == view->head.content_id && plan->length == view->head.length &&
+           plan->ledger_last == view->ledger.last;
+}
+
+/* Fill in what the list says of the new head; and the rows of its pieces, if they are in rows. */
+static tv_err read_list(tv_txn *txn, tv_put_block_list *put, const tv_blob_view *view,
+                        tv_blob_head *head, tv_blob_runs *runs)
+{
+    known_blocks known;
+    tv_err err;
+
+    if (is_current(put->plan, view)) {
+        head->pieces = put->plan->head.pieces;
+        head->piece_count = put->plan->head.piece_count;
+        head->length = put->plan->head.length;
+        *runs = put->plan->runs;
+        return put->plan->err;
+    }
+    if (put->choice_count + view->ledger.count + view->head.piece_count > tv_blob_at_once_max)
+        return TV_ERR_UNPLANNED;
+
+    err = load_known(txn, &put->change, view, &known);
+    if (err)
+        return err;
+
+    err = choose_pieces(put, &known, put->change.arena, head);
+    if (err == TV_OK && head->piece_count > TV_BLOB_INLINE_PIECES)
+        *runs = tv_blob_runs_encode(put->change.arena, head->pieces, head->piece_count);
+    return err;
+}
+
 tv_err tv_put_block_list_run(tv_txn *txn, void *put_block_list)
 {
     tv_put_block_list *put = put_block_list;
     tv_blob_change *change = &put->change;
+    tv_blob_runs runs = {0};
     tv_keep keep = {0};
-    known_blocks known;
     tv_blob_view view;
     tv_err err;
 
@@ -214,31 +334,30 @@ tv_err tv_put_block_list_run(tv_txn *txn, void *put_block_list)
     if (err)
         return err;
 
-    err = load_known(txn, change, &view, &known);
-    if (err)
-        return err;
-
     tv_blob_head head = tv_blob_view_successor(&view, TV_BLOB_BLOCK);
 
-    err = choose_pieces(put, &known, &head);
+    err = read_list(txn, put, &view, &head, &runs);
     if (err)
         return err;
 
-    tv_keep_pieces(&keep, change, head.pieces, head.piece_count);
-    err = tv_drop_replaced(&keep, txn, change, &view);
+    if (head.pieces)
+        tv_keep_pieces(&keep, change->arena, head.pieces, head.piece_count);
+    err = tv_drop_replaced(&keep, txn, change, &view, head.pieces == NULL);
     if (err)
         return err;
 
     head.headers = put->headers;
     head.metadata = put->metadata;
-    if (head.piece_count > TV_BLOB_INLINE_PIECES)
-        tv_blob_pieces_write(txn, change, head.content_id, head.pieces, head.piece_count);
+    tv_blob_runs_write(txn, change, head.content_id, &runs);
     tv_blob_view_touch(txn, change, &view, &head);
     return TV_OK;
 }
 
+/* --- the end of blocks that nobody committed --- */
+
 tv_err tv_expire_blocks_run(tv_txn *txn, void *change)
 {
+    tv_blob_removal removal = {.with_blocks = true};
     tv_blob_view view;
     tv_keep keep = {0};
     tv_err err;
@@ -250,5 +369,5 @@ tv_err tv_expire_blocks_run(tv_txn *txn, void *change)
         return TV_OK;
 
     tv_txn_declare_freeing(txn);
-    return tv_drop_blocks(&keep, txn, change, &view);
+    return tv_blob_remove(&keep, txn, change, &view, &removal);
 }

@@ -15,6 +15,10 @@
  * its lease, in this order.  A blob that has only uncommitted blocks does not
  * exist for any of them but those that put.  Beside the service's errors they
  * return those of the engine and TV_ERR_CORRUPT.
+ *
+ * No change holds the committer for long (tv_blob_at_once_max).  One that needs
+ * a plan and has none, or one that is out of date, returns TV_ERR_UNPLANNED: make
+ * a plan, on a thread that may wait for the disk, and submit it again.
  */
 #ifndef TV_BLOB_STORE_CHANGE_H
 #define TV_BLOB_STORE_CHANGE_H
@@ -35,7 +39,16 @@ typedef struct tv_blob_change {
     int64_t etag; /* of the blob after the change, which is Last-Modified too */
     tv_extent_id *garbage;
     size_t garbage_count;
+    bool has_discards; /* there is something to clean up: see clean.h */
+    bool is_partial;   /* a step was done, and the change is to be submitted again */
 } tv_blob_change;
+
+/**
+ * A change reads and removes up to so many pieces, blocks and snapshots by
+ * itself, on the committer's thread.  What is more has been read before, by a
+ * plan, or is discarded and removed later.  A variable for tests alone.
+ */
+extern size_t tv_blob_at_once_max;
 
 /** Data for a blob: bytes of up to TV_BLOB_CHUNK_BYTES_MAX, or an extent. */
 typedef struct tv_blob_data {
@@ -97,8 +110,16 @@ typedef struct tv_put_block_list {
     tv_metadata metadata;
     const tv_block_choice *choices;
     size_t choice_count;
+    struct tv_block_list_plan *plan; /* NULL without one */
 } tv_put_block_list;
 tv_err tv_put_block_list_run(tv_txn *txn, void *put_block_list) TV_WARN_UNUSED;
+
+/**
+ * Find the blocks of a list and encode what the change will write, from what the
+ * engine holds now; change.partition and change.arena are set.  The change uses
+ * it if blob and blocks are still the same.  May wait for the disk.
+ */
+tv_err tv_put_block_list_plan(tv_engine *engine, tv_put_block_list *put) TV_WARN_UNUSED;
 
 /**
  * Append Block.  TV_ERR_APPEND_POSITION and TV_ERR_BLOB_MAX_SIZE (412) for the
@@ -135,11 +156,15 @@ tv_err tv_set_blob_metadata_run(tv_txn *txn, void *set_blob_metadata) TV_WARN_UN
  * an ETag of its own.  A lease id is not needed, but must fit when given.
  */
 typedef struct tv_snapshot_blob {
-    tv_blob_change change; /* its `etag` becomes that of the snapshot */
-    tv_metadata metadata;  /* the blob's when there is none */
-    int64_t snapshot;      /* result: ticks that name it */
+    tv_blob_change change;  /* its `etag` becomes that of the snapshot */
+    tv_metadata metadata;   /* the blob's when there is none */
+    uint32_t planned_count; /* a plan has looked at so many snapshots */
+    int64_t snapshot;       /* result: ticks that name it */
 } tv_snapshot_blob;
 tv_err tv_snapshot_blob_run(tv_txn *txn, void *snapshot_blob) TV_WARN_UNUSED;
+
+/** See whether there is room for another: TV_ERR_SNAPSHOT_COUNT.  May wait for the disk. */
+tv_err tv_snapshot_blob_plan(tv_engine *engine, tv_snapshot_blob *take) TV_WARN_UNUSED;
 
 typedef enum tv_delete_scope {
     TV_DELETE_BLOB,           /* TV_ERR_SNAPSHOTS_PRESENT when there are any */
@@ -148,7 +173,10 @@ typedef enum tv_delete_scope {
     TV_DELETE_ONE_SNAPSHOT,   /* `snapshot`; the conditions test it, no lease does */
 } tv_delete_scope;
 
-/** Delete Blob; one that was never committed has its blocks deleted. */
+/**
+ * Delete Blob; one that was never committed has its blocks deleted.  Very many
+ * snapshots go in several steps (is_partial), the oldest first and the blob last.
+ */
 typedef struct tv_delete_blob {
     tv_blob_change change;
     tv_delete_scope scope;

@@ -42,6 +42,7 @@ tv_err tv_blob_view_read(tv_txn *txn, tv_blob_change *change, tv_blob_view *ret_
     change->etag = 0;
     change->garbage = NULL;
     change->garbage_count = 0;
+    change->has_discards = change->is_partial = false;
     if (atomic_load(change->is_dropped))
         return TV_ERR_CONTAINER_NOT_FOUND;
 
@@ -138,16 +139,35 @@ tv_blob_piece tv_blob_data_write(tv_txn *txn, tv_blob_change *change, const tv_b
     return piece;
 }
 
+tv_blob_runs tv_blob_runs_encode(tv_arena *arena, const tv_blob_piece *pieces, size_t count)
+{
+    size_t size = count / TV_BLOB_RUN_PIECES + 1;
+    tv_blob_runs runs = {.values = tv_arena_alloc(arena, size * sizeof *runs.values),
+                         .ends = tv_arena_alloc(arena, size * sizeof *runs.ends)};
+
+    for (size_t at = 0; at < count; at += TV_BLOB_RUN_PIECES) {
+        size_t len = count - at < TV_BLOB_RUN_PIECES ? count - at : TV_BLOB_RUN_PIECES;
+
+        runs.values[runs.count] = tv_blob_run_encode(arena, pieces + at, len);
+        runs.ends[runs.count++] = pieces[at + len - 1].end;
+    }
+    return runs;
+}
+
+void tv_blob_runs_write(tv_txn *txn, tv_blob_change *change, uint64_t content_id,
+                        const tv_blob_runs *runs)
+{
+    for (size_t i = 0; i < runs->count; i++)
+        tv_txn_put(txn, tv_blob_key_run(change->arena, change->partition, content_id, runs->ends[i]),
+                   runs->values[i]);
+}
+
 void tv_blob_pieces_write(tv_txn *txn, tv_blob_change *change, uint64_t content_id,
                           const tv_blob_piece *pieces, size_t count)
 {
-    for (size_t at = 0; at < count; at += TV_BLOB_RUN_PIECES) {
-        size_t run = count - at < TV_BLOB_RUN_PIECES ? count - at : TV_BLOB_RUN_PIECES;
-        uint64_t end = pieces[at + run - 1].end;
+    tv_blob_runs runs = tv_blob_runs_encode(change->arena, pieces, count);
 
-        tv_txn_put(txn, tv_blob_key_run(change->arena, change->partition, content_id, end),
-                   tv_blob_run_encode(change->arena, pieces + at, run));
-    }
+    tv_blob_runs_write(txn, change, content_id, &runs);
 }
 
 /* Add the pieces of one row to those before it. */
@@ -213,24 +233,23 @@ tv_err tv_blob_pieces_load(tv_txn *txn, tv_blob_change *change, const tv_blob_he
     return TV_OK;
 }
 
-tv_err tv_blob_blocks_load(tv_txn *txn, tv_blob_change *change, const tv_block **ret_blocks,
-                           size_t *ret_count)
+tv_err tv_blob_blocks_load(tv_txn *txn, tv_blob_change *change, const tv_blob_view *view,
+                           const tv_block **ret_blocks, size_t *ret_count)
 {
-    tv_slice ledger = tv_blob_key_ledger(change->arena, change->partition);
+    tv_slice prefix =
+        tv_blob_key_blocks(change->arena, change->partition, view->ledger.generation);
     size_t count = 0, size = 0;
     tv_block *blocks = NULL;
     tv_txn_scan scan;
     tv_err err, end_err;
 
-    err = tv_txn_scan_begin(txn, ledger, tv_key_after(change->arena, ledger), &scan);
+    err = tv_txn_scan_begin(txn, prefix, tv_key_after(change->arena, prefix), &scan);
     if (err)
         return err;
 
     while (err == TV_OK && tv_txn_scan_next(&scan)) {
-        tv_slice id = tv_slice_skip(scan.key, ledger.len);
+        tv_slice id = tv_slice_skip(scan.key, prefix.len);
 
-        if (id.len == 0)
-            continue; /* the ledger itself */
         if (count == size) {
             tv_block *old = blocks;
 
@@ -245,13 +264,16 @@ tv_err tv_blob_blocks_load(tv_txn *txn, tv_blob_change *change, const tv_block *
     if (err || end_err)
         return err ? err : end_err;
 
+    if (count != view->ledger.count)
+        return TV_ERR_CORRUPT;
+
     *ret_blocks = blocks;
     *ret_count = count;
     return TV_OK;
 }
 
-tv_err tv_blob_snapshots_load(tv_txn *txn, tv_blob_change *change, const tv_blob_head **ret_heads,
-                              size_t *ret_count)
+tv_err tv_blob_snapshots_load(tv_txn *txn, tv_blob_change *change, size_t count_max,
+                              const tv_blob_head **ret_heads, size_t *ret_count)
 {
     tv_slice from = tv_blob_key_kind(change->arena, change->partition, TV_BLOB_ROW_SNAPSHOT);
     size_t count = 0, size = 0;
@@ -263,7 +285,7 @@ tv_err tv_blob_snapshots_load(tv_txn *txn, tv_blob_change *change, const tv_blob
     if (err)
         return err;
 
-    while (err == TV_OK && tv_txn_scan_next(&scan)) {
+    while (err == TV_OK && count < count_max && tv_txn_scan_next(&scan)) {
         int64_t snapshot;
 
         if (count == size) {

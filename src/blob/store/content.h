@@ -4,7 +4,9 @@
  *
  * Taking away follows one pattern.  A `tv_keep` first learns all that stays:
  * new pieces, snapshots, the blob.  Then what goes is dropped, and whatever is
- * not kept is garbage.  Scans and writes never mix: tv_txn forbids it.
+ * not kept is garbage.  Scans and writes never mix: tv_txn forbids it.  If this
+ * would take long, nothing is looked at: a row says that there is something to
+ * clean up, and clean.c does the same later, step by step.
  */
 #ifndef TV_BLOB_STORE_CONTENT_H
 #define TV_BLOB_STORE_CONTENT_H
@@ -56,7 +58,18 @@ void tv_blob_head_write(tv_txn *txn, tv_blob_change *change, const tv_blob_head 
 tv_blob_piece tv_blob_data_write(tv_txn *txn, tv_blob_change *change, const tv_blob_data *data,
                                  int64_t stamp, uint64_t index);
 
-/** Write pieces into rows of their own, in runs; for a content of more than TV_BLOB_INLINE_PIECES. */
+/** Rows of pieces, ready to be written. */
+typedef struct tv_blob_runs {
+    tv_slice *values;
+    uint64_t *ends; /* of the last piece in each */
+    size_t count;
+} tv_blob_runs;
+
+tv_blob_runs tv_blob_runs_encode(tv_arena *arena, const tv_blob_piece *pieces, size_t count);
+void tv_blob_runs_write(tv_txn *txn, tv_blob_change *change, uint64_t content_id,
+                        const tv_blob_runs *runs);
+
+/** Write pieces into rows of their own; for a content of more than TV_BLOB_INLINE_PIECES. */
 void tv_blob_pieces_write(tv_txn *txn, tv_blob_change *change, uint64_t content_id,
                           const tv_blob_piece *pieces, size_t count);
 
@@ -71,20 +84,23 @@ typedef struct tv_blob_pieces {
 tv_err tv_blob_pieces_load(tv_txn *txn, tv_blob_change *change, const tv_blob_head *head,
                            tv_blob_pieces *ret_pieces) TV_WARN_UNUSED;
 
-/** All uncommitted blocks in the order of their ids, in the change's arena. */
-tv_err tv_blob_blocks_load(tv_txn *txn, tv_blob_change *change, const tv_block **ret_blocks,
-                           size_t *ret_count) TV_WARN_UNUSED;
+/** All uncommitted blocks of the view's ledger in the order of their ids, in the change's arena. */
+tv_err tv_blob_blocks_load(tv_txn *txn, tv_blob_change *change, const tv_blob_view *view,
+                           const tv_block **ret_blocks, size_t *ret_count) TV_WARN_UNUSED;
 
-/** The heads of all snapshots, oldest first, in the change's arena. */
-tv_err tv_blob_snapshots_load(tv_txn *txn, tv_blob_change *change, const tv_blob_head **ret_heads,
-                              size_t *ret_count) TV_WARN_UNUSED;
+/** The heads of snapshots, oldest first, up to `count_max` of them, in the change's arena. */
+tv_err tv_blob_snapshots_load(tv_txn *txn, tv_blob_change *change, size_t count_max,
+                              const tv_blob_head **ret_heads, size_t *ret_count) TV_WARN_UNUSED;
+
+/** Whether a change may look at all snapshots of the blob by itself. */
+bool tv_blob_snapshots_are_few(const tv_blob_view *view);
 
 typedef struct tv_kept_content {
     uint64_t id;
     uint64_t length; /* its rows up to here stay */
 } tv_kept_content;
 
-/** What stays; all zeros is nothing.  Its memory is the change's arena. */
+/** What stays; all zeros is nothing.  Its memory is the arena that is given. */
 typedef struct tv_keep {
     tv_blob_piece *slots; /* by place; a free one has length 0 */
     size_t slot_count, used;
@@ -92,28 +108,30 @@ typedef struct tv_keep {
     size_t content_count;
 } tv_keep;
 
-void tv_keep_pieces(tv_keep *keep, tv_blob_change *change, const tv_blob_piece *pieces,
-                    size_t count);
+/** Add a place; false when it is there already. */
+bool tv_keep_add(tv_keep *keep, tv_arena *arena, bool is_chunk, tv_extent_id id);
+void tv_keep_pieces(tv_keep *keep, tv_arena *arena, const tv_blob_piece *pieces, size_t count);
 
-/** Keep the contents of all these heads, given in the order of their age. */
-tv_err tv_keep_heads(tv_keep *keep, tv_txn *txn, tv_blob_change *change, const tv_blob_head *heads,
-                     size_t count) TV_WARN_UNUSED;
+/** What a change takes away.  Heads are in the order of their age. */
+typedef struct tv_blob_removal {
+    const tv_blob_head *gone; /* their contents go; their own rows are left to the caller */
+    size_t gone_count;
+    const tv_blob_head *stays; /* what these have stays */
+    size_t stay_count;
+    bool is_blind;    /* `stays` is not known: leave it all to the cleaner */
+    bool with_blocks; /* all uncommitted blocks and the ledger go, too */
+} tv_blob_removal;
 
-/** Keep the contents of all snapshots of the blob in `view`. */
-tv_err tv_keep_snapshots(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
-                         const tv_blob_view *view) TV_WARN_UNUSED;
+/** Remove what neither `keep` nor a head that stays has: now, or later if it is much. */
+tv_err tv_blob_remove(tv_keep *keep, tv_txn *txn, tv_blob_change *change, const tv_blob_view *view,
+                      const tv_blob_removal *removal) TV_WARN_UNUSED;
 
-/** Remove what of a head's content is not kept; the head's own row is left to the caller. */
-tv_err tv_drop_content(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
-                       const tv_blob_head *head) TV_WARN_UNUSED;
-
-/** Remove all uncommitted blocks and the ledger, and their data unless it is kept. */
-tv_err tv_drop_blocks(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
-                      const tv_blob_view *view) TV_WARN_UNUSED;
-
-/** Remove what a new content replaces and neither `keep` nor a snapshot has: content and blocks. */
+/**
+ * Remove what a new content replaces and neither `keep` nor a snapshot has:
+ * content and blocks.  `is_blind` when `keep` does not know all of the new one.
+ */
 tv_err tv_drop_replaced(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
-                        const tv_blob_view *view) TV_WARN_UNUSED;
+                        const tv_blob_view *view, bool is_blind) TV_WARN_UNUSED;
 
 /** Remove one piece of data that nothing else refers to. */
 void tv_drop_data(tv_txn *txn, tv_blob_change *change, bool is_chunk, tv_extent_id id);

@@ -16,7 +16,7 @@ static tv_err load_family(tv_txn *txn, tv_blob_change *change, const tv_blob_vie
     tv_err err;
 
     if (view->head.snapshot_count) {
-        err = tv_blob_snapshots_load(txn, change, &snapshots, &count);
+        err = tv_blob_snapshots_load(txn, change, SIZE_MAX, &snapshots, &count);
         if (err)
             return err;
     }
@@ -32,24 +32,35 @@ static tv_err load_family(tv_txn *txn, tv_blob_change *change, const tv_blob_vie
     return TV_OK;
 }
 
-/* Drop heads, given in the order of their age, with all of their contents that is not kept. */
-static tv_err drop_heads(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
-                         const tv_blob_head *heads, size_t count)
+static void delete_heads(tv_txn *txn, tv_blob_change *change, const tv_blob_removal *removal)
 {
-    for (size_t i = 0; i < count; i++) {
-        const tv_blob_head *head = &heads[i];
-        tv_err err;
+    for (size_t i = 0; i < removal->gone_count; i++)
+        tv_txn_delete(txn, tv_blob_key_head(change->arena, change->partition,
+                                            removal->gone[i].snapshot));
+}
 
-        tv_txn_delete(txn, tv_blob_key_head(change->arena, change->partition, head->snapshot));
+/* A step for a blob with too many snapshots: the oldest ones go, and the rest next time. */
+static tv_err delete_oldest(tv_txn *txn, tv_blob_change *change, tv_blob_view *view)
+{
+    tv_blob_removal removal = {.is_blind = true};
+    tv_keep keep = {0};
+    tv_err err;
 
-        /* Rows that heads share go with the last of them, which has them all. */
-        if (head->pieces == NULL && i + 1 < count && heads[i + 1].content_id == head->content_id)
-            continue;
+    err = tv_blob_snapshots_load(txn, change, tv_blob_at_once_max + 1, &removal.gone,
+                                 &removal.gone_count);
+    if (err)
+        return err;
+    if (removal.gone_count > view->head.snapshot_count)
+        return TV_ERR_CORRUPT;
 
-        err = tv_drop_content(keep, txn, change, head);
-        if (err)
-            return err;
-    }
+    err = tv_blob_remove(&keep, txn, change, view, &removal);
+    if (err)
+        return err;
+
+    delete_heads(txn, change, &removal);
+    view->head.snapshot_count -= (uint32_t)removal.gone_count;
+    tv_blob_head_write(txn, change, &view->head);
+    change->is_partial = true;
     return TV_OK;
 }
 
@@ -64,11 +75,11 @@ static tv_err delete_all(tv_txn *txn, tv_blob_change *change, const tv_blob_view
     if (err)
         return err;
 
-    err = drop_heads(&keep, txn, change, family.heads, family.count);
-    if (err)
-        return err;
+    tv_blob_removal removal = {
+        .gone = family.heads, .gone_count = family.count, .with_blocks = true};
 
-    return tv_drop_blocks(&keep, txn, change, view);
+    delete_heads(txn, change, &removal);
+    return tv_blob_remove(&keep, txn, change, view, &removal);
 }
 
 /* All snapshots go, the blob stays. */
@@ -82,26 +93,46 @@ static tv_err delete_snapshots(tv_txn *txn, tv_blob_change *change, tv_blob_view
     if (err)
         return err;
 
-    err = tv_keep_heads(&keep, txn, change, &view->head, 1);
+    tv_blob_removal removal = {.gone = family.heads,
+                               .gone_count = family.count - 1,
+                               .stays = &view->head,
+                               .stay_count = 1};
+
+    err = tv_blob_remove(&keep, txn, change, view, &removal);
     if (err)
         return err;
 
-    err = drop_heads(&keep, txn, change, family.heads, family.count - 1);
-    if (err)
-        return err;
-
+    delete_heads(txn, change, &removal);
     view->head.snapshot_count = 0;
     tv_blob_head_write(txn, change, &view->head);
     return TV_OK;
 }
 
-/* One snapshot goes.  Conditions are those of the snapshot; it has no lease. */
-static tv_err delete_one(tv_txn *txn, tv_blob_change *change, tv_blob_view *view, int64_t snapshot)
+/* The head of one snapshot. */
+static tv_err find_snapshot(tv_txn *txn, tv_blob_change *change, int64_t snapshot,
+                            tv_blob_head *ret_head)
 {
-    tv_keep keep = {0};
+    tv_slice value;
+    tv_err err;
+
+    err = tv_txn_get(txn, tv_blob_key_head(change->arena, change->partition, snapshot), &value);
+    if (err)
+        return err == TV_ERR_NOT_FOUND ? TV_ERR_BLOB_NOT_FOUND : err;
+
+    return tv_blob_head_decode(change->arena, value, snapshot, ret_head);
+}
+
+/* All others of the family stay, if there are few enough to look at. */
+static tv_err load_others(tv_txn *txn, tv_blob_change *change, const tv_blob_view *view,
+                          int64_t snapshot, tv_blob_removal *removal)
+{
     head_family family;
     size_t at = 0;
     tv_err err;
+
+    removal->is_blind = !tv_blob_snapshots_are_few(view);
+    if (removal->is_blind)
+        return TV_OK;
 
     err = load_family(txn, change, view, &family);
     if (err)
@@ -110,24 +141,40 @@ static tv_err delete_one(tv_txn *txn, tv_blob_change *change, tv_blob_view *view
     while (at < family.count && family.heads[at].snapshot != snapshot)
         at++;
     if (at == family.count)
-        return TV_ERR_BLOB_NOT_FOUND;
+        return TV_ERR_CORRUPT;
 
-    tv_blob_head one = family.heads[at];
+    memmove(family.heads + at, family.heads + at + 1,
+            (family.count - at - 1) * sizeof *family.heads);
+    removal->stays = family.heads;
+    removal->stay_count = family.count - 1;
+    return TV_OK;
+}
+
+/* One snapshot goes.  Conditions are those of the snapshot; it has no lease. */
+static tv_err delete_one(tv_txn *txn, tv_blob_change *change, tv_blob_view *view, int64_t snapshot)
+{
+    tv_blob_head one;
+    tv_blob_removal removal = {.gone = &one, .gone_count = 1};
+    tv_keep keep = {0};
+    tv_err err;
+
+    err = find_snapshot(txn, change, snapshot, &one);
+    if (err)
+        return err;
 
     err = tv_conditions_check_write(&change->conditions, one.etag);
     if (err)
         return err;
 
-    memmove(family.heads + at, family.heads + at + 1,
-            (family.count - at - 1) * sizeof *family.heads);
-    err = tv_keep_heads(&keep, txn, change, family.heads, family.count - 1);
+    err = load_others(txn, change, view, snapshot, &removal);
     if (err)
         return err;
 
-    err = drop_heads(&keep, txn, change, &one, 1);
+    err = tv_blob_remove(&keep, txn, change, view, &removal);
     if (err)
         return err;
 
+    delete_heads(txn, change, &removal);
     view->head.snapshot_count--;
     tv_blob_head_write(txn, change, &view->head);
     return TV_OK;
@@ -137,6 +184,7 @@ static tv_err delete_one(tv_txn *txn, tv_blob_change *change, tv_blob_view *view
 static tv_err delete_uncommitted(tv_txn *txn, tv_delete_blob *delete, const tv_blob_view *view)
 {
     tv_blob_change *change = &delete->change;
+    tv_blob_removal removal = {.with_blocks = true};
     tv_keep keep = {0};
     tv_err err;
 
@@ -148,7 +196,7 @@ static tv_err delete_uncommitted(tv_txn *txn, tv_delete_blob *delete, const tv_b
     if (err)
         return err;
 
-    return tv_drop_blocks(&keep, txn, change, view);
+    return tv_blob_remove(&keep, txn, change, view, &removal);
 }
 
 tv_err tv_delete_blob_run(tv_txn *txn, void *delete_blob)
@@ -176,6 +224,8 @@ tv_err tv_delete_blob_run(tv_txn *txn, void *delete_blob)
         return err;
     if (delete->scope == TV_DELETE_BLOB && view.head.snapshot_count > 0)
         return TV_ERR_SNAPSHOTS_PRESENT;
+    if (view.head.snapshot_count > tv_blob_at_once_max)
+        return delete_oldest(txn, change, &view);
 
     return delete->scope == TV_DELETE_SNAPSHOTS ? delete_snapshots(txn, change, &view)
                                                 : delete_all(txn, change, &view);

@@ -27,8 +27,7 @@ static size_t slot_of(const tv_keep *keep, bool is_chunk, tv_extent_id id)
     return slot;
 }
 
-/* Add a place; false when it is there already. */
-static bool add(tv_keep *keep, tv_blob_change *change, bool is_chunk, tv_extent_id id)
+bool tv_keep_add(tv_keep *keep, tv_arena *arena, bool is_chunk, tv_extent_id id)
 {
     size_t slot;
 
@@ -36,7 +35,7 @@ static bool add(tv_keep *keep, tv_blob_change *change, bool is_chunk, tv_extent_
         tv_keep old = *keep;
 
         keep->slot_count = old.slot_count ? old.slot_count * 2 : SLOTS_MIN;
-        keep->slots = tv_arena_zalloc(change->arena, keep->slot_count * sizeof *keep->slots);
+        keep->slots = tv_arena_zalloc(arena, keep->slot_count * sizeof *keep->slots);
         for (size_t i = 0; i < old.slot_count; i++) {
             if (old.slots[i].length)
                 keep->slots[slot_of(keep, old.slots[i].is_chunk, old.slots[i].id)] = old.slots[i];
@@ -51,61 +50,42 @@ static bool add(tv_keep *keep, tv_blob_change *change, bool is_chunk, tv_extent_
     return true;
 }
 
-void tv_keep_pieces(tv_keep *keep, tv_blob_change *change, const tv_blob_piece *pieces,
-                    size_t count)
+void tv_keep_pieces(tv_keep *keep, tv_arena *arena, const tv_blob_piece *pieces, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        add(keep, change, pieces[i].is_chunk, pieces[i].id);
+        tv_keep_add(keep, arena, pieces[i].is_chunk, pieces[i].id);
 }
 
-tv_err tv_keep_heads(tv_keep *keep, tv_txn *txn, tv_blob_change *change, const tv_blob_head *heads,
-                     size_t count)
+/* Of heads that share a content the next one has all of this one's rows, and perhaps more. */
+static bool is_shared_with_next(const tv_blob_head *heads, size_t count, size_t i)
 {
-    tv_kept_content *contents =
-        tv_arena_alloc(change->arena, (keep->content_count + count + 1) * sizeof *contents);
+    return heads[i].pieces == NULL && i + 1 < count &&
+           heads[i + 1].content_id == heads[i].content_id;
+}
 
-    if (keep->content_count)
-        memcpy(contents, keep->contents, keep->content_count * sizeof *contents);
-    keep->contents = contents;
-
+/* Keep the contents of all these heads, given in the order of their age. */
+static tv_err keep_heads(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
+                         const tv_blob_head *heads, size_t count)
+{
+    keep->contents = tv_arena_alloc(change->arena, (count + 1) * sizeof *keep->contents);
     for (size_t i = 0; i < count; i++) {
         const tv_blob_head *head = &heads[i];
         tv_blob_pieces pieces;
         tv_err err;
 
-        /* Of heads that share a content the next one has all of this one's rows, and perhaps more.
-         */
-        if (head->pieces == NULL && i + 1 < count && heads[i + 1].content_id == head->content_id)
+        if (is_shared_with_next(heads, count, i))
             continue;
 
         err = tv_blob_pieces_load(txn, change, head, &pieces);
         if (err)
             return err;
 
-        tv_keep_pieces(keep, change, pieces.list, head->piece_count);
+        tv_keep_pieces(keep, change->arena, pieces.list, head->piece_count);
         if (head->pieces == NULL)
-            contents[keep->content_count++] = (tv_kept_content){head->content_id, head->length};
+            keep->contents[keep->content_count++] =
+                (tv_kept_content){head->content_id, head->length};
     }
     return TV_OK;
-}
-
-tv_err tv_keep_snapshots(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
-                         const tv_blob_view *view)
-{
-    const tv_blob_head *heads;
-    size_t count;
-    tv_err err;
-
-    if (view->head.snapshot_count == 0)
-        return TV_OK;
-
-    err = tv_blob_snapshots_load(txn, change, &heads, &count);
-    if (err)
-        return err;
-    if (count != view->head.snapshot_count)
-        return TV_ERR_CORRUPT;
-
-    return tv_keep_heads(keep, txn, change, heads, count);
 }
 
 void tv_drop_data(tv_txn *txn, tv_blob_change *change, bool is_chunk, tv_extent_id id)
@@ -140,7 +120,9 @@ static uint64_t kept_length(const tv_keep *keep, uint64_t content_id)
     return length;
 }
 
-tv_err tv_drop_content(tv_keep *keep, tv_txn *txn, tv_blob_change *change, const tv_blob_head *head)
+/* Remove what of a head's content is not kept. */
+static tv_err drop_content(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
+                           const tv_blob_head *head)
 {
     uint64_t kept = kept_length(keep, head->content_id);
     tv_blob_pieces pieces;
@@ -153,7 +135,7 @@ tv_err tv_drop_content(tv_keep *keep, tv_txn *txn, tv_blob_change *change, const
     for (uint32_t i = 0; i < head->piece_count; i++) {
         const tv_blob_piece *piece = &pieces.list[i];
 
-        if (add(keep, change, piece->is_chunk, piece->id))
+        if (tv_keep_add(keep, change->arena, piece->is_chunk, piece->id))
             tv_drop_data(txn, change, piece->is_chunk, piece->id);
     }
     /* A shorter head of this content ends where a run does. */
@@ -165,7 +147,8 @@ tv_err tv_drop_content(tv_keep *keep, tv_txn *txn, tv_blob_change *change, const
     return TV_OK;
 }
 
-tv_err tv_drop_blocks(tv_keep *keep, tv_txn *txn, tv_blob_change *change, const tv_blob_view *view)
+static tv_err drop_blocks(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
+                          const tv_blob_view *view)
 {
     const tv_block *blocks;
     size_t count;
@@ -174,34 +157,126 @@ tv_err tv_drop_blocks(tv_keep *keep, tv_txn *txn, tv_blob_change *change, const 
     if (!view->has_ledger)
         return TV_OK;
 
-    err = tv_blob_blocks_load(txn, change, &blocks, &count);
+    err = tv_blob_blocks_load(txn, change, view, &blocks, &count);
     if (err)
         return err;
-    if (count != view->ledger.count)
-        return TV_ERR_CORRUPT;
 
     for (size_t i = 0; i < count; i++) {
-        if (add(keep, change, blocks[i].is_chunk, blocks[i].extent))
+        if (tv_keep_add(keep, change->arena, blocks[i].is_chunk, blocks[i].extent))
             tv_drop_data(txn, change, blocks[i].is_chunk, blocks[i].extent);
-        tv_txn_delete(txn, tv_blob_key_block(change->arena, change->partition, blocks[i].id));
+        tv_txn_delete(txn, tv_blob_key_block(change->arena, change->partition,
+                                             view->ledger.generation, blocks[i].id));
     }
     tv_txn_delete(txn, tv_blob_key_ledger(change->arena, change->partition));
     return TV_OK;
 }
 
-tv_err tv_drop_replaced(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
-                        const tv_blob_view *view)
+/* --- now or later --- */
+
+size_t tv_blob_at_once_max = 1024;
+
+/* A head is more than a piece: it has texts, too. */
+enum { PIECES_PER_HEAD = 16 };
+
+bool tv_blob_snapshots_are_few(const tv_blob_view *view)
 {
+    return view->head.snapshot_count <= tv_blob_at_once_max / PIECES_PER_HEAD;
+}
+
+static size_t weight(const tv_blob_head *heads, size_t count)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        sum += is_shared_with_next(heads, count, i) ? 0 : heads[i].piece_count;
+    return sum;
+}
+
+/* A key that no other discard has: stamps of a blob from the future may come twice. */
+static tv_err discard_key(tv_txn *txn, tv_blob_change *change, const tv_blob_view *view,
+                          tv_slice *ret_key)
+{
+    tv_err err = TV_OK;
+    tv_slice ignored;
+
+    for (int64_t stamp = view->stamp; err == TV_OK; stamp++) {
+        *ret_key = tv_blob_key_discard(change->arena, change->partition, stamp);
+        err = tv_txn_get(txn, *ret_key, &ignored);
+    }
+    return err == TV_ERR_NOT_FOUND ? TV_OK : err;
+}
+
+/* Leave it to be cleaned up later.  Only pieces that were in heads have to be written down. */
+static tv_err discard(tv_txn *txn, tv_blob_change *change, const tv_blob_view *view,
+                      const tv_blob_removal *removal)
+{
+    size_t count = 0, size = removal->gone_count * TV_BLOB_INLINE_PIECES;
+    tv_blob_piece *pieces = tv_arena_alloc(change->arena, (size + 1) * sizeof *pieces);
+    tv_slice key;
     tv_err err;
 
-    if (view->has_head) {
-        err = tv_keep_snapshots(keep, txn, change, view);
-        if (err)
-            return err;
+    for (size_t i = 0; i < removal->gone_count; i++) {
+        const tv_blob_head *head = &removal->gone[i];
 
-        err = tv_drop_content(keep, txn, change, &view->head);
+        for (uint32_t j = 0; head->pieces && j < head->piece_count; j++)
+            pieces[count++] = head->pieces[j];
+    }
+    err = discard_key(txn, change, view, &key);
+    if (err)
+        return err;
+
+    tv_txn_put(txn, key, tv_blob_discard_encode(change->arena, pieces, count));
+    if (removal->with_blocks && view->has_ledger)
+        tv_txn_delete(txn, tv_blob_key_ledger(change->arena, change->partition));
+    change->has_discards = true;
+    return TV_OK;
+}
+
+tv_err tv_blob_remove(tv_keep *keep, tv_txn *txn, tv_blob_change *change, const tv_blob_view *view,
+                      const tv_blob_removal *removal)
+{
+    size_t work = weight(removal->gone, removal->gone_count) +
+                  weight(removal->stays, removal->stay_count) +
+                  (removal->with_blocks ? view->ledger.count : 0);
+    tv_err err;
+
+    if (removal->is_blind || work > tv_blob_at_once_max)
+        return discard(txn, change, view, removal);
+
+    err = keep_heads(keep, txn, change, removal->stays, removal->stay_count);
+    if (err)
+        return err;
+
+    for (size_t i = 0; i < removal->gone_count; i++) {
+        /* Rows that heads share go with the last of them, which has them all. */
+        if (is_shared_with_next(removal->gone, removal->gone_count, i))
+            continue;
+
+        err = drop_content(keep, txn, change, &removal->gone[i]);
         if (err)
             return err;
     }
-    return tv_drop_blocks(keep, txn, change, view);
+    return removal->with_blocks ? drop_blocks(keep, txn, change, view) : TV_OK;
+}
+
+tv_err tv_drop_replaced(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
+                        const tv_blob_view *view, bool is_blind)
+{
+    tv_blob_removal removal = {
+        .gone = &view->head,
+        .gone_count = view->has_head,
+        .is_blind = is_blind || !tv_blob_snapshots_are_few(view),
+        .with_blocks = true};
+    tv_err err;
+
+    if (!view->has_head && !view->has_ledger)
+        return TV_OK;
+    if (!removal.is_blind && view->head.snapshot_count) {
+        err = tv_blob_snapshots_load(txn, change, SIZE_MAX, &removal.stays, &removal.stay_count);
+        if (err)
+            return err;
+        if (removal.stay_count != view->head.snapshot_count)
+            return TV_ERR_CORRUPT;
+    }
+    return tv_blob_remove(keep, txn, change, view, &removal);
 }

@@ -24,7 +24,7 @@ tv_err tv_put_blob_run(tv_txn *txn, void *put_blob)
     if (view.has_head && view.head.type != put->type)
         return TV_ERR_BLOB_TYPE;
 
-    err = tv_drop_replaced(&keep, txn, change, &view);
+    err = tv_drop_replaced(&keep, txn, change, &view, false);
     if (err)
         return err;
 

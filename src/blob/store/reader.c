@@ -276,18 +276,21 @@ static tv_err list_uncommitted(tv_iter *iter, tv_slice partition, tv_arena *aren
     if (err)
         return err;
 
+    tv_slice prefix = tv_blob_key_blocks(arena, partition, ledger.generation);
     tv_block *blocks = tv_arena_alloc(arena, ledger.count * sizeof *blocks);
 
+    tv_iter_seek(iter, prefix);
     for (uint32_t i = 0; i < ledger.count; i++) {
-        tv_iter_next(iter);
+        if (i > 0)
+            tv_iter_next(iter);
         if (!tv_iter_is_valid(iter)) {
             err = tv_iter_status(iter);
             return err ? err : TV_ERR_CORRUPT;
         }
-        if (!tv_slice_starts_with(tv_iter_key(iter), ledger_key))
+        if (!tv_slice_starts_with(tv_iter_key(iter), prefix))
             return TV_ERR_CORRUPT;
 
-        tv_slice id = tv_slice_skip(tv_iter_key(iter), ledger_key.len);
+        tv_slice id = tv_slice_skip(tv_iter_key(iter), prefix.len);
 
         err = tv_block_decode(tv_arena_dup(arena, id), tv_iter_value(iter), &blocks[i]);
         if (err)
@@ -295,6 +298,8 @@ static tv_err list_uncommitted(tv_iter *iter, tv_slice partition, tv_arena *aren
     }
     lists->uncommitted = blocks;
     lists->uncommitted_count = ledger.count;
+    lists->has_ledger = true;
+    lists->ledger = ledger;
     return TV_OK;
 }
 

@@ -71,6 +71,8 @@ typedef struct tv_block_lists {
     tv_blob_head head;
     const tv_block *committed, *uncommitted; /* the latter in the order of their ids */
     size_t committed_count, uncommitted_count;
+    bool has_ledger;
+    tv_block_ledger ledger; /* of the uncommitted blocks, if they were asked for */
 } tv_block_lists;
 
 /**

@@ -4,7 +4,7 @@
 #include "base/assert.h"
 #include "base/base64.h"
 
-enum { FORM = 1, GUID_BYTES = 16, MD5_BYTES = 16, METADATA_PAIR_BYTES_MIN = 2 };
+enum { FORM = 1, PIECE_BYTES_MIN = 5, GUID_BYTES = 16, MD5_BYTES = 16, METADATA_PAIR_BYTES_MIN = 2 };
 
 static const char base32[] = "0123456789abcdefghijklmnopqrstuv";
 
@@ -86,14 +86,36 @@ tv_slice tv_blob_key_ledger(tv_arena *arena, tv_slice partition)
     return tv_blob_key_kind(arena, partition, TV_BLOB_ROW_BLOCK);
 }
 
-tv_slice tv_blob_key_block(tv_arena *arena, tv_slice partition, tv_slice block_id)
+tv_slice tv_blob_key_block(tv_arena *arena, tv_slice partition, uint64_t generation,
+                           tv_slice block_id)
 {
     tv_slice key;
-    char *to = start_key(arena, partition, TV_BLOB_ROW_BLOCK, block_id.len, &key);
+    char *to =
+        start_key(arena, partition, TV_BLOB_ROW_BLOCK, TV_BLOB_NUMBER_LEN + block_id.len, &key);
 
     tv_assert(block_id.len > 0);
-    memcpy(to, block_id.data, block_id.len);
+    tv_blob_number_format(to, generation);
+    memcpy(to + TV_BLOB_NUMBER_LEN, block_id.data, block_id.len);
     return key;
+}
+
+static tv_slice one_number(tv_arena *arena, tv_slice partition, tv_blob_row_kind kind,
+                           uint64_t number)
+{
+    tv_slice key;
+
+    tv_blob_number_format(start_key(arena, partition, kind, TV_BLOB_NUMBER_LEN, &key), number);
+    return key;
+}
+
+tv_slice tv_blob_key_blocks(tv_arena *arena, tv_slice partition, uint64_t generation)
+{
+    return one_number(arena, partition, TV_BLOB_ROW_BLOCK, generation);
+}
+
+tv_slice tv_blob_key_discard(tv_arena *arena, tv_slice partition, int64_t stamp)
+{
+    return one_number(arena, partition, TV_BLOB_ROW_DISCARD, (uint64_t)stamp);
 }
 
 static tv_slice two_numbers(tv_arena *arena, tv_slice partition, tv_blob_row_kind kind,
@@ -379,6 +401,37 @@ tv_err tv_blob_run_decode(tv_arena *arena, tv_slice key, tv_slice value,
     return TV_OK;
 }
 
+tv_slice tv_blob_discard_encode(tv_arena *arena, const tv_blob_piece *pieces, size_t count)
+{
+    tv_buf buf = TV_BUF_EMPTY;
+
+    tv_pack_number(&buf, FORM);
+    tv_pack_number(&buf, count);
+    for (size_t i = 0; i < count; i++)
+        pack_piece(&buf, &pieces[i]);
+    return finish(arena, &buf);
+}
+
+tv_err tv_blob_discard_decode(tv_arena *arena, tv_slice value, const tv_blob_piece **ret_pieces,
+                              size_t *ret_count)
+{
+    tv_unpack in = {.rest = value};
+
+    unpack_form(&in);
+
+    size_t count = (size_t)tv_unpack_number_max(&in, in.rest.len / PIECE_BYTES_MIN);
+    tv_blob_piece *pieces = tv_arena_zalloc(arena, (count + 1) * sizeof *pieces);
+
+    for (size_t i = 0; i < count; i++)
+        unpack_piece(&in, &pieces[i]);
+    if (!tv_unpack_is_done(&in))
+        return TV_ERR_CORRUPT;
+
+    *ret_pieces = pieces;
+    *ret_count = count;
+    return TV_OK;
+}
+
 tv_slice tv_block_encode(tv_arena *arena, const tv_block *block)
 {
     tv_buf buf = TV_BUF_EMPTY;
@@ -417,6 +470,7 @@ tv_slice tv_block_ledger_encode(tv_arena *arena, const tv_block_ledger *ledger)
     tv_pack_number(&buf, ledger->count);
     tv_pack_number(&buf, ledger->id_len);
     tv_pack_number(&buf, (uint64_t)ledger->last);
+    tv_pack_number(&buf, ledger->generation);
     return finish(arena, &buf);
 }
 
@@ -429,6 +483,7 @@ tv_err tv_block_ledger_decode(tv_slice value, tv_block_ledger *ret_ledger)
     ledger.count = (uint32_t)tv_unpack_number_max(&in, TV_BLOB_UNCOMMITTED_BLOCKS_MAX);
     ledger.id_len = (uint32_t)tv_unpack_number_max(&in, TV_BLOCK_ID_BYTES_MAX);
     ledger.last = unpack_ticks(&in);
+    ledger.generation = tv_unpack_number(&in);
     if (!tv_unpack_is_done(&in) || ledger.count == 0 || ledger.id_len == 0)
         return TV_ERR_CORRUPT;
 

@@ -17,6 +17,7 @@ typedef enum tv_blob_row_kind {
     TV_BLOB_ROW_HEAD = 'b',
     TV_BLOB_ROW_BLOCK = 'c', /* with nothing behind it: the ledger */
     TV_BLOB_ROW_CHUNK = 'd',
+    TV_BLOB_ROW_DISCARD = 'e',
     TV_BLOB_ROW_RUN = 'p',
 } tv_blob_row_kind;
 
@@ -26,7 +27,12 @@ tv_slice tv_blob_key_kind(tv_arena *arena, tv_slice partition, tv_blob_row_kind 
 /** The head of the blob (`snapshot` 0) or of a snapshot. */
 tv_slice tv_blob_key_head(tv_arena *arena, tv_slice partition, int64_t snapshot);
 tv_slice tv_blob_key_ledger(tv_arena *arena, tv_slice partition);
-tv_slice tv_blob_key_block(tv_arena *arena, tv_slice partition, tv_slice block_id);
+tv_slice tv_blob_key_block(tv_arena *arena, tv_slice partition, uint64_t generation,
+                           tv_slice block_id);
+
+/** Prefix of the uncommitted blocks of a generation. */
+tv_slice tv_blob_key_blocks(tv_arena *arena, tv_slice partition, uint64_t generation);
+tv_slice tv_blob_key_discard(tv_arena *arena, tv_slice partition, int64_t stamp);
 tv_slice tv_blob_key_chunk(tv_arena *arena, tv_slice partition, tv_extent_id id);
 
 /** A run of pieces that ends at `end`.  Those of a content lie from end 0 up to end UINT64_MAX. */
@@ -55,6 +61,11 @@ tv_slice tv_blob_run_encode(tv_arena *arena, const tv_blob_piece *pieces, size_t
 /** `key` is that of its row, from which the end of the last piece is taken. */
 tv_err tv_blob_run_decode(tv_arena *arena, tv_slice key, tv_slice value,
                           const tv_blob_piece **ret_pieces, size_t *ret_count) TV_WARN_UNUSED;
+
+/** Pieces of heads that are gone; their ends mean nothing.  There may be none. */
+tv_slice tv_blob_discard_encode(tv_arena *arena, const tv_blob_piece *pieces, size_t count);
+tv_err tv_blob_discard_decode(tv_arena *arena, tv_slice value, const tv_blob_piece **ret_pieces,
+                              size_t *ret_count) TV_WARN_UNUSED;
 
 tv_slice tv_block_encode(tv_arena *arena, const tv_block *block);
 

@@ -1,6 +1,7 @@
 /* Work over many blobs. */
 #include "blob/store/sweep.h"
 
+#include "blob/store/clean.h"
 #include "blob/store/row.h"
 #include "engine/key.h"
 
@@ -18,43 +19,67 @@ static bool split_container(tv_slice key, tv_slice *ret_container)
     return true;
 }
 
-static void visit_pieces(const tv_blob_extent_visitor *visitor, tv_slice blob,
-                         const tv_blob_piece *pieces, size_t count)
+/* A walk over rows of blobs. */
+typedef struct walk {
+    const tv_blob_extent_visitor *visitor;
+    tv_iter *iter;
+    tv_arena arena;       /* for one row */
+    bool with_dead;       /* also what is still to be cleaned up, see clean.h */
+    tv_arena blob_arena;  /* for what is known of one blob */
+    tv_slice blob;        /* its prefix */
+    tv_blob_alive *alive; /* what its rows before this one say */
+} walk;
+
+static void visit_extent(walk *w, tv_extent_id id)
+{
+    w->visitor->found(w->visitor->ctx, w->blob, id);
+}
+
+static void visit_pieces(walk *w, const tv_blob_piece *pieces, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (!pieces[i].is_chunk)
-            visitor->found(visitor->ctx, blob, pieces[i].id);
+            visit_extent(w, pieces[i].id);
     }
 }
 
 /* `row` is the key behind the blob's prefix. */
-static tv_err visit_value(const tv_blob_extent_visitor *visitor, tv_arena *arena, tv_slice blob,
-                          tv_slice row, tv_slice value)
+static tv_err visit_value(walk *w, tv_slice row, tv_slice value)
 {
     const tv_blob_piece *pieces;
     tv_blob_head head;
     tv_block block;
+    bool is_alive;
     size_t count;
     tv_err err;
 
-    switch (row.len ? row.data[0] : 0) {
+    err = tv_blob_alive_learn(w->alive, &w->arena, row, value, &is_alive);
+    if (err || (!is_alive && !w->with_dead))
+        return err;
+
+    switch (row.data[0]) {
     case TV_BLOB_ROW_SNAPSHOT:
     case TV_BLOB_ROW_HEAD:
-        err = tv_blob_head_decode(arena, value, 0, &head);
+        err = tv_blob_head_decode(&w->arena, value, 0, &head);
         if (err == TV_OK && head.pieces)
-            visit_pieces(visitor, blob, head.pieces, head.piece_count);
+            visit_pieces(w, head.pieces, head.piece_count);
         return err;
     case TV_BLOB_ROW_RUN:
-        err = tv_blob_run_decode(arena, row, value, &pieces, &count);
+        err = tv_blob_run_decode(&w->arena, row, value, &pieces, &count);
         if (err == TV_OK)
-            visit_pieces(visitor, blob, pieces, count);
+            visit_pieces(w, pieces, count);
+        return err;
+    case TV_BLOB_ROW_DISCARD:
+        err = tv_blob_discard_decode(&w->arena, value, &pieces, &count);
+        if (err == TV_OK)
+            visit_pieces(w, pieces, count);
         return err;
     case TV_BLOB_ROW_BLOCK:
         if (row.len == 1)
             return TV_OK;
         err = tv_block_decode(tv_slice_skip(row, 1), value, &block);
         if (err == TV_OK && !block.is_chunk)
-            visitor->found(visitor->ctx, blob, block.extent);
+            visit_extent(w, block.extent);
         return err;
     default:
         return TV_ERR_CORRUPT;
@@ -62,15 +87,15 @@ static tv_err visit_value(const tv_blob_extent_visitor *visitor, tv_arena *arena
 }
 
 /* Visit what the row refers to on which `iter` stands, and go on; chunks are passed in one seek. */
-static tv_err visit_row(const tv_blob_extent_visitor *visitor, tv_iter *iter, tv_arena *arena)
+static tv_err visit_row(walk *w)
 {
-    tv_slice key = tv_iter_key(iter), container, blob;
+    tv_slice key = tv_iter_key(w->iter), container, blob;
     tv_err err;
 
     if (!split_container(key, &container))
         return TV_ERR_CORRUPT;
 
-    err = tv_key_split_blob(arena, container, key, &blob, NULL);
+    err = tv_key_split_blob(&w->arena, container, key, &blob, NULL);
     if (err)
         return err;
 
@@ -79,40 +104,52 @@ static tv_err visit_row(const tv_blob_extent_visitor *visitor, tv_iter *iter, tv
     if (row.len && row.data[0] == TV_BLOB_ROW_CHUNK) {
         tv_slice chunks = tv_slice_take(key, blob.len + 1);
 
-        tv_iter_seek(iter, tv_key_after(arena, chunks));
+        tv_iter_seek(w->iter, tv_key_after(&w->arena, chunks));
         return TV_OK;
     }
+    if (w->alive == NULL || !tv_slice_eq(blob, w->blob)) {
+        tv_arena_reset(&w->blob_arena);
+        w->blob = tv_arena_dup(&w->blob_arena, blob);
+        w->alive = tv_blob_alive_new(&w->blob_arena);
+    }
 
-    err = visit_value(visitor, arena, blob, row, tv_iter_value(iter));
-    tv_iter_next(iter);
+    err = visit_value(w, row, tv_iter_value(w->iter));
+    tv_iter_next(w->iter);
+    return err;
+}
+
+static tv_err visit(tv_engine *engine, tv_slice from, tv_slice to, bool with_dead,
+                    const tv_blob_extent_visitor *visitor)
+{
+    walk w = {.visitor = visitor, .with_dead = with_dead};
+    tv_err err;
+
+    err = tv_engine_iter(engine, from, to, &w.iter);
+    if (err)
+        return err;
+
+    tv_arena_init(&w.arena);
+    tv_arena_init(&w.blob_arena);
+    tv_iter_seek(w.iter, from);
+    while (err == TV_OK && tv_iter_is_valid(w.iter)) {
+        if (visitor->is_stopping && visitor->is_stopping(visitor->ctx))
+            err = TV_ERR_STOPPED;
+        else
+            err = visit_row(&w);
+        tv_arena_reset(&w.arena);
+    }
+    if (err == TV_OK)
+        err = tv_iter_status(w.iter);
+    tv_iter_free(w.iter);
+    tv_arena_done(&w.arena);
+    tv_arena_done(&w.blob_arena);
     return err;
 }
 
 tv_err tv_blob_visit_extents(tv_engine *engine, tv_slice from, tv_slice to,
                              const tv_blob_extent_visitor *visitor)
 {
-    tv_arena arena;
-    tv_iter *iter;
-    tv_err err;
-
-    err = tv_engine_iter(engine, from, to, &iter);
-    if (err)
-        return err;
-
-    tv_arena_init(&arena);
-    tv_iter_seek(iter, from);
-    while (err == TV_OK && tv_iter_is_valid(iter)) {
-        if (visitor->is_stopping && visitor->is_stopping(visitor->ctx))
-            err = TV_ERR_STOPPED;
-        else
-            err = visit_row(visitor, iter, &arena);
-        tv_arena_reset(&arena);
-    }
-    if (err == TV_OK)
-        err = tv_iter_status(iter);
-    tv_iter_free(iter);
-    tv_arena_done(&arena);
-    return err;
+    return visit(engine, from, to, true, visitor);
 }
 
 tv_err tv_blob_visit_all_extents(tv_engine *engine, const tv_blob_extent_visitor *visitor)
@@ -121,9 +158,19 @@ tv_err tv_blob_visit_all_extents(tv_engine *engine, const tv_blob_extent_visitor
     tv_err err;
 
     tv_arena_init(&arena);
-    err = tv_blob_visit_extents(engine, TV_KEY_BLOBS, tv_key_after(&arena, TV_KEY_BLOBS), visitor);
+    err = visit(engine, TV_KEY_BLOBS, tv_key_after(&arena, TV_KEY_BLOBS), false, visitor);
     tv_arena_done(&arena);
     return err;
+}
+
+/* Whether a blob has something to clean up; `iter` stands on its first row from the ledger on. */
+static bool has_discards(tv_iter *iter, tv_arena *arena, tv_slice blob)
+{
+    tv_slice prefix = tv_blob_key_kind(arena, blob, TV_BLOB_ROW_DISCARD);
+
+    if (tv_iter_is_valid(iter) && tv_slice_cmp(tv_iter_key(iter), prefix) < 0)
+        tv_iter_seek(iter, prefix);
+    return tv_iter_is_valid(iter) && tv_slice_starts_with(tv_iter_key(iter), prefix);
 }
 
 /* Whether the blob at whose ledger's place `iter` stands has blocks that are too old. */
@@ -176,7 +223,7 @@ tv_err tv_blob_expired_next(tv_engine *engine, tv_slice container, int64_t now, 
         err = is_expired(iter, ledger_key, now, &is_old);
         if (err)
             break;
-        if (is_old)
+        if (is_old || has_discards(iter, arena, blob))
             ret_partitions[count++] = blob;
         at = tv_key_after(arena, blob);
         tv_iter_seek(iter, at);

@@ -25,7 +25,11 @@ typedef struct tv_blob_extent_visitor {
 tv_err tv_blob_visit_extents(tv_engine *engine, tv_slice from, tv_slice to,
                              const tv_blob_extent_visitor *visitor) TV_WARN_UNUSED;
 
-/** The same for all blobs of the store, for tv_extents_sweep. */
+/**
+ * The same for all blobs of the store, for tv_extents_sweep; but for rows that
+ * are only there because nobody has cleaned up yet (clean.h): what these alone
+ * refer to may be gone.
+ */
 tv_err tv_blob_visit_all_extents(tv_engine *engine,
                                  const tv_blob_extent_visitor *visitor) TV_WARN_UNUSED;
 
@@ -38,7 +42,8 @@ typedef struct tv_blob_expired {
 /**
  * Look at up to `blobs_max` blobs of a container from where the search stands,
  * and return the partitions of up to `size` whose blocks are older than allowed
- * at `now`, in the arena: candidates for tv_expire_blocks_run.
+ * at `now`, or who have something to clean up, in the arena: candidates for
+ * tv_expire_blocks_run and clean.h.
  */
 tv_err tv_blob_expired_next(tv_engine *engine, tv_slice container, int64_t now, size_t blobs_max,
                             tv_arena *arena, tv_blob_expired *search, tv_slice *ret_partitions,

@@ -1,5 +1,6 @@
 /* Changes of what is known about a blob, its data left as it is, and snapshots of it. */
 #include "blob/store/content.h"
+#include "engine/key.h"
 
 tv_err tv_set_blob_headers_run(tv_txn *txn, void *set_blob_headers)
 {
@@ -56,9 +57,9 @@ static tv_err check_snapshot(const tv_blob_view *view, const tv_blob_change *cha
 }
 
 /*
- * Whoever writes to a blob has to know what its snapshots keep, so all of them
- * are read for it, while every other write waits.  A snapshot weighs what that
- * costs: a head, its texts and its pieces, unless the next one has them, too.
+ * Whoever cleans up after a change to a blob has to know what its snapshots
+ * keep, so all of them are read for it.  A snapshot weighs what that costs: a
+ * head, its texts and its pieces, unless the next one has them, too.
  */
 enum { SNAPSHOT_WEIGHT_MAX = 250 * 1000, TEXT_BYTES_PER_WEIGHT = 100, SNAPSHOTS_PER_CHECK = 64 };
 
@@ -73,35 +74,85 @@ static uint64_t text_weight(const tv_blob_head *head)
     return bytes / TEXT_BYTES_PER_WEIGHT;
 }
 
-static uint64_t snapshots_weight(const tv_blob_head *heads, size_t count)
+/* Adds snapshots in the order of their age. */
+typedef struct weighing {
+    uint64_t weight;
+    uint64_t content_id;  /* of the one before, if its pieces are in rows; else 0 */
+    uint32_t piece_count; /* of that */
+} weighing;
+
+static void weigh(weighing *w, const tv_blob_head *head)
 {
-    uint64_t weight = 0;
+    bool has_rows = head->pieces == NULL;
 
-    for (size_t i = 0; i < count; i++) {
-        bool is_shared = heads[i].pieces == NULL && i + 1 < count &&
-                         heads[i + 1].content_id == heads[i].content_id;
+    w->weight += 1 + text_weight(head) + head->piece_count;
+    if (has_rows && w->content_id == head->content_id)
+        w->weight -= w->piece_count;
+    w->content_id = has_rows ? head->content_id : 0;
+    w->piece_count = head->piece_count;
+}
 
-        weight += 1 + text_weight(&heads[i]) + (is_shared ? 0 : heads[i].piece_count);
+static tv_err check_weight(const weighing *w)
+{
+    return w->weight < SNAPSHOT_WEIGHT_MAX ? TV_OK : TV_ERR_SNAPSHOT_COUNT;
+}
+
+tv_err tv_snapshot_blob_plan(tv_engine *engine, tv_snapshot_blob *take)
+{
+    tv_arena *arena = take->change.arena;
+    tv_slice from = tv_blob_key_kind(arena, take->change.partition, TV_BLOB_ROW_SNAPSHOT);
+    weighing w = {0};
+    tv_arena scratch;
+    tv_iter *iter;
+    tv_err err;
+
+    take->planned_count = 0;
+    err = tv_engine_iter(engine, from, tv_key_after(arena, from), &iter);
+    if (err)
+        return err;
+
+    tv_arena_init(&scratch);
+    for (tv_iter_seek(iter, from); err == TV_OK && tv_iter_is_valid(iter); tv_iter_next(iter)) {
+        tv_blob_head head;
+
+        tv_arena_reset(&scratch);
+        err = tv_blob_head_decode(&scratch, tv_iter_value(iter), 1, &head);
+        if (err == TV_OK)
+            weigh(&w, &head);
+        take->planned_count++;
     }
-    return weight;
+    if (err == TV_OK)
+        err = tv_iter_status(iter);
+    tv_iter_free(iter);
+    tv_arena_done(&scratch);
+    return err ? err : check_weight(&w);
 }
 
 /* Snapshots of few pieces are not looked at every time: so many of them weigh next to nothing. */
-static tv_err check_weight(tv_txn *txn, tv_blob_change *change, const tv_blob_view *view)
+static tv_err check_room(tv_txn *txn, const tv_snapshot_blob *take, tv_blob_change *change,
+                         const tv_blob_view *view)
 {
     const tv_blob_head *heads;
+    weighing w = {0};
     size_t count;
     tv_err err;
 
     if (view->head.snapshot_count == 0 ||
         (view->head.pieces && view->head.snapshot_count % SNAPSHOTS_PER_CHECK != 0))
         return TV_OK;
+    if (take->planned_count &&
+        take->planned_count + SNAPSHOTS_PER_CHECK > view->head.snapshot_count)
+        return TV_OK;
+    if (!tv_blob_snapshots_are_few(view))
+        return TV_ERR_UNPLANNED;
 
-    err = tv_blob_snapshots_load(txn, change, &heads, &count);
+    err = tv_blob_snapshots_load(txn, change, SIZE_MAX, &heads, &count);
     if (err)
         return err;
 
-    return snapshots_weight(heads, count) < SNAPSHOT_WEIGHT_MAX ? TV_OK : TV_ERR_SNAPSHOT_COUNT;
+    for (size_t i = 0; i < count; i++)
+        weigh(&w, &heads[i]);
+    return check_weight(&w);
 }
 
 tv_err tv_snapshot_blob_run(tv_txn *txn, void *snapshot_blob)
@@ -119,7 +170,7 @@ tv_err tv_snapshot_blob_run(tv_txn *txn, void *snapshot_blob)
     if (err)
         return err;
 
-    err = check_weight(txn, change, &view);
+    err = check_room(txn, take, change, &view);
     if (err)
         return err;
 

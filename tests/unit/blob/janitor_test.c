@@ -105,15 +105,24 @@ static void wait_until_gone(tv_extent_id id)
 }
 
 static bool keeps_extents;
+static tv_blob_cleaner *cleaner;
 
 static tv_blob_janitor *start_janitor(void)
 {
+    cleaner = tv_blob_cleaner_new(engine, pipeline, extents);
     return tv_blob_janitor_new(&(tv_blob_janitor_options){.engine = engine,
                                                           .pipeline = pipeline,
                                                           .catalog = catalog,
                                                           .extents = extents,
+                                                          .cleaner = cleaner,
                                                           .interval_s = 1,
                                                           .keeps_extents = keeps_extents});
+}
+
+static void stop_janitor(tv_blob_janitor *janitor)
+{
+    tv_blob_janitor_free(janitor);
+    tv_blob_cleaner_free(cleaner);
 }
 
 TEST(the_extents_of_a_deleted_container_go_with_it)
@@ -149,7 +158,7 @@ TEST(blocks_that_nobody_commits_go_after_a_week)
     wait_until_gone(old);
     CHECK(is_there(blob));
     CHECK(is_there(young));
-    tv_blob_janitor_free(janitor);
+    stop_janitor(janitor);
     tv_container_unref(con);
 }
 
@@ -172,7 +181,76 @@ TEST(what_a_crash_left_goes_after_the_next_start)
     CHECK(is_there(kept));
     CHECK(is_there(block));
     CHECK(is_there(unfinished));
-    tv_blob_janitor_free(janitor);
+    stop_janitor(janitor);
+}
+
+/* Delete a blob that has more than a deletion may remove at once. */
+static tv_slice delete_blob(tv_container *container, const char *name)
+{
+    size_t at_once_max = tv_blob_at_once_max;
+    tv_delete_blob op = {.change = change_of(container, name)};
+    tv_write write = {.partition = op.change.partition, .run = tv_delete_blob_run, .ctx = &op};
+
+    tv_blob_at_once_max = 0;
+    CHECK_OK(commit(&write));
+    tv_blob_at_once_max = at_once_max;
+    CHECK(op.change.has_discards);
+    return op.change.partition;
+}
+
+TEST(what_a_change_has_left_is_cleaned_up)
+{
+    tv_container *con = make_container("con");
+    tv_extent_id stays = put_blob(con, "a"), goes = put_blob(con, "b");
+    tv_extent_id block = put_block(con, "b");
+    tv_slice partition = delete_blob(con, "b");
+
+    CHECK(is_there(goes) && is_there(block));
+    CHECK(count_rows(partition) > 0);
+    cleaner = tv_blob_cleaner_new(engine, pipeline, extents);
+    tv_blob_cleaner_add(cleaner, con, partition);
+    wait_until_gone(goes);
+    wait_until_gone(block);
+    CHECK_INT(count_rows(partition), 0);
+    CHECK(is_there(stays));
+    tv_blob_cleaner_free(cleaner);
+    tv_container_unref(con);
+}
+
+TEST(what_nobody_has_cleaned_up_is_found_after_a_start)
+{
+    tv_container *con = make_container("con");
+    tv_extent_id stays = put_blob(con, "a"), goes = put_blob(con, "b");
+    tv_slice partition = delete_blob(con, "b");
+    tv_blob_janitor *janitor;
+
+    tv_container_unref(con);
+    close_all();
+    open_all();
+    janitor = start_janitor();
+    wait_until_gone(goes);
+    wait_until_empty(partition);
+    CHECK(is_there(stays));
+    stop_janitor(janitor);
+}
+
+/* With its container: the cleaner finds nothing to do, or nothing to do it in. */
+TEST(what_nobody_has_cleaned_up_goes_with_its_container)
+{
+    tv_container *con = make_container("con");
+    tv_extent_id goes = put_blob(con, "b");
+    tv_slice partition = delete_blob(con, "b");
+    tv_catalog_delete delete_op = {.catalog = catalog, .container = con, .arena = &arena};
+    tv_write write = {0};
+
+    tv_catalog_prepare_delete(&delete_op, &write);
+    CHECK_OK(commit(&write));
+    cleaner = tv_blob_cleaner_new(engine, pipeline, extents);
+    tv_blob_cleaner_add(cleaner, con, partition);
+    wait_until_gone(goes);
+    wait_until_empty(con->prefix);
+    tv_blob_cleaner_free(cleaner);
+    tv_container_unref(con);
 }
 
 /* Start a janitor with standard error going to a file until a line has come that has `text`. */
@@ -192,7 +270,7 @@ static void sweep_until_logged(const char *text, char *ret_log, size_t size)
             break;
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
-    tv_blob_janitor_free(janitor);
+    stop_janitor(janitor);
     CHECK(dup2(saved, STDERR_FILENO) == STDERR_FILENO);
     close(saved);
     fclose(log);
@@ -236,14 +314,15 @@ TEST(after_a_part_of_the_log_was_dropped_nothing_is_removed)
     tv_blob_janitor *janitor = start_janitor();
 
     wait_until_gone(orphan);
-    tv_blob_janitor_free(janitor);
+    stop_janitor(janitor);
 }
 
 TEST(it_ends_at_once)
 {
     for (int i = 0; i < 20; i++)
-        tv_blob_janitor_free(start_janitor());
+        stop_janitor(start_janitor());
     tv_blob_janitor_free(NULL);
+    tv_blob_cleaner_free(NULL);
 }
 
 int main(void)
@@ -259,6 +338,11 @@ int main(void)
             when_data_is_missing_its_blob_is_named_and_nothing_is_removed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(after_a_part_of_the_log_was_dropped_nothing_is_removed,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_a_change_has_left_is_cleaned_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_nobody_has_cleaned_up_is_found_after_a_start, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(what_nobody_has_cleaned_up_goes_with_its_container, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(it_ends_at_once, set_up, tear_down),
     };
 

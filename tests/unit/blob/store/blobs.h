@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "blob/store/change.h"
+#include "blob/store/clean.h"
 #include "blob/store/reader.h"
 #include "blob/store/sweep.h"
 #include "check.h"
@@ -66,6 +67,38 @@ static inline tv_blob_change change_of(const char *name)
 /* Run a change; `change` is a pointer to any of the contexts. */
 #define RUN(fn, change)                                                                            \
     tv_engine_update(engine, ((tv_blob_change *)(change))->partition, fn, change)
+
+/* Run a change in a group of its own; returns the rows that it read and wrote on the way. */
+static inline size_t steps_of(tv_update_fn *fn, tv_blob_change *change, tv_err want)
+{
+    tv_txn *txn = tv_txn_new(engine);
+    size_t steps;
+
+    tv_txn_begin(txn);
+    CHECK_ERR(tv_txn_run(txn, change->partition, fn, change), want);
+    CHECK_OK(tv_txn_commit(txn));
+    steps = tv_txn_steps(txn);
+    tv_txn_free(txn);
+    return steps;
+}
+
+/* Clean up as the server would; returns how many extents went. */
+static inline size_t clean(const char *name)
+{
+    tv_slice partition = partition_of(name);
+    tv_blob_waste waste;
+
+    CHECK_OK(tv_blob_find_waste(engine, partition, &arena, &waste));
+    for (size_t at = 0; at < waste.key_count; at += TV_BLOB_CLEAN_ROWS) {
+        size_t left = waste.key_count - at;
+        tv_clean_blob step = {.change = {.is_dropped = &is_dropped, .partition = partition},
+                              .keys = waste.keys + at,
+                              .key_count = left < TV_BLOB_CLEAN_ROWS ? left : TV_BLOB_CLEAN_ROWS};
+
+        CHECK(steps_of(tv_clean_blob_run, &step.change, TV_OK) <= TV_BLOB_CLEAN_ROWS);
+    }
+    return waste.extent_count;
+}
 
 static inline tv_guid guid_of(char letter)
 {

@@ -213,8 +213,12 @@ TEST(a_blob_has_at_most_100000_uncommitted_and_50000_committed_blocks)
     list.choice_count = TV_BLOB_COMMITTED_BLOCKS_MAX + 1;
     CHECK_ERR(RUN(tv_put_block_list_run, &list), TV_ERR_BLOCK_LIST_TOO_LONG);
     list.choice_count--;
-    CHECK_OK(RUN(tv_put_block_list_run, &list));
-    CHECK_INT(list.change.garbage_count, 50000);
+    CHECK_ERR(RUN(tv_put_block_list_run, &list), TV_ERR_UNPLANNED);
+    CHECK_OK(tv_put_block_list_plan(engine, &list));
+    CHECK(steps_of(tv_put_block_list_run, &list.change, TV_OK) < 300);
+    CHECK_INT(list.change.garbage_count, 0);
+    CHECK(list.change.has_discards);
+    CHECK_INT(clean("b"), 50000);
     CHECK_INT(row_count(), 1 + (50000 + TV_BLOB_RUN_PIECES - 1) / TV_BLOB_RUN_PIECES);
 
     CHECK_OK(tv_blob_reader_open(engine, partition_of("b"), 0, &reader));
@@ -222,6 +226,103 @@ TEST(a_blob_has_at_most_100000_uncommitted_and_50000_committed_blocks)
     CHECK_INT(piece.id.number, 12345);
     CHECK_INT(piece.end, 123460);
     tv_blob_reader_close(reader);
+}
+
+/* Blocks `from` to `to`, each an extent of its own. */
+static void put_blocks(const char *name, uint32_t from, uint32_t to)
+{
+    tv_put_block put = {.change = change_of(name)};
+    tv_txn *txn = tv_txn_new(engine);
+
+    tv_txn_begin(txn);
+    for (uint32_t i = from; i < to; i++) {
+        put.data = extent_data(i, 10);
+        put.data.block_id = numbered_id(i);
+        CHECK_OK(tv_txn_run(txn, put.change.partition, tv_put_block_run, &put));
+    }
+    CHECK_OK(tv_txn_commit(txn));
+    tv_txn_free(txn);
+}
+
+static tv_put_block_list list_of(const char *name, uint32_t from, uint32_t to)
+{
+    tv_block_choice *choices = tv_arena_alloc(&arena, (to - from) * sizeof *choices);
+
+    for (uint32_t i = from; i < to; i++)
+        choices[i - from] = (tv_block_choice){TV_BLOCK_LATEST, numbered_id(i)};
+    return (tv_put_block_list){
+        .change = change_of(name), .choices = choices, .choice_count = to - from};
+}
+
+/* A plan is good for the blob that it was made for, and for no other. */
+TEST(a_plan_that_is_out_of_date_is_not_used)
+{
+    tv_set_blob_metadata set = {.change = change_of("b")};
+    tv_put_block_list list, other;
+    tv_lease_blob lease = {.change = change_of("b"),
+                           .request = {.action = TV_LEASE_ACQUIRE, .duration_s = -1}};
+
+    put_blocks("b", 0, 3000);
+    list = list_of("b", 0, 3000);
+    CHECK_OK(tv_put_block_list_plan(engine, &list));
+    put_blocks("b", 2999, 3000); /* the same id, another block */
+    CHECK_ERR(RUN(tv_put_block_list_run, &list), TV_ERR_UNPLANNED);
+    CHECK_OK(tv_put_block_list_plan(engine, &list));
+    CHECK_OK(RUN(tv_put_block_list_run, &list));
+    CHECK_INT(head_of("b", 0).piece_count, 3000);
+
+    /* Committed ones only; what leaves the content alone does no harm. */
+    CHECK_OK(tv_put_block_list_plan(engine, &list));
+    CHECK_OK(RUN(tv_set_blob_metadata_run, &set));
+    CHECK_OK(RUN(tv_put_block_list_run, &list));
+    CHECK_OK(tv_put_block_list_plan(engine, &list));
+    other = list_of("b", 0, 2000);
+    CHECK_OK(tv_put_block_list_plan(engine, &other));
+    CHECK_OK(RUN(tv_put_block_list_run, &other));
+    CHECK_ERR(RUN(tv_put_block_list_run, &list), TV_ERR_UNPLANNED);
+    CHECK_OK(tv_put_block_list_plan(engine, &list));
+    CHECK_ERR(RUN(tv_put_block_list_run, &list), TV_ERR_BLOCK_LIST);
+
+    /* Lease and conditions come before what the plan says. */
+    CHECK_OK(RUN(tv_lease_blob_run, &lease));
+    CHECK_ERR(RUN(tv_put_block_list_run, &list), TV_ERR_LEASE_ID_MISSING);
+}
+
+TEST(little_is_done_at_once_however_many_blocks_there_are)
+{
+    tv_blob_data data = extent_data(7, 10);
+    tv_put_blob put = {
+        .change = change_of("b"), .type = TV_BLOB_BLOCK, .data = &data, .data_count = 1};
+    tv_delete_blob delete = {.change = change_of("b"), .scope = TV_DELETE_BLOB};
+    tv_put_block_list list;
+
+    /* Blocks that a put, a deletion and their age make an end of. */
+    put_blocks("b", 100, 20100);
+    CHECK(steps_of(tv_put_blob_run, &put.change, TV_OK) < 20);
+    CHECK(put.change.has_discards);
+    CHECK_INT(clean("b"), 20000);
+    put_blocks("b", 100, 20100);
+    CHECK(steps_of(tv_delete_blob_run, &delete.change, TV_OK) < 20);
+    CHECK_INT(clean("b"), 20001);
+    CHECK_INT(row_count(), 0);
+    put_blocks("b", 100, 20100);
+    pass_time(TV_BLOB_UNCOMMITTED_TICKS + SECONDS(1));
+    CHECK(steps_of(tv_expire_blocks_run, &delete.change, TV_OK) < 20);
+    CHECK_INT(clean("b"), 20000);
+    CHECK_INT(row_count(), 0);
+
+    /* New blocks have nothing to do with those that are still to be removed. */
+    put_blocks("b", 100, 20100);
+    list = list_of("b", 100, 20100);
+    CHECK_OK(tv_put_block_list_plan(engine, &list));
+    CHECK(steps_of(tv_put_block_list_run, &list.change, TV_OK) < 200);
+    put_blocks("b", 50000, 50001);
+    list = list_of("b", 50000, 50001);
+    CHECK_OK(tv_put_block_list_plan(engine, &list));
+    CHECK(steps_of(tv_put_block_list_run, &list.change, TV_OK) < 20);
+    CHECK_TEXT(content_of("b", 0), "<50000:10>");
+    CHECK_INT(clean("b"), 20000);
+    CHECK_INT(row_count(), 1);
 }
 
 TEST(blocks_that_nobody_commits_go_after_a_week)
@@ -277,6 +378,8 @@ int main(void)
         T(a_list_that_does_not_find_all_changes_nothing),
         T(a_block_put_again_takes_the_place_of_the_first),
         T(a_blob_has_at_most_100000_uncommitted_and_50000_committed_blocks),
+        T(a_plan_that_is_out_of_date_is_not_used),
+        T(little_is_done_at_once_however_many_blocks_there_are),
         T(blocks_that_nobody_commits_go_after_a_week),
     };
 

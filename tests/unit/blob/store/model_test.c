@@ -3,6 +3,8 @@
  * snapshots as arrays.  After every group of changes the store must tell the
  * same contents, ETags, blocks and snapshots, and the extents that rows refer to
  * and those reported as garbage must be all that were ever given, none in both.
+ * How much a change does at once varies; what it leaves is found at one time and
+ * removed at another, after more changes.
  */
 #include "blobs.h"
 #include "random.h"
@@ -57,6 +59,7 @@ static const char *const block_ids[BLOCKS_MAX] = {
 static model models[BLOBS];
 static datum *data;
 static int data_count;
+static int planned_count, unplanned_count, step_count, waste_count;
 
 static int below(int limit)
 {
@@ -227,7 +230,17 @@ static void do_put_block_list(tv_txn *txn, int number)
         next.parts[next.count++] = (part){found, block};
     }
     put.choice_count = (size_t)next.count;
-    CHECK_ERR(tv_txn_run(txn, put.change.partition, tv_put_block_list_run, &put), want);
+
+    /* A plan of what is durable helps, unless the group has changed the blob. */
+    tv_err err = tv_txn_run(txn, put.change.partition, tv_put_block_list_run, &put);
+
+    if (err == TV_ERR_UNPLANNED && tv_put_block_list_plan(engine, &put) == TV_OK)
+        err = tv_txn_run(txn, put.change.partition, tv_put_block_list_run, &put);
+    unplanned_count += err == TV_ERR_UNPLANNED;
+    planned_count += err != TV_ERR_UNPLANNED && put.plan != NULL;
+    if (err == TV_ERR_UNPLANNED)
+        return;
+    CHECK_ERR(err, want);
     if (want)
         return;
 
@@ -285,8 +298,15 @@ static void do_snapshot(tv_txn *txn, int number)
     if (m->snapshot_count == SNAPSHOTS_MAX)
         return;
 
-    CHECK_ERR(tv_txn_run(txn, take.change.partition, tv_snapshot_blob_run, &take),
-              m->exists ? TV_OK : TV_ERR_BLOB_NOT_FOUND);
+    tv_err err = tv_txn_run(txn, take.change.partition, tv_snapshot_blob_run, &take);
+
+    if (err == TV_ERR_UNPLANNED) {
+        CHECK_OK(tv_snapshot_blob_plan(engine, &take));
+        err = tv_txn_run(txn, take.change.partition, tv_snapshot_blob_run, &take);
+        if (err == TV_ERR_UNPLANNED)
+            return; /* the first snapshots are of this group */
+    }
+    CHECK_ERR(err, m->exists ? TV_OK : TV_ERR_BLOB_NOT_FOUND);
     if (!m->exists)
         return;
 
@@ -313,11 +333,13 @@ static void do_delete(tv_txn *txn, int number)
     }
     if (delete.scope == TV_DELETE_BLOB && m->snapshot_count)
         want = TV_ERR_SNAPSHOTS_PRESENT;
-    CHECK_ERR(tv_txn_run(txn, delete.change.partition, tv_delete_blob_run, &delete), want);
-    if (want)
-        return;
-
-    note_garbage(&delete.change);
+    do {
+        CHECK_ERR(tv_txn_run(txn, delete.change.partition, tv_delete_blob_run, &delete), want);
+        if (want)
+            return;
+        note_garbage(&delete.change);
+        step_count += delete.change.is_partial;
+    } while (delete.change.is_partial);
     if (delete.scope == TV_DELETE_ONE_SNAPSHOT) {
         m->snapshot_count--;
         memmove(&m->snapshots[at], &m->snapshots[at + 1],
@@ -411,17 +433,58 @@ static void mark(void *ctx, tv_slice blob, tv_extent_id id)
     data[id.number].is_marked = true;
 }
 
-/* Every extent that was given and is no garbage is referred to. */
-static void check_extents(void)
+/* --- cleaning up --- */
+
+/* What was found some time ago. */
+static tv_blob_waste wastes[BLOBS];
+static tv_arena waste_arena;
+
+static void find_wastes(void)
+{
+    tv_arena_reset(&waste_arena);
+    for (int i = 0; i < BLOBS; i++) {
+        tv_slice partition = tv_arena_dup(&waste_arena, partition_of(names[i]));
+
+        CHECK_OK(tv_blob_find_waste(engine, partition, &waste_arena, &wastes[i]));
+    }
+}
+
+/* A change may have been quick to remove data that was found here, too. */
+static void remove_wastes(void)
+{
+    for (int i = 0; i < BLOBS; i++) {
+        tv_blob_waste *waste = &wastes[i];
+
+        for (size_t at = 0; at < waste->key_count;) {
+            size_t count = 1 + (size_t)below(8);
+            tv_clean_blob clean = {.change = change_of(names[i]), .keys = waste->keys + at};
+
+            clean.key_count = count < waste->key_count - at ? count : waste->key_count - at;
+            CHECK_OK(RUN(tv_clean_blob_run, &clean));
+            at += clean.key_count;
+        }
+        for (size_t j = 0; j < waste->extent_count; j++) {
+            datum *one = &data[waste->extents[j].number];
+
+            CHECK(one->fate == GIVEN || one->fate == GARBAGE);
+            one->fate = GARBAGE;
+        }
+        waste_count += waste->key_count > 0;
+        *waste = (tv_blob_waste){0};
+    }
+}
+
+/* Every extent that was given and is no garbage is referred to, once all is cleaned up. */
+static void check_extents(bool is_clean)
 {
     for (int i = 0; i < data_count; i++)
         data[i].is_marked = false;
     CHECK_OK(tv_blob_visit_all_extents(engine, &(tv_blob_extent_visitor){.found = mark}));
-    for (int i = 0; i < data_count; i++)
+    for (int i = 0; is_clean && i < data_count; i++)
         CHECK_INT(data[i].is_marked, data[i].fate == GIVEN);
 }
 
-static void check_models(void)
+static void check_models(bool is_clean)
 {
     for (int i = 0; i < BLOBS; i++) {
         const model *m = &models[i];
@@ -438,7 +501,20 @@ static void check_models(void)
                           &m->snapshots[j].content);
         check_blocks(names[i], m);
     }
-    check_extents();
+    check_extents(is_clean);
+}
+
+/* Take away what was found before these changes; sometimes look again, and take that away, too. */
+static bool clean_up(void)
+{
+    bool is_clean = below(4) == 0;
+
+    remove_wastes();
+    if (below(2) || is_clean)
+        find_wastes();
+    if (is_clean)
+        remove_wastes();
+    return is_clean;
 }
 
 TEST(random_changes_do_what_the_model_does)
@@ -448,21 +524,29 @@ TEST(random_changes_do_what_the_model_does)
         do_append, do_append,    do_append,    do_append,    do_append,    do_append,
         do_append, do_set,       do_snapshot,  do_snapshot,  do_delete,
     };
+    static const size_t at_once[] = {0, 0, 4, 16, 1024};
+    size_t at_once_max = tv_blob_at_once_max;
     tv_txn *txn = tv_txn_new(engine);
 
     t_random_seed(0xb10b);
+    tv_arena_init(&waste_arena);
     data = tv_calloc(DATA_MAX, sizeof *data);
     for (int i = 0; i < BLOBS; i++)
         forget_blocks(&models[i]);
     for (int round = 0; round < ROUNDS; round++) {
         tv_arena_reset(&arena);
         container = tv_key_container(&arena, TV_LIT("acct"), 1);
+        tv_blob_at_once_max = at_once[below(COUNT(at_once))];
         tv_txn_begin(txn);
         for (int i = 1 + below(3); i > 0; i--)
             changes[below(COUNT(changes))](txn, below(BLOBS));
         CHECK_OK(tv_txn_commit(txn));
-        check_models();
+        check_models(clean_up());
     }
+    tv_blob_at_once_max = at_once_max;
+    t_row = "every way of doing it was taken";
+    CHECK(planned_count > 50 && unplanned_count > 5);
+    CHECK(step_count > 5 && waste_count > 100);
 
     /* All goes: nothing is left behind. */
     for (int i = 0; i < BLOBS; i++) {
@@ -471,7 +555,10 @@ TEST(random_changes_do_what_the_model_does)
         put_text(names[i], "last");
         CHECK_OK(RUN(tv_delete_blob_run, &delete));
     }
+    find_wastes();
+    remove_wastes();
     CHECK_INT(row_count(), 0);
+    tv_arena_done(&waste_arena);
     tv_txn_free(txn);
     free(data);
 }

@@ -52,10 +52,13 @@ TEST(rows_stand_in_the_order_of_the_header)
         tv_blob_key_head(&arena, partition, INT64_MAX),
         tv_blob_key_head(&arena, partition, 0),
         tv_blob_key_ledger(&arena, partition),
-        tv_blob_key_block(&arena, partition, TV_LIT("++++")),
-        tv_blob_key_block(&arena, partition, TV_LIT("zzzz")),
+        tv_blob_key_block(&arena, partition, 1, TV_LIT("++++")),
+        tv_blob_key_block(&arena, partition, 1, TV_LIT("zzzz")),
+        tv_blob_key_block(&arena, partition, 2, TV_LIT("++++")),
         tv_blob_key_chunk(&arena, partition, (tv_extent_id){1, 2}),
         tv_blob_key_chunk(&arena, partition, (tv_extent_id){2, 0}),
+        tv_blob_key_discard(&arena, partition, 1),
+        tv_blob_key_discard(&arena, partition, 2),
         tv_blob_key_run(&arena, partition, 1, 5),
         tv_blob_key_run(&arena, partition, 1, UINT64_MAX),
         tv_blob_key_run(&arena, partition, 2, 1),
@@ -146,13 +149,14 @@ TEST(values_are_whole_or_corrupt)
     const tv_blob_piece *pieces;
     size_t count;
     tv_block block = {.length = 5, .extent = {1, 2}};
-    tv_block_ledger ledger = {3, 4, 5};
+    tv_block_ledger ledger = {3, 4, 5, 6};
     tv_slice key = tv_blob_key_run(&arena, TV_LIT("p\x01"), 1, run[1].end);
     tv_slice values[] = {
         tv_blob_head_encode(&arena, &head),
         tv_blob_run_encode(&arena, run, 2),
         tv_block_encode(&arena, &block),
         tv_block_ledger_encode(&arena, &ledger),
+        tv_blob_discard_encode(&arena, run, 2),
     };
 
     for (size_t kind = 0; kind < COUNT(values); kind++) {
@@ -166,7 +170,9 @@ TEST(values_are_whole_or_corrupt)
             tv_err err = kind == 0   ? tv_blob_head_decode(&arena, value, 0, &head)
                          : kind == 1 ? tv_blob_run_decode(&arena, key, value, &pieces, &count)
                          : kind == 2 ? tv_block_decode(TV_NONE, value, &block)
-                                     : tv_block_ledger_decode(value, &ledger);
+                         : kind == 3
+                             ? tv_block_ledger_decode(value, &ledger)
+                             : tv_blob_discard_decode(&arena, value, &pieces, &count);
 
             CHECK_ERR(err, len == whole ? TV_OK : TV_ERR_CORRUPT);
         }

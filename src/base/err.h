@@ -71,6 +71,7 @@
     /* Metadata of queues, containers and blobs. */ \
     X(EMPTY_METADATA_KEY, 400, "EmptyMetadataKey", "The key for one of the metadata key-value pairs is empty.") \
     X(INVALID_METADATA, 400, "InvalidMetadata", "The metadata specified is invalid. It has characters that are not permitted.") \
+    X(MERGE_TOO_LARGE, 413, "RequestBodyTooLarge", "The entities that the merges of this transaction write are larger than 8 MiB together.") \
     X(METADATA_TOO_LARGE, 400, "MetadataTooLarge", "The metadata specified exceeds the maximum permissible limit (8KB).") \
     /* Tables. */ \
     X(TABLE_EXISTS, 409, "TableAlreadyExists", "The table specified already exists.") \

@@ -79,6 +79,10 @@ static tv_err merge(tv_change_set *set, tv_slice stored, tv_entity_change *chang
     tv_properties merged;
     tv_err err;
 
+    set->merged_bytes += stored.len;
+    if (set->merged_bytes > TV_MERGED_BYTES_MAX)
+        return TV_ERR_MERGE_TOO_LARGE;
+
     err = tv_entity_merge(set->arena, stored, &op->body.properties, &merged);
     if (err)
         return err;
@@ -141,6 +145,7 @@ static tv_err run(tv_txn *txn, void *ctx)
     if (only_deletes(set))
         tv_txn_declare_freeing(txn);
     set->failed = 0;
+    set->merged_bytes = 0;
     if (atomic_load(&set->table->is_dropped))
         return TV_ERR_TABLE_NOT_FOUND;
 

@@ -19,13 +19,21 @@ typedef struct tv_entity_change {
     int64_t timestamp; /* result: of the entity as stored */
 } tv_entity_change;
 
+/**
+ * The entities that the merges of one set write may have so many bytes together,
+ * or TV_ERR_MERGE_TOO_LARGE: a request of a few KiB can ask for 100 entities of
+ * 1 MiB to be written anew, and everybody else waits for it.
+ */
+#define TV_MERGED_BYTES_MAX ((size_t)8 << 20)
+
 typedef struct tv_change_set {
     tv_container *table; /* the caller's reference, held until the write is delivered */
     tv_arena *arena;
     tv_slice partition; /* key prefix */
     tv_entity_change *changes;
     size_t count, size;
-    size_t failed; /* result: index of the change that failed, when the write failed */
+    size_t merged_bytes; /* of this run */
+    size_t failed;       /* result: index of the change that failed, when the write failed */
 } tv_change_set;
 
 /** Prepare for up to `size` changes of `table`. */

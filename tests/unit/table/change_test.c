@@ -463,6 +463,31 @@ TEST(a_merge_keeps_to_1_mib)
     CHECK_OK(apply(TV_TABLE_OP_MERGE_ENTITY, any, "row", large_json('c', 1)));
 }
 
+/* A small request must not make the committer write 100 MiB anew. */
+TEST(the_merges_of_a_set_keep_to_8_mib_together)
+{
+    enum { COUNT_MAX = 18 }; /* the first so many of 480 KiB that are too much */
+    tv_table_op *ops[COUNT_MAX];
+    tv_change_set set;
+
+    for (int i = 0; i < COUNT_MAX; i++) {
+        char *name = tv_arena_bytes(&arena, 16);
+
+        snprintf(name, 16, "row%02d", i);
+        CHECK_OK(apply(TV_TABLE_OP_INSERT_ENTITY, none, name, large_json('a', 15)));
+        ops[i] = op_new(TV_TABLE_OP_MERGE_ENTITY, any, name, "{\"b\":1}");
+    }
+    set_new(&set, ops, COUNT_MAX);
+    CHECK_ERR(apply_set(&set), TV_ERR_MERGE_TOO_LARGE);
+    CHECK_INT(set.failed, COUNT_MAX - 1);
+    set_new(&set, ops, COUNT_MAX - 1);
+    CHECK_OK(apply_set(&set));
+
+    /* One at a time, any number of times. */
+    set_new(&set, &ops[COUNT_MAX - 1], 1);
+    CHECK_OK(apply_set(&set));
+}
+
 /* --- meetings with others --- */
 
 TEST(a_write_that_found_its_table_before_the_deletion_fails_after_it)
@@ -575,6 +600,7 @@ int main(void)
         CASE(a_set_of_100_is_applied),
         CASE(a_merge_keeps_to_252_properties),
         CASE(a_merge_keeps_to_1_mib),
+        CASE(the_merges_of_a_set_keep_to_8_mib_together),
         CASE(a_write_that_found_its_table_before_the_deletion_fails_after_it),
         CASE(a_damaged_row_is_an_error_and_stays_as_it_is),
         CASE(a_change_that_runs_again_sees_only_the_new_row),

@@ -481,6 +481,7 @@ static tv_err note_time(tv_txn *txn, void *latest)
     tv_slice value;
     tv_err err;
 
+    tv_txn_declare_freeing(txn); /* it takes no side: what frees space goes through with it */
     err = tv_txn_get(txn, TV_KEY_TIME, &value);
     if (err == TV_OK)
         err = tv_instant_parse(value, &stored);

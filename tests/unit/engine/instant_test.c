@@ -112,6 +112,30 @@ TEST(the_store_remembers_the_time_about_once_a_second)
     CHECK_INT(remembered(), second);
 }
 
+static tv_err delete_row(tv_txn *in, void *ctx)
+{
+    tv_txn_declare_freeing(in);
+    tv_txn_delete(in, tv_slice_of(ctx));
+    return TV_OK;
+}
+
+/* The store's time is no reason to refuse what makes room. */
+TEST(what_frees_space_goes_through_a_full_disk_with_the_time)
+{
+    write_group();
+    pass(5);
+    tv_memory_set_full(engine, true);
+    tv_txn_begin(txn);
+    CHECK_OK(tv_txn_run(txn, TV_LIT("p"), delete_row, row));
+    CHECK_OK(tv_txn_commit(txn));
+    CHECK_INT(remembered(), tv_txn_now(txn));
+
+    pass(5);
+    tv_txn_begin(txn);
+    CHECK_OK(tv_txn_run(txn, TV_LIT("p"), put_row, row));
+    CHECK_ERR(tv_txn_commit(txn), TV_ERR_DISK_FULL);
+}
+
 TEST(a_group_that_writes_nothing_leaves_the_time_alone)
 {
     tv_txn_begin(txn);
@@ -204,6 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ALONE(a_second_is_a_second_after_the_clock_was_set_back),
         ALONE(the_store_remembers_the_time_about_once_a_second),
+        ALONE(what_frees_space_goes_through_a_full_disk_with_the_time),
         ALONE(a_group_that_writes_nothing_leaves_the_time_alone),
         ALONE(stamps_of_a_group_are_remembered_too),
         ALONE(after_a_restart_with_the_clock_back_time_goes_on_from_the_store),

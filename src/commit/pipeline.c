@@ -24,6 +24,7 @@ struct committer {
     /* The thread's own, too. */
     tv_gather gather;
     tv_err engine_err;    /* the last word of the engine, logged when it changes */
+    bool has_lost_engine; /* it has said TV_ERR_IO, and refuses all writes from then on */
     bool clock_is_behind; /* as it was last logged */
 
     pthread_mutex_t lock;
@@ -189,10 +190,13 @@ static size_t take_writes(struct committer *committer, tv_write **ret_writes, si
     return count;
 }
 
-/* What a failed write was made of may go only if no later start can find the write: (12). */
-static void undo(tv_write *write)
+/*
+ * What a failed write was made of may go only if no later start can find the write:
+ * (12).  An engine that had refused all writes before has not written this one.
+ */
+static void undo(tv_write *write, bool was_refused)
 {
-    if (write->undo && write->result != TV_ERR_IO)
+    if (write->undo && (write->result != TV_ERR_IO || was_refused))
         write->undo(write);
 }
 
@@ -201,14 +205,16 @@ static size_t commit_group(struct committer *committer, tv_write *const *writes,
                            struct replies *replies)
 {
     tv_pipeline_figures figures = {0};
+    bool was_lost = committer->has_lost_engine;
     tv_err err;
     size_t done = tv_group_commit(committer->txn, writes, count, &figures, &err);
 
+    committer->has_lost_engine = was_lost || err == TV_ERR_IO;
     note_engine(committer, err);
     note_clock(committer);
     for (size_t i = 0; i < done; i++) {
         if (writes[i]->result)
-            undo(writes[i]);
+            undo(writes[i], was_lost);
         else if (writes[i]->settle)
             writes[i]->settle(writes[i]);
         replies_add(replies, writes[i]);
@@ -414,7 +420,7 @@ static void flush_chain(tv_pipeline *pipeline, struct committer *committer, tv_m
         tv_mail_chain refused = {0};
 
         write_of(mail)->result = TV_ERR_OVERLOADED;
-        undo(write_of(mail));
+        undo(write_of(mail), true);
         tv_mail_chain_add(&refused, mail);
         tv_mailbox_post(write_of(mail)->reply_to, &refused);
     }

@@ -4,6 +4,7 @@ Nobody knows then whether the write is in the log.  The client hears 500; after 
 restart the blob is what it was or what it was to become, whole.
 """
 
+import time
 import unittest
 
 from blob_client import Client, extent_files
@@ -34,8 +35,14 @@ class BlobSync(unittest.TestCase):
         reply = write()
         self.assertEqual(reply.status, 500, reply)
         self.assertEqual(self.server.heal(), 0, "the log was not synced")
-        # The rest of the time until the restart changes nothing.
-        self.assertEqual(self.client.put("con/later", NEW).status, 500)
+        # The rest of the time until the restart changes nothing, and leaves nothing.
+        files = len(extent_files(self.server.data))
+        for _ in range(3):
+            self.assertEqual(self.client.put("con/later", NEW).status, 500)
+        deadline = time.monotonic() + 20
+        while len(extent_files(self.server.data)) != files:
+            self.assertLess(time.monotonic(), deadline, "files of refused writes are left")
+            time.sleep(0.02)
         self.restart(stop)
 
     def restart(self, stop="kill"):

@@ -662,6 +662,20 @@ TEST(invariant_12_what_the_log_may_hold_is_not_undone)
             tear_down(NULL);
     }
     t_row = "";
+
+    /* What the engine refuses from then on has left nothing. */
+    step reads = {0}, later = {0};
+
+    submit(&reads, act_read, "pa", "");
+    tv_outbox_flush(outbox);
+    wait_for(&reads, 1);
+    submit(&later, act_put, "pa", "1");
+    later.write.undo = note_undo;
+    tv_outbox_flush(outbox);
+    tv_pipeline_drain(pipeline);
+    CHECK_INT(later.order, -1);
+    wait_for(&later, 1);
+    CHECK_ERR(later.write.result, TV_ERR_IO);
 }
 
 TEST(a_group_ends_when_it_is_large)

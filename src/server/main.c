@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "base/log.h"
 #include "server/server.h"
@@ -40,6 +41,7 @@ int main(int argc, char **argv)
     tv_config config;
     tv_log_level level;
 
+    umask(077); /* what is stored is for the owner alone */
     if (!tv_config_parse(&config, argc, argv, problem, sizeof problem)) {
         fprintf(stderr, "tavolad: %s\n", problem);
         return EXIT_USAGE;

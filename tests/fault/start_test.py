@@ -55,6 +55,24 @@ class Start(unittest.TestCase):
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               errors="replace")
 
+    def test_what_is_stored_is_for_the_owner_alone(self):
+        mask = os.umask(0)  # the server must not trust it
+        self.addCleanup(os.umask, mask)
+        with Server(data=str(self.data), engine="rocksdb") as server:
+            client = Client(server.table_port)
+            self.assertEqual(client.create_table("modes").status, 204)
+            client.close()
+            open_to_others = {str(path): oct(path.stat().st_mode)
+                              for path in [self.data, *self.data.rglob("*")]
+                              if path.stat().st_mode & 0o077}
+            self.assertEqual(open_to_others, {})
+            self.assertNotIn("data_is_open", server.log())
+
+        self.data.chmod(0o755)
+        with Server(data=str(self.data), engine="rocksdb") as server:
+            self.assertIn("event=data_is_open", server.log())
+            self.assertIn("mode=0755", server.log())
+
     def refused(self, *flags, names=(), **env):
         """It must end with exit code 2 and one line on stderr that names the trouble."""
         done = self.run_to_end(*flags, **env)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/log.h"
 #include "engine/rocksdb/internal.h"
 
 #define MARKER "tavola.creating"
@@ -77,6 +78,33 @@ static tv_err write_marker(int fd)
      * that was there first. */
     close(marker);
     return TV_OK;
+}
+
+/*
+ * Make the folder's own name durable.  Asked of every store that is not complete
+ * yet, not only when the folder was made just now: the start that made it may
+ * have been cut off before it came to this.
+ */
+static tv_err sync_parent(const tv_rocksdb_folder *folder)
+{
+    int parent = openat(folder->fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    tv_err err = parent >= 0 && fsync(parent) == 0 ? TV_OK : TV_ERR_IO;
+
+    if (parent >= 0)
+        close(parent);
+    return err;
+}
+
+/* Everything in the store is for its owner alone; an operator may have opened the folder. */
+static void warn_if_open(const char *dir, const tv_rocksdb_folder *folder)
+{
+    struct stat stat_of;
+
+    if (fstat(folder->fd, &stat_of) == 0 && (stat_of.st_mode & 077) != 0)
+        tv_log(TV_LOG_WARN, "data_is_open",
+               "dir=\"%s\" mode=%04o note=\"other users of this machine can look into it: chmod 700, "
+               "and 600 for files that an earlier version made\"",
+               dir, (unsigned)stat_of.st_mode & 07777);
 }
 
 /* Decide whether the folder is ours to create in or to open; fills in `is_new`. */
@@ -142,6 +170,16 @@ tv_err tv_rocksdb_folder_open(const char *dir, tv_rocksdb_folder *ret_folder, ch
     err = judge(dir, &folder, reterr_text, reterr_size);
     if (err)
         goto fail;
+
+    if (folder.is_new) {
+        err = sync_parent(&folder);
+        if (err) {
+            snprintf(reterr_text, reterr_size, "cannot sync the parent of the data folder %s: %s",
+                     dir, strerror(errno));
+            goto fail;
+        }
+    }
+    warn_if_open(dir, &folder);
 
     *ret_folder = folder;
     return TV_OK;

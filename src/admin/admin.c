@@ -20,6 +20,22 @@ static void respond(tv_request *req, int status, tv_slice content_type)
     tv_response_send(req);
 }
 
+/* What it means to whoever asked; the log says more. */
+static const char *meaning_of(tv_err err)
+{
+    switch (err) {
+    case TV_ERR_DISK_FULL:
+        return "the disk is nearly full; writes are refused, reads and deletes go on";
+    case TV_ERR_IO:
+        return "a write has failed; writes are refused until a restart, see write_failed in the "
+               "log";
+    case TV_ERR_CORRUPT:
+        return "stored data cannot be read, see read_failed in the log";
+    default:
+        return "see the log";
+    }
+}
+
 /* What a service has to complain of, a line for each. */
 static bool check_sources(tv_admin *admin, tv_buf *out)
 {
@@ -47,8 +63,8 @@ static void healthz(tv_admin *admin, tv_request *req)
     tv_err err = tv_engine_check(admin->engine);
 
     if (err)
-        tv_buf_printf(&req->out, "unhealthy: the %s engine says %s\n", admin->engine->ops->name,
-                      tv_err_name(err));
+        tv_buf_printf(&req->out, "unhealthy: the %s engine says %s: %s\n",
+                      admin->engine->ops->name, tv_err_name(err), meaning_of(err));
 
     bool is_well = check_sources(admin, &req->out) && !err;
 

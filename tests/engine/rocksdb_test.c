@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <sys/mount.h>
 #include <sys/statvfs.h>
@@ -37,6 +38,62 @@ int fdatasync(int fd)
         return -1;
     }
     return (int)syscall(SYS_fdatasync, fd);
+}
+
+/* The same for folders, which are synced by fsync: which was it last, and before that? */
+enum { SYNCS_KEPT = 64 };
+static ino_t synced[SYNCS_KEPT];
+static atomic_size_t synced_count;
+
+int fsync(int fd)
+{
+    struct stat stat_of;
+
+    if (fstat(fd, &stat_of) == 0)
+        synced[atomic_fetch_add(&synced_count, 1) % SYNCS_KEPT] = stat_of.st_ino;
+    return (int)syscall(SYS_fsync, fd);
+}
+
+/* And for the files that RocksDB makes: those whose names end so cannot be made for a while. */
+static atomic_int open_errno;
+static const char *open_suffix;
+static atomic_int open_failures;
+
+static int open_file(const char *path, int flags, mode_t mode)
+{
+    int error = atomic_load(&open_errno);
+
+    if (error && (flags & O_CREAT) && fnmatch(open_suffix, path, 0) == 0) {
+        atomic_fetch_add(&open_failures, 1);
+        errno = error;
+        return -1;
+    }
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+static mode_t mode_of(int flags, va_list arguments)
+{
+    return flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
+}
+
+/* By its name in libc: with large files the compiler knows `open` under another. */
+int open_by_name(const char *path, int flags, ...) __asm__("open");
+
+int open_by_name(const char *path, int flags, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, flags);
+    mode_t mode = mode_of(flags, arguments);
+    va_end(arguments);
+    return open_file(path, flags, mode);
+}
+
+static void fail_opens(const char *suffix, int error)
+{
+    open_suffix = suffix;
+    atomic_store(&open_failures, 0);
+    atomic_store(&open_errno, error);
 }
 
 static int set_up(void **state)
@@ -653,6 +710,88 @@ TEST(a_point_read_reads_a_few_blocks_however_large_the_filters_are)
     tv_engine_close(engine);
 }
 
+TEST(a_new_data_folder_is_synced_with_its_parent)
+{
+    char store[96];
+    struct stat parent;
+    bool is_synced = false;
+
+    snprintf(store, sizeof store, "%s/store", dir);
+    CHECK(stat(dir, &parent) == 0);
+    atomic_store(&synced_count, 0);
+    memset(synced, 0, sizeof synced);
+    tv_engine_close(open_rocksdb(store));
+    for (int i = 0; i < SYNCS_KEPT; i++)
+        is_synced |= synced[i] == parent.st_ino;
+    CHECK(is_synced);
+}
+
+/* Rows of 20 KiB, one after the other, until one fails; returns how. */
+static tv_err write_until_refused(tv_engine *engine, int *next, int rows_max)
+{
+    enum { VALUE_BYTES = 20000 };
+    static char value[VALUE_BYTES + 1];
+    tv_err err = TV_OK;
+
+    for (int i = 0; i < rows_max && err == TV_OK; i++, ++*next) {
+        char key[16];
+
+        crash_key(key, *next);
+        for (int n = 0; n < VALUE_BYTES; n++)
+            value[n] = (char)(rand() | 1);
+        err = WRITE(engine, put(key, value));
+    }
+    return err;
+}
+
+/* RocksDB goes on by itself when there is room again, whatever the folder is called. */
+TEST(a_flush_without_room_is_not_taken_for_a_failed_log)
+{
+    char parent[96], store[128];
+    tv_engine *engine;
+    int next = 0;
+
+    snprintf(parent, sizeof parent, "%s/0001.log", dir);
+    snprintf(store, sizeof store, "%s/my.log", parent);
+    CHECK(mkdir(parent, 0700) == 0);
+    tv_rocksdb_options options = {.dir = store, .disk_reserve_bytes = 1,
+                                  .write_buffer_bytes = 1 << 20};
+    CHECK_OK(try_open(&options, &engine));
+    fail_opens("*.sst", ENOSPC);
+    CHECK_ERR(write_until_refused(engine, &next, 1000), TV_ERR_DISK_FULL);
+    fail_opens("*.sst", 0);
+    for (int i = 0; WRITE(engine, put("k", "v")) != TV_OK; i++, usleep(100000))
+        CHECK(i < 300); /* RocksDB looks every five seconds */
+    CHECK_OK(tv_engine_check(engine));
+    tv_engine_close(engine);
+}
+
+/* The engine finds out by itself, says what to do, and keeps every row. */
+TEST(a_failed_flush_is_told_though_nobody_writes)
+{
+    tv_rocksdb_options options = {.dir = dir, .disk_reserve_bytes = 1,
+                                  .write_buffer_bytes = 1 << 20};
+    tv_engine *engine;
+    int next = 0;
+
+    CHECK_OK(try_open(&options, &engine));
+    fail_opens("*.sst", EMFILE);
+    while (atomic_load(&open_failures) == 0) {
+        CHECK_OK(write_until_refused(engine, &next, 1));
+        usleep(20000); /* a flush that begins has begun */
+    }
+    for (int i = 0; tv_engine_check(engine) == TV_OK; i++, usleep(100000))
+        CHECK(i < 300);
+    fail_opens("*.sst", 0);
+    CHECK_ERR(tv_engine_check(engine), TV_ERR_IO);
+    CHECK_ERR(WRITE(engine, put("k", "v")), TV_ERR_IO);
+    tv_engine_close(engine);
+
+    CHECK_OK(try_open(&options, &engine));
+    CHECK_INT(count_crash_rows(engine), next < CRASH_ROWS ? next : CRASH_ROWS);
+    tv_engine_close(engine);
+}
+
 /* --- A small disk of our own: a tmpfs, which takes root. --- */
 
 static bool mount_small_disk(void)
@@ -673,6 +812,21 @@ static tv_engine *open_small(char store[96], uint64_t reserve_bytes)
     snprintf(store, 96, "%s/store", dir);
     CHECK_OK(try_open(&options, &engine));
     return engine;
+}
+
+/* Leave so much. */
+static void fill_small_disk(uint64_t leave_bytes)
+{
+    struct statvfs stat_of;
+    char filler[96];
+
+    snprintf(filler, sizeof filler, "%s/filler", dir);
+    int fd = open(filler, O_CREAT | O_WRONLY, 0600);
+    CHECK(fd >= 0 && fstatvfs(fd, &stat_of) == 0);
+    uint64_t free_bytes = stat_of.f_bavail * stat_of.f_frsize;
+    if (free_bytes > leave_bytes)
+        CHECK(posix_fallocate(fd, 0, (off_t)(free_bytes - leave_bytes)) == 0);
+    close(fd);
 }
 
 TEST(below_the_reserve_writes_are_refused_and_reads_go_on)
@@ -756,6 +910,34 @@ TEST(a_disk_filled_by_writes_keeps_its_reserve_and_its_rows)
     CHECK(umount(dir) == 0);
 }
 
+/* What is deleted there comes back as space, although little else is written. */
+TEST(deletes_on_a_full_disk_give_their_space_back)
+{
+    char store[96];
+    int written = 0;
+
+    if (!mount_small_disk())
+        skip();
+    tv_engine *engine = open_small(store, 16 << 20);
+    CHECK_ERR(write_until_refused(engine, &written, 100000), TV_ERR_DISK_FULL);
+    wait_for_compaction(engine);
+    fill_small_disk(8 << 20);
+    CHECK_ERR(WRITE(engine, put("k", "v")), TV_ERR_DISK_FULL);
+    for (int i = 0; i < written; i++) {
+        char key[16];
+
+        crash_key(key, i);
+        tv_change gone = del(key);
+        CHECK_OK(tv_engine_write(
+            engine, &(tv_batch){.changes = &gone, .count = 1, .is_freeing = true}));
+    }
+    for (int i = 0; tv_engine_check(engine) != TV_OK; i++, usleep(100000))
+        CHECK(i < 400);
+    CHECK_OK(WRITE(engine, put("k", "v")));
+    tv_engine_close(engine);
+    CHECK(umount(dir) == 0);
+}
+
 static int tear_down_disk(void **state)
 {
     umount2(dir, MNT_DETACH); /* after a failed test */
@@ -797,6 +979,10 @@ int main(int argc, char **argv)
         ONE(a_backup_taken_while_writing_is_a_store_of_its_own),
         ONE(a_new_store_is_open_at_once),
         ONE(a_point_read_reads_a_few_blocks_however_large_the_filters_are),
+        ONE(a_new_data_folder_is_synced_with_its_parent),
+        ONE(a_flush_without_room_is_not_taken_for_a_failed_log),
+        ONE(a_failed_flush_is_told_though_nobody_writes),
+        DISK(deletes_on_a_full_disk_give_their_space_back),
         DISK(below_the_reserve_writes_are_refused_and_reads_go_on),
         DISK(a_disk_filled_by_writes_keeps_its_reserve_and_its_rows),
     };

@@ -5,6 +5,8 @@
 #include <rocksdb/c.h>
 #include <stdatomic.h>
 
+#include "base/chore.h"
+#include "base/space.h"
 #include "engine/rocksdb/rocksdb.h"
 
 /* --- folder.c: whose folder is this, and may we open it? --- */
@@ -51,6 +53,23 @@ typedef struct tv_rocksdb_reads {
 /** `reads` outlives it. */
 tv_err tv_rocksdb_iter_new(rocksdb_t *db, tv_rocksdb_reads *reads, tv_slice from, tv_slice to,
                            tv_iter **ret_iter) TV_WARN_UNUSED;
+
+/* --- watch.c: a thread that looks after what happens behind the writes --- */
+
+typedef struct tv_rocksdb_watch {
+    tv_chore chore;
+    rocksdb_t *db;
+    tv_engine *engine;
+    tv_space *space;
+    atomic_bool has_freed; /* since the last look */
+} tv_rocksdb_watch;
+
+void tv_rocksdb_watch_start(tv_rocksdb_watch *watch, rocksdb_t *db, tv_engine *engine,
+                            tv_space *space);
+void tv_rocksdb_watch_stop(tv_rocksdb_watch *watch);
+
+/** Rows have been deleted: if the disk is full, see to it that their space comes back. */
+void tv_rocksdb_watch_freed(tv_rocksdb_watch *watch);
 
 /* --- rocksdb.c --- */
 

@@ -38,6 +38,7 @@ typedef struct rocks_engine {
     pthread_rwlock_t write_lock;
     atomic_bool is_stopped;
     tv_rocksdb_reads reads;
+    tv_rocksdb_watch watch;
 } rocks_engine;
 
 static rocks_engine *of(tv_engine *engine)
@@ -142,11 +143,39 @@ static tv_err check_expectations(rocks_engine *rocks, const tv_batch *batch)
     return err;
 }
 
+/* Does an error name a log file, "/…/000012.log"?  A folder may be called .log too. */
+static bool names_log(const char *text)
+{
+    for (const char *at = text; (at = strstr(at, ".log")); at++) {
+        const char *digits = at;
+
+        while (digits > text && digits[-1] >= '0' && digits[-1] <= '9')
+            digits--;
+        if (digits < at && digits > text && digits[-1] == '/' && at[4] != '/')
+            return true;
+    }
+    return false;
+}
+
+/* What an operator can do about it. */
+static const char *advice(const char *text)
+{
+    if (contains(text, "Too many open files"))
+        return "raise the limit of open files (ulimit -n), then restart";
+    if (contains(text, "No space left"))
+        return "make room, then restart";
+    if (strncmp(text, "Corruption", 10) == 0)
+        return "restart; if that names damage, restore a backup";
+    return "check the disk and the kernel's log, then restart";
+}
+
 /*
  * Write one RocksDB batch and make sense of a failure.  RocksDB refuses writes
  * at the door while a flush waits for disk space; that error names a table file
  * (or the manifest), nothing was written, and RocksDB goes on by itself once
  * there is space.  After any other error the log may or may not hold the batch.
+ * The C interface cannot make RocksDB go on after such an error, nor can the C++
+ * one after most: an error of a flush other than a full disk counts as fatal.
  */
 static tv_err write_synced(rocks_engine *rocks, rocksdb_writebatch_t *batch)
 {
@@ -157,14 +186,16 @@ static tv_err write_synced(rocks_engine *rocks, rocksdb_writebatch_t *batch)
     if (text == NULL)
         return TV_OK;
 
-    if (contains(text, "No space left") && !contains(text, ".log")) {
+    if (contains(text, "No space left") && !names_log(text)) {
         err = TV_ERR_DISK_FULL;
         tv_space_refused(&rocks->space, text);
     } else {
         err = TV_ERR_IO;
         if (!atomic_exchange(&rocks->is_stopped, true))
             tv_log(TV_LOG_ERROR, "write_failed",
-                   "detail=\"%s\" effect=\"writes are refused until a restart\"", text);
+                   "detail=\"%s\" effect=\"writes are refused until a restart, reads go on\" "
+                   "todo=\"%s\"",
+                   text, advice(text));
     }
     rocksdb_free(text);
     return err;
@@ -252,7 +283,9 @@ static tv_err write_batch(tv_engine *engine, const tv_batch *batch)
     if (err == TV_OK)
         err = write_synced(rocks, changes);
     pthread_rwlock_unlock(&rocks->write_lock);
-    if (err == TV_OK && !batch->is_freeing)
+    if (err == TV_OK && batch->is_freeing)
+        tv_rocksdb_watch_freed(&rocks->watch);
+    else if (err == TV_OK)
         tv_space_accepted(&rocks->space);
     rocksdb_writebatch_destroy(changes);
     return err;
@@ -317,6 +350,8 @@ static tv_err drop_range(tv_engine *engine, tv_slice from, tv_slice to)
     err = write_synced(rocks, changes);
     pthread_rwlock_unlock(&rocks->write_lock);
     rocksdb_writebatch_destroy(changes);
+    if (err == TV_OK)
+        tv_rocksdb_watch_freed(&rocks->watch);
     return err;
 }
 
@@ -440,6 +475,7 @@ static void close_engine(tv_engine *engine)
 {
     rocks_engine *rocks = of(engine);
 
+    tv_rocksdb_watch_stop(&rocks->watch);
     if (!atomic_load(&rocks->is_stopped) && tv_space_check(&rocks->space, 0) == TV_OK)
         flush(rocks);
     dispose(rocks);
@@ -581,6 +617,7 @@ tv_err tv_rocksdb_engine_open(const tv_rocksdb_options *options, tv_engine **ret
             goto fail;
         }
     }
+    tv_rocksdb_watch_start(&rocks->watch, rocks->db, &rocks->base, &rocks->space);
     *ret_engine = &rocks->base;
     return TV_OK;
 

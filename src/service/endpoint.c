@@ -44,10 +44,28 @@ static void set_account(tv_endpoint *endpoint, tv_slice name)
     endpoint->account = tv_slice_take(name, name.len - (endpoint->is_secondary ? suffix.len : 0));
 }
 
+static char *put(char *to, tv_slice text)
+{
+    if (text.len)
+        memcpy(to, text.data, text.len);
+    return to + text.len;
+}
+
+/* "http://host", and "/account" when that is in the path.  Every request needs one: no printf. */
+static tv_slice make_url(tv_arena *arena, bool is_tls, tv_slice host, tv_slice account)
+{
+    tv_slice scheme = is_tls ? TV_LIT("https://") : TV_LIT("http://");
+    char *url = tv_arena_bytes(arena, scheme.len + host.len + 1 + account.len);
+    char *to = put(put(url, scheme), host);
+
+    if (account.len)
+        to = put(put(to, TV_LIT("/")), account);
+    return (tv_slice){url, (size_t)(to - url)};
+}
+
 tv_err tv_endpoint_parse(tv_arena *arena, tv_slice service, bool is_tls, tv_slice host,
                          tv_slice path, tv_endpoint *ret_endpoint)
 {
-    const char *scheme = is_tls ? "https" : "http";
     tv_slice host_account;
 
     if (!is_host(host))
@@ -57,7 +75,7 @@ tv_err tv_endpoint_parse(tv_arena *arena, tv_slice service, bool is_tls, tv_slic
     path = path.len && path.data[0] == '/' ? tv_slice_skip(path, 1) : path;
     if (host_account.data) {
         set_account(ret_endpoint, host_account);
-        ret_endpoint->base_url = tv_arena_printf(arena, "%s://%.*s", scheme, TV_FMT(host));
+        ret_endpoint->base_url = make_url(arena, is_tls, host, TV_NONE);
         ret_endpoint->rest = path;
         return TV_OK;
     }
@@ -69,8 +87,7 @@ tv_err tv_endpoint_parse(tv_arena *arena, tv_slice service, bool is_tls, tv_slic
         return TV_ERR_INVALID_URI;
 
     set_account(ret_endpoint, name);
-    ret_endpoint->base_url =
-        tv_arena_printf(arena, "%s://%.*s/%.*s", scheme, TV_FMT(host), TV_FMT(name));
+    ret_endpoint->base_url = make_url(arena, is_tls, host, name);
     ret_endpoint->rest = tv_slice_skip(path, slash < path.len ? slash + 1 : slash);
     return TV_OK;
 }

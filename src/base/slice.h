@@ -71,7 +71,7 @@ static inline bool tv_slice_eq_nocase(tv_slice a, tv_slice b)
         return false;
 
     for (size_t i = 0; i < a.len; i++) {
-        if (tv_ascii_lower(a.data[i]) != tv_ascii_lower(b.data[i]))
+        if (a.data[i] != b.data[i] && tv_ascii_lower(a.data[i]) != tv_ascii_lower(b.data[i]))
             return false;
     }
     return true;

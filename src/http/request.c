@@ -24,64 +24,42 @@ tv_slice tv_method_text(tv_method method)
     return method_texts[method];
 }
 
-/* Eight bytes of a name; its letters in one case, other bytes changed alike in all names. */
-static uint64_t load_folded(const char *from)
-{
-    uint64_t word;
-
-    memcpy(&word, from, sizeof word);
-    return word | 0x2020202020202020;
-}
-
-/*
- * A number that names in any case share, and different names hardly ever: made
- * of the length and both ends of a name, where those of the services differ.
- */
-static uint32_t name_key(tv_slice name)
-{
-    uint64_t key = name.len;
-
-    if (name.len >= 8) {
-        key += load_folded(name.data) * 0x9e3779b97f4a7c15;
-        key ^= load_folded(name.data + name.len - 8) * 0xc2b2ae3d27d4eb4f;
-    } else {
-        for (size_t i = 0; i < name.len; i++)
-            key = (key << 8 | key >> 56) ^ (unsigned char)(name.data[i] | 0x20);
-        key *= 0x9e3779b97f4a7c15;
-    }
-    return (uint32_t)(key >> 32);
-}
-
 void tv_request_index_headers(tv_request *req)
 {
     uint32_t *keys = tv_arena_alloc(&req->arena, req->header_count * sizeof *keys);
 
-    for (size_t i = 0; i < req->header_count; i++)
-        keys[i] = name_key(req->headers[i].name);
+    for (size_t i = 0; i < req->header_count; i++) {
+        keys[i] = tv_header_key(req->headers[i].name);
+        req->header_set |= UINT64_C(1) << (keys[i] & 63);
+    }
     req->header_keys = keys;
 }
 
 /* The next header with a name, from place `at` on; header_count when there is none. */
 static size_t find_header(const tv_request *req, tv_slice name, uint32_t key, size_t at)
 {
-    for (; at < req->header_count; at++) {
-        if ((req->header_keys == NULL || req->header_keys[at] == key) &&
+    const uint32_t *keys = req->header_keys;
+    size_t count = req->header_count;
+
+    for (;; at++) {
+        while (keys && at < count && keys[at] != key)
+            at++;
+        if (at >= count || tv_slice_eq(req->headers[at].name, name) ||
             tv_slice_eq_nocase(req->headers[at].name, name))
-            break;
+            return at;
     }
-    return at;
 }
 
-tv_slice tv_request_header(const tv_request *req, tv_slice name)
+tv_slice tv_request_header_by_key(const tv_request *req, tv_slice name, uint32_t key)
 {
-    size_t at = find_header(req, name, name_key(name), 0);
+    size_t at = find_header(req, name, key, 0);
 
     return at < req->header_count ? req->headers[at].value : TV_NONE;
 }
 
 size_t tv_request_header_repeats(const tv_request *req, tv_slice name)
 {
-    uint32_t key = name_key(name);
+    uint32_t key = tv_header_key(name);
     size_t count = 0;
 
     for (size_t at = find_header(req, name, key, 0); at < req->header_count;

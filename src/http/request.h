@@ -81,6 +81,7 @@ struct tv_request {
     const tv_header *headers;
     size_t header_count;
     const uint32_t *header_keys; /* of their names, for lookups; NULL when nobody made them */
+    uint64_t header_set;         /* a bit for each of them, by its last six bits */
     tv_slice body;            /* complete when on_request is called; empty with a sink */
     uint64_t body_bytes_max;  /* on_headers may change it; default in the listener's limits */
     uint64_t body_length;     /* what has come of the body so far, kept or not */
@@ -116,9 +117,23 @@ static inline void tv_request_charge_to(tv_request *req, tv_share *share)
     tv_charge_move(&req->charge, share);
 }
 
+/** False when no header has a name with this key.  Most that are looked for are not there. */
+static inline bool tv_request_may_have(const tv_request *req, uint32_t key)
+{
+    return req->header_keys == NULL || (req->header_set >> (key & 63) & 1);
+}
+
+/** See tv_request_header; `key` is that of the name. */
+tv_slice tv_request_header_by_key(const tv_request *req, tv_slice name, uint32_t key);
+
 /** Value of a header by name in any case; data is NULL when absent.  The first one when repeated.
  */
-tv_slice tv_request_header(const tv_request *req, tv_slice name);
+static inline tv_slice tv_request_header(const tv_request *req, tv_slice name)
+{
+    uint32_t key = tv_header_key(name);
+
+    return tv_request_may_have(req, key) ? tv_request_header_by_key(req, name, key) : TV_NONE;
+}
 
 /** How many headers have this name. */
 size_t tv_request_header_repeats(const tv_request *req, tv_slice name);
@@ -168,7 +183,7 @@ typedef struct tv_service {
  */
 void tv_response_start(tv_request *req, int status);
 
-/** `value` must be free of control characters; that is asserted (no header injection). */
+/** Name and value must be free of control characters; that is asserted (no header injection). */
 void tv_response_header(tv_request *req, tv_slice name, tv_slice value);
 
 /** Hand the response to the connection.  `req` may be gone when this returns.  Loop thread only. */

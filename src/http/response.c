@@ -83,7 +83,7 @@ void tv_response_header(tv_request *req, tv_slice name, tv_slice value)
     tv_buf *head = &req->head;
 
     tv_assert(req->status);
-    tv_assert(tv_http_is_token(name) && tv_http_is_field_value(value));
+    tv_assert(name.len && tv_http_is_field_value(name) && tv_http_is_field_value(value));
     tv_buf_reserve(head, name.len + value.len + 4);
     tv_buf_add(head, name);
     tv_buf_add_lit(head, ": ");

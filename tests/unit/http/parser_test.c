@@ -375,6 +375,25 @@ TEST(an_index_of_headers_finds_the_same_as_a_look_at_each)
     tv_arena_done(&req.arena);
 }
 
+/* It looks at eight bytes at a time, so each byte has to be tried at each place. */
+TEST(a_control_character_in_a_field_value_is_found_wherever_it_stands)
+{
+    for (size_t len = 1; len <= 20; len++) {
+        for (size_t at = 0; at < len; at++) {
+            for (int c = 0; c < 256; c++) {
+                char text[20];
+                bool is_fit = (c >= 0x20 && c != 0x7f) || c == '\t';
+
+                memset(text, c & 1 ? 'x' : 0x80, len);
+                text[at] = (char)c;
+                if (tv_http_is_field_value((tv_slice){text, len}) != is_fit)
+                    CHECK_FAIL("byte %d at %zu of %zu", c, at, len);
+            }
+        }
+    }
+    CHECK(tv_http_is_field_value(TV_LIT("")));
+}
+
 TEST(methods_have_names)
 {
     for (int i = TV_METHOD_GET; i < TV_METHOD_OTHER; i++)
@@ -392,6 +411,7 @@ int main(void)
         cmocka_unit_test(headers_about_connection_and_body_are_heeded),
         cmocka_unit_test(headers_are_found_in_any_case_and_trimmed),
         cmocka_unit_test(an_index_of_headers_finds_the_same_as_a_look_at_each),
+        cmocka_unit_test(a_control_character_in_a_field_value_is_found_wherever_it_stands),
         cmocka_unit_test(methods_have_names),
     };
 

@@ -18,7 +18,7 @@ from table_client import Client
 from server import ACCOUNT, KEY, Server, binary, free_ports
 
 FLAGS = ("--data", "--host", "--table-port", "--queue-port", "--blob-port", "--admin-port",
-         "--threads", "--accounts", "--engine", "--log-level", "--access-log", "--cert", "--key",
+         "--admin-name", "--max-connections", "--max-per-address", "--threads", "--accounts", "--engine", "--log-level", "--access-log", "--cert", "--key",
          "--disk-reserve-mb", "--allow-dev-account", "--help", "--version")
 
 

@@ -16,6 +16,18 @@ tv_err tv_check_blob_container_name(tv_slice name)
     return is_special(name) ? TV_OK : tv_check_container_name(name);
 }
 
+tv_slice tv_blob_name_of(tv_arena *arena, tv_slice name)
+{
+    if (tv_slice_find(name, '\\') == name.len)
+        return name;
+
+    char *to = tv_arena_bytes(arena, name.len);
+
+    for (size_t i = 0; i < name.len; i++)
+        to[i] = name.data[i] == '\\' ? '/' : name.data[i];
+    return (tv_slice){to, name.len};
+}
+
 tv_err tv_check_blob_name(tv_slice name)
 {
     if (name.len == 0 || tv_utf8_units(name) > TV_KEY_UNITS_MAX)

@@ -4,6 +4,7 @@
 #ifndef TV_BLOB_NAMES_H
 #define TV_BLOB_NAMES_H
 
+#include "base/arena.h"
 #include "base/err.h"
 
 /** Whose blobs a path without a container means. */
@@ -11,6 +12,12 @@
 
 /** As tv_check_container_name, and $root, $logs and $web beside it. */
 tv_err tv_check_blob_container_name(tv_slice name) TV_WARN_UNUSED;
+
+/**
+ * The name that a URL means: the service takes a backslash for a slash, so there is
+ * no blob with one in its name.  In the arena, or `name` itself.
+ */
+tv_slice tv_blob_name_of(tv_arena *arena, tv_slice name);
 
 /** 1 to 1024 UTF-16 units without control characters; valid UTF-8.  TV_ERR_TABLE_NAME_LENGTH,
  * TV_ERR_TABLE_NAME_INVALID. */

@@ -63,7 +63,11 @@ tv_err tv_blob_op_read_path(tv_call *call, tv_blob_op *op)
     } else if (!tv_uri_decode_path(&call->req->arena, first, &op->container)) {
         return TV_ERR_URL_UNPARSABLE;
     }
-    return tv_uri_decode_path(&call->req->arena, second, &op->blob) ? TV_OK : TV_ERR_URL_UNPARSABLE;
+    if (!tv_uri_decode_path(&call->req->arena, second, &op->blob))
+        return TV_ERR_URL_UNPARSABLE;
+
+    op->blob = tv_blob_name_of(&call->req->arena, op->blob);
+    return TV_OK;
 }
 
 /* --- which operation --- */

@@ -81,7 +81,8 @@ typedef struct tv_blob_op {
 
 /**
  * The first step, before anybody is authenticated: restype, comp, snapshot and
- * the names in the path, decoded but not checked.  A path of one segment is a
+ * the names in the path, decoded but not checked; that of the blob is the one it
+ * means (tv_blob_name_of), also for what a SAS was signed for.  A path of one segment is a
  * blob in $root unless restype says otherwise.  TV_ERR_URL_UNPARSABLE.
  */
 tv_err tv_blob_op_read_path(tv_call *call, tv_blob_op *op) TV_WARN_UNUSED;

@@ -313,7 +313,9 @@ class BlobAttack(unittest.TestCase):
                 ("../secret/hidden", "secret/hidden"), ("secret/hidden", "secret/hidden"),
                 ("hidden%20", "films/hidden"), ("%68idden", "films/hidden"),
                 ("hidden/", "films/hidden"), ("hidden.", "films/hidden"),
-                ("Hidden", "films/hidden"),
+                ("Hidden", "films/hidden"), ("a\\shown", "films/a%5Cshown"),
+                ("a\\shown", "films/a/shown"), ("secret\\hidden", "secret%5Chidden"),
+                ("hidden", "secret%5Chidden"),
                 ("hidden?x", "films/hidden?x"), ("hidden", "secret/hidden")):
             with self.subTest(blob=blob, path=path):
                 reply = self.get(path, self.sas(FILMS, blob, "r"))
@@ -323,7 +325,7 @@ class BlobAttack(unittest.TestCase):
     def test_same_blob_by_another_spelling(self):
         """Encoding is none of the name: the signed and the executed are the same blob."""
         for path in ("films/a/shown", "films/a%2Fshown", "films/a%2fshown", "films/%61/shown",
-                     "%66ilms/a/shown"):
+                     "%66ilms/a/shown", "films/a%5Cshown", "films/a\\shown"):
             with self.subTest(path):
                 self.assertEqual(self.get(path, self.sas(FILMS, "a/shown", "r")).body, SHOWN)
 

@@ -104,6 +104,17 @@ describe("shared access signatures", () => {
     assert.equal((await listing.then(() => null, (e) => e))?.statusCode, 403);
   });
 
+  test("a name that the service changes is signed as it becomes", async () => {
+    const given = container.getBlockBlobClient("//a b/ü\\c?d%\\e");
+    await given.upload("special", 7);
+    assert.equal(given.name, "//a b/ü/c?d%/e");
+    const url = await given.generateSasUrl(
+      { permissions: BlobSASPermissions.parse("r"), expiresOn: inAnHour() });
+    assert.equal(await text(new BlobClient(url, anonymous, options).download()), "special");
+    const [listed] = await collect(container.listBlobsFlat({ prefix: "//a b/" }));
+    assert.equal(listed.name, given.name);
+  });
+
   test("the second key signs as well", async () => {
     const sas = sign({ blobName: "some/blob é", permissions: BlobSASPermissions.parse("r") }, 1);
     assert.equal(await text(blobWith(sas).download()), "content");

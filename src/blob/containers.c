@@ -163,32 +163,25 @@ static void submit_change(tv_blob_call *call,
     tv_call_submit(base, deliver);
 }
 
-/* Set call->facts to those before a change, which the conditions must allow. */
-static tv_err decode_facts(tv_blob_call *call, tv_slice facts)
+/* Set call->facts to those before a change, which the lease and the conditions must allow. */
+static tv_err open_facts(tv_blob_call *call, tv_slice facts, bool is_delete, int64_t now)
 {
     tv_err err = tv_container_facts_decode(&call->base.req->arena, facts, &call->facts);
 
     if (err)
         return err;
-    return tv_conditions_check_write(&call->op.conditions, call->facts.etag);
-}
 
-/* The same, and the lease must allow it too. */
-static tv_err open_facts(tv_catalog_change *change, int64_t now)
-{
-    tv_blob_call *call = change->ctx;
-    tv_err err = decode_facts(call, change->facts);
-
+    err = tv_container_check_lease(&call->facts, lease_id(call), is_delete, now);
     if (err)
         return err;
 
-    return tv_container_check_lease(&call->facts, lease_id(call), false, now);
+    return tv_conditions_check_write(&call->op.conditions, call->facts.etag);
 }
 
 static tv_err decide_metadata(tv_catalog_change *change, int64_t now)
 {
     tv_blob_call *call = change->ctx;
-    tv_err err = open_facts(change, now);
+    tv_err err = open_facts(call, change->facts, false, now);
 
     if (err)
         return err;
@@ -223,7 +216,7 @@ tv_err tv_blob_set_container_metadata(tv_blob_call *call)
 static tv_err decide_acl(tv_catalog_change *change, int64_t now)
 {
     tv_blob_call *call = change->ctx;
-    tv_err err = open_facts(change, now);
+    tv_err err = open_facts(call, change->facts, false, now);
 
     if (err)
         return err;
@@ -255,12 +248,17 @@ tv_err tv_blob_set_container_acl(tv_blob_call *call)
 static tv_err decide_lease(tv_catalog_change *change, int64_t now)
 {
     tv_blob_call *call = change->ctx;
-    tv_err err = decode_facts(call, change->facts);
+    tv_err err =
+        tv_container_facts_decode(&call->base.req->arena, change->facts, &call->facts);
 
     if (err)
         return err;
 
     err = tv_container_lease(&call->facts, &call->op.lease, now, &call->lease_seconds);
+    if (err)
+        return err;
+
+    err = tv_conditions_check_write(&call->op.conditions, call->facts.etag);
     if (err)
         return err;
 
@@ -288,13 +286,7 @@ tv_err tv_blob_lease_container(tv_blob_call *call)
 
 static tv_err decide_delete(tv_catalog_delete *delete_op, tv_slice bytes, int64_t now)
 {
-    tv_blob_call *call = delete_op->ctx;
-    tv_err err = decode_facts(call, bytes);
-
-    if (err)
-        return err;
-
-    return tv_container_check_lease(&call->facts, lease_id(call), true, now);
+    return open_facts(delete_op->ctx, bytes, true, now);
 }
 
 static void on_deleted(tv_mail *mail)

@@ -200,11 +200,10 @@ static void copy_head(copier *c, const tv_blob_head *head)
 static tv_err check_head(copier *c, const tv_blob_head *head)
 {
     const tv_blob_copying *copying = c->copying;
-    tv_err err = tv_conditions_check_source(&c->call->op.source_conditions, head->etag);
+    tv_err err = tv_lease_check_read(
+        &head->lease, copying->has_lease_id ? &copying->lease_id : NULL, tv_instant_now());
 
-    if (err || !copying->has_lease_id)
-        return err;
-    return tv_lease_check_read(&head->lease, &copying->lease_id, tv_instant_now());
+    return err ? err : tv_conditions_check_source(&c->call->op.source_conditions, head->etag);
 }
 
 static tv_err copy_blob(copier *c)

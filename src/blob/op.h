@@ -74,8 +74,8 @@ typedef struct tv_blob_op {
     tv_blob_conditions source_conditions; /* x-ms-source-if-*, of copies; without a lease */
     uint64_t body_bytes_max;
     bool has_sink;       /* its body is streamed: Put Blob, Put Block, Append Block */
-    bool is_create_only; /* a SAS that may create but not replace: set by routes.c, which makes
-                            conditions.if_none_match "*"; TV_ERR_BLOB_EXISTS then means
+    bool is_create_only; /* a SAS that may create but not replace: set by routes.c with
+                            conditions.must_be_new; TV_ERR_BLOB_EXISTS then means
                             TV_ERR_PERMISSION_MISMATCH */
 } tv_blob_op;
 

@@ -79,7 +79,7 @@ static tv_err check_access(tv_blob_call *call)
     need.any_of = TV_MAY_WRITE;
     if (tv_identity_allows(call->base.identity, &need)) {
         call->op.is_create_only = true;
-        call->op.conditions.if_none_match = (tv_etag_condition){.test = TV_ETAG_ANY};
+        call->op.conditions.must_be_new = true;
     }
     return TV_OK;
 }

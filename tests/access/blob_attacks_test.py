@@ -447,13 +447,20 @@ class BlobAttack(unittest.TestCase):
         self.assertNotIn(b"sig=", listed.body)
 
     def test_create_only_never_replaces(self):
-        """Two letters that may not change what is there: c and a."""
+        """Two letters that may not change what is there, not even with its lease: c and a."""
+        lease = {"x-ms-lease-id": "00000000-1111-2222-3333-444444444444"}
+        self.own(("PUT", f"/{ACCOUNT}/{FILMS}/hidden?comp=lease", b"", {
+            "x-ms-lease-action": "acquire", "x-ms-lease-duration": "-1",
+            "x-ms-proposed-lease-id": lease["x-ms-lease-id"]}))
         for sp in ("c", "a", "ca"):
             door = self.sas(FILMS, "hidden", sp)
             for method, query, body, headers in (
                     ("PUT", "", b"evil", BLOCK), ("PUT", "", b"", {"x-ms-blob-type": "AppendBlob"}),
                     ("PUT", "", b"evil", {**BLOCK, "If-None-Match": "\"x\""}),
                     ("PUT", "", b"evil", {**BLOCK, "If-Match": "*"}),
+                    ("PUT", "", b"evil", {**BLOCK, "If-None-Match": "*", **lease}),
+                    ("PUT", "", b"evil", {**BLOCK, **lease}),
+                    ("PUT", "?comp=blocklist", b"<BlockList/>", {"If-None-Match": "*", **lease}),
                     ("PUT", "?comp=blocklist", b"<BlockList/>", {}),
                     ("PUT", "?comp=block&blockid=AA==", b"x", {}),
                     ("PUT", "?comp=metadata", b"", {"x-ms-meta-a": "b"}),
@@ -462,6 +469,8 @@ class BlobAttack(unittest.TestCase):
                 reply = send(self.talk, door, (method, f"/{ACCOUNT}/{FILMS}/hidden{query}", body,
                                                headers))
                 self.assertIn(reply.status, (403, 412), (sp, query, headers, reply))
+        self.own(("PUT", f"/{ACCOUNT}/{FILMS}/hidden?comp=lease", b"",
+                  {"x-ms-lease-action": "release", **lease}))
         self.assertEqual(self.own(("GET", f"/{ACCOUNT}/{FILMS}/hidden")).body, HIDDEN)
 
     def test_protocol_of_a_copy_source(self):

@@ -128,9 +128,11 @@ tv_err tv_conditions_check_put(const tv_blob_conditions *conditions, int64_t eta
     /* What does not exist can match no ETag; dates say nothing of it. */
     if (etag == 0)
         return conditions->if_match.test == TV_ETAG_UNSAID ? TV_OK : TV_ERR_CONDITION_NOT_MET;
-    if (conditions->if_none_match.test == TV_ETAG_ANY)
+    if (conditions->if_none_match.test != TV_ETAG_ANY)
+        return tv_conditions_check_write(conditions, etag);
+    if (!conditions->has_lease_id)
         return TV_ERR_BLOB_EXISTS;
-    return tv_conditions_check_write(conditions, etag);
+    return is_as_wanted(conditions, etag) ? TV_OK : TV_ERR_CONDITION_NOT_MET;
 }
 
 tv_err tv_conditions_check_source(const tv_blob_conditions *conditions, int64_t etag)

@@ -9,6 +9,8 @@
  *
  * For a change, an ETag condition wins over the date that belongs to it: If-Match
  * over If-Unmodified-Since and If-None-Match over If-Modified-Since.
+ *
+ * The lease is looked at before all of them, by every operation that knows both.
  */
 #ifndef TV_BLOB_STORE_CONDITION_H
 #define TV_BLOB_STORE_CONDITION_H
@@ -38,6 +40,7 @@ typedef struct tv_blob_conditions {
     int64_t modified_since, unmodified_since; /* ticks; 0 when not sent */
     tv_guid lease_id;
     bool has_lease_id;
+    bool must_be_new; /* whoever asks may make a blob and not replace one, whatever it brings */
 } tv_blob_conditions;
 
 /**
@@ -54,9 +57,10 @@ tv_err tv_conditions_check_read(const tv_blob_conditions *conditions, int64_t et
 tv_err tv_conditions_check_write(const tv_blob_conditions *conditions, int64_t etag) TV_WARN_UNUSED;
 
 /**
- * A change that makes or replaces a blob; `etag` is 0 when there is none yet.
- * TV_ERR_BLOB_EXISTS for If-None-Match: * on one that exists, else
- * TV_ERR_CONDITION_NOT_MET.
+ * A change that makes or replaces a blob, whose lease allows it; `etag` is 0 when
+ * there is none yet.  TV_ERR_BLOB_EXISTS for If-None-Match: * on one that exists,
+ * else TV_ERR_CONDITION_NOT_MET.  Who brought the id of the blob's lease knows that
+ * it exists: their * says nothing.
  */
 tv_err tv_conditions_check_put(const tv_blob_conditions *conditions, int64_t etag) TV_WARN_UNUSED;
 

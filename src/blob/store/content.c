@@ -75,22 +75,25 @@ tv_err tv_blob_view_check(const tv_blob_view *view, const tv_blob_change *change
     if (!view->has_head)
         return TV_ERR_BLOB_NOT_FOUND;
 
-    err = tv_conditions_check_write(&change->conditions, view->head.etag);
+    err = tv_lease_check_write(&view->head.lease, tv_blob_change_lease_id(change), view->now);
     if (err)
         return err;
 
-    return tv_lease_check_write(&view->head.lease, tv_blob_change_lease_id(change), view->now);
+    return tv_conditions_check_write(&change->conditions, view->head.etag);
 }
 
 tv_err tv_blob_view_check_put(const tv_blob_view *view, const tv_blob_change *change)
 {
     tv_err err;
 
-    err = tv_conditions_check_put(&change->conditions, view->head.etag);
+    if (view->has_head && change->conditions.must_be_new)
+        return TV_ERR_BLOB_EXISTS;
+
+    err = tv_lease_check_write(&view->head.lease, tv_blob_change_lease_id(change), view->now);
     if (err)
         return err;
 
-    return tv_lease_check_write(&view->head.lease, tv_blob_change_lease_id(change), view->now);
+    return tv_conditions_check_put(&change->conditions, view->head.etag);
 }
 
 tv_blob_head tv_blob_view_successor(const tv_blob_view *view, tv_blob_type type)

@@ -31,10 +31,10 @@ tv_err tv_blob_view_read(tv_txn *txn, tv_blob_change *change,
 /** The lease id that came with a change, NULL for none. */
 const tv_guid *tv_blob_change_lease_id(const tv_blob_change *change);
 
-/** For changes of what exists: TV_ERR_BLOB_NOT_FOUND, conditions, lease. */
+/** For changes of what exists: TV_ERR_BLOB_NOT_FOUND, lease, conditions. */
 tv_err tv_blob_view_check(const tv_blob_view *view, const tv_blob_change *change) TV_WARN_UNUSED;
 
-/** For changes that make or replace a blob: conditions, lease. */
+/** For changes that make or replace a blob: lease, conditions. */
 tv_err tv_blob_view_check_put(const tv_blob_view *view,
                               const tv_blob_change *change) TV_WARN_UNUSED;
 

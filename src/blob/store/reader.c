@@ -23,12 +23,12 @@ tv_err tv_blob_check_read(const tv_blob_head *head, const tv_blob_conditions *co
 {
     tv_err err;
 
-    err = tv_conditions_check_read(conditions, head->etag);
+    err = tv_lease_check_read(&head->lease,
+                              conditions->has_lease_id ? &conditions->lease_id : NULL, now);
     if (err)
         return err;
 
-    return tv_lease_check_read(&head->lease,
-                               conditions->has_lease_id ? &conditions->lease_id : NULL, now);
+    return tv_conditions_check_read(conditions, head->etag);
 }
 
 const tv_blob_piece *tv_blob_find_piece(const tv_blob_head *head, uint64_t offset)

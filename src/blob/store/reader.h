@@ -23,7 +23,7 @@
 tv_err tv_blob_get_head(tv_engine *engine, tv_read_mode mode, tv_slice partition, int64_t snapshot,
                         tv_arena *arena, tv_blob_head *ret_head) TV_WARN_UNUSED;
 
-/** Conditions of a read, then the lease id that came with it. */
+/** The lease id that came with a read, then its conditions. */
 tv_err tv_blob_check_read(const tv_blob_head *head, const tv_blob_conditions *conditions,
                           int64_t now) TV_WARN_UNUSED;
 

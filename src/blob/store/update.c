@@ -49,11 +49,11 @@ static tv_err check_snapshot(const tv_blob_view *view, const tv_blob_change *cha
     if (!view->has_head)
         return TV_ERR_BLOB_NOT_FOUND;
 
-    err = tv_conditions_check_write(&change->conditions, view->head.etag);
+    err = tv_lease_check_read(&view->head.lease, tv_blob_change_lease_id(change), view->now);
     if (err)
         return err;
 
-    return tv_lease_check_read(&view->head.lease, tv_blob_change_lease_id(change), view->now);
+    return tv_conditions_check_write(&change->conditions, view->head.etag);
 }
 
 /*
@@ -207,11 +207,11 @@ tv_err tv_lease_blob_run(tv_txn *txn, void *lease_blob)
     if (!view.has_head)
         return TV_ERR_BLOB_NOT_FOUND;
 
-    err = tv_conditions_check_write(&change->conditions, view.head.etag);
+    err = tv_lease_apply(&view.head.lease, &lease->request, view.now, &lease->seconds);
     if (err)
         return err;
 
-    err = tv_lease_apply(&view.head.lease, &lease->request, view.now, &lease->seconds);
+    err = tv_conditions_check_write(&change->conditions, view.head.etag);
     if (err)
         return err;
 

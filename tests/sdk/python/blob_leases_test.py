@@ -5,7 +5,7 @@ import uuid
 
 from azure.storage.blob import BlobLeaseClient
 
-from storage import BlobCase
+from storage import MIB, BlobCase, some_bytes
 
 
 class Leases(BlobCase):
@@ -47,6 +47,19 @@ class Leases(BlobCase):
         self.assertEqual(self.read(blob), b"mine")
         self.assertEqual(self.state(blob), ("leased", "locked", "infinite"))
         blob.delete_blob(lease=lease)
+
+    def test_upload_by_the_holder_of_the_lease(self):
+        """Not to overwrite is the client's default; the id of the lease says that it may."""
+        blob = self.uploaded()
+        self.refused(409, "BlobAlreadyExists", blob.upload_blob, b"other")
+        lease = blob.acquire_lease()
+        blob.upload_blob(b"mine", lease=lease)
+        self.assertEqual(self.read(blob, lease=lease), b"mine")
+        self.refused(412, "LeaseIdMissing", blob.upload_blob, b"other")
+        large = some_bytes(3 * MIB)
+        self.small_parts(blob.blob_name).upload_blob(large, lease=lease)
+        self.assertEqual(self.read(blob), large)
+        lease.release()
 
     def test_no_lease(self):
         blob = self.uploaded()

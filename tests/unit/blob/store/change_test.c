@@ -66,6 +66,10 @@ TEST(conditions_guard_a_put)
     CHECK_OK(RUN(tv_put_blob_run, &put));
     CHECK_ERR(RUN(tv_put_blob_run, &put), TV_ERR_BLOB_EXISTS);
 
+    /* Before the lease, for whoever may not replace anything. */
+    put.change.conditions = (tv_blob_conditions){.must_be_new = true, .has_lease_id = true};
+    CHECK_ERR(RUN(tv_put_blob_run, &put), TV_ERR_BLOB_EXISTS);
+
     put.type = TV_BLOB_PAGES;
     CHECK_ERR(RUN(tv_put_blob_run, &put), TV_ERR_PAGE_BLOB);
 }

@@ -121,11 +121,28 @@ TEST(conditions_hold_or_fail_as_the_service_says)
     }
 }
 
+TEST(who_holds_the_lease_knows_that_the_blob_exists)
+{
+    tv_blob_conditions conditions = {.if_none_match = tv_etag_condition_parse(TV_LIT("*")),
+                                     .has_lease_id = true};
+
+    CHECK_OK(tv_conditions_check_put(&conditions, ETAG));
+    CHECK_OK(tv_conditions_check_put(&conditions, 0));
+    CHECK_ERR(tv_conditions_check_write(&conditions, ETAG), NOT_MET);
+    conditions.if_match = tv_etag_condition_parse(TV_LIT(OTHER));
+    CHECK_ERR(tv_conditions_check_put(&conditions, ETAG), NOT_MET);
+    conditions.if_match = tv_etag_condition_parse(TV_LIT(SAME));
+    CHECK_OK(tv_conditions_check_put(&conditions, ETAG));
+    conditions.if_none_match = tv_etag_condition_parse(TV_LIT(SAME));
+    CHECK_ERR(tv_conditions_check_put(&conditions, ETAG), NOT_MET);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(etags_are_fifteen_digits),
         cmocka_unit_test(conditions_hold_or_fail_as_the_service_says),
+        cmocka_unit_test(who_holds_the_lease_knows_that_the_blob_exists),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,6 +79,8 @@ TEST(reads_have_conditions_and_leases)
     conditions.has_lease_id = true;
     CHECK_ERR(tv_blob_check_read(&head, &conditions, clock_ticks), TV_ERR_LEASE_NOT_PRESENT);
     conditions.if_none_match = (tv_etag_condition){.test = TV_ETAG_IS, .etag = head.etag};
+    CHECK_ERR(tv_blob_check_read(&head, &conditions, clock_ticks), TV_ERR_LEASE_NOT_PRESENT);
+    conditions.has_lease_id = false;
     CHECK_ERR(tv_blob_check_read(&head, &conditions, clock_ticks), TV_ERR_NOT_MODIFIED);
 }
 

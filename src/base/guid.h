@@ -14,6 +14,14 @@ typedef struct tv_guid {
 
 /** The plain 36-character form in any case. */
 bool tv_guid_parse(tv_slice text, tv_guid *ret_guid);
+
+/**
+ * Every form that .NET's Guid takes, which is how the service reads some of its
+ * headers: 32 digits, the plain form, that in braces or parentheses, and numbers,
+ * "{0x6f9619ff,0x8b86,0xd011,{0xb4,0x2d,0x00,0xc0,0x4f,0xc9,0x64,0xff}}".
+ */
+bool tv_guid_parse_any(tv_slice text, tv_guid *ret_guid);
+
 void tv_guid_format(char to[TV_GUID_TEXT_LEN], const tv_guid *guid);
 
 /**

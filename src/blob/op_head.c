@@ -41,7 +41,7 @@ static tv_err read_guid(tv_call *call, tv_slice name, tv_guid *ret_guid, bool *r
     tv_slice text = tv_request_header(call->req, name);
 
     *ret_is_given = text.len > 0;
-    if (text.len == 0 || tv_guid_parse(text, ret_guid))
+    if (text.len == 0 || tv_guid_parse_any(text, ret_guid))
         return TV_OK;
     return tv_call_bad_header(call, name, text);
 }

@@ -186,7 +186,7 @@ static tv_err read_lease(tv_blob_call *call, tv_blob_copying *copying)
     tv_slice text = tv_request_header(call->base.req, header);
 
     copying->has_lease_id = text.len > 0;
-    if (text.len == 0 || tv_guid_parse(text, &copying->lease_id))
+    if (text.len == 0 || tv_guid_parse_any(text, &copying->lease_id))
         return TV_OK;
     return tv_call_bad_header(&call->base, header, text);
 }

@@ -45,6 +45,50 @@ static const struct {
     {"a blank for a dash", "6f9619ff 8b86-d011-b42d-00c04fc964ff"},
 };
 
+TEST(every_form_of_a_guid_is_read_where_they_are_asked_for)
+{
+    static const char *const forms[] = {
+        example,
+        "6F9619FF8B86D011B42D00C04FC964FF",
+        "{6f9619ff-8b86-d011-b42d-00c04fc964ff}",
+        "(6f9619ff-8b86-d011-b42d-00c04fc964ff)",
+        " 6f9619ff-8b86-d011-b42d-00c04fc964ff ",
+        "{0x6f9619ff,0x8b86,0xd011,{0xb4,0x2d,0x00,0xc0,0x4f,0xc9,0x64,0xff}}",
+        "{ 0X6F9619FF , 0x8B86 , 0xD011 , { 0xB4,0x2D,0x0,0xC0,0x4F,0xC9,0x64,0xFF } }",
+    };
+    static const char *const none[] = {
+        "",
+        "{}",
+        "{",
+        "6f9619ff8b86d011b42d00c04fc964f",
+        "6f9619ff8b86d011b42d00c04fc964ffe",
+        "6f9619ff8b86d011b42d00c04fc964fg",
+        "{6f9619ff-8b86-d011-b42d-00c04fc964ff)",
+        "(6f9619ff-8b86-d011-b42d-00c04fc964ff}",
+        "{6f9619ff8b86d011b42d00c04fc964ff}",
+        "{{6f9619ff-8b86-d011-b42d-00c04fc964ff}}",
+        "{0x16f9619ff,0x8b86,0xd011,{0xb4,0x2d,0x00,0xc0,0x4f,0xc9,0x64,0xff}}",
+        "{0x,0x8b86,0xd011,{0xb4,0x2d,0x00,0xc0,0x4f,0xc9,0x64,0xff}}",
+        "{0x6f9619ff,0x8b86,0xd011,{0xb4,0x2d,0x00,0xc0,0x4f,0xc9,0x64,0xff}} 1",
+        "{0x6f9619ff,0x8b86,0xd011,{0xb4,0x2d,0x00,0xc0,0x4f,0xc9,0x64,0xff}",
+        "{0x6f9619ff,0x8b86,0xd011,{0xb4,0x2d,0x00,0xc0,0x4f,0xc9,0x64}}",
+        "{0x6f9619ff,0x8b86,0xd011,0xb4,0x2d,0x00,0xc0,0x4f,0xc9,0x64,0xff}",
+    };
+    char text[TV_GUID_TEXT_LEN];
+    tv_guid guid;
+
+    for (size_t i = 0; i < COUNT(forms); i++) {
+        t_row = forms[i];
+        CHECK(tv_guid_parse_any(tv_slice_of(forms[i]), &guid));
+        tv_guid_format(text, &guid);
+        CHECK_TEXT(((tv_slice){text, sizeof text}), example);
+    }
+    for (size_t i = 0; i < COUNT(none); i++) {
+        t_row = none[i];
+        CHECK(!tv_guid_parse_any(tv_slice_of(none[i]), &guid));
+    }
+}
+
 TEST(only_the_plain_form_is_read)
 {
     tv_guid guid;
@@ -96,6 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_are_in_the_order_of_the_text),
         cmocka_unit_test(any_case_is_read_and_lower_case_is_written),
+        cmocka_unit_test(every_form_of_a_guid_is_read_where_they_are_asked_for),
         cmocka_unit_test(only_the_plain_form_is_read),
         cmocka_unit_test(new_guids_of_several_threads_are_version_4_and_all_different),
     };

@@ -112,6 +112,7 @@
     X(UNCOMMITTED_BLOCKS, 409, "BlockCountExceedsLimit", "The uncommitted block count cannot exceed the maximum limit of 100,000 blocks.") \
     X(MD5_INVALID, 400, "InvalidMd5", "The MD5 value specified in the request is invalid. The MD5 value must be 128 bits and Base64-encoded.") \
     X(MD5_MISMATCH, 400, "Md5Mismatch", "The MD5 value specified in the request did not match with the MD5 value calculated by the server.") \
+    X(BOTH_CHECKSUMS, 400, "BothCrc64AndMd5HeaderPresent", "Both x-ms-content-crc64 header and Content-MD5 header are present.") \
     X(CRC64_MISMATCH, 400, "Crc64Mismatch", "The CRC64 value specified in the request did not match with the CRC64 value calculated by the server.") \
     X(SNAPSHOT_COUNT, 409, "SnapshotCountExceeded", "The blob has too many snapshots, or its snapshots too many blocks.") \
     X(SNAPSHOTS_PRESENT, 409, "SnapshotsPresent", "This operation is not permitted because the blob has snapshots.") \

@@ -27,7 +27,8 @@ static tv_err read_list(tv_blob_call *call)
         transfer->claims.digests.has_md5 || !tv_blob_op_is_since(&call->op, TV_LIT("2019-02-02"));
     transfer->digests.has_crc64 = transfer->claims.digests.has_crc64 || !transfer->digests.has_md5;
     tv_digests_of(&transfer->digests, req->body);
-    err = tv_digest_claims_check(&transfer->claims, &transfer->digests);
+    err = tv_digest_claims_check(&transfer->claims, &transfer->digests, &req->arena,
+                                 &call->base.info);
     if (err)
         return err;
 
@@ -79,7 +80,7 @@ tv_err tv_blob_put_block_list(tv_blob_call *call)
     if (err)
         return err;
 
-    err = tv_digest_claims_read(base->req, &call->transfer.claims, &header);
+    err = tv_digest_claims_read(base->req, false, &call->transfer.claims, &header);
     if (err == TV_ERR_INVALID_HEADER)
         return tv_call_bad_header(base, header, tv_request_header(base->req, header));
     if (err)

@@ -18,7 +18,7 @@ static void respond_put(tv_blob_call *call)
     tv_call_finish(&call->base);
 }
 
-/* The MD5 of the content is kept unless the client knows a better one. */
+/* The MD5 of the content is kept; what the client said of it has been found to be that. */
 static tv_err put_received(tv_blob_call *call)
 {
     tv_put_blob *put = &call->put;
@@ -27,7 +27,7 @@ static tv_err put_received(tv_blob_call *call)
     put->type = call->op.type;
     put->data = &transfer->data;
     put->data_count = transfer->data.length > 0;
-    if (put->headers.md5.len == 0 && put->type == TV_BLOB_BLOCK)
+    if (put->type == TV_BLOB_BLOCK)
         put->headers.md5 = (tv_slice){(const char *)transfer->digests.md5, TV_MD5_BYTES};
     return tv_blob_submit(call, tv_put_blob_run, respond_put);
 }

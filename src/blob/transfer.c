@@ -35,15 +35,17 @@ static tv_err read_length(tv_blob_call *call, uint64_t *ret_length)
 
 /*
  * Put Blob keeps the MD5 and returns it with the CRC.  Blocks return the MD5 if
- * the client has sent one, else the CRC.  Versions before 2019-02-02 do not know
- * the CRC.
+ * the client has sent one, else the CRC, and from 2026-10-06 on the CRC in any
+ * case.  Versions before 2019-02-02 do not know it.
  */
 static tv_err read_claims(tv_blob_call *call)
 {
     tv_call *base = &call->base;
     tv_blob_transfer *transfer = &call->transfer;
+    bool is_blob = call->op.kind == TV_BLOB_OP_PUT_BLOB;
     tv_slice header = TV_NONE;
-    tv_err err = tv_digest_claims_read(base->req, &transfer->claims, &header);
+    tv_err err = tv_digest_claims_read(base->req, is_blob && call->op.type == TV_BLOB_BLOCK,
+                                       &transfer->claims, &header);
 
     if (err == TV_ERR_INVALID_HEADER)
         return tv_call_bad_header(base, header, tv_request_header(base->req, header));
@@ -51,18 +53,11 @@ static tv_err read_claims(tv_blob_call *call)
         return err;
 
     const tv_digests *claimed = &transfer->claims.digests;
-
-    if (claimed->has_md5 && claimed->has_crc64)
-        return tv_call_bad_header(base, TV_LIT("x-ms-content-crc64"),
-                                  tv_request_header(base->req, TV_LIT("x-ms-content-crc64")));
-
     bool is_old = !tv_blob_op_is_since(&call->op, TV_LIT("2019-02-02"));
-
-    bool is_blob = call->op.kind == TV_BLOB_OP_PUT_BLOB;
+    bool has_both = is_blob ? !is_old : tv_blob_op_is_since(&call->op, TV_LIT("2026-10-06"));
 
     transfer->digests.has_md5 = is_blob || claimed->has_md5 || is_old;
-    transfer->digests.has_crc64 =
-        claimed->has_crc64 || !transfer->digests.has_md5 || (is_blob && !is_old);
+    transfer->digests.has_crc64 = claimed->has_crc64 || !transfer->digests.has_md5 || has_both;
     return TV_OK;
 }
 
@@ -132,7 +127,8 @@ static void on_received(tv_request *req, tv_err err, const tv_blob_upload_result
         transfer->digests = result->digests;
         transfer->made = &transfer->data.extent;
         transfer->made_count = 1;
-        err = tv_digest_claims_check(&transfer->claims, &transfer->digests);
+        err = tv_digest_claims_check(&transfer->claims, &transfer->digests, &req->arena,
+                                     &call->base.info);
     }
     if (!err)
         err = transfer->next(call);
@@ -155,7 +151,8 @@ tv_err tv_blob_receive(tv_blob_call *call, tv_err (*next)(tv_blob_call *call))
     }
     transfer->data = (tv_blob_data){.bytes = body, .length = body.len};
     tv_digests_of(&transfer->digests, body);
-    err = tv_digest_claims_check(&transfer->claims, &transfer->digests);
+    err = tv_digest_claims_check(&transfer->claims, &transfer->digests, &call->base.req->arena,
+                                 &call->base.info);
     return err ? err : next(call);
 }
 

@@ -19,7 +19,6 @@
 #include "blob/upload.h"
 
 #include "base/assert.h"
-#include "base/base64.h"
 #include "base/buf.h"
 
 /* The network layer reads so much at once. */
@@ -54,60 +53,6 @@ struct tv_blob_upload {
     tv_err err; /* of the last job that has come back */
     tv_blob_upload_result result;
 };
-
-/* --- digests --- */
-
-void tv_digests_of(tv_digests *digests, tv_slice bytes)
-{
-    if (digests->has_md5)
-        tv_md5_of(bytes, digests->md5);
-    if (digests->has_crc64)
-        tv_crc64_encode(tv_crc64_of(bytes), digests->crc64);
-}
-
-/* Base 64 of exactly `size` bytes. */
-static bool read_digest(tv_slice text, unsigned char *to, size_t size)
-{
-    char decoded[TV_MD5_BYTES + 2];
-    size_t len;
-
-    if (text.len != tv_base64_encoded_len(size) || !tv_base64_decode(decoded, text, &len) ||
-        len != size)
-        return false;
-
-    memcpy(to, decoded, size);
-    return true;
-}
-
-tv_err tv_digest_claims_read(const tv_request *req, tv_digest_claims *ret_claims,
-                             tv_slice *reterr_header)
-{
-    static const tv_slice crc64_name = {"x-ms-content-crc64", sizeof "x-ms-content-crc64" - 1};
-    tv_slice md5 = tv_request_header(req, TV_LIT("Content-MD5"));
-    tv_slice crc64 = tv_request_header(req, crc64_name);
-    tv_digest_claims claims = {.digests = {.has_md5 = md5.len > 0, .has_crc64 = crc64.len > 0}};
-
-    if (md5.len && !read_digest(md5, claims.digests.md5, TV_MD5_BYTES))
-        return TV_ERR_MD5_INVALID;
-    if (crc64.len && !read_digest(crc64, claims.digests.crc64, TV_CRC64_BYTES)) {
-        *reterr_header = crc64_name;
-        return TV_ERR_INVALID_HEADER;
-    }
-    *ret_claims = claims;
-    return TV_OK;
-}
-
-tv_err tv_digest_claims_check(const tv_digest_claims *claims, const tv_digests *digests)
-{
-    tv_assert(!claims->digests.has_md5 || digests->has_md5);
-    tv_assert(!claims->digests.has_crc64 || digests->has_crc64);
-    if (claims->digests.has_md5 && memcmp(claims->digests.md5, digests->md5, TV_MD5_BYTES) != 0)
-        return TV_ERR_MD5_MISMATCH;
-    if (claims->digests.has_crc64 &&
-        memcmp(claims->digests.crc64, digests->crc64, TV_CRC64_BYTES) != 0)
-        return TV_ERR_CRC64_MISMATCH;
-    return TV_OK;
-}
 
 /* --- the beginning and the end --- */
 

@@ -16,34 +16,8 @@
 
 #include "base/crc64.h"
 #include "base/md5.h"
+#include "blob/digests.h"
 #include "blob/io.h"
-#include "http/request.h"
-
-/** Digests of a body; those that were asked for. */
-typedef struct tv_digests {
-    bool has_md5, has_crc64;
-    unsigned char md5[TV_MD5_BYTES];
-    unsigned char crc64[TV_CRC64_BYTES]; /* as on the wire */
-} tv_digests;
-
-/** Fill in the digests of `bytes` for which the flags are set. */
-void tv_digests_of(tv_digests *digests, tv_slice bytes);
-
-/** What a client says the digests are. */
-typedef struct tv_digest_claims {
-    tv_digests digests; /* those that were sent */
-} tv_digest_claims;
-
-/**
- * Read Content-MD5 and x-ms-content-crc64.  TV_ERR_MD5_INVALID; for a CRC that
- * is none TV_ERR_INVALID_HEADER, and *reterr_header its name.
- */
-tv_err tv_digest_claims_read(const tv_request *req, tv_digest_claims *ret_claims,
-                             tv_slice *reterr_header) TV_WARN_UNUSED;
-
-/** Compare what was claimed with what came: TV_ERR_MD5_MISMATCH, TV_ERR_CRC64_MISMATCH. */
-tv_err tv_digest_claims_check(const tv_digest_claims *claims,
-                              const tv_digests *digests) TV_WARN_UNUSED;
 
 typedef struct tv_blob_upload tv_blob_upload;
 

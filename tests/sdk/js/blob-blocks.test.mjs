@@ -240,6 +240,14 @@ describe("checksums", () => {
     assert.equal(await text(blob.download()), "123456789");
   });
 
+  test("an MD5 given for a blob is compared when its content comes with it", async () => {
+    const blob = newBlob();
+    await refused(blob.upload("text", 4, { blobHTTPHeaders: { blobContentMD5: wrong } }), 400,
+      "Md5Mismatch");
+    await blob.upload("text", 4, { blobHTTPHeaders: { blobContentMD5: md5("text") } });
+    assert.deepEqual(Buffer.from((await blob.getProperties()).contentMD5), md5("text"));
+  });
+
   test("an MD5 given for the blob is kept as it is", async () => {
     const blob = newBlob();
     await blob.stageBlock(id(1), "text", 4);

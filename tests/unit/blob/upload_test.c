@@ -107,10 +107,11 @@ static void answer_error(tv_request *req, tv_err err)
 static void on_stored(tv_request *req, tv_err err, const tv_blob_upload_result *result)
 {
     talk *st = req->user;
+    tv_error_info info = {0};
     char text[64];
 
     if (!err) {
-        err = tv_digest_claims_check(&st->claims, &result->digests);
+        err = tv_digest_claims_check(&st->claims, &result->digests, &req->arena, &info);
         if (err)
             tv_extents_remove(io.extents, &result->extent, 1);
     }
@@ -168,7 +169,7 @@ static bool upload_on_headers(void *ctx, tv_request *req)
 {
     talk *st = tv_arena_zalloc(&req->arena, sizeof *st);
     tv_slice header = TV_NONE;
-    tv_err err = tv_digest_claims_read(req, &st->claims, &header);
+    tv_err err = tv_digest_claims_read(req, false, &st->claims, &header);
 
     atomic_fetch_add(&((server *)ctx)->seen, 1);
     req->user = st;

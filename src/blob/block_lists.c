@@ -76,6 +76,7 @@ tv_err tv_blob_put_block_list(tv_blob_call *call)
     if (err)
         return err;
 
+    tv_blob_headers_set_type(&call->put_block_list.headers);
     err = tv_metadata_read(base->req, &call->put_block_list.metadata);
     if (err)
         return err;

@@ -72,15 +72,14 @@ static void add_name(tv_buf *out, tv_slice name)
 
 static void add_content_headers(tv_buf *out, const tv_blob_headers *headers)
 {
-    char md5[24]; /* base 64 of 16 bytes */
-    tv_slice type = headers->type.len ? headers->type : TV_LIT("application/octet-stream");
+    char md5[(TV_BLOB_MD5_BYTES_MAX + 2) / 3 * 4]; /* in base 64 */
 
-    tv_xml_add_element(out, "Content-Type", type);
+    tv_xml_add_element(out, "Content-Type", headers->type);
     tv_xml_add_element(out, "Content-Encoding", headers->encoding);
     tv_xml_add_element(out, "Content-Language", headers->language);
-    if (headers->md5.len)
-        tv_base64_encode(md5, headers->md5);
-    tv_xml_add_element(out, "Content-MD5", (tv_slice){md5, headers->md5.len ? sizeof md5 : 0});
+    tv_base64_encode(md5, headers->md5);
+    tv_xml_add_element(out, "Content-MD5",
+                       (tv_slice){md5, tv_base64_encoded_len(headers->md5.len)});
     tv_xml_add_element(out, "Cache-Control", headers->cache_control);
     tv_xml_add_element(out, "Content-Disposition", headers->disposition);
 }

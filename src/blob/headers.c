@@ -66,12 +66,19 @@ tv_err tv_blob_headers_read(tv_blob_call *call, bool is_put, tv_blob_headers *re
         char *decoded = tv_arena_bytes(arena, tv_base64_decoded_max(md5.len) + 1);
         size_t len;
 
-        if (!tv_base64_decode(decoded, md5, &len) || len != TV_MD5_BYTES)
+        if (!tv_base64_decode(decoded, md5, &len) || len > TV_BLOB_MD5_BYTES_MAX ||
+            (is_put && len != TV_MD5_BYTES))
             return TV_ERR_MD5_INVALID;
         headers.md5 = (tv_slice){decoded, len};
     }
     *ret_headers = headers;
     return TV_OK;
+}
+
+void tv_blob_headers_set_type(tv_blob_headers *headers)
+{
+    if (headers->type.len == 0)
+        headers->type = TV_LIT("application/octet-stream");
 }
 
 /* --- answers --- */
@@ -92,7 +99,7 @@ void tv_blob_add_ticks(tv_blob_call *call, tv_slice name, int64_t ticks)
 
 void tv_blob_add_digest(tv_blob_call *call, tv_slice name, tv_slice bytes)
 {
-    char text[32];
+    char text[(TV_BLOB_MD5_BYTES_MAX + 2) / 3 * 4];
 
     tv_assert(tv_base64_encoded_len(bytes.len) <= sizeof text);
     tv_base64_encode(text, bytes);
@@ -133,9 +140,7 @@ static void add_contents(tv_blob_call *call)
 
     if (overrides == NULL)
         overrides = &none;
-    add_content(call, TV_LIT("Content-Type"),
-                headers->type.len ? headers->type : TV_LIT("application/octet-stream"),
-                overrides->content_type);
+    add_content(call, TV_LIT("Content-Type"), headers->type, overrides->content_type);
     add_content(call, TV_LIT("Content-Encoding"), headers->encoding, overrides->content_encoding);
     add_content(call, TV_LIT("Content-Language"), headers->language, overrides->content_language);
     add_content(call, TV_LIT("Content-Disposition"), headers->disposition,

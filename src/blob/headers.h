@@ -9,11 +9,15 @@
 
 /**
  * The x-ms-blob-* headers of a request.  With `is_put` the plain ones, such as
- * Content-Type, count where they are missing.  TV_ERR_MD5_INVALID; for one that is
+ * Content-Type, count where they are missing, and the MD5 must be one; else it is
+ * kept for the client, whatever its length.  TV_ERR_MD5_INVALID; for one that is
  * no text, or too long, TV_ERR_INVALID_HEADER.
  */
 tv_err tv_blob_headers_read(tv_blob_call *call, bool is_put,
                             tv_blob_headers *ret_headers) TV_WARN_UNUSED;
+
+/** The type that a new blob has when the client gives it none.  It can lose it later. */
+void tv_blob_headers_set_type(tv_blob_headers *headers);
 
 /** puts.c: what the head of an operation with a streamed body says, into the call's change. */
 tv_err tv_blob_read_upload_head(tv_blob_call *call) TV_WARN_UNUSED;

@@ -36,7 +36,11 @@ static tv_err read_put_head(tv_blob_call *call)
 {
     tv_err err = tv_blob_headers_read(call, true, &call->put.headers);
 
-    return err ? err : tv_metadata_read(call->base.req, &call->put.metadata);
+    if (err)
+        return err;
+
+    tv_blob_headers_set_type(&call->put.headers);
+    return tv_metadata_read(call->base.req, &call->put.metadata);
 }
 
 tv_err tv_blob_put(tv_blob_call *call)

@@ -46,6 +46,9 @@
 #define TV_BLOB_UNCOMMITTED_BLOCKS_MAX 100000
 #define TV_BLOCK_ID_BYTES_MAX 64 /* decoded */
 
+/** What a client may say the MD5 of a blob is: nobody checks that it is one. */
+#define TV_BLOB_MD5_BYTES_MAX 64
+
 /** Data of up to this size goes into a row, larger data into an extent. */
 #define TV_BLOB_CHUNK_BYTES_MAX 65536
 
@@ -64,7 +67,7 @@ typedef enum tv_blob_type {
 /** The content headers a blob keeps; empty when not set. */
 typedef struct tv_blob_headers {
     tv_slice type, encoding, language, disposition, cache_control;
-    tv_slice md5; /* 16 bytes or none */
+    tv_slice md5; /* as the client wants it: up to TV_BLOB_MD5_BYTES_MAX, or none */
 } tv_blob_headers;
 
 /** Of the finished copy that made the blob; `id` is empty when there was none. */

@@ -4,7 +4,7 @@
 #include "base/assert.h"
 #include "base/base64.h"
 
-enum { FORM = 1, PIECE_BYTES_MIN = 5, GUID_BYTES = 16, MD5_BYTES = 16, METADATA_PAIR_BYTES_MIN = 2 };
+enum { FORM = 1, PIECE_BYTES_MIN = 5, GUID_BYTES = 16, METADATA_PAIR_BYTES_MIN = 2 };
 
 static const char base32[] = "0123456789abcdefghijklmnopqrstuv";
 
@@ -244,7 +244,7 @@ static void unpack_piece(tv_unpack *in, tv_blob_piece *piece)
 
 static void pack_headers(tv_buf *buf, const tv_blob_headers *headers)
 {
-    tv_assert(headers->md5.len == 0 || headers->md5.len == MD5_BYTES);
+    tv_assert(headers->md5.len <= TV_BLOB_MD5_BYTES_MAX);
     tv_pack_bytes(buf, headers->type);
     tv_pack_bytes(buf, headers->encoding);
     tv_pack_bytes(buf, headers->language);
@@ -261,7 +261,7 @@ static void unpack_headers(tv_unpack *in, tv_blob_headers *headers)
     headers->disposition = tv_unpack_bytes(in);
     headers->cache_control = tv_unpack_bytes(in);
     headers->md5 = tv_unpack_bytes(in);
-    if (headers->md5.len != 0 && headers->md5.len != MD5_BYTES)
+    if (headers->md5.len > TV_BLOB_MD5_BYTES_MAX)
         tv_unpack_fail(in);
 }
 

@@ -56,6 +56,13 @@ describe("properties", () => {
     const md5 = createHash("md5").update("text").digest();
     await blob.setHTTPHeaders({ blobContentMD5: md5 });
     assert.deepEqual(Buffer.from((await blob.getProperties()).contentMD5), md5);
+    await blob.setHTTPHeaders({ blobContentMD5: Buffer.from([1, 2, 3, 4]) });
+    assert.deepEqual([...(await blob.getProperties()).contentMD5], [1, 2, 3, 4]);
+    await blob.setHTTPHeaders();
+    assert.deepEqual(shown(await blob.getProperties()),
+      [undefined, undefined, undefined, undefined, undefined]);
+    const [listed] = await collect(container.listBlobsFlat({ prefix: blob.name }));
+    assert.ok(!listed.properties.contentType);
   });
 
   test("metadata is set whole", async () => {

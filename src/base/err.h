@@ -118,9 +118,11 @@
     X(SNAPSHOTS_PRESENT, 409, "SnapshotsPresent", "This operation is not permitted because the blob has snapshots.") \
     X(NO_PENDING_COPY, 409, "NoPendingCopyOperation", "There is currently no pending copy operation.") \
     X(COPY_SOURCE, 404, "CannotVerifyCopySource", "The specified blob does not exist.") \
+    X(COPY_SOURCE_ANONYMOUS, 401, "CannotVerifyCopySource", "Server failed to authenticate the request. Please refer to the information in the www-authenticate header.") \
     X(COPY_SOURCE_DENIED, 403, "CannotVerifyCopySource", "This request is not authorized to perform this operation on the source of the copy.") \
     /* Conditional headers of the Blob service. */ \
     X(NOT_MODIFIED, 304, "ConditionNotMet", "The condition specified using HTTP conditional header(s) is not met.") \
+    X(UNSATISFIABLE_CONDITION, 400, "UnsatisfiableCondition", "The request includes an unsatisfiable condition for this operation.") \
     X(CONDITION_NOT_MET, 412, "ConditionNotMet", "The condition specified using HTTP conditional header(s) is not met.") \
     X(SOURCE_CONDITION, 412, "SourceConditionNotMet", "The source condition specified using HTTP conditional header(s) is not met.") \
     X(APPEND_POSITION, 412, "AppendPositionConditionNotMet", "The append position condition specified was not met.") \

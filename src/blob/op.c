@@ -308,6 +308,20 @@ static tv_err read_version(tv_call *call, tv_blob_op *op)
     return TV_OK;
 }
 
+/* Only what makes a blob can want that there is none. */
+static tv_err check_conditions(const tv_blob_op *op)
+{
+    switch (op->kind) {
+    case TV_BLOB_OP_GET_BLOB:
+    case TV_BLOB_OP_GET_BLOB_PROPERTIES:
+    case TV_BLOB_OP_GET_BLOB_METADATA:
+        return op->conditions.if_none_match.test == TV_ETAG_ANY ? TV_ERR_UNSATISFIABLE_CONDITION
+                                                                : TV_OK;
+    default:
+        return TV_OK;
+    }
+}
+
 static uint64_t body_limit(const tv_blob_op *op)
 {
     bool is_2019 = tv_blob_op_is_since(op, TV_LIT("2019-12-12"));
@@ -366,5 +380,6 @@ tv_err tv_blob_op_parse(tv_call *call, tv_blob_op *op)
     op->body_bytes_max = body_limit(op);
     op->has_sink = op->kind == TV_BLOB_OP_PUT_BLOB || op->kind == TV_BLOB_OP_PUT_BLOCK ||
                    op->kind == TV_BLOB_OP_APPEND_BLOCK;
-    return tv_blob_read_conditions(call, &op->conditions);
+    err = tv_blob_read_conditions(call, &op->conditions);
+    return err ? err : check_conditions(op);
 }

@@ -216,7 +216,7 @@ TEST(conditions_are_read_from_their_headers)
     assert_int_equal(op.conditions.if_none_match.test, TV_ETAG_UNSAID);
     assert_false(op.conditions.has_lease_id);
 
-    CHECK_ERR(parse("GET", "con/b",
+    CHECK_ERR(parse("DELETE", "con/b",
                     "If-Match: \"0x8DF4312BBB6D68C\"\nIf-None-Match: *\n"
                     "If-Modified-Since: Sun, 15 Nov 2026 12:19:44 GMT\n"
                     "If-Unmodified-Since: Sun, 15 Nov 2026 12:19:45 GMT\nx-ms-lease-id: " GUID "\n",

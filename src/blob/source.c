@@ -92,6 +92,19 @@ static tv_err not_here(tv_blob_call *call)
     return TV_ERR_COPY_SOURCE;
 }
 
+/* The URL as it was sent, without what opened it: of its query only the snapshot stays. */
+static tv_slice url_to_keep(tv_arena *arena, tv_slice text, const url *parts)
+{
+    tv_slice bare = tv_slice_take(text, (size_t)(parts->path.data - text.data) + parts->path.len);
+    tv_slice rest = parts->query, part;
+
+    while (tv_slice_next(&rest, '&', &part)) {
+        if (starts_with_nocase(part, TV_LIT("snapshot=")))
+            return tv_arena_printf(arena, "%.*s?%.*s", TV_FMT(bare), TV_FMT(part));
+    }
+    return bare;
+}
+
 /*
  * Make the request that reads the source, as far as its URL says.  It came over the
  * connection of the copy, and so did a token in it: that one counts as encrypted
@@ -134,12 +147,7 @@ static tv_err parse_source(tv_blob_call *call, tv_slice text, tv_blob_copying *c
     if (err || copying->op.kind != TV_BLOB_OP_GET_BLOB)
         return not_here(call);
 
-    copying->url = copying->op.snapshot_text.len
-                       ? tv_arena_printf(arena, "%s://%.*s%.*s?snapshot=%.*s",
-                                         parts.is_https ? "https" : "http", TV_FMT(parts.host),
-                                         TV_FMT(parts.path), TV_FMT(copying->op.snapshot_text))
-                       : tv_arena_printf(arena, "%s://%.*s%.*s", parts.is_https ? "https" : "http",
-                                         TV_FMT(parts.host), TV_FMT(parts.path));
+    copying->url = url_to_keep(arena, text, &parts);
     return TV_OK;
 }
 
@@ -153,31 +161,45 @@ static bool is_public(const tv_blob_copying *copying, tv_arena *arena)
            tv_blob_is_public(TV_BLOB_OP_GET_BLOB, facts.access);
 }
 
-/* Who copies with a key may read everything of its account; else the URL must say why. */
+/* Whether the copy itself is signed with a key of the account that the source is in. */
+static bool has_key(const tv_blob_call *call, const tv_blob_copying *copying, tv_need need)
+{
+    need.sas = 0;
+    need.is_public = false;
+    return tv_slice_eq(copying->base.endpoint.account, tv_identity_account(call->base.identity)) &&
+           tv_identity_allows(call->base.identity, &need) == TV_OK;
+}
+
+static tv_err denied(tv_blob_call *call, tv_err why)
+{
+    call->base.info.text = tv_err_text(why);
+    return TV_ERR_COPY_SOURCE_DENIED;
+}
+
+/*
+ * What the URL shows counts.  When it shows nothing, who copies with a key may
+ * read everything of its account; everybody else what is public, and nobody learns
+ * whether there is anything that is not.
+ */
 static tv_err check_source(tv_blob_call *call, tv_blob_copying *copying)
 {
     tv_arena *arena = &copying->req.arena;
     tv_need need = tv_blob_need(&copying->op, copying->container && is_public(copying, arena));
-    tv_need key_need = need;
-    tv_err err;
+    tv_err err = tv_call_authenticate(&copying->base, copying->op.container, copying->op.blob);
 
-    key_need.sas = 0;
-    key_need.is_public = false;
-    if (tv_slice_eq(copying->base.endpoint.account, tv_identity_account(call->base.identity)) &&
-        tv_identity_allows(call->base.identity, &key_need) == TV_OK)
-        return TV_OK;
-
-    err = tv_call_authenticate(&copying->base, copying->op.container, copying->op.blob);
-    if (err == TV_ERR_NO_AUTHENTICATION)
+    if (err == TV_ERR_NO_AUTHENTICATION) {
+        if (has_key(call, copying, need))
+            return TV_OK;
         err = tv_call_authenticate_anonymous(&copying->base);
+    }
     if (err && err != TV_ERR_NO_AUTHENTICATION)
-        return TV_ERR_COPY_SOURCE_DENIED;
+        return denied(call, err);
 
     if (!err)
         err = tv_identity_allows(copying->base.identity, &need);
     if (err == TV_ERR_NO_AUTHENTICATION)
-        return TV_ERR_COPY_SOURCE; /* nobody learns whether it exists */
-    return err ? TV_ERR_COPY_SOURCE_DENIED : TV_OK;
+        return TV_ERR_COPY_SOURCE_ANONYMOUS;
+    return err ? denied(call, err) : TV_OK;
 }
 
 static tv_err read_lease(tv_blob_call *call, tv_blob_copying *copying)

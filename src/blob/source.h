@@ -1,8 +1,8 @@
 /*
  * The source of a copy: a blob of this server that the client names by its URL,
- * and may read.  The URL is looked at as a request to read the blob: by its own
- * SAS, by the key that signed the copy if it is of the same account, or by what
- * the container lets everybody do.  Private to this folder.
+ * and may read.  The URL is looked at as a request to read the blob: by its own SAS,
+ * which then has to be good, else by the key that signed the copy if it is of the
+ * same account, or by what the container lets everybody do.  Private to this folder.
  */
 #ifndef TV_BLOB_SOURCE_H
 #define TV_BLOB_SOURCE_H
@@ -25,7 +25,7 @@ typedef struct tv_blob_copying {
 /**
  * Find the source of a copy and set call->transfer.copying.  TV_ERR_MISSING_HEADER,
  * TV_ERR_INVALID_HEADER, TV_ERR_COPY_SOURCE when there is none here,
- * TV_ERR_COPY_SOURCE_DENIED.
+ * TV_ERR_COPY_SOURCE_DENIED, TV_ERR_COPY_SOURCE_ANONYMOUS.
  */
 tv_err tv_blob_find_source(tv_blob_call *call) TV_WARN_UNUSED;
 

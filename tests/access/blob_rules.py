@@ -140,16 +140,17 @@ def account_credential(fault=None, sp="rwdlacup", srt="sco"):
 # --- the source of a copy: it needs a right of its own
 
 def source_expected(destination, source):
-    """Who writes the copy with a key of its account may read all of that account; else the source
-    is public, or its URL has a SAS that may read it.  `source` is (whose, how): whose is "own" or
-    "other" account; how is "private", "public", "missing" or a Credential that its URL shows."""
+    """The SAS that the URL of the source has must be good for it.  Without one, who writes the copy
+    with a key of its account may read all of that account; else the source is public.  `source` is
+    (whose, how): whose is "own" or "other" account; how is "private", "public", "missing" or a
+    Credential that its URL shows."""
     whose, how = source
     if how == "public":
         return 202, None
-    if destination.kind == "key" and whose == "own":
-        return (404, "CannotVerifyCopySource") if how == "missing" else (202, None)
     if isinstance(how, str):
-        return 404, "CannotVerifyCopySource"
+        if destination.kind == "key" and whose == "own":
+            return (404, "CannotVerifyCopySource") if how == "missing" else (202, None)
+        return 401, "CannotVerifyCopySource"
     if how.fault or "r" not in how.permissions:
         return 403, "CannotVerifyCopySource"
     return 202, None

@@ -237,9 +237,19 @@ describe("copies", () => {
     assert.deepEqual([got.metadata, got.contentType], [{ a: "b" }, "text/plain"]);
     assert.deepEqual([got.copyStatus, got.copyId], ["success", done.copyId]);
     assert.equal(got.copyProgress, "12/12");
-    assert.ok(got.copySource.includes(source.name));
+    assert.equal(got.copySource, source.url);
     assert.ok(got.copyCompletedOn instanceof Date);
     await refused(target.abortCopyFromURL(done.copyId), 409, "NoPendingCopyOperation");
+  });
+
+  test("a snapshot is copied, and its URL comes back", async () => {
+    const source = await newBlob("before");
+    const snapshot = source.withSnapshot((await source.createSnapshot()).snapshot);
+    await source.upload("after", 5);
+    const target = container.getBlockBlobClient(storageName());
+    await (await target.beginCopyFromURL(snapshot.url)).pollUntilDone();
+    assert.equal(await text(target.download()), "before");
+    assert.equal((await target.getProperties()).copySource, snapshot.url);
   });
 
   test("a copy may have metadata of its own, and is a blob of its own", async () => {

@@ -28,6 +28,21 @@ static tv_err read_access(tv_blob_call *call, tv_public_access *ret_access)
     return TV_OK;
 }
 
+static const tv_slice scope_header = {"x-ms-default-encryption-scope", 29};
+static const tv_slice override_header = {"x-ms-deny-encryption-scope-override", 35};
+
+/* The scope that every account has may be asked for; another one would be a promise. */
+static tv_err check_scope(tv_blob_call *call)
+{
+    tv_slice scope = tv_request_header(call->base.req, scope_header);
+    tv_slice override = tv_request_header(call->base.req, override_header);
+
+    if ((scope.len == 0 || tv_slice_eq(scope, TV_BLOB_ACCOUNT_SCOPE)) &&
+        (override.len == 0 || tv_slice_eq_nocase(override, TV_LIT("false"))))
+        return TV_OK;
+    return tv_blob_not_supported(&call->base, "Encryption scopes are");
+}
+
 static void add_access(tv_blob_call *call)
 {
     if (call->facts.access != TV_PUBLIC_NONE)
@@ -88,6 +103,10 @@ tv_err tv_blob_create_container(tv_blob_call *call)
     if (err)
         return err;
 
+    err = check_scope(call);
+    if (err)
+        return err;
+
     facts->created = facts->etag = tv_instant_now();
     base->create = (tv_catalog_create){
         .catalog = base->core->catalog,
@@ -102,6 +121,20 @@ tv_err tv_blob_create_container(tv_blob_call *call)
 }
 
 /* --- read --- */
+
+/* What newer versions say, of which there is no other here. */
+static void add_newer(tv_blob_call *call)
+{
+    tv_request *req = call->base.req;
+
+    if (tv_blob_op_has_scopes(&call->op)) {
+        tv_response_header(req, scope_header, TV_BLOB_ACCOUNT_SCOPE);
+        tv_response_header(req, override_header, TV_LIT("false"));
+    }
+    if (tv_blob_op_has_immutable_storage(&call->op))
+        tv_response_header(req, TV_LIT("x-ms-immutable-storage-with-versioning-enabled"),
+                           TV_LIT("false"));
+}
 
 tv_err tv_blob_get_container(tv_blob_call *call)
 {
@@ -119,6 +152,7 @@ tv_err tv_blob_get_container(tv_blob_call *call)
         add_access(call);
         tv_response_header(base->req, TV_LIT("x-ms-has-immutability-policy"), TV_LIT("false"));
         tv_response_header(base->req, TV_LIT("x-ms-has-legal-hold"), TV_LIT("false"));
+        add_newer(call);
     }
     tv_call_finish(base);
     return TV_OK;

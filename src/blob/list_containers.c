@@ -26,8 +26,15 @@ static void add_container(tv_buf *out, const listing *l, tv_slice name,
     if (facts->access != TV_PUBLIC_NONE)
         tv_xml_add_element(out, "PublicAccess",
                            facts->access == TV_PUBLIC_BLOB ? TV_LIT("blob") : TV_LIT("container"));
+    if (tv_blob_op_has_scopes(&l->call->op)) {
+        tv_xml_add_element(out, "DefaultEncryptionScope", TV_BLOB_ACCOUNT_SCOPE);
+        tv_xml_add_element(out, "DenyEncryptionScopeOverride", TV_LIT("false"));
+    }
     tv_buf_add_lit(out, "<HasImmutabilityPolicy>false</HasImmutabilityPolicy>"
-                        "<HasLegalHold>false</HasLegalHold></Properties>");
+                        "<HasLegalHold>false</HasLegalHold>");
+    if (tv_blob_op_has_immutable_storage(&l->call->op))
+        tv_xml_add_element(out, "ImmutableStorageWithVersioningEnabled", TV_LIT("false"));
+    tv_buf_add_lit(out, "</Properties>");
     if (l->has_metadata)
         tv_metadata_add_xml(out, facts->metadata);
     tv_buf_add_lit(out, "</Container>");

@@ -100,6 +100,20 @@ tv_err tv_blob_op_parse(tv_call *call, tv_blob_op *op) TV_WARN_UNUSED;
  */
 bool tv_blob_op_is_since(const tv_blob_op *op, tv_slice version);
 
+/** Whether answers about containers speak of encryption scopes, and of immutable storage. */
+static inline bool tv_blob_op_has_scopes(const tv_blob_op *op)
+{
+    return tv_blob_op_is_since(op, TV_LIT("2019-07-07"));
+}
+
+static inline bool tv_blob_op_has_immutable_storage(const tv_blob_op *op)
+{
+    return tv_blob_op_is_since(op, TV_LIT("2020-10-02"));
+}
+
+/** The encryption scope of every container: that of the account. */
+#define TV_BLOB_ACCOUNT_SCOPE TV_LIT("$account-encryption-key")
+
 /* op_head.c: parts of the second step. */
 
 /** If-* and x-ms-lease-id.  TV_ERR_INVALID_HEADER. */

@@ -7,10 +7,12 @@
 
 typedef struct listing {
     tv_list_query query;
-    tv_slice delimiter; /* data is NULL when not given */
+    tv_slice delimiter, start; /* data is NULL when not given */
     tv_blob_list_query blobs;
     tv_blob_entry_view view;
 } listing;
+
+static const tv_slice start_name = {"startFrom", 9};
 
 /* --- on a scanner's thread --- */
 
@@ -117,6 +119,13 @@ static tv_err check_texts(tv_blob_call *call, const listing *l)
     if (tv_utf8_units(l->query.prefix) > TV_KEY_UNITS_MAX)
         return tv_call_bad_parameter(&call->base, TV_LIT("prefix"), l->query.prefix, NULL);
 
+    if (tv_utf8_units(l->start) > TV_KEY_UNITS_MAX)
+        return tv_call_bad_parameter(&call->base, start_name, l->start, NULL);
+
+    err = tv_list_check_text(&call->base, start_name, l->start);
+    if (err)
+        return err;
+
     err = tv_list_check_text(&call->base, TV_LIT("delimiter"), l->delimiter);
     if (err)
         return err;
@@ -143,6 +152,11 @@ static tv_err read_query(tv_blob_call *call, listing *ret_listing)
     if (err)
         return err;
 
+    if (tv_blob_op_is_since(&call->op, TV_LIT("2026-02-06"))) {
+        err = tv_call_parameter(&call->base, start_name, &l->start);
+        if (err)
+            return err;
+    }
     err = check_texts(call, l);
     if (err)
         return err;
@@ -151,6 +165,7 @@ static tv_err read_query(tv_blob_call *call, listing *ret_listing)
         .container = call->base.container->prefix,
         .prefix = or_empty(l->query.prefix),
         .delimiter = or_empty(l->delimiter),
+        .start = or_empty(l->start),
         .marker = or_empty(l->query.marker),
         .with_snapshots = tv_list_includes(&l->query, TV_LIT("snapshots")),
         .with_uncommitted = tv_list_includes(&l->query, TV_LIT("uncommittedblobs")),

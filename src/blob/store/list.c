@@ -30,11 +30,25 @@ struct tv_blob_list {
     tv_err status;
 };
 
+/* The key of a name, or of the beginning of one. */
+static tv_err name_key(tv_blob_list *list, tv_slice name, tv_slice *ret_key)
+{
+    tv_slice cesu8;
+    tv_err err = tv_key_encode_text(&list->arena, name, &cesu8);
+
+    if (err)
+        return err;
+
+    *ret_key =
+        tv_arena_printf(&list->arena, "%.*s%.*s", TV_FMT(list->query.container), TV_FMT(cesu8));
+    return TV_OK;
+}
+
 /* The key at which a marker goes on: that of a snapshot's head, of the head, or of the name. */
 static tv_err parse_marker(tv_blob_list *list, tv_slice marker, tv_slice *ret_key)
 {
     uint64_t snapshot;
-    tv_slice name, cesu8, blob;
+    tv_slice name, blob;
     tv_err err;
 
     if (marker.len < TV_BLOB_NUMBER_LEN ||
@@ -43,15 +57,8 @@ static tv_err parse_marker(tv_blob_list *list, tv_slice marker, tv_slice *ret_ke
         return TV_ERR_OUT_OF_RANGE;
 
     name = tv_slice_skip(marker, TV_BLOB_NUMBER_LEN);
-    if (snapshot == 0) {
-        err = tv_key_encode_text(&list->arena, name, &cesu8);
-        if (err)
-            return err;
-
-        *ret_key =
-            tv_arena_printf(&list->arena, "%.*s%.*s", TV_FMT(list->query.container), TV_FMT(cesu8));
-        return TV_OK;
-    }
+    if (snapshot == 0)
+        return name_key(list, name, ret_key);
 
     err = tv_key_blob(&list->arena, list->query.container, name, &blob);
     if (err)
@@ -70,11 +77,35 @@ static tv_slice format_marker(tv_arena *arena, const position *at)
     return (tv_slice){text, TV_BLOB_NUMBER_LEN + at->name.len};
 }
 
+/* Where the list begins: the latest of the prefix, the start and the marker. */
+static tv_err find_start(tv_blob_list *list, const tv_blob_list_query *query, tv_slice *ret_from)
+{
+    tv_slice from = list->prefix_key, other;
+    tv_err err;
+
+    if (query->start.len) {
+        err = name_key(list, query->start, &other);
+        if (err)
+            return err;
+        if (tv_slice_cmp(from, other) < 0)
+            from = other;
+    }
+    if (query->marker.len) {
+        err = parse_marker(list, query->marker, &other);
+        if (err)
+            return err;
+        if (tv_slice_cmp(from, other) < 0)
+            from = other;
+    }
+    *ret_from = from;
+    return TV_OK;
+}
+
 tv_err tv_blob_list_open(tv_engine *engine, const tv_blob_list_query *query,
                          tv_blob_list **ret_list)
 {
     tv_blob_list *list = tv_calloc(1, sizeof *list);
-    tv_slice prefix, from;
+    tv_slice from;
     tv_err err;
 
     tv_arena_init(&list->arena);
@@ -83,19 +114,13 @@ tv_err tv_blob_list_open(tv_engine *engine, const tv_blob_list_query *query,
     list->query.container = tv_arena_dup(&list->arena, query->container);
     list->query.prefix = tv_arena_dup(&list->arena, query->prefix);
     list->query.delimiter = tv_arena_dup(&list->arena, query->delimiter);
-    err = tv_key_encode_text(&list->arena, query->prefix, &prefix);
+    err = name_key(list, query->prefix, &list->prefix_key);
     if (err)
         goto failed;
 
-    list->prefix_key = from =
-        tv_arena_printf(&list->arena, "%.*s%.*s", TV_FMT(query->container), TV_FMT(prefix));
-    if (query->marker.len) {
-        err = parse_marker(list, query->marker, &from);
-        if (err)
-            goto failed;
-        if (tv_slice_cmp(from, list->prefix_key) < 0)
-            from = list->prefix_key;
-    }
+    err = find_start(list, query, &from);
+    if (err)
+        goto failed;
 
     err = tv_engine_iter(engine, list->prefix_key, tv_key_after(&list->arena, list->prefix_key),
                          &list->iter);

@@ -13,6 +13,7 @@ typedef struct tv_blob_list_query {
     tv_slice container; /* tv_key_container */
     tv_slice prefix;    /* of names, UTF-8 without control characters */
     tv_slice delimiter; /* empty for none */
+    tv_slice start;     /* names before it are left out; empty for none, else as `prefix` */
     tv_slice marker;    /* what an earlier page gave as its next marker; empty for none */
     bool with_snapshots, with_uncommitted;
 } tv_blob_list_query;

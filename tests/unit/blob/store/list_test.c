@@ -92,6 +92,12 @@ TEST(lists_are_in_order_and_as_asked_for)
         {{.delimiter = {"/", 1}, .prefix = {"a/", 2}}, "a/1 a/2 a/b/* "},
         {{.delimiter = {"/", 1}, .prefix = {"a", 1}}, "a a/* "},
         {{.delimiter = {"/b", 2}}, "a a/1 a/2 a/b* b b/1 c- "},
+        {{.start = {"a/2", 3}}, "a/2 a/b/3 b b/1 c- "},
+        {{.start = {"a/2", 3}, .with_snapshots = true}, "a/2~1 a/2 a/b/3 b~1 b~2 b b/1 c- "},
+        {{.start = {"a/1x", 4}, .prefix = {"a", 1}}, "a/2 a/b/3 "},
+        {{.start = {"a", 1}, .prefix = {"b", 1}}, "b b/1 "},
+        {{.start = {"b/0", 3}, .delimiter = {"/", 1}}, "b/* c- "},
+        {{.start = {"c", 1}, .prefix = {"a", 1}}, ""},
     };
 
     fill();

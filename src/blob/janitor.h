@@ -21,7 +21,8 @@ typedef struct tv_blob_janitor_options {
     tv_extents *extents;
     tv_blob_cleaner *cleaner;
     int interval_s;     /* between two looks at all blobs */
-    bool keeps_extents; /* a part of the log was dropped: remove no extent for want of a row */
+    bool keeps_extents; /* a part of the log was dropped: remove nothing, neither extents that have
+                           no row nor blocks that are old */
 } tv_blob_janitor_options;
 
 /** Start it; all it is given outlives it. */

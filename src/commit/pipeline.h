@@ -35,8 +35,9 @@ typedef struct tv_write {
      * the disk and never will.  Whatever was made for a write that failed is taken
      * back here and nowhere else, for after TV_ERR_IO it is not called: the write
      * may be durable or not, only the next start can tell, and until then all that
-     * it may refer to stays.  (Those that the engine refuses after it are certain.)  On the committer's thread, or on the submitter's,
-     * within the flush, when the queue is full.  Short.  May be NULL.
+     * it may refer to stays.  (Those that the engine refuses after it are certain.)
+     * On the committer's thread, or on the submitter's, within the flush, when the
+     * queue is full.  Short.  May be NULL.
      */
     void (*undo)(struct tv_write *write);
     tv_err result; /* the function's own error, or that of the engine */

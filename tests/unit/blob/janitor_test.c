@@ -10,6 +10,7 @@
 #include "blob/service.h"
 #include "blob/store/change.h"
 #include "blob/store/container.h"
+#include "engine/instant.h"
 #include "store.h"
 
 static tv_extents *extents;
@@ -301,19 +302,32 @@ TEST(when_data_is_missing_its_blob_is_named_and_nothing_is_removed)
 TEST(after_a_part_of_the_log_was_dropped_nothing_is_removed)
 {
     static char log[16 * 1024];
+    int64_t now = tv_instant_now(); /* later than the clock after another test */
+    tv_container *con = make_container("con");
     tv_extent_id orphan = put(extents, TV_LIT("some data"));
 
+    tv_clock_set_fake_ticks(now);
+    tv_extent_id old = put_block(con, "old");
+
+    tv_clock_set_fake_ticks(now + TV_BLOB_UNCOMMITTED_TICKS + TV_TICKS_PER_SECOND);
+    put_blob(con, "blob");
+    tv_container_unref(con);
     close_all();
     open_all();
     keeps_extents = true;
     sweep_until_logged("event=sweep service=blob extents_kept=1 ", log, sizeof log);
-    keeps_extents = false;
-    wait_for_removals(extents, 0);
-    CHECK(is_there(orphan));
 
     tv_blob_janitor *janitor = start_janitor();
 
+    sleep(2); /* twice its interval */
+    stop_janitor(janitor);
+    keeps_extents = false;
+    wait_for_removals(extents, 0);
+    CHECK(is_there(orphan) && is_there(old));
+
+    janitor = start_janitor();
     wait_until_gone(orphan);
+    wait_until_gone(old);
     stop_janitor(janitor);
 }
 

@@ -145,6 +145,21 @@ static void add_budget(const tv_budget *budget, tv_buf *out)
             metrics.refused);
 }
 
+static void add_scanners(tv_turns *scanners, tv_buf *out)
+{
+    tv_turns_counts counts = tv_turns_read_counts(scanners);
+
+    gauge(out, "scans_waiting", "Queries and lists that wait for their next turn.",
+          (double)counts.waiting);
+    gauge(out, "scans_running", "Queries and lists that have their turn.", (double)counts.running);
+    counter(out, "scan_turns_total", "Turns that queries and lists have had.", counts.turns);
+    counter(out, "scans_cancelled_total",
+            "Queries and lists that were ended because their client had gone.", counts.cancelled);
+    counter(out, "scans_refused_total",
+            "Queries and lists that were refused because their account had too many.",
+            counts.refused);
+}
+
 static void add_sources(tv_admin *admin, tv_buf *out)
 {
     tv_meter *meters[TV_ADMIN_SOURCES_MAX];
@@ -174,6 +189,7 @@ static void metrics(tv_admin *admin, tv_request *req)
     add_budget(admin->budget, out);
     add_sources(admin, out);
     add_pipeline(admin->pipeline, out);
+    add_scanners(admin->scanners, out);
     admin->engine->ops->figures(admin->engine, add_engine_figure, out);
     respond(req, 200, metrics_type);
 }

@@ -9,6 +9,7 @@
 
 #include "base/budget.h"
 #include "base/meter.h"
+#include "base/turns.h"
 #include "commit/pipeline.h"
 #include "http/request.h"
 
@@ -27,6 +28,7 @@ typedef struct tv_admin {
     tv_engine *engine;
     tv_pipeline *pipeline;
     const tv_budget *budget;
+    tv_turns *scanners;
     tv_admin_source sources[TV_ADMIN_SOURCES_MAX]; /* one without `write` ends the list */
     int64_t start_ns;                              /* monotonic */
 } tv_admin;

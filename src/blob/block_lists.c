@@ -41,23 +41,28 @@ static tv_err plan_list(tv_blob_call *call)
     return tv_put_block_list_plan(call->base.core->engine, &call->put_block_list);
 }
 
-/* A list of this length needs a plan anyway, and this is the thread for it. */
-static void run_read(tv_job *job)
+/*
+ * A list of this length needs a plan anyway, and this is the thread for it.  In one
+ * turn: its work is bounded by the length of the body.
+ */
+static bool run_read(tv_task *task, tv_turn *turn)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(job, base.job);
+    tv_blob_call *call = TV_BLOB_CALL_OF(task, base.task);
     tv_err err = read_list(call);
 
+    (void)turn;
     if (err == TV_OK) {
         call->change.partition = call->partition;
         call->change.arena = &call->base.req->arena;
         err = plan_list(call);
     }
     call->base.job_result = err;
+    return true;
 }
 
 static void deliver_read(tv_mail *mail)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.job.mail);
+    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.task.mail);
     tv_err err = call->base.job_result;
 
     if (err == TV_OK)
@@ -89,7 +94,7 @@ tv_err tv_blob_put_block_list(tv_blob_call *call)
 
     call->transfer.plan = plan_list;
     if (base->req->body.len > SHORT_LIST_BYTES)
-        return tv_call_run_job(base, base->core->scanners, run_read, deliver_read);
+        return tv_call_run_task(base, run_read, deliver_read);
 
     err = read_list(call);
     return err ? err : tv_blob_submit(call, tv_put_block_list_run, respond_put);
@@ -144,12 +149,14 @@ static tv_err list_blocks(tv_blob_call *call, tv_block_list_type type)
     return TV_OK;
 }
 
-static void run_list(tv_job *job)
+/* In one turn: a blob has no more than 150,000 blocks. */
+static bool run_list(tv_task *task, tv_turn *turn)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(job, base.job);
+    tv_blob_call *call = TV_BLOB_CALL_OF(task, base.task);
     tv_block_list_type type = TV_BLOCK_LIST_COMMITTED;
     tv_err err = read_type(call, &type);
 
+    (void)turn;
     /* What is public is the blob, not what its owner is about to make of it. */
     if (!err && type != TV_BLOCK_LIST_COMMITTED && tv_identity_is_anonymous(call->base.identity))
         err = TV_ERR_NO_AUTHENTICATION;
@@ -157,11 +164,12 @@ static void run_list(tv_job *job)
         err = tv_call_check_held(&call->base);
     call->base.job_result = err ? err : list_blocks(call, type);
     tv_call_hold(&call->base, call->base.req->out.len);
+    return true;
 }
 
 static void deliver_list(tv_mail *mail)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.job.mail);
+    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.task.mail);
 
     if (call->base.job_result)
         tv_call_respond_error(&call->base, call->base.job_result);
@@ -171,5 +179,5 @@ static void deliver_list(tv_mail *mail)
 
 tv_err tv_blob_get_block_list(tv_blob_call *call)
 {
-    return tv_call_run_job(&call->base, call->base.core->scanners, run_list, deliver_list);
+    return tv_call_run_task(&call->base, run_list, deliver_list);
 }

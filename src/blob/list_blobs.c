@@ -10,56 +10,84 @@ typedef struct listing {
     tv_slice delimiter, start; /* data is NULL when not given */
     tv_blob_list_query blobs;
     tv_blob_entry_view view;
+    tv_blob_list *list; /* from the first turn to the last */
+    int64_t count;
 } listing;
 
 static const tv_slice start_name = {"startFrom", 9};
 
 /* --- on a scanner's thread --- */
 
-static tv_err add_page(tv_blob_call *call, const listing *l, tv_blob_list *list,
-                       tv_slice *ret_marker)
+/* Entries until the page or the turn ends, which *ret_is_done tells apart. */
+static tv_err add_some(tv_blob_call *call, listing *l, tv_turn *turn, bool *ret_is_done)
 {
-    tv_request *req = call->base.req;
+    tv_buf *out = &call->base.req->out;
+    tv_list_limit limit = TV_LIST_NONE;
     tv_blob_entry entry;
-    int64_t count = 0;
-    tv_err err;
+    bool has_more = true;
 
-    while (count < l->query.max && req->out.len < TV_LIST_PAGE_BYTES_MAX &&
-           tv_blob_list_next(list, &entry)) {
-        if (count++ == 0)
-            tv_buf_add_lit(&req->out, "<Blobs>");
-        tv_blob_add_entry_xml(&req->out, &entry, &l->view);
+    while (has_more && limit == TV_LIST_NONE) {
+        if (tv_blob_list_next(l->list, &entry)) {
+            if (l->count++ == 0)
+                tv_buf_add_lit(out, "<Blobs>");
+            tv_blob_add_entry_xml(out, &entry, &l->view);
+        } else {
+            has_more = tv_blob_list_has_more(l->list);
+        }
+        limit = tv_list_look_at_limits(&call->base, &l->query, l->count, turn);
     }
-    err = tv_blob_list_status(list);
+    *ret_is_done = limit != TV_LIST_TURN_ENDS || !has_more;
+    return tv_blob_list_status(l->list);
+}
+
+static tv_err begin_page(tv_blob_call *call, listing *l)
+{
+    tv_err err = tv_list_begin_page(&call->base);
+
     if (err)
         return err;
 
-    if (count)
-        tv_buf_add_lit(&req->out, "</Blobs>");
-    else
-        tv_buf_add_lit(&req->out, "<Blobs />");
-    return tv_blob_list_next_marker(list, &req->arena, ret_marker);
+    err = tv_blob_list_open(call->base.core->engine, &l->blobs, &l->list);
+    if (err)
+        return err;
+
+    tv_list_add_opening(&call->base.req->out, &call->base, &l->query, call->op.container,
+                        l->delimiter);
+    return TV_OK;
 }
 
-static void run_list(tv_job *job)
+static tv_err end_page(tv_blob_call *call, listing *l)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(job, base.job);
-    const listing *l = call->listing;
-    tv_buf *out = &call->base.req->out;
-    tv_slice marker = TV_LIT("");
-    tv_blob_list *list = NULL;
-    tv_err err;
+    tv_request *req = call->base.req;
+    tv_slice marker;
+    tv_err err = tv_blob_list_next_marker(l->list, &req->arena, &marker);
 
-    err = tv_list_begin_page(&call->base);
+    if (err)
+        return err;
+
+    tv_buf_add(&req->out, l->count ? TV_LIT("</Blobs>") : TV_LIT("<Blobs />"));
+    tv_list_add_closing(&req->out, marker);
+    return TV_OK;
+}
+
+static bool run_list(tv_task *task, tv_turn *turn)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(task, base.task);
+    listing *l = call->listing;
+    bool is_done = true;
+    tv_err err = l->list ? TV_OK : begin_page(call, l);
+
     if (err == TV_OK)
-        err = tv_blob_list_open(call->base.core->engine, &l->blobs, &list);
-    if (err == TV_OK) {
-        tv_list_add_opening(out, &call->base, &l->query, call->op.container, l->delimiter);
-        err = add_page(call, l, list, &marker);
-        tv_list_add_closing(out, marker);
+        err = add_some(call, l, turn, &is_done);
+    if (err == TV_OK && !is_done) {
+        tv_list_hold(&call->base);
+        return false;
     }
-    tv_blob_list_close(list);
+    if (err == TV_OK)
+        err = end_page(call, l);
+    tv_blob_list_close(l->list);
     tv_list_end_page(&call->base, err);
+    return true;
 }
 
 /* --- on the network thread --- */
@@ -67,7 +95,7 @@ static void run_list(tv_job *job)
 /* Texts that were checked before can only be refused for being no marker of ours. */
 static void on_listed(tv_mail *mail)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.job.mail);
+    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.task.mail);
     const listing *l = call->listing;
 
     if (call->base.job_result == TV_ERR_OUT_OF_RANGE)
@@ -190,5 +218,5 @@ tv_err tv_blob_list_blobs(tv_blob_call *call)
         return err;
 
     call->listing = l;
-    return tv_call_run_job(&call->base, call->base.core->scanners, run_list, on_listed);
+    return tv_call_run_task(&call->base, run_list, on_listed);
 }

@@ -11,7 +11,9 @@ typedef struct listing {
     bool has_metadata;
     int64_t now;
     int64_t count;
-    tv_slice next; /* where the next page begins; empty on the last */
+    tv_slice next; /* where to go on, in the next turn or on the next page; empty on the last */
+    tv_turn *turn; /* NULL before the first */
+    bool is_turn_over;
     tv_err err;
 } listing;
 
@@ -40,16 +42,18 @@ static void add_container(tv_buf *out, const listing *l, tv_slice name,
     tv_buf_add_lit(out, "</Container>");
 }
 
-/* The one behind the last of a page is only looked at for its name. */
+/* The one behind the last of a page, or of a turn, is only looked at for its name. */
 static bool take_container(void *ctx, tv_slice name, tv_slice bytes)
 {
     listing *l = ctx;
     tv_request *req = l->call->base.req;
+    tv_list_limit limit = tv_list_look_at_limits(&l->call->base, &l->query, l->count, l->turn);
     tv_container_facts facts;
     tv_arena arena;
 
-    if (l->count == l->query.max || req->out.len >= TV_LIST_PAGE_BYTES_MAX) {
+    if (limit != TV_LIST_NONE) {
         l->next = tv_arena_dup(&req->arena, name);
+        l->is_turn_over = limit == TV_LIST_TURN_ENDS;
         return false;
     }
     tv_arena_init(&arena);
@@ -65,32 +69,55 @@ static bool take_container(void *ctx, tv_slice name, tv_slice bytes)
 
 /* --- on a scanner's thread --- */
 
-static tv_err add_page(tv_blob_call *call, listing *l)
+static tv_err begin_page(listing *l, tv_turn *turn)
 {
-    tv_call *base = &call->base;
-    tv_buf *out = &base->req->out;
-    tv_slice marker = l->query.marker.data ? l->query.marker : TV_LIT("");
+    tv_call *base = &l->call->base;
     tv_err err;
 
-    tv_list_add_opening(out, base, &l->query, TV_NONE, TV_NONE);
+    if (l->turn == NULL) {
+        err = tv_list_begin_page(base);
+        if (err)
+            return err;
+
+        tv_list_add_opening(&base->req->out, base, &l->query, TV_NONE, TV_NONE);
+        l->next = l->query.marker.data ? l->query.marker : TV_LIT("");
+    }
+    l->turn = turn;
+    l->is_turn_over = false;
+    return TV_OK;
+}
+
+static tv_err add_some(listing *l)
+{
+    tv_call *base = &l->call->base;
+    tv_slice from = l->next;
+    tv_err err;
+
+    l->next = TV_LIT("");
     err = tv_catalog_list(base->core->catalog, tv_identity_account(base->identity), l->query.prefix,
-                          marker, take_container, l);
-    if (l->count)
-        tv_buf_add_lit(out, "</Containers>");
-    else
-        tv_buf_add_lit(out, "<Containers />");
-    tv_list_add_closing(out, l->next);
+                          from, take_container, l);
     return err ? err : l->err;
 }
 
-static void run_list(tv_job *job)
+static bool run_list(tv_task *task, tv_turn *turn)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(job, base.job);
-    tv_err err = tv_list_begin_page(&call->base);
+    tv_blob_call *call = TV_BLOB_CALL_OF(task, base.task);
+    tv_buf *out = &call->base.req->out;
+    listing *l = call->listing;
+    tv_err err = begin_page(l, turn);
 
     if (err == TV_OK)
-        err = add_page(call, call->listing);
+        err = add_some(l);
+    if (err == TV_OK && l->is_turn_over) {
+        tv_list_hold(&call->base);
+        return false;
+    }
+    if (err == TV_OK) {
+        tv_buf_add(out, l->count ? TV_LIT("</Containers>") : TV_LIT("<Containers />"));
+        tv_list_add_closing(out, l->next);
+    }
     tv_list_end_page(&call->base, err);
+    return true;
 }
 
 tv_err tv_blob_list_containers(tv_blob_call *call)
@@ -100,12 +127,11 @@ tv_err tv_blob_list_containers(tv_blob_call *call)
 
     l->call = call;
     l->now = tv_instant_now();
-    l->next = TV_LIT("");
     err = tv_list_query_read(&call->base, &l->query);
     if (err)
         return err;
 
     l->has_metadata = tv_list_includes(&l->query, TV_LIT("metadata"));
     call->listing = l;
-    return tv_call_run_job(&call->base, call->base.core->scanners, run_list, tv_list_deliver);
+    return tv_call_run_task(&call->base, run_list, tv_list_deliver);
 }

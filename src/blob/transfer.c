@@ -184,18 +184,21 @@ static void settle(tv_write *write)
 
 static void deliver(tv_mail *mail);
 
-static void run_plan(tv_job *job)
+/* In one turn: a plan's work is bounded by the blocks of a blob. */
+static bool run_plan(tv_task *task, tv_turn *turn)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(job, base.job);
+    tv_blob_call *call = TV_BLOB_CALL_OF(task, base.task);
 
+    (void)turn;
     call->base.job_result = tv_call_check_held(&call->base);
     if (call->base.job_result == TV_OK)
         call->base.job_result = call->transfer.plan(call);
+    return true;
 }
 
 static void deliver_plan(tv_mail *mail)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.job.mail);
+    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.task.mail);
 
     if (call->base.job_result)
         tv_call_respond_error(&call->base, call->base.job_result);
@@ -209,7 +212,7 @@ static tv_err plan_again(tv_blob_call *call)
     if (call->transfer.plan == NULL || call->transfer.plan_count++ == PLANS_MAX)
         return TV_ERR_UNPLANNED;
 
-    return tv_call_run_job(&call->base, call->base.core->scanners, run_plan, deliver_plan);
+    return tv_call_run_task(&call->base, run_plan, deliver_plan);
 }
 
 static void undo(tv_write *write)

@@ -100,7 +100,10 @@ struct tv_engine {
 
 /**
  * An iterator.  It belongs to one thread at a time.  The slices it hands out
- * live until its next seek, next or free.
+ * live until its next seek, next or free.  A seek or next that passes over many
+ * keys that were deleted a moment ago may take long, and nothing ends it; so
+ * whoever iterates for a client does so where others do not wait for it
+ * (base/turns.h), and looks at the clock between steps.
  */
 typedef struct tv_iter_ops {
     void (*seek)(tv_iter *iter, tv_slice key);

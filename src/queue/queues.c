@@ -222,66 +222,107 @@ typedef struct listing {
     tv_list_query query;
     bool with_metadata;
     int64_t count;
-    tv_slice next; /* the first name of the next page; empty on the last */
+    tv_slice next; /* where to go on, in the next turn or on the next page; empty on the last */
+    tv_turn *turn;
+    bool is_turn_over;
     tv_err err;
 } listing;
 
-static bool add_queue(void *ctx, tv_slice name, tv_slice facts)
+static tv_err add_queue_xml(listing *list, tv_slice name, tv_slice facts)
 {
-    listing *list = ctx;
     tv_request *req = list->q->call.req;
     tv_metadata metadata;
+    tv_err err;
 
-    if (list->count == list->query.max || req->out.len >= TV_LIST_PAGE_BYTES_MAX) {
-        list->next = tv_arena_dup(&req->arena, name);
-        return false;
-    }
-    list->count++;
+    if (list->count++ == 0)
+        tv_buf_add_lit(&req->out, "<Queues>");
     tv_buf_add_lit(&req->out, "<Queue>");
     tv_xml_add_element(&req->out, "Name", name);
     if (list->with_metadata) {
-        list->err = tv_metadata_parse(&req->arena, facts, &metadata);
-        if (list->err)
-            return false;
+        err = tv_metadata_parse(&req->arena, facts, &metadata);
+        if (err)
+            return err;
         tv_metadata_add_xml(&req->out, metadata);
     }
     tv_buf_add_lit(&req->out, "</Queue>");
-    return true;
+    return TV_OK;
 }
 
-static void run_list(tv_job *job)
+static bool take_queue(void *ctx, tv_slice name, tv_slice facts)
 {
-    tv_queue_call *q = TV_CALL_OF(tv_queue_call, job, call.job);
+    listing *list = ctx;
+    tv_call *call = &list->q->call;
+    tv_list_limit limit = tv_list_look_at_limits(call, &list->query, list->count, list->turn);
+
+    if (limit == TV_LIST_NONE) {
+        list->err = add_queue_xml(list, name, facts);
+        return list->err == TV_OK;
+    }
+    list->next = tv_arena_dup(&call->req->arena, name);
+    list->is_turn_over = limit == TV_LIST_TURN_ENDS;
+    return false;
+}
+
+/* The listing, begun in the task's first turn. */
+static tv_err begin_list(tv_queue_call *q)
+{
     tv_call *call = &q->call;
-    tv_buf *out = &call->req->out;
-    listing list = {.q = q};
+    listing *list = tv_arena_zalloc(&call->req->arena, sizeof *list);
     tv_err err;
 
-    err = tv_list_query_read(call, &list.query);
+    list->q = q;
+    err = tv_list_query_read(call, &list->query);
+    if (err)
+        return err;
+
+    err = tv_list_begin_page(call);
+    if (err)
+        return err;
+
+    list->with_metadata = tv_list_includes(&list->query, TV_LIT("metadata"));
+    list->next = list->query.marker;
+    tv_response_header(call->req, TV_LIT("Cache-Control"), TV_LIT("no-cache"));
+    tv_list_add_opening(&call->req->out, call, &list->query, TV_NONE, TV_NONE);
+    q->listing = list;
+    return TV_OK;
+}
+
+static tv_err add_some(listing *list, tv_turn *turn)
+{
+    tv_call *call = &list->q->call;
+    tv_slice from = list->next;
+    tv_err err;
+
+    list->next = TV_LIT("");
+    list->turn = turn;
+    list->is_turn_over = false;
+    err = tv_catalog_list(call->core->catalog, tv_identity_account(call->identity),
+                          list->query.prefix, from, take_queue, list);
+    return err ? err : list->err;
+}
+
+static bool run_list(tv_task *task, tv_turn *turn)
+{
+    tv_queue_call *q = TV_CALL_OF(tv_queue_call, task, call.task);
+    tv_buf *out = &q->call.req->out;
+    tv_err err = q->listing ? TV_OK : begin_list(q);
+    listing *list = q->listing;
+
     if (err == TV_OK)
-        err = tv_list_begin_page(call);
-    if (err == TV_OK) {
-        list.with_metadata = tv_list_includes(&list.query, TV_LIT("metadata"));
-        tv_response_header(call->req, TV_LIT("Cache-Control"), TV_LIT("no-cache"));
-        tv_list_add_opening(out, call, &list.query, TV_NONE, TV_NONE);
-
-        size_t before = out->len;
-
-        tv_buf_add_lit(out, "<Queues>");
-        err = tv_catalog_list(call->core->catalog, tv_identity_account(call->identity),
-                              list.query.prefix, list.query.marker, add_queue, &list);
-        if (list.count) {
-            tv_buf_add_lit(out, "</Queues>");
-        } else {
-            out->len = before;
-            tv_buf_add_lit(out, "<Queues />");
-        }
-        tv_list_add_closing(out, list.next);
+        err = add_some(list, turn);
+    if (err == TV_OK && list->is_turn_over) {
+        tv_list_hold(&q->call);
+        return false;
     }
-    tv_list_end_page(call, err ? err : list.err);
+    if (err == TV_OK) {
+        tv_buf_add(out, list->count ? TV_LIT("</Queues>") : TV_LIT("<Queues />"));
+        tv_list_add_closing(out, list->next);
+    }
+    tv_list_end_page(&q->call, err);
+    return true;
 }
 
 tv_err tv_queue_list(tv_queue_call *q)
 {
-    return tv_call_run_job(&q->call, q->call.core->scanners, run_list, tv_list_deliver);
+    return tv_call_run_task(&q->call, run_list, tv_list_deliver);
 }

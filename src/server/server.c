@@ -24,7 +24,7 @@ enum {
     READERS = 2,
     READ_QUEUE_MAX = 16 * 1024,
     SCANNERS = 4,
-    SCAN_QUEUE_MAX = 1024,
+    SCANS_MAX = 1024,
     LOOPS_MAX = 256,
     STOP_GRACE_MS = 10 * 1000,
     ENGINE_FILES_MAX = 1000,
@@ -54,7 +54,8 @@ struct tv_server {
     struct old_accounts *old_accounts; /* kept until the end: few and small */
     tv_engine *engine;
     tv_pipeline *pipeline;
-    tv_workers *readers, *scanners;
+    tv_workers *readers;
+    tv_turns *scanners;
     tv_catalog *catalog; /* of tables */
     tv_catalog_kind queue_kind;
     tv_catalog *queue_catalog;
@@ -334,7 +335,7 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
 {
     server->pipeline = tv_pipeline_new(server->engine, COMMITTERS, COMMIT_QUEUE_MAX);
     server->readers = tv_workers_new(READERS, READ_QUEUE_MAX);
-    server->scanners = tv_workers_new(SCANNERS, SCAN_QUEUE_MAX);
+    server->scanners = tv_turns_new(SCANNERS, SCANS_MAX);
     server->queue_kind = tv_queue_catalog(server->engine);
     server->blob_drop = (tv_blob_drop){.engine = server->engine, .store = server->extents};
     server->blob_kind = tv_blob_catalog(&server->blob_drop);
@@ -351,6 +352,7 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
     server->admin.engine = server->engine;
     server->admin.pipeline = server->pipeline;
     server->admin.budget = server->budget;
+    server->admin.scanners = server->scanners;
     server->admin.sources[0] = (tv_admin_source){.write = tv_table_service_write_metrics,
                                                  .ctx = &server->table,
                                                  .meter = &server->table.meter};
@@ -527,6 +529,8 @@ void tv_server_stop(tv_server *server)
 
     if (was_running)
         tv_log(TV_LOG_INFO, "stopping", "grace_ms=%d", STOP_GRACE_MS);
+    if (server->scanners)
+        tv_turns_finish(server->scanners);
     stop_network(server);
     tv_queue_collector_free(server->queue_collector);
     tv_blob_janitor_free(server->blob_janitor);
@@ -537,7 +541,7 @@ void tv_server_stop(tv_server *server)
     for (int i = 0; i < server->loop_count; i++)
         tv_outbox_free(server->outboxes[i]);
     tv_workers_free(server->readers);
-    tv_workers_free(server->scanners);
+    tv_turns_free(server->scanners);
     tv_blob_io_stop(&server->blob.io);
     tv_pipeline_free(server->pipeline);
     for (int i = 0; i < server->loop_count; i++)

@@ -249,3 +249,16 @@ tv_err tv_call_run_job(tv_call *call, tv_workers *workers, void (*run)(tv_job *j
     call->job.reply_to = tv_loop_mailbox(call->req->loop);
     return tv_workers_submit(workers, &call->job) ? TV_OK : TV_ERR_OVERLOADED;
 }
+
+tv_err tv_call_run_task(tv_call *call, bool (*run)(tv_task *task, tv_turn *turn),
+                        void (*deliver)(tv_mail *mail))
+{
+    call->task = (tv_task){
+        .mail.deliver = deliver,
+        .run = run,
+        .reply_to = tv_loop_mailbox(call->req->loop),
+        .account = tv_identity_account(call->identity),
+        .is_gone = &call->req->is_gone,
+    };
+    return tv_turns_submit(call->core->scanners, &call->task) ? TV_OK : TV_ERR_OVERLOADED;
+}

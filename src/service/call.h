@@ -12,6 +12,7 @@
 #include "auth/identity.h"
 #include "base/guid.h"
 #include "base/meter.h"
+#include "base/turns.h"
 #include "base/workers.h"
 #include "catalog/catalog.h"
 #include "commit/pipeline.h"
@@ -24,7 +25,7 @@ typedef struct tv_service_core {
     tv_engine *engine;
     tv_catalog *catalog;        /* of its queues or containers */
     tv_workers *readers;        /* for point reads that wait for the disk */
-    tv_workers *scanners;       /* for lists, which take longer */
+    tv_turns *scanners;         /* for lists, which take longer */
     tv_outbox *const *outboxes; /* one per loop, by its index */
     tv_auth_policy auth;
     bool is_https_only;
@@ -51,7 +52,8 @@ typedef struct tv_call {
     /* What waits for another thread. */
     tv_write write;
     tv_job job;
-    tv_err job_result;
+    tv_task task;
+    tv_err job_result; /* of either */
 
     /* Changes to the catalogue, whichever is at hand. */
     union {
@@ -132,6 +134,13 @@ void tv_call_submit(tv_call *call, void (*deliver)(tv_mail *mail));
 /** TV_ERR_OVERLOADED when too many jobs wait already. */
 tv_err tv_call_run_job(tv_call *call, tv_workers *workers, void (*run)(tv_job *job),
                        void (*deliver)(tv_mail *mail)) TV_WARN_UNUSED;
+
+/**
+ * Have something long run in turns with others, on the scanners' threads.
+ * TV_ERR_OVERLOADED when the account has too many of them.
+ */
+tv_err tv_call_run_task(tv_call *call, bool (*run)(tv_task *task, tv_turn *turn),
+                        void (*deliver)(tv_mail *mail)) TV_WARN_UNUSED;
 
 /* --- the response --- */
 

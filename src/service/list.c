@@ -101,7 +101,7 @@ void tv_list_add_closing(tv_buf *out, tv_slice marker)
     tv_buf_add_lit(out, "</EnumerationResults>");
 }
 
-/* --- the page as a job --- */
+/* --- the page as a task --- */
 
 tv_err tv_list_begin_page(tv_call *call)
 {
@@ -112,10 +112,31 @@ tv_err tv_list_begin_page(tv_call *call)
     return err;
 }
 
+void tv_list_hold(tv_call *call)
+{
+    tv_call_hold(call, call->req->out.len - call->held_bytes);
+}
+
 void tv_list_end_page(tv_call *call, tv_err err)
 {
     call->job_result = err;
-    tv_call_hold(call, call->req->out.len);
+    tv_list_hold(call);
+}
+
+/* An entry costs about as much as two plain rows. */
+enum { ENTRY_WORK = 2 };
+
+/* Every page has an entry, so that the next one begins further on: only a turn ends without. */
+tv_list_limit tv_list_look_at_limits(tv_call *call, const tv_list_query *query, int64_t count,
+                                     tv_turn *turn)
+{
+    if (count == query->max || call->req->out.len >= TV_LIST_PAGE_BYTES_MAX)
+        return TV_LIST_PAGE_ENDS;
+    if (!tv_turn_is_over(turn, ENTRY_WORK))
+        return TV_LIST_NONE;
+    if (!turn->must_end && tv_call_check_held(call) == TV_OK)
+        return TV_LIST_TURN_ENDS;
+    return count ? TV_LIST_PAGE_ENDS : TV_LIST_NONE;
 }
 
 void tv_list_respond(tv_call *call)
@@ -128,5 +149,5 @@ void tv_list_respond(tv_call *call)
 
 void tv_list_deliver(tv_mail *mail)
 {
-    tv_list_respond(TV_CALL_OF(tv_call, mail, job.mail));
+    tv_list_respond(TV_CALL_OF(tv_call, mail, task.mail));
 }

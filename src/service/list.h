@@ -44,16 +44,34 @@ void tv_list_add_opening(tv_buf *out, const tv_call *call, const tv_list_query *
 /** Append <NextMarker> and the end; `marker` is empty on the last page. */
 void tv_list_add_closing(tv_buf *out, tv_slice marker);
 
-/** In the job: start the answer.  TV_ERR_OVERLOADED: see tv_call_check_held. */
+/*
+ * A page is a task in turns (base/turns.h): begun in its first turn, ended in its
+ * last, and in between it counts what it has.
+ */
+
+/** In the task: start the answer.  TV_ERR_OVERLOADED: see tv_call_check_held. */
 tv_err tv_list_begin_page(tv_call *call) TV_WARN_UNUSED;
 
-/** In the job, in any case: note its result, and hold the page until the request is done. */
+/** In the task, at the end of every turn: hold what there is until the request is done. */
+void tv_list_hold(tv_call *call);
+
+/** In the task, in any case: note its result, and hold the page. */
 void tv_list_end_page(tv_call *call, tv_err err);
 
-/** Send the list that a job has written, or the job's error.  The call is gone after it. */
+typedef enum tv_list_limit {
+    TV_LIST_NONE,      /* take the next entry */
+    TV_LIST_PAGE_ENDS, /* before the next entry: it goes into the marker */
+    TV_LIST_TURN_ENDS, /* go on with the next entry in the next turn */
+} tv_list_limit;
+
+/** Before an entry, with so many on the page: whether one of the limits has been reached. */
+tv_list_limit tv_list_look_at_limits(tv_call *call, const tv_list_query *query, int64_t count,
+                                     tv_turn *turn);
+
+/** Send the list that a task has written, or its error.  The call is gone after it. */
 void tv_list_respond(tv_call *call);
 
-/** For the letter of a job that has nothing else to do then. */
+/** For the letter of a task that has nothing else to do then. */
 void tv_list_deliver(tv_mail *mail);
 
 #endif

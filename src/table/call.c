@@ -19,6 +19,19 @@ tv_err tv_table_call_run_job(tv_table_call *call, tv_workers *workers, void (*ru
     return tv_workers_submit(workers, &call->job) ? TV_OK : TV_ERR_OVERLOADED;
 }
 
+tv_err tv_table_call_run_task(tv_table_call *call, bool (*run)(tv_task *task, tv_turn *turn),
+                              void (*deliver)(tv_mail *mail))
+{
+    call->task = (tv_task){
+        .mail.deliver = deliver,
+        .run = run,
+        .reply_to = tv_loop_mailbox(call->req->loop),
+        .account = tv_identity_account(call->identity),
+        .is_gone = &call->req->is_gone,
+    };
+    return tv_turns_submit(call->service->scanners, &call->task) ? TV_OK : TV_ERR_OVERLOADED;
+}
+
 tv_err tv_table_call_find_table(tv_table_call *call, tv_slice name)
 {
     call->table =

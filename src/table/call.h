@@ -22,7 +22,8 @@ typedef struct tv_table_call {
     /* What waits for another thread. */
     tv_write write;
     tv_job job;
-    tv_err job_result;
+    tv_task task;
+    tv_err job_result; /* of either */
 
     /* What the operation at hand needs. */
     tv_change_set changes;
@@ -49,6 +50,10 @@ void tv_table_call_submit(tv_table_call *call, void (*deliver)(tv_mail *mail));
 /** TV_ERR_OVERLOADED when too many jobs wait already. */
 tv_err tv_table_call_run_job(tv_table_call *call, tv_workers *workers, void (*run)(tv_job *job),
                              void (*deliver)(tv_mail *mail)) TV_WARN_UNUSED;
+
+/** Have a query run in turns with others.  TV_ERR_OVERLOADED when the account has too many. */
+tv_err tv_table_call_run_task(tv_table_call *call, bool (*run)(tv_task *task, tv_turn *turn),
+                              void (*deliver)(tv_mail *mail)) TV_WARN_UNUSED;
 
 /** Set call->table: TV_ERR_TABLE_NOT_FOUND when the identity's account has none of that name. */
 tv_err tv_table_call_find_table(tv_table_call *call, tv_slice name) TV_WARN_UNUSED;

@@ -28,13 +28,16 @@ static inline tv_page tv_page_begin(size_t rows_max, int64_t time_max_ns, const 
     };
 }
 
-/** Whether the page must end before another row is looked at.  Every page looks at one at least. */
+/** Whether the page has all that it may have. */
 static inline bool tv_page_is_full(const tv_page *page, const tv_buf *out)
 {
-    if (page->returned == page->rows_max || out->len >= page->bytes_max)
-        return true;
-    /* The clock is read now and then: a row costs hardly more than the call. */
-    return page->examined % 128 == 127 && tv_clock_mono_ns() > page->deadline_ns;
+    return page->returned == page->rows_max || out->len >= page->bytes_max;
+}
+
+/** Whether its time is up: asked at the end of a turn. */
+static inline bool tv_page_is_late(const tv_page *page)
+{
+    return tv_clock_mono_ns() > page->deadline_ns;
 }
 
 #endif

@@ -9,60 +9,95 @@ enum { UNSENT_PAGE_BYTES_MAX = 512 * 1024 * 1024 };
 /* Bytes that wait to be sent count until the request is done. */
 static void count_page(tv_table_call *call)
 {
-    call->page_bytes = call->req->out.len;
-    atomic_fetch_add(&call->service->page_bytes, call->page_bytes);
+    size_t bytes = call->req->out.len;
+
+    atomic_fetch_add(&call->service->page_bytes, bytes - call->page_bytes);
+    call->page_bytes = bytes;
 }
 
-static void run_query(tv_job *job)
+/*
+ * A turn of a query.  The memory of pages is looked at here and not when the task
+ * was queued: only as many pages as there are threads can then go beyond the limit.
+ */
+static bool run_query(tv_task *task, tv_turn *turn)
 {
-    tv_table_call *call = TV_TABLE_CALL_OF(job, job);
-    tv_request *req = call->req;
-    tv_table_service *service = call->service;
-    tv_scan *scan = &call->scan;
+    tv_table_call *call = TV_TABLE_CALL_OF(task, task);
+    tv_engine *engine = call->service->engine;
+    bool is_done = true;
 
-    /* Looked at here and not when the job was queued: only as many pages as there are workers
-     * can then go beyond the limit. */
-    if (atomic_load(&service->page_bytes) >= UNSENT_PAGE_BYTES_MAX) {
-        call->job_result = TV_ERR_OVERLOADED;
-        return;
+    if (atomic_load(&call->service->page_bytes) >= UNSENT_PAGE_BYTES_MAX) {
+        if (call->page_bytes == 0) {
+            call->job_result = TV_ERR_OVERLOADED;
+            return true;
+        }
+        turn->must_end = true; /* the page goes out as it is */
     }
     if (call->op.kind == TV_TABLE_OP_QUERY_TABLES)
-        call->job_result =
-            tv_table_list(service->engine, &call->op, &call->query, service->query_time_max_ns,
-                          &req->arena, &req->out, &scan->page, &scan->next);
-    else if (tv_scan_is_point(scan))
-        call->job_result = tv_scan_run_point(scan, service->engine, TV_READ_ANY);
+        call->job_result = tv_table_list(&call->scan, engine, turn, &is_done);
     else
-        call->job_result = tv_scan_run(scan, service->engine);
+        call->job_result = tv_scan_run(&call->scan, engine, turn, &is_done);
     count_page(call);
+    return is_done;
 }
 
-static void on_query_done(tv_mail *mail)
+static void finish_query(tv_table_call *call)
 {
-    tv_table_call *call = TV_TABLE_CALL_OF(mail, job.mail);
-
     if (call->job_result)
         tv_table_respond_error(call, call->job_result);
     else
         tv_table_respond_page(call);
 }
 
+static void on_query_done(tv_mail *mail)
+{
+    finish_query(TV_TABLE_CALL_OF(mail, task.mail));
+}
+
 /* A plan that reads nothing needs no other thread: health checks do not queue behind scans. */
 static tv_err answer_at_once(tv_table_call *call)
 {
-    run_query(&call->job);
-    on_query_done(&call->job.mail);
+    tv_turn turn = tv_turn_endless();
+
+    run_query(&call->task, &turn);
+    finish_query(call);
     return TV_OK;
+}
+
+/* What a query of entities and one of tables have in common. */
+static tv_scan scan_of(tv_table_call *call)
+{
+    return (tv_scan){
+        .table = call->table,
+        .op = &call->op,
+        .query = &call->query,
+        .time_max_ns = call->service->query_time_max_ns,
+        .arena = &call->req->arena,
+        .out = &call->req->out,
+    };
 }
 
 tv_err tv_table_query_tables(tv_table_call *call)
 {
+    call->scan = scan_of(call);
     if (tv_filter_passes_nothing(call->query.filter)) {
         call->scan.plan = (tv_plan){.kind = TV_PLAN_POINT, .count = 0};
         return answer_at_once(call);
     }
     call->scan.plan = (tv_plan){.kind = TV_PLAN_TABLE, .count = 1};
-    return tv_table_call_run_job(call, call->service->scanners, run_query, on_query_done);
+    return tv_table_call_run_task(call, run_query, on_query_done);
+}
+
+static void run_point(tv_job *job)
+{
+    tv_table_call *call = TV_TABLE_CALL_OF(job, job);
+
+    call->job_result = tv_scan_run_point(&call->scan, call->service->engine, TV_READ_ANY);
+    count_page(call);
+}
+
+static void on_point_done(tv_mail *mail)
+{
+    finish_query(TV_TABLE_CALL_OF(mail, job.mail));
 }
 
 /* A filter that comes to one point read is answered like one: at once, if it is in memory. */
@@ -71,7 +106,7 @@ static tv_err query_point(tv_table_call *call)
     tv_err err = tv_scan_run_point(&call->scan, call->service->engine, TV_READ_CACHED);
 
     if (err == TV_ERR_WOULD_BLOCK)
-        return tv_table_call_run_job(call, call->service->readers, run_query, on_query_done);
+        return tv_table_call_run_job(call, call->service->readers, run_point, on_point_done);
     if (err)
         return err;
 
@@ -86,14 +121,7 @@ tv_err tv_table_query_entities(tv_table_call *call)
     if (err)
         return err;
 
-    call->scan = (tv_scan){
-        .table = call->table,
-        .op = &call->op,
-        .query = &call->query,
-        .time_max_ns = call->service->query_time_max_ns,
-        .arena = &call->req->arena,
-        .out = &call->req->out,
-    };
+    call->scan = scan_of(call);
     tv_scan_plan(&call->scan);
     tv_access_clip(call->identity, &call->req->arena, call->table->prefix, &call->scan.plan);
     if (call->query.is_explained) {
@@ -106,5 +134,5 @@ tv_err tv_table_query_entities(tv_table_call *call)
         return answer_at_once(call);
     if (tv_scan_is_point(&call->scan))
         return query_point(call);
-    return tv_table_call_run_job(call, call->service->scanners, run_query, on_query_done);
+    return tv_table_call_run_task(call, run_query, on_query_done);
 }

@@ -9,9 +9,12 @@
 typedef struct row_test {
     const tv_node *residual;
     const tv_filter *filter;
-    bool *is_needed; /* by the residual; the ranges may have settled others */
-    bool needs_keys, needs_properties;
+    bool *is_needed;       /* by the residual; the ranges may have settled others */
     tv_filter_slot *slots; /* one for each name, like is_needed */
+    bool needs_keys;
+    int timestamp;      /* its index among the names, -1 when it is not needed */
+    int property_count; /* names that are needed and are neither keys nor the Timestamp */
+    size_t node_count;  /* of the residual */
 } row_test;
 
 /* One row under the eye of the scan.  The keys are decoded only when somebody asks. */
@@ -30,38 +33,46 @@ void tv_scan_plan(tv_scan *scan)
 
 static void mark_needed(row_test *test, const tv_node *node)
 {
+    test->node_count++;
     if (node->kind == TV_NODE_COMPARE || node->kind == TV_NODE_TRUTH)
         test->is_needed[node->name] = true;
     for (const tv_node *child = tv_node_first(node); child; child = child->next)
         mark_needed(test, child);
 }
 
-static bool is_key_name(tv_slice name)
-{
-    return tv_slice_eq(name, TV_LIT("PartitionKey")) || tv_slice_eq(name, TV_LIT("RowKey"));
-}
-
 static row_test *row_test_new(tv_arena *arena, const tv_plan *plan)
 {
     row_test *test = tv_arena_zalloc(arena, sizeof *test);
+    const tv_filter *filter = plan->filter;
 
     test->residual = plan->residual;
-    test->filter = plan->filter;
+    test->filter = filter;
+    test->timestamp = -1;
     if (plan->residual == NULL)
         return test;
 
-    size_t name_count = (size_t)plan->filter->name_count;
+    size_t name_count = (size_t)filter->name_count;
 
     test->is_needed = tv_arena_zalloc(arena, name_count * sizeof *test->is_needed);
     test->slots = tv_arena_alloc(arena, name_count * sizeof *test->slots);
     mark_needed(test, plan->residual);
-    for (int i = 0; i < plan->filter->name_count; i++) {
-        if (test->is_needed[i] && is_key_name(plan->filter->names[i]))
+    for (int i = 0; i < filter->name_count; i++) {
+        if (!test->is_needed[i])
+            continue;
+        if (tv_filter_is_key(filter, i))
             test->needs_keys = true;
-        else if (test->is_needed[i])
-            test->needs_properties = true;
+        else if (tv_slice_eq(filter->names[i], TV_LIT("Timestamp")))
+            test->timestamp = i;
+        else
+            test->property_count++;
     }
     return test;
+}
+
+/* What testing a row costs, in units of a plain row: see tv_turn_is_over. */
+static unsigned row_work(const row_test *test, tv_slice value)
+{
+    return 1 + (unsigned)(test->node_count / 64) + (unsigned)(value.len / 4096);
 }
 
 /* Split the key into PartitionKey and RowKey, once. */
@@ -77,15 +88,10 @@ static tv_err row_split(scan_row *row, const tv_container *table, tv_arena *scra
     return err;
 }
 
-static void set_slot(row_test *test, tv_slice name, tv_property value)
+static void set_slot(row_test *test, int name, tv_property value)
 {
-    for (int i = 0; i < test->filter->name_count; i++) {
-        if (test->is_needed[i] && tv_slice_eq(test->filter->names[i], name)) {
-            test->slots[i].is_there = true;
-            test->slots[i].value = value;
-            return;
-        }
-    }
+    if (name >= 0 && test->is_needed[name])
+        test->slots[name] = (tv_filter_slot){true, value};
 }
 
 static tv_err fill_keys(row_test *test, scan_row *row, const tv_container *table, tv_arena *scratch)
@@ -95,24 +101,31 @@ static tv_err fill_keys(row_test *test, scan_row *row, const tv_container *table
     if (err)
         return err;
 
-    set_slot(test, TV_LIT("PartitionKey"),
+    set_slot(test, test->filter->partition_name,
              (tv_property){.type = TV_EDM_STRING, .bytes = row->partition_key});
-    set_slot(test, TV_LIT("RowKey"), (tv_property){.type = TV_EDM_STRING, .bytes = row->row_key});
+    set_slot(test, test->filter->row_name,
+             (tv_property){.type = TV_EDM_STRING, .bytes = row->row_key});
     return TV_OK;
 }
 
-/* Walk over the stored bytes once; nothing is built. */
+/* Walk over the stored bytes once, no further than to the last one needed; nothing is built. */
 static tv_err fill_properties(row_test *test, tv_slice value)
 {
+    int missing = test->property_count;
     tv_entity_cursor cursor;
     tv_property property;
 
     tv_entity_cursor_init(&cursor, value);
-    if (!cursor.is_corrupt)
-        set_slot(test, TV_LIT("Timestamp"),
-                 (tv_property){.type = TV_EDM_DATETIME, .ticks = cursor.timestamp});
-    while (tv_entity_next(&cursor, &property))
-        set_slot(test, property.name, property);
+    set_slot(test, test->timestamp,
+             (tv_property){.type = TV_EDM_DATETIME, .ticks = cursor.timestamp});
+    while (missing > 0 && tv_entity_next(&cursor, &property)) {
+        int name = tv_filter_find_name(test->filter, property.name);
+
+        if (name < 0 || !test->is_needed[name])
+            continue;
+        test->slots[name] = (tv_filter_slot){true, property};
+        missing--;
+    }
     return cursor.is_corrupt ? TV_ERR_CORRUPT : TV_OK;
 }
 
@@ -126,7 +139,7 @@ static tv_err row_passes(row_test *test, scan_row *row, const tv_container *tabl
             test->slots[i].is_there = false;
         if (test->needs_keys)
             err = fill_keys(test, row, table, scratch);
-        if (err == TV_OK && test->needs_properties)
+        if (err == TV_OK && (test->property_count || test->timestamp >= 0))
             err = fill_properties(test, row->value);
     }
     *ret_passes = err == TV_OK && tv_filter_eval(test->residual, test->slots);
@@ -194,48 +207,105 @@ static tv_err start_key(const tv_scan *scan, tv_slice *ret_start)
     return err;
 }
 
-/* The rows of one range, from `start` on if that lies within it.  True when the page is full. */
-static tv_err scan_range(tv_scan *scan, tv_iter *iter, const tv_key_range *range, tv_slice start,
-                         const tv_entity_view *view, row_test *test, tv_arena *scratch,
-                         bool *ret_is_full)
+/* --- in turns --- */
+
+/* What a scan keeps between two turns. */
+struct tv_scan_state {
+    tv_iter *iter;
+    tv_entity_view view;
+    row_test *test;
+    tv_arena scratch; /* for one row */
+    tv_slice start;   /* the least key of the page */
+    size_t range;     /* the one at hand */
+    bool is_in_range; /* the iterator stands in it, or at its end */
+};
+
+typedef enum outcome {
+    RANGE_READ, /* to its end */
+    TURN_OVER,  /* the row on which the iterator stands is the next one */
+    PAGE_FULL,
+} outcome;
+
+/* A seek costs as much as some rows. */
+enum { SEEK_WORK = 4 };
+
+/*
+ * Whether to stop before a row; `work` was done since the last one.  Every page
+ * looks at one at least, or a client that goes on from its token would never get
+ * any further.
+ */
+static outcome look_at_limits(tv_scan *scan, tv_turn *turn, unsigned work)
 {
-    for (tv_iter_seek(iter, tv_slice_cmp(start, range->from) > 0 ? start : range->from);
-         tv_iter_is_valid(iter); tv_iter_next(iter)) {
+    if (tv_page_is_full(&scan->page, scan->out))
+        return PAGE_FULL;
+    if (scan->page.examined == 0 || !tv_turn_is_over(turn, work))
+        return RANGE_READ;
+    return turn->must_end || tv_page_is_late(&scan->page) ? PAGE_FULL : TURN_OVER;
+}
+
+/* The rows of the range at hand, from the iterator's on. */
+static tv_err scan_range(tv_scan *scan, tv_turn *turn, outcome *ret_outcome)
+{
+    struct tv_scan_state *state = scan->state;
+    const tv_key_range *range = &scan->plan.ranges[state->range];
+    tv_iter *iter = state->iter;
+    unsigned work = 0; /* so that every turn looks at a row, too */
+
+    for (; tv_iter_is_valid(iter); tv_iter_next(iter)) {
         scan_row row = {.key = tv_iter_key(iter), .value = tv_iter_value(iter)};
         tv_err err;
 
         if (tv_slice_cmp(row.key, range->to) >= 0)
             return TV_OK;
-        if (tv_page_is_full(&scan->page, scan->out)) {
-            *ret_is_full = true;
+
+        *ret_outcome = look_at_limits(scan, turn, work);
+        if (*ret_outcome == PAGE_FULL)
             return end_page_at(scan, &row);
-        }
-        err = take_row(scan, view, test, &row, scratch);
+        if (*ret_outcome == TURN_OVER)
+            return TV_OK;
+
+        err = take_row(scan, &state->view, state->test, &row, &state->scratch);
         if (err)
             return err;
 
-        tv_arena_reset(scratch);
+        work = row_work(state->test, row.value);
+        tv_arena_reset(&state->scratch);
     }
     return tv_iter_status(iter);
 }
 
-static tv_err scan_ranges(tv_scan *scan, tv_iter *iter, tv_slice start)
+/* Go to the next range that holds something of the page. */
+static void enter_range(struct tv_scan_state *state, const tv_key_range *range)
 {
-    tv_entity_view view = tv_table_op_view(scan->op);
-    row_test *test = row_test_new(scan->arena, &scan->plan);
-    bool is_full = false;
-    tv_err err = TV_OK;
-    tv_arena scratch;
+    tv_iter_seek(state->iter,
+                 tv_slice_cmp(state->start, range->from) > 0 ? state->start : range->from);
+    state->is_in_range = true;
+}
 
-    tv_arena_init(&scratch);
-    for (size_t i = 0; i < scan->plan.count && err == TV_OK && !is_full; i++) {
-        const tv_key_range *range = &scan->plan.ranges[i];
+static tv_err scan_ranges(tv_scan *scan, tv_turn *turn, outcome *ret_outcome)
+{
+    struct tv_scan_state *state = scan->state;
 
-        if (tv_slice_cmp(start, range->to) < 0)
-            err = scan_range(scan, iter, range, start, &view, test, &scratch, &is_full);
+    *ret_outcome = RANGE_READ;
+    for (; state->range < scan->plan.count; state->range++, state->is_in_range = false) {
+        const tv_key_range *range = &scan->plan.ranges[state->range];
+        tv_err err;
+
+        if (tv_slice_cmp(state->start, range->to) >= 0)
+            continue;
+        if (!state->is_in_range) {
+            /* Only a row can end a page, so the last turn goes on to one. */
+            if (tv_turn_is_over(turn, SEEK_WORK) && !turn->must_end) {
+                *ret_outcome = TURN_OVER;
+                return TV_OK;
+            }
+            enter_range(state, range);
+        }
+        err = scan_range(scan, turn, ret_outcome);
+        if (err || *ret_outcome != RANGE_READ)
+            return err;
     }
-    tv_arena_done(&scratch);
-    return err;
+    return TV_OK;
 }
 
 static void begin_page(tv_scan *scan)
@@ -255,29 +325,62 @@ static tv_err end_page(tv_scan *scan)
     return atomic_load(&scan->table->is_dropped) ? TV_ERR_TABLE_NOT_FOUND : TV_OK;
 }
 
-tv_err tv_scan_run(tv_scan *scan, tv_engine *engine)
+static tv_err begin_scan(tv_scan *scan, tv_engine *engine)
 {
     const tv_plan *plan = &scan->plan;
+    struct tv_scan_state *state;
     tv_slice start;
     tv_iter *iter;
     tv_err err;
 
-    begin_page(scan);
-    if (plan->count) {
-        err = start_key(scan, &start);
-        if (err)
-            return err;
+    err = start_key(scan, &start);
+    if (err)
+        return err;
 
-        err = tv_engine_iter(engine, plan->ranges[0].from, plan->ranges[plan->count - 1].to, &iter);
-        if (err)
-            return err;
+    err = tv_engine_iter(engine, plan->ranges[0].from, plan->ranges[plan->count - 1].to, &iter);
+    if (err)
+        return err;
 
-        err = scan_ranges(scan, iter, start);
-        tv_iter_free(iter);
+    state = tv_arena_zalloc(scan->arena, sizeof *state);
+    state->iter = iter;
+    state->start = start;
+    state->view = tv_table_op_view(scan->op);
+    state->test = row_test_new(scan->arena, plan);
+    tv_arena_init(&state->scratch);
+    scan->state = state;
+    return TV_OK;
+}
+
+static void end_scan(tv_scan *scan)
+{
+    tv_iter_free(scan->state->iter);
+    tv_arena_done(&scan->state->scratch);
+    scan->state = NULL;
+}
+
+tv_err tv_scan_run(tv_scan *scan, tv_engine *engine, tv_turn *turn, bool *ret_is_done)
+{
+    outcome result;
+    tv_err err;
+
+    *ret_is_done = true;
+    if (scan->state == NULL)
+        begin_page(scan);
+    if (scan->plan.count == 0)
+        return end_page(scan);
+    if (scan->state == NULL) {
+        err = begin_scan(scan, engine);
         if (err)
             return err;
     }
-    return end_page(scan);
+
+    err = scan_ranges(scan, turn, &result);
+    if (err == TV_OK && result == TURN_OVER) {
+        *ret_is_done = false;
+        return TV_OK;
+    }
+    end_scan(scan);
+    return err ? err : end_page(scan);
 }
 
 /* --- one point --- */

@@ -1,11 +1,13 @@
 /*
  * Running a plan: the rows of its ranges in order, tested and written as a page
  * of JSON.  A page is a consistent snapshot, and ends after 1,000 entities, 4 MiB
- * or the given time, with a token that names the next row to look at.
+ * or the given time, with a token that names the next row to look at.  It is made
+ * in turns (base/turns.h), between which others have theirs.
  */
 #ifndef TV_TABLE_SCAN_H
 #define TV_TABLE_SCAN_H
 
+#include "base/turns.h"
 #include "catalog/catalog.h"
 #include "odata/plan.h"
 #include "table/page.h"
@@ -21,13 +23,21 @@ typedef struct tv_scan {
     tv_buf *out;
     tv_page page;         /* result: what was done */
     tv_continuation next; /* result */
+    struct tv_scan_state *state; /* between turns: of scan.c */
+    struct tv_table_walk *walk;  /* and of table_list.c */
 } tv_scan;
 
 /** Plan a query; fill in all but the plan and the results before. */
 void tv_scan_plan(tv_scan *scan);
 
-/** Append the page.  May wait for the disk.  TV_ERR_TABLE_NOT_FOUND when the table was dropped. */
-tv_err tv_scan_run(tv_scan *scan, tv_engine *engine) TV_WARN_UNUSED;
+/**
+ * Append the page, or as much of it as the turn allows; then, with *ret_is_done
+ * false, call it again until it is done: the scan holds a snapshot of the engine.
+ * A turn that must end ends the page with a token.  May wait for the disk.
+ * TV_ERR_TABLE_NOT_FOUND when the table was dropped.
+ */
+tv_err tv_scan_run(tv_scan *scan, tv_engine *engine, tv_turn *turn,
+                   bool *ret_is_done) TV_WARN_UNUSED;
 
 /**
  * A plan that is one point read can be run without an iterator.  Same results;

@@ -7,6 +7,7 @@
 
 #include "auth/identity.h"
 #include "base/meter.h"
+#include "base/turns.h"
 #include "base/workers.h"
 #include "catalog/catalog.h"
 #include "commit/pipeline.h"
@@ -25,7 +26,7 @@ typedef struct tv_table_service {
     tv_engine *engine;
     tv_catalog *catalog;
     tv_workers *readers;        /* for point reads that wait for the disk */
-    tv_workers *scanners;       /* for queries, which take longer: they have threads of their own */
+    tv_turns *scanners;         /* for queries, which take longer */
     tv_outbox *const *outboxes; /* one per loop, by its index */
     tv_auth_policy auth;
     int64_t query_time_max_ns; /* a page ends after that, perhaps empty, with a token */

@@ -1,14 +1,14 @@
-/* Query Tables: the names of an account's tables, a page at a time. */
+/* The list of an account's tables, a page at a time. */
 #ifndef TV_TABLE_TABLE_LIST_H
 #define TV_TABLE_TABLE_LIST_H
 
-#include "engine/engine.h"
-#include "table/page.h"
-#include "table/query.h"
+#include "table/scan.h"
 
-/** Append a page of tables as JSON.  May wait for the disk. */
-tv_err tv_table_list(tv_engine *engine, const tv_table_op *op, const tv_query *query,
-                     int64_t time_max_ns, tv_arena *arena, tv_buf *out, tv_page *ret_page,
-                     tv_continuation *ret_next) TV_WARN_UNUSED;
+/**
+ * Append a page of table names, in the order of their lower-case forms; as
+ * tv_scan_run, of a scan without table and plan.
+ */
+tv_err tv_table_list(tv_scan *scan, tv_engine *engine, tv_turn *turn,
+                     bool *ret_is_done) TV_WARN_UNUSED;
 
 #endif

@@ -16,6 +16,7 @@
  * TAVOLA_SEED=n repeats the run that printed n.
  */
 #include "query_random.h"
+#include "table/scans.h"
 
 /* --- planned execution --- */
 
@@ -62,6 +63,14 @@ static size_t read_ids(tv_slice page, answer *into)
     return count;
 }
 
+/* In one turn or in many; a page is the same. */
+static tv_err run_page(tv_scan *scan)
+{
+    tv_turn endless = tv_turn_endless(), short_turn = {.end_ns = 0};
+
+    return run_in_turns(tv_scan_run, scan, engine, chance(50) ? endless : short_turn, NULL);
+}
+
 /* What every plan promises. */
 static void check_plan(const tv_plan *plan)
 {
@@ -89,7 +98,7 @@ static bool read_page(tv_query *query, answer *into)
 
     met.pages++;
     check_plan(&scan.plan);
-    CHECK_OK(tv_scan_run(&scan, engine));
+    CHECK_OK(run_page(&scan));
     size_t returned = read_ids(tv_buf_slice(&out), into);
     tv_buf_done(&out);
 

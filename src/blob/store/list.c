@@ -11,8 +11,10 @@
 #include "blob/store/row.h"
 #include "engine/key.h"
 
-/* So many times a page may go on without an entry before it ends. */
-enum { IDLE_STEPS_MAX = 10000 };
+enum {
+    IDLE_STEPS_MAX = 10000, /* so many times a page may go on without an entry before it ends */
+    IDLE_RUN_MAX = 200,     /* and so many times one call of tv_blob_list_next */
+};
 
 /* Where an entry stands. */
 typedef struct position {
@@ -268,13 +270,22 @@ static tv_err take_step(tv_blob_list *list, tv_blob_entry *entry, step_kind *ret
     return take_head(list, blob, row, entry);
 }
 
-/* Go to the next entry, as far as the steps of one page allow. */
+bool tv_blob_list_has_more(const tv_blob_list *list)
+{
+    return list->status == TV_OK && tv_iter_is_valid(list->iter) &&
+           list->idle_steps < IDLE_STEPS_MAX;
+}
+
+/* Go to the next entry, as far as the steps of one page, or of one call, allow. */
 static bool next_entry(tv_blob_list *list, tv_blob_entry *entry)
 {
     step_kind step = STEP_NOTHING;
+    int stop = list->idle_steps + IDLE_RUN_MAX;
 
+    if (stop > IDLE_STEPS_MAX)
+        stop = IDLE_STEPS_MAX;
     while (list->status == TV_OK && tv_iter_is_valid(list->iter)) {
-        if (list->idle_steps == IDLE_STEPS_MAX)
+        if (list->idle_steps == stop)
             return false;
 
         tv_arena_reset(&list->step);
@@ -303,9 +314,13 @@ tv_err tv_blob_list_next_marker(tv_blob_list *list, tv_arena *arena, tv_slice *r
 {
     position at = {0};
     tv_blob_entry entry;
+    bool has_entry;
     tv_slice blob;
 
-    if (next_entry(list, &entry)) {
+    do
+        has_entry = next_entry(list, &entry);
+    while (!has_entry && tv_blob_list_has_more(list));
+    if (has_entry) {
         at.name = entry.name;
         if (entry.kind != TV_BLOB_ENTRY_PREFIX)
             at.snapshot = entry.head.snapshot ? (uint64_t)entry.head.snapshot : INT64_MAX;

@@ -42,10 +42,13 @@ void tv_blob_list_close(tv_blob_list *list); /* accepts NULL */
 
 /**
  * The next entry: blobs and prefixes in the order of their names, snapshots
- * before their blob, oldest first.  False at the end, after an error, or when
- * enough rows have been looked at for one page; then ask tv_blob_list_status.
+ * before their blob, oldest first.  False at the end, after an error, when enough
+ * rows have been looked at for one page, and now and then between two entries that
+ * are far apart, so that the caller can see to others: tv_blob_list_has_more then,
+ * and it may be called again.
  */
 bool tv_blob_list_next(tv_blob_list *list, tv_blob_entry *ret_entry);
+bool tv_blob_list_has_more(const tv_blob_list *list);
 tv_err tv_blob_list_status(const tv_blob_list *list) TV_WARN_UNUSED;
 
 /**

@@ -6,7 +6,7 @@
 
 #include "check.h"
 #include "engine/memory/memory.h"
-#include "table/scan.h"
+#include "table/scans.h"
 #include "table/service.h"
 
 static tv_engine *engine;
@@ -170,10 +170,10 @@ TEST(a_query_of_a_table_that_was_dropped_meanwhile_gives_no_page)
     point.query = &point_query;
     tv_scan_plan(&scan);
     tv_scan_plan(&point);
-    CHECK_OK(tv_scan_run(&scan, engine));
+    CHECK_OK(run_scan(&scan, engine));
     CHECK_OK(tv_scan_run_point(&point, engine, TV_READ_CACHED));
     delete_table(&b, (tv_container *)scan.table, &first);
-    CHECK_ERR(tv_scan_run(&scan, engine), TV_ERR_TABLE_NOT_FOUND);
+    CHECK_ERR(run_scan(&scan, engine), TV_ERR_TABLE_NOT_FOUND);
     CHECK_ERR(tv_scan_run_point(&point, engine, TV_READ_CACHED), TV_ERR_TABLE_NOT_FOUND);
     tv_buf_done(&out);
     tv_container_unref((tv_container *)scan.table);

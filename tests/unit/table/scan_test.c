@@ -4,6 +4,7 @@
 #include "random.h"
 #include "store.h"
 #include "table/entity.h"
+#include "table/scans.h"
 #include "table/token.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -91,7 +92,7 @@ static tv_slice read_pages(tv_query query, tv_buf *all)
                         .out = &page};
 
         tv_scan_plan(&scan);
-        CHECK_OK(tv_scan_run(&scan, engine));
+        CHECK_OK(run_scan(&scan, engine));
         CHECK(scan.page.examined >= scan.page.returned && scan.page.returned <= query.top);
         tv_continuation next = scan.next;
         tv_slice text = tv_buf_slice(&page);
@@ -228,7 +229,7 @@ static size_t run_pages(tv_query query, int64_t time_max_ns, size_t *ret_examine
     for (;;) {
         tv_scan scan = scan_of(&query, time_max_ns, &out);
 
-        CHECK_OK(tv_scan_run(&scan, engine));
+        CHECK_OK(run_scan(&scan, engine));
         CHECK(out.len < TV_PAGE_BYTES_MAX + 100000);
         CHECK(scan.page.examined > 0);
         pages++;
@@ -296,7 +297,7 @@ TEST(a_page_tells_what_it_did)
         tv_scan scan = scan_of(&query, MINUTE_NS, &out);
 
         t_row = figures[i].filter;
-        CHECK_OK(tv_scan_run(&scan, engine));
+        CHECK_OK(run_scan(&scan, engine));
         CHECK_TEXT(tv_slice_of(tv_plan_kind_name(scan.plan.kind)), figures[i].kind);
         CHECK_INT(scan.plan.count, figures[i].ranges);
         CHECK_INT(scan.page.examined, figures[i].examined);
@@ -330,7 +331,7 @@ TEST(a_token_outlives_its_row)
 
     add_entities(10, 1);
     tv_scan scan = scan_of(&query, MINUTE_NS, &out);
-    CHECK_OK(tv_scan_run(&scan, engine));
+    CHECK_OK(run_scan(&scan, engine));
     CHECK_OK(tv_token_parse(&arena, scan.next.next_row, &query.next_row));
     CHECK_OK(tv_token_parse(&arena, scan.next.next_partition, &query.next_partition));
     CHECK_TEXT(query.next_row, "0003");
@@ -342,7 +343,7 @@ TEST(a_token_outlives_its_row)
     tv_batch_done(&batch);
 
     tv_scan second = scan_of(&query, MINUTE_NS, &out);
-    CHECK_OK(tv_scan_run(&second, engine));
+    CHECK_OK(run_scan(&second, engine));
     CHECK_INT(second.page.returned, 3);
     CHECK_OK(tv_token_parse(&arena, second.next.next_row, &query.next_row));
     CHECK_TEXT(query.next_row, "0007");
@@ -360,7 +361,7 @@ TEST(a_damaged_row_is_an_error)
     CHECK_OK(tv_key_row(&arena, partition, TV_LIT("0001"), &key));
     put(key, TV_LIT("\1\2\3"));
     tv_scan scan = scan_of(&query, MINUTE_NS, &out);
-    CHECK_ERR(tv_scan_run(&scan, engine), TV_ERR_CORRUPT);
+    CHECK_ERR(run_scan(&scan, engine), TV_ERR_CORRUPT);
     tv_buf_done(&out);
 }
 
@@ -392,6 +393,112 @@ TEST(only_one_point_is_read_as_one)
     tv_buf_done(&out);
 }
 
+/* --- turns --- */
+
+/* However it is cut into turns, a page is the same, and sees one moment. */
+TEST(a_page_goes_on_where_its_last_turn_ended)
+{
+    tv_query query = query_of("text eq 'x' or RowKey lt '0100'", 1000);
+    tv_buf whole = TV_BUF_EMPTY, in_turns = TV_BUF_EMPTY;
+    tv_scan scan;
+    bool is_done;
+    int turns;
+
+    add_entities(200, 1);
+    scan = scan_of(&query, MINUTE_NS, &whole);
+    CHECK_OK(run_in_turns(tv_scan_run, &scan, engine, tv_turn_endless(), &turns));
+    CHECK_INT(turns, 1);
+
+    scan = scan_of(&query, MINUTE_NS, &in_turns);
+    tv_turn turn = {.end_ns = 0};
+    CHECK_OK(tv_scan_run(&scan, engine, &turn, &is_done));
+    CHECK(!is_done);
+    add_entities(300, 1); /* too late to be seen */
+    CHECK_OK(run_in_turns(tv_scan_run, &scan, engine, (tv_turn){.end_ns = 0}, &turns));
+    CHECK(turns > 5);
+    CHECK_SLICE(tv_buf_slice(&in_turns), tv_buf_slice(&whole));
+    tv_buf_done(&whole);
+    tv_buf_done(&in_turns);
+}
+
+/* Ranges without rows are work, too. */
+TEST(many_empty_ranges_are_many_turns)
+{
+    tv_buf text = TV_BUF_EMPTY, out = TV_BUF_EMPTY;
+    int turns;
+
+    for (int i = 0; i < 200; i++)
+        tv_buf_printf(&text, "%sPartitionKey eq 'nobody%d'", i ? " or " : "", i);
+    tv_buf_add(&text, TV_LIT("\0"));
+    add_entities(10, 1);
+    tv_query query = query_of(text.data, 1000);
+    tv_scan scan = scan_of(&query, MINUTE_NS, &out);
+    CHECK_OK(run_in_turns(tv_scan_run, &scan, engine, (tv_turn){.end_ns = 0}, &turns));
+    CHECK_INT(scan.plan.count, 200);
+    CHECK(turns > 20);
+    tv_buf_done(&text);
+    tv_buf_done(&out);
+}
+
+/* A page that must end has looked at a row, and its token leads on. */
+TEST(a_page_that_must_end_has_a_token)
+{
+    tv_query query = query_of("text eq 'nobody'", 1000);
+    tv_buf out = TV_BUF_EMPTY;
+    tv_turn last = {.must_end = true};
+    bool is_done;
+
+    add_entities(100, 1);
+    tv_scan scan = scan_of(&query, MINUTE_NS, &out);
+    CHECK_OK(tv_scan_run(&scan, engine, &last, &is_done));
+    CHECK(is_done);
+    CHECK_INT(scan.page.examined, 1);
+    CHECK_OK(tv_token_parse(&arena, scan.next.next_row, &query.next_row));
+    CHECK_TEXT(query.next_row, "0001");
+    CHECK_TEXT(tv_buf_slice(&out), "{\"value\":[]}");
+    tv_buf_done(&out);
+}
+
+/* --- names --- */
+
+/*
+ * As many names in the filter as properties in the row: each property is looked for
+ * once, by bisection, and the walk ends with the last one that is needed.
+ */
+TEST(every_name_of_a_filter_finds_its_property)
+{
+    tv_buf text = TV_BUF_EMPTY, out = TV_BUF_EMPTY;
+    tv_property list[TV_ENTITY_PROPERTIES_MAX];
+    tv_properties properties = {list, TV_ENTITY_PROPERTIES_MAX};
+    tv_slice partition, key;
+
+    for (int i = 0; i < TV_ENTITY_PROPERTIES_MAX; i++) {
+        list[i] = (tv_property){.name = tv_arena_printf(&arena, "n%d", (i * 37) % 252),
+                                .type = TV_EDM_INT32,
+                                .int32 = i};
+        tv_buf_printf(&text, "%s%.*s eq %d", i ? " and " : "", TV_FMT(list[i].name), i);
+    }
+    tv_buf_printf(&text, " and not (gone eq 1) and Timestamp gt datetime'1990-01-01T00:00:00Z'");
+    CHECK_OK(tv_key_partition(&arena, ACCOUNT, people.id, TV_LIT("p"), &partition));
+    for (int i = 0; i < 3; i++) {
+        CHECK_OK(tv_key_row(&arena, partition, tv_arena_printf(&arena, "%d", i), &key));
+        list[100].int32 = i == 1 ? 100 : 7;
+        tv_slice value = tv_entity_encode(&arena, &properties);
+        tv_entity_set_timestamp(value, INT64_C(630822816000000000));
+        put(key, value);
+    }
+
+    tv_query query = {.top = 1000};
+    tv_error_info info = {0};
+    CHECK_OK(tv_filter_parse(&arena, tv_buf_slice(&text), &query.filter, &info));
+    tv_scan scan = scan_of(&query, MINUTE_NS, &out);
+    CHECK_OK(run_scan(&scan, engine));
+    CHECK_INT(scan.page.examined, 3);
+    CHECK_INT(scan.page.returned, 1);
+    tv_buf_done(&text);
+    tv_buf_done(&out);
+}
+
 #define ONE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -407,6 +514,10 @@ int main(void)
         ONE(a_token_outlives_its_row),
         ONE(a_damaged_row_is_an_error),
         ONE(only_one_point_is_read_as_one),
+        ONE(a_page_goes_on_where_its_last_turn_ended),
+        ONE(many_empty_ranges_are_many_turns),
+        ONE(a_page_that_must_end_has_a_token),
+        ONE(every_name_of_a_filter_finds_its_property),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "table/table_list.h"
 
 #include "store.h"
+#include "table/scans.h"
 #include "table/service.h"
 #include "table/token.h"
 
@@ -53,13 +54,16 @@ static tv_slice list(const char *filter, size_t top, tv_buf *out)
     CHECK_OK(tv_filter_parse(&arena, tv_slice_of(filter), &query.filter, &info));
     for (;;) {
         tv_buf page_text = TV_BUF_EMPTY;
-        tv_continuation next;
-        tv_page page;
+        tv_scan scan = {.op = &op,
+                        .query = &query,
+                        .time_max_ns = INT64_C(60000000000),
+                        .arena = &arena,
+                        .out = &page_text};
         tv_slice rest;
         size_t count = 0;
 
-        CHECK_OK(tv_table_list(engine, &op, &query, INT64_C(60000000000), &arena, &page_text, &page,
-                               &next));
+        CHECK_OK(run_in_turns(tv_table_list, &scan, engine, (tv_turn){.end_ns = 0}, NULL));
+        tv_continuation next = scan.next;
         rest = tv_buf_slice(&page_text);
         CHECK(tv_slice_starts_with(rest, TV_LIT("{\"value\":[")));
         rest = tv_slice_skip(rest, 10);
@@ -74,8 +78,8 @@ static tv_slice list(const char *filter, size_t top, tv_buf *out)
         }
         CHECK_TEXT(rest, "]}");
         tv_buf_done(&page_text);
-        CHECK_INT(page.returned, count);
-        CHECK(page.examined >= count && count <= top);
+        CHECK_INT(scan.page.returned, count);
+        CHECK(scan.page.examined >= count && count <= top);
         CHECK(next.next_partition.data == NULL && next.next_row.data == NULL);
         if (next.next_table.data == NULL)
             return tv_buf_slice(out);

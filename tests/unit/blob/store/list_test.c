@@ -167,8 +167,9 @@ TEST(a_page_ends_when_it_has_looked_at_enough)
 
         query.marker = marker;
         CHECK_OK(tv_blob_list_open(engine, &query, &list));
-        while (tv_blob_list_next(list, &entry))
-            entries++;
+        do
+            entries += tv_blob_list_next(list, &entry);
+        while (tv_blob_list_has_more(list));
         CHECK_OK(tv_blob_list_next_marker(list, &arena, &marker));
         tv_blob_list_close(list);
         pages++;

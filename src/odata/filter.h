@@ -23,10 +23,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "odata/edm.h"
+#include "odata/names.h"
 
 enum {
     TV_FILTER_DEPTH_MAX = 1000, /* of parentheses and nots */
-    TV_FILTER_NAMES_MAX = 255,  /* different properties: an entity has no more */
 };
 
 typedef enum tv_node_kind {
@@ -70,9 +70,7 @@ static inline tv_node *tv_node_first(const tv_node *node)
 /** A filter and the properties it asks for, each once. */
 typedef struct tv_filter {
     tv_node *root; /* NULL: everything passes */
-    tv_slice names[TV_FILTER_NAMES_MAX];
-    uint8_t sorted[TV_FILTER_NAMES_MAX]; /* indexes of names in the order of their bytes */
-    int name_count;
+    tv_names names;
     int compare_count;
     int partition_name, row_name; /* of PartitionKey and RowKey among the names, or -1 */
 } tv_filter;
@@ -82,9 +80,6 @@ static inline bool tv_filter_is_key(const tv_filter *filter, int name)
 {
     return name == filter->partition_name || name == filter->row_name;
 }
-
-/** The index of a property among the names, -1 when the filter does not ask for it. */
-int tv_filter_find_name(const tv_filter *filter, tv_slice name);
 
 /**
  * Parse a filter; an empty one and "true" pass everything.  TV_ERR_FILTER_SYNTAX and

@@ -109,54 +109,14 @@ static void node_add(tv_node *node, tv_node *child)
     node->last = last;
 }
 
-/* Where a name stands, or belongs, among the sorted ones. */
-static int sorted_place(const tv_filter *filter, tv_slice name, bool *ret_is_there)
-{
-    int from = 0, to = filter->name_count;
-
-    while (from < to) {
-        int middle = (from + to) / 2;
-        int order = tv_slice_cmp(filter->names[filter->sorted[middle]], name);
-
-        if (order == 0) {
-            *ret_is_there = true;
-            return middle;
-        }
-        if (order < 0)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    *ret_is_there = false;
-    return from;
-}
-
-int tv_filter_find_name(const tv_filter *filter, tv_slice name)
-{
-    bool is_there;
-    int place = sorted_place(filter, name, &is_there);
-
-    return is_there ? filter->sorted[place] : -1;
-}
-
 static tv_err name_index(parser *p, tv_slice name, int16_t *ret_index)
 {
     tv_filter *filter = p->filter;
-    bool is_there;
-    int place = sorted_place(filter, name, &is_there);
+    int index = tv_names_add(&filter->names, name);
 
-    if (is_there) {
-        *ret_index = filter->sorted[place];
-        return TV_OK;
-    }
-    if (filter->name_count == TV_FILTER_NAMES_MAX)
+    if (index < 0)
         return TV_ERR_INVALID_INPUT;
 
-    int index = filter->name_count++;
-
-    memmove(filter->sorted + place + 1, filter->sorted + place, (size_t)(index - place));
-    filter->sorted[place] = (uint8_t)index;
-    filter->names[index] = name;
     if (tv_slice_eq(name, TV_LIT("PartitionKey")))
         filter->partition_name = index;
     else if (tv_slice_eq(name, TV_LIT("RowKey")))
@@ -459,7 +419,7 @@ tv_err tv_filter_parse(tv_arena *arena, tv_slice text, tv_filter **ret_filter,
 
     p.filter = tv_arena_alloc(arena, sizeof *p.filter);
     p.filter->root = NULL;
-    p.filter->name_count = p.filter->compare_count = 0;
+    p.filter->names.count = p.filter->compare_count = 0;
     p.filter->partition_name = p.filter->row_name = -1;
     tv_lexer_init(&p.lexer, arena, text);
     err = advance(&p);

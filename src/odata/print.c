@@ -40,11 +40,11 @@ void tv_filter_print(tv_buf *buf, const tv_filter *filter, const tv_node *node)
         tv_buf_add_char(buf, ')');
         break;
     case TV_NODE_COMPARE:
-        tv_buf_printf(buf, "%.*s %s ", TV_FMT(filter->names[node->name]), op_words[node->op]);
+        tv_buf_printf(buf, "%.*s %s ", TV_FMT(filter->names.list[node->name]), op_words[node->op]);
         tv_literal_print(buf, &node->literal);
         break;
     case TV_NODE_TRUTH:
-        tv_buf_add(buf, filter->names[node->name]);
+        tv_buf_add(buf, filter->names.list[node->name]);
         break;
     case TV_NODE_FALSE:
         tv_buf_add_lit(buf, "false");

@@ -208,21 +208,27 @@ static bool is_system_property(tv_slice name)
            tv_slice_eq(name, TV_LIT("Timestamp"));
 }
 
-/* The selected properties that the entity does not have. */
-static void add_missing(tv_buf *buf, const tv_select *select, tv_slice value)
+/* The properties that are shown, and the selected ones that the entity does not have as null. */
+static void add_properties(tv_buf *buf, const tv_entity_view *view, tv_entity_cursor *cursor)
 {
-    for (size_t i = 0; i < select->count; i++) {
-        bool is_there = is_system_property(select->names[i]);
-        tv_entity_cursor cursor;
-        tv_property property;
+    const tv_select *select = &view->select;
+    bool is_there[TV_NAMES_MAX];
+    tv_property property;
 
-        tv_entity_cursor_init(&cursor, value);
-        while (!is_there && tv_entity_next(&cursor, &property))
-            is_there = tv_slice_eq(property.name, select->names[i]);
-        if (!is_there) {
-            tv_json_add_string(buf, select->names[i]);
-            tv_buf_add_lit(buf, ":null,");
-        }
+    memset(is_there, 0, select->count);
+    while (tv_entity_next(cursor, &property)) {
+        int name = select->count ? tv_names_find(select->names, property.name) : 0;
+
+        if (name < 0)
+            continue;
+        add_property(buf, view->level, &property);
+        is_there[name] = true;
+    }
+    for (size_t i = 0; i < select->count; i++) {
+        if (is_there[i] || is_system_property(select->names->list[i]))
+            continue;
+        tv_json_add_string(buf, select->names->list[i]);
+        tv_buf_add_lit(buf, ":null,");
     }
 }
 
@@ -230,7 +236,6 @@ tv_err tv_entity_add_json(tv_buf *buf, const tv_entity_view *view, tv_slice part
                           tv_slice row_key, tv_slice value, bool is_alone)
 {
     tv_entity_cursor cursor;
-    tv_property property;
 
     tv_entity_cursor_init(&cursor, value);
     if (cursor.is_corrupt)
@@ -240,14 +245,9 @@ tv_err tv_entity_add_json(tv_buf *buf, const tv_entity_view *view, tv_slice part
     if (view->level != TV_METADATA_NONE)
         add_metadata(buf, view, partition_key, row_key, cursor.timestamp, is_alone);
     add_system_properties(buf, view, partition_key, row_key, cursor.timestamp);
-    while (tv_entity_next(&cursor, &property)) {
-        if (tv_select_has(&view->select, property.name))
-            add_property(buf, view->level, &property);
-    }
+    add_properties(buf, view, &cursor);
     if (cursor.is_corrupt)
         return TV_ERR_CORRUPT;
-
-    add_missing(buf, &view->select, value);
     if (buf->data[buf->len - 1] == ',')
         buf->len--;
     tv_buf_add_char(buf, '}');

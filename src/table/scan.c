@@ -51,17 +51,17 @@ static row_test *row_test_new(tv_arena *arena, const tv_plan *plan)
     if (plan->residual == NULL)
         return test;
 
-    size_t name_count = (size_t)filter->name_count;
+    size_t name_count = (size_t)filter->names.count;
 
     test->is_needed = tv_arena_zalloc(arena, name_count * sizeof *test->is_needed);
     test->slots = tv_arena_alloc(arena, name_count * sizeof *test->slots);
     mark_needed(test, plan->residual);
-    for (int i = 0; i < filter->name_count; i++) {
+    for (int i = 0; i < filter->names.count; i++) {
         if (!test->is_needed[i])
             continue;
         if (tv_filter_is_key(filter, i))
             test->needs_keys = true;
-        else if (tv_slice_eq(filter->names[i], TV_LIT("Timestamp")))
+        else if (tv_slice_eq(filter->names.list[i], TV_LIT("Timestamp")))
             test->timestamp = i;
         else
             test->property_count++;
@@ -119,7 +119,7 @@ static tv_err fill_properties(row_test *test, tv_slice value)
     set_slot(test, test->timestamp,
              (tv_property){.type = TV_EDM_DATETIME, .ticks = cursor.timestamp});
     while (missing > 0 && tv_entity_next(&cursor, &property)) {
-        int name = tv_filter_find_name(test->filter, property.name);
+        int name = tv_names_find(&test->filter->names, property.name);
 
         if (name < 0 || !test->is_needed[name])
             continue;
@@ -135,7 +135,7 @@ static tv_err row_passes(row_test *test, scan_row *row, const tv_container *tabl
     tv_err err = TV_OK;
 
     if (test->residual) {
-        for (int i = 0; i < test->filter->name_count; i++)
+        for (int i = 0; i < test->filter->names.count; i++)
             test->slots[i].is_there = false;
         if (test->needs_keys)
             err = fill_keys(test, row, table, scratch);

@@ -33,25 +33,26 @@ static tv_slice escape(tv_arena *arena, tv_slice list)
 tv_err tv_select_parse(tv_arena *arena, tv_slice list, tv_select *ret_select)
 {
     tv_select select = {0};
-    size_t names_max = count_commas(list) + 1;
     tv_slice rest = list, name;
 
     *ret_select = select;
     if (list.len == 0)
         return TV_OK;
-    if (names_max > TV_SELECT_NAMES_MAX)
+    if (count_commas(list) + 1 > TV_NAMES_MAX)
         return TV_ERR_INVALID_INPUT;
 
-    tv_slice *names = tv_arena_alloc(arena, names_max * sizeof *names);
+    tv_names *names = tv_arena_alloc(arena, sizeof *names);
 
+    names->count = 0;
     while (tv_slice_next(&rest, ',', &name)) {
         name = tv_slice_trim(name);
         if (tv_slice_eq(name, TV_LIT("*")))
             return TV_OK;
-        select.names = names;
-        if (name.len && !(select.count && tv_select_has(&select, name)))
-            names[select.count++] = name;
+        if (name.len)
+            tv_names_add(names, name);
     }
+    select.names = names;
+    select.count = (size_t)names->count;
     select.url_text = escape(arena, list);
     *ret_select = select;
     return TV_OK;
@@ -59,9 +60,5 @@ tv_err tv_select_parse(tv_arena *arena, tv_slice list, tv_select *ret_select)
 
 bool tv_select_has(const tv_select *select, tv_slice name)
 {
-    for (size_t i = 0; i < select->count; i++) {
-        if (tv_slice_eq(select->names[i], name))
-            return true;
-    }
-    return select->count == 0;
+    return select->count == 0 || tv_names_find(select->names, name) >= 0;
 }

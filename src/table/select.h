@@ -6,12 +6,11 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-
-enum { TV_SELECT_NAMES_MAX = 255 };
+#include "odata/names.h"
 
 /** A list of names; count 0 selects everything. */
 typedef struct tv_select {
-    const tv_slice *names;
+    const tv_names *names; /* NULL for everything */
     size_t count;
     tv_slice url_text; /* the list as the client wrote it, escaped for the metadata URL */
 } tv_select;

@@ -32,8 +32,8 @@ static tv_slice table_token(tv_arena *arena, tv_slice lower_name)
 /* A table has one property, its name. */
 static bool passes(const tv_filter *filter, tv_filter_slot *slots, tv_slice name)
 {
-    for (int i = 0; i < filter->name_count; i++) {
-        slots[i].is_there = tv_slice_eq(filter->names[i], TV_LIT("TableName"));
+    for (int i = 0; i < filter->names.count; i++) {
+        slots[i].is_there = tv_slice_eq(filter->names.list[i], TV_LIT("TableName"));
         slots[i].value = (tv_property){.type = TV_EDM_STRING, .bytes = name};
     }
     return tv_filter_eval(filter->root, slots);
@@ -55,7 +55,7 @@ static tv_err begin_walk(tv_scan *scan, tv_engine *engine)
     tv_slice start = query->next_table.data
                          ? tv_key_catalog_name(arena, TV_SPACE_TABLES, account, query->next_table)
                          : prefix;
-    size_t name_count = (size_t)query->filter->name_count;
+    size_t name_count = (size_t)query->filter->names.count;
     tv_iter *iter;
     tv_err err;
 

@@ -321,14 +321,14 @@ TEST(whole_filters)
 
     tv_arena_init(&arena);
     for (size_t i = 0; i < COUNT(wholes); i++) {
-        tv_filter_slot slots[TV_FILTER_NAMES_MAX] = {0};
+        tv_filter_slot slots[TV_NAMES_MAX] = {0};
         tv_error_info info = {0};
         tv_filter *filter;
 
         t_row = wholes[i].filter;
         CHECK_OK(tv_filter_parse(&arena, tv_slice_of(wholes[i].filter), &filter, &info));
-        for (int k = 0; k < filter->name_count; k++) {
-            tv_slice name = filter->names[k];
+        for (int k = 0; k < filter->names.count; k++) {
+            tv_slice name = filter->names.list[k];
 
             slots[k].is_there = true;
             if (tv_slice_eq(name, TV_LIT("n")))

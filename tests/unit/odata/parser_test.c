@@ -351,9 +351,9 @@ TEST(there_are_255_names_at_most)
     tv_filter *filter;
 
     CHECK_OK(parse(names(255), &filter));
-    CHECK_INT(filter->name_count, 255);
+    CHECK_INT(filter->names.count, 255);
     for (int i = 0; i < 255; i++)
-        CHECK_SLICE(filter->names[i], tv_arena_printf(&arena, "n%d", i));
+        CHECK_SLICE(filter->names.list[i], tv_arena_printf(&arena, "n%d", i));
     CHECK_ERR(parse(names(256), &filter), TV_ERR_INVALID_INPUT);
 }
 
@@ -362,10 +362,10 @@ TEST(each_name_is_there_once)
     tv_filter *filter;
 
     CHECK_OK(parse(TV_LIT("a eq 1 or b and 'x' gt a or A eq 2 or not b"), &filter));
-    CHECK_INT(filter->name_count, 3);
-    CHECK_TEXT(filter->names[0], "a");
-    CHECK_TEXT(filter->names[1], "b");
-    CHECK_TEXT(filter->names[2], "A");
+    CHECK_INT(filter->names.count, 3);
+    CHECK_TEXT(filter->names.list[0], "a");
+    CHECK_TEXT(filter->names.list[1], "b");
+    CHECK_TEXT(filter->names.list[2], "A");
 }
 
 /* 32 KiB of comparisons, as clients send that look for many keys at once. */

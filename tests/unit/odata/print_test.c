@@ -75,7 +75,7 @@ static bool same_tree(const tv_filter *f, const tv_node *a, const tv_filter *g, 
     if (a->kind != b->kind)
         return false;
     if (a->kind == TV_NODE_TRUTH || a->kind == TV_NODE_COMPARE) {
-        if (!tv_slice_eq(f->names[a->name], g->names[b->name]))
+        if (!tv_slice_eq(f->names.list[a->name], g->names.list[b->name]))
             return false;
         return a->kind == TV_NODE_TRUTH || (a->op == b->op && same_literal(a->literal, b->literal));
     }
@@ -95,14 +95,14 @@ TEST(what_is_printed_parses_to_the_same_tree)
 
     t_random_seed(0xf117e5);
     for (int i = 0; i < TREES; i++) {
-        tv_filter made = {.name_count = NAME_COUNT};
+        tv_filter made = {.names.count = NAME_COUNT};
         tv_error_info info = {0};
         tv_filter *parsed;
         char shown[200];
 
         tv_arena_init(&arena);
         for (int k = 0; k < NAME_COUNT; k++)
-            made.names[k] = tv_slice_of(names[k]);
+            made.names.list[k] = tv_slice_of(names[k]);
         made.root = random_node(below(6), TV_NODE_COMPARE);
         text.len = 0;
         tv_filter_print(&text, &made, made.root);

@@ -49,7 +49,7 @@ TEST(a_list_names_properties)
         t_row = lists[i].what;
         CHECK_OK(tv_select_parse(&arena, list, &select));
         for (size_t j = 0; j < select.count; j++)
-            tv_buf_printf(&names, "%s%.*s", j ? "|" : "", TV_FMT(select.names[j]));
+            tv_buf_printf(&names, "%s%.*s", j ? "|" : "", TV_FMT(select.names->list[j]));
         CHECK_TEXT(tv_buf_slice(&names), lists[i].names);
         CHECK_TEXT(select.url_text, lists[i].url_text);
         tv_buf_done(&names);

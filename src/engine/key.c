@@ -139,8 +139,34 @@ static bool read_low_surrogate(const unsigned char *in, size_t len, uint32_t hig
     return true;
 }
 
+/* Whether a text is printable ASCII, and so the same in both encodings; by words. */
+static bool is_printable_ascii(tv_slice text)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t others = 0;
+    size_t at = 0;
+
+    for (; at + sizeof(uint64_t) <= text.len; at += sizeof(uint64_t)) {
+        uint64_t word;
+
+        memcpy(&word, text.data + at, sizeof word);
+        /* The top bit of a byte tells: it is set, or the byte is below 20 or is 7f.  A byte below
+         * borrows from its neighbour, which does not matter, for one is enough. */
+        others |= word | (word - ones * 0x20) | (word + ones);
+    }
+    others &= ones * 0x80;
+    for (; at < text.len; at++)
+        others |= text.data[at] < 0x20 || text.data[at] > 0x7e;
+    return others == 0;
+}
+
 tv_err tv_key_decode_text(tv_arena *arena, tv_slice cesu8, tv_slice *ret_utf8)
 {
+    if (is_printable_ascii(cesu8)) {
+        *ret_utf8 = tv_arena_dup(arena, cesu8);
+        return TV_OK;
+    }
+
     const unsigned char *in = (const unsigned char *)cesu8.data;
     char *out = tv_arena_bytes(arena, cesu8.len);
     size_t at = 0, len = 0;

@@ -185,49 +185,83 @@ bool tv_datetime_parse(tv_slice text, int64_t *ret_ticks)
 
 static char *put_two(char *to, int value)
 {
-    to[0] = (char)('0' + value / 10);
-    to[1] = (char)('0' + value % 10);
+    static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+                                "25262728293031323334353637383940414243444546474849"
+                                "50515253545556575859606162636465666768697071727374"
+                                "75767778798081828384858687888990919293949596979899";
+
+    memcpy(to, pairs + 2 * value, 2);
     return to + 2;
 }
 
-static char *put_time(char *to, const tv_date *date)
+/* The time of a day, given in seconds. */
+static char *put_time(char *to, int second)
 {
-    to = put_two(to, date->hour);
+    to = put_two(to, second / 3600);
     *to++ = ':';
-    to = put_two(to, date->minute);
+    to = put_two(to, second / 60 % 60);
     *to++ = ':';
-    return put_two(to, date->second);
+    return put_two(to, second % 60);
+}
+
+enum { DAY_LEN = 10, DAYS_KEPT = 16 };
+
+/*
+ * "2022-05-06".  The rows of a page have their times in a few days, and the
+ * calendar costs more than all else in a time; so each thread keeps some texts.
+ */
+static char *put_day(char *to, int64_t day)
+{
+    static _Thread_local struct {
+        int64_t day_plus_one; /* 0: none yet */
+        char text[DAY_LEN];
+    } kept[DAYS_KEPT];
+    size_t i = (size_t)day % DAYS_KEPT;
+
+    if (kept[i].day_plus_one != day + 1) {
+        tv_date date = tv_date_of(day * SECONDS_PER_DAY * TV_TICKS_PER_SECOND);
+        char *at = put_two(put_two(kept[i].text, date.year / 100), date.year % 100);
+
+        *at++ = '-';
+        at = put_two(at, date.month);
+        *at++ = '-';
+        put_two(at, date.day);
+        kept[i].day_plus_one = day + 1;
+    }
+    memcpy(to, kept[i].text, DAY_LEN);
+    return to + DAY_LEN;
 }
 
 /* Everything before the fraction. */
-static char *put_date_time(char *to, const tv_date *date)
+static char *put_date_time(char *to, int64_t ticks)
 {
-    to = put_two(to, date->year / 100);
-    to = put_two(to, date->year % 100);
-    *to++ = '-';
-    to = put_two(to, date->month);
-    *to++ = '-';
-    to = put_two(to, date->day);
+    tv_assert(ticks >= 0 && ticks <= TV_TICKS_MAX);
+
+    int64_t seconds = ticks / TV_TICKS_PER_SECOND;
+
+    to = put_day(to, seconds / SECONDS_PER_DAY);
     *to++ = 'T';
-    return put_time(to, date);
+    return put_time(to, (int)(seconds % SECONDS_PER_DAY));
 }
 
 /* The point and seven digits. */
 static char *put_fraction(char *to, int ticks)
 {
-    *to = '.';
-    for (int i = 7; i > 0; i--, ticks /= 10)
-        to[i] = (char)('0' + ticks % 10);
-    return to + 8;
+    *to++ = '.';
+    to = put_two(to, ticks / 100000);
+    to = put_two(to, ticks / 1000 % 100);
+    to = put_two(to, ticks / 10 % 100);
+    *to++ = (char)('0' + ticks % 10);
+    return to;
 }
 
 size_t tv_datetime_format(char to[TV_DATETIME_TEXT_MAX], int64_t ticks)
 {
-    tv_date date = tv_date_of(ticks);
-    char *at = put_date_time(to, &date);
+    char *at = put_date_time(to, ticks);
+    int fraction = (int)(ticks % TV_TICKS_PER_SECOND);
 
-    if (date.ticks) {
-        at = put_fraction(at, date.ticks);
+    if (fraction) {
+        at = put_fraction(at, fraction);
         while (at[-1] == '0')
             at--;
     }
@@ -237,8 +271,7 @@ size_t tv_datetime_format(char to[TV_DATETIME_TEXT_MAX], int64_t ticks)
 
 size_t tv_datetime_format7(char to[TV_DATETIME_TEXT_MAX], int64_t ticks)
 {
-    tv_date date = tv_date_of(ticks);
-    char *at = put_fraction(put_date_time(to, &date), date.ticks);
+    char *at = put_fraction(put_date_time(to, ticks), (int)(ticks % TV_TICKS_PER_SECOND));
 
     *at++ = 'Z';
     return (size_t)(at - to);
@@ -292,7 +325,7 @@ size_t tv_http_date_format(char to[TV_DATETIME_TEXT_MAX], int64_t ticks)
     at = put_two(at + 4, date.year / 100);
     at = put_two(at, date.year % 100);
     *at++ = ' ';
-    at = put_time(at, &date);
+    at = put_time(at, date.hour * 3600 + date.minute * 60 + date.second);
     memcpy(at, " GMT", 4);
     return (size_t)(at + 4 - to);
 }

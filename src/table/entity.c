@@ -1,6 +1,8 @@
 /* The stored form of an entity. */
 #include "table/entity.h"
 
+#include <endian.h>
+
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/utf8.h"
@@ -98,11 +100,23 @@ void tv_entity_set_timestamp(tv_slice value, int64_t ticks)
 
 static uint64_t get_fixed(const char *from, int byte_count)
 {
-    uint64_t value = 0;
+    uint64_t eight;
+    uint32_t four;
 
-    for (int i = 0; i < byte_count; i++)
-        value |= (uint64_t)(unsigned char)from[i] << (8 * i);
-    return value;
+    switch (byte_count) {
+    case 8:
+        memcpy(&eight, from, sizeof eight);
+        return le64toh(eight);
+    case 4:
+        memcpy(&four, from, sizeof four);
+        return le32toh(four);
+    case 1:
+        return (unsigned char)*from;
+    default:
+        break;
+    }
+    tv_assert(!"a size of a number");
+    return 0;
 }
 
 /* No other instant can be formatted; the bytes of one are damaged. */

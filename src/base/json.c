@@ -425,15 +425,48 @@ static size_t plain_len(tv_slice text)
         if (found)
             return len + first_byte(found);
     }
+    /* The last eight bytes once more, of which the first ones are known to be plain. */
+    if (len < text.len && text.len >= 8) {
+        uint64_t word = load_word(text.data + text.len - 8);
+        uint64_t found = special_bytes(word) | (word & EVERY_BYTE(0x80));
+
+        return found ? text.len - 8 + first_byte(found) : text.len;
+    }
     while (len < text.len && !is_special(text.data[len]) && (unsigned char)text.data[len] < 0x80)
         len++;
     return len;
+}
+
+/* Whether a text of four to seven bytes is plain: as one word, of two loads that overlap. */
+static bool is_short_and_plain(tv_slice text)
+{
+    uint32_t first, last;
+
+    if (text.len < 4 || text.len > 7)
+        return false;
+
+    memcpy(&first, text.data, sizeof first);
+    memcpy(&last, text.data + text.len - 4, sizeof last);
+
+    uint64_t word = (uint64_t)last << 32 | first;
+
+    return ((special_bytes(word) | word) & EVERY_BYTE(0x80)) == 0;
 }
 
 void tv_json_add_string(tv_buf *buf, tv_slice text)
 {
     enum { ESCAPE_MAX = 12 };
 
+    /* Most strings need no escape: one check for room, one copy. */
+    if (text.len && (is_short_and_plain(text) || plain_len(text) == text.len)) {
+        char *to = tv_buf_reserve(buf, text.len + 2);
+
+        to[0] = '"';
+        memcpy(to + 1, text.data, text.len);
+        to[text.len + 1] = '"';
+        buf->len += text.len + 2;
+        return;
+    }
     tv_buf_add_char(buf, '"');
     while (text.len) {
         size_t run = plain_len(text);

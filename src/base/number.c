@@ -210,13 +210,16 @@ bool tv_parse_double(tv_slice text, double *ret_value)
 /* Decimal digits without leading zeros; returns how many, 0 for 0. */
 static size_t put_digits(char to[TV_INT64_TEXT_MAX], uint64_t value)
 {
-    size_t count = 0;
+    char digits[TV_INT64_TEXT_MAX];
+    size_t at = sizeof digits;
 
-    for (uint64_t rest = value; rest; rest /= 10)
-        count++;
-    for (size_t i = count; i > 0; i--, value /= 10)
-        to[i - 1] = (char)('0' + value % 10);
-    return count;
+    for (; value > UINT32_MAX; value /= 10)
+        digits[--at] = (char)('0' + value % 10);
+    /* Dividing 32 bits is much faster, and nearly all numbers are short. */
+    for (uint32_t rest = (uint32_t)value; rest; rest /= 10)
+        digits[--at] = (char)('0' + rest % 10);
+    memcpy(to, digits + at, sizeof digits - at);
+    return sizeof digits - at;
 }
 
 size_t tv_format_int64(char to[TV_INT64_TEXT_MAX], int64_t value)

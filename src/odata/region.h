@@ -17,7 +17,7 @@ enum {
     /** More boxes than that are replaced by fewer, wider ones. */
     TV_REGION_BOXES_MAX = 1000,
     /** Boxes that are made or compared for one region: a bound on time and memory. */
-    TV_REGION_WORK_MAX = 20 * 1000,
+    TV_REGION_WORK_MAX = 50 * 1000,
 };
 
 /** 0 is before all keys, TV_BOUND_END behind them. */

@@ -249,13 +249,14 @@ static tv_err scan_range(tv_scan *scan, tv_turn *turn, outcome *ret_outcome)
     struct tv_scan_state *state = scan->state;
     const tv_key_range *range = &scan->plan.ranges[state->range];
     tv_iter *iter = state->iter;
+    bool ends_with_iterator = state->range + 1 == scan->plan.count;
     unsigned work = 0; /* so that every turn looks at a row, too */
 
     for (; tv_iter_is_valid(iter); tv_iter_next(iter)) {
         scan_row row = {.key = tv_iter_key(iter), .value = tv_iter_value(iter)};
         tv_err err;
 
-        if (tv_slice_cmp(row.key, range->to) >= 0)
+        if (!ends_with_iterator && tv_slice_cmp(row.key, range->to) >= 0)
             return TV_OK;
 
         *ret_outcome = look_at_limits(scan, turn, work);

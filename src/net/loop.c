@@ -5,19 +5,11 @@
  * new to free, so that a thread which has just posted a letter can always wake
  * the loop.  They keep uv_run going until tv_loop_stop; after that they count
  * for nothing (uv_unref) and the holds decide.
- *
- * The wake-up is an eventfd of our own and not a uv_async_t.  That one's sender
- * writes first and marks itself as done afterwards; the loop, which the write has
- * woken, waits for the mark in a spin.  Where both share a core, the woken loop
- * runs at once and spins until the kernel takes the core from it.
  */
 #include "net/loop.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/assert.h"
 
@@ -35,8 +27,7 @@ typedef struct hook {
 
 struct tv_loop {
     uv_loop_t uv;
-    int wakeup_fd; /* an eventfd: whoever writes to it wakes the loop */
-    uv_poll_t wakeup;
+    uv_async_t wakeup;
     uv_prepare_t round_end;
     tv_mailbox mailbox;
     hook hooks[HOOKS_MAX];
@@ -62,25 +53,14 @@ static void update_ref(tv_loop *loop)
 static void wake(void *ctx)
 {
     tv_loop *loop = ctx;
-    uint64_t one = 1;
-    ssize_t written;
 
-    do {
-        written = write(loop->wakeup_fd, &one, sizeof one);
-    } while (written < 0 && errno == EINTR);
-    /* A counter that is full has woken the loop already. */
-    tv_assert(written == (ssize_t)sizeof one || errno == EAGAIN);
+    uv_async_send(&loop->wakeup);
 }
 
-/* The counter first: a letter that comes after it wakes the loop again. */
-static void on_wakeup(uv_poll_t *handle, int status, int events)
+static void on_wakeup(uv_async_t *handle)
 {
     tv_loop *loop = handle->data;
-    uint64_t count;
 
-    (void)events;
-    tv_assert(status == 0);
-    tv_assert(read(loop->wakeup_fd, &count, sizeof count) > 0 || errno == EAGAIN || errno == EINTR);
     tv_mailbox_deliver(&loop->mailbox);
     update_ref(loop);
 }
@@ -107,10 +87,7 @@ tv_loop *tv_loop_new(int index)
 
     loop->index = index;
     tv_assert(uv_loop_init(&loop->uv) == 0);
-    loop->wakeup_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    tv_assert(loop->wakeup_fd >= 0);
-    tv_assert(uv_poll_init(&loop->uv, &loop->wakeup, loop->wakeup_fd) == 0);
-    tv_assert(uv_poll_start(&loop->wakeup, UV_READABLE, on_wakeup) == 0);
+    tv_assert(uv_async_init(&loop->uv, &loop->wakeup, on_wakeup) == 0);
     tv_assert(uv_prepare_init(&loop->uv, &loop->round_end) == 0);
     loop->wakeup.data = loop;
     loop->round_end.data = loop;
@@ -131,7 +108,6 @@ void tv_loop_free(tv_loop *loop)
     uv_run(&loop->uv, UV_RUN_DEFAULT);
     tv_assert(loop->hold_count == 0);
     tv_assert(uv_loop_close(&loop->uv) == 0);
-    close(loop->wakeup_fd);
     tv_mailbox_done(&loop->mailbox);
     free(loop);
 }

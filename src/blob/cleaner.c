@@ -6,7 +6,7 @@
 #include "blob/store/clean.h"
 #include "commit/waiter.h"
 
-enum { QUEUE_MAX = 4096 };
+enum { QUEUE_MAX = 1024 };
 
 typedef struct dirty {
     struct dirty *next;
@@ -142,24 +142,44 @@ void tv_blob_cleaner_free(tv_blob_cleaner *cleaner)
     free(cleaner);
 }
 
-void tv_blob_cleaner_add(tv_blob_cleaner *cleaner, tv_container *container, tv_slice partition)
+static dirty *dirty_new(tv_container *container, tv_slice partition)
 {
     dirty *blob = tv_malloc(sizeof *blob + partition.len);
-    bool is_added;
 
     blob->next = NULL;
     blob->container = tv_container_ref(container);
     blob->partition = (tv_slice){memcpy(blob + 1, partition.data, partition.len), partition.len};
+    return blob;
+}
 
+/* One look at a blob finds all there is, so that it waits only once.  The lock is held. */
+static bool is_queued(const tv_blob_cleaner *cleaner, tv_slice partition)
+{
+    for (const dirty *blob = cleaner->queue; blob; blob = blob->next) {
+        if (tv_slice_eq(blob->partition, partition))
+            return true;
+    }
+    return false;
+}
+
+void tv_blob_cleaner_add(tv_blob_cleaner *cleaner, tv_container *container, tv_slice partition)
+{
     pthread_mutex_lock(&cleaner->lock);
-    is_added = cleaner->count < QUEUE_MAX;
-    if (is_added) {
+    if (cleaner->count < QUEUE_MAX && !is_queued(cleaner, partition)) {
+        dirty *blob = dirty_new(container, partition);
+
         *cleaner->queue_end = blob;
         cleaner->queue_end = &blob->next;
         cleaner->count++;
         pthread_cond_signal(&cleaner->changed);
     }
     pthread_mutex_unlock(&cleaner->lock);
-    if (!is_added)
-        dirty_free(blob);
+}
+
+size_t tv_blob_cleaner_waiting(tv_blob_cleaner *cleaner)
+{
+    pthread_mutex_lock(&cleaner->lock);
+    size_t count = cleaner->count;
+    pthread_mutex_unlock(&cleaner->lock);
+    return count;
 }

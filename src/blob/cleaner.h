@@ -27,4 +27,7 @@ void tv_blob_cleaner_free(tv_blob_cleaner *cleaner);
  */
 void tv_blob_cleaner_add(tv_blob_cleaner *cleaner, tv_container *container, tv_slice partition);
 
+/** How many blobs wait.  Any thread. */
+size_t tv_blob_cleaner_waiting(tv_blob_cleaner *cleaner);
+
 #endif

@@ -218,6 +218,48 @@ TEST(what_a_change_has_left_is_cleaned_up)
     tv_container_unref(con);
 }
 
+static tv_err wait_at_gate(__attribute__((unused)) tv_txn *txn, void *gate)
+{
+    sem_wait(gate);
+    return TV_OK;
+}
+
+/* However often a blob is changed while the cleaner is busy. */
+TEST(a_blob_waits_to_be_cleaned_up_only_once)
+{
+    tv_container *con = make_container("con");
+    tv_extent_id goes = put_blob(con, "busy"), other = put_blob(con, "b");
+    tv_slice busy = delete_blob(con, "busy"), partition = delete_blob(con, "b");
+    sem_t gate;
+
+    cleaner = tv_blob_cleaner_new(engine, pipeline, extents);
+    sem_init(&gate, 0, 0);
+
+    /* The cleaner's step for the first blob waits behind this. */
+    tv_write held = {.mail.deliver = deliver, .partition = busy, .run = wait_at_gate, .ctx = &gate};
+
+    held.reply_to = &mailbox;
+    is_delivered = false;
+    tv_outbox_add(outbox, &held);
+    tv_outbox_flush(outbox);
+    tv_blob_cleaner_add(cleaner, con, busy);
+    while (tv_blob_cleaner_waiting(cleaner))
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    for (int i = 0; i < 100; i++)
+        tv_blob_cleaner_add(cleaner, con, partition);
+    CHECK_INT(tv_blob_cleaner_waiting(cleaner), 1);
+    sem_post(&gate);
+    while (!is_delivered) {
+        sem_wait(&woken);
+        tv_mailbox_deliver(&mailbox);
+    }
+    wait_until_gone(goes);
+    wait_until_gone(other);
+    tv_blob_cleaner_free(cleaner);
+    sem_destroy(&gate);
+    tv_container_unref(con);
+}
+
 TEST(what_nobody_has_cleaned_up_is_found_after_a_start)
 {
     tv_container *con = make_container("con");
@@ -353,6 +395,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(after_a_part_of_the_log_was_dropped_nothing_is_removed,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_a_change_has_left_is_cleaned_up, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_blob_waits_to_be_cleaned_up_only_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_nobody_has_cleaned_up_is_found_after_a_start, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(what_nobody_has_cleaned_up_goes_with_its_container, set_up,

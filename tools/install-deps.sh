@@ -1,7 +1,7 @@
 #!/bin/sh
 # Install the Debian packages that a command of this repository needs.
 #
-#   tools/install-deps.sh run|check|bench|fuzz
+#   tools/install-deps.sh run|check|sdks|bench|fuzz
 #
 # Asks dpkg first, so a call with nothing missing is instant and needs no
 # network.  Exit code 2 and one line that names the packages when something is
@@ -18,8 +18,9 @@ run) wanted=$run_packages ;;
 check) wanted=$check_packages ;;
 bench) wanted="$run_packages python3 wrk nginx-light" ;;
 fuzz) wanted="$check_packages clang libclang-rt-dev" ;;
+sdks) wanted="$check_packages python3-venv" ;;
 *)
-    echo "usage: tools/install-deps.sh run|check|bench|fuzz" >&2
+    echo "usage: tools/install-deps.sh run|check|sdks|bench|fuzz" >&2
     exit 2
     ;;
 esac
@@ -29,6 +30,13 @@ esac
 if [ "$1" != run ]; then
     command -v node >/dev/null || wanted="$wanted nodejs"
     command -v npm >/dev/null || wanted="$wanted npm"
+fi
+
+# So are other languages' own tools, and often newer.
+if [ "$1" = sdks ]; then
+    command -v go >/dev/null || wanted="$wanted golang-go"
+    command -v javac >/dev/null || wanted="$wanted default-jdk-headless"
+    command -v mvn >/dev/null || wanted="$wanted maven"
 fi
 
 cannot_install()

@@ -29,6 +29,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 sys.path.insert(0, str(HERE / "python"))
 
 import certificate  # noqa: E402
+import javascript  # noqa: E402
 import server  # noqa: E402
 import suite  # noqa: E402
 
@@ -55,20 +56,6 @@ def port_is_free(port):
             return False
 
 
-def install_js(folder):
-    """npm ci, when what is installed is not what the lock file says."""
-    lock = (folder / "package-lock.json").read_bytes()
-    stamp = folder / "node_modules" / ".installed-lock.json"
-    if stamp.exists() and stamp.read_bytes() == lock:
-        return
-    print("  installing the JavaScript SDK (npm ci)", flush=True)
-    done = subprocess.run(["npm", "ci", "--no-audit", "--no-fund"], cwd=folder,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"npm ci failed:\n{done.stdout}")
-    stamp.write_bytes(lock)
-
-
 def chosen(files, parts):
     return sorted(f for f in files if not parts or any(part in f.name for part in parts))
 
@@ -77,7 +64,7 @@ def run_js(parts):
     """Run the tests of js/ and return (passed, failed)."""
     folder = HERE / "js"
     try:
-        install_js(folder)
+        javascript.install(folder)
     except (RuntimeError, OSError) as error:
         print(f"  js: {error}")
         return 0, 1

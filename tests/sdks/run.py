@@ -1,0 +1,322 @@
+#!/usr/bin/python3
+"""Run the newest clients of other languages, and the README's own snippets, against a tavolad.
+
+    tests/sdks/run.py [python] [javascript] [csharp] [go] [java]
+
+Every language gets a server of its own.  First come the snippets of README.md, as they stand there,
+in a frame that gives them CONNECTION; then a program, or for Python the tests of tests/sdk/python,
+that goes through the operations of tables, queues and blobs.  A language whose tools are not here
+is skipped with the reason.  What is fetched and built is kept in build-sdks/.
+
+Ends with "sdks: N passed, N failed".
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+KEPT = ROOT / "build-sdks"
+sys.path.insert(0, str(HERE.parent / "lib"))
+
+import javascript  # noqa: E402
+import server  # noqa: E402
+from table_client import Client, key_path  # noqa: E402
+
+PACKAGES = ["azure-data-tables", "azure-storage-blob", "azure-storage-queue"]
+GO_OLDEST = (1, 23)  # of the modules in go/go.mod; Debian 12 has 1.19
+
+
+class Skip(Exception):
+    """This cannot be run here; says why."""
+
+
+class Failed(Exception):
+    """A step of a run went wrong; says how."""
+
+
+def tool(name, package):
+    path = shutil.which(name)
+    if path is None:
+        raise Skip(f"there is no {name} (Debian: {package})")
+    return path
+
+
+def run(command, cwd=None, env=None, minutes=20):
+    """The output of a command, which must go well."""
+    done = subprocess.run([str(word) for word in command], cwd=cwd, text=True, timeout=60 * minutes,
+                          env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if done.returncode != 0:
+        raise Failed(f"{command[0]} ended with {done.returncode}:\n{done.stdout[-3000:]}")
+    return done.stdout
+
+
+def snippets(language):
+    """What README.md shows in a language, in its order."""
+    text = (ROOT / "README.md").read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def indented(text, by):
+    return "".join(f"{by}{line}" if line.strip() else line for line in text.splitlines(True))
+
+
+# --- languages: `prepare` fetches and builds, `snippet` runs one of the README, `smoke` the rest
+
+class Python:
+    mark = "python"
+
+    def prepare(self):
+        folder = KEPT / "python"
+        self.python = folder / "bin" / "python"
+        if not self.python.exists():
+            run(["/usr/bin/python3", "-m", "venv", folder])
+        run([self.python, "-m", "pip", "install", "--quiet", "--upgrade", *PACKAGES])
+
+    def versions(self):
+        listed = run([self.python, "-m", "pip", "list"])
+        return ", ".join(" ".join(line.split()) for line in listed.splitlines()
+                         if line.split()[0] in PACKAGES)
+
+    def snippet(self, code, folder, env):
+        (folder / "snippet.py").write_text(f"import os\nCONNECTION = os.environ['TAVOLA_CONNECTION']\n"
+                                           f"{code}")
+        run([self.python, "snippet.py"], folder, env)
+
+    def smoke(self, env):
+        """The tests of Debian's clients, with the newest ones; they start a server of their own."""
+        done = subprocess.run([self.python, ROOT / "tests/sdk/run.py", "python"], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        lines = done.stdout.splitlines()
+        passed = failed = 0
+        for line in lines:
+            match = re.match(r"sdk: (\d+) passed, (\d+) failed", line)
+            if match:
+                passed, failed = int(match[1]), int(match[2])
+            elif " ok (" not in line and "MB/s" not in line:
+                print(f"    {line}")
+        if not passed or (done.returncode != 0 and not failed):
+            failed += 1
+        return passed, failed
+
+
+class JavaScript:
+    mark = "js"
+
+    def prepare(self):
+        tool("node", "nodejs")
+        self.modules = HERE.parent / "sdk" / "js"
+        javascript.install(self.modules)
+
+    def versions(self):
+        return "those of tests/sdk/js/package-lock.json"
+
+    def snippet(self, code, folder, env):
+        if not (folder / "node_modules").exists():
+            (folder / "node_modules").symlink_to(self.modules / "node_modules")
+        (folder / "snippet.mjs").write_text(f"const CONNECTION = process.env.TAVOLA_CONNECTION;\n{code}")
+        run(["node", "snippet.mjs"], folder, env)
+
+    smoke = None  # ./check sdk runs this client
+
+
+class CSharp:
+    mark = "csharp"
+
+    def prepare(self):
+        raise Skip("Debian has no .NET, so nothing of it is run here")
+
+
+class Go:
+    mark = "go"
+    frame = """package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/data/aztables"
+)
+
+func main() {
+	ctx, CONNECTION := context.Background(), os.Getenv("TAVOLA_CONNECTION")
+%s	if err != nil {
+		panic(err)
+	}
+}
+"""
+
+    def prepare(self):
+        go = tool("go", "golang-go")
+        version = re.search(r"go(\d+)\.(\d+)", run([go, "version"]))
+        if (int(version[1]), int(version[2])) < GO_OLDEST:
+            raise Skip(f"{version[0]} is too old for the clients, which need go1.23")
+        self.env = {"GOFLAGS": "-mod=mod -buildvcs=false", "GOTOOLCHAIN": "local"}
+        self.folder = KEPT / "go"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for name in ("go.mod", "go.sum"):
+            shutil.copy(HERE / "go" / name, self.folder)
+        shutil.copytree(HERE / "go" / "smoke", self.folder / "smoke", dirs_exist_ok=True)
+        run([go, "build", "-o", "bin/smoke", "./smoke"], self.folder, self.env)
+
+    def versions(self):
+        return ", ".join(re.findall(r"sdk/\w+/(az\w+ v[\d.]+)", (HERE / "go/go.mod").read_text()))
+
+    def snippet(self, code, folder, env):
+        place = self.folder / "snippet"
+        place.mkdir(exist_ok=True)
+        (place / "main.go").write_text(self.frame % indented(code, "\t"))
+        run(["go", "build", "-o", "bin/snippet", "./snippet"], self.folder, self.env)
+        run([self.folder / "bin/snippet"], folder, env)
+
+    def smoke(self, env):
+        return count(run([self.folder / "bin/smoke"], env=env))
+
+
+class Java:
+    mark = "java"
+    frame = """import com.azure.data.tables.*;
+import com.azure.data.tables.models.*;
+
+public class Snippet {
+    public static void main(String[] arguments) {
+        String CONNECTION = System.getenv("TAVOLA_CONNECTION");
+%s        System.exit(0);
+    }
+}
+"""
+
+    def prepare(self):
+        tool("javac", "default-jdk-headless")
+        maven = tool("mvn", "maven")
+        self.folder = KEPT / "java"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        pom, kept = HERE / "java/pom.xml", self.folder / "pom.xml"
+        if not kept.exists() or kept.read_bytes() != pom.read_bytes():
+            shutil.rmtree(self.folder / "lib", ignore_errors=True)
+            run([maven, "-B", "-q", "-f", pom, "dependency:copy-dependencies",
+                 f"-DoutputDirectory={self.folder / 'lib'}"])
+            shutil.copy(pom, kept)
+        self.path = f"{self.folder / 'lib'}/*:{self.folder / 'classes'}"
+        self.compile(*(HERE / "java").glob("*.java"))
+
+    def compile(self, *files):
+        run(["javac", "-encoding", "UTF-8", "-cp", self.path, "-d", self.folder / "classes", *files])
+
+    def start(self, name, folder, env):
+        return run(["java", "-Dfile.encoding=UTF-8", "-cp", self.path, name], folder, env)
+
+    def versions(self):
+        return ", ".join(f"{name} {version}" for name, version in re.findall(
+            r"<artifactId>(azure-[\w-]+)</artifactId>\s*<version>([\d.]+)",
+            (HERE / "java/pom.xml").read_text()))
+
+    def snippet(self, code, folder, env):
+        (folder / "Snippet.java").write_text(self.frame % indented(code, " " * 8))
+        self.compile(folder / "Snippet.java")
+        self.start("Snippet", folder, env)
+
+    def smoke(self, env):
+        return count(self.start("Smoke", None, env))
+
+
+LANGUAGES = {"python": Python, "javascript": JavaScript, "csharp": CSharp, "go": Go, "java": Java}
+
+
+def count(output):
+    """Of a program's lines "ok NAME" and "FAILED NAME: why"; what failed is shown."""
+    passed = len(re.findall(r"^ok ", output, re.MULTILINE))
+    wrong = [line for line in output.splitlines() if line.startswith("FAILED ")]
+    for line in wrong:
+        print(f"    {line}")
+    return passed, len(wrong) or (0 if passed else 1)
+
+
+# --- a server for each run, and what a snippet must have left in it
+
+class Served(server.Server):
+    def __init__(self):
+        super().__init__(engine="memory")
+
+    def told(self):
+        """What programs find in their environment."""
+        at = {name: f"http://127.0.0.1:{port}/{server.ACCOUNT}" for name, port in (
+            ("Blob", self.blob_port), ("Queue", self.queue_port), ("Table", self.table_port))}
+        return {
+            "TAVOLA_CONNECTION": f"DefaultEndpointsProtocol=http;AccountName={server.ACCOUNT};"
+                                 f"AccountKey={server.KEY};" +
+                                 "".join(f"{name}Endpoint={url};" for name, url in at.items()),
+            "TAVOLA_ACCOUNT": server.ACCOUNT, "TAVOLA_KEY": server.KEY,
+            "TAVOLA_TABLES": at["Table"], "TAVOLA_QUEUES": at["Queue"], "TAVOLA_BLOBS": at["Blob"],
+        }
+
+
+def run_snippet(language, code):
+    with tempfile.TemporaryDirectory(prefix="tavola-sdks-") as name, Served() as served:
+        folder = pathlib.Path(name)
+        (folder / "ada.jpg").write_bytes(b"a picture")
+        language.snippet(code, folder, served.told())
+        if "People" in code:
+            left = Client(served.table_port).request("GET", key_path("People", "Sales", "121"))
+            if b'"Ada"' not in left.body:
+                raise Failed(f"the snippet has left {left}")
+
+
+def run_part(name, function):
+    """(passed, failed) of one step of a language."""
+    try:
+        figures = function() or (1, 0)
+    except (Failed, OSError, RuntimeError, subprocess.TimeoutExpired) as trouble:
+        print(f"    FAILED {name}: {trouble}")
+        return 0, 1
+    print(f"  {name}: {figures[0]} ok" + (f", {figures[1]} FAILED" if figures[1] else ""), flush=True)
+    return figures
+
+
+def smoke(language):
+    with Served() as served:
+        figures = language.smoke(served.told())
+    return figures
+
+
+def run_language(name):
+    language = LANGUAGES[name]()
+    shown = snippets(language.mark)
+    try:
+        language.prepare()
+    except Skip as reason:
+        print(f"  SKIP {name}, {len(shown)} snippets of the README: {reason}", flush=True)
+        return 0, 0
+    except (Failed, OSError, RuntimeError, subprocess.TimeoutExpired) as trouble:
+        print(f"    FAILED {name}: {trouble}")
+        return 0, 1
+    print(f"  {name}: {language.versions()}", flush=True)
+    parts = [run_part(f"{name}, snippet {n} of the README", lambda code=code: run_snippet(language, code))
+             for n, code in enumerate(shown, 1)]
+    if language.smoke:
+        parts.append(run_part(f"{name}, operations", lambda: smoke(language)))
+    return sum(p for p, _ in parts), sum(f for _, f in parts)
+
+
+def main(which):
+    unknown = [name for name in which if name not in LANGUAGES]
+    if unknown:
+        print(f"sdks: the languages are {' '.join(LANGUAGES)}")
+        return 2
+    KEPT.mkdir(exist_ok=True)
+    passed = failed = 0
+    for name in which or LANGUAGES:
+        more_passed, more_failed = run_language(name)
+        passed, failed = passed + more_passed, failed + more_failed
+    print(f"sdks: {passed} passed, {failed} failed", flush=True)
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -22,6 +22,8 @@ APPENDED_MAX = 2 * 2**20
 KIB = 1024
 
 POOL = random.Random("the same for all").randbytes(8 * 2**20)
+LONG_LISTS = 0.5  # of the block lists
+LONG_LIST = 1500
 
 
 def digest(content):
@@ -95,9 +97,16 @@ class Worker:
                 return
         if self.random.random() < 0.2:
             return  # blocks that nobody comes back for
-        whole = digest(b"".join(parts))
+        numbers = list(range(len(parts)))
+        if self.random.random() < LONG_LISTS:
+            # More than a change does at once: planned before, what it replaces removed later.
+            parts.append(b"%d" % self.random.randrange(10**6))
+            if not self.settle("block", client.put_block(path, len(numbers), parts[-1]), 201):
+                return
+            numbers += [len(numbers)] * LONG_LIST
+        whole = digest(b"".join(parts[number] for number in numbers))
         self.in_doubt(path, whole)
-        if self.settle("block list", client.put_blocks(path, range(len(parts))), 201):
+        if self.settle("block list", client.put_blocks(path, numbers), 201):
             self.blobs[path] = whole
 
     def append(self, client):

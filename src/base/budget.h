@@ -37,12 +37,6 @@ tv_budget *tv_budget_new(size_t bytes);
 /** Everything must have been given back; that is asserted.  Accepts NULL. */
 void tv_budget_free(tv_budget *budget);
 
-/**
- * An eighth of the memory that this process can have, which is the least of what the
- * machine, its control group and RLIMIT_AS say; from 64 MiB to 1 GiB.
- */
-size_t tv_budget_default_bytes(void);
-
 /** The share of that name, made when there is none.  It lives as long as the budget.  Any thread.
  */
 tv_share *tv_budget_share(tv_budget *budget, tv_slice name);

@@ -44,7 +44,8 @@ static const flag_spec options[] = {
      "accept the well-known development key from other machines too"},
     {"engine", TEXT, FIELD(engine), 0, 0, "NAME",
      "rocksdb, or memory, which keeps nothing (rocksdb)"},
-    {"cache-mb", NUMBER, FIELD(cache_mb), 1, 1048576, "N", "block cache of the engine (256)"},
+    {"cache-mb", NUMBER, FIELD(cache_mb), 1, 1048576, "N",
+     "block cache of the engine (an eighth of the memory, from 64 to 1024)"},
     {"memory-mb", NUMBER, FIELD(memory_mb), 64, 1048576, "N",
      "what requests may hold together; more are refused with 503 (an eighth\n"
      "                            of the memory, from 64 to 1024)"},
@@ -77,7 +78,6 @@ static const tv_config defaults = {
     .max_connections = 10000,
     .engine = "rocksdb",
     .log_level = "info",
-    .cache_mb = 256,
     .query_timeout_ms = 5000,
     .disk_reserve_mb = 512,
 };

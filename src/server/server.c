@@ -7,6 +7,7 @@
 #include "admin/admin.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/machine.h"
 #include "blob/janitor.h"
 #include "blob/service.h"
 #include "engine/instant.h"
@@ -469,7 +470,7 @@ tv_server *tv_server_start(const tv_config *config, char *reterr_text, size_t re
     /* What the operator can have got wrong comes first, so that a bad flag leaves no folder. */
     server->config = *config;
     server->budget = tv_budget_new(config->memory_mb ? (size_t)config->memory_mb << 20
-                                                     : tv_budget_default_bytes());
+                                                     : tv_machine_memory_share());
     share_files(server);
     if (!open_accounts(server, reterr_text, reterr_size) ||
         !open_tls(server, reterr_text, reterr_size) ||

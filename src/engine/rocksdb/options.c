@@ -3,6 +3,7 @@
  * million entities of about a kilobyte on two cores; what is not set here is
  * RocksDB's default.
  */
+#include "base/machine.h"
 #include "engine/rocksdb/internal.h"
 
 enum {
@@ -41,7 +42,9 @@ static void set_tables(tv_rocksdb_settings *settings, size_t cache_bytes)
 {
     rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
 
-    settings->cache = new_cache(cache_bytes ? cache_bytes : 256 * MIB);
+    /* By the machine: at 5 M small rows in no order a read of a row costs a fifth less with a
+     * gigabyte than with 256 MiB. */
+    settings->cache = new_cache(cache_bytes ? cache_bytes : tv_machine_memory_share());
     rocksdb_block_based_options_set_block_cache(table, settings->cache);
     rocksdb_block_based_options_set_block_size(table, BLOCK_BYTES);
     rocksdb_block_based_options_set_format_version(table, 5);

@@ -60,7 +60,7 @@ TEST(without_flags_there_are_defaults)
     CHECK(config.accounts == NULL && config.cert == NULL && config.key == NULL);
     CHECK_TEXT(tv_slice_of(config.engine), "rocksdb");
     CHECK_TEXT(tv_slice_of(config.log_level), "info");
-    CHECK_INT(config.cache_mb, 256);
+    CHECK_INT(config.cache_mb, 0);
     CHECK_INT(config.disk_reserve_mb, 512);
     CHECK(!config.access_log && !config.allow_dev_account && !config.help && !config.version);
 }

@@ -28,13 +28,16 @@ def version_of(*command):
     return found[0] if found else "?"
 
 
-def stamp():
-    """When, where and of what the figures are."""
+def stamp(others=True):
+    """When, where and of what the figures are, and of which others."""
     commit = subprocess.run(["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"],
                             stdout=subprocess.PIPE, text=True).stdout.strip()
-    return (f"{datetime.date.today()}, commit {commit}, {machine()}; "
-            f"nginx {version_of('/usr/sbin/nginx', '-v')}, wrk {version_of('wrk', '--version')}, "
-            f"node {version_of('node', '--version')}.")
+    here = (f"{datetime.date.today()}, commit {commit}, {machine()}; "
+            f"RocksDB {version_of('pkg-config', '--modversion', 'rocksdb')}")
+    if not others:
+        return here + "."
+    return (f"{here}, nginx {version_of('/usr/sbin/nginx', '-v')}, "
+            f"wrk {version_of('wrk', '--version')}, node {version_of('node', '--version')}.")
 
 
 def table(rows):

@@ -39,8 +39,8 @@ enum { TV_PLAN_BYTES_MAX = 256 * 1024 };
 
 /**
  * Plan a query over the rows that begin with `table_prefix`.  Lives in the arena,
- * which nothing else of the planning touches.  The work is bounded (region.h), so
- * that a network thread can do it.
+ * which nothing else of the planning touches.  The work is bounded (region.h): a
+ * millisecond or two.
  */
 tv_plan tv_plan_make(tv_arena *arena, tv_slice table_prefix, const tv_filter *filter);
 

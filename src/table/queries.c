@@ -15,6 +15,47 @@ static void count_page(tv_table_call *call)
     call->page_bytes = bytes;
 }
 
+static tv_plan plan_of_tables(const tv_filter *filter)
+{
+    return tv_filter_passes_nothing(filter) ? (tv_plan){.kind = TV_PLAN_POINT, .count = 0}
+                                            : (tv_plan){.kind = TV_PLAN_TABLE, .count = 1};
+}
+
+/* From options to a plan; here or, with a long filter, in the first turn of the task. */
+static tv_err prepare(tv_table_call *call)
+{
+    tv_arena *arena = &call->req->arena;
+    tv_err err;
+
+    if (call->query.filter == NULL) {
+        err = tv_query_complete(arena, &call->query, &call->info);
+        if (err)
+            return err;
+    }
+    call->scan = (tv_scan){
+        .table = call->table,
+        .op = &call->op,
+        .query = &call->query,
+        .time_max_ns = call->service->query_time_max_ns,
+        .arena = arena,
+        .out = &call->req->out,
+    };
+    if (call->op.kind == TV_TABLE_OP_QUERY_TABLES) {
+        call->scan.plan = plan_of_tables(call->query.filter);
+        return TV_OK;
+    }
+    tv_scan_plan(&call->scan);
+    tv_access_clip(call->identity, arena, call->table->prefix, &call->scan.plan);
+    if (!call->query.is_explained)
+        tv_table_count_plan(call->table, call->scan.plan.kind);
+    return TV_OK;
+}
+
+static bool is_explained(const tv_table_call *call)
+{
+    return call->op.kind == TV_TABLE_OP_QUERY_ENTITIES && call->query.is_explained;
+}
+
 /*
  * A turn of a query.  The memory of pages is looked at here and not when the task
  * was queued: only as many pages as there are threads can then go beyond the limit.
@@ -40,10 +81,25 @@ static bool run_query(tv_task *task, tv_turn *turn)
     return is_done;
 }
 
+/* The same, of a query that has to be parsed and planned before. */
+static bool run_long_query(tv_task *task, tv_turn *turn)
+{
+    tv_table_call *call = TV_TABLE_CALL_OF(task, task);
+
+    if (call->query.filter == NULL) {
+        call->job_result = prepare(call);
+        if (call->job_result || is_explained(call))
+            return true;
+    }
+    return run_query(task, turn);
+}
+
 static void finish_query(tv_table_call *call)
 {
     if (call->job_result)
         tv_table_respond_error(call, call->job_result);
+    else if (is_explained(call))
+        tv_table_respond_plan(call);
     else
         tv_table_respond_page(call);
 }
@@ -63,27 +119,19 @@ static tv_err answer_at_once(tv_table_call *call)
     return TV_OK;
 }
 
-/* What a query of entities and one of tables have in common. */
-static tv_scan scan_of(tv_table_call *call)
-{
-    return (tv_scan){
-        .table = call->table,
-        .op = &call->op,
-        .query = &call->query,
-        .time_max_ns = call->service->query_time_max_ns,
-        .arena = &call->req->arena,
-        .out = &call->req->out,
-    };
-}
-
 tv_err tv_table_query_tables(tv_table_call *call)
 {
-    call->scan = scan_of(call);
-    if (tv_filter_passes_nothing(call->query.filter)) {
-        call->scan.plan = (tv_plan){.kind = TV_PLAN_POINT, .count = 0};
+    tv_err err;
+
+    if (call->query.filter == NULL)
+        return tv_table_call_run_task(call, run_long_query, on_query_done);
+
+    err = prepare(call);
+    if (err)
+        return err;
+
+    if (call->scan.plan.count == 0)
         return answer_at_once(call);
-    }
-    call->scan.plan = (tv_plan){.kind = TV_PLAN_TABLE, .count = 1};
     return tv_table_call_run_task(call, run_query, on_query_done);
 }
 
@@ -121,15 +169,17 @@ tv_err tv_table_query_entities(tv_table_call *call)
     if (err)
         return err;
 
-    call->scan = scan_of(call);
-    tv_scan_plan(&call->scan);
-    tv_access_clip(call->identity, &call->req->arena, call->table->prefix, &call->scan.plan);
-    if (call->query.is_explained) {
+    if (call->query.filter == NULL)
+        return tv_table_call_run_task(call, run_long_query, on_query_done);
+
+    err = prepare(call);
+    if (err)
+        return err;
+    if (is_explained(call)) {
         tv_table_respond_plan(call);
         return TV_OK;
     }
 
-    tv_table_count_plan(call->table, call->scan.plan.kind);
     if (call->scan.plan.count == 0)
         return answer_at_once(call);
     if (tv_scan_is_point(&call->scan))

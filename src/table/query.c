@@ -71,24 +71,38 @@ bool tv_query_is_explained(const tv_request *req)
     return tv_slice_eq_nocase(tv_request_header(req, TV_LIT("x-tavola-explain")), TV_LIT("true"));
 }
 
+/* With $top=0 nothing is asked for, so nothing is looked at. */
+static tv_err ask_for_nothing(tv_arena *arena, tv_query *query, tv_error_info *reterr_info)
+{
+    return query->top ? TV_OK
+                      : tv_filter_parse(arena, TV_LIT("false"), &query->filter, reterr_info);
+}
+
+tv_err tv_query_complete(tv_arena *arena, tv_query *query, tv_error_info *reterr_info)
+{
+    tv_err err = tv_filter_parse(arena, query->filter_text, &query->filter, reterr_info);
+
+    return err ? err : ask_for_nothing(arena, query, reterr_info);
+}
+
 tv_err tv_query_parse(tv_arena *arena, const tv_request *req, const tv_table_op *op,
                       tv_query *ret_query, tv_error_info *reterr_info)
 {
     tv_query query = {0};
-    tv_slice filter;
     tv_err err;
 
-    if (!tv_parameters_get(&req->query, arena, TV_LIT("$filter"), &filter))
+    if (!tv_parameters_get(&req->query, arena, TV_LIT("$filter"), &query.filter_text))
         return TV_ERR_URL_UNPARSABLE;
 
-    err = tv_filter_parse(arena, filter, &query.filter, reterr_info);
-    if (err)
-        return err;
+    if (query.filter_text.len <= TV_QUERY_SHORT_FILTER_BYTES) {
+        err = tv_filter_parse(arena, query.filter_text, &query.filter, reterr_info);
+        if (err)
+            return err;
+    }
 
     err = parse_top(arena, &req->query, &query.top);
-    /* Nothing is asked for, so nothing is looked at. */
-    if (err == TV_OK && query.top == 0)
-        err = tv_filter_parse(arena, TV_LIT("false"), &query.filter, reterr_info);
+    if (err == TV_OK && query.filter)
+        err = ask_for_nothing(arena, &query, reterr_info);
     if (err)
         return err;
 

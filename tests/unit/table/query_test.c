@@ -191,9 +191,41 @@ TEST(forged_continuations_are_refused_and_foreign_parameters_ignored)
     }
 }
 
+/* What takes long is left to whoever may take long. */
+TEST(a_long_filter_is_not_parsed_at_once)
+{
+    tv_buf text = TV_BUF_EMPTY;
+    tv_error_info info = {0};
+    tv_query query;
+
+    tv_buf_add_lit(&text, "$top=7&$filter=n+eq+0");
+    for (int i = 0; text.len < 2 * TV_QUERY_SHORT_FILTER_BYTES; i++)
+        tv_buf_printf(&text, "+or+n+eq+%d", i);
+    CHECK_OK(parse(TV_TABLE_OP_QUERY_ENTITIES, tv_buf_slice(&text), &query));
+    CHECK(query.filter == NULL);
+    CHECK_INT(query.top, 7);
+    CHECK_OK(tv_query_complete(&arena, &query, &info));
+    CHECK_INT(query.filter->root->kind, TV_NODE_OR);
+
+    /* Whatever is wrong with it is told then. */
+    tv_buf_add_lit(&text, "+or");
+    CHECK_OK(parse(TV_TABLE_OP_QUERY_ENTITIES, tv_buf_slice(&text), &query));
+    CHECK_ERR(tv_query_complete(&arena, &query, &info), TV_ERR_FILTER_SYNTAX);
+    CHECK(tv_slice_starts_with(info.text, TV_LIT("Expression expected at position ")));
+
+    /* And nothing is read when nothing is asked for. */
+    text.data[5] = '0';
+    text.len -= 3;
+    CHECK_OK(parse(TV_TABLE_OP_QUERY_ENTITIES, tv_buf_slice(&text), &query));
+    CHECK_OK(tv_query_complete(&arena, &query, &info));
+    CHECK(tv_filter_passes_nothing(query.filter));
+    tv_buf_done(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_long_filter_is_not_parsed_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(top_is_1_to_1000, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_filter_is_decoded_and_parsed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_refused_filter_comes_with_its_text, set_up, tear_down),

@@ -37,6 +37,7 @@ if [ "$1" = sdks ]; then
     command -v go >/dev/null || wanted="$wanted golang-go"
     command -v javac >/dev/null || wanted="$wanted default-jdk-headless"
     command -v mvn >/dev/null || wanted="$wanted maven"
+    command -v cargo >/dev/null || wanted="$wanted cargo"
 fi
 
 cannot_install()

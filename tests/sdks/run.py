@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Run the newest clients of other languages, and the README's own snippets, against a tavolad.
 
-    tests/sdks/run.py [python] [javascript] [csharp] [go] [java]
+    tests/sdks/run.py [python] [javascript] [csharp] [go] [java] [rust]
 
 Every language gets a server of its own.  First come the snippets of README.md, as they stand there,
 in a frame that gives them CONNECTION; then a program, or for Python the tests of tests/sdk/python,
@@ -25,11 +25,13 @@ KEPT = ROOT / "build-sdks"
 sys.path.insert(0, str(HERE.parent / "lib"))
 
 import javascript  # noqa: E402
+import sas  # noqa: E402
 import server  # noqa: E402
 from table_client import Client, key_path  # noqa: E402
 
 PACKAGES = ["azure-data-tables", "azure-storage-blob", "azure-storage-queue"]
 GO_OLDEST = (1, 23)  # of the modules in go/go.mod; Debian 12 has 1.19
+RUST_OLDEST = 88  # of 1.N, of the crates in rust/Cargo.toml; Debian 12 has 1.63
 
 
 class Skip(Exception):
@@ -226,7 +228,29 @@ public class Snippet {
         return count(self.start("Smoke", None, env))
 
 
-LANGUAGES = {"python": Python, "javascript": JavaScript, "csharp": CSharp, "go": Go, "java": Java}
+class Rust:
+    mark = "rust"
+
+    def prepare(self):
+        cargo = tool("cargo", "cargo")
+        version = re.search(r"cargo 1\.(\d+)", run([cargo, "--version"]))
+        if int(version[1]) < RUST_OLDEST:
+            raise Skip(f"{version[0]} is too old for the crates, which need 1.{RUST_OLDEST}")
+        self.folder = KEPT / "rust"
+        shutil.copytree(HERE / "rust", self.folder, dirs_exist_ok=True)
+        run([cargo, "build", "--quiet"], self.folder, minutes=60)
+
+    def versions(self):
+        return ", ".join(" ".join(pair) for pair in re.findall(
+            r'name = "(azure_storage_(?:blob|queue))"\nversion = "([\d.]+)"',
+            (self.folder / "Cargo.lock").read_text()))
+
+    def smoke(self, env):
+        return count(run([self.folder / "target/debug/smoke"], env=env))
+
+
+LANGUAGES = {"python": Python, "javascript": JavaScript, "csharp": CSharp, "go": Go, "java": Java,
+             "rust": Rust}
 
 
 def count(output):
@@ -253,6 +277,8 @@ class Served(server.Server):
                                  f"AccountKey={server.KEY};" +
                                  "".join(f"{name}Endpoint={url};" for name, url in at.items()),
             "TAVOLA_ACCOUNT": server.ACCOUNT, "TAVOLA_KEY": server.KEY,
+            "TAVOLA_SAS": sas.account_sas(server.KEY, server.ACCOUNT, ss="bq", srt="sco",
+                                          sp="rwdlacup", se="2099-01-01T00:00:00Z"),
             "TAVOLA_TABLES": at["Table"], "TAVOLA_QUEUES": at["Queue"], "TAVOLA_BLOBS": at["Blob"],
         }
 

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "commit/gather.h"
 #include "commit/group.h"
+#include "commit/queue.h"
 
 struct committer {
     tv_pipeline *pipeline;
@@ -30,9 +31,11 @@ struct committer {
     pthread_mutex_t lock;
     pthread_cond_t filled;
     pthread_cond_t finished;
-    tv_mail_chain queue;
-    size_t wanted;                            /* wake the committer when so many are queued */
-    uint64_t submitted_count, finished_count; /* writes since the start; the queue is in order */
+    tv_write_queue *queue;
+    size_t wanted; /* wake the committer when so many are queued */
+    /* A drain waits for the writes of one parity, while those that come have the other. */
+    size_t unfinished[2];
+    bool is_odd, is_draining;
     bool is_stopping;
     tv_pipeline_figures figures;
 };
@@ -149,7 +152,7 @@ static void add_figures(tv_pipeline_figures *sum, const tv_pipeline_figures *mor
 static void wait_for(struct committer *committer, size_t wanted, const struct timespec *until)
 {
     committer->wanted = wanted;
-    while (committer->queue.count < wanted && !committer->is_stopping) {
+    while (tv_write_queue_count(committer->queue) < wanted && !committer->is_stopping) {
         if (until == NULL)
             pthread_cond_wait(&committer->filled, &committer->lock);
         else if (pthread_cond_timedwait(&committer->filled, &committer->lock, until) != 0)
@@ -170,21 +173,17 @@ static struct timespec after_ns(int64_t ns)
  */
 static size_t take_writes(struct committer *committer, tv_write **ret_writes, size_t *ret_wanted)
 {
-    size_t count = 0;
-    tv_mail *mail;
-
     pthread_mutex_lock(&committer->lock);
-    size_t wanted = tv_gather_wanted(&committer->gather, committer->queue.count);
+    size_t wanted = tv_gather_wanted(&committer->gather, tv_write_queue_count(committer->queue));
     if (wanted > TV_GROUP_WRITES_MAX)
         wanted = TV_GROUP_WRITES_MAX;
     wait_for(committer, 1, NULL);
-    if (committer->queue.count < wanted) {
+    if (tv_write_queue_count(committer->queue) < wanted) {
         struct timespec until = after_ns(tv_gather_patience_ns(&committer->gather));
 
         wait_for(committer, wanted, &until);
     }
-    while (count < TV_GROUP_WRITES_MAX && (mail = tv_mail_chain_take(&committer->queue)))
-        ret_writes[count++] = write_of(mail);
+    size_t count = tv_write_queue_take(committer->queue, TV_GROUP_WRITES_MAX, ret_writes);
     pthread_mutex_unlock(&committer->lock);
     *ret_wanted = wanted;
     return count;
@@ -206,6 +205,7 @@ static size_t commit_group(struct committer *committer, tv_write *const *writes,
 {
     tv_pipeline_figures figures = {0};
     bool was_lost = committer->has_lost_engine;
+    size_t finished[2] = {0};
     tv_err err;
     size_t done = tv_group_commit(committer->txn, writes, count, &figures, &err);
 
@@ -217,6 +217,7 @@ static size_t commit_group(struct committer *committer, tv_write *const *writes,
             undo(writes[i], was_lost);
         else if (writes[i]->settle)
             writes[i]->settle(writes[i]);
+        finished[writes[i]->is_odd]++;
         replies_add(replies, writes[i]);
     }
 
@@ -225,7 +226,8 @@ static size_t commit_group(struct committer *committer, tv_write *const *writes,
     replies_post(replies);
 
     pthread_mutex_lock(&committer->lock);
-    committer->finished_count += done;
+    for (int i = 0; i < 2; i++)
+        committer->unfinished[i] -= finished[i];
     add_figures(&committer->figures, &figures);
     pthread_cond_broadcast(&committer->finished);
     pthread_mutex_unlock(&committer->lock);
@@ -270,6 +272,7 @@ tv_pipeline *tv_pipeline_new(tv_engine *engine, int committer_count, size_t queu
 
         committer->pipeline = pipeline;
         committer->txn = tv_txn_new(engine);
+        committer->queue = tv_write_queue_new();
         tv_txn_keep_time(committer->txn);
         tv_assert(pthread_mutex_init(&committer->lock, NULL) == 0);
         tv_assert(pthread_cond_init(&committer->filled, &monotonic) == 0);
@@ -298,7 +301,7 @@ void tv_pipeline_free(tv_pipeline *pipeline)
         struct committer *committer = &pipeline->committers[i];
 
         pthread_join(committer->thread, NULL);
-        tv_assert(committer->queue.first == NULL);
+        tv_write_queue_free(committer->queue);
         tv_txn_free(committer->txn);
         pthread_cond_destroy(&committer->finished);
         pthread_cond_destroy(&committer->filled);
@@ -309,15 +312,19 @@ void tv_pipeline_free(tv_pipeline *pipeline)
 
 void tv_pipeline_drain(tv_pipeline *pipeline)
 {
-    /* A queue is first in, first out: when as many are finished as had been submitted, those are.
-     */
     for (int i = 0; i < pipeline->committer_count; i++) {
         struct committer *committer = &pipeline->committers[i];
 
         pthread_mutex_lock(&committer->lock);
-        uint64_t target = committer->submitted_count;
-        while (committer->finished_count < target)
+        while (committer->is_draining)
             pthread_cond_wait(&committer->finished, &committer->lock);
+        bool is_odd = committer->is_odd;
+        committer->is_draining = true;
+        committer->is_odd = !is_odd;
+        while (committer->unfinished[is_odd])
+            pthread_cond_wait(&committer->finished, &committer->lock);
+        committer->is_draining = false;
+        pthread_cond_broadcast(&committer->finished);
         pthread_mutex_unlock(&committer->lock);
     }
 }
@@ -365,6 +372,7 @@ static size_t committer_of(const tv_pipeline *pipeline, tv_slice partition)
 void tv_outbox_add(tv_outbox *outbox, tv_write *write)
 {
     tv_assert(write->partition.len > 0 && write->run && write->reply_to && write->mail.deliver);
+    tv_write_queue_place(write);
     tv_mail_chain_add(&outbox->chains[committer_of(outbox->pipeline, write->partition)],
                       &write->mail);
     outbox->count++;
@@ -403,15 +411,12 @@ static void flush_chain(tv_pipeline *pipeline, struct committer *committer, tv_m
 
     if (accepted.first) {
         pthread_mutex_lock(&committer->lock);
-        if (committer->queue.first) {
-            committer->queue.last->next = accepted.first;
-            committer->queue.last = accepted.last;
-            committer->queue.count += accepted.count;
-        } else {
-            committer->queue = accepted;
+        committer->unfinished[committer->is_odd] += accepted.count;
+        while ((mail = tv_mail_chain_take(&accepted))) {
+            write_of(mail)->is_odd = committer->is_odd;
+            tv_write_queue_add(committer->queue, write_of(mail));
         }
-        committer->submitted_count += accepted.count;
-        if (committer->queue.count >= committer->wanted)
+        if (tv_write_queue_count(committer->queue) >= committer->wanted)
             pthread_cond_signal(&committer->filled);
         pthread_mutex_unlock(&committer->lock);
     }

@@ -40,7 +40,11 @@ typedef struct tv_write {
      * queue is full.  Short.  May be NULL.
      */
     void (*undo)(struct tv_write *write);
+    size_t bytes;  /* about what it writes; 0 when that is little.  See queue.h */
     tv_err result; /* the function's own error, or that of the engine */
+    /* For commit/ alone. */
+    uint16_t lane, place;
+    bool is_odd; /* which of two runs of writes it belongs to: see tv_pipeline_drain */
 } tv_write;
 
 /** Figures for /metrics.  Histogram slot i counts values v with 2^(i-1) < v <= 2^i (slot 0: v <=

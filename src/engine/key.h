@@ -57,6 +57,14 @@ tv_err tv_key_encode_text(tv_arena *arena, tv_slice utf8, tv_slice *ret_cesu8) T
 /** CESU-8 from a stored key back to UTF-8; TV_ERR_CORRUPT when it cannot be one. */
 tv_err tv_key_decode_text(tv_arena *arena, tv_slice cesu8, tv_slice *ret_utf8) TV_WARN_UNUSED;
 
+/** The account in a key or a prefix of keys, all of it where there is none. */
+static inline tv_slice tv_key_account(tv_slice key)
+{
+    tv_slice rest = tv_slice_skip(key, key.len ? 1 : 0);
+
+    return tv_slice_take(rest, tv_slice_find(rest, '\x01'));
+}
+
 /** Prefix of all rows of a table: the range of a table is [prefix, tv_key_after(prefix)). */
 tv_slice tv_key_table(tv_arena *arena, tv_slice account, int64_t table_id);
 

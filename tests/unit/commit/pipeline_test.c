@@ -598,9 +598,8 @@ TEST(invariant_11_what_a_write_settles_is_settled_before_any_answer)
     tv_outbox_flush(outbox);
     sem_post(&gate);
     tv_pipeline_drain(pipeline);
-    CHECK_INT(s[0].order, -1);
-    CHECK_INT(s[1].order, 0); /* it failed: there is nothing to settle */
-    CHECK_INT(s[2].order, -2);
+    CHECK(s[0].order < 0 && s[2].order < 0); /* of two partitions, in either order */
+    CHECK_INT(s[1].order, 0);                /* it failed: there is nothing to settle */
     wait_for(s, 4);
     CHECK_INT(settled_count, 2);
     sem_destroy(&gate);

@@ -1,0 +1,44 @@
+/*
+ * The writes that wait for a committer, and the order in which it takes them.
+ *
+ * Accounts have their turns, and of each account small writes do not wait for large
+ * ones: a group has room for a few MiB of large writes, one at least, and for all
+ * the small writes beside them.  So a small write waits for the group under way and
+ * for its own, however many large ones were there before it.
+ *
+ * The writes to one partition keep their order (3): a partition has one account, and
+ * all its writes that wait are in one of the account's two chains, which are first
+ * in, first out.  Whether that is the chain of small or of large ones is decided
+ * when the first of them comes.
+ *
+ * No threads and no locks here; see pipeline.c.
+ */
+#ifndef TV_COMMIT_QUEUE_H
+#define TV_COMMIT_QUEUE_H
+
+#include "commit/pipeline.h"
+
+enum {
+    TV_WRITE_LARGE_BYTES = 64 * 1024,            /* a write of so much is a large one */
+    TV_GROUP_LARGE_BYTES_MAX = 4 * 1024 * 1024,  /* of large writes in one group, after the first */
+};
+
+typedef struct tv_write_queue tv_write_queue;
+
+tv_write_queue *tv_write_queue_new(void);
+
+/** Accepts NULL; must be empty. */
+void tv_write_queue_free(tv_write_queue *queue);
+
+/** How many wait. */
+size_t tv_write_queue_count(const tv_write_queue *queue);
+
+/** Note in the write where it belongs.  Any thread, before tv_write_queue_add. */
+void tv_write_queue_place(tv_write *write);
+
+void tv_write_queue_add(tv_write_queue *queue, tv_write *write);
+
+/** Take what goes into the next groups, up to `max` writes: the small ones first. */
+size_t tv_write_queue_take(tv_write_queue *queue, size_t max, tv_write **ret_writes);
+
+#endif

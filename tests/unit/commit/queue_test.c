@@ -1,0 +1,153 @@
+/* The committer's queue.  Numbers are those of the invariants in src/commit/README.md. */
+#include "commit/queue.h"
+
+#include "check.h"
+#include "random.h"
+
+enum { WRITES = 3000, MB = 1024 * 1024 };
+
+static tv_write writes[WRITES];
+static char keys[WRITES][32];
+static tv_write *taken[WRITES];
+static int partitions[WRITES], numbers[WRITES]; /* of a write, and its number there */
+
+static void add(tv_write_queue *queue, int i, const char *account, int partition, size_t bytes)
+{
+    int len = snprintf(keys[i], sizeof keys[i], "r%s\x01%08d", account, partition);
+
+    writes[i] = (tv_write){.partition = {keys[i], (size_t)len}, .bytes = bytes};
+    tv_write_queue_place(&writes[i]);
+    tv_write_queue_add(queue, &writes[i]);
+}
+
+static size_t bytes_of(size_t count)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++)
+        bytes += taken[i]->bytes;
+    return bytes;
+}
+
+TEST(invariant_3_the_writes_to_a_partition_keep_their_order)
+{
+    enum { PARTITIONS = 20 };
+    static const char *const accounts[] = {"ada", "bob", "eve"};
+    tv_write_queue *queue = tv_write_queue_new();
+    int next[PARTITIONS] = {0}, seen[PARTITIONS] = {0};
+    size_t left = 0;
+
+    t_random_seed(0x0dde5);
+    for (int i = 0; i < WRITES || left;) {
+        for (size_t n = t_random() % 40; n > 0 && i < WRITES; n--, i++, left++) {
+            int partition = (int)(t_random() % PARTITIONS);
+
+            partitions[i] = partition;
+            numbers[i] = next[partition]++;
+            add(queue, i, accounts[partition % 3], partition,
+                t_random() % 4 ? t_random() % 1000 : t_random() % (2 * MB));
+        }
+        size_t count = tv_write_queue_take(queue, 1 + t_random() % 50, taken);
+
+        for (size_t j = 0; j < count; j++) {
+            size_t i_taken = (size_t)(taken[j] - writes);
+
+            CHECK_INT(numbers[i_taken], seen[partitions[i_taken]]);
+            seen[partitions[i_taken]]++;
+        }
+        left -= count;
+    }
+    CHECK_INT(tv_write_queue_count(queue), 0);
+    tv_write_queue_free(queue);
+}
+
+TEST(invariant_13_a_small_write_does_not_wait_for_large_ones)
+{
+    tv_write_queue *queue = tv_write_queue_new();
+
+    for (int i = 0; i < 100; i++)
+        add(queue, i, "ada", i, 3 * MB);
+    add(queue, 100, "ada", 1000, 500);
+    add(queue, 101, "bob", 2000, 500);
+
+    size_t count = tv_write_queue_take(queue, 1024, taken);
+
+    CHECK_INT(count, 3);
+    CHECK((taken[0] == &writes[100] && taken[1] == &writes[101]) ||
+          (taken[0] == &writes[101] && taken[1] == &writes[100]));
+    CHECK_INT(taken[2]->bytes, 3 * MB);
+    while (tv_write_queue_take(queue, 1024, taken))
+        ;
+    tv_write_queue_free(queue);
+}
+
+TEST(invariant_13_large_writes_go_on_beside_small_ones_without_end)
+{
+    tv_write_queue *queue = tv_write_queue_new();
+
+    for (int i = 0; i < 1000; i++)
+        add(queue, i, "ada", i, 100);
+    add(queue, 1000, "bob", 1000, 30 * MB);
+
+    CHECK_INT(tv_write_queue_take(queue, 10, taken), 10);
+    CHECK(taken[9] == &writes[1000]);
+    while (tv_write_queue_take(queue, 1024, taken))
+        ;
+    tv_write_queue_free(queue);
+}
+
+TEST(large_writes_are_taken_up_to_a_sum_and_in_turns)
+{
+    tv_write_queue *queue = tv_write_queue_new();
+    bool has_ada = false, has_bob = false;
+
+    for (int i = 0; i < 50; i++)
+        add(queue, i, "ada", i, MB);
+    for (int i = 50; i < 100; i++)
+        add(queue, i, "bob", i, MB);
+
+    size_t count = tv_write_queue_take(queue, 1024, taken);
+
+    CHECK_INT(bytes_of(count), TV_GROUP_LARGE_BYTES_MAX);
+    for (size_t i = 0; i < count; i++) {
+        has_ada = has_ada || taken[i]->partition.data[1] == 'a';
+        has_bob = has_bob || taken[i]->partition.data[1] == 'b';
+    }
+    CHECK(has_ada && has_bob);
+    while (tv_write_queue_take(queue, 1024, taken))
+        ;
+    tv_write_queue_free(queue);
+}
+
+TEST(an_account_does_not_wait_for_all_the_writes_of_another)
+{
+    tv_write_queue *queue = tv_write_queue_new();
+    size_t at = 0;
+
+    for (int i = 0; i < 2000; i++)
+        add(queue, i, "ada", i, 100);
+    add(queue, 2000, "bob", 1, 100);
+
+    size_t count = tv_write_queue_take(queue, 1024, taken);
+
+    CHECK_INT(count, 1024);
+    while (at < count && taken[at] != &writes[2000])
+        at++;
+    CHECK(at <= 16);
+    while (tv_write_queue_take(queue, 1024, taken))
+        ;
+    tv_write_queue_free(queue);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(invariant_3_the_writes_to_a_partition_keep_their_order),
+        cmocka_unit_test(invariant_13_a_small_write_does_not_wait_for_large_ones),
+        cmocka_unit_test(invariant_13_large_writes_go_on_beside_small_ones_without_end),
+        cmocka_unit_test(large_writes_are_taken_up_to_a_sum_and_in_turns),
+        cmocka_unit_test(an_account_does_not_wait_for_all_the_writes_of_another),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -44,6 +44,15 @@ size_t tv_arena_held(const tv_arena *arena);
  */
 tv_err tv_arena_reserve(tv_arena *arena, size_t size) TV_WARN_UNUSED;
 
+/**
+ * Whether `size` bytes more may be taken, as far as the charge is asked: for what comes
+ * in pieces that are not large by themselves.  TV_ERR_OVERLOADED.
+ */
+static inline tv_err tv_arena_allow(tv_arena *arena, size_t size)
+{
+    return arena->charge ? tv_charge_reserve(arena->charge, size) : TV_OK;
+}
+
 /** Uninitialised memory, aligned for any type. */
 void *tv_arena_alloc(tv_arena *arena, size_t size);
 

@@ -13,7 +13,10 @@
 
 #include "base/assert.h"
 
-enum { NAME_BYTES_MAX = 64 };
+enum {
+    NAME_BYTES_MAX = 64,
+    LITTLE_CHARGE_BYTES = 256 * 1024, /* a request that holds no more is a small one */
+};
 
 struct tv_share {
     tv_budget *budget;
@@ -117,13 +120,18 @@ static void subtract(tv_share *share, size_t bytes)
     tv_assert(of_share >= bytes && of_all >= bytes);
 }
 
-/* Whether a share may hold `own` when all together hold `all`, its own included. */
-static bool is_within(const tv_share *share, size_t own, size_t all)
+/*
+ * Whether one charge may hold `charged` of a share that holds `own` when all together
+ * hold `all`, each including the others.
+ */
+static bool is_within(const tv_share *share, size_t charged, size_t own, size_t all)
 {
     const tv_budget *budget = share->budget;
 
     if (own <= TV_BUDGET_LITTLE_BYTES && share->bytes_max == SIZE_MAX)
         return all <= budget->size;
+    if (charged <= LITTLE_CHARGE_BYTES && share->bytes_max == SIZE_MAX)
+        return all <= budget->size - budget->size / 16;
     if (own > share->bytes_max || all > budget->common)
         return false;
     return share->bytes_max != SIZE_MAX || own / 2 <= budget->common - all;
@@ -159,7 +167,7 @@ tv_err tv_charge_reserve(tv_charge *charge, size_t bytes)
         size_t own = atomic_fetch_add(&share->held, wanted) + wanted;
         size_t all = atomic_fetch_add(&share->budget->held, wanted) + wanted;
 
-        if (is_within(share, own, all)) {
+        if (is_within(share, charge->held + wanted, own, all)) {
             charge->held += wanted;
             return TV_OK;
         }

@@ -9,7 +9,8 @@
  * twice what nobody holds: alone, two thirds of the budget; beside another that
  * takes all it can get, two fifths; and something is always left for a third.  The
  * last eighth is for shares that hold little, so that a small request of one account
- * is never refused because of what others hold.  A charge, which is the part of one
+ * is never refused because of what others hold; of its first half small requests of
+ * any share may use what is left.  A charge, which is the part of one
  * request and with it of one connection, is at most a quarter of the budget.
  *
  * A charge belongs to whoever owns the request at the moment.  An arena or a buffer

@@ -79,6 +79,15 @@ tv_err tv_buf_try_reserve(tv_buf *buf, size_t count)
     return TV_OK;
 }
 
+tv_err tv_buf_try_grow(tv_buf *buf, size_t count)
+{
+    if (buf->size - buf->len >= count)
+        return TV_OK;
+    if (count < buf->len && tv_buf_try_reserve(buf, buf->len) == TV_OK)
+        return TV_OK;
+    return tv_buf_try_reserve(buf, count);
+}
+
 void tv_buf_trim(tv_buf *buf)
 {
     enum { MUCH_BYTES = 64 * 1024 };

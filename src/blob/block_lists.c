@@ -4,8 +4,11 @@
 #include "engine/instant.h"
 #include "service/metadata.h"
 
-/* Longer lists are read by a worker. */
-enum { SHORT_LIST_BYTES = 64 * 1024 };
+enum {
+    SHORT_LIST_BYTES = 64 * 1024,  /* longer lists are read by a worker */
+    LIST_BYTES = 8 * 1024 * 1024,  /* the list of a blob with very many blocks, as rows and XML */
+    CHOICE_BYTES_PER_BYTE = 3,     /* what a list that was sent takes when it has been read */
+};
 
 static void respond_put(tv_blob_call *call)
 {
@@ -29,6 +32,10 @@ static tv_err read_list(tv_blob_call *call)
     tv_digests_of(&transfer->digests, req->body);
     err = tv_digest_claims_check(&transfer->claims, &transfer->digests, &req->arena,
                                  &call->base.info);
+    if (err)
+        return err;
+
+    err = tv_arena_reserve(&req->arena, CHOICE_BYTES_PER_BYTE * req->body.len);
     if (err)
         return err;
 
@@ -161,9 +168,10 @@ static bool run_list(tv_task *task, tv_turn *turn)
     if (!err && type != TV_BLOCK_LIST_COMMITTED && tv_identity_is_anonymous(call->base.identity))
         err = TV_ERR_NO_AUTHENTICATION;
     if (!err)
-        err = tv_call_check_held(&call->base);
+        err = tv_charge_reserve(&call->base.req->charge, LIST_BYTES);
     call->base.job_result = err ? err : list_blocks(call, type);
-    tv_call_hold(&call->base, call->base.req->out.len);
+    tv_buf_trim(&call->base.req->out);
+    tv_charge_trim(&call->base.req->charge);
     return true;
 }
 

@@ -68,7 +68,10 @@ static tv_err copy_chunk(copier *c, const tv_blob_piece *piece)
         return err;
 
     if (!c->is_gathering) {
-        tv_call_hold(&c->call->base, bytes.len);
+        err = tv_arena_allow(arena, bytes.len);
+        if (err)
+            return err;
+
         c->data[c->count++] = (tv_blob_data){
             .bytes = tv_arena_dup(arena, bytes), .length = bytes.len, .block_id = block_id};
         return TV_OK;
@@ -144,7 +147,14 @@ static tv_err copy_data(copier *c, const tv_blob_head *head)
     tv_arena *arena = &c->call->base.req->arena;
     tv_err err;
 
-    /* A piece becomes a piece, or several become one. */
+    /* A piece becomes a piece, or several become one.  Copies are made faster than they are
+     * written, and what waits is charged. */
+    err = tv_arena_reserve(arena, ((size_t)head->piece_count + 1) *
+                                      (sizeof *c->data + sizeof(tv_extent_id)) +
+                                      32 /* to align both */);
+    if (err)
+        return err;
+
     c->data = tv_arena_alloc(arena, ((size_t)head->piece_count + 1) * sizeof *c->data);
     c->call->transfer.made =
         tv_arena_alloc(arena, ((size_t)head->piece_count + 1) * sizeof(tv_extent_id));
@@ -234,10 +244,7 @@ static void run_copy(tv_job *job)
                 .copying = call->transfer.copying,
                 .extents = tv_blob_service_of(call)->io.extents};
 
-    /* Copies are made faster than they are written. */
-    call->base.job_result = tv_call_check_held(&call->base);
-    if (call->base.job_result == TV_OK)
-        call->base.job_result = copy_blob(&c);
+    call->base.job_result = copy_blob(&c);
     tv_blob_reader_close(c.reader);
     tv_extent_visit_end(c.extents, &c.copying->visit);
 }

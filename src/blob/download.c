@@ -18,7 +18,13 @@
 /* Ranges of up to this size are read into memory of their own size. */
 enum { SMALL_BYTES = 64 * 1024 };
 
-/* While all buffers are in use a download has so much of its own; thousands may need it. */
+/*
+ * Of a content of very many small pieces, a job reads so many of them and no more: others wait
+ * for the same workers, and what has been read can go out.
+ */
+enum { FOUND_MAX = 256 };
+
+/* While its share has no more a download has so much of its own; thousands may need it. */
 enum { SPARE_BYTES = 16 * 1024 };
 
 /* A buffer and what it holds. */
@@ -37,6 +43,7 @@ struct tv_blob_download {
     tv_slice partition;
     int64_t snapshot;
     tv_extent_visit visit;
+    tv_charge charge; /* for its memory, which may outlive the request's; no job touches it */
 
     /* The content. */
     tv_blob_piece inline_pieces[TV_BLOB_INLINE_PIECES];
@@ -52,6 +59,7 @@ struct tv_blob_download {
     tv_slice chunk;      /* its data, if it is one */
     tv_extent_reader *extent; /* open, or NULL */
     tv_extent_id damaged;     /* the extent that could not be read; all zeros for none */
+    int found_count;          /* pieces that were looked for, to fill this buffer */
 
     bool is_small; /* the range is read at once, into memory of its own */
     load slots[2]; /* what goes out, and what is read ahead */
@@ -80,7 +88,9 @@ tv_blob_download *tv_blob_download_new(const tv_blob_io *io, tv_engine *engine, 
     download->loop = req->loop;
     download->partition = partition;
     download->snapshot = snapshot;
+    tv_charge_init(&download->charge, req->charge.share);
     tv_arena_init(&download->chunk_arena);
+    download->chunk_arena.charge = &download->charge;
     tv_extent_visit_begin(io->extents, &download->visit);
     return download;
 }
@@ -94,10 +104,12 @@ static void forget_piece(tv_blob_download *download)
 
 static void give_back(tv_blob_download *download, load *slot)
 {
-    if (slot->is_own)
+    if (slot->is_own) {
         free(slot->buffer);
-    else
-        tv_buffers_give(download->io.out, slot->buffer);
+        tv_charge_unuse(&download->charge, slot->size);
+    } else {
+        tv_buffers_give(download->io.out, slot->buffer, &download->charge);
+    }
     *slot = (load){0};
 }
 
@@ -110,6 +122,7 @@ static void download_free(tv_blob_download *download)
     tv_arena_done(&download->chunk_arena);
     for (int i = 0; i < 2; i++)
         give_back(download, &download->slots[i]);
+    tv_charge_done(&download->charge);
     free(download);
 }
 
@@ -167,6 +180,11 @@ tv_err tv_blob_download_prepare(tv_blob_download *download, tv_read_mode mode,
                                 const tv_blob_head *head, uint64_t offset, uint64_t length)
 {
     tv_assert(length > 0 && offset + length <= head->length && !download->is_out);
+    tv_err err =
+        tv_charge_reserve(&download->charge, length < SPARE_BYTES ? (size_t)length : SPARE_BYTES);
+    if (err)
+        return err;
+
     download->start = download->offset = offset;
     download->end = offset + length;
     download->is_small = length <= SMALL_BYTES;
@@ -241,6 +259,7 @@ static tv_err find_piece(tv_blob_download *download, tv_read_mode mode)
     if (!err && !download->piece.is_chunk)
         err = open_extent(download, mode);
     download->has_piece = !err;
+    download->found_count++;
     return err == TV_ERR_NOT_FOUND ? TV_ERR_CORRUPT : err; /* a chunk of a reader's view */
 }
 
@@ -283,7 +302,9 @@ static tv_err fill(tv_blob_download *download, tv_read_mode mode, load *slot)
     tv_err err = TV_OK;
 
     slot->len = 0;
-    while (!err && slot->len < slot->size && download->offset < download->end) {
+    download->found_count = 0;
+    while (!err && slot->len < slot->size && download->offset < download->end &&
+           download->found_count < FOUND_MAX) {
         size_t count;
 
         err = read_some(download, mode, slot->buffer + slot->len, slot->size - slot->len, &count);
@@ -361,7 +382,7 @@ static bool start_job(tv_blob_download *download)
 /* One of the set, in place of what the slot has; false when there is none. */
 static bool take_buffer(tv_blob_download *download, load *slot)
 {
-    char *buffer = tv_buffers_take(download->io.out);
+    char *buffer = tv_buffers_take(download->io.out, &download->charge);
 
     if (buffer == NULL)
         return false;
@@ -410,13 +431,17 @@ static void give_up(tv_blob_download *download, tv_err err)
 static void get_buffer(tv_blob_download *download)
 {
     load *slot = spare(download);
-    size_t own = download->is_small ? (size_t)(download->end - download->start) : SPARE_BYTES;
+    size_t small = (size_t)(download->end - download->start);
+    bool is_enough = download->is_small && tv_charge_reserve(&download->charge, small) == TV_OK;
+    size_t own = is_enough || (download->is_small && small < SPARE_BYTES) ? small : SPARE_BYTES;
 
     if (!download->is_small && (slot->buffer == NULL || slot->is_own) &&
         take_buffer(download, slot))
         return;
-    if (slot->buffer == NULL)
+    if (slot->buffer == NULL) {
         *slot = (load){.buffer = tv_malloc(own), .size = own, .is_own = true};
+        tv_charge_use(&download->charge, own);
+    }
 }
 
 /* The connection asks, and nothing has been read ahead. */

@@ -2,45 +2,39 @@
  * What uploads and downloads share: where large data lies, the threads that may
  * wait for the disk, and the memory that is on its way between disk and network.
  *
- * That memory is a fixed number of buffers for the whole server.  Who has one may
+ * That memory is buffers, charged to who uses them (base/budget.h).  Who has one may
  * keep it for as long as its client likes to be slow, so nobody waits for another's:
- * while all are in use, uploads and downloads go on with less, and more slowly.
+ * whose share is used up goes on with less, and more slowly.
  */
 #ifndef TV_BLOB_IO_H
 #define TV_BLOB_IO_H
 
+#include "base/budget.h"
 #include "base/workers.h"
 #include "blob/hasher.h"
 #include "extent/extent.h"
 
-/** Buffers of one size, up to a number of them.  Any thread. */
+/** Buffers of one size, up to a number of them; some are kept for the next.  Any thread. */
 typedef struct tv_buffers tv_buffers;
 
-tv_buffers *tv_buffers_new(size_t buffer_bytes, size_t count_max, size_t spills_max);
+tv_buffers *tv_buffers_new(size_t buffer_bytes, size_t count_max);
 
 /** When all have come back.  Accepts NULL. */
 void tv_buffers_free(tv_buffers *buffers);
 
 size_t tv_buffers_size(const tv_buffers *buffers);
 
-/** A buffer, or NULL when all are in use. */
-char *tv_buffers_take(tv_buffers *buffers);
+/** A buffer, or NULL when all are in use or the charge has not so much. */
+char *tv_buffers_take(tv_buffers *buffers, tv_charge *charge);
 
-/** Give one back.  Accepts NULL. */
-void tv_buffers_give(tv_buffers *buffers, char *buffer);
-
-/**
- * Leave to keep a piece of a body in memory of its own while a worker writes it,
- * which no client can draw out.  False when too many do.
- */
-bool tv_buffers_spill_begin(tv_buffers *buffers) TV_WARN_UNUSED;
-void tv_buffers_spill_end(tv_buffers *buffers);
+/** Give one back, and the charge what it paid for it.  Accepts NULL. */
+void tv_buffers_give(tv_buffers *buffers, char *buffer, tv_charge *charge);
 
 /** How many are in use, and how many were at most; for figures and tests. */
 size_t tv_buffers_used(tv_buffers *buffers);
 size_t tv_buffers_used_max(tv_buffers *buffers);
 
-/** All of it.  Two sets of buffers, so that slow readers do not hold up writers. */
+/** All of it. */
 typedef struct tv_blob_io {
     tv_extents *extents;
     tv_workers *workers;
@@ -50,9 +44,6 @@ typedef struct tv_blob_io {
 
 enum {
     TV_BLOB_BUFFER_BYTES = 256 * 1024,
-    TV_BLOB_BUFFERS_IN = 256,
-    TV_BLOB_BUFFERS_OUT = 512,
-    TV_BLOB_SPILLS_IN_MAX = 512, /* of up to 64 KiB each */
     TV_BLOB_WORKERS = 4,
     TV_BLOB_JOBS_MAX = 16 * 1024,
 };

@@ -184,13 +184,16 @@ static void settle(tv_write *write)
 
 static void deliver(tv_mail *mail);
 
+/* What the plan of a long change takes, about; all of it is charged when it is taken. */
+enum { PLAN_BYTES = 1024 * 1024 };
+
 /* In one turn: a plan's work is bounded by the blocks of a blob. */
 static bool run_plan(tv_task *task, tv_turn *turn)
 {
     tv_blob_call *call = TV_BLOB_CALL_OF(task, base.task);
 
     (void)turn;
-    call->base.job_result = tv_call_check_held(&call->base);
+    call->base.job_result = tv_charge_reserve(&call->base.req->charge, PLAN_BYTES);
     if (call->base.job_result == TV_OK)
         call->base.job_result = call->transfer.plan(call);
     return true;

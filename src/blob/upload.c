@@ -28,6 +28,7 @@ struct tv_blob_upload {
     tv_blob_io io;
     tv_request *req; /* NULL when it has ended */
     tv_loop *loop;
+    tv_charge charge; /* for its buffers, which may outlive the request's; the loop's */
     void (*fail)(tv_request *req, tv_err err);
     void (*done)(tv_request *req, tv_err err, const tv_blob_upload_result *result);
 
@@ -65,6 +66,8 @@ tv_blob_upload *tv_blob_upload_new(const tv_blob_io *io, tv_request *req, const 
     upload->req = req;
     upload->loop = req->loop;
     upload->fail = fail;
+    tv_charge_init(&upload->charge, req->charge.share);
+    upload->spill.charge = &upload->charge;
     upload->result.digests.has_md5 = wanted->has_md5;
     upload->result.digests.has_crc64 = wanted->has_crc64;
     if (wanted->has_md5) {
@@ -81,9 +84,8 @@ static void release_busy(tv_blob_upload *upload)
 {
     if (upload->piece.data) {
         tv_buf_done(&upload->piece);
-        tv_buffers_spill_end(upload->io.in);
     } else {
-        tv_buffers_give(upload->io.in, upload->busy);
+        tv_buffers_give(upload->io.in, upload->busy, &upload->charge);
     }
     upload->busy = NULL;
 }
@@ -92,9 +94,10 @@ static void upload_free(tv_blob_upload *upload)
 {
     tv_assert(!upload->is_working);
     tv_extent_discard(upload->writer);
-    tv_buffers_give(upload->io.in, upload->filling);
+    tv_buffers_give(upload->io.in, upload->filling, &upload->charge);
     release_busy(upload);
     tv_buf_done(&upload->spill);
+    tv_charge_done(&upload->charge);
     if (upload->result.digests.has_md5)
         tv_hasher_leave(upload->io.hasher, &upload->job);
     free(upload);
@@ -203,11 +206,8 @@ static bool pass_on(tv_blob_upload *upload)
 static bool pass_on_spill(tv_blob_upload *upload)
 {
     tv_assert(!upload->is_working && upload->filling == NULL);
-    if (!tv_buffers_spill_begin(upload->io.in))
-        return false;
-
     upload->piece = upload->spill;
-    upload->spill = (tv_buf)TV_BUF_EMPTY;
+    upload->spill = (tv_buf){.charge = &upload->charge};
     upload->busy = upload->piece.data;
     upload->busy_len = upload->piece.len;
     return submit(upload);
@@ -247,7 +247,7 @@ static bool make_room(tv_blob_upload *upload, tv_err *ret_err)
             }
         }
         if (upload->filling == NULL)
-            upload->filling = tv_buffers_take(upload->io.in);
+            upload->filling = tv_buffers_take(upload->io.in, &upload->charge);
         if (upload->filling == NULL)
             break;
         if (upload->spill.len == 0)
@@ -278,9 +278,12 @@ bool tv_blob_upload_take(tv_blob_upload *upload, tv_slice piece)
     if (!err) {
         tv_slice rest = fill(upload, piece);
 
-        tv_buf_add(&upload->spill, rest);
-        if (make_room(upload, &err))
-            return true;
+        err = tv_buf_try_grow(&upload->spill, rest.len);
+        if (!err) {
+            tv_buf_add(&upload->spill, rest);
+            if (make_room(upload, &err))
+                return true;
+        }
     }
     if (err)
         give_up(upload, err);

@@ -92,23 +92,14 @@ static tv_err read_receipt(tv_queue_call *q, tv_guid *ret_id, tv_receipt *ret_re
 
 /* --- answers --- */
 
-/* What messages take until they are sent, beside the answer in which they stand. */
-static size_t text_bytes(const tv_message *messages, size_t count)
-{
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < count; i++)
-        bytes += messages[i].text.len;
-    return bytes;
-}
-
 static void respond_messages(tv_call *call, int status, const tv_message *messages, size_t count,
                              tv_message_view view)
 {
     tv_call_start_xml(call, status);
     tv_response_header(call->req, TV_LIT("Cache-Control"), TV_LIT("no-cache"));
     tv_messages_add_xml(&call->req->out, messages, count, view);
-    tv_call_hold(call, call->req->out.len);
+    tv_buf_trim(&call->req->out);
+    tv_charge_trim(&call->req->charge);
     tv_call_finish(call);
 }
 
@@ -126,12 +117,10 @@ static void on_got(tv_mail *mail)
 {
     tv_queue_call *q = TV_CALL_OF(tv_queue_call, mail, call.write.mail);
 
-    if (q->call.write.result) {
+    if (q->call.write.result)
         tv_call_respond_error(&q->call, q->call.write.result);
-        return;
-    }
-    tv_call_hold(&q->call, text_bytes(q->get.messages, q->get.message_count));
-    respond_messages(&q->call, 200, q->get.messages, q->get.message_count, TV_MESSAGE_GOT);
+    else
+        respond_messages(&q->call, 200, q->get.messages, q->get.message_count, TV_MESSAGE_GOT);
 }
 
 static void on_updated(tv_mail *mail)
@@ -199,8 +188,6 @@ tv_err tv_queue_get_messages(tv_queue_call *q)
 
     err = read_count(call, &q->get.count);
     if (err == TV_OK)
-        err = tv_call_check_held(call);
-    if (err == TV_OK)
         err = read_timeout(call, 1, GET_TIMEOUT_DEFAULT_S, &q->get.timeout_s);
     if (err == TV_OK)
         err = tv_call_find_container(call, q->resource.queue);
@@ -221,14 +208,8 @@ static void run_peek(tv_job *job)
 {
     tv_queue_call *q = TV_CALL_OF(tv_queue_call, job, call.job);
 
-    q->call.job_result = tv_call_check_held(&q->call);
-    if (q->call.job_result)
-        return;
-
     q->call.job_result = tv_queue_peek(tv_queue_of(q->call.container), &q->call.req->arena,
                                        q->count, q->get.messages, &q->get.message_count);
-    if (q->call.job_result == TV_OK)
-        tv_call_hold(&q->call, text_bytes(q->get.messages, q->get.message_count));
 }
 
 static void on_peeked(tv_mail *mail)

@@ -8,9 +8,6 @@
 #include "base/uri.h"
 #include "base/xml.h"
 
-/* By all requests of a service together. */
-enum { HELD_BYTES_MAX = 256 * 1024 * 1024 };
-
 static tv_err find_policies(void *ctx, tv_slice account, tv_slice container, tv_arena *arena,
                             tv_access_policies *ret_policies)
 {
@@ -120,19 +117,7 @@ void tv_call_done(tv_call *call)
     if (call->core->has_access_log)
         log_access(call, ns);
     tv_container_unref(call->container);
-    atomic_fetch_sub(&call->core->held_bytes, call->held_bytes);
     req->user = NULL;
-}
-
-tv_err tv_call_check_held(const tv_call *call)
-{
-    return atomic_load(&call->core->held_bytes) < HELD_BYTES_MAX ? TV_OK : TV_ERR_OVERLOADED;
-}
-
-void tv_call_hold(tv_call *call, size_t bytes)
-{
-    call->held_bytes += bytes;
-    atomic_fetch_add(&call->core->held_bytes, bytes);
 }
 
 /* --- what it asks for --- */

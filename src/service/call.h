@@ -31,7 +31,6 @@ typedef struct tv_service_core {
     bool is_https_only;
     bool has_access_log;
     tv_meter meter;
-    atomic_size_t held_bytes; /* by requests under way, as far as it is much: tv_call_hold */
 } tv_service_core;
 
 /** Complete a core whose parts are filled in: the meter, and where policies are found. */
@@ -47,7 +46,6 @@ typedef struct tv_call {
     tv_error_info info;      /* of the error that ends the call */
     tv_container *container; /* counted; released when the request is done */
     char request_id[TV_GUID_TEXT_LEN];
-    size_t held_bytes; /* counted in the core's */
 
     /* What waits for another thread. */
     tv_write write;
@@ -89,17 +87,6 @@ void tv_call_answer_preflight(tv_call *call);
 
 /** on_done: count the request, log it, let go of the container. */
 void tv_call_done(tv_call *call);
-
-/**
- * Before much memory is taken, for an answer that the client may not read or for
- * data that has to wait: TV_ERR_OVERLOADED when requests hold too much already.
- * Any thread.  Asked by a job when it runs and not before it is queued, only as
- * many as there are workers can go beyond the limit.
- */
-tv_err tv_call_check_held(const tv_call *call) TV_WARN_UNUSED;
-
-/** So much has been taken, and is held until the request is done.  Any thread. */
-void tv_call_hold(tv_call *call, size_t bytes);
 
 /* --- what it asks for --- */
 

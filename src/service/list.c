@@ -105,7 +105,7 @@ void tv_list_add_closing(tv_buf *out, tv_slice marker)
 
 tv_err tv_list_begin_page(tv_call *call)
 {
-    tv_err err = tv_call_check_held(call);
+    tv_err err = tv_charge_reserve(&call->req->charge, TV_LIST_PAGE_BYTES_MAX);
 
     if (err == TV_OK)
         tv_call_start_xml(call, 200);
@@ -114,17 +114,21 @@ tv_err tv_list_begin_page(tv_call *call)
 
 void tv_list_hold(tv_call *call)
 {
-    tv_call_hold(call, call->req->out.len - call->held_bytes);
+    tv_charge_trim(&call->req->charge);
 }
 
 void tv_list_end_page(tv_call *call, tv_err err)
 {
     call->job_result = err;
+    tv_buf_trim(&call->req->out);
     tv_list_hold(call);
 }
 
 /* An entry costs about as much as two plain rows. */
 enum { ENTRY_WORK = 2 };
+
+/* What a turn adds to a page, about; without memory for it the page ends. */
+enum { TURN_BYTES = 256 * 1024 };
 
 /* Every page has an entry, so that the next one begins further on: only a turn ends without. */
 tv_list_limit tv_list_look_at_limits(tv_call *call, const tv_list_query *query, int64_t count,
@@ -134,7 +138,7 @@ tv_list_limit tv_list_look_at_limits(tv_call *call, const tv_list_query *query, 
         return TV_LIST_PAGE_ENDS;
     if (!tv_turn_is_over(turn, ENTRY_WORK))
         return TV_LIST_NONE;
-    if (!turn->must_end && tv_call_check_held(call) == TV_OK)
+    if (!turn->must_end && tv_charge_reserve(&call->req->charge, TURN_BYTES) == TV_OK)
         return TV_LIST_TURN_ENDS;
     return count ? TV_LIST_PAGE_ENDS : TV_LIST_NONE;
 }

@@ -49,10 +49,10 @@ void tv_list_add_closing(tv_buf *out, tv_slice marker);
  * last, and in between it counts what it has.
  */
 
-/** In the task: start the answer.  TV_ERR_OVERLOADED: see tv_call_check_held. */
+/** In the task, when it runs: start the answer.  TV_ERR_OVERLOADED without memory for a page. */
 tv_err tv_list_begin_page(tv_call *call) TV_WARN_UNUSED;
 
-/** In the task, at the end of every turn: hold what there is until the request is done. */
+/** In the task, at the end of every turn: hold no more than what there is. */
 void tv_list_hold(tv_call *call);
 
 /** In the task, in any case: note its result, and hold the page. */

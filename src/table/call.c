@@ -1,4 +1,4 @@
-/* Handing calls over, and finding their table. */
+/* Handing calls over, their memory, and finding their table. */
 #include "table/call.h"
 
 void tv_table_call_submit(tv_table_call *call, void (*deliver)(tv_mail *mail))
@@ -30,6 +30,25 @@ tv_err tv_table_call_run_task(tv_table_call *call, bool (*run)(tv_task *task, tv
         .is_gone = &call->req->is_gone,
     };
     return tv_turns_submit(call->service->scanners, &call->task) ? TV_OK : TV_ERR_OVERLOADED;
+}
+
+/*
+ * Strings are used where they stand in the body unless something in them is
+ * escaped; with the encoded rows that is up to twice the body, and the answer once
+ * more.  What small bodies take fits what every request has.
+ */
+tv_err tv_table_call_reserve(tv_table_call *call)
+{
+    enum { SMALL_BYTES = 4 * 1024 };
+    tv_request *req = call->req;
+    size_t len = req->body.len;
+    tv_err err;
+
+    if (len <= SMALL_BYTES)
+        return TV_OK;
+
+    err = tv_arena_reserve(&req->arena, 2 * len);
+    return err ? err : tv_charge_reserve(&req->charge, len);
 }
 
 tv_err tv_table_call_find_table(tv_table_call *call, tv_slice name)

@@ -34,7 +34,6 @@ typedef struct tv_table_call {
     tv_catalog_set_properties set_properties;
     tv_query query;
     tv_scan scan;
-    size_t page_bytes; /* counted in the service's */
     tv_slice value;    /* of the row that was read */
 } tv_table_call;
 
@@ -54,6 +53,12 @@ tv_err tv_table_call_run_job(tv_table_call *call, tv_workers *workers, void (*ru
 /** Have a query run in turns with others.  TV_ERR_OVERLOADED when the account has too many. */
 tv_err tv_table_call_run_task(tv_table_call *call, bool (*run)(tv_task *task, tv_turn *turn),
                               void (*deliver)(tv_mail *mail)) TV_WARN_UNUSED;
+
+/**
+ * Before the body of a write is read: ask for what it becomes, the rows and the answer
+ * that may repeat them.  TV_ERR_OVERLOADED.
+ */
+tv_err tv_table_call_reserve(tv_table_call *call) TV_WARN_UNUSED;
 
 /** Set call->table: TV_ERR_TABLE_NOT_FOUND when the identity's account has none of that name. */
 tv_err tv_table_call_find_table(tv_table_call *call, tv_slice name) TV_WARN_UNUSED;

@@ -83,6 +83,11 @@ static tv_err merge(tv_change_set *set, tv_slice stored, tv_entity_change *chang
     if (set->merged_bytes > TV_MERGED_BYTES_MAX)
         return TV_ERR_MERGE_TOO_LARGE;
 
+    /* The client has sent little, but what is stored may be much: here, and in what is written. */
+    err = tv_arena_allow(set->arena, 3 * stored.len);
+    if (err)
+        return err;
+
     err = tv_entity_merge(set->arena, stored, &op->body.properties, &merged);
     if (err)
         return err;
@@ -169,4 +174,6 @@ void tv_change_set_prepare(tv_change_set *set, tv_write *write)
     write->partition = set->partition;
     write->run = run;
     write->ctx = set;
+    for (size_t i = 0; i < set->count; i++)
+        write->bytes += set->changes[i].sent.len;
 }

@@ -46,6 +46,9 @@ static void finish_read(tv_table_call *call, tv_err err)
 
     if (err == TV_OK && is_batch)
         err = tv_entity_check(call->value);
+    /* The client may read it late, or never. */
+    if (err == TV_OK)
+        err = tv_buf_try_reserve(&call->req->out, call->value.len);
     if (is_batch && err)
         tv_table_respond_batch_error(call, err, 0);
     else if (is_batch)
@@ -130,6 +133,10 @@ tv_err tv_table_write_entity(tv_table_call *call)
     tv_err err;
 
     err = tv_table_call_find_table(call, call->op.resource.table);
+    if (err)
+        return err;
+
+    err = tv_table_call_reserve(call);
     if (err)
         return err;
 

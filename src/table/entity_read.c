@@ -16,8 +16,6 @@
 enum {
     /* Members of a kind we keep; more cannot be an entity, even with nulls and annotations. */
     MEMBERS_MAX = 1024,
-    /* The shortest member is `"":0,`. */
-    MEMBER_BYTES_MIN = 5,
 };
 
 /* The members of one object: values and, apart, their type annotations. */
@@ -28,10 +26,18 @@ typedef struct member_set {
     uint32_t slot_mask;
 } member_set;
 
-/* Room for all members that a text of this length can hold. */
-static void member_set_init(member_set *set, tv_arena *arena, size_t json_len)
+/* How many members a text can have at most: each has a colon, and so may strings. */
+static size_t count_members(tv_slice json)
 {
-    size_t members = json_len / MEMBER_BYTES_MIN + 1;
+    size_t count = 0;
+
+    for (size_t i = 0; i < json.len; i++)
+        count += json.data[i] == ':';
+    return count;
+}
+
+static void member_set_init(member_set *set, tv_arena *arena, size_t members)
+{
     uint32_t slots = 16;
 
     set->count = 0;
@@ -300,8 +306,10 @@ tv_err tv_entity_body_read(tv_arena *arena, tv_slice json, tv_entity_body *ret_b
     member_set values, types;
     tv_err err;
 
-    member_set_init(&values, arena, json.len);
-    member_set_init(&types, arena, json.len);
+    size_t members = count_members(json);
+
+    member_set_init(&values, arena, members);
+    member_set_init(&types, arena, members);
     err = split_members(arena, json, &values, &types);
     if (err)
         return err;

@@ -3,18 +3,6 @@
 #include "table/call.h"
 #include "table/table_list.h"
 
-/* Pages of clients that do not read them; more queries are refused until some are gone. */
-enum { UNSENT_PAGE_BYTES_MAX = 512 * 1024 * 1024 };
-
-/* Bytes that wait to be sent count until the request is done. */
-static void count_page(tv_table_call *call)
-{
-    size_t bytes = call->req->out.len;
-
-    atomic_fetch_add(&call->service->page_bytes, bytes - call->page_bytes);
-    call->page_bytes = bytes;
-}
-
 static tv_plan plan_of_tables(const tv_filter *filter)
 {
     return tv_filter_passes_nothing(filter) ? (tv_plan){.kind = TV_PLAN_POINT, .count = 0}
@@ -56,9 +44,17 @@ static bool is_explained(const tv_table_call *call)
     return call->op.kind == TV_TABLE_OP_QUERY_ENTITIES && call->query.is_explained;
 }
 
+/* Whether there is memory for the rest of a page. */
+static bool has_room(tv_request *req)
+{
+    size_t rest = req->out.len < TV_PAGE_BYTES_MAX ? TV_PAGE_BYTES_MAX - req->out.len : 0;
+
+    return tv_charge_reserve(&req->charge, rest) == TV_OK;
+}
+
 /*
- * A turn of a query.  The memory of pages is looked at here and not when the task
- * was queued: only as many pages as there are threads can then go beyond the limit.
+ * A turn of a query.  The memory is asked for here and not when the task was queued,
+ * and what the turn did not need is given back: those that wait reserve nothing.
  */
 static bool run_query(tv_task *task, tv_turn *turn)
 {
@@ -66,8 +62,8 @@ static bool run_query(tv_task *task, tv_turn *turn)
     tv_engine *engine = call->service->engine;
     bool is_done = true;
 
-    if (atomic_load(&call->service->page_bytes) >= UNSENT_PAGE_BYTES_MAX) {
-        if (call->page_bytes == 0) {
+    if (!has_room(call->req)) {
+        if (call->req->out.len == 0) {
             call->job_result = TV_ERR_OVERLOADED;
             return true;
         }
@@ -77,7 +73,9 @@ static bool run_query(tv_task *task, tv_turn *turn)
         call->job_result = tv_table_list(&call->scan, engine, turn, &is_done);
     else
         call->job_result = tv_scan_run(&call->scan, engine, turn, &is_done);
-    count_page(call);
+    if (is_done)
+        tv_buf_trim(&call->req->out);
+    tv_charge_trim(&call->req->charge);
     return is_done;
 }
 
@@ -140,7 +138,8 @@ static void run_point(tv_job *job)
     tv_table_call *call = TV_TABLE_CALL_OF(job, job);
 
     call->job_result = tv_scan_run_point(&call->scan, call->service->engine, TV_READ_ANY);
-    count_page(call);
+    tv_buf_trim(&call->req->out);
+    tv_charge_trim(&call->req->charge);
 }
 
 static void on_point_done(tv_mail *mail)

@@ -281,7 +281,6 @@ static void on_done(void *ctx, tv_request *req)
     tv_meter_add(&service->meter, call->op.kind, req->status, ns, req->body.len, req->out.len);
     if (service->has_access_log)
         log_access(call, ns);
-    atomic_fetch_sub(&service->page_bytes, call->page_bytes);
     tv_container_unref(call->table);
     req->user = NULL;
 }

@@ -33,7 +33,6 @@ typedef struct tv_table_service {
     bool is_https_only;
     bool has_access_log;
     tv_meter meter;
-    atomic_size_t page_bytes; /* of pages that have been read and not been sent yet */
 } tv_table_service;
 
 /**

@@ -55,9 +55,13 @@ static tv_err check_batch_access(tv_table_call *call)
 
 tv_err tv_table_run_batch(tv_table_call *call)
 {
-    tv_err err =
-        tv_batch_parse(&call->req->arena, call->req, &call->op.endpoint, &call->batch, &call->info);
+    tv_err err = tv_table_call_reserve(call);
 
+    if (err)
+        return err;
+
+    err =
+        tv_batch_parse(&call->req->arena, call->req, &call->op.endpoint, &call->batch, &call->info);
     if (err && !call->batch.is_part_error)
         return err;
 

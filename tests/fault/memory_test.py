@@ -9,7 +9,8 @@ from table_client import Client
 from server import Server
 
 CLIENTS = 300  # each with a page of 4 MiB
-MEMORY_MIB_MAX = 900  # 512 for pages, the rest for the store and the process
+MEMORY_MB = 512
+MEMORY_MIB_MAX = 900  # the budget; the rest for the store and the process
 LARGE = "x" * 30000
 
 
@@ -20,7 +21,7 @@ def resident_mib(process):
 
 class Memory(unittest.TestCase):
     def setUp(self):
-        self.server = Server()
+        self.server = Server("--memory-mb", str(MEMORY_MB))
         self.addCleanup(self.server.clean)
         self.server.start()
         self.addCleanup(self.server.stop)

@@ -19,11 +19,13 @@ typedef struct walk {
     tv_message expired[EXPIRED_MAX];
     size_t expired_count;
     tv_queue_place end; /* no live message is before this, once those of `live` are hidden */
+    size_t answer_bytes; /* what the texts of `live` will take until they are sent */
+    bool is_full;        /* there is no memory for more */
 } walk;
 
 /* Look at one row of the index. */
 static tv_err visit(tv_txn *txn, tv_queue *queue, int64_t generation, const tv_txn_scan *scan,
-                    walk *found)
+                    tv_arena *arena, walk *found)
 {
     tv_queue_place place;
     tv_message message;
@@ -57,10 +59,20 @@ static tv_err visit(tv_txn *txn, tv_queue *queue, int64_t generation, const tv_t
 
     if (is_expired) {
         found->expired[found->expired_count++] = message;
-    } else {
-        found->live[found->live_count++] = message;
-        found->end = (tv_queue_place){place.ticks, place.sequence + 1};
+        return TV_OK;
     }
+    /* Asked now and not when the get was queued: what all that wait would take together says
+     * nothing about what this one takes.  Fewer messages than were asked for are an answer. */
+    size_t answer_bytes = found->answer_bytes + tv_message_answer_bytes(message.text.len);
+
+    err = tv_arena_allow(arena, answer_bytes);
+    if (err) {
+        found->is_full = found->live_count > 0;
+        return found->is_full ? TV_OK : err;
+    }
+    found->answer_bytes = answer_bytes;
+    found->live[found->live_count++] = message;
+    found->end = (tv_queue_place){place.ticks, place.sequence + 1};
     return TV_OK;
 }
 
@@ -72,7 +84,8 @@ static tv_err walk_index(tv_txn *txn, const tv_queue_get *get, int64_t generatio
     tv_txn_scan scan;
     tv_err err, end_err;
 
-    found->live_count = found->expired_count = 0;
+    found->live_count = found->expired_count = found->answer_bytes = 0;
+    found->is_full = false;
     err = tv_txn_scan_begin(
         txn,
         tv_queue_key_place(&from, queue->prefix, generation, TV_QUEUE_VISIBLE,
@@ -81,10 +94,11 @@ static tv_err walk_index(tv_txn *txn, const tv_queue_get *get, int64_t generatio
     if (err)
         return err;
 
-    while (err == TV_OK && found->live_count < (size_t)get->count && tv_txn_scan_next(&scan))
-        err = visit(txn, queue, generation, &scan, found);
+    while (err == TV_OK && found->live_count < (size_t)get->count && !found->is_full &&
+           tv_txn_scan_next(&scan))
+        err = visit(txn, queue, generation, &scan, get->arena, found);
     end_err = tv_txn_scan_end(&scan);
-    if (found->live_count < (size_t)get->count)
+    if (found->live_count < (size_t)get->count && !found->is_full)
         found->end = now_over;
     return err ? err : end_err;
 }

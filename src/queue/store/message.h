@@ -39,6 +39,12 @@ typedef struct tv_message {
     tv_slice text; /* whoever hands the message out says how long it lives */
 } tv_message;
 
+/** What a message of so long a text takes until it is sent, about: a copy, and its XML. */
+static inline size_t tv_message_answer_bytes(size_t text_len)
+{
+    return 1024 + 3 * text_len;
+}
+
 static inline bool tv_message_is_expired(const tv_message *message, int64_t now)
 {
     return message->expires <= now;

@@ -44,9 +44,10 @@ tv_err tv_queue_count(tv_queue *queue, tv_read_mode mode, int64_t *ret_count)
  * Read the message that an index row leads to.  TV_ERR_NOT_FOUND when it is no
  * longer what the row says: the iterator sees the store as it was when it was
  * opened, and the message has been taken, changed or removed since.
+ * TV_ERR_OVERLOADED when there is no memory for what it adds to `answer_bytes`.
  */
 static tv_err read_message(tv_queue *queue, tv_arena *arena, int64_t generation, tv_slice row_key,
-                           const tv_guid *id, tv_message *ret_message)
+                           const tv_guid *id, size_t *answer_bytes, tv_message *ret_message)
 {
     tv_queue_place place;
     tv_queue_key key;
@@ -67,10 +68,16 @@ static tv_err read_message(tv_queue *queue, tv_arena *arena, int64_t generation,
         return err;
     if (tv_queue_place_cmp(tv_store_visible_place(ret_message), place) != 0)
         return TV_ERR_NOT_FOUND;
-    if (!tv_message_text_is_apart(ret_message->text.len))
-        return TV_OK;
 
     size_t text_len = ret_message->text.len;
+
+    err = tv_arena_allow(arena, *answer_bytes + tv_message_answer_bytes(text_len));
+    if (err)
+        return err;
+    *answer_bytes += tv_message_answer_bytes(text_len);
+    if (!tv_message_text_is_apart(text_len))
+        return TV_OK;
+
     err = tv_engine_get(queue->engine, TV_READ_ANY,
                         tv_queue_key_text(&key, queue->prefix, generation, id), arena,
                         &ret_message->text);
@@ -108,7 +115,7 @@ tv_err tv_queue_peek(tv_queue *queue, tv_arena *arena, int64_t count,
 {
     int64_t now = tv_instant_now();
     tv_queue_counts counts;
-    size_t found = 0;
+    size_t found = 0, answer_bytes = 0;
     tv_iter *iter;
     tv_err err;
 
@@ -131,7 +138,11 @@ tv_err tv_queue_peek(tv_queue *queue, tv_arena *arena, int64_t count,
             continue;
 
         err = read_message(queue, arena, counts.generation, tv_iter_key(iter), &id,
-                           &ret_messages[found]);
+                           &answer_bytes, &ret_messages[found]);
+        if (err == TV_ERR_OVERLOADED && found) {
+            err = TV_OK; /* fewer are an answer, too */
+            break;
+        }
         if (err == TV_OK)
             found++;
         else if (err == TV_ERR_NOT_FOUND)

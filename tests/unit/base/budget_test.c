@@ -94,6 +94,22 @@ TEST(a_share_that_holds_little_is_served_from_the_last_eighth)
     tv_budget_free(budget);
 }
 
+TEST(small_requests_of_a_share_that_is_used_up_go_on_for_a_while)
+{
+    static hog alone;
+    tv_budget *budget = tv_budget_new(240 * MB);
+    tv_share *share = tv_budget_share(budget, TV_LIT("a"));
+    tv_charge small;
+
+    CHECK_INT(fill(&alone, share), 140);
+    tv_charge_init(&small, share);
+    CHECK_OK(tv_charge_reserve(&small, 200 * 1000));
+    CHECK_ERR(tv_charge_reserve(&small, 300 * 1000), TV_ERR_OVERLOADED);
+    tv_charge_done(&small);
+    let_go(&alone);
+    tv_budget_free(budget);
+}
+
 TEST(one_charge_gets_a_quarter)
 {
     tv_budget *budget = tv_budget_new(80 * MB);
@@ -321,6 +337,7 @@ int main(void)
         cmocka_unit_test(one_share_gets_two_thirds_of_what_is_common),
         cmocka_unit_test(shares_that_take_all_they_can_leave_something_for_the_next),
         cmocka_unit_test(a_share_that_holds_little_is_served_from_the_last_eighth),
+        cmocka_unit_test(small_requests_of_a_share_that_is_used_up_go_on_for_a_while),
         cmocka_unit_test(one_charge_gets_a_quarter),
         cmocka_unit_test(strangers_have_a_sixteenth_even_if_all_is_free),
         cmocka_unit_test(what_is_used_comes_out_of_what_was_reserved),

@@ -29,7 +29,7 @@ static void begin(size_t buffers, int workers)
     make_folder("/tmp");
     io = (tv_blob_io){.extents = open_store(),
                       .workers = tv_workers_new(workers, 1000),
-                      .out = tv_buffers_new(BUFFER, buffers, 100)};
+                      .out = tv_buffers_new(BUFFER, buffers)};
     sem_init(&gate, 0, 0);
     tv_mailbox_init(&gate_box, wake_nobody, NULL);
     atomic_store(&blocked, 0);

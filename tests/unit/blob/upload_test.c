@@ -33,12 +33,12 @@ static void wake_nobody(void *ctx)
     (void)ctx;
 }
 
-static void setup(size_t buffers, size_t spills_max, int workers)
+static void setup(size_t buffers, int workers)
 {
     make_folder("/tmp");
     io = (tv_blob_io){.extents = open_store(),
                       .workers = tv_workers_new(workers, 1000),
-                      .in = tv_buffers_new(BUFFER, buffers, spills_max)};
+                      .in = tv_buffers_new(BUFFER, buffers)};
     io.hasher = tv_hasher_new(io.workers);
     wanted = (tv_digests){.has_md5 = true, .has_crc64 = true};
     sem_init(&gate, 0, 0);
@@ -201,11 +201,16 @@ static void upload_on_done(void *ctx, tv_request *req)
     atomic_fetch_add(&s->done, 1);
 }
 
-static server *start(void)
+static server *start_with(const tv_http_limits *limits)
 {
     return server_start_with((tv_service){"upload", NULL, upload_on_headers, upload_on_request,
                                           flow_on_refused, upload_on_done},
-                             NULL, NULL);
+                             limits, NULL);
+}
+
+static server *start(void)
+{
+    return start_with(NULL);
 }
 
 /* Send the head of an upload of `len` bytes; `headers` are more lines. */
@@ -250,7 +255,7 @@ static const struct {
 
 TEST(a_body_is_stored_whole)
 {
-    setup(4, 4, 2);
+    setup(4, 2);
     server *s = start();
     client c = client_open(s);
 
@@ -271,7 +276,7 @@ TEST(a_body_is_stored_whole)
 
 TEST(odd_pieces_and_chunks_come_together)
 {
-    setup(4, 4, 2);
+    setup(4, 2);
     server *s = start();
     client c = client_open(s);
     tv_buf body = TV_BUF_EMPTY;
@@ -301,7 +306,7 @@ static const struct {
 
 TEST(what_the_client_claims_is_checked)
 {
-    setup(4, 4, 1);
+    setup(4, 1);
     server *s = start();
 
     for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
@@ -318,7 +323,7 @@ TEST(what_the_client_claims_is_checked)
 
 TEST(a_client_waits_while_both_buffers_are_in_use)
 {
-    setup(2, 4, 1);
+    setup(2, 1);
     server *s = start();
     client c = client_open(s);
     tv_buf body = TV_BUF_EMPTY;
@@ -380,7 +385,7 @@ TEST(many_uploads_share_few_buffers)
     enum { SENDERS = 12 };
     sender senders[SENDERS];
 
-    setup(3, SENDERS, 2);
+    setup(3, 2);
     server *s = start();
 
     for (int i = 0; i < SENDERS; i++) {
@@ -430,7 +435,7 @@ TEST(uploads_that_are_hashed_together_have_digests_of_their_own)
     sender senders[SENDERS];
     uint64_t batches, pieces;
 
-    setup(2 * SENDERS, SENDERS, 2);
+    setup(2 * SENDERS, 2);
     server *s = start();
 
     for (int i = 0; i < SENDERS; i++) {
@@ -449,7 +454,7 @@ TEST(uploads_that_are_hashed_together_have_digests_of_their_own)
 /* A client may send as slowly as it likes, and so may many; nobody has to wait for them. */
 TEST(clients_that_do_not_send_hold_up_nobody)
 {
-    setup(1, 1, 1);
+    setup(1, 1);
     server *s = start();
     client slow = client_open(s), c = client_open(s);
     tv_buf body = TV_BUF_EMPTY;
@@ -470,32 +475,22 @@ TEST(clients_that_do_not_send_hold_up_nobody)
     teardown(s, 2);
 }
 
-TEST(too_many_pieces_without_a_buffer_are_refused)
+TEST(a_piece_is_refused_when_the_share_is_used_up)
 {
-    setup(1, 1, 1);
-    server *s = start();
-    client a = client_open(s), b = client_open(s), c = client_open(s);
+    tv_http_limits limits = tv_http_limits_default;
 
-    /* a has the buffer, b's piece waits for the worker, c's is one too many. */
-    send_head(&a, 10, "");
-    client_send(&a, "abc");
-    for (int i = 0; i < 1000 && tv_buffers_used(io.in) == 0; i++)
-        usleep(1000);
-    block_worker();
-    send_head(&b, 10, "");
-    client_send(&b, "abcdefghij");
-    usleep(50 * 1000);
+    /* All are strangers here, whose sixteenth is less than what the request itself takes. */
+    limits.budget = tv_budget_new(16 * 1024);
+    setup(1, 1);
+    server *s = start_with(&limits);
+    client c = client_open(s);
+
     send_head(&c, 10, "");
     client_send(&c, "abcdefghij");
     client_expect(&c, 503, "OVERLOADED");
-    sem_post(&gate);
-    check_stored(&b, TV_LIT("abcdefghij"));
-    client_send(&a, "defghij");
-    check_stored(&a, TV_LIT("abcdefghij"));
-    client_close(&a);
-    client_close(&b);
     client_close(&c);
-    teardown(s, 2);
+    teardown(s, 0);
+    tv_budget_free(limits.budget);
 }
 
 static const struct {
@@ -514,7 +509,7 @@ static const struct {
 
 TEST(nothing_is_left_of_a_client_that_goes)
 {
-    setup(2, 4, 1);
+    setup(2, 1);
     server *s = start();
     tv_buf body = TV_BUF_EMPTY;
 
@@ -605,7 +600,7 @@ TEST(nothing_is_left_of_a_client_that_goes_while_its_buffer_is_hashed)
 {
     hold h;
 
-    setup(2, 4, 1);
+    setup(2, 1);
     server *s = start();
 
     hold_hasher(&h);
@@ -623,7 +618,7 @@ TEST(a_server_that_stops_waits_for_the_hasher)
 {
     hold h;
 
-    setup(2, 4, 1);
+    setup(2, 1);
     server *s = start();
 
     hold_hasher(&h);
@@ -651,7 +646,7 @@ static void check_refused(server *s, const char *answer_text, int status, size_t
 
 TEST(a_full_disk_is_said_and_nothing_stays)
 {
-    setup(4, 4, 1);
+    setup(4, 1);
     tv_extents_close(io.extents);
     CHECK(try_open(&(tv_extent_options){.dir = dir, .disk_reserve_bytes = UINT64_C(1) << 60},
                    &io.extents));
@@ -666,7 +661,7 @@ TEST(a_full_disk_is_said_and_nothing_stays)
 /* Pieces that come between a worker's failure and the letter about it. */
 TEST(a_failure_is_heard_of_once_the_worker_is_back)
 {
-    setup(4, 4, 1);
+    setup(4, 1);
     tv_extents_close(io.extents);
     CHECK(try_open(&(tv_extent_options){.dir = dir, .disk_reserve_bytes = UINT64_C(1) << 60},
                    &io.extents));
@@ -687,7 +682,7 @@ TEST(a_write_that_fails_in_the_middle_ends_the_upload)
 {
     struct rlimit before, small;
 
-    setup(4, 4, 1);
+    setup(4, 1);
     server *s = start();
 
     signal(SIGXFSZ, SIG_IGN);
@@ -702,7 +697,7 @@ TEST(a_write_that_fails_in_the_middle_ends_the_upload)
 
 TEST(a_server_that_stops_waits_for_its_workers)
 {
-    setup(2, 4, 1);
+    setup(2, 1);
     server *s = start();
     client c = client_open(s);
     tv_buf body = TV_BUF_EMPTY;
@@ -730,7 +725,7 @@ int main(void)
         cmocka_unit_test(many_uploads_share_few_buffers),
         cmocka_unit_test(uploads_that_are_hashed_together_have_digests_of_their_own),
         cmocka_unit_test(clients_that_do_not_send_hold_up_nobody),
-        cmocka_unit_test(too_many_pieces_without_a_buffer_are_refused),
+        cmocka_unit_test(a_piece_is_refused_when_the_share_is_used_up),
         cmocka_unit_test(nothing_is_left_of_a_client_that_goes),
         cmocka_unit_test(nothing_is_left_of_a_client_that_goes_while_its_buffer_is_hashed),
         cmocka_unit_test(a_full_disk_is_said_and_nothing_stays),

@@ -481,14 +481,13 @@ static tv_err note_time(tv_txn *txn, void *latest)
     tv_slice value;
     tv_err err;
 
-    tv_txn_declare_freeing(txn); /* it takes no side: what frees space goes through with it */
     err = tv_txn_get(txn, TV_KEY_TIME, &value);
     if (err == TV_OK)
         err = tv_instant_parse(value, &stored);
     if (err && err != TV_ERR_NOT_FOUND)
         return err;
 
-    tv_txn_declare_freeing(txn); /* the functions of the group decide what it is */
+    tv_txn_declare_freeing(txn); /* it takes no side: the functions of the group decide */
     if (stored < instant)
         tv_txn_put(txn, TV_KEY_TIME, (tv_slice){text, tv_format_int64(text, instant)});
     txn->time_noted = instant;
@@ -537,6 +536,8 @@ tv_err tv_txn_commit(tv_txn *txn)
 
     tv_assert(txn->partition.data == NULL);
     err = keep_time(txn);
+    if (err == TV_ERR_IO)
+        return TV_ERR_CORRUPT; /* of a read: TV_ERR_IO would say that something may be written */
     if (err || !build_batch(txn))
         return err;
 

@@ -677,6 +677,32 @@ TEST(invariant_12_what_the_log_may_hold_is_not_undone)
     CHECK_ERR(later.write.result, TV_ERR_IO);
 }
 
+/* A read that fails is not the engine's word on a write: the next TV_ERR_IO is the first. */
+TEST(invariant_12_a_group_that_could_not_read_has_not_lost_the_engine)
+{
+    step early = {0}, s = {0};
+
+    start(1, NULL, QUEUE_MAX);
+    tv_memory_fail_reads(engine, TV_ERR_IO);
+    submit(&early, act_put, "pa", "1");
+    early.write.undo = note_undo;
+    tv_outbox_flush(outbox);
+    tv_pipeline_drain(pipeline);
+    CHECK_INT(early.order, -1); /* nothing was written */
+    wait_for(&early, 1);
+    CHECK(early.write.result != TV_OK);
+
+    tv_memory_fail_reads(engine, TV_OK);
+    tv_memory_fail_writes(engine, 1, 1, TV_ERR_IO);
+    submit(&s, act_put, "pa", "1");
+    s.write.undo = note_undo;
+    tv_outbox_flush(outbox);
+    tv_pipeline_drain(pipeline);
+    CHECK_INT(s.order, 0);
+    wait_for(&s, 1);
+    CHECK_ERR(s.write.result, TV_ERR_IO);
+}
+
 TEST(a_group_ends_when_it_is_large)
 {
     enum { WRITES = 40, VALUE = 1 << 20 };
@@ -794,6 +820,7 @@ int main(void)
         ONE(invariant_11_what_a_write_settles_is_settled_before_any_answer),
         ONE(invariant_12_what_failed_for_certain_is_undone_before_its_answer),
         ONE(invariant_12_what_the_log_may_hold_is_not_undone),
+        ONE(invariant_12_a_group_that_could_not_read_has_not_lost_the_engine),
         ONE(a_group_ends_when_it_is_large),
         ONE(a_group_ends_when_it_has_read_much),
         ONE(figures_count_groups_and_writes),

@@ -80,17 +80,28 @@ static tv_write *take_first(tv_write_queue *queue, tv_mail_chain *chain)
     return write;
 }
 
+/*
+ * Large writes are in chains of small ones where one of these was before them in their
+ * partition: of each account one goes along, and those behind the next wait with it.
+ */
 static size_t take_small(tv_write_queue *queue, size_t max, tv_write **ret_writes)
 {
-    size_t count = 0, most = queue->count - queue->large_count;
+    size_t count = 0, idle = 0;
+    bool has_large[LANES] = {0};
 
-    if (most > max)
-        most = max;
-    while (count < most) {
-        tv_mail_chain *chain = &queue->lanes[queue->turn++ % LANES].small;
+    while (count < max && idle < LANES) {
+        size_t number = queue->turn++ % LANES, before = count;
+        tv_mail_chain *chain = &queue->lanes[number].small;
 
-        for (int i = 0; i < TURN_WRITES_MAX && chain->first && count < most; i++)
+        for (int i = 0; i < TURN_WRITES_MAX && chain->first && count < max; i++) {
+            bool is_large = write_of(chain->first)->bytes >= TV_WRITE_LARGE_BYTES;
+
+            if (is_large && has_large[number])
+                break;
+            has_large[number] |= is_large;
             ret_writes[count++] = take_first(queue, chain);
+        }
+        idle = count > before ? 0 : idle + 1;
     }
     return count;
 }

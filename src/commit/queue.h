@@ -9,7 +9,8 @@
  * The writes to one partition keep their order (3): a partition has one account, and
  * all its writes that wait are in one of the account's two chains, which are first
  * in, first out.  Whether that is the chain of small or of large ones is decided
- * when the first of them comes.
+ * when the first of them comes; of large ones in the chain of small ones a group
+ * takes one of each account.
  *
  * No threads and no locks here; see pipeline.c.
  */

@@ -81,6 +81,29 @@ TEST(invariant_13_a_small_write_does_not_wait_for_large_ones)
     tv_write_queue_free(queue);
 }
 
+/* A partition that has a small write waiting takes its large ones in the same order, but not all at
+ * once. */
+TEST(invariant_13_large_writes_behind_a_small_one_are_taken_one_by_one)
+{
+    tv_write_queue *queue = tv_write_queue_new();
+    int next = 0;
+
+    for (int i = 0; i < 50; i++)
+        add(queue, i, "ada", 7, i == 0 ? 100 : 3 * MB);
+    add(queue, 50, "bob", 8, 500);
+
+    CHECK_INT(tv_write_queue_take(queue, 1024, taken), 3);
+    CHECK_INT(bytes_of(3), 100 + 3 * MB + 500);
+    for (size_t count = 3; count; count = tv_write_queue_take(queue, 1024, taken)) {
+        for (size_t i = 0; i < count; i++) {
+            if (taken[i] != &writes[50])
+                CHECK(taken[i] == &writes[next++]);
+        }
+    }
+    CHECK_INT(next, 50);
+    tv_write_queue_free(queue);
+}
+
 TEST(invariant_13_large_writes_go_on_beside_small_ones_without_end)
 {
     tv_write_queue *queue = tv_write_queue_new();
@@ -144,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(invariant_3_the_writes_to_a_partition_keep_their_order),
         cmocka_unit_test(invariant_13_a_small_write_does_not_wait_for_large_ones),
+        cmocka_unit_test(invariant_13_large_writes_behind_a_small_one_are_taken_one_by_one),
         cmocka_unit_test(invariant_13_large_writes_go_on_beside_small_ones_without_end),
         cmocka_unit_test(large_writes_are_taken_up_to_a_sum_and_in_turns),
         cmocka_unit_test(an_account_does_not_wait_for_all_the_writes_of_another),

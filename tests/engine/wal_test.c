@@ -17,6 +17,7 @@
 #include <rocksdb/c.h>
 
 #include "base/clock.h"
+#include "base/crc32c.h"
 #include "fixture.h"
 #include "random.h"
 
@@ -335,6 +336,43 @@ TEST(a_flipped_bit_is_damage_in_the_last_record_too)
             check_scan((tv_slice){copy, len}, TV_WAL_DAMAGED, records_up_to(at));
         free(copy);
     }
+}
+
+/* A record of one fragment that begins with its sequence number and a count of one. */
+static size_t add_record(char *to, uint64_t sequence, size_t size)
+{
+    char *body = to + 7;
+
+    memset(body, 'x', size);
+    memcpy(body, &sequence, sizeof sequence);
+    memcpy(body + 8, &(uint32_t){1}, 4);
+    to[4] = (char)(size & 0xff);
+    to[5] = (char)(size >> 8);
+    to[6] = 1;
+
+    uint32_t sum = tv_crc32c(0, (tv_slice){to + 6, size + 1});
+
+    sum = (sum >> 15 | sum << 17) + UINT32_C(0xa282ead8);
+    memcpy(to, &sum, sizeof sum);
+    return 7 + size;
+}
+
+/* The few zeros at a block's end belong to no record, and so are not what a crash has lost of one. */
+TEST(a_flipped_bit_behind_the_rest_of_a_block_is_damage)
+{
+    static char log[2 * TV_WAL_BLOCK_BYTES];
+    size_t first = add_record(log, 1, TV_WAL_BLOCK_BYTES - 7 - 5);
+    size_t end = TV_WAL_BLOCK_BYTES + add_record(log + TV_WAL_BLOCK_BYTES, 2, 300);
+
+    check_scan((tv_slice){log, end}, TV_WAL_WHOLE, 2);
+    log[end - 10] ^= 1;
+    tv_wal_scan scan = check_scan((tv_slice){log, end}, TV_WAL_DAMAGED, 1);
+    CHECK_INT(scan.good_bytes, first);
+
+    memset(log + TV_WAL_BLOCK_BYTES, 0, 300);
+    check_scan((tv_slice){log, end}, TV_WAL_DAMAGED, 1); /* less than a sector */
+    memset(log + TV_WAL_BLOCK_BYTES, 0, 512);
+    check_scan((tv_slice){log, end}, TV_WAL_WHOLE, 1);
 }
 
 TEST(a_lost_page_before_a_good_record_is_damage_and_the_rest_is_counted)
@@ -687,6 +725,7 @@ int main(int argc, char **argv)
         ONE(zeros_behind_it_are_no_damage),
         ONE(a_last_record_with_lost_pages_is_torn),
         ONE(a_flipped_bit_is_damage_in_the_last_record_too),
+        ONE(a_flipped_bit_behind_the_rest_of_a_block_is_damage),
         ONE(a_lost_page_before_a_good_record_is_damage_and_the_rest_is_counted),
         ONE(records_that_are_missing_without_a_trace_are_damage),
         ONE(a_damaged_store_starts_with_all_that_was_acknowledged_or_is_refused),

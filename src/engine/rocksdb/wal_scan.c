@@ -330,7 +330,8 @@ static tv_wal_state judge_tail(tv_wal_kind kind, tv_slice file, reading result, 
     if (count_behind(kind, file, from, scan))
         return TV_WAL_DAMAGED;
 
-    if (has_lost_sector(file, scan->good_bytes))
+    /* The zeros that fill a block up are nobody's. */
+    if (has_lost_sector(file, skip_trailer(scan->good_bytes)))
         return TV_WAL_TORN;
 
     return result == READ_CUT && !is_whole_but_for_its_length(file, own_end) ? TV_WAL_TORN

@@ -4,11 +4,13 @@
 #include <time.h>
 
 #include "base/assert.h"
+#include "base/thread.h"
 
 static void *run_thread(void *arg)
 {
     tv_chore *chore = arg;
 
+    tv_thread_give_way();
     chore->run(chore, chore->ctx);
     return NULL;
 }

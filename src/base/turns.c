@@ -6,6 +6,7 @@
 #include "base/turns.h"
 
 #include "base/assert.h"
+#include "base/thread.h"
 
 enum { TURN_NS = 4 * 1000 * 1000 };
 
@@ -162,6 +163,7 @@ static void *work(void *arg)
 {
     tv_turns *turns = arg;
 
+    tv_thread_give_way();
     pthread_mutex_lock(&turns->lock);
     for (;;) {
         account *a;

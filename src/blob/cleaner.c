@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "blob/store/clean.h"
 #include "commit/waiter.h"
 
@@ -90,6 +91,7 @@ static void *run(void *arg)
     tv_arena arena;
     dirty *next;
 
+    tv_thread_give_way();
     tv_arena_init(&arena);
     while ((next = wait_for_next(cleaner))) {
         tv_err err = clean(cleaner, next, &arena);

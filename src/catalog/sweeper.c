@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "commit/waiter.h"
 #include "engine/key.h"
 
@@ -103,6 +104,7 @@ static void *run(void *arg)
     tv_sweeper *sweeper = arg;
     dropped *next;
 
+    tv_thread_give_way();
     while ((next = wait_for_next(sweeper))) {
         tv_err err = sweep(sweeper, (tv_slice){next->account, next->account_len}, next->id);
 

@@ -2,15 +2,16 @@
 
     with Attack(connections, crowd(port, request)): ...
 
-An attack runs in a process of its own, which gives way to the others on a busy
-machine: an attacker has a machine for itself.  It ends when the block is left.
+An attack runs in processes of its own, which get only what the server and the
+other client leave of the cores: an attacker has a machine for itself.  It ends when the block is left.
 """
 
 import multiprocessing
+import os
 import threading
 import time
 
-from neighbour import Connection, prefer
+from neighbour import Connection
 
 PROCESSES = 2
 AGAIN_S = 0.05  # after a refusal or a closed connection
@@ -50,7 +51,7 @@ def send_and_stall(port, data, trickle=b"", pause_s=1.0):
 
 
 def crowd(act, first, count, is_over):
-    prefer(5)
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     threads = [threading.Thread(target=act, args=(first + i, is_over), daemon=True)
                for i in range(count)]
     for thread in threads:

@@ -50,7 +50,8 @@ void tv_table_call_submit(tv_table_call *call, void (*deliver)(tv_mail *mail));
 tv_err tv_table_call_run_job(tv_table_call *call, tv_workers *workers, void (*run)(tv_job *job),
                              void (*deliver)(tv_mail *mail)) TV_WARN_UNUSED;
 
-/** Have a query run in turns with others.  TV_ERR_OVERLOADED when the account has too many. */
+/** Have work that takes long done in turns with others.  TV_ERR_OVERLOADED when the account has too
+ * many. */
 tv_err tv_table_call_run_task(tv_table_call *call, bool (*run)(tv_task *task, tv_turn *turn),
                               void (*deliver)(tv_mail *mail)) TV_WARN_UNUSED;
 

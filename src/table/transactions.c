@@ -13,7 +13,8 @@ static void on_batch_written(tv_mail *mail)
         tv_table_respond_batch(call);
 }
 
-static tv_err apply_batch(tv_table_call *call)
+/* The rows that the parts put, or what they delete. */
+static tv_err make_changes(tv_table_call *call)
 {
     const tv_batch_request *batch = &call->batch;
     tv_err err;
@@ -29,7 +30,6 @@ static tv_err apply_batch(tv_table_call *call)
             return err;
     }
     tv_change_set_prepare(&call->changes, &call->write);
-    tv_table_call_submit(call, on_batch_written);
     return TV_OK;
 }
 
@@ -53,23 +53,67 @@ static tv_err check_batch_access(tv_table_call *call)
     return TV_OK;
 }
 
+/*
+ * All that comes before the engine is asked: from the body to the rows.  An error of
+ * one part (batch.is_part_error) is answered within the answer of the batch.
+ */
+static tv_err prepare(tv_table_call *call)
+{
+    tv_batch_request *batch = &call->batch;
+    tv_err err = tv_batch_parse(&call->req->arena, call->req, &call->op.endpoint, batch,
+                                &call->info);
+
+    if (err)
+        return err;
+
+    batch->is_part_error = true;
+    err = check_batch_access(call);
+    if (err || batch->is_query)
+        return err;
+    return make_changes(call);
+}
+
+/* Answer a batch that is not valid, or go on with one that is. */
+static void run_prepared(tv_table_call *call, tv_err err)
+{
+    if (err == TV_OK && !call->batch.is_query) {
+        tv_table_call_submit(call, on_batch_written);
+        return;
+    }
+    if (err == TV_OK)
+        err = tv_table_get_entity(call);
+    if (err && call->batch.is_part_error)
+        tv_table_respond_batch_error(call, err, call->batch.failed);
+    else if (err)
+        tv_table_respond_error(call, err);
+}
+
+static bool prepare_in_turn(tv_task *task, tv_turn *turn)
+{
+    tv_table_call *call = TV_TABLE_CALL_OF(task, task);
+
+    call->job_result = prepare(call);
+    return true;
+}
+
+static void on_prepared(tv_mail *mail)
+{
+    tv_table_call *call = TV_TABLE_CALL_OF(mail, task.mail);
+
+    run_prepared(call, call->job_result);
+}
+
 tv_err tv_table_run_batch(tv_table_call *call)
 {
+    /* A megabyte takes several milliseconds, which all clients of a network thread would wait. */
+    enum { PREPARED_HERE_BYTES_MAX = 128 * 1024 };
     tv_err err = tv_table_call_reserve(call);
 
     if (err)
         return err;
+    if (call->req->body.len > PREPARED_HERE_BYTES_MAX)
+        return tv_table_call_run_task(call, prepare_in_turn, on_prepared);
 
-    err =
-        tv_batch_parse(&call->req->arena, call->req, &call->op.endpoint, &call->batch, &call->info);
-    if (err && !call->batch.is_part_error)
-        return err;
-
-    if (err == TV_OK)
-        err = check_batch_access(call);
-    if (err == TV_OK)
-        err = call->batch.is_query ? tv_table_get_entity(call) : apply_batch(call);
-    if (err)
-        tv_table_respond_batch_error(call, err, call->batch.failed);
+    run_prepared(call, prepare(call));
     return TV_OK;
 }

@@ -36,6 +36,22 @@ class Transactions(Case):
             self.assertRegex(reply["etag"], ETAG_FORM)
             self.assertEqual(reply["etag"], entity.metadata["etag"])
 
+    def test_large_ones_are_answered_like_small_ones(self):
+        entities = rows(60, n=1, text="x" * 10_000)  # prepared off the network threads
+        replies = self.table.submit_transaction([("create", e) for e in entities])
+        self.assertEqual(len(replies), 60)
+        self.assertEqual(len(self.present(entities)), 60)
+
+        self.fails(409, "EntityAlreadyExists", 0, [("create", e) for e in entities])
+        self.fails(404, "ResourceNotFound", 59,
+                   [("upsert", e) for e in entities[:59]]
+                   + [("update", {**entities[59], "RowKey": "none"})])
+        self.fails(400, "PropertyValueTooLarge", 30,
+                   [("upsert", {**e, "text": "x" * (33_000 if i == 30 else 10_000)})
+                    for i, e in enumerate(entities)])
+        self.fails(404, "TableNotFound", 0, [("create", e) for e in entities],
+                   self.service.get_table_client(table_name()))
+
     def test_101_are_refused(self):
         entities = rows(101)
         self.fails(400, "InvalidInput", 99, [("create", e) for e in entities])

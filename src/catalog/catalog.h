@@ -88,8 +88,10 @@ const tv_catalog_kind *tv_catalog_kind_of(const tv_catalog *catalog);
  */
 tv_container *tv_catalog_find(tv_catalog *catalog, tv_slice account, tv_slice name);
 
-/** Accepts NULL. */
+/** Count a container once more, for whoever keeps it longer than its caller.  Any thread. */
 tv_container *tv_container_ref(tv_container *container);
+
+/** Accepts NULL. */
 void tv_container_unref(tv_container *container);
 
 /** A copy, in the arena, of a container's access policies.  kind->not_found.  Any thread. */

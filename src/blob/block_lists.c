@@ -100,6 +100,7 @@ tv_err tv_blob_put_block_list(tv_blob_call *call)
         return err;
 
     call->transfer.plan = plan_list;
+    base->write.bytes = base->req->body.len; /* what is written is about as long */
     if (base->req->body.len > SHORT_LIST_BYTES)
         return tv_call_run_task(base, run_read, deliver_read);
 

@@ -258,6 +258,16 @@ static void respond_copied(tv_blob_call *call)
     tv_call_finish(&call->base);
 }
 
+/* A copy asks for little and may write much: see commit/queue.h. */
+static size_t written_bytes(const tv_put_blob *put)
+{
+    size_t bytes = put->data_count * sizeof(tv_blob_piece); /* about the row of one */
+
+    for (size_t i = 0; i < put->data_count; i++)
+        bytes += put->data[i].bytes.len;
+    return bytes;
+}
+
 static void deliver_copy(tv_mail *mail)
 {
     tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.job.mail);
@@ -265,6 +275,7 @@ static void deliver_copy(tv_mail *mail)
 
     if (err == TV_OK) {
         call->put = call->transfer.copying->put;
+        call->base.write.bytes = written_bytes(&call->put);
         err = tv_blob_submit(call, tv_put_blob_run, respond_copied);
     }
     if (err) {

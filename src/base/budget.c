@@ -207,6 +207,16 @@ void tv_charge_unuse(tv_charge *charge, size_t bytes)
     subtract(charge->share, bytes);
 }
 
+bool tv_charge_is_strangers(const tv_charge *charge)
+{
+    return charge->share && charge->share == &charge->share->budget->strangers;
+}
+
+bool tv_charge_is_over(const tv_charge *charge)
+{
+    return charge->share && atomic_load(&charge->share->held) > charge->share->bytes_max;
+}
+
 void tv_charge_move(tv_charge *charge, tv_share *share)
 {
     tv_assert((charge->share == NULL) == (share == NULL) || charge->held == 0);

@@ -87,6 +87,15 @@ void tv_charge_use(tv_charge *charge, size_t bytes);
 /** `bytes` that were in use are free again. */
 void tv_charge_unuse(tv_charge *charge, size_t bytes);
 
+/** Whether nobody knows whose it is. */
+bool tv_charge_is_strangers(const tv_charge *charge);
+
+/**
+ * Whether its share holds more than it may, of which some was taken without a
+ * question.  Only strangers have so much and no more.
+ */
+bool tv_charge_is_over(const tv_charge *charge);
+
 /** What is held goes to another share, without a question: a stranger has shown who it is. */
 void tv_charge_move(tv_charge *charge, tv_share *share);
 

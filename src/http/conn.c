@@ -4,7 +4,8 @@
  *
  *  (1) A connection has at most one request, and parses nothing further until
  *      its response has gone to the kernel: answers keep the order of requests,
- *      and a client that does not read is not read from either.
+ *      and from a client that does not read no more is kept than one read brings;
+ *      behind its last answer nothing is.
  *  (2) An exchange belongs to the service from a call of it to the service's
  *      next step: from on_headers, on_request or on_refused to the answer, from
  *      a take that returned false to tv_request_resume or an early answer, from

@@ -299,11 +299,12 @@ static size_t take(tv_conn *conn, tv_slice input)
     case TV_CONN_LINGER:
     case TV_CONN_CLOSED:
         return input.len;
+    case TV_CONN_WRITING:
+        return conn->keep_alive ? 0 : input.len; /* the last answer */
     case TV_CONN_ASKING:
     case TV_CONN_CONTINUE:
     case TV_CONN_HELD:
     case TV_CONN_PENDING:
-    case TV_CONN_WRITING:
     case TV_CONN_PULLING:
     case TV_CONN_YIELDING:
         break;

@@ -27,6 +27,17 @@ static void go_on(tv_conn *conn)
         tv_conn_resume(conn);
 }
 
+/*
+ * The answer to somebody who was not let in, and does not read it.  What the head
+ * takes was given without a question, so beyond their share strangers have to go;
+ * within it, this was their last answer, and what they sent behind it is dropped.
+ */
+static tv_stream_result wait_for_stranger(tv_conn *conn)
+{
+    conn->keep_alive = false;
+    return tv_charge_is_over(&conn->exchange->req.charge) ? TV_STREAM_FAILED : TV_STREAM_LATER;
+}
+
 static tv_stream_result write_out(tv_conn *conn, tv_slice first, tv_slice second)
 {
     if (conn->exchange->is_head_sent)
@@ -35,6 +46,8 @@ static tv_stream_result write_out(tv_conn *conn, tv_slice first, tv_slice second
         tv_conn_enter(conn, TV_CONN_WRITING);
     tv_stream_result result = tv_stream_write(&conn->stream, first, second);
 
+    if (result == TV_STREAM_LATER && tv_charge_is_strangers(&conn->exchange->req.charge))
+        result = wait_for_stranger(conn);
     if (result == TV_STREAM_LATER)
         conn->unsent_at_look = tv_stream_unsent(&conn->stream);
     else if (result == TV_STREAM_FAILED)

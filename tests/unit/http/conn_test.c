@@ -656,6 +656,53 @@ TEST(a_body_of_unknown_length_is_charged_as_it_comes)
     tv_budget_free(limits.budget);
 }
 
+/* Heads are counted without a question; so whoever does not even read a refusal has to go. */
+TEST(strangers_that_do_not_read_hold_no_more_than_their_share)
+{
+    tv_http_limits limits = tv_http_limits_default;
+
+    limits.budget = tv_budget_new(16 * (size_t)BIG_BYTES * 3 / 2);
+    server *s = server_start(&limits, NULL);
+    client a = client_open(s), b = client_open(s);
+
+    client_send(&a, "GET /big HTTP/1.1\r\nHost: h\r\n\r\n");
+    wait_for(&s->seen, 1);
+    client_send(&b, "GET /big HTTP/1.1\r\nHost: h\r\n\r\n");
+    wait_for(&s->done, 1); /* long before any deadline */
+    CHECK_INT(atomic_load(&s->seen), 2);
+
+    /* The first is within the share, and gets all of its answer. */
+    answer big = client_answer(&a);
+
+    CHECK_INT(big.body.len, BIG_BYTES);
+    client_forget(&a, &big);
+    client_close(&a);
+    client_close(&b);
+    server_end(s);
+    tv_budget_free(limits.budget);
+}
+
+/* Nothing is kept for them either: their next request was never begun. */
+TEST(strangers_that_do_not_read_have_had_their_last_answer)
+{
+    tv_http_limits limits = tv_http_limits_default;
+
+    limits.budget = tv_budget_new(32 * (size_t)BIG_BYTES);
+    server *s = server_start(&limits, NULL);
+    client c = client_open(s);
+
+    client_send(&c, "GET /big HTTP/1.1\r\nHost: h\r\n\r\nGET /echo HTTP/1.1\r\nHost: h\r\n\r\n");
+    answer big = client_answer(&c);
+
+    CHECK_INT(big.body.len, BIG_BYTES);
+    client_forget(&c, &big);
+    CHECK(client_is_at_end(&c));
+    CHECK_INT(atomic_load(&s->seen), 1);
+    client_close(&c);
+    server_end(s);
+    tv_budget_free(limits.budget);
+}
+
 TEST(connections_above_the_limit_wait_for_one_to_close)
 {
     tv_http_limits limits = tv_http_limits_default;
@@ -786,6 +833,8 @@ int main(void)
         cmocka_unit_test(a_client_may_go_in_the_middle_of_a_body),
         cmocka_unit_test(bodies_beyond_the_budget_are_refused),
         cmocka_unit_test(a_body_of_unknown_length_is_charged_as_it_comes),
+        cmocka_unit_test(strangers_that_do_not_read_hold_no_more_than_their_share),
+        cmocka_unit_test(strangers_that_do_not_read_have_had_their_last_answer),
         cmocka_unit_test(connections_above_the_limit_wait_for_one_to_close),
         cmocka_unit_test(a_stop_closes_idle_connections_and_lets_requests_finish),
         cmocka_unit_test(a_stop_ends_what_is_left_after_its_grace),

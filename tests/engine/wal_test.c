@@ -557,6 +557,27 @@ static void open_dropping(void)
     tv_engine_close(engine);
 }
 
+/* A power cut during the first start: the format of the store is all that its log can have. */
+TEST(a_store_whose_creation_was_cut_off_starts)
+{
+    static const long cuts[] = {-1, -10, -30};
+
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        char log[160], marker[160];
+
+        if (i > 0) {
+            tear_down(NULL);
+            set_up(NULL);
+        }
+        find_file("*.log", log);
+        path_in("tavola.creating", marker);
+        write_bytes(log, bytes, (size_t)((long)ends[0] + cuts[i]));
+        write_bytes(marker, "", 0);
+        check_starts(false, 0);
+        CHECK_INT(access(marker, F_OK), -1);
+    }
+}
+
 TEST(what_is_dropped_is_told)
 {
     char want[80];
@@ -729,6 +750,7 @@ int main(int argc, char **argv)
         ONE(a_lost_page_before_a_good_record_is_damage_and_the_rest_is_counted),
         ONE(records_that_are_missing_without_a_trace_are_damage),
         ONE(a_damaged_store_starts_with_all_that_was_acknowledged_or_is_refused),
+        ONE(a_store_whose_creation_was_cut_off_starts),
         ONE(what_is_dropped_is_told),
         ONE(a_torn_manifest_is_cut_and_the_edit_in_it_had_no_effect),
         cmocka_unit_test_setup_teardown(only_the_last_log_that_holds_anything_may_be_torn,

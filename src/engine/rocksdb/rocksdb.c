@@ -595,12 +595,11 @@ tv_err tv_rocksdb_engine_open(const tv_rocksdb_options *options, tv_engine **ret
     rocks->space.store = "rows";
     rocks->space.reserve_bytes =
         options->disk_reserve_bytes ? options->disk_reserve_bytes : DEFAULT_RESERVE_BYTES;
-    if (!rocks->folder.is_new) {
-        err = tv_wal_recover(rocks->folder.fd, options->dir, options->drop_damaged_log, reterr_text,
-                             reterr_size);
-        if (err)
-            goto fail;
-    }
+    /* Also of a new store: the first start may have been cut off while it wrote the format row. */
+    err = tv_wal_recover(rocks->folder.fd, options->dir, options->drop_damaged_log, reterr_text,
+                         reterr_size);
+    if (err)
+        goto fail;
 
     err = open_db(rocks, options->dir, reterr_text, reterr_size);
     if (err)

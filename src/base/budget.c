@@ -44,7 +44,7 @@ tv_budget *tv_budget_new(size_t bytes)
 
     budget->size = bytes;
     budget->common = bytes - bytes / 8;
-    budget->charge_max = bytes / 4;
+    budget->charge_max = bytes / 8 * 3;
     budget->strangers.budget = budget;
     budget->strangers.bytes_max = bytes / 16;
     tv_assert(pthread_mutex_init(&budget->lock, NULL) == 0);

@@ -11,7 +11,8 @@
  * last eighth is for shares that hold little, so that a small request of one account
  * is never refused because of what others hold; of its first half small requests of
  * any share may use what is left.  A charge, which is the part of one
- * request and with it of one connection, is at most a quarter of the budget.
+ * request and with it of one connection, is at most three eighths of the budget: of the
+ * least one (64 MiB) that is what the largest batch takes, four times its 4 MiB.
  *
  * A charge belongs to whoever owns the request at the moment.  An arena or a buffer
  * that is given a charge counts what it takes by itself and gives it back when it is

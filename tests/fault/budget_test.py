@@ -111,5 +111,24 @@ class Budget(unittest.TestCase):
         self.until_nothing_is_held()
 
 
+class SmallestBudget(unittest.TestCase):
+    """What the protocol allows fits the least budget: else it would be refused for ever."""
+
+    def setUp(self):
+        self.server = Server("--memory-mb", "64")
+        self.addCleanup(self.server.clean)
+        self.server.start()
+        self.addCleanup(lambda: self.assertEqual(self.server.stop(60), 0))
+        self.client = Client(self.server.table_port, timeout_s=120)
+        self.addCleanup(self.client.close)
+        self.assertEqual(self.client.create_table("Rows").status, 204)
+
+    def test_the_largest_batch(self):
+        rows = [{"PartitionKey": "p", "RowKey": f"{i:03}", "A": "x" * 20900, "B": "y" * 20900}
+                for i in range(100)]
+        self.assertGreater(len(self.client.batch_body("Rows", rows)[0]), 4 * 2**20)
+        self.assertEqual(self.client.batch("Rows", rows).status, 202)
+
+
 if __name__ == "__main__":
     unittest.main()

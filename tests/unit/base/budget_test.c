@@ -110,15 +110,15 @@ TEST(small_requests_of_a_share_that_is_used_up_go_on_for_a_while)
     tv_budget_free(budget);
 }
 
-TEST(one_charge_gets_a_quarter)
+TEST(one_charge_gets_three_eighths)
 {
     tv_budget *budget = tv_budget_new(80 * MB);
     tv_charge charge;
 
     tv_charge_init(&charge, tv_budget_share(budget, TV_LIT("a")));
-    CHECK_ERR(tv_charge_reserve(&charge, 20 * MB + 1), TV_ERR_OVERLOADED);
-    CHECK_OK(tv_charge_reserve(&charge, 20 * MB));
-    tv_charge_use(&charge, 20 * MB);
+    CHECK_ERR(tv_charge_reserve(&charge, 30 * MB + 1), TV_ERR_OVERLOADED);
+    CHECK_OK(tv_charge_reserve(&charge, 30 * MB));
+    tv_charge_use(&charge, 30 * MB);
     CHECK_ERR(tv_charge_reserve(&charge, 1), TV_ERR_OVERLOADED);
     CHECK_ERR(tv_charge_reserve(&charge, SIZE_MAX), TV_ERR_OVERLOADED);
     tv_charge_done(&charge);
@@ -225,7 +225,7 @@ TEST(an_arena_reserves_or_is_refused)
     tv_charge_init(&charge, tv_budget_share(budget, TV_LIT("a")));
     tv_arena_init(&arena);
     arena.charge = &charge;
-    CHECK_ERR(tv_arena_reserve(&arena, 21 * MB), TV_ERR_OVERLOADED);
+    CHECK_ERR(tv_arena_reserve(&arena, 31 * MB), TV_ERR_OVERLOADED);
     CHECK_INT(charge.held, 0);
     CHECK_OK(tv_arena_reserve(&arena, 10 * MB));
 
@@ -252,7 +252,7 @@ TEST(a_buffer_counts_what_it_takes_and_gives_it_back)
     buf.charge = &charge;
     CHECK_OK(tv_buf_try_reserve(&buf, 1000000));
     CHECK_INT(charge.held, 1000000 + 28 - 256);
-    CHECK_ERR(tv_buf_try_reserve(&buf, 21 * MB), TV_ERR_OVERLOADED);
+    CHECK_ERR(tv_buf_try_reserve(&buf, 31 * MB), TV_ERR_OVERLOADED);
     memset(tv_buf_reserve(&buf, 1500000), 'x', 1500000);
     buf.len += 1500000;
     CHECK_INT(charge.held, buf.size - 256);
@@ -338,7 +338,7 @@ int main(void)
         cmocka_unit_test(shares_that_take_all_they_can_leave_something_for_the_next),
         cmocka_unit_test(a_share_that_holds_little_is_served_from_the_last_eighth),
         cmocka_unit_test(small_requests_of_a_share_that_is_used_up_go_on_for_a_while),
-        cmocka_unit_test(one_charge_gets_a_quarter),
+        cmocka_unit_test(one_charge_gets_three_eighths),
         cmocka_unit_test(strangers_have_a_sixteenth_even_if_all_is_free),
         cmocka_unit_test(what_is_used_comes_out_of_what_was_reserved),
         cmocka_unit_test(a_charge_without_a_share_counts_and_refuses_nothing),

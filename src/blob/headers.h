@@ -31,7 +31,7 @@ void tv_blob_add_properties(tv_blob_call *call);
 /** A digest, in base 64. */
 void tv_blob_add_digest(tv_blob_call *call, tv_slice name, tv_slice bytes);
 
-/** Content-MD5 or x-ms-content-crc64 of the body, as far as they were reckoned. */
+/** Content-MD5 or x-ms-content-crc64 of the body, as far as they were computed. */
 void tv_blob_add_digests(tv_blob_call *call);
 
 /** x-ms-request-server-encrypted: clients expect it of everything that stores data. */

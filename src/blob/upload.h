@@ -2,7 +2,7 @@
  * One upload: a request's body on its way into an extent, in bounded memory.
  *
  * The body comes in pieces on the network thread and is gathered in a buffer.
- * Full buffers go to a worker, which writes them and reckons the digests, the MD5
+ * Full buffers go to a worker, which writes them and computes the digests, the MD5
  * together with that of other uploads when there are some (blob/hasher.h); while
  * it does so the next buffer is filled.  When both are in use the client is made
  * to wait.  A body that is small enough for a row needs no upload: see
@@ -30,7 +30,7 @@ typedef struct tv_blob_upload_result {
 
 /**
  * An upload for a request whose body, of at least one byte, is about to come.
- * The flags of `wanted` say which digests to reckon.  `fail` is called on the
+ * The flags of `wanted` say which digests to compute.  `fail` is called on the
  * loop's thread, at most once, when the body cannot be stored: answer the
  * request.  End it with tv_blob_upload_end in any case.
  */

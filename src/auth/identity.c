@@ -17,6 +17,11 @@ tv_share *tv_identity_share(const tv_identity *identity)
     return identity->is_anonymous ? identity->account->public_share : identity->account->share;
 }
 
+tv_slice tv_identity_turns(const tv_identity *identity)
+{
+    return identity->is_anonymous ? TV_LIT("") : tv_identity_account(identity);
+}
+
 const tv_key_limits *tv_identity_key_limits(const tv_identity *identity)
 {
     return identity->has_limits ? &identity->limits : NULL;

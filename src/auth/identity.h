@@ -35,6 +35,9 @@ tv_slice tv_identity_account(const tv_identity *identity);
  */
 tv_share *tv_identity_share(const tv_identity *identity);
 
+/** Likewise, whose turns its queries and lists take (base/turns.h): empty for who shows nothing. */
+tv_slice tv_identity_turns(const tv_identity *identity);
+
 /** What a SAS permits, one bit for each letter of `sp`. */
 typedef enum tv_permission {
     TV_MAY_READ = 1,              /* r */

@@ -44,7 +44,7 @@ typedef struct tv_task {
      */
     bool (*run)(struct tv_task *task, tv_turn *turn);
     tv_mailbox *reply_to;
-    tv_slice account;           /* whose turn it takes; outlives the task */
+    tv_slice account;           /* whose turn it takes, may be empty; outlives the task */
     const atomic_bool *is_gone; /* nobody waits for it any more; may be NULL */
     bool has_run;               /* for tv_turns alone */
 } tv_task;

@@ -26,7 +26,7 @@ tv_err tv_table_call_run_task(tv_table_call *call, bool (*run)(tv_task *task, tv
         .mail.deliver = deliver,
         .run = run,
         .reply_to = tv_loop_mailbox(call->req->loop),
-        .account = tv_identity_account(call->identity),
+        .account = tv_identity_turns(call->identity),
         .is_gone = &call->req->is_gone,
     };
     return tv_turns_submit(call->service->scanners, &call->task) ? TV_OK : TV_ERR_OVERLOADED;

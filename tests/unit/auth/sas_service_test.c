@@ -123,6 +123,7 @@ static const tv_identity *let_in(tv_service_kind service, const char *container,
         ask(service, container, blob, signed_query(query, service, container, blob), &identity));
     CHECK_TEXT(tv_identity_account(identity), "acct");
     CHECK(!tv_identity_is_anonymous(identity));
+    CHECK_TEXT(tv_identity_turns(identity), "acct");
     return identity;
 }
 
@@ -454,6 +455,7 @@ TEST(who_is_anonymous_may_do_what_is_public)
     CHECK_OK(tv_authenticate_anonymous(&policy, &credentials, &arena, &identity, &info));
     CHECK(tv_identity_is_anonymous(identity));
     CHECK_TEXT(tv_identity_account(identity), "acct");
+    CHECK_TEXT(tv_identity_turns(identity), ""); /* not those of the owner */
     CHECK(tv_identity_overrides(identity) == NULL && tv_identity_key_limits(identity) == NULL);
     CHECK_ERR(tv_identity_allows(identity, &need), TV_ERR_NO_AUTHENTICATION);
     need.is_public = true;

@@ -80,25 +80,35 @@ static tv_write *take_first(tv_write_queue *queue, tv_mail_chain *chain)
     return write;
 }
 
+/* Whether another large write goes into a group that has `*bytes` of them; adds it. */
+static bool has_room(const tv_write *write, size_t *bytes)
+{
+    if (*bytes && *bytes + write->bytes > TV_GROUP_LARGE_BYTES_MAX)
+        return false;
+
+    *bytes += write->bytes;
+    return true;
+}
+
 /*
- * Large writes are in chains of small ones where one of these was before them in their
- * partition: of each account one goes along, and those behind the next wait with it.
+ * Large writes are in a chain of small ones where one of these was before them in their
+ * partition.  An account has as much room for them as all have for those in the other
+ * chains; what is behind the first that does not fit waits with it.
  */
 static size_t take_small(tv_write_queue *queue, size_t max, tv_write **ret_writes)
 {
     size_t count = 0, idle = 0;
-    bool has_large[LANES] = {0};
+    size_t bytes[LANES] = {0}; /* of large ones */
 
     while (count < max && idle < LANES) {
         size_t number = queue->turn++ % LANES, before = count;
         tv_mail_chain *chain = &queue->lanes[number].small;
 
         for (int i = 0; i < TURN_WRITES_MAX && chain->first && count < max; i++) {
-            bool is_large = write_of(chain->first)->bytes >= TV_WRITE_LARGE_BYTES;
+            const tv_write *next = write_of(chain->first);
 
-            if (is_large && has_large[number])
+            if (next->bytes >= TV_WRITE_LARGE_BYTES && !has_room(next, &bytes[number]))
                 break;
-            has_large[number] |= is_large;
             ret_writes[count++] = take_first(queue, chain);
         }
         idle = count > before ? 0 : idle + 1;
@@ -114,8 +124,7 @@ static size_t take_large(tv_write_queue *queue, size_t max, tv_write **ret_write
         tv_mail_chain *chain = &queue->lanes[queue->large_turn % LANES].large;
 
         if (chain->first) {
-            bytes += write_of(chain->first)->bytes;
-            if (count && bytes > TV_GROUP_LARGE_BYTES_MAX)
+            if (!has_room(write_of(chain->first), &bytes))
                 break;
             ret_writes[count++] = take_first(queue, chain);
             queue->large_count--;

@@ -9,8 +9,8 @@
  * The writes to one partition keep their order (3): a partition has one account, and
  * all its writes that wait are in one of the account's two chains, which are first
  * in, first out.  Whether that is the chain of small or of large ones is decided
- * when the first of them comes; of large ones in the chain of small ones a group
- * takes one of each account.
+ * when the first of them comes; large ones in the chain of small ones have the
+ * same few MiB, of each account.
  *
  * No threads and no locks here; see pipeline.c.
  */

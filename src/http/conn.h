@@ -70,6 +70,7 @@ struct tv_conn {
     tv_chunked chunked;
     uint64_t body_left; /* with a Content-Length */
     size_t skipped_bytes;
+    size_t held_bytes;   /* of the body, taken by a sink that holds up what follows */
     size_t turn_bytes;   /* sent from a source since the loop last turned to this connection */
     tv_mail turn_mail;   /* brings its next turn */
     bool has_body_ahead; /* body bytes of this request are still to be read */

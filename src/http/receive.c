@@ -272,8 +272,11 @@ static size_t take_body(tv_conn *conn, tv_slice input)
             tv_conn_refuse(conn, err);
         return input.len;
     }
-    if (conn->state != state)
-        return input.len - rest.len; /* the sink holds the rest up, or has answered */
+    if (conn->state != state) {
+        /* The sink has answered, or holds the rest up: these count when the client's time goes on. */
+        conn->held_bytes = input.len - rest.len;
+        return input.len - rest.len;
+    }
     /* What is skipped has one deadline for all of it. */
     if (conn->has_body_ahead && state == TV_CONN_BODY)
         tv_conn_go_on(conn, TV_CONN_BODY, input.len - rest.len);
@@ -363,7 +366,7 @@ void tv_conn_take_more(tv_exchange *exchange)
     }
     tv_assert(conn->state == TV_CONN_HELD);
     if (conn->has_body_ahead) {
-        tv_conn_enter(conn, TV_CONN_BODY);
+        tv_conn_go_on(conn, TV_CONN_BODY, conn->held_bytes);
         tv_conn_resume(conn);
     } else {
         deliver(conn);

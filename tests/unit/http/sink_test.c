@@ -307,6 +307,28 @@ TEST(a_body_that_does_not_come_is_cut_off)
     server_end(s);
 }
 
+/* A pause is the server's time; it does not give the client any. */
+TEST(a_body_that_comes_byte_by_byte_is_cut_off_in_spite_of_pauses)
+{
+    tv_http_limits limits = short_limits();
+    server *s = flow_start(&limits, NULL);
+    client c = client_open(s);
+    bool is_answered = false;
+
+    client_send(&c, "PUT /pause?1 HTTP/1.1\r\nHost: h\r\nContent-Length: 200\r\n\r\n");
+    for (int i = 0; i < 199 && !is_answered; i++) {
+        char byte;
+
+        client_send(&c, "x");
+        usleep(20 * 1000);
+        is_answered = recv(c.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
+    }
+    CHECK(is_answered);
+    client_expect(&c, 408, "REQUEST_TIMEOUT");
+    client_close(&c);
+    server_end(s);
+}
+
 TEST(a_stop_lets_a_paused_body_finish)
 {
     server *s = flow_start(NULL, NULL);
@@ -373,6 +395,7 @@ int main(void)
         cmocka_unit_test(a_client_that_waits_for_continue_gets_it),
         cmocka_unit_test(a_pause_has_no_deadline_but_the_body_has_one_after_it),
         cmocka_unit_test(a_body_that_does_not_come_is_cut_off),
+        cmocka_unit_test(a_body_that_comes_byte_by_byte_is_cut_off_in_spite_of_pauses),
         cmocka_unit_test(a_stop_lets_a_paused_body_finish),
         cmocka_unit_test(a_stop_without_grace_waits_for_the_sink_alone),
         cmocka_unit_test(bodies_that_a_sink_takes_need_nothing_of_the_budget),

@@ -87,16 +87,21 @@ static void add_chunk(tv_arena *arena, tv_arena_chunk *chunk, size_t size)
     arena->used = 0;
 }
 
+static size_t aligned(size_t offset, size_t alignment)
+{
+    return (offset + alignment - 1) & ~(alignment - 1);
+}
+
 tv_err tv_arena_reserve(tv_arena *arena, size_t size)
 {
     tv_arena_chunk *chunk;
     size_t chunk_size;
     tv_err err = TV_OK;
 
-    if (arena->chunk && arena->chunk->size - arena->used >= size)
+    tv_assert(size < SIZE_MAX / 4);
+    if (arena->chunk && aligned(arena->used, ALIGNMENT) + size <= arena->chunk->size)
         return TV_OK;
 
-    tv_assert(size < SIZE_MAX / 4);
     chunk_size = size > CHUNK_BYTES ? size : CHUNK_BYTES;
     if (arena->charge)
         err = tv_charge_reserve(arena->charge, sizeof *chunk + chunk_size);
@@ -116,7 +121,7 @@ tv_err tv_arena_reserve(tv_arena *arena, size_t size)
 /* Take `size` bytes at a multiple of `alignment`, from a new chunk if need be. */
 static void *take(tv_arena *arena, size_t size, size_t alignment)
 {
-    size_t start = (arena->used + alignment - 1) & ~(alignment - 1);
+    size_t start = aligned(arena->used, alignment);
 
     tv_assert(size < SIZE_MAX / 4);
     if (arena->chunk == NULL || start + size > arena->chunk->size) {
@@ -151,6 +156,15 @@ tv_slice tv_arena_dup(tv_arena *arena, tv_slice bytes)
     if (bytes.len)
         memcpy(copy, bytes.data, bytes.len);
     return (tv_slice){copy, bytes.len};
+}
+
+tv_err tv_arena_try_dup(tv_arena *arena, tv_slice bytes, tv_slice *ret_copy)
+{
+    tv_err err = bytes.len > CHUNK_BYTES ? tv_arena_reserve(arena, bytes.len) : TV_OK;
+
+    if (err == TV_OK)
+        *ret_copy = tv_arena_dup(arena, bytes);
+    return err;
 }
 
 tv_slice tv_arena_printf(tv_arena *arena, const char *format, ...)

@@ -5,9 +5,13 @@
  * arena.
  *
  * Who takes memory by a size that a client chose asks for it first, with
- * tv_arena_reserve, which can refuse; what is taken then cannot fail.  The rest is
- * small, bounded by limits that were met before, and a malloc that fails there
- * ends the process.  An arena with a charge counts all it takes (base/budget.h).
+ * tv_arena_reserve or tv_buf_try_grow, which can refuse; what is taken then cannot
+ * fail.  What is written row by row (a page, a list, a reply) asks before each row for
+ * the most that the row can take, and ends before it, or is refused, when there is no
+ * more.  An update function that finds no memory fails alone (engine/txn.h).  The rest
+ * is small, at most about a request's head, bounded by limits that were met before,
+ * and a malloc that fails there ends the process.  An arena with a charge counts all
+ * it takes (base/budget.h).
  */
 #ifndef TV_BASE_ARENA_H
 #define TV_BASE_ARENA_H
@@ -64,6 +68,9 @@ char *tv_arena_bytes(tv_arena *arena, size_t size);
 
 /** A copy that lives as long as the arena. */
 tv_slice tv_arena_dup(tv_arena *arena, tv_slice bytes);
+
+/** The same of bytes that may be many: TV_ERR_OVERLOADED like tv_arena_reserve. */
+tv_err tv_arena_try_dup(tv_arena *arena, tv_slice bytes, tv_slice *ret_copy) TV_WARN_UNUSED;
 
 /** Formatted text in the arena. */
 tv_slice tv_arena_printf(tv_arena *arena, const char *format, ...)

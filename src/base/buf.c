@@ -79,10 +79,8 @@ tv_err tv_buf_try_reserve(tv_buf *buf, size_t count)
     return TV_OK;
 }
 
-tv_err tv_buf_try_grow(tv_buf *buf, size_t count)
+tv_err tv_buf_try_grow_slow(tv_buf *buf, size_t count)
 {
-    if (buf->size - buf->len >= count)
-        return TV_OK;
     if (count < buf->len && tv_buf_try_reserve(buf, buf->len) == TV_OK)
         return TV_OK;
     return tv_buf_try_reserve(buf, count);

@@ -37,8 +37,13 @@ void tv_buf_reset(tv_buf *buf);
  */
 tv_err tv_buf_try_reserve(tv_buf *buf, size_t count) TV_WARN_UNUSED;
 
+tv_err tv_buf_try_grow_slow(tv_buf *buf, size_t count) TV_WARN_UNUSED;
+
 /** The same for what grows piece by piece: takes as much again as there is, if it can. */
-tv_err tv_buf_try_grow(tv_buf *buf, size_t count) TV_WARN_UNUSED;
+static inline tv_err tv_buf_try_grow(tv_buf *buf, size_t count)
+{
+    return buf->size - buf->len >= count ? TV_OK : tv_buf_try_grow_slow(buf, count);
+}
 
 /** Give back room that was taken for growth, if it is much. */
 void tv_buf_trim(tv_buf *buf);

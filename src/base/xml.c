@@ -219,6 +219,18 @@ tv_slice tv_xml_clean(tv_arena *arena, tv_slice text, size_t bytes_max)
     return copy;
 }
 
+size_t tv_xml_text_len(tv_slice text)
+{
+    size_t len = text.len;
+
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+
+        len += c == '<' || c == '>' ? 3 : c == '&' || c == '\r' ? 4 : 0;
+    }
+    return len;
+}
+
 void tv_xml_add_text(tv_buf *buf, tv_slice text)
 {
     for (size_t i = 0; i < text.len; i++) {

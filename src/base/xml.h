@@ -53,6 +53,9 @@ tv_slice tv_xml_word(const tv_xml_node *node);
  */
 tv_slice tv_xml_clean(tv_arena *arena, tv_slice text, size_t bytes_max);
 
+/** How many bytes tv_xml_add_text appends. */
+size_t tv_xml_text_len(tv_slice text);
+
 /** Append text as the content of an element, escaped. */
 void tv_xml_add_text(tv_buf *buf, tv_slice text);
 

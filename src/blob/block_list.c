@@ -92,8 +92,13 @@ static void add_choice(reading *r)
     }
     if (r->count == r->size) {
         size_t size = r->size ? 2 * r->size : CHOICES_MIN;
-        tv_block_choice *choices = tv_arena_alloc(r->arena, size * sizeof *choices);
+        tv_block_choice *choices;
 
+        if (tv_arena_reserve(r->arena, size * sizeof *choices)) {
+            stop(r, TV_ERR_OVERLOADED);
+            return;
+        }
+        choices = tv_arena_alloc(r->arena, size * sizeof *choices);
         if (r->count)
             memcpy(choices, r->choices, r->count * sizeof *choices);
         r->choices = choices;
@@ -181,12 +186,31 @@ static void add_blocks(tv_buf *buf, const char *name, const tv_block *blocks, si
     tv_buf_printf(buf, "</%s>", name);
 }
 
-void tv_block_list_add(tv_buf *buf, tv_block_list_type type, const tv_block_lists *lists)
+/* The most that blocks take; nothing in an id, which is base64, is escaped. */
+static size_t blocks_bytes(const tv_block *blocks, size_t count)
 {
+    enum { BLOCK_BYTES = 80 };
+    size_t bytes = BLOCK_BYTES;
+
+    for (size_t i = 0; i < count; i++)
+        bytes += BLOCK_BYTES + blocks[i].id.len;
+    return bytes;
+}
+
+tv_err tv_block_list_add(tv_buf *buf, tv_block_list_type type, const tv_block_lists *lists)
+{
+    size_t bytes = blocks_bytes(lists->committed, lists->committed_count) +
+                   blocks_bytes(lists->uncommitted, lists->uncommitted_count);
+    tv_err err = tv_buf_try_reserve(buf, bytes);
+
+    if (err)
+        return err;
+
     tv_buf_add_lit(buf, "<BlockList>");
     if (type & TV_BLOCK_LIST_COMMITTED)
         add_blocks(buf, "CommittedBlocks", lists->committed, lists->committed_count);
     if (type & TV_BLOCK_LIST_UNCOMMITTED)
         add_blocks(buf, "UncommittedBlocks", lists->uncommitted, lists->uncommitted_count);
     tv_buf_add_lit(buf, "</BlockList>");
+    return TV_OK;
 }

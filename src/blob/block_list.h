@@ -18,7 +18,8 @@
 tv_err tv_block_list_parse(tv_arena *arena, tv_slice document, const tv_block_choice **ret_choices,
                            size_t *ret_count) TV_WARN_UNUSED;
 
-/** Append <BlockList> with the lists that `type` asks for. */
-void tv_block_list_add(tv_buf *buf, tv_block_list_type type, const tv_block_lists *lists);
+/** Append <BlockList> with the lists that `type` asks for.  TV_ERR_OVERLOADED without memory. */
+tv_err tv_block_list_add(tv_buf *buf, tv_block_list_type type,
+                         const tv_block_lists *lists) TV_WARN_UNUSED;
 
 #endif

@@ -153,8 +153,7 @@ static tv_err list_blocks(tv_blob_call *call, tv_block_list_type type)
         tv_blob_add_etag(call, lists.head.etag);
         tv_blob_add_number(call, TV_LIT("x-ms-blob-content-length"), lists.head.length);
     }
-    tv_block_list_add(&req->out, type, &lists);
-    return TV_OK;
+    return tv_block_list_add(&req->out, type, &lists);
 }
 
 /* In one turn: a blob has no more than 150,000 blocks. */

@@ -12,6 +12,22 @@ void tv_batch_add(tv_batch *batch, tv_change change)
     batch->changes[batch->count++] = change;
 }
 
+tv_err tv_batch_reserve(tv_batch *batch, size_t count)
+{
+    tv_change *changes;
+
+    if (count <= batch->size)
+        return TV_OK;
+
+    changes = realloc(batch->changes, count * sizeof *changes);
+    if (changes == NULL)
+        return TV_ERR_OVERLOADED;
+
+    batch->changes = changes;
+    batch->size = count;
+    return TV_OK;
+}
+
 void tv_batch_clear(tv_batch *batch)
 {
     batch->count = 0;

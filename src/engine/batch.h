@@ -5,6 +5,7 @@
 #ifndef TV_ENGINE_BATCH_H
 #define TV_ENGINE_BATCH_H
 
+#include "base/err.h"
 #include "base/slice.h"
 
 typedef enum tv_change_kind {
@@ -30,6 +31,9 @@ typedef struct tv_batch {
 /** Append one change.  Changes to one key apply in order; expectations are tested before all of
  * them. */
 void tv_batch_add(tv_batch *batch, tv_change change);
+
+/** Make room for so many changes in all.  TV_ERR_OVERLOADED when there is no memory. */
+tv_err tv_batch_reserve(tv_batch *batch, size_t count) TV_WARN_UNUSED;
 
 /** Empty it, keeping its memory. */
 void tv_batch_clear(tv_batch *batch);

@@ -79,6 +79,7 @@ struct tv_txn {
     tv_slice partition; /* of the function that runs; TV_NONE outside of one */
     int64_t now;
     int64_t next_stamp; /* of this group */
+    bool lacks_memory; /* the function at hand has put or deleted something in vain */
     bool keeps_time;
     int64_t time_kept;  /* what the store is known to remember at least; 0 before the first time */
     int64_t time_noted; /* what this group makes it remember; 0 when it does not */
@@ -143,23 +144,50 @@ static void index_row(tv_txn *txn, size_t number)
     txn->slots[slot] = (uint32_t)number + 1;
 }
 
-/* Keep the index at most half full. */
-static void grow(tv_txn *txn)
+/* Make room for one more than `count` items in an array that doubles; false without memory. */
+static bool grow_array(void **array, size_t *size, size_t count, size_t item_bytes)
 {
-    if (txn->row_count == txn->rows_size) {
-        txn->rows_size = txn->rows_size ? txn->rows_size * 2 : SLOTS_MIN / 2;
-        txn->rows = tv_realloc(txn->rows, txn->rows_size * sizeof *txn->rows);
-    }
+    size_t new_size = *size ? *size * 2 : SLOTS_MIN / 2;
+    void *new_array;
+
+    if (count < *size)
+        return true;
+
+    new_array = realloc(*array, new_size * item_bytes);
+    if (new_array == NULL)
+        return false;
+
+    *array = new_array;
+    *size = new_size;
+    return true;
+}
+
+/* Make room for one more row, and keep the index at most half full. */
+static bool grow(tv_txn *txn)
+{
+    size_t size = txn->slots_size ? txn->slots_size * 2 : SLOTS_MIN;
+    uint32_t *slots;
+
+    if (!grow_array((void **)&txn->rows, &txn->rows_size, txn->row_count, sizeof *txn->rows))
+        return false;
     if (txn->slots_size >= 2 * (txn->row_count + 1))
-        return;
+        return true;
 
     tv_assert(txn->row_count < UINT32_MAX / 4);
-    txn->slots_size = txn->slots_size ? txn->slots_size * 2 : SLOTS_MIN;
+    slots = calloc(size, sizeof *slots);
+    if (slots == NULL)
+        return false;
+
     free(txn->slots);
-    txn->slots = tv_calloc(txn->slots_size, sizeof *txn->slots);
+    txn->slots = slots;
+    txn->slots_size = size;
     for (size_t i = 0; i < txn->row_count; i++)
         index_row(txn, i);
+    return true;
 }
+
+/* No row: there is no memory for another one. */
+#define NO_ROW SIZE_MAX
 
 /* The number of the row with this key; a new one when the group has not met it. */
 static size_t find_row(tv_txn *txn, tv_slice key)
@@ -180,7 +208,9 @@ static size_t find_row(tv_txn *txn, tv_slice key)
         }
     }
 
-    grow(txn);
+    if (!grow(txn))
+        return NO_ROW;
+
     txn->rows[txn->row_count] = (txn_row){.key = tv_arena_dup(&txn->arena, key), .hash = hash};
     index_row(txn, txn->row_count);
     return txn->row_count++;
@@ -189,9 +219,13 @@ static size_t find_row(tv_txn *txn, tv_slice key)
 tv_err tv_txn_get(tv_txn *txn, tv_slice key, tv_slice *ret_value)
 {
     size_t number = find_row(txn, key); /* may move `rows` */
-    txn_row *row = &txn->rows[number];
+    txn_row *row;
     tv_err err;
 
+    if (number == NO_ROW)
+        return TV_ERR_OVERLOADED;
+
+    row = &txn->rows[number];
     txn->steps++;
     if (row->write == WRITE_DELETE)
         return TV_ERR_NOT_FOUND;
@@ -221,14 +255,16 @@ tv_err tv_txn_get(tv_txn *txn, tv_slice key, tv_slice *ret_value)
 static void set_write(tv_txn *txn, tv_slice key, write_kind kind, tv_slice value)
 {
     size_t number = find_row(txn, key);
-    txn_row *row = &txn->rows[number];
+    txn_row *row;
 
     tv_assert(txn->scans_open == 0);
     txn->steps++;
-    if (txn->undo_count == txn->undo_size) {
-        txn->undo_size = txn->undo_size ? txn->undo_size * 2 : 64;
-        txn->undo = tv_realloc(txn->undo, txn->undo_size * sizeof *txn->undo);
+    if (number == NO_ROW || !grow_array((void **)&txn->undo, &txn->undo_size, txn->undo_count,
+                                        sizeof *txn->undo)) {
+        txn->lacks_memory = true;
+        return;
     }
+    row = &txn->rows[number];
     txn->undo[txn->undo_count++] = (undo_note){number, row->write, row->value};
     row->write = kind;
     row->value = value;
@@ -237,7 +273,12 @@ static void set_write(tv_txn *txn, tv_slice key, write_kind kind, tv_slice value
 
 void tv_txn_put(tv_txn *txn, tv_slice key, tv_slice value)
 {
-    set_write(txn, key, WRITE_PUT, tv_arena_dup(&txn->arena, value));
+    tv_slice copy;
+
+    if (tv_arena_try_dup(&txn->arena, value, &copy))
+        txn->lacks_memory = true;
+    else
+        set_write(txn, key, WRITE_PUT, copy);
 }
 
 void tv_txn_delete(tv_txn *txn, tv_slice key)
@@ -287,10 +328,6 @@ static size_t order_append_new(tv_txn *txn)
             continue;
 
         txn->rows[number].is_ordered = true;
-        if (count == txn->order_size) {
-            txn->order_size = txn->order_size ? txn->order_size * 2 : 64;
-            txn->order = tv_realloc(txn->order, txn->order_size * sizeof *txn->order);
-        }
         txn->order[count++] = (uint32_t)number;
     }
     return count - txn->order_count;
@@ -300,15 +337,24 @@ static size_t order_append_new(tv_txn *txn)
  * Bring `order` up to date.  The new numbers are sorted and then go to their
  * places from the last to the first, so that every old one moves at most once.
  */
-static void order_update(tv_txn *txn)
+static tv_err order_update(tv_txn *txn)
 {
-    size_t old_count = txn->order_count, new_count = order_append_new(txn);
+    size_t new_max = txn->undo_count - txn->undo_ordered, old_count = txn->order_count, new_count;
     uint32_t *fresh;
 
-    if (new_count == 0)
-        return;
+    if (new_max == 0)
+        return TV_OK;
 
-    fresh = tv_malloc(new_count * sizeof *fresh);
+    while (txn->order_size < old_count + new_max) {
+        if (!grow_array((void **)&txn->order, &txn->order_size, txn->order_size,
+                        sizeof *txn->order))
+            return TV_ERR_OVERLOADED;
+    }
+    fresh = malloc(new_max * sizeof *fresh);
+    if (fresh == NULL)
+        return TV_ERR_OVERLOADED;
+
+    new_count = order_append_new(txn);
     memcpy(fresh, txn->order + old_count, new_count * sizeof *fresh);
     qsort_r(fresh, new_count, sizeof *fresh, compare_numbers, txn->rows);
     for (size_t left = new_count, end = old_count; left > 0; left--) {
@@ -320,6 +366,7 @@ static void order_update(tv_txn *txn)
     }
     txn->order_count = old_count + new_count;
     free(fresh);
+    return TV_OK;
 }
 
 tv_err tv_txn_scan_begin(tv_txn *txn, tv_slice from, tv_slice to, tv_txn_scan *ret_scan)
@@ -328,12 +375,15 @@ tv_err tv_txn_scan_begin(tv_txn *txn, tv_slice from, tv_slice to, tv_txn_scan *r
     tv_err err;
 
     tv_assert(txn->partition.data != NULL && tv_slice_starts_with(from, txn->partition));
+    err = order_update(txn);
+    if (err)
+        return err;
+
     err = tv_engine_iter(txn->engine, from, to, &iter);
     if (err)
         return err;
 
     tv_iter_seek(iter, from);
-    order_update(txn);
     txn->scans_open++;
     *ret_scan = (tv_txn_scan){
         .txn = txn,
@@ -449,7 +499,10 @@ tv_err tv_txn_run(tv_txn *txn, tv_slice partition, tv_update_fn *fn, void *ctx)
     tv_assert(partition.len > 0 && txn->partition.data == NULL);
     txn->partition = partition;
     txn->is_freeing = false;
+    txn->lacks_memory = false;
     err = fn(txn, ctx);
+    if (err == TV_OK && txn->lacks_memory)
+        err = TV_ERR_OVERLOADED;
     txn->partition = TV_NONE;
     tv_assert(txn->scans_open == 0);
     if (err == TV_OK) {
@@ -506,9 +559,13 @@ static tv_err keep_time(tv_txn *txn)
 }
 
 /* What the engine is to check and to write: each row once, in the order the group met them. */
-static bool build_batch(tv_txn *txn)
+static tv_err build_batch(tv_txn *txn, bool *ret_has_writes)
 {
-    bool has_writes = false;
+    tv_err err = tv_batch_reserve(&txn->batch, 2 * txn->row_count);
+
+    *ret_has_writes = false;
+    if (err)
+        return err;
 
     tv_batch_clear(&txn->batch);
     txn->batch.is_freeing = !txn->has_other_writes;
@@ -524,21 +581,24 @@ static bool build_batch(tv_txn *txn)
             tv_change_kind kind = row->write == WRITE_PUT ? TV_CHANGE_PUT : TV_CHANGE_DELETE;
 
             tv_batch_add(&txn->batch, (tv_change){kind, row->key, row->value});
-            has_writes = true;
+            *ret_has_writes = true;
         }
     }
-    return has_writes;
+    return TV_OK;
 }
 
 tv_err tv_txn_commit(tv_txn *txn)
 {
+    bool has_writes = false;
     tv_err err;
 
     tv_assert(txn->partition.data == NULL);
     err = keep_time(txn);
     if (err == TV_ERR_IO)
         return TV_ERR_CORRUPT; /* of a read: TV_ERR_IO would say that something may be written */
-    if (err || !build_batch(txn))
+    if (err == TV_OK)
+        err = build_batch(txn, &has_writes);
+    if (err || !has_writes)
         return err;
 
     err = tv_engine_write(txn->engine, &txn->batch);

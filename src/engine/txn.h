@@ -62,7 +62,10 @@ size_t tv_txn_probes(const tv_txn *txn);
 /** The row as this function would leave it.  The value lives as long as the group. */
 tv_err tv_txn_get(tv_txn *txn, tv_slice key, tv_slice *ret_value) TV_WARN_UNUSED;
 
-/** Key and value are copied. */
+/**
+ * Key and value are copied.  When there is no memory for that, here or in tv_txn_delete,
+ * the function goes on, but fails at its end with TV_ERR_OVERLOADED.
+ */
 void tv_txn_put(tv_txn *txn, tv_slice key, tv_slice value);
 void tv_txn_delete(tv_txn *txn, tv_slice key);
 

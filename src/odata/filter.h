@@ -124,4 +124,7 @@ tv_compare_op tv_compare_op_negate(tv_compare_op op);
  */
 void tv_filter_print(tv_buf *buf, const tv_filter *filter, const tv_node *node);
 
+/** The most bytes that this writes. */
+size_t tv_filter_print_max(const tv_filter *filter, const tv_node *node);
+
 #endif

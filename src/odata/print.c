@@ -51,3 +51,21 @@ void tv_filter_print(tv_buf *buf, const tv_filter *filter, const tv_node *node)
         break;
     }
 }
+
+size_t tv_filter_print_max(const tv_filter *filter, const tv_node *node)
+{
+    enum { NODE_BYTES = 64 };
+    size_t bytes = NODE_BYTES;
+
+    if (node == NULL)
+        return 0;
+    if (node->kind == TV_NODE_COMPARE || node->kind == TV_NODE_TRUTH)
+        bytes += filter->names.list[node->name].len;
+    /* A quote becomes two, a byte of a binary two digits. */
+    if (node->kind == TV_NODE_COMPARE &&
+        (node->literal.type == TV_EDM_STRING || node->literal.type == TV_EDM_BINARY))
+        bytes += 2 * node->literal.bytes.len;
+    for (const tv_node *child = tv_node_first(node); child; child = child->next)
+        bytes += tv_filter_print_max(filter, child);
+    return bytes;
+}

@@ -49,6 +49,16 @@ static void add_message(tv_buf *buf, const tv_message *message, tv_message_view 
     tv_buf_add_lit(buf, "</QueueMessage>");
 }
 
+size_t tv_messages_xml_max(const tv_message *messages, size_t count)
+{
+    enum { MESSAGE_BYTES = 1024 };
+    size_t bytes = MESSAGE_BYTES;
+
+    for (size_t i = 0; i < count; i++)
+        bytes += MESSAGE_BYTES + tv_xml_text_len(messages[i].text);
+    return bytes;
+}
+
 void tv_messages_add_xml(tv_buf *buf, const tv_message *messages, size_t count,
                          tv_message_view view)
 {

@@ -22,6 +22,9 @@ typedef enum tv_message_view {
     TV_MESSAGE_SEEN, /* no receipt and no time of being visible */
 } tv_message_view;
 
+/** The most that a list of messages takes, with the head of the document. */
+size_t tv_messages_xml_max(const tv_message *messages, size_t count);
+
 /** Append <QueueMessagesList>. */
 void tv_messages_add_xml(tv_buf *buf, const tv_message *messages, size_t count,
                          tv_message_view view);

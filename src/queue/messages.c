@@ -95,6 +95,13 @@ static tv_err read_receipt(tv_queue_call *q, tv_guid *ret_id, tv_receipt *ret_re
 static void respond_messages(tv_call *call, int status, const tv_message *messages, size_t count,
                              tv_message_view view)
 {
+    /* Messages of a get that cannot be answered are hidden as if the answer had been lost. */
+    tv_err err = tv_buf_try_reserve(&call->req->out, tv_messages_xml_max(messages, count));
+
+    if (err) {
+        tv_call_respond_error(call, err);
+        return;
+    }
     tv_call_start_xml(call, status);
     tv_response_header(call->req, TV_LIT("Cache-Control"), TV_LIT("no-cache"));
     tv_messages_add_xml(&call->req->out, messages, count, view);

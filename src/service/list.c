@@ -103,10 +103,18 @@ void tv_list_add_closing(tv_buf *out, tv_slice marker)
 
 /* --- the page as a task --- */
 
+/*
+ * The most that an entry takes, about, and the end of the page: a name of 1,024
+ * characters, 8 KiB of headers and as much of metadata.
+ */
+enum { ENTRY_BYTES = 64 * 1024 };
+
 tv_err tv_list_begin_page(tv_call *call)
 {
     tv_err err = tv_charge_reserve(&call->req->charge, TV_LIST_PAGE_BYTES_MAX);
 
+    if (err == TV_OK)
+        err = tv_buf_try_reserve(&call->req->out, 2 * ENTRY_BYTES);
     if (err == TV_OK)
         tv_call_start_xml(call, 200);
     return err;
@@ -135,6 +143,8 @@ tv_list_limit tv_list_look_at_limits(tv_call *call, const tv_list_query *query, 
                                      tv_turn *turn)
 {
     if (count == query->max || call->req->out.len >= TV_LIST_PAGE_BYTES_MAX)
+        return TV_LIST_PAGE_ENDS;
+    if (count && tv_buf_try_grow(&call->req->out, 2 * ENTRY_BYTES) != TV_OK)
         return TV_LIST_PAGE_ENDS;
     if (!tv_turn_is_over(turn, ENTRY_WORK))
         return TV_LIST_NONE;

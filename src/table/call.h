@@ -61,6 +61,9 @@ tv_err tv_table_call_run_task(tv_table_call *call, bool (*run)(tv_task *task, tv
  */
 tv_err tv_table_call_reserve(tv_table_call *call) TV_WARN_UNUSED;
 
+/** Before the changes are submitted: take the memory of the answer.  TV_ERR_OVERLOADED. */
+tv_err tv_table_call_reserve_reply(tv_table_call *call) TV_WARN_UNUSED;
+
 /** Set call->table: TV_ERR_TABLE_NOT_FOUND when the identity's account has none of that name. */
 tv_err tv_table_call_find_table(tv_table_call *call, tv_slice name) TV_WARN_UNUSED;
 
@@ -134,9 +137,9 @@ void tv_table_add_error_json(tv_buf *buf, tv_err err, const tv_error_info *info,
 void tv_table_add_error_xml(tv_buf *buf, tv_err err, const tv_error_info *info,
                             tv_slice request_id);
 
-/* batch_reply.c: the multipart bodies. */
-void tv_table_add_batch_reply(tv_buf *buf, const tv_table_call *call, tv_slice batch_id, tv_err err,
-                              size_t failed);
+/* batch_reply.c: the multipart bodies.  TV_ERR_OVERLOADED without memory for one. */
+tv_err tv_table_add_batch_reply(tv_buf *buf, const tv_table_call *call, tv_slice batch_id,
+                                tv_err err, size_t failed) TV_WARN_UNUSED;
 
 /** Reason phrase of the statuses that stand inside a batch reply. */
 const char *tv_table_reason(int status);

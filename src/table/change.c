@@ -84,7 +84,7 @@ static tv_err merge(tv_change_set *set, tv_slice stored, tv_entity_change *chang
         return TV_ERR_MERGE_TOO_LARGE;
 
     /* The client has sent little, but what is stored may be much: here, and in what is written. */
-    err = tv_arena_allow(set->arena, 3 * stored.len);
+    err = tv_arena_reserve(set->arena, 3 * stored.len);
     if (err)
         return err;
 

@@ -154,6 +154,10 @@ tv_err tv_table_write_entity(tv_table_call *call)
     if (err)
         return err;
 
+    err = tv_table_call_reserve_reply(call);
+    if (err)
+        return err;
+
     tv_change_set_prepare(&call->changes, &call->write);
     tv_table_call_submit(call, on_written);
     return TV_OK;

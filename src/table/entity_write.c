@@ -164,6 +164,30 @@ static void add_value(tv_buf *buf, const tv_property *property)
         tv_buf_add_char(buf, '"');
 }
 
+/*
+ * Room is asked for before each member, for the most that it can take: in a JSON string
+ * a byte becomes up to six, in a URL three.  Some is left for what closes the object and
+ * the page around it.
+ */
+enum { ESCAPE_FACTOR = 6, MEMBER_BYTES = 256 };
+
+static tv_err make_room_for_head(tv_buf *buf, const tv_entity_view *view, tv_slice partition_key,
+                                 tv_slice row_key)
+{
+    size_t urls = 3 * (view->base_url.len + view->account.len) + 5 * view->table.len;
+
+    return tv_buf_try_grow(buf, 2 * MEMBER_BYTES + urls + view->select.url_text.len +
+                                    3 * ESCAPE_FACTOR * (partition_key.len + row_key.len));
+}
+
+static tv_err make_room_for(tv_buf *buf, const tv_property *property)
+{
+    bool has_bytes = property->type == TV_EDM_STRING || property->type == TV_EDM_BINARY;
+    size_t bytes = has_bytes ? property->bytes.len : 0;
+
+    return tv_buf_try_grow(buf, MEMBER_BYTES + ESCAPE_FACTOR * (2 * property->name.len + bytes));
+}
+
 /* Members end with a comma; the last one is taken back when the object closes. */
 static void add_property(tv_buf *buf, tv_metadata_level level, const tv_property *property)
 {
@@ -209,11 +233,12 @@ static bool is_system_property(tv_slice name)
 }
 
 /* The properties that are shown, and the selected ones that the entity does not have as null. */
-static void add_properties(tv_buf *buf, const tv_entity_view *view, tv_entity_cursor *cursor)
+static tv_err add_properties(tv_buf *buf, const tv_entity_view *view, tv_entity_cursor *cursor)
 {
     const tv_select *select = &view->select;
     bool is_there[TV_NAMES_MAX];
     tv_property property;
+    tv_err err;
 
     memset(is_there, 0, select->count);
     while (tv_entity_next(cursor, &property)) {
@@ -221,33 +246,47 @@ static void add_properties(tv_buf *buf, const tv_entity_view *view, tv_entity_cu
 
         if (name < 0)
             continue;
+        err = make_room_for(buf, &property);
+        if (err)
+            return err;
         add_property(buf, view->level, &property);
         is_there[name] = true;
     }
     for (size_t i = 0; i < select->count; i++) {
         if (is_there[i] || is_system_property(select->names->list[i]))
             continue;
+        err = tv_buf_try_grow(buf, MEMBER_BYTES + ESCAPE_FACTOR * select->names->list[i].len);
+        if (err)
+            return err;
         tv_json_add_string(buf, select->names->list[i]);
         tv_buf_add_lit(buf, ":null,");
     }
+    return TV_OK;
 }
 
 tv_err tv_entity_add_json(tv_buf *buf, const tv_entity_view *view, tv_slice partition_key,
                           tv_slice row_key, tv_slice value, bool is_alone)
 {
     tv_entity_cursor cursor;
+    tv_err err;
 
     tv_entity_cursor_init(&cursor, value);
     if (cursor.is_corrupt)
         return TV_ERR_CORRUPT;
 
+    err = make_room_for_head(buf, view, partition_key, row_key);
+    if (err)
+        return err;
+
     tv_buf_add_char(buf, '{');
     if (view->level != TV_METADATA_NONE)
         add_metadata(buf, view, partition_key, row_key, cursor.timestamp, is_alone);
     add_system_properties(buf, view, partition_key, row_key, cursor.timestamp);
-    add_properties(buf, view, &cursor);
-    if (cursor.is_corrupt)
-        return TV_ERR_CORRUPT;
+    err = add_properties(buf, view, &cursor);
+    if (err == TV_OK && cursor.is_corrupt)
+        err = TV_ERR_CORRUPT;
+    if (err)
+        return err;
     if (buf->data[buf->len - 1] == ',')
         buf->len--;
     tv_buf_add_char(buf, '}');

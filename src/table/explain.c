@@ -48,6 +48,9 @@ static const char *advice(const tv_plan *plan)
     return NULL;
 }
 
+/* What follows ranges and residual: the advice. */
+enum { CLOSING_BYTES = 1024 };
+
 static void add_text(tv_buf *out, const char *name, const char *text)
 {
     tv_buf_printf(out, ",\"%s\":", name);
@@ -111,27 +114,57 @@ static void add_range(tv_buf *out, const tv_key_range *range, tv_slice prefix)
     tv_buf_add_char(out, '}');
 }
 
-void tv_explain_add(tv_buf *out, const tv_scan *scan)
+/* The most that a range takes: of every byte of its bounds JSON makes up to six. */
+static size_t range_bytes(const tv_key_range *range)
+{
+    return 512 + 6 * (range->from.len + range->to.len);
+}
+
+/* The residual twice, as text and in JSON. */
+static tv_err add_residual(tv_buf *out, const tv_plan *plan)
+{
+    tv_buf residual = TV_BUF_EMPTY;
+    tv_err err;
+
+    if (plan->residual == NULL) {
+        tv_buf_add_lit(out, "null");
+        return TV_OK;
+    }
+    residual.charge = out->charge;
+    err = tv_buf_try_reserve(&residual, tv_filter_print_max(plan->filter, plan->residual));
+    if (err)
+        return err;
+
+    tv_filter_print(&residual, plan->filter, plan->residual);
+    err = tv_buf_try_grow(out, 6 * residual.len + CLOSING_BYTES);
+    if (err == TV_OK)
+        tv_json_add_string(out, tv_buf_slice(&residual));
+    tv_buf_done(&residual);
+    return err;
+}
+
+tv_err tv_explain_add(tv_buf *out, const tv_scan *scan)
 {
     const tv_plan *plan = &scan->plan;
-    tv_buf residual = TV_BUF_EMPTY;
+    tv_err err;
 
     tv_buf_printf(out, "{\"plan\":\"%s\"", tv_plan_kind_name(plan->kind));
     add_text(out, "description", description(plan));
     tv_buf_add_lit(out, ",\"ranges\":[");
     for (size_t i = 0; i < plan->count; i++) {
+        err = tv_buf_try_grow(out, range_bytes(&plan->ranges[i]) + CLOSING_BYTES);
+        if (err)
+            return err;
         if (i)
             tv_buf_add_char(out, ',');
         add_range(out, &plan->ranges[i], scan->table->prefix);
     }
     tv_buf_add_lit(out, "],\"residual\":");
-    if (plan->residual) {
-        tv_filter_print(&residual, plan->filter, plan->residual);
-        tv_json_add_string(out, tv_buf_slice(&residual));
-    } else {
-        tv_buf_add_lit(out, "null");
-    }
+    err = add_residual(out, plan);
+    if (err)
+        return err;
+
     add_text(out, "advice", advice(plan));
     tv_buf_add_char(out, '}');
-    tv_buf_done(&residual);
+    return TV_OK;
 }

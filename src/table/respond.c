@@ -254,15 +254,17 @@ void tv_table_respond_inserted(tv_table_call *call)
     const tv_entity_change *change = &call->changes.changes[0];
     bool has_content = call->op.prefer != TV_PREFER_NO_CONTENT;
     tv_slice url = entity_url(call);
+    tv_err err = has_content ? add_entity_json(call, change->value) : TV_OK;
 
+    if (err) {
+        tv_table_respond_error(call, err);
+        return;
+    }
     start_odata(call, has_content ? 201 : 204);
     preference_applied(call);
     etag(call, change->timestamp);
     tv_response_header(call->req, TV_LIT("Location"), url);
     if (has_content) {
-        tv_err err = add_entity_json(call, change->value);
-
-        tv_assert(err == TV_OK);
         content_type(call, call->op.level);
     } else {
         tv_response_header(call->req, TV_LIT("DataServiceId"), url);
@@ -310,7 +312,12 @@ static void plan_header(tv_table_call *call)
 
 void tv_table_respond_plan(tv_table_call *call)
 {
-    tv_explain_add(&call->req->out, &call->scan);
+    tv_err err = tv_explain_add(&call->req->out, &call->scan);
+
+    if (err) {
+        tv_table_respond_error(call, err);
+        return;
+    }
     start_odata(call, 200);
     tv_response_header(call->req, TV_LIT("Content-Type"), TV_LIT("application/json"));
     plan_header(call);
@@ -344,11 +351,15 @@ static void respond_multipart(tv_table_call *call, tv_err err, size_t failed)
     tv_slice id = {id_text, sizeof id_text};
 
     tv_guid_format(id_text, &guid);
+    err = tv_table_add_batch_reply(&call->req->out, call, id, err, failed);
+    if (err) {
+        tv_table_respond_error(call, err);
+        return;
+    }
     start_odata(call, 202);
     tv_response_header(call->req, TV_LIT("Content-Type"),
                        tv_arena_printf(&call->req->arena,
                                        "multipart/mixed; boundary=batchresponse_%.*s", TV_FMT(id)));
-    tv_table_add_batch_reply(&call->req->out, call, id, err, failed);
     finish(call);
 }
 

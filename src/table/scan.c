@@ -218,6 +218,7 @@ struct tv_scan_state {
     tv_slice start;   /* the least key of the page */
     size_t range;     /* the one at hand */
     bool is_in_range; /* the iterator stands in it, or at its end */
+    size_t empty_len; /* of the page before its first row */
 };
 
 typedef enum outcome {
@@ -265,7 +266,16 @@ static tv_err scan_range(tv_scan *scan, tv_turn *turn, outcome *ret_outcome)
         if (*ret_outcome == TURN_OVER)
             return TV_OK;
 
+        size_t len = scan->out->len;
+
         err = take_row(scan, &state->view, state->test, &row, &state->scratch);
+        if (err == TV_ERR_OVERLOADED && len > state->empty_len) {
+            /* No memory for this row: the page goes out as it was before. */
+            scan->out->len = len;
+            scan->page.returned--;
+            *ret_outcome = PAGE_FULL;
+            return end_page_at(scan, &row);
+        }
         if (err)
             return err;
 
@@ -347,6 +357,7 @@ static tv_err begin_scan(tv_scan *scan, tv_engine *engine)
     state->start = start;
     state->view = tv_table_op_view(scan->op);
     state->test = row_test_new(scan->arena, plan);
+    state->empty_len = scan->out->len;
     tv_arena_init(&state->scratch);
     scan->state = state;
     return TV_OK;

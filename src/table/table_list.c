@@ -10,6 +10,9 @@
 #include "table/scan.h"
 #include "table/token.h"
 
+/* The most that a table takes beside a URL, and what closes the page: names are short. */
+enum { TABLE_BYTES = 1024 };
+
 static void add_table(tv_buf *out, const tv_table_op *op, tv_slice name)
 {
     tv_buf_add_char(out, '{');
@@ -87,6 +90,10 @@ static tv_err take_table(tv_scan *scan)
     scan->page.examined++;
     err = tv_catalog_row_name(tv_iter_value(scan->walk->iter), &name);
     if (err || !passes(scan->query->filter, scan->walk->slots, name))
+        return err;
+
+    err = tv_buf_try_grow(scan->out, TABLE_BYTES + scan->op->endpoint.base_url.len);
+    if (err)
         return err;
 
     if (scan->page.returned++)

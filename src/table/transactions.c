@@ -29,6 +29,10 @@ static tv_err make_changes(tv_table_call *call)
         if (err)
             return err;
     }
+    err = tv_table_call_reserve_reply(call);
+    if (err)
+        return err;
+
     tv_change_set_prepare(&call->changes, &call->write);
     return TV_OK;
 }

@@ -103,14 +103,20 @@ static int compare_committed(const void *a, const void *b)
 }
 
 /* `committed` is in the order of the content. */
-static void sort_known(tv_arena *arena, const tv_block *committed, size_t count,
-                       known_blocks *known)
+static tv_err sort_known(tv_arena *arena, const tv_block *committed, size_t count,
+                         known_blocks *known)
 {
+    tv_err err = tv_arena_reserve(arena, (count + 1) * sizeof *known->committed);
+
+    if (err)
+        return err;
+
     known->committed = tv_arena_alloc(arena, (count + 1) * sizeof *known->committed);
     for (size_t i = 0; i < count; i++)
         known->committed[i] = &committed[i];
     known->committed_count = count;
     qsort(known->committed, count, sizeof *known->committed, compare_committed);
+    return TV_OK;
 }
 
 static tv_err load_known(tv_txn *txn, tv_blob_change *change, const tv_blob_view *view,
@@ -131,6 +137,9 @@ static tv_err load_known(tv_txn *txn, tv_blob_change *change, const tv_blob_view
         return TV_OK;
 
     err = tv_blob_pieces_load(txn, change, &view->head, &pieces);
+    if (err == TV_OK)
+        err = tv_arena_reserve(change->arena,
+                               ((size_t)view->head.piece_count + 1) * sizeof(tv_block));
     if (err)
         return err;
 
@@ -199,7 +208,13 @@ static const tv_block *find_block(const known_blocks *known, const tv_block_choi
 static tv_err choose_pieces(const tv_put_block_list *put, const known_blocks *known,
                             tv_arena *arena, tv_blob_head *head)
 {
-    tv_blob_piece *pieces = tv_arena_alloc(arena, (put->choice_count + 1) * sizeof *pieces);
+    size_t bytes = (put->choice_count + 1) * sizeof(tv_blob_piece);
+    tv_err err = tv_arena_reserve(arena, bytes);
+
+    if (err)
+        return err;
+
+    tv_blob_piece *pieces = tv_arena_alloc(arena, bytes);
 
     for (size_t i = 0; i < put->choice_count; i++) {
         const tv_block *block = find_block(known, &put->choices[i]);
@@ -219,23 +234,29 @@ static tv_err choose_pieces(const tv_put_block_list *put, const known_blocks *kn
 }
 
 /* What the change needs of the pieces, in its arena: their rows, and few of them as they are. */
-static void keep_pieces(tv_arena *arena, tv_block_list_plan *plan)
+static tv_err keep_pieces(tv_arena *arena, tv_block_list_plan *plan)
 {
     tv_blob_head *head = &plan->head;
     tv_blob_piece *pieces;
+    tv_err err;
 
     if (head->piece_count > TV_BLOB_INLINE_PIECES)
         plan->runs = tv_blob_runs_encode(arena, head->pieces, head->piece_count);
     if (head->piece_count > tv_blob_at_once_max && plan->runs.count) {
         head->pieces = NULL;
-        return;
+        return TV_OK;
     }
+    err = tv_arena_reserve(arena, ((size_t)head->piece_count + 1) * sizeof *pieces);
+    if (err)
+        return err;
+
     pieces = tv_arena_alloc(arena, (head->piece_count + 1) * sizeof *pieces);
     for (uint32_t i = 0; i < head->piece_count; i++) {
         pieces[i] = head->pieces[i];
         pieces[i].block_id = tv_arena_dup(arena, pieces[i].block_id);
     }
     head->pieces = pieces;
+    return TV_OK;
 }
 
 /* `scratch` is for what is needed no longer than this call. */
@@ -258,11 +279,14 @@ static tv_err make_plan(tv_engine *engine, const tv_put_block_list *put, tv_aren
     plan->ledger_last = lists.ledger.last;
     known.uncommitted = lists.uncommitted;
     known.uncommitted_count = lists.uncommitted_count;
-    sort_known(scratch, lists.committed, lists.committed_count, &known);
+    err = sort_known(scratch, lists.committed, lists.committed_count, &known);
+    if (err)
+        return err;
+
     plan->err = choose_pieces(put, &known, scratch, &plan->head);
     if (plan->err == TV_OK)
-        keep_pieces(put->change.arena, plan);
-    return TV_OK;
+        plan->err = keep_pieces(put->change.arena, plan);
+    return plan->err == TV_ERR_OVERLOADED ? plan->err : TV_OK;
 }
 
 tv_err tv_put_block_list_plan(tv_engine *engine, tv_put_block_list *put)
@@ -341,7 +365,10 @@ tv_err tv_put_block_list_run(tv_txn *txn, void *put_block_list)
         return err;
 
     if (head.pieces)
-        tv_keep_pieces(&keep, change->arena, head.pieces, head.piece_count);
+        err = tv_keep_pieces(&keep, change->arena, head.pieces, head.piece_count);
+    if (err)
+        return err;
+
     err = tv_drop_replaced(&keep, txn, change, &view, head.pieces == NULL);
     if (err)
         return err;

@@ -159,40 +159,60 @@ typedef struct search {
     size_t discard_count, discard_size;
 } search;
 
-static void add_key(tv_arena *arena, tv_slice key, tv_slice **list, size_t *count, size_t *size)
+static tv_err add_key(tv_arena *arena, tv_slice key, tv_slice **list, size_t *count, size_t *size)
 {
     if (*count == *size) {
+        size_t new_size = *size ? 2 * *size : 64;
         tv_slice *old = *list;
+        tv_err err;
 
-        *size = *size ? 2 * *size : 64;
-        *list = tv_arena_alloc(arena, *size * sizeof **list);
+        err = tv_arena_reserve(arena, new_size * sizeof **list);
+        if (err)
+            return err;
+
+        *size = new_size;
+        *list = tv_arena_alloc(arena, new_size * sizeof **list);
         if (*count)
             memcpy(*list, old, *count * sizeof **list);
     }
     (*list)[(*count)++] = tv_arena_dup(arena, key);
+    return TV_OK;
 }
 
-static void note_data(search *s, bool is_alive, bool is_chunk, tv_extent_id id)
+static tv_err note_data(search *s, bool is_alive, bool is_chunk, tv_extent_id id)
 {
+    tv_err err;
+
     if (is_alive) {
-        tv_keep_add(&s->kept, s->arena, is_chunk, id);
-        return;
+        err = tv_keep_reserve(&s->kept, s->arena, 1);
+        if (err == TV_OK)
+            tv_keep_add(&s->kept, is_chunk, id);
+        return err;
     }
     if (s->dead_count == s->dead_size) {
+        size_t new_size = s->dead_size ? 2 * s->dead_size : 64;
         dead_data *old = s->dead;
 
-        s->dead_size = s->dead_size ? 2 * s->dead_size : 64;
-        s->dead = tv_arena_alloc(s->arena, s->dead_size * sizeof *s->dead);
+        err = tv_arena_reserve(s->arena, new_size * sizeof *s->dead);
+        if (err)
+            return err;
+
+        s->dead_size = new_size;
+        s->dead = tv_arena_alloc(s->arena, new_size * sizeof *s->dead);
         if (s->dead_count)
             memcpy(s->dead, old, s->dead_count * sizeof *s->dead);
     }
     s->dead[s->dead_count++] = (dead_data){is_chunk, id};
+    return TV_OK;
 }
 
-static void note_pieces(search *s, bool is_alive, const tv_blob_piece *pieces, size_t count)
+static tv_err note_pieces(search *s, bool is_alive, const tv_blob_piece *pieces, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        note_data(s, is_alive, pieces[i].is_chunk, pieces[i].id);
+    tv_err err = TV_OK;
+
+    for (size_t i = 0; err == TV_OK && i < count; i++)
+        err = note_data(s, is_alive, pieces[i].is_chunk, pieces[i].id);
+    return err;
 }
 
 /* The data that a row refers to. */
@@ -209,14 +229,14 @@ static tv_err note_row(search *s, tv_slice row, tv_slice value, bool is_alive)
     case TV_BLOB_ROW_HEAD:
         err = tv_blob_head_decode(&s->scratch, value, 0, &head);
         if (err == TV_OK && head.pieces)
-            note_pieces(s, is_alive, head.pieces, head.piece_count);
+            err = note_pieces(s, is_alive, head.pieces, head.piece_count);
         return err;
     case TV_BLOB_ROW_BLOCK:
         if (row.len == 1)
             return TV_OK;
         err = tv_block_decode(TV_NONE, value, &block);
         if (err == TV_OK)
-            note_data(s, is_alive, block.is_chunk, block.extent);
+            err = note_data(s, is_alive, block.is_chunk, block.extent);
         return err;
     case TV_BLOB_ROW_DISCARD:
         err = tv_blob_discard_decode(&s->scratch, value, &pieces, &count);
@@ -225,9 +245,7 @@ static tv_err note_row(search *s, tv_slice row, tv_slice value, bool is_alive)
         err = tv_blob_run_decode(&s->scratch, row, value, &pieces, &count);
         break;
     }
-    if (err == TV_OK)
-        note_pieces(s, is_alive, pieces, count);
-    return err;
+    return err ? err : note_pieces(s, is_alive, pieces, count);
 }
 
 static tv_err look_at_row(search *s, tv_iter *iter)
@@ -251,25 +269,34 @@ static tv_err look_at_row(search *s, tv_iter *iter)
         return err;
 
     if (row.data[0] == TV_BLOB_ROW_DISCARD)
-        add_key(s->arena, key, &s->discards, &s->discard_count, &s->discard_size);
+        err = add_key(s->arena, key, &s->discards, &s->discard_count, &s->discard_size);
     else if (!is_alive)
-        add_key(s->arena, key, &s->rows, &s->row_count, &s->row_size);
+        err = add_key(s->arena, key, &s->rows, &s->row_count, &s->row_size);
     tv_iter_next(iter);
-    return TV_OK;
+    return err;
 }
 
 /* Chunks, then rows, then discards; see clean.h. */
-static void list_waste(search *s, tv_blob_waste *waste)
+static tv_err list_waste(search *s, tv_blob_waste *waste)
 {
+    size_t key_bytes =
+        (s->dead_count + s->row_count + s->discard_count + 1) * sizeof *waste->keys;
+    size_t extent_bytes = (s->dead_count + 1) * sizeof *waste->extents;
     tv_arena *arena = s->arena;
+    tv_err err;
 
-    waste->keys = tv_arena_alloc(arena, (s->dead_count + s->row_count + s->discard_count + 1) *
-                                            sizeof *waste->keys);
-    waste->extents = tv_arena_alloc(arena, (s->dead_count + 1) * sizeof *waste->extents);
+    err = tv_keep_reserve(&s->kept, arena, s->dead_count + 1);
+    if (err == TV_OK)
+        err = tv_arena_reserve(arena, key_bytes + extent_bytes + sizeof(max_align_t));
+    if (err)
+        return err;
+
+    waste->keys = tv_arena_alloc(arena, key_bytes);
+    waste->extents = tv_arena_alloc(arena, extent_bytes);
     for (size_t i = 0; i < s->dead_count; i++) {
         const dead_data *dead = &s->dead[i];
 
-        if (!tv_keep_add(&s->kept, arena, dead->is_chunk, dead->id))
+        if (!tv_keep_add(&s->kept, dead->is_chunk, dead->id))
             continue; /* alive, or listed already */
         if (dead->is_chunk)
             waste->keys[waste->key_count++] = tv_blob_key_chunk(arena, s->partition, dead->id);
@@ -280,6 +307,7 @@ static void list_waste(search *s, tv_blob_waste *waste)
         waste->keys[waste->key_count++] = s->rows[i];
     for (size_t i = 0; i < s->discard_count; i++)
         waste->keys[waste->key_count++] = s->discards[i];
+    return TV_OK;
 }
 
 tv_err tv_blob_find_waste(tv_engine *engine, tv_slice partition, tv_arena *arena,
@@ -305,9 +333,7 @@ tv_err tv_blob_find_waste(tv_engine *engine, tv_slice partition, tv_arena *arena
         return err;
 
     *ret_waste = (tv_blob_waste){0};
-    if (s.discard_count)
-        list_waste(&s, ret_waste);
-    return TV_OK;
+    return s.discard_count ? list_waste(&s, ret_waste) : TV_OK;
 }
 
 tv_err tv_clean_blob_run(tv_txn *txn, void *clean_blob)

@@ -200,13 +200,21 @@ static tv_err scan_runs(tv_txn *txn, tv_blob_change *change, const tv_blob_head 
     tv_slice from = tv_blob_key_run(change->arena, change->partition, head->content_id, 0);
     tv_slice to =
         tv_blob_key_run(change->arena, change->partition, head->content_id, head->length + 1);
-    tv_blob_piece *pieces = tv_arena_alloc(change->arena, head->piece_count * sizeof *pieces);
-    uint64_t *run_ends = tv_arena_alloc(change->arena, head->piece_count * sizeof *run_ends);
+    size_t piece_bytes = head->piece_count * sizeof(tv_blob_piece);
+    size_t end_bytes = head->piece_count * sizeof(uint64_t);
+    tv_blob_piece *pieces;
+    uint64_t *run_ends;
     uint32_t count = 0;
     size_t run_count = 0;
     tv_txn_scan scan;
     tv_err err, end_err;
 
+    err = tv_arena_reserve(change->arena, piece_bytes + end_bytes + sizeof(max_align_t));
+    if (err)
+        return err;
+
+    pieces = tv_arena_alloc(change->arena, piece_bytes);
+    run_ends = tv_arena_alloc(change->arena, end_bytes);
     err = tv_txn_scan_begin(txn, from, to, &scan);
     if (err)
         return err;
@@ -257,6 +265,9 @@ tv_err tv_blob_blocks_load(tv_txn *txn, tv_blob_change *change, const tv_blob_vi
             tv_block *old = blocks;
 
             size = size ? size * 2 : 16;
+            err = tv_arena_reserve(change->arena, size * sizeof *blocks);
+            if (err)
+                break;
             blocks = tv_arena_alloc(change->arena, size * sizeof *blocks);
             if (count)
                 memcpy(blocks, old, count * sizeof *blocks);
@@ -295,6 +306,9 @@ tv_err tv_blob_snapshots_load(tv_txn *txn, tv_blob_change *change, size_t count_
             tv_blob_head *old = heads;
 
             size = size ? size * 2 : 4;
+            err = tv_arena_reserve(change->arena, size * sizeof *heads);
+            if (err)
+                break;
             heads = tv_arena_alloc(change->arena, size * sizeof *heads);
             if (count)
                 memcpy(heads, old, count * sizeof *heads);

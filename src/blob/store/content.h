@@ -108,9 +108,15 @@ typedef struct tv_keep {
     size_t content_count;
 } tv_keep;
 
-/** Add a place; false when it is there already. */
-bool tv_keep_add(tv_keep *keep, tv_arena *arena, bool is_chunk, tv_extent_id id);
-void tv_keep_pieces(tv_keep *keep, tv_arena *arena, const tv_blob_piece *pieces, size_t count);
+/** Make room for so many places more.  TV_ERR_OVERLOADED without memory. */
+tv_err tv_keep_reserve(tv_keep *keep, tv_arena *arena, size_t count) TV_WARN_UNUSED;
+
+/** Add a place for which there is room; false when it is there already. */
+bool tv_keep_add(tv_keep *keep, bool is_chunk, tv_extent_id id);
+
+/** Make room for the places of these pieces and add them.  TV_ERR_OVERLOADED. */
+tv_err tv_keep_pieces(tv_keep *keep, tv_arena *arena, const tv_blob_piece *pieces,
+                      size_t count) TV_WARN_UNUSED;
 
 /** What a change takes away.  Heads are in the order of their age. */
 typedef struct tv_blob_removal {

@@ -23,6 +23,10 @@ static tv_err load_family(tv_txn *txn, tv_blob_change *change, const tv_blob_vie
     if (count != view->head.snapshot_count)
         return TV_ERR_CORRUPT;
 
+    err = tv_arena_reserve(change->arena, (count + 1) * sizeof(tv_blob_head));
+    if (err)
+        return err;
+
     tv_blob_head *heads = tv_arena_alloc(change->arena, (count + 1) * sizeof *heads);
 
     if (count)

@@ -27,20 +27,35 @@ static size_t slot_of(const tv_keep *keep, bool is_chunk, tv_extent_id id)
     return slot;
 }
 
-bool tv_keep_add(tv_keep *keep, tv_arena *arena, bool is_chunk, tv_extent_id id)
+tv_err tv_keep_reserve(tv_keep *keep, tv_arena *arena, size_t count)
+{
+    tv_keep old = *keep;
+    size_t size = old.slot_count ? old.slot_count : SLOTS_MIN;
+    tv_err err;
+
+    while (size < 2 * (keep->used + count))
+        size *= 2;
+    if (size == old.slot_count)
+        return TV_OK;
+
+    err = tv_arena_reserve(arena, size * sizeof *keep->slots);
+    if (err)
+        return err;
+
+    keep->slot_count = size;
+    keep->slots = tv_arena_zalloc(arena, size * sizeof *keep->slots);
+    for (size_t i = 0; i < old.slot_count; i++) {
+        if (old.slots[i].length)
+            keep->slots[slot_of(keep, old.slots[i].is_chunk, old.slots[i].id)] = old.slots[i];
+    }
+    return TV_OK;
+}
+
+bool tv_keep_add(tv_keep *keep, bool is_chunk, tv_extent_id id)
 {
     size_t slot;
 
-    if (keep->slot_count < 2 * (keep->used + 1)) {
-        tv_keep old = *keep;
-
-        keep->slot_count = old.slot_count ? old.slot_count * 2 : SLOTS_MIN;
-        keep->slots = tv_arena_zalloc(arena, keep->slot_count * sizeof *keep->slots);
-        for (size_t i = 0; i < old.slot_count; i++) {
-            if (old.slots[i].length)
-                keep->slots[slot_of(keep, old.slots[i].is_chunk, old.slots[i].id)] = old.slots[i];
-        }
-    }
+    tv_assert(2 * keep->used < keep->slot_count);
     slot = slot_of(keep, is_chunk, id);
     if (keep->slots[slot].length)
         return false;
@@ -50,10 +65,13 @@ bool tv_keep_add(tv_keep *keep, tv_arena *arena, bool is_chunk, tv_extent_id id)
     return true;
 }
 
-void tv_keep_pieces(tv_keep *keep, tv_arena *arena, const tv_blob_piece *pieces, size_t count)
+tv_err tv_keep_pieces(tv_keep *keep, tv_arena *arena, const tv_blob_piece *pieces, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        tv_keep_add(keep, arena, pieces[i].is_chunk, pieces[i].id);
+    tv_err err = tv_keep_reserve(keep, arena, count);
+
+    for (size_t i = 0; err == TV_OK && i < count; i++)
+        tv_keep_add(keep, pieces[i].is_chunk, pieces[i].id);
+    return err;
 }
 
 /* Of heads that share a content the next one has all of this one's rows, and perhaps more. */
@@ -77,10 +95,11 @@ static tv_err keep_heads(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
             continue;
 
         err = tv_blob_pieces_load(txn, change, head, &pieces);
+        if (err == TV_OK)
+            err = tv_keep_pieces(keep, change->arena, pieces.list, head->piece_count);
         if (err)
             return err;
 
-        tv_keep_pieces(keep, change->arena, pieces.list, head->piece_count);
         if (head->pieces == NULL)
             keep->contents[keep->content_count++] =
                 (tv_kept_content){head->content_id, head->length};
@@ -129,13 +148,15 @@ static tv_err drop_content(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
     tv_err err;
 
     err = tv_blob_pieces_load(txn, change, head, &pieces);
+    if (err == TV_OK)
+        err = tv_keep_reserve(keep, change->arena, head->piece_count);
     if (err)
         return err;
 
     for (uint32_t i = 0; i < head->piece_count; i++) {
         const tv_blob_piece *piece = &pieces.list[i];
 
-        if (tv_keep_add(keep, change->arena, piece->is_chunk, piece->id))
+        if (tv_keep_add(keep, piece->is_chunk, piece->id))
             tv_drop_data(txn, change, piece->is_chunk, piece->id);
     }
     /* A shorter head of this content ends where a run does. */
@@ -158,11 +179,13 @@ static tv_err drop_blocks(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
         return TV_OK;
 
     err = tv_blob_blocks_load(txn, change, view, &blocks, &count);
+    if (err == TV_OK)
+        err = tv_keep_reserve(keep, change->arena, count);
     if (err)
         return err;
 
     for (size_t i = 0; i < count; i++) {
-        if (tv_keep_add(keep, change->arena, blocks[i].is_chunk, blocks[i].extent))
+        if (tv_keep_add(keep, blocks[i].is_chunk, blocks[i].extent))
             tv_drop_data(txn, change, blocks[i].is_chunk, blocks[i].extent);
         tv_txn_delete(txn, tv_blob_key_block(change->arena, change->partition,
                                              view->ledger.generation, blocks[i].id));
@@ -211,9 +234,15 @@ static tv_err discard(tv_txn *txn, tv_blob_change *change, const tv_blob_view *v
                       const tv_blob_removal *removal)
 {
     size_t count = 0, size = removal->gone_count * TV_BLOB_INLINE_PIECES;
-    tv_blob_piece *pieces = tv_arena_alloc(change->arena, (size + 1) * sizeof *pieces);
+    size_t bytes = (size + 1) * sizeof(tv_blob_piece);
     tv_slice key;
     tv_err err;
+
+    err = tv_arena_reserve(change->arena, bytes);
+    if (err)
+        return err;
+
+    tv_blob_piece *pieces = tv_arena_alloc(change->arena, bytes);
 
     for (size_t i = 0; i < removal->gone_count; i++) {
         const tv_blob_head *head = &removal->gone[i];

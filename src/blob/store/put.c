@@ -28,6 +28,10 @@ tv_err tv_put_blob_run(tv_txn *txn, void *put_blob)
     if (err)
         return err;
 
+    err = tv_arena_reserve(change->arena, (put->data_count + 1) * sizeof(tv_blob_piece));
+    if (err)
+        return err;
+
     tv_blob_head head = tv_blob_view_successor(&view, put->type);
     tv_blob_piece *pieces = tv_arena_alloc(change->arena, (put->data_count + 1) * sizeof *pieces);
 

@@ -234,12 +234,16 @@ tv_err tv_blob_reader_chunk(tv_blob_reader *reader, const tv_blob_piece *piece, 
 static tv_err list_committed(tv_blob_reader *reader, tv_arena *arena, tv_block_lists *lists)
 {
     const tv_blob_head *head = &reader->head;
-    tv_block *blocks = tv_arena_alloc(arena, (head->piece_count + 1) * sizeof *blocks);
-    size_t count = 0;
+    size_t count = 0, bytes = ((size_t)head->piece_count + 1) * sizeof(tv_block);
+    tv_err err = tv_arena_reserve(arena, bytes);
+
+    if (err)
+        return err;
+
+    tv_block *blocks = tv_arena_alloc(arena, bytes);
 
     for (uint64_t offset = 0; offset < head->length;) {
         tv_blob_piece piece;
-        tv_err err;
 
         err = tv_blob_reader_piece(reader, offset, &piece);
         if (err)
@@ -273,6 +277,8 @@ static tv_err list_uncommitted(tv_iter *iter, tv_slice partition, tv_arena *aren
         return err == TV_ERR_NOT_FOUND ? TV_OK : err;
 
     err = tv_block_ledger_decode(value, &ledger);
+    if (err == TV_OK)
+        err = tv_arena_reserve(arena, ledger.count * sizeof(tv_block));
     if (err)
         return err;
 

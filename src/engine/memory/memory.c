@@ -71,7 +71,7 @@ static tv_err get(tv_engine *engine, tv_read_mode mode, tv_slice key, tv_arena *
         return err;
 
     if (tv_tree_get(tree, key, &value))
-        *ret_value = tv_arena_dup(arena, value);
+        err = tv_arena_try_dup(arena, value, ret_value);
     else
         err = TV_ERR_NOT_FOUND;
     tv_tree_unref(tree);

@@ -102,11 +102,12 @@ static tv_err get(tv_engine *engine, tv_read_mode mode, tv_slice key, tv_arena *
         return TV_ERR_NOT_FOUND;
 
     tv_slice value;
+    tv_err err;
 
     value.data = rocksdb_pinnableslice_value(pinned, &value.len);
-    *ret_value = tv_arena_dup(arena, value);
+    err = tv_arena_try_dup(arena, value, ret_value);
     rocksdb_pinnableslice_destroy(pinned);
-    return TV_OK;
+    return err;
 }
 
 static tv_err iter_new(tv_engine *engine, tv_slice from, tv_slice to, tv_iter **ret_iter)

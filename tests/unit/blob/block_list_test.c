@@ -114,16 +114,16 @@ TEST(lists_are_written_as_they_are_asked_for)
     tv_block_lists lists = {.committed = blocks, .committed_count = 2};
     tv_buf text = TV_BUF_EMPTY;
 
-    tv_block_list_add(&text, TV_BLOCK_LIST_COMMITTED, &lists);
+    CHECK_OK(tv_block_list_add(&text, TV_BLOCK_LIST_COMMITTED, &lists));
     CHECK_TEXT(tv_buf_slice(&text),
                "<BlockList><CommittedBlocks><Block><Name>AA==</Name><Size>10</Size></Block>"
                "<Block><Name>AQ==</Name><Size>20</Size></Block></CommittedBlocks></BlockList>");
     text.len = 0;
-    tv_block_list_add(&text, TV_BLOCK_LIST_UNCOMMITTED, &lists);
+    CHECK_OK(tv_block_list_add(&text, TV_BLOCK_LIST_UNCOMMITTED, &lists));
     CHECK_TEXT(tv_buf_slice(&text), "<BlockList><UncommittedBlocks /></BlockList>");
     text.len = 0;
     lists.committed_count = 0;
-    tv_block_list_add(&text, TV_BLOCK_LIST_ALL, &lists);
+    CHECK_OK(tv_block_list_add(&text, TV_BLOCK_LIST_ALL, &lists));
     CHECK_TEXT(tv_buf_slice(&text),
                "<BlockList><CommittedBlocks /><UncommittedBlocks /></BlockList>");
     tv_buf_done(&text);

@@ -73,6 +73,7 @@ static tv_slice show(const tv_plan *plan)
     if (plan->residual) {
         tv_buf_add_lit(&shown, " : ");
         tv_filter_print(&shown, plan->filter, plan->residual);
+        CHECK(shown.len <= tv_filter_print_max(plan->filter, plan->residual));
     }
     return tv_buf_slice(&shown);
 }

@@ -106,6 +106,7 @@ TEST(what_is_printed_parses_to_the_same_tree)
         made.root = random_node(below(6), TV_NODE_COMPARE);
         text.len = 0;
         tv_filter_print(&text, &made, made.root);
+        CHECK(text.len <= tv_filter_print_max(&made, made.root));
         snprintf(shown, sizeof shown, "%.*s", TV_FMT(tv_buf_slice(&text)));
         t_row = shown;
         CHECK_OK(tv_filter_parse(&arena, tv_buf_slice(&text), &parsed, &info));

@@ -69,7 +69,7 @@ TEST(plans_are_shown_in_terms_of_keys)
         CHECK_OK(tv_filter_parse(&arena, tv_slice_of(rows[i].filter), &query.filter, &info));
         tv_scan_plan(&scan);
         out.len = 0;
-        tv_explain_add(&out, &scan);
+        CHECK_OK(tv_explain_add(&out, &scan));
         tv_slice text = tv_buf_slice(&out);
         CHECK_TEXT(between(text, "{\"plan\":\"", "\""), rows[i].plan);
         CHECK_TEXT(between(text, "\"ranges\":[", "],\"residual\""), rows[i].ranges);

@@ -350,6 +350,45 @@ TEST(a_token_outlives_its_row)
     tv_buf_done(&out);
 }
 
+TEST(a_page_ends_where_the_memory_does)
+{
+    tv_budget *budget = tv_budget_new(4 * 1024 * 1024);
+    tv_query query = query_of("", 1000);
+    tv_buf out = TV_BUF_EMPTY;
+    size_t returned = 0;
+    tv_charge charge;
+
+    /* A request gets a quarter of the budget. */
+    add_entities(100, 30000);
+    tv_charge_init(&charge, tv_budget_share(budget, ACCOUNT));
+    out.charge = &charge;
+    for (int pages = 0; pages == 0 || query.next_row.data; pages++) {
+        tv_scan scan = scan_of(&query, MINUTE_NS, &out);
+
+        CHECK(pages < 20);
+        out.len = 0;
+        CHECK_OK(run_scan(&scan, engine));
+        CHECK(scan.page.returned > 0 && scan.page.returned < 100);
+        CHECK(tv_slice_eq(tv_slice_skip(tv_buf_slice(&out), out.len - 3), TV_LIT("}]}")));
+        returned += scan.page.returned;
+        query.next_row = query.next_partition = TV_NONE;
+        if (scan.next.next_row.data == NULL)
+            break;
+        CHECK_OK(tv_token_parse(&arena, scan.next.next_row, &query.next_row));
+        CHECK_OK(tv_token_parse(&arena, scan.next.next_partition, &query.next_partition));
+    }
+    CHECK_INT(returned, 100);
+
+    /* Not even one row fits. */
+    tv_buf_done(&out);
+    tv_charge_use(&charge, 1000 * 1024);
+    tv_scan scan = scan_of(&query, MINUTE_NS, &out);
+    CHECK_ERR(run_scan(&scan, engine), TV_ERR_OVERLOADED);
+    tv_buf_done(&out);
+    tv_charge_done(&charge);
+    tv_budget_free(budget);
+}
+
 TEST(a_damaged_row_is_an_error)
 {
     tv_query query = query_of("text eq 'x'", 1000);
@@ -512,6 +551,7 @@ int main(void)
         ONE(a_page_tells_what_it_did),
         ONE(a_token_without_a_row_begins_with_the_partition),
         ONE(a_token_outlives_its_row),
+        ONE(a_page_ends_where_the_memory_does),
         ONE(a_damaged_row_is_an_error),
         ONE(only_one_point_is_read_as_one),
         ONE(a_page_goes_on_where_its_last_turn_ended),

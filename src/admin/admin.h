@@ -18,7 +18,7 @@ typedef struct tv_admin_source {
     void (*write)(void *ctx, tv_buf *out); /* what it has beside its meter */
     void *ctx;
     tv_meter *meter;
-    bool (*check)(void *ctx, tv_buf *out); /* false with one line that says what is wrong; or NULL */
+    bool (*check)(void *ctx, tv_buf *out); /* false with a line that says what is wrong; or NULL */
 } tv_admin_source;
 
 enum { TV_ADMIN_SOURCES_MAX = 4 };

@@ -273,7 +273,7 @@ static size_t take_body(tv_conn *conn, tv_slice input)
         return input.len;
     }
     if (conn->state != state) {
-        /* The sink has answered, or holds the rest up: these count when the client's time goes on. */
+        /* The sink has answered, or holds the rest up: then these count when it goes on. */
         conn->held_bytes = input.len - rest.len;
         return input.len - rest.len;
     }

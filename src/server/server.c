@@ -491,12 +491,13 @@ tv_server *tv_server_start(const tv_config *config, char *reterr_text, size_t re
                config->max_connections, server->config.max_connections);
     tv_log(TV_LOG_INFO, "start",
            "version=%s engine=%s data=\"%s\" host=%s blob_port=%d queue_port=%d table_port=%d "
-           "admin_port=%d threads=%d memory_mb=%zu accounts=%zu containers=%zu queues=%zu tables=%zu tls=%s",
+           "admin_port=%d threads=%d memory_mb=%zu accounts=%zu containers=%zu queues=%zu "
+           "tables=%zu tls=%s",
            TV_VERSION, config->engine, config->data, config->host, server->served[SERVED_BLOB].port,
            server->served[SERVED_QUEUE].port, server->served[SERVED_TABLE].port, server->admin_port,
-           server->loop_count, tv_budget_read(server->budget).size >> 20, server->accounts->count, tv_catalog_count(server->blob_catalog),
-           tv_catalog_count(server->queue_catalog), tv_catalog_count(server->catalog),
-           server->tls ? "on" : "off");
+           server->loop_count, tv_budget_read(server->budget).size >> 20, server->accounts->count,
+           tv_catalog_count(server->blob_catalog), tv_catalog_count(server->queue_catalog),
+           tv_catalog_count(server->catalog), server->tls ? "on" : "off");
     return server;
 
 fail:

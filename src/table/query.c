@@ -24,7 +24,8 @@ static tv_err parse_top(tv_arena *arena, const tv_parameters *url_query, size_t 
     return TV_OK;
 }
 
-static tv_err parse_token(tv_arena *arena, const tv_parameters *url_query, tv_slice name, tv_slice *ret_text)
+static tv_err parse_token(tv_arena *arena, const tv_parameters *url_query, tv_slice name,
+                          tv_slice *ret_text)
 {
     tv_slice token;
 

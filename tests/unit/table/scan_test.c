@@ -358,7 +358,7 @@ TEST(a_page_ends_where_the_memory_does)
     size_t returned = 0;
     tv_charge charge;
 
-    /* A request gets a quarter of the budget. */
+    /* A request gets three eighths of the budget. */
     add_entities(100, 30000);
     tv_charge_init(&charge, tv_budget_share(budget, ACCOUNT));
     out.charge = &charge;
@@ -381,7 +381,7 @@ TEST(a_page_ends_where_the_memory_does)
 
     /* Not even one row fits. */
     tv_buf_done(&out);
-    tv_charge_use(&charge, 1000 * 1024);
+    tv_charge_use(&charge, 3 * 512 * 1024);
     tv_scan scan = scan_of(&query, MINUTE_NS, &out);
     CHECK_ERR(run_scan(&scan, engine), TV_ERR_OVERLOADED);
     tv_buf_done(&out);

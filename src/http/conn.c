@@ -264,6 +264,11 @@ static void on_data(tv_stream *stream, tv_slice bytes)
 
     conn->turn_bytes = 0;
     if (conn->in.len) {
+        /* Up to a head and what came with it, and there may be no memory: nor for an answer. */
+        if (tv_buf_try_grow(&conn->in, bytes.len)) {
+            tv_conn_close(conn);
+            return;
+        }
         tv_buf_add(&conn->in, bytes);
         bytes = tv_buf_slice(&conn->in);
     }

@@ -323,6 +323,9 @@ static void keep(tv_conn *conn, tv_slice rest)
     } else if (conn->in.len) {
         memmove(conn->in.data, rest.data, rest.len);
         conn->in.len = rest.len;
+    } else if (tv_buf_try_grow(&conn->in, rest.len)) {
+        tv_conn_close(conn);
+        return;
     } else {
         tv_buf_add(&conn->in, rest);
     }

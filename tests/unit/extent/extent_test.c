@@ -493,7 +493,7 @@ TEST(an_open_extent_can_be_read_after_its_removal)
 TEST(closing_does_what_no_visit_holds_up_and_leaves_the_rest_to_the_sweep)
 {
     tv_extent_visit visit;
-    size_t removed;
+    size_t removed = 0;
 
     NEEDS_FOLDER();
     store = open_store();
@@ -663,7 +663,7 @@ TEST(the_sweep_respects_visits)
 {
     tv_extent_id id = {1, 1};
     tv_extent_visit visit;
-    size_t removed;
+    size_t removed = 0;
 
     NEEDS_FOLDER();
     crash();
@@ -683,7 +683,7 @@ TEST(the_sweep_respects_visits)
 TEST(a_removal_before_the_sweep_has_counted_keeps_the_figures_right)
 {
     tv_extent_id id = {1, 1}, kept = {1, 2};
-    size_t removed;
+    size_t removed = 0;
 
     NEEDS_FOLDER();
     crash();

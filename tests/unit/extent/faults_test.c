@@ -440,7 +440,7 @@ TEST(what_cannot_be_linked_is_copied)
 TEST(closing_does_not_wait_long_for_removals)
 {
     enum { EXTENTS = 60 };
-    size_t removed;
+    size_t removed = 0;
 
     for (int i = 0; i < EXTENTS; i++)
         put(store, TV_LIT("x"));

@@ -29,7 +29,7 @@ static void check_query(tv_arena *arena, tv_slice url_query)
     tv_query query;
 
     if (tv_query_parse(arena, &request, &op, &query, &info) == TV_OK) {
-        tv_assert(query.top >= 1 && query.top <= 1000);
+        tv_assert(query.top <= 1000);
         if (query.next_partition.data) {
             tv_assert(tv_key_partition(arena, TV_LIT("acct"), 7, query.next_partition, &key) ==
                       TV_OK);

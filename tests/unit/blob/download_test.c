@@ -442,7 +442,7 @@ TEST(a_server_that_stops_waits_for_a_read)
 static void flip(tv_extent_id id, off_t at)
 {
     int fd = open(path_of(id), O_RDWR | O_CLOEXEC);
-    char c;
+    char c = 0;
 
     CHECK(fd >= 0 && pread(fd, &c, 1, at) == 1);
     c ^= 1;

@@ -185,7 +185,7 @@ TEST(every_range_is_read_and_checked)
 static void flip(tv_extent_id id, off_t at)
 {
     int fd = open(path_of(id), O_RDWR | O_CLOEXEC);
-    char c;
+    char c = 0;
 
     CHECK(fd >= 0 && pread(fd, &c, 1, at) == 1);
     c ^= 0x10;

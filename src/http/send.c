@@ -228,9 +228,9 @@ void tv_conn_piece(tv_exchange *exchange)
         pump(conn);
 }
 
+/* Not a new turn: a write that the kernel took at once is reported in the same round. */
 void tv_conn_written(tv_conn *conn)
 {
-    conn->turn_bytes = 0;
     if (conn->exchange->piece.len && settle_piece(conn))
         pump(conn);
     else

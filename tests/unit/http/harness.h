@@ -232,6 +232,20 @@ static inline void wait_for(atomic_int *counter, int want)
     CHECK_INT(atomic_load(counter), want);
 }
 
+/* Wait, ten seconds at most, until no connection is open and no request is under way. A connection
+ * that the kernel has not handed over yet does not count. */
+static inline void server_wait_idle(server *s)
+{
+    for (int i = 0; i < 10000; i++) {
+        if (tv_listener_connections(s->listener) == 0 &&
+            atomic_load(&s->done) >= atomic_load(&s->seen))
+            return;
+        usleep(1000);
+    }
+    CHECK_INT(tv_listener_connections(s->listener), 0);
+    CHECK_INT(atomic_load(&s->done), atomic_load(&s->seen));
+}
+
 typedef struct client {
     int fd;
     SSL *ssl;

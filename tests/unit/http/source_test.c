@@ -208,7 +208,7 @@ TEST(another_response_for_a_client_that_has_gone_is_dropped)
         ask(&c, "GET", "/fail-later?1000,100");
         client_vanish(&c);
     }
-    wait_for(&s->done, atomic_load(&s->seen));
+    server_wait_idle(s);
     server_end(s);
 }
 

@@ -32,42 +32,47 @@ tv_mail *tv_mail_chain_take(tv_mail_chain *chain)
 void tv_mailbox_init(tv_mailbox *box, void (*wake)(void *ctx), void *ctx)
 {
     *box = (tv_mailbox){.wake = wake, .ctx = ctx};
-    tv_assert(pthread_mutex_init(&box->lock, NULL) == 0);
 }
 
 void tv_mailbox_done(tv_mailbox *box)
 {
-    tv_assert(box->chain.first == NULL);
-    pthread_mutex_destroy(&box->lock);
+    tv_assert(atomic_load(&box->newest) == NULL);
 }
 
 void tv_mailbox_post(tv_mailbox *box, tv_mail_chain *chain)
 {
-    if (chain->first == NULL)
+    tv_mail *oldest = chain->first, *newest = NULL, *mail;
+
+    if (oldest == NULL)
         return;
 
-    pthread_mutex_lock(&box->lock);
-    bool was_empty = box->chain.first == NULL;
-    if (was_empty) {
-        box->chain = *chain;
-    } else {
-        box->chain.last->next = chain->first;
-        box->chain.last = chain->last;
-        box->chain.count += chain->count;
+    while ((mail = tv_mail_chain_take(chain))) {
+        mail->next = newest;
+        newest = mail;
     }
-    pthread_mutex_unlock(&box->lock);
-    *chain = (tv_mail_chain){0};
+    tv_mail *before = atomic_load_explicit(&box->newest, memory_order_relaxed);
 
-    if (was_empty)
+    do {
+        oldest->next = before;
+    } while (!atomic_compare_exchange_weak(&box->newest, &before, newest));
+
+    if (before == NULL)
         box->wake(box->ctx);
 }
 
 tv_mail_chain tv_mailbox_take(tv_mailbox *box)
 {
-    pthread_mutex_lock(&box->lock);
-    tv_mail_chain chain = box->chain;
-    box->chain = (tv_mail_chain){0};
-    pthread_mutex_unlock(&box->lock);
+    tv_mail *newest = atomic_exchange(&box->newest, NULL);
+    tv_mail_chain chain = {.last = newest};
+
+    while (newest) {
+        tv_mail *before = newest->next;
+
+        newest->next = chain.first;
+        chain.first = newest;
+        chain.count++;
+        newest = before;
+    }
     return chain;
 }
 

@@ -1,13 +1,16 @@
 /*
- * How threads hand work to each other: a mailbox is a list under a lock, owned
- * by the thread that takes letters out.  Letters are embedded in what they
- * carry (a write, a job), so posting never allocates; whole chains are posted
- * with one lock and one wake-up.
+ * How threads hand work to each other: a mailbox is a list owned by the thread
+ * that takes letters out.  Letters are embedded in what they carry (a write, a
+ * job), so posting never allocates; whole chains are posted with one exchange and
+ * one wake-up.
+ *
+ * There is no lock: a thread of low priority that lost its core while it had one
+ * would make the thread that answers clients wait.
  */
 #ifndef TV_BASE_MAILBOX_H
 #define TV_BASE_MAILBOX_H
 
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -30,9 +33,8 @@ void tv_mail_chain_add(tv_mail_chain *chain, tv_mail *mail);
 tv_mail *tv_mail_chain_take(tv_mail_chain *chain);
 
 typedef struct tv_mailbox {
-    pthread_mutex_t lock;
-    tv_mail_chain chain;
-    void (*wake)(void *ctx); /* called, unlocked, by a thread that found the box empty */
+    _Atomic(tv_mail *) newest; /* linked from the newest letter to the oldest */
+    void (*wake)(void *ctx);   /* called by a thread that found the box empty */
     void *ctx;
 } tv_mailbox;
 

@@ -2,8 +2,17 @@
  * Turns: one lock, one condition, and for each account that has tasks a queue of
  * those that have not run yet and one of those that have.  The accounts form a
  * ring; whoever was served goes to its end.
+ *
+ * Network threads take the lock too, and the threads here have a lower priority:
+ * one that loses its core while it has the lock makes a network thread wait for
+ * milliseconds.  So no system call is made under the lock, a wake-up least of all.
+ *
+ * (1) A thread waits only when no task may run.  A slice that ends lets one task
+ *     more run, and its own thread takes that: only a new task wakes a thread.
  */
 #include "base/turns.h"
+
+#include <pthread.h>
 
 #include "base/assert.h"
 #include "base/thread.h"
@@ -127,9 +136,6 @@ static void settle(tv_turns *turns, account *a, tv_task *task, bool is_done)
     if (account_count(a) == 0) {
         remove_account(turns, a);
         free(a);
-    } else {
-        /* The account may have been one that had too many threads. */
-        pthread_cond_signal(&turns->changed);
     }
 }
 
@@ -235,11 +241,12 @@ bool tv_turns_submit(tv_turns *turns, tv_task *task)
             a = add_account(turns, task->account);
         tv_mail_chain_add(&a->fresh, &task->mail);
         turns->task_count++;
-        pthread_cond_signal(&turns->changed);
     } else {
         turns->counts.refused++;
     }
     pthread_mutex_unlock(&turns->lock);
+    if (has_room)
+        pthread_cond_signal(&turns->changed);
     return has_room;
 }
 

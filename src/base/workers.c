@@ -1,6 +1,8 @@
 /* The worker pool: one queue, one lock, one condition. */
 #include "base/workers.h"
 
+#include <pthread.h>
+
 #include "base/assert.h"
 
 struct tv_workers {
@@ -72,10 +74,10 @@ bool tv_workers_submit(tv_workers *workers, tv_job *job)
     pthread_mutex_lock(&workers->lock);
     tv_assert(!workers->stopping);
     bool has_room = workers->queue.count < workers->queue_max;
-    if (has_room) {
+    if (has_room)
         tv_mail_chain_add(&workers->queue, &job->mail);
-        pthread_cond_signal(&workers->filled);
-    }
     pthread_mutex_unlock(&workers->lock);
+    if (has_room)
+        pthread_cond_signal(&workers->filled);
     return has_room;
 }

@@ -10,6 +10,7 @@
 #include "blob/hasher.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <time.h>
 
 #include "base/assert.h"

@@ -1,6 +1,8 @@
 /* The memory of uploads and downloads, and their threads. */
 #include "blob/io.h"
 
+#include <pthread.h>
+
 #include "base/assert.h"
 #include "base/md5_lanes.h"
 

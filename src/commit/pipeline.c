@@ -8,6 +8,7 @@
  */
 #include "commit/pipeline.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/assert.h"
@@ -416,9 +417,10 @@ static void flush_chain(tv_pipeline *pipeline, struct committer *committer, tv_m
             write_of(mail)->is_odd = committer->is_odd;
             tv_write_queue_add(committer->queue, write_of(mail));
         }
-        if (tv_write_queue_count(committer->queue) >= committer->wanted)
-            pthread_cond_signal(&committer->filled);
+        bool is_enough = tv_write_queue_count(committer->queue) >= committer->wanted;
         pthread_mutex_unlock(&committer->lock);
+        if (is_enough)
+            pthread_cond_signal(&committer->filled);
     }
 
     while ((mail = tv_mail_chain_take(chain))) {

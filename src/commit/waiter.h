@@ -5,6 +5,8 @@
 #ifndef TV_COMMIT_WAITER_H
 #define TV_COMMIT_WAITER_H
 
+#include <pthread.h>
+
 #include "commit/pipeline.h"
 
 typedef struct tv_waiter {

@@ -1,6 +1,7 @@
 /* Mailboxes. */
 #include "base/mailbox.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "check.h"

@@ -4,6 +4,7 @@
  */
 #include "base/turns.h"
 
+#include <pthread.h>
 #include <semaphore.h>
 
 #include "check.h"

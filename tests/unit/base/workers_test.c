@@ -1,6 +1,7 @@
 /* The worker pool. */
 #include "base/workers.h"
 
+#include <pthread.h>
 #include <semaphore.h>
 
 #include "check.h"

@@ -8,7 +8,17 @@
  * get, and when it has a core for itself nothing changes.  For work that takes
  * long (scans, plans, digests, clean-up), so that a short request does not wait for
  * a core behind it.
+ *
+ * Such a thread may lose its core at any moment.  What it shares with a thread that
+ * answers clients is therefore held without system calls, or needs no lock at all.
  */
 void tv_thread_give_way(void);
+
+/**
+ * For threads that do many short things: take a core for a fraction of a millisecond
+ * instead of three, and so get it sooner.  Without it, a thread that has used its
+ * share waits until another has used up a whole slice.
+ */
+void tv_thread_take_short_slices(void);
 
 #endif

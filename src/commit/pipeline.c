@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "commit/gather.h"
 #include "commit/group.h"
 #include "commit/queue.h"
@@ -242,6 +243,7 @@ static void *run_committer(void *arg)
     struct replies replies = {0};
     size_t count, wanted;
 
+    tv_thread_take_short_slices();
     while ((count = take_writes(committer, writes, &wanted)) > 0) {
         int64_t start_ns = tv_clock_mono_ns();
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/thread.h"
 
 enum {
     HOOKS_MAX = 4,
@@ -191,6 +192,7 @@ static void *run(void *arg)
     sigemptyset(&broken_pipe);
     sigaddset(&broken_pipe, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &broken_pipe, NULL);
+    tv_thread_take_short_slices();
     uv_run(&loop->uv, UV_RUN_DEFAULT);
     run_hooks(loop);
     return NULL;

@@ -63,13 +63,14 @@ int main(int argc, char **argv)
     raise_file_limit();
 
     sigset_t signals = block_signals();
-    tv_server *server = tv_server_start(&config, problem, sizeof problem);
+    tv_server *server = tv_server_open(&config, problem, sizeof problem);
 
     if (server == NULL) {
         fprintf(stderr, "tavolad: %s\n", problem);
         return EXIT_USAGE;
     }
     tv_server_print_ready(server);
+    tv_server_run(server);
 
     int signal_number;
 

@@ -454,7 +454,7 @@ static bool open_listeners(tv_server *server, char *reterr_text, size_t reterr_s
     return true;
 }
 
-static void run_loops(tv_server *server)
+void tv_server_run(tv_server *server)
 {
     for (int i = 0; i < server->loop_count; i++)
         tv_loop_start(server->loops[i]);
@@ -463,7 +463,7 @@ static void run_loops(tv_server *server)
 
 /* --- start and stop --- */
 
-tv_server *tv_server_start(const tv_config *config, char *reterr_text, size_t reterr_size)
+tv_server *tv_server_open(const tv_config *config, char *reterr_text, size_t reterr_size)
 {
     tv_server *server = tv_calloc(1, sizeof *server);
 
@@ -484,7 +484,6 @@ tv_server *tv_server_start(const tv_config *config, char *reterr_text, size_t re
     if (!open_listeners(server, reterr_text, reterr_size))
         goto fail;
 
-    run_loops(server);
     if (server->config.max_connections < config->max_connections)
         tv_log(TV_LOG_WARN, "fewer_connections",
                "wanted=%d given=%d note=\"the limit of open files (ulimit -n) is too low\"",
@@ -509,7 +508,7 @@ fail:
 static void stop_network(tv_server *server)
 {
     if (!server->is_running && server->loop_count)
-        run_loops(server);
+        tv_server_run(server);
     for (int i = 0; i < SERVED_COUNT * server->loop_count; i++) {
         tv_listener *listener =
             server->served[i / server->loop_count].listeners[i % server->loop_count];

@@ -10,13 +10,20 @@
 typedef struct tv_server tv_server;
 
 /**
- * Open the store and listen.  On failure returns NULL and puts one line that
- * says what is wrong and what to do into `reterr_text`.
+ * Open the store and listen: clients can connect, nobody is answered yet.  On
+ * failure returns NULL and puts one line that says what is wrong and what to
+ * do into `reterr_text`.
  */
-tv_server *tv_server_start(const tv_config *config, char *reterr_text, size_t reterr_size);
+tv_server *tv_server_open(const tv_config *config, char *reterr_text, size_t reterr_size);
 
 /** Print where it is and how to connect. */
 void tv_server_print_ready(const tv_server *server);
+
+/**
+ * Answer.  Call it after `tv_server_print_ready`: a script that has seen
+ * /healthz may look for the connection string in the output.
+ */
+void tv_server_run(tv_server *server);
 
 /** Read accounts and certificate again; what cannot be read is logged and stays as it was. */
 void tv_server_reload(tv_server *server);

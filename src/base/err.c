@@ -7,10 +7,11 @@ static const struct {
     const char *name;
     int status;
     tv_slice code, text;
-} errors[TV_ERR_COUNT] = {[TV_OK] = {"OK", 200, {"OK", 2}, {"", 0}},
+} errors[TV_ERR_COUNT] = {
+    [TV_OK] = {"OK", 200, {"OK", 2}, {"", 0}},
 #define X(name, status, code, text)                                                                \
     [TV_ERR_##name] = {#name, status, {code, sizeof(code) - 1}, {text, sizeof(text) - 1}},
-                          TV_ERR_MAP(X)
+#include "base/errors.def"
 #undef X
 };
 

@@ -63,8 +63,8 @@ static void healthz(tv_admin *admin, tv_request *req)
     tv_err err = tv_engine_check(admin->engine);
 
     if (err)
-        tv_buf_printf(&req->out, "unhealthy: the %s engine says %s: %s\n",
-                      admin->engine->ops->name, tv_err_name(err), meaning_of(err));
+        tv_buf_printf(&req->out, "unhealthy: the %s engine says %s: %s\n", admin->engine->ops->name,
+                      tv_err_name(err), meaning_of(err));
 
     bool is_well = check_sources(admin, &req->out) && !err;
 
@@ -248,9 +248,9 @@ static void on_done(void *ctx, tv_request *req)
     (void)req;
 }
 
-tv_service tv_admin_callbacks(tv_admin *admin)
+tv_http_handler tv_admin_handler(tv_admin *admin)
 {
-    return (tv_service){
+    return (tv_http_handler){
         .name = "admin",
         .ctx = admin,
         .on_headers = on_headers,

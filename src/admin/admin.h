@@ -33,7 +33,7 @@ typedef struct tv_admin {
     int64_t start_ns;                              /* monotonic */
 } tv_admin;
 
-/** The callbacks for a listener; `admin` outlives it. */
-tv_service tv_admin_callbacks(tv_admin *admin);
+/** The handler for a listener; `admin` outlives it. */
+tv_http_handler tv_admin_handler(tv_admin *admin);
 
 #endif

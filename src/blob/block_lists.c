@@ -5,9 +5,9 @@
 #include "service/metadata.h"
 
 enum {
-    SHORT_LIST_BYTES = 64 * 1024,  /* longer lists are read by a worker */
-    LIST_BYTES = 8 * 1024 * 1024,  /* the list of a blob with very many blocks, as rows and XML */
-    CHOICE_BYTES_PER_BYTE = 3,     /* what a list that was sent takes when it has been read */
+    SHORT_LIST_BYTES = 64 * 1024, /* longer lists are read by a worker */
+    LIST_BYTES = 8 * 1024 * 1024, /* the list of a blob with very many blocks, as rows and XML */
+    CHOICE_BYTES_PER_BYTE = 3,    /* what a list that was sent takes when it has been read */
 };
 
 static void respond_put(tv_blob_call *call)
@@ -45,7 +45,7 @@ static tv_err read_list(tv_blob_call *call)
 
 static tv_err plan_list(tv_blob_call *call)
 {
-    return tv_put_block_list_plan(call->base.core->engine, &call->put_block_list);
+    return tv_put_block_list_plan(call->base.service->engine, &call->put_block_list);
 }
 
 /*
@@ -138,8 +138,8 @@ static tv_err list_blocks(tv_blob_call *call, tv_block_list_type type)
     tv_block_lists lists;
     tv_err err;
 
-    err = tv_blob_get_block_lists(call->base.core->engine, call->partition, call->op.snapshot, type,
-                                  &req->arena, &lists);
+    err = tv_blob_get_block_lists(call->base.service->engine, call->partition, call->op.snapshot,
+                                  type, &req->arena, &lists);
     if (err)
         return err;
 

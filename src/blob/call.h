@@ -46,7 +46,7 @@ typedef struct tv_blob_call {
 
 static inline tv_blob_service *tv_blob_service_of(const tv_blob_call *call)
 {
-    return (tv_blob_service *)call->base.core;
+    return (tv_blob_service *)call->base.service;
 }
 
 /*

@@ -39,7 +39,7 @@ static void respond_snapshot(tv_blob_call *call)
 
 static tv_err plan_snapshot(tv_blob_call *call)
 {
-    return tv_snapshot_blob_plan(call->base.core->engine, &call->snapshot);
+    return tv_snapshot_blob_plan(call->base.service->engine, &call->snapshot);
 }
 
 tv_err tv_blob_snapshot(tv_blob_call *call)

@@ -63,7 +63,7 @@ static tv_err read_facts(tv_blob_call *call)
     tv_call *base = &call->base;
     tv_arena *arena = &base->req->arena;
     tv_err err = tv_container_facts_decode(
-        arena, tv_catalog_facts(base->core->catalog, base->container, arena), &call->facts);
+        arena, tv_catalog_facts(base->service->catalog, base->container, arena), &call->facts);
 
     if (err)
         return err;
@@ -109,7 +109,7 @@ tv_err tv_blob_create_container(tv_blob_call *call)
 
     facts->created = facts->etag = tv_instant_now();
     base->create = (tv_catalog_create){
-        .catalog = base->core->catalog,
+        .catalog = base->service->catalog,
         .account = tv_identity_account(base->identity),
         .name = call->op.container,
         .facts = tv_container_facts_encode(&base->req->arena, facts),
@@ -167,7 +167,7 @@ tv_err tv_blob_get_container_acl(tv_blob_call *call)
     if (err)
         return err;
 
-    err = tv_catalog_policies(base->core->catalog, tv_identity_account(base->identity),
+    err = tv_catalog_policies(base->service->catalog, tv_identity_account(base->identity),
                               call->op.container, &base->req->arena, &policies);
     if (err)
         return err;
@@ -188,7 +188,7 @@ static void submit_change(tv_blob_call *call,
 {
     tv_call *base = &call->base;
 
-    base->change.catalog = base->core->catalog;
+    base->change.catalog = base->service->catalog;
     base->change.container = base->container;
     base->change.arena = &base->req->arena;
     base->change.decide = decide;
@@ -282,8 +282,7 @@ tv_err tv_blob_set_container_acl(tv_blob_call *call)
 static tv_err decide_lease(tv_catalog_change *change, int64_t now)
 {
     tv_blob_call *call = change->ctx;
-    tv_err err =
-        tv_container_facts_decode(&call->base.req->arena, change->facts, &call->facts);
+    tv_err err = tv_container_facts_decode(&call->base.req->arena, change->facts, &call->facts);
 
     if (err)
         return err;
@@ -341,7 +340,7 @@ tv_err tv_blob_delete_container(tv_blob_call *call)
     tv_call *base = &call->base;
 
     base->delete_op = (tv_catalog_delete){
-        .catalog = base->core->catalog,
+        .catalog = base->service->catalog,
         .container = base->container,
         .arena = &base->req->arena,
         .decide = decide_delete,

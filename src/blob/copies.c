@@ -150,7 +150,7 @@ static tv_err copy_data(copier *c, const tv_blob_head *head)
     /* A piece becomes a piece, or several become one.  Copies are made faster than they are
      * written, and what waits is charged. */
     err = tv_arena_reserve(arena, ((size_t)head->piece_count + 1) *
-                                      (sizeof *c->data + sizeof(tv_extent_id)) +
+                                          (sizeof *c->data + sizeof(tv_extent_id)) +
                                       32 /* to align both */);
     if (err)
         return err;
@@ -218,7 +218,7 @@ static tv_err check_head(copier *c, const tv_blob_head *head)
 
 static tv_err copy_blob(copier *c)
 {
-    tv_err err = tv_blob_reader_open(c->call->base.core->engine, c->copying->partition,
+    tv_err err = tv_blob_reader_open(c->call->base.service->engine, c->copying->partition,
                                      c->copying->op.snapshot, &c->reader);
 
     if (err)

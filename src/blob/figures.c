@@ -6,8 +6,7 @@ static bool is_total(tv_slice name)
 {
     static const tv_slice ending = {"_total", 6};
 
-    return name.len > ending.len &&
-           tv_slice_eq(tv_slice_skip(name, name.len - ending.len), ending);
+    return name.len > ending.len && tv_slice_eq(tv_slice_skip(name, name.len - ending.len), ending);
 }
 
 static void add_figure(void *ctx, const char *name, const char *help, double value)
@@ -37,6 +36,6 @@ void tv_blob_service_write_metrics(void *ctx, tv_buf *out)
     tv_buf_printf(out,
                   "# HELP tavola_containers Containers of blobs of all accounts.\n"
                   "# TYPE tavola_containers gauge\ntavola_containers %zu\n",
-                  tv_catalog_count(service->core.catalog));
+                  tv_catalog_count(service->base.catalog));
     tv_extents_figures(service->extents, add_figure, out);
 }

@@ -47,7 +47,7 @@ static tv_err begin_page(tv_blob_call *call, listing *l)
     if (err)
         return err;
 
-    err = tv_blob_list_open(call->base.core->engine, &l->blobs, &l->list);
+    err = tv_blob_list_open(call->base.service->engine, &l->blobs, &l->list);
     if (err)
         return err;
 

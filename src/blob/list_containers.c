@@ -94,8 +94,8 @@ static tv_err add_some(listing *l)
     tv_err err;
 
     l->next = TV_LIT("");
-    err = tv_catalog_list(base->core->catalog, tv_identity_account(base->identity), l->query.prefix,
-                          from, take_container, l);
+    err = tv_catalog_list(base->service->catalog, tv_identity_account(base->identity),
+                          l->query.prefix, from, take_container, l);
     return err ? err : l->err;
 }
 

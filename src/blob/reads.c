@@ -21,7 +21,7 @@ static tv_err read_head(tv_blob_call *call, tv_read_mode mode)
 {
     tv_err err;
 
-    err = tv_blob_get_head(call->base.core->engine, mode, call->partition, call->op.snapshot,
+    err = tv_blob_get_head(call->base.service->engine, mode, call->partition, call->op.snapshot,
                            &call->base.req->arena, &call->transfer.head);
     if (err)
         return err;
@@ -72,7 +72,7 @@ static tv_err get_head(tv_blob_call *call)
     tv_err err = read_head(call, TV_READ_CACHED);
 
     if (err == TV_ERR_WOULD_BLOCK)
-        return tv_call_run_job(&call->base, call->base.core->readers, run_head, deliver_head);
+        return tv_call_run_job(&call->base, call->base.service->readers, run_head, deliver_head);
     if (err)
         return err;
 
@@ -303,7 +303,7 @@ tv_err tv_blob_get(tv_blob_call *call)
         return err;
 
     call->transfer.download =
-        tv_blob_download_new(&service->io, service->core.engine, call->base.req, call->partition,
+        tv_blob_download_new(&service->io, service->base.engine, call->base.req, call->partition,
                              call->op.snapshot, fail);
     err = open_blob(call, TV_READ_CACHED);
     if (err == TV_ERR_WOULD_BLOCK)

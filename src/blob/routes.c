@@ -15,7 +15,7 @@ static tv_blob_call *call_new(tv_blob_service *service, tv_request *req)
 {
     tv_blob_call *call = tv_arena_zalloc(&req->arena, sizeof *call);
 
-    tv_call_init(&call->base, &service->core, req);
+    tv_call_init(&call->base, &service->base, req);
     return call;
 }
 
@@ -43,14 +43,14 @@ static bool is_public(tv_blob_call *call)
     if (!tv_identity_is_anonymous(base->identity) || !tv_blob_may_be_public(call->op.kind))
         return false;
 
-    container = tv_catalog_find(base->core->catalog, tv_identity_account(base->identity),
+    container = tv_catalog_find(base->service->catalog, tv_identity_account(base->identity),
                                 call->op.container);
     if (container == NULL)
         return false;
 
     tv_arena *arena = &base->req->arena;
 
-    if (tv_container_facts_decode(arena, tv_catalog_facts(base->core->catalog, container, arena),
+    if (tv_container_facts_decode(arena, tv_catalog_facts(base->service->catalog, container, arena),
                                   &facts) == TV_OK)
         is_open = tv_blob_is_public(call->op.kind, facts.access);
     tv_container_unref(container);
@@ -90,8 +90,8 @@ static tv_err check_page(tv_blob_call *call)
 
     if (tv_cors_is_read(base->req->method))
         return TV_OK;
-    return tv_cors_check_page(base->core->catalog, base->core->kind, base->identity, base->req,
-                              &base->info);
+    return tv_cors_check_page(base->service->catalog, base->service->kind, base->identity,
+                              base->req, &base->info);
 }
 
 /* A body that nobody announced is none; the service would rather be told than guess. */
@@ -162,7 +162,7 @@ static tv_err check_head(tv_blob_call *call)
 static bool on_headers(void *ctx, tv_request *req)
 {
     tv_blob_call *call = call_new(ctx, req);
-    bool is_too_open = call->base.core->is_https_only && !req->is_tls;
+    bool is_too_open = call->base.service->is_https_only && !req->is_tls;
     tv_err err;
 
     if (req->method == TV_METHOD_OPTIONS && !is_too_open) {
@@ -318,10 +318,10 @@ static const char *op_name(int op)
     return tv_blob_op_name((tv_blob_op_kind)op);
 }
 
-tv_service tv_blob_service_callbacks(tv_blob_service *service)
+tv_http_handler tv_blob_service_handler(tv_blob_service *service)
 {
-    tv_service_core_start(&service->core, op_name, TV_BLOB_OP_COUNT);
-    return (tv_service){
+    tv_service_start(&service->base, op_name, TV_BLOB_OP_COUNT);
+    return (tv_http_handler){
         .name = "blob",
         .ctx = service,
         .on_headers = on_headers,

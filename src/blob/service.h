@@ -10,9 +10,9 @@
 #include "service/call.h"
 
 typedef struct tv_blob_service {
-    tv_service_core core; /* first */
-    tv_extents *extents;  /* for data that is too large for rows */
-    tv_blob_io io;        /* over `extents`: tv_blob_io_init */
+    tv_service base;     /* first */
+    tv_extents *extents; /* for data that is too large for rows */
+    tv_blob_io io;       /* over `extents`: tv_blob_io_init */
     tv_blob_cleaner *cleaner;
 } tv_blob_service;
 
@@ -32,10 +32,10 @@ typedef struct tv_blob_drop {
 tv_catalog_kind tv_blob_catalog(tv_blob_drop *drop);
 
 /**
- * The callbacks for a listener; `service` outlives it.  Fill in all of it
+ * The handler for a listener; `service` outlives it.  Fill in all of it
  * before, but for the meter.
  */
-tv_service tv_blob_service_callbacks(tv_blob_service *service);
+tv_http_handler tv_blob_service_handler(tv_blob_service *service);
 
 /** False with one line, appended, when data of blobs is known to be damaged.  Any thread. */
 bool tv_blob_service_check(void *service, tv_buf *out);

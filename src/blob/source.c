@@ -134,7 +134,7 @@ static tv_err parse_source(tv_blob_call *call, tv_slice text, tv_blob_copying *c
                         .is_tls = parts.is_https && call->base.req->is_tls,
                         .is_peer_loopback = call->base.req->is_peer_loopback};
     memcpy(req->peer, call->base.req->peer, sizeof req->peer);
-    copying->base.core = call->base.core;
+    copying->base.service = call->base.service;
     copying->base.req = req;
     err = tv_endpoint_parse(arena, TV_LIT("blob"), parts.is_https, parts.host, parts.path,
                             &copying->base.endpoint);
@@ -153,7 +153,7 @@ static tv_err parse_source(tv_blob_call *call, tv_slice text, tv_blob_copying *c
 
 static bool is_public(const tv_blob_copying *copying, tv_arena *arena)
 {
-    tv_catalog *catalog = copying->base.core->catalog;
+    tv_catalog *catalog = copying->base.service->catalog;
     tv_container_facts facts;
 
     return tv_container_facts_decode(arena, tv_catalog_facts(catalog, copying->container, arena),
@@ -229,8 +229,8 @@ tv_err tv_blob_find_source(tv_blob_call *call)
     if (err)
         return err;
 
-    copying->container = tv_catalog_find(call->base.core->catalog, copying->base.endpoint.account,
-                                         copying->op.container);
+    copying->container = tv_catalog_find(call->base.service->catalog,
+                                         copying->base.endpoint.account, copying->op.container);
     err = check_source(call, copying);
     if (err)
         return err;

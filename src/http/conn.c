@@ -117,14 +117,14 @@ void tv_conn_go_on(tv_conn *conn, tv_conn_state state, uint64_t bytes)
 void tv_conn_finish_exchange(tv_conn *conn)
 {
     tv_exchange *exchange = conn->exchange;
-    const tv_service *service = conn->listener->service;
+    const tv_http_handler *handler = conn->listener->handler;
 
     if (exchange == NULL)
         return;
 
     conn->exchange = NULL;
     if (exchange->is_seen)
-        service->on_done(service->ctx, &exchange->req);
+        handler->on_done(handler->ctx, &exchange->req);
     tv_exchange_free(exchange);
 }
 

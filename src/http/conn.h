@@ -24,13 +24,13 @@ struct tv_listener {
 
     tv_loop *loop;
     tv_hub *hub;
-    const tv_service *service;
+    const tv_http_handler *handler;
     const tv_http_limits *limits;
     tv_tls *tls;
     int fd, port;
     bool is_stopping;
-    bool has_waiting; /* a connection that the limit keeps outside */
-    tv_conn *conns;   /* all of them, in no order */
+    bool has_waiting;                        /* a connection that the limit keeps outside */
+    tv_conn *conns;                          /* all of them, in no order */
     tv_conn *longest_waiting, *last_waiting; /* those that wait for their client, in order */
     tv_peers peers;
     atomic_int connection_count;
@@ -64,8 +64,8 @@ struct tv_conn {
     uint64_t credit_ms;    /* of a body or response: how long it may go on without progress */
     size_t unsent_at_look; /* how progress in writing is seen */
     tv_exchange *exchange; /* the one under way */
-    tv_buf in;              /* input that waits for its turn */
-    size_t in_counted;      /* of its memory in the hub's input_bytes */
+    tv_buf in;             /* input that waits for its turn */
+    size_t in_counted;     /* of its memory in the hub's input_bytes */
     tv_head_scan scan;
     tv_chunked chunked;
     uint64_t body_left; /* with a Content-Length */

@@ -204,9 +204,9 @@ void tv_listener_remove(tv_listener *listener, tv_conn *conn)
     end_if_done(listener);
 }
 
-tv_listener *tv_listener_new(tv_loop *loop, const char *host, int port, const tv_service *service,
-                             const tv_http_limits *limits, tv_tls *tls, char *reterr_text,
-                             size_t reterr_size)
+tv_listener *tv_listener_new(tv_loop *loop, const char *host, int port,
+                             const tv_http_handler *handler, const tv_http_limits *limits,
+                             tv_tls *tls, char *reterr_text, size_t reterr_size)
 {
     int fd = tv_bind(host, port, reterr_text, reterr_size);
     if (fd < 0)
@@ -218,7 +218,7 @@ tv_listener *tv_listener_new(tv_loop *loop, const char *host, int port, const tv
     *listener = (tv_listener){
         .loop = loop,
         .hub = tv_hub_ref(loop),
-        .service = service,
+        .handler = handler,
         .limits = limits,
         .tls = tls,
         .fd = fd,

@@ -14,18 +14,18 @@ typedef struct tv_listener tv_listener;
 typedef struct tv_http_limits {
     size_t head_bytes_max; /* request line and headers together */
     size_t header_count_max;
-    size_t body_bytes_max;   /* default for tv_request.body_bytes_max */
-    int header_timeout_ms;   /* from the first byte of a request to the end of its head */
-    int body_timeout_ms;     /* without progress in a body or in writing a response */
-    int speed_min;           /* of both, in bytes a second: a longer run below it ends likewise */
-    int linger_timeout_ms;   /* after an early answer, for all of the body that nobody wants */
-    int idle_timeout_ms;     /* between requests */
-    int connections_max;     /* of one listener: see below */
-    int per_address_max;     /* of those, from one address */
-    int spare_ms;            /* a connection that waits for its client so long may make room */
-    size_t input_bytes_max;  /* of heads that are not complete, in all connections of a loop */
-    bool spares_unread;      /* an answer that is not read may be cut off to make room, too */
-    tv_budget *budget;       /* for what all requests hold together; NULL: not counted */
+    size_t body_bytes_max;  /* default for tv_request.body_bytes_max */
+    int header_timeout_ms;  /* from the first byte of a request to the end of its head */
+    int body_timeout_ms;    /* without progress in a body or in writing a response */
+    int speed_min;          /* of both, in bytes a second: a longer run below it ends likewise */
+    int linger_timeout_ms;  /* after an early answer, for all of the body that nobody wants */
+    int idle_timeout_ms;    /* between requests */
+    int connections_max;    /* of one listener: see below */
+    int per_address_max;    /* of those, from one address */
+    int spare_ms;           /* a connection that waits for its client so long may make room */
+    size_t input_bytes_max; /* of heads that are not complete, in all connections of a loop */
+    bool spares_unread;     /* an answer that is not read may be cut off to make room, too */
+    tv_budget *budget;      /* for what all requests hold together; NULL: not counted */
 } tv_http_limits;
 
 /*
@@ -47,11 +47,11 @@ extern const tv_http_limits tv_http_limits_default;
  * Listen on `loop` (before tv_loop_start).  `host` is an IP address, `port` may
  * be 0.  On failure returns NULL and writes one line that says why, e.g.
  * "cannot listen on 127.0.0.1:10002: address already in use", to `reterr_text`.
- * `service`, `limits` and `tls` (NULL for plain HTTP) outlive the listener.
+ * `handler`, `limits` and `tls` (NULL for plain HTTP) outlive the listener.
  */
-tv_listener *tv_listener_new(tv_loop *loop, const char *host, int port, const tv_service *service,
-                             const tv_http_limits *limits, tv_tls *tls, char *reterr_text,
-                             size_t reterr_size);
+tv_listener *tv_listener_new(tv_loop *loop, const char *host, int port,
+                             const tv_http_handler *handler, const tv_http_limits *limits,
+                             tv_tls *tls, char *reterr_text, size_t reterr_size);
 
 /** The port it listens on. */
 int tv_listener_port(const tv_listener *listener);

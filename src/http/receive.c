@@ -12,12 +12,12 @@
 
 void tv_conn_refuse(tv_conn *conn, tv_err err)
 {
-    const tv_service *service = conn->listener->service;
+    const tv_http_handler *handler = conn->listener->handler;
 
     conn->keep_alive = false;
     conn->exchange->is_seen = true;
     tv_conn_enter(conn, TV_CONN_ASKING);
-    service->on_refused(service->ctx, &conn->exchange->req, err);
+    handler->on_refused(handler->ctx, &conn->exchange->req, err);
     tv_assert(conn->state != TV_CONN_ASKING);
 }
 
@@ -91,11 +91,11 @@ static void send_continue(tv_conn *conn)
 /* The request is complete. */
 static void deliver(tv_conn *conn)
 {
-    const tv_service *service = conn->listener->service;
+    const tv_http_handler *handler = conn->listener->handler;
 
     conn->exchange->req.body = tv_buf_slice(&conn->exchange->body);
     tv_conn_enter(conn, TV_CONN_PENDING);
-    service->on_request(service->ctx, &conn->exchange->req);
+    handler->on_request(handler->ctx, &conn->exchange->req);
 }
 
 /* Ask for the memory of a body before the client sends it for nothing. */
@@ -110,12 +110,12 @@ static bool has_room_for_body(tv_conn *conn)
 /* The head is complete: ask the service whether to go on, and with what. */
 static void ask(tv_conn *conn, bool has_input_ahead)
 {
-    const tv_service *service = conn->listener->service;
+    const tv_http_handler *handler = conn->listener->handler;
     tv_request *req = &conn->exchange->req;
 
     conn->exchange->is_seen = true;
     tv_conn_enter(conn, TV_CONN_ASKING);
-    if (!service->on_headers(service->ctx, req)) {
+    if (!handler->on_headers(handler->ctx, req)) {
         tv_assert(conn->state != TV_CONN_ASKING);
         return;
     }

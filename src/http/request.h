@@ -82,10 +82,10 @@ struct tv_request {
     size_t header_count;
     const uint32_t *header_keys; /* of their names, for lookups; NULL when nobody made them */
     uint64_t header_set;         /* a bit for each of them, by its last six bits */
-    tv_slice body;            /* complete when on_request is called; empty with a sink */
-    uint64_t body_bytes_max;  /* on_headers may change it; default in the listener's limits */
-    uint64_t body_length;     /* what has come of the body so far, kept or not */
-    const tv_body_sink *sink; /* set in on_headers, or NULL: see above */
+    tv_slice body;               /* complete when on_request is called; empty with a sink */
+    uint64_t body_bytes_max;     /* on_headers may change it; default in the listener's limits */
+    uint64_t body_length;        /* what has come of the body so far, kept or not */
+    const tv_body_sink *sink;    /* set in on_headers, or NULL: see above */
     bool is_tls;
     bool is_peer_loopback;
     char peer[64];    /* "127.0.0.1:50123", "[::1]:50123" */
@@ -139,14 +139,14 @@ static inline tv_slice tv_request_header(const tv_request *req, tv_slice name)
 size_t tv_request_header_repeats(const tv_request *req, tv_slice name);
 
 /*
- * A service: what a listener calls for its requests.  All calls come on the
+ * A handler: what a listener calls for the requests of a service.  All calls come on the
  * network thread of the connection.  For each request either on_headers answers
  * at once, or on_request is called once and answers now or later, or the HTTP
  * layer finds the request unacceptable and calls on_refused, which answers.
  * With a sink, which is called between on_headers and either of the others, the
  * sink may be the one that answers, or the client go: then only on_done comes.
  */
-typedef struct tv_service {
+typedef struct tv_http_handler {
     const char *name;
     void *ctx;
 
@@ -173,7 +173,7 @@ typedef struct tv_service {
      * went away before the request was complete and nothing was answered.
      */
     void (*on_done)(void *ctx, tv_request *req);
-} tv_service;
+} tv_http_handler;
 
 /*
  * The response.  Start it, add headers, send; append the body to req->out

@@ -239,7 +239,7 @@ tv_err tv_queue_peek_messages(tv_queue_call *q)
         err = tv_call_find_container(call, q->resource.queue);
     if (err)
         return err;
-    return tv_call_run_job(call, call->core->readers, run_peek, on_peeked);
+    return tv_call_run_job(call, call->service->readers, run_peek, on_peeked);
 }
 
 tv_err tv_queue_update_message(tv_queue_call *q)

@@ -16,7 +16,8 @@ static bool is_there_already(tv_queue_call *q)
 
     if (tv_call_find_container(call, q->resource.queue))
         return false; /* deleted again meanwhile */
-    return tv_metadata_parse(arena, tv_catalog_facts(call->core->catalog, call->container, arena),
+    return tv_metadata_parse(arena,
+                             tv_catalog_facts(call->service->catalog, call->container, arena),
                              &have) == TV_OK &&
            tv_metadata_parse(arena, call->create.facts, &wanted) == TV_OK &&
            tv_metadata_eq(have, wanted);
@@ -46,7 +47,7 @@ tv_err tv_queue_create(tv_queue_call *q)
     if (err)
         return err;
 
-    call->create = (tv_catalog_create){.catalog = call->core->catalog,
+    call->create = (tv_catalog_create){.catalog = call->service->catalog,
                                        .account = tv_identity_account(call->identity),
                                        .name = q->resource.queue,
                                        .facts = tv_metadata_format(arena, metadata),
@@ -75,8 +76,9 @@ tv_err tv_queue_drop(tv_queue_call *q)
     if (err)
         return err;
 
-    call->delete_op = (tv_catalog_delete){
-        .catalog = call->core->catalog, .container = call->container, .arena = &call->req->arena};
+    call->delete_op = (tv_catalog_delete){.catalog = call->service->catalog,
+                                          .container = call->container,
+                                          .arena = &call->req->arena};
     tv_catalog_prepare_delete(&call->delete_op, &call->write);
     tv_call_submit(call, on_changed);
     return TV_OK;
@@ -110,7 +112,7 @@ tv_err tv_queue_set_metadata(tv_queue_call *q)
         return err;
 
     *facts = tv_metadata_format(arena, metadata);
-    call->change = (tv_catalog_change){.catalog = call->core->catalog,
+    call->change = (tv_catalog_change){.catalog = call->service->catalog,
                                        .container = call->container,
                                        .arena = arena,
                                        .decide = replace_facts,
@@ -126,7 +128,7 @@ static void respond_metadata(tv_queue_call *q)
     tv_arena *arena = &call->req->arena;
     tv_metadata metadata;
     tv_err err = tv_metadata_parse(
-        arena, tv_catalog_facts(call->core->catalog, call->container, arena), &metadata);
+        arena, tv_catalog_facts(call->service->catalog, call->container, arena), &metadata);
 
     if (err) {
         tv_call_respond_error(call, err);
@@ -167,7 +169,7 @@ tv_err tv_queue_get_metadata(tv_queue_call *q)
 
     err = tv_queue_count(tv_queue_of(call->container), TV_READ_CACHED, &q->count);
     if (err == TV_ERR_WOULD_BLOCK)
-        return tv_call_run_job(call, call->core->readers, run_count, on_counted);
+        return tv_call_run_job(call, call->service->readers, run_count, on_counted);
     if (err)
         return err;
 
@@ -181,7 +183,7 @@ tv_err tv_queue_get_acl(tv_queue_call *q)
 {
     tv_call *call = &q->call;
     tv_access_policies policies;
-    tv_err err = tv_catalog_policies(call->core->catalog, tv_identity_account(call->identity),
+    tv_err err = tv_catalog_policies(call->service->catalog, tv_identity_account(call->identity),
                                      q->resource.queue, &call->req->arena, &policies);
 
     if (err)
@@ -202,7 +204,7 @@ tv_err tv_queue_set_acl(tv_queue_call *q)
     if (err)
         return err;
 
-    call->change = (tv_catalog_change){.catalog = call->core->catalog,
+    call->change = (tv_catalog_change){.catalog = call->service->catalog,
                                        .container = call->container,
                                        .arena = &call->req->arena,
                                        .sets_policies = true};
@@ -296,7 +298,7 @@ static tv_err add_some(listing *list, tv_turn *turn)
     list->next = TV_LIT("");
     list->turn = turn;
     list->is_turn_over = false;
-    err = tv_catalog_list(call->core->catalog, tv_identity_account(call->identity),
+    err = tv_catalog_list(call->service->catalog, tv_identity_account(call->identity),
                           list->query.prefix, from, take_queue, list);
     return err ? err : list->err;
 }

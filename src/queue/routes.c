@@ -23,7 +23,7 @@ static tv_queue_call *call_new(void *ctx, tv_request *req)
     tv_queue_service *service = ctx;
     tv_queue_call *q = tv_arena_zalloc(&req->arena, sizeof *q);
 
-    tv_call_init(&q->call, &service->core, req);
+    tv_call_init(&q->call, &service->base, req);
     return q;
 }
 
@@ -78,7 +78,7 @@ static tv_err check_head(tv_queue_call *q)
     /* To get messages is to hide them from others. */
     if (tv_cors_is_read(req->method) && kind != TV_QUEUE_OP_GET)
         return TV_OK;
-    return tv_cors_check_page(call->core->catalog, call->core->kind, call->identity, req,
+    return tv_cors_check_page(call->service->catalog, call->service->kind, call->identity, req,
                               &call->info);
 }
 
@@ -87,7 +87,7 @@ static bool on_headers(void *ctx, tv_request *req)
     tv_queue_call *q = call_new(ctx, req);
     tv_err err;
 
-    if (req->method == TV_METHOD_OPTIONS && (req->is_tls || !q->call.core->is_https_only)) {
+    if (req->method == TV_METHOD_OPTIONS && (req->is_tls || !q->call.service->is_https_only)) {
         set_kind(q, TV_QUEUE_OP_PREFLIGHT);
         tv_call_answer_preflight(&q->call);
         return false;
@@ -206,10 +206,10 @@ tv_catalog_kind tv_queue_catalog(tv_engine *engine)
 
 /* --- the service --- */
 
-tv_service tv_queue_service_callbacks(tv_queue_service *service)
+tv_http_handler tv_queue_service_handler(tv_queue_service *service)
 {
-    tv_service_core_start(&service->core, tv_queue_op_name, TV_QUEUE_OP_COUNT);
-    return (tv_service){
+    tv_service_start(&service->base, tv_queue_op_name, TV_QUEUE_OP_COUNT);
+    return (tv_http_handler){
         .name = "queue",
         .ctx = service,
         .on_headers = on_headers,
@@ -226,5 +226,5 @@ void tv_queue_service_write_metrics(void *ctx, tv_buf *out)
     tv_buf_printf(out,
                   "# HELP tavola_queues Queues of all accounts.\n# TYPE tavola_queues gauge\n"
                   "tavola_queues %zu\n",
-                  tv_catalog_count(service->core.catalog));
+                  tv_catalog_count(service->base.catalog));
 }

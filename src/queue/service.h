@@ -8,14 +8,14 @@
 #include "service/call.h"
 
 typedef struct tv_queue_service {
-    tv_service_core core;
+    tv_service base; /* first */
 } tv_queue_service;
 
 /** The catalogue of queues over an engine, which is its ctx. */
 tv_catalog_kind tv_queue_catalog(tv_engine *engine);
 
-/** The callbacks for a listener; `service` outlives it.  Fill in all of `core` before. */
-tv_service tv_queue_service_callbacks(tv_queue_service *service);
+/** The handler for a listener; `service` outlives it.  Fill in all of `base` before. */
+tv_http_handler tv_queue_service_handler(tv_queue_service *service);
 
 /** Append the service's figures, beside those of its meter, in Prometheus' text format. */
 void tv_queue_service_write_metrics(void *service, tv_buf *out);

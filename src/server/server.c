@@ -41,7 +41,7 @@ enum {
 typedef struct served {
     const char *title; /* "Tables" */
     const char *key;   /* in connection strings: "TableEndpoint" */
-    tv_service callbacks;
+    tv_http_handler handler;
     int port;
     tv_listener *listeners[LOOPS_MAX];
 } served;
@@ -72,7 +72,7 @@ struct tv_server {
     tv_blob_service blob;
     tv_admin admin;
     served served[SERVED_COUNT];
-    tv_service admin_callbacks;
+    tv_http_handler admin_handler;
     tv_http_limits limits, admin_limits;
     int loop_count;
     int engine_files;
@@ -179,8 +179,8 @@ static bool open_accounts(tv_server *server, char *reterr_text, size_t reterr_si
     }
     server->accounts = accounts;
     atomic_store(&server->table.auth.accounts, accounts);
-    atomic_store(&server->queue.core.auth.accounts, accounts);
-    atomic_store(&server->blob.core.auth.accounts, accounts);
+    atomic_store(&server->queue.base.auth.accounts, accounts);
+    atomic_store(&server->blob.base.auth.accounts, accounts);
     return true;
 }
 
@@ -276,47 +276,44 @@ static void open_tables(tv_server *server)
     server->table.query_time_max_ns = (int64_t)server->config.query_timeout_ms * 1000000;
     server->table.is_https_only = server->config.https_only;
     server->table.has_access_log = server->config.access_log;
-    server->served[SERVED_TABLE] =
-        (served){.title = "Tables",
-                 .key = "TableEndpoint",
-                 .port = server->config.table_port,
-                 .callbacks = tv_table_service_callbacks(&server->table)};
+    server->served[SERVED_TABLE] = (served){.title = "Tables",
+                                            .key = "TableEndpoint",
+                                            .port = server->config.table_port,
+                                            .handler = tv_table_service_handler(&server->table)};
 }
 
 /* What the services that speak XML have in common. */
-static void fill_core(tv_server *server, tv_service_kind kind, tv_catalog *catalog,
-                      tv_service_core *core)
+static void fill_service(tv_server *server, tv_service_kind kind, tv_catalog *catalog,
+                         tv_service *service)
 {
-    core->kind = kind;
-    core->engine = server->engine;
-    core->catalog = catalog;
-    core->readers = server->readers;
-    core->scanners = server->scanners;
-    core->outboxes = server->outboxes;
-    core->auth.allow_dev_anywhere = server->config.allow_dev_account;
-    core->is_https_only = server->config.https_only;
-    core->has_access_log = server->config.access_log;
+    service->kind = kind;
+    service->engine = server->engine;
+    service->catalog = catalog;
+    service->readers = server->readers;
+    service->scanners = server->scanners;
+    service->outboxes = server->outboxes;
+    service->auth.allow_dev_anywhere = server->config.allow_dev_account;
+    service->is_https_only = server->config.https_only;
+    service->has_access_log = server->config.access_log;
 }
 
 static void open_queues(tv_server *server)
 {
-    fill_core(server, TV_SERVICE_QUEUE, server->queue_catalog, &server->queue.core);
+    fill_service(server, TV_SERVICE_QUEUE, server->queue_catalog, &server->queue.base);
     server->queue_collector =
         tv_queue_collector_new(server->queue_catalog, server->pipeline, QUEUE_COLLECT_MS);
-    server->served[SERVED_QUEUE] =
-        (served){.title = "Queues",
-                 .key = "QueueEndpoint",
-                 .port = server->config.queue_port,
-                 .callbacks = tv_queue_service_callbacks(&server->queue)};
+    server->served[SERVED_QUEUE] = (served){.title = "Queues",
+                                            .key = "QueueEndpoint",
+                                            .port = server->config.queue_port,
+                                            .handler = tv_queue_service_handler(&server->queue)};
 }
 
 static void open_blobs(tv_server *server)
 {
-    fill_core(server, TV_SERVICE_BLOB, server->blob_catalog, &server->blob.core);
+    fill_service(server, TV_SERVICE_BLOB, server->blob_catalog, &server->blob.base);
     server->blob.extents = server->extents;
     tv_blob_io_init(&server->blob.io, server->extents);
-    server->blob.cleaner =
-        tv_blob_cleaner_new(server->engine, server->pipeline, server->extents);
+    server->blob.cleaner = tv_blob_cleaner_new(server->engine, server->pipeline, server->extents);
     server->blob_janitor = tv_blob_janitor_new(&(tv_blob_janitor_options){
         .engine = server->engine,
         .pipeline = server->pipeline,
@@ -329,7 +326,7 @@ static void open_blobs(tv_server *server)
     server->served[SERVED_BLOB] = (served){.title = "Blobs",
                                            .key = "BlobEndpoint",
                                            .port = server->config.blob_port,
-                                           .callbacks = tv_blob_service_callbacks(&server->blob)};
+                                           .handler = tv_blob_service_handler(&server->blob)};
 }
 
 static bool open_services(tv_server *server, char *reterr_text, size_t reterr_size)
@@ -359,13 +356,13 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
                                                  .meter = &server->table.meter};
     server->admin.sources[1] = (tv_admin_source){.write = tv_queue_service_write_metrics,
                                                  .ctx = &server->queue,
-                                                 .meter = &server->queue.core.meter};
+                                                 .meter = &server->queue.base.meter};
     server->admin.sources[2] = (tv_admin_source){.write = tv_blob_service_write_metrics,
                                                  .ctx = &server->blob,
-                                                 .meter = &server->blob.core.meter,
+                                                 .meter = &server->blob.base.meter,
                                                  .check = tv_blob_service_check};
     server->admin.start_ns = tv_clock_mono_ns();
-    server->admin_callbacks = tv_admin_callbacks(&server->admin);
+    server->admin_handler = tv_admin_handler(&server->admin);
     return true;
 }
 
@@ -425,9 +422,9 @@ static void open_loops(tv_server *server)
 static bool open_served(tv_server *server, served *service, char *reterr_text, size_t reterr_size)
 {
     for (int i = 0; i < server->loop_count; i++) {
-        service->listeners[i] = tv_listener_new(server->loops[i], server->config.host,
-                                                service->port, &service->callbacks, &server->limits,
-                                                server->tls, reterr_text, reterr_size);
+        service->listeners[i] =
+            tv_listener_new(server->loops[i], server->config.host, service->port, &service->handler,
+                            &server->limits, server->tls, reterr_text, reterr_size);
         if (service->listeners[i] == NULL)
             return false;
         /* Port 0 takes a free one; the other loops listen on the same. */
@@ -445,7 +442,7 @@ static bool open_listeners(tv_server *server, char *reterr_text, size_t reterr_s
             return false;
     }
     server->admin_listener = tv_listener_new(server->loops[0], config->admin_host,
-                                             config->admin_port, &server->admin_callbacks,
+                                             config->admin_port, &server->admin_handler,
                                              &server->admin_limits, NULL, reterr_text, reterr_size);
     if (server->admin_listener == NULL)
         return false;

@@ -11,23 +11,23 @@
 static tv_err find_policies(void *ctx, tv_slice account, tv_slice container, tv_arena *arena,
                             tv_access_policies *ret_policies)
 {
-    tv_service_core *core = ctx;
+    tv_service *service = ctx;
 
-    return tv_catalog_policies(core->catalog, account, container, arena, ret_policies);
+    return tv_catalog_policies(service->catalog, account, container, arena, ret_policies);
 }
 
-void tv_service_core_start(tv_service_core *core, const char *(*op_name)(int op), int op_count)
+void tv_service_start(tv_service *service, const char *(*op_name)(int op), int op_count)
 {
-    tv_meter_init(&core->meter, tv_service_kind_name(core->kind).data, op_name, op_count);
-    core->auth.find_policies = find_policies;
-    core->auth.ctx = core;
+    tv_meter_init(&service->meter, tv_service_kind_name(service->kind).data, op_name, op_count);
+    service->auth.find_policies = find_policies;
+    service->auth.ctx = service;
 }
 
-void tv_call_init(tv_call *call, tv_service_core *core, tv_request *req)
+void tv_call_init(tv_call *call, tv_service *service, tv_request *req)
 {
     tv_guid guid = tv_guid_new();
 
-    call->core = core;
+    call->service = service;
     call->req = req;
     tv_guid_format(call->request_id, &guid);
     req->user = call;
@@ -39,11 +39,11 @@ tv_err tv_call_open(tv_call *call)
     tv_request *req = call->req;
     tv_slice version = tv_request_header(req, TV_LIT("x-ms-version"));
 
-    if (call->core->is_https_only && !req->is_tls)
+    if (call->service->is_https_only && !req->is_tls)
         return TV_ERR_HTTPS_REQUIRED;
     if (version.data && !tv_version_is_valid(version))
         return tv_call_bad_header(call, TV_LIT("x-ms-version"), version);
-    return tv_endpoint_parse(&req->arena, tv_service_kind_name(call->core->kind), req->is_tls,
+    return tv_endpoint_parse(&req->arena, tv_service_kind_name(call->service->kind), req->is_tls,
                              req->host, req->path, &call->endpoint);
 }
 
@@ -52,7 +52,7 @@ static tv_credentials credentials_of(const tv_call *call, tv_slice container, tv
     const tv_request *req = call->req;
 
     return (tv_credentials){
-        .parts = {.service = call->core->kind,
+        .parts = {.service = call->service->kind,
                   .account = call->endpoint.account,
                   .method = req->method_text,
                   .path = req->path,
@@ -74,7 +74,7 @@ static tv_credentials credentials_of(const tv_call *call, tv_slice container, tv
 tv_err tv_call_authenticate(tv_call *call, tv_slice container, tv_slice blob)
 {
     tv_credentials credentials = credentials_of(call, container, blob);
-    tv_err err = tv_authenticate(&call->core->auth, &credentials, tv_clock_ticks(),
+    tv_err err = tv_authenticate(&call->service->auth, &credentials, tv_clock_ticks(),
                                  &call->req->arena, &call->identity, &call->info);
 
     if (err == TV_OK)
@@ -85,7 +85,7 @@ tv_err tv_call_authenticate(tv_call *call, tv_slice container, tv_slice blob)
 tv_err tv_call_authenticate_anonymous(tv_call *call)
 {
     tv_credentials credentials = credentials_of(call, TV_NONE, TV_NONE);
-    tv_err err = tv_authenticate_anonymous(&call->core->auth, &credentials, &call->req->arena,
+    tv_err err = tv_authenticate_anonymous(&call->service->auth, &credentials, &call->req->arena,
                                            &call->identity, &call->info);
 
     if (err == TV_OK)
@@ -102,8 +102,8 @@ static void log_access(const tv_call *call, int64_t ns)
     tv_log(TV_LOG_INFO, "access",
            "service=%.*s method=%.*s operation=%s status=%d us=%lld peer=%s request_id=%.*s "
            "path=\"%.*s\"",
-           TV_FMT(tv_service_kind_name(call->core->kind)), TV_FMT(tv_method_text(req->method)),
-           call->core->meter.op_name(call->op), req->status, (long long)(ns / 1000), req->peer,
+           TV_FMT(tv_service_kind_name(call->service->kind)), TV_FMT(tv_method_text(req->method)),
+           call->service->meter.op_name(call->op), req->status, (long long)(ns / 1000), req->peer,
            TV_GUID_TEXT_LEN, call->request_id, TV_FMT(path));
 }
 
@@ -112,9 +112,9 @@ void tv_call_done(tv_call *call)
     tv_request *req = call->req;
     int64_t ns = tv_clock_mono_ns() - req->start_ns;
 
-    tv_meter_add(&call->core->meter, call->op, req->status, ns, req->body_length,
+    tv_meter_add(&call->service->meter, call->op, req->status, ns, req->body_length,
                  req->out.len + req->out_length);
-    if (call->core->has_access_log)
+    if (call->service->has_access_log)
         log_access(call, ns);
     tv_container_unref(call->container);
     req->user = NULL;
@@ -146,9 +146,8 @@ static void set_details(tv_call *call, const detail *details, size_t count)
 
     for (size_t i = 0; i < count; i++) {
         if (details[i].text.data)
-            tv_xml_add_element(
-                &buf, details[i].element,
-                tv_xml_clean(&call->req->arena, details[i].text, DETAIL_BYTES_MAX));
+            tv_xml_add_element(&buf, details[i].element,
+                               tv_xml_clean(&call->req->arena, details[i].text, DETAIL_BYTES_MAX));
     }
     call->info.details = tv_arena_dup(&call->req->arena, tv_buf_slice(&buf));
     tv_buf_done(&buf);
@@ -208,7 +207,7 @@ tv_err tv_call_number(tv_call *call, tv_slice name, int64_t min, int64_t max, in
 
 tv_err tv_call_find_container(tv_call *call, tv_slice name)
 {
-    tv_catalog *catalog = call->core->catalog;
+    tv_catalog *catalog = call->service->catalog;
 
     tv_assert(call->container == NULL);
     call->container = tv_catalog_find(catalog, tv_identity_account(call->identity), name);
@@ -223,7 +222,7 @@ void tv_call_submit(tv_call *call, void (*deliver)(tv_mail *mail))
 
     call->write.mail.deliver = deliver;
     call->write.reply_to = tv_loop_mailbox(loop);
-    tv_outbox_add(call->core->outboxes[tv_loop_index(loop)], &call->write);
+    tv_outbox_add(call->service->outboxes[tv_loop_index(loop)], &call->write);
 }
 
 tv_err tv_call_run_job(tv_call *call, tv_workers *workers, void (*run)(tv_job *job),
@@ -245,5 +244,5 @@ tv_err tv_call_run_task(tv_call *call, bool (*run)(tv_task *task, tv_turn *turn)
         .account = tv_identity_turns(call->identity),
         .is_gone = &call->req->is_gone,
     };
-    return tv_turns_submit(call->core->scanners, &call->task) ? TV_OK : TV_ERR_OVERLOADED;
+    return tv_turns_submit(call->service->scanners, &call->task) ? TV_OK : TV_ERR_OVERLOADED;
 }

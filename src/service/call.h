@@ -3,7 +3,7 @@
  * through a service that speaks XML, from its head to the line in the log.  (The
  * table service speaks OData and has a way of its own in table/.)
  *
- * A service's own struct begins with a tv_service_core, and what it keeps about a
+ * A service's own struct begins with a tv_service, and what it keeps about a
  * request begins with a tv_call, which lives in the request's arena.
  */
 #ifndef TV_SERVICE_CALL_H
@@ -20,7 +20,7 @@
 #include "service/endpoint.h"
 
 /** What a service is made of.  Fill in all but the meter; the rest is zero. */
-typedef struct tv_service_core {
+typedef struct tv_service {
     tv_service_kind kind;
     tv_engine *engine;
     tv_catalog *catalog;        /* of its queues or containers */
@@ -31,13 +31,13 @@ typedef struct tv_service_core {
     bool is_https_only;
     bool has_access_log;
     tv_meter meter;
-} tv_service_core;
+} tv_service;
 
-/** Complete a core whose parts are filled in: the meter, and where policies are found. */
-void tv_service_core_start(tv_service_core *core, const char *(*op_name)(int op), int op_count);
+/** Complete a service whose parts are filled in: the meter, and where policies are found. */
+void tv_service_start(tv_service *service, const char *(*op_name)(int op), int op_count);
 
 typedef struct tv_call {
-    tv_service_core *core;
+    tv_service *service;
     tv_request *req;
     tv_endpoint endpoint;
     const tv_identity *identity; /* nothing runs without one */
@@ -68,7 +68,7 @@ typedef struct tv_call {
 /* --- the beginning and the end --- */
 
 /** For a new request: an id, and req->user. */
-void tv_call_init(tv_call *call, tv_service_core *core, tv_request *req);
+void tv_call_init(tv_call *call, tv_service *service, tv_request *req);
 
 /** on_headers' first step: HTTPS if it must be, the endpoint, the version's form. */
 tv_err tv_call_open(tv_call *call) TV_WARN_UNUSED;

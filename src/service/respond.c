@@ -25,7 +25,7 @@ void tv_call_start(tv_call *call, int status)
     tv_slice version = tv_request_header(req, TV_LIT("x-ms-version"));
 
     tv_response_start(req, status);
-    tv_response_header(req, TV_LIT("Server"), server_names[call->core->kind]);
+    tv_response_header(req, TV_LIT("Server"), server_names[call->service->kind]);
     tv_response_header(req, TV_LIT("x-ms-request-id"), request_id(call));
     if (client_id.len && client_id.len <= CLIENT_REQUEST_ID_MAX && tv_slice_is_printable(client_id))
         tv_response_header(req, TV_LIT("x-ms-client-request-id"), client_id);
@@ -44,7 +44,7 @@ void tv_call_add_date(tv_call *call, tv_slice name, int64_t ticks)
 static void add_cors(tv_call *call)
 {
     if (!call->is_preflight)
-        tv_cors_add_headers(call->core->catalog, call->core->kind, call->req);
+        tv_cors_add_headers(call->service->catalog, call->service->kind, call->req);
 }
 
 void tv_call_finish(tv_call *call)
@@ -100,8 +100,7 @@ static void add_xml_fault(tv_buf *out, const tv_call *call)
 
     tv_buf_printf(out, "<LineNumber>%lu</LineNumber><LinePosition>%lu</LinePosition>", line,
                   position);
-    tv_xml_add_element(out, "Reason",
-                       is_fault ? TV_LIT("Error parsing Xml content") : TV_LIT(""));
+    tv_xml_add_element(out, "Reason", is_fault ? TV_LIT("Error parsing Xml content") : TV_LIT(""));
 }
 
 void tv_call_start_error(tv_call *call, tv_err err)
@@ -146,7 +145,7 @@ void tv_call_answer_preflight(tv_call *call)
     tv_err err;
 
     call->is_preflight = true;
-    err = tv_cors_preflight(call->core->catalog, call->core->kind, call->req, &grant);
+    err = tv_cors_preflight(call->service->catalog, call->service->kind, call->req, &grant);
     if (err) {
         tv_call_respond_error(call, err);
         return;

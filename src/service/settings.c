@@ -6,9 +6,9 @@
 
 tv_err tv_call_get_properties(tv_call *call)
 {
-    tv_service_kind kind = call->core->kind;
+    tv_service_kind kind = call->service->kind;
     tv_shared_properties *shared =
-        tv_catalog_properties(call->core->catalog, tv_identity_account(call->identity));
+        tv_catalog_properties(call->service->catalog, tv_identity_account(call->identity));
     tv_service_properties properties = tv_properties_default(kind);
 
     if (shared)
@@ -34,12 +34,12 @@ tv_err tv_call_set_properties(tv_call *call)
 {
     tv_catalog_set_properties *set = &call->set_properties;
     tv_err err =
-        tv_properties_parse(&call->req->arena, call->core->kind, call->req->body, &set->update);
+        tv_properties_parse(&call->req->arena, call->service->kind, call->req->body, &set->update);
 
     if (err)
         return err;
 
-    set->catalog = call->core->catalog;
+    set->catalog = call->service->catalog;
     set->account = tv_identity_account(call->identity);
     set->arena = &call->req->arena;
     tv_catalog_prepare_set_properties(set, &call->write);
@@ -67,7 +67,7 @@ tv_err tv_call_read_policies(tv_call *call, tv_access_policies *ret_policies)
     tv_request *req = call->req;
 
     if (req->body.len)
-        return tv_acl_parse(&req->arena, call->core->kind, req->body, ret_policies);
+        return tv_acl_parse(&req->arena, call->service->kind, req->body, ret_policies);
 
     *ret_policies = (tv_access_policies){.count = 0};
     return TV_OK;

@@ -307,12 +307,12 @@ static const char *op_name(int op)
     return tv_table_op_name((tv_table_op_kind)op);
 }
 
-tv_service tv_table_service_callbacks(tv_table_service *service)
+tv_http_handler tv_table_service_handler(tv_table_service *service)
 {
     tv_meter_init(&service->meter, "table", op_name, TV_TABLE_OP_COUNT);
     service->auth.find_policies = find_policies;
     service->auth.ctx = service;
-    return (tv_service){
+    return (tv_http_handler){
         .name = "table",
         .ctx = service,
         .on_headers = on_headers,

@@ -36,10 +36,10 @@ typedef struct tv_table_service {
 } tv_table_service;
 
 /**
- * The callbacks for a listener; `service` outlives it.  Fill in all of `service`
+ * The handler for a listener; `service` outlives it.  Fill in all of `service`
  * before, but for the meter and what follows it.
  */
-tv_service tv_table_service_callbacks(tv_table_service *service);
+tv_http_handler tv_table_service_handler(tv_table_service *service);
 
 /** Append the service's figures, beside those of its meter, in Prometheus' text format. */
 void tv_table_service_write_metrics(void *service, tv_buf *out);

@@ -105,7 +105,7 @@ typedef enum mode { TO_THE_END, EARLY_ANSWER, VANISHING_CLIENT } mode;
 static struct {
     tv_loop *loop;
     tv_listener *listener;
-    tv_service service;
+    tv_http_handler service;
     tv_http_limits limits;
     uint64_t random;
     mode mode;
@@ -218,7 +218,7 @@ static void start_peer(void)
     sigemptyset(&broken_pipe);
     sigaddset(&broken_pipe, SIGPIPE);
     sigprocmask(SIG_BLOCK, &broken_pipe, NULL);
-    peer.service = (tv_service){"fuzz", NULL, on_headers, on_request, on_refused, on_done};
+    peer.service = (tv_http_handler){"fuzz", NULL, on_headers, on_request, on_refused, on_done};
     peer.limits = tv_http_limits_default;
     peer.limits.head_bytes_max = HEAD_MAX;
     peer.limits.header_count_max = COUNT_MAX;

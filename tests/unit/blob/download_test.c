@@ -147,8 +147,8 @@ static void blob_on_done(void *ctx, tv_request *req)
 
 static server *start(void)
 {
-    return server_start_with((tv_service){"download", NULL, blob_on_headers, blob_on_request,
-                                          flow_on_refused, blob_on_done},
+    return server_start_with((tv_http_handler){"download", NULL, blob_on_headers, blob_on_request,
+                                               flow_on_refused, blob_on_done},
                              NULL, NULL);
 }
 

@@ -203,8 +203,8 @@ static void upload_on_done(void *ctx, tv_request *req)
 
 static server *start_with(const tv_http_limits *limits)
 {
-    return server_start_with((tv_service){"upload", NULL, upload_on_headers, upload_on_request,
-                                          flow_on_refused, upload_on_done},
+    return server_start_with((tv_http_handler){"upload", NULL, upload_on_headers, upload_on_request,
+                                               flow_on_refused, upload_on_done},
                              limits, NULL);
 }
 

@@ -263,9 +263,9 @@ static inline server *flow_start(const tv_http_limits *limits, tv_tls *tls)
     atomic_store(&flow_pulls, 0);
     atomic_store(&flow_depth_max, 0);
     atomic_store(&flow_round_max, 0);
-    return server_start_with(
-        (tv_service){"flow", NULL, flow_on_headers, flow_on_request, flow_on_refused, flow_on_done},
-        limits, tls);
+    return server_start_with((tv_http_handler){"flow", NULL, flow_on_headers, flow_on_request,
+                                               flow_on_refused, flow_on_done},
+                             limits, tls);
 }
 
 /* What a client must be told about a body of the first `len` bytes of the pattern. */

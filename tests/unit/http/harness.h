@@ -37,7 +37,7 @@ typedef struct server {
     tv_loop *loop;
     tv_listener *listener;
     tv_workers *workers;
-    tv_service service;
+    tv_http_handler service;
     tv_http_limits limits;
     sem_t held;
     int port;
@@ -168,7 +168,7 @@ static inline void count_round(void *ctx)
  * Start a server; the context of `service` becomes the server.  `limits` may be
  * NULL for the default ones, `tls` for plain HTTP.
  */
-static inline server *server_start_with(tv_service service, const tv_http_limits *limits,
+static inline server *server_start_with(tv_http_handler service, const tv_http_limits *limits,
                                         tv_tls *tls)
 {
     server *s = tv_calloc(1, sizeof *s);
@@ -193,7 +193,7 @@ static inline server *server_start_with(tv_service service, const tv_http_limits
 static inline server *server_start(const tv_http_limits *limits, tv_tls *tls)
 {
     return server_start_with(
-        (tv_service){"test", NULL, on_headers, on_request, on_refused, on_done}, limits, tls);
+        (tv_http_handler){"test", NULL, on_headers, on_request, on_refused, on_done}, limits, tls);
 }
 
 /* Let one /hold answer. */

@@ -10,7 +10,7 @@ static void count_request(void *ctx, tv_request *req)
     tv_response_send(req);
 }
 
-static tv_listener *listen_with(tv_loop *loop, int port, const tv_service *service,
+static tv_listener *listen_with(tv_loop *loop, int port, const tv_http_handler *service,
                                 const tv_http_limits *limits)
 {
     char error[256] = "";
@@ -22,7 +22,7 @@ static tv_listener *listen_with(tv_loop *loop, int port, const tv_service *servi
     return listener;
 }
 
-static tv_listener *listen_on(tv_loop *loop, int port, const tv_service *service)
+static tv_listener *listen_on(tv_loop *loop, int port, const tv_http_handler *service)
 {
     return listen_with(loop, port, service, &tv_http_limits_default);
 }
@@ -38,7 +38,7 @@ TEST(two_loops_share_the_connections_of_a_port)
 {
     enum { COUNT = 64 };
     server s = {0};
-    tv_service service = {"count", &s, on_headers, count_request, on_refused, on_done};
+    tv_http_handler service = {"count", &s, on_headers, count_request, on_refused, on_done};
     tv_loop *loops[2] = {tv_loop_new(0), tv_loop_new(1)};
     tv_listener *listeners[2];
 
@@ -67,7 +67,7 @@ TEST(two_loops_share_the_connections_of_a_port)
 TEST(a_loop_carries_several_listeners_that_end_one_by_one)
 {
     server s = {0};
-    tv_service service = {"count", &s, on_headers, count_request, on_refused, on_done};
+    tv_http_handler service = {"count", &s, on_headers, count_request, on_refused, on_done};
     tv_loop *loop = tv_loop_new(0);
     tv_listener *first = listen_on(loop, 0, &service), *second = listen_on(loop, 0, &service);
     int ports[2] = {tv_listener_port(first), tv_listener_port(second)};
@@ -90,7 +90,7 @@ TEST(a_full_port_does_not_keep_clients_from_another_one)
 {
     tv_http_limits limits = tv_http_limits_default;
     server full = {0}, other = {0};
-    tv_service service = {"count", &full, on_headers, count_request, on_refused, on_done};
+    tv_http_handler service = {"count", &full, on_headers, count_request, on_refused, on_done};
     tv_loop *loop = tv_loop_new(0);
     tv_listener *first, *second;
 
@@ -115,7 +115,7 @@ TEST(a_full_port_does_not_keep_clients_from_another_one)
 
 TEST(a_listener_that_never_ran_can_be_stopped)
 {
-    tv_service service = {"none", NULL, on_headers, count_request, on_refused, on_done};
+    tv_http_handler service = {"none", NULL, on_headers, count_request, on_refused, on_done};
     tv_loop *loop = tv_loop_new(0);
 
     tv_listener_stop(listen_on(loop, 0, &service), 1000);

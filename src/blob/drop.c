@@ -4,16 +4,24 @@
 #include "blob/store/sweep.h"
 #include "engine/key.h"
 
-static void note_extent(void *ctx, tv_slice blob, tv_extent_id id)
+/* As many as the container has: without memory for them the sweeper tries again later. */
+static tv_err note_extent(void *ctx, tv_slice blob, tv_extent_id id)
 {
     tv_blob_drop *drop = ctx;
 
     (void)blob;
     if (drop->count == drop->size) {
-        drop->size = drop->size ? 2 * drop->size : 256;
-        drop->extents = tv_realloc(drop->extents, drop->size * sizeof *drop->extents);
+        size_t size = drop->size ? 2 * drop->size : 256;
+        tv_extent_id *extents = realloc(drop->extents, size * sizeof *extents);
+
+        if (extents == NULL)
+            return TV_ERR_OVERLOADED;
+
+        drop->extents = extents;
+        drop->size = size;
     }
     drop->extents[drop->count++] = id;
+    return TV_OK;
 }
 
 static void forget_extents(tv_blob_drop *drop)

@@ -63,16 +63,17 @@ static void report_missing(tv_blob_janitor *janitor, tv_slice blob, tv_extent_id
     tv_arena_done(&arena);
 }
 
-static void found_extent(void *ctx, tv_slice blob, tv_extent_id id)
+static tv_err found_extent(void *ctx, tv_slice blob, tv_extent_id id)
 {
     row_visit *visit = ctx;
 
     if (visit->mark(visit->marker, id))
-        return;
+        return TV_OK;
 
     tv_extents_note_damage(visit->janitor->options.extents, id, "the file is missing");
     if (visit->reported++ < MISSING_REPORTED_MAX)
         report_missing(visit->janitor, blob, id);
+    return TV_OK;
 }
 
 static tv_err visit_rows(void *ctx, tv_extent_mark_fn *mark, void *marker)

@@ -8,9 +8,10 @@ import socket
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 
-from blob_client import Client as BlobClient
+from blob_client import Client as BlobClient, until_no_extents
 from queue_client import QueueClient
 from server import Server
 from table_client import BROKEN, Client as TableClient
@@ -19,6 +20,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROUNDS = 40
 CLIENTS = 4
 BLOCKS = 3000
+DROPPED_EXTENTS = 4200  # the list of them is longer than the shim's LARGE_BYTES; snapshots count
 LARGE = "x" * 30000
 ESCAPED = "\n\"" * 15000
 KEYS = {name: base64.b64encode(name.encode() * 8).decode() for name in ("greedy", "modest")}
@@ -189,6 +191,22 @@ class Malloc(unittest.TestCase):
         self.statuses = []
         self.ask_for_much(self.clients("greedy"), 10**6)
         self.assertNotIn(503, self.statuses, self.statuses)
+
+    def test_a_container_with_many_extents_is_dropped_once_there_is_memory(self):
+        blobs = self.clients("greedy")[2]
+        self.assertEqual(blobs.create_container("old").status, 201)
+        self.assertEqual(blobs.put("old/large", b"z" * 300000).status, 201)
+        for _ in range(DROPPED_EXTENTS):
+            self.assertEqual(blobs.snapshot("old/large").status, 201)
+        self.shim.fail(255)
+        self.assertEqual(blobs.delete_container("old").status, 202)
+        deadline = time.monotonic() + 60
+        while not self.shim.has_failed() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.assertTrue(self.shim.has_failed())
+        self.assertEqual(blobs.get("films/1").status, 200)
+        self.shim.fail(0)
+        until_no_extents(self, self.server, 60)
 
 
 class Limited(Server):

@@ -26,8 +26,7 @@ static tv_err replace_block(tv_txn *txn, tv_blob_change *change, tv_slice key,
     if (err)
         return err;
 
-    tv_drop_data(txn, change, old.is_chunk, old.extent);
-    return TV_OK;
+    return tv_drop_data(txn, change, old.is_chunk, old.extent);
 }
 
 tv_err tv_put_block_run(tv_txn *txn, void *put_block)

@@ -25,30 +25,36 @@ tv_blob_alive *tv_blob_alive_new(tv_arena *arena)
 }
 
 /* Heads that share a content stand together. */
-static void learn_head(tv_blob_alive *alive, const tv_blob_head *head)
+static tv_err learn_head(tv_blob_alive *alive, const tv_blob_head *head)
 {
     tv_kept_content *last =
         alive->content_count ? &alive->contents[alive->content_count - 1] : NULL;
 
     if (head->pieces)
-        return;
+        return TV_OK;
     if (last && last->id == head->content_id) {
         last->length = head->length > last->length ? head->length : last->length;
-        return;
+        return TV_OK;
     }
     if (last && last->id > head->content_id)
         alive->is_unsorted = true;
     if (alive->content_count == alive->content_size) {
         tv_kept_content *old = alive->contents;
+        size_t size = alive->content_size ? 2 * alive->content_size : 8;
+        tv_err err;
 
-        alive->content_size = alive->content_size ? 2 * alive->content_size : 8;
-        alive->contents =
-            tv_arena_alloc(alive->arena, alive->content_size * sizeof *alive->contents);
+        err = tv_arena_reserve(alive->arena, size * sizeof *old);
+        if (err)
+            return err;
+
+        alive->content_size = size;
+        alive->contents = tv_arena_alloc(alive->arena, size * sizeof *old);
         if (alive->content_count)
             memcpy(alive->contents, old, alive->content_count * sizeof *old);
     }
     alive->contents[alive->content_count++] =
         (tv_kept_content){.id = head->content_id, .length = head->length};
+    return TV_OK;
 }
 
 /* Stamps grow, and so do the ids of contents, but nothing may depend on it that removes data. */
@@ -122,7 +128,7 @@ tv_err tv_blob_alive_learn(tv_blob_alive *alive, tv_arena *scratch, tv_slice row
     case TV_BLOB_ROW_HEAD:
         err = tv_blob_head_decode(scratch, value, 0, &head);
         if (err == TV_OK)
-            learn_head(alive, &head);
+            err = learn_head(alive, &head);
         *ret_is_alive = true;
         return err;
     case TV_BLOB_ROW_BLOCK:

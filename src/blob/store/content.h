@@ -140,6 +140,7 @@ tv_err tv_drop_replaced(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
                         const tv_blob_view *view, bool is_blind) TV_WARN_UNUSED;
 
 /** Remove one piece of data that nothing else refers to. */
-void tv_drop_data(tv_txn *txn, tv_blob_change *change, bool is_chunk, tv_extent_id id);
+tv_err tv_drop_data(tv_txn *txn, tv_blob_change *change, bool is_chunk,
+                    tv_extent_id id) TV_WARN_UNUSED;
 
 #endif

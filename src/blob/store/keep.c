@@ -85,11 +85,17 @@ static bool is_shared_with_next(const tv_blob_head *heads, size_t count, size_t 
 static tv_err keep_heads(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
                          const tv_blob_head *heads, size_t count)
 {
-    keep->contents = tv_arena_alloc(change->arena, (count + 1) * sizeof *keep->contents);
+    size_t bytes = (count + 1) * sizeof *keep->contents;
+    tv_err err;
+
+    err = tv_arena_reserve(change->arena, bytes);
+    if (err)
+        return err;
+
+    keep->contents = tv_arena_alloc(change->arena, bytes);
     for (size_t i = 0; i < count; i++) {
         const tv_blob_head *head = &heads[i];
         tv_blob_pieces pieces;
-        tv_err err;
 
         if (is_shared_with_next(heads, count, i))
             continue;
@@ -107,25 +113,32 @@ static tv_err keep_heads(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
     return TV_OK;
 }
 
-void tv_drop_data(tv_txn *txn, tv_blob_change *change, bool is_chunk, tv_extent_id id)
+tv_err tv_drop_data(tv_txn *txn, tv_blob_change *change, bool is_chunk, tv_extent_id id)
 {
     if (is_chunk) {
         tv_txn_delete(txn, tv_blob_key_chunk(change->arena, change->partition, id));
-        return;
+        return TV_OK;
     }
 
     /* The list's size is the power of two at or above its count. */
     size_t count = change->garbage_count;
 
     if ((count & (count - 1)) == 0) {
-        tv_extent_id *garbage =
-            tv_arena_alloc(change->arena, (count ? count * 2 : 1) * sizeof *garbage);
+        size_t bytes = (count ? count * 2 : 1) * sizeof *change->garbage;
+        tv_extent_id *garbage;
+        tv_err err;
 
+        err = tv_arena_reserve(change->arena, bytes);
+        if (err)
+            return err;
+
+        garbage = tv_arena_alloc(change->arena, bytes);
         if (count)
             memcpy(garbage, change->garbage, count * sizeof *garbage);
         change->garbage = garbage;
     }
     change->garbage[change->garbage_count++] = id;
+    return TV_OK;
 }
 
 static uint64_t kept_length(const tv_keep *keep, uint64_t content_id)
@@ -153,11 +166,11 @@ static tv_err drop_content(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
     if (err)
         return err;
 
-    for (uint32_t i = 0; i < head->piece_count; i++) {
+    for (uint32_t i = 0; err == TV_OK && i < head->piece_count; i++) {
         const tv_blob_piece *piece = &pieces.list[i];
 
         if (tv_keep_add(keep, piece->is_chunk, piece->id))
-            tv_drop_data(txn, change, piece->is_chunk, piece->id);
+            err = tv_drop_data(txn, change, piece->is_chunk, piece->id);
     }
     /* A shorter head of this content ends where a run does. */
     for (size_t i = 0; i < pieces.run_count; i++) {
@@ -165,7 +178,7 @@ static tv_err drop_content(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
             tv_txn_delete(txn, tv_blob_key_run(change->arena, change->partition, head->content_id,
                                                pieces.run_ends[i]));
     }
-    return TV_OK;
+    return err;
 }
 
 static tv_err drop_blocks(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
@@ -184,14 +197,14 @@ static tv_err drop_blocks(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
     if (err)
         return err;
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; err == TV_OK && i < count; i++) {
         if (tv_keep_add(keep, blocks[i].is_chunk, blocks[i].extent))
-            tv_drop_data(txn, change, blocks[i].is_chunk, blocks[i].extent);
+            err = tv_drop_data(txn, change, blocks[i].is_chunk, blocks[i].extent);
         tv_txn_delete(txn, tv_blob_key_block(change->arena, change->partition,
                                              view->ledger.generation, blocks[i].id));
     }
     tv_txn_delete(txn, tv_blob_key_ledger(change->arena, change->partition));
-    return TV_OK;
+    return err;
 }
 
 /* --- now or later --- */

@@ -30,17 +30,20 @@ typedef struct walk {
     tv_blob_alive *alive; /* what its rows before this one say */
 } walk;
 
-static void visit_extent(walk *w, tv_extent_id id)
+static tv_err visit_extent(walk *w, tv_extent_id id)
 {
-    w->visitor->found(w->visitor->ctx, w->blob, id);
+    return w->visitor->found(w->visitor->ctx, w->blob, id);
 }
 
-static void visit_pieces(walk *w, const tv_blob_piece *pieces, size_t count)
+static tv_err visit_pieces(walk *w, const tv_blob_piece *pieces, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    tv_err err = TV_OK;
+
+    for (size_t i = 0; err == TV_OK && i < count; i++) {
         if (!pieces[i].is_chunk)
-            visit_extent(w, pieces[i].id);
+            err = visit_extent(w, pieces[i].id);
     }
+    return err;
 }
 
 /* `row` is the key behind the blob's prefix. */
@@ -62,24 +65,20 @@ static tv_err visit_value(walk *w, tv_slice row, tv_slice value)
     case TV_BLOB_ROW_HEAD:
         err = tv_blob_head_decode(&w->arena, value, 0, &head);
         if (err == TV_OK && head.pieces)
-            visit_pieces(w, head.pieces, head.piece_count);
+            err = visit_pieces(w, head.pieces, head.piece_count);
         return err;
     case TV_BLOB_ROW_RUN:
         err = tv_blob_run_decode(&w->arena, row, value, &pieces, &count);
-        if (err == TV_OK)
-            visit_pieces(w, pieces, count);
-        return err;
+        return err ? err : visit_pieces(w, pieces, count);
     case TV_BLOB_ROW_DISCARD:
         err = tv_blob_discard_decode(&w->arena, value, &pieces, &count);
-        if (err == TV_OK)
-            visit_pieces(w, pieces, count);
-        return err;
+        return err ? err : visit_pieces(w, pieces, count);
     case TV_BLOB_ROW_BLOCK:
         if (row.len == 1)
             return TV_OK;
         err = tv_block_decode(tv_slice_skip(row, 1), value, &block);
         if (err == TV_OK && !block.is_chunk)
-            visit_extent(w, block.extent);
+            err = visit_extent(w, block.extent);
         return err;
     default:
         return TV_ERR_CORRUPT;

@@ -11,8 +11,11 @@
 
 /** What to do with the extents that rows refer to. */
 typedef struct tv_blob_extent_visitor {
-    /** `blob` is tv_key_blob of the row that refers to it, for the time of the call. */
-    void (*found)(void *ctx, tv_slice blob, tv_extent_id id);
+    /**
+     * `blob` is tv_key_blob of the row that refers to it, for the time of the call.
+     * An error ends the visit and is what it returns.
+     */
+    tv_err (*found)(void *ctx, tv_slice blob, tv_extent_id id);
     bool (*is_stopping)(void *ctx); /* asked at each row: give up with TV_ERR_STOPPED; or NULL */
     void *ctx;
 } tv_blob_extent_visitor;

@@ -426,11 +426,12 @@ static void check_blocks(const char *name, const model *m)
     CHECK_INT(at, lists.committed_count);
 }
 
-static void mark(void *ctx, tv_slice blob, tv_extent_id id)
+static tv_err mark(void *ctx, tv_slice blob, tv_extent_id id)
 {
     (void)ctx, (void)blob;
     CHECK_INT(data[id.number].fate, GIVEN);
     data[id.number].is_marked = true;
+    return TV_OK;
 }
 
 /* --- cleaning up --- */

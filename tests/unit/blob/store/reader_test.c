@@ -84,10 +84,18 @@ TEST(reads_have_conditions_and_leases)
     CHECK_ERR(tv_blob_check_read(&head, &conditions, clock_ticks), TV_ERR_NOT_MODIFIED);
 }
 
-static void count_found(void *ctx, tv_slice blob, tv_extent_id id)
+static tv_err count_found(void *ctx, tv_slice blob, tv_extent_id id)
 {
     CHECK(tv_slice_starts_with(blob, TV_KEY_BLOBS));
     ((int *)ctx)[id.number]++;
+    return TV_OK;
+}
+
+static tv_err refuse(void *ctx, tv_slice blob, tv_extent_id id)
+{
+    (void)blob, (void)id;
+    ++*(int *)ctx;
+    return TV_ERR_OVERLOADED;
 }
 
 static int stop_after;
@@ -140,6 +148,12 @@ TEST(extents_of_heads_snapshots_pieces_and_blocks_are_visited)
     CHECK_ERR(tv_blob_visit_all_extents(engine, &visitor), TV_ERR_STOPPED);
     for (int i = 3; i < 32; i++)
         CHECK_INT(marks[i], 0);
+
+    int asked = 0;
+
+    visitor = (tv_blob_extent_visitor){.found = refuse, .ctx = &asked};
+    CHECK_ERR(tv_blob_visit_all_extents(engine, &visitor), TV_ERR_OVERLOADED);
+    CHECK_INT(asked, 1);
 }
 
 /* Damage is met where it is read, not passed on. */

@@ -95,7 +95,8 @@ static tv_err read_receipt(tv_queue_call *q, tv_guid *ret_id, tv_receipt *ret_re
 static void respond_messages(tv_call *call, int status, const tv_message *messages, size_t count,
                              tv_message_view view)
 {
-    /* Messages of a get that cannot be answered are hidden as if the answer had been lost. */
+    /* Messages of a get that cannot be answered are hidden as if the answer had been lost;
+     * a put has reserved what it needs. */
     tv_err err = tv_buf_try_reserve(&call->req->out, tv_messages_xml_max(messages, count));
 
     if (err) {
@@ -114,6 +115,7 @@ static void on_put(tv_mail *mail)
 {
     tv_queue_call *q = TV_CALL_OF(tv_queue_call, mail, call.write.mail);
 
+    q->put.message.text = TV_NONE; /* not part of the answer */
     if (q->call.write.result)
         tv_call_respond_error(&q->call, q->call.write.result);
     else
@@ -176,6 +178,8 @@ tv_err tv_queue_put_message(tv_queue_call *q)
 
     q->put.queue = tv_queue_of(call->container);
     err = tv_queue_prepare_put(&q->put, &call->write);
+    if (err == TV_OK)
+        err = tv_buf_try_reserve(&call->req->out, tv_messages_xml_max(&q->put.message, 1));
     if (err)
         return err;
 

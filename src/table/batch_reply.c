@@ -202,14 +202,27 @@ static void add_error(tv_buf *buf, const tv_table_call *call, tv_err err, size_t
     tv_buf_add_lit(buf, "\r\n");
 }
 
-/* What a part takes beside an entity that it shows: in its two URLs a byte becomes up to three. */
-static tv_err make_room_for_part(tv_buf *buf, const tv_table_op *op)
+/*
+ * What a part takes beside an entity that it shows: lines of about 500 bytes, and two URLs
+ * in which a byte becomes up to three, and a quote, which is doubled, six.
+ */
+static size_t part_bytes_max(const tv_table_op *op)
 {
+    enum { LINES_BYTES = 1024, ESCAPE_FACTOR = 6 };
     const tv_resource *resource = &op->resource;
+    size_t keys_len = resource->partition_key.len + resource->row_key.len;
 
-    return tv_buf_try_grow(buf, 2048 + op->content_id.len +
-                                    2 * (op->endpoint.base_url.len + resource->table.len +
-                                         6 * (resource->partition_key.len + resource->row_key.len)));
+    return LINES_BYTES + op->content_id.len +
+           2 * (op->endpoint.base_url.len + resource->table.len + ESCAPE_FACTOR * keys_len);
+}
+
+size_t tv_table_batch_reply_max(const tv_change_set *set)
+{
+    size_t bytes = 1024; /* what opens and closes it */
+
+    for (size_t i = 0; i < set->count; i++)
+        bytes += part_bytes_max(set->changes[i].op);
+    return bytes;
 }
 
 static tv_err add_changes(tv_buf *buf, const tv_change_set *set, tv_slice changeset_id)
@@ -221,7 +234,7 @@ static tv_err add_changes(tv_buf *buf, const tv_change_set *set, tv_slice change
         bool has_content = change->op->kind == TV_TABLE_OP_INSERT_ENTITY &&
                            change->op->prefer != TV_PREFER_NO_CONTENT;
 
-        err = make_room_for_part(buf, change->op);
+        err = tv_buf_try_grow(buf, part_bytes_max(change->op));
         if (err)
             break;
         add_part_opening(buf, "changesetresponse", changeset_id);

@@ -51,21 +51,25 @@ tv_err tv_table_call_reserve(tv_table_call *call)
     return err ? err : tv_charge_reserve(&req->charge, len);
 }
 
-/* About: with many escapes it may be more, and then there may be no answer to what was done. */
+/* The answer to one insert without its entity has no body. */
 tv_err tv_table_call_reserve_reply(tv_table_call *call)
 {
-    enum { SMALL_BYTES = 4 * 1024, PART_BYTES = 1024 };
+    enum { SMALL_BYTES = 4 * 1024, ENTITY_BYTES = 1024 };
     const tv_change_set *set = &call->changes;
-    size_t bytes = 0;
+    bool is_batch = call->op.kind == TV_TABLE_OP_BATCH;
+    size_t bytes = is_batch ? tv_table_batch_reply_max(set) : 0;
 
     for (size_t i = 0; i < set->count; i++) {
         const tv_entity_change *change = &set->changes[i];
         bool has_content = change->op->kind == TV_TABLE_OP_INSERT_ENTITY &&
                            change->op->prefer != TV_PREFER_NO_CONTENT;
 
-        bytes += PART_BYTES + (has_content ? change->sent.len + change->sent.len / 4 : 0);
+        if (has_content)
+            bytes += ENTITY_BYTES + change->sent.len + change->sent.len / 4;
     }
-    return bytes > SMALL_BYTES ? tv_buf_try_reserve(&call->req->out, bytes) : TV_OK;
+    if (!is_batch && bytes <= SMALL_BYTES)
+        return TV_OK;
+    return tv_buf_try_reserve(&call->req->out, bytes);
 }
 
 tv_err tv_table_call_find_table(tv_table_call *call, tv_slice name)

@@ -61,7 +61,12 @@ tv_err tv_table_call_run_task(tv_table_call *call, bool (*run)(tv_task *task, tv
  */
 tv_err tv_table_call_reserve(tv_table_call *call) TV_WARN_UNUSED;
 
-/** Before the changes are submitted: take the memory of the answer.  TV_ERR_OVERLOADED. */
+/**
+ * Before the changes are submitted: take the memory of the answer, so that what was done
+ * is never answered with an error.  That is all that an answer without the entities takes,
+ * and about what they take; with many escapes it may be more, and then they are left out.
+ * TV_ERR_OVERLOADED.
+ */
 tv_err tv_table_call_reserve_reply(tv_table_call *call) TV_WARN_UNUSED;
 
 /** Set call->table: TV_ERR_TABLE_NOT_FOUND when the identity's account has none of that name. */
@@ -137,9 +142,15 @@ void tv_table_add_error_json(tv_buf *buf, tv_err err, const tv_error_info *info,
 void tv_table_add_error_xml(tv_buf *buf, tv_err err, const tv_error_info *info,
                             tv_slice request_id);
 
-/* batch_reply.c: the multipart bodies.  TV_ERR_OVERLOADED without memory for one. */
+/*
+ * batch_reply.c: the multipart bodies.  TV_ERR_OVERLOADED without memory for one, which
+ * cannot be when it shows no entity and `tv_table_batch_reply_max` bytes were reserved.
+ */
 tv_err tv_table_add_batch_reply(tv_buf *buf, const tv_table_call *call, tv_slice batch_id,
                                 tv_err err, size_t failed) TV_WARN_UNUSED;
+
+/** The most bytes that the answer to these changes takes beside the entities that it shows. */
+size_t tv_table_batch_reply_max(const tv_change_set *set);
 
 /** Reason phrase of the statuses that stand inside a batch reply. */
 const char *tv_table_reason(int status);

@@ -254,11 +254,12 @@ void tv_table_respond_inserted(tv_table_call *call)
     const tv_entity_change *change = &call->changes.changes[0];
     bool has_content = call->op.prefer != TV_PREFER_NO_CONTENT;
     tv_slice url = entity_url(call);
-    tv_err err = has_content ? add_entity_json(call, change->value) : TV_OK;
 
-    if (err) {
-        tv_table_respond_error(call, err);
-        return;
+    /* It is done: without memory for the entity the client hears that, and no more. */
+    if (has_content && add_entity_json(call, change->value)) {
+        call->req->out.len = 0;
+        call->op.prefer = TV_PREFER_NO_CONTENT;
+        has_content = false;
     }
     start_odata(call, has_content ? 201 : 204);
     preference_applied(call);
@@ -344,14 +345,30 @@ void tv_table_respond_page(tv_table_call *call)
 
 /* --- batches --- */
 
+/* What was done is answered in any case: without memory for the entities, without them. */
+static tv_err add_bare_batch_reply(tv_table_call *call, tv_slice id)
+{
+    tv_batch_request *batch = &call->batch;
+
+    call->req->out.len = 0;
+    for (size_t i = 0; i < batch->count; i++)
+        batch->ops[i].prefer = TV_PREFER_NO_CONTENT;
+    return tv_table_add_batch_reply(&call->req->out, call, id, TV_OK, 0);
+}
+
 static void respond_multipart(tv_table_call *call, tv_err err, size_t failed)
 {
+    bool is_written = err == TV_OK && !call->batch.is_query;
     char id_text[TV_GUID_TEXT_LEN];
     tv_guid guid = tv_guid_new();
     tv_slice id = {id_text, sizeof id_text};
 
     tv_guid_format(id_text, &guid);
     err = tv_table_add_batch_reply(&call->req->out, call, id, err, failed);
+    if (err && is_written) {
+        err = add_bare_batch_reply(call, id);
+        tv_assert(err == TV_OK);
+    }
     if (err) {
         tv_table_respond_error(call, err);
         return;

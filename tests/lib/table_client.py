@@ -98,16 +98,16 @@ class Client:
     def delete(self, table, partition_key, row_key):
         return self.request("DELETE", key_path(table, partition_key, row_key), If_Match="*")
 
-    def batch(self, table, entities):
+    def batch(self, table, entities, prefer="return-no-content"):
         """Insert the entities in one transaction; `.status` is that of the transaction."""
-        body, boundary = self.batch_body(table, entities)
+        body, boundary = self.batch_body(table, entities, prefer)
         reply = self.request("POST", "/$batch", body,
                              Content_Type=f"multipart/mixed; boundary={boundary}")
         if reply.status == 202 and reply.code:
             reply.status = int(reply.body.split(b"HTTP/1.1 ", 1)[1][:3])
         return reply
 
-    def batch_body(self, table, entities):
+    def batch_body(self, table, entities, prefer="return-no-content"):
         batch, changeset = f"batch_{uuid.uuid4()}", f"changeset_{uuid.uuid4()}"
         url = f"http://127.0.0.1:{self.connection.port}/{self.account}/{table}"
         lines = [f"--{batch}", f"Content-Type: multipart/mixed; boundary={changeset}", ""]
@@ -115,7 +115,7 @@ class Client:
             lines += [f"--{changeset}", "Content-Type: application/http",
                       "Content-Transfer-Encoding: binary", "", f"POST {url} HTTP/1.1",
                       "Accept: application/json;odata=nometadata",
-                      "Content-Type: application/json", "Prefer: return-no-content", "",
+                      "Content-Type: application/json", f"Prefer: {prefer}", "",
                       json.dumps(entity)]
         lines += [f"--{changeset}--", f"--{batch}--", ""]
         return "\r\n".join(lines).encode(), batch

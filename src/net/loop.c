@@ -22,6 +22,7 @@ enum {
     /* What a read can bring is what a connection can be left with.  More is not faster: uploads
        over loopback ran at the same speed with 64, 128, 256 and 512 KiB. */
     SCRATCH_BYTES = 64 * 1024,
+    ROUND_READ_BYTES_MAX = 256 * 1024, /* by those that take turns; some tenths of a millisecond */
 };
 
 typedef struct hook {
@@ -43,6 +44,10 @@ struct tv_loop {
     bool is_started;
     pthread_t thread;
     void *shared;
+    /* See tv_read_turn.  A cycle ends with a round in which nobody who was due was put off. */
+    uint64_t cycle, round;
+    size_t round_read_bytes;
+    bool has_put_off;
     char scratch[SCRATCH_BYTES];
 };
 
@@ -101,7 +106,14 @@ static void run_hooks(tv_loop *loop)
  */
 static void on_round_end(uv_prepare_t *handle)
 {
-    run_hooks(handle->data);
+    tv_loop *loop = handle->data;
+
+    run_hooks(loop);
+    if (!loop->has_put_off)
+        loop->cycle++;
+    loop->has_put_off = false;
+    loop->round_read_bytes = 0;
+    loop->round++;
 }
 
 tv_loop *tv_loop_new(int index)
@@ -109,6 +121,7 @@ tv_loop *tv_loop_new(int index)
     tv_loop *loop = tv_calloc(1, sizeof *loop);
 
     loop->index = index;
+    loop->cycle = loop->round = 1;
     tv_assert(uv_loop_init(&loop->uv) == 0);
     loop->wakeup_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     tv_assert(loop->wakeup_fd >= 0);
@@ -176,6 +189,26 @@ void tv_loop_release(tv_loop *loop)
 uv_buf_t tv_loop_scratch(tv_loop *loop)
 {
     return uv_buf_init(loop->scratch, sizeof loop->scratch);
+}
+
+bool tv_loop_may_read(tv_loop *loop, tv_read_turn *turn)
+{
+    bool has_begun = turn->round == loop->round;
+
+    if (!has_begun && turn->cycle == loop->cycle)
+        return false;
+    if (loop->round_read_bytes >= ROUND_READ_BYTES_MAX) {
+        loop->has_put_off |= !has_begun;
+        return false;
+    }
+
+    *turn = (tv_read_turn){.cycle = loop->cycle, .round = loop->round};
+    return true;
+}
+
+void tv_loop_has_read(tv_loop *loop, size_t count)
+{
+    loop->round_read_bytes += count;
 }
 
 void **tv_loop_shared(tv_loop *loop)

@@ -45,6 +45,22 @@ void tv_loop_release(tv_loop *loop);
 /** 64 KiB for a read callback to use until it returns; shared by all streams of the loop. */
 uv_buf_t tv_loop_scratch(tv_loop *loop);
 
+/**
+ * Streams that bring much (bodies of megabytes) take turns: together they read a few
+ * hundred KiB in one round, so that a short request waits for no more than that,
+ * however many of them there are.  Who had a turn waits until all the others that
+ * have something had theirs.  All zeros is somebody who had none.
+ */
+typedef struct tv_read_turn {
+    uint64_t cycle, round; /* of the last one; the loop's own numbers begin with 1 */
+} tv_read_turn;
+
+/** Whether it may read up to a scratch buffer's length now.  If not, the next round asks again. */
+bool tv_loop_may_read(tv_loop *loop, tv_read_turn *turn);
+
+/** `count` bytes were read by somebody who takes turns. */
+void tv_loop_has_read(tv_loop *loop, size_t count);
+
 /** Where the layer above keeps what its objects on this loop share; NULL at first. */
 void **tv_loop_shared(tv_loop *loop);
 

@@ -18,11 +18,26 @@ enum { SEAL_BYTES_MAX = 64 * 1024 };
 
 static tv_stream_result pump(tv_stream *stream);
 
+/*
+ * libuv reads a socket up to 32 times in one go.  Without a buffer it leaves it, says
+ * UV_ENOBUFS, and the socket is ready again in the next round.
+ */
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buf)
 {
     tv_stream *stream = handle->data;
 
-    *ret_buf = tv_loop_scratch(stream->loop);
+    if (stream->brings_much && !tv_loop_may_read(stream->loop, &stream->turn))
+        *ret_buf = uv_buf_init(NULL, 0);
+    else
+        *ret_buf = tv_loop_scratch(stream->loop);
+}
+
+/* Whoever fills the buffer has more to bring, and takes turns from now on. */
+static void note_read(tv_stream *stream, size_t count, size_t room)
+{
+    if (stream->brings_much)
+        tv_loop_has_read(stream->loop, count);
+    stream->brings_much = count == room;
 }
 
 /*
@@ -70,9 +85,11 @@ static void on_read(uv_stream_t *handle, ssize_t count, const uv_buf_t *buf)
 {
     tv_stream *stream = handle->data;
 
-    if (count == 0 || stream->is_closing)
+    if (count == 0 || count == UV_ENOBUFS || stream->is_closing)
         return;
 
+    if (count > 0)
+        note_read(stream, (size_t)count, buf->len);
     if (count > 0 && !stream->is_known)
         recognize(stream, buf->base[0]);
     if (count < 0)

@@ -90,12 +90,65 @@ TEST(a_loop_that_never_ran_can_be_freed)
     tv_loop_free(NULL);
 }
 
+/* One round in which `count` streams have no end of bytes: note who read how much. */
+static void read_for_a_round(tv_loop *loop, tv_read_turn *turns, size_t *bytes, size_t count)
+{
+    const size_t room = tv_loop_scratch(loop).len;
+
+    for (size_t i = 0; i < count; i++) {
+        while (tv_loop_may_read(loop, &turns[i])) {
+            tv_loop_has_read(loop, room);
+            bytes[i] += room;
+        }
+    }
+    uv_run(tv_loop_uv(loop), UV_RUN_NOWAIT);
+}
+
+TEST(streams_that_bring_much_share_a_round_and_take_turns)
+{
+    enum { STREAMS = 10, ROUNDS = 110, ROUND_BYTES = 256 * 1024 };
+    tv_loop *loop = tv_loop_new(0);
+    tv_read_turn turns[STREAMS] = {0};
+    size_t bytes[STREAMS] = {0}, before = 0;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        size_t sum = 0;
+
+        read_for_a_round(loop, turns, bytes, STREAMS);
+        for (size_t j = 0; j < STREAMS; j++)
+            sum += bytes[j];
+        CHECK(sum - before <= ROUND_BYTES);
+        before = sum;
+    }
+    for (size_t j = 0; j < STREAMS; j++) {
+        CHECK(bytes[j] >= bytes[0] - ROUND_BYTES);
+        CHECK(bytes[j] <= bytes[0] + ROUND_BYTES);
+    }
+    CHECK(before >= (size_t)(ROUNDS - ROUNDS / STREAMS - 1) * ROUND_BYTES);
+    tv_loop_free(loop);
+}
+
+TEST(a_stream_alone_has_every_turn)
+{
+    tv_loop *loop = tv_loop_new(0);
+    tv_read_turn turn = {0};
+    size_t bytes = 0;
+
+    for (size_t i = 1; i <= 8; i++) {
+        read_for_a_round(loop, &turn, &bytes, 1);
+        CHECK_INT(bytes, i * 256 * 1024);
+    }
+    tv_loop_free(loop);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(letters_are_delivered_and_the_round_ends_after_them),
         cmocka_unit_test(a_hold_keeps_a_stopping_loop_running_for_its_letter),
         cmocka_unit_test(a_loop_that_never_ran_can_be_freed),
+        cmocka_unit_test(streams_that_bring_much_share_a_round_and_take_turns),
+        cmocka_unit_test(a_stream_alone_has_every_turn),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,12 +13,14 @@ enum {
 
 typedef struct lane {
     tv_mail_chain small, large;
+    bool is_turn_of_large; /* when both have a large write */
 } lane;
 
 struct tv_write_queue {
     lane lanes[LANES];
-    size_t count, large_count;
+    size_t count;
     size_t turn, large_turn; /* the lanes with which the next round begins */
+    bool is_turn_of_large;   /* the last group had no room for one */
     struct {
         uint32_t waiting : 31, is_large : 1;
     } partitions[PARTITIONS];
@@ -61,12 +63,8 @@ void tv_write_queue_add(tv_write_queue *queue, tv_write *write)
     if (queue->partitions[write->place].waiting++ == 0)
         queue->partitions[write->place].is_large = write->bytes >= TV_WRITE_LARGE_BYTES;
     queue->count++;
-    if (queue->partitions[write->place].is_large) {
-        queue->large_count++;
-        tv_mail_chain_add(&own->large, &write->mail);
-    } else {
-        tv_mail_chain_add(&own->small, &write->mail);
-    }
+    tv_mail_chain_add(queue->partitions[write->place].is_large ? &own->large : &own->small,
+                      &write->mail);
 }
 
 /* The first of a chain, which has one. */
@@ -80,34 +78,43 @@ static tv_write *take_first(tv_write_queue *queue, tv_mail_chain *chain)
     return write;
 }
 
-/* Whether another large write goes into a group that has `*bytes` of them; adds it. */
-static bool has_room(const tv_write *write, size_t *bytes)
+/* The budget of a group for large writes. */
+typedef struct large_room {
+    size_t bytes_max, bytes;
+    bool takes_any; /* the first one, whatever its size */
+} large_room;
+
+/* Whether another large write goes into the group; adds it. */
+static bool has_room(large_room *room, const tv_write *write)
 {
-    if (*bytes && *bytes + write->bytes > TV_GROUP_LARGE_BYTES_MAX)
+    if (room->bytes + write->bytes > room->bytes_max && (room->bytes || !room->takes_any))
         return false;
 
-    *bytes += write->bytes;
+    room->bytes += write->bytes;
     return true;
+}
+
+static bool is_large(const tv_write *write)
+{
+    return write->bytes >= TV_WRITE_LARGE_BYTES;
 }
 
 /*
  * Large writes are in a chain of small ones where one of these was before them in their
- * partition.  An account has as much room for them as all have for those in the other
- * chains; what is behind the first that does not fit waits with it.
+ * partition.  What is behind the first that does not fit waits with it.
  */
-static size_t take_small(tv_write_queue *queue, size_t max, tv_write **ret_writes)
+static size_t take_small(tv_write_queue *queue, size_t max, large_room *room, tv_write **ret_writes)
 {
     size_t count = 0, idle = 0;
-    size_t bytes[LANES] = {0}; /* of large ones */
 
     while (count < max && idle < LANES) {
-        size_t number = queue->turn++ % LANES, before = count;
-        tv_mail_chain *chain = &queue->lanes[number].small;
+        size_t before = count;
+        tv_mail_chain *chain = &queue->lanes[queue->turn++ % LANES].small;
 
         for (int i = 0; i < TURN_WRITES_MAX && chain->first && count < max; i++) {
             const tv_write *next = write_of(chain->first);
 
-            if (next->bytes >= TV_WRITE_LARGE_BYTES && !has_room(next, &bytes[number]))
+            if (is_large(next) && !has_room(room, next))
                 break;
             ret_writes[count++] = take_first(queue, chain);
         }
@@ -116,28 +123,54 @@ static size_t take_small(tv_write_queue *queue, size_t max, tv_write **ret_write
     return count;
 }
 
-static size_t take_large(tv_write_queue *queue, size_t max, tv_write **ret_writes)
+/* The chain of an account from which the next large write comes; NULL when it has none. */
+static tv_mail_chain *large_chain(lane *own)
 {
-    size_t count = 0, bytes = 0;
+    bool is_in_small = own->small.first && is_large(write_of(own->small.first));
 
-    while (count < max && queue->large_count) {
-        tv_mail_chain *chain = &queue->lanes[queue->large_turn % LANES].large;
+    if (own->large.first && (!is_in_small || own->is_turn_of_large))
+        return &own->large;
+    return is_in_small ? &own->small : NULL;
+}
 
-        if (chain->first) {
-            if (!has_room(write_of(chain->first), &bytes))
-                break;
-            ret_writes[count++] = take_first(queue, chain);
-            queue->large_count--;
+/* Large ones until there is no room; whether some are left. */
+static size_t take_large(tv_write_queue *queue, size_t max, large_room *room, tv_write **ret_writes,
+                         bool *ret_has_more)
+{
+    size_t count = 0, idle = 0;
+
+    *ret_has_more = false;
+    while (idle < LANES && !*ret_has_more) {
+        tv_mail_chain *chain = large_chain(&queue->lanes[queue->large_turn % LANES]);
+
+        idle = chain ? 0 : idle + 1;
+        if (chain && (count == max || !has_room(room, write_of(chain->first)))) {
+            *ret_has_more = true;
+        } else {
+            lane *own = &queue->lanes[queue->large_turn++ % LANES];
+
+            own->is_turn_of_large = chain == &own->small;
+            if (chain)
+                ret_writes[count++] = take_first(queue, chain);
         }
-        queue->large_turn++;
     }
     return count;
 }
 
 size_t tv_write_queue_take(tv_write_queue *queue, size_t max, tv_write **ret_writes)
 {
-    /* One place is for a large one, so that small ones without end do not keep it waiting. */
-    size_t count = take_small(queue, queue->large_count ? max - 1 : max, ret_writes);
+    large_room beside = {.bytes_max = TV_GROUP_BESIDE_BYTES_MAX};
+    large_room alone = {.bytes_max = TV_GROUP_LARGE_BYTES_MAX, .takes_any = true};
+    size_t count = 0;
 
-    return count + take_large(queue, max - count, ret_writes + count);
+    if (!queue->is_turn_of_large)
+        count = take_small(queue, max, &beside, ret_writes);
+    if (count > 0)
+        return count + take_large(queue, max - count, &beside, ret_writes + count,
+                                  &queue->is_turn_of_large);
+
+    bool ignored;
+
+    queue->is_turn_of_large = false;
+    return take_large(queue, max, &alone, ret_writes, &ignored);
 }

@@ -2,15 +2,17 @@
  * The writes that wait for a committer, and the order in which it takes them.
  *
  * Accounts have their turns, and of each account small writes do not wait for large
- * ones: a group has room for a few MiB of large writes, one at least, and for all
- * the small writes beside them.  So a small write waits for the group under way and
- * for its own, however many large ones were there before it.
+ * ones: groups of small writes and groups of large ones alternate.  A few large ones
+ * that are not much together go beside the small ones, for a sync costs as much as
+ * they do; what is more has a group of its own, up to a few MiB, one write at least.
+ * So a small write waits for the group under way and for its own, of which one at most
+ * has much to write, however many large ones were there before it.
  *
  * The writes to one partition keep their order (3): a partition has one account, and
  * all its writes that wait are in one of the account's two chains, which are first
  * in, first out.  Whether that is the chain of small or of large ones is decided
- * when the first of them comes; large ones in the chain of small ones have the
- * same few MiB, of each account.
+ * when the first of them comes; a large one in the chain of small ones waits for a
+ * group of large ones, too, and those behind it with it.
  *
  * No threads and no locks here; see pipeline.c.
  */
@@ -21,7 +23,8 @@
 
 enum {
     TV_WRITE_LARGE_BYTES = 64 * 1024,            /* a write of so much is a large one */
-    TV_GROUP_LARGE_BYTES_MAX = 4 * 1024 * 1024,  /* of large writes in one group, after the first */
+    TV_GROUP_BESIDE_BYTES_MAX = 512 * 1024,      /* of large writes beside small ones */
+    TV_GROUP_LARGE_BYTES_MAX = 4 * 1024 * 1024,  /* of large writes alone, after the first */
 };
 
 typedef struct tv_write_queue tv_write_queue;
@@ -39,7 +42,7 @@ void tv_write_queue_place(tv_write *write);
 
 void tv_write_queue_add(tv_write_queue *queue, tv_write *write);
 
-/** Take what goes into the next groups, up to `max` writes: the small ones first. */
+/** Take what goes into the next group, up to `max` writes; none only when none waits. */
 size_t tv_write_queue_take(tv_write_queue *queue, size_t max, tv_write **ret_writes);
 
 #endif

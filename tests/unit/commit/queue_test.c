@@ -72,10 +72,16 @@ TEST(invariant_13_a_small_write_does_not_wait_for_large_ones)
 
     size_t count = tv_write_queue_take(queue, 1024, taken);
 
-    CHECK_INT(count, 3);
+    CHECK_INT(count, 2);
     CHECK((taken[0] == &writes[100] && taken[1] == &writes[101]) ||
           (taken[0] == &writes[101] && taken[1] == &writes[100]));
-    CHECK_INT(taken[2]->bytes, 3 * MB);
+
+    /* Then one of those, whatever else has come, and then small ones again. */
+    add(queue, 102, "bob", 2000, 500);
+    CHECK_INT(tv_write_queue_take(queue, 1024, taken), 1);
+    CHECK_INT(taken[0]->bytes, 3 * MB);
+    CHECK_INT(tv_write_queue_take(queue, 1024, taken), 1);
+    CHECK(taken[0] == &writes[102]);
     while (tv_write_queue_take(queue, 1024, taken))
         ;
     tv_write_queue_free(queue);
@@ -92,13 +98,14 @@ TEST(invariant_13_large_writes_behind_a_small_one_are_taken_up_to_a_sum)
         add(queue, i, "ada", 7, i == 0 ? 100 : 3 * MB);
     add(queue, 50, "bob", 8, 500);
 
-    CHECK_INT(tv_write_queue_take(queue, 1024, taken), 3);
-    CHECK_INT(bytes_of(3), 100 + 3 * MB + 500);
-    for (size_t count = 3; count; count = tv_write_queue_take(queue, 1024, taken)) {
+    CHECK_INT(tv_write_queue_take(queue, 1024, taken), 2);
+    CHECK_INT(bytes_of(2), 100 + 500);
+    for (size_t count = 2; count; count = tv_write_queue_take(queue, 1024, taken)) {
         for (size_t i = 0; i < count; i++) {
             if (taken[i] != &writes[50])
                 CHECK(taken[i] == &writes[next++]);
         }
+        CHECK(bytes_of(count) <= TV_GROUP_LARGE_BYTES_MAX);
     }
     CHECK_INT(next, 50);
     tv_write_queue_free(queue);
@@ -111,7 +118,9 @@ TEST(large_writes_behind_a_small_one_share_a_group)
 
     for (int i = 0; i < 50; i++)
         add(queue, i, "ada", 7, i == 0 ? 100 : 100 * 1024);
-    CHECK_INT(tv_write_queue_take(queue, 1024, taken), 1 + 4 * MB / (100 * 1024));
+    CHECK_INT(tv_write_queue_take(queue, 1024, taken),
+              1 + TV_GROUP_BESIDE_BYTES_MAX / (100 * 1024));
+    CHECK_INT(tv_write_queue_take(queue, 1024, taken), TV_GROUP_LARGE_BYTES_MAX / (100 * 1024));
     while (tv_write_queue_take(queue, 1024, taken))
         ;
     tv_write_queue_free(queue);
@@ -126,7 +135,40 @@ TEST(invariant_13_large_writes_go_on_beside_small_ones_without_end)
     add(queue, 1000, "bob", 1000, 30 * MB);
 
     CHECK_INT(tv_write_queue_take(queue, 10, taken), 10);
-    CHECK(taken[9] == &writes[1000]);
+    CHECK_INT(bytes_of(10), 10 * 100);
+    CHECK_INT(tv_write_queue_take(queue, 10, taken), 1);
+    CHECK(taken[0] == &writes[1000]);
+    while (tv_write_queue_take(queue, 1024, taken))
+        ;
+    tv_write_queue_free(queue);
+}
+
+/* A sync costs as much as they do. */
+TEST(large_writes_that_are_not_much_go_beside_small_ones)
+{
+    tv_write_queue *queue = tv_write_queue_new();
+
+    for (int i = 0; i < 4; i++)
+        add(queue, i, "ada", i, i % 2 ? 100 : 100 * 1024);
+    CHECK_INT(tv_write_queue_take(queue, 1024, taken), 4);
+    tv_write_queue_free(queue);
+}
+
+/* One partition is never idle and began with a small write, others have only large ones. */
+TEST(both_chains_of_an_account_have_their_turns)
+{
+    tv_write_queue *queue = tv_write_queue_new();
+    int of_first = 0;
+
+    add(queue, 0, "ada", 7, 100);
+    for (int i = 1; i < 100; i++)
+        add(queue, i, "ada", i % 2 ? 7 : i, 3 * MB);
+    CHECK_INT(tv_write_queue_take(queue, 1024, taken), 1);
+    for (int i = 0; i < 10; i++) {
+        CHECK_INT(tv_write_queue_take(queue, 1024, taken), 1);
+        of_first += (taken[0] - writes) % 2;
+    }
+    CHECK_INT(of_first, 5);
     while (tv_write_queue_take(queue, 1024, taken))
         ;
     tv_write_queue_free(queue);
@@ -183,6 +225,8 @@ int main(void)
         cmocka_unit_test(invariant_13_large_writes_behind_a_small_one_are_taken_up_to_a_sum),
         cmocka_unit_test(large_writes_behind_a_small_one_share_a_group),
         cmocka_unit_test(invariant_13_large_writes_go_on_beside_small_ones_without_end),
+        cmocka_unit_test(large_writes_that_are_not_much_go_beside_small_ones),
+        cmocka_unit_test(both_chains_of_an_account_have_their_turns),
         cmocka_unit_test(large_writes_are_taken_up_to_a_sum_and_in_turns),
         cmocka_unit_test(an_account_does_not_wait_for_all_the_writes_of_another),
     };

@@ -29,6 +29,7 @@ typedef struct copier {
     tv_blob_data *data;
     size_t count;
     bool has_links;
+    bool is_in_turn;
 } copier;
 
 static void note_made(copier *c, tv_extent_id id)
@@ -216,6 +217,7 @@ static tv_err check_head(copier *c, const tv_blob_head *head)
     return err ? err : tv_conditions_check_source(&c->call->op.source_conditions, head->etag);
 }
 
+/* TV_ERR_WOULD_BLOCK when it takes so long that it has to wait for its turn. */
 static tv_err copy_blob(copier *c)
 {
     tv_err err = tv_blob_reader_open(c->call->base.service->engine, c->copying->partition,
@@ -229,6 +231,8 @@ static tv_err copy_blob(copier *c)
     err = check_head(c, head);
     if (err)
         return err;
+    if (head->piece_count > CHUNK_COUNT_MAX && !c->is_in_turn)
+        return TV_ERR_WOULD_BLOCK;
 
     copy_head(c, head);
     err = copy_data(c, head);
@@ -237,16 +241,33 @@ static tv_err copy_blob(copier *c)
     return err;
 }
 
+static tv_err copy(tv_blob_call *call, bool is_in_turn)
+{
+    copier c = {.call = call,
+                .copying = call->transfer.copying,
+                .extents = tv_blob_service_of(call)->io.extents,
+                .is_in_turn = is_in_turn};
+    tv_err err = copy_blob(&c);
+
+    tv_blob_reader_close(c.reader);
+    return err;
+}
+
 static void run_copy(tv_job *job)
 {
     tv_blob_call *call = TV_BLOB_CALL_OF(job, base.job);
-    copier c = {.call = call,
-                .copying = call->transfer.copying,
-                .extents = tv_blob_service_of(call)->io.extents};
 
-    call->base.job_result = copy_blob(&c);
-    tv_blob_reader_close(c.reader);
-    tv_extent_visit_end(c.extents, &c.copying->visit);
+    call->base.job_result = copy(call, false);
+}
+
+/* In one turn: its work is bounded by the pieces of a blob. */
+static bool run_copy_in_turn(tv_task *task, tv_turn *turn)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(task, base.task);
+
+    (void)turn;
+    call->base.job_result = copy(call, true);
+    return true;
 }
 
 static void respond_copied(tv_blob_call *call)
@@ -268,11 +289,14 @@ static size_t written_bytes(const tv_put_blob *put)
     return bytes;
 }
 
-static void deliver_copy(tv_mail *mail)
+static void end_visit(tv_blob_call *call)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.job.mail);
-    tv_err err = call->base.job_result;
+    tv_extent_visit_end(tv_blob_service_of(call)->io.extents, &call->transfer.copying->visit);
+}
 
+static void on_copied(tv_blob_call *call, tv_err err)
+{
+    end_visit(call);
     if (err == TV_OK) {
         call->put = call->transfer.copying->put;
         call->base.write.bytes = written_bytes(&call->put);
@@ -282,6 +306,26 @@ static void deliver_copy(tv_mail *mail)
         tv_blob_unmake(call);
         tv_call_respond_error(&call->base, err);
     }
+}
+
+static void deliver_copied_in_turn(tv_mail *mail)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.task.mail);
+
+    on_copied(call, call->base.job_result);
+}
+
+static void deliver_copy(tv_mail *mail)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.job.mail);
+    tv_err err = call->base.job_result;
+
+    if (err == TV_ERR_WOULD_BLOCK) {
+        err = tv_call_run_task(&call->base, run_copy_in_turn, deliver_copied_in_turn);
+        if (err == TV_OK)
+            return;
+    }
+    on_copied(call, err);
 }
 
 tv_err tv_blob_run_copy(tv_blob_call *call)
@@ -302,7 +346,7 @@ tv_err tv_blob_run_copy(tv_blob_call *call)
     tv_extent_visit_begin(io->extents, &copying->visit);
     err = tv_call_run_job(&call->base, io->workers, run_copy, deliver_copy);
     if (err)
-        tv_extent_visit_end(io->extents, &copying->visit);
+        end_visit(call);
     return err;
 }
 

@@ -10,6 +10,9 @@
  *      Then it goes on with a little memory of its own.
  *  (4) When the request ends before the job does, the download frees itself when
  *      the job comes back.  Jobs touch nothing in the request's arena.
+ *  (5) A job is done by a worker, or, where the content comes in very many small
+ *      pieces, in turns with scans: rows cost, not bytes, and workers know no accounts.
+ *      Who is refused a turn goes on with few pieces at a time: its body has begun.
  */
 #include "blob/download.h"
 
@@ -19,10 +22,10 @@
 enum { SMALL_BYTES = 64 * 1024 };
 
 /*
- * Of a content of very many small pieces, a job reads so many of them and no more: others wait
- * for the same workers, and what has been read can go out.
+ * A buffer that takes so many pieces is long work: a worker reads no more of them, and what
+ * follows is read in turns.
  */
-enum { FOUND_MAX = 256 };
+enum { PIECES_MAX = 16 };
 
 /* While its share has no more a download has so much of its own; thousands may need it. */
 enum { SPARE_BYTES = 16 * 1024 };
@@ -40,6 +43,7 @@ struct tv_blob_download {
     tv_request *req; /* NULL when it has ended */
     void (*fail)(tv_request *req, tv_err err);
     tv_loop *loop;
+    tv_slice account; /* whose turns it takes */
     tv_slice partition;
     int64_t snapshot;
     tv_extent_visit visit;
@@ -55,11 +59,12 @@ struct tv_blob_download {
     /* What is to be read next. */
     uint64_t start, offset, end;
     bool has_piece;
-    tv_blob_piece piece; /* holds `offset` unless it is used up */
-    tv_slice chunk;      /* its data, if it is one */
+    tv_blob_piece piece;      /* holds `offset` unless it is used up */
+    tv_slice chunk;           /* its data, if it is one */
     tv_extent_reader *extent; /* open, or NULL */
     tv_extent_id damaged;     /* the extent that could not be read; all zeros for none */
     int found_count;          /* pieces that were looked for, to fill this buffer */
+    bool is_piecemeal;        /* many small pieces are expected */
 
     bool is_small; /* the range is read at once, into memory of its own */
     load slots[2]; /* what goes out, and what is read ahead */
@@ -68,15 +73,16 @@ struct tv_blob_download {
     bool is_ahead; /* the other is full */
     bool is_asked; /* the connection waits for a piece */
 
-    tv_job job;
+    tv_job job;   /* fills a slot, */
+    tv_task task; /* or this one does */
     bool is_working;
-    tv_err err; /* of the job */
+    tv_err err; /* of either */
 };
 
 /* --- the beginning --- */
 
 tv_blob_download *tv_blob_download_new(const tv_blob_io *io, tv_engine *engine, tv_request *req,
-                                       tv_slice partition, int64_t snapshot,
+                                       tv_slice account, tv_slice partition, int64_t snapshot,
                                        void (*fail)(tv_request *req, tv_err err))
 {
     tv_blob_download *download = tv_calloc(1, sizeof *download);
@@ -86,6 +92,7 @@ tv_blob_download *tv_blob_download_new(const tv_blob_io *io, tv_engine *engine, 
     download->req = req;
     download->fail = fail;
     download->loop = req->loop;
+    download->account = account;
     download->partition = partition;
     download->snapshot = snapshot;
     tv_charge_init(&download->charge, req->charge.share);
@@ -128,8 +135,13 @@ static void download_free(tv_blob_download *download)
 
 tv_err tv_blob_download_head(tv_blob_download *download, tv_read_mode mode, tv_blob_head *ret_head)
 {
-    return tv_blob_get_head(download->engine, mode, download->partition, download->snapshot,
-                            &download->req->arena, ret_head);
+    uint64_t small = tv_buffers_size(download->io.out) / PIECES_MAX;
+    tv_err err = tv_blob_get_head(download->engine, mode, download->partition, download->snapshot,
+                                  &download->req->arena, ret_head);
+
+    download->is_piecemeal = !err && ret_head->piece_count > PIECES_MAX &&
+                             ret_head->length < ret_head->piece_count * small;
+    return err;
 }
 
 /* The pieces are in the head: remember them, and read those that may go with the next change. */
@@ -194,6 +206,11 @@ tv_err tv_blob_download_prepare(tv_blob_download *download, tv_read_mode mode,
     tv_arena_done(&download->chunk_arena);
     return head->pieces ? prepare_inline(download, mode, head)
                         : prepare_reader(download, mode, head);
+}
+
+bool tv_blob_download_is_piecemeal(const tv_blob_download *download)
+{
+    return download->is_piecemeal;
 }
 
 /* --- reading, on the loop or on a worker --- */
@@ -291,25 +308,36 @@ static tv_err read_some(tv_blob_download *download, tv_read_mode mode, char *to,
     return TV_OK;
 }
 
-/*
- * Fill a buffer as far as that goes; an error counts only when nothing could be read.
- * But damage counts at once: if this is the first buffer, there is still time for an
- * error instead of a body that breaks off.
- */
-static tv_err fill(tv_blob_download *download, tv_read_mode mode, load *slot)
+static void start_filling(tv_blob_download *download, load *slot)
 {
-    uint64_t start = download->offset;
-    tv_err err = TV_OK;
-
     slot->len = 0;
     download->found_count = 0;
-    while (!err && slot->len < slot->size && download->offset < download->end &&
-           download->found_count < FOUND_MAX) {
+}
+
+static bool is_filled(const tv_blob_download *download, const load *slot)
+{
+    return slot->len == slot->size || download->offset == download->end;
+}
+
+/*
+ * Fill a buffer, behind what it has, until the turn is over; without one (NULL), as long as the
+ * pieces are not too many.  An error counts only when nothing could be read.  But damage counts
+ * at once: if this is the first buffer, there is still time for an error instead of a body that
+ * breaks off.
+ */
+static tv_err fill(tv_blob_download *download, tv_read_mode mode, load *slot, tv_turn *turn)
+{
+    uint64_t start = download->offset - slot->len;
+    bool is_over = false;
+    tv_err err = TV_OK;
+
+    while (!err && !is_over && !is_filled(download, slot)) {
         size_t count;
 
         err = read_some(download, mode, slot->buffer + slot->len, slot->size - slot->len, &count);
         if (!err)
             slot->len += count;
+        is_over = turn ? tv_turn_is_over(turn, 1) : download->found_count >= PIECES_MAX;
     }
     if (is_damage(err)) {
         download->offset = start; /* as if nothing had been read, for a later try */
@@ -330,7 +358,8 @@ tv_err tv_blob_download_digest(tv_blob_download *download, tv_digests *digests)
     tv_md5_init(&md5);
     tv_crc64_init(&crc64);
     while (!err && download->offset < download->end) {
-        err = fill(download, TV_READ_ANY, &part);
+        start_filling(download, &part);
+        err = fill(download, TV_READ_ANY, &part, NULL);
         tv_slice bytes = {part.buffer, part.len};
 
         if (digests->has_md5)
@@ -361,19 +390,53 @@ static load *spare(tv_blob_download *download)
     return &download->slots[download->is_out ? !download->out : download->out];
 }
 
+static tv_blob_download *download_of_task(void *task)
+{
+    return (tv_blob_download *)((char *)task - offsetof(tv_blob_download, task));
+}
+
 static void run_fill(tv_job *job)
 {
     tv_blob_download *download = download_of_job(job);
 
-    download->err = fill(download, TV_READ_ANY, spare(download));
+    download->err = fill(download, TV_READ_ANY, spare(download), NULL);
+    download->is_piecemeal = download->found_count >= PIECES_MAX;
 }
 
-static void deliver_filled(tv_mail *mail);
+static bool run_fill_in_turns(tv_task *task, tv_turn *turn)
+{
+    tv_blob_download *download = download_of_task(task);
+    load *slot = spare(download);
+    size_t before = slot->len;
 
+    download->err = fill(download, TV_READ_ANY, slot, turn);
+    download->is_piecemeal = download->found_count >= PIECES_MAX;
+    /* An error after some bytes is met again, as no progress, by the next turn. */
+    return download->err || slot->len == before || is_filled(download, slot) || turn->must_end;
+}
+
+static void deliver_job(tv_mail *mail);
+static void deliver_task(tv_mail *mail);
+
+static bool start_task(tv_blob_download *download)
+{
+    download->task = (tv_task){.mail.deliver = deliver_task,
+                               .run = run_fill_in_turns,
+                               .reply_to = tv_loop_mailbox(download->loop),
+                               .account = download->account};
+    return tv_turns_submit(download->io.scanners, &download->task);
+}
+
+/* (5) */
 static bool start_job(tv_blob_download *download)
 {
+    start_filling(download, spare(download));
+    download->is_working = download->is_piecemeal && start_task(download);
+    if (download->is_working)
+        return true;
+
     download->job.run = run_fill;
-    download->job.mail.deliver = deliver_filled;
+    download->job.mail.deliver = deliver_job;
     download->job.reply_to = tv_loop_mailbox(download->loop);
     download->is_working = tv_workers_submit(download->io.workers, &download->job);
     return download->is_working;
@@ -451,7 +514,8 @@ static void serve(tv_blob_download *download)
     tv_err err;
 
     get_buffer(download);
-    err = fill(download, TV_READ_CACHED, slot);
+    start_filling(download, slot);
+    err = fill(download, TV_READ_CACHED, slot, NULL);
     if (err == TV_OK)
         send_spare(download, slot->len < slot->size);
     else if (err != TV_ERR_WOULD_BLOCK)
@@ -475,9 +539,8 @@ void tv_blob_download_pull(tv_blob_download *download)
     serve(download);
 }
 
-static void deliver_filled(tv_mail *mail)
+static void on_filled(tv_blob_download *download)
 {
-    tv_blob_download *download = download_of_job(mail);
     tv_loop *loop = download->loop;
 
     download->is_working = false;
@@ -494,6 +557,16 @@ static void deliver_filled(tv_mail *mail)
         return;
     }
     send_spare(download, true);
+}
+
+static void deliver_job(tv_mail *mail)
+{
+    on_filled(download_of_job(mail));
+}
+
+static void deliver_task(tv_mail *mail)
+{
+    on_filled(download_of_task(mail));
 }
 
 bool tv_blob_download_damage(const tv_blob_download *download, tv_extent_id *ret_id)

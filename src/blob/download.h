@@ -3,8 +3,9 @@
  *
  * What is in memory is read on the network thread, a buffer for each pull of the
  * connection; what is not is read by a worker, which from then on reads ahead:
- * while one buffer goes out the next is filled.  A download has at most two
- * buffers.
+ * while one buffer goes out the next is filled.  A content of very many small pieces
+ * is read in turns with the queries of its account (base/turns.h) and not by workers.
+ * A download has at most two buffers.
  *
  * It is one consistent view of the blob: no extent goes while it is being read
  * (it is a visit, see extent/extent.h), chunks of a short content are read
@@ -25,13 +26,14 @@ typedef struct tv_blob_download tv_blob_download;
 
 /**
  * A download of a blob or a snapshot; the visit begins.  End it with
- * tv_blob_download_end in any case.  `partition` lives as long as the request.
+ * tv_blob_download_end in any case.  `partition` lives as long as the request,
+ * `account`, whose turns it may take, as long as the server.
  *
  * `fail` is called on the loop instead of giving the connection a piece, when it
  * cannot be read; it answers with an error (tv_response_is_unsent) or aborts.
  */
 tv_blob_download *tv_blob_download_new(const tv_blob_io *io, tv_engine *engine, tv_request *req,
-                                       tv_slice partition, int64_t snapshot,
+                                       tv_slice account, tv_slice partition, int64_t snapshot,
                                        void (*fail)(tv_request *req, tv_err err));
 
 /**
@@ -40,6 +42,9 @@ tv_blob_download *tv_blob_download_new(const tv_blob_io *io, tv_engine *engine, 
  */
 tv_err tv_blob_download_head(tv_blob_download *download, tv_read_mode mode,
                              tv_blob_head *ret_head) TV_WARN_UNUSED;
+
+/** When the head is known: whether a range of it is many small pieces, and so long work. */
+bool tv_blob_download_is_piecemeal(const tv_blob_download *download);
 
 /**
  * Get ready to send `length` bytes (at least one) from `offset` on of the blob

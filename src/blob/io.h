@@ -10,6 +10,7 @@
 #define TV_BLOB_IO_H
 
 #include "base/budget.h"
+#include "base/turns.h"
 #include "base/workers.h"
 #include "blob/hasher.h"
 #include "extent/extent.h"
@@ -38,6 +39,7 @@ size_t tv_buffers_used_max(tv_buffers *buffers);
 typedef struct tv_blob_io {
     tv_extents *extents;
     tv_workers *workers;
+    tv_turns *scanners;   /* for what takes long; the server's */
     tv_hasher *hasher;    /* of uploads; NULL when the processor does not hash several at once */
     tv_buffers *in, *out; /* of uploads, of downloads */
 } tv_blob_io;
@@ -48,8 +50,8 @@ enum {
     TV_BLOB_JOBS_MAX = 16 * 1024,
 };
 
-/** Make the threads and the buffers; the store is the caller's. */
-void tv_blob_io_init(tv_blob_io *io, tv_extents *extents);
+/** Make the threads and the buffers; the store and the scanners are the caller's. */
+void tv_blob_io_init(tv_blob_io *io, tv_extents *extents, tv_turns *scanners);
 
 /** End the threads, the hasher first.  Before the loops are freed that get their letters. */
 void tv_blob_io_stop(tv_blob_io *io);

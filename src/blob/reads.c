@@ -2,7 +2,8 @@
  * Get Blob, Get Blob Properties, Get Blob Metadata.
  *
  * Each is tried on the network thread with what is in memory; if that would wait
- * for the disk, the same steps run once more on a worker.
+ * for the disk, the same steps run once more on a worker, and what shows to be long
+ * work in turns with scans.
  */
 #include "base/number.h"
 #include "blob/damage.h"
@@ -157,10 +158,29 @@ static tv_err check_digest_range(tv_blob_call *call)
                               TV_LIT("true"));
 }
 
-/* One try; TV_ERR_CONFLICT when the blob has been replaced within it. */
-static tv_err try_open(tv_blob_call *call, tv_read_mode mode)
+typedef enum place {
+    ON_LOOP,
+    ON_WORKER,
+    IN_TURN,
+} place;
+
+/* Whether the range is to be digested, and not here. */
+static bool is_digested_elsewhere(const tv_blob_transfer *transfer, place where)
+{
+    if (!transfer->digests.has_md5 && !transfer->digests.has_crc64)
+        return false;
+    return where == ON_LOOP ||
+           (where == ON_WORKER && tv_blob_download_is_piecemeal(transfer->download));
+}
+
+/*
+ * One try; TV_ERR_CONFLICT when the blob has been replaced within it, TV_ERR_WOULD_BLOCK when
+ * this is not the place.
+ */
+static tv_err try_open(tv_blob_call *call, place where)
 {
     tv_blob_transfer *transfer = &call->transfer;
+    tv_read_mode mode = where == ON_LOOP ? TV_READ_CACHED : TV_READ_ANY;
     bool wants_digest = transfer->digests.has_md5 || transfer->digests.has_crc64;
     tv_err err;
 
@@ -180,7 +200,7 @@ static tv_err try_open(tv_blob_call *call, tv_read_mode mode)
     err = check_digest_range(call);
     if (err)
         return err;
-    if (wants_digest && mode == TV_READ_CACHED)
+    if (is_digested_elsewhere(transfer, where))
         return TV_ERR_WOULD_BLOCK;
 
     err = tv_blob_download_prepare(transfer->download, mode, &transfer->head, transfer->offset,
@@ -191,12 +211,12 @@ static tv_err try_open(tv_blob_call *call, tv_read_mode mode)
     return tv_blob_download_digest(transfer->download, &transfer->digests);
 }
 
-static tv_err open_blob(tv_blob_call *call, tv_read_mode mode)
+static tv_err open_blob(tv_blob_call *call, place where)
 {
     tv_err err = TV_ERR_CONFLICT;
 
     for (int i = 0; i < TRIES_MAX && err == TV_ERR_CONFLICT; i++)
-        err = try_open(call, mode);
+        err = try_open(call, where);
     return err == TV_ERR_CONFLICT ? TV_ERR_OVERLOADED : err;
 }
 
@@ -283,14 +303,48 @@ static void run_open(tv_job *job)
 {
     tv_blob_call *call = TV_BLOB_CALL_OF(job, base.job);
 
-    call->base.job_result = open_blob(call, TV_READ_ANY);
+    call->base.job_result = open_blob(call, ON_WORKER);
 }
 
-static void deliver_open(tv_mail *mail)
+/* In one turn: a digest is of no more pieces than a blob has. */
+static bool run_open_in_turn(tv_task *task, tv_turn *turn)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.job.mail);
+    tv_blob_call *call = TV_BLOB_CALL_OF(task, base.task);
+
+    (void)turn;
+    call->base.job_result = open_blob(call, IN_TURN);
+    return true;
+}
+
+static void deliver_opened_in_turn(tv_mail *mail)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.task.mail);
 
     respond(call, call->base.job_result);
+}
+
+static void deliver_opened(tv_mail *mail);
+
+/* It cannot be opened here. */
+static tv_err open_elsewhere(tv_blob_call *call)
+{
+    if (tv_blob_download_is_piecemeal(call->transfer.download))
+        return tv_call_run_task(&call->base, run_open_in_turn, deliver_opened_in_turn);
+    return tv_call_run_job(&call->base, tv_blob_service_of(call)->io.workers, run_open,
+                           deliver_opened);
+}
+
+static void deliver_opened(tv_mail *mail)
+{
+    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.job.mail);
+    tv_err err = call->base.job_result;
+
+    if (err == TV_ERR_WOULD_BLOCK) {
+        err = open_elsewhere(call);
+        if (err == TV_OK)
+            return;
+    }
+    respond(call, err);
 }
 
 tv_err tv_blob_get(tv_blob_call *call)
@@ -302,12 +356,12 @@ tv_err tv_blob_get(tv_blob_call *call)
     if (err)
         return err;
 
-    call->transfer.download =
-        tv_blob_download_new(&service->io, service->base.engine, call->base.req, call->partition,
-                             call->op.snapshot, fail);
-    err = open_blob(call, TV_READ_CACHED);
+    call->transfer.download = tv_blob_download_new(
+        &service->io, service->base.engine, call->base.req, tv_identity_turns(call->base.identity),
+        call->partition, call->op.snapshot, fail);
+    err = open_blob(call, ON_LOOP);
     if (err == TV_ERR_WOULD_BLOCK)
-        return tv_call_run_job(&call->base, service->io.workers, run_open, deliver_open);
+        return open_elsewhere(call);
 
     respond(call, err);
     return TV_OK;

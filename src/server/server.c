@@ -312,7 +312,7 @@ static void open_blobs(tv_server *server)
 {
     fill_service(server, TV_SERVICE_BLOB, server->blob_catalog, &server->blob.base);
     server->blob.extents = server->extents;
-    tv_blob_io_init(&server->blob.io, server->extents);
+    tv_blob_io_init(&server->blob.io, server->extents, server->scanners);
     server->blob.cleaner = tv_blob_cleaner_new(server->engine, server->pipeline, server->extents);
     server->blob_janitor = tv_blob_janitor_new(&(tv_blob_janitor_options){
         .engine = server->engine,

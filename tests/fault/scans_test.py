@@ -1,5 +1,10 @@
-"""Many slow scans of one client: others have their turn, who leaves is forgotten, a stop is quick."""
+"""Many slow scans of one client: others have their turn, who leaves is forgotten, a stop is quick.
 
+And what takes long for blobs has its turn among them.
+"""
+
+import base64
+import hashlib
 import re
 import select
 import signal
@@ -9,6 +14,7 @@ import unittest
 import urllib.parse
 import urllib.request
 
+import blob_client
 import sign
 from table_client import Client
 from server import ACCOUNT, KEY, Server
@@ -18,6 +24,11 @@ OTHER_KEY = "b3RoZXIga2V5IG9mIGFub3RoZXIgYWNjb3VudA=="
 ROWS = 20000
 SLOW_SCANS = 40
 STOP_S = 12  # the documented 15, less what a busy machine needs to notice
+
+
+def read_metric(server, name):
+    with urllib.request.urlopen(f"{server.admin_url}/metrics") as reply:
+        return int(re.search(rf"^tavola_{name} (\d+)$", reply.read().decode(), re.M)[1])
 
 
 def slow_path():
@@ -58,8 +69,7 @@ class SlowScans(unittest.TestCase):
         self.wait_until(lambda: self.unfinished() == count, "all scans are there")
 
     def metric(self, name):
-        with urllib.request.urlopen(f"{self.server.admin_url}/metrics") as reply:
-            return int(re.search(rf"^tavola_{name} (\d+)$", reply.read().decode(), re.M)[1])
+        return read_metric(self.server, name)
 
     def unfinished(self):
         return self.metric("scans_waiting") + self.metric("scans_running")
@@ -123,6 +133,64 @@ class SlowScans(unittest.TestCase):
             reply = connection.recv(65536).decode()
             self.assertTrue(reply.startswith("HTTP/1.1 200 "), reply[:200])
             self.assertIn("x-ms-continuation-NextRowKey:", reply)
+
+
+class LongBlobs(unittest.TestCase):
+    """A blob of many pieces is read row by row, which others must not wait for."""
+
+    def setUp(self):
+        self.server = Server()
+        self.server.start()
+        self.addCleanup(self.server.clean)
+        self.addCleanup(self.server.stop)
+        self.client = blob_client.Client(self.server.blob_port)
+        self.addCleanup(self.client.close)
+        self.assertEqual(self.client.request("PUT", "films?restype=container", b"").status, 201)
+        self.data = {"few": self.put("few", 4), "many": self.put("many", 2000)}
+
+    def put(self, name, count):
+        """A blob of so many pieces; its bytes."""
+        ids = [blob_client.block_id(i) for i in range(2)]
+        for i, block in enumerate(ids):
+            reply = self.client.request(
+                "PUT", f"films/{name}?comp=block&blockid={urllib.parse.quote(block)}",
+                b"%d" % i * 100)
+            self.assertEqual(reply.status, 201, reply)
+        listed = "".join(f"<Latest>{ids[i % 2]}</Latest>" for i in range(count))
+        reply = self.client.request("PUT", f"films/{name}?comp=blocklist",
+                                    f"<BlockList>{listed}</BlockList>".encode())
+        self.assertEqual(reply.status, 201, reply)
+        return b"".join(b"%d" % (i % 2) * 100 for i in range(count))
+
+    def turns_of(self, method, path, body=None, **headers):
+        """The reply, and whether it took turns."""
+        before = read_metric(self.server, "scan_turns_total")
+        reply = self.client.request(method, path, body, **headers)
+        return reply, read_metric(self.server, "scan_turns_total") > before
+
+    def test_downloads_take_turns(self):
+        for name, data in self.data.items():
+            reply, took_turns = self.turns_of("GET", f"films/{name}")
+            self.assertEqual((reply.status, reply.body), (200, data))
+            self.assertEqual(took_turns, name == "many", name)
+
+    def test_digests_take_turns(self):
+        for name, data in self.data.items():
+            reply, took_turns = self.turns_of("GET", f"films/{name}", x_ms_range="bytes=5-",
+                                              x_ms_range_get_content_md5="true")
+            self.assertEqual((reply.status, reply.body), (206, data[5:]))
+            digest = base64.b64encode(hashlib.md5(data[5:]).digest()).decode()
+            self.assertEqual(reply.headers["Content-MD5"], digest)
+            self.assertEqual(took_turns, name == "many", name)
+
+    def test_copies_take_turns(self):
+        for name, data in self.data.items():
+            source = f"http://127.0.0.1:{self.server.blob_port}/{ACCOUNT}/films/{name}"
+            reply, took_turns = self.turns_of("PUT", f"films/{name}-copy", b"",
+                                              x_ms_copy_source=source)
+            self.assertEqual(reply.status, 202, reply)
+            self.assertEqual(took_turns, name == "many", name)
+            self.assertEqual(self.client.request("GET", f"films/{name}-copy").body, data)
 
 
 if __name__ == "__main__":

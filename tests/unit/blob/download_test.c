@@ -29,6 +29,7 @@ static void begin(size_t buffers, int workers)
     make_folder("/tmp");
     io = (tv_blob_io){.extents = open_store(),
                       .workers = tv_workers_new(workers, 1000),
+                      .scanners = tv_turns_new(2, 1000),
                       .out = tv_buffers_new(BUFFER, buffers)};
     sem_init(&gate, 0, 0);
     tv_mailbox_init(&gate_box, wake_nobody, NULL);
@@ -40,6 +41,7 @@ static void end(server *s)
 {
     server_end(s);
     tv_workers_free(io.workers);
+    tv_turns_free(io.scanners);
     CHECK_INT(tv_buffers_used(io.out), 0);
     tv_buffers_free(io.out);
     wait_for_removals(io.extents, 0);
@@ -122,7 +124,7 @@ static void blob_on_request(void *ctx, tv_request *req)
     (void)ctx;
     tv_assert(tv_key_blob(&req->arena, container, tv_slice_skip(req->path, 1), &partition) ==
               TV_OK);
-    t->download = tv_blob_download_new(&io, engine, req, partition, 0, blob_fail);
+    t->download = tv_blob_download_new(&io, engine, req, TV_NONE, partition, 0, blob_fail);
     err = tv_blob_download_head(t->download, TV_READ_ANY, &head);
     if (!err) {
         t->count = t->count ? t->count : head.length - t->first;
@@ -542,7 +544,7 @@ TEST(digests_of_a_range_are_those_of_its_bytes)
     put_pieces("b", lengths, 3);
     tv_arena_init(&req.arena);
     tv_blob_download *download =
-        tv_blob_download_new(&io, engine, &req, partition_of("b"), 0, blob_fail);
+        tv_blob_download_new(&io, engine, &req, TV_NONE, partition_of("b"), 0, blob_fail);
     tv_blob_head head;
 
     CHECK_OK(tv_blob_download_head(download, TV_READ_ANY, &head));
@@ -576,13 +578,111 @@ TEST(a_blob_that_has_been_replaced_since_its_head_was_read_is_a_conflict)
         else
             put_pieces("b", many, MANY);
         tv_blob_download *download =
-            tv_blob_download_new(&io, engine, &req, partition_of("b"), 0, blob_fail);
+            tv_blob_download_new(&io, engine, &req, TV_NONE, partition_of("b"), 0, blob_fail);
 
         CHECK_OK(tv_blob_download_head(download, TV_READ_ANY, &head));
         put_pieces("b", &small, 1);
         CHECK_ERR(tv_blob_download_prepare(download, TV_READ_ANY, &head, 0, 5), TV_ERR_CONFLICT);
         tv_blob_download_end(download);
     }
+    tv_arena_done(&req.arena);
+    end(s);
+}
+
+/* How many turns were taken to send a blob of `count` pieces of a length. */
+static uint64_t turns_for(server *s, size_t count, size_t length)
+{
+    size_t *lengths = tv_arena_zalloc(&arena, count * sizeof *lengths);
+    uint64_t before = tv_turns_read_counts(io.scanners).turns;
+    client c = client_open(s);
+
+    for (size_t i = 0; i < count; i++)
+        lengths[i] = length;
+    put_pieces("b", lengths, count);
+    ask(&c, "b", 0, 0);
+    expect(&c, 0, count * length);
+    client_close(&c);
+    return tv_turns_read_counts(io.scanners).turns - before;
+}
+
+/* Rows cost, not bytes: workers, which know no accounts, are for few large pieces. */
+TEST(very_many_small_pieces_are_read_in_turns)
+{
+    begin(4, 2);
+    server *s = start();
+
+    CHECK_INT(turns_for(s, 1, 100), 0);
+    CHECK_INT(turns_for(s, 8, 100), 0);
+    CHECK_INT(turns_for(s, 40, 100 * KIB), 0);
+    CHECK_INT(turns_for(s, 16, 100), 0);
+    CHECK(turns_for(s, 17, 100) > 0);
+    CHECK(turns_for(s, 5000, 100) > 0);
+    end(s);
+}
+
+/* The average says nothing of a place where the pieces are small. */
+TEST(small_pieces_among_large_ones_are_read_in_turns)
+{
+    enum { LARGE = 30, SMALL = 1000 };
+    size_t lengths[LARGE + SMALL + LARGE], count = 0;
+
+    begin(4, 2);
+    server *s = start();
+    client c = client_open(s);
+    uint64_t length = 0;
+
+    while (count < LARGE + SMALL + LARGE) {
+        lengths[count] = count < LARGE || count >= LARGE + SMALL ? 300 * KIB : 100;
+        length += lengths[count++];
+    }
+    put_pieces("b", lengths, count);
+    CHECK(length / count >= BUFFER / 16);
+    ask(&c, "b", 0, 0);
+    expect(&c, 0, length);
+    CHECK(tv_turns_read_counts(io.scanners).turns > 0);
+    client_close(&c);
+    end(s);
+}
+
+/* Its body has begun: it goes on by workers rather than breaking off. */
+TEST(a_download_without_a_turn_goes_on)
+{
+    begin(4, 2);
+    tv_turns_free(io.scanners);
+    io.scanners = tv_turns_new(1, 0);
+    server *s = start();
+
+    CHECK_INT(turns_for(s, 5000, 100), 0);
+    CHECK(tv_turns_read_counts(io.scanners).refused > 0);
+    end(s);
+}
+
+TEST(digests_of_many_small_pieces_are_those_of_their_bytes)
+{
+    tv_request req = {0};
+    size_t lengths[500];
+    tv_digests got = {.has_md5 = true}, want = got;
+    tv_buf bytes = TV_BUF_EMPTY;
+    tv_blob_head head;
+
+    begin(1, 1);
+    server *s = start();
+    for (size_t i = 0; i < COUNT(lengths); i++)
+        lengths[i] = 1 + i;
+    put_pieces("b", lengths, COUNT(lengths));
+    tv_arena_init(&req.arena);
+    tv_blob_download *download =
+        tv_blob_download_new(&io, engine, &req, TV_NONE, partition_of("b"), 0, blob_fail);
+
+    CHECK_OK(tv_blob_download_head(download, TV_READ_ANY, &head));
+    CHECK(tv_blob_download_is_piecemeal(download));
+    CHECK_OK(tv_blob_download_prepare(download, TV_READ_ANY, &head, 5, 100 * KIB));
+    CHECK_OK(tv_blob_download_digest(download, &got));
+    flow_fill(&bytes, 5, 100 * KIB);
+    tv_digests_of(&want, tv_buf_slice(&bytes));
+    CHECK(memcmp(got.md5, want.md5, sizeof got.md5) == 0);
+    tv_buf_done(&bytes);
+    tv_blob_download_end(download);
     tv_arena_done(&req.arena);
     end(s);
 }
@@ -601,6 +701,10 @@ int main(void)
         cmocka_unit_test(what_is_damaged_further_on_cuts_the_answer),
         cmocka_unit_test(digests_of_a_range_are_those_of_its_bytes),
         cmocka_unit_test(a_blob_that_has_been_replaced_since_its_head_was_read_is_a_conflict),
+        cmocka_unit_test(very_many_small_pieces_are_read_in_turns),
+        cmocka_unit_test(small_pieces_among_large_ones_are_read_in_turns),
+        cmocka_unit_test(a_download_without_a_turn_goes_on),
+        cmocka_unit_test(digests_of_many_small_pieces_are_those_of_their_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

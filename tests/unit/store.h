@@ -95,10 +95,10 @@ static inline size_t count_rows(tv_slice prefix)
     return count;
 }
 
-/* Wait, up to ten seconds, until there is nothing under a prefix. */
+/* Wait, up to a minute, until there is nothing under a prefix. */
 static inline void wait_until_empty(tv_slice prefix)
 {
-    for (int i = 0; i < 10000 && count_rows(prefix); i++)
+    for (int i = 0; i < 60000 && count_rows(prefix); i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     CHECK_INT(count_rows(prefix), 0);
 }

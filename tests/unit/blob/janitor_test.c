@@ -97,10 +97,10 @@ static tv_extent_id put_block(tv_container *container, const char *name)
     return id;
 }
 
-/* Up to ten seconds. */
+/* Up to a minute. */
 static void wait_until_gone(tv_extent_id id)
 {
-    for (int i = 0; i < 10000 && is_there(id); i++)
+    for (int i = 0; i < 60000 && is_there(id); i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     CHECK(!is_there(id));
 }
@@ -306,7 +306,7 @@ static void sweep_until_logged(const char *text, char *ret_log, size_t size)
     CHECK(saved >= 0 && log != NULL && dup2(fileno(log), STDERR_FILENO) == STDERR_FILENO);
     tv_blob_janitor *janitor = start_janitor();
 
-    for (int i = 0; i < 10000; i++) {
+    for (int i = 0; i < 60000; i++) {
         len = (size_t)pread(fileno(log), ret_log, size - 1, 0);
         ret_log[len] = '\0';
         if (strstr(ret_log, text))

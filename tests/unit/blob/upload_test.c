@@ -69,7 +69,7 @@ static void teardown(server *s, int64_t extents)
 /* Until no upload has a buffer any more. */
 static void wait_for_buffers(void)
 {
-    for (int i = 0; i < 10000 && tv_buffers_used(io.in) > 0; i++)
+    for (int i = 0; i < 60000 && tv_buffers_used(io.in) > 0; i++)
         usleep(1000);
     CHECK_INT(tv_buffers_used(io.in), 0);
 }
@@ -461,7 +461,7 @@ TEST(clients_that_do_not_send_hold_up_nobody)
 
     send_head(&slow, 10, "");
     client_send(&slow, "abc");
-    for (int i = 0; i < 1000 && tv_buffers_used(io.in) == 0; i++)
+    for (int i = 0; i < 60000 && tv_buffers_used(io.in) == 0; i++)
         usleep(1000);
     flow_fill(&body, 1, 3 * MIB);
     send_head(&c, body.len, "");
@@ -591,7 +591,7 @@ static client send_to_hasher(server *s)
     send_head(&c, MIB, "");
     client_send_slice(&c, tv_buf_slice(&body));
     tv_buf_done(&body);
-    for (int i = 0; i < 1000 && tv_buffers_used(io.in) < 2; i++)
+    for (int i = 0; i < 60000 && tv_buffers_used(io.in) < 2; i++)
         usleep(1000);
     return c;
 }

@@ -294,7 +294,7 @@ TEST(a_sweep_that_failed_half_way_is_repeated_at_the_next_start)
 
         tv_memory_fail_writes(engine, faults[i].nth, 1, TV_ERR_IO);
         restart();
-        for (int waits = 0; waits < 10000 && tv_engine_check(engine) == TV_OK; waits++)
+        for (int waits = 0; waits < 60000 && tv_engine_check(engine) == TV_OK; waits++)
             nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         tv_catalog_close(catalog);
         catalog = NULL;

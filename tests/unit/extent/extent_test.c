@@ -429,12 +429,12 @@ TEST(a_visit_that_lasts_too_long_holds_nothing_up)
     tv_extent_visit slow, late;
 
     NEEDS_FOLDER();
-    CHECK(try_open(&(tv_extent_options){.dir = dir, .visit_ms_max = 1500}, &store));
+    CHECK(try_open(&(tv_extent_options){.dir = dir, .visit_ms_max = 5000}, &store));
     tv_extent_id first = put(store, TV_LIT("1")), second = put(store, TV_LIT("2"));
 
     tv_extent_visit_begin(store, &slow);
     tv_extents_remove(store, &first, 1);
-    usleep(1000 * 1000);
+    usleep(2000 * 1000);
     CHECK(is_there(first));
     tv_extent_visit_begin(store, &late);
     tv_extents_remove(store, &second, 1);

@@ -161,7 +161,7 @@ static inline figures read_figures(tv_extents *store)
 static inline void wait_for_removals(tv_extents *store, int64_t count)
 {
     for (int i = 0; read_figures(store).to_remove > count; i++) {
-        if (i == 10000)
+        if (i == 60000)
             CHECK_FAIL("extents are not removed");
         usleep(1000);
     }

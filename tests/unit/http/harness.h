@@ -69,7 +69,7 @@ static inline void late_run(tv_job *job)
 
     if (late->is_held)
         sem_wait(&late->server->held);
-    for (int i = 0; late->is_watch && i < 10000 && !late->req->is_gone; i++)
+    for (int i = 0; late->is_watch && i < 60000 && !late->req->is_gone; i++)
         usleep(1000);
 }
 
@@ -224,19 +224,19 @@ static inline void server_end(server *s)
     free(s);
 }
 
-/* Wait, ten seconds at most, until a counter has a value. */
+/* Wait, a minute at most, until a counter has a value. */
 static inline void wait_for(atomic_int *counter, int want)
 {
-    for (int i = 0; i < 10000 && atomic_load(counter) != want; i++)
+    for (int i = 0; i < 60000 && atomic_load(counter) != want; i++)
         usleep(1000);
     CHECK_INT(atomic_load(counter), want);
 }
 
-/* Wait, ten seconds at most, until no connection is open and no request is under way. A connection
+/* Wait, a minute at most, until no connection is open and no request is under way. A connection
  * that the kernel has not handed over yet does not count. */
 static inline void server_wait_idle(server *s)
 {
-    for (int i = 0; i < 10000; i++) {
+    for (int i = 0; i < 60000; i++) {
         if (tv_listener_connections(s->listener) == 0 &&
             atomic_load(&s->done) >= atomic_load(&s->seen))
             return;
@@ -261,7 +261,7 @@ typedef struct answer {
 static inline client client_open(const server *s)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)s->port)};
-    struct timeval patience = {.tv_sec = 10};
+    struct timeval patience = {.tv_sec = 60};
     client c = {.fd = socket(AF_INET, SOCK_STREAM, 0)};
 
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

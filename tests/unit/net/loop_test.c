@@ -41,7 +41,7 @@ static void post(tv_loop *loop, letter *l)
 
 static void wait_for(atomic_int *counter, int want)
 {
-    for (int i = 0; i < 1000 && atomic_load(counter) != want; i++)
+    for (int i = 0; i < 60000 && atomic_load(counter) != want; i++)
         usleep(1000);
     CHECK_INT(atomic_load(counter), want);
 }

@@ -234,7 +234,7 @@ TEST(a_handshake_has_a_deadline)
     tv_http_limits limits = tv_http_limits_default;
     tv_tls *tls = load();
 
-    limits.header_timeout_ms = 100;
+    limits.header_timeout_ms = 1000;
     server *s = server_start(&limits, tls);
     client c = client_open(s);
 

@@ -94,7 +94,7 @@ TEST(a_write_under_way_when_the_power_goes_is_kept_or_dropped_as_a_whole)
 
         tv_engine_close(engine);
         engine = tv_memory_engine_new(
-            &(tv_memory_options){.write_delay_us = 200000, .seed = (uint64_t)i * 77 + 1});
+            &(tv_memory_options){.write_delay_us = 600000, .seed = (uint64_t)i * 77 + 1});
         CHECK(pthread_create(&thread, NULL, put_slowly, &err) == 0);
         usleep(5000);
         CHECK_ERR(get(TV_READ_ANY, "slow"), TV_ERR_NOT_FOUND);

@@ -32,6 +32,54 @@ tv_err tv_table_call_run_task(tv_table_call *call, bool (*run)(tv_task *task, tv
     return tv_turns_submit(call->service->scanners, &call->task) ? TV_OK : TV_ERR_OVERLOADED;
 }
 
+static bool merge_in_turn(tv_task *task, tv_turn *turn)
+{
+    tv_table_call *call = TV_TABLE_CALL_OF(task, task);
+
+    call->job_result =
+        tv_change_set_merge_ahead(&call->changes, call->service->engine, &call->write);
+    return true;
+}
+
+/* The write ends as if it had been run with this result. */
+static void finish_changes(tv_table_call *call, tv_err err)
+{
+    call->write.result = err;
+    call->changes_deliver(&call->write.mail);
+}
+
+static void on_merged(tv_mail *mail)
+{
+    tv_table_call *call = TV_TABLE_CALL_OF(mail, task.mail);
+
+    if (call->job_result)
+        finish_changes(call, call->job_result);
+    else
+        tv_table_call_submit(call, call->changes_deliver);
+}
+
+static void on_changes_run(tv_mail *mail)
+{
+    tv_table_call *call = TV_TABLE_CALL_OF(mail, write.mail);
+
+    if (call->write.result != TV_ERR_WOULD_BLOCK) {
+        call->changes_deliver(mail);
+        return;
+    }
+
+    tv_err err = tv_table_call_run_task(call, merge_in_turn, on_merged);
+
+    if (err)
+        finish_changes(call, err);
+}
+
+void tv_table_call_submit_changes(tv_table_call *call, void (*deliver)(tv_mail *mail))
+{
+    call->changes.refuses_much = true;
+    call->changes_deliver = deliver;
+    tv_table_call_submit(call, on_changes_run);
+}
+
 /*
  * Strings are used where they stand in the body unless something in them is
  * escaped; with the encoded rows that is up to twice the body, and the answer once

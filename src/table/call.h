@@ -27,6 +27,7 @@ typedef struct tv_table_call {
 
     /* What the operation at hand needs. */
     tv_change_set changes;
+    void (*changes_deliver)(tv_mail *mail); /* of the write that applies them */
     tv_batch_request batch;
     tv_catalog_create create;
     tv_catalog_delete delete_table;
@@ -45,6 +46,12 @@ typedef struct tv_table_call {
 
 /** Submit call->write, whose function and partition are set. */
 void tv_table_call_submit(tv_table_call *call, void (*deliver)(tv_mail *mail));
+
+/**
+ * Submit call->write, which applies call->changes.  Merges of much that is stored are
+ * made ahead on a scanner's thread, and the write goes to the committer again.
+ */
+void tv_table_call_submit_changes(tv_table_call *call, void (*deliver)(tv_mail *mail));
 
 /** TV_ERR_OVERLOADED when too many jobs wait already. */
 tv_err tv_table_call_run_job(tv_table_call *call, tv_workers *workers, void (*run)(tv_job *job),

@@ -72,31 +72,52 @@ static tv_err check_existing(const tv_table_op *op, int64_t ticks)
     return tv_condition_holds(&op->condition, ticks) ? TV_OK : TV_ERR_ETAG_MISMATCH;
 }
 
+/* Count an entity that is to be merged. */
+static tv_err count_merge(tv_change_set *set, tv_slice stored)
+{
+    set->merged_bytes += stored.len;
+    if (set->refuses_much && set->merged_bytes > TV_MERGED_THERE_BYTES_MAX)
+        return TV_ERR_WOULD_BLOCK;
+    return set->merged_bytes > TV_MERGED_BYTES_MAX ? TV_ERR_MERGE_TOO_LARGE : TV_OK;
+}
+
 /* Lay the change over the stored entity; the result must keep the limits of the whole. */
+static tv_err lay_over(tv_arena *arena, tv_slice stored, const tv_table_op *op,
+                       tv_properties *ret_merged)
+{
+    tv_err err = tv_entity_merge(arena, stored, &op->body.properties, ret_merged);
+
+    if (err)
+        return err;
+    return tv_entity_check_limits(op->resource.partition_key, op->resource.row_key, ret_merged);
+}
+
 static tv_err merge(tv_change_set *set, tv_slice stored, tv_entity_change *change)
 {
-    const tv_table_op *op = change->op;
     tv_properties merged;
     tv_err err;
-
-    set->merged_bytes += stored.len;
-    if (set->merged_bytes > TV_MERGED_BYTES_MAX)
-        return TV_ERR_MERGE_TOO_LARGE;
 
     /* The client has sent little, but what is stored may be much: here, and in what is written. */
     err = tv_arena_reserve(set->arena, 3 * stored.len);
     if (err)
         return err;
 
-    err = tv_entity_merge(set->arena, stored, &op->body.properties, &merged);
-    if (err)
-        return err;
-
-    err = tv_entity_check_limits(op->resource.partition_key, op->resource.row_key, &merged);
+    err = lay_over(set->arena, stored, change->op, &merged);
     if (err)
         return err;
 
     change->value = tv_entity_encode(set->arena, &merged);
+    return TV_OK;
+}
+
+/* A row has another timestamp whenever it was written: if it has the same one, nothing changed. */
+static tv_err merge_or_take(tv_change_set *set, tv_slice stored, int64_t timestamp,
+                            tv_entity_change *change)
+{
+    if (change->ahead.len == 0 || change->ahead_of != timestamp)
+        return merge(set, stored, change);
+
+    change->value = change->ahead;
     return TV_OK;
 }
 
@@ -117,7 +138,9 @@ static tv_err apply(tv_txn *txn, tv_change_set *set, tv_entity_change *change, i
         if (err == TV_OK)
             err = check_existing(op, old_timestamp);
         if (err == TV_OK && is_merge(op->kind))
-            err = merge(set, stored, change);
+            err = count_merge(set, stored);
+        if (err == TV_OK && is_merge(op->kind))
+            err = merge_or_take(set, stored, old_timestamp, change);
     }
     if (err)
         return err;
@@ -176,4 +199,99 @@ void tv_change_set_prepare(tv_change_set *set, tv_write *write)
     write->ctx = set;
     for (size_t i = 0; i < set->count; i++)
         write->bytes += set->changes[i].sent.len;
+}
+
+/* What a change meets in the iterator's snapshot; `ret_stored` is TV_NONE when there is no row. */
+static tv_err look_up(tv_iter *iter, const tv_entity_change *change, tv_slice *ret_stored,
+                      int64_t *ret_timestamp)
+{
+    tv_err err;
+
+    *ret_stored = TV_NONE;
+    tv_iter_seek(iter, change->key);
+    if (!tv_iter_is_valid(iter) || !tv_slice_eq(tv_iter_key(iter), change->key)) {
+        err = tv_iter_status(iter);
+        return err ? err : check_missing(change->op);
+    }
+
+    *ret_stored = tv_iter_value(iter);
+    err = tv_entity_timestamp(*ret_stored, ret_timestamp);
+    return err ? err : check_existing(change->op, *ret_timestamp);
+}
+
+/*
+ * What a run does but for the writing, in the same order, so that it meets the same
+ * errors.  Values stay where they are.
+ */
+static tv_err check_ahead(tv_change_set *set, tv_iter *iter)
+{
+    tv_arena scratch;
+    tv_err err = TV_OK;
+
+    tv_arena_init(&scratch);
+    for (size_t i = 0; i < set->count && err == TV_OK; i++) {
+        const tv_entity_change *change = &set->changes[i];
+        int64_t timestamp;
+        tv_properties merged;
+        tv_slice stored;
+
+        set->failed = i;
+        err = look_up(iter, change, &stored, &timestamp);
+        if (err || stored.data == NULL || !is_merge(change->op->kind))
+            continue;
+
+        err = count_merge(set, stored);
+        if (err == TV_OK)
+            err = lay_over(&scratch, stored, change->op, &merged);
+        tv_arena_reset(&scratch);
+    }
+    tv_arena_done(&scratch);
+    return err;
+}
+
+/* Make the rows that the merges write. */
+static tv_err merge_ahead(tv_change_set *set, tv_iter *iter)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        tv_entity_change *change = &set->changes[i];
+        int64_t timestamp;
+        tv_slice stored;
+        tv_err err = look_up(iter, change, &stored, &timestamp);
+
+        if (err == TV_OK && stored.data && is_merge(change->op->kind)) {
+            err = merge(set, stored, change);
+            change->ahead = err ? TV_NONE : change->value;
+            change->ahead_of = timestamp;
+        }
+        if (err) {
+            set->failed = i;
+            return err;
+        }
+    }
+    return TV_OK;
+}
+
+tv_err tv_change_set_merge_ahead(tv_change_set *set, tv_engine *engine, tv_write *write)
+{
+    tv_iter *iter;
+    tv_err err;
+
+    set->refuses_much = false;
+    set->failed = 0;
+    set->merged_bytes = 0;
+    if (atomic_load(&set->table->is_dropped))
+        return TV_ERR_TABLE_NOT_FOUND;
+
+    err = tv_engine_iter(engine, set->partition, tv_key_after(set->arena, set->partition), &iter);
+    if (err)
+        return err;
+
+    /* First whether it will do: a set that is refused then takes no memory. */
+    err = check_ahead(set, iter);
+    if (err == TV_OK)
+        err = merge_ahead(set, iter);
+    tv_iter_free(iter);
+    if (err == TV_OK)
+        write->bytes += set->merged_bytes;
+    return err;
 }

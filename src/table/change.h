@@ -15,6 +15,8 @@ typedef struct tv_entity_change {
     const tv_table_op *op;
     tv_slice key;      /* of the row */
     tv_slice sent;     /* what the request says, encoded; empty for DELETE */
+    tv_slice ahead;    /* of a merge: its result, should the row still be as old as ... */
+    int64_t ahead_of;  /* ... this */
     tv_slice value;    /* result: the entity as stored; each run writes it anew */
     int64_t timestamp; /* result: of the entity as stored */
 } tv_entity_change;
@@ -26,6 +28,12 @@ typedef struct tv_entity_change {
  */
 #define TV_MERGED_BYTES_MAX ((size_t)8 << 20)
 
+/**
+ * Merges that write more than this are not the committer's work: see
+ * tv_change_set_merge_ahead.
+ */
+#define TV_MERGED_THERE_BYTES_MAX ((size_t)512 << 10)
+
 typedef struct tv_change_set {
     tv_container *table; /* the caller's reference, held until the write is delivered */
     tv_arena *arena;
@@ -33,6 +41,7 @@ typedef struct tv_change_set {
     tv_entity_change *changes;
     size_t count, size;
     size_t merged_bytes; /* of this run */
+    bool refuses_much;   /* a run that meets much to merge ends with TV_ERR_WOULD_BLOCK */
     size_t failed;       /* result: index of the change that failed, when the write failed */
 } tv_change_set;
 
@@ -47,5 +56,14 @@ tv_err tv_change_set_add(tv_change_set *set, const tv_table_op *op) TV_WARN_UNUS
 
 /** Set up the write that applies the whole set. */
 void tv_change_set_prepare(tv_change_set *set, tv_write *write);
+
+/**
+ * Merge what is stored now, so that the write has little to do where rows do not
+ * change until it runs, and let it say how much it writes.  For a set whose write
+ * has ended with TV_ERR_WOULD_BLOCK; takes milliseconds.  After TV_OK the write is to
+ * be submitted again; an error is the answer, as from a run at this moment.
+ */
+tv_err tv_change_set_merge_ahead(tv_change_set *set, tv_engine *engine,
+                                 tv_write *write) TV_WARN_UNUSED;
 
 #endif

@@ -159,6 +159,6 @@ tv_err tv_table_write_entity(tv_table_call *call)
         return err;
 
     tv_change_set_prepare(&call->changes, &call->write);
-    tv_table_call_submit(call, on_written);
+    tv_table_call_submit_changes(call, on_written);
     return TV_OK;
 }

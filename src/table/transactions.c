@@ -81,7 +81,7 @@ static tv_err prepare(tv_table_call *call)
 static void run_prepared(tv_table_call *call, tv_err err)
 {
     if (err == TV_OK && !call->batch.is_query) {
-        tv_table_call_submit(call, on_batch_written);
+        tv_table_call_submit_changes(call, on_batch_written);
         return;
     }
     if (err == TV_OK)

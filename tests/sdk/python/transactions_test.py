@@ -52,6 +52,28 @@ class Transactions(Case):
         self.fails(404, "TableNotFound", 0, [("create", e) for e in entities],
                    self.service.get_table_client(table_name()))
 
+    def test_merges_into_large_entities(self):
+        """Each sends little; what they write anew is made off the committer, up to 8 MiB."""
+        large = {f"P{i:02}": "x" * 32_000 for i in range(15)}
+        entities = rows(20, **large)
+        for entity in entities:
+            self.table.create_entity(entity)
+        changes = [{"PartitionKey": e["PartitionKey"], "RowKey": e["RowKey"], "n": 7}
+                   for e in entities]
+        merges = [("update", c, {"mode": UpdateMode.MERGE}) for c in changes]
+        replies = self.table.submit_transaction(merges[:10])
+        for reply, entity in zip(replies, self.in_partition(entities[0]["PartitionKey"])):
+            self.assertEqual(reply["etag"], entity.metadata["etag"])
+            self.assertEqual((entity["n"], len(entity["P14"])), (7, 32_000))
+        with self.assertRaises(TableTransactionError) as caught:
+            self.table.submit_transaction(merges)
+        self.assertIn("17:The entities that the merges", str(caught.exception))
+        self.assertEqual([n for _, n in self.present(entities)], [7] * 10 + [None] * 10)
+        changes[3]["RowKey"] = "none"
+        self.fails(404, "ResourceNotFound", 3, [merges[i] for i in range(10)])
+        self.table.update_entity({**changes[12], "n": 9}, mode=UpdateMode.MERGE)
+        self.assertEqual(self.present(entities)[12], ("012", 9))
+
     def test_101_are_refused(self):
         entities = rows(101)
         self.fails(400, "InvalidInput", 99, [("create", e) for e in entities])

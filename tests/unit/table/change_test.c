@@ -488,6 +488,92 @@ TEST(the_merges_of_a_set_keep_to_8_mib_together)
     CHECK_OK(apply_set(&set));
 }
 
+/* --- merges that are made ahead --- */
+
+/* Rows "row00" on, of 480 KiB each, and merges into them. */
+static void merges_new(tv_change_set *set, size_t count)
+{
+    tv_table_op **ops = tv_arena_alloc(&arena, count * sizeof *ops);
+
+    for (size_t i = 0; i < count; i++) {
+        char *name = tv_arena_bytes(&arena, 16);
+
+        snprintf(name, 16, "row%02zu", i);
+        CHECK_OK(apply(TV_TABLE_OP_INSERT_OR_REPLACE_ENTITY, none, name, large_json('a', 15)));
+        ops[i] = op_new(TV_TABLE_OP_MERGE_ENTITY, any, name, "{\"b\":1}");
+    }
+    set_new(set, ops, count);
+    set->refuses_much = true;
+}
+
+TEST(a_set_that_merges_much_is_refused_and_applied_when_merged_ahead)
+{
+    tv_change_set set;
+    tv_write write = {0};
+
+    merges_new(&set, 4);
+    tv_slice before = stored("row03");
+    tv_change_set_prepare(&set, &write);
+    CHECK_ERR(commit(&write), TV_ERR_WOULD_BLOCK);
+    CHECK_SLICE(stored("row03"), before);
+
+    CHECK_OK(tv_change_set_merge_ahead(&set, engine, &write));
+    CHECK(write.bytes > 4 * 15 * 32768);
+    CHECK_OK(commit(&write));
+    for (size_t i = 0; i < 4; i++)
+        CHECK(set.changes[i].value.data == set.changes[i].ahead.data);
+    CHECK(stored("row03").len > before.len);
+    CHECK_SLICE(tv_slice_skip(stored("row03"), 8), tv_slice_skip(set.changes[3].ahead, 8));
+}
+
+TEST(what_was_merged_ahead_of_another_row_is_not_used)
+{
+    tv_change_set set;
+    tv_write write = {0};
+
+    merges_new(&set, 2);
+    tv_change_set_prepare(&set, &write);
+    CHECK_OK(tv_change_set_merge_ahead(&set, engine, &write));
+    CHECK_OK(apply(TV_TABLE_OP_INSERT_OR_REPLACE_ENTITY, none, "row01", "{\"c\":3}"));
+    CHECK_OK(commit(&write));
+    CHECK_ROW("row01", "b=1 c=3");
+
+    merges_new(&set, 2);
+    write = (tv_write){0};
+    tv_change_set_prepare(&set, &write);
+    CHECK_OK(tv_change_set_merge_ahead(&set, engine, &write));
+    CHECK_OK(apply(TV_TABLE_OP_DELETE_ENTITY, any, "row01", ""));
+    CHECK_ERR(commit(&write), TV_ERR_ENTITY_NOT_FOUND);
+    CHECK_INT(set.failed, 1);
+}
+
+TEST(merging_ahead_meets_the_errors_of_a_run)
+{
+    tv_change_set set;
+    tv_write write = {0};
+
+    merges_new(&set, 18);
+    tv_change_set_prepare(&set, &write);
+    CHECK_ERR(tv_change_set_merge_ahead(&set, engine, &write), TV_ERR_MERGE_TOO_LARGE);
+    CHECK_INT(set.failed, 17);
+    CHECK_OK(apply(TV_TABLE_OP_DELETE_ENTITY, any, "row05", ""));
+    CHECK_ERR(tv_change_set_merge_ahead(&set, engine, &write), TV_ERR_ENTITY_NOT_FOUND);
+    CHECK_INT(set.failed, 5);
+
+    /* The first one counts, although the set would be refused for a later one. */
+    CHECK_OK(apply(TV_TABLE_OP_INSERT_ENTITY, none, "row05", "{\"b\":1}"));
+    CHECK_OK(apply(TV_TABLE_OP_MERGE_ENTITY, any, "row03", "{\"c\":2}"));
+    tv_table_op *ops[] = {
+        op_new(TV_TABLE_OP_MERGE_ENTITY, any, "row03", large_json('x', 8)),
+        op_new(TV_TABLE_OP_MERGE_ENTITY, any, "none", "{\"c\":2}"),
+    };
+    set_new(&set, ops, 2);
+    tv_change_set_prepare(&set, &write);
+    CHECK_ERR(tv_change_set_merge_ahead(&set, engine, &write), TV_ERR_ENTITY_TOO_LARGE);
+    CHECK_INT(set.failed, 0);
+    CHECK_ERR(apply_set(&set), TV_ERR_ENTITY_TOO_LARGE);
+}
+
 /* --- meetings with others --- */
 
 TEST(a_write_that_found_its_table_before_the_deletion_fails_after_it)
@@ -597,6 +683,9 @@ int main(void)
         CASE(an_entity_that_is_made_again_in_one_group_has_another_timestamp),
         CASE(a_set_is_applied_whole),
         CASE(a_set_with_one_failure_changes_nothing_and_names_it),
+        CASE(a_set_that_merges_much_is_refused_and_applied_when_merged_ahead),
+        CASE(what_was_merged_ahead_of_another_row_is_not_used),
+        CASE(merging_ahead_meets_the_errors_of_a_run),
         CASE(a_set_of_100_is_applied),
         CASE(a_merge_keeps_to_252_properties),
         CASE(a_merge_keeps_to_1_mib),

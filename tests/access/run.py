@@ -1,65 +1,69 @@
 #!/usr/bin/python3
 """Who may do what: generated matrices and attacks.  Ends with "access: N passed, N failed".
 
-    tests/access/run.py [matrix] [queues] [blobs] [attacks]
+    tests/access/run.py [PART...]       e.g. table, queue/matrix, attacks, test_a_batch
 """
 
+import importlib
 import pathlib
 import sys
 import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
-sys.path.insert(0, str(HERE.parent / "lib"))
+sys.path[0] = str(HERE.parent)
+sys.path.insert(1, str(HERE.parent / "lib"))
 
-import attacks_test  # noqa: E402
-import blob_attacks_test  # noqa: E402
-import blob_matrix  # noqa: E402
 import certificate  # noqa: E402
-import crowd_test  # noqa: E402
-import hostile_test  # noqa: E402
-import matrix  # noqa: E402
-import pages_test  # noqa: E402
-import queue_attacks_test  # noqa: E402
-import queue_matrix  # noqa: E402
+import parts  # noqa: E402
+import slow  # noqa: E402
 import suite  # noqa: E402
+from access import matrix  # noqa: E402
+from access.credentials import ACCOUNTS  # noqa: E402
+from access.talk import Talk  # noqa: E402
 from server import Server  # noqa: E402
 
-MATRICES = {"matrix": (matrix, "table_port"), "queues": (queue_matrix, "queue_port"),
-            "blobs": (blob_matrix, "blob_port")}
+MATRICES = {f"{service}/matrix": service for service in ("table", "queue", "blob")}
 
 
-def run_matrix(name):
-    module, port = MATRICES[name]
+def run_matrix(part):
+    stage = importlib.import_module(f"access.{MATRICES[part]}.stage").Stage
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tavola-access-") as folder:
         cert, key = certificate.make(folder)
-        env = {"AZURITE_ACCOUNTS": module.ACCOUNTS}
+        env = {"AZURITE_ACCOUNTS": ACCOUNTS}
         with Server(engine="memory", env=env) as plain, \
                 Server("--cert", cert, "--key", key, engine="memory", env=env) as secure:
-            passed, failed, allowed = module.run(getattr(plain, port), getattr(secure, port))
+            talk = Talk(getattr(plain, stage.port))
+            secure_talk = Talk(getattr(secure, stage.port), tls=True)
+            passed, failed, allowed = matrix.run(stage, talk, secure_talk)
+            talk.close()
+            secure_talk.close()
     for category in passed | failed:
         print(f"  {category}: {passed[category]} ok" +
               (f", {allowed[category]} of them allowed" if allowed[category] else "") +
               (f", {failed[category]} FAILED" if failed[category] else ""))
-    print(f"  {name}: {passed.total()} cases in {time.monotonic() - began:.1f} s", flush=True)
+    took = time.monotonic() - began
+    slow.note(part, took)
+    print(f"  {part}: {passed.total()} cases in {took:.1f} s", flush=True)
     return passed.total(), failed.total()
 
 
-def main(which):
+def main(arguments):
+    is_find = arguments[:1] == ["--find"]
+    known = dict.fromkeys(MATRICES, ()) | suite.files(HERE)
+    chosen = parts.choose_or_exit("access", known, arguments[1:] if is_find else arguments)
+    if is_find:
+        return 0
     passed = failed = 0
-    for name in MATRICES:
-        if name in which:
-            more_passed, more_failed = run_matrix(name)
+    for part in MATRICES:
+        if part in chosen:
+            del chosen[part]
+            more_passed, more_failed = run_matrix(part)
             passed, failed = passed + more_passed, failed + more_failed
-    if "attacks" in which:
-        more_passed, more_failed = suite.run([attacks_test, crowd_test, hostile_test,
-                                               queue_attacks_test, blob_attacks_test, pages_test])
-        passed, failed = passed + more_passed, failed + more_failed
-    print(f"access: {passed} passed, {failed} failed", flush=True)
-    return 1 if failed or not passed else 0
+    more_passed, more_failed = suite.run_parts("access", chosen)
+    return suite.close("access", passed + more_passed, failed + more_failed)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] or [*MATRICES, "attacks"]))
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,152 @@
+"""The rules of blobs: what each operation needs, and what is answered when it is refused.
+
+Written from the service's documentation (the tables of account SAS, the
+permissions of service SAS, public access of containers), not from the server's
+source.  The matrix asks `expected` and nothing else.
+"""
+
+import collections
+
+from access.credentials import REFUSALS, Credential
+
+# The resource type and the letters (any one of them) that an account SAS needs;
+# which service SAS with such a letter may do it, too ("c" the container's, "b"
+# the blob's); how open a container must be for everybody to do it.
+Need = collections.namedtuple("Need", "type letters sas public", defaults=("", None))
+
+ANY = "racwdxyltmeopiuf"
+NEVER = Need("", "")
+BLOB, CONTAINER = ("blob", "container"), ("container",)
+
+NEEDS = {
+    "list containers": Need("s", "l"),
+    "get properties": Need("s", "r"),
+    "set properties": Need("s", "w"),
+    "get stats": Need("s", "r"),
+    "account info": Need("s", ANY),
+
+    "create container": Need("c", "cw"),
+    "delete container": Need("c", "d"),
+    "get container": Need("c", "r", "", CONTAINER),
+    "head container": Need("c", "r", "", CONTAINER),
+    "get container metadata": Need("c", "r", "", CONTAINER),
+    "set container metadata": Need("c", "w"),
+    "get acl": NEVER,
+    "set acl": NEVER,
+    "lease container": Need("c", "w"),
+    "break container lease": Need("c", "wd"),
+    "list blobs": Need("c", "l", "c", CONTAINER),
+    "account info of container": Need("c", ANY, "c"),
+
+    "put new blob": Need("o", "cw", "cb"),
+    "put new append blob": Need("o", "cw", "cb"),
+    "put blob": Need("o", "w", "cb"),
+    "put block": Need("o", "w", "cb"),
+    "put new block list": Need("o", "w", "cb"),
+    "put block list": Need("o", "w", "cb"),
+    "append block": Need("o", "aw", "cb"),
+    "copy to new": Need("o", "cw", "cb"),
+    "copy": Need("o", "w", "cb"),
+    "copy now to new": Need("o", "cw", "cb"),
+    "copy now": Need("o", "w", "cb"),
+    "abort copy": Need("o", "w", "cb"),
+    "snapshot": Need("o", "cw", "cb"),
+    "set blob properties": Need("o", "w", "cb"),
+    "set blob metadata": Need("o", "w", "cb"),
+    "lease blob": Need("o", "w", "cb"),
+    "break blob lease": Need("o", "wd", "cb"),
+    "delete blob": Need("o", "d", "cb"),
+    "get blob": Need("o", "r", "cb", BLOB),
+    "head blob": Need("o", "r", "cb", BLOB),
+    "get blob metadata": Need("o", "r", "cb", BLOB),
+    # The blocks that are committed are as public as the blob; what is yet to be is the owner's.
+    "get committed blocks": Need("o", "r", "cb", BLOB),
+    "get block list": Need("o", "r", "cb"),
+    "get snapshot": Need("o", "r", "cb", BLOB),
+    "delete snapshot": Need("o", "d", "cb"),
+    "account info of blob": Need("o", ANY, "cb"),
+}
+
+ALLOWED = {
+    **dict.fromkeys(NEEDS, 200),
+    "set properties": 202,
+    **dict.fromkeys(("create container", "lease container", "put new blob", "put new append blob",
+                     "put blob", "put block", "put new block list", "put block list",
+                     "append block", "snapshot", "lease blob"), 201),
+    **dict.fromkeys(("delete container", "break container lease", "break blob lease", "copy",
+                     "copy to new", "copy now", "copy now to new", "delete blob",
+                     "delete snapshot"), 202),
+    # No copy lasts until it could be aborted: who may, is told so.
+    "abort copy": 409,
+}
+
+OPERATIONS = tuple(NEEDS)
+ON_SERVICE = OPERATIONS[:OPERATIONS.index("create container")]
+ON_CONTAINER = OPERATIONS[len(ON_SERVICE):OPERATIONS.index("put new blob")]
+ON_BLOB = OPERATIONS[len(ON_SERVICE) + len(ON_CONTAINER):]
+ON_SNAPSHOT = ("get snapshot", "delete snapshot")
+
+# A service SAS is signed over the container, or the blob, that the path names, so it is no
+# credential at all where the path names none or another.
+ELSEWHERE = {
+    "container": ON_SERVICE,
+    "blob": (*ON_SERVICE, *ON_CONTAINER),
+    "snapshot": tuple(name for name in OPERATIONS if name not in ON_SNAPSHOT),
+}
+
+
+def why_refused(credential, operation, public):
+    """`public` is what the container lets everybody see: None, "blob" or "container"."""
+    need = NEEDS[operation]
+    if credential.kind == "nobody":
+        return None if public in (need.public or ()) else "nobody"
+    if operation in ELSEWHERE.get(credential.kind, ()):
+        return "not authentic"
+    if credential.fault:
+        return credential.fault
+    if credential.kind == "key":
+        return None
+    if credential.kind == "account":
+        if not need.letters:
+            return "operation"
+        if need.type not in credential.types:
+            return "type"
+    elif ("c" if credential.kind == "container" else "b") not in need.sas:
+        return "operation"
+    return None if set(need.letters) & credential.permissions else "permission"
+
+
+def expected(credential, operation, public=None):
+    """(status, code); the code is None when it is allowed."""
+    why = why_refused(credential, operation, public)
+    if why:
+        return REFUSALS[why]
+    return ALLOWED[operation], "NoPendingCopyOperation" if operation == "abort copy" else None
+
+
+def is_allowed(credential, operation, public=None):
+    return why_refused(credential, operation, public) is None
+
+
+def service_credential(kind, fault=None, sp="racwdl"):
+    """Of a "container", a "blob" or a "snapshot"."""
+    return Credential(kind, fault, sp)
+
+
+# --- the source of a copy: it needs a right of its own
+
+def source_expected(destination, source):
+    """The SAS that the URL of the source has must be good for it.  Without one, who writes the copy
+    with a key of its account may read all of that account; else the source is public.  `source` is
+    (whose, how): whose is "own" or "other" account; how is "private", "public", "missing" or a
+    Credential that its URL shows."""
+    whose, how = source
+    if how == "public":
+        return 202, None
+    if isinstance(how, str):
+        if destination.kind == "key" and whose == "own":
+            return (404, "CannotVerifyCopySource") if how == "missing" else (202, None)
+        return 401, "CannotVerifyCopySource"
+    if how.fault or "r" not in how.permissions:
+        return 403, "CannotVerifyCopySource"
+    return 202, None

@@ -1,0 +1,92 @@
+"""Clients without any credential that want all of a port for themselves."""
+
+import http.client
+import socket
+import time
+import unittest
+
+from server import ACCOUNT, Server
+
+CONNECTIONS = 40
+
+
+class Crowd(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server("--max-connections", str(CONNECTIONS), "--admin-name",
+                            "Tables.Example.Org", engine="memory")
+        cls.server.start()
+        cls.ports = {"table": cls.server.table_port, "queue": cls.server.queue_port,
+                     "blob": cls.server.blob_port, "admin": cls.server.admin_port}
+
+    @classmethod
+    def tearDownClass(cls):
+        code = cls.server.stop()
+        log = cls.server.log()
+        cls.server.clean()
+        if code != 0:
+            raise AssertionError(f"tavolad ended with {code}: {log[-4000:]}")
+
+    def connect(self, port, text):
+        connection = socket.create_connection(("127.0.0.1", port), timeout=20)
+        self.addCleanup(connection.close)
+        connection.sendall(text)
+        return connection
+
+    def status(self, port, path, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        try:
+            connection.request("GET", path, headers=headers)
+            return connection.getresponse().status
+        finally:
+            connection.close()
+
+    def test_silent_connections_do_not_shut_a_port(self):
+        for name, port in self.ports.items():
+            for text in (b"", b"GET /healthz HTTP/1.1\r\nHost: 127"):
+                with self.subTest(port=name, text=text):
+                    for _ in range(2 * CONNECTIONS):
+                        self.connect(port, text)
+                    if name == "admin":
+                        self.assertEqual(self.status(port, "/healthz"), 200)
+                    else:
+                        self.assertIn(self.status(port, f"/{ACCOUNT}/x"), (401, 403, 404))
+
+    def test_metrics_that_nobody_reads_do_not_hide_the_health(self):
+        for _ in range(2 * CONNECTIONS):
+            self.connect(self.server.admin_port, b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n" * 50)
+        self.assertEqual(self.status(self.server.admin_port, "/healthz"), 200)
+
+    def test_body_after_a_401_cannot_hold_its_connection(self):
+        connection = self.connect(
+            self.server.table_port,
+            f"POST /{ACCOUNT}/Tables HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+            "Content-Length: 60000\r\n\r\n".encode())
+        reply = connection.recv(65536)
+        self.assertTrue(reply.startswith(b"HTTP/1.1 4"), reply)
+        began = time.monotonic()
+        try:
+            while time.monotonic() - began < 60:
+                connection.settimeout(0.3)
+                connection.sendall(b"x")
+                try:
+                    if connection.recv(65536) == b"":
+                        return
+                except TimeoutError:
+                    pass
+        except ConnectionError:
+            return
+        self.fail("the connection is still open")
+
+    def test_admin_port_answers_to_no_name_of_a_web_page(self):
+        port = self.server.admin_port
+        for host, status in (("127.0.0.1", 200), (f"127.0.0.1:{port}", 200), ("[::1]:80", 200),
+                             ("localhost", 200), ("a.localhost:1", 200), ("tavola", 200),
+                             (f"tavola:{port}", 200), ("tables.example.org:7", 200),
+                             ("rebound.example.net", 403), (f"127.0.0.1.nip.io:{port}", 403),
+                             ("tables.example.org.evil.net", 403), ("localhost.evil.net", 403)):
+            for path in ("/metrics", "/healthz", "/"):
+                with self.subTest(host=host, path=path):
+                    self.assertEqual(self.status(port, path, Host=host), status)
+        connection = self.connect(port, b"GET /healthz HTTP/1.0\r\n\r\n")
+        self.assertIn(b" 200 ", connection.recv(64))

@@ -1,0 +1,78 @@
+"""SIGTERM while blobs are being uploaded: a clean end, and every answer is kept."""
+
+import random
+import signal
+import socket
+import time
+import unittest
+
+from fault.blob import load
+from blob_client import Client, until_no_extents
+from server import Server
+
+CONTAINER = "load"
+SIZE = 5 * 2**20
+
+
+class BlobStop(unittest.TestCase):
+    def setUp(self):
+        self.server = Server(engine="rocksdb")
+        self.server.start()
+        self.client = Client(self.server.blob_port)
+        self.assertEqual(self.client.create_container(CONTAINER).status, 201)
+
+    def tearDown(self):
+        self.client.close()
+        code = self.server.stop()
+        log = self.server.log()
+        self.server.clean()
+        self.assertEqual(code, 0, log[-2000:])
+
+    def restart(self):
+        self.client.close()
+        self.assertEqual(self.server.process.wait(30), 0, self.server.log()[-4000:])
+        self.server.start()
+
+    def leave_nothing(self):
+        self.assertEqual(self.client.delete_container(CONTAINER).status, 202)
+        until_no_extents(self, self.server)
+
+    def test_under_load_every_answer_is_kept_and_no_answer_is_lost(self):
+        work = load.Load(self.server.blob_port, random.randrange(10**6), CONTAINER)
+        work.start()
+        time.sleep(1)
+        self.server.process.send_signal(signal.SIGTERM)
+        work.join()
+        self.restart()
+        self.assertGreater(work.acknowledged, 0)
+        work.check(self, lost_answers_are_faults=True)
+        self.leave_nothing()
+
+    def upload(self, content):
+        head = self.client.head_of("PUT", f"{CONTAINER}/a", len(content),
+                                   x_ms_blob_type="BlockBlob")
+        connection = socket.create_connection(("127.0.0.1", self.server.blob_port), timeout=30)
+        connection.sendall(head + content[:len(content) // 2])
+        time.sleep(0.3)
+        self.server.process.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+        return connection
+
+    def test_upload_under_way_is_finished(self):
+        content = random.randbytes(SIZE)
+        with self.upload(content) as connection:
+            connection.sendall(content[SIZE // 2:])
+            self.assertTrue(connection.recv(65536).startswith(b"HTTP/1.1 201 "))
+        self.restart()
+        self.assertEqual(self.client.get(f"{CONTAINER}/a").body, content)
+        self.leave_nothing()
+
+    def test_upload_that_never_ends_does_not_keep_it_alive(self):
+        began = time.monotonic()
+        with self.upload(random.randbytes(SIZE)):
+            self.assertEqual(self.server.process.wait(60), 0, self.server.log()[-4000:])
+        print(f"  blob/stop: gave an upload that stood still "
+              f"{time.monotonic() - began:.1f} s", flush=True)
+        self.restart()
+        self.assertEqual(self.client.get(f"{CONTAINER}/a").status, 404)
+        self.leave_nothing()

@@ -1,0 +1,217 @@
+"""Queues and what happens to the server: kill -9, SIGTERM, restarts, time; and --https-only.
+
+The kill rounds use the release build ($TAVOLAD_RELEASE) where there is one, as
+table/kill_test.py does.  $TAVOLA_SEED repeats a run.
+"""
+
+import http.client
+import os
+import random
+import signal
+import ssl
+import tempfile
+import time
+import unittest
+
+import certificate
+from fault.queue.load import QUEUES, Load
+from queue_client import QueueClient
+from server import Server
+
+ROUNDS = 6
+COLLECTED_S = 20        # the longest that an expired message may be counted; a round takes 5 s
+
+
+class KillUnderLoad(unittest.TestCase):
+    def test_nothing_acknowledged_is_lost_or_done_twice(self):
+        seed = int(os.environ.get("TAVOLA_SEED", random.randrange(10**6)))
+        choice = random.Random(seed)
+        server = Server(program=os.environ.get("TAVOLAD_RELEASE"), engine="rocksdb")
+        print(f"  queue/restart: seed {seed}, {server.program}", flush=True)
+        with server:
+            make_queues(server)
+            load = Load(server.queue_port, seed)
+            for number in range(ROUNDS):
+                before = load.acknowledged
+                load.start()
+                time.sleep(choice.uniform(0.2, 1.2))
+                self.assertIsNone(server.process.poll(), "the server died by itself")
+                server.kill()
+                load.join()
+                server.start()
+                with self.subTest(round=number):
+                    load.check(self)
+                self.assertGreater(load.acknowledged, before, "no load was on the server")
+        print(f"  queue/restart: {load.acknowledged} requests were acknowledged", flush=True)
+
+
+class StopUnderLoad(unittest.TestCase):
+    def test_every_answer_is_kept_and_no_answer_is_lost(self):
+        with Server() as server:
+            make_queues(server)
+            load = Load(server.queue_port, random.randrange(10**6))
+            for _ in range(2):
+                load.start()
+                time.sleep(0.7)
+                server.process.send_signal(signal.SIGTERM)
+                load.join()
+                self.assertEqual(server.process.wait(20), 0, server.log()[-2000:])
+                server.start()
+                load.check(self, lost_answers_are_faults=True)
+
+
+def make_queues(server):
+    client = QueueClient(server.queue_port)
+    for queue in QUEUES:
+        assert client.create(queue).status == 201
+    client.close()
+
+
+class Restart(unittest.TestCase):
+    """Each with SIGTERM and with kill -9."""
+
+    def setUp(self):
+        self.server = Server()
+        self.server.start()
+        self.client = QueueClient(self.server.queue_port)
+
+    def tearDown(self):
+        self.client.close()
+        code = self.server.stop()
+        log = self.server.log()
+        self.server.clean()
+        self.assertEqual(code, 0, log[-2000:])
+
+    def both(self):
+        for end in (self.server.stop, self.server.kill):
+            with self.subTest(end.__name__):
+                def restart(end=end):
+                    self.client.close()
+                    end()
+                    self.server.start()
+                yield f"q-{end.__name__}", restart
+
+    def peek_but(self, queue, text):
+        return [m for m in self.client.peek(queue).messages if m.MessageText != text]
+
+    def test_times_counts_and_receipts_are_kept(self):
+        for queue, restart in self.both():
+            self.client.create(queue)
+            for text in ("got", "held"):
+                self.client.put(queue, text)
+            # "got" comes back when it likes: nothing below must be done by then.
+            got = self.client.get(queue, visibilitytimeout=3).messages[0]
+            began = time.monotonic()
+            held = self.client.get(queue, visibilitytimeout=1000).messages[0]
+            later = self.client.put(queue, "later", visibilitytimeout=1000).messages[0]
+            self.client.put(queue, "seen", messagettl=-1)
+            peeked = self.peek_but(queue, "got")
+            self.assertEqual([m.MessageText for m in peeked], ["seen"])
+            updated = self.client.update(queue, later.MessageId, later.PopReceipt, 2000)
+            restart()
+
+            self.assertEqual(self.client.count(queue), 4)
+            self.assertEqual(self.peek_but(queue, "got"), peeked)
+            time.sleep(max(0, began + 3.1 - time.monotonic()))
+            again = {m.MessageText: m for m in self.client.peek(queue).messages}
+            self.assertEqual(set(again), {"got", "seen"})
+            self.assertEqual(again["got"].DequeueCount, "1")
+            for field in ("MessageId", "InsertionTime", "ExpirationTime"):
+                self.assertEqual(getattr(again["got"], field), getattr(got, field))
+
+            # The newest receipts are still good, the older ones are not.
+            self.assertEqual(self.client.delete(queue, later.MessageId, later.PopReceipt).code,
+                             "MessageNotFound")
+            for one, receipt in ((later, updated.headers["x-ms-popreceipt"]),
+                                 (held, held.PopReceipt), (got, got.PopReceipt)):
+                self.assertEqual(self.client.delete(queue, one.MessageId, receipt).status, 204)
+            restart()
+            self.assertEqual(self.client.count(queue), 1)
+            self.assertEqual(self.client.get(queue).messages[0].MessageText, "seen")
+
+    def test_messages_of_a_deleted_queue_never_come_back(self):
+        for queue, restart in self.both():
+            self.client.create(queue)
+            held = [self.client.put(queue, f"old {i}", visibilitytimeout=i % 2).messages[0]
+                    for i in range(60)]
+            self.assertEqual(self.client.drop(queue).status, 204)
+            self.assertEqual(self.client.create(queue).status, 201)
+            self.client.put(queue, "new")
+            restart()
+            time.sleep(1.1)         # those that were invisible would be seen by now
+            self.assertEqual([m.MessageText for m in self.client.peek(queue).messages], ["new"])
+            self.assertEqual(self.client.count(queue), 1)
+            for one in held[:5]:
+                self.assertEqual(
+                    self.client.delete(queue, one.MessageId, one.PopReceipt).code,
+                    "MessageNotFound")
+            self.assertEqual(self.client.drop(queue).status, 204)
+            restart()
+            self.assertEqual(self.client.peek(queue).code, "QueueNotFound")
+
+    def test_cleared_messages_never_come_back(self):
+        for queue, restart in self.both():
+            self.client.create(queue)
+            for i in range(60):
+                self.client.put(queue, f"old {i}", visibilitytimeout=i % 2)
+            self.assertEqual(self.client.clear(queue).status, 204)
+            self.client.put(queue, "new")
+            restart()
+            time.sleep(1.1)
+            self.assertEqual([m.MessageText for m in self.client.peek(queue).messages], ["new"])
+            self.assertEqual(self.client.count(queue), 1)
+
+
+class Expiry(unittest.TestCase):
+    def wait_for_count(self, client, queue, wanted):
+        deadline = time.monotonic() + COLLECTED_S
+        while (count := client.count(queue)) != wanted and time.monotonic() < deadline:
+            time.sleep(0.2)
+        self.assertEqual(count, wanted)
+
+    def test_expired_messages_are_collected(self):
+        """Nobody touches the queue, and yet its count falls; what has not expired stays."""
+        with Server() as server:
+            client = QueueClient(server.queue_port)
+            client.create("short")
+            for i in range(600):    # more than one step of the collector
+                client.put("short", "x", messagettl=1, visibilitytimeout=0)
+            client.put("short", "stays")
+            self.assertGreater(client.count("short"), 1)
+            time.sleep(1.1)
+            self.assertEqual([m.MessageText for m in client.peek("short").messages], ["stays"])
+            self.wait_for_count(client, "short", 1)
+
+            # Also what expired while no server was there.
+            for _ in range(10):
+                client.put("short", "x", messagettl=1)
+            client.close()
+            server.kill()
+            time.sleep(1)
+            server.start()
+            self.wait_for_count(client, "short", 1)
+            self.assertEqual([m.MessageText for m in client.get("short").messages], ["stays"])
+            client.close()
+
+
+class HttpsOnly(unittest.TestCase):
+    def test_plain_requests_are_refused_and_secure_ones_served(self):
+        with tempfile.TemporaryDirectory(prefix="tavola-queue-") as folder:
+            cert, key = certificate.make(folder)
+            with Server("--cert", cert, "--key", key, "--https-only", engine="memory") as server:
+                plain, secure = (QueueClient(server.queue_port) for _ in range(2))
+                secure.connection = http.client.HTTPSConnection(
+                    "127.0.0.1", server.queue_port, timeout=60,
+                    context=ssl._create_unverified_context())
+                self.assertEqual(secure.create("safe").status, 201)
+                for reply in (plain.put("safe", "x"), plain.get("safe"), plain.clear("safe"),
+                              plain.request("GET", "/?comp=list"), plain.create("other"),
+                              plain.request("OPTIONS", "/safe", Origin="http://a.example",
+                                            Access_Control_Request_Method="GET")):
+                    self.assertEqual((reply.status, reply.code), (400, "AccountRequiresHttps"))
+                self.assertEqual(secure.put("safe", "x").status, 201)
+                self.assertEqual(secure.count("safe"), 1)
+                self.assertIn(b'ServiceEndpoint="https://127.0.0.1:',
+                              secure.request("GET", "/?comp=list").body)
+                plain.close()
+                secure.close()

@@ -1,0 +1,84 @@
+"""A full disk turns writes into 503 while reads go on; space heals it; nothing is lost.
+
+The data folder is a tmpfs of its own, so the test needs root.
+"""
+
+import os
+import time
+import urllib.error
+import urllib.request
+
+from fault.small_disk import RESERVE_MB, SmallDisk
+from table_client import Client
+
+TABLE = "disk"
+
+
+class DiskFull(SmallDisk):
+    def setUp(self):
+        super().setUp()
+        self.client = Client(self.server.table_port)
+        self.addCleanup(self.client.close)
+        self.assertEqual(self.client.create_table(TABLE).status, 204)
+        self.written, self.refused = set(), set()
+        self.serial = 0
+
+    def write(self):
+        """Insert one entity, keep the books, return the reply."""
+        self.serial += 1
+        row = f"{self.serial:06}"
+        reply = self.client.insert(TABLE, {"PartitionKey": "p", "RowKey": row, "s": "x" * 500})
+        (self.written if reply.status == 204 else self.refused).add(row)
+        if reply.status != 204:
+            self.assertEqual((reply.status, reply.code), (503, "ServerBusy"), reply)
+        return reply
+
+    def until_writes_are(self, status):
+        """The server may look at the disk only now and then."""
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            if self.write().status == status:
+                return
+            time.sleep(0.05)
+        self.fail(f"writes did not become {status}:\n{self.server.log()[-2000:]}")
+
+    def reads_go_on(self):
+        self.assertEqual(self.client.get(TABLE, "p", min(self.written)).status, 200)
+        self.assertEqual({e["RowKey"] for e in self.client.scan(TABLE)}, self.written)
+
+    def health_answers(self):
+        try:
+            with urllib.request.urlopen(self.server.admin_url + "/healthz", timeout=5) as reply:
+                self.assertEqual(reply.status, 200)
+        except urllib.error.HTTPError as error:
+            self.assertEqual(error.code, 503)
+
+    def test_full_disk(self):
+        for _ in range(200):
+            self.assertEqual(self.write().status, 204)
+
+        self.fill(leave_mb=RESERVE_MB // 2)
+        self.until_writes_are(503)
+        entities = [{"PartitionKey": "p", "RowKey": f"batch{i}"} for i in range(10)]
+        reply = self.client.batch(TABLE, entities)
+        self.assertEqual((reply.status, reply.code), (503, "ServerBusy"), reply)
+        self.reads_go_on()
+        self.health_answers()
+
+        # Not a byte is left, as when the neighbour did not stop at the reserve.
+        self.fill(leave_mb=0)
+        for _ in range(20):
+            self.assertEqual(self.write().status, 503)
+        self.reads_go_on()
+        self.assertIsNone(self.server.process.poll(), "the server died")
+
+        os.unlink(os.path.join(self.disk, "filler"))
+        self.until_writes_are(204)
+        for _ in range(50):
+            self.assertEqual(self.write().status, 204)
+
+        self.server.kill()
+        self.client.close()
+        self.server.start()
+        self.reads_go_on()
+        self.assertEqual(self.write().status, 204)

@@ -1,21 +1,25 @@
 #!/usr/bin/python3
 """Run every fuzzer for a while.
 
-    tests/fuzz/run.py BUILD_DIR [SECONDS]
+    tests/fuzz/run.py BUILD_DIR SECONDS [NAME...]   e.g. json sas
+    tests/fuzz/run.py --find NAME...                the targets that these need
 
 The build has the libFuzzer programs (-Dfuzzers=true).  New inputs go to a
 scratch folder; a crash is kept in BUILD_DIR and named.  Ends with
 "fuzz: N passed, N failed", one for each fuzzer.
 """
 
-import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
-CORPUS = pathlib.Path(__file__).resolve().parent / "corpus"
+HERE = pathlib.Path(__file__).resolve().parent
+CORPUS = HERE / "corpus"
+sys.path.insert(0, str(HERE.parent / "lib"))
+
+import parts  # noqa: E402
 
 
 def fuzz(program, seconds, build):
@@ -36,15 +40,21 @@ def fuzz(program, seconds, build):
     return False
 
 
-def main(build, seconds=60):
+def choose(names):
+    known = {path.name.removesuffix("_fuzz.c"): () for path in sorted(HERE.glob("*_fuzz.c"))}
+    return parts.choose_or_exit("fuzz", known, names)
+
+
+def main(arguments):
+    if arguments[0] == "--find":
+        print(*(f"tests/fuzz_{name}" for name in choose(arguments[1:])))
+        return 0
+    build, seconds, *names = arguments
     build = pathlib.Path(build).resolve()
-    programs = [path for path in sorted((build / "tests").glob("fuzz_*"))
-                if path.is_file() and os.access(path, os.X_OK)
-                and not path.name.endswith("_corpus")]
-    outcomes = [fuzz(program, seconds, build) for program in programs]
+    outcomes = [fuzz(build / "tests" / f"fuzz_{name}", seconds, build) for name in choose(names)]
     print(f"fuzz: {outcomes.count(True)} passed, {outcomes.count(False)} failed")
     return 0 if outcomes and all(outcomes) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))

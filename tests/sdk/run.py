@@ -2,7 +2,8 @@
 """Run the official SDKs against a tavolad.
 
     tests/sdk/run.py [js] [python] [PART...]    start a server and run both, or only
-                                                the files with a PART in their name
+                                                one language, or only some files or tests
+    tests/sdk/run.py --find PART...             only say whether they exist
     tests/sdk/run.py --endpoints TABLE,QUEUE,BLOB [...]
                                                 use a server that runs already at these
                                                 URLs, started with AZURITE_ACCOUNTS as
@@ -13,7 +14,6 @@ Ends with "sdk: N passed, N failed".
 
 import base64
 import hashlib
-import importlib
 import json
 import os
 import pathlib
@@ -30,7 +30,9 @@ sys.path.insert(0, str(HERE / "python"))
 
 import certificate  # noqa: E402
 import javascript  # noqa: E402
+import parts  # noqa: E402
 import server  # noqa: E402
+import slow  # noqa: E402
 import suite  # noqa: E402
 
 
@@ -56,21 +58,30 @@ def port_is_free(port):
             return False
 
 
-def chosen(files, parts):
-    return sorted(f for f in files if not parts or any(part in f.name for part in parts))
+LANGUAGES = ("js", "python")
 
 
-def run_js(parts):
-    """Run the tests of js/ and return (passed, failed)."""
+def choose(words):
+    """{part: names of tests or None}; a language among the words narrows the others."""
+    known = {f"js/{path.name.removesuffix('.test.mjs')}": ()
+             for path in sorted((HERE / "js").glob("*.test.mjs"))}
+    known |= {f"python/{part}": tests for part, tests in suite.files(HERE / "python").items()}
+    languages = [word for word in words if word in LANGUAGES] or LANGUAGES
+    known = {part: tests for part, tests in known.items() if part.partition("/")[0] in languages}
+    return parts.choose_or_exit("sdk", known, [word for word in words if word not in LANGUAGES])
+
+
+def run_js(chosen):
+    """Run the chosen files of js/ and return (passed, failed)."""
     folder = HERE / "js"
+    files = [str(folder / f"{part[3:]}.test.mjs") for part in chosen if part.startswith("js/")]
+    if not files:
+        return 0, 0
     try:
         javascript.install(folder)
     except (RuntimeError, OSError) as error:
         print(f"  js: {error}")
         return 0, 1
-    files = [str(f) for f in chosen(folder.glob("*.test.mjs"), parts)]
-    if not files:
-        return 0, 0
     done = subprocess.run([shutil.which("node"), "--test", "--test-reporter=tap", *files],
                           cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     # Tests without a test of their own inside them are the ones that count.
@@ -94,6 +105,9 @@ def run_js(parts):
             if verdict == "ok" or f"{indent}  failureType: 'subtestsFailed'" in lines[
                     number + 1:number + 8]:
                 continue
+        took = re.search(r"duration_ms: ([\d.]+)", "\n".join(lines[number + 1:number + 4]))
+        if took:
+            slow.note(f"js: {name}", float(took[1]) / 1000)
         if "# SKIP" in name:
             skipped.append(name)
         elif verdict == "ok":
@@ -120,21 +134,13 @@ def run_js(parts):
     return passed, failed
 
 
-def run_python(parts):
-    files = chosen((HERE / "python").glob("*_test.py"), parts)
-    return suite.run([importlib.import_module(f.stem) for f in files])
-
-
-def run_all(which):
-    languages = {"js": run_js, "python": run_python}
-    parts = [word for word in which if word not in languages]
-    passed = failed = 0
-    for name, function in languages.items():
-        if name in which or len(parts) == len(which):
-            more_passed, more_failed = function(parts)
-            passed += more_passed
-            failed += more_failed
-    return passed, failed
+def run_all(words):
+    chosen = choose(words)
+    passed, failed = run_js(chosen)
+    python = {part.removeprefix("python/"): names for part, names in chosen.items()
+              if part.startswith("python/")}
+    more_passed, more_failed = suite.run_parts(None, python)
+    return passed + more_passed, failed + more_failed
 
 
 def tell_endpoints(table, queue, blob):
@@ -144,6 +150,9 @@ def tell_endpoints(table, queue, blob):
 
 
 def main(arguments):
+    if arguments[:1] == ["--find"]:
+        choose(arguments[1:])
+        return 0
     os.environ["SDK_TEST_ACCOUNTS"] = json.dumps(ACCOUNTS)
     if arguments[:1] == ["--endpoints"]:
         print(f"AZURITE_ACCOUNTS='{AZURITE_ACCOUNTS}'")
@@ -151,8 +160,7 @@ def main(arguments):
         passed, failed = run_all(arguments[2:])
     else:
         passed, failed = run_with_servers(arguments)
-    print(f"sdk: {passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+    return suite.close("sdk", passed, failed)
 
 
 def run_with_servers(which):

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -17,6 +18,13 @@
 #include "base/slice.h"
 
 static const char *t_row = "";
+
+/* $TAVOLA_TEST names the one case to run; `./check unit CASE` sets it. */
+__attribute__((constructor)) static void choose_case(void)
+{
+    if (getenv("TAVOLA_TEST"))
+        cmocka_set_test_filter(getenv("TAVOLA_TEST"));
+}
 
 #define TEST(name) static void name(__attribute__((unused)) void **state)
 

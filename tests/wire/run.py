@@ -2,7 +2,8 @@
 """Run the request and response texts of tests/wire against a real server.
 
     tests/wire/run.py                       every tests/wire/*/*.test
-    tests/wire/run.py table/insert.test     some of them
+    tests/wire/run.py table/insert queue    some of them: files, folders
+    tests/wire/run.py --find PART...        only say whether they exist
     tests/wire/run.py --port 10002 --queue-port 10001 --blob-port 10000 ...
                                             against a server that already runs
 
@@ -28,8 +29,10 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 
 import client                                                                        # noqa: E402
 import match                                                                         # noqa: E402
+import parts                                                                         # noqa: E402
 import sas                                                                           # noqa: E402
 import sign                                                                          # noqa: E402
+import slow                                                                          # noqa: E402
 import talk                                                                          # noqa: E402
 from match import BadTest, NoVariable                                                # noqa: E402
 from server import ACCOUNT, KEY, Server                                              # noqa: E402
@@ -408,19 +411,26 @@ def run_own_tests():
 
 def run_files(files, ports, passed=0, failed=0):
     for path in files:
+        began = time.monotonic()
         one = Talk(path, ports)
         one.run()
+        slow.note(one.shown, time.monotonic() - began)
         passed += one.passed
         failed += one.failed
+    slow.report()
     print(f"wire: {passed} passed, {failed} failed")
     return 1 if failed else 0
 
 
-def find(name):
-    for path in (pathlib.Path(name), HERE / name):
-        if path.exists():
-            return path.resolve()
-    sys.exit(f"there is no {name}")
+def chosen(words):
+    """The files that the words ask for; a word may be a file anywhere."""
+    own = [pathlib.Path(word).resolve() for word in words if pathlib.Path(word).is_file()]
+    words = [word for word in words if not pathlib.Path(word).is_file()]
+    if own and not words:
+        return own
+    known = {str(path.relative_to(HERE)).removesuffix(".test"): ()
+             for path in sorted(HERE.glob("*/*.test"))}
+    return own + [HERE / f"{part}.test" for part in parts.choose_or_exit("wire", known, words)]
 
 
 def main():
@@ -428,13 +438,16 @@ def main():
     arguments.add_argument("--port", type=int, help="a table service that already runs")
     arguments.add_argument("--queue-port", type=int, help="its queue service")
     arguments.add_argument("--blob-port", type=int, help="its blob service")
-    arguments.add_argument("files", nargs="*")
+    arguments.add_argument("--find", action="store_true", help="only say whether they exist")
+    arguments.add_argument("parts", nargs="*")
     given = arguments.parse_args()
-    files = [find(name) for name in given.files] or sorted(HERE.glob("*/*.test"))
+    files = chosen(given.parts)
+    if given.find:
+        return 0
     if given.port:
         return run_files(files, {"table": given.port, "queue": given.queue_port,
                                  "blob": given.blob_port})
-    passed, failed = (0, 0) if given.files else run_own_tests()
+    passed, failed = (0, 0) if given.parts else run_own_tests()
     with Server(env={"AZURITE_ACCOUNTS": ACCOUNTS}) as server:
         ports = {"table": server.table_port, "queue": server.queue_port, "blob": server.blob_port}
         return run_files(files, ports, passed, failed)

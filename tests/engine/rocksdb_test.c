@@ -710,6 +710,63 @@ TEST(a_point_read_reads_a_few_blocks_however_large_the_filters_are)
     tv_engine_close(engine);
 }
 
+static void change_many_rows(tv_engine *engine, int rows, bool is_delete)
+{
+    enum { GROUP = 1000 };
+    static char keys[GROUP][16];
+    tv_batch batch = {0};
+
+    for (int i = 0; i < rows; i++) {
+        snprintf(keys[batch.count], sizeof keys[0], "row%07d", i);
+        tv_batch_add(&batch, is_delete ? del(keys[batch.count]) : put(keys[batch.count], "v"));
+        if (batch.count == GROUP) {
+            CHECK_OK(tv_engine_write(engine, &batch));
+            tv_batch_clear(&batch);
+        }
+    }
+    tv_batch_done(&batch);
+}
+
+/* Deleted rows that a scan of everything steps over. */
+static uint64_t deletes_met(tv_engine *engine)
+{
+    rocksdb_perfcontext_t *context = rocksdb_perfcontext_create();
+    tv_iter *iter;
+
+    rocksdb_set_perf_level(rocksdb_enable_count);
+    CHECK_OK(tv_engine_iter(engine, TV_LIT("row"), TV_LIT("rox"), &iter));
+    rocksdb_perfcontext_reset(context);
+    tv_iter_seek(iter, TV_LIT("row"));
+    CHECK(!tv_iter_is_valid(iter));
+    CHECK_OK(tv_iter_status(iter));
+    tv_iter_free(iter);
+
+    uint64_t count = rocksdb_perfcontext_metric(context, rocksdb_internal_delete_skipped_count);
+
+    rocksdb_perfcontext_destroy(context);
+    return count;
+}
+
+/* The step over them cannot be interrupted, so they must not stay. */
+TEST(many_deleted_rows_in_sequence_are_soon_stepped_over_no_more)
+{
+    enum { ROWS = 100000 };
+    tv_engine *engine = open_rocksdb(dir);
+
+    /* Each start writes what was in memory to a file of its own. */
+    change_many_rows(engine, ROWS, false);
+    tv_engine_close(engine);
+    engine = open_rocksdb(dir);
+    change_many_rows(engine, ROWS, true);
+    CHECK_INT(deletes_met(engine), ROWS);
+    tv_engine_close(engine);
+    engine = open_rocksdb(dir);
+    for (int i = 0; i < 600 && deletes_met(engine) > 0; i++)
+        usleep(100000);
+    CHECK_INT(deletes_met(engine), 0);
+    tv_engine_close(engine);
+}
+
 TEST(a_new_data_folder_is_synced_with_its_parent)
 {
     char store[96];
@@ -979,6 +1036,7 @@ int main(int argc, char **argv)
         ONE(a_backup_taken_while_writing_is_a_store_of_its_own),
         ONE(a_new_store_is_open_at_once),
         ONE(a_point_read_reads_a_few_blocks_however_large_the_filters_are),
+        ONE(many_deleted_rows_in_sequence_are_soon_stepped_over_no_more),
         ONE(a_new_data_folder_is_synced_with_its_parent),
         ONE(a_flush_without_room_is_not_taken_for_a_failed_log),
         ONE(a_failed_flush_is_told_though_nobody_writes),

@@ -6,14 +6,12 @@ static const int statuses[] = {200, 201, 202, 204, 206, 304, 400, 401, 403, 404,
                                409, 411, 412, 413, 415, 416, 431, 500, 501, 503, 505, 0};
 enum { STATUS_COUNT = sizeof statuses / sizeof *statuses };
 
-void tv_meter_init(tv_meter *meter, const char *service, const char *(*op_name)(int op),
-                   int op_count)
+void tv_meter_init(tv_meter *meter, const char *service, int op_count)
 {
     _Static_assert((int)STATUS_COUNT <= (int)TV_METER_STATUSES, "room for all statuses");
     tv_assert(op_count <= TV_METER_OPS_MAX);
     memset(meter, 0, sizeof *meter);
     meter->service = service;
-    meter->op_name = op_name;
     meter->op_count = op_count;
 }
 
@@ -75,7 +73,7 @@ static void write_requests(tv_meter *meter, tv_buf *out)
                 tv_buf_printf(
                     out,
                     "tavola_requests_total{service=\"%s\",operation=\"%s\",status=\"%d\"} %llu\n",
-                    meter->service, meter->op_name(op), statuses[s], (unsigned long long)count);
+                    meter->service, meter->op_names[op], statuses[s], (unsigned long long)count);
         }
     }
 }
@@ -91,7 +89,7 @@ static void write_latencies(tv_meter *meter, tv_buf *out)
         if (total == 0)
             continue;
         snprintf(labels, sizeof labels, "service=\"%s\",operation=\"%s\"", meter->service,
-                 meter->op_name(op));
+                 meter->op_names[op]);
         tv_meter_write_histogram(out, "tavola_request_seconds", labels, slots, TV_METER_SLOTS, 1e-6,
                                  (double)atomic_load(&meter->ns_sum[op]) * 1e-9);
     }

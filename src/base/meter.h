@@ -17,17 +17,17 @@ enum {
 };
 
 typedef struct tv_meter {
-    const char *service;            /* "table" */
-    const char *(*op_name)(int op); /* for op < op_count */
+    const char *service; /* "table" */
     int op_count;
+    const char *op_names[TV_METER_OPS_MAX];
     _Atomic uint64_t requests[TV_METER_OPS_MAX][TV_METER_STATUSES];
     _Atomic uint64_t slots[TV_METER_OPS_MAX][TV_METER_SLOTS];
     _Atomic uint64_t ns_sum[TV_METER_OPS_MAX];
     _Atomic uint64_t bytes_in, bytes_out; /* bodies */
 } tv_meter;
 
-void tv_meter_init(tv_meter *meter, const char *service, const char *(*op_name)(int op),
-                   int op_count);
+/** A meter whose counts are 0; the names of the operations are then filled in. */
+void tv_meter_init(tv_meter *meter, const char *service, int op_count);
 
 /** Count one finished request. */
 void tv_meter_add(tv_meter *meter, int op, int status, int64_t ns, size_t bytes_in,

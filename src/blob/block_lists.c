@@ -27,7 +27,7 @@ static tv_err read_list(tv_blob_call *call)
     tv_err err;
 
     transfer->digests.has_md5 =
-        transfer->claims.digests.has_md5 || !tv_blob_op_is_since(&call->op, TV_LIT("2019-02-02"));
+        transfer->claims.digests.has_md5 || !tv_blob_is_since(&call->args, TV_LIT("2019-02-02"));
     transfer->digests.has_crc64 = transfer->claims.digests.has_crc64 || !transfer->digests.has_md5;
     tv_digests_of(&transfer->digests, req->body);
     err = tv_digest_claims_check(&transfer->claims, &transfer->digests, &req->arena,
@@ -52,9 +52,9 @@ static tv_err plan_list(tv_blob_call *call)
  * A list of this length needs a plan anyway, and this is the thread for it.  In one
  * turn: its work is bounded by the length of the body.
  */
-static bool run_read(tv_task *task, tv_turn *turn)
+static bool work_on_reading(tv_call *base, tv_turn *turn)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(task, base.task);
+    tv_blob_call *call = tv_blob_call_of(base);
     tv_err err = read_list(call);
 
     (void)turn;
@@ -63,24 +63,18 @@ static bool run_read(tv_task *task, tv_turn *turn)
         call->change.arena = &call->base.req->arena;
         err = plan_list(call);
     }
-    call->base.job_result = err;
+    call->base.result = err;
     return true;
 }
 
-static void deliver_read(tv_mail *mail)
+static tv_err on_list_read(tv_call *base, tv_err err)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.task.mail);
-    tv_err err = call->base.job_result;
-
-    if (err == TV_OK)
-        err = tv_blob_submit(call, tv_put_block_list_run, respond_put);
-    if (err)
-        tv_call_respond_error(&call->base, err);
+    return err ? err : tv_blob_submit(tv_blob_call_of(base), tv_put_block_list_run, respond_put);
 }
 
-tv_err tv_blob_put_block_list(tv_blob_call *call)
+tv_err tv_blob_put_block_list(tv_call *base)
 {
-    tv_call *base = &call->base;
+    tv_blob_call *call = tv_blob_call_of(base);
     tv_slice header = TV_NONE;
     tv_err err;
 
@@ -102,7 +96,7 @@ tv_err tv_blob_put_block_list(tv_blob_call *call)
     call->transfer.plan = plan_list;
     base->write.bytes = base->req->body.len; /* what is written is about as long */
     if (base->req->body.len > SHORT_LIST_BYTES)
-        return tv_call_run_task(base, run_read, deliver_read);
+        return tv_call_take_turns(base, work_on_reading, on_list_read);
 
     err = read_list(call);
     return err ? err : tv_blob_submit(call, tv_put_block_list_run, respond_put);
@@ -133,12 +127,12 @@ static tv_err read_type(tv_blob_call *call, tv_block_list_type *ret_type)
 static tv_err list_blocks(tv_blob_call *call, tv_block_list_type type)
 {
     tv_request *req = call->base.req;
-    tv_blob_conditions lease = {.lease_id = call->op.conditions.lease_id,
-                                .has_lease_id = call->op.conditions.has_lease_id};
+    tv_blob_conditions lease = {.lease_id = call->args.conditions.lease_id,
+                                .has_lease_id = call->args.conditions.has_lease_id};
     tv_block_lists lists;
     tv_err err;
 
-    err = tv_blob_get_block_lists(call->base.service->engine, call->partition, call->op.snapshot,
+    err = tv_blob_get_block_lists(call->base.service->engine, call->partition, call->args.snapshot,
                                   type, &req->arena, &lists);
     if (err)
         return err;
@@ -157,9 +151,9 @@ static tv_err list_blocks(tv_blob_call *call, tv_block_list_type type)
 }
 
 /* In one turn: a blob has no more than 150,000 blocks. */
-static bool run_list(tv_task *task, tv_turn *turn)
+static bool work_on_list(tv_call *base, tv_turn *turn)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(task, base.task);
+    tv_blob_call *call = tv_blob_call_of(base);
     tv_block_list_type type = TV_BLOCK_LIST_COMMITTED;
     tv_err err = read_type(call, &type);
 
@@ -169,23 +163,20 @@ static bool run_list(tv_task *task, tv_turn *turn)
         err = TV_ERR_NO_AUTHENTICATION;
     if (!err)
         err = tv_charge_reserve(&call->base.req->charge, LIST_BYTES);
-    call->base.job_result = err ? err : list_blocks(call, type);
+    call->base.result = err ? err : list_blocks(call, type);
     tv_buf_trim(&call->base.req->out);
     tv_charge_trim(&call->base.req->charge);
     return true;
 }
 
-static void deliver_list(tv_mail *mail)
+static tv_err on_listed(tv_call *base, tv_err err)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.task.mail);
-
-    if (call->base.job_result)
-        tv_call_respond_error(&call->base, call->base.job_result);
-    else
-        tv_call_finish(&call->base);
+    if (err == TV_OK)
+        tv_call_finish(base);
+    return err;
 }
 
-tv_err tv_blob_get_block_list(tv_blob_call *call)
+tv_err tv_blob_get_block_list(tv_call *base)
 {
-    return tv_call_run_task(&call->base, run_list, deliver_list);
+    return tv_call_take_turns(base, work_on_list, on_listed);
 }

@@ -5,8 +5,8 @@
 #ifndef TV_BLOB_CALL_H
 #define TV_BLOB_CALL_H
 
-#include "blob/op.h"
-#include "blob/service.h"
+#include "blob/args.h"
+#include "blob/ops.h"
 #include "blob/store/change.h"
 #include "blob/store/container.h"
 #include "blob/store/list.h"
@@ -14,8 +14,8 @@
 
 typedef struct tv_blob_call {
     tv_call base; /* first */
-    tv_blob_op op;
-    tv_slice partition; /* tv_key_blob; set for every operation on a blob before it is dispatched */
+    tv_blob_args args;
+    tv_slice partition; /* tv_key_blob; set for every operation on a blob before its head is read */
 
     /* The change at hand: what base.write runs over `partition`. */
     union {
@@ -41,36 +41,49 @@ typedef struct tv_blob_call {
     void *listing;            /* of the list at hand, its own */
 } tv_blob_call;
 
-/** The call in which a letter is embedded, e.g. TV_BLOB_CALL_OF(mail, base.write.mail). */
-#define TV_BLOB_CALL_OF(pointer, member) TV_CALL_OF(tv_blob_call, pointer, member)
+static inline tv_blob_call *tv_blob_call_of(tv_call *call)
+{
+    return TV_CALL_OF(tv_blob_call, call, base);
+}
 
 static inline tv_blob_service *tv_blob_service_of(const tv_blob_call *call)
 {
     return (tv_blob_service *)call->base.service;
 }
 
-/*
- * The operations, a file for each group of them.  TV_OK means answered, or will
- * be; an error is answered by the caller.  When an operation on a blob or a
- * container that must exist is called, base.container is set, and the identity
- * may do it.
- */
+/** Whether a container with this access lets everybody do an operation. */
+bool tv_blob_is_public(const tv_op *op, tv_public_access access);
+
+/** tv_op.head of what makes a blob: a SAS that may create may not replace any. */
+tv_err tv_blob_limit_to_new(tv_call *call) TV_WARN_UNUSED;
+
+/* The operations, a file for each group of them: see tv_op.head and tv_op.run. */
 
 /* containers.c */
-tv_err tv_blob_create_container(tv_blob_call *call) TV_WARN_UNUSED;
-tv_err tv_blob_get_container(tv_blob_call *call) TV_WARN_UNUSED; /* properties, or metadata alone */
-tv_err tv_blob_set_container_metadata(tv_blob_call *call) TV_WARN_UNUSED;
-tv_err tv_blob_get_container_acl(tv_blob_call *call) TV_WARN_UNUSED;
-tv_err tv_blob_set_container_acl(tv_blob_call *call) TV_WARN_UNUSED;
-tv_err tv_blob_delete_container(tv_blob_call *call) TV_WARN_UNUSED;
-tv_err tv_blob_lease_container(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_create_container(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_get_container(tv_call *call) TV_WARN_UNUSED; /* properties, or metadata alone */
+tv_err tv_blob_set_container_metadata(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_get_container_acl(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_set_container_acl(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_delete_container(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_lease_container(tv_call *call) TV_WARN_UNUSED;
 
 /* list_containers.c, list_blobs.c */
-tv_err tv_blob_list_containers(tv_blob_call *call) TV_WARN_UNUSED;
-tv_err tv_blob_list_blobs(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_list_containers(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_list_blobs(tv_call *call) TV_WARN_UNUSED;
 
-/* transfer.c: on_headers' last step for an operation whose body is streamed; sets req->sink. */
-tv_err tv_blob_begin_upload(tv_blob_call *call) TV_WARN_UNUSED;
+/* puts.c: the heads of operations whose body is streamed. */
+tv_err tv_blob_begin_put(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_begin_put_block(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_begin_append(tv_call *call) TV_WARN_UNUSED;
+
+/**
+ * transfer.c: make ready for a body: check its length and digests, let `read_head` read what the
+ * operation's own head says, and set req->sink for a body that does not fit into a row.
+ * `is_part`: it is a block, which has at least a byte.
+ */
+tv_err tv_blob_begin_upload(tv_blob_call *call, bool is_part,
+                            tv_err (*read_head)(tv_blob_call *call)) TV_WARN_UNUSED;
 
 /**
  * The body is here, all of it: put it into call->transfer.data, with its digests,
@@ -91,22 +104,20 @@ void tv_blob_unmake(tv_blob_call *call);
 void tv_blob_end_transfer(tv_blob_call *call);
 
 /* The data path; the body of the first three has been through the sink. */
-tv_err tv_blob_put(tv_blob_call *call) TV_WARN_UNUSED;
-tv_err tv_blob_put_block(tv_blob_call *call) TV_WARN_UNUSED;
-tv_err tv_blob_append_block(tv_blob_call *call) TV_WARN_UNUSED;
-tv_err tv_blob_put_block_list(tv_blob_call *call) TV_WARN_UNUSED;
-tv_err tv_blob_get_block_list(tv_blob_call *call) TV_WARN_UNUSED;
-tv_err tv_blob_get(tv_blob_call *call) TV_WARN_UNUSED;
-tv_err tv_blob_get_properties(tv_blob_call *call) TV_WARN_UNUSED;
-tv_err tv_blob_set_properties(tv_blob_call *call) TV_WARN_UNUSED;
-tv_err tv_blob_get_metadata(tv_blob_call *call) TV_WARN_UNUSED;
-tv_err tv_blob_set_metadata(tv_blob_call *call) TV_WARN_UNUSED;
-tv_err tv_blob_snapshot(tv_blob_call *call) TV_WARN_UNUSED;
-tv_err tv_blob_delete(tv_blob_call *call) TV_WARN_UNUSED;
-tv_err tv_blob_lease(tv_blob_call *call) TV_WARN_UNUSED; /* op.lease says what is to be done */
-tv_err
-tv_blob_run_copy(tv_blob_call *call) TV_WARN_UNUSED; /* Copy Blob, and From URL: see op.kind */
-tv_err tv_blob_abort_copy(tv_blob_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_put(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_put_block(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_append_block(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_put_block_list(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_get_block_list(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_get(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_get_properties(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_set_properties(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_set_metadata(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_snapshot(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_delete(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_blob_lease(tv_call *call) TV_WARN_UNUSED;    /* args.lease says what is to be done */
+tv_err tv_blob_run_copy(tv_call *call) TV_WARN_UNUSED; /* Copy Blob, and From URL */
+tv_err tv_blob_abort_copy(tv_call *call) TV_WARN_UNUSED;
 
 /* entry.c: what lists say of a container or a blob. */
 

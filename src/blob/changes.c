@@ -9,20 +9,22 @@ static void respond_set(tv_blob_call *call)
 {
     tv_call_start(&call->base, 200);
     tv_blob_add_etag(call, call->change.etag);
-    if (call->op.kind == TV_BLOB_OP_SET_BLOB_METADATA)
+    if (tv_call_op(&call->base) == TV_BLOB_OP_SET_BLOB_METADATA)
         tv_blob_add_encrypted(call);
     tv_call_finish(&call->base);
 }
 
-tv_err tv_blob_set_properties(tv_blob_call *call)
+tv_err tv_blob_set_properties(tv_call *base)
 {
+    tv_blob_call *call = tv_blob_call_of(base);
     tv_err err = tv_blob_headers_read(call, false, &call->set_headers.headers);
 
     return err ? err : tv_blob_submit(call, tv_set_blob_headers_run, respond_set);
 }
 
-tv_err tv_blob_set_metadata(tv_blob_call *call)
+tv_err tv_blob_set_metadata(tv_call *base)
 {
+    tv_blob_call *call = tv_blob_call_of(base);
     tv_err err = tv_metadata_read(call->base.req, &call->set_metadata.metadata);
 
     return err ? err : tv_blob_submit(call, tv_set_blob_metadata_run, respond_set);
@@ -42,8 +44,9 @@ static tv_err plan_snapshot(tv_blob_call *call)
     return tv_snapshot_blob_plan(call->base.service->engine, &call->snapshot);
 }
 
-tv_err tv_blob_snapshot(tv_blob_call *call)
+tv_err tv_blob_snapshot(tv_call *base)
 {
+    tv_blob_call *call = tv_blob_call_of(base);
     tv_err err = tv_metadata_read(call->base.req, &call->snapshot.metadata);
 
     call->transfer.plan = plan_snapshot;
@@ -58,13 +61,14 @@ static void respond_deleted(tv_blob_call *call)
     tv_call_finish(&call->base);
 }
 
-tv_err tv_blob_delete(tv_blob_call *call)
+tv_err tv_blob_delete(tv_call *base)
 {
+    tv_blob_call *call = tv_blob_call_of(base);
     static const tv_slice header = {"x-ms-delete-snapshots", 21};
     tv_slice scope = tv_request_header(call->base.req, header);
     tv_delete_blob *op = &call->delete_blob;
 
-    op->snapshot = call->op.snapshot;
+    op->snapshot = call->args.snapshot;
     if (op->snapshot && scope.data)
         return tv_call_bad_header(&call->base, header, scope);
 
@@ -86,8 +90,9 @@ static void respond_lease(tv_blob_call *call)
     tv_blob_respond_leased(call, &call->lease.lease, call->lease.seconds, call->change.etag);
 }
 
-tv_err tv_blob_lease(tv_blob_call *call)
+tv_err tv_blob_lease(tv_call *base)
 {
-    call->lease.request = call->op.lease;
+    tv_blob_call *call = tv_blob_call_of(base);
+    call->lease.request = call->args.lease;
     return tv_blob_submit(call, tv_lease_blob_run, respond_lease);
 }

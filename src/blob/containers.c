@@ -54,7 +54,7 @@ static void add_access(tv_blob_call *call)
 /* The lease id that came with a request; NULL without one. */
 static const tv_guid *lease_id(const tv_blob_call *call)
 {
-    return call->op.conditions.has_lease_id ? &call->op.conditions.lease_id : NULL;
+    return call->args.conditions.has_lease_id ? &call->args.conditions.lease_id : NULL;
 }
 
 /* Set call->facts to what is known now, and look at the lease id that a read may bring. */
@@ -79,19 +79,16 @@ static void respond_changed(tv_blob_call *call, int status)
 
 /* --- create --- */
 
-static void on_created(tv_mail *mail)
+static tv_err on_created(tv_call *base, tv_err err)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.write.mail);
-
-    if (call->base.write.result)
-        tv_call_respond_error(&call->base, call->base.write.result);
-    else
-        respond_changed(call, 201);
+    if (err == TV_OK)
+        respond_changed(tv_blob_call_of(base), 201);
+    return err;
 }
 
-tv_err tv_blob_create_container(tv_blob_call *call)
+tv_err tv_blob_create_container(tv_call *base)
 {
-    tv_call *base = &call->base;
+    tv_blob_call *call = tv_blob_call_of(base);
     tv_container_facts *facts = &call->facts;
     tv_err err;
 
@@ -111,12 +108,12 @@ tv_err tv_blob_create_container(tv_blob_call *call)
     base->create = (tv_catalog_create){
         .catalog = base->service->catalog,
         .account = tv_identity_account(base->identity),
-        .name = call->op.container,
+        .name = call->base.target.container,
         .facts = tv_container_facts_encode(&base->req->arena, facts),
         .arena = &base->req->arena,
     };
     tv_catalog_prepare_create(&base->create, &base->write);
-    tv_call_submit(base, on_created);
+    tv_call_write(base, on_created);
     return TV_OK;
 }
 
@@ -127,18 +124,18 @@ static void add_newer(tv_blob_call *call)
 {
     tv_request *req = call->base.req;
 
-    if (tv_blob_op_has_scopes(&call->op)) {
+    if (tv_blob_has_scopes(&call->args)) {
         tv_response_header(req, scope_header, TV_BLOB_ACCOUNT_SCOPE);
         tv_response_header(req, override_header, TV_LIT("false"));
     }
-    if (tv_blob_op_has_immutable_storage(&call->op))
+    if (tv_blob_has_immutable_storage(&call->args))
         tv_response_header(req, TV_LIT("x-ms-immutable-storage-with-versioning-enabled"),
                            TV_LIT("false"));
 }
 
-tv_err tv_blob_get_container(tv_blob_call *call)
+tv_err tv_blob_get_container(tv_call *base)
 {
-    tv_call *base = &call->base;
+    tv_blob_call *call = tv_blob_call_of(base);
     tv_err err = read_facts(call);
 
     if (err)
@@ -147,7 +144,7 @@ tv_err tv_blob_get_container(tv_blob_call *call)
     tv_call_start(base, 200);
     tv_blob_add_etag(call, call->facts.etag);
     tv_metadata_add_headers(base->req, call->facts.metadata);
-    if (call->op.kind == TV_BLOB_OP_GET_CONTAINER_PROPERTIES) {
+    if (tv_call_op(&call->base) == TV_BLOB_OP_GET_CONTAINER_PROPERTIES) {
         tv_blob_add_lease(call, &call->facts.lease);
         add_access(call);
         tv_response_header(base->req, TV_LIT("x-ms-has-immutability-policy"), TV_LIT("false"));
@@ -158,9 +155,9 @@ tv_err tv_blob_get_container(tv_blob_call *call)
     return TV_OK;
 }
 
-tv_err tv_blob_get_container_acl(tv_blob_call *call)
+tv_err tv_blob_get_container_acl(tv_call *base)
 {
-    tv_call *base = &call->base;
+    tv_blob_call *call = tv_blob_call_of(base);
     tv_access_policies policies;
     tv_err err = read_facts(call);
 
@@ -168,7 +165,7 @@ tv_err tv_blob_get_container_acl(tv_blob_call *call)
         return err;
 
     err = tv_catalog_policies(base->service->catalog, tv_identity_account(base->identity),
-                              call->op.container, &base->req->arena, &policies);
+                              call->base.target.container, &base->req->arena, &policies);
     if (err)
         return err;
 
@@ -184,7 +181,7 @@ tv_err tv_blob_get_container_acl(tv_blob_call *call)
 
 static void submit_change(tv_blob_call *call,
                           tv_err (*decide)(tv_catalog_change *change, int64_t now),
-                          void (*deliver)(tv_mail *mail))
+                          tv_call_then *then)
 {
     tv_call *base = &call->base;
 
@@ -194,7 +191,7 @@ static void submit_change(tv_blob_call *call,
     base->change.decide = decide;
     base->change.ctx = call;
     tv_catalog_prepare_change(&base->change, &base->write);
-    tv_call_submit(base, deliver);
+    tv_call_write(base, then);
 }
 
 /* Set call->facts to those before a change, which the lease and the conditions must allow. */
@@ -209,7 +206,7 @@ static tv_err open_facts(tv_blob_call *call, tv_slice facts, bool is_delete, int
     if (err)
         return err;
 
-    return tv_conditions_check_write(&call->op.conditions, call->facts.etag);
+    return tv_conditions_check_write(&call->args.conditions, call->facts.etag);
 }
 
 static tv_err decide_metadata(tv_catalog_change *change, int64_t now)
@@ -226,18 +223,16 @@ static tv_err decide_metadata(tv_catalog_change *change, int64_t now)
     return TV_OK;
 }
 
-static void on_changed(tv_mail *mail)
+static tv_err on_changed(tv_call *base, tv_err err)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.write.mail);
-
-    if (call->base.write.result)
-        tv_call_respond_error(&call->base, call->base.write.result);
-    else
-        respond_changed(call, 200);
+    if (err == TV_OK)
+        respond_changed(tv_blob_call_of(base), 200);
+    return err;
 }
 
-tv_err tv_blob_set_container_metadata(tv_blob_call *call)
+tv_err tv_blob_set_container_metadata(tv_call *base)
 {
+    tv_blob_call *call = tv_blob_call_of(base);
     tv_err err = tv_metadata_read(call->base.req, &call->metadata);
 
     if (err)
@@ -261,8 +256,9 @@ static tv_err decide_acl(tv_catalog_change *change, int64_t now)
     return TV_OK;
 }
 
-tv_err tv_blob_set_container_acl(tv_blob_call *call)
+tv_err tv_blob_set_container_acl(tv_call *base)
 {
+    tv_blob_call *call = tv_blob_call_of(base);
     tv_err err;
 
     err = read_access(call, &call->access);
@@ -287,11 +283,11 @@ static tv_err decide_lease(tv_catalog_change *change, int64_t now)
     if (err)
         return err;
 
-    err = tv_container_lease(&call->facts, &call->op.lease, now, &call->lease_seconds);
+    err = tv_container_lease(&call->facts, &call->args.lease, now, &call->lease_seconds);
     if (err)
         return err;
 
-    err = tv_conditions_check_write(&call->op.conditions, call->facts.etag);
+    err = tv_conditions_check_write(&call->args.conditions, call->facts.etag);
     if (err)
         return err;
 
@@ -299,18 +295,18 @@ static tv_err decide_lease(tv_catalog_change *change, int64_t now)
     return TV_OK;
 }
 
-static void on_leased(tv_mail *mail)
+static tv_err on_leased(tv_call *base, tv_err err)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.write.mail);
+    tv_blob_call *call = tv_blob_call_of(base);
 
-    if (call->base.write.result)
-        tv_call_respond_error(&call->base, call->base.write.result);
-    else
+    if (err == TV_OK)
         tv_blob_respond_leased(call, &call->facts.lease, call->lease_seconds, call->facts.etag);
+    return err;
 }
 
-tv_err tv_blob_lease_container(tv_blob_call *call)
+tv_err tv_blob_lease_container(tv_call *base)
 {
+    tv_blob_call *call = tv_blob_call_of(base);
     submit_change(call, decide_lease, on_leased);
     return TV_OK;
 }
@@ -322,22 +318,17 @@ static tv_err decide_delete(tv_catalog_delete *delete_op, tv_slice bytes, int64_
     return open_facts(delete_op->ctx, bytes, true, now);
 }
 
-static void on_deleted(tv_mail *mail)
+/* Somebody else may have been faster. */
+static tv_err on_deleted(tv_call *base, tv_err err)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.write.mail);
-    tv_err err = call->base.write.result;
-
-    if (err == TV_ERR_NOT_FOUND) /* somebody else was faster */
-        err = TV_ERR_CONTAINER_NOT_FOUND;
-    if (err)
-        tv_call_respond_error(&call->base, err);
-    else
-        tv_call_respond_empty(&call->base, 202);
+    if (err == TV_OK)
+        tv_call_respond_empty(base, 202);
+    return err == TV_ERR_NOT_FOUND ? TV_ERR_CONTAINER_NOT_FOUND : err;
 }
 
-tv_err tv_blob_delete_container(tv_blob_call *call)
+tv_err tv_blob_delete_container(tv_call *base)
 {
-    tv_call *base = &call->base;
+    tv_blob_call *call = tv_blob_call_of(base);
 
     base->delete_op = (tv_catalog_delete){
         .catalog = base->service->catalog,
@@ -347,6 +338,6 @@ tv_err tv_blob_delete_container(tv_blob_call *call)
         .ctx = call,
     };
     tv_catalog_prepare_delete(&base->delete_op, &base->write);
-    tv_call_submit(base, on_deleted);
+    tv_call_write(base, on_deleted);
     return TV_OK;
 }

@@ -96,8 +96,8 @@ static tv_err source_failed(copier *c, const tv_blob_piece *piece, tv_err err)
         err = TV_ERR_CORRUPT;
     }
     if (err == TV_ERR_CORRUPT)
-        tv_blob_log_damage(c->extents, piece->id, copying->base.endpoint.account,
-                           copying->op.container, copying->op.blob);
+        tv_blob_log_damage(c->extents, piece->id, copying->source.base.endpoint.account,
+                           copying->source.base.target.container, copying->source.base.target.blob);
     return err;
 }
 
@@ -214,14 +214,14 @@ static tv_err check_head(copier *c, const tv_blob_head *head)
     tv_err err = tv_lease_check_read(
         &head->lease, copying->has_lease_id ? &copying->lease_id : NULL, tv_instant_now());
 
-    return err ? err : tv_conditions_check_source(&c->call->op.source_conditions, head->etag);
+    return err ? err : tv_conditions_check_source(&c->call->args.source_conditions, head->etag);
 }
 
 /* TV_ERR_WOULD_BLOCK when it takes so long that it has to wait for its turn. */
 static tv_err copy_blob(copier *c)
 {
     tv_err err = tv_blob_reader_open(c->call->base.service->engine, c->copying->partition,
-                                     c->copying->op.snapshot, &c->reader);
+                                     c->copying->source.args.snapshot, &c->reader);
 
     if (err)
         return err == TV_ERR_BLOB_NOT_FOUND ? TV_ERR_COPY_SOURCE : err;
@@ -253,20 +253,17 @@ static tv_err copy(tv_blob_call *call, bool is_in_turn)
     return err;
 }
 
-static void run_copy(tv_job *job)
+static tv_err copy_on_worker(tv_call *base, tv_read_mode mode)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(job, base.job);
-
-    call->base.job_result = copy(call, false);
+    tv_assert(mode == TV_READ_ANY);
+    return copy(tv_blob_call_of(base), false);
 }
 
 /* In one turn: its work is bounded by the pieces of a blob. */
-static bool run_copy_in_turn(tv_task *task, tv_turn *turn)
+static bool copy_in_turn(tv_call *base, tv_turn *turn)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(task, base.task);
-
     (void)turn;
-    call->base.job_result = copy(call, true);
+    base->result = copy(tv_blob_call_of(base), true);
     return true;
 }
 
@@ -294,42 +291,29 @@ static void end_visit(tv_blob_call *call)
     tv_extent_visit_end(tv_blob_service_of(call)->io.extents, &call->transfer.copying->visit);
 }
 
-static void on_copied(tv_blob_call *call, tv_err err)
+static tv_err on_copied(tv_call *base, tv_err err)
 {
+    tv_blob_call *call = tv_blob_call_of(base);
+
+    if (err == TV_ERR_WOULD_BLOCK) {
+        err = tv_call_take_turns(base, copy_in_turn, on_copied);
+        if (err == TV_OK)
+            return TV_OK;
+    }
     end_visit(call);
     if (err == TV_OK) {
         call->put = call->transfer.copying->put;
-        call->base.write.bytes = written_bytes(&call->put);
+        base->write.bytes = written_bytes(&call->put);
         err = tv_blob_submit(call, tv_put_blob_run, respond_copied);
     }
-    if (err) {
+    if (err)
         tv_blob_unmake(call);
-        tv_call_respond_error(&call->base, err);
-    }
+    return err;
 }
 
-static void deliver_copied_in_turn(tv_mail *mail)
+tv_err tv_blob_run_copy(tv_call *base)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.task.mail);
-
-    on_copied(call, call->base.job_result);
-}
-
-static void deliver_copy(tv_mail *mail)
-{
-    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.job.mail);
-    tv_err err = call->base.job_result;
-
-    if (err == TV_ERR_WOULD_BLOCK) {
-        err = tv_call_run_task(&call->base, run_copy_in_turn, deliver_copied_in_turn);
-        if (err == TV_OK)
-            return;
-    }
-    on_copied(call, err);
-}
-
-tv_err tv_blob_run_copy(tv_blob_call *call)
-{
+    tv_blob_call *call = tv_blob_call_of(base);
     tv_blob_io *io = &tv_blob_service_of(call)->io;
     tv_blob_copying *copying;
     tv_err err;
@@ -344,7 +328,7 @@ tv_err tv_blob_run_copy(tv_blob_call *call)
         return err;
 
     tv_extent_visit_begin(io->extents, &copying->visit);
-    err = tv_call_run_job(&call->base, io->workers, run_copy, deliver_copy);
+    err = tv_call_read_on(base, io->workers, copy_on_worker, on_copied);
     if (err)
         end_visit(call);
     return err;
@@ -357,8 +341,9 @@ static void respond_aborted(tv_blob_call *call)
     tv_call_respond_empty(&call->base, 204);
 }
 
-tv_err tv_blob_abort_copy(tv_blob_call *call)
+tv_err tv_blob_abort_copy(tv_call *base)
 {
+    tv_blob_call *call = tv_blob_call_of(base);
     static const tv_slice header = {"x-ms-copy-action", 16};
     tv_slice action = tv_request_header(call->base.req, header);
 

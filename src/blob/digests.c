@@ -21,8 +21,8 @@ static bool read_md5(tv_slice text, unsigned char to[TV_MD5_BYTES])
     char decoded[TV_MD5_BYTES + 2];
     size_t len;
 
-    if (text.len != tv_base64_encoded_len(TV_MD5_BYTES) ||
-        !tv_base64_decode(decoded, text, &len) || len != TV_MD5_BYTES)
+    if (text.len != tv_base64_encoded_len(TV_MD5_BYTES) || !tv_base64_decode(decoded, text, &len) ||
+        len != TV_MD5_BYTES)
         return false;
 
     memcpy(to, decoded, TV_MD5_BYTES);

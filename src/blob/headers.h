@@ -19,9 +19,6 @@ tv_err tv_blob_headers_read(tv_blob_call *call, bool is_put,
 /** The type that a new blob has when the client gives it none.  It can lose it later. */
 void tv_blob_headers_set_type(tv_blob_headers *headers);
 
-/** puts.c: what the head of an operation with a streamed body says, into the call's change. */
-tv_err tv_blob_read_upload_head(tv_blob_call *call) TV_WARN_UNUSED;
-
 /**
  * Everything an answer says about the blob whose head is in the transfer, but
  * Content-MD5: for Get Blob and Get Blob Properties.

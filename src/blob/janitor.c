@@ -82,9 +82,8 @@ static tv_err visit_rows(void *ctx, tv_extent_mark_fn *mark, void *marker)
 
     visit->mark = mark;
     visit->marker = marker;
-    return tv_blob_visit_all_extents(
-        visit->janitor->options.engine,
-        &(tv_blob_extent_visitor){found_extent, is_stopping, visit});
+    return tv_blob_visit_all_extents(visit->janitor->options.engine,
+                                     &(tv_blob_extent_visitor){found_extent, is_stopping, visit});
 }
 
 static void report_sweep(const tv_extent_sweep *sweep)

@@ -51,7 +51,7 @@ static tv_err begin_page(tv_blob_call *call, listing *l)
     if (err)
         return err;
 
-    tv_list_add_opening(&call->base.req->out, &call->base, &l->query, call->op.container,
+    tv_list_add_opening(&call->base.req->out, &call->base, &l->query, call->base.target.container,
                         l->delimiter);
     return TV_OK;
 }
@@ -70,9 +70,9 @@ static tv_err end_page(tv_blob_call *call, listing *l)
     return TV_OK;
 }
 
-static bool run_list(tv_task *task, tv_turn *turn)
+static bool work_on_list(tv_call *base, tv_turn *turn)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(task, base.task);
+    tv_blob_call *call = tv_blob_call_of(base);
     listing *l = call->listing;
     bool is_done = true;
     tv_err err = l->list ? TV_OK : begin_page(call, l);
@@ -93,15 +93,13 @@ static bool run_list(tv_task *task, tv_turn *turn)
 /* --- on the network thread --- */
 
 /* Texts that were checked before can only be refused for being no marker of ours. */
-static void on_listed(tv_mail *mail)
+static tv_err on_listed(tv_call *base, tv_err err)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.task.mail);
-    const listing *l = call->listing;
+    const listing *l = tv_blob_call_of(base)->listing;
 
-    if (call->base.job_result == TV_ERR_OUT_OF_RANGE)
-        call->base.job_result =
-            tv_call_bad_parameter(&call->base, TV_LIT("marker"), l->query.marker, NULL);
-    tv_list_respond(&call->base);
+    if (err == TV_ERR_OUT_OF_RANGE)
+        return tv_call_bad_parameter(base, TV_LIT("marker"), l->query.marker, NULL);
+    return tv_list_respond(base, err);
 }
 
 /* A word of `include` that the service knows; some of them have nothing to show here. */
@@ -180,7 +178,7 @@ static tv_err read_query(tv_blob_call *call, listing *ret_listing)
     if (err)
         return err;
 
-    if (tv_blob_op_is_since(&call->op, TV_LIT("2026-02-06"))) {
+    if (tv_blob_is_since(&call->args, TV_LIT("2026-02-06"))) {
         err = tv_call_parameter(&call->base, start_name, &l->start);
         if (err)
             return err;
@@ -209,8 +207,9 @@ static tv_err read_query(tv_blob_call *call, listing *ret_listing)
     return TV_OK;
 }
 
-tv_err tv_blob_list_blobs(tv_blob_call *call)
+tv_err tv_blob_list_blobs(tv_call *base)
 {
+    tv_blob_call *call = tv_blob_call_of(base);
     listing *l = tv_arena_zalloc(&call->base.req->arena, sizeof *l);
     tv_err err = read_query(call, l);
 
@@ -218,5 +217,5 @@ tv_err tv_blob_list_blobs(tv_blob_call *call)
         return err;
 
     call->listing = l;
-    return tv_call_run_task(&call->base, run_list, on_listed);
+    return tv_call_take_turns(base, work_on_list, on_listed);
 }

@@ -28,13 +28,13 @@ static void add_container(tv_buf *out, const listing *l, tv_slice name,
     if (facts->access != TV_PUBLIC_NONE)
         tv_xml_add_element(out, "PublicAccess",
                            facts->access == TV_PUBLIC_BLOB ? TV_LIT("blob") : TV_LIT("container"));
-    if (tv_blob_op_has_scopes(&l->call->op)) {
+    if (tv_blob_has_scopes(&l->call->args)) {
         tv_xml_add_element(out, "DefaultEncryptionScope", TV_BLOB_ACCOUNT_SCOPE);
         tv_xml_add_element(out, "DenyEncryptionScopeOverride", TV_LIT("false"));
     }
     tv_buf_add_lit(out, "<HasImmutabilityPolicy>false</HasImmutabilityPolicy>"
                         "<HasLegalHold>false</HasLegalHold>");
-    if (tv_blob_op_has_immutable_storage(&l->call->op))
+    if (tv_blob_has_immutable_storage(&l->call->args))
         tv_xml_add_element(out, "ImmutableStorageWithVersioningEnabled", TV_LIT("false"));
     tv_buf_add_lit(out, "</Properties>");
     if (l->has_metadata)
@@ -99,10 +99,10 @@ static tv_err add_some(listing *l)
     return err ? err : l->err;
 }
 
-static bool run_list(tv_task *task, tv_turn *turn)
+static bool work_on_list(tv_call *base, tv_turn *turn)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(task, base.task);
-    tv_buf *out = &call->base.req->out;
+    tv_blob_call *call = tv_blob_call_of(base);
+    tv_buf *out = &base->req->out;
     listing *l = call->listing;
     tv_err err = begin_page(l, turn);
 
@@ -120,8 +120,9 @@ static bool run_list(tv_task *task, tv_turn *turn)
     return true;
 }
 
-tv_err tv_blob_list_containers(tv_blob_call *call)
+tv_err tv_blob_list_containers(tv_call *base)
 {
+    tv_blob_call *call = tv_blob_call_of(base);
     listing *l = tv_arena_zalloc(&call->base.req->arena, sizeof *l);
     tv_err err;
 
@@ -133,5 +134,5 @@ tv_err tv_blob_list_containers(tv_blob_call *call)
 
     l->has_metadata = tv_list_includes(&l->query, TV_LIT("metadata"));
     call->listing = l;
-    return tv_call_run_task(&call->base, run_list, tv_list_deliver);
+    return tv_call_take_turns(base, work_on_list, tv_list_respond);
 }

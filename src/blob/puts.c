@@ -12,7 +12,7 @@ static void respond_put(tv_blob_call *call)
 {
     tv_call_start(&call->base, 201);
     tv_blob_add_etag(call, call->change.etag);
-    if (call->op.type == TV_BLOB_BLOCK)
+    if (call->args.type == TV_BLOB_BLOCK)
         tv_blob_add_digests(call);
     tv_blob_add_encrypted(call);
     tv_call_finish(&call->base);
@@ -24,7 +24,7 @@ static tv_err put_received(tv_blob_call *call)
     tv_put_blob *put = &call->put;
     const tv_blob_transfer *transfer = &call->transfer;
 
-    put->type = call->op.type;
+    put->type = call->args.type;
     put->data = &transfer->data;
     put->data_count = transfer->data.length > 0;
     if (put->type == TV_BLOB_BLOCK)
@@ -43,8 +43,19 @@ static tv_err read_put_head(tv_blob_call *call)
     return tv_metadata_read(call->base.req, &call->put.metadata);
 }
 
-tv_err tv_blob_put(tv_blob_call *call)
+tv_err tv_blob_begin_put(tv_call *base)
 {
+    tv_blob_call *call = tv_blob_call_of(base);
+    tv_err err = tv_blob_limit_to_new(base);
+
+    if (err)
+        return err;
+    return tv_blob_begin_upload(call, false, read_put_head);
+}
+
+tv_err tv_blob_put(tv_call *base)
+{
+    tv_blob_call *call = tv_blob_call_of(base);
     return tv_blob_receive(call, put_received);
 }
 
@@ -83,8 +94,16 @@ static tv_err read_put_block_head(tv_blob_call *call)
     return TV_OK;
 }
 
-tv_err tv_blob_put_block(tv_blob_call *call)
+tv_err tv_blob_begin_put_block(tv_call *base)
 {
+    tv_blob_call *call = tv_blob_call_of(base);
+
+    return tv_blob_begin_upload(call, true, read_put_block_head);
+}
+
+tv_err tv_blob_put_block(tv_call *base)
+{
+    tv_blob_call *call = tv_blob_call_of(base);
     return tv_blob_receive(call, put_block_received);
 }
 
@@ -133,19 +152,15 @@ static tv_err read_append_head(tv_blob_call *call)
                        &append->max_size);
 }
 
-tv_err tv_blob_append_block(tv_blob_call *call)
+tv_err tv_blob_begin_append(tv_call *base)
 {
-    return tv_blob_receive(call, append_received);
+    tv_blob_call *call = tv_blob_call_of(base);
+
+    return tv_blob_begin_upload(call, true, read_append_head);
 }
 
-tv_err tv_blob_read_upload_head(tv_blob_call *call)
+tv_err tv_blob_append_block(tv_call *base)
 {
-    switch (call->op.kind) {
-    case TV_BLOB_OP_PUT_BLOB:
-        return read_put_head(call);
-    case TV_BLOB_OP_PUT_BLOCK:
-        return read_put_block_head(call);
-    default:
-        return read_append_head(call);
-    }
+    tv_blob_call *call = tv_blob_call_of(base);
+    return tv_blob_receive(call, append_received);
 }

@@ -18,77 +18,48 @@ enum {
 
 /* --- the head alone --- */
 
-static tv_err read_head(tv_blob_call *call, tv_read_mode mode)
+static tv_err read_head(tv_call *base, tv_read_mode mode)
 {
+    tv_blob_call *call = tv_blob_call_of(base);
     tv_err err;
 
-    err = tv_blob_get_head(call->base.service->engine, mode, call->partition, call->op.snapshot,
-                           &call->base.req->arena, &call->transfer.head);
+    err = tv_blob_get_head(base->service->engine, mode, call->partition, call->args.snapshot,
+                           &base->req->arena, &call->transfer.head);
     if (err)
         return err;
 
-    return tv_blob_check_read(&call->transfer.head, &call->op.conditions, tv_instant_now());
+    return tv_blob_check_read(&call->transfer.head, &call->args.conditions, tv_instant_now());
 }
 
-static void respond_head(tv_blob_call *call)
+static tv_err respond_head(tv_call *base, tv_err err)
 {
+    tv_blob_call *call = tv_blob_call_of(base);
     const tv_blob_head *head = &call->transfer.head;
 
-    tv_call_start(&call->base, 200);
-    if (call->op.kind == TV_BLOB_OP_GET_BLOB_METADATA) {
+    if (err)
+        return err;
+
+    tv_call_start(base, 200);
+    if (tv_call_op(base) == TV_BLOB_OP_GET_BLOB_METADATA) {
         tv_blob_add_etag(call, head->etag);
-        tv_metadata_add_headers(call->base.req, head->metadata);
-        tv_call_finish(&call->base);
-        return;
+        tv_metadata_add_headers(base->req, head->metadata);
+        tv_call_finish(base);
+        return TV_OK;
     }
     tv_blob_add_properties(call);
     if (head->headers.md5.len)
         tv_blob_add_digest(call, TV_LIT("Content-MD5"), head->headers.md5);
     if (head->type == TV_BLOB_BLOCK) {
-        tv_response_header(call->base.req, TV_LIT("x-ms-access-tier"), TV_LIT("Hot"));
-        tv_response_header(call->base.req, TV_LIT("x-ms-access-tier-inferred"), TV_LIT("true"));
+        tv_response_header(base->req, TV_LIT("x-ms-access-tier"), TV_LIT("Hot"));
+        tv_response_header(base->req, TV_LIT("x-ms-access-tier-inferred"), TV_LIT("true"));
     }
-    tv_call_finish_from(&call->base, head->length, NULL);
-}
-
-static void run_head(tv_job *job)
-{
-    tv_blob_call *call = TV_BLOB_CALL_OF(job, base.job);
-
-    call->base.job_result = read_head(call, TV_READ_ANY);
-}
-
-static void deliver_head(tv_mail *mail)
-{
-    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.job.mail);
-
-    if (call->base.job_result)
-        tv_call_respond_error(&call->base, call->base.job_result);
-    else
-        respond_head(call);
-}
-
-static tv_err get_head(tv_blob_call *call)
-{
-    tv_err err = read_head(call, TV_READ_CACHED);
-
-    if (err == TV_ERR_WOULD_BLOCK)
-        return tv_call_run_job(&call->base, call->base.service->readers, run_head, deliver_head);
-    if (err)
-        return err;
-
-    respond_head(call);
+    tv_call_finish_from(base, head->length, NULL);
     return TV_OK;
 }
 
-tv_err tv_blob_get_properties(tv_blob_call *call)
+tv_err tv_blob_get_properties(tv_call *base)
 {
-    return get_head(call);
-}
-
-tv_err tv_blob_get_metadata(tv_blob_call *call)
-{
-    return get_head(call);
+    return tv_call_read(base, read_head, respond_head);
 }
 
 /* --- the data --- */
@@ -119,7 +90,7 @@ static tv_err read_flag(tv_blob_call *call, tv_slice name, bool *ret_flag)
 }
 
 /* A digest is for one range of up to 4 MiB, and one digest is enough. */
-static tv_err read_wishes(tv_blob_call *call)
+static tv_err read_range_options(tv_blob_call *call)
 {
     static const tv_slice md5 = {"x-ms-range-get-content-md5", 26};
     static const tv_slice crc64 = {"x-ms-range-get-content-crc64", 28};
@@ -188,7 +159,7 @@ static tv_err try_open(tv_blob_call *call, place where)
     if (err)
         return err;
 
-    err = tv_blob_check_read(&transfer->head, &call->op.conditions, tv_instant_now());
+    err = tv_blob_check_read(&transfer->head, &call->args.conditions, tv_instant_now());
     if (err)
         return err;
 
@@ -260,7 +231,7 @@ static void report_damage(const tv_blob_call *call)
 
     if (tv_blob_download_damage(call->transfer.download, &id))
         tv_blob_log_damage(tv_blob_service_of(call)->io.extents, id, call->base.endpoint.account,
-                           call->op.container, call->op.blob);
+                           call->base.target.container, call->base.target.blob);
 }
 
 /* Instead of a piece: see tv_blob_download_new. */
@@ -280,89 +251,66 @@ static void respond_range_error(tv_blob_call *call)
 {
     tv_request *req = call->base.req;
 
-    tv_call_start_error(&call->base, TV_ERR_BLOB_RANGE);
+    tv_call_start_error_xml(&call->base, TV_ERR_BLOB_RANGE);
     tv_response_header(req, TV_LIT("Content-Range"),
                        tv_arena_printf(&req->arena, "bytes */%llu",
                                        (unsigned long long)call->transfer.head.length));
     tv_call_finish(&call->base);
 }
 
-static void respond(tv_blob_call *call, tv_err err)
+static tv_err on_opened(tv_call *base, tv_err err);
+
+static tv_err open_on_worker(tv_call *base, tv_read_mode mode)
 {
+    tv_assert(mode == TV_READ_ANY);
+    return open_blob(tv_blob_call_of(base), ON_WORKER);
+}
+
+/* In one turn: a digest is of no more pieces than a blob has. */
+static bool open_in_turn(tv_call *base, tv_turn *turn)
+{
+    (void)turn;
+    base->result = open_blob(tv_blob_call_of(base), IN_TURN);
+    return true;
+}
+
+/* It cannot be opened here. */
+static tv_err open_elsewhere(tv_call *base)
+{
+    tv_blob_call *call = tv_blob_call_of(base);
+
+    if (tv_blob_download_is_piecemeal(call->transfer.download))
+        return tv_call_take_turns(base, open_in_turn, on_opened);
+    return tv_call_read_on(base, tv_blob_service_of(call)->io.workers, open_on_worker, on_opened);
+}
+
+static tv_err on_opened(tv_call *base, tv_err err)
+{
+    tv_blob_call *call = tv_blob_call_of(base);
+
+    if (err == TV_ERR_WOULD_BLOCK)
+        return open_elsewhere(base);
     if (err)
         report_damage(call);
     if (err == TV_ERR_BLOB_RANGE)
         respond_range_error(call);
     else if (err)
-        tv_call_respond_error(&call->base, err);
+        return err;
     else
         respond_blob(call);
+    return TV_OK;
 }
 
-static void run_open(tv_job *job)
+tv_err tv_blob_get(tv_call *base)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(job, base.job);
+    tv_blob_call *call = tv_blob_call_of(base);
+    tv_err err = read_range_options(call);
 
-    call->base.job_result = open_blob(call, ON_WORKER);
-}
-
-/* In one turn: a digest is of no more pieces than a blob has. */
-static bool run_open_in_turn(tv_task *task, tv_turn *turn)
-{
-    tv_blob_call *call = TV_BLOB_CALL_OF(task, base.task);
-
-    (void)turn;
-    call->base.job_result = open_blob(call, IN_TURN);
-    return true;
-}
-
-static void deliver_opened_in_turn(tv_mail *mail)
-{
-    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.task.mail);
-
-    respond(call, call->base.job_result);
-}
-
-static void deliver_opened(tv_mail *mail);
-
-/* It cannot be opened here. */
-static tv_err open_elsewhere(tv_blob_call *call)
-{
-    if (tv_blob_download_is_piecemeal(call->transfer.download))
-        return tv_call_run_task(&call->base, run_open_in_turn, deliver_opened_in_turn);
-    return tv_call_run_job(&call->base, tv_blob_service_of(call)->io.workers, run_open,
-                           deliver_opened);
-}
-
-static void deliver_opened(tv_mail *mail)
-{
-    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.job.mail);
-    tv_err err = call->base.job_result;
-
-    if (err == TV_ERR_WOULD_BLOCK) {
-        err = open_elsewhere(call);
-        if (err == TV_OK)
-            return;
-    }
-    respond(call, err);
-}
-
-tv_err tv_blob_get(tv_blob_call *call)
-{
-    tv_blob_service *service = tv_blob_service_of(call);
-    tv_err err;
-
-    err = read_wishes(call);
     if (err)
         return err;
 
     call->transfer.download = tv_blob_download_new(
-        &service->io, service->base.engine, call->base.req, tv_identity_turns(call->base.identity),
-        call->partition, call->op.snapshot, fail);
-    err = open_blob(call, ON_LOOP);
-    if (err == TV_ERR_WOULD_BLOCK)
-        return open_elsewhere(call);
-
-    respond(call, err);
-    return TV_OK;
+        &tv_blob_service_of(call)->io, base->service->engine, base->req,
+        tv_identity_turns(base->identity), call->partition, call->args.snapshot, fail);
+    return on_opened(base, open_blob(call, ON_LOOP));
 }

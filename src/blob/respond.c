@@ -38,7 +38,7 @@ void tv_blob_respond_leased(tv_blob_call *call, const tv_lease *lease, int32_t s
                             int64_t etag)
 {
     tv_call *base = &call->base;
-    tv_lease_action action = call->op.lease.action;
+    tv_lease_action action = call->args.lease.action;
 
     tv_call_start(base, action == TV_LEASE_ACQUIRE ? 201 : action == TV_LEASE_BREAK ? 202 : 200);
     if (action == TV_LEASE_BREAK)

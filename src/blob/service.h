@@ -1,13 +1,12 @@
 /*
- * The Blob service: what a listener on the blob port calls.  It wires the parts
- * of this folder together; routes.c is its way in.
+ * The blob service, for who wires it: its operations are in ops.def.
  */
 #ifndef TV_BLOB_SERVICE_H
 #define TV_BLOB_SERVICE_H
 
 #include "blob/cleaner.h"
 #include "blob/io.h"
-#include "service/call.h"
+#include "service/service.h"
 
 typedef struct tv_blob_service {
     tv_service base;     /* first */
@@ -31,11 +30,8 @@ typedef struct tv_blob_drop {
 /** The catalogue of containers; `drop`, its engine and store filled in, outlives it. */
 tv_catalog_kind tv_blob_catalog(tv_blob_drop *drop);
 
-/**
- * The handler for a listener; `service` outlives it.  Fill in all of it
- * before, but for the meter.
- */
-tv_http_handler tv_blob_service_handler(tv_blob_service *service);
+/** For the `base` of a tv_blob_service. */
+extern const tv_service_spec tv_blob_spec;
 
 /** False with one line, appended, when data of blobs is known to be damaged.  Any thread. */
 bool tv_blob_service_check(void *service, tv_buf *out);

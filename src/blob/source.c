@@ -2,7 +2,6 @@
 #include "blob/source.h"
 
 #include "base/uri.h"
-#include "blob/access.h"
 #include "engine/key.h"
 
 enum { URL_BYTES_MAX = 2 * 1024 };
@@ -113,6 +112,7 @@ static tv_slice url_to_keep(tv_arena *arena, tv_slice text, const url *parts)
 static tv_err parse_source(tv_blob_call *call, tv_slice text, tv_blob_copying *copying)
 {
     tv_request *req = &copying->req;
+    tv_call *source = &copying->source.base;
     tv_arena *arena = &req->arena;
     tv_parameters query;
     url parts;
@@ -134,17 +134,14 @@ static tv_err parse_source(tv_blob_call *call, tv_slice text, tv_blob_copying *c
                         .is_tls = parts.is_https && call->base.req->is_tls,
                         .is_peer_loopback = call->base.req->is_peer_loopback};
     memcpy(req->peer, call->base.req->peer, sizeof req->peer);
-    copying->base.service = call->base.service;
-    copying->base.req = req;
+    tv_call_init(source, call->base.service, req);
     err = tv_endpoint_parse(arena, TV_LIT("blob"), parts.is_https, parts.host, parts.path,
-                            &copying->base.endpoint);
-    if (err)
-        return not_here(call);
-
-    err = tv_blob_op_read_path(&copying->base, &copying->op);
+                            &source->endpoint);
     if (!err)
-        err = tv_blob_op_parse(&copying->base, &copying->op);
-    if (err || copying->op.kind != TV_BLOB_OP_GET_BLOB)
+        err = tv_blob_spec.read_path(source);
+    if (!err)
+        err = tv_call_choose(source);
+    if (err || tv_call_op(source) != TV_BLOB_OP_GET_BLOB)
         return not_here(call);
 
     copying->url = url_to_keep(arena, text, &parts);
@@ -153,12 +150,12 @@ static tv_err parse_source(tv_blob_call *call, tv_slice text, tv_blob_copying *c
 
 static bool is_public(const tv_blob_copying *copying, tv_arena *arena)
 {
-    tv_catalog *catalog = copying->base.service->catalog;
+    tv_catalog *catalog = copying->source.base.service->catalog;
     tv_container_facts facts;
 
     return tv_container_facts_decode(arena, tv_catalog_facts(catalog, copying->container, arena),
                                      &facts) == TV_OK &&
-           tv_blob_is_public(TV_BLOB_OP_GET_BLOB, facts.access);
+           tv_blob_is_public(copying->source.base.op, facts.access);
 }
 
 /* Whether the copy itself is signed with a key of the account that the source is in. */
@@ -166,7 +163,8 @@ static bool has_key(const tv_blob_call *call, const tv_blob_copying *copying, tv
 {
     need.sas = 0;
     need.is_public = false;
-    return tv_slice_eq(copying->base.endpoint.account, tv_identity_account(call->base.identity)) &&
+    return tv_slice_eq(copying->source.base.endpoint.account,
+                       tv_identity_account(call->base.identity)) &&
            tv_identity_allows(call->base.identity, &need) == TV_OK;
 }
 
@@ -183,20 +181,21 @@ static tv_err denied(tv_blob_call *call, tv_err why)
  */
 static tv_err check_source(tv_blob_call *call, tv_blob_copying *copying)
 {
-    tv_arena *arena = &copying->req.arena;
-    tv_need need = tv_blob_need(&copying->op, copying->container && is_public(copying, arena));
-    tv_err err = tv_call_authenticate(&copying->base, copying->op.container, copying->op.blob);
+    tv_call *source = &copying->source.base;
+    tv_need need = tv_call_need(source);
+    tv_err err = tv_call_authenticate(source);
 
+    need.is_public = copying->container && is_public(copying, &copying->req.arena);
     if (err == TV_ERR_NO_AUTHENTICATION) {
         if (has_key(call, copying, need))
             return TV_OK;
-        err = tv_call_authenticate_anonymous(&copying->base);
+        err = tv_call_authenticate_anonymous(source);
     }
     if (err && err != TV_ERR_NO_AUTHENTICATION)
         return denied(call, err);
 
     if (!err)
-        err = tv_identity_allows(copying->base.identity, &need);
+        err = tv_identity_allows(source->identity, &need);
     if (err == TV_ERR_NO_AUTHENTICATION)
         return TV_ERR_COPY_SOURCE_ANONYMOUS;
     return err ? denied(call, err) : TV_OK;
@@ -229,15 +228,17 @@ tv_err tv_blob_find_source(tv_blob_call *call)
     if (err)
         return err;
 
-    copying->container = tv_catalog_find(call->base.service->catalog,
-                                         copying->base.endpoint.account, copying->op.container);
+    const tv_call *source = &copying->source.base;
+
+    copying->container = tv_catalog_find(source->service->catalog, source->endpoint.account,
+                                         source->target.container);
     err = check_source(call, copying);
     if (err)
         return err;
     if (copying->container == NULL)
         return TV_ERR_COPY_SOURCE;
 
-    err = tv_key_blob(&copying->req.arena, copying->container->prefix, copying->op.blob,
+    err = tv_key_blob(&copying->req.arena, copying->container->prefix, source->target.blob,
                       &copying->partition);
     return err ? TV_ERR_COPY_SOURCE : TV_OK;
 }

@@ -10,9 +10,8 @@
 #include "blob/call.h"
 
 typedef struct tv_blob_copying {
-    tv_request req; /* to read the source; never sent anywhere.  Its arena is its own */
-    tv_call base;
-    tv_blob_op op;
+    tv_request req;          /* to read the source; never sent anywhere.  Its arena is its own */
+    tv_blob_call source;     /* that request on its way through the service, as far as it goes */
     tv_container *container; /* counted */
     tv_slice partition;
     tv_slice url; /* without its SAS */

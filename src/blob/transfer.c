@@ -11,24 +11,20 @@ enum { PLANS_MAX = 16 };
 /* --- before the body --- */
 
 /* The length is known before: the service takes no body without it. */
-static tv_err read_length(tv_blob_call *call, uint64_t *ret_length)
+static tv_err read_length(tv_blob_call *call, bool is_part, uint64_t *ret_length)
 {
     static const tv_slice header = {"Content-Length", 14};
     tv_call *base = &call->base;
     tv_slice text = tv_request_header(base->req, header);
-    bool is_part = call->op.kind != TV_BLOB_OP_PUT_BLOB;
 
     if (text.data == NULL)
         return TV_ERR_LENGTH_REQUIRED;
     if (!tv_parse_uint64(text, ret_length))
         return tv_call_bad_header(base, header, text);
-    if (*ret_length > call->op.body_bytes_max) {
-        base->info.details = tv_arena_printf(&base->req->arena, "<MaxLimit>%llu</MaxLimit>",
-                                             (unsigned long long)call->op.body_bytes_max);
+    if (*ret_length > base->req->body_bytes_max)
         return TV_ERR_BODY_TOO_LARGE;
-    }
     /* A block has data, a new append blob has none. */
-    if (is_part ? *ret_length == 0 : call->op.type == TV_BLOB_APPEND && *ret_length > 0)
+    if (is_part ? *ret_length == 0 : call->args.type == TV_BLOB_APPEND && *ret_length > 0)
         return tv_call_bad_header(base, header, text);
     return TV_OK;
 }
@@ -38,13 +34,13 @@ static tv_err read_length(tv_blob_call *call, uint64_t *ret_length)
  * the client has sent one, else the CRC, and from 2026-10-06 on the CRC in any
  * case.  Versions before 2019-02-02 do not know it.
  */
-static tv_err read_claims(tv_blob_call *call)
+static tv_err read_claims(tv_blob_call *call, bool is_part)
 {
     tv_call *base = &call->base;
     tv_blob_transfer *transfer = &call->transfer;
-    bool is_blob = call->op.kind == TV_BLOB_OP_PUT_BLOB;
+    bool is_blob = !is_part;
     tv_slice header = TV_NONE;
-    tv_err err = tv_digest_claims_read(base->req, is_blob && call->op.type == TV_BLOB_BLOCK,
+    tv_err err = tv_digest_claims_read(base->req, is_blob && call->args.type == TV_BLOB_BLOCK,
                                        &transfer->claims, &header);
 
     if (err == TV_ERR_INVALID_HEADER)
@@ -53,8 +49,8 @@ static tv_err read_claims(tv_blob_call *call)
         return err;
 
     const tv_digests *claimed = &transfer->claims.digests;
-    bool is_old = !tv_blob_op_is_since(&call->op, TV_LIT("2019-02-02"));
-    bool has_both = is_blob ? !is_old : tv_blob_op_is_since(&call->op, TV_LIT("2026-10-06"));
+    bool is_old = !tv_blob_is_since(&call->args, TV_LIT("2019-02-02"));
+    bool has_both = is_blob ? !is_old : tv_blob_is_since(&call->args, TV_LIT("2026-10-06"));
 
     transfer->digests.has_md5 = is_blob || claimed->has_md5 || is_old;
     transfer->digests.has_crc64 = claimed->has_crc64 || !transfer->digests.has_md5 || has_both;
@@ -77,22 +73,24 @@ static void fail(tv_request *req, tv_err err)
     tv_call_respond_error(&call->base, err);
 }
 
-tv_err tv_blob_begin_upload(tv_blob_call *call)
+tv_err tv_blob_begin_upload(tv_blob_call *call, bool is_part,
+                            tv_err (*read_head)(tv_blob_call *call))
 {
     tv_request *req = call->base.req;
     tv_blob_transfer *transfer = &call->transfer;
     uint64_t length;
     tv_err err;
 
-    err = read_length(call, &length);
+    req->body_bytes_max = tv_blob_body_bytes_max(&call->base);
+    err = read_length(call, is_part, &length);
     if (err)
         return err;
 
-    err = read_claims(call);
+    err = read_claims(call, is_part);
     if (err)
         return err;
 
-    err = tv_blob_read_upload_head(call);
+    err = read_head(call);
     if (err)
         return err;
 
@@ -172,7 +170,7 @@ void tv_blob_unmake(tv_blob_call *call)
 /* On the committer's thread: what the change has left without a row can go. */
 static void settle(tv_write *write)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(write, base.write);
+    tv_blob_call *call = TV_CALL_OF(tv_blob_call, write, base.write);
 
     if (call->change.garbage_count)
         tv_extents_remove(tv_blob_service_of(call)->io.extents, call->change.garbage,
@@ -182,31 +180,28 @@ static void settle(tv_write *write)
                             call->partition);
 }
 
-static void deliver(tv_mail *mail);
+static tv_err on_changed(tv_call *base, tv_err err);
 
 /* What the plan of a long change takes, about; all of it is charged when it is taken. */
 enum { PLAN_BYTES = 1024 * 1024 };
 
 /* In one turn: a plan's work is bounded by the blocks of a blob. */
-static bool run_plan(tv_task *task, tv_turn *turn)
+static bool work_on_plan(tv_call *base, tv_turn *turn)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(task, base.task);
+    tv_blob_call *call = tv_blob_call_of(base);
 
     (void)turn;
-    call->base.job_result = tv_charge_reserve(&call->base.req->charge, PLAN_BYTES);
-    if (call->base.job_result == TV_OK)
-        call->base.job_result = call->transfer.plan(call);
+    base->result = tv_charge_reserve(&base->req->charge, PLAN_BYTES);
+    if (base->result == TV_OK)
+        base->result = call->transfer.plan(call);
     return true;
 }
 
-static void deliver_plan(tv_mail *mail)
+static tv_err on_planned(tv_call *base, tv_err err)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.task.mail);
-
-    if (call->base.job_result)
-        tv_call_respond_error(&call->base, call->base.job_result);
-    else
-        tv_call_submit(&call->base, deliver);
+    if (err == TV_OK)
+        tv_call_write(base, on_changed);
+    return err;
 }
 
 /* Others write to the blob all the time, or its change could be planned at the first try. */
@@ -215,35 +210,30 @@ static tv_err plan_again(tv_blob_call *call)
     if (call->transfer.plan == NULL || call->transfer.plan_count++ == PLANS_MAX)
         return TV_ERR_UNPLANNED;
 
-    return tv_call_run_task(&call->base, run_plan, deliver_plan);
+    return tv_call_take_turns(&call->base, work_on_plan, on_planned);
 }
 
 static void undo(tv_write *write)
 {
-    tv_blob_unmake(TV_BLOB_CALL_OF(write, base.write));
+    tv_blob_unmake(TV_CALL_OF(tv_blob_call, write, base.write));
 }
 
-static void deliver(tv_mail *mail)
+static tv_err on_changed(tv_call *base, tv_err err)
 {
-    tv_blob_call *call = TV_BLOB_CALL_OF(mail, base.write.mail);
-    tv_err err = call->base.write.result;
+    tv_blob_call *call = tv_blob_call_of(base);
 
     if (err == TV_OK && call->change.is_partial) {
-        tv_call_submit(&call->base, deliver);
-        return;
+        tv_call_write(base, on_changed);
+        return TV_OK;
     }
     if (err == TV_OK) {
         call->transfer.respond(call);
-        return;
+        return TV_OK;
     }
-    if (err == TV_ERR_UNPLANNED) {
-        err = plan_again(call);
-        if (err == TV_OK)
-            return;
-    }
-    if (err == TV_ERR_BLOB_EXISTS && call->op.is_create_only)
-        err = TV_ERR_PERMISSION_MISMATCH;
-    tv_call_respond_error(&call->base, err);
+    if (err == TV_ERR_UNPLANNED)
+        return plan_again(call);
+    return err == TV_ERR_BLOB_EXISTS && call->args.is_create_only ? TV_ERR_PERMISSION_MISMATCH
+                                                                  : err;
 }
 
 tv_err tv_blob_submit(tv_blob_call *call, tv_update_fn *run, void (*respond)(tv_blob_call *call))
@@ -253,13 +243,13 @@ tv_err tv_blob_submit(tv_blob_call *call, tv_update_fn *run, void (*respond)(tv_
     call->change.is_dropped = &base->container->is_dropped;
     call->change.partition = call->partition;
     call->change.arena = &base->req->arena;
-    call->change.conditions = call->op.conditions;
+    call->change.conditions = call->args.conditions;
     call->transfer.respond = respond;
     base->write.partition = call->partition;
     base->write.run = run;
     base->write.ctx = &call->change;
     base->write.settle = settle;
     base->write.undo = undo;
-    tv_call_submit(base, deliver);
+    tv_call_write(base, on_changed);
     return TV_OK;
 }

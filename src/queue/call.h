@@ -5,13 +5,12 @@
 #ifndef TV_QUEUE_CALL_H
 #define TV_QUEUE_CALL_H
 
-#include "queue/op.h"
+#include "queue/ops.h"
 #include "queue/service.h"
 #include "queue/store/queue.h"
 
 typedef struct tv_queue_call {
-    tv_call call; /* first */
-    tv_queue_op_kind kind;
+    tv_call base; /* first */
     tv_queue_resource resource;
 
     /* What the operation at hand needs. */
@@ -31,26 +30,26 @@ static inline tv_queue *tv_queue_of(const tv_container *container)
     return container->own;
 }
 
-/** Whether the identity may do this operation, on the endpoint that was called (access.c). */
-tv_err tv_queue_check_access(const tv_queue_call *call) TV_WARN_UNUSED;
+static inline tv_queue_call *tv_queue_call_of(tv_call *call)
+{
+    return TV_CALL_OF(tv_queue_call, call, base);
+}
 
-/* The operations.  TV_OK means answered, or will be. */
+/* The operations: see tv_op.run. */
 
 /* queues.c */
-tv_err tv_queue_list(tv_queue_call *call) TV_WARN_UNUSED;
-tv_err tv_queue_create(tv_queue_call *call) TV_WARN_UNUSED;
-tv_err tv_queue_drop(tv_queue_call *call) TV_WARN_UNUSED;
-tv_err tv_queue_get_metadata(tv_queue_call *call) TV_WARN_UNUSED;
-tv_err tv_queue_set_metadata(tv_queue_call *call) TV_WARN_UNUSED;
-tv_err tv_queue_get_acl(tv_queue_call *call) TV_WARN_UNUSED;
-tv_err tv_queue_set_acl(tv_queue_call *call) TV_WARN_UNUSED;
+tv_err tv_queue_list(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_queue_create(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_queue_drop(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_queue_get_metadata(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_queue_set_metadata(tv_call *call) TV_WARN_UNUSED;
 
 /* messages.c */
-tv_err tv_queue_put_message(tv_queue_call *call) TV_WARN_UNUSED;
-tv_err tv_queue_get_messages(tv_queue_call *call) TV_WARN_UNUSED;
-tv_err tv_queue_peek_messages(tv_queue_call *call) TV_WARN_UNUSED;
-tv_err tv_queue_update_message(tv_queue_call *call) TV_WARN_UNUSED;
-tv_err tv_queue_delete_message(tv_queue_call *call) TV_WARN_UNUSED;
-tv_err tv_queue_clear_messages(tv_queue_call *call) TV_WARN_UNUSED;
+tv_err tv_queue_put_message(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_queue_get_messages(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_queue_peek_messages(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_queue_update_message(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_queue_delete_message(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_queue_clear_messages(tv_call *call) TV_WARN_UNUSED;
 
 #endif

@@ -80,97 +80,86 @@ static tv_err need_parameter(tv_call *call, const char *name, tv_slice *ret_valu
 static tv_err read_receipt(tv_queue_call *q, tv_guid *ret_id, tv_receipt *ret_receipt)
 {
     tv_slice text;
-    tv_err err = need_parameter(&q->call, "popreceipt", &text);
+    tv_err err = need_parameter(&q->base, "popreceipt", &text);
 
     if (err)
         return err;
     if (!tv_receipt_parse(text, ret_receipt))
-        return tv_call_bad_parameter(&q->call, TV_LIT("popreceipt"), text,
+        return tv_call_bad_parameter(&q->base, TV_LIT("popreceipt"), text,
                                      "Invalid pop receipt format.");
     return tv_guid_parse(q->resource.message, ret_id) ? TV_OK : TV_ERR_MESSAGE_NOT_FOUND;
 }
 
 /* --- answers --- */
 
-static void respond_messages(tv_call *call, int status, const tv_message *messages, size_t count,
-                             tv_message_view view)
+static tv_err respond_messages(tv_call *call, int status, const tv_message *messages, size_t count,
+                               tv_message_view view)
 {
     /* Messages of a get that cannot be answered are hidden as if the answer had been lost;
      * a put has reserved what it needs. */
     tv_err err = tv_buf_try_reserve(&call->req->out, tv_messages_xml_max(messages, count));
 
-    if (err) {
-        tv_call_respond_error(call, err);
-        return;
-    }
+    if (err)
+        return err;
+
     tv_call_start_xml(call, status);
     tv_response_header(call->req, TV_LIT("Cache-Control"), TV_LIT("no-cache"));
     tv_messages_add_xml(&call->req->out, messages, count, view);
     tv_buf_trim(&call->req->out);
     tv_charge_trim(&call->req->charge);
     tv_call_finish(call);
+    return TV_OK;
 }
 
-static void on_put(tv_mail *mail)
+static tv_err on_put(tv_call *call, tv_err err)
 {
-    tv_queue_call *q = TV_CALL_OF(tv_queue_call, mail, call.write.mail);
+    tv_queue_call *q = tv_queue_call_of(call);
 
     q->put.message.text = TV_NONE; /* not part of the answer */
-    if (q->call.write.result)
-        tv_call_respond_error(&q->call, q->call.write.result);
-    else
-        respond_messages(&q->call, 201, &q->put.message, 1, TV_MESSAGE_PUT);
+    return err ? err : respond_messages(call, 201, &q->put.message, 1, TV_MESSAGE_PUT);
 }
 
-static void on_got(tv_mail *mail)
+static tv_err on_got(tv_call *call, tv_err err)
 {
-    tv_queue_call *q = TV_CALL_OF(tv_queue_call, mail, call.write.mail);
+    tv_queue_call *q = tv_queue_call_of(call);
 
-    if (q->call.write.result)
-        tv_call_respond_error(&q->call, q->call.write.result);
-    else
-        respond_messages(&q->call, 200, q->get.messages, q->get.message_count, TV_MESSAGE_GOT);
+    return err ? err
+               : respond_messages(call, 200, q->get.messages, q->get.message_count, TV_MESSAGE_GOT);
 }
 
-static void on_updated(tv_mail *mail)
+static tv_err on_updated(tv_call *call, tv_err err)
 {
-    tv_queue_call *q = TV_CALL_OF(tv_queue_call, mail, call.write.mail);
-    tv_call *call = &q->call;
+    const tv_message *message = &tv_queue_call_of(call)->update.message;
     char receipt[TV_RECEIPT_TEXT_LEN];
 
-    if (call->write.result) {
-        tv_call_respond_error(call, call->write.result);
-        return;
-    }
-    tv_receipt_format(receipt, &q->update.message.receipt);
+    if (err)
+        return err;
+
+    tv_receipt_format(receipt, &message->receipt);
     tv_call_start(call, 204);
     tv_response_header(call->req, TV_LIT("x-ms-popreceipt"), (tv_slice){receipt, sizeof receipt});
-    tv_call_add_date(call, TV_LIT("x-ms-time-next-visible"), q->update.message.next_visible);
+    tv_call_add_date(call, TV_LIT("x-ms-time-next-visible"), message->next_visible);
     tv_call_finish(call);
+    return TV_OK;
 }
 
-static void on_deleted(tv_mail *mail)
+static tv_err on_deleted(tv_call *call, tv_err err)
 {
-    tv_call *call = TV_CALL_OF(tv_call, mail, write.mail);
-
-    if (call->write.result)
-        tv_call_respond_error(call, call->write.result);
-    else
+    if (err == TV_OK)
         tv_call_respond_empty(call, 204);
+    return err;
 }
 
 /* --- the operations --- */
 
-tv_err tv_queue_put_message(tv_queue_call *q)
+tv_err tv_queue_put_message(tv_call *call)
 {
-    tv_call *call = &q->call;
+    tv_queue_call *q = tv_queue_call_of(call);
     tv_err err;
 
     err = read_ttl(call, &q->put.ttl_s);
     if (err == TV_OK)
         err = read_put_timeout(call, q->put.ttl_s, &q->put.timeout_s);
-    if (err == TV_OK)
-        err = tv_call_find_container(call, q->resource.queue);
     if (err == TV_OK)
         err = read_text(call, &q->put.text);
     if (err)
@@ -183,7 +172,7 @@ tv_err tv_queue_put_message(tv_queue_call *q)
     if (err)
         return err;
 
-    tv_call_submit(call, on_put);
+    tv_call_write(call, on_put);
     return TV_OK;
 }
 
@@ -192,16 +181,14 @@ static tv_err read_count(tv_call *call, int64_t *ret_count)
     return tv_call_number(call, TV_LIT("numofmessages"), 1, TV_MESSAGES_MAX, 1, ret_count);
 }
 
-tv_err tv_queue_get_messages(tv_queue_call *q)
+tv_err tv_queue_get_messages(tv_call *call)
 {
-    tv_call *call = &q->call;
+    tv_queue_call *q = tv_queue_call_of(call);
     tv_err err;
 
     err = read_count(call, &q->get.count);
     if (err == TV_OK)
         err = read_timeout(call, 1, GET_TIMEOUT_DEFAULT_S, &q->get.timeout_s);
-    if (err == TV_OK)
-        err = tv_call_find_container(call, q->resource.queue);
     if (err)
         return err;
 
@@ -211,50 +198,46 @@ tv_err tv_queue_get_messages(tv_queue_call *q)
     if (err)
         return err;
 
-    tv_call_submit(call, on_got);
+    tv_call_write(call, on_got);
     return TV_OK;
 }
 
-static void run_peek(tv_job *job)
+static tv_err read_peek(tv_call *call, tv_read_mode mode)
 {
-    tv_queue_call *q = TV_CALL_OF(tv_queue_call, job, call.job);
+    tv_queue_call *q = tv_queue_call_of(call);
 
-    q->call.job_result = tv_queue_peek(tv_queue_of(q->call.container), &q->call.req->arena,
-                                       q->count, q->get.messages, &q->get.message_count);
+    tv_assert(mode == TV_READ_ANY);
+    return tv_queue_peek(tv_queue_of(call->container), &call->req->arena, q->count, q->get.messages,
+                         &q->get.message_count);
 }
 
-static void on_peeked(tv_mail *mail)
+static tv_err on_peeked(tv_call *call, tv_err err)
 {
-    tv_queue_call *q = TV_CALL_OF(tv_queue_call, mail, call.job.mail);
+    tv_queue_call *q = tv_queue_call_of(call);
 
-    if (q->call.job_result)
-        tv_call_respond_error(&q->call, q->call.job_result);
-    else
-        respond_messages(&q->call, 200, q->get.messages, q->get.message_count, TV_MESSAGE_SEEN);
+    return err ? err
+               : respond_messages(call, 200, q->get.messages, q->get.message_count,
+                                  TV_MESSAGE_SEEN);
 }
 
-tv_err tv_queue_peek_messages(tv_queue_call *q)
+tv_err tv_queue_peek_messages(tv_call *call)
 {
-    tv_call *call = &q->call;
+    tv_queue_call *q = tv_queue_call_of(call);
     tv_err err;
 
     err = read_count(call, &q->count);
-    if (err == TV_OK)
-        err = tv_call_find_container(call, q->resource.queue);
     if (err)
         return err;
-    return tv_call_run_job(call, call->service->readers, run_peek, on_peeked);
+    return tv_call_read_on(call, call->service->readers, read_peek, on_peeked);
 }
 
-tv_err tv_queue_update_message(tv_queue_call *q)
+tv_err tv_queue_update_message(tv_call *call)
 {
-    tv_call *call = &q->call;
+    tv_queue_call *q = tv_queue_call_of(call);
     tv_slice timeout;
     tv_err err;
 
-    err = tv_call_find_container(call, q->resource.queue);
-    if (err == TV_OK)
-        err = read_receipt(q, &q->update.id, &q->update.receipt);
+    err = read_receipt(q, &q->update.id, &q->update.receipt);
     if (err == TV_OK)
         err = need_parameter(call, "visibilitytimeout", &timeout);
     if (err == TV_OK)
@@ -269,36 +252,28 @@ tv_err tv_queue_update_message(tv_queue_call *q)
     if (err)
         return err;
 
-    tv_call_submit(call, on_updated);
+    tv_call_write(call, on_updated);
     return TV_OK;
 }
 
-tv_err tv_queue_delete_message(tv_queue_call *q)
+tv_err tv_queue_delete_message(tv_call *call)
 {
-    tv_call *call = &q->call;
+    tv_queue_call *q = tv_queue_call_of(call);
     tv_err err;
 
-    err = tv_call_find_container(call, q->resource.queue);
-    if (err == TV_OK)
-        err = read_receipt(q, &q->delete_op.id, &q->delete_op.receipt);
+    err = read_receipt(q, &q->delete_op.id, &q->delete_op.receipt);
     if (err)
         return err;
 
     q->delete_op.queue = tv_queue_of(call->container);
     tv_queue_prepare_delete(&q->delete_op, &call->write);
-    tv_call_submit(call, on_deleted);
+    tv_call_write(call, on_deleted);
     return TV_OK;
 }
 
-tv_err tv_queue_clear_messages(tv_queue_call *q)
+tv_err tv_queue_clear_messages(tv_call *call)
 {
-    tv_call *call = &q->call;
-    tv_err err = tv_call_find_container(call, q->resource.queue);
-
-    if (err)
-        return err;
-
     tv_queue_prepare_clear(tv_queue_of(call->container), &call->write);
-    tv_call_submit(call, on_deleted);
+    tv_call_write(call, on_deleted);
     return TV_OK;
 }

@@ -1,6 +1,5 @@
 /* Operations on queues as a whole. */
 #include "base/xml.h"
-#include "catalog/acl.h"
 #include "queue/call.h"
 #include "service/list.h"
 #include "service/metadata.h"
@@ -8,13 +7,12 @@
 /* --- create and delete --- */
 
 /* To create a queue that is there already, with the metadata it has, is no mistake. */
-static bool is_there_already(tv_queue_call *q)
+static bool is_there_already(tv_call *call)
 {
-    tv_call *call = &q->call;
     tv_arena *arena = &call->req->arena;
     tv_metadata have, wanted;
 
-    if (tv_call_find_container(call, q->resource.queue))
+    if (tv_call_find_container(call, call->target.container))
         return false; /* deleted again meanwhile */
     return tv_metadata_parse(arena,
                              tv_catalog_facts(call->service->catalog, call->container, arena),
@@ -23,22 +21,19 @@ static bool is_there_already(tv_queue_call *q)
            tv_metadata_eq(have, wanted);
 }
 
-static void on_created(tv_mail *mail)
+static tv_err on_created(tv_call *call, tv_err err)
 {
-    tv_queue_call *q = TV_CALL_OF(tv_queue_call, mail, call.write.mail);
-    tv_err err = q->call.write.result;
-
-    if (err == TV_ERR_QUEUE_EXISTS && is_there_already(q))
-        tv_call_respond_empty(&q->call, 204);
+    if (err == TV_ERR_QUEUE_EXISTS && is_there_already(call))
+        tv_call_respond_empty(call, 204);
     else if (err)
-        tv_call_respond_error(&q->call, err);
+        return err;
     else
-        tv_call_respond_empty(&q->call, 201);
+        tv_call_respond_empty(call, 201);
+    return TV_OK;
 }
 
-tv_err tv_queue_create(tv_queue_call *q)
+tv_err tv_queue_create(tv_call *call)
 {
-    tv_call *call = &q->call;
     tv_arena *arena = &call->req->arena;
     tv_metadata metadata;
     tv_err err;
@@ -49,38 +44,21 @@ tv_err tv_queue_create(tv_queue_call *q)
 
     call->create = (tv_catalog_create){.catalog = call->service->catalog,
                                        .account = tv_identity_account(call->identity),
-                                       .name = q->resource.queue,
+                                       .name = call->target.container,
                                        .facts = tv_metadata_format(arena, metadata),
                                        .arena = arena};
     tv_catalog_prepare_create(&call->create, &call->write);
-    tv_call_submit(call, on_created);
+    tv_call_write(call, on_created);
     return TV_OK;
 }
 
-static void on_changed(tv_mail *mail)
+tv_err tv_queue_drop(tv_call *call)
 {
-    tv_call *call = TV_CALL_OF(tv_call, mail, write.mail);
-    tv_err err = call->write.result;
-
-    if (err)
-        tv_call_respond_error(call, err == TV_ERR_NOT_FOUND ? TV_ERR_QUEUE_NOT_FOUND : err);
-    else
-        tv_call_respond_empty(call, 204);
-}
-
-tv_err tv_queue_drop(tv_queue_call *q)
-{
-    tv_call *call = &q->call;
-    tv_err err = tv_call_find_container(call, q->resource.queue);
-
-    if (err)
-        return err;
-
     call->delete_op = (tv_catalog_delete){.catalog = call->service->catalog,
                                           .container = call->container,
                                           .arena = &call->req->arena};
     tv_catalog_prepare_delete(&call->delete_op, &call->write);
-    tv_call_submit(call, on_changed);
+    tv_call_write(call, tv_call_respond_changed);
     return TV_OK;
 }
 
@@ -95,17 +73,12 @@ static tv_err replace_facts(tv_catalog_change *change, int64_t now)
     return TV_OK;
 }
 
-tv_err tv_queue_set_metadata(tv_queue_call *q)
+tv_err tv_queue_set_metadata(tv_call *call)
 {
-    tv_call *call = &q->call;
     tv_arena *arena = &call->req->arena;
     tv_slice *facts = tv_arena_alloc(arena, sizeof *facts);
     tv_metadata metadata;
     tv_err err;
-
-    err = tv_call_find_container(call, q->resource.queue);
-    if (err)
-        return err;
 
     err = tv_metadata_read(call->req, &metadata);
     if (err)
@@ -118,103 +91,38 @@ tv_err tv_queue_set_metadata(tv_queue_call *q)
                                        .decide = replace_facts,
                                        .ctx = facts};
     tv_catalog_prepare_change(&call->change, &call->write);
-    tv_call_submit(call, on_changed);
+    tv_call_write(call, tv_call_respond_changed);
     return TV_OK;
 }
 
-static void respond_metadata(tv_queue_call *q)
+static tv_err count_messages(tv_call *call, tv_read_mode mode)
 {
-    tv_call *call = &q->call;
+    return tv_queue_count(tv_queue_of(call->container), mode, &tv_queue_call_of(call)->count);
+}
+
+static tv_err respond_metadata(tv_call *call, tv_err err)
+{
     tv_arena *arena = &call->req->arena;
     tv_metadata metadata;
-    tv_err err = tv_metadata_parse(
-        arena, tv_catalog_facts(call->service->catalog, call->container, arena), &metadata);
 
-    if (err) {
-        tv_call_respond_error(call, err);
-        return;
-    }
+    if (err == TV_OK)
+        err = tv_metadata_parse(
+            arena, tv_catalog_facts(call->service->catalog, call->container, arena), &metadata);
+    if (err)
+        return err;
+
     tv_call_start(call, 200);
     tv_response_header(call->req, TV_LIT("Cache-Control"), TV_LIT("no-cache"));
     tv_response_header(call->req, TV_LIT("x-ms-approximate-messages-count"),
-                       tv_arena_printf(arena, "%lld", (long long)q->count));
+                       tv_arena_printf(arena, "%lld", (long long)tv_queue_call_of(call)->count));
     tv_metadata_add_headers(call->req, metadata);
     tv_call_finish(call);
-}
-
-static void run_count(tv_job *job)
-{
-    tv_queue_call *q = TV_CALL_OF(tv_queue_call, job, call.job);
-
-    q->call.job_result = tv_queue_count(tv_queue_of(q->call.container), TV_READ_ANY, &q->count);
-}
-
-static void on_counted(tv_mail *mail)
-{
-    tv_queue_call *q = TV_CALL_OF(tv_queue_call, mail, call.job.mail);
-
-    if (q->call.job_result)
-        tv_call_respond_error(&q->call, q->call.job_result);
-    else
-        respond_metadata(q);
-}
-
-tv_err tv_queue_get_metadata(tv_queue_call *q)
-{
-    tv_call *call = &q->call;
-    tv_err err = tv_call_find_container(call, q->resource.queue);
-
-    if (err)
-        return err;
-
-    err = tv_queue_count(tv_queue_of(call->container), TV_READ_CACHED, &q->count);
-    if (err == TV_ERR_WOULD_BLOCK)
-        return tv_call_run_job(call, call->service->readers, run_count, on_counted);
-    if (err)
-        return err;
-
-    respond_metadata(q);
     return TV_OK;
 }
 
-/* --- access policies --- */
-
-tv_err tv_queue_get_acl(tv_queue_call *q)
+tv_err tv_queue_get_metadata(tv_call *call)
 {
-    tv_call *call = &q->call;
-    tv_access_policies policies;
-    tv_err err = tv_catalog_policies(call->service->catalog, tv_identity_account(call->identity),
-                                     q->resource.queue, &call->req->arena, &policies);
-
-    if (err)
-        return err;
-
-    tv_call_start_xml(call, 200);
-    tv_acl_add_xml(&call->req->out, &policies);
-    tv_call_finish(call);
-    return TV_OK;
-}
-
-tv_err tv_queue_set_acl(tv_queue_call *q)
-{
-    tv_call *call = &q->call;
-    tv_err err;
-
-    err = tv_call_find_container(call, q->resource.queue);
-    if (err)
-        return err;
-
-    call->change = (tv_catalog_change){.catalog = call->service->catalog,
-                                       .container = call->container,
-                                       .arena = &call->req->arena,
-                                       .sets_policies = true};
-    err = tv_call_read_policies(call, &call->change.policies);
-    if (err)
-        return err;
-
-    tv_catalog_prepare_change(&call->change, &call->write);
-    tv_call_submit(call, on_changed);
-    return TV_OK;
+    return tv_call_read(call, count_messages, respond_metadata);
 }
 
 /* --- list --- */
@@ -232,7 +140,7 @@ typedef struct listing {
 
 static tv_err add_queue_xml(listing *list, tv_slice name, tv_slice facts)
 {
-    tv_request *req = list->q->call.req;
+    tv_request *req = list->q->base.req;
     tv_metadata metadata;
     tv_err err;
 
@@ -253,7 +161,7 @@ static tv_err add_queue_xml(listing *list, tv_slice name, tv_slice facts)
 static bool take_queue(void *ctx, tv_slice name, tv_slice facts)
 {
     listing *list = ctx;
-    tv_call *call = &list->q->call;
+    tv_call *call = &list->q->base;
     tv_list_limit limit = tv_list_look_at_limits(call, &list->query, list->count, list->turn);
 
     if (limit == TV_LIST_NONE) {
@@ -268,7 +176,7 @@ static bool take_queue(void *ctx, tv_slice name, tv_slice facts)
 /* The listing, begun in the task's first turn. */
 static tv_err begin_list(tv_queue_call *q)
 {
-    tv_call *call = &q->call;
+    tv_call *call = &q->base;
     listing *list = tv_arena_zalloc(&call->req->arena, sizeof *list);
     tv_err err;
 
@@ -291,7 +199,7 @@ static tv_err begin_list(tv_queue_call *q)
 
 static tv_err add_some(listing *list, tv_turn *turn)
 {
-    tv_call *call = &list->q->call;
+    tv_call *call = &list->q->base;
     tv_slice from = list->next;
     tv_err err;
 
@@ -303,28 +211,28 @@ static tv_err add_some(listing *list, tv_turn *turn)
     return err ? err : list->err;
 }
 
-static bool run_list(tv_task *task, tv_turn *turn)
+static bool work_on_list(tv_call *call, tv_turn *turn)
 {
-    tv_queue_call *q = TV_CALL_OF(tv_queue_call, task, call.task);
-    tv_buf *out = &q->call.req->out;
+    tv_queue_call *q = tv_queue_call_of(call);
+    tv_buf *out = &call->req->out;
     tv_err err = q->listing ? TV_OK : begin_list(q);
     listing *list = q->listing;
 
     if (err == TV_OK)
         err = add_some(list, turn);
     if (err == TV_OK && list->is_turn_over) {
-        tv_list_hold(&q->call);
+        tv_list_hold(call);
         return false;
     }
     if (err == TV_OK) {
         tv_buf_add(out, list->count ? TV_LIT("</Queues>") : TV_LIT("<Queues />"));
         tv_list_add_closing(out, list->next);
     }
-    tv_list_end_page(&q->call, err);
+    tv_list_end_page(call, err);
     return true;
 }
 
-tv_err tv_queue_list(tv_queue_call *q)
+tv_err tv_queue_list(tv_call *call)
 {
-    return tv_call_run_task(&q->call, run_list, tv_list_deliver);
+    return tv_call_take_turns(call, work_on_list, tv_list_respond);
 }

@@ -5,7 +5,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "base/heap.h"
 #include "base/log.h"
 #include "server/server.h"
 
@@ -70,15 +69,13 @@ int main(int argc, char **argv)
         fprintf(stderr, "tavolad: %s\n", problem);
         return EXIT_USAGE;
     }
-    tv_chore heap_keeper;
-    int signal_number;
-
-    tv_heap_keeper_start(&heap_keeper);
     tv_server_print_ready(server);
     tv_server_run(server);
+
+    int signal_number;
+
     while (sigwait(&signals, &signal_number) == 0 && signal_number == SIGHUP)
         tv_server_reload(server);
-    tv_chore_stop(&heap_keeper);
     tv_server_stop(server);
     return 0;
 }

@@ -68,7 +68,7 @@ struct tv_server {
     tv_blob_janitor *blob_janitor;
     tv_tls *tls;
     tv_table_service table;
-    tv_queue_service queue;
+    tv_service queue;
     tv_blob_service blob;
     tv_admin admin;
     served served[SERVED_COUNT];
@@ -179,7 +179,7 @@ static bool open_accounts(tv_server *server, char *reterr_text, size_t reterr_si
     }
     server->accounts = accounts;
     atomic_store(&server->table.auth.accounts, accounts);
-    atomic_store(&server->queue.base.auth.accounts, accounts);
+    atomic_store(&server->queue.auth.accounts, accounts);
     atomic_store(&server->blob.base.auth.accounts, accounts);
     return true;
 }
@@ -283,10 +283,10 @@ static void open_tables(tv_server *server)
 }
 
 /* What the services that speak XML have in common. */
-static void fill_service(tv_server *server, tv_service_kind kind, tv_catalog *catalog,
+static void fill_service(tv_server *server, const tv_service_spec *spec, tv_catalog *catalog,
                          tv_service *service)
 {
-    service->kind = kind;
+    service->spec = spec;
     service->engine = server->engine;
     service->catalog = catalog;
     service->readers = server->readers;
@@ -299,18 +299,18 @@ static void fill_service(tv_server *server, tv_service_kind kind, tv_catalog *ca
 
 static void open_queues(tv_server *server)
 {
-    fill_service(server, TV_SERVICE_QUEUE, server->queue_catalog, &server->queue.base);
+    fill_service(server, &tv_queue_spec, server->queue_catalog, &server->queue);
     server->queue_collector =
         tv_queue_collector_new(server->queue_catalog, server->pipeline, QUEUE_COLLECT_MS);
     server->served[SERVED_QUEUE] = (served){.title = "Queues",
                                             .key = "QueueEndpoint",
                                             .port = server->config.queue_port,
-                                            .handler = tv_queue_service_handler(&server->queue)};
+                                            .handler = tv_service_handler(&server->queue)};
 }
 
 static void open_blobs(tv_server *server)
 {
-    fill_service(server, TV_SERVICE_BLOB, server->blob_catalog, &server->blob.base);
+    fill_service(server, &tv_blob_spec, server->blob_catalog, &server->blob.base);
     server->blob.extents = server->extents;
     tv_blob_io_init(&server->blob.io, server->extents, server->scanners);
     server->blob.cleaner = tv_blob_cleaner_new(server->engine, server->pipeline, server->extents);
@@ -326,7 +326,7 @@ static void open_blobs(tv_server *server)
     server->served[SERVED_BLOB] = (served){.title = "Blobs",
                                            .key = "BlobEndpoint",
                                            .port = server->config.blob_port,
-                                           .handler = tv_blob_service_handler(&server->blob)};
+                                           .handler = tv_service_handler(&server->blob.base)};
 }
 
 static bool open_services(tv_server *server, char *reterr_text, size_t reterr_size)
@@ -356,7 +356,7 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
                                                  .meter = &server->table.meter};
     server->admin.sources[1] = (tv_admin_source){.write = tv_queue_service_write_metrics,
                                                  .ctx = &server->queue,
-                                                 .meter = &server->queue.base.meter};
+                                                 .meter = &server->queue.meter};
     server->admin.sources[2] = (tv_admin_source){.write = tv_blob_service_write_metrics,
                                                  .ctx = &server->blob,
                                                  .meter = &server->blob.base.meter,

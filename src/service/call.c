@@ -1,124 +1,8 @@
-/* The way of a request through a service, as far as it is the same for all. */
+/* What operations ask of their call, and how they hand it over to other threads. */
 #include "service/call.h"
 
-#include "base/clock.h"
-#include "base/datetime.h"
-#include "base/log.h"
 #include "base/number.h"
-#include "base/uri.h"
 #include "base/xml.h"
-
-static tv_err find_policies(void *ctx, tv_slice account, tv_slice container, tv_arena *arena,
-                            tv_access_policies *ret_policies)
-{
-    tv_service *service = ctx;
-
-    return tv_catalog_policies(service->catalog, account, container, arena, ret_policies);
-}
-
-void tv_service_start(tv_service *service, const char *(*op_name)(int op), int op_count)
-{
-    tv_meter_init(&service->meter, tv_service_kind_name(service->kind).data, op_name, op_count);
-    service->auth.find_policies = find_policies;
-    service->auth.ctx = service;
-}
-
-void tv_call_init(tv_call *call, tv_service *service, tv_request *req)
-{
-    tv_guid guid = tv_guid_new();
-
-    call->service = service;
-    call->req = req;
-    tv_guid_format(call->request_id, &guid);
-    req->user = call;
-}
-
-/* Every dated version is welcome; the service's own list grows several times a year. */
-tv_err tv_call_open(tv_call *call)
-{
-    tv_request *req = call->req;
-    tv_slice version = tv_request_header(req, TV_LIT("x-ms-version"));
-
-    if (call->service->is_https_only && !req->is_tls)
-        return TV_ERR_HTTPS_REQUIRED;
-    if (version.data && !tv_version_is_valid(version))
-        return tv_call_bad_header(call, TV_LIT("x-ms-version"), version);
-    return tv_endpoint_parse(&req->arena, tv_service_kind_name(call->service->kind), req->is_tls,
-                             req->host, req->path, &call->endpoint);
-}
-
-static tv_credentials credentials_of(const tv_call *call, tv_slice container, tv_slice blob)
-{
-    const tv_request *req = call->req;
-
-    return (tv_credentials){
-        .parts = {.service = call->service->kind,
-                  .account = call->endpoint.account,
-                  .method = req->method_text,
-                  .path = req->path,
-                  .headers = req->headers,
-                  .header_count = req->header_count},
-        .authorization = tv_request_header(req, TV_LIT("authorization")),
-        .x_ms_date = tv_request_header(req, TV_LIT("x-ms-date")),
-        .date = tv_request_header(req, TV_LIT("date")),
-        .query = req->query,
-        .container = container,
-        .blob = blob,
-        .host = req->host,
-        .peer = req->peer,
-        .is_peer_loopback = req->is_peer_loopback,
-        .is_tls = req->is_tls,
-    };
-}
-
-tv_err tv_call_authenticate(tv_call *call, tv_slice container, tv_slice blob)
-{
-    tv_credentials credentials = credentials_of(call, container, blob);
-    tv_err err = tv_authenticate(&call->service->auth, &credentials, tv_clock_ticks(),
-                                 &call->req->arena, &call->identity, &call->info);
-
-    if (err == TV_OK)
-        tv_request_charge_to(call->req, tv_identity_share(call->identity));
-    return err;
-}
-
-tv_err tv_call_authenticate_anonymous(tv_call *call)
-{
-    tv_credentials credentials = credentials_of(call, TV_NONE, TV_NONE);
-    tv_err err = tv_authenticate_anonymous(&call->service->auth, &credentials, &call->req->arena,
-                                           &call->identity, &call->info);
-
-    if (err == TV_OK)
-        tv_request_charge_to(call->req, tv_identity_share(call->identity));
-    return err;
-}
-
-/* What the client can make as long as it likes comes last, where cutting the line hides nothing. */
-static void log_access(const tv_call *call, int64_t ns)
-{
-    tv_request *req = call->req;
-    tv_slice path = tv_log_redact(&req->arena, req->path);
-
-    tv_log(TV_LOG_INFO, "access",
-           "service=%.*s method=%.*s operation=%s status=%d us=%lld peer=%s request_id=%.*s "
-           "path=\"%.*s\"",
-           TV_FMT(tv_service_kind_name(call->service->kind)), TV_FMT(tv_method_text(req->method)),
-           call->service->meter.op_name(call->op), req->status, (long long)(ns / 1000), req->peer,
-           TV_GUID_TEXT_LEN, call->request_id, TV_FMT(path));
-}
-
-void tv_call_done(tv_call *call)
-{
-    tv_request *req = call->req;
-    int64_t ns = tv_clock_mono_ns() - req->start_ns;
-
-    tv_meter_add(&call->service->meter, call->op, req->status, ns, req->body_length,
-                 req->out.len + req->out_length);
-    if (call->service->has_access_log)
-        log_access(call, ns);
-    tv_container_unref(call->container);
-    req->user = NULL;
-}
 
 /* --- what it asks for --- */
 
@@ -216,30 +100,85 @@ tv_err tv_call_find_container(tv_call *call, tv_slice name)
 
 /* --- handing it over --- */
 
-void tv_call_submit(tv_call *call, void (*deliver)(tv_mail *mail))
+static void go_on(tv_call *call, tv_err err)
+{
+    err = call->then(call, err);
+    if (err)
+        tv_call_respond_error(call, err);
+}
+
+static void on_written(tv_mail *mail)
+{
+    tv_call *call = TV_CALL_OF(tv_call, mail, write.mail);
+
+    go_on(call, call->write.result);
+}
+
+void tv_call_write(tv_call *call, tv_call_then *then)
 {
     tv_loop *loop = call->req->loop;
 
-    call->write.mail.deliver = deliver;
+    call->then = then;
+    call->write.mail.deliver = on_written;
     call->write.reply_to = tv_loop_mailbox(loop);
     tv_outbox_add(call->service->outboxes[tv_loop_index(loop)], &call->write);
 }
 
-tv_err tv_call_run_job(tv_call *call, tv_workers *workers, void (*run)(tv_job *job),
-                       void (*deliver)(tv_mail *mail))
+static void run_read(tv_job *job)
 {
-    call->job.mail.deliver = deliver;
-    call->job.run = run;
-    call->job.reply_to = tv_loop_mailbox(call->req->loop);
+    tv_call *call = TV_CALL_OF(tv_call, job, job);
+
+    call->result = call->read(call, TV_READ_ANY);
+}
+
+static void on_read(tv_mail *mail)
+{
+    tv_call *call = TV_CALL_OF(tv_call, mail, job.mail);
+
+    go_on(call, call->result);
+}
+
+tv_err tv_call_read_on(tv_call *call, tv_workers *workers,
+                       tv_err (*read)(tv_call *call, tv_read_mode mode), tv_call_then *then)
+{
+    call->read = read;
+    call->then = then;
+    call->job = (tv_job){
+        .mail.deliver = on_read, .run = run_read, .reply_to = tv_loop_mailbox(call->req->loop)};
     return tv_workers_submit(workers, &call->job) ? TV_OK : TV_ERR_OVERLOADED;
 }
 
-tv_err tv_call_run_task(tv_call *call, bool (*run)(tv_task *task, tv_turn *turn),
-                        void (*deliver)(tv_mail *mail))
+tv_err tv_call_read(tv_call *call, tv_err (*read)(tv_call *call, tv_read_mode mode),
+                    tv_call_then *then)
 {
+    tv_err err = read(call, TV_READ_CACHED);
+
+    return err == TV_ERR_WOULD_BLOCK ? tv_call_read_on(call, call->service->readers, read, then)
+                                     : then(call, err);
+}
+
+static bool run_turn(tv_task *task, tv_turn *turn)
+{
+    tv_call *call = TV_CALL_OF(tv_call, task, task);
+
+    return call->work(call, turn);
+}
+
+static void on_turns_done(tv_mail *mail)
+{
+    tv_call *call = TV_CALL_OF(tv_call, mail, task.mail);
+
+    go_on(call, call->result);
+}
+
+tv_err tv_call_take_turns(tv_call *call, bool (*work)(tv_call *call, tv_turn *turn),
+                          tv_call_then *then)
+{
+    call->work = work;
+    call->then = then;
     call->task = (tv_task){
-        .mail.deliver = deliver,
-        .run = run,
+        .mail.deliver = on_turns_done,
+        .run = run_turn,
         .reply_to = tv_loop_mailbox(call->req->loop),
         .account = tv_identity_turns(call->identity),
         .is_gone = &call->req->is_gone,

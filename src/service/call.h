@@ -1,57 +1,51 @@
 /*
- * What the queue and the blob service have in common: one request on its way
- * through a service that speaks XML, from its head to the line in the log.  (The
- * table service speaks OData and has a way of its own in table/.)
- *
- * A service's own struct begins with a tv_service, and what it keeps about a
- * request begins with a tv_call, which lives in the request's arena.
+ * A call: one request on its way through a service, from its head to the line in
+ * the log.  What a service keeps about a request begins with a tv_call, which
+ * lives in the request's arena.  flow.c leads it through its stations; here is
+ * what operations use.
  */
 #ifndef TV_SERVICE_CALL_H
 #define TV_SERVICE_CALL_H
 
-#include "auth/identity.h"
 #include "base/guid.h"
-#include "base/meter.h"
-#include "base/turns.h"
-#include "base/workers.h"
-#include "catalog/catalog.h"
-#include "commit/pipeline.h"
-#include "http/request.h"
 #include "service/endpoint.h"
+#include "service/service.h"
 
-/** What a service is made of.  Fill in all but the meter; the rest is zero. */
-typedef struct tv_service {
-    tv_service_kind kind;
-    tv_engine *engine;
-    tv_catalog *catalog;        /* of its queues or containers */
-    tv_workers *readers;        /* for point reads that wait for the disk */
-    tv_turns *scanners;         /* for lists, which take longer */
-    tv_outbox *const *outboxes; /* one per loop, by its index */
-    tv_auth_policy auth;
-    bool is_https_only;
-    bool has_access_log;
-    tv_meter meter;
-} tv_service;
+/** What the path names, decoded: for what a SAS was signed for.  Empty where it names none. */
+typedef struct tv_target {
+    tv_slice container; /* a table, a queue, or a container of blobs */
+    tv_slice blob;
+    tv_slice snapshot; /* the parameter */
+} tv_target;
 
-/** Complete a service whose parts are filled in: the meter, and where policies are found. */
-void tv_service_start(tv_service *service, const char *(*op_name)(int op), int op_count);
+/**
+ * What comes after something that another thread has done, with its result.
+ * TV_OK: answered, or will be; an error is answered by the caller.
+ */
+typedef tv_err tv_call_then(tv_call *call, tv_err err);
 
-typedef struct tv_call {
+struct tv_call {
     tv_service *service;
     tv_request *req;
     tv_endpoint endpoint;
+    tv_method method; /* of the request, or the one that it stands for */
+    tv_slice comp;    /* the parameter; data is NULL without one */
+    tv_target target;
     const tv_identity *identity; /* nothing runs without one */
-    int op;                      /* the service's own enum: for the meter and the log */
-    bool is_preflight;
-    tv_error_info info;      /* of the error that ends the call */
-    tv_container *container; /* counted; released when the request is done */
+    const tv_op *op;             /* the row of the service's table, the unknown one at first */
+    tv_resource_type type;       /* instead of the row's, if set before it is authorized */
+    tv_error_info info;          /* of the error that ends the call */
+    tv_container *container;     /* counted; released when the request is done */
     char request_id[TV_GUID_TEXT_LEN];
 
     /* What waits for another thread. */
-    tv_write write;
+    tv_write write; /* its function and partition are set by who submits it */
     tv_job job;
     tv_task task;
-    tv_err job_result; /* of either */
+    tv_err result; /* of job or task */
+    tv_call_then *then;
+    tv_err (*read)(tv_call *call, tv_read_mode mode);
+    bool (*work)(tv_call *call, tv_turn *turn);
 
     /* Changes to the catalogue, whichever is at hand. */
     union {
@@ -60,33 +54,40 @@ typedef struct tv_call {
         tv_catalog_change change;
         tv_catalog_set_properties set_properties;
     };
-} tv_call;
+};
 
-/** The struct of `type` in which a write's or a job's letter is embedded. */
+/** The struct of `type` in which a tv_call or one of its parts is embedded. */
 #define TV_CALL_OF(type, pointer, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
-/* --- the beginning and the end --- */
+/** Turn to another row of the service's table; for tv_op.choose. */
+void tv_call_turn_to(tv_call *call, int op);
 
-/** For a new request: an id, and req->user. */
+/** Which row it is, as the service's enum. */
+static inline int tv_call_op(const tv_call *call)
+{
+    return (int)(call->op - call->service->spec->ops);
+}
+
+/*
+ * Steps of flow.c, for who looks at something as a request that nobody has sent: the
+ * source of a copy, or a test.
+ */
+
+/** Of a call that is all zeros. */
 void tv_call_init(tv_call *call, tv_service *service, tv_request *req);
 
-/** on_headers' first step: HTTPS if it must be, the endpoint, the version's form. */
-tv_err tv_call_open(tv_call *call) TV_WARN_UNUSED;
+/** Find the row and read what its head says; call->endpoint is set, and read_path was called. */
+tv_err tv_call_choose(tv_call *call) TV_WARN_UNUSED;
 
-/**
- * Check who is asking and set call->identity.  The names are those of the URL,
- * decoded; `blob` is TV_NONE where there is none.  As tv_authenticate.
- */
-tv_err tv_call_authenticate(tv_call *call, tv_slice container, tv_slice blob) TV_WARN_UNUSED;
+/** TV_ERR_SECONDARY_IS_READ_ONLY, TV_ERR_NOT_ON_PRIMARY. */
+tv_err tv_call_check_endpoint(const tv_call *call) TV_WARN_UNUSED;
 
-/** Let in who shows nothing, after TV_ERR_NO_AUTHENTICATION.  As tv_authenticate_anonymous. */
+/** What the row needs for what the call addresses; is_public is false. */
+tv_need tv_call_need(tv_call *call);
+
+/** Set call->identity.  As tv_authenticate, and tv_authenticate_anonymous. */
+tv_err tv_call_authenticate(tv_call *call) TV_WARN_UNUSED;
 tv_err tv_call_authenticate_anonymous(tv_call *call) TV_WARN_UNUSED;
-
-/** Answer a preflight by the account's CORS rules. */
-void tv_call_answer_preflight(tv_call *call);
-
-/** on_done: count the request, log it, let go of the container. */
-void tv_call_done(tv_call *call);
 
 /* --- what it asks for --- */
 
@@ -113,21 +114,31 @@ tv_err tv_call_bad_header(tv_call *call, tv_slice name, tv_slice value);
 /** Set call->container: the catalogue's own error when the account has none of that name. */
 tv_err tv_call_find_container(tv_call *call, tv_slice name) TV_WARN_UNUSED;
 
-/* --- handing it over to another thread; `deliver` brings it back --- */
+/* --- handing it over to another thread, and what comes then --- */
 
-/** Submit call->write, whose function and partition are set. */
-void tv_call_submit(tv_call *call, void (*deliver)(tv_mail *mail));
-
-/** TV_ERR_OVERLOADED when too many jobs wait already. */
-tv_err tv_call_run_job(tv_call *call, tv_workers *workers, void (*run)(tv_job *job),
-                       void (*deliver)(tv_mail *mail)) TV_WARN_UNUSED;
+/** Have the pipeline run call->write. */
+void tv_call_write(tv_call *call, tv_call_then *then);
 
 /**
- * Have something long run in turns with others, on the scanners' threads.
+ * Read something: here if it is in memory, else on a worker.  `read` answers
+ * TV_ERR_WOULD_BLOCK in the first case if it is not.  TV_ERR_OVERLOADED when too
+ * many wait already.
+ */
+tv_err tv_call_read(tv_call *call, tv_err (*read)(tv_call *call, tv_read_mode mode),
+                    tv_call_then *then) TV_WARN_UNUSED;
+
+/** The same, but on one of these workers in any case. */
+tv_err tv_call_read_on(tv_call *call, tv_workers *workers,
+                       tv_err (*read)(tv_call *call, tv_read_mode mode),
+                       tv_call_then *then) TV_WARN_UNUSED;
+
+/**
+ * Have something long run in turns with others, on the scanners' threads: `work`
+ * sets call->result and returns true when it is done (see tv_task.run).
  * TV_ERR_OVERLOADED when the account has too many of them.
  */
-tv_err tv_call_run_task(tv_call *call, bool (*run)(tv_task *task, tv_turn *turn),
-                        void (*deliver)(tv_mail *mail)) TV_WARN_UNUSED;
+tv_err tv_call_take_turns(tv_call *call, bool (*work)(tv_call *call, tv_turn *turn),
+                          tv_call_then *then) TV_WARN_UNUSED;
 
 /* --- the response --- */
 
@@ -143,11 +154,14 @@ void tv_call_finish(tv_call *call);
 /** The same with a body from a source. */
 void tv_call_finish_from(tv_call *call, uint64_t length, const tv_body_source *source);
 
-/** Begin an error's response: head and body; more headers may be added before tv_call_finish. */
-void tv_call_start_error(tv_call *call, tv_err err);
-
-/** The whole of it.  The call is gone after it. */
+/** Answer an error in the service's own way.  The call is gone after it. */
 void tv_call_respond_error(tv_call *call, tv_err err);
+
+/** Begin an error's response in XML; more headers may be added before tv_call_finish. */
+void tv_call_start_error_xml(tv_call *call, tv_err err);
+
+/** Answer a preflight by the account's CORS rules. */
+void tv_call_answer_preflight(tv_call *call);
 
 /** Begin a response whose body is XML, and write the declaration into req->out. */
 void tv_call_start_xml(tv_call *call, int status);
@@ -155,14 +169,21 @@ void tv_call_start_xml(tv_call *call, int status);
 /** A response without a body.  The call is gone after it. */
 void tv_call_respond_empty(tv_call *call, int status);
 
-/* --- operations that are the same for both: settings.c.  TV_OK: answered, or will be. --- */
+/* --- operations that all services have: settings.c --- */
 
 /** GET and PUT of the service properties. */
 tv_err tv_call_get_properties(tv_call *call) TV_WARN_UNUSED;
 tv_err tv_call_set_properties(tv_call *call) TV_WARN_UNUSED;
 tv_err tv_call_get_stats(tv_call *call) TV_WARN_UNUSED;
 
+/** GET and PUT of a table's or queue's access policies. */
+tv_err tv_call_get_policies(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_call_set_policies(tv_call *call) TV_WARN_UNUSED;
+
 /** The policies in the body of a PUT ?comp=acl; none without a body. */
 tv_err tv_call_read_policies(tv_call *call, tv_access_policies *ret_policies) TV_WARN_UNUSED;
+
+/** After a change of call->container: 204, or the service's error when it is gone meanwhile. */
+tv_err tv_call_respond_changed(tv_call *call, tv_err err) TV_WARN_UNUSED;
 
 #endif

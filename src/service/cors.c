@@ -33,8 +33,8 @@ static bool is_subdomain(tv_slice item, tv_slice origin)
 
     tv_slice end = tv_slice_skip(item, star + 1);
 
-    if (origin.len <= star + end.len || !tv_slice_eq(tv_slice_take(origin, star),
-                                                     tv_slice_take(item, star)) ||
+    if (origin.len <= star + end.len ||
+        !tv_slice_eq(tv_slice_take(origin, star), tv_slice_take(item, star)) ||
         !tv_slice_eq(tv_slice_skip(origin, origin.len - end.len), end))
         return false;
 
@@ -265,8 +265,8 @@ static bool is_allowed(tv_catalog *catalog, tv_service_kind service, tv_request 
     return fits;
 }
 
-tv_err tv_cors_check_page(tv_catalog *catalog, tv_service_kind service,
-                          const tv_identity *identity, tv_request *req, tv_error_info *reterr_info)
+tv_err tv_cors_check_page(tv_catalog *catalog, tv_service_kind service, const tv_identity *identity,
+                          tv_request *req, tv_error_info *reterr_info)
 {
     tv_slice origin = tv_request_header(req, TV_LIT("origin"));
 

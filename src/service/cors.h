@@ -57,9 +57,8 @@ tv_err tv_cors_preflight(tv_catalog *catalog, tv_service_kind service, tv_reques
  * a page of another origin that no rule allows this method.  What no browser sent
  * is never refused.
  */
-tv_err tv_cors_check_page(tv_catalog *catalog, tv_service_kind service,
-                          const tv_identity *identity, tv_request *req,
-                          tv_error_info *reterr_info) TV_WARN_UNUSED;
+tv_err tv_cors_check_page(tv_catalog *catalog, tv_service_kind service, const tv_identity *identity,
+                          tv_request *req, tv_error_info *reterr_info) TV_WARN_UNUSED;
 
 /** Whether a method has none: who reads sees nothing without a rule, and leaves nothing behind. */
 static inline bool tv_cors_is_read(tv_method method)

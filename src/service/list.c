@@ -127,7 +127,7 @@ void tv_list_hold(tv_call *call)
 
 void tv_list_end_page(tv_call *call, tv_err err)
 {
-    call->job_result = err;
+    call->result = err;
     tv_buf_trim(&call->req->out);
     tv_list_hold(call);
 }
@@ -153,15 +153,9 @@ tv_list_limit tv_list_look_at_limits(tv_call *call, const tv_list_query *query, 
     return count ? TV_LIST_PAGE_ENDS : TV_LIST_NONE;
 }
 
-void tv_list_respond(tv_call *call)
+tv_err tv_list_respond(tv_call *call, tv_err err)
 {
-    if (call->job_result)
-        tv_call_respond_error(call, call->job_result);
-    else
+    if (err == TV_OK)
         tv_call_finish(call);
-}
-
-void tv_list_deliver(tv_mail *mail)
-{
-    tv_list_respond(TV_CALL_OF(tv_call, mail, task.mail));
+    return err;
 }

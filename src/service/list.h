@@ -68,10 +68,7 @@ typedef enum tv_list_limit {
 tv_list_limit tv_list_look_at_limits(tv_call *call, const tv_list_query *query, int64_t count,
                                      tv_turn *turn);
 
-/** Send the list that a task has written, or its error.  The call is gone after it. */
-void tv_list_respond(tv_call *call);
-
-/** For the letter of a task that has nothing else to do then. */
-void tv_list_deliver(tv_mail *mail);
+/** Send the list that a task has written: tv_call_take_turns' `then`. */
+tv_err tv_list_respond(tv_call *call, tv_err err) TV_WARN_UNUSED;
 
 #endif

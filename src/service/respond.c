@@ -1,4 +1,4 @@
-/* The responses that are the same for queues and blobs. */
+/* The responses that services have in common. */
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/datetime.h"
@@ -25,7 +25,7 @@ void tv_call_start(tv_call *call, int status)
     tv_slice version = tv_request_header(req, TV_LIT("x-ms-version"));
 
     tv_response_start(req, status);
-    tv_response_header(req, TV_LIT("Server"), server_names[call->service->kind]);
+    tv_response_header(req, TV_LIT("Server"), server_names[call->service->spec->kind]);
     tv_response_header(req, TV_LIT("x-ms-request-id"), request_id(call));
     if (client_id.len && client_id.len <= CLIENT_REQUEST_ID_MAX && tv_slice_is_printable(client_id))
         tv_response_header(req, TV_LIT("x-ms-client-request-id"), client_id);
@@ -43,8 +43,8 @@ void tv_call_add_date(tv_call *call, tv_slice name, int64_t ticks)
 /* What browsers of other sites may see of a response depends on the rest of it. */
 static void add_cors(tv_call *call)
 {
-    if (!call->is_preflight)
-        tv_cors_add_headers(call->service->catalog, call->service->kind, call->req);
+    if (tv_call_op(call) != TV_OP_PREFLIGHT)
+        tv_cors_add_headers(call->service->catalog, call->service->spec->kind, call->req);
 }
 
 void tv_call_finish(tv_call *call)
@@ -103,7 +103,7 @@ static void add_xml_fault(tv_buf *out, const tv_call *call)
     tv_xml_add_element(out, "Reason", is_fault ? TV_LIT("Error parsing Xml content") : TV_LIT(""));
 }
 
-void tv_call_start_error(tv_call *call, tv_err err)
+void tv_call_start_error_xml(tv_call *call, tv_err err)
 {
     tv_request *req = call->req;
     int status = tv_err_status(err);
@@ -133,7 +133,15 @@ void tv_call_start_error(tv_call *call, tv_err err)
 
 void tv_call_respond_error(tv_call *call, tv_err err)
 {
-    tv_call_start_error(call, err);
+    const tv_service_spec *spec = call->service->spec;
+
+    if (spec->explain)
+        err = spec->explain(call, err);
+    if (spec->respond_error) {
+        spec->respond_error(call, err);
+        return;
+    }
+    tv_call_start_error_xml(call, err);
     tv_call_finish(call);
 }
 
@@ -144,8 +152,8 @@ void tv_call_answer_preflight(tv_call *call)
     tv_cors_grant grant;
     tv_err err;
 
-    call->is_preflight = true;
-    err = tv_cors_preflight(call->service->catalog, call->service->kind, call->req, &grant);
+    tv_call_turn_to(call, TV_OP_PREFLIGHT);
+    err = tv_cors_preflight(call->service->catalog, call->service->spec->kind, call->req, &grant);
     if (err) {
         tv_call_respond_error(call, err);
         return;

@@ -1,4 +1,4 @@
-/* Service properties, stats and access policies: the same for queues and blobs. */
+/* Service properties, stats and access policies: the same for all services. */
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "catalog/acl.h"
@@ -6,7 +6,7 @@
 
 tv_err tv_call_get_properties(tv_call *call)
 {
-    tv_service_kind kind = call->service->kind;
+    tv_service_kind kind = call->service->spec->kind;
     tv_shared_properties *shared =
         tv_catalog_properties(call->service->catalog, tv_identity_account(call->identity));
     tv_service_properties properties = tv_properties_default(kind);
@@ -20,21 +20,18 @@ tv_err tv_call_get_properties(tv_call *call)
     return TV_OK;
 }
 
-static void on_properties_set(tv_mail *mail)
+static tv_err on_properties_set(tv_call *call, tv_err err)
 {
-    tv_call *call = TV_CALL_OF(tv_call, mail, write.mail);
-
-    if (call->write.result)
-        tv_call_respond_error(call, call->write.result);
-    else
+    if (err == TV_OK)
         tv_call_respond_empty(call, 202);
+    return err;
 }
 
 tv_err tv_call_set_properties(tv_call *call)
 {
     tv_catalog_set_properties *set = &call->set_properties;
-    tv_err err =
-        tv_properties_parse(&call->req->arena, call->service->kind, call->req->body, &set->update);
+    tv_err err = tv_properties_parse(&call->req->arena, call->service->spec->kind, call->req->body,
+                                     &set->update);
 
     if (err)
         return err;
@@ -43,7 +40,7 @@ tv_err tv_call_set_properties(tv_call *call)
     set->account = tv_identity_account(call->identity);
     set->arena = &call->req->arena;
     tv_catalog_prepare_set_properties(set, &call->write);
-    tv_call_submit(call, on_properties_set);
+    tv_call_write(call, on_properties_set);
     return TV_OK;
 }
 
@@ -67,8 +64,49 @@ tv_err tv_call_read_policies(tv_call *call, tv_access_policies *ret_policies)
     tv_request *req = call->req;
 
     if (req->body.len)
-        return tv_acl_parse(&req->arena, call->service->kind, req->body, ret_policies);
+        return tv_acl_parse(&req->arena, call->service->spec->kind, req->body, ret_policies);
 
     *ret_policies = (tv_access_policies){.count = 0};
     return TV_OK;
+}
+
+/* --- access policies of a table or queue; containers have public access with them --- */
+
+tv_err tv_call_get_policies(tv_call *call)
+{
+    tv_access_policies policies;
+    tv_err err = tv_catalog_policies(call->service->catalog, tv_identity_account(call->identity),
+                                     call->target.container, &call->req->arena, &policies);
+
+    if (err)
+        return err;
+
+    tv_call_start_xml(call, 200);
+    tv_acl_add_xml(&call->req->out, &policies);
+    tv_call_finish(call);
+    return TV_OK;
+}
+
+tv_err tv_call_set_policies(tv_call *call)
+{
+    tv_err err;
+
+    call->change = (tv_catalog_change){.catalog = call->service->catalog,
+                                       .container = call->container,
+                                       .arena = &call->req->arena,
+                                       .sets_policies = true};
+    err = tv_call_read_policies(call, &call->change.policies);
+    if (err)
+        return err;
+
+    tv_catalog_prepare_change(&call->change, &call->write);
+    tv_call_write(call, tv_call_respond_changed);
+    return TV_OK;
+}
+
+tv_err tv_call_respond_changed(tv_call *call, tv_err err)
+{
+    if (err == TV_OK)
+        tv_call_respond_empty(call, 204);
+    return err == TV_ERR_NOT_FOUND ? tv_catalog_kind_of(call->service->catalog)->not_found : err;
 }

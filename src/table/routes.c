@@ -302,14 +302,11 @@ const tv_catalog_kind tv_table_catalog = {
     .own_bytes = sizeof(tv_table_counts),
 };
 
-static const char *op_name(int op)
-{
-    return tv_table_op_name((tv_table_op_kind)op);
-}
-
 tv_http_handler tv_table_service_handler(tv_table_service *service)
 {
-    tv_meter_init(&service->meter, "table", op_name, TV_TABLE_OP_COUNT);
+    tv_meter_init(&service->meter, "table", TV_TABLE_OP_COUNT);
+    for (int i = 0; i < TV_TABLE_OP_COUNT; i++)
+        service->meter.op_names[i] = tv_table_op_name((tv_table_op_kind)i);
     service->auth.find_policies = find_policies;
     service->auth.ctx = service;
     return (tv_http_handler){

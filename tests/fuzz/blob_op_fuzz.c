@@ -4,8 +4,7 @@
  * operation with names that the store takes, and one that somebody may do.
  */
 #include "base/assert.h"
-#include "blob/access.h"
-#include "blob/op.h"
+#include "blob/call.h"
 #include "engine/key.h"
 #include "fuzz.h"
 #include "parameters.h"
@@ -37,7 +36,8 @@ static void read_request(tv_slice rest, tv_request *req, tv_header *headers)
     if (!is_target(target))
         target = TV_LIT(""), mark = 0;
     req->path = tv_arena_printf(&req->arena, "/acct/%.*s", TV_FMT(tv_slice_take(target, mark)));
-    req->query = query_of(&req->arena, mark < target.len ? tv_slice_skip(target, mark + 1) : TV_NONE);
+    req->query =
+        query_of(&req->arena, mark < target.len ? tv_slice_skip(target, mark + 1) : TV_NONE);
     req->host = TV_LIT("127.0.0.1:10000");
     req->headers = headers;
     while (req->header_count < HEADERS_MAX && tv_slice_next(&rest, '\n', &header)) {
@@ -49,41 +49,45 @@ static void read_request(tv_slice rest, tv_request *req, tv_header *headers)
     }
 }
 
-static void check_operation(const tv_call *call, const tv_blob_op *op)
+static void check_operation(tv_blob_call *call)
 {
-    tv_arena *arena = &call->req->arena;
-    tv_need need = tv_blob_need(op, false);
+    tv_arena *arena = &call->base.req->arena;
+    const tv_target *target = &call->base.target;
+    tv_need need = tv_call_need(&call->base);
     tv_slice partition;
 
-    tv_assert(op->kind != TV_BLOB_OP_UNKNOWN && op->kind != TV_BLOB_OP_PREFLIGHT);
-    tv_assert(op->body_bytes_max > 0 && op->snapshot >= 0);
-    tv_assert(tv_slice_eq(need.container, op->container) && tv_slice_eq(need.blob, op->blob));
-    if (op->blob.len)
-        tv_assert(tv_key_blob(arena, tv_key_container(arena, TV_LIT("acct"), 1), op->blob,
+    tv_assert(tv_call_op(&call->base) > TV_BLOB_OP_PREFLIGHT && call->base.op->run);
+    tv_assert(call->args.snapshot >= 0);
+    tv_assert(tv_slice_eq(need.container, target->container) &&
+              tv_slice_eq(need.blob, target->blob));
+    if (target->blob.len)
+        tv_assert(tv_key_blob(arena, tv_key_container(arena, TV_LIT("acct"), 1), target->blob,
                               &partition) == TV_OK);
     if (need.type == TV_TYPE_OBJECT)
-        tv_assert(op->container.len && op->blob.len);
-    if (op->snapshot)
-        tv_assert(need.type == TV_TYPE_OBJECT && op->snapshot_text.len);
+        tv_assert(target->container.len && target->blob.len);
+    if (call->args.snapshot)
+        tv_assert(need.type == TV_TYPE_OBJECT && target->snapshot.len);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    tv_service service = {.spec = &tv_blob_spec};
     tv_header headers[HEADERS_MAX];
     tv_request req = {0};
-    tv_call call = {.req = &req};
-    tv_blob_op op = {0};
+    tv_blob_call call = {0};
+    tv_call *base = &call.base;
     tv_err err;
 
     tv_arena_init(&req.arena);
     read_request((tv_slice){(const char *)data, size}, &req, headers);
-    err = tv_endpoint_parse(&req.arena, TV_LIT("blob"), false, req.host, req.path, &call.endpoint);
+    tv_call_init(base, &service, &req);
+    err = tv_endpoint_parse(&req.arena, TV_LIT("blob"), false, req.host, req.path, &base->endpoint);
     if (err == TV_OK)
-        err = tv_blob_op_read_path(&call, &op);
+        err = tv_blob_spec.read_path(base);
     if (err == TV_OK)
-        err = tv_blob_op_parse(&call, &op);
+        err = tv_call_choose(base);
     if (err == TV_OK)
-        check_operation(&call, &op);
+        check_operation(&call);
     tv_arena_done(&req.arena);
     return 0;
 }

@@ -1,5 +1,5 @@
 /* What each operation of the Blob service needs, and what everybody may do. */
-#include "blob/access.h"
+#include "blob/call.h"
 
 #include "auth/identity_internal.h"
 #include "check.h"
@@ -11,7 +11,7 @@ enum { NO_SAS, ACCOUNT, CONTAINER, BLOB };
 
 /* `any`: one of these letters is enough. */
 static const struct {
-    tv_blob_op_kind kind;
+    tv_blob_op kind;
     int sas;
     tv_resource_type type;
     const char *any;
@@ -71,21 +71,24 @@ static bool has_enough(const char *any, unsigned permissions)
     return false;
 }
 
-static tv_blob_op op_of(size_t row)
+static tv_service service = {.spec = &tv_blob_spec};
+
+static tv_call call_of(size_t row)
 {
-    tv_blob_op op = {
-        .kind = needs[row].kind, .container = TV_LIT("con"), .snapshot_text = TV_LIT("")};
+    tv_call call = {.service = &service,
+                    .op = &tv_blob_spec.ops[needs[row].kind],
+                    .target = {.container = TV_LIT("con"), .snapshot = TV_LIT("")}};
 
     if (needs[row].type == TV_TYPE_SERVICE)
-        op.container = TV_LIT("");
+        call.target.container = TV_LIT("");
     if (needs[row].type == TV_TYPE_OBJECT)
-        op.blob = TV_LIT("b");
-    return op;
+        call.target.blob = TV_LIT("b");
+    return call;
 }
 
-static tv_err allows(const tv_identity *identity, const tv_blob_op *op)
+static tv_err allows(const tv_identity *identity, tv_call *call)
 {
-    tv_need need = tv_blob_need(op, false);
+    tv_need need = tv_call_need(call);
 
     return tv_identity_allows(identity, &need);
 }
@@ -94,11 +97,11 @@ TEST(every_operation_needs_what_the_table_says_and_no_less)
 {
     CHECK_INT(COUNT(needs), TV_BLOB_OP_COUNT - 1); /* all but the account's information */
     for (size_t row = 0; row < COUNT(needs); row++) {
-        tv_blob_op op = op_of(row);
+        tv_call call = call_of(row);
         tv_identity key = {.account = &account, .service = TV_SERVICE_BLOB};
 
-        t_row = tv_blob_op_name(op.kind);
-        CHECK_OK(allows(&key, &op));
+        t_row = call.op->name;
+        CHECK_OK(allows(&key, &call));
         for (unsigned permissions = 0; permissions < 256; permissions++) {
             tv_err want =
                 has_enough(needs[row].any, permissions) ? TV_OK : TV_ERR_PERMISSION_MISMATCH;
@@ -110,18 +113,18 @@ TEST(every_operation_needs_what_the_table_says_and_no_less)
             for (unsigned types = 0; types < 8; types++) {
                 sas.sas = TV_SAS_ACCOUNT;
                 sas.resource_types = types;
-                CHECK_ERR(allows(&sas, &op), needs[row].sas == NO_SAS ? TV_ERR_AUTHORIZATION_FAILURE
-                                             : types & needs[row].type
-                                                 ? want
-                                                 : TV_ERR_RESOURCE_TYPE_MISMATCH);
+                CHECK_ERR(allows(&sas, &call),
+                          needs[row].sas == NO_SAS  ? TV_ERR_AUTHORIZATION_FAILURE
+                          : types & needs[row].type ? want
+                                                    : TV_ERR_RESOURCE_TYPE_MISMATCH);
             }
             sas.sas = TV_SAS_CONTAINER;
             sas.container = TV_LIT("con");
-            CHECK_ERR(allows(&sas, &op),
+            CHECK_ERR(allows(&sas, &call),
                       needs[row].sas >= CONTAINER ? want : TV_ERR_AUTHORIZATION_FAILURE);
             sas.sas = TV_SAS_BLOB;
             sas.blob = TV_LIT("b");
-            CHECK_ERR(allows(&sas, &op),
+            CHECK_ERR(allows(&sas, &call),
                       needs[row].sas >= BLOB ? want : TV_ERR_AUTHORIZATION_FAILURE);
         }
     }
@@ -129,31 +132,31 @@ TEST(every_operation_needs_what_the_table_says_and_no_less)
 
 TEST(a_sas_opens_its_own_container_and_blob_alone)
 {
-    tv_blob_op op = {.kind = TV_BLOB_OP_GET_BLOB,
-                     .container = TV_LIT("con"),
-                     .blob = TV_LIT("b"),
-                     .snapshot_text = TV_LIT("")};
+    tv_call call = {
+        .service = &service,
+        .op = &tv_blob_spec.ops[TV_BLOB_OP_GET_BLOB],
+        .target = {.container = TV_LIT("con"), .blob = TV_LIT("b"), .snapshot = TV_LIT("")}};
     tv_identity sas = {.account = &account,
                        .service = TV_SERVICE_BLOB,
                        .sas = TV_SAS_CONTAINER,
                        .permissions = TV_MAY_READ,
                        .container = TV_LIT("other")};
 
-    CHECK_ERR(allows(&sas, &op), TV_ERR_AUTHORIZATION_FAILURE);
+    CHECK_ERR(allows(&sas, &call), TV_ERR_AUTHORIZATION_FAILURE);
     sas.sas = TV_SAS_BLOB;
     sas.container = TV_LIT("con");
     sas.blob = TV_LIT("B");
-    CHECK_ERR(allows(&sas, &op), TV_ERR_AUTHORIZATION_FAILURE);
+    CHECK_ERR(allows(&sas, &call), TV_ERR_AUTHORIZATION_FAILURE);
     sas.blob = TV_LIT("b");
-    CHECK_OK(allows(&sas, &op));
+    CHECK_OK(allows(&sas, &call));
 }
 
 TEST(any_sas_may_ask_for_the_kind_of_account)
 {
-    tv_blob_op op = {.kind = TV_BLOB_OP_GET_ACCOUNT_INFO,
-                     .container = TV_LIT("con"),
-                     .blob = TV_LIT("b"),
-                     .snapshot_text = TV_LIT("")};
+    tv_call call = {
+        .service = &service,
+        .op = &tv_blob_spec.ops[TV_BLOB_OP_GET_ACCOUNT_INFO],
+        .target = {.container = TV_LIT("con"), .blob = TV_LIT("b"), .snapshot = TV_LIT("")}};
     tv_identity sas = {.account = &account,
                        .service = TV_SERVICE_BLOB,
                        .sas = TV_SAS_BLOB,
@@ -161,15 +164,17 @@ TEST(any_sas_may_ask_for_the_kind_of_account)
                        .container = TV_LIT("con"),
                        .blob = TV_LIT("b")};
 
-    CHECK_OK(allows(&sas, &op));
+    CHECK_OK(call.op->choose(&call));
+    CHECK_OK(allows(&sas, &call));
     sas = (tv_identity){.account = &account,
                         .service = TV_SERVICE_BLOB,
                         .sas = TV_SAS_ACCOUNT,
                         .permissions = TV_MAY_LIST,
                         .resource_types = TV_TYPE_OBJECT};
-    CHECK_OK(allows(&sas, &op));
-    op.blob = TV_LIT("");
-    CHECK_ERR(allows(&sas, &op), TV_ERR_RESOURCE_TYPE_MISMATCH);
+    CHECK_OK(allows(&sas, &call));
+    call.target.blob = TV_LIT("");
+    CHECK_OK(call.op->choose(&call));
+    CHECK_ERR(allows(&sas, &call), TV_ERR_RESOURCE_TYPE_MISMATCH);
 }
 
 /* --- everybody --- */
@@ -179,22 +184,22 @@ TEST(everybody_may_read_what_is_public_and_nothing_else)
     tv_identity nobody = {.account = &account, .service = TV_SERVICE_BLOB, .is_anonymous = true};
 
     for (size_t row = 0; row < COUNT(needs); row++) {
-        tv_blob_op op = op_of(row);
-        bool is_blob_read =
-            op.kind == TV_BLOB_OP_GET_BLOB || op.kind == TV_BLOB_OP_GET_BLOB_PROPERTIES ||
-            op.kind == TV_BLOB_OP_GET_BLOB_METADATA || op.kind == TV_BLOB_OP_GET_BLOCK_LIST;
-        bool is_container_read = op.kind == TV_BLOB_OP_LIST_BLOBS ||
-                                 op.kind == TV_BLOB_OP_GET_CONTAINER_PROPERTIES ||
-                                 op.kind == TV_BLOB_OP_GET_CONTAINER_METADATA;
-        tv_need need = tv_blob_need(&op, true);
+        tv_call call = call_of(row);
+        tv_blob_op op = needs[row].kind;
+        bool is_blob_read = op == TV_BLOB_OP_GET_BLOB || op == TV_BLOB_OP_GET_BLOB_PROPERTIES ||
+                            op == TV_BLOB_OP_GET_BLOB_METADATA || op == TV_BLOB_OP_GET_BLOCK_LIST;
+        bool is_container_read = op == TV_BLOB_OP_LIST_BLOBS ||
+                                 op == TV_BLOB_OP_GET_CONTAINER_PROPERTIES ||
+                                 op == TV_BLOB_OP_GET_CONTAINER_METADATA;
+        tv_need need = tv_call_need(&call);
 
-        t_row = tv_blob_op_name(op.kind);
-        CHECK(!tv_blob_is_public(op.kind, TV_PUBLIC_NONE));
-        CHECK_INT(tv_blob_is_public(op.kind, TV_PUBLIC_BLOB), is_blob_read);
-        CHECK_INT(tv_blob_is_public(op.kind, TV_PUBLIC_CONTAINER),
+        t_row = call.op->name;
+        CHECK(!tv_blob_is_public(call.op, TV_PUBLIC_NONE));
+        CHECK_INT(tv_blob_is_public(call.op, TV_PUBLIC_BLOB), is_blob_read);
+        CHECK_INT(tv_blob_is_public(call.op, TV_PUBLIC_CONTAINER),
                   is_blob_read || is_container_read);
-        CHECK_INT(tv_blob_may_be_public(op.kind), is_blob_read || is_container_read);
-        CHECK_ERR(allows(&nobody, &op), TV_ERR_NO_AUTHENTICATION);
+        CHECK_ERR(allows(&nobody, &call), TV_ERR_NO_AUTHENTICATION);
+        need.is_public = true;
         CHECK_OK(tv_identity_allows(&nobody, &need));
     }
 }
@@ -203,18 +208,16 @@ TEST(everybody_may_read_what_is_public_and_nothing_else)
 
 TEST(the_secondary_is_read_only_and_has_the_stats)
 {
-    tv_endpoint primary = {.is_secondary = false}, secondary = {.is_secondary = true};
-
     for (size_t row = 0; row < COUNT(needs); row++) {
-        tv_blob_op op = op_of(row);
-        bool is_stats = op.kind == TV_BLOB_OP_GET_SERVICE_STATS;
-        bool is_read = strncmp(tv_blob_op_name(op.kind), "Get", 3) == 0 ||
-                       strncmp(tv_blob_op_name(op.kind), "List", 4) == 0;
+        tv_call call = call_of(row);
+        const char *name = call.op->name;
+        bool is_stats = needs[row].kind == TV_BLOB_OP_GET_SERVICE_STATS;
+        bool is_read = strncmp(name, "Get", 3) == 0 || strncmp(name, "List", 4) == 0;
 
-        t_row = tv_blob_op_name(op.kind);
-        CHECK_ERR(tv_blob_check_endpoint(&op, &primary), is_stats ? TV_ERR_NOT_ON_PRIMARY : TV_OK);
-        CHECK_ERR(tv_blob_check_endpoint(&op, &secondary),
-                  is_read ? TV_OK : TV_ERR_SECONDARY_IS_READ_ONLY);
+        t_row = name;
+        CHECK_ERR(tv_call_check_endpoint(&call), is_stats ? TV_ERR_NOT_ON_PRIMARY : TV_OK);
+        call.endpoint.is_secondary = true;
+        CHECK_ERR(tv_call_check_endpoint(&call), is_read ? TV_OK : TV_ERR_SECONDARY_IS_READ_ONLY);
     }
 }
 

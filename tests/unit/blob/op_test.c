@@ -1,5 +1,5 @@
 /* What a request asks of the Blob service: method, path, restype, comp and headers. */
-#include "blob/op.h"
+#include "blob/call.h"
 
 #include "check.h"
 #include "requests.h"
@@ -8,7 +8,7 @@
 #define GUID "01234567-89ab-cdef-0123-456789abcdef"
 
 static tv_request request;
-static tv_call call;
+static tv_blob_call call;
 
 static int set_up(__attribute__((unused)) void **state)
 {
@@ -23,18 +23,24 @@ static int tear_down(__attribute__((unused)) void **state)
 }
 
 /* Both steps, as for an account "acct" in path style. */
-static tv_err parse(const char *method, const char *target, const char *headers, tv_blob_op *op)
+static tv_err parse(const char *method, const char *target, const char *headers)
 {
+    static tv_service service = {.spec = &tv_blob_spec};
     tv_arena arena = request.arena;
     tv_err err;
 
     request = request_new(&arena, method, target, headers);
     request.arena = arena;
-    call = (tv_call){.req = &request};
-    call.endpoint = request_endpoint(&request.arena, &request);
-    *op = (tv_blob_op){0};
-    err = tv_blob_op_read_path(&call, op);
-    return err ? err : tv_blob_op_parse(&call, op);
+    call = (tv_blob_call){0};
+    tv_call_init(&call.base, &service, &request);
+    call.base.endpoint = request_endpoint(&request.arena, &request);
+    err = tv_blob_spec.read_path(&call.base);
+    return err ? err : tv_call_choose(&call.base);
+}
+
+static const char *name_of(tv_blob_op op)
+{
+    return tv_blob_spec.ops[op].name;
 }
 
 /* --- which operation --- */
@@ -42,7 +48,7 @@ static tv_err parse(const char *method, const char *target, const char *headers,
 static const struct {
     const char *method, *target, *headers;
     tv_err err;
-    tv_blob_op_kind kind;
+    tv_blob_op kind;
 } operations[] = {
     {"GET", "?comp=list", "", TV_OK, TV_BLOB_OP_LIST_CONTAINERS},
     {"GET", "?restype=service&comp=properties", "", TV_OK, TV_BLOB_OP_GET_SERVICE_PROPERTIES},
@@ -126,15 +132,14 @@ static const struct {
 TEST(method_path_and_parameters_make_an_operation)
 {
     for (size_t i = 0; i < COUNT(operations); i++) {
-        tv_blob_op op;
         char row[200];
 
         snprintf(row, sizeof row, "%s %s %s", operations[i].method, operations[i].target,
                  operations[i].headers);
         t_row = row;
-        CHECK_ERR(parse(operations[i].method, operations[i].target, operations[i].headers, &op),
+        CHECK_ERR(parse(operations[i].method, operations[i].target, operations[i].headers),
                   operations[i].err);
-        CHECK_TEXT(tv_slice_of(tv_blob_op_name(op.kind)), tv_blob_op_name(operations[i].kind));
+        CHECK_TEXT(tv_slice_of(call.base.op->name), name_of(operations[i].kind));
     }
 }
 
@@ -163,24 +168,20 @@ static const struct {
 TEST(a_path_names_a_container_and_a_blob)
 {
     for (size_t i = 0; i < COUNT(paths); i++) {
-        tv_blob_op op;
-
         t_row = paths[i].what;
-        CHECK_ERR(parse("GET", paths[i].target, "", &op), paths[i].err);
-        CHECK_TEXT(op.container, paths[i].container);
-        CHECK_TEXT(op.blob, paths[i].blob);
+        CHECK_ERR(parse("GET", paths[i].target, ""), paths[i].err);
+        CHECK_TEXT(call.base.target.container, paths[i].container);
+        CHECK_TEXT(call.base.target.blob, paths[i].blob);
     }
 }
 
 TEST(a_blob_name_has_at_most_1024_units)
 {
     char target[1200] = "con/";
-    tv_blob_op op;
-
     memset(target + 4, 'x', 1024);
-    CHECK_ERR(parse("GET", target, "", &op), TV_OK);
+    CHECK_ERR(parse("GET", target, ""), TV_OK);
     memset(target + 4, 'x', 1025);
-    CHECK_ERR(parse("GET", target, "", &op), TV_ERR_TABLE_NAME_LENGTH);
+    CHECK_ERR(parse("GET", target, ""), TV_ERR_TABLE_NAME_LENGTH);
 }
 
 /* --- snapshots --- */
@@ -188,61 +189,55 @@ TEST(a_blob_name_has_at_most_1024_units)
 TEST(a_snapshot_can_be_read_and_deleted_and_nothing_else)
 {
 #define SNAPSHOT "snapshot=2026-01-02T03:04:05.1234567Z"
-    tv_blob_op op;
-
-    CHECK_ERR(parse("GET", "con/b?" SNAPSHOT, "", &op), TV_OK);
-    CHECK_TEXT(op.snapshot_text, "2026-01-02T03:04:05.1234567Z");
-    assert_true(op.snapshot % 10000000 == 1234567);
-    CHECK_ERR(parse("HEAD", "con/b?" SNAPSHOT, "", &op), TV_OK);
-    CHECK_ERR(parse("DELETE", "con/b?" SNAPSHOT, "", &op), TV_OK);
-    CHECK_ERR(parse("GET", "con/b?comp=blocklist&" SNAPSHOT, "", &op), TV_OK);
-    CHECK_ERR(parse("PUT", "con/b?" SNAPSHOT, "x-ms-blob-type: BlockBlob\n", &op),
+    CHECK_ERR(parse("GET", "con/b?" SNAPSHOT, ""), TV_OK);
+    CHECK_TEXT(call.base.target.snapshot, "2026-01-02T03:04:05.1234567Z");
+    assert_true(call.args.snapshot % 10000000 == 1234567);
+    CHECK_ERR(parse("HEAD", "con/b?" SNAPSHOT, ""), TV_OK);
+    CHECK_ERR(parse("DELETE", "con/b?" SNAPSHOT, ""), TV_OK);
+    CHECK_ERR(parse("GET", "con/b?comp=blocklist&" SNAPSHOT, ""), TV_OK);
+    CHECK_ERR(parse("PUT", "con/b?" SNAPSHOT, "x-ms-blob-type: BlockBlob\n"),
               TV_ERR_INVALID_QUERY_PARAMETER);
-    CHECK_ERR(parse("PUT", "con/b?comp=metadata&" SNAPSHOT, "", &op),
-              TV_ERR_INVALID_QUERY_PARAMETER);
-    CHECK_ERR(parse("GET", "con/b?snapshot=yesterday", "", &op), TV_ERR_INVALID_QUERY_PARAMETER);
-    CHECK_ERR(parse("GET", "con/b?snapshot=", "", &op), TV_OK);
-    assert_int_equal(op.snapshot, 0);
+    CHECK_ERR(parse("PUT", "con/b?comp=metadata&" SNAPSHOT, ""), TV_ERR_INVALID_QUERY_PARAMETER);
+    CHECK_ERR(parse("GET", "con/b?snapshot=yesterday", ""), TV_ERR_INVALID_QUERY_PARAMETER);
+    CHECK_ERR(parse("GET", "con/b?snapshot=", ""), TV_OK);
+    assert_int_equal(call.args.snapshot, 0);
 }
 
 /* --- conditions --- */
 
 TEST(conditions_are_read_from_their_headers)
 {
-    tv_blob_op op;
-
-    CHECK_ERR(parse("GET", "con/b", "", &op), TV_OK);
-    assert_int_equal(op.conditions.if_match.test, TV_ETAG_UNSAID);
-    assert_int_equal(op.conditions.if_none_match.test, TV_ETAG_UNSAID);
-    assert_false(op.conditions.has_lease_id);
+    CHECK_ERR(parse("GET", "con/b", ""), TV_OK);
+    assert_int_equal(call.args.conditions.if_match.test, TV_ETAG_UNSAID);
+    assert_int_equal(call.args.conditions.if_none_match.test, TV_ETAG_UNSAID);
+    assert_false(call.args.conditions.has_lease_id);
 
     CHECK_ERR(parse("DELETE", "con/b",
                     "If-Match: \"0x8DF4312BBB6D68C\"\nIf-None-Match: *\n"
                     "If-Modified-Since: Sun, 15 Nov 2026 12:19:44 GMT\n"
-                    "If-Unmodified-Since: Sun, 15 Nov 2026 12:19:45 GMT\nx-ms-lease-id: " GUID "\n",
-                    &op),
+                    "If-Unmodified-Since: Sun, 15 Nov 2026 12:19:45 GMT\nx-ms-lease-id: " GUID
+                    "\n"),
               TV_OK);
-    assert_int_equal(op.conditions.if_match.test, TV_ETAG_IS);
-    assert_true(op.conditions.if_match.etag == INT64_C(0x8DF4312BBB6D68C));
-    assert_int_equal(op.conditions.if_none_match.test, TV_ETAG_ANY);
-    assert_true(op.conditions.unmodified_since - op.conditions.modified_since == 10000000);
-    assert_true(op.conditions.has_lease_id);
+    assert_int_equal(call.args.conditions.if_match.test, TV_ETAG_IS);
+    assert_true(call.args.conditions.if_match.etag == INT64_C(0x8DF4312BBB6D68C));
+    assert_int_equal(call.args.conditions.if_none_match.test, TV_ETAG_ANY);
+    assert_true(call.args.conditions.unmodified_since - call.args.conditions.modified_since ==
+                10000000);
+    assert_true(call.args.conditions.has_lease_id);
 
-    CHECK_ERR(parse("GET", "con/b", "If-Modified-Since: soon\n", &op), TV_ERR_INVALID_HEADER);
-    CHECK_ERR(parse("GET", "con/b", "x-ms-lease-id: mine\n", &op), TV_ERR_INVALID_HEADER);
+    CHECK_ERR(parse("GET", "con/b", "If-Modified-Since: soon\n"), TV_ERR_INVALID_HEADER);
+    CHECK_ERR(parse("GET", "con/b", "x-ms-lease-id: mine\n"), TV_ERR_INVALID_HEADER);
 }
 
 TEST(copies_have_conditions_for_their_source)
 {
-    tv_blob_op op;
-
-    CHECK_ERR(parse("PUT", "con/b", "x-ms-copy-source: http://x/\nx-ms-source-if-match: *\n", &op),
+    CHECK_ERR(parse("PUT", "con/b", "x-ms-copy-source: http://x/\nx-ms-source-if-match: *\n"),
               TV_OK);
-    assert_int_equal(op.source_conditions.if_match.test, TV_ETAG_ANY);
-    assert_int_equal(op.conditions.if_match.test, TV_ETAG_UNSAID);
-    CHECK_ERR(parse("PUT", "con/b",
-                    "x-ms-copy-source: http://x/\nx-ms-source-if-modified-since: soon\n", &op),
-              TV_ERR_INVALID_HEADER);
+    assert_int_equal(call.args.source_conditions.if_match.test, TV_ETAG_ANY);
+    assert_int_equal(call.args.conditions.if_match.test, TV_ETAG_UNSAID);
+    CHECK_ERR(
+        parse("PUT", "con/b", "x-ms-copy-source: http://x/\nx-ms-source-if-modified-since: soon\n"),
+        TV_ERR_INVALID_HEADER);
 }
 
 /* --- leases --- */
@@ -250,7 +245,7 @@ TEST(copies_have_conditions_for_their_source)
 static const struct {
     const char *what, *headers;
     tv_err err;
-    tv_blob_op_kind kind;
+    tv_blob_op kind;
 } leases[] = {
     {"no action", "", TV_ERR_MISSING_HEADER, TV_BLOB_OP_ACQUIRE_BLOB_LEASE},
     {"an unknown action", "x-ms-lease-action: rent\n", TV_ERR_INVALID_HEADER,
@@ -289,23 +284,19 @@ static const struct {
 TEST(lease_operations_are_told_by_their_action)
 {
     for (size_t i = 0; i < COUNT(leases); i++) {
-        tv_blob_op op;
-
         t_row = leases[i].what;
-        CHECK_ERR(parse("PUT", "con/b?comp=lease", leases[i].headers, &op), leases[i].err);
-        CHECK_TEXT(tv_slice_of(tv_blob_op_name(op.kind)), tv_blob_op_name(leases[i].kind));
+        CHECK_ERR(parse("PUT", "con/b?comp=lease", leases[i].headers), leases[i].err);
+        CHECK_TEXT(tv_slice_of(call.base.op->name), name_of(leases[i].kind));
     }
 }
 
 TEST(a_container_is_leased_like_a_blob)
 {
-    tv_blob_op op;
-
     CHECK_ERR(parse("PUT", "con?restype=container&comp=lease",
-                    "x-ms-lease-action: break\nx-ms-lease-break-period: 7\n", &op),
+                    "x-ms-lease-action: break\nx-ms-lease-break-period: 7\n"),
               TV_OK);
-    assert_int_equal(op.kind, TV_BLOB_OP_BREAK_CONTAINER_LEASE);
-    assert_int_equal(op.lease.break_period_s, 7);
+    assert_int_equal(tv_call_op(&call.base), TV_BLOB_OP_BREAK_CONTAINER_LEASE);
+    assert_int_equal(call.args.lease.break_period_s, 7);
 }
 
 /* --- limits --- */
@@ -334,15 +325,12 @@ TEST(how_much_a_body_may_have_depends_on_the_version)
 {
     for (size_t i = 0; i < COUNT(limits); i++) {
         char headers[200];
-        tv_blob_op op;
-
         t_row = limits[i].target;
         snprintf(headers, sizeof headers, "x-ms-blob-type: BlockBlob\n%s%s\n",
                  limits[i].version ? "x-ms-version: " : "",
                  limits[i].version ? limits[i].version : "");
-        CHECK_ERR(parse("PUT", limits[i].target, headers, &op), TV_OK);
-        assert_true(op.body_bytes_max == limits[i].mib << 20);
-        assert_int_equal(op.has_sink, op.kind != TV_BLOB_OP_PUT_BLOCK_LIST);
+        CHECK_ERR(parse("PUT", limits[i].target, headers), TV_OK);
+        assert_true(tv_blob_body_bytes_max(&call.base) == limits[i].mib << 20);
     }
 }
 

@@ -1,5 +1,5 @@
 /* What a request asks of the queue service: paths, methods, comp. */
-#include "queue/op.h"
+#include "queue/call.h"
 
 #include "check.h"
 #include "requests.h"
@@ -69,14 +69,21 @@ TEST(paths_name_the_service_a_queue_its_messages_or_one_of_them)
 
 /* --- methods --- */
 
-static tv_err parse(const char *method, const char *target, tv_queue_op_kind *ret_kind)
+static tv_err parse(const char *method, const char *target, tv_queue_op *ret_op)
 {
+    tv_service service = {.spec = &tv_queue_spec};
     tv_request request = request_new(&arena, method, target, "");
-    tv_endpoint endpoint = request_endpoint(&arena, &request);
-    tv_queue_resource resource;
+    tv_queue_call q = {0};
+    tv_err err;
 
-    CHECK_OK(tv_queue_resource_parse(&arena, endpoint.rest, &resource));
-    return tv_queue_op_parse(&arena, &request, &resource, ret_kind);
+    request.arena = arena;
+    tv_call_init(&q.base, &service, &request);
+    q.base.endpoint = request_endpoint(&request.arena, &request);
+    CHECK_OK(tv_queue_spec.read_path(&q.base));
+    err = tv_call_choose(&q.base);
+    *ret_op = (tv_queue_op)tv_call_op(&q.base);
+    arena = request.arena;
+    return err;
 }
 
 static const char *const methods[] = {"GET", "HEAD", "PUT", "POST", "DELETE", "PATCH", "BREW"};
@@ -86,7 +93,7 @@ TEST(a_resource_has_its_methods)
 {
     static const struct {
         const char *target;
-        tv_queue_op_kind kinds[COUNT(methods) - 1];
+        tv_queue_op kinds[COUNT(methods) - 1];
     } rows[] = {
         {"?comp=list", {TV_QUEUE_OP_LIST}},
         {"?comp=list&prefix=a", {TV_QUEUE_OP_LIST}},
@@ -113,13 +120,13 @@ TEST(a_resource_has_its_methods)
     for (size_t i = 0; i < COUNT(rows); i++) {
         for (size_t m = 0; m < COUNT(methods); m++) {
             bool is_verb = m + 1 < COUNT(methods);
-            tv_queue_op_kind want = is_verb ? rows[i].kinds[m] : TV_QUEUE_OP_UNKNOWN, kind;
+            tv_queue_op want = is_verb ? rows[i].kinds[m] : TV_QUEUE_OP_UNKNOWN, kind;
             tv_err err = parse(methods[m], rows[i].target, &kind);
 
             t_row = rows[i].target;
             if (want) {
                 CHECK_OK(err);
-                CHECK_TEXT(tv_slice_of(tv_queue_op_name(kind)), tv_queue_op_name(want));
+                CHECK_TEXT(tv_slice_of(tv_queue_spec.ops[kind].name), tv_queue_spec.ops[want].name);
             } else {
                 CHECK_ERR(err, is_verb ? TV_ERR_UNSUPPORTED_VERB : TV_ERR_INVALID_VERB);
             }
@@ -147,7 +154,7 @@ TEST(parameters_that_choose_nothing_are_refused)
         {"jobs?comp=%zz", TV_ERR_URL_UNPARSABLE},
         {"jobs/messages?peekonly=%", TV_ERR_URL_UNPARSABLE},
     };
-    tv_queue_op_kind kind;
+    tv_queue_op kind;
 
     for (size_t i = 0; i < COUNT(rows); i++) {
         t_row = rows[i].target;

@@ -1,7 +1,7 @@
-/* Headers that many operations share: conditions, leases, and those that are not honoured. */
+/* What the heads of many operations say: snapshots, versions, conditions, leases. */
 #include "base/datetime.h"
 #include "base/number.h"
-#include "blob/op.h"
+#include "blob/call.h"
 
 tv_err tv_blob_not_supported(tv_call *call, const char *what)
 {
@@ -46,7 +46,7 @@ static tv_err read_guid(tv_call *call, tv_slice name, tv_guid *ret_guid, bool *r
     return tv_call_bad_header(call, name, text);
 }
 
-tv_err tv_blob_read_conditions(tv_call *call, tv_blob_conditions *ret_conditions)
+static tv_err read_conditions(tv_call *call, tv_blob_conditions *ret_conditions)
 {
     tv_blob_conditions *c = ret_conditions;
     tv_err err;
@@ -183,11 +183,114 @@ static const struct {
     {{"x-ms-legal-hold", 15}, "Legal holds are"},
 };
 
-tv_err tv_blob_check_headers(tv_call *call)
+static tv_err check_headers(tv_call *call)
 {
     for (size_t i = 0; i < sizeof refused_headers / sizeof *refused_headers; i++) {
         if (tv_request_header(call->req, refused_headers[i].name).len)
             return tv_blob_not_supported(call, refused_headers[i].what);
     }
     return TV_OK;
+}
+
+/* --- all together --- */
+
+static tv_err read_snapshot(tv_call *call, tv_blob_args *args)
+{
+    tv_slice text = call->target.snapshot, version_id;
+    tv_err err = tv_call_parameter(call, TV_LIT("versionid"), &version_id);
+
+    if (err)
+        return err;
+    if (version_id.data)
+        return tv_blob_not_supported(call, "Versions of blobs are");
+    if (text.len == 0)
+        return TV_OK;
+    if (!tv_datetime_parse(text, &args->snapshot) || args->snapshot <= 0)
+        return tv_call_bad_parameter(call, TV_LIT("snapshot"), text, NULL);
+
+    switch ((tv_blob_op)tv_call_op(call)) {
+    case TV_BLOB_OP_GET_BLOB:
+    case TV_BLOB_OP_GET_BLOB_PROPERTIES:
+    case TV_BLOB_OP_GET_BLOB_METADATA:
+    case TV_BLOB_OP_GET_BLOCK_LIST:
+    case TV_BLOB_OP_DELETE_BLOB:
+        return TV_OK;
+    default: /* snapshots do not change */
+        return tv_call_bad_parameter(call, TV_LIT("snapshot"), text, NULL);
+    }
+}
+
+/* That of the header, else that of a SAS. */
+static tv_err read_version(tv_call *call, tv_blob_args *args)
+{
+    tv_slice version = tv_request_header(call->req, TV_LIT("x-ms-version"));
+    tv_err err;
+
+    if (version.data == NULL) {
+        err = tv_call_parameter(call, TV_LIT("sv"), &version);
+        if (err)
+            return err;
+    }
+    args->version = tv_version_is_valid(version) ? version : TV_LIT("");
+    return TV_OK;
+}
+
+/* Only what makes a blob can want that there is none. */
+static tv_err check_conditions(const tv_call *call, const tv_blob_conditions *conditions)
+{
+    switch ((tv_blob_op)tv_call_op(call)) {
+    case TV_BLOB_OP_GET_BLOB:
+    case TV_BLOB_OP_GET_BLOB_PROPERTIES:
+    case TV_BLOB_OP_GET_BLOB_METADATA:
+        return conditions->if_none_match.test == TV_ETAG_ANY ? TV_ERR_UNSATISFIABLE_CONDITION
+                                                             : TV_OK;
+    default:
+        return TV_OK;
+    }
+}
+
+tv_err tv_blob_read_args(tv_call *call)
+{
+    tv_blob_args *args = &tv_blob_call_of(call)->args;
+    tv_err err;
+
+    err = check_headers(call);
+    if (err)
+        return err;
+
+    err = read_snapshot(call, args);
+    if (err)
+        return err;
+
+    err = read_version(call, args);
+    if (err)
+        return err;
+
+    err = read_conditions(call, &args->conditions);
+    return err ? err : check_conditions(call, &args->conditions);
+}
+
+/* Versions are dates and compare as text. */
+bool tv_blob_is_since(const tv_blob_args *args, tv_slice version)
+{
+    return args->version.len == 0 || tv_slice_cmp(args->version, version) >= 0;
+}
+
+uint64_t tv_blob_body_bytes_max(tv_call *call)
+{
+    static const uint64_t mib = 1024 * 1024;
+    const tv_blob_args *args = &tv_blob_call_of(call)->args;
+    bool is_2016 = tv_blob_is_since(args, TV_LIT("2016-05-31"));
+    bool is_2019 = tv_blob_is_since(args, TV_LIT("2019-12-12"));
+
+    switch ((tv_blob_op)tv_call_op(call)) {
+    case TV_BLOB_OP_PUT_BLOB:
+        return is_2019 ? 5000 * mib : is_2016 ? 256 * mib : 64 * mib;
+    case TV_BLOB_OP_PUT_BLOCK:
+        return is_2019 ? 4000 * mib : is_2016 ? 100 * mib : 4 * mib;
+    case TV_BLOB_OP_APPEND_BLOCK:
+        return tv_blob_is_since(args, TV_LIT("2022-11-02")) ? 100 * mib : 4 * mib;
+    default:
+        return call->op->body_bytes_max;
+    }
 }

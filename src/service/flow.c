@@ -1,0 +1,407 @@
+/*
+ * The request flow, the same for every service:
+ *
+ *     on_headers   a preflight is answered by the account's CORS rules; all others:
+ *                  open          HTTPS where it is required, the account, the version
+ *                  read_path     what the URL names
+ *                  authenticate  who is asking; where something can be public, requests
+ *                                without credentials become anonymous
+ *                  choose        which row of the service's table it is
+ *                  authorize     whether the identity may do that on this endpoint
+ *                  prepare       the page that it comes from, its length, its container,
+ *                                and what the row's own head function checks
+ *     the body     kept by the connection, or taken by a sink that the head function has set
+ *     on_request   the row's run function: answered at once, or when a read, a task in turns or
+ *                  a write comes back
+ *     on_done      counted and logged; what the call holds is released
+ *
+ * on_refused stands in for on_request when the HTTP layer cannot accept a request.
+ */
+#include "base/clock.h"
+#include "base/datetime.h"
+#include "base/log.h"
+#include "service/call.h"
+#include "service/cors.h"
+
+void tv_call_init(tv_call *call, tv_service *service, tv_request *req)
+{
+    call->service = service;
+    call->req = req;
+    call->method = req->method;
+    call->op = &service->spec->ops[TV_OP_UNKNOWN];
+}
+
+static tv_call *call_new(tv_service *service, tv_request *req)
+{
+    tv_call *call = tv_arena_zalloc(&req->arena, service->spec->call_bytes);
+    tv_guid guid = tv_guid_new();
+
+    tv_call_init(call, service, req);
+    tv_guid_format(call->request_id, &guid);
+    req->user = call;
+    return call;
+}
+
+/* --- open --- */
+
+/* Every dated version is welcome; the service's own list grows several times a year. */
+static tv_err open_call(tv_call *call)
+{
+    tv_request *req = call->req;
+    tv_slice version = tv_request_header(req, TV_LIT("x-ms-version"));
+
+    if (call->service->is_https_only && !req->is_tls)
+        return TV_ERR_HTTPS_REQUIRED;
+    if (version.data && !tv_version_is_valid(version))
+        return tv_call_bad_header(call, TV_LIT("x-ms-version"), version);
+    return tv_endpoint_parse(&req->arena, tv_service_kind_name(call->service->spec->kind),
+                             req->is_tls, req->host, req->path, &call->endpoint);
+}
+
+/* --- authenticate --- */
+
+static tv_credentials credentials_of(const tv_call *call)
+{
+    const tv_request *req = call->req;
+
+    return (tv_credentials){
+        .parts = {.service = call->service->spec->kind,
+                  .account = call->endpoint.account,
+                  .method = req->method_text,
+                  .path = req->path,
+                  .comp = call->comp,
+                  .content_md5 = tv_request_header(req, TV_LIT("content-md5")),
+                  .content_type = tv_request_header(req, TV_LIT("content-type")),
+                  .headers = req->headers,
+                  .header_count = req->header_count},
+        .authorization = tv_request_header(req, TV_LIT("authorization")),
+        .x_ms_date = tv_request_header(req, TV_LIT("x-ms-date")),
+        .date = tv_request_header(req, TV_LIT("date")),
+        .query = req->query,
+        .container = call->target.container,
+        .blob = call->target.blob,
+        .host = req->host,
+        .peer = req->peer,
+        .is_peer_loopback = req->is_peer_loopback,
+        .is_tls = req->is_tls,
+    };
+}
+
+tv_err tv_call_authenticate(tv_call *call)
+{
+    tv_credentials credentials = credentials_of(call);
+
+    return tv_authenticate(&call->service->auth, &credentials, tv_clock_ticks(), &call->req->arena,
+                           &call->identity, &call->info);
+}
+
+tv_err tv_call_authenticate_anonymous(tv_call *call)
+{
+    tv_credentials credentials = credentials_of(call);
+
+    return tv_authenticate_anonymous(&call->service->auth, &credentials, &call->req->arena,
+                                     &call->identity, &call->info);
+}
+
+static tv_err authenticate(tv_call *call)
+{
+    tv_err err = tv_call_authenticate(call);
+
+    if (err == TV_ERR_NO_AUTHENTICATION && call->service->spec->is_public)
+        err = tv_call_authenticate_anonymous(call);
+    if (err == TV_OK)
+        tv_request_charge_to(call->req, tv_identity_share(call->identity));
+    return err;
+}
+
+/* --- choose --- */
+
+void tv_call_turn_to(tv_call *call, int op)
+{
+    tv_assert(op >= 0 && op < call->service->spec->op_count);
+    call->op = &call->service->spec->ops[op];
+}
+
+static bool fits_method(const tv_op *op, tv_method method)
+{
+    return op->method == method || ((op->flags & TV_OP_HEAD) && method == TV_METHOD_HEAD);
+}
+
+static const tv_op *find_row(const tv_call *call, int where, bool *ret_has_comp)
+{
+    const tv_service_spec *spec = call->service->spec;
+
+    *ret_has_comp = false;
+    for (int i = 0; i < spec->op_count; i++) {
+        const tv_op *op = &spec->ops[i];
+
+        if (op->where == TV_OP_NOWHERE || op->where != where ||
+            !tv_slice_eq(call->comp, tv_slice_of(op->comp)))
+            continue;
+        if (fits_method(op, call->method))
+            return op;
+        *ret_has_comp = true;
+    }
+    return NULL;
+}
+
+static tv_err miss(tv_call *call, bool has_comp)
+{
+    if (call->service->spec->miss)
+        return call->service->spec->miss(call, has_comp);
+    return has_comp ? TV_ERR_UNSUPPORTED_VERB : TV_ERR_INVALID_QUERY_PARAMETER;
+}
+
+tv_err tv_call_choose(tv_call *call)
+{
+    int where;
+    bool has_comp;
+    tv_err err;
+
+    err = call->service->spec->locate(call, &where);
+    if (err)
+        return err;
+
+    const tv_op *op = find_row(call, where, &has_comp);
+
+    if (op == NULL)
+        return miss(call, has_comp);
+
+    call->op = op;
+    err = op->choose ? op->choose(call) : TV_OK;
+    if (err)
+        return err;
+    return call->service->spec->read_head ? call->service->spec->read_head(call) : TV_OK;
+}
+
+/* --- authorize --- */
+
+/* The secondary is read-only, and only it has stats. */
+tv_err tv_call_check_endpoint(const tv_call *call)
+{
+    bool is_secondary = call->endpoint.is_secondary;
+
+    if (call->op->flags & TV_OP_SECONDARY_ONLY)
+        return is_secondary ? TV_OK : TV_ERR_NOT_ON_PRIMARY;
+    return is_secondary && !(call->op->flags & TV_OP_READS) ? TV_ERR_SECONDARY_IS_READ_ONLY : TV_OK;
+}
+
+static bool is_public(tv_call *call)
+{
+    return (call->op->flags & (TV_OP_PUBLIC_OBJECT | TV_OP_PUBLIC_LISTING)) &&
+           call->service->spec->is_public(call);
+}
+
+/*
+ * Which operation it is, and whether it can be had here.  What is wrong with a
+ * request would tell the anonymous that there is such an account: to them all that
+ * is not public looks the same.
+ */
+static tv_err choose(tv_call *call)
+{
+    tv_err err = tv_call_choose(call);
+
+    if (err == TV_OK)
+        err = tv_call_check_endpoint(call);
+    if (err && tv_identity_is_anonymous(call->identity) && !is_public(call))
+        return TV_ERR_NO_AUTHENTICATION;
+    return err;
+}
+
+tv_need tv_call_need(tv_call *call)
+{
+    const tv_op *op = call->op;
+
+    return (tv_need){
+        .sas = op->sas,
+        .type = call->type ? call->type : op->type,
+        .all_of = op->all_of,
+        .any_of = op->any_of,
+        .container = call->target.container,
+        .blob = call->target.blob,
+        .snapshot = call->target.snapshot,
+    };
+}
+
+static tv_err authorize(tv_call *call)
+{
+    tv_need need = tv_call_need(call);
+    tv_err err;
+
+    need.is_public = tv_identity_is_anonymous(call->identity) && is_public(call);
+    err = tv_identity_allows(call->identity, &need);
+    if (err)
+        return err;
+    return call->service->spec->authorize ? call->service->spec->authorize(call) : TV_OK;
+}
+
+/* --- prepare --- */
+
+/* A body that nobody announced is none; the service would rather be told than guess. */
+static tv_err check_length(const tv_call *call)
+{
+    const tv_request *req = call->req;
+    bool has_length = tv_request_header(req, TV_LIT("content-length")).data ||
+                      tv_request_header(req, TV_LIT("transfer-encoding")).data;
+
+    return (call->op->flags & TV_OP_NEEDS_LENGTH) && !has_length ? TV_ERR_LENGTH_REQUIRED : TV_OK;
+}
+
+static tv_err check_page(tv_call *call)
+{
+    if (call->op->flags & (TV_OP_READS | TV_OP_SECONDARY_ONLY))
+        return TV_OK;
+    return tv_cors_check_page(call->service->catalog, call->service->spec->kind, call->identity,
+                              call->req, &call->info);
+}
+
+static tv_err prepare(tv_call *call)
+{
+    const tv_op *op = call->op;
+    tv_err err;
+
+    err = check_page(call);
+    if (err)
+        return err;
+
+    err = check_length(call);
+    if (err)
+        return err;
+
+    if (op->flags & TV_OP_IN_CONTAINER) {
+        err = tv_call_find_container(call, call->target.container);
+        if (err == TV_OK && call->service->spec->enter)
+            err = call->service->spec->enter(call);
+        if (err)
+            return err;
+    }
+    call->req->body_bytes_max = op->body_bytes_max ? op->body_bytes_max : TV_OP_BODY_BYTES_MAX;
+    return op->head ? op->head(call) : TV_OK;
+}
+
+/* --- the listener's calls --- */
+
+static tv_err check_head(tv_call *call)
+{
+    tv_err err;
+
+    err = open_call(call);
+    if (err)
+        return err;
+
+    err = call->service->spec->read_path(call);
+    if (err)
+        return err;
+
+    err = authenticate(call);
+    if (err)
+        return err;
+
+    err = choose(call);
+    if (err)
+        return err;
+
+    err = authorize(call);
+    if (err)
+        return err;
+
+    return prepare(call);
+}
+
+static bool on_headers(void *ctx, tv_request *req)
+{
+    tv_call *call = call_new(ctx, req);
+    bool requires_https = call->service->is_https_only && !req->is_tls;
+    tv_err err;
+
+    if (req->method == TV_METHOD_OPTIONS && !requires_https) {
+        tv_call_answer_preflight(call);
+        return false;
+    }
+    err = check_head(call);
+    if (err) {
+        tv_call_respond_error(call, err);
+        return false;
+    }
+    return true;
+}
+
+static void on_request(void *ctx, tv_request *req)
+{
+    tv_call *call = req->user;
+    tv_err err;
+
+    (void)ctx;
+    tv_assert(call->identity && call->op->run);
+    err = call->op->run(call);
+    if (err)
+        tv_call_respond_error(call, err);
+}
+
+static void on_refused(void *ctx, tv_request *req, tv_err err)
+{
+    tv_call_respond_error(req->user ? req->user : call_new(ctx, req), err);
+}
+
+/* What the client can make as long as it likes comes last, where cutting the line hides nothing. */
+static void log_access(const tv_call *call, int64_t ns)
+{
+    tv_request *req = call->req;
+    tv_slice path = tv_log_redact(&req->arena, req->path);
+
+    tv_log(TV_LOG_INFO, "access",
+           "service=%.*s method=%.*s operation=%s status=%d us=%lld peer=%s request_id=%.*s "
+           "path=\"%.*s\"",
+           TV_FMT(tv_service_kind_name(call->service->spec->kind)),
+           TV_FMT(tv_method_text(req->method)), call->op->name, req->status, (long long)(ns / 1000),
+           req->peer, TV_GUID_TEXT_LEN, call->request_id, TV_FMT(path));
+}
+
+static void on_done(void *ctx, tv_request *req)
+{
+    tv_service *service = ctx;
+    tv_call *call = req->user;
+    int64_t ns = tv_clock_mono_ns() - req->start_ns;
+
+    if (call == NULL)
+        return;
+
+    if (service->spec->done)
+        service->spec->done(call);
+    tv_meter_add(&service->meter, tv_call_op(call), req->status, ns, req->body_length,
+                 req->out.len + req->out_length);
+    if (service->has_access_log)
+        log_access(call, ns);
+    tv_container_unref(call->container);
+    req->user = NULL;
+}
+
+/* --- the service --- */
+
+static tv_err find_policies(void *ctx, tv_slice account, tv_slice container, tv_arena *arena,
+                            tv_access_policies *ret_policies)
+{
+    tv_service *service = ctx;
+
+    return tv_catalog_policies(service->catalog, account, container, arena, ret_policies);
+}
+
+tv_http_handler tv_service_handler(tv_service *service)
+{
+    const tv_service_spec *spec = service->spec;
+    const char *name = tv_service_kind_name(spec->kind).data;
+
+    tv_meter_init(&service->meter, name, spec->op_count);
+    for (int i = 0; i < spec->op_count; i++)
+        service->meter.op_names[i] = spec->ops[i].name;
+    service->auth.find_policies = find_policies;
+    service->auth.ctx = service;
+    return (tv_http_handler){
+        .name = name,
+        .ctx = service,
+        .on_headers = on_headers,
+        .on_request = on_request,
+        .on_refused = on_refused,
+        .on_done = on_done,
+    };
+}

@@ -1,0 +1,80 @@
+/*
+ * What a service is made of: a table of operations (op.h), the few things that it
+ * does in its own way (tv_service_spec), and the parts of the server that it uses.
+ * The flow of a request is the same for all of them: flow.c.
+ */
+#ifndef TV_SERVICE_SERVICE_H
+#define TV_SERVICE_SERVICE_H
+
+#include "base/meter.h"
+#include "base/turns.h"
+#include "base/workers.h"
+#include "catalog/catalog.h"
+#include "commit/pipeline.h"
+#include "service/op.h"
+
+/** What a service does in its own way.  Functions may be NULL unless it says otherwise. */
+typedef struct tv_service_spec {
+    tv_service_kind kind;
+    const tv_op *ops; /* TV_OP_UNKNOWN and TV_OP_PREFLIGHT come first */
+    int op_count;
+    size_t call_bytes; /* of the struct, beginning with a tv_call, that it keeps per request */
+
+    /**
+     * Before anybody is authenticated: set call->target, which a SAS may have been
+     * signed for, and call->comp at the latest in `locate`.  Nothing is checked yet
+     * but escapes.  Not NULL.
+     */
+    tv_err (*read_path)(tv_call *call);
+
+    /** Afterwards: check the names, and say what the path addresses.  Not NULL. */
+    tv_err (*locate)(tv_call *call, int *ret_where);
+
+    /**
+     * The error when no row has the method or, with `has_comp` false, the comp.
+     * Without it TV_ERR_UNSUPPORTED_VERB and TV_ERR_INVALID_QUERY_PARAMETER.
+     */
+    tv_err (*miss)(tv_call *call, bool has_comp);
+
+    /** Once the row is known: read what the heads of many operations have in common. */
+    tv_err (*read_head)(tv_call *call);
+
+    /** Whether the owner of what is addressed lets everybody do this; without it, nobody. */
+    bool (*is_public)(tv_call *call);
+
+    /** Any check beyond what the row needs, once that is met. */
+    tv_err (*authorize)(tv_call *call);
+
+    /** call->container has been found; before the row's own `head`. */
+    tv_err (*enter)(tv_call *call);
+
+    /** Before an error is answered: add details, or answer another in its place. */
+    tv_err (*explain)(tv_call *call, tv_err err);
+
+    /** Answer an error.  Without it in XML: tv_call_respond_error_xml. */
+    void (*respond_error)(tv_call *call, tv_err err);
+
+    /** The request is done, answered or not: let go of what the call holds. */
+    void (*done)(tv_call *call);
+} tv_service_spec;
+
+enum { TV_OP_UNKNOWN, TV_OP_PREFLIGHT };
+
+/** A service.  Fill in all but the meter; the rest is zero. */
+typedef struct tv_service {
+    const tv_service_spec *spec;
+    tv_engine *engine;
+    tv_catalog *catalog;        /* of its tables, queues or containers */
+    tv_workers *readers;        /* for point reads that wait for the disk */
+    tv_turns *scanners;         /* for queries and lists, which take longer */
+    tv_outbox *const *outboxes; /* one per loop, by its index */
+    tv_auth_policy auth;
+    bool is_https_only;
+    bool has_access_log;
+    tv_meter meter;
+} tv_service;
+
+/** The handler for a listener; the service, all filled in, outlives it. */
+tv_http_handler tv_service_handler(tv_service *service);
+
+#endif

@@ -223,8 +223,10 @@ static tv_err copy_blob(copier *c)
     tv_err err = tv_blob_reader_open(c->call->base.service->engine, c->copying->partition,
                                      c->copying->source.args.snapshot, &c->reader);
 
+    if (err == TV_ERR_BLOB_NOT_FOUND)
+        return tv_blob_source_failed(c->call, err, TV_ERR_COPY_SOURCE);
     if (err)
-        return err == TV_ERR_BLOB_NOT_FOUND ? TV_ERR_COPY_SOURCE : err;
+        return err;
 
     const tv_blob_head *head = tv_blob_reader_head(c->reader);
 

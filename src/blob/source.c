@@ -168,10 +168,20 @@ static bool has_key(const tv_blob_call *call, const tv_blob_copying *copying, tv
            tv_identity_allows(call->base.identity, &need) == TV_OK;
 }
 
+/* Clients look there for whether to try again.  The service's definitions have it since then. */
+tv_err tv_blob_source_failed(tv_blob_call *call, tv_err why, tv_err err)
+{
+    bool is_sync = call->op.kind == TV_BLOB_OP_COPY_BLOB_FROM_URL;
+
+    if (tv_blob_op_is_since(&call->op, is_sync ? TV_LIT("2024-08-04") : TV_LIT("2025-11-05")))
+        call->base.info.source = why;
+    return err;
+}
+
 static tv_err denied(tv_blob_call *call, tv_err why)
 {
     call->base.info.text = tv_err_text(why);
-    return TV_ERR_COPY_SOURCE_DENIED;
+    return tv_blob_source_failed(call, why, TV_ERR_COPY_SOURCE_DENIED);
 }
 
 /*
@@ -197,7 +207,7 @@ static tv_err check_source(tv_blob_call *call, tv_blob_copying *copying)
     if (!err)
         err = tv_identity_allows(source->identity, &need);
     if (err == TV_ERR_NO_AUTHENTICATION)
-        return TV_ERR_COPY_SOURCE_ANONYMOUS;
+        return tv_blob_source_failed(call, err, TV_ERR_COPY_SOURCE_ANONYMOUS);
     return err ? denied(call, err) : TV_OK;
 }
 
@@ -236,7 +246,7 @@ tv_err tv_blob_find_source(tv_blob_call *call)
     if (err)
         return err;
     if (copying->container == NULL)
-        return TV_ERR_COPY_SOURCE;
+        return tv_blob_source_failed(call, TV_ERR_CONTAINER_NOT_FOUND, TV_ERR_COPY_SOURCE);
 
     err = tv_key_blob(&copying->req.arena, copying->container->prefix, source->target.blob,
                       &copying->partition);

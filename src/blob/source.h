@@ -28,6 +28,9 @@ typedef struct tv_blob_copying {
  */
 tv_err tv_blob_find_source(tv_blob_call *call) TV_WARN_UNUSED;
 
+/** Let the answer tell why the source could not be had, if it may.  Returns `err`. */
+tv_err tv_blob_source_failed(tv_blob_call *call, tv_err why, tv_err err) TV_WARN_UNUSED;
+
 /** Whether a URL's host is the server that was called by the name `called`; both may have a port.
  */
 bool tv_blob_is_same_server(tv_slice host, tv_slice called);

@@ -111,6 +111,12 @@ void tv_call_start_error_xml(tv_call *call, tv_err err)
     req->out.len = 0; /* a page may have been half written */
     tv_call_start(call, status);
     tv_response_header(req, TV_LIT("x-ms-error-code"), tv_err_code(err));
+    if (call->info.source) {
+        tv_response_header(req, TV_LIT("x-ms-copy-source-error-code"),
+                           tv_err_code(call->info.source));
+        tv_response_header(req, TV_LIT("x-ms-copy-source-status-code"),
+                           tv_arena_printf(&req->arena, "%d", tv_err_status(call->info.source)));
+    }
     if (status == 401)
         tv_response_header(req, TV_LIT("WWW-Authenticate"),
                            TV_LIT("Bearer authorization_uri=https://login.microsoftonline.com/"

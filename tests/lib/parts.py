@@ -5,7 +5,7 @@
 A part is known by its path in the suite, without the ending of its file, and has the names of
 its tests.  A word asks for
 
-    blob/store          the parts under a folder, or the folders of that name
+    blob/store          the parts under a folder, else under all folders of that name
     lease, lease_test.c one part, whatever folder it is in; the ending may be there or not
     test_it_stops       one test of a part, with or without its "test_"
     tests/unit/blob     the same as the shell completes it
@@ -23,21 +23,20 @@ class NoSuchPart(Exception):
     pass
 
 
-def components(path):
-    return f"/{path}/"
-
-
 def find(known, word):
     """{part: names of tests, or None for all of them} that one word asks for."""
-    inside = components(ENDING.sub("", word))
-    chosen = {part: None for part in known if inside in components(part)}
-    if chosen:
-        return chosen
+    path = ENDING.sub("", word)
+    for is_meant in (lambda part: part == path,
+                     lambda part: part.startswith(f"{path}/"),
+                     lambda part: f"/{path}/" in f"/{part}/"):
+        chosen = {part: None for part in known if is_meant(part)}
+        if chosen:
+            return chosen
     for part, tests in known.items():
         names = {name for name in tests if word in (name, name.removeprefix("test_"))}
         if names:
             chosen[part] = names
-    return chosen or {part: None for part in known if inside.strip("/") in part}
+    return chosen or {part: None for part in known if path in part}
 
 
 def shown(known):

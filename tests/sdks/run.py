@@ -25,6 +25,7 @@ KEPT = ROOT / "build-sdks"
 sys.path.insert(0, str(HERE.parent / "lib"))
 
 import javascript  # noqa: E402
+import parts  # noqa: E402
 import sas  # noqa: E402
 import server  # noqa: E402
 from table_client import Client, key_path  # noqa: E402
@@ -330,14 +331,14 @@ def run_language(name):
     return sum(p for p, _ in parts), sum(f for _, f in parts)
 
 
-def main(which):
-    unknown = [name for name in which if name not in LANGUAGES]
-    if unknown:
-        print(f"sdks: the languages are {' '.join(LANGUAGES)}")
-        return 2
+def main(arguments):
+    is_find = arguments[:1] == ["--find"]
+    which = parts.choose_or_exit("sdks", dict.fromkeys(LANGUAGES, ()), arguments[is_find:])
+    if is_find:
+        return 0
     KEPT.mkdir(exist_ok=True)
     passed = failed = 0
-    for name in which or LANGUAGES:
+    for name in which:
         more_passed, more_failed = run_language(name)
         passed, failed = passed + more_passed, failed + more_failed
     print(f"sdks: {passed} passed, {failed} failed", flush=True)

@@ -171,9 +171,9 @@ static bool has_key(const tv_blob_call *call, const tv_blob_copying *copying, tv
 /* Clients look there for whether to try again.  The service's definitions have it since then. */
 tv_err tv_blob_source_failed(tv_blob_call *call, tv_err why, tv_err err)
 {
-    bool is_sync = call->op.kind == TV_BLOB_OP_COPY_BLOB_FROM_URL;
+    bool is_sync = tv_call_op(&call->base) == TV_BLOB_OP_COPY_BLOB_FROM_URL;
 
-    if (tv_blob_op_is_since(&call->op, is_sync ? TV_LIT("2024-08-04") : TV_LIT("2025-11-05")))
+    if (tv_blob_is_since(&call->args, is_sync ? TV_LIT("2024-08-04") : TV_LIT("2025-11-05")))
         call->base.info.source = why;
     return err;
 }

@@ -1,11 +1,11 @@
 /* Service properties, from XML and to XML. */
 #include "catalog/properties.h"
+
 #include "base/assert.h"
 #include "base/datetime.h"
+#include "base/method.h"
 #include "base/number.h"
 #include "base/xml.h"
-#include "http/parser.h"
-#include "http/request.h"
 
 /* The only version of metrics, and of the logs of a table service; others have another. */
 static const tv_slice version = {"1.0", 3}, version_2 = {"2.0", 3};
@@ -178,7 +178,7 @@ static bool is_header(tv_slice item)
 
     /* A star is only one at the end, though names of headers might have it anywhere. */
     return (name.len == 0 && item.len) ||
-           (tv_http_is_token(name) && tv_slice_find(name, '*') == name.len);
+           (tv_is_token(name) && tv_slice_find(name, '*') == name.len);
 }
 
 /* One origin; browsers write them in ASCII. */

@@ -22,6 +22,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/meter.h"
+#include "base/read_mode.h"
 #include "engine/batch.h"
 
 /** Two keys of 1,024 UTF-16 units, at most 3 bytes each, and the prefix before them. */
@@ -29,14 +31,6 @@
 
 typedef struct tv_engine tv_engine;
 typedef struct tv_iter tv_iter;
-
-typedef enum tv_read_mode {
-    TV_READ_ANY,    /* may wait for the disk */
-    TV_READ_CACHED, /* TV_ERR_WOULD_BLOCK rather than wait: for network threads */
-} tv_read_mode;
-
-/** Receives one figure of an engine, for /metrics: "rocksdb_live_bytes", what it is, its value. */
-typedef void tv_engine_figure_fn(void *ctx, const char *name, const char *help, double value);
 
 typedef struct tv_engine_ops {
     /** "memory", "rocksdb", "rados". */
@@ -87,7 +81,7 @@ typedef struct tv_engine_ops {
     tv_err (*check)(tv_engine *engine);
 
     /** Report the engine's figures. */
-    void (*figures)(tv_engine *engine, tv_engine_figure_fn *report, void *ctx);
+    void (*figures)(tv_engine *engine, tv_metric_fn *report, void *ctx);
 
     /** Flush and free.  No call may be under way and no iterator open. */
     void (*close)(tv_engine *engine);

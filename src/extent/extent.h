@@ -22,7 +22,8 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "engine/engine.h" /* tv_read_mode, tv_engine_figure_fn */
+#include "base/meter.h"
+#include "base/read_mode.h"
 
 typedef struct tv_extents tv_extents;
 typedef struct tv_extent_writer tv_extent_writer;
@@ -208,6 +209,6 @@ tv_err tv_extents_sweep(tv_extents *store, tv_extent_sweep *sweep) TV_WARN_UNUSE
  * full.  After a crash the extents of earlier boots are counted, and for it each file
  * is looked at, by the sweep; after a close they are known from the start.
  */
-void tv_extents_figures(tv_extents *store, tv_engine_figure_fn *report, void *ctx);
+void tv_extents_figures(tv_extents *store, tv_metric_fn *report, void *ctx);
 
 #endif

@@ -159,7 +159,7 @@ void tv_extents_close(tv_extents *store)
     dispose(store);
 }
 
-void tv_extents_figures(tv_extents *store, tv_engine_figure_fn *report, void *ctx)
+void tv_extents_figures(tv_extents *store, tv_metric_fn *report, void *ctx)
 {
     pthread_mutex_lock(&store->lock);
     size_t waiting = store->waiting_count, damaged = store->damage_count;

@@ -7,11 +7,6 @@ enum {
 };
 
 /* clang-format off */
-static const bool token_chars[256] = {
-    ['!'] = 1, ['#' ... '\''] = 1, ['*' ... '+'] = 1, ['-' ... '.'] = 1, ['0' ... '9'] = 1,
-    ['A' ... 'Z'] = 1, ['^' ... 'z'] = 1, ['|'] = 1, ['~'] = 1,
-};
-
 /* A name or address with an optional port; no user, no path. */
 static const bool host_chars[256] = {
     ['!'] = 1, ['$' ... '.'] = 1, ['0' ... ';'] = 1, ['='] = 1, ['A' ... '['] = 1, [']'] = 1,
@@ -27,11 +22,6 @@ static size_t span(tv_slice text, const bool set[256])
     while (count < text.len && set[(unsigned char)text.data[count]])
         count++;
     return count;
-}
-
-bool tv_http_is_token(tv_slice text)
-{
-    return text.len > 0 && span(text, token_chars) == text.len;
 }
 
 static inline bool is_control(char c)
@@ -91,7 +81,7 @@ tv_err tv_head_scan_run(tv_head_scan *scan, tv_slice input, size_t head_bytes_ma
         const char *from = input.data + scan->at;
 
         /* Tells TLS or noise on a plain port at once, not at the header deadline. */
-        if (scan->at == scan->start && *from != '\r' && !token_chars[(unsigned char)*from])
+        if (scan->at == scan->start && *from != '\r' && !tv_token_chars[(unsigned char)*from])
             return TV_ERR_BAD_REQUEST;
 
         const char *lf = memchr(from, '\n', input.len - scan->at);
@@ -220,7 +210,7 @@ static tv_err parse_version(tv_slice text, tv_head *head)
 
 static tv_err parse_request_line(tv_slice line, tv_head *head)
 {
-    size_t method_len = span(line, token_chars);
+    size_t method_len = span(line, tv_token_chars);
 
     if (method_len == 0 || method_len == line.len || line.data[method_len] != ' ')
         return TV_ERR_BAD_REQUEST;
@@ -314,7 +304,7 @@ static tv_err note_header(tv_slice name, tv_slice value, tv_head *head, wishes *
 /* A folded line begins with a blank, which is no token either. */
 static tv_err parse_header(tv_slice line, tv_header *ret_header)
 {
-    size_t name_len = span(line, token_chars);
+    size_t name_len = span(line, tv_token_chars);
 
     if (name_len == 0 || name_len == line.len || line.data[name_len] != ':')
         return TV_ERR_BAD_REQUEST;

@@ -58,9 +58,6 @@ typedef struct tv_head {
 tv_err tv_head_parse(tv_arena *arena, tv_slice text, size_t line_count,
                      tv_head *ret_head) TV_WARN_UNUSED;
 
-/** One or more of the characters that make up methods and header names. */
-bool tv_http_is_token(tv_slice text);
-
 /** Free of control characters other than the tab: fit to be the value of a header. */
 bool tv_http_is_field_value(tv_slice text);
 

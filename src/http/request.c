@@ -1,29 +1,6 @@
 /* What services ask of a request. */
 #include "http/conn.h"
 
-static const tv_slice method_texts[] = {
-    [TV_METHOD_GET] = {"GET", 3},         [TV_METHOD_HEAD] = {"HEAD", 4},
-    [TV_METHOD_POST] = {"POST", 4},       [TV_METHOD_PUT] = {"PUT", 3},
-    [TV_METHOD_PATCH] = {"PATCH", 5},     [TV_METHOD_MERGE] = {"MERGE", 5},
-    [TV_METHOD_DELETE] = {"DELETE", 6},   [TV_METHOD_OPTIONS] = {"OPTIONS", 7},
-    [TV_METHOD_OTHER] = {"(unknown)", 9},
-};
-
-tv_method tv_method_parse(tv_slice text)
-{
-    for (int i = TV_METHOD_GET; i < TV_METHOD_OTHER; i++) {
-        if (tv_slice_eq(text, method_texts[i]))
-            return (tv_method)i;
-    }
-    return TV_METHOD_OTHER;
-}
-
-tv_slice tv_method_text(tv_method method)
-{
-    tv_assert(method <= TV_METHOD_OTHER);
-    return method_texts[method];
-}
-
 void tv_request_index_headers(tv_request *req)
 {
     uint32_t *keys = tv_arena_alloc(&req->arena, req->header_count * sizeof *keys);

@@ -16,24 +16,10 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/header.h"
+#include "base/method.h"
 #include "base/parameters.h"
 #include "net/loop.h"
 
-typedef enum tv_method {
-    TV_METHOD_GET,
-    TV_METHOD_HEAD,
-    TV_METHOD_POST,
-    TV_METHOD_PUT,
-    TV_METHOD_PATCH,
-    TV_METHOD_MERGE,
-    TV_METHOD_DELETE,
-    TV_METHOD_OPTIONS,
-    TV_METHOD_OTHER, /* a valid token that no service knows */
-} tv_method;
-
-/** The enum for a method's text (case-sensitive), TV_METHOD_OTHER when it is none of ours. */
-tv_method tv_method_parse(tv_slice text);
-tv_slice tv_method_text(tv_method method);
 
 typedef struct tv_request tv_request;
 

@@ -315,7 +315,7 @@ static tv_err check(tv_engine *engine)
     return err;
 }
 
-static void figures(tv_engine *engine, tv_engine_figure_fn *report, void *ctx)
+static void figures(tv_engine *engine, tv_metric_fn *report, void *ctx)
 {
     memory_engine *memory = of(engine);
 

@@ -408,7 +408,7 @@ static tv_err check(tv_engine *engine)
     return write_batch(engine, &(tv_batch){0});
 }
 
-static void figures(tv_engine *engine, tv_engine_figure_fn *report, void *ctx)
+static void figures(tv_engine *engine, tv_metric_fn *report, void *ctx)
 {
     static const struct {
         const char *name, *help, *property;

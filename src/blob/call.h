@@ -59,7 +59,7 @@ tv_err tv_blob_limit_to_new(tv_call *call) TV_WARN_UNUSED;
 
 /* The operations, a file for each group of them: see tv_op.head and tv_op.run. */
 
-/* containers.c */
+/* ops/container.c */
 tv_err tv_blob_create_container(tv_call *call) TV_WARN_UNUSED;
 tv_err tv_blob_get_container(tv_call *call) TV_WARN_UNUSED; /* properties, or metadata alone */
 tv_err tv_blob_set_container_metadata(tv_call *call) TV_WARN_UNUSED;
@@ -68,17 +68,17 @@ tv_err tv_blob_set_container_acl(tv_call *call) TV_WARN_UNUSED;
 tv_err tv_blob_delete_container(tv_call *call) TV_WARN_UNUSED;
 tv_err tv_blob_lease_container(tv_call *call) TV_WARN_UNUSED;
 
-/* list_containers.c, list_blobs.c */
+/* ops/list_containers.c, ops/list_blobs.c */
 tv_err tv_blob_list_containers(tv_call *call) TV_WARN_UNUSED;
 tv_err tv_blob_list_blobs(tv_call *call) TV_WARN_UNUSED;
 
-/* puts.c: the heads of operations whose body is streamed. */
+/* ops/put.c: the heads of operations whose body is streamed. */
 tv_err tv_blob_begin_put(tv_call *call) TV_WARN_UNUSED;
 tv_err tv_blob_begin_put_block(tv_call *call) TV_WARN_UNUSED;
 tv_err tv_blob_begin_append(tv_call *call) TV_WARN_UNUSED;
 
 /**
- * transfer.c: make ready for a body: check its length and digests, let `read_head` read what the
+ * ops/receive.c: make ready for a body: check its length and digests, let `read_head` read what the
  * operation's own head says, and set req->sink for a body that does not fit into a row.
  * `is_part`: it is a block, which has at least a byte.
  */
@@ -98,7 +98,7 @@ tv_err tv_blob_receive(tv_blob_call *call, tv_err (*next)(tv_blob_call *call)) T
 tv_err tv_blob_submit(tv_blob_call *call, tv_update_fn *run, void (*respond)(tv_blob_call *call));
 
 /** Let go of extents that were made for a change that has not been submitted and will not be. */
-void tv_blob_unmake(tv_blob_call *call);
+void tv_blob_discard(tv_blob_call *call);
 
 /** The request is done, answered or not: let go of uploads and downloads (writers, visits). */
 void tv_blob_end_transfer(tv_blob_call *call);
@@ -119,7 +119,7 @@ tv_err tv_blob_lease(tv_call *call) TV_WARN_UNUSED;    /* args.lease says what i
 tv_err tv_blob_run_copy(tv_call *call) TV_WARN_UNUSED; /* Copy Blob, and From URL */
 tv_err tv_blob_abort_copy(tv_call *call) TV_WARN_UNUSED;
 
-/* entry.c: what lists say of a container or a blob. */
+/* ops/list_entry.c: what lists say of a container or a blob. */
 
 /** Append <Last-Modified> and <Etag>, the latter in quotes or not. */
 void tv_blob_add_etag_xml(tv_buf *out, int64_t ticks, bool is_quoted);
@@ -136,7 +136,7 @@ typedef struct tv_blob_entry_view {
 /** Append <Blob> or <BlobPrefix>. */
 void tv_blob_add_entry_xml(tv_buf *out, const tv_blob_entry *entry, const tv_blob_entry_view *view);
 
-/* respond.c: what several answers have in common. */
+/* ops/respond.c: what several answers have in common. */
 
 /** ETag, in quotes, and Last-Modified of something last changed at `ticks`. */
 void tv_blob_add_etag(tv_blob_call *call, int64_t ticks);

@@ -3,7 +3,7 @@
 
 #include "base/chore.h"
 #include "base/log.h"
-#include "blob/damage.h"
+#include "blob/body/damage.h"
 #include "blob/store/change.h"
 #include "blob/store/sweep.h"
 #include "commit/waiter.h"

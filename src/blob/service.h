@@ -4,8 +4,8 @@
 #ifndef TV_BLOB_SERVICE_H
 #define TV_BLOB_SERVICE_H
 
+#include "blob/body/io.h"
 #include "blob/cleaner.h"
-#include "blob/io.h"
 #include "service/service.h"
 
 typedef struct tv_blob_service {

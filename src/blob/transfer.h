@@ -5,10 +5,10 @@
 #ifndef TV_BLOB_TRANSFER_H
 #define TV_BLOB_TRANSFER_H
 
-#include "blob/download.h"
-#include "blob/range.h"
+#include "blob/body/download.h"
+#include "blob/body/range.h"
+#include "blob/body/upload.h"
 #include "blob/store/change.h"
-#include "blob/upload.h"
 
 struct tv_blob_call;
 

@@ -3,7 +3,7 @@
  * written again it reads the same.
  */
 #include "base/xml.h"
-#include "blob/block_list.h"
+#include "blob/body/block_list_xml.h"
 #include "fuzz.h"
 
 static const char *element_of(tv_block_source source)

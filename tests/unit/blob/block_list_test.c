@@ -1,5 +1,5 @@
 /* Lists of blocks as XML. */
-#include "blob/block_list.h"
+#include "blob/body/block_list_xml.h"
 
 #include "check.h"
 

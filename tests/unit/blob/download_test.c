@@ -1,5 +1,5 @@
 /* Downloads behind a real listener: kinds of contents, ranges, slow clients, and damage. */
-#include "blob/download.h"
+#include "blob/body/download.h"
 
 #include "blob/store/blobs.h"
 #include "extent/fixture.h"

@@ -1,5 +1,5 @@
 /* The thread that hashes for uploads, without them. */
-#include "blob/hasher.h"
+#include "blob/body/hasher.h"
 
 #include <semaphore.h>
 

@@ -1,5 +1,5 @@
 /* Whether the source of a copy is on this server. */
-#include "blob/source.h"
+#include "blob/ops/copy_source.h"
 
 #include "check.h"
 

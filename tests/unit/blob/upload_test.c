@@ -1,5 +1,5 @@
 /* Uploads behind a real listener: pieces, pauses, digests, faults, and clients that go. */
-#include "blob/upload.h"
+#include "blob/body/upload.h"
 
 #include <signal.h>
 #include <sys/mman.h>

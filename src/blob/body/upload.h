@@ -16,8 +16,8 @@
 
 #include "base/crc64.h"
 #include "base/md5.h"
-#include "blob/digests.h"
-#include "blob/io.h"
+#include "blob/body/digests.h"
+#include "blob/body/io.h"
 
 typedef struct tv_blob_upload tv_blob_upload;
 

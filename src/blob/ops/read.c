@@ -6,8 +6,8 @@
  * work in turns with scans.
  */
 #include "base/number.h"
-#include "blob/damage.h"
-#include "blob/headers.h"
+#include "blob/body/damage.h"
+#include "blob/ops/headers.h"
 #include "engine/instant.h"
 #include "service/metadata.h"
 

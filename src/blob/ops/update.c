@@ -2,7 +2,7 @@
  * Changes that bring no data: Set Blob Properties, Set Blob Metadata, Snapshot
  * Blob, Delete Blob, Lease Blob.
  */
-#include "blob/headers.h"
+#include "blob/ops/headers.h"
 #include "service/metadata.h"
 
 static void respond_set(tv_blob_call *call)

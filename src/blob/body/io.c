@@ -1,5 +1,5 @@
 /* The memory of uploads and downloads, and their threads. */
-#include "blob/io.h"
+#include "blob/body/io.h"
 
 #include <pthread.h>
 

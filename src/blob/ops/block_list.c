@@ -1,6 +1,6 @@
 /* Put Block List and Get Block List. */
-#include "blob/block_list.h"
-#include "blob/headers.h"
+#include "blob/body/block_list_xml.h"
+#include "blob/ops/headers.h"
 #include "engine/instant.h"
 #include "service/metadata.h"
 

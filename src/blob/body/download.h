@@ -17,9 +17,9 @@
 #ifndef TV_BLOB_DOWNLOAD_H
 #define TV_BLOB_DOWNLOAD_H
 
-#include "blob/io.h"
+#include "blob/body/io.h"
+#include "blob/body/upload.h"
 #include "blob/store/reader.h"
-#include "blob/upload.h"
 #include "http/request.h"
 
 typedef struct tv_blob_download tv_blob_download;

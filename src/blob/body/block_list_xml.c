@@ -2,7 +2,7 @@
  * Lists of blocks.  They are too long for the trees of base/xml.h, and simple
  * enough to be read as they come: two levels, and text only in the second.
  */
-#include "blob/block_list.h"
+#include "blob/body/block_list_xml.h"
 
 #include <expat.h>
 

@@ -16,7 +16,7 @@
  *  (4) When the request ends before the job does, the upload frees itself when the
  *      job comes back.
  */
-#include "blob/upload.h"
+#include "blob/body/upload.h"
 
 #include "base/assert.h"
 #include "base/buf.h"

@@ -12,7 +12,7 @@
 #include "base/budget.h"
 #include "base/turns.h"
 #include "base/workers.h"
-#include "blob/hasher.h"
+#include "blob/body/hasher.h"
 #include "extent/extent.h"
 
 /** Buffers of one size, up to a number of them; some are kept for the next.  Any thread. */

@@ -1,5 +1,5 @@
 /* The line in the log that an operator looks for when data is damaged. */
-#include "blob/damage.h"
+#include "blob/body/damage.h"
 
 #include "base/arena.h"
 #include "base/log.h"

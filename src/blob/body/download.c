@@ -14,7 +14,7 @@
  *      pieces, in turns with scans: rows cost, not bytes, and workers know no accounts.
  *      Who is refused a turn goes on with few pieces at a time: its body has begun.
  */
-#include "blob/download.h"
+#include "blob/body/download.h"
 
 #include "base/assert.h"
 

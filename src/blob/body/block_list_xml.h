@@ -2,8 +2,8 @@
  * Lists of blocks as XML: the body of Put Block List and of the answer to Get
  * Block List.
  */
-#ifndef TV_BLOB_BLOCK_LIST_H
-#define TV_BLOB_BLOCK_LIST_H
+#ifndef TV_BLOB_BLOCK_LIST_XML_H
+#define TV_BLOB_BLOCK_LIST_XML_H
 
 #include "base/buf.h"
 #include "blob/store/change.h"

@@ -1,5 +1,5 @@
 /* Headers of blobs. */
-#include "blob/headers.h"
+#include "blob/ops/headers.h"
 
 #include "base/base64.h"
 #include "base/datetime.h"

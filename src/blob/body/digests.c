@@ -1,5 +1,5 @@
 /* Digests of bodies, and what clients say of them. */
-#include "blob/digests.h"
+#include "blob/body/digests.h"
 
 #include "base/assert.h"
 #include "base/base64.h"

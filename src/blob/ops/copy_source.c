@@ -1,5 +1,5 @@
 /* Finding the source of a copy. */
-#include "blob/source.h"
+#include "blob/ops/copy_source.h"
 
 #include "base/uri.h"
 #include "engine/key.h"

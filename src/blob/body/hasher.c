@@ -7,7 +7,7 @@
  * been here and are not done: for a millisecond, which is three times what hashing
  * a buffer takes, and less and less often while nobody comes.
  */
-#include "blob/hasher.h"
+#include "blob/body/hasher.h"
 
 #include <errno.h>
 #include <pthread.h>

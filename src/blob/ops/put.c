@@ -3,7 +3,7 @@
  * before the data, so that nobody sends a large body for nothing.
  */
 #include "base/number.h"
-#include "blob/headers.h"
+#include "blob/ops/headers.h"
 #include "service/metadata.h"
 
 /* --- Put Blob --- */

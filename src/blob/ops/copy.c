@@ -7,9 +7,9 @@
  * of extents, and the bytes of chunks.  Very many chunks are gathered in an
  * extent, because a change is one write.
  */
-#include "blob/damage.h"
-#include "blob/headers.h"
-#include "blob/source.h"
+#include "blob/body/damage.h"
+#include "blob/ops/copy_source.h"
+#include "blob/ops/headers.h"
 #include "engine/instant.h"
 #include "service/metadata.h"
 
@@ -309,7 +309,7 @@ static tv_err on_copied(tv_call *base, tv_err err)
         err = tv_blob_submit(call, tv_put_blob_run, respond_copied);
     }
     if (err)
-        tv_blob_unmake(call);
+        tv_blob_discard(call);
     return err;
 }
 

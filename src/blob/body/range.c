@@ -1,5 +1,5 @@
 /* Ranges of bytes. */
-#include "blob/range.h"
+#include "blob/body/range.h"
 
 #include "base/number.h"
 

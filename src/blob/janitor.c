@@ -1,7 +1,7 @@
 /* One thread: sweep the extents once, then look for old blocks again and again. */
 #include "blob/janitor.h"
 
-#include "base/chore.h"
+#include "base/background.h"
 #include "base/log.h"
 #include "blob/body/damage.h"
 #include "blob/store/change.h"
@@ -17,7 +17,7 @@ enum {
 };
 
 struct tv_blob_janitor {
-    tv_chore chore;
+    tv_background thread;
     tv_blob_janitor_options options;
     tv_waiter waiter;
 };
@@ -36,7 +36,7 @@ static bool is_stopping(void *ctx)
 {
     const row_visit *visit = ctx;
 
-    return tv_chore_is_stopping(&visit->janitor->chore);
+    return tv_background_is_stopping(&visit->janitor->thread);
 }
 
 /* An operator wants to know which blobs to restore. */
@@ -152,7 +152,7 @@ static tv_err expire_container(tv_blob_janitor *janitor, tv_container *container
     tv_arena_init(&arenas[0]);
     tv_arena_init(&arenas[1]);
     for (unsigned step = 0;
-         err == TV_OK && !search.is_done && !tv_chore_is_stopping(&janitor->chore); step++) {
+         err == TV_OK && !search.is_done && !tv_background_is_stopping(&janitor->thread); step++) {
         tv_arena *arena = &arenas[step % 2];
 
         tv_arena_reset(arena);
@@ -185,12 +185,12 @@ static void expire_blocks(tv_blob_janitor *janitor)
 
 /* --- the thread --- */
 
-static void run(tv_chore *chore, void *ctx)
+static void run(tv_background *thread, void *ctx)
 {
     tv_blob_janitor *janitor = ctx;
 
     while (!sweep_extents(janitor)) {
-        if (!tv_chore_sleep(chore, SWEEP_RETRY_SECONDS * 1000))
+        if (!tv_background_sleep(thread, SWEEP_RETRY_SECONDS * 1000))
             return;
     }
 
@@ -199,7 +199,7 @@ static void run(tv_chore *chore, void *ctx)
         return;
     do {
         expire_blocks(janitor);
-    } while (tv_chore_sleep(chore, janitor->options.interval_s * 1000));
+    } while (tv_background_sleep(thread, janitor->options.interval_s * 1000));
 }
 
 tv_blob_janitor *tv_blob_janitor_new(const tv_blob_janitor_options *options)
@@ -208,7 +208,9 @@ tv_blob_janitor *tv_blob_janitor_new(const tv_blob_janitor_options *options)
 
     janitor->options = *options;
     tv_waiter_init(&janitor->waiter, options->pipeline);
-    tv_chore_start(&janitor->chore, run, janitor);
+    tv_background_start(&janitor->thread,
+                        &(tv_background_options){
+                            .name = "tv-gc-search", .gives_way = true, .run = run, .ctx = janitor});
     return janitor;
 }
 
@@ -217,7 +219,7 @@ void tv_blob_janitor_free(tv_blob_janitor *janitor)
     if (janitor == NULL)
         return;
 
-    tv_chore_stop(&janitor->chore);
+    tv_background_done(&janitor->thread);
     tv_waiter_done(&janitor->waiter);
     free(janitor);
 }

@@ -1,13 +1,13 @@
 /* One thread that goes from queue to queue. */
 #include "queue/collector.h"
 
-#include "base/chore.h"
+#include "base/background.h"
 #include "base/log.h"
 #include "commit/waiter.h"
 #include "queue/store/queue.h"
 
 struct tv_queue_collector {
-    tv_chore chore;
+    tv_background thread;
     tv_waiter waiter;
     tv_catalog *catalog;
     int interval_ms;
@@ -24,7 +24,7 @@ static tv_err collect_queue(tv_queue_collector *collector, tv_queue *queue)
         err = tv_queue_prepare_collect(&step, &write);
         if (err == TV_OK)
             err = tv_waiter_run(&collector->waiter, &write);
-    } while (err == TV_OK && step.has_more && !tv_chore_is_stopping(&collector->chore));
+    } while (err == TV_OK && step.has_more && !tv_background_is_stopping(&collector->thread));
     return err;
 }
 
@@ -35,7 +35,7 @@ static void collect_all(tv_queue_collector *collector)
     tv_container **queues = tv_catalog_all(collector->catalog, &count);
 
     for (size_t i = 0; i < count; i++) {
-        if (!tv_chore_is_stopping(&collector->chore)) {
+        if (!tv_background_is_stopping(&collector->thread)) {
             tv_err err = collect_queue(collector, queues[i]->own);
 
             if (err && err != TV_ERR_QUEUE_NOT_FOUND)
@@ -47,11 +47,11 @@ static void collect_all(tv_queue_collector *collector)
     free(queues);
 }
 
-static void run(tv_chore *chore, void *ctx)
+static void run(tv_background *thread, void *ctx)
 {
     tv_queue_collector *collector = ctx;
 
-    while (tv_chore_sleep(chore, collector->interval_ms))
+    while (tv_background_sleep(thread, collector->interval_ms))
         collect_all(collector);
 }
 
@@ -63,7 +63,10 @@ tv_queue_collector *tv_queue_collector_new(tv_catalog *catalog, tv_pipeline *pip
     collector->catalog = catalog;
     collector->interval_ms = interval_ms;
     tv_waiter_init(&collector->waiter, pipeline);
-    tv_chore_start(&collector->chore, run, collector);
+    tv_background_start(&collector->thread, &(tv_background_options){.name = "tv-gc-messages",
+                                                                     .gives_way = true,
+                                                                     .run = run,
+                                                                     .ctx = collector});
     return collector;
 }
 
@@ -72,7 +75,7 @@ void tv_queue_collector_free(tv_queue_collector *collector)
     if (collector == NULL)
         return;
 
-    tv_chore_stop(&collector->chore);
+    tv_background_done(&collector->thread);
     tv_waiter_done(&collector->waiter);
     free(collector);
 }

@@ -9,29 +9,23 @@
  */
 #include "blob/body/hasher.h"
 
-#include <errno.h>
-#include <pthread.h>
-#include <time.h>
-
 #include "base/assert.h"
+#include "base/background.h"
+#include "base/clock.h"
 #include "base/md5_lanes.h"
 
 enum {
     PATIENCE_NS = 1000 * 1000,
     SKIPS_MAX = 63,
-    NS_PER_S = 1000 * 1000 * 1000,
 };
 
 struct tv_hasher {
     tv_workers *workers;
-    pthread_t thread;
-    pthread_mutex_t lock; /* guards what follows, and is_coming of the jobs */
-    pthread_cond_t filled;
+    tv_background thread; /* its lock guards what follows, and is_coming of the jobs */
     tv_mail_chain queue;
     size_t joined;
     size_t coming; /* jobs that are */
     size_t wanted; /* the thread sleeps until so many wait; 0 when it is awake */
-    bool is_stopping;
     uint64_t batches, pieces;
 
     /* The thread's. */
@@ -40,15 +34,12 @@ struct tv_hasher {
 
 /* --- on the hasher's thread, locked --- */
 
-/* Sleep until `wanted` jobs wait, or until a time unless it is NULL. */
-static void sleep_until(tv_hasher *hasher, size_t wanted, const struct timespec *until)
+/* Sleep until `wanted` jobs wait, or until a time. */
+static void sleep_until(tv_hasher *hasher, size_t wanted, int64_t until_ns)
 {
-    int err = 0;
-
     hasher->wanted = wanted;
-    while (hasher->queue.count < wanted && !hasher->is_stopping && err != ETIMEDOUT)
-        err = until ? pthread_cond_timedwait(&hasher->filled, &hasher->lock, until)
-                    : pthread_cond_wait(&hasher->filled, &hasher->lock);
+    while (hasher->queue.count < wanted && tv_background_wait(&hasher->thread, until_ns))
+        ;
     hasher->wanted = 0;
 }
 
@@ -56,7 +47,6 @@ static void sleep_until(tv_hasher *hasher, size_t wanted, const struct timespec 
 static void gather(tv_hasher *hasher)
 {
     size_t before = hasher->queue.count, wanted = before + hasher->coming;
-    struct timespec until;
 
     wanted = wanted < TV_MD5_LANES ? wanted : TV_MD5_LANES;
     if (before >= wanted)
@@ -66,11 +56,7 @@ static void gather(tv_hasher *hasher)
         return;
     }
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += PATIENCE_NS;
-    until.tv_sec += until.tv_nsec / NS_PER_S;
-    until.tv_nsec %= NS_PER_S;
-    sleep_until(hasher, wanted, &until);
+    sleep_until(hasher, wanted, tv_clock_mono_ns() + PATIENCE_NS);
 
     bool has_paid = hasher->queue.count > 1;
 
@@ -86,8 +72,8 @@ static size_t take(tv_hasher *hasher, tv_hash_job *ret_jobs[TV_MD5_LANES])
 {
     size_t count = 0;
 
-    pthread_mutex_lock(&hasher->lock);
-    sleep_until(hasher, 1, NULL);
+    tv_background_lock(&hasher->thread);
+    sleep_until(hasher, 1, TV_BACKGROUND_NEVER);
     gather(hasher);
     while (count < TV_MD5_LANES && hasher->queue.first) {
         tv_hash_job *job = (tv_hash_job *)tv_mail_chain_take(&hasher->queue);
@@ -98,7 +84,7 @@ static size_t take(tv_hasher *hasher, tv_hash_job *ret_jobs[TV_MD5_LANES])
     }
     hasher->batches += count > 0;
     hasher->pieces += count;
-    pthread_mutex_unlock(&hasher->lock);
+    tv_background_unlock(&hasher->thread);
     return count;
 }
 
@@ -115,13 +101,14 @@ static void hand_on(tv_hasher *hasher, tv_hash_job *job)
     tv_mailbox_post(reply_to, &refused);
 }
 
-static void *run(void *arg)
+static void run(tv_background *thread, void *ctx)
 {
-    tv_hasher *hasher = arg;
+    tv_hasher *hasher = ctx;
     tv_hash_job *jobs[TV_MD5_LANES];
     tv_md5_lane lanes[TV_MD5_LANES];
     size_t count;
 
+    (void)thread;
     while ((count = take(hasher, jobs)) > 0) {
         for (size_t i = 0; i < count; i++)
             lanes[i] = (tv_md5_lane){jobs[i]->md5, jobs[i]->bytes};
@@ -129,7 +116,6 @@ static void *run(void *arg)
         for (size_t i = 0; i < count; i++)
             hand_on(hasher, jobs[i]);
     }
-    return NULL;
 }
 
 /* --- on any thread --- */
@@ -137,16 +123,10 @@ static void *run(void *arg)
 tv_hasher *tv_hasher_new(tv_workers *workers)
 {
     tv_hasher *hasher = tv_calloc(1, sizeof *hasher);
-    pthread_condattr_t monotonic;
 
     hasher->workers = workers;
-    tv_assert(pthread_condattr_init(&monotonic) == 0);
-    tv_assert(pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0);
-    tv_assert(pthread_mutex_init(&hasher->lock, NULL) == 0);
-    tv_assert(pthread_cond_init(&hasher->filled, &monotonic) == 0);
-    pthread_condattr_destroy(&monotonic);
-    tv_assert(pthread_create(&hasher->thread, NULL, run, hasher) == 0);
-    pthread_setname_np(hasher->thread, "tv-md5");
+    tv_background_start(&hasher->thread,
+                        &(tv_background_options){.name = "tv-md5", .run = run, .ctx = hasher});
     return hasher;
 }
 
@@ -155,11 +135,7 @@ void tv_hasher_stop(tv_hasher *hasher)
     if (hasher == NULL)
         return;
 
-    pthread_mutex_lock(&hasher->lock);
-    hasher->is_stopping = true;
-    pthread_cond_signal(&hasher->filled);
-    pthread_mutex_unlock(&hasher->lock);
-    pthread_join(hasher->thread, NULL);
+    tv_background_stop(&hasher->thread);
     hasher->workers = NULL;
 }
 
@@ -169,8 +145,7 @@ void tv_hasher_free(tv_hasher *hasher)
         return;
 
     tv_assert(hasher->workers == NULL && hasher->joined == 0 && hasher->coming == 0);
-    pthread_cond_destroy(&hasher->filled);
-    pthread_mutex_destroy(&hasher->lock);
+    tv_background_done(&hasher->thread);
     free(hasher);
 }
 
@@ -186,9 +161,9 @@ void tv_hasher_join(tv_hasher *hasher)
     if (hasher == NULL)
         return;
 
-    pthread_mutex_lock(&hasher->lock);
+    tv_background_lock(&hasher->thread);
     hasher->joined++;
-    pthread_mutex_unlock(&hasher->lock);
+    tv_background_unlock(&hasher->thread);
 }
 
 void tv_hasher_leave(tv_hasher *hasher, tv_hash_job *job)
@@ -196,11 +171,11 @@ void tv_hasher_leave(tv_hasher *hasher, tv_hash_job *job)
     if (hasher == NULL)
         return;
 
-    pthread_mutex_lock(&hasher->lock);
+    tv_background_lock(&hasher->thread);
     tv_assert(hasher->joined > 0);
     hasher->joined--;
     expect_no_more(hasher, job);
-    pthread_mutex_unlock(&hasher->lock);
+    tv_background_unlock(&hasher->thread);
 }
 
 bool tv_hasher_submit(tv_hasher *hasher, tv_hash_job *job)
@@ -208,8 +183,8 @@ bool tv_hasher_submit(tv_hasher *hasher, tv_hash_job *job)
     if (hasher == NULL)
         return false;
 
-    pthread_mutex_lock(&hasher->lock);
-    tv_assert(!hasher->is_stopping);
+    tv_background_lock(&hasher->thread);
+    tv_assert(!tv_background_is_stopping(&hasher->thread));
     expect_no_more(hasher, job);
     bool is_taken = job->bytes.len > 0 && hasher->joined > 1;
 
@@ -217,17 +192,17 @@ bool tv_hasher_submit(tv_hasher *hasher, tv_hash_job *job)
         tv_mail_chain_add(&hasher->queue, &job->job.mail);
         if (hasher->wanted > 0 && hasher->queue.count >= hasher->wanted) {
             hasher->wanted = 0;
-            pthread_cond_signal(&hasher->filled);
+            tv_background_wake(&hasher->thread);
         }
     }
-    pthread_mutex_unlock(&hasher->lock);
+    tv_background_unlock(&hasher->thread);
     return is_taken;
 }
 
 void tv_hasher_figures(tv_hasher *hasher, uint64_t *ret_batches, uint64_t *ret_pieces)
 {
-    pthread_mutex_lock(&hasher->lock);
+    tv_background_lock(&hasher->thread);
     *ret_batches = hasher->batches;
     *ret_pieces = hasher->pieces;
-    pthread_mutex_unlock(&hasher->lock);
+    tv_background_unlock(&hasher->thread);
 }

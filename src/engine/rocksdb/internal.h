@@ -5,7 +5,7 @@
 #include <rocksdb/c.h>
 #include <stdatomic.h>
 
-#include "base/chore.h"
+#include "base/background.h"
 #include "base/space.h"
 #include "engine/rocksdb/rocksdb.h"
 
@@ -57,7 +57,7 @@ tv_err tv_rocksdb_iter_new(rocksdb_t *db, tv_rocksdb_reads *reads, tv_slice from
 /* --- watch.c: a thread that looks after what happens behind the writes --- */
 
 typedef struct tv_rocksdb_watch {
-    tv_chore chore;
+    tv_background thread;
     rocksdb_t *db;
     tv_engine *engine;
     tv_space *space;

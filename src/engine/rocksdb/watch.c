@@ -43,12 +43,12 @@ static void relieve(tv_rocksdb_watch *watch)
     rocksdb_free(text);
 }
 
-static void run(tv_chore *chore, void *ctx)
+static void run(tv_background *thread, void *ctx)
 {
     tv_rocksdb_watch *watch = ctx;
     uint64_t errors_seen = 0, errors;
 
-    for (unsigned look = 1; tv_chore_sleep(chore, LOOK_MS); look++) {
+    for (unsigned look = 1; tv_background_sleep(thread, LOOK_MS); look++) {
         if (rocksdb_property_int(watch->db, "rocksdb.background-errors", &errors) == 0 &&
             errors > errors_seen) {
             errors_seen = errors;
@@ -67,12 +67,14 @@ void tv_rocksdb_watch_start(tv_rocksdb_watch *watch, rocksdb_t *db, tv_engine *e
     watch->db = db;
     watch->engine = engine;
     watch->space = space;
-    tv_chore_start(&watch->chore, run, watch);
+    tv_background_start(
+        &watch->thread,
+        &(tv_background_options){.name = "tv-watch", .gives_way = true, .run = run, .ctx = watch});
 }
 
 void tv_rocksdb_watch_stop(tv_rocksdb_watch *watch)
 {
-    tv_chore_stop(&watch->chore);
+    tv_background_done(&watch->thread);
 }
 
 void tv_rocksdb_watch_freed(tv_rocksdb_watch *watch)

@@ -4,7 +4,7 @@
 #include "blob/store/sweep.h"
 #include "engine/key.h"
 
-/* As many as the container has: without memory for them the sweeper tries again later. */
+/* As many as the container has: without memory for them the gc tries again later. */
 static tv_err note_extent(void *ctx, tv_slice blob, tv_extent_id id)
 {
     tv_blob_drop *drop = ctx;
@@ -35,17 +35,17 @@ static bool is_stopping(void *ctx)
 {
     const tv_blob_drop *drop = ctx;
 
-    return atomic_load(drop->is_stopping);
+    return tv_background_is_stopping(drop->thread);
 }
 
 /* An attempt that failed may have left its own notes. */
-static tv_err before_drop(void *ctx, tv_slice rows, const atomic_bool *stops)
+static tv_err before_drop(void *ctx, tv_slice rows, const tv_background *thread)
 {
     tv_blob_drop *drop = ctx;
     tv_arena arena;
     tv_err err;
 
-    drop->is_stopping = stops;
+    drop->thread = thread;
     forget_extents(drop);
     tv_arena_init(&arena);
     err = tv_blob_visit_extents(drop->engine, rows, tv_key_after(&arena, rows),

@@ -17,14 +17,14 @@ typedef struct tv_blob_service {
 
 /**
  * What hangs on the rows of a container that is about to be dropped.  One
- * catalogue has one, and its sweeper's thread alone uses it.
+ * catalogue has one, and the thread of its gc alone uses it.
  */
 typedef struct tv_blob_drop {
     tv_engine *engine;
     tv_extents *store;
     tv_extent_id *extents; /* of the rows that are being dropped */
     size_t count, size;
-    const atomic_bool *is_stopping; /* the sweeper's */
+    const tv_background *thread; /* of the gc */
 } tv_blob_drop;
 
 /** The catalogue of containers; `drop`, its engine and store filled in, outlives it. */

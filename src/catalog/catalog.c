@@ -232,7 +232,7 @@ tv_err tv_catalog_open(const tv_catalog_kind *kind, tv_engine *engine, tv_pipeli
 
     catalog->kind = kind;
     catalog->engine = engine;
-    catalog->sweeper = tv_sweeper_new(kind, engine, pipeline);
+    catalog->gc = tv_catalog_gc_new(kind, engine, pipeline);
     tv_assert(pthread_rwlock_init(&catalog->lock, NULL) == 0);
     err = tv_catalog_load(catalog);
     if (err) {
@@ -249,7 +249,7 @@ void tv_catalog_close(tv_catalog *catalog)
     if (catalog == NULL)
         return;
 
-    tv_sweeper_free(catalog->sweeper);
+    tv_catalog_gc_free(catalog->gc);
     for (size_t i = 0; i < TV_CATALOG_BUCKETS; i++) {
         while (catalog->buckets[i])
             tv_catalog_remove(catalog, &catalog->buckets[i]);

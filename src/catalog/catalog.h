@@ -8,8 +8,8 @@
  * It dies in steps, each safe to repeat after a crash: (1) one write to the
  * catalogue partition removes its name and notes its id as dropped; from then
  * on nobody finds it; (2) writes that found it earlier see `is_dropped` and
- * fail, and the sweeper waits until those already queued are through; (3) the
- * sweeper drops its rows in one operation and (4) removes the note.
+ * fail, and the garbage collection (gc.h) waits until those already queued are
+ * through; (3) it drops the rows in one operation and (4) removes the note.
  */
 #ifndef TV_CATALOG_CATALOG_H
 #define TV_CATALOG_CATALOG_H
@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "auth/policy.h"
+#include "base/background.h"
 #include "base/service_kind.h"
 #include "catalog/properties.h"
 #include "commit/pipeline.h"
@@ -46,12 +47,12 @@ typedef struct tv_catalog_kind {
     void (*own_done)(tv_container *container);
 
     /**
-     * What hangs on rows that are about to be dropped (sweeper's thread): look
+     * What hangs on rows that are about to be dropped (on the thread of gc.h): look
      * at them before, let go of it after.  A crash in between is the service's
      * business.  Both may be NULL.  A look that takes long ends with TV_ERR_STOPPED
-     * as soon as the flag is set; the next start looks again.
+     * as soon as the thread is to stop; the next start looks again.
      */
-    tv_err (*before_drop)(void *ctx, tv_slice rows, const atomic_bool *is_stopping);
+    tv_err (*before_drop)(void *ctx, tv_slice rows, const tv_background *thread);
     void (*after_drop)(void *ctx);
     void *ctx;
 } tv_catalog_kind;
@@ -72,13 +73,13 @@ struct tv_container {
 };
 
 /**
- * Read the catalogue and start the sweeper, which finishes what a crash left.
+ * Read the catalogue and start the garbage collection, which finishes what a crash left.
  * Logs nothing.  `kind` outlives it.
  */
 tv_err tv_catalog_open(const tv_catalog_kind *kind, tv_engine *engine, tv_pipeline *pipeline,
                        tv_catalog **ret_catalog) TV_WARN_UNUSED;
 
-/** Stop the sweeper (what it has not done, the next start will do) and free.  Accepts NULL. */
+/** Stop the gc (what it has not done, the next start will do) and free.  Accepts NULL. */
 void tv_catalog_close(tv_catalog *catalog);
 
 /** As it was opened with. */

@@ -138,7 +138,7 @@ static void settle_delete(tv_write *write)
     tv_assert(*link == container);
     tv_catalog_remove(catalog, link);
     pthread_rwlock_unlock(&catalog->lock);
-    tv_sweeper_add(catalog->sweeper, container->account, container->id);
+    tv_catalog_gc_add(catalog->gc, container->account, container->id);
 }
 
 void tv_catalog_prepare_delete(tv_catalog_delete *delete_op, tv_write *write)

@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "catalog/catalog.h"
-#include "catalog/sweeper.h"
+#include "catalog/gc.h"
 
 enum { TV_CATALOG_BUCKETS = 4096 };
 
@@ -20,7 +20,7 @@ typedef struct tv_account_settings {
 struct tv_catalog {
     const tv_catalog_kind *kind;
     tv_engine *engine;
-    tv_sweeper *sweeper;
+    tv_catalog_gc *gc;
     pthread_rwlock_t lock; /* guards what follows, and the containers' policies and facts */
     tv_container *buckets[TV_CATALOG_BUCKETS];
     size_t count;

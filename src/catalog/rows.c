@@ -163,7 +163,7 @@ static tv_err load_row(loader *loading, tv_arena *arena, tv_slice key, tv_slice 
         err = tv_key_split_dropped(tv_key_catalog_dropped(arena, catalog->kind->space, account),
                                    key, &id);
         if (err == TV_OK)
-            tv_sweeper_add(catalog->sweeper, account, id);
+            tv_catalog_gc_add(catalog->gc, account, id);
     } else if (key.data[mark + 1] == 'a') {
         keep_policies(loading, account, tv_slice_skip(key, mark + 2), value);
     } else if (key.data[mark + 1] == 'p') {

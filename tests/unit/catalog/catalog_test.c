@@ -235,7 +235,7 @@ TEST(a_deletion_that_a_crash_cut_short_is_finished_at_the_next_start)
     int64_t id = table->id;
     fill(ACCOUNT, id);
 
-    /* The catalogue's write is durable; then the power goes, before the sweeper hears of it. */
+    /* The catalogue's write is durable; then the power goes, before the gc hears of it. */
     CHECK_OK(delete_row(table));
     tv_container_unref(table);
     CHECK_INT(count_rows(tv_key_catalog_dropped(&arena, TV_SPACE_TABLES, ACCOUNT)), 1);
@@ -270,7 +270,7 @@ TEST(a_name_can_be_used_again_before_its_old_rows_are_gone)
     CHECK(exists("people"));
 }
 
-/* Which write of the sweeper the disk refuses, and what is left of the rows. */
+/* Which write of the gc the disk refuses, and what is left of the rows. */
 static const struct {
     const char *what;
     uint64_t nth;
@@ -280,7 +280,7 @@ static const struct {
     {"the note cannot be removed", 2, 0},
 };
 
-TEST(a_sweep_that_failed_half_way_is_repeated_at_the_next_start)
+TEST(a_gc_that_failed_half_way_is_repeated_at_the_next_start)
 {
     tv_log_set_level(TV_LOG_OFF);
     for (size_t i = 0; i < COUNT(faults); i++) {
@@ -584,7 +584,7 @@ int main(void)
         CASE(the_rows_of_a_deleted_table_vanish_and_no_others),
         CASE(a_deletion_that_a_crash_cut_short_is_finished_at_the_next_start),
         CASE(a_name_can_be_used_again_before_its_old_rows_are_gone),
-        CASE(a_sweep_that_failed_half_way_is_repeated_at_the_next_start),
+        CASE(a_gc_that_failed_half_way_is_repeated_at_the_next_start),
         CASE(the_second_of_two_deletions_finds_nothing),
         CASE(a_table_in_use_outlives_its_deletion),
         CASE(a_damaged_catalogue_does_not_open),

@@ -15,13 +15,13 @@ static tv_slice rows_of(tv_arena *to, tv_slice account, int64_t id)
     return tv_key_queue(to, account, id);
 }
 
-static tv_err look(void *ctx, tv_slice rows, const atomic_bool *is_stopping)
+static tv_err look(void *ctx, tv_slice rows, const tv_background *thread)
 {
     (void)ctx;
     CHECK(rows.len > 0);
     looks++;
     while (look_lasts) {
-        if (atomic_load(is_stopping))
+        if (tv_background_is_stopping(thread))
             return TV_ERR_STOPPED;
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }

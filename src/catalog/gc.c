@@ -1,0 +1,155 @@
+/* One thread, one queue of dropped containers. */
+#include "catalog/gc.h"
+
+#include "base/assert.h"
+#include "base/background.h"
+#include "base/log.h"
+#include "commit/waiter.h"
+#include "engine/key.h"
+
+enum { RETRY_SECONDS = 10 };
+
+/* A dropped container in the queue. */
+typedef struct dropped {
+    struct dropped *next;
+    int64_t id;
+    size_t account_len;
+    char account[];
+} dropped;
+
+struct tv_catalog_gc {
+    const tv_catalog_kind *kind;
+    tv_engine *engine;
+    tv_pipeline *pipeline;
+    tv_waiter waiter;
+    tv_background thread; /* its lock guards what follows */
+    dropped *queue, **queue_end;
+};
+
+static tv_err forget_note(tv_txn *txn, void *ctx)
+{
+    const tv_slice *note = ctx;
+
+    tv_txn_declare_freeing(txn);
+    tv_txn_delete(txn, *note);
+    return TV_OK;
+}
+
+static tv_err drop_rows(tv_catalog_gc *gc, tv_slice account, int64_t id)
+{
+    const tv_catalog_kind *kind = gc->kind;
+    tv_arena arena;
+    tv_err err = TV_OK;
+
+    tv_arena_init(&arena);
+    tv_slice rows = kind->rows(&arena, account, id);
+    tv_slice note = tv_key_catalog_dropped_id(&arena, kind->space, account, id);
+    tv_write write = {.partition = tv_key_catalog(&arena, kind->space, account),
+                      .run = forget_note,
+                      .ctx = &note};
+
+    tv_pipeline_drain(gc->pipeline);
+    if (kind->before_drop)
+        err = kind->before_drop(kind->ctx, rows, &gc->thread);
+    if (err == TV_OK)
+        err = tv_engine_drop_range(gc->engine, rows, tv_key_after(&arena, rows));
+    if (err == TV_OK && kind->after_drop)
+        kind->after_drop(kind->ctx);
+    if (err == TV_OK)
+        err = tv_waiter_run(&gc->waiter, &write);
+    tv_arena_done(&arena);
+    return err;
+}
+
+static void append(tv_catalog_gc *gc, dropped *item)
+{
+    item->next = NULL;
+    tv_background_lock(&gc->thread);
+    *gc->queue_end = item;
+    gc->queue_end = &item->next;
+    tv_background_wake(&gc->thread);
+    tv_background_unlock(&gc->thread);
+}
+
+/* NULL when it is time to stop. */
+static dropped *wait_for_next(tv_catalog_gc *gc)
+{
+    dropped *next = NULL;
+
+    tv_background_lock(&gc->thread);
+    while (gc->queue == NULL && tv_background_wait(&gc->thread, TV_BACKGROUND_NEVER))
+        ;
+    if (!tv_background_is_stopping(&gc->thread)) {
+        next = gc->queue;
+        gc->queue = next->next;
+        if (gc->queue == NULL)
+            gc->queue_end = &gc->queue;
+    }
+    tv_background_unlock(&gc->thread);
+    return next;
+}
+
+/* What a stop leaves in the queue has its note in the catalogue, and the next start finds it. */
+static void run(tv_background *thread, void *ctx)
+{
+    tv_catalog_gc *gc = ctx;
+    dropped *next;
+
+    while ((next = wait_for_next(gc))) {
+        tv_err err = drop_rows(gc, (tv_slice){next->account, next->account_len}, next->id);
+
+        if (err == TV_OK || err == TV_ERR_STOPPED) {
+            free(next);
+            continue;
+        }
+        tv_log(TV_LOG_WARN, "drop",
+               "service=%.*s account=%.*s id=%lld error=%s note=\"trying again in %d s\"",
+               TV_FMT(tv_service_kind_name(gc->kind->service)), (int)next->account_len,
+               next->account, (long long)next->id, tv_err_name(err), RETRY_SECONDS);
+        append(gc, next);
+        tv_background_sleep(thread, RETRY_SECONDS * 1000); /* the disk may recover meanwhile */
+    }
+}
+
+tv_catalog_gc *tv_catalog_gc_new(const tv_catalog_kind *kind, tv_engine *engine,
+                                 tv_pipeline *pipeline)
+{
+    tv_catalog_gc *gc = tv_calloc(1, sizeof *gc);
+    char name[TV_THREAD_NAME_SIZE];
+
+    gc->kind = kind;
+    gc->engine = engine;
+    gc->pipeline = pipeline;
+    tv_waiter_init(&gc->waiter, pipeline);
+    gc->queue_end = &gc->queue;
+    snprintf(name, sizeof name, "tv-gc-%.*s", TV_FMT(tv_service_kind_name(kind->service)));
+    tv_background_start(&gc->thread, &(tv_background_options){
+                                         .name = name, .gives_way = true, .run = run, .ctx = gc});
+    return gc;
+}
+
+void tv_catalog_gc_free(tv_catalog_gc *gc)
+{
+    if (gc == NULL)
+        return;
+
+    tv_background_done(&gc->thread);
+    while (gc->queue) {
+        dropped *next = gc->queue->next;
+
+        free(gc->queue);
+        gc->queue = next;
+    }
+    tv_waiter_done(&gc->waiter);
+    free(gc);
+}
+
+void tv_catalog_gc_add(tv_catalog_gc *gc, tv_slice account, int64_t id)
+{
+    dropped *item = tv_malloc(sizeof *item + account.len);
+
+    item->id = id;
+    item->account_len = account.len;
+    memcpy(item->account, account.data, account.len);
+    append(gc, item);
+}

@@ -1,0 +1,29 @@
+/*
+ * Garbage collection of the catalogue: drops the rows of deleted tables, queues and
+ * containers, on a thread of its own, and finishes what a crash left.
+ */
+#ifndef TV_CATALOG_GC_H
+#define TV_CATALOG_GC_H
+
+#include <stdint.h>
+
+#include "catalog/catalog.h"
+
+typedef struct tv_catalog_gc tv_catalog_gc;
+
+tv_catalog_gc *tv_catalog_gc_new(const tv_catalog_kind *kind, tv_engine *engine,
+                                 tv_pipeline *pipeline);
+
+/**
+ * End, soon: one that is being looked at is given up.  What is not done keeps its note
+ * and waits for the next start.  Accepts NULL.
+ */
+void tv_catalog_gc_free(tv_catalog_gc *gc);
+
+/**
+ * Queue a container whose note is in the catalogue and whom no new write can find
+ * (see the steps in catalog.h).  Any thread.
+ */
+void tv_catalog_gc_add(tv_catalog_gc *gc, tv_slice account, int64_t id);
+
+#endif

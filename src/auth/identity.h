@@ -57,6 +57,9 @@ typedef enum tv_permission {
     TV_MAY_KEEP = 16384,          /* i: immutability policies */
 } tv_permission;
 
+/** The letters of `sp`, in the order of their bits. */
+#define TV_PERMISSION_LETTERS "raudwlcpxytfmei"
+
 /** Kinds of SAS, by what they open; one bit each. */
 typedef enum tv_sas_kind {
     TV_SAS_ACCOUNT = 1,
@@ -70,6 +73,9 @@ typedef enum tv_resource_type {
     TV_TYPE_CONTAINER = 2,
     TV_TYPE_OBJECT = 4,
 } tv_resource_type;
+
+/** The letters of `srt`, in the order of their bits. */
+#define TV_RESOURCE_TYPE_LETTERS "sco"
 
 /** What an operation needs of an identity. */
 typedef struct tv_need {

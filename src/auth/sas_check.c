@@ -155,7 +155,7 @@ static tv_err check_origin(const tv_sas *sas, const tv_credentials *credentials,
 /* In the order of tv_permission.  Letters that nothing here asks for are passed over. */
 static unsigned permissions_of(tv_slice letters)
 {
-    static const char known[] = "raudwlcpxytfmei";
+    static const char known[] = TV_PERMISSION_LETTERS;
     unsigned permissions = 0;
 
     for (size_t i = 0; i < letters.len; i++) {
@@ -169,7 +169,7 @@ static unsigned permissions_of(tv_slice letters)
 
 static unsigned resource_types_of(tv_slice letters)
 {
-    static const char known[] = "sco";
+    static const char known[] = TV_RESOURCE_TYPE_LETTERS;
     unsigned types = 0;
 
     for (size_t i = 0; i < letters.len; i++) {

@@ -279,18 +279,19 @@ bool tv_blob_is_since(const tv_blob_args *args, tv_slice version)
 uint64_t tv_blob_body_bytes_max(tv_call *call)
 {
     static const uint64_t mib = 1024 * 1024;
+    uint64_t most = call->op->body_bytes_max;
     const tv_blob_args *args = &tv_blob_call_of(call)->args;
     bool is_2016 = tv_blob_is_since(args, TV_LIT("2016-05-31"));
     bool is_2019 = tv_blob_is_since(args, TV_LIT("2019-12-12"));
 
     switch ((tv_blob_op)tv_call_op(call)) {
     case TV_BLOB_OP_PUT_BLOB:
-        return is_2019 ? 5000 * mib : is_2016 ? 256 * mib : 64 * mib;
+        return is_2019 ? most : is_2016 ? 256 * mib : 64 * mib;
     case TV_BLOB_OP_PUT_BLOCK:
-        return is_2019 ? 4000 * mib : is_2016 ? 100 * mib : 4 * mib;
+        return is_2019 ? most : is_2016 ? 100 * mib : 4 * mib;
     case TV_BLOB_OP_APPEND_BLOCK:
-        return tv_blob_is_since(args, TV_LIT("2022-11-02")) ? 100 * mib : 4 * mib;
+        return tv_blob_is_since(args, TV_LIT("2022-11-02")) ? most : 4 * mib;
     default:
-        return call->op->body_bytes_max;
+        return most;
     }
 }

@@ -17,6 +17,12 @@ static const tv_op ops[] = {
 #include "blob/ops.def"
 };
 
+static const char *const paths[] = {
+#define AT(where, form) [TV_BLOB_AT_##where] = (form),
+    TV_BLOB_PATHS(AT)
+#undef AT
+};
+
 /* --- paths --- */
 
 /* In lower case, as comp stands in the table; in the arena. */
@@ -292,6 +298,7 @@ const tv_service_spec tv_blob_spec = {
     .kind = TV_SERVICE_BLOB,
     .ops = ops,
     .op_count = TV_BLOB_OP_COUNT,
+    .paths = paths,
     .call_bytes = sizeof(tv_blob_call),
     .read_path = read_path,
     .locate = locate,

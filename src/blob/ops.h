@@ -7,13 +7,21 @@
 
 #include "blob/service.h"
 
-/** What a path, with restype, addresses. */
+/**
+ * What a path, with restype, addresses, and the form that it has.  Information on the
+ * account may be asked for with any path; a blob in $root is /blob, too.
+ */
+#define TV_BLOB_PATHS(AT)                                                                          \
+    AT(ACCOUNT, "/")                                                                               \
+    AT(SERVICE, "/?restype=service")                                                               \
+    AT(ACCOUNT_INFO, "/?restype=account")                                                          \
+    AT(CONTAINER, "/container?restype=container")                                                  \
+    AT(BLOB, "/container/blob")
+
 typedef enum tv_blob_where {
-    TV_BLOB_AT_ACCOUNT,      /* / */
-    TV_BLOB_AT_SERVICE,      /* /?restype=service */
-    TV_BLOB_AT_ACCOUNT_INFO, /* ?restype=account, whatever the path */
-    TV_BLOB_AT_CONTAINER,    /* /container?restype=container */
-    TV_BLOB_AT_BLOB,         /* /container/blob, or /blob in $root */
+#define AT(where, form) TV_BLOB_AT_##where,
+    TV_BLOB_PATHS(AT)
+#undef AT
 } tv_blob_where;
 
 typedef enum tv_blob_op {

@@ -15,6 +15,12 @@ static const tv_op ops[] = {
 #include "queue/ops.def"
 };
 
+static const char *const paths[] = {
+#define AT(where, form) [TV_QUEUE_AT_##where] = (form),
+    TV_QUEUE_PATHS(AT)
+#undef AT
+};
+
 /* --- paths --- */
 
 /* The next segment of a path; empty at its end. */
@@ -129,6 +135,7 @@ const tv_service_spec tv_queue_spec = {
     .kind = TV_SERVICE_QUEUE,
     .ops = ops,
     .op_count = TV_QUEUE_OP_COUNT,
+    .paths = paths,
     .call_bytes = sizeof(tv_queue_call),
     .read_path = read_path,
     .locate = locate,

@@ -8,13 +8,18 @@
 #include "queue/service.h"
 #include "service/call.h"
 
-/** What a path, with restype, addresses. */
+/** What a path, with restype, addresses, and the form that it has. */
+#define TV_QUEUE_PATHS(AT)                                                                         \
+    AT(ACCOUNT, "/")                                                                               \
+    AT(SERVICE, "/?restype=service")                                                               \
+    AT(QUEUE, "/queue")                                                                            \
+    AT(MESSAGES, "/queue/messages")                                                                \
+    AT(MESSAGE, "/queue/messages/id")
+
 typedef enum tv_queue_where {
-    TV_QUEUE_AT_ACCOUNT,  /* / */
-    TV_QUEUE_AT_SERVICE,  /* /?restype=service */
-    TV_QUEUE_AT_QUEUE,    /* /queue */
-    TV_QUEUE_AT_MESSAGES, /* /queue/messages */
-    TV_QUEUE_AT_MESSAGE,  /* /queue/messages/id */
+#define AT(where, form) TV_QUEUE_AT_##where,
+    TV_QUEUE_PATHS(AT)
+#undef AT
 } tv_queue_where;
 
 typedef enum tv_queue_op {

@@ -61,6 +61,8 @@ static const flag_spec options[] = {
      "refuse plain HTTP, which is served on the same port otherwise"},
     {"access-log", SWITCH, FIELD(access_log), 0, 0, NULL, "log every request"},
     {"log-level", TEXT, FIELD(log_level), 0, 0, "L", "debug, info, warn, error or off (info)"},
+    {"operations", SWITCH, FIELD(operations), 0, 0, NULL,
+     "what the services can do and what each operation needs of a SAS: a line each"},
     {"help", SWITCH, FIELD(help), 0, 0, NULL, "this text"},
     {"version", SWITCH, FIELD(version), 0, 0, NULL, "the version"},
 };
@@ -130,12 +132,19 @@ static void environment_name(const char *name, char *ret_name, size_t size)
     }
 }
 
+/* Whether it asks for a text instead of a server. */
+static bool is_question(const flag_spec *option)
+{
+    return option->offset == FIELD(operations) || option->offset == FIELD(help) ||
+           option->offset == FIELD(version);
+}
+
 static bool read_environment(tv_config *config, char *reterr_text, size_t reterr_size)
 {
     for (int i = 0; i < OPTION_COUNT; i++) {
         char name[64];
 
-        if (options[i].offset == FIELD(help) || options[i].offset == FIELD(version))
+        if (is_question(&options[i]))
             continue;
         environment_name(options[i].name, name, sizeof name);
 
@@ -240,7 +249,7 @@ void tv_config_print_help(void)
                  options[i].argument ? options[i].argument : "");
         printf("  %-24s  %s\n", left, options[i].help);
     }
-    printf("\nEvery flag but the last two is an environment variable too: --table-port is\n"
+    printf("\nEvery flag but the last three is an environment variable too: --table-port is\n"
            "TAVOLA_TABLE_PORT.  SIGTERM and SIGINT end the server cleanly; SIGHUP makes it read\n"
            "accounts and certificate again.\n");
 }

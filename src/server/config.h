@@ -29,7 +29,7 @@ typedef struct tv_config {
     bool https_only;
     bool allow_dev_account;
     bool drop_damaged_log;
-    bool help, version;
+    bool help, version, operations;
 } tv_config;
 
 /**

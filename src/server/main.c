@@ -54,6 +54,10 @@ int main(int argc, char **argv)
         printf("tavolad %s\n", TV_VERSION);
         return 0;
     }
+    if (config.operations) {
+        tv_server_print_operations();
+        return 0;
+    }
     if (!tv_log_level_parse(tv_slice_of(config.log_level), &level)) {
         fprintf(stderr, "tavolad: --log-level is debug, info, warn, error or off, not '%.40s'\n",
                 config.log_level);

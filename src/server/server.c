@@ -17,6 +17,7 @@
 #include "net/tls.h"
 #include "queue/collector.h"
 #include "queue/service.h"
+#include "service/op_list.h"
 #include "table/service.h"
 
 enum {
@@ -580,7 +581,19 @@ void tv_server_reload(tv_server *server)
                problem);
 }
 
-/* --- the first thing a user reads --- */
+/* --- what a user reads --- */
+
+void tv_server_print_operations(void)
+{
+    static const tv_service_spec *const specs[] = {&tv_blob_spec, &tv_queue_spec};
+    tv_buf out = TV_BUF_EMPTY;
+
+    tv_op_list_add_heading(&out);
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
+        tv_op_list_add(&out, specs[i]);
+    fwrite(out.data, 1, out.len, stdout);
+    tv_buf_done(&out);
+}
 
 /* An address as it stands in a URL. */
 static const char *bracketed(const char *host, char *ret_text, size_t size)

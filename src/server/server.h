@@ -9,6 +9,9 @@
 
 typedef struct tv_server tv_server;
 
+/** The tables of operations of all services, for --operations (see service/op_list.h). */
+void tv_server_print_operations(void);
+
 /**
  * Open the store and listen: clients can connect, nobody is answered yet.  On
  * failure returns NULL and puts one line that says what is wrong and what to

@@ -18,6 +18,7 @@ typedef struct tv_service_spec {
     tv_service_kind kind;
     const tv_op *ops; /* TV_OP_UNKNOWN and TV_OP_PREFLIGHT come first */
     int op_count;
+    const char *const *paths; /* their forms, by what `locate` says: for those who read the table */
     size_t call_bytes; /* of the struct, beginning with a tv_call, that it keeps per request */
 
     /**

@@ -19,7 +19,7 @@ from server import ACCOUNT, KEY, Server, binary, free_ports
 
 FLAGS = ("--data", "--host", "--table-port", "--queue-port", "--blob-port", "--admin-port",
          "--admin-name", "--max-connections", "--max-per-address", "--threads", "--accounts", "--engine", "--log-level", "--access-log", "--cert", "--key",
-         "--disk-reserve-mb", "--allow-dev-account", "--help", "--version")
+         "--disk-reserve-mb", "--allow-dev-account", "--operations", "--help", "--version")
 
 
 def made_key(name):
@@ -232,6 +232,16 @@ class Start(unittest.TestCase):
         done = self.run_to_end("--version")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertRegex(done.stdout, r"^tavolad \d+\.\d+\.\d+\S*\n$")
+
+    def test_operations_are_a_table(self):
+        done = self.run_to_end("--operations")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        heading, *rows = [line.split("\t") for line in done.stdout.splitlines()]
+        self.assertEqual(heading[:3], ["service", "operation", "path"])
+        self.assertEqual({len(row) for row in rows}, {len(heading)})
+        self.assertEqual(len({tuple(row[:2]) for row in rows}), len(rows), "a name is used twice")
+        self.assertIn(["queue", "PutMessage"], [row[:2] for row in rows])
+        self.assertFalse(self.data.exists(), "nobody asked for a server")
 
     def test_connection_string_is_printed(self):
         self.server("--data", str(self.data), *self.port_flags())

@@ -13,10 +13,11 @@ static char problem[256];
 
 /* Every variable that a test may have set. */
 static const char *const variables[] = {
-    "TAVOLA_DATA",     "TAVOLA_HOST",       "TAVOLA_TABLE_PORT",        "TAVOLA_THREADS",
-    "TAVOLA_ENGINE",   "TAVOLA_ACCESS_LOG", "TAVOLA_ALLOW_DEV_ACCOUNT", "TAVOLA_CERT",
-    "TAVOLA_KEY",      "TAVOLA_HELP",       "TAVOLA_VERSION",           "TAVOLA_MAX_CONNECTIONS",
-    "TAVOLA_ACCOUNTS", "TAVOLA_LOG_LEVEL",  "TAVOLA_ADMIN_HOST",        "TAVOLA_DISK_RESERVE_MB",
+    "TAVOLA_DATA",       "TAVOLA_HOST",       "TAVOLA_TABLE_PORT",        "TAVOLA_THREADS",
+    "TAVOLA_ENGINE",     "TAVOLA_ACCESS_LOG", "TAVOLA_ALLOW_DEV_ACCOUNT", "TAVOLA_CERT",
+    "TAVOLA_KEY",        "TAVOLA_HELP",       "TAVOLA_VERSION",           "TAVOLA_MAX_CONNECTIONS",
+    "TAVOLA_ACCOUNTS",   "TAVOLA_LOG_LEVEL",  "TAVOLA_ADMIN_HOST",        "TAVOLA_DISK_RESERVE_MB",
+    "TAVOLA_OPERATIONS",
 };
 
 static int set_up(__attribute__((unused)) void **state)
@@ -123,16 +124,17 @@ TEST(a_switch_needs_no_value)
     }
 }
 
-TEST(help_and_version_are_flags_only)
+TEST(questions_are_flags_only)
 {
     tv_config config;
 
     setenv("TAVOLA_HELP", "1", 1);
     setenv("TAVOLA_VERSION", "1", 1);
+    setenv("TAVOLA_OPERATIONS", "1", 1);
     CHECK(PARSE(&config, NULL));
-    CHECK(!config.help && !config.version);
-    CHECK(PARSE(&config, "--help", "--version"));
-    CHECK(config.help && config.version);
+    CHECK(!config.help && !config.version && !config.operations);
+    CHECK(PARSE(&config, "--help", "--version", "--operations"));
+    CHECK(config.help && config.version && config.operations);
 }
 
 TEST(flags_win_over_the_environment_and_that_over_defaults)
@@ -246,7 +248,7 @@ int main(void)
         cmocka_unit_test_setup(localhost_is_an_address_too, set_up),
         cmocka_unit_test_setup(the_last_of_two_flags_wins, set_up),
         cmocka_unit_test_setup(a_switch_needs_no_value, set_up),
-        cmocka_unit_test_setup(help_and_version_are_flags_only, set_up),
+        cmocka_unit_test_setup(questions_are_flags_only, set_up),
         cmocka_unit_test_setup(flags_win_over_the_environment_and_that_over_defaults, set_up),
         cmocka_unit_test_setup(an_empty_variable_is_none, set_up),
         cmocka_unit_test_setup(a_mistake_is_named_in_one_line, set_up),

@@ -2,6 +2,7 @@
 #include "base/datetime.h"
 #include "queue/call.h"
 #include "queue/message_xml.h"
+#include "queue/writes.h"
 
 enum {
     DAY_S = 24 * 3600,

@@ -15,7 +15,7 @@
 #include "engine/rocksdb/rocksdb.h"
 #include "http/listener.h"
 #include "net/tls.h"
-#include "queue/collector.h"
+#include "queue/gc.h"
 #include "queue/service.h"
 #include "service/op_list.h"
 #include "table/service.h"
@@ -34,7 +34,7 @@ enum {
     OTHER_FILES = 64,   /* logs, locks, the certificate, what compactions write */
     ADMIN_CONNECTIONS_MAX = 32,
     PER_ADDRESS_MIN = 256, /* by default; a machine that runs tests opens hundreds */
-    QUEUE_COLLECT_MS = 5000,
+    QUEUE_GC_MS = 5000,
     BLOB_JANITOR_SECONDS = 3600, /* it looks at every blob, for blocks that are a week old */
 };
 
@@ -61,7 +61,7 @@ struct tv_server {
     tv_catalog *catalog; /* of tables */
     tv_catalog_kind queue_kind;
     tv_catalog *queue_catalog;
-    tv_queue_collector *queue_collector;
+    tv_queue_gc *queue_gc;
     tv_catalog_kind blob_kind;
     tv_catalog *blob_catalog; /* of containers */
     tv_extents *extents;
@@ -301,8 +301,7 @@ static void fill_service(tv_server *server, const tv_service_spec *spec, tv_cata
 static void open_queues(tv_server *server)
 {
     fill_service(server, &tv_queue_spec, server->queue_catalog, &server->queue);
-    server->queue_collector =
-        tv_queue_collector_new(server->queue_catalog, server->pipeline, QUEUE_COLLECT_MS);
+    server->queue_gc = tv_queue_gc_new(server->queue_catalog, server->pipeline, QUEUE_GC_MS);
     server->served[SERVED_QUEUE] = (served){.title = "Queues",
                                             .key = "QueueEndpoint",
                                             .port = server->config.queue_port,
@@ -531,7 +530,7 @@ void tv_server_stop(tv_server *server)
     if (server->scanners)
         tv_turns_finish(server->scanners);
     stop_network(server);
-    tv_queue_collector_free(server->queue_collector);
+    tv_queue_gc_free(server->queue_gc);
     tv_blob_janitor_free(server->blob_janitor);
     tv_blob_cleaner_free(server->blob.cleaner);
     tv_catalog_close(server->catalog);

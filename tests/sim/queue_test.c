@@ -26,7 +26,7 @@
 
 enum { GROUP_MAX = 8, GROUPS = 2000, BURST = 100 };
 
-typedef enum step_kind { PUT, GET, UPDATE, DELETE, CLEAR, COLLECT } step_kind;
+typedef enum step_kind { PUT, GET, UPDATE, DELETE, CLEAR, GC } step_kind;
 
 /* One write of a group. */
 typedef struct step {
@@ -35,7 +35,7 @@ typedef struct step {
         tv_queue_get get;
         tv_queue_update update;
         tv_queue_delete delete_op;
-        tv_queue_collect collect;
+        tv_queue_gc_step gc;
     } op;
     step_kind kind;
     tv_write write;
@@ -206,9 +206,9 @@ static void prepare_step(step *s, int slot, bool is_put)
         random_target(&s->op.delete_op.id, &s->op.delete_op.receipt);
         tv_queue_prepare_delete(&s->op.delete_op, &s->write);
     } else if (dice < 998) {
-        s->kind = COLLECT;
-        s->op.collect = (tv_queue_collect){.queue = &queue};
-        err = tv_queue_prepare_collect(&s->op.collect, &s->write);
+        s->kind = GC;
+        s->op.gc = (tv_queue_gc_step){.queue = &queue};
+        err = tv_queue_prepare_gc(&s->op.gc, &s->write);
     } else {
         s->kind = CLEAR;
         clear_step = s;
@@ -337,7 +337,7 @@ static void follow(const step *s)
         CHECK_OK(s->own_err);
         model_clear();
         break;
-    case COLLECT:
+    case GC:
         CHECK_OK(s->own_err);
         break;
     }
@@ -421,7 +421,7 @@ static void run_group(bool puts_only)
 
 /*
  * Many messages at once.  Some of them live a few seconds: more than a get
- * removes in passing, and than a step of the collector does.
+ * removes in passing, and than a step of the gc does.
  */
 static void run_burst(void)
 {
@@ -459,7 +459,7 @@ static void empty_queue(void)
         }
     } while (op.message_count);
     CHECK_INT(model.count, 0);
-    collect_all();
+    gc_all();
     check_bounds();
     CHECK_INT(count_messages(), 0);
     CHECK(count_rows() <= 1);
@@ -485,7 +485,7 @@ static void simulate(tv_engine *over, reopen_fn *reopen, int groups)
         if (seed_below(3) == 0)
             check_peek();
         if (seed_below(40) == 0) {
-            collect_all();
+            gc_all();
             check_count(true);
         }
         if (seed_below(150) == 0)

@@ -16,9 +16,9 @@ static int64_t expiry_after(int64_t now, int64_t ttl_s)
     return now + ticks_of(ttl_s);
 }
 
-static tv_err run_put(tv_txn *txn, void *ctx)
+tv_err tv_queue_put_run(tv_txn *txn, void *queue_put)
 {
-    tv_queue_put *put = ctx;
+    tv_queue_put *put = queue_put;
     tv_queue *queue = put->queue;
     tv_message *message = &put->message;
     int64_t now = tv_txn_now(txn);
@@ -74,7 +74,7 @@ static tv_guid new_id(void)
     return id;
 }
 
-tv_err tv_queue_prepare_put(tv_queue_put *put, tv_write *write)
+tv_err tv_queue_put_check(tv_queue_put *put)
 {
     if (!is_timeout(put->timeout_s) || (put->ttl_s < 1 && put->ttl_s != -1))
         return TV_ERR_QUERY_OUT_OF_RANGE;
@@ -84,9 +84,6 @@ tv_err tv_queue_prepare_put(tv_queue_put *put, tv_write *write)
         return TV_ERR_MESSAGE_TOO_LARGE;
 
     put->message = (tv_message){.id = new_id()}; /* once, whatever the number of runs */
-    write->partition = put->queue->prefix;
-    write->run = run_put;
-    write->ctx = put;
     return TV_OK;
 }
 
@@ -113,9 +110,9 @@ static tv_err find_message(tv_txn *txn, tv_queue *queue, int64_t generation, con
     return receipt->secret == current->secret ? TV_OK : TV_ERR_MESSAGE_NOT_FOUND;
 }
 
-static tv_err run_update(tv_txn *txn, void *ctx)
+tv_err tv_queue_update_run(tv_txn *txn, void *queue_update)
 {
-    tv_queue_update *update = ctx;
+    tv_queue_update *update = queue_update;
     tv_queue *queue = update->queue;
     int64_t now = tv_txn_now(txn), next_visible = now + ticks_of(update->timeout_s);
     tv_queue_counts counts;
@@ -149,22 +146,18 @@ static tv_err run_update(tv_txn *txn, void *ctx)
     return TV_OK;
 }
 
-tv_err tv_queue_prepare_update(tv_queue_update *update, tv_write *write)
+tv_err tv_queue_update_check(const tv_queue_update *update)
 {
     if (!is_timeout(update->timeout_s))
         return TV_ERR_QUERY_OUT_OF_RANGE;
     if (update->text.len > TV_MESSAGE_TEXT_BYTES_MAX)
         return TV_ERR_MESSAGE_TOO_LARGE;
-
-    write->partition = update->queue->prefix;
-    write->run = run_update;
-    write->ctx = update;
     return TV_OK;
 }
 
-static tv_err run_delete(tv_txn *txn, void *ctx)
+tv_err tv_queue_delete_run(tv_txn *txn, void *queue_delete)
 {
-    tv_queue_delete *delete_op = ctx;
+    const tv_queue_delete *delete_op = queue_delete;
     tv_queue *queue = delete_op->queue;
     tv_queue_counts counts;
     tv_message message;
@@ -186,21 +179,14 @@ static tv_err run_delete(tv_txn *txn, void *ctx)
     return TV_OK;
 }
 
-void tv_queue_prepare_delete(tv_queue_delete *delete_op, tv_write *write)
-{
-    write->partition = delete_op->queue->prefix;
-    write->run = run_delete;
-    write->ctx = delete_op;
-}
-
 /*
  * A new generation.  Deleting the rows would take as long as there are messages,
  * with the committer held up; a new id by way of the catalogue would be a second
  * partition in what has to be one atomic change.
  */
-static tv_err run_clear(tv_txn *txn, void *ctx)
+tv_err tv_queue_clear_run(tv_txn *txn, void *of_queue)
 {
-    tv_queue *queue = ctx;
+    tv_queue *queue = of_queue;
     tv_queue_counts counts;
     tv_err err;
 
@@ -217,11 +203,4 @@ static tv_err run_clear(tv_txn *txn, void *ctx)
     counts.messages = 0;
     tv_store_write_counts(txn, queue, &counts);
     return TV_OK;
-}
-
-void tv_queue_prepare_clear(tv_queue *queue, tv_write *write)
-{
-    write->partition = queue->prefix;
-    write->run = run_clear;
-    write->ctx = queue;
 }

@@ -18,7 +18,7 @@ typedef struct walk {
     size_t live_count;
     tv_message expired[EXPIRED_MAX];
     size_t expired_count;
-    tv_queue_place end; /* no live message is before this, once those of `live` are hidden */
+    tv_queue_place end;  /* no live message is before this, once those of `live` are hidden */
     size_t answer_bytes; /* what the texts of `live` will take until they are sent */
     bool is_full;        /* there is no memory for more */
 } walk;
@@ -125,9 +125,9 @@ static tv_err take(tv_txn *txn, tv_queue_get *get, int64_t generation, tv_messag
     return TV_OK;
 }
 
-static tv_err run(tv_txn *txn, void *ctx)
+tv_err tv_queue_get_run(tv_txn *txn, void *queue_get)
 {
-    tv_queue_get *get = ctx;
+    tv_queue_get *get = queue_get;
     tv_queue *queue = get->queue;
     tv_queue_counts counts;
     walk found;
@@ -162,23 +162,16 @@ static tv_err run(tv_txn *txn, void *ctx)
     return TV_OK;
 }
 
-static void settle(tv_write *write)
+void tv_queue_get_settle(tv_queue_get *get)
 {
-    tv_queue_get *get = write->ctx;
-
     tv_queue_bound_settle(&get->queue->visible, get->group);
 }
 
-tv_err tv_queue_prepare_get(tv_queue_get *get, tv_write *write)
+tv_err tv_queue_get_check(const tv_queue_get *get)
 {
     if (get->count < 1 || get->count > TV_MESSAGES_MAX)
         return TV_ERR_QUERY_OUT_OF_RANGE;
     if (get->timeout_s < 1 || get->timeout_s > TV_MESSAGE_TIMEOUT_S_MAX)
         return TV_ERR_QUERY_OUT_OF_RANGE;
-
-    write->partition = get->queue->prefix;
-    write->run = run;
-    write->ctx = get;
-    write->settle = settle;
     return TV_OK;
 }

@@ -3,11 +3,12 @@
  * clearing do, and reading without change.  The wire is elsewhere, and so is the
  * catalogue that knows which queues there are; row.h tells what is stored.
  *
- * Changes are update functions for the commit pipeline: fill in all but the
- * results, call tv_queue_prepare_*, which checks what can be checked without the
- * store, and submit the write.  Each run writes the results anew.  Since a queue
- * is one partition, changes to it happen one after the other: no two gets give
- * out the same message.
+ * Changes are update functions (engine/txn.h) over the partition `prefix` of their
+ * queue: fill in all but the results and call the check, if there is one, which
+ * tells what can be told without the store.  Each run writes the results anew.  A
+ * settle is called after the run is durable, in the order of the runs.  Since a
+ * queue is one partition, changes to it happen one after the other: no two gets
+ * give out the same message.
  *
  * A message is visible when its time has come (next_visible <= now), and gone
  * when it has expired (expires <= now), whether or not its rows have been
@@ -20,7 +21,7 @@
 
 #include <stdatomic.h>
 
-#include "commit/pipeline.h"
+#include "engine/txn.h"
 #include "queue/store/bound.h"
 #include "queue/store/message.h"
 
@@ -48,8 +49,10 @@ typedef struct tv_queue_put {
     tv_message message; /* result; its text is the caller's */
 } tv_queue_put;
 
-/** Set up a write that puts a message: TV_ERR_QUERY_OUT_OF_RANGE, TV_ERR_MESSAGE_TOO_LARGE. */
-tv_err tv_queue_prepare_put(tv_queue_put *put, tv_write *write) TV_WARN_UNUSED;
+/** Put a message.  The check also gives it its id: TV_ERR_QUERY_OUT_OF_RANGE,
+ * TV_ERR_MESSAGE_TOO_LARGE. */
+tv_err tv_queue_put_check(tv_queue_put *put) TV_WARN_UNUSED;
+tv_err tv_queue_put_run(tv_txn *txn, void *queue_put) TV_WARN_UNUSED;
 
 typedef struct tv_queue_get {
     tv_queue *queue;
@@ -61,8 +64,10 @@ typedef struct tv_queue_get {
     int64_t group;                        /* its own */
 } tv_queue_get;
 
-/** Set up a write that gets messages and hides them for a while: TV_ERR_QUERY_OUT_OF_RANGE. */
-tv_err tv_queue_prepare_get(tv_queue_get *get, tv_write *write) TV_WARN_UNUSED;
+/** Get messages and hide them for a while.  The check: TV_ERR_QUERY_OUT_OF_RANGE. */
+tv_err tv_queue_get_check(const tv_queue_get *get) TV_WARN_UNUSED;
+tv_err tv_queue_get_run(tv_txn *txn, void *queue_get) TV_WARN_UNUSED;
+void tv_queue_get_settle(tv_queue_get *get);
 
 typedef struct tv_queue_update {
     tv_queue *queue;
@@ -74,13 +79,14 @@ typedef struct tv_queue_update {
 } tv_queue_update;
 
 /**
- * Set up a write that hides a message anew and may change its text:
- * TV_ERR_QUERY_OUT_OF_RANGE, TV_ERR_MESSAGE_TOO_LARGE.  The write's own errors:
+ * Hide a message anew, perhaps with another text.  The check:
+ * TV_ERR_QUERY_OUT_OF_RANGE, TV_ERR_MESSAGE_TOO_LARGE.  The run:
  * TV_ERR_MESSAGE_NOT_FOUND (also when its receipt is not this one),
  * TV_ERR_POP_RECEIPT_MISMATCH (for that of another message), and
  * TV_ERR_QUERY_OUT_OF_RANGE when it would be hidden longer than it lives.
  */
-tv_err tv_queue_prepare_update(tv_queue_update *update, tv_write *write) TV_WARN_UNUSED;
+tv_err tv_queue_update_check(const tv_queue_update *update) TV_WARN_UNUSED;
+tv_err tv_queue_update_run(tv_txn *txn, void *queue_update) TV_WARN_UNUSED;
 
 typedef struct tv_queue_delete {
     tv_queue *queue;
@@ -88,30 +94,34 @@ typedef struct tv_queue_delete {
     tv_receipt receipt;
 } tv_queue_delete;
 
-/** Set up a write that deletes a message; errors as with an update. */
-void tv_queue_prepare_delete(tv_queue_delete *delete_op, tv_write *write);
+/** Delete a message; errors as with an update. */
+tv_err tv_queue_delete_run(tv_txn *txn, void *queue_delete) TV_WARN_UNUSED;
 
 /**
- * Set up a write that removes all messages, in time that does not grow with
- * their number.  Their rows stay until they are collected, out of everybody's
- * reach.  Its context is the queue itself.
+ * Remove all messages of a tv_queue, in time that does not grow with their number.
+ * Their rows stay until they are collected, out of everybody's reach.
  */
-void tv_queue_prepare_clear(tv_queue *queue, tv_write *write);
+tv_err tv_queue_clear_run(tv_txn *txn, void *of_queue) TV_WARN_UNUSED;
 
-typedef struct tv_queue_collect {
+/** One step of garbage collection. */
+typedef struct tv_queue_gc_step {
     tv_queue *queue;
     int64_t dropped_below; /* its own */
     int64_t group;         /* its own */
     size_t removed;        /* result: messages */
     bool has_more;         /* result: call again */
-} tv_queue_collect;
+} tv_queue_gc_step;
 
 /**
- * One step of collection: drop the rows that clears have left, here and now, and
- * set up a write that removes some of the messages that have expired.  Waits for
- * the disk: not for network threads, nor for committers.  Fails as the engine.
+ * First drop the rows that clears have left, here and now, not in a run.  Waits for
+ * the disk: not for network threads, nor for committers.  TV_ERR_QUEUE_NOT_FOUND when
+ * the queue is dropped; else it fails as the engine does.
  */
-tv_err tv_queue_prepare_collect(tv_queue_collect *collect, tv_write *write) TV_WARN_UNUSED;
+tv_err tv_queue_gc_drop_cleared(tv_queue_gc_step *step) TV_WARN_UNUSED;
+
+/** Then remove some of the messages that have expired. */
+tv_err tv_queue_gc_run(tv_txn *txn, void *gc_step) TV_WARN_UNUSED;
+void tv_queue_gc_settle(tv_queue_gc_step *step);
 
 /**
  * Read up to `count` (1 to 32: TV_ERR_QUERY_OUT_OF_RANGE) visible messages

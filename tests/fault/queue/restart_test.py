@@ -175,7 +175,7 @@ class Expiry(unittest.TestCase):
         with Server() as server:
             client = QueueClient(server.queue_port)
             client.create("short")
-            for i in range(600):    # more than one step of the collector
+            for i in range(600):    # more than one step of the gc
                 client.put("short", "x", messagettl=1, visibilitytimeout=0)
             client.put("short", "stays")
             self.assertGreater(client.count("short"), 1)

@@ -1,5 +1,5 @@
 /* What the operations on messages do, one at a time, over the memory engine. */
-#include "queue/store/queue.h"
+#include "queue/writes.h"
 
 #include "store.h"
 
@@ -24,7 +24,7 @@ TEST(a_queue_that_never_had_a_message_is_empty)
     CHECK_PEEK(32, "");
     CHECK_INT(count_messages(), 0);
     CHECK_OK(clear());
-    collect_all();
+    gc_all();
     CHECK_INT(count_rows(), 0);
 }
 
@@ -280,7 +280,7 @@ TEST(a_message_may_be_hidden_beyond_its_expiry_by_a_get_and_not_by_an_update)
     CHECK_ERR(update(&message, 2, NULL), TV_ERR_QUERY_OUT_OF_RANGE);
     pass(30);
     CHECK_GET(1, 1, "");
-    collect_all();
+    gc_all();
     CHECK_INT(count_rows(), 1);
 }
 
@@ -294,7 +294,7 @@ TEST(some_messages_never_expire)
     CHECK(message.expires == TV_MESSAGE_NEVER);
     CHECK_OK(update(&message, TV_MESSAGE_TIMEOUT_S_MAX, NULL));
     pass(20 * 365 * DAY_S);
-    collect_all();
+    gc_all();
     CHECK_GET(32, 1, "a b ");
 }
 
@@ -351,7 +351,7 @@ TEST(a_cleared_queue_is_empty_for_everybody)
 
 TEST(clearing_costs_the_same_for_one_message_and_for_many)
 {
-    tv_queue_collect op;
+    tv_queue_gc_step op;
 
     for (int i = 0; i < 1000; i++)
         CHECK_OK(put_message("x", 0, 60, NULL));
@@ -360,29 +360,29 @@ TEST(clearing_costs_the_same_for_one_message_and_for_many)
     CHECK_INT(stop_counting(), 1); /* the counts */
     CHECK_INT(count_rows(), 3001);
     CHECK_OK(put_message("new", 0, 60, NULL));
-    CHECK_OK(collect(&op));
+    CHECK_OK(gc(&op));
     CHECK(!op.has_more);
     CHECK_INT(count_rows(), 4);
     CHECK_GET(32, 1, "new ");
     /* What was dropped once is not dropped again. */
     uint64_t writes = tv_memory_write_count(engine);
-    CHECK_OK(collect(&op));
+    CHECK_OK(gc(&op));
     CHECK_INT(tv_memory_write_count(engine), writes);
 }
 
-TEST(collection_removes_expired_messages_in_steps)
+TEST(gc_removes_expired_messages_in_steps)
 {
-    tv_queue_collect op;
+    tv_queue_gc_step op;
     int steps = 0;
 
     for (int i = 0; i < 600; i++)
         CHECK_OK(put_message("x", 0, 10, NULL));
     CHECK_OK(put_message("stays", 0, 60, NULL));
-    CHECK_OK(collect(&op));
+    CHECK_OK(gc(&op));
     CHECK_INT(op.removed, 0);
     pass(11);
     do {
-        CHECK_OK(collect(&op));
+        CHECK_OK(gc(&op));
         CHECK(op.removed <= 256);
         steps++;
     } while (op.has_more);
@@ -403,11 +403,11 @@ TEST(a_get_finds_the_one_live_message_behind_many_expired_ones)
     CHECK_GET(1, 30, "live ");
     CHECK_INT(count_messages(), 201 - 32); /* a few were removed in passing */
     check_bounds();
-    /* The others will not be met again, and are left to the collector. */
+    /* The others will not be met again, and are left to the gc. */
     start_counting();
     CHECK_GET(1, 30, "");
     CHECK(stop_counting() <= 2);
-    collect_all();
+    gc_all();
     CHECK_INT(count_messages(), 1);
     CHECK_INT(count_rows(), 4);
 }
@@ -415,7 +415,7 @@ TEST(a_get_finds_the_one_live_message_behind_many_expired_ones)
 TEST(a_dropped_queue_is_not_found)
 {
     tv_message message, peeked[TV_MESSAGES_MAX];
-    tv_queue_collect step;
+    tv_queue_gc_step step;
     tv_queue_get op;
     int64_t number;
     size_t count;
@@ -427,7 +427,7 @@ TEST(a_dropped_queue_is_not_found)
     CHECK_ERR(update(&message, 1, NULL), TV_ERR_QUEUE_NOT_FOUND);
     CHECK_ERR(delete_message(&message), TV_ERR_QUEUE_NOT_FOUND);
     CHECK_ERR(clear(), TV_ERR_QUEUE_NOT_FOUND);
-    CHECK_ERR(collect(&step), TV_ERR_QUEUE_NOT_FOUND);
+    CHECK_ERR(gc(&step), TV_ERR_QUEUE_NOT_FOUND);
     CHECK_ERR(tv_queue_peek(&queue, &arena, 1, peeked, &count), TV_ERR_QUEUE_NOT_FOUND);
     CHECK_ERR(tv_queue_count(&queue, TV_READ_ANY, &number), TV_ERR_QUEUE_NOT_FOUND);
 }
@@ -473,7 +473,7 @@ int main(void)
         UNIT(what_is_out_of_range_is_refused),
         UNIT(a_cleared_queue_is_empty_for_everybody),
         UNIT(clearing_costs_the_same_for_one_message_and_for_many),
-        UNIT(collection_removes_expired_messages_in_steps),
+        UNIT(gc_removes_expired_messages_in_steps),
         UNIT(a_get_finds_the_one_live_message_behind_many_expired_ones),
         UNIT(a_dropped_queue_is_not_found),
         UNIT(an_engine_that_cannot_read_is_an_error_and_not_an_empty_queue),

@@ -11,8 +11,8 @@
 #include "engine/instant.h"
 #include "engine/key.h"
 #include "engine/memory/memory.h"
-#include "queue/store/queue.h"
 #include "queue/store/row.h"
+#include "queue/writes.h"
 
 #define SECOND TV_TICKS_PER_SECOND
 #define DAY_S INT64_C(86400)
@@ -187,23 +187,23 @@ static inline tv_err clear(void)
     return commit(&write);
 }
 
-/* One step of collection. */
-static inline tv_err collect(tv_queue_collect *ret_collect)
+/* One step of garbage collection. */
+static inline tv_err gc(tv_queue_gc_step *ret_step)
 {
     tv_write write = {0};
     tv_err err;
 
-    *ret_collect = (tv_queue_collect){.queue = &queue};
-    err = tv_queue_prepare_collect(ret_collect, &write);
+    *ret_step = (tv_queue_gc_step){.queue = &queue};
+    err = tv_queue_prepare_gc(ret_step, &write);
     return err ? err : commit(&write);
 }
 
-static inline void collect_all(void)
+static inline void gc_all(void)
 {
-    tv_queue_collect op;
+    tv_queue_gc_step op;
 
     do {
-        CHECK_OK(collect(&op));
+        CHECK_OK(gc(&op));
     } while (op.has_more);
 }
 

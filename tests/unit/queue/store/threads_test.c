@@ -11,7 +11,7 @@
 #include "check.h"
 #include "engine/key.h"
 #include "engine/memory/memory.h"
-#include "queue/store/queue.h"
+#include "queue/writes.h"
 
 enum { PRODUCERS = 2, CONSUMERS = 2, PUTS_EACH = 1500, ALL = PRODUCERS * PUTS_EACH };
 
@@ -136,7 +136,7 @@ static void *consume(void *arg)
     return NULL;
 }
 
-static void *peek_and_collect(void *arg)
+static void *peek_and_gc(void *arg)
 {
     client c;
 
@@ -144,7 +144,7 @@ static void *peek_and_collect(void *arg)
     client_start(&c);
     while (atomic_load(&deleted) < ALL) {
         tv_message messages[TV_MESSAGES_MAX];
-        tv_queue_collect op = {.queue = &queue};
+        tv_queue_gc_step op = {.queue = &queue};
         waited_write w = {0};
         int64_t stored;
         size_t count;
@@ -153,7 +153,7 @@ static void *peek_and_collect(void *arg)
         for (size_t i = 0; i < count; i++)
             expect(messages[i].dequeue_count == 0);
         expect(tv_queue_count(&queue, TV_READ_ANY, &stored) == TV_OK && stored >= 0);
-        expect(tv_queue_prepare_collect(&op, &w.write) == TV_OK && commit(&c, &w) == TV_OK);
+        expect(tv_queue_prepare_gc(&op, &w.write) == TV_OK && commit(&c, &w) == TV_OK);
         tv_arena_reset(&c.arena);
     }
     client_stop(&c);
@@ -174,7 +174,7 @@ TEST(every_message_is_given_out_once)
         CHECK(pthread_create(&threads[i], NULL, produce, (void *)i) == 0);
     for (int i = 0; i < CONSUMERS; i++)
         CHECK(pthread_create(&threads[PRODUCERS + i], NULL, consume, NULL) == 0);
-    CHECK(pthread_create(&threads[PRODUCERS + CONSUMERS], NULL, peek_and_collect, NULL) == 0);
+    CHECK(pthread_create(&threads[PRODUCERS + CONSUMERS], NULL, peek_and_gc, NULL) == 0);
     for (int i = 0; i < PRODUCERS + CONSUMERS + 1; i++)
         pthread_join(threads[i], NULL);
 

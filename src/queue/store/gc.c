@@ -1,5 +1,5 @@
 /*
- * Collection: rows of generations that were cleared, and expired messages.
+ * Garbage collection: rows of generations that were cleared, and expired messages.
  *
  * The generations below the one that the engine holds are out of every
  * function's reach, since each begins by reading the counts and those only
@@ -75,18 +75,18 @@ static tv_err remove_one(tv_txn *txn, tv_queue *queue, tv_queue_counts *counts, 
     return TV_OK;
 }
 
-static tv_err run(tv_txn *txn, void *ctx)
+tv_err tv_queue_gc_run(tv_txn *txn, void *gc_step)
 {
-    tv_queue_collect *collect = ctx;
-    tv_queue *queue = collect->queue;
+    tv_queue_gc_step *step = gc_step;
+    tv_queue *queue = step->queue;
     tv_queue_counts counts;
     expired found;
     tv_err err;
 
     tv_txn_declare_freeing(txn);
-    collect->removed = 0;
-    collect->has_more = false;
-    collect->group = tv_txn_now(txn);
+    step->removed = 0;
+    step->has_more = false;
+    step->group = tv_txn_now(txn);
     err = tv_store_read_counts(txn, queue, &counts);
     if (err)
         return err;
@@ -99,22 +99,20 @@ static tv_err run(tv_txn *txn, void *ctx)
         if (err)
             return err;
     }
-    bool has_dropped = collect->dropped_below > counts.dropped_below;
+    bool has_dropped = step->dropped_below > counts.dropped_below;
     if (has_dropped)
-        counts.dropped_below = collect->dropped_below;
+        counts.dropped_below = step->dropped_below;
     if (has_dropped || found.count)
         tv_store_write_counts(txn, queue, &counts);
-    collect->removed = found.count;
-    collect->has_more = found.count == STEP_MAX;
+    step->removed = found.count;
+    step->has_more = found.count == STEP_MAX;
     tv_store_learn(txn, queue, &queue->expiring, found.end);
     return TV_OK;
 }
 
-static void settle(tv_write *write)
+void tv_queue_gc_settle(tv_queue_gc_step *step)
 {
-    tv_queue_collect *collect = write->ctx;
-
-    tv_queue_bound_settle(&collect->queue->expiring, collect->group);
+    tv_queue_bound_settle(&step->queue->expiring, step->group);
 }
 
 /* Drop what lies below the generation of the store.  `ret_below` is 0 when nothing did. */
@@ -143,20 +141,10 @@ static tv_err drop_cleared(tv_queue *queue, int64_t *ret_below)
     return err == TV_ERR_NOT_FOUND ? TV_OK : err;
 }
 
-tv_err tv_queue_prepare_collect(tv_queue_collect *collect, tv_write *write)
+tv_err tv_queue_gc_drop_cleared(tv_queue_gc_step *step)
 {
-    tv_err err;
-
-    if (atomic_load(collect->queue->is_dropped))
+    if (atomic_load(step->queue->is_dropped))
         return TV_ERR_QUEUE_NOT_FOUND;
 
-    err = drop_cleared(collect->queue, &collect->dropped_below);
-    if (err)
-        return err;
-
-    write->partition = collect->queue->prefix;
-    write->run = run;
-    write->ctx = collect;
-    write->settle = settle;
-    return TV_OK;
+    return drop_cleared(step->queue, &step->dropped_below);
 }

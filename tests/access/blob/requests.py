@@ -11,6 +11,18 @@ CONTENT = b"thirty-two bytes of a short film"
 BLOCK = base64.b64encode(b"one").decode()
 BLOCKS = b"<BlockList/>"
 LEASE = "11111111-2222-3333-4444-555555555555"
+OTHER_LEASE = "22222222-2222-3333-4444-555555555555"
+
+# Headers of the lease operations; all that is leased is so with LEASE.
+LEASES = {
+    "lease": {"x-ms-lease-action": "acquire", "x-ms-lease-duration": "-1",
+              "x-ms-proposed-lease-id": LEASE},
+    "renew": {"x-ms-lease-action": "renew", "x-ms-lease-id": LEASE},
+    "change": {"x-ms-lease-action": "change", "x-ms-lease-id": LEASE,
+               "x-ms-proposed-lease-id": OTHER_LEASE},
+    "release": {"x-ms-lease-action": "release", "x-ms-lease-id": LEASE},
+    "break": {"x-ms-lease-action": "break", "x-ms-lease-break-period": "0"},
+}
 
 # Which blob an operation is about; each is as its operation wants it, in every container.
 WHOLE, BLOCKY, LOG, LENT, HELD, SHOT, DOOMED, FRESH = (
@@ -18,7 +30,8 @@ WHOLE, BLOCKY, LOG, LENT, HELD, SHOT, DOOMED, FRESH = (
 TARGETS = {
     "put new blob": FRESH, "put new append blob": FRESH, "put new block list": FRESH,
     "copy to new": FRESH, "copy now to new": FRESH, "put block": BLOCKY, "append block": LOG,
-    "lease blob": LENT, "break blob lease": HELD, "delete blob": DOOMED, "snapshot": SHOT,
+    "lease blob": LENT, "renew blob lease": HELD, "change blob lease": HELD,
+    "release blob lease": HELD, "break blob lease": HELD, "delete blob": DOOMED, "snapshot": SHOT,
     "get snapshot": SHOT, "delete snapshot": SHOT,
 }
 
@@ -51,6 +64,11 @@ class PathSas(Sas):
         return super().apply(method, path, headers)
 
 
+def lease_requests(of, path):
+    return {f"lease {of}" if action == "lease" else f"{action} {of} lease":
+            ("PUT", path, b"", headers) for action, headers in LEASES.items()}
+
+
 def service_request(account, name):
     properties = f"/{account}/?restype=service&comp=properties"
     return {
@@ -75,10 +93,7 @@ def container_request(account, name, container, mark):
                                    {"x-ms-meta-mark": str(mark)}),
         "get acl": ("GET", f"{path}&comp=acl"),
         "set acl": ("PUT", f"{path}&comp=acl", POLICIES),
-        "lease container": ("PUT", f"{path}&comp=lease", b"",
-                            {"x-ms-lease-action": "acquire", "x-ms-lease-duration": "-1"}),
-        "break container lease": ("PUT", f"{path}&comp=lease", b"",
-                                  {"x-ms-lease-action": "break", "x-ms-lease-break-period": "0"}),
+        **lease_requests("container", f"{path}&comp=lease"),
         "list blobs": ("GET", f"{path}&comp=list"),
         "account info of container": ("GET", f"/{account}/{container}?restype=account"
                                              "&comp=properties"),
@@ -109,11 +124,7 @@ def blob_request(account, name, container, mark=0, snapshot=None, source=""):
         "set blob properties": ("PUT", f"{path}?comp=properties", b"",
                                 {"x-ms-blob-content-type": "video/quicktime"}),
         "set blob metadata": ("PUT", f"{path}?comp=metadata", b"", {"x-ms-meta-mark": str(mark)}),
-        "lease blob": ("PUT", f"{path}?comp=lease", b"",
-                       {"x-ms-lease-action": "acquire", "x-ms-lease-duration": "-1",
-                        "x-ms-proposed-lease-id": LEASE}),
-        "break blob lease": ("PUT", f"{path}?comp=lease", b"",
-                             {"x-ms-lease-action": "break", "x-ms-lease-break-period": "0"}),
+        **lease_requests("blob", f"{path}?comp=lease"),
         "delete blob": ("DELETE", path),
         "get blob": ("GET", path),
         "head blob": ("HEAD", path),

@@ -7,6 +7,7 @@ source.  The matrix asks `expected` and nothing else.
 
 import collections
 
+from access import operations
 from access.credentials import REFUSALS, Credential
 
 # The resource type and the letters (any one of them) that an account SAS needs;
@@ -34,6 +35,9 @@ NEEDS = {
     "get acl": NEVER,
     "set acl": NEVER,
     "lease container": Need("c", "w"),
+    "renew container lease": Need("c", "w"),
+    "change container lease": Need("c", "w"),
+    "release container lease": Need("c", "w"),
     "break container lease": Need("c", "wd"),
     "list blobs": Need("c", "l", "c", CONTAINER),
     "account info of container": Need("c", ANY, "c"),
@@ -54,6 +58,9 @@ NEEDS = {
     "set blob properties": Need("o", "w", "cb"),
     "set blob metadata": Need("o", "w", "cb"),
     "lease blob": Need("o", "w", "cb"),
+    "renew blob lease": Need("o", "w", "cb"),
+    "change blob lease": Need("o", "w", "cb"),
+    "release blob lease": Need("o", "w", "cb"),
     "break blob lease": Need("o", "wd", "cb"),
     "delete blob": Need("o", "d", "cb"),
     "get blob": Need("o", "r", "cb", BLOB),
@@ -80,6 +87,61 @@ ALLOWED = {
     "abort copy": 409,
 }
 
+# What Storage Analytics calls them.
+LOGGED = {
+    "list containers": "ListContainers",
+    "get properties": "GetBlobServiceProperties",
+    "set properties": "SetBlobServiceProperties",
+    "get stats": "GetBlobServiceStats",
+    "account info": "GetAccountInformation",
+
+    "create container": "CreateContainer",
+    "delete container": "DeleteContainer",
+    "get container": "GetContainerProperties",
+    "head container": "GetContainerProperties",
+    "get container metadata": "GetContainerMetadata",
+    "set container metadata": "SetContainerMetadata",
+    "get acl": "GetContainerACL",
+    "set acl": "SetContainerACL",
+    "lease container": "AcquireContainerLease",
+    "renew container lease": "RenewContainerLease",
+    "change container lease": "ChangeContainerLease",
+    "release container lease": "ReleaseContainerLease",
+    "break container lease": "BreakContainerLease",
+    "list blobs": "ListBlobs",
+    "account info of container": "GetAccountInformation",
+
+    "put new blob": "PutBlob",
+    "put new append blob": "PutBlob",
+    "put blob": "PutBlob",
+    "put block": "PutBlock",
+    "put new block list": "PutBlockList",
+    "put block list": "PutBlockList",
+    "append block": "AppendBlock",
+    "copy to new": "CopyBlob",
+    "copy": "CopyBlob",
+    "copy now to new": "CopyBlobFromURL",
+    "copy now": "CopyBlobFromURL",
+    "abort copy": "AbortCopyBlob",
+    "snapshot": "SnapshotBlob",
+    "set blob properties": "SetBlobProperties",
+    "set blob metadata": "SetBlobMetadata",
+    "lease blob": "AcquireBlobLease",
+    "renew blob lease": "RenewBlobLease",
+    "change blob lease": "ChangeBlobLease",
+    "release blob lease": "ReleaseBlobLease",
+    "break blob lease": "BreakBlobLease",
+    "delete blob": "DeleteBlob",
+    "get blob": "GetBlob",
+    "head blob": "GetBlobProperties",
+    "get blob metadata": "GetBlobMetadata",
+    "get committed blocks": "GetBlockList",
+    "get block list": "GetBlockList",
+    "get snapshot": "GetBlob",
+    "delete snapshot": "DeleteBlob",
+    "account info of blob": "GetAccountInformation",
+}
+
 OPERATIONS = tuple(NEEDS)
 ON_SERVICE = OPERATIONS[:OPERATIONS.index("create container")]
 ON_CONTAINER = OPERATIONS[len(ON_SERVICE):OPERATIONS.index("put new blob")]
@@ -93,6 +155,28 @@ ELSEWHERE = {
     "blob": (*ON_SERVICE, *ON_CONTAINER),
     "snapshot": tuple(name for name in OPERATIONS if name not in ON_SNAPSHOT),
 }
+
+
+# Where the server's row says something else than the rule: {operation: (fields, why)}.
+CREATE_ONLY = ("words",), "a SAS to create is for blobs that are new, which the change itself sees"
+EXCEPTIONS = {
+    "put blob": CREATE_ONLY,
+    "copy": CREATE_ONLY,
+    "copy now": CREATE_ONLY,
+    "get block list": (("public",), "a parameter asks for blocks that nobody has published"),
+    "account info": (("kinds",), "a service SAS is signed over what the path names: nothing"),
+    "account info of container": (("kinds", "type"), "the type is that of what the path names"),
+    "account info of blob": (("type",), "the type is that of what the path names"),
+}
+
+
+def needs_of(operation):
+    """For the comparison with the server's own table of operations."""
+    need = NEEDS[operation]
+    kinds = ["account"] * bool(need.letters) + [{"c": "container", "b": "blob"}[letter]
+                                                for letter in need.sas]
+    public = {None: None, BLOB: "object", CONTAINER: "listing"}[need.public]
+    return operations.needs(kinds, need.type, [""] if need.letters == ANY else need.letters, public)
 
 
 def why_refused(credential, operation, public):

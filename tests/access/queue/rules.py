@@ -6,6 +6,7 @@ SAS), not from the server's source.  The matrix asks `expected` and nothing else
 
 import collections
 
+from access import operations
 from access.credentials import REFUSALS, Credential
 
 # The resource type and the letters (any one of them) that an account SAS needs,
@@ -54,7 +55,39 @@ ALLOWED = {
     "clear messages": 204,
 }
 
+# What Storage Analytics calls them.
+LOGGED = {
+    "list queues": "ListQueues",
+    "get properties": "GetQueueServiceProperties",
+    "set properties": "SetQueueServiceProperties",
+    "get stats": "GetQueueServiceStats",
+    "create queue": "CreateQueue",
+    "delete queue": "DeleteQueue",
+    "get metadata": "GetQueueMetadata",
+    "head metadata": "GetQueueMetadata",
+    "set metadata": "SetQueueMetadata",
+    "get acl": "GetQueueAcl",
+    "set acl": "SetQueueAcl",
+    "put message": "PutMessage",
+    "get messages": "GetMessages",
+    "peek messages": "PeekMessages",
+    "update message": "UpdateMessage",
+    "delete message": "DeleteMessage",
+    "clear messages": "ClearMessages",
+}
+
 OPERATIONS = tuple(NEEDS)
+
+# Where the server's row says something else than the rule: {operation: (fields, why)}.
+EXCEPTIONS = {}
+
+
+def needs_of(operation):
+    """For the comparison with the server's own table of operations."""
+    need = NEEDS[operation]
+    kinds = ["account"] * bool(need.letters) + ["container"] * need.queue_sas
+    return operations.needs(kinds, need.type, need.letters)
+
 
 # These have no queue in their path, or another one, so a service SAS is not for them at all: its
 # signature is over the queue that the path names.

@@ -86,7 +86,7 @@ static tv_err visit_rows(void *ctx, tv_extent_mark_fn *mark, void *marker)
                                      &(tv_blob_extent_visitor){found_extent, is_stopping, visit});
 }
 
-static void report_sweep(const tv_extent_sweep *sweep)
+static void report_sweep(const tv_extent_gc *sweep)
 {
     if (sweep->missing_count)
         tv_log(TV_LOG_ERROR, "extents_missing",
@@ -105,11 +105,11 @@ static void report_sweep(const tv_extent_sweep *sweep)
 static bool sweep_extents(tv_blob_janitor *janitor)
 {
     row_visit visit = {.janitor = janitor};
-    tv_extent_sweep sweep = {.visit_rows = visit_rows,
-                             .is_stopping = is_stopping,
-                             .ctx = &visit,
-                             .keeps_all = janitor->options.keeps_extents};
-    tv_err err = tv_extents_sweep(janitor->options.extents, &sweep);
+    tv_extent_gc sweep = {.mark_rows = visit_rows,
+                          .is_stopping = is_stopping,
+                          .ctx = &visit,
+                          .keeps_all = janitor->options.keeps_extents};
+    tv_err err = tv_extents_gc(janitor->options.extents, &sweep);
 
     if (err == TV_OK)
         report_sweep(&sweep);

@@ -5,7 +5,7 @@
  * number is kept in a file, `boot`, and raised there, durably, before the first
  * extent of a boot is made.  A store that is closed in peace also writes there
  * how many extents and bytes it holds; the next boot starts from that, and only
- * after a crash must the sweep look at every file for it.  One line of text:
+ * after a crash must tv_extents_gc look at every file for it.  One line of text:
  *
  *     boot 7
  *     boot 7 extents 1234 bytes 567890123

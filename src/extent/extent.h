@@ -6,8 +6,8 @@
  * only while a durable row refers to it.  So an upload first finishes its
  * extent, which makes it durable, and then commits the row; a change that drops
  * the last row of an extent commits first and then asks for its removal.  A
- * crash anywhere in between leaves a file that no row knows, and the sweep after
- * the next start removes it.  Ids are never reused, and an extent has exactly
+ * crash anywhere in between leaves a file that no row knows, and tv_extents_gc
+ * after the next start removes it.  Ids are never reused, and an extent has exactly
  * one owner: a copy is a new id (a hard link, so it costs no data).  Every block
  * of the data has a checksum, which each read verifies.
  *
@@ -54,7 +54,7 @@ bool tv_extents_open(const tv_extent_options *options, tv_extents **ret_store, c
 
 /**
  * Finish pending removals that no reader holds up, for two seconds at most, and
- * free.  The rest is left to the sweep after the next start.  No writer may be
+ * free.  The rest is left to tv_extents_gc after the next start.  No writer may be
  * left, and no call may follow.  Accepts NULL.
  */
 void tv_extents_close(tv_extents *store);
@@ -166,7 +166,7 @@ bool tv_extents_check(tv_extents *store, char *reterr_text, size_t reterr_size) 
 void tv_extent_describe(const tv_extents *store, tv_extent_id id,
                         char ret_path[TV_EXTENT_TEXT_SIZE]);
 
-/* --- removal --- */
+/* --- garbage collection --- */
 
 /**
  * Remove extents, soon: when every visit that began before this call has ended.
@@ -178,10 +178,10 @@ void tv_extents_remove(tv_extents *store, const tv_extent_id *ids, size_t count)
 /** False when there is no such extent although it is of an earlier boot: its data is lost. */
 typedef bool tv_extent_mark_fn(void *marker, tv_extent_id id);
 
-/** What a sweep is to do, and what it has found. */
-typedef struct tv_extent_sweep {
+/** What a garbage collection is to do, and what it has found. */
+typedef struct tv_extent_gc {
     /** Call `mark` for every extent that a row refers to, in one view that begins in this call. */
-    tv_err (*visit_rows)(void *ctx, tv_extent_mark_fn *mark, void *marker);
+    tv_err (*mark_rows)(void *ctx, tv_extent_mark_fn *mark, void *marker);
     bool (*is_stopping)(void *ctx); /* asked now and then: give up with TV_ERR_STOPPED; or NULL */
     void *ctx;
     bool keeps_all; /* look, and remove nothing */
@@ -189,11 +189,11 @@ typedef struct tv_extent_sweep {
     size_t orphan_count;  /* extents of earlier boots that no row refers to */
     size_t missing_count; /* extents of earlier boots that rows refer to and that are not there */
     bool has_removed;     /* the orphans go, as with tv_extents_remove */
-} tv_extent_sweep;
+} tv_extent_gc;
 
 /**
  * Find what earlier boots have left and no row refers to, and remove it.  Extents
- * of this boot are never touched.  When `visit_rows` fails nothing is removed and
+ * of this boot are never touched.  When `mark_rows` fails nothing is removed and
  * its error comes back; also TV_ERR_IO.
  *
  * A row that refers to an extent which is not there says that rows and extents
@@ -201,13 +201,13 @@ typedef struct tv_extent_sweep {
  * copy.  Then an extent without a row may be just what an operator is about to look
  * for, so nothing at all is removed.  Takes 17 bytes of memory per extent.
  */
-tv_err tv_extents_sweep(tv_extents *store, tv_extent_sweep *sweep) TV_WARN_UNUSED;
+tv_err tv_extents_gc(tv_extents *store, tv_extent_gc *gc) TV_WARN_UNUSED;
 
 /**
  * How many extents and bytes there are, checksums and those being written included,
  * how many wait for removal, how many are known to be damaged.  A copy counts in
  * full.  After a crash the extents of earlier boots are counted, and for it each file
- * is looked at, by the sweep; after a close they are known from the start.
+ * is looked at, by tv_extents_gc; after a close they are known from the start.
  */
 void tv_extents_figures(tv_extents *store, tv_metric_fn *report, void *ctx);
 

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/background.h"
 #include "base/space.h"
 #include "extent/extent.h"
 
@@ -64,11 +65,8 @@ struct tv_extents {
     atomic_int writer_count;
     _Atomic int64_t next_log_ns;
 
-    /* remove.c; `lock` guards all of it and is held for moments only. */
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    pthread_t collector;
-    bool is_stopping;
+    /* gc_remove.c; the lock of `gc`, held for moments only, guards what follows. */
+    tv_background gc;
     _Atomic int64_t stop_ns; /* by the monotonic clock: then nothing more is removed */
     int64_t visit_ns_max;
     uint64_t epoch;                                  /* counts calls of tv_extents_remove */
@@ -76,7 +74,8 @@ struct tv_extents {
     tv_extent_removal *first_removal, *last_removal; /* in the order they were asked for */
     size_t waiting_count;                            /* ids in them, and in the one under way */
 
-    /* damage.c; `lock` guards these too. */
+    /* damage.c; `lock` guards these, for moments only. */
+    pthread_mutex_t lock;
     tv_extent_damage damages[TV_EXTENT_DAMAGES_MAX];
     size_t damage_count;
     int64_t next_report_ns;
@@ -135,11 +134,11 @@ tv_err tv_extent_shard_sync(tv_extents *store, unsigned shard, uint64_t ticket) 
 /** An extent goes: its damage hurts nobody any more. */
 void tv_extents_forget_damage(tv_extents *store, tv_extent_id id);
 
-/* --- remove.c --- */
+/* --- gc_remove.c --- */
 
-void tv_extents_collector_start(tv_extents *store);
+void tv_extents_gc_start(tv_extents *store);
 
 /** Do what no visit holds up and the time allows, forget the rest. */
-void tv_extents_collector_stop(tv_extents *store);
+void tv_extents_gc_stop(tv_extents *store);
 
 #endif

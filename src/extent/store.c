@@ -91,7 +91,6 @@ static void remove_temporary(tv_extents *store)
 static void init_locks(tv_extents *store)
 {
     tv_assert(pthread_mutex_init(&store->lock, NULL) == 0);
-    tv_assert(pthread_cond_init(&store->changed, NULL) == 0);
     for (int i = 0; i < TV_EXTENT_SHARDS; i++) {
         tv_assert(pthread_mutex_init(&store->shards[i].lock, NULL) == 0);
         tv_assert(pthread_cond_init(&store->shards[i].synced, NULL) == 0);
@@ -107,7 +106,6 @@ static void dispose(tv_extents *store)
         pthread_cond_destroy(&store->shards[i].synced);
         pthread_mutex_destroy(&store->shards[i].lock);
     }
-    pthread_cond_destroy(&store->changed);
     pthread_mutex_destroy(&store->lock);
     if (store->fd >= 0 && store->is_temporary)
         remove_temporary(store);
@@ -138,7 +136,7 @@ bool tv_extents_open(const tv_extent_options *options, tv_extents **ret_store, c
     store->space.fd = store->fd;
     store->space.store = "extents";
     store->space.reserve_bytes = options->disk_reserve_bytes;
-    tv_extents_collector_start(store);
+    tv_extents_gc_start(store);
     *ret_store = store;
     return true;
 
@@ -153,7 +151,7 @@ void tv_extents_close(tv_extents *store)
         return;
 
     tv_assert(atomic_load(&store->writer_count) == 0);
-    tv_extents_collector_stop(store);
+    tv_extents_gc_stop(store);
     if (!store->is_temporary)
         tv_extents_boot_end(store);
     dispose(store);
@@ -161,8 +159,11 @@ void tv_extents_close(tv_extents *store)
 
 void tv_extents_figures(tv_extents *store, tv_metric_fn *report, void *ctx)
 {
+    tv_background_lock(&store->gc);
+    size_t waiting = store->waiting_count;
+    tv_background_unlock(&store->gc);
     pthread_mutex_lock(&store->lock);
-    size_t waiting = store->waiting_count, damaged = store->damage_count;
+    size_t damaged = store->damage_count;
     pthread_mutex_unlock(&store->lock);
 
     report(ctx, "extents", "Files of large data.", (double)atomic_load(&store->extent_count));

@@ -225,9 +225,8 @@ TEST(damage_is_met_where_it_is_and_only_there)
         t_row = places[i].what;
         flip(id, places[i].at);
         CHECK_ERR(read_range(id, bytes, LARGE, places[i].bad, 1), TV_ERR_CORRUPT);
-        CHECK_ERR(read_range(id, bytes, LARGE, block * 16384, 16384 < LARGE - block * 16384
-                                                                  ? 16384
-                                                                  : LARGE - block * 16384),
+        CHECK_ERR(read_range(id, bytes, LARGE, block * 16384,
+                             16384 < LARGE - block * 16384 ? 16384 : LARGE - block * 16384),
                   TV_ERR_CORRUPT);
         CHECK_OK(read_range(id, bytes, LARGE, other, 16384));
         flip(id, places[i].at);
@@ -490,7 +489,7 @@ TEST(an_open_extent_can_be_read_after_its_removal)
     tv_extents_close(store);
 }
 
-TEST(closing_does_what_no_visit_holds_up_and_leaves_the_rest_to_the_sweep)
+TEST(closing_does_what_no_visit_holds_up_and_leaves_the_rest_to_the_gc)
 {
     tv_extent_visit visit;
     size_t removed = 0;
@@ -507,7 +506,7 @@ TEST(closing_does_what_no_visit_holds_up_and_leaves_the_rest_to_the_sweep)
 
     store = open_store();
     CHECK_FIGURES(store, 1, file_bytes(1));
-    CHECK_OK(sweep(store, &(rows){0}, &removed));
+    CHECK_OK(gc(store, &(rows){0}, &removed));
     CHECK_INT(removed, 1);
     tv_extents_close(store);
     CHECK(!is_there(held));
@@ -537,7 +536,7 @@ static void crash(void)
     CHECK_INT(status, 0);
 }
 
-TEST(the_sweep_after_a_crash_removes_what_no_row_refers_to)
+TEST(the_gc_after_a_crash_removes_what_no_row_refers_to)
 {
     size_t removed = 99;
     char foreign[4][128];
@@ -558,7 +557,7 @@ TEST(the_sweep_after_a_crash_removes_what_no_row_refers_to)
 
     CHECK_INT(fresh.boot, 3);
     CHECK_FIGURES(store, 1, file_bytes(1));
-    CHECK_OK(sweep(store, &(rows){kept, 2, TV_OK}, &removed));
+    CHECK_OK(gc(store, &(rows){kept, 2, TV_OK}, &removed));
     CHECK_INT(removed, 4);
     wait_for_removals(store, 0);
     CHECK_FIGURES(store, 3, 2 * file_bytes(4) + file_bytes(1));
@@ -572,21 +571,20 @@ TEST(the_sweep_after_a_crash_removes_what_no_row_refers_to)
     for (size_t i = 0; i < COUNT(foreign); i++)
         CHECK(access(foreign[i], F_OK) == 0);
 
-    CHECK_OK(sweep(store, &(rows){kept, 2, TV_OK}, &removed));
+    CHECK_OK(gc(store, &(rows){kept, 2, TV_OK}, &removed));
     CHECK_INT(removed, 0);
     CHECK_FIGURES(store, 3, 2 * file_bytes(4) + file_bytes(1));
     tv_extents_close(store);
 }
 
-TEST(a_sweep_whose_rows_cannot_be_read_removes_nothing)
+TEST(a_gc_whose_rows_cannot_be_read_removes_nothing)
 {
     size_t removed = 99;
 
     NEEDS_FOLDER();
     crash();
     store = open_store();
-    CHECK_ERR(sweep(store, &(rows){.err = TV_ERR_CORRUPT}, &removed),
-              TV_ERR_CORRUPT);
+    CHECK_ERR(gc(store, &(rows){.err = TV_ERR_CORRUPT}, &removed), TV_ERR_CORRUPT);
     CHECK_INT(removed, 99);
     CHECK_INT(read_figures(store).to_remove, 0);
     for (uint64_t number = 1; number <= 3; number++)
@@ -596,17 +594,17 @@ TEST(a_sweep_whose_rows_cannot_be_read_removes_nothing)
 }
 
 /* Rows and extents that do not fit together are not of one time: who knows what is garbage? */
-TEST(a_sweep_removes_nothing_when_rows_refer_to_what_is_lost)
+TEST(a_gc_removes_nothing_when_rows_refer_to_what_is_lost)
 {
     NEEDS_FOLDER();
     crash();
     store = open_store();
-    /* One is there, two are lost, what is of this boot is no business of a sweep, and of a later
+    /* One is there, two are lost, what is of this boot is no business of a gc, and of a later
      * boot there can be nothing. */
     tv_extent_id ids[] = {{1, 1}, {1, 50}, {1, 51}, {2, 99}, {3, 1}};
-    tv_extent_sweep s = {.visit_rows = visit_rows, .ctx = &(rows){ids, COUNT(ids), TV_OK}};
+    tv_extent_gc s = {.mark_rows = mark_rows, .ctx = &(rows){ids, COUNT(ids), TV_OK}};
 
-    CHECK_OK(tv_extents_sweep(store, &s));
+    CHECK_OK(tv_extents_gc(store, &s));
     CHECK_INT(s.missing_count, 3);
     CHECK_INT(s.orphan_count, 2);
     CHECK(!s.has_removed);
@@ -616,7 +614,7 @@ TEST(a_sweep_removes_nothing_when_rows_refer_to_what_is_lost)
 
     /* When the rows are gone that did not fit, the rest goes. */
     s.ctx = &(rows){ids, 1, TV_OK};
-    CHECK_OK(tv_extents_sweep(store, &s));
+    CHECK_OK(tv_extents_gc(store, &s));
     CHECK_INT(s.missing_count, 0);
     CHECK(s.has_removed);
     wait_for_removals(store, 0);
@@ -624,14 +622,14 @@ TEST(a_sweep_removes_nothing_when_rows_refer_to_what_is_lost)
     tv_extents_close(store);
 }
 
-TEST(a_sweep_that_keeps_all_counts)
+TEST(a_gc_that_keeps_all_counts)
 {
-    tv_extent_sweep s = {.visit_rows = visit_rows, .ctx = &(rows){0}, .keeps_all = true};
+    tv_extent_gc s = {.mark_rows = mark_rows, .ctx = &(rows){0}, .keeps_all = true};
 
     NEEDS_FOLDER();
     crash();
     store = open_store();
-    CHECK_OK(tv_extents_sweep(store, &s));
+    CHECK_OK(tv_extents_gc(store, &s));
     CHECK_INT(s.orphan_count, 3);
     CHECK(!s.has_removed);
     CHECK_INT(read_figures(store).to_remove, 0);
@@ -644,22 +642,22 @@ static bool stops(void *ctx)
     return true;
 }
 
-TEST(a_sweep_that_is_to_stop_removes_nothing)
+TEST(a_gc_that_is_to_stop_removes_nothing)
 {
-    tv_extent_sweep s = {.visit_rows = visit_rows, .is_stopping = stops, .ctx = &(rows){0}};
+    tv_extent_gc s = {.mark_rows = mark_rows, .is_stopping = stops, .ctx = &(rows){0}};
 
     NEEDS_FOLDER();
     crash();
     store = open_store();
-    CHECK_ERR(tv_extents_sweep(store, &s), TV_ERR_STOPPED);
+    CHECK_ERR(tv_extents_gc(store, &s), TV_ERR_STOPPED);
     CHECK_INT(read_figures(store).to_remove, 0);
     tv_extents_close(store);
     store = open_store();
-    CHECK_ERR(tv_extents_sweep(store, &s), TV_ERR_STOPPED);
+    CHECK_ERR(tv_extents_gc(store, &s), TV_ERR_STOPPED);
     tv_extents_close(store);
 }
 
-TEST(the_sweep_respects_visits)
+TEST(the_gc_respects_visits)
 {
     tv_extent_id id = {1, 1};
     tv_extent_visit visit;
@@ -669,7 +667,7 @@ TEST(the_sweep_respects_visits)
     crash();
     store = open_store();
     tv_extent_visit_begin(store, &visit);
-    CHECK_OK(sweep(store, &(rows){0}, &removed));
+    CHECK_OK(gc(store, &(rows){0}, &removed));
     CHECK_INT(removed, 3);
     usleep(20000);
     check_bytes(store, id, TV_LIT("1234"));
@@ -680,7 +678,7 @@ TEST(the_sweep_respects_visits)
     tv_extents_close(store);
 }
 
-TEST(a_removal_before_the_sweep_has_counted_keeps_the_figures_right)
+TEST(a_removal_before_the_gc_has_counted_keeps_the_figures_right)
 {
     tv_extent_id id = {1, 1}, kept = {1, 2};
     size_t removed = 0;
@@ -691,7 +689,7 @@ TEST(a_removal_before_the_sweep_has_counted_keeps_the_figures_right)
     tv_extents_remove(store, &id, 1);
     wait_for_removals(store, 0);
     CHECK_FIGURES(store, 0, 0);
-    CHECK_OK(sweep(store, &(rows){&kept, 1, TV_OK}, &removed));
+    CHECK_OK(gc(store, &(rows){&kept, 1, TV_OK}, &removed));
     CHECK_INT(removed, 1);
     wait_for_removals(store, 0);
     CHECK_FIGURES(store, 1, file_bytes(4));
@@ -864,14 +862,14 @@ int main(void)
         ON_BOTH(a_visit_that_lasts_too_long_holds_nothing_up),
         ON_BOTH(visits_may_end_in_any_order),
         ON_BOTH(an_open_extent_can_be_read_after_its_removal),
-        ON_BOTH(closing_does_what_no_visit_holds_up_and_leaves_the_rest_to_the_sweep),
-        ON_BOTH(the_sweep_after_a_crash_removes_what_no_row_refers_to),
-        ON_BOTH(a_sweep_whose_rows_cannot_be_read_removes_nothing),
-        ON_BOTH(a_sweep_removes_nothing_when_rows_refer_to_what_is_lost),
-        ON_BOTH(a_sweep_that_keeps_all_counts),
-        ON_BOTH(a_sweep_that_is_to_stop_removes_nothing),
-        ON_BOTH(the_sweep_respects_visits),
-        ON_BOTH(a_removal_before_the_sweep_has_counted_keeps_the_figures_right),
+        ON_BOTH(closing_does_what_no_visit_holds_up_and_leaves_the_rest_to_the_gc),
+        ON_BOTH(the_gc_after_a_crash_removes_what_no_row_refers_to),
+        ON_BOTH(a_gc_whose_rows_cannot_be_read_removes_nothing),
+        ON_BOTH(a_gc_removes_nothing_when_rows_refer_to_what_is_lost),
+        ON_BOTH(a_gc_that_keeps_all_counts),
+        ON_BOTH(a_gc_that_is_to_stop_removes_nothing),
+        ON_BOTH(the_gc_respects_visits),
+        ON_BOTH(a_removal_before_the_gc_has_counted_keeps_the_figures_right),
         ON_BOTH(below_the_reserve_nothing_is_begun),
         ON_BOTH(a_temporary_store_leaves_nothing),
         ON_BOTH(a_damaged_boot_file_is_refused_and_a_lost_one_made_anew),

@@ -176,14 +176,14 @@ static inline void touch(const char *path)
     close(fd);
 }
 
-/* What "rows" refer to, for the sweep. */
+/* What "rows" refer to, for tv_extents_gc. */
 typedef struct rows {
     const tv_extent_id *ids;
     size_t count;
     tv_err err;
 } rows;
 
-static inline tv_err visit_rows(void *ctx, tv_extent_mark_fn *mark, void *marker)
+static inline tv_err mark_rows(void *ctx, tv_extent_mark_fn *mark, void *marker)
 {
     const rows *r = ctx;
 
@@ -192,11 +192,11 @@ static inline tv_err visit_rows(void *ctx, tv_extent_mark_fn *mark, void *marker
     return r->err;
 }
 
-/* Sweep over these rows; *ret_removed is untouched on an error. */
-static inline tv_err sweep(tv_extents *store, const rows *r, size_t *ret_removed)
+/* Collect garbage over these rows; *ret_removed is untouched on an error. */
+static inline tv_err gc(tv_extents *store, const rows *r, size_t *ret_removed)
 {
-    tv_extent_sweep s = {.visit_rows = visit_rows, .ctx = (void *)r};
-    tv_err err = tv_extents_sweep(store, &s);
+    tv_extent_gc s = {.mark_rows = mark_rows, .ctx = (void *)r};
+    tv_err err = tv_extents_gc(store, &s);
 
     if (err == TV_OK)
         *ret_removed = s.has_removed ? s.orphan_count : 0;

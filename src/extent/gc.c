@@ -1,5 +1,5 @@
 /*
- * The sweep: what is in the folder less what the rows refer to, if rows and folder
+ * Garbage is what is in the folder less what the rows refer to, if rows and folder
  * fit together at all.
  *
  * The files are listed before the rows are read.  So a file of an earlier boot
@@ -15,7 +15,7 @@
 
 typedef struct listing {
     tv_extents *store;
-    tv_extent_sweep *sweep;
+    tv_extent_gc *gc;
     tv_extent_id *ids; /* of earlier boots; sorted after the listing */
     size_t count, size;
     unsigned char *is_marked;
@@ -59,7 +59,7 @@ static tv_err list(listing *l)
         tv_extent_shard *shard = &l->store->shards[i];
         tv_err err;
 
-        if (l->sweep->is_stopping && l->sweep->is_stopping(l->sweep->ctx))
+        if (l->gc->is_stopping && l->gc->is_stopping(l->gc->ctx))
             return TV_ERR_STOPPED;
 
         pthread_mutex_lock(&shard->count_lock);
@@ -92,7 +92,7 @@ static bool mark(void *marker, tv_extent_id id)
     if (at)
         l->is_marked[at - l->ids] = 1;
     else
-        l->sweep->missing_count++;
+        l->gc->missing_count++;
     return at != NULL;
 }
 
@@ -107,27 +107,27 @@ static void take_unmarked(listing *l)
     l->count = count;
 }
 
-tv_err tv_extents_sweep(tv_extents *store, tv_extent_sweep *sweep)
+tv_err tv_extents_gc(tv_extents *store, tv_extent_gc *gc)
 {
-    listing l = {.store = store, .sweep = sweep};
+    listing l = {.store = store, .gc = gc};
     tv_err err;
 
-    sweep->orphan_count = sweep->missing_count = 0;
-    sweep->has_removed = false;
+    gc->orphan_count = gc->missing_count = 0;
+    gc->has_removed = false;
     err = list(&l);
     if (err)
         goto out;
 
     l.is_marked = tv_calloc(l.count + 1, 1);
-    err = sweep->visit_rows(sweep->ctx, mark, &l);
+    err = gc->mark_rows(gc->ctx, mark, &l);
     if (err)
         goto out;
 
     take_unmarked(&l);
-    sweep->orphan_count = l.count;
-    if (l.count && sweep->missing_count == 0 && !sweep->keeps_all) {
+    gc->orphan_count = l.count;
+    if (l.count && gc->missing_count == 0 && !gc->keeps_all) {
         tv_extents_remove(store, l.ids, l.count);
-        sweep->has_removed = true;
+        gc->has_removed = true;
     }
 
 out:

@@ -12,22 +12,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/assert.h"
 #include "base/clock.h"
 #include "extent/internal.h"
 
-/* A stopping server has some seconds, and a sweep may have found a million files. */
+/* A stopping server has some seconds, and tv_extents_gc may have found a million files. */
 #define STOP_NS_MAX INT64_C(2000000000)
 
 /* While a removal is held up, its visits are looked at again after so long. */
-enum { LOOK_SECONDS = 1 };
+#define LOOK_NS INT64_C(1000000000)
 
 void tv_extent_visit_begin(tv_extents *store, tv_extent_visit *visit)
 {
-    pthread_mutex_lock(&store->lock);
+    tv_background_lock(&store->gc);
     *visit = (tv_extent_visit){
         .epoch = store->epoch, .begin_ns = tv_clock_mono_ns(), .previous = store->newest_visit};
     if (store->newest_visit)
@@ -35,12 +34,12 @@ void tv_extent_visit_begin(tv_extents *store, tv_extent_visit *visit)
     else
         store->oldest_visit = visit;
     store->newest_visit = visit;
-    pthread_mutex_unlock(&store->lock);
+    tv_background_unlock(&store->gc);
 }
 
 void tv_extent_visit_end(tv_extents *store, tv_extent_visit *visit)
 {
-    pthread_mutex_lock(&store->lock);
+    tv_background_lock(&store->gc);
     if (visit->previous)
         visit->previous->next = visit->next;
     else
@@ -50,8 +49,8 @@ void tv_extent_visit_end(tv_extents *store, tv_extent_visit *visit)
     else
         store->newest_visit = visit->previous;
     if (visit->previous == NULL && store->first_removal)
-        pthread_cond_signal(&store->changed);
-    pthread_mutex_unlock(&store->lock);
+        tv_background_wake(&store->gc);
+    tv_background_unlock(&store->gc);
 }
 
 void tv_extents_remove(tv_extents *store, const tv_extent_id *ids, size_t count)
@@ -65,7 +64,7 @@ void tv_extents_remove(tv_extents *store, const tv_extent_id *ids, size_t count)
     removal->count = count;
     memcpy(removal->ids, ids, count * sizeof *ids);
 
-    pthread_mutex_lock(&store->lock);
+    tv_background_lock(&store->gc);
     removal->epoch = ++store->epoch;
     if (store->last_removal)
         store->last_removal->next = removal;
@@ -73,8 +72,8 @@ void tv_extents_remove(tv_extents *store, const tv_extent_id *ids, size_t count)
         store->first_removal = removal;
     store->last_removal = removal;
     store->waiting_count += count;
-    pthread_cond_signal(&store->changed);
-    pthread_mutex_unlock(&store->lock);
+    tv_background_wake(&store->gc);
+    tv_background_unlock(&store->gc);
 }
 
 bool tv_extent_visit_is_over(const tv_extents *store, const tv_extent_visit *visit)
@@ -107,7 +106,7 @@ static tv_extent_removal *take(tv_extents *store)
     return removal;
 }
 
-/* One that is gone already is fine; one that cannot be removed is left to a later sweep. */
+/* One that is gone already is fine; one that cannot be removed is left to a later tv_extents_gc. */
 static void remove_one(tv_extents *store, tv_extent_id id)
 {
     tv_extent_shard *shard = &store->shards[tv_extent_shard_of(id.number)];
@@ -139,58 +138,43 @@ static void remove_all(tv_extents *store, const tv_extent_removal *removal)
     }
 }
 
-/* Until something changes, or a visit may have lasted too long.  The lock is held. */
-static void wait_for_change(tv_extents *store)
+static void run(tv_background *thread, void *ctx)
 {
-    struct timespec until;
+    tv_extents *store = ctx;
 
-    if (store->first_removal == NULL) {
-        pthread_cond_wait(&store->changed, &store->lock);
-        return;
-    }
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += LOOK_SECONDS;
-    (void)pthread_cond_timedwait(&store->changed, &store->lock, &until);
-}
-
-static void *collect(void *arg)
-{
-    tv_extents *store = arg;
-
-    pthread_mutex_lock(&store->lock);
+    tv_background_lock(thread);
     for (;;) {
         tv_extent_removal *removal = take(store);
 
         if (removal) {
-            pthread_mutex_unlock(&store->lock);
+            tv_background_unlock(thread);
             remove_all(store, removal);
-            pthread_mutex_lock(&store->lock);
+            tv_background_lock(thread);
             store->waiting_count -= removal->count;
             free(removal);
-        } else if (store->is_stopping) {
+        } else if (tv_background_is_stopping(thread)) {
             break;
         } else {
-            wait_for_change(store);
+            /* A visit that lasts too long ends without a wake-up. */
+            (void)tv_background_wait(thread, store->first_removal ? tv_clock_mono_ns() + LOOK_NS
+                                                                  : TV_BACKGROUND_NEVER);
         }
     }
-    pthread_mutex_unlock(&store->lock);
-    return NULL;
+    tv_background_unlock(thread);
 }
 
-void tv_extents_collector_start(tv_extents *store)
+/* It does not give way: network threads take its lock for each visit. */
+void tv_extents_gc_start(tv_extents *store)
 {
     atomic_store(&store->stop_ns, INT64_MAX);
-    tv_assert(pthread_create(&store->collector, NULL, collect, store) == 0);
+    tv_background_start(
+        &store->gc, &(tv_background_options){.name = "tv-gc-extents", .run = run, .ctx = store});
 }
 
-void tv_extents_collector_stop(tv_extents *store)
+void tv_extents_gc_stop(tv_extents *store)
 {
     atomic_store(&store->stop_ns, tv_clock_mono_ns() + STOP_NS_MAX);
-    pthread_mutex_lock(&store->lock);
-    store->is_stopping = true;
-    pthread_cond_signal(&store->changed);
-    pthread_mutex_unlock(&store->lock);
-    pthread_join(store->collector, NULL);
+    tv_background_done(&store->gc);
     while (store->first_removal) {
         tv_extent_removal *removal = store->first_removal;
 

@@ -32,6 +32,7 @@ tv_queue_place tv_queue_bound_start(tv_queue_bound *bound, int64_t group)
 
 void tv_queue_bound_learn(tv_queue_bound *bound, int64_t group, tv_queue_place place)
 {
+    tv_assert(group > 0); /* 0 is none */
     pthread_mutex_lock(&bound->lock);
     bound->candidate = place; /* (2) */
     bound->group = group;
@@ -45,6 +46,7 @@ void tv_queue_bound_lower(tv_queue_bound *bound, tv_queue_place place)
         bound->bound = place;
     if (tv_queue_place_cmp(place, bound->candidate) < 0)
         bound->candidate = place;
+    tv_assert(tv_queue_place_cmp(bound->bound, place) <= 0);
     pthread_mutex_unlock(&bound->lock);
 }
 

@@ -1,4 +1,5 @@
 /* Putting, updating and deleting one message; clearing the queue. */
+#include "base/assert.h"
 #include "base/random.h"
 #include "engine/instant.h"
 #include "queue/store/records.h"
@@ -28,6 +29,8 @@ tv_err tv_queue_put_run(tv_txn *txn, void *queue_put)
     err = tv_store_read_counts(txn, queue, &counts);
     if (err)
         return err;
+    if (counts.next_sequence == TV_QUEUE_SEQUENCE_MAX)
+        return TV_ERR_CORRUPT; /* nobody has put so many */
 
     message->inserted = now;
     message->expires = expiry_after(now, put->ttl_s);
@@ -35,6 +38,7 @@ tv_err tv_queue_put_run(tv_txn *txn, void *queue_put)
     message->receipt = (tv_receipt){counts.next_sequence, tv_random_u64()};
     message->dequeue_count = 0;
     message->text = put->text;
+    tv_assert(message->next_visible >= now && message->next_visible < message->expires);
     tv_store_write_message(txn, queue, counts.generation, message);
     if (message->expires != TV_MESSAGE_NEVER) {
         tv_queue_place place = tv_store_expiry_place(message);
@@ -138,6 +142,7 @@ tv_err tv_queue_update_run(tv_txn *txn, void *queue_update)
                           tv_queue_key_text(&key, queue->prefix, counts.generation, &message.id));
         message.text = update->text;
     }
+    tv_assert(next_visible >= now);
     message.next_visible = next_visible;
     message.receipt.secret = tv_random_u64();
     tv_store_write_message(txn, queue, counts.generation, &message);
@@ -173,8 +178,11 @@ tv_err tv_queue_delete_run(tv_txn *txn, void *queue_delete)
     if (err)
         return err;
 
+    err = tv_store_count_removed(&counts, 1);
+    if (err)
+        return err;
+
     tv_store_remove_message(txn, queue, counts.generation, &message);
-    counts.messages--;
     tv_store_write_counts(txn, queue, &counts);
     return TV_OK;
 }
@@ -198,6 +206,8 @@ tv_err tv_queue_clear_run(tv_txn *txn, void *of_queue)
     /* No message has no row: then this generation is as good as a new one. */
     if (counts.messages == 0)
         return TV_OK;
+    if (counts.generation == TV_QUEUE_GENERATION_MAX)
+        return TV_ERR_CORRUPT; /* nobody has cleared it so often */
 
     counts.generation++;
     counts.messages = 0;

@@ -63,9 +63,10 @@ static tv_err remove_one(tv_txn *txn, tv_queue *queue, tv_queue_counts *counts, 
 
     err = tv_store_read_message(txn, queue, counts->generation, id, &message);
     if (err == TV_OK && tv_queue_place_cmp(tv_store_expiry_place(&message), place) == 0) {
-        tv_store_remove_message(txn, queue, counts->generation, &message);
-        counts->messages--;
-        return TV_OK;
+        err = tv_store_count_removed(counts, 1);
+        if (err == TV_OK)
+            tv_store_remove_message(txn, queue, counts->generation, &message);
+        return err;
     }
     if (err && err != TV_ERR_MESSAGE_NOT_FOUND)
         return err;
@@ -99,6 +100,10 @@ tv_err tv_queue_gc_run(tv_txn *txn, void *gc_step)
         if (err)
             return err;
     }
+    /* Generations only grow, so what was dropped beside the pipeline is still below this one. */
+    if (step->dropped_below > counts.generation)
+        return TV_ERR_CORRUPT;
+
     bool has_dropped = step->dropped_below > counts.dropped_below;
     if (has_dropped)
         counts.dropped_below = step->dropped_below;

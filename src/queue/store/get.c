@@ -7,6 +7,7 @@
  * that it walks over them, however many there are, because an empty answer
  * would say that there is no message.
  */
+#include "base/assert.h"
 #include "base/random.h"
 #include "queue/store/records.h"
 
@@ -39,6 +40,8 @@ static tv_err visit(tv_txn *txn, tv_queue *queue, int64_t generation, const tv_t
     err = tv_queue_read_entry(scan->value, &id, &expires);
     if (err)
         return err;
+    if (place.ticks > tv_txn_now(txn))
+        return TV_ERR_CORRUPT; /* its key is not of the form that stands here */
 
     bool is_expired = expires <= tv_txn_now(txn);
     if (is_expired && found->expired_count == EXPIRED_MAX)
@@ -111,6 +114,7 @@ static tv_err take(tv_txn *txn, tv_queue_get *get, int64_t generation, tv_messag
 
     tv_store_hide_message(txn, get->queue, generation, message);
     message->next_visible = now + get->timeout_s * TV_TICKS_PER_SECOND;
+    tv_assert(message->next_visible > now); /* or this get's bound would hide it: bound.h */
     message->receipt.secret = tv_random_u64();
     message->dequeue_count++;
     /* A text that is apart has not been fetched yet, so it is not written again. */
@@ -120,6 +124,7 @@ static tv_err take(tv_txn *txn, tv_queue_get *get, int64_t generation, tv_messag
     if (err)
         return err;
 
+    tv_assert(get->message_count < (size_t)get->count);
     get->messages[get->message_count] = *message;
     get->messages[get->message_count++].text = tv_arena_dup(get->arena, message->text);
     return TV_OK;
@@ -152,12 +157,15 @@ tv_err tv_queue_get_run(tv_txn *txn, void *queue_get)
     for (size_t i = 0; i < found.expired_count; i++)
         tv_store_remove_message(txn, queue, counts.generation, &found.expired[i]);
     if (found.expired_count) {
-        counts.messages -= (int64_t)found.expired_count;
+        err = tv_store_count_removed(&counts, found.expired_count);
+        if (err)
+            return err;
         tv_store_write_counts(txn, queue, &counts);
     }
 
     /* The last thing, when nothing can fail any more: what is undone must teach nobody.  The rows
      * just written lie in the future, behind `end`. */
+    tv_assert(found.end.ticks <= tv_txn_now(txn) + 1);
     tv_store_learn(txn, queue, &queue->visible, found.end);
     return TV_OK;
 }

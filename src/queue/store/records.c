@@ -6,6 +6,7 @@
 void tv_queue_init(tv_queue *queue, tv_engine *engine, tv_slice prefix,
                    const atomic_bool *is_dropped)
 {
+    tv_assert(engine && is_dropped);
     tv_assert(prefix.len > 0 && prefix.len <= TV_QUEUE_PREFIX_BYTES_MAX);
     *queue = (tv_queue){.engine = engine, .prefix = prefix, .is_dropped = is_dropped};
     tv_queue_bound_init(&queue->visible);
@@ -43,9 +44,17 @@ void tv_store_write_counts(tv_txn *txn, tv_queue *queue, const tv_queue_counts *
     char value[TV_QUEUE_COUNTS_BYTES];
     tv_queue_key key;
 
-    tv_assert(counts->messages >= 0);
     tv_queue_write_counts(value, counts);
     tv_txn_put(txn, tv_queue_key_counts(&key, queue->prefix), (tv_slice){value, sizeof value});
+}
+
+tv_err tv_store_count_removed(tv_queue_counts *counts, size_t removed)
+{
+    if ((int64_t)removed > counts->messages)
+        return TV_ERR_CORRUPT;
+
+    counts->messages -= (int64_t)removed;
+    return TV_OK;
 }
 
 tv_err tv_store_read_message(tv_txn *txn, tv_queue *queue, int64_t generation, const tv_guid *id,
@@ -89,6 +98,9 @@ void tv_store_write_message(tv_txn *txn, tv_queue *queue, int64_t generation,
     char row[TV_MESSAGE_ROW_BYTES_MAX], entry[TV_QUEUE_ENTRY_BYTES];
     tv_queue_key key;
 
+    /* A short text is in the row that is written now; a long one may stay where it is. */
+    tv_assert(message->text.data || message->text.len == 0 ||
+              tv_message_text_is_apart(message->text.len));
     tv_txn_put(txn, tv_queue_key_message(&key, queue->prefix, generation, &message->id),
                (tv_slice){row, tv_queue_write_message(row, message)});
     if (tv_message_text_is_apart(message->text.len) && message->text.data)

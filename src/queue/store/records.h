@@ -9,6 +9,9 @@ tv_err tv_store_read_counts(tv_txn *txn, tv_queue *queue,
                             tv_queue_counts *ret_counts) TV_WARN_UNUSED;
 void tv_store_write_counts(tv_txn *txn, tv_queue *queue, const tv_queue_counts *counts);
 
+/** So many messages go.  TV_ERR_CORRUPT when the queue cannot have had them. */
+tv_err tv_store_count_removed(tv_queue_counts *counts, size_t removed) TV_WARN_UNUSED;
+
 /**
  * A message's state.  A text that is apart is left there: data == NULL, see
  * tv_queue_read_message.  TV_ERR_MESSAGE_NOT_FOUND.

@@ -103,8 +103,14 @@ tv_err tv_queue_read_place(tv_slice key, tv_queue_place *ret_place)
     return tv_key_read_number(tv_slice_skip(digits, NUMBER_DIGITS), &ret_place->sequence);
 }
 
+static bool is_instant(int64_t ticks)
+{
+    return ticks >= 0 && ticks <= TV_TICKS_MAX;
+}
+
 void tv_queue_write_entry(char to[TV_QUEUE_ENTRY_BYTES], const tv_message *message)
 {
+    tv_assert(is_instant(message->expires));
     memcpy(to, message->id.bytes, ID_BYTES);
     tv_number_put(to + ID_BYTES, message->expires);
 }
@@ -116,11 +122,21 @@ tv_err tv_queue_read_entry(tv_slice value, tv_guid *ret_id, int64_t *ret_expires
 
     memcpy(ret_id->bytes, value.data, ID_BYTES);
     *ret_expires = tv_number_get(value.data + ID_BYTES);
-    return TV_OK;
+    return is_instant(*ret_expires) ? TV_OK : TV_ERR_CORRUPT;
+}
+
+/* What is written and what is taken back: the counts, and below the times of a message. */
+static bool are_counts(const tv_queue_counts *counts)
+{
+    return counts->generation >= 0 && counts->generation <= TV_QUEUE_GENERATION_MAX &&
+           counts->dropped_below >= 0 && counts->dropped_below <= counts->generation &&
+           counts->next_sequence <= TV_QUEUE_SEQUENCE_MAX && counts->messages >= 0 &&
+           counts->messages <= counts->next_sequence;
 }
 
 void tv_queue_write_counts(char to[TV_QUEUE_COUNTS_BYTES], const tv_queue_counts *counts)
 {
+    tv_assert(are_counts(counts));
     to[0] = VERSION;
     tv_number_put(to + 1, counts->generation);
     tv_number_put(to + 9, counts->dropped_below);
@@ -139,7 +155,16 @@ tv_err tv_queue_read_counts(tv_slice value, tv_queue_counts *ret_counts)
         .next_sequence = tv_number_get(value.data + 17),
         .messages = tv_number_get(value.data + 25),
     };
-    return TV_OK;
+    return are_counts(ret_counts) ? TV_OK : TV_ERR_CORRUPT;
+}
+
+/* Its times can be formatted, and its places have keys. */
+static bool is_message(const tv_message *message)
+{
+    return is_instant(message->inserted) && is_instant(message->expires) &&
+           is_instant(message->next_visible) && message->receipt.sequence >= 0 &&
+           message->receipt.sequence < TV_QUEUE_SEQUENCE_MAX &&
+           message->text.len <= TV_MESSAGE_TEXT_BYTES_MAX;
 }
 
 size_t tv_queue_write_message(char to[TV_MESSAGE_ROW_BYTES_MAX], const tv_message *message)
@@ -151,6 +176,7 @@ size_t tv_queue_write_message(char to[TV_MESSAGE_ROW_BYTES_MAX], const tv_messag
     };
     size_t len = 0;
 
+    tv_assert(is_message(message));
     to[len++] = VERSION;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++, len += TV_NUMBER_BYTES)
         tv_number_put(to + len, numbers[i]);
@@ -172,7 +198,8 @@ tv_err tv_queue_read_message(tv_slice value, tv_message *ret_message)
 
     for (size_t i = 0; i < 7; i++)
         numbers[i] = tv_number_get(value.data + 1 + i * TV_NUMBER_BYTES);
-    if (numbers[6] < 0 || numbers[6] > TV_MESSAGE_TEXT_BYTES_MAX)
+    if (numbers[5] < 0 || numbers[5] > UINT32_MAX || numbers[6] < 0 ||
+        numbers[6] > TV_MESSAGE_TEXT_BYTES_MAX)
         return TV_ERR_CORRUPT;
 
     size_t text_len = (size_t)numbers[6];
@@ -186,5 +213,5 @@ tv_err tv_queue_read_message(tv_slice value, tv_message *ret_message)
     ret_message->receipt = (tv_receipt){numbers[3], (uint64_t)numbers[4]};
     ret_message->dequeue_count = (uint32_t)numbers[5];
     ret_message->text = is_apart ? (tv_slice){NULL, text_len} : text;
-    return TV_OK;
+    return is_message(ret_message) ? TV_OK : TV_ERR_CORRUPT;
 }

@@ -44,6 +44,12 @@ static inline int tv_queue_place_cmp(tv_queue_place a, tv_queue_place b)
                               : (a.sequence > b.sequence) - (a.sequence < b.sequence);
 }
 
+/** The last generation that has a place in keys: eight digits of five bits. */
+#define TV_QUEUE_GENERATION_MAX ((INT64_C(1) << 40) - 1)
+
+/** Sequence numbers are below this, so that each has a next one. */
+#define TV_QUEUE_SEQUENCE_MAX (INT64_MAX - 1)
+
 /** All zeros for a queue that has never had a message. */
 typedef struct tv_queue_counts {
     int64_t generation;
@@ -68,6 +74,11 @@ tv_slice tv_queue_key_place(tv_queue_key *key, tv_slice queue, int64_t generatio
 /** The place out of an index row's key, and message and expiry out of its value: TV_ERR_CORRUPT. */
 tv_err tv_queue_read_place(tv_slice key, tv_queue_place *ret_place) TV_WARN_UNUSED;
 tv_err tv_queue_read_entry(tv_slice value, tv_guid *ret_id, int64_t *ret_expires) TV_WARN_UNUSED;
+
+/*
+ * Values.  Writers assert what readers demand, so that nothing is written that
+ * cannot be read; what is read and is not of that form is TV_ERR_CORRUPT.
+ */
 
 /** The value of an index row: TV_QUEUE_ENTRY_BYTES. */
 enum { TV_QUEUE_ENTRY_BYTES = 16 + 8 };

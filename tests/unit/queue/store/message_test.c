@@ -2,6 +2,7 @@
 #include "queue/store/message.h"
 
 #include "check.h"
+#include "queue/store/number.h"
 #include "queue/store/row.h"
 
 TEST(a_receipt_comes_back_as_it_was)
@@ -124,7 +125,7 @@ TEST(places_sort_by_time_then_by_sequence)
 
 TEST(counts_and_index_entries_come_back)
 {
-    tv_queue_counts counts = {1, 2, 3, 4}, got;
+    tv_queue_counts counts = {2, 1, 4, 3}, got;
     char value[TV_QUEUE_COUNTS_BYTES], entry[TV_QUEUE_ENTRY_BYTES];
     tv_message message = sample(TV_LIT("x"));
     int64_t expires;
@@ -142,6 +143,73 @@ TEST(counts_and_index_entries_come_back)
     CHECK_ERR(tv_queue_read_entry(TV_LIT("x"), &id, &expires), TV_ERR_CORRUPT);
 }
 
+/* What no store has written, and what would be too much for keys and dates, is damage. */
+TEST(counts_that_cannot_be_are_damage)
+{
+    static const struct {
+        const char *what;
+        int64_t numbers[4]; /* generation, dropped_below, next_sequence, messages */
+        tv_err err;
+    } rows[] = {
+        {"nothing yet", {0, 0, 0, 0}, TV_OK},
+        {"the greatest", {TV_QUEUE_GENERATION_MAX, TV_QUEUE_GENERATION_MAX, TV_QUEUE_SEQUENCE_MAX,
+                          TV_QUEUE_SEQUENCE_MAX}, TV_OK},
+        {"a generation below zero", {-1, 0, 1, 1}, TV_ERR_CORRUPT},
+        {"a generation with too many digits", {TV_QUEUE_GENERATION_MAX + 1, 0, 1, 1},
+         TV_ERR_CORRUPT},
+        {"a drop below zero", {1, -1, 1, 1}, TV_ERR_CORRUPT},
+        {"a drop of what is to come", {1, 2, 1, 1}, TV_ERR_CORRUPT},
+        {"a number below zero", {0, 0, -1, 0}, TV_ERR_CORRUPT},
+        {"a number that has no next", {0, 0, INT64_MAX, 0}, TV_ERR_CORRUPT},
+        {"fewer than no messages", {0, 0, 1, -1}, TV_ERR_CORRUPT},
+        {"more messages than were put", {0, 0, 1, 2}, TV_ERR_CORRUPT},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char value[TV_QUEUE_COUNTS_BYTES] = {1};
+        tv_queue_counts got;
+
+        t_row = rows[i].what;
+        for (int n = 0; n < 4; n++)
+            tv_number_put(value + 1 + n * TV_NUMBER_BYTES, rows[i].numbers[n]);
+        CHECK_ERR(tv_queue_read_counts((tv_slice){value, sizeof value}, &got), rows[i].err);
+    }
+}
+
+TEST(messages_that_cannot_be_are_damage)
+{
+    enum { INSERTED, EXPIRES, NEXT_VISIBLE, SEQUENCE, SECRET, DEQUEUE_COUNT };
+    static const struct {
+        const char *what;
+        int number;
+        int64_t value;
+        tv_err err;
+    } rows[] = {
+        {"every bit of a secret", SECRET, -1, TV_OK},
+        {"inserted before time began", INSERTED, -1, TV_ERR_CORRUPT},
+        {"inserted after the year 9999", INSERTED, TV_TICKS_MAX + 1, TV_ERR_CORRUPT},
+        {"expired before time began", EXPIRES, -1, TV_ERR_CORRUPT},
+        {"expires after the year 9999", EXPIRES, TV_TICKS_MAX + 1, TV_ERR_CORRUPT},
+        {"visible before time began", NEXT_VISIBLE, -1, TV_ERR_CORRUPT},
+        {"visible after the year 9999", NEXT_VISIBLE, INT64_MAX, TV_ERR_CORRUPT},
+        {"the greatest number", SEQUENCE, TV_QUEUE_SEQUENCE_MAX - 1, TV_OK},
+        {"a number that is not given out", SEQUENCE, TV_QUEUE_SEQUENCE_MAX, TV_ERR_CORRUPT},
+        {"a number below zero", SEQUENCE, -1, TV_ERR_CORRUPT},
+        {"got less than never", DEQUEUE_COUNT, -1, TV_ERR_CORRUPT},
+        {"got too often", DEQUEUE_COUNT, INT64_C(1) << 32, TV_ERR_CORRUPT},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char row[TV_MESSAGE_ROW_BYTES_MAX];
+        tv_message message = sample(TV_LIT("x")), got;
+        size_t len = tv_queue_write_message(row, &message);
+
+        t_row = rows[i].what;
+        tv_number_put(row + 1 + rows[i].number * TV_NUMBER_BYTES, rows[i].value);
+        CHECK_ERR(tv_queue_read_message((tv_slice){row, len}, &got), rows[i].err);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +219,8 @@ int main(void)
         cmocka_unit_test(keys_are_laid_out_as_the_header_says_and_have_no_nul),
         cmocka_unit_test(places_sort_by_time_then_by_sequence),
         cmocka_unit_test(counts_and_index_entries_come_back),
+        cmocka_unit_test(counts_that_cannot_be_are_damage),
+        cmocka_unit_test(messages_that_cannot_be_are_damage),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

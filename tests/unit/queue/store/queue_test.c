@@ -1,6 +1,7 @@
 /* What the operations on messages do, one at a time, over the memory engine. */
 #include "queue/writes.h"
 
+#include "queue/store/number.h"
 #include "store.h"
 
 static int set_up(void **state)
@@ -450,6 +451,47 @@ TEST(an_engine_that_cannot_read_is_an_error_and_not_an_empty_queue)
     CHECK_GET(1, 1, "a ");
 }
 
+static void damage_counts(const tv_queue_counts *counts)
+{
+    const int64_t numbers[] = {counts->generation, counts->dropped_below, counts->next_sequence,
+                               counts->messages};
+    char value[TV_QUEUE_COUNTS_BYTES] = {1};
+    tv_batch batch = {0};
+    tv_queue_key key;
+
+    for (int i = 0; i < 4; i++)
+        tv_number_put(value + 1 + i * TV_NUMBER_BYTES, numbers[i]);
+    tv_batch_add(&batch, (tv_change){TV_CHANGE_PUT, tv_queue_key_counts(&key, queue.prefix),
+                                     {value, sizeof value}});
+    CHECK_OK(tv_engine_write(engine, &batch));
+    tv_batch_done(&batch);
+}
+
+/* The server must answer, and go on with the other queues. */
+TEST(counts_that_do_not_fit_the_messages_are_an_error)
+{
+    tv_queue_gc_step step;
+    tv_message message;
+    tv_queue_get got;
+
+    CHECK_OK(put_message("a", 0, -1, &message));
+    damage_counts(&(tv_queue_counts){.next_sequence = 1});
+    CHECK_ERR(delete_message(&message), TV_ERR_CORRUPT);
+
+    CHECK_OK(put_message("b", 0, 1, NULL));
+    damage_counts(&(tv_queue_counts){.next_sequence = 2});
+    pass(2);
+    CHECK_ERR(gc(&step), TV_ERR_CORRUPT);
+    CHECK_ERR(get_messages(2, 30, &got), TV_ERR_CORRUPT);
+    CHECK_PEEK(2, "a ");
+
+    damage_counts(&(tv_queue_counts){.next_sequence = TV_QUEUE_SEQUENCE_MAX, .messages = 1});
+    CHECK_ERR(put_message("c", 0, -1, NULL), TV_ERR_CORRUPT);
+    damage_counts(&(tv_queue_counts){
+        .generation = TV_QUEUE_GENERATION_MAX, .next_sequence = 1, .messages = 1});
+    CHECK_ERR(clear(), TV_ERR_CORRUPT);
+}
+
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -477,6 +519,7 @@ int main(void)
         UNIT(a_get_finds_the_one_live_message_behind_many_expired_ones),
         UNIT(a_dropped_queue_is_not_found),
         UNIT(an_engine_that_cannot_read_is_an_error_and_not_an_empty_queue),
+        UNIT(counts_that_do_not_fit_the_messages_are_an_error),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

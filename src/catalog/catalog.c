@@ -46,7 +46,9 @@ tv_container *tv_container_new(const tv_catalog_kind *kind, tv_slice account, tv
 
 tv_container *tv_container_ref(tv_container *container)
 {
-    atomic_fetch_add_explicit(&container->refs, 1, memory_order_relaxed);
+    int refs = atomic_fetch_add_explicit(&container->refs, 1, memory_order_relaxed);
+
+    tv_assert(refs > 0); /* somebody holds it, or it might be gone already */
     return container;
 }
 
@@ -89,6 +91,7 @@ void tv_catalog_remove(tv_catalog *catalog, tv_container **link)
 {
     tv_container *container = *link;
 
+    tv_assert(container && catalog->count > 0);
     *link = container->next;
     catalog->count--;
     tv_container_unref(container);

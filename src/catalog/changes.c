@@ -12,6 +12,8 @@ static void put_row(tv_txn *txn, tv_arena *arena, tv_slice key, int64_t id, tv_s
         tv_arena_printf(arena, "%lld %.*s%s", (long long)id, TV_FMT(name), facts.len ? "\n" : "");
     char *whole = tv_arena_bytes(arena, value.len + facts.len);
 
+    tv_assert(tv_catalog_is_id(id));
+    tv_assert(name.len > 0 && tv_slice_find(name, '\n') == name.len); /* the facts begin there */
     memcpy(whole, value.data, value.len);
     if (facts.len)
         memcpy(whole + value.len, facts.data, facts.len);
@@ -45,12 +47,13 @@ static tv_err next_id(tv_txn *txn, tv_slice key, int64_t *ret_id)
     int64_t last = 0;
     tv_err err = tv_txn_get(txn, key, &value);
 
-    if (err == TV_OK && !tv_parse_int64(value, &last))
+    if (err == TV_OK && (!tv_parse_int64(value, &last) || !tv_catalog_is_id(last)))
         return TV_ERR_CORRUPT;
     if (err && err != TV_ERR_NOT_FOUND)
         return err;
+    if (last == TV_TABLE_ID_MAX)
+        return TV_ERR_CORRUPT; /* nobody has made so many */
 
-    tv_assert(last < TV_TABLE_ID_MAX);
     *ret_id = last + 1;
     return TV_OK;
 }
@@ -84,12 +87,14 @@ static void settle_create(tv_write *write)
     const tv_catalog_create *create = write->ctx;
     tv_catalog *catalog = create->catalog;
 
+    tv_assert(tv_catalog_is_id(create->id));
     tv_catalog_add(catalog, tv_container_new(catalog->kind, create->account, create->name,
                                              create->id, create->facts));
 }
 
 void tv_catalog_prepare_create(tv_catalog_create *create, tv_write *write)
 {
+    tv_assert(create->account.len > 0 && create->name.len > 0);
     write->partition = tv_key_catalog(create->arena, create->catalog->kind->space, create->account);
     write->run = run_create;
     write->ctx = create;
@@ -132,7 +137,9 @@ static void settle_delete(tv_write *write)
     tv_catalog *catalog = delete_op->catalog;
     tv_container *container = delete_op->container;
 
-    atomic_store(&container->is_dropped, true);
+    bool was_dropped = atomic_exchange(&container->is_dropped, true);
+
+    tv_assert(!was_dropped); /* its row was there */
     pthread_rwlock_wrlock(&catalog->lock);
     tv_container **link = tv_catalog_link(catalog, container->account, container->name);
     tv_assert(*link == container);
@@ -143,6 +150,7 @@ static void settle_delete(tv_write *write)
 
 void tv_catalog_prepare_delete(tv_catalog_delete *delete_op, tv_write *write)
 {
+    tv_assert(delete_op->container->kind == delete_op->catalog->kind);
     write->partition = tv_key_catalog(delete_op->arena, delete_op->catalog->kind->space,
                                       delete_op->container->account);
     write->run = run_delete;
@@ -163,6 +171,7 @@ static void put_policies(tv_txn *txn, const tv_catalog_change *change)
         tv_txn_delete(txn, key);
         return;
     }
+    tv_assert(tv_catalog_is_id(container->id) && change->policies.count <= TV_POLICIES_MAX);
     tv_buf_printf(&buf, "%lld ", (long long)container->id);
     tv_acl_add_xml(&buf, &change->policies);
     tv_txn_put(txn, key, tv_buf_slice(&buf));
@@ -201,6 +210,8 @@ static void settle_change(tv_write *write)
     tv_access_policies *old_policies = NULL;
     tv_slice old_facts = TV_NONE;
 
+    /* In the order of the rows: a deletion before this would have left no row to change. */
+    tv_assert(!atomic_load(&container->is_dropped));
     pthread_rwlock_wrlock(&change->catalog->lock);
     if (change->sets_policies) {
         old_policies = container->policies;
@@ -217,6 +228,8 @@ static void settle_change(tv_write *write)
 
 void tv_catalog_prepare_change(tv_catalog_change *change, tv_write *write)
 {
+    tv_assert(change->decide || change->sets_policies);
+    tv_assert(change->container->kind == change->catalog->kind);
     write->partition =
         tv_key_catalog(change->arena, change->catalog->kind->space, change->container->account);
     write->run = run_change;
@@ -265,6 +278,7 @@ static void settle_set_properties(tv_write *write)
 
 void tv_catalog_prepare_set_properties(tv_catalog_set_properties *set, tv_write *write)
 {
+    tv_assert(set->account.len > 0);
     write->partition = tv_key_catalog(set->arena, set->catalog->kind->space, set->account);
     write->run = run_set_properties;
     write->ctx = set;

@@ -48,6 +48,12 @@ tv_slice tv_facts_new(tv_slice facts);
 void tv_catalog_put_properties(tv_catalog *catalog, tv_slice account,
                                tv_shared_properties *properties);
 
+/** Whether a container can have this id: they are given out from 1 on. */
+static inline bool tv_catalog_is_id(int64_t id)
+{
+    return id > 0 && id <= TV_TABLE_ID_MAX;
+}
+
 /** Take a row of a name apart; TV_ERR_CORRUPT. */
 typedef struct tv_catalog_row {
     int64_t id;

@@ -18,7 +18,8 @@ tv_err tv_catalog_policies_parse(tv_slice value, int64_t *ret_id, tv_slice *ret_
 {
     size_t blank = tv_slice_find(value, ' ');
 
-    if (blank == value.len || !tv_parse_int64(tv_slice_take(value, blank), ret_id))
+    if (blank == value.len || !tv_parse_int64(tv_slice_take(value, blank), ret_id) ||
+        !tv_catalog_is_id(*ret_id))
         return TV_ERR_CORRUPT;
 
     *ret_document = tv_slice_skip(value, blank + 1);
@@ -140,12 +141,39 @@ static tv_err load_properties(tv_catalog *catalog, tv_slice account, tv_slice do
     return err;
 }
 
+/* Nothing else has a place in keys. */
+static bool is_account(tv_slice account)
+{
+    for (size_t i = 0; i < account.len; i++) {
+        if ((unsigned char)account.data[i] <= 0x20)
+            return false;
+    }
+    return account.len > 0;
+}
+
+/* `key` is that of the row: two rows must not have one name, nor a row one that nobody finds. */
+static tv_err load_name(tv_catalog *catalog, tv_arena *arena, tv_slice account, tv_slice key,
+                        tv_slice value)
+{
+    tv_key_space space = catalog->kind->space;
+    tv_catalog_row row;
+    tv_err err = tv_catalog_row_parse(value, &row);
+
+    if (err)
+        return err;
+    if (row.name.len == 0 ||
+        !tv_slice_eq(key, tv_key_catalog_name(arena, space, account, row.name)))
+        return TV_ERR_CORRUPT;
+
+    tv_catalog_add(catalog, tv_container_new(catalog->kind, account, row.name, row.id, row.facts));
+    return TV_OK;
+}
+
 /* One row of the catalogue's key space at start-up: space account 01 kind ... */
 static tv_err load_row(loader *loading, tv_arena *arena, tv_slice key, tv_slice value)
 {
     tv_catalog *catalog = loading->catalog;
     size_t mark = tv_slice_find(key, '\x01');
-    tv_catalog_row row;
     tv_slice account;
     int64_t id;
     tv_err err = TV_OK;
@@ -154,11 +182,10 @@ static tv_err load_row(loader *loading, tv_arena *arena, tv_slice key, tv_slice 
         return TV_ERR_CORRUPT;
 
     account = (tv_slice){key.data + 1, mark - 1};
+    if (!is_account(account))
+        return TV_ERR_CORRUPT;
     if (key.data[mark + 1] == 'n') {
-        err = tv_catalog_row_parse(value, &row);
-        if (err == TV_OK)
-            tv_catalog_add(catalog,
-                           tv_container_new(catalog->kind, account, row.name, row.id, row.facts));
+        err = load_name(catalog, arena, account, key, value);
     } else if (key.data[mark + 1] == 'd') {
         err = tv_key_split_dropped(tv_key_catalog_dropped(arena, catalog->kind->space, account),
                                    key, &id);

@@ -347,7 +347,16 @@ static tv_err put_rubbish(tv_txn *txn, void *ctx)
 
 TEST(a_damaged_catalogue_does_not_open)
 {
-    static const char *const values[] = {"", "17", "x people", " people"};
+    static const char *const values[] = {"",
+                                         "17",
+                                         "x people",
+                                         " people",
+                                         "-1 people",
+                                         "0 people",
+                                         "1099511627776 people",
+                                         "1 others",
+                                         "1 PEOPLE ",
+                                         "1 "};
 
     for (size_t i = 0; i < COUNT(values); i++) {
         tv_catalog *other;
@@ -356,6 +365,47 @@ TEST(a_damaged_catalogue_does_not_open)
         CHECK_OK(tv_engine_update(engine, tv_key_catalog(&arena, TV_SPACE_TABLES, ACCOUNT),
                                   put_rubbish, (void *)(uintptr_t)values[i]));
         CHECK_ERR(tv_catalog_open(&tv_table_catalog, engine, pipeline, &other), TV_ERR_CORRUPT);
+    }
+}
+
+static tv_err put_value(tv_txn *txn, void *change)
+{
+    tv_txn_put(txn, ((tv_change *)change)->key, ((tv_change *)change)->value);
+    return TV_OK;
+}
+
+TEST(a_catalogue_with_keys_of_another_form_does_not_open)
+{
+    static const char *const keys[] = {"t\x01nx", "t\x02\x01nx", "ta b\x01nx", "tacct"};
+
+    for (size_t i = 0; i < COUNT(keys); i++) {
+        tv_change change = {.key = tv_slice_of(keys[i]), .value = TV_LIT("1 x")};
+        tv_batch batch = {0};
+        tv_catalog *other;
+
+        t_row = keys[i];
+        CHECK_OK(tv_engine_update(engine, TV_LIT("t"), put_value, &change));
+        CHECK_ERR(tv_catalog_open(&tv_table_catalog, engine, pipeline, &other), TV_ERR_CORRUPT);
+        tv_batch_add(&batch, (tv_change){TV_CHANGE_DELETE, change.key, TV_NONE});
+        CHECK_OK(tv_engine_write(engine, &batch));
+        tv_batch_done(&batch);
+    }
+}
+
+/* Ids are never used twice, so no table may follow when nobody knows the last one. */
+TEST(a_damaged_last_id_refuses_tables)
+{
+    static const char *const values[] = {"", "x", "-1", "-5", "1099511627775", "1099511627776"};
+    tv_slice account = tv_key_catalog(&arena, TV_SPACE_TABLES, ACCOUNT);
+
+    CHECK_OK(create("people"));
+    for (size_t i = 0; i < COUNT(values); i++) {
+        tv_change change = {.key = tv_key_catalog_last_id(&arena, TV_SPACE_TABLES, ACCOUNT),
+                            .value = tv_slice_of(values[i])};
+
+        t_row = values[i];
+        CHECK_OK(tv_engine_update(engine, account, put_value, &change));
+        CHECK_ERR(create("more"), TV_ERR_CORRUPT);
     }
 }
 
@@ -588,6 +638,8 @@ int main(void)
         CASE(the_second_of_two_deletions_finds_nothing),
         CASE(a_table_in_use_outlives_its_deletion),
         CASE(a_damaged_catalogue_does_not_open),
+        CASE(a_catalogue_with_keys_of_another_form_does_not_open),
+        CASE(a_damaged_last_id_refuses_tables),
         CASE(a_row_tells_the_name_as_it_was_created),
         CASE(policies_go_with_their_table),
         CASE(policies_are_there_after_a_restart),

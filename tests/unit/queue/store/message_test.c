@@ -152,10 +152,13 @@ TEST(counts_that_cannot_be_are_damage)
         tv_err err;
     } rows[] = {
         {"nothing yet", {0, 0, 0, 0}, TV_OK},
-        {"the greatest", {TV_QUEUE_GENERATION_MAX, TV_QUEUE_GENERATION_MAX, TV_QUEUE_SEQUENCE_MAX,
-                          TV_QUEUE_SEQUENCE_MAX}, TV_OK},
+        {"the greatest",
+         {TV_QUEUE_GENERATION_MAX, TV_QUEUE_GENERATION_MAX, TV_QUEUE_SEQUENCE_MAX,
+          TV_QUEUE_SEQUENCE_MAX},
+         TV_OK},
         {"a generation below zero", {-1, 0, 1, 1}, TV_ERR_CORRUPT},
-        {"a generation with too many digits", {TV_QUEUE_GENERATION_MAX + 1, 0, 1, 1},
+        {"a generation with too many digits",
+         {TV_QUEUE_GENERATION_MAX + 1, 0, 1, 1},
          TV_ERR_CORRUPT},
         {"a drop below zero", {1, -1, 1, 1}, TV_ERR_CORRUPT},
         {"a drop of what is to come", {1, 2, 1, 1}, TV_ERR_CORRUPT},

@@ -461,8 +461,9 @@ static void damage_counts(const tv_queue_counts *counts)
 
     for (int i = 0; i < 4; i++)
         tv_number_put(value + 1 + i * TV_NUMBER_BYTES, numbers[i]);
-    tv_batch_add(&batch, (tv_change){TV_CHANGE_PUT, tv_queue_key_counts(&key, queue.prefix),
-                                     {value, sizeof value}});
+    tv_batch_add(
+        &batch,
+        (tv_change){TV_CHANGE_PUT, tv_queue_key_counts(&key, queue.prefix), {value, sizeof value}});
     CHECK_OK(tv_engine_write(engine, &batch));
     tv_batch_done(&batch);
 }

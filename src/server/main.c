@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "base/heap.h"
 #include "base/log.h"
 #include "server/server.h"
 
@@ -73,13 +74,15 @@ int main(int argc, char **argv)
         fprintf(stderr, "tavolad: %s\n", problem);
         return EXIT_USAGE;
     }
-    tv_server_print_ready(server);
-    tv_server_run(server);
-
+    tv_chore heap_keeper;
     int signal_number;
 
+    tv_heap_keeper_start(&heap_keeper);
+    tv_server_print_ready(server);
+    tv_server_run(server);
     while (sigwait(&signals, &signal_number) == 0 && signal_number == SIGHUP)
         tv_server_reload(server);
+    tv_chore_stop(&heap_keeper);
     tv_server_stop(server);
     return 0;
 }

@@ -111,6 +111,46 @@ class Budget(unittest.TestCase):
         self.until_nothing_is_held()
 
 
+@unittest.skipUnless("TAVOLAD_RELEASE" in os.environ, "a sanitizer keeps what was freed")
+class FreedMemory(unittest.TestCase):
+    """What requests have held goes back to the system, not into the allocator for good."""
+
+    KEPT_MIB, REST_MIB, SECONDS = 128, 60, 30
+
+    def resident_mib(self):
+        with open(f"/proc/{self.server.process.pid}/status", encoding="ascii") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:")) >> 10
+
+    def bodies_that_are_given_up(self):
+        client = Client(self.server.table_port)
+        head = ("POST /devstoreaccount1/$batch HTTP/1.1\r\nHost: localhost\r\n"
+                "Content-Length: 4000000\r\nContent-Type: multipart/mixed; boundary=b\r\n" + "".join(
+                    f"{name}: {value}\r\n" for name, value in client.headers("/$batch").items()))
+        held = []
+        for _ in range(CLIENTS):
+            connection = socket.create_connection(("127.0.0.1", self.server.table_port), timeout=60)
+            connection.sendall(head.encode() + b"\r\n" + b"x" * 3_999_000)
+            held.append(connection)
+        most = self.resident_mib()
+        for connection in held:
+            connection.close()
+        return most
+
+    def test_it_goes_back(self):
+        self.server = Server("--memory-mb", "1024", program=os.environ["TAVOLAD_RELEASE"],
+                             engine="rocksdb")
+        self.addCleanup(self.server.clean)
+        self.server.start()
+        self.addCleanup(self.server.stop)
+        for _ in range(3):
+            most = self.bodies_that_are_given_up()
+        self.assertGreater(most, self.KEPT_MIB + self.REST_MIB)
+        deadline = time.monotonic() + self.SECONDS
+        while self.resident_mib() > self.KEPT_MIB + self.REST_MIB:
+            self.assertLess(time.monotonic(), deadline, f"{self.resident_mib()} MiB stay")
+            time.sleep(0.2)
+
+
 class SmallestBudget(unittest.TestCase):
     """What the protocol allows fits the least budget: else it would be refused for ever."""
 

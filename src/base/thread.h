@@ -15,6 +15,15 @@
 void tv_thread_give_way(void);
 
 /**
+ * A small step of long work is done, about a row or a piece.  A thread that gives way
+ * then offers its core to the others, four times in a millisecond at most: by itself the
+ * system takes a core away only when somebody wakes up who has not had more than its
+ * share, or with its tick, which comes every 1 to 10 ms.  Threads that do not give way,
+ * and whoever finds the cores free, lose nothing.  Never with a lock.
+ */
+void tv_thread_step(void);
+
+/**
  * For threads that do many short things: take a core for a fraction of a millisecond
  * instead of three, and so get it sooner.  Without it, a thread that has used its
  * share waits until another has used up a whole slice.

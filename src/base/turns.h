@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/mailbox.h"
 #include "base/slice.h"
+#include "base/thread.h"
 
 typedef struct tv_turns tv_turns;
 
@@ -81,6 +82,7 @@ tv_turns_counts tv_turns_read_counts(tv_turns *turns);
  */
 static inline bool tv_turn_is_over(tv_turn *turn, unsigned work)
 {
+    tv_thread_step();
     turn->work += work;
     if (turn->work < TV_TURN_WORK_MAX)
         return turn->must_end;

@@ -7,6 +7,7 @@
 #include <expat.h>
 
 #include "base/assert.h"
+#include "base/thread.h"
 #include "base/xml.h"
 
 /* Base 64 of the longest id, and some white space around it. */
@@ -62,6 +63,7 @@ static void XMLCALL on_start(void *ctx, const XML_Char *name, const XML_Char **a
     if (r->err)
         return;
 
+    tv_thread_step();
     r->depth++;
     r->text_len = 0;
     if (r->depth == 1 && !tv_slice_eq(element, TV_LIT("BlockList")))

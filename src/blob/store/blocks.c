@@ -1,6 +1,7 @@
 /* Blocks: Put Block, Put Block List, and the end of blocks that nobody committed. */
 #include <stdlib.h>
 
+#include "base/thread.h"
 #include "blob/store/content.h"
 #include "blob/store/reader.h"
 
@@ -216,6 +217,7 @@ static tv_err choose_pieces(const tv_put_block_list *put, const known_blocks *kn
     tv_blob_piece *pieces = tv_arena_alloc(arena, bytes);
 
     for (size_t i = 0; i < put->choice_count; i++) {
+        tv_thread_step();
         const tv_block *block = find_block(known, &put->choices[i]);
 
         if (block == NULL)

@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/base64.h"
+#include "base/thread.h"
 
 enum { FORM = 1, PIECE_BYTES_MIN = 5, GUID_BYTES = 16, METADATA_PAIR_BYTES_MIN = 2 };
 
@@ -224,6 +225,7 @@ void tv_lease_unpack(tv_unpack *in, tv_lease *ret_lease)
 /* A piece's place and, for a block, its id; its end is known otherwise. */
 static void pack_piece(tv_buf *buf, const tv_blob_piece *piece)
 {
+    tv_thread_step();
     tv_pack_number(buf, piece->is_chunk);
     tv_pack_number(buf, piece->length);
     tv_pack_number(buf, piece->id.boot);
@@ -233,6 +235,7 @@ static void pack_piece(tv_buf *buf, const tv_blob_piece *piece)
 
 static void unpack_piece(tv_unpack *in, tv_blob_piece *piece)
 {
+    tv_thread_step();
     piece->is_chunk = tv_unpack_number_max(in, 1);
     piece->length = tv_unpack_number(in);
     piece->id.boot = tv_unpack_number(in);

@@ -51,13 +51,15 @@ void tv_heap_give_back(void)
 
 #endif
 
-static void run(tv_chore *chore, void *ctx)
+static void run(tv_background *keeper, void *ctx)
 {
-    while (tv_chore_sleep(chore, LOOK_MS))
+    (void)ctx;
+    while (tv_background_sleep(keeper, LOOK_MS))
         tv_heap_give_back();
 }
 
-void tv_heap_keeper_start(tv_chore *keeper)
+void tv_heap_keeper_start(tv_background *keeper)
 {
-    tv_chore_start(keeper, run, NULL);
+    tv_background_start(
+        keeper, &(tv_background_options){.name = "tv-heap", .gives_way = true, .run = run});
 }

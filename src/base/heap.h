@@ -10,7 +10,7 @@
 #ifndef TV_BASE_HEAP_H
 #define TV_BASE_HEAP_H
 
-#include "base/chore.h"
+#include "base/background.h"
 
 /** More than this the process does not keep for long. */
 #define TV_HEAP_KEPT_BYTES_MAX ((size_t)128 << 20)
@@ -24,7 +24,7 @@ size_t tv_heap_kept(void);
  */
 void tv_heap_give_back(void);
 
-/** Look every few seconds, on a thread of its own. */
-void tv_heap_keeper_start(tv_chore *keeper);
+/** Look every few seconds, on a thread of its own, until tv_background_done. */
+void tv_heap_keeper_start(tv_background *keeper);
 
 #endif

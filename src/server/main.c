@@ -74,7 +74,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "tavolad: %s\n", problem);
         return EXIT_USAGE;
     }
-    tv_chore heap_keeper;
+    tv_background heap_keeper;
     int signal_number;
 
     tv_heap_keeper_start(&heap_keeper);
@@ -82,7 +82,7 @@ int main(int argc, char **argv)
     tv_server_run(server);
     while (sigwait(&signals, &signal_number) == 0 && signal_number == SIGHUP)
         tv_server_reload(server);
-    tv_chore_stop(&heap_keeper);
+    tv_background_done(&heap_keeper);
     tv_server_stop(server);
     return 0;
 }

@@ -192,7 +192,4 @@ typedef struct tv_catalog_set_properties {
 /** Set up a write that changes an account's service properties. */
 void tv_catalog_prepare_set_properties(tv_catalog_set_properties *set, tv_write *write);
 
-/** The name as it was created, out of a catalogue row's value; TV_ERR_CORRUPT. */
-tv_err tv_catalog_row_name(tv_slice value, tv_slice *ret_name) TV_WARN_UNUSED;
-
 #endif

@@ -41,18 +41,6 @@ tv_err tv_catalog_row_parse(tv_slice value, tv_catalog_row *ret_row)
     return TV_OK;
 }
 
-tv_err tv_catalog_row_name(tv_slice value, tv_slice *ret_name)
-{
-    tv_catalog_row row;
-    tv_err err = tv_catalog_row_parse(value, &row);
-
-    if (err)
-        return err;
-
-    *ret_name = row.name;
-    return TV_OK;
-}
-
 /* --- lists --- */
 
 tv_err tv_catalog_list(tv_catalog *catalog, tv_slice account, tv_slice prefix, tv_slice from,

@@ -122,7 +122,7 @@ bool tv_multipart_headers(tv_arena *arena, tv_slice *text, const tv_header **ret
 }
 
 /* "http://host/path?query" or "/path?query". */
-static bool split_target(tv_arena *arena, tv_slice target, tv_request *request)
+static bool split_target(tv_arena *arena, tv_slice target, tv_embedded_request *request)
 {
     static const tv_slice schemes[] = {{"http://", 7}, {"https://", 8}};
 
@@ -143,11 +143,12 @@ static bool split_target(tv_arena *arena, tv_slice target, tv_request *request)
     size_t mark = tv_slice_find(target, '?');
 
     request->path = tv_slice_take(target, mark);
-    return tv_parameters_parse(
-        arena, mark < target.len ? tv_slice_skip(target, mark + 1) : TV_NONE, &request->query);
+    return tv_parameters_parse(arena, mark < target.len ? tv_slice_skip(target, mark + 1) : TV_NONE,
+                               &request->query);
 }
 
-bool tv_multipart_request(tv_arena *arena, tv_slice text, tv_request *ret_request)
+bool tv_multipart_request(tv_arena *arena, tv_slice text, tv_slice host,
+                          tv_embedded_request *ret_request)
 {
     tv_slice line = take_line(&text);
     size_t first_blank = tv_slice_find(line, ' ');
@@ -158,8 +159,10 @@ bool tv_multipart_request(tv_arena *arena, tv_slice text, tv_request *ret_reques
     tv_slice target = tv_slice_trim(tv_slice_skip(line, first_blank));
     size_t version = tv_slice_find(target, ' ');
 
-    ret_request->method_text = tv_slice_take(line, first_blank);
-    ret_request->method = tv_method_parse(ret_request->method_text);
+    *ret_request = (tv_embedded_request){
+        .method = tv_method_parse(tv_slice_take(line, first_blank)),
+        .host = host,
+    };
     if (!split_target(arena, tv_slice_take(target, version), ret_request))
         return false;
     if (!tv_multipart_headers(arena, &text, &ret_request->headers, &ret_request->header_count))

@@ -39,11 +39,22 @@ bool tv_multipart_next(tv_multipart *multipart, tv_slice *ret_part);
 bool tv_multipart_headers(tv_arena *arena, tv_slice *text, const tv_header **ret_headers,
                           size_t *ret_count);
 
+/** A request embedded in a part; see tv_request for its members. */
+typedef struct tv_embedded_request {
+    tv_method method;
+    tv_slice path;
+    tv_parameters query;
+    tv_slice host;
+    const tv_header *headers;
+    size_t header_count;
+    tv_slice body;
+} tv_embedded_request;
+
 /**
- * Read an embedded request (request line, headers, body) into the fields of a
- * zeroed tv_request that describe one: method, path, query, host, headers,
- * body.  Absolute and origin-form targets.  False when it is not a request.
+ * Read an embedded request: request line, headers, body.  Absolute and origin-form
+ * targets; `host` is that of the request around it.  False when it is not a request.
  */
-bool tv_multipart_request(tv_arena *arena, tv_slice text, tv_request *ret_request);
+bool tv_multipart_request(tv_arena *arena, tv_slice text, tv_slice host,
+                          tv_embedded_request *ret_request);
 
 #endif

@@ -179,7 +179,7 @@ static bool open_accounts(tv_server *server, char *reterr_text, size_t reterr_si
         server->old_accounts = old;
     }
     server->accounts = accounts;
-    atomic_store(&server->table.auth.accounts, accounts);
+    atomic_store(&server->table.base.auth.accounts, accounts);
     atomic_store(&server->queue.auth.accounts, accounts);
     atomic_store(&server->blob.base.auth.accounts, accounts);
     return true;
@@ -266,24 +266,7 @@ static bool open_catalog(tv_server *server, const tv_catalog_kind *kind, tv_cata
     return err == TV_OK;
 }
 
-static void open_tables(tv_server *server)
-{
-    server->table.engine = server->engine;
-    server->table.catalog = server->catalog;
-    server->table.readers = server->readers;
-    server->table.scanners = server->scanners;
-    server->table.outboxes = server->outboxes;
-    server->table.auth.allow_dev_anywhere = server->config.allow_dev_account;
-    server->table.query_time_max_ns = (int64_t)server->config.query_timeout_ms * 1000000;
-    server->table.is_https_only = server->config.https_only;
-    server->table.has_access_log = server->config.access_log;
-    server->served[SERVED_TABLE] = (served){.title = "Tables",
-                                            .key = "TableEndpoint",
-                                            .port = server->config.table_port,
-                                            .handler = tv_table_service_handler(&server->table)};
-}
-
-/* What the services that speak XML have in common. */
+/* What the services have in common. */
 static void fill_service(tv_server *server, const tv_service_spec *spec, tv_catalog *catalog,
                          tv_service *service)
 {
@@ -296,6 +279,16 @@ static void fill_service(tv_server *server, const tv_service_spec *spec, tv_cata
     service->auth.allow_dev_anywhere = server->config.allow_dev_account;
     service->is_https_only = server->config.https_only;
     service->has_access_log = server->config.access_log;
+}
+
+static void open_tables(tv_server *server)
+{
+    fill_service(server, &tv_table_spec, server->catalog, &server->table.base);
+    server->table.query_time_max_ns = (int64_t)server->config.query_timeout_ms * 1000000;
+    server->served[SERVED_TABLE] = (served){.title = "Tables",
+                                            .key = "TableEndpoint",
+                                            .port = server->config.table_port,
+                                            .handler = tv_service_handler(&server->table.base)};
 }
 
 static void open_queues(tv_server *server)
@@ -352,8 +345,8 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
     server->admin.budget = server->budget;
     server->admin.scanners = server->scanners;
     server->admin.sources[0] = (tv_admin_source){.write = tv_table_service_write_metrics,
-                                                 .ctx = &server->table,
-                                                 .meter = &server->table.meter};
+                                                 .ctx = &server->table.base,
+                                                 .meter = &server->table.base.meter};
     server->admin.sources[1] = (tv_admin_source){.write = tv_queue_service_write_metrics,
                                                  .ctx = &server->queue,
                                                  .meter = &server->queue.meter};

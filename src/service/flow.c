@@ -127,18 +127,17 @@ static bool fits_method(const tv_op *op, tv_method method)
     return op->method == method || ((op->flags & TV_OP_HEAD) && method == TV_METHOD_HEAD);
 }
 
-static const tv_op *find_row(const tv_call *call, int where, bool *ret_has_comp)
+const tv_op *tv_service_find_op(const tv_service_spec *spec, int where, tv_method method,
+                                tv_slice comp, bool *ret_has_comp)
 {
-    const tv_service_spec *spec = call->service->spec;
-
     *ret_has_comp = false;
     for (int i = 0; i < spec->op_count; i++) {
         const tv_op *op = &spec->ops[i];
 
         if (op->where == TV_OP_NOWHERE || op->where != where ||
-            !tv_slice_eq(call->comp, tv_slice_of(op->comp)))
+            !tv_slice_eq(comp, tv_slice_of(op->comp)))
             continue;
-        if (fits_method(op, call->method))
+        if (fits_method(op, method))
             return op;
         *ret_has_comp = true;
     }
@@ -162,7 +161,8 @@ tv_err tv_call_choose(tv_call *call)
     if (err)
         return err;
 
-    const tv_op *op = find_row(call, where, &has_comp);
+    const tv_op *op =
+        tv_service_find_op(call->service->spec, where, call->method, call->comp, &has_comp);
 
     if (op == NULL)
         return miss(call, has_comp);
@@ -229,7 +229,7 @@ static tv_err authorize(tv_call *call)
     tv_err err;
 
     need.is_public = tv_identity_is_anonymous(call->identity) && is_public(call);
-    err = tv_identity_allows(call->identity, &need);
+    err = call->op->flags & TV_OP_BY_PARTS ? TV_OK : tv_identity_allows(call->identity, &need);
     if (err)
         return err;
     return call->service->spec->authorize ? call->service->spec->authorize(call) : TV_OK;

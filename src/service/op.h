@@ -25,6 +25,7 @@ typedef enum tv_op_flag {
     TV_OP_NEEDS_LENGTH = 16,   /* a request that does not say how long its body is is refused */
     TV_OP_PUBLIC_OBJECT = 32,  /* for everybody, where the objects of a container are public */
     TV_OP_PUBLIC_LISTING = 64, /* for everybody, where the container itself is public, too */
+    TV_OP_BY_PARTS = 128,      /* a batch, for every identity: its run function checks each part */
 } tv_op_flag;
 
 /** For tv_op.where: no request asks for it by its path; another row's `choose` may turn to it. */

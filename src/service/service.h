@@ -61,6 +61,13 @@ typedef struct tv_service_spec {
 
 enum { TV_OP_UNKNOWN, TV_OP_PREFLIGHT };
 
+/**
+ * The row for what a path addresses (TV_OP_NOWHERE has none), method and comp, or NULL;
+ * then `ret_has_comp` tells whether it is there for another method.
+ */
+const tv_op *tv_service_find_op(const tv_service_spec *spec, int where, tv_method method,
+                                tv_slice comp, bool *ret_has_comp);
+
 /** A service.  Fill in all but the meter; the rest is zero. */
 typedef struct tv_service {
     const tv_service_spec *spec;

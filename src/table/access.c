@@ -1,70 +1,22 @@
-/* The table of needs, and the limits on keys. */
+/* What the parts of a batch need, and the limits on keys. */
 #include "table/access.h"
 
-#include "base/assert.h"
 #include "engine/engine.h"
 #include "engine/key.h"
-
-enum { ANY_SAS = TV_SAS_ACCOUNT | TV_SAS_CONTAINER };
-
-/* Account SAS: resource type and permissions; service SAS of a table: the same permissions. */
-static const struct {
-    unsigned sas;
-    tv_resource_type type;
-    unsigned all_of, any_of;
-} needs[TV_TABLE_OP_COUNT] = {
-    [TV_TABLE_OP_QUERY_TABLES] = {TV_SAS_ACCOUNT, TV_TYPE_CONTAINER, TV_MAY_LIST, 0},
-    [TV_TABLE_OP_QUERY_TABLE] = {TV_SAS_ACCOUNT, TV_TYPE_CONTAINER, 0, TV_MAY_LIST | TV_MAY_READ},
-    [TV_TABLE_OP_CREATE_TABLE] = {TV_SAS_ACCOUNT, TV_TYPE_CONTAINER, 0,
-                                  TV_MAY_CREATE | TV_MAY_WRITE},
-    [TV_TABLE_OP_DELETE_TABLE] = {TV_SAS_ACCOUNT, TV_TYPE_CONTAINER, TV_MAY_DELETE, 0},
-    [TV_TABLE_OP_QUERY_ENTITIES] = {ANY_SAS, TV_TYPE_OBJECT, TV_MAY_READ, 0},
-    [TV_TABLE_OP_QUERY_ENTITY] = {ANY_SAS, TV_TYPE_OBJECT, TV_MAY_READ, 0},
-    [TV_TABLE_OP_INSERT_ENTITY] = {ANY_SAS, TV_TYPE_OBJECT, TV_MAY_ADD, 0},
-    [TV_TABLE_OP_UPDATE_ENTITY] = {ANY_SAS, TV_TYPE_OBJECT, TV_MAY_UPDATE, 0},
-    [TV_TABLE_OP_MERGE_ENTITY] = {ANY_SAS, TV_TYPE_OBJECT, TV_MAY_UPDATE, 0},
-    [TV_TABLE_OP_INSERT_OR_REPLACE_ENTITY] = {ANY_SAS, TV_TYPE_OBJECT, TV_MAY_ADD | TV_MAY_UPDATE,
-                                              0},
-    [TV_TABLE_OP_INSERT_OR_MERGE_ENTITY] = {ANY_SAS, TV_TYPE_OBJECT, TV_MAY_ADD | TV_MAY_UPDATE, 0},
-    [TV_TABLE_OP_DELETE_ENTITY] = {ANY_SAS, TV_TYPE_OBJECT, TV_MAY_DELETE, 0},
-    [TV_TABLE_OP_GET_PROPERTIES] = {TV_SAS_ACCOUNT, TV_TYPE_SERVICE, TV_MAY_READ, 0},
-    [TV_TABLE_OP_SET_PROPERTIES] = {TV_SAS_ACCOUNT, TV_TYPE_SERVICE, TV_MAY_WRITE, 0},
-    [TV_TABLE_OP_GET_STATS] = {TV_SAS_ACCOUNT, TV_TYPE_SERVICE, TV_MAY_READ, 0},
-    /* Access policies are for keys alone, and what is not listed is for nobody's SAS. */
-};
+#include "table/service.h"
 
 tv_err tv_access_check(const tv_identity *identity, const tv_table_op *op)
 {
-    tv_assert(op->kind < TV_TABLE_OP_COUNT);
-    if (op->kind == TV_TABLE_OP_BATCH)
-        return TV_OK;
-
+    const tv_op *row = &tv_table_spec.ops[op->kind];
     tv_need need = {
-        .sas = needs[op->kind].sas,
-        .type = needs[op->kind].type,
-        .all_of = needs[op->kind].all_of,
-        .any_of = needs[op->kind].any_of,
+        .sas = row->sas,
+        .type = row->type,
+        .all_of = row->all_of,
+        .any_of = row->any_of,
         .container = op->resource.table,
     };
 
     return tv_identity_allows(identity, &need);
-}
-
-tv_err tv_access_check_endpoint(const tv_table_op *op)
-{
-    switch (op->kind) {
-    case TV_TABLE_OP_QUERY_TABLES:
-    case TV_TABLE_OP_QUERY_TABLE:
-    case TV_TABLE_OP_QUERY_ENTITIES:
-    case TV_TABLE_OP_QUERY_ENTITY:
-    case TV_TABLE_OP_GET_ACL:
-    case TV_TABLE_OP_GET_PROPERTIES:
-        return TV_OK;
-    case TV_TABLE_OP_GET_STATS:
-        return op->endpoint.is_secondary ? TV_OK : TV_ERR_NOT_ON_PRIMARY;
-    default:
-        return op->endpoint.is_secondary ? TV_ERR_SECONDARY_IS_READ_ONLY : TV_OK;
-    }
 }
 
 /* --- key limits: from (start_partition, start_row) to (end_partition, end_row), both included ---

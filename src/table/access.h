@@ -1,5 +1,5 @@
 /*
- * What each operation needs, and which keys an identity may touch.
+ * What an identity may do beyond the row of an operation: the parts of a batch, and keys.
  */
 #ifndef TV_TABLE_ACCESS_H
 #define TV_TABLE_ACCESS_H
@@ -9,15 +9,8 @@
 #include "table/op.h"
 
 /**
- * Whether the endpoint that was called serves the operation: the secondary is
- * read-only, and only it has stats.
- */
-tv_err tv_access_check_endpoint(const tv_table_op *op) TV_WARN_UNUSED;
-
-/**
- * Whether the identity may do this operation.  For an operation on one entity,
- * call tv_access_check_key too, when its keys are known.  A batch needs nothing
- * by itself: its parts are checked one by one.
+ * Whether the identity may do what a part of a batch asks for, by the row of its
+ * operation; call tv_access_check_key too.  Of requests flow.c looks at the row.
  */
 tv_err tv_access_check(const tv_identity *identity, const tv_table_op *op) TV_WARN_UNUSED;
 

@@ -3,16 +3,23 @@
 
 #include "http/multipart.h"
 
-/* A part's header says what is inside: an HTTP request, or a changeset of them. */
-static tv_slice find_header(const tv_header *headers, size_t count, tv_slice name)
+/* The first header of that name; `ret_count`, unless it is NULL, is how many there are. */
+static tv_slice find_header(const tv_header *headers, size_t count, tv_slice name,
+                            size_t *ret_count)
 {
+    tv_slice value = TV_NONE;
+    size_t found = 0;
+
     for (size_t i = 0; i < count; i++) {
-        if (tv_slice_eq_nocase(headers[i].name, name))
-            return headers[i].value;
+        if (tv_slice_eq_nocase(headers[i].name, name) && found++ == 0)
+            value = headers[i].value;
     }
-    return TV_NONE;
+    if (ret_count)
+        *ret_count = found;
+    return value;
 }
 
+/* A part's header says what is inside: an HTTP request, or a changeset of them. */
 static bool part_content_type(tv_arena *arena, tv_slice *part, tv_slice *ret_type)
 {
     const tv_header *headers;
@@ -21,7 +28,7 @@ static bool part_content_type(tv_arena *arena, tv_slice *part, tv_slice *ret_typ
     if (!tv_multipart_headers(arena, part, &headers, &count))
         return false;
 
-    *ret_type = find_header(headers, count, TV_LIT("content-type"));
+    *ret_type = find_header(headers, count, TV_LIT("content-type"), NULL);
     return true;
 }
 
@@ -32,15 +39,34 @@ static tv_err part_error(tv_batch_request *batch, size_t index, tv_err err)
     return err;
 }
 
+static tv_table_head head_of(const tv_embedded_request *request)
+{
+    const tv_header *headers = request->headers;
+    size_t count = request->header_count;
+    tv_table_head head = {
+        .method = request->method,
+        .query = &request->query,
+        .prefer = find_header(headers, count, TV_LIT("prefer"), NULL),
+        .content_id = find_header(headers, count, TV_LIT("content-id"), NULL),
+        .content_type = find_header(headers, count, TV_LIT("content-type"), NULL),
+        .if_match = find_header(headers, count, TV_LIT("if-match"), NULL),
+        .headers = headers,
+        .header_count = count,
+    };
+
+    head.tunnel = find_header(headers, count, TV_LIT("x-http-method"), &head.tunnel_count);
+    return head;
+}
+
 /* One embedded request to one operation of the same account. */
 static tv_err parse_op(tv_arena *arena, const tv_request *outer, const tv_endpoint *endpoint,
                        tv_slice text, tv_table_op *op, tv_error_info *reterr_info)
 {
-    tv_request request = {.host = outer->host, .is_tls = outer->is_tls};
+    tv_embedded_request request;
     tv_endpoint embedded;
     tv_err err;
 
-    if (!tv_multipart_request(arena, text, &request))
+    if (!tv_multipart_request(arena, text, outer->host, &request))
         return TV_ERR_INVALID_INPUT;
 
     err = tv_endpoint_parse(arena, TV_LIT("table"), outer->is_tls, request.host, request.path,
@@ -52,7 +78,10 @@ static tv_err parse_op(tv_arena *arena, const tv_request *outer, const tv_endpoi
 
     /* The reply names the endpoint that the client called. */
     embedded.base_url = endpoint->base_url;
-    err = tv_table_op_parse(arena, &request, &embedded, op, reterr_info);
+
+    tv_table_head head = head_of(&request);
+
+    err = tv_table_op_parse(arena, &head, &embedded, op, reterr_info);
     if (err)
         return err;
     if (tv_table_op_is_entity_write(op->kind))

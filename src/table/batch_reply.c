@@ -181,9 +181,9 @@ static bool is_table_error(tv_err err)
            err == TV_ERR_TABLE_NAME_LENGTH || err == TV_ERR_TABLE_NAME_RESERVED;
 }
 
-static void add_error(tv_buf *buf, const tv_table_call *call, tv_err err, size_t failed)
+static void add_error(tv_buf *buf, tv_call *call, tv_err err, size_t failed)
 {
-    const tv_batch_request *batch = &call->batch;
+    const tv_batch_request *batch = &tv_table_call_of(call)->batch;
     char prefix[24] = "";
 
     add_status(buf, tv_err_status(err));
@@ -246,10 +246,10 @@ static tv_err add_changes(tv_buf *buf, const tv_change_set *set, tv_slice change
     return err;
 }
 
-tv_err tv_table_add_batch_reply(tv_buf *buf, const tv_table_call *call, tv_slice batch_id,
-                                tv_err err, size_t failed)
+tv_err tv_table_add_batch_reply(tv_buf *buf, tv_call *call, tv_slice batch_id, tv_err err,
+                                size_t failed)
 {
-    const tv_batch_request *batch = &call->batch;
+    const tv_batch_request *batch = &tv_table_call_of(call)->batch;
     char changeset_text[TV_GUID_TEXT_LEN];
     tv_guid guid = tv_guid_new();
     tv_slice changeset_id = {changeset_text, sizeof changeset_text};
@@ -261,7 +261,7 @@ tv_err tv_table_add_batch_reply(tv_buf *buf, const tv_table_call *call, tv_slice
         if (err)
             add_error(buf, call, err, failed);
         else
-            reply_err = add_read(buf, &batch->ops[0], call->value);
+            reply_err = add_read(buf, &batch->ops[0], tv_table_call_of(call)->value);
         tv_buf_printf(buf, "--batchresponse_%.*s--\r\n", TV_FMT(batch_id));
         return reply_err;
     }
@@ -274,7 +274,7 @@ tv_err tv_table_add_batch_reply(tv_buf *buf, const tv_table_call *call, tv_slice
         add_part_opening(buf, "changesetresponse", changeset_id);
         add_error(buf, call, err, failed);
     } else {
-        reply_err = add_changes(buf, &call->changes, changeset_id);
+        reply_err = add_changes(buf, &tv_table_call_of(call)->changes, changeset_id);
     }
     tv_buf_printf(buf, "--changesetresponse_%.*s--\r\n--batchresponse_%.*s--\r\n",
                   TV_FMT(changeset_id), TV_FMT(batch_id));

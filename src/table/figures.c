@@ -1,5 +1,18 @@
-/* The table service's part of /metrics. */
+/* What the server wires: the catalogue of tables, and metrics. */
 #include "table/service.h"
+
+#include "engine/key.h"
+
+const tv_catalog_kind tv_table_catalog = {
+    .service = TV_SERVICE_TABLE,
+    .space = TV_SPACE_TABLES,
+    .exists = TV_ERR_TABLE_EXISTS,
+    .not_found = TV_ERR_TABLE_NOT_FOUND,
+    .rows = tv_key_table,
+    .own_bytes = sizeof(tv_table_counts),
+};
+
+/* --- metrics --- */
 
 /* More tables than that would drown everything else; the totals tell enough then. */
 enum { TABLES_MAX = 1000 };
@@ -30,7 +43,7 @@ static void visit_table(void *ctx, const tv_container *table)
 
 void tv_table_service_write_metrics(void *ctx, tv_buf *out)
 {
-    tv_table_service *service = ctx;
+    tv_service *service = ctx;
     visit v = {.out = out, .is_detailed = tv_catalog_count(service->catalog) <= TABLES_MAX};
 
     tv_buf_printf(out,

@@ -1,31 +1,14 @@
-/* From an HTTP request to an operation. */
+/* From the head of a request to an operation. */
 #include "table/op.h"
 
 #include "base/assert.h"
 #include "base/uri.h"
 #include "table/names.h"
-
-static const char *const op_names[] = {
-#define X(kind, name) name,
-    TV_TABLE_OP_MAP(X)
-#undef X
-};
-
-const char *tv_table_op_name(tv_table_op_kind kind)
-{
-    tv_assert(kind < TV_TABLE_OP_COUNT);
-    return op_names[kind];
-}
+#include "table/service.h"
 
 bool tv_table_op_is_entity_write(tv_table_op_kind kind)
 {
     return kind >= TV_TABLE_OP_INSERT_ENTITY && kind <= TV_TABLE_OP_DELETE_ENTITY;
-}
-
-bool tv_table_op_has_body(tv_table_op_kind kind)
-{
-    return kind == TV_TABLE_OP_CREATE_TABLE || kind == TV_TABLE_OP_BATCH ||
-           (tv_table_op_is_entity_write(kind) && kind != TV_TABLE_OP_DELETE_ENTITY);
 }
 
 tv_entity_view tv_table_op_view(const tv_table_op *op)
@@ -39,25 +22,40 @@ tv_entity_view tv_table_op_view(const tv_table_op *op)
     };
 }
 
-/* --- the method, with its tunnel --- */
+tv_table_head tv_table_head_of(const tv_request *req)
+{
+    static const tv_slice tunnel = {"x-http-method", 13};
+
+    return (tv_table_head){
+        .method = req->method,
+        .query = &req->query,
+        .prefer = tv_request_header(req, TV_LIT("prefer")),
+        .content_id = tv_request_header(req, TV_LIT("content-id")),
+        .content_type = tv_request_header(req, TV_LIT("content-type")),
+        .if_match = tv_request_header(req, TV_LIT("if-match")),
+        .tunnel = tv_request_header(req, tunnel),
+        .tunnel_count = tv_request_header_repeats(req, tunnel),
+        .headers = req->headers,
+        .header_count = req->header_count,
+    };
+}
+
+/* --- method and path --- */
 
 /* POST with X-HTTP-Method stands for another verb, for clients behind narrow proxies. */
-static tv_err effective_method(const tv_request *req, tv_method *ret_method)
+static tv_err effective_method(const tv_table_head *head, tv_method *ret_method)
 {
-    static const tv_slice header = {"x-http-method", 13};
-    size_t repeats = tv_request_header_repeats(req, header);
-
-    *ret_method = req->method;
-    if (req->method == TV_METHOD_OTHER)
+    *ret_method = head->method;
+    if (head->method == TV_METHOD_OTHER)
         return TV_ERR_INVALID_VERB;
-    if (repeats == 0)
+    if (head->tunnel_count == 0)
         return TV_OK;
-    if (repeats > 1)
+    if (head->tunnel_count > 1)
         return TV_ERR_XMETHOD_COUNT;
-    if (req->method != TV_METHOD_POST)
+    if (head->method != TV_METHOD_POST)
         return TV_ERR_XMETHOD_NOT_POST;
 
-    *ret_method = tv_method_parse(tv_request_header(req, header));
+    *ret_method = tv_method_parse(head->tunnel);
     switch (*ret_method) {
     case TV_METHOD_PUT:
     case TV_METHOD_MERGE:
@@ -69,87 +67,121 @@ static tv_err effective_method(const tv_request *req, tv_method *ret_method)
     }
 }
 
-static tv_err entity_op_kind(tv_method method, const tv_condition *condition,
-                             tv_table_op_kind *ret_kind)
+static tv_err read_method(const tv_table_head *head, tv_table_op *op)
 {
-    bool is_upsert = condition->kind == TV_CONDITION_NONE;
+    tv_err err = effective_method(head, &op->method);
 
-    switch (method) {
-    case TV_METHOD_GET:
-        *ret_kind = TV_TABLE_OP_QUERY_ENTITY;
-        return TV_OK;
-    case TV_METHOD_PUT:
-        *ret_kind = is_upsert ? TV_TABLE_OP_INSERT_OR_REPLACE_ENTITY : TV_TABLE_OP_UPDATE_ENTITY;
-        return TV_OK;
-    case TV_METHOD_PATCH:
-    case TV_METHOD_MERGE:
-        *ret_kind = is_upsert ? TV_TABLE_OP_INSERT_OR_MERGE_ENTITY : TV_TABLE_OP_MERGE_ENTITY;
-        return TV_OK;
-    case TV_METHOD_DELETE:
-        *ret_kind = TV_TABLE_OP_DELETE_ENTITY;
-        return is_upsert ? TV_ERR_MISSING_HEADER : TV_OK;
-    default:
-        return TV_ERR_METHOD_NOT_ALLOWED;
-    }
-}
-
-static tv_err op_kind(tv_method method, const tv_table_op *op, tv_table_op_kind *ret_kind)
-{
-    bool is_get = method == TV_METHOD_GET;
-
-    *ret_kind = TV_TABLE_OP_UNKNOWN;
-    switch (op->resource.kind) {
-    case TV_RESOURCE_ENTITY:
-        return entity_op_kind(method, &op->condition, ret_kind);
-    case TV_RESOURCE_ENTITIES:
-        if (!is_get && method != TV_METHOD_POST)
-            return TV_ERR_METHOD_NOT_ALLOWED;
-        *ret_kind = is_get ? TV_TABLE_OP_QUERY_ENTITIES : TV_TABLE_OP_INSERT_ENTITY;
-        return TV_OK;
-    case TV_RESOURCE_TABLES:
-        if (!is_get && method != TV_METHOD_POST)
-            return TV_ERR_METHOD_NOT_ALLOWED;
-        *ret_kind = is_get ? TV_TABLE_OP_QUERY_TABLES : TV_TABLE_OP_CREATE_TABLE;
-        return TV_OK;
-    case TV_RESOURCE_TABLE:
-        if (!is_get && method != TV_METHOD_DELETE)
-            return TV_ERR_METHOD_NOT_ALLOWED;
-        *ret_kind = is_get ? TV_TABLE_OP_QUERY_TABLE : TV_TABLE_OP_DELETE_TABLE;
-        return TV_OK;
-    case TV_RESOURCE_BATCH:
-        if (method != TV_METHOD_POST)
-            return TV_ERR_METHOD_NOT_ALLOWED;
-        *ret_kind = TV_TABLE_OP_BATCH;
-        return TV_OK;
-    case TV_RESOURCE_SERVICE:
-        break;
-    }
-    return TV_ERR_NOT_IMPLEMENTED;
+    if (op->method == TV_METHOD_MERGE)
+        op->method = TV_METHOD_PATCH; /* an older name of it */
+    return err;
 }
 
 /*
  * comp asks for another resource under the same path: ?comp=acl of a table,
- * ?restype=service&comp=properties|stats of the account.
+ * ?restype=service&comp=properties|stats of the account.  An empty one asks for none.
  */
-static tv_err comp_op_kind(tv_method method, tv_resource_kind resource, tv_slice comp,
-                           tv_slice restype, tv_table_op_kind *ret_kind)
+static int where_of(const tv_table_op *op, tv_slice comp, tv_slice restype)
 {
-    bool is_get = method == TV_METHOD_GET;
     bool is_service = tv_slice_eq(restype, TV_LIT("service"));
 
-    if (resource == TV_RESOURCE_ENTITIES && tv_slice_eq(comp, TV_LIT("acl"))) {
-        *ret_kind = is_get ? TV_TABLE_OP_GET_ACL : TV_TABLE_OP_SET_ACL;
-    } else if (resource == TV_RESOURCE_SERVICE && is_service &&
-               tv_slice_eq(comp, TV_LIT("properties"))) {
-        *ret_kind = is_get ? TV_TABLE_OP_GET_PROPERTIES : TV_TABLE_OP_SET_PROPERTIES;
-    } else if (resource == TV_RESOURCE_SERVICE && is_service &&
-               tv_slice_eq(comp, TV_LIT("stats"))) {
-        *ret_kind = TV_TABLE_OP_GET_STATS;
-        return is_get ? TV_OK : TV_ERR_UNSUPPORTED_VERB;
-    } else {
-        return TV_ERR_INVALID_QUERY_PARAMETER;
+    if (op->resource.where == TV_TABLE_AT_SERVICE && !is_service)
+        return TV_OP_NOWHERE;
+    return comp.data && comp.len == 0 ? TV_OP_NOWHERE : (int)op->resource.where;
+}
+
+static tv_prefer read_prefer(const tv_table_head *head)
+{
+    if (tv_slice_eq_nocase(head->prefer, TV_LIT("return-no-content")))
+        return TV_PREFER_NO_CONTENT;
+    if (tv_slice_eq_nocase(head->prefer, TV_LIT("return-content")))
+        return TV_PREFER_CONTENT;
+    return TV_PREFER_NONE;
+}
+
+tv_err tv_table_op_locate(tv_arena *arena, const tv_table_head *head, const tv_endpoint *endpoint,
+                          tv_table_op *ret_op, tv_error_info *reterr_info)
+{
+    tv_table_op *op = ret_op;
+    tv_slice restype;
+    tv_err err;
+
+    *op = (tv_table_op){.endpoint = *endpoint, .level = TV_METADATA_MINIMAL};
+    op->prefer = read_prefer(head);
+    /* It is sent back, so it must not bring its own line ends. */
+    op->content_id = tv_slice_is_printable(head->content_id) ? head->content_id : TV_NONE;
+    err = tv_resource_parse(arena, endpoint->account, endpoint->rest, &op->resource, reterr_info);
+    if (err)
+        return err;
+
+    err = read_method(head, op);
+    if (err)
+        return err;
+
+    if (!tv_parameters_get(head->query, arena, TV_LIT("comp"), &op->comp) ||
+        !tv_parameters_get(head->query, arena, TV_LIT("restype"), &restype))
+        return TV_ERR_URL_UNPARSABLE;
+
+    /* Inserts ignore If-Match, so only what addresses one entity looks at it. */
+    if (op->resource.where == TV_TABLE_AT_ENTITY) {
+        err = tv_condition_parse(head->if_match, &op->condition);
+        if (err)
+            return err;
     }
-    return is_get || method == TV_METHOD_PUT ? TV_OK : TV_ERR_UNSUPPORTED_VERB;
+    op->is_xml = op->comp.data != NULL;
+    op->where = where_of(op, op->comp, restype);
+    return TV_OK;
+}
+
+/* --- which operation --- */
+
+tv_err tv_table_op_miss(const tv_table_op *op, bool has_comp)
+{
+    if (op->is_xml)
+        return has_comp ? TV_ERR_UNSUPPORTED_VERB : TV_ERR_INVALID_QUERY_PARAMETER;
+    return op->resource.where == TV_TABLE_AT_SERVICE ? TV_ERR_NOT_IMPLEMENTED
+                                                     : TV_ERR_METHOD_NOT_ALLOWED;
+}
+
+tv_err tv_table_op_apply_condition(tv_table_op *op)
+{
+    if (op->condition.kind != TV_CONDITION_NONE)
+        return TV_OK;
+
+    switch (op->kind) {
+    case TV_TABLE_OP_UPDATE_ENTITY:
+        op->kind = TV_TABLE_OP_INSERT_OR_REPLACE_ENTITY;
+        return TV_OK;
+    case TV_TABLE_OP_MERGE_ENTITY:
+        op->kind = TV_TABLE_OP_INSERT_OR_MERGE_ENTITY;
+        return TV_OK;
+    case TV_TABLE_OP_DELETE_ENTITY:
+        return TV_ERR_MISSING_HEADER;
+    default:
+        return TV_OK;
+    }
+}
+
+tv_err tv_table_op_parse(tv_arena *arena, const tv_table_head *head, const tv_endpoint *endpoint,
+                         tv_table_op *ret_op, tv_error_info *reterr_info)
+{
+    const tv_service_spec *spec = &tv_table_spec;
+    const tv_op *row;
+    bool has_comp;
+    tv_err err;
+
+    err = tv_table_op_locate(arena, head, endpoint, ret_op, reterr_info);
+    if (err)
+        return err;
+
+    row = tv_service_find_op(spec, ret_op->where, ret_op->method, ret_op->comp, &has_comp);
+    if (row == NULL)
+        return tv_table_op_miss(ret_op, has_comp);
+
+    ret_op->kind = (tv_table_op_kind)(row - spec->ops);
+    err = tv_table_op_apply_condition(ret_op);
+    if (err)
+        return err;
+    return tv_table_op_read_head(arena, head, ret_op);
 }
 
 /* --- content negotiation --- */
@@ -216,22 +248,22 @@ static tv_err level_of_list(tv_slice list, tv_metadata_level *ret_level)
 }
 
 /* $format wins over Accept, which may be one header or several; they make one list. */
-static tv_err choose_level(tv_arena *arena, const tv_request *req, tv_metadata_level *ret_level)
+static tv_err choose_level(tv_arena *arena, const tv_table_head *head, tv_metadata_level *ret_level)
 {
     tv_err first_problem = TV_OK;
     tv_slice format;
 
     *ret_level = TV_METADATA_MINIMAL;
-    if (!tv_parameters_get(&req->query, arena, TV_LIT("$format"), &format))
+    if (!tv_parameters_get(head->query, arena, TV_LIT("$format"), &format))
         return TV_ERR_URL_UNPARSABLE;
     if (format.len)
         return level_of_media_type(format, ret_level);
 
-    for (size_t i = 0; i < req->header_count; i++) {
-        if (!tv_slice_eq_nocase(req->headers[i].name, TV_LIT("accept")))
+    for (size_t i = 0; i < head->header_count; i++) {
+        if (!tv_slice_eq_nocase(head->headers[i].name, TV_LIT("accept")))
             continue;
 
-        tv_err err = level_of_list(req->headers[i].value, ret_level);
+        tv_err err = level_of_list(head->headers[i].value, ret_level);
 
         if (err == TV_OK)
             return TV_OK;
@@ -241,108 +273,65 @@ static tv_err choose_level(tv_arena *arena, const tv_request *req, tv_metadata_l
     return first_problem;
 }
 
-static tv_prefer read_prefer(const tv_request *req)
-{
-    tv_slice prefer = tv_request_header(req, TV_LIT("prefer"));
-
-    if (tv_slice_eq_nocase(prefer, TV_LIT("return-no-content")))
-        return TV_PREFER_NO_CONTENT;
-    if (tv_slice_eq_nocase(prefer, TV_LIT("return-content")))
-        return TV_PREFER_CONTENT;
-    return TV_PREFER_NONE;
-}
-
 /* Clients say JSON in many ways, or nothing; only Atom is a different language. */
-static bool is_json_body(const tv_request *req)
+static bool is_json_body(tv_slice type)
 {
-    tv_slice type = tv_request_header(req, TV_LIT("content-type"));
     static const tv_slice atom = {"application/atom+xml", 20};
 
     return type.len < atom.len || !tv_slice_eq_nocase(tv_slice_take(type, atom.len), atom);
 }
 
-static tv_err read_select(tv_arena *arena, const tv_request *req, tv_table_op *op)
+static tv_err read_select(tv_arena *arena, const tv_table_head *head, tv_table_op *op)
 {
     bool is_read = op->kind == TV_TABLE_OP_QUERY_ENTITY || op->kind == TV_TABLE_OP_QUERY_ENTITIES;
     tv_slice list;
 
     if (!is_read)
         return TV_OK;
-    if (!tv_parameters_get(&req->query, arena, TV_LIT("$select"), &list))
+    if (!tv_parameters_get(head->query, arena, TV_LIT("$select"), &list))
         return TV_ERR_URL_UNPARSABLE;
     return tv_select_parse(arena, list, &op->select);
 }
 
-/* --- the whole --- */
+/* --- names, and the whole of the head --- */
 
-static bool names_table(tv_resource_kind kind)
+static bool names_table(tv_table_where where)
 {
-    return kind == TV_RESOURCE_TABLE || kind == TV_RESOURCE_ENTITIES || kind == TV_RESOURCE_ENTITY;
+    return where == TV_TABLE_AT_TABLE || where == TV_TABLE_AT_ENTITIES ||
+           where == TV_TABLE_AT_ENTITY;
 }
 
 static tv_err check_resource(const tv_resource *resource)
 {
     tv_err err = TV_OK;
 
-    if (names_table(resource->kind))
+    if (names_table(resource->where))
         err = tv_check_table_name(resource->table);
-    if (err == TV_OK && resource->kind == TV_RESOURCE_ENTITY)
+    if (err == TV_OK && resource->where == TV_TABLE_AT_ENTITY)
         err = tv_check_url_key(resource->partition_key);
-    if (err == TV_OK && resource->kind == TV_RESOURCE_ENTITY)
+    if (err == TV_OK && resource->where == TV_TABLE_AT_ENTITY)
         err = tv_check_url_key(resource->row_key);
     return err;
 }
 
-tv_err tv_table_op_parse(tv_arena *arena, const tv_request *req, const tv_endpoint *endpoint,
-                         tv_table_op *ret_op, tv_error_info *reterr_info)
+tv_err tv_table_op_read_head(tv_arena *arena, const tv_table_head *head, tv_table_op *op)
 {
-    tv_table_op *op = ret_op;
-    tv_slice comp, restype;
-    tv_method method;
-    tv_err err;
+    bool has_body = tv_table_spec.ops[op->kind].flags & TV_OP_NEEDS_LENGTH;
+    tv_err err = check_resource(&op->resource);
 
-    *op = (tv_table_op){.endpoint = *endpoint, .level = TV_METADATA_MINIMAL};
-    op->prefer = read_prefer(req);
-    op->content_id = tv_request_header(req, TV_LIT("content-id"));
-    if (!tv_slice_is_printable(op->content_id))
-        op->content_id = TV_NONE; /* it is sent back, so it must not bring its own line ends */
-    err = tv_resource_parse(arena, endpoint->account, endpoint->rest, &op->resource, reterr_info);
-    if (err)
-        return err;
-
-    err = effective_method(req, &method);
-    if (err)
-        return err;
-
-    if (!tv_parameters_get(&req->query, arena, TV_LIT("comp"), &comp) ||
-        !tv_parameters_get(&req->query, arena, TV_LIT("restype"), &restype))
-        return TV_ERR_URL_UNPARSABLE;
-
-    /* Inserts ignore If-Match, so only what addresses one entity looks at it. */
-    if (op->resource.kind == TV_RESOURCE_ENTITY) {
-        err = tv_condition_parse(tv_request_header(req, TV_LIT("if-match")), &op->condition);
-        if (err)
-            return err;
-    }
-
-    op->is_xml = comp.data != NULL;
-    err = op->is_xml ? comp_op_kind(method, op->resource.kind, comp, restype, &op->kind)
-                     : op_kind(method, op, &op->kind);
-    if (err)
-        return err;
-
-    err = check_resource(&op->resource);
     if (err || op->is_xml)
         return err;
 
-    err = read_select(arena, req, op);
+    err = read_select(arena, head, op);
     if (err)
         return err;
 
-    if (tv_table_op_has_body(op->kind) && !is_json_body(req))
+    if (has_body && !is_json_body(head->content_type))
         return TV_ERR_ATOM_FORMAT;
-    return op->kind == TV_TABLE_OP_BATCH ? TV_OK : choose_level(arena, req, &op->level);
+    return op->kind == TV_TABLE_OP_BATCH ? TV_OK : choose_level(arena, head, &op->level);
 }
+
+/* --- the body --- */
 
 /*
  * PUT and MERGE: keys in the body are optional, but must not contradict the URL.

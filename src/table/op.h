@@ -10,39 +10,8 @@
 #include "table/entity_read.h"
 #include "table/entity_write.h"
 #include "table/etag.h"
+#include "table/ops.h"
 #include "table/resource.h"
-
-/* kind, name in metrics and logs (that of Storage Analytics) */
-#define TV_TABLE_OP_MAP(X)                                                                         \
-    X(UNKNOWN, "Unknown")                                                                          \
-    X(QUERY_TABLES, "QueryTables")                                                                 \
-    X(QUERY_TABLE, "QueryTable")                                                                   \
-    X(CREATE_TABLE, "CreateTable")                                                                 \
-    X(DELETE_TABLE, "DeleteTable")                                                                 \
-    X(QUERY_ENTITIES, "QueryEntities")                                                             \
-    X(QUERY_ENTITY, "QueryEntity")                                                                 \
-    X(INSERT_ENTITY, "InsertEntity")                                                               \
-    X(UPDATE_ENTITY, "UpdateEntity")                                                               \
-    X(MERGE_ENTITY, "MergeEntity")                                                                 \
-    X(INSERT_OR_REPLACE_ENTITY, "InsertOrReplaceEntity")                                           \
-    X(INSERT_OR_MERGE_ENTITY, "InsertOrMergeEntity")                                               \
-    X(DELETE_ENTITY, "DeleteEntity")                                                               \
-    X(BATCH, "EntityGroupTransaction")                                                             \
-    X(GET_ACL, "GetTableACL")                                                                      \
-    X(SET_ACL, "SetTableACL")                                                                      \
-    X(GET_PROPERTIES, "GetTableServiceProperties")                                                 \
-    X(SET_PROPERTIES, "SetTableServiceProperties")                                                 \
-    X(GET_STATS, "GetTableServiceStats")                                                           \
-    X(PREFLIGHT, "TablePreflightRequest")
-
-typedef enum tv_table_op_kind {
-#define X(kind, name) TV_TABLE_OP_##kind,
-    TV_TABLE_OP_MAP(X)
-#undef X
-        TV_TABLE_OP_COUNT
-} tv_table_op_kind;
-
-const char *tv_table_op_name(tv_table_op_kind kind);
 
 typedef enum tv_prefer {
     TV_PREFER_NONE,
@@ -50,9 +19,26 @@ typedef enum tv_prefer {
     TV_PREFER_NO_CONTENT,
 } tv_prefer;
 
+/** What the head of a request, or of a part of a batch, says: headers are TV_NONE when absent. */
+typedef struct tv_table_head {
+    tv_method method;
+    const tv_parameters *query;
+    tv_slice prefer, content_id, content_type, if_match;
+    tv_slice tunnel; /* X-HTTP-Method */
+    size_t tunnel_count;
+    const tv_header *headers; /* all of them, for Accept, which may be several */
+    size_t header_count;
+} tv_table_head;
+
+/** Of a request, which outlives it. */
+tv_table_head tv_table_head_of(const tv_request *req);
+
 typedef struct tv_table_op {
     tv_table_op_kind kind;
     tv_endpoint endpoint;
+    tv_method method; /* that it stands for */
+    tv_slice comp;    /* the parameter; data is NULL without one */
+    int where;        /* a tv_table_where, or TV_OP_NOWHERE */
     tv_resource resource;
     tv_metadata_level level;
     bool is_xml; /* asked for with comp=…: speaks XML instead of OData, also in its errors */
@@ -64,20 +50,32 @@ typedef struct tv_table_op {
 } tv_table_op;
 
 /**
- * Parse everything but the body.  What could be parsed before an error stays in
- * `ret_op`, for the error's response.  `endpoint` has been parsed already.
+ * Parse everything but the body, of a part of a batch; a request is led through the
+ * same steps (ops.c).  What could be parsed before an error stays in `ret_op`, for
+ * the error's response.  `endpoint` has been parsed already.
  */
-tv_err tv_table_op_parse(tv_arena *arena, const tv_request *req, const tv_endpoint *endpoint,
+tv_err tv_table_op_parse(tv_arena *arena, const tv_table_head *head, const tv_endpoint *endpoint,
                          tv_table_op *ret_op, tv_error_info *reterr_info) TV_WARN_UNUSED;
+
+/* The steps: path, method and condition; then `kind`, of a row of ops.def; then the rest. */
+
+tv_err tv_table_op_locate(tv_arena *arena, const tv_table_head *head, const tv_endpoint *endpoint,
+                          tv_table_op *ret_op, tv_error_info *reterr_info) TV_WARN_UNUSED;
+
+/** The error when there is no row: see tv_service_spec.miss. */
+tv_err tv_table_op_miss(const tv_table_op *op, bool has_comp) TV_WARN_UNUSED;
+
+/** Without If-Match an update is an upsert, and a delete an error. */
+tv_err tv_table_op_apply_condition(tv_table_op *op) TV_WARN_UNUSED;
+
+tv_err tv_table_op_read_head(tv_arena *arena, const tv_table_head *head,
+                             tv_table_op *op) TV_WARN_UNUSED;
 
 /** How the entities of this operation are shown. */
 tv_entity_view tv_table_op_view(const tv_table_op *op);
 
 /** Whether the operation changes one entity. */
 bool tv_table_op_is_entity_write(tv_table_op_kind kind);
-
-/** Whether requests for it bring a body: what to create, to write, or to do as a batch. */
-bool tv_table_op_has_body(tv_table_op_kind kind);
 
 /**
  * Read and check the entity in the body of an entity write.  Afterwards the

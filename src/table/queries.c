@@ -9,39 +9,50 @@ static tv_plan plan_of_tables(const tv_filter *filter)
                                             : (tv_plan){.kind = TV_PLAN_TABLE, .count = 1};
 }
 
-/* From options to a plan; here or, with a long filter, in the first turn of the task. */
-static tv_err prepare(tv_table_call *call)
+static bool is_list(const tv_call *call)
 {
+    return tv_call_op(call) == TV_TABLE_OP_QUERY_TABLES;
+}
+
+static int64_t query_time_max_ns(const tv_call *call)
+{
+    return TV_CALL_OF(tv_table_service, call->service, base)->query_time_max_ns;
+}
+
+/* From options to a plan; here or, with a long filter, in the first turn of the task. */
+static tv_err prepare(tv_call *call)
+{
+    tv_table_call *t = tv_table_call_of(call);
     tv_arena *arena = &call->req->arena;
     tv_err err;
 
-    if (call->query.filter == NULL) {
-        err = tv_query_complete(arena, &call->query, &call->info);
+    if (t->query.filter == NULL) {
+        err = tv_query_complete(arena, &t->query, &call->info);
         if (err)
             return err;
     }
-    call->scan = (tv_scan){
-        .table = call->table,
-        .op = &call->op,
-        .query = &call->query,
-        .time_max_ns = call->service->query_time_max_ns,
+    t->scan = (tv_scan){
+        .table = call->container,
+        .op = &t->op,
+        .query = &t->query,
+        .time_max_ns = query_time_max_ns(call),
         .arena = arena,
         .out = &call->req->out,
     };
-    if (call->op.kind == TV_TABLE_OP_QUERY_TABLES) {
-        call->scan.plan = plan_of_tables(call->query.filter);
+    if (is_list(call)) {
+        t->scan.plan = plan_of_tables(t->query.filter);
         return TV_OK;
     }
-    tv_scan_plan(&call->scan);
-    tv_access_clip(call->identity, arena, call->table->prefix, &call->scan.plan);
-    if (!call->query.is_explained)
-        tv_table_count_plan(call->table, call->scan.plan.kind);
+    tv_scan_plan(&t->scan);
+    tv_access_clip(call->identity, arena, call->container->prefix, &t->scan.plan);
+    if (!t->query.is_explained)
+        tv_table_count_plan(call->container, t->scan.plan.kind);
     return TV_OK;
 }
 
-static bool is_explained(const tv_table_call *call)
+static bool is_explained(tv_call *call)
 {
-    return call->op.kind == TV_TABLE_OP_QUERY_ENTITIES && call->query.is_explained;
+    return !is_list(call) && tv_table_call_of(call)->query.is_explained;
 }
 
 /* Whether there is memory for the rest of a page. */
@@ -56,23 +67,22 @@ static bool has_room(tv_request *req)
  * A turn of a query.  The memory is asked for here and not when the task was queued,
  * and what the turn did not need is given back: those that wait reserve nothing.
  */
-static bool run_query(tv_task *task, tv_turn *turn)
+static bool work_on_query(tv_call *call, tv_turn *turn)
 {
-    tv_table_call *call = TV_TABLE_CALL_OF(task, task);
-    tv_engine *engine = call->service->engine;
+    tv_scan *scan = &tv_table_call_of(call)->scan;
     bool is_done = true;
 
     if (!has_room(call->req)) {
         if (call->req->out.len == 0) {
-            call->job_result = TV_ERR_OVERLOADED;
+            call->result = TV_ERR_OVERLOADED;
             return true;
         }
         turn->must_end = true; /* the page goes out as it is */
     }
-    if (call->op.kind == TV_TABLE_OP_QUERY_TABLES)
-        call->job_result = tv_table_list(&call->scan, engine, turn, &is_done);
+    if (is_list(call))
+        call->result = tv_table_list(scan, call->service->catalog, turn, &is_done);
     else
-        call->job_result = tv_scan_run(&call->scan, engine, turn, &is_done);
+        call->result = tv_scan_run(scan, call->service->engine, turn, &is_done);
     if (is_done)
         tv_buf_trim(&call->req->out);
     tv_charge_trim(&call->req->charge);
@@ -80,108 +90,82 @@ static bool run_query(tv_task *task, tv_turn *turn)
 }
 
 /* The same, of a query that has to be parsed and planned before. */
-static bool run_long_query(tv_task *task, tv_turn *turn)
+static bool work_on_long_query(tv_call *call, tv_turn *turn)
 {
-    tv_table_call *call = TV_TABLE_CALL_OF(task, task);
-
-    if (call->query.filter == NULL) {
-        call->job_result = prepare(call);
-        if (call->job_result || is_explained(call))
+    if (tv_table_call_of(call)->query.filter == NULL) {
+        call->result = prepare(call);
+        if (call->result || is_explained(call))
             return true;
     }
-    return run_query(task, turn);
+    return work_on_query(call, turn);
 }
 
-static void finish_query(tv_table_call *call)
+static tv_err finish_query(tv_call *call, tv_err err)
 {
-    if (call->job_result)
-        tv_table_respond_error(call, call->job_result);
-    else if (is_explained(call))
-        tv_table_respond_plan(call);
-    else
-        tv_table_respond_page(call);
-}
-
-static void on_query_done(tv_mail *mail)
-{
-    finish_query(TV_TABLE_CALL_OF(mail, task.mail));
-}
-
-/* A plan that reads nothing needs no other thread: health checks do not queue behind scans. */
-static tv_err answer_at_once(tv_table_call *call)
-{
-    tv_turn turn = tv_turn_endless();
-
-    run_query(&call->task, &turn);
-    finish_query(call);
-    return TV_OK;
-}
-
-tv_err tv_table_query_tables(tv_table_call *call)
-{
-    tv_err err;
-
-    if (call->query.filter == NULL)
-        return tv_table_call_run_task(call, run_long_query, on_query_done);
-
-    err = prepare(call);
     if (err)
         return err;
-
-    if (call->scan.plan.count == 0)
-        return answer_at_once(call);
-    return tv_table_call_run_task(call, run_query, on_query_done);
-}
-
-static void run_point(tv_job *job)
-{
-    tv_table_call *call = TV_TABLE_CALL_OF(job, job);
-
-    call->job_result = tv_scan_run_point(&call->scan, call->service->engine, TV_READ_ANY);
-    tv_buf_trim(&call->req->out);
-    tv_charge_trim(&call->req->charge);
-}
-
-static void on_point_done(tv_mail *mail)
-{
-    finish_query(TV_TABLE_CALL_OF(mail, job.mail));
-}
-
-/* A filter that comes to one point read is answered like one: at once, if it is in memory. */
-static tv_err query_point(tv_table_call *call)
-{
-    tv_err err = tv_scan_run_point(&call->scan, call->service->engine, TV_READ_CACHED);
-
-    if (err == TV_ERR_WOULD_BLOCK)
-        return tv_table_call_run_job(call, call->service->readers, run_point, on_point_done);
-    if (err)
-        return err;
+    if (is_explained(call))
+        return tv_table_respond_plan(call);
 
     tv_table_respond_page(call);
     return TV_OK;
 }
 
-tv_err tv_table_query_entities(tv_table_call *call)
+/* A plan that reads nothing needs no other thread: health checks do not queue behind scans. */
+static tv_err answer_at_once(tv_call *call)
 {
-    tv_err err = tv_table_call_find_table(call, call->op.resource.table);
+    tv_turn turn = tv_turn_endless();
 
-    if (err)
-        return err;
+    work_on_query(call, &turn);
+    return finish_query(call, call->result);
+}
 
-    if (call->query.filter == NULL)
-        return tv_table_call_run_task(call, run_long_query, on_query_done);
+tv_err tv_table_query_tables(tv_call *call)
+{
+    tv_table_call *t = tv_table_call_of(call);
+    tv_err err;
+
+    if (t->query.filter == NULL)
+        return tv_call_take_turns(call, work_on_long_query, finish_query);
 
     err = prepare(call);
     if (err)
         return err;
-    if (is_explained(call)) {
-        tv_table_respond_plan(call);
-        return TV_OK;
-    }
 
-    if (call->scan.plan.count == 0)
+    if (t->scan.plan.count == 0)
         return answer_at_once(call);
-    if (tv_scan_is_point(&call->scan))
-        return query_point(call);
-    return tv_table_call_run_task(call, run_query, on_query_done);
+    return tv_call_take_turns(call, work_on_query, finish_query);
+}
+
+/* A filter that comes to one point read is answered like one: at once, if it is in memory. */
+static tv_err read_point(tv_call *call, tv_read_mode mode)
+{
+    tv_err err = tv_scan_run_point(&tv_table_call_of(call)->scan, call->service->engine, mode);
+
+    if (mode == TV_READ_ANY) {
+        tv_buf_trim(&call->req->out);
+        tv_charge_trim(&call->req->charge);
+    }
+    return err;
+}
+
+tv_err tv_table_query_entities(tv_call *call)
+{
+    tv_table_call *t = tv_table_call_of(call);
+    tv_err err;
+
+    if (t->query.filter == NULL)
+        return tv_call_take_turns(call, work_on_long_query, finish_query);
+
+    err = prepare(call);
+    if (err)
+        return err;
+
+    if (is_explained(call))
+        return tv_table_respond_plan(call);
+    if (t->scan.plan.count == 0)
+        return answer_at_once(call);
+    if (tv_scan_is_point(&t->scan))
+        return tv_call_read(call, read_point, finish_query);
+    return tv_call_take_turns(call, work_on_query, finish_query);
 }

@@ -91,7 +91,7 @@ static tv_err parse_table_key(tv_arena *arena, tv_slice inside, tv_resource *res
     if (!take_quoted(arena, &inside, &resource->table) || inside.len)
         return TV_ERR_QUERY_SYNTAX;
 
-    resource->kind = TV_RESOURCE_TABLE;
+    resource->where = TV_TABLE_AT_TABLE;
     return TV_OK;
 }
 
@@ -113,11 +113,11 @@ static tv_err parse_with_keys(tv_arena *arena, tv_slice account, tv_slice path, 
 
     resource->table = is_tables ? TV_NONE : name;
     if (inside.len == 0) {
-        resource->kind = is_tables ? TV_RESOURCE_TABLES : TV_RESOURCE_ENTITIES;
+        resource->where = is_tables ? TV_TABLE_AT_TABLES : TV_TABLE_AT_ENTITIES;
         return TV_OK;
     }
 
-    resource->kind = TV_RESOURCE_ENTITY;
+    resource->where = TV_TABLE_AT_ENTITY;
     err = parse_entity_keys(arena, inside, resource);
     if (err == TV_ERR_KEY_COUNT)
         return wrong_key_count(arena, account, name, reterr_info);
@@ -164,15 +164,15 @@ tv_err tv_resource_parse(tv_arena *arena, tv_slice account, tv_slice rest,
     size_t slash = segment_end(path);
 
     if (path.len == 0) {
-        resource.kind = TV_RESOURCE_SERVICE;
+        resource.where = TV_TABLE_AT_SERVICE;
     } else if (tv_slice_eq(path, TV_LIT("$batch"))) {
-        resource.kind = TV_RESOURCE_BATCH;
+        resource.where = TV_TABLE_AT_BATCH;
     } else if (tv_slice_eq(path, TV_LIT("Tables"))) {
-        resource.kind = TV_RESOURCE_TABLES;
+        resource.where = TV_TABLE_AT_TABLES;
     } else if (open < slash) {
         err = parse_with_keys(arena, account, path, open, &resource, reterr_info);
     } else {
-        resource.kind = TV_RESOURCE_ENTITIES;
+        resource.where = TV_TABLE_AT_ENTITIES;
         resource.table = tv_slice_take(path, slash);
         if (slash < path.len)
             err = parse_nested(arena, account, tv_slice_skip(path, slash + 1), &resource,

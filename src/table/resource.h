@@ -9,17 +9,17 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-typedef enum tv_resource_kind {
-    TV_RESOURCE_SERVICE,  /* / */
-    TV_RESOURCE_TABLES,   /* /Tables */
-    TV_RESOURCE_TABLE,    /* /Tables('name') */
-    TV_RESOURCE_ENTITIES, /* /name or /name() */
-    TV_RESOURCE_ENTITY,   /* /name(PartitionKey='p',RowKey='r') */
-    TV_RESOURCE_BATCH,    /* /$batch */
-} tv_resource_kind;
+typedef enum tv_table_where {
+    TV_TABLE_AT_SERVICE,  /* / */
+    TV_TABLE_AT_TABLES,   /* /Tables */
+    TV_TABLE_AT_TABLE,    /* /Tables('name') */
+    TV_TABLE_AT_ENTITIES, /* /name or /name() */
+    TV_TABLE_AT_ENTITY,   /* /name(PartitionKey='p',RowKey='r') */
+    TV_TABLE_AT_BATCH,    /* /$batch */
+} tv_table_where;
 
 typedef struct tv_resource {
-    tv_resource_kind kind;
+    tv_table_where where;
     tv_slice table; /* not checked to be a legal name */
     tv_slice partition_key;
     tv_slice row_key;

@@ -4,62 +4,38 @@
 #include "table/call.h"
 #include "table/explain.h"
 
-static const tv_slice server_name = {"Tavola-Table/" TV_VERSION,
-                                     sizeof "Tavola-Table/" TV_VERSION - 1};
-
-static tv_slice request_id(const tv_table_call *call)
+static tv_slice request_id(const tv_call *call)
 {
     return (tv_slice){call->request_id, sizeof call->request_id};
 }
 
-/* Headers of every response. */
-static void start(tv_table_call *call, int status)
+static const tv_table_op *op_of(tv_call *call)
 {
-    enum { CLIENT_REQUEST_ID_MAX = 1024 };
-    tv_request *req = call->req;
-    tv_slice client_id = tv_request_header(req, TV_LIT("x-ms-client-request-id"));
-
-    tv_response_start(req, status);
-    tv_response_header(req, TV_LIT("Server"), server_name);
-    tv_response_header(req, TV_LIT("x-ms-request-id"), request_id(call));
-    if (client_id.len && client_id.len <= CLIENT_REQUEST_ID_MAX && tv_slice_is_printable(client_id))
-        tv_response_header(req, TV_LIT("x-ms-client-request-id"), client_id);
+    return &tv_table_call_of(call)->op;
 }
 
-/* The end of every response: what browsers of other sites may see of it depends on the rest. */
-static void finish(tv_table_call *call)
+/* The headers that OData operations have besides. */
+static void start_odata(tv_call *call, int status)
 {
-    if (call->op.kind != TV_TABLE_OP_PREFLIGHT)
-        tv_cors_add_headers(call->service->catalog, TV_SERVICE_TABLE, call->req);
-    tv_response_send(call->req);
-}
-
-/* And those of OData operations: the version is the one that the client named. */
-static void start_odata(tv_table_call *call, int status)
-{
-    tv_slice version = tv_request_header(call->req, TV_LIT("x-ms-version"));
-
-    start(call, status);
+    tv_call_start(call, status);
     tv_response_header(call->req, TV_LIT("Cache-Control"), TV_LIT("no-cache"));
     tv_response_header(call->req, TV_LIT("X-Content-Type-Options"), TV_LIT("nosniff"));
-    if (version.len && tv_slice_is_printable(version))
-        tv_response_header(call->req, TV_LIT("x-ms-version"), version);
 }
 
-static void content_type(tv_table_call *call, tv_metadata_level level)
+static void content_type(tv_call *call, tv_metadata_level level)
 {
     tv_response_header(call->req, TV_LIT("Content-Type"), tv_metadata_content_type(level));
 }
 
-static void preference_applied(tv_table_call *call)
+static void preference_applied(tv_call *call)
 {
-    if (call->op.prefer == TV_PREFER_NO_CONTENT)
+    if (op_of(call)->prefer == TV_PREFER_NO_CONTENT)
         tv_response_header(call->req, TV_LIT("Preference-Applied"), TV_LIT("return-no-content"));
-    else if (call->op.prefer == TV_PREFER_CONTENT)
+    else if (op_of(call)->prefer == TV_PREFER_CONTENT)
         tv_response_header(call->req, TV_LIT("Preference-Applied"), TV_LIT("return-content"));
 }
 
-static void etag(tv_table_call *call, int64_t ticks)
+static void etag(tv_call *call, int64_t ticks)
 {
     char text[TV_ETAG_TEXT_MAX];
 
@@ -85,12 +61,12 @@ static bool wants_xml(tv_slice accept)
 }
 
 /* What fails before the service looks at OData, as authentication does, is answered plainly. */
-static void respond_early_error(tv_table_call *call, tv_err err)
+static void respond_early_error(tv_call *call, tv_err err)
 {
     tv_request *req = call->req;
     bool is_xml = wants_xml(tv_request_header(req, TV_LIT("accept")));
 
-    start(call, tv_err_status(err));
+    tv_call_start(call, tv_err_status(err));
     tv_response_header(req, TV_LIT("x-ms-error-code"), tv_err_code(err));
     if (tv_err_status(err) == 401)
         tv_response_header(req, TV_LIT("WWW-Authenticate"),
@@ -102,33 +78,30 @@ static void respond_early_error(tv_table_call *call, tv_err err)
         tv_table_add_error_xml(&req->out, err, &call->info, request_id(call));
     else
         tv_table_add_error_json(&req->out, err, &call->info, TV_LIT(""), request_id(call));
-    finish(call);
+    tv_call_finish(call);
 }
 
-static void respond_xml_error(tv_table_call *call, tv_err err)
+static void respond_xml_error(tv_call *call, tv_err err)
 {
     tv_request *req = call->req;
-    tv_slice version = tv_request_header(req, TV_LIT("x-ms-version"));
 
-    start(call, tv_err_status(err));
+    tv_call_start(call, tv_err_status(err));
     tv_response_header(req, TV_LIT("x-ms-error-code"), tv_err_code(err));
-    if (version.len && tv_slice_is_printable(version))
-        tv_response_header(req, TV_LIT("x-ms-version"), version);
     tv_response_header(req, TV_LIT("Content-Type"), TV_LIT("application/xml"));
     tv_table_add_error_xml(&req->out, err, &call->info, request_id(call));
-    finish(call);
+    tv_call_finish(call);
 }
 
-void tv_table_respond_error(tv_table_call *call, tv_err err)
+void tv_table_respond_error(tv_call *call, tv_err err)
 {
     tv_request *req = call->req;
 
     req->out.len = 0; /* a page may have been half written */
-    if (is_authentication_error(err) || call->op.kind == TV_TABLE_OP_PREFLIGHT) {
+    if (is_authentication_error(err) || tv_call_op(call) == TV_OP_PREFLIGHT) {
         respond_early_error(call, err);
         return;
     }
-    if (call->op.is_xml) {
+    if (op_of(call)->is_xml) {
         respond_xml_error(call, err);
         return;
     }
@@ -136,57 +109,28 @@ void tv_table_respond_error(tv_table_call *call, tv_err err)
     preference_applied(call);
     content_type(call, TV_METADATA_MINIMAL);
     tv_table_add_error_json(&req->out, err, &call->info, TV_LIT(""), request_id(call));
-    finish(call);
-}
-
-/* --- acl, properties, stats --- */
-
-/* Bodies begin with a byte order mark, as the service's do. */
-void tv_table_respond_xml(tv_table_call *call, int status)
-{
-    static const tv_slice opening = {"\xEF\xBB\xBF<?xml version=\"1.0\" encoding=\"utf-8\"?>", 41};
-    tv_request *req = call->req;
-    tv_slice version = tv_request_header(req, TV_LIT("x-ms-version"));
-
-    start(call, status);
-    if (version.len && tv_slice_is_printable(version))
-        tv_response_header(req, TV_LIT("x-ms-version"), version);
-    if (req->out.len) {
-        tv_response_header(req, TV_LIT("Content-Type"), TV_LIT("application/xml"));
-        tv_buf_reserve(&req->out, opening.len);
-        memmove(req->out.data + opening.len, req->out.data, req->out.len);
-        memcpy(req->out.data, opening.data, opening.len);
-        req->out.len += opening.len;
-    }
-    finish(call);
-}
-
-void tv_table_respond_preflight(tv_table_call *call, const tv_cors_grant *grant)
-{
-    start(call, 200);
-    tv_cors_add_grant(call->req, grant);
-    finish(call);
+    tv_call_finish(call);
 }
 
 /* --- tables --- */
 
 /* The URL of the table that the call is about, in the arena. */
-static tv_slice table_url(tv_table_call *call, tv_slice name)
+static tv_slice table_url(tv_call *call, tv_slice name)
 {
     return tv_arena_printf(&call->req->arena, "%.*s/Tables('%.*s')",
-                           TV_FMT(call->op.endpoint.base_url), TV_FMT(name));
+                           TV_FMT(op_of(call)->endpoint.base_url), TV_FMT(name));
 }
 
-static void add_table_json(tv_table_call *call, tv_slice name)
+static void add_table_json(tv_call *call, tv_slice name)
 {
     tv_buf *out = &call->req->out;
-    const tv_endpoint *endpoint = &call->op.endpoint;
+    const tv_endpoint *endpoint = &op_of(call)->endpoint;
 
     tv_buf_add_char(out, '{');
-    if (call->op.level != TV_METADATA_NONE)
+    if (op_of(call)->level != TV_METADATA_NONE)
         tv_buf_printf(out, "\"odata.metadata\":\"%.*s/$metadata#Tables/@Element\",",
                       TV_FMT(endpoint->base_url));
-    if (call->op.level == TV_METADATA_FULL)
+    if (op_of(call)->level == TV_METADATA_FULL)
         tv_buf_printf(out,
                       "\"odata.type\":\"%.*s.Tables\",\"odata.id\":\"%.*s\","
                       "\"odata.editLink\":\"Tables('%.*s')\",",
@@ -194,45 +138,45 @@ static void add_table_json(tv_table_call *call, tv_slice name)
     tv_buf_printf(out, "\"TableName\":\"%.*s\"}", TV_FMT(name));
 }
 
-void tv_table_respond_table_created(tv_table_call *call)
+void tv_table_respond_table_created(tv_call *call)
 {
-    bool has_content = call->op.prefer != TV_PREFER_NO_CONTENT;
+    bool has_content = op_of(call)->prefer != TV_PREFER_NO_CONTENT;
     tv_slice url = table_url(call, call->create.name);
 
     start_odata(call, has_content ? 201 : 204);
     preference_applied(call);
     tv_response_header(call->req, TV_LIT("Location"), url);
     if (has_content) {
-        content_type(call, call->op.level);
+        content_type(call, op_of(call)->level);
         add_table_json(call, call->create.name);
     } else {
         tv_response_header(call->req, TV_LIT("DataServiceId"), url);
     }
-    finish(call);
+    tv_call_finish(call);
 }
 
-void tv_table_respond_table(tv_table_call *call)
+void tv_table_respond_table(tv_call *call)
 {
     start_odata(call, 200);
-    content_type(call, call->op.level);
-    add_table_json(call, call->table->name);
-    finish(call);
+    content_type(call, op_of(call)->level);
+    add_table_json(call, call->container->name);
+    tv_call_finish(call);
 }
 
-void tv_table_respond_no_content(tv_table_call *call)
+void tv_table_respond_no_content(tv_call *call)
 {
     start_odata(call, 204);
-    finish(call);
+    tv_call_finish(call);
 }
 
 /* --- entities --- */
 
-static tv_slice entity_url(tv_table_call *call)
+static tv_slice entity_url(tv_call *call)
 {
-    const tv_resource *resource = &call->op.resource;
+    const tv_resource *resource = &op_of(call)->resource;
     tv_buf url = TV_BUF_EMPTY;
 
-    tv_buf_add(&url, call->op.endpoint.base_url);
+    tv_buf_add(&url, op_of(call)->endpoint.base_url);
     tv_buf_add_char(&url, '/');
     tv_entity_add_link(&url, resource->table, resource->partition_key, resource->row_key);
     tv_slice copy = tv_arena_dup(&call->req->arena, tv_buf_slice(&url));
@@ -240,25 +184,25 @@ static tv_slice entity_url(tv_table_call *call)
     return copy;
 }
 
-static tv_err add_entity_json(tv_table_call *call, tv_slice value)
+static tv_err add_entity_json(tv_call *call, tv_slice value)
 {
-    const tv_table_op *op = &call->op;
+    const tv_table_op *op = op_of(call);
     tv_entity_view view = tv_table_op_view(op);
 
     return tv_entity_add_json(&call->req->out, &view, op->resource.partition_key,
                               op->resource.row_key, value, true);
 }
 
-void tv_table_respond_inserted(tv_table_call *call)
+void tv_table_respond_inserted(tv_call *call)
 {
-    const tv_entity_change *change = &call->changes.changes[0];
-    bool has_content = call->op.prefer != TV_PREFER_NO_CONTENT;
+    const tv_entity_change *change = &tv_table_call_of(call)->changes.changes[0];
+    bool has_content = op_of(call)->prefer != TV_PREFER_NO_CONTENT;
     tv_slice url = entity_url(call);
 
     /* It is done: without memory for the entity the client hears that, and no more. */
     if (has_content && add_entity_json(call, change->value)) {
         call->req->out.len = 0;
-        call->op.prefer = TV_PREFER_NO_CONTENT;
+        tv_table_call_of(call)->op.prefer = TV_PREFER_NO_CONTENT;
         has_content = false;
     }
     start_odata(call, has_content ? 201 : 204);
@@ -266,43 +210,44 @@ void tv_table_respond_inserted(tv_table_call *call)
     etag(call, change->timestamp);
     tv_response_header(call->req, TV_LIT("Location"), url);
     if (has_content) {
-        content_type(call, call->op.level);
+        content_type(call, op_of(call)->level);
     } else {
         tv_response_header(call->req, TV_LIT("DataServiceId"), url);
     }
-    finish(call);
+    tv_call_finish(call);
 }
 
-void tv_table_respond_updated(tv_table_call *call)
+void tv_table_respond_updated(tv_call *call)
 {
     start_odata(call, 204);
-    etag(call, call->changes.changes[0].timestamp);
-    finish(call);
+    etag(call, tv_table_call_of(call)->changes.changes[0].timestamp);
+    tv_call_finish(call);
 }
 
-void tv_table_respond_entity(tv_table_call *call)
+tv_err tv_table_respond_entity(tv_call *call)
 {
+    tv_slice value = tv_table_call_of(call)->value;
     int64_t timestamp;
-    tv_err err = tv_entity_timestamp(call->value, &timestamp);
+    tv_err err = tv_entity_timestamp(value, &timestamp);
 
     if (err == TV_OK)
-        err = add_entity_json(call, call->value);
-    if (err) {
-        tv_table_respond_error(call, err);
-        return;
-    }
+        err = add_entity_json(call, value);
+    if (err)
+        return err;
+
     start_odata(call, 200);
-    content_type(call, call->op.level);
+    content_type(call, op_of(call)->level);
     etag(call, timestamp);
     tv_response_header(call->req, TV_LIT("x-tavola-plan"),
                        TV_LIT("point; ranges=1; examined=1; returned=1"));
-    finish(call);
+    tv_call_finish(call);
+    return TV_OK;
 }
 
 /* "range; ranges=1; examined=12; returned=10" */
-static void plan_header(tv_table_call *call)
+static void plan_header(tv_call *call)
 {
-    const tv_scan *scan = &call->scan;
+    const tv_scan *scan = &tv_table_call_of(call)->scan;
 
     tv_response_header(call->req, TV_LIT("x-tavola-plan"),
                        tv_arena_printf(&call->req->arena,
@@ -311,44 +256,43 @@ static void plan_header(tv_table_call *call)
                                        scan->page.examined, scan->page.returned));
 }
 
-void tv_table_respond_plan(tv_table_call *call)
+tv_err tv_table_respond_plan(tv_call *call)
 {
-    tv_err err = tv_explain_add(&call->req->out, &call->scan);
+    tv_err err = tv_explain_add(&call->req->out, &tv_table_call_of(call)->scan);
 
-    if (err) {
-        tv_table_respond_error(call, err);
-        return;
-    }
+    if (err)
+        return err;
+
     start_odata(call, 200);
     tv_response_header(call->req, TV_LIT("Content-Type"), TV_LIT("application/json"));
     plan_header(call);
-    finish(call);
+    tv_call_finish(call);
+    return TV_OK;
 }
 
-void tv_table_respond_page(tv_table_call *call)
+void tv_table_respond_page(tv_call *call)
 {
+    const tv_continuation *next = &tv_table_call_of(call)->scan.next;
     tv_request *req = call->req;
 
     start_odata(call, 200);
-    content_type(call, call->op.level);
+    content_type(call, op_of(call)->level);
     plan_header(call);
-    if (call->scan.next.next_partition.data) {
-        tv_response_header(req, TV_LIT("x-ms-continuation-NextPartitionKey"),
-                           call->scan.next.next_partition);
-        tv_response_header(req, TV_LIT("x-ms-continuation-NextRowKey"), call->scan.next.next_row);
+    if (next->next_partition.data) {
+        tv_response_header(req, TV_LIT("x-ms-continuation-NextPartitionKey"), next->next_partition);
+        tv_response_header(req, TV_LIT("x-ms-continuation-NextRowKey"), next->next_row);
     }
-    if (call->scan.next.next_table.data)
-        tv_response_header(req, TV_LIT("x-ms-continuation-NextTableName"),
-                           call->scan.next.next_table);
-    finish(call);
+    if (next->next_table.data)
+        tv_response_header(req, TV_LIT("x-ms-continuation-NextTableName"), next->next_table);
+    tv_call_finish(call);
 }
 
 /* --- batches --- */
 
 /* What was done is answered in any case: without memory for the entities, without them. */
-static tv_err add_bare_batch_reply(tv_table_call *call, tv_slice id)
+static tv_err add_bare_batch_reply(tv_call *call, tv_slice id)
 {
-    tv_batch_request *batch = &call->batch;
+    tv_batch_request *batch = &tv_table_call_of(call)->batch;
 
     call->req->out.len = 0;
     for (size_t i = 0; i < batch->count; i++)
@@ -356,9 +300,9 @@ static tv_err add_bare_batch_reply(tv_table_call *call, tv_slice id)
     return tv_table_add_batch_reply(&call->req->out, call, id, TV_OK, 0);
 }
 
-static void respond_multipart(tv_table_call *call, tv_err err, size_t failed)
+static tv_err respond_multipart(tv_call *call, tv_err err, size_t failed)
 {
-    bool is_written = err == TV_OK && !call->batch.is_query;
+    bool is_written = err == TV_OK && !tv_table_call_of(call)->batch.is_query;
     char id_text[TV_GUID_TEXT_LEN];
     tv_guid guid = tv_guid_new();
     tv_slice id = {id_text, sizeof id_text};
@@ -369,29 +313,26 @@ static void respond_multipart(tv_table_call *call, tv_err err, size_t failed)
         err = add_bare_batch_reply(call, id);
         tv_assert(err == TV_OK);
     }
-    if (err) {
-        tv_table_respond_error(call, err);
-        return;
-    }
+    if (err)
+        return err;
+
     start_odata(call, 202);
     tv_response_header(call->req, TV_LIT("Content-Type"),
                        tv_arena_printf(&call->req->arena,
                                        "multipart/mixed; boundary=batchresponse_%.*s", TV_FMT(id)));
-    finish(call);
+    tv_call_finish(call);
+    return TV_OK;
 }
 
-void tv_table_respond_batch(tv_table_call *call)
+tv_err tv_table_respond_batch(tv_call *call)
 {
-    respond_multipart(call, TV_OK, 0);
+    return respond_multipart(call, TV_OK, 0);
 }
 
 /* What the server could not do is the answer to the whole request, so that clients retry it. */
-void tv_table_respond_batch_error(tv_table_call *call, tv_err err, size_t failed)
+tv_err tv_table_respond_batch_error(tv_call *call, tv_err err, size_t failed)
 {
     int status = tv_err_status(err);
 
-    if (status == 500 || status == 503)
-        tv_table_respond_error(call, err);
-    else
-        respond_multipart(call, err, failed);
+    return status == 500 || status == 503 ? err : respond_multipart(call, err, failed);
 }

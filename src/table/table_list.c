@@ -1,12 +1,10 @@
 /*
- * Scanning the catalogue.  Its rows are in the order of lower-case names, and a
- * filter compares names as they were created, so the filter is tested on every
- * table instead of being turned into ranges.
+ * Pages of the catalogue.  It is in the order of lower-case names, and a filter
+ * compares names as they were created, so the filter is tested on every table
+ * instead of being turned into ranges.
  */
 #include "table/table_list.h"
 
-#include "catalog/catalog.h"
-#include "engine/key.h"
 #include "table/scan.h"
 #include "table/token.h"
 
@@ -27,9 +25,13 @@ static void add_table(tv_buf *out, const tv_table_op *op, tv_slice name)
 }
 
 /* As the service does: the lower-case name, U+0001 and 16 hexadecimal digits. */
-static tv_slice table_token(tv_arena *arena, tv_slice lower_name)
+static tv_slice table_token(tv_arena *arena, tv_slice name)
 {
-    return tv_token_format(arena, tv_arena_printf(arena, "%.*s\x01%016x", TV_FMT(lower_name), 0));
+    char *lower = tv_arena_bytes(arena, name.len);
+
+    for (size_t i = 0; i < name.len; i++)
+        lower[i] = tv_ascii_lower(name.data[i]);
+    return tv_token_format(arena, tv_arena_printf(arena, "%.*s\x01%016x", (int)name.len, lower, 0));
 }
 
 /* A table has one property, its name. */
@@ -42,55 +44,32 @@ static bool passes(const tv_filter *filter, tv_filter_slot *slots, tv_slice name
     return tv_filter_eval(filter->root, slots);
 }
 
-/* What the list keeps between two turns. */
+/* What the list keeps between two turns, and what one of them finds. */
 struct tv_table_walk {
-    tv_iter *iter;
-    tv_slice prefix;
     tv_filter_slot *slots;
+    tv_slice next; /* the name to go on with, empty at first */
+    tv_turn *turn;
+    bool is_turn_over;
+    tv_err err;
 };
 
-static tv_err begin_walk(tv_scan *scan, tv_engine *engine)
+static struct tv_table_walk *walk_new(const tv_scan *scan)
 {
-    tv_arena *arena = scan->arena;
-    const tv_query *query = scan->query;
-    tv_slice account = scan->op->endpoint.account;
-    tv_slice prefix = tv_key_catalog_names(arena, TV_SPACE_TABLES, account);
-    tv_slice start = query->next_table.data
-                         ? tv_key_catalog_name(arena, TV_SPACE_TABLES, account, query->next_table)
-                         : prefix;
-    size_t name_count = (size_t)query->filter->names.count;
-    tv_iter *iter;
-    tv_err err;
+    size_t name_count = (size_t)scan->query->filter->names.count;
+    struct tv_table_walk *walk = tv_arena_zalloc(scan->arena, sizeof *walk);
 
-    err = tv_engine_iter(engine, prefix, tv_key_after(arena, prefix), &iter);
-    if (err)
-        return err;
-
-    tv_iter_seek(iter, start);
-    scan->walk = tv_arena_alloc(arena, sizeof *scan->walk);
-    *scan->walk = (struct tv_table_walk){
-        .iter = iter,
-        .prefix = prefix,
-        .slots = tv_arena_alloc(arena, (name_count + 1) * sizeof(tv_filter_slot)),
-    };
-    return TV_OK;
+    walk->slots = tv_arena_alloc(scan->arena, (name_count + 1) * sizeof *walk->slots);
+    walk->next = scan->query->next_table;
+    return walk;
 }
 
-static void end_walk(tv_scan *scan)
+static tv_err take_table(tv_scan *scan, tv_slice name)
 {
-    tv_iter_free(scan->walk->iter);
-    scan->walk = NULL;
-}
-
-static tv_err take_table(tv_scan *scan)
-{
-    tv_slice name;
     tv_err err;
 
     scan->page.examined++;
-    err = tv_catalog_row_name(tv_iter_value(scan->walk->iter), &name);
-    if (err || !passes(scan->query->filter, scan->walk->slots, name))
-        return err;
+    if (!passes(scan->query->filter, scan->walk->slots, name))
+        return TV_OK;
 
     err = tv_buf_try_grow(scan->out, TABLE_BYTES + scan->op->endpoint.base_url.len);
     if (err)
@@ -103,30 +82,38 @@ static tv_err take_table(tv_scan *scan)
 }
 
 /* Every page looks at one table at least, see look_at_limits of scan.c. */
-static tv_err walk(tv_scan *scan, tv_turn *turn, bool *ret_is_done)
+static bool look_at_table(void *ctx, tv_slice name, tv_slice facts)
 {
-    tv_iter *iter = scan->walk->iter;
+    tv_scan *scan = ctx;
+    struct tv_table_walk *walk = scan->walk;
+    tv_turn *turn = walk->turn;
+    bool is_over = scan->page.examined && tv_turn_is_over(turn, 1);
 
-    for (; tv_iter_is_valid(iter); tv_iter_next(iter)) {
-        bool is_over = scan->page.examined && tv_turn_is_over(turn, 1);
-        tv_err err;
-
-        if (tv_page_is_full(&scan->page, scan->out) ||
-            (is_over && (turn->must_end || tv_page_is_late(&scan->page)))) {
-            tv_slice lower_name = tv_slice_skip(tv_iter_key(iter), scan->walk->prefix.len);
-
-            scan->next.next_table = table_token(scan->arena, lower_name);
-            break;
-        }
-        if (is_over) {
-            *ret_is_done = false;
-            return TV_OK;
-        }
-        err = take_table(scan);
-        if (err)
-            return err;
+    (void)facts;
+    if (tv_page_is_full(&scan->page, scan->out) ||
+        (is_over && (turn->must_end || tv_page_is_late(&scan->page)))) {
+        scan->next.next_table = table_token(scan->arena, name);
+        return false;
     }
-    return tv_iter_status(iter);
+    if (is_over) {
+        walk->next = tv_arena_dup(scan->arena, name);
+        walk->is_turn_over = true;
+        return false;
+    }
+    walk->err = take_table(scan, name);
+    return walk->err == TV_OK;
+}
+
+static tv_err walk_on(tv_scan *scan, tv_catalog *catalog, tv_turn *turn)
+{
+    struct tv_table_walk *walk = scan->walk;
+    tv_err err;
+
+    walk->turn = turn;
+    walk->is_turn_over = false;
+    err = tv_catalog_list(catalog, scan->op->endpoint.account, TV_LIT(""), walk->next,
+                          look_at_table, scan);
+    return err ? err : walk->err;
 }
 
 static void begin_page(tv_scan *scan)
@@ -139,21 +126,20 @@ static void begin_page(tv_scan *scan)
     scan->page = tv_page_begin(scan->query->top, scan->time_max_ns, scan->out);
 }
 
-tv_err tv_table_list(tv_scan *scan, tv_engine *engine, tv_turn *turn, bool *ret_is_done)
+tv_err tv_table_list(tv_scan *scan, tv_catalog *catalog, tv_turn *turn, bool *ret_is_done)
 {
     tv_err err = TV_OK;
 
     *ret_is_done = true;
     if (scan->walk == NULL) {
         begin_page(scan);
-        if (!tv_filter_passes_nothing(scan->query->filter))
-            err = begin_walk(scan, engine);
+        scan->walk = walk_new(scan);
     }
-    if (err == TV_OK && scan->walk) {
-        err = walk(scan, turn, ret_is_done);
-        if (err == TV_OK && !*ret_is_done)
-            return TV_OK;
-        end_walk(scan);
+    if (!tv_filter_passes_nothing(scan->query->filter))
+        err = walk_on(scan, catalog, turn);
+    if (err == TV_OK && scan->walk->is_turn_over) {
+        *ret_is_done = false;
+        return TV_OK;
     }
     tv_buf_add_lit(scan->out, "]}");
     return err;

@@ -4,7 +4,7 @@
 #include "table/names.h"
 
 /* {"TableName":"orders"} */
-static tv_err read_table_name(tv_table_call *call, tv_slice *ret_name)
+static tv_err read_table_name(tv_call *call, tv_slice *ret_name)
 {
     tv_json_reader reader;
     tv_json_member member;
@@ -31,59 +31,52 @@ static tv_err read_table_name(tv_table_call *call, tv_slice *ret_name)
     return tv_check_table_name(name);
 }
 
-static void on_table_created(tv_mail *mail)
+static tv_err on_table_created(tv_call *call, tv_err err)
 {
-    tv_table_call *call = TV_TABLE_CALL_OF(mail, write.mail);
-
-    if (call->write.result) {
-        tv_table_respond_error(call, call->write.result);
-        return;
-    }
-    tv_table_respond_table_created(call);
+    if (err == TV_OK)
+        tv_table_respond_table_created(call);
+    return err;
 }
 
-tv_err tv_table_create(tv_table_call *call)
+tv_err tv_table_create(tv_call *call)
 {
+    call->create = (tv_catalog_create){.catalog = call->service->catalog,
+                                       .account = tv_identity_account(call->identity),
+                                       .arena = &call->req->arena};
     tv_err err = read_table_name(call, &call->create.name);
 
     if (err)
         return err;
 
-    call->create.catalog = call->service->catalog;
-    call->create.account = tv_identity_account(call->identity);
-    call->create.arena = &call->req->arena;
     tv_catalog_prepare_create(&call->create, &call->write);
-    tv_table_call_submit(call, on_table_created);
+    tv_call_write(call, on_table_created);
     return TV_OK;
 }
 
-static void on_table_deleted(tv_mail *mail)
+static tv_err on_table_deleted(tv_call *call, tv_err err)
 {
-    tv_table_call *call = TV_TABLE_CALL_OF(mail, write.mail);
-
-    if (call->write.result) {
-        tv_table_respond_error(call, call->write.result);
-        return;
-    }
-    tv_table_respond_no_content(call);
+    if (err == TV_OK)
+        tv_table_respond_no_content(call);
+    return err;
 }
 
 /* A missing table is ResourceNotFound here, TableNotFound everywhere else. */
-tv_err tv_table_delete(tv_table_call *call)
+tv_err tv_table_delete(tv_call *call)
 {
-    if (tv_table_call_find_table(call, call->op.resource.table))
+    if (tv_call_find_container(call, call->target.container))
         return TV_ERR_NOT_FOUND;
 
-    call->delete_table = (tv_catalog_delete){
-        .catalog = call->service->catalog, .container = call->table, .arena = &call->req->arena};
-    tv_catalog_prepare_delete(&call->delete_table, &call->write);
-    tv_table_call_submit(call, on_table_deleted);
+    call->delete_op = (tv_catalog_delete){.catalog = call->service->catalog,
+                                          .container = call->container,
+                                          .arena = &call->req->arena};
+    tv_catalog_prepare_delete(&call->delete_op, &call->write);
+    tv_call_write(call, on_table_deleted);
     return TV_OK;
 }
 
-tv_err tv_table_get(tv_table_call *call)
+tv_err tv_table_get(tv_call *call)
 {
-    if (tv_table_call_find_table(call, call->op.resource.table))
+    if (tv_call_find_container(call, call->target.container))
         return TV_ERR_NOT_FOUND;
 
     tv_table_respond_table(call);

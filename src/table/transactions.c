@@ -2,30 +2,23 @@
 #include "table/access.h"
 #include "table/call.h"
 
-static void on_batch_written(tv_mail *mail)
+static tv_err on_batch_written(tv_call *call, tv_err err)
 {
-    tv_table_call *call = TV_TABLE_CALL_OF(mail, write.mail);
-    tv_err err = call->write.result;
+    size_t failed = tv_table_call_of(call)->changes.failed;
 
-    if (err)
-        tv_table_respond_batch_error(call, err, call->changes.failed);
-    else
-        tv_table_respond_batch(call);
+    return err ? tv_table_respond_batch_error(call, err, failed) : tv_table_respond_batch(call);
 }
 
 /* The rows that the parts put, or what they delete. */
-static tv_err make_changes(tv_table_call *call)
+static tv_err make_changes(tv_call *call)
 {
-    const tv_batch_request *batch = &call->batch;
+    tv_table_call *t = tv_table_call_of(call);
+    const tv_batch_request *batch = &t->batch;
     tv_err err;
 
-    err = tv_table_call_find_table(call, batch->ops[0].resource.table);
-    if (err)
-        return err;
-
-    tv_change_set_init(&call->changes, &call->req->arena, call->table, batch->count);
+    tv_change_set_init(&t->changes, &call->req->arena, call->container, batch->count);
     for (size_t i = 0; i < batch->count; i++) {
-        err = tv_change_set_add(&call->changes, &batch->ops[i]);
+        err = tv_change_set_add(&t->changes, &batch->ops[i]);
         if (err)
             return err;
     }
@@ -33,14 +26,14 @@ static tv_err make_changes(tv_table_call *call)
     if (err)
         return err;
 
-    tv_change_set_prepare(&call->changes, &call->write);
+    tv_change_set_prepare(&t->changes, &call->write);
     return TV_OK;
 }
 
 /* Each part needs its own permission and keys. */
-static tv_err check_batch_access(tv_table_call *call)
+static tv_err check_batch_access(tv_call *call)
 {
-    tv_batch_request *batch = &call->batch;
+    tv_batch_request *batch = &tv_table_call_of(call)->batch;
 
     for (size_t i = 0; i < batch->count; i++) {
         const tv_table_op *op = &batch->ops[i];
@@ -61,53 +54,46 @@ static tv_err check_batch_access(tv_table_call *call)
  * All that comes before the engine is asked: from the body to the rows.  An error of
  * one part (batch.is_part_error) is answered within the answer of the batch.
  */
-static tv_err prepare(tv_table_call *call)
+static tv_err prepare(tv_call *call)
 {
-    tv_batch_request *batch = &call->batch;
-    tv_err err = tv_batch_parse(&call->req->arena, call->req, &call->op.endpoint, batch,
-                                &call->info);
+    tv_batch_request *batch = &tv_table_call_of(call)->batch;
+    tv_err err = tv_batch_parse(&call->req->arena, call->req, &call->endpoint, batch, &call->info);
 
     if (err)
         return err;
 
     batch->is_part_error = true;
     err = check_batch_access(call);
+    if (err == TV_OK)
+        err = tv_call_find_container(call, batch->ops[0].resource.table);
     if (err || batch->is_query)
         return err;
     return make_changes(call);
 }
 
 /* Answer a batch that is not valid, or go on with one that is. */
-static void run_prepared(tv_table_call *call, tv_err err)
+static tv_err run_prepared(tv_call *call, tv_err err)
 {
-    if (err == TV_OK && !call->batch.is_query) {
-        tv_table_call_submit_changes(call, on_batch_written);
-        return;
+    const tv_batch_request *batch = &tv_table_call_of(call)->batch;
+
+    if (err == TV_OK && !batch->is_query) {
+        tv_table_call_write_changes(call, on_batch_written);
+        return TV_OK;
     }
     if (err == TV_OK)
-        err = tv_table_get_entity(call);
-    if (err && call->batch.is_part_error)
-        tv_table_respond_batch_error(call, err, call->batch.failed);
-    else if (err)
-        tv_table_respond_error(call, err);
+        err = tv_table_read_entity(call);
+    return err && batch->is_part_error ? tv_table_respond_batch_error(call, err, batch->failed)
+                                       : err;
 }
 
-static bool prepare_in_turn(tv_task *task, tv_turn *turn)
+static bool prepare_in_turn(tv_call *call, tv_turn *turn)
 {
-    tv_table_call *call = TV_TABLE_CALL_OF(task, task);
-
-    call->job_result = prepare(call);
+    (void)turn;
+    call->result = prepare(call);
     return true;
 }
 
-static void on_prepared(tv_mail *mail)
-{
-    tv_table_call *call = TV_TABLE_CALL_OF(mail, task.mail);
-
-    run_prepared(call, call->job_result);
-}
-
-tv_err tv_table_run_batch(tv_table_call *call)
+tv_err tv_table_run_batch(tv_call *call)
 {
     /* A megabyte takes several milliseconds, which all clients of a network thread would wait. */
     enum { PREPARED_HERE_BYTES_MAX = 128 * 1024 };
@@ -116,8 +102,7 @@ tv_err tv_table_run_batch(tv_table_call *call)
     if (err)
         return err;
     if (call->req->body.len > PREPARED_HERE_BYTES_MAX)
-        return tv_table_call_run_task(call, prepare_in_turn, on_prepared);
+        return tv_call_take_turns(call, prepare_in_turn, run_prepared);
 
-    run_prepared(call, prepare(call));
-    return TV_OK;
+    return run_prepared(call, prepare(call));
 }

@@ -411,12 +411,12 @@ TEST(a_damaged_last_id_refuses_tables)
 
 TEST(a_row_tells_the_name_as_it_was_created)
 {
-    tv_slice name;
+    tv_catalog_row row;
 
-    CHECK_OK(tv_catalog_row_name(TV_LIT("17 Orders"), &name));
-    CHECK_TEXT(name, "Orders");
-    CHECK_ERR(tv_catalog_row_name(TV_LIT("Orders"), &name), TV_ERR_CORRUPT);
-    CHECK_ERR(tv_catalog_row_name(TV_LIT("x Orders"), &name), TV_ERR_CORRUPT);
+    CHECK_OK(tv_catalog_row_parse(TV_LIT("17 Orders"), &row));
+    CHECK_TEXT(row.name, "Orders");
+    CHECK_ERR(tv_catalog_row_parse(TV_LIT("Orders"), &row), TV_ERR_CORRUPT);
+    CHECK_ERR(tv_catalog_row_parse(TV_LIT("x Orders"), &row), TV_ERR_CORRUPT);
 }
 
 /* --- access policies --- */

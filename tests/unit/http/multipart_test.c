@@ -210,10 +210,11 @@ TEST(an_embedded_request_has_an_absolute_or_an_origin_target)
     for (size_t i = 0; i < COUNT(requests); i++) {
         size_t len = strlen(requests[i].text);
         char *copy = memcpy(tv_malloc(len + 1), requests[i].text, len);
-        tv_request request = {.host = TV_LIT("outer")};
+        tv_embedded_request request;
 
         t_row = requests[i].what;
-        CHECK_INT(tv_multipart_request(&arena, (tv_slice){copy, len}, &request), requests[i].ok);
+        CHECK_INT(tv_multipart_request(&arena, (tv_slice){copy, len}, TV_LIT("outer"), &request),
+                  requests[i].ok);
         if (requests[i].ok) {
             CHECK_INT(request.method, requests[i].method);
             CHECK_TEXT(request.host, requests[i].host);

@@ -76,52 +76,52 @@ TEST(an_endpoint_is_found_in_host_or_path)
 static const struct {
     const char *what, *path;
     tv_err err;
-    tv_resource_kind kind;
+    tv_table_where where;
     const char *table, *partition_key, *row_key;
 } paths[] = {
-    {"the service", "", TV_OK, TV_RESOURCE_SERVICE, "", "", ""},
-    {"the tables", "Tables", TV_OK, TV_RESOURCE_TABLES, "", "", ""},
-    {"the tables with parentheses", "Tables()", TV_OK, TV_RESOURCE_TABLES, "", "", ""},
-    {"the tables, encoded", "%54ables", TV_OK, TV_RESOURCE_TABLES, "", "", ""},
-    {"a batch", "$batch", TV_OK, TV_RESOURCE_BATCH, "", "", ""},
-    {"a batch, encoded", "%24batch", TV_OK, TV_RESOURCE_BATCH, "", "", ""},
-    {"a table", "Tables('people')", TV_OK, TV_RESOURCE_TABLE, "people", "", ""},
-    {"a table, encoded", "Tables(%27people%27)", TV_OK, TV_RESOURCE_TABLE, "people", "", ""},
-    {"a table by the name of its key", "Tables(TableName='people')", TV_OK, TV_RESOURCE_TABLE,
+    {"the service", "", TV_OK, TV_TABLE_AT_SERVICE, "", "", ""},
+    {"the tables", "Tables", TV_OK, TV_TABLE_AT_TABLES, "", "", ""},
+    {"the tables with parentheses", "Tables()", TV_OK, TV_TABLE_AT_TABLES, "", "", ""},
+    {"the tables, encoded", "%54ables", TV_OK, TV_TABLE_AT_TABLES, "", "", ""},
+    {"a batch", "$batch", TV_OK, TV_TABLE_AT_BATCH, "", "", ""},
+    {"a batch, encoded", "%24batch", TV_OK, TV_TABLE_AT_BATCH, "", "", ""},
+    {"a table", "Tables('people')", TV_OK, TV_TABLE_AT_TABLE, "people", "", ""},
+    {"a table, encoded", "Tables(%27people%27)", TV_OK, TV_TABLE_AT_TABLE, "people", "", ""},
+    {"a table by the name of its key", "Tables(TableName='people')", TV_OK, TV_TABLE_AT_TABLE,
      "people", "", ""},
     {"a table without quotes", "Tables(people)", TV_ERR_QUERY_SYNTAX, 0, "", "", ""},
     {"more behind a table", "Tables('people'x)", TV_ERR_QUERY_SYNTAX, 0, "", "", ""},
     {"an open table", "Tables('people)", TV_ERR_QUERY_SYNTAX, 0, "", "", ""},
-    {"a set", "people", TV_OK, TV_RESOURCE_ENTITIES, "people", "", ""},
-    {"a set with parentheses", "people()", TV_OK, TV_RESOURCE_ENTITIES, "people", "", ""},
-    {"a set and a slash", "people/", TV_OK, TV_RESOURCE_ENTITIES, "people", "", ""},
-    {"lower case is a set", "tables", TV_OK, TV_RESOURCE_ENTITIES, "tables", "", ""},
-    {"a client with a table in its account URL", "people/Tables", TV_OK, TV_RESOURCE_ENTITIES,
+    {"a set", "people", TV_OK, TV_TABLE_AT_ENTITIES, "people", "", ""},
+    {"a set with parentheses", "people()", TV_OK, TV_TABLE_AT_ENTITIES, "people", "", ""},
+    {"a set and a slash", "people/", TV_OK, TV_TABLE_AT_ENTITIES, "people", "", ""},
+    {"lower case is a set", "tables", TV_OK, TV_TABLE_AT_ENTITIES, "tables", "", ""},
+    {"a client with a table in its account URL", "people/Tables", TV_OK, TV_TABLE_AT_ENTITIES,
      "people", "", ""},
     {"a deeper path", "people/x", TV_ERR_INVALID_URI, 0, "", "", ""},
     {"and a still deeper one", "people/Tables/x", TV_ERR_INVALID_URI, 0, "", "", ""},
-    {"an entity", "t(PartitionKey='p',RowKey='r')", TV_OK, TV_RESOURCE_ENTITY, "t", "p", "r"},
-    {"keys in the other order", "t(RowKey='r',PartitionKey='p')", TV_OK, TV_RESOURCE_ENTITY, "t",
+    {"an entity", "t(PartitionKey='p',RowKey='r')", TV_OK, TV_TABLE_AT_ENTITY, "t", "p", "r"},
+    {"keys in the other order", "t(RowKey='r',PartitionKey='p')", TV_OK, TV_TABLE_AT_ENTITY, "t",
      "p", "r"},
-    {"empty keys", "t(PartitionKey='',RowKey='')", TV_OK, TV_RESOURCE_ENTITY, "t", "", ""},
-    {"blanks around", "t(PartitionKey='p', RowKey = 'r' )", TV_OK, TV_RESOURCE_ENTITY, "t", "p",
+    {"empty keys", "t(PartitionKey='',RowKey='')", TV_OK, TV_TABLE_AT_ENTITY, "t", "", ""},
+    {"blanks around", "t(PartitionKey='p', RowKey = 'r' )", TV_OK, TV_TABLE_AT_ENTITY, "t", "p",
      "r"},
-    {"encoded blanks", "t(PartitionKey='p',%20RowKey='r')", TV_OK, TV_RESOURCE_ENTITY, "t", "p",
+    {"encoded blanks", "t(PartitionKey='p',%20RowKey='r')", TV_OK, TV_TABLE_AT_ENTITY, "t", "p",
      "r"},
-    {"encoded quotes", "t(PartitionKey=%27p%27,RowKey=%27r%27)", TV_OK, TV_RESOURCE_ENTITY, "t",
+    {"encoded quotes", "t(PartitionKey=%27p%27,RowKey=%27r%27)", TV_OK, TV_TABLE_AT_ENTITY, "t",
      "p", "r"},
-    {"doubled quotes", "t(PartitionKey='it''s',RowKey='''')", TV_OK, TV_RESOURCE_ENTITY, "t",
+    {"doubled quotes", "t(PartitionKey='it''s',RowKey='''')", TV_OK, TV_TABLE_AT_ENTITY, "t",
      "it's", "'"},
     {"doubled encoded quotes", "t(PartitionKey='%27%27%27%27',RowKey='r')", TV_OK,
-     TV_RESOURCE_ENTITY, "t", "''", "r"},
+     TV_TABLE_AT_ENTITY, "t", "''", "r"},
     {"signs of the syntax inside", "t(PartitionKey='a,b=(c)',RowKey=')')", TV_OK,
-     TV_RESOURCE_ENTITY, "t", "a,b=(c)", ")"},
-    {"a plus stays a plus", "t(PartitionKey='a+b',RowKey='%2B')", TV_OK, TV_RESOURCE_ENTITY, "t",
+     TV_TABLE_AT_ENTITY, "t", "a,b=(c)", ")"},
+    {"a plus stays a plus", "t(PartitionKey='a+b',RowKey='%2B')", TV_OK, TV_TABLE_AT_ENTITY, "t",
      "a+b", "+"},
-    {"decoded once", "t(PartitionKey='%2520',RowKey='r')", TV_OK, TV_RESOURCE_ENTITY, "t", "%20",
+    {"decoded once", "t(PartitionKey='%2520',RowKey='r')", TV_OK, TV_TABLE_AT_ENTITY, "t", "%20",
      "r"},
     {"an encoded slash is left to the check of keys", "t(PartitionKey='a%2Fb',RowKey='r')", TV_OK,
-     TV_RESOURCE_ENTITY, "t", "a/b", "r"},
+     TV_TABLE_AT_ENTITY, "t", "a/b", "r"},
     {"one key", "t(PartitionKey='p')", TV_ERR_KEY_COUNT, 0, "", "", ""},
     {"the other key", "t(RowKey='r')", TV_ERR_KEY_COUNT, 0, "", "", ""},
     {"a bare value", "t('p')", TV_ERR_KEY_COUNT, 0, "", "", ""},
@@ -160,7 +160,7 @@ TEST(a_path_names_a_resource)
             paths[i].err);
         CHECK_INT(info.text.data != NULL, paths[i].err == TV_ERR_KEY_COUNT);
         if (paths[i].err == TV_OK) {
-            CHECK_INT(resource.kind, paths[i].kind);
+            CHECK_INT(resource.where, paths[i].where);
             CHECK_TEXT(resource.table, paths[i].table);
             CHECK_TEXT(resource.partition_key, paths[i].partition_key);
             CHECK_TEXT(resource.row_key, paths[i].row_key);

@@ -2,9 +2,9 @@
 #ifndef TV_TESTS_UNIT_TABLE_SCANS_H
 #define TV_TESTS_UNIT_TABLE_SCANS_H
 
-#include "table/table_list.h"
+#include "table/scan.h"
 
-/* `run` is tv_scan_run or tv_table_list. */
+/* `run` is tv_scan_run or as that. */
 static inline tv_err run_in_turns(tv_err (*run)(tv_scan *scan, tv_engine *engine, tv_turn *turn,
                                                 bool *ret_is_done),
                                   tv_scan *scan, tv_engine *from, tv_turn first, int *ret_turns)

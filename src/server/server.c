@@ -577,7 +577,7 @@ void tv_server_reload(tv_server *server)
 
 void tv_server_print_operations(void)
 {
-    static const tv_service_spec *const specs[] = {&tv_blob_spec, &tv_queue_spec};
+    static const tv_service_spec *const specs[] = {&tv_table_spec, &tv_queue_spec, &tv_blob_spec};
     tv_buf out = TV_BUF_EMPTY;
 
     tv_op_list_add_heading(&out);

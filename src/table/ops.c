@@ -15,6 +15,12 @@ static const tv_op ops[] = {
 #include "table/ops.def"
 };
 
+static const char *const paths[] = {
+#define AT(where, form) [TV_TABLE_AT_##where] = (form),
+    TV_TABLE_PATHS(AT)
+#undef AT
+};
+
 /* --- from a request to an operation --- */
 
 /* The path is read later: who cannot be authenticated does not learn what is wrong with it. */
@@ -112,6 +118,7 @@ const tv_service_spec tv_table_spec = {
     .kind = TV_SERVICE_TABLE,
     .ops = ops,
     .op_count = TV_TABLE_OP_COUNT,
+    .paths = paths,
     .call_bytes = sizeof(tv_table_call),
     .read_path = read_path,
     .locate = locate,

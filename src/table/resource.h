@@ -9,13 +9,19 @@
 #include "base/arena.h"
 #include "base/err.h"
 
+/** What a path addresses, and the form that it has.  All entities are /table() as well. */
+#define TV_TABLE_PATHS(AT)                                                                         \
+    AT(SERVICE, "/?restype=service")                                                               \
+    AT(TABLES, "/Tables")                                                                          \
+    AT(TABLE, "/Tables('table')")                                                                  \
+    AT(ENTITIES, "/table")                                                                         \
+    AT(ENTITY, "/table(PartitionKey='p',RowKey='r')")                                              \
+    AT(BATCH, "/$batch")
+
 typedef enum tv_table_where {
-    TV_TABLE_AT_SERVICE,  /* / */
-    TV_TABLE_AT_TABLES,   /* /Tables */
-    TV_TABLE_AT_TABLE,    /* /Tables('name') */
-    TV_TABLE_AT_ENTITIES, /* /name or /name() */
-    TV_TABLE_AT_ENTITY,   /* /name(PartitionKey='p',RowKey='r') */
-    TV_TABLE_AT_BATCH,    /* /$batch */
+#define AT(where, form) TV_TABLE_AT_##where,
+    TV_TABLE_PATHS(AT)
+#undef AT
 } tv_table_where;
 
 typedef struct tv_resource {

@@ -31,7 +31,7 @@ class Operations(unittest.TestCase):
         cls.rows = operations.read()
 
     def test_every_service_has_rules(self):
-        self.assertLessEqual(set(self.rows), set(SERVICES))
+        self.assertEqual(set(self.rows), set(SERVICES))
 
     def test_every_operation_is_in_the_matrix(self):
         for service, rows in self.rows.items():

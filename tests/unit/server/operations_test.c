@@ -1,10 +1,11 @@
 /* The rows of all tables of operations: what holds for each of them, and among them. */
 #include "blob/service.h"
 #include "queue/service.h"
+#include "table/service.h"
 
 #include "check.h"
 
-static const tv_service_spec *const specs[] = {&tv_queue_spec, &tv_blob_spec};
+static const tv_service_spec *const specs[] = {&tv_table_spec, &tv_queue_spec, &tv_blob_spec};
 
 /* Calls `check` for every row, with its place in the table; those that no client asks for, too. */
 static void each_row(void (*check)(const tv_service_spec *spec, int i))
@@ -66,6 +67,7 @@ static void check_needs(const tv_service_spec *spec, int i)
     CHECK(op->sas || (op->all_of == 0 && op->any_of == 0));
     CHECK(op->sas == 0 || (op->sas & TV_SAS_ACCOUNT));
     CHECK((op->all_of & op->any_of) == 0);
+    CHECK(!(op->flags & TV_OP_BY_PARTS) || op->sas == 0);
     CHECK(!(op->flags & public) || ((op->flags & TV_OP_READS) && spec->is_public));
 }
 

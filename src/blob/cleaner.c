@@ -4,7 +4,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "blob/store/clean.h"
+#include "blob/store/gc.h"
 #include "commit/waiter.h"
 
 enum { QUEUE_MAX = 1024 };
@@ -38,25 +38,25 @@ static bool is_stopping(tv_blob_cleaner *cleaner)
 /* Whoever still reads the extents began before this call, and holds the removal up. */
 static tv_err clean(tv_blob_cleaner *cleaner, const dirty *blob, tv_arena *arena)
 {
-    tv_blob_waste waste;
+    tv_blob_garbage garbage;
     tv_err err;
 
-    err = tv_blob_find_waste(cleaner->engine, blob->partition, arena, &waste);
-    for (size_t at = 0; err == TV_OK && at < waste.key_count; at += TV_BLOB_CLEAN_ROWS) {
-        size_t left = waste.key_count - at;
-        tv_clean_blob step = {
+    err = tv_blob_find_garbage(cleaner->engine, blob->partition, arena, &garbage);
+    for (size_t at = 0; err == TV_OK && at < garbage.key_count; at += TV_BLOB_GC_ROWS) {
+        size_t left = garbage.key_count - at;
+        tv_blob_gc_step step = {
             .change = {.is_dropped = &blob->container->is_dropped, .partition = blob->partition},
-            .keys = waste.keys + at,
-            .key_count = left < TV_BLOB_CLEAN_ROWS ? left : TV_BLOB_CLEAN_ROWS,
+            .keys = garbage.keys + at,
+            .key_count = left < TV_BLOB_GC_ROWS ? left : TV_BLOB_GC_ROWS,
         };
-        tv_write write = {.partition = blob->partition, .run = tv_clean_blob_run, .ctx = &step};
+        tv_write write = {.partition = blob->partition, .run = tv_blob_gc_run, .ctx = &step};
 
         if (is_stopping(cleaner))
             return TV_OK;
         err = tv_waiter_run(&cleaner->waiter, &write);
     }
     if (err == TV_OK)
-        tv_extents_remove(cleaner->extents, waste.extents, waste.extent_count);
+        tv_extents_remove(cleaner->extents, garbage.extents, garbage.extent_count);
     return err;
 }
 

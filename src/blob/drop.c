@@ -1,7 +1,7 @@
 /* What hangs on the rows of a container: its extents go when its rows are gone. */
 #include "base/assert.h"
 #include "blob/service.h"
-#include "blob/store/sweep.h"
+#include "blob/store/gc.h"
 #include "engine/key.h"
 
 /* As many as the container has: without memory for them the gc tries again later. */

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "blob/body/damage.h"
 #include "blob/store/change.h"
-#include "blob/store/sweep.h"
+#include "blob/store/gc.h"
 #include "commit/waiter.h"
 #include "engine/instant.h"
 
@@ -144,7 +144,7 @@ static tv_err expire_blob(tv_blob_janitor *janitor, tv_container *container, tv_
 static tv_err expire_container(tv_blob_janitor *janitor, tv_container *container)
 {
     tv_slice partitions[EXPIRED_AT_ONCE];
-    tv_blob_expired search = {0};
+    tv_blob_gc_cursor search = {0};
     tv_arena arenas[2];
     tv_err err = TV_OK;
     size_t count;
@@ -156,9 +156,8 @@ static tv_err expire_container(tv_blob_janitor *janitor, tv_container *container
         tv_arena *arena = &arenas[step % 2];
 
         tv_arena_reset(arena);
-        err = tv_blob_expired_next(janitor->options.engine, container->prefix, tv_instant_now(),
-                                   BLOBS_AT_ONCE, arena, &search, partitions, EXPIRED_AT_ONCE,
-                                   &count);
+        err = tv_blob_gc_next(janitor->options.engine, container->prefix, tv_instant_now(),
+                              BLOBS_AT_ONCE, arena, &search, partitions, EXPIRED_AT_ONCE, &count);
         for (size_t i = 0; err == TV_OK && i < count; i++)
             err = expire_blob(janitor, container, arena, partitions[i]);
     }

@@ -9,7 +9,7 @@
  *     'c'                      the ledger of its uncommitted blocks
  *     'c' generation block-id  one uncommitted block
  *     'd' stamp index          a chunk: up to 64 KiB of data
- *     'e' stamp                discarded pieces: there is something to clean up
+ *     'e' stamp                discarded pieces: there is garbage to collect
  *     'p' content-id end       a run of pieces of a content that has many
  *
  * A head describes one content: a sequence of pieces, each of which lies in a
@@ -24,7 +24,7 @@
  * in the whole partition is garbage.  If there is little of it, its rows go in
  * the same transaction, and its extents are reported by the change and may be
  * removed when it is durable.  Otherwise the change writes a row that says so,
- * and what is dead is found and removed later, step by step (clean.h): runs of
+ * and what is dead is found and removed later, step by step (gc.h): runs of
  * contents that no head has, blocks of another generation than the ledger's,
  * the pieces in such rows, and the data that only these refer to.
  *

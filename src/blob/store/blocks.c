@@ -27,7 +27,7 @@ static tv_err replace_block(tv_txn *txn, tv_blob_change *change, tv_slice key,
     if (err)
         return err;
 
-    return tv_drop_data(txn, change, old.is_chunk, old.extent);
+    return tv_blob_remove_data(txn, change, old.is_chunk, old.extent);
 }
 
 tv_err tv_put_block_run(tv_txn *txn, void *put_block)
@@ -128,8 +128,8 @@ static tv_err load_known(tv_txn *txn, tv_blob_change *change, const tv_blob_view
 
     *known = (known_blocks){0};
     if (view->has_ledger) {
-        err = tv_blob_blocks_load(txn, change, view, &known->uncommitted,
-                                  &known->uncommitted_count);
+        err =
+            tv_blob_blocks_load(txn, change, view, &known->uncommitted, &known->uncommitted_count);
         if (err)
             return err;
     }
@@ -343,7 +343,7 @@ tv_err tv_put_block_list_run(tv_txn *txn, void *put_block_list)
     tv_put_block_list *put = put_block_list;
     tv_blob_change *change = &put->change;
     tv_blob_runs runs = {0};
-    tv_keep keep = {0};
+    tv_live_set live = {0};
     tv_blob_view view;
     tv_err err;
 
@@ -366,11 +366,11 @@ tv_err tv_put_block_list_run(tv_txn *txn, void *put_block_list)
         return err;
 
     if (head.pieces)
-        err = tv_keep_pieces(&keep, change->arena, head.pieces, head.piece_count);
+        err = tv_live_set_add_pieces(&live, change->arena, head.pieces, head.piece_count);
     if (err)
         return err;
 
-    err = tv_drop_replaced(&keep, txn, change, &view, head.pieces == NULL);
+    err = tv_blob_remove_replaced(&live, txn, change, &view, head.pieces == NULL);
     if (err)
         return err;
 
@@ -387,7 +387,7 @@ tv_err tv_expire_blocks_run(tv_txn *txn, void *change)
 {
     tv_blob_removal removal = {.with_blocks = true};
     tv_blob_view view;
-    tv_keep keep = {0};
+    tv_live_set live = {0};
     tv_err err;
 
     err = tv_blob_view_read(txn, change, &view);
@@ -397,5 +397,5 @@ tv_err tv_expire_blocks_run(tv_txn *txn, void *change)
         return TV_OK;
 
     tv_txn_declare_freeing(txn);
-    return tv_blob_remove(&keep, txn, change, &view, &removal);
+    return tv_blob_remove(&live, txn, change, &view, &removal);
 }

@@ -39,7 +39,7 @@ typedef struct tv_blob_change {
     int64_t etag; /* of the blob after the change, which is Last-Modified too */
     tv_extent_id *garbage;
     size_t garbage_count;
-    bool has_discards; /* there is something to clean up: see clean.h */
+    bool has_discards; /* there is garbage in the partition: see gc.h */
     bool is_partial;   /* a step was done, and the change is to be submitted again */
 } tv_blob_change;
 
@@ -200,7 +200,7 @@ tv_err tv_abort_copy_run(tv_txn *txn, void *change) TV_WARN_UNUSED;
 
 /**
  * Remove the uncommitted blocks of a blob if the latest came more than
- * TV_BLOB_UNCOMMITTED_TICKS ago (see tv_blob_expired_next).  A bare
+ * TV_BLOB_UNCOMMITTED_TICKS ago (see tv_blob_gc_next).  A bare
  * tv_blob_change is the context; nothing to remove is TV_OK.
  */
 tv_err tv_expire_blocks_run(tv_txn *txn, void *change) TV_WARN_UNUSED;

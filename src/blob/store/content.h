@@ -2,16 +2,17 @@
  * What the changes of change.h have in common: the blob as a change finds it,
  * its content written and taken away again.  For the files of this folder.
  *
- * Taking away follows one pattern.  A `tv_keep` first learns all that stays:
- * new pieces, snapshots, the blob.  Then what goes is dropped, and whatever is
- * not kept is garbage.  Scans and writes never mix: tv_txn forbids it.  If this
- * would take long, nothing is looked at: a row says that there is something to
- * clean up, and clean.c does the same later, step by step.
+ * Taking away follows one pattern.  A `tv_live_set` first learns all that stays:
+ * new pieces, snapshots, the blob.  Then what goes is removed, and whatever is
+ * not live is garbage.  Scans and writes never mix: tv_txn forbids it.  If this
+ * would take long, nothing is looked at: a discard row says that there is
+ * garbage, and gc.c does the same later, step by step.
  */
 #ifndef TV_BLOB_STORE_CONTENT_H
 #define TV_BLOB_STORE_CONTENT_H
 
 #include "blob/store/change.h"
+#include "blob/store/live_set.h"
 #include "blob/store/row.h"
 
 /** A blob at the beginning of a change. */
@@ -95,52 +96,29 @@ tv_err tv_blob_snapshots_load(tv_txn *txn, tv_blob_change *change, size_t count_
 /** Whether a change may look at all snapshots of the blob by itself. */
 bool tv_blob_snapshots_are_few(const tv_blob_view *view);
 
-typedef struct tv_kept_content {
-    uint64_t id;
-    uint64_t length; /* its rows up to here stay */
-} tv_kept_content;
-
-/** What stays; all zeros is nothing.  Its memory is the arena that is given. */
-typedef struct tv_keep {
-    tv_blob_piece *slots; /* by place; a free one has length 0 */
-    size_t slot_count, used;
-    tv_kept_content *contents;
-    size_t content_count;
-} tv_keep;
-
-/** Make room for so many places more.  TV_ERR_OVERLOADED without memory. */
-tv_err tv_keep_reserve(tv_keep *keep, tv_arena *arena, size_t count) TV_WARN_UNUSED;
-
-/** Add a place for which there is room; false when it is there already. */
-bool tv_keep_add(tv_keep *keep, bool is_chunk, tv_extent_id id);
-
-/** Make room for the places of these pieces and add them.  TV_ERR_OVERLOADED. */
-tv_err tv_keep_pieces(tv_keep *keep, tv_arena *arena, const tv_blob_piece *pieces,
-                      size_t count) TV_WARN_UNUSED;
-
 /** What a change takes away.  Heads are in the order of their age. */
 typedef struct tv_blob_removal {
     const tv_blob_head *gone; /* their contents go; their own rows are left to the caller */
     size_t gone_count;
     const tv_blob_head *stays; /* what these have stays */
     size_t stay_count;
-    bool is_blind;    /* `stays` is not known: leave it all to the cleaner */
+    bool is_blind;    /* `stays` is not known: leave it all to gc.c */
     bool with_blocks; /* all uncommitted blocks and the ledger go, too */
 } tv_blob_removal;
 
-/** Remove what neither `keep` nor a head that stays has: now, or later if it is much. */
-tv_err tv_blob_remove(tv_keep *keep, tv_txn *txn, tv_blob_change *change, const tv_blob_view *view,
-                      const tv_blob_removal *removal) TV_WARN_UNUSED;
+/** Remove what neither `live` nor a head that stays has: now, or later if it is much. */
+tv_err tv_blob_remove(tv_live_set *live, tv_txn *txn, tv_blob_change *change,
+                      const tv_blob_view *view, const tv_blob_removal *removal) TV_WARN_UNUSED;
 
 /**
- * Remove what a new content replaces and neither `keep` nor a snapshot has:
- * content and blocks.  `is_blind` when `keep` does not know all of the new one.
+ * Remove what a new content replaces and neither `live` nor a snapshot has:
+ * content and blocks.  `is_blind` when `live` does not know all of the new one.
  */
-tv_err tv_drop_replaced(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
-                        const tv_blob_view *view, bool is_blind) TV_WARN_UNUSED;
+tv_err tv_blob_remove_replaced(tv_live_set *live, tv_txn *txn, tv_blob_change *change,
+                               const tv_blob_view *view, bool is_blind) TV_WARN_UNUSED;
 
 /** Remove one piece of data that nothing else refers to. */
-tv_err tv_drop_data(tv_txn *txn, tv_blob_change *change, bool is_chunk,
-                    tv_extent_id id) TV_WARN_UNUSED;
+tv_err tv_blob_remove_data(tv_txn *txn, tv_blob_change *change, bool is_chunk,
+                           tv_extent_id id) TV_WARN_UNUSED;
 
 #endif

@@ -39,15 +39,15 @@ static tv_err load_family(tv_txn *txn, tv_blob_change *change, const tv_blob_vie
 static void delete_heads(tv_txn *txn, tv_blob_change *change, const tv_blob_removal *removal)
 {
     for (size_t i = 0; i < removal->gone_count; i++)
-        tv_txn_delete(txn, tv_blob_key_head(change->arena, change->partition,
-                                            removal->gone[i].snapshot));
+        tv_txn_delete(
+            txn, tv_blob_key_head(change->arena, change->partition, removal->gone[i].snapshot));
 }
 
 /* A step for a blob with too many snapshots: the oldest ones go, and the rest next time. */
 static tv_err delete_oldest(tv_txn *txn, tv_blob_change *change, tv_blob_view *view)
 {
     tv_blob_removal removal = {.is_blind = true};
-    tv_keep keep = {0};
+    tv_live_set live = {0};
     tv_err err;
 
     err = tv_blob_snapshots_load(txn, change, tv_blob_at_once_max + 1, &removal.gone,
@@ -57,7 +57,7 @@ static tv_err delete_oldest(tv_txn *txn, tv_blob_change *change, tv_blob_view *v
     if (removal.gone_count > view->head.snapshot_count)
         return TV_ERR_CORRUPT;
 
-    err = tv_blob_remove(&keep, txn, change, view, &removal);
+    err = tv_blob_remove(&live, txn, change, view, &removal);
     if (err)
         return err;
 
@@ -71,7 +71,7 @@ static tv_err delete_oldest(tv_txn *txn, tv_blob_change *change, tv_blob_view *v
 /* The blob goes, and all its snapshots and uncommitted blocks. */
 static tv_err delete_all(tv_txn *txn, tv_blob_change *change, const tv_blob_view *view)
 {
-    tv_keep keep = {0};
+    tv_live_set live = {0};
     head_family family;
     tv_err err;
 
@@ -83,13 +83,13 @@ static tv_err delete_all(tv_txn *txn, tv_blob_change *change, const tv_blob_view
         .gone = family.heads, .gone_count = family.count, .with_blocks = true};
 
     delete_heads(txn, change, &removal);
-    return tv_blob_remove(&keep, txn, change, view, &removal);
+    return tv_blob_remove(&live, txn, change, view, &removal);
 }
 
 /* All snapshots go, the blob stays. */
 static tv_err delete_snapshots(tv_txn *txn, tv_blob_change *change, tv_blob_view *view)
 {
-    tv_keep keep = {0};
+    tv_live_set live = {0};
     head_family family;
     tv_err err;
 
@@ -102,7 +102,7 @@ static tv_err delete_snapshots(tv_txn *txn, tv_blob_change *change, tv_blob_view
                                .stays = &view->head,
                                .stay_count = 1};
 
-    err = tv_blob_remove(&keep, txn, change, view, &removal);
+    err = tv_blob_remove(&live, txn, change, view, &removal);
     if (err)
         return err;
 
@@ -159,7 +159,7 @@ static tv_err delete_one(tv_txn *txn, tv_blob_change *change, tv_blob_view *view
 {
     tv_blob_head one;
     tv_blob_removal removal = {.gone = &one, .gone_count = 1};
-    tv_keep keep = {0};
+    tv_live_set live = {0};
     tv_err err;
 
     err = find_snapshot(txn, change, snapshot, &one);
@@ -174,7 +174,7 @@ static tv_err delete_one(tv_txn *txn, tv_blob_change *change, tv_blob_view *view
     if (err)
         return err;
 
-    err = tv_blob_remove(&keep, txn, change, view, &removal);
+    err = tv_blob_remove(&live, txn, change, view, &removal);
     if (err)
         return err;
 
@@ -189,7 +189,7 @@ static tv_err delete_uncommitted(tv_txn *txn, tv_delete_blob *delete, const tv_b
 {
     tv_blob_change *change = &delete->change;
     tv_blob_removal removal = {.with_blocks = true};
-    tv_keep keep = {0};
+    tv_live_set live = {0};
     tv_err err;
 
     if (!view->has_ledger ||
@@ -200,7 +200,7 @@ static tv_err delete_uncommitted(tv_txn *txn, tv_delete_blob *delete, const tv_b
     if (err)
         return err;
 
-    return tv_blob_remove(&keep, txn, change, view, &removal);
+    return tv_blob_remove(&live, txn, change, view, &removal);
 }
 
 tv_err tv_delete_blob_run(tv_txn *txn, void *delete_blob)

@@ -6,7 +6,7 @@ tv_err tv_put_blob_run(tv_txn *txn, void *put_blob)
 {
     tv_put_blob *put = put_blob;
     tv_blob_change *change = &put->change;
-    tv_keep keep = {0};
+    tv_live_set live = {0};
     tv_blob_view view;
     tv_err err;
 
@@ -24,7 +24,7 @@ tv_err tv_put_blob_run(tv_txn *txn, void *put_blob)
     if (view.has_head && view.head.type != put->type)
         return TV_ERR_BLOB_TYPE;
 
-    err = tv_drop_replaced(&keep, txn, change, &view, false);
+    err = tv_blob_remove_replaced(&live, txn, change, &view, false);
     if (err)
         return err;
 

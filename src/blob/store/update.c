@@ -57,7 +57,7 @@ static tv_err check_snapshot(const tv_blob_view *view, const tv_blob_change *cha
 }
 
 /*
- * Whoever cleans up after a change to a blob has to know what its snapshots
+ * Whoever collects the garbage of a change to a blob has to know what its snapshots
  * keep, so all of them are read for it.  A snapshot weighs what that costs: a
  * head, its texts and its pieces, unless the next one has them, too.
  */

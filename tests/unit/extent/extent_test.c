@@ -506,7 +506,7 @@ TEST(closing_does_what_no_visit_holds_up_and_leaves_the_rest_to_the_gc)
 
     store = open_store();
     CHECK_FIGURES(store, 1, file_bytes(1));
-    CHECK_OK(gc(store, &(rows){0}, &removed));
+    CHECK_OK(gc_extents(store, &(rows){0}, &removed));
     CHECK_INT(removed, 1);
     tv_extents_close(store);
     CHECK(!is_there(held));
@@ -557,7 +557,7 @@ TEST(the_gc_after_a_crash_removes_what_no_row_refers_to)
 
     CHECK_INT(fresh.boot, 3);
     CHECK_FIGURES(store, 1, file_bytes(1));
-    CHECK_OK(gc(store, &(rows){kept, 2, TV_OK}, &removed));
+    CHECK_OK(gc_extents(store, &(rows){kept, 2, TV_OK}, &removed));
     CHECK_INT(removed, 4);
     wait_for_removals(store, 0);
     CHECK_FIGURES(store, 3, 2 * file_bytes(4) + file_bytes(1));
@@ -571,7 +571,7 @@ TEST(the_gc_after_a_crash_removes_what_no_row_refers_to)
     for (size_t i = 0; i < COUNT(foreign); i++)
         CHECK(access(foreign[i], F_OK) == 0);
 
-    CHECK_OK(gc(store, &(rows){kept, 2, TV_OK}, &removed));
+    CHECK_OK(gc_extents(store, &(rows){kept, 2, TV_OK}, &removed));
     CHECK_INT(removed, 0);
     CHECK_FIGURES(store, 3, 2 * file_bytes(4) + file_bytes(1));
     tv_extents_close(store);
@@ -584,7 +584,7 @@ TEST(a_gc_whose_rows_cannot_be_read_removes_nothing)
     NEEDS_FOLDER();
     crash();
     store = open_store();
-    CHECK_ERR(gc(store, &(rows){.err = TV_ERR_CORRUPT}, &removed), TV_ERR_CORRUPT);
+    CHECK_ERR(gc_extents(store, &(rows){.err = TV_ERR_CORRUPT}, &removed), TV_ERR_CORRUPT);
     CHECK_INT(removed, 99);
     CHECK_INT(read_figures(store).to_remove, 0);
     for (uint64_t number = 1; number <= 3; number++)
@@ -667,7 +667,7 @@ TEST(the_gc_respects_visits)
     crash();
     store = open_store();
     tv_extent_visit_begin(store, &visit);
-    CHECK_OK(gc(store, &(rows){0}, &removed));
+    CHECK_OK(gc_extents(store, &(rows){0}, &removed));
     CHECK_INT(removed, 3);
     usleep(20000);
     check_bytes(store, id, TV_LIT("1234"));
@@ -689,7 +689,7 @@ TEST(a_removal_before_the_gc_has_counted_keeps_the_figures_right)
     tv_extents_remove(store, &id, 1);
     wait_for_removals(store, 0);
     CHECK_FIGURES(store, 0, 0);
-    CHECK_OK(gc(store, &(rows){&kept, 1, TV_OK}, &removed));
+    CHECK_OK(gc_extents(store, &(rows){&kept, 1, TV_OK}, &removed));
     CHECK_INT(removed, 1);
     wait_for_removals(store, 0);
     CHECK_FIGURES(store, 1, file_bytes(4));

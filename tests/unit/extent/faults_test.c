@@ -447,7 +447,7 @@ TEST(closing_does_not_wait_long_for_removals)
     tv_extents_close(store);
     store = open_store();
     kernel.unlink_ms = 100;
-    CHECK_OK(gc(store, &(rows){0}, &removed));
+    CHECK_OK(gc_extents(store, &(rows){0}, &removed));
     CHECK_INT(removed, EXTENTS);
     int64_t begin_ns = tv_clock_mono_ns();
 
@@ -459,7 +459,7 @@ TEST(closing_does_not_wait_long_for_removals)
     int64_t left = read_figures(store).extents;
 
     CHECK(left > 0 && left < EXTENTS);
-    CHECK_OK(gc(store, &(rows){0}, &removed));
+    CHECK_OK(gc_extents(store, &(rows){0}, &removed));
     CHECK_INT(removed, left);
     wait_for_removals(store, 0);
     CHECK_FIGURES(store, 0, 0);

@@ -193,7 +193,7 @@ static inline tv_err mark_rows(void *ctx, tv_extent_mark_fn *mark, void *marker)
 }
 
 /* Collect garbage over these rows; *ret_removed is untouched on an error. */
-static inline tv_err gc(tv_extents *store, const rows *r, size_t *ret_removed)
+static inline tv_err gc_extents(tv_extents *store, const rows *r, size_t *ret_removed)
 {
     tv_extent_gc s = {.mark_rows = mark_rows, .ctx = (void *)r};
     tv_err err = tv_extents_gc(store, &s);

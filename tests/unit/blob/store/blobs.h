@@ -8,9 +8,8 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "blob/store/change.h"
-#include "blob/store/clean.h"
+#include "blob/store/gc.h"
 #include "blob/store/reader.h"
-#include "blob/store/sweep.h"
 #include "check.h"
 #include "engine/key.h"
 #include "engine/memory/memory.h"
@@ -82,22 +81,22 @@ static inline size_t steps_of(tv_update_fn *fn, tv_blob_change *change, tv_err w
     return steps;
 }
 
-/* Clean up as the server would; returns how many extents went. */
-static inline size_t clean(const char *name)
+/* Collect garbage as the server would; returns how many extents went. */
+static inline size_t gc_blob(const char *name)
 {
     tv_slice partition = partition_of(name);
-    tv_blob_waste waste;
+    tv_blob_garbage garbage;
 
-    CHECK_OK(tv_blob_find_waste(engine, partition, &arena, &waste));
-    for (size_t at = 0; at < waste.key_count; at += TV_BLOB_CLEAN_ROWS) {
-        size_t left = waste.key_count - at;
-        tv_clean_blob step = {.change = {.is_dropped = &is_dropped, .partition = partition},
-                              .keys = waste.keys + at,
-                              .key_count = left < TV_BLOB_CLEAN_ROWS ? left : TV_BLOB_CLEAN_ROWS};
+    CHECK_OK(tv_blob_find_garbage(engine, partition, &arena, &garbage));
+    for (size_t at = 0; at < garbage.key_count; at += TV_BLOB_GC_ROWS) {
+        size_t left = garbage.key_count - at;
+        tv_blob_gc_step step = {.change = {.is_dropped = &is_dropped, .partition = partition},
+                                .keys = garbage.keys + at,
+                                .key_count = left < TV_BLOB_GC_ROWS ? left : TV_BLOB_GC_ROWS};
 
-        CHECK(steps_of(tv_clean_blob_run, &step.change, TV_OK) <= TV_BLOB_CLEAN_ROWS);
+        CHECK(steps_of(tv_blob_gc_run, &step.change, TV_OK) <= TV_BLOB_GC_ROWS);
     }
-    return waste.extent_count;
+    return garbage.extent_count;
 }
 
 static inline tv_guid guid_of(char letter)

@@ -218,7 +218,7 @@ TEST(a_blob_has_at_most_100000_uncommitted_and_50000_committed_blocks)
     CHECK(steps_of(tv_put_block_list_run, &list.change, TV_OK) < 300);
     CHECK_INT(list.change.garbage_count, 0);
     CHECK(list.change.has_discards);
-    CHECK_INT(clean("b"), 50000);
+    CHECK_INT(gc_blob("b"), 50000);
     CHECK_INT(row_count(), 1 + (50000 + TV_BLOB_RUN_PIECES - 1) / TV_BLOB_RUN_PIECES);
 
     CHECK_OK(tv_blob_reader_open(engine, partition_of("b"), 0, &reader));
@@ -300,15 +300,15 @@ TEST(little_is_done_at_once_however_many_blocks_there_are)
     put_blocks("b", 100, 20100);
     CHECK(steps_of(tv_put_blob_run, &put.change, TV_OK) < 20);
     CHECK(put.change.has_discards);
-    CHECK_INT(clean("b"), 20000);
+    CHECK_INT(gc_blob("b"), 20000);
     put_blocks("b", 100, 20100);
     CHECK(steps_of(tv_delete_blob_run, &delete.change, TV_OK) < 20);
-    CHECK_INT(clean("b"), 20001);
+    CHECK_INT(gc_blob("b"), 20001);
     CHECK_INT(row_count(), 0);
     put_blocks("b", 100, 20100);
     pass_time(TV_BLOB_UNCOMMITTED_TICKS + SECONDS(1));
     CHECK(steps_of(tv_expire_blocks_run, &delete.change, TV_OK) < 20);
-    CHECK_INT(clean("b"), 20000);
+    CHECK_INT(gc_blob("b"), 20000);
     CHECK_INT(row_count(), 0);
 
     /* New blocks have nothing to do with those that are still to be removed. */
@@ -321,14 +321,14 @@ TEST(little_is_done_at_once_however_many_blocks_there_are)
     CHECK_OK(tv_put_block_list_plan(engine, &list));
     CHECK(steps_of(tv_put_block_list_run, &list.change, TV_OK) < 20);
     CHECK_TEXT(content_of("b", 0), "<50000:10>");
-    CHECK_INT(clean("b"), 20000);
+    CHECK_INT(gc_blob("b"), 20000);
     CHECK_INT(row_count(), 1);
 }
 
 TEST(blocks_that_nobody_commits_go_after_a_week)
 {
     tv_blob_change expire;
-    tv_blob_expired search = {0};
+    tv_blob_gc_cursor search = {0};
     tv_slice partitions[4];
     size_t count;
 
@@ -344,13 +344,13 @@ TEST(blocks_that_nobody_commits_go_after_a_week)
     pass_time(SECONDS(20));
 
     /* Two blobs at a time. */
-    CHECK_OK(tv_blob_expired_next(engine, container, clock_ticks, 2, &arena, &search, partitions, 4,
-                                  &count));
+    CHECK_OK(
+        tv_blob_gc_next(engine, container, clock_ticks, 2, &arena, &search, partitions, 4, &count));
     CHECK_INT(count, 1);
     CHECK(!search.is_done);
     CHECK_SLICE(partitions[0], partition_of("b"));
-    CHECK_OK(tv_blob_expired_next(engine, container, clock_ticks, 9, &arena, &search, partitions, 4,
-                                  &count));
+    CHECK_OK(
+        tv_blob_gc_next(engine, container, clock_ticks, 9, &arena, &search, partitions, 4, &count));
     CHECK_INT(count, 1);
     CHECK(search.is_done);
     CHECK_SLICE(partitions[0], partition_of("c"));

@@ -210,7 +210,7 @@ TEST(an_append_blob_has_at_most_50000_blocks)
     CHECK_INT(append.block_count, TV_BLOB_COMMITTED_BLOCKS_MAX);
     CHECK_ERR(RUN(tv_append_block_run, &append), TV_ERR_COMMITTED_BLOCKS);
     CHECK(steps_of(tv_delete_blob_run, &delete.change, TV_OK) < 20);
-    CHECK_INT(clean("log"), TV_BLOB_COMMITTED_BLOCKS_MAX);
+    CHECK_INT(gc_blob("log"), TV_BLOB_COMMITTED_BLOCKS_MAX);
     CHECK_INT(row_count(), 0);
 }
 
@@ -308,7 +308,7 @@ static void put_extents(const char *name, size_t count)
     CHECK_OK(RUN(tv_put_blob_run, &put));
 }
 
-/* Who cleans up reads all that the snapshots keep, so that must not grow for ever. */
+/* Who collects garbage reads all that the snapshots keep, so that must not grow for ever. */
 TEST(snapshots_of_many_pieces_have_a_limit)
 {
     tv_delete_blob delete = {.change = change_of("b"), .scope = TV_DELETE_SNAPSHOTS};
@@ -372,7 +372,7 @@ TEST(little_is_done_at_once_however_many_snapshots_there_are)
             delete.snapshot = take.snapshot;
     }
     CHECK(steps_of(tv_delete_blob_run, &delete.change, TV_OK) < 20);
-    CHECK_INT(clean("b"), 0); /* others have the same content */
+    CHECK_INT(gc_blob("b"), 0); /* others have the same content */
     CHECK_INT(head_of("b", 0).snapshot_count, SNAPSHOTS - 1);
 
     delete.scope = TV_DELETE_WITH_SNAPSHOTS;
@@ -383,7 +383,7 @@ TEST(little_is_done_at_once_however_many_snapshots_there_are)
     } while (delete.change.is_partial);
     CHECK_INT(runs, 3);
     /* Data of which both a step and the last one have seen a part may be named twice. */
-    size_t garbage = delete.change.garbage_count + clean("b");
+    size_t garbage = delete.change.garbage_count + gc_blob("b");
 
     CHECK(garbage >= SNAPSHOTS / 10 && garbage <= SNAPSHOTS / 10 + 2);
     CHECK_INT(row_count(), 0);

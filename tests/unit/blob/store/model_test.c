@@ -59,7 +59,7 @@ static const char *const block_ids[BLOCKS_MAX] = {
 static model models[BLOBS];
 static datum *data;
 static int data_count;
-static int planned_count, unplanned_count, step_count, waste_count;
+static int planned_count, unplanned_count, step_count, gc_count;
 
 static int below(int limit)
 {
@@ -434,48 +434,48 @@ static tv_err mark(void *ctx, tv_slice blob, tv_extent_id id)
     return TV_OK;
 }
 
-/* --- cleaning up --- */
+/* --- garbage collection --- */
 
 /* What was found some time ago. */
-static tv_blob_waste wastes[BLOBS];
-static tv_arena waste_arena;
+static tv_blob_garbage garbages[BLOBS];
+static tv_arena garbage_arena;
 
-static void find_wastes(void)
+static void find_garbage(void)
 {
-    tv_arena_reset(&waste_arena);
+    tv_arena_reset(&garbage_arena);
     for (int i = 0; i < BLOBS; i++) {
-        tv_slice partition = tv_arena_dup(&waste_arena, partition_of(names[i]));
+        tv_slice partition = tv_arena_dup(&garbage_arena, partition_of(names[i]));
 
-        CHECK_OK(tv_blob_find_waste(engine, partition, &waste_arena, &wastes[i]));
+        CHECK_OK(tv_blob_find_garbage(engine, partition, &garbage_arena, &garbages[i]));
     }
 }
 
 /* A change may have been quick to remove data that was found here, too. */
-static void remove_wastes(void)
+static void remove_garbage(void)
 {
     for (int i = 0; i < BLOBS; i++) {
-        tv_blob_waste *waste = &wastes[i];
+        tv_blob_garbage *garbage = &garbages[i];
 
-        for (size_t at = 0; at < waste->key_count;) {
+        for (size_t at = 0; at < garbage->key_count;) {
             size_t count = 1 + (size_t)below(8);
-            tv_clean_blob clean = {.change = change_of(names[i]), .keys = waste->keys + at};
+            tv_blob_gc_step step = {.change = change_of(names[i]), .keys = garbage->keys + at};
 
-            clean.key_count = count < waste->key_count - at ? count : waste->key_count - at;
-            CHECK_OK(RUN(tv_clean_blob_run, &clean));
-            at += clean.key_count;
+            step.key_count = count < garbage->key_count - at ? count : garbage->key_count - at;
+            CHECK_OK(RUN(tv_blob_gc_run, &step));
+            at += step.key_count;
         }
-        for (size_t j = 0; j < waste->extent_count; j++) {
-            datum *one = &data[waste->extents[j].number];
+        for (size_t j = 0; j < garbage->extent_count; j++) {
+            datum *one = &data[garbage->extents[j].number];
 
             CHECK(one->fate == GIVEN || one->fate == GARBAGE);
             one->fate = GARBAGE;
         }
-        waste_count += waste->key_count > 0;
-        *waste = (tv_blob_waste){0};
+        gc_count += garbage->key_count > 0;
+        *garbage = (tv_blob_garbage){0};
     }
 }
 
-/* Every extent that was given and is no garbage is referred to, once all is cleaned up. */
+/* Every extent that was given and is no garbage is referred to, once all garbage is collected. */
 static void check_extents(bool is_clean)
 {
     for (int i = 0; i < data_count; i++)
@@ -506,15 +506,15 @@ static void check_models(bool is_clean)
 }
 
 /* Take away what was found before these changes; sometimes look again, and take that away, too. */
-static bool clean_up(void)
+static bool collect_garbage(void)
 {
     bool is_clean = below(4) == 0;
 
-    remove_wastes();
+    remove_garbage();
     if (below(2) || is_clean)
-        find_wastes();
+        find_garbage();
     if (is_clean)
-        remove_wastes();
+        remove_garbage();
     return is_clean;
 }
 
@@ -530,7 +530,7 @@ TEST(random_changes_do_what_the_model_does)
     tv_txn *txn = tv_txn_new(engine);
 
     t_random_seed(0xb10b);
-    tv_arena_init(&waste_arena);
+    tv_arena_init(&garbage_arena);
     data = tv_calloc(DATA_MAX, sizeof *data);
     for (int i = 0; i < BLOBS; i++)
         forget_blocks(&models[i]);
@@ -542,12 +542,12 @@ TEST(random_changes_do_what_the_model_does)
         for (int i = 1 + below(3); i > 0; i--)
             changes[below(COUNT(changes))](txn, below(BLOBS));
         CHECK_OK(tv_txn_commit(txn));
-        check_models(clean_up());
+        check_models(collect_garbage());
     }
     tv_blob_at_once_max = at_once_max;
     t_row = "every way of doing it was taken";
     CHECK(planned_count > 50 && unplanned_count > 5);
-    CHECK(step_count > 5 && waste_count > 100);
+    CHECK(step_count > 5 && gc_count > 100);
 
     /* All goes: nothing is left behind. */
     for (int i = 0; i < BLOBS; i++) {
@@ -556,10 +556,10 @@ TEST(random_changes_do_what_the_model_does)
         put_text(names[i], "last");
         CHECK_OK(RUN(tv_delete_blob_run, &delete));
     }
-    find_wastes();
-    remove_wastes();
+    find_garbage();
+    remove_garbage();
     CHECK_INT(row_count(), 0);
-    tv_arena_done(&waste_arena);
+    tv_arena_done(&garbage_arena);
     tv_txn_free(txn);
     free(data);
 }

@@ -1,78 +1,9 @@
 /*
- * What stays and what goes when a content does.
- *
- * The pieces that stay are in a hash set by their place.  What has been dropped
- * goes into the same set, so that data which a content has twice, or which two
- * dropped contents share, is garbage only once.
+ * What a change takes away: garbage is what goes less what is live.  Little of it is
+ * removed by the change itself, much is left to gc.c.
  */
 #include "base/assert.h"
 #include "blob/store/content.h"
-
-enum { SLOTS_MIN = 64 };
-
-static size_t slot_of(const tv_keep *keep, bool is_chunk, tv_extent_id id)
-{
-    uint64_t hash = (id.boot * UINT64_C(0x9E3779B97F4A7C15) ^ id.number) + is_chunk;
-    size_t slot;
-
-    hash = (hash ^ hash >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    slot = (hash ^ hash >> 31) & (keep->slot_count - 1);
-    for (; keep->slots[slot].length; slot = (slot + 1) & (keep->slot_count - 1)) {
-        const tv_blob_piece *piece = &keep->slots[slot];
-
-        if (piece->id.boot == id.boot && piece->id.number == id.number &&
-            piece->is_chunk == is_chunk)
-            break;
-    }
-    return slot;
-}
-
-tv_err tv_keep_reserve(tv_keep *keep, tv_arena *arena, size_t count)
-{
-    tv_keep old = *keep;
-    size_t size = old.slot_count ? old.slot_count : SLOTS_MIN;
-    tv_err err;
-
-    while (size < 2 * (keep->used + count))
-        size *= 2;
-    if (size == old.slot_count)
-        return TV_OK;
-
-    err = tv_arena_reserve(arena, size * sizeof *keep->slots);
-    if (err)
-        return err;
-
-    keep->slot_count = size;
-    keep->slots = tv_arena_zalloc(arena, size * sizeof *keep->slots);
-    for (size_t i = 0; i < old.slot_count; i++) {
-        if (old.slots[i].length)
-            keep->slots[slot_of(keep, old.slots[i].is_chunk, old.slots[i].id)] = old.slots[i];
-    }
-    return TV_OK;
-}
-
-bool tv_keep_add(tv_keep *keep, bool is_chunk, tv_extent_id id)
-{
-    size_t slot;
-
-    tv_assert(2 * keep->used < keep->slot_count);
-    slot = slot_of(keep, is_chunk, id);
-    if (keep->slots[slot].length)
-        return false;
-
-    keep->slots[slot] = (tv_blob_piece){.length = 1, .is_chunk = is_chunk, .id = id};
-    keep->used++;
-    return true;
-}
-
-tv_err tv_keep_pieces(tv_keep *keep, tv_arena *arena, const tv_blob_piece *pieces, size_t count)
-{
-    tv_err err = tv_keep_reserve(keep, arena, count);
-
-    for (size_t i = 0; err == TV_OK && i < count; i++)
-        tv_keep_add(keep, pieces[i].is_chunk, pieces[i].id);
-    return err;
-}
 
 /* Of heads that share a content the next one has all of this one's rows, and perhaps more. */
 static bool is_shared_with_next(const tv_blob_head *heads, size_t count, size_t i)
@@ -81,18 +12,18 @@ static bool is_shared_with_next(const tv_blob_head *heads, size_t count, size_t 
            heads[i + 1].content_id == heads[i].content_id;
 }
 
-/* Keep the contents of all these heads, given in the order of their age. */
-static tv_err keep_heads(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
+/* Mark the contents of all these heads, given in the order of their age. */
+static tv_err mark_heads(tv_live_set *live, tv_txn *txn, tv_blob_change *change,
                          const tv_blob_head *heads, size_t count)
 {
-    size_t bytes = (count + 1) * sizeof *keep->contents;
+    size_t bytes = (count + 1) * sizeof *live->contents;
     tv_err err;
 
     err = tv_arena_reserve(change->arena, bytes);
     if (err)
         return err;
 
-    keep->contents = tv_arena_alloc(change->arena, bytes);
+    live->contents = tv_arena_alloc(change->arena, bytes);
     for (size_t i = 0; i < count; i++) {
         const tv_blob_head *head = &heads[i];
         tv_blob_pieces pieces;
@@ -102,18 +33,18 @@ static tv_err keep_heads(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
 
         err = tv_blob_pieces_load(txn, change, head, &pieces);
         if (err == TV_OK)
-            err = tv_keep_pieces(keep, change->arena, pieces.list, head->piece_count);
+            err = tv_live_set_add_pieces(live, change->arena, pieces.list, head->piece_count);
         if (err)
             return err;
 
         if (head->pieces == NULL)
-            keep->contents[keep->content_count++] =
-                (tv_kept_content){head->content_id, head->length};
+            live->contents[live->content_count++] =
+                (tv_live_content){head->content_id, head->length};
     }
     return TV_OK;
 }
 
-tv_err tv_drop_data(tv_txn *txn, tv_blob_change *change, bool is_chunk, tv_extent_id id)
+tv_err tv_blob_remove_data(tv_txn *txn, tv_blob_change *change, bool is_chunk, tv_extent_id id)
 {
     if (is_chunk) {
         tv_txn_delete(txn, tv_blob_key_chunk(change->arena, change->partition, id));
@@ -141,48 +72,48 @@ tv_err tv_drop_data(tv_txn *txn, tv_blob_change *change, bool is_chunk, tv_exten
     return TV_OK;
 }
 
-static uint64_t kept_length(const tv_keep *keep, uint64_t content_id)
+static uint64_t live_length(const tv_live_set *live, uint64_t content_id)
 {
     uint64_t length = 0;
 
-    for (size_t i = 0; i < keep->content_count; i++) {
-        if (keep->contents[i].id == content_id && keep->contents[i].length > length)
-            length = keep->contents[i].length;
+    for (size_t i = 0; i < live->content_count; i++) {
+        if (live->contents[i].id == content_id && live->contents[i].length > length)
+            length = live->contents[i].length;
     }
     return length;
 }
 
-/* Remove what of a head's content is not kept. */
-static tv_err drop_content(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
-                           const tv_blob_head *head)
+/* Remove what of a head's content is not live. */
+static tv_err remove_content(tv_live_set *live, tv_txn *txn, tv_blob_change *change,
+                             const tv_blob_head *head)
 {
-    uint64_t kept = kept_length(keep, head->content_id);
+    uint64_t length = live_length(live, head->content_id);
     tv_blob_pieces pieces;
     tv_err err;
 
     err = tv_blob_pieces_load(txn, change, head, &pieces);
     if (err == TV_OK)
-        err = tv_keep_reserve(keep, change->arena, head->piece_count);
+        err = tv_live_set_reserve(live, change->arena, head->piece_count);
     if (err)
         return err;
 
     for (uint32_t i = 0; err == TV_OK && i < head->piece_count; i++) {
         const tv_blob_piece *piece = &pieces.list[i];
 
-        if (tv_keep_add(keep, piece->is_chunk, piece->id))
-            err = tv_drop_data(txn, change, piece->is_chunk, piece->id);
+        if (tv_live_set_add(live, piece->is_chunk, piece->id))
+            err = tv_blob_remove_data(txn, change, piece->is_chunk, piece->id);
     }
     /* A shorter head of this content ends where a run does. */
     for (size_t i = 0; i < pieces.run_count; i++) {
-        if (pieces.run_ends[i] > kept)
+        if (pieces.run_ends[i] > length)
             tv_txn_delete(txn, tv_blob_key_run(change->arena, change->partition, head->content_id,
                                                pieces.run_ends[i]));
     }
     return err;
 }
 
-static tv_err drop_blocks(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
-                          const tv_blob_view *view)
+static tv_err remove_blocks(tv_live_set *live, tv_txn *txn, tv_blob_change *change,
+                            const tv_blob_view *view)
 {
     const tv_block *blocks;
     size_t count;
@@ -193,13 +124,13 @@ static tv_err drop_blocks(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
 
     err = tv_blob_blocks_load(txn, change, view, &blocks, &count);
     if (err == TV_OK)
-        err = tv_keep_reserve(keep, change->arena, count);
+        err = tv_live_set_reserve(live, change->arena, count);
     if (err)
         return err;
 
     for (size_t i = 0; err == TV_OK && i < count; i++) {
-        if (tv_keep_add(keep, blocks[i].is_chunk, blocks[i].extent))
-            err = tv_drop_data(txn, change, blocks[i].is_chunk, blocks[i].extent);
+        if (tv_live_set_add(live, blocks[i].is_chunk, blocks[i].extent))
+            err = tv_blob_remove_data(txn, change, blocks[i].is_chunk, blocks[i].extent);
         tv_txn_delete(txn, tv_blob_key_block(change->arena, change->partition,
                                              view->ledger.generation, blocks[i].id));
     }
@@ -242,7 +173,7 @@ static tv_err discard_key(tv_txn *txn, tv_blob_change *change, const tv_blob_vie
     return err == TV_ERR_NOT_FOUND ? TV_OK : err;
 }
 
-/* Leave it to be cleaned up later.  Only pieces that were in heads have to be written down. */
+/* Leave it to gc.c.  Only pieces that were in heads have to be written down. */
 static tv_err discard(tv_txn *txn, tv_blob_change *change, const tv_blob_view *view,
                       const tv_blob_removal *removal)
 {
@@ -274,8 +205,8 @@ static tv_err discard(tv_txn *txn, tv_blob_change *change, const tv_blob_view *v
     return TV_OK;
 }
 
-tv_err tv_blob_remove(tv_keep *keep, tv_txn *txn, tv_blob_change *change, const tv_blob_view *view,
-                      const tv_blob_removal *removal)
+tv_err tv_blob_remove(tv_live_set *live, tv_txn *txn, tv_blob_change *change,
+                      const tv_blob_view *view, const tv_blob_removal *removal)
 {
     size_t work = weight(removal->gone, removal->gone_count) +
                   weight(removal->stays, removal->stay_count) +
@@ -285,7 +216,7 @@ tv_err tv_blob_remove(tv_keep *keep, tv_txn *txn, tv_blob_change *change, const 
     if (removal->is_blind || work > tv_blob_at_once_max)
         return discard(txn, change, view, removal);
 
-    err = keep_heads(keep, txn, change, removal->stays, removal->stay_count);
+    err = mark_heads(live, txn, change, removal->stays, removal->stay_count);
     if (err)
         return err;
 
@@ -294,21 +225,20 @@ tv_err tv_blob_remove(tv_keep *keep, tv_txn *txn, tv_blob_change *change, const 
         if (is_shared_with_next(removal->gone, removal->gone_count, i))
             continue;
 
-        err = drop_content(keep, txn, change, &removal->gone[i]);
+        err = remove_content(live, txn, change, &removal->gone[i]);
         if (err)
             return err;
     }
-    return removal->with_blocks ? drop_blocks(keep, txn, change, view) : TV_OK;
+    return removal->with_blocks ? remove_blocks(live, txn, change, view) : TV_OK;
 }
 
-tv_err tv_drop_replaced(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
-                        const tv_blob_view *view, bool is_blind)
+tv_err tv_blob_remove_replaced(tv_live_set *live, tv_txn *txn, tv_blob_change *change,
+                               const tv_blob_view *view, bool is_blind)
 {
-    tv_blob_removal removal = {
-        .gone = &view->head,
-        .gone_count = view->has_head,
-        .is_blind = is_blind || !tv_blob_snapshots_are_few(view),
-        .with_blocks = true};
+    tv_blob_removal removal = {.gone = &view->head,
+                               .gone_count = view->has_head,
+                               .is_blind = is_blind || !tv_blob_snapshots_are_few(view),
+                               .with_blocks = true};
     tv_err err;
 
     if (!view->has_head && !view->has_ledger)
@@ -320,5 +250,5 @@ tv_err tv_drop_replaced(tv_keep *keep, tv_txn *txn, tv_blob_change *change,
         if (removal.stay_count != view->head.snapshot_count)
             return TV_ERR_CORRUPT;
     }
-    return tv_blob_remove(keep, txn, change, view, &removal);
+    return tv_blob_remove(live, txn, change, view, &removal);
 }

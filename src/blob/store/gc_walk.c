@@ -1,7 +1,6 @@
-/* Work over many blobs. */
-#include "blob/store/sweep.h"
+/* Walks over many blobs: which extents rows refer to, and where there is garbage. */
+#include "blob/store/gc.h"
 
-#include "blob/store/clean.h"
 #include "blob/store/row.h"
 #include "engine/key.h"
 
@@ -23,11 +22,11 @@ static bool split_container(tv_slice key, tv_slice *ret_container)
 typedef struct walk {
     const tv_blob_extent_visitor *visitor;
     tv_iter *iter;
-    tv_arena arena;       /* for one row */
-    bool with_dead;       /* also what is still to be cleaned up, see clean.h */
-    tv_arena blob_arena;  /* for what is known of one blob */
-    tv_slice blob;        /* its prefix */
-    tv_blob_alive *alive; /* what its rows before this one say */
+    tv_arena arena;               /* for one row */
+    bool with_dead;               /* also what is garbage, see gc.h */
+    tv_arena blob_arena;          /* for what is known of one blob */
+    tv_slice blob;                /* its prefix */
+    tv_blob_live_rows *live_rows; /* what its rows before this one say */
 } walk;
 
 static tv_err visit_extent(walk *w, tv_extent_id id)
@@ -52,12 +51,12 @@ static tv_err visit_value(walk *w, tv_slice row, tv_slice value)
     const tv_blob_piece *pieces;
     tv_blob_head head;
     tv_block block;
-    bool is_alive;
+    bool is_live;
     size_t count;
     tv_err err;
 
-    err = tv_blob_alive_learn(w->alive, &w->arena, row, value, &is_alive);
-    if (err || (!is_alive && !w->with_dead))
+    err = tv_blob_live_rows_learn(w->live_rows, &w->arena, row, value, &is_live);
+    if (err || (!is_live && !w->with_dead))
         return err;
 
     switch (row.data[0]) {
@@ -106,10 +105,10 @@ static tv_err visit_row(walk *w)
         tv_iter_seek(w->iter, tv_key_after(&w->arena, chunks));
         return TV_OK;
     }
-    if (w->alive == NULL || !tv_slice_eq(blob, w->blob)) {
+    if (w->live_rows == NULL || !tv_slice_eq(blob, w->blob)) {
         tv_arena_reset(&w->blob_arena);
         w->blob = tv_arena_dup(&w->blob_arena, blob);
-        w->alive = tv_blob_alive_new(&w->blob_arena);
+        w->live_rows = tv_blob_live_rows_new(&w->blob_arena);
     }
 
     err = visit_value(w, row, tv_iter_value(w->iter));
@@ -162,7 +161,7 @@ tv_err tv_blob_visit_all_extents(tv_engine *engine, const tv_blob_extent_visitor
     return err;
 }
 
-/* Whether a blob has something to clean up; `iter` stands on its first row from the ledger on. */
+/* Whether a blob has discard rows; `iter` stands on its first row from the ledger on. */
 static bool has_discards(tv_iter *iter, tv_arena *arena, tv_slice blob)
 {
     tv_slice prefix = tv_blob_key_kind(arena, blob, TV_BLOB_ROW_DISCARD);
@@ -192,11 +191,11 @@ static tv_err is_expired(tv_iter *iter, tv_slice ledger_key, int64_t now, bool *
     return TV_OK;
 }
 
-tv_err tv_blob_expired_next(tv_engine *engine, tv_slice container, int64_t now, size_t blobs_max,
-                            tv_arena *arena, tv_blob_expired *search, tv_slice *ret_partitions,
-                            size_t size, size_t *ret_count)
+tv_err tv_blob_gc_next(tv_engine *engine, tv_slice container, int64_t now, size_t blobs_max,
+                       tv_arena *arena, tv_blob_gc_cursor *cursor, tv_slice *ret_partitions,
+                       size_t size, size_t *ret_count)
 {
-    tv_slice at = search->from.data ? search->from : container;
+    tv_slice at = cursor->from.data ? cursor->from : container;
     size_t count = 0;
     tv_iter *iter;
     tv_err err;
@@ -230,7 +229,7 @@ tv_err tv_blob_expired_next(tv_engine *engine, tv_slice container, int64_t now, 
     if (err == TV_OK)
         err = tv_iter_status(iter);
     if (err == TV_OK)
-        *search = (tv_blob_expired){.from = at, .is_done = !tv_iter_is_valid(iter)};
+        *cursor = (tv_blob_gc_cursor){.from = at, .is_done = !tv_iter_is_valid(iter)};
     tv_iter_free(iter);
     if (err)
         return err;

@@ -5,8 +5,8 @@
  * it is refused.  It is the same door for tables, queues and blobs; a service may
  * also let in who shows nothing, as an identity that can do next to nothing.
  *
- * An identity says who is asking and how much they may do; the service says what
- * each operation needs (table/access.c) and asks tv_identity_allows.
+ * An identity says who is asking and how much they may do; the service's table
+ * of operations says what each needs (service/op.h), and tv_identity_allows compares.
  *
  * A "container" is here what a service keeps its data in: a table, a queue, or a
  * container of blobs.

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/machine.h"
-#include "blob/janitor.h"
+#include "blob/gc.h"
 #include "blob/service.h"
 #include "engine/instant.h"
 #include "engine/memory/memory.h"
@@ -35,7 +35,7 @@ enum {
     ADMIN_CONNECTIONS_MAX = 32,
     PER_ADDRESS_MIN = 256, /* by default; a machine that runs tests opens hundreds */
     QUEUE_GC_MS = 5000,
-    BLOB_JANITOR_SECONDS = 3600, /* it looks at every blob, for blocks that are a week old */
+    BLOB_GC_SCAN_SECONDS = 3600, /* it looks at every blob, for blocks that are a week old */
 };
 
 /* A service with its port, on which every loop listens. */
@@ -65,8 +65,8 @@ struct tv_server {
     tv_catalog_kind blob_kind;
     tv_catalog *blob_catalog; /* of containers */
     tv_extents *extents;
-    tv_blob_drop blob_drop;
-    tv_blob_janitor *blob_janitor;
+    tv_blob_gc_container blob_gc_container;
+    tv_blob_gc_scan *blob_gc_scan;
     tv_tls *tls;
     tv_table_service table;
     tv_service queue;
@@ -306,14 +306,14 @@ static void open_blobs(tv_server *server)
     fill_service(server, &tv_blob_spec, server->blob_catalog, &server->blob.base);
     server->blob.extents = server->extents;
     tv_blob_io_init(&server->blob.io, server->extents, server->scanners);
-    server->blob.cleaner = tv_blob_cleaner_new(server->engine, server->pipeline, server->extents);
-    server->blob_janitor = tv_blob_janitor_new(&(tv_blob_janitor_options){
+    server->blob.gc = tv_blob_gc_new(server->engine, server->pipeline, server->extents);
+    server->blob_gc_scan = tv_blob_gc_scan_new(&(tv_blob_gc_scan_options){
         .engine = server->engine,
         .pipeline = server->pipeline,
         .catalog = server->blob_catalog,
         .extents = server->extents,
-        .cleaner = server->blob.cleaner,
-        .interval_s = BLOB_JANITOR_SECONDS,
+        .gc = server->blob.gc,
+        .interval_s = BLOB_GC_SCAN_SECONDS,
         .keeps_extents = server->config.drop_damaged_log,
     });
     server->served[SERVED_BLOB] = (served){.title = "Blobs",
@@ -328,8 +328,9 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
     server->readers = tv_workers_new(READERS, READ_QUEUE_MAX);
     server->scanners = tv_turns_new(SCANNERS, SCANS_MAX);
     server->queue_kind = tv_queue_catalog(server->engine);
-    server->blob_drop = (tv_blob_drop){.engine = server->engine, .store = server->extents};
-    server->blob_kind = tv_blob_catalog(&server->blob_drop);
+    server->blob_gc_container =
+        (tv_blob_gc_container){.engine = server->engine, .store = server->extents};
+    server->blob_kind = tv_blob_catalog(&server->blob_gc_container);
     if (!open_catalog(server, &tv_table_catalog, &server->catalog, reterr_text, reterr_size) ||
         !open_catalog(server, &server->queue_kind, &server->queue_catalog, reterr_text,
                       reterr_size) ||
@@ -524,8 +525,8 @@ void tv_server_stop(tv_server *server)
         tv_turns_finish(server->scanners);
     stop_network(server);
     tv_queue_gc_free(server->queue_gc);
-    tv_blob_janitor_free(server->blob_janitor);
-    tv_blob_cleaner_free(server->blob.cleaner);
+    tv_blob_gc_scan_free(server->blob_gc_scan);
+    tv_blob_gc_free(server->blob.gc);
     tv_catalog_close(server->catalog);
     tv_catalog_close(server->queue_catalog);
     tv_catalog_close(server->blob_catalog);

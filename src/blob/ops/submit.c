@@ -28,8 +28,7 @@ static void settle(tv_write *write)
         tv_extents_remove(tv_blob_service_of(call)->io.extents, call->change.garbage,
                           call->change.garbage_count);
     if (call->change.has_discards)
-        tv_blob_cleaner_add(tv_blob_service_of(call)->cleaner, call->base.container,
-                            call->partition);
+        tv_blob_gc_add(tv_blob_service_of(call)->gc, call->base.container, call->partition);
 }
 
 static tv_err on_changed(tv_call *base, tv_err err);

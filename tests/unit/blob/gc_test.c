@@ -3,7 +3,7 @@
  * deleted container, of blocks that nobody committed, and of an upload that a
  * crash cut short.
  */
-#include "blob/janitor.h"
+#include "blob/gc.h"
 
 #include "../extent/fixture.h"
 #include "base/clock.h"
@@ -14,15 +14,15 @@
 #include "store.h"
 
 static tv_extents *extents;
-static tv_blob_drop drop;
+static tv_blob_gc_container container_gc;
 static tv_catalog_kind kind;
 static tv_catalog *catalog;
 
 static void open_all(void)
 {
     extents = open_store();
-    drop = (tv_blob_drop){.engine = engine, .store = extents};
-    kind = tv_blob_catalog(&drop);
+    container_gc = (tv_blob_gc_container){.engine = engine, .store = extents};
+    kind = tv_blob_catalog(&container_gc);
     CHECK_OK(tv_catalog_open(&kind, engine, pipeline, &catalog));
 }
 
@@ -106,24 +106,24 @@ static void wait_until_gone(tv_extent_id id)
 }
 
 static bool keeps_extents;
-static tv_blob_cleaner *cleaner;
+static tv_blob_gc *gc;
 
-static tv_blob_janitor *start_janitor(void)
+static tv_blob_gc_scan *start_scan(void)
 {
-    cleaner = tv_blob_cleaner_new(engine, pipeline, extents);
-    return tv_blob_janitor_new(&(tv_blob_janitor_options){.engine = engine,
+    gc = tv_blob_gc_new(engine, pipeline, extents);
+    return tv_blob_gc_scan_new(&(tv_blob_gc_scan_options){.engine = engine,
                                                           .pipeline = pipeline,
                                                           .catalog = catalog,
                                                           .extents = extents,
-                                                          .cleaner = cleaner,
+                                                          .gc = gc,
                                                           .interval_s = 1,
                                                           .keeps_extents = keeps_extents});
 }
 
-static void stop_janitor(tv_blob_janitor *janitor)
+static void stop_scan(tv_blob_gc_scan *scan)
 {
-    tv_blob_janitor_free(janitor);
-    tv_blob_cleaner_free(cleaner);
+    tv_blob_gc_scan_free(scan);
+    tv_blob_gc_free(gc);
 }
 
 TEST(the_extents_of_a_deleted_container_go_with_it)
@@ -149,17 +149,17 @@ TEST(blocks_that_nobody_commits_go_after_a_week)
     int64_t now = tv_clock_ticks();
     tv_container *con = make_container("con");
     tv_extent_id old, blob = put_blob(con, "blob"), young;
-    tv_blob_janitor *janitor;
+    tv_blob_gc_scan *scan;
 
     tv_clock_set_fake_ticks(now);
     old = put_block(con, "old");
     tv_clock_set_fake_ticks(now + TV_BLOB_UNCOMMITTED_TICKS + TV_TICKS_PER_SECOND);
     young = put_block(con, "young");
-    janitor = start_janitor();
+    scan = start_scan();
     wait_until_gone(old);
     CHECK(is_there(blob));
     CHECK(is_there(young));
-    stop_janitor(janitor);
+    stop_scan(scan);
     tv_container_unref(con);
 }
 
@@ -168,7 +168,7 @@ TEST(what_a_crash_left_goes_after_the_next_start)
     tv_container *con = make_container("con");
     tv_extent_id kept = put_blob(con, "kept"), block = put_block(con, "block");
     tv_extent_id orphan = put(extents, TV_LIT("some data"));
-    tv_blob_janitor *janitor;
+    tv_blob_gc_scan *scan;
 
     tv_container_unref(con);
     close_all();
@@ -177,12 +177,12 @@ TEST(what_a_crash_left_goes_after_the_next_start)
     tv_extent_id unfinished =
         put(extents, TV_LIT("some data")); /* of this start: its row may still come */
 
-    janitor = start_janitor();
+    scan = start_scan();
     wait_until_gone(orphan);
     CHECK(is_there(kept));
     CHECK(is_there(block));
     CHECK(is_there(unfinished));
-    stop_janitor(janitor);
+    stop_scan(scan);
 }
 
 /* Delete a blob that has more than a deletion may remove at once. */
@@ -199,7 +199,7 @@ static tv_slice delete_blob(tv_container *container, const char *name)
     return op.change.partition;
 }
 
-TEST(what_a_change_has_left_is_cleaned_up)
+TEST(what_a_change_has_left_is_collected)
 {
     tv_container *con = make_container("con");
     tv_extent_id stays = put_blob(con, "a"), goes = put_blob(con, "b");
@@ -208,13 +208,13 @@ TEST(what_a_change_has_left_is_cleaned_up)
 
     CHECK(is_there(goes) && is_there(block));
     CHECK(count_rows(partition) > 0);
-    cleaner = tv_blob_cleaner_new(engine, pipeline, extents);
-    tv_blob_cleaner_add(cleaner, con, partition);
+    gc = tv_blob_gc_new(engine, pipeline, extents);
+    tv_blob_gc_add(gc, con, partition);
     wait_until_gone(goes);
     wait_until_gone(block);
     CHECK_INT(count_rows(partition), 0);
     CHECK(is_there(stays));
-    tv_blob_cleaner_free(cleaner);
+    tv_blob_gc_free(gc);
     tv_container_unref(con);
 }
 
@@ -224,30 +224,30 @@ static tv_err wait_at_gate(__attribute__((unused)) tv_txn *txn, void *gate)
     return TV_OK;
 }
 
-/* However often a blob is changed while the cleaner is busy. */
-TEST(a_blob_waits_to_be_cleaned_up_only_once)
+/* However often a blob is changed while the gc is busy. */
+TEST(a_blob_waits_to_be_collected_only_once)
 {
     tv_container *con = make_container("con");
     tv_extent_id goes = put_blob(con, "busy"), other = put_blob(con, "b");
     tv_slice busy = delete_blob(con, "busy"), partition = delete_blob(con, "b");
     sem_t gate;
 
-    cleaner = tv_blob_cleaner_new(engine, pipeline, extents);
+    gc = tv_blob_gc_new(engine, pipeline, extents);
     sem_init(&gate, 0, 0);
 
-    /* The cleaner's step for the first blob waits behind this. */
+    /* The gc's step for the first blob waits behind this. */
     tv_write held = {.mail.deliver = deliver, .partition = busy, .run = wait_at_gate, .ctx = &gate};
 
     held.reply_to = &mailbox;
     is_delivered = false;
     tv_outbox_add(outbox, &held);
     tv_outbox_flush(outbox);
-    tv_blob_cleaner_add(cleaner, con, busy);
-    while (tv_blob_cleaner_waiting(cleaner))
+    tv_blob_gc_add(gc, con, busy);
+    while (tv_blob_gc_waiting(gc))
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     for (int i = 0; i < 100; i++)
-        tv_blob_cleaner_add(cleaner, con, partition);
-    CHECK_INT(tv_blob_cleaner_waiting(cleaner), 1);
+        tv_blob_gc_add(gc, con, partition);
+    CHECK_INT(tv_blob_gc_waiting(gc), 1);
     sem_post(&gate);
     while (!is_delivered) {
         sem_wait(&woken);
@@ -255,30 +255,30 @@ TEST(a_blob_waits_to_be_cleaned_up_only_once)
     }
     wait_until_gone(goes);
     wait_until_gone(other);
-    tv_blob_cleaner_free(cleaner);
+    tv_blob_gc_free(gc);
     sem_destroy(&gate);
     tv_container_unref(con);
 }
 
-TEST(what_nobody_has_cleaned_up_is_found_after_a_start)
+TEST(what_nobody_has_collected_is_found_after_a_start)
 {
     tv_container *con = make_container("con");
     tv_extent_id stays = put_blob(con, "a"), goes = put_blob(con, "b");
     tv_slice partition = delete_blob(con, "b");
-    tv_blob_janitor *janitor;
+    tv_blob_gc_scan *scan;
 
     tv_container_unref(con);
     close_all();
     open_all();
-    janitor = start_janitor();
+    scan = start_scan();
     wait_until_gone(goes);
     wait_until_empty(partition);
     CHECK(is_there(stays));
-    stop_janitor(janitor);
+    stop_scan(scan);
 }
 
-/* With its container: the cleaner finds nothing to do, or nothing to do it in. */
-TEST(what_nobody_has_cleaned_up_goes_with_its_container)
+/* With its container: the gc finds nothing to do, or nothing to do it in. */
+TEST(what_nobody_has_collected_goes_with_its_container)
 {
     tv_container *con = make_container("con");
     tv_extent_id goes = put_blob(con, "b");
@@ -288,23 +288,23 @@ TEST(what_nobody_has_cleaned_up_goes_with_its_container)
 
     tv_catalog_prepare_delete(&delete_op, &write);
     CHECK_OK(commit(&write));
-    cleaner = tv_blob_cleaner_new(engine, pipeline, extents);
-    tv_blob_cleaner_add(cleaner, con, partition);
+    gc = tv_blob_gc_new(engine, pipeline, extents);
+    tv_blob_gc_add(gc, con, partition);
     wait_until_gone(goes);
     wait_until_empty(con->prefix);
-    tv_blob_cleaner_free(cleaner);
+    tv_blob_gc_free(gc);
     tv_container_unref(con);
 }
 
-/* Start a janitor with standard error going to a file until a line has come that has `text`. */
-static void sweep_until_logged(const char *text, char *ret_log, size_t size)
+/* Start a scan with standard error going to a file until a line has come that has `text`. */
+static void scan_until_logged(const char *text, char *ret_log, size_t size)
 {
     int saved = dup(STDERR_FILENO);
     FILE *log = tmpfile();
     size_t len = 0;
 
     CHECK(saved >= 0 && log != NULL && dup2(fileno(log), STDERR_FILENO) == STDERR_FILENO);
-    tv_blob_janitor *janitor = start_janitor();
+    tv_blob_gc_scan *scan = start_scan();
 
     for (int i = 0; i < 60000; i++) {
         len = (size_t)pread(fileno(log), ret_log, size - 1, 0);
@@ -313,7 +313,7 @@ static void sweep_until_logged(const char *text, char *ret_log, size_t size)
             break;
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
-    stop_janitor(janitor);
+    stop_scan(scan);
     CHECK(dup2(saved, STDERR_FILENO) == STDERR_FILENO);
     close(saved);
     fclose(log);
@@ -332,7 +332,7 @@ TEST(when_data_is_missing_its_blob_is_named_and_nothing_is_removed)
     close_all();
     CHECK(unlink(path_of(lost)) == 0);
     open_all();
-    sweep_until_logged("event=extents_missing count=1 extents_kept=1", log, sizeof log);
+    scan_until_logged("event=extents_missing count=1 extents_kept=1", log, sizeof log);
     CHECK(strstr(log, "event=blob_damaged account=acct container=photos extent=\""));
     CHECK(strstr(log, path_of(lost)) && strstr(log, "blob=\"trip/ada.jpg\""));
     CHECK_INT(read_figures(extents).damaged, 1);
@@ -357,28 +357,28 @@ TEST(after_a_part_of_the_log_was_dropped_nothing_is_removed)
     close_all();
     open_all();
     keeps_extents = true;
-    sweep_until_logged("event=sweep service=blob extents_kept=1 ", log, sizeof log);
+    scan_until_logged("event=sweep service=blob extents_kept=1 ", log, sizeof log);
 
-    tv_blob_janitor *janitor = start_janitor();
+    tv_blob_gc_scan *scan = start_scan();
 
     sleep(2); /* twice its interval */
-    stop_janitor(janitor);
+    stop_scan(scan);
     keeps_extents = false;
     wait_for_removals(extents, 0);
     CHECK(is_there(orphan) && is_there(old));
 
-    janitor = start_janitor();
+    scan = start_scan();
     wait_until_gone(orphan);
     wait_until_gone(old);
-    stop_janitor(janitor);
+    stop_scan(scan);
 }
 
 TEST(it_ends_at_once)
 {
     for (int i = 0; i < 20; i++)
-        stop_janitor(start_janitor());
-    tv_blob_janitor_free(NULL);
-    tv_blob_cleaner_free(NULL);
+        stop_scan(start_scan());
+    tv_blob_gc_scan_free(NULL);
+    tv_blob_gc_free(NULL);
 }
 
 int main(void)
@@ -394,11 +394,11 @@ int main(void)
             when_data_is_missing_its_blob_is_named_and_nothing_is_removed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(after_a_part_of_the_log_was_dropped_nothing_is_removed,
                                         set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_a_change_has_left_is_cleaned_up, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_blob_waits_to_be_cleaned_up_only_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_nobody_has_cleaned_up_is_found_after_a_start, set_up,
+        cmocka_unit_test_setup_teardown(what_a_change_has_left_is_collected, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_blob_waits_to_be_collected_only_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_nobody_has_collected_is_found_after_a_start, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(what_nobody_has_cleaned_up_goes_with_its_container, set_up,
+        cmocka_unit_test_setup_teardown(what_nobody_has_collected_goes_with_its_container, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(it_ends_at_once, set_up, tear_down),
     };

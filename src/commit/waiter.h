@@ -1,6 +1,6 @@
 /*
  * For threads that have one write at a time and nothing to do meanwhile, such as
- * those that clean up in the background.  A waiter belongs to one thread.
+ * those that collect garbage in the background.  A waiter belongs to one thread.
  */
 #ifndef TV_COMMIT_WAITER_H
 #define TV_COMMIT_WAITER_H

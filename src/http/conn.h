@@ -16,7 +16,7 @@
 
 struct tv_listener {
     uv_tcp_t tcp;
-    uv_timer_t sweeper; /* looks for connections that are past their deadline */
+    uv_timer_t deadlines; /* looks for connections that are past theirs */
     uv_timer_t grace;   /* ends the patience of tv_listener_stop */
     int open_handle_count;
     tv_mail stop_mail;

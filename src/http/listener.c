@@ -4,7 +4,7 @@
 #include "http/conn.h"
 #include "net/bind.h"
 
-enum { SWEEP_MS_MIN = 10, SWEEP_MS_MAX = 1000, BACKLOG = 1024 };
+enum { LOOK_MS_MIN = 10, LOOK_MS_MAX = 1000, BACKLOG = 1024 };
 
 const tv_http_limits tv_http_limits_default = {
     .head_bytes_max = 128 * 1024,
@@ -27,13 +27,13 @@ static int smaller(int a, int b)
 }
 
 /* Often enough that a deadline is missed by a quarter of its length at most. */
-static uint64_t sweep_period_ms(const tv_http_limits *limits)
+static uint64_t look_period_ms(const tv_http_limits *limits)
 {
     int shortest = smaller(smaller(limits->header_timeout_ms, limits->body_timeout_ms),
                            smaller(limits->idle_timeout_ms, limits->linger_timeout_ms));
-    int period = smaller(smaller(shortest / 4, limits->spare_ms), SWEEP_MS_MAX);
+    int period = smaller(smaller(shortest / 4, limits->spare_ms), LOOK_MS_MAX);
 
-    return (uint64_t)(period > SWEEP_MS_MIN ? period : SWEEP_MS_MIN);
+    return (uint64_t)(period > LOOK_MS_MIN ? period : LOOK_MS_MIN);
 }
 
 /*
@@ -112,7 +112,7 @@ bool tv_listener_admit(tv_listener *listener, tv_conn *conn, const struct sockad
  * each up to date with every request.  Expiring one frees none of them here:
  * that waits for the loop to close its stream.
  */
-static void on_sweep(uv_timer_t *timer)
+static void on_look(uv_timer_t *timer)
 {
     tv_listener *listener = timer->data;
     uint64_t now = uv_now(timer->loop);
@@ -146,7 +146,7 @@ static void end_if_done(tv_listener *listener)
     if (!listener->is_stopping || listener->conns)
         return;
 
-    uv_close((uv_handle_t *)&listener->sweeper, on_handle_closed);
+    uv_close((uv_handle_t *)&listener->deadlines, on_handle_closed);
     uv_close((uv_handle_t *)&listener->grace, on_handle_closed);
 }
 
@@ -174,9 +174,9 @@ static void on_connection(uv_stream_t *server, int status)
 void tv_listener_add(tv_listener *listener, tv_conn *conn)
 {
     if (listener->conns == NULL) {
-        uint64_t period = sweep_period_ms(listener->limits);
+        uint64_t period = look_period_ms(listener->limits);
 
-        uv_timer_start(&listener->sweeper, on_sweep, period, period);
+        uv_timer_start(&listener->deadlines, on_look, period, period);
     } else {
         listener->conns->previous = conn;
     }
@@ -200,7 +200,7 @@ void tv_listener_remove(tv_listener *listener, tv_conn *conn)
     if (listener->has_waiting)
         accept_or_wait(listener);
     if (listener->conns == NULL)
-        uv_timer_stop(&listener->sweeper);
+        uv_timer_stop(&listener->deadlines);
     end_if_done(listener);
 }
 
@@ -229,11 +229,11 @@ tv_listener *tv_listener_new(tv_loop *loop, const char *host, int port,
     tv_peers_init(&listener->peers, limits->connections_max);
 
     /* The socket listens already, so nothing is left that could fail. */
-    tv_assert(uv_timer_init(uv, &listener->sweeper) == 0);
+    tv_assert(uv_timer_init(uv, &listener->deadlines) == 0);
     tv_assert(uv_timer_init(uv, &listener->grace) == 0);
     tv_assert(uv_tcp_init(uv, &listener->tcp) == 0);
     tv_assert(uv_tcp_open(&listener->tcp, fd) == 0);
-    listener->sweeper.data = listener->grace.data = listener->tcp.data = listener;
+    listener->deadlines.data = listener->grace.data = listener->tcp.data = listener;
     tv_assert(uv_listen((uv_stream_t *)&listener->tcp, BACKLOG, on_connection) == 0);
     return listener;
 }

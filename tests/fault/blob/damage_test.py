@@ -192,7 +192,7 @@ class BlobDamage(unittest.TestCase):
             self.server.kill()
         return new.pop()
 
-    def test_sweep_keeps_all_while_a_file_is_missing(self):
+    def test_gc_keeps_all_while_a_file_is_missing(self):
         orphan = self.orphan()
         os.rename(self.file, self.file + ".hidden")
         start = self.restart()
@@ -208,7 +208,7 @@ class BlobDamage(unittest.TestCase):
         self.assertEqual(self.client.get("photos/trip/ada.jpg").body, CONTENT)
         self.assertEqual(figures(self.server)[0], 1)
 
-    def test_sweep_keeps_all_after_a_part_of_the_log_was_dropped(self):
+    def test_gc_keeps_all_after_a_part_of_the_log_was_dropped(self):
         orphan = self.orphan()
         start = self.restart("--drop-damaged-log")
         self.until_logged("event=sweep service=blob extents_kept=1", start)

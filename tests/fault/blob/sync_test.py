@@ -51,7 +51,7 @@ class BlobSync(unittest.TestCase):
         self.server.start()
 
     def check(self, path, allowed, restarts=2):
-        """The blob is one of those, also after the sweep that follows each start."""
+        """The blob is one of those, also after the garbage collection that follows each start."""
         for _ in range(restarts):
             reply = self.client.get(path)
             if None in allowed and reply.status == 404:

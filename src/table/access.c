@@ -5,7 +5,7 @@
 #include "engine/key.h"
 #include "table/service.h"
 
-tv_err tv_access_check(const tv_identity *identity, const tv_table_op *op)
+tv_err tv_table_access_check(const tv_identity *identity, const tv_table_op *op)
 {
     const tv_op *row = &tv_table_spec.ops[op->kind];
     tv_need need = {
@@ -29,7 +29,8 @@ static int compare_keys(tv_slice partition_a, tv_slice row_a, tv_slice partition
     return order ? order : tv_ordinal_compare(row_a, row_b);
 }
 
-tv_err tv_access_check_key(const tv_identity *identity, tv_slice partition_key, tv_slice row_key)
+tv_err tv_table_access_check_key(const tv_identity *identity, tv_slice partition_key,
+                                 tv_slice row_key)
 {
     const tv_key_limits *limits = tv_identity_key_limits(identity);
     bool is_inside = true;
@@ -52,7 +53,7 @@ tv_err tv_access_check_key(const tv_identity *identity, tv_slice partition_key, 
 
 /*
  * A limit as a bound between row keys: "prefix p 01 r" before a row, with 01
- * behind it for after the row, "prefix p 02" for after a partition.  False when
+ * following it for after the row, "prefix p 02" for after a partition.  False when
  * it cannot be a key.
  */
 static bool bound_of(tv_arena *arena, tv_slice prefix, tv_slice partition, tv_slice row,
@@ -85,8 +86,8 @@ static bool limit_bounds(const tv_key_limits *limits, tv_arena *arena, tv_slice 
                     limits->end_row.data ? "\x01" : "\x02", ret_to);
 }
 
-void tv_access_clip(const tv_identity *identity, tv_arena *arena, tv_slice table_prefix,
-                    tv_plan *plan)
+void tv_table_access_clip(const tv_identity *identity, tv_arena *arena, tv_slice table_prefix,
+                          tv_plan *plan)
 {
     const tv_key_limits *limits = tv_identity_key_limits(identity);
     tv_slice from, to;

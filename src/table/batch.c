@@ -32,7 +32,7 @@ static bool part_content_type(tv_arena *arena, tv_slice *part, tv_slice *ret_typ
     return true;
 }
 
-static tv_err part_error(tv_batch_request *batch, size_t index, tv_err err)
+static tv_err part_error(tv_table_batch *batch, size_t index, tv_err err)
 {
     batch->is_part_error = true;
     batch->failed = index;
@@ -90,10 +90,10 @@ static tv_err parse_op(tv_arena *arena, const tv_request *outer, const tv_endpoi
 }
 
 /* Where operation `index` stands to the ones before it. */
-static tv_err check_neighbours(const tv_batch_request *batch, size_t index)
+static tv_err check_neighbours(const tv_table_batch *batch, size_t index)
 {
-    const tv_resource *first = &batch->ops[0].resource;
-    const tv_resource *this = &batch->ops[index].resource;
+    const tv_table_resource *first = &batch->ops[0].resource;
+    const tv_table_resource *this = &batch->ops[index].resource;
 
     if (!tv_slice_eq_nocase(first->table, this->table) ||
         !tv_slice_eq(first->partition_key, this->partition_key))
@@ -118,8 +118,7 @@ static size_t count_parts(tv_multipart parts)
 }
 
 static tv_err parse_changeset(tv_arena *arena, const tv_request *req, const tv_endpoint *endpoint,
-                              tv_multipart parts, tv_batch_request *batch,
-                              tv_error_info *reterr_info)
+                              tv_multipart parts, tv_table_batch *batch, tv_error_info *reterr_info)
 {
     size_t count = count_parts(parts);
     tv_slice part, type;
@@ -128,8 +127,8 @@ static tv_err parse_changeset(tv_arena *arena, const tv_request *req, const tv_e
     if (count == 0)
         return TV_ERR_INVALID_INPUT;
     /* The service names the last operation that would have fitted. */
-    if (count > TV_BATCH_OPS_MAX)
-        return part_error(batch, TV_BATCH_OPS_MAX - 1, TV_ERR_BATCH_TOO_MANY);
+    if (count > TV_TABLE_BATCH_OPS_MAX)
+        return part_error(batch, TV_TABLE_BATCH_OPS_MAX - 1, TV_ERR_BATCH_TOO_MANY);
 
     batch->ops = tv_arena_zalloc(arena, count * sizeof *batch->ops);
     batch->count = count;
@@ -149,7 +148,7 @@ static tv_err parse_changeset(tv_arena *arena, const tv_request *req, const tv_e
 }
 
 static tv_err parse_query(tv_arena *arena, const tv_request *req, const tv_endpoint *endpoint,
-                          tv_slice part, tv_batch_request *batch, tv_error_info *reterr_info)
+                          tv_slice part, tv_table_batch *batch, tv_error_info *reterr_info)
 {
     tv_err err;
 
@@ -162,13 +161,13 @@ static tv_err parse_query(tv_arena *arena, const tv_request *req, const tv_endpo
     return err ? part_error(batch, 0, err) : TV_OK;
 }
 
-tv_err tv_batch_parse(tv_arena *arena, const tv_request *req, const tv_endpoint *endpoint,
-                      tv_batch_request *ret_batch, tv_error_info *reterr_info)
+tv_err tv_table_batch_parse(tv_arena *arena, const tv_request *req, const tv_endpoint *endpoint,
+                            tv_table_batch *ret_batch, tv_error_info *reterr_info)
 {
     tv_slice boundary, part, second, type;
     tv_multipart outer, inner;
 
-    *ret_batch = (tv_batch_request){0};
+    *ret_batch = (tv_table_batch){0};
     if (!tv_multipart_boundary(tv_request_header(req, TV_LIT("content-type")), &boundary))
         return TV_ERR_INVALID_INPUT;
 

@@ -73,11 +73,11 @@ static void add_caching(tv_buf *buf)
     tv_buf_add_lit(buf, "X-Content-Type-Options: nosniff\r\nCache-Control: no-cache\r\n");
 }
 
-static void add_preference(tv_buf *buf, tv_prefer prefer)
+static void add_preference(tv_buf *buf, tv_table_prefer prefer)
 {
-    if (prefer == TV_PREFER_NO_CONTENT)
+    if (prefer == TV_TABLE_PREFER_NO_CONTENT)
         tv_buf_add_lit(buf, "Preference-Applied: return-no-content\r\n");
-    else if (prefer == TV_PREFER_CONTENT)
+    else if (prefer == TV_TABLE_PREFER_CONTENT)
         tv_buf_add_lit(buf, "Preference-Applied: return-content\r\n");
 }
 
@@ -92,9 +92,9 @@ static void add_location(tv_buf *buf, const char *name, const tv_table_op *op)
 
 static void add_etag(tv_buf *buf, int64_t ticks)
 {
-    char etag[TV_ETAG_TEXT_MAX];
+    char etag[TV_TABLE_ETAG_TEXT_MAX];
 
-    add_header(buf, "ETag", (tv_slice){etag, tv_etag_format(etag, ticks)});
+    add_header(buf, "ETag", (tv_slice){etag, tv_table_etag_format(etag, ticks)});
 }
 
 /* The value was encoded just now, or was checked when it was read. */
@@ -116,7 +116,7 @@ static tv_err add_created(tv_buf *buf, const tv_entity_change *change)
 
     add_status(buf, 201);
     tv_buf_add_lit(buf, "DataServiceVersion: 3.0;\r\n");
-    add_header(buf, "Content-Type", tv_metadata_content_type(op->level));
+    add_header(buf, "Content-Type", tv_table_metadata_content_type(op->level));
     add_content_id(buf, op);
     add_caching(buf);
     add_preference(buf, op->prefer);
@@ -155,7 +155,7 @@ static tv_err add_read(tv_buf *buf, const tv_table_op *op, tv_slice value)
     tv_assert(err == TV_OK);
     add_status(buf, 200);
     tv_buf_add_lit(buf, "DataServiceVersion: 3.0;\r\n");
-    add_header(buf, "Content-Type", tv_metadata_content_type(op->level));
+    add_header(buf, "Content-Type", tv_table_metadata_content_type(op->level));
     add_content_id(buf, op);
     add_caching(buf);
     add_etag(buf, ticks);
@@ -167,7 +167,7 @@ static tv_err add_read(tv_buf *buf, const tv_table_op *op, tv_slice value)
  * The index in front of an error's message.  A batch of one has none when it
  * failed in the store or had too large a value; that is how the service is.
  */
-static bool has_index(const tv_batch_request *batch, tv_err err)
+static bool has_index(const tv_table_batch *batch, tv_err err)
 {
     bool is_bare = err == TV_ERR_ENTITY_NOT_FOUND || err == TV_ERR_ETAG_MISMATCH ||
                    err == TV_ERR_ENTITY_EXISTS || err == TV_ERR_PROPERTY_VALUE_TOO_LARGE;
@@ -183,7 +183,7 @@ static bool is_table_error(tv_err err)
 
 static void add_error(tv_buf *buf, tv_call *call, tv_err err, size_t failed)
 {
-    const tv_batch_request *batch = &tv_table_call_of(call)->batch;
+    const tv_table_batch *batch = &tv_table_call_of(call)->batch;
     char prefix[24] = "";
 
     add_status(buf, tv_err_status(err));
@@ -193,7 +193,7 @@ static void add_error(tv_buf *buf, tv_call *call, tv_err err, size_t failed)
     if (batch->ops)
         add_preference(buf, batch->ops[failed].prefer);
     tv_buf_add_lit(buf, "DataServiceVersion: 3.0;\r\n");
-    add_header(buf, "Content-Type", tv_metadata_content_type(TV_METADATA_MINIMAL));
+    add_header(buf, "Content-Type", tv_table_metadata_content_type(TV_TABLE_METADATA_MINIMAL));
     tv_buf_add_lit(buf, "\r\n");
     if (has_index(batch, err))
         snprintf(prefix, sizeof prefix, "%zu:", failed);
@@ -203,20 +203,20 @@ static void add_error(tv_buf *buf, tv_call *call, tv_err err, size_t failed)
 }
 
 /*
- * What a part takes beside an entity that it shows: lines of about 500 bytes, and two URLs
+ * What a part takes without an entity that it shows: lines of about 500 bytes, and two URLs
  * in which a byte becomes up to three, and a quote, which is doubled, six.
  */
 static size_t part_bytes_max(const tv_table_op *op)
 {
     enum { LINES_BYTES = 1024, ESCAPE_FACTOR = 6 };
-    const tv_resource *resource = &op->resource;
+    const tv_table_resource *resource = &op->resource;
     size_t keys_len = resource->partition_key.len + resource->row_key.len;
 
     return LINES_BYTES + op->content_id.len +
            2 * (op->endpoint.base_url.len + resource->table.len + ESCAPE_FACTOR * keys_len);
 }
 
-size_t tv_table_batch_reply_max(const tv_change_set *set)
+size_t tv_table_batch_reply_max(const tv_table_change_set *set)
 {
     size_t bytes = 1024; /* what opens and closes it */
 
@@ -225,14 +225,14 @@ size_t tv_table_batch_reply_max(const tv_change_set *set)
     return bytes;
 }
 
-static tv_err add_changes(tv_buf *buf, const tv_change_set *set, tv_slice changeset_id)
+static tv_err add_changes(tv_buf *buf, const tv_table_change_set *set, tv_slice changeset_id)
 {
     tv_err err = TV_OK;
 
     for (size_t i = 0; err == TV_OK && i < set->count; i++) {
         const tv_entity_change *change = &set->changes[i];
         bool has_content = change->op->kind == TV_TABLE_OP_INSERT_ENTITY &&
-                           change->op->prefer != TV_PREFER_NO_CONTENT;
+                           change->op->prefer != TV_TABLE_PREFER_NO_CONTENT;
 
         err = tv_buf_try_grow(buf, part_bytes_max(change->op));
         if (err)
@@ -249,7 +249,7 @@ static tv_err add_changes(tv_buf *buf, const tv_change_set *set, tv_slice change
 tv_err tv_table_add_batch_reply(tv_buf *buf, tv_call *call, tv_slice batch_id, tv_err err,
                                 size_t failed)
 {
-    const tv_batch_request *batch = &tv_table_call_of(call)->batch;
+    const tv_table_batch *batch = &tv_table_call_of(call)->batch;
     char changeset_text[TV_GUID_TEXT_LEN];
     tv_guid guid = tv_guid_new();
     tv_slice changeset_id = {changeset_text, sizeof changeset_text};

@@ -24,14 +24,14 @@ tv_err tv_table_call_reserve(tv_call *call)
 tv_err tv_table_call_reserve_reply(tv_call *call)
 {
     enum { SMALL_BYTES = 4 * 1024, ENTITY_BYTES = 1024 };
-    const tv_change_set *set = &tv_table_call_of(call)->changes;
+    const tv_table_change_set *set = &tv_table_call_of(call)->changes;
     bool is_batch = tv_call_op(call) == TV_TABLE_OP_BATCH;
     size_t bytes = is_batch ? tv_table_batch_reply_max(set) : 0;
 
     for (size_t i = 0; i < set->count; i++) {
         const tv_entity_change *change = &set->changes[i];
         bool has_content = change->op->kind == TV_TABLE_OP_INSERT_ENTITY &&
-                           change->op->prefer != TV_PREFER_NO_CONTENT;
+                           change->op->prefer != TV_TABLE_PREFER_NO_CONTENT;
 
         if (has_content)
             bytes += ENTITY_BYTES + change->sent.len + change->sent.len / 4;
@@ -44,8 +44,8 @@ tv_err tv_table_call_reserve_reply(tv_call *call)
 static bool merge_in_turn(tv_call *call, tv_turn *turn)
 {
     (void)turn;
-    call->result = tv_change_set_merge_ahead(&tv_table_call_of(call)->changes,
-                                             call->service->engine, &call->write);
+    call->result = tv_table_change_set_merge_ahead(&tv_table_call_of(call)->changes,
+                                                   call->service->engine, &call->write);
     return true;
 }
 

@@ -16,11 +16,11 @@ typedef struct tv_table_call {
     tv_table_op op;     /* what it asks for */
 
     /* What the operation at hand needs. */
-    tv_change_set changes;
+    tv_table_change_set changes;
     tv_call_then *changes_then; /* of the write that applies them */
-    tv_batch_request batch;
-    tv_query query;
-    tv_scan scan;
+    tv_table_batch batch;
+    tv_table_query query;
+    tv_table_scan scan;
     tv_slice value; /* of the row that was read */
 } tv_table_call;
 
@@ -56,23 +56,23 @@ static inline void tv_table_count_plan(tv_container *table, tv_plan_kind kind)
 
 /* The operations: see tv_op.run. */
 
-/* tables.c */
+/* table_ops.c */
 tv_err tv_table_create(tv_call *call) TV_WARN_UNUSED;
 tv_err tv_table_delete(tv_call *call) TV_WARN_UNUSED;
 tv_err tv_table_get(tv_call *call) TV_WARN_UNUSED;
 
-/* queries.c */
+/* query_ops.c */
 tv_err tv_table_query_tables(tv_call *call) TV_WARN_UNUSED;
 tv_err tv_table_query_entities(tv_call *call) TV_WARN_UNUSED;
 
-/* entities.c */
+/* entity_ops.c */
 tv_err tv_table_get_entity(tv_call *call) TV_WARN_UNUSED;
 tv_err tv_table_write_entity(tv_call *call) TV_WARN_UNUSED;
 
 /** Read the entity of a batch that is one read; call->container is set. */
 tv_err tv_table_read_entity(tv_call *call) TV_WARN_UNUSED;
 
-/* transactions.c */
+/* batch_ops.c */
 tv_err tv_table_run_batch(tv_call *call) TV_WARN_UNUSED;
 
 /*
@@ -118,8 +118,8 @@ void tv_table_add_error_xml(tv_buf *buf, tv_err err, const tv_error_info *info,
 tv_err tv_table_add_batch_reply(tv_buf *buf, tv_call *call, tv_slice batch_id, tv_err err,
                                 size_t failed) TV_WARN_UNUSED;
 
-/** The most bytes that the answer to these changes takes beside the entities that it shows. */
-size_t tv_table_batch_reply_max(const tv_change_set *set);
+/** The most bytes that the answer to these changes takes without the entities that it shows. */
+size_t tv_table_batch_reply_max(const tv_table_change_set *set);
 
 /** Reason phrase of the statuses that stand inside a batch reply. */
 const char *tv_table_reason(int status);

@@ -12,9 +12,10 @@
 #include "base/assert.h"
 #include "engine/key.h"
 
-void tv_change_set_init(tv_change_set *set, tv_arena *arena, tv_container *table, size_t size)
+void tv_table_change_set_init(tv_table_change_set *set, tv_arena *arena, tv_container *table,
+                              size_t size)
 {
-    *set = (tv_change_set){
+    *set = (tv_table_change_set){
         .table = table,
         .arena = arena,
         .changes = tv_arena_alloc(arena, size * sizeof *set->changes),
@@ -22,7 +23,7 @@ void tv_change_set_init(tv_change_set *set, tv_arena *arena, tv_container *table
     };
 }
 
-tv_err tv_change_set_add(tv_change_set *set, const tv_table_op *op)
+tv_err tv_table_change_set_add(tv_table_change_set *set, const tv_table_op *op)
 {
     tv_entity_change *change = &set->changes[set->count];
     tv_err err;
@@ -69,11 +70,11 @@ static tv_err check_existing(const tv_table_op *op, int64_t ticks)
 {
     if (op->kind == TV_TABLE_OP_INSERT_ENTITY)
         return TV_ERR_ENTITY_EXISTS;
-    return tv_condition_holds(&op->condition, ticks) ? TV_OK : TV_ERR_ETAG_MISMATCH;
+    return tv_table_condition_holds(&op->condition, ticks) ? TV_OK : TV_ERR_ETAG_MISMATCH;
 }
 
 /* Count an entity that is to be merged. */
-static tv_err count_merge(tv_change_set *set, tv_slice stored)
+static tv_err count_merge(tv_table_change_set *set, tv_slice stored)
 {
     set->merged_bytes += stored.len;
     if (set->refuses_much && set->merged_bytes > TV_MERGED_THERE_BYTES_MAX)
@@ -83,7 +84,7 @@ static tv_err count_merge(tv_change_set *set, tv_slice stored)
 
 /* Lay the change over the stored entity; the result must keep the limits of the whole. */
 static tv_err lay_over(tv_arena *arena, tv_slice stored, const tv_table_op *op,
-                       tv_properties *ret_merged)
+                       tv_entity_properties *ret_merged)
 {
     tv_err err = tv_entity_merge(arena, stored, &op->body.properties, ret_merged);
 
@@ -92,9 +93,9 @@ static tv_err lay_over(tv_arena *arena, tv_slice stored, const tv_table_op *op,
     return tv_entity_check_limits(op->resource.partition_key, op->resource.row_key, ret_merged);
 }
 
-static tv_err merge(tv_change_set *set, tv_slice stored, tv_entity_change *change)
+static tv_err merge(tv_table_change_set *set, tv_slice stored, tv_entity_change *change)
 {
-    tv_properties merged;
+    tv_entity_properties merged;
     tv_err err;
 
     /* The client has sent little, but what is stored may be much: here, and in what is written. */
@@ -111,7 +112,7 @@ static tv_err merge(tv_change_set *set, tv_slice stored, tv_entity_change *chang
 }
 
 /* A row has another timestamp whenever it was written: if it has the same one, nothing changed. */
-static tv_err merge_or_take(tv_change_set *set, tv_slice stored, int64_t timestamp,
+static tv_err merge_or_take(tv_table_change_set *set, tv_slice stored, int64_t timestamp,
                             tv_entity_change *change)
 {
     if (change->ahead.len == 0 || change->ahead_of != timestamp)
@@ -121,7 +122,7 @@ static tv_err merge_or_take(tv_change_set *set, tv_slice stored, int64_t timesta
     return TV_OK;
 }
 
-static tv_err apply(tv_txn *txn, tv_change_set *set, tv_entity_change *change, int64_t stamp)
+static tv_err apply(tv_txn *txn, tv_table_change_set *set, tv_entity_change *change, int64_t stamp)
 {
     const tv_table_op *op = change->op;
     tv_slice stored = TV_NONE;
@@ -157,7 +158,7 @@ static tv_err apply(tv_txn *txn, tv_change_set *set, tv_entity_change *change, i
     return TV_OK;
 }
 
-static bool only_deletes(const tv_change_set *set)
+static bool only_deletes(const tv_table_change_set *set)
 {
     for (size_t i = 0; i < set->count; i++) {
         if (set->changes[i].op->kind != TV_TABLE_OP_DELETE_ENTITY)
@@ -168,7 +169,7 @@ static bool only_deletes(const tv_change_set *set)
 
 static tv_err run(tv_txn *txn, void *ctx)
 {
-    tv_change_set *set = ctx;
+    tv_table_change_set *set = ctx;
 
     if (only_deletes(set))
         tv_txn_declare_freeing(txn);
@@ -191,7 +192,7 @@ static tv_err run(tv_txn *txn, void *ctx)
     return TV_OK;
 }
 
-void tv_change_set_prepare(tv_change_set *set, tv_write *write)
+void tv_table_change_set_prepare(tv_table_change_set *set, tv_write *write)
 {
     tv_assert(set->count > 0);
     write->partition = set->partition;
@@ -223,7 +224,7 @@ static tv_err look_up(tv_iter *iter, const tv_entity_change *change, tv_slice *r
  * What a run does but for the writing, in the same order, so that it meets the same
  * errors.  Values stay where they are.
  */
-static tv_err check_ahead(tv_change_set *set, tv_iter *iter)
+static tv_err check_ahead(tv_table_change_set *set, tv_iter *iter)
 {
     tv_arena scratch;
     tv_err err = TV_OK;
@@ -232,7 +233,7 @@ static tv_err check_ahead(tv_change_set *set, tv_iter *iter)
     for (size_t i = 0; i < set->count && err == TV_OK; i++) {
         const tv_entity_change *change = &set->changes[i];
         int64_t timestamp;
-        tv_properties merged;
+        tv_entity_properties merged;
         tv_slice stored;
 
         set->failed = i;
@@ -250,7 +251,7 @@ static tv_err check_ahead(tv_change_set *set, tv_iter *iter)
 }
 
 /* Make the rows that the merges write. */
-static tv_err merge_ahead(tv_change_set *set, tv_iter *iter)
+static tv_err merge_ahead(tv_table_change_set *set, tv_iter *iter)
 {
     for (size_t i = 0; i < set->count; i++) {
         tv_entity_change *change = &set->changes[i];
@@ -271,7 +272,7 @@ static tv_err merge_ahead(tv_change_set *set, tv_iter *iter)
     return TV_OK;
 }
 
-tv_err tv_change_set_merge_ahead(tv_change_set *set, tv_engine *engine, tv_write *write)
+tv_err tv_table_change_set_merge_ahead(tv_table_change_set *set, tv_engine *engine, tv_write *write)
 {
     tv_iter *iter;
     tv_err err;

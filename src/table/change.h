@@ -30,11 +30,11 @@ typedef struct tv_entity_change {
 
 /**
  * Merges that write more than this are not the committer's work: see
- * tv_change_set_merge_ahead.
+ * tv_table_change_set_merge_ahead.
  */
 #define TV_MERGED_THERE_BYTES_MAX ((size_t)512 << 10)
 
-typedef struct tv_change_set {
+typedef struct tv_table_change_set {
     tv_container *table; /* the caller's reference, held until the write is delivered */
     tv_arena *arena;
     tv_slice partition; /* key prefix */
@@ -43,19 +43,20 @@ typedef struct tv_change_set {
     size_t merged_bytes; /* of this run */
     bool refuses_much;   /* a run that meets much to merge ends with TV_ERR_WOULD_BLOCK */
     size_t failed;       /* result: index of the change that failed, when the write failed */
-} tv_change_set;
+} tv_table_change_set;
 
 /** Prepare for up to `size` changes of `table`. */
-void tv_change_set_init(tv_change_set *set, tv_arena *arena, tv_container *table, size_t size);
+void tv_table_change_set_init(tv_table_change_set *set, tv_arena *arena, tv_container *table,
+                              size_t size);
 
 /**
  * Add the change that `op`, whose body has been read, asks for.  All changes of
  * a set have the same PartitionKey.  `op` outlives the set.
  */
-tv_err tv_change_set_add(tv_change_set *set, const tv_table_op *op) TV_WARN_UNUSED;
+tv_err tv_table_change_set_add(tv_table_change_set *set, const tv_table_op *op) TV_WARN_UNUSED;
 
 /** Set up the write that applies the whole set. */
-void tv_change_set_prepare(tv_change_set *set, tv_write *write);
+void tv_table_change_set_prepare(tv_table_change_set *set, tv_write *write);
 
 /**
  * Merge what is stored now, so that the write has little to do where rows do not
@@ -63,7 +64,7 @@ void tv_change_set_prepare(tv_change_set *set, tv_write *write);
  * has ended with TV_ERR_WOULD_BLOCK; takes milliseconds.  After TV_OK the write is to
  * be submitted again; an error is the answer, as from a run at this moment.
  */
-tv_err tv_change_set_merge_ahead(tv_change_set *set, tv_engine *engine,
-                                 tv_write *write) TV_WARN_UNUSED;
+tv_err tv_table_change_set_merge_ahead(tv_table_change_set *set, tv_engine *engine,
+                                       tv_write *write) TV_WARN_UNUSED;
 
 #endif

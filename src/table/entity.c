@@ -72,7 +72,7 @@ static size_t encoded_bytes_max(const tv_property *property)
            (has_bytes ? property->bytes.len : sizeof property->guid);
 }
 
-tv_slice tv_entity_encode(tv_arena *arena, const tv_properties *properties)
+tv_slice tv_entity_encode(tv_arena *arena, const tv_entity_properties *properties)
 {
     size_t size = TIMESTAMP_BYTES;
 
@@ -243,13 +243,13 @@ static int compare_names(const void *a, const void *b)
     return tv_slice_cmp(((const tv_property *)a)->name, ((const tv_property *)b)->name);
 }
 
-void tv_properties_sort(tv_properties *properties)
+void tv_entity_properties_sort(tv_entity_properties *properties)
 {
     if (properties->count > 1)
         qsort(properties->list, properties->count, sizeof *properties->list, compare_names);
 }
 
-static bool has_name(const tv_properties *properties, tv_slice name)
+static bool has_name(const tv_entity_properties *properties, tv_slice name)
 {
     for (size_t i = 0; i < properties->count; i++) {
         if (tv_slice_eq(properties->list[i].name, name))
@@ -258,11 +258,11 @@ static bool has_name(const tv_properties *properties, tv_slice name)
     return false;
 }
 
-tv_err tv_entity_merge(tv_arena *arena, tv_slice stored, const tv_properties *changes,
-                       tv_properties *ret_merged)
+tv_err tv_entity_merge(tv_arena *arena, tv_slice stored, const tv_entity_properties *changes,
+                       tv_entity_properties *ret_merged)
 {
     size_t count_max = TV_ENTITY_PROPERTIES_MAX + changes->count;
-    tv_properties merged = {tv_arena_alloc(arena, count_max * sizeof(tv_property)), 0};
+    tv_entity_properties merged = {tv_arena_alloc(arena, count_max * sizeof(tv_property)), 0};
     tv_entity_cursor cursor;
     tv_property property;
 
@@ -278,13 +278,13 @@ tv_err tv_entity_merge(tv_arena *arena, tv_slice stored, const tv_properties *ch
 
     for (size_t i = 0; i < changes->count; i++)
         merged.list[merged.count++] = changes->list[i];
-    tv_properties_sort(&merged);
+    tv_entity_properties_sort(&merged);
     *ret_merged = merged;
     return TV_OK;
 }
 
 tv_err tv_entity_check_limits(tv_slice partition_key, tv_slice row_key,
-                              const tv_properties *properties)
+                              const tv_entity_properties *properties)
 {
     size_t cost = 4 + 2 * (tv_utf8_units(partition_key) + tv_utf8_units(row_key));
 

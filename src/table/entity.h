@@ -19,7 +19,7 @@
 #include "odata/edm.h"
 
 enum {
-    TV_ENTITY_PROPERTIES_MAX = 252,       /* beside the three system properties */
+    TV_ENTITY_PROPERTIES_MAX = 252,       /* without the three system properties */
     TV_ENTITY_COST_MAX = 1024 * 1024,     /* by tv_entity_cost */
     TV_PROPERTY_NAME_UNITS_MAX = 255,     /* UTF-16 units */
     TV_PROPERTY_STRING_UNITS_MAX = 32768, /* UTF-16 units */
@@ -27,14 +27,14 @@ enum {
 };
 
 /** A list of properties with distinct names. */
-typedef struct tv_properties {
+typedef struct tv_entity_properties {
     tv_property *list;
     size_t count;
-} tv_properties;
+} tv_entity_properties;
 
 /** Row value with timestamp 0; give it its time with tv_entity_set_timestamp before it is stored.
  */
-tv_slice tv_entity_encode(tv_arena *arena, const tv_properties *properties);
+tv_slice tv_entity_encode(tv_arena *arena, const tv_entity_properties *properties);
 
 /** Write the timestamp into a value made by tv_entity_encode. */
 void tv_entity_set_timestamp(tv_slice value, int64_t ticks);
@@ -62,14 +62,14 @@ tv_err tv_entity_check(tv_slice value) TV_WARN_UNUSED;
  * The stored entity with `changes` laid over it: a changed property gets the
  * new value and type, the others stay.  Sorted by name.  TV_ERR_CORRUPT.
  */
-tv_err tv_entity_merge(tv_arena *arena, tv_slice stored, const tv_properties *changes,
-                       tv_properties *ret_merged) TV_WARN_UNUSED;
+tv_err tv_entity_merge(tv_arena *arena, tv_slice stored, const tv_entity_properties *changes,
+                       tv_entity_properties *ret_merged) TV_WARN_UNUSED;
 
 /** Sort by name in ordinal order, as the service returns what PUT and MERGE wrote. */
-void tv_properties_sort(tv_properties *properties);
+void tv_entity_properties_sort(tv_entity_properties *properties);
 
 /** TV_ERR_TOO_MANY_PROPERTIES or TV_ERR_ENTITY_TOO_LARGE when it breaks a limit of the whole. */
 tv_err tv_entity_check_limits(tv_slice partition_key, tv_slice row_key,
-                              const tv_properties *properties) TV_WARN_UNUSED;
+                              const tv_entity_properties *properties) TV_WARN_UNUSED;
 
 #endif

@@ -11,8 +11,8 @@
 typedef struct tv_entity_body {
     tv_slice partition_key; /* data is NULL when the body has none, or null */
     tv_slice row_key;
-    bool has_odd_key; /* one is not a string: its text, or what no key can be */
-    tv_properties properties; /* without nulls and system properties, in the order sent */
+    bool has_odd_key;                /* one is not a string: its text, or what no key can be */
+    tv_entity_properties properties; /* without nulls and system properties, in the order sent */
 } tv_entity_body;
 
 /**

@@ -11,14 +11,14 @@
 #include "base/uri.h"
 #include "table/etag.h"
 
-tv_slice tv_metadata_content_type(tv_metadata_level level)
+tv_slice tv_table_metadata_content_type(tv_table_metadata_level level)
 {
     switch (level) {
-    case TV_METADATA_NONE:
+    case TV_TABLE_METADATA_NONE:
         return TV_LIT("application/json;odata=nometadata;streaming=true;charset=utf-8");
-    case TV_METADATA_FULL:
+    case TV_TABLE_METADATA_FULL:
         return TV_LIT("application/json;odata=fullmetadata;streaming=true;charset=utf-8");
-    case TV_METADATA_MINIMAL:
+    case TV_TABLE_METADATA_MINIMAL:
         break;
     }
     return TV_LIT("application/json;odata=minimalmetadata;streaming=true;charset=utf-8");
@@ -42,8 +42,8 @@ static void add_datetime(tv_buf *buf, int64_t ticks)
 /* "odata.etag":"W/\"datetime'...'\"", */
 static void add_etag(tv_buf *buf, int64_t ticks)
 {
-    char etag[TV_ETAG_TEXT_MAX];
-    size_t len = tv_etag_format(etag, ticks);
+    char etag[TV_TABLE_ETAG_TEXT_MAX];
+    size_t len = tv_table_etag_format(etag, ticks);
 
     tv_buf_add_lit(buf, "\"odata.etag\":");
     tv_json_add_string(buf, (tv_slice){etag, len});
@@ -69,7 +69,7 @@ static void add_metadata(tv_buf *buf, const tv_entity_view *view, tv_slice parti
 {
     if (is_alone)
         tv_entity_add_metadata_url(buf, view, TV_LIT("/@Element"));
-    if (view->level == TV_METADATA_FULL) {
+    if (view->level == TV_TABLE_METADATA_FULL) {
         tv_buf_add_lit(buf, "\"odata.type\":\"");
         tv_buf_add(buf, view->account);
         tv_buf_add_char(buf, '.');
@@ -81,7 +81,7 @@ static void add_metadata(tv_buf *buf, const tv_entity_view *view, tv_slice parti
         tv_buf_add_lit(buf, "\",");
     }
     add_etag(buf, ticks);
-    if (view->level == TV_METADATA_FULL) {
+    if (view->level == TV_TABLE_METADATA_FULL) {
         tv_buf_add_lit(buf, "\"odata.editLink\":\"");
         tv_entity_add_link(buf, view->table, partition_key, row_key);
         tv_buf_add_lit(buf, "\",");
@@ -189,9 +189,9 @@ static tv_err make_room_for(tv_buf *buf, const tv_property *property)
 }
 
 /* Members end with a comma; the last one is taken back when the object closes. */
-static void add_property(tv_buf *buf, tv_metadata_level level, const tv_property *property)
+static void add_property(tv_buf *buf, tv_table_metadata_level level, const tv_property *property)
 {
-    if (level != TV_METADATA_NONE && needs_annotation(property)) {
+    if (level != TV_TABLE_METADATA_NONE && needs_annotation(property)) {
         tv_json_add_string(buf, property->name);
         buf->len--; /* the annotation goes inside the quotes */
         tv_buf_add_lit(buf, "@odata.type\":\"");
@@ -207,18 +207,18 @@ static void add_property(tv_buf *buf, tv_metadata_level level, const tv_property
 static void add_system_properties(tv_buf *buf, const tv_entity_view *view, tv_slice partition_key,
                                   tv_slice row_key, int64_t ticks)
 {
-    if (tv_select_has(&view->select, TV_LIT("PartitionKey"))) {
+    if (tv_table_select_has(&view->select, TV_LIT("PartitionKey"))) {
         tv_buf_add_lit(buf, "\"PartitionKey\":");
         tv_json_add_string(buf, partition_key);
         tv_buf_add_char(buf, ',');
     }
-    if (tv_select_has(&view->select, TV_LIT("RowKey"))) {
+    if (tv_table_select_has(&view->select, TV_LIT("RowKey"))) {
         tv_buf_add_lit(buf, "\"RowKey\":");
         tv_json_add_string(buf, row_key);
         tv_buf_add_char(buf, ',');
     }
-    if (tv_select_has(&view->select, TV_LIT("Timestamp"))) {
-        if (view->level == TV_METADATA_FULL)
+    if (tv_table_select_has(&view->select, TV_LIT("Timestamp"))) {
+        if (view->level == TV_TABLE_METADATA_FULL)
             tv_buf_add_lit(buf, "\"Timestamp@odata.type\":\"Edm.DateTime\",");
         tv_buf_add_lit(buf, "\"Timestamp\":\"");
         add_datetime(buf, ticks);
@@ -235,7 +235,7 @@ static bool is_system_property(tv_slice name)
 /* The properties that are shown, and the selected ones that the entity does not have as null. */
 static tv_err add_properties(tv_buf *buf, const tv_entity_view *view, tv_entity_cursor *cursor)
 {
-    const tv_select *select = &view->select;
+    const tv_table_select *select = &view->select;
     bool is_there[TV_NAMES_MAX];
     tv_property property;
     tv_err err;
@@ -279,7 +279,7 @@ tv_err tv_entity_add_json(tv_buf *buf, const tv_entity_view *view, tv_slice part
         return err;
 
     tv_buf_add_char(buf, '{');
-    if (view->level != TV_METADATA_NONE)
+    if (view->level != TV_TABLE_METADATA_NONE)
         add_metadata(buf, view, partition_key, row_key, cursor.timestamp, is_alone);
     add_system_properties(buf, view, partition_key, row_key, cursor.timestamp);
     err = add_properties(buf, view, &cursor);

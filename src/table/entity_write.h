@@ -9,22 +9,22 @@
 #include "table/entity.h"
 #include "table/select.h"
 
-typedef enum tv_metadata_level {
-    TV_METADATA_NONE,
-    TV_METADATA_MINIMAL,
-    TV_METADATA_FULL,
-} tv_metadata_level;
+typedef enum tv_table_metadata_level {
+    TV_TABLE_METADATA_NONE,
+    TV_TABLE_METADATA_MINIMAL,
+    TV_TABLE_METADATA_FULL,
+} tv_table_metadata_level;
 
 /** "application/json;odata=minimalmetadata;streaming=true;charset=utf-8" and its siblings. */
-tv_slice tv_metadata_content_type(tv_metadata_level level);
+tv_slice tv_table_metadata_content_type(tv_table_metadata_level level);
 
-/** What the JSON of an entity says beside its properties, and which of those it shows. */
+/** What the JSON of an entity says in addition to its properties, and which of those it shows. */
 typedef struct tv_entity_view {
-    tv_metadata_level level;
+    tv_table_metadata_level level;
     tv_slice base_url; /* "http://127.0.0.1:10002/devstoreaccount1", as the client wrote it */
     tv_slice account;
     tv_slice table;
-    tv_select select;
+    tv_table_select select;
 } tv_entity_view;
 
 /** "{base}/$metadata#{table}[suffix][&$select=…]" as the value of odata.metadata, with a comma. */

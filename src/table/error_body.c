@@ -1,6 +1,6 @@
 /*
  * The bodies of errors.  The table service itself, unlike queues and blobs, does
- * not say why it did not let a request in.  Here a member beside odata.error does,
+ * not say why it did not let a request in.  Here a member next to odata.error does,
  * and those who show the whole body show it; inside, azure-data-tables for Python
  * would stumble over it.
  */

@@ -6,7 +6,7 @@
 static const tv_slice opening = {"W/\"datetime'", 12};
 static const tv_slice closing = {"'\"", 2};
 
-size_t tv_etag_format(char to[TV_ETAG_TEXT_MAX], int64_t ticks)
+size_t tv_table_etag_format(char to[TV_TABLE_ETAG_TEXT_MAX], int64_t ticks)
 {
     char plain[TV_DATETIME_TEXT_MAX];
     size_t plain_len = tv_datetime_format(plain, ticks);
@@ -42,14 +42,14 @@ static bool parse_date(tv_slice text, int64_t *ret_ticks)
     return tv_datetime_parse((tv_slice){plain, len}, ret_ticks);
 }
 
-tv_err tv_condition_parse(tv_slice if_match, tv_condition *ret_condition)
+tv_err tv_table_condition_parse(tv_slice if_match, tv_table_condition *ret_condition)
 {
-    *ret_condition = (tv_condition){TV_CONDITION_NONE, 0};
+    *ret_condition = (tv_table_condition){TV_TABLE_CONDITION_NONE, 0};
     if (if_match.data == NULL)
         return TV_OK;
 
     if (tv_slice_eq(if_match, TV_LIT("*"))) {
-        ret_condition->kind = TV_CONDITION_ANY;
+        ret_condition->kind = TV_TABLE_CONDITION_ANY;
         return TV_OK;
     }
 
@@ -61,27 +61,27 @@ tv_err tv_condition_parse(tv_slice if_match, tv_condition *ret_condition)
     if (!is_weak)
         return TV_ERR_ETAG_INVALID;
 
-    ret_condition->kind = TV_CONDITION_NEVER;
+    ret_condition->kind = TV_TABLE_CONDITION_NEVER;
     if (if_match.len > opening.len + closing.len &&
         tv_slice_eq_nocase(tv_slice_take(if_match, opening.len), opening)) {
         tv_slice date = tv_slice_skip(if_match, opening.len);
 
         date.len -= closing.len;
         if (date.data[date.len] == '\'' && parse_date(date, &ret_condition->ticks))
-            ret_condition->kind = TV_CONDITION_EXACT;
+            ret_condition->kind = TV_TABLE_CONDITION_EXACT;
     }
     return TV_OK;
 }
 
-bool tv_condition_holds(const tv_condition *condition, int64_t ticks)
+bool tv_table_condition_holds(const tv_table_condition *condition, int64_t ticks)
 {
     switch (condition->kind) {
-    case TV_CONDITION_NONE:
-    case TV_CONDITION_ANY:
+    case TV_TABLE_CONDITION_NONE:
+    case TV_TABLE_CONDITION_ANY:
         return true;
-    case TV_CONDITION_EXACT:
+    case TV_TABLE_CONDITION_EXACT:
         return condition->ticks == ticks;
-    case TV_CONDITION_NEVER:
+    case TV_TABLE_CONDITION_NEVER:
         return false;
     }
     return false;

@@ -74,11 +74,11 @@ static void add_key(tv_buf *out, const char *name, tv_slice encoded)
     tv_arena_done(&arena);
 }
 
-/* Bounds have the forms "p 01 r", "p 01 r 01" (behind r) and "p 02" (behind p); see region.h. */
+/* Bounds have the forms "p 01 r", "p 01 r 01" (after r) and "p 02" (after p); see region.h. */
 static void add_bound(tv_buf *out, tv_slice bound, bool is_upper)
 {
     size_t end = 0;
-    bool is_behind;
+    bool is_after;
 
     while (end < bound.len && bound.data[end] != '\x01' && bound.data[end] != '\x02')
         end++;
@@ -89,16 +89,16 @@ static void add_bound(tv_buf *out, tv_slice bound, bool is_upper)
 
     tv_slice row = tv_slice_skip(bound, end + 1);
 
-    is_behind = bound.data[end] == '\x02';
+    is_after = bound.data[end] == '\x02';
     if (row.len && row.data[row.len - 1] == '\x01') {
-        is_behind = true;
+        is_after = true;
         row.len--;
     }
     tv_buf_add_char(out, '{');
     add_key(out, "PartitionKey", tv_slice_take(bound, end));
-    if (bound.data[end] == '\x01' && (row.len || is_behind))
+    if (bound.data[end] == '\x01' && (row.len || is_after))
         add_key(out, "RowKey", row);
-    tv_buf_printf(out, "\"isIncluded\":%s}", is_behind == is_upper ? "true" : "false");
+    tv_buf_printf(out, "\"isIncluded\":%s}", is_after == is_upper ? "true" : "false");
 }
 
 static void add_range(tv_buf *out, const tv_key_range *range, tv_slice prefix)
@@ -143,7 +143,7 @@ static tv_err add_residual(tv_buf *out, const tv_plan *plan)
     return err;
 }
 
-tv_err tv_explain_add(tv_buf *out, const tv_scan *scan)
+tv_err tv_table_explain(tv_buf *out, const tv_table_scan *scan)
 {
     const tv_plan *plan = &scan->plan;
     tv_err err;

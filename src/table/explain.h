@@ -5,6 +5,6 @@
 #include "table/scan.h"
 
 /** Append the plan of a scan that has been planned.  TV_ERR_OVERLOADED without memory for it. */
-tv_err tv_explain_add(tv_buf *out, const tv_scan *scan) TV_WARN_UNUSED;
+tv_err tv_table_explain(tv_buf *out, const tv_table_scan *scan) TV_WARN_UNUSED;
 
 #endif

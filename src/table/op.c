@@ -89,13 +89,13 @@ static int where_of(const tv_table_op *op, tv_slice comp, tv_slice restype)
     return comp.data && comp.len == 0 ? TV_OP_NOWHERE : (int)op->resource.where;
 }
 
-static tv_prefer read_prefer(const tv_table_head *head)
+static tv_table_prefer read_prefer(const tv_table_head *head)
 {
     if (tv_slice_eq_nocase(head->prefer, TV_LIT("return-no-content")))
-        return TV_PREFER_NO_CONTENT;
+        return TV_TABLE_PREFER_NO_CONTENT;
     if (tv_slice_eq_nocase(head->prefer, TV_LIT("return-content")))
-        return TV_PREFER_CONTENT;
-    return TV_PREFER_NONE;
+        return TV_TABLE_PREFER_CONTENT;
+    return TV_TABLE_PREFER_NONE;
 }
 
 tv_err tv_table_op_locate(tv_arena *arena, const tv_table_head *head, const tv_endpoint *endpoint,
@@ -105,11 +105,12 @@ tv_err tv_table_op_locate(tv_arena *arena, const tv_table_head *head, const tv_e
     tv_slice restype;
     tv_err err;
 
-    *op = (tv_table_op){.endpoint = *endpoint, .level = TV_METADATA_MINIMAL};
+    *op = (tv_table_op){.endpoint = *endpoint, .level = TV_TABLE_METADATA_MINIMAL};
     op->prefer = read_prefer(head);
     /* It is sent back, so it must not bring its own line ends. */
     op->content_id = tv_slice_is_printable(head->content_id) ? head->content_id : TV_NONE;
-    err = tv_resource_parse(arena, endpoint->account, endpoint->rest, &op->resource, reterr_info);
+    err = tv_table_resource_parse(arena, endpoint->account, endpoint->rest, &op->resource,
+                                  reterr_info);
     if (err)
         return err;
 
@@ -123,7 +124,7 @@ tv_err tv_table_op_locate(tv_arena *arena, const tv_table_head *head, const tv_e
 
     /* Inserts ignore If-Match, so only what addresses one entity looks at it. */
     if (op->resource.where == TV_TABLE_AT_ENTITY) {
-        err = tv_condition_parse(head->if_match, &op->condition);
+        err = tv_table_condition_parse(head->if_match, &op->condition);
         if (err)
             return err;
     }
@@ -144,7 +145,7 @@ tv_err tv_table_op_miss(const tv_table_op *op, bool has_comp)
 
 tv_err tv_table_op_apply_condition(tv_table_op *op)
 {
-    if (op->condition.kind != TV_CONDITION_NONE)
+    if (op->condition.kind != TV_TABLE_CONDITION_NONE)
         return TV_OK;
 
     switch (op->kind) {
@@ -204,7 +205,7 @@ static tv_slice odata_parameter(tv_slice parameters)
 /*
  * One media type.  TV_ERR_MEDIA_TYPE: not one that we know, look at the next.
  */
-static tv_err level_of_media_type(tv_slice text, tv_metadata_level *ret_level)
+static tv_err level_of_media_type(tv_slice text, tv_table_metadata_level *ret_level)
 {
     size_t semicolon = tv_slice_find(text, ';');
     tv_slice type = tv_slice_trim(tv_slice_take(text, semicolon));
@@ -218,11 +219,11 @@ static tv_err level_of_media_type(tv_slice text, tv_metadata_level *ret_level)
         return TV_ERR_MEDIA_TYPE;
 
     if (odata.len == 0 || tv_slice_eq_nocase(odata, TV_LIT("minimalmetadata")))
-        *ret_level = TV_METADATA_MINIMAL;
+        *ret_level = TV_TABLE_METADATA_MINIMAL;
     else if (tv_slice_eq_nocase(odata, TV_LIT("nometadata")))
-        *ret_level = TV_METADATA_NONE;
+        *ret_level = TV_TABLE_METADATA_NONE;
     else if (tv_slice_eq_nocase(odata, TV_LIT("fullmetadata")))
-        *ret_level = TV_METADATA_FULL;
+        *ret_level = TV_TABLE_METADATA_FULL;
     else if (tv_slice_eq_nocase(odata, TV_LIT("verbose")))
         return TV_ERR_JSON_VERBOSE_FORMAT;
     else
@@ -231,7 +232,7 @@ static tv_err level_of_media_type(tv_slice text, tv_metadata_level *ret_level)
 }
 
 /* The first type of a list that we can serve, else what is wrong with its first. */
-static tv_err level_of_list(tv_slice list, tv_metadata_level *ret_level)
+static tv_err level_of_list(tv_slice list, tv_table_metadata_level *ret_level)
 {
     tv_err first_problem = TV_OK;
     tv_slice part;
@@ -248,12 +249,13 @@ static tv_err level_of_list(tv_slice list, tv_metadata_level *ret_level)
 }
 
 /* $format wins over Accept, which may be one header or several; they make one list. */
-static tv_err choose_level(tv_arena *arena, const tv_table_head *head, tv_metadata_level *ret_level)
+static tv_err choose_level(tv_arena *arena, const tv_table_head *head,
+                           tv_table_metadata_level *ret_level)
 {
     tv_err first_problem = TV_OK;
     tv_slice format;
 
-    *ret_level = TV_METADATA_MINIMAL;
+    *ret_level = TV_TABLE_METADATA_MINIMAL;
     if (!tv_parameters_get(head->query, arena, TV_LIT("$format"), &format))
         return TV_ERR_URL_UNPARSABLE;
     if (format.len)
@@ -290,7 +292,7 @@ static tv_err read_select(tv_arena *arena, const tv_table_head *head, tv_table_o
         return TV_OK;
     if (!tv_parameters_get(head->query, arena, TV_LIT("$select"), &list))
         return TV_ERR_URL_UNPARSABLE;
-    return tv_select_parse(arena, list, &op->select);
+    return tv_table_select_parse(arena, list, &op->select);
 }
 
 /* --- names, and the whole of the head --- */
@@ -301,7 +303,7 @@ static bool names_table(tv_table_where where)
            where == TV_TABLE_AT_ENTITY;
 }
 
-static tv_err check_resource(const tv_resource *resource)
+static tv_err check_resource(const tv_table_resource *resource)
 {
     tv_err err = TV_OK;
 
@@ -392,7 +394,7 @@ tv_err tv_table_op_read_body(tv_arena *arena, tv_slice json, tv_table_op *op,
     /* What PUT and MERGE wrote comes back in the order of names; what POST wrote, as it was sent.
      */
     if (op->kind != TV_TABLE_OP_INSERT_ENTITY)
-        tv_properties_sort(&op->body.properties);
+        tv_entity_properties_sort(&op->body.properties);
     return tv_entity_check_limits(op->resource.partition_key, op->resource.row_key,
                                   &op->body.properties);
 }

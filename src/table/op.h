@@ -13,11 +13,11 @@
 #include "table/ops.h"
 #include "table/resource.h"
 
-typedef enum tv_prefer {
-    TV_PREFER_NONE,
-    TV_PREFER_CONTENT,
-    TV_PREFER_NO_CONTENT,
-} tv_prefer;
+typedef enum tv_table_prefer {
+    TV_TABLE_PREFER_NONE,
+    TV_TABLE_PREFER_CONTENT,
+    TV_TABLE_PREFER_NO_CONTENT,
+} tv_table_prefer;
 
 /** What the head of a request, or of a part of a batch, says: headers are TV_NONE when absent. */
 typedef struct tv_table_head {
@@ -39,14 +39,14 @@ typedef struct tv_table_op {
     tv_method method; /* that it stands for */
     tv_slice comp;    /* the parameter; data is NULL without one */
     int where;        /* a tv_table_where, or TV_OP_NOWHERE */
-    tv_resource resource;
-    tv_metadata_level level;
+    tv_table_resource resource;
+    tv_table_metadata_level level;
     bool is_xml; /* asked for with comp=…: speaks XML instead of OData, also in its errors */
-    tv_prefer prefer;
-    tv_condition condition;
-    tv_select select;    /* of reads */
-    tv_slice content_id; /* of a batch part, TV_NONE without */
-    tv_entity_body body; /* of entity writes, after tv_table_op_read_body */
+    tv_table_prefer prefer;
+    tv_table_condition condition;
+    tv_table_select select; /* of reads */
+    tv_slice content_id;    /* of a batch part, TV_NONE without */
+    tv_entity_body body;    /* of entity writes, after tv_table_op_read_body */
 } tv_table_op;
 
 /**

@@ -4,7 +4,7 @@
 #include "table/access.h"
 #include "table/call.h"
 
-/* What a request says may take 4 MiB; a batch has some room besides for its own wrapping. */
+/* What a request says may take 4 MiB; a batch has some more room for its own wrapping. */
 enum { BODY_BYTES_MAX = 4 * 1024 * 1024, BATCH_BYTES_MAX = BODY_BYTES_MAX + 64 * 1024 };
 
 static tv_err choose_by_condition(tv_call *call);
@@ -74,7 +74,7 @@ static tv_err read_query(tv_call *call)
 {
     tv_table_call *t = tv_table_call_of(call);
 
-    return tv_query_parse(&call->req->arena, call->req, &t->op, &t->query, &call->info);
+    return tv_table_query_parse(&call->req->arena, call->req, &t->op, &t->query, &call->info);
 }
 
 /* --- access --- */
@@ -82,11 +82,11 @@ static tv_err read_query(tv_call *call)
 /* What the URL names; an insert's keys are in its body. */
 static tv_err authorize(tv_call *call)
 {
-    const tv_resource *resource = &tv_table_call_of(call)->op.resource;
+    const tv_table_resource *resource = &tv_table_call_of(call)->op.resource;
 
     if (resource->where != TV_TABLE_AT_ENTITY)
         return TV_OK;
-    return tv_access_check_key(call->identity, resource->partition_key, resource->row_key);
+    return tv_table_access_check_key(call->identity, resource->partition_key, resource->row_key);
 }
 
 /*

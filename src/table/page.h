@@ -9,33 +9,34 @@
 #include "base/buf.h"
 #include "base/clock.h"
 
-enum { TV_PAGE_ROWS_MAX = 1000, TV_PAGE_BYTES_MAX = 4 * 1024 * 1024 };
+enum { TV_TABLE_PAGE_ROWS_MAX = 1000, TV_TABLE_PAGE_BYTES_MAX = 4 * 1024 * 1024 };
 
-typedef struct tv_page {
+typedef struct tv_table_page {
     size_t rows_max, bytes_max;
     int64_t deadline_ns;
     size_t examined; /* rows looked at */
     size_t returned; /* rows written */
-} tv_page;
+} tv_table_page;
 
 /** Begin a page that is appended to `out`. */
-static inline tv_page tv_page_begin(size_t rows_max, int64_t time_max_ns, const tv_buf *out)
+static inline tv_table_page tv_table_page_begin(size_t rows_max, int64_t time_max_ns,
+                                                const tv_buf *out)
 {
-    return (tv_page){
+    return (tv_table_page){
         .rows_max = rows_max,
-        .bytes_max = out->len + TV_PAGE_BYTES_MAX,
+        .bytes_max = out->len + TV_TABLE_PAGE_BYTES_MAX,
         .deadline_ns = tv_clock_mono_ns() + time_max_ns,
     };
 }
 
 /** Whether the page has all that it may have. */
-static inline bool tv_page_is_full(const tv_page *page, const tv_buf *out)
+static inline bool tv_table_page_is_full(const tv_table_page *page, const tv_buf *out)
 {
     return page->returned == page->rows_max || out->len >= page->bytes_max;
 }
 
 /** Whether its time is up: asked at the end of a turn. */
-static inline bool tv_page_is_late(const tv_page *page)
+static inline bool tv_table_page_is_late(const tv_table_page *page)
 {
     return tv_clock_mono_ns() > page->deadline_ns;
 }

@@ -12,12 +12,12 @@ static tv_err parse_top(tv_arena *arena, const tv_parameters *url_query, size_t 
     tv_slice text;
     uint64_t top;
 
-    *ret_top = TV_PAGE_ROWS_MAX;
+    *ret_top = TV_TABLE_PAGE_ROWS_MAX;
     if (!tv_parameters_get(url_query, arena, TV_LIT("$top"), &text))
         return TV_ERR_URL_UNPARSABLE;
     if (text.data == NULL)
         return TV_OK;
-    if (!tv_parse_uint64(text, &top) || top > TV_PAGE_ROWS_MAX)
+    if (!tv_parse_uint64(text, &top) || top > TV_TABLE_PAGE_ROWS_MAX)
         return TV_ERR_INVALID_INPUT;
 
     *ret_top = (size_t)top;
@@ -34,11 +34,12 @@ static tv_err parse_token(tv_arena *arena, const tv_parameters *url_query, tv_sl
         return TV_ERR_URL_UNPARSABLE;
     if (token.data == NULL)
         return TV_OK;
-    return tv_token_parse(arena, token, ret_text);
+    return tv_table_token_parse(arena, token, ret_text);
 }
 
 /* A token is a client's word: what it names must be a key that a row could have. */
-static tv_err parse_entity_tokens(tv_arena *arena, const tv_parameters *url_query, tv_query *query)
+static tv_err parse_entity_tokens(tv_arena *arena, const tv_parameters *url_query,
+                                  tv_table_query *query)
 {
     tv_err err;
 
@@ -56,7 +57,8 @@ static tv_err parse_entity_tokens(tv_arena *arena, const tv_parameters *url_quer
 }
 
 /* The lower-case name, U+0001 and 16 digits that mean nothing to us. */
-static tv_err parse_table_token(tv_arena *arena, const tv_parameters *url_query, tv_query *query)
+static tv_err parse_table_token(tv_arena *arena, const tv_parameters *url_query,
+                                tv_table_query *query)
 {
     tv_err err = parse_token(arena, url_query, TV_LIT("NextTableName"), &query->next_table);
 
@@ -67,35 +69,35 @@ static tv_err parse_table_token(tv_arena *arena, const tv_parameters *url_query,
     return tv_check_table_name(query->next_table) ? TV_ERR_INVALID_INPUT : TV_OK;
 }
 
-bool tv_query_is_explained(const tv_request *req)
+bool tv_table_query_is_explained(const tv_request *req)
 {
     return tv_slice_eq_nocase(tv_request_header(req, TV_LIT("x-tavola-explain")), TV_LIT("true"));
 }
 
 /* With $top=0 nothing is asked for, so nothing is looked at. */
-static tv_err ask_for_nothing(tv_arena *arena, tv_query *query, tv_error_info *reterr_info)
+static tv_err ask_for_nothing(tv_arena *arena, tv_table_query *query, tv_error_info *reterr_info)
 {
     return query->top ? TV_OK
                       : tv_filter_parse(arena, TV_LIT("false"), &query->filter, reterr_info);
 }
 
-tv_err tv_query_complete(tv_arena *arena, tv_query *query, tv_error_info *reterr_info)
+tv_err tv_table_query_complete(tv_arena *arena, tv_table_query *query, tv_error_info *reterr_info)
 {
     tv_err err = tv_filter_parse(arena, query->filter_text, &query->filter, reterr_info);
 
     return err ? err : ask_for_nothing(arena, query, reterr_info);
 }
 
-tv_err tv_query_parse(tv_arena *arena, const tv_request *req, const tv_table_op *op,
-                      tv_query *ret_query, tv_error_info *reterr_info)
+tv_err tv_table_query_parse(tv_arena *arena, const tv_request *req, const tv_table_op *op,
+                            tv_table_query *ret_query, tv_error_info *reterr_info)
 {
-    tv_query query = {0};
+    tv_table_query query = {0};
     tv_err err;
 
     if (!tv_parameters_get(&req->query, arena, TV_LIT("$filter"), &query.filter_text))
         return TV_ERR_URL_UNPARSABLE;
 
-    if (query.filter_text.len <= TV_QUERY_SHORT_FILTER_BYTES) {
+    if (query.filter_text.len <= TV_TABLE_QUERY_SHORT_FILTER_BYTES) {
         err = tv_filter_parse(arena, query.filter_text, &query.filter, reterr_info);
         if (err)
             return err;
@@ -112,7 +114,7 @@ tv_err tv_query_parse(tv_arena *arena, const tv_request *req, const tv_table_op 
     if (err)
         return err;
 
-    query.is_explained = tv_query_is_explained(req);
+    query.is_explained = tv_table_query_is_explained(req);
     *ret_query = query;
     return TV_OK;
 }

@@ -49,7 +49,7 @@ static tv_err wrong_key_count(tv_arena *arena, tv_slice account, tv_slice table,
 }
 
 /* The inside of the parentheses, for an entity.  The two keys may come in either order. */
-static tv_err parse_entity_keys(tv_arena *arena, tv_slice rest, tv_resource *resource)
+static tv_err parse_entity_keys(tv_arena *arena, tv_slice rest, tv_table_resource *resource)
 {
     resource->partition_key = resource->row_key = TV_NONE;
     for (;;) {
@@ -82,7 +82,7 @@ static tv_err parse_entity_keys(tv_arena *arena, tv_slice rest, tv_resource *res
     return TV_OK;
 }
 
-static tv_err parse_table_key(tv_arena *arena, tv_slice inside, tv_resource *resource)
+static tv_err parse_table_key(tv_arena *arena, tv_slice inside, tv_table_resource *resource)
 {
     static const tv_slice name = {"TableName=", 10};
 
@@ -97,7 +97,7 @@ static tv_err parse_table_key(tv_arena *arena, tv_slice inside, tv_resource *res
 
 /* name(...) with the parentheses at `open`. */
 static tv_err parse_with_keys(tv_arena *arena, tv_slice account, tv_slice path, size_t open,
-                              tv_resource *resource, tv_error_info *reterr_info)
+                              tv_table_resource *resource, tv_error_info *reterr_info)
 {
     tv_slice name = tv_slice_take(path, open);
     tv_slice inside = tv_slice_skip(path, open + 1);
@@ -133,12 +133,12 @@ static size_t segment_end(tv_slice path)
 }
 
 /*
- * What stands behind a table's name, when a client's account URL wrongly ends in
+ * What comes after a table's name, when a client's account URL wrongly ends in
  * it.  The service takes "table/Tables" for the table itself, and what more keys
  * there are for keys of that.
  */
 static tv_err parse_nested(tv_arena *arena, tv_slice account, tv_slice nested,
-                           tv_resource *resource, tv_error_info *reterr_info)
+                           tv_table_resource *resource, tv_error_info *reterr_info)
 {
     if (tv_slice_eq(nested, TV_LIT("$batch")))
         return TV_ERR_MEDIA_TYPE;
@@ -147,10 +147,10 @@ static tv_err parse_nested(tv_arena *arena, tv_slice account, tv_slice nested,
     return tv_slice_eq(nested, TV_LIT("Tables")) ? TV_OK : TV_ERR_INVALID_URI;
 }
 
-tv_err tv_resource_parse(tv_arena *arena, tv_slice account, tv_slice rest,
-                         tv_resource *ret_resource, tv_error_info *reterr_info)
+tv_err tv_table_resource_parse(tv_arena *arena, tv_slice account, tv_slice rest,
+                               tv_table_resource *ret_resource, tv_error_info *reterr_info)
 {
-    tv_resource resource = {0};
+    tv_table_resource resource = {0};
     tv_slice path;
     tv_err err = TV_OK;
 

@@ -1,5 +1,5 @@
 /*
- * What a URL names: the account, and behind it the tables, one table, an
+ * What a URL names: the account, and after it the tables, one table, an
  * entity set or one entity.  A path is decoded once, here; what is signed is
  * the path on the wire, and what is authorised and executed is this object.
  */
@@ -24,21 +24,22 @@ typedef enum tv_table_where {
 #undef AT
 } tv_table_where;
 
-typedef struct tv_resource {
+typedef struct tv_table_resource {
     tv_table_where where;
     tv_slice table; /* not checked to be a legal name */
     tv_slice partition_key;
     tv_slice row_key;
-} tv_resource;
+} tv_table_resource;
 
 /**
- * Decode and parse what is behind the account.  TV_ERR_KEY_COUNT when a key is
+ * Decode and parse what comes after the account.  TV_ERR_KEY_COUNT when a key is
  * missing or one too many (then `ret_resource` has the table),
  * TV_ERR_URL_UNPARSABLE for a bad escape, TV_ERR_QUERY_SYNTAX for what cannot be a
  * key predicate, TV_ERR_INVALID_URI for a path that names nothing,
- * TV_ERR_MEDIA_TYPE for a batch behind a table.
+ * TV_ERR_MEDIA_TYPE for a batch after a table.
  */
-tv_err tv_resource_parse(tv_arena *arena, tv_slice account, tv_slice rest,
-                         tv_resource *ret_resource, tv_error_info *reterr_info) TV_WARN_UNUSED;
+tv_err tv_table_resource_parse(tv_arena *arena, tv_slice account, tv_slice rest,
+                               tv_table_resource *ret_resource,
+                               tv_error_info *reterr_info) TV_WARN_UNUSED;
 
 #endif

@@ -14,7 +14,7 @@ static const tv_table_op *op_of(tv_call *call)
     return &tv_table_call_of(call)->op;
 }
 
-/* The headers that OData operations have besides. */
+/* The headers that OData operations have in addition. */
 static void start_odata(tv_call *call, int status)
 {
     tv_call_start(call, status);
@@ -22,24 +22,25 @@ static void start_odata(tv_call *call, int status)
     tv_response_header(call->req, TV_LIT("X-Content-Type-Options"), TV_LIT("nosniff"));
 }
 
-static void content_type(tv_call *call, tv_metadata_level level)
+static void content_type(tv_call *call, tv_table_metadata_level level)
 {
-    tv_response_header(call->req, TV_LIT("Content-Type"), tv_metadata_content_type(level));
+    tv_response_header(call->req, TV_LIT("Content-Type"), tv_table_metadata_content_type(level));
 }
 
 static void preference_applied(tv_call *call)
 {
-    if (op_of(call)->prefer == TV_PREFER_NO_CONTENT)
+    if (op_of(call)->prefer == TV_TABLE_PREFER_NO_CONTENT)
         tv_response_header(call->req, TV_LIT("Preference-Applied"), TV_LIT("return-no-content"));
-    else if (op_of(call)->prefer == TV_PREFER_CONTENT)
+    else if (op_of(call)->prefer == TV_TABLE_PREFER_CONTENT)
         tv_response_header(call->req, TV_LIT("Preference-Applied"), TV_LIT("return-content"));
 }
 
 static void etag(tv_call *call, int64_t ticks)
 {
-    char text[TV_ETAG_TEXT_MAX];
+    char text[TV_TABLE_ETAG_TEXT_MAX];
 
-    tv_response_header(call->req, TV_LIT("ETag"), (tv_slice){text, tv_etag_format(text, ticks)});
+    tv_response_header(call->req, TV_LIT("ETag"),
+                       (tv_slice){text, tv_table_etag_format(text, ticks)});
 }
 
 /* --- errors --- */
@@ -107,7 +108,7 @@ void tv_table_respond_error(tv_call *call, tv_err err)
     }
     start_odata(call, tv_err_status(err));
     preference_applied(call);
-    content_type(call, TV_METADATA_MINIMAL);
+    content_type(call, TV_TABLE_METADATA_MINIMAL);
     tv_table_add_error_json(&req->out, err, &call->info, TV_LIT(""), request_id(call));
     tv_call_finish(call);
 }
@@ -127,10 +128,10 @@ static void add_table_json(tv_call *call, tv_slice name)
     const tv_endpoint *endpoint = &op_of(call)->endpoint;
 
     tv_buf_add_char(out, '{');
-    if (op_of(call)->level != TV_METADATA_NONE)
+    if (op_of(call)->level != TV_TABLE_METADATA_NONE)
         tv_buf_printf(out, "\"odata.metadata\":\"%.*s/$metadata#Tables/@Element\",",
                       TV_FMT(endpoint->base_url));
-    if (op_of(call)->level == TV_METADATA_FULL)
+    if (op_of(call)->level == TV_TABLE_METADATA_FULL)
         tv_buf_printf(out,
                       "\"odata.type\":\"%.*s.Tables\",\"odata.id\":\"%.*s\","
                       "\"odata.editLink\":\"Tables('%.*s')\",",
@@ -140,7 +141,7 @@ static void add_table_json(tv_call *call, tv_slice name)
 
 void tv_table_respond_table_created(tv_call *call)
 {
-    bool has_content = op_of(call)->prefer != TV_PREFER_NO_CONTENT;
+    bool has_content = op_of(call)->prefer != TV_TABLE_PREFER_NO_CONTENT;
     tv_slice url = table_url(call, call->create.name);
 
     start_odata(call, has_content ? 201 : 204);
@@ -173,7 +174,7 @@ void tv_table_respond_no_content(tv_call *call)
 
 static tv_slice entity_url(tv_call *call)
 {
-    const tv_resource *resource = &op_of(call)->resource;
+    const tv_table_resource *resource = &op_of(call)->resource;
     tv_buf url = TV_BUF_EMPTY;
 
     tv_buf_add(&url, op_of(call)->endpoint.base_url);
@@ -196,13 +197,13 @@ static tv_err add_entity_json(tv_call *call, tv_slice value)
 void tv_table_respond_inserted(tv_call *call)
 {
     const tv_entity_change *change = &tv_table_call_of(call)->changes.changes[0];
-    bool has_content = op_of(call)->prefer != TV_PREFER_NO_CONTENT;
+    bool has_content = op_of(call)->prefer != TV_TABLE_PREFER_NO_CONTENT;
     tv_slice url = entity_url(call);
 
     /* It is done: without memory for the entity the client hears that, and no more. */
     if (has_content && add_entity_json(call, change->value)) {
         call->req->out.len = 0;
-        tv_table_call_of(call)->op.prefer = TV_PREFER_NO_CONTENT;
+        tv_table_call_of(call)->op.prefer = TV_TABLE_PREFER_NO_CONTENT;
         has_content = false;
     }
     start_odata(call, has_content ? 201 : 204);
@@ -247,7 +248,7 @@ tv_err tv_table_respond_entity(tv_call *call)
 /* "range; ranges=1; examined=12; returned=10" */
 static void plan_header(tv_call *call)
 {
-    const tv_scan *scan = &tv_table_call_of(call)->scan;
+    const tv_table_scan *scan = &tv_table_call_of(call)->scan;
 
     tv_response_header(call->req, TV_LIT("x-tavola-plan"),
                        tv_arena_printf(&call->req->arena,
@@ -258,7 +259,7 @@ static void plan_header(tv_call *call)
 
 tv_err tv_table_respond_plan(tv_call *call)
 {
-    tv_err err = tv_explain_add(&call->req->out, &tv_table_call_of(call)->scan);
+    tv_err err = tv_table_explain(&call->req->out, &tv_table_call_of(call)->scan);
 
     if (err)
         return err;
@@ -272,7 +273,7 @@ tv_err tv_table_respond_plan(tv_call *call)
 
 void tv_table_respond_page(tv_call *call)
 {
-    const tv_continuation *next = &tv_table_call_of(call)->scan.next;
+    const tv_table_continuation *next = &tv_table_call_of(call)->scan.next;
     tv_request *req = call->req;
 
     start_odata(call, 200);
@@ -292,11 +293,11 @@ void tv_table_respond_page(tv_call *call)
 /* What was done is answered in any case: without memory for the entities, without them. */
 static tv_err add_bare_batch_reply(tv_call *call, tv_slice id)
 {
-    tv_batch_request *batch = &tv_table_call_of(call)->batch;
+    tv_table_batch *batch = &tv_table_call_of(call)->batch;
 
     call->req->out.len = 0;
     for (size_t i = 0; i < batch->count; i++)
-        batch->ops[i].prefer = TV_PREFER_NO_CONTENT;
+        batch->ops[i].prefer = TV_TABLE_PREFER_NO_CONTENT;
     return tv_table_add_batch_reply(&call->req->out, call, id, TV_OK, 0);
 }
 

@@ -24,7 +24,7 @@ typedef struct scan_row {
     bool is_split;
 } scan_row;
 
-void tv_scan_plan(tv_scan *scan)
+void tv_table_scan_plan(tv_table_scan *scan)
 {
     scan->plan = tv_plan_make(scan->arena, scan->table->prefix, scan->query->filter);
 }
@@ -148,17 +148,17 @@ static tv_err row_passes(row_test *test, scan_row *row, const tv_container *tabl
 
 /* --- the page --- */
 
-void tv_scan_add_opening(tv_buf *out, const tv_entity_view *view)
+void tv_table_scan_add_opening(tv_buf *out, const tv_entity_view *view)
 {
     tv_buf_add_char(out, '{');
-    if (view->level != TV_METADATA_NONE)
+    if (view->level != TV_TABLE_METADATA_NONE)
         tv_entity_add_metadata_url(out, view, TV_LIT(""));
     tv_buf_add_lit(out, "\"value\":[");
 }
 
 /* Look at one row and write it if it passes. */
-static tv_err take_row(tv_scan *scan, const tv_entity_view *view, row_test *test, scan_row *row,
-                       tv_arena *scratch)
+static tv_err take_row(tv_table_scan *scan, const tv_entity_view *view, row_test *test,
+                       scan_row *row, tv_arena *scratch)
 {
     bool passes;
     tv_err err;
@@ -177,22 +177,22 @@ static tv_err take_row(tv_scan *scan, const tv_entity_view *view, row_test *test
     return tv_entity_add_json(scan->out, view, row->partition_key, row->row_key, row->value, false);
 }
 
-static tv_err end_page_at(tv_scan *scan, scan_row *row)
+static tv_err end_page_at(tv_table_scan *scan, scan_row *row)
 {
     tv_err err = row_split(row, scan->table, scan->arena);
 
     if (err)
         return err;
 
-    scan->next.next_partition = tv_token_format(scan->arena, row->partition_key);
-    scan->next.next_row = tv_token_format(scan->arena, row->row_key);
+    scan->next.next_partition = tv_table_token_format(scan->arena, row->partition_key);
+    scan->next.next_row = tv_table_token_format(scan->arena, row->row_key);
     return TV_OK;
 }
 
 /* The row key at which this page begins, the least key of the plan without a token. */
-static tv_err start_key(const tv_scan *scan, tv_slice *ret_start)
+static tv_err start_key(const tv_table_scan *scan, tv_slice *ret_start)
 {
-    const tv_query *query = scan->query;
+    const tv_table_query *query = scan->query;
     const tv_container *table = scan->table;
     tv_err err;
 
@@ -210,7 +210,7 @@ static tv_err start_key(const tv_scan *scan, tv_slice *ret_start)
 /* --- in turns --- */
 
 /* What a scan keeps between two turns. */
-struct tv_scan_state {
+struct tv_table_scan_state {
     tv_iter *iter;
     tv_entity_view view;
     row_test *test;
@@ -235,19 +235,19 @@ enum { SEEK_WORK = 4 };
  * looks at one at least, or a client that goes on from its token would never get
  * any further.
  */
-static outcome look_at_limits(tv_scan *scan, tv_turn *turn, unsigned work)
+static outcome look_at_limits(tv_table_scan *scan, tv_turn *turn, unsigned work)
 {
-    if (tv_page_is_full(&scan->page, scan->out))
+    if (tv_table_page_is_full(&scan->page, scan->out))
         return PAGE_FULL;
     if (scan->page.examined == 0 || !tv_turn_is_over(turn, work))
         return RANGE_READ;
-    return turn->must_end || tv_page_is_late(&scan->page) ? PAGE_FULL : TURN_OVER;
+    return turn->must_end || tv_table_page_is_late(&scan->page) ? PAGE_FULL : TURN_OVER;
 }
 
 /* The rows of the range at hand, from the iterator's on. */
-static tv_err scan_range(tv_scan *scan, tv_turn *turn, outcome *ret_outcome)
+static tv_err scan_range(tv_table_scan *scan, tv_turn *turn, outcome *ret_outcome)
 {
-    struct tv_scan_state *state = scan->state;
+    struct tv_table_scan_state *state = scan->state;
     const tv_key_range *range = &scan->plan.ranges[state->range];
     tv_iter *iter = state->iter;
     bool ends_with_iterator = state->range + 1 == scan->plan.count;
@@ -286,16 +286,16 @@ static tv_err scan_range(tv_scan *scan, tv_turn *turn, outcome *ret_outcome)
 }
 
 /* Go to the next range that holds something of the page. */
-static void enter_range(struct tv_scan_state *state, const tv_key_range *range)
+static void enter_range(struct tv_table_scan_state *state, const tv_key_range *range)
 {
     tv_iter_seek(state->iter,
                  tv_slice_cmp(state->start, range->from) > 0 ? state->start : range->from);
     state->is_in_range = true;
 }
 
-static tv_err scan_ranges(tv_scan *scan, tv_turn *turn, outcome *ret_outcome)
+static tv_err scan_ranges(tv_table_scan *scan, tv_turn *turn, outcome *ret_outcome)
 {
-    struct tv_scan_state *state = scan->state;
+    struct tv_table_scan_state *state = scan->state;
 
     *ret_outcome = RANGE_READ;
     for (; state->range < scan->plan.count; state->range++, state->is_in_range = false) {
@@ -319,27 +319,27 @@ static tv_err scan_ranges(tv_scan *scan, tv_turn *turn, outcome *ret_outcome)
     return TV_OK;
 }
 
-static void begin_page(tv_scan *scan)
+static void begin_page(tv_table_scan *scan)
 {
     tv_entity_view view = tv_table_op_view(scan->op);
 
-    scan->next = (tv_continuation){0};
-    tv_scan_add_opening(scan->out, &view);
-    scan->page = tv_page_begin(scan->query->top, scan->time_max_ns, scan->out);
+    scan->next = (tv_table_continuation){0};
+    tv_table_scan_add_opening(scan->out, &view);
+    scan->page = tv_table_page_begin(scan->query->top, scan->time_max_ns, scan->out);
 }
 
 /* Rows of a dropped table vanish file by file, so the page may lack some that it should have
  * had if the query came before the drop. */
-static tv_err end_page(tv_scan *scan)
+static tv_err end_page(tv_table_scan *scan)
 {
     tv_buf_add_lit(scan->out, "]}");
     return atomic_load(&scan->table->is_dropped) ? TV_ERR_TABLE_NOT_FOUND : TV_OK;
 }
 
-static tv_err begin_scan(tv_scan *scan, tv_engine *engine)
+static tv_err begin_scan(tv_table_scan *scan, tv_engine *engine)
 {
     const tv_plan *plan = &scan->plan;
-    struct tv_scan_state *state;
+    struct tv_table_scan_state *state;
     tv_slice start;
     tv_iter *iter;
     tv_err err;
@@ -363,14 +363,14 @@ static tv_err begin_scan(tv_scan *scan, tv_engine *engine)
     return TV_OK;
 }
 
-static void end_scan(tv_scan *scan)
+static void end_scan(tv_table_scan *scan)
 {
     tv_iter_free(scan->state->iter);
     tv_arena_done(&scan->state->scratch);
     scan->state = NULL;
 }
 
-tv_err tv_scan_run(tv_scan *scan, tv_engine *engine, tv_turn *turn, bool *ret_is_done)
+tv_err tv_table_scan_run(tv_table_scan *scan, tv_engine *engine, tv_turn *turn, bool *ret_is_done)
 {
     outcome result;
     tv_err err;
@@ -397,19 +397,19 @@ tv_err tv_scan_run(tv_scan *scan, tv_engine *engine, tv_turn *turn, bool *ret_is
 
 /* --- one point --- */
 
-bool tv_scan_is_point(const tv_scan *scan)
+bool tv_table_scan_is_point(const tv_table_scan *scan)
 {
     return scan->plan.count == 1 && scan->plan.kind == TV_PLAN_POINT &&
            scan->query->next_partition.data == NULL;
 }
 
-tv_err tv_scan_run_point(tv_scan *scan, tv_engine *engine, tv_read_mode mode)
+tv_err tv_table_scan_run_point(tv_table_scan *scan, tv_engine *engine, tv_read_mode mode)
 {
     tv_entity_view view = tv_table_op_view(scan->op);
     scan_row row = {.key = scan->plan.ranges[0].from};
     tv_err err;
 
-    tv_assert(tv_scan_is_point(scan));
+    tv_assert(tv_table_scan_is_point(scan));
     err = tv_engine_get(engine, mode, row.key, scan->arena, &row.value);
     if (err && err != TV_ERR_NOT_FOUND)
         return err;

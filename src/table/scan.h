@@ -13,22 +13,22 @@
 #include "table/page.h"
 #include "table/query.h"
 
-typedef struct tv_scan {
+typedef struct tv_table_scan {
     const tv_container *table;
     const tv_table_op *op;
-    const tv_query *query;
+    const tv_table_query *query;
     tv_plan plan;
     int64_t time_max_ns;
     tv_arena *arena; /* of the request */
     tv_buf *out;
-    tv_page page;         /* result: what was done */
-    tv_continuation next; /* result */
-    struct tv_scan_state *state; /* between turns: of scan.c */
-    struct tv_table_walk *walk;  /* and of table_list.c */
-} tv_scan;
+    tv_table_page page;                /* result: what was done */
+    tv_table_continuation next;        /* result */
+    struct tv_table_scan_state *state; /* between turns: of scan.c */
+    struct tv_table_walk *walk;        /* and of table_list.c */
+} tv_table_scan;
 
 /** Plan a query; fill in all but the plan and the results before. */
-void tv_scan_plan(tv_scan *scan);
+void tv_table_scan_plan(tv_table_scan *scan);
 
 /**
  * Append the page, or as much of it as the turn allows; then, with *ret_is_done
@@ -36,17 +36,18 @@ void tv_scan_plan(tv_scan *scan);
  * A turn that must end ends the page with a token.  May wait for the disk.
  * TV_ERR_TABLE_NOT_FOUND when the table was dropped.
  */
-tv_err tv_scan_run(tv_scan *scan, tv_engine *engine, tv_turn *turn,
-                   bool *ret_is_done) TV_WARN_UNUSED;
+tv_err tv_table_scan_run(tv_table_scan *scan, tv_engine *engine, tv_turn *turn,
+                         bool *ret_is_done) TV_WARN_UNUSED;
 
 /**
  * A plan that is one point read can be run without an iterator.  Same results;
  * TV_ERR_WOULD_BLOCK, with nothing appended, when `mode` forbids to wait.
  */
-bool tv_scan_is_point(const tv_scan *scan);
-tv_err tv_scan_run_point(tv_scan *scan, tv_engine *engine, tv_read_mode mode) TV_WARN_UNUSED;
+bool tv_table_scan_is_point(const tv_table_scan *scan);
+tv_err tv_table_scan_run_point(tv_table_scan *scan, tv_engine *engine,
+                               tv_read_mode mode) TV_WARN_UNUSED;
 
 /** {"odata.metadata":"…#name","value":[ : how every page begins. */
-void tv_scan_add_opening(tv_buf *out, const tv_entity_view *view);
+void tv_table_scan_add_opening(tv_buf *out, const tv_entity_view *view);
 
 #endif

@@ -30,9 +30,9 @@ static tv_slice escape(tv_arena *arena, tv_slice list)
     return copy;
 }
 
-tv_err tv_select_parse(tv_arena *arena, tv_slice list, tv_select *ret_select)
+tv_err tv_table_select_parse(tv_arena *arena, tv_slice list, tv_table_select *ret_select)
 {
-    tv_select select = {0};
+    tv_table_select select = {0};
     tv_slice rest = list, name;
 
     *ret_select = select;
@@ -58,7 +58,7 @@ tv_err tv_select_parse(tv_arena *arena, tv_slice list, tv_select *ret_select)
     return TV_OK;
 }
 
-bool tv_select_has(const tv_select *select, tv_slice name)
+bool tv_table_select_has(const tv_table_select *select, tv_slice name)
 {
     return select->count == 0 || tv_names_find(select->names, name) >= 0;
 }

@@ -9,16 +9,17 @@
 #include "odata/names.h"
 
 /** A list of names; count 0 selects everything. */
-typedef struct tv_select {
+typedef struct tv_table_select {
     const tv_names *names; /* NULL for everything */
     size_t count;
     tv_slice url_text; /* the list as the client wrote it, escaped for the metadata URL */
-} tv_select;
+} tv_table_select;
 
 /** Read the parameter's decoded value; TV_NONE, an empty list and "*" select everything. */
-tv_err tv_select_parse(tv_arena *arena, tv_slice list, tv_select *ret_select) TV_WARN_UNUSED;
+tv_err tv_table_select_parse(tv_arena *arena, tv_slice list,
+                             tv_table_select *ret_select) TV_WARN_UNUSED;
 
 /** Whether a property is shown. */
-bool tv_select_has(const tv_select *select, tv_slice name);
+bool tv_table_select_has(const tv_table_select *select, tv_slice name);
 
 #endif

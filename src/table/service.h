@@ -23,7 +23,7 @@ typedef struct tv_table_service {
 /** For a tv_table_service whose catalogue is one of tables. */
 extern const tv_service_spec tv_table_spec;
 
-/** Append the service's figures, beside those of its meter, in Prometheus' text format. */
+/** Append the service's metrics, in addition to those of its meter, in Prometheus' text format. */
 void tv_table_service_write_metrics(void *service, tv_buf *out);
 
 #endif

@@ -8,13 +8,13 @@
 #include "table/scan.h"
 #include "table/token.h"
 
-/* The most that a table takes beside a URL, and what closes the page: names are short. */
+/* The most that a table takes in addition to a URL, and what closes the page: names are short. */
 enum { TABLE_BYTES = 1024 };
 
 static void add_table(tv_buf *out, const tv_table_op *op, tv_slice name)
 {
     tv_buf_add_char(out, '{');
-    if (op->level == TV_METADATA_FULL) {
+    if (op->level == TV_TABLE_METADATA_FULL) {
         tv_buf_printf(out,
                       "\"odata.type\":\"%.*s.Tables\",\"odata.id\":\"%.*s/Tables('%.*s')\","
                       "\"odata.editLink\":\"Tables('%.*s')\",",
@@ -31,7 +31,8 @@ static tv_slice table_token(tv_arena *arena, tv_slice name)
 
     for (size_t i = 0; i < name.len; i++)
         lower[i] = tv_ascii_lower(name.data[i]);
-    return tv_token_format(arena, tv_arena_printf(arena, "%.*s\x01%016x", (int)name.len, lower, 0));
+    return tv_table_token_format(arena,
+                                 tv_arena_printf(arena, "%.*s\x01%016x", (int)name.len, lower, 0));
 }
 
 /* A table has one property, its name. */
@@ -53,7 +54,7 @@ struct tv_table_walk {
     tv_err err;
 };
 
-static struct tv_table_walk *walk_new(const tv_scan *scan)
+static struct tv_table_walk *walk_new(const tv_table_scan *scan)
 {
     size_t name_count = (size_t)scan->query->filter->names.count;
     struct tv_table_walk *walk = tv_arena_zalloc(scan->arena, sizeof *walk);
@@ -63,7 +64,7 @@ static struct tv_table_walk *walk_new(const tv_scan *scan)
     return walk;
 }
 
-static tv_err take_table(tv_scan *scan, tv_slice name)
+static tv_err take_table(tv_table_scan *scan, tv_slice name)
 {
     tv_err err;
 
@@ -84,14 +85,14 @@ static tv_err take_table(tv_scan *scan, tv_slice name)
 /* Every page looks at one table at least, see look_at_limits of scan.c. */
 static bool look_at_table(void *ctx, tv_slice name, tv_slice facts)
 {
-    tv_scan *scan = ctx;
+    tv_table_scan *scan = ctx;
     struct tv_table_walk *walk = scan->walk;
     tv_turn *turn = walk->turn;
     bool is_over = scan->page.examined && tv_turn_is_over(turn, 1);
 
     (void)facts;
-    if (tv_page_is_full(&scan->page, scan->out) ||
-        (is_over && (turn->must_end || tv_page_is_late(&scan->page)))) {
+    if (tv_table_page_is_full(&scan->page, scan->out) ||
+        (is_over && (turn->must_end || tv_table_page_is_late(&scan->page)))) {
         scan->next.next_table = table_token(scan->arena, name);
         return false;
     }
@@ -104,7 +105,7 @@ static bool look_at_table(void *ctx, tv_slice name, tv_slice facts)
     return walk->err == TV_OK;
 }
 
-static tv_err walk_on(tv_scan *scan, tv_catalog *catalog, tv_turn *turn)
+static tv_err walk_on(tv_table_scan *scan, tv_catalog *catalog, tv_turn *turn)
 {
     struct tv_table_walk *walk = scan->walk;
     tv_err err;
@@ -116,17 +117,17 @@ static tv_err walk_on(tv_scan *scan, tv_catalog *catalog, tv_turn *turn)
     return err ? err : walk->err;
 }
 
-static void begin_page(tv_scan *scan)
+static void begin_page(tv_table_scan *scan)
 {
     tv_entity_view view = tv_table_op_view(scan->op);
 
     view.table = TV_LIT("Tables");
-    tv_scan_add_opening(scan->out, &view);
-    scan->next = (tv_continuation){0};
-    scan->page = tv_page_begin(scan->query->top, scan->time_max_ns, scan->out);
+    tv_table_scan_add_opening(scan->out, &view);
+    scan->next = (tv_table_continuation){0};
+    scan->page = tv_table_page_begin(scan->query->top, scan->time_max_ns, scan->out);
 }
 
-tv_err tv_table_list(tv_scan *scan, tv_catalog *catalog, tv_turn *turn, bool *ret_is_done)
+tv_err tv_table_list(tv_table_scan *scan, tv_catalog *catalog, tv_turn *turn, bool *ret_is_done)
 {
     tv_err err = TV_OK;
 

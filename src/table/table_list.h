@@ -6,10 +6,10 @@
 
 /**
  * Append a page of table names, in the order of their lower-case forms; as
- * tv_scan_run, of a scan without table and plan.  Nothing is held between turns: a
+ * tv_table_scan_run, of a scan without table and plan.  Nothing is held between turns: a
  * table that comes or goes meanwhile is seen or not.
  */
-tv_err tv_table_list(tv_scan *scan, tv_catalog *catalog, tv_turn *turn,
+tv_err tv_table_list(tv_table_scan *scan, tv_catalog *catalog, tv_turn *turn,
                      bool *ret_is_done) TV_WARN_UNUSED;
 
 #endif

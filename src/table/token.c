@@ -19,7 +19,7 @@ static void translate(char *text, size_t len, const char *from, const char *to)
     }
 }
 
-tv_slice tv_token_format(tv_arena *arena, tv_slice text)
+tv_slice tv_table_token_format(tv_arena *arena, tv_slice text)
 {
     size_t len = tv_base64_encoded_len(text.len);
     char *encoded = tv_arena_bytes(arena, len);
@@ -29,7 +29,7 @@ tv_slice tv_token_format(tv_arena *arena, tv_slice text)
     return tv_arena_printf(arena, "1!%zu!%.*s", len, (int)len, encoded);
 }
 
-tv_err tv_token_parse(tv_arena *arena, tv_slice token, tv_slice *ret_text)
+tv_err tv_table_token_parse(tv_arena *arena, tv_slice token, tv_slice *ret_text)
 {
     tv_slice version, count_text;
     uint64_t count;

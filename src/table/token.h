@@ -8,9 +8,9 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-tv_slice tv_token_format(tv_arena *arena, tv_slice text);
+tv_slice tv_table_token_format(tv_arena *arena, tv_slice text);
 
 /** TV_ERR_INVALID_INPUT when it is not one of ours or not valid UTF-8. */
-tv_err tv_token_parse(tv_arena *arena, tv_slice token, tv_slice *ret_text) TV_WARN_UNUSED;
+tv_err tv_table_token_parse(tv_arena *arena, tv_slice token, tv_slice *ret_text) TV_WARN_UNUSED;
 
 #endif

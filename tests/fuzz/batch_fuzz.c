@@ -12,7 +12,7 @@ static const tv_header content_type = {{"Content-Type", 12}, {"multipart/mixed; 
 static const tv_endpoint endpoint = {
     .account = {"acct", 4}, .base_url = {"http://127.0.0.1/acct", 21}, .rest = {"$batch", 6}};
 
-static tv_err parse(tv_arena *arena, tv_slice body, tv_batch_request *ret_batch)
+static tv_err parse(tv_arena *arena, tv_slice body, tv_table_batch *ret_batch)
 {
     tv_request request = {
         .method = TV_METHOD_POST,
@@ -24,15 +24,15 @@ static tv_err parse(tv_arena *arena, tv_slice body, tv_batch_request *ret_batch)
     };
     tv_error_info info = {0};
 
-    return tv_batch_parse(arena, &request, &endpoint, ret_batch, &info);
+    return tv_table_batch_parse(arena, &request, &endpoint, ret_batch, &info);
 }
 
-static void check_changeset(const tv_batch_request *batch)
+static void check_changeset(const tv_table_batch *batch)
 {
-    const tv_resource *first = &batch->ops[0].resource;
+    const tv_table_resource *first = &batch->ops[0].resource;
 
     for (size_t i = 0; i < batch->count; i++) {
-        const tv_resource *resource = &batch->ops[i].resource;
+        const tv_table_resource *resource = &batch->ops[i].resource;
 
         tv_assert(tv_table_op_is_entity_write(batch->ops[i].kind));
         tv_assert(tv_slice_eq(batch->ops[i].endpoint.account, endpoint.account));
@@ -43,16 +43,16 @@ static void check_changeset(const tv_batch_request *batch)
     }
 }
 
-static void check_accepted(const tv_batch_request *batch)
+static void check_accepted(const tv_table_batch *batch)
 {
-    tv_assert(batch->count >= 1 && batch->count <= TV_BATCH_OPS_MAX);
+    tv_assert(batch->count >= 1 && batch->count <= TV_TABLE_BATCH_OPS_MAX);
     if (batch->is_query)
         tv_assert(batch->count == 1 && batch->ops[0].kind == TV_TABLE_OP_QUERY_ENTITY);
     else
         check_changeset(batch);
 }
 
-static bool is_same(const tv_batch_request *a, const tv_batch_request *b)
+static bool is_same(const tv_table_batch *a, const tv_table_batch *b)
 {
     if (a->count != b->count || a->is_query != b->is_query)
         return false;
@@ -70,7 +70,7 @@ static bool is_same(const tv_batch_request *a, const tv_batch_request *b)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     tv_slice body = {(const char *)data, size};
-    tv_batch_request batch, cut;
+    tv_table_batch batch, cut;
     tv_arena arena;
     tv_err err;
 
@@ -86,7 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (parse(&arena, tv_slice_take(body, data[size / 2] * size / 256), &cut) == TV_OK)
             tv_assert(is_same(&batch, &cut));
     } else {
-        tv_assert(!batch.is_part_error || batch.failed < TV_BATCH_OPS_MAX);
+        tv_assert(!batch.is_part_error || batch.failed < TV_TABLE_BATCH_OPS_MAX);
     }
     tv_arena_done(&arena);
     return 0;

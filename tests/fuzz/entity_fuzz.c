@@ -10,14 +10,14 @@
 #include "table/properties.h"
 
 static const tv_entity_view view = {
-    .level = TV_METADATA_MINIMAL,
+    .level = TV_TABLE_METADATA_MINIMAL,
     .base_url = {"http://h/a", 10},
     .account = {"a", 1},
     .table = {"t", 1},
 };
 
 /* JSON as the service writes it knows no -0.0. */
-static void drop_sign_of_zero(const tv_properties *properties)
+static void drop_sign_of_zero(const tv_entity_properties *properties)
 {
     for (size_t i = 0; i < properties->count; i++) {
         if (properties->list[i].type == TV_EDM_DOUBLE && properties->list[i].real == 0)
@@ -27,7 +27,7 @@ static void drop_sign_of_zero(const tv_properties *properties)
 
 static void check_accepted(tv_arena *arena, const tv_entity_body *body)
 {
-    const tv_properties *properties = &body->properties;
+    const tv_entity_properties *properties = &body->properties;
     tv_slice partition_key = body->partition_key.data ? body->partition_key : TV_LIT("");
     tv_slice row_key = body->row_key.data ? body->row_key : TV_LIT("");
     tv_slice value = tv_entity_encode(arena, properties);
@@ -49,10 +49,10 @@ static void check_accepted(tv_arena *arena, const tv_entity_body *body)
 }
 
 /* Merging an entity with itself changes nothing but the order. */
-static void check_merge(tv_arena *arena, const tv_properties *properties)
+static void check_merge(tv_arena *arena, const tv_entity_properties *properties)
 {
     tv_slice value = tv_entity_encode(arena, properties);
-    tv_properties merged;
+    tv_entity_properties merged;
 
     tv_assert(tv_entity_merge(arena, value, properties, &merged) == TV_OK);
     tv_assert(merged.count == properties->count);

@@ -121,7 +121,7 @@ static void check_limits(tv_arena *arena, const tv_identity *identity)
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys && limits; i++) {
         tv_slice key = tv_slice_of(keys[i]);
-        bool is_inside = tv_access_check_key(identity, key, key) == TV_OK;
+        bool is_inside = tv_table_access_check_key(identity, key, key) == TV_OK;
 
         if (limits->start_partition.data && tv_ordinal_compare(key, limits->start_partition) < 0)
             tv_assert(!is_inside);
@@ -132,7 +132,7 @@ static void check_limits(tv_arena *arena, const tv_identity *identity)
     tv_key_range range = {TV_LIT("r"), TV_LIT("s"), TV_PLAN_TABLE};
     tv_plan plan = {.ranges = &range, .count = 1};
 
-    tv_access_clip(identity, arena, TV_LIT("rx"), &plan);
+    tv_table_access_clip(identity, arena, TV_LIT("rx"), &plan);
 }
 
 static tv_slice text_of(tv_arena *arena, const tv_sas *sas, const tv_credentials *credentials)
@@ -152,7 +152,8 @@ static tv_slice text_of(tv_arena *arena, const tv_sas *sas, const tv_credentials
     return TV_NONE;
 }
 
-/* A service SAS is for its own place.  Those that do not say which service that is in are refused. */
+/* A service SAS is for its own place.  Those that do not say which service that is in are refused.
+ */
 static void check_elsewhere(tv_arena *arena, const tv_credentials *good, const tv_sas *sas)
 {
     const tv_identity *identity = NULL;
@@ -229,7 +230,8 @@ static void check_raw(tv_arena *arena, tv_slice query)
     const tv_identity *identity = NULL;
 
     for (size_t i = 0; i < SERVICES; i++)
-        tv_assert(ask(arena, request(services[i], query_of(arena, query)), now, &identity) != TV_OK &&
+        tv_assert(ask(arena, request(services[i], query_of(arena, query)), now, &identity) !=
+                      TV_OK &&
                   identity == NULL);
 }
 

@@ -13,10 +13,10 @@
 
 static void check_round_trip(tv_arena *arena, tv_slice text)
 {
-    tv_slice token = tv_token_format(arena, text), again;
+    tv_slice token = tv_table_token_format(arena, text), again;
 
     tv_assert(tv_slice_is_printable(token));
-    tv_assert(tv_token_parse(arena, token, &again) == TV_OK);
+    tv_assert(tv_table_token_parse(arena, token, &again) == TV_OK);
     tv_assert(tv_slice_eq(again, text));
 }
 
@@ -26,9 +26,9 @@ static void check_query(tv_arena *arena, tv_slice url_query)
     tv_request request = {.query = query_of(arena, url_query)};
     tv_error_info info = {0};
     tv_slice key;
-    tv_query query;
+    tv_table_query query;
 
-    if (tv_query_parse(arena, &request, &op, &query, &info) == TV_OK) {
+    if (tv_table_query_parse(arena, &request, &op, &query, &info) == TV_OK) {
         tv_assert(query.top <= 1000);
         if (query.next_partition.data) {
             tv_assert(tv_key_partition(arena, TV_LIT("acct"), 7, query.next_partition, &key) ==
@@ -37,7 +37,7 @@ static void check_query(tv_arena *arena, tv_slice url_query)
         }
     }
     op.kind = TV_TABLE_OP_QUERY_TABLES;
-    if (tv_query_parse(arena, &request, &op, &query, &info) == TV_OK && query.next_table.data)
+    if (tv_table_query_parse(arena, &request, &op, &query, &info) == TV_OK && query.next_table.data)
         tv_assert(query.next_table.len >= 3 && query.next_table.len <= 63);
 }
 
@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tv_arena arena;
 
     tv_arena_init(&arena);
-    if (tv_token_parse(&arena, input, &text) == TV_OK) {
+    if (tv_table_token_parse(&arena, input, &text) == TV_OK) {
         tv_assert(tv_utf8_is_valid(text));
         check_round_trip(&arena, text);
     }

@@ -104,7 +104,7 @@ static void store(tv_slice key, const row *r)
 {
     tv_property list[1 + PROPERTIES] = {
         {.name = TV_LIT("id"), .type = TV_EDM_INT32, .int32 = r->id}};
-    tv_properties properties = {list, 1};
+    tv_entity_properties properties = {list, 1};
 
     for (int i = 3; i < NAMES; i++) {
         if (r->values[i].type == 0)

@@ -26,19 +26,19 @@ typedef struct answer {
     size_t examined;
 } answer;
 
-static tv_table_op op = {.kind = TV_TABLE_OP_QUERY_ENTITIES, .level = TV_METADATA_NONE};
+static tv_table_op op = {.kind = TV_TABLE_OP_QUERY_ENTITIES, .level = TV_TABLE_METADATA_NONE};
 
-static tv_scan scan_of(const tv_query *query, tv_buf *out)
+static tv_table_scan scan_of(const tv_table_query *query, tv_buf *out)
 {
-    tv_scan scan = {.table = &table,
-                    .op = &op,
-                    .query = query,
-                    .time_max_ns = INT64_C(600000000000),
-                    .arena = &arena,
-                    .out = out};
+    tv_table_scan scan = {.table = &table,
+                          .op = &op,
+                          .query = query,
+                          .time_max_ns = INT64_C(600000000000),
+                          .arena = &arena,
+                          .out = out};
 
     out->len = 0;
-    tv_scan_plan(&scan);
+    tv_table_scan_plan(&scan);
     return scan;
 }
 
@@ -64,11 +64,11 @@ static size_t read_ids(tv_slice page, answer *into)
 }
 
 /* In one turn or in many; a page is the same. */
-static tv_err run_page(tv_scan *scan)
+static tv_err run_page(tv_table_scan *scan)
 {
     tv_turn endless = tv_turn_endless(), short_turn = {.end_ns = 0};
 
-    return run_in_turns(tv_scan_run, scan, engine, chance(50) ? endless : short_turn, NULL);
+    return run_in_turns(tv_table_scan_run, scan, engine, chance(50) ? endless : short_turn, NULL);
 }
 
 /* What every plan promises. */
@@ -91,10 +91,10 @@ static void check_plan(const tv_plan *plan)
 }
 
 /* Read one page; false on the last. */
-static bool read_page(tv_query *query, answer *into)
+static bool read_page(tv_table_query *query, answer *into)
 {
     tv_buf out = TV_BUF_EMPTY;
-    tv_scan scan = scan_of(query, &out);
+    tv_table_scan scan = scan_of(query, &out);
 
     met.pages++;
     check_plan(&scan.plan);
@@ -112,22 +112,22 @@ static bool read_page(tv_query *query, answer *into)
     if (scan.next.next_partition.data == NULL)
         return false;
     CHECK_INT(returned, query->top);
-    CHECK_OK(tv_token_parse(&arena, scan.next.next_partition, &query->next_partition));
-    CHECK_OK(tv_token_parse(&arena, scan.next.next_row, &query->next_row));
+    CHECK_OK(tv_table_token_parse(&arena, scan.next.next_partition, &query->next_partition));
+    CHECK_OK(tv_table_token_parse(&arena, scan.next.next_row, &query->next_row));
     return true;
 }
 
-static void check_point(const tv_query *query, const answer *want)
+static void check_point(const tv_table_query *query, const answer *want)
 {
     tv_buf out = TV_BUF_EMPTY;
-    tv_scan scan = scan_of(query, &out);
+    tv_table_scan scan = scan_of(query, &out);
     answer got = {0};
 
     met.plans[scan.plan.kind]++;
     met.without_residual += scan.plan.residual == NULL;
-    if (tv_scan_is_point(&scan)) {
+    if (tv_table_scan_is_point(&scan)) {
         met.single_points++;
-        CHECK_OK(tv_scan_run_point(&scan, engine, TV_READ_CACHED));
+        CHECK_OK(tv_table_scan_run_point(&scan, engine, TV_READ_CACHED));
         read_ids(tv_buf_slice(&out), &got);
         CHECK_INT(got.count, want->count);
         CHECK(got.count <= 1);
@@ -143,7 +143,7 @@ static size_t random_top(void)
     return chance(30) ? 1000 : 1 + seed_below(chance(50) ? 5 : 60);
 }
 
-static void check_pages(const expr *e, tv_query query)
+static void check_pages(const expr *e, tv_table_query query)
 {
     static answer want, got;
 
@@ -207,7 +207,7 @@ static void forget_deleted(void)
     row_count = kept;
 }
 
-static void check_pages_under_change(const expr *e, tv_query query)
+static void check_pages_under_change(const expr *e, tv_table_query query)
 {
     int first_new_id = next_id;
     const row *last = NULL;
@@ -240,7 +240,7 @@ static void check_pages_under_change(const expr *e, tv_query query)
 static void check_filter(const expr *e)
 {
     tv_buf text = TV_BUF_EMPTY;
-    tv_query query = {.top = 1000};
+    tv_table_query query = {.top = 1000};
     tv_error_info info = {0};
     char shown[400];
 
@@ -267,7 +267,7 @@ TEST(planned_queries_return_what_a_naive_reader_returns)
         engine = tv_memory_engine_new(NULL);
         tv_arena_init(&arena);
         table.id = 7;
-        CHECK_OK(tv_select_parse(&arena, TV_LIT("id"), &op.select));
+        CHECK_OK(tv_table_select_parse(&arena, TV_LIT("id"), &op.select));
         memset(was_deleted, 0, sizeof was_deleted);
         make_table();
         for (int k = 0; k < FILTERS; k++) {

@@ -150,31 +150,31 @@ TEST(a_table_that_was_made_again_is_a_new_one)
 TEST(a_query_of_a_table_that_was_dropped_meanwhile_gives_no_page)
 {
     tv_table_op op = {.kind = TV_TABLE_OP_QUERY_ENTITIES};
-    tv_query query = {.top = TV_PAGE_ROWS_MAX};
+    tv_table_query query = {.top = TV_TABLE_PAGE_ROWS_MAX};
     tv_error_info info = {0};
     tv_buf out = TV_BUF_EMPTY;
     static asking a, b;
 
     create(&a, "Orders", &first);
     CHECK_OK(tv_filter_parse(&arena, TV_NONE, &query.filter, &info));
-    tv_scan scan = {.table = tv_catalog_find(catalog, account, TV_LIT("Orders")),
-                    .op = &op,
-                    .query = &query,
-                    .time_max_ns = INT64_C(60000000000),
-                    .arena = &arena,
-                    .out = &out};
-    tv_scan point = scan;
-    tv_query point_query = query;
+    tv_table_scan scan = {.table = tv_catalog_find(catalog, account, TV_LIT("Orders")),
+                          .op = &op,
+                          .query = &query,
+                          .time_max_ns = INT64_C(60000000000),
+                          .arena = &arena,
+                          .out = &out};
+    tv_table_scan point = scan;
+    tv_table_query point_query = query;
     CHECK_OK(tv_filter_parse(&arena, TV_LIT("PartitionKey eq 'p' and RowKey eq 'r'"),
                              &point_query.filter, &info));
     point.query = &point_query;
-    tv_scan_plan(&scan);
-    tv_scan_plan(&point);
+    tv_table_scan_plan(&scan);
+    tv_table_scan_plan(&point);
     CHECK_OK(run_scan(&scan, engine));
-    CHECK_OK(tv_scan_run_point(&point, engine, TV_READ_CACHED));
+    CHECK_OK(tv_table_scan_run_point(&point, engine, TV_READ_CACHED));
     delete_table(&b, (tv_container *)scan.table, &first);
     CHECK_ERR(run_scan(&scan, engine), TV_ERR_TABLE_NOT_FOUND);
-    CHECK_ERR(tv_scan_run_point(&point, engine, TV_READ_CACHED), TV_ERR_TABLE_NOT_FOUND);
+    CHECK_ERR(tv_table_scan_run_point(&point, engine, TV_READ_CACHED), TV_ERR_TABLE_NOT_FOUND);
     tv_buf_done(&out);
     tv_container_unref((tv_container *)scan.table);
 }

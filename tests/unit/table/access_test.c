@@ -97,21 +97,21 @@ TEST(every_operation_needs_what_the_table_says_and_no_less)
         tv_identity key = {.account = &account};
 
         t_row = tv_table_spec.ops[op.kind].name;
-        CHECK_OK(tv_access_check(&key, &op));
+        CHECK_OK(tv_table_access_check(&key, &op));
         for (unsigned permissions = 0; permissions < 128; permissions++) {
             tv_identity sas = {
                 .account = &account, .sas = TV_SAS_ACCOUNT, .permissions = permissions};
 
             for (unsigned types = 0; types < 8; types++) {
                 sas.resource_types = types;
-                CHECK_ERR(tv_access_check(&sas, &op), wanted(row, false, permissions, types));
+                CHECK_ERR(tv_table_access_check(&sas, &op), wanted(row, false, permissions, types));
             }
             sas.resource_types = 0;
             sas.sas = TV_SAS_CONTAINER;
             sas.container = TV_LIT("people");
-            CHECK_ERR(tv_access_check(&sas, &op), wanted(row, true, permissions, 0));
+            CHECK_ERR(tv_table_access_check(&sas, &op), wanted(row, true, permissions, 0));
             sas.container = TV_LIT("persons");
-            CHECK_ERR(tv_access_check(&sas, &op), TV_ERR_AUTHORIZATION_FAILURE);
+            CHECK_ERR(tv_table_access_check(&sas, &op), TV_ERR_AUTHORIZATION_FAILURE);
         }
     }
 }
@@ -191,8 +191,8 @@ TEST(limits_compare_both_keys_together)
         tv_identity identity = limited(places[i].spk, places[i].srk, places[i].epk, places[i].erk);
 
         t_row = places[i].what;
-        CHECK_ERR(tv_access_check_key(&identity, tv_slice_of(places[i].partition),
-                                      tv_slice_of(places[i].row)),
+        CHECK_ERR(tv_table_access_check_key(&identity, tv_slice_of(places[i].partition),
+                                            tv_slice_of(places[i].row)),
                   places[i].is_inside ? TV_OK : TV_ERR_AUTHORIZATION_FAILURE);
     }
 }
@@ -289,12 +289,12 @@ TEST(a_clipped_plan_has_the_rows_inside_and_no_other)
             identity.limits.end_row = tv_slice_of(any_text());
         clipped.ranges = tv_arena_alloc(&arena, 5 * sizeof *plan.ranges);
         memcpy(clipped.ranges, plan.ranges, plan.count * sizeof *plan.ranges);
-        tv_access_clip(&identity, &arena, table_prefix(), &clipped);
+        tv_table_access_clip(&identity, &arena, table_prefix(), &clipped);
         for (size_t p = 0; p < COUNT(texts); p++) {
             for (size_t r = 0; r < COUNT(texts); r++) {
                 tv_slice key = row_key(texts[p], texts[r]);
-                bool is_inside = tv_access_check_key(&identity, tv_slice_of(texts[p]),
-                                                     tv_slice_of(texts[r])) == TV_OK;
+                bool is_inside = tv_table_access_check_key(&identity, tv_slice_of(texts[p]),
+                                                           tv_slice_of(texts[r])) == TV_OK;
 
                 CHECK_INT(plan_has(&clipped, key), plan_has(&plan, key) && is_inside);
             }
@@ -327,7 +327,7 @@ TEST(the_longest_keys_can_be_limits)
     tv_plan plan = {.kind = TV_PLAN_TABLE, .ranges = &all, .count = 1};
     tv_identity identity = limited(partition, row, partition, row);
 
-    tv_access_clip(&identity, &arena, table_prefix(), &plan);
+    tv_table_access_clip(&identity, &arena, table_prefix(), &plan);
     CHECK_INT(plan.count, 1);
     CHECK(plan_has(&plan, row_key(partition, row)));
     CHECK(!plan_has(&plan, row_key(partition, before)));
@@ -354,7 +354,7 @@ TEST(limits_that_hold_no_key_give_no_row)
             limited(impossible[i].spk, impossible[i].srk, impossible[i].epk, impossible[i].erk);
 
         t_row = impossible[i].what;
-        tv_access_clip(&identity, &arena, table_prefix(), &plan);
+        tv_table_access_clip(&identity, &arena, table_prefix(), &plan);
         CHECK_INT(plan.count, 0);
     }
 }
@@ -366,7 +366,7 @@ TEST(limits_longer_than_any_key_do_not_break_the_engine)
     tv_plan plan = {.kind = TV_PLAN_TABLE, .ranges = &all, .count = 1};
     tv_identity identity = limited("a", NULL, huge, huge);
 
-    tv_access_clip(&identity, &arena, table_prefix(), &plan);
+    tv_table_access_clip(&identity, &arena, table_prefix(), &plan);
     for (size_t i = 0; i < plan.count; i++)
         CHECK(plan.ranges[i].from.len <= 6400 && plan.ranges[i].to.len <= 6400);
 }

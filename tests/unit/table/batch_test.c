@@ -24,7 +24,7 @@ static int tear_down(__attribute__((unused)) void **state)
     return 0;
 }
 
-static tv_err parse_as(const char *content_type, tv_slice text, tv_batch_request *batch,
+static tv_err parse_as(const char *content_type, tv_slice text, tv_table_batch *batch,
                        tv_error_info *info)
 {
     tv_request request =
@@ -34,10 +34,10 @@ static tv_err parse_as(const char *content_type, tv_slice text, tv_batch_request
 
     request.body = text;
     *info = (tv_error_info){0};
-    return tv_batch_parse(&arena, &request, &endpoint, batch, info);
+    return tv_table_batch_parse(&arena, &request, &endpoint, batch, info);
 }
 
-static tv_err parse(tv_slice text, tv_batch_request *batch)
+static tv_err parse(tv_slice text, tv_table_batch *batch)
 {
     tv_error_info info;
 
@@ -142,7 +142,7 @@ static tv_slice three_ops(const dialect *d)
 TEST(six_clients_are_understood)
 {
     for (size_t i = 0; i < COUNT(dialects); i++) {
-        tv_batch_request batch;
+        tv_table_batch batch;
         tv_error_info info;
 
         t_row = dialects[i].name;
@@ -155,7 +155,7 @@ TEST(six_clients_are_understood)
         CHECK_TEXT(batch.ops[0].resource.row_key, "new");
         CHECK_TEXT(batch.ops[1].resource.row_key, "old");
         CHECK_TEXT(batch.ops[2].resource.row_key, "gone");
-        CHECK_INT(batch.ops[0].prefer, TV_PREFER_NO_CONTENT);
+        CHECK_INT(batch.ops[0].prefer, TV_TABLE_PREFER_NO_CONTENT);
         CHECK_INT(batch.ops[1].body.properties.count, 1);
         CHECK_TEXT(batch.ops[1].endpoint.base_url, BASE);
     }
@@ -171,7 +171,7 @@ TEST(a_body_cut_at_any_byte_is_never_a_smaller_batch)
         t_row = dialects[i].name;
         for (size_t len = 0; len < whole.len; len++) {
             char *copy = memcpy(tv_malloc(len + 1), whole.data, len);
-            tv_batch_request batch;
+            tv_table_batch batch;
             tv_error_info info;
             tv_err err = parse_as(dialects[i].batch_type, (tv_slice){copy, len}, &batch, &info);
 
@@ -214,7 +214,7 @@ static void add_delete(const char *table, const char *partition_key, int row)
 
 TEST(a_changeset_has_1_to_100_operations)
 {
-    tv_batch_request batch;
+    tv_table_batch batch;
 
     for (int count = 99; count <= 102; count++) {
         open_changeset();
@@ -275,7 +275,7 @@ static const struct {
 TEST(one_wrong_operation_is_named_by_its_index)
 {
     for (size_t i = 0; i < COUNT(seconds); i++) {
-        tv_batch_request batch;
+        tv_table_batch batch;
         tv_err want = seconds[i].err;
 
         t_row = seconds[i].what;
@@ -313,7 +313,7 @@ TEST(each_part_belongs_to_the_account_that_signed)
     };
 
     for (size_t i = 0; i < COUNT(rows); i++) {
-        tv_batch_request batch;
+        tv_table_batch batch;
 
         t_row = rows[i].what;
         open_changeset();
@@ -368,7 +368,7 @@ static const struct {
 TEST(a_batch_is_one_changeset_or_one_read)
 {
     for (size_t i = 0; i < COUNT(bodies); i++) {
-        tv_batch_request batch;
+        tv_table_batch batch;
 
         t_row = bodies[i].what;
         body.len = 0;
@@ -385,7 +385,7 @@ TEST(a_batch_without_a_boundary_is_refused)
 {
     static const char *const types[] = {"", "multipart/mixed", "application/json",
                                         "multipart/mixed; boundary="};
-    tv_batch_request batch;
+    tv_table_batch batch;
     tv_error_info info;
 
     add(&plain, "--b|" CHANGESET "--b--");
@@ -398,7 +398,7 @@ TEST(a_batch_without_a_boundary_is_refused)
 
 TEST(an_error_in_a_part_keeps_its_text)
 {
-    tv_batch_request batch;
+    tv_table_batch batch;
     tv_error_info info;
 
     open_changeset();

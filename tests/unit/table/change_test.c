@@ -43,7 +43,7 @@ static int tear_down(__attribute__((unused)) void **state)
 }
 
 /* An operation on row `row_key` of partition "p"; `json` is its body. */
-static tv_table_op *op_new(tv_table_op_kind kind, tv_condition condition, const char *row_key,
+static tv_table_op *op_new(tv_table_op_kind kind, tv_table_condition condition, const char *row_key,
                            const char *json)
 {
     tv_table_op *op = tv_arena_zalloc(&arena, sizeof *op);
@@ -56,29 +56,29 @@ static tv_table_op *op_new(tv_table_op_kind kind, tv_condition condition, const 
     if (kind != TV_TABLE_OP_DELETE_ENTITY) {
         CHECK_OK(tv_entity_body_read(&arena, tv_slice_of(json), &op->body, &info));
         if (kind != TV_TABLE_OP_INSERT_ENTITY)
-            tv_properties_sort(&op->body.properties);
+            tv_entity_properties_sort(&op->body.properties);
     }
     return op;
 }
 
-static void set_new(tv_change_set *set, tv_table_op *const *ops, size_t count)
+static void set_new(tv_table_change_set *set, tv_table_op *const *ops, size_t count)
 {
-    tv_change_set_init(set, &arena, table, count);
+    tv_table_change_set_init(set, &arena, table, count);
     for (size_t i = 0; i < count; i++)
-        CHECK_OK(tv_change_set_add(set, ops[i]));
+        CHECK_OK(tv_table_change_set_add(set, ops[i]));
 }
 
-static tv_err apply_set(tv_change_set *set)
+static tv_err apply_set(tv_table_change_set *set)
 {
     tv_write write = {0};
 
-    tv_change_set_prepare(set, &write);
+    tv_table_change_set_prepare(set, &write);
     return commit(&write);
 }
 
 static tv_err apply_to(tv_table_op *op, int64_t *ret_timestamp)
 {
-    tv_change_set set;
+    tv_table_change_set set;
 
     set_new(&set, &op, 1);
     tv_err err = apply_set(&set);
@@ -87,9 +87,10 @@ static tv_err apply_to(tv_table_op *op, int64_t *ret_timestamp)
     return err;
 }
 
-static const tv_condition none = {TV_CONDITION_NONE, 0}, any = {TV_CONDITION_ANY, 0};
+static const tv_table_condition none = {TV_TABLE_CONDITION_NONE, 0},
+                                any = {TV_TABLE_CONDITION_ANY, 0};
 
-static tv_err apply(tv_table_op_kind kind, tv_condition condition, const char *row_key,
+static tv_err apply(tv_table_op_kind kind, tv_table_condition condition, const char *row_key,
                     const char *json)
 {
     return apply_to(op_new(kind, condition, row_key, json), NULL);
@@ -179,7 +180,7 @@ static const struct {
      TV_ERR_ENTITY_NOT_FOUND, "-"},
 };
 
-static tv_condition condition_of(if_match match, int64_t ticks)
+static tv_table_condition condition_of(if_match match, int64_t ticks)
 {
     switch (match) {
     case NONE:
@@ -187,13 +188,13 @@ static tv_condition condition_of(if_match match, int64_t ticks)
     case ANY:
         return any;
     case SAME:
-        return (tv_condition){TV_CONDITION_EXACT, ticks};
+        return (tv_table_condition){TV_TABLE_CONDITION_EXACT, ticks};
     case OTHER:
-        return (tv_condition){TV_CONDITION_EXACT, ticks - 1};
+        return (tv_table_condition){TV_TABLE_CONDITION_EXACT, ticks - 1};
     case NEVER:
         break;
     }
-    return (tv_condition){TV_CONDITION_NEVER, 0};
+    return (tv_table_condition){TV_TABLE_CONDITION_NEVER, 0};
 }
 
 TEST(each_operation_meets_an_existing_and_a_missing_row)
@@ -236,7 +237,7 @@ TEST(a_merge_with_nothing_changes_the_timestamp_alone)
 TEST(the_result_is_what_was_stored)
 {
     tv_table_op *op;
-    tv_change_set set;
+    tv_table_change_set set;
 
     CHECK_OK(apply(TV_TABLE_OP_INSERT_ENTITY, none, "row", "{\"a\":1}"));
     op = op_new(TV_TABLE_OP_MERGE_ENTITY, any, "row", "{\"b\":2}");
@@ -272,7 +273,7 @@ TEST(timestamps_of_a_row_rise_even_when_the_clock_does_not)
 TEST(a_row_from_the_future_gets_the_next_tick)
 {
     tv_slice partition, key, value;
-    tv_properties properties = {NULL, 0};
+    tv_entity_properties properties = {NULL, 0};
     int64_t future = NOW + 864000000000, ticks = 0;
     tv_batch batch = {0};
 
@@ -284,7 +285,7 @@ TEST(a_row_from_the_future_gets_the_next_tick)
     CHECK_OK(tv_engine_write(engine, &batch));
     tv_batch_done(&batch);
 
-    tv_condition exact = {TV_CONDITION_EXACT, future};
+    tv_table_condition exact = {TV_TABLE_CONDITION_EXACT, future};
     CHECK_OK(apply_to(op_new(TV_TABLE_OP_MERGE_ENTITY, exact, "row", "{\"a\":1}"), &ticks));
     CHECK_INT(ticks, future + 1);
     CHECK_INT(stored_ticks("row"), future + 1);
@@ -293,7 +294,7 @@ TEST(a_row_from_the_future_gets_the_next_tick)
 TEST(many_writes_to_a_row_in_one_group_have_many_timestamps)
 {
     enum { WRITES = 50 };
-    tv_change_set sets[WRITES];
+    tv_table_change_set sets[WRITES];
     tv_write writes[WRITES];
 
     for (int i = 0; i < WRITES; i++) {
@@ -301,7 +302,7 @@ TEST(many_writes_to_a_row_in_one_group_have_many_timestamps)
 
         set_new(&sets[i], &op, 1);
         writes[i] = (tv_write){.mail.deliver = deliver, .reply_to = &mailbox};
-        tv_change_set_prepare(&sets[i], &writes[i]);
+        tv_table_change_set_prepare(&sets[i], &writes[i]);
         tv_outbox_add(outbox, &writes[i]);
     }
     tv_outbox_flush(outbox);
@@ -318,7 +319,7 @@ TEST(an_entity_that_is_made_again_in_one_group_has_another_timestamp)
     static const tv_table_op_kind kinds[] = {TV_TABLE_OP_INSERT_ENTITY, TV_TABLE_OP_DELETE_ENTITY,
                                              TV_TABLE_OP_INSERT_ENTITY};
     enum { WRITES = 3 };
-    tv_change_set sets[WRITES];
+    tv_table_change_set sets[WRITES];
     tv_write writes[WRITES];
 
     for (int i = 0; i < WRITES; i++) {
@@ -327,7 +328,7 @@ TEST(an_entity_that_is_made_again_in_one_group_has_another_timestamp)
 
         set_new(&sets[i], &op, 1);
         writes[i] = (tv_write){.mail.deliver = deliver, .reply_to = &mailbox};
-        tv_change_set_prepare(&sets[i], &writes[i]);
+        tv_table_change_set_prepare(&sets[i], &writes[i]);
         tv_outbox_add(outbox, &writes[i]);
     }
     tv_outbox_flush(outbox);
@@ -349,7 +350,7 @@ TEST(a_set_is_applied_whole)
         op_new(TV_TABLE_OP_MERGE_ENTITY, any, "old", "{\"b\":2}"),
         op_new(TV_TABLE_OP_DELETE_ENTITY, any, "gone", ""),
     };
-    tv_change_set set;
+    tv_table_change_set set;
 
     set_new(&set, ops, COUNT(ops));
     CHECK_OK(apply_set(&set));
@@ -364,7 +365,7 @@ TEST(a_set_with_one_failure_changes_nothing_and_names_it)
     for (size_t bad = 0; bad < 4; bad++) {
         tv_table_op *ops[4];
         char row_key[8];
-        tv_change_set set;
+        tv_table_change_set set;
 
         CHECK_OK(apply(TV_TABLE_OP_INSERT_OR_REPLACE_ENTITY, none, "there", "{\"a\":1}"));
         for (size_t i = 0; i < 4; i++) {
@@ -388,7 +389,7 @@ TEST(a_set_of_100_is_applied)
 {
     tv_table_op *ops[100];
     tv_slice partition;
-    tv_change_set set;
+    tv_table_change_set set;
 
     for (int i = 0; i < 100; i++)
         ops[i] = op_new(TV_TABLE_OP_INSERT_ENTITY, none, tv_arena_printf(&arena, "%d", i).data,
@@ -468,7 +469,7 @@ TEST(the_merges_of_a_set_keep_to_8_mib_together)
 {
     enum { COUNT_MAX = 18 }; /* the first so many of 480 KiB that are too much */
     tv_table_op *ops[COUNT_MAX];
-    tv_change_set set;
+    tv_table_change_set set;
 
     for (int i = 0; i < COUNT_MAX; i++) {
         char *name = tv_arena_bytes(&arena, 16);
@@ -491,7 +492,7 @@ TEST(the_merges_of_a_set_keep_to_8_mib_together)
 /* --- merges that are made ahead --- */
 
 /* Rows "row00" on, of 480 KiB each, and merges into them. */
-static void merges_new(tv_change_set *set, size_t count)
+static void merges_new(tv_table_change_set *set, size_t count)
 {
     tv_table_op **ops = tv_arena_alloc(&arena, count * sizeof *ops);
 
@@ -508,16 +509,16 @@ static void merges_new(tv_change_set *set, size_t count)
 
 TEST(a_set_that_merges_much_is_refused_and_applied_when_merged_ahead)
 {
-    tv_change_set set;
+    tv_table_change_set set;
     tv_write write = {0};
 
     merges_new(&set, 4);
     tv_slice before = stored("row03");
-    tv_change_set_prepare(&set, &write);
+    tv_table_change_set_prepare(&set, &write);
     CHECK_ERR(commit(&write), TV_ERR_WOULD_BLOCK);
     CHECK_SLICE(stored("row03"), before);
 
-    CHECK_OK(tv_change_set_merge_ahead(&set, engine, &write));
+    CHECK_OK(tv_table_change_set_merge_ahead(&set, engine, &write));
     CHECK(write.bytes > 4 * 15 * 32768);
     CHECK_OK(commit(&write));
     for (size_t i = 0; i < 4; i++)
@@ -528,20 +529,20 @@ TEST(a_set_that_merges_much_is_refused_and_applied_when_merged_ahead)
 
 TEST(what_was_merged_ahead_of_another_row_is_not_used)
 {
-    tv_change_set set;
+    tv_table_change_set set;
     tv_write write = {0};
 
     merges_new(&set, 2);
-    tv_change_set_prepare(&set, &write);
-    CHECK_OK(tv_change_set_merge_ahead(&set, engine, &write));
+    tv_table_change_set_prepare(&set, &write);
+    CHECK_OK(tv_table_change_set_merge_ahead(&set, engine, &write));
     CHECK_OK(apply(TV_TABLE_OP_INSERT_OR_REPLACE_ENTITY, none, "row01", "{\"c\":3}"));
     CHECK_OK(commit(&write));
     CHECK_ROW("row01", "b=1 c=3");
 
     merges_new(&set, 2);
     write = (tv_write){0};
-    tv_change_set_prepare(&set, &write);
-    CHECK_OK(tv_change_set_merge_ahead(&set, engine, &write));
+    tv_table_change_set_prepare(&set, &write);
+    CHECK_OK(tv_table_change_set_merge_ahead(&set, engine, &write));
     CHECK_OK(apply(TV_TABLE_OP_DELETE_ENTITY, any, "row01", ""));
     CHECK_ERR(commit(&write), TV_ERR_ENTITY_NOT_FOUND);
     CHECK_INT(set.failed, 1);
@@ -549,15 +550,15 @@ TEST(what_was_merged_ahead_of_another_row_is_not_used)
 
 TEST(merging_ahead_meets_the_errors_of_a_run)
 {
-    tv_change_set set;
+    tv_table_change_set set;
     tv_write write = {0};
 
     merges_new(&set, 18);
-    tv_change_set_prepare(&set, &write);
-    CHECK_ERR(tv_change_set_merge_ahead(&set, engine, &write), TV_ERR_MERGE_TOO_LARGE);
+    tv_table_change_set_prepare(&set, &write);
+    CHECK_ERR(tv_table_change_set_merge_ahead(&set, engine, &write), TV_ERR_MERGE_TOO_LARGE);
     CHECK_INT(set.failed, 17);
     CHECK_OK(apply(TV_TABLE_OP_DELETE_ENTITY, any, "row05", ""));
-    CHECK_ERR(tv_change_set_merge_ahead(&set, engine, &write), TV_ERR_ENTITY_NOT_FOUND);
+    CHECK_ERR(tv_table_change_set_merge_ahead(&set, engine, &write), TV_ERR_ENTITY_NOT_FOUND);
     CHECK_INT(set.failed, 5);
 
     /* The first one counts, although the set would be refused for a later one. */
@@ -568,8 +569,8 @@ TEST(merging_ahead_meets_the_errors_of_a_run)
         op_new(TV_TABLE_OP_MERGE_ENTITY, any, "none", "{\"c\":2}"),
     };
     set_new(&set, ops, 2);
-    tv_change_set_prepare(&set, &write);
-    CHECK_ERR(tv_change_set_merge_ahead(&set, engine, &write), TV_ERR_ENTITY_TOO_LARGE);
+    tv_table_change_set_prepare(&set, &write);
+    CHECK_ERR(tv_table_change_set_merge_ahead(&set, engine, &write), TV_ERR_ENTITY_TOO_LARGE);
     CHECK_INT(set.failed, 0);
     CHECK_ERR(apply_set(&set), TV_ERR_ENTITY_TOO_LARGE);
 }
@@ -580,7 +581,7 @@ TEST(a_write_that_found_its_table_before_the_deletion_fails_after_it)
 {
     tv_table_op *op = op_new(TV_TABLE_OP_INSERT_ENTITY, none, "late", "{\"a\":1}");
     tv_catalog_delete delete_op = {.catalog = catalog, .container = table, .arena = &arena};
-    tv_change_set set;
+    tv_table_change_set set;
     tv_write write = {0};
 
     /* Found and prepared, not yet run. */
@@ -646,15 +647,15 @@ static void set_row(const char *json)
 TEST(a_change_that_runs_again_sees_only_the_new_row)
 {
     for (size_t i = 0; i < COUNT(reruns); i++) {
-        tv_condition condition = reruns[i].kind == TV_TABLE_OP_MERGE_ENTITY ? any : none;
+        tv_table_condition condition = reruns[i].kind == TV_TABLE_OP_MERGE_ENTITY ? any : none;
         tv_table_op *op = op_new(reruns[i].kind, condition, "row", "{\"b\":2}");
         tv_txn *txn = tv_txn_new(engine);
-        tv_change_set set;
+        tv_table_change_set set;
         tv_write write = {0};
 
         t_row = reruns[i].what;
         set_new(&set, &op, 1);
-        tv_change_set_prepare(&set, &write);
+        tv_table_change_set_prepare(&set, &write);
 
         set_row(reruns[i].first);
         tv_txn_begin(txn);

@@ -42,7 +42,7 @@ TEST(the_bytes_are_those_of_the_header)
                                "\x05\x01"
                                "d\0\0\0\0\0\0\xF0\x3F"
                                "\x08\x01x\x02\0\xFF";
-    tv_slice value = tv_entity_encode(&arena, &(tv_properties){list, COUNT(list)});
+    tv_slice value = tv_entity_encode(&arena, &(tv_entity_properties){list, COUNT(list)});
 
     tv_entity_set_timestamp(value, INT64_C(0x0102030405060708));
     CHECK_SLICE(value, TV_LIT(want));
@@ -59,7 +59,7 @@ TEST(lengths_of_128_and_more_take_another_byte)
     for (size_t i = 0; i < COUNT(rows); i++) {
         tv_property property = {
             .name = TV_LIT("n"), .type = TV_EDM_BINARY, .bytes = {text, rows[i].len}};
-        tv_properties properties = {&property, 1};
+        tv_entity_properties properties = {&property, 1};
         tv_slice value = tv_entity_encode(&arena, &properties);
 
         CHECK_INT(value.len, 8 + 3 + (size_t)rows[i].bytes + rows[i].len);
@@ -71,7 +71,7 @@ TEST(random_entities_survive_encode_and_walk)
 {
     t_random_seed(0xe17);
     for (int i = 0; i < 2000; i++) {
-        tv_properties properties =
+        tv_entity_properties properties =
             random_properties(&arena, t_random, t_random() % (i % 100 ? 12 : 253));
         tv_slice value = tv_entity_encode(&arena, &properties);
         int64_t ticks = (int64_t)(t_random() % (uint64_t)TV_TICKS_MAX), got;
@@ -119,7 +119,7 @@ TEST(a_truncated_entity_is_corrupt_or_ends_between_two_properties)
 {
     t_random_seed(0x7c);
     for (int i = 0; i < 60; i++) {
-        tv_properties properties = random_properties(&arena, t_random, t_random() % 10);
+        tv_entity_properties properties = random_properties(&arena, t_random, t_random() % 10);
         tv_slice value = tv_entity_encode(&arena, &properties);
         size_t whole = 0, count;
 
@@ -140,7 +140,7 @@ TEST(a_changed_byte_is_corrupt_or_another_entity)
 {
     t_random_seed(0xf11b);
     for (int i = 0; i < 12; i++) {
-        tv_properties properties = random_properties(&arena, t_random, 1 + t_random() % 6);
+        tv_entity_properties properties = random_properties(&arena, t_random, 1 + t_random() % 6);
         tv_slice value = tv_entity_encode(&arena, &properties);
         size_t count;
 
@@ -191,7 +191,7 @@ TEST(damage_that_a_walk_must_find)
 
 TEST(an_entity_without_properties_is_an_entity)
 {
-    tv_properties none = {NULL, 0};
+    tv_entity_properties none = {NULL, 0};
     tv_slice value = tv_entity_encode(&arena, &none);
 
     CHECK_INT(value.len, 8);
@@ -201,10 +201,10 @@ TEST(an_entity_without_properties_is_an_entity)
 /* --- merging --- */
 
 /* "a=1 b=x": numbers become Int32, all else a String. */
-static tv_properties properties_of(const char *text)
+static tv_entity_properties properties_of(const char *text)
 {
     tv_slice rest = tv_slice_of(text), part;
-    tv_properties properties = {tv_arena_alloc(&arena, 32 * sizeof(tv_property)), 0};
+    tv_entity_properties properties = {tv_arena_alloc(&arena, 32 * sizeof(tv_property)), 0};
 
     while (rest.len && tv_slice_next(&rest, ' ', &part)) {
         size_t equals = tv_slice_find(part, '=');
@@ -239,9 +239,9 @@ static const struct {
 TEST(a_merge_lays_changes_over_what_is_stored)
 {
     for (size_t i = 0; i < COUNT(merges); i++) {
-        tv_properties stored = properties_of(merges[i].stored);
-        tv_properties changes = properties_of(merges[i].changes);
-        tv_properties want = properties_of(merges[i].merged), merged;
+        tv_entity_properties stored = properties_of(merges[i].stored);
+        tv_entity_properties changes = properties_of(merges[i].changes);
+        tv_entity_properties want = properties_of(merges[i].merged), merged;
 
         t_row = merges[i].what;
         CHECK_OK(tv_entity_merge(&arena, tv_entity_encode(&arena, &stored), &changes, &merged));
@@ -251,7 +251,7 @@ TEST(a_merge_lays_changes_over_what_is_stored)
 
 TEST(a_corrupt_entity_is_not_merged)
 {
-    tv_properties changes = properties_of("a=1"), merged;
+    tv_entity_properties changes = properties_of("a=1"), merged;
     tv_slice value = tv_entity_encode(&arena, &changes);
 
     CHECK_ERR(tv_entity_merge(&arena, tv_slice_take(value, value.len - 1), &changes, &merged),
@@ -261,8 +261,9 @@ TEST(a_corrupt_entity_is_not_merged)
 
 TEST(two_full_entities_merge_without_overflow)
 {
-    tv_properties stored = random_properties(&arena, t_random, TV_ENTITY_PROPERTIES_MAX);
-    tv_properties changes = random_properties(&arena, t_random, TV_ENTITY_PROPERTIES_MAX), merged;
+    tv_entity_properties stored = random_properties(&arena, t_random, TV_ENTITY_PROPERTIES_MAX);
+    tv_entity_properties changes = random_properties(&arena, t_random, TV_ENTITY_PROPERTIES_MAX),
+                         merged;
 
     for (size_t i = 0; i < changes.count; i++)
         changes.list[i].name = tv_arena_printf(&arena, "other%zu", i);
@@ -281,7 +282,7 @@ TEST(two_full_entities_merge_without_overflow)
 
 TEST(an_entity_has_at_most_252_properties)
 {
-    tv_properties properties = random_properties(&arena, t_random, 253);
+    tv_entity_properties properties = random_properties(&arena, t_random, 253);
 
     CHECK_ERR(tv_entity_check_limits(TV_LIT(""), TV_LIT(""), &properties),
               TV_ERR_TOO_MANY_PROPERTIES);
@@ -294,7 +295,7 @@ TEST(an_entity_costs_at_most_1_mib)
     enum { BIG = 65536, COUNT_OF_BIG = 15 };
     static char bytes[BIG];
     tv_property list[COUNT_OF_BIG + 1];
-    tv_properties properties = {list, COUNT_OF_BIG + 1};
+    tv_entity_properties properties = {list, COUNT_OF_BIG + 1};
     size_t left = TV_ENTITY_COST_MAX - 4 - 2 * (2 + 3) - COUNT_OF_BIG * (8 + 2 + BIG + 4);
 
     for (int i = 0; i < COUNT_OF_BIG; i++)

@@ -11,7 +11,7 @@
 static tv_arena arena;
 static int64_t timestamp;
 
-static tv_entity_view view_at(tv_metadata_level level)
+static tv_entity_view view_at(tv_table_metadata_level level)
 {
     return (tv_entity_view){
         .level = level,
@@ -43,20 +43,20 @@ static int tear_down(__attribute__((unused)) void **state)
 
 static const struct {
     const char *what;
-    tv_metadata_level level;
+    tv_table_metadata_level level;
     bool is_alone;
     const char *json;
 } levels[] = {
-    {"none", TV_METADATA_NONE, true, "{" KEYS TIME ",\"l\":\"7\"}"},
-    {"none, in a feed", TV_METADATA_NONE, false, "{" KEYS TIME ",\"l\":\"7\"}"},
-    {"minimal", TV_METADATA_MINIMAL, true,
+    {"none", TV_TABLE_METADATA_NONE, true, "{" KEYS TIME ",\"l\":\"7\"}"},
+    {"none, in a feed", TV_TABLE_METADATA_NONE, false, "{" KEYS TIME ",\"l\":\"7\"}"},
+    {"minimal", TV_TABLE_METADATA_MINIMAL, true,
      "{" METADATA ETAG KEYS TIME ",\"l@odata.type\":\"Edm.Int64\",\"l\":\"7\"}"},
-    {"minimal, in a feed", TV_METADATA_MINIMAL, false,
+    {"minimal, in a feed", TV_TABLE_METADATA_MINIMAL, false,
      "{" ETAG KEYS TIME ",\"l@odata.type\":\"Edm.Int64\",\"l\":\"7\"}"},
-    {"full", TV_METADATA_FULL, true,
+    {"full", TV_TABLE_METADATA_FULL, true,
      "{" METADATA TYPE ETAG EDIT KEYS "\"Timestamp@odata.type\":\"Edm.DateTime\"," TIME
      ",\"l@odata.type\":\"Edm.Int64\",\"l\":\"7\"}"},
-    {"full, in a feed", TV_METADATA_FULL, false,
+    {"full, in a feed", TV_TABLE_METADATA_FULL, false,
      "{" TYPE ETAG EDIT KEYS "\"Timestamp@odata.type\":\"Edm.DateTime\"," TIME
      ",\"l@odata.type\":\"Edm.Int64\",\"l\":\"7\"}"},
 };
@@ -64,7 +64,7 @@ static const struct {
 TEST(three_levels_of_metadata)
 {
     tv_property property = {.name = TV_LIT("l"), .type = TV_EDM_INT64, .int64 = 7};
-    tv_slice value = tv_entity_encode(&arena, &(tv_properties){&property, 1});
+    tv_slice value = tv_entity_encode(&arena, &(tv_entity_properties){&property, 1});
 
     tv_entity_set_timestamp(value, timestamp);
     for (size_t i = 0; i < COUNT(levels); i++) {
@@ -131,11 +131,11 @@ TEST(types_are_told_where_json_does_not_show_them)
 
         t_row = values[i].what;
         property.name = TV_LIT("v");
-        tv_slice value = tv_entity_encode(&arena, &(tv_properties){&property, 1});
+        tv_slice value = tv_entity_encode(&arena, &(tv_entity_properties){&property, 1});
 
-        for (int level = TV_METADATA_NONE; level <= TV_METADATA_FULL; level++) {
-            tv_entity_view view = view_at((tv_metadata_level)level);
-            bool has_type = level != TV_METADATA_NONE && values[i].annotation[0];
+        for (int level = TV_TABLE_METADATA_NONE; level <= TV_TABLE_METADATA_FULL; level++) {
+            tv_entity_view view = view_at((tv_table_metadata_level)level);
+            bool has_type = level != TV_TABLE_METADATA_NONE && values[i].annotation[0];
             tv_buf buf = TV_BUF_EMPTY;
 
             CHECK_OK(tv_entity_add_json(&buf, &view, TV_LIT(""), TV_LIT(""), value, false));
@@ -155,25 +155,26 @@ TEST(types_are_told_where_json_does_not_show_them)
 /* The stored properties are "name" and "big", an Int64. */
 static const struct {
     const char *what, *list;
-    tv_metadata_level level;
+    tv_table_metadata_level level;
     const char *json; /* alone */
 } selections[] = {
-    {"one property", "name", TV_METADATA_NONE, "{\"name\":\"Ada\"}"},
-    {"in the entity's own order", "big,name", TV_METADATA_NONE, "{\"name\":\"Ada\",\"big\":\"7\"}"},
-    {"keys come first", "name,RowKey,PartitionKey", TV_METADATA_NONE,
+    {"one property", "name", TV_TABLE_METADATA_NONE, "{\"name\":\"Ada\"}"},
+    {"in the entity's own order", "big,name", TV_TABLE_METADATA_NONE,
+     "{\"name\":\"Ada\",\"big\":\"7\"}"},
+    {"keys come first", "name,RowKey,PartitionKey", TV_TABLE_METADATA_NONE,
      "{\"PartitionKey\":\"eu\",\"RowKey\":\"1\",\"name\":\"Ada\"}"},
-    {"Timestamp", "Timestamp", TV_METADATA_NONE, "{" TIME "}"},
-    {"what is not there is null", "none,name", TV_METADATA_NONE,
+    {"Timestamp", "Timestamp", TV_TABLE_METADATA_NONE, "{" TIME "}"},
+    {"what is not there is null", "none,name", TV_TABLE_METADATA_NONE,
      "{\"name\":\"Ada\",\"none\":null}"},
-    {"nothing that is there", "none", TV_METADATA_NONE, "{\"none\":null}"},
-    {"another case is another name", "Name", TV_METADATA_NONE, "{\"Name\":null}"},
-    {"a name that needs escapes", "a\"b", TV_METADATA_NONE, "{\"a\\\"b\":null}"},
-    {"a star", "*", TV_METADATA_NONE,
+    {"nothing that is there", "none", TV_TABLE_METADATA_NONE, "{\"none\":null}"},
+    {"another case is another name", "Name", TV_TABLE_METADATA_NONE, "{\"Name\":null}"},
+    {"a name that needs escapes", "a\"b", TV_TABLE_METADATA_NONE, "{\"a\\\"b\":null}"},
+    {"a star", "*", TV_TABLE_METADATA_NONE,
      "{\"PartitionKey\":\"eu\",\"RowKey\":\"1\"," TIME ",\"name\":\"Ada\",\"big\":\"7\"}"},
-    {"types and metadata", "big", TV_METADATA_MINIMAL,
+    {"types and metadata", "big", TV_TABLE_METADATA_MINIMAL,
      "{\"odata.metadata\":\"http://127.0.0.1:10002/acct/$metadata#orders/"
      "@Element&$select=big\"," ETAG "\"big@odata.type\":\"Edm.Int64\",\"big\":\"7\"}"},
-    {"a list is escaped in the metadata", "a\"b, name", TV_METADATA_MINIMAL,
+    {"a list is escaped in the metadata", "a\"b, name", TV_TABLE_METADATA_MINIMAL,
      "{\"odata.metadata\":\"http://127.0.0.1:10002/acct/$metadata#orders/"
      "@Element&$select=a%22b,%20name\"," ETAG "\"name\":\"Ada\",\"a\\\"b\":null}"},
 };
@@ -184,7 +185,7 @@ TEST(a_selection_shows_what_it_names)
         {.name = TV_LIT("name"), .type = TV_EDM_STRING, .bytes = TV_LIT("Ada")},
         {.name = TV_LIT("big"), .type = TV_EDM_INT64, .int64 = 7},
     };
-    tv_slice value = tv_entity_encode(&arena, &(tv_properties){list, 2});
+    tv_slice value = tv_entity_encode(&arena, &(tv_entity_properties){list, 2});
 
     tv_entity_set_timestamp(value, timestamp);
     for (size_t i = 0; i < COUNT(selections); i++) {
@@ -192,7 +193,7 @@ TEST(a_selection_shows_what_it_names)
         tv_buf buf = TV_BUF_EMPTY;
 
         t_row = selections[i].what;
-        CHECK_OK(tv_select_parse(&arena, tv_slice_of(selections[i].list), &view.select));
+        CHECK_OK(tv_table_select_parse(&arena, tv_slice_of(selections[i].list), &view.select));
         CHECK_OK(tv_entity_add_json(&buf, &view, TV_LIT("eu"), TV_LIT("1"), value, true));
         CHECK_TEXT(tv_buf_slice(&buf), selections[i].json);
         tv_buf_done(&buf);
@@ -202,8 +203,8 @@ TEST(a_selection_shows_what_it_names)
 TEST(names_and_keys_are_escaped)
 {
     tv_property property = {.name = TV_LIT("\xC3\xB4"), .type = TV_EDM_INT64, .int64 = 1};
-    tv_slice value = tv_entity_encode(&arena, &(tv_properties){&property, 1});
-    tv_entity_view view = view_at(TV_METADATA_MINIMAL);
+    tv_slice value = tv_entity_encode(&arena, &(tv_entity_properties){&property, 1});
+    tv_entity_view view = view_at(TV_TABLE_METADATA_MINIMAL);
     tv_buf buf = TV_BUF_EMPTY;
 
     tv_entity_set_timestamp(value, timestamp);
@@ -226,10 +227,10 @@ TEST(a_link_doubles_quotes_and_encodes_the_rest)
 TEST(a_corrupt_entity_is_an_error_at_every_cut)
 {
     tv_property property = {.name = TV_LIT("l"), .type = TV_EDM_INT64, .int64 = 7};
-    tv_slice value = tv_entity_encode(&arena, &(tv_properties){&property, 1});
+    tv_slice value = tv_entity_encode(&arena, &(tv_entity_properties){&property, 1});
 
     for (size_t len = 0; len < value.len; len++) {
-        tv_entity_view view = view_at(TV_METADATA_MINIMAL);
+        tv_entity_view view = view_at(TV_TABLE_METADATA_MINIMAL);
         tv_buf buf = TV_BUF_EMPTY;
 
         CHECK_ERR(tv_entity_add_json(&buf, &view, TV_LIT(""), TV_LIT(""), tv_slice_take(value, len),
@@ -241,11 +242,11 @@ TEST(a_corrupt_entity_is_an_error_at_every_cut)
 
 TEST(each_level_has_its_content_type)
 {
-    CHECK_TEXT(tv_metadata_content_type(TV_METADATA_NONE),
+    CHECK_TEXT(tv_table_metadata_content_type(TV_TABLE_METADATA_NONE),
                "application/json;odata=nometadata;streaming=true;charset=utf-8");
-    CHECK_TEXT(tv_metadata_content_type(TV_METADATA_MINIMAL),
+    CHECK_TEXT(tv_table_metadata_content_type(TV_TABLE_METADATA_MINIMAL),
                "application/json;odata=minimalmetadata;streaming=true;charset=utf-8");
-    CHECK_TEXT(tv_metadata_content_type(TV_METADATA_FULL),
+    CHECK_TEXT(tv_table_metadata_content_type(TV_TABLE_METADATA_FULL),
                "application/json;odata=fullmetadata;streaming=true;charset=utf-8");
 }
 

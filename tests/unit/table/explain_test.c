@@ -61,15 +61,15 @@ TEST(plans_are_shown_in_terms_of_keys)
     tv_arena_init(&arena);
     tv_container table = {.id = 7, .prefix = tv_key_table(&arena, TV_LIT("acct"), 7)};
     for (size_t i = 0; i < COUNT(rows); i++) {
-        tv_query query = {.top = 1000};
-        tv_scan scan = {.table = &table, .query = &query, .arena = &arena, .out = &out};
+        tv_table_query query = {.top = 1000};
+        tv_table_scan scan = {.table = &table, .query = &query, .arena = &arena, .out = &out};
         tv_error_info info = {0};
 
         t_row = rows[i].filter;
         CHECK_OK(tv_filter_parse(&arena, tv_slice_of(rows[i].filter), &query.filter, &info));
-        tv_scan_plan(&scan);
+        tv_table_scan_plan(&scan);
         out.len = 0;
-        CHECK_OK(tv_explain_add(&out, &scan));
+        CHECK_OK(tv_table_explain(&out, &scan));
         tv_slice text = tv_buf_slice(&out);
         CHECK_TEXT(between(text, "{\"plan\":\"", "\""), rows[i].plan);
         CHECK_TEXT(between(text, "\"ranges\":[", "],\"residual\""), rows[i].ranges);

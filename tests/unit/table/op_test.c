@@ -163,13 +163,13 @@ TEST(the_condition_is_kept)
     tv_table_op op;
 
     CHECK_OK(parse("PUT", ENTITY, "If-Match: " ETAG "\n", &op));
-    CHECK_INT(op.condition.kind, TV_CONDITION_EXACT);
+    CHECK_INT(op.condition.kind, TV_TABLE_CONDITION_EXACT);
     CHECK_OK(parse("PUT", ENTITY, "If-Match: *\n", &op));
-    CHECK_INT(op.condition.kind, TV_CONDITION_ANY);
+    CHECK_INT(op.condition.kind, TV_TABLE_CONDITION_ANY);
     CHECK_OK(parse("PUT", ENTITY, "", &op));
-    CHECK_INT(op.condition.kind, TV_CONDITION_NONE);
+    CHECK_INT(op.condition.kind, TV_TABLE_CONDITION_NONE);
     CHECK_OK(parse("PUT", ENTITY, "If-Match: W/\"0x8\"\n", &op));
-    CHECK_INT(op.condition.kind, TV_CONDITION_NEVER);
+    CHECK_INT(op.condition.kind, TV_TABLE_CONDITION_NEVER);
     CHECK_ERR(parse("PUT", ENTITY, "If-Match: \"strong\"\n", &op), TV_ERR_ETAG_INVALID);
     CHECK_ERR(parse("DELETE", ENTITY, "If-Match:\n", &op), TV_ERR_ETAG_INVALID);
 }
@@ -207,26 +207,27 @@ TEST(names_are_checked_on_every_operation)
 static const struct {
     const char *what, *target, *accept; /* NULL: no header */
     tv_err err;
-    tv_metadata_level level;
+    tv_table_metadata_level level;
 } formats[] = {
-    {"no Accept", "people()", NULL, TV_OK, TV_METADATA_MINIMAL},
-    {"an empty Accept", "people()", "", TV_OK, TV_METADATA_MINIMAL},
-    {"plain JSON", "people()", "application/json", TV_OK, TV_METADATA_MINIMAL},
-    {"anything", "people()", "*/*", TV_OK, TV_METADATA_MINIMAL},
-    {"any application", "people()", "application/*", TV_OK, TV_METADATA_MINIMAL},
-    {"minimal", "people()", "application/json;odata=minimalmetadata", TV_OK, TV_METADATA_MINIMAL},
-    {"none", "people()", "application/json;odata=nometadata", TV_OK, TV_METADATA_NONE},
-    {"full", "people()", "application/json;odata=fullmetadata", TV_OK, TV_METADATA_FULL},
+    {"no Accept", "people()", NULL, TV_OK, TV_TABLE_METADATA_MINIMAL},
+    {"an empty Accept", "people()", "", TV_OK, TV_TABLE_METADATA_MINIMAL},
+    {"plain JSON", "people()", "application/json", TV_OK, TV_TABLE_METADATA_MINIMAL},
+    {"anything", "people()", "*/*", TV_OK, TV_TABLE_METADATA_MINIMAL},
+    {"any application", "people()", "application/*", TV_OK, TV_TABLE_METADATA_MINIMAL},
+    {"minimal", "people()", "application/json;odata=minimalmetadata", TV_OK,
+     TV_TABLE_METADATA_MINIMAL},
+    {"none", "people()", "application/json;odata=nometadata", TV_OK, TV_TABLE_METADATA_NONE},
+    {"full", "people()", "application/json;odata=fullmetadata", TV_OK, TV_TABLE_METADATA_FULL},
     {"case and blanks", "people()", "Application/JSON ; OData = NoMetadata", TV_OK,
-     TV_METADATA_NONE},
+     TV_TABLE_METADATA_NONE},
     {"another parameter in front", "people()", "application/json;q=1;odata=fullmetadata", TV_OK,
-     TV_METADATA_FULL},
+     TV_TABLE_METADATA_FULL},
     {"the first of two", "people()",
      "application/json;odata=nometadata,application/json;odata=fullmetadata", TV_OK,
-     TV_METADATA_NONE},
+     TV_TABLE_METADATA_NONE},
     {"the first that can be served", "people()",
      "application/atom+xml, text/html, application/json;odata=fullmetadata", TV_OK,
-     TV_METADATA_FULL},
+     TV_TABLE_METADATA_FULL},
     {"Atom", "people()", "application/atom+xml", TV_ERR_ATOM_FORMAT, 0},
     {"Atom and XML: the first problem", "people()", "application/atom+xml,application/xml",
      TV_ERR_ATOM_FORMAT, 0},
@@ -235,11 +236,11 @@ static const struct {
     {"unknown metadata", "people()", "application/json;odata=much", TV_ERR_MEDIA_TYPE, 0},
     {"HTML", "people()", "text/html", TV_ERR_MEDIA_TYPE, 0},
     {"$format wins", "people()?$format=application/json;odata=nometadata",
-     "application/json;odata=fullmetadata", TV_OK, TV_METADATA_NONE},
+     "application/json;odata=fullmetadata", TV_OK, TV_TABLE_METADATA_NONE},
     {"$format wins over Atom", "people()?%24format=application%2Fjson%3Bodata%3Dfullmetadata",
-     "application/atom+xml", TV_OK, TV_METADATA_FULL},
+     "application/atom+xml", TV_OK, TV_TABLE_METADATA_FULL},
     {"an empty $format is none", "people()?$format=", "application/json;odata=fullmetadata", TV_OK,
-     TV_METADATA_FULL},
+     TV_TABLE_METADATA_FULL},
     {"a $format that is not JSON", "people()?$format=application/atom%2Bxml", "application/json",
      TV_ERR_ATOM_FORMAT, 0},
     {"a plus in a query is a blank", "people()?$format=application/atom+xml", "application/json",
@@ -282,7 +283,7 @@ TEST(several_accept_headers_are_one_list)
     CHECK_OK(parse("GET", "people()",
                    "Accept: application/atom+xml\nAccept: application/json;odata=fullmetadata\n",
                    &op));
-    CHECK_INT(op.level, TV_METADATA_FULL);
+    CHECK_INT(op.level, TV_TABLE_METADATA_FULL);
     CHECK_ERR(parse("GET", "people()", "Accept: application/atom+xml\nAccept: text/html\n", &op),
               TV_ERR_ATOM_FORMAT);
 }
@@ -305,7 +306,7 @@ TEST(a_view_says_where_entities_are)
 
     CHECK_OK(parse("GET", ENTITY, "Accept: application/json;odata=fullmetadata\n", &op));
     tv_entity_view view = tv_table_op_view(&op);
-    CHECK_INT(view.level, TV_METADATA_FULL);
+    CHECK_INT(view.level, TV_TABLE_METADATA_FULL);
     CHECK_TEXT(view.base_url, "http://127.0.0.1:10002/acct");
     CHECK_TEXT(view.account, "acct");
     CHECK_TEXT(view.table, "people");
@@ -351,13 +352,13 @@ TEST(prefer_is_read_and_kept_after_an_error)
     tv_table_op op;
 
     CHECK_OK(parse("POST", "people", "", &op));
-    CHECK_INT(op.prefer, TV_PREFER_NONE);
+    CHECK_INT(op.prefer, TV_TABLE_PREFER_NONE);
     CHECK_OK(parse("POST", "people", "Prefer: Return-Content\n", &op));
-    CHECK_INT(op.prefer, TV_PREFER_CONTENT);
+    CHECK_INT(op.prefer, TV_TABLE_PREFER_CONTENT);
     CHECK_ERR(parse("POST", "a_b", "Prefer: return-no-content\n", &op), TV_ERR_TABLE_NAME_INVALID);
-    CHECK_INT(op.prefer, TV_PREFER_NO_CONTENT);
+    CHECK_INT(op.prefer, TV_TABLE_PREFER_NO_CONTENT);
     CHECK_OK(parse("POST", "people", "Prefer: respond-async\n", &op));
-    CHECK_INT(op.prefer, TV_PREFER_NONE);
+    CHECK_INT(op.prefer, TV_TABLE_PREFER_NONE);
 }
 
 TEST(a_content_id_that_cannot_be_sent_back_is_none)

@@ -38,7 +38,7 @@ static inline bool same_property(const tv_property *a, const tv_property *b)
 }
 
 /* Whether a walk over `value` yields just these properties. */
-static inline bool walks_to(tv_slice value, const tv_properties *want)
+static inline bool walks_to(tv_slice value, const tv_entity_properties *want)
 {
     tv_entity_cursor cursor;
     tv_property property;
@@ -109,9 +109,10 @@ static inline tv_property random_property(tv_arena *arena, uint64_t (*next)(void
     return property;
 }
 
-static inline tv_properties random_properties(tv_arena *arena, uint64_t (*next)(void), size_t count)
+static inline tv_entity_properties random_properties(tv_arena *arena, uint64_t (*next)(void),
+                                                     size_t count)
 {
-    tv_properties properties = {tv_arena_alloc(arena, count * sizeof(tv_property)), count};
+    tv_entity_properties properties = {tv_arena_alloc(arena, count * sizeof(tv_property)), count};
 
     for (size_t i = 0; i < count; i++)
         properties.list[i] = random_property(arena, next, i);

@@ -22,7 +22,7 @@ static int tear_down(__attribute__((unused)) void **state)
 
 static tv_slice error_text; /* of the last parse */
 
-static tv_err parse(tv_table_op_kind kind, tv_slice url_query, tv_query *query)
+static tv_err parse(tv_table_op_kind kind, tv_slice url_query, tv_table_query *query)
 {
     tv_request request = request_new(&arena, "GET", "people()", "");
     tv_table_op op = {.kind = kind};
@@ -30,7 +30,7 @@ static tv_err parse(tv_table_op_kind kind, tv_slice url_query, tv_query *query)
     tv_err err;
 
     request.query = query_of(&arena, url_query);
-    err = tv_query_parse(&arena, &request, &op, query, &info);
+    err = tv_table_query_parse(&arena, &request, &op, query, &info);
     error_text = info.text;
     return err;
 }
@@ -56,7 +56,7 @@ static const struct {
 TEST(top_is_1_to_1000)
 {
     for (size_t i = 0; i < COUNT(tops); i++) {
-        tv_query query;
+        tv_table_query query;
 
         t_row = tops[i].text;
         CHECK_ERR(parse(TV_TABLE_OP_QUERY_ENTITIES, tv_slice_of(tops[i].text), &query),
@@ -92,7 +92,7 @@ TEST(a_filter_is_decoded_and_parsed)
 {
     for (size_t i = 0; i < COUNT(filters); i++) {
         tv_buf printed = TV_BUF_EMPTY;
-        tv_query query;
+        tv_table_query query;
 
         t_row = filters[i].query;
         CHECK_ERR(parse(TV_TABLE_OP_QUERY_ENTITIES, tv_slice_of(filters[i].query), &query),
@@ -107,7 +107,7 @@ TEST(a_filter_is_decoded_and_parsed)
 
 TEST(a_refused_filter_comes_with_its_text)
 {
-    tv_query query;
+    tv_table_query query;
 
     CHECK_ERR(parse(TV_TABLE_OP_QUERY_ENTITIES, TV_LIT("$filter=aaa+bbb+ccc"), &query),
               TV_ERR_FILTER_SYNTAX);
@@ -131,20 +131,21 @@ TEST(an_explanation_is_asked_for_by_a_header)
     for (size_t i = 0; i < COUNT(rows); i++) {
         tv_request request = request_new(&arena, "GET", "people()", rows[i].headers);
         tv_error_info info = {0};
-        tv_query query;
+        tv_table_query query;
 
         t_row = rows[i].headers;
-        CHECK_OK(tv_query_parse(&arena, &request, &op, &query, &info));
+        CHECK_OK(tv_table_query_parse(&arena, &request, &op, &query, &info));
         CHECK_INT(query.is_explained, rows[i].is_explained);
     }
 }
 
 TEST(continuations_are_tokens)
 {
-    tv_slice a = tv_token_format(&arena, TV_LIT("pk")), b = tv_token_format(&arena, TV_LIT(""));
-    tv_slice table = tv_token_format(&arena, TV_LIT("people\x01"
-                                                    "0000000000000000"));
-    tv_query query;
+    tv_slice a = tv_table_token_format(&arena, TV_LIT("pk")),
+             b = tv_table_token_format(&arena, TV_LIT(""));
+    tv_slice table = tv_table_token_format(&arena, TV_LIT("people\x01"
+                                                          "0000000000000000"));
+    tv_table_query query;
 
     CHECK_OK(parse(
         TV_TABLE_OP_QUERY_ENTITIES,
@@ -184,7 +185,7 @@ static const struct {
 TEST(forged_continuations_are_refused_and_foreign_parameters_ignored)
 {
     for (size_t i = 0; i < COUNT(forged); i++) {
-        tv_query query;
+        tv_table_query query;
 
         t_row = forged[i].query;
         CHECK_ERR(parse(forged[i].kind, tv_slice_of(forged[i].query), &query), forged[i].err);
@@ -196,28 +197,28 @@ TEST(a_long_filter_is_not_parsed_at_once)
 {
     tv_buf text = TV_BUF_EMPTY;
     tv_error_info info = {0};
-    tv_query query;
+    tv_table_query query;
 
     tv_buf_add_lit(&text, "$top=7&$filter=n+eq+0");
-    for (int i = 0; text.len < 2 * TV_QUERY_SHORT_FILTER_BYTES; i++)
+    for (int i = 0; text.len < 2 * TV_TABLE_QUERY_SHORT_FILTER_BYTES; i++)
         tv_buf_printf(&text, "+or+n+eq+%d", i);
     CHECK_OK(parse(TV_TABLE_OP_QUERY_ENTITIES, tv_buf_slice(&text), &query));
     CHECK(query.filter == NULL);
     CHECK_INT(query.top, 7);
-    CHECK_OK(tv_query_complete(&arena, &query, &info));
+    CHECK_OK(tv_table_query_complete(&arena, &query, &info));
     CHECK_INT(query.filter->root->kind, TV_NODE_OR);
 
     /* Whatever is wrong with it is told then. */
     tv_buf_add_lit(&text, "+or");
     CHECK_OK(parse(TV_TABLE_OP_QUERY_ENTITIES, tv_buf_slice(&text), &query));
-    CHECK_ERR(tv_query_complete(&arena, &query, &info), TV_ERR_FILTER_SYNTAX);
+    CHECK_ERR(tv_table_query_complete(&arena, &query, &info), TV_ERR_FILTER_SYNTAX);
     CHECK(tv_slice_starts_with(info.text, TV_LIT("Expression expected at position ")));
 
     /* And nothing is read when nothing is asked for. */
     text.data[5] = '0';
     text.len -= 3;
     CHECK_OK(parse(TV_TABLE_OP_QUERY_ENTITIES, tv_buf_slice(&text), &query));
-    CHECK_OK(tv_query_complete(&arena, &query, &info));
+    CHECK_OK(tv_table_query_complete(&arena, &query, &info));
     CHECK(tv_filter_passes_nothing(query.filter));
     tv_buf_done(&text);
 }

@@ -152,12 +152,12 @@ TEST(a_path_names_a_resource)
         size_t len = strlen(paths[i].path);
         char *copy = memcpy(tv_malloc(len + 1), paths[i].path, len);
         tv_error_info info = {0};
-        tv_resource resource = {0};
+        tv_table_resource resource = {0};
 
         t_row = paths[i].what;
-        CHECK_ERR(
-            tv_resource_parse(&arena, TV_LIT("acct"), (tv_slice){copy, len}, &resource, &info),
-            paths[i].err);
+        CHECK_ERR(tv_table_resource_parse(&arena, TV_LIT("acct"), (tv_slice){copy, len}, &resource,
+                                          &info),
+                  paths[i].err);
         CHECK_INT(info.text.data != NULL, paths[i].err == TV_ERR_KEY_COUNT);
         if (paths[i].err == TV_OK) {
             CHECK_INT(resource.where, paths[i].where);
@@ -172,10 +172,11 @@ TEST(a_path_names_a_resource)
 TEST(the_error_for_missing_keys_names_the_table)
 {
     tv_error_info info = {0};
-    tv_resource resource;
+    tv_table_resource resource;
 
-    CHECK_ERR(tv_resource_parse(&arena, TV_LIT("acct"), TV_LIT("people('x')"), &resource, &info),
-              TV_ERR_KEY_COUNT);
+    CHECK_ERR(
+        tv_table_resource_parse(&arena, TV_LIT("acct"), TV_LIT("people('x')"), &resource, &info),
+        TV_ERR_KEY_COUNT);
     CHECK_TEXT(info.text, "The number of keys specified in the URI does not match number of key "
                           "properties for the resource 'acct.people'.");
 }

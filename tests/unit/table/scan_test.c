@@ -53,7 +53,7 @@ static tv_slice random_key(void)
 
 static void add_entity(int64_t table_id, tv_slice partition_key, tv_slice row_key)
 {
-    tv_properties none = {NULL, 0};
+    tv_entity_properties none = {NULL, 0};
     tv_slice partition, key;
 
     CHECK_OK(tv_key_partition(&arena, ACCOUNT, table_id, partition_key, &partition));
@@ -61,9 +61,9 @@ static void add_entity(int64_t table_id, tv_slice partition_key, tv_slice row_ke
     put(key, tv_entity_encode(&arena, &none));
 }
 
-static tv_query query_of(const char *filter, size_t top)
+static tv_table_query query_of(const char *filter, size_t top)
 {
-    tv_query query = {.top = top};
+    tv_table_query query = {.top = top};
     tv_error_info info = {0};
 
     CHECK_OK(tv_filter_parse(&arena, tv_slice_of(filter), &query.filter, &info));
@@ -71,30 +71,30 @@ static tv_query query_of(const char *filter, size_t top)
 }
 
 /* All pages of a query as one text of keys; checks that each page but the last is full. */
-static tv_slice read_pages(tv_query query, tv_buf *all)
+static tv_slice read_pages(tv_table_query query, tv_buf *all)
 {
     tv_table_op op = {.kind = TV_TABLE_OP_QUERY_ENTITIES,
-                      .level = TV_METADATA_NONE,
+                      .level = TV_TABLE_METADATA_NONE,
                       .endpoint = {.account = ACCOUNT},
                       .resource = {.table = TV_LIT("people")}};
 
     all->len = 0;
-    CHECK_OK(tv_select_parse(&arena, TV_LIT("PartitionKey,RowKey"), &op.select));
+    CHECK_OK(tv_table_select_parse(&arena, TV_LIT("PartitionKey,RowKey"), &op.select));
     for (int pages = 0;; pages++) {
         tv_buf page = TV_BUF_EMPTY;
 
         CHECK(pages <= ROWS);
-        tv_scan scan = {.table = &people,
-                        .op = &op,
-                        .query = &query,
-                        .time_max_ns = MINUTE_NS,
-                        .arena = &arena,
-                        .out = &page};
+        tv_table_scan scan = {.table = &people,
+                              .op = &op,
+                              .query = &query,
+                              .time_max_ns = MINUTE_NS,
+                              .arena = &arena,
+                              .out = &page};
 
-        tv_scan_plan(&scan);
+        tv_table_scan_plan(&scan);
         CHECK_OK(run_scan(&scan, engine));
         CHECK(scan.page.examined >= scan.page.returned && scan.page.returned <= query.top);
-        tv_continuation next = scan.next;
+        tv_table_continuation next = scan.next;
         tv_slice text = tv_buf_slice(&page);
         CHECK(tv_slice_starts_with(text, TV_LIT("{\"value\":[")));
         text = tv_slice_take(tv_slice_skip(text, 10), text.len - 12);
@@ -106,8 +106,8 @@ static tv_slice read_pages(tv_query query, tv_buf *all)
         CHECK_INT(next.next_partition.data != NULL, next.next_row.data != NULL);
         if (next.next_partition.data == NULL)
             return tv_buf_slice(all);
-        CHECK_OK(tv_token_parse(&arena, next.next_partition, &query.next_partition));
-        CHECK_OK(tv_token_parse(&arena, next.next_row, &query.next_row));
+        CHECK_OK(tv_table_token_parse(&arena, next.next_partition, &query.next_partition));
+        CHECK_OK(tv_table_token_parse(&arena, next.next_row, &query.next_row));
     }
 }
 
@@ -172,7 +172,7 @@ TEST(a_forged_continuation_does_not_leave_the_partition)
     add_entity(people.id, TV_LIT("a"), TV_LIT("1"));
     add_entity(people.id, TV_LIT("b"), TV_LIT("1"));
     add_entity(people.id, TV_LIT("c"), TV_LIT("1"));
-    tv_query query = query_of("PartitionKey eq 'b'", 9);
+    tv_table_query query = query_of("PartitionKey eq 'b'", 9);
 
     /* From before the partition it begins at its start; from behind it there is nothing. */
     query.next_partition = query.next_row = TV_LIT("");
@@ -192,7 +192,7 @@ static void add_entities(int count, size_t text_bytes)
     char *text = memset(tv_arena_bytes(&arena, text_bytes), 'x', text_bytes);
     tv_property property = {
         .name = TV_LIT("text"), .type = TV_EDM_STRING, .bytes = {text, text_bytes}};
-    tv_properties properties = {&property, 1};
+    tv_entity_properties properties = {&property, 1};
     tv_slice partition, key;
 
     for (int i = 0; i < count; i++) {
@@ -202,24 +202,24 @@ static void add_entities(int count, size_t text_bytes)
     }
 }
 
-static tv_table_op plain_op = {.kind = TV_TABLE_OP_QUERY_ENTITIES, .level = TV_METADATA_NONE};
+static tv_table_op plain_op = {.kind = TV_TABLE_OP_QUERY_ENTITIES, .level = TV_TABLE_METADATA_NONE};
 
-static tv_scan scan_of(const tv_query *query, int64_t time_max_ns, tv_buf *out)
+static tv_table_scan scan_of(const tv_table_query *query, int64_t time_max_ns, tv_buf *out)
 {
-    tv_scan scan = {.table = &people,
-                    .op = &plain_op,
-                    .query = query,
-                    .time_max_ns = time_max_ns,
-                    .arena = &arena,
-                    .out = out};
+    tv_table_scan scan = {.table = &people,
+                          .op = &plain_op,
+                          .query = query,
+                          .time_max_ns = time_max_ns,
+                          .arena = &arena,
+                          .out = out};
 
     out->len = 0;
-    tv_scan_plan(&scan);
+    tv_table_scan_plan(&scan);
     return scan;
 }
 
 /* Run pages to the end; how many there were, and what they examined and returned. */
-static size_t run_pages(tv_query query, int64_t time_max_ns, size_t *ret_examined,
+static size_t run_pages(tv_table_query query, int64_t time_max_ns, size_t *ret_examined,
                         size_t *ret_returned)
 {
     tv_buf out = TV_BUF_EMPTY;
@@ -227,18 +227,18 @@ static size_t run_pages(tv_query query, int64_t time_max_ns, size_t *ret_examine
 
     *ret_examined = *ret_returned = 0;
     for (;;) {
-        tv_scan scan = scan_of(&query, time_max_ns, &out);
+        tv_table_scan scan = scan_of(&query, time_max_ns, &out);
 
         CHECK_OK(run_scan(&scan, engine));
-        CHECK(out.len < TV_PAGE_BYTES_MAX + 100000);
+        CHECK(out.len < TV_TABLE_PAGE_BYTES_MAX + 100000);
         CHECK(scan.page.examined > 0);
         pages++;
         *ret_examined += scan.page.examined;
         *ret_returned += scan.page.returned;
         if (scan.next.next_partition.data == NULL)
             break;
-        CHECK_OK(tv_token_parse(&arena, scan.next.next_partition, &query.next_partition));
-        CHECK_OK(tv_token_parse(&arena, scan.next.next_row, &query.next_row));
+        CHECK_OK(tv_table_token_parse(&arena, scan.next.next_partition, &query.next_partition));
+        CHECK_OK(tv_table_token_parse(&arena, scan.next.next_row, &query.next_row));
     }
     tv_buf_done(&out);
     return pages;
@@ -293,8 +293,8 @@ TEST(a_page_tells_what_it_did)
 
     add_entities(1000, 10);
     for (size_t i = 0; i < COUNT(figures); i++) {
-        tv_query query = query_of(figures[i].filter, 1000);
-        tv_scan scan = scan_of(&query, MINUTE_NS, &out);
+        tv_table_query query = query_of(figures[i].filter, 1000);
+        tv_table_scan scan = scan_of(&query, MINUTE_NS, &out);
 
         t_row = figures[i].filter;
         CHECK_OK(run_scan(&scan, engine));
@@ -311,7 +311,7 @@ TEST(a_page_tells_what_it_did)
 TEST(a_token_without_a_row_begins_with_the_partition)
 {
     tv_buf pages = TV_BUF_EMPTY;
-    tv_query query = query_of("", 1000);
+    tv_table_query query = query_of("", 1000);
 
     add_entity(people.id, TV_LIT("a"), TV_LIT("1"));
     add_entity(people.id, TV_LIT("b"), TV_LIT(""));
@@ -324,16 +324,16 @@ TEST(a_token_without_a_row_begins_with_the_partition)
 /* The row that a token names may be gone; the next one is as good. */
 TEST(a_token_outlives_its_row)
 {
-    tv_query query = query_of("", 3);
+    tv_table_query query = query_of("", 3);
     tv_buf out = TV_BUF_EMPTY;
     tv_slice partition, key;
     tv_batch batch = {0};
 
     add_entities(10, 1);
-    tv_scan scan = scan_of(&query, MINUTE_NS, &out);
+    tv_table_scan scan = scan_of(&query, MINUTE_NS, &out);
     CHECK_OK(run_scan(&scan, engine));
-    CHECK_OK(tv_token_parse(&arena, scan.next.next_row, &query.next_row));
-    CHECK_OK(tv_token_parse(&arena, scan.next.next_partition, &query.next_partition));
+    CHECK_OK(tv_table_token_parse(&arena, scan.next.next_row, &query.next_row));
+    CHECK_OK(tv_table_token_parse(&arena, scan.next.next_partition, &query.next_partition));
     CHECK_TEXT(query.next_row, "0003");
 
     CHECK_OK(tv_key_partition(&arena, ACCOUNT, people.id, TV_LIT("p"), &partition));
@@ -342,10 +342,10 @@ TEST(a_token_outlives_its_row)
     CHECK_OK(tv_engine_write(engine, &batch));
     tv_batch_done(&batch);
 
-    tv_scan second = scan_of(&query, MINUTE_NS, &out);
+    tv_table_scan second = scan_of(&query, MINUTE_NS, &out);
     CHECK_OK(run_scan(&second, engine));
     CHECK_INT(second.page.returned, 3);
-    CHECK_OK(tv_token_parse(&arena, second.next.next_row, &query.next_row));
+    CHECK_OK(tv_table_token_parse(&arena, second.next.next_row, &query.next_row));
     CHECK_TEXT(query.next_row, "0007");
     tv_buf_done(&out);
 }
@@ -353,7 +353,7 @@ TEST(a_token_outlives_its_row)
 TEST(a_page_ends_where_the_memory_does)
 {
     tv_budget *budget = tv_budget_new(4 * 1024 * 1024);
-    tv_query query = query_of("", 1000);
+    tv_table_query query = query_of("", 1000);
     tv_buf out = TV_BUF_EMPTY;
     size_t returned = 0;
     tv_charge charge;
@@ -363,7 +363,7 @@ TEST(a_page_ends_where_the_memory_does)
     tv_charge_init(&charge, tv_budget_share(budget, ACCOUNT));
     out.charge = &charge;
     for (int pages = 0; pages == 0 || query.next_row.data; pages++) {
-        tv_scan scan = scan_of(&query, MINUTE_NS, &out);
+        tv_table_scan scan = scan_of(&query, MINUTE_NS, &out);
 
         CHECK(pages < 20);
         out.len = 0;
@@ -374,15 +374,15 @@ TEST(a_page_ends_where_the_memory_does)
         query.next_row = query.next_partition = TV_NONE;
         if (scan.next.next_row.data == NULL)
             break;
-        CHECK_OK(tv_token_parse(&arena, scan.next.next_row, &query.next_row));
-        CHECK_OK(tv_token_parse(&arena, scan.next.next_partition, &query.next_partition));
+        CHECK_OK(tv_table_token_parse(&arena, scan.next.next_row, &query.next_row));
+        CHECK_OK(tv_table_token_parse(&arena, scan.next.next_partition, &query.next_partition));
     }
     CHECK_INT(returned, 100);
 
     /* Not even one row fits. */
     tv_buf_done(&out);
     tv_charge_use(&charge, 3 * 512 * 1024);
-    tv_scan scan = scan_of(&query, MINUTE_NS, &out);
+    tv_table_scan scan = scan_of(&query, MINUTE_NS, &out);
     CHECK_ERR(run_scan(&scan, engine), TV_ERR_OVERLOADED);
     tv_buf_done(&out);
     tv_charge_done(&charge);
@@ -391,7 +391,7 @@ TEST(a_page_ends_where_the_memory_does)
 
 TEST(a_damaged_row_is_an_error)
 {
-    tv_query query = query_of("text eq 'x'", 1000);
+    tv_table_query query = query_of("text eq 'x'", 1000);
     tv_buf out = TV_BUF_EMPTY;
     tv_slice partition, key;
 
@@ -399,7 +399,7 @@ TEST(a_damaged_row_is_an_error)
     CHECK_OK(tv_key_partition(&arena, ACCOUNT, people.id, TV_LIT("p"), &partition));
     CHECK_OK(tv_key_row(&arena, partition, TV_LIT("0001"), &key));
     put(key, TV_LIT("\1\2\3"));
-    tv_scan scan = scan_of(&query, MINUTE_NS, &out);
+    tv_table_scan scan = scan_of(&query, MINUTE_NS, &out);
     CHECK_ERR(run_scan(&scan, engine), TV_ERR_CORRUPT);
     tv_buf_done(&out);
 }
@@ -420,13 +420,13 @@ TEST(only_one_point_is_read_as_one)
     tv_buf out = TV_BUF_EMPTY;
 
     for (size_t i = 0; i < COUNT(rows); i++) {
-        tv_query query = query_of(rows[i].filter, 1000);
-        tv_scan scan = scan_of(&query, MINUTE_NS, &out);
+        tv_table_query query = query_of(rows[i].filter, 1000);
+        tv_table_scan scan = scan_of(&query, MINUTE_NS, &out);
 
         t_row = rows[i].filter;
-        CHECK_INT(tv_scan_is_point(&scan), rows[i].is_point);
+        CHECK_INT(tv_table_scan_is_point(&scan), rows[i].is_point);
         query.next_partition = TV_LIT("p");
-        CHECK(!tv_scan_is_point(&scan));
+        CHECK(!tv_table_scan_is_point(&scan));
     }
     t_row = "";
     tv_buf_done(&out);
@@ -437,23 +437,23 @@ TEST(only_one_point_is_read_as_one)
 /* However it is cut into turns, a page is the same, and sees one moment. */
 TEST(a_page_goes_on_where_its_last_turn_ended)
 {
-    tv_query query = query_of("text eq 'x' or RowKey lt '0100'", 1000);
+    tv_table_query query = query_of("text eq 'x' or RowKey lt '0100'", 1000);
     tv_buf whole = TV_BUF_EMPTY, in_turns = TV_BUF_EMPTY;
-    tv_scan scan;
+    tv_table_scan scan;
     bool is_done;
     int turns;
 
     add_entities(200, 1);
     scan = scan_of(&query, MINUTE_NS, &whole);
-    CHECK_OK(run_in_turns(tv_scan_run, &scan, engine, tv_turn_endless(), &turns));
+    CHECK_OK(run_in_turns(tv_table_scan_run, &scan, engine, tv_turn_endless(), &turns));
     CHECK_INT(turns, 1);
 
     scan = scan_of(&query, MINUTE_NS, &in_turns);
     tv_turn turn = {.end_ns = 0};
-    CHECK_OK(tv_scan_run(&scan, engine, &turn, &is_done));
+    CHECK_OK(tv_table_scan_run(&scan, engine, &turn, &is_done));
     CHECK(!is_done);
     add_entities(300, 1); /* too late to be seen */
-    CHECK_OK(run_in_turns(tv_scan_run, &scan, engine, (tv_turn){.end_ns = 0}, &turns));
+    CHECK_OK(run_in_turns(tv_table_scan_run, &scan, engine, (tv_turn){.end_ns = 0}, &turns));
     CHECK(turns > 5);
     CHECK_SLICE(tv_buf_slice(&in_turns), tv_buf_slice(&whole));
     tv_buf_done(&whole);
@@ -470,9 +470,9 @@ TEST(many_empty_ranges_are_many_turns)
         tv_buf_printf(&text, "%sPartitionKey eq 'nobody%d'", i ? " or " : "", i);
     tv_buf_add(&text, TV_LIT("\0"));
     add_entities(10, 1);
-    tv_query query = query_of(text.data, 1000);
-    tv_scan scan = scan_of(&query, MINUTE_NS, &out);
-    CHECK_OK(run_in_turns(tv_scan_run, &scan, engine, (tv_turn){.end_ns = 0}, &turns));
+    tv_table_query query = query_of(text.data, 1000);
+    tv_table_scan scan = scan_of(&query, MINUTE_NS, &out);
+    CHECK_OK(run_in_turns(tv_table_scan_run, &scan, engine, (tv_turn){.end_ns = 0}, &turns));
     CHECK_INT(scan.plan.count, 200);
     CHECK(turns > 20);
     tv_buf_done(&text);
@@ -482,17 +482,17 @@ TEST(many_empty_ranges_are_many_turns)
 /* A page that must end has looked at a row, and its token leads on. */
 TEST(a_page_that_must_end_has_a_token)
 {
-    tv_query query = query_of("text eq 'nobody'", 1000);
+    tv_table_query query = query_of("text eq 'nobody'", 1000);
     tv_buf out = TV_BUF_EMPTY;
     tv_turn last = {.must_end = true};
     bool is_done;
 
     add_entities(100, 1);
-    tv_scan scan = scan_of(&query, MINUTE_NS, &out);
-    CHECK_OK(tv_scan_run(&scan, engine, &last, &is_done));
+    tv_table_scan scan = scan_of(&query, MINUTE_NS, &out);
+    CHECK_OK(tv_table_scan_run(&scan, engine, &last, &is_done));
     CHECK(is_done);
     CHECK_INT(scan.page.examined, 1);
-    CHECK_OK(tv_token_parse(&arena, scan.next.next_row, &query.next_row));
+    CHECK_OK(tv_table_token_parse(&arena, scan.next.next_row, &query.next_row));
     CHECK_TEXT(query.next_row, "0001");
     CHECK_TEXT(tv_buf_slice(&out), "{\"value\":[]}");
     tv_buf_done(&out);
@@ -508,7 +508,7 @@ TEST(every_name_of_a_filter_finds_its_property)
 {
     tv_buf text = TV_BUF_EMPTY, out = TV_BUF_EMPTY;
     tv_property list[TV_ENTITY_PROPERTIES_MAX];
-    tv_properties properties = {list, TV_ENTITY_PROPERTIES_MAX};
+    tv_entity_properties properties = {list, TV_ENTITY_PROPERTIES_MAX};
     tv_slice partition, key;
 
     for (int i = 0; i < TV_ENTITY_PROPERTIES_MAX; i++) {
@@ -527,10 +527,10 @@ TEST(every_name_of_a_filter_finds_its_property)
         put(key, value);
     }
 
-    tv_query query = {.top = 1000};
+    tv_table_query query = {.top = 1000};
     tv_error_info info = {0};
     CHECK_OK(tv_filter_parse(&arena, tv_buf_slice(&text), &query.filter, &info));
-    tv_scan scan = scan_of(&query, MINUTE_NS, &out);
+    tv_table_scan scan = scan_of(&query, MINUTE_NS, &out);
     CHECK_OK(run_scan(&scan, engine));
     CHECK_INT(scan.page.examined, 3);
     CHECK_INT(scan.page.returned, 1);

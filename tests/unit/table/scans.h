@@ -4,10 +4,11 @@
 
 #include "table/scan.h"
 
-/* `run` is tv_scan_run or as that. */
-static inline tv_err run_in_turns(tv_err (*run)(tv_scan *scan, tv_engine *engine, tv_turn *turn,
-                                                bool *ret_is_done),
-                                  tv_scan *scan, tv_engine *from, tv_turn first, int *ret_turns)
+/* `run` is tv_table_scan_run or as that. */
+static inline tv_err run_in_turns(tv_err (*run)(tv_table_scan *scan, tv_engine *engine,
+                                                tv_turn *turn, bool *ret_is_done),
+                                  tv_table_scan *scan, tv_engine *from, tv_turn first,
+                                  int *ret_turns)
 {
     bool is_done = false;
     tv_err err = TV_OK;
@@ -25,9 +26,9 @@ static inline tv_err run_in_turns(tv_err (*run)(tv_scan *scan, tv_engine *engine
 }
 
 /* A page, in turns of a few rows. */
-static inline tv_err run_scan(tv_scan *scan, tv_engine *from)
+static inline tv_err run_scan(tv_table_scan *scan, tv_engine *from)
 {
-    return run_in_turns(tv_scan_run, scan, from, (tv_turn){.end_ns = 0}, NULL);
+    return run_in_turns(tv_table_scan_run, scan, from, (tv_turn){.end_ns = 0}, NULL);
 }
 
 #endif

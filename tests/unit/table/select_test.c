@@ -44,10 +44,10 @@ TEST(a_list_names_properties)
     for (size_t i = 0; i < COUNT(lists); i++) {
         tv_slice list = lists[i].list ? tv_slice_of(lists[i].list) : TV_NONE;
         tv_buf names = TV_BUF_EMPTY;
-        tv_select select;
+        tv_table_select select;
 
         t_row = lists[i].what;
-        CHECK_OK(tv_select_parse(&arena, list, &select));
+        CHECK_OK(tv_table_select_parse(&arena, list, &select));
         for (size_t j = 0; j < select.count; j++)
             tv_buf_printf(&names, "%s%.*s", j ? "|" : "", TV_FMT(select.names->list[j]));
         CHECK_TEXT(tv_buf_slice(&names), lists[i].names);
@@ -58,27 +58,27 @@ TEST(a_list_names_properties)
 
 TEST(no_selection_has_everything)
 {
-    tv_select select = {0};
+    tv_table_select select = {0};
 
-    CHECK(tv_select_has(&select, TV_LIT("a")));
-    CHECK_OK(tv_select_parse(&arena, TV_LIT("a,b"), &select));
-    CHECK(tv_select_has(&select, TV_LIT("a")));
-    CHECK(tv_select_has(&select, TV_LIT("b")));
-    CHECK(!tv_select_has(&select, TV_LIT("c")));
-    CHECK(!tv_select_has(&select, TV_LIT("A")));
+    CHECK(tv_table_select_has(&select, TV_LIT("a")));
+    CHECK_OK(tv_table_select_parse(&arena, TV_LIT("a,b"), &select));
+    CHECK(tv_table_select_has(&select, TV_LIT("a")));
+    CHECK(tv_table_select_has(&select, TV_LIT("b")));
+    CHECK(!tv_table_select_has(&select, TV_LIT("c")));
+    CHECK(!tv_table_select_has(&select, TV_LIT("A")));
 }
 
 TEST(a_list_has_at_most_255_names)
 {
     tv_buf list = TV_BUF_EMPTY;
-    tv_select select;
+    tv_table_select select;
 
     for (int i = 0; i < 255; i++)
         tv_buf_printf(&list, "%sp%d", i ? "," : "", i);
-    CHECK_OK(tv_select_parse(&arena, tv_buf_slice(&list), &select));
+    CHECK_OK(tv_table_select_parse(&arena, tv_buf_slice(&list), &select));
     CHECK_INT(select.count, 255);
     tv_buf_add_lit(&list, ",q");
-    CHECK_ERR(tv_select_parse(&arena, tv_buf_slice(&list), &select), TV_ERR_INVALID_INPUT);
+    CHECK_ERR(tv_table_select_parse(&arena, tv_buf_slice(&list), &select), TV_ERR_INVALID_INPUT);
     tv_buf_done(&list);
 }
 

@@ -42,7 +42,7 @@ static int tear_down(__attribute__((unused)) void **state)
 }
 
 /* For run_in_turns: the catalogue knows its engine. */
-static tv_err list_some(tv_scan *scan, tv_engine *from, tv_turn *turn, bool *ret_is_done)
+static tv_err list_some(tv_table_scan *scan, tv_engine *from, tv_turn *turn, bool *ret_is_done)
 {
     (void)from;
     return tv_table_list(scan, catalog, turn, ret_is_done);
@@ -52,25 +52,25 @@ static tv_err list_some(tv_scan *scan, tv_engine *from, tv_turn *turn, bool *ret
 static tv_slice list(const char *filter, size_t top, tv_buf *out)
 {
     tv_table_op op = {.kind = TV_TABLE_OP_QUERY_TABLES,
-                      .level = TV_METADATA_NONE,
+                      .level = TV_TABLE_METADATA_NONE,
                       .endpoint = {.account = ACCOUNT}};
-    tv_query query = {.top = top};
+    tv_table_query query = {.top = top};
     tv_error_info info = {0};
 
     out->len = 0;
     CHECK_OK(tv_filter_parse(&arena, tv_slice_of(filter), &query.filter, &info));
     for (;;) {
         tv_buf page_text = TV_BUF_EMPTY;
-        tv_scan scan = {.op = &op,
-                        .query = &query,
-                        .time_max_ns = INT64_C(60000000000),
-                        .arena = &arena,
-                        .out = &page_text};
+        tv_table_scan scan = {.op = &op,
+                              .query = &query,
+                              .time_max_ns = INT64_C(60000000000),
+                              .arena = &arena,
+                              .out = &page_text};
         tv_slice rest;
         size_t count = 0;
 
         CHECK_OK(run_in_turns(list_some, &scan, engine, (tv_turn){.end_ns = 0}, NULL));
-        tv_continuation next = scan.next;
+        tv_table_continuation next = scan.next;
         rest = tv_buf_slice(&page_text);
         CHECK(tv_slice_starts_with(rest, TV_LIT("{\"value\":[")));
         rest = tv_slice_skip(rest, 10);
@@ -91,7 +91,7 @@ static tv_slice list(const char *filter, size_t top, tv_buf *out)
         if (next.next_table.data == NULL)
             return tv_buf_slice(out);
         CHECK_INT(count, top);
-        CHECK_OK(tv_token_parse(&arena, next.next_table, &query.next_table));
+        CHECK_OK(tv_table_token_parse(&arena, next.next_table, &query.next_table));
         CHECK_INT(query.next_table.len - tv_slice_find(query.next_table, '\x01'), 17);
         query.next_table.len = tv_slice_find(query.next_table, '\x01');
     }

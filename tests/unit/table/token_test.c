@@ -40,8 +40,8 @@ TEST(tokens_are_base_64_with_their_length_in_front)
         tv_slice text = TV_NONE;
 
         t_row = pairs[i].token;
-        CHECK_TEXT(tv_token_format(&arena, tv_slice_of(pairs[i].text)), pairs[i].token);
-        CHECK_OK(tv_token_parse(&arena, tv_slice_of(pairs[i].token), &text));
+        CHECK_TEXT(tv_table_token_format(&arena, tv_slice_of(pairs[i].text)), pairs[i].token);
+        CHECK_OK(tv_table_token_parse(&arena, tv_slice_of(pairs[i].token), &text));
         CHECK_TEXT(text, pairs[i].text);
         /* An empty key is a key: a page may begin with it. */
         CHECK(text.data != NULL);
@@ -53,11 +53,11 @@ TEST(random_texts_survive)
     t_random_seed(0x70c);
     for (int i = 0; i < 3000; i++) {
         tv_slice text = random_text(&arena, t_random, 100);
-        tv_slice token = tv_token_format(&arena, text), back;
+        tv_slice token = tv_table_token_format(&arena, text), back;
 
         for (size_t j = 0; j < token.len; j++)
             CHECK(token.data[j] > ' ' && token.data[j] < 0x7F && !strchr("+/=&%?#", token.data[j]));
-        CHECK_OK(tv_token_parse(&arena, token, &back));
+        CHECK_OK(tv_table_token_parse(&arena, token, &back));
         CHECK_SLICE(back, text);
         tv_arena_reset(&arena);
     }
@@ -93,7 +93,7 @@ TEST(forged_tokens_are_refused)
         tv_slice text;
 
         t_row = forged[i].what;
-        CHECK_ERR(tv_token_parse(&arena, tv_slice_of(forged[i].token), &text),
+        CHECK_ERR(tv_table_token_parse(&arena, tv_slice_of(forged[i].token), &text),
                   TV_ERR_INVALID_INPUT);
     }
 }
@@ -102,17 +102,17 @@ TEST(no_token_at_all_is_refused)
 {
     tv_slice text;
 
-    CHECK_ERR(tv_token_parse(&arena, TV_NONE, &text), TV_ERR_INVALID_INPUT);
+    CHECK_ERR(tv_table_token_parse(&arena, TV_NONE, &text), TV_ERR_INVALID_INPUT);
 }
 
 TEST(a_cut_token_is_refused)
 {
-    tv_slice token = tv_token_format(&arena, TV_LIT("partition")), text;
+    tv_slice token = tv_table_token_format(&arena, TV_LIT("partition")), text;
 
     for (size_t len = 0; len < token.len; len++) {
         char *copy = memcpy(tv_malloc(len + 1), token.data, len);
 
-        CHECK_ERR(tv_token_parse(&arena, (tv_slice){copy, len}, &text), TV_ERR_INVALID_INPUT);
+        CHECK_ERR(tv_table_token_parse(&arena, (tv_slice){copy, len}, &text), TV_ERR_INVALID_INPUT);
         free(copy);
     }
 }

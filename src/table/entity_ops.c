@@ -13,7 +13,8 @@ static bool is_batch(const tv_call *call)
 static tv_err entity_key(tv_call *call, tv_slice *ret_key)
 {
     const tv_table_call *t = tv_table_call_of(call);
-    const tv_resource *resource = is_batch(call) ? &t->batch.ops[0].resource : &t->op.resource;
+    const tv_table_resource *resource =
+        is_batch(call) ? &t->batch.ops[0].resource : &t->op.resource;
     tv_arena *arena = &call->req->arena;
     tv_slice partition;
     tv_err err;
@@ -63,7 +64,7 @@ tv_err tv_table_read_entity(tv_call *call)
 /* The plan of a point read is always the same, but who asks how wants no result. */
 static tv_err explain_read(tv_call *call)
 {
-    tv_scan *scan = &tv_table_call_of(call)->scan;
+    tv_table_scan *scan = &tv_table_call_of(call)->scan;
     tv_key_range *range = tv_arena_zalloc(&call->req->arena, sizeof *range);
     tv_err err = entity_key(call, &range->from);
 
@@ -82,7 +83,7 @@ static tv_err explain_read(tv_call *call)
 
 tv_err tv_table_get_entity(tv_call *call)
 {
-    return tv_query_is_explained(call->req) ? explain_read(call) : tv_table_read_entity(call);
+    return tv_table_query_is_explained(call->req) ? explain_read(call) : tv_table_read_entity(call);
 }
 
 /* --- writing one --- */
@@ -115,12 +116,13 @@ tv_err tv_table_write_entity(tv_call *call)
     if (err)
         return err;
 
-    err = tv_access_check_key(call->identity, t->op.resource.partition_key, t->op.resource.row_key);
+    err = tv_table_access_check_key(call->identity, t->op.resource.partition_key,
+                                    t->op.resource.row_key);
     if (err)
         return err;
 
-    tv_change_set_init(&t->changes, arena, call->container, 1);
-    err = tv_change_set_add(&t->changes, &t->op);
+    tv_table_change_set_init(&t->changes, arena, call->container, 1);
+    err = tv_table_change_set_add(&t->changes, &t->op);
     if (err)
         return err;
 
@@ -128,7 +130,7 @@ tv_err tv_table_write_entity(tv_call *call)
     if (err)
         return err;
 
-    tv_change_set_prepare(&t->changes, &call->write);
+    tv_table_change_set_prepare(&t->changes, &call->write);
     tv_table_call_write_changes(call, on_written);
     return TV_OK;
 }

@@ -27,11 +27,11 @@ static tv_err prepare(tv_call *call)
     tv_err err;
 
     if (t->query.filter == NULL) {
-        err = tv_query_complete(arena, &t->query, &call->info);
+        err = tv_table_query_complete(arena, &t->query, &call->info);
         if (err)
             return err;
     }
-    t->scan = (tv_scan){
+    t->scan = (tv_table_scan){
         .table = call->container,
         .op = &t->op,
         .query = &t->query,
@@ -43,8 +43,8 @@ static tv_err prepare(tv_call *call)
         t->scan.plan = plan_of_tables(t->query.filter);
         return TV_OK;
     }
-    tv_scan_plan(&t->scan);
-    tv_access_clip(call->identity, arena, call->container->prefix, &t->scan.plan);
+    tv_table_scan_plan(&t->scan);
+    tv_table_access_clip(call->identity, arena, call->container->prefix, &t->scan.plan);
     if (!t->query.is_explained)
         tv_table_count_plan(call->container, t->scan.plan.kind);
     return TV_OK;
@@ -58,7 +58,8 @@ static bool is_explained(tv_call *call)
 /* Whether there is memory for the rest of a page. */
 static bool has_room(tv_request *req)
 {
-    size_t rest = req->out.len < TV_PAGE_BYTES_MAX ? TV_PAGE_BYTES_MAX - req->out.len : 0;
+    size_t rest =
+        req->out.len < TV_TABLE_PAGE_BYTES_MAX ? TV_TABLE_PAGE_BYTES_MAX - req->out.len : 0;
 
     return tv_charge_reserve(&req->charge, rest) == TV_OK;
 }
@@ -69,7 +70,7 @@ static bool has_room(tv_request *req)
  */
 static bool work_on_query(tv_call *call, tv_turn *turn)
 {
-    tv_scan *scan = &tv_table_call_of(call)->scan;
+    tv_table_scan *scan = &tv_table_call_of(call)->scan;
     bool is_done = true;
 
     if (!has_room(call->req)) {
@@ -82,7 +83,7 @@ static bool work_on_query(tv_call *call, tv_turn *turn)
     if (is_list(call))
         call->result = tv_table_list(scan, call->service->catalog, turn, &is_done);
     else
-        call->result = tv_scan_run(scan, call->service->engine, turn, &is_done);
+        call->result = tv_table_scan_run(scan, call->service->engine, turn, &is_done);
     if (is_done)
         tv_buf_trim(&call->req->out);
     tv_charge_trim(&call->req->charge);
@@ -140,7 +141,8 @@ tv_err tv_table_query_tables(tv_call *call)
 /* A filter that comes to one point read is answered like one: at once, if it is in memory. */
 static tv_err read_point(tv_call *call, tv_read_mode mode)
 {
-    tv_err err = tv_scan_run_point(&tv_table_call_of(call)->scan, call->service->engine, mode);
+    tv_err err =
+        tv_table_scan_run_point(&tv_table_call_of(call)->scan, call->service->engine, mode);
 
     if (mode == TV_READ_ANY) {
         tv_buf_trim(&call->req->out);
@@ -165,7 +167,7 @@ tv_err tv_table_query_entities(tv_call *call)
         return tv_table_respond_plan(call);
     if (t->scan.plan.count == 0)
         return answer_at_once(call);
-    if (tv_scan_is_point(&t->scan))
+    if (tv_table_scan_is_point(&t->scan))
         return tv_call_read(call, read_point, finish_query);
     return tv_call_take_turns(call, work_on_query, finish_query);
 }

@@ -13,12 +13,12 @@ static tv_err on_batch_written(tv_call *call, tv_err err)
 static tv_err make_changes(tv_call *call)
 {
     tv_table_call *t = tv_table_call_of(call);
-    const tv_batch_request *batch = &t->batch;
+    const tv_table_batch *batch = &t->batch;
     tv_err err;
 
-    tv_change_set_init(&t->changes, &call->req->arena, call->container, batch->count);
+    tv_table_change_set_init(&t->changes, &call->req->arena, call->container, batch->count);
     for (size_t i = 0; i < batch->count; i++) {
-        err = tv_change_set_add(&t->changes, &batch->ops[i]);
+        err = tv_table_change_set_add(&t->changes, &batch->ops[i]);
         if (err)
             return err;
     }
@@ -26,22 +26,22 @@ static tv_err make_changes(tv_call *call)
     if (err)
         return err;
 
-    tv_change_set_prepare(&t->changes, &call->write);
+    tv_table_change_set_prepare(&t->changes, &call->write);
     return TV_OK;
 }
 
 /* Each part needs its own permission and keys. */
 static tv_err check_batch_access(tv_call *call)
 {
-    tv_batch_request *batch = &tv_table_call_of(call)->batch;
+    tv_table_batch *batch = &tv_table_call_of(call)->batch;
 
     for (size_t i = 0; i < batch->count; i++) {
         const tv_table_op *op = &batch->ops[i];
-        tv_err err = tv_access_check(call->identity, op);
+        tv_err err = tv_table_access_check(call->identity, op);
 
         if (err == TV_OK)
-            err = tv_access_check_key(call->identity, op->resource.partition_key,
-                                      op->resource.row_key);
+            err = tv_table_access_check_key(call->identity, op->resource.partition_key,
+                                            op->resource.row_key);
         if (err) {
             batch->failed = i;
             return err;
@@ -56,8 +56,9 @@ static tv_err check_batch_access(tv_call *call)
  */
 static tv_err prepare(tv_call *call)
 {
-    tv_batch_request *batch = &tv_table_call_of(call)->batch;
-    tv_err err = tv_batch_parse(&call->req->arena, call->req, &call->endpoint, batch, &call->info);
+    tv_table_batch *batch = &tv_table_call_of(call)->batch;
+    tv_err err =
+        tv_table_batch_parse(&call->req->arena, call->req, &call->endpoint, batch, &call->info);
 
     if (err)
         return err;
@@ -74,7 +75,7 @@ static tv_err prepare(tv_call *call)
 /* Answer a batch that is not valid, or go on with one that is. */
 static tv_err run_prepared(tv_call *call, tv_err err)
 {
-    const tv_batch_request *batch = &tv_table_call_of(call)->batch;
+    const tv_table_batch *batch = &tv_table_call_of(call)->batch;
 
     if (err == TV_OK && !batch->is_query) {
         tv_table_call_write_changes(call, on_batch_written);

@@ -80,8 +80,6 @@ tv_err tv_blob_read_source_conditions(tv_call *call, tv_blob_conditions *ret_con
 
 /* --- leases --- */
 
-enum { LEASE_SECONDS_MIN = 15, LEASE_SECONDS_MAX = 60 };
-
 /* Seconds in a header; `fallback` without one. */
 static tv_err read_seconds(tv_call *call, tv_slice name, int32_t min, int32_t fallback,
                            int32_t *ret_seconds)
@@ -92,7 +90,7 @@ static tv_err read_seconds(tv_call *call, tv_slice name, int32_t min, int32_t fa
     if (text.data == NULL)
         return TV_OK;
     if (!tv_parse_int32(text, ret_seconds) || *ret_seconds < min ||
-        *ret_seconds > LEASE_SECONDS_MAX)
+        *ret_seconds > TV_LEASE_SECONDS_MAX)
         return tv_call_bad_header(call, name, text);
     return TV_OK;
 }
@@ -108,7 +106,7 @@ static tv_err read_acquire(tv_call *call, tv_lease_request *request)
     if (tv_slice_eq(duration, TV_LIT("-1"))) {
         request->duration_s = TV_LEASE_INFINITE;
     } else {
-        err = read_seconds(call, header, LEASE_SECONDS_MIN, 0, &request->duration_s);
+        err = read_seconds(call, header, TV_LEASE_SECONDS_MIN, 0, &request->duration_s);
         if (err)
             return err;
     }

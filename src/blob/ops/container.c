@@ -218,7 +218,10 @@ static tv_err decide_metadata(tv_catalog_change *change, int64_t now)
         return err;
 
     call->facts.metadata = call->metadata;
-    tv_container_facts_touch(&call->facts, now);
+    err = tv_container_facts_touch(&call->facts, now);
+    if (err)
+        return err;
+
     change->facts = tv_container_facts_encode(change->arena, &call->facts);
     return TV_OK;
 }
@@ -251,7 +254,10 @@ static tv_err decide_acl(tv_catalog_change *change, int64_t now)
         return err;
 
     call->facts.access = call->access;
-    tv_container_facts_touch(&call->facts, now);
+    err = tv_container_facts_touch(&call->facts, now);
+    if (err)
+        return err;
+
     change->facts = tv_container_facts_encode(change->arena, &call->facts);
     return TV_OK;
 }

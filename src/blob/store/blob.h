@@ -58,6 +58,12 @@
 /** How long uncommitted blocks are kept after the last one came. */
 #define TV_BLOB_UNCOMMITTED_TICKS (INT64_C(7) * 24 * 3600 * 10000000)
 
+/** The last instant that an ETag can show, in the year 3654; rows have no later one. */
+#define TV_BLOB_TICKS_MAX ((INT64_C(1) << 60) - 1)
+
+/** No blob is longer, so sums of what two blobs or blocks have do not overflow. */
+#define TV_BLOB_LENGTH_MAX ((uint64_t)INT64_MAX)
+
 typedef enum tv_blob_type {
     TV_BLOB_BLOCK = 1,
     TV_BLOB_APPEND = 2,

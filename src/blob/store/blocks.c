@@ -1,6 +1,7 @@
 /* Blocks: Put Block, Put Block List, and the end of blocks that nobody committed. */
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "base/thread.h"
 #include "blob/store/content.h"
 #include "blob/store/reader.h"
@@ -66,6 +67,7 @@ tv_err tv_put_block_run(tv_txn *txn, void *put_block)
     tv_block block = {.length = piece.length, .is_chunk = piece.is_chunk, .extent = piece.id};
 
     tv_txn_put(txn, key, tv_block_encode(change->arena, &block));
+    tv_assert(view.ledger.last < view.stamp);
     view.ledger.id_len = (uint32_t)id_len;
     view.ledger.last = view.stamp;
     tv_txn_put(txn, tv_blob_key_ledger(change->arena, change->partition),
@@ -222,7 +224,9 @@ static tv_err choose_pieces(const tv_put_block_list *put, const known_blocks *kn
 
         if (block == NULL)
             return TV_ERR_BLOCK_LIST;
-        head->length += block->length;
+        err = tv_blob_add_length(&head->length, block->length);
+        if (err)
+            return err;
         pieces[i] = (tv_blob_piece){.end = head->length,
                                     .length = block->length,
                                     .is_chunk = block->is_chunk,
@@ -376,6 +380,8 @@ tv_err tv_put_block_list_run(tv_txn *txn, void *put_block_list)
 
     head.headers = put->headers;
     head.metadata = put->metadata;
+    tv_assert((runs.count > 0) == (head.piece_count > TV_BLOB_INLINE_PIECES));
+    tv_assert(runs.count == 0 || runs.ends[runs.count - 1] == head.length);
     tv_blob_runs_write(txn, change, head.content_id, &runs);
     tv_blob_view_touch(txn, change, &view, &head);
     return TV_OK;

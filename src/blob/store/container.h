@@ -28,8 +28,8 @@ tv_slice tv_container_facts_encode(tv_arena *arena, const tv_container_facts *fa
 tv_err tv_container_facts_decode(tv_arena *arena, tv_slice bytes,
                                  tv_container_facts *ret_facts) TV_WARN_UNUSED;
 
-/** Facts changed at `now`: ETags strictly increase. */
-void tv_container_facts_touch(tv_container_facts *facts, int64_t now);
+/** Facts changed at `now`: ETags strictly increase.  TV_ERR_CORRUPT after the last one. */
+tv_err tv_container_facts_touch(tv_container_facts *facts, int64_t now) TV_WARN_UNUSED;
 
 /** A lease operation on a container.  See tv_lease_apply; the errors are worded for containers. */
 tv_err tv_container_lease(tv_container_facts *facts, const tv_lease_request *request, int64_t now,

@@ -59,6 +59,9 @@ tv_err tv_blob_view_read(tv_txn *txn, tv_blob_change *change, tv_blob_view *ret_
         view.stamp = view.head.etag + 1;
     if (view.stamp <= view.ledger.last)
         view.stamp = view.ledger.last + 1;
+    if (view.stamp > TV_BLOB_TICKS_MAX)
+        return TV_ERR_CORRUPT;
+
     *ret_view = view;
     return TV_OK;
 }
@@ -111,6 +114,9 @@ tv_blob_head tv_blob_view_successor(const tv_blob_view *view, tv_blob_type type)
 void tv_blob_view_touch(tv_txn *txn, tv_blob_change *change, const tv_blob_view *view,
                         tv_blob_head *head)
 {
+    tv_assert(view->stamp > view->head.etag && view->stamp > view->ledger.last);
+    tv_assert(!view->has_head ||
+              (head->type == view->head.type && head->created == view->head.created));
     head->etag = view->stamp;
     tv_lease_note_write(&head->lease, view->now);
     change->etag = head->etag;
@@ -119,6 +125,9 @@ void tv_blob_view_touch(tv_txn *txn, tv_blob_change *change, const tv_blob_view 
 
 void tv_blob_head_write(tv_txn *txn, tv_blob_change *change, const tv_blob_head *head)
 {
+    /* A snapshot has neither snapshots nor a lease. */
+    tv_assert(head->snapshot == 0 || (head->snapshot_count == 0 && head->last_snapshot == 0 &&
+                                      head->lease.state == TV_LEASE_AVAILABLE));
     tv_txn_put(txn, tv_blob_key_head(change->arena, change->partition, head->snapshot),
                tv_blob_head_encode(change->arena, head));
 }
@@ -133,7 +142,8 @@ tv_blob_piece tv_blob_data_write(tv_txn *txn, tv_blob_change *change, const tv_b
         .block_id = data->block_id,
     };
 
-    tv_assert(data->length > 0);
+    tv_assert(data->length > 0 && stamp > 0);
+    tv_assert(piece.is_chunk || data->extent.boot > 0); /* zeros are no extent */
     if (piece.is_chunk) {
         tv_assert(data->bytes.len == data->length && data->length <= TV_BLOB_CHUNK_BYTES_MAX);
         piece.id = (tv_extent_id){.boot = (uint64_t)stamp, .number = index};
@@ -142,12 +152,24 @@ tv_blob_piece tv_blob_data_write(tv_txn *txn, tv_blob_change *change, const tv_b
     return piece;
 }
 
+tv_err tv_blob_add_length(uint64_t *length, uint64_t more)
+{
+    if (more > TV_BLOB_LENGTH_MAX - *length)
+        return TV_ERR_CORRUPT;
+
+    *length += more;
+    return TV_OK;
+}
+
 tv_blob_runs tv_blob_runs_encode(tv_arena *arena, const tv_blob_piece *pieces, size_t count)
 {
     size_t size = count / TV_BLOB_RUN_PIECES + 1;
     tv_blob_runs runs = {.values = tv_arena_alloc(arena, size * sizeof *runs.values),
                          .ends = tv_arena_alloc(arena, size * sizeof *runs.ends)};
 
+    /* A reader knows where a piece begins by the end of the run and the lengths behind it. */
+    for (size_t i = 1; i < count; i++)
+        tv_assert(pieces[i].end - pieces[i].length == pieces[i - 1].end);
     for (size_t at = 0; at < count; at += TV_BLOB_RUN_PIECES) {
         size_t len = count - at < TV_BLOB_RUN_PIECES ? count - at : TV_BLOB_RUN_PIECES;
 
@@ -160,9 +182,11 @@ tv_blob_runs tv_blob_runs_encode(tv_arena *arena, const tv_blob_piece *pieces, s
 void tv_blob_runs_write(tv_txn *txn, tv_blob_change *change, uint64_t content_id,
                         const tv_blob_runs *runs)
 {
-    for (size_t i = 0; i < runs->count; i++)
+    for (size_t i = 0; i < runs->count; i++) {
+        tv_assert(i == 0 || runs->ends[i] > runs->ends[i - 1]);
         tv_txn_put(txn, tv_blob_key_run(change->arena, change->partition, content_id, runs->ends[i]),
                    runs->values[i]);
+    }
 }
 
 void tv_blob_pieces_write(tv_txn *txn, tv_blob_change *change, uint64_t content_id,

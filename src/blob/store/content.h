@@ -59,6 +59,9 @@ void tv_blob_head_write(tv_txn *txn, tv_blob_change *change, const tv_blob_head 
 tv_blob_piece tv_blob_data_write(tv_txn *txn, tv_blob_change *change, const tv_blob_data *data,
                                  int64_t stamp, uint64_t index);
 
+/** Make a content longer.  TV_ERR_CORRUPT when nothing can be so long: some row is damaged. */
+tv_err tv_blob_add_length(uint64_t *length, uint64_t more) TV_WARN_UNUSED;
+
 /** Rows of pieces, ready to be written. */
 typedef struct tv_blob_runs {
     tv_slice *values;

@@ -38,9 +38,11 @@ static tv_err load_family(tv_txn *txn, tv_blob_change *change, const tv_blob_vie
 
 static void delete_heads(tv_txn *txn, tv_blob_change *change, const tv_blob_removal *removal)
 {
-    for (size_t i = 0; i < removal->gone_count; i++)
-        tv_txn_delete(
-            txn, tv_blob_key_head(change->arena, change->partition, removal->gone[i].snapshot));
+    for (size_t i = 0; i < removal->gone_count; i++) {
+        tv_assert(removal->gone[i].snapshot > 0 || i + 1 == removal->gone_count);
+        tv_txn_delete(txn, tv_blob_key_head(change->arena, change->partition,
+                                            removal->gone[i].snapshot));
+    }
 }
 
 /* A step for a blob with too many snapshots: the oldest ones go, and the rest next time. */
@@ -54,7 +56,8 @@ static tv_err delete_oldest(tv_txn *txn, tv_blob_change *change, tv_blob_view *v
                                  &removal.gone_count);
     if (err)
         return err;
-    if (removal.gone_count > view->head.snapshot_count)
+    /* There are more than that, by the head: or a step would take nothing away, for ever. */
+    if (removal.gone_count != tv_blob_at_once_max + 1)
         return TV_ERR_CORRUPT;
 
     err = tv_blob_remove(&live, txn, change, view, &removal);
@@ -62,6 +65,7 @@ static tv_err delete_oldest(tv_txn *txn, tv_blob_change *change, tv_blob_view *v
         return err;
 
     delete_heads(txn, change, &removal);
+    tv_assert(removal.gone_count <= view->head.snapshot_count);
     view->head.snapshot_count -= (uint32_t)removal.gone_count;
     tv_blob_head_write(txn, change, &view->head);
     change->is_partial = true;
@@ -179,6 +183,7 @@ static tv_err delete_one(tv_txn *txn, tv_blob_change *change, tv_blob_view *view
         return err;
 
     delete_heads(txn, change, &removal);
+    tv_assert(one.snapshot == snapshot && view->head.snapshot_count > 0);
     view->head.snapshot_count--;
     tv_blob_head_write(txn, change, &view->head);
     return TV_OK;

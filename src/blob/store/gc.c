@@ -202,6 +202,14 @@ tv_err tv_blob_find_garbage(tv_engine *engine, tv_slice partition, tv_arena *are
     return s.discard_count ? list_garbage(&s, ret_garbage) : TV_OK;
 }
 
+/* Heads and the ledger are live, always: only a change of the blob takes them away. */
+static bool can_be_garbage(tv_slice partition, tv_slice key)
+{
+    tv_slice row = tv_slice_skip(key, partition.len);
+
+    return row.len > 1 && row.data[0] != TV_BLOB_ROW_SNAPSHOT && row.data[0] != TV_BLOB_ROW_HEAD;
+}
+
 tv_err tv_blob_gc_run(tv_txn *txn, void *gc_step)
 {
     const tv_blob_gc_step *step = gc_step;
@@ -211,7 +219,9 @@ tv_err tv_blob_gc_run(tv_txn *txn, void *gc_step)
         return TV_ERR_CONTAINER_NOT_FOUND;
 
     tv_txn_declare_freeing(txn);
-    for (size_t i = 0; i < step->key_count; i++)
+    for (size_t i = 0; i < step->key_count; i++) {
+        tv_assert(can_be_garbage(step->change.partition, step->keys[i]));
         tv_txn_delete(txn, step->keys[i]);
+    }
     return TV_OK;
 }

@@ -194,6 +194,7 @@ static tv_err discard(tv_txn *txn, tv_blob_change *change, const tv_blob_view *v
         for (uint32_t j = 0; head->pieces && j < head->piece_count; j++)
             pieces[count++] = head->pieces[j];
     }
+    tv_assert(count <= size);
     err = discard_key(txn, change, view, &key);
     if (err)
         return err;
@@ -213,6 +214,7 @@ tv_err tv_blob_remove(tv_live_set *live, tv_txn *txn, tv_blob_change *change,
                   (removal->with_blocks ? view->ledger.count : 0);
     tv_err err;
 
+    tv_assert(!removal->is_blind || removal->stay_count == 0);
     if (removal->is_blind || work > tv_blob_at_once_max)
         return discard(txn, change, view, removal);
 

@@ -57,6 +57,8 @@ tv_slice tv_lease_status_text(tv_lease_state state)
 /* Give the lease out, or begin its time anew. */
 static void start(tv_lease *lease, tv_guid id, int32_t duration_s, int64_t now)
 {
+    tv_assert(duration_s == TV_LEASE_INFINITE ||
+              (duration_s >= TV_LEASE_SECONDS_MIN && duration_s <= TV_LEASE_SECONDS_MAX));
     *lease = (tv_lease){.state = TV_LEASE_LEASED, .id = id, .duration_s = duration_s};
     if (duration_s != TV_LEASE_INFINITE)
         lease->until = now + duration_s * TV_TICKS_PER_SECOND;
@@ -130,6 +132,8 @@ static tv_err break_lease(tv_lease *lease, const tv_lease_request *request, int6
     bool has_period = request->break_period_s != TV_LEASE_NO_PERIOD;
     int64_t until = now + (has_period ? request->break_period_s * TV_TICKS_PER_SECOND : 0);
 
+    tv_assert(request->break_period_s >= TV_LEASE_NO_PERIOD &&
+              request->break_period_s <= TV_LEASE_SECONDS_MAX);
     if (state == TV_LEASE_AVAILABLE)
         return TV_ERR_LEASE_OP_NOT_PRESENT;
 

@@ -29,6 +29,7 @@ typedef enum tv_lease_state {
     TV_LEASE_BROKEN,
 } tv_lease_state;
 
+enum { TV_LEASE_SECONDS_MIN = 15, TV_LEASE_SECONDS_MAX = 60 };
 #define TV_LEASE_INFINITE (-1)
 /** No x-ms-lease-break-period was sent. */
 #define TV_LEASE_NO_PERIOD (-1)
@@ -37,7 +38,7 @@ typedef enum tv_lease_state {
 typedef struct tv_lease {
     tv_lease_state state; /* as stored: never EXPIRED, which LEASED becomes with time */
     tv_guid id;
-    int32_t duration_s; /* of LEASED: 15..60 or TV_LEASE_INFINITE */
+    int32_t duration_s; /* of LEASED: 15..60 or TV_LEASE_INFINITE; else 0 */
     int64_t until;      /* ticks: end of LEASED (unless infinite) or BREAKING */
 } tv_lease;
 

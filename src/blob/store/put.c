@@ -37,7 +37,9 @@ tv_err tv_put_blob_run(tv_txn *txn, void *put_blob)
 
     for (size_t i = 0; i < put->data_count; i++) {
         pieces[i] = tv_blob_data_write(txn, change, &put->data[i], view.stamp, i);
-        head.length += pieces[i].length;
+        err = tv_blob_add_length(&head.length, pieces[i].length);
+        if (err)
+            return err;
         pieces[i].end = head.length;
     }
     head.headers = put->headers;
@@ -69,6 +71,8 @@ static tv_err check_append(const tv_append_block *append, const tv_blob_head *he
 static void append_piece(tv_txn *txn, tv_blob_change *change, tv_blob_head *head,
                          const tv_blob_piece *piece)
 {
+    tv_assert(piece->end == head->length + piece->length);
+    tv_assert((head->pieces == NULL) == (head->piece_count > TV_BLOB_INLINE_PIECES));
     if (head->pieces == NULL) {
         tv_blob_pieces_write(txn, change, head->content_id, piece, 1);
     } else {
@@ -109,12 +113,18 @@ tv_err tv_append_block_run(tv_txn *txn, void *append_block)
         return err;
 
     tv_blob_head *head = &view.head;
+    uint64_t end = head->length;
+
+    err = tv_blob_add_length(&end, append->data.length);
+    if (err)
+        return err;
+
     tv_blob_piece piece = tv_blob_data_write(txn, change, &append->data, view.stamp, 0);
 
     /* Its MD5 was that of the content before. */
     head->headers.md5 = TV_NONE;
     append->offset = head->length;
-    piece.end = head->length + piece.length;
+    piece.end = end;
     append_piece(txn, change, head, &piece);
     append->block_count = head->piece_count;
     tv_blob_view_touch(txn, change, &view, head);

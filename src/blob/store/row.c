@@ -42,7 +42,7 @@ bool tv_blob_snapshot_parse(tv_slice text, int64_t *ret_ticks)
 {
     uint64_t number;
 
-    if (!tv_blob_number_parse(text, &number) || number == 0 || number > INT64_MAX)
+    if (!tv_blob_number_parse(text, &number) || number == 0 || number > TV_BLOB_TICKS_MAX)
         return false;
 
     *ret_ticks = (int64_t)number;
@@ -55,6 +55,7 @@ static char *start_key(tv_arena *arena, tv_slice partition, tv_blob_row_kind kin
 {
     char *key = tv_arena_bytes(arena, partition.len + 1 + extra);
 
+    tv_assert(partition.len > 0);
     memcpy(key, partition.data, partition.len);
     key[partition.len] = (char)kind;
     *ret_key = (tv_slice){key, partition.len + 1 + extra};
@@ -73,6 +74,7 @@ tv_slice tv_blob_key_head(tv_arena *arena, tv_slice partition, int64_t snapshot)
 {
     tv_slice key;
 
+    tv_assert(snapshot >= 0);
     if (snapshot == 0)
         return tv_blob_key_kind(arena, partition, TV_BLOB_ROW_HEAD);
 
@@ -170,7 +172,50 @@ static void unpack_form(tv_unpack *in)
 
 static int64_t unpack_ticks(tv_unpack *in)
 {
-    return (int64_t)tv_unpack_number_max(in, INT64_MAX);
+    return (int64_t)tv_unpack_number_max(in, TV_BLOB_TICKS_MAX);
+}
+
+/*
+ * What can be written is what can be read: the functions is_… are asserted before
+ * a value is encoded, and whatever is decoded and is not so is damage.
+ */
+
+static bool is_instant(int64_t ticks)
+{
+    return ticks >= 0 && ticks <= TV_BLOB_TICKS_MAX;
+}
+
+static bool is_data(bool is_chunk, uint64_t length)
+{
+    return length > 0 && length <= (is_chunk ? TV_BLOB_CHUNK_BYTES_MAX : TV_BLOB_LENGTH_MAX);
+}
+
+static bool is_lease(const tv_lease *lease)
+{
+    bool has_duration =
+        lease->duration_s == TV_LEASE_INFINITE ||
+        (lease->duration_s >= TV_LEASE_SECONDS_MIN && lease->duration_s <= TV_LEASE_SECONDS_MAX);
+
+    return lease->state != TV_LEASE_EXPIRED && is_instant(lease->until) &&
+           (lease->state == TV_LEASE_LEASED ? has_duration : lease->duration_s == 0);
+}
+
+/* Its parts have functions of their own. */
+static bool is_head(const tv_blob_head *head)
+{
+    return (head->type == TV_BLOB_BLOCK || head->type == TV_BLOB_APPEND) && head->etag > 0 &&
+           is_instant(head->etag) && head->created >= 0 && head->created <= head->etag &&
+           head->length <= TV_BLOB_LENGTH_MAX && head->length >= head->piece_count &&
+           is_instant(head->last_snapshot) &&
+           (head->snapshot_count == 0 || head->last_snapshot > 0) &&
+           head->piece_count <= TV_BLOB_COMMITTED_BLOCKS_MAX;
+}
+
+static bool is_ledger(const tv_block_ledger *ledger)
+{
+    return ledger->count > 0 && ledger->count <= TV_BLOB_UNCOMMITTED_BLOCKS_MAX &&
+           ledger->id_len > 0 && ledger->id_len <= TV_BLOCK_ID_BYTES_MAX &&
+           is_instant(ledger->last);
 }
 
 void tv_metadata_pack(tv_buf *buf, const tv_metadata *metadata)
@@ -196,6 +241,7 @@ void tv_metadata_unpack(tv_unpack *in, tv_arena *arena, tv_metadata *ret_metadat
 
 void tv_lease_pack(tv_buf *buf, const tv_lease *lease)
 {
+    tv_assert(is_lease(lease));
     tv_pack_number(buf, lease->state);
     if (lease->state == TV_LEASE_AVAILABLE)
         return;
@@ -209,8 +255,6 @@ void tv_lease_unpack(tv_unpack *in, tv_lease *ret_lease)
 {
     tv_lease lease = {.state = (tv_lease_state)tv_unpack_number_max(in, TV_LEASE_BROKEN)};
 
-    if (lease.state == TV_LEASE_EXPIRED)
-        tv_unpack_fail(in);
     if (lease.state != TV_LEASE_AVAILABLE) {
         tv_slice id = tv_unpack_fixed(in, GUID_BYTES);
 
@@ -219,6 +263,8 @@ void tv_lease_unpack(tv_unpack *in, tv_lease *ret_lease)
         lease.duration_s = (int32_t)tv_unpack_number_max(in, INT32_MAX) - 1;
         lease.until = unpack_ticks(in);
     }
+    if (!is_lease(&lease))
+        tv_unpack_fail(in);
     *ret_lease = lease;
 }
 
@@ -226,6 +272,7 @@ void tv_lease_unpack(tv_unpack *in, tv_lease *ret_lease)
 static void pack_piece(tv_buf *buf, const tv_blob_piece *piece)
 {
     tv_thread_step();
+    tv_assert(is_data(piece->is_chunk, piece->length));
     tv_pack_number(buf, piece->is_chunk);
     tv_pack_number(buf, piece->length);
     tv_pack_number(buf, piece->id.boot);
@@ -241,7 +288,7 @@ static void unpack_piece(tv_unpack *in, tv_blob_piece *piece)
     piece->id.boot = tv_unpack_number(in);
     piece->id.number = tv_unpack_number(in);
     piece->block_id = tv_unpack_bytes(in);
-    if (piece->length == 0 || (piece->is_chunk && piece->length > TV_BLOB_CHUNK_BYTES_MAX))
+    if (!is_data(piece->is_chunk, piece->length))
         tv_unpack_fail(in);
 }
 
@@ -274,6 +321,7 @@ static void pack_copy(tv_buf *buf, const tv_blob_copy *copy)
     if (copy->id.len == 0)
         return;
 
+    tv_assert(is_instant(copy->completed));
     tv_pack_bytes(buf, copy->source);
     tv_pack_number(buf, copy->bytes);
     tv_pack_number(buf, (uint64_t)copy->completed);
@@ -290,10 +338,24 @@ static void unpack_copy(tv_unpack *in, tv_blob_copy *copy)
     copy->completed = unpack_ticks(in);
 }
 
+/* They follow each other, and together they are as long as the head says. */
+static void pack_pieces(tv_buf *buf, const tv_blob_head *head)
+{
+    uint64_t end = 0;
+
+    for (uint32_t i = 0; i < head->piece_count; i++) {
+        end += head->pieces[i].length;
+        tv_assert(head->pieces[i].end == end);
+        pack_piece(buf, &head->pieces[i]);
+    }
+    tv_assert(end == head->length);
+}
+
 tv_slice tv_blob_head_encode(tv_arena *arena, const tv_blob_head *head)
 {
     tv_buf buf = TV_BUF_EMPTY;
 
+    tv_assert(is_head(head));
     tv_pack_number(&buf, FORM);
     tv_pack_number(&buf, head->type);
     tv_pack_number(&buf, (uint64_t)head->etag);
@@ -307,10 +369,8 @@ tv_slice tv_blob_head_encode(tv_arena *arena, const tv_blob_head *head)
     tv_lease_pack(&buf, &head->lease);
     pack_copy(&buf, &head->copy);
     tv_pack_number(&buf, head->piece_count);
-    if (head->piece_count <= TV_BLOB_INLINE_PIECES) {
-        for (uint32_t i = 0; i < head->piece_count; i++)
-            pack_piece(&buf, &head->pieces[i]);
-    }
+    if (head->piece_count <= TV_BLOB_INLINE_PIECES)
+        pack_pieces(&buf, head);
     return finish(arena, &buf);
 }
 
@@ -342,12 +402,10 @@ tv_err tv_blob_head_decode(tv_arena *arena, tv_slice value, int64_t snapshot,
 
     unpack_form(&in);
     head.type = (tv_blob_type)tv_unpack_number_max(&in, TV_BLOB_APPEND);
-    if (head.type == 0)
-        tv_unpack_fail(&in);
     head.etag = unpack_ticks(&in);
     head.created = unpack_ticks(&in);
     head.content_id = tv_unpack_number(&in);
-    head.length = tv_unpack_number(&in);
+    head.length = tv_unpack_number_max(&in, TV_BLOB_LENGTH_MAX);
     head.snapshot_count = (uint32_t)tv_unpack_number_max(&in, UINT32_MAX);
     head.last_snapshot = unpack_ticks(&in);
     unpack_headers(&in, &head.headers);
@@ -357,7 +415,7 @@ tv_err tv_blob_head_decode(tv_arena *arena, tv_slice value, int64_t snapshot,
     head.piece_count = (uint32_t)tv_unpack_number_max(&in, TV_BLOB_COMMITTED_BLOCKS_MAX);
     if (head.piece_count <= TV_BLOB_INLINE_PIECES)
         unpack_pieces(&in, arena, &head);
-    if (!tv_unpack_is_done(&in))
+    if (!tv_unpack_is_done(&in) || !is_head(&head))
         return TV_ERR_CORRUPT;
 
     *ret_head = head;
@@ -439,6 +497,7 @@ tv_slice tv_block_encode(tv_arena *arena, const tv_block *block)
 {
     tv_buf buf = TV_BUF_EMPTY;
 
+    tv_assert(is_data(block->is_chunk, block->length));
     tv_pack_number(&buf, FORM);
     tv_pack_number(&buf, block->is_chunk);
     tv_pack_number(&buf, block->length);
@@ -457,8 +516,7 @@ tv_err tv_block_decode(tv_slice id, tv_slice value, tv_block *ret_block)
     block.length = tv_unpack_number(&in);
     block.extent.boot = tv_unpack_number(&in);
     block.extent.number = tv_unpack_number(&in);
-    if (!tv_unpack_is_done(&in) || block.length == 0 ||
-        (block.is_chunk && block.length > TV_BLOB_CHUNK_BYTES_MAX))
+    if (!tv_unpack_is_done(&in) || !is_data(block.is_chunk, block.length))
         return TV_ERR_CORRUPT;
 
     *ret_block = block;
@@ -469,6 +527,7 @@ tv_slice tv_block_ledger_encode(tv_arena *arena, const tv_block_ledger *ledger)
 {
     tv_buf buf = TV_BUF_EMPTY;
 
+    tv_assert(is_ledger(ledger));
     tv_pack_number(&buf, FORM);
     tv_pack_number(&buf, ledger->count);
     tv_pack_number(&buf, ledger->id_len);
@@ -487,7 +546,7 @@ tv_err tv_block_ledger_decode(tv_slice value, tv_block_ledger *ret_ledger)
     ledger.id_len = (uint32_t)tv_unpack_number_max(&in, TV_BLOCK_ID_BYTES_MAX);
     ledger.last = unpack_ticks(&in);
     ledger.generation = tv_unpack_number(&in);
-    if (!tv_unpack_is_done(&in) || ledger.count == 0 || ledger.id_len == 0)
+    if (!tv_unpack_is_done(&in) || !is_ledger(&ledger))
         return TV_ERR_CORRUPT;
 
     *ret_ledger = ledger;

@@ -1,4 +1,5 @@
 /* Changes of what is known about a blob, its data left as it is, and snapshots of it. */
+#include "base/assert.h"
 #include "blob/store/content.h"
 #include "engine/key.h"
 
@@ -177,6 +178,9 @@ tv_err tv_snapshot_blob_run(tv_txn *txn, void *snapshot_blob)
     tv_blob_head snapshot = view.head;
 
     snapshot.snapshot = view.now > view.head.last_snapshot ? view.now : view.head.last_snapshot + 1;
+    if (snapshot.snapshot > TV_BLOB_TICKS_MAX || view.head.snapshot_count == UINT32_MAX)
+        return TV_ERR_CORRUPT;
+
     snapshot.lease = (tv_lease){0};
     snapshot.snapshot_count = 0;
     snapshot.last_snapshot = 0;
@@ -186,6 +190,7 @@ tv_err tv_snapshot_blob_run(tv_txn *txn, void *snapshot_blob)
     }
     tv_blob_head_write(txn, change, &snapshot);
 
+    tv_assert(snapshot.snapshot > view.head.last_snapshot);
     view.head.snapshot_count++;
     view.head.last_snapshot = snapshot.snapshot;
     tv_blob_head_write(txn, change, &view.head);

@@ -1,6 +1,7 @@
 /* Changes of whole blobs: put, append, properties, metadata, snapshots, leases, delete. */
 #include "blob/store/change.h"
 
+#include "blob/store/row.h"
 #include "blobs.h"
 
 TEST(a_blob_is_put_and_replaced)
@@ -501,6 +502,92 @@ TEST(a_blob_made_again_in_one_group_has_another_etag)
     CHECK(put_text("b", "y") > etag);
 }
 
+/* --- damage --- */
+
+static void put_row(tv_slice key, tv_slice value)
+{
+    tv_batch batch = {0};
+
+    tv_batch_add(&batch, (tv_change){TV_CHANGE_PUT, key, value});
+    CHECK_OK(tv_engine_write(engine, &batch));
+    tv_batch_done(&batch);
+}
+
+static void put_head(const char *name, tv_blob_head head)
+{
+    head.created = 1;
+    put_row(tv_blob_key_head(&arena, partition_of(name), 0), tv_blob_head_encode(&arena, &head));
+}
+
+/* What can be read and is at its limit is refused, and not counted over. */
+TEST(a_blob_at_the_end_of_its_numbers_is_not_changed)
+{
+    tv_blob_piece all = {.end = TV_BLOB_LENGTH_MAX, .length = TV_BLOB_LENGTH_MAX, .id = {1, 1}};
+    tv_blob_head longest = {.type = TV_BLOB_APPEND,
+                            .etag = 5,
+                            .content_id = 5,
+                            .length = TV_BLOB_LENGTH_MAX,
+                            .piece_count = 1,
+                            .pieces = &all};
+    tv_append_block append = {.change = change_of("longest"), .data = text_data("x")};
+    tv_set_blob_metadata set = {.change = change_of("last")};
+    tv_snapshot_blob take = {.change = change_of("seen")}, again = {.change = change_of("counted")};
+
+    put_head("longest", longest);
+    CHECK_ERR(RUN(tv_append_block_run, &append), TV_ERR_CORRUPT);
+    put_head("last", (tv_blob_head){.type = TV_BLOB_BLOCK, .etag = TV_BLOB_TICKS_MAX});
+    CHECK_ERR(RUN(tv_set_blob_metadata_run, &set), TV_ERR_CORRUPT);
+    put_head("seen",
+             (tv_blob_head){.type = TV_BLOB_BLOCK, .etag = 5, .last_snapshot = TV_BLOB_TICKS_MAX});
+    CHECK_ERR(RUN(tv_snapshot_blob_run, &take), TV_ERR_CORRUPT);
+    put_head("counted", (tv_blob_head){.type = TV_BLOB_BLOCK,
+                                       .etag = 5,
+                                       .snapshot_count = UINT32_MAX,
+                                       .last_snapshot = 5});
+    CHECK_ERR(RUN(tv_snapshot_blob_run, &again), TV_ERR_CORRUPT);
+}
+
+TEST(blocks_that_are_too_long_together_make_no_blob)
+{
+    static const tv_block_choice choices[] = {{TV_BLOCK_LATEST, {"MDA=", 4}},
+                                              {TV_BLOCK_LATEST, {"MDE=", 4}}};
+    tv_put_block_list put = {.change = change_of("b"), .choices = choices, .choice_count = 2};
+
+    for (int i = 0; i < 2; i++) {
+        tv_put_block block = {.change = change_of("b"), .data = extent_data(7, 5)};
+        tv_block longest = {.length = TV_BLOB_LENGTH_MAX, .extent = {1, 7}};
+        tv_iter *iter;
+
+        block.data.block_id = choices[i].id;
+        CHECK_OK(RUN(tv_put_block_run, &block));
+
+        /* Find its row. */
+        tv_slice blocks = tv_blob_key_kind(&arena, partition_of("b"), TV_BLOB_ROW_BLOCK), key = {0};
+
+        CHECK_OK(tv_engine_iter(engine, blocks, tv_key_after(&arena, blocks), &iter));
+        for (tv_iter_seek(iter, blocks); tv_iter_is_valid(iter); tv_iter_next(iter))
+            key = tv_arena_dup(&arena, tv_iter_key(iter));
+        tv_iter_free(iter);
+        put_row(key, tv_block_encode(&arena, &longest));
+    }
+    CHECK_ERR(RUN(tv_put_block_list_run, &put), TV_ERR_CORRUPT);
+    CHECK_OK(tv_put_block_list_plan(engine, &put));
+    CHECK_ERR(RUN(tv_put_block_list_run, &put), TV_ERR_CORRUPT);
+}
+
+/* The steps of a deletion end, also when there are fewer snapshots than the head says. */
+TEST(snapshots_that_are_not_there_are_damage)
+{
+    tv_delete_blob delete = {.change = change_of("b"), .scope = TV_DELETE_WITH_SNAPSHOTS};
+    size_t at_once = tv_blob_at_once_max;
+
+    put_head("b", (tv_blob_head){
+                      .type = TV_BLOB_BLOCK, .etag = 5, .snapshot_count = 9, .last_snapshot = 5});
+    tv_blob_at_once_max = 2;
+    CHECK_ERR(RUN(tv_delete_blob_run, &delete), TV_ERR_CORRUPT);
+    tv_blob_at_once_max = at_once;
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -524,6 +611,9 @@ int main(void)
         T(a_lease_guards_changes_and_outlives_a_put),
         T(a_change_may_run_again),
         T(a_blob_made_again_in_one_group_has_another_etag),
+        T(a_blob_at_the_end_of_its_numbers_is_not_changed),
+        T(blocks_that_are_too_long_together_make_no_blob),
+        T(snapshots_that_are_not_there_are_damage),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

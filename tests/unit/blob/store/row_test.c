@@ -98,7 +98,7 @@ static tv_blob_head sample_head(uint32_t piece_count)
         pieces[i].end = head.length;
     }
     if (piece_count > TV_BLOB_INLINE_PIECES)
-        head.length = UINT64_MAX;
+        head.length = TV_BLOB_LENGTH_MAX;
     return head;
 }
 
@@ -253,9 +253,9 @@ TEST(facts_of_containers_come_back)
         CHECK_ERR(tv_container_facts_decode(&arena, tv_slice_take(bytes, len), &again),
                   TV_ERR_CORRUPT);
 
-    tv_container_facts_touch(&facts, 3);
+    CHECK_OK(tv_container_facts_touch(&facts, 3));
     CHECK_INT(facts.etag, 7);
-    tv_container_facts_touch(&facts, 100);
+    CHECK_OK(tv_container_facts_touch(&facts, 100));
     CHECK_INT(facts.etag, 100);
 }
 
@@ -282,6 +282,149 @@ TEST(a_lease_guards_the_deletion_of_a_container)
               TV_ERR_CONTAINER_LEASE_LOST);
 }
 
+/* A head as bytes, whatever it says. */
+typedef struct raw_head {
+    uint64_t type, etag, created, length, snapshot_count, last_snapshot;
+    uint64_t lease_state, lease_duration, lease_until; /* the duration and 1 */
+    uint64_t copy_completed;                           /* 0: no copy */
+    uint64_t piece_count;                              /* no more than one follows */
+} raw_head;
+
+static tv_slice pack_head(const raw_head *raw)
+{
+    tv_buf buf = TV_BUF_EMPTY;
+    const uint64_t first[] = {1,          raw->type,   raw->etag,           raw->created,
+                              7 /* id */, raw->length, raw->snapshot_count, raw->last_snapshot};
+
+    for (size_t i = 0; i < COUNT(first); i++)
+        tv_pack_number(&buf, first[i]);
+    for (int i = 0; i < 6 + 1; i++)
+        tv_pack_number(&buf, 0); /* headers, metadata */
+    tv_pack_number(&buf, raw->lease_state);
+    if (raw->lease_state) {
+        tv_buf_add(&buf, TV_LIT("0123456789abcdef"));
+        tv_pack_number(&buf, raw->lease_duration);
+        tv_pack_number(&buf, raw->lease_until);
+    }
+    tv_pack_bytes(&buf, raw->copy_completed ? TV_LIT("id") : TV_LIT(""));
+    if (raw->copy_completed) {
+        tv_pack_bytes(&buf, TV_LIT("source"));
+        tv_pack_number(&buf, 1);
+        tv_pack_number(&buf, raw->copy_completed);
+    }
+    tv_pack_number(&buf, raw->piece_count);
+    if (raw->piece_count == 1) {
+        const uint64_t piece[] = {0, raw->length, 1, 1, 0};
+
+        for (size_t i = 0; i < COUNT(piece); i++)
+            tv_pack_number(&buf, piece[i]);
+    }
+
+    tv_slice value = tv_arena_dup(&arena, tv_buf_slice(&buf));
+
+    tv_buf_done(&buf);
+    return value;
+}
+
+/*
+ * What no store has written is damage: a time that no ETag and no date can show, a
+ * length that no offset reaches, pieces without a byte, a lease of no length.
+ */
+TEST(heads_that_cannot_be_are_damage)
+{
+    static const struct {
+        const char *what;
+        raw_head head;
+        tv_err err;
+    } rows[] = {
+        {"empty", {1, 5, 4, .length = 0}, TV_OK},
+        {"of no type", {0, 5, 4, .length = 0}, TV_ERR_CORRUPT},
+        {"made last", {1, TV_BLOB_TICKS_MAX, 4, .length = 0}, TV_OK},
+        {"made later", {1, TV_BLOB_TICKS_MAX + 1, 4, .length = 0}, TV_ERR_CORRUPT},
+        {"changed before it was made", {1, 5, 6, .length = 0}, TV_ERR_CORRUPT},
+        {"never changed", {1, 0, 0, .length = 0}, TV_ERR_CORRUPT},
+        {"a last snapshot",
+         {1, 5, 4, .snapshot_count = 1, .last_snapshot = TV_BLOB_TICKS_MAX},
+         TV_OK},
+        {"a later one",
+         {1, 5, 4, .snapshot_count = 1, .last_snapshot = TV_BLOB_TICKS_MAX + 1},
+         TV_ERR_CORRUPT},
+        {"a snapshot of no time", {1, 5, 4, .snapshot_count = 1}, TV_ERR_CORRUPT},
+        {"copied last", {1, 5, 4, .copy_completed = TV_BLOB_TICKS_MAX}, TV_OK},
+        {"copied later", {1, 5, 4, .copy_completed = TV_BLOB_TICKS_MAX + 1}, TV_ERR_CORRUPT},
+        {"the longest", {1, 5, 4, TV_BLOB_LENGTH_MAX, .piece_count = 1}, TV_OK},
+        {"longer", {1, 5, 4, TV_BLOB_LENGTH_MAX + 1, .piece_count = 1}, TV_ERR_CORRUPT},
+        {"many pieces", {1, 5, 4, 9, .piece_count = 9}, TV_OK},
+        {"one of them empty", {1, 5, 4, 8, .piece_count = 9}, TV_ERR_CORRUPT},
+        {"a lease for ever", {1, 5, 4, .lease_state = TV_LEASE_LEASED}, TV_OK},
+        {"a lease of 15 s",
+         {1, 5, 4, .lease_state = TV_LEASE_LEASED, .lease_duration = 16, .lease_until = 9},
+         TV_OK},
+        {"a lease of 14 s",
+         {1, 5, 4, .lease_state = TV_LEASE_LEASED, .lease_duration = 15, .lease_until = 9},
+         TV_ERR_CORRUPT},
+        {"a lease of 61 s",
+         {1, 5, 4, .lease_state = TV_LEASE_LEASED, .lease_duration = 62, .lease_until = 9},
+         TV_ERR_CORRUPT},
+        {"a broken lease", {1, 5, 4, .lease_state = TV_LEASE_BROKEN, .lease_duration = 1}, TV_OK},
+        {"a broken lease of 15 s",
+         {1, 5, 4, .lease_state = TV_LEASE_BROKEN, .lease_duration = 16},
+         TV_ERR_CORRUPT},
+        {"a lease until the end of time",
+         {1, 5, 4, .lease_state = TV_LEASE_LEASED, .lease_duration = 16, .lease_until = INT64_MAX},
+         TV_ERR_CORRUPT},
+    };
+
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        tv_slice value = pack_head(&rows[i].head);
+        tv_blob_head head;
+
+        t_row = rows[i].what;
+        CHECK_ERR(tv_blob_head_decode(&arena, value, 0, &head), rows[i].err);
+        if (rows[i].err == TV_OK)
+            CHECK_SLICE(tv_blob_head_encode(&arena, &head), value);
+    }
+}
+
+static tv_slice pack_numbers(const uint64_t *numbers, size_t count)
+{
+    tv_buf buf = TV_BUF_EMPTY;
+
+    for (size_t i = 0; i < count; i++)
+        tv_pack_number(&buf, numbers[i]);
+
+    tv_slice value = tv_arena_dup(&arena, tv_buf_slice(&buf));
+
+    tv_buf_done(&buf);
+    return value;
+}
+
+TEST(times_and_lengths_of_other_rows_are_bounded)
+{
+    char ticks[TV_BLOB_NUMBER_LEN];
+    tv_container_facts facts;
+    tv_block_ledger ledger;
+    tv_block block;
+    int64_t snapshot;
+
+    for (uint64_t more = 0; more < 2; more++) {
+        tv_err err = more ? TV_ERR_CORRUPT : TV_OK;
+        uint64_t of_block[] = {1, 0, TV_BLOB_LENGTH_MAX + more, 1, 1};
+        uint64_t of_ledger[] = {1, 1, 1, TV_BLOB_TICKS_MAX + more, 1};
+        uint64_t of_facts[] = {1, 5, TV_BLOB_TICKS_MAX + more, 0, 0, 0};
+        uint64_t of_age[] = {1, 5 + more, 5, 0, 0, 0};
+
+        CHECK_ERR(tv_block_decode(TV_NONE, pack_numbers(of_block, 5), &block), err);
+        CHECK_ERR(tv_block_ledger_decode(pack_numbers(of_ledger, 5), &ledger), err);
+        CHECK_ERR(tv_container_facts_decode(&arena, pack_numbers(of_facts, 6), &facts), err);
+        CHECK_ERR(tv_container_facts_decode(&arena, pack_numbers(of_age, 6), &facts), err);
+        tv_blob_number_format(ticks, TV_BLOB_TICKS_MAX + more);
+        CHECK(tv_blob_snapshot_parse((tv_slice){ticks, sizeof ticks}, &snapshot) == !more);
+    }
+    facts = (tv_container_facts){.created = 5, .etag = TV_BLOB_TICKS_MAX};
+    CHECK_ERR(tv_container_facts_touch(&facts, 6), TV_ERR_CORRUPT);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -295,6 +438,8 @@ int main(void)
         T(numbers_have_one_form),
         T(facts_of_containers_come_back),
         T(a_lease_guards_the_deletion_of_a_container),
+        T(heads_that_cannot_be_are_damage),
+        T(times_and_lengths_of_other_rows_are_bounded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@ void tv_arena_init(tv_arena *arena)
     *arena = (tv_arena){NULL, 0, NULL};
 }
 
-/* The chunk's memory is no longer the charge's. */
+/* The chunk's memory is no longer counted by the charge. */
 static void discharge(tv_arena *arena, tv_arena_chunk *chunk)
 {
     if (chunk->charged)

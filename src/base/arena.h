@@ -4,7 +4,7 @@
  * one thread at a time; handing a request to another thread hands over its
  * arena.
  *
- * Who takes memory by a size that a client chose asks for it first, with
+ * Code that takes memory by a size that a client chose asks for it first, with
  * tv_arena_reserve or tv_buf_try_grow, which can refuse; what is taken then cannot
  * fail.  What is written row by row (a page, a list, a reply) asks before each row for
  * the most that the row can take, and ends before it, or is refused, when there is no
@@ -22,9 +22,9 @@
 typedef struct tv_arena_chunk tv_arena_chunk;
 
 typedef struct tv_arena {
-    tv_arena_chunk *chunk; /* the newest; older ones hang behind it */
+    tv_arena_chunk *chunk; /* the newest; older ones hang after it */
     size_t used;           /* bytes taken of `chunk` */
-    tv_charge *charge;     /* set after init, or NULL: who answers for what is taken */
+    tv_charge *charge;     /* set after init, or NULL: what it takes is counted there */
 } tv_arena;
 
 void tv_arena_init(tv_arena *arena);
@@ -43,14 +43,14 @@ size_t tv_arena_held(const tv_arena *arena);
 
 /**
  * Make sure that `size` bytes can be taken, in any number of pieces: TV_ERR_OVERLOADED
- * when the charge or the system has not so much.  What is reserved and not used
+ * when the charge or the system does not have that much.  What is reserved and not used
  * costs address space, not memory.
  */
 tv_err tv_arena_reserve(tv_arena *arena, size_t size) TV_WARN_UNUSED;
 
 /**
- * Whether `size` bytes more may be taken, as far as the charge is asked: for what comes
- * in pieces that are not large by themselves.  TV_ERR_OVERLOADED.
+ * Whether the charge allows `size` bytes more: for what comes in pieces that are not
+ * large by themselves.  TV_ERR_OVERLOADED.
  */
 static inline tv_err tv_arena_allow(tv_arena *arena, size_t size)
 {
@@ -69,7 +69,7 @@ char *tv_arena_bytes(tv_arena *arena, size_t size);
 /** A copy that lives as long as the arena. */
 tv_slice tv_arena_dup(tv_arena *arena, tv_slice bytes);
 
-/** The same of bytes that may be many: TV_ERR_OVERLOADED like tv_arena_reserve. */
+/** The same for bytes that may be many: TV_ERR_OVERLOADED like tv_arena_reserve. */
 tv_err tv_arena_try_dup(tv_arena *arena, tv_slice bytes, tv_slice *ret_copy) TV_WARN_UNUSED;
 
 /** Formatted text in the arena. */

@@ -3,7 +3,8 @@
  * the monotonic clock until there is something to do, and can be told to stop.
  *
  * What the thread shares with others (a queue, counts) is guarded by its lock, so
- * that whoever changes it wakes the thread at the same time, and no wake-up is lost.
+ * that a thread that changes it wakes this one at the same time, and no wake-up is
+ * lost.
  */
 #ifndef TV_BASE_BACKGROUND_H
 #define TV_BASE_BACKGROUND_H
@@ -13,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TV_THREAD_NAME_SIZE = 16 }; /* with its NUL; more the system does not take */
+enum { TV_THREAD_NAME_SIZE = 16 }; /* with its NUL; the system takes no more */
 
 /** A deadline that does not come. */
 #define TV_BACKGROUND_NEVER INT64_MAX
@@ -22,7 +23,7 @@ typedef struct tv_background tv_background;
 
 typedef struct tv_background_options {
     const char *name; /* of the thread, for ps and debuggers; shorter than TV_THREAD_NAME_SIZE */
-    bool gives_way;   /* to those that answer clients: see tv_thread_give_way */
+    bool gives_way;   /* to threads that answer clients: see tv_thread_give_way */
     /** Called once, on the thread.  It returns soon after it was told to stop. */
     void (*run)(tv_background *background, void *ctx);
     void *ctx;
@@ -61,7 +62,7 @@ bool tv_background_is_stopping(const tv_background *background);
 
 /* For `run`. */
 
-/** Sleep, whoever wakes it.  False when it is time to stop. */
+/** Sleep, however often it is woken.  False when it is time to stop. */
 bool tv_background_sleep(tv_background *background, int ms);
 
 /**

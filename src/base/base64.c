@@ -38,7 +38,7 @@ void tv_base64_encode(char *to, tv_slice bytes)
     }
 }
 
-/* Read `count` characters into the upper bits of a 24 bit group; false for a foreign one. */
+/* Read `count` characters into the upper bits of a 24 bit group; false for another character. */
 static bool read_group(const uint8_t *at, size_t count, uint32_t *ret_bits)
 {
     uint32_t bits = 0;
@@ -74,7 +74,7 @@ bool tv_base64_decode(char *to, tv_slice text, size_t *ret_len)
         *to++ = (char)bits;
     }
     if (count) {
-        /* Two characters carry one byte, three carry two; the bits behind them must be zero. */
+        /* Two characters carry one byte, three carry two; the bits after them must be zero. */
         if (!read_group(at, count, &bits) || (bits & (count == 2 ? 0xFFFF : 0xFF)))
             return false;
         *to++ = (char)(bits >> 16);

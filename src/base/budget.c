@@ -2,9 +2,9 @@
  * The budget: one counter for all, one for each share.
  *
  * A reservation is added first and looked at then, so that no two threads can
- * both take the last of it; who finds that it was too much takes it back.  Between
- * the two another thread may see too little room and refuse; it would have been
- * refused a moment later anyhow.
+ * both take the last of it; a thread that finds that it was too much takes it
+ * back.  Between the two another thread may see too little room and refuse; it
+ * would have been refused a moment later anyhow.
  */
 #include "base/budget.h"
 

@@ -6,15 +6,15 @@
  * taken, so the server's memory is the budget and a fixed rest, whatever clients do.
  *
  * The budget is divided into shares, one for each account.  A share may hold up to
- * twice what nobody holds: alone, two thirds of the budget; beside another that
- * takes all it can get, two fifths; and something is always left for a third.  The
- * last eighth is for shares that hold little, so that a small request of one account
- * is never refused because of what others hold; of its first half small requests of
- * any share may use what is left.  A charge, which is the part of one
- * request and with it of one connection, is at most three eighths of the budget: of the
- * least one (64 MiB) that is what the largest batch takes, four times its 4 MiB.
+ * twice what nobody holds: alone, two thirds of the budget; next to another that takes
+ * all it can get, two fifths; and something is always left for a third.  The last
+ * eighth is for shares that hold little, so that a small request of one account is
+ * never refused because of what others hold; of its first half small requests of any
+ * share may use what is left.  A charge, which is the part of one request and with it
+ * of one connection, is at most three eighths of the budget: of the least one (64 MiB)
+ * that is what the largest batch takes, four times its 4 MiB.
  *
- * A charge belongs to whoever owns the request at the moment.  An arena or a buffer
+ * A charge belongs to the current owner of the request.  An arena or a buffer
  * that is given a charge counts what it takes by itself and gives it back when it is
  * freed (base/arena.h, base/buf.h), so that handlers have nothing to remember; they
  * only ask for room (tv_charge_reserve) before they do what takes much.
@@ -44,8 +44,8 @@ void tv_budget_free(tv_budget *budget);
 tv_share *tv_budget_share(tv_budget *budget, tv_slice name);
 
 /**
- * The share of those that nobody knows yet: heads of requests before their signature
- * was checked.  A sixteenth of the budget, whatever is free.
+ * The share of clients that are not authenticated yet: heads of requests before
+ * their signature was checked.  A sixteenth of the budget, whatever is free.
  */
 tv_share *tv_budget_strangers(tv_budget *budget);
 
@@ -60,7 +60,7 @@ tv_budget_metrics tv_budget_read(const tv_budget *budget);
 /**
  * What one request has of a share.  All zeros is a charge that counts nothing and
  * refuses nothing.  `held` is what is taken from the share: what is in use, and what
- * is reserved beside it.
+ * is reserved in addition.
  */
 typedef struct tv_charge {
     tv_share *share;
@@ -81,23 +81,23 @@ void tv_charge_trim(tv_charge *charge);
 
 /**
  * `bytes` have been taken: out of what is reserved, and what goes beyond it is added
- * without a question.  For what comes in small pieces after a reservation.
+ * without asking.  For what comes in small pieces after a reservation.
  */
 void tv_charge_use(tv_charge *charge, size_t bytes);
 
 /** `bytes` that were in use are free again. */
 void tv_charge_unuse(tv_charge *charge, size_t bytes);
 
-/** Whether nobody knows whose it is. */
+/** Whether it is charged to clients that are not authenticated yet. */
 bool tv_charge_is_strangers(const tv_charge *charge);
 
 /**
- * Whether its share holds more than it may, of which some was taken without a
- * question.  Only strangers have so much and no more.
+ * Whether its share holds more than it may, of which some was taken without
+ * asking.  Only the strangers' share has such a limit.
  */
 bool tv_charge_is_over(const tv_charge *charge);
 
-/** What is held goes to another share, without a question: a stranger has shown who it is. */
+/** What is held goes to another share, without asking: a stranger has authenticated. */
 void tv_charge_move(tv_charge *charge, tv_share *share);
 
 #endif

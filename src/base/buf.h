@@ -1,8 +1,8 @@
 /*
  * A growable run of bytes for what is written piece by piece: a response body,
- * an encoded entity.  Whoever fills it has bounded its input before, or asks with
- * tv_buf_try_reserve; other growth cannot fail (see base/arena.h).  A buffer with a
- * charge counts what it takes (base/budget.h).
+ * an encoded entity.  The code that fills it has bounded its input before, or asks
+ * with tv_buf_try_reserve; other growth cannot fail (see base/arena.h).  A buffer
+ * with a charge counts what it takes (base/budget.h).
  */
 #ifndef TV_BASE_BUF_H
 #define TV_BASE_BUF_H
@@ -17,11 +17,11 @@ typedef struct tv_buf {
     char *data;
     size_t len;
     size_t size;
-    tv_charge *charge; /* who answers for what it takes from now on, or NULL */
+    tv_charge *charge; /* where it counts what it takes from now on, or NULL */
     size_t charged;    /* of `size`, to that charge */
 } tv_buf;
 
-/** An empty buffer is all zeros; this is only for the reader's eye. */
+/** An empty buffer is all zeros; this is only for readability. */
 #define TV_BUF_EMPTY ((tv_buf){NULL, 0, 0, NULL, 0})
 
 /** Free the memory; the buffer is empty again, and keeps its charge. */
@@ -31,9 +31,9 @@ void tv_buf_done(tv_buf *buf);
 void tv_buf_reset(tv_buf *buf);
 
 /**
- * Make room for `count` more bytes, and if that is much for not one more than these.
- * TV_ERR_OVERLOADED when the charge or the system has not so much; nothing has
- * changed then.
+ * Make room for `count` more bytes, and if that is a lot, for not one more than these.
+ * TV_ERR_OVERLOADED when the charge or the system does not have that much;
+ * nothing has changed then.
  */
 tv_err tv_buf_try_reserve(tv_buf *buf, size_t count) TV_WARN_UNUSED;
 
@@ -45,7 +45,7 @@ static inline tv_err tv_buf_try_grow(tv_buf *buf, size_t count)
     return buf->size - buf->len >= count ? TV_OK : tv_buf_try_grow_slow(buf, count);
 }
 
-/** Give back room that was taken for growth, if it is much. */
+/** Give back room that was taken for growth, if it is a lot. */
 void tv_buf_trim(tv_buf *buf);
 
 /** Make room for `count` more bytes and return where they go.  `len` is left alone. */

@@ -37,8 +37,8 @@ int64_t tv_clock_lead_ticks(void);
 
 /**
  * For tests: make tv_clock_ticks return `ticks` until called with 0.  Until then
- * the steady clock knows of no other times than these, and what passes by the
- * monotonic clock is what tv_clock_pass_fake_ns adds.
+ * the steady clock knows no other times than these, and the monotonic clock
+ * advances only by what tv_clock_pass_fake_ns adds.
  */
 void tv_clock_set_fake_ticks(int64_t ticks);
 void tv_clock_pass_fake_ns(int64_t ns);

@@ -5,7 +5,7 @@
  * is the processor's instruction, which takes eight bytes too, and can begin one in
  * every cycle but gives its result after three.  So three neighbouring lanes are
  * taken at once, and put together: the CRC of A followed by B is that of A with as
- * many zeros as B has bytes behind it, xor that of B.  To "put zeros behind" is
+ * many zeros as B has bytes after it, xor that of B.  Appending zeros is
  * linear, so four tables do it, a byte of the CRC each.
  */
 #include "base/crc32c.h"

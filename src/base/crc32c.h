@@ -10,7 +10,7 @@
 
 #include "base/slice.h"
 
-/** The CRC of `bytes` behind others whose CRC is `before`; 0 when there are none. */
+/** The CRC of `bytes` after others whose CRC is `before`; 0 when there are none. */
 uint32_t tv_crc32c(uint32_t before, tv_slice bytes);
 
 /** The same as on a machine without an instruction for it.  For tests, which compare the two. */

@@ -107,7 +107,7 @@ static uint64_t power_of_x(int n)
 
 static void make_factors(void)
 {
-    /* The lower half of a reflected sum stands 64 powers higher.  The product of two reflected
+    /* The lower half of a reflected sum is 64 powers higher.  The product of two reflected
      * words comes out multiplied by x once, hence one power less. */
     by_512.lower = power_of_x(512 + 64 - 1);
     by_512.upper = power_of_x(512 - 1);

@@ -3,7 +3,7 @@
  *
  * It is the CRC that is also known as CRC-64/NVME: the polynomial
  * 0xAD93D23594C93659, bits reflected in and out, all ones before and after.
- * That of "123456789" is 0xAE8B14860A799888.  On the wire stands the base 64 of
+ * That of "123456789" is 0xAE8B14860A799888.  The wire carries the base 64 of
  * its eight bytes, the lowest first: that of "Hello Azure!" is "DtjZpL9/o8c=".
  *
  * Any thread; a state belongs to one thread at a time.

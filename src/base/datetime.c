@@ -9,7 +9,7 @@
 
 enum { SECONDS_PER_DAY = 86400, DAYS_PER_400_YEARS = 146097 };
 
-/* .NET knows no zone further from UTC. */
+/* .NET accepts no zone further from UTC. */
 enum { OFFSET_MINUTES_MAX = 14 * 60 };
 
 static const char month_names[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -115,7 +115,7 @@ static bool take_char(tv_slice *rest, char c)
     return true;
 }
 
-/* The fraction behind the point: one to seven digits. */
+/* The fraction after the point: one to seven digits. */
 static bool take_fraction(tv_slice *rest, int *ret_ticks)
 {
     int ticks = 0, digit, count = 0;
@@ -207,8 +207,9 @@ static char *put_time(char *to, int second)
 enum { DAY_LEN = 10, DAYS_KEPT = 16 };
 
 /*
- * "2022-05-06".  The rows of a page have their times in a few days, and the
- * calendar costs more than all else in a time; so each thread keeps some texts.
+ * "2022-05-06".  The times of a page's rows fall on a few days, and the
+ * calendar is the most expensive part of formatting one; so each thread caches
+ * some texts.
  */
 static char *put_day(char *to, int64_t day)
 {

@@ -21,7 +21,7 @@ typedef struct tv_date {
 tv_date tv_date_of(int64_t ticks);
 
 /**
- * YYYY-MM-DDTHH:MM[:SS[.f{1,7}]] with nothing, 'Z' or +hh:mm / -hh:mm behind it.
+ * YYYY-MM-DDTHH:MM[:SS[.f{1,7}]] followed by nothing, 'Z' or +hh:mm / -hh:mm.
  * Years 0001 to 9999; no zone means UTC; offsets are converted.  False when it
  * is not a date or leaves the years 0001..9999.  The result may lie outside
  * TV_TICKS_MIN..MAX: the caller decides.

@@ -1,6 +1,7 @@
 /*
- * One enum for everything that can go wrong in the server.  What is known of an
- * error is its row in errors.def: name, HTTP status, code on the wire, default text.
+ * One enum for everything that can go wrong in the server.  All that is known about
+ * an error is its row in errors.def: name, HTTP status, code on the wire, default
+ * text.
  */
 #ifndef TV_BASE_ERR_H
 #define TV_BASE_ERR_H
@@ -29,14 +30,14 @@ const char *tv_err_name(tv_err err);
 
 /**
  * What a failing function can add to its error: a text that names the value,
- * instead of the default one, elements of its own, and why a request was not let
- * in.  All zeros when it has nothing to add.
+ * instead of the default one, elements of its own, and why a request was not
+ * authenticated.  All zeros when it has nothing to add.
  */
 typedef struct tv_error_info {
     tv_slice text;    /* in the request's arena */
     tv_slice details; /* likewise: XML elements for the body of an error of queues and blobs */
     tv_slice reason;  /* likewise: plain text for AuthenticationErrorDetail */
-    tv_err source;    /* why the source of a copy could not be had, for headers; or TV_OK */
+    tv_err source;    /* why the source of a copy could not be read, for headers; or TV_OK */
 } tv_error_info;
 
 #endif

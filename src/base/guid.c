@@ -10,7 +10,7 @@
 
 static const char hex_digits[] = "0123456789abcdef";
 
-/* A dash stands before these bytes. */
+/* A dash precedes these bytes. */
 static bool is_after_dash(size_t byte)
 {
     return byte == 4 || byte == 6 || byte == 8 || byte == 10;
@@ -57,7 +57,7 @@ static bool parse_digits(tv_slice text, tv_guid *ret_guid)
     return true;
 }
 
-/* Pass one character; blanks before it do not count. */
+/* Pass one character; blanks before it are skipped. */
 static bool pass(tv_slice *rest, char c)
 {
     *rest = tv_slice_trim(*rest);

@@ -25,14 +25,15 @@ bool tv_guid_parse_any(tv_slice text, tv_guid *ret_guid);
 void tv_guid_format(char to[TV_GUID_TEXT_LEN], const tv_guid *guid);
 
 /**
- * A new random (version 4) guid: cheap, unique, not a secret, for who has seen
- * some can tell the next.  Names requests.  Any thread.
+ * A new random (version 4) guid: cheap, unique, not a secret, since seeing
+ * some is enough to predict the next.  Names requests.  Any thread.
  */
 tv_guid tv_guid_new(void);
 
 /**
  * The same with 122 bits that nobody can guess; it costs some ten times as much.
- * For ids that give who knows them a right: of leases, of messages.  Any thread.
+ * For ids that grant a right to anybody who knows them: of leases, of messages.
+ * Any thread.
  */
 tv_guid tv_guid_new_secret(void);
 

@@ -2,8 +2,9 @@
  * Hashes for tables in memory whose keys a client chooses.
  *
  * They are SipHash under a key that every process draws for itself, so that
- * nobody can send keys which meet in one place of a table and turn its lookups
- * into walks.  A hash is good for the life of the process and is never stored.
+ * nobody can send keys that collide in one slot of a table and turn its
+ * lookups into walks.  A hash is good for the life of the process and is never
+ * stored.
  *
  * Any thread.
  */

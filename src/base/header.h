@@ -23,9 +23,9 @@ static inline uint64_t tv_header_key_part(const char *from, size_t len)
 }
 
 /**
- * A number that names in any case share, and different names hardly ever: made
- * of the length and both ends of a name, where those of the services differ.
- * The compiler knows it when it knows the name.
+ * A number that names which differ only in case share, and different names
+ * hardly ever: made of the length and both ends of a name, where those of the
+ * services differ.  The compiler knows it when it knows the name.
  */
 static inline uint32_t tv_header_key(tv_slice name)
 {

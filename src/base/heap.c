@@ -9,7 +9,7 @@ enum { LOOK_MS = 5000 };
 
 #ifdef __GLIBC__
 
-/* Resident bytes that are this process's own; 0 when the system does not tell. */
+/* Resident bytes that are private to this process; 0 when the system does not say. */
 static size_t resident(void)
 {
     unsigned long pages = 0, shared = 0;
@@ -28,7 +28,7 @@ size_t tv_heap_kept(void)
     struct mallinfo2 info = mallinfo2();
     size_t used = info.uordblks + info.hblkhd, is_there = resident();
 
-    /* What is allocated and was never touched is not there, so this is rather too little. */
+    /* What is allocated but was never touched is not resident, so this is an underestimate. */
     return is_there > used ? is_there - used : 0;
 }
 

@@ -4,7 +4,7 @@
 
 #include "base/slice.h"
 
-/** The value of a hexadecimal digit in either case, -1 when `c` is none. */
+/** The value of a hexadecimal digit in either case, -1 when `c` is not one. */
 static inline int tv_hex_value(char c)
 {
     if (c >= '0' && c <= '9')

@@ -27,7 +27,7 @@ static uint64_t load_word(const char *at)
 
 /*
  * The top bit of every byte of `word` that a string cannot hold as it is: the
- * quote, the backslash, control characters.  Exact up to the first one; behind
+ * quote, the backslash, control characters.  Exact up to the first one; after
  * it a borrow may show more.
  */
 static uint64_t special_bytes(uint64_t word)
@@ -132,7 +132,7 @@ static bool unescape(tv_arena *arena, tv_slice raw, tv_slice *ret_text)
         if (at == end)
             break;
 
-        /* The search for the closing quote has left a character behind every backslash. */
+        /* The search for the closing quote has left a character after every backslash. */
         char escape = at[1];
 
         at += 2;
@@ -154,10 +154,10 @@ static bool unescape(tv_arena *arena, tv_slice raw, tv_slice *ret_text)
     return true;
 }
 
-/* A string, from its opening quote to behind its closing one. */
+/* A string, from its opening quote to just after its closing one. */
 static bool read_string(tv_json_reader *reader, tv_slice *ret_text)
 {
-    uint64_t seen = 0; /* all bytes or-ed together, maybe with some behind the string */
+    uint64_t seen = 0; /* all bytes or-ed together, maybe with some after the string */
     bool escaped = false;
 
     if (!expect(reader, '"'))
@@ -396,7 +396,7 @@ static char *put_unit(char *to, uint32_t unit)
     return to + 6;
 }
 
-/* One code point that cannot stand as it is. */
+/* One code point that cannot be written as it is. */
 static char *put_escape(char *to, uint32_t code_point)
 {
     static const char letters[128] = {['"'] = '"',  ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f',

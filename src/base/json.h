@@ -1,5 +1,5 @@
 /*
- * JSON, as far as the protocol uses it: a reader for one flat object and a
+ * The part of JSON that the protocol uses: a reader for one flat object and a
  * writer of strings.  The reader keeps the text of numbers, because `20.0` and
  * `20` are different types to the service, and refuses everything that is not
  * strict JSON: bad UTF-8, lone surrogates, control characters in strings,
@@ -42,7 +42,7 @@ void tv_json_reader_init(tv_json_reader *reader, tv_arena *arena, tv_slice text)
 
 /**
  * The next member.  False after the last one and on a syntax error; then
- * `reader->failed` tells them apart.  Duplicate names are the caller's affair.
+ * `reader->failed` tells them apart.  Duplicate names are the caller's concern.
  */
 bool tv_json_next(tv_json_reader *reader, tv_json_member *ret_member);
 

@@ -66,7 +66,7 @@ void tv_log(tv_log_level level, const char *event, const char *format, ...)
     (void)written;
 }
 
-/* Append a piece of a URL that has no secret; returns how many bytes that took. */
+/* Append a piece of a URL that holds no secret; returns how many bytes that took. */
 static size_t put_quotable(char *to, tv_slice text)
 {
     size_t len = 0;
@@ -80,7 +80,7 @@ static size_t put_quotable(char *to, tv_slice text)
     return len;
 }
 
-/* Where a path gives away a signature, because its writer took '&' or '%3F' for '?'. */
+/* Where a path reveals a signature, because its writer took '&' or '%3F' for '?'. */
 static size_t find_signature(tv_slice path)
 {
     for (size_t i = 0; i + 4 <= path.len; i++) {

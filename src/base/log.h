@@ -37,7 +37,7 @@ void tv_log(tv_log_level level, const char *event, const char *format, ...)
 
 /**
  * A copy of a URL with the values of sig= parameters replaced by "REDACTED", and
- * with quotes percent-encoded, so that it can stand between quotes.
+ * with quotes percent-encoded, so that it can be put between quotes.
  */
 tv_slice tv_log_redact(tv_arena *arena, tv_slice url);
 

@@ -1,4 +1,4 @@
-/* The memory of the machine and of the control group, of both versions, that a container is. */
+/* The memory of the machine and of its control group (a container's), in both versions of those. */
 #include "base/machine.h"
 
 #include <stdbool.h>

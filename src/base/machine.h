@@ -1,4 +1,4 @@
-/* What the machine, or the part of it that we may use, has. */
+/* What the machine has, or the part of it that we may use. */
 #ifndef TV_BASE_MACHINE_H
 #define TV_BASE_MACHINE_H
 
@@ -6,12 +6,12 @@
 #include <stdint.h>
 
 /**
- * Bytes of memory that this process may use: the least of what the machine, its
- * control group and RLIMIT_AS say.
+ * Bytes of memory that this process may use: the lowest limit of the machine,
+ * its control group and RLIMIT_AS.
  */
 uint64_t tv_machine_memory(void);
 
-/** The default of whatever takes memory as it is used: an eighth of it, from 64 MiB to 1 GiB. */
+/** The default for what takes memory as it is used (caches): an eighth of it, 64 MiB to 1 GiB. */
 size_t tv_machine_memory_share(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Mailboxes and chains of letters. */
+/* Mailboxes and chains of messages. */
 #include "base/mailbox.h"
 
 #include "base/assert.h"

@@ -3,7 +3,7 @@
  *
  * The steps are written down once, as a list, and made into a function for AVX2
  * and one for AVX-512, which rotates and mixes three words in one instruction
- * each.  A block of every stream is turned so that one register holds the same
+ * each.  A block of every stream is transposed so that one register holds the same
  * word of all of them, then all take the 64 steps together.  That takes a little
  * longer than OpenSSL takes for a block of one stream; so a stream that is alone
  * is left to OpenSSL, as is everything on other processors.
@@ -97,7 +97,7 @@ enum { AVX512_F = 0xCA, AVX512_G = 0xE4, AVX512_H = 0x96, AVX512_I = 0x39 };
 #define AVX512_STEP(mix, a, b, c, d, word, turn, add)                                              \
     STEP_WITH(_mm256_ternarylogic_epi32(b, c, d, mix), _mm256_rol_epi32, a, b, word, turn, add)
 
-/* Eight words of a block of every stream, turned: words[i] has word i of all. */
+/* Eight words of a block of every stream, transposed: words[i] has word i of all. */
 __attribute__((target("avx2"), always_inline)) static inline void
 load_words(__m256i words[8], const char *const from[TV_MD5_LANES], size_t offset)
 {
@@ -121,7 +121,7 @@ load_words(__m256i words[8], const char *const from[TV_MD5_LANES], size_t offset
     }
 }
 
-/* A function that takes all streams on by `len` bytes, whole blocks. */
+/* A function that advances all streams by `len` bytes, whole blocks. */
 #define DEFINE_HASH(NAME, TARGET, STEP, F, G, H, I)                                                \
     __attribute__((target(TARGET))) static void NAME(                                              \
         lane_states states, const char *const from[TV_MD5_LANES], size_t len)                      \
@@ -152,7 +152,7 @@ DEFINE_HASH(hash_avx2, "avx2", AVX2_STEP, AVX2_F, AVX2_G, AVX2_H, AVX2_I)
 DEFINE_HASH(hash_avx512, "avx2,avx512f,avx512vl", AVX512_STEP, AVX512_F, AVX512_G, AVX512_H,
             AVX512_I)
 
-/* Take every stream on by `len` bytes, whole blocks; each is at the beginning of one. */
+/* Advance every stream by `len` bytes, whole blocks; each is at the beginning of one. */
 static void hash_blocks(tv_md5_lane *lanes, size_t count, size_t len, tv_md5_way way)
 {
     const char *from[TV_MD5_LANES];
@@ -234,7 +234,7 @@ void tv_md5_update_lanes_by(tv_md5_way way, tv_md5_lane *lanes, size_t count)
 {
     tv_assert(count <= TV_MD5_LANES && way <= tv_md5_best_way());
 #if HAS_LANES
-    /* As far as the shortest goes, then on without it. */
+    /* As long as the shortest lasts, then on without it. */
     while (way != TV_MD5_ALONE && (count = keep_long(lanes, count)) > 1) {
         size_t common = lanes[0].bytes.len;
 

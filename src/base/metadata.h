@@ -1,5 +1,5 @@
 /*
- * Metadata: what clients pin to queues, containers and blobs, pairs of a name and
+ * Metadata: what clients attach to queues, containers and blobs, pairs of a name and
  * a value.
  */
 #ifndef TV_BASE_METADATA_H

@@ -34,8 +34,8 @@ void tv_meter_add(tv_meter *meter, int op, int status, int64_t ns, size_t bytes_
                   size_t bytes_out);
 
 /**
- * Append the figures of several meters in Prometheus' text format, which wants
- * all that is of one name together.
+ * Append the metrics of several meters in Prometheus' text format, which wants
+ * all samples of one name together.
  */
 void tv_meter_write(tv_meter *const *meters, size_t count, tv_buf *out);
 

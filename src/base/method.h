@@ -1,5 +1,5 @@
 /*
- * The methods of HTTP, and what a token is: words that the services know without a
+ * The methods of HTTP, and what a token is: words that the services need without a
  * connection, too (CORS rules, parts of a batch).
  */
 #ifndef TV_BASE_METHOD_H
@@ -21,7 +21,7 @@ typedef enum tv_method {
     TV_METHOD_OTHER, /* a valid token that no service knows */
 } tv_method;
 
-/** The enum for a method's text (case-sensitive), TV_METHOD_OTHER when it is none of ours. */
+/** The enum for a method's text (case-sensitive), TV_METHOD_OTHER for any other. */
 tv_method tv_method_parse(tv_slice text);
 tv_slice tv_method_text(tv_method method);
 

@@ -25,7 +25,7 @@ static const double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6, 
 
 enum {
     EXACT_POWER_MAX = 22,
-    UINT64_DIGITS = 19, /* as many always fit */
+    UINT64_DIGITS = 19, /* this many always fit */
     EXPONENT_MAX = 100000,
 };
 
@@ -255,7 +255,7 @@ static char *put_scientific(char *to, const char *digits, int count, int exponen
 /* ddd.ddd, with at least one digit on both sides of the point. */
 static char *put_fixed(char *to, const char *digits, int count, int exponent)
 {
-    int before = exponent + 1; /* digits before the point; negative for zeros behind it */
+    int before = exponent + 1; /* digits before the point; negative for zeros after it */
 
     if (before <= 0) {
         memcpy(to, "0.", 2);
@@ -277,7 +277,7 @@ static char *put_fixed(char *to, const char *digits, int count, int exponent)
 }
 
 /*
- * Look for a decimal of at most 15 digits, few of them behind the point, that
+ * Look for a decimal of at most 15 digits, few of them after the point, that
  * reads back as `value`.  Different decimals of 15 digits are different doubles
  * (DBL_DIG), so the one found is the one that printing 15 digits would give.
  */
@@ -305,7 +305,7 @@ static int find_short_digits(char to[TV_INT64_TEXT_MAX], double value, int *ret_
 
 /*
  * The first `count` digits of `value`, rounded, by way of "d.dddde+xx".  What
- * stands behind the first digit there depends on the locale, so it is skipped.
+ * follows the first digit there depends on the locale, so it is skipped.
  */
 static void print_digits(char *digits, int count, double value, int *ret_exponent)
 {

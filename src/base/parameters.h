@@ -1,7 +1,7 @@
 /*
  * The parameters of a query string: taken apart once, looked up often.  How
  * many there may be is bounded before anything else is done with them, so that
- * no lookup and no sorting costs more than a few microseconds, whoever asks.
+ * no lookup and no sorting costs more than a few microseconds, whatever is sent.
  */
 #ifndef TV_BASE_PARAMETERS_H
 #define TV_BASE_PARAMETERS_H
@@ -16,7 +16,7 @@ typedef struct tv_parameter {
     tv_slice value; /* as sent; empty, with data, without a '=' */
 } tv_parameter;
 
-/** All zeros are those of no query. */
+/** All zeros are the parameters of no query. */
 typedef struct tv_parameters {
     tv_slice text;             /* as sent, without the '?'; data is NULL when there was no '?' */
     const tv_parameter *items; /* in the order of the text; empty parts left out */
@@ -40,7 +40,8 @@ bool tv_parameters_get(const tv_parameters *parameters, tv_arena *arena, tv_slic
 
 /**
  * The same by a name in any case: for services whose signatures cover names in
- * lower case, so that one that was signed cannot be made into one that is not seen.
+ * lower case, so that a signed parameter cannot be turned into one that the lookup
+ * misses.
  */
 bool tv_parameters_get_nocase(const tv_parameters *parameters, tv_arena *arena, tv_slice name,
                               tv_slice *ret_value);

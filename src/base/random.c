@@ -11,7 +11,7 @@
 
 #include "base/assert.h"
 
-/* The kernel gives so many whole, whatever signals come. */
+/* The kernel gives this many in one piece, whatever signals arrive. */
 enum { STOCK_BYTES = 256 };
 
 static _Thread_local struct {

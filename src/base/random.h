@@ -1,6 +1,6 @@
 /*
  * Bytes that nobody can guess, from the kernel.  For whatever grants something to
- * who knows it: pop receipts, lease ids, keys of hashes.  Any thread.
+ * anybody who knows it: pop receipts, lease ids, keys of hashes.  Any thread.
  */
 #ifndef TV_BASE_RANDOM_H
 #define TV_BASE_RANDOM_H

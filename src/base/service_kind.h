@@ -1,6 +1,6 @@
 /*
- * Which of the storage services is spoken to.  Signatures differ by it, and so
- * do names in logs and figures.
+ * Which of the storage services is addressed.  Signatures differ by it, and so
+ * do names in logs and metrics.
  */
 #ifndef TV_BASE_SERVICE_KIND_H
 #define TV_BASE_SERVICE_KIND_H

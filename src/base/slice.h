@@ -49,7 +49,7 @@ static inline bool tv_slice_starts_with(tv_slice s, tv_slice prefix)
 /** The rest of `s` after its first `count` bytes; `count` is at most s.len. */
 static inline tv_slice tv_slice_skip(tv_slice s, size_t count)
 {
-    /* C does not let even nothing be added to NULL. */
+    /* C does not allow adding even 0 to NULL. */
     return (tv_slice){count ? s.data + count : s.data, s.len - count};
 }
 

@@ -12,7 +12,7 @@ uint64_t tv_space_free(const tv_space *space)
 {
     struct statvfs stat;
 
-    /* A file system that cannot be asked will say what ails it when it is written to. */
+    /* A file system that cannot be asked will report its error when it is written to. */
     if (fstatvfs(space->fd, &stat) != 0)
         return UINT64_MAX;
 
@@ -60,7 +60,7 @@ void tv_space_refused(tv_space *space, const char *detail)
 
 void tv_space_accepted(tv_space *space)
 {
-    /* A plain look first: this is on the way of every write. */
+    /* A plain load first: every write passes here. */
     if (!atomic_load_explicit(&space->is_full, memory_order_relaxed) ||
         !atomic_exchange(&space->is_full, false))
         return;

@@ -33,10 +33,10 @@ tv_err tv_space_check(tv_space *space, uint64_t bytes) TV_WARN_UNUSED;
 /** The same for what frees space in the end: the smaller reserve.  Logs nothing. */
 tv_err tv_space_check_freeing(const tv_space *space, uint64_t bytes) TV_WARN_UNUSED;
 
-/** A write has been refused for want of space by somebody else: `detail` is what they said. */
+/** A write was refused for lack of space elsewhere: `detail` is the reason given there. */
 void tv_space_refused(tv_space *space, const char *detail);
 
-/** A write, not one that frees, has gone through: whatever was the matter is over. */
+/** A write, not one that frees, has gone through: the trouble is over. */
 void tv_space_accepted(tv_space *space);
 
 /** Bytes that this process may still write to the file system. */

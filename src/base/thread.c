@@ -36,14 +36,14 @@ void tv_thread_give_way(void)
     struct sched_attributes attributes = {
         .size = sizeof attributes, .nice = NICE_OF_LONG_WORK, .runtime_ns = SLICE_NS_OF_LONG_WORK};
 
-    /* On Linux 0 is the calling thread, not its process.  Where it cannot be had, nothing is lost.
+    /* On Linux 0 is the calling thread, not its process.  Without it nothing is lost.
      */
     if (syscall(SYS_sched_setattr, 0, &attributes, 0) != 0)
         (void)setpriority(PRIO_PROCESS, 0, NICE_OF_LONG_WORK);
     gives_way = true;
 }
 
-/* Who yields loses the rest of its slice, so it has a short one. */
+/* A thread that yields loses the rest of its slice, so it has a short one. */
 void tv_thread_step(void)
 {
     if (!gives_way || ++steps % STEPS_PER_LOOK)

@@ -6,8 +6,8 @@
  * Let the calling thread give way to those that answer clients and commit their
  * writes: on a machine whose cores are all busy it gets about a tenth of what they
  * get, and when it has a core for itself nothing changes.  For work that takes
- * long (scans, plans, digests, clean-up), so that a short request does not wait for
- * a core behind it.
+ * long (scans, plans, digests, clean-up), so that a short request does not queue
+ * for a core behind it.
  *
  * Such a thread may lose its core at any moment.  What it shares with a thread that
  * answers clients is therefore held without system calls, or needs no lock at all.
@@ -17,9 +17,9 @@ void tv_thread_give_way(void);
 /**
  * A small step of long work is done, about a row or a piece.  A thread that gives way
  * then offers its core to the others, four times in a millisecond at most: by itself the
- * system takes a core away only when somebody wakes up who has not had more than its
+ * system takes a core away only when a thread wakes up that has not had more than its
  * share, or with its tick, which comes every 1 to 10 ms.  Threads that do not give way,
- * and whoever finds the cores free, lose nothing.  Never with a lock.
+ * and those that find the cores free, lose nothing.  Never with a lock held.
  */
 void tv_thread_step(void);
 

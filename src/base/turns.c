@@ -1,10 +1,10 @@
 /*
  * Turns: one lock, one condition, and for each account that has tasks a queue of
  * those that have not run yet and one of those that have.  The accounts form a
- * ring; whoever was served goes to its end.
+ * ring; an account that was served goes to its end.
  *
  * Network threads take the lock too, and the threads here have a lower priority:
- * one that loses its core while it has the lock makes a network thread wait for
+ * one that loses its core while it holds the lock makes a network thread wait for
  * milliseconds.  So no system call is made under the lock, a wake-up least of all.
  *
  * (1) A thread waits only when no task may run.  A slice that ends lets one task
@@ -139,7 +139,7 @@ static void settle(tv_turns *turns, account *a, tv_task *task, bool is_done)
     }
 }
 
-/* Called with the lock; gives it back while the task runs. */
+/* Called with the lock held; releases it while the task runs. */
 static void serve(tv_turns *turns, tv_task *task, account *a)
 {
     bool is_gone = task->is_gone && atomic_load_explicit(task->is_gone, memory_order_relaxed);

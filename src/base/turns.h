@@ -1,9 +1,10 @@
 /*
  * A pool of threads for work that takes long: queries and lists.  A task is done
  * in slices of a few milliseconds, and between two slices others have their turn:
- * the accounts one after the other, and of an account its tasks, so that nobody
- * waits longer for many clients of another account than for one.  A connection
- * has one request at a time, so the tasks of an account are its connections.
+ * the accounts one after the other, and of an account its tasks, so that no
+ * client waits longer for many clients of another account than for one.  A
+ * connection has one request at a time, so the tasks of an account are its
+ * connections.
  *
  * Of an account, tasks that have not run yet and tasks that have run alternate: a
  * short query does not wait for all the long ones before it.  One account never
@@ -11,10 +12,10 @@
  * a long run of deleted rows) leaves a thread to the others.
  *
  * A task ends when its work is done, or when it is told that it must: because its
- * client has gone, or because the server stops.  Then it goes back, as a letter,
- * to the mailbox of whoever asked.  Its first turn a task has in any case: a client
- * that has only ended its side of the connection looks as if it had gone, and what
- * it asks for is mostly short.
+ * client has gone, or because the server stops.  Then it goes back, as a message,
+ * to the mailbox of the thread that asked.  A task has its first turn in any case:
+ * a client that has only ended its side of the connection looks as if it had gone,
+ * and what it asks for is mostly short.
  */
 #ifndef TV_BASE_TURNS_H
 #define TV_BASE_TURNS_H

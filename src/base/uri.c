@@ -4,7 +4,7 @@
 #include "base/hex.h"
 #include "base/utf8.h"
 
-/* Whether a text means itself.  Most do, and a URL with a SAS has two dozen of them. */
+/* Whether a text stands for itself.  Most do, and a URL with a SAS has two dozen of them. */
 static bool is_plain(tv_slice text, char blank)
 {
     for (size_t i = 0; i < text.len; i++) {

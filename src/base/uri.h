@@ -9,7 +9,7 @@
 
 /**
  * False for a '%' that two hexadecimal digits do not follow, and when the result
- * is not valid UTF-8.  A text that means itself is returned as it is, any other
+ * is not valid UTF-8.  A text that stands for itself is returned as it is, any other
  * in the arena.
  */
 bool tv_uri_decode_path(tv_arena *arena, tv_slice text, tv_slice *ret_decoded);

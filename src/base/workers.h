@@ -1,7 +1,7 @@
 /*
  * A small pool of threads for work that may wait for the disk: reads that are
  * not in memory, scans, backups.  A job runs on some worker and then goes back,
- * as a letter, to the mailbox of whoever asked.
+ * as a message, to the mailbox of the thread that asked.
  */
 #ifndef TV_BASE_WORKERS_H
 #define TV_BASE_WORKERS_H

@@ -122,7 +122,7 @@ tv_err tv_xml_parse(tv_arena *arena, tv_slice document, const tv_xml_node **ret_
     if (document.len == 0 || document.len > TV_XML_BYTES_MAX)
         return TV_ERR_XML_DOCUMENT;
 
-    /* The encoding that the document names is not asked: it is UTF-8.  Expat skips its mark. */
+    /* The encoding that the document names is ignored: it is UTF-8.  Expat skips its mark. */
     b.parser = XML_ParserCreate("UTF-8");
     tv_assert(b.parser != NULL);
     XML_SetUserData(b.parser, &b);
@@ -150,7 +150,7 @@ static void XMLCALL stop_at_doctype(void *ctx, const XML_Char *name, const XML_C
     XML_StopParser(ctx, XML_FALSE);
 }
 
-/* Read a second time, since errors are rare and positions cost: expat counts them when asked. */
+/* Read a second time, since errors are rare and positions cost time: expat counts on demand. */
 bool tv_xml_find_fault(tv_slice document, unsigned long *ret_line, unsigned long *ret_position)
 {
     bool is_fault;
@@ -186,7 +186,7 @@ tv_slice tv_xml_word(const tv_xml_node *node)
     return trim(node->text);
 }
 
-/* What XML cannot hold, escaped or not; and the other control characters, which nobody wants. */
+/* What XML cannot hold, escaped or not; and the other control characters, which are of no use. */
 static bool is_shown(uint32_t c)
 {
     return (c >= 0x20 || c == '\n' || c == '\t') && !(c >= 0x7f && c <= 0x9f) && c != 0xfffe &&

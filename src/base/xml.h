@@ -1,5 +1,5 @@
 /*
- * The little XML that the service speaks beside JSON: access policies and
+ * The little XML that the service speaks in addition to JSON: access policies and
  * service properties.  A document becomes a small tree in an arena.  It comes
  * from outside, so it is bounded in every direction, and what could make it mean
  * more than it shows (a DOCTYPE, and with it every entity but the five of XML

@@ -1,16 +1,9 @@
 /* The two strings to sign of the table service. */
 #include "auth/canonical.h"
 
-static char *put(char *to, tv_slice text)
-{
-    if (text.len)
-        memcpy(to, text.data, text.len);
-    return to + text.len;
-}
-
 static char *put_line(char *to, tv_slice text)
 {
-    to = put(to, text);
+    to = tv_slice_put(to, text);
     *to++ = '\n';
     return to;
 }
@@ -24,11 +17,11 @@ static size_t resource_len_max(const tv_signed_parts *parts)
 static char *put_resource(char *to, const tv_signed_parts *parts)
 {
     *to++ = '/';
-    to = put(to, parts->account);
-    to = put(to, parts->path.len ? parts->path : TV_LIT("/"));
+    to = tv_slice_put(to, parts->account);
+    to = tv_slice_put(to, parts->path.len ? parts->path : TV_LIT("/"));
     if (parts->comp.data) {
-        to = put(to, TV_LIT("?comp="));
-        to = put(to, parts->comp);
+        to = tv_slice_put(to, TV_LIT("?comp="));
+        to = tv_slice_put(to, parts->comp);
     }
     return to;
 }

@@ -268,16 +268,9 @@ static int compare_weights(const void *left, const void *right)
 
 /* --- writing --- */
 
-static char *put(char *to, tv_slice text)
-{
-    if (text.len)
-        memcpy(to, text.data, text.len);
-    return to + text.len;
-}
-
 static char *put_line(char *to, tv_slice text)
 {
-    to = put(to, text);
+    to = tv_slice_put(to, text);
     *to++ = '\n';
     return to;
 }
@@ -308,10 +301,10 @@ static char *put_headers(char *to, const tv_signed_pair *headers, size_t count, 
         if (i > 0 && tv_slice_eq(headers[i].name, headers[i - 1].name)) {
             to[-1] = ',';
         } else {
-            to = put(to, headers[i].name);
+            to = tv_slice_put(to, headers[i].name);
             *to++ = ':';
         }
-        to = is_folded ? put_folded(to, headers[i].value) : put(to, headers[i].value);
+        to = is_folded ? put_folded(to, headers[i].value) : tv_slice_put(to, headers[i].value);
         *to++ = '\n';
     }
     return to;
@@ -324,10 +317,10 @@ static char *put_parameters(char *to, const tv_signed_pair *parameters, size_t c
             *to++ = ',';
         } else {
             *to++ = '\n';
-            to = put(to, parameters[i].name);
+            to = tv_slice_put(to, parameters[i].name);
             *to++ = ':';
         }
-        to = put(to, parameters[i].value);
+        to = tv_slice_put(to, parameters[i].value);
     }
     return to;
 }
@@ -343,7 +336,7 @@ static char *put_comp(char *to, const tv_canonical *canonical)
         if (tv_slice_eq(pair->name, TV_LIT("comp")) && (comp == NULL || pair->place < comp->place))
             comp = pair;
     }
-    return comp ? put(put(to, TV_LIT("?comp=")), comp->value) : to;
+    return comp ? tv_slice_put(tv_slice_put(to, TV_LIT("?comp=")), comp->value) : to;
 }
 
 tv_slice tv_canonical_text(tv_arena *arena, tv_canonical *canonical, bool is_lite, unsigned reading)
@@ -363,8 +356,8 @@ tv_slice tv_canonical_text(tv_arena *arena, tv_canonical *canonical, bool is_lit
     }
     to = put_headers(to, canonical->headers, canonical->header_count, reading % 2);
     *to++ = '/';
-    to = put(to, parts->account);
-    to = put(to, parts->path.len ? parts->path : TV_LIT("/"));
+    to = tv_slice_put(to, parts->account);
+    to = tv_slice_put(to, parts->path.len ? parts->path : TV_LIT("/"));
     if (is_lite)
         to = put_comp(to, canonical);
     else

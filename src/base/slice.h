@@ -122,4 +122,12 @@ static inline bool tv_slice_next(tv_slice *rest, char separator, tv_slice *ret_p
     return true;
 }
 
+/** Copy bytes to where there is room for them; the place after them. */
+static inline char *tv_slice_put(char *to, tv_slice s)
+{
+    if (s.len)
+        memcpy(to, s.data, s.len);
+    return to + s.len;
+}
+
 #endif

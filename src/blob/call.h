@@ -38,7 +38,6 @@ typedef struct tv_blob_call {
     tv_metadata metadata;     /* of the request */
     tv_public_access access;  /* likewise */
     int32_t lease_seconds;    /* x-ms-lease-time of a break */
-    void *listing;            /* of the list at hand, its own */
 } tv_blob_call;
 
 static inline tv_blob_call *tv_blob_call_of(tv_call *call)

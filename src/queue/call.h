@@ -21,7 +21,6 @@ typedef struct tv_queue_call {
         tv_queue_delete delete_op;
     };
     int64_t count; /* of messages */
-    void *listing; /* of the list at hand, its own */
 } tv_queue_call;
 
 /** Of a container in the catalogue of queues. */

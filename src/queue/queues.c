@@ -1,7 +1,7 @@
 /* Operations on queues as a whole. */
 #include "base/xml.h"
 #include "queue/call.h"
-#include "service/list.h"
+#include "service/container_list.h"
 #include "service/metadata.h"
 
 /* --- create and delete --- */
@@ -127,28 +127,16 @@ tv_err tv_queue_get_metadata(tv_call *call)
 
 /* --- list --- */
 
-typedef struct listing {
-    tv_queue_call *q;
-    tv_list_query query;
-    bool with_metadata;
-    int64_t count;
-    tv_slice next; /* where to go on, in the next turn or on the next page; empty on the last */
-    tv_turn *turn;
-    bool is_turn_over;
-    tv_err err;
-} listing;
-
-static tv_err add_queue_xml(listing *list, tv_slice name, tv_slice facts)
+static tv_err add_queue_xml(tv_call *call, const tv_list_query *query, tv_slice name,
+                            tv_slice facts)
 {
-    tv_request *req = list->q->base.req;
+    tv_request *req = call->req;
     tv_metadata metadata;
     tv_err err;
 
-    if (list->count++ == 0)
-        tv_buf_add_lit(&req->out, "<Queues>");
     tv_buf_add_lit(&req->out, "<Queue>");
     tv_xml_add_element(&req->out, "Name", name);
-    if (list->with_metadata) {
+    if (tv_list_includes(query, TV_LIT("metadata"))) {
         err = tv_metadata_parse(&req->arena, facts, &metadata);
         if (err)
             return err;
@@ -158,81 +146,10 @@ static tv_err add_queue_xml(listing *list, tv_slice name, tv_slice facts)
     return TV_OK;
 }
 
-static bool take_queue(void *ctx, tv_slice name, tv_slice facts)
-{
-    listing *list = ctx;
-    tv_call *call = &list->q->base;
-    tv_list_limit limit = tv_list_look_at_limits(call, &list->query, list->count, list->turn);
-
-    if (limit == TV_LIST_NONE) {
-        list->err = add_queue_xml(list, name, facts);
-        return list->err == TV_OK;
-    }
-    list->next = tv_arena_dup(&call->req->arena, name);
-    list->is_turn_over = limit == TV_LIST_TURN_ENDS;
-    return false;
-}
-
-/* The listing, begun in the task's first turn. */
-static tv_err begin_list(tv_queue_call *q)
-{
-    tv_call *call = &q->base;
-    listing *list = tv_arena_zalloc(&call->req->arena, sizeof *list);
-    tv_err err;
-
-    list->q = q;
-    err = tv_list_query_read(call, &list->query);
-    if (err)
-        return err;
-
-    err = tv_list_begin_page(call);
-    if (err)
-        return err;
-
-    list->with_metadata = tv_list_includes(&list->query, TV_LIT("metadata"));
-    list->next = list->query.marker;
-    tv_response_header(call->req, TV_LIT("Cache-Control"), TV_LIT("no-cache"));
-    tv_list_add_opening(&call->req->out, call, &list->query, TV_NONE, TV_NONE);
-    q->listing = list;
-    return TV_OK;
-}
-
-static tv_err add_some(listing *list, tv_turn *turn)
-{
-    tv_call *call = &list->q->base;
-    tv_slice from = list->next;
-    tv_err err;
-
-    list->next = TV_LIT("");
-    list->turn = turn;
-    list->is_turn_over = false;
-    err = tv_catalog_list(call->service->catalog, tv_identity_account(call->identity),
-                          list->query.prefix, from, take_queue, list);
-    return err ? err : list->err;
-}
-
-static bool work_on_list(tv_call *call, tv_turn *turn)
-{
-    tv_queue_call *q = tv_queue_call_of(call);
-    tv_buf *out = &call->req->out;
-    tv_err err = q->listing ? TV_OK : begin_list(q);
-    listing *list = q->listing;
-
-    if (err == TV_OK)
-        err = add_some(list, turn);
-    if (err == TV_OK && list->is_turn_over) {
-        tv_list_hold(call);
-        return false;
-    }
-    if (err == TV_OK) {
-        tv_buf_add(out, list->count ? TV_LIT("</Queues>") : TV_LIT("<Queues />"));
-        tv_list_add_closing(out, list->next);
-    }
-    tv_list_end_page(call, err);
-    return true;
-}
-
 tv_err tv_queue_list(tv_call *call)
 {
-    return tv_call_take_turns(call, work_on_list, tv_list_respond);
+    static const tv_container_list queues = {
+        .element = "Queues", .is_not_cached = true, .add = add_queue_xml};
+
+    return tv_list_containers(call, &queues);
 }

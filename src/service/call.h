@@ -46,6 +46,7 @@ struct tv_call {
     tv_call_then *then;
     tv_err (*read)(tv_call *call, tv_read_mode mode);
     bool (*work)(tv_call *call, tv_turn *turn);
+    void *listing; /* of the list at hand: its own */
 
     /* Changes to the catalogue, whichever is at hand. */
     union {

@@ -44,22 +44,15 @@ static void set_account(tv_endpoint *endpoint, tv_slice name)
     endpoint->account = tv_slice_take(name, name.len - (endpoint->is_secondary ? suffix.len : 0));
 }
 
-static char *put(char *to, tv_slice text)
-{
-    if (text.len)
-        memcpy(to, text.data, text.len);
-    return to + text.len;
-}
-
 /* "http://host", and "/account" when that is in the path.  Every request needs one: no printf. */
 static tv_slice make_url(tv_arena *arena, bool is_tls, tv_slice host, tv_slice account)
 {
     tv_slice scheme = is_tls ? TV_LIT("https://") : TV_LIT("http://");
     char *url = tv_arena_bytes(arena, scheme.len + host.len + 1 + account.len);
-    char *to = put(put(url, scheme), host);
+    char *to = tv_slice_put(tv_slice_put(url, scheme), host);
 
     if (account.len)
-        to = put(put(to, TV_LIT("/")), account);
+        to = tv_slice_put(tv_slice_put(to, TV_LIT("/")), account);
     return (tv_slice){url, (size_t)(to - url)};
 }
 

@@ -73,7 +73,7 @@ static tv_err end_page(tv_blob_call *call, listing *l)
 static bool work_on_list(tv_call *base, tv_turn *turn)
 {
     tv_blob_call *call = tv_blob_call_of(base);
-    listing *l = call->listing;
+    listing *l = call->base.listing;
     bool is_done = true;
     tv_err err = l->list ? TV_OK : begin_page(call, l);
 
@@ -95,7 +95,7 @@ static bool work_on_list(tv_call *base, tv_turn *turn)
 /* Texts that were checked before can only be refused for being no marker of ours. */
 static tv_err on_listed(tv_call *base, tv_err err)
 {
-    const listing *l = tv_blob_call_of(base)->listing;
+    const listing *l = base->listing;
 
     if (err == TV_ERR_OUT_OF_RANGE)
         return tv_call_bad_parameter(base, TV_LIT("marker"), l->query.marker, NULL);
@@ -216,6 +216,6 @@ tv_err tv_blob_list_blobs(tv_call *base)
     if (err)
         return err;
 
-    call->listing = l;
+    call->base.listing = l;
     return tv_call_take_turns(base, work_on_list, on_listed);
 }

@@ -85,6 +85,13 @@ tv_err tv_blob_view_check(const tv_blob_view *view, const tv_blob_change *change
     return tv_conditions_check_write(&change->conditions, view->head.etag);
 }
 
+tv_err tv_blob_view_open(tv_txn *txn, tv_blob_change *change, tv_blob_view *ret_view)
+{
+    tv_err err = tv_blob_view_read(txn, change, ret_view);
+
+    return err ? err : tv_blob_view_check(ret_view, change);
+}
+
 tv_err tv_blob_view_check_put(const tv_blob_view *view, const tv_blob_change *change)
 {
     tv_err err;
@@ -184,7 +191,8 @@ void tv_blob_runs_write(tv_txn *txn, tv_blob_change *change, uint64_t content_id
 {
     for (size_t i = 0; i < runs->count; i++) {
         tv_assert(i == 0 || runs->ends[i] > runs->ends[i - 1]);
-        tv_txn_put(txn, tv_blob_key_run(change->arena, change->partition, content_id, runs->ends[i]),
+        tv_txn_put(txn,
+                   tv_blob_key_run(change->arena, change->partition, content_id, runs->ends[i]),
                    runs->values[i]);
     }
 }
@@ -271,8 +279,7 @@ tv_err tv_blob_pieces_load(tv_txn *txn, tv_blob_change *change, const tv_blob_he
 tv_err tv_blob_blocks_load(tv_txn *txn, tv_blob_change *change, const tv_blob_view *view,
                            const tv_block **ret_blocks, size_t *ret_count)
 {
-    tv_slice prefix =
-        tv_blob_key_blocks(change->arena, change->partition, view->ledger.generation);
+    tv_slice prefix = tv_blob_key_blocks(change->arena, change->partition, view->ledger.generation);
     size_t count = 0, size = 0;
     tv_block *blocks = NULL;
     tv_txn_scan scan;

@@ -35,6 +35,10 @@ const tv_guid *tv_blob_change_lease_id(const tv_blob_change *change);
 /** For changes of what exists: TV_ERR_BLOB_NOT_FOUND, lease, conditions. */
 tv_err tv_blob_view_check(const tv_blob_view *view, const tv_blob_change *change) TV_WARN_UNUSED;
 
+/** Both: read a blob that exists and may be changed. */
+tv_err tv_blob_view_open(tv_txn *txn, tv_blob_change *change,
+                         tv_blob_view *ret_view) TV_WARN_UNUSED;
+
 /** For changes that make or replace a blob: lease, conditions. */
 tv_err tv_blob_view_check_put(const tv_blob_view *view,
                               const tv_blob_change *change) TV_WARN_UNUSED;

@@ -9,11 +9,7 @@ tv_err tv_set_blob_headers_run(tv_txn *txn, void *set_blob_headers)
     tv_blob_view view;
     tv_err err;
 
-    err = tv_blob_view_read(txn, &set->change, &view);
-    if (err)
-        return err;
-
-    err = tv_blob_view_check(&view, &set->change);
+    err = tv_blob_view_open(txn, &set->change, &view);
     if (err)
         return err;
 
@@ -29,11 +25,7 @@ tv_err tv_set_blob_metadata_run(tv_txn *txn, void *set_blob_metadata)
     tv_blob_view view;
     tv_err err;
 
-    err = tv_blob_view_read(txn, &set->change, &view);
-    if (err)
-        return err;
-
-    err = tv_blob_view_check(&view, &set->change);
+    err = tv_blob_view_open(txn, &set->change, &view);
     if (err)
         return err;
 
@@ -231,11 +223,7 @@ tv_err tv_abort_copy_run(tv_txn *txn, void *change)
     tv_blob_view view;
     tv_err err;
 
-    err = tv_blob_view_read(txn, change, &view);
-    if (err)
-        return err;
-
-    err = tv_blob_view_check(&view, change);
+    err = tv_blob_view_open(txn, change, &view);
     if (err)
         return err;
 

@@ -122,7 +122,7 @@ tv_catalog_gc *tv_catalog_gc_new(const tv_catalog_kind *kind, tv_engine *engine,
     gc->pipeline = pipeline;
     tv_waiter_init(&gc->waiter, pipeline);
     gc->queue_end = &gc->queue;
-    snprintf(name, sizeof name, "tv-gc-%.*s", TV_FMT(tv_service_kind_name(kind->service)));
+    snprintf(name, sizeof name, "tv-gc-cat-%.*s", TV_FMT(tv_service_kind_name(kind->service)));
     tv_background_start(&gc->thread, &(tv_background_options){
                                          .name = name, .gives_way = true, .run = run, .ctx = gc});
     return gc;

@@ -1,6 +1,7 @@
 /* What operations ask of their call, and how they hand it over to other threads. */
 #include "service/call.h"
 
+#include "base/assert.h"
 #include "base/number.h"
 #include "base/xml.h"
 
@@ -93,15 +94,24 @@ tv_err tv_call_find_container(tv_call *call, tv_slice name)
 {
     tv_catalog *catalog = call->service->catalog;
 
-    tv_assert(call->container == NULL);
+    tv_assert(call->identity && call->container == NULL);
     call->container = tv_catalog_find(catalog, tv_identity_account(call->identity), name);
     return call->container ? TV_OK : tv_catalog_kind_of(catalog)->not_found;
 }
 
 /* --- handing it over --- */
 
+static void leave(tv_call *call, tv_call_then *then)
+{
+    tv_assert(then && call->identity && !call->is_away);
+    call->then = then;
+    call->is_away = true;
+}
+
 static void go_on(tv_call *call, tv_err err)
 {
+    tv_assert(call->is_away);
+    call->is_away = false;
     err = call->then(call, err);
     if (err)
         tv_call_respond_error(call, err);
@@ -118,7 +128,8 @@ void tv_call_write(tv_call *call, tv_call_then *then)
 {
     tv_loop *loop = call->req->loop;
 
-    call->then = then;
+    tv_assert(call->write.run && call->write.partition.len > 0);
+    leave(call, then);
     call->write.mail.deliver = on_written;
     call->write.reply_to = tv_loop_mailbox(loop);
     tv_outbox_add(call->service->outboxes[tv_loop_index(loop)], &call->write);
@@ -141,18 +152,22 @@ static void on_read(tv_mail *mail)
 tv_err tv_call_read_on(tv_call *call, tv_workers *workers,
                        tv_err (*read)(tv_call *call, tv_read_mode mode), tv_call_then *then)
 {
+    tv_assert(read);
+    leave(call, then);
     call->read = read;
-    call->then = then;
     call->job = (tv_job){
         .mail.deliver = on_read, .run = run_read, .reply_to = tv_loop_mailbox(call->req->loop)};
-    return tv_workers_submit(workers, &call->job) ? TV_OK : TV_ERR_OVERLOADED;
+    call->is_away = tv_workers_submit(workers, &call->job);
+    return call->is_away ? TV_OK : TV_ERR_OVERLOADED;
 }
 
 tv_err tv_call_read(tv_call *call, tv_err (*read)(tv_call *call, tv_read_mode mode),
                     tv_call_then *then)
 {
-    tv_err err = read(call, TV_READ_CACHED);
+    tv_err err;
 
+    tv_assert(read && then);
+    err = read(call, TV_READ_CACHED);
     return err == TV_ERR_WOULD_BLOCK ? tv_call_read_on(call, call->service->readers, read, then)
                                      : then(call, err);
 }
@@ -174,8 +189,9 @@ static void on_turns_done(tv_mail *mail)
 tv_err tv_call_take_turns(tv_call *call, bool (*work)(tv_call *call, tv_turn *turn),
                           tv_call_then *then)
 {
+    tv_assert(work);
+    leave(call, then);
     call->work = work;
-    call->then = then;
     call->task = (tv_task){
         .mail.deliver = on_turns_done,
         .run = run_turn,
@@ -183,5 +199,6 @@ tv_err tv_call_take_turns(tv_call *call, bool (*work)(tv_call *call, tv_turn *tu
         .account = tv_identity_turns(call->identity),
         .is_gone = &call->req->is_gone,
     };
-    return tv_turns_submit(call->service->scanners, &call->task) ? TV_OK : TV_ERR_OVERLOADED;
+    call->is_away = tv_turns_submit(call->service->scanners, &call->task);
+    return call->is_away ? TV_OK : TV_ERR_OVERLOADED;
 }

@@ -38,7 +38,8 @@ struct tv_call {
     tv_container *container;     /* counted; released when the request is done */
     char request_id[TV_GUID_TEXT_LEN];
 
-    /* What waits for another thread. */
+    /* What waits for another thread.  While it does, nobody else may answer or hand it over. */
+    bool is_away;
     tv_write write; /* its function and partition are set by who submits it */
     tv_job job;
     tv_task task;

@@ -17,6 +17,7 @@
  *
  * on_refused stands in for on_request when the HTTP layer cannot accept a request.
  */
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "base/log.h"
@@ -36,6 +37,7 @@ static tv_call *call_new(tv_service *service, tv_request *req)
     tv_call *call = tv_arena_zalloc(&req->arena, service->spec->call_bytes);
     tv_guid guid = tv_guid_new();
 
+    tv_assert(req->user == NULL);
     tv_call_init(call, service, req);
     tv_guid_format(call->request_id, &guid);
     req->user = call;
@@ -109,6 +111,7 @@ static tv_err authenticate(tv_call *call)
 
     if (err == TV_ERR_NO_AUTHENTICATION && call->service->spec->is_public)
         err = tv_call_authenticate_anonymous(call);
+    tv_assert((err == TV_OK) == (call->identity != NULL));
     if (err == TV_OK)
         tv_request_charge_to(call->req, tv_identity_share(call->identity));
     return err;
@@ -119,6 +122,7 @@ static tv_err authenticate(tv_call *call)
 void tv_call_turn_to(tv_call *call, int op)
 {
     tv_assert(op >= 0 && op < call->service->spec->op_count);
+    tv_assert(call->container == NULL); /* no step before `authorize` has one */
     call->op = &call->service->spec->ops[op];
 }
 
@@ -228,6 +232,7 @@ static tv_err authorize(tv_call *call)
     tv_need need = tv_call_need(call);
     tv_err err;
 
+    tv_assert(tv_call_op(call) > TV_OP_PREFLIGHT);
     need.is_public = tv_identity_is_anonymous(call->identity) && is_public(call);
     err = call->op->flags & TV_OP_BY_PARTS ? TV_OK : tv_identity_allows(call->identity, &need);
     if (err)
@@ -332,7 +337,8 @@ static void on_request(void *ctx, tv_request *req)
     tv_err err;
 
     (void)ctx;
-    tv_assert(call->identity && call->op->run);
+    tv_assert(call->identity && call->op->run && !call->is_away);
+    tv_assert(call->container || !(call->op->flags & TV_OP_IN_CONTAINER));
     err = call->op->run(call);
     if (err)
         tv_call_respond_error(call, err);
@@ -366,6 +372,7 @@ static void on_done(void *ctx, tv_request *req)
     if (call == NULL)
         return;
 
+    tv_assert(call->req == req && !call->is_away);
     if (service->spec->done)
         service->spec->done(call);
     tv_meter_add(&service->meter, tv_call_op(call), req->status, ns, req->body_length,
@@ -386,11 +393,26 @@ static tv_err find_policies(void *ctx, tv_slice account, tv_slice container, tv_
     return tv_catalog_policies(service->catalog, account, container, arena, ret_policies);
 }
 
+/* What the flow relies on; the tests look at the rows more closely. */
+static void check_spec(const tv_service_spec *spec)
+{
+    tv_assert(spec->read_path && spec->locate && spec->call_bytes >= sizeof(tv_call));
+    tv_assert(spec->op_count > TV_OP_PREFLIGHT);
+    for (int i = 0; i < spec->op_count; i++) {
+        const tv_op *op = &spec->ops[i];
+
+        tv_assert(op->name && (op->run || i <= TV_OP_PREFLIGHT));
+        tv_assert(op->where == TV_OP_NOWHERE || (op->comp && i > TV_OP_PREFLIGHT));
+        tv_assert(spec->is_public || !(op->flags & (TV_OP_PUBLIC_OBJECT | TV_OP_PUBLIC_LISTING)));
+    }
+}
+
 tv_http_handler tv_service_handler(tv_service *service)
 {
     const tv_service_spec *spec = service->spec;
     const char *name = tv_service_kind_name(spec->kind).data;
 
+    check_spec(spec);
     tv_meter_init(&service->meter, name, spec->op_count);
     for (int i = 0; i < spec->op_count; i++)
         service->meter.op_names[i] = spec->ops[i].name;

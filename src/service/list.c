@@ -1,6 +1,7 @@
 /* The frame of lists. */
 #include "service/list.h"
 
+#include "base/assert.h"
 #include "base/utf8.h"
 #include "base/xml.h"
 
@@ -113,6 +114,7 @@ tv_err tv_list_begin_page(tv_call *call)
 {
     tv_err err = tv_charge_reserve(&call->req->charge, TV_LIST_PAGE_BYTES_MAX);
 
+    tv_assert(call->req->out.len == 0);
     if (err == TV_OK)
         err = tv_buf_try_reserve(&call->req->out, 2 * ENTRY_BYTES);
     if (err == TV_OK)
@@ -142,6 +144,7 @@ enum { TURN_BYTES = 256 * 1024 };
 tv_list_limit tv_list_look_at_limits(tv_call *call, const tv_list_query *query, int64_t count,
                                      tv_turn *turn)
 {
+    tv_assert(count >= 0 && count <= query->max && query->max <= TV_LIST_MAX);
     if (count == query->max || call->req->out.len >= TV_LIST_PAGE_BYTES_MAX)
         return TV_LIST_PAGE_ENDS;
     if (count && tv_buf_try_grow(&call->req->out, 2 * ENTRY_BYTES) != TV_OK)

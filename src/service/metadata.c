@@ -1,6 +1,7 @@
 /* Metadata, from headers and to headers. */
 #include "service/metadata.h"
 
+#include "base/assert.h"
 #include "base/xml.h"
 
 static const tv_slice header_prefix = {"x-ms-meta-", 10};
@@ -121,9 +122,13 @@ tv_slice tv_metadata_format(tv_arena *arena, tv_metadata metadata)
 {
     tv_buf lines = TV_BUF_EMPTY;
 
-    for (size_t i = 0; i < metadata.count; i++)
-        tv_buf_printf(&lines, "%.*s:%.*s\n", TV_FMT(metadata.list[i].name),
-                      TV_FMT(metadata.list[i].value));
+    for (size_t i = 0; i < metadata.count; i++) {
+        const tv_metadata_pair *pair = &metadata.list[i];
+
+        /* Or it would be read as another pair. */
+        tv_assert(is_identifier(pair->name) && tv_slice_find(pair->value, '\n') == pair->value.len);
+        tv_buf_printf(&lines, "%.*s:%.*s\n", TV_FMT(pair->name), TV_FMT(pair->value));
+    }
 
     tv_slice text = tv_arena_dup(arena, tv_buf_slice(&lines));
 

@@ -49,12 +49,14 @@ static void add_cors(tv_call *call)
 
 void tv_call_finish(tv_call *call)
 {
+    tv_assert(!call->is_away);
     add_cors(call);
     tv_response_send(call->req);
 }
 
 void tv_call_finish_from(tv_call *call, uint64_t length, const tv_body_source *source)
 {
+    tv_assert(!call->is_away);
     add_cors(call);
     tv_response_send_from(call->req, length, source);
 }
@@ -141,8 +143,10 @@ void tv_call_respond_error(tv_call *call, tv_err err)
 {
     const tv_service_spec *spec = call->service->spec;
 
+    tv_assert(err && !call->is_away);
     if (spec->explain)
         err = spec->explain(call, err);
+    tv_assert(err);
     if (spec->respond_error) {
         spec->respond_error(call, err);
         return;

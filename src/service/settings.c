@@ -1,4 +1,5 @@
 /* Service properties, stats and access policies: the same for all services. */
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "catalog/acl.h"
@@ -91,6 +92,7 @@ tv_err tv_call_set_policies(tv_call *call)
 {
     tv_err err;
 
+    tv_assert(call->container); /* its row says so */
     call->change = (tv_catalog_change){.catalog = call->service->catalog,
                                        .container = call->container,
                                        .arena = &call->req->arena,

@@ -40,8 +40,8 @@ static void delete_heads(tv_txn *txn, tv_blob_change *change, const tv_blob_remo
 {
     for (size_t i = 0; i < removal->gone_count; i++) {
         tv_assert(removal->gone[i].snapshot > 0 || i + 1 == removal->gone_count);
-        tv_txn_delete(txn, tv_blob_key_head(change->arena, change->partition,
-                                            removal->gone[i].snapshot));
+        tv_txn_delete(
+            txn, tv_blob_key_head(change->arena, change->partition, removal->gone[i].snapshot));
     }
 }
 

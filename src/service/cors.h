@@ -60,12 +60,6 @@ tv_err tv_cors_preflight(tv_catalog *catalog, tv_service_kind service, tv_reques
 tv_err tv_cors_check_page(tv_catalog *catalog, tv_service_kind service, const tv_identity *identity,
                           tv_request *req, tv_error_info *reterr_info) TV_WARN_UNUSED;
 
-/** Whether a method has none: who reads sees nothing without a rule, and leaves nothing behind. */
-static inline bool tv_cors_is_read(tv_method method)
-{
-    return method == TV_METHOD_GET || method == TV_METHOD_HEAD;
-}
-
 /** Add a grant's headers to the response. */
 void tv_cors_add_grant(tv_request *req, const tv_cors_grant *grant);
 

@@ -6,7 +6,8 @@
 #include "base/uri.h"
 #include "table/call.h"
 
-const char *tv_table_reason(int status)
+/* Of the statuses that stand inside a batch reply. */
+static const char *reason_phrase(int status)
 {
     switch (status) {
     case 200:
@@ -59,7 +60,7 @@ static void add_part_opening(tv_buf *buf, const char *kind, tv_slice id)
 
 static void add_status(tv_buf *buf, int status)
 {
-    tv_buf_printf(buf, "HTTP/1.1 %d %s\r\n", status, tv_table_reason(status));
+    tv_buf_printf(buf, "HTTP/1.1 %d %s\r\n", status, reason_phrase(status));
 }
 
 static void add_content_id(tv_buf *buf, const tv_table_op *op)

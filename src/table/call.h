@@ -121,7 +121,4 @@ tv_err tv_table_add_batch_reply(tv_buf *buf, tv_call *call, tv_slice batch_id, t
 /** The most bytes that the answer to these changes takes without the entities that it shows. */
 size_t tv_table_batch_reply_max(const tv_table_change_set *set);
 
-/** Reason phrase of the statuses that stand inside a batch reply. */
-const char *tv_table_reason(int status);
-
 #endif

@@ -2,7 +2,7 @@
  * SO_REUSEPORT lets the kernel spread connections over one socket per loop, but
  * it also lets any other process of the same user join in and take a share of
  * the connections unnoticed.  So the first socket of an address is bound without
- * it, which fails when anyone at all is there, and gets the option afterwards,
+ * it, which fails when anyone else is bound there, and gets the option afterwards,
  * for our further sockets.  A list of the addresses this process holds tells
  * the first from the further ones.
  */

@@ -2,9 +2,9 @@
  * The network thread.
  *
  * The loop's own two handles, the wake-up and the round-end hook, are open from
- * new to free, so that a thread which has just posted a letter can always wake
- * the loop.  They keep uv_run going until tv_loop_stop; after that they count
- * for nothing (uv_unref) and the holds decide.
+ * new to free, so that a thread which has just posted a message can always
+ * wake the loop.  They keep uv_run going until tv_loop_stop; after that they
+ * no longer count (uv_unref) and the holds decide.
  */
 #include "net/loop.h"
 
@@ -22,7 +22,7 @@ enum {
     /* What a read can bring is what a connection can be left with.  More is not faster: uploads
        over loopback ran at the same speed with 64, 128, 256 and 512 KiB. */
     SCRATCH_BYTES = 64 * 1024,
-    ROUND_READ_BYTES_MAX = 256 * 1024, /* by those that take turns; some tenths of a millisecond */
+    ROUND_READ_BYTES_MAX = 256 * 1024, /* by all that take turns; some tenths of a millisecond */
 };
 
 typedef struct hook {
@@ -44,14 +44,14 @@ struct tv_loop {
     bool is_started;
     pthread_t thread;
     void *shared;
-    /* See tv_read_turn.  A cycle ends with a round in which nobody who was due was put off. */
+    /* See tv_read_turn.  A cycle ends with a round in which no stream that was due was put off. */
     uint64_t cycle, round;
     size_t round_read_bytes;
     bool has_put_off;
     char scratch[SCRATCH_BYTES];
 };
 
-/* With nobody left to wait for, the wake-up alone must not keep the loop running. */
+/* With nothing left to wait for, the wake-up alone must not keep the loop running. */
 static void update_ref(tv_loop *loop)
 {
     if (atomic_load(&loop->is_stopping) && loop->hold_count == 0)
@@ -85,7 +85,7 @@ static void on_wakeup(uv_poll_t *handle, int status, int events)
 
     (void)status;
     (void)events;
-    /* Before the letters are taken: who posts after that wakes again. */
+    /* Before the messages are taken: a thread that posts after that wakes again. */
     ssize_t seen = read(loop->wakeup_fd, &count, sizeof count);
 
     tv_assert(seen == sizeof count || errno == EAGAIN || errno == EINTR);

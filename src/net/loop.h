@@ -16,27 +16,27 @@ typedef struct tv_loop tv_loop;
 tv_loop *tv_loop_new(int index);
 
 /**
- * After tv_loop_join, and after every other thread that posts letters here has
- * ended.  Letters still in the mailbox are delivered.  Accepts NULL.
+ * After tv_loop_join, and after every other thread that posts messages here
+ * has ended.  Messages still in the mailbox are delivered.  Accepts NULL.
  */
 void tv_loop_free(tv_loop *loop);
 
 uv_loop_t *tv_loop_uv(tv_loop *loop);
 int tv_loop_index(const tv_loop *loop);
 
-/** Letters posted here are delivered on the loop's thread.  Posting is for any thread. */
+/** Messages posted here are delivered on the loop's thread.  Posting is for any thread. */
 tv_mailbox *tv_loop_mailbox(tv_loop *loop);
 
 /**
  * Call `fn(ctx)` at the end of every round, that is before the loop waits
- * again: whatever callbacks and letters have produced is handed on by then.
+ * again: whatever callbacks and messages have produced is handed on by then.
  * Before tv_loop_start.
  */
 void tv_loop_at_round_end(tv_loop *loop, void (*fn)(void *ctx), void *ctx);
 
 /**
  * Keep the loop running after tv_loop_stop although no handle of it is active,
- * because somebody still waits for a letter.  Every hold needs its release.
+ * because somebody still waits for a message.  Every hold needs its release.
  * On the loop's thread, or before tv_loop_start.
  */
 void tv_loop_hold(tv_loop *loop);
@@ -46,10 +46,10 @@ void tv_loop_release(tv_loop *loop);
 uv_buf_t tv_loop_scratch(tv_loop *loop);
 
 /**
- * Streams that bring much (bodies of megabytes) take turns: together they read a few
+ * Streams that bring a lot (bodies of megabytes) take turns: together they read a few
  * hundred KiB in one round, so that a short request waits for no more than that,
- * however many of them there are.  Who had a turn waits until all the others that
- * have something had theirs.  All zeros is somebody who had none.
+ * however many of them there are.  A stream that had a turn waits until all the
+ * others that have something had theirs.  All zeros is a stream that had none.
  */
 typedef struct tv_read_turn {
     uint64_t cycle, round; /* of the last one; the loop's own numbers begin with 1 */
@@ -58,7 +58,7 @@ typedef struct tv_read_turn {
 /** Whether it may read up to a scratch buffer's length now.  If not, the next round asks again. */
 bool tv_loop_may_read(tv_loop *loop, tv_read_turn *turn);
 
-/** `count` bytes were read by somebody who takes turns. */
+/** `count` bytes were read by a stream that takes turns. */
 void tv_loop_has_read(tv_loop *loop, size_t count);
 
 /** Where the layer above keeps what its objects on this loop share; NULL at first. */

@@ -32,7 +32,7 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buf)
         *ret_buf = tv_loop_scratch(stream->loop);
 }
 
-/* Whoever fills the buffer has more to bring, and takes turns from now on. */
+/* A stream that fills the buffer has more to bring, and takes turns from now on. */
 static void note_read(tv_stream *stream, size_t count, size_t room)
 {
     if (stream->brings_much)

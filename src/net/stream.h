@@ -33,7 +33,7 @@ struct tv_stream {
     tv_loop *loop;
     const tv_stream_events *events;
     tv_tls_session *tls; /* NULL when plain */
-    tv_read_turn turn;   /* when it brings much */
+    tv_read_turn turn;   /* when it brings a lot */
     bool brings_much;    /* its last read filled the buffer */
     bool is_known;       /* the first byte has told whether it is TLS */
     tv_slice out[2];     /* TLS: plaintext that is not encrypted yet */

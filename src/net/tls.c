@@ -35,7 +35,7 @@ static int choose_protocol(SSL *ssl, const unsigned char **ret_name, unsigned ch
     return SSL_TLSEXT_ERR_OK;
 }
 
-/* OpenSSL would ask at the terminal, and whoever waits for a certificate would wait for that. */
+/* OpenSSL would ask at the terminal, and everything that needs the certificate would wait. */
 static int no_pass_phrase(char *ret_phrase, int size, int for_writing, void *arg)
 {
     (void)ret_phrase;

@@ -7,10 +7,10 @@ enum { SIZE_DIGITS_MAX = 15 }; /* more cannot be meant, and 15 cannot overflow *
 
 enum state {
     SIZE,       /* hexadecimal digits */
-    EXTENSION,  /* behind ';', up to CR */
+    EXTENSION,  /* after ';', up to CR */
     SIZE_LF,    /* LF of the size line */
     DATA,       /* `left` bytes */
-    DATA_CR,    /* CR behind them */
+    DATA_CR,    /* CR after them */
     DATA_LF,    /* and LF */
     TRAILER,    /* a line of the trailer section, up to CR */
     TRAILER_LF, /* its LF; an empty line is the end */
@@ -30,7 +30,7 @@ static bool is_text(char c)
     return ((unsigned char)c >= 0x20 && c != 0x7f) || c == '\t';
 }
 
-/* Read past a byte that nobody wants, if there may be more of them. */
+/* Skip a byte that is of no use, unless there were too many of them. */
 static bool discard(tv_chunked *chunked, char c)
 {
     return is_text(c) && ++chunked->discard_bytes <= TV_CHUNKED_DISCARD_MAX;

@@ -1,7 +1,7 @@
 /*
  * Chunked request bodies, decoded without a copy and without memory: each call
  * returns the next run of body bytes inside the input.  Extensions and trailers
- * are read past within a bound; nobody here has a use for them.
+ * are skipped within a bound; nothing here uses them.
  */
 #ifndef TV_HTTP_CHUNKED_H
 #define TV_HTTP_CHUNKED_H

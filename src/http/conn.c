@@ -5,15 +5,15 @@
  *  (1) A connection has at most one request, and parses nothing further until
  *      its response has gone to the kernel: answers keep the order of requests,
  *      and from a client that does not read no more is kept than one read brings;
- *      behind its last answer nothing is.
+ *      after its last answer nothing is.
  *  (2) An exchange belongs to the service from a call of it to the service's
  *      next step: from on_headers, on_request or on_refused to the answer, from
  *      a take that returned false to tv_request_resume or an early answer, from
  *      pull to tv_response_piece, tv_response_abort or another response.  Nothing
  *      here frees it then, even if the client has gone, and no deadline runs.
  *  (3) A connection is freed when its stream is closed, it has no exchange, and
- *      no letter to it is on its way.
- *  (4) Once a request was refused, no byte behind it is ever parsed.
+ *      no message to it is on its way.
+ *  (4) Once a request was refused, no byte after it is ever parsed.
  *  (5) Whatever the length of a body, a connection with a sink keeps no more
  *      input than one read brings, and one with a source no more output than
  *      the one piece it was given.
@@ -82,7 +82,7 @@ static bool is_waiting(const tv_http_limits *limits, tv_conn_state state)
            state == TV_CONN_LINGER || (state == TV_CONN_WRITING && limits->spares_unread);
 }
 
-/* While a service or its source holds the request up, the client's time stands still. */
+/* While a service or its source defers the request, the client's time stands still. */
 static void change_state(tv_conn *conn, tv_conn_state state)
 {
     uint64_t now = now_ms(conn);
@@ -167,7 +167,7 @@ static bool is_with_service(tv_conn_state state)
            state == TV_CONN_PULLING;
 }
 
-/* Tell whoever works on the request that nobody may be left to read its answer. */
+/* Tell the code that works on the request that nobody may be left to read its answer. */
 static void note_gone(tv_conn *conn)
 {
     if (conn->exchange)
@@ -190,7 +190,7 @@ void tv_conn_close(tv_conn *conn)
     tv_stream_close(&conn->stream);
 }
 
-/* While nothing is read no event tells that the client has gone; the kernel knows. */
+/* While nothing is read no event says that the client has gone; the kernel knows. */
 void tv_conn_look_for_end(tv_conn *conn)
 {
     if (!conn->is_paused || conn->exchange == NULL || conn->exchange->req.is_gone)
@@ -264,7 +264,7 @@ static void on_data(tv_stream *stream, tv_slice bytes)
 
     conn->turn_bytes = 0;
     if (conn->in.len) {
-        /* Up to a head and what came with it, and there may be no memory: nor for an answer. */
+        /* Up to a head and what came with it; without memory for that there is no answer either. */
         if (tv_buf_try_grow(&conn->in, bytes.len)) {
             tv_conn_close(conn);
             return;

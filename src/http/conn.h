@@ -17,7 +17,7 @@
 struct tv_listener {
     uv_tcp_t tcp;
     uv_timer_t deadlines; /* looks for connections that are past theirs */
-    uv_timer_t grace;   /* ends the patience of tv_listener_stop */
+    uv_timer_t grace;     /* ends the grace period of tv_listener_stop */
     int open_handle_count;
     tv_mail stop_mail;
     int grace_ms;
@@ -47,7 +47,7 @@ typedef enum tv_conn_state {
     TV_CONN_WRITING,  /* the response, or a piece of it, does not fit the socket */
     TV_CONN_PULLING,  /* the source owes a piece */
     TV_CONN_YIELDING, /* between two pieces, while the loop serves others */
-    TV_CONN_SKIP,     /* answered early; passing over the body */
+    TV_CONN_SKIP,     /* answered early; skipping the body */
     TV_CONN_LINGER,   /* all is said; waiting for the client to close */
     TV_CONN_CLOSED,   /* the stream is closed or closing */
 } tv_conn_state;
@@ -70,7 +70,7 @@ struct tv_conn {
     tv_chunked chunked;
     uint64_t body_left; /* with a Content-Length */
     size_t skipped_bytes;
-    size_t held_bytes;   /* of the body, taken by a sink that holds up what follows */
+    size_t held_bytes;   /* of the body, taken by a sink that defers what follows */
     size_t turn_bytes;   /* sent from a source since the loop last turned to this connection */
     tv_mail turn_mail;   /* brings its next turn */
     bool has_body_ahead; /* body bytes of this request are still to be read */
@@ -89,7 +89,7 @@ struct tv_conn {
     char peer[64];
 };
 
-/** Of a body nobody wants, to keep its connection. */
+/** Of a body that is skipped, to keep its connection. */
 enum { TV_CONN_SKIP_BYTES_MAX = 64 * 1024 };
 
 /** In these states the connection wants input; in the others it waits or is done. */
@@ -105,7 +105,7 @@ void tv_conn_enter(tv_conn *conn, tv_conn_state state);
 /**
  * The same for a body or response that goes on after `bytes` of it have moved:
  * they add to the time that is left what they take at the least speed, up to the
- * time without progress.  So whoever stays below that speed runs out of time.
+ * time without progress.  So a client that stays below that speed runs out of time.
  */
 void tv_conn_go_on(tv_conn *conn, tv_conn_state state, uint64_t bytes);
 

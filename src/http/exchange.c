@@ -70,7 +70,7 @@ tv_exchange *tv_exchange_new(tv_hub *hub, tv_conn *conn, tv_budget *budget)
     return exchange;
 }
 
-/* Empty a buffer; its memory stays unless one large request has blown it up. */
+/* Empty a buffer; its memory stays unless one large request has inflated it. */
 static void empty(tv_buf *buf)
 {
     if (buf->size > KEPT_BYTES_MAX)

@@ -39,7 +39,7 @@ static uint64_t look_period_ms(const tv_http_limits *limits)
 /*
  * Close the connection that has waited longest for its client; with a peer, of
  * that peer's.  False when none has waited long enough, or none of the peer is
- * among the first of them: whoever has so many is seldom far from the front.
+ * among the first of them: a peer with that many is seldom far from the front.
  */
 static bool spare(tv_listener *listener, const tv_peer *peer, uint64_t wait_ms)
 {
@@ -84,8 +84,9 @@ void tv_listener_end_wait(tv_listener *listener, tv_conn *conn)
 }
 
 /*
- * A head is in one or two packets, so whoever has kept a part of one for long
- * means to; and to shed the longest waiting of them is no loss to the others.
+ * A head fits one or two packets, so a client that has kept back a part of one
+ * for long does so on purpose; to shed those that have waited longest costs
+ * the others nothing.
  */
 void tv_listener_limit_input(tv_listener *listener)
 {

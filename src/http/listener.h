@@ -18,11 +18,11 @@ typedef struct tv_http_limits {
     int header_timeout_ms;  /* from the first byte of a request to the end of its head */
     int body_timeout_ms;    /* without progress in a body or in writing a response */
     int speed_min;          /* of both, in bytes a second: a longer run below it ends likewise */
-    int linger_timeout_ms;  /* after an early answer, for all of the body that nobody wants */
+    int linger_timeout_ms;  /* after an early answer, for all of the body that is skipped */
     int idle_timeout_ms;    /* between requests */
     int connections_max;    /* of one listener: see below */
     int per_address_max;    /* of those, from one address */
-    int spare_ms;           /* a connection that waits for its client so long may make room */
+    int spare_ms;           /* after which a connection that waits for its client may make room */
     size_t input_bytes_max; /* of heads that are not complete, in all connections of a loop */
     bool spares_unread;     /* an answer that is not read may be cut off to make room, too */
     tv_budget *budget;      /* for what all requests hold together; NULL: not counted */

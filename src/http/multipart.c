@@ -61,7 +61,7 @@ static bool is_delimiter(const tv_multipart *multipart, tv_slice line, bool *ret
     return behind.len == 0 || *ret_is_closing;
 }
 
-/* Advance behind the next delimiter line; `ret_before` is all that stood in front of it. */
+/* Advance past the next delimiter line; `ret_before` is all that came before it. */
 static bool skip_to_delimiter(tv_multipart *multipart, tv_slice *ret_before)
 {
     const char *start = multipart->rest.data;

@@ -15,11 +15,11 @@ enum {
     TV_MULTIPART_HEADERS_MAX = 64, /* in one part or embedded request */
 };
 
-/** The boundary parameter of a multipart/mixed content type, unquoted; false when it is none. */
+/** The boundary parameter of a multipart/mixed content type, unquoted; false if not valid. */
 bool tv_multipart_boundary(tv_slice content_type, tv_slice *ret_boundary);
 
 typedef struct tv_multipart {
-    tv_slice rest;     /* behind the last delimiter line */
+    tv_slice rest;     /* after the last delimiter line */
     tv_slice boundary; /* without the two dashes */
     bool is_started, is_closed;
 } tv_multipart;
@@ -33,7 +33,7 @@ void tv_multipart_init(tv_multipart *multipart, tv_slice body, tv_slice boundary
 bool tv_multipart_next(tv_multipart *multipart, tv_slice *ret_part);
 
 /**
- * Split off header lines up to an empty line; `text` becomes what is behind it.
+ * Split off header lines up to an empty line; `text` becomes what follows it.
  * False for a line without a colon or too many lines.
  */
 bool tv_multipart_headers(tv_arena *arena, tv_slice *text, const tv_header **ret_headers,

@@ -164,8 +164,8 @@ static tv_err parse_target(tv_slice target, tv_head *head)
 {
     tv_err err = TV_OK;
 
-    /* No blank, of which it was cut off, no control character, of which the count over the head
-     * leaves only the tab, no fragment.  Bytes above ASCII are left to the URL decoder. */
+    /* It holds no blank, since it was cut off at one; no control character but the tab, by the
+     * count over the head; and no fragment.  Bytes above ASCII are left to the URL decoder. */
     if (target.len == 0 || tv_slice_find(target, '\t') < target.len ||
         tv_slice_find(target, '#') < target.len)
         return TV_ERR_BAD_REQUEST;
@@ -264,7 +264,7 @@ static void parse_connection(tv_slice list, wishes *wish)
     }
 }
 
-/* Heed the headers that are about the connection and the body; others are the service's. */
+/* Take note of the headers that are about the connection and the body; others are the service's. */
 static tv_err note_header(tv_slice name, tv_slice value, tv_head *head, wishes *wish)
 {
     switch (name.len) {
@@ -317,7 +317,7 @@ static tv_err parse_header(tv_slice line, tv_header *ret_header)
 /* What only all headers together can tell. */
 static tv_err conclude(tv_head *head, const wishes *wish)
 {
-    /* HTTP/1.0 knows no chunks, so a 1.0 proxy before us would see another body. */
+    /* HTTP/1.0 knows no chunks, so a 1.0 proxy in front of us would see another body. */
     if (head->is_chunked && (head->has_length || head->is_1_0))
         return TV_ERR_BAD_REQUEST;
 

@@ -18,7 +18,7 @@
 
 /** How far the search for the end of a head has come; all zeros at first. */
 typedef struct tv_head_scan {
-    size_t start;      /* of the request line, behind empty lines */
+    size_t start;      /* of the request line, after empty lines */
     size_t line;       /* start of the line being read */
     size_t at;         /* first byte not looked at */
     size_t line_count; /* complete lines, without the empty one at the end */
@@ -26,9 +26,9 @@ typedef struct tv_head_scan {
 
 /**
  * Go on looking in `input`, which holds all bytes from the first on.  Sets
- * `ret_end` to the position behind the head, or to 0 when more is needed; the
+ * `ret_end` to the position after the head, or to 0 when more is needed; the
  * head is then input[scan->start .. end).  TV_ERR_BAD_REQUEST for a line that
- * does not end in CRLF or a first byte that begins no request,
+ * does not end in CRLF or a first byte that cannot begin a request,
  * TV_ERR_HEADERS_TOO_LARGE above one of the limits.
  */
 tv_err tv_head_scan_run(tv_head_scan *scan, tv_slice input, size_t head_bytes_max,

@@ -159,7 +159,7 @@ static size_t take_head(tv_conn *conn, tv_slice input)
         return input.len;
     }
     adopt_head(conn, &head);
-    /* Before anybody looks a parameter up: what is refused here costs nothing. */
+    /* Before any parameter is looked up: what is refused here costs nothing. */
     if (!tv_parameters_parse(arena, head.query, &conn->exchange->req.query)) {
         tv_conn_refuse(conn, TV_ERR_TOO_MANY_PARAMETERS);
         return input.len;
@@ -273,7 +273,7 @@ static size_t take_body(tv_conn *conn, tv_slice input)
         return input.len;
     }
     if (conn->state != state) {
-        /* The sink has answered, or holds the rest up: then these count when it goes on. */
+        /* The sink has answered, or defers the rest: then these count when it goes on. */
         conn->held_bytes = input.len - rest.len;
         return input.len - rest.len;
     }

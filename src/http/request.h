@@ -66,7 +66,7 @@ struct tv_request {
     tv_slice host; /* of an absolute target, else the Host header; may carry a port */
     const tv_header *headers;
     size_t header_count;
-    const uint32_t *header_keys; /* of their names, for lookups; NULL when nobody made them */
+    const uint32_t *header_keys; /* of their names, for lookups; NULL when they were not made */
     uint64_t header_set;         /* a bit for each of them, by its last six bits */
     tv_slice body;               /* complete when on_request is called; empty with a sink */
     uint64_t body_bytes_max;     /* on_headers may change it; default in the listener's limits */
@@ -80,8 +80,8 @@ struct tv_request {
 
     /**
      * The client has closed its connection or, which looks the same from here
-     * until something is sent, ended its side of it and still reads: so whoever
-     * cuts work short answers all the same, with something right.  Any thread may
+     * until something is sent, ended its side of it and still reads: so code that
+     * cuts work short still answers, with something correct.  Any thread may
      * look; only ever becomes true.
      */
     atomic_bool is_gone;
@@ -95,8 +95,8 @@ struct tv_request {
 };
 
 /**
- * From now on the request, and what it holds, is charged to `share`, that of whoever
- * was found to ask.  Until then it is a stranger's.
+ * From now on the request, and what it holds, is charged to `share`, that of the
+ * account it was authenticated for.  Until then it is a stranger's.
  */
 static inline void tv_request_charge_to(tv_request *req, tv_share *share)
 {

@@ -3,7 +3,7 @@
  * that nothing is copied when it is sent: status line and room for the Date when
  * it is started, then the service's headers, last what only the end can tell.
  *
- * Whoever owns the request may start a response and add to it, on any thread;
+ * The owner of the request may start a response and add to it, on any thread;
  * so neither touches the loop.  The date is the loop's, and comes in at the end.
  */
 #include "http/conn.h"

@@ -28,9 +28,10 @@ static void go_on(tv_conn *conn)
 }
 
 /*
- * The answer to somebody who was not let in, and does not read it.  What the head
- * takes was given without a question, so beyond their share strangers have to go;
- * within it, this was their last answer, and what they sent behind it is dropped.
+ * The answer to a client that was not authenticated, and does not read it.  The
+ * memory of the head was given without asking, so beyond their share strangers
+ * have to go; within it, this was their last answer, and what they sent after it
+ * is dropped.
  */
 static tv_stream_result wait_for_stranger(tv_conn *conn)
 {
@@ -113,7 +114,7 @@ static void on_turn(tv_mail *mail)
         tv_conn_free_if_done(conn);
 }
 
-/* Go on after all that the loop has to do now; a letter to oneself comes in the next round. */
+/* Go on after all that the loop has to do now; a message to oneself comes in the next round. */
 static void yield(tv_conn *conn)
 {
     tv_mail_chain chain = {0};
@@ -149,9 +150,9 @@ static void pump(tv_conn *conn)
 }
 
 /*
- * After an answer that did not wait for the body: can the rest be passed over?
- * Not if the client may still wait for a "100 Continue", because then nobody
- * knows whether a body or the next request comes.
+ * After an answer that did not wait for the body: can the rest be skipped?
+ * Not if the client may still wait for a "100 Continue", because then either a
+ * body or the next request may come.
  */
 static bool can_skip(const tv_conn *conn)
 {

@@ -121,7 +121,7 @@ bool tv_accounts_add_file(tv_accounts *accounts, const char *path, char *reterr_
         tv_slice text = tv_slice_of(line);
 
         number++;
-        /* The rest would pass for a line of its own, even behind the mark of a comment. */
+        /* The rest would pass for a line of its own, even after the mark of a comment. */
         if (text.len == sizeof line - 1 && line[text.len - 1] != '\n') {
             snprintf(reterr_text, reterr_size, "%s line %d is too long", path, number);
             ok = false;

@@ -13,7 +13,7 @@ static size_t resource_len_max(const tv_signed_parts *parts)
     return parts->account.len + parts->path.len + parts->comp.len + 8;
 }
 
-/* "/account/path[?comp=value]"; in path style the account stands there twice. */
+/* "/account/path[?comp=value]"; in path style the account is there twice. */
 static char *put_resource(char *to, const tv_signed_parts *parts)
 {
     *to++ = '/';

@@ -5,7 +5,7 @@
  * Tables sign little: a few headers and the resource.  Queues and blobs sign
  * every header that matters and every parameter of the query; that text is
  * made in two steps, because clients disagree about some of its rules and the
- * server tries each way in which they are read.
+ * server tries each reading of them.
  */
 #ifndef TV_AUTH_CANONICAL_H
 #define TV_AUTH_CANONICAL_H
@@ -49,7 +49,7 @@ typedef struct tv_signed_pair {
     size_t place; /* among all of them, as sent */
 } tv_signed_pair;
 
-/** What a request to a queue or blob shows of itself, sorted out. */
+/** The signed parts of a request to a queue or blob, sorted. */
 typedef struct tv_canonical {
     const tv_signed_parts *parts;
     tv_slice standard[TV_CANONICAL_STANDARD_COUNT]; /* Content-Encoding to Range */
@@ -61,9 +61,9 @@ typedef struct tv_canonical {
 } tv_canonical;
 
 /**
- * Sort out the parts of a request to a queue or blob; they must outlive the
- * result.  False when the query cannot be decoded or has a parameter
- * that would look like two in the text: then nobody can have signed it.
+ * Sort the parts of a request to a queue or blob; they must outlive the
+ * result.  False when the query cannot be decoded or has a parameter that
+ * would look like two in the text: then nobody can have signed it.
  */
 bool tv_canonical_read(tv_arena *arena, const tv_signed_parts *parts, tv_canonical *ret_canonical);
 

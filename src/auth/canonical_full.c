@@ -5,8 +5,9 @@
  * their bytes, or as the service's own library of collation would: there
  * punctuation comes before digits, and a dash before all or not at all until
  * nothing else decides.  And blanks inside a value become one, by the book, or
- * stay as they are, which is what the SDKs do.  Whoever made a signature knew
- * the key and meant these headers, in whatever order, so each reading is good.
+ * stay as they are, which is what the SDKs do.  A client that made a signature
+ * had the key and meant these headers, in whatever order, so each reading is
+ * good.
  */
 #include "auth/canonical.h"
 
@@ -89,7 +90,7 @@ static void drop_empty(tv_canonical *canonical)
 }
 
 /*
- * Two rules came with versions.  A request that names none, or none that is
+ * Two rules came with versions.  A request that names none, or not a valid
  * one, is taken to follow the newest: nobody writes clients for the old.
  */
 static void apply_version(tv_canonical *canonical)
@@ -240,7 +241,7 @@ static bool is_light(tv_slice name, size_t at)
     return at < name.len && (name.data[at] == '-' || name.data[at] == '\'');
 }
 
-/* Dashes and apostrophes weigh nothing until all else is equal; then they come late. */
+/* Dashes and apostrophes do not count until all else is equal; then they come late. */
 static int compare_weights(const void *left, const void *right)
 {
     tv_slice a = ((const tv_signed_pair *)left)->name, b = ((const tv_signed_pair *)right)->name;
@@ -259,7 +260,7 @@ static int compare_weights(const void *left, const void *right)
     for (i = 0; i < a.len && i < b.len && a.data[i] == b.data[i]; i++)
         continue;
 
-    /* A dash has rank 1, an apostrophe 2: the other way round here, and both behind the rest. */
+    /* A dash has rank 1, an apostrophe 2: the other way round here, and both after the rest. */
     int light_a = is_light(a, i) ? 3 - rank(a, i) : 0;
     int light_b = is_light(b, i) ? 3 - rank(b, i) : 0;
 

@@ -42,7 +42,7 @@ bool tv_identity_is_development(const tv_identity *identity)
     return identity->account->is_development && !identity->is_anonymous;
 }
 
-/* Names of tables have no letter case; the others are as they are. */
+/* Names of tables ignore case; the others are as they are. */
 static bool is_same_container(const tv_identity *identity, tv_slice name)
 {
     return identity->service == TV_SERVICE_TABLE ? tv_slice_eq_nocase(identity->container, name)
@@ -149,7 +149,7 @@ bool tv_host_is_local(tv_slice host)
            (host.len == local.len || host.data[host.len - local.len - 1] == '.');
 }
 
-/* The well-known key is a secret to nobody, so it opens the door only from within the house. */
+/* The well-known key is no secret, so it opens the door only from within the house. */
 static bool may_use_development_key(const tv_auth_policy *policy, const tv_credentials *credentials)
 {
     return policy->allow_dev_anywhere ||

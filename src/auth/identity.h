@@ -2,8 +2,9 @@
  * The one door.  Handlers take a tv_identity, and only this folder can make
  * one, after it has checked a signature in constant time.  The list of schemes
  * is closed: SharedKey, SharedKeyLite, service SAS, account SAS.  What is not on
- * it is refused.  It is the same door for tables, queues and blobs; a service may
- * also let in who shows nothing, as an identity that can do next to nothing.
+ * it is refused.  It is the same door for tables, queues and blobs; in a service
+ * that allows it, requests without credentials become anonymous, an identity that
+ * can do next to nothing.
  *
  * An identity says who is asking and how much they may do; the service's table
  * of operations says what each needs (service/op.h), and tv_identity_allows compares.
@@ -30,12 +31,12 @@ typedef struct tv_identity tv_identity;
 tv_slice tv_identity_account(const tv_identity *identity);
 
 /**
- * Whose part of the memory for requests it may use: the account's, or that of all who
- * show nothing, so that readers of public blobs cannot use up their owner's.
+ * Whose part of the memory for requests it may use: the account's, or that of all
+ * anonymous requests, so that readers of public blobs cannot use up their owner's.
  */
 tv_share *tv_identity_share(const tv_identity *identity);
 
-/** Likewise, whose turns its queries and lists take (base/turns.h): empty for who shows nothing. */
+/** Likewise, whose turns its queries and lists take (base/turns.h): empty when anonymous. */
 tv_slice tv_identity_turns(const tv_identity *identity);
 
 /** What a SAS permits, one bit for each letter of `sp`. */
@@ -86,21 +87,21 @@ typedef struct tv_need {
     tv_slice container; /* whose contents are touched; empty for other operations */
     tv_slice blob;      /* decoded; empty when the operation is not on one */
     tv_slice snapshot;  /* the parameter's text; empty for the blob itself */
-    bool is_public;     /* the owner lets everyone do this, whoever they are */
+    bool is_public;     /* the owner lets everyone do this, anonymous or not */
 } tv_need;
 
 /**
  * TV_OK, or why not: TV_ERR_AUTHORIZATION_FAILURE, TV_ERR_RESOURCE_TYPE_MISMATCH,
- * TV_ERR_PERMISSION_MISMATCH, and TV_ERR_NO_AUTHENTICATION for who is anonymous.
+ * TV_ERR_PERMISSION_MISMATCH, and TV_ERR_NO_AUTHENTICATION for an anonymous identity.
  * Keys may do everything.  The SAS of a blob is good for its snapshots as well;
  * the SAS of a snapshot is good for that one alone.
  */
 tv_err tv_identity_allows(const tv_identity *identity, const tv_need *need) TV_WARN_UNUSED;
 
-/** Whether there is nobody behind it: what it may do depends on `is_public` alone. */
+/** Whether it is anonymous: what it may do depends on `is_public` alone. */
 bool tv_identity_is_anonymous(const tv_identity *identity);
 
-/** Whether it came in by an account whose key everybody knows.  Nobody at all does not count. */
+/** Whether it came in by an account whose key is public.  False for anonymous ones. */
 bool tv_identity_is_development(const tv_identity *identity);
 
 /** The keys to which a service SAS is limited; data is NULL where there is no limit. */
@@ -123,7 +124,7 @@ const tv_header_overrides *tv_identity_overrides(const tv_identity *identity);
 #define TV_CLOCK_SKEW_SECONDS 900
 
 typedef struct tv_auth_policy {
-    /** Replaced as a whole when accounts are reread; an old set stays valid for who has it. */
+    /** Replaced as a whole when accounts are reread; requests under way keep the old set. */
     const tv_accounts *_Atomic accounts;
     bool allow_dev_anywhere; /* the well-known key is good for other machines and names too */
 
@@ -133,7 +134,7 @@ typedef struct tv_auth_policy {
     void *ctx;
 } tv_auth_policy;
 
-/** What a request shows of itself; tv_authenticate fills in `parts.date` and `parts.query`. */
+/** Credentials and what they cover; tv_authenticate fills in `parts.date` and `parts.query`. */
 typedef struct tv_credentials {
     tv_signed_parts parts;
     tv_slice authorization; /* header, TV_NONE without one */
@@ -171,9 +172,9 @@ tv_err tv_authenticate(const tv_auth_policy *policy, tv_credentials *credentials
                        tv_error_info *reterr_info) TV_WARN_UNUSED;
 
 /**
- * Let in a request that shows nothing, which only some services do, for some
- * operations.  TV_ERR_NO_AUTHENTICATION when there is no such account, as for one
- * that shows nothing in public; TV_ERR_AUTHENTICATION_FAILED, with the reason, when
+ * Make a request without credentials anonymous, which only some services do, for
+ * some operations.  TV_ERR_NO_AUTHENTICATION when there is no such account, as for
+ * one that has nothing public; TV_ERR_AUTHENTICATION_FAILED, with the reason, when
  * it is the development account and may not be used from there.
  */
 tv_err tv_authenticate_anonymous(const tv_auth_policy *policy, const tv_credentials *credentials,

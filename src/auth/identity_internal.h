@@ -36,9 +36,9 @@ tv_err tv_sas_authenticate(const tv_auth_policy *policy, const tv_credentials *c
                            tv_identity *ret_identity, tv_error_info *reterr_info) TV_WARN_UNUSED;
 
 /**
- * Who does not get in because the well-known key may not be used from there is
- * told so: by the account's name, whether or not there is such an account, and on
- * the server's own machine by the key.
+ * A client that is refused because the well-known key may not be used from there
+ * is told so: by the account's name, whether or not there is such an account, and
+ * on the server's own machine by the key.
  */
 bool tv_is_development_refused(const tv_auth_policy *policy, const tv_credentials *credentials);
 

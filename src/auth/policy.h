@@ -1,5 +1,5 @@
 /*
- * Stored access policies: what a service SAS can lean on by name (si).  A table,
+ * Stored access policies: what a service SAS can refer to by name (si).  A table,
  * a queue and a container have up to five.
  */
 #ifndef TV_AUTH_POLICY_H

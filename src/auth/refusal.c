@@ -1,5 +1,5 @@
 /*
- * Why a request was not let in, in the words of the service: clients and people
+ * Why a request was not authenticated, in the words of the service: clients and people
  * match on them.  What the client sent comes back in it, cut and cleaned; nothing
  * of what the server knows does.
  */
@@ -71,7 +71,7 @@ tv_err tv_refuse_time(tv_arena *arena, const int64_t *start, int64_t expiry, int
     tv_slice expiry_text = date_of(arena, expiry);
     tv_slice start_text = date_of(arena, start ? *start : now);
 
-    /* Without a start the service takes now for one. */
+    /* Without a start the service assumes now. */
     reterr_info->reason =
         start && *start < expiry
             ? tv_arena_printf(arena,

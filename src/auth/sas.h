@@ -2,8 +2,8 @@
  * Shared access signatures: the parameters of a URL that give someone without a
  * key a part of its power for some time.
  *
- * This file reads them, sas_text.c spells what was signed, sas_check.c decides.  Values
- * are decoded; a parameter that is given twice spoils the whole, because signer
+ * This file reads them, sas_text.c writes what was signed, sas_check.c decides.  Values
+ * are decoded; a parameter that is given twice invalidates the whole, because signer
  * and server might look at different ones.
  */
 #ifndef TV_AUTH_SAS_H
@@ -48,7 +48,7 @@ typedef struct tv_sas {
 tv_err tv_sas_parse(tv_arena *arena, const tv_parameters *query, tv_sas *ret_sas,
                     bool *ret_is_sas) TV_WARN_UNUSED;
 
-/** Whether it is of the account kind. */
+/** Whether it is an account SAS. */
 bool tv_sas_is_account(const tv_sas *sas);
 
 /** Versions are dates and compare as text. */
@@ -65,8 +65,8 @@ static inline bool tv_sas_is_snapshot(const tv_sas *sas)
 
 /*
  * sas_text.c: the text that was signed, by the layout of its version.  Names of
- * queues, containers and blobs come from the URL, decoded; one with a line of
- * its own in it is not to be signed.
+ * queues, containers and blobs come from the URL, decoded; one that contains a
+ * line break must not be signed.
  */
 tv_slice tv_sas_account_text(tv_arena *arena, const tv_sas *sas, tv_slice account);
 tv_slice tv_sas_table_text(tv_arena *arena, const tv_sas *sas, tv_slice account);
@@ -76,7 +76,7 @@ tv_slice tv_sas_queue_text(tv_arena *arena, const tv_sas *sas, tv_slice account,
 tv_slice tv_sas_blob_text(tv_arena *arena, const tv_sas *sas, tv_slice account, tv_slice container,
                           tv_slice blob);
 
-/** A time as SAS write it: a date, or date and time; UTC. */
+/** A time as a SAS has it: a date, or date and time; UTC. */
 bool tv_sas_parse_time(tv_slice text, int64_t *ret_ticks);
 
 /** Whether `peer` ("1.2.3.4:5", "[::1]:5") is in `range` ("1.2.3.4" or "1.2.3.4-1.2.3.9"). */

@@ -1,6 +1,6 @@
 /*
  * Whether a SAS is good: signed, in time, from the right place, and not at odds
- * with the stored policy that it leans on.
+ * with the stored policy that it refers to.
  */
 #include "auth/identity_internal.h"
 
@@ -57,8 +57,8 @@ static tv_err check_signature(const tv_credentials *credentials, const tv_accoun
 
 /*
  * In the oldest layout the text for a queue is the same as that for a container of
- * its name, and whoever holds the token of one could open the other.  Such tokens
- * open neither.  That of a blob names it behind a slash, which no queue has.
+ * its name, and a token for one could open the other.  Such tokens open neither.
+ * That of a blob names it after a slash, which no queue has.
  */
 static bool is_ambiguous(const tv_credentials *credentials, const tv_sas *sas)
 {
@@ -69,7 +69,7 @@ static bool is_ambiguous(const tv_credentials *credentials, const tv_sas *sas)
             !tv_slice_eq(sas->resource, TV_LIT("b")));
 }
 
-/* Older SAS, for blobs alone, have no version; and one that is no date could sort anywhere. */
+/* Older SAS, for blobs alone, have no version; and one that is not a date could sort anywhere. */
 static bool is_version(tv_slice version)
 {
     return tv_version_is_valid(version) && tv_slice_cmp(version, TV_LIT("2012-02-12")) >= 0;
@@ -152,7 +152,7 @@ static tv_err check_origin(const tv_sas *sas, const tv_credentials *credentials,
 
 /* --- what it permits --- */
 
-/* In the order of tv_permission.  Letters that nothing here asks for are passed over. */
+/* In the order of tv_permission.  Letters that nothing here asks for are ignored. */
 static unsigned permissions_of(tv_slice letters)
 {
     static const char known[] = TV_PERMISSION_LETTERS;
@@ -194,9 +194,10 @@ static tv_err fill_account_sas(const tv_sas *sas, tv_identity *identity)
 }
 
 /*
- * The signed text is the same for an empty parameter and for none.  A start does
- * not care; an end does, so whoever holds a token with an empty one could drop it
- * and reach everything.  Such a token never works, so that nobody hands it out.
+ * The signed text is the same for an empty parameter and for none.  For a start
+ * that is harmless; for an end it is not: the holder of a token with an empty one
+ * could drop it and reach everything.  Such a token never works, so that nobody
+ * hands it out.
  */
 static bool has_empty_end(const tv_sas *sas)
 {
@@ -251,7 +252,7 @@ static bool take_override(tv_slice value, tv_slice *ret_value, bool *has_any)
     return is_header_value(value);
 }
 
-/* The oldest layout does not sign these, so there they are not worth anything. */
+/* The oldest layout does not sign these, so there they are ignored. */
 static tv_err fill_overrides(const tv_sas *sas, tv_identity *identity)
 {
     tv_header_overrides *to = &identity->overrides;

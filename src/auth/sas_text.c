@@ -23,7 +23,7 @@ typedef struct writer {
     char *text, *to, *end;
 } writer;
 
-/* The most fields that a layout has, with what stands between them. */
+/* The most fields that a layout has, with what separates them. */
 enum { FIELDS_MAX = 16, FIXED_MAX = FIELDS_MAX + sizeof "/table//" + 1 };
 
 static void put(writer *w, tv_slice text)
@@ -45,7 +45,7 @@ static tv_slice done(const writer *w)
     return (tv_slice){w->text, (size_t)(w->to - w->text)};
 }
 
-/* Room for any of the texts: every field, the names, and what stands between them. */
+/* Room for any of the texts: every field, the names, and what separates them. */
 static writer start(tv_arena *arena, const tv_sas *sas, size_t names_len)
 {
     const tv_slice *fields = (const tv_slice *)sas;
@@ -60,7 +60,7 @@ static writer start(tv_arena *arena, const tv_sas *sas, size_t names_len)
     return (writer){text, text, text + len};
 }
 
-/* All that service SAS have in common, from the permissions to the version. */
+/* All that service SAS tokens have in common, from the permissions to the version. */
 static void put_service(writer *w, const tv_sas *sas, tv_service_kind kind, tv_slice account,
                         tv_slice container, tv_slice blob)
 {

@@ -10,6 +10,7 @@
 #include "table/change.h"
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "engine/key.h"
 
 void tv_table_change_set_init(tv_table_change_set *set, tv_arena *arena, tv_container *table,
@@ -29,6 +30,8 @@ tv_err tv_table_change_set_add(tv_table_change_set *set, const tv_table_op *op)
     tv_err err;
 
     tv_assert(set->count < set->size);
+    tv_assert(set->count == 0 ||
+              tv_slice_eq(op->resource.partition_key, set->changes[0].op->resource.partition_key));
     *change = (tv_entity_change){.op = op};
     if (set->count == 0) {
         err = tv_key_partition(set->arena, set->table->account, set->table->id,
@@ -151,8 +154,12 @@ static tv_err apply(tv_txn *txn, tv_table_change_set *set, tv_entity_change *cha
         return TV_OK;
     }
 
+    if (old_timestamp == TV_TICKS_MAX)
+        return TV_ERR_CORRUPT; /* nothing is later, and nobody has written then */
+
     /* ETags of one entity strictly increase, even when two writes meet in one tick. */
     change->timestamp = stamp > old_timestamp ? stamp : old_timestamp + 1;
+    tv_assert(change->timestamp > old_timestamp);
     tv_entity_set_timestamp(change->value, change->timestamp);
     tv_txn_put(txn, change->key, change->value);
     return TV_OK;
@@ -194,7 +201,7 @@ static tv_err run(tv_txn *txn, void *ctx)
 
 void tv_table_change_set_prepare(tv_table_change_set *set, tv_write *write)
 {
-    tv_assert(set->count > 0);
+    tv_assert(set->count > 0 && set->partition.len > 0);
     write->partition = set->partition;
     write->run = run;
     write->ctx = set;

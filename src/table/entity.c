@@ -9,6 +9,12 @@
 
 enum { TIMESTAMP_BYTES = 8, VARINT_BYTES_MAX = 5 };
 
+/* No other instant can be formatted: none is written, and the bytes of one are damaged. */
+static bool is_instant(uint64_t ticks)
+{
+    return ticks <= (uint64_t)TV_TICKS_MAX;
+}
+
 /* --- writing --- */
 
 static char *put_fixed(char *to, uint64_t value, int byte_count)
@@ -52,6 +58,7 @@ static char *put_value(char *to, const tv_property *property)
     case TV_EDM_INT64:
         return put_fixed(to, (uint64_t)property->int64, 8);
     case TV_EDM_DATETIME:
+        tv_assert(is_instant((uint64_t)property->ticks));
         return put_fixed(to, (uint64_t)property->ticks, 8);
     case TV_EDM_DOUBLE:
         memcpy(&bits, &property->real, sizeof bits);
@@ -76,6 +83,7 @@ tv_slice tv_entity_encode(tv_arena *arena, const tv_entity_properties *propertie
 {
     size_t size = TIMESTAMP_BYTES;
 
+    tv_assert(properties->count <= TV_ENTITY_PROPERTIES_MAX);
     for (size_t i = 0; i < properties->count; i++)
         size += encoded_bytes_max(&properties->list[i]);
 
@@ -87,12 +95,13 @@ tv_slice tv_entity_encode(tv_arena *arena, const tv_entity_properties *propertie
         to = put_bytes(to, properties->list[i].name);
         to = put_value(to, &properties->list[i]);
     }
+    tv_assert((size_t)(to - value) <= size);
     return (tv_slice){value, (size_t)(to - value)};
 }
 
 void tv_entity_set_timestamp(tv_slice value, int64_t ticks)
 {
-    tv_assert(value.len >= TIMESTAMP_BYTES);
+    tv_assert(value.len >= TIMESTAMP_BYTES && ticks > 0 && is_instant((uint64_t)ticks));
     put_fixed((char *)value.data, (uint64_t)ticks, TIMESTAMP_BYTES);
 }
 
@@ -117,12 +126,6 @@ static uint64_t get_fixed(const char *from, int byte_count)
     }
     tv_assert(!"a size of a number");
     return 0;
-}
-
-/* No other instant can be formatted; the bytes of one are damaged. */
-static bool is_instant(uint64_t ticks)
-{
-    return ticks <= (uint64_t)TV_TICKS_MAX;
 }
 
 static bool get_bytes(tv_entity_cursor *cursor, tv_slice *ret_bytes)

@@ -26,7 +26,16 @@ typedef struct scan_row {
 
 void tv_table_scan_plan(tv_table_scan *scan)
 {
+    const tv_plan *plan = &scan->plan;
+
     scan->plan = tv_plan_make(scan->arena, scan->table->prefix, scan->query->filter);
+
+    /* Sorted, disjoint and of this table: or rows would come twice, or somebody else's. */
+    for (size_t i = 0; i < plan->count; i++) {
+        tv_assert(tv_slice_starts_with(plan->ranges[i].from, scan->table->prefix));
+        tv_assert(tv_slice_cmp(plan->ranges[i].from, plan->ranges[i].to) < 0);
+        tv_assert(i == 0 || tv_slice_cmp(plan->ranges[i - 1].to, plan->ranges[i].from) <= 0);
+    }
 }
 
 /* --- the residual test --- */
@@ -172,6 +181,7 @@ static tv_err take_row(tv_table_scan *scan, const tv_entity_view *view, row_test
     if (err)
         return err;
 
+    tv_assert(scan->page.returned < scan->page.rows_max);
     if (scan->page.returned++)
         tv_buf_add_char(scan->out, ',');
     return tv_entity_add_json(scan->out, view, row->partition_key, row->row_key, row->value, false);
@@ -181,6 +191,7 @@ static tv_err end_page_at(tv_table_scan *scan, scan_row *row)
 {
     tv_err err = row_split(row, scan->table, scan->arena);
 
+    tv_assert(scan->page.examined > 0); /* or the next page would begin at this row, too */
     if (err)
         return err;
 
@@ -344,6 +355,7 @@ static tv_err begin_scan(tv_table_scan *scan, tv_engine *engine)
     tv_iter *iter;
     tv_err err;
 
+    tv_assert(plan->count > 0 && scan->state == NULL);
     err = start_key(scan, &start);
     if (err)
         return err;

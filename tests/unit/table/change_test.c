@@ -1,6 +1,8 @@
 /* What each operation does to a row, alone and in sets. */
 #include "table/change.h"
 
+#include <endian.h>
+
 #include "base/clock.h"
 #include "properties.h"
 #include "store.h"
@@ -596,19 +598,37 @@ TEST(a_write_that_found_its_table_before_the_deletion_fails_after_it)
     CHECK_INT(count_rows(table->prefix), 0);
 }
 
-TEST(a_damaged_row_is_an_error_and_stays_as_it_is)
+static void put_raw(tv_slice value)
 {
     tv_slice partition, key;
     tv_batch batch = {0};
 
     CHECK_OK(tv_key_partition(&arena, ACCOUNT, table->id, TV_LIT("p"), &partition));
     CHECK_OK(tv_key_row(&arena, partition, TV_LIT("row"), &key));
-    tv_batch_add(&batch, (tv_change){TV_CHANGE_PUT, key, TV_LIT("12345678\x01")});
+    tv_batch_add(&batch, (tv_change){TV_CHANGE_PUT, key, value});
     CHECK_OK(tv_engine_write(engine, &batch));
     tv_batch_done(&batch);
+}
 
+TEST(a_damaged_row_is_an_error_and_stays_as_it_is)
+{
+    put_raw(TV_LIT("12345678\x01"));
     CHECK_ERR(apply(TV_TABLE_OP_MERGE_ENTITY, any, "row", "{\"a\":1}"), TV_ERR_CORRUPT);
     CHECK_TEXT(stored("row"), "12345678\x01");
+}
+
+/* There is no later timestamp, and with one that no date can show nobody could read it again. */
+TEST(a_row_of_the_last_instant_is_not_replaced)
+{
+    char value[8];
+    int64_t ticks = (int64_t)htole64(TV_TICKS_MAX);
+
+    memcpy(value, &ticks, sizeof value);
+    put_raw((tv_slice){value, sizeof value});
+    CHECK_ERR(apply(TV_TABLE_OP_UPDATE_ENTITY, any, "row", "{\"a\":1}"), TV_ERR_CORRUPT);
+    CHECK_ERR(apply(TV_TABLE_OP_MERGE_ENTITY, any, "row", "{\"a\":1}"), TV_ERR_CORRUPT);
+    CHECK_SLICE(stored("row"), ((tv_slice){value, sizeof value}));
+    CHECK_OK(apply(TV_TABLE_OP_DELETE_ENTITY, any, "row", ""));
 }
 
 /*
@@ -693,6 +713,7 @@ int main(void)
         CASE(the_merges_of_a_set_keep_to_8_mib_together),
         CASE(a_write_that_found_its_table_before_the_deletion_fails_after_it),
         CASE(a_damaged_row_is_an_error_and_stays_as_it_is),
+        CASE(a_row_of_the_last_instant_is_not_replaced),
         CASE(a_change_that_runs_again_sees_only_the_new_row),
     };
 

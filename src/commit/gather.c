@@ -1,10 +1,10 @@
-/* Waiting for company, by experience. */
+/* Waiting to batch more writes, by experience. */
 #include "commit/gather.h"
 
 #include <stdbool.h>
 
 enum {
-    SLOW_COMMIT_NS = 400 * 1000, /* waiting for company pays from here on */
+    SLOW_COMMIT_NS = 400 * 1000, /* waiting pays from here on */
     PATIENCE_NS_MAX = 1000 * 1000,
     SKIP_AFTER_FAILURE = 31, /* groups, until the next try */
     AVERAGE_WEIGHT = 8,
@@ -15,7 +15,7 @@ size_t tv_gather_wanted(const tv_gather *gather, size_t queued)
     if (gather->groups_to_skip > 0 || gather->commit_ns < SLOW_COMMIT_NS)
         return 1;
 
-    /* Those that were just answered, and those that came meanwhile. */
+    /* Clients that were just answered, and those that came meanwhile. */
     size_t wanted = gather->last_count + queued;
 
     return wanted ? wanted : 1;
@@ -30,7 +30,7 @@ int64_t tv_gather_patience_ns(const tv_gather *gather)
 
 void tv_gather_learn(tv_gather *gather, size_t wanted, size_t count, int64_t commit_ns)
 {
-    bool has_come = count + count / 4 >= wanted; /* four of five are company enough */
+    bool has_come = count + count / 4 >= wanted; /* four of five are enough */
 
     if (gather->groups_to_skip > 0)
         gather->groups_to_skip--;

@@ -34,7 +34,7 @@ static tv_err commit(tv_txn *txn, tv_pipeline_figures *figures)
     return err;
 }
 
-/* An update function has run since `start_ns`: everybody else has waited for it. */
+/* An update function has run since `start_ns`: all other writes have waited for it. */
 static void note_function(tv_pipeline_figures *figures, int64_t start_ns, int64_t end_ns)
 {
     uint64_t took_us = (uint64_t)(end_ns - start_ns) / 1000;
@@ -72,7 +72,7 @@ static tv_err run_together(tv_txn *txn, tv_write *const *writes, size_t count,
     return commit(txn, figures);
 }
 
-/* Wait a little longer each time, so that two nodes that race for a row come apart. */
+/* Wait a little longer each time, so that two nodes that race for a row drift apart. */
 static void back_off(int attempt)
 {
     int64_t wait_us = INT64_C(50) << (attempt < 10 ? attempt : 10);
@@ -82,7 +82,7 @@ static void back_off(int attempt)
     nanosleep(&span, NULL);
 }
 
-/* Run one write as a group of its own, again after conflicts.  Returns the engine's last word. */
+/* Run one write as a group of its own, again after conflicts.  Returns the engine's last error. */
 static tv_err run_alone(tv_txn *txn, tv_write *write, tv_pipeline_figures *figures)
 {
     tv_err err = TV_ERR_CONFLICT;
@@ -121,7 +121,7 @@ size_t tv_group_commit(tv_txn *txn, tv_write *const *writes, size_t count,
         figures->failed_groups++;
 
     if (err == TV_ERR_IO) {
-        /* Nobody knows what the disk holds, so nobody may be told more than that (1). */
+        /* What the disk holds is unknown, so no client may be told more than that (1). */
         for (size_t i = 0; i < ran; i++)
             writes[i]->result = err;
     } else if (err) {

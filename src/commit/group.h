@@ -19,7 +19,7 @@ enum { TV_GROUP_WRITES_MAX = 1024 };
  * make a group, and set their results.  Returns how many those are, at least
  * one; they are durable or have failed.  Adds to `figures`.
  *
- * `ret_err` tells how the engine fared: TV_OK, or the error of its last write.
+ * `ret_err` is the outcome of the engine's last write: TV_OK, or its error.
  */
 size_t tv_group_commit(tv_txn *txn, tv_write *const *writes, size_t count,
                        tv_pipeline_figures *figures, tv_err *ret_err);

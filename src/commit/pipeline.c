@@ -2,8 +2,8 @@
  * Committers, their queues and what feeds them.  (n) refers to the invariants
  * in README.md.
  *
- * A committer's `lock` guards its queue, its counters and its figures, and is
- * never held while a function runs, the engine writes or a letter is posted.
+ * A committer's `lock` guards its queue, its counters and its metrics, and is
+ * never held while a function runs, the engine writes or a message is posted.
  * No two locks are held at once.
  */
 #include "commit/pipeline.h"
@@ -26,7 +26,7 @@ struct committer {
     pthread_t thread;
     /* The thread's own, too. */
     tv_gather gather;
-    tv_err engine_err;    /* the last word of the engine, logged when it changes */
+    tv_err engine_err;    /* the engine's last result, logged when it changes */
     bool has_lost_engine; /* it has said TV_ERR_IO, and refuses all writes from then on */
     bool clock_is_behind; /* as it was last logged */
 
@@ -34,7 +34,7 @@ struct committer {
     pthread_cond_t filled;
     pthread_cond_t finished;
     tv_write_queue *queue;
-    size_t wanted; /* wake the committer when so many are queued */
+    size_t wanted; /* wake the committer when this many are queued */
     /* A drain waits for the writes of one parity, while those that come have the other. */
     size_t unfinished[2];
     bool is_odd, is_draining;
@@ -98,8 +98,9 @@ static void replies_post(struct replies *replies)
 }
 
 /*
- * One line when the engine begins to fail, one when it is well again.  Of a full
- * disk it tells itself, and deletes go through meanwhile: that is no recovery.
+ * One line when the engine begins to fail, one when it has recovered.  It
+ * reports a full disk itself, and deletes go through meanwhile: that is no
+ * recovery.
  */
 static void note_engine(struct committer *committer, tv_err err)
 {
@@ -115,7 +116,7 @@ static void note_engine(struct committer *committer, tv_err err)
     committer->engine_err = err;
 }
 
-/* One line when the wall clock falls behind the time of the store, one when it is there again. */
+/* One line when the wall clock falls behind the time of the store, one when it has caught up. */
 static void note_clock(struct committer *committer)
 {
     bool is_behind = tv_clock_lead_ticks() > TV_TICKS_PER_SECOND;
@@ -170,8 +171,8 @@ static struct timespec after_ns(int64_t ns)
 }
 
 /*
- * Wait for writes, and for company (see gather.h); take up to a group of them,
- * in order.  0 is the end.
+ * Wait for writes, and for more of them to batch (see gather.h); take up to a
+ * group of them, in order.  0 is the end.
  */
 static size_t take_writes(struct committer *committer, tv_write **ret_writes, size_t *ret_wanted)
 {
@@ -201,7 +202,7 @@ static void undo(tv_write *write, bool was_refused)
         write->undo(write);
 }
 
-/* Run one group and answer it.  The answers go out only after the engine's word (1). */
+/* Run one group and answer it.  The answers go out only after the engine's result (1). */
 static size_t commit_group(struct committer *committer, tv_write *const *writes, size_t count,
                            struct replies *replies)
 {
@@ -223,7 +224,7 @@ static size_t commit_group(struct committer *committer, tv_write *const *writes,
         replies_add(replies, writes[i]);
     }
 
-    /* Before the answers, so that who has heard one has room for the next. */
+    /* Before the answers, so that a client that has heard one has room for the next. */
     atomic_fetch_sub(&committer->pipeline->queued, done);
     replies_post(replies);
 
@@ -396,7 +397,7 @@ static size_t reserve(tv_pipeline *pipeline, size_t wanted)
 
 /*
  * Hand one chain over.  What the queue has no room for is refused: the last
- * ones, and by letter like every other answer, never from within this call.
+ * ones, and as a message like every other answer, never from within this call.
  */
 static void flush_chain(tv_pipeline *pipeline, struct committer *committer, tv_mail_chain *chain)
 {

@@ -3,8 +3,8 @@
  * is an update function over one partition.  It is queued to the committer
  * thread that owns the partition; a committer drains its queue, runs the
  * functions in order in one transaction, makes them durable with one engine
- * write and mails all results back with one wake-up per asker.  README.md
- * beside this file numbers the invariants.
+ * write and mails all results back with one wake-up per asker.  README.md next
+ * to this file numbers the invariants.
  */
 #ifndef TV_COMMIT_PIPELINE_H
 #define TV_COMMIT_PIPELINE_H
@@ -27,17 +27,17 @@ typedef struct tv_write {
      * Called on the committer's thread when the write has succeeded and is
      * durable, in the order of the writes and before any answer of its group or
      * a later one goes out: for what must be known to all before anybody can
-     * have heard of it.  Short; it holds the committer up.  May be NULL.
+     * have heard of it.  Short; it delays the committer.  May be NULL.
      */
     void (*settle)(struct tv_write *write);
     /**
      * The counterpart: called when it is certain that the write has left nothing on
      * the disk and never will.  Whatever was made for a write that failed is taken
-     * back here and nowhere else, for after TV_ERR_IO it is not called: the write
-     * may be durable or not, only the next start can tell, and until then all that
-     * it may refer to stays.  (Those that the engine refuses after it are certain.)
-     * On the committer's thread, or on the submitter's, within the flush, when the
-     * queue is full.  Short.  May be NULL.
+     * back here and nowhere else, because after TV_ERR_IO it is not called: the
+     * write may be durable or not, only the next start can tell, and until then all
+     * that it may refer to stays.  (Those that the engine refuses after it are
+     * certain.)  On the committer's thread, or on the submitter's, within the flush,
+     * when the queue is full.  Short.  May be NULL.
      */
     void (*undo)(struct tv_write *write);
     size_t bytes;  /* about what it writes; 0 when that is little.  See queue.h */
@@ -47,7 +47,7 @@ typedef struct tv_write {
     bool is_odd; /* which of two runs of writes it belongs to: see tv_pipeline_drain */
 } tv_write;
 
-/** Figures for /metrics.  Histogram slot i counts values v with 2^(i-1) < v <= 2^i (slot 0: v <=
+/** Metrics of the pipeline.  Histogram slot i counts values v with 2^(i-1) < v <= 2^i (slot 0: v <=
  * 1). */
 enum { TV_PIPELINE_SLOTS = 24 };
 typedef struct tv_pipeline_figures {

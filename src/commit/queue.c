@@ -6,9 +6,9 @@
 #include "engine/key.h"
 
 enum {
-    LANES = 64,              /* accounts that meet in one share its turns */
-    PARTITIONS = 64 * 1024,  /* those that meet keep their order among each other, too */
-    TURN_WRITES_MAX = 16,    /* small ones of an account before the next account's */
+    LANES = 64,             /* accounts that collide in one share its turns */
+    PARTITIONS = 64 * 1024, /* those that collide keep their order among each other, too */
+    TURN_WRITES_MAX = 16,   /* small ones of an account before the next account's */
 };
 
 typedef struct lane {
@@ -101,7 +101,7 @@ static bool is_large(const tv_write *write)
 
 /*
  * Large writes are in a chain of small ones where one of these was before them in their
- * partition.  What is behind the first that does not fit waits with it.
+ * partition.  What follows the first that does not fit waits with it.
  */
 static size_t take_small(tv_write_queue *queue, size_t max, large_room *room, tv_write **ret_writes)
 {

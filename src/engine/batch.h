@@ -32,7 +32,7 @@ typedef struct tv_batch {
  * them. */
 void tv_batch_add(tv_batch *batch, tv_change change);
 
-/** Make room for so many changes in all.  TV_ERR_OVERLOADED when there is no memory. */
+/** Make room for this many changes in all.  TV_ERR_OVERLOADED when there is no memory. */
 tv_err tv_batch_reserve(tv_batch *batch, size_t count) TV_WARN_UNUSED;
 
 /** Empty it, keeping its memory. */

@@ -8,11 +8,12 @@
  * batch touches one or more partitions, and an engine may demand no more of the
  * storage beneath it than an atomic conditional write to one partition.
  *
- * Writes are conditional.  A batch carries, beside its puts and deletes, what
- * its author has read ("expectations").  An engine whose rows nobody else can
- * change between a committer's read and its write says `is_shared = false`,
- * and batches come without expectations; an engine over shared storage says
- * true, checks them, and answers TV_ERR_CONFLICT so that the author runs again.
+ * Writes are conditional.  A batch carries, in addition to its puts and
+ * deletes, what its author has read ("expectations").  An engine whose rows
+ * nobody else can change between a committer's read and its write says
+ * `is_shared = false`, and batches come without expectations; an engine over
+ * shared storage says true, checks them, and answers TV_ERR_CONFLICT so that
+ * the author runs again.
  *
  * All functions may be called from any thread.  tests/engine/ holds this
  * contract as tests; every engine passes all of them.
@@ -46,7 +47,7 @@ typedef struct tv_engine_ops {
 
     /**
      * Open an iterator over the keys in [from, to), a consistent snapshot taken
-     * now.  It stands nowhere until tv_iter_seek.  May wait for the disk.
+     * now.  It has no position until tv_iter_seek.  May wait for the disk.
      */
     tv_err (*iter_new)(tv_engine *engine, tv_slice from, tv_slice to, tv_iter **ret_iter);
 
@@ -77,10 +78,10 @@ typedef struct tv_engine_ops {
      */
     tv_err (*backup)(tv_engine *engine, const char *dir);
 
-    /** TV_OK when the engine can serve reads and writes; else what ails it. */
+    /** TV_OK when the engine can serve reads and writes; else its error. */
     tv_err (*check)(tv_engine *engine);
 
-    /** Report the engine's figures. */
+    /** Report the engine's metrics. */
     void (*figures)(tv_engine *engine, tv_metric_fn *report, void *ctx);
 
     /** Flush and free.  No call may be under way and no iterator open. */
@@ -96,8 +97,8 @@ struct tv_engine {
  * An iterator.  It belongs to one thread at a time.  The slices it hands out
  * live until its next seek, next or free.  A seek or next that passes over many
  * keys that were deleted a moment ago may take long, and nothing ends it; so
- * whoever iterates for a client does so where others do not wait for it
- * (base/turns.h), and looks at the clock between steps.
+ * work for a client iterates where others do not wait for it (base/turns.h),
+ * and looks at the clock between steps.
  */
 typedef struct tv_iter_ops {
     void (*seek)(tv_iter *iter, tv_slice key);
@@ -156,7 +157,7 @@ static inline void tv_engine_close(tv_engine *engine)
         engine->ops->close(engine);
 }
 
-/** Stand on the first key >= `key` within the iterator's bounds. */
+/** Go to the first key >= `key` within the iterator's bounds. */
 static inline void tv_iter_seek(tv_iter *iter, tv_slice key)
 {
     iter->ops->seek(iter, key);

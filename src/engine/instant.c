@@ -64,7 +64,7 @@ tv_err tv_instant_load(tv_engine *engine)
 
     /*
      * A start within the second after the last write is no reason to run ahead
-     * of the wall clock: instants then grow by single ticks until it is there.
+     * of the wall clock: instants then grow by single ticks until it has caught up.
      */
     tv_instant_pass(instant + TV_INSTANT_STEP);
     if (tv_clock_ticks() < instant)

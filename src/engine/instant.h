@@ -5,8 +5,8 @@
  * Every group of writes has an instant of its own (tv_txn_now), and instants
  * only grow: within the process, whatever the wall clock does, because they
  * follow tv_clock_steady_ticks; and from one start to the next, because the
- * store remembers about the latest of them.  Those who read beside the groups
- * ask tv_instant_now, which is never behind a group.
+ * store remembers about the latest of them.  Reads outside the groups ask
+ * tv_instant_now, which is never behind a group.
  *
  * What the store remembers is the row TV_KEY_TIME: an instant, in decimal.  No
  * row of the store was written at TV_INSTANT_STEP or more after it.  A committer

@@ -18,7 +18,7 @@ enum {
     SURROGATE_LAST = 0xDFFF,
 };
 
-/* Its characters stand in the order of their bytes, so that ids sort as numbers do. */
+/* Its characters are in the order of their bytes, so that ids sort as numbers do. */
 static const char base32[] = "0123456789abcdefghijklmnopqrstuv";
 
 static bool is_control(uint32_t code_point)
@@ -35,7 +35,7 @@ static bool is_continuation(unsigned char byte)
  * Read one code point of one to four bytes.  Refuses overlong forms, stray and
  * missing continuation bytes and values past U+10FFFF; surrogates are left to
  * the caller, because they are wrong in UTF-8 and right in CESU-8.  Returns the
- * number of bytes, 0 when they are no code point.
+ * number of bytes, 0 when they are not a code point.
  */
 static size_t read_code_point(const unsigned char *in, size_t len, uint32_t *ret_code_point)
 {

@@ -105,7 +105,7 @@ tv_err tv_key_blob(tv_arena *arena, tv_slice container_prefix, tv_slice name,
 
 /**
  * Take a key of a blob's row apart: the blob's prefix, which is a part of the
- * key, and its name (NULL for whoever does not want it).  `container_prefix` is
+ * key, and its name (NULL if it is not wanted).  `container_prefix` is
  * that of tv_key_container; the key begins with it.  TV_ERR_CORRUPT.
  */
 tv_err tv_key_split_blob(tv_arena *arena, tv_slice container_prefix, tv_slice key,
@@ -145,7 +145,7 @@ tv_slice tv_key_catalog_last_id(tv_arena *arena, tv_key_space space, tv_slice ac
 /**
  * A number as `chars` digits of base 32, most significant first, which sort as
  * numbers do; it must fit, and 13 digits hold any.  Returns the end.  And
- * back: TV_ERR_CORRUPT when `digits` are no number from 0 to INT64_MAX.
+ * back: TV_ERR_CORRUPT when `digits` are not a number from 0 to INT64_MAX.
  */
 char *tv_key_put_number(char *out, int64_t number, int chars);
 tv_err tv_key_read_number(tv_slice digits, int64_t *ret_number) TV_WARN_UNUSED;

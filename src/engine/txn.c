@@ -4,7 +4,7 @@
  * Every row that a group reads or writes has one `row` here: what the engine
  * held when it was first read ("base") and what the group would make of it
  * ("write").  A hash index finds it by key; the hash is keyed, because clients
- * choose the keys.  That gives, for nothing more:
+ * choose the keys.  That gives, at no further cost:
  *
  *  - a function sees its own writes and those of the group before it;
  *  - a row written ten times in a group is written once: only its last write
@@ -14,7 +14,7 @@
  *
  * Undo: each write first notes what it replaces in `undo`, so a function that
  * fails is taken back by walking its part of that list from the end.  Bases
- * stay when a function fails: its error rests on what it read, so a shared
+ * stay when a function fails: its error depends on what it read, so a shared
  * engine must confirm those reads too before anybody hears of the error.
  *
  * Scans merge the engine's iterator with the rows that the group has written,
@@ -68,7 +68,7 @@ struct tv_txn {
     size_t undo_count, undo_size;
     uint32_t *order; /* numbers of rows that were written, by key; an undone one may be there too */
     size_t order_count, order_size;
-    size_t undo_ordered; /* the rows of so many undo notes are in `order` */
+    size_t undo_ordered; /* the rows of this many undo notes are in `order` */
     int scans_open;
     size_t bytes;          /* see tv_txn_bytes */
     size_t probes;         /* see tv_txn_probes */
@@ -79,7 +79,7 @@ struct tv_txn {
     tv_slice partition; /* of the function that runs; TV_NONE outside of one */
     int64_t now;
     int64_t next_stamp; /* of this group */
-    bool lacks_memory; /* the function at hand has put or deleted something in vain */
+    bool lacks_memory;  /* the function that runs has put or deleted something without success */
     bool keeps_time;
     int64_t time_kept;  /* what the store is known to remember at least; 0 before the first time */
     int64_t time_noted; /* what this group makes it remember; 0 when it does not */

@@ -26,7 +26,7 @@ typedef tv_err tv_update_fn(tv_txn *txn, void *ctx);
 tv_txn *tv_txn_new(tv_engine *engine);
 void tv_txn_free(tv_txn *txn); /* accepts NULL */
 
-/** From now on let groups that write see to it that the store remembers the time (instant.h). */
+/** From now on groups that write make sure that the store remembers the time (instant.h). */
 void tv_txn_keep_time(tv_txn *txn);
 
 /** Forget everything and begin a new group; reads the clock (see tv_txn_now). */
@@ -50,7 +50,7 @@ size_t tv_txn_bytes(const tv_txn *txn);
 
 /**
  * Rows that the functions since tv_txn_begin have asked for, met in scans, put
- * and deleted: how much work they were.  For tests, to which time means nothing.
+ * and deleted: how much work they were.  For tests, which must not depend on time.
  */
 size_t tv_txn_steps(const tv_txn *txn);
 
@@ -93,11 +93,11 @@ void tv_txn_declare_freeing(tv_txn *txn);
  *
  * A shared engine is told nothing of what a scan has met: a row that another
  * node puts into the range meanwhile goes unnoticed, and so does a change to
- * one that was given.  Who decides by a row asks tv_txn_get for it too, or for
- * a row that changes with it.
+ * one that was given.  A function that decides by a row asks tv_txn_get for it
+ * too, or for a row that changes with it.
  */
 typedef struct tv_txn_scan {
-    tv_slice key, value; /* of the row it stands on */
+    tv_slice key, value; /* of the current row */
     /* The rest is the scan's own. */
     tv_txn *txn;
     tv_iter *iter;

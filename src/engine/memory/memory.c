@@ -5,7 +5,7 @@
  * and to "no read sees what is not durable".
  *
  * Locks: `write_lock` is held for a whole write, its delay included, so writes
- * are in a line as before one disk.  `lock` guards the fields below it and is
+ * queue up as they do for one disk.  `lock` guards the fields below it and is
  * held for moments.  A writer takes `write_lock`, then `lock`.
  */
 #include "engine/memory/memory.h"
@@ -26,7 +26,7 @@ typedef struct memory_engine {
     uint64_t write_count;
     uint64_t power_cuts; /* so that a write can see that the power went while it waited */
     uint64_t random;
-    uint64_t fail_after, fail_count; /* so many writes pass, then so many fail */
+    uint64_t fail_after, fail_count; /* this many writes pass, then this many fail */
     tv_err fail_err, read_err;
     bool would_block;
     bool is_full;
@@ -78,7 +78,7 @@ static tv_err get(tv_engine *engine, tv_read_mode mode, tv_slice key, tv_arena *
     return err;
 }
 
-/* Stand in bounds or nowhere. */
+/* Stay within the bounds, or have no position. */
 static void clip(memory_iter *iter)
 {
     if (tv_tree_cursor_is_valid(&iter->cursor) &&
@@ -424,7 +424,7 @@ void tv_memory_restart(tv_engine *engine)
 {
     memory_engine *memory = of(engine);
 
-    /* A write that was under way comes to its end before the engine starts again. */
+    /* A write that was under way ends before the engine starts again. */
     pthread_mutex_lock(&memory->write_lock);
     pthread_mutex_lock(&memory->lock);
     memory->is_stopped = false;

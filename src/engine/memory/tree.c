@@ -1,7 +1,8 @@
 /*
  * A persistent treap: a search tree by key and a heap by priority, where the
  * priority is a keyed hash of the key.  The shape follows from the set of keys
- * alone and is balanced in expectation, whoever chose them; split and join are all there is to it.
+ * alone and is balanced in expectation, whichever keys a client chose; split and join are all
+ * there is to it.
  *
  * Every function that makes a version consumes its references, so a node that
  * nobody else holds is changed in place rather than copied: a map without

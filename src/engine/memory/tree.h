@@ -30,7 +30,7 @@ tv_tree *tv_tree_delete_range(tv_tree *tree, tv_slice from, tv_slice to);
 
 size_t tv_tree_count(const tv_tree *tree);
 
-/** A position in one version.  All zeros, apart from `tree`, stands nowhere. */
+/** A position in one version.  All zeros, apart from `tree`, is no position. */
 typedef struct tv_tree_cursor {
     const tv_tree *tree;
     const tv_tree **path; /* nodes still to be visited, the current one last */

@@ -83,7 +83,7 @@ static tv_err write_marker(int fd)
 /*
  * Make the folder's own name durable.  Asked of every store that is not complete
  * yet, not only when the folder was made just now: the start that made it may
- * have been cut off before it came to this.
+ * have been cut off before it got here.
  */
 static tv_err sync_parent(const tv_rocksdb_folder *folder)
 {

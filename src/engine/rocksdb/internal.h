@@ -1,4 +1,4 @@
-/* What the files of this engine share; for nobody else. */
+/* What the files of this engine share; private to them. */
 #ifndef TV_ENGINE_ROCKSDB_INTERNAL_H
 #define TV_ENGINE_ROCKSDB_INTERNAL_H
 
@@ -54,7 +54,7 @@ typedef struct tv_rocksdb_reads {
 tv_err tv_rocksdb_iter_new(rocksdb_t *db, tv_rocksdb_reads *reads, tv_slice from, tv_slice to,
                            tv_iter **ret_iter) TV_WARN_UNUSED;
 
-/* --- watch.c: a thread that looks after what happens behind the writes --- */
+/* --- watch.c: a thread that watches what happens in the background --- */
 
 typedef struct tv_rocksdb_watch {
     tv_background thread;
@@ -68,12 +68,12 @@ void tv_rocksdb_watch_start(tv_rocksdb_watch *watch, rocksdb_t *db, tv_engine *e
                             tv_space *space);
 void tv_rocksdb_watch_stop(tv_rocksdb_watch *watch);
 
-/** Rows have been deleted: if the disk is full, see to it that their space comes back. */
+/** Rows have been deleted: if the disk is full, make sure that their space comes back. */
 void tv_rocksdb_watch_freed(tv_rocksdb_watch *watch);
 
 /* --- rocksdb.c --- */
 
-/** What one of RocksDB's error texts means to us; TV_OK for NULL. */
+/** The error that one of RocksDB's texts stands for; TV_OK for NULL. */
 tv_err tv_rocksdb_err(const char *text) TV_WARN_UNUSED;
 
 /** The same for a read; also notes, and logs (not too often), what is neither absent nor merely not

@@ -1,7 +1,7 @@
 /*
  * Iterators.  RocksDB's are snapshots of the moment they are made.  Both bounds
  * are always given to it: without an upper one a scan would step over whatever
- * lies behind its range, a dropped table's tombstones for instance.
+ * lies after its range, a dropped table's tombstones for instance.
  */
 #include "base/assert.h"
 #include "engine/rocksdb/internal.h"

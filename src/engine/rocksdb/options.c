@@ -43,8 +43,8 @@ static void set_tables(tv_rocksdb_settings *settings, size_t cache_bytes)
 {
     rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
 
-    /* By the machine: at 5 M small rows in no order a read of a row costs a fifth less with a
-     * gigabyte than with 256 MiB. */
+    /* By the machine: at 5 M small rows in random order a read of a row costs a fifth less
+     * with a gigabyte than with 256 MiB. */
     settings->cache = new_cache(cache_bytes ? cache_bytes : tv_machine_memory_share());
     rocksdb_block_based_options_set_block_cache(table, settings->cache);
     rocksdb_block_based_options_set_block_size(table, BLOCK_BYTES);
@@ -88,7 +88,7 @@ static void set_shape(rocksdb_options_t *db, size_t write_buffer_bytes, int open
 
     /* A scan steps over what is deleted one by one, within one call that nothing can interrupt: a
      * million deletes in front of a row are half a second, and without this stay until enough is
-     * written behind them.  Files in which half of a window are deletes are merged at once. */
+     * written after them.  Files in which half of a window are deletes are merged at once. */
     rocksdb_options_add_compact_on_deletion_collector_factory(db, DELETES_WINDOW,
                                                               DELETES_WINDOW / 2);
 
@@ -100,17 +100,17 @@ static void set_shape(rocksdb_options_t *db, size_t write_buffer_bytes, int open
     rocksdb_options_set_max_file_opening_threads(db, 2); /* 16 start even for an empty store */
 
     /* Let the kernel write table files out as they grow instead of all at once at their end, where
-     * it would hold up the log's fsync. */
+     * it would delay the log's fsync. */
     rocksdb_options_set_bytes_per_sync(db, MIB);
 }
 
 /*
  * What to do with a log that does not read to its end: refuse it.  What a crash
  * may leave there has been cut off before (wal.h), and what an operator has given
- * up with `drop_damaged_log` too, so any flaw that RocksDB finds is one that
- * nobody has decided about.  Its other modes would start all the same and drop
+ * up with `drop_damaged_log` too, so any flaw that RocksDB finds is one that no
+ * operator has decided about.  Its other modes would start all the same and drop
  * writes that clients were told are durable, without a word.  Recycled logs would
- * have old records behind the end, so they stay off.
+ * have old records after the end, so they stay off.
  */
 static void set_recovery(rocksdb_options_t *db)
 {
@@ -120,7 +120,7 @@ static void set_recovery(rocksdb_options_t *db)
     rocksdb_options_set_skip_stats_update_on_db_open(db, 1); /* it reads every file's properties */
 }
 
-/* RocksDB keeps a diary in LOG files beside the data: two small ones, warnings only. */
+/* RocksDB keeps a diary in LOG files next to the data: two small ones, warnings only. */
 static void set_diary(rocksdb_options_t *db)
 {
     enum { INFO_LOG_WARN = 2 };

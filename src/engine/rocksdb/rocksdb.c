@@ -202,7 +202,7 @@ static tv_err write_synced(rocks_engine *rocks, rocksdb_writebatch_t *batch)
     return err;
 }
 
-/* Every record of the log says when it was written, for whoever has to look into a damaged one. */
+/* Every record of the log says when it was written; that helps an operator whose log is damaged. */
 static rocksdb_writebatch_t *new_batch(void)
 {
     rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
@@ -326,7 +326,7 @@ static tv_err drop_files(rocks_engine *rocks, tv_slice from, tv_slice to)
  * First the files, which gives their space back at once, then one tombstone
  * over what is left.  A crash between the two leaves a part of the range; its
  * owner still has it noted as to be dropped and will call again.  Only the
- * smaller reserve is kept: this is how an operator wins space back.
+ * smaller reserve is kept: this is how an operator frees space.
  */
 static tv_err drop_range(tv_engine *engine, tv_slice from, tv_slice to)
 {
@@ -424,8 +424,7 @@ static void figures(tv_engine *engine, tv_metric_fn *report, void *ctx)
         {"rocksdb_running_flushes", "Flushes under way.", "rocksdb.num-running-flushes"},
         {"rocksdb_running_compactions", "Compactions under way.",
          "rocksdb.num-running-compactions"},
-        {"rocksdb_writes_stopped", "1 while RocksDB holds writes back.",
-         "rocksdb.is-write-stopped"},
+        {"rocksdb_writes_stopped", "1 while RocksDB stalls writes.", "rocksdb.is-write-stopped"},
         {"rocksdb_background_errors", "Errors of flushes and compactions since the start.",
          "rocksdb.background-errors"},
     };
@@ -443,7 +442,7 @@ static void figures(tv_engine *engine, tv_metric_fn *report, void *ctx)
            (double)tv_space_free(&rocks->space));
     report(ctx, "disk_reserve_bytes", "Free bytes below which writes are refused.",
            (double)rocks->space.reserve_bytes);
-    report(ctx, "disk_is_full", "1 while writes are refused for want of disk space.",
+    report(ctx, "disk_is_full", "1 while writes are refused for lack of disk space.",
            atomic_load(&rocks->space.is_full) ? 1 : 0);
 }
 

@@ -24,12 +24,12 @@ typedef struct tv_rocksdb_options {
     /**
      * Free bytes below which writes are refused; 512 MiB.  It must hold what
      * RocksDB writes on its own: the flush of all write buffers and the next
-     * log file.  1 is as good as none.
+     * log file.  1 is as good as no reserve.
      */
     uint64_t disk_reserve_bytes;
 
     /**
-     * Open a store whose log is damaged (see wal.h), keeping what stands before
+     * Open a store whose log is damaged (see wal.h), keeping what comes before
      * the damage and dropping all writes after it; a line in the log says how
      * many and of what time.  An operator's decision, never a default.
      */
@@ -46,7 +46,7 @@ enum { TV_ROCKSDB_ERROR_TEXT_MAX = 1024 };
  *
  *   TV_ERR_IN_USE   another server has the folder open
  *   TV_ERR_CORRUPT  the store is damaged, is of another format version, or the
- *                   folder holds something that is no store; nothing is changed
+ *                   folder holds something other than a store; nothing is changed
  *   TV_ERR_IO       the folder cannot be made, read or written
  */
 tv_err tv_rocksdb_engine_open(const tv_rocksdb_options *options, tv_engine **ret_engine,

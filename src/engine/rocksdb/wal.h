@@ -2,19 +2,20 @@
  * RocksDB's log files, read by ourselves before RocksDB opens them.
  *
  * After a crash the last record of the log may be damaged, and only the last:
- * every write is synced before the next one is appended, so nobody has been told
- * of it.  What it looks like depends on the file system.  Often it is cut short.
- * On ext4 as it is mounted by default any other sync may commit the file's new
- * size before its data, so that sectors of the record are zeros: at its end, in
- * its middle, where its header should be.  RocksDB takes some of these for a
- * clean end and others for damage, and can pass over zeros in the middle of the
- * log, with records that were acknowledged, without a word.  So we look first:
+ * every write is synced before the next one is appended, so no client has been
+ * told of its success.  What it looks like depends on the file system.  Often
+ * it is cut short.  On ext4 as it is mounted by default any other sync may
+ * commit the file's new size before its data, so that sectors of the record are
+ * zeros: at its end, in its middle, where its header should be.  RocksDB takes
+ * some of these for a clean end and others for damage, and can pass over zeros
+ * in the middle of the log, with records that were acknowledged, without a word.
+ * So we look first:
  *
  *   whole     nothing but zeros follows the last record
  *   torn      a last record that is cut short or has lost sectors, and nothing of
- *             any other record behind it: what a crash leaves
- *   damaged   anything else, such as a record that does not read with another
- *             behind it: acknowledged writes are lost
+ *             any other record after it: what a crash leaves
+ *   damaged   anything else, such as an unreadable record with another after
+ *             it: acknowledged writes are lost
  *
  * A torn end is cut off, and RocksDB is told to accept no flaw whatsoever.
  *
@@ -54,14 +55,14 @@ typedef struct tv_wal_scan {
     tv_wal_count good;
     uint64_t first_sequence, next_sequence; /* of a log with records */
 
-    size_t bad_bytes; /* behind `good_bytes`, without the zeros at the end */
+    size_t bad_bytes; /* after `good_bytes`, without the zeros at the end */
     tv_wal_count bad; /* the records there that could still be read */
 } tv_wal_scan;
 
 /** The beginning of a record, up to TV_WAL_HEAD_BYTES_MAX bytes of it.  Lives during the call. */
 typedef void tv_wal_record_fn(void *ctx, tv_slice head);
 
-/** Read a file's bytes; `found`, unless it is NULL, hears of each record before any damage. */
+/** Read a file's bytes; `found`, unless it is NULL, is called for each record before any damage. */
 void tv_wal_scan_bytes(tv_wal_kind kind, tv_slice file, tv_wal_record_fn *found, void *ctx,
                        tv_wal_scan *ret_scan);
 
@@ -79,7 +80,7 @@ void tv_wal_manifest_record(void *manifest, tv_slice head);
  * Look at the logs of the store in the folder `fd`, called `dir`, before RocksDB
  * opens it, and leave only whole ones: a torn end is cut off, durably.  What is
  * damaged gives TV_ERR_CORRUPT and one line of text, and is left as it is,
- * unless `drops_damaged`: then what stands behind the damage is removed, and the
+ * unless `drops_damaged`: then what follows the damage is removed, and the
  * log says how much that was.  TV_ERR_IO, with a text, when a file cannot be
  * read or cut.
  */

@@ -109,7 +109,7 @@ static tv_err cut(const logs *all, const char *name, size_t bytes)
 /* --- the manifest --- */
 
 /*
- * The number of the first log that is needed, 0 when nobody can tell; what is
+ * The number of the first log that is needed, 0 when that is unknown; what is
  * wrong with a manifest is for RocksDB to say.  A torn end is cut off, as that
  * of a log is: an edit that was not synced has had no effect.
  */
@@ -267,7 +267,7 @@ static tv_err cut_tails(const logs *all)
 
 /* --- damage --- */
 
-/* What is kept and what is not: up to which instant, as far as the records tell. */
+/* What is kept and what is not: up to which instant, if the records say so. */
 typedef struct log_loss {
     char name[NAME_BYTES_MAX]; /* of the damaged log */
     size_t at;
@@ -327,7 +327,7 @@ static tv_err refuse(const logs *all, const log_loss *loss)
 }
 
 /*
- * Remove what stands at the damage and behind it.  If that is cut off by a
+ * Remove the damage and what follows it.  If that is cut off by a
  * crash, the logs left over do not go on from those before: damage again, and
  * an operator decides again.
  */

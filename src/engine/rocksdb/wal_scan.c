@@ -11,7 +11,7 @@
 enum {
     FRAGMENT_HEADER_BYTES = 7,
     BATCH_HEADER_BYTES = 12,
-    SEARCH_BYTES_MAX = 1 << 30, /* checksummed in search of records behind damage */
+    SEARCH_BYTES_MAX = 1 << 30, /* checksummed in search of records after damage */
     SEQUENCE_BITS = 56,
     TAG_LOG_DATA = 3,   /* within a batch */
     TAG_COMPARATOR = 1, /* within an edit of the manifest */
@@ -132,7 +132,7 @@ static reading read_header(tv_slice file, size_t at, wal_fragment *ret_fragment)
     return READ_OK;
 }
 
-/* The checksum is that of the type and the bytes, which stand side by side. */
+/* The checksum is that of the type and the bytes, which are next to each other. */
 static bool has_checksum(const wal_fragment *fragment)
 {
     tv_slice covered = {fragment->bytes.data - 1, fragment->bytes.len + 1};
@@ -205,7 +205,7 @@ static reading read_record(tv_wal_kind kind, tv_slice file, size_t at, wal_recor
     }
 }
 
-/* --- behind damage --- */
+/* --- after damage --- */
 
 static size_t without_zeros(tv_slice bytes)
 {
@@ -217,8 +217,8 @@ static size_t without_zeros(tv_slice bytes)
 }
 
 /*
- * Can a record of this number follow?  If so many bytes hold it, they cannot
- * hold more numbers than bytes.
+ * Can a record of this number follow?  A log of `bytes` bytes cannot hold more
+ * numbers than that.
  */
 static bool can_follow(const tv_wal_scan *scan, uint64_t sequence, size_t bytes)
 {
@@ -316,7 +316,7 @@ static bool is_whole_but_for_its_length(tv_slice file, size_t at)
         .bytes = tv_slice_skip(file, at + FRAGMENT_HEADER_BYTES)});
 }
 
-/* The record behind the last good one could not be read: is it what a crash leaves? */
+/* The record after the last good one could not be read: is it what a crash leaves? */
 static tv_wal_state judge_tail(tv_wal_kind kind, tv_slice file, reading result, size_t own_end,
                                tv_wal_scan *scan)
 {
@@ -330,7 +330,7 @@ static tv_wal_state judge_tail(tv_wal_kind kind, tv_slice file, reading result, 
     if (count_behind(kind, file, from, scan))
         return TV_WAL_DAMAGED;
 
-    /* The zeros that fill a block up are nobody's. */
+    /* The zeros that fill up a block belong to no record. */
     if (has_lost_sector(file, skip_trailer(scan->good_bytes)))
         return TV_WAL_TORN;
 

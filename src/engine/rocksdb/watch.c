@@ -1,9 +1,9 @@
 /*
- * What happens behind the writes, once a second.
+ * What happens in the background, once a second.
  *
  * RocksDB flushes and compacts by itself, and when that fails it may refuse all
- * further writes.  Whoever writes next would find out; the watch finds out
- * first, so that the log and /healthz tell of it although nobody writes.
+ * further writes.  The next write would find out; the watch finds out first,
+ * so that the log and /healthz report it even if nobody writes.
  *
  * Deleted rows give their space back when they are compacted, and RocksDB is in
  * no hurry: what was deleted may stay in a write buffer for days.  On a full disk
@@ -79,7 +79,7 @@ void tv_rocksdb_watch_stop(tv_rocksdb_watch *watch)
 
 void tv_rocksdb_watch_freed(tv_rocksdb_watch *watch)
 {
-    /* A plain look first: this is on the way of every delete. */
+    /* A plain load first: every delete passes here. */
     if (atomic_load_explicit(&watch->space->is_full, memory_order_relaxed))
         atomic_store(&watch->has_freed, true);
 }

@@ -25,7 +25,7 @@ typedef enum tv_edm_type {
 /** "Edm.Int64". */
 tv_slice tv_edm_name(tv_edm_type type);
 
-/** False for a name that is none of the eight. */
+/** False for any other name. */
 bool tv_edm_parse(tv_slice name, tv_edm_type *ret_type);
 
 typedef struct tv_property {

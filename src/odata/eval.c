@@ -1,6 +1,6 @@
 /*
  * The service's rules of comparison, with P the stored property and L the
- * literal.  They surprise, and clients rely on them:
+ * literal.  They are surprising, and clients rely on them:
  *
  *   - P is not there: false, whatever the operator, "ne" included.
  *   - P and L have the same type: as one expects.  Strings compare by UTF-16

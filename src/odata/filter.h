@@ -12,9 +12,9 @@
  * order; the tree always has the property on the left.  A bare property stands
  * for "is true".  Chains of "and" and of "or" are one node with many children,
  * however they were parenthesised, and a "not" has no "not" beneath it.  "true"
- * and "false" may stand where a comparison may; they are folded, so that of them
- * only a filter that passes nothing is left.  README.md beside this file tells
- * what becomes of the tree.
+ * and "false" may take the place of a comparison; they are folded, and all that
+ * can be left of them is a filter that passes nothing.  README.md next to this
+ * file says what becomes of the tree.
  */
 #ifndef TV_ODATA_FILTER_H
 #define TV_ODATA_FILTER_H
@@ -90,7 +90,7 @@ static inline bool tv_filter_is_key(const tv_filter *filter, int name)
 tv_err tv_filter_parse(tv_arena *arena, tv_slice text, tv_filter **ret_filter,
                        tv_error_info *reterr_info) TV_WARN_UNUSED;
 
-/** Whether it is plain without looking at an entity that none passes. */
+/** Whether it is clear without looking at any entity that none passes. */
 static inline bool tv_filter_passes_nothing(const tv_filter *filter)
 {
     return filter->root && filter->root->kind == TV_NODE_FALSE;

@@ -28,7 +28,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The character `ahead` places on, or NUL behind the end; a filter holds NUL only inside strings.
+/* The character `ahead` places on, or NUL after the end; a filter holds NUL only inside strings.
  */
 static char peek(const tv_lexer *lexer, size_t ahead)
 {
@@ -60,7 +60,7 @@ static tv_slice halve_quotes(tv_arena *arena, tv_slice text)
     return (tv_slice){copy, len};
 }
 
-/* From the opening quote behind the closing one; a doubled quote is one. */
+/* From the opening quote to just after the closing one; a doubled quote is one. */
 static tv_err take_quoted(tv_lexer *lexer, tv_slice *ret_text, tv_error_info *reterr_info)
 {
     tv_slice rest = tv_slice_skip(lexer->filter, lexer->at + 1);
@@ -93,7 +93,7 @@ static bool take_digits(tv_lexer *lexer)
     return lexer->at > start;
 }
 
-/* -12, 12L, 1.5, 1E+5, 1.5d, and what else may hang behind a number. */
+/* -12, 12L, 1.5, 1E+5, 1.5d, and what else may follow a number. */
 static tv_err take_number(tv_lexer *lexer, tv_error_info *reterr_info)
 {
     if (peek(lexer, 0) == '-')

@@ -18,7 +18,7 @@ typedef enum tv_token_kind {
     TV_TOKEN_OPEN,   /* ( */
     TV_TOKEN_CLOSE,  /* ) */
     TV_TOKEN_COMMA,  /* , which only function calls have */
-    TV_TOKEN_MINUS,  /* a '-' that begins no number */
+    TV_TOKEN_MINUS,  /* a '-' that does not begin a number */
     TV_TOKEN_SLASH,  /* / of a path */
 } tv_token_kind;
 
@@ -26,7 +26,7 @@ typedef struct tv_token {
     tv_token_kind kind;
     tv_slice text;       /* what it says; strings unquoted */
     tv_slice prefix;     /* of TV_TOKEN_TYPED */
-    size_t start, end;   /* where it stands */
+    size_t start, end;   /* where it is */
     size_t previous_end; /* where the token before it ended */
 } tv_token;
 
@@ -42,7 +42,7 @@ size_t tv_lexer_position(tv_slice filter, size_t offset);
 /** `filter` is valid UTF-8 and outlives the tokens. */
 void tv_lexer_init(tv_lexer *lexer, tv_arena *arena, tv_slice filter);
 
-/** The next token.  TV_ERR_FILTER_SYNTAX with the service's text for what is none. */
+/** The next token.  TV_ERR_FILTER_SYNTAX with the service's text for what is not a token. */
 tv_err tv_lexer_next(tv_lexer *lexer, tv_token *ret_token,
                      tv_error_info *reterr_info) TV_WARN_UNUSED;
 

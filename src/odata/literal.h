@@ -15,7 +15,7 @@ tv_err tv_literal_parse(tv_arena *arena, tv_slice filter, const tv_token *token,
                         bool *ret_is_literal, tv_property *ret_literal,
                         tv_error_info *reterr_info) TV_WARN_UNUSED;
 
-/** Write a literal as it would stand in a filter. */
+/** Write a literal as it would appear in a filter. */
 void tv_literal_print(tv_buf *buf, const tv_property *literal);
 
 #endif

@@ -1,7 +1,7 @@
 /* Sets of names. */
 #include "odata/names.h"
 
-/* Where a name stands among the sorted ones, or would have to stand. */
+/* Where a name is among the sorted ones, or would have to be. */
 static int place_of(const tv_names *names, tv_slice name, bool *ret_is_there)
 {
     int from = 0, to = names->count;

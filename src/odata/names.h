@@ -10,7 +10,7 @@
 
 #include "base/slice.h"
 
-/** An entity has no more properties than that. */
+/** An entity has no more properties than this. */
 enum { TV_NAMES_MAX = 255 };
 
 typedef struct tv_names {

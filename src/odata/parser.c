@@ -48,7 +48,7 @@ static tv_err fail_at(parser *p, const char *what, size_t position)
     return TV_ERR_FILTER_SYNTAX;
 }
 
-/* The service counts to the end of the token that it cannot take. */
+/* The service counts to the end of the token that it cannot accept. */
 static tv_err unexpected_token(parser *p)
 {
     return fail_at(p, "Syntax error", p->token.end);
@@ -156,7 +156,7 @@ static tv_err parse_operand(parser *p, operand *ret_operand)
         return err;
     if (!ret_operand->is_literal && p->token.kind != TV_TOKEN_NAME)
         return fail_at(p, "Expression expected", p->token.start);
-    /* "not eq 5" is no comparison, so neither is "5 eq not". */
+    /* "not eq 5" is not a comparison, so neither is "5 eq not". */
     if (is_word(&p->token, TV_LIT("not")))
         return unexpected_token(p);
 

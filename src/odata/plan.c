@@ -15,7 +15,7 @@ const char *tv_plan_kind_name(tv_plan_kind kind)
 
 enum { PARTS = 5 };
 
-/* Some of: the table's prefix, a PartitionKey, the byte behind it, a RowKey, the byte behind it. */
+/* Some of: the table's prefix, a PartitionKey, the byte after it, a RowKey, the byte after it. */
 static tv_slice join(tv_arena *arena, const tv_slice parts[PARTS])
 {
     size_t len = 0;
@@ -35,7 +35,7 @@ static tv_slice join(tv_arena *arena, const tv_slice parts[PARTS])
 
 /*
  * A bound of partitions as bytes.  In row keys a PartitionKey is followed by 01,
- * so "p 01" is before all of partition p and "p 02" behind it, for no legal byte
+ * so "p 01" is before all of partition p and "p 02" after it, for no legal byte
  * of a key is below 20.
  */
 static tv_slice partition_bound(tv_arena *arena, tv_slice prefix, const tv_region *region,
@@ -54,7 +54,7 @@ static tv_slice partition_bound(tv_arena *arena, tv_slice prefix, const tv_regio
                 (tv_slice[PARTS]){prefix, key, is_behind ? TV_LIT("\x02") : TV_LIT("\x01")});
 }
 
-/* A bound of rows in one partition: "r" is just before the RowKey r, "r 01" just behind it. */
+/* A bound of rows in one partition: "r" is just before the RowKey r, "r 01" just after it. */
 static tv_slice row_bound(tv_arena *arena, tv_slice prefix, tv_slice partition,
                           const tv_region *region, tv_bound bound)
 {
@@ -112,7 +112,7 @@ static size_t bound_bytes(const tv_named_keys *keys, tv_bound bound)
     return bound == 0 || bound == TV_BOUND_END ? 0 : tv_bound_key(keys, bound, &is_behind).len;
 }
 
-/* About as many bytes as the ranges of a region take. */
+/* About how many bytes the ranges of a region take. */
 static size_t range_bytes(const tv_region *region, size_t prefix_len)
 {
     size_t bytes = 0;

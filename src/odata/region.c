@@ -76,7 +76,7 @@ static tv_named_keys name_keys(planner *p, int name)
 
 /* --- boxes --- */
 
-/* Take some of the work that is left; false when there is too little. */
+/* Take some of the work that is still allowed; false when there is too little. */
 static bool take_work(planner *p, size_t box_count)
 {
     if (box_count > p->work_left)

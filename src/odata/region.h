@@ -4,7 +4,7 @@
  *
  * The bounds of spans are numbers, so that comparing and copying them costs the
  * same whatever the length of the keys: the keys that a filter names are sorted
- * once, and key i has two bounds, just before and just behind it.  The lower
+ * once, and key i has two bounds, just before and just after it.  The lower
  * bound of a span is inclusive, the upper one exclusive.
  */
 #ifndef TV_ODATA_REGION_H
@@ -14,13 +14,13 @@
 #include "odata/filter.h"
 
 enum {
-    /** More boxes than that are replaced by fewer, wider ones. */
+    /** More boxes than this are replaced by fewer, wider ones. */
     TV_REGION_BOXES_MAX = 1000,
     /** Boxes that are made or compared for one region: a bound on time and memory. */
     TV_REGION_WORK_MAX = 50 * 1000,
 };
 
-/** 0 is before all keys, TV_BOUND_END behind them. */
+/** 0 is before all keys, TV_BOUND_END after them. */
 typedef uint32_t tv_bound;
 
 #define TV_BOUND_END UINT32_MAX
@@ -49,9 +49,9 @@ typedef struct tv_region {
 } tv_region;
 
 /**
- * The keys that entities passing the filter can have: never too few, and not
- * too many as far as comparisons of the keys decide.  What other properties
- * must be is not looked at.  The boxes are sorted and may overlap.
+ * The keys that entities passing the filter can have: never too few, and as
+ * few as comparisons of the keys allow.  What other properties must be is not
+ * looked at.  The boxes are sorted and may overlap.
  */
 tv_region tv_region_of(tv_arena *arena, const tv_filter *filter);
 
@@ -69,7 +69,7 @@ static inline bool tv_span_is_point(const tv_named_keys *keys, tv_span span)
     return span.to == span.from + 1 && (span.from & 1) == !keys->has_empty;
 }
 
-/** The key next to a bound, which is neither 0 nor the end, and whether the bound is behind it. */
+/** The key next to a bound, which is neither 0 nor the end, and whether the bound is after it. */
 static inline tv_slice tv_bound_key(const tv_named_keys *keys, tv_bound bound, bool *ret_is_behind)
 {
     uint32_t number = bound - !keys->has_empty;

@@ -20,7 +20,7 @@ static void respond(tv_request *req, int status, tv_slice content_type)
     tv_response_send(req);
 }
 
-/* What it means to whoever asked; the log says more. */
+/* What it means to the client that asked; the log says more. */
 static const char *meaning_of(tv_err err)
 {
     switch (err) {
@@ -36,7 +36,7 @@ static const char *meaning_of(tv_err err)
     }
 }
 
-/* What a service has to complain of, a line for each. */
+/* What the services report as wrong, a line for each. */
 static bool check_sources(tv_admin *admin, tv_buf *out)
 {
     bool is_well = true;
@@ -56,8 +56,8 @@ static bool check_sources(tv_admin *admin, tv_buf *out)
     return is_well;
 }
 
-/* 200 only when the engine answers, and all data is well as far as is known; a full disk is not
- * healthy, because writes fail. */
+/* 200 only when the engine answers and no damage to data is known; a full disk is not healthy,
+ * because writes fail. */
 static void healthz(tv_admin *admin, tv_request *req)
 {
     tv_err err = tv_engine_check(admin->engine);

@@ -13,9 +13,9 @@
 #include "commit/pipeline.h"
 #include "http/request.h"
 
-/** A service that has figures for /metrics and a say in /healthz. */
+/** A service that has metrics for /metrics and a say in /healthz. */
 typedef struct tv_admin_source {
-    void (*write)(void *ctx, tv_buf *out); /* what it has beside its meter */
+    void (*write)(void *ctx, tv_buf *out); /* what it has in addition to its meter */
     void *ctx;
     tv_meter *meter;
     bool (*check)(void *ctx, tv_buf *out); /* false with a line that says what is wrong; or NULL */

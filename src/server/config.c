@@ -27,7 +27,7 @@ static const flag_spec options[] = {
     {"admin-port", NUMBER, FIELD(admin_port), 0, 65535, "N", "health and metrics (10003)"},
     {"admin-host", TEXT, FIELD(admin_host), 0, 0, "ADDR", "address of the admin port (127.0.0.1)"},
     {"admin-name", TEXT, FIELD(admin_name), 0, 0, "NAME",
-     "a host name with dots that the admin port answers to, beside addresses"},
+     "a host name with dots that the admin port answers to, besides addresses"},
     {"threads", NUMBER, FIELD(threads), 0, 256, "N", "network threads (0: one per core)"},
     {"max-connections", NUMBER, FIELD(max_connections), 1, 1000000, "N",
      "connections per port; above it idle ones are closed for new ones, which\n"
@@ -36,7 +36,7 @@ static const flag_spec options[] = {
     {"max-per-address", NUMBER, FIELD(max_per_address), 0, 1000000, "N",
      "of those, from one address (0: half of them, and no fewer than 256)"},
     {"query-timeout-ms", NUMBER, FIELD(query_timeout_ms), 1, 3600000, "N",
-     "a page of a query ends after that, with a token to go on (5000)"},
+     "a page of a query ends after this, with a token to go on (5000)"},
     {"accounts", TEXT, FIELD(accounts), 0, 0, "FILE",
      "accounts, a line each: name:key1[:key2]; without it AZURITE_ACCOUNTS\n"
      "                            (name:key1[:key2];...), else the development account"},
@@ -50,10 +50,10 @@ static const flag_spec options[] = {
      "what requests may hold together; more are refused with 503 (an eighth\n"
      "                            of the memory, from 64 to 1024)"},
     {"disk-reserve-mb", NUMBER, FIELD(disk_reserve_mb), 0, 1048576, "N",
-     "refuse writes, but for deletes, when less disk is free (512)"},
+     "refuse writes except deletes when less disk is free (512)"},
     {"drop-damaged-log", SWITCH, FIELD(drop_damaged_log), 0, 0, NULL,
-     "start once although the log is damaged: what stands behind the damage is\n"
-     "                            dropped, and the log says how much that was"},
+     "start once although the log is damaged: what follows the damage is\n"
+     "                            dropped, and the server's log says how much that was"},
     {"cert", TEXT, FIELD(cert), 0, 0, "FILE",
      "certificate chain (PEM): serve HTTPS too; with --key"},
     {"key", TEXT, FIELD(key), 0, 0, "FILE", "its private key (PEM)"},
@@ -62,7 +62,7 @@ static const flag_spec options[] = {
     {"access-log", SWITCH, FIELD(access_log), 0, 0, NULL, "log every request"},
     {"log-level", TEXT, FIELD(log_level), 0, 0, "L", "debug, info, warn, error or off (info)"},
     {"operations", SWITCH, FIELD(operations), 0, 0, NULL,
-     "what the services can do and what each operation needs of a SAS: a line each"},
+     "list the operations and what each of them needs of a SAS"},
     {"help", SWITCH, FIELD(help), 0, 0, NULL, "this text"},
     {"version", SWITCH, FIELD(version), 0, 0, NULL, "the version"},
 };

@@ -24,7 +24,7 @@ typedef struct tv_config {
     int query_timeout_ms;
     int disk_reserve_mb;
     int cache_mb;
-    int memory_mb; /* for all that waits (base/budget.h); 0: by the machine's memory */
+    int memory_mb; /* for all that requests hold (base/budget.h); 0: by the machine's memory */
     bool access_log;
     bool https_only;
     bool allow_dev_account;

@@ -52,7 +52,7 @@ typedef enum served_index { SERVED_BLOB, SERVED_QUEUE, SERVED_TABLE, SERVED_COUN
 struct tv_server {
     tv_config config;
     tv_budget *budget;
-    tv_accounts *accounts;             /* those that count */
+    tv_accounts *accounts;             /* those in use */
     struct old_accounts *old_accounts; /* kept until the end: few and small */
     tv_engine *engine;
     tv_pipeline *pipeline;
@@ -112,7 +112,7 @@ static void share_files(tv_server *server)
     int left = files - server->engine_files - OTHER_FILES - ADMIN_CONNECTIONS_MAX -
                SERVED_COUNT * FILES_PER_LOOP * loops;
 
-    /* Every service may have as many; a client of blobs has a file of data open beside it. */
+    /* Every service may have as many; a client of blobs also has a file of data open. */
     left /= SERVED_COUNT + 1;
     if (left < loops)
         left = loops;
@@ -161,7 +161,7 @@ static bool fill_accounts(const tv_config *config, tv_accounts *accounts, char *
     return true;
 }
 
-/* Read the accounts and let them count from now on.  False, and nothing changed, on an error. */
+/* Read the accounts and use them from now on.  False, and nothing changed, on an error. */
 static bool open_accounts(tv_server *server, char *reterr_text, size_t reterr_size)
 {
     tv_accounts *accounts = tv_malloc(sizeof *accounts);
@@ -227,7 +227,7 @@ static bool load_time(tv_server *server, char *reterr_text, size_t reterr_size)
     return err == TV_OK;
 }
 
-/* The data of blobs: beside the rows, or in a folder that goes with a server that keeps nothing. */
+/* The data of blobs: next to the rows, or in a temporary folder when the server keeps nothing. */
 static bool open_extents(tv_server *server, char *reterr_text, size_t reterr_size)
 {
     const tv_config *config = &server->config;
@@ -365,7 +365,7 @@ static void flush_outbox(void *ctx)
     tv_outbox_flush(ctx);
 }
 
-/* Whoever asks here asks for little and reads it at once; all others make room. */
+/* Clients of the admin port ask for little and read it at once; all others make room. */
 static const tv_http_limits admin_limits = {
     .head_bytes_max = 16 * 1024,
     .header_count_max = 64,
@@ -383,7 +383,7 @@ static const tv_http_limits admin_limits = {
 
 /*
  * How many connections of one loop may be of one address.  The kernel deals
- * them out to the loops by chance, so a loop gets more than its part.
+ * them out to the loops by chance, so a loop may get more than its share.
  */
 static int per_address(const tv_server *server)
 {
@@ -539,7 +539,7 @@ void tv_server_stop(tv_server *server)
     for (int i = 0; i < server->loop_count; i++)
         tv_loop_free(server->loops[i]);
     tv_blob_io_done(&server->blob.io);
-    tv_budget_free(server->budget); /* nobody is left who could hold anything */
+    tv_budget_free(server->budget); /* nothing is left that could hold any */
     tv_extents_close(server->extents);
     tv_tls_free(server->tls);
     tv_engine_close(server->engine);
@@ -588,7 +588,7 @@ void tv_server_print_operations(void)
     tv_buf_done(&out);
 }
 
-/* An address as it stands in a URL. */
+/* An address as it appears in a URL. */
 static const char *bracketed(const char *host, char *ret_text, size_t size)
 {
     bool is_v6 = strchr(host, ':') != NULL;
@@ -597,7 +597,7 @@ static const char *bracketed(const char *host, char *ret_text, size_t size)
     return ret_text;
 }
 
-/* Whether clients find everything by the one word that stands for an emulator. */
+/* Whether clients find everything by the one setting that stands for an emulator. */
 static bool is_where_emulators_are(const tv_server *server)
 {
     return !server->tls && server->served[SERVED_BLOB].port == 10000 &&

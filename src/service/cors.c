@@ -235,7 +235,21 @@ static bool is_own_origin(const tv_request *req, tv_slice origin)
            tv_slice_eq_nocase(tv_slice_skip(origin, scheme.len), req->host);
 }
 
-/* Whether a browser says that it sends the request for a page of another origin. */
+/*
+ * Whether it may be an image or a link of any page, for which browsers send no Origin; and
+ * Sec-Fetch-Site they send over http only to what is surely this machine, so not to 0.0.0.0,
+ * which leads here as well.  All browsers call themselves Mozilla, and none lets a page add
+ * one of these headers without an Origin.
+ */
+static bool is_from_silent_browser(const tv_request *req)
+{
+    return tv_cors_is_read(req->method) &&
+           tv_slice_starts_with(tv_request_header(req, TV_LIT("user-agent")), TV_LIT("Mozilla/")) &&
+           !tv_request_header(req, TV_LIT("authorization")).data &&
+           !tv_request_header(req, TV_LIT("x-ms-version")).data;
+}
+
+/* Whether a browser sends the request for a page of another origin, or does not say for which. */
 static bool is_from_elsewhere(const tv_request *req, tv_slice origin)
 {
     tv_slice site = tv_request_header(req, TV_LIT("sec-fetch-site"));
@@ -249,7 +263,9 @@ static bool is_from_elsewhere(const tv_request *req, tv_slice origin)
     /* Another port of the same machine is the same site; and a person who types is none. */
     if (site.len && !tv_slice_eq(site, TV_LIT("none")))
         return true;
-    return origin.len && !is_own_origin(req, origin);
+    if (origin.len)
+        return !is_own_origin(req, origin);
+    return site.len == 0 && is_from_silent_browser(req);
 }
 
 static bool is_allowed(tv_catalog *catalog, tv_service_kind service, tv_request *req,

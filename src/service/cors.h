@@ -54,8 +54,10 @@ tv_err tv_cors_preflight(tv_catalog *catalog, tv_service_kind service, tv_reques
 /**
  * For a request that has an effect: TV_ERR_CROSS_SITE, with the reason, when
  * `identity` is of an account whose key everybody knows and a browser sent it for
- * a page of another origin that no rule allows this method.  What no browser sent
- * is never refused.
+ * a page of another origin that no rule allows this method.  The same for a GET
+ * that a browser sent without a word about the page and that any page could have
+ * caused.  What no browser sent is never refused, unless it calls itself one and
+ * sends a SAS without x-ms-version.
  */
 tv_err tv_cors_check_page(tv_catalog *catalog, tv_service_kind service, const tv_identity *identity,
                           tv_request *req, tv_error_info *reterr_info) TV_WARN_UNUSED;

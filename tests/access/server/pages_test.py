@@ -35,7 +35,8 @@ OTHERS = (
 SNAPSHOT = "2026-01-02T03:04:05.0000000Z"  # of nothing
 OWN = ({}, {"Sec-Fetch-Site": "none"}, {"Sec-Fetch-Site": "same-origin"},
        {"Origin": "http://localhost:3000", "Sec-Fetch-Site": "same-origin"},  # a proxy's
-       {"Sec-Fetch-Mode": "cors"}, {"Referer": "http://evil.example/"})
+       {"Sec-Fetch-Mode": "cors"}, {"Referer": "http://evil.example/"},
+       {"User-Agent": "Mozilla/5.0"})  # with x-ms-version or Authorization, so no image
 
 
 class Pages(unittest.TestCase):
@@ -74,6 +75,27 @@ class Pages(unittest.TestCase):
                     request = queue_requests.queue_request(ACCOUNT, name, "jobs")
                     self.check(name, headers,
                                queue_requests.send(connection, door, request, **headers), door)
+
+    def test_images(self):
+        """As browsers send them to 0.0.0.0: no word about the page, and no header of ours."""
+        for port, names, request_of, service in (
+                (self.server.queue_port, queue_rules.OPERATIONS,
+                 lambda name: queue_requests.queue_request(ACCOUNT, name, "jobs"), "q"),
+                (self.server.blob_port, blob_rules.OPERATIONS,
+                 lambda name: blob_requests.request_of(ACCOUNT, name, "films",
+                                                       snapshot=SNAPSHOT), "b")):
+            connection = talk.Talk(port)
+            self.addCleanup(connection.close)
+            _, door = self.doors(None, service)
+            refused = set()
+            for name in names:
+                method, path = request_of(name)[:2]
+                if method == "GET" and not name.endswith("acl"):  # which only keys may see
+                    reply = connection.ask(method, door.apply(method, path, {})[0], None,
+                                           {"User-Agent": "Mozilla/5.0 (X11)"})
+                    if reply.code == "AuthorizationFailure":
+                        refused.add(name)
+            self.assertEqual(refused, {"get messages"} if service == "q" else set())
 
     def test_tables(self):
         connection = talk.Talk(self.server.table_port)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Install the Debian packages that a command of this repository needs.
 #
-#   tools/install-deps.sh run|check|sdks|bench|fuzz
+#   tools/install-deps.sh run|check|sdks|browser|bench|fuzz
 #
 # Asks dpkg first, so a call with nothing missing is instant and needs no
 # network.  Exit code 2 and one line that names the packages when something is
@@ -11,7 +11,7 @@ set -eu
 
 run_packages="gcc libc6-dev meson ninja-build pkg-config
     libuv1-dev librocksdb-dev libssl-dev libexpat1-dev"
-check_packages="$run_packages g++ libcmocka-dev libsimdjson-dev python3 python3-azure curl"
+check_packages="$run_packages g++ libcmocka-dev libsimdjson-dev python3 python3-azure curl openssl"
 
 case "${1-}" in
 run) wanted=$run_packages ;;
@@ -19,8 +19,9 @@ check) wanted=$check_packages ;;
 bench) wanted="$run_packages python3 wrk nginx-light" ;;
 fuzz) wanted="$check_packages clang libclang-rt-dev" ;;
 sdks) wanted="$check_packages python3-venv" ;;
+browser) wanted="$check_packages chromium" ;;
 *)
-    echo "usage: tools/install-deps.sh run|check|sdks|bench|fuzz" >&2
+    echo "usage: tools/install-deps.sh run|check|sdks|browser|bench|fuzz" >&2
     exit 2
     ;;
 esac

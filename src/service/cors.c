@@ -243,7 +243,7 @@ static bool is_own_origin(const tv_request *req, tv_slice origin)
  */
 static bool is_from_silent_browser(const tv_request *req)
 {
-    return tv_cors_is_read(req->method) &&
+    return req->method == TV_METHOD_GET &&
            tv_slice_starts_with(tv_request_header(req, TV_LIT("user-agent")), TV_LIT("Mozilla/")) &&
            !tv_request_header(req, TV_LIT("authorization")).data &&
            !tv_request_header(req, TV_LIT("x-ms-version")).data;

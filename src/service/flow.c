@@ -135,11 +135,13 @@ const tv_op *tv_service_find_op(const tv_service_spec *spec, int where, tv_metho
                                 tv_slice comp, bool *ret_has_comp)
 {
     *ret_has_comp = false;
+    if (where == TV_OP_NOWHERE)
+        return NULL;
+
     for (int i = 0; i < spec->op_count; i++) {
         const tv_op *op = &spec->ops[i];
 
-        if (op->where == TV_OP_NOWHERE || op->where != where ||
-            !tv_slice_eq(comp, tv_slice_of(op->comp)))
+        if (op->where != where || !tv_slice_eq(comp, tv_slice_of(op->comp)))
             continue;
         if (fits_method(op, method))
             return op;

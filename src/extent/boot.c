@@ -75,6 +75,11 @@ static bool derive(tv_extents *store, uint64_t *ret_boot, char *reterr_text, siz
             return false;
         }
     }
+    if (newest == TV_EXTENT_BOOT_MAX) {
+        snprintf(reterr_text, reterr_size, "an extent in %s has a name that has no next one",
+                 store->path);
+        return false;
+    }
     *ret_boot = newest;
     return true;
 }
@@ -95,9 +100,9 @@ static bool parse_line(const char *line, last_boot *ret_last)
         len = -1;
         sscanf(line, "boot %" SCNu64 " extents %" SCNd64 " bytes %" SCNd64 "\n%n", &last.boot,
                &last.extent_count, &last.byte_count, &len);
-        last.has_figures = true;
+        last.has_figures = last.extent_count >= 0 && last.byte_count >= 0;
     }
-    if (len < 0 || line[len] != '\0' || last.boot == 0)
+    if (len < 0 || line[len] != '\0' || last.boot == 0 || last.boot >= TV_EXTENT_BOOT_MAX)
         return false;
 
     *ret_last = last;
@@ -150,6 +155,7 @@ bool tv_extents_boot(tv_extents *store, char *reterr_text, size_t reterr_size)
         return false;
 
     store->boot = last.boot + 1;
+    tv_assert(store->boot > 0 && store->boot <= TV_EXTENT_BOOT_MAX);
     snprintf(line, sizeof line, "boot %" PRIu64 "\n", store->boot);
     if (!store->is_temporary && !write_file(store, line)) {
         snprintf(reterr_text, reterr_size, "cannot write %s/" BOOT_FILE ": %s", store->path,

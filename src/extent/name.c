@@ -12,8 +12,10 @@ enum { DIGITS = 16 };
 
 void tv_extent_path(tv_extent_id id, char ret_path[TV_EXTENT_PATH_SIZE])
 {
-    snprintf(ret_path, TV_EXTENT_PATH_SIZE, "%02x/%016" PRIx64 "-%016" PRIx64,
-             tv_extent_shard_of(id.number), id.boot, id.number);
+    int len = snprintf(ret_path, TV_EXTENT_PATH_SIZE, "%02x/%016" PRIx64 "-%016" PRIx64,
+                       tv_extent_shard_of(id.number), id.boot, id.number);
+
+    tv_assert(len == TV_EXTENT_PATH_SIZE - 1);
 }
 
 /* Sixteen lower case digits. */
@@ -43,7 +45,7 @@ bool tv_extent_name_parse(unsigned shard, const char *name, tv_extent_id *ret_id
         return false;
     if (!parse_part(name, &id.boot) || !parse_part(name + DIGITS + 1, &id.number))
         return false;
-    if (id.boot == 0 || tv_extent_shard_of(id.number) != shard)
+    if (id.boot == 0 || id.boot > TV_EXTENT_BOOT_MAX || tv_extent_shard_of(id.number) != shard)
         return false;
 
     *ret_id = id;

@@ -290,6 +290,7 @@ static tv_err read_part(tv_extent_reader *reader, tv_read_mode mode, uint64_t of
     if (err)
         return err;
 
+    tv_assert(len > within);
     len -= within;
     len = len < size ? len : size;
     memcpy(to, bytes + within, len);
@@ -315,6 +316,7 @@ static tv_err read_blocks(tv_extent_reader *reader, tv_read_mode mode, uint64_t 
             return err;
         done += block_len(reader, block);
     }
+    tv_assert(done <= size);
     *ret_len = done;
     return TV_OK;
 }

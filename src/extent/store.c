@@ -227,6 +227,7 @@ uint64_t tv_extent_shard_add(tv_extents *store, unsigned shard_index, bool is_li
 {
     tv_extent_shard *shard = &store->shards[shard_index];
 
+    tv_assert(shard_index < TV_EXTENT_SHARDS);
     pthread_mutex_lock(&shard->lock);
     uint64_t ticket = ++shard->made;
     if (is_link)
@@ -272,6 +273,7 @@ tv_err tv_extent_shard_sync(tv_extents *store, unsigned shard_index, uint64_t ti
         return TV_OK;
 
     pthread_mutex_lock(&shard->lock);
+    tv_assert(ticket <= shard->made);
     while (shard->durable < ticket && err == TV_OK) {
         if (atomic_load(&store->is_broken)) {
             err = TV_ERR_IO;
@@ -285,6 +287,7 @@ tv_err tv_extent_shard_sync(tv_extents *store, unsigned shard_index, uint64_t ti
             err = sync_folder(store, shard_index);
             pthread_mutex_lock(&shard->lock);
             shard->is_syncing = false;
+            tv_assert(shard->durable <= made && made <= shard->made);
             if (err == TV_OK)
                 shard->durable = made;
             pthread_cond_broadcast(&shard->synced);

@@ -59,6 +59,7 @@ tv_err tv_extent_create(tv_extents *store, tv_extent_writer **ret_writer)
 
     tv_extent_writer *writer = tv_calloc(1, sizeof *writer);
 
+    tv_assert(id.boot == store->boot && id.number > 0);
     *writer = (tv_extent_writer){.store = store, .id = id, .fd = fd};
     writer->ticket = tv_extent_shard_add(store, tv_extent_shard_of(id.number), false);
     atomic_fetch_add(&store->writer_count, 1);
@@ -146,6 +147,7 @@ static void add_checksums(tv_extent_writer *writer, tv_slice bytes)
 
 tv_err tv_extent_append(tv_extent_writer *writer, tv_slice bytes)
 {
+    tv_assert(!writer->is_failed);
     add_checksums(writer, bytes);
     return write_all(writer, bytes);
 }
@@ -156,6 +158,9 @@ static tv_err write_trailer(tv_extent_writer *writer)
 
     if (writer->length % TV_EXTENT_BLOCK_BYTES)
         end_block(writer);
+    /* The file has all that was summed up, and a checksum for each block. */
+    tv_assert(writer->len == writer->length);
+    tv_assert(writer->table.len == tv_extent_block_count(writer->length) * TV_EXTENT_SUM_BYTES);
     tv_extent_footer_encode(writer->length, footer);
     tv_buf_add(&writer->table, (tv_slice){footer, sizeof footer});
     return write_all(writer, tv_buf_slice(&writer->table));
@@ -166,7 +171,10 @@ static void free_writer(tv_extent_writer *writer)
     if (writer->fd >= 0)
         close(writer->fd);
     tv_buf_done(&writer->table);
-    atomic_fetch_sub(&writer->store->writer_count, 1);
+
+    int writers = atomic_fetch_sub(&writer->store->writer_count, 1);
+
+    tv_assert(writers > 0);
     free(writer);
 }
 
@@ -204,6 +212,7 @@ tv_err tv_extent_finish(tv_extent_writer *writer, tv_extent_id *ret_id)
         return err;
     }
 
+    tv_assert(writer->len == writer->length + writer->table.len);
     tv_space_accepted(&writer->store->space);
     *ret_id = writer->id;
     free_writer(writer);
@@ -284,6 +293,7 @@ tv_err tv_extent_link(tv_extents *store, tv_extent_id from, uint64_t length, tv_
     if (result != 0)
         return errno == ENOENT ? TV_ERR_NOT_FOUND : tv_extents_failed(store, "link", from, errno);
 
+    tv_assert(id.boot == store->boot && id.number > 0);
     tv_extent_shard_add(store, tv_extent_shard_of(id.number), true);
     atomic_fetch_add(&store->extent_count, 1);
     if (fstatat(store->fd, to_path, &stat_of, 0) == 0)

@@ -745,8 +745,15 @@ static void write_boot(const char *line)
 
 TEST(a_damaged_boot_file_is_refused_and_a_lost_one_made_anew)
 {
-    static const char *const damaged[] = {
-        "", "boot", "boot 0\n", "boot x\n", "boot 5 extents\n", "boot 5 extents 1 bytes 2 more\n"};
+    static const char *const damaged[] = {"",
+                                          "boot",
+                                          "boot 0\n",
+                                          "boot x\n",
+                                          "boot -2\n",
+                                          "boot 9223372036854775807\n",
+                                          "boot 18446744073709551615\n",
+                                          "boot 5 extents\n",
+                                          "boot 5 extents 1 bytes 2 more\n"};
     char path[128];
 
     NEEDS_FOLDER();
@@ -763,6 +770,30 @@ TEST(a_damaged_boot_file_is_refused_and_a_lost_one_made_anew)
     store = open_store();
     CHECK_INT(put(store, TV_LIT("x")).boot, 3);
     tv_extents_close(store);
+}
+
+/* Nothing but the metrics goes by them, and the next start counts. */
+TEST(metrics_in_the_boot_file_that_cannot_be_are_not_believed)
+{
+    static const char *const lines[] = {"boot 5 extents -1 bytes 0\n",
+                                        "boot 5 extents 0 bytes -9\n"};
+
+    NEEDS_FOLDER();
+    crash();
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        char path[128], line[128] = "";
+
+        t_row = lines[i];
+        write_boot(lines[i]);
+        store = open_store();
+        tv_extents_close(store); /* nobody has counted: it leaves none */
+        snprintf(path, sizeof path, "%s/boot", dir);
+        FILE *file = fopen(path, "r");
+
+        CHECK(file && fgets(line, sizeof line, file));
+        fclose(file);
+        CHECK_TEXT(tv_slice_of(line), "boot 6\n");
+    }
 }
 
 TEST(a_name_that_is_taken_is_never_overwritten)
@@ -814,6 +845,8 @@ static const struct {
     {"the shards begin anew", "00000000000000ab-0000000000004000", 0, true},
     {"another shard's", "00000000000000ab-0000000000000040", 0, false},
     {"no boot", "0000000000000000-0000000000000001", 0, false},
+    {"the last boot", "7fffffffffffffff-0000000000000001", 0, true},
+    {"no boot that was", "8000000000000000-0000000000000001", 0, false},
     {"capitals", "00000000000000AB-0000000000000001", 0, false},
     {"no digit", "00000000000000g1-0000000000000001", 0, false},
     {"too short", "000000000000001-0000000000000001", 0, false},
@@ -873,6 +906,7 @@ int main(void)
         ON_BOTH(below_the_reserve_nothing_is_begun),
         ON_BOTH(a_temporary_store_leaves_nothing),
         ON_BOTH(a_damaged_boot_file_is_refused_and_a_lost_one_made_anew),
+        ON_BOTH(metrics_in_the_boot_file_that_cannot_be_are_not_believed),
         ON_BOTH(a_name_that_is_taken_is_never_overwritten),
         ON_BOTH(a_folder_that_cannot_be_made_is_named),
         cmocka_unit_test(only_names_that_we_have_given_are_extents),

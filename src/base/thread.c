@@ -14,7 +14,7 @@ enum {
     NICE_OF_LONG_WORK = 10,
     SLICE_NS_OF_SHORT_WORK = 200 * 1000, /* Linux has 2.8 ms, and takes no less than 0.1 */
     SLICE_NS_OF_LONG_WORK = 250 * 1000,
-    STEPS_PER_LOOK = 8, /* at the clock */
+    STEPS_PER_LOOK = TV_STEP_LARGE, /* at the clock */
 };
 
 static _Thread_local bool gives_way;
@@ -44,10 +44,13 @@ void tv_thread_give_way(void)
 }
 
 /* A thread that yields loses the rest of its slice, so it has a short one. */
-void tv_thread_step(void)
+void tv_thread_step(unsigned step)
 {
-    if (!gives_way || ++steps % STEPS_PER_LOOK)
+    steps += step;
+    if (!gives_way || steps < STEPS_PER_LOOK)
         return;
+
+    steps = 0;
     if (tv_clock_mono_ns() < yield_ns)
         return;
 

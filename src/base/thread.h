@@ -14,14 +14,17 @@
  */
 void tv_thread_give_way(void);
 
+/** Steps of long work, for tv_thread_step: about a row or a piece, and a tenth of a millisecond. */
+enum { TV_STEP_SMALL = 1, TV_STEP_LARGE = 8 };
+
 /**
- * A small step of long work is done, about a row or a piece.  A thread that gives way
+ * A step of long work is done.  A thread that gives way
  * then offers its core to the others, four times in a millisecond at most: by itself the
  * system takes a core away only when a thread wakes up that has not had more than its
  * share, or with its tick, which comes every 1 to 10 ms.  Threads that do not give way,
  * and those that find the cores free, lose nothing.  Never with a lock held.
  */
-void tv_thread_step(void);
+void tv_thread_step(unsigned step);
 
 /**
  * For threads that do many short things: take a core for a fraction of a millisecond

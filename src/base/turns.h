@@ -83,7 +83,7 @@ tv_turns_counts tv_turns_read_counts(tv_turns *turns);
  */
 static inline bool tv_turn_is_over(tv_turn *turn, unsigned work)
 {
-    tv_thread_step();
+    tv_thread_step(TV_STEP_SMALL);
     turn->work += work;
     if (turn->work < TV_TURN_WORK_MAX)
         return turn->must_end;

@@ -1,6 +1,7 @@
 /* Reading a batch. */
 #include "table/batch.h"
 
+#include "base/thread.h"
 #include "http/multipart.h"
 
 /* The first header of that name; `ret_count`, unless it is NULL, is how many there are. */
@@ -143,6 +144,7 @@ static tv_err parse_changeset(tv_arena *arena, const tv_request *req, const tv_e
             err = check_neighbours(batch, i);
         if (err)
             return part_error(batch, i, err);
+        tv_thread_step(TV_STEP_LARGE);
     }
     return TV_OK;
 }

@@ -1,4 +1,5 @@
 /* Entity group transactions: from a parsed batch to one change set, or one read. */
+#include "base/thread.h"
 #include "table/access.h"
 #include "table/call.h"
 
@@ -21,6 +22,7 @@ static tv_err make_changes(tv_call *call)
         err = tv_table_change_set_add(&t->changes, &batch->ops[i]);
         if (err)
             return err;
+        tv_thread_step(TV_STEP_LARGE);
     }
     err = tv_table_call_reserve_reply(call);
     if (err)

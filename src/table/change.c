@@ -11,6 +11,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/thread.h"
 #include "engine/key.h"
 
 void tv_table_change_set_init(tv_table_change_set *set, tv_arena *arena, tv_container *table,
@@ -252,6 +253,7 @@ static tv_err check_ahead(tv_table_change_set *set, tv_iter *iter)
         if (err == TV_OK)
             err = lay_over(&scratch, stored, change->op, &merged);
         tv_arena_reset(&scratch);
+        tv_thread_step(TV_STEP_LARGE);
     }
     tv_arena_done(&scratch);
     return err;
@@ -275,6 +277,7 @@ static tv_err merge_ahead(tv_table_change_set *set, tv_iter *iter)
             set->failed = i;
             return err;
         }
+        tv_thread_step(TV_STEP_LARGE);
     }
     return TV_OK;
 }

@@ -63,7 +63,7 @@ static void XMLCALL on_start(void *ctx, const XML_Char *name, const XML_Char **a
     if (r->err)
         return;
 
-    tv_thread_step();
+    tv_thread_step(TV_STEP_SMALL);
     r->depth++;
     r->text_len = 0;
     if (r->depth == 1 && !tv_slice_eq(element, TV_LIT("BlockList")))

@@ -219,7 +219,7 @@ static tv_err choose_pieces(const tv_put_block_list *put, const known_blocks *kn
     tv_blob_piece *pieces = tv_arena_alloc(arena, bytes);
 
     for (size_t i = 0; i < put->choice_count; i++) {
-        tv_thread_step();
+        tv_thread_step(TV_STEP_SMALL);
         const tv_block *block = find_block(known, &put->choices[i]);
 
         if (block == NULL)

@@ -271,7 +271,7 @@ void tv_lease_unpack(tv_unpack *in, tv_lease *ret_lease)
 /* A piece's place and, for a block, its id; its end is known otherwise. */
 static void pack_piece(tv_buf *buf, const tv_blob_piece *piece)
 {
-    tv_thread_step();
+    tv_thread_step(TV_STEP_SMALL);
     tv_assert(is_data(piece->is_chunk, piece->length));
     tv_pack_number(buf, piece->is_chunk);
     tv_pack_number(buf, piece->length);
@@ -282,7 +282,7 @@ static void pack_piece(tv_buf *buf, const tv_blob_piece *piece)
 
 static void unpack_piece(tv_unpack *in, tv_blob_piece *piece)
 {
-    tv_thread_step();
+    tv_thread_step(TV_STEP_SMALL);
     piece->is_chunk = tv_unpack_number_max(in, 1);
     piece->length = tv_unpack_number(in);
     piece->id.boot = tv_unpack_number(in);

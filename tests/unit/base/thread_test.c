@@ -26,7 +26,7 @@ static void *work(void *gives_way)
     if (*(bool *)gives_way)
         tv_thread_give_way();
     while (tv_clock_mono_ns() < end_ns)
-        tv_thread_step();
+        tv_thread_step(TV_STEP_SMALL);
     return NULL;
 }
 

@@ -7,7 +7,7 @@
 
 /* --- reading --- */
 
-/* A time, of which the day alone is enough; nothing is no time. */
+/* A time, of which the date alone is enough; an empty text is no time. */
 static tv_err read_time(tv_arena *arena, const tv_xml_node *node, tv_slice *ret_time)
 {
     enum { DAY_LEN = 10 };
@@ -43,7 +43,7 @@ static tv_err read_permission(tv_service_kind service, const tv_xml_node *node,
     for (size_t i = 0; i < text.len; i++) {
         if (tv_slice_find(letters, text.data[i]) == letters.len ||
             tv_slice_find(tv_slice_skip(text, i + 1), text.data[i]) < text.len - i - 1)
-            /* Recorded of queues; the others are not known to say so. */
+            /* As recorded for queues; the others are not known to answer so. */
             return service == TV_SERVICE_QUEUE ? TV_ERR_XML_DOCUMENT : TV_ERR_XML_NODE_VALUE;
     }
     if (text.len)

@@ -180,7 +180,7 @@ tv_slice tv_catalog_facts(tv_catalog *catalog, const tv_container *container, tv
 
 /* --- settings of accounts --- */
 
-/* Where they hang, or the end of the list.  Under the lock. */
+/* The link to them, or the end of the list.  Under the lock. */
 static tv_account_settings **find_settings(tv_catalog *catalog, tv_slice account)
 {
     tv_account_settings **link = &catalog->settings;

@@ -1,8 +1,8 @@
 /*
  * The catalogue of a service: which table (queue, container of blobs) of an
- * account has which id, its access policies and other facts, and the service
- * properties of accounts.  The engine holds the truth; the catalogue keeps all
- * of it in memory too, because every request asks.
+ * account has which id, its access policies and other attributes, and the service
+ * properties of accounts.  The engine holds the truth; the catalogue keeps all of
+ * it in memory too, because every request asks.
  *
  * What has a name here is called a container, whatever the service calls it.
  * It dies in steps, each safe to repeat after a crash: (1) one write to the
@@ -39,7 +39,7 @@ typedef struct tv_catalog_kind {
 
     /**
      * Bytes, zero at first, that every container carries for the service:
-     * tv_container.own.  Made when the rest of the container is there, undone
+     * tv_container.own.  Made when the rest of the container is there, released
      * with its last reference; both functions may be NULL.
      */
     size_t own_bytes;
@@ -47,8 +47,8 @@ typedef struct tv_catalog_kind {
     void (*own_done)(tv_container *container);
 
     /**
-     * What hangs on rows that are about to be dropped (on the thread of gc.h): look
-     * at them before, let go of it after.  A crash in between is the service's
+     * What depends on rows that are about to be dropped (on the thread of gc.h):
+     * look at them before, release it after.  A crash in between is the service's
      * business.  Both may be NULL.  A look that takes long ends with TV_ERR_STOPPED
      * as soon as the thread is to stop; the next start looks again.
      */
@@ -67,7 +67,7 @@ struct tv_container {
     tv_slice prefix;              /* of its rows */
     void *own;                    /* see tv_catalog_kind */
     tv_access_policies *policies; /* NULL for none; the catalogue's lock guards it */
-    tv_slice facts;               /* so it does these: see tv_catalog_facts */
+    tv_slice facts;               /* its attributes, guarded likewise: see tv_catalog_facts */
     const tv_catalog_kind *kind;
     struct tv_container *next;
 };
@@ -89,7 +89,7 @@ const tv_catalog_kind *tv_catalog_kind_of(const tv_catalog *catalog);
  */
 tv_container *tv_catalog_find(tv_catalog *catalog, tv_slice account, tv_slice name);
 
-/** Count a container once more, for whoever keeps it longer than its caller.  Any thread. */
+/** Count a container once more, for a holder that keeps it longer than its caller.  Any thread. */
 tv_container *tv_container_ref(tv_container *container);
 
 /** Accepts NULL. */
@@ -115,7 +115,7 @@ tv_err tv_catalog_list(tv_catalog *catalog, tv_slice account, tv_slice prefix, t
                        bool (*fn)(void *ctx, tv_slice name, tv_slice facts),
                        void *ctx) TV_WARN_UNUSED;
 
-/** What an account has set, counted for the caller; NULL when that is nothing.  Any thread. */
+/** What an account has set, counted for the caller; NULL when it has set nothing.  Any thread. */
 tv_shared_properties *tv_catalog_properties(tv_catalog *catalog, tv_slice account);
 
 /** False as long as no account has had a CORS rule: saves requests the search.  Any thread. */
@@ -134,9 +134,9 @@ tv_container **tv_catalog_all(tv_catalog *catalog, size_t *ret_count);
 /*
  * Changes: fill in all but the result, and submit `write` as
  * tv_catalog_prepare_* sets it up.  Its committer brings the catalogue in memory
- * up to date before it answers anybody; so who has heard that a table exists, or
- * that it does not, finds it so, also when it was another's request that made it
- * so and that one has not been answered yet.
+ * up to date before it answers anybody; so a client that has been told that a
+ * table exists, or that it does not, finds it so, even if another request made
+ * it so and has not been answered yet.
  */
 typedef struct tv_catalog_create {
     tv_catalog *catalog;
@@ -159,7 +159,7 @@ struct tv_catalog_delete {
     void *ctx; /* for decide */
 };
 
-/** Set up a write that deletes a container: TV_ERR_NOT_FOUND when somebody else was faster. */
+/** Set up a write that deletes a container: TV_ERR_NOT_FOUND when another request was faster. */
 void tv_catalog_prepare_delete(tv_catalog_delete *delete_op, tv_write *write);
 
 typedef struct tv_catalog_change tv_catalog_change;
@@ -178,7 +178,10 @@ struct tv_catalog_change {
     tv_slice facts; /* as they are before `decide`; result: as they are left */
 };
 
-/** Set up a write that changes a container's facts or policies: kind->not_found when it is gone. */
+/**
+ * Set up a write that changes a container's attributes or policies:
+ * kind->not_found when it is gone.
+ */
 void tv_catalog_prepare_change(tv_catalog_change *change, tv_write *write);
 
 typedef struct tv_catalog_set_properties {

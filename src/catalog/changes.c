@@ -4,7 +4,7 @@
 #include "catalog/acl.h"
 #include "catalog/internal.h"
 
-/* "17 Orders", and behind a line feed the facts. */
+/* "17 Orders", and after a line feed the attributes. */
 static void put_row(tv_txn *txn, tv_arena *arena, tv_slice key, int64_t id, tv_slice name,
                     tv_slice facts)
 {
@@ -13,14 +13,15 @@ static void put_row(tv_txn *txn, tv_arena *arena, tv_slice key, int64_t id, tv_s
     char *whole = tv_arena_bytes(arena, value.len + facts.len);
 
     tv_assert(tv_catalog_is_id(id));
-    tv_assert(name.len > 0 && tv_slice_find(name, '\n') == name.len); /* the facts begin there */
+    tv_assert(name.len > 0 &&
+              tv_slice_find(name, '\n') == name.len); /* the attributes begin there */
     memcpy(whole, value.data, value.len);
     if (facts.len)
         memcpy(whole + value.len, facts.data, facts.len);
     tv_txn_put(txn, key, (tv_slice){whole, value.len + facts.len});
 }
 
-/* The row of a container that is still the one that the caller has found. */
+/* The row of a container, if it is still the one that the caller has found. */
 static tv_err get_row(tv_txn *txn, const tv_catalog *catalog, tv_arena *arena,
                       const tv_container *container, tv_slice *ret_key, tv_catalog_row *ret_row)
 {
@@ -158,7 +159,7 @@ void tv_catalog_prepare_delete(tv_catalog_delete *delete_op, tv_write *write)
     write->settle = settle_delete;
 }
 
-/* --- facts and policies --- */
+/* --- attributes and policies --- */
 
 static void put_policies(tv_txn *txn, const tv_catalog_change *change)
 {
@@ -239,7 +240,7 @@ void tv_catalog_prepare_change(tv_catalog_change *change, tv_write *write)
 
 /* --- properties --- */
 
-/* Parts that the update leaves out are read here, where nobody can change them meanwhile. */
+/* Parts that the update leaves out are read here, where nothing can change them meanwhile. */
 static tv_err run_set_properties(tv_txn *txn, void *ctx)
 {
     tv_catalog_set_properties *set = ctx;

@@ -15,13 +15,13 @@ tv_catalog_gc *tv_catalog_gc_new(const tv_catalog_kind *kind, tv_engine *engine,
                                  tv_pipeline *pipeline);
 
 /**
- * End, soon: one that is being looked at is given up.  What is not done keeps its note
- * and waits for the next start.  Accepts NULL.
+ * Stop, soon: a container that is being examined is abandoned.  What is not
+ * done keeps its note and waits for the next start.  Accepts NULL.
  */
 void tv_catalog_gc_free(tv_catalog_gc *gc);
 
 /**
- * Queue a container whose note is in the catalogue and whom no new write can find
+ * Queue a container whose note is in the catalogue and that no new write can find
  * (see the steps in catalog.h).  Any thread.
  */
 void tv_catalog_gc_add(tv_catalog_gc *gc, tv_slice account, int64_t id);

@@ -1,4 +1,4 @@
-/* The catalogue's parts among themselves; for this folder alone. */
+/* What the files of the catalogue share; for this folder alone. */
 #ifndef TV_CATALOG_INTERNAL_H
 #define TV_CATALOG_INTERNAL_H
 
@@ -21,7 +21,7 @@ struct tv_catalog {
     const tv_catalog_kind *kind;
     tv_engine *engine;
     tv_catalog_gc *gc;
-    pthread_rwlock_t lock; /* guards what follows, and the containers' policies and facts */
+    pthread_rwlock_t lock; /* guards what follows, and the containers' policies and attributes */
     tv_container *buckets[TV_CATALOG_BUCKETS];
     size_t count;
     tv_account_settings *settings;
@@ -32,13 +32,13 @@ struct tv_catalog {
 tv_container *tv_container_new(const tv_catalog_kind *kind, tv_slice account, tv_slice name,
                                int64_t id, tv_slice facts);
 
-/** Where the container hangs, or the end of its chain.  Under the lock. */
+/** The link to the container, or the end of its chain.  Under the lock. */
 tv_container **tv_catalog_link(tv_catalog *catalog, tv_slice account, tv_slice name);
 
 /** Take over the caller's reference.  Takes the lock. */
 void tv_catalog_add(tv_catalog *catalog, tv_container *container);
 
-/** Take what hangs at `link` out.  Under the lock. */
+/** Take the container at `link` out.  Under the lock. */
 void tv_catalog_remove(tv_catalog *catalog, tv_container **link);
 
 /** A copy that tv_container.facts can own; free its data. */
@@ -62,7 +62,10 @@ typedef struct tv_catalog_row {
 } tv_catalog_row;
 tv_err tv_catalog_row_parse(tv_slice value, tv_catalog_row *ret_row) TV_WARN_UNUSED;
 
-/** Take a row of policies apart: the id of whose they are, and the XML; TV_ERR_CORRUPT. */
+/**
+ * Take a row of policies apart: the id of the container they belong to, and
+ * the XML; TV_ERR_CORRUPT.
+ */
 tv_err tv_catalog_policies_parse(tv_slice value, int64_t *ret_id,
                                  tv_slice *ret_document) TV_WARN_UNUSED;
 

@@ -194,7 +194,7 @@ static bool is_method(tv_slice item)
 
 typedef struct list_form {
     bool (*is_item)(tv_slice item);
-    bool (*is_last)(tv_slice item); /* items that are moved behind the others; or NULL */
+    bool (*is_last)(tv_slice item); /* items that are moved after the others; or NULL */
     size_t items_max, last_max;
     bool may_be_empty;
 } list_form;
@@ -221,7 +221,7 @@ static tv_err add_items(tv_buf *buf, tv_slice list, const list_form *form, bool 
     return TV_OK;
 }
 
-/* A list of items with commas, put into its order and freed of blanks. */
+/* A list of items with commas, put into its order, without blanks. */
 static tv_err read_list(tv_arena *arena, const tv_xml_node *parent, tv_slice name,
                         const list_form *form, tv_slice *ret_list)
 {

@@ -92,7 +92,7 @@ typedef struct tv_shared_properties {
     tv_service_properties properties;
 } tv_shared_properties;
 
-/** From a stored document; TV_ERR_CORRUPT when it is none. */
+/** From a stored document; TV_ERR_CORRUPT when it is not valid. */
 tv_err tv_shared_properties_new(tv_service_kind service, tv_slice document,
                                 tv_shared_properties **ret_shared) TV_WARN_UNUSED;
 tv_shared_properties *tv_shared_properties_ref(tv_shared_properties *shared);

@@ -3,9 +3,9 @@
  * a list.
  *
  * The value of a name's row is the id in decimal, a blank, and the name as it
- * was created: "17 Orders"; behind a line feed may stand the service's facts.  A
- * row of policies holds the id likewise, then the XML that a client gets; that of
- * properties is XML alone.
+ * was created: "17 Orders"; after a line feed there may be the service's
+ * attributes.  A row of policies holds the id likewise, then the XML that a
+ * client gets; that of properties is XML alone.
  */
 #include "base/assert.h"
 #include "base/number.h"
@@ -139,7 +139,10 @@ static bool is_account(tv_slice account)
     return account.len > 0;
 }
 
-/* `key` is that of the row: two rows must not have one name, nor a row one that nobody finds. */
+/*
+ * `key` is that of the row: two rows must not have one name, nor may a row have
+ * one that no lookup finds.
+ */
 static tv_err load_name(tv_catalog *catalog, tv_arena *arena, tv_slice account, tv_slice key,
                         tv_slice value)
 {

@@ -1,6 +1,6 @@
 /*
- * The catalogue as two askers see it who do not get their answers at the same
- * time: two mailboxes stand for two network threads.
+ * The catalogue as two clients see it that do not get their answers at the same
+ * time: two mailboxes play two network threads.
  */
 #include "catalog/catalog.h"
 
@@ -136,7 +136,7 @@ TEST(a_table_that_was_made_again_is_a_new_one)
     tv_container *table = tv_catalog_find(catalog, account, TV_LIT("Orders"));
     delete_table(&b, table, &first);
     create(&c, "Orders", &second);
-    delete_table(&d, table, &second); /* of the old one, by somebody who had found it */
+    delete_table(&d, table, &second); /* of the old one, by a request that had found it */
     tv_mailbox_deliver(&second);
     tv_mailbox_deliver(&first); /* the older answers come later */
     CHECK_OK(c.write.result);

@@ -1,4 +1,4 @@
-/* The life of tables: created, found, deleted, swept, also across a crash. */
+/* The life of tables: created, found, deleted, collected, also across a crash. */
 #include "catalog/catalog.h"
 
 #include "base/log.h"
@@ -392,7 +392,7 @@ TEST(a_catalogue_with_keys_of_another_form_does_not_open)
     }
 }
 
-/* Ids are never used twice, so no table may follow when nobody knows the last one. */
+/* Ids are never used twice, so no table may follow when the last one is not known. */
 TEST(a_damaged_last_id_refuses_tables)
 {
     static const char *const values[] = {"", "x", "-1", "-5", "1099511627775", "1099511627776"};

@@ -1,4 +1,4 @@
-/* What a service keeps with its containers: facts, changed on the committer; lists; drops. */
+/* What a service keeps with its containers: attributes, changed on the committer; lists; drops. */
 #include "catalog/catalog.h"
 
 #include "store.h"
@@ -98,9 +98,9 @@ static tv_slice facts_of(const char *name)
     return facts;
 }
 
-/* --- facts --- */
+/* --- attributes --- */
 
-/* Append what ctx says, or refuse when the facts are ctx's already. */
+/* Append what ctx says, or refuse when the attributes are ctx's already. */
 static tv_err append_once(tv_catalog_change *change, int64_t now)
 {
     const char *text = change->ctx;

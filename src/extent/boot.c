@@ -3,15 +3,14 @@
  *
  * Ids must never repeat, not even those of extents that are long gone, so the
  * number is kept in a file, `boot`, and raised there, durably, before the first
- * extent of a boot is made.  A store that is closed in peace also writes there
+ * extent of a boot is made.  A store that is closed cleanly also writes there
  * how many extents and bytes it holds; the next boot starts from that, and only
  * after a crash must tv_extents_gc look at every file for it.  One line of text:
  *
  *     boot 7
  *     boot 7 extents 1234 bytes 567890123
  *
- * Should the file have been lost, the names of the extents tell the last boot
- * that matters.
+ * If the file has been lost, the names of the extents show the last boot that matters.
  */
 #include <errno.h>
 #include <fcntl.h>

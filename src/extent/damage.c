@@ -1,7 +1,7 @@
 /*
  * What is known of data that cannot be read as it was written.  The list is short:
- * who has met more than a few damaged files has a sick disk, and the rest of them
- * would say nothing new.
+ * a store with more than a few damaged files has a sick disk, and the rest of
+ * them would add nothing.
  */
 #include <inttypes.h>
 

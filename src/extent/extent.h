@@ -5,11 +5,11 @@
  * The store knows nothing of rows, and rows are what counts: an extent is data
  * only while a durable row refers to it.  So an upload first finishes its
  * extent, which makes it durable, and then commits the row; a change that drops
- * the last row of an extent commits first and then asks for its removal.  A
- * crash anywhere in between leaves a file that no row knows, and tv_extents_gc
- * after the next start removes it.  Ids are never reused, and an extent has exactly
- * one owner: a copy is a new id (a hard link, so it costs no data).  Every block
- * of the data has a checksum, which each read verifies.
+ * the last row of an extent commits first and then requests its removal.  A crash
+ * anywhere in between leaves a file that no row refers to, and tv_extents_gc after
+ * the next start removes it.  Ids are never reused, and an extent has exactly one
+ * owner: a copy is a new id (a hard link, so it costs no data).  Every block of the
+ * data has a checksum, which each read verifies.
  *
  * All functions may be called from any thread unless they say otherwise, and
  * may wait for the disk unless they say otherwise.  TV_ERR_OVERLOADED means that
@@ -44,21 +44,21 @@ typedef struct tv_extent_options {
     uint64_t disk_reserve_bytes; /* below that much free space writes are refused */
     bool is_temporary;           /* make a folder of its own beneath dir, remove it at the end;
                                     nothing is synced, for nothing outlives the process */
-    int visit_ms_max;            /* how long a visit holds removals up; 0 for an hour */
+    int visit_ms_max;            /* how long a visit defers removals; 0 for an hour */
 } tv_extent_options;
 
 /**
  * Open or make a store.  False with one line that says what is wrong.  Only one
- * process may have it open; the caller sees to that.  Files in the folder that
- * are no extents are left alone, always.
+ * process may have it open; the caller ensures that.  Files in the folder that
+ * are not extents are always left alone.
  */
 bool tv_extents_open(const tv_extent_options *options, tv_extents **ret_store, char *reterr_text,
                      size_t reterr_size);
 
 /**
- * Finish pending removals that no reader holds up, for two seconds at most, and
- * free.  The rest is left to tv_extents_gc after the next start.  No writer may be
- * left, and no call may follow.  Accepts NULL.
+ * Finish pending removals that no reader defers, for two seconds at most, and
+ * free.  The rest is left to tv_extents_gc after the next start.  No writer may
+ * be left, and no call may follow.  Accepts NULL.
  */
 void tv_extents_close(tv_extents *store);
 
@@ -68,10 +68,10 @@ void tv_extents_close(tv_extents *store);
 tv_err tv_extent_create(tv_extents *store, tv_extent_writer **ret_writer) TV_WARN_UNUSED;
 
 /**
- * Append.  Of a large extent the disk is given its bytes as they come, and the
- * call waits for it when it falls behind, so what a writer leaves in memory to be
- * written is bounded.  TV_ERR_DISK_FULL, TV_ERR_IO; then only tv_extent_discard
- * is left.
+ * Append.  The bytes of a large extent go to the disk as they come, and the
+ * call waits for the disk when it falls behind, so what a writer leaves in
+ * memory to be written is bounded.  TV_ERR_DISK_FULL, TV_ERR_IO; then only
+ * tv_extent_discard is left.
  */
 tv_err tv_extent_append(tv_extent_writer *writer, tv_slice bytes) TV_WARN_UNUSED;
 
@@ -79,7 +79,7 @@ tv_err tv_extent_append(tv_extent_writer *writer, tv_slice bytes) TV_WARN_UNUSED
  * Make the extent durable: its bytes and its name survive the loss of power.
  * Frees the writer in any case; on an error the extent is gone.  TV_ERR_DISK_FULL,
  * TV_ERR_OVERLOADED, TV_ERR_IO.  A folder that cannot be synced is the end of
- * trust in this disk: no extent is made any more until a restart.
+ * trust in this disk: no more extents are made until a restart.
  */
 tv_err tv_extent_finish(tv_extent_writer *writer, tv_extent_id *ret_id) TV_WARN_UNUSED;
 
@@ -87,27 +87,28 @@ tv_err tv_extent_finish(tv_extent_writer *writer, tv_extent_id *ret_id) TV_WARN_
 void tv_extent_discard(tv_extent_writer *writer);
 
 /**
- * A new extent with the bytes of another, of which the row says that it has `length`.
+ * A new extent with the bytes of another, which according to its row has `length`.
  * Durable after tv_extents_sync_links.  Damage is not looked for; it is carried
- * along with the checksums.  Where the file system gives no further link the bytes are
- * copied, and what is damaged is TV_ERR_CORRUPT.  TV_ERR_NOT_FOUND when it is not
- * there; else as create and finish.
+ * along with the checksums.  Where the file system allows no further link the
+ * bytes are copied, and damaged ones are TV_ERR_CORRUPT.  TV_ERR_NOT_FOUND when
+ * it is not there; else as create and finish.
  */
 tv_err tv_extent_link(tv_extents *store, tv_extent_id from, uint64_t length,
                       tv_extent_id *ret_id) TV_WARN_UNUSED;
 
-/** Make the names of all links made before durable.  TV_ERR_OVERLOADED, TV_ERR_IO. */
+/** Make the names of all links made so far durable.  TV_ERR_OVERLOADED, TV_ERR_IO. */
 tv_err tv_extents_sync_links(tv_extents *store) TV_WARN_UNUSED;
 
 /* --- reading --- */
 
 /**
- * A visit holds removals up: an extent whose row was read during a visit can be
+ * A visit defers removals: an extent whose row was read during a visit can be
  * opened until the visit ends.  Neither waits for the disk.
  *
- * A visit may last as long as a client likes to read, and nothing at all could be
- * removed meanwhile; so after an hour it counts no more, and what its rows refer
- * to may be gone (TV_ERR_NOT_FOUND).  What is open can be read to its end.
+ * A visit may last as long as a client likes to read, and nothing at all could
+ * be removed meanwhile; so after an hour it no longer counts, and what its rows
+ * refer to may be gone (TV_ERR_NOT_FOUND).  What is open can be read to its
+ * end.
  */
 typedef struct tv_extent_visit {
     uint64_t epoch;
@@ -125,7 +126,7 @@ bool tv_extent_visit_is_over(const tv_extents *store, const tv_extent_visit *vis
 typedef struct tv_extent_reader tv_extent_reader;
 
 /**
- * Open an extent of which the row says that it has `length` bytes.  With
+ * Open an extent that according to its row has `length` bytes.  With
  * TV_READ_CACHED, for network threads, TV_ERR_WOULD_BLOCK rather than wait for the
  * disk.  TV_ERR_NOT_FOUND, TV_ERR_OVERLOADED; TV_ERR_CORRUPT and TV_ERR_IO when its
  * file is not what was written or cannot be read, which is noted: tv_extents_check.
@@ -135,14 +136,14 @@ tv_err tv_extent_open(tv_extents *store, tv_read_mode mode, tv_extent_id id, uin
 void tv_extent_close(tv_extent_reader *reader); /* accepts NULL */
 
 /**
- * Read up to `size` (at least 1) bytes at `offset`, which fit their checksums.  It may
+ * Read up to `size` (at least 1) bytes at `offset`, which match their checksums.  It may
  * return fewer; *ret_len is 0 only at the end of the extent.  With TV_READ_CACHED,
- * TV_ERR_WOULD_BLOCK rather than wait for the disk; the kernel begins to read ahead
- * all the same, so a later try may succeed.  TV_ERR_CORRUPT and TV_ERR_IO are noted;
- * the buffer then holds nothing of use.
+ * TV_ERR_WOULD_BLOCK rather than wait for the disk; the kernel begins to read ahead all
+ * the same, so a later try may succeed.  TV_ERR_CORRUPT and TV_ERR_IO are
+ * noted; then the buffer holds nothing of use.
  *
- * Checksums are by block, so a part of a block costs a look at all of it: best is a
- * read that begins and ends where blocks of 16 KiB do.
+ * Checksums are by block, so reading a part of a block means reading all of it:
+ * the best read begins and ends where blocks of 16 KiB do.
  */
 tv_err tv_extent_read(tv_extent_reader *reader, tv_read_mode mode, uint64_t offset, char *to,
                       size_t size, size_t *ret_len) TV_WARN_UNUSED;
@@ -162,7 +163,7 @@ void tv_extents_note_damage(tv_extents *store, tv_extent_id id, const char *what
  */
 bool tv_extents_may_report(tv_extents *store, tv_extent_id id, const char **ret_what);
 
-/** False with one line that says what is wrong, of the data that is known to be damaged too. */
+/** False with one line that says what is wrong, including data that is known to be damaged. */
 bool tv_extents_check(tv_extents *store, char *reterr_text, size_t reterr_size) TV_WARN_UNUSED;
 
 /** The path of an extent's file, for a line in the log.  Cut when it is too long. */
@@ -199,8 +200,8 @@ typedef struct tv_extent_gc {
  * of this boot are never touched.  When `mark_rows` fails nothing is removed and
  * its error comes back; also TV_ERR_IO.
  *
- * A row that refers to an extent which is not there says that rows and extents
- * are not of one time: part of the log was dropped, or one of the two is an older
+ * A row that refers to an extent which is not there shows that rows and extents are
+ * from different times: part of the log was dropped, or one of the two is an older
  * copy.  Then an extent without a row may be just what an operator is about to look
  * for, so nothing at all is removed.  Takes 17 bytes of memory per extent.
  */
@@ -209,8 +210,8 @@ tv_err tv_extents_gc(tv_extents *store, tv_extent_gc *gc) TV_WARN_UNUSED;
 /**
  * How many extents and bytes there are, checksums and those being written included,
  * how many wait for removal, how many are known to be damaged.  A copy counts in
- * full.  After a crash the extents of earlier boots are counted, and for it each file
- * is looked at, by tv_extents_gc; after a close they are known from the start.
+ * full.  After a crash tv_extents_gc counts the extents of earlier boots, for
+ * which it looks at each file; after a close they are known from the start.
  */
 void tv_extents_figures(tv_extents *store, tv_metric_fn *report, void *ctx);
 

@@ -1,6 +1,6 @@
 /*
- * Garbage is what is in the folder less what the rows refer to, if rows and folder
- * fit together at all.
+ * Garbage is what is in the folder minus what the rows refer to, if rows and
+ * folder fit together at all.
  *
  * The files are listed before the rows are read.  So a file of an earlier boot
  * that a row refers to was listed, or else it has been lost.  What no row refers

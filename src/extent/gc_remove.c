@@ -2,12 +2,12 @@
  * Visits and removal.
  *
  * Each call of tv_extents_remove begins a new epoch, and a visit remembers the
- * epoch in which it began.  Who asks for a removal has committed the change that
- * made the extents unreachable, so a visit of that epoch or a later one cannot
- * come to know of them; the others can, and hold the removal up.  Visits stand
- * in the order they began and removals in the order they were asked for, so it
- * is enough to compare the first of each.  A visit that has lasted too long is
- * passed over.
+ * epoch in which it began.  A caller that requests a removal has committed the
+ * change that made the extents unreachable, so a visit of that epoch or a later
+ * one cannot learn of them; the others can, and defer the removal.  Visits are
+ * kept in the order they began and removals in the order they were requested,
+ * so it is enough to compare the first of each.  A visit that has lasted too
+ * long is passed over.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 /* A stopping server has some seconds, and tv_extents_gc may have found a million files. */
 #define STOP_NS_MAX INT64_C(2000000000)
 
-/* While a removal is held up, its visits are looked at again after so long. */
+/* While a removal is deferred, its visits are looked at again at this interval. */
 #define LOOK_NS INT64_C(1000000000)
 
 void tv_extent_visit_begin(tv_extents *store, tv_extent_visit *visit)
@@ -81,7 +81,7 @@ bool tv_extent_visit_is_over(const tv_extents *store, const tv_extent_visit *vis
     return visit->begin_ns <= tv_clock_mono_ns() - store->visit_ns_max;
 }
 
-/* The visit that holds a removal up longest, or NULL.  The lock is held. */
+/* The visit that defers a removal longest, or NULL.  The lock is held. */
 static const tv_extent_visit *holder_of(const tv_extents *store, const tv_extent_removal *removal)
 {
     const tv_extent_visit *visit = store->oldest_visit;
@@ -92,7 +92,7 @@ static const tv_extent_visit *holder_of(const tv_extents *store, const tv_extent
     return visit && visit->epoch < removal->epoch ? visit : NULL;
 }
 
-/* Take the first removal if no visit holds it up.  The lock is held. */
+/* Take the first removal if no visit defers it.  The lock is held. */
 static tv_extent_removal *take(tv_extents *store)
 {
     tv_extent_removal *removal = store->first_removal;
@@ -163,7 +163,7 @@ static void run(tv_background *thread, void *ctx)
     tv_background_unlock(thread);
 }
 
-/* It does not give way: network threads take its lock for each visit. */
+/* It does not yield: network threads take its lock for each visit. */
 void tv_extents_gc_start(tv_extents *store)
 {
     atomic_store(&store->stop_ns, INT64_MAX);

@@ -1,5 +1,5 @@
 /*
- * What the files of the extent store share; for nobody else.
+ * What the files of the extent store share; for this folder alone.
  *
  * On the disk: `dir/xx/bbbbbbbbbbbbbbbb-nnnnnnnnnnnnnnnn`, where b is the boot, n
  * the number and xx a folder of its own for some of the numbers, all in lower
@@ -24,15 +24,15 @@ enum {
 
 /** One folder of extents. */
 typedef struct tv_extent_shard {
-    /* Who relies on which sync of the folder.  `lock` is not held during a sync. */
+    /* Which names rely on which sync of the folder.  `lock` is not held during a sync. */
     pthread_mutex_t lock;
     pthread_cond_t synced;
     bool is_syncing;
     uint64_t made;      /* names made here so far */
-    uint64_t durable;   /* the first so many of them survive the loss of power */
+    uint64_t durable;   /* this many of them, the first, survive the loss of power */
     uint64_t last_link; /* `made` when the newest link had been made */
 
-    /* Whether the store's figures include the extents of earlier boots that are here.  Held while
+    /* Whether the store's counts include the extents of earlier boots that are here.  Held while
      * one of them is removed or all are counted, so that none is missed or counted twice. */
     pthread_mutex_t count_lock;
     bool is_counted;
@@ -59,7 +59,7 @@ struct tv_extents {
     bool is_temporary;
     uint64_t boot;
     tv_space space;
-    atomic_bool is_broken;        /* a folder could not be synced: no names are made any more */
+    atomic_bool is_broken;        /* a folder could not be synced: no more names are made */
     _Atomic uint64_t last_number; /* of this boot */
     _Atomic int64_t extent_count, byte_count;
     atomic_int writer_count;
@@ -71,7 +71,7 @@ struct tv_extents {
     int64_t visit_ns_max;
     uint64_t epoch;                                  /* counts calls of tv_extents_remove */
     tv_extent_visit *oldest_visit, *newest_visit;    /* in the order they began */
-    tv_extent_removal *first_removal, *last_removal; /* in the order they were asked for */
+    tv_extent_removal *first_removal, *last_removal; /* in the order they were requested */
     size_t waiting_count;                            /* ids in them, and in the one under way */
 
     /* damage.c; `lock` guards these, for moments only. */
@@ -95,7 +95,7 @@ static inline unsigned tv_extent_shard_of(uint64_t number)
 /** The path of an extent within the store's folder. */
 void tv_extent_path(tv_extent_id id, char ret_path[TV_EXTENT_PATH_SIZE]);
 
-/** False when a file of that name in that shard is no extent. */
+/** False when a file of that name in that shard is not an extent. */
 bool tv_extent_name_parse(unsigned shard, const char *name, tv_extent_id *ret_id);
 
 /** Call `found` for each extent in a shard.  TV_ERR_OVERLOADED, TV_ERR_IO. */
@@ -106,12 +106,12 @@ tv_err tv_extent_list(tv_extents *store, unsigned shard,
 /* --- boot.c --- */
 
 /**
- * Count this boot, durably, and take over the figures that the last boot left if
- * it was closed in peace.  False with one line that says what is wrong.
+ * Count this boot, durably, and take over the counts that the last boot left if
+ * it was closed cleanly.  False with one line that says what is wrong.
  */
 bool tv_extents_boot(tv_extents *store, char *reterr_text, size_t reterr_size);
 
-/** Leave the figures for the next boot. */
+/** Leave the counts for the next boot. */
 void tv_extents_boot_end(tv_extents *store);
 
 /* --- store.c --- */
@@ -131,14 +131,14 @@ tv_err tv_extent_shard_sync(tv_extents *store, unsigned shard, uint64_t ticket) 
 
 /* --- damage.c --- */
 
-/** An extent goes: its damage hurts nobody any more. */
+/** An extent goes: its damage no longer matters. */
 void tv_extents_forget_damage(tv_extents *store, tv_extent_id id);
 
 /* --- gc_remove.c --- */
 
 void tv_extents_gc_start(tv_extents *store);
 
-/** Do what no visit holds up and the time allows, forget the rest. */
+/** Do what no visit defers and the time allows, forget the rest. */
 void tv_extents_gc_stop(tv_extents *store);
 
 #endif

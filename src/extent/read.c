@@ -5,7 +5,7 @@
  * many as lie wholly within it are read to where they belong and checked there; of
  * one that does not, all is read aside, checked, and a part of it copied.
  *
- * The row says how long an extent is, and so where its checksums stand.  A window of
+ * The row says how long an extent is, and so where its checksums are.  A window of
  * them is kept: those of all blocks of an extent of up to 16 MiB, which come with one
  * read, together with the footer.
  */
@@ -99,7 +99,7 @@ static tv_err damaged(const tv_extent_reader *reader, tv_err err, const char *wh
 
 /*
  * Read `size` bytes, or with TV_READ_CACHED those of them that are in memory, at least
- * `least`: there nobody can tell the end of the file from what is still on the disk.
+ * `least`: with that flag the end of the file cannot be told from what is still on the disk.
  */
 static tv_err read_file(tv_extent_reader *reader, tv_read_mode mode, uint64_t offset, char *to,
                         size_t size, size_t least, size_t *ret_len)
@@ -113,9 +113,8 @@ static tv_err read_file(tv_extent_reader *reader, tv_read_mode mode, uint64_t of
     if (err)
         return err;
     if (len < least)
-        return mode == TV_READ_CACHED
-                   ? TV_ERR_WOULD_BLOCK
-                   : damaged(reader, TV_ERR_CORRUPT, "the file is too short");
+        return mode == TV_READ_CACHED ? TV_ERR_WOULD_BLOCK
+                                      : damaged(reader, TV_ERR_CORRUPT, "the file is too short");
 
     *ret_len = len;
     return TV_OK;
@@ -131,7 +130,7 @@ static tv_err read_exactly(tv_extent_reader *reader, tv_read_mode mode, uint64_t
 
 /* --- checksums --- */
 
-/* Have the checksum of a block in the window; those of its neighbours come along. */
+/* Bring the checksum of a block into the window; those of its neighbours come along. */
 static tv_err need_window(tv_extent_reader *reader, tv_read_mode mode, uint64_t block)
 {
     uint64_t first = block - block % WINDOW_BLOCKS, left = reader->block_count - first;
@@ -240,8 +239,7 @@ tv_err tv_extent_open(tv_extents *store, tv_read_mode mode, tv_extent_id id, uin
     tv_err err;
 
     tv_extent_path(id, path);
-    err = mode == TV_READ_CACHED ? open_cached(store, path, &fd)
-                                 : open_any(store, id, path, &fd);
+    err = mode == TV_READ_CACHED ? open_cached(store, path, &fd) : open_any(store, id, path, &fd);
     if (err == TV_ERR_IO)
         tv_extents_note_damage(store, id, "it cannot be opened");
     if (err)

@@ -1,4 +1,4 @@
-/* Opening and closing a store, its figures, and what its other files share. */
+/* Opening and closing a store, its metrics, and what its other files share. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -236,7 +236,7 @@ uint64_t tv_extent_shard_add(tv_extents *store, unsigned shard_index, bool is_li
     return ticket;
 }
 
-/* Sync the folder of a shard.  Not to have been able to try it breaks nothing. */
+/* Sync the folder of a shard.  That it could not be tried breaks nothing. */
 static tv_err sync_folder(tv_extents *store, unsigned shard)
 {
     char name[3];
@@ -259,10 +259,11 @@ static tv_err sync_folder(tv_extents *store, unsigned shard)
 }
 
 /*
- * One of those who need a sync does it for all whose names are there when it
- * starts; who comes later waits for the next one.  A folder that could not be
- * synced may have lost any of its names, and a later sync that succeeds would
- * not say which, so after the first failure none is believed.
+ * One of the threads that need a sync does it for all whose names are there
+ * when it starts; a thread that comes later waits for the next one.  A folder
+ * that could not be synced may have lost any of its names, and a later sync
+ * that succeeds would not say which, so after the first failure none is
+ * believed.
  */
 tv_err tv_extent_shard_sync(tv_extents *store, unsigned shard_index, uint64_t ticket)
 {

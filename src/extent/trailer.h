@@ -1,5 +1,5 @@
 /*
- * What stands behind the data in an extent's file: a checksum (CRC-32C) for every
+ * What follows the data in an extent's file: a checksum (CRC-32C) for every
  * block of the data, and a footer.
  *
  *     data      `length` bytes
@@ -9,7 +9,7 @@
  *
  * Numbers are little-endian.  The data comes first, so that a range is read where it
  * lies and a link carries the checksums along.  The table has no checksum of its own:
- * damage there shows as a block that does not fit, and so a range needs only the
+ * damage there shows as a block that does not match, and so a range needs only the
  * entries of its own blocks.  Private to extent/.
  */
 #ifndef TV_EXTENT_TRAILER_H

@@ -3,9 +3,9 @@
  *
  * A large extent must not leave all of its bytes to the last sync: then finish
  * would take seconds, and many uploads would fill the memory with dirty pages
- * until everybody who writes is stopped.  So the kernel is told of every full
- * window to begin writing it, and is waited for until the window before has
- * reached the disk: at most two windows of a writer are dirty.
+ * until every writer is stopped.  So the kernel is told to begin writing every
+ * window as soon as it is full, and the writer waits until the window before
+ * has reached the disk: at most two windows of a writer are dirty.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +48,10 @@ tv_err tv_extent_create(tv_extents *store, tv_extent_writer **ret_writer)
     if (err)
         return err;
 
-    /* A name that is taken tells of an older copy of the boot file put back; leave it alone. */
+    /*
+     * A name that is taken means that an older copy of the boot file was put
+     * back; leave it alone.
+     */
     do {
         id = tv_extents_next_id(store);
         tv_extent_path(id, path);
@@ -68,7 +71,7 @@ tv_err tv_extent_create(tv_extents *store, tv_extent_writer **ret_writer)
     return TV_OK;
 }
 
-/* The kernel reports a failed write-back once, to whoever asks first: that may be we. */
+/* The kernel reports a failed write-back once, to the first caller that asks: that may be us. */
 static int write_back(tv_extent_writer *writer, uint64_t offset, unsigned flags)
 {
     int result = sync_file_range(writer->fd, (off_t)offset, WINDOW_BYTES, flags);
@@ -192,7 +195,7 @@ static tv_err make_durable(tv_extent_writer *writer)
     if (result != 0)
         return tv_extents_failed(writer->store, "sync", writer->id, errno);
 
-    /* Its outcome says nothing more: the bytes are on the disk. */
+    /* Its result does not matter any more: the bytes are on the disk. */
     close(writer->fd);
     writer->fd = -1;
     return tv_extent_shard_sync(writer->store, tv_extent_shard_of(writer->id.number),
@@ -286,7 +289,7 @@ tv_err tv_extent_link(tv_extents *store, tv_extent_id from, uint64_t length, tv_
         result = linkat(store->fd, from_path, store->fd, to_path, 0);
     } while (result != 0 && errno == EEXIST);
 
-    /* A file takes so many links and no more (65,000 with ext4), and some file systems have none.
+    /* A file can have only so many links (65,000 with ext4), and some file systems have none.
      */
     if (result != 0 && (errno == EMLINK || errno == EPERM || errno == EOPNOTSUPP))
         return copy(store, from, length, ret_id);

@@ -1,6 +1,6 @@
 /*
- * The promises of extent.h, on the disk and on a tmpfs, which is a file system of
- * a different mind: it knows no reads that do not wait.
+ * The promises of extent.h, on the disk and on a tmpfs, which is a different
+ * kind of file system: it has no reads that do not wait.
  */
 #include "extent/extent.h"
 
@@ -262,7 +262,7 @@ TEST(a_file_that_is_not_of_its_length_cannot_be_opened)
     CHECK_ERR(tv_extent_open(store, TV_READ_ANY, copy, sizeof bytes, &reader), TV_ERR_CORRUPT);
     CHECK_INT(read_figures(store).failed_reads, 6);
 
-    /* It is said, until nobody needs it any more. */
+    /* It is reported until nobody needs the extent any more. */
     CHECK_INT(read_figures(store).damaged, 2);
     CHECK(!tv_extents_check(store, text, sizeof text));
     CHECK(strstr(text, "2 files") && strstr(text, path_of(id)) && !strchr(text, '\n'));
@@ -349,7 +349,7 @@ TEST(a_copy_outlives_what_it_was_made_of)
     tv_extents_close(store);
 }
 
-/* Where the kernel can tell; a file that has just been made it knows. */
+/* Where the kernel can tell; it knows a file that has just been made. */
 TEST(a_cached_open_does_not_wait_for_the_disk)
 {
     char got[16];
@@ -593,13 +593,13 @@ TEST(a_gc_whose_rows_cannot_be_read_removes_nothing)
     tv_extents_close(store);
 }
 
-/* Rows and extents that do not fit together are not of one time: who knows what is garbage? */
+/* Rows and extents that do not fit together are from different times: who knows what is garbage? */
 TEST(a_gc_removes_nothing_when_rows_refer_to_what_is_lost)
 {
     NEEDS_FOLDER();
     crash();
     store = open_store();
-    /* One is there, two are lost, what is of this boot is no business of a gc, and of a later
+    /* One is there, two are lost, what is of this boot does not concern a gc, and of a later
      * boot there can be nothing. */
     tv_extent_id ids[] = {{1, 1}, {1, 50}, {1, 51}, {2, 99}, {3, 1}};
     tv_extent_gc s = {.mark_rows = mark_rows, .ctx = &(rows){ids, COUNT(ids), TV_OK}};
@@ -805,7 +805,7 @@ TEST(a_name_that_is_taken_is_never_overwritten)
     tv_extent_id id = put(store, TV_LIT("older")), copy;
 
     tv_extents_close(store);
-    write_boot("boot 12\n"); /* somebody has put an old copy back */
+    write_boot("boot 12\n"); /* an old copy has been put back */
     store = open_store();
     CHECK_OK(tv_extent_link(store, id, 5, &copy));
     tv_extent_id next = put(store, TV_LIT("newer"));

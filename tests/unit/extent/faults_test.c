@@ -31,7 +31,7 @@ static struct {
     int fdatasync_error, fsync_error, write_error, link_error;
     bool writes_are_short;
     int read_error;
-    int interrupts;     /* so many calls of write are interrupted */
+    int interrupts;     /* this many calls of write are interrupted */
     int64_t free_bytes; /* 0: as it is; falls by what is written */
     int sync_ms, unlink_ms;
 } kernel;
@@ -208,7 +208,7 @@ TEST(links_are_synced_when_asked_for_and_once_per_folder)
     CHECK_OK(tv_extents_sync_links(store));
     CHECK_INT(event_count, 2);
 
-    /* A sync for another's sake counts. */
+    /* A sync that another extent needed counts. */
     CHECK_OK(tv_extent_link(store, from, 5, &id));
     put(store, TV_LIT("other"));
     CHECK_INT(event_count, 4);

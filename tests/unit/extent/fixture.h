@@ -83,7 +83,7 @@ static inline tv_extent_id put(tv_extents *store, tv_slice bytes)
     return id;
 }
 
-/* How long the file of so many bytes is: 4 bytes for each block of 16 KiB, and 24. */
+/* How long the file of this many bytes is: 4 bytes for each block of 16 KiB, and 24. */
 static inline int64_t file_bytes(int64_t length)
 {
     return length + (length + 16383) / 16384 * 4 + 24;
@@ -139,7 +139,7 @@ static inline void add_figure(void *ctx, const char *name, const char *help, dou
     else if (strcmp(name, "extent_read_failures_total") == 0)
         f->failed_reads = (int64_t)value;
     else
-        CHECK_FAIL("an unknown figure %s", name);
+        CHECK_FAIL("an unknown metric %s", name);
 }
 
 static inline figures read_figures(tv_extents *store)

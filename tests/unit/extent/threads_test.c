@@ -3,7 +3,7 @@
  * some read what a row says, some drop rows and have the extents removed.  The
  * "rows" are an array under a lock, which is all that an engine is here.
  *
- * Whoever reads a row during a visit must find its extent, whole.
+ * A thread that reads a row during a visit must find its extent, whole.
  */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,8 +1,7 @@
 /*
  * A call: one request on its way through a service, from its head to the line in
  * the log.  What a service keeps about a request begins with a tv_call, which
- * lives in the request's arena.  flow.c leads it through its stations; here is
- * what operations use.
+ * lives in the request's arena.  flow.c takes it through its steps; here is what operations use.
  */
 #ifndef TV_SERVICE_CALL_H
 #define TV_SERVICE_CALL_H
@@ -11,7 +10,10 @@
 #include "service/endpoint.h"
 #include "service/service.h"
 
-/** What the path names, decoded: for what a SAS was signed for.  Empty where it names none. */
+/**
+ * What the path names, decoded: what a SAS was signed for is compared with it.
+ * Empty where it names nothing.
+ */
 typedef struct tv_target {
     tv_slice container; /* a table, a queue, or a container of blobs */
     tv_slice blob;
@@ -38,9 +40,12 @@ struct tv_call {
     tv_container *container;     /* counted; released when the request is done */
     char request_id[TV_GUID_TEXT_LEN];
 
-    /* What waits for another thread.  While it does, nobody else may answer or hand it over. */
+    /*
+     * What waits for another thread.  While it does, no other thread may answer
+     * the call or hand it over.
+     */
     bool is_away;
-    tv_write write; /* its function and partition are set by who submits it */
+    tv_write write; /* its function and partition are set by its submitter */
     tv_job job;
     tv_task task;
     tv_err result; /* of job or task */
@@ -71,8 +76,8 @@ static inline int tv_call_op(const tv_call *call)
 }
 
 /*
- * Steps of flow.c, for who looks at something as a request that nobody has sent: the
- * source of a copy, or a test.
+ * Steps of flow.c, for code that treats something as a request although no
+ * client has sent it: the source of a copy, or a test.
  */
 
 /** Of a call that is all zeros. */
@@ -101,7 +106,7 @@ tv_err tv_call_parameter(tv_call *call, tv_slice name, tv_slice *ret_value) TV_W
 
 /**
  * A number in a query parameter, `fallback` without one.
- * TV_ERR_INVALID_QUERY_PARAMETER when it is none, TV_ERR_QUERY_OUT_OF_RANGE
+ * TV_ERR_INVALID_QUERY_PARAMETER when it is not valid, TV_ERR_QUERY_OUT_OF_RANGE
  * when it is not within [min, max]; the error's body names it.
  */
 tv_err tv_call_number(tv_call *call, tv_slice name, int64_t min, int64_t max, int64_t fallback,

@@ -3,7 +3,7 @@
 
 #include "service/endpoint.h"
 
-/* No request of more headers would be read, so none that asks for more needs leave. */
+/* A request with more headers would not be read, so one that asks for more needs no permission. */
 enum { ASKED_HEADERS_MAX = 256 };
 
 /* --- matching --- */
@@ -20,8 +20,8 @@ static bool list_has(tv_slice list, tv_slice wanted)
 }
 
 /*
- * Whether an item with "*." behind its scheme takes an origin in: that has the same
- * scheme, end and port, and between them a name of one label or more.
+ * Whether an item with "*." after its scheme matches an origin: one that has
+ * the same scheme, end and port, and between them a name of one label or more.
  */
 static bool is_subdomain(tv_slice item, tv_slice origin)
 {
@@ -63,7 +63,7 @@ static bool is_prefix(tv_slice item)
     return item.len && item.data[item.len - 1] == '*';
 }
 
-/* Names of headers know no case. */
+/* Names of headers ignore case. */
 static bool header_fits(tv_slice item, tv_slice header)
 {
     if (!is_prefix(item))
@@ -86,7 +86,7 @@ static bool list_has_header(tv_slice list, tv_slice header)
     return false;
 }
 
-/* Nobody has signed a preflight, so its list is not followed as long as it likes to be. */
+/* A preflight is not signed, so its list is followed only up to a limit. */
 static bool allows_headers(tv_slice allowed, tv_slice headers)
 {
     tv_slice header;
@@ -167,7 +167,10 @@ void tv_cors_add_exposed(tv_buf *buf, const tv_cors_rule *rule, tv_slice head)
 
 /* --- preflights --- */
 
-/* The account's properties, NULL without any; the URL names it, for perhaps nobody has signed. */
+/*
+ * The account's properties, NULL without any; the URL names it, because the
+ * request may be unsigned.
+ */
 static tv_shared_properties *find_rules(tv_catalog *catalog, tv_service_kind service,
                                         tv_request *req)
 {
@@ -224,7 +227,7 @@ void tv_cors_add_grant(tv_request *req, const tv_cors_grant *grant)
     tv_response_header(req, TV_LIT("Access-Control-Allow-Credentials"), TV_LIT("true"));
 }
 
-/* --- pages of other sites, where everybody can sign --- */
+/* --- pages of other sites, where every page can sign --- */
 
 /* "http://127.0.0.1:10002" when that is what the client called. */
 static bool is_own_origin(const tv_request *req, tv_slice origin)
@@ -260,7 +263,10 @@ static bool is_from_elsewhere(const tv_request *req, tv_slice origin)
      */
     if (tv_slice_eq(site, TV_LIT("same-origin")))
         return false;
-    /* Another port of the same machine is the same site; and a person who types is none. */
+    /*
+     * Another port of the same machine is the same site; and an address that a
+     * person types is of no other site.
+     */
     if (site.len && !tv_slice_eq(site, TV_LIT("none")))
         return true;
     if (origin.len)
@@ -314,8 +320,8 @@ static void expose_headers(tv_request *req, const tv_cors_rule *rule)
 }
 
 /*
- * A cache must know that the answer depends on who asks, also when this one did
- * not say; unless it is the same for all.
+ * A cache must know that the answer depends on the origin, even when this
+ * request did not name one; unless it is the same for all.
  */
 void tv_cors_add_headers(tv_catalog *catalog, tv_service_kind service, tv_request *req)
 {

@@ -3,7 +3,7 @@
 
 #include "base/slice.h"
 
-/* The host goes back out in URLs, so it must be one: nothing that needs escaping. */
+/* The host is sent back in URLs, so it must be a valid one: nothing that needs escaping. */
 static bool is_host(tv_slice host)
 {
     for (size_t i = 0; i < host.len; i++) {
@@ -17,7 +17,7 @@ static bool is_host(tv_slice host)
     return host.len > 0;
 }
 
-/* The account of "account.table.domain"; TV_NONE in path style.  Hosts have no letter case. */
+/* The account of "account.table.domain"; TV_NONE in path style.  Hosts ignore case. */
 static tv_slice account_of_host(tv_arena *arena, tv_slice service, tv_slice host)
 {
     size_t dot = tv_slice_find(host, '.');

@@ -1,5 +1,5 @@
 /*
- * Where a request is addressed to: the account, by the host's name or by the
+ * What a request is addressed to: the account, by the host's name or by the
  * first segment of the path.
  */
 #ifndef TV_SERVICE_ENDPOINT_H
@@ -13,7 +13,7 @@ typedef struct tv_endpoint {
     tv_slice account;  /* without "-secondary" */
     bool is_secondary; /* the read-only copy was addressed: account-secondary */
     tv_slice base_url; /* "http://host[/account]": what response URLs begin with */
-    tv_slice rest;     /* path behind the account, still encoded, without its first '/' */
+    tv_slice rest;     /* path after the account, still encoded, without its first '/' */
 } tv_endpoint;
 
 /**

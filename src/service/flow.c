@@ -15,7 +15,7 @@
  *                  a write comes back
  *     on_done      counted and logged; what the call holds is released
  *
- * on_refused stands in for on_request when the HTTP layer cannot accept a request.
+ * on_refused is called instead of on_request when the HTTP layer cannot accept a request.
  */
 #include "base/assert.h"
 #include "base/clock.h"
@@ -46,7 +46,7 @@ static tv_call *call_new(tv_service *service, tv_request *req)
 
 /* --- open --- */
 
-/* Every dated version is welcome; the service's own list grows several times a year. */
+/* Every dated version is welcome; the list of the cloud service grows several times a year. */
 static tv_err open_call(tv_call *call)
 {
     tv_request *req = call->req;
@@ -199,9 +199,9 @@ static bool is_public(tv_call *call)
 }
 
 /*
- * Which operation it is, and whether it can be had here.  What is wrong with a
- * request would tell the anonymous that there is such an account: to them all that
- * is not public looks the same.
+ * Which operation it is, and whether this endpoint has it.  An error about the
+ * request would tell an anonymous client that there is such an account: to it
+ * all that is not public looks the same.
  */
 static tv_err choose(tv_call *call)
 {
@@ -244,7 +244,7 @@ static tv_err authorize(tv_call *call)
 
 /* --- prepare --- */
 
-/* A body that nobody announced is none; the service would rather be told than guess. */
+/* A body that was not announced does not count; the service would rather be told than guess. */
 static tv_err check_length(const tv_call *call)
 {
     const tv_request *req = call->req;

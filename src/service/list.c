@@ -38,7 +38,7 @@ tv_err tv_list_query_read(tv_call *call, tv_list_query *ret_query)
     if (err)
         return err;
 
-    /* More than a page holds is a wish, not an error. */
+    /* To ask for more than a page holds is allowed, not an error. */
     err = tv_call_number(call, TV_LIT("maxresults"), 1, INT32_MAX, TV_LIST_MAX, &query.max);
     if (err)
         return err;
@@ -61,7 +61,7 @@ bool tv_list_includes(const tv_list_query *query, tv_slice word)
     return false;
 }
 
-/* An attribute's text: quotes, too, have to be written otherwise. */
+/* An attribute's text: quotes have to be escaped, too. */
 static void add_attribute(tv_buf *out, const char *name, tv_slice text)
 {
     tv_buf_printf(out, " %s=\"", name);
@@ -105,7 +105,7 @@ void tv_list_add_closing(tv_buf *out, tv_slice marker)
 /* --- the page as a task --- */
 
 /*
- * The most that an entry takes, about, and the end of the page: a name of 1,024
+ * Roughly the most that an entry takes, and the end of the page: a name of 1,024
  * characters, 8 KiB of headers and as much of metadata.
  */
 enum { ENTRY_BYTES = 64 * 1024 };
@@ -137,7 +137,7 @@ void tv_list_end_page(tv_call *call, tv_err err)
 /* An entry costs about as much as two plain rows. */
 enum { ENTRY_WORK = 2 };
 
-/* What a turn adds to a page, about; without memory for it the page ends. */
+/* Roughly what a turn adds to a page; without memory for it the page ends. */
 enum { TURN_BYTES = 256 * 1024 };
 
 /* Every page has an entry, so that the next one begins further on: only a turn ends without. */

@@ -9,7 +9,7 @@
 
 enum { TV_LIST_MAX = 5000 };
 
-/** A page ends after so many bytes, whatever was asked for: metadata can be large. */
+/** A page ends after this many bytes, whatever was requested: metadata can be large. */
 enum { TV_LIST_PAGE_BYTES_MAX = 4 * 1024 * 1024 };
 
 typedef struct tv_list_query {
@@ -26,8 +26,8 @@ typedef struct tv_list_query {
 tv_err tv_list_query_read(tv_call *call, tv_list_query *ret_query) TV_WARN_UNUSED;
 
 /**
- * TV_ERR_INVALID_QUERY_PARAMETER for a parameter's text that cannot stand in the
- * answer, which repeats it in XML.
+ * TV_ERR_INVALID_QUERY_PARAMETER for a parameter's text that cannot be written
+ * into the answer, which repeats it in XML.
  */
 tv_err tv_list_check_text(tv_call *call, tv_slice name, tv_slice text) TV_WARN_UNUSED;
 
@@ -36,7 +36,8 @@ bool tv_list_includes(const tv_list_query *query, tv_slice word);
 
 /**
  * Append the beginning of <EnumerationResults>, up to the list itself: what was
- * asked for is repeated.  `container` and `delimiter` are for blobs, else TV_NONE.
+ * requested is repeated.  `container` and `delimiter` are for blobs, else
+ * TV_NONE.
  */
 void tv_list_add_opening(tv_buf *out, const tv_call *call, const tv_list_query *query,
                          tv_slice container, tv_slice delimiter);
@@ -52,10 +53,10 @@ void tv_list_add_closing(tv_buf *out, tv_slice marker);
 /** In the task, when it runs: start the answer.  TV_ERR_OVERLOADED without memory for a page. */
 tv_err tv_list_begin_page(tv_call *call) TV_WARN_UNUSED;
 
-/** In the task, at the end of every turn: hold no more than what there is. */
+/** In the task, at the end of every turn: hold no more memory than the page has taken. */
 void tv_list_hold(tv_call *call);
 
-/** In the task, in any case: note its result, and hold the page. */
+/** In the task, in any case: note its result, and hold the page's memory. */
 void tv_list_end_page(tv_call *call, tv_err err);
 
 typedef enum tv_list_limit {
@@ -64,7 +65,7 @@ typedef enum tv_list_limit {
     TV_LIST_TURN_ENDS, /* go on with the next entry in the next turn */
 } tv_list_limit;
 
-/** Before an entry, with so many on the page: whether one of the limits has been reached. */
+/** Before an entry, with `count` on the page: whether one of the limits has been reached. */
 tv_list_limit tv_list_look_at_limits(tv_call *call, const tv_list_query *query, int64_t count,
                                      tv_turn *turn);
 

@@ -22,7 +22,7 @@ typedef enum tv_op_flag {
     TV_OP_SECONDARY_ONLY = 2,  /* of those that read: the primary does not have it */
     TV_OP_HEAD = 4,            /* a HEAD asks for it as well as its method */
     TV_OP_IN_CONTAINER = 8,    /* in a table, queue or container that must exist */
-    TV_OP_NEEDS_LENGTH = 16,   /* a request that does not say how long its body is is refused */
+    TV_OP_NEEDS_LENGTH = 16,   /* a request that does not give the length of its body is refused */
     TV_OP_PUBLIC_OBJECT = 32,  /* for everybody, where the objects of a container are public */
     TV_OP_PUBLIC_LISTING = 64, /* for everybody, where the container itself is public, too */
     TV_OP_BY_PARTS = 128,      /* a batch, for every identity: its run function checks each part */

@@ -70,7 +70,7 @@ static void add_row(tv_buf *out, const tv_service_spec *spec, const tv_op *op)
     add_letters(out, op->type, TV_RESOURCE_TYPE_LETTERS);
     add_letters(out, op->all_of, TV_PERMISSION_LETTERS);
     add_letters(out, op->any_of, TV_PERMISSION_LETTERS);
-    /* HEAD is told with the method. */
+    /* HEAD is listed with the method. */
     add_words(out, op->flags & ~(unsigned)TV_OP_HEAD, flag_words, COUNT(flag_words));
     tv_buf_printf(out, "\t%llu\n", (unsigned long long)body_bytes_max);
 }

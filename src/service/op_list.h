@@ -1,8 +1,8 @@
 /*
- * The tables of operations as a text, for those who want to know what a service can do
- * and what an operation needs of a SAS.  A line for each operation but those that no
+ * The tables of operations as a text, for readers who want to know what a service can
+ * do and what an operation needs of a SAS.  A line for each operation but those that no
  * client asks for by name (unknown ones, preflights), in columns with a tab in between;
- * "-" stands where there is nothing:
+ * "-" where there is nothing:
  *
  *     service     table, queue or blob
  *     operation   its name in Storage Analytics

@@ -40,7 +40,7 @@ void tv_call_add_date(tv_call *call, tv_slice name, int64_t ticks)
     tv_response_header(call->req, name, (tv_slice){text, tv_http_date_format(text, ticks)});
 }
 
-/* What browsers of other sites may see of a response depends on the rest of it. */
+/* What pages of other sites may see of a response depends on the rest of it. */
 static void add_cors(tv_call *call)
 {
     if (tv_call_op(call) != TV_OP_PREFLIGHT)

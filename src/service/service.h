@@ -55,7 +55,7 @@ typedef struct tv_service_spec {
     /** Answer an error.  Without it in XML: tv_call_respond_error_xml. */
     void (*respond_error)(tv_call *call, tv_err err);
 
-    /** The request is done, answered or not: let go of what the call holds. */
+    /** The request is done, answered or not: release what the call holds. */
     void (*done)(tv_call *call);
 } tv_service_spec;
 

@@ -45,7 +45,7 @@ tv_err tv_call_set_properties(tv_call *call)
     return TV_OK;
 }
 
-/* There is one copy of the data, so a second one could not be behind it. */
+/* There is one copy of the data, so a second one could not lag. */
 tv_err tv_call_get_stats(tv_call *call)
 {
     char now[TV_DATETIME_TEXT_MAX];

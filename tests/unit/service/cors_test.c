@@ -17,7 +17,8 @@ static const tv_cors_settings cors = {
     .is_set = true,
     .rules = {RULE("GET,PUT", "http://a,http://b:8080", "accept,x-ms-meta-abc,x-ms-c*"),
               RULE("GET", "http://a", "*"), RULE("POST", "*", ""), RULE("MERGE", "null", ""),
-              RULE("DELETE", "http://*.c.example,https://*.d.example:8080,*.e.example,http://*", "")},
+              RULE("DELETE", "http://*.c.example,https://*.d.example:8080,*.e.example,http://*",
+                   "")},
     .count = 5,
 };
 
@@ -54,7 +55,7 @@ static const struct {
     {"a user", "http://evil.com@www.c.example", "DELETE", "", TV_CORS_NO_FIT, -1},
     {"a port in the middle", "http://evil:80.c.example", "DELETE", "", TV_CORS_NO_FIT, -1},
     {"a star without a scheme", "http://www.e.example", "DELETE", "", TV_CORS_NO_FIT, -1},
-    {"a star alone behind the scheme", "http://any", "DELETE", "", TV_CORS_NO_FIT, -1},
+    {"a star alone after the scheme", "http://any", "DELETE", "", TV_CORS_NO_FIT, -1},
     {"a method in lower case", "http://a", "get", "", TV_CORS_NO_FIT, -1},
     {"a header in any case", "http://a", "PUT", "Accept", TV_CORS_ORIGIN, 0},
     {"headers with blanks", "http://a", "PUT", "accept, X-MS-Meta-ABC,", TV_CORS_ORIGIN, 0},

@@ -1,5 +1,5 @@
 /*
- * Batches: a body with any bytes behind a fixed boundary.  What is accepted is
+ * Batches: a body with any bytes after a fixed boundary.  What is accepted is
  * one read, or 1 to 100 writes to distinct entities of one partition of the
  * account that signed; and no beginning of an accepted body is accepted as
  * anything but the same operations.

@@ -1,5 +1,5 @@
 /*
- * Requests to the Blob service: a line of method and target (what stands behind
+ * Requests to the Blob service: a line of method and target (what follows
  * "/acct/"), then lines of headers "name:value".  What is understood is an
  * operation with names that the store takes, and one that somebody may do.
  */

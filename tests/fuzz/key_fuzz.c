@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         tv_assert(tv_slice_eq(again, input));
     }
 
-    /* Any bytes behind a table's prefix are taken apart or refused. */
+    /* Any bytes after a table's prefix are taken apart or refused. */
     if (tv_key_split_row(&arena, TV_NONE, input, &partition_key, &row_key) == TV_OK)
         tv_assert(partition_key.len + row_key.len < input.len);
     tv_arena_done(&arena);

@@ -286,7 +286,7 @@ static void check_text(tv_arena *arena, tv_canonical *canonical, tv_canonical *t
     }
 }
 
-/* Whoever signs one of the readings is let in, and nobody with a signature that is nearly right. */
+/* A signature of one of the readings is accepted, and none that is only nearly right. */
 static void check_door(tv_arena *arena, const tv_signed_parts *parts, tv_canonical *canonical)
 {
     tv_credentials credentials = request(TV_SERVICE_BLOB, parts->query);

@@ -1,6 +1,6 @@
 /*
  * RocksDB's log files, read by ourselves: whatever the bytes are, the good ones
- * read the same without those behind them, and nothing but zeros follows a whole
+ * read the same without those after them, and nothing but zeros follows a whole
  * log.
  */
 #include "base/assert.h"

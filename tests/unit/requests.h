@@ -8,7 +8,7 @@
 #include "http/request.h"
 #include "service/endpoint.h"
 
-/* `target` is what stands behind "/acct/", with its query; `headers` are lines ended by LF. */
+/* `target` is what follows "/acct/", with its query; `headers` are lines ended by LF. */
 static inline tv_request request_new(tv_arena *arena, const char *method, const char *target,
                                      const char *headers)
 {

@@ -62,7 +62,7 @@ static const struct {
     {"three keys", "acct:" KEY1 ":" KEY2 ":" KEY1, "'acct' needs one or two keys"},
     {"a key without padding", "acct:c2VjcmV0IG9uZQ", "'acct' needs one or two keys"},
     {"a key in the alphabet of URLs", "acct:c2VjcmV0-_==", "'acct' needs one or two keys"},
-    {"a blank behind the key", "acct:" KEY1 " ", "'acct' needs one or two keys"},
+    {"a blank after the key", "acct:" KEY1 " ", "'acct' needs one or two keys"},
     {"a bad second key", "acct:" KEY1 ":c2VjcmV0!", "'acct' needs one or two keys"},
 };
 
@@ -155,7 +155,7 @@ TEST(a_list_is_separated_by_semicolons)
 
 static const struct {
     const char *what, *text;
-    const char *problem; /* behind the path; NULL when all is well */
+    const char *problem; /* after the path; NULL when all is well */
     int count;
 } files[] = {
     {"empty", "", NULL, 0},

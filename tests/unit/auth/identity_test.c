@@ -58,7 +58,7 @@ static tv_slice sign(const char *scheme, const char *account, const char *key_ba
     return tv_arena_printf(&arena, "%s %s:%.44s", scheme, account, signature);
 }
 
-/* A read of /acct/Tables as it stands on the wire. */
+/* A read of /acct/Tables as it is on the wire. */
 static tv_credentials request(const char *account)
 {
     return (tv_credentials){
@@ -225,8 +225,8 @@ static const struct {
     {"x-ms-date alone", DATE, "", DATE, TV_OK},
     {"Date alone", "", DATE, DATE, TV_OK},
     {"x-ms-date wins", DATE, OTHER_DATE, DATE, TV_OK},
-    {"Date does not count beside it", OTHER_DATE, DATE, DATE, TV_ERR_AUTHENTICATION_FAILED},
-    {"a bad Date beside it is not looked at", DATE, "yesterday", DATE, TV_OK},
+    {"Date does not count next to it", OTHER_DATE, DATE, DATE, TV_ERR_AUTHENTICATION_FAILED},
+    {"a bad Date next to it is ignored", DATE, "yesterday", DATE, TV_OK},
     {"neither", "", "", "", TV_ERR_AUTHENTICATION_FAILED},
     {"not a date", "yesterday", "", "yesterday", TV_ERR_AUTHENTICATION_FAILED},
     {"a date of ISO 8601", "2026-01-02T03:04:05Z", "", "2026-01-02T03:04:05Z",

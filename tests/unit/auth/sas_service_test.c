@@ -236,7 +236,7 @@ static const struct {
     const char *after; /* added to the query */
 } elsewhere[] = {
     {"another queue", TV_SERVICE_QUEUE, "jobs", "", NEW, TV_SERVICE_QUEUE, "job", "", ""},
-    {"names have a letter case", TV_SERVICE_QUEUE, "jobs", "", NEW, TV_SERVICE_QUEUE, "Jobs", "",
+    {"names are case-sensitive", TV_SERVICE_QUEUE, "jobs", "", NEW, TV_SERVICE_QUEUE, "Jobs", "",
      ""},
     {"the container of that name", TV_SERVICE_QUEUE, "jobs", "", NEW, TV_SERVICE_BLOB, "jobs", "",
      "&sr=c"},
@@ -441,7 +441,7 @@ TEST(headers_that_nobody_signed_do_not)
     t_row = "";
 }
 
-/* --- who shows nothing --- */
+/* --- anonymous requests --- */
 
 TEST(who_is_anonymous_may_do_what_is_public)
 {

@@ -131,16 +131,16 @@ static const struct {
     {"an empty signature is one", "sig=", TV_OK, true, ""},
     {"without an equals sign too", "sig", TV_OK, true, ""},
     {"an encoded name", "%73%69%67=abc", TV_OK, true, "abc"},
-    {"names have a letter case", "SIG=abc", TV_OK, false, ""},
+    {"names are case-sensitive", "SIG=abc", TV_OK, false, ""},
     {"a value may hold equals signs", "sig=a=b==", TV_OK, true, "a=b=="},
     {"others may come twice", "x=1&sig=abc&x=2", TV_OK, true, "abc"},
     {"other values may hold lines", "x=%0A&sig=abc", TV_OK, true, "abc"},
     {"empty parts are nothing", "&&sig=abc&", TV_OK, true, "abc"},
     {"half an escape", "sig=abc%2", TV_ERR_AUTHENTICATION_FAILED, false, ""},
-    {"an escape that is none", "sig=abc%zz", TV_ERR_AUTHENTICATION_FAILED, false, ""},
-    {"bytes that are no UTF-8", "sig=abc&spk=%ff", TV_ERR_AUTHENTICATION_FAILED, false, ""},
+    {"an invalid escape", "sig=abc%zz", TV_ERR_AUTHENTICATION_FAILED, false, ""},
+    {"bytes that are not UTF-8", "sig=abc&spk=%ff", TV_ERR_AUTHENTICATION_FAILED, false, ""},
     {"overlong UTF-8", "sig=abc&spk=%c0%8a", TV_ERR_AUTHENTICATION_FAILED, false, ""},
-    {"a name that is no UTF-8", "%ff=1&sig=abc", TV_ERR_AUTHENTICATION_FAILED, false, ""},
+    {"a name that is not UTF-8", "%ff=1&sig=abc", TV_ERR_AUTHENTICATION_FAILED, false, ""},
     {"decoded once only", "sig=%2541", TV_OK, true, "%41"},
 };
 
@@ -353,7 +353,7 @@ TEST(an_account_sas_ends_with_a_line_and_later_with_the_scope)
 /* --- times --- */
 
 static const struct {
-    const char *text, *instant; /* NULL when it is no time */
+    const char *text, *instant; /* NULL when it is not a time */
 } times[] = {
     {"2026-01-02", "2026-01-02T00:00:00Z"},
     {"2026-01-02T03:04Z", "2026-01-02T03:04:00Z"},

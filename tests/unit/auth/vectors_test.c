@@ -123,7 +123,7 @@ TEST(nothing_of_them_can_be_changed)
         for (size_t j = 0; j < count; j++) {
             tv_header kept = headers[j];
 
-            /* Beside x-ms-date, Date is for nobody. */
+            /* With x-ms-date, Date is ignored. */
             if (!is_signed(kept.name, is_lite) ||
                 (has_x_ms_date && tv_slice_eq_nocase(kept.name, TV_LIT("date"))))
                 continue;

@@ -136,7 +136,7 @@ TEST(strangers_have_a_sixteenth_even_if_all_is_free)
     CHECK_OK(tv_charge_reserve(&known, 8 * MB));
     tv_charge_done(&known);
 
-    /* Who is known makes room for the next stranger. */
+    /* A client that has authenticated makes room for the next stranger. */
     tv_charge_move(&strangers.charges[0], tv_budget_share(budget, TV_LIT("a")));
     CHECK_INT(fill(&strangers, tv_budget_strangers(budget)), 1);
     CHECK_INT(tv_budget_read(budget).held, 11 * MB);
@@ -197,7 +197,7 @@ TEST(an_arena_counts_what_it_takes_and_gives_it_back)
 
     tv_charge_init(&charge, tv_budget_share(budget, TV_LIT("a")));
     tv_arena_init(&arena);
-    tv_arena_alloc(&arena, 10); /* as a request's arena comes: with a chunk that nobody pays for */
+    tv_arena_alloc(&arena, 10); /* as a request's arena comes: with a chunk that is not charged */
     arena.charge = &charge;
     tv_arena_alloc(&arena, 10);
     CHECK_INT(tv_budget_read(budget).held, 0);

@@ -40,7 +40,7 @@ static const struct {
     {"braces", "{6f9619ff-8b86-d011-b42d-00c04fc964ff}"},
     {"too short", "6f9619ff-8b86-d011-b42d-00c04fc964f"},
     {"too long", "6f9619ff-8b86-d011-b42d-00c04fc964ff0"},
-    {"a foreign letter", "6f9619fg-8b86-d011-b42d-00c04fc964ff"},
+    {"a letter beyond f", "6f9619fg-8b86-d011-b42d-00c04fc964ff"},
     {"a dash in the wrong place", "6f9619f-f8b86-d011-b42d-00c04fc964ff"},
     {"a blank for a dash", "6f9619ff 8b86-d011-b42d-00c04fc964ff"},
 };

@@ -109,7 +109,7 @@ static const struct {
     {"no value", "/a?sig", "/a?sig=REDACTED"},
     {"a second question mark", "/a?b=?&sig=secret", "/a?b=?&sig=REDACTED"},
     {"a name that only starts so", "/a?sigma=1", "/a?sigma=1"},
-    {"in the path, behind '&' instead of '?'", "/a&sv=1&sig=secret&se=2?b=1",
+    {"in the path, after '&' instead of '?'", "/a&sv=1&sig=secret&se=2?b=1",
      "/a&sv=1&sig=REDACTED?b=1"},
     {"in the path, encoded", "/a%3Fsv=1&Sig%3Dsecret", "/a%3Fsv=1&sig=REDACTED"},
     {"a path that ends so", "/a/sig", "/a/sig"},

@@ -11,29 +11,29 @@ static void count_wake(void *ctx)
     atomic_fetch_add((atomic_int *)ctx, 1);
 }
 
-TEST(a_chain_gives_letters_back_in_order)
+TEST(a_chain_gives_messages_back_in_order)
 {
-    tv_mail letters[3];
+    tv_mail messages[3];
     tv_mail_chain chain = {0};
 
     CHECK(tv_mail_chain_take(&chain) == NULL);
     for (int i = 0; i < 3; i++)
-        tv_mail_chain_add(&chain, &letters[i]);
+        tv_mail_chain_add(&chain, &messages[i]);
     CHECK_INT(chain.count, 3);
     for (int i = 0; i < 3; i++)
-        CHECK(tv_mail_chain_take(&chain) == &letters[i]);
+        CHECK(tv_mail_chain_take(&chain) == &messages[i]);
     CHECK(tv_mail_chain_take(&chain) == NULL);
     CHECK_INT(chain.count, 0);
 
     /* An emptied chain can be used again. */
-    tv_mail_chain_add(&chain, &letters[1]);
-    CHECK(chain.first == &letters[1] && chain.last == &letters[1]);
+    tv_mail_chain_add(&chain, &messages[1]);
+    CHECK(chain.first == &messages[1] && chain.last == &messages[1]);
 }
 
 TEST(only_a_post_into_an_empty_box_wakes)
 {
     atomic_int wakes = 0;
-    tv_mail letters[3];
+    tv_mail messages[3];
     tv_mail_chain chain = {0};
     tv_mailbox box;
 
@@ -41,23 +41,23 @@ TEST(only_a_post_into_an_empty_box_wakes)
     tv_mailbox_post(&box, &chain);
     CHECK_INT(wakes, 0);
 
-    tv_mail_chain_add(&chain, &letters[0]);
+    tv_mail_chain_add(&chain, &messages[0]);
     tv_mailbox_post(&box, &chain);
     CHECK_INT(wakes, 1);
     CHECK(chain.first == NULL && chain.count == 0);
 
-    tv_mail_chain_add(&chain, &letters[1]);
-    tv_mail_chain_add(&chain, &letters[2]);
+    tv_mail_chain_add(&chain, &messages[1]);
+    tv_mail_chain_add(&chain, &messages[2]);
     tv_mailbox_post(&box, &chain);
     CHECK_INT(wakes, 1);
 
     tv_mail_chain taken = tv_mailbox_take(&box);
     CHECK_INT(taken.count, 3);
     for (int i = 0; i < 3; i++)
-        CHECK(tv_mail_chain_take(&taken) == &letters[i]);
+        CHECK(tv_mail_chain_take(&taken) == &messages[i]);
     CHECK_INT(tv_mailbox_take(&box).count, 0);
 
-    tv_mail_chain_add(&chain, &letters[0]);
+    tv_mail_chain_add(&chain, &messages[0]);
     tv_mailbox_post(&box, &chain);
     CHECK_INT(wakes, 2);
     tv_mailbox_take(&box);
@@ -77,17 +77,17 @@ static void count_and_repost(tv_mail *mail)
     }
 }
 
-TEST(a_letter_posted_during_delivery_waits_for_the_next)
+TEST(a_message_posted_during_delivery_waits_for_the_next)
 {
     atomic_int wakes = 0;
-    tv_mail letter = {.deliver = count_and_repost};
+    tv_mail message = {.deliver = count_and_repost};
     tv_mail_chain chain = {0};
     tv_mailbox box;
 
     tv_mailbox_init(&box, count_wake, &wakes);
     repost_box = &box;
     delivered = 0;
-    tv_mail_chain_add(&chain, &letter);
+    tv_mail_chain_add(&chain, &message);
     tv_mailbox_post(&box, &chain);
     tv_mailbox_deliver(&box);
     CHECK_INT(delivered, 1);
@@ -99,7 +99,7 @@ TEST(a_letter_posted_during_delivery_waits_for_the_next)
     tv_mailbox_done(&box);
 }
 
-enum { POSTERS = 4, LETTERS = 5000, CHAIN = 5 };
+enum { POSTERS = 4, MESSAGES = 5000, CHAIN = 5 };
 
 typedef struct numbered {
     tv_mail mail;
@@ -109,7 +109,7 @@ typedef struct numbered {
 typedef struct poster {
     tv_mailbox *box;
     int index;
-    numbered letters[LETTERS];
+    numbered messages[MESSAGES];
 } poster;
 
 static poster posters[POSTERS];
@@ -119,10 +119,10 @@ static void *post_letters(void *arg)
     poster *self = arg;
     tv_mail_chain chain = {0};
 
-    for (int i = 0; i < LETTERS; i++) {
-        self->letters[i].poster = self->index;
-        self->letters[i].number = i;
-        tv_mail_chain_add(&chain, &self->letters[i].mail);
+    for (int i = 0; i < MESSAGES; i++) {
+        self->messages[i].poster = self->index;
+        self->messages[i].number = i;
+        tv_mail_chain_add(&chain, &self->messages[i].mail);
         if (chain.count == CHAIN)
             tv_mailbox_post(self->box, &chain);
     }
@@ -155,7 +155,7 @@ static void wait_for(bell *b)
     pthread_mutex_unlock(&b->lock);
 }
 
-TEST(no_letter_of_several_threads_is_lost_or_overtaken)
+TEST(no_message_of_several_threads_is_lost_or_overtaken)
 {
     bell b = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
     pthread_t threads[POSTERS];
@@ -169,14 +169,14 @@ TEST(no_letter_of_several_threads_is_lost_or_overtaken)
         posters[i].index = i;
         assert_int_equal(pthread_create(&threads[i], NULL, post_letters, &posters[i]), 0);
     }
-    for (int received = 0; received < POSTERS * LETTERS;) {
+    for (int received = 0; received < POSTERS * MESSAGES;) {
         wait_for(&b);
         tv_mail_chain chain = tv_mailbox_take(&box);
         while ((mail = tv_mail_chain_take(&chain))) {
-            numbered *letter = (numbered *)mail;
+            numbered *message = (numbered *)mail;
 
-            CHECK_INT(letter->number, next[letter->poster]);
-            next[letter->poster]++;
+            CHECK_INT(message->number, next[message->poster]);
+            next[message->poster]++;
             received++;
         }
     }
@@ -188,10 +188,10 @@ TEST(no_letter_of_several_threads_is_lost_or_overtaken)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chain_gives_letters_back_in_order),
+        cmocka_unit_test(a_chain_gives_messages_back_in_order),
         cmocka_unit_test(only_a_post_into_an_empty_box_wakes),
-        cmocka_unit_test(a_letter_posted_during_delivery_waits_for_the_next),
-        cmocka_unit_test(no_letter_of_several_threads_is_lost_or_overtaken),
+        cmocka_unit_test(a_message_posted_during_delivery_waits_for_the_next),
+        cmocka_unit_test(no_message_of_several_threads_is_lost_or_overtaken),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@ static size_t at_most(size_t max)
 
 /*
  * Take random streams of random lengths on in random steps, a few of them at a
- * time and each as far as it likes, until all have ended.
+ * time and each by any length, until all have ended.
  */
 static void check_streams(tv_md5_way way, size_t step_max)
 {

@@ -31,7 +31,7 @@ static const struct {
     {"a plus sign", "+1", false, false, false, 0},
     {"two signs", "--1", false, false, false, 0},
     {"a blank in front", " 1", false, false, false, 0},
-    {"a blank behind", "1 ", false, false, false, 0},
+    {"a trailing blank", "1 ", false, false, false, 0},
     {"a fraction", "1.0", false, false, false, 0},
     {"a letter", "1a", false, false, false, 0},
 };
@@ -107,14 +107,14 @@ static const struct {
     {"a sign alone", "-", false, 0},
     {"a plus sign", "+1", false, 0},
     {"no digit before the point", ".5", false, 0},
-    {"no digit behind the point", "5.", false, 0},
+    {"no digit after the point", "5.", false, 0},
     {"no digit in the exponent", "5e", false, 0},
-    {"no digit behind the exponent's sign", "5e+", false, 0},
+    {"no digit after the exponent's sign", "5e+", false, 0},
     {"hexadecimal", "0x10", false, 0},
     {"not a number", "NaN", false, 0},
     {"infinity", "Infinity", false, 0},
     {"a blank in front", " 5", false, 0},
-    {"a blank behind", "5 ", false, 0},
+    {"a trailing blank", "5 ", false, 0},
     {"a comma", "5,5", false, 0},
 };
 

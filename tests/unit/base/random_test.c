@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-TEST(every_byte_asked_for_is_filled_and_none_behind_it)
+TEST(every_byte_asked_for_is_filled_and_none_after_it)
 {
     static unsigned char bytes[2048];
 
@@ -42,7 +42,7 @@ TEST(numbers_have_every_bit_and_do_not_come_twice)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_byte_asked_for_is_filled_and_none_behind_it),
+        cmocka_unit_test(every_byte_asked_for_is_filled_and_none_after_it),
         cmocka_unit_test(numbers_have_every_bit_and_do_not_come_twice),
     };
 

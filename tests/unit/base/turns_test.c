@@ -1,6 +1,7 @@
 /*
- * Turns: who is served when, and how tasks end.  The tasks note each of their turns
- * in one list, so that the order can be looked at; none of them takes long.
+ * Turns: which task is served when, and how tasks end.  The tasks note each of
+ * their turns in one list, so that the order can be looked at; none of them takes
+ * long.
  */
 #include "base/turns.h"
 
@@ -74,9 +75,9 @@ static bool run(tv_task *task, tv_turn *turn)
     return turn->must_end || self->turns == self->turns_wanted;
 }
 
-static void deliver(tv_mail *letter)
+static void deliver(tv_mail *message)
 {
-    ((fake *)letter)->is_delivered = true;
+    ((fake *)message)->is_delivered = true;
 }
 
 static fake *make(int id, const char *account, int turns_wanted)
@@ -101,15 +102,15 @@ static fake *submit(int id, const char *account, int turns_wanted)
     return self;
 }
 
-/* Take letters until so many tasks have come back. */
+/* Take messages until this many tasks have come back. */
 static void await(int count)
 {
     while (count > 0) {
         sem_wait(&mail);
         tv_mail_chain chain = tv_mailbox_take(&box);
 
-        for (tv_mail *letter; (letter = tv_mail_chain_take(&chain)) != NULL; count--)
-            letter->deliver(letter);
+        for (tv_mail *message; (message = tv_mail_chain_take(&chain)) != NULL; count--)
+            message->deliver(message);
     }
 }
 
@@ -177,7 +178,7 @@ TEST(the_tasks_of_an_account_have_their_turns_one_after_the_other)
     open_gate();
     await(9);
 
-    /* Once all have begun, nobody gets two turns ahead of anybody. */
+    /* Once all have begun, none gets two turns ahead of another. */
     for (int end = 20; end < 60; end++) {
         for (int i = 1; i <= 8; i++) {
             for (int k = 1; k <= 8; k++)

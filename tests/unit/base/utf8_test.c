@@ -19,7 +19,7 @@ static const struct {
     {"the last code point", "\xF4\x8F\xBF\xBF", true, 2},
     {"the last before the surrogates", "\xED\x9F\xBF", true, 1},
     {"the first after the surrogates", "\xEE\x80\x80", true, 1},
-    {"a long sequence behind a whole word", "12345678\xE2\x82\xAC", true, 9},
+    {"a long sequence after a whole word", "12345678\xE2\x82\xAC", true, 9},
     {"a tail byte alone", "\x80", false, 0},
     {"two bytes cut off", "\xC3", false, 0},
     {"three bytes cut off", "\xE2\x82", false, 0},
@@ -31,7 +31,7 @@ static const struct {
     {"a surrogate", "\xED\xA0\x80", false, 0},
     {"past the last code point", "\xF4\x90\x80\x80", false, 0},
     {"a byte that never occurs", "\xFF", false, 0},
-    {"a bad byte behind a whole word", "12345678\xFE", false, 0},
+    {"a bad byte after a whole word", "12345678\xFE", false, 0},
     {"a letter where a tail belongs", "\xE2\x82x", false, 0},
 };
 

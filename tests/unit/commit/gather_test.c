@@ -1,4 +1,4 @@
-/* Waiting for company: when, for how many, how long. */
+/* Waiting to batch more writes: when, for how many, how long. */
 #include "check.h"
 
 #include "commit/gather.h"
@@ -18,7 +18,7 @@ static const struct {
     size_t queued, wanted;
 } cases[] = {
     {"the first group of all", 0, 0, 0, 1},
-    {"a lone client is its own company", 1, SLOW_NS, 0, 1},
+    {"a lone client does not wait for others", 1, SLOW_NS, 0, 1},
     {"two clients that alternate are brought together", 1, SLOW_NS, 1, 2},
     {"half a crowd waits for the other half", 8, SLOW_NS, 8, 16},
     {"all were answered at once: wait for all", 16, SLOW_NS, 0, 16},

@@ -56,7 +56,7 @@ typedef struct step {
     int runs;         /* how often it ran */
     char saw[64];     /* what the row held when it ran last */
     sem_t *gate;      /* held before it acts, where given */
-    int order;        /* the how-manieth answer this was; 0 is none yet */
+    int order;        /* which answer this was, from 1; 0 is none yet */
     bool is_delivered;
 } step;
 

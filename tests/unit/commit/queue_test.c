@@ -89,7 +89,7 @@ TEST(invariant_13_a_small_write_does_not_wait_for_large_ones)
 
 /* A partition that has a small write waiting takes its large ones in the same order, but not all at
  * once. */
-TEST(invariant_13_large_writes_behind_a_small_one_are_taken_up_to_a_sum)
+TEST(invariant_13_large_writes_after_a_small_one_are_taken_up_to_a_sum)
 {
     tv_write_queue *queue = tv_write_queue_new();
     int next = 0;
@@ -112,7 +112,7 @@ TEST(invariant_13_large_writes_behind_a_small_one_are_taken_up_to_a_sum)
 }
 
 /* But not one by one: a partition that is never idle must not need a sync for each. */
-TEST(large_writes_behind_a_small_one_share_a_group)
+TEST(large_writes_after_a_small_one_share_a_group)
 {
     tv_write_queue *queue = tv_write_queue_new();
 
@@ -222,8 +222,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(invariant_3_the_writes_to_a_partition_keep_their_order),
         cmocka_unit_test(invariant_13_a_small_write_does_not_wait_for_large_ones),
-        cmocka_unit_test(invariant_13_large_writes_behind_a_small_one_are_taken_up_to_a_sum),
-        cmocka_unit_test(large_writes_behind_a_small_one_share_a_group),
+        cmocka_unit_test(invariant_13_large_writes_after_a_small_one_are_taken_up_to_a_sum),
+        cmocka_unit_test(large_writes_after_a_small_one_share_a_group),
         cmocka_unit_test(invariant_13_large_writes_go_on_beside_small_ones_without_end),
         cmocka_unit_test(large_writes_that_are_not_much_go_beside_small_ones),
         cmocka_unit_test(both_chains_of_an_account_have_their_turns),

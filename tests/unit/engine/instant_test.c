@@ -191,7 +191,8 @@ TEST(a_quick_restart_does_not_run_ahead_of_the_clock)
 
 static tv_memory_options shared = {.is_shared = true};
 
-/* Two nodes over one storage: the later time stays, and a conflict is none of the writes'. */
+/* Two nodes over one storage: the later time stays, and a conflict is not the fault of the writes.
+ */
 TEST(of_two_writers_the_later_time_is_remembered)
 {
     tv_txn *other = tv_txn_new(engine);

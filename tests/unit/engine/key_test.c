@@ -354,7 +354,7 @@ TEST(numbers_sort_as_their_digits_do_and_come_back)
     CHECK_ERR(tv_key_read_number(TV_LIT("00000000000000"), &number), TV_ERR_CORRUPT);
 }
 
-TEST(after_is_the_least_key_behind_a_prefix)
+TEST(after_is_the_least_key_after_a_prefix)
 {
     CHECK_TEXT(tv_key_after(&arena, TV_LIT("ab")), "ac");
     CHECK_TEXT(tv_key_after(&arena, TV_LIT("a\xFF\xFF")), "b");
@@ -375,7 +375,7 @@ TEST(a_row_without_a_terminator_is_corrupt)
               TV_ERR_CORRUPT);
 }
 
-/* A blob's rows stand together, and those of a longer name with the same beginning behind them. */
+/* A blob's rows are together, and those of a longer name with the same beginning after them. */
 TEST(blobs_are_partitions_of_their_container)
 {
     tv_slice container = tv_key_container(&arena, TV_LIT("acct"), 33);
@@ -423,7 +423,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(table_ids_sort_as_numbers_and_come_back, set_up, tear_down),
         cmocka_unit_test(numbers_sort_as_their_digits_do_and_come_back),
-        cmocka_unit_test_setup_teardown(after_is_the_least_key_behind_a_prefix, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(after_is_the_least_key_after_a_prefix, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_row_without_a_terminator_is_corrupt, set_up, tear_down),
         cmocka_unit_test_setup_teardown(blobs_are_partitions_of_their_container, set_up, tear_down),
     };

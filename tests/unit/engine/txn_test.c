@@ -252,7 +252,7 @@ static tv_memory_options shared = {.is_shared = true};
 
 /*
  * What the index was hashed with once, eight bytes at a time and without a key.
- * Whoever knows the state before a word chooses the word so that any state
+ * An attacker who knows the state before a word chooses the word so that any state
  * follows it: keys that all meet in one slot.
  */
 static void colliding_key(uint64_t seed, char ret_key[24])

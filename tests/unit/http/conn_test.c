@@ -527,7 +527,7 @@ TEST(a_client_may_go_while_its_request_is_pending)
     server_end(s);
 }
 
-/* With input behind the request nothing is read, and so no end of it seen. */
+/* With input after the request nothing is read, and so no end of it seen. */
 TEST(work_for_a_client_that_has_closed_its_connection_is_told)
 {
     static const struct {
@@ -536,8 +536,8 @@ TEST(work_for_a_client_that_has_closed_its_connection_is_told)
     } rows[] = {
         {"a close", "", false},
         {"a reset", "", true},
-        {"a close behind another request", "GET /echo HTTP/1.1\r\nHost: h\r\n\r\n", false},
-        {"a reset behind another request", "GET /echo HTTP/1.1\r\nHost: h\r\n\r\n", true},
+        {"a close after another request", "GET /echo HTTP/1.1\r\nHost: h\r\n\r\n", false},
+        {"a reset after another request", "GET /echo HTTP/1.1\r\nHost: h\r\n\r\n", true},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -658,7 +658,7 @@ TEST(a_body_of_unknown_length_is_charged_as_it_comes)
     tv_budget_free(limits.budget);
 }
 
-/* Heads are counted without a question; so whoever does not even read a refusal has to go. */
+/* Heads are charged without asking; so a client that does not even read a refusal has to go. */
 TEST(strangers_that_do_not_read_hold_no_more_than_their_share)
 {
     tv_http_limits limits = tv_http_limits_default;
@@ -764,7 +764,7 @@ TEST(a_stop_ends_what_is_left_after_its_grace)
     CHECK(client_is_at_end(&half));
     CHECK(client_is_at_end(&held));
 
-    /* The loop itself waits for the answer that nobody wants any more. */
+    /* The loop itself waits for the answer that no client waits for any more. */
     CHECK_INT(atomic_load(&s->done), 1);
     server_release(s);
     client_close(&half);

@@ -3,19 +3,19 @@
  * in are hashed by a sink, bodies that go out are a pattern from a source:
  *
  *     /take          answers with the length and the hash of the body
- *     /pause?N       the same; pauses whenever N bytes have come, for a letter
+ *     /pause?N       the same; pauses whenever N bytes have come, for a message
  *     /hold          the same; pauses at the first piece until server_release
  *     /early?N       answers 409 from inside the sink when N bytes have come
  *     /hold-early    pauses at the first piece; 409 after server_release
  *     /small         the same as /take with a limit of 10 bytes
  *
  *     /give?L,P      L bytes in pieces of P, at once
- *     /later?L,P     the same; every piece comes by a letter
+ *     /later?L,P     the same; every piece comes by a message
  *     /wait?L,P      the same at once, but the first piece after server_release
  *     /cut?L,P       gives half of it and aborts, at once
- *     /cut-later?L,P the same by a letter
+ *     /cut-later?L,P the same by a message
  *     /fail?L,P      answers 500 instead of the first piece, at once
- *     /fail-later?L,P  the same by a letter
+ *     /fail-later?L,P  the same by a message
  *     /same?L        304 that would be L long, without a source
  *     /none?L        204, the same
  *
@@ -30,11 +30,11 @@
 typedef struct flow flow;
 
 struct flow {
-    tv_job job; /* first: its letter leads here */
+    tv_job job; /* first: its message leads here */
     void (*step)(flow *f);
     server *server;
     tv_request *req;
-    bool is_held;        /* the next letter waits for server_release */
+    bool is_held;        /* the next message waits for server_release */
     uint64_t numbers[2]; /* of the query */
     uint64_t hash, since_pause;
     uint64_t given;
@@ -94,7 +94,7 @@ static inline void flow_deliver(tv_mail *mail)
     f->step(f);
 }
 
-/* Call `step` from a letter, after server_release if the flow is held. */
+/* Call `step` from a message, after server_release if the flow is held. */
 static inline void flow_later(flow *f, void (*step)(flow *f))
 {
     f->step = step;

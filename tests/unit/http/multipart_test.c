@@ -30,7 +30,7 @@ static const struct {
     {"no blank", "multipart/mixed;boundary=b", "b"},
     {"blanks", " multipart/mixed ;\tboundary = b ", "b"},
     {"any case", "Multipart/MIXED; Boundary=B", "B"},
-    {"behind another parameter", "multipart/mixed; charset=\"utf-8\"; boundary=b", "b"},
+    {"after another parameter", "multipart/mixed; charset=\"utf-8\"; boundary=b", "b"},
     {"in front of another", "multipart/mixed; boundary=b; charset=utf-8", "b"},
     {"an equals sign inside", "multipart/mixed; boundary=a=b", "a=b"},
     {"200 characters", "multipart/mixed; boundary=" X100 X100, X100 X100},
@@ -73,7 +73,7 @@ static const struct {
     {"LF", "--b\none\n--b\ntwo\n--b--\n", true, "[one][two]"},
     {"mixed", "--b\r\none\n--b\ntwo\r\n--b--", true, "[one][two]"},
     {"no line end at the end", "--b\none\n--b--", true, "[one]"},
-    {"blanks behind a delimiter", "--b \t\none\n--b-- \n", true, "[one]"},
+    {"blanks after a delimiter", "--b \t\none\n--b-- \n", true, "[one]"},
     {"a preamble", "hello\n--x\n\n--b\none\n--b--\n", true, "[one]"},
     {"an epilogue", "--b\none\n--b--\n--b\ntwo\n--b--\n", true, "[one]"},
     {"an empty part", "--b\n\n--b--", true, "[]"},
@@ -89,7 +89,7 @@ static const struct {
     {"a delimiter inside a line", "--b\none --b\n--b--", true, "[one --b]"},
     {"a blank in front of a delimiter", "--b\n --b\n--b--", true, "[ --b]"},
     {"one dash", "--b\n-b\n--b--", true, "[-b]"},
-    {"three dashes behind", "--b\none\n--b---\n--b--", true, "[one\n--b---]"},
+    {"three trailing dashes", "--b\none\n--b---\n--b--", true, "[one\n--b---]"},
     {"a NUL-less end in a lone CR", "--b\r\none\r\n--b--\r", true, "[one]"},
 };
 

@@ -205,10 +205,10 @@ static const struct {
      "PUT /small HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
      "6\r\nabcdef\r\n5\r\nghijk\r\n0\r\n\r\n",
      413, "BODY_TOO_LARGE"},
-    {"a bad chunk behind a good one",
+    {"a bad chunk after a good one",
      "PUT /take HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\nx\r\n", 400,
      "BAD_REQUEST"},
-    {"a bad chunk behind a pause",
+    {"a bad chunk after a pause",
      "PUT /pause?1 HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\nx\r\n", 400,
      "BAD_REQUEST"},
 };

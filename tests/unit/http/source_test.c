@@ -22,9 +22,9 @@ static const struct {
     {"small pieces", "/give?1000,7", 1000, 143},
     {"large pieces", "/give?8388608,1048576", 8 * MIB, 8},
     {"more than a turn of the loop in small pieces", "/give?4194304,4096", 4 * MIB, 1024},
-    {"one piece by letter", "/later?5,5", 5, 1},
-    {"small pieces by letter", "/later?1000,7", 1000, 143},
-    {"large pieces by letter", "/later?8388608,262144", 8 * MIB, 32},
+    {"one piece by message", "/later?5,5", 5, 1},
+    {"small pieces by message", "/later?1000,7", 1000, 143},
+    {"large pieces by message", "/later?8388608,262144", 8 * MIB, 32},
 };
 
 /* Each twice in a row without waiting: the second answer follows the first. */

@@ -1,4 +1,4 @@
-/* The network thread: letters, the end of rounds, holds and the stop. */
+/* The network thread: messages, the end of rounds, holds and the stop. */
 #include "net/loop.h"
 
 #include <stdatomic.h>
@@ -6,30 +6,30 @@
 
 #include "check.h"
 
-typedef struct letter {
+typedef struct message {
     tv_mail mail;
     tv_loop *loop;
     bool releases;
-} letter;
+} message;
 
 static atomic_int delivered, handed_on;
 
 static void deliver(tv_mail *mail)
 {
-    letter *l = (letter *)mail;
+    message *l = (message *)mail;
 
     if (l->releases)
         tv_loop_release(l->loop);
     atomic_fetch_add(&delivered, 1);
 }
 
-/* At the end of a round all letters that it delivered are handed on. */
+/* At the end of a round all messages that it delivered are handed on. */
 static void at_round_end(void *ctx)
 {
     atomic_store(&handed_on, atomic_load(&delivered));
 }
 
-static void post(tv_loop *loop, letter *l)
+static void post(tv_loop *loop, message *l)
 {
     tv_mail_chain chain = {0};
 
@@ -46,18 +46,18 @@ static void wait_for(atomic_int *counter, int want)
     CHECK_INT(atomic_load(counter), want);
 }
 
-TEST(letters_are_delivered_and_the_round_ends_after_them)
+TEST(messages_are_delivered_and_the_round_ends_after_them)
 {
     enum { COUNT = 100 };
     tv_loop *loop = tv_loop_new(3);
-    letter letters[COUNT] = {0};
+    message messages[COUNT] = {0};
 
     atomic_store(&delivered, 0);
     tv_loop_at_round_end(loop, at_round_end, NULL);
     tv_loop_start(loop);
     CHECK_INT(tv_loop_index(loop), 3);
     for (int i = 0; i < COUNT; i++)
-        post(loop, &letters[i]);
+        post(loop, &messages[i]);
     wait_for(&delivered, COUNT);
     wait_for(&handed_on, COUNT);
     tv_loop_stop(loop);
@@ -65,10 +65,10 @@ TEST(letters_are_delivered_and_the_round_ends_after_them)
     tv_loop_free(loop);
 }
 
-TEST(a_hold_keeps_a_stopping_loop_running_for_its_letter)
+TEST(a_hold_keeps_a_stopping_loop_running_for_its_message)
 {
     tv_loop *loop = tv_loop_new(0);
-    letter last = {.releases = true};
+    message last = {.releases = true};
 
     atomic_store(&delivered, 0);
     tv_loop_hold(loop);
@@ -144,8 +144,8 @@ TEST(a_stream_alone_has_every_turn)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(letters_are_delivered_and_the_round_ends_after_them),
-        cmocka_unit_test(a_hold_keeps_a_stopping_loop_running_for_its_letter),
+        cmocka_unit_test(messages_are_delivered_and_the_round_ends_after_them),
+        cmocka_unit_test(a_hold_keeps_a_stopping_loop_running_for_its_message),
         cmocka_unit_test(a_loop_that_never_ran_can_be_freed),
         cmocka_unit_test(streams_that_bring_much_share_a_round_and_take_turns),
         cmocka_unit_test(a_stream_alone_has_every_turn),

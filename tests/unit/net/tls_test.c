@@ -144,9 +144,9 @@ static const struct {
     int version;
 } streams[] = {
     {"TLS 1.3", "/take", "/give?5242880,262144", 0, TLS1_3_VERSION},
-    {"TLS 1.3, pauses and letters", "/pause?100000", "/later?5242880,1048576", 0, TLS1_3_VERSION},
+    {"TLS 1.3, pauses and messages", "/pause?100000", "/later?5242880,1048576", 0, TLS1_3_VERSION},
     {"TLS 1.3, a pause at every piece", "/pause?1", "/give?5242880,5242880", 9999, TLS1_3_VERSION},
-    {"TLS 1.2, pauses and letters", "/pause?100000", "/later?5242880,65536", 0, TLS1_2_VERSION},
+    {"TLS 1.2, pauses and messages", "/pause?100000", "/later?5242880,65536", 0, TLS1_2_VERSION},
 };
 
 TEST(streamed_bodies_pass_through_tls)
@@ -255,7 +255,7 @@ TEST(a_bad_certificate_or_key_is_named)
     CHECK(strstr(error, "cannot use key "));
 }
 
-/* A prompt would hold up the thread that waits for signals, and with it the end of the server. */
+/* A prompt would block the thread that waits for signals, and with it the end of the server. */
 TEST(nobody_is_asked_for_a_pass_phrase)
 {
     char locked_path[64], error[256];

@@ -52,7 +52,7 @@ static const struct {
     {TV_OP_LT, "lt", true, false, false}, {TV_OP_LE, "le", true, true, false},
 };
 
-/* Three values of each type that say -1, 0 and 1, as far as the type can: Boolean has two. */
+/* Three values of each type that say -1, 0 and 1, if the type has three: Boolean has two. */
 static tv_property value_of(tv_edm_type type, int rank)
 {
     static const char *const strings[] = {"a", "b", "ba"};

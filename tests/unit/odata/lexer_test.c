@@ -1,4 +1,4 @@
-/* Tokens, where they stand, and what is none. */
+/* Tokens, where they are, and what is not a token. */
 #include "odata/lexer.h"
 
 #include "base/buf.h"
@@ -109,7 +109,7 @@ TEST(filters_are_cut_into_tokens)
 }
 
 /* The end of the bytes is the end, wherever it cuts. */
-TEST(nothing_is_read_behind_the_end)
+TEST(nothing_is_read_past_the_end)
 {
     static const char filter[] = "not (Abc_9 eq 'it''s' or X'0a' le -1.5E+3d) and a/b(c,5L)";
     tv_buf out = TV_BUF_EMPTY;
@@ -168,7 +168,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(filters_are_cut_into_tokens),
-        cmocka_unit_test(nothing_is_read_behind_the_end),
+        cmocka_unit_test(nothing_is_read_past_the_end),
         cmocka_unit_test(a_nul_is_no_end),
         cmocka_unit_test(strings_are_not_copied_without_need),
     };

@@ -94,7 +94,7 @@ static const struct {
     {"not paid", "not (paid)"},
     {"paid and qty gt 3", "paid and qty gt 3"},
     {"(paid)", "paid"},
-    /* constants are folded, whatever stands around them */
+    /* constants are folded, whatever is around them */
     {"true", ""},
     {"(true)", ""},
     {"false", "false"},
@@ -206,7 +206,7 @@ static const struct {
      "There is an unterminated string literal at position 7 in 'a eq 'b'."},
     {"a = 1", TV_ERR_FILTER_SYNTAX,
      "Syntax error: character '=' is not valid at position 2 in 'a = 1'."},
-    /* "not" is no property, on neither side */
+    /* "not" is not a property, on either side */
     {"not eq 5", TV_ERR_FILTER_SYNTAX, "Syntax error at position 8 in 'not eq 5'."},
     {"5 eq not", TV_ERR_FILTER_SYNTAX, "Syntax error at position 8 in '5 eq not'."},
     /* literals beyond their type */
@@ -332,7 +332,7 @@ TEST(nesting_has_a_limit)
         CHECK_ERR(parse(nested(100000, forms[i][0], forms[i][1], forms[i][2]), &filter),
                   TV_ERR_FILTER_SYNTAX);
     }
-    /* It is depth that counts: as much beside each other is well. */
+    /* Depth is what counts: as much side by side is fine. */
     CHECK_OK(parse(nested(5000, "(not a) and ", "b", ""), &(tv_filter *){NULL}));
 }
 

@@ -1,8 +1,8 @@
 /*
  * Plans as tables: a filter, the name of its plan, its ranges and what is left
- * to test.  A bound is shown as it stands in a row key behind the table's prefix,
- * with '|' for 01 (between PartitionKey and RowKey, and behind a RowKey), '^' for
- * 02 (behind a partition) and '$' for the end of the table.
+ * to test.  A bound is shown as it appears in a row key after the table's prefix,
+ * with '|' for 01 (between PartitionKey and RowKey, and after a RowKey), '^' for
+ * 02 (after a partition) and '$' for the end of the table.
  */
 #include "odata/plan.h"
 
@@ -305,7 +305,7 @@ TEST(a_long_filter_stays_in_its_partition)
 
 enum { LONG_FILTER = 32 * 1024 };
 
-/* `open` as often as it goes with `inner` in the midst, and as many `close` behind it. */
+/* `open` as often as it fits with `inner` in the middle, and as many `close` after it. */
 static void add_nested(tv_buf *text, const char *open, const char *inner, const char *close)
 {
     size_t count = LONG_FILTER / (strlen(open) + strlen(close) + 4);

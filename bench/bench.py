@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Measure tavolad beside nginx and Azurite, in the same run on the same machine.
+"""Measure tavolad next to nginx and Azurite, in the same run on the same machine.
 
 nginx returns the same bytes with similar headers for the same signed requests,
 with as many workers as tavolad has threads: it is the floor for a server that
@@ -46,7 +46,7 @@ class Bench:
         self.run = 0
 
     def wrk(self, into, pids, url, script, *arguments):
-        """One round of load; a refused request spoils the figures, so it ends the run."""
+        """One round of load; a refused request spoils the results, so it ends the run."""
         before = cpu_s(pids)
         done = subprocess.run(
             ["wrk", "-t", str(self.options.threads), "-c", str(self.options.connections),
@@ -201,7 +201,7 @@ def measure_loads(options, scratch):
 
 
 def measure_beside_nginx(options, scratch, report, bench, server):
-    """All loads, tavolad and nginx taking turns; returns the figures of the inserts."""
+    """All loads, tavolad and nginx taking turns; returns the measurement of the inserts."""
     client = table_client.Client(server.table_port)
     fill(client)
     loads = (("point read", 1, bench.reads, "ratio <= 1.8"),
@@ -262,7 +262,7 @@ def measure_sas(options, report, bench, server):
     client.close()
     floor = figures.pop("SharedKeyLite")
     for name, figure in figures.items():
-        report.fact(f"point read by {name}, CPU, times SharedKeyLite's",
+        report.fact(f"point read by {name}, CPU, relative to SharedKeyLite",
                     f"{figure.cpu_us / floor.cpu_us:.2f} ({figure.cpu_us:.1f} us)", "<= 1.25")
 
 
@@ -276,7 +276,7 @@ def measure_azurite(scratch, report, bench, inserts):
                   *arguments)
         client.close()
     report.load("Azurite: insert (not durable)", 1, theirs, None)
-    report.fact("insert rate, times Azurite's", f"{inserts.rate / theirs.rate:.1f}", ">= 10")
+    report.fact("insert rate, relative to Azurite", f"{inserts.rate / theirs.rate:.1f}", ">= 10")
 
 
 SECTIONS = {"loads": measure_loads, "queries": measure_queries, "queues": queues.measure,
@@ -307,7 +307,7 @@ def main():
     if options.server_threads:
         os.environ["TAVOLA_THREADS"] = str(options.server_threads)
 
-    # Beside the build and not in /tmp, which may be memory: inserts must reach a disk.
+    # Next to the build and not in /tmp, which may be memory: inserts must reach a disk.
     (ROOT / "build").mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="bench-", dir=ROOT / "build") as scratch:
         reports = [section(options, pathlib.Path(scratch)) for name, section in SECTIONS.items()

@@ -1,4 +1,4 @@
-"""The servers that tavolad is measured beside: nginx and Azurite."""
+"""The servers that tavolad is compared with: nginx and Azurite."""
 
 import os
 import pathlib

@@ -27,7 +27,7 @@ class Growth:
 
     def text(self):
         parts = [f"## {self.title}\n\n{stamp(others=False)} Microseconds of CPU of the whole process for each "
-                 "operation of the engine, compactions included; in brackets times that of the "
+                 "operation of the engine, compactions included; in brackets the ratio to the "
                  "smallest size. Default options. Conditional writes in groups of 64, durable.\n"]
         for keys, curve in self.curves.items():
             rows = [COLUMNS, *[self.line(point, curve[0]) for point in curve]]

@@ -51,7 +51,7 @@ class Queries:
         self.note = note_for(self.client)
 
     def load(self, name, paths, size=1, target=""):
-        """Rounds of wrk with these paths; returns the figures."""
+        """Rounds of wrk with these paths; returns the measurement."""
         port = self.server.table_port
         requests = [self.bench.head(self.client, "GET", path, port) + "\r\n" for path in paths]
         file = self.bench.write("queries", "\0".join(requests))
@@ -101,7 +101,7 @@ class Queries:
                            [table_client.key_path(TABLE, "page", key) for key in keys])
         by_filter = self.load("point read by $filter", [
             filter_path(TABLE, f"PartitionKey eq 'page' and RowKey eq '{key}'") for key in keys])
-        self.fact("CPU of a point read by $filter, times the direct one",
+        self.fact("CPU of a point read by $filter, relative to the direct one",
                   f"{by_filter.cpu_us / direct.cpu_us:.2f}", "<= 1.3")
 
     def point_in(self, rows):
@@ -112,7 +112,7 @@ class Queries:
         for partition in range(100):
             fill(self.client, table, f"p{partition}", rows // 100)
         print(f"{rows:,} entities stored in {time.monotonic() - began:.0f} s", flush=True)
-        time.sleep(2)  # for what the store does behind them
+        time.sleep(2)  # for what the store does in the background
         numbers = random.Random(1)
         return self.load(f"point read among {rows:,}", [
             table_client.key_path(table, f"p{numbers.randrange(100)}",
@@ -121,7 +121,7 @@ class Queries:
 
     def point_in_large_table(self):
         small, large = self.point_in(SMALL_ROWS), self.point_in(LARGE_ROWS)
-        self.fact(f"CPU of a point read among {LARGE_ROWS:,}, times that among {SMALL_ROWS:,}",
+        self.fact(f"CPU of a point read among {LARGE_ROWS:,}, relative to one among {SMALL_ROWS:,}",
                   f"{large.cpu_us / small.cpu_us:.2f}", "<= 1.5")
 
 

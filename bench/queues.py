@@ -1,4 +1,4 @@
-"""Measure queues: cycles of put, get and delete, each of them alone, and gets beside a crowd."""
+"""Measure queues: cycles of put, get and delete, each alone, and gets among invisible messages."""
 
 import base64
 import os
@@ -81,7 +81,7 @@ class Queues:
             self.run(Measurement(), ours, load, "crowd", count=INVISIBLE)
         found = {"empty": [], "crowd": []}
         nothing = {"empty": [], "crowd": []}
-        # A disk and a scheduler are now slow, now fast: the two take turns often, and the
+        # A disk and a scheduler are sometimes slow, so the two take turns often, and the
         # best of each is what a get costs.
         seconds = self.options.short_s / 8
         for _ in range(3 * self.options.rounds):
@@ -95,15 +95,15 @@ class Queues:
         for what, times in (("a message", found), ("nothing", nothing)):
             empty, crowd = min(times["empty"]), min(times["crowd"])
             self.section.fact(
-                f"p50 of a get that finds {what} beside {INVISIBLE:,} invisible ones, "
-                "times that without them", f"{crowd / empty:.2f} ({crowd:.3f} ms)", "<= 1.2")
+                f"p50 of a get that finds {what} among {INVISIBLE:,} invisible ones, "
+                "relative to one without them", f"{crowd / empty:.2f} ({crowd:.3f} ms)", "<= 1.2")
 
 
 def measure(options, scratch):
     section = Section("Queues", options,
                       f"{options.connections} connections, messages of 100 bytes. "
                       "A cycle is a put, a get and a delete. Gets and deletes take what the puts "
-                      "have left, so they may end before their time; Azurite's are fewer. Only "
+                      "have left, so they may end early; Azurite's are fewer. Only "
                       "tavolad's messages are durable when the client hears of them.")
     queues = Queues(options, scratch, section)
     workers = options.server_threads or os.cpu_count()

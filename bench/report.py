@@ -1,4 +1,4 @@
-"""The page of figures: a part for each section that was measured, tables in Markdown."""
+"""The page of results: a part for each section that was measured, tables in Markdown."""
 
 import datetime
 import os
@@ -29,7 +29,7 @@ def version_of(*command):
 
 
 def stamp(others=True):
-    """When, where and of what the figures are, and of which others."""
+    """When, where and with which versions the numbers were measured."""
     commit = subprocess.run(["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"],
                             stdout=subprocess.PIPE, text=True).stdout.strip()
     here = (f"{datetime.date.today()}, commit {commit}, {machine()}; "

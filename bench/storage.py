@@ -1,5 +1,5 @@
 """What measuring queues and blobs shares: requests by SAS, the load generator, and tables that
-put tavolad beside its competitors."""
+put tavolad next to its competitors."""
 
 import http.client
 import json
@@ -51,7 +51,7 @@ class Contender:
 
 
 def run_load(into, contender, load, kind, path, **flags):
-    """One round of the generator, added to the figures."""
+    """One round of the generator, added to the measurement."""
     flags = {"port": contender.port(load), "path": f"/{ACCOUNT}{path}", "query": TOKEN, **flags}
     before = cpu_s(contender.pids)
     done = subprocess.run(

@@ -92,7 +92,7 @@ static uint64_t any(bench *b, uint64_t below)
     return mix(b->seed) % below;
 }
 
-/* The partition and the key of row `number`; `is_absent` makes one beside it that is never there.
+/* The partition and the key of row `number`; `is_absent` makes one next to it that is never there.
  */
 static tv_slice key_of(bench *b, uint64_t number, bool is_absent, tv_slice *ret_partition)
 {
@@ -262,7 +262,7 @@ static double resident_mib(void)
 static void measure(bench *b, uint64_t rows, cost loaded)
 {
     rest(b);
-    read_rows(b, rows, false, READS); /* the first pass fills the cache as far as it goes */
+    read_rows(b, rows, false, READS); /* the first pass fills the cache */
     cost found = read_rows(b, rows, false, READS);
     cost absent = read_rows(b, rows, true, READS);
     cost page = read_pages(b, rows);

@@ -5,7 +5,7 @@
  *
  *   load [flags] KIND
  *
- * A refused request spoils the figures, so it ends the run with exit code 1.
+ * A refused request spoils the results, so it ends the run with exit code 1.
  * Requests under way when the time is over are waited for and counted.
  */
 #include "reply.h"
@@ -35,7 +35,7 @@ static const struct kind {
     const char *name;
     const char *what;
     step first, last;
-    bool may_be_empty; /* a get that finds nothing is no reason to stop */
+    bool may_be_empty; /* a get that finds nothing does not stop the run */
 } KINDS[] = {
     {"put", "put messages", PUT, PUT, false},
     {"get", "get messages until there are none; --receipts keeps them", GET, GET, false},

@@ -1,7 +1,7 @@
 /*
  * A reply as a load needs it: its status and the beginning of its body.  Bodies
  * of any length are read through and dropped, so a download costs the client
- * little beside the copy out of the kernel.
+ * little compared with the copy out of the kernel.
  */
 #ifndef LOAD_REPLY_H
 #define LOAD_REPLY_H

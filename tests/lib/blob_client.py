@@ -179,11 +179,11 @@ def figures(server):
 
 
 def until_no_extents(test, server, wait_s=20):
-    """Fail unless all files of large data go, and the figures with them."""
+    """Fail unless all files of large data are removed, and the metrics drop to 0."""
     deadline = time.monotonic() + wait_s
     while extent_files(server.data) or figures(server) != (0, 0, 0):
         if time.monotonic() > deadline:
             files = extent_files(server.data)
-            test.fail(f"{len(files)} files without a blob: {files[:5]}; figures (extents, bytes, "
+            test.fail(f"{len(files)} files without a blob: {files[:5]}; metrics (extents, bytes, "
                       f"to remove) are {figures(server)}\n{server.log()[-2000:]}")
         time.sleep(0.02)

@@ -91,7 +91,7 @@ def names_in(part):
 
 
 def choose(build, words, own=()):
-    """The tests that the words ask for, all without words; `own` are parts beside them."""
+    """The tests that the words ask for, all without words; `own` are parts in addition to them."""
     tests = listing(build)
     known = {part: names_in(part) for part in tests} | dict.fromkeys(own, ())
     chosen = []

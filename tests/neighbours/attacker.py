@@ -1,4 +1,4 @@
-"""Somebody who means harm: many connections that do one thing again and again.
+"""An attacker: many connections that do one thing again and again.
 
     with Attack(connections, crowd(port, request)): ...
 

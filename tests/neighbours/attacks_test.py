@@ -81,7 +81,7 @@ class Neighbours(unittest.TestCase):
         }
 
     def suffer(self, attack):
-        """Compare what the polite client meets before and during the attack."""
+        """Compare the latencies of the polite client before and during the attack."""
         requests = self.polite()
         quiet = observe(self.server.table_port, requests, SECONDS)
         with attack:
@@ -145,7 +145,7 @@ class Neighbours(unittest.TestCase):
     # --- attacks ---
 
     def test_deep_filters(self):
-        """Filters whose plan is much larger than their text, by somebody who may only read."""
+        """Filters whose plan is much larger than their text, by a client that may only read."""
         table = self.table("Deep")
         text = "A eq 0"
         for i in range(330):
@@ -216,7 +216,7 @@ class Neighbours(unittest.TestCase):
         self.suffer(Attack(120, again_and_again(port, requests)))
 
     def test_ampersands(self):
-        """Nobody we know sends query strings of nothing but separators."""
+        """Query strings of nothing but separators, unauthenticated."""
         port = self.server.table_port
         data = request(port, "GET", f"/{BAD}/Tables?" + "&" * 60_000, Accept=NO_METADATA)
         self.suffer(Attack(8, again_and_again(port, [data])))

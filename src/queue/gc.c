@@ -28,7 +28,7 @@ static tv_err clean_queue(tv_queue_gc *gc, tv_queue *queue)
     return err;
 }
 
-/* A queue that is in trouble does not keep the others from being looked at. */
+/* A queue that fails does not keep the others from being looked at. */
 static void clean_all(tv_queue_gc *gc)
 {
     size_t count;

@@ -15,7 +15,7 @@
  */
 tv_err tv_message_parse(tv_arena *arena, tv_slice document, tv_slice *ret_text) TV_WARN_UNUSED;
 
-/** What of a message an answer tells. */
+/** Which parts of a message an answer has. */
 typedef enum tv_message_view {
     TV_MESSAGE_PUT,  /* receipt, no text and no count */
     TV_MESSAGE_GOT,  /* everything */

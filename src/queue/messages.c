@@ -51,7 +51,10 @@ static tv_err read_put_timeout(tv_call *call, int64_t ttl, int64_t *ret_timeout)
     return tv_call_number(call, TV_LIT("visibilitytimeout"), 0, ttl - 1, 0, ret_timeout);
 }
 
-/* The text in the body; TV_ERR_BODY_TOO_LARGE tells clients the limit, as the service does. */
+/*
+ * The text in the body; TV_ERR_BODY_TOO_LARGE tells clients the limit, as the
+ * cloud service does.
+ */
 static tv_err read_text(tv_call *call, tv_slice *ret_text)
 {
     tv_request *req = call->req;

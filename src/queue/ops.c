@@ -92,7 +92,7 @@ static tv_err locate(tv_call *call, int *ret_where)
 
 /* --- errors --- */
 
-/* Name the parameter that chooses no operation. */
+/* Name the parameter that matches no operation. */
 static tv_err bad_parameter(tv_call *call, const char *name)
 {
     tv_slice value;
@@ -122,7 +122,7 @@ static tv_err choose_get_or_peek(tv_call *call)
     return TV_OK;
 }
 
-/* Whoever sends too much is told how much is right. */
+/* A client that sends too much is told the limit. */
 static tv_err explain(tv_call *call, tv_err err)
 {
     if (err == TV_ERR_BODY_TOO_LARGE && tv_queue_call_of(call)->resource.is_messages)

@@ -6,7 +6,7 @@
 
 /* --- create and delete --- */
 
-/* To create a queue that is there already, with the metadata it has, is no mistake. */
+/* Creating a queue that exists already, with the metadata it has, is not an error. */
 static bool is_there_already(tv_call *call)
 {
     tv_arena *arena = &call->req->arena;

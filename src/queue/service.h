@@ -1,6 +1,6 @@
 /*
- * The queue service, for who wires it: its operations are in ops.def, and what a
- * queue does is in store/queue.h.
+ * The queue service, for the code that wires it: its operations are in ops.def,
+ * and what a queue does is in store/queue.h.
  */
 #ifndef TV_QUEUE_SERVICE_H
 #define TV_QUEUE_SERVICE_H
@@ -13,7 +13,7 @@ extern const tv_service_spec tv_queue_spec;
 /** The catalogue of queues over an engine, which is its ctx. */
 tv_catalog_kind tv_queue_catalog(tv_engine *engine);
 
-/** Append the service's figures, beside those of its meter, in Prometheus' text format. */
+/** Append the service's metrics, in addition to those of its meter, in Prometheus' text format. */
 void tv_queue_service_write_metrics(void *service, tv_buf *out);
 
 #endif

@@ -3,7 +3,7 @@
  *
  * The front of a busy queue's index is a long run of deleted rows.  The engine
  * has to walk over all of them to find the first live one, and does so again
- * for every get, until it gets round to forgetting them.  So each queue
+ * for every get, until it gets round to dropping them.  So each queue
  * remembers a place below which there is nothing to find, and starts there.
  *
  * The promise: no live row of the index, as the engine holds it or will hold it
@@ -14,10 +14,11 @@
  * learned a higher bound from rows that are not durable yet, for a group can
  * fail as a whole and its functions can run again.  Hence the rules:
  *
- *  (1) Who inserts a row lowers `bound` and `candidate` to it, when it runs.
- *      That it may fail later does no harm: a lower bound is a bound.
- *  (2) Who has walked the index keeps what it learned as `candidate`, with the
- *      instant of its group, which no other group or attempt shares.
+ *  (1) A function that inserts a row lowers `bound` and `candidate` to it, when
+ *      it runs.  That it may fail later does no harm: a lower bound is a bound.
+ *  (2) A function that has walked the index keeps what it learned as
+ *      `candidate`, with the instant of its group, which no other group or
+ *      attempt shares.
  *  (3) A walk in the same group may start at the candidate: it sees the same
  *      rows, with what the functions between have written, and those have
  *      obeyed (1); one that failed and was undone left nothing.

@@ -9,7 +9,7 @@ static int64_t ticks_of(int64_t seconds)
     return seconds * TV_TICKS_PER_SECOND;
 }
 
-/* The instant `ttl_s` from now; what would lie beyond the end of time never comes. */
+/* The instant `ttl_s` from now; a time beyond the last one never comes. */
 static int64_t expiry_after(int64_t now, int64_t ttl_s)
 {
     if (ttl_s == -1 || ttl_s > (TV_MESSAGE_NEVER - now) / TV_TICKS_PER_SECOND)
@@ -30,7 +30,7 @@ tv_err tv_queue_put_run(tv_txn *txn, void *queue_put)
     if (err)
         return err;
     if (counts.next_sequence == TV_QUEUE_SEQUENCE_MAX)
-        return TV_ERR_CORRUPT; /* nobody has put so many */
+        return TV_ERR_CORRUPT; /* no client has put so many */
 
     message->inserted = now;
     message->expires = expiry_after(now, put->ttl_s);
@@ -92,10 +92,10 @@ tv_err tv_queue_put_check(tv_queue_put *put)
 }
 
 /*
- * The message that `receipt` gives a right to.  For who has had the message and
- * lost it to another it is gone, as the service has it.  That is also the answer
- * to every guess, however close: the two numbers are compared as a whole, and only
- * the receipt of another message is told apart.
+ * The message that `receipt` gives a right to.  For a client that has had the
+ * message and lost it to another it is gone, as in the cloud service.  That is
+ * also the answer to every guess, however close: the two numbers are compared
+ * as a whole, and only the receipt of another message is told apart.
  */
 static tv_err find_message(tv_txn *txn, tv_queue *queue, int64_t generation, const tv_guid *id,
                            const tv_receipt *receipt, tv_message *ret_message)
@@ -189,7 +189,7 @@ tv_err tv_queue_delete_run(tv_txn *txn, void *queue_delete)
 
 /*
  * A new generation.  Deleting the rows would take as long as there are messages,
- * with the committer held up; a new id by way of the catalogue would be a second
+ * and keep the committer busy; a new id by way of the catalogue would be a second
  * partition in what has to be one atomic change.
  */
 tv_err tv_queue_clear_run(tv_txn *txn, void *of_queue)
@@ -207,7 +207,7 @@ tv_err tv_queue_clear_run(tv_txn *txn, void *of_queue)
     if (counts.messages == 0)
         return TV_OK;
     if (counts.generation == TV_QUEUE_GENERATION_MAX)
-        return TV_ERR_CORRUPT; /* nobody has cleared it so often */
+        return TV_ERR_CORRUPT; /* no client has cleared it so often */
 
     counts.generation++;
     counts.messages = 0;

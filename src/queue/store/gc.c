@@ -3,7 +3,7 @@
  *
  * The generations below the one that the engine holds are out of every
  * function's reach, since each begins by reading the counts and those only
- * grow.  So they are dropped as a range, beside the pipeline; the write that
+ * grow.  So they are dropped as a range, outside the pipeline; the write that
  * follows notes it, and a crash between the two repeats the drop.
  *
  * Expired messages are found by the expiry index and removed a few at a time.
@@ -53,7 +53,7 @@ static tv_err walk_index(tv_txn *txn, tv_queue *queue, int64_t generation, expir
     return err ? err : end_err;
 }
 
-/* Remove the message behind one row of the index, if it is still there, and the row. */
+/* Remove the message of one row of the index, if it is still there, and the row. */
 static tv_err remove_one(tv_txn *txn, tv_queue *queue, tv_queue_counts *counts, const tv_guid *id,
                          tv_queue_place place)
 {
@@ -100,7 +100,7 @@ tv_err tv_queue_gc_run(tv_txn *txn, void *gc_step)
         if (err)
             return err;
     }
-    /* Generations only grow, so what was dropped beside the pipeline is still below this one. */
+    /* Generations only grow, so what was dropped outside the pipeline is still below this one. */
     if (step->dropped_below > counts.generation)
         return TV_ERR_CORRUPT;
 
@@ -120,7 +120,7 @@ void tv_queue_gc_settle(tv_queue_gc_step *step)
     tv_queue_bound_settle(&step->queue->expiring, step->group);
 }
 
-/* Drop what lies below the generation of the store.  `ret_below` is 0 when nothing did. */
+/* Drop what is below the generation of the store.  `ret_below` is 0 when nothing was. */
 static tv_err drop_cleared(tv_queue *queue, int64_t *ret_below)
 {
     tv_queue_counts counts;

@@ -1,11 +1,11 @@
 /*
  * Getting messages: walk the visibility index from its front up to now, take
- * what is alive, hide it.  Invisible messages lie behind now and are never met.
+ * what is alive, hide it.  Invisible messages lie after now and are never met.
  *
- * Expired messages that nobody has collected yet are at the front too.  A get
+ * Expired messages that have not been collected yet are at the front too.  A get
  * removes those it meets, up to a bound, so that it stays a small write; beyond
- * that it walks over them, however many there are, because an empty answer
- * would say that there is no message.
+ * that it walks over them, however many there are, because an empty answer would
+ * say that there is no message.
  */
 #include "base/assert.h"
 #include "base/random.h"
@@ -41,16 +41,16 @@ static tv_err visit(tv_txn *txn, tv_queue *queue, int64_t generation, const tv_t
     if (err)
         return err;
     if (place.ticks > tv_txn_now(txn))
-        return TV_ERR_CORRUPT; /* its key is not of the form that stands here */
+        return TV_ERR_CORRUPT; /* its key is not of the form that belongs here */
 
     bool is_expired = expires <= tv_txn_now(txn);
     if (is_expired && found->expired_count == EXPIRED_MAX)
         return TV_OK;
 
     /*
-     * The state has the last word: in shared storage the message may have been
-     * deleted or hidden since the scan began, and only what is read here is
-     * confirmed when the group is written.
+     * The state decides: in shared storage the message may have been deleted or
+     * hidden since the scan began, and only what is read here is confirmed when
+     * the group is written.
      */
     err = tv_store_read_message(txn, queue, generation, &id, &message);
     if (err == TV_ERR_MESSAGE_NOT_FOUND)
@@ -64,8 +64,11 @@ static tv_err visit(tv_txn *txn, tv_queue *queue, int64_t generation, const tv_t
         found->expired[found->expired_count++] = message;
         return TV_OK;
     }
-    /* Asked now and not when the get was queued: what all that wait would take together says
-     * nothing about what this one takes.  Fewer messages than were asked for are an answer. */
+    /*
+     * Asked for now and not when the get was queued: what all waiting gets
+     * would take together says nothing about what this one takes.  Fewer
+     * messages than were requested are an answer.
+     */
     size_t answer_bytes = found->answer_bytes + tv_message_answer_bytes(message.text.len);
 
     err = tv_arena_allow(arena, answer_bytes);
@@ -117,7 +120,7 @@ static tv_err take(tv_txn *txn, tv_queue_get *get, int64_t generation, tv_messag
     tv_assert(message->next_visible > now); /* or this get's bound would hide it: bound.h */
     message->receipt.secret = tv_random_u64();
     message->dequeue_count++;
-    /* A text that is apart has not been fetched yet, so it is not written again. */
+    /* A text in a row of its own has not been fetched yet, so it is not written again. */
     tv_store_write_message(txn, get->queue, generation, message);
 
     err = tv_store_read_text(txn, get->queue, generation, message);
@@ -163,8 +166,10 @@ tv_err tv_queue_get_run(tv_txn *txn, void *queue_get)
         tv_store_write_counts(txn, queue, &counts);
     }
 
-    /* The last thing, when nothing can fail any more: what is undone must teach nobody.  The rows
-     * just written lie in the future, behind `end`. */
+    /*
+     * The last step, when nothing can fail any more: what is undone must raise
+     * no bound.  The rows just written lie in the future, after `end`.
+     */
     tv_assert(found.end.ticks <= tv_txn_now(txn) + 1);
     tv_store_learn(txn, queue, &queue->visible, found.end);
     return TV_OK;

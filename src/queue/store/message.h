@@ -1,6 +1,6 @@
 /*
  * A message as it is stored and as callers see it, and the pop receipt: the
- * proof that its holder is the last one who put, got or updated the message.
+ * proof that its holder is the last one that put, got or updated the message.
  */
 #ifndef TV_QUEUE_STORE_MESSAGE_H
 #define TV_QUEUE_STORE_MESSAGE_H
@@ -23,8 +23,8 @@ enum {
 /**
  * What a receipt says: which message (by its number in the queue, so that one
  * message's receipt never fits another), and 64 bits that nobody can guess, new
- * with each receipt.  The number only tells a receipt of this message, now void
- * perhaps, from that of another; it is no secret and gives no right.
+ * with each receipt.  The number only tells a receipt of this message, which
+ * may be void by now, from that of another; it is no secret and grants nothing.
  */
 typedef struct tv_receipt {
     int64_t sequence;
@@ -36,10 +36,13 @@ typedef struct tv_message {
     int64_t inserted, expires, next_visible; /* ticks */
     tv_receipt receipt;
     uint32_t dequeue_count;
-    tv_slice text; /* whoever hands the message out says how long it lives */
+    tv_slice text; /* the function that returns the message says how long it lives */
 } tv_message;
 
-/** What a message of so long a text takes until it is sent, about: a copy, and its XML. */
+/**
+ * Roughly what a message with a text of this length takes until it is sent: a
+ * copy, and its XML.
+ */
 static inline size_t tv_message_answer_bytes(size_t text_len)
 {
     return 1024 + 3 * text_len;

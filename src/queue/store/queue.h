@@ -1,14 +1,14 @@
 /*
  * The messages of one queue: what putting, getting, updating, deleting and
  * clearing do, and reading without change.  The wire is elsewhere, and so is the
- * catalogue that knows which queues there are; row.h tells what is stored.
+ * catalogue that knows which queues there are; row.h says what is stored.
  *
  * Changes are update functions (engine/txn.h) over the partition `prefix` of their
  * queue: fill in all but the results and call the check, if there is one, which
- * tells what can be told without the store.  Each run writes the results anew.  A
- * settle is called after the run is durable, in the order of the runs.  Since a
- * queue is one partition, changes to it happen one after the other: no two gets
- * give out the same message.
+ * reports what can be known without the store.  Each run writes the results
+ * anew.  A settle is called after the run is durable, in the order of the runs.
+ * Since a queue is one partition, changes to it happen one after the other: no
+ * two gets give out the same message.
  *
  * A message is visible when its time has come (next_visible <= now), and gone
  * when it has expired (expires <= now), whether or not its rows have been
@@ -57,7 +57,7 @@ tv_err tv_queue_put_run(tv_txn *txn, void *queue_put) TV_WARN_UNUSED;
 typedef struct tv_queue_get {
     tv_queue *queue;
     tv_arena *arena;                      /* for the texts */
-    int64_t count;                        /* at most so many: 1 to 32 */
+    int64_t count;                        /* at most this many: 1 to 32 */
     int64_t timeout_s;                    /* 1 s to 7 days, also beyond a message's expiry */
     tv_message messages[TV_MESSAGES_MAX]; /* result: as they are after the get */
     size_t message_count;                 /* result: 0 only if there was no visible message */
@@ -99,7 +99,7 @@ tv_err tv_queue_delete_run(tv_txn *txn, void *queue_delete) TV_WARN_UNUSED;
 
 /**
  * Remove all messages of a tv_queue, in time that does not grow with their number.
- * Their rows stay until they are collected, out of everybody's reach.
+ * Their rows stay until they are collected, out of reach.
  */
 tv_err tv_queue_clear_run(tv_txn *txn, void *of_queue) TV_WARN_UNUSED;
 
@@ -125,9 +125,8 @@ void tv_queue_gc_settle(tv_queue_gc_step *step);
 
 /**
  * Read up to `count` (1 to 32: TV_ERR_QUERY_OUT_OF_RANGE) visible messages
- * without changing them; texts are in the arena.  What is being changed by
- * others meanwhile may be there or not.  Waits for the disk: not for network
- * threads.
+ * without changing them; texts are in the arena.  What others change meanwhile
+ * may be there or not.  Waits for the disk: not for network threads.
  */
 tv_err tv_queue_peek(tv_queue *queue, tv_arena *arena, int64_t count,
                      tv_message ret_messages[TV_MESSAGES_MAX], size_t *ret_count) TV_WARN_UNUSED;

@@ -1,4 +1,4 @@
-/* Reading a queue beside the pipeline: peek and count. */
+/* Reading a queue outside the pipeline: peek and count. */
 #include "engine/instant.h"
 #include "queue/store/records.h"
 
@@ -92,8 +92,10 @@ static tv_err open_index(tv_queue *queue, int64_t generation, int64_t now, tv_it
     tv_queue_key from, to;
     tv_err err;
 
-    /* The bound is read before the rows: it was right for the store as it was then, and what was
-     * put below it since came while this call was under way. */
+    /*
+     * The bound is read before the rows: it was right for the store as it was
+     * then, and what was put below it since came during this call.
+     */
     if (!queue->engine->ops->is_shared)
         start = tv_queue_bound_read(&queue->visible);
 

@@ -9,21 +9,21 @@ tv_err tv_store_read_counts(tv_txn *txn, tv_queue *queue,
                             tv_queue_counts *ret_counts) TV_WARN_UNUSED;
 void tv_store_write_counts(tv_txn *txn, tv_queue *queue, const tv_queue_counts *counts);
 
-/** So many messages go.  TV_ERR_CORRUPT when the queue cannot have had them. */
+/** `removed` messages go.  TV_ERR_CORRUPT when the queue cannot have had them. */
 tv_err tv_store_count_removed(tv_queue_counts *counts, size_t removed) TV_WARN_UNUSED;
 
 /**
- * A message's state.  A text that is apart is left there: data == NULL, see
+ * A message's state.  A text in a row of its own is left there: data == NULL, see
  * tv_queue_read_message.  TV_ERR_MESSAGE_NOT_FOUND.
  */
 tv_err tv_store_read_message(tv_txn *txn, tv_queue *queue, int64_t generation, const tv_guid *id,
                              tv_message *ret_message) TV_WARN_UNUSED;
 
-/** Fetch a text that is apart; it lives as long as the group. */
+/** Fetch a text that has a row of its own; it lives as long as the group. */
 tv_err tv_store_read_text(tv_txn *txn, tv_queue *queue, int64_t generation,
                           tv_message *message) TV_WARN_UNUSED;
 
-/** Write state and visibility row; a text that is apart only if its data is there. */
+/** Write state and visibility row; a text in a row of its own only if its data is there. */
 void tv_store_write_message(tv_txn *txn, tv_queue *queue, int64_t generation,
                             const tv_message *message);
 
@@ -35,7 +35,7 @@ void tv_store_hide_message(tv_txn *txn, tv_queue *queue, int64_t generation,
 void tv_store_remove_message(tv_txn *txn, tv_queue *queue, int64_t generation,
                              const tv_message *message);
 
-/** Where a walk over an index begins, and what a walk tells afterwards; see bound.h. */
+/** Where a walk over an index begins, and what it has learned afterwards; see bound.h. */
 tv_queue_place tv_store_start(tv_txn *txn, const tv_queue *queue, tv_queue_bound *bound);
 void tv_store_learn(tv_txn *txn, const tv_queue *queue, tv_queue_bound *bound,
                     tv_queue_place place);

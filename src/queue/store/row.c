@@ -125,7 +125,10 @@ tv_err tv_queue_read_entry(tv_slice value, tv_guid *ret_id, int64_t *ret_expires
     return is_instant(*ret_expires) ? TV_OK : TV_ERR_CORRUPT;
 }
 
-/* What is written and what is taken back: the counts, and below the times of a message. */
+/*
+ * What may be written and what is accepted when read: the counts, and below the
+ * times of a message.
+ */
 static bool are_counts(const tv_queue_counts *counts)
 {
     return counts->generation >= 0 && counts->generation <= TV_QUEUE_GENERATION_MAX &&

@@ -98,8 +98,8 @@ static inline bool tv_message_text_is_apart(size_t text_len)
 size_t tv_queue_write_message(char to[TV_MESSAGE_ROW_BYTES_MAX], const tv_message *message);
 
 /**
- * The message out of its row; its id is the caller's to set.  A text that is
- * apart has its length but data == NULL; else it is a part of `value`.
+ * The message out of its row; its id is the caller's to set.  A text in a row
+ * of its own has its length but data == NULL; else it is a part of `value`.
  */
 tv_err tv_queue_read_message(tv_slice value, tv_message *ret_message) TV_WARN_UNUSED;
 

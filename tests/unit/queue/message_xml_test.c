@@ -16,7 +16,7 @@ TEST(the_text_is_taken_as_it_is)
         {MESSAGE(""), ""},
         {"<QueueMessage><MessageText/></QueueMessage>", ""},
         {MESSAGE("  a\tb \n"), "  a\tb \n"},
-        {MESSAGE("a\r\nb\rc"), "a\nb\nc"}, /* XML knows one line end */
+        {MESSAGE("a\r\nb\rc"), "a\nb\nc"}, /* XML has one line end */
         {MESSAGE("a&#13;&#10;b"), "a\r\nb"},
         {MESSAGE("&lt;&amp;&gt;&quot;&apos;&#65;&#x1F98A;"), "<&>\"'A\xF0\x9F\xA6\x8A"},
         {MESSAGE("<![CDATA[<&]]>]"), "<&]"},

@@ -172,7 +172,7 @@ TEST(a_group_that_falls_apart_leaves_a_bound)
                 tv_memory_fail_writes(engine, 1, 0, TV_OK);
                 check_bounds();
 
-                /* Every message that was stored can be had. */
+                /* Every message that was stored can be got. */
                 int64_t stored = count_messages(), got = 0;
                 pass(601);
                 while (got < stored) {
@@ -211,7 +211,7 @@ TEST(shared_storage_is_walked_from_its_beginning)
     CHECK_GET(32, 600, "a ");
     CHECK_INT(bound_ticks(), 0);
 
-    /* Another node, which this one does not hear of, puts a message into the past. */
+    /* Another node, which this one does not hear from, puts a message into the past. */
     tv_queue_init(&other, engine, queue.prefix, &is_dropped);
     tv_queue_put op = {.queue = &other, .text = TV_LIT("b"), .ttl_s = -1};
     tv_write write = {0};

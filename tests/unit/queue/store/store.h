@@ -57,7 +57,7 @@ static inline tv_engine *store_leave(void)
     return engine;
 }
 
-/* Run writes as one group and settle those that succeeded; returns the engine's last word. */
+/* Run writes as one group and settle those that succeeded; returns the engine's last result. */
 static inline tv_err commit_group(tv_write *const *writes, size_t count)
 {
     tv_pipeline_figures figures = {0};

@@ -22,7 +22,7 @@ static atomic_bool is_dropped;
 static atomic_int seen[ALL];
 static atomic_int deleted, wrong;
 
-/* A thread's own way to the pipeline. */
+/* A thread's own path to the pipeline. */
 typedef struct client {
     tv_outbox *outbox;
     tv_mailbox mailbox;
@@ -31,7 +31,7 @@ typedef struct client {
 } client;
 
 typedef struct waited_write {
-    tv_write write; /* first: its letter leads to it */
+    tv_write write; /* first: its completion leads to it */
     bool is_done;
 } waited_write;
 

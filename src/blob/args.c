@@ -161,9 +161,9 @@ tv_err tv_blob_read_lease(tv_call *call, tv_lease_request *ret_request)
 /* --- what is not honoured --- */
 
 /*
- * To do as if they were not there would be to lose data or to promise what is
- * not so: a client believes that its blob is encrypted with its key, has tags,
- * cannot be deleted.
+ * To ignore them would be to lose data or to make a false promise: a client
+ * believes that its blob is encrypted with its key, has tags, cannot be
+ * deleted.
  */
 static const struct {
     tv_slice name;
@@ -233,7 +233,7 @@ static tv_err read_version(tv_call *call, tv_blob_args *args)
     return TV_OK;
 }
 
-/* Only what makes a blob can want that there is none. */
+/* Only an operation that makes a blob can demand that there is none. */
 static tv_err check_conditions(const tv_call *call, const tv_blob_conditions *conditions)
 {
     switch ((tv_blob_op)tv_call_op(call)) {

@@ -1,6 +1,6 @@
 /*
- * What the head of a request says beyond its operation, parsed and checked as far
- * as that is possible without the store.
+ * What the head of a request says in addition to its operation, parsed and
+ * checked to the extent possible without the store.
  */
 #ifndef TV_BLOB_ARGS_H
 #define TV_BLOB_ARGS_H
@@ -12,7 +12,7 @@
 typedef struct tv_blob_args {
     tv_slice restype;       /* the parameter; data is NULL without one */
     int64_t snapshot;       /* in ticks; 0 for the blob itself */
-    tv_slice version;       /* "2019-12-12"; empty when the client does not say */
+    tv_slice version;       /* "2019-12-12"; empty when the client does not give one */
     tv_blob_type type;      /* of Put Blob */
     tv_lease_request lease; /* of lease operations */
     tv_blob_conditions conditions;
@@ -21,11 +21,12 @@ typedef struct tv_blob_args {
                             and TV_ERR_BLOB_EXISTS means TV_ERR_PERMISSION_MISMATCH */
 } tv_blob_args;
 
-/** Whether the request speaks at least this version ("2019-12-12"); who says none speaks the last.
+/** Whether the request has at least this version ("2019-12-12"); one without a
+ * version has the newest.
  */
 bool tv_blob_is_since(const tv_blob_args *args, tv_slice version);
 
-/** Whether answers about containers speak of encryption scopes, and of immutable storage. */
+/** Whether answers about containers mention encryption scopes, and immutable storage. */
 static inline bool tv_blob_has_scopes(const tv_blob_args *args)
 {
     return tv_blob_is_since(args, TV_LIT("2019-07-07"));
@@ -46,7 +47,7 @@ static inline bool tv_blob_has_immutable_storage(const tv_blob_args *args)
  */
 tv_err tv_blob_read_args(tv_call *call) TV_WARN_UNUSED;
 
-/** How long the body may be: what the row says, and for data what the version takes at once. */
+/** How long the body may be: what the row says, and for data what the version allows at once. */
 uint64_t tv_blob_body_bytes_max(tv_call *call);
 
 /** x-ms-source-if-*, without a lease.  TV_ERR_INVALID_HEADER. */

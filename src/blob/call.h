@@ -53,7 +53,7 @@ static inline tv_blob_service *tv_blob_service_of(const tv_blob_call *call)
 /** Whether a container with this access lets everybody do an operation. */
 bool tv_blob_is_public(const tv_op *op, tv_public_access access);
 
-/** tv_op.head of what makes a blob: a SAS that may create may not replace any. */
+/** tv_op.head of what makes a blob: a SAS that may only create may not replace one. */
 tv_err tv_blob_limit_to_new(tv_call *call) TV_WARN_UNUSED;
 
 /* The operations, a file for each group of them: see tv_op.head and tv_op.run. */
@@ -96,10 +96,10 @@ tv_err tv_blob_receive(tv_blob_call *call, tv_err (*next)(tv_blob_call *call)) T
  */
 tv_err tv_blob_submit(tv_blob_call *call, tv_update_fn *run, void (*respond)(tv_blob_call *call));
 
-/** Let go of extents that were made for a change that has not been submitted and will not be. */
+/** Remove extents that were made for a change that has not been submitted and will not be. */
 void tv_blob_discard(tv_blob_call *call);
 
-/** The request is done, answered or not: let go of uploads and downloads (writers, visits). */
+/** The request is done, answered or not: end its uploads and downloads (writers, visits). */
 void tv_blob_end_transfer(tv_blob_call *call);
 
 /* The data path; the body of the first three has been through the sink. */
@@ -126,7 +126,7 @@ void tv_blob_add_etag_xml(tv_buf *out, int64_t ticks, bool is_quoted);
 /** Append <LeaseStatus>, <LeaseState>, and <LeaseDuration> while it is leased. */
 void tv_blob_add_lease_xml(tv_buf *out, const tv_lease *lease, int64_t now);
 
-/** What an entry of List Blobs shows beside the properties. */
+/** What an entry of List Blobs shows in addition to the properties. */
 typedef struct tv_blob_entry_view {
     bool metadata, copy;
     int64_t now; /* ticks, for leases */
@@ -147,7 +147,7 @@ void tv_blob_add_lease(tv_blob_call *call, const tv_lease *lease);
 void tv_blob_add_lease_id(tv_blob_call *call, const tv_guid *id);
 
 /**
- * The whole answer to a lease operation that went well: 201, 200 or 202 by its
+ * The whole answer to a lease operation that succeeded: 201, 200 or 202 by its
  * action, the id or the seconds, ETag and Last-Modified.  The call is gone after it.
  */
 void tv_blob_respond_leased(tv_blob_call *call, const tv_lease *lease, int32_t seconds,

@@ -12,7 +12,7 @@ enum { QUEUE_MAX = 1024 };
 typedef struct dirty {
     struct dirty *next;
     tv_container *container;
-    tv_slice partition; /* behind this struct */
+    tv_slice partition; /* after this struct */
 } dirty;
 
 struct tv_blob_gc {
@@ -24,7 +24,7 @@ struct tv_blob_gc {
     size_t count;
 };
 
-/* Whoever still reads the extents began before this call, and holds the removal up. */
+/* Any visit that still reads the extents began before this call, and defers the removal. */
 static tv_err remove_garbage(tv_blob_gc *gc, const dirty *blob, tv_arena *arena)
 {
     tv_blob_garbage garbage;
@@ -135,7 +135,7 @@ static dirty *dirty_new(tv_container *container, tv_slice partition)
     return blob;
 }
 
-/* One look at a blob finds all there is, so that it waits only once.  The lock is held. */
+/* One look at a blob finds all its garbage, so it waits only once.  The lock is held. */
 static bool is_queued(const tv_blob_gc *gc, tv_slice partition)
 {
     for (const dirty *blob = gc->queue; blob; blob = blob->next) {

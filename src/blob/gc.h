@@ -2,17 +2,17 @@
  * Garbage collection of the Blob service, over that of its store (store/gc.h) and that
  * of extents (extent/extent.h).  Three parts:
  *
- * tv_blob_gc removes what changes have left that took away more than they could
- * remove by themselves: a thread with a queue of blobs, which goes in small steps, so
- * that other writes do not wait for it.
+ * tv_blob_gc removes what is left by changes that dropped more than they could
+ * remove by themselves: a thread with a queue of blobs, which goes in small
+ * steps, so that other writes do not wait for it.
  *
- * tv_blob_gc_scan finds what nobody has queued, on a thread of its own: after the
+ * tv_blob_gc_scan finds what has not been queued, on a thread of its own: after the
  * start the extents that a crash has left without a row; then, and from time to time,
- * the uncommitted blocks of all blobs that nobody came back for, and blobs that a full
+ * the uncommitted blocks of all blobs that were abandoned, and blobs that a full
  * queue or a stop has left as they were.
  *
- * tv_blob_gc_container removes what hangs on the rows of a deleted container, on the
- * thread of catalog/gc.h.
+ * tv_blob_gc_container removes what belongs to the rows of a deleted container,
+ * on the thread of catalog/gc.h.
  */
 #ifndef TV_BLOB_GC_H
 #define TV_BLOB_GC_H
@@ -28,7 +28,7 @@ typedef struct tv_blob_gc tv_blob_gc;
 /** Start it; all it is given outlives it. */
 tv_blob_gc *tv_blob_gc_new(tv_engine *engine, tv_pipeline *pipeline, tv_extents *extents);
 
-/** End it: the step under way is finished.  Accepts NULL. */
+/** Stop it: the step under way is finished.  Accepts NULL. */
 void tv_blob_gc_free(tv_blob_gc *gc);
 
 /**
@@ -58,7 +58,7 @@ typedef struct tv_blob_gc_scan_options {
 /** Start it; all it is given outlives it. */
 tv_blob_gc_scan *tv_blob_gc_scan_new(const tv_blob_gc_scan_options *options);
 
-/** End it, soon: what is under way is finished or left to the next start.  Accepts NULL. */
+/** Stop it, soon: what is under way is finished or left to the next start.  Accepts NULL. */
 void tv_blob_gc_scan_free(tv_blob_gc_scan *scan);
 
 /* --- deleted containers: gc_container.c --- */

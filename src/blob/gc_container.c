@@ -1,4 +1,4 @@
-/* What hangs on the rows of a container: its extents go when its rows are gone. */
+/* What belongs to the rows of a container: its extents go when its rows are gone. */
 #include "base/assert.h"
 #include "blob/gc.h"
 #include "blob/store/gc.h"
@@ -56,7 +56,10 @@ static tv_err before_drop(void *ctx, tv_slice rows, const tv_background *thread)
     return err;
 }
 
-/* A crash before this leaves files that no row knows, for tv_extents_gc after the next start. */
+/*
+ * A crash before this leaves files that no row refers to, for tv_extents_gc
+ * after the next start.
+ */
 static void after_drop(void *ctx)
 {
     tv_blob_gc_container *gc = ctx;

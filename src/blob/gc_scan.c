@@ -10,7 +10,7 @@
 #include "engine/instant.h"
 
 enum {
-    BLOBS_AT_ONCE = 1000, /* looked at before it is asked whether to stop */
+    BLOBS_AT_ONCE = 1000, /* looked at between two checks whether to stop */
     EXPIRED_AT_ONCE = 64, /* blobs whose blocks go */
     RETRY_SECONDS = 60,
     MISSING_REPORTED_MAX = 20, /* blobs, by name */
@@ -119,9 +119,9 @@ static bool collect_extents(tv_blob_gc_scan *scan)
     return err == TV_OK;
 }
 
-/* --- blocks that nobody came back for --- */
+/* --- blocks that were abandoned --- */
 
-/* Whoever still reads the blocks' extents began before this call, and holds the removal up. */
+/* Any visit that still reads the blocks' extents began before this call, and defers the removal. */
 static tv_err expire_blob(tv_blob_gc_scan *scan, tv_container *container, tv_arena *arena,
                           tv_slice partition)
 {

@@ -1,7 +1,7 @@
 /* The Blob service's part of /metrics. */
 #include "blob/service.h"
 
-/* What only grows is named so. */
+/* Counters are named so. */
 static bool is_total(tv_slice name)
 {
     static const tv_slice ending = {"_total", 6};

@@ -7,15 +7,15 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-/** Whose blobs a path without a container means. */
+/** The container that a path without one means. */
 #define TV_BLOB_ROOT_CONTAINER TV_LIT("$root")
 
-/** As tv_check_container_name, and $root, $logs and $web beside it. */
+/** As tv_check_container_name, and also $root, $logs and $web. */
 tv_err tv_check_blob_container_name(tv_slice name) TV_WARN_UNUSED;
 
 /**
- * The name that a URL means: the service takes a backslash for a slash, so there is
- * no blob with one in its name.  In the arena, or `name` itself.
+ * The name that a URL means: the cloud service takes a backslash for a slash,
+ * so there is no blob with one in its name.  In the arena, or `name` itself.
  */
 tv_slice tv_blob_name_of(tv_arena *arena, tv_slice name);
 

@@ -25,7 +25,7 @@ static const char *const paths[] = {
 
 /* --- paths --- */
 
-/* In lower case, as comp stands in the table; in the arena. */
+/* In lower case, as the table has comp; in the arena. */
 static tv_slice lower(tv_arena *arena, tv_slice text)
 {
     char *copy = text.len ? tv_arena_bytes(arena, text.len) : NULL;
@@ -103,7 +103,7 @@ static tv_err locate(tv_call *call, int *ret_where)
     return TV_OK;
 }
 
-/* What the service has and this server has not, by comp. */
+/* What the cloud service has and this server does not, by comp. */
 static const struct {
     const char *comp, *what;
 } not_supported[] = {

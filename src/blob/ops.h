@@ -8,8 +8,8 @@
 #include "blob/service.h"
 
 /**
- * What a path, with restype, addresses, and the form that it has.  Information on the
- * account may be asked for with any path; a blob in $root is /blob, too.
+ * What a path, with restype, addresses, and the form that it has.  Information
+ * on the account may be requested with any path; a blob in $root is /blob, too.
  */
 #define TV_BLOB_PATHS(AT)                                                                          \
     AT(ACCOUNT, "/")                                                                               \

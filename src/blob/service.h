@@ -1,5 +1,5 @@
 /*
- * The blob service, for who wires it: its operations are in ops.def.
+ * The blob service, for the code that wires it: its operations are in ops.def.
  */
 #ifndef TV_BLOB_SERVICE_H
 #define TV_BLOB_SERVICE_H
@@ -21,7 +21,7 @@ extern const tv_service_spec tv_blob_spec;
 /** False with one line, appended, when data of blobs is known to be damaged.  Any thread. */
 bool tv_blob_service_check(void *service, tv_buf *out);
 
-/** Append the service's figures, beside those of its meter, in Prometheus' text format. */
+/** Append the service's metrics, in addition to those of its meter, in Prometheus' text format. */
 void tv_blob_service_write_metrics(void *service, tv_buf *out);
 
 #endif

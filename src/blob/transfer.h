@@ -16,7 +16,7 @@ typedef struct tv_blob_transfer {
     /* On its way in. */
     tv_blob_upload *upload; /* NULL for a body that fits into a row */
     tv_digest_claims claims;
-    tv_digests digests; /* of the body, or of the range that was asked for */
+    tv_digests digests; /* of the body, or of the range that was requested */
     tv_blob_data data;  /* the body as it goes into a change; length 0 when it is empty */
     tv_err (*next)(struct tv_blob_call *call);
 
@@ -32,7 +32,7 @@ typedef struct tv_blob_transfer {
 
     /* After the change. */
     void (*respond)(struct tv_blob_call *call);
-    tv_extent_id *made; /* extents that go again if the change leaves nothing */
+    tv_extent_id *made; /* extents that are removed again if the change leaves nothing */
     size_t made_count;
     struct tv_blob_copying *copying;
 } tv_blob_transfer;

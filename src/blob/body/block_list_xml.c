@@ -20,7 +20,7 @@ typedef struct reading {
     tv_block_source source;
     char text[ID_TEXT_MAX];
     size_t text_len;
-    tv_block_choice *choices; /* grows by doubling; what is left behind goes with the arena */
+    tv_block_choice *choices; /* grows by doubling; the old ones go with the arena */
     size_t count, size;
     tv_err err;
 } reading;

@@ -1,4 +1,4 @@
-/* Data of a blob that is not as it was written, said in the log. */
+/* Damaged data of a blob, reported in the log. */
 #ifndef TV_BLOB_DAMAGE_H
 #define TV_BLOB_DAMAGE_H
 

@@ -1,4 +1,4 @@
-/* Digests of bodies, and what clients say of them. */
+/* Digests of bodies, and what clients claim they are. */
 #include "blob/body/digests.h"
 
 #include "base/assert.h"
@@ -29,7 +29,7 @@ static bool read_md5(tv_slice text, unsigned char to[TV_MD5_BYTES])
     return true;
 }
 
-/* The service refuses what is too short, and finds that what is too long does not match. */
+/* The cloud service refuses what is too short, and treats what is too long as a mismatch. */
 static tv_err read_crc64(tv_arena *arena, tv_slice text, unsigned char to[TV_CRC64_BYTES])
 {
     char *decoded = tv_arena_bytes(arena, tv_base64_decoded_max(text.len) + 1);

@@ -11,8 +11,9 @@
  *  (4) When the request ends before the job does, the download frees itself when
  *      the job comes back.  Jobs touch nothing in the request's arena.
  *  (5) A job is done by a worker, or, where the content comes in very many small
- *      pieces, in turns with scans: rows cost, not bytes, and workers know no accounts.
- *      Who is refused a turn goes on with few pieces at a time: its body has begun.
+ *      pieces, in turns with scans: rows cost, not bytes, and workers do not
+ *      distinguish accounts.  A download that is refused a turn goes on with
+ *      few pieces at a time: its body has begun.
  */
 #include "blob/body/download.h"
 
@@ -22,12 +23,12 @@
 enum { SMALL_BYTES = 64 * 1024 };
 
 /*
- * A buffer that takes so many pieces is long work: a worker reads no more of them, and what
- * follows is read in turns.
+ * A buffer that takes this many pieces is long work: a worker reads no more of
+ * them, and what follows is read in turns.
  */
 enum { PIECES_MAX = 16 };
 
-/* While its share has no more a download has so much of its own; thousands may need it. */
+/* When its share is used up a download has this much memory of its own; thousands may need it. */
 enum { SPARE_BYTES = 16 * 1024 };
 
 /* A buffer and what it holds. */
@@ -63,7 +64,7 @@ struct tv_blob_download {
     tv_slice chunk;           /* its data, if it is one */
     tv_extent_reader *extent; /* open, or NULL */
     tv_extent_id damaged;     /* the extent that could not be read; all zeros for none */
-    int found_count;          /* pieces that were looked for, to fill this buffer */
+    int found_count;          /* pieces that were looked for to fill this buffer */
     bool is_piecemeal;        /* many small pieces are expected */
 
     bool is_small; /* the range is read at once, into memory of its own */
@@ -239,7 +240,7 @@ static tv_err find_in_rows(tv_blob_download *download)
     return err;
 }
 
-/* Data that is not as it was written, or cannot be had. */
+/* Data that is not as it was written, or cannot be read. */
 static bool is_damage(tv_err err)
 {
     return err == TV_ERR_CORRUPT || err == TV_ERR_IO;
@@ -320,7 +321,7 @@ static bool is_filled(const tv_blob_download *download, const load *slot)
 }
 
 /*
- * Fill a buffer, behind what it has, until the turn is over; without one (NULL), as long as the
+ * Fill a buffer, after what it has, until the turn is over; without one (NULL), as long as the
  * pieces are not too many.  An error counts only when nothing could be read.  But damage counts
  * at once: if this is the first buffer, there is still time for an error instead of a body that
  * breaks off.
@@ -456,7 +457,7 @@ static bool take_buffer(tv_blob_download *download, load *slot)
 }
 
 /*
- * What is read next is not in memory, or nobody knows: read it while the last
+ * What is read next is not in memory, or may not be: read it while the last
  * piece goes out.  Without a second buffer it waits for the next pull.
  */
 static void read_ahead(tv_blob_download *download)
@@ -490,7 +491,7 @@ static void give_up(tv_blob_download *download, tv_err err)
     download->fail(download->req, err);
 }
 
-/* Get a buffer to read into, the best that is to be had now: (3). */
+/* Get a buffer to read into, the best that is available now: (3). */
 static void get_buffer(tv_blob_download *download)
 {
     load *slot = spare(download);
@@ -529,7 +530,7 @@ void tv_blob_download_pull(tv_blob_download *download)
     tv_assert(!download->is_asked);
     download->is_asked = true;
     if (download->is_working)
-        return; /* its letter answers */
+        return; /* its completion answers */
 
     if (download->is_ahead) {
         send_spare(download, true);

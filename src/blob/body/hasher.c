@@ -1,11 +1,11 @@
 /*
  * The thread that hashes for uploads.
  *
- * Requests seldom hand in their pieces at the same moment by themselves: a thread
+ * By themselves, requests seldom hand in their pieces at the same moment: a thread
  * that takes what it finds keeps a core busy with three lanes of eight, a core
  * that would otherwise bring the next pieces.  So it waits for uploads that have
  * been here and are not done: for a millisecond, which is three times what hashing
- * a buffer takes, and less and less often while nobody comes.
+ * a buffer takes, and less and less often while none comes.
  */
 #include "blob/body/hasher.h"
 
@@ -25,7 +25,7 @@ struct tv_hasher {
     tv_mail_chain queue;
     size_t joined;
     size_t coming; /* jobs that are */
-    size_t wanted; /* the thread sleeps until so many wait; 0 when it is awake */
+    size_t wanted; /* the thread sleeps until this many wait; 0 when it is awake */
     uint64_t batches, pieces;
 
     /* The thread's. */

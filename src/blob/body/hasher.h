@@ -32,7 +32,8 @@ typedef struct tv_hash_job {
 /** The workers are the caller's, and stay until after tv_hasher_stop. */
 tv_hasher *tv_hasher_new(tv_workers *workers);
 
-/** Hash all that waits and hand it on, then end the thread.  Once; nothing is submitted after it.
+/** Hash all that waits and hand it on, then stop the thread.  Once; nothing is
+ * submitted after it.
  */
 void tv_hasher_stop(tv_hasher *hasher);
 
@@ -45,8 +46,9 @@ void tv_hasher_leave(tv_hasher *hasher, tv_hash_job *job);
 
 /**
  * Queue a job.  The caller leaves it, the MD5 and the bytes alone until its
- * letter is delivered.  False when it is better to hash on a worker, for there
- * is nobody to do it together with, or nothing to hash: the job is the caller's.
+ * completion is delivered.  False when it is better to hash on a worker,
+ * because there is no other upload to hash together with, or nothing to hash:
+ * the job is the caller's.
  */
 bool tv_hasher_submit(tv_hasher *hasher, tv_hash_job *job) TV_WARN_UNUSED;
 

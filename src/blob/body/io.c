@@ -6,7 +6,7 @@
 #include "base/assert.h"
 #include "base/md5_lanes.h"
 
-/* Buffers that nobody uses and that are not freed: of the default size, 8 MiB. */
+/* Buffers that are not in use and not freed: of the default size, 8 MiB. */
 enum { KEPT_MAX = 32 };
 
 /* A free buffer holds the link to the next one. */
@@ -19,7 +19,7 @@ struct tv_buffers {
     size_t size, count_max;
     free_buffer *free_list;
     size_t free_count;
-    size_t used, used_max; /* in somebody's hands */
+    size_t used, used_max; /* now, and at most */
 };
 
 tv_buffers *tv_buffers_new(size_t buffer_bytes, size_t count_max)

@@ -1,10 +1,10 @@
 /*
- * What uploads and downloads share: where large data lies, the threads that may
+ * What uploads and downloads share: where large data is, the threads that may
  * wait for the disk, and the memory that is on its way between disk and network.
  *
- * That memory is buffers, charged to who uses them (base/budget.h).  Who has one may
- * keep it for as long as its client likes to be slow, so nobody waits for another's:
- * whose share is used up goes on with less, and more slowly.
+ * That memory is buffers, charged to their users (base/budget.h).  A transfer
+ * may keep its buffer for as long as its client likes to be slow, so none waits
+ * for another's: one whose share is used up goes on with less, and more slowly.
  */
 #ifndef TV_BLOB_IO_H
 #define TV_BLOB_IO_H
@@ -25,13 +25,13 @@ void tv_buffers_free(tv_buffers *buffers);
 
 size_t tv_buffers_size(const tv_buffers *buffers);
 
-/** A buffer, or NULL when all are in use or the charge has not so much. */
+/** A buffer, or NULL when all are in use or the charge does not have that much left. */
 char *tv_buffers_take(tv_buffers *buffers, tv_charge *charge);
 
 /** Give one back, and the charge what it paid for it.  Accepts NULL. */
 void tv_buffers_give(tv_buffers *buffers, char *buffer, tv_charge *charge);
 
-/** How many are in use, and how many were at most; for figures and tests. */
+/** How many are in use, and the most that ever were; for metrics and tests. */
 size_t tv_buffers_used(tv_buffers *buffers);
 size_t tv_buffers_used_max(tv_buffers *buffers);
 
@@ -53,7 +53,7 @@ enum {
 /** Make the threads and the buffers; the store and the scanners are the caller's. */
 void tv_blob_io_init(tv_blob_io *io, tv_extents *extents, tv_turns *scanners);
 
-/** End the threads, the hasher first.  Before the loops are freed that get their letters. */
+/** Stop the threads, the hasher first.  Before the loops are freed that get their completions. */
 void tv_blob_io_stop(tv_blob_io *io);
 
 /** Free the rest.  After the loops, whose last uploads give buffers back. */

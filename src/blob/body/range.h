@@ -1,7 +1,6 @@
 /*
  * Ranges of bytes, as the Range and x-ms-range headers have them: "bytes=0-99"
- * and "bytes=100-".  One range, from its start; other forms are none of the
- * service's.
+ * and "bytes=100-". One range, from its start; the service has no other forms.
  */
 #ifndef TV_BLOB_RANGE_H
 #define TV_BLOB_RANGE_H
@@ -20,8 +19,8 @@ typedef struct tv_blob_range {
 bool tv_blob_range_parse(tv_slice text, tv_blob_range *ret_range);
 
 /**
- * What a range is of `length` bytes; all of them when none is given.
- * TV_ERR_BLOB_RANGE when it begins behind the last of them.
+ * What a range covers of `length` bytes; all of them when none is given.
+ * TV_ERR_BLOB_RANGE when it begins after the last of them.
  */
 tv_err tv_blob_range_resolve(const tv_blob_range *range, uint64_t length, uint64_t *ret_offset,
                              uint64_t *ret_length) TV_WARN_UNUSED;

@@ -3,10 +3,11 @@
  *
  *  (1) One job of an upload is under way at a time; while it is, the writer, the
  *      digests, the job's error and the buffer `busy` are the worker's, everything
- *      else the loop's.  So the loop hears of an error by the job's letter, not
- *      before, and gives up only when no job is under way.  When there are several
- *      uploads a job is with the hasher first, whose MD5 and buffer they are until
- *      it has handed the job to a worker, or back.
+ *      else the loop's.  So the loop learns of an error by the job's
+ *      completion, not before, and gives up only when no job is under way.
+ *      When there are several uploads a job is with the hasher first, which
+ *      owns the MD5 and the buffer until it has handed the job to a worker, or
+ *      back.
  *  (2) An upload has at most two buffers, and never waits for one that another
  *      upload has: its client may keep it for as long as it likes to send slowly.
  *      While there is none, each piece is written by itself.
@@ -21,7 +22,7 @@
 #include "base/assert.h"
 #include "base/buf.h"
 
-/* The network layer reads so much at once. */
+/* The network layer reads this much at once. */
 enum { PIECE_BYTES = 64 * 1024 };
 
 struct tv_blob_upload {
@@ -37,12 +38,12 @@ struct tv_blob_upload {
     tv_buf spill;
     bool is_held;     /* the sink has been told to wait */
     bool is_finished; /* the body is complete */
-    bool is_closed;   /* the last job is under way, or nothing is to be done any more */
+    bool is_closed;   /* the last job is under way, or nothing is left to do */
 
     /* The job's. */
     tv_hash_job job;
     bool is_working;
-    bool is_hashed; /* the hasher sees to the MD5 of what is busy */
+    bool is_hashed; /* the hasher computes the MD5 of what is busy */
     char *busy;
     size_t busy_len;
     tv_buf piece; /* what `busy` is in when it is no buffer of the set: (2) */
@@ -213,7 +214,7 @@ static bool pass_on_spill(tv_blob_upload *upload)
     return submit(upload);
 }
 
-/* Find a place for bytes in the filling buffer, as far as there is one. */
+/* Copy what fits of some bytes into the filling buffer. */
 static tv_slice fill(tv_blob_upload *upload, tv_slice piece)
 {
     size_t room = upload->filling ? tv_buffers_size(upload->io.in) - upload->filled : 0;
@@ -263,7 +264,7 @@ static bool make_room(tv_blob_upload *upload, tv_err *ret_err)
     if (upload->is_working)
         return false; /* it comes back, perhaps with a buffer */
     if (upload->spill.len == 0)
-        return true; /* the next piece is seen to when it is here: (2) */
+        return true; /* the next piece is dealt with when it is here: (2) */
 
     if (!pass_on_spill(upload))
         *ret_err = TV_ERR_OVERLOADED;
@@ -335,7 +336,7 @@ static void go_on(tv_blob_upload *upload)
         return;
     }
     if (!upload->is_held)
-        return; /* the next piece hears of an error */
+        return; /* the next piece learns of an error */
     if (!err && make_room(upload, &err)) {
         upload->is_held = false;
         tv_request_resume(upload->req);
@@ -353,7 +354,7 @@ static void deliver_written(tv_mail *mail)
     upload->is_working = false;
     upload->err = upload->job.is_refused ? TV_ERR_OVERLOADED : upload->job_err;
     if (upload->req == NULL) {
-        /* What was just finished belongs to nobody: (4) */
+        /* What was just finished has no owner: (4) */
         if (upload->is_closed && !upload->err)
             tv_extents_remove(upload->io.extents, &upload->result.extent, 1);
         upload_free(upload);

@@ -21,7 +21,7 @@
 
 typedef struct tv_blob_upload tv_blob_upload;
 
-/** What came of an upload. */
+/** The result of an upload. */
 typedef struct tv_blob_upload_result {
     tv_extent_id extent; /* durable, and the caller's */
     uint64_t length;

@@ -158,7 +158,7 @@ static bool work_on_list(tv_call *base, tv_turn *turn)
     tv_err err = read_type(call, &type);
 
     (void)turn;
-    /* What is public is the blob, not what its owner is about to make of it. */
+    /* What is public is the blob, not its owner's uncommitted changes to it. */
     if (!err && type != TV_BLOCK_LIST_COMMITTED && tv_identity_is_anonymous(call->base.identity))
         err = TV_ERR_NO_AUTHENTICATION;
     if (!err)

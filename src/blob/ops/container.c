@@ -1,7 +1,7 @@
 /*
  * Containers: created, read, changed, leased and deleted.  What is known of one
- * beside its name are its facts (container.h), which the catalogue keeps; a
- * change decides on them on the committer's thread.
+ * in addition to its name are its attributes (container.h), which the catalogue
+ * keeps; a change decides on them on the committer's thread.
  */
 #include "blob/call.h"
 #include "catalog/acl.h"
@@ -12,7 +12,7 @@
 
 static const tv_slice access_header = {"x-ms-blob-public-access", 23};
 
-/* x-ms-blob-public-access; not there, a container is private. */
+/* x-ms-blob-public-access; without it a container is private. */
 static tv_err read_access(tv_blob_call *call, tv_public_access *ret_access)
 {
     tv_slice text = tv_request_header(call->base.req, access_header);
@@ -31,7 +31,7 @@ static tv_err read_access(tv_blob_call *call, tv_public_access *ret_access)
 static const tv_slice scope_header = {"x-ms-default-encryption-scope", 29};
 static const tv_slice override_header = {"x-ms-deny-encryption-scope-override", 35};
 
-/* The scope that every account has may be asked for; another one would be a promise. */
+/* The scope that every account has may be named; to accept another one would be a promise. */
 static tv_err check_scope(tv_blob_call *call)
 {
     tv_slice scope = tv_request_header(call->base.req, scope_header);
@@ -57,7 +57,10 @@ static const tv_guid *lease_id(const tv_blob_call *call)
     return call->args.conditions.has_lease_id ? &call->args.conditions.lease_id : NULL;
 }
 
-/* Set call->facts to what is known now, and look at the lease id that a read may bring. */
+/*
+ * Set call->facts to the attributes as they are now, and check the lease id
+ * that a read may bring.
+ */
 static tv_err read_facts(tv_blob_call *call)
 {
     tv_call *base = &call->base;
@@ -119,7 +122,7 @@ tv_err tv_blob_create_container(tv_call *base)
 
 /* --- read --- */
 
-/* What newer versions say, of which there is no other here. */
+/* What newer versions add; here it is always the same. */
 static void add_newer(tv_blob_call *call)
 {
     tv_request *req = call->base.req;
@@ -194,7 +197,10 @@ static void submit_change(tv_blob_call *call,
     tv_call_write(base, then);
 }
 
-/* Set call->facts to those before a change, which the lease and the conditions must allow. */
+/*
+ * Set call->facts to the attributes before a change, which the lease and the
+ * conditions must allow.
+ */
 static tv_err open_facts(tv_blob_call *call, tv_slice facts, bool is_delete, int64_t now)
 {
     tv_err err = tv_container_facts_decode(&call->base.req->arena, facts, &call->facts);
@@ -324,7 +330,7 @@ static tv_err decide_delete(tv_catalog_delete *delete_op, tv_slice bytes, int64_
     return open_facts(delete_op->ctx, bytes, true, now);
 }
 
-/* Somebody else may have been faster. */
+/* Another request may have been faster. */
 static tv_err on_deleted(tv_call *base, tv_err err)
 {
     if (err == TV_OK)

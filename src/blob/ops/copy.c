@@ -184,7 +184,7 @@ static tv_metadata dup_metadata(tv_arena *arena, tv_metadata metadata)
     return (tv_metadata){list, metadata.count};
 }
 
-/* What the copy has of its source beside the data. */
+/* What the copy takes from its source in addition to the data. */
 static void copy_head(copier *c, const tv_blob_head *head)
 {
     tv_arena *arena = &c->call->base.req->arena;
@@ -278,7 +278,7 @@ static void respond_copied(tv_blob_call *call)
     tv_call_finish(&call->base);
 }
 
-/* A copy asks for little and may write much: see commit/queue.h. */
+/* A copy is a small request and may write much: see commit/queue.h. */
 static size_t written_bytes(const tv_put_blob *put)
 {
     size_t bytes = put->data_count * sizeof(tv_blob_piece); /* about the row of one */

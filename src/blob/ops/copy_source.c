@@ -91,7 +91,7 @@ static tv_err not_here(tv_blob_call *call)
     return TV_ERR_COPY_SOURCE;
 }
 
-/* The URL as it was sent, without what opened it: of its query only the snapshot stays. */
+/* The URL as it was sent, without its credentials: of its query only the snapshot stays. */
 static tv_slice url_to_keep(tv_arena *arena, tv_slice text, const url *parts)
 {
     tv_slice bare = tv_slice_take(text, (size_t)(parts->path.data - text.data) + parts->path.len);
@@ -105,9 +105,9 @@ static tv_slice url_to_keep(tv_arena *arena, tv_slice text, const url *parts)
 }
 
 /*
- * Make the request that reads the source, as far as its URL says.  It came over the
- * connection of the copy, and so did a token in it: that one counts as encrypted
- * only if both are.
+ * Make the request that reads the source, from what its URL says.  It came over
+ * the connection of the copy, and so did a token in it, which counts as
+ * encrypted only if both are.
  */
 static tv_err parse_source(tv_blob_call *call, tv_slice text, tv_blob_copying *copying)
 {
@@ -168,7 +168,10 @@ static bool has_key(const tv_blob_call *call, const tv_blob_copying *copying, tv
            tv_identity_allows(call->base.identity, &need) == TV_OK;
 }
 
-/* Clients look there for whether to try again.  The service's definitions have it since then. */
+/*
+ * Clients look there to decide whether to try again.  The definitions of the
+ * cloud service have it since then.
+ */
 tv_err tv_blob_source_failed(tv_blob_call *call, tv_err why, tv_err err)
 {
     bool is_sync = tv_call_op(&call->base) == TV_BLOB_OP_COPY_BLOB_FROM_URL;
@@ -185,9 +188,9 @@ static tv_err denied(tv_blob_call *call, tv_err why)
 }
 
 /*
- * What the URL shows counts.  When it shows nothing, who copies with a key may
- * read everything of its account; everybody else what is public, and nobody learns
- * whether there is anything that is not.
+ * The credentials in the URL count.  When it has none, a copy that is signed
+ * with a key may read everything of its account; every other one only what is
+ * public, and none learns whether there is anything that is not.
  */
 static tv_err check_source(tv_blob_call *call, tv_blob_copying *copying)
 {

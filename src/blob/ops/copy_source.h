@@ -1,7 +1,7 @@
 /*
  * The source of a copy: a blob of this server that the client names by its URL,
  * and may read.  The URL is looked at as a request to read the blob: by its own SAS,
- * which then has to be good, else by the key that signed the copy if it is of the
+ * which then has to be valid, else by the key that signed the copy if it is of the
  * same account, or by what the container lets everybody do.  Private to this folder.
  */
 #ifndef TV_BLOB_SOURCE_H
@@ -28,7 +28,7 @@ typedef struct tv_blob_copying {
  */
 tv_err tv_blob_find_source(tv_blob_call *call) TV_WARN_UNUSED;
 
-/** Let the answer tell why the source could not be had, if it may.  Returns `err`. */
+/** Let the answer say why the source could not be read, if it may.  Returns `err`. */
 tv_err tv_blob_source_failed(tv_blob_call *call, tv_err why, tv_err err) TV_WARN_UNUSED;
 
 /** Whether a URL's host is the server that was called by the name `called`; both may have a port.

@@ -6,10 +6,10 @@
 #include "base/utf8.h"
 #include "service/metadata.h"
 
-/* More than any client sends, and little enough to go back out in one head. */
+/* More than any client sends, and little enough to be sent back in one head. */
 enum { CONTENT_HEADER_BYTES_MAX = 4 * 1024 };
 
-/* Lists show it in their XML, so it must be text, or nobody could read them. */
+/* Lists show it in their XML, so it must be text, or no client could read them. */
 static bool is_text(tv_slice value)
 {
     if (value.len > CONTENT_HEADER_BYTES_MAX || !tv_utf8_is_valid(value))
@@ -24,7 +24,7 @@ static bool is_text(tv_slice value)
     return true;
 }
 
-/* `plain` is the name that HTTP has for it; empty where that one does not count. */
+/* `plain` is the name that HTTP has for it; empty where that one is ignored. */
 static tv_err pick(tv_blob_call *call, tv_slice name, tv_slice plain, tv_slice *ret_value)
 {
     tv_slice value = tv_request_header(call->base.req, name);

@@ -9,14 +9,14 @@
 
 /**
  * The x-ms-blob-* headers of a request.  With `is_put` the plain ones, such as
- * Content-Type, count where they are missing, and the MD5 must be one; else it is
- * kept for the client, whatever its length.  TV_ERR_MD5_INVALID; for one that is
- * no text, or too long, TV_ERR_INVALID_HEADER.
+ * Content-Type, count where they are missing, and the MD5 must be valid; else
+ * it is kept for the client, whatever its length.  TV_ERR_MD5_INVALID; for a
+ * header that is not text, or too long, TV_ERR_INVALID_HEADER.
  */
 tv_err tv_blob_headers_read(tv_blob_call *call, bool is_put,
                             tv_blob_headers *ret_headers) TV_WARN_UNUSED;
 
-/** The type that a new blob has when the client gives it none.  It can lose it later. */
+/** The type that a new blob has when the client gives none.  It can lose it later. */
 void tv_blob_headers_set_type(tv_blob_headers *headers);
 
 /**
@@ -28,7 +28,7 @@ void tv_blob_add_properties(tv_blob_call *call);
 /** A digest, in base 64. */
 void tv_blob_add_digest(tv_blob_call *call, tv_slice name, tv_slice bytes);
 
-/** Content-MD5 or x-ms-content-crc64 of the body, as far as they were computed. */
+/** Content-MD5 or x-ms-content-crc64 of the body, whichever was computed. */
 void tv_blob_add_digests(tv_blob_call *call);
 
 /** x-ms-request-server-encrypted: clients expect it of everything that stores data. */

@@ -92,7 +92,7 @@ static bool work_on_list(tv_call *base, tv_turn *turn)
 
 /* --- on the network thread --- */
 
-/* Texts that were checked before can only be refused for being no marker of ours. */
+/* Texts that were checked before can only be refused because the marker is not one of ours. */
 static tv_err on_listed(tv_call *base, tv_err err)
 {
     const listing *l = base->listing;
@@ -164,7 +164,7 @@ static tv_slice or_empty(tv_slice text)
     return text.data ? text : TV_LIT("");
 }
 
-/* With a delimiter, what stands behind it is not told, and neither are snapshots. */
+/* With a delimiter, what follows it is not listed, and neither are snapshots. */
 static tv_err read_query(tv_blob_call *call, listing *ret_listing)
 {
     listing *l = ret_listing;

@@ -1,4 +1,4 @@
-/* What the lists of the Blob service say of a container or a blob. */
+/* What the lists of the Blob service say about a container or a blob. */
 #include "base/base64.h"
 #include "base/datetime.h"
 #include "base/utf8.h"

@@ -1,6 +1,6 @@
 /*
  * Put Blob, Put Block, Append Block: data comes in.  What their heads say is read
- * before the data, so that nobody sends a large body for nothing.
+ * before the data, so that no client sends a large body for nothing.
  */
 #include "base/number.h"
 #include "blob/ops/headers.h"
@@ -18,7 +18,7 @@ static void respond_put(tv_blob_call *call)
     tv_call_finish(&call->base);
 }
 
-/* The MD5 of the content is kept; what the client said of it has been found to be that. */
+/* The MD5 of the content is kept; what the client claimed has been found to equal it. */
 static tv_err put_received(tv_blob_call *call)
 {
     tv_put_blob *put = &call->put;

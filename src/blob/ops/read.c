@@ -2,8 +2,8 @@
  * Get Blob, Get Blob Properties, Get Blob Metadata.
  *
  * Each is tried on the network thread with what is in memory; if that would wait
- * for the disk, the same steps run once more on a worker, and what shows to be long
- * work in turns with scans.
+ * for the disk, the same steps run once more on a worker, and what turns out to
+ * be long work in turns with scans.
  */
 #include "base/number.h"
 #include "blob/body/damage.h"
@@ -12,8 +12,8 @@
 #include "service/metadata.h"
 
 enum {
-    DIGEST_BYTES_MAX = 4 * 1024 * 1024, /* of a range whose digest is asked for */
-    TRIES_MAX = 16,                     /* at a blob that is being replaced all the time */
+    DIGEST_BYTES_MAX = 4 * 1024 * 1024, /* of a range whose digest is requested */
+    TRIES_MAX = 16,                     /* of a blob that is being replaced all the time */
 };
 
 /* --- the head alone --- */
@@ -64,7 +64,10 @@ tv_err tv_blob_get_properties(tv_call *base)
 
 /* --- the data --- */
 
-/* x-ms-range counts before Range; of the latter HTTP says that other forms are to be ignored. */
+/*
+ * x-ms-range has precedence over Range; of the latter HTTP says that other
+ * forms are to be ignored.
+ */
 static tv_err read_range(tv_blob_call *call)
 {
     static const tv_slice header = {"x-ms-range", 10};
@@ -224,7 +227,7 @@ static void respond_blob(tv_blob_call *call)
     tv_call_finish_from(&call->base, transfer->length, &source);
 }
 
-/* Say in the log what a client is only told to be an internal error. */
+/* Log what the client only sees as an internal error. */
 static void report_damage(const tv_blob_call *call)
 {
     tv_extent_id id;
@@ -246,7 +249,7 @@ static void fail(tv_request *req, tv_err err)
         tv_response_abort(req);
 }
 
-/* Who asks for bytes that are not there is told how many are. */
+/* A client that requests bytes that are not there is told how many there are. */
 static void respond_range_error(tv_blob_call *call)
 {
     tv_request *req = call->base.req;

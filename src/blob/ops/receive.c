@@ -10,7 +10,7 @@
 
 /* --- before the body --- */
 
-/* The length is known before: the service takes no body without it. */
+/* The length is known before: the service accepts no body without it. */
 static tv_err read_length(tv_blob_call *call, bool is_part, uint64_t *ret_length)
 {
     static const tv_slice header = {"Content-Length", 14};
@@ -32,7 +32,7 @@ static tv_err read_length(tv_blob_call *call, bool is_part, uint64_t *ret_length
 /*
  * Put Blob keeps the MD5 and returns it with the CRC.  Blocks return the MD5 if
  * the client has sent one, else the CRC, and from 2026-10-06 on the CRC in any
- * case.  Versions before 2019-02-02 do not know it.
+ * case.  Versions before 2019-02-02 do not have it.
  */
 static tv_err read_claims(tv_blob_call *call, bool is_part)
 {

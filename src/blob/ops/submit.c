@@ -33,7 +33,7 @@ static void settle(tv_write *write)
 
 static tv_err on_changed(tv_call *base, tv_err err);
 
-/* What the plan of a long change takes, about; all of it is charged when it is taken. */
+/* Roughly what the plan of a long change takes; all of it is charged when it is taken. */
 enum { PLAN_BYTES = 1024 * 1024 };
 
 /* In one turn: a plan's work is bounded by the blocks of a blob. */
@@ -55,7 +55,7 @@ static tv_err on_planned(tv_call *base, tv_err err)
     return err;
 }
 
-/* Others write to the blob all the time, or its change could be planned at the first try. */
+/* The first plan is out of date because others write to the blob all the time. */
 static tv_err plan_again(tv_blob_call *call)
 {
     if (call->transfer.plan == NULL || call->transfer.plan_count++ == PLANS_MAX)

@@ -12,13 +12,13 @@
  *     'e' stamp                discarded pieces: there is garbage to collect
  *     'p' content-id end       a run of pieces of a content that has many
  *
- * A head describes one content: a sequence of pieces, each of which lies in a
+ * A head describes one content: a sequence of pieces, each of which is in a
  * chunk or in an extent (extent/extent.h), which are written once and never
  * changed.  A content of up to TV_BLOB_INLINE_PIECES pieces has them in its
  * head, a longer one in rows of their own, up to TV_BLOB_RUN_PIECES in a row;
  * these are named by where their last piece ends, so that a seek finds the piece
- * of any offset.  Snapshots share the
- * pieces of the blob: what is appended later only lies beyond their length.
+ * of any offset.  Snapshots share the pieces of the blob: what is appended later
+ * only lies beyond their length.
  *
  * Every extent belongs to one blob.  What a change leaves without a reference
  * in the whole partition is garbage.  If there is little of it, its rows go in
@@ -46,13 +46,13 @@
 #define TV_BLOB_UNCOMMITTED_BLOCKS_MAX 100000
 #define TV_BLOCK_ID_BYTES_MAX 64 /* decoded */
 
-/** What a client may say the MD5 of a blob is: nobody checks that it is one. */
+/** What a client may say the MD5 of a blob is: it is not checked. */
 #define TV_BLOB_MD5_BYTES_MAX 64
 
 /** Data of up to this size goes into a row, larger data into an extent. */
 #define TV_BLOB_CHUNK_BYTES_MAX 65536
 
-/** So many pieces fit into a head. */
+/** This many pieces fit into a head. */
 #define TV_BLOB_INLINE_PIECES 8
 
 /** How long uncommitted blocks are kept after the last one came. */
@@ -85,7 +85,7 @@ typedef struct tv_blob_copy {
 
 /** A run of bytes of a content. */
 typedef struct tv_blob_piece {
-    uint64_t end;      /* offset behind its last byte */
+    uint64_t end;      /* offset after its last byte */
     uint64_t length;   /* > 0 */
     bool is_chunk;     /* in a row; otherwise in an extent */
     tv_extent_id id;   /* of the extent, or what names the chunk's row */
@@ -135,7 +135,7 @@ size_t tv_block_id_len(tv_slice base64);
 enum { TV_BLOB_ETAG_LEN = 17 };
 void tv_blob_etag_format(char to[TV_BLOB_ETAG_LEN], int64_t ticks);
 
-/** With or without quotes; a weak one is none of ours.  False when it is not of that form. */
+/** With or without quotes; a weak one is not ours.  False when it is not of that form. */
 bool tv_blob_etag_parse(tv_slice text, int64_t *ret_ticks);
 
 #endif

@@ -1,4 +1,4 @@
-/* Blocks: Put Block, Put Block List, and the end of blocks that nobody committed. */
+/* Blocks: Put Block, Put Block List, and the expiry of blocks that were never committed. */
 #include <stdlib.h>
 
 #include "base/assert.h"
@@ -86,7 +86,7 @@ typedef struct known_blocks {
     size_t committed_count;
 } known_blocks;
 
-/* What a list comes to, and the blob it was made for. */
+/* The result of a list, and the blob it was made for. */
 typedef struct tv_block_list_plan {
     bool has_head, has_ledger;
     uint64_t content_id, length; /* of the head */
@@ -206,7 +206,7 @@ static const tv_block *find_block(const known_blocks *known, const tv_block_choi
     return block;
 }
 
-/* The pieces that the list asks for, one after the other, in the arena. */
+/* The pieces that the list names, one after the other, in the arena. */
 static tv_err choose_pieces(const tv_put_block_list *put, const known_blocks *known,
                             tv_arena *arena, tv_blob_head *head)
 {
@@ -307,7 +307,7 @@ tv_err tv_put_block_list_plan(tv_engine *engine, tv_put_block_list *put)
     return err;
 }
 
-/* Of a blob that is just as it was: neither replaced, nor has a block come or gone. */
+/* Of a blob that is just as it was: it was not replaced, and no block has come or gone. */
 static bool is_current(const tv_block_list_plan *plan, const tv_blob_view *view)
 {
     return plan && plan->has_head == view->has_head && plan->has_ledger == view->has_ledger &&
@@ -387,7 +387,7 @@ tv_err tv_put_block_list_run(tv_txn *txn, void *put_block_list)
     return TV_OK;
 }
 
-/* --- the end of blocks that nobody committed --- */
+/* --- the expiry of blocks that were never committed --- */
 
 tv_err tv_expire_blocks_run(tv_txn *txn, void *change)
 {

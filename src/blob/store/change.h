@@ -5,16 +5,17 @@
  *
  * Data comes before its row: small data as bytes, large data as an extent that
  * has been made durable.  When a change succeeds, the extents it was given are
- * the blob's, and those in `garbage` are nobody's any more: hand them to
- * tv_extents_remove in `settle`, never earlier.  When it fails, the extents that were
- * made for it go in `undo` (commit/pipeline.h): not after TV_ERR_IO, for then the log
- * may hold the change, and its rows refer to them after the next start.
+ * the blob's, and those in `garbage` have no owner any more: hand them to
+ * tv_extents_remove in `settle`, never earlier.  When it fails, the extents
+ * that were made for it are removed in `undo` (commit/pipeline.h): not after
+ * TV_ERR_IO, for then the log may hold the change, and its rows refer to them
+ * after the next start.
  *
  * Every function first looks whether the container has been dropped
  * (TV_ERR_CONTAINER_NOT_FOUND), then at the blob, its type, the conditions and
  * its lease, in this order.  A blob that has only uncommitted blocks does not
- * exist for any of them but those that put.  Beside the service's errors they
- * return those of the engine and TV_ERR_CORRUPT.
+ * exist for any of them but those that put.  In addition to the service's
+ * errors they return those of the engine and TV_ERR_CORRUPT.
  *
  * No change holds the committer for long (tv_blob_at_once_max).  One that needs
  * a plan and has none, or one that is out of date, returns TV_ERR_UNPLANNED: make
@@ -44,8 +45,8 @@ typedef struct tv_blob_change {
 } tv_blob_change;
 
 /**
- * A change reads and removes up to so many pieces, blocks and snapshots by
- * itself, on the committer's thread.  What is more has been read before, by a
+ * A change reads and removes up to this many pieces, blocks and snapshots by
+ * itself, on the committer's thread.  More than that has been read before, by a
  * plan, or is discarded and removed later.  A variable for tests alone.
  */
 extern size_t tv_blob_at_once_max;
@@ -70,7 +71,7 @@ typedef struct tv_put_blob {
     tv_blob_type type;
     tv_blob_headers headers;
     tv_metadata metadata;
-    tv_blob_copy copy;        /* `id` empty when it is none; `completed` is filled in */
+    tv_blob_copy copy;        /* `id` empty when it is not a copy; `completed` is filled in */
     const tv_blob_data *data; /* 0 to TV_BLOB_COMMITTED_BLOCKS_MAX */
     size_t data_count;
 } tv_put_blob;
@@ -132,7 +133,7 @@ typedef struct tv_append_block {
     uint64_t position; /* x-ms-blob-condition-appendpos */
     uint64_t max_size; /* x-ms-blob-condition-maxsize */
     /* Results. */
-    uint64_t offset;      /* where the data lies: the length before */
+    uint64_t offset;      /* where the data is: the length before */
     uint32_t block_count; /* committed ones, now */
 } tv_append_block;
 tv_err tv_append_block_run(tv_txn *txn, void *append_block) TV_WARN_UNUSED;
@@ -153,17 +154,17 @@ tv_err tv_set_blob_metadata_run(tv_txn *txn, void *set_blob_metadata) TV_WARN_UN
 
 /**
  * Snapshot Blob.  With metadata the snapshot has that instead of the blob's, and
- * an ETag of its own.  A lease id is not needed, but must fit when given.
+ * an ETag of its own.  A lease id is not needed, but must match when given.
  */
 typedef struct tv_snapshot_blob {
     tv_blob_change change;  /* its `etag` becomes that of the snapshot */
     tv_metadata metadata;   /* the blob's when there is none */
-    uint32_t planned_count; /* a plan has looked at so many snapshots */
+    uint32_t planned_count; /* a plan has looked at this many snapshots */
     int64_t snapshot;       /* result: ticks that name it */
 } tv_snapshot_blob;
 tv_err tv_snapshot_blob_run(tv_txn *txn, void *snapshot_blob) TV_WARN_UNUSED;
 
-/** See whether there is room for another: TV_ERR_SNAPSHOT_COUNT.  May wait for the disk. */
+/** Check whether there is room for another: TV_ERR_SNAPSHOT_COUNT.  May wait for the disk. */
 tv_err tv_snapshot_blob_plan(tv_engine *engine, tv_snapshot_blob *take) TV_WARN_UNUSED;
 
 typedef enum tv_delete_scope {

@@ -125,7 +125,7 @@ tv_err tv_conditions_check_write(const tv_blob_conditions *conditions, int64_t e
 
 tv_err tv_conditions_check_put(const tv_blob_conditions *conditions, int64_t etag)
 {
-    /* What does not exist can match no ETag; dates say nothing of it. */
+    /* What does not exist can match no ETag; dates say nothing about it. */
     if (etag == 0)
         return conditions->if_match.test == TV_ETAG_UNSAID ? TV_OK : TV_ERR_CONDITION_NOT_MET;
     if (conditions->if_none_match.test != TV_ETAG_ANY)

@@ -10,7 +10,7 @@
  * For a change, an ETag condition wins over the date that belongs to it: If-Match
  * over If-Unmodified-Since and If-None-Match over If-Modified-Since.
  *
- * The lease is looked at before all of them, by every operation that knows both.
+ * The lease is checked before all of them, by every operation that has both.
  */
 #ifndef TV_BLOB_STORE_CONDITION_H
 #define TV_BLOB_STORE_CONDITION_H
@@ -40,12 +40,12 @@ typedef struct tv_blob_conditions {
     int64_t modified_since, unmodified_since; /* ticks; 0 when not sent */
     tv_guid lease_id;
     bool has_lease_id;
-    bool must_be_new; /* whoever asks may make a blob and not replace one, whatever it brings */
+    bool must_be_new; /* the client may make a blob but not replace one, whatever it sends */
 } tv_blob_conditions;
 
 /**
  * The value of an If-Match or If-None-Match header, which must live as long as
- * the condition.  An unknown form is an ETag nobody has.
+ * the condition.  An unknown form is an ETag that nothing has.
  */
 tv_etag_condition tv_etag_condition_parse(tv_slice text);
 
@@ -59,8 +59,8 @@ tv_err tv_conditions_check_write(const tv_blob_conditions *conditions, int64_t e
 /**
  * A change that makes or replaces a blob, whose lease allows it; `etag` is 0 when
  * there is none yet.  TV_ERR_BLOB_EXISTS for If-None-Match: * on one that exists,
- * else TV_ERR_CONDITION_NOT_MET.  Who brought the id of the blob's lease knows that
- * it exists: their * says nothing.
+ * else TV_ERR_CONDITION_NOT_MET.  A client that sent the id of the blob's lease
+ * knows that it exists: its * says nothing.
  */
 tv_err tv_conditions_check_put(const tv_blob_conditions *conditions, int64_t etag) TV_WARN_UNUSED;
 

@@ -1,4 +1,4 @@
-/* The facts of a container. */
+/* The attributes of a container. */
 #include "blob/store/container.h"
 
 #include "base/assert.h"
@@ -6,7 +6,7 @@
 
 enum { FORM = 1 };
 
-/* As it can be written, and as it is read or damaged. */
+/* What may be written, and what is read without being damage. */
 static bool are_facts(const tv_container_facts *facts)
 {
     return facts->created >= 0 && facts->created <= facts->etag && facts->etag <= TV_BLOB_TICKS_MAX;

@@ -1,7 +1,7 @@
 /*
- * The facts of a container: what the catalogue keeps for it beside its name, id
- * and access policies.  Pure functions; the catalogue stores the encoded form
- * without looking into it.
+ * The attributes of a container: what the catalogue keeps for it in addition to
+ * its name, id and access policies.  Pure functions; the catalogue stores the
+ * encoded form without looking into it.
  */
 #ifndef TV_BLOB_STORE_CONTAINER_H
 #define TV_BLOB_STORE_CONTAINER_H
@@ -24,11 +24,11 @@ typedef struct tv_container_facts {
 
 tv_slice tv_container_facts_encode(tv_arena *arena, const tv_container_facts *facts);
 
-/** Slices point into `bytes`, lists lie in the arena.  TV_ERR_CORRUPT. */
+/** Slices point into `bytes`, lists are in the arena.  TV_ERR_CORRUPT. */
 tv_err tv_container_facts_decode(tv_arena *arena, tv_slice bytes,
                                  tv_container_facts *ret_facts) TV_WARN_UNUSED;
 
-/** Facts changed at `now`: ETags strictly increase.  TV_ERR_CORRUPT after the last one. */
+/** Attributes changed at `now`: ETags strictly increase.  TV_ERR_CORRUPT after the last one. */
 tv_err tv_container_facts_touch(tv_container_facts *facts, int64_t now) TV_WARN_UNUSED;
 
 /** A lease operation on a container.  See tv_lease_apply; the errors are worded for containers. */

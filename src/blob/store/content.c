@@ -174,7 +174,7 @@ tv_blob_runs tv_blob_runs_encode(tv_arena *arena, const tv_blob_piece *pieces, s
     tv_blob_runs runs = {.values = tv_arena_alloc(arena, size * sizeof *runs.values),
                          .ends = tv_arena_alloc(arena, size * sizeof *runs.ends)};
 
-    /* A reader knows where a piece begins by the end of the run and the lengths behind it. */
+    /* A reader knows where a piece begins from the end of the run and the lengths after it. */
     for (size_t i = 1; i < count; i++)
         tv_assert(pieces[i].end - pieces[i].length == pieces[i - 1].end);
     for (size_t at = 0; at < count; at += TV_BLOB_RUN_PIECES) {

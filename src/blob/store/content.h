@@ -1,9 +1,9 @@
 /*
  * What the changes of change.h have in common: the blob as a change finds it,
- * its content written and taken away again.  For the files of this folder.
+ * its content written and removed again.  For the files of this folder.
  *
- * Taking away follows one pattern.  A `tv_live_set` first learns all that stays:
- * new pieces, snapshots, the blob.  Then what goes is removed, and whatever is
+ * Removal follows one pattern.  A `tv_live_set` first learns all that stays:
+ * new pieces, snapshots, the blob.  Then the rest is removed, and whatever is
  * not live is garbage.  Scans and writes never mix: tv_txn forbids it.  If this
  * would take long, nothing is looked at: a discard row says that there is
  * garbage, and gc.c does the same later, step by step.
@@ -24,7 +24,8 @@ typedef struct tv_blob_view {
     int64_t stamp; /* later than every ETag and chunk of this partition: the next ETag */
 } tv_blob_view;
 
-/** Forget the results of an earlier run, look whether the container is still there, read the blob.
+/** Forget the results of an earlier run, check whether the container is still
+ * there, read the blob.
  */
 tv_err tv_blob_view_read(tv_txn *txn, tv_blob_change *change,
                          tv_blob_view *ret_view) TV_WARN_UNUSED;
@@ -58,12 +59,12 @@ void tv_blob_head_write(tv_txn *txn, tv_blob_change *change, const tv_blob_head 
 
 /**
  * Make a piece of data: its place in the partition when it is small.  `index`
- * tells pieces of one change apart.  The piece's end is the caller's affair.
+ * tells pieces of one change apart.  The piece's end is up to the caller.
  */
 tv_blob_piece tv_blob_data_write(tv_txn *txn, tv_blob_change *change, const tv_blob_data *data,
                                  int64_t stamp, uint64_t index);
 
-/** Make a content longer.  TV_ERR_CORRUPT when nothing can be so long: some row is damaged. */
+/** Make a content longer.  TV_ERR_CORRUPT when nothing can be that long: some row is damaged. */
 tv_err tv_blob_add_length(uint64_t *length, uint64_t more) TV_WARN_UNUSED;
 
 /** Rows of pieces, ready to be written. */
@@ -113,7 +114,7 @@ typedef struct tv_blob_removal {
     bool with_blocks; /* all uncommitted blocks and the ledger go, too */
 } tv_blob_removal;
 
-/** Remove what neither `live` nor a head that stays has: now, or later if it is much. */
+/** Remove what neither `live` nor a head that stays has: now, or later if there is much of it. */
 tv_err tv_blob_remove(tv_live_set *live, tv_txn *txn, tv_blob_change *change,
                       const tv_blob_view *view, const tv_blob_removal *removal) TV_WARN_UNUSED;
 

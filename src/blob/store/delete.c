@@ -56,7 +56,7 @@ static tv_err delete_oldest(tv_txn *txn, tv_blob_change *change, tv_blob_view *v
                                  &removal.gone_count);
     if (err)
         return err;
-    /* There are more than that, by the head: or a step would take nothing away, for ever. */
+    /* There are more than that, by the head: or a step would remove nothing, for ever. */
     if (removal.gone_count != tv_blob_at_once_max + 1)
         return TV_ERR_CORRUPT;
 
@@ -189,7 +189,7 @@ static tv_err delete_one(tv_txn *txn, tv_blob_change *change, tv_blob_view *view
     return TV_OK;
 }
 
-/* A blob that was never committed: nothing but blocks, which can be no snapshot's. */
+/* A blob that was never committed: nothing but blocks, which cannot belong to a snapshot. */
 static tv_err delete_uncommitted(tv_txn *txn, tv_delete_blob *delete, const tv_blob_view *view)
 {
     tv_blob_change *change = &delete->change;

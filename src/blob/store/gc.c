@@ -5,7 +5,7 @@
 #include "blob/store/content.h"
 #include "engine/key.h"
 
-/* Data of rows that are dead; what of it is dead, too, is known at the end. */
+/* Data of rows that are dead; which of it is dead, too, is known at the end. */
 typedef struct dead_data {
     bool is_chunk;
     tv_extent_id id;
@@ -202,7 +202,7 @@ tv_err tv_blob_find_garbage(tv_engine *engine, tv_slice partition, tv_arena *are
     return s.discard_count ? list_garbage(&s, ret_garbage) : TV_OK;
 }
 
-/* Heads and the ledger are live, always: only a change of the blob takes them away. */
+/* Heads and the ledger are live, always: only a change of the blob removes them. */
 static bool can_be_garbage(tv_slice partition, tv_slice key)
 {
     tv_slice row = tv_slice_skip(key, partition.len);

@@ -1,21 +1,22 @@
 /*
- * Garbage collection of blobs: what changes have left that took away more than they
- * could remove by themselves (blob.h), blocks that nobody came back for, and which
- * extents the rows refer to, for that of extents (extent/extent.h).  What looks at
- * rows may wait for the disk and belongs on a thread of its own.
+ * Garbage collection of blobs: what is left by changes that dropped more than
+ * they could remove by themselves (blob.h), blocks that were abandoned, and
+ * which extents the rows refer to, for that of extents (extent/extent.h).  What
+ * looks at rows may wait for the disk and belongs on a thread of its own.
  *
  * Nothing has to be remembered to know what is dead: runs of a content that no
- * head has, or behind the end of the longest head that has it; blocks of another
+ * head has, or after the end of the longest head that has it; blocks of another
  * generation than the ledger's; pieces in discard rows; and data to which only
  * these refer.  What is dead stays dead, because changes refer only to what they
  * find in heads and blocks that are live.  So a view of the blob, however old,
- * is good enough to tell what can go, and removing it needs no second look:
- * it can be done in steps, beside any changes, and again after a crash.
+ * is good enough to tell what can go, and removing it needs no second look: it
+ * can be done in steps, alongside any changes, and again after a crash.
  *
  * The order of the steps: chunks, then the rows that name them, then the discard
  * rows of that view.  A crash in between leaves a discard row, and with it all
- * that is needed to go on.  Extents go when all this is durable; a crash before
- * that leaves files without a row, which tv_extents_gc finds after the next start.
+ * that is needed to continue.  Extents are removed when all this is durable; a
+ * crash before that leaves files without a row, which tv_extents_gc finds after
+ * the next start.
  */
 #ifndef TV_BLOB_STORE_GC_H
 #define TV_BLOB_STORE_GC_H
@@ -37,7 +38,7 @@ typedef struct tv_blob_garbage {
 tv_err tv_blob_find_garbage(tv_engine *engine, tv_slice partition, tv_arena *arena,
                             tv_blob_garbage *ret_garbage) TV_WARN_UNUSED;
 
-/** So many rows are deleted in one step. */
+/** This many rows are deleted in one step. */
 enum { TV_BLOB_GC_ROWS = 256 };
 
 /** One step. */
@@ -54,7 +55,7 @@ tv_err tv_blob_gc_run(tv_txn *txn, void *gc_step) TV_WARN_UNUSED;
 typedef struct tv_blob_extent_visitor {
     /**
      * `blob` is tv_key_blob of the row that refers to it, for the time of the call.
-     * An error ends the visit and is what it returns.
+     * An error ends the visit, which returns it.
      */
     tv_err (*found)(void *ctx, tv_slice blob, tv_extent_id id);
     bool (*is_stopping)(void *ctx); /* asked at each row: give up with TV_ERR_STOPPED; or NULL */
@@ -70,23 +71,23 @@ tv_err tv_blob_visit_extents(tv_engine *engine, tv_slice from, tv_slice to,
                              const tv_blob_extent_visitor *visitor) TV_WARN_UNUSED;
 
 /**
- * The same for all blobs of the store, for tv_extents_gc; but for rows that are
- * garbage themselves: what these alone refer to may be gone.
+ * The same for all blobs of the store, for tv_extents_gc; except for rows that
+ * are garbage themselves: what only these refer to may be gone.
  */
 tv_err tv_blob_visit_all_extents(tv_engine *engine,
                                  const tv_blob_extent_visitor *visitor) TV_WARN_UNUSED;
 
-/** Where a search for garbage stands; all zeros is the beginning. */
+/** How far a search for garbage has come; all zeros is the beginning. */
 typedef struct tv_blob_gc_cursor {
     tv_slice from; /* in the arena that was given */
     bool is_done;
 } tv_blob_gc_cursor;
 
 /**
- * Look at up to `blobs_max` blobs of a container from where the cursor stands,
- * and return the partitions of up to `size` whose blocks are older than allowed
- * at `now`, or who have a discard row, in the arena: candidates for
- * tv_expire_blocks_run and tv_blob_find_garbage.
+ * Look at up to `blobs_max` blobs of a container from the cursor on, and return
+ * the partitions of up to `size` whose blocks are older than allowed at `now`,
+ * or that have a discard row, in the arena: candidates for tv_expire_blocks_run
+ * and tv_blob_find_garbage.
  */
 tv_err tv_blob_gc_next(tv_engine *engine, tv_slice container, int64_t now, size_t blobs_max,
                        tv_arena *arena, tv_blob_gc_cursor *cursor, tv_slice *ret_partitions,
@@ -94,15 +95,17 @@ tv_err tv_blob_gc_next(tv_engine *engine, tv_slice container, int64_t now, size_
 
 /* --- what is live: gc_live.c --- */
 
-/** What is live, as the rows so far tell: for walks over all rows of a blob in the order of
- * their keys. */
+/**
+ * What is live, according to the rows so far: for walks over all rows of a
+ * blob in the order of their keys.
+ */
 typedef struct tv_blob_live_rows tv_blob_live_rows;
 
 /** In the arena. */
 tv_blob_live_rows *tv_blob_live_rows_new(tv_arena *arena);
 
 /**
- * Learn from a row, whose key behind the blob's prefix is `row`, and say whether
+ * Learn from a row, whose key after the blob's prefix is `row`, and say whether
  * it is live itself.  Not for chunks.  `scratch` is for this call.
  */
 tv_err tv_blob_live_rows_learn(tv_blob_live_rows *live, tv_arena *scratch, tv_slice row,

@@ -1,6 +1,6 @@
 /*
- * What a change takes away: garbage is what goes less what is live.  Little of it is
- * removed by the change itself, much is left to gc.c.
+ * What a change removes: garbage is what it drops minus what is live.  The
+ * change itself removes a little of it, much is left to gc.c.
  */
 #include "base/assert.h"
 #include "blob/store/content.h"
@@ -83,7 +83,7 @@ static uint64_t live_length(const tv_live_set *live, uint64_t content_id)
     return length;
 }
 
-/* Remove what of a head's content is not live. */
+/* Remove the part of a head's content that is not live. */
 static tv_err remove_content(tv_live_set *live, tv_txn *txn, tv_blob_change *change,
                              const tv_blob_head *head)
 {

@@ -20,7 +20,7 @@ tv_blob_live_rows *tv_blob_live_rows_new(tv_arena *arena)
     return live;
 }
 
-/* Heads that share a content stand together. */
+/* Heads that share a content are next to each other. */
 static tv_err learn_head(tv_blob_live_rows *live, const tv_blob_head *head)
 {
     tv_live_content *last = live->content_count ? &live->contents[live->content_count - 1] : NULL;
@@ -52,7 +52,7 @@ static tv_err learn_head(tv_blob_live_rows *live, const tv_blob_head *head)
     return TV_OK;
 }
 
-/* Stamps grow, and so do the ids of contents, but nothing may depend on it that removes data. */
+/* Stamps grow, and so do the ids of contents, but nothing that removes data may depend on it. */
 static bool is_run_live(const tv_blob_live_rows *live, uint64_t content_id, uint64_t end)
 {
     size_t low = 0, high = live->content_count;

@@ -45,7 +45,7 @@ static tv_err visit_pieces(walk *w, const tv_blob_piece *pieces, size_t count)
     return err;
 }
 
-/* `row` is the key behind the blob's prefix. */
+/* `row` is the key after the blob's prefix. */
 static tv_err visit_value(walk *w, tv_slice row, tv_slice value)
 {
     const tv_blob_piece *pieces;
@@ -84,7 +84,7 @@ static tv_err visit_value(walk *w, tv_slice row, tv_slice value)
     }
 }
 
-/* Visit what the row refers to on which `iter` stands, and go on; chunks are passed in one seek. */
+/* Visit what the row at `iter` refers to, and go on; chunks are passed in one seek. */
 static tv_err visit_row(walk *w)
 {
     tv_slice key = tv_iter_key(w->iter), container, blob;
@@ -161,7 +161,7 @@ tv_err tv_blob_visit_all_extents(tv_engine *engine, const tv_blob_extent_visitor
     return err;
 }
 
-/* Whether a blob has discard rows; `iter` stands on its first row from the ledger on. */
+/* Whether a blob has discard rows; `iter` is at its first row from the ledger on. */
 static bool has_discards(tv_iter *iter, tv_arena *arena, tv_slice blob)
 {
     tv_slice prefix = tv_blob_key_kind(arena, blob, TV_BLOB_ROW_DISCARD);
@@ -171,7 +171,7 @@ static bool has_discards(tv_iter *iter, tv_arena *arena, tv_slice blob)
     return tv_iter_is_valid(iter) && tv_slice_starts_with(tv_iter_key(iter), prefix);
 }
 
-/* Whether the blob at whose ledger's place `iter` stands has blocks that are too old. */
+/* Whether the blob whose ledger would be at `iter` has blocks that are too old. */
 static tv_err is_expired(tv_iter *iter, tv_slice ledger_key, int64_t now, bool *ret_is_expired)
 {
     tv_block_ledger ledger;

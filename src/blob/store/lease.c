@@ -11,7 +11,7 @@
  *                              broken         broken
  *
  * Renew, change and release with another id are MISMATCH, except that a change
- * to the id the lease has already is as good as done.
+ * to the id that the lease already has succeeds.
  */
 #include "blob/store/lease.h"
 

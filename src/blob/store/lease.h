@@ -75,8 +75,8 @@ tv_err tv_lease_apply(tv_lease *lease, const tv_lease_request *request, int64_t 
                       int32_t *ret_seconds) TV_WARN_UNUSED;
 
 /**
- * May an operation that brings the lease id `id` (NULL for none) write, or read?
- * A container counts as written only when it is deleted.  Errors are the
+ * May an operation that comes with the lease id `id` (NULL for none) write, or
+ * read?  A container counts as written only when it is deleted.  Errors are the
  * service's own (412).
  */
 tv_err tv_lease_check_write(const tv_lease *lease, const tv_guid *id, int64_t now) TV_WARN_UNUSED;

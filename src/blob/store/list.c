@@ -12,11 +12,11 @@
 #include "engine/key.h"
 
 enum {
-    IDLE_STEPS_MAX = 10000, /* so many times a page may go on without an entry before it ends */
-    IDLE_RUN_MAX = 200,     /* and so many times one call of tv_blob_list_next */
+    IDLE_STEPS_MAX = 10000, /* this many times a page may go on without an entry before it ends */
+    IDLE_RUN_MAX = 200,     /* and this many times one call of tv_blob_list_next */
 };
 
-/* Where an entry stands. */
+/* Where an entry is. */
 typedef struct position {
     tv_slice name; /* in the step's arena */
     uint64_t snapshot;
@@ -149,7 +149,7 @@ void tv_blob_list_close(tv_blob_list *list)
     free(list);
 }
 
-/* Where in `name`, behind the prefix, the first delimiter ends; 0 when there is none. */
+/* Where in `name`, after the prefix, the first delimiter ends; 0 when there is none. */
 static size_t delimited_len(const tv_blob_list *list, tv_slice name)
 {
     tv_slice delimiter = list->query.delimiter;
@@ -163,20 +163,20 @@ static size_t delimited_len(const tv_blob_list *list, tv_slice name)
     return 0;
 }
 
-/* What the list makes of the row on which its iterator stands. */
+/* What the list makes of the row at its iterator. */
 typedef enum step_kind {
-    STEP_ENTRY,   /* an entry; the iterator stands behind it */
-    STEP_NOTHING, /* no entry; the iterator stands further on */
+    STEP_ENTRY,   /* an entry; the iterator is after it */
+    STEP_NOTHING, /* no entry; the iterator is further on */
 } step_kind;
 
-/* Pass to `kind` of the same blob, or behind the blob when `kind` is 0. */
+/* Go to `kind` of the same blob, or to the end of the blob when `kind` is 0. */
 static void pass(tv_blob_list *list, tv_slice blob, int kind)
 {
     tv_iter_seek(list->iter, kind ? tv_blob_key_kind(&list->step, blob, (tv_blob_row_kind)kind)
                                   : tv_key_after(&list->step, blob));
 }
 
-/* The head of a blob or snapshot; `row` is its key behind the blob's prefix. */
+/* The head of a blob or snapshot; `row` is its key after the blob's prefix. */
 static tv_err take_head(tv_blob_list *list, tv_slice blob, tv_slice row, tv_blob_entry *entry)
 {
     int64_t snapshot = 0;
@@ -211,7 +211,7 @@ static tv_err take_ledger(tv_blob_list *list, tv_slice blob, tv_blob_entry *entr
     return TV_OK;
 }
 
-/* A visible blob stands beneath a delimiter: one entry for all of them. */
+/* A visible blob is below a delimiter: one entry for all of them. */
 static tv_err take_prefix(tv_blob_list *list, size_t len, tv_blob_entry *entry)
 {
     tv_slice cesu8, key;
@@ -276,7 +276,7 @@ bool tv_blob_list_has_more(const tv_blob_list *list)
            list->idle_steps < IDLE_STEPS_MAX;
 }
 
-/* Go to the next entry, as far as the steps of one page, or of one call, allow. */
+/* Go to the next entry, if the steps of one page, or of one call, allow. */
 static bool next_entry(tv_blob_list *list, tv_blob_entry *entry)
 {
     step_kind step = STEP_NOTHING;

@@ -1,6 +1,6 @@
 /*
  * List Blobs: the blobs of a container in the order of their names, one page at
- * a time.  A list goes from blob to blob by seeking; what lies within a blob is
+ * a time.  A list goes from blob to blob by seeking; what is within a blob is
  * not read.
  */
 #ifndef TV_BLOB_STORE_LIST_H
@@ -44,17 +44,17 @@ void tv_blob_list_close(tv_blob_list *list); /* accepts NULL */
  * The next entry: blobs and prefixes in the order of their names, snapshots
  * before their blob, oldest first.  False at the end, after an error, when enough
  * rows have been looked at for one page, and now and then between two entries that
- * are far apart, so that the caller can see to others: tv_blob_list_has_more then,
- * and it may be called again.
+ * are far apart, so that the caller can serve others: then tv_blob_list_has_more
+ * is true, and it may be called again.
  */
 bool tv_blob_list_next(tv_blob_list *list, tv_blob_entry *ret_entry);
 bool tv_blob_list_has_more(const tv_blob_list *list);
 tv_err tv_blob_list_status(const tv_blob_list *list) TV_WARN_UNUSED;
 
 /**
- * Where a later list goes on behind the last entry that was given: UTF-8 without
- * control characters, in the arena; empty when nothing is left.  Looks ahead
- * to know that; after it only tv_blob_list_close is left to call.
+ * Where a later list continues after the last entry that was given: UTF-8
+ * without control characters, in the arena; empty when nothing is left.  Looks
+ * ahead to know that; after it only tv_blob_list_close is left to call.
  */
 tv_err tv_blob_list_next_marker(tv_blob_list *list, tv_arena *arena,
                                 tv_slice *ret_marker) TV_WARN_UNUSED;

@@ -1,7 +1,8 @@
 /*
- * What is live while a content goes: the pieces that stay, and the contents whose
- * rows do.  What has been removed is added too, so that data which a content has
- * twice, or which two contents that go share, is garbage only once.
+ * What is live while a content is removed: the pieces that stay, and the
+ * contents whose rows do.  What has been removed is added too, so that data
+ * which a content has twice, or which two removed contents share, is garbage
+ * only once.
  */
 #ifndef TV_BLOB_STORE_LIVE_SET_H
 #define TV_BLOB_STORE_LIVE_SET_H
@@ -21,7 +22,7 @@ typedef struct tv_live_set {
     size_t content_count;
 } tv_live_set;
 
-/** Make room for so many places more.  TV_ERR_OVERLOADED without memory. */
+/** Make room for `count` more places.  TV_ERR_OVERLOADED without memory. */
 tv_err tv_live_set_reserve(tv_live_set *live, tv_arena *arena, size_t count) TV_WARN_UNUSED;
 
 /** Add a place for which there is room; false when it is there already. */

@@ -1,8 +1,9 @@
 /*
  * Values of rows, written and read field by field: numbers as varints of seven
- * bits a byte, bytes with their length before them.  Reading is strict: there is
- * one form of every value, and what is not it marks the reader as failed, after
- * which it yields zeros.  So a decoder reads all its fields and asks once.
+ * bits a byte, bytes with their length before them.  Reading is strict: there
+ * is one form of every value, and any other one marks the reader as failed,
+ * after which it yields zeros.  So a decoder reads all its fields and asks
+ * once.
  */
 #ifndef TV_BLOB_STORE_PACK_H
 #define TV_BLOB_STORE_PACK_H

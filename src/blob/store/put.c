@@ -54,7 +54,7 @@ tv_err tv_put_blob_run(tv_txn *txn, void *put_blob)
     return TV_OK;
 }
 
-/* The conditions that only Append Block knows. */
+/* The conditions that only Append Block has. */
 static tv_err check_append(const tv_append_block *append, const tv_blob_head *head)
 {
     if (append->has_position && append->position != head->length)
@@ -67,7 +67,7 @@ static tv_err check_append(const tv_append_block *append, const tv_blob_head *he
     return TV_OK;
 }
 
-/* Put a piece behind the last one: into the head while there is room, else all go into rows. */
+/* Put a piece after the last one: into the head while there is room, else all go into rows. */
 static void append_piece(tv_txn *txn, tv_blob_change *change, tv_blob_head *head,
                          const tv_blob_piece *piece)
 {

@@ -70,7 +70,7 @@ struct tv_blob_reader {
     size_t run_count;
 };
 
-/* Stand on the row with just this key.  TV_ERR_NOT_FOUND. */
+/* Go to the row with exactly this key.  TV_ERR_NOT_FOUND. */
 static tv_err seek_row(tv_iter *iter, tv_slice key, tv_slice *ret_value)
 {
     tv_iter_seek(iter, key);
@@ -149,7 +149,7 @@ static tv_err load_run(tv_blob_reader *reader, uint64_t offset)
     reader->run_count = 0;
     tv_arena_reset(arena);
 
-    /* Rows are named by where their run ends, so the first one behind the offset holds it. */
+    /* Rows are named by where their run ends, so the first one after the offset holds it. */
     tv_slice last = tv_blob_key_run(arena, reader->partition, head->content_id, head->length);
 
     tv_iter_seek(reader->iter,
@@ -230,7 +230,7 @@ tv_err tv_blob_reader_chunk(tv_blob_reader *reader, const tv_blob_piece *piece, 
 
 /* --- block lists --- */
 
-/* Pieces that were put as blocks; other data has no part in a block list. */
+/* Pieces that were put as blocks; other data is not part of a block list. */
 static tv_err list_committed(tv_blob_reader *reader, tv_arena *arena, tv_block_lists *lists)
 {
     const tv_blob_head *head = &reader->head;

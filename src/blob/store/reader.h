@@ -2,12 +2,12 @@
  * Reading one blob.  tv_blob_get_head and tv_blob_get_chunk read single rows and
  * can be used on network threads with TV_READ_CACHED.  A reader is a consistent
  * view of the blob: head, pieces and chunks as they were when it was opened,
- * however long the reading takes.  Extents are not part of the view: who reads
- * them begins a visit (extent/extent.h) before the head is read.
+ * however long the reading takes.  Extents are not part of the view: a caller
+ * that reads them begins a visit (extent/extent.h) before the head is read.
  *
  * A blob of up to TV_BLOB_INLINE_PIECES pieces needs no reader: its pieces are
- * in its head, and a chunk that is no longer there says that the blob has been
- * replaced meanwhile and the read is to begin again.
+ * in its head, and a chunk that is no longer there means that the blob has been
+ * replaced meanwhile and the read has to begin again.
  */
 #ifndef TV_BLOB_STORE_READER_H
 #define TV_BLOB_STORE_READER_H
@@ -17,7 +17,7 @@
 #include "engine/engine.h"
 
 /**
- * The head of a blob (`snapshot` 0) or of a snapshot; its slices lie in the
+ * The head of a blob (`snapshot` 0) or of a snapshot; its slices are in the
  * arena.  TV_ERR_BLOB_NOT_FOUND, TV_ERR_WOULD_BLOCK and the engine's errors.
  */
 tv_err tv_blob_get_head(tv_engine *engine, tv_read_mode mode, tv_slice partition, int64_t snapshot,
@@ -27,7 +27,7 @@ tv_err tv_blob_get_head(tv_engine *engine, tv_read_mode mode, tv_slice partition
 tv_err tv_blob_check_read(const tv_blob_head *head, const tv_blob_conditions *conditions,
                           int64_t now) TV_WARN_UNUSED;
 
-/** The first piece of an inline content that ends behind `offset`; NULL at the end. */
+/** The first piece of an inline content that ends after `offset`; NULL at the end. */
 const tv_blob_piece *tv_blob_find_piece(const tv_blob_head *head, uint64_t offset);
 
 /** The data of a piece that is a chunk.  TV_ERR_NOT_FOUND when it is gone. */
@@ -59,7 +59,7 @@ tv_err tv_blob_reader_piece(tv_blob_reader *reader, uint64_t offset,
 tv_err tv_blob_reader_chunk(tv_blob_reader *reader, const tv_blob_piece *piece,
                             tv_slice *ret_bytes) TV_WARN_UNUSED;
 
-/** Which lists Get Block List is to tell. */
+/** Which lists Get Block List is to return. */
 typedef enum tv_block_list_type {
     TV_BLOCK_LIST_COMMITTED = 1,
     TV_BLOCK_LIST_UNCOMMITTED = 2,
@@ -72,7 +72,7 @@ typedef struct tv_block_lists {
     const tv_block *committed, *uncommitted; /* the latter in the order of their ids */
     size_t committed_count, uncommitted_count;
     bool has_ledger;
-    tv_block_ledger ledger; /* of the uncommitted blocks, if they were asked for */
+    tv_block_ledger ledger; /* of the uncommitted blocks, if they were requested */
 } tv_block_lists;
 
 /**

@@ -49,7 +49,7 @@ bool tv_blob_snapshot_parse(tv_slice text, int64_t *ret_ticks)
     return true;
 }
 
-/* The partition's prefix, the kind and `extra` bytes of which the caller takes care. */
+/* The partition's prefix, the kind and `extra` bytes that the caller fills in. */
 static char *start_key(tv_arena *arena, tv_slice partition, tv_blob_row_kind kind, size_t extra,
                        tv_slice *ret_key)
 {
@@ -177,7 +177,7 @@ static int64_t unpack_ticks(tv_unpack *in)
 
 /*
  * What can be written is what can be read: the functions is_… are asserted before
- * a value is encoded, and whatever is decoded and is not so is damage.
+ * a value is encoded, and a decoded value that breaks them is damage.
  */
 
 static bool is_instant(int64_t ticks)
@@ -268,7 +268,7 @@ void tv_lease_unpack(tv_unpack *in, tv_lease *ret_lease)
     *ret_lease = lease;
 }
 
-/* A piece's place and, for a block, its id; its end is known otherwise. */
+/* A piece's place and, for a block, its id; its end is known from elsewhere. */
 static void pack_piece(tv_buf *buf, const tv_blob_piece *piece)
 {
     tv_thread_step(TV_STEP_SMALL);

@@ -15,7 +15,7 @@
 typedef enum tv_blob_row_kind {
     TV_BLOB_ROW_SNAPSHOT = 'a',
     TV_BLOB_ROW_HEAD = 'b',
-    TV_BLOB_ROW_BLOCK = 'c', /* with nothing behind it: the ledger */
+    TV_BLOB_ROW_BLOCK = 'c', /* with nothing after it: the ledger */
     TV_BLOB_ROW_CHUNK = 'd',
     TV_BLOB_ROW_DISCARD = 'e',
     TV_BLOB_ROW_RUN = 'p',
@@ -35,10 +35,10 @@ tv_slice tv_blob_key_blocks(tv_arena *arena, tv_slice partition, uint64_t genera
 tv_slice tv_blob_key_discard(tv_arena *arena, tv_slice partition, int64_t stamp);
 tv_slice tv_blob_key_chunk(tv_arena *arena, tv_slice partition, tv_extent_id id);
 
-/** A run of pieces that ends at `end`.  Those of a content lie from end 0 up to end UINT64_MAX. */
+/** A run of pieces that ends at `end`.  Those of a content are from end 0 up to end UINT64_MAX. */
 tv_slice tv_blob_key_run(tv_arena *arena, tv_slice partition, uint64_t content_id, uint64_t end);
 
-/** The ticks in the key of a snapshot's head, behind its kind; false when it is not of that form.
+/** The ticks in the key of a snapshot's head, after its kind; false when it is not of that form.
  */
 bool tv_blob_snapshot_parse(tv_slice text, int64_t *ret_ticks);
 
@@ -54,7 +54,7 @@ tv_slice tv_blob_head_encode(tv_arena *arena, const tv_blob_head *head);
 tv_err tv_blob_head_decode(tv_arena *arena, tv_slice value, int64_t snapshot,
                            tv_blob_head *ret_head) TV_WARN_UNUSED;
 
-/** A run: up to TV_BLOB_RUN_PIECES pieces of a content, one behind the other, in one row. */
+/** A run: up to TV_BLOB_RUN_PIECES pieces of a content, one after the other, in one row. */
 enum { TV_BLOB_RUN_PIECES = 256 };
 tv_slice tv_blob_run_encode(tv_arena *arena, const tv_blob_piece *pieces, size_t count);
 

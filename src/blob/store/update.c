@@ -50,9 +50,10 @@ static tv_err check_snapshot(const tv_blob_view *view, const tv_blob_change *cha
 }
 
 /*
- * Whoever collects the garbage of a change to a blob has to know what its snapshots
- * keep, so all of them are read for it.  A snapshot weighs what that costs: a
- * head, its texts and its pieces, unless the next one has them, too.
+ * To collect the garbage of a change to a blob one has to know what its
+ * snapshots keep, so all of them are read for it.  The weight of a snapshot is
+ * what that costs: a head, its texts and its pieces, unless the next one has
+ * them, too.
  */
 enum { SNAPSHOT_WEIGHT_MAX = 250 * 1000, TEXT_BYTES_PER_WEIGHT = 100, SNAPSHOTS_PER_CHECK = 64 };
 
@@ -121,7 +122,7 @@ tv_err tv_snapshot_blob_plan(tv_engine *engine, tv_snapshot_blob *take)
     return err ? err : check_weight(&w);
 }
 
-/* Snapshots of few pieces are not looked at every time: so many of them weigh next to nothing. */
+/* Snapshots of few pieces are not looked at every time: this many of them weigh next to nothing. */
 static tv_err check_room(tv_txn *txn, const tv_snapshot_blob *take, tv_blob_change *change,
                          const tv_blob_view *view)
 {

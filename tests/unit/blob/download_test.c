@@ -1,4 +1,4 @@
-/* Downloads behind a real listener: kinds of contents, ranges, slow clients, and damage. */
+/* Downloads through a real listener: kinds of contents, ranges, slow clients, and damage. */
 #include "blob/body/download.h"
 
 #include "blob/store/blobs.h"
@@ -36,7 +36,7 @@ static void begin(size_t buffers, int workers)
     atomic_store(&blocked, 0);
 }
 
-/* Everything has come back: no buffer is in use, no visit holds a removal up. */
+/* Everything has come back: no buffer is in use, no visit defers a removal. */
 static void end(server *s)
 {
     server_end(s);
@@ -605,7 +605,7 @@ static uint64_t turns_for(server *s, size_t count, size_t length)
     return tv_turns_read_counts(io.scanners).turns - before;
 }
 
-/* Rows cost, not bytes: workers, which know no accounts, are for few large pieces. */
+/* Rows cost, not bytes: workers, which do not distinguish accounts, are for few large pieces. */
 TEST(very_many_small_pieces_are_read_in_turns)
 {
     begin(4, 2);
@@ -620,7 +620,7 @@ TEST(very_many_small_pieces_are_read_in_turns)
     end(s);
 }
 
-/* The average says nothing of a place where the pieces are small. */
+/* The average says nothing about a place where the pieces are small. */
 TEST(small_pieces_among_large_ones_are_read_in_turns)
 {
     enum { LARGE = 30, SMALL = 1000 };

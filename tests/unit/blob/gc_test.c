@@ -1,7 +1,7 @@
 /*
  * What becomes of large data that no row refers to any more: the extents of a
- * deleted container, of blocks that nobody committed, and of an upload that a
- * crash cut short.
+ * deleted container, of blocks that were never committed, and of an upload that
+ * a crash cut short.
  */
 #include "blob/gc.h"
 
@@ -235,7 +235,7 @@ TEST(a_blob_waits_to_be_collected_only_once)
     gc = tv_blob_gc_new(engine, pipeline, extents);
     sem_init(&gate, 0, 0);
 
-    /* The gc's step for the first blob waits behind this. */
+    /* The gc's step for the first blob waits until this is done. */
     tv_write held = {.mail.deliver = deliver, .partition = busy, .run = wait_at_gate, .ctx = &gate};
 
     held.reply_to = &mailbox;

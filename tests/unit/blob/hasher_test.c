@@ -69,7 +69,7 @@ static void join(int count)
         tv_hasher_join(hasher);
 }
 
-/* End the threads as the server does, and see what has come back. */
+/* Stop the threads as the server does, and see what has come back. */
 static void stop(void)
 {
     tv_hasher_stop(hasher);
@@ -87,7 +87,7 @@ static void teardown(int count)
     sem_destroy(&gate);
 }
 
-/* Hand in a random piece; false when the hasher will not have it. */
+/* Hand in a random piece; false when the hasher does not take it. */
 static bool submit(sender *s)
 {
     tv_slice bytes = {s->bytes, 1 + t_random() % PIECE_MAX};
@@ -110,7 +110,7 @@ static void check_digest(sender *s)
     CHECK(memcmp(got, want, sizeof want) == 0);
 }
 
-/* Wait until a letter has come for everybody who sent something. */
+/* Wait until a completion has come for every upload that sent something. */
 static void wait_for_letters(const int *want)
 {
     for (int i = 0; i < UPLOADS; i++) {

@@ -108,7 +108,7 @@ static const struct {
     {"GET", "", "", TV_ERR_UNSUPPORTED_VERB, TV_BLOB_OP_UNKNOWN},
     {"GET", "con/%zz", "", TV_ERR_URL_UNPARSABLE, TV_BLOB_OP_UNKNOWN},
     {"GET", "con/%ff", "", TV_ERR_URL_UNPARSABLE, TV_BLOB_OP_UNKNOWN},
-    /* What the service has and this server has not. */
+    /* What the cloud service has and this server does not. */
     {"PUT", "con/b?comp=page", "", TV_ERR_NOT_IMPLEMENTED, TV_BLOB_OP_UNKNOWN},
     {"GET", "con/b?comp=pagelist", "", TV_ERR_NOT_IMPLEMENTED, TV_BLOB_OP_UNKNOWN},
     {"PUT", "con/b?comp=incrementalcopy", "", TV_ERR_NOT_IMPLEMENTED, TV_BLOB_OP_UNKNOWN},

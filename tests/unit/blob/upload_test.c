@@ -1,4 +1,4 @@
-/* Uploads behind a real listener: pieces, pauses, digests, faults, and clients that go. */
+/* Uploads through a real listener: pieces, pauses, digests, faults, and clients that go. */
 #include "blob/body/upload.h"
 
 #include <signal.h>
@@ -13,9 +13,9 @@ enum { MIB = 1024 * 1024, BUFFER = 256 * 1024 };
 
 static tv_blob_io io;
 static tv_digests wanted;
-static sem_t gate;          /* holds a worker up: see block_worker */
-static atomic_int blocked;  /* workers that stand at the gate */
-static tv_job gate_jobs[8]; /* each is used once: its letter waits in gate_box until the end */
+static sem_t gate;          /* blocks a worker: see block_worker */
+static atomic_int blocked;  /* workers that wait at the gate */
+static tv_job gate_jobs[8]; /* each is used once: its completion waits in gate_box until the end */
 static int gate_count;
 static tv_mailbox gate_box;
 static bool is_hesitant; /* a piece takes as long as a worker, and a refusal goes out later */
@@ -479,7 +479,7 @@ TEST(a_piece_is_refused_when_the_share_is_used_up)
 {
     tv_http_limits limits = tv_http_limits_default;
 
-    /* All are strangers here, whose sixteenth is less than what the request itself takes. */
+    /* All are anonymous here, and their sixteenth is less than what the request itself takes. */
     limits.budget = tv_budget_new(16 * 1024);
     setup(1, 1);
     server *s = start_with(&limits);
@@ -569,7 +569,7 @@ static void hold_hasher(hold *h)
     CHECK(tv_hasher_submit(io.hasher, &h->hash));
 }
 
-/* When what came after it has been hashed.  Its letter waits in gate_box. */
+/* When what came after it has been hashed.  Its completion waits in gate_box. */
 static void end_hold(hold *h)
 {
     uint64_t batches, pieces;
@@ -658,7 +658,7 @@ TEST(a_full_disk_is_said_and_nothing_stays)
     teardown(s, 0);
 }
 
-/* Pieces that come between a worker's failure and the letter about it. */
+/* Pieces that come between a worker's failure and its completion. */
 TEST(a_failure_is_heard_of_once_the_worker_is_back)
 {
     setup(4, 1);

@@ -296,7 +296,7 @@ TEST(little_is_done_at_once_however_many_blocks_there_are)
     tv_delete_blob delete = {.change = change_of("b"), .scope = TV_DELETE_BLOB};
     tv_put_block_list list;
 
-    /* Blocks that a put, a deletion and their age make an end of. */
+    /* Blocks that a put, a deletion and their age remove. */
     put_blocks("b", 100, 20100);
     CHECK(steps_of(tv_put_blob_run, &put.change, TV_OK) < 20);
     CHECK(put.change.has_discards);

@@ -67,7 +67,7 @@ TEST(conditions_guard_a_put)
     CHECK_OK(RUN(tv_put_blob_run, &put));
     CHECK_ERR(RUN(tv_put_blob_run, &put), TV_ERR_BLOB_EXISTS);
 
-    /* Before the lease, for whoever may not replace anything. */
+    /* Before the lease, for a client that may not replace anything. */
     put.change.conditions = (tv_blob_conditions){.must_be_new = true, .has_lease_id = true};
     CHECK_ERR(RUN(tv_put_blob_run, &put), TV_ERR_BLOB_EXISTS);
 
@@ -135,7 +135,7 @@ TEST(what_needs_a_blob_does_not_find_one)
         tv_snapshot_blob_run, tv_lease_blob_run,       tv_abort_copy_run,
     };
 
-    /* Uncommitted blocks are no blob. */
+    /* Uncommitted blocks are not a blob. */
     CHECK_OK(put_block("b", "MDA=", text_data("x")));
     for (size_t i = 0; i < COUNT(fns); i++) {
         memset(&any, 0, sizeof any);
@@ -309,7 +309,7 @@ static void put_extents(const char *name, size_t count)
     CHECK_OK(RUN(tv_put_blob_run, &put));
 }
 
-/* Who collects garbage reads all that the snapshots keep, so that must not grow for ever. */
+/* Garbage collection reads all that the snapshots keep, so that must not grow for ever. */
 TEST(snapshots_of_many_pieces_have_a_limit)
 {
     tv_delete_blob delete = {.change = change_of("b"), .scope = TV_DELETE_SNAPSHOTS};
@@ -480,7 +480,7 @@ TEST(a_change_may_run_again)
     CHECK_INT(head_of("b", 0).etag, put.change.etag);
 }
 
-/* Who has the ETag of a blob that was deleted does not meet the next one by it. */
+/* The ETag of a blob that was deleted never matches the next one. */
 TEST(a_blob_made_again_in_one_group_has_another_etag)
 {
     tv_txn *txn = tv_txn_new(engine);
@@ -575,7 +575,7 @@ TEST(blocks_that_are_too_long_together_make_no_blob)
     CHECK_ERR(RUN(tv_put_block_list_run, &put), TV_ERR_CORRUPT);
 }
 
-/* The steps of a deletion end, also when there are fewer snapshots than the head says. */
+/* The steps of a deletion end, even when there are fewer snapshots than the head says. */
 TEST(snapshots_that_are_not_there_are_damage)
 {
     tv_delete_blob delete = {.change = change_of("b"), .scope = TV_DELETE_WITH_SNAPSHOTS};

@@ -86,7 +86,7 @@ TEST(conditions_hold_or_fail_as_the_service_says)
         {SAME, NULL, 1, NO, OLD, NOT_MET, NOT_MET, NOT_MET},
         {SAME, NULL, 1, -1, NOT_MET, NOT_MET, NOT_MET, NOT_MET},
         {SAME, OTHER, 1, 1, TV_OK, TV_OK, TV_OK, NOT_MET},
-        /* Several ETags: one that fits is enough. */
+        /* Several ETags: one that matches is enough. */
         {OTHER "," SAME, NULL, NO, NO, TV_OK, TV_OK, TV_OK, NOT_MET},
         {OTHER ", junk", NULL, NO, NO, NOT_MET, NOT_MET, NOT_MET, NOT_MET},
         {NULL, OTHER ", " SAME, NO, NO, OLD, NOT_MET, NOT_MET, TV_OK},

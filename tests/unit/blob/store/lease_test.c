@@ -36,7 +36,7 @@ static tv_lease lease_in(tv_lease_state state)
 static const tv_lease_state states[] = {TV_LEASE_AVAILABLE, TV_LEASE_LEASED, TV_LEASE_BREAKING,
                                         TV_LEASE_BROKEN, TV_LEASE_EXPIRED};
 
-/* What comes of an operation: an error, or a state and the letter of the id. */
+/* The result of an operation: an error, or a state and the letter of the id. */
 typedef struct outcome {
     tv_err err;
     tv_lease_state state;

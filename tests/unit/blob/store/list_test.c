@@ -4,8 +4,8 @@
 #include "blobs.h"
 
 /*
- * All pages of a list with `size` entries each, as text: names, "~n" behind the
- * n-th snapshot of a blob, "?" behind one without a head, "|" between pages.
+ * All pages of a list with `size` entries each, as text: names, "~n" after the
+ * n-th snapshot of a blob, "?" after one without a head, "|" between pages.
  */
 static const char *list_of(tv_blob_list_query query, int size)
 {
@@ -47,7 +47,7 @@ static const char *list_of(tv_blob_list_query query, int size)
     return copy;
 }
 
-/* A snapshot that tells its number by how much metadata it has. */
+/* A snapshot that shows its number by how much metadata it has. */
 static void numbered_snapshot(const char *name, size_t number)
 {
     tv_metadata_pair pairs[] = {{TV_LIT("a"), TV_LIT("")}, {TV_LIT("b"), TV_LIT("")}};

@@ -1,6 +1,6 @@
 /*
- * Random changes beside a simple model: contents as lists of data, blocks and
- * snapshots as arrays.  After every group of changes the store must tell the
+ * Random changes next to a simple model: contents as lists of data, blocks and
+ * snapshots as arrays.  After every group of changes the store must return the
  * same contents, ETags, blocks and snapshots, and the extents that rows refer to
  * and those reported as garbage must be all that were ever given, none in both.
  * How much a change does at once varies; what it leaves is found at one time and
@@ -475,7 +475,7 @@ static void remove_garbage(void)
     }
 }
 
-/* Every extent that was given and is no garbage is referred to, once all garbage is collected. */
+/* Every extent that was given and is not garbage is referred to, once all garbage is collected. */
 static void check_extents(bool is_clean)
 {
     for (int i = 0; i < data_count; i++)
@@ -505,7 +505,7 @@ static void check_models(bool is_clean)
     check_extents(is_clean);
 }
 
-/* Take away what was found before these changes; sometimes look again, and take that away, too. */
+/* Remove what was found before these changes; sometimes look again, and remove that, too. */
 static bool collect_garbage(void)
 {
     bool is_clean = below(4) == 0;
@@ -549,7 +549,7 @@ TEST(random_changes_do_what_the_model_does)
     CHECK(planned_count > 50 && unplanned_count > 5);
     CHECK(step_count > 5 && gc_count > 100);
 
-    /* All goes: nothing is left behind. */
+    /* Everything is removed: nothing is left. */
     for (int i = 0; i < BLOBS; i++) {
         tv_delete_blob delete = {.change = change_of(names[i]), .scope = TV_DELETE_WITH_SNAPSHOTS};
 

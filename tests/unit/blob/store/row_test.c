@@ -1,4 +1,7 @@
-/* Rows of blobs and facts of containers: what is written comes back, nothing else is taken. */
+/*
+ * Rows of blobs and attributes of containers: what is written comes back,
+ * nothing else is accepted.
+ */
 #include "blob/store/row.h"
 
 #include "base/clock.h"
@@ -43,7 +46,7 @@ TEST(numbers_in_keys_sort_as_numbers)
     }
 }
 
-/* Heads first, the blob's own behind those of its snapshots, then blocks, chunks and pieces. */
+/* Heads first, the blob's own after those of its snapshots, then blocks, chunks and pieces. */
 TEST(rows_stand_in_the_order_of_the_header)
 {
     tv_slice partition = TV_LIT("p\x01");

@@ -40,7 +40,7 @@ tv_err tv_instant_parse(tv_slice value, int64_t *ret_instant)
 {
     int64_t instant;
 
-    if (!tv_parse_int64(value, &instant) || instant < TV_TICKS_MIN || instant > TV_TICKS_MAX)
+    if (!tv_parse_int64(value, &instant) || instant < TV_TICKS_MIN || instant > TV_INSTANT_MAX)
         return TV_ERR_CORRUPT;
 
     *ret_instant = instant;

@@ -25,6 +25,12 @@
 /** How far instants may run ahead of what the store remembers. */
 #define TV_INSTANT_STEP TV_TICKS_PER_SECOND
 
+/**
+ * A store that remembers a later instant, one after the year 3169, is damaged.  What is
+ * stored has limits of its own, all beyond this one: the ETags of blobs, for one, end in 3654.
+ */
+#define TV_INSTANT_MAX INT64_C(1000000000000000000)
+
 /** Now: at least the latest instant that was given out.  Any thread. */
 int64_t tv_instant_now(void);
 

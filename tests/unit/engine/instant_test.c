@@ -211,7 +211,8 @@ TEST(of_two_writers_the_later_time_is_remembered)
 
 TEST(a_time_that_is_none_is_refused)
 {
-    static const char *const damaged[] = {"", "x", "-1", "12", "9223372036854775807", "1 "};
+    static const char *const damaged[] = {
+        "", "x", "-1", "12", "9223372036854775807", "1 ", "1000000000000000001"};
 
     for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
         int64_t instant;

@@ -105,7 +105,13 @@ export const gets = {
   "silent image": (url) => void Object.assign(new Image(), { referrerPolicy: "no-referrer", src: url }),
   script: (url) => void element("script", { src: url }),
   style: (url) => void element("link", { rel: "stylesheet", href: url }),
+  video: (url) => void element("video", { src: url, preload: "auto" }),
+  object: (url) => void element("object", { data: url }),
+  prefetch: (url) => void element("link", { rel: "prefetch", href: url }, document.head),
+  EventSource: (url) => void new EventSource(url),
+  WebSocket: (url) => void new WebSocket(url.replace("http:", "ws:")),
   frame: (url) => void element("iframe", { src: url }),
+  download: (url) => element("a", { href: url, download: "a.xml" }).click(),
   link: (url) => element("a", { href: url, rel: "noreferrer" }).click(),
   location: (url) => void (location.href = url),
   redirect: (url) => fetchIt(`/bounce?${encodeURIComponent(url)}`),
@@ -119,6 +125,7 @@ export const posts = {
     request.open("POST", url);
     request.send(body.join("="));
   },
+  ping: (url) => element("a", { href: "#", ping: url }).click(),
   beacon: (url, body) => void navigator.sendBeacon(url, body.join("=")),
   form: (url, body) => submit(url, body),
   "silent form": (url, body) => submit(url, body, "noreferrer"),

@@ -22,7 +22,7 @@ static tv_slice signed_text(const tv_credentials *credentials, const tv_sas *sas
     case TV_SERVICE_BLOB:
         return tv_sas_blob_text(arena, sas, account, credentials->container, credentials->blob);
     }
-    tv_assert(!"a service that is none");
+    tv_assert(!"an unknown service");
     return TV_NONE;
 }
 

@@ -32,8 +32,8 @@ enum {
 /* tables[n][b]: what the byte b leaves when n more bytes follow it. */
 static uint32_t tables[SLICES][256];
 
-/* behind[n][b]: what b leaves as byte n of a CRC when LANE_BYTES zeros follow. */
-static uint32_t behind[4][256];
+/* shifted[n][b]: what b leaves as byte n of a CRC when LANE_BYTES zeros follow. */
+static uint32_t shifted[4][256];
 
 static bool has_instruction;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -87,15 +87,15 @@ static void make_lanes(void)
 
     for (int n = 0; n < 4; n++) {
         for (unsigned b = 0; b < 256; b++)
-            behind[n][b] = update_by_table(b << 8 * n, (tv_slice){zeros, sizeof zeros});
+            shifted[n][b] = update_by_table(b << 8 * n, (tv_slice){zeros, sizeof zeros});
     }
     has_instruction = __builtin_cpu_supports("sse4.2");
 }
 
-static uint32_t put_zeros_behind(uint32_t state)
+static uint32_t append_zeros(uint32_t state)
 {
-    return behind[0][state & 0xff] ^ behind[1][state >> 8 & 0xff] ^ behind[2][state >> 16 & 0xff] ^
-           behind[3][state >> 24];
+    return shifted[0][state & 0xff] ^ shifted[1][state >> 8 & 0xff] ^
+           shifted[2][state >> 16 & 0xff] ^ shifted[3][state >> 24];
 }
 
 #define TARGET __attribute__((target("sse4.2")))
@@ -113,8 +113,8 @@ TARGET static uint32_t update_by_instruction(uint32_t state, tv_slice bytes)
             b = _mm_crc32_u64(b, load(at + LANE_BYTES + i));
             c = _mm_crc32_u64(c, load(at + 2 * LANE_BYTES + i));
         }
-        a = put_zeros_behind((uint32_t)a) ^ b;
-        a = put_zeros_behind((uint32_t)a) ^ c;
+        a = append_zeros((uint32_t)a) ^ b;
+        a = append_zeros((uint32_t)a) ^ c;
     }
     for (; end - at >= 8; at += 8)
         a = _mm_crc32_u64(a, load(at));

@@ -1,7 +1,7 @@
 /*
  * The JSON reader and the writer of strings.
  *
- * Between two calls the reader stands on the quote of the next name or, when
+ * Between two calls the reader is at the quote of the next name or, when
  * the object is over, at the end of the text.  So a member is handed out only
  * after what follows it has been looked at, and what follows the object fails
  * with its last member.

@@ -64,7 +64,7 @@ static inline char tv_ascii_lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
 
-/** Equal but for the case of ASCII letters. */
+/** Equal except for the case of ASCII letters. */
 static inline bool tv_slice_eq_nocase(tv_slice a, tv_slice b)
 {
     if (a.len != b.len)

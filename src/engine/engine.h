@@ -66,7 +66,7 @@ typedef struct tv_engine_ops {
     /**
      * Remove every key in [from, to), durably, in one operation whose cost does
      * not grow with the number of keys.  Not atomic towards open iterators or
-     * concurrent readers; callers see to it that nobody writes there any more.
+     * concurrent readers; callers make sure that nobody writes there any more.
      */
     tv_err (*drop_range)(tv_engine *engine, tv_slice from, tv_slice to);
 

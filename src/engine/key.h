@@ -39,11 +39,11 @@
 #define TV_TABLE_ID_MAX ((INT64_C(1) << 40) - 1)
 #define TV_QUEUE_ID_MAX TV_TABLE_ID_MAX
 
-/** The row that tells the format of all others, and what this source writes into it. */
+/** The row that holds the format of all others, and what this source writes into it. */
 #define TV_KEY_FORMAT TV_LIT("mformat")
 #define TV_FORMAT TV_LIT("2")
 
-/** The row that tells about when the store was last written to, see instant.h. */
+/** The row that says about when the store was last written to, see instant.h. */
 #define TV_KEY_TIME TV_LIT("mtime")
 /** What such rows have in common: facts about the store. */
 #define TV_KEY_FACTS TV_LIT("m")

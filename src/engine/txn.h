@@ -107,7 +107,7 @@ typedef struct tv_txn_scan {
 } tv_txn_scan;
 
 /**
- * Begin a scan, which stands before its first row.  `from` begins with the
+ * Begin a scan, which is before its first row.  `from` begins with the
  * partition's prefix; `to` lives until the end.  Fails as the engine's iterator.
  */
 tv_err tv_txn_scan_begin(tv_txn *txn, tv_slice from, tv_slice to,

@@ -75,7 +75,7 @@ static bool is_paced(tv_conn_state state)
     return state == TV_CONN_CONTINUE || state == TV_CONN_BODY || state == TV_CONN_WRITING;
 }
 
-/* The states that a connection can be in without a request that a service has let in. */
+/* The states that a connection can be in without a request that a service has accepted. */
 static bool is_waiting(const tv_http_limits *limits, tv_conn_state state)
 {
     return state == TV_CONN_IDLE || state == TV_CONN_HEAD || state == TV_CONN_SKIP ||

@@ -174,7 +174,7 @@ void tv_listener_end_wait(tv_listener *listener, tv_conn *conn);
 /** Close connections in the middle of a head while all together keep too much input. */
 void tv_listener_limit_input(tv_listener *listener);
 
-/** Whether one more of this address is let in, perhaps at the cost of another of its own. */
+/** Whether one more of this address is accepted, perhaps at the cost of another of its own. */
 bool tv_listener_admit(tv_listener *listener, tv_conn *conn,
                        const struct sockaddr_storage *address);
 

@@ -55,10 +55,10 @@ static bool is_delimiter(const tv_multipart *multipart, tv_slice line, bool *ret
         memcmp(line.data + 2, boundary.data, boundary.len) != 0)
         return false;
 
-    tv_slice behind = tv_slice_trim(tv_slice_skip(line, boundary.len + 2));
+    tv_slice rest = tv_slice_trim(tv_slice_skip(line, boundary.len + 2));
 
-    *ret_is_closing = tv_slice_eq(behind, TV_LIT("--"));
-    return behind.len == 0 || *ret_is_closing;
+    *ret_is_closing = tv_slice_eq(rest, TV_LIT("--"));
+    return rest.len == 0 || *ret_is_closing;
 }
 
 /* Advance past the next delimiter line; `ret_before` is all that came before it. */

@@ -301,7 +301,7 @@ static tv_err note_header(tv_slice name, tv_slice value, tv_head *head, wishes *
     return TV_OK;
 }
 
-/* A folded line begins with a blank, which is no token either. */
+/* A folded line begins with a blank, which is not a token either. */
 static tv_err parse_header(tv_slice line, tv_header *ret_header)
 {
     size_t name_len = span(line, tv_token_chars);
@@ -314,7 +314,7 @@ static tv_err parse_header(tv_slice line, tv_header *ret_header)
     return TV_OK;
 }
 
-/* What only all headers together can tell. */
+/* What is known only from all headers together. */
 static tv_err conclude(tv_head *head, const wishes *wish)
 {
     /* HTTP/1.0 knows no chunks, so a 1.0 proxy in front of us would see another body. */

@@ -1,7 +1,7 @@
 /*
  * The text of a response.  It grows in req->head in the order of the wire, so
  * that nothing is copied when it is sent: status line and room for the Date when
- * it is started, then the service's headers, last what only the end can tell.
+ * it is started, then the service's headers, last what is known only at the end.
  *
  * The owner of the request may start a response and add to it, on any thread;
  * so neither touches the loop.  The date is the loop's, and comes in at the end.

@@ -45,7 +45,7 @@ struct tv_stream {
 
 /**
  * Take the connection that waits at `server`.  `tls` is NULL for a plain one;
- * with it the client may speak either, and its first byte tells.
+ * with it the client may speak either, and its first byte decides.
  * False when it has gone already; then the stream is closing.  Reading is off.
  */
 bool tv_stream_accept(tv_stream *stream, tv_loop *loop, uv_stream_t *server, tv_tls *tls,

@@ -134,7 +134,7 @@ static tv_err take_name(tv_lexer *lexer, tv_token *token, tv_error_info *reterr_
     return take_quoted(lexer, &token->text, reterr_info);
 }
 
-/* One of the signs that stand for themselves. */
+/* One of the single-character tokens. */
 static tv_err take_sign(tv_lexer *lexer, tv_token *token, tv_error_info *reterr_info)
 {
     char c = peek(lexer, 0);

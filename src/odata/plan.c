@@ -41,17 +41,16 @@ static tv_slice join(tv_arena *arena, const tv_slice parts[PARTS])
 static tv_slice partition_bound(tv_arena *arena, tv_slice prefix, const tv_region *region,
                                 tv_bound bound)
 {
-    bool is_behind;
+    bool is_after;
 
     if (bound == 0)
         return prefix;
     if (bound == TV_BOUND_END)
         return tv_key_after(arena, prefix);
 
-    tv_slice key = tv_bound_key(&region->partitions, bound, &is_behind);
+    tv_slice key = tv_bound_key(&region->partitions, bound, &is_after);
 
-    return join(arena,
-                (tv_slice[PARTS]){prefix, key, is_behind ? TV_LIT("\x02") : TV_LIT("\x01")});
+    return join(arena, (tv_slice[PARTS]){prefix, key, is_after ? TV_LIT("\x02") : TV_LIT("\x01")});
 }
 
 /* A bound of rows in one partition: "r" is just before the RowKey r, "r 01" just after it. */
@@ -59,22 +58,22 @@ static tv_slice row_bound(tv_arena *arena, tv_slice prefix, tv_slice partition,
                           const tv_region *region, tv_bound bound)
 {
     tv_slice key = TV_LIT("");
-    bool is_behind = false;
+    bool is_after = false;
 
     if (bound == TV_BOUND_END)
         return join(arena, (tv_slice[PARTS]){prefix, partition, TV_LIT("\x02")});
     if (bound)
-        key = tv_bound_key(&region->rows, bound, &is_behind);
+        key = tv_bound_key(&region->rows, bound, &is_after);
     return join(arena, (tv_slice[PARTS]){prefix, partition, TV_LIT("\x01"), key,
-                                         is_behind ? TV_LIT("\x01") : TV_LIT("")});
+                                         is_after ? TV_LIT("\x01") : TV_LIT("")});
 }
 
 /* The rows that a box has in one partition.  The bounds of a point share their bytes. */
 static tv_key_range range_in_partition(tv_arena *arena, tv_slice prefix, const tv_region *region,
                                        const tv_box *box)
 {
-    bool is_behind;
-    tv_slice partition = tv_bound_key(&region->partitions, box->partition.from, &is_behind);
+    bool is_after;
+    tv_slice partition = tv_bound_key(&region->partitions, box->partition.from, &is_after);
     tv_key_range range = {
         .to = row_bound(arena, prefix, partition, region, box->row.to),
         .kind = tv_span_is_full(box->row) ? TV_PLAN_PARTITION : TV_PLAN_RANGE,
@@ -107,9 +106,9 @@ static tv_key_range range_of_partitions(tv_arena *arena, tv_slice prefix, const 
 
 static size_t bound_bytes(const tv_named_keys *keys, tv_bound bound)
 {
-    bool is_behind;
+    bool is_after;
 
-    return bound == 0 || bound == TV_BOUND_END ? 0 : tv_bound_key(keys, bound, &is_behind).len;
+    return bound == 0 || bound == TV_BOUND_END ? 0 : tv_bound_key(keys, bound, &is_after).len;
 }
 
 /* About how many bytes the ranges of a region take. */

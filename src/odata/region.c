@@ -281,18 +281,18 @@ static void append(planner *p, boxes *set, size_t *size, boxes more)
 /* --- from comparisons to boxes --- */
 
 /* The spans of keys k with "k op key"; one, or two for ne. */
-static int spans_of(tv_compare_op op, tv_bound at, tv_bound behind, tv_span ret_spans[2])
+static int spans_of(tv_compare_op op, tv_bound at, tv_bound after, tv_span ret_spans[2])
 {
     switch (op) {
     case TV_OP_EQ:
-        ret_spans[0] = (tv_span){at, behind};
+        ret_spans[0] = (tv_span){at, after};
         return 1;
     case TV_OP_NE:
         ret_spans[0] = (tv_span){0, at};
-        ret_spans[1] = (tv_span){behind, TV_BOUND_END};
+        ret_spans[1] = (tv_span){after, TV_BOUND_END};
         return 2;
     case TV_OP_GT:
-        ret_spans[0] = (tv_span){behind, TV_BOUND_END};
+        ret_spans[0] = (tv_span){after, TV_BOUND_END};
         return 1;
     case TV_OP_GE:
         ret_spans[0] = (tv_span){at, TV_BOUND_END};
@@ -301,7 +301,7 @@ static int spans_of(tv_compare_op op, tv_bound at, tv_bound behind, tv_span ret_
         ret_spans[0] = (tv_span){0, at};
         return 1;
     case TV_OP_LE:
-        ret_spans[0] = (tv_span){0, behind};
+        ret_spans[0] = (tv_span){0, after};
         return 1;
     }
     tv_assert(!"an operator");

@@ -70,11 +70,11 @@ static inline bool tv_span_is_point(const tv_named_keys *keys, tv_span span)
 }
 
 /** The key next to a bound, which is neither 0 nor the end, and whether the bound is after it. */
-static inline tv_slice tv_bound_key(const tv_named_keys *keys, tv_bound bound, bool *ret_is_behind)
+static inline tv_slice tv_bound_key(const tv_named_keys *keys, tv_bound bound, bool *ret_is_after)
 {
     uint32_t number = bound - !keys->has_empty;
 
-    *ret_is_behind = number & 1;
+    *ret_is_after = number & 1;
     return keys->list[number / 2];
 }
 

@@ -379,7 +379,7 @@ TEST(a_second_server_on_the_folder_is_refused)
 TEST(a_folder_of_other_files_is_refused_and_left_alone)
 {
     write_file("thesis.txt", "years of work");
-    check_refused(TV_ERR_CORRUPT, "no Tavola store");
+    check_refused(TV_ERR_CORRUPT, "not a Tavola store");
     CHECK_INT(size_of(path_of("thesis.txt")), 13);
     CHECK(rmdir(dir) != 0); /* still there, and ... */
     CHECK(unlink(path_of("thesis.txt")) == 0);
@@ -396,7 +396,7 @@ TEST(somebody_elses_rocksdb_is_refused)
     CHECK(error == NULL);
     rocksdb_close(db);
     rocksdb_options_destroy(options);
-    check_refused(TV_ERR_CORRUPT, "no Tavola store");
+    check_refused(TV_ERR_CORRUPT, "not a Tavola store");
 }
 
 TEST(another_format_version_is_refused)

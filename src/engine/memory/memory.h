@@ -32,7 +32,7 @@ tv_engine *tv_memory_engine_new(const tv_memory_options *options);
  */
 void tv_memory_fail_writes(tv_engine *engine, uint64_t nth, uint64_t count, tv_err err);
 
-/** While on, there is no room for writes: TV_ERR_DISK_FULL, but for freeing ones. */
+/** While on, there is no room for writes: TV_ERR_DISK_FULL, except for freeing ones. */
 void tv_memory_set_full(tv_engine *engine, bool on);
 
 /** Make every get fail with `err` until called with TV_OK. */

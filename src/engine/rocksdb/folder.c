@@ -26,7 +26,7 @@ typedef struct contents {
     bool has_anything, has_current, has_marker, has_store_files;
 } contents;
 
-/* Files that RocksDB and nobody else would have left. */
+/* Files that only RocksDB would have left. */
 static bool is_store_file(const char *name)
 {
     static const char *const patterns[] = {"MANIFEST-*", "OPTIONS-*", "IDENTITY", "[0-9]*.sst",
@@ -136,7 +136,7 @@ static tv_err judge(const char *dir, tv_rocksdb_folder *folder, char *reterr_tex
                  "the store in %s is damaged: its file CURRENT is missing; restore a backup", dir);
     else
         snprintf(reterr_text, reterr_size,
-                 "the data folder %s holds other files and is no Tavola store", dir);
+                 "the data folder %s holds other files and is not a Tavola store", dir);
     return TV_ERR_CORRUPT;
 }
 

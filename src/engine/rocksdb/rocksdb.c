@@ -404,7 +404,7 @@ static tv_err check(tv_engine *engine)
     if (err || !atomic_load(&rocks->space.is_full))
         return err;
 
-    /* There is room again; whether RocksDB has noticed, an empty write will tell. */
+    /* There is room again; an empty write shows whether RocksDB has noticed. */
     return write_batch(engine, &(tv_batch){0});
 }
 
@@ -561,7 +561,7 @@ static tv_err check_format(rocks_engine *rocks, const char *dir, char *reterr_te
             snprintf(reterr_text, reterr_size, "cannot write to the data folder %s", dir);
     } else if (err == TV_ERR_NOT_FOUND) {
         snprintf(reterr_text, reterr_size,
-                 "the data folder %s holds a RocksDB database that is no Tavola store", dir);
+                 "the data folder %s holds a RocksDB database that is not a Tavola store", dir);
         err = TV_ERR_CORRUPT;
     } else if (err) {
         snprintf(reterr_text, reterr_size,

@@ -1,7 +1,7 @@
 /*
  * The logs of a store before RocksDB opens it: see wal.h.
  *
- * The manifest tells from which log on they are needed; older ones may lie there
+ * The manifest says from which log on they are needed; older ones may lie there
  * still, in any state.  Of those that are needed all but the last must be whole,
  * and each must go on where the one before it ended.  The last is the last that
  * holds anything: a new one is made before it is written to.

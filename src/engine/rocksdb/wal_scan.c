@@ -268,7 +268,7 @@ static void count_record(tv_wal_count *count, const wal_record *record)
 }
 
 /* Count what can still be read from `at` on.  True if anything begins there at all. */
-static bool count_behind(tv_wal_kind kind, tv_slice file, size_t at, tv_wal_scan *scan)
+static bool count_after(tv_wal_kind kind, tv_slice file, size_t at, tv_wal_scan *scan)
 {
     size_t searched = 0, own_end;
     bool has_found = false;
@@ -327,7 +327,7 @@ static tv_wal_state judge_tail(tv_wal_kind kind, tv_slice file, reading result, 
     scan->bad_bytes = without_zeros(tail);
     if (scan->bad_bytes == 0)
         return TV_WAL_WHOLE;
-    if (count_behind(kind, file, from, scan))
+    if (count_after(kind, file, from, scan))
         return TV_WAL_DAMAGED;
 
     /* The zeros that fill up a block belong to no record. */
@@ -363,7 +363,7 @@ void tv_wal_scan_bytes(tv_wal_kind kind, tv_slice file, tv_wal_record_fn *found,
         scan.state = TV_WAL_DAMAGED;
         scan.bad_bytes = without_zeros(tv_slice_skip(file, scan.good_bytes));
         count_record(&scan.bad, &record);
-        count_behind(kind, file, record.end, &scan);
+        count_after(kind, file, record.end, &scan);
     } else if (result != READ_END) {
         scan.state = judge_tail(kind, file, result, own_end, &scan);
     }

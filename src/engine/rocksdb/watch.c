@@ -7,14 +7,14 @@
  *
  * Deleted rows give their space back when they are compacted, and RocksDB is in
  * no hurry: what was deleted may stay in a write buffer for days.  On a full disk
- * that would be in vain, so deletes there are flushed and compacted soon.
+ * that would be too late, so deletes there are flushed and compacted soon.
  */
 #include "base/log.h"
 #include "engine/rocksdb/internal.h"
 
 enum { LOOK_MS = 1000, RELIEF_LOOKS = 5 };
 
-/* A background error is new: does RocksDB still take writes?  An empty one tells. */
+/* A background error is new: does RocksDB still take writes?  An empty one shows. */
 static void probe(tv_rocksdb_watch *watch, uint64_t errors)
 {
     tv_err err = tv_engine_write(watch->engine, &(tv_batch){.is_freeing = true});

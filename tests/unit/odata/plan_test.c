@@ -442,7 +442,7 @@ TEST(spans_know_what_they_are)
     tv_slice list[] = {TV_LIT("a"), TV_LIT("b")}, with[] = {TV_LIT(""), TV_LIT("a")};
     tv_named_keys keys = {.list = list, .count = 2};
     tv_named_keys with_empty = {.list = with, .count = 2, .has_empty = true};
-    bool is_behind;
+    bool is_after;
 
     CHECK(tv_span_is_full((tv_span){0, TV_BOUND_END}));
     CHECK(!tv_span_is_full((tv_span){1, TV_BOUND_END}) && !tv_span_is_full((tv_span){0, 4}));
@@ -454,12 +454,12 @@ TEST(spans_know_what_they_are)
     CHECK(tv_span_is_point(&with_empty, (tv_span){2, 3}));
     CHECK(!tv_span_is_point(&with_empty, (tv_span){1, 2}));
 
-    CHECK_TEXT(tv_bound_key(&keys, 3, &is_behind), "b");
-    CHECK(!is_behind);
-    CHECK_TEXT(tv_bound_key(&keys, 2, &is_behind), "a");
-    CHECK(is_behind);
-    CHECK_TEXT(tv_bound_key(&with_empty, 2, &is_behind), "a");
-    CHECK(!is_behind);
+    CHECK_TEXT(tv_bound_key(&keys, 3, &is_after), "b");
+    CHECK(!is_after);
+    CHECK_TEXT(tv_bound_key(&keys, 2, &is_after), "a");
+    CHECK(is_after);
+    CHECK_TEXT(tv_bound_key(&with_empty, 2, &is_after), "a");
+    CHECK(!is_after);
 }
 
 #define ONE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -1,5 +1,5 @@
 /*
- * How the store's operations cost grows with the number of rows.
+ * How the cost of the store's operations grows with the number of rows.
  *
  *     growth DIR KEYS CACHE_MB ROWS...
  *
@@ -7,7 +7,7 @@
  * there: reads of a row that is there and of one that is not, as a server does
  * them (from memory first, from the disk when it must), conditional updates in
  * groups of 64, and pages of 1,000 rows.  Everything is the engine's default
- * but, unless it is 0, the cache.  KEYS is how rows arrive:
+ * except the cache, unless that is 0.  KEYS is how rows arrive:
  *
  *     sensor   from 1,000 devices in turn, each with growing times
  *     random   anywhere

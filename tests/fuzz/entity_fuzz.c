@@ -16,7 +16,7 @@ static const tv_entity_view view = {
     .table = {"t", 1},
 };
 
-/* JSON as the service writes it knows no -0.0. */
+/* JSON as the service writes it has no -0.0. */
 static void drop_sign_of_zero(const tv_entity_properties *properties)
 {
     for (size_t i = 0; i < properties->count; i++) {

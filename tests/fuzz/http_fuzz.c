@@ -1,9 +1,9 @@
 /*
  * The head parser, the chunked decoder, and a connection.  Every input is read
  * whole and again in pieces, and both readings must agree in all they say.  Then
- * it is sent to a listener whose sink pauses when it likes: that must see the
+ * it is sent to a listener whose sink pauses at any time: that must see the
  * same body.  Other inputs are answered early there, or their client vanishes;
- * then every request must still come to its end.
+ * then every request must still end.
  */
 #include "fuzz.h"
 

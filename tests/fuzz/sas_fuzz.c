@@ -2,18 +2,18 @@
  * SAS query strings, Authorization headers and the texts that they sign.  The
  * first byte chooses:
  *
- *     's'    the rest is a query string, as it comes: no service lets it in
+ *     's'    the rest is a query string, as it comes: no service accepts it
  *     'h'    lines of Authorization, x-ms-date, Date and a query: likewise
  *     'q'    lines of a queue, nothing, and a query without a signature
  *     'b'    lines of a container, a blob, and a query without a signature
  *     'c'    lines of method, path, query and headers "name:value"
  *     other  the rest is a query without a signature, for a table
  *
- * To a query without a signature the right one is added: it may be let in, and
- * then not with any other signature, nor after the end of time, nor elsewhere.
- * What is let in touches keys only within the limits that it was signed with.
- * What is signed of a request does not depend on the order of its headers.
- * The reason of a refusal is fit for XML and JSON, and short.
+ * To a query without a signature the right one is added: it may be accepted,
+ * and then not with any other signature, nor after the end of time, nor
+ * elsewhere.  What is accepted touches keys only within the limits that it was
+ * signed with.  What is signed of a request does not depend on the order of
+ * its headers.  The reason of a refusal is fit for XML and JSON, and short.
  */
 #include "auth/identity.h"
 #include "auth/sas.h"
@@ -113,7 +113,7 @@ static tv_slice sign(tv_arena *arena, tv_slice text)
     return (tv_slice){signature, 44};
 }
 
-/* What is let in may not touch a key outside of its limits, by either of the two checks. */
+/* What is accepted may not touch a key outside of its limits, by either of the two checks. */
 static void check_limits(tv_arena *arena, const tv_identity *identity)
 {
     static const char *const keys[] = {"", "a", "b", "\xF0\x90\x80\x80", "\xEE\x80\x80"};

@@ -1,4 +1,4 @@
-"""Which parts of a suite somebody asks for: a folder, a file or a test, by any name they have.
+"""Which parts of a suite are asked for: a folder, a file or a test, by any name they have.
 
     chosen = parts.choose("wire", {"table/insert": (), "blob/copy": ()}, ["insert"])
 

@@ -53,7 +53,7 @@ def run(test):
     env = {**os.environ, "CMOCKA_MESSAGE_OUTPUT": "TAP", **test["env"]}
     if test["only"]:
         env["TAVOLA_TEST"] = test["only"]
-    # Meson's time limits are for a plain build; the sanitizers take their time.
+    # Meson's time limits are for a plain build; the sanitizers are slower.
     limit_s = test["timeout"] * 4 if test["timeout"] > 0 else None
     try:
         done = subprocess.run(test["cmd"], env=env, cwd=test["workdir"], timeout=limit_s,

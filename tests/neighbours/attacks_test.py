@@ -64,7 +64,7 @@ class Neighbours(unittest.TestCase):
     def tearDown(self):
         self.assertIsNone(self.server.process.poll(), "the server has ended")
 
-    # --- the one who behaves ---
+    # --- the polite client ---
 
     def polite(self):
         port, sas = self.server.table_port, token(GOOD)
@@ -101,7 +101,7 @@ class Neighbours(unittest.TestCase):
               flush=True)
         self.assertEqual(failed, [])
 
-    # --- what the other one prepares ---
+    # --- what the attacker prepares ---
 
     def table(self, name):
         self.assertIn(self.tables[BAD].create_table(name).status, (204, 409))

@@ -1,7 +1,7 @@
 """A client that behaves: it reads, queries and writes at a steady pace and notes how long each takes.
 
 Each kind of request has a process and a connection of its own, so that a slow
-write does not hide what a read would have met.  The processes come before
+write does not hide the latency of a read.  The processes come before
 others on a busy machine where that is allowed (root): what they measure is the
 server and not the wait for a core that the attacker's processes hold.
 """

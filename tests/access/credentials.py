@@ -1,4 +1,4 @@
-"""Who asks, as far as the rules of any service care, and the accounts that all matrices use."""
+"""Who sends a request, in the terms of the rules, and the accounts that all matrices use."""
 
 import base64
 import hashlib
@@ -16,13 +16,13 @@ ACCOUNTS = f"{ACCOUNT}:{KEY1}:{KEY2};{OTHER_ACCOUNT}:{BETA_KEY}"
 
 
 def at(seconds, form="%Y-%m-%dT%H:%M:%SZ"):
-    """A time so far from now."""
+    """A time this many seconds from now."""
     return time.strftime(form, time.gmtime(time.time() + seconds))
 
 
 TOMORROW, YESTERDAY = at(86400), at(-86400)
 
-# Why a request is refused, and what is answered then.
+# Why a request is refused, and how it is answered then.
 REFUSALS = {
     "nobody": (401, "NoAuthenticationInformation"),
     "malformed": (400, "InvalidAuthenticationInfo"),
@@ -41,11 +41,11 @@ REFUSALS = {
 
 
 class Credential:
-    """Who asks, as far as the rules care.
+    """Who sends a request, in the terms of the rules.
 
     kind     "key", "account" (account SAS), "nobody", or what a service SAS is of:
              "table", "queue", "container", "blob" or "snapshot"
-    fault    why it is no credential at all, one of REFUSALS, or None
+    fault    why it is not a valid credential, one of REFUSALS, or None
     of       the name of the table or queue that a service SAS is of
     """
 

@@ -27,9 +27,9 @@ class Matrix:
     before(case, mark, is_allowed)
                                 make what this case needs; what it returns goes to the next two
     find_change(case, mark, before, reply)
-                                what was done though it was refused, as a text; else None
+                                what was done although it was refused, as a text; else None
     after(case, mark, before, was_done)
-                                make things again as the next case wants to find them
+                                restore things as the next case expects to find them
     run_cases()                 run all of them, with run_all() and set_policies()
     """
 

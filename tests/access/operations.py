@@ -1,7 +1,7 @@
 """The server's own tables of operations, in the terms of the rules.
 
 The rules of a service (`rules.py`) are written from its documentation, and the rows of the server
-(`tavolad --operations`) by who made the operation.  operations_test.py compares the two.
+(`tavolad --operations`) by the author of the operation.  operations_test.py compares the two.
 """
 
 import collections
@@ -10,7 +10,7 @@ import subprocess
 from server import binary
 
 Needs = collections.namedtuple("Needs", "kinds type words public")
-Needs.__doc__ = """What an operation needs of who asks for it.
+Needs.__doc__ = """What an operation needs of a credential.
 
 kinds    of SAS that may do it: "account", "container" (of a table, a queue or a container), "blob"
 type     the resource type that an account SAS needs: "s", "c", "o"; "" when it is for keys alone
@@ -60,7 +60,7 @@ def differences(rules, rows):
     """A text for each case whose rule and whose row in the server do not agree.
 
     Where they may not, rules.EXCEPTIONS has the case with (fields, why): one that agrees after all
-    is told, too.
+    is reported, too.
     """
     for case in rules.OPERATIONS:
         row = rows.get(rules.LOGGED[case])

@@ -59,7 +59,7 @@ class Talk:
 
 
 class Key:
-    """Signs with an account key, as tables want it."""
+    """Signs with an account key, as tables expect it."""
 
     def __init__(self, account, key, lite=True, signer=None, age_s=0, **signed):
         self.account, self.key, self.lite, self.age_s = account, key, lite, age_s
@@ -79,7 +79,7 @@ class Key:
 
 
 class StorageKey(Key):
-    """Signs with an account key, as queues and blobs want it."""
+    """Signs with an account key, as queues and blobs expect it."""
 
     def __init__(self, account, key, lite=False, **more):
         super().__init__(account, key, lite, **more)

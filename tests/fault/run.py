@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Do the server harm and see what it keeps.  Ends with "fault: N passed, N failed".
+"""Do the server harm and see what survives.  Ends with "fault: N passed, N failed".
 
     tests/fault/run.py [PART...]        e.g. blob, table/kill, clock, test_sigterm
 """

@@ -35,7 +35,7 @@ class SmallDisk(unittest.TestCase):
         self.assertEqual(code, 0, self.server.log()[-4000:])
 
     def fill(self, leave_mb):
-        """Grow a file beside the data until only that much space is free."""
+        """Grow a file next to the data until only that much space is free."""
         space = os.statvfs(self.disk)
         more = space.f_bavail * space.f_frsize - leave_mb * 2**20
         with open(os.path.join(self.disk, "filler"), "ab") as filler:

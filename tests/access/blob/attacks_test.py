@@ -116,12 +116,12 @@ class BlobAttack(unittest.TestCase):
                 reply = talk.ask("GET", f"/{ACCOUNT}/{FILMS}/messages?peekonly=true&{own}")
             self.assertEqual((reply.status, reply.headers["x-ms-error-code"]),
                              (403, "AuthenticationFailed"))
-        # That of a blob names it, and no queue can be called so.
+        # That of a blob names it, and no queue can have such a name.
         self.assertEqual(self.get(f"{FILMS}/shown", self.sas(FILMS, "shown", sv="2012-02-12")).body,
                          SHOWN)
 
     def test_account_that_is_not_there(self):
-        """Neither nobody nor a wrong key learns which accounts there are."""
+        """Neither an anonymous request nor a wrong key learns which accounts there are."""
         for path in ("", f"{SECRET}/hidden", "?comp=list", f"{SECRET}?restype=container&comp=list"):
             for door in (lambda a: Header(None), lambda a: StorageKey(a, BETA_KEY, signer="nobody"),
                          lambda a: Sas(account_sas(BETA_KEY, a, ss="b", srt="sco", sp="rl",
@@ -152,7 +152,7 @@ class BlobAttack(unittest.TestCase):
         self.assertEqual(before, after)
 
     def test_version_variants(self):
-        """A version that is none, or spelt otherwise, chooses no layout."""
+        """A version that is not valid, or spelt differently, selects no layout."""
         for version in ("", "2019", "2019-2-2", "2019-02-02 ", " 2019-02-02", "2019-02-02\0",
                         "2010-01-01", "2009-09-19", "x", "٢٠١٩-02-02"):
             for changed in (None, {"sv": version}):
@@ -163,7 +163,7 @@ class BlobAttack(unittest.TestCase):
             self.assertEqual(self.get(f"{FILMS}/shown", self.sas(sv=version)).body, SHOWN)
 
     def test_old_layouts_do_not_sign_the_kind(self):
-        """Before 2018-11-09 sr is not signed: to change it must not make a blob a container."""
+        """Before 2018-11-09 sr is not signed: changing it must not turn a blob into a container."""
         for version in ("2012-02-12", "2013-08-15", "2015-04-05", "2018-03-28"):
             for path, token in (
                     (f"{FILMS}/hidden", self.sas(FILMS, "shown", "rl", {"sr": "c"}, sv=version)),
@@ -178,7 +178,7 @@ class BlobAttack(unittest.TestCase):
                     self.assertNotIn(HIDDEN, reply.body)
 
     def test_fields_moved_across_lines(self):
-        """The signed text is lines; a value with a line of its own could stand for two fields."""
+        """The signed text is lines; a value with a line of its own could pass for two fields."""
         for fields, changed in (
                 ({"st": YESTERDAY}, {"sp": f"racwdl\n{YESTERDAY}", "st": None}),
                 ({"rscc": "a", "rscd": "b"}, {"rscc": "a\nb", "rscd": None}),
@@ -203,7 +203,7 @@ class BlobAttack(unittest.TestCase):
             self.refused(self.get(f"{FILMS}/shown", Sas(service + more)))
 
     def test_key_and_token_together(self):
-        """A header that is wrong is not made good by a token, nor the other way round."""
+        """A wrong header is not made valid by a token, nor the other way round."""
         path, good = self.master.apply("GET", f"/{ACCOUNT}/{FILMS}/shown",
                                        {"x-ms-version": VERSION})
         wrong = {**good, "Authorization": good["Authorization"][:-6] + "AAAAA="}
@@ -220,7 +220,7 @@ class BlobAttack(unittest.TestCase):
         return self.sas(FILMS, "shot", sp, {"snapshot": shown}, snapshot=time, **more)
 
     def test_snapshot_token_for_the_blob(self):
-        """Without the parameter, with an empty one, or with another time it is not good."""
+        """Without the parameter, with an empty one, or with another time it is not valid."""
         first, second = self.times
         path = f"{FILMS}/shot"
         self.assertEqual(self.get(path, self.snapshot_token(first, first)).body, HIDDEN)
@@ -264,7 +264,7 @@ class BlobAttack(unittest.TestCase):
             self.own(("GET", f"/{ACCOUNT}/{FILMS}/shot?snapshot={time}"))
 
     def test_blob_token_with_a_snapshot_added(self):
-        """The SAS of a blob is good for its snapshots, and for those of no other."""
+        """The SAS of a blob is valid for its snapshots, and for those of no other."""
         first = self.times[0]
         token = self.sas(FILMS, "shown", "r")
         self.refused(self.get(f"{FILMS}/shot?snapshot={first}", token))
@@ -301,7 +301,7 @@ class BlobAttack(unittest.TestCase):
                     self.assertNotIn(HIDDEN, reply.body)
 
     def test_path_tricks_with_a_blob_token(self):
-        """A token of one blob gets no other, whichever way the two could be the same."""
+        """A token of one blob gets no other, however the two could be taken for the same."""
         for blob, path in (
                 ("shown", "films/hidden"), ("shown", "films/shown/"), ("shown", "films/shown."),
                 ("shown", "films/shown/."), ("shown", "films//shown"), ("shown", "films/./shown"),
@@ -322,14 +322,14 @@ class BlobAttack(unittest.TestCase):
                 self.assertIn(reply.status, (400, 403), reply)
 
     def test_same_blob_by_another_spelling(self):
-        """Encoding is none of the name: the signed and the executed are the same blob."""
+        """Encoding is not part of the name: the signed and the executed are the same blob."""
         for path in ("films/a/shown", "films/a%2Fshown", "films/a%2fshown", "films/%61/shown",
                      "%66ilms/a/shown", "films/a%5Cshown", "films/a\\shown"):
             with self.subTest(path):
                 self.assertEqual(self.get(path, self.sas(FILMS, "a/shown", "r")).body, SHOWN)
 
     def test_root_container_is_one_of_its_own(self):
-        """/films without a restype is a blob of $root; tokens of the container are not for it."""
+        """/films without a restype is a blob of $root; tokens of the container do not cover it."""
         self.refused(self.get(FILMS, self.sas()))
         self.refused(self.get("hidden", self.sas()))
         self.refused(self.get("hidden", self.sas(FILMS, "hidden")))
@@ -346,7 +346,7 @@ class BlobAttack(unittest.TestCase):
                                                              BLOCK))
                     except http.client.HTTPException:
                         continue
-                    # What is a name in films may be written there, and is cleared away.
+                    # What is a valid name in films may be written there, and is removed again.
                     if reply.status < 300 and method == "PUT":
                         self.assertTrue(path.startswith(("films/", "%66ilms/")), reply)
         for path in (f"{SECRET}/hidden", f"{SECRET}/shown", f"{ROOT}/hidden", f"{FILMS}/hidden"):
@@ -362,7 +362,7 @@ class BlobAttack(unittest.TestCase):
             {"x-ms-copy-source": source, **{n.replace("_", "-"): v for n, v in headers.items()}}))
 
     def test_copy_reads_nothing_that_its_token_may_not(self):
-        """All that a token may do where the copy goes is no right to read where it comes from."""
+        """Whatever a token may do at the destination, it gives no right to read the source."""
         everything = Sas(account_sas(KEY1, ACCOUNT, ss="b", srt="sco", sp="rwdlacup", se=TOMORROW))
         for door in (self.sas(), everything, self.sas(FILMS, "copied")):
             for path in (f"{ACCOUNT}/{SECRET}/hidden", f"{ACCOUNT}/{FILMS}/hidden",
@@ -381,7 +381,7 @@ class BlobAttack(unittest.TestCase):
         self.refused(self.get(f"{FILMS}/copied", self.master), 404, "BlobNotFound")
 
     def test_copy_by_a_token_that_is_added_to_the_source(self):
-        """The token of the destination, put on the source, is what it is there: of another blob."""
+        """The token of the destination, put on the source, is what it is: one of another blob."""
         for token in (self.sas(FILMS, "copied"), self.sas(FILMS)):
             self.refused(self.copy(f"{self.url}/{ACCOUNT}/{SECRET}/hidden?{token.token}", token),
                          403, "CannotVerifyCopySource")
@@ -403,7 +403,7 @@ class BlobAttack(unittest.TestCase):
             self.assertEqual(reply.code, "CannotVerifyCopySource", reply)
 
     def test_copy_source_that_is_no_blob_of_this_server(self):
-        """No connection is made to anywhere, and nothing is read but blobs."""
+        """No connection is made to any place, and nothing is read but blobs."""
         with socket.socket() as trap:
             trap.bind(("127.0.0.1", 0))
             trap.listen()
@@ -447,7 +447,7 @@ class BlobAttack(unittest.TestCase):
         self.assertNotIn(b"sig=", listed.body)
 
     def test_create_only_never_replaces(self):
-        """Two letters that may not change what is there, not even with its lease: c and a."""
+        """Two permissions that may not change what is there, not even with its lease: c and a."""
         lease = {"x-ms-lease-id": "00000000-1111-2222-3333-444444444444"}
         self.own(("PUT", f"/{ACCOUNT}/{FILMS}/hidden?comp=lease", b"", {
             "x-ms-lease-action": "acquire", "x-ms-lease-duration": "-1",
@@ -474,7 +474,7 @@ class BlobAttack(unittest.TestCase):
         self.assertEqual(self.own(("GET", f"/{ACCOUNT}/{FILMS}/hidden")).body, HIDDEN)
 
     def test_protocol_of_a_copy_source(self):
-        """A token for HTTPS alone travels in a header: what counts is how that came."""
+        """A token for HTTPS alone travels in a header: what counts is how the header came."""
         token = self.sas(FILMS, "hidden", "r", spr="https").token
         for scheme in ("http", "https"):
             url = f"{scheme}://127.0.0.1:{self.server.blob_port}/{ACCOUNT}/{FILMS}/hidden?{token}"
@@ -485,7 +485,7 @@ class BlobAttack(unittest.TestCase):
     # --- what comes back
 
     def test_header_injection_by_overrides(self):
-        """Who may sign may still not write lines into an answer that somebody else reads."""
+        """A client that may sign may still not write lines into an answer to somebody else."""
         for value in ("a\r\nX-Injected: yes", "a\nX-Injected: yes", "a\rX-Injected: yes", "a\0b",
                       "\r\n\r\n<html>", "a\x0bX-Injected: yes", "\x7f"):
             for name in ("rscc", "rscd", "rsce", "rscl", "rsct"):
@@ -529,7 +529,7 @@ class BlobAttack(unittest.TestCase):
                 self.assertNotRegex(answer.partition(b"\r\n\r\n")[0], rb"[\r\n\x0b]X-Injected")
 
     def test_anonymous_learns_nothing(self):
-        """What is private and what is not there look the same to who shows nothing."""
+        """What is private and what is not there look the same to requests without credentials."""
         for method, suffix in (("GET", ""), ("HEAD", ""), ("GET", "?comp=metadata"),
                                ("GET", "?comp=blocklist"), ("GET", "?snapshot=2026-01-01T00:00:00"
                                                             ".0000000Z")):

@@ -55,7 +55,7 @@ def keys():
     bad = Credential("key", "not authentic")
     for what, door in bad_keys(StorageKey):
         yield from every("keys", what, bad, door)
-        # What is public is so for who shows nothing, not for who shows what is wrong.
+        # What is public is so for requests without credentials, not for those with wrong ones.
         yield from every("keys", f"{what}, public", bad, door, OPEN, ("get blob", "list blobs"))
 
 
@@ -77,7 +77,7 @@ def service_permissions():
         fault = None if sp else "not authentic"
         key = KEY2 if i % 2 else KEY1
         more = {"ses": "scope"} if version >= "2020-12-06" else {}
-        # The first of them would be good for a queue of the same name as well.
+        # The first of them would be valid for a queue of the same name as well.
         yield from every("container SAS permissions", f"{version} sp={sp}",
                          service_credential("container", "not authentic" if version < "2013-08-15"
                                             else fault, sp),
@@ -115,7 +115,7 @@ def times():
 
 
 def resources():
-    """Tokens of something else than what the path names."""
+    """Tokens of something other than what the path names."""
     bad = "not authentic"
     for what, door, kind in (
             ("another container", container_token(elsewhere=lambda c, b: (OTHER, b)), "container"),
@@ -282,7 +282,7 @@ def sources(url):
 
 
 def copies(url):
-    """The right to write the copy is none to read what is copied, whatever else it may read."""
+    """The right to write the copy is no right to read what is copied, whatever else it may read."""
     key = Credential("key")
     doors = (("key", key, StorageKey(ACCOUNT, KEY1)),
              ("account SAS", account_credential(), account_token()),

@@ -24,7 +24,7 @@ LEASES = {
     "break": {"x-ms-lease-action": "break", "x-ms-lease-break-period": "0"},
 }
 
-# Which blob an operation is about; each is as its operation wants it, in every container.
+# Which blob an operation is about; each is as its operation needs it, in every container.
 WHOLE, BLOCKY, LOG, LENT, HELD, SHOT, DOOMED, FRESH = (
     "whole", "blocky", "log", "lent", "held", "shot", "doomed", "fresh")
 TARGETS = {
@@ -43,8 +43,9 @@ def target(operation):
 class PathSas(Sas):
     """A service SAS of what the path names: its container, or its blob.
 
-    Where the path names none it is that of some other one.  `elsewhere` changes
-    what is signed: a function of (container, blob).  Fields may be functions.
+    Where the path names none it is a SAS of some other one.  `elsewhere`
+    changes what is signed: a function of (container, blob).  Fields may be
+    functions.
     """
 
     def __init__(self, key, account, sr, elsewhere=None, changed=None, **fields):

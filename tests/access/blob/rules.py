@@ -66,7 +66,7 @@ NEEDS = {
     "get blob": Need("o", "r", "cb", BLOB),
     "head blob": Need("o", "r", "cb", BLOB),
     "get blob metadata": Need("o", "r", "cb", BLOB),
-    # The blocks that are committed are as public as the blob; what is yet to be is the owner's.
+    # Committed blocks are as public as the blob; uncommitted ones are the owner's.
     "get committed blocks": Need("o", "r", "cb", BLOB),
     "get block list": Need("o", "r", "cb"),
     "get snapshot": Need("o", "r", "cb", BLOB),
@@ -83,7 +83,7 @@ ALLOWED = {
     **dict.fromkeys(("delete container", "break container lease", "break blob lease", "copy",
                      "copy to new", "copy now", "copy now to new", "delete blob",
                      "delete snapshot"), 202),
-    # No copy lasts until it could be aborted: who may, is told so.
+    # No copy lasts long enough to be aborted: a client that may abort is told so.
     "abort copy": 409,
 }
 
@@ -148,8 +148,8 @@ ON_CONTAINER = OPERATIONS[len(ON_SERVICE):OPERATIONS.index("put new blob")]
 ON_BLOB = OPERATIONS[len(ON_SERVICE) + len(ON_CONTAINER):]
 ON_SNAPSHOT = ("get snapshot", "delete snapshot")
 
-# A service SAS is signed over the container, or the blob, that the path names, so it is no
-# credential at all where the path names none or another.
+# A service SAS is signed over the container, or the blob, that the path names, so it is not valid
+# at all where the path names none or another.
 ELSEWHERE = {
     "container": ON_SERVICE,
     "blob": (*ON_SERVICE, *ON_CONTAINER),
@@ -157,13 +157,13 @@ ELSEWHERE = {
 }
 
 
-# Where the server's row says something else than the rule: {operation: (fields, why)}.
-CREATE_ONLY = ("words",), "a SAS to create is for blobs that are new, which the change itself sees"
+# Where the server's row differs from the rule: {operation: (fields, why)}.
+CREATE_ONLY = ("words",), "a SAS to create is for blobs that are new, as the change itself checks"
 EXCEPTIONS = {
     "put blob": CREATE_ONLY,
     "copy": CREATE_ONLY,
     "copy now": CREATE_ONLY,
-    "get block list": (("public",), "a parameter asks for blocks that nobody has published"),
+    "get block list": (("public",), "a parameter requests blocks that have not been committed"),
     "account info": (("kinds",), "a service SAS is signed over what the path names: nothing"),
     "account info of container": (("kinds", "type"), "the type is that of what the path names"),
     "account info of blob": (("type",), "the type is that of what the path names"),
@@ -220,10 +220,10 @@ def service_credential(kind, fault=None, sp="racwdl"):
 # --- the source of a copy: it needs a right of its own
 
 def source_expected(destination, source):
-    """The SAS that the URL of the source has must be good for it.  Without one, who writes the copy
-    with a key of its account may read all of that account; else the source is public.  `source` is
-    (whose, how): whose is "own" or "other" account; how is "private", "public", "missing" or a
-    Credential that its URL shows."""
+    """The SAS in the URL of the source must be valid for it.  Without one, a copy that is
+    signed with a key of its account may read all of that account; else the source must be
+    public.  `source` is (whose, how): whose is "own" or "other" account; how is "private",
+    "public", "missing" or a Credential that its URL shows."""
     whose, how = source
     if how == "public":
         return 202, None

@@ -136,7 +136,7 @@ class Stage(Matrix):
         return reply.status, reply.headers["ETag"], reply.headers["x-ms-lease-state"]
 
     def after(self, case, mark, before, was_done):
-        """Make things again as the next one wants to find them."""
+        """Restore things as the next one expects to find them."""
         container, blob = case.place, target(case.operation)
         path = f"/{ACCOUNT}/{container}/{blob}"
         if case.operation in ("create container", "delete container"):

@@ -83,7 +83,7 @@ class QueueAttack(unittest.TestCase):
             self.assertIn(b"<DequeueCount>0</DequeueCount>", reply.body, query)
 
     def test_fields_moved_across_lines(self):
-        """The signed text is lines; a value with a line of its own could stand for two fields."""
+        """The signed text is lines; a value with a line of its own could pass for two fields."""
         token = queue_sas(KEY1, ACCOUNT, QUEUE, sp="r", se=TOMORROW, st=YESTERDAY,
                           changed={"sp": f"r\n{YESTERDAY}", "st": None})
         self.refused(send(self.talk, Sas(token), self.peek(QUEUE)))
@@ -120,7 +120,7 @@ class QueueAttack(unittest.TestCase):
                 self.assertNotIn(b"of secret", reply.body)
 
     def test_slash_that_is_part_of_a_name(self):
-        """A path is cut before it is decoded: an encoded slash is no slash."""
+        """A path is split before it is decoded: an encoded slash is no slash."""
         for path in (f"{SECRET}%2Fmessages?peekonly=true", f"{SECRET}%2fmessages?peekonly=true",
                      f"{SECRET}/messages%2F00000000-0000-0000-0000-000000000000?popreceipt=x",
                      f"x%2F{SECRET}/messages?peekonly=true", f"{SECRET}%2F?comp=metadata"):
@@ -130,7 +130,7 @@ class QueueAttack(unittest.TestCase):
                 self.assertNotIn(b"of secret", reply.body)
 
     def test_account_that_is_not_there(self):
-        """Neither nobody nor a wrong key learns which accounts there are."""
+        """Neither an anonymous request nor a wrong key learns which accounts there are."""
         for door in (lambda a: Header(), lambda a: StorageKey(a, BETA_KEY, signer="nobody"),
                      lambda a: Sas(queue_sas(BETA_KEY, a, QUEUE, sp="r", se=TOMORROW))):
             replies = [send(self.talk, door(account), self.peek(QUEUE, account))
@@ -156,7 +156,7 @@ class QueueAttack(unittest.TestCase):
                                   **{name: value}), 403, "AuthorizationSourceIPMismatch")
                 self.refused(send(self.talk, self.sas(spr="https"), self.peek(QUEUE),
                                   **{name: value}), 403, "AuthorizationProtocolMismatch")
-        # A tunnelled verb is none of this service's: it stays a put.
+        # This service has no tunnelled verbs: it stays a put.
         reply = send(self.talk, self.sas(sp="a"),
                      ("POST", f"/{ACCOUNT}/{QUEUE}/messages", message("x")),
                      **{"X-HTTP-Method": "DELETE"})
@@ -201,10 +201,10 @@ class QueueAttack(unittest.TestCase):
             self.own(queue_request(ACCOUNT, "delete message", SECRET, held=held))
 
     def test_receipt_by_bisection(self):
-        """The right to update, without that to process, finds no receipt by asking again and again.
+        """The right to update, without that to process, finds no receipt by trying again and again.
 
-        Whoever has put a message knows how receipts are made, and with the right to read the ids
-        of all others.  What is left to find must not be closer after a hundred answers."""
+        A client that has put a message knows how receipts are made, and with the right to read the
+        ids of all others.  What is left to find must not be closer after a hundred answers."""
         held = held_by(self.own(("POST", f"/{ACCOUNT}/{SECRET}/messages", message("mine"))))
         known = base64.b64decode(held[1])
         self.own(("GET", f"/{ACCOUNT}/{SECRET}/messages?numofmessages=32", None))
@@ -246,7 +246,7 @@ class QueueAttack(unittest.TestCase):
             reply = send(self.talk, self.master, ("POST", f"/{ACCOUNT}/{QUEUE}/messages",
                                                   bomb.encode()))
             self.refused(reply, 400, "InvalidXmlDocument")
-            self.assertLess(time.monotonic() - began, 2, "it took its time")
+            self.assertLess(time.monotonic() - began, 2, "it took too long")
 
     def test_header_injection_into_responses(self):
         nasty = "a%0d%0aX-Injected:%20yes%0d%0a%0d%0abody"

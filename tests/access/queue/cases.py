@@ -56,7 +56,7 @@ def strangers():
 
 def queue_permissions():
     for version, sp in itertools.product(NEWER, subsets("raup")):
-        # The first version would be good for a container of the same name as well.
+        # The first version would be valid for a container of the same name as well.
         fault = None if sp and version >= "2013-08-15" else "not authentic"
         key = KEY2 if len(sp) % 2 else KEY1
         yield from every("queue SAS permissions", f"{version} sp={sp}",

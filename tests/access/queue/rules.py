@@ -78,7 +78,7 @@ LOGGED = {
 
 OPERATIONS = tuple(NEEDS)
 
-# Where the server's row says something else than the rule: {operation: (fields, why)}.
+# Where the server's row differs from the rule: {operation: (fields, why)}.
 EXCEPTIONS = {}
 
 
@@ -89,8 +89,8 @@ def needs_of(operation):
     return operations.needs(kinds, need.type, need.letters)
 
 
-# These have no queue in their path, or another one, so a service SAS is not for them at all: its
-# signature is over the queue that the path names.
+# These have no queue in their path, or another one, so a service SAS does not apply to them at all:
+# its signature is over the queue that the path names.
 ELSEWHERE = ("list queues", "get properties", "set properties", "get stats", "create queue",
              "delete queue")
 

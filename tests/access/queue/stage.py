@@ -7,7 +7,7 @@ from access.talk import StorageKey
 
 
 class Stage(Matrix):
-    """One message is in the queue, put with the key; who is refused must leave it as it is."""
+    """One message is in the queue, put with the key; a refused request must leave it as it is."""
 
     port = "queue_port"
     master = StorageKey(ACCOUNT, KEY1)

@@ -1,4 +1,4 @@
-"""Clients without any credential that want all of a port for themselves."""
+"""Clients without any credential that try to take a whole port for themselves."""
 
 import http.client
 import socket
@@ -42,7 +42,7 @@ class Crowd(unittest.TestCase):
             connection.close()
 
     def test_silent_connections_do_not_shut_a_port(self):
-        # All ports at once: each takes seconds to part with a silent client.
+        # All ports at once: each takes seconds to drop a silent client.
         for text in (b"", b"GET /healthz HTTP/1.1\r\nHost: 127"):
             for port in self.ports.values():
                 for _ in range(2 * CONNECTIONS):

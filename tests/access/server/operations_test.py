@@ -2,7 +2,7 @@
 
 A new operation without a case makes this fail, and so does one that needs something else of a
 SAS than its rule.  The rules know the names of operations from the documentation of Storage
-Analytics; that a case asks for the operation of that name is seen in the server's log.
+Analytics; that a case requests the operation of that name is checked in the server's log.
 """
 
 import importlib

@@ -1,7 +1,7 @@
 """Web pages with the well-known key: every operation of every service, for every kind of page.
 
-What has an effect is refused to pages of other origins, and to them alone.  Whether
-it is let in is all that is asked here: most of what is asked for is not there.
+What has an effect is refused to pages of other origins, and to them alone.  Whether it is let in is
+all that is tested here: most of what is requested does not exist.
 """
 
 import unittest
@@ -77,7 +77,7 @@ class Pages(unittest.TestCase):
                                queue_requests.send(connection, door, request, **headers), door)
 
     def test_images(self):
-        """As browsers send them to 0.0.0.0: no word about the page, and no header of ours."""
+        """As browsers send them to 0.0.0.0: nothing about the page, and no header of ours."""
         for port, names, request_of, service in (
                 (self.server.queue_port, queue_rules.OPERATIONS,
                  lambda name: queue_requests.queue_request(ACCOUNT, name, "jobs"), "q"),

@@ -179,7 +179,7 @@ class Attack(unittest.TestCase):
             self.refused(send(self.talk, Header(value), self.read(TABLE)))
 
     def test_sas_of_another_account(self):
-        """Signed well, by beta, and shown to alpha."""
+        """Signed correctly, by beta, and sent to alpha."""
         for name in (ACCOUNT, OTHER_ACCOUNT):
             door = Sas(account_sas(BETA_KEY, name, ss="t", srt="sco", sp="rwdlacu", se=TOMORROW))
             self.refused(send(self.talk, door, self.read(TABLE)))
@@ -242,7 +242,7 @@ class Attack(unittest.TestCase):
                     self.refused(send(self.talk, Sas(both), self.read(TABLE)))
 
     def test_fields_moved_across_lines(self):
-        """The signed text is lines; a value with a line of its own could stand for two fields."""
+        """The signed text is lines; a value with a line of its own could pass for two fields."""
         token = table_sas(KEY1, ACCOUNT, tn=TABLE, sp="r", se=TOMORROW, spk="b", srk="1",
                           epk="d", erk="1",
                           changed={"spk": "b\n1", "srk": "d", "epk": "1", "erk": None})
@@ -273,7 +273,7 @@ class Attack(unittest.TestCase):
                      "AuthorizationResourceTypeMismatch")
 
     def test_acl_by_sas(self):
-        """Who may set policies could give themselves the rest."""
+        """A SAS that may set policies could grant itself the rest."""
         for door in (self.sas(), Sas(account_sas(KEY1, ACCOUNT, ss="t", srt="sco",
                                                  sp="rwdlacupx", se=TOMORROW))):
             for request in (("GET", f"/{ACCOUNT}/{TABLE}?comp=acl", {}, None),
@@ -289,7 +289,7 @@ class Attack(unittest.TestCase):
             self.assertGreaterEqual(reply.status, 400, (path, reply))
 
     def test_policy_taken_back_on_another_connection(self):
-        """A token that leans on a policy ends with it, on every connection at once."""
+        """A token that relies on a policy ends with it, on every connection at once."""
         policy = (b"<SignedIdentifiers><SignedIdentifier><Id>p</Id><AccessPolicy>"
                   b"<Expiry>2099-01-01</Expiry><Permission>r</Permission></AccessPolicy>"
                   b"</SignedIdentifier></SignedIdentifiers>")
@@ -392,7 +392,7 @@ class Attack(unittest.TestCase):
         self.refused(self.batch(self.sas(**RANGE), request), 202, "AuthorizationFailure", 403)
 
     def test_keys_in_the_body_other_than_in_the_url(self):
-        """The URL lies in the range and the body does not, and the other way round."""
+        """The URL is in the range and the body is not, and the other way round."""
         before = self.marks(TABLE)
         for url_keys, body_keys in ((INSIDE, OUTSIDE), (OUTSIDE, INSIDE)):
             for name in ("update", "merge", "insert or replace", "insert or merge"):
@@ -464,14 +464,14 @@ class Attack(unittest.TestCase):
                     self.assertLessEqual(found, {"b", "c", "d"})
 
     def test_continuation_does_not_name_a_row_outside(self):
-        """A token names the next row; one that lies outside must not be named."""
+        """A token names the next row; one that is outside must not be named."""
         reply = send(self.talk, self.sas(sp="r", **RANGE),
                      ("GET", f"/{ACCOUNT}/{TABLE}()?$top=3", {"Accept": JSON}, None))
         self.assertEqual(len(json.loads(reply.body)["value"]), 3)
         self.assertIsNone(reply.headers.get("x-ms-continuation-NextPartitionKey"))
 
     def test_condition_as_an_oracle(self):
-        """Nothing about an entity outside is told by 404, 409 or 412."""
+        """404, 409 and 412 reveal nothing about an entity outside."""
         there, missing = OUTSIDE, ("x", "none")
         for name in ("point read", "insert", "update", "merge", "insert or replace",
                      "delete entity"):
@@ -510,7 +510,7 @@ class Attack(unittest.TestCase):
                 began = time.monotonic()
                 reply = send(self.talk, self.master, ("PUT", path, XML, bomb.encode()))
                 self.refused(reply, 400, "InvalidXmlDocument")
-                self.assertLess(time.monotonic() - began, 2, "it took its time")
+                self.assertLess(time.monotonic() - began, 2, "it took too long")
         self.assertNotIn(b"root:", self.own(("GET", self.xml_targets()[0], {}, None)).body)
 
     def test_xml_that_is_deep_or_wide(self):
@@ -523,7 +523,7 @@ class Attack(unittest.TestCase):
                 began = time.monotonic()
                 reply = send(self.talk, self.master, ("PUT", path, XML, body))
                 self.assertEqual(reply.status, 400, reply)
-                self.assertLess(time.monotonic() - began, 2, "it took its time")
+                self.assertLess(time.monotonic() - began, 2, "it took too long")
 
     # --- what comes back
 
@@ -576,7 +576,7 @@ class Attack(unittest.TestCase):
         self.own(self.read(TABLE))
         odd = self.sas().token
         date = email.utils.formatdate(usegmt=True)
-        # Tokens in places where nobody looks for them.
+        # Tokens in places where they do not belong.
         for path in (f"/{ACCOUNT}/{TABLE}()?{odd}", f"/{ACCOUNT}/{odd}", f"/{odd}/x?{odd}",
                      f"/{ACCOUNT}/{TABLE}(sig={odd})", f"*?{odd}"):
             self.raw(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nReferer: http://x/?{odd}\r\n"

@@ -85,7 +85,7 @@ IN_BATCH = ("point read", "insert", "update", "merge", "insert or replace", "ins
 OPERATIONS = (*NEEDS, *(f"batch: {name}" for name in IN_BATCH))
 LOGGED |= {f"batch: {name}": "EntityGroupTransaction" for name in IN_BATCH}
 
-# Where the server's row says something else than the rule: {operation: (fields, why)}.
+# Where the server's row differs from the rule: {operation: (fields, why)}.
 EXCEPTIONS = {}
 
 
@@ -141,7 +141,7 @@ def expected(credential, operation, table, keys):
     if why is None:
         return (202, None, ALLOWED[part]) if is_batch else (ALLOWED[part], None, None)
     status, code = REFUSALS[why]
-    # Who cannot even be believed gets no batch; the rest is the matter of the part.
+    # A request that is not authentic gets no batch; the rest is decided for each part.
     if is_batch and not credential.fault:
         return 202, code, status
     return status, code, None

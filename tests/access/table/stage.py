@@ -91,7 +91,7 @@ class Stage(Matrix):
     # --- queries within a range
 
     def scan(self, door, table, options=""):
-        """All keys that a query gives, page by page."""
+        """All keys that a query returns, page by page."""
         found, token = [], ""
         for _ in range(1000):
             query = "&".join(text for text in (options, token) if text)

@@ -1,4 +1,4 @@
-"""Data of blobs that is not as it was written: an error, never wrong bytes, and it is said.
+"""Data of blobs that is not as it was written: an error, never wrong bytes, and it is reported.
 
 To the client: 500 instead of a connection that closes, as long as nothing has been sent.
 To the operator: a line that names the blob and the file, a metric, and /healthz.
@@ -55,7 +55,7 @@ class BlobDamage(unittest.TestCase):
             return int(re.search(rf"^tavola_{name} (\d+)$", reply.read().decode(), re.M)[1])
 
     def fails(self, path="photos/trip/ada.jpg", **headers):
-        """It cannot be read, the connection stays, and everybody hears of it."""
+        """It cannot be read, the connection stays, and client and operator learn of it."""
         connection = self.client.connection
         before, sock = self.metric("extent_read_failures_total"), connection.sock
         reply = self.client.request("GET", path, **headers)
@@ -86,7 +86,7 @@ class BlobDamage(unittest.TestCase):
             self.fails(Range=f"bytes={at}-{at}")
             self.fails(x_ms_range=f"bytes={at}-{at + 9}", x_ms_range_get_content_md5="true")
             flip(self.file, at)
-        # What is whole can be read; and the damage is over when nobody refers to it.
+        # What is whole can be read; and the damage is over when nothing refers to it.
         flip(self.file, 0)
         part = self.client.request("GET", "photos/trip/ada.jpg", Range="bytes=1000000-2000000")
         self.assertEqual((part.status, part.body), (206, CONTENT[1000000:2000001]))
@@ -135,7 +135,7 @@ class BlobDamage(unittest.TestCase):
         self.assertEqual(self.client.get("photos/trip/ada.jpg").body, CONTENT)
 
     def test_copy(self):
-        """It carries damage along with the checksums; of what is missing there is none."""
+        """It carries damage along with the checksums; of what is missing there is no copy."""
         flip(self.file, 5)
         self.ok(self.client.copy("photos/copy", "photos/trip/ada.jpg"))
         self.assertEqual(self.client.get("photos/copy").status, 500)
@@ -161,7 +161,7 @@ class BlobDamage(unittest.TestCase):
         self.assertEqual(self.client.request("GET", f"{blocks[0]}?comp=blocklist").status, 200)
 
     def restart(self, *flags):
-        """Start it again, well or not, and wait until it has swept."""
+        """Start it again, well or not, and wait until it has collected garbage."""
         self.client.close()
         self.server.kill()
         self.server.flags = list(flags)

@@ -25,7 +25,7 @@ class BlobDiskFull(SmallDisk):
         self.serial = 0
 
     def write(self, size=MIB):
-        """Put one blob, keep the books, return the reply."""
+        """Put one blob, record it, return the reply."""
         self.serial += 1
         path, content = f"{CONTAINER}/{self.serial:06}", os.urandom(size)
         reply = self.client.put(path, content)
@@ -71,7 +71,7 @@ class BlobDiskFull(SmallDisk):
     def upload_until_it_is_full(self):
         """The disk fills up in the middle of a body that had room when it began."""
         self.fill(leave_mb=RESERVE_MB + 40)
-        time.sleep(1.5)  # the server has looked at the disk, and is content
+        time.sleep(1.5)  # the server has looked at the disk, and is satisfied
         head = self.client.head_of("PUT", f"{CONTAINER}/huge", 100 * MIB,
                                    x_ms_blob_type="BlockBlob")
         piece = os.urandom(MIB)

@@ -49,7 +49,7 @@ class BlobFiles(unittest.TestCase):
             time.sleep(0.02)
 
     def vanish(self, path, sent, is_rude, **headers):
-        """Announce SIZE bytes, send some of them, and go."""
+        """Announce SIZE bytes, send some of them, and disconnect."""
         head = self.client.head_of("PUT", path, SIZE, **headers)
         with socket.create_connection(("127.0.0.1", self.server.blob_port), timeout=20) as s:
             s.sendall(head + CONTENT[:sent])
@@ -90,7 +90,7 @@ class BlobFiles(unittest.TestCase):
         self.end()
 
     def test_container_that_goes(self):
-        """With blobs, snapshots, copies, appends and blocks that nobody committed."""
+        """With blobs, snapshots, copies, appends and blocks that were never committed."""
         path = f"{self.name}/a"
         self.ok(self.client.put(path, CONTENT))
         self.ok(self.client.snapshot(path))
@@ -121,7 +121,7 @@ class BlobFiles(unittest.TestCase):
         self.end()
 
     def test_reader_of_what_is_deleted(self):
-        """Who has begun to read gets every byte; then the file goes."""
+        """A client that has begun to read gets every byte; then the file goes."""
         path = f"{self.name}/a"
         large = CONTENT * 8
         self.ok(self.client.put(path, large))

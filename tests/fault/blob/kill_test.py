@@ -67,7 +67,7 @@ class BlobKill(unittest.TestCase):
         self.assertGreater(self.load.acknowledged, before, "no load was on the server")
 
     def leave_nothing(self):
-        """Blobs one by one, then the container with the blocks that nobody committed."""
+        """Blobs one by one, then the container with the blocks that were never committed."""
         self.assertTrue(extent_files(self.server.data), "nothing large was stored")
         client = Client(self.server.blob_port)
         for listed in client.list(self.load.container, ""):

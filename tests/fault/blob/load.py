@@ -4,7 +4,7 @@ Each client owns its blobs, so it knows what must be there:
 
   (1) what was acknowledged is there, whole: a put, a list of blocks, an append,
       a copy, a snapshot, each with the very bytes;
-  (2) a deletion that was acknowledged stays one, of the blob and its snapshots;
+  (2) a deletion that was acknowledged lasts, for the blob and its snapshots;
   (3) what broke off is whole as it was before, or whole as it should become.
 
 `check` reads every blob and every snapshot; what it saw must stay.
@@ -46,7 +46,7 @@ class Worker:
         self.trouble = []       # answers that no client should get
 
     def content(self, least, most):
-        """Bytes that nobody else writes."""
+        """Bytes that no other client writes."""
         self.serial += 1
         size, start = self.random.randrange(least, most), self.random.randrange(4 * 2**20)
         mark = b"%d/%d " % (self.number, self.serial)
@@ -96,7 +96,7 @@ class Worker:
             if not self.settle("block", client.put_block(path, number, part), 201):
                 return
         if self.random.random() < 0.2:
-            return  # blocks that nobody comes back for
+            return  # blocks that are abandoned
         numbers = list(range(len(parts)))
         if self.random.random() < LONG_LISTS:
             # More than a change does at once: planned before, what it replaces removed later.

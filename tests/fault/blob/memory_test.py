@@ -1,6 +1,6 @@
 """Bodies of any size and any number pass through a bounded memory.
 
-The figures are VmHWM of the release build ($TAVOLAD_RELEASE) where there is one;
+The numbers are VmHWM of the release build ($TAVOLAD_RELEASE) where there is one;
 a sanitizer's shadow would drown them.  The data goes to memory (/dev/shm) where
 that has the room, so that the disk is not what is measured.
 """
@@ -27,7 +27,7 @@ PIECE = os.urandom(MIB)
 
 
 def roomy_folder():
-    """A folder with place for the largest test and half of it again."""
+    """A folder with room for the largest test and half of it again."""
     for parent in ("/dev/shm", tempfile.gettempdir()):
         if os.path.isdir(parent) and shutil.disk_usage(parent).free > STREAM * 3 // 2:
             return tempfile.mkdtemp(prefix="tavola-much-", dir=parent)
@@ -92,7 +92,7 @@ class BlobMemory(unittest.TestCase):
         for download in downloads:
             download.sendall(self.client.head_of("GET", f"{CONTAINER}/a", None,
                                                  Connection="close"))
-        time.sleep(1)  # nobody reads, and everything that could fill up has
+        time.sleep(1)  # no client reads, and everything that could fill up has
         read = dict.fromkeys(downloads, 0)
         while read:
             ready, _, _ = select.select(list(read), [], [], 60)

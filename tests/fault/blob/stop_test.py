@@ -1,4 +1,4 @@
-"""SIGTERM while blobs are being uploaded: a clean end, and every answer is kept."""
+"""SIGTERM while blobs are being uploaded: a clean end, and every answer holds."""
 
 import random
 import signal

@@ -1,7 +1,7 @@
 """The log cannot be synced: whatever a row may refer to after the restart is there.
 
-Nobody knows then whether the write is in the log.  The client hears 500; after the
-restart the blob is what it was or what it was to become, whole.
+Then it is not known whether the write is in the log.  The client gets a 500;
+after the restart the blob is what it was or what it was to become, whole.
 """
 
 import time
@@ -51,7 +51,7 @@ class BlobSync(unittest.TestCase):
         self.server.start()
 
     def check(self, path, allowed, restarts=2):
-        """The blob is one of those, also after the garbage collection that follows each start."""
+        """The blob is one of those, even after the garbage collection that follows each start."""
         for _ in range(restarts):
             reply = self.client.get(path)
             if None in allowed and reply.status == 404:

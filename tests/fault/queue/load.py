@@ -3,13 +3,13 @@
 Every message has a text of its own.  After a stop of any kind:
 
   (1) a put that was acknowledged is there, once, unless it was deleted;
-  (2) a deletion that was acknowledged stays one;
+  (2) a deletion that was acknowledged lasts;
   (3) a receipt that was superseded opens nothing;
-  (4) a message knows every get that was acknowledged;
+  (4) a message counts every get that was acknowledged;
   (5) the queue's count is the number of its messages.
 
-And at all times a message that was got is given to nobody else until its time
-has come or its holder lets it go.
+And at all times a message that was got is given to no other client until its time has come or its
+holder releases it.
 
 A request that broke off is in doubt: its effect may be there or not.  `check`
 looks, and from then on what it saw must stay.
@@ -35,7 +35,7 @@ class Entry:
         self.is_deleted = False     # acknowledged
         self.in_doubt = None        # "put" or "delete" broke off
         self.gets = 0               # acknowledged
-        self.hidden_until = 0       # nobody may be given it before
+        self.hidden_until = 0       # no client may be given it before
 
 
 class Load:

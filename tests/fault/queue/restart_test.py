@@ -183,7 +183,7 @@ class Expiry(unittest.TestCase):
             self.assertEqual([m.MessageText for m in client.peek("short").messages], ["stays"])
             self.wait_for_count(client, "short", 1)
 
-            # Also what expired while no server was there.
+            # Also what expired while no server was running.
             for _ in range(10):
                 client.put("short", "x", messagettl=1)
             client.close()

@@ -79,7 +79,7 @@ class SetBack(unittest.TestCase):
         return time.monotonic() - began
 
     def check_a_second(self):
-        """Messages come and go after the time that was asked for."""
+        """Messages come and go after the time that was requested."""
         self.assertEqual(self.queues.put("work", "later", visibilitytimeout=1).status, 201)
         self.assertEqual(self.queues.peek("work").messages, [])
         self.assertGreater(self.seen_after(lambda: self.queues.peek("work").messages), 0.5)

@@ -1,6 +1,7 @@
-"""SIGHUP: keys and certificates change under a running server, and nobody who is let in notices.
+"""SIGHUP: keys and certificates change under a running server, and no client that is let in
+notices.
 
-Beside it the other ways to call the server: --https-only, and the read-only secondary.
+In addition, the other ways to call the server: --https-only, and the read-only secondary.
 """
 
 import base64
@@ -273,7 +274,7 @@ class Reload(unittest.TestCase):
                     self.assertEqual((reply.status, reply.code), (400, "AccountRequiresHttps"))
 
     def test_https_only_holds_for_preflights(self):
-        """Nobody signs them, and a page must not learn that it may go on in the clear."""
+        """They are not signed, and a page must not learn that it may go on in the clear."""
         self.start_tls("--https-only")
         client = self.client(OLD)
         client.connection.request("OPTIONS", "/alpha/people()", headers={
@@ -290,7 +291,7 @@ class Reload(unittest.TestCase):
         server.clean()
 
     def test_plain_requests_to_a_server_with_a_certificate(self):
-        """They are served, and a token for https alone is not good for them."""
+        """They are served, and a token for https alone is not valid for them."""
         self.start_tls()
         client = self.client(OLD)
         self.assertEqual(client.create_table("people").status, 204)

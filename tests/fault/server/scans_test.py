@@ -1,4 +1,5 @@
-"""Many slow scans of one client: others have their turn, who leaves is forgotten, a stop is quick.
+"""Many slow scans of one client: others have their turn, clients that leave are forgotten, a stop
+is quick.
 
 And what takes long for blobs has its turn among them.
 """
@@ -58,7 +59,7 @@ class SlowScans(unittest.TestCase):
             connection.close()
 
     def start_scans(self, count):
-        """So many slow scans, each on a connection of its own."""
+        """`count` slow scans, each on a connection of its own."""
         client, path = Client(self.server.table_port), slow_path()
         head = "".join(f"{name}: {value}\r\n" for name, value in client.headers(path).items())
         request = f"GET /{ACCOUNT}{path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{head}\r\n".encode()
@@ -149,7 +150,7 @@ class LongBlobs(unittest.TestCase):
         self.data = {"few": self.put("few", 4), "many": self.put("many", 2000)}
 
     def put(self, name, count):
-        """A blob of so many pieces; its bytes."""
+        """A blob of `count` pieces; its bytes."""
         ids = [blob_client.block_id(i) for i in range(2)]
         for i, block in enumerate(ids):
             reply = self.client.request(

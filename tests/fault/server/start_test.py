@@ -27,7 +27,7 @@ def made_key(name):
 
 
 def snapshot(folder):
-    """The files of a folder and what is in them, but for RocksDB's own diary and lock."""
+    """The files of a folder and what is in them, except RocksDB's own log and lock."""
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
             for path in sorted(pathlib.Path(folder).rglob("*"))
             if path.is_file() and not path.name.startswith("LOG") and path.name != "LOCK"}
@@ -74,7 +74,7 @@ class Start(unittest.TestCase):
             self.assertIn("mode=0755", server.log())
 
     def refused(self, *flags, names=(), **env):
-        """It must end with exit code 2 and one line on stderr that names the trouble."""
+        """It must end with exit code 2 and one line on stderr that names the problem."""
         done = self.run_to_end(*flags, **env)
         self.assertEqual(done.returncode, 2, done)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
@@ -127,7 +127,7 @@ class Start(unittest.TestCase):
                 ("unknown log level", ["--log-level", "loud"], ["--log-level", "loud"]),
                 ("threads that are no number", ["--threads", "many"], ["--threads", "many"]),
                 ("reserve that is no number", ["--disk-reserve-mb", "x"], ["--disk-reserve-mb"]),
-                ("address that is none", ["--host", "999.1.1.1"], ["999.1.1.1"]),
+                ("address that is not valid", ["--host", "999.1.1.1"], ["999.1.1.1"]),
                 ("missing accounts file", ["--accounts", "/nowhere/at/all"], ["/nowhere/at/all"]),
                 ("certificate without key", ["--cert", "/nowhere/cert.pem"], ["--key"]),
                 ("missing certificate", ["--cert", "/nowhere/c.pem", "--key", "/nowhere/k.pem"],
@@ -157,7 +157,7 @@ class Start(unittest.TestCase):
                                     "--accounts", str(file), names=[str(file)])
                 self.assertNotIn(secret[:20], line)
 
-    # --- folders and ports that cannot be had
+    # --- folders and ports that are not available
 
     def test_folder_that_cannot_be_made(self):
         file = self.folder / "file"
@@ -205,7 +205,7 @@ class Start(unittest.TestCase):
         before = snapshot(self.data)
         self.refused("--data", str(self.data), *self.port_flags(), names=[str(self.data)])
         self.assertEqual(snapshot(self.data), before)
-        # It must not have healed itself into something empty the second time either.
+        # It must not have repaired itself into something empty the second time either.
         self.refused("--data", str(self.data), *self.port_flags(), names=[str(self.data)])
 
     def test_current_is_garbage(self):
@@ -241,7 +241,7 @@ class Start(unittest.TestCase):
         self.assertEqual({len(row) for row in rows}, {len(heading)})
         self.assertEqual(len({tuple(row[:2]) for row in rows}), len(rows), "a name is used twice")
         self.assertIn(["queue", "PutMessage"], [row[:2] for row in rows])
-        self.assertFalse(self.data.exists(), "nobody asked for a server")
+        self.assertFalse(self.data.exists(), "it started a server")
 
     def test_connection_string_is_printed(self):
         self.server("--data", str(self.data), *self.port_flags())

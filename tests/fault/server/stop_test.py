@@ -85,7 +85,7 @@ class Stop:
                 except ConnectionRefusedError:
                     refused = True
             self.assertTrue(refused, "new connections are still accepted")
-            self.assertIsNone(self.server.process.poll(), "it left a request under way behind")
+            self.assertIsNone(self.server.process.poll(), "it left a request unfinished")
 
             connection.sendall(request[-10:])
             reply = read_all(connection)

@@ -24,7 +24,7 @@ class DiskFull(SmallDisk):
         self.serial = 0
 
     def write(self):
-        """Insert one entity, keep the books, return the reply."""
+        """Insert one entity, record it, return the reply."""
         self.serial += 1
         row = f"{self.serial:06}"
         reply = self.client.insert(TABLE, {"PartitionKey": "p", "RowKey": row, "s": "x" * 500})

@@ -33,7 +33,7 @@ class Files(unittest.TestCase):
         for i in range(500):
             reply = self.client.insert("Files", dict(ENTITY, PartitionKey="p", RowKey=f"{i:04}"))
             self.assertEqual(reply.status, 204, reply)
-        # With so few files a thread has place for one connection: all go before the next comes.
+        # With so few files a thread has room for one connection: all end before the next comes.
         for connection in flood:
             connection.close()
         self.client.close()

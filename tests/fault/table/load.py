@@ -4,8 +4,8 @@ Each client owns its partitions, so it knows what must be there:
 
   (1) an insert that was acknowledged is there, with its value;
   (2) a transaction is there as a whole or not at all, and there if acknowledged;
-  (3) a counter never goes back behind the last value acknowledged or read;
-  (4) a deletion that was acknowledged stays one.
+  (3) a counter never goes back before the last value acknowledged or read;
+  (4) a deletion that was acknowledged lasts.
 
 A request that broke off is in doubt: its effect may be there or not.  `check`
 looks, and from then on what it saw must stay.

@@ -1,4 +1,4 @@
-"""Clients that ask for much and read nothing: they are refused before the memory is gone."""
+"""Clients that request much and read nothing: they are refused before the memory is gone."""
 
 import os
 import socket
@@ -34,7 +34,7 @@ class Memory(unittest.TestCase):
             self.assertEqual(reply.status, 204, reply)
 
     def ask(self):
-        """Ask for a page and read no more than the status of the answer."""
+        """Request a page and read no more than the status of the answer."""
         head = "GET /{}/Pages() HTTP/1.1\r\nHost: localhost\r\n".format(self.client.account) + "".join(
             f"{name}: {value}\r\n" for name, value in self.client.headers("/Pages()").items())
         connection = socket.socket()
@@ -51,7 +51,7 @@ class Memory(unittest.TestCase):
         self.assertEqual(set(statuses), {200, 503})
         self.assertLess(resident_mib(self.server.process), MEMORY_MIB_MAX)
 
-        # Who wants one entity, or to write one, does not notice.
+        # A client that reads or writes one entity does not notice.
         self.assertEqual(self.client.get("Pages", "p", "000").status, 200)
         self.assertEqual(self.client.delete("Pages", "p", "000").status, 204)
         refused = self.client.request("GET", "/Pages()")

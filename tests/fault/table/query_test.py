@@ -83,7 +83,7 @@ class LongScans(unittest.TestCase):
         pages = self.pages(self.client, "PartitionKey eq 'p1' and n ge 0", **{"$top": "500"})
         for number, (entities, _) in enumerate(pages):
             found += [e["RowKey"] for e in entities]
-            # One behind the page, one before it; and the next row itself goes and comes back.
+            # One after the page, one before it; and the next row itself goes and comes back.
             at = int(found[-1].split("-")[0])
             for key in (f"{at:06}-x", f"{max(at - 400, 0):06}-x"):
                 self.assertEqual(changes.replace("Scans", {"PartitionKey": "p1", "RowKey": key,

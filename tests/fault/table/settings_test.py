@@ -50,7 +50,7 @@ class Settings(unittest.TestCase):
         reply = self.client.request("GET", "/Tables", Origin="http://a.example")
         self.assertEqual(reply.headers["Access-Control-Allow-Origin"], "http://a.example")
 
-        # What was taken away stays away, also when the table comes again.
+        # What was removed stays removed, even when the table is created again.
         self.assertEqual(self.client.request("PUT", "/first?comp=acl", b"").status, 204)
         self.assertEqual(self.client.request("DELETE", "/Tables('second')").status, 204)
         self.assertEqual(self.client.create_table("second").status, 204)

@@ -479,7 +479,10 @@ TEST(a_piece_is_refused_when_the_share_is_used_up)
 {
     tv_http_limits limits = tv_http_limits_default;
 
-    /* All are anonymous here, and their sixteenth is less than what the request itself takes. */
+    /*
+     * All are strangers here, and their sixteenth of the budget is less than
+     * what the request takes.
+     */
     limits.budget = tv_budget_new(16 * 1024);
     setup(1, 1);
     server *s = start_with(&limits);

@@ -24,6 +24,19 @@ typedef struct walk {
     bool is_full;        /* there is no memory for more */
 } walk;
 
+/* What a row of the index says.  If its place is not up to now, its key is not valid. */
+static tv_err read_row(const tv_txn *txn, const tv_txn_scan *scan, tv_queue_place *ret_place,
+                       tv_guid *ret_id, int64_t *ret_expires)
+{
+    tv_err err = tv_queue_read_place(scan->key, ret_place);
+
+    if (err)
+        return err;
+    if (ret_place->ticks > tv_txn_now(txn))
+        return TV_ERR_CORRUPT;
+    return tv_queue_read_entry(scan->value, ret_id, ret_expires);
+}
+
 /* Look at one row of the index. */
 static tv_err visit(tv_txn *txn, tv_queue *queue, int64_t generation, const tv_txn_scan *scan,
                     tv_arena *arena, walk *found)
@@ -34,14 +47,9 @@ static tv_err visit(tv_txn *txn, tv_queue *queue, int64_t generation, const tv_t
     tv_guid id;
     tv_err err;
 
-    err = tv_queue_read_place(scan->key, &place);
+    err = read_row(txn, scan, &place, &id, &expires);
     if (err)
         return err;
-    err = tv_queue_read_entry(scan->value, &id, &expires);
-    if (err)
-        return err;
-    if (place.ticks > tv_txn_now(txn))
-        return TV_ERR_CORRUPT; /* its key is not of the form that belongs here */
 
     bool is_expired = expires <= tv_txn_now(txn);
     if (is_expired && found->expired_count == EXPIRED_MAX)

@@ -222,7 +222,7 @@ static void play_faults(tv_engine *engine, bool is_shared, uint64_t *random)
     tv_memory_fail_writes(engine, 1, 0, TV_OK);
 }
 
-/* Hold what the rows say against what was answered. */
+/* Compare what the rows say with what was answered. */
 static void check_history(tv_engine *engine)
 {
     static int found[SUBMITTERS * WRITES_EACH];

@@ -1,6 +1,6 @@
 /*
- * The naive reader of query_test.c: rows, filters as a tree of his own, and
- * whether a row passes, by his own copy of the service's rules.  He shares no
+ * The naive reader of query_test.c: rows, filters as a tree of its own, and
+ * whether a row passes, by its own copy of the service's rules.  It shares no
  * code with the planner, the evaluator or the order of keys.
  */
 #ifndef TV_TESTS_SIM_QUERY_NAIVE_H
@@ -59,7 +59,7 @@ static int next_id;
 static tv_slice partitions[PARTITIONS_MAX];
 static size_t partition_count;
 
-/* What the run has met, so that a change that makes it toothless is seen. */
+/* What the run has met, so that a change that makes it toothless is noticed. */
 static struct {
     int plans[TV_PLAN_KINDS], without_residual, single_points, empty, pages;
 } met;

@@ -175,7 +175,7 @@ static void make_table(void)
     for (size_t tries = 0; row_count < wanted && tries < 4 * wanted; tries++)
         add_row();
 
-    /* The neighbours have the same keys, and ids that nobody may see. */
+    /* The neighbours have the same keys, and ids that must not be seen. */
     for (size_t i = 0; i < row_count; i += 7) {
         row stranger = rows[i];
 
@@ -194,7 +194,7 @@ static tv_slice random_key_literal(int name)
     switch (seed_below(10)) {
     case 0:
         return random_text(4);
-    case 1: /* just behind */
+    case 1: /* just after */
         return tv_arena_printf(&arena, "%.*s ", TV_FMT(stored));
     case 2: /* a beginning, cut between characters */
         for (size_t len = stored.len / 2; len < stored.len; len++) {

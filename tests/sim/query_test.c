@@ -2,10 +2,10 @@
  * Planned queries against a naive reader.
  *
  * Random tables and random filters; what the planner, the scan and its pages
- * return must be what a reader returns who looks at every row in order and knows
- * nothing of plans: he walks his own tree (the filter's text is printed from
- * it), decodes strings to UTF-16 himself, and has his own copy of the rules of
- * comparison.  A query is read
+ * return must be what a reader returns that looks at every row in order and
+ * knows nothing of plans: it walks its own tree (the filter's text is printed
+ * from it), decodes strings to UTF-16 itself, and has its own copy of the rules
+ * of comparison.  A query is read
  *
  *  - page by page, with a random $top, following the tokens: the pages make the
  *    naive list, in its order, and all but the last are full;

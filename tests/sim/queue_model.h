@@ -1,6 +1,6 @@
 /*
- * A queue as somebody would write it who has all the time and memory there is: a
- * list of messages that is searched from end to end.  It knows nothing of rows,
+ * A queue as one would write it with all the time and memory there is: a list
+ * of messages that is searched from end to end.  It knows nothing of rows,
  * indexes, bounds or groups.
  */
 #ifndef TV_TESTS_SIM_QUEUE_MODEL_H

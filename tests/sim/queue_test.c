@@ -3,16 +3,16 @@
  *
  * Random operations in random groups, with a clock that stands still, creeps and
  * leaps, receipts that are right, stale or another's, and an engine that
- * refuses groups, makes them run again, or breaks off and leaves everybody in the
- * dark about what it holds; now and then the store is opened anew.  After each
- * group the model does the same in its own simple way, and must agree on every
- * answer.  So, among other things:
+ * refuses groups, makes them run again, or breaks off and leaves it unknown
+ * what it holds; now and then the store is opened anew.  After each group the
+ * model does the same in its own simple way, and must agree on every answer.
+ * So, among other things:
  *
  *  - no message that was acknowledged is lost, until it is deleted, cleared or
  *    expired, and none comes back after that;
  *  - none is given out twice within its timeout;
- *  - gets and peeks keep the order of visibility and leave nobody out;
- *  - a receipt is good until the next get or update, and then never again;
+ *  - gets and peeks keep the order of visibility and leave no message out;
+ *  - a receipt is valid until the next get or update, and then never again;
  *  - the count is never below the truth, and is the truth after a collection;
  *  - the bounds of the indexes hold after every group (see queue/store/bound.h);
  *  - when everything is deleted and collected, no row is left but the counts.
@@ -97,7 +97,7 @@ static void choose_fault(void)
 static char text_room[GROUP_MAX][TV_MESSAGE_TEXT_BYTES_MAX];
 static uint64_t next_text = 1;
 
-/* A text that nobody else has: mostly short, sometimes as long as can be. */
+/* A text that no other message has: mostly short, sometimes as long as can be. */
 static tv_slice random_text(int slot)
 {
     static const size_t sizes[] = {8,
@@ -395,7 +395,7 @@ static void move_clock(void)
         pass(1 + (int64_t)seed_below(30));
     else if (dice < 26)
         pass_ticks((int64_t)seed_below(2 * (uint64_t)SECOND));
-    /* Else it stands still, and groups differ by a tick. */
+    /* Otherwise it stands still, and groups differ by a tick. */
 }
 
 /* Run a group of random steps, or of puts alone. */

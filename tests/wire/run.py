@@ -43,8 +43,9 @@ SECOND = "secondaccount"
 SECOND_KEYS = [base64.b64encode(bytes([n]) * 64).decode("ascii") for n in (1, 2)]
 ACCOUNTS = f"{ACCOUNT}:{KEY};{SECOND}:{':'.join(SECOND_KEYS)}"
 
-# What a file takes for granted of the service it talks to: headers of every request, the type of
-# a body, the signature unless an option names one, and how `table t` and the like make one.
+# What a file takes for granted about the service it talks to: headers of every request, the
+# type of a body, the signature unless an option names one, and how `table t` and the like
+# make one.
 Service = collections.namedtuple("Service", "headers content_type scheme create")
 VERSION = ("x-ms-version", "2019-02-02")
 SERVICES = {
@@ -423,7 +424,7 @@ def run_files(files, ports, passed=0, failed=0):
 
 
 def chosen(words):
-    """The files that the words ask for; a word may be a file anywhere."""
+    """The files that the words name; a word may be a file anywhere."""
     own = [pathlib.Path(word).resolve() for word in words if pathlib.Path(word).is_file()]
     words = [word for word in words if not pathlib.Path(word).is_file()]
     if own and not words:

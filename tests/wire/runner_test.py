@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Test the runner itself: the matcher on tables, and whole talks against a scripted server."""
+"""Test the runner itself: the matcher on tables, and whole dialogues with a scripted server."""
 
 import contextlib
 import io
@@ -138,7 +138,7 @@ class Signing(unittest.TestCase):
 
 
 class ScriptedServer:
-    """Answers the n-th request (its bytes are kept) with the n-th reply, whatever was asked."""
+    """Answers the n-th request (its bytes are kept) with the n-th reply, whatever was requested."""
 
     def __init__(self, *replies):
         self.replies = list(replies)

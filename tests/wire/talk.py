@@ -12,7 +12,7 @@ ESCAPES = {r"\r": "\r", r"\n": "\n", r"\t": "\t", r"\0": "\0", r"\\": "\\"}
 
 
 class Request:
-    """What `>` lines ask for; the body is text whose variables are not yet filled in."""
+    """What `>` lines describe; the body is text whose variables are not yet filled in."""
 
     def __init__(self, text):
         self.method, self.target, self.body = REQUEST.fullmatch(text).groups()
@@ -40,7 +40,7 @@ class Wanted:
             self.status, self.rest = text, ""
         self.headers = []
         self.lines = None                               # the exact body
-        self.details = ""                               # elements behind an error's message
+        self.details = ""                               # elements after an error's message
         self.parts = []                                 # texts that are somewhere in the body
         self.closed = None
 

@@ -20,7 +20,7 @@ let count = 0;
 before(async () => {
   container = await newContainer();
 });
-// A part's answer tells its checksum, in one of two ways.
+// A part's answer has its checksum, in one of two ways.
 function checked(answer, content) {
   if (answer.contentMD5) assert.deepEqual(Buffer.from(answer.contentMD5), md5(content));
   else assert.deepEqual(Buffer.from(answer.xMsContentCrc64), crc64(content));

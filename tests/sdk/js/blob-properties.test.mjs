@@ -1,4 +1,4 @@
-// What a blob has beside its content: properties, metadata, conditions, snapshots, copies.
+// What a blob has in addition to its content: properties, metadata, conditions, snapshots, copies.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

@@ -1,4 +1,4 @@
-// Patterns of the table design guide that need queues and blobs beside tables.
+// Patterns of the table design guide that need queues and blobs in addition to tables.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -21,7 +21,7 @@ describe("eventually consistent transactions", { concurrency: true }, () => {
     let said = "";
     for await (const chunk of worker.stdout) {
       said += chunk;
-      // The worker says how far it came and waits there for its end.
+      // The worker says how far it came and waits there to be killed.
       if (said.includes("\n")) worker.kill("SIGKILL");
     }
     assert.deepEqual(await ended, [null, "SIGKILL"]);

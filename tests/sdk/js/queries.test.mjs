@@ -118,7 +118,7 @@ test("rows come and go while paging", async () => {
     seen.push(...page.map((e) => e.rowKey));
     const last = parseInt(seen.at(-1));
     if (last + 1 < 200) await table.deleteEntity("p", key(last + 1)); // where the token points
-    await table.upsertEntity({ partitionKey: "p", rowKey: `${key(last)}+`, n: 0 }); // behind
+    await table.upsertEntity({ partitionKey: "p", rowKey: `${key(last)}+`, n: 0 }); // after
     await table.upsertEntity({ partitionKey: "p", rowKey: "0000+", n: 0 }); // passed
   }
   assert.deepEqual(seen, [...new Set(seen)].sort());

@@ -1,4 +1,4 @@
-// Entity group transactions: all of it or nothing, and who failed.
+// Entity group transactions: all of it or nothing, and which operation failed.
 
 import assert from "node:assert/strict";
 import test from "node:test";

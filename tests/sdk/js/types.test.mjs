@@ -11,7 +11,7 @@ async function roundTrip(value, readOptions) {
   const rowKey = `r${++row}`;
   await client.createEntity({ partitionKey: "types", rowKey, value });
   const inserted = (await client.getEntity("types", rowKey, readOptions)).value;
-  // An update takes another way through the server than an insert.
+  // An update takes another path through the server than an insert.
   await client.updateEntity({ partitionKey: "types", rowKey, value }, "Replace");
   assert.deepEqual((await client.getEntity("types", rowKey, readOptions)).value, inserted);
   return inserted;

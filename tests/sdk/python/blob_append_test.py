@@ -1,4 +1,4 @@
-"""Append blobs: create, append, their conditions, and that they are no block blobs."""
+"""Append blobs: create, append, their conditions, and that they are not block blobs."""
 
 from azure.core import MatchConditions
 from azure.core.exceptions import ResourceModifiedError, ResourceNotFoundError

@@ -1,4 +1,5 @@
-"""What a blob has beside its content: properties, metadata, conditions, snapshots, copies."""
+"""What a blob has in addition to its content: properties, metadata, conditions, snapshots,
+copies."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Patterns of the table design guide that need queues and blobs beside tables."""
+"""Patterns of the table design guide that need queues and blobs in addition to tables."""
 
 import json
 import pathlib

@@ -38,7 +38,7 @@ class Queries(Case):
                                     parameters={"p": "types", "v": 5}), ["int32"])
 
     def test_integer_between_int32_and_uint32_is_refused(self):
-        # The SDK writes it without its L, and the service wants one.
+        # The SDK writes it without its L, and the service needs one.
         self.refused(400, "InvalidInput", self.found, "value eq @v", parameters={"v": 2 ** 31})
 
     def test_operators(self):
@@ -97,7 +97,7 @@ class Queries(Case):
             last = int(seen[-1][:4])
             if last + 1 < 200:
                 table.delete_entity("p", f"{last + 1:04}")        # where the token points
-            table.upsert_entity({"PartitionKey": "p", "RowKey": f"{last:04}+", "n": 0})  # behind
+            table.upsert_entity({"PartitionKey": "p", "RowKey": f"{last:04}+", "n": 0})  # after
             table.upsert_entity({"PartitionKey": "p", "RowKey": "0000+", "n": 0})        # passed
         self.assertEqual(seen, sorted(set(seen)))
         kept = [f"{n:04}" for n in range(200)]

@@ -137,7 +137,7 @@ class Messages(StorageCase):
                 self.queue.delete_message(got)
 
     def test_empty_text(self):
-        # The SDK has no way to tell an empty element from none.
+        # The SDK cannot tell an empty element from a missing one.
         self.queue.send_message("")
         self.assertIn(self.queue.receive_message().content, ("", None))
 

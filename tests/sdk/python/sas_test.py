@@ -138,7 +138,7 @@ class Access:
         self.with_token(self.token(protocol="https,http")).get_entity("a", "1")
 
     def test_access_policies(self):
-        """Policies read back as they were set, and tokens lean on them until they are gone."""
+        """Policies read back as they were set, and tokens rely on them until they are gone."""
         start = now().replace(microsecond=0) - HOUR
         self.table.set_table_access_policy({
             "reader": TableAccessPolicy(start=start, expiry=start + 3 * HOUR, permission="r"),

@@ -17,7 +17,7 @@ class Types(Case):
         entity = {"PartitionKey": "types", "RowKey": f"r{next(_row)}", "value": value}
         self.table.create_entity(entity)
         inserted = self.stored(entity)["value"]
-        # An update takes another way through the server than an insert.
+        # An update takes another path through the server than an insert.
         self.table.update_entity(entity, mode=UpdateMode.REPLACE)
         updated = self.stored(entity)["value"]
         self.assertEqual(type(updated), type(inserted))

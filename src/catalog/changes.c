@@ -53,7 +53,7 @@ static tv_err next_id(tv_txn *txn, tv_slice key, int64_t *ret_id)
     if (err && err != TV_ERR_NOT_FOUND)
         return err;
     if (last == TV_TABLE_ID_MAX)
-        return TV_ERR_CORRUPT; /* nobody has made so many */
+        return TV_ERR_CORRUPT; /* no client has made so many */
 
     *ret_id = last + 1;
     return TV_OK;

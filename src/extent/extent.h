@@ -30,7 +30,7 @@ typedef struct tv_extent_writer tv_extent_writer;
 
 enum { TV_EXTENT_TEXT_SIZE = 4096 };
 
-/** Nobody opens a store more often: a greater number is damage, or of somebody else's file. */
+/** No store is opened more often: a greater number is damage, or from another program's file. */
 #define TV_EXTENT_BOOT_MAX ((uint64_t)INT64_MAX)
 
 /** Boots count from 1, so all zeros is no extent. */

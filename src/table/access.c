@@ -96,7 +96,7 @@ void tv_table_access_clip(const tv_identity *identity, tv_arena *arena, tv_slice
     if (limits == NULL)
         return;
 
-    /* A limit that no key can have: nothing is within it for sure. */
+    /* A limit that no key can have: nothing is certain to be within it. */
     if (!limit_bounds(limits, arena, table_prefix, &from, &to)) {
         plan->count = 0;
         return;

@@ -90,7 +90,7 @@ static tv_err parse_op(tv_arena *arena, const tv_request *outer, const tv_endpoi
     return op->kind == TV_TABLE_OP_QUERY_ENTITY ? TV_OK : TV_ERR_NOT_IMPLEMENTED;
 }
 
-/* Where operation `index` stands to the ones before it. */
+/* How operation `index` relates to the ones before it. */
 static tv_err check_neighbours(const tv_table_batch *batch, size_t index)
 {
     const tv_table_resource *first = &batch->ops[0].resource;
@@ -127,7 +127,7 @@ static tv_err parse_changeset(tv_arena *arena, const tv_request *req, const tv_e
 
     if (count == 0)
         return TV_ERR_INVALID_INPUT;
-    /* The service names the last operation that would have fitted. */
+    /* The cloud service names the last operation that would have fitted. */
     if (count > TV_TABLE_BATCH_OPS_MAX)
         return part_error(batch, TV_TABLE_BATCH_OPS_MAX - 1, TV_ERR_BATCH_TOO_MANY);
 
@@ -159,7 +159,7 @@ static tv_err parse_query(tv_arena *arena, const tv_request *req, const tv_endpo
     batch->count = 1;
     err = parse_op(arena, req, endpoint, part, &batch->ops[0], reterr_info);
     if (err == TV_OK && batch->ops[0].kind != TV_TABLE_OP_QUERY_ENTITY)
-        err = TV_ERR_INVALID_INPUT; /* a write belongs into a changeset */
+        err = TV_ERR_INVALID_INPUT; /* a write belongs in a changeset */
     return err ? part_error(batch, 0, err) : TV_OK;
 }
 

@@ -18,7 +18,7 @@ typedef struct tv_table_batch {
 } tv_table_batch;
 
 /**
- * Parse and check a batch as far as possible without the store: at most 100
+ * Parse and check a batch to the extent possible without the store: at most 100
  * operations, all legal, on one table and partition, each entity once.  On an
  * error `is_part_error` tells whether it is answered inside a 202 reply.
  */

@@ -53,7 +53,7 @@ static tv_err check_batch_access(tv_call *call)
 }
 
 /*
- * All that comes before the engine is asked: from the body to the rows.  An error of
+ * All that comes before the engine is used: from the body to the rows.  An error of
  * one part (batch.is_part_error) is answered within the answer of the batch.
  */
 static tv_err prepare(tv_call *call)

@@ -1,12 +1,12 @@
 /*
  * The multipart reply to a batch.  Its bytes are those of the service, because
  * clients read it with regular expressions: one of them takes any pair of braces
- * for an error, so an entity is only ever returned when it was asked for.
+ * for an error, so an entity is only ever returned when it was requested.
  */
 #include "base/uri.h"
 #include "table/call.h"
 
-/* Of the statuses that stand inside a batch reply. */
+/* Of the statuses that occur inside a batch reply. */
 static const char *reason_phrase(int status)
 {
     switch (status) {
@@ -166,7 +166,8 @@ static tv_err add_read(tv_buf *buf, const tv_table_op *op, tv_slice value)
 
 /*
  * The index in front of an error's message.  A batch of one has none when it
- * failed in the store or had too large a value; that is how the service is.
+ * failed in the store or had too large a value; that is how the cloud service
+ * behaves.
  */
 static bool has_index(const tv_table_batch *batch, tv_err err)
 {

@@ -2,9 +2,9 @@
 #include "table/call.h"
 
 /*
- * Strings are used where they stand in the body unless something in them is
- * escaped; with the encoded rows that is up to twice the body, and the answer once
- * more.  What small bodies take fits what every request has.
+ * Strings are used where they are in the body unless something in them is
+ * escaped; with the encoded rows that is up to twice the body, and the answer
+ * once more.  What small bodies take fits what every request has.
  */
 tv_err tv_table_call_reserve(tv_call *call)
 {

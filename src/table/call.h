@@ -32,8 +32,8 @@ static inline tv_table_call *tv_table_call_of(tv_call *call)
 /* call.c: the memory of writes, and the writing. */
 
 /**
- * Before the body of a write is read: ask for what it becomes, the rows and the answer
- * that may repeat them.  TV_ERR_OVERLOADED.
+ * Before the body of a write is read: ask for memory for what it becomes, the
+ * rows and the answer that may repeat them.  TV_ERR_OVERLOADED.
  */
 tv_err tv_table_call_reserve(tv_call *call) TV_WARN_UNUSED;
 

@@ -156,7 +156,7 @@ static tv_err apply(tv_txn *txn, tv_table_change_set *set, tv_entity_change *cha
     }
 
     if (old_timestamp == TV_TICKS_MAX)
-        return TV_ERR_CORRUPT; /* nothing is later, and nobody has written then */
+        return TV_ERR_CORRUPT; /* nothing is later, and nothing was written then */
 
     /* ETags of one entity strictly increase, even when two writes meet in one tick. */
     change->timestamp = stamp > old_timestamp ? stamp : old_timestamp + 1;
@@ -186,7 +186,10 @@ static tv_err run(tv_txn *txn, void *ctx)
     if (atomic_load(&set->table->is_dropped))
         return TV_ERR_TABLE_NOT_FOUND;
 
-    /* Not the group's own instant: it may have deleted an entity that had that for its ETag. */
+    /*
+     * Not the group's own instant: the group may have deleted an entity that
+     * had it for its ETag.
+     */
     int64_t stamp = tv_txn_stamp(txn);
 
     for (size_t i = 0; i < set->count; i++) {
@@ -229,8 +232,8 @@ static tv_err look_up(tv_iter *iter, const tv_entity_change *change, tv_slice *r
 }
 
 /*
- * What a run does but for the writing, in the same order, so that it meets the same
- * errors.  Values stay where they are.
+ * What a run does except for the writing, in the same order, so that it meets
+ * the same errors.  Values stay where they are.
  */
 static tv_err check_ahead(tv_table_change_set *set, tv_iter *iter)
 {
@@ -297,7 +300,7 @@ tv_err tv_table_change_set_merge_ahead(tv_table_change_set *set, tv_engine *engi
     if (err)
         return err;
 
-    /* First whether it will do: a set that is refused then takes no memory. */
+    /* First check whether it fits: then a set that is refused takes no memory. */
     err = check_ahead(set, iter);
     if (err == TV_OK)
         err = merge_ahead(set, iter);

@@ -15,16 +15,16 @@ typedef struct tv_entity_change {
     const tv_table_op *op;
     tv_slice key;      /* of the row */
     tv_slice sent;     /* what the request says, encoded; empty for DELETE */
-    tv_slice ahead;    /* of a merge: its result, should the row still be as old as ... */
+    tv_slice ahead;    /* of a merge: its result, if the row is still as old as ... */
     int64_t ahead_of;  /* ... this */
     tv_slice value;    /* result: the entity as stored; each run writes it anew */
     int64_t timestamp; /* result: of the entity as stored */
 } tv_entity_change;
 
 /**
- * The entities that the merges of one set write may have so many bytes together,
- * or TV_ERR_MERGE_TOO_LARGE: a request of a few KiB can ask for 100 entities of
- * 1 MiB to be written anew, and everybody else waits for it.
+ * The entities that the merges of one set write may have this many bytes
+ * together, or TV_ERR_MERGE_TOO_LARGE: a request of a few KiB can make the
+ * server write 100 entities of 1 MiB anew, and everybody else waits for it.
  */
 #define TV_MERGED_BYTES_MAX ((size_t)8 << 20)
 
@@ -60,7 +60,7 @@ void tv_table_change_set_prepare(tv_table_change_set *set, tv_write *write);
 
 /**
  * Merge what is stored now, so that the write has little to do where rows do not
- * change until it runs, and let it say how much it writes.  For a set whose write
+ * change until it runs, and have it declare how much it writes.  For a set whose write
  * has ended with TV_ERR_WOULD_BLOCK; takes milliseconds.  After TV_OK the write is to
  * be submitted again; an error is the answer, as from a run at this moment.
  */

@@ -61,7 +61,10 @@ tv_err tv_table_read_entity(tv_call *call)
     return tv_call_read(call, read_row, finish_read);
 }
 
-/* The plan of a point read is always the same, but who asks how wants no result. */
+/*
+ * The plan of a point read is always the same, but a client that asks for the
+ * plan wants no result.
+ */
 static tv_err explain_read(tv_call *call)
 {
     tv_table_scan *scan = &tv_table_call_of(call)->scan;

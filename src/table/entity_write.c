@@ -165,7 +165,7 @@ static void add_value(tv_buf *buf, const tv_property *property)
 }
 
 /*
- * Room is asked for before each member, for the most that it can take: in a JSON string
+ * Room is reserved before each member, for the most that it can take: in a JSON string
  * a byte becomes up to six, in a URL three.  Some is left for what closes the object and
  * the page around it.
  */

@@ -15,7 +15,7 @@ typedef enum tv_table_metadata_level {
     TV_TABLE_METADATA_FULL,
 } tv_table_metadata_level;
 
-/** "application/json;odata=minimalmetadata;streaming=true;charset=utf-8" and its siblings. */
+/** "application/json;odata=minimalmetadata;streaming=true;charset=utf-8" and its variants. */
 tv_slice tv_table_metadata_content_type(tv_table_metadata_level level);
 
 /** What the JSON of an entity says in addition to its properties, and which of those it shows. */
@@ -37,7 +37,7 @@ void tv_entity_add_link(tv_buf *buf, tv_slice table, tv_slice partition_key, tv_
  * Append one entity as a JSON object.  `is_alone`: it is a response by itself
  * and names its metadata, rather than an element of a feed.  A selected property
  * that the entity lacks is null.  TV_ERR_CORRUPT when the stored bytes are not
- * an entity; the buffer then holds rubbish.
+ * an entity; then the contents of the buffer are undefined.
  */
 tv_err tv_entity_add_json(tv_buf *buf, const tv_entity_view *view, tv_slice partition_key,
                           tv_slice row_key, tv_slice value, bool is_alone) TV_WARN_UNUSED;

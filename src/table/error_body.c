@@ -1,8 +1,8 @@
 /*
  * The bodies of errors.  The table service itself, unlike queues and blobs, does
  * not say why it did not let a request in.  Here a member next to odata.error does,
- * and those who show the whole body show it; inside, azure-data-tables for Python
- * would stumble over it.
+ * and clients that show the whole body show it; inside, azure-data-tables for
+ * Python would stumble over it.
  */
 #include "base/clock.h"
 #include "base/datetime.h"

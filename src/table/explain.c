@@ -103,7 +103,7 @@ static void add_bound(tv_buf *out, tv_slice bound, bool is_upper)
 
 static void add_range(tv_buf *out, const tv_key_range *range, tv_slice prefix)
 {
-    /* The end of the table is no key of it. */
+    /* The end of the table is not a key of it. */
     tv_slice to =
         tv_slice_starts_with(range->to, prefix) ? tv_slice_skip(range->to, prefix.len) : TV_LIT("");
 

@@ -41,10 +41,10 @@ tv_err tv_check_table_name(tv_slice name)
 }
 
 /*
- * C# takes the Unicode letter classes.  Without their tables we take every
- * character above ASCII but the blocks that hold no letters at all: controls
+ * C# accepts the Unicode letter classes.  Without their tables we accept every
+ * character above ASCII except the blocks that hold no letters at all: controls
  * and signs of Latin-1, general punctuation up to the box drawings, CJK
- * punctuation, private use and what is no character.
+ * punctuation, private use and what is not a character.
  */
 static bool is_unicode_name_char(uint32_t c)
 {

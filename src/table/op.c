@@ -42,7 +42,7 @@ tv_table_head tv_table_head_of(const tv_request *req)
 
 /* --- method and path --- */
 
-/* POST with X-HTTP-Method stands for another verb, for clients behind narrow proxies. */
+/* POST with X-HTTP-Method stands for another verb, for clients behind strict proxies. */
 static tv_err effective_method(const tv_table_head *head, tv_method *ret_method)
 {
     *ret_method = head->method;
@@ -77,8 +77,8 @@ static tv_err read_method(const tv_table_head *head, tv_table_op *op)
 }
 
 /*
- * comp asks for another resource under the same path: ?comp=acl of a table,
- * ?restype=service&comp=properties|stats of the account.  An empty one asks for none.
+ * comp names another resource under the same path: ?comp=acl of a table,
+ * ?restype=service&comp=properties|stats of the account.  An empty one names none.
  */
 static int where_of(const tv_table_op *op, tv_slice comp, tv_slice restype)
 {
@@ -122,7 +122,7 @@ tv_err tv_table_op_locate(tv_arena *arena, const tv_table_head *head, const tv_e
         !tv_parameters_get(head->query, arena, TV_LIT("restype"), &restype))
         return TV_ERR_URL_UNPARSABLE;
 
-    /* Inserts ignore If-Match, so only what addresses one entity looks at it. */
+    /* Inserts ignore If-Match, so only operations that address one entity look at it. */
     if (op->resource.where == TV_TABLE_AT_ENTITY) {
         err = tv_table_condition_parse(head->if_match, &op->condition);
         if (err)
@@ -203,7 +203,7 @@ static tv_slice odata_parameter(tv_slice parameters)
 }
 
 /*
- * One media type.  TV_ERR_MEDIA_TYPE: not one that we know, look at the next.
+ * One media type.  TV_ERR_MEDIA_TYPE: not one that we know, try the next.
  */
 static tv_err level_of_media_type(tv_slice text, tv_table_metadata_level *ret_level)
 {
@@ -231,7 +231,7 @@ static tv_err level_of_media_type(tv_slice text, tv_table_metadata_level *ret_le
     return TV_OK;
 }
 
-/* The first type of a list that we can serve, else what is wrong with its first. */
+/* The first type of a list that we can serve, else the error of its first. */
 static tv_err level_of_list(tv_slice list, tv_table_metadata_level *ret_level)
 {
     tv_err first_problem = TV_OK;

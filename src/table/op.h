@@ -1,6 +1,6 @@
 /*
  * One operation of the table service: what a request (or a part of a batch)
- * asks for, parsed and checked as far as that is possible without the store.
+ * asks for, parsed and checked to the extent possible without the store.
  */
 #ifndef TV_TABLE_OP_H
 #define TV_TABLE_OP_H
@@ -41,7 +41,7 @@ typedef struct tv_table_op {
     int where;        /* a tv_table_where, or TV_OP_NOWHERE */
     tv_table_resource resource;
     tv_table_metadata_level level;
-    bool is_xml; /* asked for with comp=…: speaks XML instead of OData, also in its errors */
+    bool is_xml; /* requested with comp=…: XML instead of OData, also in its errors */
     tv_table_prefer prefer;
     tv_table_condition condition;
     tv_table_select select; /* of reads */
@@ -50,9 +50,9 @@ typedef struct tv_table_op {
 } tv_table_op;
 
 /**
- * Parse everything but the body, of a part of a batch; a request is led through the
- * same steps (ops.c).  What could be parsed before an error stays in `ret_op`, for
- * the error's response.  `endpoint` has been parsed already.
+ * Parse everything but the body, of a part of a batch; a request goes through
+ * the same steps (ops.c).  What could be parsed before an error stays in
+ * `ret_op`, for the error's response.  `endpoint` has been parsed already.
  */
 tv_err tv_table_op_parse(tv_arena *arena, const tv_table_head *head, const tv_endpoint *endpoint,
                          tv_table_op *ret_op, tv_error_info *reterr_info) TV_WARN_UNUSED;

@@ -4,7 +4,7 @@
 #include "table/access.h"
 #include "table/call.h"
 
-/* What a request says may take 4 MiB; a batch has some more room for its own wrapping. */
+/* The content of a request may take 4 MiB; a batch has some more room for its own wrapping. */
 enum { BODY_BYTES_MAX = 4 * 1024 * 1024, BATCH_BYTES_MAX = BODY_BYTES_MAX + 64 * 1024 };
 
 static tv_err choose_by_condition(tv_call *call);
@@ -23,7 +23,10 @@ static const char *const paths[] = {
 
 /* --- from a request to an operation --- */
 
-/* The path is read later: who cannot be authenticated does not learn what is wrong with it. */
+/*
+ * The path is read later: a request that cannot be authenticated does not learn
+ * what is wrong with it.
+ */
 static tv_err read_path(tv_call *call)
 {
     tv_request *req = call->req;
@@ -90,8 +93,9 @@ static tv_err authorize(tv_call *call)
 }
 
 /*
- * How many keys there are to be is a matter of the table, so the service looks for
- * that first.  Who has a SAS does not learn from it which tables there are.
+ * How many keys there must be depends on the table, so the service looks for
+ * that first.  A request with a SAS does not learn from it which tables there
+ * are.
  */
 static tv_err explain_key_count(tv_call *call)
 {

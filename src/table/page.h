@@ -35,7 +35,7 @@ static inline bool tv_table_page_is_full(const tv_table_page *page, const tv_buf
     return page->returned == page->rows_max || out->len >= page->bytes_max;
 }
 
-/** Whether its time is up: asked at the end of a turn. */
+/** Whether its time is up: checked at the end of a turn. */
 static inline bool tv_table_page_is_late(const tv_table_page *page)
 {
     return tv_clock_mono_ns() > page->deadline_ns;

@@ -37,7 +37,7 @@ static tv_err parse_token(tv_arena *arena, const tv_parameters *url_query, tv_sl
     return tv_table_token_parse(arena, token, ret_text);
 }
 
-/* A token is a client's word: what it names must be a key that a row could have. */
+/* A token comes from a client: what it names must be a key that a row could have. */
 static tv_err parse_entity_tokens(tv_arena *arena, const tv_parameters *url_query,
                                   tv_table_query *query)
 {
@@ -74,7 +74,7 @@ bool tv_table_query_is_explained(const tv_request *req)
     return tv_slice_eq_nocase(tv_request_header(req, TV_LIT("x-tavola-explain")), TV_LIT("true"));
 }
 
-/* With $top=0 nothing is asked for, so nothing is looked at. */
+/* With $top=0 nothing is requested, so nothing is looked at. */
 static tv_err ask_for_nothing(tv_arena *arena, tv_table_query *query, tv_error_info *reterr_info)
 {
     return query->top ? TV_OK

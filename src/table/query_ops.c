@@ -65,8 +65,9 @@ static bool has_room(tv_request *req)
 }
 
 /*
- * A turn of a query.  The memory is asked for here and not when the task was queued,
- * and what the turn did not need is given back: those that wait reserve nothing.
+ * A turn of a query.  The memory is reserved here and not when the task was
+ * queued, and what the turn did not need is given back: tasks that wait reserve
+ * nothing.
  */
 static bool work_on_query(tv_call *call, tv_turn *turn)
 {
@@ -138,7 +139,7 @@ tv_err tv_table_query_tables(tv_call *call)
     return tv_call_take_turns(call, work_on_query, finish_query);
 }
 
-/* A filter that comes to one point read is answered like one: at once, if it is in memory. */
+/* A filter that amounts to one point read is answered like one: at once, if it is in memory. */
 static tv_err read_point(tv_call *call, tv_read_mode mode)
 {
     tv_err err =

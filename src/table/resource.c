@@ -124,7 +124,7 @@ static tv_err parse_with_keys(tv_arena *arena, tv_slice account, tv_slice path, 
     return err;
 }
 
-/* Where the first segment ends.  Two slashes do not end it: they spoil the name. */
+/* Where the first segment ends.  Two slashes do not end it: they make the name invalid. */
 static size_t segment_end(tv_slice path)
 {
     size_t slash = tv_slice_find(path, '/');
@@ -134,8 +134,8 @@ static size_t segment_end(tv_slice path)
 
 /*
  * What comes after a table's name, when a client's account URL wrongly ends in
- * it.  The service takes "table/Tables" for the table itself, and what more keys
- * there are for keys of that.
+ * it.  The cloud service takes "table/Tables" for the table itself, and any
+ * keys that follow for keys of that.
  */
 static tv_err parse_nested(tv_arena *arena, tv_slice account, tv_slice nested,
                            tv_table_resource *resource, tv_error_info *reterr_info)

@@ -61,7 +61,7 @@ static bool wants_xml(tv_slice accept)
            tv_slice_eq_nocase(type, TV_LIT("application/atom+xml"));
 }
 
-/* What fails before the service looks at OData, as authentication does, is answered plainly. */
+/* What fails before OData is looked at, as authentication does, is answered plainly. */
 static void respond_early_error(tv_call *call, tv_err err)
 {
     tv_request *req = call->req;
@@ -200,7 +200,7 @@ void tv_table_respond_inserted(tv_call *call)
     bool has_content = op_of(call)->prefer != TV_TABLE_PREFER_NO_CONTENT;
     tv_slice url = entity_url(call);
 
-    /* It is done: without memory for the entity the client hears that, and no more. */
+    /* It is done: without memory for the entity the client is told that, and no more. */
     if (has_content && add_entity_json(call, change->value)) {
         call->req->out.len = 0;
         tv_table_call_of(call)->op.prefer = TV_TABLE_PREFER_NO_CONTENT;

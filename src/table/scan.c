@@ -17,7 +17,7 @@ typedef struct row_test {
     size_t node_count;  /* of the residual */
 } row_test;
 
-/* One row under the eye of the scan.  The keys are decoded only when somebody asks. */
+/* The row that the scan looks at.  The keys are decoded only when they are needed. */
 typedef struct scan_row {
     tv_slice key, value;
     tv_slice partition_key, row_key;
@@ -30,7 +30,7 @@ void tv_table_scan_plan(tv_table_scan *scan)
 
     scan->plan = tv_plan_make(scan->arena, scan->table->prefix, scan->query->filter);
 
-    /* Sorted, disjoint and of this table: or rows would come twice, or somebody else's. */
+    /* Sorted, disjoint and of this table: or rows would come twice, or those of another table. */
     for (size_t i = 0; i < plan->count; i++) {
         tv_assert(tv_slice_starts_with(plan->ranges[i].from, scan->table->prefix));
         tv_assert(tv_slice_cmp(plan->ranges[i].from, plan->ranges[i].to) < 0);
@@ -117,7 +117,7 @@ static tv_err fill_keys(row_test *test, scan_row *row, const tv_container *table
     return TV_OK;
 }
 
-/* Walk over the stored bytes once, no further than to the last one needed; nothing is built. */
+/* Walk over the stored bytes once, no further than the last one needed; nothing is built. */
 static tv_err fill_properties(row_test *test, tv_slice value)
 {
     int missing = test->property_count;
@@ -228,13 +228,13 @@ struct tv_table_scan_state {
     tv_arena scratch; /* for one row */
     tv_slice start;   /* the least key of the page */
     size_t range;     /* the one at hand */
-    bool is_in_range; /* the iterator stands in it, or at its end */
+    bool is_in_range; /* the iterator is in it, or at its end */
     size_t empty_len; /* of the page before its first row */
 };
 
 typedef enum outcome {
     RANGE_READ, /* to its end */
-    TURN_OVER,  /* the row on which the iterator stands is the next one */
+    TURN_OVER,  /* the row at the iterator is the next one */
     PAGE_FULL,
 } outcome;
 

@@ -41,7 +41,7 @@ tv_err tv_table_scan_run(tv_table_scan *scan, tv_engine *engine, tv_turn *turn,
 
 /**
  * A plan that is one point read can be run without an iterator.  Same results;
- * TV_ERR_WOULD_BLOCK, with nothing appended, when `mode` forbids to wait.
+ * TV_ERR_WOULD_BLOCK, with nothing appended, when `mode` forbids waiting.
  */
 bool tv_table_scan_is_point(const tv_table_scan *scan);
 tv_err tv_table_scan_run_point(tv_table_scan *scan, tv_engine *engine,

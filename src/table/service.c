@@ -14,7 +14,7 @@ const tv_catalog_kind tv_table_catalog = {
 
 /* --- metrics --- */
 
-/* More tables than that would drown everything else; the totals tell enough then. */
+/* More tables than that would drown everything else; then the totals say enough. */
 enum { TABLES_MAX = 1000 };
 
 typedef struct visit {

@@ -1,5 +1,5 @@
 /*
- * The table service, for who wires it: its operations are in ops.def.
+ * The table service, for the code that wires it: its operations are in ops.def.
  */
 #ifndef TV_TABLE_SERVICE_H
 #define TV_TABLE_SERVICE_H

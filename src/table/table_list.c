@@ -24,7 +24,7 @@ static void add_table(tv_buf *out, const tv_table_op *op, tv_slice name)
     tv_buf_printf(out, "\"TableName\":\"%.*s\"}", TV_FMT(name));
 }
 
-/* As the service does: the lower-case name, U+0001 and 16 hexadecimal digits. */
+/* As the cloud service does: the lower-case name, U+0001 and 16 hexadecimal digits. */
 static tv_slice table_token(tv_arena *arena, tv_slice name)
 {
     char *lower = tv_arena_bytes(arena, name.len);

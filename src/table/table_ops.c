@@ -20,7 +20,7 @@ static tv_err read_table_name(tv_call *call, tv_slice *ret_name)
         if (member.kind != TV_JSON_STRING && member.kind != TV_JSON_NULL)
             return TV_ERR_INVALID_INPUT;
         has_name = true;
-        name = member.kind == TV_JSON_STRING ? member.text : TV_NONE; /* null is no value */
+        name = member.kind == TV_JSON_STRING ? member.text : TV_NONE; /* null is not a value */
     }
     if (reader.failed)
         return TV_ERR_INVALID_INPUT;

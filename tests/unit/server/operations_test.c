@@ -7,7 +7,7 @@
 
 static const tv_service_spec *const specs[] = {&tv_table_spec, &tv_queue_spec, &tv_blob_spec};
 
-/* Calls `check` for every row, with its place in the table; those that no client asks for, too. */
+/* Calls `check` for every row, with its place in the table; those that no client requests, too. */
 static void each_row(void (*check)(const tv_service_spec *spec, int i))
 {
     for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {

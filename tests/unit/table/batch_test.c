@@ -1,4 +1,4 @@
-/* Entity group transactions, as six clients write them and as nobody should. */
+/* Entity group transactions, as six clients write them and as none should. */
 #include "table/batch.h"
 
 #include "check.h"
@@ -55,9 +55,9 @@ typedef struct dialect {
     const char *insert_headers, *merge_headers; /* of the embedded requests */
     const char *delete_headers;
     const char *merge; /* verb */
-    const char *query; /* behind each embedded target */
+    const char *query; /* after each embedded target */
     int blank_lines;   /* before the JSON */
-    const char *tail;  /* behind the last delimiter */
+    const char *tail;  /* after the last delimiter */
 } dialect;
 
 static const dialect dialects[] = {

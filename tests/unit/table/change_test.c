@@ -469,7 +469,7 @@ TEST(a_merge_keeps_to_1_mib)
 /* A small request must not make the committer write 100 MiB anew. */
 TEST(the_merges_of_a_set_keep_to_8_mib_together)
 {
-    enum { COUNT_MAX = 18 }; /* the first so many of 480 KiB that are too much */
+    enum { COUNT_MAX = 18 }; /* this many of 480 KiB are the first that are too much */
     tv_table_op *ops[COUNT_MAX];
     tv_table_change_set set;
 
@@ -577,7 +577,7 @@ TEST(merging_ahead_meets_the_errors_of_a_run)
     CHECK_ERR(apply_set(&set), TV_ERR_ENTITY_TOO_LARGE);
 }
 
-/* --- meetings with others --- */
+/* --- concurrent changes --- */
 
 TEST(a_write_that_found_its_table_before_the_deletion_fails_after_it)
 {
@@ -617,7 +617,7 @@ TEST(a_damaged_row_is_an_error_and_stays_as_it_is)
     CHECK_TEXT(stored("row"), "12345678\x01");
 }
 
-/* There is no later timestamp, and with one that no date can show nobody could read it again. */
+/* There is no later timestamp, and with one that no date can show it could not be read again. */
 TEST(a_row_of_the_last_instant_is_not_replaced)
 {
     char value[8];

@@ -131,7 +131,7 @@ TEST(every_type_takes_its_own_kinds_of_json)
 
             snprintf(row, sizeof row, "%s as %s", matrix[i].json, type_names[type]);
             t_row = row;
-            /* The annotation stands behind its value: some clients write it so. */
+            /* The annotation comes after its value: some clients write it so. */
             json = type == 0 ? tv_arena_printf(&arena, "{\"v\":%s}", matrix[i].json)
                              : tv_arena_printf(&arena, "{\"v\":%s,\"v@odata.type\":\"%s\"}",
                                                matrix[i].json, type_names[type]);

@@ -1,4 +1,4 @@
-/* The stored form: what goes in comes out, and what is damaged is found out. */
+/* The stored form: what goes in comes out, and what is damaged is detected. */
 #include "table/entity.h"
 
 #include <math.h>
@@ -98,7 +98,7 @@ static bool walk_copy(tv_slice value, size_t *ret_count)
     memcpy(copy, value.data, value.len);
     tv_entity_cursor_init(&cursor, (tv_slice){copy, value.len});
     while (tv_entity_next(&cursor, &property)) {
-        /* All that it hands out lies inside the value. */
+        /* All that it hands out is inside the value. */
         for (size_t i = 0; i < property.name.len; i++)
             seen += (unsigned char)property.name.data[i];
         if (property.type == TV_EDM_STRING || property.type == TV_EDM_BINARY) {

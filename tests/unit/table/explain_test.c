@@ -39,7 +39,7 @@ static const struct {
     {"PartitionKey eq 'a' and PartitionKey eq 'b'", "point", "", "null"},
 };
 
-/* What stands between `before` and `after` in the text, which has both. */
+/* What is between `before` and `after` in the text, which has both. */
 static tv_slice between(tv_slice text, const char *before, const char *after)
 {
     const char *from = memmem(text.data, text.len, before, strlen(before));

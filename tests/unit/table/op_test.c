@@ -39,7 +39,7 @@ static tv_err choose(tv_request *request, const tv_endpoint *endpoint, tv_table_
     return err;
 }
 
-/* A request and a part of a batch, which must come to the same. */
+/* A request and a part of a batch, which must give the same result. */
 static tv_err parse(const char *method, const char *target, const char *headers, tv_table_op *op)
 {
     tv_request request = request_new(&arena, method, target, headers);
@@ -446,7 +446,7 @@ TEST(an_entity_over_1_mib_is_refused_when_its_body_is_read)
         tv_buf_add_char(&json, '"');
     }
     tv_buf_add_char(&json, '}');
-    /* The keys cost 8 and each property 16 beside its text: four units are left. */
+    /* The keys cost 8 and each property 16 in addition to its text: four units are left. */
     CHECK_OK(parse("POST", "people", "", &op));
     json.len -= 2;
     tv_buf_add_lit(&json, "xxxx\"}");

@@ -192,7 +192,7 @@ TEST(forged_continuations_are_refused_and_foreign_parameters_ignored)
     }
 }
 
-/* What takes long is left to whoever may take long. */
+/* What takes long is left to a thread that may take long. */
 TEST(a_long_filter_is_not_parsed_at_once)
 {
     tv_buf text = TV_BUF_EMPTY;
@@ -208,13 +208,13 @@ TEST(a_long_filter_is_not_parsed_at_once)
     CHECK_OK(tv_table_query_complete(&arena, &query, &info));
     CHECK_INT(query.filter->root->kind, TV_NODE_OR);
 
-    /* Whatever is wrong with it is told then. */
+    /* Whatever is wrong with it is reported then. */
     tv_buf_add_lit(&text, "+or");
     CHECK_OK(parse(TV_TABLE_OP_QUERY_ENTITIES, tv_buf_slice(&text), &query));
     CHECK_ERR(tv_table_query_complete(&arena, &query, &info), TV_ERR_FILTER_SYNTAX);
     CHECK(tv_slice_starts_with(info.text, TV_LIT("Expression expected at position ")));
 
-    /* And nothing is read when nothing is asked for. */
+    /* And nothing is read when nothing is requested. */
     text.data[5] = '0';
     text.len -= 3;
     CHECK_OK(parse(TV_TABLE_OP_QUERY_ENTITIES, tv_buf_slice(&text), &query));

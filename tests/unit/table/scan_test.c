@@ -174,7 +174,7 @@ TEST(a_forged_continuation_does_not_leave_the_partition)
     add_entity(people.id, TV_LIT("c"), TV_LIT("1"));
     tv_table_query query = query_of("PartitionKey eq 'b'", 9);
 
-    /* From before the partition it begins at its start; from behind it there is nothing. */
+    /* From before the partition it begins at its start; from after it there is nothing. */
     query.next_partition = query.next_row = TV_LIT("");
     CHECK_INT(count_objects(read_pages(query, &pages)), 1);
     query.next_partition = TV_LIT("c");
@@ -244,7 +244,7 @@ static size_t run_pages(tv_table_query query, int64_t time_max_ns, size_t *ret_e
     return pages;
 }
 
-/* However little time there is, a page gets on; and an empty one is legal. */
+/* However little time there is, a page makes progress; and an empty one is legal. */
 TEST(a_page_ends_when_its_time_is_up)
 {
     size_t examined, returned;

@@ -1,4 +1,4 @@
-/* Query Tables: filters on TableName, pages, and whose tables they are. */
+/* Query Tables: filters on TableName, pages, and which account's tables they are. */
 #include "table/table_list.h"
 
 #include "store.h"

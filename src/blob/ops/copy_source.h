@@ -11,7 +11,7 @@
 
 typedef struct tv_blob_copying {
     tv_request req;          /* to read the source; never sent anywhere.  Its arena is its own */
-    tv_blob_call source;     /* that request on its way through the service, as far as it goes */
+    tv_blob_call source;     /* that request, taken through the first steps of the service */
     tv_container *container; /* counted */
     tv_slice partition;
     tv_slice url; /* without its SAS */

@@ -242,7 +242,7 @@ class Load:
         else:
             worker.blobs[path] = now
         if extra and (before != after or [shots[key] for key in extra] != [before]):
-            wrong.append(f"{path} has snapshots that nobody took: {extra}")
+            wrong.append(f"{path} has snapshots that no client took: {extra}")
         worker.shots.update({key: shots[key] for key in extra})
         if path == worker.log_path and now != digest(worker.log or b""):
             worker.log = None  # begins anew, since only its digest is known

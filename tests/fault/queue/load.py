@@ -154,7 +154,7 @@ class Load:
             wrong += self.drain(client, queue, found, deleted)
         for text, entry in self.entries.items():
             wrong += self.compare(text, entry, found.pop(text, None), lost_answers_are_faults)
-        wrong += [f"nobody has put {text}" for text in found]
+        wrong += [f"no client has put {text}" for text in found]
         for text in deleted:
             self.entries[text].is_deleted = True
         client.close()

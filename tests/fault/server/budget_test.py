@@ -103,7 +103,7 @@ class Budget(unittest.TestCase):
             held.append(connection)
         deadline = time.monotonic() + 30
         while self.metric("tavola_memory_refused_total") == 0:
-            self.assertLess(time.monotonic(), deadline, "nobody was refused")
+            self.assertLess(time.monotonic(), deadline, "no request was refused")
         self.assertLessEqual(self.metric("tavola_memory_held_bytes"), MEMORY_MB << 20)
         self.serve_modest(lambda: True)
         for connection in held:

@@ -23,7 +23,7 @@ static const struct {
     {"a comment", "<BlockList><!-- x --><Latest>AA==</Latest></BlockList>", TV_OK, "l:AA== "},
     {"an id in pieces", "<BlockList><Latest>A<![CDATA[A=]]>&#61;</Latest></BlockList>", TV_OK,
      "l:AA== "},
-    {"an id that is none is the store's to refuse", "<BlockList><Latest></Latest></BlockList>",
+    {"an id that is not valid is the store's to refuse", "<BlockList><Latest></Latest></BlockList>",
      TV_OK, "l: "},
     {"another element", "<BlockList><Newest>AA==</Newest></BlockList>", TV_ERR_XML_NODE_VALUE, ""},
     {"a name in another case", "<BlockList><latest>AA==</latest></BlockList>",

@@ -260,7 +260,7 @@ static const struct {
      TV_BLOB_OP_ACQUIRE_BLOB_LEASE},
     {"too long", "x-ms-lease-action: acquire\nx-ms-lease-duration: 61\n", TV_ERR_INVALID_HEADER,
      TV_BLOB_OP_ACQUIRE_BLOB_LEASE},
-    {"a proposed id that is none",
+    {"a proposed id that is not valid",
      "x-ms-lease-action: acquire\nx-ms-lease-duration: 15\nx-ms-proposed-lease-id: x\n",
      TV_ERR_INVALID_HEADER, TV_BLOB_OP_ACQUIRE_BLOB_LEASE},
     {"renew", "x-ms-lease-action: renew\nx-ms-lease-id: " GUID "\n", TV_OK,

@@ -786,7 +786,7 @@ TEST(metrics_in_the_boot_file_that_cannot_be_are_not_believed)
         t_row = lines[i];
         write_boot(lines[i]);
         store = open_store();
-        tv_extents_close(store); /* nobody has counted: it leaves none */
+        tv_extents_close(store); /* nothing was counted: it leaves no count */
         snprintf(path, sizeof path, "%s/boot", dir);
         FILE *file = fopen(path, "r");
 

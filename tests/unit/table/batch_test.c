@@ -268,7 +268,7 @@ static const struct {
      TV_ERR_ETAG_INVALID},
     {"a bad body", "PUT", "people(PartitionKey='p',RowKey='1')", "", "{", TV_ERR_INVALID_INPUT},
     {"a method that is not allowed", "OPTIONS", "people", "", "", TV_ERR_METHOD_NOT_ALLOWED},
-    {"a method that nobody knows", "BREW", "people", "", "", TV_ERR_INVALID_VERB},
+    {"an unknown method", "BREW", "people", "", "", TV_ERR_INVALID_VERB},
     {"no keys", "POST", "people", "", "{}", TV_ERR_PROPERTIES_NEED_VALUE},
 };
 
@@ -308,7 +308,7 @@ TEST(each_part_belongs_to_the_account_that_signed)
         {"the account in another case", "/ACCT/people", TV_ERR_AUTHORIZATION_FAILURE},
         {"the account, encoded", "/%61cct/people", TV_ERR_AUTHORIZATION_FAILURE},
         {"no account", "/", TV_ERR_INVALID_URI},
-        {"a host that is none", "http://a\"b/acct/people", TV_ERR_INVALID_HEADER},
+        {"a host that is not valid", "http://a\"b/acct/people", TV_ERR_INVALID_HEADER},
         {"not a request", "people", TV_ERR_INVALID_INPUT},
     };
 
@@ -358,8 +358,8 @@ static const struct {
      "--b|Content-Type: multipart/mixed; boundary=c||--c|Content-Type: multipart/mixed; "
      "boundary=d||--d|" PART PUT "--d--|--c--|--b--",
      TV_ERR_INVALID_INPUT, true, false},
-    {"a part with a header that is none", "--b|rubbish|" PART GET "|--b--", TV_ERR_INVALID_INPUT,
-     false, false},
+    {"a part with a header that is not valid", "--b|rubbish|" PART GET "|--b--",
+     TV_ERR_INVALID_INPUT, false, false},
     {"an empty part", "--b||--b--", TV_ERR_INVALID_INPUT, true, true},
     {"no part", "--b--", TV_ERR_INVALID_INPUT, false, false},
     {"nothing", "", TV_ERR_INVALID_INPUT, false, false},

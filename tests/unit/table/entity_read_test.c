@@ -152,7 +152,7 @@ static const struct {
 } bodies[] = {
     {"nothing", "{}", TV_OK, ""},
     {"an annotation in front", "{\"a@odata.type\":\"Edm.Int64\",\"a\":\"1\"}", TV_OK, "a Int64 1"},
-    {"an annotation behind", "{\"a\":\"1\",\"a@odata.type\":\"Edm.Int64\"}", TV_OK, "a Int64 1"},
+    {"an annotation after", "{\"a\":\"1\",\"a@odata.type\":\"Edm.Int64\"}", TV_OK, "a Int64 1"},
     {"an annotation of another name", "{\"a\":\"1\",\"b@odata.type\":\"Edm.Int64\"}", TV_OK,
      "a String 1"},
     {"an annotation of another case", "{\"a\":\"1\",\"A@odata.type\":\"Edm.Int64\"}", TV_OK,
@@ -194,7 +194,7 @@ static const struct {
     {"a list", "[]", TV_ERR_INVALID_INPUT, ""},
     {"no body", "", TV_ERR_INVALID_INPUT, ""},
     {"cut", "{\"a\":1", TV_ERR_INVALID_INPUT, ""},
-    {"more behind", "{\"a\":1}x", TV_ERR_INVALID_INPUT, ""},
+    {"more after it", "{\"a\":1}x", TV_ERR_INVALID_INPUT, ""},
     {"a lone surrogate", "{\"a\":\"\\ud800\"}", TV_ERR_INVALID_INPUT, ""},
     {"not UTF-8", "{\"a\":\"\xFF\"}", TV_ERR_INVALID_INPUT, ""},
 };

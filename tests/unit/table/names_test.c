@@ -10,7 +10,7 @@ static const struct {
     tv_err err;
 } tables[] = {
     {"three letters", "abc", TV_OK},
-    {"digits behind a letter", "A12", TV_OK},
+    {"digits after a letter", "A12", TV_OK},
     {"63 characters", "a23456789012345678901234567890123456789012345678901234567890123", TV_OK},
     {"empty", "", TV_ERR_TABLE_NAME_LENGTH},
     {"two letters", "ab", TV_ERR_TABLE_NAME_LENGTH},
@@ -46,7 +46,7 @@ static const struct {
 } properties[] = {
     {"a letter", "a", TV_OK},
     {"an underscore first", "_a", TV_OK},
-    {"digits behind", "a1", TV_OK},
+    {"digits after", "a1", TV_OK},
     {"a letter beyond ASCII", "\xC3\xB4", TV_OK},
     {"a letter of Yi", "\xEA\x80\x95", TV_OK},
     {"an ideograph beyond the BMP", "\xF0\xA0\x80\x80", TV_OK},

@@ -159,7 +159,7 @@ TEST(every_get_and_every_update_makes_a_new_receipt)
     CHECK_ERR(update(&old, 1, NULL), TV_ERR_MESSAGE_NOT_FOUND);
     old = now;
     pass(1);
-    /* Visible again, and nobody has got it: the receipt is good. */
+    /* Visible again, and no client has got it: the receipt is valid. */
     CHECK_OK(update(&now, 0, NULL));
     old = now;
     now = get_one(1);

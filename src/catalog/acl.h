@@ -12,8 +12,8 @@
 /**
  * Read <SignedIdentifiers>; texts live in the arena, times in seven digits.
  * TV_ERR_XML_DOCUMENT for another document, more than TV_POLICIES_MAX policies
- * or two of one id; TV_ERR_XML_NODE_VALUE for an id, a time or a permission that
- * cannot be one.
+ * or two of one id; TV_ERR_XML_NODE_VALUE for an id, a time or a permission
+ * that is not valid.
  */
 tv_err tv_acl_parse(tv_arena *arena, tv_service_kind service, tv_slice document,
                     tv_access_policies *ret_policies) TV_WARN_UNUSED;

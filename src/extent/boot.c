@@ -136,7 +136,7 @@ static bool read_last(tv_extents *store, last_boot *ret_last, char *reterr_text,
     line[len] = '\0';
     if (!parse_line(line, ret_last)) {
         snprintf(reterr_text, reterr_size,
-                 "%s/" BOOT_FILE " is damaged; without the file the number is made anew out of "
+                 "%s/" BOOT_FILE " is damaged; without the file the number is derived from "
                  "the names of the extents",
                  store->path);
         return false;

@@ -190,7 +190,10 @@ tv_err tv_call_set_policies(tv_call *call) TV_WARN_UNUSED;
 /** The policies in the body of a PUT ?comp=acl; none without a body. */
 tv_err tv_call_read_policies(tv_call *call, tv_access_policies *ret_policies) TV_WARN_UNUSED;
 
-/** After a change of call->container: 204, or the service's error when it is gone meanwhile. */
+/**
+ * After a change of call->container: 204, or the service's error if it has
+ * been deleted meanwhile.
+ */
 tv_err tv_call_respond_changed(tv_call *call, tv_err err) TV_WARN_UNUSED;
 
 #endif

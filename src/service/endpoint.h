@@ -20,7 +20,7 @@ typedef struct tv_endpoint {
  * Find the account.  A host "name.SERVICE.…" (`service` is "table", "queue" or
  * "blob") is host style; everything else is path style, with the account as the
  * first segment.  TV_ERR_INVALID_URI when there is none, TV_ERR_INVALID_HEADER
- * for a host that cannot be one.
+ * for a host that is not valid.
  */
 tv_err tv_endpoint_parse(tv_arena *arena, tv_slice service, bool is_tls, tv_slice host,
                          tv_slice path, tv_endpoint *ret_endpoint) TV_WARN_UNUSED;

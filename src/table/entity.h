@@ -52,7 +52,7 @@ void tv_entity_cursor_init(tv_entity_cursor *cursor, tv_slice value);
 /** The next property; false at the end or when is_corrupt has been set. */
 bool tv_entity_next(tv_entity_cursor *cursor, tv_property *ret_property);
 
-/** Ticks of a stored value; TV_ERR_CORRUPT when it cannot be one. */
+/** Ticks of a stored value; TV_ERR_CORRUPT when they are not valid. */
 tv_err tv_entity_timestamp(tv_slice value, int64_t *ret_ticks) TV_WARN_UNUSED;
 
 /** TV_ERR_CORRUPT unless the bytes are an entity from beginning to end. */

@@ -31,7 +31,7 @@ import sas  # noqa: E402
 import sign  # noqa: E402
 import table_client  # noqa: E402
 from competitors import Azurite, Nginx, fixed_reply  # noqa: E402
-from figures import Measurement, cpu_s, milliseconds  # noqa: E402
+from measurement import Measurement, cpu_s, milliseconds  # noqa: E402
 from report import Report, record  # noqa: E402
 from server import ACCOUNT, KEY, Server  # noqa: E402
 
@@ -253,15 +253,15 @@ def measure_sas(options, report, bench, server):
         "account SAS": bench.sas_reads(sas.account_sas(KEY, ACCOUNT, ss="t", srt="sco", sp="rl",
                                                        se="2099-01-01T00:00:00Z")),
     }
-    figures = {name: Measurement() for name in kinds}
+    numbers = {name: Measurement() for name in kinds}
     for _ in range(options.rounds):
         for name, load in kinds.items():
             script, arguments = load(client, server.table_port)
-            bench.wrk(figures[name], [server.process.pid],
+            bench.wrk(numbers[name], [server.process.pid],
                       f"http://127.0.0.1:{server.table_port}/", script, *arguments)
     client.close()
-    floor = figures.pop("SharedKeyLite")
-    for name, figure in figures.items():
+    floor = numbers.pop("SharedKeyLite")
+    for name, figure in numbers.items():
         report.fact(f"point read by {name}, CPU, relative to SharedKeyLite",
                     f"{figure.cpu_us / floor.cpu_us:.2f} ({figure.cpu_us:.1f} us)", "<= 1.25")
 

@@ -5,7 +5,7 @@ import hashlib
 import os
 
 from competitors import Azurite, Nginx, files
-from figures import Measurement
+from measurement import Measurement
 from server import ACCOUNT, Server
 from storage import Contender, Section, request, run_load
 

@@ -147,17 +147,17 @@ static int number(int argc, char **argv, int at, int fallback)
 static void report(tv_pipeline *pipeline, double took, double cpu)
 {
     size_t count = atomic_load(&latency_count);
-    tv_pipeline_figures figures;
+    tv_pipeline_metrics metrics;
 
     count = count < LATENCIES_MAX ? count : LATENCIES_MAX;
     qsort(latencies_us, count, sizeof *latencies_us, compare);
-    tv_pipeline_read_figures(pipeline, &figures);
+    tv_pipeline_read_metrics(pipeline, &metrics);
     printf("submitters=%d committers=%d value_bytes=%d updates_per_s=%.0f cpu_us_per_update=%.1f "
            "group=%.1f commits_per_s=%.0f commit_us=%.0f p50_us=%u p99_us=%u failed=%lu\n",
            submitter_count, committer_count, value_bytes, (double)atomic_load(&update_count) / took,
            1e6 * cpu / (double)atomic_load(&update_count),
-           (double)figures.writes / (double)figures.groups, (double)figures.groups / took,
-           (double)figures.commit_us_sum / (double)figures.groups, latencies_us[count / 2],
+           (double)metrics.writes / (double)metrics.groups, (double)metrics.groups / took,
+           (double)metrics.commit_us_sum / (double)metrics.groups, latencies_us[count / 2],
            latencies_us[count * 99 / 100], atomic_load(&failure_count));
 }
 

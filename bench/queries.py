@@ -7,7 +7,7 @@ import urllib.parse
 
 import table_client
 
-from figures import Measurement, cpu_s
+from measurement import Measurement, cpu_s
 
 TABLE = "queries"
 PAGE_ROWS = 1000
@@ -55,12 +55,12 @@ class Queries:
         port = self.server.table_port
         requests = [self.bench.head(self.client, "GET", path, port) + "\r\n" for path in paths]
         file = self.bench.write("queries", "\0".join(requests))
-        figures = Measurement()
+        numbers = Measurement()
         for _ in range(self.options.rounds):
-            self.bench.wrk(figures, [self.pid], f"http://127.0.0.1:{port}/", "reads.lua", file)
-        self.report.load(name, size, figures, None, target)
-        print(f"{name}: {figures.rate:,.0f}/s, {figures.cpu_us:.1f} us of CPU", flush=True)
-        return figures
+            self.bench.wrk(numbers, [self.pid], f"http://127.0.0.1:{port}/", "reads.lua", file)
+        self.report.load(name, size, numbers, None, target)
+        print(f"{name}: {numbers.rate:,.0f}/s, {numbers.cpu_us:.1f} us of CPU", flush=True)
+        return numbers
 
     def fact(self, what, measured, target):
         self.report.fact(what, measured, target)
@@ -71,9 +71,9 @@ class Queries:
         path = filter_path(TABLE, "PartitionKey eq 'page'")
         reply = self.client.request("GET", path, **FULL)
         size = (len(reply.body) - reply.body.index(b"[")) / PAGE_ROWS
-        figures = self.load(f"page of {PAGE_ROWS:,}", [path], PAGE_ROWS)
+        numbers = self.load(f"page of {PAGE_ROWS:,}", [path], PAGE_ROWS)
         self.fact(f"CPU per entity of a page ({size:.0f} bytes of JSON)",
-                  f"{figures.cpu_us / PAGE_ROWS:.2f} us", "<= 1.0 us")
+                  f"{numbers.cpu_us / PAGE_ROWS:.2f} us", "<= 1.0 us")
 
     def scan(self):
         """One client that asks for what is not there, page by page."""

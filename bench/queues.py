@@ -4,7 +4,7 @@ import base64
 import os
 
 from competitors import Azurite, Nginx, fixed_reply
-from figures import Measurement
+from measurement import Measurement
 from server import Server
 from storage import Contender, Section, request, run_load
 

@@ -8,7 +8,7 @@ import statistics
 import subprocess
 
 import sas
-from figures import Measurement, cpu_s
+from measurement import Measurement, cpu_s
 from report import stamp, table
 from server import ACCOUNT, KEY
 
@@ -60,14 +60,14 @@ def run_load(into, contender, load, kind, path, **flags):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{load} against {contender.name}: {done.stderr}")
-    figures = json.loads(done.stdout)
+    numbers = json.loads(done.stdout)
     into.cpu_s += cpu_s(contender.pids) - before
-    into.requests += figures["operations"]
-    into.bytes += figures["bytes"]
-    into.seconds += figures["seconds"]
-    into.p50_ms.append(figures["p50_ms"])
-    into.p99_ms.append(figures["p99_ms"])
-    return figures
+    into.requests += numbers["operations"]
+    into.bytes += numbers["bytes"]
+    into.seconds += numbers["seconds"]
+    into.p50_ms.append(numbers["p50_ms"])
+    into.p99_ms.append(numbers["p99_ms"])
+    return numbers
 
 
 class Row:
@@ -75,37 +75,37 @@ class Row:
 
     def __init__(self, name, unit, target=""):
         self.name, self.unit, self.target = name, unit, target
-        self.figures = {}
+        self.numbers = {}
 
     def of(self, contender):
-        return self.figures.setdefault(contender.name, Measurement())
+        return self.numbers.setdefault(contender.name, Measurement())
 
     def speed(self, name):
         """Operations or megabytes per second."""
-        figures = self.figures[name]
-        return figures.bytes / figures.seconds / 1e6 if self.unit == "MB" else figures.rate
+        numbers = self.numbers[name]
+        return numbers.bytes / numbers.seconds / 1e6 if self.unit == "MB" else numbers.rate
 
     def cells(self, name):
-        if name not in self.figures:
+        if name not in self.numbers:
             return "", ""
-        figures = self.figures[name]
+        numbers = self.numbers[name]
         if self.unit == "MB":
             return (f"{self.speed(name):,.0f} MB/s",
-                    f"{figures.cpu_s * 1e12 / figures.bytes:,.0f} us/MB")
-        return f"{figures.rate:,.0f}/s", f"{figures.cpu_us:,.0f} us/{self.unit}"
+                    f"{numbers.cpu_s * 1e12 / numbers.bytes:,.0f} us/MB")
+        return f"{numbers.rate:,.0f}/s", f"{numbers.cpu_us:,.0f} us/{self.unit}"
 
     def times(self, name):
-        return f"{self.speed('tavolad') / self.speed(name):.2f}" if name in self.figures else ""
+        return f"{self.speed('tavolad') / self.speed(name):.2f}" if name in self.numbers else ""
 
     def line(self):
-        ours = self.figures["tavolad"]
+        ours = self.numbers["tavolad"]
         return (self.name, *self.cells("tavolad"), f"{statistics.mean(ours.p50_ms):.2f}",
                 f"{statistics.mean(ours.p99_ms):.2f}", *self.cells("Azurite"),
                 self.times("Azurite"), *self.cells("nginx"), self.times("nginx"), self.target)
 
     def __str__(self):
         parts = []
-        for name in self.figures:
+        for name in self.numbers:
             rate, cpu = self.cells(name)
             parts.append(f"{name} {rate}, {cpu} of CPU")
         return f"{self.name}: " + "; ".join(parts)

@@ -134,23 +134,23 @@ static void make_value(uint64_t number, char ret_value[VALUE_BYTES])
 
 static void load(bench *b, uint64_t from, uint64_t to)
 {
-    tv_batch batch = {0};
+    tv_write_batch batch = {0};
 
     while (from < to) {
         static char values[LOAD_GROUP][VALUE_BYTES];
 
-        tv_batch_clear(&batch);
+        tv_write_batch_clear(&batch);
         tv_arena_reset(&b->arena);
         for (int i = 0; i < LOAD_GROUP && from < to; i++, from++) {
             tv_slice partition, key = key_of(b, from, false, &partition);
 
             make_value(from, values[i]);
-            tv_batch_add(&batch,
-                         (tv_change){TV_CHANGE_PUT, key, (tv_slice){values[i], VALUE_BYTES}});
+            tv_write_batch_add(&batch,
+                               (tv_change){TV_CHANGE_PUT, key, (tv_slice){values[i], VALUE_BYTES}});
         }
         tv_assert(tv_engine_write(b->engine, &batch) == TV_OK);
     }
-    tv_batch_done(&batch);
+    tv_write_batch_done(&batch);
 }
 
 static void note_busy(void *ctx, const char *name, const char *help, double value)
@@ -168,7 +168,7 @@ static void rest(bench *b)
         double running = 0;
 
         nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
-        b->engine->ops->figures(b->engine, note_busy, &running);
+        b->engine->ops->metrics(b->engine, note_busy, &running);
         quiet = running > 0 ? 0 : quiet + 1;
     }
 }

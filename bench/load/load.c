@@ -369,11 +369,11 @@ static double run(void)
 static void read_body(const char *path)
 {
     FILE *file = fopen(path, "rb");
-    struct stat facts;
+    struct stat attributes;
 
-    if (!file || fstat(fileno(file), &facts) < 0)
+    if (!file || fstat(fileno(file), &attributes) < 0)
         fail(path, strerror(errno));
-    options.body_length = (size_t)facts.st_size;
+    options.body_length = (size_t)attributes.st_size;
     options.body = malloc(options.body_length + 1);
     if (!options.body || fread(options.body, 1, options.body_length, file) != options.body_length)
         fail(path, "cannot be read");

@@ -105,32 +105,32 @@ static double resident_bytes(void)
 
 static void add_pipeline(tv_pipeline *pipeline, tv_buf *out)
 {
-    tv_pipeline_figures figures;
+    tv_pipeline_metrics metrics;
 
-    tv_pipeline_read_figures(pipeline, &figures);
-    counter(out, "commit_groups_total", "Groups of writes made durable.", figures.groups);
+    tv_pipeline_read_metrics(pipeline, &metrics);
+    counter(out, "commit_groups_total", "Groups of writes made durable.", metrics.groups);
     counter(out, "commit_writes_total", "Writes that went through the commit pipeline.",
-            figures.writes);
+            metrics.writes);
     counter(out, "commit_retries_total", "Groups that were run again after a conflict.",
-            figures.retries);
+            metrics.retries);
     counter(out, "commit_failed_groups_total", "Groups that the engine could not write.",
-            figures.failed_groups);
-    gauge(out, "commit_queue", "Writes waiting or under way.", (double)figures.queued);
+            metrics.failed_groups);
+    gauge(out, "commit_queue", "Writes waiting or under way.", (double)metrics.queued);
     tv_buf_add_lit(out, "# HELP tavola_commit_group_size Writes per group.\n"
                         "# TYPE tavola_commit_group_size histogram\n");
-    tv_meter_write_histogram(out, "tavola_commit_group_size", "", figures.group_size_slots,
-                             TV_PIPELINE_SLOTS, 1, (double)figures.writes);
+    tv_meter_write_histogram(out, "tavola_commit_group_size", "", metrics.group_size_slots,
+                             TV_PIPELINE_SLOTS, 1, (double)metrics.writes);
     tv_buf_add_lit(out, "# HELP tavola_commit_seconds Time to make a group durable, fsync "
                         "included.\n# TYPE tavola_commit_seconds histogram\n");
-    tv_meter_write_histogram(out, "tavola_commit_seconds", "", figures.commit_us_slots,
-                             TV_PIPELINE_SLOTS, 1e-6, (double)figures.commit_us_sum * 1e-6);
+    tv_meter_write_histogram(out, "tavola_commit_seconds", "", metrics.commit_us_slots,
+                             TV_PIPELINE_SLOTS, 1e-6, (double)metrics.commit_us_sum * 1e-6);
     tv_buf_add_lit(out, "# HELP tavola_commit_function_seconds Time that one write holds the "
                         "committer before its group is made durable.\n"
                         "# TYPE tavola_commit_function_seconds histogram\n");
-    tv_meter_write_histogram(out, "tavola_commit_function_seconds", "", figures.function_us_slots,
-                             TV_PIPELINE_SLOTS, 1e-6, (double)figures.function_us_sum * 1e-6);
+    tv_meter_write_histogram(out, "tavola_commit_function_seconds", "", metrics.function_us_slots,
+                             TV_PIPELINE_SLOTS, 1e-6, (double)metrics.function_us_sum * 1e-6);
     gauge(out, "commit_function_max_seconds", "The longest of these since the start.",
-          (double)figures.function_us_max * 1e-6);
+          (double)metrics.function_us_max * 1e-6);
 }
 
 static void add_budget(const tv_budget *budget, tv_buf *out)
@@ -190,7 +190,7 @@ static void metrics(tv_admin *admin, tv_request *req)
     add_sources(admin, out);
     add_pipeline(admin->pipeline, out);
     add_scanners(admin->scanners, out);
-    admin->engine->ops->figures(admin->engine, add_engine_figure, out);
+    admin->engine->ops->metrics(admin->engine, add_engine_figure, out);
     respond(req, 200, metrics_type);
 }
 

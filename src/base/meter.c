@@ -109,7 +109,7 @@ void tv_meter_write(tv_meter *const *meters, size_t count, tv_buf *out)
     static const struct {
         const char *opening;
         void (*write)(tv_meter *meter, tv_buf *out);
-    } figures[] = {
+    } metrics[] = {
         {"# HELP tavola_requests_total Finished requests.\n"
          "# TYPE tavola_requests_total counter\n",
          write_requests},
@@ -121,9 +121,9 @@ void tv_meter_write(tv_meter *const *meters, size_t count, tv_buf *out)
          write_bytes},
     };
 
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
-        tv_buf_add(out, tv_slice_of(figures[i].opening));
+    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++) {
+        tv_buf_add(out, tv_slice_of(metrics[i].opening));
         for (size_t k = 0; k < count; k++)
-            figures[i].write(meters[k], out);
+            metrics[i].write(meters[k], out);
     }
 }

@@ -32,7 +32,7 @@ static tv_etag_condition read_etag(tv_call *call, tv_slice name)
 {
     tv_slice text = tv_request_header(call->req, name);
 
-    return text.len ? tv_etag_condition_parse(text) : (tv_etag_condition){.test = TV_ETAG_UNSAID};
+    return text.len ? tv_etag_condition_parse(text) : (tv_etag_condition){.test = TV_ETAG_ABSENT};
 }
 
 /* A guid in a header; *ret_is_given is false without one. */

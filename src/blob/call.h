@@ -34,7 +34,7 @@ typedef struct tv_blob_call {
     tv_blob_transfer transfer; /* of the data that it brings or takes */
 
     /* Of containers. */
-    tv_container_facts facts; /* as they are now, or as they are after a change */
+    tv_container_attributes attributes; /* as they are now, or as they are after a change */
     tv_metadata metadata;     /* of the request */
     tv_public_access access;  /* likewise */
     int32_t lease_seconds;    /* x-ms-lease-time of a break */

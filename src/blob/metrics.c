@@ -37,5 +37,5 @@ void tv_blob_service_write_metrics(void *ctx, tv_buf *out)
                   "# HELP tavola_containers Containers of blobs of all accounts.\n"
                   "# TYPE tavola_containers gauge\ntavola_containers %zu\n",
                   tv_catalog_count(service->base.catalog));
-    tv_extents_figures(service->extents, add_figure, out);
+    tv_extents_metrics(service->extents, add_figure, out);
 }

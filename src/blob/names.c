@@ -31,13 +31,13 @@ tv_slice tv_blob_name_of(tv_arena *arena, tv_slice name)
 tv_err tv_check_blob_name(tv_slice name)
 {
     if (name.len == 0 || tv_utf8_units(name) > TV_KEY_UNITS_MAX)
-        return TV_ERR_TABLE_NAME_LENGTH;
+        return TV_ERR_NAME_LENGTH;
 
     for (tv_slice rest = name; rest.len;) {
         uint32_t c = tv_utf8_next(&rest);
 
         if (c < 0x20 || (c >= 0x7f && c <= 0x9f))
-            return TV_ERR_TABLE_NAME_INVALID;
+            return TV_ERR_NAME_INVALID;
     }
     return TV_OK;
 }

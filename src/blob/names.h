@@ -19,8 +19,8 @@ tv_err tv_check_blob_container_name(tv_slice name) TV_WARN_UNUSED;
  */
 tv_slice tv_blob_name_of(tv_arena *arena, tv_slice name);
 
-/** 1 to 1024 UTF-16 units without control characters; valid UTF-8.  TV_ERR_TABLE_NAME_LENGTH,
- * TV_ERR_TABLE_NAME_INVALID. */
+/** 1 to 1024 UTF-16 units without control characters; valid UTF-8.  TV_ERR_NAME_LENGTH,
+ * TV_ERR_NAME_INVALID. */
 tv_err tv_check_blob_name(tv_slice name) TV_WARN_UNUSED;
 
 #endif

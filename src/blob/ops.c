@@ -235,15 +235,15 @@ static bool is_public(tv_call *call)
     tv_arena *arena = &call->req->arena;
     tv_container *container =
         tv_catalog_find(catalog, call->endpoint.account, call->target.container);
-    tv_container_facts facts;
+    tv_container_attributes attributes;
     bool is_open;
 
     if (container == NULL)
         return false;
 
-    is_open = tv_container_facts_decode(arena, tv_catalog_facts(catalog, container, arena),
-                                        &facts) == TV_OK &&
-              tv_blob_is_public(call->op, facts.access);
+    is_open = tv_container_attributes_decode(
+                  arena, tv_catalog_attributes(catalog, container, arena), &attributes) == TV_OK &&
+              tv_blob_is_public(call->op, attributes.access);
     tv_container_unref(container);
     return is_open;
 }

@@ -12,34 +12,35 @@ static char *move(char *to, tv_slice text, tv_slice *ret_copy)
     return to + text.len;
 }
 
-tv_slice tv_facts_new(tv_slice facts)
+tv_slice tv_attributes_new(tv_slice attributes)
 {
-    if (facts.len == 0)
+    if (attributes.len == 0)
         return TV_NONE;
 
-    return (tv_slice){memcpy(tv_malloc(facts.len), facts.data, facts.len), facts.len};
+    return (tv_slice){memcpy(tv_malloc(attributes.len), attributes.data, attributes.len),
+                      attributes.len};
 }
 
 tv_container *tv_container_new(const tv_catalog_kind *kind, tv_slice account, tv_slice name,
-                               int64_t id, tv_slice facts)
+                               int64_t id, tv_slice attributes)
 {
     tv_arena arena;
     tv_arena_init(&arena);
     tv_slice prefix = kind->rows(&arena, account, id);
     tv_container *container =
-        tv_calloc(1, sizeof *container + kind->own_bytes + account.len + name.len + prefix.len);
-    char *text = (char *)(container + 1) + kind->own_bytes;
+        tv_calloc(1, sizeof *container + kind->service_bytes + account.len + name.len + prefix.len);
+    char *text = (char *)(container + 1) + kind->service_bytes;
 
     atomic_init(&container->refs, 1);
     container->id = id;
-    container->own = container + 1;
+    container->service_data = container + 1;
     text = move(text, account, &container->account);
     text = move(text, name, &container->name);
     move(text, prefix, &container->prefix);
-    container->facts = tv_facts_new(facts);
+    container->attributes = tv_attributes_new(attributes);
     container->kind = kind;
-    if (kind->own_init)
-        kind->own_init(kind->ctx, container);
+    if (kind->service_init)
+        kind->service_init(kind->ctx, container);
     tv_arena_done(&arena);
     return container;
 }
@@ -55,10 +56,10 @@ tv_container *tv_container_ref(tv_container *container)
 void tv_container_unref(tv_container *container)
 {
     if (container && atomic_fetch_sub_explicit(&container->refs, 1, memory_order_acq_rel) == 1) {
-        if (container->kind->own_done)
-            container->kind->own_done(container);
+        if (container->kind->service_done)
+            container->kind->service_done(container);
         free(container->policies);
-        free((char *)container->facts.data);
+        free((char *)container->attributes.data);
         free(container);
     }
 }
@@ -170,10 +171,10 @@ void tv_catalog_visit(tv_catalog *catalog, void (*fn)(void *ctx, const tv_contai
     pthread_rwlock_unlock(&catalog->lock);
 }
 
-tv_slice tv_catalog_facts(tv_catalog *catalog, const tv_container *container, tv_arena *arena)
+tv_slice tv_catalog_attributes(tv_catalog *catalog, const tv_container *container, tv_arena *arena)
 {
     pthread_rwlock_rdlock(&catalog->lock);
-    tv_slice copy = tv_arena_dup(arena, container->facts);
+    tv_slice copy = tv_arena_dup(arena, container->attributes);
     pthread_rwlock_unlock(&catalog->lock);
     return copy;
 }
@@ -190,8 +191,7 @@ static tv_account_settings **find_settings(tv_catalog *catalog, tv_slice account
     return link;
 }
 
-void tv_catalog_put_properties(tv_catalog *catalog, tv_slice account,
-                               tv_shared_properties *properties)
+void tv_catalog_put_settings(tv_catalog *catalog, tv_slice account, tv_shared_settings *properties)
 {
     pthread_rwlock_wrlock(&catalog->lock);
     tv_account_settings **link = find_settings(catalog, account);
@@ -201,21 +201,21 @@ void tv_catalog_put_properties(tv_catalog *catalog, tv_slice account,
         (*link)->name_len = account.len;
         memcpy((*link)->name, account.data, account.len);
     }
-    tv_shared_properties_unref((*link)->properties);
-    (*link)->properties = properties;
-    if (properties->properties.cors.count)
+    tv_shared_settings_unref((*link)->settings);
+    (*link)->settings = properties;
+    if (properties->settings.cors.count)
         atomic_store_explicit(&catalog->has_cors, true, memory_order_relaxed);
     pthread_rwlock_unlock(&catalog->lock);
 }
 
-tv_shared_properties *tv_catalog_properties(tv_catalog *catalog, tv_slice account)
+tv_shared_settings *tv_catalog_settings(tv_catalog *catalog, tv_slice account)
 {
-    tv_shared_properties *properties = NULL;
+    tv_shared_settings *properties = NULL;
 
     pthread_rwlock_rdlock(&catalog->lock);
     const tv_account_settings *settings = *find_settings(catalog, account);
     if (settings)
-        properties = tv_shared_properties_ref(settings->properties);
+        properties = tv_shared_settings_ref(settings->settings);
     pthread_rwlock_unlock(&catalog->lock);
     return properties;
 }
@@ -261,7 +261,7 @@ void tv_catalog_close(tv_catalog *catalog)
         tv_account_settings *settings = catalog->settings;
 
         catalog->settings = settings->next;
-        tv_shared_properties_unref(settings->properties);
+        tv_shared_settings_unref(settings->settings);
         free(settings);
     }
     pthread_rwlock_destroy(&catalog->lock);

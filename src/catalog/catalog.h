@@ -20,7 +20,7 @@
 #include "auth/policy.h"
 #include "base/background.h"
 #include "base/service_kind.h"
-#include "catalog/properties.h"
+#include "catalog/settings.h"
 #include "commit/pipeline.h"
 #include "engine/engine.h"
 #include "engine/key.h"
@@ -39,12 +39,12 @@ typedef struct tv_catalog_kind {
 
     /**
      * Bytes, zero at first, that every container carries for the service:
-     * tv_container.own.  Made when the rest of the container is there, released
+     * tv_container.service_data.  Made when the rest of the container is there, released
      * with its last reference; both functions may be NULL.
      */
-    size_t own_bytes;
-    void (*own_init)(void *ctx, tv_container *container);
-    void (*own_done)(tv_container *container);
+    size_t service_bytes;
+    void (*service_init)(void *ctx, tv_container *container);
+    void (*service_done)(tv_container *container);
 
     /**
      * What depends on rows that are about to be dropped (on the thread of gc.h):
@@ -65,9 +65,9 @@ struct tv_container {
     tv_slice account;
     tv_slice name;                /* as it was created */
     tv_slice prefix;              /* of its rows */
-    void *own;                    /* see tv_catalog_kind */
+    void *service_data;           /* see tv_catalog_kind */
     tv_access_policies *policies; /* NULL for none; the catalogue's lock guards it */
-    tv_slice facts;               /* its attributes, guarded likewise: see tv_catalog_facts */
+    tv_slice attributes;          /* its attributes, guarded likewise: see tv_catalog_attributes */
     const tv_catalog_kind *kind;
     struct tv_container *next;
 };
@@ -103,7 +103,7 @@ tv_err tv_catalog_policies(tv_catalog *catalog, tv_slice account, tv_slice name,
  * A copy, in the arena, of what else the service keeps about a container: bytes
  * that only it can read, as it gave them.  Any thread.
  */
-tv_slice tv_catalog_facts(tv_catalog *catalog, const tv_container *container, tv_arena *arena);
+tv_slice tv_catalog_attributes(tv_catalog *catalog, const tv_container *container, tv_arena *arena);
 
 /**
  * Call `fn` for the containers of an account in the order of their names, from
@@ -112,11 +112,11 @@ tv_slice tv_catalog_facts(tv_catalog *catalog, const tv_container *container, tv
  * during the call.
  */
 tv_err tv_catalog_list(tv_catalog *catalog, tv_slice account, tv_slice prefix, tv_slice from,
-                       bool (*fn)(void *ctx, tv_slice name, tv_slice facts),
+                       bool (*fn)(void *ctx, tv_slice name, tv_slice attributes),
                        void *ctx) TV_WARN_UNUSED;
 
 /** What an account has set, counted for the caller; NULL when it has set nothing.  Any thread. */
-tv_shared_properties *tv_catalog_properties(tv_catalog *catalog, tv_slice account);
+tv_shared_settings *tv_catalog_settings(tv_catalog *catalog, tv_slice account);
 
 /** False as long as no account has had a CORS rule: saves requests the search.  Any thread. */
 bool tv_catalog_has_cors(const tv_catalog *catalog);
@@ -141,7 +141,7 @@ tv_container **tv_catalog_all(tv_catalog *catalog, size_t *ret_count);
 typedef struct tv_catalog_create {
     tv_catalog *catalog;
     tv_slice account, name; /* in the request's arena */
-    tv_slice facts;         /* likewise; may be empty */
+    tv_slice attributes;    /* likewise; may be empty */
     tv_arena *arena;
     int64_t id; /* result */
 } tv_catalog_create;
@@ -155,7 +155,7 @@ struct tv_catalog_delete {
     tv_container *container; /* the caller's reference; stays the caller's */
     tv_arena *arena;
     /** Whether it may go, on the committer's thread, perhaps more than once; or NULL. */
-    tv_err (*decide)(tv_catalog_delete *delete_op, tv_slice facts, int64_t now);
+    tv_err (*decide)(tv_catalog_delete *delete_op, tv_slice attributes, int64_t now);
     void *ctx; /* for decide */
 };
 
@@ -170,12 +170,12 @@ struct tv_catalog_change {
     bool sets_policies;
     tv_access_policies policies; /* if so */
     /**
-     * Look at `facts` and replace them or not, on the committer's thread, perhaps
+     * Look at `attributes` and replace them or not, on the committer's thread, perhaps
      * more than once; an error changes nothing.  NULL leaves them as they are.
      */
     tv_err (*decide)(tv_catalog_change *change, int64_t now);
     void *ctx;      /* for decide */
-    tv_slice facts; /* as they are before `decide`; result: as they are left */
+    tv_slice attributes; /* as they are before `decide`; result: as they are left */
 };
 
 /**
@@ -184,15 +184,15 @@ struct tv_catalog_change {
  */
 void tv_catalog_prepare_change(tv_catalog_change *change, tv_write *write);
 
-typedef struct tv_catalog_set_properties {
+typedef struct tv_catalog_set_settings {
     tv_catalog *catalog;
     tv_slice account;
     tv_arena *arena;
-    tv_service_properties update; /* what is not set in it stays as it is */
+    tv_service_settings update;   /* what is not set in it stays as it is */
     tv_slice document;            /* result: all of them */
-} tv_catalog_set_properties;
+} tv_catalog_set_settings;
 
 /** Set up a write that changes an account's service properties. */
-void tv_catalog_prepare_set_properties(tv_catalog_set_properties *set, tv_write *write);
+void tv_catalog_prepare_set_settings(tv_catalog_set_settings *set, tv_write *write);
 
 #endif

@@ -6,19 +6,19 @@
 
 /* "17 Orders", and after a line feed the attributes. */
 static void put_row(tv_txn *txn, tv_arena *arena, tv_slice key, int64_t id, tv_slice name,
-                    tv_slice facts)
+                    tv_slice attributes)
 {
-    tv_slice value =
-        tv_arena_printf(arena, "%lld %.*s%s", (long long)id, TV_FMT(name), facts.len ? "\n" : "");
-    char *whole = tv_arena_bytes(arena, value.len + facts.len);
+    tv_slice value = tv_arena_printf(arena, "%lld %.*s%s", (long long)id, TV_FMT(name),
+                                     attributes.len ? "\n" : "");
+    char *whole = tv_arena_bytes(arena, value.len + attributes.len);
 
     tv_assert(tv_catalog_is_id(id));
     tv_assert(name.len > 0 &&
               tv_slice_find(name, '\n') == name.len); /* the attributes begin there */
     memcpy(whole, value.data, value.len);
-    if (facts.len)
-        memcpy(whole + value.len, facts.data, facts.len);
-    tv_txn_put(txn, key, (tv_slice){whole, value.len + facts.len});
+    if (attributes.len)
+        memcpy(whole + value.len, attributes.data, attributes.len);
+    tv_txn_put(txn, key, (tv_slice){whole, value.len + attributes.len});
 }
 
 /* The row of a container, if it is still the one that the caller has found. */
@@ -79,7 +79,7 @@ static tv_err run_create(tv_txn *txn, void *ctx)
         return err;
 
     tv_txn_put(txn, last_id, tv_arena_printf(create->arena, "%lld", (long long)create->id));
-    put_row(txn, create->arena, row, create->id, create->name, create->facts);
+    put_row(txn, create->arena, row, create->id, create->name, create->attributes);
     return TV_OK;
 }
 
@@ -90,7 +90,7 @@ static void settle_create(tv_write *write)
 
     tv_assert(tv_catalog_is_id(create->id));
     tv_catalog_add(catalog, tv_container_new(catalog->kind, create->account, create->name,
-                                             create->id, create->facts));
+                                             create->id, create->attributes));
 }
 
 void tv_catalog_prepare_create(tv_catalog_create *create, tv_write *write)
@@ -119,7 +119,7 @@ static tv_err run_delete(tv_txn *txn, void *ctx)
         return err;
 
     if (delete_op->decide) {
-        err = delete_op->decide(delete_op, row.facts, tv_txn_now(txn));
+        err = delete_op->decide(delete_op, row.attributes, tv_txn_now(txn));
         if (err)
             return err;
     }
@@ -191,12 +191,13 @@ static tv_err run_change(tv_txn *txn, void *ctx)
         return err == TV_ERR_NOT_FOUND ? change->catalog->kind->not_found : err;
 
     if (change->decide) {
-        change->facts = row.facts;
+        change->attributes = row.attributes;
         err = change->decide(change, tv_txn_now(txn));
         if (err)
             return err;
-        change->facts = tv_arena_dup(change->arena, change->facts); /* beyond this group */
-        put_row(txn, change->arena, key, row.id, row.name, change->facts);
+        change->attributes =
+            tv_arena_dup(change->arena, change->attributes); /* beyond this group */
+        put_row(txn, change->arena, key, row.id, row.name, change->attributes);
     }
     if (change->sets_policies)
         put_policies(txn, change);
@@ -209,7 +210,7 @@ static void settle_change(tv_write *write)
     tv_container *container = change->container;
     tv_access_policies *policies = change->sets_policies ? tv_acl_new(&change->policies) : NULL;
     tv_access_policies *old_policies = NULL;
-    tv_slice old_facts = TV_NONE;
+    tv_slice old_attributes = TV_NONE;
 
     /* In the order of the rows: a deletion before this would have left no row to change. */
     tv_assert(!atomic_load(&container->is_dropped));
@@ -219,12 +220,12 @@ static void settle_change(tv_write *write)
         container->policies = policies;
     }
     if (change->decide) {
-        old_facts = container->facts;
-        container->facts = tv_facts_new(change->facts);
+        old_attributes = container->attributes;
+        container->attributes = tv_attributes_new(change->attributes);
     }
     pthread_rwlock_unlock(&change->catalog->lock);
     free(old_policies);
-    free((char *)old_facts.data);
+    free((char *)old_attributes.data);
 }
 
 void tv_catalog_prepare_change(tv_catalog_change *change, tv_write *write)
@@ -243,24 +244,24 @@ void tv_catalog_prepare_change(tv_catalog_change *change, tv_write *write)
 /* Parts that the update leaves out are read here, where nothing can change them meanwhile. */
 static tv_err run_set_properties(tv_txn *txn, void *ctx)
 {
-    tv_catalog_set_properties *set = ctx;
+    tv_catalog_set_settings *set = ctx;
     const tv_catalog_kind *kind = set->catalog->kind;
     tv_slice row = tv_key_catalog_properties(set->arena, kind->space, set->account);
-    tv_service_properties properties = tv_properties_default(kind->service), stored;
+    tv_service_settings properties = tv_settings_default(kind->service), stored;
     tv_buf buf = TV_BUF_EMPTY;
     tv_slice value;
     tv_err err;
 
     err = tv_txn_get(txn, row, &value);
     if (err == TV_OK) {
-        if (tv_properties_parse(set->arena, kind->service, value, &stored))
+        if (tv_settings_parse(set->arena, kind->service, value, &stored))
             return TV_ERR_CORRUPT;
-        tv_properties_apply(&properties, &stored);
+        tv_settings_apply(&properties, &stored);
     } else if (err != TV_ERR_NOT_FOUND) {
         return err;
     }
-    tv_properties_apply(&properties, &set->update);
-    tv_properties_add_xml(&buf, kind->service, &properties);
+    tv_settings_apply(&properties, &set->update);
+    tv_settings_add_xml(&buf, kind->service, &properties);
     set->document = tv_arena_dup(set->arena, tv_buf_slice(&buf));
     tv_buf_done(&buf);
     tv_txn_put(txn, row, set->document);
@@ -269,15 +270,15 @@ static tv_err run_set_properties(tv_txn *txn, void *ctx)
 
 static void settle_set_properties(tv_write *write)
 {
-    const tv_catalog_set_properties *set = write->ctx;
-    tv_shared_properties *shared;
-    tv_err err = tv_shared_properties_new(set->catalog->kind->service, set->document, &shared);
+    const tv_catalog_set_settings *set = write->ctx;
+    tv_shared_settings *shared;
+    tv_err err = tv_shared_settings_new(set->catalog->kind->service, set->document, &shared);
 
     tv_assert(err == TV_OK);
-    tv_catalog_put_properties(set->catalog, set->account, shared);
+    tv_catalog_put_settings(set->catalog, set->account, shared);
 }
 
-void tv_catalog_prepare_set_properties(tv_catalog_set_properties *set, tv_write *write)
+void tv_catalog_prepare_set_settings(tv_catalog_set_settings *set, tv_write *write)
 {
     tv_assert(set->account.len > 0);
     write->partition = tv_key_catalog(set->arena, set->catalog->kind->space, set->account);

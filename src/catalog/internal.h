@@ -11,7 +11,7 @@ enum { TV_CATALOG_BUCKETS = 4096 };
 
 /** What an account has set; there are as many as there are accounts. */
 typedef struct tv_account_settings {
-    tv_shared_properties *properties;
+    tv_shared_settings *settings;
     struct tv_account_settings *next;
     size_t name_len;
     char name[];
@@ -30,7 +30,7 @@ struct tv_catalog {
 
 /** A new one with one reference; all texts are copied. */
 tv_container *tv_container_new(const tv_catalog_kind *kind, tv_slice account, tv_slice name,
-                               int64_t id, tv_slice facts);
+                               int64_t id, tv_slice attributes);
 
 /** The link to the container, or the end of its chain.  Under the lock. */
 tv_container **tv_catalog_link(tv_catalog *catalog, tv_slice account, tv_slice name);
@@ -41,12 +41,11 @@ void tv_catalog_add(tv_catalog *catalog, tv_container *container);
 /** Take the container at `link` out.  Under the lock. */
 void tv_catalog_remove(tv_catalog *catalog, tv_container **link);
 
-/** A copy that tv_container.facts can own; free its data. */
-tv_slice tv_facts_new(tv_slice facts);
+/** A copy that tv_container.attributes can own; free its data. */
+tv_slice tv_attributes_new(tv_slice attributes);
 
-/** Replace an account's properties; takes over the reference.  Takes the lock. */
-void tv_catalog_put_properties(tv_catalog *catalog, tv_slice account,
-                               tv_shared_properties *properties);
+/** Replace an account's settings; takes over the reference.  Takes the lock. */
+void tv_catalog_put_settings(tv_catalog *catalog, tv_slice account, tv_shared_settings *settings);
 
 /** Whether a container can have this id: they are given out from 1 on. */
 static inline bool tv_catalog_is_id(int64_t id)
@@ -58,7 +57,7 @@ static inline bool tv_catalog_is_id(int64_t id)
 typedef struct tv_catalog_row {
     int64_t id;
     tv_slice name;
-    tv_slice facts; /* empty without any */
+    tv_slice attributes; /* empty without any */
 } tv_catalog_row;
 tv_err tv_catalog_row_parse(tv_slice value, tv_catalog_row *ret_row) TV_WARN_UNUSED;
 

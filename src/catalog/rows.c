@@ -37,14 +37,14 @@ tv_err tv_catalog_row_parse(tv_slice value, tv_catalog_row *ret_row)
     size_t end = tv_slice_find(rest, '\n');
 
     ret_row->name = tv_slice_take(rest, end);
-    ret_row->facts = end < rest.len ? tv_slice_skip(rest, end + 1) : TV_LIT("");
+    ret_row->attributes = end < rest.len ? tv_slice_skip(rest, end + 1) : TV_LIT("");
     return TV_OK;
 }
 
 /* --- lists --- */
 
 tv_err tv_catalog_list(tv_catalog *catalog, tv_slice account, tv_slice prefix, tv_slice from,
-                       bool (*fn)(void *ctx, tv_slice name, tv_slice facts), void *ctx)
+                       bool (*fn)(void *ctx, tv_slice name, tv_slice attributes), void *ctx)
 {
     tv_key_space space = catalog->kind->space;
     tv_arena arena;
@@ -65,7 +65,7 @@ tv_err tv_catalog_list(tv_catalog *catalog, tv_slice account, tv_slice prefix, t
         tv_catalog_row row;
 
         err = tv_catalog_row_parse(tv_iter_value(iter), &row);
-        if (err || !fn(ctx, row.name, row.facts))
+        if (err || !fn(ctx, row.name, row.attributes))
             break;
     }
     if (err == TV_OK)
@@ -121,11 +121,11 @@ static tv_err load_policies(loader *loading, const loaded_policies *row)
 
 static tv_err load_properties(tv_catalog *catalog, tv_slice account, tv_slice document)
 {
-    tv_shared_properties *shared;
-    tv_err err = tv_shared_properties_new(catalog->kind->service, document, &shared);
+    tv_shared_settings *shared;
+    tv_err err = tv_shared_settings_new(catalog->kind->service, document, &shared);
 
     if (err == TV_OK)
-        tv_catalog_put_properties(catalog, account, shared);
+        tv_catalog_put_settings(catalog, account, shared);
     return err;
 }
 
@@ -156,7 +156,8 @@ static tv_err load_name(tv_catalog *catalog, tv_arena *arena, tv_slice account, 
         !tv_slice_eq(key, tv_key_catalog_name(arena, space, account, row.name)))
         return TV_ERR_CORRUPT;
 
-    tv_catalog_add(catalog, tv_container_new(catalog->kind, account, row.name, row.id, row.facts));
+    tv_catalog_add(catalog,
+                   tv_container_new(catalog->kind, account, row.name, row.id, row.attributes));
     return TV_OK;
 }
 

@@ -23,26 +23,26 @@ static size_t slot_of(uint64_t value)
 }
 
 /* The engine write of a group, timed. */
-static tv_err commit(tv_txn *txn, tv_pipeline_figures *figures)
+static tv_err commit(tv_txn *txn, tv_pipeline_metrics *metrics)
 {
     int64_t start_ns = tv_clock_mono_ns();
     tv_err err = tv_txn_commit(txn);
     uint64_t took_us = (uint64_t)(tv_clock_mono_ns() - start_ns) / 1000;
 
-    figures->commit_us_slots[slot_of(took_us)]++;
-    figures->commit_us_sum += took_us;
+    metrics->commit_us_slots[slot_of(took_us)]++;
+    metrics->commit_us_sum += took_us;
     return err;
 }
 
 /* An update function has run since `start_ns`: all other writes have waited for it. */
-static void note_function(tv_pipeline_figures *figures, int64_t start_ns, int64_t end_ns)
+static void note_function(tv_pipeline_metrics *metrics, int64_t start_ns, int64_t end_ns)
 {
     uint64_t took_us = (uint64_t)(end_ns - start_ns) / 1000;
 
-    figures->function_us_slots[slot_of(took_us)]++;
-    figures->function_us_sum += took_us;
-    if (took_us > figures->function_us_max)
-        figures->function_us_max = took_us;
+    metrics->function_us_slots[slot_of(took_us)]++;
+    metrics->function_us_sum += took_us;
+    if (took_us > metrics->function_us_max)
+        metrics->function_us_max = took_us;
 }
 
 /*
@@ -52,7 +52,7 @@ static void note_function(tv_pipeline_figures *figures, int64_t start_ns, int64_
  * earlier one of the group had written, and that is not durable (2).
  */
 static tv_err run_together(tv_txn *txn, tv_write *const *writes, size_t count,
-                           tv_pipeline_figures *figures, size_t *ret_count)
+                           tv_pipeline_metrics *metrics, size_t *ret_count)
 {
     size_t ran = 0;
 
@@ -65,11 +65,11 @@ static tv_err run_together(tv_txn *txn, tv_write *const *writes, size_t count,
 
         int64_t end_ns = tv_clock_mono_ns();
 
-        note_function(figures, start_ns, end_ns);
+        note_function(metrics, start_ns, end_ns);
         start_ns = end_ns;
     } while (ran < count && ran < TV_GROUP_WRITES_MAX && tv_txn_bytes(txn) < TV_GROUP_BYTES_MAX);
     *ret_count = ran;
-    return commit(txn, figures);
+    return commit(txn, metrics);
 }
 
 /* Wait a little longer each time, so that two nodes that race for a row drift apart. */
@@ -83,7 +83,7 @@ static void back_off(int attempt)
 }
 
 /* Run one write as a group of its own, again after conflicts.  Returns the engine's last error. */
-static tv_err run_alone(tv_txn *txn, tv_write *write, tv_pipeline_figures *figures)
+static tv_err run_alone(tv_txn *txn, tv_write *write, tv_pipeline_metrics *metrics)
 {
     tv_err err = TV_ERR_CONFLICT;
 
@@ -92,8 +92,8 @@ static tv_err run_alone(tv_txn *txn, tv_write *write, tv_pipeline_figures *figur
 
         if (i > 0)
             back_off(i);
-        figures->retries++;
-        err = run_together(txn, &write, 1, figures, &ignored);
+        metrics->retries++;
+        err = run_together(txn, &write, 1, metrics, &ignored);
     }
     if (err)
         write->result = err;
@@ -101,24 +101,24 @@ static tv_err run_alone(tv_txn *txn, tv_write *write, tv_pipeline_figures *figur
 }
 
 size_t tv_group_commit(tv_txn *txn, tv_write *const *writes, size_t count,
-                       tv_pipeline_figures *figures, tv_err *ret_err)
+                       tv_pipeline_metrics *metrics, tv_err *ret_err)
 {
     size_t ran;
     tv_err err;
 
     tv_assert(count > 0);
-    err = run_together(txn, writes, count, figures, &ran);
+    err = run_together(txn, writes, count, metrics, &ran);
     for (int i = 1; err == TV_ERR_CONFLICT && i < TOGETHER_ATTEMPTS_MAX; i++) {
-        figures->retries++;
+        metrics->retries++;
         back_off(i);
         /* Just those that ran before: a rerun must not pull in others and grow for ever. */
-        err = run_together(txn, writes, ran, figures, &ran);
+        err = run_together(txn, writes, ran, metrics, &ran);
     }
-    figures->groups++;
-    figures->writes += ran;
-    figures->group_size_slots[slot_of(ran)]++;
+    metrics->groups++;
+    metrics->writes += ran;
+    metrics->group_size_slots[slot_of(ran)]++;
     if (err)
-        figures->failed_groups++;
+        metrics->failed_groups++;
 
     if (err == TV_ERR_IO) {
         /* What the disk holds is unknown, so no client may be told more than that (1). */
@@ -128,7 +128,7 @@ size_t tv_group_commit(tv_txn *txn, tv_write *const *writes, size_t count,
         /* Nothing was written: each goes alone, in order, so that one that cannot succeed does not
          * fail the others, and one that fails by itself hears its own reason (3), (5), (6). */
         for (size_t i = 0; i < ran; i++)
-            err = run_alone(txn, writes[i], figures);
+            err = run_alone(txn, writes[i], metrics);
     }
     *ret_err = err;
     return ran;

@@ -17,11 +17,11 @@ enum { TV_GROUP_WRITES_MAX = 1024 };
 /**
  * Run and commit the first writes of the list, in order, as many of them as
  * make a group, and set their results.  Returns how many those are, at least
- * one; they are durable or have failed.  Adds to `figures`.
+ * one; they are durable or have failed.  Adds to `metrics`.
  *
  * `ret_err` is the outcome of the engine's last write: TV_OK, or its error.
  */
 size_t tv_group_commit(tv_txn *txn, tv_write *const *writes, size_t count,
-                       tv_pipeline_figures *figures, tv_err *ret_err);
+                       tv_pipeline_metrics *metrics, tv_err *ret_err);
 
 #endif

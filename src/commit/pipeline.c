@@ -39,7 +39,7 @@ struct committer {
     size_t unfinished[2];
     bool is_odd, is_draining;
     bool is_stopping;
-    tv_pipeline_figures figures;
+    tv_pipeline_metrics metrics;
 };
 
 struct tv_pipeline {
@@ -134,7 +134,7 @@ static void note_clock(struct committer *committer)
     committer->clock_is_behind = is_behind;
 }
 
-static void add_figures(tv_pipeline_figures *sum, const tv_pipeline_figures *more)
+static void add_metrics(tv_pipeline_metrics *sum, const tv_pipeline_metrics *more)
 {
     sum->groups += more->groups;
     sum->writes += more->writes;
@@ -206,11 +206,11 @@ static void undo(tv_write *write, bool was_refused)
 static size_t commit_group(struct committer *committer, tv_write *const *writes, size_t count,
                            struct replies *replies)
 {
-    tv_pipeline_figures figures = {0};
+    tv_pipeline_metrics metrics = {0};
     bool was_lost = committer->has_lost_engine;
     size_t finished[2] = {0};
     tv_err err;
-    size_t done = tv_group_commit(committer->txn, writes, count, &figures, &err);
+    size_t done = tv_group_commit(committer->txn, writes, count, &metrics, &err);
 
     committer->has_lost_engine = was_lost || err == TV_ERR_IO;
     note_engine(committer, err);
@@ -231,7 +231,7 @@ static size_t commit_group(struct committer *committer, tv_write *const *writes,
     pthread_mutex_lock(&committer->lock);
     for (int i = 0; i < 2; i++)
         committer->unfinished[i] -= finished[i];
-    add_figures(&committer->figures, &figures);
+    add_metrics(&committer->metrics, &metrics);
     pthread_cond_broadcast(&committer->finished);
     pthread_mutex_unlock(&committer->lock);
     return done;
@@ -333,19 +333,19 @@ void tv_pipeline_drain(tv_pipeline *pipeline)
     }
 }
 
-void tv_pipeline_read_figures(tv_pipeline *pipeline, tv_pipeline_figures *ret_figures)
+void tv_pipeline_read_metrics(tv_pipeline *pipeline, tv_pipeline_metrics *ret_metrics)
 {
-    tv_pipeline_figures sum = {0};
+    tv_pipeline_metrics sum = {0};
 
     for (int i = 0; i < pipeline->committer_count; i++) {
         struct committer *committer = &pipeline->committers[i];
 
         pthread_mutex_lock(&committer->lock);
-        add_figures(&sum, &committer->figures);
+        add_metrics(&sum, &committer->metrics);
         pthread_mutex_unlock(&committer->lock);
     }
     sum.queued = atomic_load(&pipeline->queued);
-    *ret_figures = sum;
+    *ret_metrics = sum;
 }
 
 tv_outbox *tv_outbox_new(tv_pipeline *pipeline)

@@ -50,7 +50,7 @@ typedef struct tv_write {
 /** Metrics of the pipeline.  Histogram slot i counts values v with 2^(i-1) < v <= 2^i (slot 0: v <=
  * 1). */
 enum { TV_PIPELINE_SLOTS = 24 };
-typedef struct tv_pipeline_figures {
+typedef struct tv_pipeline_metrics {
     uint64_t groups, writes, retries, failed_groups;
     uint64_t group_size_slots[TV_PIPELINE_SLOTS]; /* writes per group */
     uint64_t commit_us_slots[TV_PIPELINE_SLOTS];  /* duration of the engine write, fsync included */
@@ -59,7 +59,7 @@ typedef struct tv_pipeline_figures {
     uint64_t function_us_sum;
     uint64_t function_us_max; /* the longest since the start */
     size_t queued; /* writes waiting or under way now */
-} tv_pipeline_figures;
+} tv_pipeline_metrics;
 
 /** `queue_max`: more writes than that waiting or under way are refused with TV_ERR_OVERLOADED. */
 tv_pipeline *tv_pipeline_new(tv_engine *engine, int committer_count, size_t queue_max);
@@ -73,7 +73,7 @@ void tv_pipeline_free(tv_pipeline *pipeline);
  */
 void tv_pipeline_drain(tv_pipeline *pipeline);
 
-void tv_pipeline_read_figures(tv_pipeline *pipeline, tv_pipeline_figures *ret_figures);
+void tv_pipeline_read_metrics(tv_pipeline *pipeline, tv_pipeline_metrics *ret_metrics);
 
 /**
  * Collects the writes of one event-loop round, so that a round costs one lock

@@ -159,15 +159,15 @@ static size_t take_large(tv_write_queue *queue, size_t max, large_room *room, tv
 
 size_t tv_write_queue_take(tv_write_queue *queue, size_t max, tv_write **ret_writes)
 {
-    large_room beside = {.bytes_max = TV_GROUP_BESIDE_BYTES_MAX};
+    large_room mixed = {.bytes_max = TV_GROUP_MIXED_BYTES_MAX};
     large_room alone = {.bytes_max = TV_GROUP_LARGE_BYTES_MAX, .takes_any = true};
     size_t count = 0;
 
     if (!queue->is_turn_of_large)
-        count = take_small(queue, max, &beside, ret_writes);
+        count = take_small(queue, max, &mixed, ret_writes);
     if (count > 0)
-        return count + take_large(queue, max - count, &beside, ret_writes + count,
-                                  &queue->is_turn_of_large);
+        return count +
+               take_large(queue, max - count, &mixed, ret_writes + count, &queue->is_turn_of_large);
 
     bool ignored;
 

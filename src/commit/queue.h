@@ -23,7 +23,7 @@
 
 enum {
     TV_WRITE_LARGE_BYTES = 64 * 1024,           /* a write of this much is a large one */
-    TV_GROUP_BESIDE_BYTES_MAX = 512 * 1024,     /* of large writes along with small ones */
+    TV_GROUP_MIXED_BYTES_MAX = 512 * 1024,      /* of large writes along with small ones */
     TV_GROUP_LARGE_BYTES_MAX = 4 * 1024 * 1024, /* of large writes alone, after the first */
 };
 

@@ -25,7 +25,7 @@
 #include "base/err.h"
 #include "base/meter.h"
 #include "base/read_mode.h"
-#include "engine/batch.h"
+#include "engine/write_batch.h"
 
 /** Two keys of 1,024 UTF-16 units, at most 3 bytes each, and the prefix before them. */
 #define TV_KEY_BYTES_MAX 6400
@@ -61,7 +61,7 @@ typedef struct tv_engine_ops {
      * restart; the engine then refuses all further writes.  No other error leaves
      * the outcome open.
      */
-    tv_err (*write)(tv_engine *engine, const tv_batch *batch);
+    tv_err (*write)(tv_engine *engine, const tv_write_batch *batch);
 
     /**
      * Remove every key in [from, to), durably, in one operation whose cost does
@@ -82,7 +82,7 @@ typedef struct tv_engine_ops {
     tv_err (*check)(tv_engine *engine);
 
     /** Report the engine's metrics. */
-    void (*figures)(tv_engine *engine, tv_metric_fn *report, void *ctx);
+    void (*metrics)(tv_engine *engine, tv_metric_fn *report, void *ctx);
 
     /** Flush and free.  No call may be under way and no iterator open. */
     void (*close)(tv_engine *engine);
@@ -129,7 +129,7 @@ static inline TV_WARN_UNUSED tv_err tv_engine_iter(tv_engine *engine, tv_slice f
     return engine->ops->iter_new(engine, from, to, ret_iter);
 }
 
-static inline TV_WARN_UNUSED tv_err tv_engine_write(tv_engine *engine, const tv_batch *batch)
+static inline TV_WARN_UNUSED tv_err tv_engine_write(tv_engine *engine, const tv_write_batch *batch)
 {
     return engine->ops->write(engine, batch);
 }

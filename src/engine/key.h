@@ -1,7 +1,7 @@
 /*
  * How everything is named in the engine's one ordered keyspace:
  *
- *     'm' name                                     the store's own facts (format version)
+ *     'm' name                                     the store's own attributes (format version)
  *     't' account 01 'a' table-name-in-lower-case  a table's access policies
  *     't' account 01 'n' table-name-in-lower-case  the catalogue of tables
  *     't' account 01 'd' table-id                  tables whose rows are still to be dropped
@@ -45,7 +45,7 @@
 
 /** The row that says about when the store was last written to, see instant.h. */
 #define TV_KEY_TIME TV_LIT("mtime")
-/** What such rows have in common: facts about the store. */
+/** What such rows have in common: attributes about the store. */
 #define TV_KEY_FACTS TV_LIT("m")
 
 /**

@@ -75,7 +75,7 @@ struct tv_txn {
     size_t steps;          /* see tv_txn_steps */
     bool is_freeing;       /* the function that runs has said so */
     bool has_other_writes; /* of functions that have not */
-    tv_batch batch;
+    tv_write_batch batch;
     tv_slice partition; /* of the function that runs; TV_NONE outside of one */
     int64_t now;
     int64_t next_stamp; /* of this group */
@@ -100,7 +100,7 @@ static void free_tables(tv_txn *txn)
     free(txn->slots);
     free(txn->undo);
     free(txn->order);
-    tv_batch_done(&txn->batch);
+    tv_write_batch_done(&txn->batch);
     txn->rows = NULL;
     txn->slots = NULL;
     txn->undo = NULL;
@@ -561,13 +561,13 @@ static tv_err keep_time(tv_txn *txn)
 /* What the engine is to check and to write: each row once, in the order the group met them. */
 static tv_err build_batch(tv_txn *txn, bool *ret_has_writes)
 {
-    tv_err err = tv_batch_reserve(&txn->batch, 2 * txn->row_count);
+    tv_err err = tv_write_batch_reserve(&txn->batch, 2 * txn->row_count);
 
     *ret_has_writes = false;
     if (err)
         return err;
 
-    tv_batch_clear(&txn->batch);
+    tv_write_batch_clear(&txn->batch);
     txn->batch.is_freeing = !txn->has_other_writes;
     for (size_t i = 0; i < txn->row_count; i++) {
         const txn_row *row = &txn->rows[i];
@@ -575,12 +575,12 @@ static tv_err build_batch(tv_txn *txn, bool *ret_has_writes)
         if (txn->engine->ops->is_shared && row->base_is_known) {
             tv_change_kind kind = row->base.data ? TV_CHANGE_EXPECT_VALUE : TV_CHANGE_EXPECT_ABSENT;
 
-            tv_batch_add(&txn->batch, (tv_change){kind, row->key, row->base});
+            tv_write_batch_add(&txn->batch, (tv_change){kind, row->key, row->base});
         }
         if (row->write != WRITE_NONE) {
             tv_change_kind kind = row->write == WRITE_PUT ? TV_CHANGE_PUT : TV_CHANGE_DELETE;
 
-            tv_batch_add(&txn->batch, (tv_change){kind, row->key, row->value});
+            tv_write_batch_add(&txn->batch, (tv_change){kind, row->key, row->value});
             *ret_has_writes = true;
         }
     }

@@ -85,7 +85,7 @@ static bool derive(tv_extents *store, uint64_t *ret_boot, char *reterr_text, siz
 
 typedef struct last_boot {
     uint64_t boot;
-    bool has_figures;
+    bool has_metrics;
     int64_t extent_count, byte_count;
 } last_boot;
 
@@ -99,7 +99,7 @@ static bool parse_line(const char *line, last_boot *ret_last)
         len = -1;
         sscanf(line, "boot %" SCNu64 " extents %" SCNd64 " bytes %" SCNd64 "\n%n", &last.boot,
                &last.extent_count, &last.byte_count, &len);
-        last.has_figures = last.extent_count >= 0 && last.byte_count >= 0;
+        last.has_metrics = last.extent_count >= 0 && last.byte_count >= 0;
     }
     if (len < 0 || line[len] != '\0' || last.boot == 0 || last.boot >= TV_EXTENT_BOOT_MAX)
         return false;
@@ -118,7 +118,7 @@ static bool read_last(tv_extents *store, last_boot *ret_last, char *reterr_text,
 
         if (!derive(store, &last.boot, reterr_text, reterr_size))
             return false;
-        last.has_figures = last.boot == 0; /* there is nothing at all */
+        last.has_metrics = last.boot == 0; /* there is nothing at all */
         *ret_last = last;
         return true;
     }
@@ -146,7 +146,7 @@ static bool read_last(tv_extents *store, last_boot *ret_last, char *reterr_text,
 
 bool tv_extents_boot(tv_extents *store, char *reterr_text, size_t reterr_size)
 {
-    last_boot last = {.has_figures = true};
+    last_boot last = {.has_metrics = true};
     char line[LINE_SIZE];
 
     /* A temporary store has one boot, and nothing needs to outlive it. */
@@ -162,12 +162,12 @@ bool tv_extents_boot(tv_extents *store, char *reterr_text, size_t reterr_size)
         return false;
     }
 
-    if (last.has_figures) {
+    if (last.has_metrics) {
         atomic_store(&store->extent_count, last.extent_count);
         atomic_store(&store->byte_count, last.byte_count);
     }
     for (unsigned shard = 0; shard < TV_EXTENT_SHARDS; shard++)
-        store->shards[shard].is_counted = last.has_figures;
+        store->shards[shard].is_counted = last.has_metrics;
     return true;
 }
 
@@ -182,6 +182,6 @@ void tv_extents_boot_end(tv_extents *store)
     snprintf(line, sizeof line, "boot %" PRIu64 " extents %" PRId64 " bytes %" PRId64 "\n",
              store->boot, atomic_load(&store->extent_count), atomic_load(&store->byte_count));
     if (!write_file(store, line))
-        tv_log(TV_LOG_WARN, "extent_figures_lost",
+        tv_log(TV_LOG_WARN, "extent_metrics_lost",
                "detail=\"%s\" effect=\"the next start counts the extents\"", strerror(errno));
 }

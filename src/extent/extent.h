@@ -213,6 +213,6 @@ tv_err tv_extents_gc(tv_extents *store, tv_extent_gc *gc) TV_WARN_UNUSED;
  * full.  After a crash tv_extents_gc counts the extents of earlier boots, for
  * which it looks at each file; after a close they are known from the start.
  */
-void tv_extents_figures(tv_extents *store, tv_metric_fn *report, void *ctx);
+void tv_extents_metrics(tv_extents *store, tv_metric_fn *report, void *ctx);
 
 #endif

@@ -157,7 +157,7 @@ void tv_extents_close(tv_extents *store)
     dispose(store);
 }
 
-void tv_extents_figures(tv_extents *store, tv_metric_fn *report, void *ctx)
+void tv_extents_metrics(tv_extents *store, tv_metric_fn *report, void *ctx)
 {
     tv_background_lock(&store->gc);
     size_t waiting = store->waiting_count;

@@ -26,7 +26,7 @@ typedef struct tv_queue_call {
 /** Of a container in the catalogue of queues. */
 static inline tv_queue *tv_queue_of(const tv_container *container)
 {
-    return container->own;
+    return container->service_data;
 }
 
 static inline tv_queue_call *tv_queue_call_of(tv_call *call)

@@ -36,7 +36,7 @@ static void clean_all(tv_queue_gc *gc)
 
     for (size_t i = 0; i < count; i++) {
         if (!tv_background_is_stopping(&gc->thread)) {
-            tv_err err = clean_queue(gc, queues[i]->own);
+            tv_err err = clean_queue(gc, queues[i]->service_data);
 
             if (err && err != TV_ERR_QUEUE_NOT_FOUND)
                 tv_log(TV_LOG_WARN, "collect", "service=queue queue=%.*s error=%s",

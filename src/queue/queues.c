@@ -15,9 +15,9 @@ static bool is_there_already(tv_call *call)
     if (tv_call_find_container(call, call->target.container))
         return false; /* deleted again meanwhile */
     return tv_metadata_parse(arena,
-                             tv_catalog_facts(call->service->catalog, call->container, arena),
+                             tv_catalog_attributes(call->service->catalog, call->container, arena),
                              &have) == TV_OK &&
-           tv_metadata_parse(arena, call->create.facts, &wanted) == TV_OK &&
+           tv_metadata_parse(arena, call->create.attributes, &wanted) == TV_OK &&
            tv_metadata_eq(have, wanted);
 }
 
@@ -45,7 +45,7 @@ tv_err tv_queue_create(tv_call *call)
     call->create = (tv_catalog_create){.catalog = call->service->catalog,
                                        .account = tv_identity_account(call->identity),
                                        .name = call->target.container,
-                                       .facts = tv_metadata_format(arena, metadata),
+                                       .attributes = tv_metadata_format(arena, metadata),
                                        .arena = arena};
     tv_catalog_prepare_create(&call->create, &call->write);
     tv_call_write(call, on_created);
@@ -64,19 +64,19 @@ tv_err tv_queue_drop(tv_call *call)
 
 /* --- metadata --- */
 
-static tv_err replace_facts(tv_catalog_change *change, int64_t now)
+static tv_err replace_attributes(tv_catalog_change *change, int64_t now)
 {
-    const tv_slice *facts = change->ctx;
+    const tv_slice *attributes = change->ctx;
 
     (void)now;
-    change->facts = *facts;
+    change->attributes = *attributes;
     return TV_OK;
 }
 
 tv_err tv_queue_set_metadata(tv_call *call)
 {
     tv_arena *arena = &call->req->arena;
-    tv_slice *facts = tv_arena_alloc(arena, sizeof *facts);
+    tv_slice *attributes = tv_arena_alloc(arena, sizeof *attributes);
     tv_metadata metadata;
     tv_err err;
 
@@ -84,12 +84,12 @@ tv_err tv_queue_set_metadata(tv_call *call)
     if (err)
         return err;
 
-    *facts = tv_metadata_format(arena, metadata);
+    *attributes = tv_metadata_format(arena, metadata);
     call->change = (tv_catalog_change){.catalog = call->service->catalog,
                                        .container = call->container,
                                        .arena = arena,
-                                       .decide = replace_facts,
-                                       .ctx = facts};
+                                       .decide = replace_attributes,
+                                       .ctx = attributes};
     tv_catalog_prepare_change(&call->change, &call->write);
     tv_call_write(call, tv_call_respond_changed);
     return TV_OK;
@@ -107,7 +107,8 @@ static tv_err respond_metadata(tv_call *call, tv_err err)
 
     if (err == TV_OK)
         err = tv_metadata_parse(
-            arena, tv_catalog_facts(call->service->catalog, call->container, arena), &metadata);
+            arena, tv_catalog_attributes(call->service->catalog, call->container, arena),
+            &metadata);
     if (err)
         return err;
 
@@ -128,7 +129,7 @@ tv_err tv_queue_get_metadata(tv_call *call)
 /* --- list --- */
 
 static tv_err add_queue_xml(tv_call *call, const tv_list_query *query, tv_slice name,
-                            tv_slice facts)
+                            tv_slice attributes)
 {
     tv_request *req = call->req;
     tv_metadata metadata;
@@ -137,7 +138,7 @@ static tv_err add_queue_xml(tv_call *call, const tv_list_query *query, tv_slice 
     tv_buf_add_lit(&req->out, "<Queue>");
     tv_xml_add_element(&req->out, "Name", name);
     if (tv_list_includes(query, TV_LIT("metadata"))) {
-        err = tv_metadata_parse(&req->arena, facts, &metadata);
+        err = tv_metadata_parse(&req->arena, attributes, &metadata);
         if (err)
             return err;
         tv_metadata_add_xml(&req->out, metadata);

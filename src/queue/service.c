@@ -22,9 +22,9 @@ tv_catalog_kind tv_queue_catalog(tv_engine *engine)
         .exists = TV_ERR_QUEUE_EXISTS,
         .not_found = TV_ERR_QUEUE_NOT_FOUND,
         .rows = tv_key_queue,
-        .own_bytes = sizeof(tv_queue),
-        .own_init = queue_init,
-        .own_done = queue_done,
+        .service_bytes = sizeof(tv_queue),
+        .service_init = queue_init,
+        .service_done = queue_done,
         .ctx = engine,
     };
 }

@@ -59,7 +59,7 @@ struct tv_call {
         tv_catalog_create create;
         tv_catalog_delete delete_op;
         tv_catalog_change change;
-        tv_catalog_set_properties set_properties;
+        tv_catalog_set_settings set_settings;
     };
 };
 
@@ -179,8 +179,8 @@ void tv_call_respond_empty(tv_call *call, int status);
 /* --- operations that all services have: settings.c --- */
 
 /** GET and PUT of the service properties. */
-tv_err tv_call_get_properties(tv_call *call) TV_WARN_UNUSED;
-tv_err tv_call_set_properties(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_call_get_settings(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_call_set_settings(tv_call *call) TV_WARN_UNUSED;
 tv_err tv_call_get_stats(tv_call *call) TV_WARN_UNUSED;
 
 /** GET and PUT of a table's or queue's access policies. */

@@ -13,7 +13,7 @@ typedef struct listing {
 } listing;
 
 /* The one after the last of a page, or of a turn, is only looked at for its name. */
-static bool take_container(void *ctx, tv_slice name, tv_slice facts)
+static bool take_container(void *ctx, tv_slice name, tv_slice attributes)
 {
     listing *l = ctx;
     tv_request *req = l->call->req;
@@ -26,7 +26,7 @@ static bool take_container(void *ctx, tv_slice name, tv_slice facts)
     }
     if (l->count++ == 0)
         tv_buf_printf(&req->out, "<%s>", l->what->element);
-    l->err = l->what->add(l->call, &l->query, name, facts);
+    l->err = l->what->add(l->call, &l->query, name, attributes);
     return l->err == TV_OK;
 }
 

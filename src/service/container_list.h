@@ -11,10 +11,10 @@ typedef struct tv_container_list {
     const char *element; /* that the entries are in: "Queues" */
     bool is_not_cached;  /* the answer says so */
     /**
-     * Append an entry to call->req->out; `facts` are the attributes that the
+     * Append an entry to call->req->out; `attributes` are the attributes that the
      * catalogue keeps with it.
      */
-    tv_err (*add)(tv_call *call, const tv_list_query *query, tv_slice name, tv_slice facts);
+    tv_err (*add)(tv_call *call, const tv_list_query *query, tv_slice name, tv_slice attributes);
 } tv_container_list;
 
 /** List those of the account that a request asks for: an operation's whole work. */

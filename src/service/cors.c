@@ -171,8 +171,7 @@ void tv_cors_add_exposed(tv_buf *buf, const tv_cors_rule *rule, tv_slice head)
  * The account's properties, NULL without any; the URL names it, because the
  * request may be unsigned.
  */
-static tv_shared_properties *find_rules(tv_catalog *catalog, tv_service_kind service,
-                                        tv_request *req)
+static tv_shared_settings *find_rules(tv_catalog *catalog, tv_service_kind service, tv_request *req)
 {
     tv_endpoint endpoint;
 
@@ -180,10 +179,10 @@ static tv_shared_properties *find_rules(tv_catalog *catalog, tv_service_kind ser
         tv_endpoint_parse(&req->arena, tv_service_kind_name(service), req->is_tls, req->host,
                           req->path, &endpoint))
         return NULL;
-    return tv_catalog_properties(catalog, endpoint.account);
+    return tv_catalog_settings(catalog, endpoint.account);
 }
 
-static tv_err match_preflight(const tv_request *req, const tv_shared_properties *shared,
+static tv_err match_preflight(const tv_request *req, const tv_shared_settings *shared,
                               tv_cors_grant *ret_grant)
 {
     const tv_cors_rule *rule;
@@ -197,7 +196,7 @@ static tv_err match_preflight(const tv_request *req, const tv_shared_properties 
         return TV_ERR_CORS_HEADER;
     if (shared == NULL || !tv_slice_is_printable(grant.origin) ||
         !tv_slice_is_printable(grant.headers) ||
-        tv_cors_match(&shared->properties.cors, grant.origin, grant.method, grant.headers, &rule) ==
+        tv_cors_match(&shared->settings.cors, grant.origin, grant.method, grant.headers, &rule) ==
             TV_CORS_NO_FIT)
         return TV_ERR_CORS_PREFLIGHT;
 
@@ -209,10 +208,10 @@ static tv_err match_preflight(const tv_request *req, const tv_shared_properties 
 tv_err tv_cors_preflight(tv_catalog *catalog, tv_service_kind service, tv_request *req,
                          tv_cors_grant *ret_grant)
 {
-    tv_shared_properties *shared = find_rules(catalog, service, req);
+    tv_shared_settings *shared = find_rules(catalog, service, req);
     tv_err err = match_preflight(req, shared, ret_grant);
 
-    tv_shared_properties_unref(shared);
+    tv_shared_settings_unref(shared);
     return err;
 }
 
@@ -277,13 +276,13 @@ static bool is_from_elsewhere(const tv_request *req, tv_slice origin)
 static bool is_allowed(tv_catalog *catalog, tv_service_kind service, tv_request *req,
                        tv_slice origin)
 {
-    tv_shared_properties *shared = find_rules(catalog, service, req);
+    tv_shared_settings *shared = find_rules(catalog, service, req);
     const tv_cors_rule *rule;
     bool fits = shared && origin.len && tv_slice_is_printable(origin) &&
-                tv_cors_match(&shared->properties.cors, origin, req->method_text, TV_NONE, &rule) !=
+                tv_cors_match(&shared->settings.cors, origin, req->method_text, TV_NONE, &rule) !=
                     TV_CORS_NO_FIT;
 
-    tv_shared_properties_unref(shared);
+    tv_shared_settings_unref(shared);
     return fits;
 }
 
@@ -327,19 +326,19 @@ void tv_cors_add_headers(tv_catalog *catalog, tv_service_kind service, tv_reques
 {
     bool is_read = req->method == TV_METHOD_GET || req->method == TV_METHOD_HEAD;
     tv_slice origin = tv_request_header(req, TV_LIT("origin"));
-    tv_shared_properties *shared;
+    tv_shared_settings *shared;
     const tv_cors_rule *rule;
     tv_cors_fit fit;
 
     if (origin.len == 0 && !is_read)
         return;
     shared = find_rules(catalog, service, req);
-    if (shared == NULL || shared->properties.cors.count == 0) {
-        tv_shared_properties_unref(shared);
+    if (shared == NULL || shared->settings.cors.count == 0) {
+        tv_shared_settings_unref(shared);
         return;
     }
 
-    fit = tv_cors_match(&shared->properties.cors, tv_slice_is_printable(origin) ? origin : TV_NONE,
+    fit = tv_cors_match(&shared->settings.cors, tv_slice_is_printable(origin) ? origin : TV_NONE,
                         req->method_text, TV_NONE, &rule);
     if (fit == TV_CORS_ANY_ORIGIN) {
         tv_response_header(req, TV_LIT("Access-Control-Allow-Origin"), TV_LIT("*"));
@@ -351,5 +350,5 @@ void tv_cors_add_headers(tv_catalog *catalog, tv_service_kind service, tv_reques
         expose_headers(req, rule);
     if (fit != TV_CORS_ANY_ORIGIN && is_read)
         tv_response_header(req, TV_LIT("Vary"), TV_LIT("Origin"));
-    tv_shared_properties_unref(shared);
+    tv_shared_settings_unref(shared);
 }

@@ -8,7 +8,7 @@
 #include "base/err.h"
 
 /**
- * TV_ERR_TABLE_NAME_LENGTH, TV_ERR_TABLE_NAME_INVALID: on the wire they are
+ * TV_ERR_NAME_LENGTH, TV_ERR_NAME_INVALID: on the wire they are
  * the same as for tables.
  */
 tv_err tv_check_container_name(tv_slice name) TV_WARN_UNUSED;

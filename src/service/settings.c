@@ -1,22 +1,22 @@
-/* Service properties, stats and access policies: the same for all services. */
+/* Service settings, stats and access policies: the same for all services. */
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "catalog/acl.h"
 #include "service/call.h"
 
-tv_err tv_call_get_properties(tv_call *call)
+tv_err tv_call_get_settings(tv_call *call)
 {
     tv_service_kind kind = call->service->spec->kind;
-    tv_shared_properties *shared =
-        tv_catalog_properties(call->service->catalog, tv_identity_account(call->identity));
-    tv_service_properties properties = tv_properties_default(kind);
+    tv_shared_settings *shared =
+        tv_catalog_settings(call->service->catalog, tv_identity_account(call->identity));
+    tv_service_settings settings = tv_settings_default(kind);
 
     if (shared)
-        tv_properties_apply(&properties, &shared->properties);
+        tv_settings_apply(&settings, &shared->settings);
     tv_call_start_xml(call, 200);
-    tv_properties_add_xml(&call->req->out, kind, &properties);
-    tv_shared_properties_unref(shared);
+    tv_settings_add_xml(&call->req->out, kind, &settings);
+    tv_shared_settings_unref(shared);
     tv_call_finish(call);
     return TV_OK;
 }
@@ -28,11 +28,11 @@ static tv_err on_properties_set(tv_call *call, tv_err err)
     return err;
 }
 
-tv_err tv_call_set_properties(tv_call *call)
+tv_err tv_call_set_settings(tv_call *call)
 {
-    tv_catalog_set_properties *set = &call->set_properties;
-    tv_err err = tv_properties_parse(&call->req->arena, call->service->spec->kind, call->req->body,
-                                     &set->update);
+    tv_catalog_set_settings *set = &call->set_settings;
+    tv_err err = tv_settings_parse(&call->req->arena, call->service->spec->kind, call->req->body,
+                                   &set->update);
 
     if (err)
         return err;
@@ -40,7 +40,7 @@ tv_err tv_call_set_properties(tv_call *call)
     set->catalog = call->service->catalog;
     set->account = tv_identity_account(call->identity);
     set->arena = &call->req->arena;
-    tv_catalog_prepare_set_properties(set, &call->write);
+    tv_catalog_prepare_set_settings(set, &call->write);
     tv_call_write(call, on_properties_set);
     return TV_OK;
 }

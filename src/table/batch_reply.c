@@ -179,8 +179,8 @@ static bool has_index(const tv_table_batch *batch, tv_err err)
 
 static bool is_table_error(tv_err err)
 {
-    return err == TV_ERR_TABLE_NOT_FOUND || err == TV_ERR_TABLE_NAME_INVALID ||
-           err == TV_ERR_TABLE_NAME_LENGTH || err == TV_ERR_TABLE_NAME_RESERVED;
+    return err == TV_ERR_TABLE_NOT_FOUND || err == TV_ERR_NAME_INVALID ||
+           err == TV_ERR_NAME_LENGTH || err == TV_ERR_NAME_RESERVED;
 }
 
 static void add_error(tv_buf *buf, tv_call *call, tv_err err, size_t failed)

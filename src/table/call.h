@@ -49,7 +49,7 @@ void tv_table_call_write_changes(tv_call *call, tv_call_then *then);
 /** Count a query of this table by its plan. */
 static inline void tv_table_count_plan(tv_container *table, tv_plan_kind kind)
 {
-    tv_table_counts *counts = table->own;
+    tv_table_counts *counts = table->service_data;
 
     atomic_fetch_add_explicit(&counts->plans[kind], 1, memory_order_relaxed);
 }

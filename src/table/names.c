@@ -25,18 +25,18 @@ tv_err tv_check_table_name(tv_slice name)
     size_t units = tv_utf8_units(name);
 
     if (units < TABLE_NAME_MIN || units > TABLE_NAME_MAX)
-        return TV_ERR_TABLE_NAME_LENGTH;
+        return TV_ERR_NAME_LENGTH;
     if (!is_ascii_letter((unsigned char)name.data[0]))
-        return TV_ERR_TABLE_NAME_INVALID;
+        return TV_ERR_NAME_INVALID;
 
     for (size_t i = 0; i < name.len; i++) {
         unsigned char c = (unsigned char)name.data[i];
 
         if (!is_ascii_letter(c) && !is_ascii_digit(c))
-            return TV_ERR_TABLE_NAME_INVALID;
+            return TV_ERR_NAME_INVALID;
     }
     if (tv_slice_eq_nocase(name, TV_LIT("tables")))
-        return TV_ERR_TABLE_NAME_RESERVED;
+        return TV_ERR_NAME_RESERVED;
     return TV_OK;
 }
 

@@ -9,7 +9,7 @@ const tv_catalog_kind tv_table_catalog = {
     .exists = TV_ERR_TABLE_EXISTS,
     .not_found = TV_ERR_TABLE_NOT_FOUND,
     .rows = tv_key_table,
-    .own_bytes = sizeof(tv_table_counts),
+    .service_bytes = sizeof(tv_table_counts),
 };
 
 /* --- metrics --- */
@@ -25,7 +25,7 @@ typedef struct visit {
 
 static void visit_table(void *ctx, const tv_container *table)
 {
-    const tv_table_counts *counts = table->own;
+    const tv_table_counts *counts = table->service_data;
     visit *v = ctx;
 
     for (int kind = 0; kind < TV_PLAN_KINDS; kind++) {

@@ -83,14 +83,14 @@ static tv_err take_table(tv_table_scan *scan, tv_slice name)
 }
 
 /* Every page looks at one table at least, see look_at_limits of scan.c. */
-static bool look_at_table(void *ctx, tv_slice name, tv_slice facts)
+static bool look_at_table(void *ctx, tv_slice name, tv_slice attributes)
 {
     tv_table_scan *scan = ctx;
     struct tv_table_walk *walk = scan->walk;
     tv_turn *turn = walk->turn;
     bool is_over = scan->page.examined && tv_turn_is_over(turn, 1);
 
-    (void)facts;
+    (void)attributes;
     if (tv_table_page_is_full(&scan->page, scan->out) ||
         (is_over && (turn->must_end || tv_table_page_is_late(&scan->page)))) {
         scan->next.next_table = table_token(scan->arena, name);

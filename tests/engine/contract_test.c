@@ -242,15 +242,15 @@ CASE(an_iterator_opened_after_a_drop_does_not_see_it)
 CASE(a_dropped_range_of_many_rows_stays_dropped)
 {
     enum { ROWS = 20000 };
-    tv_batch batch = {0};
+    tv_write_batch batch = {0};
     tv_arena arena;
 
     tv_arena_init(&arena);
     for (int i = 0; i < ROWS; i++)
-        tv_batch_add(&batch, (tv_change){TV_CHANGE_PUT, tv_arena_printf(&arena, "g%06d", i),
-                                         TV_LIT("some value of a row")});
+        tv_write_batch_add(&batch, (tv_change){TV_CHANGE_PUT, tv_arena_printf(&arena, "g%06d", i),
+                                               TV_LIT("some value of a row")});
     CHECK_OK(tv_engine_write(f->engine, &batch));
-    tv_batch_done(&batch);
+    tv_write_batch_done(&batch);
     tv_arena_done(&arena);
     CHECK_OK(WRITE(f->engine, put("f", "1"), put("h", "1")));
     reopen(f);
@@ -308,7 +308,7 @@ CASE(what_was_written_is_there_after_a_reopen)
     CHECK_SCAN(f->engine, "a", "l", "b=1 c=1 ");
 }
 
-CASE(a_sound_engine_checks_out_and_reports_figures)
+CASE(a_sound_engine_checks_out_and_reports_metrics)
 {
     CHECK_OK(tv_engine_check(f->engine));
 }
@@ -319,11 +319,11 @@ static void count_figure(void *ctx, const char *name, const char *help, double v
     ++*(int *)ctx;
 }
 
-CASE(figures_have_names_and_help)
+CASE(metrics_have_names_and_help)
 {
     int count = 0;
 
-    f->engine->ops->figures(f->engine, count_figure, &count);
+    f->engine->ops->metrics(f->engine, count_figure, &count);
     CHECK(count > 0);
 }
 
@@ -520,8 +520,8 @@ static const contract_case cases[] = {
     NAMED(a_value_of_a_mebibyte_and_the_longest_key),
     NAMED(a_cached_read_answers_or_says_that_it_would_block),
     NAMED(what_was_written_is_there_after_a_reopen),
-    NAMED(a_sound_engine_checks_out_and_reports_figures),
-    NAMED(figures_have_names_and_help),
+    NAMED(a_sound_engine_checks_out_and_reports_metrics),
+    NAMED(metrics_have_names_and_help),
     NAMED(random_batches_leave_what_a_model_says),
     NAMED(a_batch_is_seen_whole_or_not_at_all),
     NAMED(expectations_and_their_write_are_one_step),

@@ -52,12 +52,12 @@ static inline tv_engine *open_rocksdb(const char *dir)
 
 static inline tv_err write_changes(tv_engine *engine, const tv_change *changes, size_t count)
 {
-    tv_batch batch = {0};
+    tv_write_batch batch = {0};
 
     for (size_t i = 0; i < count; i++)
-        tv_batch_add(&batch, changes[i]);
+        tv_write_batch_add(&batch, changes[i]);
     tv_err err = tv_engine_write(engine, &batch);
-    tv_batch_done(&batch);
+    tv_write_batch_done(&batch);
     return err;
 }
 

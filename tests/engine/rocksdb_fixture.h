@@ -151,7 +151,7 @@ static inline void wait_for_compaction(tv_engine *engine)
     for (int quiet = 0; quiet < 20; usleep(10000)) {
         double running = 0;
 
-        engine->ops->figures(engine, find_running, &running);
+        engine->ops->metrics(engine, find_running, &running);
         quiet = running > 0 ? 0 : quiet + 1;
     }
 }

@@ -131,9 +131,10 @@ TEST(below_the_reserve_writes_are_refused_and_reads_go_on)
     /* Space can be won back all the same. */
     CHECK_OK(tv_engine_drop_range(engine, TV_LIT("x"), TV_LIT("y")));
     tv_change gone = del("k");
-    CHECK_ERR(tv_engine_write(engine, &(tv_batch){.changes = &gone, .count = 1}), TV_ERR_DISK_FULL);
-    CHECK_OK(
-        tv_engine_write(engine, &(tv_batch){.changes = &gone, .count = 1, .is_freeing = true}));
+    CHECK_ERR(tv_engine_write(engine, &(tv_write_batch){.changes = &gone, .count = 1}),
+              TV_ERR_DISK_FULL);
+    CHECK_OK(tv_engine_write(engine,
+                             &(tv_write_batch){.changes = &gone, .count = 1, .is_freeing = true}));
     CHECK_ROW(engine, "k", "-");
     CHECK_ERR(tv_engine_check(engine), TV_ERR_DISK_FULL);
 
@@ -208,8 +209,8 @@ TEST(deletes_on_a_full_disk_give_their_space_back)
 
         numbered_key(key, i);
         tv_change gone = del(key);
-        CHECK_OK(
-            tv_engine_write(engine, &(tv_batch){.changes = &gone, .count = 1, .is_freeing = true}));
+        CHECK_OK(tv_engine_write(
+            engine, &(tv_write_batch){.changes = &gone, .count = 1, .is_freeing = true}));
     }
     for (int i = 0; tv_engine_check(engine) != TV_OK; i++, usleep(100000))
         CHECK(i < 400);

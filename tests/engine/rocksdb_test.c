@@ -327,7 +327,7 @@ TEST(damage_that_a_read_has_met_is_told_by_the_check)
     tv_iter_free(iter);
     CHECK_ERR(tv_engine_get(engine, TV_READ_ANY, TV_LIT("z1"), &arena, &value), TV_ERR_CORRUPT);
     CHECK_ERR(tv_engine_check(engine), TV_ERR_CORRUPT);
-    engine->ops->figures(engine, find_failed_reads, &failed);
+    engine->ops->metrics(engine, find_failed_reads, &failed);
     CHECK_INT(failed, 2);
     CHECK_OK(tv_engine_get(engine, TV_READ_ANY, TV_LIT("k0001"), &arena, &value));
     tv_engine_close(engine);
@@ -524,22 +524,22 @@ static tv_engine *open_many_rows(int rows)
 {
     enum { GROUP = 10000, FILES = 5 /* of the first level; four make RocksDB merge them */ };
     static char keys[GROUP][16];
-    tv_batch batch = {0};
+    tv_write_batch batch = {0};
     tv_engine *engine;
 
     for (int first = 0; first < FILES; first++) {
         engine = open_rocksdb(dir);
         for (int i = first; i < rows; i += FILES) {
             snprintf(keys[batch.count], sizeof keys[0], "row%07d", i);
-            tv_batch_add(&batch, put(keys[batch.count], "v"));
+            tv_write_batch_add(&batch, put(keys[batch.count], "v"));
             if (batch.count == GROUP || i + FILES >= rows) {
                 CHECK_OK(tv_engine_write(engine, &batch));
-                tv_batch_clear(&batch);
+                tv_write_batch_clear(&batch);
             }
         }
         tv_engine_close(engine);
     }
-    tv_batch_done(&batch);
+    tv_write_batch_done(&batch);
     engine = open_rocksdb(dir);
     wait_for_compaction(engine);
     return engine;
@@ -572,17 +572,18 @@ static void change_many_rows(tv_engine *engine, int rows, bool is_delete)
 {
     enum { GROUP = 1000 };
     static char keys[GROUP][16];
-    tv_batch batch = {0};
+    tv_write_batch batch = {0};
 
     for (int i = 0; i < rows; i++) {
         snprintf(keys[batch.count], sizeof keys[0], "row%07d", i);
-        tv_batch_add(&batch, is_delete ? del(keys[batch.count]) : put(keys[batch.count], "v"));
+        tv_write_batch_add(&batch,
+                           is_delete ? del(keys[batch.count]) : put(keys[batch.count], "v"));
         if (batch.count == GROUP) {
             CHECK_OK(tv_engine_write(engine, &batch));
-            tv_batch_clear(&batch);
+            tv_write_batch_clear(&batch);
         }
     }
-    tv_batch_done(&batch);
+    tv_write_batch_done(&batch);
 }
 
 /* Deleted rows that a scan of everything steps over. */

@@ -1,5 +1,5 @@
 /*
- * The values of a blob's rows and the facts of a container.  The first byte of
+ * The values of a blob's rows and the attributes of a container.  The first byte of
  * the input says which; the rest is refused, or is just what encoding its
  * meaning gives again: every value has one form.
  */
@@ -11,7 +11,7 @@
 static bool decode_and_encode(tv_arena *arena, char kind, tv_slice value, tv_slice *ret_again)
 {
     tv_slice key = tv_blob_key_run(arena, TV_LIT("p\x01"), 1, UINT64_MAX);
-    tv_container_facts facts;
+    tv_container_attributes attributes;
     tv_block_ledger ledger;
     const tv_blob_piece *pieces;
     tv_blob_head head;
@@ -45,9 +45,9 @@ static bool decode_and_encode(tv_arena *arena, char kind, tv_slice value, tv_sli
         *ret_again = tv_block_ledger_encode(arena, &ledger);
         return true;
     case 'c':
-        if (tv_container_facts_decode(arena, value, &facts))
+        if (tv_container_attributes_decode(arena, value, &attributes))
             return false;
-        *ret_again = tv_container_facts_encode(arena, &facts);
+        *ret_again = tv_container_attributes_encode(arena, &attributes);
         return true;
     default:
         return false;

@@ -7,7 +7,7 @@
 
 #include "base/xml.h"
 #include "catalog/acl.h"
-#include "catalog/properties.h"
+#include "catalog/settings.h"
 #include "http/parser.h"
 
 static size_t check_tree(tv_arena *arena, const tv_xml_node *node, size_t depth)
@@ -60,22 +60,22 @@ static void check_rule(const tv_cors_rule *rule)
 
 static void try_properties(tv_arena *arena, tv_slice document)
 {
-    tv_service_properties properties = tv_properties_default(TV_SERVICE_TABLE), update;
-    tv_shared_properties *shared;
+    tv_service_settings properties = tv_settings_default(TV_SERVICE_TABLE), update;
+    tv_shared_settings *shared;
     tv_buf written = TV_BUF_EMPTY, rewritten = TV_BUF_EMPTY;
 
-    if (tv_properties_parse(arena, TV_SERVICE_TABLE, document, &update))
+    if (tv_settings_parse(arena, TV_SERVICE_TABLE, document, &update))
         return;
 
-    tv_properties_apply(&properties, &update);
+    tv_settings_apply(&properties, &update);
     tv_assert(properties.cors.count <= TV_CORS_RULES_MAX);
     for (size_t i = 0; i < properties.cors.count; i++)
         check_rule(&properties.cors.rules[i]);
-    tv_properties_add_xml(&written, TV_SERVICE_TABLE, &properties);
-    tv_assert(tv_shared_properties_new(TV_SERVICE_TABLE, tv_buf_slice(&written), &shared) == TV_OK);
-    tv_properties_add_xml(&rewritten, TV_SERVICE_TABLE, &shared->properties);
+    tv_settings_add_xml(&written, TV_SERVICE_TABLE, &properties);
+    tv_assert(tv_shared_settings_new(TV_SERVICE_TABLE, tv_buf_slice(&written), &shared) == TV_OK);
+    tv_settings_add_xml(&rewritten, TV_SERVICE_TABLE, &shared->settings);
     tv_assert(tv_slice_eq(tv_buf_slice(&written), tv_buf_slice(&rewritten)));
-    tv_shared_properties_unref(shared);
+    tv_shared_settings_unref(shared);
     tv_buf_done(&written);
     tv_buf_done(&rewritten);
 }

@@ -21,7 +21,7 @@ import sign
 from server import ACCOUNT, KEY
 from table_client import BROKEN
 
-__all__ = ["BROKEN", "Client", "Listed", "block_id", "extent_files", "figures", "until_no_extents"]
+__all__ = ["BROKEN", "Client", "Listed", "block_id", "extent_files", "numbers", "until_no_extents"]
 
 VERSION = "2023-11-03"
 
@@ -170,7 +170,7 @@ def extent_files(data):
     return found
 
 
-def figures(server):
+def numbers(server):
     """(extents, extent_bytes, extents_to_remove) as the server reports them."""
     with urllib.request.urlopen(server.admin_url + "/metrics", timeout=20) as reply:
         text = reply.read().decode()
@@ -181,9 +181,9 @@ def figures(server):
 def until_no_extents(test, server, wait_s=20):
     """Fail unless all files of large data are removed, and the metrics drop to 0."""
     deadline = time.monotonic() + wait_s
-    while extent_files(server.data) or figures(server) != (0, 0, 0):
+    while extent_files(server.data) or numbers(server) != (0, 0, 0):
         if time.monotonic() > deadline:
             files = extent_files(server.data)
             test.fail(f"{len(files)} files without a blob: {files[:5]}; metrics (extents, bytes, "
-                      f"to remove) are {figures(server)}\n{server.log()[-2000:]}")
+                      f"to remove) are {numbers(server)}\n{server.log()[-2000:]}")
         time.sleep(0.02)

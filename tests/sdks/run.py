@@ -298,18 +298,18 @@ def run_snippet(language, code):
 def run_part(name, function):
     """(passed, failed) of one step of a language."""
     try:
-        figures = function() or (1, 0)
+        numbers = function() or (1, 0)
     except (Failed, OSError, RuntimeError, subprocess.TimeoutExpired) as trouble:
         print(f"    FAILED {name}: {trouble}")
         return 0, 1
-    print(f"  {name}: {figures[0]} ok" + (f", {figures[1]} FAILED" if figures[1] else ""), flush=True)
-    return figures
+    print(f"  {name}: {numbers[0]} ok" + (f", {numbers[1]} FAILED" if numbers[1] else ""), flush=True)
+    return numbers
 
 
 def smoke(language):
     with Served() as served:
-        figures = language.smoke(served.told())
-    return figures
+        numbers = language.smoke(served.told())
+    return numbers
 
 
 def run_language(name):

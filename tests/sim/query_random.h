@@ -84,11 +84,11 @@ static tv_property random_value(tv_edm_type type)
 
 static void write_change(tv_change change)
 {
-    tv_batch batch = {0};
+    tv_write_batch batch = {0};
 
-    tv_batch_add(&batch, change);
+    tv_write_batch_add(&batch, change);
     CHECK_OK(tv_engine_write(engine, &batch));
-    tv_batch_done(&batch);
+    tv_write_batch_done(&batch);
 }
 
 static tv_slice key_of(int64_t table_id, const row *r)

@@ -55,7 +55,7 @@ static tv_engine_ops faulty_ops;
 static fault fault_kind;
 static uint64_t fault_writes; /* a bit for each write to come: whether it meets the fault */
 
-static tv_err write_faulty(tv_engine *of, const tv_batch *batch)
+static tv_err write_faulty(tv_engine *of, const tv_write_batch *batch)
 {
     bool meets_fault = fault_writes & 1;
 

@@ -199,7 +199,7 @@ bool tv_hasher_submit(tv_hasher *hasher, tv_hash_job *job)
     return is_taken;
 }
 
-void tv_hasher_figures(tv_hasher *hasher, uint64_t *ret_batches, uint64_t *ret_pieces)
+void tv_hasher_metrics(tv_hasher *hasher, uint64_t *ret_batches, uint64_t *ret_pieces)
 {
     tv_background_lock(&hasher->thread);
     *ret_batches = hasher->batches;

@@ -7,7 +7,7 @@
  * waits a moment for uploads that are about to bring another piece, as long as
  * such waits pay.
  *
- * Any thread.  All but tv_hasher_new and tv_hasher_figures accept NULL: a hasher
+ * Any thread.  All but tv_hasher_new and tv_hasher_metrics accept NULL: a hasher
  * that takes no jobs.
  */
 #ifndef TV_BLOB_HASHER_H
@@ -53,6 +53,6 @@ void tv_hasher_leave(tv_hasher *hasher, tv_hash_job *job);
 bool tv_hasher_submit(tv_hasher *hasher, tv_hash_job *job) TV_WARN_UNUSED;
 
 /** Batches that were hashed, and the pieces in them; for tests. */
-void tv_hasher_figures(tv_hasher *hasher, uint64_t *ret_batches, uint64_t *ret_pieces);
+void tv_hasher_metrics(tv_hasher *hasher, uint64_t *ret_batches, uint64_t *ret_pieces);
 
 #endif

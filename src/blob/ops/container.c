@@ -45,10 +45,10 @@ static tv_err check_scope(tv_blob_call *call)
 
 static void add_access(tv_blob_call *call)
 {
-    if (call->facts.access != TV_PUBLIC_NONE)
+    if (call->attributes.access != TV_PUBLIC_NONE)
         tv_response_header(call->base.req, access_header,
-                           call->facts.access == TV_PUBLIC_BLOB ? TV_LIT("blob")
-                                                                : TV_LIT("container"));
+                           call->attributes.access == TV_PUBLIC_BLOB ? TV_LIT("blob")
+                                                                     : TV_LIT("container"));
 }
 
 /* The lease id that came with a request; NULL without one. */
@@ -58,25 +58,26 @@ static const tv_guid *lease_id(const tv_blob_call *call)
 }
 
 /*
- * Set call->facts to the attributes as they are now, and check the lease id
+ * Set call->attributes to the attributes as they are now, and check the lease id
  * that a read may bring.
  */
-static tv_err read_facts(tv_blob_call *call)
+static tv_err read_attributes(tv_blob_call *call)
 {
     tv_call *base = &call->base;
     tv_arena *arena = &base->req->arena;
-    tv_err err = tv_container_facts_decode(
-        arena, tv_catalog_facts(base->service->catalog, base->container, arena), &call->facts);
+    tv_err err = tv_container_attributes_decode(
+        arena, tv_catalog_attributes(base->service->catalog, base->container, arena),
+        &call->attributes);
 
     if (err)
         return err;
-    return tv_container_check_lease(&call->facts, lease_id(call), false, tv_instant_now());
+    return tv_container_check_lease(&call->attributes, lease_id(call), false, tv_instant_now());
 }
 
 static void respond_changed(tv_blob_call *call, int status)
 {
     tv_call_start(&call->base, status);
-    tv_blob_add_etag(call, call->facts.etag);
+    tv_blob_add_etag(call, call->attributes.etag);
     tv_call_finish(&call->base);
 }
 
@@ -92,14 +93,14 @@ static tv_err on_created(tv_call *base, tv_err err)
 tv_err tv_blob_create_container(tv_call *base)
 {
     tv_blob_call *call = tv_blob_call_of(base);
-    tv_container_facts *facts = &call->facts;
+    tv_container_attributes *attributes = &call->attributes;
     tv_err err;
 
-    err = tv_metadata_read(base->req, &facts->metadata);
+    err = tv_metadata_read(base->req, &attributes->metadata);
     if (err)
         return err;
 
-    err = read_access(call, &facts->access);
+    err = read_access(call, &attributes->access);
     if (err)
         return err;
 
@@ -107,12 +108,12 @@ tv_err tv_blob_create_container(tv_call *base)
     if (err)
         return err;
 
-    facts->created = facts->etag = tv_instant_now();
+    attributes->created = attributes->etag = tv_instant_now();
     base->create = (tv_catalog_create){
         .catalog = base->service->catalog,
         .account = tv_identity_account(base->identity),
         .name = call->base.target.container,
-        .facts = tv_container_facts_encode(&base->req->arena, facts),
+        .attributes = tv_container_attributes_encode(&base->req->arena, attributes),
         .arena = &base->req->arena,
     };
     tv_catalog_prepare_create(&base->create, &base->write);
@@ -139,16 +140,16 @@ static void add_newer(tv_blob_call *call)
 tv_err tv_blob_get_container(tv_call *base)
 {
     tv_blob_call *call = tv_blob_call_of(base);
-    tv_err err = read_facts(call);
+    tv_err err = read_attributes(call);
 
     if (err)
         return err;
 
     tv_call_start(base, 200);
-    tv_blob_add_etag(call, call->facts.etag);
-    tv_metadata_add_headers(base->req, call->facts.metadata);
+    tv_blob_add_etag(call, call->attributes.etag);
+    tv_metadata_add_headers(base->req, call->attributes.metadata);
     if (tv_call_op(&call->base) == TV_BLOB_OP_GET_CONTAINER_PROPERTIES) {
-        tv_blob_add_lease(call, &call->facts.lease);
+        tv_blob_add_lease(call, &call->attributes.lease);
         add_access(call);
         tv_response_header(base->req, TV_LIT("x-ms-has-immutability-policy"), TV_LIT("false"));
         tv_response_header(base->req, TV_LIT("x-ms-has-legal-hold"), TV_LIT("false"));
@@ -162,7 +163,7 @@ tv_err tv_blob_get_container_acl(tv_call *base)
 {
     tv_blob_call *call = tv_blob_call_of(base);
     tv_access_policies policies;
-    tv_err err = read_facts(call);
+    tv_err err = read_attributes(call);
 
     if (err)
         return err;
@@ -173,7 +174,7 @@ tv_err tv_blob_get_container_acl(tv_call *base)
         return err;
 
     tv_call_start_xml(base, 200);
-    tv_blob_add_etag(call, call->facts.etag);
+    tv_blob_add_etag(call, call->attributes.etag);
     add_access(call);
     tv_acl_add_xml(&base->req->out, &policies);
     tv_call_finish(base);
@@ -198,37 +199,38 @@ static void submit_change(tv_blob_call *call,
 }
 
 /*
- * Set call->facts to the attributes before a change, which the lease and the
+ * Set call->attributes to the attributes before a change, which the lease and the
  * conditions must allow.
  */
-static tv_err open_facts(tv_blob_call *call, tv_slice facts, bool is_delete, int64_t now)
+static tv_err open_attributes(tv_blob_call *call, tv_slice attributes, bool is_delete, int64_t now)
 {
-    tv_err err = tv_container_facts_decode(&call->base.req->arena, facts, &call->facts);
+    tv_err err =
+        tv_container_attributes_decode(&call->base.req->arena, attributes, &call->attributes);
 
     if (err)
         return err;
 
-    err = tv_container_check_lease(&call->facts, lease_id(call), is_delete, now);
+    err = tv_container_check_lease(&call->attributes, lease_id(call), is_delete, now);
     if (err)
         return err;
 
-    return tv_conditions_check_write(&call->args.conditions, call->facts.etag);
+    return tv_conditions_check_write(&call->args.conditions, call->attributes.etag);
 }
 
 static tv_err decide_metadata(tv_catalog_change *change, int64_t now)
 {
     tv_blob_call *call = change->ctx;
-    tv_err err = open_facts(call, change->facts, false, now);
+    tv_err err = open_attributes(call, change->attributes, false, now);
 
     if (err)
         return err;
 
-    call->facts.metadata = call->metadata;
-    err = tv_container_facts_touch(&call->facts, now);
+    call->attributes.metadata = call->metadata;
+    err = tv_container_attributes_touch(&call->attributes, now);
     if (err)
         return err;
 
-    change->facts = tv_container_facts_encode(change->arena, &call->facts);
+    change->attributes = tv_container_attributes_encode(change->arena, &call->attributes);
     return TV_OK;
 }
 
@@ -254,17 +256,17 @@ tv_err tv_blob_set_container_metadata(tv_call *base)
 static tv_err decide_acl(tv_catalog_change *change, int64_t now)
 {
     tv_blob_call *call = change->ctx;
-    tv_err err = open_facts(call, change->facts, false, now);
+    tv_err err = open_attributes(call, change->attributes, false, now);
 
     if (err)
         return err;
 
-    call->facts.access = call->access;
-    err = tv_container_facts_touch(&call->facts, now);
+    call->attributes.access = call->access;
+    err = tv_container_attributes_touch(&call->attributes, now);
     if (err)
         return err;
 
-    change->facts = tv_container_facts_encode(change->arena, &call->facts);
+    change->attributes = tv_container_attributes_encode(change->arena, &call->attributes);
     return TV_OK;
 }
 
@@ -290,20 +292,21 @@ tv_err tv_blob_set_container_acl(tv_call *base)
 static tv_err decide_lease(tv_catalog_change *change, int64_t now)
 {
     tv_blob_call *call = change->ctx;
-    tv_err err = tv_container_facts_decode(&call->base.req->arena, change->facts, &call->facts);
+    tv_err err = tv_container_attributes_decode(&call->base.req->arena, change->attributes,
+                                                &call->attributes);
 
     if (err)
         return err;
 
-    err = tv_container_lease(&call->facts, &call->args.lease, now, &call->lease_seconds);
+    err = tv_container_lease(&call->attributes, &call->args.lease, now, &call->lease_seconds);
     if (err)
         return err;
 
-    err = tv_conditions_check_write(&call->args.conditions, call->facts.etag);
+    err = tv_conditions_check_write(&call->args.conditions, call->attributes.etag);
     if (err)
         return err;
 
-    change->facts = tv_container_facts_encode(change->arena, &call->facts);
+    change->attributes = tv_container_attributes_encode(change->arena, &call->attributes);
     return TV_OK;
 }
 
@@ -312,7 +315,8 @@ static tv_err on_leased(tv_call *base, tv_err err)
     tv_blob_call *call = tv_blob_call_of(base);
 
     if (err == TV_OK)
-        tv_blob_respond_leased(call, &call->facts.lease, call->lease_seconds, call->facts.etag);
+        tv_blob_respond_leased(call, &call->attributes.lease, call->lease_seconds,
+                               call->attributes.etag);
     return err;
 }
 
@@ -327,7 +331,7 @@ tv_err tv_blob_lease_container(tv_call *base)
 
 static tv_err decide_delete(tv_catalog_delete *delete_op, tv_slice bytes, int64_t now)
 {
-    return open_facts(delete_op->ctx, bytes, true, now);
+    return open_attributes(delete_op->ctx, bytes, true, now);
 }
 
 /* Another request may have been faster. */

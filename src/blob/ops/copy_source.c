@@ -151,11 +151,12 @@ static tv_err parse_source(tv_blob_call *call, tv_slice text, tv_blob_copying *c
 static bool is_public(const tv_blob_copying *copying, tv_arena *arena)
 {
     tv_catalog *catalog = copying->source.base.service->catalog;
-    tv_container_facts facts;
+    tv_container_attributes attributes;
 
-    return tv_container_facts_decode(arena, tv_catalog_facts(catalog, copying->container, arena),
-                                     &facts) == TV_OK &&
-           tv_blob_is_public(copying->source.base.op, facts.access);
+    return tv_container_attributes_decode(arena,
+                                          tv_catalog_attributes(catalog, copying->container, arena),
+                                          &attributes) == TV_OK &&
+           tv_blob_is_public(copying->source.base.op, attributes.access);
 }
 
 /* Whether the copy itself is signed with a key of the account that the source is in. */

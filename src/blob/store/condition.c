@@ -91,7 +91,7 @@ static bool is_unmodified(const tv_blob_conditions *conditions, int64_t etag)
 /* If-Match, else If-Unmodified-Since, of what was last changed at `etag`. */
 static bool is_as_wanted(const tv_blob_conditions *conditions, int64_t etag)
 {
-    if (conditions->if_match.test != TV_ETAG_UNSAID)
+    if (conditions->if_match.test != TV_ETAG_ABSENT)
         return names(&conditions->if_match, etag);
     return is_unmodified(conditions, etag);
 }
@@ -99,14 +99,14 @@ static bool is_as_wanted(const tv_blob_conditions *conditions, int64_t etag)
 /* If-None-Match, else If-Modified-Since. */
 static bool is_news(const tv_blob_conditions *conditions, int64_t etag)
 {
-    if (conditions->if_none_match.test != TV_ETAG_UNSAID)
+    if (conditions->if_none_match.test != TV_ETAG_ABSENT)
         return !names(&conditions->if_none_match, etag);
     return conditions->modified_since == 0 || is_later(etag, conditions->modified_since);
 }
 
 tv_err tv_conditions_check_read(const tv_blob_conditions *conditions, int64_t etag)
 {
-    bool has_tag = conditions->if_none_match.test != TV_ETAG_UNSAID;
+    bool has_tag = conditions->if_none_match.test != TV_ETAG_ABSENT;
     bool has_date = conditions->modified_since != 0;
 
     if (!is_as_wanted(conditions, etag) || !is_unmodified(conditions, etag))
@@ -127,7 +127,7 @@ tv_err tv_conditions_check_put(const tv_blob_conditions *conditions, int64_t eta
 {
     /* What does not exist can match no ETag; dates say nothing about it. */
     if (etag == 0)
-        return conditions->if_match.test == TV_ETAG_UNSAID ? TV_OK : TV_ERR_CONDITION_NOT_MET;
+        return conditions->if_match.test == TV_ETAG_ABSENT ? TV_OK : TV_ERR_CONDITION_NOT_MET;
     if (conditions->if_none_match.test != TV_ETAG_ANY)
         return tv_conditions_check_write(conditions, etag);
     if (!conditions->has_lease_id)

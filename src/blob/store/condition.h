@@ -21,7 +21,7 @@
 #include "base/guid.h"
 
 typedef enum tv_etag_test {
-    TV_ETAG_UNSAID,
+    TV_ETAG_ABSENT,
     TV_ETAG_ANY,   /* "*" */
     TV_ETAG_IS,    /* `etag` */
     TV_ETAG_LIST,  /* any of `list` */

@@ -159,7 +159,7 @@ static tv_err iter_new(tv_engine *engine, tv_slice from, tv_slice to, tv_iter **
     return TV_OK;
 }
 
-static bool expectations_hold(const tv_tree *tree, const tv_batch *batch)
+static bool expectations_hold(const tv_tree *tree, const tv_write_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++) {
         const tv_change *change = &batch->changes[i];
@@ -175,7 +175,7 @@ static bool expectations_hold(const tv_tree *tree, const tv_batch *batch)
 }
 
 /* The version that the batch makes of `tree`, whose reference is taken over. */
-static tv_tree *apply(tv_tree *tree, const tv_batch *batch)
+static tv_tree *apply(tv_tree *tree, const tv_write_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++) {
         const tv_change *change = &batch->changes[i];
@@ -251,7 +251,7 @@ static tv_err publish(memory_engine *memory, tv_tree *tree, uint64_t power_cuts)
     return lost ? TV_ERR_IO : TV_OK;
 }
 
-static tv_err write_batch(tv_engine *engine, const tv_batch *batch)
+static tv_err write_batch(tv_engine *engine, const tv_write_batch *batch)
 {
     memory_engine *memory = of(engine);
     uint64_t power_cuts;
@@ -315,7 +315,7 @@ static tv_err check(tv_engine *engine)
     return err;
 }
 
-static void figures(tv_engine *engine, tv_metric_fn *report, void *ctx)
+static void metrics(tv_engine *engine, tv_metric_fn *report, void *ctx)
 {
     memory_engine *memory = of(engine);
 
@@ -341,7 +341,7 @@ static void close_engine(tv_engine *engine)
     {                                                                                              \
         .name = "memory", .is_shared = (shared), .get = get, .iter_new = iter_new,                 \
         .write = write_batch, .drop_range = drop_range, .backup = backup, .check = check,          \
-        .figures = figures, .close = close_engine,                                                 \
+        .metrics = metrics, .close = close_engine,                                                 \
     }
 
 static const tv_engine_ops memory_ops = MEMORY_OPS(false);

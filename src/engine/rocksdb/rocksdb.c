@@ -116,7 +116,7 @@ static tv_err iter_new(tv_engine *engine, tv_slice from, tv_slice to, tv_iter **
 }
 
 /* Does the store hold what the batch's author has read?  With `write_lock` held alone. */
-static tv_err check_expectations(rocks_engine *rocks, const tv_batch *batch)
+static tv_err check_expectations(rocks_engine *rocks, const tv_write_batch *batch)
 {
     tv_arena arena;
     tv_err err = TV_OK;
@@ -213,7 +213,7 @@ static rocksdb_writebatch_t *new_batch(void)
     return batch;
 }
 
-static rocksdb_writebatch_t *to_rocksdb(const tv_batch *batch, size_t *ret_bytes,
+static rocksdb_writebatch_t *to_rocksdb(const tv_write_batch *batch, size_t *ret_bytes,
                                         bool *ret_has_expectations)
 {
     rocksdb_writebatch_t *rocks = new_batch();
@@ -260,7 +260,7 @@ static rocksdb_writebatch_t *to_rocksdb(const tv_batch *batch, size_t *ret_bytes
  * finds room and the flush succeeds.  The C interface cannot hurry it.  Only a
  * log that cannot grow is fatal, and that is what the reserve is for.
  */
-static tv_err write_batch(tv_engine *engine, const tv_batch *batch)
+static tv_err write_batch(tv_engine *engine, const tv_write_batch *batch)
 {
     rocks_engine *rocks = of(engine);
     bool has_expectations;
@@ -405,10 +405,10 @@ static tv_err check(tv_engine *engine)
         return err;
 
     /* There is room again; an empty write shows whether RocksDB has noticed. */
-    return write_batch(engine, &(tv_batch){0});
+    return write_batch(engine, &(tv_write_batch){0});
 }
 
-static void figures(tv_engine *engine, tv_metric_fn *report, void *ctx)
+static void metrics(tv_engine *engine, tv_metric_fn *report, void *ctx)
 {
     static const struct {
         const char *name, *help, *property;
@@ -490,7 +490,7 @@ static const tv_engine_ops rocksdb_ops = {
     .drop_range = drop_range,
     .backup = backup,
     .check = check,
-    .figures = figures,
+    .metrics = metrics,
     .close = close_engine,
 };
 

@@ -17,7 +17,7 @@ enum { LOOK_MS = 1000, RELIEF_LOOKS = 5 };
 /* A background error is new: does RocksDB still take writes?  An empty one shows. */
 static void probe(tv_rocksdb_watch *watch, uint64_t errors)
 {
-    tv_err err = tv_engine_write(watch->engine, &(tv_batch){.is_freeing = true});
+    tv_err err = tv_engine_write(watch->engine, &(tv_write_batch){.is_freeing = true});
 
     /* What else is wrong has been logged by the write. */
     if (err == TV_OK)

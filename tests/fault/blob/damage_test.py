@@ -12,7 +12,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from blob_client import BROKEN, Client, extent_files, figures
+from blob_client import BROKEN, Client, extent_files, numbers
 from fault.sick_disk import SickServer
 
 SIZE = 3 * 2**20
@@ -206,7 +206,7 @@ class BlobDamage(unittest.TestCase):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.02)
         self.assertEqual(self.client.get("photos/trip/ada.jpg").body, CONTENT)
-        self.assertEqual(figures(self.server)[0], 1)
+        self.assertEqual(numbers(self.server)[0], 1)
 
     def test_gc_keeps_all_after_a_part_of_the_log_was_dropped(self):
         orphan = self.orphan()

@@ -5,7 +5,7 @@ import struct
 import time
 import unittest
 
-from blob_client import Client, extent_files, figures, until_no_extents
+from blob_client import Client, extent_files, numbers, until_no_extents
 from server import Server
 
 SIZE = 3 * 2**20
@@ -42,9 +42,9 @@ class BlobFiles(unittest.TestCase):
 
     def until_files_are(self, count):
         deadline = time.monotonic() + 20
-        while len(extent_files(self.server.data)) != count or figures(self.server)[0] != count:
+        while len(extent_files(self.server.data)) != count or numbers(self.server)[0] != count:
             self.assertLess(time.monotonic(), deadline,
-                            f"{extent_files(self.server.data)}, {figures(self.server)}, "
+                            f"{extent_files(self.server.data)}, {numbers(self.server)}, "
                             f"not {count} files")
             time.sleep(0.02)
 

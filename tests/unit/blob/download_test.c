@@ -372,7 +372,7 @@ TEST(a_download_keeps_its_view_when_the_blob_is_replaced)
     expect(&c, 0, 10);
     client_close(&c);
     wait_for_removals(io.extents, 0);
-    CHECK_INT(read_figures(io.extents).extents, 0);
+    CHECK_INT(read_metrics(io.extents).extents, 0);
     end(s);
 }
 

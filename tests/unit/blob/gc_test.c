@@ -51,11 +51,11 @@ static int tear_down(__attribute__((unused)) void **state)
 
 static tv_container *make_container(const char *name)
 {
-    tv_container_facts facts = {.created = 1, .etag = 1};
+    tv_container_attributes attributes = {.created = 1, .etag = 1};
     tv_catalog_create create = {.catalog = catalog,
                                 .account = ACCOUNT,
                                 .name = tv_slice_of(name),
-                                .facts = tv_container_facts_encode(&arena, &facts),
+                                .attributes = tv_container_attributes_encode(&arena, &attributes),
                                 .arena = &arena};
     tv_write write = {0};
 
@@ -335,7 +335,7 @@ TEST(when_data_is_missing_its_blob_is_named_and_nothing_is_removed)
     scan_until_logged("event=extents_missing count=1 extents_kept=1", log, sizeof log);
     CHECK(strstr(log, "event=blob_damaged account=acct container=photos extent=\""));
     CHECK(strstr(log, path_of(lost)) && strstr(log, "blob=\"trip/ada.jpg\""));
-    CHECK_INT(read_figures(extents).damaged, 1);
+    CHECK_INT(read_metrics(extents).damaged, 1);
     CHECK(!strstr(log, "kept\""));
     wait_for_removals(extents, 0);
     CHECK(is_there(kept) && is_there(orphan));

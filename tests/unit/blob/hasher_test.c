@@ -138,7 +138,7 @@ TEST(pieces_of_many_are_hashed_together)
         }
         wait_for_letters(sent);
     }
-    tv_hasher_figures(hasher, &batches, &pieces);
+    tv_hasher_metrics(hasher, &batches, &pieces);
     CHECK(batches < pieces);
     stop();
     for (int i = 0; i < UPLOADS; i++)

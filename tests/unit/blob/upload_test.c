@@ -58,7 +58,7 @@ static void teardown(server *s, int64_t extents)
     CHECK_INT(tv_buffers_used(io.in), 0);
     tv_buffers_free(io.in);
     wait_for_removals(io.extents, 0);
-    CHECK_INT(read_figures(io.extents).extents, extents);
+    CHECK_INT(read_metrics(io.extents).extents, extents);
     tv_extents_close(io.extents);
     tv_mailbox_deliver(&gate_box);
     tv_mailbox_done(&gate_box);
@@ -446,7 +446,7 @@ TEST(uploads_that_are_hashed_together_have_digests_of_their_own)
         pthread_join(senders[i].thread, NULL);
         CHECK_INT(senders[i].status, 4);
     }
-    tv_hasher_figures(io.hasher, &batches, &pieces);
+    tv_hasher_metrics(io.hasher, &batches, &pieces);
     CHECK(batches > 0 && batches < pieces);
     teardown(s, 4 * SENDERS);
 }
@@ -577,7 +577,7 @@ static void end_hold(hold *h)
 {
     uint64_t batches, pieces;
 
-    tv_hasher_figures(io.hasher, &batches, &pieces);
+    tv_hasher_metrics(io.hasher, &batches, &pieces);
     CHECK_INT(pieces, 2); /* the client's was here too */
     tv_hasher_leave(io.hasher, &h->hash);
     tv_hasher_leave(io.hasher, &h->hash);

@@ -380,15 +380,15 @@ TEST(a_catalogue_with_keys_of_another_form_does_not_open)
 
     for (size_t i = 0; i < COUNT(keys); i++) {
         tv_change change = {.key = tv_slice_of(keys[i]), .value = TV_LIT("1 x")};
-        tv_batch batch = {0};
+        tv_write_batch batch = {0};
         tv_catalog *other;
 
         t_row = keys[i];
         CHECK_OK(tv_engine_update(engine, TV_LIT("t"), put_value, &change));
         CHECK_ERR(tv_catalog_open(&tv_table_catalog, engine, pipeline, &other), TV_ERR_CORRUPT);
-        tv_batch_add(&batch, (tv_change){TV_CHANGE_DELETE, change.key, TV_NONE});
+        tv_write_batch_add(&batch, (tv_change){TV_CHANGE_DELETE, change.key, TV_NONE});
         CHECK_OK(tv_engine_write(engine, &batch));
-        tv_batch_done(&batch);
+        tv_write_batch_done(&batch);
     }
 }
 
@@ -523,13 +523,13 @@ TEST(policies_that_fit_no_table_do_not_open)
 
 /* --- service properties --- */
 
-static tv_err set_properties(tv_slice account, const char *document)
+static tv_err set_settings(tv_slice account, const char *document)
 {
-    tv_catalog_set_properties set = {.catalog = catalog, .account = account, .arena = &arena};
+    tv_catalog_set_settings set = {.catalog = catalog, .account = account, .arena = &arena};
     tv_write write = {0};
 
-    CHECK_OK(tv_properties_parse(&arena, TV_SERVICE_TABLE, tv_slice_of(document), &set.update));
-    tv_catalog_prepare_set_properties(&set, &write);
+    CHECK_OK(tv_settings_parse(&arena, TV_SERVICE_TABLE, tv_slice_of(document), &set.update));
+    tv_catalog_prepare_set_settings(&set, &write);
     return commit(&write);
 }
 
@@ -544,27 +544,27 @@ static tv_err set_properties(tv_slice account, const char *document)
 
 TEST(properties_are_kept_by_account_and_over_a_restart)
 {
-    tv_shared_properties *first, *second;
+    tv_shared_settings *first, *second;
 
-    CHECK(tv_catalog_properties(catalog, ACCOUNT) == NULL);
-    CHECK_OK(set_properties(ACCOUNT, HOUR_METRICS));
+    CHECK(tv_catalog_settings(catalog, ACCOUNT) == NULL);
+    CHECK_OK(set_settings(ACCOUNT, HOUR_METRICS));
     CHECK(!tv_catalog_has_cors(catalog));
-    first = tv_catalog_properties(catalog, ACCOUNT);
-    CHECK_OK(set_properties(ACCOUNT, CORS));
-    CHECK_INT(first->properties.cors.count, 0); /* what is being looked at does not change */
-    tv_shared_properties_unref(first);
-    CHECK(tv_catalog_properties(catalog, TV_LIT("acc")) == NULL);
+    first = tv_catalog_settings(catalog, ACCOUNT);
+    CHECK_OK(set_settings(ACCOUNT, CORS));
+    CHECK_INT(first->settings.cors.count, 0); /* what is being looked at does not change */
+    tv_shared_settings_unref(first);
+    CHECK(tv_catalog_settings(catalog, TV_LIT("acc")) == NULL);
 
-    CHECK_OK(set_properties(TV_LIT("other"), HOUR_METRICS));
+    CHECK_OK(set_settings(TV_LIT("other"), HOUR_METRICS));
     restart();
     CHECK(tv_catalog_has_cors(catalog));
-    first = tv_catalog_properties(catalog, ACCOUNT);
-    second = tv_catalog_properties(catalog, TV_LIT("other"));
-    CHECK_INT(first->properties.hour_metrics.retention.days, 7);
-    CHECK_TEXT(first->properties.cors.rules[0].origins, "http://a");
-    CHECK_INT(second->properties.cors.count, 0);
-    tv_shared_properties_unref(first);
-    tv_shared_properties_unref(second);
+    first = tv_catalog_settings(catalog, ACCOUNT);
+    second = tv_catalog_settings(catalog, TV_LIT("other"));
+    CHECK_INT(first->settings.hour_metrics.retention.days, 7);
+    CHECK_TEXT(first->settings.cors.rules[0].origins, "http://a");
+    CHECK_INT(second->settings.cors.count, 0);
+    tv_shared_settings_unref(first);
+    tv_shared_settings_unref(second);
 }
 
 TEST(many_tables_come_and_go)

@@ -183,18 +183,18 @@ static void hold(step *s, sem_t *gate)
     sem_wait(&entered);
 }
 
-static tv_pipeline_figures figures_now(void)
+static tv_pipeline_metrics metrics_now(void)
 {
-    tv_pipeline_figures now;
+    tv_pipeline_metrics now;
 
-    tv_pipeline_read_figures(pipeline, &now);
+    tv_pipeline_read_metrics(pipeline, &now);
     return now;
 }
 
-static tv_pipeline_figures figures(void)
+static tv_pipeline_metrics metrics(void)
 {
     tv_pipeline_drain(pipeline);
-    return figures_now();
+    return metrics_now();
 }
 
 TEST(invariant_1_success_is_heard_only_after_the_write_is_durable)
@@ -418,21 +418,21 @@ TEST(invariant_6_a_group_in_conflict_runs_again)
     CHECK_INT(s[0].runs, 2);
     CHECK_STORED("pa", "a");
     CHECK_STORED("pb", "b");
-    CHECK_INT(figures().retries, 1);
+    CHECK_INT(metrics().retries, 1);
     sem_destroy(&gate);
 }
 
 /* A row that changes under the function each time it runs: another node that always wins. */
 static tv_err act_contended(tv_txn *txn, step *s)
 {
-    tv_batch batch = {0};
+    tv_write_batch batch = {0};
     char text[16];
 
     look(txn, s);
     snprintf(text, sizeof text, "other%d", s->runs);
-    tv_batch_add(&batch, (tv_change){TV_CHANGE_PUT, tv_slice_of(s->key), tv_slice_of(text)});
+    tv_write_batch_add(&batch, (tv_change){TV_CHANGE_PUT, tv_slice_of(s->key), tv_slice_of(text)});
     CHECK_OK(tv_engine_write(engine, &batch));
-    tv_batch_done(&batch);
+    tv_write_batch_done(&batch);
     tv_txn_put(txn, tv_slice_of(s->key), tv_slice_of(s->value));
     return TV_OK;
 }
@@ -547,7 +547,7 @@ TEST(invariant_9_drain_waits_for_what_was_submitted)
     tv_mailbox_deliver(&mailbox);
     for (int i = 0; i < 20; i++)
         CHECK(s[i].is_delivered && s[i].write.result == TV_OK);
-    CHECK_INT(figures().queued, 0);
+    CHECK_INT(metrics().queued, 0);
 }
 
 TEST(invariant_9_ending_the_pipeline_finishes_everything)
@@ -751,33 +751,33 @@ TEST(a_group_ends_when_it_has_read_much)
     tv_outbox_flush(outbox);
     wait_for(puts, ROWS);
     hold(&held, &gate);
-    uint64_t groups_before = figures_now().groups;
+    uint64_t groups_before = metrics_now().groups;
     for (int i = 0; i < ROWS; i++)
         submit(&reads[i], act_read, keys[i], "");
     tv_outbox_flush(outbox);
     sem_post(&gate);
     wait_for(reads, ROWS);
-    CHECK_INT(figures().groups - groups_before, 1 + ROWS * (size_t)VALUE / TV_GROUP_BYTES_MAX);
+    CHECK_INT(metrics().groups - groups_before, 1 + ROWS * (size_t)VALUE / TV_GROUP_BYTES_MAX);
     free(value);
     sem_destroy(&gate);
 }
 
-TEST(figures_count_groups_and_writes)
+TEST(metrics_count_groups_and_writes)
 {
     step s[8] = {0}, held = {0};
     sem_t gate;
-    tv_pipeline_figures now;
+    tv_pipeline_metrics now;
 
     start(1, NULL, QUEUE_MAX);
     hold(&held, &gate);
     for (int i = 0; i < 8; i++)
         submit(&s[i], act_append, "pa", "x");
     tv_outbox_flush(outbox);
-    tv_pipeline_read_figures(pipeline, &now);
+    tv_pipeline_read_metrics(pipeline, &now);
     CHECK_INT(now.queued, 9);
     sem_post(&gate);
     wait_for(s, 8);
-    now = figures();
+    now = metrics();
     CHECK_INT(now.groups, 2);
     CHECK_INT(now.writes, 9);
     CHECK_INT(now.group_size_slots[0], 1); /* the held one */
@@ -823,7 +823,7 @@ int main(void)
         ONE(invariant_12_a_group_that_could_not_read_has_not_lost_the_engine),
         ONE(a_group_ends_when_it_is_large),
         ONE(a_group_ends_when_it_has_read_much),
-        ONE(figures_count_groups_and_writes),
+        ONE(metrics_count_groups_and_writes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

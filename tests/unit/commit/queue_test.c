@@ -118,8 +118,7 @@ TEST(large_writes_after_a_small_one_share_a_group)
 
     for (int i = 0; i < 50; i++)
         add(queue, i, "ada", 7, i == 0 ? 100 : 100 * 1024);
-    CHECK_INT(tv_write_queue_take(queue, 1024, taken),
-              1 + TV_GROUP_BESIDE_BYTES_MAX / (100 * 1024));
+    CHECK_INT(tv_write_queue_take(queue, 1024, taken), 1 + TV_GROUP_MIXED_BYTES_MAX / (100 * 1024));
     CHECK_INT(tv_write_queue_take(queue, 1024, taken), TV_GROUP_LARGE_BYTES_MAX / (100 * 1024));
     while (tv_write_queue_take(queue, 1024, taken))
         ;

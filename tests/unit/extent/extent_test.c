@@ -178,7 +178,7 @@ TEST(every_range_is_read_and_checked)
                 CHECK_OK(read_range(id, bytes, edges[i], edges[from], edges[to] - edges[from]));
         }
     }
-    CHECK_INT(read_figures(store).failed_reads, 0);
+    CHECK_INT(read_metrics(store).failed_reads, 0);
     tv_extents_close(store);
 }
 
@@ -260,10 +260,10 @@ TEST(a_file_that_is_not_of_its_length_cannot_be_opened)
     CHECK(truncate(path_of(id), 0) == 0);
     CHECK_ERR(tv_extent_open(store, TV_READ_ANY, id, sizeof bytes, &reader), TV_ERR_CORRUPT);
     CHECK_ERR(tv_extent_open(store, TV_READ_ANY, copy, sizeof bytes, &reader), TV_ERR_CORRUPT);
-    CHECK_INT(read_figures(store).failed_reads, 6);
+    CHECK_INT(read_metrics(store).failed_reads, 6);
 
     /* It is reported until nobody needs the extent any more. */
-    CHECK_INT(read_figures(store).damaged, 2);
+    CHECK_INT(read_metrics(store).damaged, 2);
     CHECK(!tv_extents_check(store, text, sizeof text));
     CHECK(strstr(text, "2 files") && strstr(text, path_of(id)) && !strchr(text, '\n'));
     tv_extents_remove(store, &id, 1);
@@ -286,8 +286,8 @@ TEST(what_is_damaged_is_reported_once_and_then_now_and_then)
     CHECK(!tv_extents_may_report(store, (tv_extent_id){1, 1}, &what));
     CHECK(tv_extents_may_report(store, (tv_extent_id){1, 2}, &what));
     CHECK(!tv_extents_may_report(store, (tv_extent_id){1, 99}, &what)); /* one too many */
-    CHECK_INT(read_figures(store).damaged, 64);
-    CHECK_INT(read_figures(store).failed_reads, 100);
+    CHECK_INT(read_metrics(store).damaged, 64);
+    CHECK_INT(read_metrics(store).failed_reads, 100);
     tv_extents_close(store);
 }
 
@@ -404,7 +404,7 @@ TEST(a_removal_waits_for_visits_that_began_before_and_for_no_others)
     tv_extents_remove(store, &first, 1);
     tv_extent_visit_begin(store, &after);
     tv_extents_remove(store, &second, 1);
-    CHECK_INT(read_figures(store).to_remove, 2);
+    CHECK_INT(read_metrics(store).to_remove, 2);
 
     tv_extent_visit_end(store, &before);
     usleep(20000);
@@ -586,7 +586,7 @@ TEST(a_gc_whose_rows_cannot_be_read_removes_nothing)
     store = open_store();
     CHECK_ERR(gc_extents(store, &(rows){.err = TV_ERR_CORRUPT}, &removed), TV_ERR_CORRUPT);
     CHECK_INT(removed, 99);
-    CHECK_INT(read_figures(store).to_remove, 0);
+    CHECK_INT(read_metrics(store).to_remove, 0);
     for (uint64_t number = 1; number <= 3; number++)
         CHECK(is_there((tv_extent_id){1, number}));
     CHECK_FIGURES(store, 3, 2 * file_bytes(4) + 4);
@@ -608,7 +608,7 @@ TEST(a_gc_removes_nothing_when_rows_refer_to_what_is_lost)
     CHECK_INT(s.missing_count, 3);
     CHECK_INT(s.orphan_count, 2);
     CHECK(!s.has_removed);
-    CHECK_INT(read_figures(store).to_remove, 0);
+    CHECK_INT(read_metrics(store).to_remove, 0);
     for (uint64_t number = 1; number <= 3; number++)
         CHECK(is_there((tv_extent_id){1, number}));
 
@@ -632,7 +632,7 @@ TEST(a_gc_that_keeps_all_counts)
     CHECK_OK(tv_extents_gc(store, &s));
     CHECK_INT(s.orphan_count, 3);
     CHECK(!s.has_removed);
-    CHECK_INT(read_figures(store).to_remove, 0);
+    CHECK_INT(read_metrics(store).to_remove, 0);
     tv_extents_close(store);
 }
 
@@ -650,7 +650,7 @@ TEST(a_gc_that_is_to_stop_removes_nothing)
     crash();
     store = open_store();
     CHECK_ERR(tv_extents_gc(store, &s), TV_ERR_STOPPED);
-    CHECK_INT(read_figures(store).to_remove, 0);
+    CHECK_INT(read_metrics(store).to_remove, 0);
     tv_extents_close(store);
     store = open_store();
     CHECK_ERR(tv_extents_gc(store, &s), TV_ERR_STOPPED);
@@ -678,7 +678,7 @@ TEST(the_gc_respects_visits)
     tv_extents_close(store);
 }
 
-TEST(a_removal_before_the_gc_has_counted_keeps_the_figures_right)
+TEST(a_removal_before_the_gc_has_counted_keeps_the_metrics_right)
 {
     tv_extent_id id = {1, 1}, kept = {1, 2};
     size_t removed = 0;
@@ -902,7 +902,7 @@ int main(void)
         ON_BOTH(a_gc_that_keeps_all_counts),
         ON_BOTH(a_gc_that_is_to_stop_removes_nothing),
         ON_BOTH(the_gc_respects_visits),
-        ON_BOTH(a_removal_before_the_gc_has_counted_keeps_the_figures_right),
+        ON_BOTH(a_removal_before_the_gc_has_counted_keeps_the_metrics_right),
         ON_BOTH(below_the_reserve_nothing_is_begun),
         ON_BOTH(a_temporary_store_leaves_nothing),
         ON_BOTH(a_damaged_boot_file_is_refused_and_a_lost_one_made_anew),

@@ -345,7 +345,7 @@ TEST(a_read_that_fails_is_an_error_and_noted)
     tv_extent_close(reader);
     CHECK_ERR(tv_extent_open(store, TV_READ_ANY, id, 5, &reader), TV_ERR_IO);
     kernel.read_error = 0;
-    CHECK_INT(read_figures(store).failed_reads, 2);
+    CHECK_INT(read_metrics(store).failed_reads, 2);
     CHECK(!tv_extents_check(store, text, sizeof text) && strstr(text, path_of(id)));
     check_bytes(store, id, TV_LIT("bytes"));
 }
@@ -456,7 +456,7 @@ TEST(closing_does_not_wait_long_for_removals)
 
     store = open_store();
     kernel.unlink_ms = 0;
-    int64_t left = read_figures(store).extents;
+    int64_t left = read_metrics(store).extents;
 
     CHECK(left > 0 && left < EXTENTS);
     CHECK_OK(gc_extents(store, &(rows){0}, &removed));

@@ -119,13 +119,13 @@ static inline void check_bytes(tv_extents *store, tv_extent_id id, tv_slice want
     free(got);
 }
 
-typedef struct figures {
+typedef struct metrics {
     int64_t extents, bytes, to_remove, damaged, failed_reads;
-} figures;
+} metrics;
 
 static inline void add_figure(void *ctx, const char *name, const char *help, double value)
 {
-    figures *f = ctx;
+    metrics *f = ctx;
 
     CHECK(help[0] != '\0');
     if (strcmp(name, "extents") == 0)
@@ -142,25 +142,25 @@ static inline void add_figure(void *ctx, const char *name, const char *help, dou
         CHECK_FAIL("an unknown metric %s", name);
 }
 
-static inline figures read_figures(tv_extents *store)
+static inline metrics read_metrics(tv_extents *store)
 {
-    figures f = {-1, -1, -1, -1, -1};
+    metrics f = {-1, -1, -1, -1, -1};
 
-    tv_extents_figures(store, add_figure, &f);
+    tv_extents_metrics(store, add_figure, &f);
     return f;
 }
 
 #define CHECK_FIGURES(store, want_extents, want_bytes)                                             \
     do {                                                                                           \
-        figures figures_ = read_figures(store);                                                    \
-        CHECK_INT(figures_.extents, want_extents);                                                 \
-        CHECK_INT(figures_.bytes, want_bytes);                                                     \
+        metrics metrics_ = read_metrics(store);                                                    \
+        CHECK_INT(metrics_.extents, want_extents);                                                 \
+        CHECK_INT(metrics_.bytes, want_bytes);                                                     \
     } while (0)
 
 /* Wait until no more than `count` extents wait for their removal. */
 static inline void wait_for_removals(tv_extents *store, int64_t count)
 {
-    for (int i = 0; read_figures(store).to_remove > count; i++) {
+    for (int i = 0; read_metrics(store).to_remove > count; i++) {
         if (i == 60000)
             CHECK_FAIL("extents are not removed");
         usleep(1000);

@@ -212,7 +212,7 @@ TEST(a_row_that_is_read_during_a_visit_has_its_extent)
     wait_for_removals(store, 0);
     for (size_t i = 0; i < ROWS; i++)
         row_count += row_ids[i].boot != 0;
-    CHECK_INT(read_figures(store).extents, row_count);
+    CHECK_INT(read_metrics(store).extents, row_count);
     for (size_t i = 0; i < ROWS; i++)
         set_row(i, (tv_extent_id){0});
     wait_for_removals(store, 0);

@@ -277,15 +277,15 @@ TEST(a_row_from_the_future_gets_the_next_tick)
     tv_slice partition, key, value;
     tv_entity_properties properties = {NULL, 0};
     int64_t future = NOW + 864000000000, ticks = 0;
-    tv_batch batch = {0};
+    tv_write_batch batch = {0};
 
     CHECK_OK(tv_key_partition(&arena, ACCOUNT, table->id, TV_LIT("p"), &partition));
     CHECK_OK(tv_key_row(&arena, partition, TV_LIT("row"), &key));
     value = tv_entity_encode(&arena, &properties);
     tv_entity_set_timestamp(value, future);
-    tv_batch_add(&batch, (tv_change){TV_CHANGE_PUT, key, value});
+    tv_write_batch_add(&batch, (tv_change){TV_CHANGE_PUT, key, value});
     CHECK_OK(tv_engine_write(engine, &batch));
-    tv_batch_done(&batch);
+    tv_write_batch_done(&batch);
 
     tv_table_condition exact = {TV_TABLE_CONDITION_EXACT, future};
     CHECK_OK(apply_to(op_new(TV_TABLE_OP_MERGE_ENTITY, exact, "row", "{\"a\":1}"), &ticks));
@@ -601,13 +601,13 @@ TEST(a_write_that_found_its_table_before_the_deletion_fails_after_it)
 static void put_raw(tv_slice value)
 {
     tv_slice partition, key;
-    tv_batch batch = {0};
+    tv_write_batch batch = {0};
 
     CHECK_OK(tv_key_partition(&arena, ACCOUNT, table->id, TV_LIT("p"), &partition));
     CHECK_OK(tv_key_row(&arena, partition, TV_LIT("row"), &key));
-    tv_batch_add(&batch, (tv_change){TV_CHANGE_PUT, key, value});
+    tv_write_batch_add(&batch, (tv_change){TV_CHANGE_PUT, key, value});
     CHECK_OK(tv_engine_write(engine, &batch));
-    tv_batch_done(&batch);
+    tv_write_batch_done(&batch);
 }
 
 TEST(a_damaged_row_is_an_error_and_stays_as_it_is)

@@ -178,12 +178,11 @@ static const struct {
     const char *what, *method, *target;
     tv_err err;
 } names[] = {
-    {"a bad table", "GET", "a_b()", TV_ERR_TABLE_NAME_INVALID},
-    {"a short table", "POST", "ab", TV_ERR_TABLE_NAME_LENGTH},
-    {"a reserved table", "GET", "TABLES", TV_ERR_TABLE_NAME_RESERVED},
-    {"a bad table to delete", "DELETE", "Tables('a-b')", TV_ERR_TABLE_NAME_INVALID},
-    {"a bad table of an entity", "PUT", "a_b(PartitionKey='p',RowKey='r')",
-     TV_ERR_TABLE_NAME_INVALID},
+    {"a bad table", "GET", "a_b()", TV_ERR_NAME_INVALID},
+    {"a short table", "POST", "ab", TV_ERR_NAME_LENGTH},
+    {"a reserved table", "GET", "TABLES", TV_ERR_NAME_RESERVED},
+    {"a bad table to delete", "DELETE", "Tables('a-b')", TV_ERR_NAME_INVALID},
+    {"a bad table of an entity", "PUT", "a_b(PartitionKey='p',RowKey='r')", TV_ERR_NAME_INVALID},
     {"a slash in a key", "PUT", "people(PartitionKey='a%2Fb',RowKey='r')", TV_ERR_QUERY_SYNTAX},
     {"a control character in a key", "PUT", "people(PartitionKey='p',RowKey='%01')",
      TV_ERR_OUT_OF_RANGE},
@@ -355,7 +354,7 @@ TEST(prefer_is_read_and_kept_after_an_error)
     CHECK_INT(op.prefer, TV_TABLE_PREFER_NONE);
     CHECK_OK(parse("POST", "people", "Prefer: Return-Content\n", &op));
     CHECK_INT(op.prefer, TV_TABLE_PREFER_CONTENT);
-    CHECK_ERR(parse("POST", "a_b", "Prefer: return-no-content\n", &op), TV_ERR_TABLE_NAME_INVALID);
+    CHECK_ERR(parse("POST", "a_b", "Prefer: return-no-content\n", &op), TV_ERR_NAME_INVALID);
     CHECK_INT(op.prefer, TV_TABLE_PREFER_NO_CONTENT);
     CHECK_OK(parse("POST", "people", "Prefer: respond-async\n", &op));
     CHECK_INT(op.prefer, TV_TABLE_PREFER_NONE);

@@ -31,11 +31,11 @@ static const int64_t MINUTE_NS = INT64_C(60000000000);
 
 static void put(tv_slice key, tv_slice value)
 {
-    tv_batch batch = {0};
+    tv_write_batch batch = {0};
 
-    tv_batch_add(&batch, (tv_change){TV_CHANGE_PUT, key, value});
+    tv_write_batch_add(&batch, (tv_change){TV_CHANGE_PUT, key, value});
     CHECK_OK(tv_engine_write(engine, &batch));
-    tv_batch_done(&batch);
+    tv_write_batch_done(&batch);
 }
 
 /* A key of few, odd characters, so that partitions share beginnings; may be empty. */
@@ -273,7 +273,7 @@ static const struct {
     const char *filter;
     const char *kind;
     size_t ranges, examined, returned;
-} figures[] = {
+} metrics[] = {
     /* Of 1,000 rows "0000" to "0999" in partition p. */
     {"PartitionKey eq 'p' and RowKey eq '0007'", "point", 1, 1, 1},
     {"PartitionKey eq 'p' and RowKey eq 'nobody'", "point", 1, 0, 0},
@@ -292,16 +292,16 @@ TEST(a_page_tells_what_it_did)
     tv_buf out = TV_BUF_EMPTY;
 
     add_entities(1000, 10);
-    for (size_t i = 0; i < COUNT(figures); i++) {
-        tv_table_query query = query_of(figures[i].filter, 1000);
+    for (size_t i = 0; i < COUNT(metrics); i++) {
+        tv_table_query query = query_of(metrics[i].filter, 1000);
         tv_table_scan scan = scan_of(&query, MINUTE_NS, &out);
 
-        t_row = figures[i].filter;
+        t_row = metrics[i].filter;
         CHECK_OK(run_scan(&scan, engine));
-        CHECK_TEXT(tv_slice_of(tv_plan_kind_name(scan.plan.kind)), figures[i].kind);
-        CHECK_INT(scan.plan.count, figures[i].ranges);
-        CHECK_INT(scan.page.examined, figures[i].examined);
-        CHECK_INT(scan.page.returned, figures[i].returned);
+        CHECK_TEXT(tv_slice_of(tv_plan_kind_name(scan.plan.kind)), metrics[i].kind);
+        CHECK_INT(scan.plan.count, metrics[i].ranges);
+        CHECK_INT(scan.page.examined, metrics[i].examined);
+        CHECK_INT(scan.page.returned, metrics[i].returned);
         CHECK(scan.next.next_partition.data == NULL);
     }
     t_row = "";
@@ -327,7 +327,7 @@ TEST(a_token_outlives_its_row)
     tv_table_query query = query_of("", 3);
     tv_buf out = TV_BUF_EMPTY;
     tv_slice partition, key;
-    tv_batch batch = {0};
+    tv_write_batch batch = {0};
 
     add_entities(10, 1);
     tv_table_scan scan = scan_of(&query, MINUTE_NS, &out);
@@ -338,9 +338,9 @@ TEST(a_token_outlives_its_row)
 
     CHECK_OK(tv_key_partition(&arena, ACCOUNT, people.id, TV_LIT("p"), &partition));
     CHECK_OK(tv_key_row(&arena, partition, TV_LIT("0003"), &key));
-    tv_batch_add(&batch, (tv_change){TV_CHANGE_DELETE, key, TV_NONE});
+    tv_write_batch_add(&batch, (tv_change){TV_CHANGE_DELETE, key, TV_NONE});
     CHECK_OK(tv_engine_write(engine, &batch));
-    tv_batch_done(&batch);
+    tv_write_batch_done(&batch);
 
     tv_table_scan second = scan_of(&query, MINUTE_NS, &out);
     CHECK_OK(run_scan(&second, engine));

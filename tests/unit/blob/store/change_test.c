@@ -506,11 +506,11 @@ TEST(a_blob_made_again_in_one_group_has_another_etag)
 
 static void put_row(tv_slice key, tv_slice value)
 {
-    tv_batch batch = {0};
+    tv_write_batch batch = {0};
 
-    tv_batch_add(&batch, (tv_change){TV_CHANGE_PUT, key, value});
+    tv_write_batch_add(&batch, (tv_change){TV_CHANGE_PUT, key, value});
     CHECK_OK(tv_engine_write(engine, &batch));
-    tv_batch_done(&batch);
+    tv_write_batch_done(&batch);
 }
 
 static void put_head(const char *name, tv_blob_head head)

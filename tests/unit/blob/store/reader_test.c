@@ -160,14 +160,14 @@ TEST(extents_of_heads_snapshots_pieces_and_blocks_are_visited)
 TEST(damaged_rows_are_corrupt)
 {
     tv_slice key = tv_arena_printf(&arena, "%.*sb", TV_FMT(partition_of("b")));
-    tv_batch batch = {0};
+    tv_write_batch batch = {0};
     tv_set_blob_metadata set = {.change = change_of("b")};
     int marks[1];
     tv_blob_head head;
 
-    tv_batch_add(&batch, (tv_change){TV_CHANGE_PUT, key, TV_LIT("junk")});
+    tv_write_batch_add(&batch, (tv_change){TV_CHANGE_PUT, key, TV_LIT("junk")});
     CHECK_OK(tv_engine_write(engine, &batch));
-    tv_batch_done(&batch);
+    tv_write_batch_done(&batch);
     CHECK_ERR(tv_blob_get_head(engine, TV_READ_ANY, partition_of("b"), 0, &arena, &head),
               TV_ERR_CORRUPT);
     CHECK_ERR(RUN(tv_set_blob_metadata_run, &set), TV_ERR_CORRUPT);

@@ -235,53 +235,55 @@ TEST(numbers_have_one_form)
     }
 }
 
-TEST(facts_of_containers_come_back)
+TEST(attributes_of_containers_come_back)
 {
     tv_metadata_pair pair = {TV_LIT("k"), TV_LIT("v")};
-    tv_container_facts facts = {.created = 5,
-                                .etag = 6,
-                                .access = TV_PUBLIC_CONTAINER,
-                                .metadata = {&pair, 1},
-                                .lease = {TV_LEASE_BREAKING, {{7}}, 0, 9}},
-                       again;
-    tv_slice bytes = tv_container_facts_encode(&arena, &facts);
+    tv_container_attributes attributes = {.created = 5,
+                                          .etag = 6,
+                                          .access = TV_PUBLIC_CONTAINER,
+                                          .metadata = {&pair, 1},
+                                          .lease = {TV_LEASE_BREAKING, {{7}}, 0, 9}},
+                            again;
+    tv_slice bytes = tv_container_attributes_encode(&arena, &attributes);
 
-    CHECK_OK(tv_container_facts_decode(&arena, bytes, &again));
+    CHECK_OK(tv_container_attributes_decode(&arena, bytes, &again));
     CHECK_INT(again.created, 5);
     CHECK_INT(again.etag, 6);
     CHECK_INT(again.access, TV_PUBLIC_CONTAINER);
     CHECK_TEXT(again.metadata.list[0].value, "v");
     CHECK_INT(again.lease.until, 9);
     for (size_t len = 0; len < bytes.len; len++)
-        CHECK_ERR(tv_container_facts_decode(&arena, tv_slice_take(bytes, len), &again),
+        CHECK_ERR(tv_container_attributes_decode(&arena, tv_slice_take(bytes, len), &again),
                   TV_ERR_CORRUPT);
 
-    CHECK_OK(tv_container_facts_touch(&facts, 3));
-    CHECK_INT(facts.etag, 7);
-    CHECK_OK(tv_container_facts_touch(&facts, 100));
-    CHECK_INT(facts.etag, 100);
+    CHECK_OK(tv_container_attributes_touch(&attributes, 3));
+    CHECK_INT(attributes.etag, 7);
+    CHECK_OK(tv_container_attributes_touch(&attributes, 100));
+    CHECK_INT(attributes.etag, 100);
 }
 
 TEST(a_lease_guards_the_deletion_of_a_container)
 {
-    tv_container_facts facts = {0};
+    tv_container_attributes attributes = {0};
     tv_guid id = {{1}}, other = {{2}};
     tv_lease_request acquire = {.action = TV_LEASE_ACQUIRE, .proposed = id, .duration_s = 15};
     tv_lease_request release = {.action = TV_LEASE_RELEASE, .id = other};
     int32_t seconds;
 
-    CHECK_ERR(tv_container_check_lease(&facts, &id, true, 0), TV_ERR_CONTAINER_LEASE_NOT_PRESENT);
-    CHECK_OK(tv_container_lease(&facts, &acquire, 0, &seconds));
-    CHECK_ERR(tv_container_lease(&facts, &release, 0, &seconds),
+    CHECK_ERR(tv_container_check_lease(&attributes, &id, true, 0),
+              TV_ERR_CONTAINER_LEASE_NOT_PRESENT);
+    CHECK_OK(tv_container_lease(&attributes, &acquire, 0, &seconds));
+    CHECK_ERR(tv_container_lease(&attributes, &release, 0, &seconds),
               TV_ERR_CONTAINER_LEASE_OP_ID_MISMATCH);
-    CHECK_ERR(tv_container_check_lease(&facts, NULL, true, 1), TV_ERR_CONTAINER_LEASE_ID_MISSING);
-    CHECK_ERR(tv_container_check_lease(&facts, &other, true, 1),
+    CHECK_ERR(tv_container_check_lease(&attributes, NULL, true, 1),
+              TV_ERR_CONTAINER_LEASE_ID_MISSING);
+    CHECK_ERR(tv_container_check_lease(&attributes, &other, true, 1),
               TV_ERR_CONTAINER_LEASE_ID_MISMATCH);
-    CHECK_OK(tv_container_check_lease(&facts, &id, true, 1));
-    CHECK_OK(tv_container_check_lease(&facts, NULL, false, 1));
-    CHECK_ERR(tv_container_check_lease(&facts, &other, false, 1),
+    CHECK_OK(tv_container_check_lease(&attributes, &id, true, 1));
+    CHECK_OK(tv_container_check_lease(&attributes, NULL, false, 1));
+    CHECK_ERR(tv_container_check_lease(&attributes, &other, false, 1),
               TV_ERR_CONTAINER_LEASE_ID_MISMATCH);
-    CHECK_ERR(tv_container_check_lease(&facts, &id, true, 15 * TV_TICKS_PER_SECOND),
+    CHECK_ERR(tv_container_check_lease(&attributes, &id, true, 15 * TV_TICKS_PER_SECOND),
               TV_ERR_CONTAINER_LEASE_LOST);
 }
 
@@ -405,7 +407,7 @@ static tv_slice pack_numbers(const uint64_t *numbers, size_t count)
 TEST(times_and_lengths_of_other_rows_are_bounded)
 {
     char ticks[TV_BLOB_NUMBER_LEN];
-    tv_container_facts facts;
+    tv_container_attributes attributes;
     tv_block_ledger ledger;
     tv_block block;
     int64_t snapshot;
@@ -414,18 +416,21 @@ TEST(times_and_lengths_of_other_rows_are_bounded)
         tv_err err = more ? TV_ERR_CORRUPT : TV_OK;
         uint64_t of_block[] = {1, 0, TV_BLOB_LENGTH_MAX + more, 1, 1};
         uint64_t of_ledger[] = {1, 1, 1, TV_BLOB_TICKS_MAX + more, 1};
-        uint64_t of_facts[] = {1, 5, TV_BLOB_TICKS_MAX + more, 0, 0, 0};
+        uint64_t of_attributes[] = {1, 5, TV_BLOB_TICKS_MAX + more, 0, 0, 0};
         uint64_t of_age[] = {1, 5 + more, 5, 0, 0, 0};
 
         CHECK_ERR(tv_block_decode(TV_NONE, pack_numbers(of_block, 5), &block), err);
         CHECK_ERR(tv_block_ledger_decode(pack_numbers(of_ledger, 5), &ledger), err);
-        CHECK_ERR(tv_container_facts_decode(&arena, pack_numbers(of_facts, 6), &facts), err);
-        CHECK_ERR(tv_container_facts_decode(&arena, pack_numbers(of_age, 6), &facts), err);
+        CHECK_ERR(
+            tv_container_attributes_decode(&arena, pack_numbers(of_attributes, 6), &attributes),
+            err);
+        CHECK_ERR(tv_container_attributes_decode(&arena, pack_numbers(of_age, 6), &attributes),
+                  err);
         tv_blob_number_format(ticks, TV_BLOB_TICKS_MAX + more);
         CHECK(tv_blob_snapshot_parse((tv_slice){ticks, sizeof ticks}, &snapshot) == !more);
     }
-    facts = (tv_container_facts){.created = 5, .etag = TV_BLOB_TICKS_MAX};
-    CHECK_ERR(tv_container_facts_touch(&facts, 6), TV_ERR_CORRUPT);
+    attributes = (tv_container_attributes){.created = 5, .etag = TV_BLOB_TICKS_MAX};
+    CHECK_ERR(tv_container_attributes_touch(&attributes, 6), TV_ERR_CORRUPT);
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -439,7 +444,7 @@ int main(void)
         T(values_are_whole_or_corrupt),
         T(pieces_of_a_run_follow_each_other_up_to_its_end),
         T(numbers_have_one_form),
-        T(facts_of_containers_come_back),
+        T(attributes_of_containers_come_back),
         T(a_lease_guards_the_deletion_of_a_container),
         T(heads_that_cannot_be_are_damage),
         T(times_and_lengths_of_other_rows_are_bounded),

@@ -25,11 +25,11 @@ static int tear_down(void **state)
 
 static tv_err put(const char *key, const char *value)
 {
-    tv_batch batch = {0};
+    tv_write_batch batch = {0};
 
-    tv_batch_add(&batch, (tv_change){TV_CHANGE_PUT, tv_slice_of(key), tv_slice_of(value)});
+    tv_write_batch_add(&batch, (tv_change){TV_CHANGE_PUT, tv_slice_of(key), tv_slice_of(value)});
     tv_err err = tv_engine_write(engine, &batch);
-    tv_batch_done(&batch);
+    tv_write_batch_done(&batch);
     return err;
 }
 

@@ -456,16 +456,16 @@ static void damage_counts(const tv_queue_counts *counts)
     const int64_t numbers[] = {counts->generation, counts->dropped_below, counts->next_sequence,
                                counts->messages};
     char value[TV_QUEUE_COUNTS_BYTES] = {1};
-    tv_batch batch = {0};
+    tv_write_batch batch = {0};
     tv_queue_key key;
 
     for (int i = 0; i < 4; i++)
         tv_number_put(value + 1 + i * TV_NUMBER_BYTES, numbers[i]);
-    tv_batch_add(
+    tv_write_batch_add(
         &batch,
         (tv_change){TV_CHANGE_PUT, tv_queue_key_counts(&key, queue.prefix), {value, sizeof value}});
     CHECK_OK(tv_engine_write(engine, &batch));
-    tv_batch_done(&batch);
+    tv_write_batch_done(&batch);
 }
 
 /* The server must answer, and go on with the other queues. */

@@ -60,11 +60,11 @@ static inline tv_engine *store_leave(void)
 /* Run writes as one group and settle those that succeeded; returns the engine's last result. */
 static inline tv_err commit_group(tv_write *const *writes, size_t count)
 {
-    tv_pipeline_figures figures = {0};
+    tv_pipeline_metrics metrics = {0};
     tv_err err = TV_OK;
 
     for (size_t done = 0; done < count;) {
-        size_t ran = tv_group_commit(txn, writes + done, count - done, &figures, &err);
+        size_t ran = tv_group_commit(txn, writes + done, count - done, &metrics, &err);
 
         for (size_t i = done; i < done + ran; i++) {
             if (writes[i]->result == TV_OK && writes[i]->settle)

@@ -40,7 +40,7 @@ static const tv_catalog_kind kind = {
     .exists = TV_ERR_CONFLICT,
     .not_found = TV_ERR_NOT_FOUND,
     .rows = rows_of,
-    .own_bytes = 16,
+    .service_bytes = 16,
     .before_drop = look,
     .after_drop = release,
 };
@@ -70,12 +70,12 @@ static void restart(void)
     CHECK_OK(tv_catalog_open(&kind, engine, pipeline, &catalog));
 }
 
-static tv_err create(const char *name, tv_slice facts)
+static tv_err create(const char *name, tv_slice attributes)
 {
     tv_catalog_create op = {.catalog = catalog,
                             .account = ACCOUNT,
                             .name = tv_slice_of(name),
-                            .facts = facts,
+                            .attributes = attributes,
                             .arena = &arena};
     tv_write write = {0};
 
@@ -88,14 +88,14 @@ static tv_container *find(const char *name)
     return tv_catalog_find(catalog, ACCOUNT, tv_slice_of(name));
 }
 
-static tv_slice facts_of(const char *name)
+static tv_slice attributes_of(const char *name)
 {
     tv_container *container = find(name);
 
     CHECK(container != NULL);
-    tv_slice facts = tv_catalog_facts(catalog, container, &arena);
+    tv_slice attributes = tv_catalog_attributes(catalog, container, &arena);
     tv_container_unref(container);
-    return facts;
+    return attributes;
 }
 
 /* --- attributes --- */
@@ -106,14 +106,14 @@ static tv_err append_once(tv_catalog_change *change, int64_t now)
     const char *text = change->ctx;
 
     CHECK(now > 0);
-    if (tv_slice_eq(change->facts, tv_slice_of(text)))
+    if (tv_slice_eq(change->attributes, tv_slice_of(text)))
         return TV_ERR_CONFLICT;
 
-    change->facts = tv_arena_printf(change->arena, "%.*s%s", TV_FMT(change->facts), text);
+    change->attributes = tv_arena_printf(change->arena, "%.*s%s", TV_FMT(change->attributes), text);
     return TV_OK;
 }
 
-static tv_err change_facts(tv_container *container, const char *text)
+static tv_err change_attributes(tv_container *container, const char *text)
 {
     tv_catalog_change change = {.catalog = catalog,
                                 .container = container,
@@ -126,43 +126,43 @@ static tv_err change_facts(tv_container *container, const char *text)
     return commit(&write);
 }
 
-TEST(facts_are_given_changed_and_kept)
+TEST(attributes_are_given_changed_and_kept)
 {
     static const char odd[] = "bytes\0with\nany thing";
     tv_container *container;
 
     CHECK_OK(create("plain", TV_NONE));
     CHECK_OK(create("odd", TV_LIT(odd)));
-    CHECK_INT(facts_of("plain").len, 0);
-    CHECK(tv_slice_eq(facts_of("odd"), TV_LIT(odd)));
+    CHECK_INT(attributes_of("plain").len, 0);
+    CHECK(tv_slice_eq(attributes_of("odd"), TV_LIT(odd)));
 
     container = find("plain");
-    CHECK_OK(change_facts(container, "a"));
-    CHECK_TEXT(facts_of("plain"), "a");
-    CHECK_ERR(change_facts(container, "a"), TV_ERR_CONFLICT);
-    CHECK_TEXT(facts_of("plain"), "a");
-    CHECK_OK(change_facts(container, "b"));
+    CHECK_OK(change_attributes(container, "a"));
+    CHECK_TEXT(attributes_of("plain"), "a");
+    CHECK_ERR(change_attributes(container, "a"), TV_ERR_CONFLICT);
+    CHECK_TEXT(attributes_of("plain"), "a");
+    CHECK_OK(change_attributes(container, "b"));
     tv_container_unref(container);
 
     restart();
-    CHECK_TEXT(facts_of("plain"), "ab");
-    CHECK(tv_slice_eq(facts_of("odd"), TV_LIT(odd)));
+    CHECK_TEXT(attributes_of("plain"), "ab");
+    CHECK(tv_slice_eq(attributes_of("odd"), TV_LIT(odd)));
 }
 
-TEST(a_container_that_is_gone_has_no_facts_to_change)
+TEST(a_container_that_is_gone_has_no_attributes_to_change)
 {
     tv_container *container;
     tv_catalog_delete delete_op = {.catalog = catalog, .arena = &arena};
     tv_write write = {0};
 
-    CHECK_OK(create("one", TV_LIT("facts")));
+    CHECK_OK(create("one", TV_LIT("attributes")));
     container = delete_op.container = find("one");
     tv_catalog_prepare_delete(&delete_op, &write);
     CHECK_OK(commit(&write));
-    CHECK_ERR(change_facts(container, "x"), TV_ERR_NOT_FOUND);
+    CHECK_ERR(change_attributes(container, "x"), TV_ERR_NOT_FOUND);
     CHECK_OK(create("one", TV_NONE));
-    CHECK_ERR(change_facts(container, "x"), TV_ERR_NOT_FOUND); /* it is another one now */
-    CHECK_INT(facts_of("one").len, 0);
+    CHECK_ERR(change_attributes(container, "x"), TV_ERR_NOT_FOUND); /* it is another one now */
+    CHECK_INT(attributes_of("one").len, 0);
     tv_container_unref(container);
 }
 
@@ -173,16 +173,16 @@ TEST(what_is_the_services_own_starts_as_zeros)
 
     CHECK_OK(create("one", TV_NONE));
     container = find("one");
-    CHECK(memcmp(container->own, zeros, sizeof zeros) == 0);
+    CHECK(memcmp(container->service_data, zeros, sizeof zeros) == 0);
     tv_container_unref(container);
 }
 
 /* --- deletions --- */
 
-static tv_err refuse_locked(tv_catalog_delete *delete_op, tv_slice facts, int64_t now)
+static tv_err refuse_locked(tv_catalog_delete *delete_op, tv_slice attributes, int64_t now)
 {
     CHECK(delete_op->ctx == &arena && now > 0);
-    return tv_slice_eq(facts, TV_LIT("locked")) ? TV_ERR_CONFLICT : TV_OK;
+    return tv_slice_eq(attributes, TV_LIT("locked")) ? TV_ERR_CONFLICT : TV_OK;
 }
 
 static tv_err delete_unlocked(const char *name)
@@ -206,7 +206,7 @@ static void wait_for_drops(void)
     wait_until_empty(tv_key_catalog_dropped(&arena, TV_SPACE_QUEUES, ACCOUNT));
 }
 
-TEST(a_deletion_can_be_refused_for_the_facts)
+TEST(a_deletion_can_be_refused_for_the_attributes)
 {
     tv_container *container;
 
@@ -260,12 +260,12 @@ typedef struct listing {
     int left;
 } listing;
 
-static bool add_name(void *ctx, tv_slice name, tv_slice facts)
+static bool add_name(void *ctx, tv_slice name, tv_slice attributes)
 {
     listing *list = ctx;
     size_t len = strlen(list->names);
 
-    CHECK_TEXT(facts, "f");
+    CHECK_TEXT(attributes, "f");
     snprintf(list->names + len, sizeof list->names - len, "%.*s ", TV_FMT(name));
     return --list->left > 0;
 }
@@ -306,10 +306,10 @@ TEST(lists_go_by_name_prefix_and_start)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(facts_are_given_changed_and_kept),
-        CASE(a_container_that_is_gone_has_no_facts_to_change),
+        CASE(attributes_are_given_changed_and_kept),
+        CASE(a_container_that_is_gone_has_no_attributes_to_change),
         CASE(what_is_the_services_own_starts_as_zeros),
-        CASE(a_deletion_can_be_refused_for_the_facts),
+        CASE(a_deletion_can_be_refused_for_the_attributes),
         CASE(rows_stay_when_the_service_could_not_look_at_them),
         CASE(a_stop_does_not_wait_for_a_look),
         CASE(lists_go_by_name_prefix_and_start),

@@ -1,5 +1,5 @@
 /* Service properties, from XML and to XML. */
-#include "catalog/properties.h"
+#include "catalog/settings.h"
 
 #include "check.h"
 
@@ -124,42 +124,42 @@ static const struct {
 TEST(documents_are_read_and_written)
 {
     for (size_t i = 0; i < COUNT(documents); i++) {
-        tv_service_properties properties = tv_properties_default(TV_SERVICE_TABLE), update;
-        tv_shared_properties *shared;
+        tv_service_settings properties = tv_settings_default(TV_SERVICE_TABLE), update;
+        tv_shared_settings *shared;
         tv_buf buf = TV_BUF_EMPTY;
 
         t_row = documents[i].what;
-        CHECK_ERR(tv_properties_parse(&arena, TV_SERVICE_TABLE, tv_slice_of(documents[i].document),
-                                      &update),
+        CHECK_ERR(tv_settings_parse(&arena, TV_SERVICE_TABLE, tv_slice_of(documents[i].document),
+                                    &update),
                   documents[i].err);
         if (documents[i].err)
             continue;
-        tv_properties_apply(&properties, &update);
-        tv_properties_add_xml(&buf, TV_SERVICE_TABLE, &properties);
+        tv_settings_apply(&properties, &update);
+        tv_settings_add_xml(&buf, TV_SERVICE_TABLE, &properties);
         CHECK_TEXT(tv_buf_slice(&buf), documents[i].again);
 
-        CHECK_OK(tv_shared_properties_new(TV_SERVICE_TABLE, tv_buf_slice(&buf), &shared));
+        CHECK_OK(tv_shared_settings_new(TV_SERVICE_TABLE, tv_buf_slice(&buf), &shared));
         buf.len = 0;
-        tv_properties_add_xml(&buf, TV_SERVICE_TABLE, &shared->properties);
+        tv_settings_add_xml(&buf, TV_SERVICE_TABLE, &shared->settings);
         CHECK_TEXT(tv_buf_slice(&buf), documents[i].again);
-        tv_shared_properties_unref(shared);
+        tv_shared_settings_unref(shared);
         tv_buf_done(&buf);
     }
 }
 
 TEST(a_stored_document_that_is_none_is_damage)
 {
-    tv_shared_properties *shared;
+    tv_shared_settings *shared;
 
-    CHECK_ERR(tv_shared_properties_new(TV_SERVICE_TABLE, TV_LIT("<Other/>"), &shared),
+    CHECK_ERR(tv_shared_settings_new(TV_SERVICE_TABLE, TV_LIT("<Other/>"), &shared),
               TV_ERR_CORRUPT);
-    tv_shared_properties_unref(NULL);
+    tv_shared_settings_unref(NULL);
 }
 
 /* A rule with lists of `count` items of `len` bytes. */
 static tv_err parse_lists(size_t origins, size_t headers, size_t len)
 {
-    tv_service_properties update;
+    tv_service_settings update;
     tv_buf lists[2] = {TV_BUF_EMPTY, TV_BUF_EMPTY};
     tv_buf document = TV_BUF_EMPTY;
     tv_err err;
@@ -174,7 +174,7 @@ static tv_err parse_lists(size_t origins, size_t headers, size_t len)
     }
     tv_buf_printf(&document, CORS(RULE("GET", "%.*s", "%.*s", "", "1")),
                   TV_FMT(tv_buf_slice(&lists[0])), TV_FMT(tv_buf_slice(&lists[1])));
-    err = tv_properties_parse(&arena, TV_SERVICE_TABLE, tv_buf_slice(&document), &update);
+    err = tv_settings_parse(&arena, TV_SERVICE_TABLE, tv_buf_slice(&document), &update);
     tv_buf_done(&document);
     tv_buf_done(&lists[0]);
     tv_buf_done(&lists[1]);

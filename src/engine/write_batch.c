@@ -1,9 +1,9 @@
 /* The list of changes. */
-#include "engine/batch.h"
+#include "engine/write_batch.h"
 
 #include "base/assert.h"
 
-void tv_batch_add(tv_batch *batch, tv_change change)
+void tv_write_batch_add(tv_write_batch *batch, tv_change change)
 {
     if (batch->count == batch->size) {
         batch->size = batch->size ? batch->size * 2 : 64;
@@ -12,7 +12,7 @@ void tv_batch_add(tv_batch *batch, tv_change change)
     batch->changes[batch->count++] = change;
 }
 
-tv_err tv_batch_reserve(tv_batch *batch, size_t count)
+tv_err tv_write_batch_reserve(tv_write_batch *batch, size_t count)
 {
     tv_change *changes;
 
@@ -28,14 +28,14 @@ tv_err tv_batch_reserve(tv_batch *batch, size_t count)
     return TV_OK;
 }
 
-void tv_batch_clear(tv_batch *batch)
+void tv_write_batch_clear(tv_write_batch *batch)
 {
     batch->count = 0;
     batch->is_freeing = false;
 }
 
-void tv_batch_done(tv_batch *batch)
+void tv_write_batch_done(tv_write_batch *batch)
 {
     free(batch->changes);
-    *batch = (tv_batch){0};
+    *batch = (tv_write_batch){0};
 }

@@ -2,8 +2,8 @@
  * A batch of changes for one atomic write: puts, deletes and what the author
  * expects to find.  It borrows its slices; they live until the write returns.
  */
-#ifndef TV_ENGINE_BATCH_H
-#define TV_ENGINE_BATCH_H
+#ifndef TV_ENGINE_WRITE_BATCH_H
+#define TV_ENGINE_WRITE_BATCH_H
 
 #include "base/err.h"
 #include "base/slice.h"
@@ -22,22 +22,22 @@ typedef struct tv_change {
 } tv_change;
 
 /** All zeros is an empty batch. */
-typedef struct tv_batch {
+typedef struct tv_write_batch {
     tv_change *changes;
     size_t count, size;
     bool is_freeing; /* it frees space in the end: see tv_engine_ops.write */
-} tv_batch;
+} tv_write_batch;
 
 /** Append one change.  Changes to one key apply in order; expectations are tested before all of
  * them. */
-void tv_batch_add(tv_batch *batch, tv_change change);
+void tv_write_batch_add(tv_write_batch *batch, tv_change change);
 
 /** Make room for this many changes in all.  TV_ERR_OVERLOADED when there is no memory. */
-tv_err tv_batch_reserve(tv_batch *batch, size_t count) TV_WARN_UNUSED;
+tv_err tv_write_batch_reserve(tv_write_batch *batch, size_t count) TV_WARN_UNUSED;
 
 /** Empty it, keeping its memory. */
-void tv_batch_clear(tv_batch *batch);
+void tv_write_batch_clear(tv_write_batch *batch);
 
-void tv_batch_done(tv_batch *batch);
+void tv_write_batch_done(tv_write_batch *batch);
 
 #endif

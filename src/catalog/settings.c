@@ -1,5 +1,5 @@
-/* Service properties, from XML and to XML. */
-#include "catalog/properties.h"
+/* Service settings, from XML and to XML. */
+#include "catalog/settings.h"
 
 #include "base/assert.h"
 #include "base/datetime.h"
@@ -10,9 +10,9 @@
 /* The only version of metrics, and of the logs of a table service; others have another. */
 static const tv_slice version = {"1.0", 3}, version_2 = {"2.0", 3};
 
-tv_service_properties tv_properties_default(tv_service_kind service)
+tv_service_settings tv_settings_default(tv_service_kind service)
 {
-    return (tv_service_properties){
+    return (tv_service_settings){
         .default_version = service == TV_SERVICE_BLOB ? TV_LIT("") : TV_NONE,
         .logging = {.is_set = true},
         .hour_metrics = {.is_set = true},
@@ -21,18 +21,18 @@ tv_service_properties tv_properties_default(tv_service_kind service)
     };
 }
 
-void tv_properties_apply(tv_service_properties *properties, const tv_service_properties *update)
+void tv_settings_apply(tv_service_settings *settings, const tv_service_settings *update)
 {
     if (update->logging.is_set)
-        properties->logging = update->logging;
+        settings->logging = update->logging;
     if (update->hour_metrics.is_set)
-        properties->hour_metrics = update->hour_metrics;
+        settings->hour_metrics = update->hour_metrics;
     if (update->minute_metrics.is_set)
-        properties->minute_metrics = update->minute_metrics;
+        settings->minute_metrics = update->minute_metrics;
     if (update->cors.is_set)
-        properties->cors = update->cors;
+        settings->cors = update->cors;
     if (update->default_version.data)
-        properties->default_version = update->default_version;
+        settings->default_version = update->default_version;
 }
 
 /* --- reading: values --- */
@@ -334,29 +334,29 @@ static tv_err read_missing_feature(const tv_xml_node *node)
 /* --- reading: the document --- */
 
 static tv_err read_part(tv_arena *arena, tv_service_kind service, const tv_xml_node *node,
-                        tv_service_properties *properties)
+                        tv_service_settings *settings)
 {
     if (tv_slice_eq(node->name, TV_LIT("Logging")))
-        return read_logging(service, node, &properties->logging);
+        return read_logging(service, node, &settings->logging);
     if (tv_slice_eq(node->name, TV_LIT("HourMetrics")))
-        return read_metrics(node, &properties->hour_metrics);
+        return read_metrics(node, &settings->hour_metrics);
     if (tv_slice_eq(node->name, TV_LIT("MinuteMetrics")))
-        return read_metrics(node, &properties->minute_metrics);
+        return read_metrics(node, &settings->minute_metrics);
     if (tv_slice_eq(node->name, TV_LIT("Cors")))
-        return read_cors(arena, node, &properties->cors);
+        return read_cors(arena, node, &settings->cors);
     if (tv_slice_eq(node->name, TV_LIT("DefaultServiceVersion")))
-        return read_default_version(node, &properties->default_version);
+        return read_default_version(node, &settings->default_version);
     return read_missing_feature(node);
 }
 
-tv_err tv_properties_parse(tv_arena *arena, tv_service_kind service, tv_slice document,
-                           tv_service_properties *ret_properties)
+tv_err tv_settings_parse(tv_arena *arena, tv_service_kind service, tv_slice document,
+                         tv_service_settings *ret_settings)
 {
     tv_slice parts = service == TV_SERVICE_BLOB
                          ? TV_LIT("Logging HourMetrics MinuteMetrics Cors DefaultServiceVersion "
                                   "DeleteRetentionPolicy StaticWebsite")
                          : TV_LIT("Logging HourMetrics MinuteMetrics Cors");
-    tv_service_properties properties = {.logging = {.is_set = false}};
+    tv_service_settings settings = {.logging = {.is_set = false}};
     const tv_xml_node *root;
     tv_err err;
 
@@ -367,11 +367,11 @@ tv_err tv_properties_parse(tv_arena *arena, tv_service_kind service, tv_slice do
         return TV_ERR_XML_DOCUMENT;
 
     for (const tv_xml_node *node = root->first_child; node && err == TV_OK; node = node->next)
-        err = read_part(arena, service, node, &properties);
+        err = read_part(arena, service, node, &settings);
     if (err)
         return err;
 
-    *ret_properties = properties;
+    *ret_settings = settings;
     return TV_OK;
 }
 
@@ -434,16 +434,15 @@ static void add_cors(tv_buf *buf, const tv_cors_settings *cors)
     tv_buf_add_lit(buf, "</Cors>");
 }
 
-void tv_properties_add_xml(tv_buf *buf, tv_service_kind service,
-                           const tv_service_properties *properties)
+void tv_settings_add_xml(tv_buf *buf, tv_service_kind service, const tv_service_settings *settings)
 {
     tv_buf_add_lit(buf, "<StorageServiceProperties>");
-    add_logging(buf, &properties->logging);
-    add_metrics(buf, "HourMetrics", &properties->hour_metrics);
-    add_metrics(buf, "MinuteMetrics", &properties->minute_metrics);
-    add_cors(buf, &properties->cors);
-    if (properties->default_version.len)
-        tv_xml_add_element(buf, "DefaultServiceVersion", properties->default_version);
+    add_logging(buf, &settings->logging);
+    add_metrics(buf, "HourMetrics", &settings->hour_metrics);
+    add_metrics(buf, "MinuteMetrics", &settings->minute_metrics);
+    add_cors(buf, &settings->cors);
+    if (settings->default_version.len)
+        tv_xml_add_element(buf, "DefaultServiceVersion", settings->default_version);
     if (service == TV_SERVICE_BLOB)
         tv_buf_add_lit(buf, "<DeleteRetentionPolicy><Enabled>false</Enabled>"
                             "</DeleteRetentionPolicy><StaticWebsite><Enabled>false</Enabled>"
@@ -453,15 +452,15 @@ void tv_properties_add_xml(tv_buf *buf, tv_service_kind service,
 
 /* --- shared --- */
 
-tv_err tv_shared_properties_new(tv_service_kind service, tv_slice document,
-                                tv_shared_properties **ret_shared)
+tv_err tv_shared_settings_new(tv_service_kind service, tv_slice document,
+                              tv_shared_settings **ret_shared)
 {
-    tv_shared_properties *shared = tv_calloc(1, sizeof *shared);
+    tv_shared_settings *shared = tv_calloc(1, sizeof *shared);
 
     atomic_init(&shared->refs, 1);
     tv_arena_init(&shared->arena);
-    if (tv_properties_parse(&shared->arena, service, document, &shared->properties)) {
-        tv_shared_properties_unref(shared);
+    if (tv_settings_parse(&shared->arena, service, document, &shared->settings)) {
+        tv_shared_settings_unref(shared);
         return TV_ERR_CORRUPT;
     }
 
@@ -469,13 +468,13 @@ tv_err tv_shared_properties_new(tv_service_kind service, tv_slice document,
     return TV_OK;
 }
 
-tv_shared_properties *tv_shared_properties_ref(tv_shared_properties *shared)
+tv_shared_settings *tv_shared_settings_ref(tv_shared_settings *shared)
 {
     atomic_fetch_add_explicit(&shared->refs, 1, memory_order_relaxed);
     return shared;
 }
 
-void tv_shared_properties_unref(tv_shared_properties *shared)
+void tv_shared_settings_unref(tv_shared_settings *shared)
 {
     if (shared && atomic_fetch_sub_explicit(&shared->refs, 1, memory_order_acq_rel) == 1) {
         tv_arena_done(&shared->arena);

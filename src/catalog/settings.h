@@ -1,11 +1,11 @@
 /*
- * The properties of one of an account's services: logging, metrics and the rules
+ * The settings of one of an account's services: logging, metrics and the rules
  * for browsers of other sites (CORS).  As XML they are what clients send and
  * get, and what is stored.  A blob service has some more of them, which cannot be
  * switched on here: deleted blobs are gone, and there is no web site.
  */
-#ifndef TV_CATALOG_PROPERTIES_H
-#define TV_CATALOG_PROPERTIES_H
+#ifndef TV_CATALOG_SETTINGS_H
+#define TV_CATALOG_SETTINGS_H
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -59,15 +59,15 @@ typedef struct tv_cors_settings {
     size_t count;
 } tv_cors_settings;
 
-typedef struct tv_service_properties {
+typedef struct tv_service_settings {
     tv_logging_settings logging;
     tv_metrics_settings hour_metrics, minute_metrics;
     tv_cors_settings cors;
     tv_slice default_version; /* of a blob service, empty for none; data is NULL when not set */
-} tv_service_properties;
+} tv_service_settings;
 
 /** Those of an account that has never set any: everything is off. */
-tv_service_properties tv_properties_default(tv_service_kind service);
+tv_service_settings tv_settings_default(tv_service_kind service);
 
 /**
  * Read <StorageServiceProperties>, of which parts may be missing; texts live in
@@ -75,27 +75,26 @@ tv_service_properties tv_properties_default(tv_service_kind service);
  * one beyond its limits; TV_ERR_XML_NODE_VALUE for a value of the wrong form;
  * TV_ERR_NOT_IMPLEMENTED for what cannot be switched on.
  */
-tv_err tv_properties_parse(tv_arena *arena, tv_service_kind service, tv_slice document,
-                           tv_service_properties *ret_properties) TV_WARN_UNUSED;
+tv_err tv_settings_parse(tv_arena *arena, tv_service_kind service, tv_slice document,
+                         tv_service_settings *ret_settings) TV_WARN_UNUSED;
 
 /** Take over the parts of `update` that are set. */
-void tv_properties_apply(tv_service_properties *properties, const tv_service_properties *update);
+void tv_settings_apply(tv_service_settings *settings, const tv_service_settings *update);
 
 /** Append <StorageServiceProperties> with all parts. */
-void tv_properties_add_xml(tv_buf *buf, tv_service_kind service,
-                           const tv_service_properties *properties);
+void tv_settings_add_xml(tv_buf *buf, tv_service_kind service, const tv_service_settings *settings);
 
 /** Properties that threads share; counted. */
-typedef struct tv_shared_properties {
+typedef struct tv_shared_settings {
     atomic_int refs;
     tv_arena arena;
-    tv_service_properties properties;
-} tv_shared_properties;
+    tv_service_settings settings;
+} tv_shared_settings;
 
 /** From a stored document; TV_ERR_CORRUPT when it is not valid. */
-tv_err tv_shared_properties_new(tv_service_kind service, tv_slice document,
-                                tv_shared_properties **ret_shared) TV_WARN_UNUSED;
-tv_shared_properties *tv_shared_properties_ref(tv_shared_properties *shared);
-void tv_shared_properties_unref(tv_shared_properties *shared); /* accepts NULL */
+tv_err tv_shared_settings_new(tv_service_kind service, tv_slice document,
+                              tv_shared_settings **ret_shared) TV_WARN_UNUSED;
+tv_shared_settings *tv_shared_settings_ref(tv_shared_settings *shared);
+void tv_shared_settings_unref(tv_shared_settings *shared); /* accepts NULL */
 
 #endif

@@ -418,11 +418,6 @@ tv_slice tv_key_catalog(tv_arena *arena, tv_key_space space, tv_slice account)
     return catalog(arena, space, account, 0);
 }
 
-tv_slice tv_key_catalog_names(tv_arena *arena, tv_key_space space, tv_slice account)
-{
-    return catalog(arena, space, account, 'n');
-}
-
 /* A row of `kind` that goes with a name. */
 static tv_slice catalog_name_row(tv_arena *arena, tv_key_space space, tv_slice account, char kind,
                                  tv_slice name)

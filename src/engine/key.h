@@ -121,8 +121,7 @@ typedef enum tv_key_space {
 /** The catalogue partition of an account. */
 tv_slice tv_key_catalog(tv_arena *arena, tv_key_space space, tv_slice account);
 
-/** Prefix of the catalogue's names, and the row of one (name in any case). */
-tv_slice tv_key_catalog_names(tv_arena *arena, tv_key_space space, tv_slice account);
+/** The row of a name in the catalogue (name in any case). */
 tv_slice tv_key_catalog_name(tv_arena *arena, tv_key_space space, tv_slice account, tv_slice name);
 
 /** The row of the access policies of a table, queue or container (name in any case). */

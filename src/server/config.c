@@ -240,7 +240,7 @@ bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text
 
 void tv_config_print_help(void)
 {
-    printf("tavolad " TV_VERSION ": the Azure Table service on your own machine\n\n"
+    printf("tavolad " TV_VERSION ": the Azure Table, Queue and Blob services on your own machine\n\n"
            "usage: tavolad [flags]\n\n");
     for (int i = 0; i < OPTION_COUNT; i++) {
         char left[40];

@@ -294,7 +294,6 @@ TEST(the_keyspace_is_laid_out_as_the_header_says)
     CHECK_TEXT(key, "racct\x01"
                     "00000011P\x01R");
     CHECK_TEXT(tv_key_catalog(&arena, TV_SPACE_TABLES, account), "tacct\x01");
-    CHECK_TEXT(tv_key_catalog_names(&arena, TV_SPACE_TABLES, account), "tacct\x01n");
     CHECK_TEXT(tv_key_catalog_name(&arena, TV_SPACE_TABLES, account, TV_LIT("PeoplE")),
                "tacct\x01npeople");
     CHECK_TEXT(tv_key_catalog_dropped(&arena, TV_SPACE_TABLES, account), "tacct\x01"

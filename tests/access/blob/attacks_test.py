@@ -3,29 +3,27 @@
 import contextlib
 import http.client
 import socket
-import unittest
 import urllib.parse
 
+from access.attack import AttackCase
 from access.blob.requests import VERSION, send
-from access.credentials import ACCOUNT, ACCOUNTS, BETA_KEY, KEY1, OTHER_ACCOUNT, TOMORROW, YESTERDAY
+from access.credentials import ACCOUNT, BETA_KEY, KEY1, OTHER_ACCOUNT, TOMORROW, YESTERDAY
 from access.talk import Header, Sas, StorageKey, Talk
 from sas import account_sas, blob_sas, queue_sas
-from server import Server
 
 FILMS, SECRET, OPEN, ROOT = "films", "secret", "open", "$root"
 SHOWN, HIDDEN = b"what everybody may see", b"what nobody may see"
 BLOCK = {"x-ms-blob-type": "BlockBlob"}
 
 
-class BlobAttack(unittest.TestCase):
+class BlobAttack(AttackCase):
+    port = "blob_port"
+    send = staticmethod(send)
+    master = StorageKey(ACCOUNT, KEY1)
+
     @classmethod
     def setUpClass(cls):
-        cls.server = Server("--access-log", "--log-level", "debug", engine="memory",
-                            env={"AZURITE_ACCOUNTS": ACCOUNTS})
-        cls.server.start()
-        cls.talk = Talk(cls.server.blob_port)
-        cls.url = cls.talk.url
-        cls.master = StorageKey(ACCOUNT, KEY1)
+        super().setUpClass()
         cls.stranger = StorageKey(OTHER_ACCOUNT, BETA_KEY)
         for container, headers in ((FILMS, {}), (SECRET, {}), (ROOT, {}),
                                    (OPEN, {"x-ms-blob-public-access": "container"})):
@@ -52,21 +50,6 @@ class BlobAttack(unittest.TestCase):
         cls.put(f"{FILMS}/shot", HIDDEN)
         reply = cls.own(("PUT", f"/{ACCOUNT}/{FILMS}/shot?comp=snapshot", b""))
         return reply.headers["x-ms-snapshot"]
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.talk.close()
-        code = cls.server.stop()
-        log = cls.server.log()
-        cls.server.clean()
-        if code != 0:
-            raise AssertionError(f"tavolad ended with {code}: {log[-4000:]}")
-
-    @classmethod
-    def own(cls, request):
-        reply = send(cls.talk, cls.master, request)
-        assert reply.status < 300, reply
-        return reply
 
     @classmethod
     def put(cls, path, content):

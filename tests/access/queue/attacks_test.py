@@ -3,44 +3,28 @@
 import base64
 import socket
 import time
-import unittest
 import urllib.parse
 
-from access.credentials import ACCOUNT, ACCOUNTS, BETA_KEY, KEY1, OTHER_ACCOUNT, TOMORROW, YESTERDAY
+from access.attack import AttackCase
+from access.credentials import ACCOUNT, BETA_KEY, KEY1, OTHER_ACCOUNT, TOMORROW, YESTERDAY
 from access.queue.requests import held_by, message, queue_request, send
-from access.talk import Header, Sas, StorageKey, Talk
+from access.talk import Header, Sas, StorageKey
 from sas import account_sas, queue_sas
-from server import Server
 
 QUEUE, SECRET, SPARE = "open", "secret", "spare"
 
 
-class QueueAttack(unittest.TestCase):
+class QueueAttack(AttackCase):
+    port = "queue_port"
+    send = staticmethod(send)
+    master = StorageKey(ACCOUNT, KEY1)
+
     @classmethod
     def setUpClass(cls):
-        cls.server = Server("--access-log", "--log-level", "debug", engine="memory",
-                            env={"AZURITE_ACCOUNTS": ACCOUNTS})
-        cls.server.start()
-        cls.talk = Talk(cls.server.queue_port)
-        cls.master = StorageKey(ACCOUNT, KEY1)
+        super().setUpClass()
         for queue in (QUEUE, SECRET, SPARE):
             cls.own(("PUT", f"/{ACCOUNT}/{queue}", None))
             cls.own(("POST", f"/{ACCOUNT}/{queue}/messages", message(f"of {queue}")))
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.talk.close()
-        code = cls.server.stop()
-        log = cls.server.log()
-        cls.server.clean()
-        if code != 0:
-            raise AssertionError(f"tavolad ended with {code}: {log[-4000:]}")
-
-    @classmethod
-    def own(cls, request):
-        reply = send(cls.talk, cls.master, request)
-        assert reply.status < 300, reply
-        return reply
 
     def sas(self, queue=QUEUE, sp="raup", changed=None, **more):
         return Sas(queue_sas(KEY1, ACCOUNT, queue, changed, sp=sp, se=TOMORROW, **more))

@@ -13,13 +13,13 @@ import unittest
 import urllib.parse
 
 import sign
-from access.credentials import (ACCOUNT, ACCOUNTS, BETA_KEY, KEY1, KEY2, OTHER_ACCOUNT, TOMORROW,
+from access.attack import AttackCase
+from access.credentials import (ACCOUNT, BETA_KEY, KEY1, KEY2, OTHER_ACCOUNT, TOMORROW,
                                 YESTERDAY, made_key)
 from access.table.requests import (JSON, batch_request, entity, entity_request, part_text,
                                    send)
 from access.talk import Header, Key, Sas, Talk
 from sas import account_sas, query, table_sas
-from server import Server
 
 TABLE, SECRET = "Open", "Secret"
 INSIDE, OUTSIDE = ("c", "1"), ("x", "1")
@@ -34,35 +34,19 @@ def token_text(text):
     return f"1!{len(coded)}!{coded}"
 
 
-class Attack(unittest.TestCase):
+class Attack(AttackCase):
+    port = "table_port"
+    send = staticmethod(send)
+    master = Key(ACCOUNT, KEY1)
+
     @classmethod
     def setUpClass(cls):
-        cls.server = Server("--access-log", "--log-level", "debug", engine="memory",
-                            env={"AZURITE_ACCOUNTS": ACCOUNTS})
-        cls.server.start()
-        cls.talk = Talk(cls.server.table_port)
-        cls.url = cls.talk.url
-        cls.master = Key(ACCOUNT, KEY1)
+        super().setUpClass()
         for table in (TABLE, SECRET):
             cls.own(("POST", f"/{ACCOUNT}/Tables", {"Content-Type": "application/json"},
                      json.dumps({"TableName": table}).encode()))
             for keys in (INSIDE, OUTSIDE, ("a", "1"), ("b", "1"), ("d", "1"), ("d!", "1")):
                 cls.own(entity_request(ACCOUNT, "insert or replace", table, keys, 1))
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.talk.close()
-        code = cls.server.stop()
-        log = cls.server.log()
-        cls.server.clean()
-        if code != 0:
-            raise AssertionError(f"tavolad ended with {code}: {log[-4000:]}")
-
-    @classmethod
-    def own(cls, request):
-        reply = send(cls.talk, cls.master, request)
-        assert reply.status < 300, reply
-        return reply
 
     def sas(self, table=TABLE, sp="raud", changed=None, **more):
         return Sas(table_sas(KEY1, ACCOUNT, changed, tn=table, sp=sp, se=TOMORROW, **more))

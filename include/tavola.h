@@ -1,0 +1,624 @@
+/*
+ * libtavola: a client of the Azure Table service, and of as much of queues and blobs as the
+ * patterns of the Table Design Guide need.  Works with tavolad, Azurite and Azure.
+ *
+ *     tavola_client *client = NULL;
+ *     tavola_table *people = NULL;
+ *     tavola_entity *ada = NULL;
+ *
+ *     if (tavola_client_open("UseDevelopmentStorage=true", NULL, &client, NULL) == TAVOLA_OK &&
+ *         tavola_table_open(client, "People", &people) == TAVOLA_OK &&
+ *         tavola_get(people, "Sales", "000223", NULL, &ada) == TAVOLA_OK)
+ *         printf("%s\n", tavola_entity_etag(ada));
+ *     tavola_entity_free(ada);
+ *     tavola_table_close(people);
+ *     tavola_client_close(client);
+ *
+ * Who owns what.  What a `_new` or `_open` function returns, or a `ret_` parameter receives, is
+ * yours: free or close it with the function of its type, in any order (a table keeps its client
+ * alive).  Setters copy.  tavola_and, tavola_or, tavola_not and tavola_query_new take over their
+ * filters.  What a scan or page hands out belongs to it.  Strings of an entity, page, call or
+ * operation live as long as that does, or until it is changed.
+ *
+ * Errors.  A function that can fail says so by a tavola_err, which tells what the caller can do
+ * next; the service's own code and text are in the tavola_call.  `ret_` outputs are untouched on
+ * failure, so set them to NULL first and free them whatever happens: every `_free` and `_close`
+ * accepts NULL.  Builders (entities, filters, queries, batches) remember their first error and the
+ * operation that uses them returns it, so building needs no checks.
+ *
+ * tavola_call is the one optional parameter: options in, outcome out.  NULL is always allowed.
+ *
+ * Threads.  Client, table, crypto and a query that is built: any thread.  Everything else: one
+ * thread at a time.  After fork() the child may only free and close what it inherited, or exec.
+ * The library sets no signal handler, prints nothing, never exits, does not depend on the locale
+ * and needs no initialisation.
+ *
+ * Text is UTF-8.  Keys and names end with NUL (the service forbids U+0000 in them); values carry
+ * their size.  What is not valid UTF-8 is refused before anything is sent.
+ */
+
+/* ---- 0. basics --------------------------------------------------------------------------- */
+#ifndef TAVOLA_H
+#define TAVOLA_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define TAVOLA_API __attribute__((visibility("default")))
+#define TAVOLA_USE __attribute__((visibility("default"), warn_unused_result))
+#else
+#define TAVOLA_API
+#define TAVOLA_USE
+#endif
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TAVOLA_VERSION_NUM 0x010000 /* of this header; compare it with tavola_version_num() */
+TAVOLA_API uint32_t tavola_version_num(void);
+TAVOLA_API const char *tavola_version(void); /* "1.0.0" */
+
+typedef struct tavola_client tavola_client; /* account, credentials, connections; any thread */
+typedef struct tavola_table tavola_table;   /* a name on a client; any thread */
+typedef struct tavola_entity tavola_entity; /* a property bag; one thread at a time */
+typedef struct tavola_filter tavola_filter;
+typedef struct tavola_query tavola_query;
+typedef struct tavola_scan tavola_scan;     /* a cursor over all pages of a query */
+typedef struct tavola_page tavola_page;     /* one segment of a query's result */
+typedef struct tavola_batch tavola_batch;   /* one entity group transaction */
+typedef struct tavola_bulk tavola_bulk;     /* any number of writes to any partitions */
+typedef struct tavola_call tavola_call;     /* options in, outcome out; one thread at a time */
+typedef struct tavola_op tavola_op;         /* one started (asynchronous) operation */
+typedef struct tavola_crypto tavola_crypto; /* client-side encryption: keys and what is encrypted */
+typedef struct tavola_names tavola_names;   /* a list of names: of tables, queues, containers */
+typedef int64_t tavola_ticks;               /* 100 ns since 0001-01-01T00:00:00Z */
+
+/* By what the caller can do next.  Values never change their meaning; new ones may be added. */
+typedef enum tavola_err {
+    TAVOLA_OK = 0,
+    TAVOLA_END = 1,             /* a scan is finished; not a failure */
+    TAVOLA_ERR_NOT_FOUND = 100, /* entity, table, queue, blob: tavola_call_code() tells which */
+    TAVOLA_ERR_EXISTS,          /* 409: there is one of that key or name */
+    TAVOLA_ERR_CONFLICT,        /* another 409, for example TableBeingDeleted */
+    TAVOLA_ERR_ETAG,            /* 412: it was changed since it was read */
+    TAVOLA_ERR_DENIED,          /* 401, 403 */
+    TAVOLA_ERR_INVALID,         /* refused by the service, or by us before sending */
+    TAVOLA_ERR_TOO_LARGE,       /* entity, property, batch, body */
+    TAVOLA_ERR_UNSUPPORTED,     /* 501, 505, 415, or a merge of an encrypted entity */
+    TAVOLA_ERR_BUSY,            /* 429, 503 after all retries */
+    TAVOLA_ERR_SERVER,          /* another 5xx after all retries */
+    TAVOLA_ERR_TIMEOUT,         /* the deadline of the call */
+    TAVOLA_ERR_NETWORK,         /* no connection, TLS, reset */
+    TAVOLA_ERR_UNKNOWN_OUTCOME, /* a write was sent, no answer came, and asking did not settle it */
+    TAVOLA_ERR_CRYPTO,          /* key missing or data unusable; never says which byte */
+    TAVOLA_ERR_PROTOCOL,        /* an answer we cannot read */
+    TAVOLA_ERR_CANCELLED,
+    TAVOLA_ERR_NO_MEMORY
+} tavola_err;
+TAVOLA_API const char *tavola_err_name(tavola_err err); /* "NOT_FOUND" */
+
+/*
+ * Where the library takes its memory.  Before anything else, once, with no other thread in the
+ * library; NULL functions mean the C library's.  OpenSSL and getaddrinfo keep their own.
+ */
+TAVOLA_API void tavola_set_allocator(void *(*alloc)(size_t), void *(*resize)(void *, size_t),
+                                     void (*release)(void *));
+TAVOLA_API void tavola_free(void *memory); /* for char * and byte buffers that we returned */
+
+/* ---- 1. client, table, call --------------------------------------------------------------- */
+typedef struct tavola_client_options {
+    size_t struct_size;          /* sizeof(tavola_client_options): how we grow without breaking */
+    uint32_t connect_timeout_ms; /* 0: 10 000 */
+    uint32_t attempt_timeout_ms; /* 0: 35 000 (the service gives up at 30 s) */
+    uint32_t total_timeout_ms;   /* 0: 120 000, all attempts together */
+    uint32_t retry_max;          /* 0: 3;  UINT32_MAX: none */
+    uint32_t retry_delay_ms;     /* 0: 800, doubled each time, give or take a fifth */
+    uint32_t retry_delay_max_ms; /* 0: 60 000; also the most of a Retry-After that we wait */
+    uint32_t connections_max;    /* 0: 32, to each service */
+    bool secondary_reads;        /* false: reads that fail are not repeated at the secondary */
+    const char *application;     /* goes first in User-Agent */
+    void (*log)(void *user, int level, const char *text); /* secrets already removed; any thread */
+    void *log_user;
+    const char *ca_file; /* PEM file of the roots to trust for HTTPS; NULL: those of the system */
+    const char *proxy;   /* "http://host:port"; NULL: by https_proxy, http_proxy, all_proxy and
+                            no_proxy of the environment; "": none */
+} tavola_client_options;
+
+enum { TAVOLA_LOG_WARN = 1, TAVOLA_LOG_INFO = 2, TAVOLA_LOG_DEBUG = 3 }; /* levels of log() */
+
+/*
+ * Open a client.  Nothing is sent yet.  The connection string is Azure's: UseDevelopmentStorage,
+ * DevelopmentStorageProxyUri, DefaultEndpointsProtocol, AccountName, AccountKey, TableEndpoint,
+ * QueueEndpoint, BlobEndpoint and their Secondary twins, EndpointSuffix, SharedAccessSignature.
+ * INVALID with one line for people in *reterr_text (free it; may be NULL) when it cannot be used.
+ */
+TAVOLA_USE tavola_err tavola_client_open(const char *connection_string,
+                                         const tavola_client_options *options,
+                                         tavola_client **ret_client, char **reterr_text);
+/* Started operations that are not done end with CANCELLED. */
+TAVOLA_API void tavola_client_close(tavola_client *client);
+TAVOLA_USE tavola_err tavola_table_open(tavola_client *client, const char *name,
+                                        tavola_table **ret_table);
+TAVOLA_API void tavola_table_close(tavola_table *table);
+TAVOLA_USE tavola_err tavola_table_create(tavola_table *table, tavola_call *call);
+TAVOLA_USE tavola_err tavola_table_create_if_absent(tavola_table *table, tavola_call *call);
+TAVOLA_USE tavola_err tavola_table_delete(tavola_table *table, tavola_call *call);
+TAVOLA_USE tavola_err tavola_table_delete_if_present(tavola_table *table, tavola_call *call);
+TAVOLA_USE tavola_err tavola_table_exists(tavola_table *table, tavola_call *call, bool *ret_exists);
+/* The names of all tables that begin with `prefix`, in order; NULL: all tables. */
+TAVOLA_USE tavola_err tavola_table_list(tavola_client *client, const char *prefix,
+                                        tavola_call *call, tavola_names **ret_names);
+TAVOLA_API const char *tavola_table_name(const tavola_table *table);
+/*
+ * Encrypt what is written through this table and decrypt what is read, where the call has no crypto
+ * of its own: also for scans, batches, bulk writes and started operations.  Before the table is
+ * used by other threads.  The crypto must outlive the table.
+ */
+TAVOLA_API void tavola_table_set_crypto(tavola_table *table, tavola_crypto *crypto);
+
+TAVOLA_API size_t tavola_names_count(const tavola_names *names);
+TAVOLA_API const char *tavola_names_at(const tavola_names *names, size_t i); /* NULL: no such */
+TAVOLA_API void tavola_names_free(tavola_names *names);
+
+TAVOLA_API tavola_call *tavola_call_new(void);
+TAVOLA_API void tavola_call_free(tavola_call *call);
+TAVOLA_API void tavola_call_set_timeout_ms(tavola_call *call, uint32_t total_timeout_ms);
+TAVOLA_API void tavola_call_set_retries(tavola_call *call, uint32_t retry_max); /* 0: none */
+TAVOLA_API void tavola_call_set_request_id(tavola_call *call, const char *client_request_id);
+TAVOLA_API void tavola_call_set_crypto(tavola_call *call, tavola_crypto *crypto);
+/* The outcome of the last operation that used this call; strings live until the next one. */
+TAVOLA_API int tavola_call_status(const tavola_call *call);       /* HTTP, 0 if none */
+TAVOLA_API const char *tavola_call_code(const tavola_call *call); /* "EntityAlreadyExists", or "" */
+TAVOLA_API const char *
+tavola_call_message(const tavola_call *call);                     /* one line for people, or "" */
+TAVOLA_API const char *tavola_call_etag(const tavola_call *call); /* or NULL */
+TAVOLA_API const char *tavola_call_service_request_id(const tavola_call *call); /* or NULL */
+TAVOLA_API const char *tavola_call_client_request_id(const tavola_call *call);  /* or NULL */
+TAVOLA_API uint32_t tavola_call_attempts(const tavola_call *call);  /* requests sent, or tried */
+TAVOLA_API bool tavola_call_was_confirmed(const tavola_call *call); /* settled by reading back */
+TAVOLA_API int tavola_call_failed_index(const tavola_call *call);   /* in a batch, -1 if none */
+TAVOLA_API const char *tavola_call_plan(const tavola_call *call);   /* tavolad only, else NULL */
+
+/* ---- 2. entities ------------------------------------------------------------------------------
+ */
+typedef enum tavola_type {
+    TAVOLA_NONE,
+    TAVOLA_STRING,
+    TAVOLA_BINARY,
+    TAVOLA_BOOLEAN,
+    TAVOLA_INT32,
+    TAVOLA_INT64,
+    TAVOLA_DOUBLE,
+    TAVOLA_DATETIME,
+    TAVOLA_GUID
+} tavola_type;
+typedef struct tavola_guid {
+    uint8_t bytes[16];
+} tavola_guid; /* in the order of its text, not .NET's */
+
+typedef struct tavola_value { /* frozen: 32 bytes on 64-bit, never grows */
+    tavola_type type;
+    size_t size; /* STRING and BINARY: bytes at ptr */
+    union {
+        const void *ptr;
+        bool boolean;
+        int32_t int32;
+        int64_t int64;
+        double real;
+        tavola_ticks ticks;
+        tavola_guid guid;
+    } as;
+} tavola_value;
+TAVOLA_API tavola_value tavola_string(const char *text);
+TAVOLA_API tavola_value tavola_int32(int32_t value);
+TAVOLA_API tavola_value tavola_int64(int64_t value);
+TAVOLA_API tavola_value tavola_double(double value);
+TAVOLA_API tavola_value tavola_boolean(bool value);
+TAVOLA_API tavola_value tavola_datetime(tavola_ticks value);
+TAVOLA_API tavola_value tavola_guid_value(tavola_guid value);
+TAVOLA_API tavola_value tavola_binary(const void *data, size_t size);
+
+TAVOLA_API tavola_entity *tavola_entity_new(const char *partition_key, const char *row_key);
+TAVOLA_API tavola_entity *tavola_entity_copy(const tavola_entity *entity);
+TAVOLA_API void tavola_entity_free(tavola_entity *entity);
+/*
+ * Setters copy and never fail loudly: the first error sticks and the operation returns it.  There
+ * is no null: tavola_entity_unset and a replace remove a property, a merge cannot.
+ */
+TAVOLA_API void tavola_entity_set(tavola_entity *entity, const char *name, tavola_value value);
+TAVOLA_API void tavola_entity_set_string(tavola_entity *entity, const char *name, const char *text);
+TAVOLA_API void tavola_entity_set_int32(tavola_entity *entity, const char *name, int32_t value);
+TAVOLA_API void tavola_entity_set_int64(tavola_entity *entity, const char *name, int64_t value);
+TAVOLA_API void tavola_entity_set_double(tavola_entity *entity, const char *name, double value);
+TAVOLA_API void tavola_entity_set_boolean(tavola_entity *entity, const char *name, bool value);
+TAVOLA_API void tavola_entity_set_datetime(tavola_entity *entity, const char *name,
+                                           tavola_ticks value);
+TAVOLA_API void tavola_entity_set_binary(tavola_entity *entity, const char *name, const void *data,
+                                         size_t size);
+TAVOLA_API void tavola_entity_unset(tavola_entity *entity, const char *name);
+TAVOLA_API tavola_err tavola_entity_error(const tavola_entity *entity);
+/* One line that says which property was refused and why; "" when there is no error. */
+TAVOLA_API const char *tavola_entity_error_text(const tavola_entity *entity);
+/* Getters: false when absent or of a type that would lose something (Int32 widens to Int64 and
+ * Double). */
+TAVOLA_API const char *tavola_entity_partition_key(const tavola_entity *entity);
+TAVOLA_API const char *tavola_entity_row_key(const tavola_entity *entity);
+TAVOLA_API const char *tavola_entity_etag(const tavola_entity *entity); /* or NULL */
+TAVOLA_API void tavola_entity_set_etag(tavola_entity *entity, const char *etag);
+TAVOLA_API tavola_ticks tavola_entity_timestamp(const tavola_entity *entity); /* 0: not known */
+TAVOLA_API bool tavola_entity_get(const tavola_entity *entity, const char *name,
+                                  tavola_value *ret_value);
+TAVOLA_API bool tavola_entity_get_string(const tavola_entity *entity, const char *name,
+                                         const char **ret_text);
+TAVOLA_API bool tavola_entity_get_int32(const tavola_entity *entity, const char *name,
+                                        int32_t *ret_value);
+TAVOLA_API bool tavola_entity_get_int64(const tavola_entity *entity, const char *name,
+                                        int64_t *ret_value);
+TAVOLA_API bool tavola_entity_get_double(const tavola_entity *entity, const char *name,
+                                         double *ret_value);
+TAVOLA_API bool tavola_entity_get_boolean(const tavola_entity *entity, const char *name,
+                                          bool *ret_value);
+TAVOLA_API bool tavola_entity_get_datetime(const tavola_entity *entity, const char *name,
+                                           tavola_ticks *ret_value);
+TAVOLA_API bool tavola_entity_get_guid(const tavola_entity *entity, const char *name,
+                                       tavola_guid *ret_value);
+TAVOLA_API bool tavola_entity_get_binary(const tavola_entity *entity, const char *name,
+                                         const void **ret_data, size_t *ret_size);
+TAVOLA_API size_t tavola_entity_count(const tavola_entity *entity); /* of properties, keys apart */
+TAVOLA_API const char *tavola_entity_name_at(const tavola_entity *entity, size_t i,
+                                             tavola_value *ret_value); /* NULL: no such */
+TAVOLA_API size_t tavola_entity_bytes(const tavola_entity *entity); /* by the service's formula */
+/* The entity as one line of JSON, as the service writes it with minimal metadata; free it. */
+TAVOLA_API char *tavola_entity_json(const tavola_entity *entity);
+/* An entity from such a line.  INVALID when it is not one. */
+TAVOLA_USE tavola_err tavola_entity_from_json(const char *json, size_t size,
+                                              tavola_entity **ret_entity);
+
+/*
+ * Structs of the application (the guide's POCO classes).  The member of a STRING is a const char *,
+ * of a BINARY a tavola_bytes, of the others bool, int32_t, int64_t, double, tavola_ticks and
+ * tavola_guid.  Fields named PartitionKey and RowKey are the keys, Timestamp is only read.
+ */
+typedef struct tavola_bytes {
+    const void *data;
+    size_t size;
+} tavola_bytes;
+typedef enum tavola_field_flags {
+    TAVOLA_FIELD_ENCRYPT = 1, /* with a crypto: this property is encrypted */
+    TAVOLA_FIELD_OPTIONAL = 2 /* reading: absent leaves zero; writing: a NULL pointer is left out */
+} tavola_field_flags;
+typedef struct tavola_field {
+    const char *name;
+    tavola_type type;
+    size_t offset;
+    uint32_t flags;
+} tavola_field;
+#define TAVOLA_FIELD(struct_type, member, edm)                                                     \
+    {                                                                                              \
+#member, TAVOLA_##edm, offsetof(struct_type, member), 0                                    \
+    }
+#define TAVOLA_FIELD_AS(struct_type, member, edm, name, flags)                                     \
+    {                                                                                              \
+        name, TAVOLA_##edm, offsetof(struct_type, member), flags                                   \
+    }
+/* A member of a struct inside: TAVOLA_FIELD_IN(person, Address, City, STRING) is "Address_City". */
+#define TAVOLA_FIELD_IN(struct_type, outer, member, edm)                                           \
+    {                                                                                              \
+#outer "_" #member, TAVOLA_##edm, offsetof(struct_type, outer.member), 0                   \
+    }
+#define TAVOLA_FIELD_END                                                                           \
+    {                                                                                              \
+        NULL, TAVOLA_NONE, 0, 0                                                                    \
+    }
+TAVOLA_USE tavola_err tavola_entity_from(const tavola_field *fields, const void *object,
+                                         tavola_entity **ret_entity);
+/* Strings of *ret_object point into the entity: keep it while you use them. */
+TAVOLA_USE tavola_err tavola_entity_read(const tavola_entity *entity, const tavola_field *fields,
+                                         void *ret_object);
+
+/* ---- 3. single operations -----------------------------------------------------------------------
+ */
+#define TAVOLA_ANY "*" /* if_match: whatever its etag, but the entity must exist */
+/*
+ * Writes are repeated when the network or the service fails.  When it is not known whether a
+ * repeated write had worked before, the library reads back to find out
+ * (tavola_call_was_confirmed); what cannot be found out is UNKNOWN_OUTCOME.  Two clients that
+ * insert the same content under one key cannot be told apart that way: whoever builds a lock puts
+ * an id of its owner into the entity.
+ */
+TAVOLA_USE tavola_err tavola_get(tavola_table *table, const char *partition_key,
+                                 const char *row_key, tavola_call *call,
+                                 tavola_entity **ret_entity);
+/* The same with only some of the properties; `names` ends with NULL. */
+TAVOLA_USE tavola_err tavola_get_select(tavola_table *table, const char *partition_key,
+                                        const char *row_key, const char *const *names,
+                                        tavola_call *call, tavola_entity **ret_entity);
+TAVOLA_USE tavola_err tavola_insert(tavola_table *table, const tavola_entity *entity,
+                                    tavola_call *call);
+TAVOLA_USE tavola_err tavola_insert_or_replace(tavola_table *table, const tavola_entity *entity,
+                                               tavola_call *call);
+TAVOLA_USE tavola_err tavola_insert_or_merge(tavola_table *table, const tavola_entity *entity,
+                                             tavola_call *call);
+/* if_match NULL: the entity's own etag, and INVALID if it has none. */
+TAVOLA_USE tavola_err tavola_replace(tavola_table *table, const tavola_entity *entity,
+                                     const char *if_match, tavola_call *call);
+TAVOLA_USE tavola_err tavola_merge(tavola_table *table, const tavola_entity *entity,
+                                   const char *if_match, tavola_call *call);
+/* if_match NULL means TAVOLA_ANY here. */
+TAVOLA_USE tavola_err tavola_delete(tavola_table *table, const char *partition_key,
+                                    const char *row_key, const char *if_match, tavola_call *call);
+TAVOLA_USE tavola_err tavola_delete_if_present(tavola_table *table, const char *partition_key,
+                                               const char *row_key, tavola_call *call);
+/*
+ * Read, change, write with the etag, again on 412: up to 10 rounds, then ETAG.  change() returns
+ * OK, or an error to stop.  Writes a merge of what was set, or a replace if something was unset.
+ */
+typedef tavola_err (*tavola_change_fn)(tavola_entity *entity, void *user);
+TAVOLA_USE tavola_err tavola_update(tavola_table *table, const char *partition_key,
+                                    const char *row_key, tavola_change_fn change, void *user,
+                                    tavola_call *call);
+
+/* ---- 4. filters and queries
+ * ----------------------------------------------------------------------- */
+typedef enum tavola_cmp {
+    TAVOLA_EQ,
+    TAVOLA_NE,
+    TAVOLA_GT,
+    TAVOLA_GE,
+    TAVOLA_LT,
+    TAVOLA_LE
+} tavola_cmp;
+/* Combinators take over their arguments, so nesting needs no temporaries; NULL in gives NULL out.
+ */
+TAVOLA_API tavola_filter *tavola_where(const char *name, tavola_cmp cmp, tavola_value value);
+/* Strings that begin with `prefix`, as a range in the order of the service. */
+TAVOLA_API tavola_filter *tavola_where_prefix(const char *name, const char *prefix);
+TAVOLA_API tavola_filter *tavola_and(tavola_filter *a, tavola_filter *b);
+TAVOLA_API tavola_filter *tavola_or(tavola_filter *a, tavola_filter *b);
+TAVOLA_API tavola_filter *tavola_not(tavola_filter *a);
+/* "PartitionKey eq ? and Age gt ?": each ? becomes a literal of the value's type, quoted and
+ * escaped. */
+TAVOLA_API tavola_filter *tavola_filter_bind(const char *text, const tavola_value *values,
+                                             size_t count);
+#ifdef __cplusplus
+} /* extern "C": a template cannot be in it */
+template <typename... Values>
+inline tavola_filter *tavola_filter_bind_values(const char *text, Values... values)
+{
+    const tavola_value list[] = {values...};
+    return tavola_filter_bind(text, list, sizeof...(values));
+}
+#define TAVOLA_BIND(text, ...) tavola_filter_bind_values((text), __VA_ARGS__)
+extern "C" {
+#else
+#define TAVOLA_BIND(text, ...)                                                                     \
+    tavola_filter_bind((text), (const tavola_value[]){__VA_ARGS__},                                \
+                       sizeof((const tavola_value[]){__VA_ARGS__}) / sizeof(tavola_value))
+#endif
+TAVOLA_API tavola_filter *tavola_filter_raw(const char *odata);   /* trusted text only */
+TAVOLA_API char *tavola_filter_text(const tavola_filter *filter); /* NULL if it has an error */
+TAVOLA_API tavola_err tavola_filter_error(const tavola_filter *filter); /* NULL: NO_MEMORY */
+TAVOLA_API void tavola_filter_free(tavola_filter *filter);
+/* The guide's word for the filter: "point", "range", "partition scan", "table scan". */
+TAVOLA_API const char *tavola_filter_plan(const tavola_filter *filter);
+
+TAVOLA_API tavola_query *tavola_query_new(tavola_filter *filter); /* takes it over; NULL: all */
+TAVOLA_API void tavola_query_select(tavola_query *query,
+                                    const char *const *names); /* NULL-terminated */
+TAVOLA_API void tavola_query_set_page_size(tavola_query *query,
+                                           uint32_t entities_max);                  /* 1..1000 */
+TAVOLA_API void tavola_query_set_limit(tavola_query *query, uint64_t entities_max); /* in all */
+TAVOLA_API void tavola_query_free(tavola_query *query);
+
+/*
+ * Cursor: pages are fetched as needed, the next one while you read this one.  An entity lives until
+ * the next tavola_scan_next; tavola_entity_copy keeps it.  The call, if any, is used until the scan
+ * is closed.
+ */
+TAVOLA_USE tavola_err tavola_scan_open(tavola_table *table, const tavola_query *query,
+                                       tavola_call *call, tavola_scan **ret_scan);
+TAVOLA_USE tavola_err tavola_scan_next(tavola_scan *scan, const tavola_entity **ret_entity);
+TAVOLA_API void tavola_scan_close(tavola_scan *scan);
+/* Segments.  `token` is NULL for the first, then that of the page before. */
+TAVOLA_USE tavola_err tavola_query_page(tavola_table *table, const tavola_query *query,
+                                        const char *token, tavola_call *call,
+                                        tavola_page **ret_page);
+TAVOLA_API size_t tavola_page_count(const tavola_page *page);
+TAVOLA_API const tavola_entity *tavola_page_at(const tavola_page *page, size_t i);
+TAVOLA_API const char *
+tavola_page_token(const tavola_page *page); /* NULL: no more; plain ASCII, may be stored */
+TAVOLA_API void tavola_page_free(tavola_page *page);
+/* Counts by reading all keys: one request for each 1,000 entities.  Azure has nothing better. */
+TAVOLA_USE tavola_err tavola_count(tavola_table *table, const tavola_query *query,
+                                   tavola_call *call, uint64_t *ret_count);
+
+/* ---- 5. batches ---------------------------------------------------------------------------------
+ */
+typedef enum tavola_write {
+    TAVOLA_INSERT,
+    TAVOLA_INSERT_OR_REPLACE,
+    TAVOLA_INSERT_OR_MERGE,
+    TAVOLA_REPLACE,
+    TAVOLA_MERGE,
+    TAVOLA_DELETE
+} tavola_write;
+/*
+ * One entity group transaction: 1 to 100 writes to one partition, each entity once, 4 MiB: all of
+ * them or none.  What breaks a rule is refused before it is sent, by tavola_batch_run, and
+ * tavola_call_failed_index says which.  if_match is for REPLACE, MERGE and DELETE: NULL means the
+ * entity's own etag, and for a DELETE without one TAVOLA_ANY.  A batch is run once.
+ */
+TAVOLA_API tavola_batch *tavola_batch_new(tavola_table *table);
+TAVOLA_API void tavola_batch_add(tavola_batch *batch, tavola_write write,
+                                 const tavola_entity *entity, const char *if_match);
+TAVOLA_API size_t tavola_batch_count(const tavola_batch *batch);
+TAVOLA_USE tavola_err tavola_batch_run(tavola_batch *batch, tavola_call *call);
+TAVOLA_API const char *tavola_batch_etag(const tavola_batch *batch, size_t i); /* or NULL */
+TAVOLA_API void tavola_batch_free(tavola_batch *batch);
+
+/*
+ * Any number of writes to any partitions: grouped by partition, cut by number and bytes, up to
+ * in_flight_max batches at once (0: 8).  Not atomic as a whole.  tavola_bulk_add may wait, and
+ * calls failed() for writes that failed, one by one; so does tavola_bulk_close, which waits for the
+ * rest and returns OK when every write has an outcome, whatever it is.  Writes to one entity are
+ * made in the order in which they were added.  REPLACE, MERGE and DELETE use the entity's own etag,
+ * or TAVOLA_ANY if it has none.
+ */
+typedef void (*tavola_bulk_fn)(void *user, const tavola_entity *entity, tavola_err err,
+                               const char *code);
+TAVOLA_USE tavola_err tavola_bulk_open(tavola_table *table, uint32_t in_flight_max,
+                                       tavola_bulk_fn failed, void *user, tavola_bulk **ret_bulk);
+TAVOLA_USE tavola_err tavola_bulk_add(tavola_bulk *bulk, tavola_write write,
+                                      const tavola_entity *entity);
+TAVOLA_USE tavola_err tavola_bulk_close(tavola_bulk *bulk, uint64_t *ret_written,
+                                        uint64_t *ret_failed);
+/* Reads the keys of what passes the filter and deletes it in batches.  Takes the filter over. */
+TAVOLA_USE tavola_err tavola_delete_where(tavola_table *table, tavola_filter *filter,
+                                          tavola_call *call, uint64_t *ret_count);
+
+/* ---- 6. asynchronous
+ * ------------------------------------------------------------------------------ */
+/*
+ * A started operation runs on the client's own thread.  When it is done it waits in a queue;
+ * tavola_poll takes it from there and calls `done`, on the thread that polls.  tavola_client_fd is
+ * readable while there is something to poll: one line for poll(2), epoll, libuv or GLib.  The
+ * functions copy all they need before they return.  An operation is yours from its start; free it
+ * in `done` or later, not before it is done, except with tavola_op_cancel first.  NULL `done`: use
+ * tavola_op_wait.
+ */
+typedef void (*tavola_done_fn)(tavola_op *op, void *user);
+TAVOLA_USE tavola_err tavola_start_get(tavola_table *table, const char *partition_key,
+                                       const char *row_key, tavola_done_fn done, void *user,
+                                       tavola_op **ret_op);
+TAVOLA_USE tavola_err tavola_start_write(tavola_table *table, tavola_write write,
+                                         const tavola_entity *entity, const char *if_match,
+                                         tavola_done_fn done, void *user, tavola_op **ret_op);
+TAVOLA_USE tavola_err tavola_start_batch(tavola_batch *batch, tavola_done_fn done, void *user,
+                                         tavola_op **ret_op); /* the batch must outlive it */
+TAVOLA_USE tavola_err tavola_start_page(tavola_table *table, const tavola_query *query,
+                                        const char *token, tavola_done_fn done, void *user,
+                                        tavola_op **ret_op);
+/* TIMEOUT when it is not done by then, else its own result. */
+TAVOLA_API tavola_err tavola_op_wait(tavola_op *op, uint32_t timeout_ms);
+TAVOLA_API tavola_err tavola_op_err(const tavola_op *op);
+TAVOLA_API tavola_call *tavola_op_call(tavola_op *op);          /* status, etag, code, ids */
+TAVOLA_API tavola_entity *tavola_op_take_entity(tavola_op *op); /* NULL if there is none */
+TAVOLA_API tavola_page *tavola_op_take_page(tavola_op *op);     /* NULL if there is none */
+/* Ends it soon, with CANCELLED unless it is done already; `done` is called as ever. */
+TAVOLA_API void tavola_op_cancel(tavola_op *op);
+TAVOLA_API void tavola_op_free(tavola_op *op);
+/* Wait until something is done, at most timeout_ms (-1: for ever), and call back; how many. */
+TAVOLA_API int tavola_poll(tavola_client *client, int timeout_ms);
+TAVOLA_API int tavola_client_fd(tavola_client *client); /* -1 when there is no memory or thread */
+
+/* ---- 7. keys
+ * ---------------------------------------------------------------------------------------- */
+TAVOLA_API tavola_ticks tavola_now(void);
+TAVOLA_API tavola_ticks tavola_ticks_from_unix_us(int64_t microseconds);
+TAVOLA_API int64_t tavola_ticks_to_unix_us(tavola_ticks ticks);
+/* "2026-01-02T03:04:05.1234567Z" and back; false when it is not such a text. */
+TAVOLA_API void tavola_ticks_format(tavola_ticks ticks, char ret_text[29]);
+TAVOLA_API bool tavola_ticks_parse(const char *text, tavola_ticks *ret_ticks);
+TAVOLA_API bool tavola_guid_parse(const char *text, tavola_guid *ret_guid);
+TAVOLA_API void tavola_guid_format(tavola_guid guid, char ret_text[37]);
+TAVOLA_API tavola_guid tavola_guid_random(void);
+TAVOLA_API void tavola_key_inverted(tavola_ticks when, char ret_key[20]); /* 19 digits and NUL */
+TAVOLA_API bool tavola_key_from_inverted(const char *key, tavola_ticks *ret_when);
+TAVOLA_API void tavola_key_padded(uint64_t number, unsigned width, char *ret_key, size_t size);
+/* NULL when the separator occurs in a part, or memory is short.  `parts` ends with NULL. */
+TAVOLA_API char *tavola_key_join(char separator, const char *const *parts);
+/* The smallest key after all that begin with the prefix, by UTF-16 units as the service orders
+ * keys; NULL when there is none, and when memory is short. */
+TAVOLA_API char *tavola_key_after(const char *prefix);
+TAVOLA_API bool tavola_key_is_valid(const char *key);
+
+/* ---- 8. shared access signatures and stored policies
+ * ---------------------------------------------- */
+typedef struct tavola_sas_options {
+    size_t struct_size;
+    const char
+        *permissions; /* "raud" for a table, "rwdlacu" for an account; put in order for you */
+    tavola_ticks start, expiry;       /* 0: left out (then a policy must give the expiry) */
+    const char *policy_id, *ip_range; /* NULL: left out */
+    bool https_only;                  /* false: spr left out, both protocols */
+    const char *start_pk, *start_rk, *end_pk, *end_rk; /* NULL: no bound; "" is a bound */
+    const char *version;                               /* NULL: "2019-02-02" */
+} tavola_sas_options;
+TAVOLA_USE tavola_err tavola_table_sas(tavola_table *table, const tavola_sas_options *options,
+                                       char **ret_query);
+TAVOLA_USE tavola_err tavola_account_sas(tavola_client *client, const char *services,
+                                         const char *resource_types,
+                                         const tavola_sas_options *options, char **ret_query);
+TAVOLA_USE tavola_err tavola_queue_sas(tavola_client *client, const char *queue,
+                                       const tavola_sas_options *options, char **ret_query);
+TAVOLA_USE tavola_err tavola_container_sas(tavola_client *client, const char *container,
+                                           const tavola_sas_options *options, char **ret_query);
+TAVOLA_USE tavola_err tavola_blob_sas(tavola_client *client, const char *container,
+                                      const char *blob, const tavola_sas_options *options,
+                                      char **ret_query);
+/* A signature taken apart: of a query ("sv=...&sig=...", with or without '?') or a whole URL. */
+typedef struct tavola_sas tavola_sas;
+TAVOLA_USE tavola_err tavola_sas_parse(const char *query_or_url, tavola_sas **ret_sas);
+TAVOLA_API const char *tavola_sas_kind(const tavola_sas *sas); /* "table", "account", "queue",
+                                                                  "container", "blob" */
+/* The decoded value of a parameter ("sp", "se", "tn"...), NULL when it has none. */
+TAVOLA_API const char *tavola_sas_field(const tavola_sas *sas, const char *parameter);
+TAVOLA_API void tavola_sas_free(tavola_sas *sas);
+
+typedef struct tavola_policy { /* a stored access policy, at most five of a table */
+    size_t struct_size;
+    const char *id;
+    const char *permissions;    /* NULL: left to the signature */
+    tavola_ticks start, expiry; /* 0: left to the signature */
+} tavola_policy;
+typedef struct tavola_policies tavola_policies;
+TAVOLA_USE tavola_err tavola_table_set_policies(tavola_table *table, const tavola_policy *policies,
+                                                size_t count, tavola_call *call);
+TAVOLA_USE tavola_err tavola_table_get_policies(tavola_table *table, tavola_call *call,
+                                                tavola_policies **ret_policies);
+TAVOLA_API size_t tavola_policies_count(const tavola_policies *policies);
+TAVOLA_API const tavola_policy *tavola_policies_at(const tavola_policies *policies, size_t i);
+TAVOLA_API void tavola_policies_free(tavola_policies *policies);
+
+/* ---- 9. client-side encryption
+ * ---------------------------------------------------------------------- */
+typedef struct tavola_key_ops { /* a key-encryption key; may live in an HSM */
+    size_t struct_size;
+    const char *(*kid)(void *key);
+    const char *(*algorithm)(void *key); /* "A256KW", "RSA-OAEP" */
+    int (*wrap)(void *key, const uint8_t *in, size_t in_size, uint8_t *ret_out,
+                size_t *ret_out_size);
+    int (*unwrap)(void *key, const char *algorithm, const uint8_t *in, size_t in_size,
+                  uint8_t *ret_out, size_t *ret_out_size);
+} tavola_key_ops;
+typedef bool (*tavola_encrypt_fn)(void *user, const char *partition_key, const char *row_key,
+                                  const char *name);
+typedef void *(*tavola_resolve_fn)(void *user, const char *kid); /* the key object, NULL: unknown */
+TAVOLA_API tavola_crypto *tavola_crypto_new(const tavola_key_ops *ops, void *key);
+TAVOLA_API tavola_crypto *tavola_crypto_new_aes(const char *kid, const uint8_t kek[32]);
+TAVOLA_API void tavola_crypto_set_resolver(tavola_crypto *crypto, tavola_resolve_fn resolve,
+                                           void *user);
+TAVOLA_API void tavola_crypto_set_properties(tavola_crypto *crypto, tavola_encrypt_fn encrypt,
+                                             void *user);
+TAVOLA_API void tavola_crypto_set_required(tavola_crypto *crypto, bool required);
+TAVOLA_API void tavola_crypto_set_protocol(tavola_crypto *crypto,
+                                           int version); /* 2 (ours), 1 (Azure's CBC) */
+TAVOLA_API void tavola_crypto_free(tavola_crypto *crypto);
+TAVOLA_USE tavola_err tavola_crypto_rewrap(tavola_table *table, tavola_crypto *crypto,
+                                           tavola_filter *filter, tavola_call *call,
+                                           uint64_t *ret_count); /* key rotation */
+
+/* ---- 10. queues
+ * ----------------------------------------------------------------------------------- */
+
+/* ---- 11. blobs
+ * ------------------------------------------------------------------------------------ */
+
+/* ---- 12. the guide's patterns
+ * ---------------------------------------------------------------------- */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,25 @@
+/*
+ * Connection strings: Azure's grammar, read into what a client needs.
+ */
+#ifndef TVC_ACCOUNT_CONNECTION_H
+#define TVC_ACCOUNT_CONNECTION_H
+
+#include "client/client.h"
+
+/** What a connection string says.  All texts are our memory. */
+typedef struct tvc_connection {
+    tvc_credentials credentials;
+    char *primary[TVC_SERVICES];   /* URLs without a '/' at their end; NULL: none */
+    char *secondary[TVC_SERVICES]; /* the "-secondary" twin, if it can be known */
+} tvc_connection;
+
+/**
+ * INVALID with a line for people in *reterr_text (may be NULL; memory to be freed), which never
+ * repeats a key or signature.
+ */
+tavola_err tvc_connection_parse(const char *text, tvc_connection *ret_connection,
+                                char **reterr_text);
+
+void tvc_connection_done(tvc_connection *connection);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * The options and the outcome of a call, behind tavola_call.
+ */
+#ifndef TVC_OP_CALL_H
+#define TVC_OP_CALL_H
+
+#include "client/memory.h"
+#include "client/net/exchange.h"
+
+enum { TVC_RETRIES_BY_CLIENT = -1 };
+
+struct tavola_call {
+    /* Options. */
+    uint32_t total_timeout_ms; /* 0: the client's */
+    int64_t retry_max;         /* TVC_RETRIES_BY_CLIENT, or how many */
+    char *wanted_request_id;   /* or NULL: a new one for each call */
+    tavola_crypto *crypto;     /* not ours, or NULL */
+
+    /* Outcome of the last operation. */
+    int status;
+    char code[64];
+    char message[512]; /* cut off when longer */
+    char *etag;
+    char service_request_id[64];
+    char client_request_id[64];
+    char plan[128];
+    uint32_t attempts;
+    bool was_confirmed;
+    int failed_index; /* -1: none */
+};
+
+/** All options at their defaults, no outcome. */
+void tvc_call_init(tavola_call *call);
+void tvc_call_done(tavola_call *call);
+
+/** Forget the last outcome. */
+void tvc_call_reset(tavola_call *call);
+
+/** NULL is fine for `call` in all of these. */
+void tvc_call_set_error(tavola_call *call, const char *code, const char *message);
+
+/**
+ * Read an error answer of any service: JSON (odata.error) or XML; code and message go into the
+ * call.  The tavola_err that status and code stand for.
+ */
+tavola_err tvc_call_read_error(tavola_call *call, const tvc_response *response);
+
+/** The tavola_err for a status and a code; for the parts of a batch. */
+tavola_err tvc_err_of(int status, tv_slice code);
+
+#endif

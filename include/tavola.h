@@ -615,8 +615,252 @@ TAVOLA_USE tavola_err tavola_crypto_rewrap(tavola_table *table, tavola_crypto *c
 /* ---- 11. blobs
  * ------------------------------------------------------------------------------------ */
 
-/* ---- 12. the guide's patterns
- * ---------------------------------------------------------------------- */
+/* ---- 12. the guide's patterns ------------------------------------------------------------------
+ */
+/*
+ * Each function names the pattern of the Table Design Guide that it implements, what it promises,
+ * what it costs, and what holds if the program dies in the middle.  "1 EGT" is one entity group
+ * transaction: one request, all or nothing.
+ */
+
+/*
+ * Secondary indexes: copies of an entity under other keys, so that a lookup by the value of a
+ * property is a point query.  An index is unique: two entities of a partition cannot have one
+ * value.
+ */
+typedef struct tavola_index {
+    const char *prefix;   /* "email_", put before the value */
+    const char *property; /* "Email", a String; "RowKey" gives the primary copy its prefix */
+    const char *const
+        *columns; /* NULL: a full copy; else only these properties, ending with NULL */
+} tavola_index;
+
+/*
+ * Intra-partition secondary index pattern.  The copy has the entity's PartitionKey and the RowKey
+ * prefix + value.  Costs 1 read + 1 EGT.  All copies change together, and when a value has changed
+ * the copy under the old one goes in the same EGT; a reader never sees a stale copy.  EXISTS when
+ * another entity has the value.  An entity that lacks the property has no copy there.  If the
+ * entity has an etag it is a condition: ETAG; without one, a change in between is read again and
+ * retried.
+ */
+TAVOLA_USE tavola_err tavola_indexed_put(tavola_table *table, const tavola_index *indexes,
+                                         size_t count, const tavola_entity *entity,
+                                         tavola_call *call);
+/* 1 point read. */
+TAVOLA_USE tavola_err tavola_indexed_get(tavola_table *table, const tavola_index *index,
+                                         const char *partition_key, const char *value,
+                                         tavola_call *call, tavola_entity **ret_entity);
+/* 1 read + 1 EGT; NOT_FOUND when there is no such entity. */
+TAVOLA_USE tavola_err tavola_indexed_delete(tavola_table *table, const tavola_index *indexes,
+                                            size_t count, const char *partition_key,
+                                            const char *row_key, tavola_call *call);
+
+/*
+ * Inter-partition secondary index pattern.  The copy has the PartitionKey prefix + PartitionKey and
+ * the value as its RowKey, in `copies` (NULL: the same table).  Eventually consistent: a message in
+ * `queue` says what is going on; then the primary is written, then the copies, then stale copies
+ * are deleted, then the message.  Costs 1 read, 2 queue requests, 1 write, and a read and a write
+ * for each index.  If the program dies, or an error comes back, a worker whose job is
+ * tavola_far_repair finishes (or undoes nothing: it makes the copies equal to the primary).
+ * Until then a copy may be missing or old, never for ever.
+ */
+typedef struct tavola_far {
+    size_t struct_size;
+    tavola_table *table;  /* of the primary */
+    tavola_table *copies; /* NULL: the same */
+    const tavola_index *indexes;
+    size_t count;
+    const char *queue; /* exists */
+} tavola_far;
+TAVOLA_USE tavola_err tavola_far_put(const tavola_far *far, const tavola_entity *entity,
+                                     tavola_call *call);
+TAVOLA_USE tavola_err tavola_far_get(const tavola_far *far, const tavola_index *index,
+                                     const char *partition_key, const char *value,
+                                     tavola_call *call, tavola_entity **ret_entity);
+TAVOLA_USE tavola_err tavola_far_delete(const tavola_far *far, const char *partition_key,
+                                        const char *row_key, tavola_call *call);
+/* A tavola_job_fn: `user` is a const tavola_far *. */
+TAVOLA_USE tavola_err tavola_far_repair(const char *message, uint32_t dequeue_count, void *user);
+
+/*
+ * Eventually consistent transactions pattern.
+ *
+ * A job is a list of steps that may be done again from the start: insert-or-replace,
+ * delete-if-present.  It gets the text of a message, which names what is to be done, and how often
+ * it was read, 0 for the first time in the program that asked for it.
+ */
+typedef tavola_err (*tavola_job_fn)(const char *message, uint32_t dequeue_count, void *user);
+/* Leave it to a worker: 1 queue request.  UNKNOWN_OUTCOME: the message may be there. */
+TAVOLA_USE tavola_err tavola_enqueue(tavola_client *client, const char *queue, const char *message,
+                                     tavola_call *call);
+/*
+ * Do it now, and leave it to a worker if this program dies: puts the message, hidden for `hide_ms`
+ * (0: 30 s), runs the job, deletes the message if the job returned OK.  Any other result is
+ * returned and the message stays for a worker.
+ */
+TAVOLA_USE tavola_err tavola_eventually(tavola_client *client, const char *queue,
+                                        const char *message, uint32_t hide_ms, tavola_job_fn job,
+                                        void *user, tavola_call *call);
+/*
+ * A worker: takes messages one by one, runs the job, deletes the message last.  While the job runs
+ * its message is kept hidden, however long it takes.  A message that was read dequeue_max times
+ * goes to the poison queue (put there first, then deleted here); NULL: it is left in place for
+ * ever. Both queues are made if they do not exist.
+ */
+typedef struct tavola_worker tavola_worker;
+TAVOLA_USE tavola_err tavola_worker_open(tavola_client *client, const char *queue,
+                                         const char *poison_queue, uint32_t dequeue_max,
+                                         tavola_job_fn job, void *user, tavola_worker **ret_worker);
+/* How long a message is hidden at a time (default 30 s); extended at half of it. */
+TAVOLA_API void tavola_worker_set_visibility_ms(tavola_worker *worker, uint32_t visibility_ms);
+/* Work for a time; 0: until the queue is empty.  From one thread; several workers are several. */
+TAVOLA_USE tavola_err tavola_worker_run(tavola_worker *worker, uint32_t for_ms);
+TAVOLA_API void tavola_worker_stop(tavola_worker *worker); /* any thread: ends after this message */
+TAVOLA_API uint64_t tavola_worker_done(const tavola_worker *worker);     /* jobs that returned OK */
+TAVOLA_API uint64_t tavola_worker_failed(const tavola_worker *worker);   /* those that did not */
+TAVOLA_API uint64_t tavola_worker_poisoned(const tavola_worker *worker); /* sent to that queue */
+TAVOLA_API void tavola_worker_close(tavola_worker *worker);
+/*
+ * The guide's archive step: copy to the other table with insert-or-replace, then delete here; OK
+ * when it was moved before.  3 requests.  If the program dies, the entity is in one or in both
+ * tables, never in none; the same call again finishes.  NOT_FOUND when it is in neither.
+ */
+TAVOLA_USE tavola_err tavola_move(tavola_table *from, tavola_table *to, const char *partition_key,
+                                  const char *row_key, tavola_call *call);
+
+/*
+ * Index entities pattern: lists of keys.  A list is a JSON array of strings in a property, going on
+ * in Property_1, Property_2... where one is full; an item is in it once.  Over 1 MiB: TOO_LARGE,
+ * use a blob.
+ *
+ * Option 2, in the same partition: the list changes in one EGT with `with` (which may be NULL: only
+ * the list changes).  1 read + 1 EGT; someone else's change in between is read again and retried.
+ * Option 3, in another partition or table: the same functions with `with` NULL inside a job of
+ * tavola_eventually.
+ */
+TAVOLA_USE tavola_err tavola_list_add(tavola_table *table, const char *partition_key,
+                                      const char *row_key, const char *property, const char *item,
+                                      tavola_batch *with, tavola_call *call);
+TAVOLA_USE tavola_err tavola_list_remove(tavola_table *table, const char *partition_key,
+                                         const char *row_key, const char *property,
+                                         const char *item, tavola_batch *with, tavola_call *call);
+/* The items; an entity that does not exist has none.  1 point read. */
+TAVOLA_USE tavola_err tavola_list_get(tavola_table *table, const char *partition_key,
+                                      const char *row_key, const char *property, tavola_call *call,
+                                      tavola_names **ret_items);
+/* Option 1, in a blob, of any length: 1 read + 1 conditional write; retried like the others. */
+TAVOLA_USE tavola_err tavola_blob_list_add(tavola_client *client, const char *container,
+                                           const char *blob, const char *item, tavola_call *call);
+TAVOLA_USE tavola_err tavola_blob_list_remove(tavola_client *client, const char *container,
+                                              const char *blob, const char *item,
+                                              tavola_call *call);
+TAVOLA_USE tavola_err tavola_blob_list_get(tavola_client *client, const char *container,
+                                           const char *blob, tavola_call *call,
+                                           tavola_names **ret_items);
+
+/*
+ * Join in the client: many point reads at once, `in_flight_max` of them (0: 16).  ret_entities[i]
+ * is NULL where there is no such entity.  Only when all others succeeded: else nothing is returned.
+ */
+TAVOLA_USE tavola_err tavola_get_many(tavola_table *table, const char *const *partition_keys,
+                                      const char *const *row_keys, size_t count,
+                                      uint32_t in_flight_max, tavola_call *call,
+                                      tavola_entity **ret_entities);
+
+/*
+ * Denormalization pattern: copy properties of `from` into `to` under prefix + name, so that one
+ * point query brings both; NULL names: all.  Write both in one batch when they share a partition.
+ */
+TAVOLA_API void tavola_entity_embed(tavola_entity *to, const char *prefix,
+                                    const tavola_entity *from, const char *const *names);
+
+/* Compound key pattern: tavola_key_join makes such a key; this cuts it: part i, NULL: no such. */
+TAVOLA_API char *tavola_key_part(char separator, const char *key, size_t i);
+
+/*
+ * Log tail pattern: keys that sort from the newest to the oldest.  tavola_log_add inserts the
+ * entity under its PartitionKey with the RowKey inverted ticks + "_" + 8 random digits (its own
+ * RowKey is ignored); 1 request, safe to repeat.  tavola_tail gives the newest; 1 request up to
+ * 1,000.
+ */
+TAVOLA_USE tavola_err tavola_log_add(tavola_table *table, const tavola_entity *entity,
+                                     tavola_ticks when, tavola_call *call);
+TAVOLA_USE tavola_err tavola_tail(tavola_table *table, const char *partition_key,
+                                  uint32_t newest_max, tavola_call *call, tavola_page **ret_page);
+
+/*
+ * High volume delete pattern: a table for each day ("Logins20260102"), dropped whole.  1 request
+ * for each table; tables that are being deleted already count as dropped.
+ */
+TAVOLA_API void tavola_dated_name(const char *stem, tavola_ticks day, char *ret_name, size_t size);
+TAVOLA_USE tavola_err tavola_drop_before(tavola_client *client, const char *stem, tavola_ticks day,
+                                         tavola_call *call, uint64_t *ret_count);
+
+/*
+ * Data series pattern: the values of a series in one entity, as properties stem + index with three
+ * digits.  1 merge; no read, so no other slot is lost, whoever writes it at the same time.
+ */
+TAVOLA_USE tavola_err tavola_series_set(tavola_table *table, const char *partition_key,
+                                        const char *row_key, const char *stem, uint32_t index,
+                                        tavola_value value, tavola_call *call);
+TAVOLA_API bool tavola_series_get(const tavola_entity *entity, const char *stem, uint32_t index,
+                                  tavola_value *ret_value);
+
+/*
+ * Wide entities pattern: more than 252 properties, or more than 1 MiB, over entities with the
+ * RowKeys key~0, key~1...  put: 1 read + 1 EGT, and a wide entity that shrinks loses its surplus
+ * parts in it. get: 1 range query, of one state: parts of different puts are never mixed.  At most
+ * 100 parts and 4 MiB.  tavola_entity_new_wide makes an entity that takes any number of properties.
+ */
+TAVOLA_API tavola_entity *tavola_entity_new_wide(const char *partition_key, const char *row_key);
+TAVOLA_USE tavola_err tavola_wide_put(tavola_table *table, const tavola_entity *wide,
+                                      tavola_call *call);
+TAVOLA_USE tavola_err tavola_wide_get(tavola_table *table, const char *partition_key,
+                                      const char *row_key, tavola_call *call,
+                                      tavola_entity **ret_wide);
+TAVOLA_USE tavola_err tavola_wide_delete(tavola_table *table, const char *partition_key,
+                                         const char *row_key, tavola_call *call);
+
+/*
+ * Large entities pattern: a value that is too large for a property is a blob, and the property
+ * holds its name.  put: a blob under a new name, then the entity (insert-or-replace), then the old
+ * blob is deleted: 1 read + 3 requests.  A reader never meets a name without its blob: if it was
+ * deleted between the two reads, get reads the entity again.  If the program dies, blobs may be
+ * left that no entity names: tavola_large_sweep removes those that are older than `older_than`.
+ */
+TAVOLA_USE tavola_err tavola_large_put(tavola_table *table, tavola_entity *entity,
+                                       const char *container, const char *property,
+                                       const void *data, size_t size, tavola_call *call);
+TAVOLA_USE tavola_err tavola_large_get(tavola_table *table, const tavola_entity *entity,
+                                       const char *property, tavola_call *call, void **ret_data,
+                                       size_t *ret_size);
+TAVOLA_USE tavola_err tavola_large_delete(tavola_table *table, const char *partition_key,
+                                          const char *row_key, const char *property,
+                                          tavola_call *call);
+TAVOLA_USE tavola_err tavola_large_sweep(tavola_table *table, const char *container,
+                                         const char *property, tavola_ticks older_than,
+                                         tavola_call *call, uint64_t *ret_count);
+
+/*
+ * Against the prepend/append anti-pattern: rows that come in the order of time go to `buckets`
+ * partitions instead of one.  tavola_key_spread gives the bucket of a key, as digits of fixed width
+ * to put before the PartitionKey; the scan reads all buckets at once and merges them by RowKey. The
+ * query's filter is on the RowKey and other properties, `partition_key` is what follows the bucket.
+ */
+TAVOLA_API void tavola_key_spread(const char *key, uint32_t buckets, char *ret_prefix, size_t size);
+TAVOLA_USE tavola_err tavola_scan_open_spread(tavola_table *table, const tavola_query *query,
+                                              uint32_t buckets, tavola_call *call,
+                                              tavola_scan **ret_scan); /* merged by RowKey */
+
+/*
+ * Against the log data anti-pattern: what is only downloaded and never looked up belongs into
+ * blobs. Appends lines (or any bytes) to container/stem/yyyy/MM/dd/HH.log; 1 request, 2 more for
+ * the first of an hour.  A repeated append is never written twice (it is conditional on the
+ * length).
+ */
+TAVOLA_USE tavola_err tavola_log_blob_append(tavola_client *client, const char *container,
+                                             const char *stem, tavola_ticks when, const void *data,
+                                             size_t size, tavola_call *call);
 
 #ifdef __cplusplus
 }

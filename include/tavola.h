@@ -72,7 +72,12 @@ typedef struct tavola_call tavola_call;     /* options in, outcome out; one thre
 typedef struct tavola_op tavola_op;         /* one started (asynchronous) operation */
 typedef struct tavola_crypto tavola_crypto; /* client-side encryption: keys and what is encrypted */
 typedef struct tavola_names tavola_names;   /* a list of names: of tables, queues, containers */
-typedef int64_t tavola_ticks;               /* 100 ns since 0001-01-01T00:00:00Z */
+typedef struct tavola_queue tavola_queue;   /* a name on a client; any thread */
+typedef struct tavola_message tavola_message;     /* of a queue; one thread at a time */
+typedef struct tavola_messages tavola_messages;   /* a list of messages */
+typedef struct tavola_container tavola_container; /* of blobs: a name on a client; any thread */
+typedef struct tavola_blobs tavola_blobs;         /* one page of a list of blobs */
+typedef int64_t tavola_ticks;                     /* 100 ns since 0001-01-01T00:00:00Z */
 
 /* By what the caller can do next.  Values never change their meaning; new ones may be added. */
 typedef enum tavola_err {
@@ -566,17 +571,31 @@ TAVOLA_API const char *tavola_sas_kind(const tavola_sas *sas); /* "table", "acco
 TAVOLA_API const char *tavola_sas_field(const tavola_sas *sas, const char *parameter);
 TAVOLA_API void tavola_sas_free(tavola_sas *sas);
 
-typedef struct tavola_policy { /* a stored access policy, at most five of a table */
+typedef struct tavola_policy { /* a stored access policy, at most five of one resource */
     size_t struct_size;
-    const char *id;
+    const char *id;             /* 1 to 64 characters */
     const char *permissions;    /* NULL: left to the signature */
     tavola_ticks start, expiry; /* 0: left to the signature */
 } tavola_policy;
 typedef struct tavola_policies tavola_policies;
+/*
+ * Setting replaces all policies; `count` 0 removes them, and with them every signature that names
+ * one.  Azure may take 30 seconds to notice.
+ */
 TAVOLA_USE tavola_err tavola_table_set_policies(tavola_table *table, const tavola_policy *policies,
                                                 size_t count, tavola_call *call);
 TAVOLA_USE tavola_err tavola_table_get_policies(tavola_table *table, tavola_call *call,
                                                 tavola_policies **ret_policies);
+TAVOLA_USE tavola_err tavola_queue_set_policies(tavola_queue *queue, const tavola_policy *policies,
+                                                size_t count, tavola_call *call);
+TAVOLA_USE tavola_err tavola_queue_get_policies(tavola_queue *queue, tavola_call *call,
+                                                tavola_policies **ret_policies);
+/* Also ends public access to the container, if it had any. */
+TAVOLA_USE tavola_err tavola_container_set_policies(tavola_container *container,
+                                                    const tavola_policy *policies, size_t count,
+                                                    tavola_call *call);
+TAVOLA_USE tavola_err tavola_container_get_policies(tavola_container *container, tavola_call *call,
+                                                    tavola_policies **ret_policies);
 TAVOLA_API size_t tavola_policies_count(const tavola_policies *policies);
 TAVOLA_API const tavola_policy *tavola_policies_at(const tavola_policies *policies, size_t i);
 TAVOLA_API void tavola_policies_free(tavola_policies *policies);
@@ -611,9 +630,197 @@ TAVOLA_USE tavola_err tavola_crypto_rewrap(tavola_table *table, tavola_crypto *c
 
 /* ---- 10. queues
  * ----------------------------------------------------------------------------------- */
+TAVOLA_USE tavola_err tavola_queue_open(tavola_client *client, const char *name,
+                                        tavola_queue **ret_queue);
+TAVOLA_API void tavola_queue_close(tavola_queue *queue);
+TAVOLA_API const char *tavola_queue_name(const tavola_queue *queue);
+/* OK also when there is such a queue already: the service does not tell.  CONFLICT while a queue
+ * of that name is being deleted. */
+TAVOLA_USE tavola_err tavola_queue_create(tavola_queue *queue, tavola_call *call);
+TAVOLA_USE tavola_err tavola_queue_create_if_absent(tavola_queue *queue, tavola_call *call);
+TAVOLA_USE tavola_err tavola_queue_delete(tavola_queue *queue, tavola_call *call);
+TAVOLA_USE tavola_err tavola_queue_delete_if_present(tavola_queue *queue, tavola_call *call);
+TAVOLA_USE tavola_err tavola_queue_exists(tavola_queue *queue, tavola_call *call, bool *ret_exists);
+/* The names of all queues that begin with `prefix`, in order; NULL: all queues. */
+TAVOLA_USE tavola_err tavola_queue_list(tavola_client *client, const char *prefix,
+                                        tavola_call *call, tavola_names **ret_names);
+/* About how many messages there are, hidden ones included. */
+TAVOLA_USE tavola_err tavola_queue_count(tavola_queue *queue, tavola_call *call,
+                                         uint64_t *ret_count);
+TAVOLA_USE tavola_err tavola_queue_clear(tavola_queue *queue, tavola_call *call);
+
+/*
+ * Text goes as it is, up to 64 KiB; characters that XML cannot hold (most below U+0020, U+FFFE,
+ * U+FFFF) are INVALID.  Bytes go as base64, which is what older SDKs make of every message: up to
+ * 48 KiB.  Receivers must know which; tavola_message_bytes reads the second.
+ *
+ * A message cannot be found again: when no answer came to a put, it is UNKNOWN_OUTCOME and not
+ * repeated.  Put it again if twice does no harm.
+ */
+TAVOLA_USE tavola_err tavola_message_put(tavola_queue *queue, const char *text, tavola_call *call);
+TAVOLA_USE tavola_err tavola_message_put_bytes(tavola_queue *queue, const void *data, size_t size,
+                                               tavola_call *call);
+/*
+ * Hidden for the first hidden_s seconds (up to 7 days); gone after ttl_s seconds (0: 7 days; -1:
+ * never).  *ret_message (may be NULL) has the id and pop receipt to update or delete it, and no
+ * text.
+ */
+TAVOLA_USE tavola_err tavola_message_put_later(tavola_queue *queue, const char *text,
+                                               uint32_t hidden_s, int32_t ttl_s, tavola_call *call,
+                                               tavola_message **ret_message);
+/*
+ * Take the next message and hide it from others for hidden_s seconds (0: 30; up to 7 days), in
+ * which it is to be deleted or updated.  END when there is none to be seen.  An answer that is lost
+ * hides its message for that long, too.
+ */
+TAVOLA_USE tavola_err tavola_message_get(tavola_queue *queue, uint32_t hidden_s, tavola_call *call,
+                                         tavola_message **ret_message);
+/* The same for up to `count` messages (1..32); an empty list when there are none. */
+TAVOLA_USE tavola_err tavola_messages_get(tavola_queue *queue, uint32_t count, uint32_t hidden_s,
+                                          tavola_call *call, tavola_messages **ret_messages);
+/* Look at messages without taking them: they have no pop receipt. */
+TAVOLA_USE tavola_err tavola_messages_peek(tavola_queue *queue, uint32_t count, tavola_call *call,
+                                           tavola_messages **ret_messages);
+/*
+ * Hide it for hidden_s seconds from now (0: show it at once) and change its text, unless that is
+ * NULL.  The message gets a new pop receipt; the old one is void.  NOT_FOUND when it is deleted,
+ * CONFLICT when somebody else has taken it since.  UNKNOWN_OUTCOME when the new pop receipt was
+ * lost on its way: then it is no longer ours, and comes back when its time is over.
+ */
+TAVOLA_USE tavola_err tavola_message_update(tavola_queue *queue, tavola_message *message,
+                                            const char *text, uint32_t hidden_s, tavola_call *call);
+/* NOT_FOUND when it is deleted already, CONFLICT when somebody else has taken it since. */
+TAVOLA_USE tavola_err tavola_message_delete(tavola_queue *queue, const tavola_message *message,
+                                            tavola_call *call);
+/* A message by an id and pop receipt that were kept, for update and delete; NULL: no memory. */
+TAVOLA_API tavola_message *tavola_message_new(const char *id, const char *pop_receipt);
+TAVOLA_API const char *tavola_message_id(const tavola_message *message);
+TAVOLA_API const char *tavola_message_pop_receipt(const tavola_message *message); /* or NULL */
+TAVOLA_API const char *tavola_message_text(const tavola_message *message);        /* or NULL */
+/* What the base64 of the text stands for: free it.  INVALID when it is not base64. */
+TAVOLA_USE tavola_err tavola_message_bytes(const tavola_message *message, void **ret_data,
+                                           size_t *ret_size);
+TAVOLA_API uint32_t tavola_message_dequeue_count(const tavola_message *message);
+TAVOLA_API tavola_ticks tavola_message_inserted(const tavola_message *message);     /* 0: unknown */
+TAVOLA_API tavola_ticks tavola_message_expires(const tavola_message *message);      /* 0: unknown */
+TAVOLA_API tavola_ticks tavola_message_next_visible(const tavola_message *message); /* 0: unknown */
+/* Not those of a list. */
+TAVOLA_API void tavola_message_free(tavola_message *message);
+TAVOLA_API size_t tavola_messages_count(const tavola_messages *messages);
+/* Belongs to the list; NULL: no such. */
+TAVOLA_API tavola_message *tavola_messages_at(tavola_messages *messages, size_t i);
+TAVOLA_API void tavola_messages_free(tavola_messages *messages);
 
 /* ---- 11. blobs
  * ------------------------------------------------------------------------------------ */
+TAVOLA_USE tavola_err tavola_container_open(tavola_client *client, const char *name,
+                                            tavola_container **ret_container);
+TAVOLA_API void tavola_container_close(tavola_container *container);
+TAVOLA_API const char *tavola_container_name(const tavola_container *container);
+TAVOLA_USE tavola_err tavola_container_create(tavola_container *container, tavola_call *call);
+TAVOLA_USE tavola_err tavola_container_create_if_absent(tavola_container *container,
+                                                        tavola_call *call);
+TAVOLA_USE tavola_err tavola_container_delete(tavola_container *container, tavola_call *call);
+TAVOLA_USE tavola_err tavola_container_delete_if_present(tavola_container *container,
+                                                         tavola_call *call);
+TAVOLA_USE tavola_err tavola_container_exists(tavola_container *container, tavola_call *call,
+                                              bool *ret_exists);
+/* The names of all containers that begin with `prefix`, in order; NULL: all containers. */
+TAVOLA_USE tavola_err tavola_container_list(tavola_client *client, const char *prefix,
+                                            tavola_call *call, tavola_names **ret_names);
+
+typedef struct tavola_blob_options {
+    size_t struct_size;
+    const char *content_type; /* NULL: application/octet-stream */
+    const char *if_match;     /* NULL: whatever there is; TAVOLA_ANY: it must exist */
+    bool if_absent;           /* only if there is none: EXISTS */
+} tavola_blob_options;
+/*
+ * Put a whole block blob in place of what there is, at once and atomically; options may be NULL.
+ * tavola_call_etag is its etag then.  A conditional put whose answer was lost is settled by the
+ * blob's size and MD5 (tavola_call_was_confirmed).  Up to 16 MiB in one request; more goes in
+ * blocks, and the call's timeout is for each of those requests.
+ */
+TAVOLA_USE tavola_err tavola_blob_put(tavola_container *container, const char *name,
+                                      const void *data, size_t size,
+                                      const tavola_blob_options *options, tavola_call *call);
+/*
+ * Fills up to `size` bytes; *ret_len 0 is the end.  Each byte is asked for once and in order.
+ * False gives up: CANCELLED, and the blob is what it was.
+ */
+typedef bool (*tavola_source_fn)(void *user, void *to, size_t size, size_t *ret_len);
+/* The same from a callback: any length, in memory of one block (4 MiB up to 98 GiB, then 64). */
+TAVOLA_USE tavola_err tavola_blob_write(tavola_container *container, const char *name,
+                                        tavola_source_fn source, void *user,
+                                        const tavola_blob_options *options, tavola_call *call);
+/* The whole blob into memory: free it.  TOO_LARGE when it has more than size_max bytes.  There is
+ * a NUL after the last byte. */
+TAVOLA_USE tavola_err tavola_blob_get(tavola_container *container, const char *name,
+                                      size_t size_max, tavola_call *call, void **ret_data,
+                                      size_t *ret_size);
+/* `size` bytes from `offset`, or those that there are: none at all is OK and *ret_size 0. */
+TAVOLA_USE tavola_err tavola_blob_get_range(tavola_container *container, const char *name,
+                                            uint64_t offset, size_t size, tavola_call *call,
+                                            void **ret_data, size_t *ret_size);
+/* Takes the next bytes; false gives up: CANCELLED. */
+typedef bool (*tavola_sink_fn)(void *user, const void *bytes, size_t len);
+/*
+ * The whole blob to a callback, in memory of 4 MiB: each byte once and in order, whatever breaks on
+ * the way.  ETAG when the blob is changed while it is read; what came before is of the old one.
+ */
+TAVOLA_USE tavola_err tavola_blob_read(tavola_container *container, const char *name,
+                                       tavola_sink_fn sink, void *user, tavola_call *call);
+/* if_match NULL: whatever its etag.  Snapshots go with it. */
+TAVOLA_USE tavola_err tavola_blob_delete(tavola_container *container, const char *name,
+                                         const char *if_match, tavola_call *call);
+TAVOLA_USE tavola_err tavola_blob_delete_if_present(tavola_container *container, const char *name,
+                                                    tavola_call *call);
+TAVOLA_USE tavola_err tavola_blob_exists(tavola_container *container, const char *name,
+                                         tavola_call *call, bool *ret_exists);
+
+/*
+ * Append blobs: made empty, then extended by up to 4 MiB at a time, at most 50,000 times.
+ * An append is made at one position or not at all, so that one whose answer was lost is settled
+ * by reading that position: only two clients that append the same bytes at the same time cannot
+ * be told apart.
+ */
+TAVOLA_USE tavola_err tavola_blob_create_append(tavola_container *container, const char *name,
+                                                const tavola_blob_options *options,
+                                                tavola_call *call);
+/* At the end, wherever that is: one request to find it, one to append, more while others append,
+ * too.  *ret_offset (may be NULL) is where the bytes are now. */
+TAVOLA_USE tavola_err tavola_blob_append(tavola_container *container, const char *name,
+                                         const void *data, size_t size, tavola_call *call,
+                                         uint64_t *ret_offset);
+/* One request, for whoever knows the end: ETAG when the blob is not `offset` bytes long. */
+TAVOLA_USE tavola_err tavola_blob_append_at(tavola_container *container, const char *name,
+                                            uint64_t offset, const void *data, size_t size,
+                                            tavola_call *call);
+
+typedef struct tavola_blob_info { /* made by the library alone: new members come at its end */
+    const char *name;
+    uint64_t size;
+    const char *etag;         /* NULL: of a prefix */
+    const char *content_type; /* or NULL */
+    tavola_ticks last_modified;
+    bool is_append;
+    bool is_prefix; /* stands for all blobs whose names begin with `name` */
+} tavola_blob_info;
+TAVOLA_USE tavola_err tavola_blob_stat(tavola_container *container, const char *name,
+                                       tavola_call *call, tavola_blob_info **ret_info);
+TAVOLA_API void tavola_blob_info_free(tavola_blob_info *info); /* not those of a list */
+/*
+ * One page of blobs in order of their names.  `prefix` NULL: all; `delimiter` NULL: none, "/":
+ * names are cut after the first '/' behind the prefix and each such prefix is listed once.
+ * page_size 0: 5,000.  `token` is NULL for the first page, then that of the page before.
+ */
+TAVOLA_USE tavola_err tavola_blob_list(tavola_container *container, const char *prefix,
+                                       const char *delimiter, uint32_t page_size, const char *token,
+                                       tavola_call *call, tavola_blobs **ret_blobs);
+TAVOLA_API size_t tavola_blobs_count(const tavola_blobs *blobs);
+TAVOLA_API const tavola_blob_info *tavola_blobs_at(const tavola_blobs *blobs, size_t i);
+TAVOLA_API const char *tavola_blobs_token(const tavola_blobs *blobs); /* NULL: no more */
+TAVOLA_API void tavola_blobs_free(tavola_blobs *blobs);
 
 /* ---- 12. the guide's patterns ------------------------------------------------------------------
  */

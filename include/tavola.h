@@ -602,31 +602,81 @@ TAVOLA_API void tavola_policies_free(tavola_policies *policies);
 
 /* ---- 9. client-side encryption
  * ---------------------------------------------------------------------- */
-typedef struct tavola_key_ops { /* a key-encryption key; may live in an HSM */
-    size_t struct_size;
+/*
+ * Chosen properties are encrypted before an entity leaves this process and decrypted after it was
+ * read: nobody at the service, and no one who can read the table, sees them.  docs/encryption.md
+ * has the formats, and what they promise and do not.
+ *
+ * Each write has a content key of its own, which is stored with the entity, wrapped by the crypto's
+ * key (the key-encryption key).  Encrypted are the properties that the callback of
+ * tavola_crypto_set_properties chooses, those of fields with TAVOLA_FIELD_ENCRYPT, and those that
+ * were encrypted when the entity was read; never the keys and Timestamp, and at most 250 properties
+ * of an entity that is encrypted.  A filter cannot see into them.  Insert, replace and
+ * insert-or-replace are possible, alone and in batches; merge and insert-or-merge are refused
+ * (UNSUPPORTED).  What cannot be decrypted is CRYPTO, for whatever reason.
+ *
+ * A crypto is made by one thread; when it is complete any thread may use it, several at once, and
+ * the callbacks are then called by any thread.
+ */
+
+/*
+ * A key that lives elsewhere, for example in an HSM.  wrap() and unwrap() return 0 when they have
+ * worked.  *ret_out_size is the room at ret_out when they are called, at least 1,024 bytes, and
+ * the bytes written when they return.  What is wrapped has 32 or 40 bytes.  Texts live until the
+ * next call with the same key or longer.  Without `wrap` one can only read, without `unwrap` only
+ * write.
+ */
+typedef struct tavola_key_ops {
+    size_t struct_size; /* sizeof(tavola_key_ops) */
     const char *(*kid)(void *key);
-    const char *(*algorithm)(void *key); /* "A256KW", "RSA-OAEP" */
+    const char *(*algorithm)(void *key); /* of wrap: "A256KW", "RSA-OAEP" */
     int (*wrap)(void *key, const uint8_t *in, size_t in_size, uint8_t *ret_out,
                 size_t *ret_out_size);
+    /* `algorithm` is what the entity says: refuse what you do not know. */
     int (*unwrap)(void *key, const char *algorithm, const uint8_t *in, size_t in_size,
                   uint8_t *ret_out, size_t *ret_out_size);
 } tavola_key_ops;
+/* Whether a property of this name is encrypted. */
 typedef bool (*tavola_encrypt_fn)(void *user, const char *partition_key, const char *row_key,
                                   const char *name);
-typedef void *(*tavola_resolve_fn)(void *user, const char *kid); /* the key object, NULL: unknown */
+/* The crypto whose own key unwraps what names this key id; NULL: unknown.  It stays yours. */
+typedef tavola_crypto *(*tavola_resolve_fn)(void *user, const char *kid);
+
+/* NULL when an argument cannot be used, or memory is short.  The key must outlive the crypto. */
 TAVOLA_API tavola_crypto *tavola_crypto_new(const tavola_key_ops *ops, void *key);
+/* A key of 32 bytes: A256KW.  All bytes are copied, and wiped when the crypto is freed. */
 TAVOLA_API tavola_crypto *tavola_crypto_new_aes(const char *kid, const uint8_t kek[32]);
+/* A key of 16, 24 or 32 bytes: A128KW, A192KW, A256KW. */
+TAVOLA_API tavola_crypto *tavola_crypto_new_aes_size(const char *kid, const void *kek, size_t size);
+/*
+ * RSA-OAEP (SHA-1) with a key in PEM, not protected by a password, of at most 8,192 bits.  A public
+ * key can only write.  Note that whoever has the public key can make entities that decrypt well.
+ */
+TAVOLA_API tavola_crypto *tavola_crypto_new_rsa(const char *kid, const char *pem, size_t size);
+/* Asked for the key ids that are not that of the crypto's own key.  Reading and rewrapping. */
 TAVOLA_API void tavola_crypto_set_resolver(tavola_crypto *crypto, tavola_resolve_fn resolve,
                                            void *user);
 TAVOLA_API void tavola_crypto_set_properties(tavola_crypto *crypto, tavola_encrypt_fn encrypt,
                                              void *user);
+/* Reading an entity that is not encrypted is CRYPTO then; otherwise it is read as it is. */
 TAVOLA_API void tavola_crypto_set_required(tavola_crypto *crypto, bool required);
-TAVOLA_API void tavola_crypto_set_protocol(tavola_crypto *crypto,
-                                           int version); /* 2 (ours), 1 (Azure's CBC) */
+/*
+ * How to write; both are read always.  2, the default, is libtavola's: authenticated, all types.
+ * 1 is that of Azure's old libraries for .NET, Java and Python: only Strings, and not protected
+ * against someone who can write to the table.  Others: every write is INVALID.
+ */
+TAVOLA_API void tavola_crypto_set_protocol(tavola_crypto *crypto, int version);
 TAVOLA_API void tavola_crypto_free(tavola_crypto *crypto);
+/*
+ * Key rotation: wrap the content keys of all encrypted entities that pass the filter (NULL: all;
+ * taken over) by the crypto's own key.  Its resolver finds the old keys.  The data stay as they
+ * are; entities that have the new key already are left alone, so an interrupted rotation is simply
+ * started again.  One whose key cannot be unwrapped does not keep the others from it: CRYPTO at the
+ * end.  *ret_count, which may be NULL, is how many were rewrapped, also when an error is returned.
+ */
 TAVOLA_USE tavola_err tavola_crypto_rewrap(tavola_table *table, tavola_crypto *crypto,
                                            tavola_filter *filter, tavola_call *call,
-                                           uint64_t *ret_count); /* key rotation */
+                                           uint64_t *ret_count);
 
 /* ---- 10. queues
  * ----------------------------------------------------------------------------------- */

@@ -28,8 +28,10 @@ struct tavola_client {
     tvc_endpoint *primary[TVC_SERVICES];   /* NULL: the connection string names none */
     tvc_endpoint *secondary[TVC_SERVICES]; /* NULL: none */
     tavola_client_options options;         /* complete: defaults filled in; its texts are ours */
-    struct tvc_loop *loop;                 /* of started operations; made at first use */
-    pthread_mutex_t lock;                  /* over making the loop */
+    char *user_agent;
+    struct tvc_loop *loop; /* of started operations; made at first use */
+    pthread_mutex_t lock;  /* over loop and is_closed */
+    bool is_closed;        /* by the application: nothing can be started any more */
 };
 
 tavola_client *tvc_client_ref(tavola_client *client);

@@ -14,15 +14,19 @@ struct tavola_call {
     uint32_t total_timeout_ms; /* 0: the client's */
     int64_t retry_max;         /* TVC_RETRIES_BY_CLIENT, or how many */
     char *wanted_request_id;   /* or NULL: a new one for each call */
+    tavola_err option_error;   /* of an option that could not be taken; the operation returns it */
     tavola_crypto *crypto;     /* not ours, or NULL */
 
     /* Outcome of the last operation. */
     int status;
     char code[64];
     char message[512]; /* cut off when longer */
-    char *etag;
+    const char *etag;  /* NULL: none; set by tvc_call_set_etag */
+    char etag_short[64];
+    char *etag_long;
     char service_request_id[64];
-    char client_request_id[64];
+    const char *client_request_id; /* NULL: none; wanted_request_id, or the guid */
+    char guid[40];
     char plan[128];
     uint32_t attempts;
     bool was_confirmed;
@@ -36,7 +40,10 @@ void tvc_call_done(tavola_call *call);
 /** Forget the last outcome. */
 void tvc_call_reset(tavola_call *call);
 
-/** NULL is fine for `call` in all of these. */
+/** False when there is no memory.  TV_NONE: forget it. */
+bool tvc_call_set_etag(tavola_call *call, tv_slice etag);
+
+/** NULL is fine for `call` in all of these; the message is cut at the end of its first line. */
 void tvc_call_set_error(tavola_call *call, const char *code, const char *message);
 
 /**

@@ -35,9 +35,13 @@ typedef struct tvc_request {
     tvc_sink sink;
 } tvc_request;
 
+/** Which endpoint may answer a read: tokens bind a query to the one that issued them. */
+typedef enum tvc_location { TVC_AT_EITHER, TVC_AT_PRIMARY, TVC_AT_SECONDARY } tvc_location;
+
 /** How the outcome of a repeated write is found out (client-library section 3.4, op/settle.c). */
 typedef enum tvc_settle_kind {
-    TVC_SETTLE_NONE,    /* a read, or a write that may be made any number of times */
+    TVC_SETTLE_NONE,    /* a read, or a write that may be made any number of times: insert-or-x,
+                           put blob, unconditional merge, set ACL */
     TVC_SETTLE_INSERT,  /* 409: the entity there is what we sent and nothing else */
     TVC_SETTLE_REPLACE, /* 412: the same */
     TVC_SETTLE_MERGE,   /* 412: what we sent is in it */
@@ -49,9 +53,12 @@ typedef enum tvc_settle_kind {
 
 typedef struct tvc_settle {
     tvc_settle_kind kind;
-    tvc_text path;   /* INSERT, REPLACE, MERGE: of the entity to read */
-    tvc_text entity; /* the same: the JSON that was sent for it */
-    bool is_batch;   /* the 409, 404 or 412 is inside a batch's answer: finish() returns it */
+    tvc_text path; /* INSERT, REPLACE, MERGE: of the entity to read.  DELETE, CREATE: of what to ask
+                      for when all attempts ended without an answer, or empty; a DELETE of one
+                      entity needs none */
+    tvc_text entity; /* INSERT, REPLACE, MERGE: the JSON that was sent for it */
+    bool is_batch;   /* the 409, 404 or 412 is inside a batch's answer: finish() returns EXISTS,
+                        NOT_FOUND or ETAG for it */
 } tvc_settle;
 
 /** A started or running operation. */
@@ -62,12 +69,16 @@ struct tavola_op {
     tavola_call own_call;
     tvc_request request;
     tvc_settle settle;
-    bool is_read; /* may be repeated freely and asked of the secondary */
+    bool is_read;          /* may be repeated freely and asked of the secondary */
+    tvc_location location; /* of a read */
+    bool was_secondary;    /* the answer came from there: for finish() */
 
     /*
      * Turn a whole answer with a 2xx status into a result; called once at most by each attempt, on
      * the driving thread.  It may take response->body.  NULL: nothing to read.  An error that it
-     * returns ends the call, except one of a batch that has to be settled.
+     * returns ends the call, except one of a batch that has to be settled.  Status, request ids,
+     * ETag and plan are in op->call already.  It is not called when a write was settled by reading
+     * back: then the ETag is in op->call all the same.
      */
     tavola_err (*finish)(tavola_op *op, tvc_response *response);
     /** Free what the service hangs here; NULL: nothing.  Called by tavola_op_free. */
@@ -85,21 +96,28 @@ struct tavola_op {
     void *done_user;
 };
 
-/** A new operation; `call` may be NULL.  NULL when there is no memory. */
+/**
+ * A new operation; `call` may be NULL, else its last outcome is forgotten here and it must outlive
+ * the operation's run.  NULL when there is no memory.
+ */
 tavola_op *tvc_op_new(tavola_client *client, tv_service_kind service, tavola_call *call);
 
-/** Append a header to the request. */
+/** Append a header to the request.  The value has no line ends. */
 void tvc_op_add_header(tavola_op *op, tv_slice name, tv_slice value);
 
 /** Run it on this thread until it is done.  Its result, which is also in the call. */
 tavola_err tvc_op_run(tavola_op *op);
 
-/** Hand it to the client's thread.  When that fails the operation still belongs to the caller. */
+/**
+ * Hand it to the client's thread.  When that fails the operation still belongs to the caller:
+ * NO_MEMORY, or CANCELLED when the client is closed.  With a `done` it goes to the completion queue
+ * (tavola_poll); without, tavola_op_wait is the way to learn of its end.
+ */
 tavola_err tvc_op_start(tavola_op *op, tavola_done_fn done, void *user);
 
 /**
- * Refuse before anything is sent: the call gets the code "" and one line for people.  Returns err,
- * so that `return tvc_call_refuse(...)` reads well.
+ * Refuse before anything is sent: the call (NULL is fine) gets the code "" and one line for people.
+ * Returns err, so that `return tvc_call_refuse(...)` reads well.
  */
 tavola_err tvc_call_refuse(tavola_call *call, tavola_err err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

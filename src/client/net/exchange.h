@@ -18,6 +18,8 @@
 /**
  * How a thread that waits for something that is not a descriptor is woken.  wake() is called from
  * any thread, at most once for each wait, and may be called too often by mistake, never too late.
+ * It is called with a lock of net/ held: it must not call back into net/, and nobody may step an
+ * exchange while holding a lock that wake() takes.
  */
 typedef struct tvc_waker {
     void (*wake)(struct tvc_waker *waker);
@@ -28,6 +30,7 @@ typedef enum tvc_wait {
     TVC_WAIT_NOTHING, /* it is done */
     TVC_WAIT_READ,    /* until its descriptor is readable, or its time */
     TVC_WAIT_WRITE,   /* until its descriptor is writable, or its time */
+    TVC_WAIT_BOTH,    /* until its descriptor is one of the two, or its time */
     TVC_WAIT_WAKE,    /* until its waker is called, or its time */
 } tvc_wait;
 
@@ -45,7 +48,7 @@ typedef enum tvc_fate {
 typedef struct tvc_response {
     int status;
     char *head;         /* memory of its own */
-    tv_header *headers; /* in the order of the answer, in memory of its own */
+    tv_header *headers; /* in the order of the answer, in the memory of the head */
     size_t header_count;
     char *body;
     size_t body_len;
@@ -73,7 +76,30 @@ enum {
     TVC_BODY_BYTES_MAX = 64 * 1024 * 1024, /* of an answer that is kept in memory */
 };
 
-/** What is asked, and how it ended.  All zeros is an exchange that has not begun. */
+/** An exchange's place in the queue for a connection; private to net/. */
+typedef struct tvc_pool_waiter {
+    struct tvc_pool_waiter *previous, *next;
+    tvc_waker *waker;
+    int state;             /* of pool.h */
+    struct tvc_conn *conn; /* the connection it was given, or NULL */
+} tvc_pool_waiter;
+
+/** Where an exchange is; private to net/.  The rest of its state lies with its connection. */
+typedef struct tvc_exchange_state {
+    int phase;
+    bool is_cut; /* the request was not sent to its end: the answer came first, or the end */
+    tvc_pool_waiter waiter;
+    struct tvc_conn *conn;
+    uint64_t sent;         /* of head and body, in one row */
+    uint64_t bytes_before; /* that had gone out over the connection before this exchange */
+    uint64_t staged_at;    /* where in the source the connection's outgoing buffer begins */
+    size_t staged_len;
+} tvc_exchange_state;
+
+/**
+ * What is asked, and how it ended.  All zeros is an exchange that has not begun.  It stays where
+ * it is in memory from its first step until it is done.
+ */
 typedef struct tvc_exchange {
     /* Set before the first step; all of it outlives the exchange. */
     tvc_endpoint *endpoint;
@@ -93,13 +119,16 @@ typedef struct tvc_exchange {
     const char *why;       /* one line for people when err is set: static text */
     tvc_response response; /* with TVC_ANSWERED */
 
-    struct tvc_exchange_state *state; /* private to net/ */
+    tvc_exchange_state state;
 } tvc_exchange;
 
 /**
- * Go as far as possible.  With READ and WRITE *ret_fd is the descriptor to wait for; it may change
- * from step to step.  *ret_until_ns is the time of the monotonic clock at which to step again in
- * any case.
+ * Go as far as possible.  With READ, WRITE and BOTH *ret_fd is the descriptor to wait for.  It may
+ * change from step to step, and the same number may be another socket: when one is closed (which
+ * takes it out of every epoll set) the next can get its number.  When the exchange is done the
+ * descriptor lives on in the pool for whoever takes it next, so that whoever waits with epoll arms
+ * it for one event only.  *ret_until_ns is the time of the monotonic clock at which to step again
+ * in any case.  Stepping too often does no harm.
  */
 tvc_wait tvc_exchange_step(tvc_exchange *exchange, int *ret_fd, int64_t *ret_until_ns);
 

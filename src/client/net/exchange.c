@@ -1,0 +1,300 @@
+/* The state machine of one exchange. */
+#include "client/net/exchange.h"
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "client/net/endpoint_private.h"
+
+enum phase { TAKING, OPENING, SENDING, RECEIVING, DONE };
+
+/* An idle connection is looked at before it is used again, unless it was used just now. */
+enum { STALE_AFTER_MS = 50 };
+
+static uint64_t body_len(const tvc_exchange *x)
+{
+    return x->source.read ? x->source_len : x->body.len;
+}
+
+static void let_go(tvc_exchange *x)
+{
+    if (x->state.conn)
+        tvc_pool_drop(&x->endpoint->pool, x->state.conn);
+    else if (x->state.phase == TAKING && x->endpoint)
+        tvc_pool_leave(&x->endpoint->pool, &x->state.waiter);
+    x->state.conn = NULL;
+}
+
+/* End it.  The connection has been given back, or is closed here. */
+static bool finish(tvc_exchange *x, tavola_err err, tvc_fate fate, const char *why)
+{
+    let_go(x);
+    if (err)
+        tvc_response_done(&x->response);
+    x->err = err;
+    x->fate = fate;
+    x->why = why;
+    x->state.phase = DONE;
+    return true;
+}
+
+/* What is known of the request when its connection is given up now. */
+static tvc_fate fate_of(const tvc_exchange *x)
+{
+    const tvc_conn *conn = x->state.conn;
+
+    if (x->state.phase < SENDING || conn->bytes_out == x->state.bytes_before)
+        return TVC_NOT_SENT;
+    return TVC_UNKNOWN;
+}
+
+static bool fail(tvc_exchange *x, tavola_err err, const char *why)
+{
+    return finish(x, err, fate_of(x), why);
+}
+
+/*
+ * The steps: true when the exchange has gone on to another phase, false when it has to wait for
+ * *ret_pending.
+ */
+
+static bool take(tvc_exchange *x, tvc_pending *ret_pending)
+{
+    tvc_conn *conn;
+
+    x->state.waiter.waker = x->waker;
+    switch (tvc_pool_take(&x->endpoint->pool, x->endpoint, &x->state.waiter, &conn)) {
+    case TVC_TAKE_WAIT:
+        *ret_pending = (tvc_pending){TVC_WAIT_WAKE, -1, INT64_MAX};
+        return false;
+    case TVC_TAKE_NO_MEMORY:
+        return fail(x, TAVOLA_ERR_NO_MEMORY, "no memory for a connection");
+    case TVC_TAKEN:
+        break;
+    }
+
+    x->state.conn = conn;
+    if (conn->is_open &&
+        tv_clock_mono_ns() - conn->idle_since_ns >= STALE_AFTER_MS * INT64_C(1000000) &&
+        tvc_conn_is_stale(conn))
+        tvc_conn_close(conn);
+    x->state.phase = OPENING;
+    return true;
+}
+
+static bool begin_sending(tvc_exchange *x)
+{
+    x->state.sent = 0;
+    x->state.staged_len = 0;
+    x->state.bytes_before = x->state.conn->bytes_out;
+    x->state.phase = SENDING;
+    tvc_reader_init(&x->state.conn->reader, &x->response, x->is_head, &x->sink);
+    return true;
+}
+
+static bool open_conn(tvc_exchange *x, tvc_pending *ret_pending)
+{
+    tvc_conn *conn = x->state.conn;
+
+    if (conn->is_open)
+        return begin_sending(x);
+    switch (tvc_conn_open(conn, x->waker, ret_pending)) {
+    case TVC_OPEN_PENDING:
+        return false;
+    case TVC_OPEN_FAILED:
+        return fail(x, conn->err, conn->why);
+    case TVC_OPEN_DONE:
+        break;
+    }
+    return begin_sending(x);
+}
+
+/* Fill the outgoing buffer from the source, when all of it has been sent. */
+static bool stage(tvc_exchange *x, uint64_t offset)
+{
+    tvc_exchange_state *state = &x->state;
+    char *out = tvc_conn_out(state->conn);
+    uint64_t left = x->source_len - offset;
+    size_t size = left < TVC_CONN_OUT_BYTES ? (size_t)left : TVC_CONN_OUT_BYTES;
+    size_t len = 0;
+
+    if (out == NULL) {
+        fail(x, TAVOLA_ERR_NO_MEMORY, "no memory for the request");
+        return false;
+    }
+    if (!x->source.read(x->source.user, offset, out, size, &len) || len == 0 || len > size) {
+        fail(x, TAVOLA_ERR_CANCELLED, "the source of the body stopped");
+        return false;
+    }
+    state->staged_at = offset;
+    state->staged_len = len;
+    return true;
+}
+
+/* What is to be sent next.  False when the exchange has ended over it. */
+static bool next_pieces(tvc_exchange *x, struct iovec pieces[2], int *ret_count)
+{
+    uint64_t sent = x->state.sent;
+    int count = 0;
+
+    if (sent < x->head.len) {
+        tv_slice rest = tv_slice_skip(x->head, (size_t)sent);
+
+        pieces[count++] = (struct iovec){(void *)rest.data, rest.len};
+        sent = x->head.len;
+    }
+    sent -= x->head.len;
+    if (sent < body_len(x)) {
+        tv_slice rest;
+
+        if (x->source.read) {
+            if (sent >= x->state.staged_at + x->state.staged_len || x->state.staged_len == 0) {
+                if (!stage(x, sent))
+                    return false;
+            }
+            rest = (tv_slice){x->state.conn->out, x->state.staged_len};
+            rest = tv_slice_skip(rest, (size_t)(sent - x->state.staged_at));
+        } else {
+            rest = tv_slice_skip(x->body, (size_t)sent);
+        }
+        pieces[count++] = (struct iovec){(void *)rest.data, rest.len};
+    }
+    *ret_count = count;
+    return true;
+}
+
+/* The whole answer is there: keep the connection if both sides can go on with it. */
+static bool finish_answered(tvc_exchange *x)
+{
+    tvc_conn *conn = x->state.conn;
+
+    if (conn->reader.keep_alive && !x->state.is_cut && !tvc_conn_has_rest(conn)) {
+        x->state.conn = NULL;
+        tvc_pool_give(&x->endpoint->pool, conn);
+    }
+    return finish(x, TAVOLA_OK, TVC_ANSWERED, NULL);
+}
+
+static tvc_wait wait_of(tvc_io io)
+{
+    return io == TVC_IO_WRITE ? TVC_WAIT_WRITE : TVC_WAIT_READ;
+}
+
+static bool receive(tvc_exchange *x, tvc_pending *ret_pending)
+{
+    tvc_conn *conn = x->state.conn;
+    tvc_io io = TVC_IO_SOME;
+    tvc_read read;
+
+    do
+        read = tvc_conn_read(conn, &io);
+    while (read == TVC_READ_MORE && io == TVC_IO_SOME);
+
+    if (read == TVC_READ_WHOLE)
+        return finish_answered(x);
+    if (read == TVC_READ_FAILED)
+        return fail(x, conn->reader.err, conn->reader.why);
+    *ret_pending = (tvc_pending){wait_of(io), conn->fd, INT64_MAX};
+    return false;
+}
+
+/* The request cannot go on: its answer may be here already, as a 413 before a long body. */
+static bool receive_early(tvc_exchange *x, tvc_io io, tvc_pending *ret_pending)
+{
+    x->state.is_cut = true;
+    if (receive(x, ret_pending))
+        return true;
+
+    x->state.is_cut = x->state.conn->reader.has_head;
+    if (x->state.is_cut)
+        x->state.phase = RECEIVING;
+    else if (io == TVC_IO_WRITE)
+        ret_pending->wait = ret_pending->wait == TVC_WAIT_READ ? TVC_WAIT_BOTH : TVC_WAIT_WRITE;
+    return false;
+}
+
+/* Nothing more can be sent over this connection. */
+static bool send_failed(tvc_exchange *x)
+{
+    tvc_conn *conn = x->state.conn;
+
+    if (conn->bytes_out != x->state.bytes_before) {
+        x->state.is_cut = true;
+        x->state.phase = RECEIVING;
+        return true;
+    }
+    if (!conn->was_used)
+        return fail(x, TAVOLA_ERR_NETWORK, "the connection was reset");
+
+    /* It was kept, and closed by the server meanwhile. */
+    tvc_conn_close(conn);
+    x->state.phase = OPENING;
+    return true;
+}
+
+static bool send_some(tvc_exchange *x, tvc_pending *ret_pending)
+{
+    tvc_conn *conn = x->state.conn;
+    uint64_t total = x->head.len + body_len(x);
+
+    while (x->state.sent < total) {
+        struct iovec pieces[2];
+        int count;
+        size_t len;
+
+        if (!next_pieces(x, pieces, &count))
+            return true;
+
+        tvc_io io = tvc_conn_send(conn, pieces, count, &len);
+
+        if (io == TVC_IO_READ || io == TVC_IO_WRITE)
+            return receive_early(x, io, ret_pending);
+        if (io != TVC_IO_SOME)
+            return send_failed(x);
+        x->state.sent += len;
+    }
+
+    /* The answer cannot be here yet: no need to look. */
+    x->state.phase = RECEIVING;
+    *ret_pending = (tvc_pending){TVC_WAIT_READ, conn->fd, INT64_MAX};
+    return false;
+}
+
+static bool step(tvc_exchange *x, tvc_pending *ret_pending)
+{
+    switch ((enum phase)x->state.phase) {
+    case TAKING:
+        return take(x, ret_pending);
+    case OPENING:
+        return open_conn(x, ret_pending);
+    case SENDING:
+        return send_some(x, ret_pending);
+    case RECEIVING:
+        return receive(x, ret_pending);
+    case DONE:
+        break;
+    }
+    return true;
+}
+
+tvc_wait tvc_exchange_step(tvc_exchange *x, int *ret_fd, int64_t *ret_until_ns)
+{
+    tvc_pending pending = {TVC_WAIT_NOTHING, -1, INT64_MAX};
+
+    while (x->state.phase != DONE && step(x, &pending)) {
+    }
+    if (x->state.phase != DONE && tv_clock_mono_ns() >= x->deadline_ns)
+        fail(x, TAVOLA_ERR_TIMEOUT, "there was no answer in time");
+    if (x->state.phase == DONE)
+        return TVC_WAIT_NOTHING;
+
+    *ret_fd = pending.fd;
+    *ret_until_ns = pending.until_ns < x->deadline_ns ? pending.until_ns : x->deadline_ns;
+    return pending.wait;
+}
+
+void tvc_exchange_done(tvc_exchange *x)
+{
+    let_go(x);
+    tvc_response_done(&x->response);
+    x->state = (tvc_exchange_state){0};
+}

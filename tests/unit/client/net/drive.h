@@ -1,0 +1,115 @@
+/* Endpoints and exchanges for tests: opened and driven to their end on the test's thread. */
+#ifndef TEST_NET_DRIVE_H
+#define TEST_NET_DRIVE_H
+
+#include <poll.h>
+#include <semaphore.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "check.h"
+#include "client/net/endpoint.h"
+#include "client/net/exchange.h"
+
+#define MS INT64_C(1000000)
+
+static const char *const fate_names[] = {"NOT_SENT", "UNKNOWN", "ANSWERED"};
+
+typedef struct test_waker {
+    tvc_waker waker;
+    sem_t called;
+} test_waker;
+
+static inline void test_wake(tvc_waker *waker)
+{
+    sem_post(&((test_waker *)waker)->called);
+}
+
+/* Wait as a step asked. */
+static inline void wait_as_asked(tvc_wait wait, int fd, int64_t until_ns, tvc_waker *waker)
+{
+    int64_t left_ns = until_ns - tv_clock_mono_ns();
+
+    if (left_ns < 0)
+        left_ns = 0;
+    if (wait == TVC_WAIT_WAKE) {
+        struct timespec until;
+
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += left_ns / 1000000000;
+        until.tv_nsec += left_ns % 1000000000;
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_sec++;
+            until.tv_nsec -= 1000000000;
+        }
+        sem_timedwait(&((test_waker *)waker)->called, &until);
+        return;
+    }
+
+    short events = wait == TVC_WAIT_READ    ? POLLIN
+                   : wait == TVC_WAIT_WRITE ? POLLOUT
+                                            : POLLIN | POLLOUT;
+    struct pollfd one = {.fd = fd, .events = events};
+
+    tv_assert(fd >= 0);
+    poll(&one, 1, (int)((left_ns + MS - 1) / MS));
+}
+
+/* Until it is done.  What it waits for must be sensible. */
+static inline void drive(tvc_exchange *exchange)
+{
+    test_waker waker = {.waker.wake = test_wake};
+    int fd = -1;
+    int64_t until_ns = 0;
+    tvc_wait wait;
+
+    sem_init(&waker.called, 0, 0);
+    exchange->waker = &waker.waker;
+    while ((wait = tvc_exchange_step(exchange, &fd, &until_ns)) != TVC_WAIT_NOTHING) {
+        CHECK(until_ns <= exchange->deadline_ns);
+        wait_as_asked(wait, fd, until_ns, exchange->waker);
+    }
+    exchange->waker = NULL;
+    sem_destroy(&waker.called);
+}
+
+static inline tvc_endpoint *open_endpoint(const char *url, uint32_t connections_max)
+{
+    tvc_net_options options = {
+        .connect_timeout_ms = 2000, .connections_max = connections_max, .proxy = ""};
+    tvc_endpoint *endpoint = NULL;
+    const char *why = NULL;
+
+    if (tvc_endpoint_open(url, &options, &endpoint, &why) != TAVOLA_OK)
+        CHECK_FAIL("%s: %s", url, why);
+    return endpoint;
+}
+
+static inline tvc_endpoint *open_port(int port, uint32_t connections_max)
+{
+    char url[100];
+
+    snprintf(url, sizeof url, "http://127.0.0.1:%d/account", port);
+    return open_endpoint(url, connections_max);
+}
+
+#define GET_HEAD TV_LIT("GET / HTTP/1.1\r\nHost: test\r\n\r\n")
+
+static inline tvc_exchange make_get(tvc_endpoint *endpoint)
+{
+    return (tvc_exchange){
+        .endpoint = endpoint, .head = GET_HEAD, .deadline_ns = tv_clock_mono_ns() + 5000 * MS};
+}
+
+#define CHECK_END(exchange, want_err, want_fate)                                                   \
+    do {                                                                                           \
+        if ((exchange).err != (want_err) || (exchange).fate != (want_fate))                        \
+            CHECK_FAIL("err %d, fate %s (%s); want %d, %s", (exchange).err,                        \
+                       fate_names[(exchange).fate], (exchange).why ? (exchange).why : "",          \
+                       (want_err), fate_names[want_fate]);                                         \
+    } while (0)
+
+#define CHECK_BODY(exchange, want)                                                                 \
+    CHECK_TEXT(((tv_slice){(exchange).response.body, (exchange).response.body_len}), want)
+
+#endif

@@ -1,0 +1,363 @@
+/*
+ * The course of an operation: attempt, answer, pause, attempt again, settle, done.
+ *
+ *  (1) finish() sees whole 2xx answers only, and the first that it accepts ends the operation.
+ *  (2) An error of the service is passed on as it is, unless an earlier attempt may have caused it.
+ *  (3) A write of which an attempt got no answer never ends with an error that says it was not
+ *      made, unless the service has said so since.
+ */
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/guid.h"
+#include "client/op/state.h"
+
+static const int64_t ns_per_ms = 1000 * 1000;
+
+void tvc_op_end(tavola_op *op, tavola_err err)
+{
+    tvc_op_state *state = op->state;
+
+    if (state->phase == TVC_PHASE_DONE)
+        return;
+
+    tvc_exchange_done(&state->exchange);
+    state->phase = TVC_PHASE_DONE;
+    state->err = err;
+}
+
+/* ---- the beginning -------------------------------------------------------------------------- */
+
+static bool has_text_failed(const tavola_op *op)
+{
+    return op->request.path.has_failed || op->request.query.has_failed ||
+           op->request.headers.has_failed || op->request.body.has_failed ||
+           op->settle.path.has_failed || op->settle.entity.has_failed;
+}
+
+static void name_request(tavola_call *call)
+{
+    if (call->wanted_request_id) {
+        call->client_request_id = call->wanted_request_id;
+        return;
+    }
+    tv_guid guid = tv_guid_new();
+
+    tv_guid_format(call->guid, &guid);
+    call->guid[TV_GUID_TEXT_LEN] = '\0';
+    call->client_request_id = call->guid;
+}
+
+static tavola_err refuse(tavola_call *call, tavola_err err, const char *why)
+{
+    tvc_call_set_error(call, "", why);
+    return err;
+}
+
+static tavola_err prepare(tavola_op *op)
+{
+    const tavola_client *client = op->client;
+    tvc_op_state *state = op->state;
+    tavola_call *call = op->call;
+
+    if (has_text_failed(op) || call->option_error == TAVOLA_ERR_NO_MEMORY)
+        return TAVOLA_ERR_NO_MEMORY;
+    if (call->option_error)
+        return refuse(call, call->option_error,
+                      "the client request id is not 1 to 1024 characters of printable ASCII");
+    if (client->primary[op->service] == NULL)
+        return refuse(call, TAVOLA_ERR_INVALID,
+                      "the connection string names no endpoint of this service");
+
+    state->is_at_secondary = op->is_read && op->location == TVC_AT_SECONDARY;
+    if (state->is_at_secondary && client->secondary[op->service] == NULL)
+        return refuse(call, TAVOLA_ERR_INVALID,
+                      "the token is of the secondary, which this client does not read");
+
+    uint32_t timeout_ms =
+        call->total_timeout_ms ? call->total_timeout_ms : client->options.total_timeout_ms;
+
+    state->deadline_ns = tv_clock_mono_ns() + timeout_ms * ns_per_ms;
+    state->retries_max = call->retry_max == TVC_RETRIES_BY_CLIENT ? client->options.retry_max
+                                                                  : (uint32_t)call->retry_max;
+    name_request(call);
+    return TAVOLA_OK;
+}
+
+/* ---- an attempt ----------------------------------------------------------------------------- */
+
+/* What the sink has had cannot be taken back, so it is counted. */
+static bool write_to_sink(void *user, const void *bytes, size_t len)
+{
+    tavola_op *op = user;
+
+    op->state->sink_bytes += len;
+    return op->request.sink.write(op->request.sink.user, bytes, len);
+}
+
+static tvc_head head_of(const tavola_op *op)
+{
+    const tvc_request *request = &op->request;
+
+    if (op->state->is_settling)
+        return (tvc_head){
+            .method = "GET",
+            .path = tvc_settle_path(op),
+            .headers = TV_LIT("Accept: application/json;odata=minimalmetadata\r\n"),
+        };
+    return (tvc_head){
+        .method = request->method,
+        .path = tvc_text_slice(&request->path),
+        .query = tvc_text_slice(&request->query),
+        .headers = tvc_text_slice(&request->headers),
+        .body_len = request->source.read ? request->source_len : request->body.buf.len,
+    };
+}
+
+static void begin_exchange(tavola_op *op)
+{
+    const tavola_client *client = op->client;
+    tvc_op_state *state = op->state;
+    tvc_exchange *exchange = &state->exchange;
+    tvc_head head = head_of(op);
+    int64_t deadline = tv_clock_mono_ns() + client->options.attempt_timeout_ms * ns_per_ms;
+
+    *exchange = (tvc_exchange){
+        .endpoint =
+            state->is_at_secondary ? client->secondary[op->service] : client->primary[op->service],
+        .is_head = head.method[0] == 'H',
+        .deadline_ns = deadline < state->deadline_ns ? deadline : state->deadline_ns,
+        .waker = state->waker,
+    };
+    if (!state->is_settling) {
+        exchange->body = tvc_text_slice(&op->request.body);
+        exchange->source = op->request.source;
+        exchange->source_len = op->request.source_len;
+        if (op->request.sink.write)
+            exchange->sink = (tvc_sink){write_to_sink, op};
+    }
+    tvc_head_write(&state->head, op, exchange->endpoint, &head);
+    exchange->head = tvc_text_slice(&state->head);
+    state->phase = TVC_PHASE_EXCHANGE;
+    op->call->attempts++;
+}
+
+static tvc_wait step_exchange(tavola_op *op, int *ret_fd, int64_t *ret_until_ns)
+{
+    tvc_op_state *state = op->state;
+
+    if (state->head.has_failed) {
+        state->exchange.err = TAVOLA_ERR_NO_MEMORY;
+        state->exchange.fate = TVC_NOT_SENT;
+        return TVC_WAIT_NOTHING;
+    }
+    return tvc_exchange_step(&state->exchange, ret_fd, ret_until_ns);
+}
+
+/* ---- its end -------------------------------------------------------------------------------- */
+
+static void log_attempt(const tavola_op *op)
+{
+    const tvc_exchange *exchange = &op->state->exchange;
+    const tavola_call *call = op->call;
+
+    if (op->client->options.log == NULL)
+        return;
+
+    if (exchange->fate == TVC_ANSWERED) {
+        tv_slice id = tvc_response_header(&exchange->response, TV_LIT("x-ms-request-id"));
+
+        if (!tv_slice_is_printable(id))
+            id = TV_LIT("?");
+        tvc_client_log(op->client, TAVOLA_LOG_DEBUG, "%.64s: attempt %u%s: status %d, service %.*s",
+                       call->client_request_id, call->attempts,
+                       op->state->is_settling ? " (reading back)" : "", exchange->response.status,
+                       TV_FMT(tv_slice_take(id, id.len < 64 ? id.len : 64)));
+    } else {
+        tvc_client_log(op->client, TAVOLA_LOG_INFO, "%.64s: attempt %u%s: %s, %s: %s",
+                       call->client_request_id, call->attempts,
+                       op->state->is_settling ? " (reading back)" : "",
+                       tavola_err_name(exchange->err),
+                       exchange->fate == TVC_NOT_SENT ? "not sent" : "sent without an answer",
+                       exchange->why ? exchange->why : "");
+    }
+}
+
+/* Try again if that may help, else come to an end. */
+static void repeat_or_end(tavola_op *op, tavola_err err, const tvc_response *response)
+{
+    if (op->settle.kind == TVC_SETTLE_GUESS && op->was_unknown)
+        tvc_settle_exhausted(op, err);
+    else if (tvc_retry_later(op, response))
+        tvc_exchange_done(&op->state->exchange);
+    else if (op->was_unknown)
+        tvc_settle_exhausted(op, err);
+    else
+        tvc_op_end(op, err);
+}
+
+static void take_failure(tavola_op *op)
+{
+    tvc_op_state *state = op->state;
+    tavola_err err = state->exchange.err;
+
+    tv_assert(err != TAVOLA_OK);
+    state->otherwise = err;
+    op->call->status = 0;
+    tvc_call_set_error(op->call, "", state->exchange.why ? state->exchange.why : "");
+    if (!op->is_read && state->exchange.fate == TVC_UNKNOWN)
+        op->was_unknown = state->was_unanswered = true;
+
+    switch (err) {
+    case TAVOLA_ERR_INVALID: /* a host without an address, which may get one */
+        repeat_or_end(op, TAVOLA_ERR_NETWORK, NULL);
+        break;
+    case TAVOLA_ERR_NETWORK:
+    case TAVOLA_ERR_TIMEOUT:
+        repeat_or_end(op, err, NULL);
+        break;
+    case TAVOLA_ERR_NO_MEMORY:
+        if (op->was_unknown)
+            tvc_settle_exhausted(op, err);
+        else
+            tvc_op_end(op, err);
+        break;
+    default:
+        tvc_op_end(op, err);
+    }
+}
+
+static void put_header(char *to, size_t size, const tvc_response *response, tv_slice name)
+{
+    tv_slice value = tvc_response_header(response, name);
+
+    to[0] = '\0';
+    if (value.len < size && tv_slice_is_printable(value))
+        *tv_slice_put(to, value) = '\0';
+}
+
+/* What every answer tells about itself.  False when it is the answer to another request. */
+static bool read_headers(tavola_call *call, const tvc_response *response)
+{
+    tv_slice echo = tvc_response_header(response, TV_LIT("x-ms-client-request-id"));
+
+    call->status = response->status;
+    put_header(call->service_request_id, sizeof call->service_request_id, response,
+               TV_LIT("x-ms-request-id"));
+    put_header(call->plan, sizeof call->plan, response, TV_LIT("x-tavola-plan"));
+    return echo.data == NULL || tv_slice_eq(echo, tv_slice_of(call->client_request_id));
+}
+
+static void take_success(tavola_op *op, tvc_response *response)
+{
+    tavola_call *call = op->call;
+    tavola_err err = TAVOLA_OK;
+
+    tvc_call_set_error(call, "", "");
+    if (!tvc_call_set_etag(call, tvc_response_header(response, TV_LIT("ETag"))))
+        err = TAVOLA_ERR_NO_MEMORY;
+    op->was_secondary = op->state->is_at_secondary;
+    if (err == TAVOLA_OK && op->finish)
+        err = op->finish(op, response);
+    if (err == TAVOLA_OK || !op->settle.is_batch || !op->was_unknown || !tvc_settle_answer(op, err))
+        tvc_op_end(op, err);
+}
+
+/* The secondary lags behind: that it does not know something says nothing of the primary. */
+static bool is_lag(const tavola_op *op, const tvc_response *response)
+{
+    return op->state->is_at_secondary && op->location == TVC_AT_EITHER && response->status == 404;
+}
+
+static void take_refusal(tavola_op *op, const tvc_response *response)
+{
+    tvc_op_state *state = op->state;
+
+    if (is_lag(op, response)) {
+        state->is_secondary_behind = true;
+        repeat_or_end(op, state->otherwise, NULL);
+        return;
+    }
+
+    tavola_err err = tvc_call_read_error(op->call, response);
+
+    state->otherwise = err;
+    if (tvc_retry_helps(response->status)) {
+        if (!op->is_read && tvc_retry_hides_write(response->status))
+            op->was_unknown = true;
+        repeat_or_end(op, err, response);
+    } else if (!op->was_unknown || !tvc_settle_answer(op, err)) {
+        tvc_op_end(op, err);
+    }
+}
+
+static void take_answer(tavola_op *op)
+{
+    tvc_response *response = &op->state->exchange.response;
+
+    if (!read_headers(op->call, response)) {
+        tvc_call_set_error(op->call, "",
+                           op->is_read ? "the answer belongs to another request"
+                                       : "the answer belongs to another request; whether the write "
+                                         "was made is not known");
+        tvc_op_end(op, TAVOLA_ERR_PROTOCOL);
+    } else if (response->status >= 200 && response->status <= 299) {
+        take_success(op, response);
+    } else {
+        take_refusal(op, response);
+    }
+}
+
+static void end_exchange(tavola_op *op)
+{
+    log_attempt(op);
+    if (op->state->is_settling)
+        tvc_settle_read(op);
+    else if (op->state->exchange.fate == TVC_ANSWERED)
+        take_answer(op);
+    else
+        take_failure(op);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static void begin(tavola_op *op)
+{
+    tavola_err err = prepare(op);
+
+    if (err)
+        tvc_op_end(op, err);
+    else
+        begin_exchange(op);
+}
+
+tvc_wait tvc_op_step(tavola_op *op, int *ret_fd, int64_t *ret_until_ns)
+{
+    tvc_op_state *state = op->state;
+    tvc_wait wait;
+
+    if (atomic_load_explicit(&state->is_cancelled, memory_order_acquire))
+        tvc_op_end(op, TAVOLA_ERR_CANCELLED);
+
+    for (;;) {
+        switch (state->phase) {
+        case TVC_PHASE_NEW:
+            begin(op);
+            break;
+        case TVC_PHASE_EXCHANGE:
+            wait = step_exchange(op, ret_fd, ret_until_ns);
+            if (wait != TVC_WAIT_NOTHING)
+                return wait;
+            end_exchange(op);
+            break;
+        case TVC_PHASE_PAUSE:
+            if (tv_clock_mono_ns() < state->resume_ns) {
+                *ret_until_ns = state->resume_ns;
+                return TVC_WAIT_WAKE;
+            }
+            begin_exchange(op);
+            break;
+        case TVC_PHASE_DONE:
+            return TVC_WAIT_NOTHING;
+        }
+    }
+}

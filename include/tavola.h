@@ -37,7 +37,7 @@
  * their size.  What is not valid UTF-8 is refused before anything is sent.
  */
 
-/* ---- 0. basics --------------------------------------------------------------------------- */
+/* ---- 0. basics ----------------------------------------------------------------------------- */
 #ifndef TAVOLA_H
 #define TAVOLA_H
 #include <stdbool.h>
@@ -111,7 +111,7 @@ TAVOLA_API void tavola_set_allocator(void *(*alloc)(size_t), void *(*resize)(voi
                                      void (*release)(void *));
 TAVOLA_API void tavola_free(void *memory); /* for char * and byte buffers that we returned */
 
-/* ---- 1. client, table, call --------------------------------------------------------------- */
+/* ---- 1. client, table, call ---------------------------------------------------------------- */
 typedef struct tavola_client_options {
     size_t struct_size;          /* sizeof(tavola_client_options): how we grow without breaking */
     uint32_t connect_timeout_ms; /* 0: 10 000 */
@@ -155,6 +155,14 @@ TAVOLA_USE tavola_err tavola_table_exists(tavola_table *table, tavola_call *call
 TAVOLA_USE tavola_err tavola_table_list(tavola_client *client, const char *prefix,
                                         tavola_call *call, tavola_names **ret_names);
 TAVOLA_API const char *tavola_table_name(const tavola_table *table);
+typedef enum tavola_service {
+    TAVOLA_SERVICE_TABLE,
+    TAVOLA_SERVICE_QUEUE,
+    TAVOLA_SERVICE_BLOB
+} tavola_service;
+/* The URL of a service, "http://127.0.0.1:10002/devstoreaccount1"; NULL when it has none. */
+TAVOLA_API const char *tavola_client_endpoint(const tavola_client *client, tavola_service service);
+TAVOLA_API const char *tavola_client_account(const tavola_client *client); /* "": not known */
 /*
  * Encrypt what is written through this table and decrypt what is read, where the call has no crypto
  * of its own: also for scans, batches, bulk writes and started operations.  Before the table is
@@ -185,8 +193,7 @@ TAVOLA_API bool tavola_call_was_confirmed(const tavola_call *call); /* settled b
 TAVOLA_API int tavola_call_failed_index(const tavola_call *call);   /* in a batch, -1 if none */
 TAVOLA_API const char *tavola_call_plan(const tavola_call *call);   /* tavolad only, else NULL */
 
-/* ---- 2. entities ------------------------------------------------------------------------------
- */
+/* ---- 2. entities --------------------------------------------------------------------------- */
 typedef enum tavola_type {
     TAVOLA_NONE,
     TAVOLA_STRING,
@@ -322,8 +329,7 @@ TAVOLA_USE tavola_err tavola_entity_from(const tavola_field *fields, const void 
 TAVOLA_USE tavola_err tavola_entity_read(const tavola_entity *entity, const tavola_field *fields,
                                          void *ret_object);
 
-/* ---- 3. single operations -----------------------------------------------------------------------
- */
+/* ---- 3. single operations ------------------------------------------------------------------ */
 #define TAVOLA_ANY "*" /* if_match: whatever its etag, but the entity must exist */
 /*
  * Writes are repeated when the network or the service fails.  When it is not known whether a
@@ -364,8 +370,7 @@ TAVOLA_USE tavola_err tavola_update(tavola_table *table, const char *partition_k
                                     const char *row_key, tavola_change_fn change, void *user,
                                     tavola_call *call);
 
-/* ---- 4. filters and queries
- * ----------------------------------------------------------------------- */
+/* ---- 4. filters and queries ---------------------------------------------------------------- */
 typedef enum tavola_cmp {
     TAVOLA_EQ,
     TAVOLA_NE,
@@ -438,8 +443,7 @@ TAVOLA_API void tavola_page_free(tavola_page *page);
 TAVOLA_USE tavola_err tavola_count(tavola_table *table, const tavola_query *query,
                                    tavola_call *call, uint64_t *ret_count);
 
-/* ---- 5. batches ---------------------------------------------------------------------------------
- */
+/* ---- 5. batches ---------------------------------------------------------------------------- */
 typedef enum tavola_write {
     TAVOLA_INSERT,
     TAVOLA_INSERT_OR_REPLACE,
@@ -482,8 +486,7 @@ TAVOLA_USE tavola_err tavola_bulk_close(tavola_bulk *bulk, uint64_t *ret_written
 TAVOLA_USE tavola_err tavola_delete_where(tavola_table *table, tavola_filter *filter,
                                           tavola_call *call, uint64_t *ret_count);
 
-/* ---- 6. asynchronous
- * ------------------------------------------------------------------------------ */
+/* ---- 6. asynchronous ----------------------------------------------------------------------- */
 /*
  * A started operation runs on the client's own thread.  When it is done it waits in a queue;
  * tavola_poll takes it from there and calls `done`, on the thread that polls.  tavola_client_fd is
@@ -517,8 +520,7 @@ TAVOLA_API void tavola_op_free(tavola_op *op);
 TAVOLA_API int tavola_poll(tavola_client *client, int timeout_ms);
 TAVOLA_API int tavola_client_fd(tavola_client *client); /* -1 when there is no memory or thread */
 
-/* ---- 7. keys
- * ---------------------------------------------------------------------------------------- */
+/* ---- 7. keys ------------------------------------------------------------------------------- */
 TAVOLA_API tavola_ticks tavola_now(void);
 TAVOLA_API tavola_ticks tavola_ticks_from_unix_us(int64_t microseconds);
 TAVOLA_API int64_t tavola_ticks_to_unix_us(tavola_ticks ticks);
@@ -538,8 +540,7 @@ TAVOLA_API char *tavola_key_join(char separator, const char *const *parts);
 TAVOLA_API char *tavola_key_after(const char *prefix);
 TAVOLA_API bool tavola_key_is_valid(const char *key);
 
-/* ---- 8. shared access signatures and stored policies
- * ---------------------------------------------- */
+/* ---- 8. shared access signatures and stored policies --------------------------------------- */
 typedef struct tavola_sas_options {
     size_t struct_size;
     const char
@@ -600,8 +601,7 @@ TAVOLA_API size_t tavola_policies_count(const tavola_policies *policies);
 TAVOLA_API const tavola_policy *tavola_policies_at(const tavola_policies *policies, size_t i);
 TAVOLA_API void tavola_policies_free(tavola_policies *policies);
 
-/* ---- 9. client-side encryption
- * ---------------------------------------------------------------------- */
+/* ---- 9. client-side encryption ------------------------------------------------------------- */
 /*
  * Chosen properties are encrypted before an entity leaves this process and decrypted after it was
  * read: nobody at the service, and no one who can read the table, sees them.  docs/encryption.md
@@ -678,8 +678,7 @@ TAVOLA_USE tavola_err tavola_crypto_rewrap(tavola_table *table, tavola_crypto *c
                                            tavola_filter *filter, tavola_call *call,
                                            uint64_t *ret_count);
 
-/* ---- 10. queues
- * ----------------------------------------------------------------------------------- */
+/* ---- 10. queues ---------------------------------------------------------------------------- */
 TAVOLA_USE tavola_err tavola_queue_open(tavola_client *client, const char *name,
                                         tavola_queue **ret_queue);
 TAVOLA_API void tavola_queue_close(tavola_queue *queue);
@@ -761,8 +760,7 @@ TAVOLA_API size_t tavola_messages_count(const tavola_messages *messages);
 TAVOLA_API tavola_message *tavola_messages_at(tavola_messages *messages, size_t i);
 TAVOLA_API void tavola_messages_free(tavola_messages *messages);
 
-/* ---- 11. blobs
- * ------------------------------------------------------------------------------------ */
+/* ---- 11. blobs ----------------------------------------------------------------------------- */
 TAVOLA_USE tavola_err tavola_container_open(tavola_client *client, const char *name,
                                             tavola_container **ret_container);
 TAVOLA_API void tavola_container_close(tavola_container *container);
@@ -872,8 +870,7 @@ TAVOLA_API const tavola_blob_info *tavola_blobs_at(const tavola_blobs *blobs, si
 TAVOLA_API const char *tavola_blobs_token(const tavola_blobs *blobs); /* NULL: no more */
 TAVOLA_API void tavola_blobs_free(tavola_blobs *blobs);
 
-/* ---- 12. the guide's patterns ------------------------------------------------------------------
- */
+/* ---- 12. the guide's patterns -------------------------------------------------------------- */
 /*
  * Each function names the pattern of the Table Design Guide that it implements, what it promises,
  * what it costs, and what holds if the program dies in the middle.  "1 EGT" is one entity group

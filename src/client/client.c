@@ -153,6 +153,10 @@ static tavola_err open_client(tavola_client *client, const char *connection_stri
     client->credentials = connection.credentials;
     connection.credentials = (tvc_credentials){0};
     err = open_endpoints(client, &connection, reterr_text);
+    for (int i = 0; i < TVC_SERVICES; i++) {
+        client->urls[i] = connection.primary[i];
+        connection.primary[i] = NULL;
+    }
     tvc_connection_done(&connection);
     return err;
 }
@@ -203,6 +207,7 @@ static void free_client(tavola_client *client)
             tvc_endpoint_close(client->primary[i]);
         if (client->secondary[i])
             tvc_endpoint_close(client->secondary[i]);
+        tvc_release(client->urls[i]);
     }
     free_credentials(&client->credentials);
     tvc_release((char *)client->options.application);
@@ -238,6 +243,18 @@ void tavola_client_close(tavola_client *client)
 
     tvc_loop_close(client);
     tvc_client_unref(client);
+}
+
+const char *tavola_client_endpoint(const tavola_client *client, tavola_service service)
+{
+    bool is_service = (unsigned)service < TVC_SERVICES;
+
+    return client && is_service ? client->urls[service] : NULL;
+}
+
+const char *tavola_client_account(const tavola_client *client)
+{
+    return client ? client->credentials.account : "";
 }
 
 void tvc_client_log(const tavola_client *client, int level, const char *format, ...)

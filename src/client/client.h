@@ -27,6 +27,7 @@ struct tavola_client {
     tvc_credentials credentials;
     tvc_endpoint *primary[TVC_SERVICES];   /* NULL: the connection string names none */
     tvc_endpoint *secondary[TVC_SERVICES]; /* NULL: none */
+    char *urls[TVC_SERVICES];              /* of the primaries */
     tavola_client_options options;         /* complete: defaults filled in; its texts are ours */
     char *user_agent;
     struct tvc_loop *loop; /* of started operations; made at first use */

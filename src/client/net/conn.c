@@ -33,6 +33,7 @@ void tvc_conn_close(tvc_conn *conn)
     if (conn->fd >= 0)
         close(conn->fd);
     conn->fd = -1;
+    conn->watch = 0;
     conn->is_open = conn->was_used = false;
     conn->in_start = conn->in_end = 0;
 }

@@ -57,6 +57,7 @@ typedef struct tvc_conn {
     struct tvc_conn *newer, *older; /* in the pool, while it is idle */
     tvc_endpoint *endpoint;
     int fd;                      /* -1: none */
+    uint64_t watch;              /* of this descriptor, for whoever waits: tvc_exchange_watch */
     bool is_open;                /* a request can be sent */
     bool was_used;               /* for an exchange before this one */
     int64_t idle_since_ns;       /* in the pool */

@@ -292,6 +292,12 @@ tvc_wait tvc_exchange_step(tvc_exchange *x, int *ret_fd, int64_t *ret_until_ns)
     return pending.wait;
 }
 
+uint64_t *tvc_exchange_watch(tvc_exchange *x)
+{
+    tv_assert(x->state.conn);
+    return &x->state.conn->watch;
+}
+
 void tvc_exchange_done(tvc_exchange *x)
 {
     let_go(x);

@@ -126,11 +126,16 @@ typedef struct tvc_exchange {
  * Go as far as possible.  With READ, WRITE and BOTH *ret_fd is the descriptor to wait for.  It may
  * change from step to step, and the same number may be another socket: when one is closed (which
  * takes it out of every epoll set) the next can get its number.  When the exchange is done the
- * descriptor lives on in the pool for whoever takes it next, so that whoever waits with epoll arms
- * it for one event only.  *ret_until_ns is the time of the monotonic clock at which to step again
- * in any case.  Stepping too often does no harm.
+ * descriptor lives on in the pool for whoever takes it next.  *ret_until_ns is the time of the
+ * monotonic clock at which to step again in any case.  Stepping too often does no harm.
  */
 tvc_wait tvc_exchange_step(tvc_exchange *exchange, int *ret_fd, int64_t *ret_until_ns);
+
+/**
+ * A number that stays with the descriptor which the last step named, from exchange to exchange: 0
+ * when it is new.  So a driver can leave descriptors in its epoll set and know which are there.
+ */
+uint64_t *tvc_exchange_watch(tvc_exchange *exchange);
 
 /**
  * Let go of everything.  A connection in the middle of an exchange is closed.  The response must

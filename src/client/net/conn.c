@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "client/net/connect.h"
+#include "client/net/tls.h"
 
 tvc_conn *tvc_conn_new(tvc_endpoint *endpoint)
 {
@@ -28,8 +29,8 @@ tvc_conn *tvc_conn_new(tvc_endpoint *endpoint)
 
 void tvc_conn_close(tvc_conn *conn)
 {
-    tvc_opening_free(conn->opening);
-    conn->opening = NULL;
+    tvc_opening_end(conn);
+    tvc_tls_end(conn);
     if (conn->fd >= 0)
         close(conn->fd);
     conn->fd = -1;
@@ -56,12 +57,20 @@ char *tvc_conn_out(tvc_conn *conn)
     return conn->out;
 }
 
-bool tvc_conn_is_stale(const tvc_conn *conn)
+bool tvc_conn_is_stale(tvc_conn *conn)
 {
     char byte;
+    ssize_t len;
 
-    return tvc_conn_has_rest(conn) || recv(conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 ||
-           (errno != EAGAIN && errno != EINTR);
+    if (tvc_conn_has_rest(conn))
+        return true;
+    do
+        len = recv(conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    while (len < 0 && errno == EINTR);
+    if (len < 0)
+        return errno != EAGAIN;
+    /* TLS has messages of its own, tickets for example. */
+    return len == 0 || conn->tls == NULL || !tvc_tls_is_quiet(conn);
 }
 
 tvc_io tvc_conn_send(tvc_conn *conn, const struct iovec *from, int count, size_t *ret_len)
@@ -69,6 +78,8 @@ tvc_io tvc_conn_send(tvc_conn *conn, const struct iovec *from, int count, size_t
     struct msghdr message = {.msg_iov = (struct iovec *)from, .msg_iovlen = (size_t)count};
     ssize_t len;
 
+    if (conn->tls)
+        return tvc_tls_send(conn, from, count, ret_len);
     do
         len = sendmsg(conn->fd, &message, MSG_NOSIGNAL);
     while (len < 0 && errno == EINTR);
@@ -84,6 +95,8 @@ tvc_io tvc_conn_receive(tvc_conn *conn, void *to, size_t size, size_t *ret_len)
 {
     ssize_t len;
 
+    if (conn->tls)
+        return tvc_tls_receive(conn, to, size, ret_len);
     do
         len = recv(conn->fd, to, size, 0);
     while (len < 0 && errno == EINTR);
@@ -94,11 +107,6 @@ tvc_io tvc_conn_receive(tvc_conn *conn, void *to, size_t size, size_t *ret_len)
 
     *ret_len = (size_t)len;
     return TVC_IO_SOME;
-}
-
-bool tvc_conn_is_drained_by_short_reads(const tvc_conn *conn)
-{
-    return true;
 }
 
 /* ---- into the reader ---- */
@@ -174,7 +182,8 @@ tvc_read tvc_conn_read(tvc_conn *conn, tvc_io *ret_io)
         conn->in_end += len;
         read = feed(conn);
     }
-    if (read == TVC_READ_MORE && len < size && tvc_conn_is_drained_by_short_reads(conn))
+    /* A short receive has emptied the socket; TLS gives a record at a time. */
+    if (read == TVC_READ_MORE && len < size && conn->tls == NULL)
         *ret_io = TVC_IO_READ;
     return read;
 }

@@ -5,31 +5,15 @@
 #ifndef TVC_NET_CONN_H
 #define TVC_NET_CONN_H
 
-#include <netinet/in.h>
 #include <sys/uio.h>
 
 #include "client/net/exchange.h"
 #include "client/net/reader.h"
 
 enum {
-    TVC_ADDRESSES_MAX = 8,
     TVC_CONN_IN_BYTES = 16 * 1024,  /* of the buffer of received bytes; more for long heads */
     TVC_CONN_OUT_BYTES = 32 * 1024, /* of the buffer for what cannot be sent from where it lies */
 };
-
-typedef struct tvc_address {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in v4;
-        struct sockaddr_in6 v6;
-    } as;
-    socklen_t len;
-} tvc_address;
-
-typedef struct tvc_addresses {
-    size_t count;
-    tvc_address list[TVC_ADDRESSES_MAX];
-} tvc_addresses;
 
 /** What to wait for. */
 typedef struct tvc_pending {
@@ -62,6 +46,7 @@ typedef struct tvc_conn {
     bool was_used;               /* for an exchange before this one */
     int64_t idle_since_ns;       /* in the pool */
     uint64_t bytes_out;          /* what the system took for sending, ever */
+    struct ssl_st *tls;          /* NULL: plain, or not yet */
     struct tvc_opening *opening; /* while it is being opened */
     tavola_err err;              /* of opening it */
     const char *why;
@@ -85,15 +70,12 @@ void tvc_conn_close(tvc_conn *conn);
 tvc_open tvc_conn_open(tvc_conn *conn, tvc_waker *waker, tvc_pending *ret_pending);
 
 /** Whether an idle connection has ended, or has bytes that nobody asked for. */
-bool tvc_conn_is_stale(const tvc_conn *conn);
+bool tvc_conn_is_stale(tvc_conn *conn);
 
-/** Send from up to two places; SOME may be less than all. */
+/** Send from some places in one row; SOME may be less than all. */
 tvc_io tvc_conn_send(tvc_conn *conn, const struct iovec *from, int count, size_t *ret_len);
 
 tvc_io tvc_conn_receive(tvc_conn *conn, void *to, size_t size, size_t *ret_len);
-
-/** Whether a receive that gave less than was asked for has emptied the connection. */
-bool tvc_conn_is_drained_by_short_reads(const tvc_conn *conn);
 
 /** The buffer `out`, made if need be; NULL when there is no memory. */
 char *tvc_conn_out(tvc_conn *conn);

@@ -1,66 +1,70 @@
 /* Opening a connection: one address after the other, each with its share of the time. */
 #include "client/net/connect.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/clock.h"
 #include "client/net/endpoint_private.h"
+#include "client/net/tls.h"
 
-enum stage { RESOLVING, CHOOSING, CONNECTING };
+enum stage { RESOLVING, CHOOSING, CONNECTING, TUNNELLING, SHAKING_HANDS, OPEN };
 
-typedef struct tvc_opening {
-    int stage;
-    int64_t deadline_ns;      /* of all of it */
-    int64_t this_deadline_ns; /* of this address */
-    tvc_addresses addresses;
-    size_t next;     /* address to try */
-    const char *why; /* the last one failed */
-} tvc_opening;
+/* How a stage went. */
+enum progress {
+    GOES_ON, /* with the next stage */
+    WAITS,
+    FAILED,
+};
 
-void tvc_opening_free(tvc_opening *opening)
+void tvc_opening_end(tvc_conn *conn)
 {
-    tvc_release(opening);
+    if (conn->opening == NULL)
+        return;
+    tvc_resolver_leave(conn->endpoint->resolver, &conn->opening->waiter);
+    if (conn->endpoint->proxy.authorization)
+        tvc_release_secret(tvc_text_take(&conn->opening->request));
+    tvc_text_done(&conn->opening->request);
+    tvc_response_done(&conn->opening->response);
+    tvc_release(conn->opening);
+    conn->opening = NULL;
 }
 
-static tvc_open fail(tvc_conn *conn, tavola_err err, const char *why)
+static enum progress fail(tvc_conn *conn, tavola_err err, const char *why)
 {
-    tvc_conn_close(conn);
     conn->err = err;
     conn->why = why;
-    return TVC_OPEN_FAILED;
+    return FAILED;
 }
 
-static bool parse_literal(const char *host, uint16_t port, tvc_addresses *ret_addresses)
+/* Wait for the socket in the direction that `io` tells, or for the time. */
+static enum progress wait_for(tvc_conn *conn, tvc_io io, int64_t until_ns, tvc_pending *ret_pending)
 {
-    tvc_address address = {0};
+    tvc_wait wait = io == TVC_IO_WRITE ? TVC_WAIT_WRITE : TVC_WAIT_READ;
 
-    if (inet_pton(AF_INET, host, &address.as.v4.sin_addr) == 1) {
-        address.as.v4.sin_family = AF_INET;
-        address.as.v4.sin_port = htons(port);
-        address.len = sizeof address.as.v4;
-    } else if (inet_pton(AF_INET6, host, &address.as.v6.sin6_addr) == 1) {
-        address.as.v6.sin6_family = AF_INET6;
-        address.as.v6.sin6_port = htons(port);
-        address.len = sizeof address.as.v6;
-    } else {
-        return false;
-    }
-    ret_addresses->count = 1;
-    ret_addresses->list[0] = address;
-    return true;
+    *ret_pending = (tvc_pending){wait, conn->fd, until_ns};
+    return WAITS;
 }
 
-static void close_socket(tvc_conn *conn)
+static enum progress resolve(tvc_conn *conn, tvc_waker *waker, tvc_pending *ret_pending)
 {
     tvc_opening *opening = conn->opening;
 
-    conn->opening = NULL;
-    tvc_conn_close(conn);
-    conn->opening = opening;
+    opening->waiter.waker = waker;
+    switch (tvc_resolver_ask(conn->endpoint->resolver, &opening->waiter, &opening->addresses)) {
+    case TVC_RESOLVE_WAIT:
+        *ret_pending = (tvc_pending){TVC_WAIT_WAKE, -1, opening->deadline_ns};
+        return WAITS;
+    case TVC_RESOLVE_FAILED:
+        return fail(conn, opening->waiter.err, opening->waiter.why);
+    case TVC_RESOLVED:
+        break;
+    }
+    opening->stage = CHOOSING;
+    return GOES_ON;
 }
 
 static const char *explain(int code)
@@ -71,99 +75,155 @@ static const char *explain(int code)
     case ENETUNREACH:
     case EHOSTUNREACH:
         return "the host cannot be reached";
+    case ETIMEDOUT:
+        return "connecting took too long";
     case EMFILE:
     case ENFILE:
-        return "too many open files";
+        return "too many files are open";
     default:
         return "the connection could not be made";
     }
 }
 
-/* Begin with the next address.  False when there is none left. */
-static bool begin_next(tvc_conn *conn)
+/* A socket on its way to an address; false with errno. */
+static bool begin_connect(tvc_conn *conn, const tvc_address *address)
+{
+    conn->fd = socket(address->as.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (conn->fd < 0)
+        return false;
+    setsockopt(conn->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+    /* An interrupted connect goes on by itself, like any that was begun. */
+    return connect(conn->fd, &address->as.any, address->len) == 0 || errno == EINPROGRESS ||
+           errno == EINTR;
+}
+
+/* This address does not work. */
+static void give_up_address(tvc_conn *conn, const char *why)
+{
+    if (conn->fd >= 0)
+        close(conn->fd);
+    conn->fd = -1;
+    conn->opening->why = why;
+    conn->opening->stage = CHOOSING;
+}
+
+static enum progress choose(tvc_conn *conn)
 {
     tvc_opening *opening = conn->opening;
+    int64_t now_ns = tv_clock_mono_ns();
+    size_t left = opening->addresses.count - opening->next;
 
-    while (opening->next < opening->addresses.count) {
-        int64_t now_ns = tv_clock_mono_ns();
-        size_t left = opening->addresses.count - opening->next;
-        const tvc_address *address = &opening->addresses.list[opening->next++];
-
-        opening->this_deadline_ns = now_ns + (opening->deadline_ns - now_ns) / (int64_t)left;
-        conn->fd = socket(address->as.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (conn->fd >= 0) {
-            setsockopt(conn->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
-            /* An interrupted connect goes on by itself, as one that was begun. */
-            if (connect(conn->fd, &address->as.any, address->len) == 0 || errno == EINPROGRESS ||
-                errno == EINTR) {
-                opening->stage = CONNECTING;
-                return true;
-            }
-        }
-        opening->why = explain(errno);
-        close_socket(conn);
+    if (left == 0) {
+        tvc_resolver_forget(conn->endpoint->resolver);
+        return fail(conn, TAVOLA_ERR_NETWORK, opening->why);
     }
-    return false;
+    opening->this_deadline_ns = now_ns + (opening->deadline_ns - now_ns) / (int64_t)left;
+    if (begin_connect(conn, &opening->addresses.list[opening->next++]))
+        opening->stage = CONNECTING;
+    else
+        give_up_address(conn, explain(errno));
+    return GOES_ON;
 }
 
-/* Whether the socket is connected; if not, *ret_pending or the next address. */
-static bool is_connected(tvc_conn *conn, tvc_pending *ret_pending, bool *ret_has_failed)
+static enum progress finish_connect(tvc_conn *conn, tvc_pending *ret_pending)
 {
-    int code = 0;
-    socklen_t len = sizeof code;
+    tvc_opening *opening = conn->opening;
     struct sockaddr_storage peer;
     socklen_t peer_len = sizeof peer;
+    int code = 0;
+    socklen_t code_len = sizeof code;
 
-    *ret_has_failed = false;
-    if (getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &code, &len) == 0 && code == 0) {
-        if (getpeername(conn->fd, (struct sockaddr *)&peer, &peer_len) == 0)
-            return true;
-        if (tv_clock_mono_ns() < conn->opening->this_deadline_ns) {
-            *ret_pending = (tvc_pending){TVC_WAIT_WRITE, conn->fd, conn->opening->this_deadline_ns};
-            return false;
-        }
-        conn->opening->why = "connecting took too long";
+    if (getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &code, &code_len) != 0 || code != 0) {
+        give_up_address(conn, explain(code));
+    } else if (getpeername(conn->fd, (struct sockaddr *)&peer, &peer_len) == 0) {
+        bool has_tunnel = conn->endpoint->tls && conn->endpoint->proxy.host;
+
+        opening->stage = has_tunnel ? TUNNELLING : conn->endpoint->tls ? SHAKING_HANDS : OPEN;
+    } else if (tv_clock_mono_ns() < opening->this_deadline_ns) {
+        return wait_for(conn, TVC_IO_WRITE, opening->this_deadline_ns, ret_pending);
     } else {
-        conn->opening->why = explain(code);
+        give_up_address(conn, explain(ETIMEDOUT));
     }
-    *ret_has_failed = true;
-    return false;
+    return GOES_ON;
 }
 
-static tvc_open begin(tvc_conn *conn)
+static enum progress make_tunnel(tvc_conn *conn, tvc_pending *ret_pending)
 {
-    tvc_endpoint *endpoint = conn->endpoint;
+    tvc_io io = tvc_tunnel_step(conn);
 
+    if (io == TVC_IO_FAILED)
+        return FAILED;
+    if (io != TVC_IO_SOME)
+        return wait_for(conn, io, conn->opening->deadline_ns, ret_pending);
+    conn->opening->stage = SHAKING_HANDS;
+    return GOES_ON;
+}
+
+static enum progress shake_hands(tvc_conn *conn, tvc_pending *ret_pending)
+{
+    const char *why;
+
+    if (conn->tls == NULL && !tvc_tls_begin(conn->endpoint->tls, conn))
+        return fail(conn, TAVOLA_ERR_NO_MEMORY, "no memory for a connection");
+
+    tvc_io io = tvc_tls_shake_hands(conn, &why);
+
+    if (io == TVC_IO_FAILED)
+        return fail(conn, TAVOLA_ERR_NETWORK, why);
+    if (io != TVC_IO_SOME)
+        return wait_for(conn, io, conn->opening->deadline_ns, ret_pending);
+    conn->opening->stage = OPEN;
+    return GOES_ON;
+}
+
+static enum progress step(tvc_conn *conn, tvc_waker *waker, tvc_pending *ret_pending)
+{
+    switch ((enum stage)conn->opening->stage) {
+    case RESOLVING:
+        return resolve(conn, waker, ret_pending);
+    case CHOOSING:
+        return choose(conn);
+    case CONNECTING:
+        return finish_connect(conn, ret_pending);
+    case TUNNELLING:
+        return make_tunnel(conn, ret_pending);
+    case SHAKING_HANDS:
+        return shake_hands(conn, ret_pending);
+    case OPEN:
+        break;
+    }
+    tv_assert(!"a step of an open connection");
+    return FAILED;
+}
+
+static bool begin(tvc_conn *conn)
+{
     conn->opening = tvc_zalloc(sizeof *conn->opening);
     if (conn->opening == NULL)
-        return fail(conn, TAVOLA_ERR_NO_MEMORY, "no memory for a connection");
+        return false;
     conn->opening->deadline_ns =
-        tv_clock_mono_ns() + endpoint->connect_timeout_ms * INT64_C(1000000);
-    conn->opening->stage = CHOOSING;
-    if (!parse_literal(endpoint->host, endpoint->port, &conn->opening->addresses))
-        return fail(conn, TAVOLA_ERR_INVALID, "there is no such host");
-    return TVC_OPEN_PENDING;
+        tv_clock_mono_ns() + conn->endpoint->connect_timeout_ms * INT64_C(1000000);
+    return true;
 }
 
 tvc_open tvc_conn_open(tvc_conn *conn, tvc_waker *waker, tvc_pending *ret_pending)
 {
-    bool has_failed;
+    enum progress progress = GOES_ON;
 
-    if (conn->opening == NULL && begin(conn) == TVC_OPEN_FAILED)
+    if (conn->opening == NULL && !begin(conn))
+        progress = fail(conn, TAVOLA_ERR_NO_MEMORY, "no memory for a connection");
+    while (progress == GOES_ON && conn->opening->stage != OPEN)
+        progress = step(conn, waker, ret_pending);
+    if (progress == WAITS && tv_clock_mono_ns() >= conn->opening->deadline_ns)
+        progress = fail(conn, TAVOLA_ERR_NETWORK, explain(ETIMEDOUT));
+    if (progress == WAITS)
+        return TVC_OPEN_PENDING;
+    if (progress == FAILED) {
+        tvc_conn_close(conn);
         return TVC_OPEN_FAILED;
-
-    for (;;) {
-        if (conn->opening->stage == CHOOSING && !begin_next(conn))
-            return fail(conn, TAVOLA_ERR_NETWORK, conn->opening->why);
-        if (is_connected(conn, ret_pending, &has_failed)) {
-            tvc_opening_free(conn->opening);
-            conn->opening = NULL;
-            conn->is_open = true;
-            return TVC_OPEN_DONE;
-        }
-        if (!has_failed)
-            return TVC_OPEN_PENDING;
-        close_socket(conn);
-        conn->opening->stage = CHOOSING;
     }
+
+    tvc_opening_end(conn);
+    conn->is_open = true;
+    return TVC_OPEN_DONE;
 }

@@ -3,8 +3,29 @@
 #define TVC_NET_CONNECT_H
 
 #include "client/net/conn.h"
+#include "client/net/resolve.h"
 
-/** Undo what an unfinished opening holds; NULL is fine. */
-void tvc_opening_free(struct tvc_opening *opening);
+/** What a connection needs until it is open. */
+typedef struct tvc_opening {
+    int stage;
+    int64_t deadline_ns;      /* of all of it */
+    int64_t this_deadline_ns; /* of this address */
+    tvc_resolve_waiter waiter;
+    tvc_addresses addresses;
+    size_t next;           /* address to try */
+    const char *why;       /* the last one failed */
+    tvc_text request;      /* to the proxy */
+    size_t sent;           /* of it */
+    tvc_response response; /* of the proxy */
+} tvc_opening;
+
+/** Undo what the unfinished opening of a connection holds; also when there is none. */
+void tvc_opening_end(tvc_conn *conn);
+
+/**
+ * Ask the proxy for a tunnel to the endpoint.  SOME: it is there.  FAILED: conn->err and why are
+ * set.
+ */
+tvc_io tvc_tunnel_step(tvc_conn *conn);
 
 #endif

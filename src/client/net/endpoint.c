@@ -23,18 +23,31 @@ static char *make_host_header(const tvc_url *url)
     return tvc_text_take(&text);
 }
 
-static tavola_err fill(tvc_endpoint *endpoint, const tvc_url *url, const tvc_net_options *options)
+static tavola_err fill(tvc_endpoint *endpoint, const tvc_url *url, const tvc_net_options *options,
+                       const char **reterr_why)
 {
-    if (!tvc_pool_init(&endpoint->pool, options->connections_max ? options->connections_max : 1))
-        return TAVOLA_ERR_NO_MEMORY;
+    tavola_err err = tvc_proxy_choose(url, options->proxy, &endpoint->proxy, reterr_why);
+
+    if (err)
+        return err;
+
+    *reterr_why = "no memory";
     endpoint->is_https = url->is_https;
     endpoint->port = url->port ? url->port : url->is_https ? HTTPS_PORT : HTTP_PORT;
     endpoint->connect_timeout_ms = options->connect_timeout_ms;
     endpoint->host = tvc_dup(url->host);
     endpoint->path = tvc_dup(url->path);
     endpoint->host_header = make_host_header(url);
-    return endpoint->host && endpoint->path && endpoint->host_header ? TAVOLA_OK
-                                                                     : TAVOLA_ERR_NO_MEMORY;
+    if (endpoint->host == NULL || endpoint->path == NULL || endpoint->host_header == NULL)
+        return TAVOLA_ERR_NO_MEMORY;
+
+    endpoint->resolver = endpoint->proxy.host
+                             ? tvc_resolver_new(endpoint->proxy.host, endpoint->proxy.port)
+                             : tvc_resolver_new(endpoint->host, endpoint->port);
+    if (endpoint->resolver == NULL)
+        return TAVOLA_ERR_NO_MEMORY;
+    return url->is_https ? tvc_tls_new(options->ca_file, endpoint->host, &endpoint->tls, reterr_why)
+                         : TAVOLA_OK;
 }
 
 tavola_err tvc_endpoint_open(const char *url, const tvc_net_options *options,
@@ -42,16 +55,18 @@ tavola_err tvc_endpoint_open(const char *url, const tvc_net_options *options,
 {
     tvc_url parts = {0};
     const char *why = "no memory";
+    tavola_err err = TAVOLA_ERR_NO_MEMORY;
+    tvc_endpoint *endpoint = NULL;
 
-    if (!tvc_url_parse(tv_slice_of(url ? url : ""), &parts, &why) || parts.user.data) {
-        if (reterr_why)
-            *reterr_why = parts.user.data ? "it has a user or password" : why;
-        return TAVOLA_ERR_INVALID;
+    if (!tvc_url_parse(tv_slice_of(url ? url : ""), &parts, &why)) {
+        err = TAVOLA_ERR_INVALID;
+    } else if (parts.user.data) {
+        why = "it has a user or password";
+        err = TAVOLA_ERR_INVALID;
+    } else if ((endpoint = tvc_zalloc(sizeof *endpoint)) != NULL) {
+        if (tvc_pool_init(&endpoint->pool, options->connections_max ? options->connections_max : 1))
+            err = fill(endpoint, &parts, options, &why);
     }
-
-    tvc_endpoint *endpoint = tvc_zalloc(sizeof *endpoint);
-    tavola_err err = endpoint ? fill(endpoint, &parts, options) : TAVOLA_ERR_NO_MEMORY;
-
     if (err) {
         if (reterr_why)
             *reterr_why = why;
@@ -68,6 +83,9 @@ void tvc_endpoint_close(tvc_endpoint *endpoint)
         return;
 
     tvc_pool_done(&endpoint->pool);
+    tvc_resolver_free(endpoint->resolver);
+    tvc_tls_free(endpoint->tls);
+    tvc_proxy_done(&endpoint->proxy);
     tvc_release(endpoint->host);
     tvc_release(endpoint->host_header);
     tvc_release(endpoint->path);
@@ -91,5 +109,5 @@ bool tvc_endpoint_is_https(const tvc_endpoint *endpoint)
 
 bool tvc_endpoint_is_proxied(const tvc_endpoint *endpoint)
 {
-    return false;
+    return endpoint->proxy.host && !endpoint->is_https;
 }

@@ -4,6 +4,9 @@
 
 #include "client/net/endpoint.h"
 #include "client/net/pool.h"
+#include "client/net/proxy.h"
+#include "client/net/resolve.h"
+#include "client/net/tls.h"
 
 struct tvc_endpoint {
     char *host; /* without brackets */
@@ -12,6 +15,9 @@ struct tvc_endpoint {
     char *host_header;
     char *path;
     uint32_t connect_timeout_ms;
+    tvc_proxy proxy;        /* host NULL: none */
+    tvc_resolver *resolver; /* of the host, or of the proxy */
+    tvc_tls *tls;           /* with https */
     tvc_pool pool;
 };
 

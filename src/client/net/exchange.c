@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "client/net/endpoint_private.h"
 
-enum phase { TAKING, OPENING, SENDING, RECEIVING, DONE };
+enum phase { TAKING, IN_LINE, OPENING, SENDING, RECEIVING, DONE };
 
 /* An idle connection is looked at before it is used again, unless it was used just now. */
 enum { STALE_AFTER_MS = 50 };
@@ -19,7 +19,7 @@ static void let_go(tvc_exchange *x)
 {
     if (x->state.conn)
         tvc_pool_drop(&x->endpoint->pool, x->state.conn);
-    else if (x->state.phase == TAKING && x->endpoint)
+    else if (x->state.phase == IN_LINE)
         tvc_pool_leave(&x->endpoint->pool, &x->state.waiter);
     x->state.conn = NULL;
 }
@@ -64,9 +64,11 @@ static bool take(tvc_exchange *x, tvc_pending *ret_pending)
     x->state.waiter.waker = x->waker;
     switch (tvc_pool_take(&x->endpoint->pool, x->endpoint, &x->state.waiter, &conn)) {
     case TVC_TAKE_WAIT:
+        x->state.phase = IN_LINE;
         *ret_pending = (tvc_pending){TVC_WAIT_WAKE, -1, INT64_MAX};
         return false;
     case TVC_TAKE_NO_MEMORY:
+        x->state.phase = TAKING;
         return fail(x, TAVOLA_ERR_NO_MEMORY, "no memory for a connection");
     case TVC_TAKEN:
         break;
@@ -84,7 +86,7 @@ static bool take(tvc_exchange *x, tvc_pending *ret_pending)
 static bool begin_sending(tvc_exchange *x)
 {
     x->state.sent = 0;
-    x->state.staged_len = 0;
+    x->state.staged_at = x->state.staged_len = 0;
     x->state.bytes_before = x->state.conn->bytes_out;
     x->state.phase = SENDING;
     tvc_reader_init(&x->state.conn->reader, &x->response, x->is_head, &x->sink);
@@ -130,36 +132,72 @@ static bool stage(tvc_exchange *x, uint64_t offset)
     return true;
 }
 
-/* What is to be sent next.  False when the exchange has ended over it. */
-static bool next_pieces(tvc_exchange *x, struct iovec pieces[2], int *ret_count)
+/* What is sent before the body: the head, with the user of a plain proxy at its end. */
+static int list_head(const tvc_exchange *x, tv_slice parts[3])
 {
-    uint64_t sent = x->state.sent;
-    int count = 0;
+    const char *authorization = x->endpoint->proxy.authorization;
+    const size_t end = sizeof "\r\n" - 1;
 
-    if (sent < x->head.len) {
-        tv_slice rest = tv_slice_skip(x->head, (size_t)sent);
-
-        pieces[count++] = (struct iovec){(void *)rest.data, rest.len};
-        sent = x->head.len;
+    if (authorization == NULL || x->endpoint->is_https) {
+        parts[0] = x->head;
+        return 1;
     }
-    sent -= x->head.len;
-    if (sent < body_len(x)) {
-        tv_slice rest;
+    tv_assert(x->head.len > end);
+    parts[0] = tv_slice_take(x->head, x->head.len - end);
+    parts[1] = tv_slice_of(authorization);
+    parts[2] = tv_slice_skip(x->head, x->head.len - end);
+    return 3;
+}
 
-        if (x->source.read) {
-            if (sent >= x->state.staged_at + x->state.staged_len || x->state.staged_len == 0) {
-                if (!stage(x, sent))
-                    return false;
-            }
-            rest = (tv_slice){x->state.conn->out, x->state.staged_len};
-            rest = tv_slice_skip(rest, (size_t)(sent - x->state.staged_at));
-        } else {
-            rest = tv_slice_skip(x->body, (size_t)sent);
+static uint64_t head_len(const tvc_exchange *x)
+{
+    tv_slice parts[3];
+    uint64_t len = 0;
+
+    for (int i = list_head(x, parts) - 1; i >= 0; i--)
+        len += parts[i].len;
+    return len;
+}
+
+/* The bytes of the body from `offset` on that can be sent next; data is NULL when it failed. */
+static tv_slice next_of_body(tvc_exchange *x, uint64_t offset)
+{
+    tvc_exchange_state *state = &x->state;
+
+    if (x->source.read == NULL)
+        return tv_slice_skip(x->body, (size_t)offset);
+    if (offset >= state->staged_at + state->staged_len && !stage(x, offset))
+        return TV_NONE;
+    return tv_slice_skip((tv_slice){state->conn->out, state->staged_len},
+                         (size_t)(offset - state->staged_at));
+}
+
+enum { PIECES_MAX = 4 };
+
+/* What is to be sent next.  0 when the exchange has ended over it. */
+static int next_pieces(tvc_exchange *x, struct iovec pieces[PIECES_MAX])
+{
+    tv_slice parts[3];
+    int part_count = list_head(x, parts), count = 0;
+    uint64_t skip = x->state.sent;
+
+    for (int i = 0; i < part_count; i++) {
+        if (skip >= parts[i].len) {
+            skip -= parts[i].len;
+            continue;
         }
+        pieces[count++] =
+            (struct iovec){(void *)(parts[i].data + skip), parts[i].len - (size_t)skip};
+        skip = 0;
+    }
+    if (skip < body_len(x)) {
+        tv_slice rest = next_of_body(x, skip);
+
+        if (rest.data == NULL)
+            return 0;
         pieces[count++] = (struct iovec){(void *)rest.data, rest.len};
     }
-    *ret_count = count;
-    return true;
+    return count;
 }
 
 /* The whole answer is there: keep the connection if both sides can go on with it. */
@@ -234,14 +272,14 @@ static bool send_failed(tvc_exchange *x)
 static bool send_some(tvc_exchange *x, tvc_pending *ret_pending)
 {
     tvc_conn *conn = x->state.conn;
-    uint64_t total = x->head.len + body_len(x);
+    uint64_t total = head_len(x) + body_len(x);
 
     while (x->state.sent < total) {
-        struct iovec pieces[2];
-        int count;
+        struct iovec pieces[PIECES_MAX];
+        int count = next_pieces(x, pieces);
         size_t len;
 
-        if (!next_pieces(x, pieces, &count))
+        if (count == 0)
             return true;
 
         tvc_io io = tvc_conn_send(conn, pieces, count, &len);
@@ -263,6 +301,7 @@ static bool step(tvc_exchange *x, tvc_pending *ret_pending)
 {
     switch ((enum phase)x->state.phase) {
     case TAKING:
+    case IN_LINE:
         return take(x, ret_pending);
     case OPENING:
         return open_conn(x, ret_pending);

@@ -13,7 +13,7 @@ enum waiter_state {
 bool tvc_pool_init(tvc_pool *pool, size_t count_max)
 {
     pool->count_max = count_max;
-    return pthread_mutex_init(&pool->lock, NULL) == 0;
+    return tvc_lock_init(&pool->lock);
 }
 
 void tvc_pool_done(tvc_pool *pool)
@@ -25,7 +25,7 @@ void tvc_pool_done(tvc_pool *pool)
         pool->newest = conn->older;
         tvc_conn_free(conn);
     }
-    pthread_mutex_destroy(&pool->lock);
+    tvc_lock_done(&pool->lock);
 }
 
 /* ---- the idle ones ---- */
@@ -148,18 +148,18 @@ tvc_take tvc_pool_take(tvc_pool *pool, tvc_endpoint *endpoint, tvc_pool_waiter *
 {
     tvc_conn *conn;
 
-    pthread_mutex_lock(&pool->lock);
+    tvc_lock_take(&pool->lock);
     bool may_go_on = take_locked(pool, waiter, &conn);
-    pthread_mutex_unlock(&pool->lock);
+    tvc_lock_give(&pool->lock);
     if (!may_go_on)
         return TVC_TAKE_WAIT;
 
     if (conn == NULL)
         conn = tvc_conn_new(endpoint);
     if (conn == NULL) {
-        pthread_mutex_lock(&pool->lock);
+        tvc_lock_take(&pool->lock);
         free_place(pool);
-        pthread_mutex_unlock(&pool->lock);
+        tvc_lock_give(&pool->lock);
         return TVC_TAKE_NO_MEMORY;
     }
     *ret_conn = conn;
@@ -173,38 +173,44 @@ void tvc_pool_give(tvc_pool *pool, tvc_conn *conn)
 
     conn->was_used = true;
     conn->idle_since_ns = now_ns;
-    pthread_mutex_lock(&pool->lock);
+    tvc_lock_take(&pool->lock);
     if (!call_first(pool, conn)) {
         push_idle(pool, conn);
         expired = expire(pool, now_ns); /* one at a time: as many go as come */
     }
-    pthread_mutex_unlock(&pool->lock);
+    tvc_lock_give(&pool->lock);
     tvc_conn_free(expired);
 }
 
 void tvc_pool_drop(tvc_pool *pool, tvc_conn *conn)
 {
     tvc_conn_free(conn);
-    pthread_mutex_lock(&pool->lock);
-    free_place(pool);
-    pthread_mutex_unlock(&pool->lock);
+    if (tvc_lock_take_unless_child(&pool->lock)) {
+        free_place(pool);
+        tvc_lock_give(&pool->lock);
+    }
 }
 
 void tvc_pool_leave(tvc_pool *pool, tvc_pool_waiter *waiter)
 {
-    tvc_conn *conn = NULL;
-
-    pthread_mutex_lock(&pool->lock);
-    if (waiter->state == IN_LINE) {
-        unlink_waiter(pool, waiter);
-    } else if (waiter->state == CALLED) {
-        conn = waiter->conn;
+    if (!tvc_lock_take_unless_child(&pool->lock)) {
+        if (waiter->state == IN_LINE)
+            unlink_waiter(pool, waiter);
+        tvc_conn_free(waiter->conn);
         waiter->conn = NULL;
-        waiter->state = APART;
-        if (conn == NULL)
-            free_place(pool);
+        return;
     }
-    pthread_mutex_unlock(&pool->lock);
+
+    tvc_conn *conn = waiter->conn;
+    bool has_place = waiter->state == CALLED && conn == NULL;
+
+    if (waiter->state == IN_LINE)
+        unlink_waiter(pool, waiter);
+    waiter->conn = NULL;
+    waiter->state = APART;
+    if (has_place)
+        free_place(pool);
+    tvc_lock_give(&pool->lock);
     if (conn)
         tvc_pool_give(pool, conn);
 }

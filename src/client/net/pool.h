@@ -5,12 +5,11 @@
 #ifndef TVC_NET_POOL_H
 #define TVC_NET_POOL_H
 
-#include <pthread.h>
-
 #include "client/net/conn.h"
+#include "client/net/lock.h"
 
 typedef struct tvc_pool {
-    pthread_mutex_t lock;
+    tvc_lock lock;
     size_t count, count_max;   /* connections, idle ones and those about to be made included */
     tvc_conn *newest, *oldest; /* idle */
     tvc_pool_waiter *first, *last;

@@ -100,6 +100,30 @@ TEST(takes_no_answer_for_whole_that_was_cut)
     check_every_cut(HELLO, false);
 }
 
+TEST(finds_a_host_by_its_name)
+{
+    script_server server = {.answers = {{.text = HELLO}}, .answer_count = 1};
+    char url[100];
+
+    script_server_start(&server);
+    snprintf(url, sizeof url, "http://localhost:%d", server.port);
+
+    tvc_endpoint *endpoint = open_endpoint(url, 4);
+
+    for (int i = 0; i < 3; i++) {
+        tvc_exchange x = make_get(endpoint);
+
+        drive(&x);
+        CHECK_END(x, TAVOLA_OK, TVC_ANSWERED);
+        tvc_exchange_done(&x);
+        script_server_cut(&server);
+        usleep(60 * 1000); /* so that the next one connects again */
+    }
+    CHECK_INT(server.connections, 3);
+    tvc_endpoint_close(endpoint);
+    script_server_stop(&server);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +131,7 @@ int main(void)
         cmocka_unit_test(sends_head_and_body),
         cmocka_unit_test(tells_how_far_it_got_when_nobody_listens),
         cmocka_unit_test(takes_no_answer_for_whole_that_was_cut),
+        cmocka_unit_test(finds_a_host_by_its_name),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

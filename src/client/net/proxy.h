@@ -1,0 +1,30 @@
+/*
+ * Which proxy, if any: as the application says, or by the environment in the way of curl.
+ */
+#ifndef TVC_NET_PROXY_H
+#define TVC_NET_PROXY_H
+
+#include "client/memory.h"
+#include "client/net/url.h"
+
+typedef struct tvc_proxy {
+    char *host; /* without brackets; NULL: no proxy */
+    uint16_t port;
+    char *authorization; /* "Proxy-Authorization: Basic ...\r\n", or NULL; secret */
+} tvc_proxy;
+
+/**
+ * The proxy for requests to a URL.  `option` NULL: by https_proxy, HTTPS_PROXY, http_proxy (only
+ * so: HTTP_PROXY can be a header of a CGI request), all_proxy, ALL_PROXY, unless no_proxy or
+ * NO_PROXY names the host; "": none.  INVALID with one static line, NO_MEMORY.
+ */
+tavola_err tvc_proxy_choose(const tvc_url *url, const char *option, tvc_proxy *ret_proxy,
+                            const char **reterr_why);
+
+void tvc_proxy_done(tvc_proxy *proxy);
+
+/** Whether a value of no_proxy names a host: "*", names with all below them, addresses, networks.
+ */
+bool tvc_proxy_is_excepted(tv_slice no_proxy, tv_slice host);
+
+#endif

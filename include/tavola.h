@@ -379,7 +379,10 @@ typedef enum tavola_cmp {
     TAVOLA_LT,
     TAVOLA_LE
 } tavola_cmp;
-/* Combinators take over their arguments, so nesting needs no temporaries; NULL in gives NULL out.
+/*
+ * Filters never are NULL: one that cannot be made, be it for a lack of memory, remembers why, and
+ * whatever uses it returns that error.  (NULL is allowed where it stands for "everything".)
+ * Combinators take over their arguments, so nesting needs no temporaries.
  */
 TAVOLA_API tavola_filter *tavola_where(const char *name, tavola_cmp cmp, tavola_value value);
 /* Strings that begin with `prefix`, as a range in the order of the service. */
@@ -406,19 +409,22 @@ extern "C" {
     tavola_filter_bind((text), (const tavola_value[]){__VA_ARGS__},                                \
                        sizeof((const tavola_value[]){__VA_ARGS__}) / sizeof(tavola_value))
 #endif
-TAVOLA_API tavola_filter *tavola_filter_raw(const char *odata);   /* trusted text only */
+/* Trusted text only: what it says is sent as it is. */
+TAVOLA_API tavola_filter *tavola_filter_raw(const char *odata);
 TAVOLA_API char *tavola_filter_text(const tavola_filter *filter); /* NULL if it has an error */
 TAVOLA_API tavola_err tavola_filter_error(const tavola_filter *filter); /* NULL: NO_MEMORY */
 TAVOLA_API void tavola_filter_free(tavola_filter *filter);
 /* The guide's word for the filter: "point", "range", "partition scan", "table scan". */
 TAVOLA_API const char *tavola_filter_plan(const tavola_filter *filter);
 
-TAVOLA_API tavola_query *tavola_query_new(tavola_filter *filter); /* takes it over; NULL: all */
-TAVOLA_API void tavola_query_select(tavola_query *query,
-                                    const char *const *names); /* NULL-terminated */
+/* Takes the filter over; NULL: all.  Never NULL itself, for the same reason as filters. */
+TAVOLA_API tavola_query *tavola_query_new(tavola_filter *filter);
+/* `names` ends with NULL.  PartitionKey, RowKey and Timestamp are always read, too. */
+TAVOLA_API void tavola_query_select(tavola_query *query, const char *const *names);
 TAVOLA_API void tavola_query_set_page_size(tavola_query *query,
-                                           uint32_t entities_max);                  /* 1..1000 */
-TAVOLA_API void tavola_query_set_limit(tavola_query *query, uint64_t entities_max); /* in all */
+                                           uint32_t entities_max); /* 1..1000 */
+/* How many in all pages together, at least 1. */
+TAVOLA_API void tavola_query_set_limit(tavola_query *query, uint64_t entities_max);
 TAVOLA_API void tavola_query_free(tavola_query *query);
 
 /*

@@ -68,6 +68,16 @@ static tv_slice row_bound(tv_arena *arena, tv_slice prefix, tv_slice partition,
                                          is_after ? TV_LIT("\x01") : TV_LIT("")});
 }
 
+/* What reading a box is called. */
+static tv_plan_kind kind_of_box(const tv_region *region, const tv_box *box)
+{
+    if (!tv_span_is_point(&region->partitions, box->partition))
+        return TV_PLAN_TABLE;
+    if (tv_span_is_point(&region->rows, box->row))
+        return TV_PLAN_POINT;
+    return tv_span_is_full(box->row) ? TV_PLAN_PARTITION : TV_PLAN_RANGE;
+}
+
 /* The rows that a box has in one partition.  The bounds of a point share their bytes. */
 static tv_key_range range_in_partition(tv_arena *arena, tv_slice prefix, const tv_region *region,
                                        const tv_box *box)
@@ -76,11 +86,10 @@ static tv_key_range range_in_partition(tv_arena *arena, tv_slice prefix, const t
     tv_slice partition = tv_bound_key(&region->partitions, box->partition.from, &is_after);
     tv_key_range range = {
         .to = row_bound(arena, prefix, partition, region, box->row.to),
-        .kind = tv_span_is_full(box->row) ? TV_PLAN_PARTITION : TV_PLAN_RANGE,
+        .kind = kind_of_box(region, box),
     };
 
-    if (tv_span_is_point(&region->rows, box->row)) {
-        range.kind = TV_PLAN_POINT;
+    if (range.kind == TV_PLAN_POINT) {
         range.from = tv_slice_take(range.to, range.to.len - 1);
     } else {
         range.from = row_bound(arena, prefix, partition, region, box->row.from);
@@ -202,17 +211,36 @@ static const tv_node *residual_of(tv_arena *arena, const tv_filter *filter)
     return rest->first == rest->last ? rest->first : rest;
 }
 
+/* The keys that a plan reads: as few as can be told without too many bytes of ranges. */
+static tv_region region_to_read(tv_arena *scratch, size_t prefix_len, const tv_filter *filter)
+{
+    tv_region region = tv_region_of(scratch, filter);
+
+    while (region.count > 1 && range_bytes(&region, prefix_len) > TV_PLAN_BYTES_MAX)
+        tv_region_widen(&region);
+    return region;
+}
+
+tv_plan_kind tv_plan_kind_of(tv_arena *scratch, size_t prefix_len, const tv_filter *filter)
+{
+    tv_region region = region_to_read(scratch, prefix_len, filter);
+    tv_plan_kind worst = TV_PLAN_POINT;
+
+    for (size_t i = 0; i < region.count; i++) {
+        tv_plan_kind kind = kind_of_box(&region, &region.boxes[i]);
+
+        worst = kind > worst ? kind : worst;
+    }
+    return worst;
+}
+
 tv_plan tv_plan_make(tv_arena *arena, tv_slice table_prefix, const tv_filter *filter)
 {
     tv_arena scratch; /* only the plan itself outlives the planning */
 
     tv_arena_init(&scratch);
 
-    tv_region region = tv_region_of(&scratch, filter);
-
-    while (region.count > 1 && range_bytes(&region, table_prefix.len) > TV_PLAN_BYTES_MAX)
-        tv_region_widen(&region);
-
+    tv_region region = region_to_read(&scratch, table_prefix.len, filter);
     tv_plan plan = {.filter = filter, .count = region.count};
     bool is_wider = region.is_widened;
 

@@ -44,4 +44,10 @@ enum { TV_PLAN_BYTES_MAX = 256 * 1024 };
  */
 tv_plan tv_plan_make(tv_arena *arena, tv_slice table_prefix, const tv_filter *filter);
 
+/**
+ * The kind that such a plan has, without the plan: for a client, which has no rows.  All that it
+ * takes is what tv_region_of takes of `scratch`.
+ */
+tv_plan_kind tv_plan_kind_of(tv_arena *scratch, size_t prefix_len, const tv_filter *filter);
+
 #endif

@@ -1,0 +1,131 @@
+/*
+ * What the service will do with a filter, found out by the server's own code.  It cannot report a
+ * lack of memory, so the most that it can take is reserved first.
+ */
+#include "odata/plan.h"
+#include "client/query/filter.h"
+#include "odata/filter.h"
+#include "odata/region.h"
+
+enum {
+    ALIGNMENT = 16,
+    DEPTH_MAX = 100, /* the parser recurses, on the stack of somebody else's thread */
+    PREFIX_LEN = 32, /* about that of a table's rows in the server: it decides only among giants */
+};
+
+static const char *const words[TV_PLAN_KINDS] = {"point", "range", "partition scan", "table scan"};
+
+static bool is_word_char(char c)
+{
+    char lower = tv_ascii_lower(c);
+
+    return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
+           (unsigned char)c >= 0x80;
+}
+
+/* How often "not" is in a text that has no strings. */
+static size_t count_nots(tv_slice text)
+{
+    tv_slice word = TV_LIT("not");
+    size_t count = 0;
+
+    for (size_t i = 0; i + word.len <= text.len; i++) {
+        tv_slice rest = tv_slice_skip(text, i);
+
+        count += tv_slice_starts_with(rest, word) && (i == 0 || !is_word_char(text.data[i - 1])) &&
+                 (rest.len == word.len || !is_word_char(rest.data[word.len]));
+    }
+    return count;
+}
+
+/* How deep the parser will go: parentheses, and every "not" as if all were inside each other. */
+static bool is_too_deep(const tavola_filter *filter)
+{
+    tv_slice rest = tvc_filter_slice(filter);
+    size_t depth = filter->depth;
+    tvc_piece piece;
+
+    while (tvc_piece_next(&rest, &piece)) {
+        if (piece.kind == TVC_PIECE_PLAIN)
+            depth += count_nots(piece.text);
+    }
+    return depth > DEPTH_MAX;
+}
+
+/* Of parsing: the filter, nodes (at most one for every two characters), strings, a message. */
+static size_t parse_bytes_max(size_t text_len)
+{
+    enum { MESSAGE = 512 };
+
+    return sizeof(tv_filter) + ALIGNMENT + (text_len / 2 + 2) * (sizeof(tv_node) + ALIGNMENT) +
+           2 * text_len + 2 * text_len + MESSAGE;
+}
+
+static size_t leaf_count(const tv_node *node)
+{
+    size_t count = 0;
+
+    if (tv_node_first(node) == NULL)
+        return 1;
+    for (const tv_node *child = tv_node_first(node); child; child = child->next)
+        count += leaf_count(child);
+    return count;
+}
+
+/*
+ * Boxes that are made or compared.  A leaf has two at most, so n leaves have 2^n at most however
+ * they are joined, in fewer than 2n steps; and there is the planner's own limit.
+ */
+static size_t work_max(size_t leaves)
+{
+    enum { FEW = 10 };
+
+    return leaves <= FEW ? 2 * (leaves + 1) << leaves : TV_REGION_WORK_MAX;
+}
+
+/*
+ * Of tv_region_of: keys and their numbers; two boxes for every leaf and one for every node; what
+ * intersections make, and what unions collect, which grows by doubling.
+ */
+static size_t region_bytes_max(size_t text_len, const tv_filter *parsed)
+{
+    enum { NAMED_BYTES = 2 * (sizeof(tv_slice) + sizeof(uint64_t)) + 2 * sizeof(tv_slice) };
+    size_t nodes = text_len / 2 + 2, comparisons = (size_t)parsed->compare_count;
+    size_t leaves = parsed->root ? leaf_count(parsed->root) : 0;
+
+    return (comparisons + 1) * (sizeof(uint32_t) + NAMED_BYTES) + 8 * ALIGNMENT + 2 * text_len +
+           comparisons * ALIGNMENT + nodes * 2 * (sizeof(tv_box) + ALIGNMENT) +
+           work_max(leaves) * 5 * (sizeof(tv_box) + ALIGNMENT);
+}
+
+static tv_plan_kind plan_kind(const tv_filter *parsed, size_t text_len)
+{
+    tv_plan_kind kind = TV_PLAN_TABLE;
+    tv_arena scratch;
+
+    tv_arena_init(&scratch);
+    if (tv_arena_reserve(&scratch, region_bytes_max(text_len, parsed)) == TV_OK)
+        kind = tv_plan_kind_of(&scratch, PREFIX_LEN, parsed);
+    tv_arena_done(&scratch);
+    return kind;
+}
+
+const char *tavola_filter_plan(const tavola_filter *filter)
+{
+    tv_plan_kind kind = TV_PLAN_TABLE;
+    tv_error_info info = {0};
+    tv_filter *parsed;
+    tv_arena arena;
+
+    if (filter == NULL || filter->error || is_too_deep(filter))
+        return words[TV_PLAN_TABLE];
+
+    tv_slice text = tvc_filter_slice(filter);
+
+    tv_arena_init(&arena);
+    if (tv_arena_reserve(&arena, parse_bytes_max(text.len)) == TV_OK &&
+        tv_filter_parse(&arena, text, &parsed, &info) == TV_OK)
+        kind = plan_kind(parsed, text.len);
+    tv_arena_done(&arena);
+    return words[kind];
+}

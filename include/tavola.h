@@ -689,8 +689,7 @@ TAVOLA_USE tavola_err tavola_queue_open(tavola_client *client, const char *name,
                                         tavola_queue **ret_queue);
 TAVOLA_API void tavola_queue_close(tavola_queue *queue);
 TAVOLA_API const char *tavola_queue_name(const tavola_queue *queue);
-/* OK also when there is such a queue already: the service does not tell.  CONFLICT while a queue
- * of that name is being deleted. */
+/* CONFLICT for about 30 seconds after a queue of that name was deleted. */
 TAVOLA_USE tavola_err tavola_queue_create(tavola_queue *queue, tavola_call *call);
 TAVOLA_USE tavola_err tavola_queue_create_if_absent(tavola_queue *queue, tavola_call *call);
 TAVOLA_USE tavola_err tavola_queue_delete(tavola_queue *queue, tavola_call *call);
@@ -738,13 +737,13 @@ TAVOLA_USE tavola_err tavola_messages_peek(tavola_queue *queue, uint32_t count, 
                                            tavola_messages **ret_messages);
 /*
  * Hide it for hidden_s seconds from now (0: show it at once) and change its text, unless that is
- * NULL.  The message gets a new pop receipt; the old one is void.  NOT_FOUND when it is deleted,
- * CONFLICT when somebody else has taken it since.  UNKNOWN_OUTCOME when the new pop receipt was
- * lost on its way: then it is no longer ours, and comes back when its time is over.
+ * NULL.  The message gets a new pop receipt; the old one is void.  NOT_FOUND when it is deleted, or
+ * somebody else has taken it since.  UNKNOWN_OUTCOME when the new pop receipt may have been lost on
+ * its way: then it is no longer ours, and comes back when its time is over.
  */
 TAVOLA_USE tavola_err tavola_message_update(tavola_queue *queue, tavola_message *message,
                                             const char *text, uint32_t hidden_s, tavola_call *call);
-/* NOT_FOUND when it is deleted already, CONFLICT when somebody else has taken it since. */
+/* NOT_FOUND when it is deleted already, or somebody else has taken it since. */
 TAVOLA_USE tavola_err tavola_message_delete(tavola_queue *queue, const tavola_message *message,
                                             tavola_call *call);
 /* A message by an id and pop receipt that were kept, for update and delete; NULL: no memory. */
@@ -791,9 +790,10 @@ typedef struct tavola_blob_options {
 } tavola_blob_options;
 /*
  * Put a whole block blob in place of what there is, at once and atomically; options may be NULL.
- * tavola_call_etag is its etag then.  A conditional put whose answer was lost is settled by the
- * blob's size and MD5 (tavola_call_was_confirmed).  Up to 16 MiB in one request; more goes in
- * blocks, and the call's timeout is for each of those requests.
+ * tavola_call_etag is its etag then.  A put whose answer was lost is settled by the blob's size and
+ * MD5 (tavola_call_was_confirmed); UNKNOWN_OUTCOME when another write may have come over ours.
+ * Up to 16 MiB in one request; more goes in blocks, and the call's timeout is for each of those
+ * requests.
  */
 TAVOLA_USE tavola_err tavola_blob_put(tavola_container *container, const char *name,
                                       const void *data, size_t size,

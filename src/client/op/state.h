@@ -12,9 +12,12 @@
 #ifndef TVC_OP_STATE_H
 #define TVC_OP_STATE_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/mailbox.h"
 #include "client/op/op.h"
+#include "client/op/timers.h"
 
 typedef enum tvc_phase {
     TVC_PHASE_NEW,
@@ -22,6 +25,36 @@ typedef enum tvc_phase {
     TVC_PHASE_PAUSE,
     TVC_PHASE_DONE,
 } tvc_phase;
+
+/** Whose an operation is. */
+typedef enum tvc_place {
+    TVC_PLACE_CALLER, /* never started */
+    TVC_PLACE_LOOP,   /* the client's thread drives it */
+    TVC_PLACE_QUEUE,  /* done, waits for tavola_poll */
+    TVC_PLACE_DONE,   /* done, and the application's alone */
+} tvc_place;
+
+/** What a started operation needs beyond that (loop.c, completion.c). */
+typedef struct tvc_started {
+    tavola_op *op;
+    tv_mail mail;           /* to the loop: look at it */
+    _Atomic bool is_mailed; /* the mail is on its way */
+    _Atomic int place;      /* changed with the loop's lock held, last of all */
+
+    /* Of the loop's thread. */
+    tvc_waker waker;
+    tavola_op *previous,
+        *next; /* of all that are under way; with the lock: of those in the queue */
+    bool is_admitted;
+    tvc_wait wait;
+    int fd; /* that it waits for; -1: none */
+    tavola_op *next_of_fd;
+    tvc_timer timer;
+
+    /* With the loop's lock held. */
+    pthread_cond_t *waiter; /* of tavola_op_wait, or NULL */
+    bool is_abandoned;      /* freed while it was under way: the loop frees it */
+} tvc_started;
 
 typedef struct tvc_op_state {
     tvc_phase phase;
@@ -46,6 +79,8 @@ typedef struct tvc_op_state {
     bool is_settling;
     bool is_last_question; /* settling after all attempts, not after a telling answer */
     tavola_err otherwise;  /* the result when what is read back is not what was written */
+
+    tvc_started started;
 } tvc_op_state;
 
 /**

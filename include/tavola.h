@@ -246,14 +246,17 @@ TAVOLA_API void tavola_entity_set_double(tavola_entity *entity, const char *name
 TAVOLA_API void tavola_entity_set_boolean(tavola_entity *entity, const char *name, bool value);
 TAVOLA_API void tavola_entity_set_datetime(tavola_entity *entity, const char *name,
                                            tavola_ticks value);
+TAVOLA_API void tavola_entity_set_guid(tavola_entity *entity, const char *name, tavola_guid value);
 TAVOLA_API void tavola_entity_set_binary(tavola_entity *entity, const char *name, const void *data,
                                          size_t size);
 TAVOLA_API void tavola_entity_unset(tavola_entity *entity, const char *name);
 TAVOLA_API tavola_err tavola_entity_error(const tavola_entity *entity);
 /* One line that says which property was refused and why; "" when there is no error. */
 TAVOLA_API const char *tavola_entity_error_text(const tavola_entity *entity);
-/* Getters: false when absent or of a type that would lose something (Int32 widens to Int64 and
- * Double). */
+/*
+ * Getters: false when absent or of a type that would lose something.  Int32 widens to Int64 and
+ * Double; a string with U+0000 inside is only had by tavola_entity_get.
+ */
 TAVOLA_API const char *tavola_entity_partition_key(const tavola_entity *entity);
 TAVOLA_API const char *tavola_entity_row_key(const tavola_entity *entity);
 TAVOLA_API const char *tavola_entity_etag(const tavola_entity *entity); /* or NULL */

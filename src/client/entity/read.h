@@ -1,0 +1,50 @@
+/*
+ * Reading entities, one after the other, into one array of properties.
+ */
+#ifndef TVC_ENTITY_READ_H
+#define TVC_ENTITY_READ_H
+
+#include "client/entity/entity.h"
+#include "client/entity/json_scan.h"
+
+enum {
+    TVC_READ_PROPERTIES_MAX = 1024, /* of an entity: four times what the service has */
+};
+
+/** A type annotation that did not stand directly before its property. */
+typedef struct tvc_annotation {
+    tv_slice name;
+    tavola_type type;
+} tvc_annotation;
+
+typedef struct tvc_entity_reader {
+    tvc_scan scan;
+    const char *start; /* of the text */
+    tvc_property *properties;
+    size_t count, size;
+    tavola_err err; /* when something returned false: PROTOCOL or NO_MEMORY */
+    char day[10];   /* the last one that was read, "2026-01-02"; its ticks */
+    tavola_ticks day_ticks;
+    size_t late_count; /* of the entity that is being read */
+    tvc_annotation late[TVC_READ_PROPERTIES_MAX];
+} tvc_entity_reader;
+
+/** `json` has a NUL after json_len. */
+void tvc_entity_reader_init(tvc_entity_reader *reader, char *json, size_t json_len);
+
+/**
+ * How many of something the whole text will have, when it had `count` so far: more than `count`, a
+ * little too many rather than too few.
+ */
+size_t tvc_entity_reader_estimate(const tvc_entity_reader *reader, size_t count);
+
+/**
+ * Read an object that begins here into an entity: keys, etag, timestamp and the number of
+ * properties, which are the last ones of the reader.
+ */
+bool tvc_entity_reader_next(tvc_entity_reader *reader, tavola_entity *entity);
+
+/** Whether nothing but blanks is left. */
+bool tvc_entity_reader_is_at_end(tvc_entity_reader *reader);
+
+#endif

@@ -531,9 +531,12 @@ TAVOLA_API int tavola_client_fd(tavola_client *client); /* -1 when there is no m
 
 /* ---- 7. keys ------------------------------------------------------------------------------- */
 TAVOLA_API tavola_ticks tavola_now(void);
+/* What lies outside the years 1 to 9999 becomes their first or last tick. */
 TAVOLA_API tavola_ticks tavola_ticks_from_unix_us(int64_t microseconds);
 TAVOLA_API int64_t tavola_ticks_to_unix_us(tavola_ticks ticks);
-/* "2026-01-02T03:04:05.1234567Z" and back; false when it is not such a text. */
+/* "2026-01-02T03:04:05.1234567Z" ("" outside those years) and back; the fraction and the seconds
+ * may be missing, and an offset ("+01:00") may take the place of the Z.  False when it is not such
+ * a text. */
 TAVOLA_API void tavola_ticks_format(tavola_ticks ticks, char ret_text[29]);
 TAVOLA_API bool tavola_ticks_parse(const char *text, tavola_ticks *ret_ticks);
 TAVOLA_API bool tavola_guid_parse(const char *text, tavola_guid *ret_guid);
@@ -541,12 +544,15 @@ TAVOLA_API void tavola_guid_format(tavola_guid guid, char ret_text[37]);
 TAVOLA_API tavola_guid tavola_guid_random(void);
 TAVOLA_API void tavola_key_inverted(tavola_ticks when, char ret_key[20]); /* 19 digits and NUL */
 TAVOLA_API bool tavola_key_from_inverted(const char *key, tavola_ticks *ret_when);
+/* At least `width` digits; "" when `size`, with the NUL, is too small. */
 TAVOLA_API void tavola_key_padded(uint64_t number, unsigned width, char *ret_key, size_t size);
-/* NULL when the separator occurs in a part, or memory is short.  `parts` ends with NULL. */
+/* NULL when the separator occurs in a part or is not ASCII, or memory is short.  `parts` ends with
+ * NULL. */
 TAVOLA_API char *tavola_key_join(char separator, const char *const *parts);
 /* The smallest key after all that begin with the prefix, by UTF-16 units as the service orders
  * keys; NULL when there is none, and when memory is short. */
 TAVOLA_API char *tavola_key_after(const char *prefix);
+/* Valid UTF-8 of at most 1 KiB as UTF-16, without control characters and / \ # ?; "" is valid. */
 TAVOLA_API bool tavola_key_is_valid(const char *key);
 
 /* ---- 8. shared access signatures and stored policies --------------------------------------- */

@@ -309,26 +309,23 @@ typedef struct tavola_field {
     size_t offset;
     uint32_t flags;
 } tavola_field;
+/* clang-format off */
 #define TAVOLA_FIELD(struct_type, member, edm)                                                     \
-    {                                                                                              \
-#member, TAVOLA_##edm, offsetof(struct_type, member), 0                                    \
-    }
+    {#member, TAVOLA_##edm, offsetof(struct_type, member), 0}
 #define TAVOLA_FIELD_AS(struct_type, member, edm, name, flags)                                     \
-    {                                                                                              \
-        name, TAVOLA_##edm, offsetof(struct_type, member), flags                                   \
-    }
+    {name, TAVOLA_##edm, offsetof(struct_type, member), flags}
 /* A member of a struct inside: TAVOLA_FIELD_IN(person, Address, City, STRING) is "Address_City". */
 #define TAVOLA_FIELD_IN(struct_type, outer, member, edm)                                           \
-    {                                                                                              \
-#outer "_" #member, TAVOLA_##edm, offsetof(struct_type, outer.member), 0                   \
-    }
-#define TAVOLA_FIELD_END                                                                           \
-    {                                                                                              \
-        NULL, TAVOLA_NONE, 0, 0                                                                    \
-    }
+    {#outer "_" #member, TAVOLA_##edm, offsetof(struct_type, outer.member), 0}
+#define TAVOLA_FIELD_END {NULL, TAVOLA_NONE, 0, 0}
+/* clang-format on */
+/* `fields` ends with TAVOLA_FIELD_END.  INVALID and TOO_LARGE as tavola_entity_error has them. */
 TAVOLA_USE tavola_err tavola_entity_from(const tavola_field *fields, const void *object,
                                          tavola_entity **ret_entity);
-/* Strings of *ret_object point into the entity: keep it while you use them. */
+/*
+ * Strings of *ret_object point into the entity: keep it while you use them.  INVALID when a
+ * property is absent or does not fit its field, and then *ret_object is as it was.
+ */
 TAVOLA_USE tavola_err tavola_entity_read(const tavola_entity *entity, const tavola_field *fields,
                                          void *ret_object);
 

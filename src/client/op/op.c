@@ -2,6 +2,7 @@
 #include "client/op/op.h"
 
 #include "base/assert.h"
+#include "client/entity/entity.h"
 #include "client/op/loop.h"
 #include "client/op/state.h"
 
@@ -52,7 +53,7 @@ void tvc_op_release(tavola_op *op)
     if (op->release)
         op->release(op);
     tavola_entity_free(op->entity);
-    tavola_page_free(op->page);
+    tvc_page_free(op->page);
     tvc_release(op->response_token);
     tvc_text_done(&op->request.path);
     tvc_text_done(&op->request.query);

@@ -133,47 +133,44 @@ void tvc_settle_exhausted(tavola_op *op, tavola_err err)
 
 /* ---- the answer to our question ------------------------------------------------------------- */
 
-/* Whether the entity that was read is what we wrote.  False also when that cannot be told. */
-static bool is_ours(const tavola_op *op, tvc_response *response)
+typedef enum finding { WRITTEN, NOT_WRITTEN, CANNOT_TELL } finding;
+
+/* Whether the entity that was read is what we wrote. */
+static finding compare(const tavola_op *op, tvc_response *response)
 {
     tavola_entity *sent = NULL, *found = NULL;
     tv_slice text = tvc_text_slice(&op->settle.entity);
     char *copy = tvc_dup(text), *body = response->body;
-    bool ours = false;
+    finding result = CANNOT_TELL;
 
+    /* Both texts are taken over by those who read them. */
     response->body = NULL;
-    if (copy == NULL || body == NULL) {
-        tvc_release(copy);
-        tvc_release(body);
-        return false;
+    if (body && tvc_entity_read(body, response->body_len, &found) == TAVOLA_OK && copy) {
+        if (tvc_entity_read(copy, text.len, &sent) == TAVOLA_OK)
+            result = (op->settle.kind == TVC_SETTLE_MERGE ? tvc_entity_contains(found, sent)
+                                                          : tvc_entity_same(found, sent))
+                         ? WRITTEN
+                         : NOT_WRITTEN;
+        copy = NULL;
     }
-    tavola_err err = tvc_entity_read(copy, text.len, &sent);
-
-    if (err == TAVOLA_OK) {
-        err = tvc_entity_read(body, response->body_len, &found);
-        if (err == TAVOLA_OK)
-            ours = op->settle.kind == TVC_SETTLE_MERGE ? tvc_entity_contains(found, sent)
-                                                       : tvc_entity_same(found, sent);
-    } else {
-        tvc_release(body);
-    }
+    tvc_release(copy);
     tavola_entity_free(sent);
     tavola_entity_free(found);
-    return ours;
+    return result;
 }
 
-/* Whether what is there now shows that the write was made. */
-static bool shows_write(tavola_op *op, tvc_response *response)
+/* What is there now, as an answer of 200 or 404 shows it. */
+static finding look(tavola_op *op, tvc_response *response)
 {
     bool is_there = response->status == 200;
 
     switch (op->settle.kind) {
     case TVC_SETTLE_DELETE:
-        return !is_there;
+        return is_there ? NOT_WRITTEN : WRITTEN;
     case TVC_SETTLE_CREATE:
-        return is_there;
+        return is_there ? WRITTEN : NOT_WRITTEN;
     default:
-        return is_there && is_ours(op, response);
+        return is_there ? compare(op, response) : NOT_WRITTEN;
     }
 }
 
@@ -187,6 +184,24 @@ static void end_otherwise(tavola_op *op)
         tvc_op_end(op, err);
 }
 
+static void take_finding(tavola_op *op, tvc_response *response)
+{
+    switch (look(op, response)) {
+    case WRITTEN:
+        op->call->status = response->status;
+        if (response->status == 200)
+            (void)tvc_call_set_etag(op->call, tvc_response_header(response, TV_LIT("ETag")));
+        confirm(op);
+        break;
+    case NOT_WRITTEN:
+        end_otherwise(op);
+        break;
+    case CANNOT_TELL:
+        end_unknown(op);
+        break;
+    }
+}
+
 void tvc_settle_read(tavola_op *op)
 {
     tvc_op_state *state = op->state;
@@ -194,14 +209,7 @@ void tvc_settle_read(tavola_op *op)
     bool is_answered = state->exchange.fate == TVC_ANSWERED;
 
     if (is_answered && (response->status == 200 || response->status == 404)) {
-        if (!shows_write(op, response)) {
-            end_otherwise(op);
-            return;
-        }
-        op->call->status = response->status;
-        if (response->status == 200)
-            (void)tvc_call_set_etag(op->call, tvc_response_header(response, TV_LIT("ETag")));
-        confirm(op);
+        take_finding(op, response);
         return;
     }
 

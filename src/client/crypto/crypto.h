@@ -17,7 +17,7 @@
 #define TVC_CRYPTO_METADATA1 "_ClientEncryptionMetadata1"
 #define TVC_CRYPTO_METADATA2 "_ClientEncryptionMetadata2"
 
-/** The two properties that carry what decryption needs, ending with NULL: for a $select. */
+/** What decryption needs, ending with NULL: for a $select.  The keys are part of it. */
 extern const char *const tvc_crypto_metadata_names[];
 
 /**

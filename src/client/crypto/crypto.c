@@ -1,0 +1,131 @@
+/* A crypto: its key, its callbacks, its rules. */
+#include "client/crypto/crypto.h"
+
+#include <limits.h>
+#include <openssl/err.h>
+#include <openssl/rand.h>
+
+#include "client/crypto/key.h"
+#include "client/crypto/policy.h"
+
+const char *const tvc_crypto_metadata_names[] = {"PartitionKey", "RowKey", TVC_CRYPTO_METADATA1,
+                                                 TVC_CRYPTO_METADATA2, NULL};
+
+/* OpenSSL's, because it does not repeat itself in a process that has forked. */
+static bool draw_random(void *user, void *ret_bytes, size_t len)
+{
+    (void)user;
+    return len <= INT_MAX && RAND_bytes(ret_bytes, (int)len) == 1;
+}
+
+/* Takes over a key that has a key_free. */
+static tavola_crypto *new_crypto(const tavola_key_ops *ops, void *key, void (*key_free)(void *key))
+{
+    tavola_crypto *crypto = tvc_zalloc(sizeof *crypto);
+
+    if (crypto == NULL) {
+        if (key_free)
+            key_free(key);
+        return NULL;
+    }
+    crypto->ops = *ops;
+    crypto->key = key;
+    crypto->key_free = key_free;
+    crypto->protocol = 2;
+    crypto->random = draw_random;
+    return crypto;
+}
+
+tavola_crypto *tavola_crypto_new(const tavola_key_ops *ops, void *key)
+{
+    if (ops == NULL || ops->struct_size < sizeof *ops || ops->kid == NULL ||
+        (ops->wrap == NULL && ops->unwrap == NULL) || (ops->wrap && ops->algorithm == NULL))
+        return NULL;
+    return new_crypto(ops, key, NULL);
+}
+
+tavola_crypto *tavola_crypto_new_aes(const char *kid, const uint8_t kek[32])
+{
+    return tavola_crypto_new_aes_size(kid, kek, 32);
+}
+
+tavola_crypto *tavola_crypto_new_aes_size(const char *kid, const void *kek, size_t size)
+{
+    void *key = tvc_aes_key_new(kid, kek, size);
+
+    return key ? new_crypto(&tvc_aes_key_ops, key, tvc_aes_key_free) : NULL;
+}
+
+tavola_crypto *tavola_crypto_new_rsa(const char *kid, const char *pem, size_t size)
+{
+    ERR_set_mark();
+
+    void *key = tvc_rsa_key_new(kid, pem, size);
+
+    ERR_pop_to_mark();
+    return key ? new_crypto(&tvc_rsa_key_ops, key, tvc_rsa_key_free) : NULL;
+}
+
+void tavola_crypto_free(tavola_crypto *crypto)
+{
+    if (crypto == NULL)
+        return;
+    if (crypto->key_free)
+        crypto->key_free(crypto->key);
+    tvc_release(crypto);
+}
+
+void tavola_crypto_set_resolver(tavola_crypto *crypto, tavola_resolve_fn resolve, void *user)
+{
+    if (crypto == NULL)
+        return;
+    crypto->resolve = resolve;
+    crypto->resolve_user = user;
+}
+
+void tavola_crypto_set_properties(tavola_crypto *crypto, tavola_encrypt_fn encrypt, void *user)
+{
+    if (crypto == NULL)
+        return;
+    crypto->encrypt = encrypt;
+    crypto->encrypt_user = user;
+}
+
+void tavola_crypto_set_required(tavola_crypto *crypto, bool required)
+{
+    if (crypto)
+        crypto->is_required = required;
+}
+
+void tavola_crypto_set_protocol(tavola_crypto *crypto, int version)
+{
+    if (crypto)
+        crypto->protocol = version;
+}
+
+bool tvc_crypto_allows(const tavola_crypto *crypto, tavola_write write)
+{
+    return crypto == NULL || (write != TAVOLA_MERGE && write != TAVOLA_INSERT_OR_MERGE);
+}
+
+bool tvc_crypto_is_required(const tavola_crypto *crypto)
+{
+    return crypto && crypto->is_required;
+}
+
+const char *tvc_crypto_text(tavola_err err)
+{
+    switch (err) {
+    case TAVOLA_ERR_UNSUPPORTED:
+        return "An encrypted entity cannot be merged; replace it.";
+    case TAVOLA_ERR_INVALID:
+        return "The entity cannot be encrypted: it has more than 250 properties or metadata of "
+               "encryption already, or the protocol does not know the type of a property.";
+    case TAVOLA_ERR_TOO_LARGE:
+        return "A property is too large to be encrypted.";
+    case TAVOLA_ERR_NO_MEMORY:
+        return "There is no memory left.";
+    default:
+        return "The entity cannot be encrypted or decrypted with this key.";
+    }
+}

@@ -1,0 +1,92 @@
+/*
+ * Wrapping content keys, whatever the key-encryption key is.
+ *
+ * In version 2 the version is wrapped together with the content key, so that nobody can have data
+ * of version 2 read as if they were of version 1, whose mode of decryption tells an attacker more.
+ */
+#include "client/crypto/key.h"
+
+#include <openssl/crypto.h>
+
+#include "base/assert.h"
+#include "base/utf8.h"
+
+enum { VERSION_BYTES = 8, SECRET_BYTES_MAX = VERSION_BYTES + TVC_CONTENT_KEY_BYTES };
+
+static const uint8_t version2_text[VERSION_BYTES] = "2.0"; /* padded with NUL */
+
+bool tvc_crypto_has_kid(const tavola_crypto *crypto, const char *kid)
+{
+    const char *own = crypto->ops.kid(crypto->key);
+
+    return own && strcmp(own, kid) == 0;
+}
+
+static bool is_text(const char *text)
+{
+    return text && *text && tv_utf8_is_valid(tv_slice_of(text));
+}
+
+tavola_err tvc_key_wrap(const tavola_crypto *crypto, int version,
+                        const uint8_t content_key[TVC_CONTENT_KEY_BYTES],
+                        tvc_wrapped_key *ret_wrapped)
+{
+    uint8_t secret[SECRET_BYTES_MAX];
+    size_t secret_size = 0;
+
+    tv_assert(version == 1 || version == 2);
+    if (crypto->ops.wrap == NULL || crypto->ops.algorithm == NULL)
+        return TAVOLA_ERR_CRYPTO;
+
+    if (version == 2) {
+        memcpy(secret, version2_text, VERSION_BYTES);
+        secret_size = VERSION_BYTES;
+    }
+    memcpy(secret + secret_size, content_key, TVC_CONTENT_KEY_BYTES);
+    secret_size += TVC_CONTENT_KEY_BYTES;
+
+    size_t size = sizeof ret_wrapped->bytes;
+    int failed = crypto->ops.wrap(crypto->key, secret, secret_size, ret_wrapped->bytes, &size);
+
+    OPENSSL_cleanse(secret, sizeof secret);
+    if (failed || size == 0 || size > sizeof ret_wrapped->bytes)
+        return TAVOLA_ERR_CRYPTO;
+
+    ret_wrapped->size = size;
+    ret_wrapped->kid = crypto->ops.kid(crypto->key);
+    ret_wrapped->algorithm = crypto->ops.algorithm(crypto->key);
+    return is_text(ret_wrapped->kid) && is_text(ret_wrapped->algorithm) ? TAVOLA_OK
+                                                                        : TAVOLA_ERR_CRYPTO;
+}
+
+/* The crypto with the key of that kid; NULL: there is none. */
+static const tavola_crypto *find_key(const tavola_crypto *crypto, const char *kid)
+{
+    if (tvc_crypto_has_kid(crypto, kid))
+        return crypto;
+    return crypto->resolve ? crypto->resolve(crypto->resolve_user, kid) : NULL;
+}
+
+tavola_err tvc_key_unwrap(const tavola_crypto *crypto, int version, const tvc_wrapped_key *wrapped,
+                          uint8_t ret_content_key[TVC_CONTENT_KEY_BYTES])
+{
+    const tavola_crypto *owner = find_key(crypto, wrapped->kid);
+    size_t version_size = version == 2 ? VERSION_BYTES : 0;
+    uint8_t secret[TVC_WRAPPED_BYTES_MAX];
+    size_t size = sizeof secret;
+    tavola_err err = TAVOLA_ERR_CRYPTO;
+
+    tv_assert(version == 1 || version == 2);
+    if (owner == NULL || owner->ops.unwrap == NULL)
+        return TAVOLA_ERR_CRYPTO;
+
+    if (owner->ops.unwrap(owner->key, wrapped->algorithm, wrapped->bytes, wrapped->size, secret,
+                          &size) == 0 &&
+        size == version_size + TVC_CONTENT_KEY_BYTES &&
+        CRYPTO_memcmp(secret, version2_text, version_size) == 0) {
+        memcpy(ret_content_key, secret + version_size, TVC_CONTENT_KEY_BYTES);
+        err = TAVOLA_OK;
+    }
+    OPENSSL_cleanse(secret, sizeof secret);
+    return err;
+}

@@ -10,6 +10,7 @@
 #include "check.h"
 #include "client/net/endpoint.h"
 #include "client/net/exchange.h"
+#include "client/net/script_server.h"
 
 #define MS INT64_C(1000000)
 
@@ -111,5 +112,45 @@ static inline tvc_exchange make_get(tvc_endpoint *endpoint)
 
 #define CHECK_BODY(exchange, want)                                                                 \
     CHECK_TEXT(((tv_slice){(exchange).response.body, (exchange).response.body_len}), want)
+
+#define HELLO "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX-Test: yes\r\n\r\nhello"
+#define CHUNKED "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+/* One exchange with a server that gives one answer. */
+static inline tvc_exchange ask_once(const script_answer *answer, int *ret_connections)
+{
+    script_server server = {.answers = {*answer}, .answer_count = 1};
+
+    script_server_start(&server);
+
+    tvc_endpoint *endpoint = open_port(server.port, 4);
+    tvc_exchange x = make_get(endpoint);
+
+    drive(&x);
+    if (ret_connections) { /* and a second one, to see whether the connection was kept */
+        tvc_exchange again = make_get(endpoint);
+
+        drive(&again);
+        tvc_exchange_done(&again);
+        *ret_connections = server.connections;
+    }
+    tvc_endpoint_close(endpoint);
+    x.endpoint = NULL;
+    script_server_stop(&server);
+    return x;
+}
+
+/* `first`, then `part` so many times; to be freed. */
+static inline char *repeat(const char *first, const char *part, size_t count)
+{
+    size_t len = strlen(part);
+    char *text = malloc(strlen(first) + len * count + 1), *at = text;
+
+    at = tv_slice_put(at, tv_slice_of(first));
+    for (size_t i = 0; i < count; i++)
+        at = tv_slice_put(at, (tv_slice){part, len});
+    *at = '\0';
+    return text;
+}
 
 #endif

@@ -106,7 +106,6 @@ static SSL_CTX *make_ctx(tvc_tls *tls)
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
     SSL_CTX_set_mode(ctx, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_read_ahead(ctx, 1);
-    SSL_CTX_set_quiet_shutdown(ctx, 1);
     SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
     SSL_CTX_sess_set_new_cb(ctx, keep_session);
@@ -211,6 +210,10 @@ bool tvc_tls_begin(tvc_tls *tls, tvc_conn *conn)
 
 void tvc_tls_end(tvc_conn *conn)
 {
+    if (conn->tls == NULL)
+        return;
+    /* As if both sides had said goodbye: else its session could not be used again. */
+    SSL_set_shutdown(conn->tls, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
     SSL_free(conn->tls);
     conn->tls = NULL;
 }

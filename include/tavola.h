@@ -553,18 +553,28 @@ TAVOLA_API char *tavola_key_after(const char *prefix);
 TAVOLA_API bool tavola_key_is_valid(const char *key);
 
 /* ---- 8. shared access signatures and stored policies --------------------------------------- */
+/*
+ * A signature lets whoever has it do the given things until it expires, without a key.  Making one
+ * sends nothing: INVALID when the client itself has no key but only a signature, and for what the
+ * service would refuse.  Permissions are letters, put in order for you: r, a, u, d for a table;
+ * r, a, u, p for a queue; r, a, c, w, d, l and more for a container, the same without l for a blob;
+ * r, w, d, l, a, c, u, p for an account.  *ret_query is "sv=...&sig=..."; free it.
+ */
 typedef struct tavola_sas_options {
-    size_t struct_size;
-    const char
-        *permissions; /* "raud" for a table, "rwdlacu" for an account; put in order for you */
-    tavola_ticks start, expiry;       /* 0: left out (then a policy must give the expiry) */
-    const char *policy_id, *ip_range; /* NULL: left out */
-    bool https_only;                  /* false: spr left out, both protocols */
+    size_t struct_size;      /* sizeof(tavola_sas_options) */
+    const char *permissions; /* NULL: those of the policy */
+    tavola_ticks start,
+        expiry;            /* whole seconds; 0: left out (then a policy must give the expiry) */
+    const char *policy_id; /* NULL: none; not for an account */
+    const char *ip_range;  /* "1.2.3.4" or "1.2.3.4-1.2.3.9"; NULL: any address */
+    bool https_only;       /* false: spr left out, both protocols */
     const char *start_pk, *start_rk, *end_pk, *end_rk; /* NULL: no bound; "" is a bound */
     const char *version;                               /* NULL: "2019-02-02" */
 } tavola_sas_options;
 TAVOLA_USE tavola_err tavola_table_sas(tavola_table *table, const tavola_sas_options *options,
                                        char **ret_query);
+/* `services` of "bqtf" (blob, queue, table, file), `resource_types` of "sco" (service, container or
+ * table or queue, object). */
 TAVOLA_USE tavola_err tavola_account_sas(tavola_client *client, const char *services,
                                          const char *resource_types,
                                          const tavola_sas_options *options, char **ret_query);

@@ -1,0 +1,29 @@
+/*
+ * Making shared access signatures of their fields.
+ */
+#ifndef TVC_ACCOUNT_SAS_H
+#define TVC_ACCOUNT_SAS_H
+
+#include "auth/sas.h"
+#include "client/client.h"
+
+typedef enum tvc_sas_kind {
+    TVC_SAS_TABLE,
+    TVC_SAS_ACCOUNT,
+    TVC_SAS_QUEUE,
+    TVC_SAS_CONTAINER,
+    TVC_SAS_BLOB,
+    TVC_SAS_KINDS,
+} tvc_sas_kind;
+
+/** "table", "account"... */
+const char *tvc_sas_kind_name(tvc_sas_kind kind);
+
+/**
+ * Sign fields, and write them and the signature as a query.  `container` is also a queue's name;
+ * of a table it is in the fields.  The credentials have a key.  NULL when there is no memory.
+ */
+char *tvc_sas_sign(const tvc_credentials *credentials, tvc_sas_kind kind, const tv_sas *fields,
+                   tv_slice container, tv_slice blob);
+
+#endif

@@ -117,6 +117,7 @@ struct tavola_page {
     size_t count;
     char *token; /* or NULL: memory of its own */
     tvc_entity_memory memory;
+    size_t entities_size, properties_size; /* how many there is room for */
 };
 
 /**
@@ -125,6 +126,14 @@ struct tavola_page {
  * a scan of a million entities shall cost less than a microsecond for each.  The page has no token.
  */
 tavola_err tvc_page_read(char *json, size_t json_len, tavola_page **ret_page);
+
+/**
+ * The same in the memory of a page that is not needed any more; it is taken over, and may be NULL.
+ * For whoever reads many pages: giving large memory back and taking it again, which faults page by
+ * page, costs more than all the reading.
+ */
+tavola_err tvc_page_read_into(tavola_page *spare, char *json, size_t json_len,
+                              tavola_page **ret_page);
 
 /** NULL is fine. */
 void tvc_page_free(tavola_page *page);

@@ -20,7 +20,7 @@ static bool malformed(tvc_entity_reader *reader)
     return fail(reader, TAVOLA_ERR_PROTOCOL);
 }
 
-static bool grow(tvc_entity_reader *reader, tavola_page *page, size_t *size)
+static bool grow(tvc_entity_reader *reader, tavola_page *page)
 {
     size_t wanted = page->count ? tvc_entity_reader_estimate(reader, page->count) : ENTITIES_FIRST;
 
@@ -34,7 +34,7 @@ static bool grow(tvc_entity_reader *reader, tavola_page *page, size_t *size)
     if (entities == NULL)
         return fail(reader, TAVOLA_ERR_NO_MEMORY);
     page->entities = entities;
-    *size = wanted;
+    page->entities_size = wanted;
     return true;
 }
 
@@ -42,7 +42,6 @@ static bool grow(tvc_entity_reader *reader, tavola_page *page, size_t *size)
 static bool read_entities(tvc_entity_reader *reader, tavola_page *page)
 {
     tvc_scan *scan = &reader->scan;
-    size_t size = 0;
 
     if (!tvc_scan_pass(scan, '['))
         return malformed(reader);
@@ -50,7 +49,7 @@ static bool read_entities(tvc_entity_reader *reader, tavola_page *page)
         return true;
 
     do {
-        if (page->count == size && !grow(reader, page, &size))
+        if (page->count == page->entities_size && !grow(reader, page))
             return false;
 
         tavola_entity *entity = &page->entities[page->count];
@@ -108,20 +107,43 @@ static void hand_out_properties(tavola_page *page)
     }
 }
 
-tavola_err tvc_page_read(char *json, size_t json_len, tavola_page **ret_page)
+/* Only its two arrays stay; NULL when there is no memory for a page. */
+static tavola_page *clear(tavola_page *spare)
 {
-    tavola_page *page = json ? tvc_zalloc(sizeof *page) : NULL;
+    if (spare == NULL)
+        return tvc_zalloc(sizeof *spare);
+
+    tavola_page cleared = {.entities = spare->entities,
+                           .entities_size = spare->entities_size,
+                           .memory = {.read = spare->memory.read},
+                           .properties_size = spare->properties_size};
+
+    spare->memory.read = NULL;
+    tvc_room_done(&spare->memory);
+    tvc_release(spare->token);
+    *spare = cleared;
+    return spare;
+}
+
+tavola_err tvc_page_read_into(tavola_page *spare, char *json, size_t json_len,
+                              tavola_page **ret_page)
+{
+    tavola_page *page = clear(spare);
     tvc_entity_reader reader;
 
-    if (page == NULL) {
+    if (page == NULL || json == NULL) {
+        tvc_page_free(page);
         tvc_release(json);
         return json ? TAVOLA_ERR_NO_MEMORY : TAVOLA_ERR_PROTOCOL;
     }
 
     tvc_entity_reader_init(&reader, json, json_len);
+    reader.properties = page->memory.read;
+    reader.size = page->properties_size;
     read_page(&reader, page);
     page->memory.json = json;
     page->memory.read = reader.properties;
+    page->properties_size = reader.size;
     if (reader.err) {
         tvc_page_free(page);
         return reader.err;
@@ -129,6 +151,11 @@ tavola_err tvc_page_read(char *json, size_t json_len, tavola_page **ret_page)
     hand_out_properties(page);
     *ret_page = page;
     return TAVOLA_OK;
+}
+
+tavola_err tvc_page_read(char *json, size_t json_len, tavola_page **ret_page)
+{
+    return tvc_page_read_into(NULL, json, json_len, ret_page);
 }
 
 void tvc_page_free(tavola_page *page)

@@ -24,6 +24,12 @@ enum {
     MANY = 32 * 1024, /* what follows a dense beginning need not be like it */
 };
 
+/* With a length that the compiler knows, comparing is a few instructions. */
+#define IS(slice, literal)                                                                         \
+    ((slice).len == sizeof(literal) - 1 && memcmp((slice).data, literal, sizeof(literal) - 1) == 0)
+#define BEGINS(slice, literal)                                                                     \
+    ((slice).len >= sizeof(literal) - 1 && memcmp((slice).data, literal, sizeof(literal) - 1) == 0)
+
 /* What a value is in JSON. */
 typedef enum token_kind { STRING, NUMBER, TRUE, FALSE } token_kind;
 
@@ -259,25 +265,17 @@ static bool read_plain(tvc_entity_reader *reader, const json_token *token, tavol
 
 /* --- members --- */
 
-static bool read_type(tv_slice name, tavola_type *ret_type)
+static tavola_type type_of(tv_slice name)
 {
-    static const struct {
-        tv_slice name;
-        tavola_type type;
-    } types[] = {
-        {{"Edm.Int64", 9}, TAVOLA_INT64},      {{"Edm.DateTime", 12}, TAVOLA_DATETIME},
-        {{"Edm.Guid", 8}, TAVOLA_GUID},        {{"Edm.Binary", 10}, TAVOLA_BINARY},
-        {{"Edm.Double", 10}, TAVOLA_DOUBLE},   {{"Edm.Int32", 9}, TAVOLA_INT32},
-        {{"Edm.Boolean", 11}, TAVOLA_BOOLEAN}, {{"Edm.String", 10}, TAVOLA_STRING},
-    };
-
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (tv_slice_eq(name, types[i].name)) {
-            *ret_type = types[i].type;
-            return true;
-        }
-    }
-    return false;
+    return IS(name, "Edm.Int64")      ? TAVOLA_INT64
+           : IS(name, "Edm.DateTime") ? TAVOLA_DATETIME
+           : IS(name, "Edm.Guid")     ? TAVOLA_GUID
+           : IS(name, "Edm.Binary")   ? TAVOLA_BINARY
+           : IS(name, "Edm.Double")   ? TAVOLA_DOUBLE
+           : IS(name, "Edm.Int32")    ? TAVOLA_INT32
+           : IS(name, "Edm.Boolean")  ? TAVOLA_BOOLEAN
+           : IS(name, "Edm.String")   ? TAVOLA_STRING
+                                      : TAVOLA_NONE;
 }
 
 /* A value that a property or key can have; false at a null, too, and then *ret_is_null. */
@@ -326,11 +324,12 @@ static bool read_text(tvc_entity_reader *reader, const char **text)
 
 static bool read_timestamp(tvc_entity_reader *reader, tavola_ticks *ticks)
 {
-    const char *text = NULL;
+    tv_slice text;
 
-    if (!read_text(reader, &text))
-        return false;
-    return text == NULL || read_datetime(reader, tv_slice_of(text), ticks) || malformed(reader);
+    if (*reader->scan.at == 'n')
+        return tvc_scan_word(&reader->scan, TV_LIT("null")) || malformed(reader);
+    return (tvc_scan_string(&reader->scan, false, &text) && read_datetime(reader, text, ticks)) ||
+           malformed(reader);
 }
 
 static bool add_property(tvc_entity_reader *reader, tavola_entity *entity, tv_slice name,
@@ -414,7 +413,7 @@ static bool read_late(tvc_entity_reader *reader, const tavola_entity *entity)
 /* A member that belongs to the protocol. */
 static bool read_metadata(tvc_entity_reader *reader, tavola_entity *entity, tv_slice name)
 {
-    if (tv_slice_eq(name, TV_LIT("odata.etag")))
+    if (IS(name, "odata.etag"))
         return read_text(reader, &entity->etag);
     return tvc_scan_skip(&reader->scan) || malformed(reader);
 }
@@ -422,25 +421,33 @@ static bool read_metadata(tvc_entity_reader *reader, tavola_entity *entity, tv_s
 /* Whether a name is "P@odata.type"; then it is cut to "P". */
 static bool is_type_annotation(tv_slice *name)
 {
-    static const tv_slice suffix = {"@odata.type", 11};
+    enum { SUFFIX_LEN = sizeof "@odata.type" - 1 };
 
-    if (name->len < suffix.len)
+    if (name->len < SUFFIX_LEN ||
+        memcmp(name->data + name->len - SUFFIX_LEN, "@odata.type", SUFFIX_LEN) != 0)
         return false;
-
-    char *at = (char *)(uintptr_t)name->data + name->len - suffix.len;
-
-    if (memcmp(at, suffix.data, 11) != 0)
-        return false;
-    name->len -= suffix.len;
+    name->len -= SUFFIX_LEN;
     return true;
+}
+
+/* Names are short: a loop is faster than a call. */
+static bool has_at(tv_slice name)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < name.len; i++)
+        found |= name.data[i] == '@';
+    return found;
 }
 
 static bool read_annotation(tvc_entity_reader *reader, tvc_annotation *annotation)
 {
     tv_slice type;
 
-    return (tvc_scan_string(&reader->scan, false, &type) && read_type(type, &annotation->type)) ||
-           malformed(reader);
+    if (!tvc_scan_string(&reader->scan, false, &type))
+        return malformed(reader);
+    annotation->type = type_of(type);
+    return annotation->type != TAVOLA_NONE || malformed(reader);
 }
 
 /*
@@ -463,13 +470,13 @@ static bool read_member(tvc_entity_reader *reader, tavola_entity *entity, tv_sli
         annotation->name = name;
         return read_annotation(reader, annotation);
     }
-    if (tv_slice_eq(name, TV_LIT("PartitionKey")))
+    if (IS(name, "PartitionKey"))
         return read_text(reader, &entity->partition_key);
-    if (tv_slice_eq(name, TV_LIT("RowKey")))
+    if (IS(name, "RowKey"))
         return read_text(reader, &entity->row_key);
-    if (tv_slice_eq(name, TV_LIT("Timestamp")))
+    if (IS(name, "Timestamp"))
         return read_timestamp(reader, &entity->timestamp);
-    if (tv_slice_starts_with(name, TV_LIT("odata.")) || tv_slice_find(name, '@') < name.len)
+    if (BEGINS(name, "odata.") || has_at(name))
         return read_metadata(reader, entity, name);
     return add_property(reader, entity, name, type);
 }

@@ -526,6 +526,49 @@ TEST(reads_pages)
     tvc_page_free(NULL);
 }
 
+/* The memory of a page serves the next one, larger or smaller, with nothing left of the old one. */
+TEST(reads_a_page_into_the_memory_of_another)
+{
+    static const int counts[] = {3, 100, 0, 1, 200, 200};
+    tavola_page *page = NULL;
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        tvc_text text = {0};
+
+        tvc_text_add_lit(&text, "{\"value\":[");
+        for (int k = 0; k < counts[i]; k++) {
+            tvc_text_add(&text, k ? TV_LIT(",{\"a\":\"x\",\"b\":") : TV_LIT("{\"b\":"));
+            tvc_text_add_int64(&text, k);
+            tvc_text_add_char(&text, '}');
+        }
+        tvc_text_add_lit(&text, "]}");
+
+        size_t len = text.buf.len;
+
+        assert_int_equal(tvc_page_read_into(page, tvc_text_take(&text), len, &page), TAVOLA_OK);
+        assert_int_equal(page->count, counts[i]);
+        assert_null(page->token);
+        for (int k = 0; k < counts[i]; k++) {
+            const tavola_entity *entity = &page->entities[k];
+            int32_t number;
+
+            assert_int_equal(tavola_entity_count(entity), k ? 2 : 1);
+            assert_true(tavola_entity_get_int32(entity, "b", &number) && number == k);
+            assert_string_equal(entity->partition_key, "");
+        }
+        if (page->count)
+            assert_int_equal(tvc_entity_put(&page->entities[0], TV_LIT("c"), tavola_int32(1)),
+                             TAVOLA_OK);
+        page->token = tvc_dup(TV_LIT("token"));
+    }
+
+    /* What cannot be read takes the old page with it. */
+    tavola_page *none = NULL;
+
+    assert_int_equal(tvc_page_read_into(page, exact(TV_LIT("{}")), 2, &none), TAVOLA_ERR_PROTOCOL);
+    assert_null(none);
+}
+
 /* Decryption replaces values of a page's entities. */
 TEST(changes_views)
 {
@@ -789,6 +832,14 @@ TEST(survives_a_lack_of_memory)
         }
         if (err)
             assert_int_equal(err, TAVOLA_ERR_NO_MEMORY);
+
+        char *copy = exact(TV_LIT("{\"value\":[{\"a\":1}]}"));
+
+        if (copy) {
+            err = tvc_page_read_into(page, copy, sizeof "{\"value\":[{\"a\":1}]}" - 1, &page);
+            if (err)
+                page = NULL;
+        }
         tvc_page_free(page);
 
         err = tavola_entity_from_json(line, strlen(line), &entity);
@@ -820,6 +871,7 @@ int main(void)
         cmocka_unit_test(refuses_answers_that_were_cut_off),
         cmocka_unit_test(refuses_what_is_not_a_page),
         cmocka_unit_test(reads_pages),
+        cmocka_unit_test(reads_a_page_into_the_memory_of_another),
         cmocka_unit_test(changes_views),
         cmocka_unit_test(writes_what_is_sent),
         cmocka_unit_test(writes_the_worst_strings),

@@ -561,13 +561,12 @@ TAVOLA_API bool tavola_key_is_valid(const char *key);
  * r, w, d, l, a, c, u, p for an account.  *ret_query is "sv=...&sig=..."; free it.
  */
 typedef struct tavola_sas_options {
-    size_t struct_size;      /* sizeof(tavola_sas_options) */
-    const char *permissions; /* NULL: those of the policy */
-    tavola_ticks start,
-        expiry;            /* whole seconds; 0: left out (then a policy must give the expiry) */
-    const char *policy_id; /* NULL: none; not for an account */
-    const char *ip_range;  /* "1.2.3.4" or "1.2.3.4-1.2.3.9"; NULL: any address */
-    bool https_only;       /* false: spr left out, both protocols */
+    size_t struct_size;         /* sizeof(tavola_sas_options) */
+    const char *permissions;    /* NULL: those of the policy */
+    tavola_ticks start, expiry; /* whole seconds; 0: left out; a policy may give them */
+    const char *policy_id;      /* NULL: none; not for an account */
+    const char *ip_range;       /* "1.2.3.4" or "1.2.3.4-1.2.3.9"; NULL: any address */
+    bool https_only;            /* false: spr left out, both protocols */
     const char *start_pk, *start_rk, *end_pk, *end_rk; /* NULL: no bound; "" is a bound */
     const char *version;                               /* NULL: "2019-02-02" */
 } tavola_sas_options;

@@ -30,9 +30,9 @@ struct tavola_client {
     char *urls[TVC_SERVICES];              /* of the primaries */
     tavola_client_options options;         /* complete: defaults filled in; its texts are ours */
     char *user_agent;
-    struct tvc_loop *loop;  /* of started operations; made at first use */
-    pthread_mutex_t lock;   /* over loop and is_closed */
-    _Atomic bool is_closed; /* by the application: nothing can be started any more */
+    struct tvc_loop *_Atomic loop; /* of started operations; made at first use */
+    pthread_mutex_t lock;          /* over loop and is_closed */
+    _Atomic bool is_closed;        /* by the application: nothing can be started any more */
 };
 
 tavola_client *tvc_client_ref(tavola_client *client);

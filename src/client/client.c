@@ -278,10 +278,14 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* 3 to 63 letters and digits after a letter; or one of the tables of metrics, which are read. */
+/*
+ * 3 to 63 letters and digits after a letter; or one of the tables of metrics, which are read.  What
+ * is sent to "Tables" would mean the list of tables.
+ */
 static bool is_table_name(tv_slice name)
 {
-    if (name.len < TABLE_NAME_MIN || name.len > TABLE_NAME_MAX)
+    if (name.len < TABLE_NAME_MIN || name.len > TABLE_NAME_MAX ||
+        tv_slice_eq_nocase(name, TV_LIT("tables")))
         return false;
     if (tv_slice_starts_with(name, TV_LIT("$Metrics")))
         name = tv_slice_skip(name, 1);

@@ -1,0 +1,69 @@
+/* Writes of one entity, run on the caller's thread. */
+#include "client/table/table.h"
+
+tavola_err tvc_write_run(tavola_table *table, tavola_write kind, const tavola_entity *entity,
+                         const char *if_match, tavola_call *call)
+{
+    tvc_write write;
+    tavola_err err = tvc_write_init(&write, table, kind, entity, if_match, false, call);
+
+    if (err)
+        return err;
+
+    tavola_op *op = tvc_write_op(table, &write, call);
+
+    tvc_write_done(&write);
+    return tvc_run_and_free(op);
+}
+
+tavola_err tavola_insert(tavola_table *table, const tavola_entity *entity, tavola_call *call)
+{
+    return tvc_write_run(table, TAVOLA_INSERT, entity, NULL, call);
+}
+
+tavola_err tavola_insert_or_replace(tavola_table *table, const tavola_entity *entity,
+                                    tavola_call *call)
+{
+    return tvc_write_run(table, TAVOLA_INSERT_OR_REPLACE, entity, NULL, call);
+}
+
+tavola_err tavola_insert_or_merge(tavola_table *table, const tavola_entity *entity,
+                                  tavola_call *call)
+{
+    return tvc_write_run(table, TAVOLA_INSERT_OR_MERGE, entity, NULL, call);
+}
+
+tavola_err tavola_replace(tavola_table *table, const tavola_entity *entity, const char *if_match,
+                          tavola_call *call)
+{
+    return tvc_write_run(table, TAVOLA_REPLACE, entity, if_match, call);
+}
+
+tavola_err tavola_merge(tavola_table *table, const tavola_entity *entity, const char *if_match,
+                        tavola_call *call)
+{
+    return tvc_write_run(table, TAVOLA_MERGE, entity, if_match, call);
+}
+
+tavola_err tavola_delete(tavola_table *table, const char *partition_key, const char *row_key,
+                         const char *if_match, tavola_call *call)
+{
+    tavola_err err = tvc_table_check_keys(table, partition_key, row_key, call);
+
+    if (err)
+        return err;
+
+    /* A delete needs no more of an entity than its keys. */
+    const tavola_entity keys = {
+        .partition_key = partition_key, .row_key = row_key, .is_view = true};
+
+    return tvc_write_run(table, TAVOLA_DELETE, &keys, if_match, call);
+}
+
+tavola_err tavola_delete_if_present(tavola_table *table, const char *partition_key,
+                                    const char *row_key, tavola_call *call)
+{
+    tavola_err err = tavola_delete(table, partition_key, row_key, TAVOLA_ANY, call);
+
+    return err == TAVOLA_ERR_NOT_FOUND ? TAVOLA_OK : err;
+}

@@ -1,0 +1,218 @@
+/* Conditions: what was changed since it was read is not overwritten. */
+#include <pthread.h>
+
+#include "live.h"
+
+static char *kept_etag(void)
+{
+    CHECK(tavola_call_etag(t.call) != NULL);
+    return strdup(tavola_call_etag(t.call));
+}
+
+TEST(a_write_gives_the_etag_of_what_it_wrote)
+{
+    tavola_entity *entity = new_entity("p", "r", 1), *got = NULL;
+    char *first, *second;
+
+    CHECK_OK(tavola_insert(t.table, entity, t.call));
+    first = kept_etag();
+    CHECK_OK(tavola_get(t.table, "p", "r", t.call, &got));
+    CHECK_TEXT(tavola_entity_etag(got), first);
+    CHECK_TEXT(tavola_call_etag(t.call), first);
+
+    CHECK_OK(tavola_replace(t.table, entity, first, t.call));
+    second = kept_etag();
+    CHECK(strcmp(first, second) != 0);
+    CHECK_OK(tavola_merge(t.table, entity, second, t.call));
+    CHECK(tavola_call_etag(t.call) != NULL);
+    CHECK_OK(tavola_insert_or_replace(t.table, entity, t.call));
+    CHECK(tavola_call_etag(t.call) != NULL);
+    CHECK_OK(tavola_insert_or_merge(t.table, entity, t.call));
+    CHECK(tavola_call_etag(t.call) != NULL);
+    free(first);
+    free(second);
+    tavola_entity_free(got);
+    tavola_entity_free(entity);
+}
+
+TEST(a_stale_etag_writes_nothing)
+{
+    tavola_entity *entity = new_entity("p", "r", 1);
+    char *stale;
+
+    CHECK_OK(tavola_insert(t.table, entity, t.call));
+    stale = kept_etag();
+    tavola_entity_set_int32(entity, "N", 2);
+    CHECK_OK(tavola_replace(t.table, entity, stale, t.call));
+    tavola_entity_set_int32(entity, "N", 3);
+    CHECK_ERR(tavola_replace(t.table, entity, stale, t.call), TAVOLA_ERR_ETAG);
+    CHECK_INT(tavola_call_status(t.call), 412);
+    CHECK_TEXT(tavola_call_code(t.call), "UpdateConditionNotSatisfied");
+    CHECK_ERR(tavola_merge(t.table, entity, stale, t.call), TAVOLA_ERR_ETAG);
+    CHECK_ERR(tavola_delete(t.table, "p", "r", stale, t.call), TAVOLA_ERR_ETAG);
+    CHECK_INT(stored_n("p", "r"), 2);
+    free(stale);
+    tavola_entity_free(entity);
+}
+
+TEST(the_entitys_own_etag_is_the_default)
+{
+    tavola_entity *first = NULL, *second = NULL;
+
+    insert_new("p", "r", 1);
+    CHECK_OK(tavola_get(t.table, "p", "r", t.call, &first));
+    CHECK_OK(tavola_get(t.table, "p", "r", t.call, &second));
+    tavola_entity_set_int32(first, "N", 2);
+    CHECK_OK(tavola_replace(t.table, first, NULL, t.call));
+    CHECK_ERR(tavola_replace(t.table, second, NULL, t.call), TAVOLA_ERR_ETAG);
+    CHECK_ERR(tavola_merge(t.table, second, NULL, t.call), TAVOLA_ERR_ETAG);
+    CHECK_OK(tavola_replace(t.table, second, TAVOLA_ANY, t.call));
+    tavola_entity_free(first);
+    tavola_entity_free(second);
+}
+
+static const char *const bad_etags[] = {"", "a\r\nX-Evil: 1", "a\nb", "\x7f", "\xc3\xa4"};
+
+TEST(conditions_that_are_none_are_refused)
+{
+    tavola_entity *entity = new_entity("p", "r", 1);
+
+    CHECK_REFUSED(tavola_replace(t.table, entity, NULL, t.call), TAVOLA_ERR_INVALID);
+    CHECK_REFUSED(tavola_merge(t.table, entity, NULL, t.call), TAVOLA_ERR_INVALID);
+    for (size_t i = 0; i < COUNT_OF(bad_etags); i++) {
+        t_row = bad_etags[i];
+        CHECK_REFUSED(tavola_replace(t.table, entity, bad_etags[i], t.call), TAVOLA_ERR_INVALID);
+        CHECK_REFUSED(tavola_merge(t.table, entity, bad_etags[i], t.call), TAVOLA_ERR_INVALID);
+        CHECK_REFUSED(tavola_delete(t.table, "p", "r", bad_etags[i], t.call), TAVOLA_ERR_INVALID);
+    }
+    tavola_entity_free(entity);
+}
+
+/* ---- update ---- */
+
+static tavola_err add_one(tavola_entity *entity, void *user)
+{
+    int32_t n;
+
+    (void)user;
+    if (!tavola_entity_get_int32(entity, "N", &n))
+        return TAVOLA_ERR_INVALID;
+    tavola_entity_set_int32(entity, "N", n + 1);
+    return TAVOLA_OK;
+}
+
+enum { THREADS = 4, ROUNDS = 25 };
+
+static void *add_many(void *user)
+{
+    (void)user;
+    for (int i = 0; i < ROUNDS; i++) {
+        tavola_err err;
+
+        /* Ten rounds may not be enough against three others. */
+        do
+            err = tavola_update(t.table, "p", "r", add_one, NULL, NULL);
+        while (err == TAVOLA_ERR_ETAG);
+        if (err)
+            return (void *)(intptr_t)err;
+    }
+    return NULL;
+}
+
+TEST(racing_updates_lose_nothing)
+{
+    pthread_t threads[THREADS];
+
+    insert_new("p", "r", 0);
+    for (int i = 0; i < THREADS; i++)
+        CHECK_INT(pthread_create(&threads[i], NULL, add_many, NULL), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *err = NULL;
+
+        pthread_join(threads[i], &err);
+        CHECK_ERR((tavola_err)(intptr_t)err, TAVOLA_OK);
+    }
+    CHECK_INT(stored_n("p", "r"), THREADS * ROUNDS);
+}
+
+static tavola_err set_other(tavola_entity *entity, void *user)
+{
+    (void)user;
+    tavola_entity_set_string(entity, "Other", "x");
+    return TAVOLA_OK;
+}
+
+static tavola_err unset_n(tavola_entity *entity, void *user)
+{
+    (void)user;
+    tavola_entity_unset(entity, "N");
+    return TAVOLA_OK;
+}
+
+static tavola_err change_nothing(tavola_entity *entity, void *user)
+{
+    (void)entity;
+    ++*(int *)user;
+    return TAVOLA_OK;
+}
+
+static tavola_err give_up(tavola_entity *entity, void *user)
+{
+    (void)entity;
+    (void)user;
+    return TAVOLA_ERR_CANCELLED;
+}
+
+static tavola_err always_too_late(tavola_entity *entity, void *user)
+{
+    tavola_entity *other = new_entity("p", "r", ++*(int *)user);
+
+    CHECK_OK(tavola_insert_or_merge(t.table, other, NULL));
+    tavola_entity_free(other);
+    tavola_entity_set_string(entity, "Other", "y");
+    return TAVOLA_OK;
+}
+
+TEST(an_update_merges_what_was_set)
+{
+    tavola_entity *got = NULL;
+    const char *text;
+
+    insert_new("p", "r", 5);
+    CHECK_OK(tavola_update(t.table, "p", "r", set_other, NULL, t.call));
+    CHECK_INT(stored_n("p", "r"), 5);
+    CHECK_OK(tavola_update(t.table, "p", "r", unset_n, NULL, t.call));
+    CHECK_OK(tavola_get(t.table, "p", "r", t.call, &got));
+    CHECK_INT(tavola_entity_count(got), 1);
+    CHECK(tavola_entity_get_string(got, "Other", &text));
+    tavola_entity_free(got);
+}
+
+TEST(an_update_ends_by_itself)
+{
+    int calls = 0;
+
+    CHECK_ERR(tavola_update(t.table, "p", "r", give_up, NULL, t.call), TAVOLA_ERR_NOT_FOUND);
+    insert_new("p", "r", 1);
+    CHECK_ERR(tavola_update(t.table, "p", "r", give_up, NULL, t.call), TAVOLA_ERR_CANCELLED);
+    CHECK_OK(tavola_update(t.table, "p", "r", change_nothing, &calls, t.call));
+    CHECK_INT(calls, 1);
+    calls = 0;
+    CHECK_ERR(tavola_update(t.table, "p", "r", always_too_late, &calls, t.call), TAVOLA_ERR_ETAG);
+    CHECK_INT(calls, 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        LIVE_TEST(a_write_gives_the_etag_of_what_it_wrote),
+        LIVE_TEST(a_stale_etag_writes_nothing),
+        LIVE_TEST(the_entitys_own_etag_is_the_default),
+        LIVE_TEST(conditions_that_are_none_are_refused),
+        LIVE_TEST(racing_updates_lose_nothing),
+        LIVE_TEST(an_update_merges_what_was_set),
+        LIVE_TEST(an_update_ends_by_itself),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

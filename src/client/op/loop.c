@@ -224,7 +224,8 @@ static void take_event(tvc_loop *loop, int fd, uint32_t events)
         miss_edge(loop, fd);
         return;
     }
-    if ((events & read_events) && op->state->started.wait == TVC_WAIT_WRITE)
+    /* The step may go from sending to receiving without a look at what has come already. */
+    if ((events & read_events) && op->state->started.wait != TVC_WAIT_READ)
         miss_edge(loop, fd);
     if (is_waited_for(op->state->started.wait, events))
         drive(loop, op, events);

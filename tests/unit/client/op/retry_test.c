@@ -1,0 +1,387 @@
+/* Which answers are repeated, when, where and for how long. */
+#include "base/clock.h"
+#include "client/op/service.h"
+#include "client/op/state.h"
+
+#define MS INT64_C(1000000)
+
+static const struct {
+    int status;
+    bool helps, hides_write;
+} statuses[] = {
+    {200, false, false}, {204, false, false}, {301, false, false}, {304, false, false},
+    {400, false, false}, {401, false, false}, {403, false, false}, {404, false, false},
+    {408, true, false},  {409, false, false}, {412, false, false}, {413, false, false},
+    {416, false, false}, {429, true, false},  {499, false, false}, {500, true, true},
+    {501, false, false}, {502, true, true},   {503, true, true},   {504, true, true},
+    {505, false, false}, {507, false, false}, {599, false, false},
+};
+
+TEST(some_answers_are_repeated)
+{
+    for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
+        char name[16];
+
+        snprintf(name, sizeof name, "%d", statuses[i].status);
+        t_row = name;
+        CHECK_INT(tvc_retry_helps(statuses[i].status), statuses[i].helps);
+        CHECK_INT(tvc_retry_hides_write(statuses[i].status), statuses[i].hides_write);
+    }
+    t_row = "";
+}
+
+static const struct {
+    const char *what;
+    uint32_t delay_ms, delay_max_ms, n;
+    double spread;
+    int64_t ms;
+} delays[] = {
+    {"first, shortest", 800, 60000, 1, 0, 640},
+    {"first, middle", 800, 60000, 1, 0.5, 800},
+    {"first, longest", 800, 60000, 1, 1, 960},
+    {"second", 800, 60000, 2, 0.5, 1600},
+    {"third", 800, 60000, 3, 0.5, 3200},
+    {"the longest delay bounds it", 800, 60000, 8, 0.5, 60000},
+    {"and its spread", 800, 1000, 2, 0, 1000},
+    {"a very late retry", 800, 60000, UINT32_MAX, 0.5, 60000},
+    {"a delay beyond the longest", 5000, 1000, 1, 0.5, 1000},
+};
+
+TEST(delays_double)
+{
+    for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
+        tavola_client_options options = {.retry_delay_ms = delays[i].delay_ms,
+                                         .retry_delay_max_ms = delays[i].delay_max_ms};
+
+        t_row = delays[i].what;
+        CHECK_INT(tvc_retry_delay_ns(&options, delays[i].n, delays[i].spread) / MS, delays[i].ms);
+    }
+}
+
+static const struct {
+    const char *what, *name, *value;
+    bool is_said;
+    int64_t ms;
+} waits[] = {
+    {"seconds", "Retry-After", "3", true, 3000},
+    {"any case", "retry-after", "3", true, 3000},
+    {"none at all", "Retry-After", "0", true, 0},
+    {"milliseconds", "retry-after-ms", "250", true, 250},
+    {"Azure's milliseconds", "x-ms-retry-after-ms", "250", true, 250},
+    {"longer than we wait", "Retry-After", "61", true, 60000},
+    {"very much longer", "Retry-After", "18446744073709551615", true, 60000},
+    {"more than a number holds", "Retry-After", "18446744073709551616", false, 0},
+    {"negative", "Retry-After", "-1", false, 0},
+    {"a date is not read", "Retry-After", "Fri, 06 May 2022 00:31:04 GMT", false, 0},
+    {"nothing", "Retry-After", "", false, 0},
+    {"another header", "Retry", "3", false, 0},
+};
+
+TEST(the_service_says_when)
+{
+    tavola_client_options options = {.retry_delay_max_ms = 60000};
+
+    for (size_t i = 0; i < sizeof waits / sizeof waits[0]; i++) {
+        tv_header header = {tv_slice_of(waits[i].name), tv_slice_of(waits[i].value)};
+        tvc_response response = {.status = 503, .headers = &header, .header_count = 1};
+        int64_t ns = 0;
+
+        t_row = waits[i].what;
+        CHECK_INT(tvc_retry_after_ns(&options, &response, &ns), waits[i].is_said);
+        CHECK_INT(ns / MS, waits[i].ms);
+    }
+}
+
+/* ---- with servers --------------------------------------------------------------------------- */
+
+#define LATER(seconds)                                                                             \
+    {                                                                                              \
+        .text = "HTTP/1.1 503 X\r\nRetry-After: " #seconds "\r\nContent-Length: 0\r\n\r\n"         \
+    }
+
+static tavola_err run(tavola_op *op, int64_t *ret_ms)
+{
+    int64_t start = tv_clock_mono_ns();
+    tavola_err err = tvc_op_run(op);
+
+    *ret_ms = (tv_clock_mono_ns() - start) / MS;
+    tavola_op_free(op);
+    return err;
+}
+
+TEST(waits_as_long_as_the_service_asks)
+{
+    script_server server = {.answers = {LATER(1), NO_CONTENT}, .answer_count = 2};
+    int64_t ms;
+
+    t_row = "";
+    script_server_start(&server);
+
+    tavola_client *client = open_client(&server, NULL, NULL);
+
+    CHECK_CODE(run(make_get(client, NULL), &ms), TAVOLA_OK);
+    CHECK(ms >= 1000 && ms < 5000);
+    tavola_client_close(client);
+    script_server_stop(&server);
+}
+
+TEST(does_not_wait_beyond_the_deadline)
+{
+    script_server server = {.answers = {LATER(50)}, .answer_count = 1};
+    tavola_call *call = tavola_call_new();
+    int64_t ms;
+
+    t_row = "";
+    script_server_start(&server);
+    tavola_call_set_timeout_ms(call, 10 * 1000);
+
+    tavola_client *client = open_client(&server, NULL, NULL);
+
+    CHECK_CODE(run(make_get(client, call), &ms), TAVOLA_ERR_BUSY);
+    CHECK_INT(tavola_call_attempts(call), 1);
+    CHECK_INT(tavola_call_status(call), 503);
+    CHECK(ms < 5000);
+    tavola_client_close(client);
+    tavola_call_free(call);
+    script_server_stop(&server);
+}
+
+static void set_short_attempts(tavola_client_options *options)
+{
+    options->attempt_timeout_ms = 100;
+}
+
+static const struct {
+    const char *what;
+    bool is_read;
+    uint32_t total_ms, retries, attempts;
+    tavola_err err;
+} silences[] = {
+    {"an attempt ends before the call", true, 5000, 2, 3, TAVOLA_ERR_TIMEOUT},
+    {"the call ends before an attempt", true, 50, 2, 1, TAVOLA_ERR_TIMEOUT},
+    {"a write that gets no answer in time", false, 50, 2, 1, TAVOLA_ERR_UNKNOWN_OUTCOME},
+    {"no retries", true, 5000, 0, 1, TAVOLA_ERR_TIMEOUT},
+};
+
+TEST(silence_ends_in_time)
+{
+    for (size_t i = 0; i < sizeof silences / sizeof silences[0]; i++) {
+        script_server server = {.answers = {{.text = NULL}}, .answer_count = 1};
+        tavola_call *call = tavola_call_new();
+        int64_t ms;
+
+        t_row = silences[i].what;
+        script_server_start(&server);
+        tavola_call_set_timeout_ms(call, silences[i].total_ms);
+        tavola_call_set_retries(call, silences[i].retries);
+
+        tavola_client *client = open_client(&server, NULL, set_short_attempts);
+        tavola_op *op =
+            silences[i].is_read ? make_get(client, call) : make_write(client, call, "{}");
+
+        CHECK_CODE(run(op, &ms), silences[i].err);
+        CHECK_INT(tavola_call_attempts(call), silences[i].attempts);
+        CHECK(ms < 3000);
+        tavola_client_close(client);
+        tavola_call_free(call);
+        script_server_stop(&server);
+    }
+}
+
+/* ---- the secondary -------------------------------------------------------------------------- */
+
+#define OK_ANSWER NO_CONTENT
+#define BUSY_ANSWER REFUSED(503, "ServerBusy")
+#define MISSING_ANSWER REFUSED(404, "ResourceNotFound")
+
+static const struct place_row {
+    const char *what;
+    script_answer primary[3], secondary[3];
+    int primary_count, secondary_count;
+    bool is_write;
+    tvc_location location;
+    tavola_err err;
+    bool was_secondary;
+    int primary_requests, secondary_requests;
+} places[] = {
+    {"the primary answers",
+     {OK_ANSWER},
+     {OK_ANSWER},
+     1,
+     1,
+     false,
+     TVC_AT_EITHER,
+     TAVOLA_OK,
+     false,
+     1,
+     0},
+    {"a busy primary",
+     {BUSY_ANSWER},
+     {OK_ANSWER},
+     1,
+     1,
+     false,
+     TVC_AT_EITHER,
+     TAVOLA_OK,
+     true,
+     1,
+     1},
+    {"the secondary lags behind",
+     {BUSY_ANSWER, OK_ANSWER},
+     {MISSING_ANSWER},
+     2,
+     1,
+     false,
+     TVC_AT_EITHER,
+     TAVOLA_OK,
+     false,
+     2,
+     1},
+    {"a lagging secondary is asked once",
+     {BUSY_ANSWER},
+     {MISSING_ANSWER},
+     1,
+     1,
+     false,
+     TVC_AT_EITHER,
+     TAVOLA_ERR_BUSY,
+     false,
+     3,
+     1},
+    {"both are busy",
+     {BUSY_ANSWER},
+     {BUSY_ANSWER},
+     1,
+     1,
+     false,
+     TVC_AT_EITHER,
+     TAVOLA_ERR_BUSY,
+     false,
+     2,
+     2},
+    {"the primary does not have it",
+     {MISSING_ANSWER},
+     {OK_ANSWER},
+     1,
+     1,
+     false,
+     TVC_AT_EITHER,
+     TAVOLA_ERR_NOT_FOUND,
+     false,
+     1,
+     0},
+    {"a write stays at the primary",
+     {BUSY_ANSWER, OK_ANSWER},
+     {OK_ANSWER},
+     2,
+     1,
+     true,
+     TVC_AT_EITHER,
+     TAVOLA_OK,
+     false,
+     2,
+     0},
+    {"a token of the primary",
+     {BUSY_ANSWER},
+     {OK_ANSWER},
+     1,
+     1,
+     false,
+     TVC_AT_PRIMARY,
+     TAVOLA_ERR_BUSY,
+     false,
+     4,
+     0},
+    {"a token of the secondary",
+     {OK_ANSWER},
+     {BUSY_ANSWER, OK_ANSWER},
+     1,
+     2,
+     false,
+     TVC_AT_SECONDARY,
+     TAVOLA_OK,
+     true,
+     0,
+     2},
+    {"a token of the secondary, which does not have it",
+     {OK_ANSWER},
+     {MISSING_ANSWER},
+     1,
+     1,
+     false,
+     TVC_AT_SECONDARY,
+     TAVOLA_ERR_NOT_FOUND,
+     false,
+     0,
+     1},
+};
+
+static void check_place(const struct place_row *row)
+{
+    script_server primary = {.answer_count = row->primary_count};
+    script_server secondary = {.answer_count = row->secondary_count};
+
+    t_row = row->what;
+    memcpy(primary.answers, row->primary, sizeof row->primary);
+    memcpy(secondary.answers, row->secondary, sizeof row->secondary);
+    script_server_start(&primary);
+    script_server_start(&secondary);
+
+    tavola_client *client = open_client(&primary, &secondary, NULL);
+    tavola_op *op = row->is_write ? make_write(client, NULL, "{}") : make_get(client, NULL);
+
+    op->location = row->location;
+    CHECK_CODE(tvc_op_run(op), row->err);
+    CHECK_INT(op->was_secondary, row->was_secondary);
+    CHECK_INT(atomic_load(&primary.requests), row->primary_requests);
+    CHECK_INT(atomic_load(&secondary.requests), row->secondary_requests);
+    if (row->secondary_requests)
+        CHECK(strstr(secondary.last_request, " /account-secondary/People"));
+    tavola_op_free(op);
+    tavola_client_close(client);
+    script_server_stop(&primary);
+    script_server_stop(&secondary);
+}
+
+TEST(reads_go_to_the_secondary)
+{
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
+        check_place(&places[i]);
+}
+
+TEST(a_token_of_the_secondary_needs_one)
+{
+    script_server server = {.answers = {NO_CONTENT}, .answer_count = 1};
+    tavola_call *call = tavola_call_new();
+
+    t_row = "";
+    script_server_start(&server);
+
+    tavola_client *client = open_client(&server, NULL, NULL);
+    tavola_op *op = make_get(client, call);
+
+    op->location = TVC_AT_SECONDARY;
+    CHECK_CODE(tvc_op_run(op), TAVOLA_ERR_INVALID);
+    CHECK(strstr(tavola_call_message(call), "secondary"));
+    CHECK_INT(atomic_load(&server.requests), 0);
+    tavola_op_free(op);
+    tavola_client_close(client);
+    tavola_call_free(call);
+    script_server_stop(&server);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(some_answers_are_repeated),
+        cmocka_unit_test(delays_double),
+        cmocka_unit_test(the_service_says_when),
+        cmocka_unit_test(waits_as_long_as_the_service_asks),
+        cmocka_unit_test(does_not_wait_beyond_the_deadline),
+        cmocka_unit_test(silence_ends_in_time),
+        cmocka_unit_test(reads_go_to_the_secondary),
+        cmocka_unit_test(a_token_of_the_secondary_needs_one),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

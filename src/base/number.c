@@ -98,10 +98,11 @@ static const char *take_digits(decimal *number, const char *at, const char *end)
     return at;
 }
 
-static bool take_exponent(const char **at, const char *end, int *ret_exponent)
+static bool take_exponent(const char **at, const char *end, int64_t exponent_max,
+                          int64_t *ret_exponent)
 {
     bool negative = false;
-    int exponent = 0;
+    int64_t exponent = 0;
 
     if (*at < end && (**at == '+' || **at == '-'))
         negative = *(*at)++ == '-';
@@ -109,7 +110,7 @@ static bool take_exponent(const char **at, const char *end, int *ret_exponent)
         return false;
 
     for (; *at < end && is_digit(**at); ++*at) {
-        if (exponent < EXPONENT_MAX)
+        if (exponent < exponent_max)
             exponent = exponent * 10 + (**at - '0');
     }
     *ret_exponent = negative ? -exponent : exponent;
@@ -123,7 +124,7 @@ static bool take_apart(tv_slice text, decimal *ret_number)
 
     const char *at = text.data, *end = text.data + text.len;
     decimal number = {0};
-    int exponent = 0;
+    int64_t exponent = 0;
 
     if (*at == '-') {
         number.negative = true;
@@ -145,13 +146,13 @@ static bool take_apart(tv_slice text, decimal *ret_number)
     }
     if (at < end && (*at == 'e' || *at == 'E')) {
         at++;
-        if (!take_exponent(&at, end, &exponent))
+        if (!take_exponent(&at, end, EXPONENT_MAX, &exponent))
             return false;
     }
     if (at != end)
         return false;
 
-    number.exponent += exponent;
+    number.exponent += (int)exponent;
     *ret_number = number;
     return true;
 }
@@ -173,6 +174,53 @@ static double read_double(const char *text)
     return strtod_l(text, NULL, c_locale);
 }
 
+/*
+ * Digits of which a double can depend one by one; of those after them it only matters whether all
+ * are zero.  (The longest decimal that is just between two doubles has 767.)
+ */
+enum { SIGNIFICANT_MAX = 770, SHORT_MAX = SIGNIFICANT_MAX + 32 };
+
+/* A decimal of any length as one of at most SHORT_MAX characters that reads as the same double. */
+static void shorten(char to[SHORT_MAX], tv_slice text)
+{
+    const char *at = text.data, *end = text.data + text.len;
+    bool is_fraction = false, has_rest = false;
+    int64_t power = 0; /* of ten, that the digits written so far are to be multiplied by */
+    int64_t exponent = 0;
+    int kept = 0;
+
+    if (*at == '-')
+        *to++ = *at++;
+    for (; at < end && *at != 'e' && *at != 'E'; at++) {
+        if (*at == '.') {
+            is_fraction = true;
+        } else if (kept == SIGNIFICANT_MAX) {
+            has_rest |= *at != '0';
+            power += !is_fraction;
+        } else {
+            power -= is_fraction;
+            if (kept > 0 || *at != '0') {
+                *to++ = *at;
+                kept++;
+            }
+        }
+    }
+    if (has_rest) {
+        *to++ = '1';
+        power--;
+    }
+    if (kept == 0)
+        *to++ = '0';
+    if (at < end) {
+        at++;
+        /* More than a text can have digits: what is beyond is zero or infinite in any case. */
+        tv_assert(take_exponent(&at, end, INT64_MAX / 100, &exponent));
+    }
+    *to++ = 'e';
+    to += tv_format_int64(to, power + exponent);
+    *to = '\0';
+}
+
 bool tv_parse_double(tv_slice text, double *ret_value)
 {
     decimal number;
@@ -192,14 +240,13 @@ bool tv_parse_double(tv_slice text, double *ret_value)
         return true;
     }
 
-    char stack[128];
-    char *copy = text.len < sizeof stack ? stack : tv_malloc(text.len + 1);
+    char copy[SHORT_MAX];
 
-    memcpy(copy, text.data, text.len);
-    copy[text.len] = '\0';
+    if (text.len < sizeof copy)
+        *tv_slice_put(copy, text) = '\0';
+    else
+        shorten(copy, text);
     value = read_double(copy);
-    if (copy != stack)
-        free(copy);
     if (!isfinite(value))
         return false;
 

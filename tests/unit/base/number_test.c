@@ -158,6 +158,54 @@ TEST(a_double_of_many_digits_is_read)
     CHECK(value == 1.1111111111111111);
 }
 
+/* Digits far behind decide when all before them are just between two doubles. */
+TEST(long_decimals_are_read_as_strtod_reads_them)
+{
+    enum { DIGITS_MAX = 3000 };
+    static char text[DIGITS_MAX + 400];
+    int halves = 0;
+
+    t_random_seed(0x1096);
+    for (int i = 0; i < 3000; i++) {
+        double value, whole = (double)(t_random() >> 11), wanted;
+        char *at = text;
+
+        if (i % 3 == 0) {
+            /* Half way to the next double: 2^53 and more are even, so an odd number is between. */
+            at += snprintf(at, 100, "%s%llu", i % 2 ? "-" : "",
+                           (1ull << 53) + 2 * (unsigned long long)(t_random() % 1000) + 1);
+            halves++;
+        } else {
+            at += snprintf(at, 400, "%s%.0f", i % 2 ? "-000" : "", whole * (i % 5 ? 1 : 1e200));
+        }
+        *at++ = '.';
+
+        size_t zeros = t_random() % DIGITS_MAX;
+
+        memset(at, i % 7 == 1 ? '3' : '0', zeros);
+        at += zeros;
+        at += snprintf(at, 40, "%de%d", (int)(t_random() % 2),
+                       i % 4 ? 0 : (int)(t_random() % 700) - 350);
+        t_row = text;
+        wanted = strtod(text, NULL);
+        CHECK(tv_parse_double(tv_slice_of(text), &value) == !isinf(wanted));
+        if (!isinf(wanted))
+            CHECK(memcmp(&value, &wanted, sizeof value) == 0);
+    }
+    t_row = "";
+    CHECK(halves > 0);
+
+    /* Digits and exponent make up for each other. */
+    static char large[1200100];
+    double value;
+
+    memset(large, '0', sizeof large);
+    large[1] = '.';
+    memcpy(large + 1200001, "5e1200000", 10);
+    CHECK(tv_parse_double(tv_slice_of(large), &value));
+    CHECK(value == 5);
+}
+
 static const struct {
     double value;
     const char *text;
@@ -319,6 +367,7 @@ int main(void)
         cmocka_unit_test(minus_zero_keeps_its_sign_when_read),
         cmocka_unit_test(a_slice_is_read_no_further_than_its_end),
         cmocka_unit_test(a_double_of_many_digits_is_read),
+        cmocka_unit_test(long_decimals_are_read_as_strtod_reads_them),
         cmocka_unit_test(doubles_are_written_as_the_service_does),
         cmocka_unit_test(what_is_not_finite_has_a_name),
         cmocka_unit_test(random_doubles_survive_format_and_parse),

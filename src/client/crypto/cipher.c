@@ -26,11 +26,22 @@ static const tavola_type types[] = {TAVOLA_STRING, TAVOLA_BINARY, TAVOLA_BOOLEAN
                                     TAVOLA_INT64,  TAVOLA_DOUBLE, TAVOLA_DATETIME, TAVOLA_GUID};
 enum { TYPES = sizeof types / sizeof *types };
 
+/* The key goes in once, for all values: only IVs and nonces differ. */
 tavola_err tvc_cipher_init(tvc_cipher *cipher)
 {
+    const EVP_CIPHER *kind = cipher->version == 1 ? EVP_aes_256_cbc() : EVP_aes_256_gcm();
+
     tv_assert(cipher->version == 1 || cipher->version == 2);
     cipher->context = EVP_CIPHER_CTX_new();
-    return cipher->context ? TAVOLA_OK : TAVOLA_ERR_CRYPTO;
+    return cipher->context && EVP_CipherInit_ex(cipher->context, kind, NULL, cipher->key, NULL,
+                                                cipher->crypto != NULL) == 1
+               ? TAVOLA_OK
+               : TAVOLA_ERR_CRYPTO;
+}
+
+static bool set_iv(const tvc_cipher *cipher, const uint8_t *iv)
+{
+    return EVP_CipherInit_ex(cipher->context, NULL, NULL, NULL, iv, -1) == 1;
 }
 
 void tvc_cipher_done(tvc_cipher *cipher)
@@ -166,8 +177,7 @@ static bool seal_cbc(tvc_cipher *cipher, tv_slice name, tv_slice text, uint8_t *
     uint8_t iv[BLOCK_BYTES];
     int size = 0, rest = 0;
 
-    return make_iv(cipher, name, iv) &&
-           EVP_EncryptInit_ex(cipher->context, EVP_aes_256_cbc(), NULL, cipher->key, iv) == 1 &&
+    return make_iv(cipher, name, iv) && set_iv(cipher, iv) &&
            (text.len == 0 || EVP_EncryptUpdate(cipher->context, ret_sealed, &size,
                                                (const uint8_t *)text.data, (int)text.len) == 1) &&
            EVP_EncryptFinal_ex(cipher->context, ret_sealed + size, &rest) == 1;
@@ -205,8 +215,7 @@ static bool open_cbc(tvc_cipher *cipher, tv_slice name, tv_slice sealed, uint8_t
     size_t plain_size;
 
     if (sealed.len == 0 || sealed.len % BLOCK_BYTES || !make_iv(cipher, name, iv) ||
-        EVP_DecryptInit_ex(cipher->context, EVP_aes_256_cbc(), NULL, cipher->key, iv) != 1 ||
-        EVP_CIPHER_CTX_set_padding(cipher->context, 0) != 1 ||
+        !set_iv(cipher, iv) || EVP_CIPHER_CTX_set_padding(cipher->context, 0) != 1 ||
         EVP_DecryptUpdate(cipher->context, ret_room, &size, (const uint8_t *)sealed.data,
                           (int)sealed.len) != 1 ||
         EVP_DecryptFinal_ex(cipher->context, ret_room + size, &rest) != 1)
@@ -232,15 +241,13 @@ static bool associate(EVP_CIPHER_CTX *context, tv_slice bytes)
                                                (int)bytes.len) == 1);
 }
 
-/* Begin a direction with a nonce and all associated data. */
-static bool begin_gcm(tvc_cipher *cipher, bool is_seal, tv_slice name,
-                      const uint8_t nonce[NONCE_BYTES])
+/* Begin a value with its nonce and all associated data. */
+static bool begin_gcm(tvc_cipher *cipher, tv_slice name, const uint8_t nonce[NONCE_BYTES])
 {
     static const uint8_t purpose[] = "tavola-table-v2"; /* with its NUL */
     int ignored;
 
-    return EVP_CipherInit_ex(cipher->context, EVP_aes_256_gcm(), NULL, cipher->key, nonce,
-                             is_seal) == 1 &&
+    return set_iv(cipher, nonce) &&
            EVP_CipherUpdate(cipher->context, NULL, &ignored, purpose, sizeof purpose) == 1 &&
            associate(cipher->context, cipher->partition_key) &&
            associate(cipher->context, cipher->row_key) && associate(cipher->context, name);
@@ -254,7 +261,7 @@ static bool seal_gcm(tvc_cipher *cipher, tv_slice name, tavola_type type, tv_sli
     int type_size = 0, size = 0, rest = 0;
 
     return cipher->crypto->random(cipher->crypto->random_user, nonce, NONCE_BYTES) &&
-           begin_gcm(cipher, true, name, nonce) &&
+           begin_gcm(cipher, name, nonce) &&
            EVP_EncryptUpdate(cipher->context, to, &type_size, &type_byte, TYPE_BYTES) == 1 &&
            (bytes.len == 0 ||
             EVP_EncryptUpdate(cipher->context, to + type_size, &size, (const uint8_t *)bytes.data,
@@ -277,7 +284,7 @@ static bool open_gcm(tvc_cipher *cipher, tv_slice name, tv_slice sealed, uint8_t
     size_t plain_size = sealed.len - NONCE_BYTES - TAG_BYTES;
 
     memcpy(tag, sealed.data + sealed.len - TAG_BYTES, TAG_BYTES);
-    if (!begin_gcm(cipher, false, name, nonce) ||
+    if (!begin_gcm(cipher, name, nonce) ||
         EVP_DecryptUpdate(cipher->context, ret_room, &size, nonce + NONCE_BYTES, (int)plain_size) !=
             1 ||
         EVP_CIPHER_CTX_ctrl(cipher->context, EVP_CTRL_GCM_SET_TAG, TAG_BYTES, tag) != 1 ||

@@ -15,7 +15,7 @@ typedef struct tvc_cipher {
     bool is_java;                      /* version 1: the partition key goes first into the IVs */
     tv_slice partition_key, row_key;   /* of the entity: a value cannot be moved to another one */
     EVP_CIPHER_CTX *context;
-    const tavola_crypto *crypto; /* nonces come from its random(); sealing only */
+    const tavola_crypto *crypto; /* to seal: nonces come from its random().  NULL: to open */
 } tvc_cipher;
 
 /** Prepare a cipher whose other members are set.  CRYPTO. */

@@ -1,7 +1,4 @@
 /* Queues and messages, against a running server. */
-#include <stdio.h>
-
-#include "check.h"
 #include "service.h"
 
 static tavola_queue *new_queue(tavola_client *client)
@@ -10,14 +7,14 @@ static tavola_queue *new_queue(tavola_client *client)
     tavola_queue *queue = NULL;
 
     make_name(name, "queue");
-    CHECK_TAVOLA(tavola_queue_open(client, name, &queue), TAVOLA_OK);
-    CHECK_TAVOLA(tavola_queue_create(queue, NULL), TAVOLA_OK);
+    CHECK_ERR(tavola_queue_open(client, name, &queue), TAVOLA_OK);
+    CHECK_ERR(tavola_queue_create(queue, NULL), TAVOLA_OK);
     return queue;
 }
 
 static void drop_queue(tavola_queue *queue)
 {
-    CHECK_TAVOLA(tavola_queue_delete(queue, NULL), TAVOLA_OK);
+    CHECK_ERR(tavola_queue_delete(queue, NULL), TAVOLA_OK);
     tavola_queue_close(queue);
 }
 
@@ -30,21 +27,21 @@ TEST(a_queue_is_made_once_and_deleted_once)
     bool exists = true;
 
     make_name(name, "life");
-    CHECK_TAVOLA(tavola_queue_open(client, name, &queue), TAVOLA_OK);
-    assert_string_equal(tavola_queue_name(queue), name);
-    CHECK_TAVOLA(tavola_queue_exists(queue, call, &exists), TAVOLA_OK);
+    CHECK_ERR(tavola_queue_open(client, name, &queue), TAVOLA_OK);
+    CHECK_TEXT(tavola_queue_name(queue), name);
+    CHECK_ERR(tavola_queue_exists(queue, call, &exists), TAVOLA_OK);
     CHECK(!exists);
-    CHECK_TAVOLA(tavola_queue_delete(queue, call), TAVOLA_ERR_NOT_FOUND);
-    assert_string_equal(tavola_call_code(call), "QueueNotFound");
-    CHECK_TAVOLA(tavola_queue_delete_if_present(queue, call), TAVOLA_OK);
-    CHECK_TAVOLA(tavola_queue_create(queue, call), TAVOLA_OK);
-    CHECK_TAVOLA(tavola_queue_create(queue, call), TAVOLA_ERR_EXISTS);
-    assert_string_equal(tavola_call_code(call), "QueueAlreadyExists");
-    CHECK_TAVOLA(tavola_queue_create_if_absent(queue, call), TAVOLA_OK);
-    CHECK_TAVOLA(tavola_queue_exists(queue, call, &exists), TAVOLA_OK);
+    CHECK_ERR(tavola_queue_delete(queue, call), TAVOLA_ERR_NOT_FOUND);
+    CHECK_TEXT(tavola_call_code(call), "QueueNotFound");
+    CHECK_ERR(tavola_queue_delete_if_present(queue, call), TAVOLA_OK);
+    CHECK_ERR(tavola_queue_create(queue, call), TAVOLA_OK);
+    CHECK_ERR(tavola_queue_create(queue, call), TAVOLA_ERR_EXISTS);
+    CHECK_TEXT(tavola_call_code(call), "QueueAlreadyExists");
+    CHECK_ERR(tavola_queue_create_if_absent(queue, call), TAVOLA_OK);
+    CHECK_ERR(tavola_queue_exists(queue, call, &exists), TAVOLA_OK);
     CHECK(exists);
-    CHECK_TAVOLA(tavola_queue_delete(queue, call), TAVOLA_OK);
-    CHECK_TAVOLA(tavola_queue_exists(queue, NULL, &exists), TAVOLA_OK);
+    CHECK_ERR(tavola_queue_delete(queue, call), TAVOLA_OK);
+    CHECK_ERR(tavola_queue_exists(queue, NULL, &exists), TAVOLA_OK);
     CHECK(!exists);
 
     tavola_call_free(call);
@@ -64,16 +61,16 @@ TEST(queues_are_listed_by_prefix)
         char name[NAME_SIZE + 12];
 
         snprintf(name, sizeof name, "%s-%d", stem, i);
-        CHECK_TAVOLA(tavola_queue_open(client, name, &queues[i]), TAVOLA_OK);
-        CHECK_TAVOLA(tavola_queue_create(queues[i], NULL), TAVOLA_OK);
+        CHECK_ERR(tavola_queue_open(client, name, &queues[i]), TAVOLA_OK);
+        CHECK_ERR(tavola_queue_create(queues[i], NULL), TAVOLA_OK);
     }
-    CHECK_TAVOLA(tavola_queue_list(client, stem, NULL, &names), TAVOLA_OK);
+    CHECK_ERR(tavola_queue_list(client, stem, NULL, &names), TAVOLA_OK);
     CHECK(tavola_names_count(names) == 3);
     for (size_t i = 0; i < 3; i++)
-        assert_string_equal(tavola_names_at(names, i), tavola_queue_name(queues[i]));
+        CHECK_TEXT(tavola_names_at(names, i), tavola_queue_name(queues[i]));
     tavola_names_free(names);
     names = NULL;
-    CHECK_TAVOLA(tavola_queue_list(client, NULL, NULL, &names), TAVOLA_OK);
+    CHECK_ERR(tavola_queue_list(client, NULL, NULL, &names), TAVOLA_OK);
     CHECK(tavola_names_count(names) >= 3);
     tavola_names_free(names);
     for (int i = 0; i < 3; i++)
@@ -100,15 +97,15 @@ TEST(a_message_comes_back_as_it_was_put)
         tavola_message *message = NULL;
 
         t_row = cases[i].label;
-        CHECK_TAVOLA(tavola_message_put(queue, cases[i].text, NULL), TAVOLA_OK);
-        CHECK_TAVOLA(tavola_message_get(queue, 0, NULL, &message), TAVOLA_OK);
-        assert_string_equal(tavola_message_text(message), cases[i].text);
+        CHECK_ERR(tavola_message_put(queue, cases[i].text, NULL), TAVOLA_OK);
+        CHECK_ERR(tavola_message_get(queue, 0, NULL, &message), TAVOLA_OK);
+        CHECK_TEXT(tavola_message_text(message), cases[i].text);
         CHECK(tavola_message_dequeue_count(message) == 1);
         CHECK(tavola_message_inserted(message) > 0);
         CHECK(tavola_message_expires(message) > tavola_message_inserted(message));
         CHECK(tavola_message_next_visible(message) > tavola_message_inserted(message));
-        CHECK_TAVOLA(tavola_message_delete(queue, message, NULL), TAVOLA_OK);
-        CHECK_TAVOLA(tavola_message_delete(queue, message, NULL), TAVOLA_ERR_NOT_FOUND);
+        CHECK_ERR(tavola_message_delete(queue, message, NULL), TAVOLA_OK);
+        CHECK_ERR(tavola_message_delete(queue, message, NULL), TAVOLA_ERR_NOT_FOUND);
         tavola_message_free(message);
     }
     drop_queue(queue);
@@ -124,18 +121,18 @@ TEST(bytes_go_as_base64)
     void *data = NULL;
     size_t size = 0;
 
-    CHECK_TAVOLA(tavola_message_put_bytes(queue, bytes, sizeof bytes, NULL), TAVOLA_OK);
-    CHECK_TAVOLA(tavola_message_get(queue, 0, NULL, &message), TAVOLA_OK);
-    assert_string_equal(tavola_message_text(message), "AAEC/wA8");
-    CHECK_TAVOLA(tavola_message_bytes(message, &data, &size), TAVOLA_OK);
+    CHECK_ERR(tavola_message_put_bytes(queue, bytes, sizeof bytes, NULL), TAVOLA_OK);
+    CHECK_ERR(tavola_message_get(queue, 0, NULL, &message), TAVOLA_OK);
+    CHECK_TEXT(tavola_message_text(message), "AAEC/wA8");
+    CHECK_ERR(tavola_message_bytes(message, &data, &size), TAVOLA_OK);
     CHECK(size == sizeof bytes && memcmp(data, bytes, size) == 0);
     tavola_free(data);
-    CHECK_TAVOLA(tavola_message_delete(queue, message, NULL), TAVOLA_OK);
+    CHECK_ERR(tavola_message_delete(queue, message, NULL), TAVOLA_OK);
     tavola_message_free(message);
 
-    CHECK_TAVOLA(tavola_message_put(queue, "not base64", NULL), TAVOLA_OK);
-    CHECK_TAVOLA(tavola_message_get(queue, 0, NULL, &message), TAVOLA_OK);
-    CHECK_TAVOLA(tavola_message_bytes(message, &data, &size), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_message_put(queue, "not base64", NULL), TAVOLA_OK);
+    CHECK_ERR(tavola_message_get(queue, 0, NULL, &message), TAVOLA_OK);
+    CHECK_ERR(tavola_message_bytes(message, &data, &size), TAVOLA_ERR_INVALID);
     tavola_message_free(message);
     drop_queue(queue);
     tavola_client_close(client);
@@ -148,37 +145,37 @@ TEST(lists_take_peek_count_and_clear)
     tavola_messages *messages = NULL;
     uint64_t count = 0;
 
-    CHECK_TAVOLA(tavola_messages_get(queue, 32, 0, NULL, &messages), TAVOLA_OK);
+    CHECK_ERR(tavola_messages_get(queue, 32, 0, NULL, &messages), TAVOLA_OK);
     CHECK(tavola_messages_count(messages) == 0 && tavola_messages_at(messages, 0) == NULL);
     tavola_messages_free(messages);
 
     for (int i = 0; i < 5; i++) {
         char text[2] = {(char)('a' + i), '\0'};
 
-        CHECK_TAVOLA(tavola_message_put(queue, text, NULL), TAVOLA_OK);
+        CHECK_ERR(tavola_message_put(queue, text, NULL), TAVOLA_OK);
     }
-    CHECK_TAVOLA(tavola_queue_count(queue, NULL, &count), TAVOLA_OK);
+    CHECK_ERR(tavola_queue_count(queue, NULL, &count), TAVOLA_OK);
     CHECK(count == 5);
 
-    CHECK_TAVOLA(tavola_messages_peek(queue, 3, NULL, &messages), TAVOLA_OK);
+    CHECK_ERR(tavola_messages_peek(queue, 3, NULL, &messages), TAVOLA_OK);
     CHECK(tavola_messages_count(messages) == 3);
-    assert_string_equal(tavola_message_text(tavola_messages_at(messages, 0)), "a");
+    CHECK_TEXT(tavola_message_text(tavola_messages_at(messages, 0)), "a");
     CHECK(tavola_message_dequeue_count(tavola_messages_at(messages, 0)) == 0);
     CHECK(tavola_message_pop_receipt(tavola_messages_at(messages, 0)) == NULL);
-    CHECK_TAVOLA(tavola_message_delete(queue, tavola_messages_at(messages, 0), NULL),
-                 TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_message_delete(queue, tavola_messages_at(messages, 0), NULL),
+              TAVOLA_ERR_INVALID);
     tavola_messages_free(messages);
 
-    CHECK_TAVOLA(tavola_messages_get(queue, 32, 60, NULL, &messages), TAVOLA_OK);
+    CHECK_ERR(tavola_messages_get(queue, 32, 60, NULL, &messages), TAVOLA_OK);
     CHECK(tavola_messages_count(messages) == 5);
-    assert_string_equal(tavola_message_text(tavola_messages_at(messages, 4)), "e");
-    CHECK_TAVOLA(tavola_message_update(queue, tavola_messages_at(messages, 4), NULL, 90, NULL),
-                 TAVOLA_OK);
-    CHECK_TAVOLA(tavola_message_delete(queue, tavola_messages_at(messages, 4), NULL), TAVOLA_OK);
+    CHECK_TEXT(tavola_message_text(tavola_messages_at(messages, 4)), "e");
+    CHECK_ERR(tavola_message_update(queue, tavola_messages_at(messages, 4), NULL, 90, NULL),
+              TAVOLA_OK);
+    CHECK_ERR(tavola_message_delete(queue, tavola_messages_at(messages, 4), NULL), TAVOLA_OK);
     tavola_messages_free(messages);
 
-    CHECK_TAVOLA(tavola_queue_clear(queue, NULL), TAVOLA_OK);
-    CHECK_TAVOLA(tavola_queue_count(queue, NULL, &count), TAVOLA_OK);
+    CHECK_ERR(tavola_queue_clear(queue, NULL), TAVOLA_OK);
+    CHECK_ERR(tavola_queue_count(queue, NULL, &count), TAVOLA_OK);
     CHECK(count == 0);
     drop_queue(queue);
     tavola_client_close(client);
@@ -190,23 +187,23 @@ TEST(an_update_changes_text_and_receipt)
     tavola_queue *queue = new_queue(client);
     tavola_message *message = NULL, *old = NULL, *again = NULL;
 
-    CHECK_TAVOLA(tavola_message_put(queue, "one", NULL), TAVOLA_OK);
-    CHECK_TAVOLA(tavola_message_get(queue, 60, NULL, &message), TAVOLA_OK);
-    CHECK_TAVOLA(tavola_message_get(queue, 60, NULL, &again), TAVOLA_END);
+    CHECK_ERR(tavola_message_put(queue, "one", NULL), TAVOLA_OK);
+    CHECK_ERR(tavola_message_get(queue, 60, NULL, &message), TAVOLA_OK);
+    CHECK_ERR(tavola_message_get(queue, 60, NULL, &again), TAVOLA_END);
     old = tavola_message_new(tavola_message_id(message), tavola_message_pop_receipt(message));
-    CHECK_TAVOLA(tavola_message_update(queue, message, "two & <three>", 60, NULL), TAVOLA_OK);
+    CHECK_ERR(tavola_message_update(queue, message, "two & <three>", 60, NULL), TAVOLA_OK);
     CHECK(strcmp(tavola_message_pop_receipt(message), tavola_message_pop_receipt(old)) != 0);
-    CHECK_TAVOLA(tavola_message_delete(queue, old, NULL), TAVOLA_ERR_NOT_FOUND);
-    CHECK_TAVOLA(tavola_message_update(queue, old, NULL, 1, NULL), TAVOLA_ERR_NOT_FOUND);
+    CHECK_ERR(tavola_message_delete(queue, old, NULL), TAVOLA_ERR_NOT_FOUND);
+    CHECK_ERR(tavola_message_update(queue, old, NULL, 1, NULL), TAVOLA_ERR_NOT_FOUND);
 
     /* Twice by one object, and shown at once. */
-    CHECK_TAVOLA(tavola_message_update(queue, message, NULL, 30, NULL), TAVOLA_OK);
-    CHECK_TAVOLA(tavola_message_update(queue, message, NULL, 0, NULL), TAVOLA_OK);
-    CHECK_TAVOLA(tavola_message_get(queue, 60, NULL, &again), TAVOLA_OK);
-    assert_string_equal(tavola_message_text(again), "two & <three>");
-    assert_string_equal(tavola_message_id(again), tavola_message_id(message));
+    CHECK_ERR(tavola_message_update(queue, message, NULL, 30, NULL), TAVOLA_OK);
+    CHECK_ERR(tavola_message_update(queue, message, NULL, 0, NULL), TAVOLA_OK);
+    CHECK_ERR(tavola_message_get(queue, 60, NULL, &again), TAVOLA_OK);
+    CHECK_TEXT(tavola_message_text(again), "two & <three>");
+    CHECK_TEXT(tavola_message_id(again), tavola_message_id(message));
     CHECK(tavola_message_dequeue_count(again) == 2);
-    CHECK_TAVOLA(tavola_message_delete(queue, message, NULL), TAVOLA_ERR_NOT_FOUND);
+    CHECK_ERR(tavola_message_delete(queue, message, NULL), TAVOLA_ERR_NOT_FOUND);
     tavola_message_free(old);
     tavola_message_free(message);
     tavola_message_free(again);
@@ -220,22 +217,22 @@ TEST(a_message_put_for_later_is_hidden)
     tavola_queue *queue = new_queue(client);
     tavola_message *put = NULL, *got = NULL;
 
-    CHECK_TAVOLA(tavola_message_put_later(queue, "later", 60, 600, NULL, &put), TAVOLA_OK);
+    CHECK_ERR(tavola_message_put_later(queue, "later", 60, 600, NULL, &put), TAVOLA_OK);
     CHECK(tavola_message_text(put) == NULL && tavola_message_pop_receipt(put) != NULL);
     CHECK(tavola_message_expires(put) - tavola_message_inserted(put) == 600 * INT64_C(10000000));
-    CHECK_TAVOLA(tavola_message_get(queue, 60, NULL, &got), TAVOLA_END);
-    CHECK_TAVOLA(tavola_message_update(queue, put, NULL, 0, NULL), TAVOLA_OK);
-    CHECK_TAVOLA(tavola_message_get(queue, 60, NULL, &got), TAVOLA_OK);
-    assert_string_equal(tavola_message_text(got), "later");
-    CHECK_TAVOLA(tavola_message_delete(queue, got, NULL), TAVOLA_OK);
+    CHECK_ERR(tavola_message_get(queue, 60, NULL, &got), TAVOLA_END);
+    CHECK_ERR(tavola_message_update(queue, put, NULL, 0, NULL), TAVOLA_OK);
+    CHECK_ERR(tavola_message_get(queue, 60, NULL, &got), TAVOLA_OK);
+    CHECK_TEXT(tavola_message_text(got), "later");
+    CHECK_ERR(tavola_message_delete(queue, got, NULL), TAVOLA_OK);
     tavola_message_free(put);
     tavola_message_free(got);
 
     put = NULL;
-    CHECK_TAVOLA(tavola_message_put_later(queue, "for ever", 60, -1, NULL, &put), TAVOLA_OK);
-    CHECK_TAVOLA(tavola_message_delete(queue, put, NULL), TAVOLA_OK);
+    CHECK_ERR(tavola_message_put_later(queue, "for ever", 60, -1, NULL, &put), TAVOLA_OK);
+    CHECK_ERR(tavola_message_delete(queue, put, NULL), TAVOLA_OK);
     tavola_message_free(put);
-    CHECK_TAVOLA(tavola_message_put_later(queue, "no object", 60, 0, NULL, NULL), TAVOLA_OK);
+    CHECK_ERR(tavola_message_put_later(queue, "no object", 60, 0, NULL, NULL), TAVOLA_OK);
     drop_queue(queue);
     tavola_client_close(client);
 }
@@ -252,16 +249,16 @@ TEST(sizes_are_bounded)
 
     memset(text, 'x', TEXT_MAX + 1);
     text[TEXT_MAX + 1] = '\0';
-    CHECK_TAVOLA(tavola_message_put(queue, text, NULL), TAVOLA_ERR_TOO_LARGE);
-    CHECK_TAVOLA(tavola_message_put_bytes(queue, text, BYTES_MAX + 1, NULL), TAVOLA_ERR_TOO_LARGE);
-    CHECK_TAVOLA(tavola_message_put_bytes(queue, text, BYTES_MAX, NULL), TAVOLA_OK);
-    CHECK_TAVOLA(tavola_message_get(queue, 60, NULL, &message), TAVOLA_OK);
-    CHECK_TAVOLA(tavola_message_bytes(message, &data, &size), TAVOLA_OK);
+    CHECK_ERR(tavola_message_put(queue, text, NULL), TAVOLA_ERR_TOO_LARGE);
+    CHECK_ERR(tavola_message_put_bytes(queue, text, BYTES_MAX + 1, NULL), TAVOLA_ERR_TOO_LARGE);
+    CHECK_ERR(tavola_message_put_bytes(queue, text, BYTES_MAX, NULL), TAVOLA_OK);
+    CHECK_ERR(tavola_message_get(queue, 60, NULL, &message), TAVOLA_OK);
+    CHECK_ERR(tavola_message_bytes(message, &data, &size), TAVOLA_OK);
     CHECK(size == BYTES_MAX);
     tavola_free(data);
     tavola_message_free(message);
     text[TEXT_MAX] = '\0';
-    CHECK_TAVOLA(tavola_message_put(queue, text, NULL), TAVOLA_OK);
+    CHECK_ERR(tavola_message_put(queue, text, NULL), TAVOLA_OK);
     free(text);
     drop_queue(queue);
     tavola_client_close(client);
@@ -292,11 +289,11 @@ TEST(what_cannot_be_is_refused_before_it_is_sent)
 
     for (size_t i = 0; i < sizeof bad_names / sizeof *bad_names; i++) {
         t_row = bad_names[i];
-        CHECK_TAVOLA(tavola_queue_open(client, bad_names[i], &none), TAVOLA_ERR_INVALID);
+        CHECK_ERR(tavola_queue_open(client, bad_names[i], &none), TAVOLA_ERR_INVALID);
     }
-    CHECK_TAVOLA(tavola_queue_open(NULL, "name", &none), TAVOLA_ERR_INVALID);
-    CHECK_TAVOLA(tavola_queue_open(client, NULL, &none), TAVOLA_ERR_INVALID);
-    CHECK_TAVOLA(tavola_queue_open(client, "name", NULL), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_queue_open(NULL, "name", &none), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_queue_open(client, NULL, &none), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_queue_open(client, "name", NULL), TAVOLA_ERR_INVALID);
     CHECK(none == NULL);
 
     const tavola_err results[] = {

@@ -556,33 +556,35 @@ TEST(an_end_while_idle_is_not_missed)
     script_server_stop(&server);
 }
 
-/* The answer comes before the request has been sent, and ends it. */
+/*
+ * The answer comes before the request has been sent to its end, and the server goes on reading.  To
+ * the script the rest of the body is a row of requests without an answer.
+ */
 TEST(an_early_answer_is_seen)
 {
-    script_server server = {
-        .answers = {{.text = "HTTP/1.1 413 X\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
-                     .is_early = true,
-                     .delay_ms = 20}},
-        .answer_count = 1};
     size_t len = 8 << 20;
     char *body = calloc(1, len + 1);
 
-    memset(body, 'x', len);
-    script_server_start(&server);
+    for (size_t i = 0; i < len; i += 2)
+        memcpy(body + i, "\r\n", 2);
+    for (int round = 0; round < 5; round++) {
+        script_server server = {.answers = {{.text = "HTTP/1.1 413 X\r\nContent-Length: 0\r\n\r\n",
+                                             .is_early = true,
+                                             .delay_ms = 2 * round},
+                                            SILENCE},
+                                .answer_count = 2};
 
-    tavola_client *client = open_client(&server, NULL, set_no_retries);
-    tavola_op *op = make_write(client, NULL, body);
+        script_server_start(&server);
 
-    CHECK_CODE(tvc_op_start(op, NULL, NULL), TAVOLA_OK);
+        tavola_client *client = open_client(&server, NULL, set_no_retries);
+        tavola_op *op = make_write(client, NULL, body);
 
-    tavola_err err = tavola_op_wait(op, 10 * 1000);
-
-    /* The end of the connection may overtake the answer. */
-    if (err != TAVOLA_ERR_TOO_LARGE && err != TAVOLA_ERR_UNKNOWN_OUTCOME)
-        CHECK_FAIL("%s", tavola_err_name(err));
-    tavola_op_free(op);
-    tavola_client_close(client);
-    script_server_stop(&server);
+        CHECK_CODE(tvc_op_start(op, NULL, NULL), TAVOLA_OK);
+        CHECK_CODE(tavola_op_wait(op, 10 * 1000), TAVOLA_ERR_TOO_LARGE);
+        tavola_op_free(op);
+        tavola_client_close(client);
+        script_server_stop(&server);
+    }
     free(body);
 }
 

@@ -298,7 +298,8 @@ TEST(conditions_hold)
     char etag[100];
 
     match.if_match = TAVOLA_ANY;
-    CHECK_ERR(tavola_blob_put(container, "b", "1", 1, &match, call), TAVOLA_ERR_ETAG);
+    if (!is_azurite()) /* it puts the blob all the same */
+        CHECK_ERR(tavola_blob_put(container, "b", "1", 1, &match, call), TAVOLA_ERR_ETAG);
     CHECK_ERR(tavola_blob_put(container, "b", "1", 1, &absent, call), TAVOLA_OK);
     snprintf(etag, sizeof etag, "%s", tavola_call_etag(call));
     CHECK_ERR(tavola_blob_put(container, "b", "2", 1, &absent, call), TAVOLA_ERR_EXISTS);
@@ -406,8 +407,11 @@ TEST(lists_come_in_pages)
 
     CHECK_ERR(tavola_blob_list(container, NULL, "/", 0, NULL, NULL, &blobs), TAVOLA_OK);
     CHECK(tavola_blobs_count(blobs) == 4);
-    CHECK_TEXT(tavola_blobs_at(blobs, 1)->name, "b/");
-    CHECK(tavola_blobs_at(blobs, 1)->is_prefix && tavola_blobs_at(blobs, 1)->etag == NULL);
+
+    size_t at = is_azurite() ? 0 : 1; /* it puts prefixes first */
+
+    CHECK_TEXT(tavola_blobs_at(blobs, at)->name, "b/");
+    CHECK(tavola_blobs_at(blobs, at)->is_prefix && tavola_blobs_at(blobs, at)->etag == NULL);
     CHECK(tavola_blobs_at(blobs, 4) == NULL);
     tavola_blobs_free(blobs);
 

@@ -51,9 +51,10 @@ TEST(policies_of_a_queue_come_back)
         {sizeof wanted[0], "one & <only>", "raup", now - hour, now + hour},
         {sizeof wanted[0], "no-times", "r", 0, 0},
         {sizeof wanted[0], "no-permissions", NULL, 0, now + hour},
+        {sizeof wanted[0], "fourth", "p", 0, 0},
         {sizeof wanted[0], "\xc3\xb6", NULL, 0, 0},
-        {sizeof wanted[0], "fifth", "p", 0, 0},
     };
+    size_t count = is_azurite() ? 4 : 5; /* it takes no policy without rights and times */
     char name[NAME_SIZE];
 
     make_name(name, "policies");
@@ -62,9 +63,9 @@ TEST(policies_of_a_queue_come_back)
     CHECK_ERR(tavola_queue_create(queue, NULL), TAVOLA_OK);
     CHECK_ERR(tavola_queue_get_policies(queue, NULL, &policies), TAVOLA_OK);
     check_policies(policies, NULL, 0);
-    CHECK_ERR(tavola_queue_set_policies(queue, wanted, 5, NULL), TAVOLA_OK);
+    CHECK_ERR(tavola_queue_set_policies(queue, wanted, count, NULL), TAVOLA_OK);
     CHECK_ERR(tavola_queue_get_policies(queue, NULL, &policies), TAVOLA_OK);
-    check_policies(policies, wanted, 5);
+    check_policies(policies, wanted, count);
     CHECK_ERR(tavola_queue_set_policies(queue, NULL, 0, NULL), TAVOLA_OK);
     CHECK_ERR(tavola_queue_get_policies(queue, NULL, &policies), TAVOLA_OK);
     check_policies(policies, NULL, 0);
@@ -161,7 +162,9 @@ TEST(a_policy_of_a_table_gives_and_takes_rights)
 {
     tavola_client *client = open_client(), *guest = NULL;
     tavola_table *table = NULL, *theirs = NULL;
-    tavola_policy policy = {sizeof policy, "writer", "ar", 0, tavola_now() + hour};
+    /* With a start: Azurite takes no policy of a table without. */
+    tavola_policy policy = {sizeof policy, "writer", "ar", tavola_now() - hour,
+                            tavola_now() + hour};
     tavola_sas_options options = {.struct_size = sizeof options, .policy_id = "writer"};
     tavola_policies *policies = NULL;
     tavola_entity *entity = tavola_entity_new("p", "r"), *read = NULL;

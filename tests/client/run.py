@@ -13,6 +13,7 @@ if need be.  Where Azurite differs from the service, a test says so and why (AZU
 With CLIENT_SERVER=<connection string> they run against a server that runs already.
 """
 
+import contextlib
 import os
 import pathlib
 import re
@@ -64,10 +65,15 @@ def run_with_azurite(chosen):
     sys.path.insert(1, str(ROOT / "bench"))
     from competitors import Azurite
 
-    with tempfile.TemporaryDirectory(prefix="tavola-azurite-") as scratch, \
-            Azurite("table", pathlib.Path(scratch)) as azurite:
-        return run_programs(chosen, f"AccountName={ACCOUNT};AccountKey={KEY};"
-                            f"TableEndpoint=http://127.0.0.1:{azurite.port}/{ACCOUNT}", "azurite")
+    with contextlib.ExitStack() as stack:
+        scratch = pathlib.Path(stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="tavola-azurite-")))
+        connection = f"AccountName={ACCOUNT};AccountKey={KEY}"
+        for service in ("table", "queue", "blob"):
+            azurite = stack.enter_context(Azurite(service, scratch))
+            connection += (f";{service.capitalize()}Endpoint="
+                           f"http://127.0.0.1:{azurite.port}/{ACCOUNT}")
+        return run_programs(chosen, connection, "azurite")
 
 
 def run_with_server(chosen):

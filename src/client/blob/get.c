@@ -38,10 +38,17 @@ static bool parse_content_range(tv_slice text, uint64_t *ret_first, uint64_t *re
            tv_parse_uint64(tv_slice_skip(text, slash + 1), ret_total);
 }
 
+enum { PARTIAL = 206, NO_SUCH_RANGE = 416 };
+
+/* A service answers with 416 when there is nothing in a range; Azurite sends just that, nothing. */
+static bool is_nothing(const tvc_response *response)
+{
+    return response->status == PARTIAL && response->body_len == 0;
+}
+
 /* Whether an answer is just the bytes that were asked for. */
 static bool read_range(download *of, const tvc_response *response)
 {
-    enum { PARTIAL = 206 };
     uint64_t first, last;
 
     if (response->status != PARTIAL) {
@@ -51,7 +58,7 @@ static bool read_range(download *of, const tvc_response *response)
     return parse_content_range(tvc_response_header(response, TV_LIT("Content-Range")), &first,
                                &last, &of->total) &&
            first == of->at && last >= first && last - first == response->body_len - 1 &&
-           last < of->total && response->body_len > 0;
+           last < of->total;
 }
 
 static tavola_err read_piece(tavola_op *op, tvc_response *response)
@@ -59,6 +66,8 @@ static tavola_err read_piece(tavola_op *op, tvc_response *response)
     download *of = op->user_data;
     tv_slice etag = tvc_response_header(response, TV_LIT("ETag"));
 
+    if (is_nothing(response))
+        return TAVOLA_END;
     if (!read_range(of, response) || etag.len == 0) {
         tvc_call_set_error(op->call, "", "the answer is not the range that was asked for");
         return TAVOLA_ERR_PROTOCOL;
@@ -101,7 +110,7 @@ static tavola_err get_piece(download *of, bool is_whole)
         return TAVOLA_ERR_NO_MEMORY;
 
     tavola_err err = tvc_op_run(op);
-    bool is_behind_end = op->call->status == 416;
+    bool is_behind_end = op->call->status == NO_SUCH_RANGE;
 
     tavola_op_free(op);
     if (err && is_behind_end)

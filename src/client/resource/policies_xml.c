@@ -62,6 +62,10 @@ static const char *add_policy(tvc_text *text, tv_service_kind service, const tav
 
     tvc_text_add_lit(text, "<SignedIdentifier>");
     tvc_xml_add_element(text, "Id", tv_slice_of(policy->id));
+    if (policy->permissions == NULL && policy->start == 0 && policy->expiry == 0) {
+        tvc_text_add_lit(text, "</SignedIdentifier>"); /* all is left to the signature */
+        return NULL;
+    }
     tvc_text_add_lit(text, "<AccessPolicy>");
     if (!add_time(text, "Start", policy->start) || !add_time(text, "Expiry", policy->expiry))
         return "a time of a policy is not between the years 1 and 9999";

@@ -1,6 +1,6 @@
 /*
  * Answers of a hostile server.  Read at once and byte by byte they give the same: the same end,
- * status, headers and body.
+ * status, headers and body, also when the body goes through a sink.
  */
 #include "fuzz.h"
 
@@ -17,14 +17,22 @@ struct outcome {
     size_t rest;
 };
 
+/* A sink that keeps what it gets. */
+static bool keep(void *user, const void *bytes, size_t len)
+{
+    tv_assert(len > 0);
+    tv_buf_add(user, (tv_slice){bytes, len});
+    return true;
+}
+
 /* Feed up to `piece` bytes more at a time, through the body's own memory where the reader asks. */
-static struct outcome read_answer(tv_slice bytes, size_t piece, bool is_head)
+static struct outcome read_answer(tv_slice bytes, size_t piece, bool is_head, const tvc_sink *sink)
 {
     struct outcome outcome = {0};
     tvc_reader reader;
     size_t start = 0, end = 0;
 
-    tvc_reader_init(&reader, &outcome.response, is_head, NULL);
+    tvc_reader_init(&reader, &outcome.response, is_head, sink);
     while (outcome.read == TVC_READ_MORE && end < bytes.len) {
         size_t count = bytes.len - end < piece ? bytes.len - end : piece, room;
         char *space = start == end ? tvc_reader_space(&reader, &room) : NULL;
@@ -84,19 +92,37 @@ static void check_same(const struct outcome *a, const struct outcome *b)
     }
 }
 
+/* Through a sink goes what else would be kept, if the answer is a good one. */
+static void check_sink(tv_slice bytes, const struct outcome *kept, bool is_head)
+{
+    tv_buf buf = TV_BUF_EMPTY;
+    tvc_sink sink = {keep, &buf};
+    struct outcome sunk = read_answer(bytes, PIECE_MAX, is_head, &sink);
+    tv_slice body = {kept->response.body, kept->response.body_len};
+
+    tv_assert(sunk.read == TVC_READ_WHOLE && sunk.rest == kept->rest);
+    if (kept->response.status / 100 == 2)
+        tv_assert(tv_slice_eq(tv_buf_slice(&buf), body) && sunk.response.body == NULL);
+    else
+        tv_assert(buf.len == 0 && sunk.response.body_len == body.len);
+    tv_buf_done(&buf);
+    tvc_response_done(&sunk.response);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     tv_slice bytes = {(const char *)data, size};
 
     for (int is_head = 0; is_head <= 1; is_head++) {
-        struct outcome at_once = read_answer(bytes, size, is_head);
+        struct outcome at_once = read_answer(bytes, size, is_head, NULL);
 
-        if (at_once.read == TVC_READ_WHOLE)
+        if (at_once.read == TVC_READ_WHOLE) {
             check_whole(&at_once);
+            check_sink(bytes, &at_once, is_head);
+        }
         for (size_t piece = 1; piece <= PIECE_MAX; piece += PIECE_MAX - 1) {
-            struct outcome in_pieces = read_answer(bytes, piece, is_head);
+            struct outcome in_pieces = read_answer(bytes, piece, is_head, NULL);
 
-            /* `rest` counts from what was fed: the same once the end was found. */
             check_same(&at_once, &in_pieces);
             tvc_response_done(&in_pieces.response);
         }

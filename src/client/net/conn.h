@@ -11,8 +11,9 @@
 #include "client/net/reader.h"
 
 enum {
-    TVC_CONN_IN_BYTES = 16 * 1024,  /* of the buffer of received bytes; more for long heads */
-    TVC_CONN_OUT_BYTES = 32 * 1024, /* of the buffer for what cannot be sent from where it lies */
+    TVC_CONN_IN_BYTES = 16 * 1024,   /* of the buffer of received bytes; more for long heads */
+    TVC_CONN_SINK_BYTES = 64 * 1024, /* of the same, for long bodies that are passed on */
+    TVC_CONN_OUT_BYTES = 32 * 1024,  /* of the buffer for what cannot be sent from where it lies */
 };
 
 /** What to wait for. */
@@ -62,6 +63,9 @@ tvc_conn *tvc_conn_new(tvc_endpoint *endpoint);
 
 /** Close and free; NULL is fine. */
 void tvc_conn_free(tvc_conn *conn);
+
+/** Close the socket, if there is one, and nothing else. */
+void tvc_conn_close_socket(tvc_conn *conn);
 
 /** Close it; it can be opened again. */
 void tvc_conn_close(tvc_conn *conn);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/assert.h"
 #include "base/clock.h"
@@ -100,9 +99,7 @@ static bool begin_connect(tvc_conn *conn, const tvc_address *address)
 /* This address does not work. */
 static void give_up_address(tvc_conn *conn, const char *why)
 {
-    if (conn->fd >= 0)
-        close(conn->fd);
-    conn->fd = -1;
+    tvc_conn_close_socket(conn);
     conn->opening->why = why;
     conn->opening->stage = CHOOSING;
 }

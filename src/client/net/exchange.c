@@ -7,8 +7,12 @@
 
 enum phase { TAKING, IN_LINE, OPENING, SENDING, RECEIVING, DONE };
 
-/* An idle connection is looked at before it is used again, unless it was used just now. */
-enum { STALE_AFTER_MS = 50 };
+enum {
+    /* An idle connection is looked at before it is used again, unless it was used just now. */
+    STALE_AFTER_MS = 1,
+    /* How often to send or receive before others have a turn, and the clock is asked. */
+    TURNS_MAX = 32,
+};
 
 static uint64_t body_len(const tvc_exchange *x)
 {
@@ -217,15 +221,24 @@ static tvc_wait wait_of(tvc_io io)
     return io == TVC_IO_WRITE ? TVC_WAIT_WRITE : TVC_WAIT_READ;
 }
 
+/* There is more to do, but not now. */
+static bool pause_turns(const tvc_exchange *x, tvc_wait wait, tvc_pending *ret_pending)
+{
+    *ret_pending = (tvc_pending){wait, x->state.conn->fd, tv_clock_mono_ns()};
+    return false;
+}
+
 static bool receive(tvc_exchange *x, tvc_pending *ret_pending)
 {
     tvc_conn *conn = x->state.conn;
     tvc_io io = TVC_IO_SOME;
-    tvc_read read;
+    tvc_read read = TVC_READ_MORE;
 
-    do
+    for (int turn = 0; read == TVC_READ_MORE && io == TVC_IO_SOME; turn++) {
+        if (turn == TURNS_MAX)
+            return pause_turns(x, TVC_WAIT_READ, ret_pending);
         read = tvc_conn_read(conn, &io);
-    while (read == TVC_READ_MORE && io == TVC_IO_SOME);
+    }
 
     if (read == TVC_READ_WHOLE)
         return finish_answered(x);
@@ -274,7 +287,10 @@ static bool send_some(tvc_exchange *x, tvc_pending *ret_pending)
     tvc_conn *conn = x->state.conn;
     uint64_t total = head_len(x) + body_len(x);
 
-    while (x->state.sent < total) {
+    for (int turn = 0; x->state.sent < total; turn++) {
+        if (turn == TURNS_MAX)
+            return pause_turns(x, TVC_WAIT_WRITE, ret_pending);
+
         struct iovec pieces[PIECES_MAX];
         int count = next_pieces(x, pieces);
         size_t len;

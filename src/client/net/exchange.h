@@ -127,7 +127,8 @@ typedef struct tvc_exchange {
  * change from step to step, and the same number may be another socket: when one is closed (which
  * takes it out of every epoll set) the next can get its number.  When the exchange is done the
  * descriptor lives on in the pool for whoever takes it next.  *ret_until_ns is the time of the
- * monotonic clock at which to step again in any case.  Stepping too often does no harm.
+ * monotonic clock at which to step again in any case; it has come already when there is more to do
+ * but others should have a turn first.  Stepping too often does no harm.
  */
 tvc_wait tvc_exchange_step(tvc_exchange *exchange, int *ret_fd, int64_t *ret_until_ns);
 

@@ -314,6 +314,8 @@ static tvc_read put_body(tvc_reader *reader, tv_slice bytes)
 
         if (wanted < response->body_len + bytes.len)
             wanted = response->body_len + bytes.len;
+        if (wanted > TVC_BODY_BYTES_MAX)
+            wanted = TVC_BODY_BYTES_MAX;
         if (reader->part == LENGTH && wanted > response->body_len + reader->left)
             wanted = response->body_len + (size_t)reader->left;
         if (make_room(reader, wanted) == TVC_READ_FAILED)

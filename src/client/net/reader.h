@@ -26,6 +26,7 @@ typedef struct tvc_reader {
 
     bool has_head;   /* of the final answer: its status and headers are in the response */
     bool keep_alive; /* with has_head: the server lets the connection live */
+    bool to_sink;    /* with has_head: this body is passed on */
 
     tavola_err err; /* PROTOCOL, NETWORK (it ended too early), NO_MEMORY, CANCELLED (the sink) */
     const char *why;
@@ -35,7 +36,6 @@ typedef struct tvc_reader {
     size_t line, seen;  /* of the head: where its last line begins, how much was looked at */
     size_t line_count;  /* complete lines */
     int interim_count;  /* answers 1xx that were skipped */
-    bool to_sink;       /* this body */
     uint64_t left;      /* of a body whose length is known */
     size_t body_size;   /* room in response->body, without the NUL */
     tv_chunked chunked; /* of a body in chunks */

@@ -95,6 +95,16 @@ static bool is_address(const char *host)
     return inet_pton(AF_INET, host, &address) == 1 || inet_pton(AF_INET6, host, &address) == 1;
 }
 
+/* Certificates and servers know a host without the dot that may end its name. */
+static char *dup_host(const char *host)
+{
+    tv_slice name = tv_slice_of(host);
+
+    if (name.len && name.data[name.len - 1] == '.')
+        name.len--;
+    return tvc_dup(name);
+}
+
 static SSL_CTX *make_ctx(tvc_tls *tls)
 {
     static const unsigned char protocol[] = "\x08http/1.1";
@@ -141,7 +151,7 @@ tavola_err tvc_tls_new(const char *ca_file, const char *host, tvc_tls **ret_tls,
         return err;
     }
 
-    tls->host = tvc_dup_text(host);
+    tls->host = dup_host(host);
     tls->is_address = is_address(host);
     tls->socket = make_socket();
     tls->ctx = make_ctx(tls);

@@ -56,8 +56,8 @@ static inline void wait_as_asked(tvc_wait wait, int fd, int64_t until_ns, tvc_wa
     poll(&one, 1, (int)((left_ns + MS - 1) / MS));
 }
 
-/* Until it is done.  What it waits for must be sensible. */
-static inline void drive(tvc_exchange *exchange)
+/* Until it is done; the last descriptor that it waited for. */
+static inline int drive_fd(tvc_exchange *exchange)
 {
     test_waker waker = {.waker.wake = test_wake};
     int fd = -1;
@@ -72,6 +72,12 @@ static inline void drive(tvc_exchange *exchange)
     }
     exchange->waker = NULL;
     sem_destroy(&waker.called);
+    return fd;
+}
+
+static inline void drive(tvc_exchange *exchange)
+{
+    drive_fd(exchange);
 }
 
 static inline tvc_endpoint *open_endpoint(const char *url, uint32_t connections_max)
@@ -151,6 +157,23 @@ static inline char *repeat(const char *first, const char *part, size_t count)
         at = tv_slice_put(at, (tv_slice){part, len});
     *at = '\0';
     return text;
+}
+
+/* Break the kept connection of a first exchange for sending: a second one gets another. */
+static inline void check_replaced(script_server *server, tvc_endpoint *endpoint)
+{
+    tvc_exchange x = make_get(endpoint);
+    int fd = drive_fd(&x);
+
+    CHECK_END(x, TAVOLA_OK, TVC_ANSWERED);
+    tvc_exchange_done(&x);
+    shutdown(fd, SHUT_WR);
+    x = make_get(endpoint);
+    drive(&x);
+    CHECK_END(x, TAVOLA_OK, TVC_ANSWERED);
+    CHECK_INT(server->connections, 2);
+    CHECK_INT(server->requests, 2);
+    tvc_exchange_done(&x);
 }
 
 #endif

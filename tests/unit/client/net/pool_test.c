@@ -50,6 +50,21 @@ TEST(replaces_a_kept_connection_that_has_ended)
     script_server_stop(&server);
 }
 
+/* It seems to live, but nothing can be sent over it. */
+TEST(replaces_a_kept_connection_that_cannot_send)
+{
+    script_server server = {.answers = {{.text = HELLO, .then_sleep_ms = 300}, {.text = HELLO}},
+                            .answer_count = 2};
+
+    script_server_start(&server);
+
+    tvc_endpoint *endpoint = open_port(server.port, 1);
+
+    check_replaced(&server, endpoint);
+    tvc_endpoint_close(endpoint);
+    script_server_stop(&server);
+}
+
 TEST(does_not_take_old_bytes_for_an_answer)
 {
     script_server server = {.answers = {{.text = HELLO}}, .answer_count = 1};
@@ -188,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gets_an_answer_and_keeps_the_connection),
         cmocka_unit_test(replaces_a_kept_connection_that_has_ended),
+        cmocka_unit_test(replaces_a_kept_connection_that_cannot_send),
         cmocka_unit_test(does_not_take_old_bytes_for_an_answer),
         cmocka_unit_test(shares_few_connections_among_many),
         cmocka_unit_test(lets_waiters_in_by_their_order),

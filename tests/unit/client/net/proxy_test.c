@@ -143,23 +143,25 @@ static void tunnel_stop(tunnel *self)
 TEST(reaches_https_through_a_tunnel)
 {
     static const struct {
-        const char *label, *user, *answer, *request, *why;
+        const char *label, *dot, *user, *answer, *request, *why;
     } cases[] = {
-        {"open", "", "HTTP/1.1 200 Connection established\r\n\r\n",
+        {"open", "", "", "HTTP/1.1 200 Connection established\r\n\r\n",
          "CONNECT test.invalid:443 HTTP/1.1\r\nHost: test.invalid:443\r\n\r\n", NULL},
-        {"with a length, as some say", "", "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
+        {"with a length, as some say", "", "", "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
          "CONNECT test.invalid:443 HTTP/1.1\r\nHost: test.invalid:443\r\n\r\n", NULL},
-        {"user", "u:p@", "HTTP/1.1 200 OK\r\n\r\n",
+        {"a host with a dot at its end", ".", "", "HTTP/1.1 200 OK\r\n\r\n",
+         "CONNECT test.invalid.:443 HTTP/1.1\r\nHost: test.invalid.:443\r\n\r\n", NULL},
+        {"user", "", "u:p@", "HTTP/1.1 200 OK\r\n\r\n",
          "CONNECT test.invalid:443 HTTP/1.1\r\nHost: test.invalid:443\r\n"
          "Proxy-Authorization: Basic dTpw\r\n\r\n",
          NULL},
-        {"no user", "", "HTTP/1.1 407 Who\r\nContent-Length: 0\r\n\r\n", NULL,
+        {"no user", "", "", "HTTP/1.1 407 Who\r\nContent-Length: 0\r\n\r\n", NULL,
          "the proxy wants a user and password"},
-        {"refused", "", "HTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\nno", NULL,
+        {"refused", "", "", "HTTP/1.1 403 No\r\nContent-Length: 2\r\n\r\nno", NULL,
          "the proxy refused the connection"},
-        {"noise", "", "220 smtp.example\r\n", NULL, "the proxy did not answer as one"},
-        {"silence", "", "", NULL, "the proxy did not answer as one"},
-        {"too many words", "", "HTTP/1.1 200 OK\r\n\r\nhello", NULL,
+        {"noise", "", "", "220 smtp.example\r\n", NULL, "the proxy did not answer as one"},
+        {"silence", "", "", "", NULL, "the proxy did not answer as one"},
+        {"too many words", "", "", "HTTP/1.1 200 OK\r\n\r\nhello", NULL,
          "the proxy sent bytes that nobody asked for"},
     };
     authority ours = authority_new();
@@ -167,6 +169,7 @@ TEST(reaches_https_through_a_tunnel)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         script_server server = {.answers = {{.text = HELLO}}, .answer_count = 1};
         tunnel proxy = {.answer = cases[i].answer};
+        char url[64];
         tvc_endpoint *endpoint = NULL;
 
         t_row = cases[i].label;
@@ -174,9 +177,8 @@ TEST(reaches_https_through_a_tunnel)
         script_server_start(&server);
         proxy.target_port = server.port;
         tunnel_start(&proxy);
-        CHECK_INT(
-            open_proxied("https://test.invalid", cases[i].user, proxy.port, ours.path, &endpoint),
-            TAVOLA_OK);
+        snprintf(url, sizeof url, "https://test.invalid%s", cases[i].dot);
+        CHECK_INT(open_proxied(url, cases[i].user, proxy.port, ours.path, &endpoint), TAVOLA_OK);
         CHECK(!tvc_endpoint_is_proxied(endpoint));
         for (int k = 0; k < 2; k++) {
             tvc_exchange x = make_get(endpoint);

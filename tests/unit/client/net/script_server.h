@@ -20,14 +20,16 @@
 #include "check.h"
 
 typedef struct script_answer {
-    const char *text; /* NULL: no answer */
-    size_t len;       /* 0: all of the text */
-    bool then_close;  /* the connection, in an orderly way */
-    bool then_reset;  /* the connection */
-    bool then_wait;   /* until the client closes, and read nothing more */
-    bool is_early;    /* sent when the head is there, without reading the body */
-    int delay_ms;     /* before it is sent */
-    bool is_dribbled; /* byte by byte */
+    const char *text;  /* NULL: no answer */
+    size_t len;        /* 0: all of the text */
+    bool then_close;   /* the connection, in an orderly way */
+    bool then_reset;   /* the connection */
+    bool then_wait;    /* until the client closes, and read nothing more */
+    int then_sleep_ms; /* before the next request is read */
+    bool is_endless;   /* the text again and again */
+    bool is_early;     /* sent when the head is there, without reading the body */
+    int delay_ms;      /* before it is sent */
+    bool is_dribbled;  /* byte by byte */
 } script_answer;
 
 enum { SCRIPT_ANSWERS_MAX = 16, SCRIPT_REQUEST_MAX = 1 << 16, SCRIPT_THREADS_MAX = 256 };
@@ -52,6 +54,7 @@ typedef struct script_server {
     ssize_t (*read)(void *wrapped, int fd, void *to, size_t size);
     ssize_t (*write)(void *wrapped, int fd, const void *from, size_t size);
     void (*unwrap)(void *wrapped);
+    char server_name[64]; /* that the last client asked for by TLS */
     void *user;
 } script_server;
 
@@ -146,6 +149,10 @@ static inline bool script_send_answer(script_conn *conn, const script_answer *an
 
     if (answer->delay_ms)
         usleep((useconds_t)answer->delay_ms * 1000);
+    while (answer->is_endless) {
+        if (!script_write(conn, answer->text, len))
+            return false;
+    }
     if (!answer->is_dribbled)
         return script_write(conn, answer->text, len);
     for (size_t i = 0; i < len; i++) {
@@ -174,6 +181,7 @@ static inline void *script_handle(void *arg)
         answer = &server->answers[next < server->answer_count ? next : server->answer_count - 1];
         if (!script_send_answer(conn, answer) || answer->then_close)
             break;
+        usleep((useconds_t)answer->then_sleep_ms * 1000);
         if (answer->then_wait) {
             struct pollfd end = {.fd = conn->fd, .events = POLLRDHUP};
 

@@ -82,8 +82,12 @@ static inline void *tls_wrap(script_server *server, int fd)
     SSL *ssl = SSL_new(server->user);
 
     SSL_set_fd(ssl, fd);
-    if (SSL_accept(ssl) == 1)
+    if (SSL_accept(ssl) == 1) {
+        const char *name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+
+        snprintf(server->server_name, sizeof server->server_name, "%s", name ? name : "");
         return ssl;
+    }
     SSL_free(ssl);
     return NULL;
 }

@@ -65,6 +65,7 @@ TEST(trusts_whom_it_should)
         } else {
             CHECK_END(x, TAVOLA_OK, TVC_ANSWERED);
             CHECK_BODY(x, "hello");
+            CHECK_TEXT(tv_slice_of(server.server_name), cases[i].host[0] == 'l' ? "localhost" : "");
         }
         tvc_exchange_done(&x);
         tvc_endpoint_close(endpoint);
@@ -219,6 +220,25 @@ TEST(sends_long_bodies)
     free(text);
 }
 
+/* A kept connection that cannot send any more, although it seems to live. */
+TEST(replaces_a_kept_connection_that_cannot_send)
+{
+    authority ours = authority_new();
+    script_server server = {.answers = {{.text = HELLO, .then_sleep_ms = 300}, {.text = HELLO}},
+                            .answer_count = 2};
+
+    use_tls(&server, &ours, "IP:127.0.0.1", -60, 60);
+    script_server_start(&server);
+
+    tvc_endpoint *endpoint = open_https("127.0.0.1", server.port, ours.path);
+
+    check_replaced(&server, endpoint);
+    tvc_endpoint_close(endpoint);
+    script_server_stop(&server);
+    SSL_CTX_free(server.user);
+    authority_done(&ours);
+}
+
 /* A body without a length ends with TLS's own end, not with that of the connection. */
 TEST(takes_no_answer_for_whole_that_was_cut)
 {
@@ -307,6 +327,7 @@ int main(void)
         cmocka_unit_test(refuses_old_versions),
         cmocka_unit_test(keeps_connections_and_sessions),
         cmocka_unit_test(sends_long_bodies),
+        cmocka_unit_test(replaces_a_kept_connection_that_cannot_send),
         cmocka_unit_test(takes_no_answer_for_whole_that_was_cut),
         cmocka_unit_test(survives_a_lack_of_memory),
     };

@@ -141,7 +141,10 @@ enum { TAVOLA_LOG_WARN = 1, TAVOLA_LOG_INFO = 2, TAVOLA_LOG_DEBUG = 3 }; /* leve
 TAVOLA_USE tavola_err tavola_client_open(const char *connection_string,
                                          const tavola_client_options *options,
                                          tavola_client **ret_client, char **reterr_text);
-/* Started operations that are not done end with CANCELLED. */
+/*
+ * Started operations that are not done end with CANCELLED, and `done` is called, here, for all that
+ * were not polled.  Nothing can be started any more, not through its tables either.
+ */
 TAVOLA_API void tavola_client_close(tavola_client *client);
 TAVOLA_USE tavola_err tavola_table_open(tavola_client *client, const char *name,
                                         tavola_table **ret_table);
@@ -498,8 +501,8 @@ TAVOLA_USE tavola_err tavola_delete_where(tavola_table *table, tavola_filter *fi
  * tavola_poll takes it from there and calls `done`, on the thread that polls.  tavola_client_fd is
  * readable while there is something to poll: one line for poll(2), epoll, libuv or GLib.  The
  * functions copy all they need before they return.  An operation is yours from its start; free it
- * in `done` or later, not before it is done, except with tavola_op_cancel first.  NULL `done`: use
- * tavola_op_wait.
+ * in `done` or later, not before it is done, except with tavola_op_cancel first (then `done` is not
+ * called).  NULL `done`: it is not queued, use tavola_op_wait.
  */
 typedef void (*tavola_done_fn)(tavola_op *op, void *user);
 TAVOLA_USE tavola_err tavola_start_get(tavola_table *table, const char *partition_key,
@@ -515,14 +518,17 @@ TAVOLA_USE tavola_err tavola_start_page(tavola_table *table, const tavola_query 
                                         tavola_op **ret_op);
 /* TIMEOUT when it is not done by then, else its own result. */
 TAVOLA_API tavola_err tavola_op_wait(tavola_op *op, uint32_t timeout_ms);
-TAVOLA_API tavola_err tavola_op_err(const tavola_op *op);
-TAVOLA_API tavola_call *tavola_op_call(tavola_op *op);          /* status, etag, code, ids */
+TAVOLA_API tavola_err tavola_op_err(const tavola_op *op); /* TIMEOUT: not done yet */
+TAVOLA_API tavola_call *tavola_op_call(tavola_op *op);    /* status, etag...; NULL until done */
 TAVOLA_API tavola_entity *tavola_op_take_entity(tavola_op *op); /* NULL if there is none */
 TAVOLA_API tavola_page *tavola_op_take_page(tavola_op *op);     /* NULL if there is none */
 /* Ends it soon, with CANCELLED unless it is done already; `done` is called as ever. */
 TAVOLA_API void tavola_op_cancel(tavola_op *op);
 TAVOLA_API void tavola_op_free(tavola_op *op);
-/* Wait until something is done, at most timeout_ms (-1: for ever), and call back; how many. */
+/*
+ * Wait until something is done, at most timeout_ms (-1: for ever), and call back; how many.  -1
+ * when there is no memory or thread.
+ */
 TAVOLA_API int tavola_poll(tavola_client *client, int timeout_ms);
 TAVOLA_API int tavola_client_fd(tavola_client *client); /* -1 when there is no memory or thread */
 

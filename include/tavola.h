@@ -573,8 +573,10 @@ typedef struct tavola_sas_options {
     const char *policy_id;      /* NULL: none; not for an account */
     const char *ip_range;       /* "1.2.3.4" or "1.2.3.4-1.2.3.9"; NULL: any address */
     bool https_only;            /* false: spr left out, both protocols */
-    const char *start_pk, *start_rk, *end_pk, *end_rk; /* NULL: no bound; "" is a bound */
-    const char *version;                               /* NULL: "2019-02-02" */
+    /* Keys from .. to, both included, for a table; a row key needs its partition key.  NULL: no
+     * bound.  An end of "" is INVALID: the service signs it like none, so anybody could drop it. */
+    const char *start_pk, *start_rk, *end_pk, *end_rk;
+    const char *version; /* NULL: "2019-02-02" */
 } tavola_sas_options;
 TAVOLA_USE tavola_err tavola_table_sas(tavola_table *table, const tavola_sas_options *options,
                                        char **ret_query);

@@ -133,6 +133,9 @@ static bool set_bounds(maker *m)
         return !options->start_pk && !options->start_rk && !options->end_pk && !options->end_rk;
     if ((options->start_rk && !options->start_pk) || (options->end_rk && !options->end_pk))
         return false;
+    /* The signed text is the same for an empty end and for none: whoever has it could drop it. */
+    if ((options->end_pk && !options->end_pk[0]) || (options->end_rk && !options->end_rk[0]))
+        return false;
     return set_text(&m->fields.start_partition, options->start_pk) &&
            set_text(&m->fields.start_row, options->start_rk) &&
            set_text(&m->fields.end_partition, options->end_pk) &&

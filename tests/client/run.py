@@ -14,6 +14,7 @@ With CLIENT_SERVER=<connection string> they run against a server that runs alrea
 """
 
 import contextlib
+import contextlib
 import os
 import pathlib
 import re
@@ -66,12 +67,11 @@ def run_with_azurite(chosen):
     from competitors import Azurite
 
     with contextlib.ExitStack() as stack:
-        scratch = pathlib.Path(stack.enter_context(
-            tempfile.TemporaryDirectory(prefix="tavola-azurite-")))
+        scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="tavola-azurite-"))
         connection = f"AccountName={ACCOUNT};AccountKey={KEY}"
         for service in ("table", "queue", "blob"):
-            azurite = stack.enter_context(Azurite(service, scratch))
-            connection += (f";{service.capitalize()}Endpoint="
+            azurite = stack.enter_context(Azurite(service, pathlib.Path(scratch)))
+            connection += (f";{service.title()}Endpoint="
                            f"http://127.0.0.1:{azurite.port}/{ACCOUNT}")
         return run_programs(chosen, connection, "azurite")
 

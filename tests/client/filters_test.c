@@ -1,6 +1,4 @@
 /* Filters as the service understands them: literals, prefixes, bound texts, plans. */
-#include <math.h>
-
 #include "live.h"
 
 /* How many entities pass; takes the filter over. */
@@ -26,6 +24,8 @@ static void insert_value(const char *row_key, tavola_value value)
 /* Each value is found by its own literal, alone. */
 TEST(every_type_is_found_by_its_literal)
 {
+    AZURITE_DIFFERS("compares values of different types, and fails for an Int64 and a String");
+
     tavola_guid guid;
     tavola_value values[] = {
         tavola_string("it's '' ? & + % / \\ \xc3\xb6 \xf0\x9f\x98\x80"),
@@ -96,7 +96,6 @@ TEST(prefixes_find_what_begins_with_them)
         t_row = keys[i];
         for (size_t j = 0; j < COUNT_OF(keys); j++)
             want += strncmp(keys[j], keys[i], strlen(keys[i])) == 0;
-        AZURITE_DIFFERS("orders strings by something else than UTF-16 units");
         CHECK_INT(passes(tavola_where_prefix("RowKey", keys[i])), want);
         CHECK_INT(passes(tavola_where_prefix("PartitionKey", keys[i])), want);
         CHECK_INT(passes(tavola_where_prefix("V", keys[i])), want);

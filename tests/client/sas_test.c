@@ -91,6 +91,8 @@ TEST(a_signature_ends)
 
 TEST(a_signature_has_bounds)
 {
+    AZURITE_DIFFERS("does not look at the bounds");
+
     static const char *const rows[] = {"a", "b", "c", "d"};
     tavola_sas_options options = {OPTIONS,
                                   .permissions = "dura",
@@ -124,6 +126,8 @@ TEST(a_signature_has_bounds)
 /* An empty end would not be signed, so there is none. */
 TEST(the_empty_key_is_a_bound_at_the_start)
 {
+    AZURITE_DIFFERS("does not look at the bounds");
+
     tavola_sas_options options = {
         OPTIONS,        .permissions = "ra", .expiry = tavola_now() + MINUTE,
         .start_pk = "", .start_rk = "",      .end_pk = "o"};
@@ -143,6 +147,7 @@ TEST(a_policy_can_be_taken_back)
     tavola_policy policy = {.struct_size = sizeof policy,
                             .id = "reader",
                             .permissions = "r",
+                            .start = tavola_now() - MINUTE, /* which Azurite insists on */
                             .expiry = tavola_now() + MINUTE};
     tavola_sas_options options = {OPTIONS, .policy_id = "reader"};
     tavola_client *client;

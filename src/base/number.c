@@ -4,7 +4,9 @@
  * Both directions of doubles have a fast path for short decimals that rests on
  * one fact: an integer up to 2^53 and a power of ten up to 10^22 are exact
  * doubles, so their product or quotient is rounded once, that is correctly.
- * Everything else is left to the C library, whose conversions are exact.
+ * Longer ones up to 19 digits, which is how most doubles look that were
+ * computed, are read with integers of 128 bits.  Everything else is left to the
+ * C library, whose conversions are exact.
  */
 #include "base/number.h"
 
@@ -23,9 +25,39 @@ static const double powers_of_ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6, 
                                        1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                        1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
+static const uint64_t powers_of_five[] = {UINT64_C(1),
+                                          UINT64_C(5),
+                                          UINT64_C(25),
+                                          UINT64_C(125),
+                                          UINT64_C(625),
+                                          UINT64_C(3125),
+                                          UINT64_C(15625),
+                                          UINT64_C(78125),
+                                          UINT64_C(390625),
+                                          UINT64_C(1953125),
+                                          UINT64_C(9765625),
+                                          UINT64_C(48828125),
+                                          UINT64_C(244140625),
+                                          UINT64_C(1220703125),
+                                          UINT64_C(6103515625),
+                                          UINT64_C(30517578125),
+                                          UINT64_C(152587890625),
+                                          UINT64_C(762939453125),
+                                          UINT64_C(3814697265625),
+                                          UINT64_C(19073486328125),
+                                          UINT64_C(95367431640625),
+                                          UINT64_C(476837158203125),
+                                          UINT64_C(2384185791015625),
+                                          UINT64_C(11920928955078125),
+                                          UINT64_C(59604644775390625),
+                                          UINT64_C(298023223876953125),
+                                          UINT64_C(1490116119384765625),
+                                          UINT64_C(7450580596923828125)};
+
 enum {
     EXACT_POWER_MAX = 22,
-    UINT64_DIGITS = 19, /* this many always fit */
+    INTEGER_POWER_MAX = 27, /* of five, in 64 bits */
+    UINT64_DIGITS = 19,     /* this many always fit */
     EXPONENT_MAX = 100000,
 };
 
@@ -221,6 +253,63 @@ static void shorten(char to[SHORT_MAX], tv_slice text)
     *to = '\0';
 }
 
+/* (high + what is below it) * 2^exponent as a double; `high` has its top bit set. */
+static double round_to_double(uint64_t high, bool has_more, int exponent)
+{
+    enum { SPARE_BITS = 64 - DBL_MANT_DIG, EXPONENT_BIAS = DBL_MAX_EXP - 1 };
+    uint64_t half = UINT64_C(1) << (SPARE_BITS - 1), spare = high & (2 * half - 1);
+    uint64_t mantissa = high >> SPARE_BITS;
+
+    if (spare > half || (spare == half && (has_more || mantissa & 1)))
+        mantissa++;
+
+    /* A power of two, by which multiplying is exact. */
+    uint64_t bits = (uint64_t)(exponent + SPARE_BITS + EXPONENT_BIAS) << (DBL_MANT_DIG - 1);
+    double power;
+
+    memcpy(&power, &bits, sizeof power);
+    return (double)mantissa * power;
+}
+
+/* Whether scale() can compute digits * 10^exponent. */
+static bool can_scale(uint64_t digits, int exponent)
+{
+    return digits > 0 && exponent >= -INTEGER_POWER_MAX && exponent <= INTEGER_POWER_MAX;
+}
+
+/*
+ * digits * 10^exponent, rounded correctly.  Tens are fives and twos: after a multiplication or
+ * division by a power of five, the first 64 bits of the result are known, and whether there are
+ * more.
+ */
+static double scale(uint64_t digits, int exponent)
+{
+    uint64_t power = powers_of_five[abs(exponent)];
+    int shift = __builtin_clzll(digits);
+
+    digits <<= shift;
+    if (exponent >= 0) {
+        unsigned __int128 product = (unsigned __int128)digits * power;
+        uint64_t top = (uint64_t)(product >> 64);
+        int product_shift = top ? __builtin_clzll(top) : 64;
+
+        product <<= product_shift;
+        return round_to_double((uint64_t)(product >> 64), (uint64_t)product != 0,
+                               64 - product_shift + exponent - shift);
+    }
+
+    int power_shift = __builtin_clzll(power);
+
+    power <<= power_shift;
+
+    /* So many that the quotient has its top bit set and no more than 64. */
+    int up = digits < power ? 64 : 63;
+    unsigned __int128 dividend = (unsigned __int128)digits << up;
+
+    return round_to_double((uint64_t)(dividend / power), dividend % power != 0,
+                           power_shift - shift + exponent - up);
+}
+
 bool tv_parse_double(tv_slice text, double *ret_value)
 {
     decimal number;
@@ -236,6 +325,12 @@ bool tv_parse_double(tv_slice text, double *ret_value)
             value /= powers_of_ten[-number.exponent];
         else
             value *= powers_of_ten[number.exponent];
+        *ret_value = number.negative ? -value : value;
+        return true;
+    }
+
+    if (number.digit_count <= UINT64_DIGITS && can_scale(number.digits, number.exponent)) {
+        value = scale(number.digits, number.exponent);
         *ret_value = number.negative ? -value : value;
         return true;
     }
@@ -370,6 +465,11 @@ static void print_digits(char *digits, int count, double value, int *ret_exponen
 static bool reads_back(const char *digits, int count, int exponent, double value)
 {
     char text[64];
+    decimal number = {0};
+
+    take_digits(&number, digits, digits + count);
+    if (can_scale(number.digits, exponent - (count - 1)))
+        return scale(number.digits, exponent - (count - 1)) == value;
 
     snprintf(text, sizeof text, "%.*se%d", count, digits, exponent - (count - 1));
     return read_double(text) == value;

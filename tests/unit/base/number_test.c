@@ -340,6 +340,33 @@ TEST(random_decimals_are_read_as_strtod_reads_them)
     t_row = "";
 }
 
+/* Up to 19 digits, which integers read, and among them those just between two doubles. */
+TEST(decimals_of_64_bits_are_read_as_strtod_reads_them)
+{
+    static const uint64_t fives[] = {1, 5, 25, 125, 625};
+
+    t_random_seed(0x19d);
+    for (int i = 0; i < 400000; i++) {
+        uint64_t digits = t_random() >> (1 + i % 20);
+        int exponent = (int)(t_random() % 58) - 29;
+        char text[64];
+        double value;
+
+        if (i % 4 == 0) {
+            /* 54 bits and odd: a half, which the power of five makes one of a fraction. */
+            exponent = -(int)(t_random() % 5);
+            digits = ((t_random() >> 11) | 1 | (UINT64_C(1) << 53)) * fives[-exponent];
+            digits += (uint64_t)(i / 4 % 3) - 1;
+        }
+        snprintf(text, sizeof text, "%s%llue%d", i % 2 ? "-" : "", (unsigned long long)digits,
+                 exponent);
+        t_row = text;
+        CHECK(tv_parse_double(tv_slice_of(text), &value));
+        CHECK(value == strtod(text, NULL));
+    }
+    t_row = "";
+}
+
 static bool set_comma_locale(void)
 {
     return setlocale(LC_ALL, "de_DE.UTF-8") || setlocale(LC_ALL, "fr_FR.UTF-8");
@@ -373,6 +400,7 @@ int main(void)
         cmocka_unit_test(random_doubles_survive_format_and_parse),
         cmocka_unit_test(short_decimals_survive_format_and_parse),
         cmocka_unit_test(random_decimals_are_read_as_strtod_reads_them),
+        cmocka_unit_test(decimals_of_64_bits_are_read_as_strtod_reads_them),
         cmocka_unit_test(a_locale_with_a_decimal_comma_does_not_matter),
     };
 

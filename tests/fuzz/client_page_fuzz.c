@@ -22,7 +22,7 @@
 #include "client/entity/entity.h"
 #include "odata/edm.h"
 
-enum { MEMBERS_MAX = 1024, NUMBER_LEN_MAX = 127 };
+enum { MEMBERS_MAX = 1024 };
 
 /* --- the second reader --- */
 
@@ -125,7 +125,7 @@ static bool model_double(const tv_json_member *value, double *ret_real)
 {
     bool is_text = value->kind == TV_JSON_STRING;
 
-    if ((!is_text && value->kind != TV_JSON_NUMBER) || value->text.len > NUMBER_LEN_MAX)
+    if (!is_text && value->kind != TV_JSON_NUMBER)
         return false;
     if (is_text && tv_slice_eq(value->text, TV_LIT("NaN")))
         *ret_real = NAN;

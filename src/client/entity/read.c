@@ -18,17 +18,39 @@
 #include "client/entity/own.h"
 
 enum {
-    NUMBER_LEN_MAX = 127, /* longer ones would need memory to be read */
     PROPERTIES_FIRST = 16,
     AT_LEAST_MORE = 16,
     MANY = 32 * 1024, /* what follows a dense beginning need not be like it */
 };
 
-/* With a length that the compiler knows, comparing is a few instructions. */
+/*
+ * Whether two texts of the same length are equal.  Names are short, and lengths often known to the
+ * compiler: two loads that overlap are faster than a call.
+ */
+static inline bool is_equal(const char *a, const char *b, size_t len)
+{
+    uint64_t a_first, a_last, b_first, b_last;
+
+    if (len > 16)
+        return memcmp(a, b, len) == 0;
+    if (len >= 8) {
+        memcpy(&a_first, a, 8);
+        memcpy(&b_first, b, 8);
+        memcpy(&a_last, a + len - 8, 8);
+        memcpy(&b_last, b + len - 8, 8);
+        return ((a_first ^ b_first) | (a_last ^ b_last)) == 0;
+    }
+    for (size_t i = 0; i < len; i++) {
+        if (a[i] != b[i])
+            return false;
+    }
+    return true;
+}
+
 #define IS(slice, literal)                                                                         \
-    ((slice).len == sizeof(literal) - 1 && memcmp((slice).data, literal, sizeof(literal) - 1) == 0)
+    ((slice).len == sizeof(literal) - 1 && is_equal((slice).data, literal, sizeof(literal) - 1))
 #define BEGINS(slice, literal)                                                                     \
-    ((slice).len >= sizeof(literal) - 1 && memcmp((slice).data, literal, sizeof(literal) - 1) == 0)
+    ((slice).len >= sizeof(literal) - 1 && is_equal((slice).data, literal, sizeof(literal) - 1))
 
 /* What a value is in JSON. */
 typedef enum token_kind { STRING, NUMBER, TRUE, FALSE } token_kind;
@@ -47,8 +69,7 @@ void tvc_entity_reader_init(tvc_entity_reader *reader, char *json, size_t json_l
     reader->properties = NULL;
     reader->count = reader->size = 0;
     reader->err = TAVOLA_OK;
-    memset(reader->day, 0, sizeof reader->day);
-    reader->day_ticks = 0;
+    memset(reader->days, 0, sizeof reader->days);
     reader->late_count = 0;
 }
 
@@ -90,8 +111,6 @@ static bool grow(tvc_entity_reader *reader)
 
 static bool read_double(const json_token *token, tavola_value *value)
 {
-    if (token->text.len > NUMBER_LEN_MAX)
-        return false;
     if (token->kind == NUMBER || token->kind == STRING) {
         if (tv_parse_double(token->text, &value->as.real))
             return true;
@@ -183,23 +202,25 @@ static tavola_ticks read_time(tv_slice text)
     return (hours * 3600 + minutes * 60 + seconds) * TV_TICKS_PER_SECOND + fraction;
 }
 
-/* The calendar is slow, and the times of a page fall on few days: the last day is kept. */
+/* The calendar is slow, and the times of a page fall on few days: these are kept. */
 static bool read_datetime(tvc_entity_reader *reader, tv_slice text, tavola_ticks *ret_ticks)
 {
     const tavola_ticks ticks_per_day = 86400 * TV_TICKS_PER_SECOND;
-    size_t day_len = sizeof reader->day;
-    tavola_ticks time = text.len > day_len ? read_time(tv_slice_skip(text, day_len)) : -1;
+    enum { DAY_LEN = sizeof reader->days->text };
+    tavola_ticks time = text.len > DAY_LEN ? read_time(tv_slice_skip(text, DAY_LEN)) : -1;
 
-    if (time >= 0 && memcmp(text.data, reader->day, day_len) == 0) {
-        *ret_ticks = reader->day_ticks + time;
-        return true;
+    if (time < 0)
+        return tv_datetime_parse(text, ret_ticks);
+
+    tvc_day *day = &reader->days[(text.data[9] ^ text.data[6] << 1) & (TVC_DAYS_KEPT - 1)];
+
+    if (!is_equal(text.data, day->text, DAY_LEN)) {
+        if (!tv_datetime_parse(text, ret_ticks))
+            return false;
+        memcpy(day->text, text.data, DAY_LEN);
+        day->ticks = *ret_ticks - *ret_ticks % ticks_per_day;
     }
-    if (!tv_datetime_parse(text, ret_ticks))
-        return false;
-    if (time >= 0) {
-        memcpy(reader->day, text.data, day_len);
-        reader->day_ticks = *ret_ticks - *ret_ticks % ticks_per_day;
-    }
+    *ret_ticks = day->ticks + time;
     return true;
 }
 
@@ -424,7 +445,7 @@ static bool is_type_annotation(tv_slice *name)
     enum { SUFFIX_LEN = sizeof "@odata.type" - 1 };
 
     if (name->len < SUFFIX_LEN ||
-        memcmp(name->data + name->len - SUFFIX_LEN, "@odata.type", SUFFIX_LEN) != 0)
+        !is_equal(name->data + name->len - SUFFIX_LEN, "@odata.type", SUFFIX_LEN))
         return false;
     name->len -= SUFFIX_LEN;
     return true;
@@ -460,7 +481,8 @@ static bool read_member(tvc_entity_reader *reader, tavola_entity *entity, tv_sli
     tavola_type type = annotation->type;
 
     annotation->type = TAVOLA_NONE;
-    if (type != TAVOLA_NONE && !tv_slice_eq(name, annotation->name)) {
+    if (type != TAVOLA_NONE && (name.len != annotation->name.len ||
+                                !is_equal(name.data, annotation->name.data, name.len))) {
         if (!keep_for_later(reader, (tvc_annotation){annotation->name, type}))
             return false;
         type = TAVOLA_NONE;

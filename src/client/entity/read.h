@@ -9,6 +9,7 @@
 
 enum {
     TVC_READ_PROPERTIES_MAX = 1024, /* of an entity: four times what the service has */
+    TVC_DAYS_KEPT = 8,
 };
 
 /** A type annotation that did not stand directly before its property. */
@@ -17,14 +18,19 @@ typedef struct tvc_annotation {
     tavola_type type;
 } tvc_annotation;
 
+/** A day that was read before; all zeros is none. */
+typedef struct tvc_day {
+    char text[10]; /* "2026-01-02" */
+    tavola_ticks ticks;
+} tvc_day;
+
 typedef struct tvc_entity_reader {
     tvc_scan scan;
     const char *start; /* of the text */
     tvc_property *properties;
     size_t count, size;
     tavola_err err; /* when something returned false: PROTOCOL or NO_MEMORY */
-    char day[10];   /* the last one that was read, "2026-01-02"; its ticks */
-    tavola_ticks day_ticks;
+    tvc_day days[TVC_DAYS_KEPT];
     size_t late_count; /* of the entity that is being read */
     tvc_annotation late[TVC_READ_PROPERTIES_MAX];
 } tvc_entity_reader;

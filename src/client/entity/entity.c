@@ -129,6 +129,10 @@ tavola_err tvc_entity_check(const tavola_entity *entity, const char **ret_why)
         err = TAVOLA_ERR_TOO_LARGE;
         why = "the entity is larger than 1 MiB";
     }
+    if (err == TAVOLA_OK && entity->is_wide && entity->count > TVC_PROPERTIES_MAX) {
+        err = TAVOLA_ERR_TOO_LARGE;
+        why = "the entity has more than 252 properties: only tavola_wide_put takes it";
+    }
     if (ret_why)
         *ret_why = why;
     return err;
@@ -208,6 +212,7 @@ tavola_entity *tavola_entity_copy(const tavola_entity *entity)
     keep_all(copy, copy->memory, entity);
     copy->timestamp = entity->timestamp;
     copy->is_unset = entity->is_unset;
+    copy->is_wide = entity->is_wide;
     copy->error = entity->error;
     return copy;
 }
@@ -358,6 +363,15 @@ tavola_entity *tavola_entity_new(const char *partition_key, const char *row_key)
     return entity;
 }
 
+tavola_entity *tavola_entity_new_wide(const char *partition_key, const char *row_key)
+{
+    tavola_entity *entity = tavola_entity_new(partition_key, row_key);
+
+    if (entity)
+        entity->is_wide = true;
+    return entity;
+}
+
 void tavola_entity_set(tavola_entity *entity, const char *name, tavola_value value)
 {
     tv_slice text = name ? tv_slice_of(name) : TV_NONE;
@@ -367,7 +381,8 @@ void tavola_entity_set(tavola_entity *entity, const char *name, tavola_value val
         return;
     if (!has_bytes(&value))
         value.size = 0;
-    if (entity->count >= TVC_PROPERTIES_MAX && tvc_entity_find(entity, text) < 0) {
+    if (entity->count >= TVC_PROPERTIES_MAX && !entity->is_wide &&
+        tvc_entity_find(entity, text) < 0) {
         tvc_entity_fail(entity, TAVOLA_ERR_TOO_LARGE,
                         "property '%s' is one too many: an entity has at most %d", show(text).text,
                         TVC_PROPERTIES_MAX);

@@ -45,6 +45,7 @@ struct tavola_entity {
     uint32_t count, size;
     bool is_unset;          /* a property that it had was unset */
     bool is_view;           /* of a page: nothing of it is freed */
+    bool is_wide;           /* takes more properties than can be sent as one entity */
     tavola_err error;       /* the first */
     const char *error_text; /* or NULL */
     tvc_entity_memory *memory;
@@ -59,7 +60,8 @@ void tvc_entity_fail(tavola_entity *entity, tavola_err err, const char *format, 
 
 /**
  * Whether it can be sent: its first error, NO_MEMORY for NULL, TOO_LARGE when it is longer than an
- * entity may be.  *ret_why (may be NULL) is one line for people, which lives as long as the entity.
+ * entity may be or has more properties.  *ret_why (may be NULL) is one line for people, which lives
+ * as long as the entity.
  */
 tavola_err tvc_entity_check(const tavola_entity *entity, const char **ret_why);
 

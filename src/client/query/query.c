@@ -245,3 +245,16 @@ tavola_query *tvc_query_keys_only(const tavola_query *query)
 {
     return copy_of(query, true);
 }
+
+tavola_query *tvc_query_narrow(const tavola_query *query, tavola_filter *filter)
+{
+    tavola_query *copy = copy_of(query, false);
+
+    if (copy == NULL) {
+        tavola_filter_free(filter);
+        return NULL;
+    }
+    copy->filter = copy->filter ? tavola_and(filter, copy->filter) : filter;
+    fail(copy, tavola_filter_error(copy->filter));
+    return copy;
+}

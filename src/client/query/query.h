@@ -29,6 +29,9 @@ tavola_query *tvc_query_copy(const tavola_query *query);
 /** The same query with only the keys selected: counting, deleting.  NULL: no memory. */
 tavola_query *tvc_query_keys_only(const tavola_query *query);
 
+/** The same query with one more condition, which is taken over.  NULL: no memory. */
+tavola_query *tvc_query_narrow(const tavola_query *query, tavola_filter *filter);
+
 /*
  * Tokens: "v1;p;<NextPartitionKey>;<NextRowKey>", `p` or `s` for the location that gave it, the
  * values percent-encoded; an absent NextRowKey is left out with its semicolon.

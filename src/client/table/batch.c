@@ -139,6 +139,33 @@ void tavola_batch_add(tavola_batch *batch, tavola_write write, const tavola_enti
     batch->added++;
 }
 
+/* ---- for those who may have to run it again ---- */
+
+tavola_batch *tvc_batch_copy(const tavola_batch *batch)
+{
+    tavola_batch *copy = tavola_batch_new(batch->table);
+
+    if (copy == NULL)
+        return NULL;
+    for (size_t i = 0; i < batch->count; i++)
+        tavola_batch_add(copy, batch->items[i].kind, batch->items[i].entity,
+                         batch->items[i].if_match);
+    if (copy->error == TAVOLA_ERR_NO_MEMORY) {
+        tavola_batch_free(copy);
+        return NULL;
+    }
+    if (batch->error)
+        fail_at(copy, batch->error, (size_t)batch->error_index, batch->why);
+    copy->added = batch->added;
+    return copy;
+}
+
+bool tvc_batch_is_for(const tavola_batch *batch, const tavola_table *table)
+{
+    return !batch->is_spent && batch->table && batch->table->client == table->client &&
+           strcmp(batch->table->name, table->name) == 0;
+}
+
 /* ---- running ---- */
 
 static tavola_err refuse(tavola_call *call, tavola_err err, int index, const char *why)

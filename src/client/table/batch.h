@@ -81,4 +81,10 @@ bool tvc_batch_answer_read(tv_slice content_type, tv_slice body, tvc_batch_answe
 /** Take the index off the front of an error's message, "2:The entity..."; -1: it has none. */
 int tvc_batch_take_index(char *message);
 
+/** A new batch with the same writes, not run yet; NULL when there is no memory. */
+tavola_batch *tvc_batch_copy(const tavola_batch *batch);
+
+/** Whether a batch is of this table and can still be run. */
+bool tvc_batch_is_for(const tavola_batch *batch, const tavola_table *table);
+
 #endif

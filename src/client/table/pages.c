@@ -41,13 +41,13 @@ static tavola_err fetch(tvc_pages *pages, const char *token, tavola_page **ret_p
     return err;
 }
 
-/* Send for the page after the current one.  What fails here is tried again when it is needed. */
-static void send_ahead(tvc_pages *pages)
+/* Send for the page at `token`.  What fails here is tried again when it is needed. */
+static void send_ahead(tvc_pages *pages, const char *token)
 {
     tavola_op *op = NULL;
 
-    if (tvc_page_op(pages->table, pages->query, pages->page->token, pages->limit_left,
-                    pages->crypto, NULL, &op) != TAVOLA_OK)
+    if (tvc_page_op(pages->table, pages->query, token, pages->limit_left, pages->crypto, NULL,
+                    &op) != TAVOLA_OK)
         return;
     tvc_call_copy_options(op->call, pages->call);
     if (tvc_op_start(op, NULL, NULL) == TAVOLA_OK)
@@ -82,7 +82,7 @@ static tavola_err accept_page(tvc_pages *pages, tavola_page *page, const char *a
     if (pages->limit_left != UINT64_MAX)
         pages->limit_left -= pages->count;
     if (page->token && pages->limit_left > 0)
-        send_ahead(pages);
+        send_ahead(pages, page->token);
     return TAVOLA_OK;
 }
 
@@ -110,6 +110,12 @@ static tavola_err advance(tvc_pages *pages)
         err = accept_page(pages, page, token);
     tvc_release(token);
     return err;
+}
+
+void tvc_pages_send_first(tvc_pages *pages)
+{
+    if (pages->page == NULL && pages->ahead == NULL && pages->err == TAVOLA_OK)
+        send_ahead(pages, NULL);
 }
 
 tavola_err tvc_pages_next(tvc_pages *pages, const tavola_page **ret_page)

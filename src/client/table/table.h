@@ -116,6 +116,9 @@ typedef struct tvc_pages {
 tavola_err tvc_pages_init(tvc_pages *pages, const tavola_table *table, const tavola_query *query,
                           bool is_keys_only, tavola_call *call);
 
+/** Send for the first page now; without this it is asked for when it is needed. */
+void tvc_pages_send_first(tvc_pages *pages);
+
 /** The next page, which replaces the one before; END after the last. */
 tavola_err tvc_pages_next(tvc_pages *pages, const tavola_page **ret_page);
 void tvc_pages_done(tvc_pages *pages);

@@ -904,12 +904,24 @@ TAVOLA_API void tavola_blobs_free(tavola_blobs *blobs);
  * Each function names the pattern of the Table Design Guide that it implements, what it promises,
  * what it costs, and what holds if the program dies in the middle.  "1 EGT" is one entity group
  * transaction: one request, all or nothing.
+ *
+ * The options of a call are for each request; its outcome is that of the request that decided.
+ * Where others changed something between a read and a write, the pattern reads again, up to 10
+ * times, then ETAG.  An etag of an entity that is put is a condition: ETAG when it was changed since
+ * it was read, NOT_FOUND when it is gone.  Properties whose names begin with "Tavola" are the
+ * patterns' own.
  */
 
 /*
  * Secondary indexes: copies of an entity under other keys, so that a lookup by the value of a
  * property is a point query.  An index is unique: two entities of a partition cannot have one
- * value.
+ * value.  An entity that lacks the property has no copy there.  Values are parts of keys, so they
+ * are never encrypted.  All calls about a table give the same indexes; after adding one, put every
+ * entity again (equal values of entities from before are not noticed).
+ *
+ * A copy has a property more than its entity (251 at most): TavolaPrimary, the RowKey of the
+ * primary; in other partitions also TavolaPartition.  The functions take them out again: an entity
+ * has the same keys and properties whichever way it was read.
  */
 typedef struct tavola_index {
     const char *prefix;   /* "email_", put before the value */
@@ -921,15 +933,14 @@ typedef struct tavola_index {
 /*
  * Intra-partition secondary index pattern.  The copy has the entity's PartitionKey and the RowKey
  * prefix + value.  Costs 1 read + 1 EGT.  All copies change together, and when a value has changed
- * the copy under the old one goes in the same EGT; a reader never sees a stale copy.  EXISTS when
- * another entity has the value.  An entity that lacks the property has no copy there.  If the
- * entity has an etag it is a condition: ETAG; without one, a change in between is read again and
- * retried.
+ * the copy under the old one goes in the same EGT; a reader never sees a stale copy, and there is
+ * nothing to recover.  EXISTS when another entity has the value.  TOO_LARGE when the entity, its
+ * copies and its stale copies are more than 100 or 4 MiB: up to 49 indexes always fit.
  */
 TAVOLA_USE tavola_err tavola_indexed_put(tavola_table *table, const tavola_index *indexes,
                                          size_t count, const tavola_entity *entity,
                                          tavola_call *call);
-/* 1 point read. */
+/* 1 point read.  What was read by any index (without columns) can be put, with its etag. */
 TAVOLA_USE tavola_err tavola_indexed_get(tavola_table *table, const tavola_index *index,
                                          const char *partition_key, const char *value,
                                          tavola_call *call, tavola_entity **ret_entity);
@@ -940,12 +951,19 @@ TAVOLA_USE tavola_err tavola_indexed_delete(tavola_table *table, const tavola_in
 
 /*
  * Inter-partition secondary index pattern.  The copy has the PartitionKey prefix + PartitionKey and
- * the value as its RowKey, in `copies` (NULL: the same table).  Eventually consistent: a message in
- * `queue` says what is going on; then the primary is written, then the copies, then stale copies
- * are deleted, then the message.  Costs 1 read, 2 queue requests, 1 write, and a read and a write
- * for each index.  If the program dies, or an error comes back, a worker whose job is
- * tavola_far_repair finishes (or undoes nothing: it makes the copies equal to the primary).
- * Until then a copy may be missing or old, never for ever.
+ * the value as its RowKey, in `copies`.  Eventually consistent: a message in `queue`, hidden while
+ * this program lives, says what is going on; then the primary is written, then new copies, then
+ * stale copies are deleted, then the message.  Costs 1 read and 1 write of the primary, 2 queue
+ * requests, a read and a write for each copy that changes, and 1 read more when a copy is new.
+ *
+ * If the program dies, or an error comes back, a worker whose job is tavola_far_repair makes the
+ * copies equal to the primary, whatever that is by then.  Until then a copy may be missing or old,
+ * never for ever; an older writer never overwrites the copy of a newer one.  (Only a program that
+ * is halted for longer than hide_ms before it writes the primary, and dies right after, can leave
+ * copies that the next put of that entity must fix.)
+ *
+ * EXISTS when another entity has the value: nothing is written then, unless both are put at the
+ * same time; in that case the primary is, and the copy stays with the other.
  */
 typedef struct tavola_far {
     size_t struct_size;
@@ -953,16 +971,18 @@ typedef struct tavola_far {
     tavola_table *copies; /* NULL: the same */
     const tavola_index *indexes;
     size_t count;
-    const char *queue; /* exists */
+    tavola_queue *queue; /* exists, and has no other messages */
+    uint32_t hide_ms;    /* 0: 30 s; how long after a death a worker sees the message */
 } tavola_far;
 TAVOLA_USE tavola_err tavola_far_put(const tavola_far *far, const tavola_entity *entity,
                                      tavola_call *call);
+/* 1 point read.  A copy may be old: what is read by one has no etag. */
 TAVOLA_USE tavola_err tavola_far_get(const tavola_far *far, const tavola_index *index,
                                      const char *partition_key, const char *value,
                                      tavola_call *call, tavola_entity **ret_entity);
 TAVOLA_USE tavola_err tavola_far_delete(const tavola_far *far, const char *partition_key,
                                         const char *row_key, tavola_call *call);
-/* A tavola_job_fn: `user` is a const tavola_far *. */
+/* A tavola_job_fn: `user` is a const tavola_far *.  May be done again, and by several at once. */
 TAVOLA_USE tavola_err tavola_far_repair(const char *message, uint32_t dequeue_count, void *user);
 
 /*
@@ -970,7 +990,7 @@ TAVOLA_USE tavola_err tavola_far_repair(const char *message, uint32_t dequeue_co
  *
  * A job is a list of steps that may be done again from the start: insert-or-replace,
  * delete-if-present.  It gets the text of a message, which names what is to be done, and how often
- * it was read, 0 for the first time in the program that asked for it.
+ * it was read, 0 for the first time in the program that asked for it.  Messages never expire.
  */
 typedef tavola_err (*tavola_job_fn)(const char *message, uint32_t dequeue_count, void *user);
 /* Leave it to a worker: 1 queue request.  UNKNOWN_OUTCOME: the message may be there. */
@@ -978,17 +998,19 @@ TAVOLA_USE tavola_err tavola_enqueue(tavola_client *client, const char *queue, c
                                      tavola_call *call);
 /*
  * Do it now, and leave it to a worker if this program dies: puts the message, hidden for `hide_ms`
- * (0: 30 s), runs the job, deletes the message if the job returned OK.  Any other result is
- * returned and the message stays for a worker.
+ * (0: 30 s) and as long as the job runs, runs the job, deletes the message if the job returned OK.
+ * Any other result is returned and the message stays for a worker.  2 queue requests, and one more
+ * for each half of hide_ms.
  */
 TAVOLA_USE tavola_err tavola_eventually(tavola_client *client, const char *queue,
                                         const char *message, uint32_t hide_ms, tavola_job_fn job,
                                         void *user, tavola_call *call);
 /*
- * A worker: takes messages one by one, runs the job, deletes the message last.  While the job runs
- * its message is kept hidden, however long it takes.  A message that was read dequeue_max times
- * goes to the poison queue (put there first, then deleted here); NULL: it is left in place for
- * ever. Both queues are made if they do not exist.
+ * A worker: takes messages one by one, runs the job, deletes the message last: every message is
+ * worked on at least once.  While the job runs its message is kept hidden, however long it takes; a
+ * job that returns an error leaves it to be seen again.  A message that was read dequeue_max times
+ * (0: 5) without success goes to the poison queue (put there first, then deleted here); NULL: it is
+ * left in place for ever.  Both queues are made if they do not exist.
  */
 typedef struct tavola_worker tavola_worker;
 TAVOLA_USE tavola_err tavola_worker_open(tavola_client *client, const char *queue,
@@ -996,7 +1018,10 @@ TAVOLA_USE tavola_err tavola_worker_open(tavola_client *client, const char *queu
                                          tavola_job_fn job, void *user, tavola_worker **ret_worker);
 /* How long a message is hidden at a time (default 30 s); extended at half of it. */
 TAVOLA_API void tavola_worker_set_visibility_ms(tavola_worker *worker, uint32_t visibility_ms);
-/* Work for a time; 0: until the queue is empty.  From one thread; several workers are several. */
+/*
+ * Work for a time, also through times in which the service cannot be reached; 0: until no message
+ * is to be seen; UINT32_MAX: until it is stopped.  From one thread; several workers are several.
+ */
 TAVOLA_USE tavola_err tavola_worker_run(tavola_worker *worker, uint32_t for_ms);
 TAVOLA_API void tavola_worker_stop(tavola_worker *worker); /* any thread: ends after this message */
 TAVOLA_API uint64_t tavola_worker_done(const tavola_worker *worker);     /* jobs that returned OK */
@@ -1004,7 +1029,7 @@ TAVOLA_API uint64_t tavola_worker_failed(const tavola_worker *worker);   /* thos
 TAVOLA_API uint64_t tavola_worker_poisoned(const tavola_worker *worker); /* sent to that queue */
 TAVOLA_API void tavola_worker_close(tavola_worker *worker);
 /*
- * The guide's archive step: copy to the other table with insert-or-replace, then delete here; OK
+ * The guide's archive step: copy to the other table in place of what is there, then delete here; OK
  * when it was moved before.  3 requests.  If the program dies, the entity is in one or in both
  * tables, never in none; the same call again finishes.  NOT_FOUND when it is in neither.
  */
@@ -1014,10 +1039,14 @@ TAVOLA_USE tavola_err tavola_move(tavola_table *from, tavola_table *to, const ch
 /*
  * Index entities pattern: lists of keys.  A list is a JSON array of strings in a property, going on
  * in Property_1, Property_2... where one is full; an item is in it once.  Over 1 MiB: TOO_LARGE,
- * use a blob.
+ * use a blob.  Other properties of the entity stay.  An empty list stays, too.
  *
  * Option 2, in the same partition: the list changes in one EGT with `with` (which may be NULL: only
- * the list changes).  1 read + 1 EGT; someone else's change in between is read again and retried.
+ * the list changes, and nothing is written if it does not).  1 read + 1 EGT; someone else's change
+ * in between is read again and retried.  `with` itself is not run, only what is in it: free it.  An
+ * error of one of its writes is returned, and tavola_call_failed_index is its index there.
+ * tavola_list_move takes the item out of one list and puts it into another in the same EGT (2
+ * reads): an employee whose last name changes.
  * Option 3, in another partition or table: the same functions with `with` NULL inside a job of
  * tavola_eventually.
  */
@@ -1027,11 +1056,15 @@ TAVOLA_USE tavola_err tavola_list_add(tavola_table *table, const char *partition
 TAVOLA_USE tavola_err tavola_list_remove(tavola_table *table, const char *partition_key,
                                          const char *row_key, const char *property,
                                          const char *item, tavola_batch *with, tavola_call *call);
+TAVOLA_USE tavola_err tavola_list_move(tavola_table *table, const char *partition_key,
+                                       const char *from_row_key, const char *to_row_key,
+                                       const char *property, const char *item, tavola_batch *with,
+                                       tavola_call *call);
 /* The items; an entity that does not exist has none.  1 point read. */
 TAVOLA_USE tavola_err tavola_list_get(tavola_table *table, const char *partition_key,
                                       const char *row_key, const char *property, tavola_call *call,
                                       tavola_names **ret_items);
-/* Option 1, in a blob, of any length: 1 read + 1 conditional write; retried like the others. */
+/* Option 1, in a blob, up to 256 MiB: 1 read + 1 conditional write; retried like the others. */
 TAVOLA_USE tavola_err tavola_blob_list_add(tavola_client *client, const char *container,
                                            const char *blob, const char *item, tavola_call *call);
 TAVOLA_USE tavola_err tavola_blob_list_remove(tavola_client *client, const char *container,
@@ -1062,9 +1095,10 @@ TAVOLA_API char *tavola_key_part(char separator, const char *key, size_t i);
 
 /*
  * Log tail pattern: keys that sort from the newest to the oldest.  tavola_log_add inserts the
- * entity under its PartitionKey with the RowKey inverted ticks + "_" + 8 random digits (its own
- * RowKey is ignored); 1 request, safe to repeat.  tavola_tail gives the newest; 1 request up to
- * 1,000.
+ * entity under its PartitionKey with the RowKey inverted ticks + "_" + 8 digits, a hash of what it
+ * says (its own RowKey is ignored); 1 request.  Adding the same at the same `when` again, because
+ * it is not known whether it was added, adds nothing.  tavola_tail gives the newest; 1 request for
+ * each 1,000.
  */
 TAVOLA_USE tavola_err tavola_log_add(tavola_table *table, const tavola_entity *entity,
                                      tavola_ticks when, tavola_call *call);
@@ -1073,7 +1107,8 @@ TAVOLA_USE tavola_err tavola_tail(tavola_table *table, const char *partition_key
 
 /*
  * High volume delete pattern: a table for each day ("Logins20260102"), dropped whole.  1 request
- * for each table; tables that are being deleted already count as dropped.
+ * for each table, and those to list them; tables that are being deleted already count as dropped.
+ * If the program dies some days are left: the same call again drops them.
  */
 TAVOLA_API void tavola_dated_name(const char *stem, tavola_ticks day, char *ret_name, size_t size);
 TAVOLA_USE tavola_err tavola_drop_before(tavola_client *client, const char *stem, tavola_ticks day,
@@ -1081,7 +1116,8 @@ TAVOLA_USE tavola_err tavola_drop_before(tavola_client *client, const char *stem
 
 /*
  * Data series pattern: the values of a series in one entity, as properties stem + index with three
- * digits.  1 merge; no read, so no other slot is lost, whoever writes it at the same time.
+ * digits (up to 999).  1 merge; no read, so no other slot is lost, whoever writes it at the same
+ * time.
  */
 TAVOLA_USE tavola_err tavola_series_set(tavola_table *table, const char *partition_key,
                                         const char *row_key, const char *stem, uint32_t index,
@@ -1091,9 +1127,11 @@ TAVOLA_API bool tavola_series_get(const tavola_entity *entity, const char *stem,
 
 /*
  * Wide entities pattern: more than 252 properties, or more than 1 MiB, over entities with the
- * RowKeys key~0, key~1...  put: 1 read + 1 EGT, and a wide entity that shrinks loses its surplus
- * parts in it. get: 1 range query, of one state: parts of different puts are never mixed.  At most
- * 100 parts and 4 MiB.  tavola_entity_new_wide makes an entity that takes any number of properties.
+ * RowKeys key~0, key~1... (a '~' in the key is doubled there).  put: 1 read + 1 EGT, and a wide
+ * entity that shrinks loses its surplus parts in it; there is nothing to recover.  get: 1 range
+ * query, of one state: parts of different puts are never mixed; its etag is that of the first part.
+ * At most 100 parts and 4 MiB.  tavola_entity_new_wide makes an entity that takes any number of
+ * properties.
  */
 TAVOLA_API tavola_entity *tavola_entity_new_wide(const char *partition_key, const char *row_key);
 TAVOLA_USE tavola_err tavola_wide_put(tavola_table *table, const tavola_entity *wide,
@@ -1106,10 +1144,12 @@ TAVOLA_USE tavola_err tavola_wide_delete(tavola_table *table, const char *partit
 
 /*
  * Large entities pattern: a value that is too large for a property is a blob, and the property
- * holds its name.  put: a blob under a new name, then the entity (insert-or-replace), then the old
- * blob is deleted: 1 read + 3 requests.  A reader never meets a name without its blob: if it was
- * deleted between the two reads, get reads the entity again.  If the program dies, blobs may be
- * left that no entity names: tavola_large_sweep removes those that are older than `older_than`.
+ * holds "container/name".  put: a blob under a new name, then the entity (in place of what is
+ * there, also of its other properties), then the old blob is deleted: 1 read + 3 requests.  delete:
+ * the entity, then its blob.  An entity never names a blob that is not there: if a reader comes
+ * too late for the one whose name it has, get reads the entity again.  If the program dies, or an error
+ * comes back, blobs may be left that no entity names: tavola_large_sweep reads the table and
+ * removes those that were put before `older_than`, which must be longer ago than a put can take.
  */
 TAVOLA_USE tavola_err tavola_large_put(tavola_table *table, tavola_entity *entity,
                                        const char *container, const char *property,
@@ -1127,19 +1167,20 @@ TAVOLA_USE tavola_err tavola_large_sweep(tavola_table *table, const char *contai
 /*
  * Against the prepend/append anti-pattern: rows that come in the order of time go to `buckets`
  * partitions instead of one.  tavola_key_spread gives the bucket of a key, as digits of fixed width
- * to put before the PartitionKey; the scan reads all buckets at once and merges them by RowKey. The
- * query's filter is on the RowKey and other properties, `partition_key` is what follows the bucket.
+ * to put before the PartitionKey; the scan reads all buckets at once and merges them by RowKey.
+ * `partition_key` is what follows the bucket there (NULL: nothing); the query's filter is on the
+ * RowKey and other properties.  Costs a scan for each bucket.
  */
 TAVOLA_API void tavola_key_spread(const char *key, uint32_t buckets, char *ret_prefix, size_t size);
 TAVOLA_USE tavola_err tavola_scan_open_spread(tavola_table *table, const tavola_query *query,
-                                              uint32_t buckets, tavola_call *call,
-                                              tavola_scan **ret_scan); /* merged by RowKey */
+                                              uint32_t buckets, const char *partition_key,
+                                              tavola_call *call, tavola_scan **ret_scan);
 
 /*
  * Against the log data anti-pattern: what is only downloaded and never looked up belongs into
- * blobs. Appends lines (or any bytes) to container/stem/yyyy/MM/dd/HH.log; 1 request, 2 more for
- * the first of an hour.  A repeated append is never written twice (it is conditional on the
- * length).
+ * blobs.  Appends lines (or any bytes, up to 4 MiB) to container/stem/yyyy/MM/dd/HH.log, and when
+ * that has its 50,000 blocks to HH_1.log...; 2 requests, 2 more for the first of an hour.  An append
+ * is made once or not at all; when it is not known which, it is found out by reading.
  */
 TAVOLA_USE tavola_err tavola_log_blob_append(tavola_client *client, const char *container,
                                              const char *stem, tavola_ticks when, const void *data,

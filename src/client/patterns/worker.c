@@ -1,0 +1,224 @@
+/*
+ * Eventually consistent transactions pattern, the side that works.  A message is taken, and stays
+ * hidden as long as its job runs; it is deleted after the job, so that a worker that dies at any
+ * point leaves it to the next.  A message for the poison queue is put there before it is deleted
+ * here: it may be there twice, never nowhere.
+ */
+#include <stdatomic.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "client/patterns/keeper.h"
+
+enum {
+    NEVER_EXPIRES = -1,
+    HIDDEN_DEFAULT_S = 30,
+    DEQUEUE_DEFAULT = 5,
+    IDLE_FIRST_MS = 50,
+    IDLE_MAX_MS = 1000,
+};
+
+struct tavola_worker {
+    tavola_queue *queue;
+    tavola_queue *poison; /* or NULL */
+    uint32_t dequeue_max;
+    uint32_t hidden_s;
+    tavola_job_fn job;
+    void *user;
+    tavola_call *call;
+    atomic_bool is_stopped;
+    atomic_ullong done, failed, poisoned;
+};
+
+tavola_err tavola_worker_open(tavola_client *client, const char *queue, const char *poison_queue,
+                              uint32_t dequeue_max, tavola_job_fn job, void *user,
+                              tavola_worker **ret_worker)
+{
+    if (job == NULL || ret_worker == NULL)
+        return TAVOLA_ERR_INVALID;
+
+    tavola_worker *worker = tvc_zalloc(sizeof *worker);
+
+    if (worker == NULL)
+        return TAVOLA_ERR_NO_MEMORY;
+    worker->dequeue_max = dequeue_max ? dequeue_max : DEQUEUE_DEFAULT;
+    worker->hidden_s = HIDDEN_DEFAULT_S;
+    worker->job = job;
+    worker->user = user;
+    worker->call = tavola_call_new();
+
+    tavola_err err =
+        worker->call ? tavola_queue_open(client, queue, &worker->queue) : TAVOLA_ERR_NO_MEMORY;
+
+    if (err == TAVOLA_OK && poison_queue)
+        err = tavola_queue_open(client, poison_queue, &worker->poison);
+    if (err) {
+        tavola_worker_close(worker);
+        return err;
+    }
+    *ret_worker = worker;
+    return TAVOLA_OK;
+}
+
+void tavola_worker_close(tavola_worker *worker)
+{
+    if (worker == NULL)
+        return;
+
+    tavola_queue_close(worker->queue);
+    tavola_queue_close(worker->poison);
+    tavola_call_free(worker->call);
+    tvc_release(worker);
+}
+
+void tavola_worker_set_visibility_ms(tavola_worker *worker, uint32_t visibility_ms)
+{
+    if (worker)
+        worker->hidden_s = tvc_hidden_seconds(visibility_ms, HIDDEN_DEFAULT_S);
+}
+
+void tavola_worker_stop(tavola_worker *worker)
+{
+    if (worker)
+        atomic_store(&worker->is_stopped, true);
+}
+
+uint64_t tavola_worker_done(const tavola_worker *worker)
+{
+    return worker ? atomic_load(&worker->done) : 0;
+}
+
+uint64_t tavola_worker_failed(const tavola_worker *worker)
+{
+    return worker ? atomic_load(&worker->failed) : 0;
+}
+
+uint64_t tavola_worker_poisoned(const tavola_worker *worker)
+{
+    return worker ? atomic_load(&worker->poisoned) : 0;
+}
+
+/* Whether a queue is not there yet: then it is made, and the caller tries again. */
+static bool makes_queue(tavola_worker *worker, tavola_queue *queue, tavola_err *err)
+{
+    if (*err != TAVOLA_ERR_NOT_FOUND ||
+        strcmp(tavola_call_code(worker->call), "QueueNotFound") != 0)
+        return false;
+    *err = tavola_queue_create_if_absent(queue, worker->call);
+    return *err == TAVOLA_OK;
+}
+
+static tavola_err take(tavola_worker *worker, tavola_message **ret_message)
+{
+    tavola_err err = tavola_message_get(worker->queue, worker->hidden_s, worker->call, ret_message);
+
+    if (makes_queue(worker, worker->queue, &err))
+        err = TAVOLA_END;
+    return err;
+}
+
+static void move_to_poison(tavola_worker *worker, const tavola_message *message)
+{
+    const char *text = tavola_message_text(message);
+    tavola_err err =
+        tavola_message_put_later(worker->poison, text, 0, NEVER_EXPIRES, worker->call, NULL);
+
+    if (makes_queue(worker, worker->poison, &err))
+        err = tavola_message_put_later(worker->poison, text, 0, NEVER_EXPIRES, worker->call, NULL);
+
+    /* When it is not known whether it is there, it stays here as well. */
+    if (err == TAVOLA_OK) {
+        atomic_fetch_add(&worker->poisoned, 1);
+        (void)!tavola_message_delete(worker->queue, message, worker->call);
+    }
+}
+
+static void run_job(tavola_worker *worker, tavola_message *message)
+{
+    uint32_t count = tavola_message_dequeue_count(message);
+    tvc_keeper keeper;
+
+    /* Without a thread the message cannot be kept: it comes back. */
+    if (tvc_keeper_start(&keeper, worker->queue, message, worker->hidden_s) != TAVOLA_OK) {
+        atomic_fetch_add(&worker->failed, 1);
+        return;
+    }
+
+    tavola_err err = worker->job(tavola_message_text(message), count, worker->user);
+    bool is_ours = tvc_keeper_stop(&keeper);
+
+    atomic_fetch_add(err ? &worker->failed : &worker->done, 1);
+    if (!is_ours)
+        return;
+
+    /* A message that cannot be deleted comes back, and its job is done once more. */
+    if (err == TAVOLA_OK)
+        (void)!tavola_message_delete(worker->queue, message, worker->call);
+    else if (worker->poison && count >= worker->dequeue_max)
+        move_to_poison(worker, message);
+}
+
+static void work_on(tavola_worker *worker, tavola_message *message)
+{
+    /* Read more often than jobs return errors: it ends its workers. */
+    bool is_deadly = tavola_message_dequeue_count(message) > worker->dequeue_max;
+
+    if (tavola_message_text(message) == NULL)
+        return;
+    if (worker->poison && is_deadly)
+        move_to_poison(worker, message);
+    else
+        run_job(worker, message);
+}
+
+static bool is_passing(tavola_err err)
+{
+    return err == TAVOLA_ERR_BUSY || err == TAVOLA_ERR_SERVER || err == TAVOLA_ERR_NETWORK ||
+           err == TAVOLA_ERR_TIMEOUT || err == TAVOLA_ERR_UNKNOWN_OUTCOME ||
+           err == TAVOLA_ERR_CONFLICT;
+}
+
+/* Wait for messages in short steps, so that a stop is heard. */
+static void idle(const tavola_worker *worker, int64_t ms, int64_t until_ns)
+{
+    int64_t end_ns = tv_clock_mono_ns() + ms * 1000000;
+
+    if (end_ns > until_ns)
+        end_ns = until_ns;
+    while (!atomic_load(&worker->is_stopped) && tv_clock_mono_ns() < end_ns) {
+        int64_t left_ns = end_ns - tv_clock_mono_ns();
+        int64_t step_ns = left_ns < 20000000 ? left_ns : 20000000;
+        struct timespec step = {.tv_nsec = step_ns > 0 ? (long)step_ns : 0};
+
+        nanosleep(&step, NULL);
+    }
+}
+
+tavola_err tavola_worker_run(tavola_worker *worker, uint32_t for_ms)
+{
+    if (worker == NULL)
+        return TAVOLA_ERR_INVALID;
+
+    bool is_endless = for_ms == UINT32_MAX;
+    int64_t until_ns = is_endless ? INT64_MAX : tv_clock_mono_ns() + (int64_t)for_ms * 1000000;
+    int64_t idle_ms = IDLE_FIRST_MS;
+    tavola_err err = TAVOLA_OK;
+
+    while (!atomic_load(&worker->is_stopped) && (for_ms == 0 || tv_clock_mono_ns() < until_ns)) {
+        tavola_message *message = NULL;
+
+        err = take(worker, &message);
+        if (err == TAVOLA_OK) {
+            work_on(worker, message);
+            tavola_message_free(message);
+            idle_ms = IDLE_FIRST_MS;
+            continue;
+        }
+        if (for_ms == 0 || (err != TAVOLA_END && !is_passing(err)))
+            break;
+        idle(worker, idle_ms, until_ns);
+        idle_ms = idle_ms * 2 < IDLE_MAX_MS ? idle_ms * 2 : IDLE_MAX_MS;
+    }
+    atomic_store(&worker->is_stopped, false);
+    return err == TAVOLA_END ? TAVOLA_OK : err;
+}

@@ -51,7 +51,8 @@ def target(part):
 
 
 def run_programs(chosen, connection, kind):
-    env = {"TAVOLA_TEST_CONNECTION": connection, "TAVOLA_TEST_SERVER": kind}
+    env = {"TAVOLA_TEST_CONNECTION": connection, "TAVOLA_TEST_SERVER": kind,
+           "TAVOLA_TEST_FAULT_PROXIES": str(HERE.parent / "lib" / "fault_proxies.py")}
     return unit.run_all([{
         "part": part,
         "cmd": [str(BUILD / target(part))],

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Run the newest clients of other languages, and the README's own snippets, against a tavolad.
 
-    tests/sdks/run.py [python] [javascript] [csharp] [go] [java] [rust]
+    tests/sdks/run.py [python] [javascript] [csharp] [go] [java] [rust] [encryption]
 
 Every language gets a server of its own.  First come the snippets of README.md, as they stand there,
 in a frame that gives them CONNECTION; then a program, or for Python the tests of tests/sdk/python,
@@ -250,8 +250,44 @@ class Rust:
         return count(run([self.folder / "target/debug/smoke"], env=env))
 
 
+class Encryption:
+    """Not a language: the retired clients that encrypt entities, and libtavola, for each other."""
+
+    mark = "encryption"  # the README has no snippets of it
+    packages = ["azure-cosmosdb-table==1.0.6", "azure-storage-common==1.4.2", "cryptography"]
+    library = pathlib.Path(os.environ.get("TAVOLA_LIBRARY", ROOT / "build/src/client/libtavola.so"))
+
+    def prepare(self):
+        if not self.library.exists():
+            raise Skip(f"there is no {self.library}")
+        folder = KEPT / "encryption"
+        self.python = folder / "python" / "bin" / "python"
+        if not self.python.exists():
+            run(["/usr/bin/python3", "-m", "venv", folder / "python"])
+        run([self.python, "-m", "pip", "install", "--quiet", *self.packages])
+        self.java = self.prepare_java(folder) if shutil.which("mvn") else ""
+
+    def prepare_java(self, folder):
+        path = f"{folder / 'lib'}/*:{folder / 'classes'}"
+        if not (folder / "lib").exists():
+            run([tool("mvn", "maven"), "-B", "-q", "-f", HERE / "encryption/pom.xml",
+                 "dependency:copy-dependencies", f"-DoutputDirectory={folder / 'lib'}"])
+        run([tool("javac", "default-jdk-headless"), "-encoding", "UTF-8", "-cp", path, "-d",
+             folder / "classes", HERE / "encryption/Encryption.java"])
+        return path
+
+    def versions(self):
+        return ", ".join(self.packages[:2]) + (", azure-storage 8.6.6" if self.java else
+                                               "; Java skipped: there is no mvn (Debian: maven)")
+
+    def smoke(self, env):
+        return count(run([self.python, HERE / "encryption/encryption.py"],
+                         env={**env, "TAVOLA_LIBRARY": str(self.library),
+                              "TAVOLA_OLD_JAVA": self.java}))
+
+
 LANGUAGES = {"python": Python, "javascript": JavaScript, "csharp": CSharp, "go": Go, "java": Java,
-             "rust": Rust}
+             "rust": Rust, "encryption": Encryption}
 
 
 def count(output):

@@ -22,9 +22,9 @@ bool tvc_crypto_has_kid(const tavola_crypto *crypto, const char *kid)
     return own && strcmp(own, kid) == 0;
 }
 
-static bool is_text(const char *text)
+bool tvc_kid_is_valid(const char *kid)
 {
-    return text && *text && tv_utf8_is_valid(tv_slice_of(text));
+    return kid && *kid && tv_utf8_is_valid(tv_slice_of(kid));
 }
 
 tavola_err tvc_key_wrap(const tavola_crypto *crypto, int version,
@@ -55,8 +55,10 @@ tavola_err tvc_key_wrap(const tavola_crypto *crypto, int version,
     ret_wrapped->size = size;
     ret_wrapped->kid = crypto->ops.kid(crypto->key);
     ret_wrapped->algorithm = crypto->ops.algorithm(crypto->key);
-    return is_text(ret_wrapped->kid) && is_text(ret_wrapped->algorithm) ? TAVOLA_OK
-                                                                        : TAVOLA_ERR_CRYPTO;
+    /* Of an application's key they may be anything; an algorithm is a text like a kid. */
+    return tvc_kid_is_valid(ret_wrapped->kid) && tvc_kid_is_valid(ret_wrapped->algorithm)
+               ? TAVOLA_OK
+               : TAVOLA_ERR_CRYPTO;
 }
 
 /* The crypto with the key of that kid; NULL: there is none. */

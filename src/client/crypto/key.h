@@ -7,6 +7,9 @@
 
 #include "client/crypto/policy.h"
 
+/** Whether a text can be the id of a key: valid UTF-8, and not empty. */
+bool tvc_kid_is_valid(const char *kid);
+
 /** Keys behind tavola_key_ops; NULL when they cannot be used, or memory is short. */
 void *tvc_aes_key_new(const char *kid, const void *bytes, size_t size);
 void tvc_aes_key_free(void *key);

@@ -14,7 +14,7 @@ typedef struct aes_key {
 
 void *tvc_aes_key_new(const char *kid, const void *bytes, size_t size)
 {
-    if (kid == NULL || bytes == NULL || (size != 16 && size != 24 && size != 32))
+    if (!tvc_kid_is_valid(kid) || bytes == NULL || (size != 16 && size != 24 && size != 32))
         return NULL;
 
     aes_key *key = tvc_zalloc(sizeof *key);

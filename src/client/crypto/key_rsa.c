@@ -39,7 +39,7 @@ static EVP_PKEY *read_pem(const char *pem, size_t size)
 
 void *tvc_rsa_key_new(const char *kid, const char *pem, size_t size)
 {
-    if (kid == NULL || pem == NULL)
+    if (!tvc_kid_is_valid(kid) || pem == NULL)
         return NULL;
 
     rsa_key *key = tvc_zalloc(sizeof *key);

@@ -5,6 +5,7 @@
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/rsa.h>
+#include <pthread.h>
 
 #include "client/crypto/crypto.h"
 #include "client/crypto_tools.h"
@@ -236,6 +237,7 @@ TEST(refuses_what_is_no_key)
 
     assert_null(tavola_crypto_new_rsa("k", NULL, 0));
     assert_null(tavola_crypto_new_rsa(NULL, good.text, good.size));
+    assert_null(tavola_crypto_new_rsa("", good.text, good.size));
     assert_null(tavola_crypto_new_rsa("k", good.text, 0));
     assert_null(tavola_crypto_new_rsa("k", good.text, good.size / 2));
     assert_null(tavola_crypto_new_rsa("k", "nonsense", 8));
@@ -246,6 +248,8 @@ TEST(refuses_what_is_no_key)
     EVP_PKEY_free(curve);
 
     assert_null(tavola_crypto_new_aes(NULL, kek));
+    assert_null(tavola_crypto_new_aes("", kek));
+    assert_null(tavola_crypto_new_aes("\xff", kek));
     assert_null(tavola_crypto_new_aes("k", NULL));
     assert_null(tavola_crypto_new(NULL, &key));
     ops.struct_size = 8;
@@ -382,6 +386,44 @@ TEST(a_resolver_finds_other_keys)
     tavola_crypto_free(now);
 }
 
+enum { THREADS = 4, ROUNDS = 50 };
+
+/* NULL when all went well: a check fails only on the main thread. */
+static void *encrypt_and_decrypt(void *user)
+{
+    tavola_crypto *const *cryptos = user;
+    tavola_entity *plain = plain_entity();
+    bool is_well = true;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        tavola_entity *entity = NULL;
+
+        is_well &= tvc_crypto_encrypt(cryptos[i % 2], plain, &entity) == TAVOLA_OK &&
+                   tvc_crypto_decrypt(cryptos[i % 2], entity) == TAVOLA_OK &&
+                   tvc_entity_same(plain, entity);
+        tavola_entity_free(entity);
+    }
+    tavola_entity_free(plain);
+    return is_well ? NULL : user;
+}
+
+TEST(many_threads_use_one_crypto)
+{
+    tavola_crypto *cryptos[2] = {known_crypto(2), rsa_crypto(private_pem(rsa_key))};
+    pthread_t threads[THREADS];
+
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&threads[i], NULL, encrypt_and_decrypt, cryptos) == 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *trouble = NULL;
+
+        CHECK(pthread_join(threads[i], &trouble) == 0);
+        assert_null(trouble);
+    }
+    tavola_crypto_free(cryptos[0]);
+    tavola_crypto_free(cryptos[1]);
+}
+
 /* Whichever allocation of OpenSSL fails: CRYPTO or a right answer, and no value that is wrong. */
 TEST(survives_openssl_without_memory)
 {
@@ -443,6 +485,7 @@ int main(void)
         cmocka_unit_test(the_applications_key_may_fail),
         cmocka_unit_test(a_key_may_only_read_or_only_write),
         cmocka_unit_test(a_resolver_finds_other_keys),
+        cmocka_unit_test(many_threads_use_one_crypto),
         cmocka_unit_test(survives_openssl_without_memory),
         cmocka_unit_test(survives_every_failing_allocation),
     };

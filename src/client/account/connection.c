@@ -10,6 +10,7 @@
 #include <openssl/crypto.h>
 #include <stdio.h>
 
+#include "base/assert.h"
 #include "base/base64.h"
 #include "client/account/settings.h"
 #include "client/text.h"
@@ -301,9 +302,7 @@ static bool read_service(reader *r, tv_service_kind service)
 
     if (has(r, TVC_SECONDARY_ENDPOINT + service))
         return read_url(r, TVC_SECONDARY_ENDPOINT + service, secondary, &ignored);
-    if (!split_url(tv_slice_of(*primary), &parts))
-        return tvc_complain(&r->complaint, "the endpoint of %s cannot be used",
-                            tv_service_kind_name(service).data);
+    tv_assert(split_url(tv_slice_of(*primary), &parts)); /* we have just put it together */
     return make_secondary(r, service, &parts);
 }
 

@@ -6,6 +6,7 @@
  */
 #include "client/query/filter.h"
 
+#include "base/assert.h"
 #include "base/utf8.h"
 #include "client/key/after.h"
 
@@ -21,11 +22,12 @@ enum { FAILED_COUNT = sizeof failed_filters / sizeof *failed_filters };
 
 tavola_filter *tvc_filter_failed(tavola_err err)
 {
-    for (int i = 0; i < FAILED_COUNT; i++) {
-        if (failed_filters[i].error == err)
-            return &failed_filters[i];
-    }
-    return tvc_filter_failed(TAVOLA_ERR_INVALID);
+    int i = 0;
+
+    while (i < FAILED_COUNT && failed_filters[i].error != err)
+        i++;
+    tv_assert(i < FAILED_COUNT);
+    return &failed_filters[i];
 }
 
 tavola_filter *tvc_filter_of(tvc_text *text, tvc_joint joint, unsigned depth)

@@ -24,8 +24,9 @@ struct tavola_filter {
 };
 
 /**
- * A filter that has failed.  There is one for each error, shared by all, so that a lack of memory
- * cannot turn a filter into NULL, which would mean "everything".  Freed like any other.
+ * A filter that has failed: NO_MEMORY, INVALID or TOO_LARGE.  There is one of each, shared by all,
+ * so that a lack of memory cannot turn a filter into NULL, which would mean "everything".  Freed
+ * like any other.
  */
 tavola_filter *tvc_filter_failed(tavola_err err);
 

@@ -279,6 +279,18 @@ TEST(refuses_with_a_line_and_without_secrets)
     }
 }
 
+TEST(refuses_a_book)
+{
+    static char text[70000];
+    tvc_connection connection;
+    char *why = NULL;
+
+    memset(text, ';', sizeof text - 1);
+    assert_int_equal(tvc_connection_parse(text, &connection, &why), TAVOLA_ERR_INVALID);
+    assert_string_equal(why, "the connection string is too long");
+    tavola_free(why);
+}
+
 TEST(survives_a_lack_of_memory)
 {
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
@@ -305,6 +317,7 @@ int main(void)
         cmocka_unit_test(reads_every_form),
         cmocka_unit_test(keeps_the_key_with_its_equal_signs),
         cmocka_unit_test(refuses_with_a_line_and_without_secrets),
+        cmocka_unit_test(refuses_a_book),
         cmocka_unit_test(survives_a_lack_of_memory),
     };
 

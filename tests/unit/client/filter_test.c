@@ -192,6 +192,15 @@ TEST(has_limits)
     memset(text, 'x', sizeof text - 1);
     check_filter(tavola_where("Name", TAVOLA_EQ, string_of(text)), "TOO_LARGE");
     check_filter(tavola_filter_raw(text), "TOO_LARGE");
+    check_filter(tavola_where("Name", TAVOLA_EQ,
+                              (tavola_value){TAVOLA_STRING, TVC_FILTER_BYTES_MAX, {.ptr = text}}),
+                 "TOO_LARGE");
+    check_filter(
+        tavola_where("Name", TAVOLA_EQ, (tavola_value){TAVOLA_BINARY, sizeof text, {.ptr = text}}),
+        "TOO_LARGE");
+    check_filter(tavola_where("Name", TAVOLA_EQ,
+                              (tavola_value){TAVOLA_BINARY, sizeof text / 2, {.ptr = text}}),
+                 "TOO_LARGE");
 
     for (int i = 0; i < TVC_FILTER_DEPTH_MAX; i++)
         deep = tavola_not(deep);
@@ -212,6 +221,22 @@ TEST(has_limits)
 
 TEST(survives_a_lack_of_memory)
 {
+    char longer[251];
+
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    MEMORY_FAULTS(growth)
+    {
+        tavola_filter *filter =
+            tavola_not(tavola_and(tavola_where("Name", TAVOLA_EQ, string_of(longer)), a_is(1)));
+
+        filter = tavola_or(filter, tavola_where_prefix("Name", longer));
+        if (tavola_filter_error(filter))
+            assert_true(memory_fault_was_hit());
+        else
+            assert_int_equal(filter->text.buf.len, 818);
+        tavola_filter_free(filter);
+    }
     MEMORY_FAULTS(fault)
     {
         tavola_filter *filter =

@@ -92,6 +92,20 @@ TEST(remembers_its_first_error)
     assert_int_equal(tvc_query_error(query), TAVOLA_ERR_INVALID);
     tavola_query_free(query);
 
+    static char texts[254][8];
+    const char *many[255];
+
+    for (int i = 0; i < 254; i++) {
+        snprintf(texts[i], sizeof texts[i], "n%d", i);
+        many[i] = i < 253 ? texts[i] : NULL;
+    }
+    query = tavola_query_new(NULL);
+    tavola_query_select(query, many + 1);
+    assert_int_equal(tvc_query_error(query), TAVOLA_OK);
+    tavola_query_select(query, many);
+    assert_int_equal(tvc_query_error(query), TAVOLA_ERR_INVALID);
+    tavola_query_free(query);
+
     static const uint32_t sizes[] = {0, 1001, UINT32_MAX};
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {

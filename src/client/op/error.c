@@ -215,17 +215,21 @@ static void read_xml(tv_arena *arena, tv_slice body, tv_slice *ret_code, tv_slic
     *ret_message = decode_xml(arena, find_element(body, TV_LIT("<Message>")));
 }
 
-static void read_body(tavola_call *call, tv_slice body)
+/* False when there is no memory to look into it. */
+static bool read_body(tavola_call *call, tv_slice body)
 {
     enum { READERS = 4, SPARE = 1024 }; /* each level of an object may copy all of its text once */
     tv_slice code = TV_LIT(""), message = TV_LIT("");
     tv_arena arena;
 
     if (body.len == 0 || body.len > BODY_BYTES_MAX)
-        return;
+        return true;
 
     tv_arena_init(&arena);
-    if (tv_arena_reserve(&arena, body.len * READERS + SPARE) == TV_OK) {
+
+    bool has_memory = tv_arena_reserve(&arena, body.len * READERS + SPARE) == TV_OK;
+
+    if (has_memory) {
         size_t start = 0;
 
         while (start < body.len && (unsigned char)body.data[start] <= ' ')
@@ -237,6 +241,7 @@ static void read_body(tavola_call *call, tv_slice body)
         set_error(call, code, message);
     }
     tv_arena_done(&arena);
+    return has_memory;
 }
 
 /* ---- the whole answer ----------------------------------------------------------------------- */
@@ -274,7 +279,10 @@ tavola_err tvc_call_read_error(tavola_call *call, const tvc_response *response)
         call = &scratch;
     }
     set_error(call, TV_LIT(""), TV_LIT(""));
-    read_body(call, (tv_slice){response->body, response->body ? response->body_len : 0});
+
+    bool is_read =
+        read_body(call, (tv_slice){response->body, response->body ? response->body_len : 0});
+
     if (call->code[0] == '\0' && code.data)
         put_line(call->code, sizeof call->code, code);
     if (call->message[0] == '\0')
@@ -282,5 +290,6 @@ tavola_err tvc_call_read_error(tavola_call *call, const tvc_response *response)
                  response->status);
     if (response->status == 401 || response->status == 403)
         hint_at_clock(call, response);
-    return tvc_err_of(response->status, tv_slice_of(call->code));
+    /* The status alone would be taken for another error than the code tells. */
+    return is_read ? tvc_err_of(response->status, tv_slice_of(call->code)) : TAVOLA_ERR_NO_MEMORY;
 }

@@ -90,7 +90,6 @@ TEST(every_type_comes_back_as_it_went)
 {
     tavola_entity *entity = new_full_entity("p", "r"), *got = NULL;
 
-    AZURITE_DIFFERS("stores 5.0 as an Int32 and does not keep DateTimes to 100 ns");
     CHECK_OK(tavola_insert(t.table, entity, t.call));
     CHECK_INT(tavola_call_status(t.call), 204);
     CHECK_OK(tavola_get(t.table, "p", "r", t.call, &got));
@@ -110,10 +109,11 @@ TEST(every_type_comes_back_as_it_went)
     tavola_entity_free(entity);
 }
 
-#define UNITS_255                                                                                  \
-    "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmn" \
-    "opqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyza"  \
-    "bcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwx"
+#define UNITS_100                                                                                  \
+    "abcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijab" \
+    "cd"                                                                                           \
+    "efghij"
+#define UNITS_500 UNITS_100 UNITS_100 UNITS_100 UNITS_100 UNITS_100
 
 static const struct {
     const char *what, *partition_key, *row_key;
@@ -128,12 +128,11 @@ static const struct {
     {"Unicode", "Grüße", "世界"},
     {"beyond the BMP", "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80'"},
     {"blanks at both ends", " p ", " r "},
-    {"long", UNITS_255, UNITS_255 UNITS_255},
+    {"1 KiB in UTF-16", UNITS_500 "abcdefghijkl", UNITS_500 "abcdefghijkl"},
 };
 
 TEST(every_key_finds_its_entity)
 {
-    AZURITE_DIFFERS("does not find keys with a percent sign or blanks at their ends");
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         const char *pk = keys[i].partition_key, *rk = keys[i].row_key;
         tavola_entity *entity = new_entity(pk, rk, (int32_t)i);
@@ -169,7 +168,7 @@ static const struct {
     {"a question mark", "a?b", TAVOLA_ERR_INVALID},
     {"a control character", "a\nb", TAVOLA_ERR_INVALID},
     {"a control character of the second block", "a\xc2\x85", TAVOLA_ERR_INVALID},
-    {"too long", UNITS_255 UNITS_255 UNITS_255 UNITS_255 UNITS_255, TAVOLA_ERR_TOO_LARGE},
+    {"too long", UNITS_500 UNITS_500 UNITS_100, TAVOLA_ERR_TOO_LARGE},
 };
 
 TEST(keys_that_no_entity_can_have_are_refused)

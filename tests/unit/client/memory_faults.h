@@ -16,7 +16,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#ifndef TAVOLA_TESTS_CLIENT_LIVE_H /* which has checks of its own */
 #include "check.h"
+#endif
 #include "tavola.h"
 
 enum { MEMORY_FAULT_RUNS_MAX = 20000 };

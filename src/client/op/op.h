@@ -79,9 +79,10 @@ struct tavola_op {
     /*
      * Turn a whole answer with a 2xx status into a result; called once at most by each attempt, on
      * the driving thread.  It may take response->body.  NULL: nothing to read.  An error that it
-     * returns ends the call, except one of a batch that has to be settled.  Status, request ids,
-     * ETag and plan are in op->call already.  It is not called when a write was settled by reading
-     * back: then the ETag is in op->call all the same.
+     * returns ends the call, unless it is that of a batch's part, whose status it has put into
+     * op->call->status: that is repeated and settled like an answer of its own.  Status, request
+     * ids, ETag and plan are in op->call already.  It is not called when a write was settled by
+     * reading back: then the ETag is in op->call all the same.
      */
     tavola_err (*finish)(tavola_op *op, tvc_response *response);
     /** Free what the service hangs here; NULL: nothing.  Called by tavola_op_free. */

@@ -64,10 +64,21 @@ static bool has_code(const tavola_op *op, const char *code)
     return strcmp(op->call->code, code) == 0;
 }
 
+/* Of a whole table, not of an entity in one. */
+static bool is_about_table(const tavola_op *op)
+{
+    return tv_slice_starts_with(tvc_text_slice(&op->request.path), TV_LIT("/Tables("));
+}
+
 bool tvc_settle_answer(tavola_op *op, tavola_err err)
 {
     bool is_batch = op->settle.is_batch;
 
+    /* A signature that has expired meanwhile says nothing of what was sent before. */
+    if (err == TAVOLA_ERR_DENIED && op->state->was_unanswered) {
+        end_unknown(op);
+        return true;
+    }
     switch (op->settle.kind) {
     case TVC_SETTLE_INSERT:
         if (err != TAVOLA_ERR_EXISTS && !(is_batch && is_of_state(err)))
@@ -86,7 +97,7 @@ bool tvc_settle_answer(tavola_op *op, tavola_err err)
                         "the entity was deleted before or after an earlier attempt of this write");
         return true;
     case TVC_SETTLE_DELETE:
-        if (err != TAVOLA_ERR_NOT_FOUND || has_code(op, "TableNotFound"))
+        if (err != TAVOLA_ERR_NOT_FOUND || (has_code(op, "TableNotFound") && !is_about_table(op)))
             return false;
         confirm(op);
         return true;

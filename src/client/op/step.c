@@ -216,6 +216,7 @@ static void take_failure(tavola_op *op)
         repeat_or_end(op, err, NULL);
         break;
     case TAVOLA_ERR_NO_MEMORY:
+    case TAVOLA_ERR_PROTOCOL: /* another attempt would not be better, but a write may be there */
         if (op->was_unknown)
             tvc_settle_exhausted(op, err);
         else
@@ -247,47 +248,53 @@ static bool read_headers(tavola_call *call, const tvc_response *response)
     return echo.data == NULL || tv_slice_eq(echo, tv_slice_of(call->client_request_id));
 }
 
-static void take_success(tavola_op *op, tvc_response *response)
-{
-    tavola_call *call = op->call;
-    tavola_err err = TAVOLA_OK;
-
-    tvc_call_set_error(call, "", "");
-    if (!tvc_call_set_etag(call, tvc_response_header(response, TV_LIT("ETag"))))
-        err = TAVOLA_ERR_NO_MEMORY;
-    op->was_secondary = op->state->is_at_secondary;
-    if (err == TAVOLA_OK && op->finish)
-        err = op->finish(op, response);
-    if (err == TAVOLA_OK || !op->settle.is_batch || !op->was_unknown || !tvc_settle_answer(op, err))
-        tvc_op_end(op, err);
-}
-
 /* The secondary lags behind: that it does not know something says nothing of the primary. */
 static bool is_lag(const tavola_op *op, const tvc_response *response)
 {
     return op->state->is_at_secondary && op->location == TVC_AT_EITHER && response->status == 404;
 }
 
-static void take_refusal(tavola_op *op, const tvc_response *response)
+/* An error of the service, whose status is in the call. */
+static void take_error(tavola_op *op, tavola_err err, const tvc_response *response)
 {
-    tvc_op_state *state = op->state;
+    int status = op->call->status;
 
-    if (is_lag(op, response)) {
-        state->is_secondary_behind = true;
-        repeat_or_end(op, state->otherwise, NULL);
-        return;
-    }
-
-    tavola_err err = tvc_call_read_error(op->call, response);
-
-    state->otherwise = err;
-    if (tvc_retry_helps(response->status)) {
-        if (!op->is_read && tvc_retry_hides_write(response->status))
+    op->state->otherwise = err;
+    if (tvc_retry_helps(status)) {
+        if (!op->is_read && tvc_retry_hides_write(status))
             op->was_unknown = true;
         repeat_or_end(op, err, response);
     } else if (!op->was_unknown || !tvc_settle_answer(op, err)) {
         tvc_op_end(op, err);
     }
+}
+
+static void take_refusal(tavola_op *op, const tvc_response *response)
+{
+    if (is_lag(op, response)) {
+        op->state->is_secondary_behind = true;
+        repeat_or_end(op, op->state->otherwise, NULL);
+        return;
+    }
+    take_error(op, tvc_call_read_error(op->call, response), response);
+}
+
+static void take_success(tavola_op *op, tvc_response *response)
+{
+    tavola_call *call = op->call;
+    tavola_err err = TAVOLA_OK;
+
+    tvc_call_set_error(call, "", "");
+    call->failed_index = -1; /* as the part of an attempt before may have left it */
+    if (!tvc_call_set_etag(call, tvc_response_header(response, TV_LIT("ETag"))))
+        err = TAVOLA_ERR_NO_MEMORY;
+    op->was_secondary = op->state->is_at_secondary;
+    if (err == TAVOLA_OK && op->finish)
+        err = op->finish(op, response);
+    if (err && (op->settle.is_batch || call->status != response->status))
+        take_error(op, err, NULL); /* of a part of the answer, which decides */
+    else
+        tvc_op_end(op, err);
 }
 
 static void take_answer(tavola_op *op)

@@ -15,12 +15,20 @@
     {                                                                                              \
         .text = "HTTP/1.1 202 Accepted\r\nContent-Length: 3\r\n\r\n409"                            \
     }
+#define BATCH_BUSY                                                                                 \
+    {                                                                                              \
+        .text = "HTTP/1.1 202 Accepted\r\nContent-Length: 3\r\n\r\n503"                            \
+    }
+#define NONSENSE                                                                                   \
+    {                                                                                              \
+        .text = "220 mail.example.com ESMTP\r\n\r\n", .then_close = true                           \
+    }
 #define BATCH_OK                                                                                   \
     {                                                                                              \
         .text = "HTTP/1.1 202 Accepted\r\nContent-Length: 3\r\n\r\n204"                            \
     }
 
-enum { READING = 100, BATCH = 200 }; /* beside the kinds of settling */
+enum { READING = 100, BATCH = 200, WHOLE_TABLE = 400 }; /* beside the kinds of settling */
 
 static const struct row {
     const char *what;
@@ -300,6 +308,87 @@ static const struct row {
      2,
      ""},
 
+    {"an answer that is not HTTP, and it is there",
+     TVC_SETTLE_INSERT,
+     {NONSENSE, READ(",\"N\":1")},
+     2,
+     TAVOLA_OK,
+     true,
+     2,
+     ""},
+    {"an answer that is not HTTP, and it is not there",
+     TVC_SETTLE_INSERT,
+     {NONSENSE, MISSING},
+     2,
+     TAVOLA_ERR_UNKNOWN_OUTCOME,
+     false,
+     2,
+     "not known"},
+    {"an upsert, and an answer that is not HTTP",
+     TVC_SETTLE_NONE,
+     {NONSENSE},
+     1,
+     TAVOLA_ERR_UNKNOWN_OUTCOME,
+     false,
+     1,
+     "not known"},
+    {"a read, and an answer that is not HTTP",
+     READING,
+     {NONSENSE},
+     1,
+     TAVOLA_ERR_PROTOCOL,
+     false,
+     1,
+     ""},
+    {"the signature has expired meanwhile",
+     TVC_SETTLE_INSERT,
+     {CUT, DENIED},
+     2,
+     TAVOLA_ERR_UNKNOWN_OUTCOME,
+     false,
+     2,
+     "not known"},
+    {"denied after an answer",
+     TVC_SETTLE_INSERT,
+     {BUSY, DENIED},
+     2,
+     TAVOLA_ERR_DENIED,
+     false,
+     2,
+     ""},
+    {"a whole table was deleted by the attempt before",
+     WHOLE_TABLE + TVC_SETTLE_DELETE,
+     {CUT, REFUSED(404, "TableNotFound")},
+     2,
+     TAVOLA_OK,
+     true,
+     2,
+     ""},
+    {"a batch of which a part is busy is repeated",
+     BATCH + TVC_SETTLE_INSERT,
+     {BATCH_BUSY, BATCH_OK},
+     2,
+     TAVOLA_OK,
+     false,
+     2,
+     ""},
+    {"and may have been made nevertheless",
+     BATCH + TVC_SETTLE_INSERT,
+     {BATCH_BUSY, BATCH_EXISTS, READ(",\"N\":1")},
+     3,
+     TAVOLA_OK,
+     true,
+     3,
+     ""},
+    {"a batch that is always busy",
+     BATCH + TVC_SETTLE_INSERT,
+     {BATCH_BUSY, BATCH_BUSY, BATCH_BUSY, BATCH_BUSY, MISSING},
+     5,
+     TAVOLA_ERR_BUSY,
+     false,
+     5,
+     ""},
+
     {"an upsert is just repeated", TVC_SETTLE_NONE, {CUT, NO_CONTENT}, 2, TAVOLA_OK, false, 2, ""},
     {"an upsert that is never answered",
      TVC_SETTLE_NONE,
@@ -378,13 +467,15 @@ static const struct row {
     {"a read is not for us", READING, {DENIED}, 1, TAVOLA_ERR_DENIED, false, 1, ""},
 };
 
+/* As the answer to a batch is read: the status of a part is the body. */
 static tavola_err finish_batch(tavola_op *op, tvc_response *response)
 {
-    if (response->body_len == 3 && memcmp(response->body, "409", 3) == 0) {
-        op->call->failed_index = 2;
-        return TAVOLA_ERR_EXISTS;
-    }
-    return TAVOLA_OK;
+    CHECK_INT(response->body_len, 3);
+    op->call->status = (int)strtol(response->body, NULL, 10);
+    if (op->call->status < 300)
+        return TAVOLA_OK;
+    op->call->failed_index = 2;
+    return op->call->status == 503 ? TAVOLA_ERR_BUSY : TAVOLA_ERR_EXISTS;
 }
 
 static tavola_op *make_op(tavola_client *client, tavola_call *call, int kind)
@@ -394,7 +485,11 @@ static tavola_op *make_op(tavola_client *client, tavola_call *call, int kind)
 
     tavola_op *op = make_write(client, call, SENT);
 
-    op->settle.is_batch = kind >= BATCH;
+    if (kind >= WHOLE_TABLE) {
+        tvc_text_reset(&op->request.path);
+        tvc_text_add_lit(&op->request.path, "/Tables('People')");
+    }
+    op->settle.is_batch = kind >= BATCH && kind < WHOLE_TABLE;
     op->settle.kind = (tvc_settle_kind)(kind % BATCH);
     if (op->settle.is_batch)
         op->finish = finish_batch;

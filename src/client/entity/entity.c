@@ -230,11 +230,6 @@ int tvc_entity_find(const tavola_entity *entity, tv_slice name)
     return -1;
 }
 
-char *tvc_entity_room(tavola_entity *entity, size_t size)
-{
-    return tvc_room_take(entity->memory, size);
-}
-
 /* A view's array is full: there, others' properties follow. */
 static bool make_place(tavola_entity *entity)
 {
@@ -280,26 +275,19 @@ static bool own_bytes(tavola_entity *entity, const tavola_value *old, tavola_val
     return true;
 }
 
-void tvc_entity_put_at(tavola_entity *entity, int index, tavola_value value)
-{
-    tv_assert(index >= 0 && (uint32_t)index < entity->count);
-
-    tavola_value *old = &entity->properties[index].value;
-
-    if (has_bytes(old) && !(has_bytes(&value) && value.as.ptr == old->as.ptr))
-        entity->memory->wasted += old->size + 1;
-    *old = value;
-}
-
 /* The property of this name with a copy of the value; NULL when there is no memory. */
 static tvc_property *put(tavola_entity *entity, tv_slice name, tavola_value value)
 {
     int index = tvc_entity_find(entity, name);
 
     if (index >= 0) {
-        if (!own_bytes(entity, &entity->properties[index].value, &value))
+        tavola_value *old = &entity->properties[index].value;
+
+        if (!own_bytes(entity, old, &value))
             return NULL;
-        tvc_entity_put_at(entity, index, value);
+        if (has_bytes(old) && !(has_bytes(&value) && value.as.ptr == old->as.ptr))
+            entity->memory->wasted += old->size + 1;
+        *old = value;
         return &entity->properties[index];
     }
 

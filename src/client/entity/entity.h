@@ -70,20 +70,11 @@ tavola_err tvc_entity_check(const tavola_entity *entity, const char **ret_why);
  * rules and do not count as changes by the application.
  */
 
-/** Room for `size` bytes that lives as long as the entity's memory; NULL when there is none. */
-char *tvc_entity_room(tavola_entity *entity, size_t size);
-
 /**
  * Set a property to a copy of a value.  NO_MEMORY, and then nothing has changed.  The properties
  * may move.
  */
 tavola_err tvc_entity_put(tavola_entity *entity, tv_slice name, tavola_value value);
-
-/**
- * Give a property a value without copying it: its bytes are of tvc_entity_room (with a NUL after
- * them), or of the entity already.
- */
-void tvc_entity_put_at(tavola_entity *entity, int index, tavola_value value);
 
 /** Take a property out; those after it move up by one. */
 void tvc_entity_drop(tavola_entity *entity, int index);
@@ -136,6 +127,9 @@ tavola_err tvc_page_read(char *json, size_t json_len, tavola_page **ret_page);
  */
 tavola_err tvc_page_read_into(tavola_page *spare, char *json, size_t json_len,
                               tavola_page **ret_page);
+
+/** Free all of a page but the memory that another can be read into. */
+void tvc_page_clear(tavola_page *page);
 
 /** NULL is fine. */
 void tvc_page_free(tavola_page *page);

@@ -107,28 +107,23 @@ static void hand_out_properties(tavola_page *page)
     }
 }
 
-/* Only its two arrays stay; NULL when there is no memory for a page. */
-static tavola_page *clear(tavola_page *spare)
+void tvc_page_clear(tavola_page *page)
 {
-    if (spare == NULL)
-        return tvc_zalloc(sizeof *spare);
+    tavola_page cleared = {.entities = page->entities,
+                           .entities_size = page->entities_size,
+                           .memory = {.read = page->memory.read},
+                           .properties_size = page->properties_size};
 
-    tavola_page cleared = {.entities = spare->entities,
-                           .entities_size = spare->entities_size,
-                           .memory = {.read = spare->memory.read},
-                           .properties_size = spare->properties_size};
-
-    spare->memory.read = NULL;
-    tvc_room_done(&spare->memory);
-    tvc_release(spare->token);
-    *spare = cleared;
-    return spare;
+    page->memory.read = NULL;
+    tvc_room_done(&page->memory);
+    tvc_release(page->token);
+    *page = cleared;
 }
 
 tavola_err tvc_page_read_into(tavola_page *spare, char *json, size_t json_len,
                               tavola_page **ret_page)
 {
-    tavola_page *page = clear(spare);
+    tavola_page *page = spare ? spare : tvc_zalloc(sizeof *page);
     tvc_entity_reader reader;
 
     if (page == NULL || json == NULL) {
@@ -137,6 +132,7 @@ tavola_err tvc_page_read_into(tavola_page *spare, char *json, size_t json_len,
         return json ? TAVOLA_ERR_NO_MEMORY : TAVOLA_ERR_PROTOCOL;
     }
 
+    tvc_page_clear(page);
     tvc_entity_reader_init(&reader, json, json_len);
     reader.properties = page->memory.read;
     reader.size = page->properties_size;

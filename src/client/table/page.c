@@ -24,17 +24,17 @@ static tavola_err add_token(tavola_page *page, const tavola_op *op, const tvc_re
     return page->token ? TAVOLA_OK : TAVOLA_ERR_NO_MEMORY;
 }
 
+/* A page that is there already is one whose memory can be used. */
 static tavola_err read_page(tavola_op *op, tvc_response *response)
 {
     tavola_crypto *crypto = op->user_data;
-    tavola_page *page = NULL;
+    tavola_page *page = NULL, *spare = op->page;
     char *json = response->body;
 
+    op->page = NULL;
     response->body = NULL;
-    if (json == NULL)
-        return TAVOLA_ERR_PROTOCOL;
 
-    tavola_err err = tvc_page_read(json, response->body_len, &page);
+    tavola_err err = tvc_page_read_into(spare, json, response->body_len, &page);
 
     if (err)
         return err;
@@ -45,7 +45,6 @@ static tavola_err read_page(tavola_op *op, tvc_response *response)
         tavola_page_free(page);
         return err;
     }
-    tavola_page_free(op->page);
     op->page = page;
     return TAVOLA_OK;
 }

@@ -25,6 +25,13 @@ tavola_err tvc_pages_init(tvc_pages *pages, const tavola_table *table, const tav
     return TAVOLA_ERR_NO_MEMORY;
 }
 
+/* The operation reads into the memory of the page before the current one. */
+static void lend_spare(tvc_pages *pages, tavola_op *op)
+{
+    op->page = pages->spare;
+    pages->spare = NULL;
+}
+
 /* Ask for the page at `token` on this thread. */
 static tavola_err fetch(tvc_pages *pages, const char *token, tavola_page **ret_page)
 {
@@ -34,6 +41,7 @@ static tavola_err fetch(tvc_pages *pages, const char *token, tavola_page **ret_p
 
     if (err)
         return err;
+    lend_spare(pages, op);
     err = tvc_op_run(op);
     if (err == TAVOLA_OK)
         *ret_page = tavola_op_take_page(op);
@@ -50,6 +58,7 @@ static void send_ahead(tvc_pages *pages, const char *token)
                     &op) != TAVOLA_OK)
         return;
     tvc_call_copy_options(op->call, pages->call);
+    lend_spare(pages, op);
     if (tvc_op_start(op, NULL, NULL) == TAVOLA_OK)
         pages->ahead = op;
     else
@@ -95,7 +104,9 @@ static tavola_err advance(tvc_pages *pages)
     if (pages->page) {
         token = pages->page->token;
         pages->page->token = NULL;
-        tavola_page_free(pages->page);
+        tavola_page_free(pages->spare);
+        tvc_page_clear(pages->page);
+        pages->spare = pages->page;
         pages->page = NULL;
         if (token == NULL)
             return TAVOLA_END;
@@ -134,6 +145,7 @@ void tvc_pages_done(tvc_pages *pages)
         tavola_op_free(pages->ahead);
     }
     tavola_page_free(pages->page);
+    tavola_page_free(pages->spare);
     tavola_query_free(pages->query);
     tavola_table_close(pages->table);
     *pages = (tvc_pages){0};

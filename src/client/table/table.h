@@ -106,6 +106,7 @@ typedef struct tvc_pages {
     tavola_crypto *crypto;
     tavola_call *call;   /* the caller's, or NULL */
     tavola_page *page;   /* the current one */
+    tavola_page *spare;  /* an empty one, for its memory, or NULL */
     size_t count;        /* of its entities: those within the limit */
     tavola_op *ahead;    /* brings the next, or NULL */
     uint64_t limit_left; /* after those; UINT64_MAX: no limit */

@@ -578,11 +578,7 @@ TEST(changes_views)
                      TAVOLA_OK);
 
     tavola_entity *first = &page->entities[0], *second = &page->entities[1];
-    char *room = tvc_entity_room(first, 4);
 
-    assert_non_null(room);
-    memcpy(room, "new", 4);
-    tvc_entity_put_at(first, 0, (tavola_value){TAVOLA_STRING, 3, {.ptr = room}});
     tvc_entity_drop(first, 1);
     assert_int_equal(tvc_entity_put(first, TV_LIT("c"), tavola_string("a long text")), TAVOLA_OK);
     assert_int_equal(tvc_entity_put(first, TV_LIT("d"), tavola_string("and one more")), TAVOLA_OK);

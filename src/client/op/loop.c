@@ -279,9 +279,9 @@ static void wait_for_events(tvc_loop *loop)
     struct epoll_event events[EVENTS_MAX];
     int timeout = sleep_ms(loop);
 
-    /* Whoever posts after the look into the mailbox finds us asleep, and wakes us. */
+    /* Whoever posts, or stops us, after this look finds us asleep, and wakes us. */
     atomic_store(&loop->is_sleeping, true);
-    if (atomic_load(&loop->mailbox.newest))
+    if (atomic_load(&loop->mailbox.newest) || atomic_load(&loop->is_stopping))
         timeout = 0;
 
     int count = epoll_wait(loop->epoll_fd, events, EVENTS_MAX, timeout);

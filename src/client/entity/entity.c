@@ -230,6 +230,11 @@ int tvc_entity_find(const tavola_entity *entity, tv_slice name)
     return -1;
 }
 
+char *tvc_entity_room(tavola_entity *entity, size_t size)
+{
+    return tvc_room_take(entity->memory, size);
+}
+
 /* A view's array is full: there, others' properties follow. */
 static bool make_place(tavola_entity *entity)
 {

@@ -70,6 +70,9 @@ tavola_err tvc_entity_check(const tavola_entity *entity, const char **ret_why);
  * rules and do not count as changes by the application.
  */
 
+/** Room for `size` bytes that lives as long as the entity's memory; NULL when there is none. */
+char *tvc_entity_room(tavola_entity *entity, size_t size);
+
 /**
  * Set a property to a copy of a value.  NO_MEMORY, and then nothing has changed.  The properties
  * may move.

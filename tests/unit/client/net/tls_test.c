@@ -239,6 +239,63 @@ TEST(replaces_a_kept_connection_that_cannot_send)
     authority_done(&ours);
 }
 
+/* Slower than the server, so that there is always more; but not for ever. */
+static bool swallow(void *user, const void *bytes, size_t len)
+{
+    int *calls = user;
+
+    usleep(1000);
+    return ++*calls < 3000;
+}
+
+/* A server that always has more to say does not keep the others from their turn. */
+TEST(gives_up_an_endless_answer_at_its_deadline)
+{
+    authority ours = authority_new();
+    char *text = repeat("HTTP/1.1 200 OK\r\n\r\n", "x", 100000);
+    script_server server = {.answers = {{.text = text, .is_endless = true}}, .answer_count = 1};
+    int calls = 0;
+
+    use_tls(&server, &ours, "IP:127.0.0.1", -60, 60);
+    script_server_start(&server);
+
+    tvc_endpoint *endpoint = open_https("127.0.0.1", server.port, ours.path);
+    tvc_exchange x = make_get(endpoint);
+
+    x.deadline_ns = tv_clock_mono_ns() + 100 * MS;
+    x.sink = (tvc_sink){swallow, &calls};
+    drive(&x);
+    CHECK_END(x, TAVOLA_ERR_TIMEOUT, TVC_UNKNOWN);
+    tvc_exchange_done(&x);
+    tvc_endpoint_close(endpoint);
+    script_server_stop(&server);
+    SSL_CTX_free(server.user);
+    authority_done(&ours);
+    free(text);
+}
+
+/* A server that takes the connection and says nothing. */
+TEST(gives_up_a_handshake)
+{
+    script_server server = {.answers = {{.text = HELLO}}, .answer_count = 1};
+    tvc_net_options options = {.connect_timeout_ms = 50, .connections_max = 1, .proxy = ""};
+    tvc_endpoint *endpoint = NULL;
+    char url[64];
+
+    script_server_start(&server);
+    snprintf(url, sizeof url, "https://127.0.0.1:%d", server.port);
+    assert_int_equal(tvc_endpoint_open(url, &options, &endpoint, NULL), TAVOLA_OK);
+
+    tvc_exchange x = make_get(endpoint);
+
+    drive(&x);
+    CHECK_END(x, TAVOLA_ERR_NETWORK, TVC_NOT_SENT);
+    assert_string_equal(x.why, "connecting took too long");
+    tvc_exchange_done(&x);
+    tvc_endpoint_close(endpoint);
+    script_server_stop(&server);
+}
+
 /* A body without a length ends with TLS's own end, not with that of the connection. */
 TEST(takes_no_answer_for_whole_that_was_cut)
 {
@@ -328,6 +385,8 @@ int main(void)
         cmocka_unit_test(keeps_connections_and_sessions),
         cmocka_unit_test(sends_long_bodies),
         cmocka_unit_test(replaces_a_kept_connection_that_cannot_send),
+        cmocka_unit_test(gives_up_an_endless_answer_at_its_deadline),
+        cmocka_unit_test(gives_up_a_handshake),
         cmocka_unit_test(takes_no_answer_for_whole_that_was_cut),
         cmocka_unit_test(survives_a_lack_of_memory),
     };

@@ -58,7 +58,8 @@ typedef struct tvc_settle {
                       entity needs none */
     tvc_text entity; /* INSERT, REPLACE, MERGE: the JSON that was sent for it */
     bool is_batch;   /* the 409, 404 or 412 is inside a batch's answer: finish() returns EXISTS,
-                        NOT_FOUND or ETAG for it */
+                        NOT_FOUND or ETAG for it.  DELETE: the batch has nothing but deletes, and
+                        `path` is that of the last */
 } tvc_settle;
 
 /** A started or running operation. */

@@ -99,7 +99,14 @@ bool tvc_settle_answer(tavola_op *op, tavola_err err)
     case TVC_SETTLE_DELETE:
         if (err != TAVOLA_ERR_NOT_FOUND || (has_code(op, "TableNotFound") && !is_about_table(op)))
             return false;
-        confirm(op);
+        if (!is_batch) {
+            confirm(op);
+            return true;
+        }
+        /* Had the batch been made, then its first delete would be the one that finds nothing. */
+        if (op->call->failed_index > 0)
+            return false;
+        ask(op, err, false);
         return true;
     case TVC_SETTLE_CREATE:
         if (err != TAVOLA_ERR_EXISTS)

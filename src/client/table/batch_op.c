@@ -165,6 +165,12 @@ static int tells(tavola_write kind)
     return order[kind];
 }
 
+/* Of nothing but deletes the last tells most: the first is the one that a made batch fails by. */
+static bool is_delete_after(const tvc_batch_item *item, const tvc_batch_item *best)
+{
+    return item->kind == TAVOLA_DELETE && best->kind == TAVOLA_DELETE;
+}
+
 static tvc_settle_kind kind_that_settles(tavola_write kind)
 {
     switch (kind) {
@@ -186,7 +192,7 @@ static void choose_settling(tavola_op *op, const tavola_table *table, const tvc_
     for (size_t i = 0; i < count; i++) {
         if (tvc_write_settle_kind(items[i].kind) != TVC_SETTLE_NONE)
             needs_settling = true;
-        if (tells(items[i].kind) > tells(best->kind))
+        if (tells(items[i].kind) > tells(best->kind) || is_delete_after(&items[i], best))
             best = &items[i];
     }
     if (!needs_settling)

@@ -370,6 +370,23 @@ TEST(closing_at_once_ends_them_too)
     script_server_stop(&server);
 }
 
+/* The loop is just about to sleep when it is told to stop. */
+TEST(closing_finds_the_loop_in_any_state)
+{
+    script_server server = {.answers = {NO_CONTENT}, .answer_count = 1};
+
+    script_server_start(&server);
+    for (int round = 0; round < 3000; round++) {
+        tavola_client *client = open_client(&server, NULL, NULL);
+
+        CHECK_INT(tavola_poll(client, 0), 0); /* makes the loop */
+        for (volatile int i = 0; i < round * 10; i++)
+            ;
+        tavola_client_close(client);
+    }
+    script_server_stop(&server);
+}
+
 TEST(a_closed_client_starts_nothing)
 {
     script_server server = {.answers = {NO_CONTENT}, .answer_count = 1};
@@ -677,6 +694,7 @@ int main(void)
         cmocka_unit_test(a_pause_can_be_cancelled),
         cmocka_unit_test(closing_ends_what_is_under_way),
         cmocka_unit_test(closing_at_once_ends_them_too),
+        cmocka_unit_test(closing_finds_the_loop_in_any_state),
         cmocka_unit_test(a_closed_client_starts_nothing),
         cmocka_unit_test(a_callback_may_close_the_client),
         cmocka_unit_test(another_thread_may_poll),

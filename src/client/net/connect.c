@@ -52,8 +52,8 @@ static enum progress resolve(tvc_conn *conn, tvc_waker *waker, tvc_pending *ret_
 {
     tvc_opening *opening = conn->opening;
 
-    opening->waiter.waker = waker;
-    switch (tvc_resolver_ask(conn->endpoint->resolver, &opening->waiter, &opening->addresses)) {
+    switch (
+        tvc_resolver_ask(conn->endpoint->resolver, &opening->waiter, waker, &opening->addresses)) {
     case TVC_RESOLVE_WAIT:
         *ret_pending = (tvc_pending){TVC_WAIT_WAKE, -1, opening->deadline_ns};
         return WAITS;

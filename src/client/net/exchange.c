@@ -65,8 +65,7 @@ static bool take(tvc_exchange *x, tvc_pending *ret_pending)
 {
     tvc_conn *conn;
 
-    x->state.waiter.waker = x->waker;
-    switch (tvc_pool_take(&x->endpoint->pool, x->endpoint, &x->state.waiter, &conn)) {
+    switch (tvc_pool_take(&x->endpoint->pool, x->endpoint, &x->state.waiter, x->waker, &conn)) {
     case TVC_TAKE_WAIT:
         x->state.phase = IN_LINE;
         *ret_pending = (tvc_pending){TVC_WAIT_WAKE, -1, INT64_MAX};

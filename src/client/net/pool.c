@@ -144,11 +144,12 @@ static bool take_locked(tvc_pool *pool, tvc_pool_waiter *waiter, tvc_conn **ret_
 }
 
 tvc_take tvc_pool_take(tvc_pool *pool, tvc_endpoint *endpoint, tvc_pool_waiter *waiter,
-                       tvc_conn **ret_conn)
+                       tvc_waker *waker, tvc_conn **ret_conn)
 {
     tvc_conn *conn;
 
     tvc_lock_take(&pool->lock);
+    waiter->waker = waker;
     bool may_go_on = take_locked(pool, waiter, &conn);
     tvc_lock_give(&pool->lock);
     if (!may_go_on)

@@ -28,9 +28,12 @@ bool tvc_pool_init(tvc_pool *pool, size_t count_max);
 /** Closes the idle ones.  No other may be in use, and nobody waits. */
 void tvc_pool_done(tvc_pool *pool);
 
-/** A connection, open or new, for whoever asks with this waiter, which is all zeros at first. */
+/**
+ * A connection, open or new, for whoever asks with this waiter, which is all zeros at first.  With
+ * WAIT the waker is called when it is its turn.
+ */
 tvc_take tvc_pool_take(tvc_pool *pool, tvc_endpoint *endpoint, tvc_pool_waiter *waiter,
-                       tvc_conn **ret_conn);
+                       tvc_waker *waker, tvc_conn **ret_conn);
 
 /** Give an open connection back. */
 void tvc_pool_give(tvc_pool *pool, tvc_conn *conn);

@@ -225,7 +225,7 @@ static tvc_resolve ask_locked(tvc_resolver *resolver, tvc_resolve_waiter *waiter
     return TVC_RESOLVE_WAIT;
 }
 
-tvc_resolve tvc_resolver_ask(tvc_resolver *resolver, tvc_resolve_waiter *waiter,
+tvc_resolve tvc_resolver_ask(tvc_resolver *resolver, tvc_resolve_waiter *waiter, tvc_waker *waker,
                              tvc_addresses *ret_addresses)
 {
     if (resolver->is_literal) {
@@ -234,6 +234,7 @@ tvc_resolve tvc_resolver_ask(tvc_resolver *resolver, tvc_resolve_waiter *waiter,
     }
 
     tvc_lock_take(&resolver->lock);
+    waiter->waker = waker;
     tvc_resolve resolve = ask_locked(resolver, waiter, ret_addresses);
     tvc_lock_give(&resolver->lock);
     return resolve;

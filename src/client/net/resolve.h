@@ -53,7 +53,8 @@ tvc_resolver *tvc_resolver_new(const char *host, uint16_t port);
 /** Nobody may wait; a thread that still asks the system ends by itself.  NULL is fine. */
 void tvc_resolver_free(tvc_resolver *resolver);
 
-tvc_resolve tvc_resolver_ask(tvc_resolver *resolver, tvc_resolve_waiter *waiter,
+/** With WAIT the waker is called when there is an answer. */
+tvc_resolve tvc_resolver_ask(tvc_resolver *resolver, tvc_resolve_waiter *waiter, tvc_waker *waker,
                              tvc_addresses *ret_addresses);
 
 /** Stop waiting; also for one who does not wait. */

@@ -10,12 +10,13 @@ static tvc_resolve ask(tvc_resolver *resolver, tvc_addresses *ret_addresses, boo
                        tvc_resolve_waiter *ret_waiter)
 {
     test_waker waker = {.waker.wake = test_wake};
-    tvc_resolve_waiter waiter = {.waker = &waker.waker};
+    tvc_resolve_waiter waiter = {0};
     tvc_resolve resolve;
 
     sem_init(&waker.called, 0, 0);
     *ret_has_waited = false;
-    while ((resolve = tvc_resolver_ask(resolver, &waiter, ret_addresses)) == TVC_RESOLVE_WAIT) {
+    while ((resolve = tvc_resolver_ask(resolver, &waiter, &waker.waker, ret_addresses)) ==
+           TVC_RESOLVE_WAIT) {
         *ret_has_waited = true;
         sem_wait(&waker.called);
     }
@@ -93,13 +94,12 @@ TEST(lets_go_of_those_who_leave)
     for (int i = 0; i < 50; i++) {
         tvc_resolver *resolver = tvc_resolver_new("localhost", 80);
         test_waker waker = {.waker.wake = test_wake};
-        tvc_resolve_waiter waiters[3] = {
-            {.waker = &waker.waker}, {.waker = &waker.waker}, {.waker = &waker.waker}};
+        tvc_resolve_waiter waiters[3] = {0};
         tvc_addresses addresses;
 
         sem_init(&waker.called, 0, 0);
         for (int k = 0; k < 3; k++)
-            (void)tvc_resolver_ask(resolver, &waiters[k], &addresses);
+            (void)tvc_resolver_ask(resolver, &waiters[k], &waker.waker, &addresses);
         tvc_resolver_leave(resolver, &waiters[1]);
         tvc_resolver_leave(resolver, &waiters[0]);
         tvc_resolver_leave(resolver, &waiters[2]);

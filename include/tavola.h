@@ -287,9 +287,13 @@ TAVOLA_API size_t tavola_entity_count(const tavola_entity *entity); /* of proper
 TAVOLA_API const char *tavola_entity_name_at(const tavola_entity *entity, size_t i,
                                              tavola_value *ret_value); /* NULL: no such */
 TAVOLA_API size_t tavola_entity_bytes(const tavola_entity *entity); /* by the service's formula */
-/* The entity as one line of JSON, as the service writes it with minimal metadata; free it. */
+/*
+ * The entity as one line of JSON, as the service writes it with minimal metadata: etag and
+ * Timestamp if they are known, keys, properties.  Free it.  NULL for an entity with an error, and
+ * when memory is short.
+ */
 TAVOLA_API char *tavola_entity_json(const tavola_entity *entity);
-/* An entity from such a line.  INVALID when it is not one. */
+/* An entity from such a line.  INVALID when it is not one, or could not be built with setters. */
 TAVOLA_USE tavola_err tavola_entity_from_json(const char *json, size_t size,
                                               tavola_entity **ret_entity);
 

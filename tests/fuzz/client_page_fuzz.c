@@ -22,7 +22,7 @@
 #include "client/entity/entity.h"
 #include "odata/edm.h"
 
-enum { MEMBERS_MAX = 1024 };
+enum { MEMBERS_MAX = 512 };
 
 /* --- the second reader --- */
 

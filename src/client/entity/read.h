@@ -8,7 +8,7 @@
 #include "client/entity/json_scan.h"
 
 enum {
-    TVC_READ_PROPERTIES_MAX = 1024, /* of an entity: four times what the service has */
+    TVC_READ_PROPERTIES_MAX = 512, /* of an entity: twice what the service has */
     TVC_DAYS_KEPT = 8,
 };
 

@@ -56,6 +56,14 @@ static bool fail(tvc_exchange *x, tavola_err err, const char *why)
     return finish(x, err, fate_of(x), why);
 }
 
+/* Whether a kept connection had better be replaced: something between may have forgotten it. */
+static bool has_aged(tvc_conn *conn)
+{
+    int64_t idle_ms = (tv_clock_mono_ns() - conn->idle_since_ns) / 1000000;
+
+    return idle_ms >= TVC_IDLE_MAX_MS || (idle_ms >= STALE_AFTER_MS && tvc_conn_is_stale(conn));
+}
+
 /*
  * The steps: true when the exchange has gone on to another phase, false when it has to wait for
  * *ret_pending.
@@ -78,9 +86,7 @@ static bool take(tvc_exchange *x, tvc_pending *ret_pending)
     }
 
     x->state.conn = conn;
-    if (conn->is_open &&
-        tv_clock_mono_ns() - conn->idle_since_ns >= STALE_AFTER_MS * INT64_C(1000000) &&
-        tvc_conn_is_stale(conn))
+    if (conn->is_open && has_aged(conn))
         tvc_conn_close(conn);
     x->state.phase = OPENING;
     return true;

@@ -2,6 +2,7 @@
 #include "client/net/exchange.h"
 
 #include "client/net/drive.h"
+#include "client/net/endpoint_private.h"
 
 TEST(gets_an_answer_and_keeps_the_connection)
 {
@@ -61,6 +62,47 @@ TEST(replaces_a_kept_connection_that_cannot_send)
     tvc_endpoint *endpoint = open_port(server.port, 1);
 
     check_replaced(&server, endpoint);
+    tvc_endpoint_close(endpoint);
+    script_server_stop(&server);
+}
+
+/* Let the connections of an endpoint look as if they had been idle for too long. */
+static void age(tvc_endpoint *endpoint)
+{
+    for (tvc_conn *conn = endpoint->pool.newest; conn; conn = conn->older)
+        conn->idle_since_ns -= TVC_IDLE_MAX_MS * MS;
+}
+
+TEST(keeps_no_connection_for_ever)
+{
+    script_server server = {.answers = {{.text = HELLO}}, .answer_count = 1};
+    int fd;
+    int64_t until_ns;
+
+    script_server_start(&server);
+
+    tvc_endpoint *endpoint = open_port(server.port, 4);
+    tvc_exchange x[3];
+
+    for (int i = 0; i < 3; i++) {
+        x[i] = make_get(endpoint);
+        tvc_exchange_step(&x[i], &fd, &until_ns);
+    }
+    for (int i = 0; i < 3; i++) {
+        drive(&x[i]);
+        CHECK_END(x[i], TAVOLA_OK, TVC_ANSWERED);
+        tvc_exchange_done(&x[i]);
+    }
+    CHECK_INT(endpoint->pool.count, 3);
+    age(endpoint);
+    for (int i = 0; i < 3; i++) { /* each use ends one of the old ones, and the first its own */
+        x[0] = make_get(endpoint);
+        drive(&x[0]);
+        CHECK_END(x[0], TAVOLA_OK, TVC_ANSWERED);
+        tvc_exchange_done(&x[0]);
+    }
+    CHECK_INT(endpoint->pool.count, 1);
+    CHECK_INT(server.connections, 4);
     tvc_endpoint_close(endpoint);
     script_server_stop(&server);
 }
@@ -204,6 +246,7 @@ int main(void)
         cmocka_unit_test(gets_an_answer_and_keeps_the_connection),
         cmocka_unit_test(replaces_a_kept_connection_that_has_ended),
         cmocka_unit_test(replaces_a_kept_connection_that_cannot_send),
+        cmocka_unit_test(keeps_no_connection_for_ever),
         cmocka_unit_test(does_not_take_old_bytes_for_an_answer),
         cmocka_unit_test(shares_few_connections_among_many),
         cmocka_unit_test(lets_waiters_in_by_their_order),

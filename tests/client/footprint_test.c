@@ -1,0 +1,107 @@
+/* What the library holds in memory does not grow with what passes through it. */
+#include <malloc.h>
+#include <stdatomic.h>
+
+#include "live.h"
+
+static atomic_size_t held, peak;
+
+static void count(size_t more, size_t less)
+{
+    size_t now = atomic_fetch_add(&held, more - less) + more - less;
+
+    if (now > atomic_load(&peak)) /* a race here loses a little of the peak */
+        atomic_store(&peak, now);
+}
+
+static void *counted_alloc(size_t size)
+{
+    void *memory = malloc(size);
+
+    count(malloc_usable_size(memory), 0);
+    return memory;
+}
+
+static void *counted_resize(void *old, size_t size)
+{
+    size_t before = malloc_usable_size(old);
+    void *memory = realloc(old, size);
+
+    count(malloc_usable_size(memory), before);
+    return memory;
+}
+
+static void counted_release(void *memory)
+{
+    count(0, malloc_usable_size(memory));
+    free(memory);
+}
+
+enum { KIB = 1024, MIB = 1024 * 1024, ENTITIES = 60000, TEXT = 1000 };
+
+/* 60,000 entities of a kilobyte, in turn to so many partitions. */
+static void load(int partitions)
+{
+    static char text[TEXT + 1];
+    tavola_bulk *bulk = NULL;
+    uint64_t written = 0, failed = 0;
+
+    memset(text, 'x', TEXT);
+    CHECK_OK(tavola_bulk_open(t.table, 0, NULL, NULL, &bulk));
+    for (int i = 0; i < ENTITIES; i++) {
+        char partition_key[16], row_key[16];
+        tavola_entity *entity;
+
+        snprintf(partition_key, sizeof partition_key, "p%d", i % partitions);
+        snprintf(row_key, sizeof row_key, "%06d", i);
+        entity = new_entity(partition_key, row_key, i);
+        tavola_entity_set_string(entity, "Text", text);
+        CHECK_OK(tavola_bulk_add(bulk, TAVOLA_INSERT_OR_REPLACE, entity));
+        tavola_entity_free(entity);
+    }
+    CHECK_OK(tavola_bulk_close(bulk, &written, &failed));
+    CHECK_INT(written, ENTITIES);
+}
+
+static void check_peak(const char *what, size_t most)
+{
+    t_row = what;
+    if (atomic_load(&peak) > most)
+        CHECK_FAIL("held %zu KiB at once, at most %zu are allowed", atomic_load(&peak) / KIB,
+                   most / KIB);
+    atomic_store(&peak, atomic_load(&held));
+}
+
+/* 60 MB go through a bulk, and a scan brings them back in pages of a megabyte. */
+TEST(memory_is_bounded)
+{
+    tavola_scan *scan = NULL;
+    const tavola_entity *entity = NULL;
+    uint64_t deleted = 0;
+    int seen = 0;
+
+    load(1);
+    check_peak("a bulk to one partition", 8 * MIB);
+    load(1000);
+    check_peak("a bulk to a thousand partitions", 48 * MIB);
+
+    CHECK_OK(tavola_scan_open(t.table, NULL, t.call, &scan));
+    while (tavola_scan_next(scan, &entity) == TAVOLA_OK)
+        seen++;
+    tavola_scan_close(scan);
+    CHECK_INT(seen, 2 * ENTITIES - ENTITIES / 1000); /* those of p0 twice */
+    check_peak("a scan: two pages, and room for their growth", 4 * MIB);
+
+    CHECK_OK(tavola_delete_where(t.table, tavola_where("N", TAVOLA_GE, tavola_int32(0)), t.call,
+                                 &deleted));
+    CHECK_INT(deleted, seen);
+    check_peak("a delete of all", 24 * MIB);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {LIVE_TEST(memory_is_bounded)};
+
+    tavola_set_allocator(counted_alloc, counted_resize, counted_release);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

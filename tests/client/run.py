@@ -52,6 +52,7 @@ def target(part):
 
 def run_programs(chosen, connection, kind):
     env = {"TAVOLA_TEST_CONNECTION": connection, "TAVOLA_TEST_SERVER": kind,
+           "TAVOLA_TEST_FAULT_PROXY": str(HERE.parent / "lib" / "fault_proxy.py"),
            "TAVOLA_TEST_FAULT_PROXIES": str(HERE.parent / "lib" / "fault_proxies.py")}
     return unit.run_all([{
         "part": part,

@@ -88,8 +88,9 @@ static tavola_err put_block(upload *up)
     tvc_blob_add_md5(op, TV_LIT("Content-MD5"), md5);
     tvc_blob_send(op, &bytes);
 
-    tavola_err err = tvc_resource_run(op);
+    tavola_err err = tvc_op_run(op);
 
+    tavola_op_free(op);
     /* A block that nobody knows of changes nothing. */
     if (err == TAVOLA_ERR_UNKNOWN_OUTCOME)
         return tvc_call_refuse(up->call, TAVOLA_ERR_NETWORK,

@@ -82,17 +82,6 @@ void tvc_op_add_parameter(tavola_op *op, const char *name, tv_slice value)
     tvc_text_add_encoded(query, value);
 }
 
-tavola_err tvc_resource_run(tavola_op *op)
-{
-    if (op == NULL)
-        return TAVOLA_ERR_NO_MEMORY;
-
-    tavola_err err = tvc_op_run(op);
-
-    tavola_op_free(op);
-    return err;
-}
-
 bool tvc_op_is_open(const tavola_op *op, tavola_err err)
 {
     return op->was_unknown && (err == TAVOLA_ERR_UNKNOWN_OUTCOME || err == TAVOLA_ERR_NETWORK ||
@@ -112,6 +101,19 @@ tavola_err tvc_op_stay_unknown(tavola_op *op, const char *why)
 {
     tvc_call_set_error(op->call, op->call->code, why);
     return TAVOLA_ERR_UNKNOWN_OUTCOME;
+}
+
+tavola_err tvc_resource_run(tavola_op *op)
+{
+    if (op == NULL)
+        return TAVOLA_ERR_NO_MEMORY;
+
+    tavola_err err = tvc_op_run(op);
+
+    if (tvc_op_is_open(op, err))
+        err = tvc_op_stay_unknown(op, "no answer came; it may have been done");
+    tavola_op_free(op);
+    return err;
 }
 
 /* A queue that is there with the same metadata, none, is not a conflict to the service. */

@@ -25,7 +25,7 @@ void tvc_resource_close(tvc_resource *resource);
 tavola_op *tvc_resource_ask(const tvc_resource *resource, tavola_call *call, const char *method,
                             const char *comp);
 
-/** Run an operation and free it; NULL: NO_MEMORY. */
+/** Run a read, or a write that may be made twice, and free it; NULL: NO_MEMORY. */
 tavola_err tvc_resource_run(tavola_op *op);
 
 /** Append "&name=value" with the value percent-encoded. */

@@ -78,7 +78,9 @@ typedef struct tvc_op_state {
     bool was_unanswered; /* one of those had no answer, so it may even be made later */
     bool is_settling;
     bool is_last_question; /* settling after all attempts, not after a telling answer */
-    tavola_err otherwise;  /* the result when what is read back is not what was written */
+    tavola_err otherwise;  /* the result when what is read back is not what was written; before
+                              that, of the last attempt that counts */
+    int otherwise_status;
 
     tvc_started started;
 } tvc_op_state;

@@ -202,6 +202,7 @@ static void take_failure(tavola_op *op)
 
     tv_assert(err != TAVOLA_OK);
     state->otherwise = err;
+    state->otherwise_status = 0;
     op->call->status = 0;
     tvc_call_set_error(op->call, "", state->exchange.why ? state->exchange.why : "");
     if (!op->is_read && state->exchange.fate == TVC_UNKNOWN)
@@ -260,6 +261,7 @@ static void take_error(tavola_op *op, tavola_err err, const tvc_response *respon
     int status = op->call->status;
 
     op->state->otherwise = err;
+    op->state->otherwise_status = status;
     if (tvc_retry_helps(status)) {
         if (!op->is_read && tvc_retry_hides_write(status))
             op->was_unknown = true;
@@ -273,6 +275,7 @@ static void take_refusal(tavola_op *op, const tvc_response *response)
 {
     if (is_lag(op, response)) {
         op->state->is_secondary_behind = true;
+        op->call->status = op->state->otherwise_status;
         repeat_or_end(op, op->state->otherwise, NULL);
         return;
     }
@@ -302,6 +305,8 @@ static void take_answer(tavola_op *op)
     tvc_response *response = &op->state->exchange.response;
 
     if (!read_headers(op->call, response)) {
+        if (!op->is_read)
+            op->was_unknown = true;
         tvc_call_set_error(op->call, "",
                            op->is_read ? "the answer belongs to another request"
                                        : "the answer belongs to another request; whether the write "

@@ -349,6 +349,33 @@ TEST(reads_go_to_the_secondary)
         check_place(&places[i]);
 }
 
+/* What the caller is told is the primary's trouble, not what the secondary does not have. */
+TEST(a_lagging_secondary_has_no_last_word)
+{
+    script_server primary = {.answers = {BUSY_ANSWER}, .answer_count = 1};
+    script_server secondary = {.answers = {MISSING_ANSWER}, .answer_count = 1};
+    tavola_call *call = tavola_call_new();
+
+    t_row = "";
+    script_server_start(&primary);
+    script_server_start(&secondary);
+    tavola_call_set_retries(call, 1);
+
+    tavola_client *client = open_client(&primary, &secondary, NULL);
+    tavola_op *op = make_get(client, call);
+
+    CHECK_CODE(tvc_op_run(op), TAVOLA_ERR_BUSY);
+    CHECK_INT(tavola_call_status(call), 503);
+    CHECK_TEXT(tv_slice_of(tavola_call_code(call)), "ServerBusy");
+    CHECK_INT(tavola_call_attempts(call), 2);
+    CHECK_INT(atomic_load(&secondary.requests), 1);
+    tavola_op_free(op);
+    tavola_client_close(client);
+    tavola_call_free(call);
+    script_server_stop(&primary);
+    script_server_stop(&secondary);
+}
+
 TEST(a_token_of_the_secondary_needs_one)
 {
     script_server server = {.answers = {NO_CONTENT}, .answer_count = 1};
@@ -380,6 +407,7 @@ int main(void)
         cmocka_unit_test(does_not_wait_beyond_the_deadline),
         cmocka_unit_test(silence_ends_in_time),
         cmocka_unit_test(reads_go_to_the_secondary),
+        cmocka_unit_test(a_lagging_secondary_has_no_last_word),
         cmocka_unit_test(a_token_of_the_secondary_needs_one),
     };
 

@@ -435,7 +435,8 @@ TAVOLA_API void tavola_query_set_limit(tavola_query *query, uint64_t entities_ma
 TAVOLA_API void tavola_query_free(tavola_query *query);
 
 /*
- * Cursor: pages are fetched as needed, the next one while you read this one.  An entity lives until
+ * Cursor: pages are fetched as needed, the first by the first tavola_scan_next, the next one while
+ * you read this one.  An entity lives until
  * the next tavola_scan_next; tavola_entity_copy keeps it.  The call, if any, is used until the scan
  * is closed.
  */
@@ -443,7 +444,8 @@ TAVOLA_USE tavola_err tavola_scan_open(tavola_table *table, const tavola_query *
                                        tavola_call *call, tavola_scan **ret_scan);
 TAVOLA_USE tavola_err tavola_scan_next(tavola_scan *scan, const tavola_entity **ret_entity);
 TAVOLA_API void tavola_scan_close(tavola_scan *scan);
-/* Segments.  `token` is NULL for the first, then that of the page before. */
+/* Segments.  `token` is NULL for the first, then that of the page before.  The limit of the query
+ * is one of each page here. */
 TAVOLA_USE tavola_err tavola_query_page(tavola_table *table, const tavola_query *query,
                                         const char *token, tavola_call *call,
                                         tavola_page **ret_page);
@@ -468,15 +470,18 @@ typedef enum tavola_write {
 /*
  * One entity group transaction: 1 to 100 writes to one partition, each entity once, 4 MiB: all of
  * them or none.  What breaks a rule is refused before it is sent, by tavola_batch_run, and
- * tavola_call_failed_index says which.  if_match is for REPLACE, MERGE and DELETE: NULL means the
- * entity's own etag, and for a DELETE without one TAVOLA_ANY.  A batch is run once.
+ * tavola_call_failed_index says which: TOO_LARGE for too many writes or bytes, else INVALID.
+ * if_match is for REPLACE, MERGE and DELETE: NULL means the entity's own etag, and for a DELETE
+ * without one TAVOLA_ANY.  A batch is run once.
  */
 TAVOLA_API tavola_batch *tavola_batch_new(tavola_table *table);
 TAVOLA_API void tavola_batch_add(tavola_batch *batch, tavola_write write,
                                  const tavola_entity *entity, const char *if_match);
 TAVOLA_API size_t tavola_batch_count(const tavola_batch *batch);
 TAVOLA_USE tavola_err tavola_batch_run(tavola_batch *batch, tavola_call *call);
-TAVOLA_API const char *tavola_batch_etag(const tavola_batch *batch, size_t i); /* or NULL */
+/* The new etag of a write that was made; NULL of a delete, and of a batch that was only confirmed
+ * by reading back. */
+TAVOLA_API const char *tavola_batch_etag(const tavola_batch *batch, size_t i);
 TAVOLA_API void tavola_batch_free(tavola_batch *batch);
 
 /*
@@ -485,7 +490,8 @@ TAVOLA_API void tavola_batch_free(tavola_batch *batch);
  * calls failed() for writes that failed, one by one; so does tavola_bulk_close, which waits for the
  * rest and returns OK when every write has an outcome, whatever it is.  Writes to one entity are
  * made in the order in which they were added.  REPLACE, MERGE and DELETE use the entity's own etag,
- * or TAVOLA_ANY if it has none.
+ * or TAVOLA_ANY if it has none.  What tavola_bulk_add returns an error for was not taken, and
+ * failed() does not hear of it.  failed() must not use the bulk.
  */
 typedef void (*tavola_bulk_fn)(void *user, const tavola_entity *entity, tavola_err err,
                                const char *code);
@@ -495,7 +501,11 @@ TAVOLA_USE tavola_err tavola_bulk_add(tavola_bulk *bulk, tavola_write write,
                                       const tavola_entity *entity);
 TAVOLA_USE tavola_err tavola_bulk_close(tavola_bulk *bulk, uint64_t *ret_written,
                                         uint64_t *ret_failed);
-/* Reads the keys of what passes the filter and deletes it in batches.  Takes the filter over. */
+/*
+ * Reads the keys of what passes the filter and deletes it in batches, whatever its etag by then.
+ * Takes the filter over; one that is NULL deletes nothing: NO_MEMORY.  What others have deleted
+ * meanwhile is not counted.
+ */
 TAVOLA_USE tavola_err tavola_delete_where(tavola_table *table, tavola_filter *filter,
                                           tavola_call *call, uint64_t *ret_count);
 
@@ -911,8 +921,8 @@ TAVOLA_API void tavola_blobs_free(tavola_blobs *blobs);
  *
  * The options of a call are for each request; its outcome is that of the request that decided.
  * Where others changed something between a read and a write, the pattern reads again, up to 10
- * times, then ETAG.  An etag of an entity that is put is a condition: ETAG when it was changed since
- * it was read, NOT_FOUND when it is gone.  Properties whose names begin with "Tavola" are the
+ * times, then ETAG.  An etag of an entity that is put is a condition: ETAG when it was changed
+ * since it was read, NOT_FOUND when it is gone.  Properties whose names begin with "Tavola" are the
  * patterns' own.
  */
 
@@ -1151,8 +1161,8 @@ TAVOLA_USE tavola_err tavola_wide_delete(tavola_table *table, const char *partit
  * holds "container/name".  put: a blob under a new name, then the entity (in place of what is
  * there, also of its other properties), then the old blob is deleted: 1 read + 3 requests.  delete:
  * the entity, then its blob.  An entity never names a blob that is not there: if a reader comes
- * too late for the one whose name it has, get reads the entity again.  If the program dies, or an error
- * comes back, blobs may be left that no entity names: tavola_large_sweep reads the table and
+ * too late for the one whose name it has, get reads the entity again.  If the program dies, or an
+ * error comes back, blobs may be left that no entity names: tavola_large_sweep reads the table and
  * removes those that were put before `older_than`, which must be longer ago than a put can take.
  */
 TAVOLA_USE tavola_err tavola_large_put(tavola_table *table, tavola_entity *entity,
@@ -1183,8 +1193,8 @@ TAVOLA_USE tavola_err tavola_scan_open_spread(tavola_table *table, const tavola_
 /*
  * Against the log data anti-pattern: what is only downloaded and never looked up belongs into
  * blobs.  Appends lines (or any bytes, up to 4 MiB) to container/stem/yyyy/MM/dd/HH.log, and when
- * that has its 50,000 blocks to HH_1.log...; 2 requests, 2 more for the first of an hour.  An append
- * is made once or not at all; when it is not known which, it is found out by reading.
+ * that has its 50,000 blocks to HH_1.log...; 2 requests, 2 more for the first of an hour.  An
+ * append is made once or not at all; when it is not known which, it is found out by reading.
  */
 TAVOLA_USE tavola_err tavola_log_blob_append(tavola_client *client, const char *container,
                                              const char *stem, tavola_ticks when, const void *data,

@@ -256,6 +256,32 @@ TEST(failed_cannot_use_the_bulk)
     close_and_check(bulk, 0, 1);
 }
 
+/* Its operations end with CANCELLED then, and nothing more can be started. */
+TEST(a_bulk_survives_the_end_of_its_client)
+{
+    enum { ENTITIES = 2000 };
+    tavola_client *client = open_client();
+    tavola_table *table = NULL;
+    tavola_bulk *bulk = NULL;
+    failure_notes failures = {0};
+    uint64_t written = 0, failed = 0;
+
+    CHECK_OK(tavola_table_open(client, tavola_table_name(t.table), &table));
+    CHECK_OK(tavola_bulk_open(table, 0, note, &failures, &bulk));
+    tavola_table_close(table);
+    for (int n = 0; n < ENTITIES; n++) {
+        if (n == ENTITIES / 2)
+            tavola_client_close(client);
+        add(bulk, TAVOLA_INSERT, "p", n, n);
+    }
+    CHECK_OK(tavola_bulk_close(bulk, &written, &failed));
+    CHECK_INT(written + failed, ENTITIES);
+    CHECK(failed >= ENTITIES / 2);
+    CHECK_INT(failures.count, failed);
+    CHECK_ERR(failures.err, TAVOLA_ERR_CANCELLED);
+    CHECK(count_all() >= written); /* what was cancelled may have been made */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -268,6 +294,7 @@ int main(void)
         LIVE_TEST(an_entitys_etag_is_its_condition),
         LIVE_TEST(what_cannot_be_written_is_refused_at_once),
         LIVE_TEST(failed_cannot_use_the_bulk),
+        LIVE_TEST(a_bulk_survives_the_end_of_its_client),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -275,6 +275,8 @@ TEST(what_was_found_out_is_said)
         {"put, never answered", prepare_old, put, "PLAN cut_answer 0 match PUT always"},
         {"write if match", prepare_old, write_match, "PLAN cut_answer 0 on 3"},
         {"delete", prepare_old, delete_blob, "PLAN cut_answer 0"},
+        {"delete, never answered", prepare_old, delete_blob,
+         "PLAN cut_answer 0 match DELETE always"},
         {"create append blob", prepare_none, create_append, "PLAN cut_answer 0"},
         {"append", prepare_log, append, "PLAN cut_answer 0 on 2"},
         {"append at", prepare_log, append_at, "PLAN cut_answer 0"},

@@ -48,6 +48,23 @@ tavola_err tavola_blob_put(tavola_container *container, const char *name, const 
     return tvc_blob_put_blocks(container, name, take_bytes, &bytes, &complete, call);
 }
 
+/* Gone is what was wanted.  What is there may be what another has put since. */
+static tavola_err settle_delete(tavola_op *op, tavola_err err, tavola_container *container,
+                                const char *name)
+{
+    tvc_blob_seen *seen = NULL;
+    tavola_call call;
+
+    tvc_blob_settle_call(&call, op, tvc_op_is_open(op, err));
+    err = tvc_blob_look(container, name, &call, &seen);
+    err = err == TAVOLA_ERR_NOT_FOUND
+              ? tvc_op_confirm(op)
+              : tvc_op_stay_unknown(op, "no answer came; the blob may have been deleted");
+    tavola_blob_info_free(seen ? &seen->info : NULL);
+    tvc_call_done(&call);
+    return err;
+}
+
 tavola_err tavola_blob_delete(tavola_container *container, const char *name, const char *if_match,
                               tavola_call *call)
 {
@@ -70,7 +87,7 @@ tavola_err tavola_blob_delete(tavola_container *container, const char *name, con
     if (err == TAVOLA_ERR_NOT_FOUND && op->was_unknown)
         err = tvc_op_confirm(op);
     else if (tvc_op_is_open(op, err) || (err == TAVOLA_ERR_ETAG && op->was_unknown))
-        err = tvc_op_stay_unknown(op, "no answer came; the blob may be deleted");
+        err = settle_delete(op, err, container, name);
     tavola_op_free(op);
     return err;
 }

@@ -4,8 +4,8 @@
  * A kill_case names a pattern that is done once for each boundary, with data of its own (`run` is
  * the number of the run, for its keys), through proxies that let n requests reach the server and
  * cut all others; in every second run nobody hears the answer to the last of them.  For the server
- * that is a client that died there.  Then the pattern's recovery is made by clients of which nothing
- * is cut, and each run is checked: the promise holds, wherever the client died.
+ * that is a client that died there.  Then the pattern's recovery is made by clients of which
+ * nothing is cut, and each run is checked: the promise holds, wherever the client died.
  *
  *     static const kill_case put = {.prepare = ..., .act = ..., .recover = ..., .check = ...};
  *     kill_everywhere(&put);

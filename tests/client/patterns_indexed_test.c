@@ -219,9 +219,8 @@ TEST(what_cannot_work_is_refused_before_it_is_sent)
         tavola_entity *entity = employee("1", cases[i].email, "same");
 
         t_row = cases[i].what;
-        CHECK_REFUSED(
-            tavola_indexed_put(t.table, cases[i].indexes, cases[i].count, entity, t.call),
-            TAVOLA_ERR_INVALID);
+        CHECK_REFUSED(tavola_indexed_put(t.table, cases[i].indexes, cases[i].count, entity, t.call),
+                      TAVOLA_ERR_INVALID);
         tavola_entity_free(entity);
     }
     t_row = "a number";
@@ -343,9 +342,8 @@ TEST(a_client_that_dies_leaves_no_stale_copy)
         .prepare = prepare_employee, .act = delete_employee, .check = check_delete};
 
     kill_everywhere(&change);
-    CHECK_OK(tavola_delete_where(t.table, tavola_where("PartitionKey", TAVOLA_EQ,
-                                                       tavola_string("Sales")),
-                                 t.call, NULL));
+    CHECK_OK(tavola_delete_where(
+        t.table, tavola_where("PartitionKey", TAVOLA_EQ, tavola_string("Sales")), t.call, NULL));
     kill_everywhere(&delete);
 }
 

@@ -31,7 +31,7 @@ import suite  # noqa: E402
 import unit  # noqa: E402
 from server import ACCOUNT, KEY, Server  # noqa: E402
 
-TEST = re.compile(r"\b(?:LIVE_TEST|FAULT_TEST|LOSSY_TEST|cmocka_unit_test\w*)\(\s*(\w+)")
+TEST = re.compile(r"\b(?:[A-Z]+_TEST|cmocka_unit_test\w*)\(\s*(\w+)")
 TIMEOUT_S = 300
 BUILD = pathlib.Path(os.environ.get("TAVOLA_CLIENT_BUILD", ROOT / "build-check"))
 

@@ -62,8 +62,10 @@ static tavola_err is_unchanged(far_write *self, const char *etag, bool *ret_is_u
 static tavola_err write_copies(far_write *self, const char *etag)
 {
     bool again = false, has_inserted = false, is_unchanged_since = true;
-    tavola_err err = tvc_spots_write(&self->spots, self->entity, &again, &has_inserted);
+    tavola_err err = tvc_spots_read_empty(&self->spots, self->entity);
 
+    if (err == TAVOLA_OK)
+        err = tvc_spots_write(&self->spots, self->entity, &again, &has_inserted);
     if (err == TAVOLA_OK && has_inserted)
         err = is_unchanged(self, etag, &is_unchanged_since);
     if (err == TAVOLA_OK && (again || !is_unchanged_since))

@@ -152,6 +152,26 @@ tavola_err tvc_spots_read(tvc_spots *spots)
     return err;
 }
 
+static bool has_value(const tvc_spot *spot, const tavola_entity *entity)
+{
+    const char *value = entity ? tvc_entity_text(entity, spot->index->property) : NULL;
+
+    return value && strcmp(value, spot->value) == 0;
+}
+
+tavola_err tvc_spots_read_empty(tvc_spots *spots, const tavola_entity *primary)
+{
+    tavola_err err = TAVOLA_OK;
+
+    for (size_t i = 0; err == TAVOLA_OK && i < spots->count; i++) {
+        tvc_spot *spot = &spots->at[i];
+
+        if (spot->owner != TVC_OWNER_US && !has_value(spot, primary))
+            err = read_spot(spots, spot);
+    }
+    return err;
+}
+
 /* ---- step (2) ---- */
 
 tavola_err tvc_far_read_primary(const tvc_spots *spots, bool is_whole, tavola_entity **ret_primary)
@@ -225,13 +245,6 @@ static tavola_err check_claim(const tvc_spots *spots, const tvc_spot *spot, bool
     return is_of_index ? read_claim(spots, spot, partition_key, row_key, ret_is_right) : TAVOLA_OK;
 }
 
-static bool has_value(const tvc_spot *spot, const tavola_entity *entity)
-{
-    const char *value = entity ? tvc_entity_text(entity, spot->index->property) : NULL;
-
-    return value && strcmp(value, spot->value) == 0;
-}
-
 tavola_err tvc_spots_check_free(tvc_spots *spots, const tavola_entity *entity)
 {
     for (size_t i = 0; i < spots->count; i++) {
@@ -284,9 +297,9 @@ static tavola_err put_copy(tvc_spots *spots, tvc_spot *spot, const tavola_entity
         tvc_call_refuse(spots->call, err, "%s", tavola_entity_error_text(copy));
     else if (spot->copy == NULL)
         err = tavola_insert(spots->copies, copy, spots->call);
-    else if (!tvc_entity_same(spot->copy, copy))
+    else
         err = tavola_replace(spots->copies, copy, tavola_entity_etag(spot->copy), spots->call);
-    *has_inserted |= err == TAVOLA_OK && spot->copy == NULL;
+    *has_inserted |= err == TAVOLA_OK && spot->owner != TVC_OWNER_US;
     tavola_entity_free(copy);
     return err;
 }

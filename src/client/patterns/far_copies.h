@@ -4,13 +4,14 @@
  *
  * A spot is a place where a copy of one primary may be.  A write to a spot is made in three steps:
  * (1) read the spot, (2) know the state of the primary, by reading or by having just written it,
- * (3) write the spot with the etag of (1) as its condition.  Whoever changed the primary last takes
- * these steps after that change; a later write to the spot has read it after his, so its step (2)
- * saw the last state, too.  Hence the last write to a spot is by the last state of the primary.
+ * (3) write the spot with the etag of (1) as its condition, also if it is right already.  Whoever
+ * changed the primary last does this, so from his step (3) on the spot is by the last state, and
+ * everybody else's step (3) fails, or has read the spot after his and so saw the last state, too.
  *
- * An absent copy has no etag, so (3) cannot tell "still absent" from "absent again".  Therefore
- * whoever has inserted a copy looks at the primary once more: if it is unchanged, any later change
- * of it finds the copy.
+ * An absent copy has no etag, and a spot that is to stay empty is not written.  So there:
+ * (4) whoever has changed the primary reads such a spot after that change, and (5) whoever has put
+ * a copy where none of this primary was looks at the primary after that.  One of the two is later
+ * and sees what the other did.
  *
  * A change of the primary is announced by a message first that names the spots of its old and its
  * new values, and only those spots are touched for it: what one of us leaves undone is named in a
@@ -67,13 +68,15 @@ tavola_err tvc_spots_add_values(tvc_spots *spots, const tavola_entity *entity, b
 /** Step (1) for all of them. */
 tavola_err tvc_spots_read(tvc_spots *spots);
 
+/** Step (4): after a change to this state, read those that have no copy of ours and shall not. */
+tavola_err tvc_spots_read_empty(tvc_spots *spots, const tavola_entity *primary);
+
 /** EXISTS when another primary has a value of this entity. */
 tavola_err tvc_spots_check_free(tvc_spots *spots, const tavola_entity *entity);
 
 /**
  * Step (3) for all of them; `primary` is its state, NULL: there is none.  *ret_again: the spots are
- * to be read again, because others wrote to them.  *ret_has_inserted: the primary is to be looked
- * at again.
+ * to be read again, because others wrote to them.  *ret_has_inserted: step (5) is due.
  */
 tavola_err tvc_spots_write(tvc_spots *spots, const tavola_entity *primary, bool *ret_again,
                            bool *ret_has_inserted);

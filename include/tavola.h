@@ -436,9 +436,8 @@ TAVOLA_API void tavola_query_free(tavola_query *query);
 
 /*
  * Cursor: pages are fetched as needed, the first by the first tavola_scan_next, the next one while
- * you read this one.  An entity lives until
- * the next tavola_scan_next; tavola_entity_copy keeps it.  The call, if any, is used until the scan
- * is closed.
+ * you read this one.  An entity lives until the next tavola_scan_next; tavola_entity_copy keeps it.
+ * The call, if any, is used until the scan is closed.
  */
 TAVOLA_USE tavola_err tavola_scan_open(tavola_table *table, const tavola_query *query,
                                        tavola_call *call, tavola_scan **ret_scan);

@@ -83,8 +83,8 @@ static tavola_err accept_page(tvc_pages *pages, tavola_page *page, const char *a
 {
     pages->page = page;
     pages->count = page->count < pages->limit_left ? page->count : (size_t)pages->limit_left;
-    /* A service that sends us to where we are would keep us for ever. */
-    if (page->count == 0 && page->token && asked_for && strcmp(page->token, asked_for) == 0) {
+    /* A token names the first entity that is still to come: this one would keep us for ever. */
+    if (page->token && asked_for && strcmp(page->token, asked_for) == 0) {
         tvc_call_set_error(pages->call, "", "the service's continuation leads to itself");
         return TAVOLA_ERR_PROTOCOL;
     }

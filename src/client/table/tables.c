@@ -100,7 +100,6 @@ typedef struct list {
     tavola_names *names;
     tv_slice prefix;
     tvc_text next; /* NextTableName, percent-encoded; empty: no more */
-    size_t seen;   /* names of the last page */
 } list;
 
 static tavola_err add_names(list *into, const tavola_page *page)
@@ -122,6 +121,23 @@ static tavola_err add_names(list *into, const tavola_page *page)
     return TAVOLA_OK;
 }
 
+/* One that leads to where we are would keep us for ever. */
+static tavola_err take_continuation(list *into, tv_slice next)
+{
+    tvc_text text = {0};
+
+    tvc_text_add_encoded(&text, next);
+
+    bool is_same = next.len && tv_slice_eq(tvc_text_slice(&text), tvc_text_slice(&into->next));
+    bool has_failed = text.has_failed;
+
+    tvc_text_done(&into->next);
+    into->next = text;
+    if (has_failed)
+        return TAVOLA_ERR_NO_MEMORY;
+    return is_same ? TAVOLA_ERR_PROTOCOL : TAVOLA_OK;
+}
+
 static tavola_err read_names(tavola_op *op, tvc_response *response)
 {
     list *into = op->user_data;
@@ -138,14 +154,8 @@ static tavola_err read_names(tavola_op *op, tvc_response *response)
     if (err)
         return err;
     err = add_names(into, page);
-    into->seen = page->count;
     tavola_page_free(page);
-    if (err)
-        return err;
-    tvc_text_reset(&into->next);
-    if (next.data)
-        tvc_text_add_encoded(&into->next, next);
-    return into->next.has_failed ? TAVOLA_ERR_NO_MEMORY : TAVOLA_OK;
+    return err ? err : take_continuation(into, next);
 }
 
 static tavola_err list_page(tavola_client *client, list *into, tavola_call *call)

@@ -510,6 +510,13 @@ static const struct {
      TAVOLA_ERR_PROTOCOL,
      1,
      2},
+    {"and so does one with entities",
+     {PAGE(NEXT("a"), ONE("1")), PAGE(NEXT("a"), ONE("2"))},
+     2,
+     0,
+     TAVOLA_ERR_PROTOCOL,
+     1,
+     2},
     {"more than was asked for",
      {PAGE(NEXT("a"), ONE("1") "," ONE("2") "," ONE("3"))},
      1,
@@ -603,6 +610,8 @@ TEST(a_list_of_tables_follows_its_continuation)
              "{\"TableName\":\"Aa\"},{\"TableName\":\"Other\"}"),
         PAGE("", "{\"TableName\":\"aB\"}")};
     static const script_answer bad[] = {PAGE("", "{\"Name\":\"Aa\"}")};
+    static const script_answer endless[] = {
+        PAGE("x-ms-continuation-NextTableName: b\r\n", "{\"TableName\":\"Aa\"}")};
     static setting s;
     tavola_names *names = NULL;
 
@@ -617,6 +626,12 @@ TEST(a_list_of_tables_follows_its_continuation)
     names = NULL;
     begin(&s, bad, 1);
     CHECK_CODE(tavola_table_list(s.client, "a", s.call, &names), TAVOLA_ERR_PROTOCOL);
+    CHECK(names == NULL);
+    end(&s);
+
+    begin(&s, endless, 1);
+    CHECK_CODE(tavola_table_list(s.client, "a", s.call, &names), TAVOLA_ERR_PROTOCOL);
+    CHECK_INT(s.server.requests, 2);
     CHECK(names == NULL);
     end(&s);
 }

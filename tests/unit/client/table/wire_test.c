@@ -601,6 +601,39 @@ TEST(the_call_of_a_scan_tells_of_the_last_page)
     end(&s);
 }
 
+/* A token is of the location that gave it. */
+TEST(a_page_of_the_secondary_goes_on_there)
+{
+    static const script_answer busy[] = {REFUSED(503, "ServerBusy")};
+    static const script_answer pages[] = {PAGE(NEXT("a"), ONE("1")), PAGE("", ONE("2"))};
+    static script_server primary, secondary;
+    tavola_table *table = NULL;
+    tavola_page *first = NULL, *second = NULL;
+
+    memcpy(primary.answers, busy, sizeof busy);
+    memcpy(secondary.answers, pages, sizeof pages);
+    primary.answer_count = 1;
+    secondary.answer_count = 2;
+    script_server_start(&primary);
+    script_server_start(&secondary);
+
+    tavola_client *client = open_client(&primary, &secondary, NULL);
+
+    CHECK_CODE(tavola_table_open(client, "People", &table), TAVOLA_OK);
+    CHECK_CODE(tavola_query_page(table, NULL, NULL, NULL, &first), TAVOLA_OK);
+    CHECK_TEXT(tv_slice_of(tavola_page_token(first)), "v1;s;a");
+    CHECK_CODE(tavola_query_page(table, NULL, tavola_page_token(first), NULL, &second), TAVOLA_OK);
+    CHECK_INT(tavola_page_count(second), 1);
+    CHECK_INT(primary.requests, 1);
+    CHECK_INT(secondary.requests, 2);
+    tavola_page_free(first);
+    tavola_page_free(second);
+    tavola_table_close(table);
+    tavola_client_close(client);
+    script_server_stop(&primary);
+    script_server_stop(&secondary);
+}
+
 /* ---- lists of tables ---- */
 
 TEST(a_list_of_tables_follows_its_continuation)
@@ -645,6 +678,7 @@ int main(void)
         cmocka_unit_test(each_write_of_a_bulk_has_its_outcome),
         cmocka_unit_test(scans_end_as_their_pages_say),
         cmocka_unit_test(the_call_of_a_scan_tells_of_the_last_page),
+        cmocka_unit_test(a_page_of_the_secondary_goes_on_there),
         cmocka_unit_test(a_list_of_tables_follows_its_continuation),
     };
 

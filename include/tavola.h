@@ -829,7 +829,7 @@ typedef struct tavola_blob_options {
  * tavola_call_etag is its etag then.  A put whose answer was lost is settled by the blob's size and
  * MD5 (tavola_call_was_confirmed); UNKNOWN_OUTCOME when another write may have come over ours.
  * Up to 16 MiB in one request; more goes in blocks, and the call's timeout is for each of those
- * requests.
+ * requests.  CONFLICT when another write of the blob has swept our blocks away.
  */
 TAVOLA_USE tavola_err tavola_blob_put(tavola_container *container, const char *name,
                                       const void *data, size_t size,
@@ -848,7 +848,7 @@ TAVOLA_USE tavola_err tavola_blob_write(tavola_container *container, const char 
 TAVOLA_USE tavola_err tavola_blob_get(tavola_container *container, const char *name,
                                       size_t size_max, tavola_call *call, void **ret_data,
                                       size_t *ret_size);
-/* `size` bytes from `offset`, or those that there are: none at all is OK and *ret_size 0. */
+/* `size` bytes (1 at least) from `offset`, or those that there are: none is OK and *ret_size 0. */
 TAVOLA_USE tavola_err tavola_blob_get_range(tavola_container *container, const char *name,
                                             uint64_t offset, size_t size, tavola_call *call,
                                             void **ret_data, size_t *ret_size);

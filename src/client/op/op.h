@@ -40,11 +40,11 @@ typedef enum tvc_location { TVC_AT_EITHER, TVC_AT_PRIMARY, TVC_AT_SECONDARY } tv
 
 /** How the outcome of a repeated write is found out (client-library section 3.4, op/settle.c). */
 typedef enum tvc_settle_kind {
-    TVC_SETTLE_NONE,    /* a read, or a write that may be made any number of times: insert-or-x,
-                           put blob, unconditional merge, set ACL */
+    TVC_SETTLE_NONE,    /* a read, or a write that may be made any number of times: put blob, set
+                           ACL */
     TVC_SETTLE_INSERT,  /* 409: the entity there is what we sent and nothing else */
-    TVC_SETTLE_REPLACE, /* 412: the same */
-    TVC_SETTLE_MERGE,   /* 412: what we sent is in it */
+    TVC_SETTLE_REPLACE, /* 412: the same; and insert-or-replace, when all attempts are used up */
+    TVC_SETTLE_MERGE,   /* 412: what we sent is in it; and insert-or-merge */
     TVC_SETTLE_DELETE,  /* 404: it was us */
     TVC_SETTLE_CREATE,  /* 409 "...AlreadyExists" of a table, queue, container: it was us */
     TVC_SETTLE_GUESS,   /* nothing can be read back (put message, append block): an attempt whose

@@ -8,12 +8,17 @@ static const int64_t ns_per_ms = 1000 * 1000;
 
 bool tvc_retry_helps(int status)
 {
-    return status == 408 || status == 429 || tvc_retry_hides_write(status);
+    return status == 429 || tvc_retry_hides_write(status);
 }
 
 bool tvc_retry_hides_write(int status)
 {
-    return status == 500 || (status >= 502 && status <= 504);
+    return status == 500 || status == 503 || tvc_retry_is_of_a_gateway(status);
+}
+
+bool tvc_retry_is_of_a_gateway(int status)
+{
+    return status == 408 || status == 502 || status == 504;
 }
 
 int64_t tvc_retry_delay_ns(const tavola_client_options *options, uint32_t n, double spread)

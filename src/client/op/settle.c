@@ -91,7 +91,7 @@ bool tvc_settle_answer(tavola_op *op, tavola_err err)
             ask(op, err, false);
             return true;
         }
-        if (err != TAVOLA_ERR_NOT_FOUND)
+        if (err != TAVOLA_ERR_NOT_FOUND || has_code(op, "TableNotFound"))
             return false;
         end_with_remark(op, err,
                         "the entity was deleted before or after an earlier attempt of this write");
@@ -143,10 +143,8 @@ void tvc_settle_exhausted(tavola_op *op, tavola_err err)
 
     if (can_ask(op) && tv_clock_mono_ns() < state->deadline_ns)
         ask(op, state->was_unanswered ? TAVOLA_ERR_UNKNOWN_OUTCOME : err, true);
-    else if (state->was_unanswered || op->settle.kind != TVC_SETTLE_NONE)
-        end_unknown(op);
     else
-        tvc_op_end(op, err);
+        end_unknown(op);
 }
 
 /* ---- the answer to our question ------------------------------------------------------------- */

@@ -115,6 +115,12 @@ bool tvc_retry_helps(int status);
 /** Whether a write may have been made behind that answer. */
 bool tvc_retry_hides_write(int status);
 
+/**
+ * Whether an answer may be that of somebody on the way who has lost patience: what was sent may be
+ * made even later than this answer.
+ */
+bool tvc_retry_is_of_a_gateway(int status);
+
 /** How long to wait before retry number n (from 1); `spread` is from 0 to 1, by chance. */
 int64_t tvc_retry_delay_ns(const tavola_client_options *options, uint32_t n, double spread);
 

@@ -265,6 +265,8 @@ static void take_error(tavola_op *op, tavola_err err, const tvc_response *respon
     if (tvc_retry_helps(status)) {
         if (!op->is_read && tvc_retry_hides_write(status))
             op->was_unknown = true;
+        if (!op->is_read && tvc_retry_is_of_a_gateway(status))
+            op->state->was_unanswered = true;
         repeat_or_end(op, err, response);
     } else if (!op->was_unknown || !tvc_settle_answer(op, err)) {
         tvc_op_end(op, err);
@@ -282,6 +284,18 @@ static void take_refusal(tavola_op *op, const tvc_response *response)
     take_error(op, tvc_call_read_error(op->call, response), response);
 }
 
+/* There is an answer, but not one that can be read: a read has failed, a write may have been made.
+ */
+static void end_unread(tavola_op *op, tavola_err err)
+{
+    if (op->is_read) {
+        tvc_op_end(op, err);
+        return;
+    }
+    op->was_unknown = true;
+    tvc_settle_exhausted(op, err);
+}
+
 static void take_success(tavola_op *op, tvc_response *response)
 {
     tavola_call *call = op->call;
@@ -294,7 +308,9 @@ static void take_success(tavola_op *op, tvc_response *response)
     op->was_secondary = op->state->is_at_secondary;
     if (err == TAVOLA_OK && op->finish)
         err = op->finish(op, response);
-    if (err && (op->settle.is_batch || call->status != response->status))
+    if (err == TAVOLA_ERR_PROTOCOL || err == TAVOLA_ERR_NO_MEMORY)
+        end_unread(op, err);
+    else if (err && (op->settle.is_batch || call->status != response->status))
         take_error(op, err, NULL); /* of a part of the answer, which decides */
     else
         tvc_op_end(op, err);
@@ -305,13 +321,9 @@ static void take_answer(tavola_op *op)
     tvc_response *response = &op->state->exchange.response;
 
     if (!read_headers(op->call, response)) {
-        if (!op->is_read)
-            op->was_unknown = true;
-        tvc_call_set_error(op->call, "",
-                           op->is_read ? "the answer belongs to another request"
-                                       : "the answer belongs to another request; whether the write "
-                                         "was made is not known");
-        tvc_op_end(op, TAVOLA_ERR_PROTOCOL);
+        op->state->was_unanswered = true;
+        tvc_call_set_error(op->call, "", "the answer belongs to another request");
+        end_unread(op, TAVOLA_ERR_PROTOCOL);
     } else if (response->status >= 200 && response->status <= 299) {
         take_success(op, response);
     } else {

@@ -171,36 +171,19 @@ static bool is_delete_after(const tvc_batch_item *item, const tvc_batch_item *be
     return item->kind == TAVOLA_DELETE && best->kind == TAVOLA_DELETE;
 }
 
-static tvc_settle_kind kind_that_settles(tavola_write kind)
-{
-    switch (kind) {
-    case TAVOLA_INSERT_OR_REPLACE:
-        return TVC_SETTLE_REPLACE;
-    case TAVOLA_INSERT_OR_MERGE:
-        return TVC_SETTLE_MERGE;
-    default:
-        return tvc_write_settle_kind(kind);
-    }
-}
-
 static void choose_settling(tavola_op *op, const tavola_table *table, const tvc_batch_item *items,
                             size_t count)
 {
     const tvc_batch_item *best = &items[0];
-    bool needs_settling = false;
 
     for (size_t i = 0; i < count; i++) {
-        if (tvc_write_settle_kind(items[i].kind) != TVC_SETTLE_NONE)
-            needs_settling = true;
         if (tells(items[i].kind) > tells(best->kind) || is_delete_after(&items[i], best))
             best = &items[i];
     }
-    if (!needs_settling)
-        return;
 
     size_t json_at = best->part_len - best->json_len - 2;
 
-    op->settle.kind = kind_that_settles(best->kind);
+    op->settle.kind = tvc_write_settle_kind(best->kind);
     op->settle.is_batch = true;
     tvc_add_entity_path(&op->settle.path, table, best->entity->partition_key,
                         best->entity->row_key);

@@ -10,8 +10,8 @@ static const struct write_rule {
     tvc_settle_kind settle;
 } rules[] = {
     [TAVOLA_INSERT] = {"POST", true, false, false, TVC_SETTLE_INSERT},
-    [TAVOLA_INSERT_OR_REPLACE] = {"PUT", true, false, false, TVC_SETTLE_NONE},
-    [TAVOLA_INSERT_OR_MERGE] = {"PATCH", true, false, true, TVC_SETTLE_NONE},
+    [TAVOLA_INSERT_OR_REPLACE] = {"PUT", true, false, false, TVC_SETTLE_REPLACE},
+    [TAVOLA_INSERT_OR_MERGE] = {"PATCH", true, false, true, TVC_SETTLE_MERGE},
     [TAVOLA_REPLACE] = {"PUT", true, true, false, TVC_SETTLE_REPLACE},
     [TAVOLA_MERGE] = {"PATCH", true, true, true, TVC_SETTLE_MERGE},
     [TAVOLA_DELETE] = {"DELETE", false, true, false, TVC_SETTLE_DELETE},
@@ -149,7 +149,7 @@ tavola_op *tvc_write_op(const tavola_table *table, const tvc_write *write, tavol
         tvc_entity_write(&op->request.body, write->entity);
 
     op->settle.kind = rule->settle;
-    if (rule->settle != TVC_SETTLE_NONE && rule->has_body) {
+    if (rule->has_body) {
         tvc_add_entity_path(&op->settle.path, table, write->entity->partition_key,
                             write->entity->row_key);
         tvc_text_add(&op->settle.entity, tvc_text_slice(&op->request.body));

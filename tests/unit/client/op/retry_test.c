@@ -11,7 +11,7 @@ static const struct {
 } statuses[] = {
     {200, false, false}, {204, false, false}, {301, false, false}, {304, false, false},
     {400, false, false}, {401, false, false}, {403, false, false}, {404, false, false},
-    {408, true, false},  {409, false, false}, {412, false, false}, {413, false, false},
+    {408, true, true},   {409, false, false}, {412, false, false}, {413, false, false},
     {416, false, false}, {429, true, false},  {499, false, false}, {500, true, true},
     {501, false, false}, {502, true, true},   {503, true, true},   {504, true, true},
     {505, false, false}, {507, false, false}, {599, false, false},

@@ -559,6 +559,7 @@ TAVOLA_API bool tavola_guid_parse(const char *text, tavola_guid *ret_guid);
 TAVOLA_API void tavola_guid_format(tavola_guid guid, char ret_text[37]);
 TAVOLA_API tavola_guid tavola_guid_random(void);
 TAVOLA_API void tavola_key_inverted(tavola_ticks when, char ret_key[20]); /* 19 digits and NUL */
+/* Back again; what follows the 19 digits, to tell ties apart, is not looked at. */
 TAVOLA_API bool tavola_key_from_inverted(const char *key, tavola_ticks *ret_when);
 /* At least `width` digits; "" when `size`, with the NUL, is too small. */
 TAVOLA_API void tavola_key_padded(uint64_t number, unsigned width, char *ret_key, size_t size);
@@ -1023,7 +1024,7 @@ TAVOLA_USE tavola_err tavola_eventually(tavola_client *client, const char *queue
  * worked on at least once.  While the job runs its message is kept hidden, however long it takes; a
  * job that returns an error leaves it to be seen again.  A message that was read dequeue_max times
  * (0: 5) without success goes to the poison queue (put there first, then deleted here); NULL: it is
- * left in place for ever.  Both queues are made if they do not exist.
+ * left in place for ever.  Opening makes both queues if they do not exist.
  */
 typedef struct tavola_worker tavola_worker;
 TAVOLA_USE tavola_err tavola_worker_open(tavola_client *client, const char *queue,

@@ -27,10 +27,11 @@ void tavola_key_inverted(tavola_ticks when, char ret_key[20])
 
 bool tavola_key_from_inverted(const char *key, tavola_ticks *ret_when)
 {
+    size_t digits = key ? strspn(key, "0123456789") : 0;
     int64_t inverted;
 
-    if (key == NULL || ret_when == NULL || strlen(key) != INVERTED_DIGITS || key[0] == '-' ||
-        !tv_parse_int64(tv_slice_of(key), &inverted) || inverted > TV_TICKS_MAX)
+    if (ret_when == NULL || digits != INVERTED_DIGITS ||
+        !tv_parse_int64((tv_slice){key, digits}, &inverted) || inverted > TV_TICKS_MAX)
         return false;
     *ret_when = TV_TICKS_MAX - inverted;
     return true;

@@ -27,6 +27,9 @@ TEST(inverts_times)
         assert_true(tavola_key_from_inverted(key, &when));
         assert_int_equal(when, cases[i].when);
     }
+    /* Something behind it tells ties apart. */
+    assert_true(tavola_key_from_inverted("2516349777549999999_00000001", &when));
+    assert_int_equal(when, THEN);
     tavola_key_inverted(-1, key);
     assert_string_equal(key, "3155378975999999999");
     tavola_key_inverted(INT64_MAX, key);
@@ -44,6 +47,7 @@ TEST(takes_only_inverted_times_back)
         "+516349777549999999",
         " 516349777549999999",
         "251634977754999999a",
+        "251634977754999999_9",
         "3155378976000000000",
         "9223372036854775808",
     };

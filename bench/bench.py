@@ -24,6 +24,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(ROOT / "tests" / "lib"))
 
 import blobs  # noqa: E402
+import clients  # noqa: E402
 import growth  # noqa: E402
 import queries  # noqa: E402
 import queues  # noqa: E402
@@ -280,7 +281,7 @@ def measure_azurite(scratch, report, bench, inserts):
 
 
 SECTIONS = {"loads": measure_loads, "queries": measure_queries, "queues": queues.measure,
-            "blobs": blobs.measure, "growth": growth.measure}
+            "blobs": blobs.measure, "clients": clients.measure, "growth": growth.measure}
 LONG = {"growth"}  # minutes; only when named
 
 
@@ -298,7 +299,7 @@ def main():
     parser.add_argument("--only", choices=SECTIONS, help="one section; all but growth without it")
     parser.add_argument("--large", action="store_true",
                         help="point reads in a table of 1,000,000 entities, growth to 20,000,000 "
-                             "rows, too (minutes)")
+                             "rows, clients with 1,000,000 entities, too (minutes)")
     parser.add_argument("--no-azurite", dest="azurite", action="store_false")
     parser.add_argument("--record", action="store_true", help="write bench/RESULTS.md")
     options = parser.parse_args()

@@ -95,7 +95,8 @@ def main(arguments):
     is_find = arguments[:1] == ["--find"]
     chosen = parts.choose_or_exit("client", in_c | in_python, arguments[is_find:])
     if is_find:
-        print(*(target(part) for part in chosen if part in in_c))
+        print(*(target(part) for part in chosen if part in in_c),
+              *(["examples-all"] if "examples" in chosen else []))
         return 0
     passed, failed = run_with_server({part: names for part, names in chosen.items()
                                       if part in in_c})

@@ -1,0 +1,74 @@
+/*
+ * Guide: "Index Entities Pattern", option 1: a blob for each last name.
+ *
+ * For lists that outgrow an entity.  The blob is eventually consistent with the employees: a
+ * message is put first, and a worker repeats the job if this program dies before its end.
+ */
+#include "example.h"
+
+typedef struct company {
+    tavola_client *client;
+    tavola_table *employees;
+} company;
+
+/* The message is "id"; may be done any number of times. */
+static tavola_err index_employee(const char *message, uint32_t dequeue_count, void *user)
+{
+    company *c = user;
+    tavola_entity *employee = NULL;
+    const char *last = "";
+    tavola_err err = tavola_get(c->employees, "Sales", message, NULL, &employee);
+
+    (void)dequeue_count;
+    if (err == TAVOLA_ERR_NOT_FOUND)
+        return TAVOLA_OK; /* was never hired */
+    if (err)
+        return err;
+
+    tavola_entity_get_string(employee, "LastName", &last);
+    err = tavola_blob_list_add(c->client, "example-index", last, message, NULL);
+    tavola_entity_free(employee);
+    return err;
+}
+
+/* First the employee, then the index: both in a job. */
+static tavola_err hire(const char *message, uint32_t dequeue_count, void *user)
+{
+    company *c = user;
+    tavola_entity *employee =
+        example_employee("Sales", message, "Jon", "Jones", 36, "jonesj@contoso.com");
+    tavola_err err = tavola_insert_or_replace(c->employees, employee, NULL);
+
+    tavola_entity_free(employee);
+    return err ? err : index_employee(message, dequeue_count, user);
+}
+
+int main(int argc, char **argv)
+{
+    company c = {.client = example_client(argc, argv)};
+    tavola_container *container = NULL;
+    tavola_queue *queue = NULL;
+    tavola_names *ids = NULL;
+
+    c.employees = example_table(c.client, "ExampleIndexBlobs");
+    CHECK(tavola_container_open(c.client, "example-index", &container));
+    CHECK(tavola_container_create_if_absent(container, NULL));
+    CHECK(tavola_queue_open(c.client, "example-index", &queue));
+    CHECK(tavola_queue_create_if_absent(queue, NULL));
+
+    CHECK(tavola_eventually(c.client, "example-index", "000223", 0, hire, &c, NULL));
+    CHECK(tavola_eventually(c.client, "example-index", "000152", 0, hire, &c, NULL));
+
+    CHECK(tavola_blob_list_get(c.client, "example-index", "Jones", NULL, &ids));
+    for (size_t i = 0; i < tavola_names_count(ids); i++)
+        printf("Jones: %s\n", tavola_names_at(ids, i));
+    tavola_names_free(ids);
+
+    CHECK(tavola_queue_delete(queue, NULL));
+    tavola_queue_close(queue);
+    CHECK(tavola_container_delete(container, NULL));
+    tavola_container_close(container);
+    example_table_end(c.employees);
+    tavola_client_close(c.client);
+    return 0;
+}

@@ -47,6 +47,9 @@ int main(int argc, char **argv)
                              archive_employee, &t, &worker));
     tavola_worker_set_visibility_ms(worker, 1000);
 
+    CHECK(tavola_queue_open(client, "example-archive", &queue));
+    CHECK(tavola_queue_create_if_absent(queue, NULL));
+    tavola_queue_close(queue);
     CHECK(tavola_enqueue(client, "example-archive", "456", NULL)); /* step 1 */
     CHECK(tavola_worker_run(worker, 3000)); /* a message whose job failed comes back */
     printf("current: %s, archive: %s\n", has(t.current, "456") ? "yes" : "no",
@@ -58,7 +61,7 @@ int main(int argc, char **argv)
     tavola_worker_close(worker);
     for (int i = 0; i < 2; i++) {
         CHECK(tavola_queue_open(client, i ? "example-archive-poison" : "example-archive", &queue));
-        CHECK(tavola_queue_delete(queue, NULL));
+        CHECK(tavola_queue_delete_if_present(queue, NULL));
         tavola_queue_close(queue);
     }
     example_table_end(t.current);

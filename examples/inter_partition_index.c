@@ -38,8 +38,9 @@ int main(int argc, char **argv)
     tavola_worker *worker = NULL;
 
     CHECK(tavola_queue_open(client, "example-inter-partition", &far.queue));
+    CHECK(tavola_queue_create_if_absent(far.queue, NULL));
 
-    /* Runs somewhere, all the time; makes the queue. */
+    /* Runs somewhere, all the time. */
     CHECK(tavola_worker_open(client, tavola_queue_name(far.queue), NULL, 0, tavola_far_repair, &far,
                              &worker));
 

@@ -1024,7 +1024,7 @@ TAVOLA_USE tavola_err tavola_eventually(tavola_client *client, const char *queue
  * worked on at least once.  While the job runs its message is kept hidden, however long it takes; a
  * job that returns an error leaves it to be seen again.  A message that was read dequeue_max times
  * (0: 5) without success goes to the poison queue (put there first, then deleted here); NULL: it is
- * left in place for ever.  Opening makes both queues if they do not exist.
+ * left in place for ever.  Running makes both queues if they do not exist; opening sends nothing.
  */
 typedef struct tavola_worker tavola_worker;
 TAVOLA_USE tavola_err tavola_worker_open(tavola_client *client, const char *queue,

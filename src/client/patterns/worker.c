@@ -30,15 +30,6 @@ struct tavola_worker {
     atomic_ullong done, failed, poisoned;
 };
 
-static tavola_err make_queues(tavola_worker *worker)
-{
-    tavola_err err = tavola_queue_create_if_absent(worker->queue, worker->call);
-
-    if (err == TAVOLA_OK && worker->poison)
-        err = tavola_queue_create_if_absent(worker->poison, worker->call);
-    return err;
-}
-
 tavola_err tavola_worker_open(tavola_client *client, const char *queue, const char *poison_queue,
                               uint32_t dequeue_max, tavola_job_fn job, void *user,
                               tavola_worker **ret_worker)
@@ -61,8 +52,6 @@ tavola_err tavola_worker_open(tavola_client *client, const char *queue, const ch
 
     if (err == TAVOLA_OK && poison_queue)
         err = tavola_queue_open(client, poison_queue, &worker->poison);
-    if (err == TAVOLA_OK)
-        err = make_queues(worker);
     if (err) {
         tavola_worker_close(worker);
         return err;

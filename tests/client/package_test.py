@@ -8,6 +8,8 @@ import sys
 import tempfile
 import unittest
 
+import server
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
@@ -81,6 +83,30 @@ class Package(unittest.TestCase):
             *self.pkg_config("--cflags", "--libs"))
         said = run(program, env=os.environ | {"LD_LIBRARY_PATH": str(self.library.parent)})
         self.assertEqual(said, SAYS)
+
+    def run_snippet(self, name, source):
+        path = self.root / f"{name}.c"
+        path.write_text(source)
+        run("gcc", "-std=c99", "-Wall", "-Werror", path, "-o", self.root / name,
+            *self.pkg_config("--cflags", "--libs"))
+        run(self.root / name, env=os.environ | {"LD_LIBRARY_PATH": str(self.library.parent)})
+
+    def test_what_the_readme_shows_runs(self):
+        (shown,) = re.findall(r"^```c\n(.*?)^```$", (ROOT / "README.md").read_text(),
+                              re.MULTILINE | re.DOTALL)
+        with server.Server() as tavolad:
+            self.run_snippet("readme", f'#include <tavola.h>\n#define CONNECTION '
+                             f'"{tavolad.connection_string}"\nint main(void)\n{{\n{shown}'
+                             "tavola_entity_free(ada);\ntavola_table_close(people);\n"
+                             "tavola_client_close(client);\nreturn 0;\n}\n")
+
+    def test_what_the_manual_shows_runs(self):
+        (shown,) = re.findall(r"^\.Bd -literal\n(.*?)^\.Ed$",
+                              (ROOT / "docs/man/libtavola.3").read_text(),
+                              re.MULTILINE | re.DOTALL)
+        with server.Server() as tavolad:
+            self.run_snippet("manual", shown.replace("\\e", "\\").replace(
+                "UseDevelopmentStorage=true", tavolad.connection_string))
 
     def test_a_program_links_the_static_library(self):
         program = self.root / "static"

@@ -59,13 +59,26 @@ static void begin(bench *b)
     b->began_cpu_s = cpu_s();
 }
 
+/* Of this program alone: what getrusage says begins with the size of whoever started it. */
+static long peak_kb(void)
+{
+    FILE *status = fopen("/proc/self/status", "r");
+    char line[200];
+    long peak = 0;
+
+    while (status && fgets(line, sizeof line, status) != NULL) {
+        if (sscanf(line, "VmHWM: %ld", &peak) == 1)
+            break;
+    }
+    if (status)
+        fclose(status);
+    return peak;
+}
+
 static void report(const bench *b, uint64_t count)
 {
-    struct rusage usage;
-
-    getrusage(RUSAGE_SELF, &usage);
     printf("{\"count\": %" PRIu64 ", \"seconds\": %.6f, \"cpu_s\": %.6f, \"rss_kb\": %ld}\n", count,
-           now_s() - b->began_s, cpu_s() - b->began_cpu_s, usage.ru_maxrss);
+           now_s() - b->began_s, cpu_s() - b->began_cpu_s, peak_kb());
 }
 
 /* ---- fill: 245 bytes by the service's formula ---------------------------------------------- */

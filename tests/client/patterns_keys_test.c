@@ -443,7 +443,7 @@ TEST(an_entity_is_embedded_under_a_prefix)
     tavola_entity_embed(all, NULL, manager, NULL);
     CHECK_INT(tavola_entity_count(all), 2);
     tavola_entity_embed(all, "M", NULL, NULL);
-    CHECK_ERR(tavola_entity_error(all), TAVOLA_ERR_INVALID);
+    CHECK_ERR(tavola_entity_error(all), TAVOLA_ERR_NO_MEMORY);
     tavola_entity_embed(department, "M", department, NULL);
     CHECK_ERR(tavola_entity_error(department), TAVOLA_ERR_INVALID);
     tavola_entity_embed(NULL, "M", manager, NULL);

@@ -24,9 +24,9 @@ void tavola_entity_embed(tavola_entity *to, const char *prefix, const tavola_ent
 {
     if (to == NULL)
         return;
-    if (from == NULL || tavola_entity_error(from)) {
-        tvc_entity_fail(to, from ? tavola_entity_error(from) : TAVOLA_ERR_INVALID,
-                        "what is to be embedded is missing or has an error");
+    if (tavola_entity_error(from)) {
+        tvc_entity_fail(to, tavola_entity_error(from), "what is to be embedded: %s",
+                        tavola_entity_error_text(from));
         return;
     }
     if (to == from) {

@@ -64,7 +64,7 @@ static void delete_blob(const large *self, const char *text)
     /* The caller's call keeps the outcome of what matters. */
     tvc_call_init(&call);
     tvc_call_copy_options(&call, self->call);
-    if (tvc_large_parse(text, &name, &blob) &&
+    if (tvc_large_parse(text, &name, &blob) == TAVOLA_OK &&
         tavola_container_open(self->table->client, name, &container) == TAVOLA_OK)
         (void)!tavola_blob_delete_if_present(container, blob, &call);
     tavola_container_close(container);
@@ -191,11 +191,12 @@ static tavola_err get_blob(const large *self, const char *text, void **ret_data,
     tavola_container *container = NULL;
     const char *blob = NULL;
     char *name = NULL;
-    tavola_err err;
+    tavola_err err = tvc_large_parse(text, &name, &blob);
 
-    if (!tvc_large_parse(text, &name, &blob))
-        return tvc_call_refuse(self->call, TAVOLA_ERR_INVALID, "%s does not name a blob",
-                               self->property);
+    if (err == TAVOLA_ERR_INVALID)
+        return tvc_call_refuse(self->call, err, "%s does not name a blob", self->property);
+    if (err)
+        return err;
     err = tavola_container_open(self->table->client, name, &container);
     tvc_release(name);
     if (err == TAVOLA_OK)

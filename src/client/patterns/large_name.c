@@ -59,18 +59,19 @@ char *tvc_large_new_name(const tavola_table *table, const char *property, const 
     return tvc_text_take(&text);
 }
 
-bool tvc_large_parse(const char *text, char **ret_container, const char **ret_blob)
+tavola_err tvc_large_parse(const char *text, char **ret_container, const char **ret_blob)
 {
-    *ret_container = NULL;
-    if (text == NULL)
-        return false;
-
     tv_slice all = tv_slice_of(text);
     size_t at = tv_slice_find(all, '/');
 
     if (at == 0 || at + 1 >= all.len)
-        return false;
-    *ret_container = tvc_dup(tv_slice_take(all, at));
+        return TAVOLA_ERR_INVALID;
+
+    char *container = tvc_dup(tv_slice_take(all, at));
+
+    if (container == NULL)
+        return TAVOLA_ERR_NO_MEMORY;
+    *ret_container = container;
     *ret_blob = text + at + 1;
-    return *ret_container != NULL;
+    return TAVOLA_OK;
 }

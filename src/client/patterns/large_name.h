@@ -17,8 +17,8 @@ char *tvc_large_new_name(const tavola_table *table, const char *property, const 
 
 /**
  * Take "container/blob" apart: *ret_container is memory to be released, *ret_blob points into
- * `text`.  False with *ret_container NULL when it is no such text or there is no memory.
+ * `text`.  INVALID when it is no such text, NO_MEMORY.
  */
-bool tvc_large_parse(const char *text, char **ret_container, const char **ret_blob);
+tavola_err tvc_large_parse(const char *text, char **ret_container, const char **ret_blob);
 
 #endif

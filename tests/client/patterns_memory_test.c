@@ -1,0 +1,372 @@
+/*
+ * Every allocation of the library fails once, in each of the guide's patterns: it ends with
+ * NO_MEMORY or as it should, nothing leaks, and what it promises holds.
+ */
+#include "out_of_memory.h"
+
+static const tavola_index indexes[] = {{"id_", "RowKey", NULL}, {"email_", "Email", NULL}};
+enum { INDEXES = 2 };
+
+static char other_name[63]; /* of a queue, a container, a second table */
+
+static tavola_entity *employee(const char *row_key, const char *email)
+{
+    tavola_entity *entity = new_entity("p", row_key, 1);
+
+    tavola_entity_set_string(entity, "Email", email);
+    return entity;
+}
+
+/* A second writer is not needed for a lost race: an outcome that is not known is one. */
+static void check_written(tavola_err err)
+{
+    if (err != TAVOLA_ERR_ETAG || !memory_fault_was_hit())
+        check_end(err, TAVOLA_OK);
+}
+
+static void delete_indexed(void)
+{
+    run_state run;
+
+    WITH_FAULTS(run)
+    {
+        tavola_err err = tavola_indexed_delete(run.table, indexes, INDEXES, "p", "1", NULL);
+
+        if (err != TAVOLA_ERR_NOT_FOUND)
+            check_written(err);
+    }
+}
+
+TEST(an_index_runs_out_of_memory)
+{
+    run_state run;
+    unsigned count = 0;
+
+    WITH_FAULTS(run)
+    {
+        char email[32];
+        tavola_entity *got = NULL;
+
+        snprintf(email, sizeof email, "e%u", count++ % 3);
+
+        tavola_entity *entity = employee("1", email);
+        tavola_err err = tavola_indexed_put(run.table, indexes, INDEXES, entity, NULL);
+
+        check_written(err);
+        if (err == TAVOLA_OK) {
+            err = tavola_indexed_get(run.table, &indexes[1], "p", email, NULL, &got);
+            check_end(err, TAVOLA_OK);
+            CHECK(err || strcmp(tavola_entity_row_key(got), "1") == 0);
+        }
+        tavola_entity_free(got);
+        tavola_entity_free(entity);
+    }
+    CHECK_INT(count_all(), 2);
+    delete_indexed();
+    CHECK_INT(count_all(), 0);
+}
+
+static tavola_err finish_job(const char *message, uint32_t dequeue_count, void *user)
+{
+    (void)message, (void)dequeue_count, (void)user;
+    return TAVOLA_OK;
+}
+
+static void repair_far(const tavola_far *far)
+{
+    run_state run;
+    char text[256];
+
+    snprintf(text, sizeof text, "[\"tavola.far/1\",\"%s\",\"p\",\"1\",\"email_\",\"e0\"]",
+             table_name);
+    WITH_FAULTS(run)
+    {
+        tavola_far mine = *far;
+
+        mine.table = run.table;
+        check_end(tavola_far_repair(text, 1, &mine), TAVOLA_OK);
+    }
+}
+
+TEST(a_far_index_runs_out_of_memory)
+{
+    run_state run;
+    unsigned count = 0;
+    tavola_queue *queue = NULL;
+    uint64_t left = 0;
+
+    CHECK_OK(tavola_queue_open(t.client, other_name, &queue));
+    CHECK_OK(tavola_queue_create(queue, t.call));
+
+    tavola_far far = {.struct_size = sizeof far,
+                      .table = t.table,
+                      .indexes = indexes,
+                      .count = INDEXES,
+                      .queue = queue,
+                      .hide_ms = 1000};
+
+    WITH_FAULTS(run)
+    {
+        tavola_far mine = far;
+        char email[32];
+        tavola_entity *got = NULL;
+
+        mine.table = run.table;
+        mine.queue = NULL;
+        snprintf(email, sizeof email, "e%u", count++ % 3);
+
+        tavola_err err = tavola_queue_open(run.client, other_name, &mine.queue);
+        tavola_entity *entity = employee("1", email);
+
+        check_end(err, TAVOLA_OK);
+        if (err == TAVOLA_OK) {
+            err = tavola_far_put(&mine, entity, NULL);
+            check_written(err);
+        }
+        if (err == TAVOLA_OK)
+            check_end(tavola_far_get(&mine, &indexes[1], "p", email, NULL, &got), TAVOLA_OK);
+        tavola_queue_close(mine.queue);
+        tavola_entity_free(got);
+        tavola_entity_free(entity);
+    }
+
+    /* What was left undone is in the queue. */
+    tavola_worker *worker = NULL;
+
+    CHECK_OK(tavola_worker_open(t.client, other_name, NULL, 0, tavola_far_repair, &far, &worker));
+    tavola_worker_set_visibility_ms(worker, 1000);
+    for (int i = 0; i < 50; i++) {
+        CHECK_OK(tavola_worker_run(worker, 0));
+        CHECK_OK(tavola_queue_count(queue, t.call, &left));
+        if (left == 0)
+            break;
+        usleep(100000);
+    }
+    CHECK_INT(left, 0);
+    CHECK_INT(tavola_worker_failed(worker), 0);
+    tavola_worker_close(worker);
+    CHECK_INT(count_all(), 2);
+
+    repair_far(&far);
+    CHECK_OK(tavola_queue_delete(queue, t.call));
+    tavola_queue_close(queue);
+}
+
+TEST(a_worker_runs_out_of_memory)
+{
+    run_state run;
+    tavola_queue *queue = NULL;
+
+    CHECK_OK(tavola_queue_open(t.client, other_name, &queue));
+    CHECK_OK(tavola_queue_create(queue, t.call));
+    WITH_FAULTS(run)
+    {
+        tavola_worker *worker = NULL;
+        tavola_err err =
+            tavola_worker_open(run.client, other_name, NULL, 0, finish_job, NULL, &worker);
+
+        check_end(err, TAVOLA_OK);
+        check_end(tavola_enqueue(run.client, other_name, "m", NULL), TAVOLA_OK);
+        check_end(tavola_eventually(run.client, other_name, "e", 1000, finish_job, NULL, NULL),
+                  TAVOLA_OK);
+        if (worker)
+            check_end(tavola_worker_run(worker, 0), TAVOLA_OK);
+        tavola_worker_close(worker);
+    }
+    CHECK_OK(tavola_queue_delete(queue, t.call));
+    tavola_queue_close(queue);
+}
+
+TEST(a_move_runs_out_of_memory)
+{
+    run_state run;
+
+    WITH_FAULTS(run)
+    {
+        tavola_table *to = NULL;
+        tavola_entity *entity = new_entity("p", "moved", 1);
+        tavola_err err = tavola_table_open(run.client, other_name, &to);
+
+        check_end(err, TAVOLA_OK);
+        if (err == TAVOLA_OK)
+            err = tavola_table_create_if_absent(to, NULL);
+        if (err == TAVOLA_OK)
+            err = tavola_insert_or_replace(run.table, entity, NULL);
+        if (err == TAVOLA_OK)
+            err = tavola_move(run.table, to, "p", "moved", NULL);
+        check_written(err);
+        tavola_entity_free(entity);
+        tavola_table_close(to);
+    }
+
+    tavola_table *to = NULL;
+
+    CHECK_OK(tavola_table_open(t.client, other_name, &to));
+    CHECK_OK(tavola_table_delete(to, t.call));
+    tavola_table_close(to);
+}
+
+TEST(lists_run_out_of_memory)
+{
+    run_state run;
+    tavola_container *container = NULL;
+    unsigned count = 0;
+
+    CHECK_OK(tavola_container_open(t.client, other_name, &container));
+    CHECK_OK(tavola_container_create(container, t.call));
+    WITH_FAULTS(run)
+    {
+        tavola_batch *with = tavola_batch_new(run.table);
+        tavola_entity *entity = new_entity("p", "e", 1);
+        tavola_names *items = NULL;
+        char item[16];
+
+        snprintf(item, sizeof item, "%u", count++ % 4);
+        tavola_batch_add(with, TAVOLA_INSERT_OR_REPLACE, entity, NULL);
+        if (with)
+            check_written(tavola_list_add(run.table, "p", "l", "L", item, with, NULL));
+        check_written(tavola_list_remove(run.table, "p", "l", "L", "2", NULL, NULL));
+        check_end(tavola_list_get(run.table, "p", "l", "L", NULL, &items), TAVOLA_OK);
+        tavola_names_free(items);
+        items = NULL;
+        check_written(tavola_blob_list_add(run.client, other_name, "l", item, NULL));
+        check_written(tavola_blob_list_remove(run.client, other_name, "l", "2", NULL));
+        check_end(tavola_blob_list_get(run.client, other_name, "l", NULL, &items), TAVOLA_OK);
+        tavola_names_free(items);
+        tavola_entity_free(entity);
+        tavola_batch_free(with);
+    }
+    CHECK_OK(tavola_container_delete(container, t.call));
+    tavola_container_close(container);
+}
+
+TEST(a_wide_entity_runs_out_of_memory)
+{
+    run_state run;
+
+    WITH_FAULTS(run)
+    {
+        tavola_entity *wide = tavola_entity_new_wide("p", "w"), *got = NULL;
+        char name[16];
+
+        for (int i = 0; i < 300; i++) {
+            snprintf(name, sizeof name, "P%d", i);
+            tavola_entity_set_int32(wide, name, i);
+        }
+
+        tavola_err err = tavola_wide_put(run.table, wide, NULL);
+
+        check_written(err);
+        if (err == TAVOLA_OK) {
+            err = tavola_wide_get(run.table, "p", "w", NULL, &got);
+            check_end(err, TAVOLA_OK);
+            CHECK(err || tavola_entity_count(got) == 300);
+        }
+        tavola_entity_free(got);
+        tavola_entity_free(wide);
+    }
+    CHECK_OK(tavola_wide_delete(t.table, "p", "w", t.call));
+    CHECK_INT(count_all(), 0);
+}
+
+TEST(a_large_value_runs_out_of_memory)
+{
+    run_state run;
+    tavola_container *container = NULL;
+
+    CHECK_OK(tavola_container_open(t.client, other_name, &container));
+    CHECK_OK(tavola_container_create(container, t.call));
+    WITH_FAULTS(run)
+    {
+        tavola_entity *entity = new_entity("p", "large", 1);
+        void *data = NULL;
+        size_t size = 0;
+        uint64_t count = 0;
+        tavola_err err = tavola_large_put(run.table, entity, other_name, "Photo", "x", 1, NULL);
+
+        check_written(err);
+        if (err == TAVOLA_OK)
+            check_end(tavola_large_get(run.table, entity, "Photo", NULL, &data, &size), TAVOLA_OK);
+        check_end(tavola_large_sweep(run.table, other_name, "Photo",
+                                     tavola_now() + INT64_C(36000000000), NULL, &count),
+                  TAVOLA_OK);
+        check_end(tavola_log_blob_append(run.client, other_name, "log", tavola_now(), "x", 1, NULL),
+                  TAVOLA_OK);
+        tavola_free(data);
+        tavola_entity_free(entity);
+    }
+
+    /* The entity and its blob, and nothing else. */
+    tavola_entity *got = NULL;
+    void *data = NULL;
+    size_t size = 0;
+
+    CHECK_OK(tavola_get(t.table, "p", "large", t.call, &got));
+    CHECK_OK(tavola_large_get(t.table, got, "Photo", t.call, &data, &size));
+    tavola_free(data);
+    tavola_entity_free(got);
+    CHECK_OK(tavola_container_delete(container, t.call));
+    tavola_container_close(container);
+}
+
+TEST(keys_and_scans_run_out_of_memory)
+{
+    run_state run;
+    const char *const partitions[] = {"p", "p", "p"};
+    const char *const rows[] = {"a", "b", "c"};
+
+    insert_new("p", "a", 1);
+    insert_new("0p", "b", 1);
+    insert_new("1p", "a", 1);
+    WITH_FAULTS(run)
+    {
+        tavola_entity *got[3] = {0}, *to = new_entity("p", "x", 1), *from = employee("y", "e");
+        tavola_page *page = NULL;
+        tavola_scan *scan = NULL;
+        const tavola_entity *entity = NULL;
+        tavola_err err;
+
+        tavola_entity_embed(to, "Manager", from, NULL);
+        check_end(tavola_entity_error(to), TAVOLA_OK);
+        tavola_free(tavola_key_part('_', "a_b", 1));
+        check_end(tavola_get_many(run.table, partitions, rows, 3, 2, NULL, got), TAVOLA_OK);
+        check_end(tavola_tail(run.table, "p", 5, NULL, &page), TAVOLA_OK);
+        check_end(tavola_log_add(run.table, to, 5, NULL), TAVOLA_OK);
+        check_end(tavola_series_set(run.table, "p", "s", "H", 1, tavola_int32(1), NULL), TAVOLA_OK);
+        err = tavola_scan_open_spread(run.table, NULL, 2, "p", NULL, &scan);
+        while (err == TAVOLA_OK)
+            err = tavola_scan_next(scan, &entity);
+        check_end(err, TAVOLA_END);
+        check_end(tavola_drop_before(run.client, other_name, 1, NULL, NULL), TAVOLA_OK);
+        for (int i = 0; i < 3; i++)
+            tavola_entity_free(got[i]);
+        tavola_scan_close(scan);
+        tavola_page_free(page);
+        tavola_entity_free(to);
+        tavola_entity_free(from);
+    }
+}
+
+static int open_pattern(void **state)
+{
+    new_name(other_name, sizeof other_name);
+    return open_named(state);
+}
+
+#define PATTERN_TEST(name) cmocka_unit_test_setup_teardown(name, open_pattern, close_live)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        PATTERN_TEST(an_index_runs_out_of_memory),
+        PATTERN_TEST(a_far_index_runs_out_of_memory),
+        PATTERN_TEST(a_worker_runs_out_of_memory),
+        PATTERN_TEST(a_move_runs_out_of_memory),
+        PATTERN_TEST(lists_run_out_of_memory),
+        PATTERN_TEST(a_wide_entity_runs_out_of_memory),
+        PATTERN_TEST(a_large_value_runs_out_of_memory),
+        PATTERN_TEST(keys_and_scans_run_out_of_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

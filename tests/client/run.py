@@ -96,7 +96,7 @@ def main(arguments):
     chosen = parts.choose_or_exit("client", in_c | in_python, arguments[is_find:])
     if is_find:
         print(*(target(part) for part in chosen if part in in_c),
-              *(["examples-all"] if "examples" in chosen else []))
+              *(["examples-all"] if {"examples", "connect"} & set(chosen) else []))
         return 0
     passed, failed = run_with_server({part: names for part, names in chosen.items()
                                       if part in in_c})

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "admin/guard.h"
 #include "auth/identity.h"
 #include "base/clock.h"
 
@@ -17,6 +18,8 @@ static void respond(tv_request *req, int status, tv_slice content_type)
     tv_response_header(req, TV_LIT("Cache-Control"), TV_LIT("no-store"));
     tv_response_header(req, TV_LIT("X-Content-Type-Options"), TV_LIT("nosniff"));
     tv_response_header(req, TV_LIT("Content-Type"), content_type);
+    if (status == 401)
+        tv_response_header(req, TV_LIT("WWW-Authenticate"), TV_LIT("Bearer"));
     tv_response_send(req);
 }
 
@@ -203,24 +206,50 @@ static bool is_own_host(const tv_admin *admin, tv_slice host)
            (admin->name && tv_slice_eq_nocase(name, tv_slice_of(admin->name)));
 }
 
+static void refuse(tv_request *req, int status, const char *why)
+{
+    tv_buf_printf(&req->out, "%s\n", why);
+    respond(req, status, text_type);
+}
+
+/* What is refused here has none of its body read. */
 static bool on_headers(void *ctx, tv_request *req)
 {
-    req->body_bytes_max = 0;
-    if (is_own_host(ctx, req->host))
-        return true;
+    tv_admin *admin = ctx;
+    const char *why;
+    int status;
 
-    tv_buf_add_lit(&req->out, "this name is not served here; use an address, or --admin-name\n");
-    respond(req, 403, text_type);
-    return false;
+    req->body_bytes_max = 0;
+    if (!is_own_host(admin, req->host)) {
+        refuse(req, 403, "this name is not served here; use an address, or --admin-name");
+        return false;
+    }
+    if (req->method == TV_METHOD_GET || req->method == TV_METHOD_HEAD)
+        return true;
+    if (req->method != TV_METHOD_POST) {
+        refuse(req, 405, "only GET and POST are served here");
+        return false;
+    }
+
+    status = tv_admin_guard_check(&(tv_admin_guard){admin->name, &admin->token}, req, &why);
+    if (status) {
+        refuse(req, status, why);
+        return false;
+    }
+    return true;
+}
+
+/* A change, which the guard has let through. */
+static void on_post(tv_admin *admin, tv_request *req)
+{
+    (void)admin;
+    refuse(req, 404, "there is nothing here to change");
 }
 
 static void on_request(void *ctx, tv_request *req)
 {
-    bool is_read = req->method == TV_METHOD_GET || req->method == TV_METHOD_HEAD;
-
-    if (!is_read) {
-        tv_buf_add_lit(&req->out, "only GET is served here\n");
-        respond(req, 405, text_type);
+    if (req->method == TV_METHOD_POST) {
+        on_post(ctx, req);
     } else if (tv_slice_eq(req->path, TV_LIT("/healthz"))) {
         healthz(ctx, req);
     } else if (tv_slice_eq(req->path, TV_LIT("/metrics"))) {

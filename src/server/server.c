@@ -445,6 +445,13 @@ static bool open_listeners(tv_server *server, char *reterr_text, size_t reterr_s
     return true;
 }
 
+/* Last of all, so that a start that fails leaves none; the engine holds the folder's lock. */
+static bool open_token(tv_server *server, char *reterr_text, size_t reterr_size)
+{
+    return strcmp(server->config.engine, "memory") == 0 ||
+           tv_admin_token_open(&server->admin.token, server->config.data, reterr_text, reterr_size);
+}
+
 void tv_server_run(tv_server *server)
 {
     for (int i = 0; i < server->loop_count; i++)
@@ -472,7 +479,8 @@ tv_server *tv_server_open(const tv_config *config, char *reterr_text, size_t ret
         goto fail;
 
     open_loops(server);
-    if (!open_listeners(server, reterr_text, reterr_size))
+    if (!open_listeners(server, reterr_text, reterr_size) ||
+        !open_token(server, reterr_text, reterr_size))
         goto fail;
 
     if (server->config.max_connections < config->max_connections)
@@ -539,6 +547,7 @@ void tv_server_stop(tv_server *server)
     for (int i = 0; i < server->loop_count; i++)
         tv_loop_free(server->loops[i]);
     tv_blob_io_done(&server->blob.io);
+    tv_admin_token_close(&server->admin.token);
     tv_budget_free(server->budget); /* nothing is left that could hold any */
     tv_extents_close(server->extents);
     tv_tls_free(server->tls);

@@ -1,0 +1,65 @@
+/* The four conditions of a change. */
+#include "admin/guard.h"
+
+#include "auth/identity.h"
+
+/* Stricter than for reads: no name without a dot either, and there must be one. */
+static bool is_own_host(const tv_admin_guard *guard, tv_slice host)
+{
+    tv_slice name = tv_slice_take(host, tv_slice_find(host, ':'));
+
+    return tv_host_is_local(host) ||
+           (guard->name && tv_slice_eq_nocase(name, tv_slice_of(guard->name)));
+}
+
+/* Browsers send Origin with every POST; the port serves no page that could be its own, but a
+ * proxy's page under the same name and port is not another origin. */
+static bool is_own_origin(const tv_request *req)
+{
+    static const tv_slice scheme = {"http://", 7};
+    tv_slice origin = tv_request_header(req, TV_LIT("Origin"));
+    tv_slice site = tv_request_header(req, TV_LIT("Sec-Fetch-Site"));
+
+    if (tv_request_header_repeats(req, TV_LIT("Origin")) > 1 ||
+        tv_request_header_repeats(req, TV_LIT("Sec-Fetch-Site")) > 1)
+        return false;
+    if (site.data && !tv_slice_eq(site, TV_LIT("same-origin")) &&
+        !tv_slice_eq(site, TV_LIT("none")))
+        return false;
+    return origin.data == NULL ||
+           (tv_slice_starts_with(origin, scheme) &&
+            tv_slice_eq_nocase(tv_slice_skip(origin, scheme.len), req->host));
+}
+
+static bool has_token(const tv_admin_guard *guard, const tv_request *req)
+{
+    static const tv_slice scheme = {"Bearer ", 7};
+    tv_slice value = tv_request_header(req, TV_LIT("Authorization"));
+
+    return tv_request_header_repeats(req, TV_LIT("Authorization")) == 1 && value.len > scheme.len &&
+           tv_slice_eq_nocase(tv_slice_take(value, scheme.len), scheme) &&
+           tv_admin_token_matches(guard->token, tv_slice_skip(value, scheme.len));
+}
+
+int tv_admin_guard_check(const tv_admin_guard *guard, const tv_request *req,
+                         const char **reterr_why)
+{
+    if (!req->is_peer_loopback) {
+        *reterr_why = "changes can be asked for on the server's own machine only";
+        return 403;
+    }
+    if (!is_own_host(guard, req->host)) {
+        *reterr_why = "this name is not served here; use an address, or --admin-name";
+        return 403;
+    }
+    if (!is_own_origin(req)) {
+        *reterr_why = "web pages of other origins cannot ask for changes";
+        return 403;
+    }
+    if (!has_token(guard, req)) {
+        *reterr_why = "changes need Authorization: Bearer with the token in the file "
+                      "admin.token of the data folder";
+        return 401;
+    }
+    return 0;
+}

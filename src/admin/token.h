@@ -1,0 +1,41 @@
+/*
+ * The token of the admin port: whoever can read the data folder may ask for changes.
+ *
+ * It is new at each start and lies in the file `admin.token` of the data folder,
+ * mode 600, so only the server's own user (and root) can send it; a web page, or
+ * another user of the machine who can reach the port, cannot.
+ */
+#ifndef TV_ADMIN_TOKEN_H
+#define TV_ADMIN_TOKEN_H
+
+#include <stddef.h>
+
+#include "base/slice.h"
+
+/** Characters of a token: 256 random bits in hexadecimal. */
+enum { TV_ADMIN_TOKEN_CHARS = 64 };
+
+#define TV_ADMIN_TOKEN_FILE "admin.token"
+
+/** All zeros is no token, which nothing matches. */
+typedef struct tv_admin_token {
+    int dir_fd; /* the data folder, while `is_set` */
+    bool is_set;
+    char text[TV_ADMIN_TOKEN_CHARS + 1];
+} tv_admin_token;
+
+/**
+ * Make a token and put it into the folder `dir`, which the caller has locked,
+ * in place of that of an earlier start: the file has either whole.  False with
+ * one line that says what is wrong.
+ */
+bool tv_admin_token_open(tv_admin_token *token, const char *dir, char *reterr_text,
+                         size_t reterr_size);
+
+/** Remove the file.  From then on nothing matches.  Accepts one that was never opened. */
+void tv_admin_token_close(tv_admin_token *token);
+
+/** Whether `text` is the token.  The time it takes says nothing about the token. */
+bool tv_admin_token_matches(const tv_admin_token *token, tv_slice text);
+
+#endif

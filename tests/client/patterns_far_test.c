@@ -509,6 +509,92 @@ TEST(a_worker_that_dies_in_a_repair_is_followed_by_another)
     kill_everywhere(&repair);
 }
 
+/* ---- another writer between the reads and the writes of a put ---- */
+
+static tavola_err slow_put(tavola_client *client, const char *email)
+{
+    tavola_table *table = table_on(client);
+    tavola_queue *of_client = NULL;
+
+    CHECK_OK(tavola_queue_open(client, tavola_queue_name(queue), &of_client));
+
+    tavola_far far = far_of(table, of_client);
+    tavola_err err = put_by(&far, "1", email, NULL);
+
+    tavola_queue_close(of_client);
+    tavola_table_close(table);
+    return err;
+}
+
+/* A put whose message takes long: it has read the copies, and not yet written the primary. */
+static void *put_slowly(void *email)
+{
+    tavola_client *client = open_mortal_client();
+    tavola_err err = slow_put(client, email);
+
+    tavola_client_close(client);
+    return (void *)(uintptr_t)(err ? tavola_err_name(err) : NULL);
+}
+
+static void put_while(const char *email, void (*others)(void))
+{
+    pthread_t thread;
+    void *failure = NULL;
+
+    command("CLEAR", NULL);
+    command("PLAN delay_request 600 match /messages", NULL);
+    CHECK(pthread_create(&thread, NULL, put_slowly, (void *)(uintptr_t)email) == 0);
+    sleep_ms(250);
+    others();
+    pthread_join(thread, &failure);
+    command("CLEAR", NULL);
+    if (failure)
+        CHECK_FAIL("the slow put: %s", (const char *)failure);
+    check_indexes();
+}
+
+static void write_copy(int32_t age)
+{
+    tavola_entity *copy = tavola_entity_new("email_Sales", "old");
+
+    tavola_entity_set_string(copy, "Name", "Jun Cao");
+    tavola_entity_set_int32(copy, "Age", age);
+    tavola_entity_set_string(copy, "Email", "old");
+    tavola_entity_set_string(copy, "TavolaPrimary", "1");
+    tavola_entity_set_string(copy, "TavolaPartition", "Sales");
+    CHECK_OK(tavola_insert_or_replace(t.table, copy, NULL));
+    tavola_entity_free(copy);
+}
+
+static void write_copy_as_put(void)
+{
+    write_copy(34);
+}
+
+static void write_copy_of_35(void)
+{
+    write_copy(35);
+}
+
+TEST(a_copy_that_comes_late_goes_with_its_value)
+{
+    CHECK_OK(put("1", "old", NULL));
+    CHECK_OK(tavola_delete(t.table, "email_Sales", "old", NULL, t.call));
+    put_while("new", write_copy_as_put);
+    CHECK(!has(BY_EMAIL, "old") && has(BY_EMAIL, "new"));
+}
+
+TEST(a_copy_that_was_right_is_written_all_the_same)
+{
+    tavola_entity *primary = tavola_entity_new("empid_Sales", "1");
+
+    CHECK_OK(put("1", "old", NULL));
+    tavola_entity_set_int32(primary, "Age", 35);
+    CHECK_OK(tavola_merge(t.table, primary, TAVOLA_ANY, t.call));
+    tavola_entity_free(primary);
+    put_while("old", write_copy_of_35);
+}
+
 /* ---- races ---- */
 
 enum { RACERS = 6, RACES = 15 };
@@ -565,6 +651,8 @@ int main(void)
         FAR_TEST(a_client_that_dies_in_a_first_put_leaves_work_for_a_worker),
         FAR_TEST(a_client_that_dies_in_a_delete_leaves_work_for_a_worker),
         FAR_TEST(a_worker_that_dies_in_a_repair_is_followed_by_another),
+        FAR_TEST(a_copy_that_comes_late_goes_with_its_value),
+        FAR_TEST(a_copy_that_was_right_is_written_all_the_same),
         FAR_TEST(many_writers_leave_copies_equal_to_the_primaries),
     };
 

@@ -169,6 +169,21 @@ TEST(parts_that_are_missing_are_told_and_put_right)
     CHECK_ERR(put("2", 10, 2), TAVOLA_ERR_CONFLICT);
 }
 
+TEST(a_part_of_another_put_is_not_handed_out)
+{
+    tavola_entity *old = NULL, *got = NULL;
+
+    CHECK_OK(put("1", 300, 1));
+    CHECK_OK(tavola_get(t.table, "Sales", "1~1", t.call, &old));
+    CHECK_OK(put("1", 300, 2));
+    CHECK_OK(tavola_insert_or_replace(t.table, old, t.call));
+    CHECK_ERR(tavola_wide_get(t.table, "Sales", "1", t.call, &got), TAVOLA_ERR_PROTOCOL);
+    CHECK(got == NULL);
+    CHECK_OK(put("1", 300, 3));
+    check_stored("1", 300, 3);
+    tavola_entity_free(old);
+}
+
 TEST(what_cannot_work_is_refused_before_it_is_sent)
 {
     tavola_entity *wide = year("a", 300, 1), *got = NULL;
@@ -362,6 +377,7 @@ int main(void)
         LIVE_TEST(keys_with_tildes_do_not_meet),
         LIVE_TEST(an_etag_is_a_condition),
         LIVE_TEST(parts_that_are_missing_are_told_and_put_right),
+        LIVE_TEST(a_part_of_another_put_is_not_handed_out),
         LIVE_TEST(what_cannot_work_is_refused_before_it_is_sent),
         LIVE_TEST(a_client_that_dies_leaves_one_state),
         LIVE_TEST(parts_of_two_puts_are_never_mixed),

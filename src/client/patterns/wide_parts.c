@@ -3,9 +3,9 @@
 
 /*
  * Of a part, with its two properties of ours.  Encryption adds two more and makes short values
- * longer: what is left out here is room for that.
+ * longer, and Azurite counts binaries by their base64: what is left out here is room for that.
  */
-enum { PART_PROPERTIES_MAX = 248, PART_BYTES_MAX = TVC_ENTITY_BYTES_MAX - 32 * 1024 };
+enum { PART_PROPERTIES_MAX = 248, PART_BYTES_MAX = 704 * 1024 };
 
 void tvc_wide_parts_done(tvc_wide_parts *parts)
 {

@@ -929,9 +929,9 @@ TAVOLA_API void tavola_blobs_free(tavola_blobs *blobs);
 /*
  * Secondary indexes: copies of an entity under other keys, so that a lookup by the value of a
  * property is a point query.  An index is unique: two entities of a partition cannot have one
- * value.  An entity that lacks the property has no copy there.  Values are parts of keys, so they
- * are never encrypted.  All calls about a table give the same indexes; after adding one, put every
- * entity again (equal values of entities from before are not noticed).
+ * value.  An entity that lacks the property has no copy there.  A value is a part of a key and so
+ * readable: do not index what is to be encrypted.  All calls about a table give the same indexes;
+ * after adding one, put every entity again (equal values of entities from before are not noticed).
  *
  * A copy has a property more than its entity (251 at most): TavolaPrimary, the RowKey of the
  * primary; in other partitions also TavolaPartition.  The functions take them out again: an entity

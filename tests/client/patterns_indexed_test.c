@@ -264,6 +264,53 @@ TEST(ninety_nine_indexes_are_one_transaction)
     tavola_entity_free(entity);
 }
 
+static bool encrypts_name(void *user, const char *partition_key, const char *row_key,
+                          const char *name)
+{
+    (void)user, (void)partition_key, (void)row_key;
+    return strcmp(name, "Name") == 0;
+}
+
+/* Whether a stored entity holds the name in plain text. */
+static bool is_plain(const char *row_key)
+{
+    tavola_entity *stored = NULL;
+
+    CHECK_OK(tavola_get(t.table, "Sales", row_key, t.call, &stored));
+
+    bool is = text_of(stored, "Name") != NULL;
+
+    tavola_entity_free(stored);
+    return is;
+}
+
+TEST(copies_are_encrypted_like_their_entity)
+{
+    static const uint8_t key[32] = {1, 2, 3};
+    tavola_crypto *crypto = tavola_crypto_new_aes("key-1", key);
+    tavola_table *secret = table_on(t.client);
+    tavola_entity *want = employee("1", "a@x", "b1"), *got = NULL;
+
+    tavola_crypto_set_properties(crypto, encrypts_name, NULL);
+    tavola_table_set_crypto(secret, crypto);
+    for (int round = 0; round < 2; round++) {
+        CHECK_OK(tavola_indexed_put(secret, indexes, INDEXES, want, t.call));
+        CHECK(!is_plain("empid_1") && !is_plain("email_a@x") && !is_plain("badge_b1"));
+        CHECK_OK(tavola_indexed_get(secret, &indexes[BY_EMAIL], "Sales", "a@x", t.call, &got));
+        check_same(got, want);
+
+        /* What was decrypted is encrypted again, and by the copy's etag. */
+        tavola_entity_free(want);
+        want = got;
+        got = NULL;
+    }
+    CHECK_OK(tavola_list_add(secret, "Sales", "empid_1", "Roles", "boss", NULL, t.call));
+    CHECK(!is_plain("empid_1"));
+    tavola_entity_free(want);
+    tavola_table_close(secret);
+    tavola_crypto_free(crypto);
+}
+
 /* ---- killed at every boundary ---- */
 
 static void run_id(char *to, size_t size, unsigned run)
@@ -397,6 +444,7 @@ int main(void)
         LIVE_TEST(copies_that_are_missing_or_left_over_are_put_right),
         LIVE_TEST(what_cannot_work_is_refused_before_it_is_sent),
         LIVE_TEST(ninety_nine_indexes_are_one_transaction),
+        LIVE_TEST(copies_are_encrypted_like_their_entity),
         LIVE_TEST(a_client_that_dies_leaves_no_stale_copy),
         LIVE_TEST(many_writers_leave_indexes_equal_to_the_entities),
     };

@@ -27,14 +27,19 @@ enum {
     SAMPLE = 64,              /* groups to choose the longest of, when one has to leave */
     OPEN_WRITES_MAX = 10000,  /* that wait in groups */
     OPEN_BYTES_MAX = 1 << 24, /* of their parts */
+    SLOTS = 256,              /* more than twice as many as writes, so that a search is short */
 };
 
 /* Writes to one partition, each to another entity. */
 typedef struct write_list {
     tvc_batch_item *items;
     size_t count, size, bytes;
-    uint64_t hash; /* of the PartitionKey */
+    uint64_t hash;        /* of the PartitionKey */
+    uint8_t slots[SLOTS]; /* where each write is, plus one, from the slot of its RowKey on */
 } write_list;
+
+_Static_assert(TVC_BATCH_WRITES_MAX <= SLOTS / 2 && TVC_BATCH_WRITES_MAX < UINT8_MAX,
+               "a list has slots for all its writes");
 
 typedef struct open_group {
     struct open_group *next; /* in its bucket */
@@ -71,13 +76,20 @@ static const char *partition_of(const write_list *writes)
     return writes->items[0].entity->partition_key;
 }
 
+/* The slot of a write to the same entity, or the empty one in which it would be. */
+static size_t find_slot(const write_list *writes, const tvc_batch_item *item)
+{
+    size_t slot = item->hash % SLOTS;
+
+    while (writes->slots[slot] &&
+           !tvc_batch_item_same(&writes->items[writes->slots[slot] - 1], item))
+        slot = (slot + 1) % SLOTS;
+    return slot;
+}
+
 static bool has_entity(const write_list *writes, const tvc_batch_item *item)
 {
-    for (size_t i = 0; i < writes->count; i++) {
-        if (tvc_batch_item_same(&writes->items[i], item))
-            return true;
-    }
-    return false;
+    return writes->slots[find_slot(writes, item)] != 0;
 }
 
 static bool shares_entity(const write_list *a, const write_list *b)
@@ -107,6 +119,17 @@ static bool reserve(write_list *writes)
     return true;
 }
 
+/* There is room, and no write to the same entity. */
+static void append(write_list *writes, const tvc_batch_item *item)
+{
+    size_t slot = find_slot(writes, item);
+
+    tv_assert(writes->slots[slot] == 0);
+    writes->items[writes->count++] = *item;
+    writes->slots[slot] = (uint8_t)writes->count;
+    writes->bytes += tvc_batch_item_bytes(item);
+}
+
 static void drop(write_list *writes, size_t from, size_t count)
 {
     for (size_t i = from; i < from + count; i++)
@@ -114,6 +137,9 @@ static void drop(write_list *writes, size_t from, size_t count)
     memmove(writes->items + from, writes->items + from + count,
             (writes->count - from - count) * sizeof *writes->items);
     writes->count -= count;
+    memset(writes->slots, 0, sizeof writes->slots);
+    for (size_t i = 0; i < writes->count; i++)
+        writes->slots[find_slot(writes, &writes->items[i])] = (uint8_t)(i + 1);
 }
 
 /* ---- outcomes ---- */
@@ -258,14 +284,14 @@ static void wait_for_same_entities(tavola_bulk *bulk, const write_list *writes)
     }
 }
 
-static void launch(tavola_bulk *bulk, write_list taken)
+static void launch(tavola_bulk *bulk, const write_list *taken)
 {
     bulk_flight *flight;
 
-    wait_for_same_entities(bulk, &taken);
+    wait_for_same_entities(bulk, taken);
     while ((flight = find_free(bulk)) == NULL)
         wait_for(bulk, find_oldest(bulk));
-    flight->writes = taken;
+    flight->writes = *taken;
     flight->window = TVC_BATCH_WRITES_MAX;
     flight->number = ++bulk->last_number;
     go_on(bulk, flight);
@@ -287,13 +313,12 @@ static open_group **find_group(tavola_bulk *bulk, const char *partition_key, uin
 static void flush(tavola_bulk *bulk, open_group **at)
 {
     open_group *group = *at;
-    write_list taken = group->writes;
 
     *at = group->next;
+    bulk->open_writes -= group->writes.count;
+    bulk->open_bytes -= group->writes.bytes;
+    launch(bulk, &group->writes);
     tvc_release(group);
-    bulk->open_writes -= taken.count;
-    bulk->open_bytes -= taken.bytes;
-    launch(bulk, taken);
 }
 
 /* Make room for more: the longest of some groups leaves, each time of others. */
@@ -359,8 +384,7 @@ static bool put(tavola_bulk *bulk, const tvc_batch_item *item)
 
     if (!reserve(writes))
         return false;
-    writes->items[writes->count++] = *item;
-    writes->bytes += tvc_batch_item_bytes(item);
+    append(writes, item);
     bulk->open_writes++;
     bulk->open_bytes += tvc_batch_item_bytes(item);
     if (writes->count == TVC_BATCH_WRITES_MAX)

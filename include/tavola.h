@@ -491,6 +491,10 @@ TAVOLA_API void tavola_batch_free(tavola_batch *batch);
  * made in the order in which they were added.  REPLACE, MERGE and DELETE use the entity's own etag,
  * or TAVOLA_ANY if it has none.  What tavola_bulk_add returns an error for was not taken, and
  * failed() does not hear of it.  failed() must not use the bulk.
+ *
+ * Its memory is bounded, whatever and how much is added: at most 10,000 writes or 16 MiB of them
+ * wait to be sent, which takes up to 24 MiB, and a batch on its way takes up to 16 MiB (100 writes
+ * of 1 KiB: half a MiB) beside its answer.
  */
 typedef void (*tavola_bulk_fn)(void *user, const tavola_entity *entity, tavola_err err,
                                const char *code);

@@ -37,10 +37,10 @@ static void counted_release(void *memory)
     free(memory);
 }
 
-enum { KIB = 1024, MIB = 1024 * 1024, ENTITIES = 60000, TEXT = 1000 };
+enum { KIB = 1024, MIB = 1024 * 1024, ENTITIES = 60000, ALONE = 20000, TEXT = 1000 };
 
-/* 60,000 entities of a kilobyte, in turn to so many partitions. */
-static void load(int partitions)
+/* Entities of a kilobyte, in turn to so many partitions. */
+static void load(int count, int partitions)
 {
     static char text[TEXT + 1];
     tavola_bulk *bulk = NULL;
@@ -48,7 +48,7 @@ static void load(int partitions)
 
     memset(text, 'x', TEXT);
     CHECK_OK(tavola_bulk_open(t.table, 0, NULL, NULL, &bulk));
-    for (int i = 0; i < ENTITIES; i++) {
+    for (int i = 0; i < count; i++) {
         char partition_key[16], row_key[16];
         tavola_entity *entity;
 
@@ -60,7 +60,33 @@ static void load(int partitions)
         tavola_entity_free(entity);
     }
     CHECK_OK(tavola_bulk_close(bulk, &written, &failed));
-    CHECK_INT(written, ENTITIES);
+    CHECK_INT(written, count);
+}
+
+/* Deletes of entities that have much and send little of it; none of them is there. */
+static void delete_large(int count, int partitions, size_t bytes)
+{
+    char *text = calloc(1, bytes / 8 + 1);
+    tavola_bulk *bulk = NULL;
+    uint64_t written = 0, failed = 0;
+
+    memset(text, 'x', bytes / 8);
+    CHECK_OK(tavola_bulk_open(t.table, 0, NULL, NULL, &bulk));
+    for (int i = 0; i < count; i++) {
+        char partition_key[16], row_key[16], name[] = "Text0";
+        tavola_entity *entity;
+
+        snprintf(partition_key, sizeof partition_key, "d%d", i % partitions);
+        snprintf(row_key, sizeof row_key, "%06d", i);
+        entity = new_entity(partition_key, row_key, i);
+        for (; name[4] < '8'; name[4]++)
+            tavola_entity_set_string(entity, name, text);
+        CHECK_OK(tavola_bulk_add(bulk, TAVOLA_DELETE, entity));
+        tavola_entity_free(entity);
+    }
+    CHECK_OK(tavola_bulk_close(bulk, &written, &failed));
+    CHECK_INT(failed, count);
+    free(text);
 }
 
 static void check_peak(const char *what, size_t most)
@@ -81,16 +107,23 @@ TEST(memory_is_bounded)
     int seen = 0;
 
     AZURITE_DIFFERS("takes many minutes for so many entities");
-    load(1);
+    load(ENTITIES, 1);
     check_peak("a bulk to one partition", 8 * MIB);
-    load(1000);
-    check_peak("a bulk to a thousand partitions", 48 * MIB);
+    load(ENTITIES, 1000);
+    check_peak("a bulk to a thousand partitions", 32 * MIB);
+    load(ALONE, ALONE);
+    check_peak("a bulk with a partition for each entity", 32 * MIB);
+    delete_large(400, 400, 256 * KIB);
+    check_peak("large entities to be deleted, each alone", 32 * MIB);
+    delete_large(400, 2, 256 * KIB);
+    check_peak("large entities to be deleted, many in a batch", (24 + 8 * 16) * MIB);
 
     CHECK_OK(tavola_scan_open(t.table, NULL, t.call, &scan));
     while (tavola_scan_next(scan, &entity) == TAVOLA_OK)
         seen++;
     tavola_scan_close(scan);
-    CHECK_INT(seen, 2 * ENTITIES - ENTITIES / 1000); /* those of p0 twice */
+    /* Written twice: those of p0, and of those alone the first thousand. */
+    CHECK_INT(seen, 2 * ENTITIES - ENTITIES / 1000 + ALONE - 1000);
     check_peak("a scan: two pages, and room for their growth", 4 * MIB);
 
     CHECK_OK(tavola_delete_where(t.table, tavola_where("N", TAVOLA_GE, tavola_int32(0)), t.call,

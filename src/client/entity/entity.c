@@ -122,7 +122,7 @@ const char *tavola_entity_error_text(const tavola_entity *entity)
 
 /* --- memory that is moved --- */
 
-static size_t kept_bytes(const tavola_entity *entity)
+size_t tvc_entity_kept_bytes(const tavola_entity *entity)
 {
     size_t bytes = strlen(entity->partition_key) + strlen(entity->row_key) + 2;
 
@@ -144,7 +144,7 @@ tavola_err tvc_entity_check(const tavola_entity *entity, const char **ret_why)
     const char *why = tavola_entity_error_text(entity);
 
     /* The service counts at most twice what we keep: it is rarely necessary to count as it does. */
-    if (err == TAVOLA_OK && kept_bytes(entity) > TVC_ENTITY_BYTES_MAX / 2 &&
+    if (err == TAVOLA_OK && tvc_entity_kept_bytes(entity) > TVC_ENTITY_BYTES_MAX / 2 &&
         tavola_entity_bytes(entity) > TVC_ENTITY_BYTES_MAX) {
         err = TAVOLA_ERR_TOO_LARGE;
         why = "the entity is larger than 1 MiB";
@@ -162,11 +162,12 @@ static void *keep(tvc_entity_memory *memory, tv_slice bytes)
 {
     const char *copy = tvc_room_dup(memory, bytes);
 
-    tv_assert(copy != NULL); /* there is room: kept_bytes has counted it */
+    tv_assert(copy != NULL); /* there is room: tvc_entity_kept_bytes has counted it */
     return (void *)(uintptr_t)copy;
 }
 
-/* All that `from` has, in `memory`, which has room for kept_bytes.  Nothing else of `to` changes.
+/* All that `from` has, in `memory`, which has room for tvc_entity_kept_bytes.  Nothing else of `to`
+ * changes.
  */
 static void keep_all(tavola_entity *to, tvc_entity_memory *memory, const tavola_entity *from)
 {
@@ -196,7 +197,7 @@ static void fill_holes(tavola_entity *entity)
 
     if (entity->is_view || memory->wasted < HOLES_BYTES || memory->wasted < memory->taken / 2)
         return;
-    if (!tvc_room_reserve(&filled, kept_bytes(entity)))
+    if (!tvc_room_reserve(&filled, tvc_entity_kept_bytes(entity)))
         return;
 
     keep_all(entity, &filled, entity);
@@ -206,7 +207,7 @@ static void fill_holes(tavola_entity *entity)
 
 tavola_entity *tavola_entity_copy(const tavola_entity *entity)
 {
-    tavola_entity *copy = entity ? tvc_entity_make(kept_bytes(entity)) : NULL;
+    tavola_entity *copy = entity ? tvc_entity_make(tvc_entity_kept_bytes(entity)) : NULL;
 
     if (copy == NULL)
         return NULL;

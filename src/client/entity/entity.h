@@ -65,6 +65,9 @@ void tvc_entity_fail(tavola_entity *entity, tavola_err err, const char *format, 
  */
 tavola_err tvc_entity_check(const tavola_entity *entity, const char **ret_why);
 
+/** The bytes of memory that a copy of it takes, but for a constant. */
+size_t tvc_entity_kept_bytes(const tavola_entity *entity);
+
 /*
  * For whoever replaces values of an entity that was read (crypto/): they work for views, check no
  * rules and do not count as changes by the application.

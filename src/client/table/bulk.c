@@ -24,16 +24,21 @@ enum {
     IN_FLIGHT_DEFAULT = 8,
     IN_FLIGHT_MAX = 1024,
     BUCKETS = 1024,
-    SAMPLE = 64,              /* groups to choose the longest of, when one has to leave */
-    OPEN_WRITES_MAX = 10000,  /* that wait in groups */
-    OPEN_BYTES_MAX = 1 << 24, /* of their parts */
-    SLOTS = 256,              /* more than twice as many as writes, so that a search is short */
+    SAMPLE = 64, /* groups to choose the longest of, when one has to leave */
+    SLOTS = 256, /* more than twice as many as writes, so that a search is short */
+
+    /* These bound the memory of a bulk, as tavola.h says. */
+    OPEN_WRITES_MAX = 10000,                  /* that wait in groups */
+    OPEN_BYTES_MAX = 16 * 1024 * 1024,        /* that they hold */
+    LIST_BYTES_MAX = 2 * TVC_BATCH_BYTES_MAX, /* that the writes of one list hold */
 };
 
 /* Writes to one partition, each to another entity. */
 typedef struct write_list {
     tvc_batch_item *items;
-    size_t count, size, bytes;
+    size_t count, size;
+    size_t bytes;         /* of their parts in a body */
+    size_t held;          /* bytes of memory, entities included */
     uint64_t hash;        /* of the PartitionKey */
     uint8_t slots[SLOTS]; /* where each write is, plus one, from the slot of its RowKey on */
 } write_list;
@@ -64,7 +69,7 @@ struct tavola_bulk {
     uint64_t last_number;
     open_group *buckets[BUCKETS];
     size_t hand; /* the bucket from which the next group is chosen */
-    size_t open_writes, open_bytes;
+    size_t open_writes, open_held;
     uint64_t written_count, failed_count;
     bool is_calling; /* the application, which must not call back */
 };
@@ -119,8 +124,14 @@ static bool reserve(write_list *writes)
     return true;
 }
 
+/* A DELETE holds all that its entity has, though it sends no more than the keys. */
+static size_t held_by(const tvc_batch_item *item)
+{
+    return sizeof *item + item->part_len + tvc_entity_kept_bytes(item->entity);
+}
+
 /* There is room, and no write to the same entity. */
-static void append(write_list *writes, const tvc_batch_item *item)
+static void append(write_list *writes, const tvc_batch_item *item, size_t held)
 {
     size_t slot = find_slot(writes, item);
 
@@ -128,6 +139,7 @@ static void append(write_list *writes, const tvc_batch_item *item)
     writes->items[writes->count++] = *item;
     writes->slots[slot] = (uint8_t)writes->count;
     writes->bytes += tvc_batch_item_bytes(item);
+    writes->held += held;
 }
 
 static void drop(write_list *writes, size_t from, size_t count)
@@ -316,7 +328,7 @@ static void flush(tavola_bulk *bulk, open_group **at)
 
     *at = group->next;
     bulk->open_writes -= group->writes.count;
-    bulk->open_bytes -= group->writes.bytes;
+    bulk->open_held -= group->writes.held;
     launch(bulk, &group->writes);
     tvc_release(group);
 }
@@ -348,22 +360,22 @@ static void flush_all(tavola_bulk *bulk)
         wait_for(bulk, oldest);
 }
 
-static bool has_room(const write_list *writes, const tvc_batch_item *item)
+static bool has_room(const write_list *writes, const tvc_batch_item *item, size_t held)
 {
     return writes->count < TVC_BATCH_WRITES_MAX &&
            writes->bytes + tvc_batch_item_bytes(item) + tvc_batch_frame_bytes() <=
                TVC_BATCH_BYTES_MAX &&
-           !has_entity(writes, item);
+           writes->held + held <= LIST_BYTES_MAX && !has_entity(writes, item);
 }
 
 /* Put an item into the group of its partition; false when there is no memory. */
-static bool put(tavola_bulk *bulk, const tvc_batch_item *item)
+static bool put(tavola_bulk *bulk, const tvc_batch_item *item, size_t held)
 {
     const char *partition_key = item->entity->partition_key;
     uint64_t hash = tv_hash(tv_slice_of(partition_key));
     open_group **at = find_group(bulk, partition_key, hash);
 
-    if (*at && !has_room(&(*at)->writes, item)) {
+    if (*at && !has_room(&(*at)->writes, item, held)) {
         flush(bulk, at);
         at = find_group(bulk, partition_key, hash);
     }
@@ -384,9 +396,9 @@ static bool put(tavola_bulk *bulk, const tvc_batch_item *item)
 
     if (!reserve(writes))
         return false;
-    append(writes, item);
+    append(writes, item, held);
     bulk->open_writes++;
-    bulk->open_bytes += tvc_batch_item_bytes(item);
+    bulk->open_held += held;
     if (writes->count == TVC_BATCH_WRITES_MAX)
         flush(bulk, at);
     return true;
@@ -444,11 +456,15 @@ tavola_err tvc_bulk_add(tavola_bulk *bulk, tavola_write write, const tavola_enti
         return err;
 
     err = tvc_batch_item_make_part(&item, bulk->table, true, NULL);
-    if (err == TAVOLA_OK &&
-        (bulk->open_writes >= OPEN_WRITES_MAX || bulk->open_bytes + item.part_len > OPEN_BYTES_MAX))
-        flush_some(bulk);
-    if (err == TAVOLA_OK && !put(bulk, &item))
-        err = TAVOLA_ERR_NO_MEMORY;
+    if (err == TAVOLA_OK) {
+        size_t held = held_by(&item);
+
+        while (bulk->open_writes &&
+               (bulk->open_writes >= OPEN_WRITES_MAX || bulk->open_held + held > OPEN_BYTES_MAX))
+            flush_some(bulk);
+        if (!put(bulk, &item, held))
+            err = TAVOLA_ERR_NO_MEMORY;
+    }
     if (err)
         tvc_batch_item_done(&item);
     return err;

@@ -207,8 +207,7 @@ TEST(what_is_not_there_is_not_found)
 
     CHECK_OK(tavola_table_delete(t.table, t.call));
     CHECK_ERR(tavola_get(t.table, "p", "r", t.call, &got), TAVOLA_ERR_NOT_FOUND);
-    if (!is_azurite())
-        CHECK_TEXT(tavola_call_code(t.call), "TableNotFound");
+    CHECK_TEXT(tavola_call_code(t.call), "TableNotFound");
     CHECK_ERR(tavola_insert(t.table, entity, t.call), TAVOLA_ERR_NOT_FOUND);
     CHECK_TEXT(tavola_call_code(t.call), "TableNotFound");
     tavola_entity_free(entity);

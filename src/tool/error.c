@@ -1,0 +1,154 @@
+/* What goes to stderr: one line for each error, questions, notes. */
+#include "text.h"
+#include "tool.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+tool_exit tool_exit_of(tavola_err err)
+{
+    switch (err) {
+    case TAVOLA_OK:
+    case TAVOLA_END:
+        return TOOL_OK;
+    case TAVOLA_ERR_NOT_FOUND:
+        return TOOL_NOT_FOUND;
+    case TAVOLA_ERR_EXISTS:
+    case TAVOLA_ERR_CONFLICT:
+    case TAVOLA_ERR_ETAG:
+        return TOOL_CONFLICT;
+    case TAVOLA_ERR_DENIED:
+        return TOOL_DENIED;
+    case TAVOLA_ERR_BUSY:
+    case TAVOLA_ERR_SERVER:
+    case TAVOLA_ERR_TIMEOUT:
+    case TAVOLA_ERR_NETWORK:
+        return TOOL_UNAVAILABLE;
+    default: /* UNKNOWN_OUTCOME too: "try again" is not the answer to it */
+        return TOOL_FAILURE;
+    }
+}
+
+/* Texts of servers, files and callers reach the terminal through here: one line, no controls. */
+static void say(const char *before, const char *text)
+{
+    bool has_colour = tool_has_colour(stderr);
+    tool_text line = {0};
+
+    tool_text_escape(&line, text, strlen(text), false);
+    fprintf(stderr, "%s%s%s%s\n", has_colour && *before ? "\033[31m" : "", before,
+            has_colour && *before ? "\033[0m" : "", line.at);
+    tool_text_done(&line);
+}
+
+static void say_list(const char *before, const char *format, va_list list)
+{
+    char *text = NULL;
+
+    if (vasprintf(&text, format, list) < 0)
+        text = NULL;
+    say(before, text ? text : "out of memory");
+    free(text);
+}
+
+/* What the codes of the library mean when the service has not said anything. */
+static const char *meaning_of(tavola_err err)
+{
+    switch (err) {
+    case TAVOLA_ERR_NOT_FOUND:
+        return "there is no such table, entity, queue or blob";
+    case TAVOLA_ERR_DENIED:
+        return "the key or signature does not allow it";
+    case TAVOLA_ERR_TIMEOUT:
+        return "no answer in time; --timeout SECONDS gives it longer";
+    case TAVOLA_ERR_NETWORK:
+        return "the service cannot be reached";
+    case TAVOLA_ERR_UNKNOWN_OUTCOME:
+        return "it was sent, no answer came: it may have been done, look before you repeat it";
+    case TAVOLA_ERR_INVALID:
+        return "a name or value is not valid";
+    case TAVOLA_ERR_TOO_LARGE:
+        return "it is too large";
+    case TAVOLA_ERR_NO_MEMORY:
+        return "out of memory";
+    default:
+        return "it did not work";
+    }
+}
+
+tool_exit tool_fail(const tool_run *run, tavola_err err, const char *text)
+{
+    const char *code = tavola_call_code(run->call);
+    const char *message = tavola_call_message(run->call);
+    const char *id = tavola_call_service_request_id(run->call);
+    bool was_sent = tavola_call_attempts(run->call) > 0;
+    tool_text line = {0};
+
+    if (!was_sent) {
+        message = text && *text ? text : *message ? message : meaning_of(err);
+        id = NULL;
+    }
+    tool_text_printf(&line, "%s: %s", *code ? code : tavola_err_name(err),
+                     *message ? message : meaning_of(err));
+    if (id)
+        tool_text_printf(&line, " (request %s)", id);
+    say("tavola: ", line.at);
+    tool_text_done(&line);
+    return err == TAVOLA_ERR_INVALID && !was_sent ? TOOL_USAGE : tool_exit_of(err);
+}
+
+tool_exit tool_refuse(const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    say_list("tavola: ", format, list);
+    va_end(list);
+    return TOOL_USAGE;
+}
+
+tool_exit tool_trouble(const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    say_list("tavola: ", format, list);
+    va_end(list);
+    return TOOL_FAILURE;
+}
+
+void tool_note(const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    say_list("", format, list);
+    va_end(list);
+}
+
+tool_exit tool_confirm(const tool_run *run, const char *format, ...)
+{
+    tool_text shown = {0};
+    char answer[16] = "";
+    va_list list;
+    char text[2048];
+
+    if (tool_has(run, TOOL_FLAG_YES))
+        return TOOL_OK;
+    if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
+        return tool_refuse("'tavola %s' destroys data: give --yes when it is not run on a terminal",
+                           run->verb->name);
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    tool_text_escape(&shown, text, strlen(text), false);
+    fprintf(stderr, "%s [y/N] ", shown.at);
+    fflush(stderr);
+    tool_text_done(&shown);
+    if (fgets(answer, sizeof answer, stdin) &&
+        (strcmp(answer, "y\n") == 0 || strcmp(answer, "yes\n") == 0 || strcmp(answer, "Y\n") == 0))
+        return TOOL_OK;
+    return tool_trouble("not done: the answer was not y");
+}

@@ -1,0 +1,73 @@
+/*
+ * The flags of the command line.  A flag means the same wherever it is accepted; a verb names the
+ * flags that it takes (tool_verb.flags), and every other one is refused before anything is sent.
+ */
+#ifndef TOOL_FLAGS_H
+#define TOOL_FLAGS_H
+#include <stdbool.h>
+#include <stdint.h>
+
+/* id, long name, letter or 0, what its value is (NULL: it has none), help */
+#define TOOL_FLAG_LIST(X)                                                                          \
+    X(CONNECTION, "connection", 'c', "NAME|STRING",                                                \
+      "the account: a name in the file of connections, or a string without a key")                 \
+    X(OUTPUT, "output", 'o', "FORMAT", "table, json, ndjson, csv, typed-csv, tsv or value")        \
+    X(TIMEOUT, "timeout", 0, "SECONDS", "give up an operation after this time, retries included")  \
+    X(HELP, "help", 'h', NULL, "what this command does and takes")                                 \
+    X(VERSION, "version", 0, NULL, "the version of the tool and of its library")                   \
+    X(SELECT, "select", 0, "NAMES", "only these properties, separated by commas")                  \
+    X(LIMIT, "limit", 0, "COUNT", "at most this many in all")                                      \
+    X(PAGE_SIZE, "page-size", 0, "COUNT", "at most this many in one request, 1 to 1000")           \
+    X(TOKEN, "token", 0, "TOKEN", "go on where an earlier command ended")                          \
+    X(YES, "yes", 'y', NULL, "do not ask")                                                         \
+    X(PLAN, "plan", 0, NULL, "tell on stderr how the service answered the query")                  \
+    X(IF_MATCH, "if-match", 0, "ETAG", "only if it still has this ETag; '*': only if it exists")   \
+    X(IF_ABSENT, "if-absent", 0, NULL, "only if there is none yet")                                \
+    X(IF_EXISTS, "if-exists", 0, NULL, "it is no failure when there is none")                      \
+    X(OR_INSERT, "or-insert", 0, NULL, "insert the entity if there is none to merge with")         \
+    X(WHERE, "where", 0, "FILTER",                                                                 \
+      "all entities that pass the filter, instead of one by its keys")                             \
+    X(NUMBER, "number", 'n', "COUNT", "how many")                                                  \
+    X(PREFIX, "prefix", 0, "TEXT", "only names that begin with this")                              \
+    X(DELIMITER, "delimiter", 0, "TEXT", "list what names have up to this only once")              \
+    X(PARTITIONS, "partitions", 0, NULL, "each partition key once: one request for each")          \
+    X(HIDDEN, "hidden", 0, "SECONDS", "hide the message from others for this time")                \
+    X(TTL, "ttl", 0, "SECONDS", "the message is gone after this time; -1: never")                  \
+    X(BASE64, "base64", 0, NULL, "the text of the message is the base64 of its bytes")             \
+    X(CONTENT_TYPE, "content-type", 0, "TYPE", "of the blob")                                      \
+    X(PERMISSIONS, "permissions", 0, "LETTERS", "what is allowed")                                 \
+    X(START, "start", 0, "TIME", "valid from: 2026-01-02, 2026-01-02T03:04Z or +1h")               \
+    X(EXPIRY, "expiry", 0, "TIME", "valid until, the same forms")                                  \
+    X(POLICY, "policy", 0, "ID", "the stored policy that it names")                                \
+    X(IP, "ip", 0, "RANGE", "addresses that may use it: 1.2.3.4 or 1.2.3.4-1.2.3.9")               \
+    X(HTTPS_ONLY, "https-only", 0, NULL, "not over plain HTTP")                                    \
+    X(START_PK, "start-pk", 0, "KEY", "the first partition key that it covers")                    \
+    X(START_RK, "start-rk", 0, "KEY", "the first row key there")                                   \
+    X(END_PK, "end-pk", 0, "KEY", "the last partition key that it covers")                         \
+    X(END_RK, "end-rk", 0, "KEY", "the last row key there")                                        \
+    X(SERVICES, "services", 0, "LETTERS", "of b (blob), q (queue), t (table), f (file)")           \
+    X(TYPES, "types", 0, "LETTERS", "of s (service), c (container, table, queue), o (object)")
+
+enum tool_flag_id {
+#define X(id, name, letter, value, help) TOOL_FLAG_##id,
+    TOOL_FLAG_LIST(X)
+#undef X
+        TOOL_FLAGS_END
+};
+typedef enum tool_flag_id tool_flag_id;
+
+/* A set of flags, for tool_verb.flags: TOOL_BIT(LIMIT) | TOOL_BIT(SELECT) */
+#define TOOL_BIT(id) (UINT64_C(1) << TOOL_FLAG_##id)
+#define TOOL_COMMON_FLAGS                                                                          \
+    (TOOL_BIT(CONNECTION) | TOOL_BIT(OUTPUT) | TOOL_BIT(TIMEOUT) | TOOL_BIT(HELP))
+_Static_assert(TOOL_FLAGS_END <= 64, "a set of flags is one word");
+
+typedef struct tool_flag {
+    const char *name;
+    char letter;       /* 0: it has only its name */
+    const char *value; /* NULL: it has none */
+    const char *help;
+} tool_flag;
+extern const tool_flag tool_flags[TOOL_FLAGS_END];
+
+#endif

@@ -1,0 +1,88 @@
+/* Help, made of the tables of verbs and flags. */
+#include "help.h"
+#include "text.h"
+
+#include <string.h>
+
+void tool_help_flags(uint64_t flags, FILE *to)
+{
+    for (int id = 0; id < TOOL_FLAGS_END; id++) {
+        const tool_flag *flag = &tool_flags[id];
+        char left[64];
+
+        if (!(flags & UINT64_C(1) << id))
+            continue;
+        snprintf(left, sizeof left, "%s%c%s--%s%s%s", flag->letter ? "-" : " ",
+                 flag->letter ? flag->letter : ' ', flag->letter ? ", " : "  ", flag->name,
+                 flag->value ? " " : "", flag->value ? flag->value : "");
+        fprintf(to, "  %-28s %s\n", left, flag->help);
+    }
+}
+
+void tool_help_verb(const tool_verb *verb, FILE *to)
+{
+    fprintf(to, "usage: tavola %s%s%s [flags]\n\n  %s.\n\nFlags:\n", verb->name,
+            *verb->arguments ? " " : "", verb->arguments, verb->help);
+    tool_help_flags(verb->flags | TOOL_COMMON_FLAGS, to);
+}
+
+/* All verbs whose names begin with the words. */
+static size_t list_verbs(const char *group, FILE *to)
+{
+    size_t count = 0, size = strlen(group);
+
+    for (const tool_verb *const *table = tool_verb_tables; *table; table++) {
+        size_t before = count;
+
+        for (const tool_verb *verb = *table; verb->name; verb++) {
+            tool_text left = {0};
+
+            if (size && (strncmp(verb->name, group, size) != 0 || verb->name[size] != ' '))
+                continue;
+            if (count++ == before && before)
+                fputc('\n', to);
+            tool_text_printf(&left, "%s %s", verb->name, verb->arguments);
+            if (left.size > 36)
+                fprintf(to, "  %s\n  %-36s %s\n", left.at, "", verb->help);
+            else
+                fprintf(to, "  %-36s %s\n", left.at, verb->help);
+            tool_text_done(&left);
+        }
+    }
+    return count;
+}
+
+void tool_help(FILE *to)
+{
+    fputs("usage: tavola VERB [arguments] [flags]\n\n"
+          "Tables, queues and blobs of Azure Storage, tavolad and Azurite.\n\n",
+          to);
+    list_verbs("", to);
+    fputs("\nFlags of all commands:\n", to);
+    tool_help_flags(TOOL_COMMON_FLAGS, to);
+    fputs("\n'tavola help VERB' tells more.  Values are typed by their suffix: Age:int32=30; a "
+          "value without one is a String.\n",
+          to);
+}
+
+tool_exit tool_help_words(const char *const *words, size_t count)
+{
+    tool_text name = {0};
+    const tool_verb *found = NULL;
+    tool_exit exit = TOOL_OK;
+
+    for (size_t i = 0; i < count; i++)
+        tool_text_printf(&name, "%s%s", i ? " " : "", words[i]);
+    for (const tool_verb *const *table = tool_verb_tables; name.size && *table; table++)
+        for (const tool_verb *verb = *table; verb->name; verb++)
+            if (strcmp(verb->name, name.at) == 0)
+                found = verb;
+    if (found)
+        tool_help_verb(found, stdout);
+    else if (!name.size)
+        tool_help(stdout);
+    else if (!list_verbs(name.at, stdout))
+        exit = tool_refuse("there is no command '%s'; 'tavola help' lists them", name.at);
+    tool_text_done(&name);
+    return exit;
+}

@@ -1,0 +1,12 @@
+/* Help, made of the tables of verbs and flags, so that it cannot lag behind them. */
+#ifndef TOOL_HELP_H
+#define TOOL_HELP_H
+#include "tool.h"
+
+void tool_help(FILE *to);
+void tool_help_verb(const tool_verb *verb, FILE *to);
+void tool_help_flags(uint64_t flags, FILE *to);
+/* The help of the verb of this name, or of all verbs that begin with it. */
+tool_exit tool_help_words(const char *const *words, size_t count);
+
+#endif

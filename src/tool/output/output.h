@@ -1,0 +1,42 @@
+/*
+ * What goes to stdout.  A verb opens an output, gives it entities or records one by one and closes
+ * it; the format is that of -o, else a table on a terminal and NDJSON elsewhere (bare values for
+ * verbs that are plain).
+ *
+ * json and ndjson, and with --select also csv, tsv and value, are written as they come.  csv,
+ * typed-csv and tsv without --select must know the names of all properties first and keep
+ * everything until the end; table keeps a thousand rows.
+ */
+#ifndef TOOL_OUTPUT_H
+#define TOOL_OUTPUT_H
+#include "../tool.h"
+
+typedef enum tool_format {
+    TOOL_TABLE,
+    TOOL_JSON,
+    TOOL_NDJSON,
+    TOOL_CSV,
+    TOOL_TYPED_CSV,
+    TOOL_TSV,
+    TOOL_VALUE
+} tool_format;
+
+/* A property of a record: things that are not entities, such as messages. */
+typedef struct tool_field {
+    const char *name;
+    tavola_value value; /* type NONE: it has none */
+} tool_field;
+
+typedef struct tool_output tool_output;
+/* TOOL_USAGE for an unknown format.  `is_list`: json is an array; else one record is expected, and
+ * a table stands upright. */
+tool_exit tool_output_open(const tool_run *run, bool is_list, tool_output **ret_output);
+tool_format tool_output_format(const tool_output *output);
+void tool_output_entity(tool_output *output, const tavola_entity *entity);
+void tool_output_record(tool_output *output, const tool_field *fields, size_t count);
+/* Writes what was kept, and frees. */
+void tool_output_close(tool_output *output);
+/* One record, alone. */
+tool_exit tool_output_one(const tool_run *run, const tool_field *fields, size_t count);
+
+#endif

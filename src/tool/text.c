@@ -1,0 +1,170 @@
+#include "text.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *check(void *memory)
+{
+    if (memory)
+        return memory;
+    fputs("tavola: out of memory\n", stderr);
+    exit(1);
+}
+
+void *tool_alloc(size_t size)
+{
+    return check(calloc(1, size ? size : 1));
+}
+
+void *tool_resize(void *memory, size_t size)
+{
+    return check(realloc(memory, size ? size : 1));
+}
+
+char *tool_copy_part(const char *text, size_t size)
+{
+    char *copy = tool_alloc(size + 1);
+
+    memcpy(copy, text, size);
+    return copy;
+}
+
+char *tool_copy(const char *text)
+{
+    return tool_copy_part(text, strlen(text));
+}
+
+static void make_room(tool_text *text, size_t more)
+{
+    size_t needed = text->size + more + 1;
+
+    if (needed <= text->room)
+        return;
+    text->room = needed < 64 ? 64 : needed + needed / 2;
+    text->at = tool_resize(text->at, text->room);
+}
+
+void tool_text_add(tool_text *text, const void *bytes, size_t size)
+{
+    make_room(text, size);
+    if (size)
+        memcpy(text->at + text->size, bytes, size);
+    text->size += size;
+    text->at[text->size] = '\0';
+}
+
+void tool_text_puts(tool_text *text, const char *more)
+{
+    tool_text_add(text, more, strlen(more));
+}
+
+void tool_text_printf(tool_text *text, const char *format, ...)
+{
+    char *more = NULL;
+    va_list list;
+    int size;
+
+    va_start(list, format);
+    size = vasprintf(&more, format, list);
+    va_end(list);
+    check(size < 0 ? NULL : more);
+    tool_text_add(text, more, (size_t)size);
+    free(more);
+}
+
+void tool_text_done(tool_text *text)
+{
+    free(text->at);
+    *text = (tool_text){0};
+}
+
+bool tool_text_read_file(tool_text *text, const char *path)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    FILE *file = is_stdin ? stdin : fopen(path, "re");
+    bool has_worked;
+
+    if (!file)
+        return false;
+    tool_text_puts(text, "");
+    for (;;) {
+        make_room(text, 65536);
+        errno = 0;
+        size_t size = fread(text->at + text->size, 1, 65536, file);
+        text->size += size;
+        if (size == 0)
+            break;
+    }
+    text->at[text->size] = '\0';
+    has_worked = !ferror(file);
+    if (!is_stdin) {
+        int error = errno;
+        fclose(file);
+        errno = error;
+    }
+    return has_worked;
+}
+
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+void tool_text_base64(tool_text *text, const void *bytes, size_t size)
+{
+    const uint8_t *from = bytes;
+
+    tool_text_puts(text, "");
+    for (size_t i = 0; i < size; i += 3) {
+        uint32_t group = (uint32_t)from[i] << 16;
+        char four[4];
+
+        if (i + 1 < size)
+            group |= (uint32_t)from[i + 1] << 8;
+        if (i + 2 < size)
+            group |= from[i + 2];
+        four[0] = digits[group >> 18];
+        four[1] = digits[group >> 12 & 63];
+        four[2] = i + 1 < size ? digits[group >> 6 & 63] : '=';
+        four[3] = i + 2 < size ? digits[group & 63] : '=';
+        tool_text_add(text, four, 4);
+    }
+}
+
+static int digit_of(char c)
+{
+    const char *found = c ? strchr(digits, c) : NULL;
+
+    return found ? (int)(found - digits) : -1;
+}
+
+bool tool_text_unbase64(tool_text *text, const char *base64, size_t size)
+{
+    size_t padding = 0;
+
+    tool_text_puts(text, "");
+    if (size % 4 != 0)
+        return false;
+    while (padding < 2 && padding < size && base64[size - 1 - padding] == '=')
+        padding++;
+    for (size_t i = 0; i < size; i += 4) {
+        size_t count = i + 4 == size ? 4 - padding : 4;
+        uint32_t group = 0;
+        char three[3];
+
+        for (size_t k = 0; k < 4; k++) {
+            int digit = k < count ? digit_of(base64[i + k]) : 0;
+            if (digit < 0)
+                return false;
+            group = group << 6 | (uint32_t)digit;
+        }
+        three[0] = (char)(group >> 16);
+        three[1] = (char)(group >> 8);
+        three[2] = (char)group;
+        /* Bits behind the last byte would be lost. */
+        if ((count == 3 && three[2]) || (count == 2 && (three[1] || three[2])))
+            return false;
+        tool_text_add(text, three, count - 1);
+    }
+    return true;
+}

@@ -1,0 +1,44 @@
+/*
+ * Memory and text of the tool.  A program that runs for one command may end when memory is short:
+ * these say so and exit.
+ */
+#ifndef TOOL_TEXT_H
+#define TOOL_TEXT_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+void *tool_alloc(size_t size);
+void *tool_resize(void *memory, size_t size);
+char *tool_copy(const char *text);
+char *tool_copy_part(const char *text, size_t size);
+
+/* Bytes that grow; there is a NUL after the last one.  {0} is empty. */
+typedef struct tool_text {
+    char *at;
+    size_t size, room;
+} tool_text;
+void tool_text_add(tool_text *text, const void *bytes, size_t size);
+void tool_text_puts(tool_text *text, const char *more);
+void tool_text_printf(tool_text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void tool_text_done(tool_text *text);
+/* Read a whole file, "-" is standard input; false with errno. */
+bool tool_text_read_file(tool_text *text, const char *path);
+
+/* The base64 of bytes, and back: false when it is not strict base64. */
+void tool_text_base64(tool_text *text, const void *bytes, size_t size);
+bool tool_text_unbase64(tool_text *text, const char *base64, size_t size);
+
+/* The character at `at` (of `size` bytes, at least one) and its bytes; what is not UTF-8 is U+FFFD
+ * of one byte. */
+uint32_t tool_utf8_next(const char *at, size_t size, size_t *ret_bytes);
+/* How many columns of a terminal a character takes: 0, 1 or 2. */
+unsigned tool_char_width(uint32_t c);
+unsigned tool_text_width(const char *text, size_t size);
+/* Whether a terminal would obey it instead of showing it: C0, C1, marks that turn the direction. */
+bool tool_is_control(uint32_t c);
+/* The text with such characters as \n, \t, \x1b, \u202e, and \ itself doubled if asked for. */
+void tool_text_escape(tool_text *text, const char *from, size_t size, bool with_backslash);
+
+#endif

@@ -1,0 +1,103 @@
+/*
+ * tavola, the command line tool: what its parts share.  It is a program over tavola.h and knows
+ * nothing else of libtavola or of the server.
+ *
+ * A verb is a row of a table (verbs.c lists the tables): its name, what it takes, one line of help
+ * and a function.  main.c reads the command line, finds the verb, checks flags and the number of
+ * arguments and calls the function, whose result is the exit code.  A function that returns
+ * something other than TOOL_OK has printed one line on stderr that says why (tool_fail,
+ * tool_refuse); no other function prints there.
+ */
+#ifndef TOOL_H
+#define TOOL_H
+#include "flags.h"
+
+#include <stdio.h>
+#include <tavola.h>
+
+/* The exit codes: part of the interface, see docs/tool.md. */
+typedef enum tool_exit {
+    TOOL_OK = 0,
+    TOOL_FAILURE = 1,
+    TOOL_USAGE = 2,
+    TOOL_NOT_FOUND = 3,
+    TOOL_CONFLICT = 4, /* there is one already, or its ETag is another */
+    TOOL_DENIED = 5,
+    TOOL_UNAVAILABLE = 6
+} tool_exit;
+
+typedef struct tool_run tool_run;
+typedef struct tool_verb {
+    const char *name;       /* "table create": one to three words */
+    const char *arguments;  /* "TABLE PARTITION ROW [NAME:TYPE=VALUE]..." */
+    const char *help;       /* one line, no full stop */
+    int args_min, args_max; /* -1: any number */
+    uint64_t flags;         /* TOOL_BIT(..) of those that it takes beside the common ones */
+    tool_exit (*run)(tool_run *run);
+    bool is_plain; /* without -o it prints bare values, also when piped: a count, a signature */
+    bool is_pair;  /* takes -c twice, from and to */
+} tool_verb;
+
+/* One run of the tool.  `args` are the words after the verb, flags apart. */
+struct tool_run {
+    const tool_verb *verb;
+    const char **args;
+    size_t arg_count;
+    struct {
+        tool_flag_id id;
+        const char *value; /* "" for a flag without one */
+    } * given;
+    size_t given_count;
+    tavola_call *call;         /* with the timeout of --timeout; for one operation after another */
+    tavola_client *clients[2]; /* of the first and the second -c, once they were needed */
+};
+
+/* The tables of verbs, each ending with a row without a name; NULL ends the list. */
+extern const tool_verb *const tool_verb_tables[];
+
+/* ---- flags --------------------------------------------------------------------------------- */
+bool tool_has(const tool_run *run, tool_flag_id id);
+/* The value of a flag, NULL when it was not given. */
+const char *tool_value_of(const tool_run *run, tool_flag_id id);
+const char *tool_value_nth(const tool_run *run, tool_flag_id id, size_t nth);
+/* A flag that is a whole number; untouched when it was not given.  TOOL_USAGE when it is not one
+ * between the two. */
+tool_exit tool_number_of(const tool_run *run, tool_flag_id id, int64_t least, int64_t most,
+                         int64_t *ret_number);
+/* A flag that is a time; the same. */
+tool_exit tool_time_of(const tool_run *run, tool_flag_id id, tavola_ticks *ret_time);
+/* The names of a list like --select, ending with NULL; NULL when it was not given.  Free it with
+ * tool_names_free. */
+char **tool_names_of(const tool_run *run, tool_flag_id id);
+void tool_names_free(char **names);
+/* Split the command line into flags and words and find the verb. */
+tool_exit tool_parse(tool_run *run, int argc, char **argv);
+void tool_run_done(tool_run *run);
+
+/* ---- connections --------------------------------------------------------------------------- */
+/* The client of the run; made when it is first needed, closed at the end.  Sends nothing. */
+tool_exit tool_client(tool_run *run, tavola_client **ret_client);
+tool_exit tool_client_nth(tool_run *run, size_t nth, tavola_client **ret_client);
+/* A table of it; close it. */
+tool_exit tool_table(tool_run *run, const char *name, tavola_table **ret_table);
+
+/* ---- errors and questions ------------------------------------------------------------------ */
+tool_exit tool_exit_of(tavola_err err);
+/* What an operation with run->call has failed with, as one line: code, message, request id.  `text`
+ * is for errors that were found before anything was sent and left no message there; or NULL. */
+tool_exit tool_fail(const tool_run *run, tavola_err err, const char *text);
+/* A mistake of the caller: one line that says what to do.  Returns TOOL_USAGE. */
+tool_exit tool_refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Something else that failed: a file, a full disk.  Returns TOOL_FAILURE. */
+tool_exit tool_trouble(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* A line on stderr that is not an error: the next token, a plan. */
+void tool_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Before something is destroyed: asks on a terminal, wants --yes elsewhere.  TOOL_OK: do it. */
+tool_exit tool_confirm(const tool_run *run, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- the terminal -------------------------------------------------------------------------- */
+bool tool_has_colour(FILE *stream);
+unsigned tool_width(void); /* columns of stdout; 0: not a terminal */
+
+#endif

@@ -1,0 +1,104 @@
+/*
+ * Characters on a terminal.  wcwidth() depends on the locale, which a service or a container often
+ * does not have; the ranges here are those that matter for columns that line up.
+ */
+#include "text.h"
+
+uint32_t tool_utf8_next(const char *at, size_t size, size_t *ret_bytes)
+{
+    const uint8_t *byte = (const uint8_t *)at;
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t count = byte[0] < 0x80   ? 1
+                   : byte[0] < 0xc2 ? 0
+                   : byte[0] < 0xe0 ? 2
+                   : byte[0] < 0xf0 ? 3
+                   : byte[0] < 0xf5 ? 4
+                                    : 0;
+    uint32_t c;
+
+    *ret_bytes = 1;
+    if (count == 0 || count > size)
+        return 0xfffd;
+    c = count == 1 ? byte[0] : byte[0] & (0x7f >> count);
+    for (size_t i = 1; i < count; i++) {
+        if ((byte[i] & 0xc0) != 0x80)
+            return 0xfffd;
+        c = c << 6 | (byte[i] & 0x3f);
+    }
+    if (c < least[count] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+        return 0xfffd;
+    *ret_bytes = count;
+    return c;
+}
+
+typedef struct range {
+    uint32_t from, to;
+} range;
+
+static bool is_in(const range *ranges, size_t count, uint32_t c)
+{
+    for (size_t i = 0; i < count; i++)
+        if (c >= ranges[i].from && c <= ranges[i].to)
+            return true;
+    return false;
+}
+#define IS_IN(ranges, c) is_in(ranges, sizeof(ranges) / sizeof((ranges)[0]), c)
+
+static const range no_width[] = {
+    {0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},     {0x610, 0x61a},     {0x64b, 0x65f},
+    {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x200b, 0x200d},   {0x20d0, 0x20ff},   {0xfe00, 0xfe0f},
+    {0xfe20, 0xfe2f}, {0xfeff, 0xfeff}, {0x1f3fb, 0x1f3ff}, {0xe0100, 0xe01ef},
+};
+static const range wide[] = {
+    {0x1100, 0x115f},   {0x231a, 0x231b},   {0x2e80, 0x303e},   {0x3041, 0x33ff},
+    {0x3400, 0x4dbf},   {0x4e00, 0x9fff},   {0xa000, 0xa4cf},   {0xa960, 0xa97f},
+    {0xac00, 0xd7a3},   {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},
+    {0xffe0, 0xffe6},   {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff},
+    {0x1fa70, 0x1faff}, {0x20000, 0x3fffd},
+};
+
+unsigned tool_char_width(uint32_t c)
+{
+    if (c < 0x300)
+        return 1;
+    return IS_IN(no_width, c) ? 0 : IS_IN(wide, c) ? 2 : 1;
+}
+
+unsigned tool_text_width(const char *text, size_t size)
+{
+    unsigned width = 0;
+
+    for (size_t i = 0, bytes; i < size; i += bytes)
+        width += tool_char_width(tool_utf8_next(text + i, size - i, &bytes));
+    return width;
+}
+
+bool tool_is_control(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 ||
+           (c >= 0x200e && c <= 0x200f) || (c >= 0x202a && c <= 0x202e) ||
+           (c >= 0x2066 && c <= 0x2069);
+}
+
+void tool_text_escape(tool_text *text, const char *from, size_t size, bool with_backslash)
+{
+    tool_text_puts(text, "");
+    for (size_t i = 0, bytes; i < size; i += bytes) {
+        uint32_t c = tool_utf8_next(from + i, size - i, &bytes);
+
+        if (c == '\n')
+            tool_text_puts(text, "\\n");
+        else if (c == '\r')
+            tool_text_puts(text, "\\r");
+        else if (c == '\t')
+            tool_text_puts(text, "\\t");
+        else if (c == '\\' && with_backslash)
+            tool_text_puts(text, "\\\\");
+        else if (tool_is_control(c))
+            tool_text_printf(text, c < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned)c);
+        else if (c == 0xfffd && bytes == 1)
+            tool_text_printf(text, "\\x%02x", (unsigned)(uint8_t)from[i]);
+        else
+            tool_text_add(text, from + i, bytes);
+    }
+}

@@ -1,0 +1,11 @@
+/* The tables of verbs.  A new one is declared here and listed in verbs.c. */
+#ifndef TOOL_VERBS_H
+#define TOOL_VERBS_H
+#include "tool.h"
+
+extern const tool_verb tool_table_verbs[];
+extern const tool_verb tool_entity_verbs[];
+extern const tool_verb tool_query_verbs[];
+extern const tool_verb tool_own_verbs[]; /* help, completion */
+
+#endif

@@ -1,0 +1,180 @@
+/* One entity by its keys: get, insert, put, merge, delete. */
+#include "../output/output.h"
+#include "../query.h"
+#include "../values.h"
+#include "../verbs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static tool_exit get(tool_run *run)
+{
+    char **names = tool_select_of(run);
+    tavola_table *table = NULL;
+    tavola_entity *entity = NULL;
+    tool_output *output = NULL;
+    tool_exit exit = tool_table(run, run->args[0], &table);
+    tavola_err err;
+
+    if (!exit)
+        exit = tool_output_open(run, false, &output);
+    if (exit)
+        goto out;
+    err = names ? tavola_get_select(table, run->args[1], run->args[2], (const char *const *)names,
+                                    run->call, &entity)
+                : tavola_get(table, run->args[1], run->args[2], run->call, &entity);
+    if (err)
+        exit = tool_fail(run, err, NULL);
+    else
+        tool_output_entity(output, entity);
+
+out:
+    tool_output_close(output);
+    tavola_entity_free(entity);
+    tavola_table_close(table);
+    tool_names_free(names);
+    return exit;
+}
+
+/* The entity that the arguments describe: keys, then properties. */
+static tool_exit build(tool_run *run, tavola_entity **ret_entity)
+{
+    tool_exit exit = TOOL_OK;
+
+    *ret_entity = tavola_entity_new(run->args[1], run->args[2]);
+    if (tavola_entity_error(*ret_entity))
+        exit = tool_refuse("%s", tavola_entity_error_text(*ret_entity));
+    return exit ? exit : tool_entity_set(*ret_entity, run->args + 3, run->arg_count - 3);
+}
+
+/* All writes of one entity: build it, send it, print its new etag. */
+static tool_exit write(tool_run *run, tavola_write how)
+{
+    const char *if_match = tool_value_of(run, TOOL_FLAG_IF_MATCH);
+    tavola_table *table = NULL;
+    tavola_entity *entity = NULL;
+    tavola_err err = TAVOLA_OK;
+    tool_exit exit = build(run, &entity);
+
+    if (!exit)
+        exit = tool_table(run, run->args[0], &table);
+    if (exit)
+        goto out;
+    switch (how) {
+    case TAVOLA_INSERT:
+        err = tavola_insert(table, entity, run->call);
+        break;
+    case TAVOLA_INSERT_OR_REPLACE:
+        err = if_match ? tavola_replace(table, entity, if_match, run->call)
+                       : tavola_insert_or_replace(table, entity, run->call);
+        break;
+    case TAVOLA_INSERT_OR_MERGE:
+        err = tavola_insert_or_merge(table, entity, run->call);
+        break;
+    default:
+        err = tavola_merge(table, entity, if_match ? if_match : TAVOLA_ANY, run->call);
+        break;
+    }
+    if (err)
+        exit = tool_fail(run, err, tavola_entity_error_text(entity));
+
+out:
+    tavola_entity_free(entity);
+    tavola_table_close(table);
+    return exit;
+}
+
+static tool_exit insert(tool_run *run)
+{
+    return write(run, TAVOLA_INSERT);
+}
+
+static tool_exit put(tool_run *run)
+{
+    return write(run, TAVOLA_INSERT_OR_REPLACE);
+}
+
+static tool_exit merge(tool_run *run)
+{
+    if (tool_has(run, TOOL_FLAG_OR_INSERT) && tool_has(run, TOOL_FLAG_IF_MATCH))
+        return tool_refuse("--or-insert and --if-match exclude each other: give one of them");
+    return write(run, tool_has(run, TOOL_FLAG_OR_INSERT) ? TAVOLA_INSERT_OR_MERGE : TAVOLA_MERGE);
+}
+
+static tool_exit delete_one(tool_run *run, tavola_table *table)
+{
+    const char *partition = run->args[1], *row = run->args[2];
+    const char *if_match = tool_value_of(run, TOOL_FLAG_IF_MATCH);
+    tool_exit exit =
+        tool_confirm(run, "Delete entity '%s' '%s' of table %s?", partition, row, run->args[0]);
+    tavola_err err;
+
+    if (exit)
+        return exit;
+    err = tool_has(run, TOOL_FLAG_IF_EXISTS) && !if_match
+              ? tavola_delete_if_present(table, partition, row, run->call)
+              : tavola_delete(table, partition, row, if_match, run->call);
+    if (err == TAVOLA_ERR_NOT_FOUND && tool_has(run, TOOL_FLAG_IF_EXISTS))
+        err = TAVOLA_OK;
+    return err ? tool_fail(run, err, NULL) : TOOL_OK;
+}
+
+/* delete TABLE --where FILTER VALUE... */
+static tool_exit delete_many(tool_run *run, tavola_table *table)
+{
+    const char **words = tool_alloc((run->arg_count + 1) * sizeof *words);
+    tavola_filter *filter = NULL;
+    uint64_t count = 0;
+    tool_exit exit;
+    tavola_err err;
+
+    words[0] = tool_value_of(run, TOOL_FLAG_WHERE);
+    memcpy(words + 1, run->args + 1, (run->arg_count - 1) * sizeof *words);
+    exit = tool_filter_of(words, run->arg_count, &filter);
+    free(words);
+    if (!exit)
+        exit = tool_confirm(run, "Delete all entities of table %s where %s?", run->args[0],
+                            tool_value_of(run, TOOL_FLAG_WHERE));
+    if (exit) {
+        tavola_filter_free(filter);
+        return exit;
+    }
+    err = tavola_delete_where(table, filter, run->call, &count);
+    if (err)
+        return tool_fail(run, err, NULL);
+    return tool_output_one(run, &(tool_field){"Deleted", tavola_int64((int64_t)count)}, 1);
+}
+
+static tool_exit delete (tool_run *run)
+{
+    bool is_many = tool_has(run, TOOL_FLAG_WHERE);
+    tavola_table *table = NULL;
+    tool_exit exit;
+
+    if (!is_many && run->arg_count != 3)
+        return tool_refuse("it goes: tavola delete TABLE PARTITION ROW, or tavola delete TABLE "
+                           "--where FILTER [VALUE]...");
+    exit = tool_table(run, run->args[0], &table);
+    if (!exit)
+        exit = is_many ? delete_many(run, table) : delete_one(run, table);
+    tavola_table_close(table);
+    return exit;
+}
+
+#define KEYS_AND_PROPERTIES "TABLE PARTITION ROW [NAME:TYPE=VALUE]..."
+
+const tool_verb tool_entity_verbs[] = {
+    {"get", "TABLE PARTITION ROW", "Read one entity by its keys", 3, 3, TOOL_BIT(SELECT),
+     .run = get},
+    {"insert", KEYS_AND_PROPERTIES, "Add an entity; exit code 4 when there is one of these keys", 3,
+     -1, 0, .run = insert},
+    {"put", KEYS_AND_PROPERTIES, "Write a whole entity in place of what is there, if anything", 3,
+     -1, TOOL_BIT(IF_MATCH), .run = put},
+    {"merge", KEYS_AND_PROPERTIES, "Set some properties of an entity and leave the others", 3, -1,
+     TOOL_BIT(IF_MATCH) | TOOL_BIT(OR_INSERT), .run = merge},
+    {"delete", "TABLE PARTITION ROW | TABLE --where FILTER [VALUE]...",
+     "Delete an entity by its keys, or all that pass a filter", 1, -1,
+     TOOL_BIT(YES) | TOOL_BIT(IF_MATCH) | TOOL_BIT(IF_EXISTS) | TOOL_BIT(WHERE), .run = delete,
+     .is_plain = true},
+    {0},
+};

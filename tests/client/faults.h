@@ -195,4 +195,70 @@ static inline void kill_everywhere(const kill_case *one)
     CHECK(runs >= 3);
 }
 
+/* A client through the proxies that tries again, soon. */
+static inline tavola_client *open_stubborn_client(void)
+{
+    tavola_client_options options = {
+        .struct_size = sizeof options, .retry_max = 3, .retry_delay_ms = 5, .proxy = ""};
+    tavola_client *client = NULL;
+
+    if (tavola_client_open(fault_proxies.connection, &options, &client, NULL) != TAVOLA_OK)
+        CHECK_FAIL("the client does not open");
+    return client;
+}
+
+/* How many requests the proxies have seen since CLEAR. */
+static inline unsigned count_requests(void)
+{
+    char line[LINE_SIZE] = "";
+    unsigned requests = 0;
+
+    command("STATS", line);
+    CHECK(sscanf(line, "open=%*u total=%*u peak=%*u requests=%u", &requests) == 1);
+    return requests;
+}
+
+/*
+ * The same pattern with a client that lives and tries again, while the answer to one of its
+ * requests, each in turn, is lost: it is done, or not known to be.
+ */
+static inline void lose_everywhere(const kill_case *one)
+{
+    static char rows[KILL_RUNS_MAX][64];
+    static tavola_err errs[KILL_RUNS_MAX];
+    unsigned runs = 0;
+    bool was_hit = true;
+
+    for (unsigned n = 1; was_hit; n++, runs++) {
+        char text[64];
+
+        CHECK(runs < KILL_RUNS_MAX);
+        snprintf(rows[runs], sizeof rows[runs], "the answer to request %u is lost", n);
+        t_row = rows[runs];
+        if (one->prepare)
+            one->prepare(runs);
+        snprintf(text, sizeof text, "PLAN cut_answer 0 on %u", n);
+        command("CLEAR", NULL);
+        command(text, NULL);
+
+        tavola_client *client = open_stubborn_client();
+
+        errs[runs] = one->act(client, runs);
+        tavola_client_close(client);
+        command("SETTLE", NULL);
+        was_hit = count_requests() >= n;
+        if (errs[runs] != TAVOLA_OK && (errs[runs] != TAVOLA_ERR_UNKNOWN_OUTCOME || !was_hit))
+            CHECK_FAIL("it ends with %s", tavola_err_name(errs[runs]));
+    }
+    command("CLEAR", NULL);
+    t_row = "recovery";
+    if (one->recover)
+        one->recover(runs);
+    for (unsigned run = 0; run < runs; run++) {
+        t_row = rows[run];
+        one->check(run, errs[run]);
+    }
+    CHECK(runs >= 2);
+}
+
 #endif

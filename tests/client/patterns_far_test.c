@@ -595,6 +595,16 @@ TEST(a_copy_that_was_right_is_written_all_the_same)
     put_while("old", write_copy_of_35);
 }
 
+TEST(a_lost_answer_leaves_at_most_work_for_a_worker)
+{
+    static const kill_case change = {.prepare = prepare_employee,
+                                     .act = change_employee,
+                                     .recover = recover,
+                                     .check = check_change};
+
+    lose_everywhere(&change);
+}
+
 /* ---- races ---- */
 
 enum { RACERS = 6, RACES = 15 };
@@ -651,6 +661,7 @@ int main(void)
         FAR_TEST(a_client_that_dies_in_a_first_put_leaves_work_for_a_worker),
         FAR_TEST(a_client_that_dies_in_a_delete_leaves_work_for_a_worker),
         FAR_TEST(a_worker_that_dies_in_a_repair_is_followed_by_another),
+        FAR_TEST(a_lost_answer_leaves_at_most_work_for_a_worker),
         FAR_TEST(a_copy_that_comes_late_goes_with_its_value),
         FAR_TEST(a_copy_that_was_right_is_written_all_the_same),
         FAR_TEST(many_writers_leave_copies_equal_to_the_primaries),

@@ -394,6 +394,14 @@ TEST(a_client_that_dies_leaves_no_stale_copy)
     kill_everywhere(&delete);
 }
 
+TEST(a_lost_answer_leaves_no_stale_copy)
+{
+    static const kill_case change = {
+        .prepare = prepare_employee, .act = change_employee, .check = check_change};
+
+    lose_everywhere(&change);
+}
+
 /* ---- races ---- */
 
 enum { RACERS = 6, RACES = 25 };
@@ -446,6 +454,7 @@ int main(void)
         LIVE_TEST(ninety_nine_indexes_are_one_transaction),
         LIVE_TEST(copies_are_encrypted_like_their_entity),
         LIVE_TEST(a_client_that_dies_leaves_no_stale_copy),
+        LIVE_TEST(a_lost_answer_leaves_no_stale_copy),
         LIVE_TEST(many_writers_leave_indexes_equal_to_the_entities),
     };
 

@@ -127,6 +127,8 @@ TEST(a_client_that_dies_can_add_its_entry_again)
 
     log_start = tavola_now();
     kill_everywhere(&one);
+    log_start = tavola_now();
+    lose_everywhere(&one);
 }
 
 /* ---- a table for each day ---- */

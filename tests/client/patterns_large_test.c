@@ -315,6 +315,14 @@ TEST(a_client_that_dies_in_a_first_put_or_a_delete_leaves_only_what_is_swept)
     kill_everywhere(&delete);
 }
 
+TEST(a_lost_answer_leaves_no_entity_without_its_blob)
+{
+    static const kill_case replace = {
+        .prepare = prepare_old, .act = put_new, .recover = sweep_all, .check = check_put};
+
+    lose_everywhere(&replace);
+}
+
 /* ---- races ---- */
 
 enum { RACERS = 5, RACES = 12 };
@@ -436,6 +444,13 @@ TEST(a_client_that_dies_writes_its_line_once_or_not)
     kill_everywhere(&one);
 }
 
+TEST(a_lost_answer_writes_a_line_once)
+{
+    static const kill_case one = {.act = append_line, .check = check_line};
+
+    lose_everywhere(&one);
+}
+
 TEST(many_writers_lose_no_line)
 {
     run_threads(4, append_lines);
@@ -452,10 +467,12 @@ int main(void)
         LARGE_TEST(a_sweep_takes_what_nobody_names_and_is_old),
         LARGE_TEST(what_cannot_work_is_refused_before_it_is_sent),
         LARGE_TEST(a_client_that_dies_leaves_no_entity_without_its_blob),
+        LARGE_TEST(a_lost_answer_leaves_no_entity_without_its_blob),
         LARGE_TEST(a_client_that_dies_in_a_first_put_or_a_delete_leaves_only_what_is_swept),
         LARGE_TEST(many_writers_leave_no_blob_behind),
         LARGE_TEST(lines_go_to_the_blob_of_their_hour),
         LARGE_TEST(a_client_that_dies_writes_its_line_once_or_not),
+        LARGE_TEST(a_lost_answer_writes_a_line_once),
         LARGE_TEST(many_writers_lose_no_line),
     };
 

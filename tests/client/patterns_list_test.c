@@ -363,6 +363,15 @@ TEST(a_client_that_dies_leaves_a_whole_list_in_the_blob)
     kill_everywhere(&adding);
 }
 
+TEST(a_lost_answer_leaves_list_and_entity_equal)
+{
+    static const kill_case hiring = {.act = hire, .check = check_hired};
+    static const kill_case adding = {.act = add_to_blob, .check = check_in_blob};
+
+    lose_everywhere(&hiring);
+    lose_everywhere(&adding);
+}
+
 /* ---- races ---- */
 
 enum { RACERS = 6, RACES = 15 };
@@ -428,6 +437,7 @@ int main(void)
         LIST_TEST(a_list_in_a_blob_takes_and_gives_items),
         LIST_TEST(a_client_that_dies_leaves_list_and_entity_equal),
         LIST_TEST(a_client_that_dies_leaves_a_whole_list_in_the_blob),
+        LIST_TEST(a_lost_answer_leaves_list_and_entity_equal),
         LIST_TEST(many_writers_lose_no_item),
     };
 

@@ -259,6 +259,13 @@ TEST(a_client_that_dies_leaves_one_state)
     kill_everywhere(&one);
 }
 
+TEST(a_lost_answer_leaves_one_state)
+{
+    static const kill_case one = {.prepare = prepare_wide, .act = shrink, .check = check_shrunk};
+
+    lose_everywhere(&one);
+}
+
 /* ---- races ---- */
 
 enum { RACERS = 4, RACES = 20 };
@@ -380,6 +387,7 @@ int main(void)
         LIVE_TEST(a_part_of_another_put_is_not_handed_out),
         LIVE_TEST(what_cannot_work_is_refused_before_it_is_sent),
         LIVE_TEST(a_client_that_dies_leaves_one_state),
+        LIVE_TEST(a_lost_answer_leaves_one_state),
         LIVE_TEST(parts_of_two_puts_are_never_mixed),
         LIVE_TEST(no_slot_of_a_series_is_lost),
         LIVE_TEST(a_client_that_dies_sets_its_slot_or_not),

@@ -507,6 +507,22 @@ TEST(a_worker_that_dies_with_a_poisoned_message_does_not_lose_it)
     kill_everywhere(&one);
 }
 
+TEST(a_lost_answer_loses_no_job)
+{
+    static const kill_case move = {.prepare = prepare_entity,
+                                   .act = move_entity,
+                                   .recover = finish_moves,
+                                   .check = check_moved};
+    static const kill_case work = {
+        .prepare = prepare_message, .act = work_once, .recover = work_off, .check = check_moved};
+
+    lose_everywhere(&move);
+    CHECK_OK(tavola_delete_where(
+        archive, tavola_where("PartitionKey", TAVOLA_EQ, tavola_string("Sales")), t.call, NULL));
+    CHECK_OK(tavola_queue_create(queue, t.call));
+    lose_everywhere(&work);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -523,6 +539,7 @@ int main(void)
         QUEUE_TEST(a_client_that_dies_leaves_its_job_to_a_worker),
         QUEUE_TEST(a_worker_that_dies_leaves_its_message_to_the_next),
         QUEUE_TEST(a_worker_that_dies_with_a_poisoned_message_does_not_lose_it),
+        QUEUE_TEST(a_lost_answer_loses_no_job),
     };
 
     return cmocka_run_group_tests(tests, start_faults, stop_faults);

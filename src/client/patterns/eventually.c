@@ -7,8 +7,6 @@
  */
 #include "client/patterns/keeper.h"
 
-enum { NEVER_EXPIRES = -1, HIDDEN_DEFAULT_S = 30 };
-
 tavola_err tavola_enqueue(tavola_client *client, const char *queue, const char *message,
                           tavola_call *call)
 {
@@ -17,7 +15,7 @@ tavola_err tavola_enqueue(tavola_client *client, const char *queue, const char *
 
     if (err)
         return tvc_call_refuse(call, err, "this is no name of a queue");
-    err = tavola_message_put_later(handle, message, 0, NEVER_EXPIRES, call, NULL);
+    err = tavola_message_put_later(handle, message, 0, TVC_NEVER_EXPIRES, call, NULL);
     tavola_queue_close(handle);
     return err;
 }
@@ -27,7 +25,8 @@ static tavola_err run_hidden(tavola_queue *queue, const char *text, uint32_t hid
                              tavola_job_fn job, void *user, tavola_call *call)
 {
     tavola_message *message = NULL;
-    tavola_err err = tavola_message_put_later(queue, text, hidden_s, NEVER_EXPIRES, call, &message);
+    tavola_err err =
+        tavola_message_put_later(queue, text, hidden_s, TVC_NEVER_EXPIRES, call, &message);
 
     if (err)
         return err;
@@ -55,8 +54,7 @@ tavola_err tavola_eventually(tavola_client *client, const char *queue, const cha
 
     if (err)
         return tvc_call_refuse(call, err, "this is no name of a queue");
-    err =
-        run_hidden(handle, message, tvc_hidden_seconds(hide_ms, HIDDEN_DEFAULT_S), job, user, call);
+    err = run_hidden(handle, message, tvc_hidden_seconds(hide_ms), job, user, call);
     tavola_queue_close(handle);
     return err;
 }

@@ -12,8 +12,6 @@
 #include "client/patterns/far_message.h"
 #include "client/patterns/keeper.h"
 
-enum { NEVER_EXPIRES = -1, HIDDEN_DEFAULT_S = 30 };
-
 typedef struct far_write {
     tvc_spots spots;
     const tavola_entity *entity; /* NULL: it is deleted */
@@ -81,8 +79,8 @@ static tavola_err finish(far_write *self, tvc_keeper *keeper)
     tavola_err err = TAVOLA_OK;
 
     if (tvc_keeper_is_lost(keeper))
-        err = tavola_message_put_later(queue, self->text, self->hidden_s, NEVER_EXPIRES, self->call,
-                                       NULL);
+        err = tavola_message_put_later(queue, self->text, self->hidden_s, TVC_NEVER_EXPIRES,
+                                       self->call, NULL);
     if (err == TAVOLA_OK)
         err = write_copies(self, etag);
     if (err == TAVOLA_OK && etag)
@@ -141,7 +139,7 @@ static tavola_err announce(far_write *self, bool *ret_is_lost_race)
         return TAVOLA_ERR_NO_MEMORY;
 
     tavola_err err = tavola_message_put_later(self->spots.far->queue, self->text, self->hidden_s,
-                                              NEVER_EXPIRES, self->call, &message);
+                                              TVC_NEVER_EXPIRES, self->call, &message);
 
     if (err == TAVOLA_OK)
         err = write_announced(self, message, ret_is_lost_race);
@@ -191,9 +189,7 @@ static tavola_err write_once(const tavola_far *far, const tavola_entity *entity,
                              const char *partition_key, const char *row_key, tavola_call *call,
                              bool *ret_is_lost_race)
 {
-    far_write self = {.entity = entity,
-                      .hidden_s = tvc_hidden_seconds(far->hide_ms, HIDDEN_DEFAULT_S),
-                      .call = call};
+    far_write self = {.entity = entity, .hidden_s = tvc_hidden_seconds(far->hide_ms), .call = call};
     tavola_err err = tvc_spots_init(&self.spots, far, partition_key, row_key, call);
 
     if (err == TAVOLA_OK)

@@ -8,12 +8,12 @@
 
 enum { HIDDEN_MAX_S = 7 * 24 * 3600 };
 
-uint32_t tvc_hidden_seconds(uint32_t hidden_ms, uint32_t default_s)
+uint32_t tvc_hidden_seconds(uint32_t hidden_ms)
 {
     uint32_t seconds = hidden_ms / 1000 + (hidden_ms % 1000 != 0);
 
     if (seconds == 0)
-        return default_s;
+        return TVC_HIDDEN_DEFAULT_S;
     return seconds < HIDDEN_MAX_S ? seconds : HIDDEN_MAX_S;
 }
 

@@ -9,6 +9,11 @@
 
 #include "client/patterns/pattern.h"
 
+enum {
+    TVC_NEVER_EXPIRES = -1,    /* a message that nobody has worked on must not be lost */
+    TVC_HIDDEN_DEFAULT_S = 30, /* how long a message is hidden at a time */
+};
+
 typedef struct tvc_keeper {
     tavola_queue *queue;     /* not ours */
     tavola_message *message; /* not ours, and nobody else's until the keeper is stopped */
@@ -30,7 +35,7 @@ bool tvc_keeper_is_lost(tvc_keeper *keeper);
 /** True when the message is still ours, as far as is known. */
 bool tvc_keeper_stop(tvc_keeper *keeper);
 
-/** Whole seconds for milliseconds, rounded up; `default_s` for 0. */
-uint32_t tvc_hidden_seconds(uint32_t hidden_ms, uint32_t default_s);
+/** Whole seconds for milliseconds, rounded up; the default for 0. */
+uint32_t tvc_hidden_seconds(uint32_t hidden_ms);
 
 #endif

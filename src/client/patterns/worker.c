@@ -11,8 +11,6 @@
 #include "client/patterns/keeper.h"
 
 enum {
-    NEVER_EXPIRES = -1,
-    HIDDEN_DEFAULT_S = 30,
     DEQUEUE_DEFAULT = 5,
     IDLE_FIRST_MS = 50,
     IDLE_MAX_MS = 1000,
@@ -42,7 +40,7 @@ tavola_err tavola_worker_open(tavola_client *client, const char *queue, const ch
     if (worker == NULL)
         return TAVOLA_ERR_NO_MEMORY;
     worker->dequeue_max = dequeue_max ? dequeue_max : DEQUEUE_DEFAULT;
-    worker->hidden_s = HIDDEN_DEFAULT_S;
+    worker->hidden_s = TVC_HIDDEN_DEFAULT_S;
     worker->job = job;
     worker->user = user;
     worker->call = tavola_call_new();
@@ -74,7 +72,7 @@ void tavola_worker_close(tavola_worker *worker)
 void tavola_worker_set_visibility_ms(tavola_worker *worker, uint32_t visibility_ms)
 {
     if (worker)
-        worker->hidden_s = tvc_hidden_seconds(visibility_ms, HIDDEN_DEFAULT_S);
+        worker->hidden_s = tvc_hidden_seconds(visibility_ms);
 }
 
 void tavola_worker_stop(tavola_worker *worker)
@@ -121,10 +119,11 @@ static void move_to_poison(tavola_worker *worker, const tavola_message *message)
 {
     const char *text = tavola_message_text(message);
     tavola_err err =
-        tavola_message_put_later(worker->poison, text, 0, NEVER_EXPIRES, worker->call, NULL);
+        tavola_message_put_later(worker->poison, text, 0, TVC_NEVER_EXPIRES, worker->call, NULL);
 
     if (makes_queue(worker, worker->poison, &err))
-        err = tavola_message_put_later(worker->poison, text, 0, NEVER_EXPIRES, worker->call, NULL);
+        err = tavola_message_put_later(worker->poison, text, 0, TVC_NEVER_EXPIRES, worker->call,
+                                       NULL);
 
     /* When it is not known whether it is there, it stays here as well. */
     if (err == TAVOLA_OK) {

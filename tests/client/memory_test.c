@@ -32,6 +32,36 @@ TEST(a_write_and_a_read_run_out_of_memory)
     }
 }
 
+/* A delete whose answer was lost is not told from one that found nothing. */
+static void check_deleted(tavola_err err)
+{
+    if (err != TAVOLA_ERR_NOT_FOUND || !memory_fault_was_hit())
+        check_end(err, TAVOLA_OK);
+}
+
+TEST(a_selection_and_a_delete_run_out_of_memory)
+{
+    static const char *const names[] = {"N", NULL};
+    run_state run;
+
+    WITH_FAULTS(run)
+    {
+        tavola_entity *entity = new_entity("p", "r", 1), *got = NULL;
+        int32_t n = 0;
+        tavola_err err = tavola_insert_or_merge(run.table, entity, NULL);
+
+        check_end(err, TAVOLA_OK);
+        if (err == TAVOLA_OK) {
+            err = tavola_get_select(run.table, "p", "r", names, NULL, &got);
+            check_end(err, TAVOLA_OK);
+            CHECK(err || (tavola_entity_get_int32(got, "N", &n) && n == 1));
+            check_deleted(tavola_delete(run.table, "p", "r", TAVOLA_ANY, NULL));
+        }
+        tavola_entity_free(got);
+        tavola_entity_free(entity);
+    }
+}
+
 static tavola_err add_one(tavola_entity *entity, void *user)
 {
     int32_t n = 0;
@@ -124,6 +154,37 @@ TEST(a_scan_runs_out_of_memory)
     }
 }
 
+TEST(pages_run_out_of_memory)
+{
+    run_state run;
+
+    insert_new("p", "1", 1);
+    insert_new("p", "2", 2);
+    WITH_FAULTS(run)
+    {
+        tavola_query *query = tavola_query_new(NULL);
+        tavola_page *first = NULL, *second = NULL;
+
+        tavola_query_set_page_size(query, 1);
+        if (query) {
+            tavola_err err = tavola_query_page(run.table, query, NULL, NULL, &first);
+
+            check_end(err, TAVOLA_OK);
+            if (err == TAVOLA_OK) {
+                CHECK_INT(tavola_page_count(first), 1);
+                CHECK(tavola_page_token(first) != NULL);
+                err = tavola_query_page(run.table, query, tavola_page_token(first), NULL, &second);
+                check_end(err, TAVOLA_OK);
+            }
+            if (err == TAVOLA_OK)
+                CHECK_TEXT(tavola_entity_row_key(tavola_page_at(second, 0)), "2");
+        }
+        tavola_page_free(first);
+        tavola_page_free(second);
+        tavola_query_free(query);
+    }
+}
+
 /* Writes that were taken have an outcome; those that were refused were not made. */
 TEST(a_bulk_runs_out_of_memory)
 {
@@ -187,7 +248,8 @@ TEST(started_operations_run_out_of_memory)
     WITH_FAULTS(run)
     {
         tavola_entity *entity = new_entity("p", "r", 1);
-        tavola_op *get = NULL, *write = NULL, *page = NULL;
+        tavola_batch *batch = tavola_batch_new(run.table);
+        tavola_op *get = NULL, *write = NULL, *page = NULL, *writes = NULL;
         tavola_err err;
 
         err = tavola_start_get(run.table, "p", "r", NULL, NULL, &get);
@@ -197,9 +259,14 @@ TEST(started_operations_run_out_of_memory)
         check_end(err ? err : tavola_op_wait(write, 60000), TAVOLA_OK);
         err = tavola_start_page(run.table, NULL, NULL, NULL, NULL, &page);
         check_end(err ? err : tavola_op_wait(page, 60000), TAVOLA_OK);
+        tavola_batch_add(batch, TAVOLA_INSERT_OR_REPLACE, entity, NULL);
+        err = tavola_start_batch(batch, NULL, NULL, &writes);
+        check_end(err ? err : tavola_op_wait(writes, 60000), TAVOLA_OK);
         tavola_op_free(get);
         tavola_op_free(write);
         tavola_op_free(page);
+        tavola_op_free(writes);
+        tavola_batch_free(batch);
         tavola_entity_free(entity);
     }
 }
@@ -225,10 +292,60 @@ TEST(tables_run_out_of_memory)
     }
 }
 
+TEST(policies_of_a_table_run_out_of_memory)
+{
+    run_state run;
+
+    WITH_FAULTS(run)
+    {
+        tavola_policy policy = {sizeof policy, "id", "r", tavola_now(), tavola_now() + 600000000};
+        tavola_policies *policies = NULL;
+        tavola_err err = tavola_table_set_policies(run.table, &policy, 1, NULL);
+
+        check_end(err, TAVOLA_OK);
+        if (err == TAVOLA_OK) {
+            err = tavola_table_get_policies(run.table, NULL, &policies);
+            check_end(err, TAVOLA_OK);
+            CHECK(err || tavola_policies_count(policies) == 1);
+        }
+        tavola_policies_free(policies);
+    }
+}
+
+TEST(a_new_table_runs_out_of_memory)
+{
+    run_state run;
+    char name[63];
+
+    new_name(name, sizeof name);
+    WITH_FAULTS(run)
+    {
+        tavola_table *table = NULL;
+        tavola_err err = tavola_table_open(run.client, name, &table);
+
+        if (err == TAVOLA_OK) /* that of the run before */
+            err = tavola_table_delete_if_present(table, NULL);
+        check_end(err, TAVOLA_OK);
+        if (err == TAVOLA_OK)
+            check_end(tavola_table_create(table, NULL), TAVOLA_OK);
+        tavola_table_close(table);
+    }
+
+    tavola_table *last = NULL;
+
+    CHECK_OK(tavola_table_open(t.client, name, &last));
+    CHECK_OK(tavola_table_delete(last, t.call));
+    tavola_table_close(last);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         FAULT_TEST(a_write_and_a_read_run_out_of_memory),
+        FAULT_TEST(a_selection_and_a_delete_run_out_of_memory),
+        FAULT_TEST(pages_run_out_of_memory),
+        FAULT_TEST(policies_of_a_table_run_out_of_memory),
+        FAULT_TEST(a_new_table_runs_out_of_memory),
         FAULT_TEST(an_update_runs_out_of_memory),
         FAULT_TEST(a_batch_runs_out_of_memory),
         FAULT_TEST(a_scan_runs_out_of_memory),

@@ -87,6 +87,54 @@ TEST(policies_run_out_of_memory)
     }
 }
 
+TEST(containers_run_out_of_memory)
+{
+    run_state run;
+
+    WITH_FAULTS(run)
+    {
+        tavola_policy policy = {sizeof policy, "id", "r", 1, 2};
+        tavola_policies *policies = NULL;
+        tavola_names *names = NULL;
+        bool exists = false;
+
+        check_end(tavola_container_create_if_absent(run.container, run.call), TAVOLA_OK);
+        check_end(tavola_container_exists(run.container, NULL, &exists), TAVOLA_OK);
+        check_end(tavola_container_list(run.client, name, run.call, &names), TAVOLA_OK);
+        CHECK(names == NULL || tavola_names_count(names) == 1);
+        check_end(tavola_container_set_policies(run.container, &policy, 1, run.call), TAVOLA_OK);
+        check_end(tavola_container_get_policies(run.container, run.call, &policies), TAVOLA_OK);
+        tavola_policies_free(policies);
+        tavola_names_free(names);
+    }
+}
+
+TEST(what_comes_and_goes_runs_out_of_memory)
+{
+    char other[NAME_SIZE];
+    run_state run;
+
+    make_name(other, "other");
+    WITH_FAULTS(run)
+    {
+        tavola_container *container = NULL;
+        tavola_queue *queue = NULL;
+
+        check_end(tavola_queue_open(run.client, other, &queue), TAVOLA_OK);
+        check_end(tavola_container_open(run.client, other, &container), TAVOLA_OK);
+        if (queue) {
+            check_end(tavola_queue_create_if_absent(queue, NULL), TAVOLA_OK);
+            check_end(tavola_queue_delete_if_present(queue, NULL), TAVOLA_OK);
+        }
+        if (container) {
+            check_end(tavola_container_create_if_absent(container, NULL), TAVOLA_OK);
+            check_end(tavola_container_delete_if_present(container, NULL), TAVOLA_OK);
+        }
+        tavola_queue_close(queue);
+        tavola_container_close(container);
+    }
+}
+
 TEST(messages_run_out_of_memory)
 {
     run_state run;
@@ -99,6 +147,13 @@ TEST(messages_run_out_of_memory)
         check_end(tavola_message_put(run.queue, "a", run.call), TAVOLA_OK);
         check_end(tavola_message_put_bytes(run.queue, "a", 1, NULL), TAVOLA_OK);
         check_end(tavola_messages_peek(run.queue, 32, run.call, &messages), TAVOLA_OK);
+        tavola_messages_free(messages);
+        messages = NULL;
+
+        tavola_err taken = tavola_messages_get(run.queue, 32, 1, run.call, &messages);
+
+        if (taken != TAVOLA_END || !memory_fault_was_hit())
+            check_end(taken, TAVOLA_OK);
         tavola_messages_free(messages);
         check_end(tavola_queue_clear(run.queue, NULL), TAVOLA_OK);
         check_end(tavola_message_put_later(run.queue, "a", 10, 0, run.call, &put), TAVOLA_OK);
@@ -128,6 +183,8 @@ TEST(blobs_run_out_of_memory)
         tavola_blobs *blobs = NULL;
         void *data = NULL, *part = NULL;
         size_t size = 0, part_size = 0;
+        bool exists = false;
+        tavola_err err;
 
         check_end(tavola_blob_put(run.container, "b", "abc", 3, NULL, run.call), TAVOLA_OK);
         check_end(tavola_blob_get(run.container, "b", 10, run.call, &data, &size), TAVOLA_OK);
@@ -137,6 +194,11 @@ TEST(blobs_run_out_of_memory)
         check_end(tavola_blob_stat(run.container, "b", run.call, &info), TAVOLA_OK);
         check_end(tavola_blob_list(run.container, NULL, NULL, 1, NULL, run.call, &blobs),
                   TAVOLA_OK);
+        check_end(tavola_blob_exists(run.container, "b", run.call, &exists), TAVOLA_OK);
+        check_end(tavola_blob_put(run.container, "c", "c", 1, NULL, NULL), TAVOLA_OK);
+        err = tavola_blob_delete(run.container, "c", TAVOLA_ANY, run.call);
+        if (err != TAVOLA_ERR_NOT_FOUND || !memory_fault_was_hit()) /* deleted, or not put */
+            check_end(err, TAVOLA_OK);
         tavola_blobs_free(blobs);
         tavola_blob_info_free(info);
         tavola_free(data);
@@ -155,8 +217,12 @@ TEST(appends_run_out_of_memory)
         tavola_err err = tavola_blob_create_append(run.container, "log", NULL, run.call);
 
         check_end(err, TAVOLA_OK);
+        if (!err) {
+            err = tavola_blob_append(run.container, "log", "a", 1, run.call, NULL);
+            check_end(err, TAVOLA_OK);
+        }
         if (!err)
-            check_end(tavola_blob_append(run.container, "log", "a", 1, run.call, NULL), TAVOLA_OK);
+            check_end(tavola_blob_append_at(run.container, "log", 1, "b", 1, run.call), TAVOLA_OK);
     }
 }
 
@@ -232,9 +298,14 @@ static int close_both(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(queues_run_out_of_memory),   cmocka_unit_test(policies_run_out_of_memory),
-        cmocka_unit_test(messages_run_out_of_memory), cmocka_unit_test(blobs_run_out_of_memory),
-        cmocka_unit_test(appends_run_out_of_memory),  cmocka_unit_test(streams_run_out_of_memory),
+        cmocka_unit_test(containers_run_out_of_memory),
+        cmocka_unit_test(what_comes_and_goes_runs_out_of_memory),
+        cmocka_unit_test(queues_run_out_of_memory),
+        cmocka_unit_test(policies_run_out_of_memory),
+        cmocka_unit_test(messages_run_out_of_memory),
+        cmocka_unit_test(blobs_run_out_of_memory),
+        cmocka_unit_test(appends_run_out_of_memory),
+        cmocka_unit_test(streams_run_out_of_memory),
     };
 
     return cmocka_run_group_tests(tests, open_both, close_both);

@@ -72,14 +72,15 @@ static tavola_err settle_append(tavola_op *op, tavola_err err, tavola_container 
 
     tvc_blob_settle_call(&call, op, is_exhausted);
     err = tavola_blob_get_range(container, name, offset, bytes.len, &call, &data, &len);
-    if (err || len == 0)
+    if (err || len == 0) {
         err = tvc_op_stay_unknown(op, "no answer came; the bytes may have been appended");
-    else if (tv_slice_eq((tv_slice){data, len}, bytes))
-        err = tvc_call_set_etag(op->call, tv_slice_of(call.etag ? call.etag : ""))
-                  ? tvc_op_confirm(op)
-                  : TAVOLA_ERR_NO_MEMORY;
-    else
+    } else if (tv_slice_eq((tv_slice){data, len}, bytes)) {
+        /* Made, with an etag or without. */
+        (void)tvc_call_set_etag(op->call, call.etag ? tv_slice_of(call.etag) : TV_NONE);
+        err = tvc_op_confirm(op);
+    } else {
         err = tvc_call_refuse(op->call, TAVOLA_ERR_ETAG, "others appended there first");
+    }
     tavola_free(data);
     tvc_call_done(&call);
     return err;

@@ -75,7 +75,7 @@ bool tvc_settle_answer(tavola_op *op, tavola_err err)
     bool is_batch = op->settle.is_batch;
 
     /* A signature that has expired meanwhile says nothing of what was sent before. */
-    if (err == TAVOLA_ERR_DENIED && op->state->was_unanswered) {
+    if (err == TAVOLA_ERR_DENIED) {
         end_unknown(op);
         return true;
     }
@@ -222,15 +222,17 @@ void tvc_settle_read(tavola_op *op)
 {
     tvc_op_state *state = op->state;
     tvc_response *response = &state->exchange.response;
-    bool is_answered = state->exchange.fate == TVC_ANSWERED;
+    bool is_answered =
+        state->exchange.fate == TVC_ANSWERED && tvc_op_is_answer_to(op->call, response);
 
     if (is_answered && (response->status == 200 || response->status == 404)) {
         take_finding(op, response);
         return;
     }
 
-    bool may_help = is_answered ? tvc_retry_helps(response->status)
-                                : state->exchange.err != TAVOLA_ERR_NO_MEMORY;
+    bool may_help = is_answered
+                        ? tvc_retry_helps(response->status)
+                        : state->exchange.err && state->exchange.err != TAVOLA_ERR_NO_MEMORY;
 
     if (may_help && !state->is_last_question && tvc_retry_later(op, is_answered ? response : NULL))
         tvc_exchange_done(&state->exchange);

@@ -94,6 +94,9 @@ tvc_wait tvc_op_step(tavola_op *op, int *ret_fd, int64_t *ret_until_ns);
 /** Let go of what is under way, with that result.  Nothing when it is done already. */
 void tvc_op_end(tavola_op *op, tavola_err err);
 
+/** False when an answer names another request than that of the call. */
+bool tvc_op_is_answer_to(const tavola_call *call, const tvc_response *response);
+
 /* ---- head.c ---- */
 
 /** What of a request differs between the request itself and one that reads back. */

@@ -216,15 +216,11 @@ static void take_failure(tavola_op *op)
     case TAVOLA_ERR_TIMEOUT:
         repeat_or_end(op, err, NULL);
         break;
-    case TAVOLA_ERR_NO_MEMORY:
-    case TAVOLA_ERR_PROTOCOL: /* another attempt would not be better, but a write may be there */
+    default: /* another attempt would not be better, but a write may be there */
         if (op->was_unknown)
             tvc_settle_exhausted(op, err);
         else
             tvc_op_end(op, err);
-        break;
-    default:
-        tvc_op_end(op, err);
     }
 }
 
@@ -237,16 +233,20 @@ static void put_header(char *to, size_t size, const tvc_response *response, tv_s
         *tv_slice_put(to, value) = '\0';
 }
 
-/* What every answer tells about itself.  False when it is the answer to another request. */
-static bool read_headers(tavola_call *call, const tvc_response *response)
+bool tvc_op_is_answer_to(const tavola_call *call, const tvc_response *response)
 {
     tv_slice echo = tvc_response_header(response, TV_LIT("x-ms-client-request-id"));
 
+    return echo.data == NULL || tv_slice_eq(echo, tv_slice_of(call->client_request_id));
+}
+
+/* What every answer tells about itself. */
+static void read_headers(tavola_call *call, const tvc_response *response)
+{
     call->status = response->status;
     put_header(call->service_request_id, sizeof call->service_request_id, response,
                TV_LIT("x-ms-request-id"));
     put_header(call->plan, sizeof call->plan, response, TV_LIT("x-tavola-plan"));
-    return echo.data == NULL || tv_slice_eq(echo, tv_slice_of(call->client_request_id));
 }
 
 /* The secondary lags behind: that it does not know something says nothing of the primary. */
@@ -268,6 +268,9 @@ static void take_error(tavola_op *op, tavola_err err, const tvc_response *respon
         if (!op->is_read && tvc_retry_is_of_a_gateway(status))
             op->state->was_unanswered = true;
         repeat_or_end(op, err, response);
+    } else if (op->was_unknown && (err == TAVOLA_ERR_PROTOCOL || err == TAVOLA_ERR_NO_MEMORY)) {
+        /* Not of the service (a redirect of somebody on the way), or not understood. */
+        tvc_settle_exhausted(op, err);
     } else if (!op->was_unknown || !tvc_settle_answer(op, err)) {
         tvc_op_end(op, err);
     }
@@ -320,7 +323,8 @@ static void take_answer(tavola_op *op)
 {
     tvc_response *response = &op->state->exchange.response;
 
-    if (!read_headers(op->call, response)) {
+    read_headers(op->call, response);
+    if (!tvc_op_is_answer_to(op->call, response)) {
         op->state->was_unanswered = true;
         tvc_call_set_error(op->call, "", "the answer belongs to another request");
         end_unread(op, TAVOLA_ERR_PROTOCOL);

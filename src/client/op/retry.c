@@ -16,9 +16,13 @@ bool tvc_retry_hides_write(int status)
     return status == 500 || status == 503 || tvc_retry_is_of_a_gateway(status);
 }
 
+/* Statuses that no standard knows are those of proxies: 520 to 530, 598, 599. */
+
 bool tvc_retry_is_of_a_gateway(int status)
 {
-    return status == 408 || status == 502 || status == 504;
+    enum { HTTP_VERSION_NOT_SUPPORTED = 505 };
+
+    return status == 408 || status == 502 || status == 504 || status > HTTP_VERSION_NOT_SUPPORTED;
 }
 
 int64_t tvc_retry_delay_ns(const tavola_client_options *options, uint32_t n, double spread)

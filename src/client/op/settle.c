@@ -1,7 +1,7 @@
 /*
  * Writes that may have been made already.
  *
- * An attempt was sent and its answer is missing, or says nothing (500, 502, 503, 504).  When a
+ * An attempt was sent and its answer is missing, or says nothing (408, most of 5xx).  When a
  * later attempt is refused, the reason may be the first one's success: an insert finds its own
  * entity.  A GET then tells.  When there is no later attempt, one GET is worth trying.
  */

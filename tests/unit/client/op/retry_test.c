@@ -14,7 +14,7 @@ static const struct {
     {408, true, true},   {409, false, false}, {412, false, false}, {413, false, false},
     {416, false, false}, {429, true, false},  {499, false, false}, {500, true, true},
     {501, false, false}, {502, true, true},   {503, true, true},   {504, true, true},
-    {505, false, false}, {507, false, false}, {599, false, false},
+    {505, false, false}, {507, true, true},   {524, true, true},   {599, true, true},
 };
 
 TEST(some_answers_are_repeated)

@@ -24,7 +24,13 @@
  * next; the service's own code and text are in the tavola_call.  `ret_` outputs are untouched on
  * failure, so set them to NULL first and free them whatever happens: every `_free` and `_close`
  * accepts NULL.  Builders (entities, filters, queries, batches) remember their first error and the
- * operation that uses them returns it, so building needs no checks.
+ * operation that uses them returns it, so building needs no checks: an entity or batch that is NULL
+ * is one for which there was no memory, and what gets it returns NO_MEMORY.  Any other pointer that
+ * is NULL without being allowed to is INVALID.
+ *
+ * OK and the errors up to UNSUPPORTED say what has happened.  BUSY, SERVER, TIMEOUT and NETWORK of
+ * a write mean that it was not made; when that is not certain, not even after reading back, it is
+ * UNKNOWN_OUTCOME.  Only CANCELLED says nothing: what was sent may have been made, or be made yet.
  *
  * tavola_call is the one optional parameter: options in, outcome out.  NULL is always allowed.
  *
@@ -98,7 +104,7 @@ typedef enum tavola_err {
     TAVOLA_ERR_UNKNOWN_OUTCOME, /* a write was sent, no answer came, and asking did not settle it */
     TAVOLA_ERR_CRYPTO,          /* key missing or data unusable; never says which byte */
     TAVOLA_ERR_PROTOCOL,        /* an answer we cannot read */
-    TAVOLA_ERR_CANCELLED,
+    TAVOLA_ERR_CANCELLED,       /* by you; a write that was sent may have been made */
     TAVOLA_ERR_NO_MEMORY
 } tavola_err;
 TAVOLA_API const char *tavola_err_name(tavola_err err); /* "NOT_FOUND" */
@@ -426,7 +432,7 @@ TAVOLA_API const char *tavola_filter_plan(const tavola_filter *filter);
 
 /* Takes the filter over; NULL: all.  Never NULL itself, for the same reason as filters. */
 TAVOLA_API tavola_query *tavola_query_new(tavola_filter *filter);
-/* `names` ends with NULL.  PartitionKey, RowKey and Timestamp are always read, too. */
+/* `names` ends with NULL; NULL: all.  PartitionKey, RowKey and Timestamp are always read, too. */
 TAVOLA_API void tavola_query_select(tavola_query *query, const char *const *names);
 TAVOLA_API void tavola_query_set_page_size(tavola_query *query,
                                            uint32_t entities_max); /* 1..1000 */
@@ -539,7 +545,8 @@ TAVOLA_API tavola_err tavola_op_err(const tavola_op *op); /* TIMEOUT: not done y
 TAVOLA_API tavola_call *tavola_op_call(tavola_op *op);    /* status, etag...; NULL until done */
 TAVOLA_API tavola_entity *tavola_op_take_entity(tavola_op *op); /* NULL if there is none */
 TAVOLA_API tavola_page *tavola_op_take_page(tavola_op *op);     /* NULL if there is none */
-/* Ends it soon, with CANCELLED unless it is done already; `done` is called as ever. */
+/* Ends it soon, with CANCELLED unless it is done already; `done` is called as ever.  A write that
+ * was sent may have been made all the same. */
 TAVOLA_API void tavola_op_cancel(tavola_op *op);
 TAVOLA_API void tavola_op_free(tavola_op *op);
 /*
@@ -1103,7 +1110,8 @@ TAVOLA_USE tavola_err tavola_get_many(tavola_table *table, const char *const *pa
 
 /*
  * Denormalization pattern: copy properties of `from` into `to` under prefix + name, so that one
- * point query brings both; NULL names: all.  Write both in one batch when they share a partition.
+ * point query brings both; NULL names: all; NULL prefix: none.  Write both in one batch when they
+ * share a partition.
  */
 TAVOLA_API void tavola_entity_embed(tavola_entity *to, const char *prefix,
                                     const tavola_entity *from, const char *const *names);

@@ -62,7 +62,7 @@ static bool is_header_value(const char *value)
 
 tavola_err tvc_blob_check_etag(tavola_call *call, const char *etag)
 {
-    if (!is_header_value(etag))
+    if (etag && !tvc_is_etag(etag))
         return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "if_match is not an etag");
     return TAVOLA_OK;
 }

@@ -47,6 +47,14 @@ void tvc_op_add_header(tavola_op *op, tv_slice name, tv_slice value)
     tvc_text_add_lit(headers, "\r\n");
 }
 
+bool tvc_is_etag(const char *text)
+{
+    enum { ETAG_BYTES_MAX = 1024 }; /* services have less than 100 */
+    size_t len = strnlen(text, ETAG_BYTES_MAX + 1);
+
+    return len > 0 && len <= ETAG_BYTES_MAX && tv_slice_is_printable((tv_slice){text, len});
+}
+
 void tvc_op_release(tavola_op *op)
 {
     tvc_exchange_done(&op->state->exchange);

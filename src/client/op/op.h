@@ -110,6 +110,9 @@ tavola_op *tvc_op_new(tavola_client *client, tv_service_kind service, tavola_cal
 /** Append a header to the request.  The value has no line ends. */
 void tvc_op_add_header(tavola_op *op, tv_slice name, tv_slice value);
 
+/** Whether a caller's text can be sent as an etag: 1 to 1,024 characters of printable ASCII. */
+bool tvc_is_etag(const char *text);
+
 /** Run it on this thread until it is done.  Its result, which is also in the call. */
 tavola_err tvc_op_run(tavola_op *op);
 

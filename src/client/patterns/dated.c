@@ -70,11 +70,27 @@ static tavola_err drop_all(tavola_client *client, const char *stem, tavola_ticks
     return err;
 }
 
+/* Whether a table can have the stem and that day as its name. */
+static bool is_stem(tavola_client *client, const char *stem, tavola_ticks day)
+{
+    enum { TABLE_NAME_MAX = 63 };
+    char name[TABLE_NAME_MAX + 1];
+    tavola_table *table = NULL;
+
+    tavola_dated_name(stem, day, name, sizeof name);
+
+    bool is_name = tavola_table_open(client, name, &table) != TAVOLA_ERR_INVALID;
+
+    tavola_table_close(table);
+    return is_name;
+}
+
 tavola_err tavola_drop_before(tavola_client *client, const char *stem, tavola_ticks day,
                               tavola_call *call, uint64_t *ret_count)
 {
-    if (client == NULL || stem == NULL || stem[0] == '\0' || day < 0)
-        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "the client, stem or day is missing");
+    if (client == NULL || !is_stem(client, stem, day))
+        return tvc_call_refuse(call, TAVOLA_ERR_INVALID,
+                               "there is no client, or no table can have that stem and day");
 
     tavola_call own;
     tavola_err err = drop_all(client, stem, day, tvc_call_of(call, &own), ret_count);

@@ -75,6 +75,15 @@ static tavola_err read_all(reads *self)
     return err;
 }
 
+static bool are_keys(const char *const *keys, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!tavola_key_is_valid(keys[i]))
+            return false;
+    }
+    return true;
+}
+
 static void free_entities(tavola_entity **entities, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -104,6 +113,8 @@ tavola_err tavola_get_many(tavola_table *table, const char *const *partition_key
     if (table == NULL ||
         (count > 0 && (partition_keys == NULL || row_keys == NULL || ret_entities == NULL)))
         return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "the table, keys or a place are missing");
+    if (!are_keys(partition_keys, count) || !are_keys(row_keys, count))
+        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "one of the keys cannot be a key");
     if (count == 0)
         return TAVOLA_OK;
 

@@ -7,6 +7,7 @@
  * is the condition that nobody has changed it since.
  */
 #include "base/utf8.h"
+#include "client/entity/rules.h"
 #include "client/patterns/json_list.h"
 #include "client/patterns/pattern.h"
 #include "client/table/batch.h"
@@ -188,16 +189,36 @@ static tavola_err change_in_rounds(const lists *self)
     }
 }
 
-static tavola_err change(const lists *self)
+static tavola_err check_property(const char *property, tavola_call *call)
 {
-    if (self->table == NULL || self->partition_key == NULL || self->property == NULL ||
-        self->item == NULL)
-        return tvc_call_refuse(self->call, TAVOLA_ERR_INVALID,
-                               "the table, a key, the property or the item is missing");
+    tvc_refusal refusal = tvc_check_name(property ? tv_slice_of(property) : TV_NONE);
+
+    return refusal.err ? tvc_call_refuse(call, refusal.err, "the property %s", refusal.why)
+                       : TAVOLA_OK;
+}
+
+/* Everything, before the first list is read. */
+static tavola_err check(const lists *self)
+{
+    if (self->table == NULL || self->item == NULL)
+        return tvc_call_refuse(self->call, TAVOLA_ERR_INVALID, "the table or the item is missing");
     if (!tv_utf8_is_valid(tv_slice_of(self->item)))
         return tvc_call_refuse(self->call, TAVOLA_ERR_INVALID, "the item is not valid UTF-8");
-    if (strlen(self->property) >= NAME_MAX_BYTES - 8)
-        return tvc_call_refuse(self->call, TAVOLA_ERR_INVALID, "the property's name is too long");
+    if (!tavola_key_is_valid(self->partition_key))
+        return tvc_call_refuse(self->call, TAVOLA_ERR_INVALID, "the PartitionKey is not a key");
+    for (size_t i = 0; i < self->count; i++) {
+        if (!tavola_key_is_valid(self->changes[i].row_key))
+            return tvc_call_refuse(self->call, TAVOLA_ERR_INVALID, "the RowKey is not a key");
+    }
+    return check_property(self->property, self->call);
+}
+
+static tavola_err change(const lists *self)
+{
+    tavola_err err = check(self);
+
+    if (err)
+        return err;
     if (self->with && !tvc_batch_is_for(self->with, self->table))
         return tvc_call_refuse(self->call, TAVOLA_ERR_INVALID,
                                "the batch is of another table, or was run already");
@@ -246,13 +267,18 @@ tavola_err tavola_list_move(tavola_table *table, const char *partition_key,
 tavola_err tavola_list_get(tavola_table *table, const char *partition_key, const char *row_key,
                            const char *property, tavola_call *call, tavola_names **ret_items)
 {
-    if (property == NULL || strlen(property) >= NAME_MAX_BYTES - 8 || ret_items == NULL)
-        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "there is no property or no place");
+    tavola_err err = check_property(property, call);
+
+    if (err)
+        return err;
+    if (ret_items == NULL)
+        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "there is no place for the items");
 
     tavola_call own;
     tavola_call *used = tvc_call_of(call, &own);
     tavola_entity *entity = NULL;
-    tavola_err err = tavola_get(table, partition_key, row_key, used, &entity);
+
+    err = tavola_get(table, partition_key, row_key, used, &entity);
 
     if (err == TAVOLA_OK) {
         err = read_list(entity, property, ret_items);

@@ -53,7 +53,7 @@ static tavola_err choose_condition(tvc_write *write, const char *if_match, bool 
     if (write->if_match == NULL)
         return tvc_call_refuse(call, TAVOLA_ERR_INVALID,
                                "the entity has no etag: read it first, or use TAVOLA_ANY");
-    if (*write->if_match == '\0' || !tv_slice_is_printable(tv_slice_of(write->if_match)))
+    if (!tvc_is_etag(write->if_match))
         return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "what if_match holds is not an etag");
     return TAVOLA_OK;
 }

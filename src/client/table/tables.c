@@ -1,4 +1,5 @@
 /* Whole tables: make, delete, look for, list. */
+#include "base/utf8.h"
 #include "client/names.h"
 #include "client/table/table.h"
 
@@ -185,6 +186,8 @@ tavola_err tavola_table_list(tavola_client *client, const char *prefix, tavola_c
     if (client == NULL || ret_names == NULL)
         return tvc_call_refuse(call, TAVOLA_ERR_INVALID,
                                "there is no client, or no place for the names: it is NULL");
+    if (prefix && !tv_utf8_is_valid(tv_slice_of(prefix)))
+        return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "the prefix is not text in UTF-8");
 
     list into = {.names = tvc_names_new(), .prefix = tv_slice_of(prefix ? prefix : "")};
     tavola_err err = into.names ? TAVOLA_OK : TAVOLA_ERR_NO_MEMORY;

@@ -22,7 +22,8 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 import suite  # noqa: E402
 import unit  # noqa: E402
 
-LIVE = ["client/live/async", "client/live/bulk", "client/live/threads"]
+LIVE = ["client/live/async", "client/live/bulk", "client/live/patterns_far",
+        "client/live/patterns_worker", "client/live/threads"]
 LIVE_TIMEOUT_S = 300
 
 
@@ -39,7 +40,8 @@ def run_live(build, parts):
             "part": part,
             "cmd": [os.path.join(build, live_target(part))],
             "env": {"TAVOLA_TEST_CONNECTION": server.connection_string,
-                    "TAVOLA_TEST_SERVER": "tavolad", "TSAN_OPTIONS": OPTIONS},
+                    "TAVOLA_TEST_SERVER": "tavolad", "TSAN_OPTIONS": OPTIONS,
+                    "TAVOLA_TEST_FAULT_PROXIES": str(HERE.parent / "lib" / "fault_proxies.py")},
             "workdir": None,
             "timeout": LIVE_TIMEOUT_S,
             "only": None,

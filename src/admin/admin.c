@@ -1,4 +1,4 @@
-/* Health and metrics. */
+/* Health, metrics and backups. */
 #include "admin/admin.h"
 
 #include <stdio.h>
@@ -7,9 +7,15 @@
 #include "admin/guard.h"
 #include "auth/identity.h"
 #include "base/clock.h"
+#include "base/json.h"
 
 static const tv_slice text_type = {"text/plain; charset=utf-8", 25};
 static const tv_slice metrics_type = {"text/plain; version=0.0.4; charset=utf-8", 40};
+
+static const tv_slice json_type = {"application/json", 16};
+
+/* A path in JSON, with every character escaped. */
+enum { BODY_BYTES_MAX = 6 * TV_BACKUP_PATH_SIZE };
 
 static void respond(tv_request *req, int status, tv_slice content_type)
 {
@@ -236,14 +242,72 @@ static bool on_headers(void *ctx, tv_request *req)
         refuse(req, status, why);
         return false;
     }
+    req->body_bytes_max = BODY_BYTES_MAX;
     return true;
+}
+
+/* The last backup, or the one that runs; without a path, because anybody may read it. */
+static void respond_backup(tv_admin *admin, tv_request *req, int status)
+{
+    static const char *const states[] = {
+        [TV_BACKUP_NONE] = "none",
+        [TV_BACKUP_RUNNING] = "running",
+        [TV_BACKUP_DONE] = "done",
+        [TV_BACKUP_FAILED] = "failed",
+    };
+    tv_backup_status backup = tv_backup_read(admin->backup);
+
+    tv_buf_printf(
+        &req->out, "{\"id\":%llu,\"state\":\"%s\",\"files\":%llu,\"bytes\":%llu,\"ms\":%lld",
+        (unsigned long long)backup.id, states[backup.state], (unsigned long long)backup.files,
+        (unsigned long long)backup.bytes, (long long)backup.elapsed_ms);
+    if (backup.state == TV_BACKUP_FAILED) {
+        tv_buf_add_lit(&req->out, ",\"error\":");
+        tv_json_add_string(&req->out, tv_slice_of(backup.problem));
+    }
+    tv_buf_add_lit(&req->out, "}\n");
+    respond(req, status, json_type);
+}
+
+/* {"dir": "/path/of/a/new/folder"} and nothing else; returns what is wrong with it, or NULL. */
+static const char *read_backup_dir(tv_request *req, char ret_path[TV_BACKUP_PATH_SIZE])
+{
+    tv_slice dir = TV_NONE;
+    const char *why = NULL;
+    tv_json_reader reader;
+    tv_json_member member;
+
+    tv_json_reader_init(&reader, &req->arena, req->body);
+    while (tv_json_next(&reader, &member)) {
+        if (dir.data || member.kind != TV_JSON_STRING || !tv_slice_eq(member.name, TV_LIT("dir")))
+            return "the body is {\"dir\": \"/path/of/a/new/folder\"}, nothing else";
+        dir = member.text;
+    }
+    if (reader.failed || dir.data == NULL)
+        return "the body is {\"dir\": \"/path/of/a/new/folder\"}, in JSON";
+    return tv_backup_path_parse(dir, ret_path, &why) ? NULL : why;
+}
+
+static void post_backup(tv_admin *admin, tv_request *req)
+{
+    char path[TV_BACKUP_PATH_SIZE];
+    const char *why = read_backup_dir(req, path);
+
+    if (why)
+        refuse(req, 400, why);
+    else if (!tv_backup_start(admin->backup, path))
+        refuse(req, 409, "a backup is under way, or the server is about to stop");
+    else
+        respond_backup(admin, req, 202);
 }
 
 /* A change, which the guard has let through. */
 static void on_post(tv_admin *admin, tv_request *req)
 {
-    (void)admin;
-    refuse(req, 404, "there is nothing here to change");
+    if (tv_slice_eq(req->path, TV_LIT("/backup")) && admin->backup)
+        post_backup(admin, req);
+    else
+        refuse(req, 404, "not here; what can be changed is /backup");
 }
 
 static void on_request(void *ctx, tv_request *req)
@@ -254,9 +318,12 @@ static void on_request(void *ctx, tv_request *req)
         healthz(ctx, req);
     } else if (tv_slice_eq(req->path, TV_LIT("/metrics"))) {
         metrics(ctx, req);
+    } else if (tv_slice_eq(req->path, TV_LIT("/backup"))) {
+        respond_backup(ctx, req, 200);
     } else if (tv_slice_eq(req->path, TV_LIT("/"))) {
         tv_buf_add_lit(&req->out, "Tavola " TV_VERSION "\n\n/healthz  200 when all is well\n"
-                                  "/metrics  Prometheus text\n");
+                                  "/metrics  Prometheus text\n"
+                                  "/backup   the last backup; POST begins one\n");
         respond(req, 200, text_type);
     } else {
         tv_buf_add_lit(&req->out, "not here; try /healthz or /metrics\n");

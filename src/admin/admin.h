@@ -1,5 +1,5 @@
 /*
- * The admin port: /healthz and /metrics.  It has no accounts, and listens on
+ * The admin port: /healthz, /metrics and /backup.  It has no accounts, and listens on
  * loopback unless the operator says otherwise.  It answers to addresses, to
  * localhost and to names without a dot: a web page whose own name is made to
  * point here (DNS rebinding) has one with a dot.  What changes anything is a POST,
@@ -8,6 +8,7 @@
 #ifndef TV_ADMIN_ADMIN_H
 #define TV_ADMIN_ADMIN_H
 
+#include "admin/backup.h"
 #include "admin/token.h"
 #include "base/budget.h"
 #include "base/meter.h"
@@ -28,6 +29,7 @@ enum { TV_ADMIN_SOURCES_MAX = 4 };
 typedef struct tv_admin {
     const char *name;     /* another name that it answers to, or NULL */
     tv_admin_token token; /* not set when the server keeps nothing */
+    tv_backup *backup;    /* NULL likewise */
     tv_engine *engine;
     tv_pipeline *pipeline;
     const tv_budget *budget;

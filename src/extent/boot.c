@@ -38,10 +38,10 @@ static int write_line(int fd, const char *line)
     return done < 0 ? -1 : fsync(fd);
 }
 
-/* Replace the file, durably; false with errno. */
-static bool write_file(tv_extents *store, const char *line)
+/* Replace the file in a store's folder, durably; false with errno. */
+static bool write_file(int dir_fd, const char *line)
 {
-    int fd = openat(store->fd, NEW_BOOT_FILE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = openat(dir_fd, NEW_BOOT_FILE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
     if (fd < 0)
         return false;
@@ -50,8 +50,8 @@ static bool write_file(tv_extents *store, const char *line)
 
     close(fd);
     errno = error;
-    return result == 0 && renameat(store->fd, NEW_BOOT_FILE, store->fd, BOOT_FILE) == 0 &&
-           fsync(store->fd) == 0;
+    return result == 0 && renameat(dir_fd, NEW_BOOT_FILE, dir_fd, BOOT_FILE) == 0 &&
+           fsync(dir_fd) == 0;
 }
 
 static void find_newest(void *ctx, int shard_fd, const char *name, tv_extent_id id)
@@ -156,7 +156,7 @@ bool tv_extents_boot(tv_extents *store, char *reterr_text, size_t reterr_size)
     store->boot = last.boot + 1;
     tv_assert(store->boot > 0 && store->boot <= TV_EXTENT_BOOT_MAX);
     snprintf(line, sizeof line, "boot %" PRIu64 "\n", store->boot);
-    if (!store->is_temporary && !write_file(store, line)) {
+    if (!store->is_temporary && !write_file(store->fd, line)) {
         snprintf(reterr_text, reterr_size, "cannot write %s/" BOOT_FILE ": %s", store->path,
                  strerror(errno));
         return false;
@@ -181,7 +181,15 @@ void tv_extents_boot_end(tv_extents *store)
     }
     snprintf(line, sizeof line, "boot %" PRIu64 " extents %" PRId64 " bytes %" PRId64 "\n",
              store->boot, atomic_load(&store->extent_count), atomic_load(&store->byte_count));
-    if (!write_file(store, line))
+    if (!write_file(store->fd, line))
         tv_log(TV_LOG_WARN, "extent_metrics_lost",
                "detail=\"%s\" effect=\"the next start counts the extents\"", strerror(errno));
+}
+
+int tv_extents_boot_copy(const tv_extents *store, int to_fd)
+{
+    char line[LINE_SIZE];
+
+    snprintf(line, sizeof line, "boot %" PRIu64 "\n", store->boot);
+    return write_file(to_fd, line) ? 0 : errno;
 }

@@ -22,6 +22,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/file_copy.h"
 #include "base/meter.h"
 #include "base/read_mode.h"
 
@@ -121,6 +122,21 @@ void tv_extent_visit_end(tv_extents *store, tv_extent_visit *visit);
 
 /** Whether a visit has lasted too long: then NOT_FOUND says nothing about the store. */
 bool tv_extent_visit_is_over(const tv_extents *store, const tv_extent_visit *visit);
+
+/**
+ * The same for a copy of everything: a hold lasts until tv_extent_visit_end, however
+ * long that is, and what is removed meanwhile takes its space on the disk.
+ */
+void tv_extent_hold_begin(tv_extents *store, tv_extent_visit *hold);
+
+/**
+ * Copy all extents into the empty folder `to_fd`, by hard links where that is
+ * possible, while the store is in use, and make that durable.  During a hold, this
+ * has every extent that any row refers to which was there when the hold had begun
+ * or later; tv_extents_gc after the copy's first start removes the others.  Returns
+ * 0 or an errno: ECANCELED when it was told to stop.
+ */
+int tv_extents_copy(tv_extents *store, int to_fd, const tv_file_copies *copies) TV_WARN_UNUSED;
 
 /** An extent that is open.  Belongs to one thread at a time. */
 typedef struct tv_extent_reader tv_extent_reader;

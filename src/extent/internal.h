@@ -114,6 +114,9 @@ bool tv_extents_boot(tv_extents *store, char *reterr_text, size_t reterr_size);
 /** Leave the counts for the next boot. */
 void tv_extents_boot_end(tv_extents *store);
 
+/** Write the boot file of a copy, durably, as if this boot had crashed.  Returns 0 or an errno. */
+int tv_extents_boot_copy(const tv_extents *store, int to_fd);
+
 /* --- store.c --- */
 
 /** What errno `error` of an operation means: TV_ERR_DISK_FULL, TV_ERR_OVERLOADED (no descriptor is

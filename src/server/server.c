@@ -445,6 +445,17 @@ static bool open_listeners(tv_server *server, char *reterr_text, size_t reterr_s
     return true;
 }
 
+/* A server that keeps nothing has nothing to back up. */
+static bool open_backup(tv_server *server, char *reterr_text, size_t reterr_size)
+{
+    if (strcmp(server->config.engine, "memory") == 0)
+        return true;
+
+    server->admin.backup = tv_backup_new(server->config.data, server->engine, server->extents,
+                                         reterr_text, reterr_size);
+    return server->admin.backup != NULL;
+}
+
 /* Last of all, so that a start that fails leaves none; the engine holds the folder's lock. */
 static bool open_token(tv_server *server, char *reterr_text, size_t reterr_size)
 {
@@ -475,7 +486,8 @@ tv_server *tv_server_open(const tv_config *config, char *reterr_text, size_t ret
         !open_engine(server, reterr_text, reterr_size) ||
         !load_time(server, reterr_text, reterr_size) ||
         !open_extents(server, reterr_text, reterr_size) ||
-        !open_services(server, reterr_text, reterr_size))
+        !open_services(server, reterr_text, reterr_size) ||
+        !open_backup(server, reterr_text, reterr_size))
         goto fail;
 
     open_loops(server);
@@ -531,7 +543,9 @@ void tv_server_stop(tv_server *server)
         tv_log(TV_LOG_INFO, "stopping", "grace_ms=%d", STOP_GRACE_MS);
     if (server->scanners)
         tv_turns_finish(server->scanners);
+    tv_backup_stop(server->admin.backup);
     stop_network(server);
+    tv_backup_free(server->admin.backup);
     tv_queue_gc_free(server->queue_gc);
     tv_blob_gc_scan_free(server->blob_gc_scan);
     tv_blob_gc_free(server->blob.gc);

@@ -59,6 +59,32 @@ TEST(a_visit_that_lasts_too_long_holds_nothing_up)
     tv_extents_close(store);
 }
 
+/* A backup takes as long as it takes, and must not miss what is removed meanwhile. */
+TEST(a_hold_lasts_until_it_ends)
+{
+    tv_extent_visit slow, hold;
+
+    NEEDS_FOLDER();
+    CHECK(try_open(&(tv_extent_options){.dir = dir, .visit_ms_max = 500}, &store));
+    tv_extent_id before = put(store, TV_LIT("1")), after = put(store, TV_LIT("2"));
+
+    tv_extent_visit_begin(store, &slow);
+    tv_extents_remove(store, &before, 1);
+    tv_extent_hold_begin(store, &hold);
+    tv_extents_remove(store, &after, 1);
+    wait_for_removals(store, 1);
+    CHECK(!is_there(before));
+    usleep(2000 * 1000); /* it is looked at every second */
+    CHECK(is_there(after));
+    CHECK(!tv_extent_visit_is_over(store, &hold));
+
+    tv_extent_visit_end(store, &hold);
+    wait_for_removals(store, 0);
+    CHECK(!is_there(after));
+    tv_extent_visit_end(store, &slow);
+    tv_extents_close(store);
+}
+
 TEST(visits_may_end_in_any_order)
 {
     tv_extent_visit visits[5];
@@ -295,6 +321,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ON_BOTH(a_removal_waits_for_visits_that_began_before_and_for_no_others),
         ON_BOTH(a_visit_that_lasts_too_long_holds_nothing_up),
+        ON_BOTH(a_hold_lasts_until_it_ends),
         ON_BOTH(visits_may_end_in_any_order),
         ON_BOTH(an_open_extent_can_be_read_after_its_removal),
         ON_BOTH(closing_does_what_no_visit_holds_up_and_leaves_the_rest_to_the_gc),

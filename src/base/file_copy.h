@@ -1,0 +1,39 @@
+/*
+ * Another name for a file that is never changed again: a hard link where the file
+ * system can, else a copy of its bytes.
+ */
+#ifndef TV_BASE_FILE_COPY_H
+#define TV_BASE_FILE_COPY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/** How the copying of many files goes.  Counts only grow. */
+typedef struct tv_file_copies {
+    /** Asked before each file, and at each MiB of a long one: give up; or NULL. */
+    bool (*is_stopping)(void *ctx);
+    /** A file, or a part of one, has been done; or NULL. */
+    void (*progress)(void *ctx, uint64_t files, uint64_t bytes);
+    void *ctx;
+} tv_file_copies;
+
+/**
+ * Make `to` in the folder `to_fd`, which has no such name, of `from` in `from_fd`.
+ * Symbolic links are not followed.  A copy is synced, a link has been by whoever
+ * wrote the file; the name is durable when the caller has synced the folder.  Waits
+ * for the disk.  Returns 0 or an errno: ECANCELED when it was told to stop.
+ * On an error there may be a part of `to`.
+ */
+int tv_file_copy(const tv_file_copies *copies, int from_fd, const char *from, int to_fd,
+                 const char *to);
+
+/** Sync a file or a folder by its name.  Returns 0 or an errno. */
+int tv_file_sync(int dir_fd, const char *name);
+
+/**
+ * Remove a folder of the folder `dir_fd` with all that is in it; what is a link
+ * is removed, not followed.  One that is not there is fine.  Returns 0 or an errno.
+ */
+int tv_file_remove_tree(int dir_fd, const char *name);
+
+#endif

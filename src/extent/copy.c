@@ -1,0 +1,77 @@
+/*
+ * A copy of the store's folder while it is in use.
+ *
+ * What is wanted is every extent that a row of some moment refers to.  The caller
+ * holds removals from before that moment on, so each of them is still there; what
+ * is copied besides (made later, being written, about to be removed) has no row in
+ * the copy, and the copy's first start removes it: the boot that is noted there is
+ * this one, so all of them are of an earlier boot then.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "extent/internal.h"
+
+void tv_extent_hold_begin(tv_extents *store, tv_extent_visit *hold)
+{
+    tv_extent_visit_begin(store, hold);
+    tv_background_lock(&store->gc);
+    hold->begin_ns = INT64_MAX; /* it never counts as too old */
+    tv_background_unlock(&store->gc);
+}
+
+/* A shard on its way. */
+typedef struct shard_copy {
+    const tv_file_copies *copies;
+    int to_fd;
+    int error;
+} shard_copy;
+
+/* One that is gone by now was about to be removed before the hold began. */
+static void copy_one(void *ctx, int shard_fd, const char *name, tv_extent_id id)
+{
+    shard_copy *shard = ctx;
+
+    (void)id;
+    if (shard->error)
+        return;
+    shard->error = tv_file_copy(shard->copies, shard_fd, name, shard->to_fd, name);
+    if (shard->error == ENOENT)
+        shard->error = 0;
+}
+
+static int copy_shard(tv_extents *store, unsigned index, int to_fd, const tv_file_copies *copies)
+{
+    shard_copy shard = {.copies = copies};
+    char name[3];
+
+    snprintf(name, sizeof name, "%02x", index);
+    if (mkdirat(to_fd, name, 0700) != 0)
+        return errno;
+    shard.to_fd = openat(to_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (shard.to_fd < 0)
+        return errno;
+
+    tv_err err = tv_extent_list(store, index, copy_one, &shard);
+
+    if (err && shard.error == 0)
+        shard.error = err == TV_ERR_OVERLOADED ? EMFILE : EIO;
+    if (shard.error == 0 && fsync(shard.to_fd) != 0)
+        shard.error = errno;
+    close(shard.to_fd);
+    return shard.error;
+}
+
+int tv_extents_copy(tv_extents *store, int to_fd, const tv_file_copies *copies)
+{
+    int error = 0;
+
+    for (unsigned i = 0; error == 0 && i < TV_EXTENT_SHARDS; i++)
+        error = copy_shard(store, i, to_fd, copies);
+    if (error == 0)
+        error = tv_extents_boot_copy(store, to_fd);
+    return error;
+}

@@ -8,6 +8,7 @@
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 
+#include "client/circle.h"
 #include "client/client.h"
 #include "client/crypto/metadata.h"
 #include "client/op/op.h"
@@ -205,6 +206,7 @@ static tavola_err rewrap_page(key_rotation *rotation, const tavola_page *page)
 
 static tavola_err rewrap_all(key_rotation *rotation, const tavola_query *query)
 {
+    tvc_circle circle = {0};
     char *token = NULL;
     tavola_err err;
 
@@ -221,7 +223,11 @@ static tavola_err rewrap_all(key_rotation *rotation, const tavola_query *query)
             err = token ? TAVOLA_OK : TAVOLA_ERR_NO_MEMORY;
         }
         tavola_page_free(page);
-    } while (token);
+        if (token && tvc_circle_closes(&circle, tv_slice_of(token)))
+            err = tvc_call_refuse(rotation->call, TAVOLA_ERR_PROTOCOL, TVC_LEADS_BACK);
+    } while (token && err == TAVOLA_OK);
+    tvc_release(token);
+    tvc_circle_done(&circle);
 
     if (err == TAVOLA_OK && rotation->unusable)
         err = tvc_call_refuse(rotation->call, TAVOLA_ERR_CRYPTO,

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/hash.h"
+#include "client/circle.h"
 #include "client/client.h"
 #include "client/patterns/large_name.h"
 
@@ -114,19 +115,28 @@ static tavola_err sweep(tavola_container *container, const char *prefix, const n
                         tavola_ticks older_than, tavola_call *call, uint64_t *count)
 {
     tavola_blobs *blobs = NULL;
+    tvc_circle circle = {0};
     tavola_err err = tavola_blob_list(container, prefix, NULL, 0, NULL, call, &blobs);
 
     while (err == TAVOLA_OK) {
         err = sweep_page(container, blobs, names, older_than, call, count);
-        if (err || tavola_blobs_token(blobs) == NULL)
+
+        const char *token = tavola_blobs_token(blobs);
+
+        if (err || token == NULL)
             break;
+        if (tvc_circle_closes(&circle, tv_slice_of(token))) {
+            err = tvc_call_refuse(call, TAVOLA_ERR_PROTOCOL, TVC_LEADS_BACK);
+            break;
+        }
 
         tavola_blobs *next = NULL;
 
-        err = tavola_blob_list(container, prefix, NULL, 0, tavola_blobs_token(blobs), call, &next);
+        err = tavola_blob_list(container, prefix, NULL, 0, token, call, &next);
         tavola_blobs_free(blobs);
         blobs = next;
     }
+    tvc_circle_done(&circle);
     tavola_blobs_free(blobs);
     return err;
 }

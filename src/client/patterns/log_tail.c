@@ -2,6 +2,7 @@
  * Log tail pattern.  An entry's RowKey is made of its time and of a hash of what it says: the same
  * entry again gets the same key, so that a program may add what it is not sure to have added.
  */
+#include "client/circle.h"
 #include "client/patterns/pattern.h"
 
 #include <inttypes.h>
@@ -103,19 +104,23 @@ tavola_err tavola_log_add(tavola_table *table, const tavola_entity *entity, tavo
 static tavola_err add_rest(tavola_table *table, tavola_query *query, uint32_t newest_max,
                            tavola_call *call, tavola_page *page)
 {
-    while (page->count < newest_max && tavola_page_token(page)) {
+    tvc_circle circle = {0};
+    tavola_err err = TAVOLA_OK;
+
+    while (err == TAVOLA_OK && page->count < newest_max && tavola_page_token(page)) {
         tavola_page *next = NULL;
 
+        if (tvc_circle_closes(&circle, tv_slice_of(page->token))) {
+            err = tvc_call_refuse(call, TAVOLA_ERR_PROTOCOL, TVC_LEADS_BACK);
+            break;
+        }
         tavola_query_set_limit(query, newest_max - page->count);
-
-        tavola_err err = tavola_query_page(table, query, tavola_page_token(page), call, &next);
-
+        err = tavola_query_page(table, query, page->token, call, &next);
         if (err == TAVOLA_OK)
             err = tvc_page_append(page, next);
-        if (err)
-            return err;
     }
-    return TAVOLA_OK;
+    tvc_circle_done(&circle);
+    return err;
 }
 
 tavola_err tavola_tail(tavola_table *table, const char *partition_key, uint32_t newest_max,

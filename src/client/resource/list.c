@@ -1,4 +1,5 @@
 /* Lists of queues and containers: all pages, one after another. */
+#include "client/circle.h"
 #include "client/names.h"
 #include "client/resource/resource.h"
 #include "client/xml/xml.h"
@@ -7,6 +8,7 @@ typedef struct listing {
     tavola_names *names;
     tvc_text marker; /* of the page that is asked for; empty: the first */
     tvc_text next;   /* of the one behind it; empty: there is none */
+    tvc_circle circle;
 } listing;
 
 static void read_item(tvc_xml *xml, tavola_names *names, bool *ret_is_short)
@@ -68,14 +70,13 @@ static tavola_op *ask_page(tavola_client *client, tv_service_kind service, const
     return op;
 }
 
-/* Whether there is another page.  One that comes after itself would go on for ever. */
+/* Go on to the next page, if there is one. */
 static tavola_err turn_page(tavola_call *call, listing *list)
 {
     tvc_text marker = list->marker;
 
-    if (list->next.buf.len &&
-        tv_slice_eq(tvc_text_slice(&list->next), tvc_text_slice(&list->marker)))
-        return tvc_call_refuse(call, TAVOLA_ERR_PROTOCOL, "the list has a page twice");
+    if (list->next.buf.len && tvc_circle_closes(&list->circle, tvc_text_slice(&list->next)))
+        return tvc_call_refuse(call, TAVOLA_ERR_PROTOCOL, TVC_LEADS_BACK);
     list->marker = list->next;
     list->next = marker;
     return TAVOLA_OK;
@@ -119,6 +120,7 @@ tavola_err tvc_resource_list(tavola_client *client, tv_service_kind service, con
 
     tvc_text_done(&list.marker);
     tvc_text_done(&list.next);
+    tvc_circle_done(&list.circle);
     if (err) {
         tavola_names_free(list.names);
         return err;

@@ -79,13 +79,12 @@ static tavola_err take_ahead(tvc_pages *pages, tavola_page **ret_page)
 }
 
 /* Take a page over as the current one. */
-static tavola_err accept_page(tvc_pages *pages, tavola_page *page, const char *asked_for)
+static tavola_err accept_page(tvc_pages *pages, tavola_page *page)
 {
     pages->page = page;
     pages->count = page->count < pages->limit_left ? page->count : (size_t)pages->limit_left;
-    /* A token names the first entity that is still to come: this one would keep us for ever. */
-    if (page->token && asked_for && strcmp(page->token, asked_for) == 0) {
-        tvc_call_set_error(pages->call, "", "the service's continuation leads to itself");
+    if (page->token && tvc_circle_closes(&pages->circle, tv_slice_of(page->token))) {
+        tvc_call_set_error(pages->call, "", TVC_LEADS_BACK);
         return TAVOLA_ERR_PROTOCOL;
     }
     if (pages->limit_left != UINT64_MAX)
@@ -118,7 +117,7 @@ static tavola_err advance(tvc_pages *pages)
     else
         err = fetch(pages, token, &page);
     if (err == TAVOLA_OK)
-        err = accept_page(pages, page, token);
+        err = accept_page(pages, page);
     tvc_release(token);
     return err;
 }
@@ -146,6 +145,7 @@ void tvc_pages_done(tvc_pages *pages)
     }
     tavola_page_free(pages->page);
     tavola_page_free(pages->spare);
+    tvc_circle_done(&pages->circle);
     tavola_query_free(pages->query);
     tavola_table_close(pages->table);
     *pages = (tvc_pages){0};

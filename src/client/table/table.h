@@ -7,6 +7,7 @@
 #ifndef TVC_TABLE_H
 #define TVC_TABLE_H
 
+#include "client/circle.h"
 #include "client/crypto/crypto.h"
 #include "client/entity/entity.h"
 #include "client/op/op.h"
@@ -110,7 +111,8 @@ typedef struct tvc_pages {
     size_t count;        /* of its entities: those within the limit */
     tavola_op *ahead;    /* brings the next, or NULL */
     uint64_t limit_left; /* after those; UINT64_MAX: no limit */
-    tavola_err err;      /* once it is not OK it stays */
+    tvc_circle circle;
+    tavola_err err; /* once it is not OK it stays */
 } tvc_pages;
 
 /** `is_keys_only`: only the keys of the entities, and nothing is decrypted. */

@@ -101,6 +101,8 @@ typedef struct list {
     tavola_names *names;
     tv_slice prefix;
     tvc_text next; /* NextTableName, percent-encoded; empty: no more */
+    tvc_circle circle;
+    tvc_location location; /* a continuation is good for the one that gave it alone */
 } list;
 
 static tavola_err add_names(list *into, const tavola_page *page)
@@ -122,21 +124,18 @@ static tavola_err add_names(list *into, const tavola_page *page)
     return TAVOLA_OK;
 }
 
-/* One that leads to where we are would keep us for ever. */
-static tavola_err take_continuation(list *into, tv_slice next)
+static tavola_err take_continuation(list *into, tavola_op *op, tv_slice next)
 {
-    tvc_text text = {0};
-
-    tvc_text_add_encoded(&text, next);
-
-    bool is_same = next.len && tv_slice_eq(tvc_text_slice(&text), tvc_text_slice(&into->next));
-    bool has_failed = text.has_failed;
-
-    tvc_text_done(&into->next);
-    into->next = text;
-    if (has_failed)
+    tvc_text_reset(&into->next);
+    tvc_text_add_encoded(&into->next, next);
+    if (into->next.has_failed)
         return TAVOLA_ERR_NO_MEMORY;
-    return is_same ? TAVOLA_ERR_PROTOCOL : TAVOLA_OK;
+    into->location = op->was_secondary ? TVC_AT_SECONDARY : TVC_AT_PRIMARY;
+    if (next.len && tvc_circle_closes(&into->circle, next)) {
+        tvc_call_set_error(op->call, "", TVC_LEADS_BACK);
+        return TAVOLA_ERR_PROTOCOL;
+    }
+    return TAVOLA_OK;
 }
 
 static tavola_err read_names(tavola_op *op, tvc_response *response)
@@ -156,7 +155,7 @@ static tavola_err read_names(tavola_op *op, tvc_response *response)
         return err;
     err = add_names(into, page);
     tavola_page_free(page);
-    return err ? err : take_continuation(into, next);
+    return err ? err : take_continuation(into, op, next);
 }
 
 static tavola_err list_page(tavola_client *client, list *into, tavola_call *call)
@@ -172,6 +171,7 @@ static tavola_err list_page(tavola_client *client, list *into, tavola_call *call
         tvc_text_add(&op->request.query, tvc_text_slice(&into->next));
     }
     op->user_data = into;
+    op->location = into->location;
     op->finish = read_names;
     return tvc_run_and_free(op);
 }
@@ -198,6 +198,7 @@ tavola_err tavola_table_list(tavola_client *client, const char *prefix, tavola_c
             break;
     }
     tvc_text_done(&into.next);
+    tvc_circle_done(&into.circle);
     if (err) {
         tavola_names_free(into.names);
         return err;

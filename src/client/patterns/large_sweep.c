@@ -14,6 +14,7 @@
 #include "client/circle.h"
 #include "client/client.h"
 #include "client/patterns/large_name.h"
+#include "client/table/scan.h"
 
 typedef struct named {
     uint64_t *hashes;
@@ -62,6 +63,8 @@ static tavola_err read_table(tavola_table *table, const char *property, tavola_c
 
     tavola_err err = tavola_scan_open(table, query, call, &scan);
 
+    if (err == TAVOLA_OK)
+        tvc_scan_only_primary(scan);
     while (err == TAVOLA_OK) {
         err = tavola_scan_next(scan, &entity);
 

@@ -25,23 +25,30 @@ tavola_err tvc_pages_init(tvc_pages *pages, const tavola_table *table, const tav
     return TAVOLA_ERR_NO_MEMORY;
 }
 
-/* The operation reads into the memory of the page before the current one. */
-static void lend_spare(tvc_pages *pages, tavola_op *op)
+/* The operation of the page at `token`.  It reads into the memory of the one before the current. */
+static tavola_err make_op(tvc_pages *pages, const char *token, tavola_call *call,
+                          tavola_op **ret_op)
 {
-    op->page = pages->spare;
+    tavola_err err = tvc_page_op(pages->table, pages->query, token, pages->limit_left,
+                                 pages->crypto, call, ret_op);
+
+    if (err)
+        return err;
+    if (token == NULL)
+        (*ret_op)->location = pages->location;
+    (*ret_op)->page = pages->spare;
     pages->spare = NULL;
+    return TAVOLA_OK;
 }
 
 /* Ask for the page at `token` on this thread. */
 static tavola_err fetch(tvc_pages *pages, const char *token, tavola_page **ret_page)
 {
     tavola_op *op = NULL;
-    tavola_err err = tvc_page_op(pages->table, pages->query, token, pages->limit_left,
-                                 pages->crypto, pages->call, &op);
+    tavola_err err = make_op(pages, token, pages->call, &op);
 
     if (err)
         return err;
-    lend_spare(pages, op);
     err = tvc_op_run(op);
     if (err == TAVOLA_OK)
         *ret_page = tavola_op_take_page(op);
@@ -54,11 +61,9 @@ static void send_ahead(tvc_pages *pages, const char *token)
 {
     tavola_op *op = NULL;
 
-    if (tvc_page_op(pages->table, pages->query, token, pages->limit_left, pages->crypto, NULL,
-                    &op) != TAVOLA_OK)
+    if (make_op(pages, token, NULL, &op) != TAVOLA_OK)
         return;
     tvc_call_copy_options(op->call, pages->call);
-    lend_spare(pages, op);
     if (tvc_op_start(op, NULL, NULL) == TAVOLA_OK)
         pages->ahead = op;
     else

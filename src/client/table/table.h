@@ -105,12 +105,13 @@ typedef struct tvc_pages {
     tavola_table *table; /* ours */
     tavola_query *query; /* ours, or NULL */
     tavola_crypto *crypto;
-    tavola_call *call;   /* the caller's, or NULL */
-    tavola_page *page;   /* the current one */
-    tavola_page *spare;  /* an empty one, for its memory, or NULL */
-    size_t count;        /* of its entities: those within the limit */
-    tavola_op *ahead;    /* brings the next, or NULL */
-    uint64_t limit_left; /* after those; UINT64_MAX: no limit */
+    tavola_call *call;     /* the caller's, or NULL */
+    tavola_page *page;     /* the current one */
+    tavola_page *spare;    /* an empty one, for its memory, or NULL */
+    size_t count;          /* of its entities: those within the limit */
+    tavola_op *ahead;      /* brings the next, or NULL */
+    uint64_t limit_left;   /* after those; UINT64_MAX: no limit */
+    tvc_location location; /* of the first page; its token has that of the next */
     tvc_circle circle;
     tavola_err err; /* once it is not OK it stays */
 } tvc_pages;

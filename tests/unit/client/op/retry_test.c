@@ -397,6 +397,32 @@ TEST(a_token_of_the_secondary_needs_one)
     script_server_stop(&server);
 }
 
+/* What the secondary does not know yet would be taken for what nobody names, and deleted. */
+TEST(a_sweep_does_not_ask_the_secondary)
+{
+    script_server primary = {.answers = {BUSY_ANSWER}, .answer_count = 1};
+    script_server secondary = {.answers = {CHUNKED("{\"odata.metadata\":\"m\",\"value\":[]}")},
+                               .answer_count = 1};
+    tavola_table *table = NULL;
+    uint64_t count;
+
+    t_row = "";
+    script_server_start(&primary);
+    script_server_start(&secondary);
+
+    tavola_client *client = open_client(&primary, &secondary, NULL);
+
+    CHECK_CODE(tavola_table_open(client, "People", &table), TAVOLA_OK);
+    CHECK_CODE(tavola_large_sweep(table, "photos", "Photo", tavola_now(), NULL, &count),
+               TAVOLA_ERR_BUSY);
+    CHECK_INT(atomic_load(&primary.requests), 4);
+    CHECK_INT(atomic_load(&secondary.requests), 0);
+    tavola_table_close(table);
+    tavola_client_close(client);
+    script_server_stop(&primary);
+    script_server_stop(&secondary);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -409,6 +435,7 @@ int main(void)
         cmocka_unit_test(reads_go_to_the_secondary),
         cmocka_unit_test(a_lagging_secondary_has_no_last_word),
         cmocka_unit_test(a_token_of_the_secondary_needs_one),
+        cmocka_unit_test(a_sweep_does_not_ask_the_secondary),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,7 +54,10 @@ typedef struct tvc_response {
     size_t body_len;
 } tvc_response;
 
-/** The value of a header by its name in any case, TV_NONE when there is none. */
+/**
+ * The value of a header by its name in any case; TV_NONE when there is none, or when it is not
+ * printable ASCII: all headers that we read are.
+ */
 tv_slice tvc_response_header(const tvc_response *response, tv_slice name);
 
 void tvc_response_done(tvc_response *response);

@@ -424,8 +424,10 @@ tvc_read tvc_reader_end(tvc_reader *reader)
 tv_slice tvc_response_header(const tvc_response *response, tv_slice name)
 {
     for (size_t i = 0; i < response->header_count; i++) {
-        if (tv_slice_eq_nocase(response->headers[i].name, name))
-            return response->headers[i].value;
+        const tv_header *header = &response->headers[i];
+
+        if (tv_slice_eq_nocase(header->name, name))
+            return tv_slice_is_printable(header->value) ? header->value : TV_NONE;
     }
     return TV_NONE;
 }

@@ -46,7 +46,25 @@
     X(END_PK, "end-pk", 0, "KEY", "the last partition key that it covers")                         \
     X(END_RK, "end-rk", 0, "KEY", "the last row key there")                                        \
     X(SERVICES, "services", 0, "LETTERS", "of b (blob), q (queue), t (table), f (file)")           \
-    X(TYPES, "types", 0, "LETTERS", "of s (service), c (container, table, queue), o (object)")
+    X(TYPES, "types", 0, "LETTERS|LIST",                                                           \
+      "of a signature: of s (service), c (container, table, queue), o (object); of columns of a "  \
+      "plain CSV file: Age:int32,Due:datetime, the others are Strings")                            \
+    X(FORMAT, "format", 0, "FORMAT", "what the file is: ndjson, json, typed-csv or csv")           \
+    X(SEPARATOR, "separator", 0, "CHARACTER", "between the cells of CSV: ';', tab; else a comma")  \
+    X(FIRST_ROW_TYPES, "first-row-types", 0, NULL,                                                 \
+      "typed CSV: a value without a type has that of the first row")                               \
+    X(ON_CONFLICT, "on-conflict", 0, "fail|skip|merge|replace",                                    \
+      "what to do with an entity that exists already; fail")                                       \
+    X(PARALLEL, "parallel", 0, "COUNT", "batches on their way at the same time, 1 to 256; 8")      \
+    X(CREATE, "create", 0, NULL, "make the table if it does not exist")                            \
+    X(ERRORS, "errors", 0, "FILE", "keep bad lines there, with their numbers and what is wrong")   \
+    X(SKIP_BAD, "skip-bad", 0, NULL, "go on behind a bad line instead of stopping at it")          \
+    X(RESUME, "resume", 0, NULL, "go on where an import of this file has stopped")                 \
+    X(FROM_LINE, "from-line", 0, "NUMBER", "leave out what is before this line of the file")       \
+    X(DRY_RUN, "dry-run", 0, NULL, "read and check the file, write nothing")                       \
+    X(TIMESTAMPS, "timestamps", 0, NULL, "write the Timestamps of entities, too")                  \
+    X(OVERWRITE, "overwrite", 0, NULL, "replace the file if it exists")                            \
+    X(VERIFY, "verify", 0, NULL, "read the copy and compare count and checksum")
 
 enum tool_flag_id {
 #define X(id, name, letter, value, help) TOOL_FLAG_##id,

@@ -6,6 +6,7 @@
 extern const tool_verb tool_table_verbs[];
 extern const tool_verb tool_entity_verbs[];
 extern const tool_verb tool_query_verbs[];
-extern const tool_verb tool_own_verbs[]; /* help, completion */
+extern const tool_verb tool_transfer_verbs[]; /* transfer/ */
+extern const tool_verb tool_own_verbs[];      /* help, completion */
 
 #endif

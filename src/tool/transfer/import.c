@@ -1,0 +1,443 @@
+/*
+ * tavola import: a file into a table.
+ *
+ * The file is read in parts.  At the end of a part all its writes are waited for, and then the
+ * state file says that everything before is done; so however the tool ends, what the state file
+ * names as done is done (state.h), and --resume repeats one part at most.  Repeating is harmless:
+ * merging and replacing give the same again, skipping skips, and where an existing entity is a
+ * failure, one of that part which is equal to its line counts as written by the interrupted run.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bad.h"
+#include "lines.h"
+#include "load.h"
+#include "progress.h"
+#include "state.h"
+#include "transfer.h"
+
+enum {
+    PART_RECORDS = XFER_LINES_MAX,
+    PART_SECONDS = 10,  /* a slow service shall not have to do much again, either */
+    LOOK_UP_EACH = 256, /* records between two looks at the clock */
+};
+
+typedef struct import_run {
+    tool_run *run;
+    const char *path; /* "-": standard input */
+    bool is_dry, is_skipping, is_resumed;
+    uint64_t from_line;
+    xfer_reader reader;
+    xfer_load load;
+    xfer_lines lines;
+    xfer_bad bad;
+    xfer_progress progress;
+    xfer_state state;
+    char *state_path; /* NULL: there is none */
+    char *target;
+    uint64_t file_bytes;
+    uint64_t records, entities; /* read in this run; of them good */
+    uint64_t done;              /* written in this run, or there already */
+    uint64_t doubtful_until;    /* records that an interrupted run may have written */
+    bool is_over, is_at_bad;    /* the file was read to its end; the last record stopped us */
+    tavola_err worst;           /* the first error of a line that was not skipped */
+} import_run;
+
+/* ---- bad lines ---- */
+
+static void tell_bad(import_run *import, uint64_t line, tavola_err err, const char *why,
+                     const char *text, size_t size)
+{
+    xfer_progress_clear(&import->progress);
+    xfer_bad_add(&import->bad, line, why, text, size);
+    if (import->worst == TAVOLA_OK)
+        import->worst = err;
+}
+
+static bool must_stop_for_bad(const import_run *import)
+{
+    return import->bad.count && !import->is_skipping;
+}
+
+/* Whether the table has the entity just so. */
+static bool is_there(const import_run *import, const tavola_entity *entity)
+{
+    tavola_entity *stored = NULL;
+    xfer_tally wanted = {0}, found = {0};
+
+    if (tavola_get(import->load.table, tavola_entity_partition_key(entity),
+                   tavola_entity_row_key(entity), NULL, &stored) != TAVOLA_OK)
+        return false;
+    xfer_tally_add(&wanted, entity);
+    xfer_tally_add(&found, stored);
+    tavola_entity_free(stored);
+    return memcmp(&wanted, &found, sizeof wanted) == 0;
+}
+
+static bool on_refused(void *user, const tavola_entity *entity, tavola_err err, const char *code)
+{
+    import_run *import = user;
+    const xfer_origin *origin = xfer_lines_find(&import->lines, entity);
+    char *json;
+
+    if (err == TAVOLA_ERR_EXISTS && origin && origin->record <= import->doubtful_until &&
+        is_there(import, entity))
+        return true;
+
+    json = tavola_entity_json(entity);
+    tell_bad(import, origin ? origin->line : 0, err, xfer_code_of(err, code), json,
+             json ? strlen(json) : 0);
+    tavola_free(json);
+    return false;
+}
+
+/* ---- state ---- */
+
+static void save_state(import_run *import, uint64_t doubtful)
+{
+    import->state.doubtful = doubtful;
+    if (import->state_path == NULL || import->is_dry ||
+        xfer_state_write(import->state_path, import->target, &import->state))
+        return;
+
+    xfer_progress_clear(&import->progress);
+    tool_note("%s: %s; the import goes on, but cannot be resumed", import->state_path,
+              strerror(errno));
+    free(import->state_path);
+    import->state_path = NULL;
+}
+
+/* All up to the place of the input has its outcome. */
+static void advance(import_run *import)
+{
+    const xfer_input *input = &import->reader.input;
+
+    import->state.place = input->place;
+    import->state.digest = xfer_digest_value(&input->digest);
+    import->state.errors_bytes = xfer_bad_sync(&import->bad);
+}
+
+static tool_exit find_state(import_run *import)
+{
+    const char *path = import->state_path;
+    xfer_state_found found =
+        path ? xfer_state_read(path, import->target, &import->state) : XFER_STATE_NONE;
+
+    if (!import->is_resumed) {
+        uint64_t line = import->state.place.line;
+
+        import->state = (xfer_state){.place.line = 1};
+        if (found == XFER_STATE_READ && import->from_line == 0 && !import->is_dry)
+            return tool_refuse("%s: an import of this file has stopped at line %" PRIu64
+                               "; --resume goes on there, --from-line 1 begins anew",
+                               path, line);
+        return TOOL_OK;
+    }
+    if (path == NULL)
+        return tool_refuse("standard input cannot be resumed; --from-line N skips what is done");
+    if (found == XFER_STATE_NONE)
+        return tool_refuse("there is no %s: nothing to resume", path);
+    if (found == XFER_STATE_OTHER)
+        return tool_refuse("%s is about another account; --from-line 1 begins anew", path);
+    if (found == XFER_STATE_BROKEN)
+        return tool_refuse("%s cannot be read; --from-line N goes on at a line", path);
+    import->doubtful_until = import->state.doubtful;
+    return TOOL_OK;
+}
+
+static tool_exit go_to_state(import_run *import)
+{
+    xfer_input *input = &import->reader.input;
+
+    if (!import->is_resumed)
+        return TOOL_OK;
+    if (input->place.offset <= import->state.place.offset &&
+        xfer_input_skip_to(input, import->state.place.offset) &&
+        xfer_digest_value(&input->digest) == import->state.digest)
+        return TOOL_OK;
+    return tool_refuse("%s was changed before line %" PRIu64
+                       ", where the import stopped; --from-line N goes on at a line",
+                       import->path, import->state.place.line);
+}
+
+/* ---- parts ---- */
+
+static void add_entity(import_run *import, const tavola_entity *entity)
+{
+    const xfer_reader *reader = &import->reader;
+
+    if (!import->is_dry) {
+        xfer_lines_add(&import->lines, entity, reader->place.line, import->records);
+
+        tavola_err err = xfer_load_add(&import->load, entity);
+
+        if (err && import->load.trouble)
+            return;
+        if (err) {
+            import->is_at_bad = true;
+            tell_bad(import, reader->place.line, err,
+                     err == TAVOLA_ERR_TOO_LARGE ? "is too large for an entity"
+                                                 : "is not an entity that can be written",
+                     reader->record, reader->record_size);
+            return;
+        }
+    }
+    import->entities++;
+}
+
+/* One record; false at the end of the file and when it cannot be read. */
+static bool read_record(import_run *import)
+{
+    xfer_reader *reader = &import->reader;
+    tavola_entity *entity = NULL;
+    xfer_read read = xfer_reader_next(reader, &entity);
+
+    import->is_at_bad = false;
+    if (read == XFER_READ_END)
+        import->is_over = true;
+    if (read == XFER_READ_END || read == XFER_READ_FAILED)
+        return false;
+    if (reader->place.line >= import->from_line) {
+        import->records++;
+        if (read == XFER_READ_BAD) {
+            import->is_at_bad = true;
+            tell_bad(import, reader->place.line, TAVOLA_ERR_INVALID, reader->why, reader->record,
+                     reader->record_size);
+        } else {
+            add_entity(import, entity);
+        }
+    }
+    tavola_entity_free(entity);
+    return true;
+}
+
+static bool must_stop(const import_run *import)
+{
+    return xfer_stop_signal() || import->load.trouble || must_stop_for_bad(import) ||
+           import->bad.out.error;
+}
+
+/* Nothing can be written any more: do not try it with all that still waits. */
+static void give_up(import_run *import)
+{
+    tavola_client_close(import->run->clients[0]);
+    import->run->clients[0] = NULL;
+}
+
+/* Read and write a part of the file; false when it was the last one. */
+static bool run_part(import_run *import)
+{
+    double began_s = xfer_now_s();
+    bool is_more = true;
+
+    save_state(import, PART_RECORDS);
+    for (unsigned i = 0; i < PART_RECORDS && is_more && !must_stop(import); i++) {
+        is_more = read_record(import);
+        if (i % LOOK_UP_EACH)
+            continue;
+        xfer_progress_show(&import->progress, import->entities, import->reader.input.raw_bytes,
+                           import->file_bytes);
+        if (xfer_now_s() - began_s > PART_SECONDS)
+            break;
+    }
+    /* A line that stops the import is the first that is not done. */
+    if (!(import->is_at_bad && must_stop_for_bad(import)))
+        xfer_reader_end(&import->reader);
+    if (import->load.trouble)
+        give_up(import);
+
+    import->load.written = import->load.existing = 0;
+    xfer_load_drain(&import->load);
+    import->done += import->load.written + import->load.existing;
+    xfer_lines_clear(&import->lines);
+    if (import->load.trouble || import->bad.out.error ||
+        (import->load.failed && !import->is_skipping))
+        return false; /* the state stays at the beginning of the part */
+    advance(import);
+    return is_more && !must_stop(import);
+}
+
+/* ---- the end ---- */
+
+static void say_where(import_run *import)
+{
+    xfer_place place = import->state.place;
+    bool is_exact = import->state.doubtful == 0;
+
+    tool_note("stopped at line %" PRIu64 ": all before it is done%s; %s%" PRIu64 "%s", place.line,
+              is_exact ? "" : ", some of what follows, too",
+              import->state_path ? "--resume goes on there, as does --from-line " : "--from-line ",
+              place.line, import->state_path ? "" : " goes on there");
+}
+
+/* Whether the import is where it was before it began, so that there is nothing to resume. */
+static bool is_untouched(const import_run *import)
+{
+    return import->done == 0 && !import->is_resumed && import->from_line == 0;
+}
+
+static tool_exit finish(import_run *import)
+{
+    const xfer_input *input = &import->reader.input;
+    char sum[100];
+    bool is_complete = import->is_over && !must_stop(import);
+    tool_exit exit = TOOL_OK;
+
+    xfer_progress_clear(&import->progress);
+    xfer_progress_sum(&import->progress, import->is_dry ? import->entities : import->done, sum);
+    if (import->bad.out.error)
+        exit = tool_trouble("the file of errors cannot be written: %s",
+                            strerror(import->bad.out.error));
+    else if (import->load.trouble) {
+        tool_trouble("%s: the rest was not written", import->load.trouble_code);
+        exit = tool_exit_of(import->load.trouble);
+    } else if (must_stop_for_bad(import)) {
+        tool_trouble("%s: a bad line; --skip-bad goes on without it", import->path);
+        exit = import->worst == TAVOLA_ERR_EXISTS ? TOOL_CONFLICT : TOOL_FAILURE;
+    } else if (input->error && input->error != EINTR) {
+        exit = tool_trouble("%s: %s", import->path, strerror(input->error));
+    } else if (xfer_stop_signal()) {
+        exit = (tool_exit)(128 + xfer_stop_signal());
+    } else if (!is_complete) {
+        exit = tool_trouble("%s could not be read to its end", import->path);
+    }
+
+    if (exit == TOOL_OK || is_untouched(import)) {
+        if (import->state_path && !import->is_dry)
+            unlink(import->state_path);
+    } else if (!import->is_dry) {
+        if (!import->load.trouble && !import->bad.out.error && import->load.failed == 0)
+            save_state(import, 0);
+        say_where(import);
+    }
+    tool_note("%s %s%s", import->is_dry ? "read" : "imported", sum,
+              import->is_dry ? ", nothing was written" : "");
+    if (import->bad.count && import->is_skipping)
+        tool_note("%" PRIu64 " bad lines were skipped", import->bad.count);
+    return exit;
+}
+
+/* ---- the beginning ---- */
+
+static tool_exit open_input(import_run *import, const xfer_reader_options *options)
+{
+    bool is_stdin = strcmp(import->path, "-") == 0;
+    int fd = is_stdin ? STDIN_FILENO : open(import->path, O_RDONLY | O_CLOEXEC);
+    struct stat stat;
+    const char *why;
+
+    if (fd < 0)
+        return tool_trouble("%s: %s", import->path, strerror(errno));
+    if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode))
+        import->file_bytes = (uint64_t)stat.st_size;
+    why = xfer_reader_open(&import->reader, fd, options);
+    if (why)
+        return tool_trouble("%s: %s", import->path, why);
+    return TOOL_OK;
+}
+
+static tool_exit open_table(import_run *import, const char *name)
+{
+    tavola_table *table = NULL;
+    tool_exit exit = tool_table(import->run, name, &table);
+
+    import->load.table = table;
+    if (exit)
+        return exit;
+
+    tool_text target = {0};
+
+    tool_text_printf(&target, "%s/%s",
+                     tavola_client_endpoint(import->run->clients[0], TAVOLA_SERVICE_TABLE), name);
+    import->target = target.at;
+    if (strcmp(import->path, "-") != 0)
+        import->state_path = xfer_state_path(import->path, name);
+    return TOOL_OK;
+}
+
+static tool_exit create_table(import_run *import)
+{
+    tavola_err err;
+
+    if (import->is_dry || !tool_has(import->run, TOOL_FLAG_CREATE))
+        return TOOL_OK;
+    err = tavola_table_create_if_absent(import->load.table, import->run->call);
+    return err ? tool_fail(import->run, err, NULL) : TOOL_OK;
+}
+
+static tool_exit read_flags(import_run *import, xfer_reader_options *ret_options)
+{
+    const tool_run *run = import->run;
+    int64_t from_line = 0, parallel = 0;
+    tool_exit exit = xfer_reader_flags(run, import->path, ret_options);
+
+    if (!exit)
+        exit = xfer_conflict_of(run, &import->load.conflict);
+    if (!exit)
+        exit = tool_number_of(run, TOOL_FLAG_FROM_LINE, 1, INT64_MAX, &from_line);
+    if (!exit)
+        exit = tool_number_of(run, TOOL_FLAG_PARALLEL, 1, 256, &parallel);
+    import->is_dry = tool_has(run, TOOL_FLAG_DRY_RUN);
+    import->is_skipping = tool_has(run, TOOL_FLAG_SKIP_BAD);
+    import->is_resumed = tool_has(run, TOOL_FLAG_RESUME);
+    import->from_line = (uint64_t)from_line;
+    import->load.parallel = (uint32_t)parallel;
+    if (!exit && import->is_resumed && from_line)
+        exit = tool_refuse("--resume and --from-line exclude each other");
+    return exit;
+}
+
+static tool_exit open_errors(import_run *import)
+{
+    const char *path = tool_value_of(import->run, TOOL_FLAG_ERRORS);
+    const char *why = xfer_bad_open(&import->bad, import->path, path, import->state.errors_bytes);
+
+    return why ? tool_trouble("%s: %s", path, why) : TOOL_OK;
+}
+
+tool_exit xfer_import(tool_run *run)
+{
+    import_run *import = tool_alloc(sizeof *import);
+    xfer_reader_options options;
+    tool_exit exit;
+
+    import->run = run;
+    import->path = run->arg_count > 1 ? run->args[1] : "-";
+    import->reader.input.fd = -1;
+    import->bad.fd = -1;
+    import->load.refused = on_refused;
+    import->load.user = import;
+    exit = read_flags(import, &options);
+    if (!exit)
+        exit = open_table(import, run->args[0]);
+    if (!exit)
+        exit = find_state(import);
+    if (!exit)
+        exit = open_input(import, &options);
+    if (!exit)
+        exit = go_to_state(import);
+    if (!exit)
+        exit = open_errors(import);
+    if (!exit)
+        exit = create_table(import);
+    if (!exit) {
+        xfer_stop_catch();
+        xfer_progress_begin(&import->progress, import->reader.input.raw_bytes);
+        while (run_part(import))
+            ;
+        exit = finish(import);
+    }
+    xfer_bad_close(&import->bad);
+    xfer_reader_close(&import->reader);
+    tavola_table_close(import->load.table);
+    free(import->state_path);
+    free(import->target);
+    free(import);
+    return exit;
+}

@@ -1,0 +1,79 @@
+/* Entities into a table. */
+#include "load.h"
+
+#include <stdio.h>
+#include <string.h>
+
+tool_exit xfer_conflict_of(const tool_run *run, xfer_conflict *ret_conflict)
+{
+    static const char *const names[] = {"fail", "skip", "merge", "replace"};
+    const char *name = tool_value_of(run, TOOL_FLAG_ON_CONFLICT);
+
+    *ret_conflict = XFER_FAIL;
+    for (size_t i = 0; name && i < sizeof names / sizeof *names; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            *ret_conflict = (xfer_conflict)i;
+            return TOOL_OK;
+        }
+    }
+    return name ? tool_refuse("--on-conflict is fail, skip, merge or replace") : TOOL_OK;
+}
+
+const char *xfer_code_of(tavola_err err, const char *code)
+{
+    return code && *code ? code : tavola_err_name(err);
+}
+
+/* Whether it is about this entity and no other. */
+static bool is_of_entity(tavola_err err)
+{
+    return err == TAVOLA_ERR_EXISTS || err == TAVOLA_ERR_INVALID || err == TAVOLA_ERR_TOO_LARGE;
+}
+
+static void on_failed(void *user, const tavola_entity *entity, tavola_err err, const char *code)
+{
+    xfer_load *load = user;
+
+    if (!is_of_entity(err)) {
+        if (load->trouble == TAVOLA_OK) {
+            load->trouble = err;
+            snprintf(load->trouble_code, sizeof load->trouble_code, "%s", xfer_code_of(err, code));
+        }
+        load->failed++;
+    } else if ((err == TAVOLA_ERR_EXISTS && load->conflict == XFER_SKIP) ||
+               load->refused(load->user, entity, err, code)) {
+        load->existing++;
+    } else {
+        load->failed++;
+    }
+}
+
+tavola_err xfer_load_add(xfer_load *load, const tavola_entity *entity)
+{
+    static const tavola_write writes[] = {[XFER_FAIL] = TAVOLA_INSERT,
+                                          [XFER_SKIP] = TAVOLA_INSERT,
+                                          [XFER_MERGE] = TAVOLA_INSERT_OR_MERGE,
+                                          [XFER_REPLACE] = TAVOLA_INSERT_OR_REPLACE};
+    tavola_err err = TAVOLA_OK;
+
+    if (load->bulk == NULL)
+        err = tavola_bulk_open(load->table, load->parallel, on_failed, load, &load->bulk);
+    if (err == TAVOLA_OK)
+        err = tavola_bulk_add(load->bulk, writes[load->conflict], entity);
+    if (err && !is_of_entity(err) && load->trouble == TAVOLA_OK) {
+        load->trouble = err;
+        snprintf(load->trouble_code, sizeof load->trouble_code, "%s", tavola_err_name(err));
+    }
+    return err;
+}
+
+void xfer_load_drain(xfer_load *load)
+{
+    uint64_t written = 0;
+    tavola_err err = tavola_bulk_close(load->bulk, &written, NULL);
+
+    load->bulk = NULL;
+    load->written += written;
+    if (err && load->trouble == TAVOLA_OK)
+        load->trouble = err;
+}

@@ -1,0 +1,47 @@
+/*
+ * Entities into a table, many batches in flight.
+ *
+ * What is added may be written in any order, so all that is known before xfer_load_drain is that
+ * nothing has failed so far.  After it, everything added has its outcome.
+ */
+#ifndef XFER_LOAD_H
+#define XFER_LOAD_H
+
+#include "../tool.h"
+
+typedef enum xfer_conflict {
+    XFER_FAIL,    /* an entity that exists already is a failure */
+    XFER_SKIP,    /* it stays as it is */
+    XFER_MERGE,   /* properties of both */
+    XFER_REPLACE, /* it is gone */
+} xfer_conflict;
+
+/** --on-conflict; TOOL_USAGE when it is none of these. */
+tool_exit xfer_conflict_of(const tool_run *run, xfer_conflict *ret_conflict);
+
+typedef struct xfer_load {
+    tavola_table *table; /* not ours */
+    xfer_conflict conflict;
+    uint32_t parallel; /* 0: as many as the library likes */
+    tavola_bulk *bulk;
+    uint64_t written, existing, failed; /* outcomes so far; existing: skipped */
+    /*
+     * An entity that was refused for what it is.  True: it counts as existing, false: as failed.
+     */
+    bool (*refused)(void *user, const tavola_entity *entity, tavola_err err, const char *code);
+    void *user;
+    /* What every other write would meet as well: no service, no table, no permission. */
+    tavola_err trouble;
+    char trouble_code[64];
+} xfer_load;
+
+/** TAVOLA_OK, or why the entity was not taken: then its own fault, unless load->trouble is set. */
+tavola_err xfer_load_add(xfer_load *load, const tavola_entity *entity);
+
+/** Wait for all that was added. */
+void xfer_load_drain(xfer_load *load);
+
+/** "EntityAlreadyExists", or the library's word if the service has none. */
+const char *xfer_code_of(tavola_err err, const char *code);
+
+#endif

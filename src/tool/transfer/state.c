@@ -1,0 +1,74 @@
+/* How far an import has come. */
+#include "state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../text.h"
+
+char *xfer_state_path(const char *input_path, const char *table)
+{
+    tool_text path = {0};
+
+    tool_text_printf(&path, "%s.%s.import", input_path, table);
+    return path.at;
+}
+
+xfer_state_found xfer_state_read(const char *path, const char *target, xfer_state *ret_state)
+{
+    FILE *file = fopen(path, "re");
+    char line[4096], version[32] = "";
+    xfer_state state = {0};
+    int found = 0;
+
+    if (file == NULL)
+        return errno == ENOENT ? XFER_STATE_NONE : XFER_STATE_BROKEN;
+    if (fgets(version, sizeof version, file) && strcmp(version, "tavola import 1\n") == 0 &&
+        fgets(line, sizeof line, file))
+        found = fscanf(file,
+                       "offset %" SCNu64 "\nline %" SCNu64 "\ndigest %" SCNx64 "\nerrors %" SCNu64
+                       "\ndoubtful %" SCNu64,
+                       &state.place.offset, &state.place.line, &state.digest, &state.errors_bytes,
+                       &state.doubtful);
+    fclose(file);
+    if (found != 5)
+        return XFER_STATE_BROKEN;
+    line[strcspn(line, "\n")] = '\0';
+    *ret_state = state;
+    return strncmp(line, "to ", 3) == 0 && strcmp(line + 3, target) == 0 ? XFER_STATE_READ
+                                                                         : XFER_STATE_OTHER;
+}
+
+static bool write_all(int fd, const tool_text *text)
+{
+    return write(fd, text->at, text->size) == (ssize_t)text->size && fdatasync(fd) == 0;
+}
+
+bool xfer_state_write(const char *path, const char *target, const xfer_state *state)
+{
+    tool_text text = {0}, spare = {0};
+    bool has_worked = false;
+    int fd;
+
+    tool_text_printf(&text,
+                     "tavola import 1\nto %s\noffset %" PRIu64 "\nline %" PRIu64
+                     "\ndigest %016" PRIx64 "\nerrors %" PRIu64 "\ndoubtful %" PRIu64 "\n",
+                     target, state->place.offset, state->place.line, state->digest,
+                     state->errors_bytes, state->doubtful);
+    tool_text_printf(&spare, "%s.new", path);
+    fd = open(spare.at, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+        has_worked = write_all(fd, &text);
+        has_worked = close(fd) == 0 && has_worked && rename(spare.at, path) == 0;
+        if (!has_worked)
+            unlink(spare.at);
+    }
+    tool_text_done(&text);
+    tool_text_done(&spare);
+    return has_worked;
+}

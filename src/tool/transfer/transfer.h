@@ -1,0 +1,27 @@
+/*
+ * import, export and copy: entities between tables and files.
+ *
+ *     reader.h  entities out of a file      writer.h  entities into one
+ *     input.h   its bytes, as UTF-8         load.h    entities into a table
+ *     state.h   where an import stopped     digest.h  checksums
+ *
+ * Everything streams: memory depends on the size of an entity, not on their number.
+ */
+#ifndef XFER_TRANSFER_H
+#define XFER_TRANSFER_H
+
+#include "../tool.h"
+#include "reader.h"
+
+tool_exit xfer_import(tool_run *run);
+tool_exit xfer_export(tool_run *run);
+tool_exit xfer_copy(tool_run *run);
+
+/** --format, --types, --separator, --first-row-types; the path tells what the flags do not. */
+tool_exit xfer_reader_flags(const tool_run *run, const char *path,
+                            xfer_reader_options *ret_options);
+
+/** --where and --select.  Free both. */
+tool_exit xfer_query_flags(const tool_run *run, tavola_query **ret_query, char ***ret_select);
+
+#endif

@@ -2,13 +2,12 @@
  * Blobs over a network that cuts, delays and lies: what was done is never called failed, and what
  * failed never done, unless it is called UNKNOWN_OUTCOME; and no byte comes twice.
  */
-#include "faulty.h"
+#include "faults.h"
 #include "service.h"
 
 enum { LARGE = (4 << 20) + 100 }; /* two pieces, two blocks */
 
 static struct {
-    fault_proxy proxy;
     tavola_client *direct, *faulty, *hasty; /* without, and with faults; with little time */
     tavola_container *container, *patient_through, *hasty_through; /* the same one, by each */
     tavola_container *through;                                     /* one of the two */
@@ -196,8 +195,8 @@ static const struct work {
 /* What hangs is given up soon; all else has time, however busy the machine is. */
 static void plan_fault(const char *line)
 {
-    plan(&f.proxy, "CLEAR");
-    plan(&f.proxy, line);
+    command("CLEAR", NULL);
+    command(line, NULL);
     f.through = strncmp(line, "PLAN hang", 9) == 0 ? f.hasty_through : f.patient_through;
 }
 
@@ -213,7 +212,7 @@ static void run_work(const struct work *work, const char *fault, int request)
 
     tavola_err err = work->run();
 
-    plan(&f.proxy, "SETTLE");
+    command("SETTLE", NULL);
 
     int made = work->made();
 
@@ -302,10 +301,10 @@ TEST(what_was_found_out_is_said)
 /* Another client writes between our two attempts; ours is then refused. */
 TEST(what_another_has_written_since_leaves_it_open)
 {
-    plan(&f.proxy, "CLEAR");
+    command("CLEAR", NULL);
     prepare_old();
     CHECK_OK(tavola_blob_put(f.container, "b", "other", 5, NULL, NULL));
-    plan(&f.proxy, "PLAN cut_request 30"); /* not made, but who knows */
+    command("PLAN cut_request 30", NULL); /* not made, but who knows */
     CHECK_ERR(put_match(), TAVOLA_ERR_UNKNOWN_OUTCOME);
     CHECK_ERR(put_match(), TAVOLA_ERR_ETAG);
     CHECK(!tavola_call_was_confirmed(f.call));
@@ -404,9 +403,9 @@ TEST(answers_that_cannot_be_read_are_told)
         plan_fault(line);
         CHECK_ERR(tavola_blob_list(f.through, NULL, NULL, 0, NULL, f.call, &blobs),
                   TAVOLA_ERR_PROTOCOL);
-        plan(&f.proxy, line);
+        command(line, NULL);
         CHECK_ERR(tavola_container_list(f.faulty, NULL, f.call, &names), TAVOLA_ERR_PROTOCOL);
-        plan(&f.proxy, line);
+        command(line, NULL);
         CHECK_ERR(tavola_container_get_policies(f.through, f.call, &policies), TAVOLA_ERR_PROTOCOL);
         CHECK(tavola_call_message(f.call)[0] != '\0');
     }
@@ -414,11 +413,11 @@ TEST(answers_that_cannot_be_read_are_told)
     t_row = "a list whose next page is itself";
     tavola_names *names = NULL;
 
-    plan(&f.proxy, "CLEAR");
-    plan(&f.proxy,
-         "PLAN garbage_body 'text:<EnumerationResults><Containers><Container><Name>a"
-         "</Name></Container></Containers><NextMarker>m</NextMarker></EnumerationResults>'"
-         " always");
+    command("CLEAR", NULL);
+    command("PLAN garbage_body 'text:<EnumerationResults><Containers><Container><Name>a"
+            "</Name></Container></Containers><NextMarker>m</NextMarker></EnumerationResults>'"
+            " always",
+            NULL);
     CHECK_ERR(tavola_container_list(f.faulty, NULL, f.call, &names), TAVOLA_ERR_PROTOCOL);
 }
 
@@ -431,11 +430,11 @@ static int open_faults(void **state)
     f.large = malloc(LARGE);
     for (size_t i = 0; i < LARGE; i++)
         f.large[i] = (unsigned char)(i * 2654435761u >> 13);
-    f.proxy = start_proxy("BlobEndpoint=");
+    start_faults(state);
     t.call = f.call = tavola_call_new(); /* what it says goes into failures */
     f.direct = open_client();
-    f.faulty = open_through(&f.proxy, 0);
-    f.hasty = open_through(&f.proxy, HASTE_MS);
+    f.faulty = open_through(0);
+    f.hasty = open_through(HASTE_MS);
     make_name(name, "faults");
     CHECK_OK(tavola_container_open(f.direct, name, &f.container));
     CHECK_OK(tavola_container_open(f.faulty, name, &f.patient_through));
@@ -456,7 +455,7 @@ static int close_faults(void **state)
     tavola_client_close(f.faulty);
     tavola_client_close(f.hasty);
     tavola_call_free(f.call);
-    stop_proxy(&f.proxy);
+    stop_faults(state);
     free(f.large);
     return 0;
 }

@@ -116,6 +116,19 @@ static inline void command(const char *text, char ret_line[LINE_SIZE])
     }
 }
 
+/* A client through the proxies that repeats without delay; attempt_timeout_ms 0: the default. */
+static inline tavola_client *open_through(uint32_t attempt_timeout_ms)
+{
+    tavola_client_options options = {.struct_size = sizeof options,
+                                     .retry_delay_ms = 1,
+                                     .attempt_timeout_ms = attempt_timeout_ms,
+                                     .proxy = ""};
+    tavola_client *client = NULL;
+
+    CHECK_OK(tavola_client_open(fault_proxies.connection, &options, &client, NULL));
+    return client;
+}
+
 /* A client through the proxies that never tries anything twice. */
 static inline tavola_client *open_mortal_client(void)
 {
@@ -195,18 +208,6 @@ static inline void kill_everywhere(const kill_case *one)
     CHECK(runs >= 3);
 }
 
-/* A client through the proxies that tries again, soon. */
-static inline tavola_client *open_stubborn_client(void)
-{
-    tavola_client_options options = {
-        .struct_size = sizeof options, .retry_max = 3, .retry_delay_ms = 5, .proxy = ""};
-    tavola_client *client = NULL;
-
-    if (tavola_client_open(fault_proxies.connection, &options, &client, NULL) != TAVOLA_OK)
-        CHECK_FAIL("the client does not open");
-    return client;
-}
-
 /* How many requests the proxies have seen since CLEAR. */
 static inline unsigned count_requests(void)
 {
@@ -241,7 +242,7 @@ static inline void lose_everywhere(const kill_case *one)
         command("CLEAR", NULL);
         command(text, NULL);
 
-        tavola_client *client = open_stubborn_client();
+        tavola_client *client = open_through(0);
 
         errs[runs] = one->act(client, runs);
         tavola_client_close(client);

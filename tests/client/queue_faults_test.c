@@ -2,11 +2,10 @@
  * Queues over a network that cuts, delays and lies: what was done is never called failed, and what
  * failed never done, unless it is called UNKNOWN_OUTCOME.
  */
-#include "faulty.h"
+#include "faults.h"
 #include "service.h"
 
 static struct {
-    fault_proxy proxy;
     tavola_client *direct, *faulty;
     tavola_queue *queue, *through; /* the same one, without and with faults */
     tavola_call *call;
@@ -149,18 +148,18 @@ static void run_work(const struct work *work, const char *fault)
     snprintf(label, sizeof label, "%s: %s", work->name, fault ? fault : "none");
     t_row = label;
     f.message = NULL;
-    plan(&f.proxy, "CLEAR");
+    command("CLEAR", NULL);
     work->prepare();
     if (fault) {
         char line[200];
 
         snprintf(line, sizeof line, "PLAN %s", fault);
-        plan(&f.proxy, line);
+        command(line, NULL);
     }
 
     tavola_err err = work->run();
 
-    plan(&f.proxy, "SETTLE");
+    command("SETTLE", NULL);
 
     int made = work->made();
 
@@ -211,9 +210,9 @@ TEST(nothing_is_called_what_it_is_not)
 
 TEST(what_was_found_out_is_said)
 {
-    plan(&f.proxy, "CLEAR");
+    command("CLEAR", NULL);
     prepare_message();
-    plan(&f.proxy, "PLAN cut_answer 0");
+    command("PLAN cut_answer 0", NULL);
     CHECK_OK(delete_message());
     CHECK(tavola_call_was_confirmed(f.call));
     CHECK_INT(tavola_call_attempts(f.call), 2);
@@ -225,17 +224,17 @@ TEST(what_was_found_out_is_said)
     tavola_message *kept =
         tavola_message_new(tavola_message_id(f.message), tavola_message_pop_receipt(f.message));
 
-    plan(&f.proxy, "PLAN cut_answer 0");
+    command("PLAN cut_answer 0", NULL);
     CHECK_ERR(tavola_message_delete(f.through, kept, f.call), TAVOLA_ERR_UNKNOWN_OUTCOME);
     tavola_message_free(kept);
     tavola_message_free(f.message);
 
     prepare_none();
-    plan(&f.proxy, "PLAN cut_answer 0");
+    command("PLAN cut_answer 0", NULL);
     CHECK_OK(create());
     CHECK(tavola_call_was_confirmed(f.call));
     CHECK_ERR(create(), TAVOLA_ERR_EXISTS);
-    plan(&f.proxy, "PLAN cut_answer 0");
+    command("PLAN cut_answer 0", NULL);
     CHECK_OK(drop());
     CHECK(tavola_call_was_confirmed(f.call));
 }
@@ -244,10 +243,10 @@ TEST(a_message_whose_answer_was_lost_is_hidden_and_comes_back)
 {
     tavola_message *message = NULL;
 
-    plan(&f.proxy, "CLEAR");
+    command("CLEAR", NULL);
     prepare_empty();
     CHECK_OK(tavola_message_put(f.queue, "job", NULL));
-    plan(&f.proxy, "PLAN cut_answer 0");
+    command("PLAN cut_answer 0", NULL);
     CHECK_ERR(tavola_message_get(f.through, 1, f.call, &message), TAVOLA_END);
     sleep(2);
     CHECK_OK(tavola_message_get(f.through, 600, f.call, &message));
@@ -257,9 +256,9 @@ TEST(a_message_whose_answer_was_lost_is_hidden_and_comes_back)
 
 TEST(an_update_that_did_not_arrive_is_made)
 {
-    plan(&f.proxy, "CLEAR");
+    command("CLEAR", NULL);
     prepare_message();
-    plan(&f.proxy, "PLAN cut_request 30");
+    command("PLAN cut_request 30", NULL);
     CHECK_OK(update());
     CHECK_INT(tavola_call_attempts(f.call), 2);
     tavola_message_free(f.message);
@@ -284,21 +283,21 @@ TEST(answers_that_cannot_be_read_are_told)
 
         t_row = bodies[i];
         snprintf(line, sizeof line, "PLAN garbage_body %s", bodies[i]);
-        plan(&f.proxy, "CLEAR");
+        command("CLEAR", NULL);
         prepare_empty();
         CHECK_OK(tavola_message_put(f.queue, "a", NULL));
-        plan(&f.proxy, line);
+        command(line, NULL);
         CHECK_ERR(tavola_message_get(f.through, 1, f.call, &message), TAVOLA_ERR_PROTOCOL);
         CHECK(tavola_call_message(f.call)[0] != '\0');
-        plan(&f.proxy, line);
+        command(line, NULL);
         CHECK_ERR(tavola_queue_list(f.faulty, NULL, f.call, &names), TAVOLA_ERR_PROTOCOL);
-        plan(&f.proxy, line);
+        command(line, NULL);
         CHECK_ERR(tavola_queue_get_policies(f.through, f.call, &policies), TAVOLA_ERR_PROTOCOL);
 
         /* The message is there, whatever its answer says. */
-        plan(&f.proxy, line);
+        command(line, NULL);
         CHECK_ERR(put_later(), TAVOLA_ERR_PROTOCOL);
-        plan(&f.proxy, line);
+        command(line, NULL);
         CHECK_OK(put());
     }
 }
@@ -308,11 +307,10 @@ static int open_faults(void **state)
     enum { ATTEMPT_TIMEOUT_MS = 300 };
     char name[NAME_SIZE];
 
-    (void)state;
-    f.proxy = start_proxy("QueueEndpoint=");
+    start_faults(state);
     t.call = f.call = tavola_call_new(); /* what it says goes into failures */
     f.direct = open_client();
-    f.faulty = open_through(&f.proxy, ATTEMPT_TIMEOUT_MS);
+    f.faulty = open_through(ATTEMPT_TIMEOUT_MS);
     make_name(name, "faults");
     CHECK_OK(tavola_queue_open(f.direct, name, &f.queue));
     CHECK_OK(tavola_queue_open(f.faulty, name, &f.through));
@@ -328,7 +326,7 @@ static int close_faults(void **state)
     tavola_client_close(f.direct);
     tavola_client_close(f.faulty);
     tavola_call_free(f.call);
-    stop_proxy(&f.proxy);
+    stop_faults(state);
     return 0;
 }
 

@@ -14,7 +14,6 @@ With CLIENT_SERVER=<connection string> they run against a server that runs alrea
 """
 
 import contextlib
-import contextlib
 import os
 import pathlib
 import re
@@ -52,7 +51,6 @@ def target(part):
 
 def run_programs(chosen, connection, kind):
     env = {"TAVOLA_TEST_CONNECTION": connection, "TAVOLA_TEST_SERVER": kind,
-           "TAVOLA_TEST_FAULT_PROXY": str(HERE.parent / "lib" / "fault_proxy.py"),
            "TAVOLA_TEST_FAULT_PROXIES": str(HERE.parent / "lib" / "fault_proxies.py")}
     return unit.run_all([{
         "part": part,

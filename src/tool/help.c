@@ -22,7 +22,7 @@ void tool_help_flags(uint64_t flags, FILE *to)
 void tool_help_verb(const tool_verb *verb, FILE *to)
 {
     fprintf(to, "usage: tavola %s%s%s [flags]\n\n  %s.\n\nFlags:\n", verb->name,
-            *verb->arguments ? " " : "", verb->arguments, verb->help);
+            *verb->arguments ? " " : "", verb->arguments, verb->help ? verb->help : "For scripts");
     tool_help_flags(verb->flags | TOOL_COMMON_FLAGS, to);
 }
 
@@ -37,6 +37,8 @@ static size_t list_verbs(const char *group, FILE *to)
         for (const tool_verb *verb = *table; verb->name; verb++) {
             tool_text left = {0};
 
+            if (!verb->help)
+                continue;
             if (size && (strncmp(verb->name, group, size) != 0 || verb->name[size] != ' '))
                 continue;
             if (count++ == before && before)

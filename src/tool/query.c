@@ -36,8 +36,11 @@ static void add_plan(pages_plan *plan, const char *header, size_t returned)
     plan->requests++;
     plan->returned += returned;
     plan->examined += number_behind(header, "examined=");
+    /* The header says "partition" where the guide says "partition scan". */
     if (header)
-        snprintf(plan->word, sizeof plan->word, "%.*s", (int)strcspn(header, ";"), header);
+        snprintf(plan->word, sizeof plan->word, "%.*s%s", (int)strcspn(header, ";"), header,
+                 strncmp(header, "partition", 9) == 0 || strncmp(header, "table", 5) == 0 ? " scan"
+                                                                                          : "");
 }
 
 static void tell_plan(const pages_plan *plan, const char *guess)
@@ -52,10 +55,30 @@ static void tell_plan(const pages_plan *plan, const char *guess)
                   guess, (unsigned long long)plan->returned, (unsigned long long)plan->requests);
 }
 
+const char *tool_plan_advice(const char *plan)
+{
+    static const struct {
+        const char *plan, *advice;
+    } advices[] = {
+        {"point", "one entity by both keys: nothing is faster"},
+        {"range", "a range of row keys in one partition: fast, and costs what it returns"},
+        {"partition", "reads the whole partition: put what you filter by into the RowKey, or keep "
+                      "a second copy under it (intra-partition secondary index)"},
+        {"table", "reads the whole table, every partition: give the PartitionKey, or keep a copy "
+                  "of the entities under what you look for (inter-partition secondary index)"},
+    };
+
+    for (size_t i = 0; i < sizeof advices / sizeof advices[0]; i++)
+        if (strncmp(plan, advices[i].plan, strlen(advices[i].plan)) == 0)
+            return advices[i].advice;
+    return "";
+}
+
 typedef struct page_reader {
     tavola_table *table;
     tavola_query *query;
     tool_output *output;
+    tool_print_fn print;
     uint64_t limit; /* UINT64_MAX: none */
     uint32_t page_size;
     char *token; /* NULL: at the beginning, or at the end */
@@ -78,7 +101,7 @@ static tavola_err read_page(tool_run *run, page_reader *reading, bool *ret_is_do
         return err;
     count = tavola_page_count(page);
     for (size_t i = 0; i < count; i++)
-        tool_output_entity(reading->output, tavola_page_at(page, i));
+        reading->print(reading->output, tavola_page_at(page, i));
     add_plan(&reading->plan, tavola_call_plan(run->call), count);
     if (reading->limit != UINT64_MAX)
         reading->limit -= count;
@@ -111,9 +134,9 @@ static tool_exit read_pages(tool_run *run, page_reader *reading)
 }
 
 tool_exit tool_query_run(tool_run *run, const char *table, tavola_filter *filter,
-                         const char *const *select)
+                         const char *const *select, tool_print_fn print)
 {
-    page_reader reading = {.limit = UINT64_MAX, .page_size = PAGE_MAX};
+    page_reader reading = {.limit = UINT64_MAX, .page_size = PAGE_MAX, .print = print};
     const char *guess = filter ? tavola_filter_plan(filter) : "table scan";
     const char *token = tool_value_of(run, TOOL_FLAG_TOKEN);
     int64_t limit = 0, page_size = PAGE_MAX;

@@ -7,6 +7,10 @@ extern const tool_verb tool_table_verbs[];
 extern const tool_verb tool_entity_verbs[];
 extern const tool_verb tool_query_verbs[];
 extern const tool_verb tool_transfer_verbs[]; /* transfer/ */
-extern const tool_verb tool_own_verbs[];      /* help, completion */
+extern const tool_verb tool_queue_verbs[];
+extern const tool_verb tool_blob_verbs[];
+extern const tool_verb tool_sas_verbs[];
+extern const tool_verb tool_ping_verbs[];
+extern const tool_verb tool_own_verbs[]; /* help, completion */
 
 #endif

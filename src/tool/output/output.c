@@ -82,12 +82,12 @@ static void flush_rows(tool_output *output)
         break;
     case TOOL_CSV:
     case TOOL_TYPED_CSV:
-        if (!rows->are_names_fixed)
+        if (rows->are_entities && !rows->are_names_fixed)
             tool_rows_sort_names(rows);
         tool_write_csv(rows, output->format == TOOL_TYPED_CSV, is_first);
         break;
     case TOOL_TSV:
-        if (!rows->are_names_fixed)
+        if (rows->are_entities && !rows->are_names_fixed)
             tool_rows_sort_names(rows);
         tool_write_tsv(rows, is_first);
         break;

@@ -60,6 +60,7 @@ void tool_rows_add_entity(tool_rows *rows, const tavola_entity *entity)
     tavola_value value = tavola_datetime(timestamp);
     tool_row *row = add_row(rows);
 
+    rows->are_entities = true;
     add_text(rows, row, "PartitionKey", tavola_entity_partition_key(entity));
     add_text(rows, row, "RowKey", tavola_entity_row_key(entity));
     if (timestamp)

@@ -21,6 +21,7 @@ typedef struct tool_rows {
     char **names;
     size_t name_count;
     bool are_names_fixed;
+    bool are_entities; /* whose properties have no order of their own */
     tool_row *rows;
     size_t count;
     bool is_raw_binary; /* bytes of Binaries as they are instead of base64 */

@@ -49,10 +49,20 @@ typedef struct grid {
     size_t rows, columns;
 } grid;
 
+static bool is_empty(const tool_rows *rows, size_t column)
+{
+    for (size_t row = 0; row < rows->count; row++)
+        if (tool_rows_cell(rows, row, column))
+            return false;
+    return true;
+}
+
 static bool is_shown(const tool_rows *rows, size_t column)
 {
-    /* It takes much room, and who wants it can --select it. */
-    return rows->are_names_fixed || strcmp(rows->names[column], "Timestamp") != 0;
+    if (rows->are_names_fixed)
+        return true;
+    /* The time takes much room, and who wants it can --select it. */
+    return strcmp(rows->names[column], "Timestamp") != 0 && !is_empty(rows, column);
 }
 
 static void measure(grid *sheet)

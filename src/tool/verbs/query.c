@@ -1,7 +1,10 @@
-/* Several entities: query, count. */
+/* Several entities: query, count, keys, tail, explain. */
 #include "../query.h"
+#include "../text.h"
 #include "../values.h"
 #include "../verbs.h"
+
+#include <stdlib.h>
 
 static tool_exit query(tool_run *run)
 {
@@ -12,7 +15,8 @@ static tool_exit query(tool_run *run)
     if (exit)
         return exit;
     select = tool_select_of(run);
-    exit = tool_query_run(run, run->args[0], filter, (const char *const *)select);
+    exit =
+        tool_query_run(run, run->args[0], filter, (const char *const *)select, tool_output_entity);
     tool_names_free(select);
     return exit;
 }
@@ -40,6 +44,140 @@ static tool_exit count(tool_run *run)
     return exit;
 }
 
+static void print_keys(tool_output *output, const tavola_entity *entity)
+{
+    tool_field fields[] = {
+        {"PartitionKey", tavola_string(tavola_entity_partition_key(entity))},
+        {"RowKey", tavola_string(tavola_entity_row_key(entity))},
+    };
+
+    tool_output_record(output, fields, 2);
+}
+
+/* The first entity behind all of the partition `after`; NULL: the first of all.  END: none. */
+static tavola_err next_partition(tool_run *run, tavola_table *table, const char *after,
+                                 char **ret_key)
+{
+    tavola_query *query_one = tavola_query_new(
+        after ? tavola_where("PartitionKey", TAVOLA_GT, tavola_string(after)) : NULL);
+    tavola_scan *scan = NULL;
+    const tavola_entity *entity = NULL;
+    tavola_err err;
+
+    tavola_query_select(query_one, (const char *const[]){"PartitionKey", NULL});
+    tavola_query_set_limit(query_one, 1);
+    err = tavola_scan_open(table, query_one, run->call, &scan);
+    if (!err)
+        err = tavola_scan_next(scan, &entity);
+    if (!err)
+        *ret_key = tool_copy(tavola_entity_partition_key(entity));
+    tavola_scan_close(scan);
+    tavola_query_free(query_one);
+    return err;
+}
+
+/* From partition to partition, without reading what is in them. */
+static tool_exit list_partitions(tool_run *run)
+{
+    int64_t limit = INT64_MAX;
+    tavola_table *table = NULL;
+    tool_output *output = NULL;
+    char *key = NULL;
+    tavola_err err = TAVOLA_OK;
+    tool_exit exit = tool_number_of(run, TOOL_FLAG_LIMIT, 1, INT64_MAX, &limit);
+
+    if (!exit)
+        exit = tool_table(run, run->args[0], &table);
+    if (!exit)
+        exit = tool_output_open(run, true, &output);
+    while (!exit && !err && limit-- > 0) {
+        char *next = NULL;
+
+        err = next_partition(run, table, key, &next);
+        if (err)
+            break;
+        free(key);
+        key = next;
+        tool_output_record(output, &(tool_field){"PartitionKey", tavola_string(key)}, 1);
+    }
+    tool_output_close(output);
+    if (err && err != TAVOLA_END)
+        exit = tool_fail(run, err, NULL);
+    free(key);
+    tavola_table_close(table);
+    return exit;
+}
+
+static tool_exit keys(tool_run *run)
+{
+    tavola_filter *filter = NULL;
+
+    if (tool_has(run, TOOL_FLAG_PARTITIONS))
+        return run->arg_count > 1
+                   ? tool_refuse("--partitions lists all of a table: leave '%s' out", run->args[1])
+                   : list_partitions(run);
+    if (run->arg_count > 1)
+        filter = tavola_where("PartitionKey", TAVOLA_EQ, tavola_string(run->args[1]));
+    if (run->arg_count > 2)
+        filter = tavola_and(filter, tavola_where_prefix("RowKey", run->args[2]));
+    return tool_query_run(run, run->args[0], filter, (const char *const[]){"PartitionKey", NULL},
+                          print_keys);
+}
+
+static tool_exit tail(tool_run *run)
+{
+    int64_t number = 10;
+    tavola_table *table = NULL;
+    tavola_page *page = NULL;
+    tool_output *output = NULL;
+    tool_exit exit = tool_number_of(run, TOOL_FLAG_NUMBER, 1, 1000000, &number);
+    tavola_err err;
+
+    if (!exit)
+        exit = tool_table(run, run->args[0], &table);
+    if (!exit)
+        exit = tool_output_open(run, true, &output);
+    if (!exit) {
+        err = tavola_tail(table, run->args[1], (uint32_t)number, run->call, &page);
+        if (err)
+            exit = tool_fail(run, err, NULL);
+    }
+    for (size_t i = 0; !exit && i < tavola_page_count(page); i++)
+        tool_output_entity(output, tavola_page_at(page, i));
+    tool_output_close(output);
+    tavola_page_free(page);
+    tavola_table_close(table);
+    return exit;
+}
+
+/* Takes what query takes, so that one word changes, and sends nothing. */
+static tool_exit explain(tool_run *run)
+{
+    tavola_filter *filter = NULL;
+    tool_exit exit = tool_filter_of(run->args + 1, run->arg_count - 1, &filter);
+    const char *plan;
+    char *text;
+
+    if (exit)
+        return exit;
+    plan = filter ? tavola_filter_plan(filter) : "table scan";
+    text = filter ? tavola_filter_text(filter) : NULL;
+    if (tool_has(run, TOOL_FLAG_OUTPUT)) {
+        tool_field fields[] = {
+            {"Plan", tavola_string(plan)},
+            {"Filter", tavola_string(text ? text : "")},
+            {"Advice", tavola_string(tool_plan_advice(plan))},
+        };
+        exit = tool_output_one(run, fields, 3);
+    } else {
+        printf("plan:   %s\nfilter: %s\nadvice: %s\n", plan, text ? text : "none",
+               tool_plan_advice(plan));
+    }
+    tavola_free(text);
+    tavola_filter_free(filter);
+    return exit;
+}
+
 #define PAGING (TOOL_BIT(LIMIT) | TOOL_BIT(PAGE_SIZE) | TOOL_BIT(TOKEN) | TOOL_BIT(PLAN))
 
 const tool_verb tool_query_verbs[] = {
@@ -47,5 +185,13 @@ const tool_verb tool_query_verbs[] = {
      TOOL_BIT(SELECT) | PAGING, .run = query},
     {"count", "TABLE [FILTER [VALUE]...]", "How many entities pass a filter; reads all their keys",
      1, -1, 0, .run = count, .is_plain = true},
+    {"keys", "TABLE [PARTITION [ROW-PREFIX]]",
+     "The keys of all entities, of a partition, or those whose row keys begin with a text", 1, 3,
+     TOOL_BIT(PARTITIONS) | PAGING, .run = keys},
+    {"tail", "TABLE PARTITION", "The newest entities of a log, the newest first (log tail pattern)",
+     2, 2, TOOL_BIT(NUMBER) | TOOL_BIT(SELECT), .run = tail},
+    {"explain", "TABLE [FILTER [VALUE]...]",
+     "How a query will be answered and what to do about it; sends nothing", 1, -1, 0,
+     .run = explain, .is_plain = true},
     {0},
 };

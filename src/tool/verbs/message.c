@@ -1,0 +1,256 @@
+/* Queues and their messages. */
+#include "../output/output.h"
+#include "../text.h"
+#include "../verbs.h"
+#include "resource.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define SECONDS_MAX (7 * 86400)
+
+static tool_exit open_queue(tool_run *run, tavola_queue **ret_queue)
+{
+    tavola_client *client;
+    tool_exit exit = tool_client(run, &client);
+    tavola_err err;
+
+    if (exit)
+        return exit;
+    err = tavola_queue_open(client, run->args[0], ret_queue);
+    if (err == TAVOLA_ERR_INVALID)
+        return tool_refuse("'%s' is not the name of a queue: 3 to 63 small letters, digits and "
+                           "single dashes",
+                           run->args[0]);
+    return err ? tool_fail(run, err, NULL) : TOOL_OK;
+}
+
+static tool_exit count(tool_run *run)
+{
+    tavola_queue *queue = NULL;
+    uint64_t number = 0;
+    tool_exit exit = open_queue(run, &queue);
+    tavola_err err;
+
+    if (exit)
+        return exit;
+    err = tavola_queue_count(queue, run->call, &number);
+    tavola_queue_close(queue);
+    return err ? tool_fail(run, err, NULL)
+               : tool_output_one(run, &(tool_field){"Count", tavola_int64((int64_t)number)}, 1);
+}
+
+static tool_exit clear(tool_run *run)
+{
+    tavola_queue *queue = NULL;
+    tool_exit exit = open_queue(run, &queue);
+    tavola_err err;
+
+    if (!exit)
+        exit = tool_confirm(run, "Delete all messages of queue %s?", run->args[0]);
+    if (!exit) {
+        err = tavola_queue_clear(queue, run->call);
+        exit = err ? tool_fail(run, err, NULL) : TOOL_OK;
+    }
+    tavola_queue_close(queue);
+    return exit;
+}
+
+static tavola_value text_or_none(const char *text)
+{
+    return text ? tavola_string(text) : (tavola_value){.type = TAVOLA_NONE};
+}
+
+static tavola_value time_or_none(tavola_ticks ticks)
+{
+    return ticks ? tavola_datetime(ticks) : (tavola_value){.type = TAVOLA_NONE};
+}
+
+static tool_exit print_message(const tool_run *run, tool_output *output,
+                               const tavola_message *message)
+{
+    tavola_value text = text_or_none(tavola_message_text(message));
+    void *bytes = NULL;
+    size_t size = 0;
+
+    if (tool_has(run, TOOL_FLAG_BASE64)) {
+        if (tavola_message_bytes(message, &bytes, &size) != TAVOLA_OK)
+            return tool_trouble("message %s is not base64: read it without --base64",
+                                tavola_message_id(message));
+        text = tavola_binary(bytes, size);
+    }
+    tool_field fields[] = {
+        {"MessageId", text_or_none(tavola_message_id(message))},
+        {"Text", text},
+        {"DequeueCount", tavola_int64(tavola_message_dequeue_count(message))},
+        {"Inserted", time_or_none(tavola_message_inserted(message))},
+        {"Expires", time_or_none(tavola_message_expires(message))},
+        {"NextVisible", time_or_none(tavola_message_next_visible(message))},
+        {"PopReceipt", text_or_none(tavola_message_pop_receipt(message))},
+    };
+    tool_output_record(output, fields, sizeof fields / sizeof fields[0]);
+    tavola_free(bytes);
+    return TOOL_OK;
+}
+
+/* get and peek: up to -n messages, 1 without it. */
+static tool_exit read_messages(tool_run *run, bool is_peek)
+{
+    int64_t number = 1, hidden = 0;
+    tavola_queue *queue = NULL;
+    tavola_messages *messages = NULL;
+    tool_output *output = NULL;
+    tool_exit exit = tool_number_of(run, TOOL_FLAG_NUMBER, 1, 32, &number);
+    tavola_err err;
+
+    if (!exit)
+        exit = tool_number_of(run, TOOL_FLAG_HIDDEN, 1, SECONDS_MAX, &hidden);
+    if (!exit)
+        exit = open_queue(run, &queue);
+    if (!exit)
+        exit = tool_output_open(run, true, &output);
+    if (exit)
+        goto out;
+    err = is_peek ? tavola_messages_peek(queue, (uint32_t)number, run->call, &messages)
+                  : tavola_messages_get(queue, (uint32_t)number, (uint32_t)hidden, run->call,
+                                        &messages);
+    if (err)
+        exit = tool_fail(run, err, NULL);
+    for (size_t i = 0; !exit && i < tavola_messages_count(messages); i++)
+        exit = print_message(run, output, tavola_messages_at(messages, i));
+
+out:
+    tool_output_close(output);
+    tavola_messages_free(messages);
+    tavola_queue_close(queue);
+    return exit;
+}
+
+static tool_exit get(tool_run *run)
+{
+    return read_messages(run, false);
+}
+
+static tool_exit peek(tool_run *run)
+{
+    return read_messages(run, true);
+}
+
+/* The text of a message: as it stands, "@file" or "-"; "@@x" is "@x". */
+static tool_exit read_text(const char *from, tool_text *ret_text)
+{
+    bool is_file = strcmp(from, "-") == 0 || (from[0] == '@' && from[1] != '@');
+
+    if (!is_file)
+        tool_text_puts(ret_text, from + (from[0] == '@'));
+    else if (!tool_text_read_file(ret_text, from + (from[0] == '@')))
+        return tool_refuse("cannot read %s: %s", from, strerror(errno));
+    return TOOL_OK;
+}
+
+static tool_exit send(tool_run *run, tavola_queue *queue, const tool_text *text, uint32_t hidden,
+                      int32_t ttl)
+{
+    bool is_later = tool_has(run, TOOL_FLAG_HIDDEN) || tool_has(run, TOOL_FLAG_TTL);
+    tool_text base64 = {0};
+    tavola_err err;
+
+    if (!tool_has(run, TOOL_FLAG_BASE64)) {
+        if (strlen(text->at) != text->size)
+            return tool_refuse("the text of a message cannot have a NUL byte: give --base64");
+        err = is_later ? tavola_message_put_later(queue, text->at, hidden, ttl, run->call, NULL)
+                       : tavola_message_put(queue, text->at, run->call);
+    } else {
+        tool_text_base64(&base64, text->at, text->size);
+        err = tavola_message_put_later(queue, base64.at, hidden, ttl, run->call, NULL);
+        tool_text_done(&base64);
+    }
+    return err ? tool_fail(run, err,
+                           "a message is UTF-8 without control characters, at most 64 KiB; "
+                           "--base64 takes any bytes, at most 48 KiB")
+               : TOOL_OK;
+}
+
+static tool_exit put(tool_run *run)
+{
+    int64_t hidden = 0, ttl = 0;
+    tool_text text = {0};
+    tavola_queue *queue = NULL;
+    tool_exit exit = tool_number_of(run, TOOL_FLAG_HIDDEN, 0, SECONDS_MAX, &hidden);
+
+    if (!exit)
+        exit = tool_number_of(run, TOOL_FLAG_TTL, -1, INT32_MAX, &ttl);
+    if (!exit)
+        exit = open_queue(run, &queue);
+    if (!exit)
+        exit = read_text(run->args[1], &text);
+    if (!exit)
+        exit = send(run, queue, &text, (uint32_t)hidden, (int32_t)ttl);
+    tool_text_done(&text);
+    tavola_queue_close(queue);
+    return exit;
+}
+
+static tool_exit update(tool_run *run)
+{
+    int64_t hidden = 0;
+    tool_text text = {0};
+    tavola_queue *queue = NULL;
+    tavola_message *message = NULL;
+    tool_exit exit = tool_number_of(run, TOOL_FLAG_HIDDEN, 0, SECONDS_MAX, &hidden);
+    tavola_err err;
+
+    if (!exit)
+        exit = open_queue(run, &queue);
+    if (!exit && run->arg_count > 3)
+        exit = read_text(run->args[3], &text);
+    if (!exit) {
+        message = tavola_message_new(run->args[1], run->args[2]);
+        err = tavola_message_update(queue, message, text.at, (uint32_t)hidden, run->call);
+        exit =
+            err ? tool_fail(run, err, NULL)
+                : tool_output_one(run,
+                                  &(tool_field){"PopReceipt",
+                                                text_or_none(tavola_message_pop_receipt(message))},
+                                  1);
+    }
+    tavola_message_free(message);
+    tool_text_done(&text);
+    tavola_queue_close(queue);
+    return exit;
+}
+
+static tool_exit delete (tool_run *run)
+{
+    tavola_queue *queue = NULL;
+    tavola_message *message;
+    tool_exit exit = open_queue(run, &queue);
+    tavola_err err;
+
+    if (exit)
+        return exit;
+    message = tavola_message_new(run->args[1], run->args[2]);
+    err = tavola_message_delete(queue, message, run->call);
+    tavola_message_free(message);
+    tavola_queue_close(queue);
+    return err ? tool_fail(run, err, NULL) : TOOL_OK;
+}
+
+const tool_verb tool_queue_verbs[] = {
+    TOOL_RESOURCE_ROWS("queue", "QUEUE", 0),
+    {"queue count", "QUEUE", "About how many messages there are, hidden ones included", 1, 1, 0,
+     .run = count, .is_plain = true},
+    {"queue clear", "QUEUE", "Delete all messages", 1, 1, TOOL_BIT(YES), .run = clear},
+    {"message put", "QUEUE TEXT|@FILE|-", "Put a message", 2, 2,
+     TOOL_BIT(HIDDEN) | TOOL_BIT(TTL) | TOOL_BIT(BASE64), .run = put},
+    {"message get", "QUEUE", "Take messages and hide them from others, for 30 s unless --hidden", 1,
+     1, TOOL_BIT(NUMBER) | TOOL_BIT(HIDDEN) | TOOL_BIT(BASE64) | TOOL_BIT(SELECT), .run = get},
+    {"message peek", "QUEUE", "Look at messages without taking them", 1, 1,
+     TOOL_BIT(NUMBER) | TOOL_BIT(BASE64) | TOOL_BIT(SELECT), .run = peek},
+    {"message update", "QUEUE ID RECEIPT [TEXT|@FILE|-]",
+     "Hide a message longer, or show it again, and change its text; prints its new receipt", 3, 4,
+     TOOL_BIT(HIDDEN), .run = update, .is_plain = true},
+    {"message delete", "QUEUE ID RECEIPT", "Delete a message that was taken", 3, 3, 0,
+     .run = delete},
+    {0},
+};

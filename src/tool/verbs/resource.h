@@ -1,0 +1,104 @@
+/*
+ * Tables, queues and containers: what is done to them is the same, so it is written once, over a
+ * row of functions for each kind.  The kind of a verb is its first word.
+ */
+#ifndef TOOL_RESOURCE_H
+#define TOOL_RESOURCE_H
+#include "../tool.h"
+
+typedef struct tool_kind {
+    const char *word;   /* "table" */
+    const char *column; /* "TableName", in lists */
+    const char *rule;   /* how names are made, for people */
+    tavola_service service;
+    tavola_err (*open)(tavola_client *client, const char *name, void **ret_resource);
+    void (*close)(void *resource);
+    tavola_err (*create)(void *resource, tavola_call *call);
+    tavola_err (*create_if_absent)(void *resource, tavola_call *call);
+    tavola_err (*delete)(void *resource, tavola_call *call);
+    tavola_err (*delete_if_present)(void *resource, tavola_call *call);
+    tavola_err (*exists)(void *resource, tavola_call *call, bool *ret_exists);
+    tavola_err (*list)(tavola_client *client, const char *prefix, tavola_call *call,
+                       tavola_names **ret_names);
+    tavola_err (*get_policies)(void *resource, tavola_call *call, tavola_policies **ret_policies);
+    tavola_err (*set_policies)(void *resource, const tavola_policy *policies, size_t count,
+                               tavola_call *call);
+    tavola_err (*sas)(void *resource, tavola_client *client, const char *name,
+                      const tavola_sas_options *options, char **ret_query);
+} tool_kind;
+
+const tool_kind *tool_kind_of(const tool_run *run);
+/* The resource that the first argument names; close it with kind->close. */
+tool_exit tool_resource(tool_run *run, void **ret_resource);
+
+tool_exit tool_resource_list(tool_run *run);
+tool_exit tool_resource_create(tool_run *run);
+tool_exit tool_resource_delete(tool_run *run);
+tool_exit tool_resource_exists(tool_run *run);
+tool_exit tool_policy_list(tool_run *run);
+tool_exit tool_policy_set(tool_run *run);
+tool_exit tool_policy_delete(tool_run *run);
+tool_exit tool_resource_sas(tool_run *run);
+
+/* The flags of a signature, read into options whose texts belong to the run. */
+#define TOOL_SAS_FLAGS                                                                             \
+    (TOOL_BIT(PERMISSIONS) | TOOL_BIT(START) | TOOL_BIT(EXPIRY) | TOOL_BIT(IP) |                   \
+     TOOL_BIT(HTTPS_ONLY))
+tool_exit tool_sas_options(const tool_run *run, tavola_sas_options *ret_options);
+/* Print a signature that was made, or say why it was not; frees it. */
+tool_exit tool_sas_print(const tool_run *run, tavola_err err, char *query);
+
+/* The rows that all three have; `word` and `NAME` are literals. */
+#define TOOL_RESOURCE_ROWS(word, NAME, sas_flags)                                                  \
+    {word " list",                                                                                 \
+     "",                                                                                           \
+     "The names of all " word "s",                                                                 \
+     0,                                                                                            \
+     0,                                                                                            \
+     TOOL_BIT(PREFIX),                                                                             \
+     .run = tool_resource_list},                                                                   \
+        {word " create",                                                                           \
+         NAME,                                                                                     \
+         "Create a " word,                                                                         \
+         1,                                                                                        \
+         1,                                                                                        \
+         TOOL_BIT(IF_ABSENT),                                                                      \
+         .run = tool_resource_create},                                                             \
+        {word " delete",                                                                           \
+         NAME,                                                                                     \
+         "Delete a " word " and all that is in it",                                                \
+         1,                                                                                        \
+         1,                                                                                        \
+         TOOL_BIT(YES) | TOOL_BIT(IF_EXISTS),                                                      \
+         .run = tool_resource_delete},                                                             \
+        {word " exists",                                                                           \
+         NAME,                                                                                     \
+         "Whether there is a " word ": true, or false with exit code 3",                           \
+         1,                                                                                        \
+         1,                                                                                        \
+         0,                                                                                        \
+         .run = tool_resource_exists,                                                              \
+         .is_plain = true},                                                                        \
+        {word " policy list",    NAME, "The stored access policies of a " word, 1, 1, 0,           \
+         .run = tool_policy_list},                                                                 \
+        {word " policy set",                                                                       \
+         NAME " ID",                                                                               \
+         "Store an access policy, or change that of this id",                                      \
+         2,                                                                                        \
+         2,                                                                                        \
+         TOOL_BIT(PERMISSIONS) | TOOL_BIT(START) | TOOL_BIT(EXPIRY),                               \
+         .run = tool_policy_set},                                                                  \
+        {word " policy delete",                                                                    \
+         NAME " ID",                                                                               \
+         "Remove a policy, and with it every signature that names it",                             \
+         2,                                                                                        \
+         2,                                                                                        \
+         TOOL_BIT(YES),                                                                            \
+         .run = tool_policy_delete},                                                               \
+    {                                                                                              \
+        word " sas", NAME, "Make a shared access signature for a " word, 1, 1,                     \
+            TOOL_SAS_FLAGS | TOOL_BIT(POLICY) | (sas_flags), .run = tool_resource_sas,             \
+                                                             .is_plain = true                      \
+    }
+
+#endif

@@ -1,0 +1,189 @@
+"""Tables and entities: every verb does what it says."""
+
+import json
+
+from tavola import TavolaTest
+
+
+class Tables(TavolaTest):
+    def test_create_list_exists_delete(self):
+        self.assertEqual(self.ok("table", "create", "People"), "")
+        self.assertEqual(self.ok("table", "exists", "People"), "true\n")
+        self.fails(4, "table", "create", "People",
+                   says=r"TableAlreadyExists: .* \(request [0-9a-f-]{36}\)")
+        self.ok("table", "create", "People", "--if-absent")
+        self.ok("table", "create", "Pets")
+        self.assertEqual(self.ok("table", "list", "-o", "value"), "People\nPets\n")
+        self.assertEqual(self.ok("table", "list", "--prefix", "Pet", "-o", "value"), "Pets\n")
+        self.ok("table", "delete", "Pets", "--yes")
+        self.ok("table", "delete", "People", "-y")
+        done = self.run_tool("table", "exists", "People")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (3, b"false\n", b""))
+        self.fails(3, "table", "delete", "People", "--yes", says="ResourceNotFound|TableNotFound")
+        self.ok("table", "delete", "People", "--yes", "--if-exists")
+
+    def test_policies(self):
+        self.ok("table", "create", "Guarded")
+        self.assertEqual(self.ok("table", "policy", "list", "Guarded"), "")
+        self.ok("table", "policy", "set", "Guarded", "read", "--permissions", "r",
+                "--expiry", "2030-01-01")
+        self.ok("table", "policy", "set", "Guarded", "write", "--permissions", "au",
+                "--start", "2026-01-01T12:00Z")
+        self.ok("table", "policy", "set", "Guarded", "read", "--permissions", "rd")
+        self.assertEqual(self.lines("table", "policy", "list", "Guarded"), [
+            {"Id": "write", "Permissions": "au", "Start": "2026-01-01T12:00:00Z"},
+            {"Id": "read", "Permissions": "rd"}])
+        self.ok("table", "policy", "delete", "Guarded", "write", "--yes")
+        self.fails(3, "table", "policy", "delete", "Guarded", "write", "--yes", says="no policy")
+        for i in range(4):
+            self.ok("table", "policy", "set", "Guarded", f"p{i}", "--permissions", "r")
+        self.fails(2, "table", "policy", "set", "Guarded", "sixth", says="five policies")
+
+
+class Entities(TavolaTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls().ok("table", "create", "People")
+
+    def properties(self, partition, row):
+        entity = json.loads(self.ok("get", "People", partition, row))
+        return {name: value for name, value in entity.items()
+                if name not in ("odata.etag", "PartitionKey", "RowKey", "Timestamp")}
+
+    def test_insert_put_merge_get_delete(self):
+        self.assertEqual(self.ok("insert", "People", "a", "1", "Name=Ada", "Age:int32=36"), "")
+        self.fails(4, "insert", "People", "a", "1", "Name=Eve", says="EntityAlreadyExists")
+        self.assertEqual(self.properties("a", "1"), {"Name": "Ada", "Age": 36})
+        self.ok("merge", "People", "a", "1", "Age:int32=37")
+        self.assertEqual(self.properties("a", "1"), {"Name": "Ada", "Age": 37})
+        self.ok("put", "People", "a", "1", "Name=Ida")
+        self.assertEqual(self.properties("a", "1"), {"Name": "Ida"})
+        self.ok("delete", "People", "a", "1", "--yes")
+        self.fails(3, "get", "People", "a", "1", says="ResourceNotFound")
+        self.fails(3, "delete", "People", "a", "1", "--yes", says="ResourceNotFound")
+        self.ok("delete", "People", "a", "1", "--yes", "--if-exists")
+
+    def test_merge_wants_an_entity_unless_told_otherwise(self):
+        self.fails(3, "merge", "People", "m", "1", "A=1", says="ResourceNotFound")
+        self.ok("merge", "People", "m", "1", "A=1", "--or-insert")
+        self.assertEqual(self.properties("m", "1"), {"A": "1"})
+
+    def test_etags(self):
+        self.ok("insert", "People", "e", "1", "A=1")
+        etag = self.ok("get", "People", "e", "1", "--select", "odata.etag", "-o", "value").strip()
+        self.assertRegex(etag, "^W/\"datetime'")
+        self.ok("merge", "People", "e", "1", "A=2", "--if-match", etag)
+        for verb in (("merge", "A=3"), ("put", "A=3"), ("delete", "--yes")):
+            self.fails(4, verb[0], "People", "e", "1", *verb[1:], "--if-match", etag,
+                       says="UpdateConditionNotSatisfied")
+        self.fails(3, "put", "People", "e", "none", "--if-match", "*", says="ResourceNotFound")
+        self.ok("put", "People", "e", "1", "A=4", "--if-match", "*")
+
+    def test_keys_of_all_kinds(self):
+        for key in ("", "O'Hara", "a b%20c", "\u00fc\u4e2d\U0001f600", "-x"):
+            with self.subTest(key):
+                self.ok("put", "--", "People", key, key, "Key=" + key.replace("-", "d"))
+                entity = json.loads(self.ok("get", "--", "People", key, key))
+                self.assertEqual((entity["PartitionKey"], entity["RowKey"]), (key, key))
+                self.ok("delete", "--yes", "--", "People", key, key)
+
+    def test_delete_where(self):
+        for i in range(5):
+            self.ok("put", "People", "w", str(i), f"N:int32={i}")
+        self.assertEqual(self.ok("delete", "People", "--where", "PartitionKey eq ? and N ge ?",
+                                 "w", "2:int32", "--yes"), "3\n")
+        self.assertEqual(self.ok("keys", "People", "w", "-o", "value"), "w\t0\nw\t1\n")
+        self.fails(2, "delete", "People", "w", "--yes", says="--where")
+
+
+class Queries(TavolaTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        tool = cls()
+        tool.ok("table", "create", "Log")
+        for partition in "abc":
+            for row in range(4):
+                tool.ok("put", "Log", partition, f"r{row}", f"N:int32={row}", "Text=it's")
+
+    def keys(self, *arguments, says=""):
+        shown = self.ok("query", "Log", *arguments, "--select", "PartitionKey,RowKey", "-o",
+                        "value", says=says)
+        return shown.replace("\tr", "").split()
+
+    def test_filters(self):
+        for filter_and_values, expected in (
+                ((), [p + r for p in "abc" for r in "0123"]),
+                (("PartitionKey eq 'a'",), ["a0", "a1", "a2", "a3"]),
+                (("PartitionKey eq ?", "b"), ["b0", "b1", "b2", "b3"]),
+                (("PartitionKey eq ? and N gt ?", "b", "1:int32"), ["b2", "b3"]),
+                (("N lt ?", "1:int32"), ["a0", "b0", "c0"]),
+                (("N ge ?", "-1:int32"), [p + r for p in "abc" for r in "0123"]),
+                (("Text eq ? and RowKey eq ?", "it's", "r0"), ["a0", "b0", "c0"]),
+                (("Text eq ?", "x' or 'a' eq 'a"), [])):
+            with self.subTest(filter_and_values):
+                self.assertEqual(self.keys(*filter_and_values), expected)
+                self.assertEqual(self.ok("count", "Log", *filter_and_values),
+                                 f"{len(expected)}\n")
+
+    def test_limit_and_token(self):
+        note = "next token: [!-~]+\n"
+        self.assertEqual(self.keys("--limit", "5", says=note), ["a0", "a1", "a2", "a3", "b0"])
+        seen, token = [], None
+        while True:
+            done = self.run_tool("query", "Log", "--limit", "5", "--page-size", "2", "--select",
+                                 "RowKey", "-o", "value", *(("--token", token) if token else ()))
+            seen += done.stdout.decode().split()
+            if not done.stderr:
+                break
+            token = done.stderr.decode().removeprefix("next token: ").strip()
+        self.assertEqual(len(seen), 12)
+        self.assertEqual(self.keys("--page-size", "5"), self.keys())
+        self.fails(2, "query", "Log", "--token", "nonsense", says="(?i)token")
+
+    def test_plan_tells_what_was_examined(self):
+        for filter_and_values, expected in (
+                (("PartitionKey eq 'a' and RowKey eq 'r0'",),
+                 "plan: point; examined 1, returned 1, requests 1\n"),
+                (("PartitionKey eq 'a' and RowKey ge 'r2'",),
+                 "plan: range; examined 2, returned 2, requests 1\n"),
+                (("PartitionKey eq ? and N eq ?", "a", "1:int32"),
+                 "plan: partition scan; examined 4, returned 1, requests 1\n"),
+                (("N eq 1",), "plan: table scan; examined 12, returned 3, requests 1\n"),
+                ((), "plan: table scan; examined 12, returned 12, requests 1\n")):
+            with self.subTest(filter_and_values):
+                self.ok("query", "Log", *filter_and_values, "--plan", says=expected)
+
+    def test_explain_sends_nothing(self):
+        nowhere = self.env | {"AZURE_STORAGE_CONNECTION_STRING": "nonsense"}
+        for filter_and_values, plan in ((("PartitionKey eq ? and RowKey eq ?", "a", "b"), "point"),
+                                        (("PartitionKey eq 'a' and RowKey lt 'b'",), "range"),
+                                        (("PartitionKey eq 'a'",), "partition scan"),
+                                        (("Age gt 30",), "table scan"), ((), "table scan")):
+            with self.subTest(filter_and_values):
+                shown = self.ok("explain", "Log", *filter_and_values, env=nowhere)
+                self.assertRegex(shown, rf"\Aplan:   {plan}\nfilter: .+\nadvice: .+\n\Z")
+        self.assertEqual(self.lines("explain", "Log", "N eq ?", "1:int64", "-o", "json",
+                                    env=nowhere)[0]["Filter"], "N eq 1L")
+
+    def test_keys(self):
+        self.assertEqual(self.ok("keys", "Log", "--partitions", "-o", "value"), "a\nb\nc\n")
+        self.assertEqual(self.ok("keys", "Log", "--partitions", "--limit", "2", "-o", "value"),
+                         "a\nb\n")
+        self.assertEqual(self.ok("keys", "Log", "b", "-o", "value"), "b\tr0\nb\tr1\nb\tr2\nb\tr3\n")
+        self.assertEqual(self.lines("keys", "Log", "b", "r3"),
+                         [{"PartitionKey": "b", "RowKey": "r3"}])
+        self.assertEqual(len(self.ok("keys", "Log").splitlines()), 12)
+        self.fails(3, "keys", "Nothing", says="TableNotFound")
+        self.fails(3, "keys", "Nothing", "--partitions", says="TableNotFound")
+
+    def test_tail(self):
+        self.assertEqual(self.ok("tail", "Log", "c", "-n", "2", "--select", "RowKey", "-o",
+                                 "value"), "r0\nr1\n")
+        self.assertEqual(len(self.ok("tail", "Log", "c").splitlines()), 4)
+
+    def test_a_table_that_is_not_there(self):
+        for verb in (("query",), ("count",), ("tail", "p"), ("get", "p", "r")):
+            with self.subTest(verb):
+                self.fails(3, verb[0], "Nothing", *verb[1:], says="TableNotFound|ResourceNotFound")

@@ -1,0 +1,115 @@
+"""Run the real program, with a pipe or on a real terminal.
+
+    class Some(TavolaTest):             # a server for the class, $HOME of its own
+        def test_it(self):
+            self.ok("table", "create", "People")
+            self.fails(4, "table", "create", "People", says="TableAlreadyExists")
+"""
+
+import errno
+import fcntl
+import json
+import os
+import pathlib
+import re
+import select
+import shutil
+import struct
+import subprocess
+import tempfile
+import termios
+import time
+import unittest
+
+from server import ROOT, Server
+
+PROGRAM = os.environ.get("TAVOLA", str(ROOT / "build" / "tavola"))
+TIMEOUT_S = 60
+# What a developer has set must not change the tests.
+OURS = re.compile("AZURE_|XDG_|NO_COLOR|COLUMNS|TERM$|HOME$|.*_proxy$", re.IGNORECASE)
+
+
+class Terminal:
+    """The program on a terminal of its own; what it shows, and what is typed."""
+
+    def __init__(self, command, env, width=80):
+        self.fd, slave = os.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
+        # Its controlling terminal, so that Ctrl-C reaches it.
+        self.process = subprocess.Popen(
+            command, stdin=slave, stdout=slave, stderr=slave, env=env, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(slave)
+        self.shown = b""
+
+    def read_until(self, text=None, seconds=TIMEOUT_S):
+        """Read until the text is shown, or to the end."""
+        deadline = time.monotonic() + seconds
+        while text is None or text.encode() not in self.shown:
+            if not select.select([self.fd], [], [], max(0, deadline - time.monotonic()))[0]:
+                raise AssertionError(f"{text!r} does not come: {self.shown!r}")
+            try:
+                more = os.read(self.fd, 65536)
+            except OSError as error:
+                if error.errno != errno.EIO:
+                    raise
+                more = b""
+            if not more:
+                if text is None:
+                    break
+                raise AssertionError(f"it ended without {text!r}: {self.shown!r}")
+            self.shown += more
+        return self.shown.decode()
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def end(self):
+        """(exit code, all that was shown)."""
+        self.read_until()
+        os.close(self.fd)
+        return self.process.wait(TIMEOUT_S), self.shown.decode().replace("\r\n", "\n")
+
+
+class TavolaTest(unittest.TestCase):
+    maxDiff = None
+    server_flags = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.server = cls.enterClassContext(Server(*cls.server_flags))
+        cls.home = pathlib.Path(tempfile.mkdtemp(prefix="tavola-home-"))
+        cls.addClassCleanup(shutil.rmtree, cls.home)
+        cls.env = {name: value for name, value in os.environ.items() if not OURS.match(name)}
+        cls.env |= {"HOME": str(cls.home),
+                    "AZURE_STORAGE_CONNECTION_STRING": cls.server.connection_string}
+
+    def run_tool(self, *arguments, stdin=b"", env=None):
+        stdin = stdin.encode() if isinstance(stdin, str) else stdin
+        return subprocess.run([PROGRAM, *arguments], input=stdin, capture_output=True,
+                              env=self.env if env is None else env, timeout=TIMEOUT_S)
+
+    def ok(self, *arguments, stdin=b"", env=None, says=""):
+        """What it prints; stderr must be just what `says` is a pattern of, or empty."""
+        done = self.run_tool(*arguments, stdin=stdin, env=env)
+        self.assertEqual(done.returncode, 0, f"{arguments}: {done.stderr.decode()}")
+        self.assertRegex(done.stderr.decode(), rf"\A(?:{says})\Z")
+        return done.stdout.decode()
+
+    def fails(self, code, *arguments, says, stdin=b"", env=None, prints=b""):
+        """It ends with this code and one line on stderr, in which `says` is found."""
+        done = self.run_tool(*arguments, stdin=stdin, env=env)
+        text = done.stderr.decode()
+        self.assertEqual(done.returncode, code, f"{arguments}: {text}")
+        self.assertRegex(text, says)
+        self.assertRegex(text, r"\Atavola: [^\n]+\n\Z", "it is one line")
+        self.assertEqual(done.stdout, prints)
+        return text
+
+    def lines(self, *arguments, **named):
+        """What it prints, as one value of JSON per line."""
+        return [json.loads(line) for line in self.ok(*arguments, **named).splitlines()]
+
+    def terminal(self, *arguments, width=80, env=None):
+        env = self.env | {"TERM": "xterm"} | (env or {})
+        return Terminal([PROGRAM, *arguments], env, width)

@@ -1,0 +1,110 @@
+"""Which account is used, and where keys may be and may not."""
+
+import subprocess
+import time
+
+from server import KEY
+from tavola import PROGRAM, TavolaTest
+
+
+class Connections(TavolaTest):
+    def setUp(self):
+        self.plain = {name: value for name, value in self.env.items()
+                      if not name.startswith("AZURE_")}
+        self.file = self.home / ".config/tavola/connections"
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.write(f"# mine\n\nlocal = {self.server.connection_string}\n"
+                   f"  two\t=\t{self.server.connection_string}  \nbad = nonsense\n")
+
+    def write(self, text, mode=0o600):
+        self.file.write_text(text)
+        self.file.chmod(mode)
+
+    def test_by_name(self):
+        for name in ("local", "two"):
+            done = self.run_tool("-c", name, "table", "exists", "Nope", env=self.plain)
+            self.assertEqual(done.stdout, b"false\n")
+        self.fails(2, "-c", "nope", "table", "list", env=self.plain,
+                   says="no connection 'nope' in .*connections: add a line 'nope = ")
+        self.fails(2, "-c", "bad", "table", "list", env=self.plain,
+                   says="the connection string cannot be used: ")
+        self.file.unlink()
+        self.fails(2, "-c", "local", "table", "list", env=self.plain,
+                   says=r"write a line 'local = connection string' to \S+ \(mode 600\)")
+
+    def test_a_file_that_others_can_read_is_refused(self):
+        for mode in (0o644, 0o640, 0o604, 0o660):
+            self.write(self.file.read_text(), mode)
+            text = self.fails(2, "-c", "local", "table", "list", env=self.plain,
+                              says="chmod 600 .*connections")
+            self.assertNotIn(KEY, text)
+
+    def test_the_folder_can_be_elsewhere(self):
+        other = self.home / "other/tavola/connections"
+        other.parent.mkdir(parents=True, exist_ok=True)
+        other.write_text(f"there = {self.server.connection_string}\n")
+        other.chmod(0o600)
+        self.ok("-c", "there", "table", "list",
+                env=self.plain | {"XDG_CONFIG_HOME": str(self.home / "other")})
+
+    def test_keys_on_the_command_line_are_refused(self):
+        for string in (self.server.connection_string,
+                       f"AccountName=a;accountkey={KEY}",
+                       "TableEndpoint=http://127.0.0.1:1/a;SharedAccessSignature=sv=1&sig=x",
+                       "TableEndpoint=http://127.0.0.1:1/a?sv=1&sig=x"):
+            text = self.fails(2, "-c", string, "table", "list", says="seen by every user")
+            self.assertNotIn(KEY, text)
+            self.assertRegex(text, "connections.*AZURE_STORAGE_CONNECTION_STRING")
+        self.fails(2, "sas", "explain", "sv=1&sig=x", says="seen by every user")
+
+    def test_the_environment(self):
+        both = self.plain | {"AZURE_STORAGE_CONNECTION_STRING": "nonsense"}
+        self.fails(2, "table", "list", env=both, says="cannot be used")
+        self.ok("-c", "local", "table", "list", env=both)
+        account = self.plain | {"AZURE_STORAGE_ACCOUNT": "nobody.invalid"}
+        self.fails(2, "table", "list", env=account, says="set AZURE_STORAGE_KEY")
+        self.fails(2, "table", "list", says="';'",
+                   env=account | {"AZURE_STORAGE_KEY": f"{KEY};TableEndpoint=http://evil/"})
+        self.ok("table", "list", env=account | {
+            "AZURE_STORAGE_CONNECTION_STRING": self.server.connection_string})
+
+    def test_a_signature_as_credential(self):
+        self.ok("table", "create", "Shared", "--if-absent")
+        sas = self.ok("table", "sas", "Shared", "--permissions", "r", "--expiry", "+1h").strip()
+        self.write(f"sas = TableEndpoint={self.server.table_url};SharedAccessSignature={sas}\n")
+        self.assertEqual(self.ok("-c", "sas", "count", "Shared", env=self.plain), "0\n")
+        self.fails(5, "-c", "sas", "insert", "Shared", "p", "r", env=self.plain,
+                   says="AuthorizationPermissionMismatch|AuthorizationFailure|AuthenticationFailed")
+        self.fails(2, "-c", "sas", "table", "sas", "Shared", "--permissions", "r", "--expiry",
+                   "+1h", env=self.plain, says="account key")
+
+    def test_a_wrong_key_is_denied(self):
+        wrong = self.server.connection_string.replace(KEY, "AAAA" + KEY[4:])
+        text = self.fails(5, "table", "list", says="AuthenticationFailed",
+                          env=self.plain | {"AZURE_STORAGE_CONNECTION_STRING": wrong})
+        self.assertNotIn(KEY[4:], text)
+
+    def test_a_server_that_is_not_there_is_unavailable(self):
+        gone = f"AccountName=a;AccountKey={KEY};TableEndpoint=http://127.0.0.1:1/a"
+        text = self.fails(6, "table", "list", "--timeout", "1", says="NETWORK|TIMEOUT",
+                          env=self.plain | {"AZURE_STORAGE_CONNECTION_STRING": gone})
+        self.assertNotIn(KEY, text)
+
+    def test_keys_never_appear_in_ps(self):
+        """While it runs (it waits for its standard input) nobody sees the key."""
+        self.ok("table", "create", "Waiting", "--if-absent")
+        with subprocess.Popen([PROGRAM, "-c", "local", "put", "Waiting", "p", "r", "A=-"],
+                              env=self.plain, stdin=subprocess.PIPE) as process:
+            time.sleep(0.2)
+            with open(f"/proc/{process.pid}/cmdline", "rb") as cmdline:
+                words = cmdline.read()
+            self.assertIn(b"Waiting", words)
+            self.assertNotIn(KEY.encode(), words)
+            with open(f"/proc/{process.pid}/environ", "rb") as environ:
+                self.assertNotIn(KEY.encode(), environ.read())
+            process.stdin.close()
+        self.assertEqual(process.returncode, 0)
+
+    def test_without_anything_it_is_the_development_account(self):
+        shown = self.run_tool("ping", "-n", "1", "--timeout", "1", env=self.plain).stdout.decode()
+        self.assertIn('"Endpoint":"http://127.0.0.1:10002/devstoreaccount1"', shown)

@@ -1,0 +1,108 @@
+"""On a real terminal: width, colour, questions."""
+
+import re
+import unicodedata
+
+from tavola import TavolaTest
+
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def width_of(line):
+    return sum(0 if unicodedata.combining(c) else
+               2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in COLOUR.sub("", line))
+
+
+class OnATerminal(TavolaTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        tool = cls()
+        tool.ok("table", "create", "People")
+        tool.ok("insert", "People", "Sales", "1", "Name=Ada Lovelace", "Age:int32=36",
+                "Note=" + "long " * 40, "City=\u6771\u4eac\u90fd", "Mail=ada@example.com")
+        tool.ok("insert", "People", "Sales", "2", "Name=Zoe\u0308", "Age:int32=7",
+                "Note=\x1b[31mred\x1b[0m\nline", "City=K\u00f6ln", "Mail=z@example.com")
+
+    def shown(self, *arguments, width=80, env=None, code=0):
+        ended, text = self.terminal(*arguments, width=width, env=env).end()
+        self.assertEqual(ended, code, text)
+        return text
+
+    def test_no_line_is_wider_than_the_terminal(self):
+        for width in (20, 40, 60, 80, 120, 200, 400):
+            with self.subTest(width):
+                text = self.shown("query", "People", width=width)
+                table = [line for line in text.splitlines() if "more column" not in line]
+                self.assertEqual(len(table), 3)
+                for line in table:
+                    self.assertLessEqual(width_of(line), width, line)
+        self.assertIn("\u2026", self.shown("query", "People", width=80), "what is cut is marked")
+        self.assertRegex(self.shown("query", "People", width=20), r"\d more columns: make")
+
+    def test_columns_line_up(self):
+        text = self.shown("query", "People", "--select", "City,Name,Age", env={"NO_COLOR": "1"})
+        self.assertEqual(text, "City    Name          Age\n"
+                               "\u6771\u4eac\u90fd  Ada Lovelace   36\n"
+                               "K\u00f6ln    Zoe\u0308             7\n")
+
+    def test_an_entity_stands_upright(self):
+        text = self.shown("get", "People", "Sales", "2", env={"NO_COLOR": "1"})
+        self.assertRegex(text, r"\AProperty      Type      Value\nPartitionKey  string    Sales\n")
+        self.assertIn(r"Note          string    \x1b[31mred\x1b[0m\nline" + "\n", text)
+
+    def test_colour_only_where_it_is_wanted(self):
+        self.assertRegex(self.shown("query", "People"), r"\A\x1b\[1mPartitionKey.*\x1b\[0m\n")
+        for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            self.assertNotIn("\x1b", self.shown("query", "People", env=env))
+        self.assertRegex(self.shown("nonsense", code=2), r"\A\x1b\[31mtavola: \x1b\[0mthere is no")
+        self.assertNotIn("\x1b", self.shown("nonsense", code=2, env={"NO_COLOR": "1"}))
+        self.assertNotIn("\x1b", self.ok("query", "People", "-o", "table",
+                                         env=self.env | {"TERM": "xterm"}))
+
+    def test_values_cannot_command_the_terminal(self):
+        for name in ("value", "tsv", "table"):
+            text = self.shown("query", "People", "--select", "Note", "-o", name,
+                              env={"NO_COLOR": "1"})
+            self.assertNotIn("\x1b", text, name)
+
+    def test_it_asks_before_it_destroys(self):
+        for number, (answer, code) in enumerate((("n\r", 1), ("\r", 1), ("yesterday\r", 1),
+                                                 ("\x04", 1), ("y\r", 0), ("yes\r", 0))):
+            with self.subTest(answer=answer):
+                name = f"Doomed{number}"
+                self.ok("table", "create", name)
+                terminal = self.terminal("table", "delete", name)
+                terminal.read_until(f"Delete table {name} and all that is in it, at "
+                                    f"{self.server.table_url}? [y/N] ")
+                terminal.type(answer)
+                ended, text = terminal.end()
+                self.assertEqual(ended, code, text)
+                self.assertEqual(self.run_tool("table", "exists", name).returncode,
+                                 0 if code else 3)
+
+    def test_what_asks(self):
+        self.ok("queue", "create", "asked")
+        self.ok("container", "create", "asked")
+        self.ok("blob", "upload", "asked", "b", "-", stdin="x")
+        self.ok("table", "policy", "set", "People", "pol", "--permissions", "r")
+        for words in (("delete", "People", "Sales", "1"),
+                      ("delete", "People", "--where", "Age gt 0"),
+                      ("table", "delete", "People"), ("queue", "delete", "asked"),
+                      ("queue", "clear", "asked"), ("container", "delete", "asked"),
+                      ("blob", "delete", "asked", "b"),
+                      ("table", "policy", "delete", "People", "pol")):
+            with self.subTest(words):
+                terminal = self.terminal(*words)
+                terminal.read_until("? [y/N] ")
+                terminal.type("n\r")
+                self.assertEqual(terminal.end()[0], 1)
+                self.fails(2, *words, says="give --yes when it is not run on a terminal")
+        self.assertEqual(self.ok("count", "People"), "2\n")
+
+    def test_ctrl_c_ends_it(self):
+        terminal = self.terminal("table", "delete", "People")
+        terminal.read_until("[y/N] ")
+        terminal.type("\x03")
+        self.assertEqual(terminal.end()[0], -2)
+        self.assertEqual(self.ok("table", "exists", "People"), "true\n")

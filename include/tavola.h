@@ -127,9 +127,11 @@ typedef struct tavola_client_options {
     uint32_t retry_delay_ms;     /* 0: 800, doubled each time, give or take a fifth */
     uint32_t retry_delay_max_ms; /* 0: 60 000; also the most of a Retry-After that we wait */
     uint32_t connections_max;    /* 0: 32, to each service */
-    bool secondary_reads;        /* false: reads that fail are not repeated at the secondary */
-    const char *application;     /* goes first in User-Agent */
-    void (*log)(void *user, int level, const char *text); /* secrets already removed; any thread */
+    bool secondary_reads;        /* false: reads that fail are not repeated at the secondary, which
+                                    may be minutes behind; patterns that write do not ask it */
+    const char *application;     /* goes first in User-Agent: printable ASCII; NULL: nothing */
+    /* Secrets already removed; from any thread, several at once; it must not use the client. */
+    void (*log)(void *user, int level, const char *text);
     void *log_user;
     const char *ca_file; /* PEM file of the roots to trust for HTTPS; NULL: those of the system */
     const char *proxy;   /* "http://host:port"; NULL: by https_proxy, http_proxy, all_proxy and
@@ -185,9 +187,12 @@ TAVOLA_API void tavola_names_free(tavola_names *names);
 
 TAVOLA_API tavola_call *tavola_call_new(void);
 TAVOLA_API void tavola_call_free(tavola_call *call);
+/* Options stay for all operations that use the call.  Timeout 0: the client's. */
 TAVOLA_API void tavola_call_set_timeout_ms(tavola_call *call, uint32_t total_timeout_ms);
 TAVOLA_API void tavola_call_set_retries(tavola_call *call, uint32_t retry_max); /* 0: none */
+/* 1 to 1,024 characters of printable ASCII, else operations are INVALID; NULL: a new GUID each. */
 TAVOLA_API void tavola_call_set_request_id(tavola_call *call, const char *client_request_id);
+/* In place of the table's; it must outlive the operations.  NULL: the table's. */
 TAVOLA_API void tavola_call_set_crypto(tavola_call *call, tavola_crypto *crypto);
 /* The outcome of the last operation that used this call; strings live until the next one. */
 TAVOLA_API int tavola_call_status(const tavola_call *call);       /* HTTP, 0 if none */
@@ -443,7 +448,7 @@ TAVOLA_API void tavola_query_free(tavola_query *query);
 /*
  * Cursor: pages are fetched as needed, the first by the first tavola_scan_next, the next one while
  * you read this one.  An entity lives until the next tavola_scan_next; tavola_entity_copy keeps it.
- * The call, if any, is used until the scan is closed.
+ * The call, if any, is used until the scan is closed.  A query that is NULL reads all.
  */
 TAVOLA_USE tavola_err tavola_scan_open(tavola_table *table, const tavola_query *query,
                                        tavola_call *call, tavola_scan **ret_scan);
@@ -496,7 +501,7 @@ TAVOLA_API void tavola_batch_free(tavola_batch *batch);
  * rest and returns OK when every write has an outcome, whatever it is.  Writes to one entity are
  * made in the order in which they were added.  REPLACE, MERGE and DELETE use the entity's own etag,
  * or TAVOLA_ANY if it has none.  What tavola_bulk_add returns an error for was not taken, and
- * failed() does not hear of it.  failed() must not use the bulk.
+ * failed() does not hear of it.  failed() must not use the bulk; it and the counts may be NULL.
  *
  * Its memory is bounded, whatever and how much is added: at most 10,000 writes or 16 MiB of them
  * wait to be sent, which takes up to 24 MiB, and a batch on its way takes up to 16 MiB (100 writes
@@ -513,7 +518,7 @@ TAVOLA_USE tavola_err tavola_bulk_close(tavola_bulk *bulk, uint64_t *ret_written
 /*
  * Reads the keys of what passes the filter and deletes it in batches, whatever its etag by then.
  * Takes the filter over; one that is NULL deletes nothing: NO_MEMORY.  What others have deleted
- * meanwhile is not counted.
+ * meanwhile is not counted.  ret_count may be NULL.
  */
 TAVOLA_USE tavola_err tavola_delete_where(tavola_table *table, tavola_filter *filter,
                                           tavola_call *call, uint64_t *ret_count);
@@ -1134,7 +1139,7 @@ TAVOLA_USE tavola_err tavola_tail(tavola_table *table, const char *partition_key
 /*
  * High volume delete pattern: a table for each day ("Logins20260102"), dropped whole.  1 request
  * for each table, and those to list them; tables that are being deleted already count as dropped.
- * If the program dies some days are left: the same call again drops them.
+ * If the program dies some days are left: the same call again drops them.  ret_count may be NULL.
  */
 TAVOLA_API void tavola_dated_name(const char *stem, tavola_ticks day, char *ret_name, size_t size);
 TAVOLA_USE tavola_err tavola_drop_before(tavola_client *client, const char *stem, tavola_ticks day,
@@ -1175,7 +1180,8 @@ TAVOLA_USE tavola_err tavola_wide_delete(tavola_table *table, const char *partit
  * the entity, then its blob.  An entity never names a blob that is not there: if a reader comes
  * too late for the one whose name it has, get reads the entity again.  If the program dies, or an
  * error comes back, blobs may be left that no entity names: tavola_large_sweep reads the table and
- * removes those that were put before `older_than`, which must be longer ago than a put can take.
+ * removes those that were put before `older_than`, which must be longer ago than a put can take;
+ * ret_count may be NULL.
  */
 TAVOLA_USE tavola_err tavola_large_put(tavola_table *table, tavola_entity *entity,
                                        const char *container, const char *property,

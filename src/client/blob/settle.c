@@ -12,6 +12,7 @@ void tvc_blob_settle_call(tavola_call *ret_call, const tavola_op *op, bool is_ex
 
     tvc_call_init(ret_call);
     ret_call->total_timeout_ms = timeout && timeout < TIMEOUT_MS_MAX ? timeout : TIMEOUT_MS_MAX;
+    ret_call->primary_only = 1; /* the secondary may not have it yet */
     ret_call->retry_max = is_exhausted ? 0 : op->call->retry_max;
 }
 

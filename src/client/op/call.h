@@ -16,6 +16,7 @@ struct tavola_call {
     char *wanted_request_id;   /* or NULL: a new one for each call */
     tavola_err option_error;   /* of an option that could not be taken; the operation returns it */
     tavola_crypto *crypto;     /* not ours, or NULL */
+    unsigned primary_only;     /* how many patterns are at work that must not read what is old */
 
     /* Outcome of the last operation. */
     int status;

@@ -68,6 +68,8 @@ static tavola_err prepare(tavola_op *op)
         return refuse(call, TAVOLA_ERR_INVALID,
                       "the connection string names no endpoint of this service");
 
+    if (call->primary_only && op->location == TVC_AT_EITHER)
+        op->location = TVC_AT_PRIMARY;
     state->is_at_secondary = op->is_read && op->location == TVC_AT_SECONDARY;
     if (state->is_at_secondary && client->secondary[op->service] == NULL)
         return refuse(call, TAVOLA_ERR_INVALID,

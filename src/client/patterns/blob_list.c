@@ -104,7 +104,9 @@ static tavola_err run(tavola_client *client, const char *container, const char *
                       tavola_names **ret_items)
 {
     tavola_call own;
-    blob_list self = {.blob = blob, .call = tvc_call_of(call, &own)};
+    blob_list self = {.blob = blob,
+                      .call =
+                          ret_items ? tvc_call_of(call, &own) : tvc_writing_call_of(call, &own)};
     tavola_err err = tavola_container_open(client, container, &self.container);
 
     if (err) {
@@ -118,7 +120,10 @@ static tavola_err run(tavola_client *client, const char *container, const char *
         err = change(&self, item, is_removal);
     }
     tavola_container_close(self.container);
-    tvc_call_done(&own);
+    if (ret_items)
+        tvc_call_done(&own);
+    else
+        tvc_writing_call_done(call, &own);
     return err;
 }
 

@@ -93,8 +93,8 @@ tavola_err tavola_drop_before(tavola_client *client, const char *stem, tavola_ti
                                "there is no client, or no table can have that stem and day");
 
     tavola_call own;
-    tavola_err err = drop_all(client, stem, day, tvc_call_of(call, &own), ret_count);
+    tavola_err err = drop_all(client, stem, day, tvc_writing_call_of(call, &own), ret_count);
 
-    tvc_call_done(&own);
+    tvc_writing_call_done(call, &own);
     return err;
 }

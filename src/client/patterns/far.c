@@ -228,8 +228,8 @@ tavola_err tavola_far_put(const tavola_far *far, const tavola_entity *entity, ta
     tavola_call own;
 
     err = write_in_rounds(far, entity, tavola_entity_partition_key(entity),
-                          tavola_entity_row_key(entity), tvc_call_of(call, &own));
-    tvc_call_done(&own);
+                          tavola_entity_row_key(entity), tvc_writing_call_of(call, &own));
+    tvc_writing_call_done(call, &own);
     return err;
 }
 
@@ -245,8 +245,8 @@ tavola_err tavola_far_delete(const tavola_far *far, const char *partition_key, c
 
     tavola_call own;
 
-    err = write_in_rounds(far, NULL, partition_key, row_key, tvc_call_of(call, &own));
-    tvc_call_done(&own);
+    err = write_in_rounds(far, NULL, partition_key, row_key, tvc_writing_call_of(call, &own));
+    tvc_writing_call_done(call, &own);
     return err;
 }
 
@@ -298,7 +298,7 @@ tavola_err tavola_far_repair(const char *message, uint32_t dequeue_count, void *
     tvc_spots spots;
     tavola_names *items = NULL;
 
-    tvc_call_init(&call);
+    (void)tvc_writing_call_of(NULL, &call);
     err = tvc_far_message_read(message, far, &call, &items, &spots);
     if (err == TAVOLA_OK) {
         err = tvc_spots_repair(&spots);

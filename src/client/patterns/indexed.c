@@ -413,7 +413,7 @@ tavola_err tavola_indexed_put(tavola_table *table, const tavola_index *indexes, 
     tavola_call own;
     indexed self = {.table = table, .indexes = indexes, .count = count, .entity = entity};
 
-    self.call = tvc_call_of(call, &own);
+    self.call = tvc_writing_call_of(call, &own);
 
     const char *why = NULL;
     tavola_err err = tvc_entity_check(entity, &why);
@@ -425,7 +425,7 @@ tavola_err tavola_indexed_put(tavola_table *table, const tavola_index *indexes, 
         self.row_key = tavola_entity_row_key(entity);
         err = run(&self);
     }
-    tvc_call_done(&own);
+    tvc_writing_call_done(call, &own);
     return err;
 }
 
@@ -439,11 +439,11 @@ tavola_err tavola_indexed_delete(tavola_table *table, const tavola_index *indexe
                     .partition_key = partition_key,
                     .row_key = row_key};
 
-    self.call = tvc_call_of(call, &own);
+    self.call = tvc_writing_call_of(call, &own);
 
     tavola_err err = run(&self);
 
-    tvc_call_done(&own);
+    tvc_writing_call_done(call, &own);
     return err;
 }
 

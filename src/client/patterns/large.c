@@ -171,7 +171,7 @@ tavola_err tavola_large_put(tavola_table *table, tavola_entity *entity, const ch
 
     tavola_call own;
     large self = {table, tavola_entity_partition_key(entity), tavola_entity_row_key(entity),
-                  property, tvc_call_of(call, &own)};
+                  property, tvc_writing_call_of(call, &own)};
     tavola_container *handle = NULL;
 
     err = tavola_container_open(table->client, container, &handle);
@@ -180,7 +180,7 @@ tavola_err tavola_large_put(tavola_table *table, tavola_entity *entity, const ch
     else
         err = put(&self, entity, handle, data ? data : "", size);
     tavola_container_close(handle);
-    tvc_call_done(&own);
+    tvc_writing_call_done(call, &own);
     return err;
 }
 
@@ -274,7 +274,7 @@ tavola_err tavola_large_delete(tavola_table *table, const char *partition_key, c
         return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "the table or the property is missing");
 
     tavola_call own;
-    large self = {table, partition_key, row_key, property, tvc_call_of(call, &own)};
+    large self = {table, partition_key, row_key, property, tvc_writing_call_of(call, &own)};
     tavola_err err = TAVOLA_ERR_ETAG;
 
     for (unsigned round = 0; err == TAVOLA_ERR_ETAG && round < TVC_ROUNDS_MAX; round++) {
@@ -282,6 +282,6 @@ tavola_err tavola_large_delete(tavola_table *table, const char *partition_key, c
             tvc_pause(round);
         err = delete_once(&self);
     }
-    tvc_call_done(&own);
+    tvc_writing_call_done(call, &own);
     return err;
 }

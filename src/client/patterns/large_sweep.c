@@ -14,7 +14,6 @@
 #include "client/circle.h"
 #include "client/client.h"
 #include "client/patterns/large_name.h"
-#include "client/table/scan.h"
 
 typedef struct named {
     uint64_t *hashes;
@@ -63,8 +62,6 @@ static tavola_err read_table(tavola_table *table, const char *property, tavola_c
 
     tavola_err err = tavola_scan_open(table, query, call, &scan);
 
-    if (err == TAVOLA_OK)
-        tvc_scan_only_primary(scan);
     while (err == TAVOLA_OK) {
         err = tavola_scan_next(scan, &entity);
 
@@ -150,6 +147,8 @@ tavola_err tavola_large_sweep(tavola_table *table, const char *container, const 
     if (table == NULL || property == NULL)
         return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "the table or the property is missing");
 
+    tavola_call own;
+    tavola_call *used = tvc_writing_call_of(call, &own);
     named names = {0};
     uint64_t count = 0;
     tavola_container *handle = NULL;
@@ -159,13 +158,14 @@ tavola_err tavola_large_sweep(tavola_table *table, const char *container, const 
     if (err == TAVOLA_OK)
         err = tavola_container_open(table->client, container, &handle);
     if (err == TAVOLA_OK)
-        err = read_table(table, property, call, &names);
+        err = read_table(table, property, used, &names);
     if (err == TAVOLA_OK)
-        err = sweep(handle, prefix, &names, older_than, call, &count);
+        err = sweep(handle, prefix, &names, older_than, used, &count);
     if (err == TAVOLA_OK && ret_count)
         *ret_count = count;
     tavola_container_close(handle);
     tvc_release(names.hashes);
     tvc_release(prefix);
+    tvc_writing_call_done(call, &own);
     return err;
 }

@@ -229,11 +229,11 @@ static tavola_err change_lists(lists self, tavola_call *call)
 {
     tavola_call own;
 
-    self.call = tvc_call_of(call, &own);
+    self.call = tvc_writing_call_of(call, &own);
 
     tavola_err err = change(&self);
 
-    tvc_call_done(&own);
+    tvc_writing_call_done(call, &own);
     return err;
 }
 

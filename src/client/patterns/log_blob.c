@@ -72,7 +72,7 @@ tavola_err tavola_log_blob_append(tavola_client *client, const char *container, 
         return TAVOLA_OK;
 
     tavola_call own;
-    tavola_call *used = tvc_call_of(call, &own);
+    tavola_call *used = tvc_writing_call_of(call, &own);
     tavola_container *handle = NULL;
     tavola_err err = tavola_container_open(client, container, &handle);
 
@@ -81,6 +81,6 @@ tavola_err tavola_log_blob_append(tavola_client *client, const char *container, 
     else
         err = append_to_hour(handle, stem, when, data, size, used);
     tavola_container_close(handle);
-    tvc_call_done(&own);
+    tvc_writing_call_done(call, &own);
     return err;
 }

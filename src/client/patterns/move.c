@@ -86,8 +86,9 @@ tavola_err tavola_move(tavola_table *from, tavola_table *to, const char *partiti
         return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "both tables are the same");
 
     tavola_call own;
-    tavola_err err = move_in_rounds(from, to, partition_key, row_key, tvc_call_of(call, &own));
+    tavola_err err =
+        move_in_rounds(from, to, partition_key, row_key, tvc_writing_call_of(call, &own));
 
-    tvc_call_done(&own);
+    tvc_writing_call_done(call, &own);
     return err;
 }

@@ -36,6 +36,25 @@ static inline tavola_call *tvc_call_of(tavola_call *call, tavola_call *own)
     return call ? call : own;
 }
 
+/**
+ * The same for a pattern that decides by what it reads what to write or delete: until
+ * tvc_writing_call_done, which is given both again, the call reads the primary alone.
+ */
+static inline tavola_call *tvc_writing_call_of(tavola_call *call, tavola_call *own)
+{
+    tavola_call *used = tvc_call_of(call, own);
+
+    used->primary_only++;
+    return used;
+}
+
+static inline void tvc_writing_call_done(tavola_call *call, tavola_call *own)
+{
+    if (call)
+        call->primary_only--;
+    tvc_call_done(own);
+}
+
 /** Wait before the next round, for a random time that grows with the rounds. */
 void tvc_pause(unsigned round);
 

@@ -174,13 +174,13 @@ tavola_err tavola_wide_put(tavola_table *table, const tavola_entity *wide, tavol
                        .partition_key = tavola_entity_partition_key(wide),
                        .row_key = tavola_entity_row_key(wide),
                        .if_match = tavola_entity_etag(wide),
-                       .call = tvc_call_of(call, &own)};
+                       .call = tvc_writing_call_of(call, &own)};
 
     err = tvc_wide_split(wide, &self.parts, self.call);
     if (err == TAVOLA_OK)
         err = write_in_rounds(&self);
     tvc_wide_parts_done(&self.parts);
-    tvc_call_done(&own);
+    tvc_writing_call_done(call, &own);
     return err;
 }
 
@@ -194,10 +194,10 @@ tavola_err tavola_wide_delete(tavola_table *table, const char *partition_key, co
     wide_write self = {.table = table,
                        .partition_key = partition_key,
                        .row_key = row_key,
-                       .call = tvc_call_of(call, &own)};
+                       .call = tvc_writing_call_of(call, &own)};
     tavola_err err = write_in_rounds(&self);
 
-    tvc_call_done(&own);
+    tvc_writing_call_done(call, &own);
     return err;
 }
 

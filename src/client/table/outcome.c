@@ -12,6 +12,7 @@ void tvc_call_copy_options(tavola_call *to, const tavola_call *from)
     to->total_timeout_ms = from->total_timeout_ms;
     to->retry_max = from->retry_max;
     to->crypto = from->crypto;
+    to->primary_only = from->primary_only;
     to->option_error = from->option_error;
     tvc_release(to->wanted_request_id);
     to->wanted_request_id = tvc_dup_text(from->wanted_request_id);

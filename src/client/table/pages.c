@@ -34,8 +34,6 @@ static tavola_err make_op(tvc_pages *pages, const char *token, tavola_call *call
 
     if (err)
         return err;
-    if (token == NULL)
-        (*ret_op)->location = pages->location;
     (*ret_op)->page = pages->spare;
     pages->spare = NULL;
     return TAVOLA_OK;

@@ -62,12 +62,6 @@ void tvc_scan_send_ahead(tavola_scan *scan)
     tvc_pages_send_first(&((page_scan *)scan)->pages);
 }
 
-void tvc_scan_only_primary(tavola_scan *scan)
-{
-    tv_assert(scan->next == next_of_pages);
-    ((page_scan *)scan)->pages.location = TVC_AT_PRIMARY;
-}
-
 tavola_err tavola_scan_next(tavola_scan *scan, const tavola_entity **ret_entity)
 {
     if (scan == NULL || ret_entity == NULL)

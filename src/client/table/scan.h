@@ -14,7 +14,4 @@ struct tavola_scan {
 /** Send for the first page of a scan that tavola_scan_open made, before it is needed. */
 void tvc_scan_send_ahead(tavola_scan *scan);
 
-/** Let a scan that tavola_scan_open made read the primary alone: what it misses will be deleted. */
-void tvc_scan_only_primary(tavola_scan *scan);
-
 #endif

@@ -111,7 +111,6 @@ typedef struct tvc_pages {
     size_t count;          /* of its entities: those within the limit */
     tavola_op *ahead;      /* brings the next, or NULL */
     uint64_t limit_left;   /* after those; UINT64_MAX: no limit */
-    tvc_location location; /* of the first page; its token has that of the next */
     tvc_circle circle;
     tavola_err err; /* once it is not OK it stays */
 } tvc_pages;

@@ -84,7 +84,7 @@ static tool_exit say_end(copy_run *copy, tavola_err err)
         exit = tool_fail(copy->run, err, NULL);
     } else if (copy->load.trouble) {
         tool_trouble("%s: the rest was not written", copy->load.trouble_code);
-        exit = tool_exit_of(copy->load.trouble);
+        exit = xfer_load_exit(&copy->load);
     } else if (copy->refused) {
         tool_trouble("an entity was refused: the rest was not copied");
         exit = tool_exit_of(copy->refused);

@@ -122,7 +122,7 @@ static const char *find_key(const xfer_csv *csv, const char *name, size_t *ret_c
     for (size_t i = 0; i < csv->column_count; i++)
         if (strpbrk(csv->columns[i].name, ";\t,"))
             return "the first row has no columns PartitionKey and RowKey; is it another "
-                   "--delimiter (';', tab)?";
+                   "--separator (';', tab)?";
     return "the first row has no columns PartitionKey and RowKey";
 }
 

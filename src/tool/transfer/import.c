@@ -113,13 +113,16 @@ static void save_state(import_run *import, uint64_t doubtful)
     import->state_path = NULL;
 }
 
+static void take_place(import_run *import)
+{
+    import->state.place = import->reader.input.place;
+    import->state.digest = xfer_digest_value(&import->reader.input.digest);
+}
+
 /* All up to the place of the input has its outcome. */
 static void advance(import_run *import)
 {
-    const xfer_input *input = &import->reader.input;
-
-    import->state.place = input->place;
-    import->state.digest = xfer_digest_value(&input->digest);
+    take_place(import);
     import->state.errors_bytes = xfer_bad_sync(&import->bad);
 }
 
@@ -151,14 +154,22 @@ static tool_exit find_state(import_run *import)
     return TOOL_OK;
 }
 
+/* Go to where an interrupted run stopped, if what is before it is as it was. */
 static tool_exit go_to_state(import_run *import)
 {
     xfer_input *input = &import->reader.input;
+    uint64_t offset = import->state.place.offset;
 
-    if (!import->is_resumed)
+    if (!import->is_resumed) {
+        take_place(import);
         return TOOL_OK;
-    if (input->place.offset <= import->state.place.offset &&
-        xfer_input_skip_to(input, import->state.place.offset) &&
+    }
+    /* The first row of a CSV file may have types for all others. */
+    if (input->place.offset < offset) {
+        xfer_reader_next(&import->reader, NULL);
+        xfer_reader_end(&import->reader);
+    }
+    if (input->place.offset <= offset && xfer_input_skip_to(input, offset) &&
         xfer_digest_value(&input->digest) == import->state.digest)
         return TOOL_OK;
     return tool_refuse("%s was changed before line %" PRIu64
@@ -296,7 +307,7 @@ static tool_exit finish(import_run *import)
                             strerror(import->bad.out.error));
     else if (import->load.trouble) {
         tool_trouble("%s: the rest was not written", import->load.trouble_code);
-        exit = tool_exit_of(import->load.trouble);
+        exit = xfer_load_exit(&import->load);
     } else if (must_stop_for_bad(import)) {
         tool_trouble("%s: a bad line; --skip-bad goes on without it", import->path);
         exit = import->worst == TAVOLA_ERR_EXISTS ? TOOL_CONFLICT : TOOL_FAILURE;

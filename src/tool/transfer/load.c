@@ -77,3 +77,9 @@ void xfer_load_drain(xfer_load *load)
     if (err && load->trouble == TAVOLA_OK)
         load->trouble = err;
 }
+
+tool_exit xfer_load_exit(const xfer_load *load)
+{
+    return load->trouble == TAVOLA_ERR_UNKNOWN_OUTCOME ? TOOL_UNAVAILABLE
+                                                       : tool_exit_of(load->trouble);
+}

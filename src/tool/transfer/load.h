@@ -41,6 +41,12 @@ tavola_err xfer_load_add(xfer_load *load, const tavola_entity *entity);
 /** Wait for all that was added. */
 void xfer_load_drain(xfer_load *load);
 
+/**
+ * The exit code for the trouble.  A write whose outcome is not known counts as a service that was
+ * not there: whoever repeats a transfer need not look first.
+ */
+tool_exit xfer_load_exit(const xfer_load *load);
+
 /** "EntityAlreadyExists", or the library's word if the service has none. */
 const char *xfer_code_of(tavola_err err, const char *code);
 

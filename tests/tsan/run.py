@@ -23,7 +23,7 @@ import suite  # noqa: E402
 import unit  # noqa: E402
 
 LIVE = ["client/live/async", "client/live/bulk", "client/live/patterns_far",
-        "client/live/patterns_worker", "client/live/threads"]
+        "client/live/patterns_worker", "client/live/queries", "client/live/threads"]
 LIVE_TIMEOUT_S = 300
 
 

@@ -10,7 +10,7 @@
 /* id, long name, letter or 0, what its value is (NULL: it has none), help */
 #define TOOL_FLAG_LIST(X)                                                                          \
     X(CONNECTION, "connection", 'c', "NAME|STRING",                                                \
-      "the account: a name in the file of connections, or a string without a key")                 \
+      "the account: a name in ~/.config/tavola/connections, or a string without key")              \
     X(OUTPUT, "output", 'o', "FORMAT", "table, json, ndjson, csv, typed-csv, tsv or value")        \
     X(TIMEOUT, "timeout", 0, "SECONDS", "give up an operation after this time, retries included")  \
     X(HELP, "help", 'h', NULL, "what this command does and takes")                                 \
@@ -25,8 +25,7 @@
     X(IF_ABSENT, "if-absent", 0, NULL, "only if there is none yet")                                \
     X(IF_EXISTS, "if-exists", 0, NULL, "it is no failure when there is none")                      \
     X(OR_INSERT, "or-insert", 0, NULL, "insert the entity if there is none to merge with")         \
-    X(WHERE, "where", 0, "FILTER",                                                                 \
-      "all entities that pass the filter, instead of one by its keys")                             \
+    X(WHERE, "where", 0, "FILTER", "only entities that pass the filter, and all of them")          \
     X(NUMBER, "number", 'n', "COUNT", "how many")                                                  \
     X(PREFIX, "prefix", 0, "TEXT", "only names that begin with this")                              \
     X(DELIMITER, "delimiter", 0, "TEXT", "list what names have up to this only once")              \

@@ -15,7 +15,10 @@ void tool_help_flags(uint64_t flags, FILE *to)
         snprintf(left, sizeof left, "%s%c%s--%s%s%s", flag->letter ? "-" : " ",
                  flag->letter ? flag->letter : ' ', flag->letter ? ", " : "  ", flag->name,
                  flag->value ? " " : "", flag->value ? flag->value : "");
-        fprintf(to, "  %-28s %s\n", left, flag->help);
+        if (strlen(left) > 28)
+            fprintf(to, "  %s\n  %-28s %s\n", left, "", flag->help);
+        else
+            fprintf(to, "  %-28s %s\n", left, flag->help);
     }
 }
 
@@ -24,6 +27,8 @@ void tool_help_verb(const tool_verb *verb, FILE *to)
     fprintf(to, "usage: tavola %s%s%s [flags]\n\n  %s.\n\nFlags:\n", verb->name,
             *verb->arguments ? " " : "", verb->arguments, verb->help ? verb->help : "For scripts");
     tool_help_flags(verb->flags | TOOL_COMMON_FLAGS, to);
+    if (verb->examples)
+        fprintf(to, "\nFor example:\n%s", verb->examples);
 }
 
 /* All verbs whose names begin with the words. */

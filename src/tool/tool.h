@@ -36,6 +36,7 @@ typedef struct tool_verb {
     tool_exit (*run)(tool_run *run);
     bool is_plain; /* without -o it prints bare values, also when piped: a count, a signature */
     bool is_pair;  /* takes -c twice, from and to */
+    const char *examples; /* lines that begin with "tavola", or NULL */
 } tool_verb;
 
 /* One run of the tool.  `args` are the words after the verb, flags apart. */

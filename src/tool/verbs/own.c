@@ -8,10 +8,28 @@ static tool_exit help(tool_run *run)
     return tool_help_words(run->args, run->arg_count);
 }
 
+/* The tables of verbs and flags, for tools/tool-docs.py. */
+static tool_exit describe(tool_run *run)
+{
+    for (const tool_verb *const *table = tool_verb_tables; *table; table++)
+        for (const tool_verb *verb = *table; verb->name; verb++)
+            if (verb->help)
+                printf("verb\t%s\t%s\t%s\n", verb->name, verb->arguments, verb->help);
+    for (int id = 0; id < TOOL_FLAGS_END; id++) {
+        const tool_flag *flag = &tool_flags[id];
+
+        printf("flag\t%.1s\t%s\t%s\t%s\n", flag->letter ? &flag->letter : "", flag->name,
+               flag->value ? flag->value : "", flag->help);
+    }
+    return TOOL_OK;
+}
+
 const tool_verb tool_own_verbs[] = {
     {"completion", "bash|zsh|fish", "A script that completes commands in a shell", 1, 1, 0,
      .run = tool_completion},
     {"help", "[VERB]", "What a command does and takes", 0, 3, 0, .run = help},
-    {"complete", "WORD...", NULL, 0, -1, 0, .run = tool_complete}, /* for the scripts: not listed */
+    /* For scripts: not listed. */
+    {"complete", "WORD...", NULL, 0, -1, 0, .run = tool_complete},
+    {"describe", "", NULL, 0, 0, 0, .run = describe},
     {0},
 };

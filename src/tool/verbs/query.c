@@ -182,11 +182,14 @@ static tool_exit explain(tool_run *run)
 
 const tool_verb tool_query_verbs[] = {
     {"query", "TABLE [FILTER [VALUE]...]", "The entities that pass a filter, or all", 1, -1,
-     TOOL_BIT(SELECT) | PAGING, .run = query},
+     TOOL_BIT(SELECT) | PAGING, .run = query,
+     .examples = "  tavola query Employees \"PartitionKey eq 'Sales' and RowKey ge 'B'\" --select "
+                 "Email --limit 50\n  tavola query Employees \"PartitionKey eq ? and Age gt ?\" "
+                 "Sales 30:int32 --plan\n"},
     {"count", "TABLE [FILTER [VALUE]...]", "How many entities pass a filter; reads all their keys",
      1, -1, 0, .run = count, .is_plain = true},
     {"keys", "TABLE [PARTITION [ROW-PREFIX]]",
-     "The keys of all entities, of a partition, or those whose row keys begin with a text", 1, 3,
+     "The keys of entities: of all, of a partition, of row keys that begin so", 1, 3,
      TOOL_BIT(PARTITIONS) | PAGING, .run = keys},
     {"tail", "TABLE PARTITION", "The newest entities of a log, the newest first (log tail pattern)",
      2, 2, TOOL_BIT(NUMBER) | TOOL_BIT(SELECT), .run = tail},

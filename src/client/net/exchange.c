@@ -212,8 +212,12 @@ static int next_pieces(tvc_exchange *x, struct iovec pieces[PIECES_MAX])
 /* The whole answer is there: keep the connection if both sides can go on with it. */
 static bool finish_answered(tvc_exchange *x)
 {
+    enum { REDIRECTIONS = 300 };
     tvc_conn *conn = x->state.conn;
 
+    /* Nobody can have done what was not sent to its end: it is the answer to something else. */
+    if (x->state.is_cut && x->response.status < REDIRECTIONS)
+        return fail(x, TAVOLA_ERR_PROTOCOL, "the answer came before the end of the request");
     if (conn->reader.keep_alive && !x->state.is_cut && !tvc_conn_has_rest(conn)) {
         x->state.conn = NULL;
         tvc_pool_give(&x->endpoint->pool, conn);

@@ -83,6 +83,14 @@ void tvc_text_add_key(tvc_text *text, tv_slice key)
         tv_uri_add_key(&text->buf, key);
 }
 
+void tvc_text_add_header(tvc_text *text, tv_slice name, tv_slice value)
+{
+    tvc_text_add(text, name);
+    tvc_text_add_lit(text, ": ");
+    tvc_text_add(text, value);
+    tvc_text_add_lit(text, "\r\n");
+}
+
 void tvc_text_add_base64(tvc_text *text, tv_slice bytes)
 {
     size_t len = tv_base64_encoded_len(bytes.len);

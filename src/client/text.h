@@ -38,6 +38,9 @@ void tvc_text_add_encoded(tvc_text *text, tv_slice value);
 /** Append an entity key percent-encoded for a URL's path, its quotes doubled. */
 void tvc_text_add_key(tvc_text *text, tv_slice key);
 
+/** Append "name: value" and a line end.  Neither has one. */
+void tvc_text_add_header(tvc_text *text, tv_slice name, tv_slice value);
+
 /** Append base64 of bytes. */
 void tvc_text_add_base64(tvc_text *text, tv_slice bytes);
 

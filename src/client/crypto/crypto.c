@@ -108,11 +108,6 @@ bool tvc_crypto_allows(const tavola_crypto *crypto, tavola_write write)
     return crypto == NULL || (write != TAVOLA_MERGE && write != TAVOLA_INSERT_OR_MERGE);
 }
 
-bool tvc_crypto_is_required(const tavola_crypto *crypto)
-{
-    return crypto && crypto->is_required;
-}
-
 const char *tvc_crypto_text(tavola_err err)
 {
     switch (err) {

@@ -41,9 +41,6 @@ tavola_err tvc_crypto_encrypt(tavola_crypto *crypto, const tavola_entity *entity
  */
 tavola_err tvc_crypto_decrypt(tavola_crypto *crypto, tavola_entity *entity);
 
-/** Whether entities that are not encrypted are refused. */
-bool tvc_crypto_is_required(const tavola_crypto *crypto);
-
 /** One line for people about an error of these functions; the same for all causes of one. */
 const char *tvc_crypto_text(tavola_err err);
 

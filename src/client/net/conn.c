@@ -96,7 +96,7 @@ tvc_io tvc_conn_send(tvc_conn *conn, const struct iovec *from, int count, size_t
     return TVC_IO_SOME;
 }
 
-tvc_io tvc_conn_receive(tvc_conn *conn, void *to, size_t size, size_t *ret_len)
+static tvc_io receive(tvc_conn *conn, void *to, size_t size, size_t *ret_len)
 {
     ssize_t len;
 
@@ -182,7 +182,7 @@ tvc_read tvc_conn_read(tvc_conn *conn, tvc_io *ret_io)
         size = conn->in_size - conn->in_end;
     }
 
-    *ret_io = tvc_conn_receive(conn, direct ? direct : conn->in + conn->in_end, size, &len);
+    *ret_io = receive(conn, direct ? direct : conn->in + conn->in_end, size, &len);
     switch (*ret_io) {
     case TVC_IO_READ:
     case TVC_IO_WRITE:

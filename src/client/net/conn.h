@@ -79,8 +79,6 @@ bool tvc_conn_is_stale(tvc_conn *conn);
 /** Send from some places in one row; SOME may be less than all. */
 tvc_io tvc_conn_send(tvc_conn *conn, const struct iovec *from, int count, size_t *ret_len);
 
-tvc_io tvc_conn_receive(tvc_conn *conn, void *to, size_t size, size_t *ret_len);
-
 /** The buffer `out`, made if need be; NULL when there is no memory. */
 char *tvc_conn_out(tvc_conn *conn);
 

@@ -39,12 +39,7 @@ tavola_op *tvc_op_new(tavola_client *client, tv_service_kind service, tavola_cal
 
 void tvc_op_add_header(tavola_op *op, tv_slice name, tv_slice value)
 {
-    tvc_text *headers = &op->request.headers;
-
-    tvc_text_add(headers, name);
-    tvc_text_add_lit(headers, ": ");
-    tvc_text_add(headers, value);
-    tvc_text_add_lit(headers, "\r\n");
+    tvc_text_add_header(&op->request.headers, name, value);
 }
 
 bool tvc_is_etag(const char *text)

@@ -141,11 +141,6 @@ uint64_t tvc_query_limit(const tavola_query *query)
     return query ? query->limit : UINT64_MAX;
 }
 
-const tavola_filter *tvc_query_filter(const tavola_query *query)
-{
-    return query ? query->filter : NULL;
-}
-
 /* "name=" after what is there already. */
 static void begin_parameter(tvc_text *text, size_t start, tv_slice name)
 {

@@ -20,9 +20,6 @@ void tvc_query_write(tvc_text *text, const tavola_query *query, uint64_t limit_l
 
 uint64_t tvc_query_limit(const tavola_query *query); /* UINT64_MAX: none, also of NULL */
 
-/** The filter of a query, or NULL. */
-const tavola_filter *tvc_query_filter(const tavola_query *query);
-
 /** A copy, for an operation that outlives the caller's; NULL when there is no memory. */
 tavola_query *tvc_query_copy(const tavola_query *query);
 

@@ -107,22 +107,14 @@ void tvc_write_done(tvc_write *write)
     write->encrypted = NULL;
 }
 
-static void add_header(tvc_text *headers, tv_slice name, tv_slice value)
-{
-    tvc_text_add(headers, name);
-    tvc_text_add_lit(headers, ": ");
-    tvc_text_add(headers, value);
-    tvc_text_add_lit(headers, "\r\n");
-}
-
 void tvc_write_add_headers(tvc_text *headers, const tvc_write *write)
 {
     if (rules[write->kind].has_body)
-        add_header(headers, TV_LIT("Content-Type"), TV_LIT("application/json"));
+        tvc_text_add_header(headers, TV_LIT("Content-Type"), TV_LIT("application/json"));
     if (write->kind == TAVOLA_INSERT)
-        add_header(headers, TV_LIT("Prefer"), TV_LIT("return-no-content"));
+        tvc_text_add_header(headers, TV_LIT("Prefer"), TV_LIT("return-no-content"));
     if (write->if_match)
-        add_header(headers, TV_LIT("If-Match"), tv_slice_of(write->if_match));
+        tvc_text_add_header(headers, TV_LIT("If-Match"), tv_slice_of(write->if_match));
 }
 
 void tvc_write_add_path(tvc_text *path, const tavola_table *table, const tvc_write *write)

@@ -72,6 +72,11 @@ static tavola_err read_piece(tavola_op *op, tvc_response *response)
         tvc_call_set_error(op->call, "", "the answer is not the range that was asked for");
         return TAVOLA_ERR_PROTOCOL;
     }
+    /* Somebody on the way may not know of If-Match. */
+    if (of->etag && !tv_slice_eq(tv_slice_of(of->etag), etag)) {
+        tvc_call_set_error(op->call, "", "the blob was changed while it was read");
+        return TAVOLA_ERR_ETAG;
+    }
     if (of->etag == NULL && (of->etag = tvc_dup(etag)) == NULL)
         return TAVOLA_ERR_NO_MEMORY;
     of->piece = response->body;

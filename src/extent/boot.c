@@ -156,7 +156,7 @@ bool tv_extents_boot(tv_extents *store, char *reterr_text, size_t reterr_size)
     store->boot = last.boot + 1;
     tv_assert(store->boot > 0 && store->boot <= TV_EXTENT_BOOT_MAX);
     snprintf(line, sizeof line, "boot %" PRIu64 "\n", store->boot);
-    if (!store->is_temporary && !write_file(store->fd, line)) {
+    if (!store->is_temporary && !store->is_read_only && !write_file(store->fd, line)) {
         snprintf(reterr_text, reterr_size, "cannot write %s/" BOOT_FILE ": %s", store->path,
                  strerror(errno));
         return false;

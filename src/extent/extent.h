@@ -45,6 +45,8 @@ typedef struct tv_extent_options {
     uint64_t disk_reserve_bytes; /* below that much free space writes are refused */
     bool is_temporary;           /* make a folder of its own beneath dir, remove it at the end;
                                     nothing is synced, for nothing outlives the process */
+    bool is_read_only;           /* for a look: nothing is made, changed or removed, no extent can
+                                    be written */
     int visit_ms_max;            /* how long a visit defers removals; 0 for an hour */
 } tv_extent_options;
 

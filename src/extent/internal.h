@@ -57,6 +57,7 @@ struct tv_extents {
     char *path;
     int fd; /* of the folder */
     bool is_temporary;
+    bool is_read_only;
     uint64_t boot;
     tv_space space;
     atomic_bool is_broken;        /* a folder could not be synced: no more names are made */

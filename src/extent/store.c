@@ -40,9 +40,9 @@ static bool sync_parent(int fd)
 /* Make and open the store's folder; false with errno. */
 static bool open_folder(tv_extents *store, const char *dir)
 {
-    bool is_new = mkdir(dir, 0700) == 0;
+    bool is_new = !store->is_read_only && mkdir(dir, 0700) == 0;
 
-    if (!is_new && errno != EEXIST)
+    if (!store->is_read_only && !is_new && errno != EEXIST)
         return false;
 
     store->path = store->is_temporary ? join(dir, TEMPORARY_NAME) : strdup(dir);
@@ -122,12 +122,15 @@ bool tv_extents_open(const tv_extent_options *options, tv_extents **ret_store, c
 
     store->fd = -1;
     store->is_temporary = options->is_temporary;
+    store->is_read_only = options->is_read_only;
+    tv_assert(!store->is_read_only || !store->is_temporary);
+    store->is_broken = store->is_read_only; /* no extent can be made */
     store->visit_ns_max =
         (options->visit_ms_max ? options->visit_ms_max : VISIT_MS_MAX) * INT64_C(1000000);
     init_locks(store);
-    if (!open_folder(store, options->dir) || !make_shards(store)) {
-        snprintf(reterr_text, reterr_size, "cannot make the folder for extents %s: %s",
-                 options->dir, strerror(errno));
+    if (!open_folder(store, options->dir) || (!store->is_read_only && !make_shards(store))) {
+        snprintf(reterr_text, reterr_size, "cannot %s the folder for extents %s: %s",
+                 store->is_read_only ? "open" : "make", options->dir, strerror(errno));
         goto fail;
     }
     if (!tv_extents_boot(store, reterr_text, reterr_size))
@@ -152,7 +155,7 @@ void tv_extents_close(tv_extents *store)
 
     tv_assert(atomic_load(&store->writer_count) == 0);
     tv_extents_gc_stop(store);
-    if (!store->is_temporary)
+    if (!store->is_temporary && !store->is_read_only)
         tv_extents_boot_end(store);
     dispose(store);
 }

@@ -61,6 +61,9 @@ static const flag_spec options[] = {
      "refuse plain HTTP, which is served on the same port otherwise"},
     {"access-log", SWITCH, FIELD(access_log), 0, 0, NULL, "log every request"},
     {"log-level", TEXT, FIELD(log_level), 0, 0, "L", "debug, info, warn, error or off (info)"},
+    {"verify", SWITCH, FIELD(verify), 0, 0, NULL,
+     "read all of a store that no server has open and compare it with itself;\n"
+     "                            changes nothing; exit code 0, or 3 when something is damaged"},
     {"operations", SWITCH, FIELD(operations), 0, 0, NULL,
      "list the operations and what each of them needs of a SAS"},
     {"help", SWITCH, FIELD(help), 0, 0, NULL, "this text"},
@@ -135,8 +138,8 @@ static void environment_name(const char *name, char *ret_name, size_t size)
 /* Whether it asks for a text instead of a server. */
 static bool is_question(const flag_spec *option)
 {
-    return option->offset == FIELD(operations) || option->offset == FIELD(help) ||
-           option->offset == FIELD(version);
+    return option->offset == FIELD(verify) || option->offset == FIELD(operations) ||
+           option->offset == FIELD(help) || option->offset == FIELD(version);
 }
 
 static bool read_environment(tv_config *config, char *reterr_text, size_t reterr_size)
@@ -240,7 +243,8 @@ bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text
 
 void tv_config_print_help(void)
 {
-    printf("tavolad " TV_VERSION ": the Azure Table, Queue and Blob services on your own machine\n\n"
+    printf("tavolad " TV_VERSION
+           ": the Azure Table, Queue and Blob services on your own machine\n\n"
            "usage: tavolad [flags]\n\n");
     for (int i = 0; i < OPTION_COUNT; i++) {
         char left[40];
@@ -249,7 +253,7 @@ void tv_config_print_help(void)
                  options[i].argument ? options[i].argument : "");
         printf("  %-24s  %s\n", left, options[i].help);
     }
-    printf("\nEvery flag but the last three is an environment variable too: --table-port is\n"
+    printf("\nEvery flag but the last four is an environment variable too: --table-port is\n"
            "TAVOLA_TABLE_PORT.  SIGTERM and SIGINT end the server cleanly; SIGHUP makes it read\n"
            "accounts and certificate again.\n");
 }

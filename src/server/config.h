@@ -29,7 +29,7 @@ typedef struct tv_config {
     bool https_only;
     bool allow_dev_account;
     bool drop_damaged_log;
-    bool help, version, operations;
+    bool help, version, operations, verify;
 } tv_config;
 
 /**

@@ -8,6 +8,7 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "server/server.h"
+#include "verify/verify.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -66,6 +67,12 @@ int main(int argc, char **argv)
     }
     tv_log_set_level(level);
     raise_file_limit();
+    if (config.verify && strcmp(config.engine, "memory") == 0) {
+        fprintf(stderr, "tavolad: --verify has nothing to look at with --engine memory\n");
+        return EXIT_USAGE;
+    }
+    if (config.verify)
+        return tv_verify(config.data, stdout, stderr);
 
     sigset_t signals = block_signals();
     tv_server *server = tv_server_open(&config, problem, sizeof problem);

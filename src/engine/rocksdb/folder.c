@@ -101,10 +101,11 @@ static void warn_if_open(const char *dir, const tv_rocksdb_folder *folder)
     struct stat stat_of;
 
     if (fstat(folder->fd, &stat_of) == 0 && (stat_of.st_mode & 077) != 0)
-        tv_log(TV_LOG_WARN, "data_is_open",
-               "dir=\"%s\" mode=%04o note=\"other users of this machine can look into it: chmod 700, "
-               "and 600 for files that an earlier version made\"",
-               dir, (unsigned)stat_of.st_mode & 07777);
+        tv_log(
+            TV_LOG_WARN, "data_is_open",
+            "dir=\"%s\" mode=%04o note=\"other users of this machine can look into it: chmod 700, "
+            "and 600 for files that an earlier version made\"",
+            dir, (unsigned)stat_of.st_mode & 07777);
 }
 
 /* Decide whether the folder is ours to create in or to open; fills in `is_new`. */
@@ -140,13 +141,35 @@ static tv_err judge(const char *dir, tv_rocksdb_folder *folder, char *reterr_tex
     return TV_ERR_CORRUPT;
 }
 
-tv_err tv_rocksdb_folder_open(const char *dir, tv_rocksdb_folder *ret_folder, char *reterr_text,
+/* Whether there is a store to look at. */
+static tv_err judge_read_only(const char *dir, const tv_rocksdb_folder *folder, char *reterr_text,
                               size_t reterr_size)
+{
+    contents found;
+
+    if (list(folder->fd, &found) != TV_OK) {
+        snprintf(reterr_text, reterr_size, "cannot read the data folder %s: %s", dir,
+                 strerror(errno));
+        return TV_ERR_IO;
+    }
+    if (found.has_current && !found.has_marker)
+        return TV_OK;
+    if (found.has_store_files && !found.has_marker) {
+        snprintf(reterr_text, reterr_size,
+                 "the store in %s is damaged: its file CURRENT is missing; restore a backup", dir);
+        return TV_ERR_CORRUPT;
+    }
+    snprintf(reterr_text, reterr_size, "the folder %s holds no Tavola store", dir);
+    return TV_ERR_NOT_FOUND;
+}
+
+tv_err tv_rocksdb_folder_open(const char *dir, bool is_read_only, tv_rocksdb_folder *ret_folder,
+                              char *reterr_text, size_t reterr_size)
 {
     tv_rocksdb_folder folder = {.fd = -1};
     tv_err err;
 
-    if (mkdir(dir, 0700) != 0 && errno != EEXIST) {
+    if (!is_read_only && mkdir(dir, 0700) != 0 && errno != EEXIST) {
         snprintf(reterr_text, reterr_size, "cannot make the data folder %s: %s", dir,
                  strerror(errno));
         return TV_ERR_IO;
@@ -167,7 +190,8 @@ tv_err tv_rocksdb_folder_open(const char *dir, tv_rocksdb_folder *ret_folder, ch
         goto fail;
     }
 
-    err = judge(dir, &folder, reterr_text, reterr_size);
+    err = is_read_only ? judge_read_only(dir, &folder, reterr_text, reterr_size)
+                       : judge(dir, &folder, reterr_text, reterr_size);
     if (err)
         goto fail;
 
@@ -179,7 +203,8 @@ tv_err tv_rocksdb_folder_open(const char *dir, tv_rocksdb_folder *ret_folder, ch
             goto fail;
         }
     }
-    warn_if_open(dir, &folder);
+    if (!is_read_only)
+        warn_if_open(dir, &folder);
 
     *ret_folder = folder;
     return TV_OK;

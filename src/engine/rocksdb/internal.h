@@ -17,11 +17,11 @@ typedef struct tv_rocksdb_folder {
 } tv_rocksdb_folder;
 
 /**
- * Make the folder if need be, lock it against other servers and look at what
- * is in it.  Errors as tv_rocksdb_engine_open.
+ * Make the folder if need be, unless `is_read_only`, lock it against other servers
+ * and look at what is in it.  Errors as tv_rocksdb_engine_open.
  */
-tv_err tv_rocksdb_folder_open(const char *dir, tv_rocksdb_folder *ret_folder, char *reterr_text,
-                              size_t reterr_size) TV_WARN_UNUSED;
+tv_err tv_rocksdb_folder_open(const char *dir, bool is_read_only, tv_rocksdb_folder *ret_folder,
+                              char *reterr_text, size_t reterr_size) TV_WARN_UNUSED;
 
 /** A new store is complete: from now on it must be found again, never created. */
 tv_err tv_rocksdb_folder_created(tv_rocksdb_folder *folder) TV_WARN_UNUSED;
@@ -36,6 +36,7 @@ typedef struct tv_rocksdb_settings {
     rocksdb_cache_t *cache;
     rocksdb_readoptions_t *read_any, *read_cached;
     rocksdb_writeoptions_t *write;
+    char diary_dir[64]; /* where RocksDB keeps its diary if not in the store's folder; or empty */
 } tv_rocksdb_settings;
 
 void tv_rocksdb_settings_init(tv_rocksdb_settings *settings, const tv_rocksdb_options *options);
@@ -46,6 +47,8 @@ typedef struct tv_rocksdb_reads {
     _Atomic uint64_t failed; /* damaged rows, or an error of the disk */
     atomic_bool has_damage;  /* one of them did not fit its checksum */
     _Atomic int64_t next_log_ns;
+    void (*told)(void *ctx, const char *text); /* or NULL: see tv_rocksdb_options */
+    void *told_ctx;
 } tv_rocksdb_reads;
 
 /* --- iter.c --- */

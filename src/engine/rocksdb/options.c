@@ -3,6 +3,11 @@
  * million entities of about a kilobyte on two cores; what is not set here is
  * RocksDB's default.
  */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/file_copy.h"
 #include "base/machine.h"
 #include "engine/rocksdb/internal.h"
 
@@ -15,7 +20,7 @@ enum {
     BLOOM_BITS_PER_KEY = 10, /* one false positive in a hundred */
     WRITE_BUFFER_COUNT = 4,
     OPEN_FILES_MAX = 1000,
-    DELETES_WINDOW = 8192, /* rows in sequence */
+    DELETES_WINDOW = 8192,     /* rows in sequence */
     READ_TIER_BLOCK_CACHE = 1, /* rocksdb::kBlockCacheTier; the C header has no name for it */
 };
 
@@ -29,8 +34,7 @@ static rocksdb_cache_t *new_cache(size_t bytes)
     rocksdb_lru_cache_options_t *options = rocksdb_lru_cache_options_create();
     int bits = 0;
 
-    while (bits < CACHE_SHARD_BITS_MAX &&
-           bytes >> (bits + 1) >= (size_t)CACHE_SHARD_MIB_MIN * MIB)
+    while (bits < CACHE_SHARD_BITS_MAX && bytes >> (bits + 1) >= (size_t)CACHE_SHARD_MIB_MIN * MIB)
         bits++;
     rocksdb_lru_cache_options_set_capacity(options, bytes);
     rocksdb_lru_cache_options_set_num_shard_bits(options, bits);
@@ -133,6 +137,25 @@ static void set_diary(rocksdb_options_t *db)
     rocksdb_options_set_max_manifest_file_size(db, 16 * MIB);
 }
 
+/*
+ * What has been looked at before (wal.h) has at most a torn end, which is left
+ * there and passed over; and the diary goes to a folder of its own, because not
+ * even that may be changed.
+ */
+static void set_read_only(tv_rocksdb_settings *settings)
+{
+    const char *base = getenv("TMPDIR");
+
+    rocksdb_options_set_wal_recovery_mode(settings->db, rocksdb_point_in_time_recovery);
+    rocksdb_options_set_skip_checking_sst_file_sizes_on_db_open(settings->db, 0);
+    snprintf(settings->diary_dir, sizeof settings->diary_dir, "%.40s/tavola-look-XXXXXX",
+             base && base[0] ? base : "/tmp");
+    if (mkdtemp(settings->diary_dir))
+        rocksdb_options_set_db_log_dir(settings->db, settings->diary_dir);
+    else
+        settings->diary_dir[0] = '\0';
+}
+
 void tv_rocksdb_settings_init(tv_rocksdb_settings *settings, const tv_rocksdb_options *options)
 {
     settings->db = rocksdb_options_create();
@@ -140,6 +163,9 @@ void tv_rocksdb_settings_init(tv_rocksdb_settings *settings, const tv_rocksdb_op
     set_shape(settings->db, options->write_buffer_bytes, options->open_files_max);
     set_recovery(settings->db);
     set_diary(settings->db);
+    settings->diary_dir[0] = '\0';
+    if (options->is_read_only)
+        set_read_only(settings);
 
     /* The promises of engine.h rest on these: a write is in the log and on the disk before it is in
      * a write buffer, where readers look, and writes become visible in their order. */
@@ -161,4 +187,6 @@ void tv_rocksdb_settings_done(tv_rocksdb_settings *settings)
     rocksdb_writeoptions_destroy(settings->write);
     rocksdb_options_destroy(settings->db);
     rocksdb_cache_destroy(settings->cache);
+    if (settings->diary_dir[0])
+        (void)tv_file_remove_tree(AT_FDCWD, settings->diary_dir);
 }

@@ -37,6 +37,7 @@ typedef struct rocks_engine {
     tv_space space;
     pthread_rwlock_t write_lock;
     atomic_bool is_stopped;
+    bool is_read_only;
     tv_rocksdb_reads reads;
     tv_rocksdb_watch watch;
 } rocks_engine;
@@ -72,6 +73,8 @@ tv_err tv_rocksdb_read_err(tv_rocksdb_reads *reads, const char *text)
     atomic_fetch_add(&reads->failed, 1);
     if (err == TV_ERR_CORRUPT)
         atomic_store(&reads->has_damage, true);
+    if (reads->told)
+        reads->told(reads->told_ctx, text);
 
     /* A damaged block can be met by every request: one line a second says enough. */
     int64_t now = tv_clock_mono_ns(), next = atomic_load(&reads->next_log_ns);
@@ -475,7 +478,8 @@ static void close_engine(tv_engine *engine)
 {
     rocks_engine *rocks = of(engine);
 
-    tv_rocksdb_watch_stop(&rocks->watch);
+    if (!rocks->is_read_only)
+        tv_rocksdb_watch_stop(&rocks->watch);
     if (!atomic_load(&rocks->is_stopped) && tv_space_check(&rocks->space, 0) == TV_OK)
         flush(rocks);
     dispose(rocks);
@@ -523,7 +527,8 @@ static tv_err open_db(rocks_engine *rocks, const char *dir, char *reterr_text, s
     char *text = NULL;
 
     rocksdb_options_set_create_if_missing(options, rocks->folder.is_new);
-    rocks->db = rocksdb_open(options, dir, &text);
+    rocks->db = rocks->is_read_only ? rocksdb_open_for_read_only(options, dir, 0, &text)
+                                    : rocksdb_open(options, dir, &text);
     if (text && contains(text, "is not linked with the binary")) {
         tv_log(TV_LOG_WARN, "no_compression", "detail=\"%s\"", text);
         rocksdb_free(text);
@@ -563,6 +568,8 @@ static tv_err check_format(rocks_engine *rocks, const char *dir, char *reterr_te
         snprintf(reterr_text, reterr_size,
                  "the data folder %s holds a RocksDB database that is not a Tavola store", dir);
         err = TV_ERR_CORRUPT;
+    } else if (err == TV_ERR_CORRUPT && rocks->is_read_only) {
+        err = TV_OK; /* who looks for damage has just been told, and wants to see the rest */
     } else if (err) {
         snprintf(reterr_text, reterr_size,
                  "the store in %s is damaged: its format row cannot be read; restore a backup",
@@ -587,7 +594,12 @@ tv_err tv_rocksdb_engine_open(const tv_rocksdb_options *options, tv_engine **ret
     rocks->folder.fd = -1;
     tv_assert(pthread_rwlock_init(&rocks->write_lock, NULL) == 0);
     tv_rocksdb_settings_init(&rocks->settings, options);
-    err = tv_rocksdb_folder_open(options->dir, &rocks->folder, reterr_text, reterr_size);
+    rocks->is_read_only = options->is_read_only;
+    rocks->is_stopped = options->is_read_only;
+    rocks->reads.told = options->read_failed;
+    rocks->reads.told_ctx = options->read_failed_ctx;
+    err = tv_rocksdb_folder_open(options->dir, options->is_read_only, &rocks->folder, reterr_text,
+                                 reterr_size);
     if (err)
         goto fail;
 
@@ -596,8 +608,11 @@ tv_err tv_rocksdb_engine_open(const tv_rocksdb_options *options, tv_engine **ret
     rocks->space.reserve_bytes =
         options->disk_reserve_bytes ? options->disk_reserve_bytes : DEFAULT_RESERVE_BYTES;
     /* Also of a new store: the first start may have been cut off while it wrote the format row. */
-    err = tv_wal_recover(rocks->folder.fd, options->dir, options->drop_damaged_log, reterr_text,
-                         reterr_size);
+    err = tv_wal_recover(rocks->folder.fd, options->dir,
+                         options->is_read_only       ? TV_WAL_LOOK
+                         : options->drop_damaged_log ? TV_WAL_DROP
+                                                     : TV_WAL_CUT,
+                         reterr_text, reterr_size);
     if (err)
         goto fail;
 
@@ -616,7 +631,8 @@ tv_err tv_rocksdb_engine_open(const tv_rocksdb_options *options, tv_engine **ret
             goto fail;
         }
     }
-    tv_rocksdb_watch_start(&rocks->watch, rocks->db, &rocks->base, &rocks->space);
+    if (!rocks->is_read_only)
+        tv_rocksdb_watch_start(&rocks->watch, rocks->db, &rocks->base, &rocks->space);
     *ret_engine = &rocks->base;
     return TV_OK;
 

@@ -34,6 +34,17 @@ typedef struct tv_rocksdb_options {
      * many and of what time.  An operator's decision, never a default.
      */
     bool drop_damaged_log;
+
+    /**
+     * For a look at a store that no server has open: nothing in the folder is
+     * changed or made, and all writes fail with TV_ERR_IO.  A write that a crash has
+     * cut short is passed over.
+     */
+    bool is_read_only;
+
+    /** Told what RocksDB says, with the name of the file, of each read that fails; or NULL. */
+    void (*read_failed)(void *ctx, const char *text);
+    void *read_failed_ctx;
 } tv_rocksdb_options;
 
 /** Room enough for `reterr_text`. */
@@ -48,6 +59,7 @@ enum { TV_ROCKSDB_ERROR_TEXT_MAX = 1024 };
  *   TV_ERR_CORRUPT  the store is damaged, is of another format version, or the
  *                   folder holds something other than a store; nothing is changed
  *   TV_ERR_IO       the folder cannot be made, read or written
+ *   TV_ERR_NOT_FOUND  there is no store to look at (is_read_only)
  */
 tv_err tv_rocksdb_engine_open(const tv_rocksdb_options *options, tv_engine **ret_engine,
                               char *reterr_text, size_t reterr_size) TV_WARN_UNUSED;

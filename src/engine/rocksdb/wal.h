@@ -76,15 +76,22 @@ typedef struct tv_wal_manifest {
 } tv_wal_manifest;
 void tv_wal_manifest_record(void *manifest, tv_slice head);
 
+/** What to do with logs that are not whole. */
+typedef enum tv_wal_cure {
+    TV_WAL_LOOK, /* change nothing */
+    TV_WAL_CUT,  /* cut off what is torn */
+    TV_WAL_DROP, /* also drop what is damaged, and all that follows */
+} tv_wal_cure;
+
 /**
  * Look at the logs of the store in the folder `fd`, called `dir`, before RocksDB
- * opens it, and leave only whole ones: a torn end is cut off, durably.  What is
- * damaged gives TV_ERR_CORRUPT and one line of text, and is left as it is,
- * unless `drops_damaged`: then what follows the damage is removed, and the
- * log says how much that was.  TV_ERR_IO, with a text, when a file cannot be
- * read or cut.
+ * opens it, and leave only whole ones: a torn end is cut off, durably, except
+ * with TV_WAL_LOOK.  What is damaged gives TV_ERR_CORRUPT and one line of text,
+ * and is left as it is, unless `cure` is TV_WAL_DROP: then what follows the damage
+ * is removed, and the log says how much that was.  TV_ERR_IO, with a text, when a
+ * file cannot be read or cut.
  */
-tv_err tv_wal_recover(int fd, const char *dir, bool drops_damaged, char *reterr_text,
+tv_err tv_wal_recover(int fd, const char *dir, tv_wal_cure cure, char *reterr_text,
                       size_t reterr_size) TV_WARN_UNUSED;
 
 #endif

@@ -26,9 +26,10 @@ typedef struct log_file {
 } log_file;
 
 typedef struct logs {
-    int fd;          /* of the folder */
-    const char *dir; /* its name, for messages */
-    log_file *files; /* by number */
+    bool is_read_only; /* what would be cut is left */
+    int fd;            /* of the folder */
+    const char *dir;   /* its name, for messages */
+    log_file *files;   /* by number */
     size_t count, size;
     char *reterr_text;
     size_t reterr_size;
@@ -136,7 +137,7 @@ static tv_err read_manifest(const logs *all, uint64_t *ret_log_number)
     tv_wal_scan_bytes(TV_WAL_MANIFEST, bytes, tv_wal_manifest_record, &manifest, &scan);
     free((char *)bytes.data);
     *ret_log_number = manifest.log_number;
-    if (scan.state != TV_WAL_TORN)
+    if (scan.state != TV_WAL_TORN || all->is_read_only)
         return TV_OK;
 
     tv_log(TV_LOG_INFO, "log_tail", "file=%s kept_bytes=%zu cut_bytes=%zu", name, scan.good_bytes,
@@ -243,6 +244,9 @@ static bool find_damage(const logs *all, log_damage *ret_damage)
 /* Leave no zeros and no torn record at the end of a log. */
 static tv_err cut_tails(const logs *all)
 {
+    if (all->is_read_only)
+        return TV_OK;
+
     for (size_t i = 0; i < all->count; i++) {
         const log_file *file = &all->files[i];
         char name[NAME_BYTES_MAX];
@@ -316,13 +320,14 @@ static void measure_loss(const logs *all, log_damage damage, log_loss *ret_loss)
 
 static tv_err refuse(const logs *all, const log_loss *loss)
 {
-    snprintf(all->reterr_text, all->reterr_size,
-             "the store in %s is damaged and was left as it is: its log %s cannot be read from byte "
-             "%zu on, and %llu later records can (%zu bytes, written until %s); restore a backup, "
-             "or copy the folder and start once with --drop-damaged-log, which keeps what was "
-             "written until %s and drops the rest",
-             all->dir, loss->name, loss->at, loss->records, loss->bytes, loss->lost_until,
-             loss->kept_until);
+    snprintf(
+        all->reterr_text, all->reterr_size,
+        "the store in %s is damaged and was left as it is: its log %s cannot be read from byte "
+        "%zu on, and %llu later records can (%zu bytes, written until %s); restore a backup, "
+        "or copy the folder and start once with --drop-damaged-log, which keeps what was "
+        "written until %s and drops the rest",
+        all->dir, loss->name, loss->at, loss->records, loss->bytes, loss->lost_until,
+        loss->kept_until);
     return TV_ERR_CORRUPT;
 }
 
@@ -354,10 +359,14 @@ static tv_err drop(const logs *all, log_damage damage, const log_loss *loss)
     return fsync(all->fd) == 0 ? TV_OK : cannot(all, "sync", "");
 }
 
-tv_err tv_wal_recover(int fd, const char *dir, bool drops_damaged, char *reterr_text,
+tv_err tv_wal_recover(int fd, const char *dir, tv_wal_cure cure, char *reterr_text,
                       size_t reterr_size)
 {
-    logs all = {.fd = fd, .dir = dir, .reterr_text = reterr_text, .reterr_size = reterr_size};
+    logs all = {.fd = fd,
+                .dir = dir,
+                .is_read_only = cure == TV_WAL_LOOK,
+                .reterr_text = reterr_text,
+                .reterr_size = reterr_size};
     uint64_t first_number;
     log_damage damage;
     log_loss loss;
@@ -377,7 +386,7 @@ tv_err tv_wal_recover(int fd, const char *dir, bool drops_damaged, char *reterr_
     }
 
     measure_loss(&all, damage, &loss);
-    err = drops_damaged ? drop(&all, damage, &loss) : refuse(&all, &loss);
+    err = cure == TV_WAL_DROP ? drop(&all, damage, &loss) : refuse(&all, &loss);
 
 out:
     free(all.files);

@@ -14,7 +14,7 @@ import unittest
 from blob_client import Client as BlobClient
 from blob_client import extent_files, until_no_extents
 from fault.server.backup_load import Load
-from server import Server
+from server import Server, binary
 
 BACKUPS = 3
 WRITERS = 6
@@ -106,6 +106,9 @@ class Backup(unittest.TestCase):
 
         for number, (least, most) in enumerate(spans):
             copy = str(self.folder / f"copy{number}")
+            verified = subprocess.run([binary(), "--verify", "--data", copy], capture_output=True,
+                                      text=True, timeout=120)
+            self.assertEqual(verified.returncode, 0, verified)
             with Server(data=copy, engine="rocksdb") as restored:
                 counts = load.check(self, restored, least, most)
                 self.assertNotIn("extents_missing", restored.log())

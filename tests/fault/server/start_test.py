@@ -19,7 +19,7 @@ from server import ACCOUNT, KEY, Server, binary, free_ports
 
 FLAGS = ("--data", "--host", "--table-port", "--queue-port", "--blob-port", "--admin-port",
          "--admin-name", "--max-connections", "--max-per-address", "--threads", "--accounts", "--engine", "--log-level", "--access-log", "--cert", "--key",
-         "--disk-reserve-mb", "--allow-dev-account", "--operations", "--help", "--version")
+         "--disk-reserve-mb", "--allow-dev-account", "--verify", "--operations", "--help", "--version")
 
 
 def made_key(name):

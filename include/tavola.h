@@ -28,9 +28,9 @@
  * is one for which there was no memory, and what gets it returns NO_MEMORY.  Any other pointer that
  * is NULL without being allowed to is INVALID.
  *
- * OK and the errors up to UNSUPPORTED say what has happened.  BUSY, SERVER, TIMEOUT and NETWORK of
- * a write mean that it was not made; when that is not certain, not even after reading back, it is
- * UNKNOWN_OUTCOME.  Only CANCELLED says nothing: what was sent may have been made, or be made yet.
+ * An error of a single write or a batch means that it was not made; when that is not certain, not
+ * even after reading back, it is UNKNOWN_OUTCOME.  Only CANCELLED says nothing: what was sent may
+ * have been made, or be made yet.  What takes several requests says for itself what it leaves.
  *
  * tavola_call is the one optional parameter: options in, outcome out.  NULL is always allowed.
  *

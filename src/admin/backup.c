@@ -79,7 +79,22 @@ static int remove_staging(tv_backup *backup)
     return error ? error : tv_file_remove_tree(backup->data_fd, STAGING);
 }
 
-/* A flush comes with it, for which a full disk has no room. */
+/* Why the engine has made no copy. */
+static const char *meaning_of(tv_err err)
+{
+    switch (err) {
+    case TV_ERR_DISK_FULL:
+        return "the disk of the data folder is nearly full";
+    case TV_ERR_CORRUPT:
+        return "rows are damaged, see read_failed in the log; the folder can be copied with the "
+               "server stopped";
+    default:
+        return "the engine cannot copy its rows, see backup_failed and write_failed in the log";
+    }
+}
+
+/* A flush comes with it, for which a full disk has no room; and a backup of what is known to be
+ * damaged must not take the place of a better one. */
 static bool stage_rows(work *w)
 {
     tv_backup *backup = w->backup;
@@ -94,8 +109,7 @@ static bool stage_rows(work *w)
     if (err == TV_OK)
         err = tv_engine_backup(backup->engine, backup->staging);
     if (err)
-        snprintf(w->problem, sizeof w->problem, "the engine cannot copy its rows: %s%s",
-                 tv_err_name(err), err == TV_ERR_IO ? ", see backup_failed in the log" : "");
+        snprintf(w->problem, sizeof w->problem, "%s", meaning_of(err));
     return err == TV_OK;
 }
 

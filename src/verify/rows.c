@@ -96,6 +96,7 @@ typedef struct row_walk {
     tv_slice at;                   /* where the next iterator begins */
     tv_slice prefix;               /* of the owner whose rows are read, in at_arena */
     tv_buf last;                   /* the last key that could be read */
+    bool begins_cut;               /* the first rows of the next owner could not be read */
     uint64_t homeless;             /* rows of that prefix, when no owner has it */
 } row_walk;
 
@@ -131,6 +132,8 @@ static void begin_owner(row_walk *r, tv_slice prefix)
     walk->owner = index < walk->owner_count && tv_slice_eq(walk->owners[index].prefix, prefix)
                       ? &walk->owners[index]
                       : NULL;
+    walk->is_cut = r->begins_cut;
+    r->begins_cut = false;
     if (walk->owner && !walk->owner->is_dropped)
         r->check->begin(walk);
 }
@@ -177,24 +180,75 @@ static bool can_read(const tv_verify_walk *walk, tv_slice from, tv_slice to)
 }
 
 /*
+ * The least key behind the damage, nearly.  Keys that begin with `base` cannot be
+ * read from the byte `low` after it on; those after all of them can.  One byte
+ * after the other is found by halving.
+ */
+static tv_slice nearest(row_walk *r, tv_slice base, int low, tv_slice to)
+{
+    enum { LEVELS = 16 };
+    tv_slice best = tv_key_after(&r->next_arena, base);
+    char *key = tv_arena_bytes(&r->next_arena, base.len + LEVELS);
+
+    memcpy(key, base.data, base.len);
+    for (size_t len = base.len; len < base.len + LEVELS; len++, low = 0) {
+        int high = 0x100;
+
+        while (low + 1 < high) {
+            int middle = (low + high) / 2;
+
+            key[len] = (char)middle;
+            if (can_read(r->walk, (tv_slice){key, len + 1}, to))
+                high = middle;
+            else
+                low = middle;
+        }
+        if (high < 0x100) {
+            key[len] = (char)high;
+            best = tv_arena_dup(&r->next_arena, (tv_slice){key, len + 1});
+        }
+        if (low == 0)
+            break;
+        key[len] = (char)low;
+    }
+    return best;
+}
+
+/*
  * Find a key behind the damage, within the owner.  What comes next cannot be known,
  * so the jumps get longer: behind all keys that begin as the last one that was
- * read, then with a byte less of it, and so on.
+ * read, then with a byte less of it, and so on; and then back again.
  */
 static bool skip_damage(row_walk *r, tv_slice to)
 {
     tv_slice last = tv_buf_slice(&r->last);
 
-    for (size_t len = last.len; r->walk->owner && len > r->prefix.len; len--) {
-        tv_slice behind = tv_key_after(&r->next_arena, tv_slice_take(last, len));
+    for (size_t len = last.len; r->walk->owner && len >= r->prefix.len; len--) {
+        tv_slice base = tv_slice_take(last, len);
 
-        if (can_read(r->walk, behind, to)) {
-            r->at = behind;
+        if (can_read(r->walk, tv_key_after(&r->next_arena, base), to)) {
+            r->at = nearest(r, base, len < last.len ? (unsigned char)last.data[len] : 0, to);
             r->walk->is_cut = true;
             return true;
         }
     }
     return false;
+}
+
+/* The same for an owner, whose prefix is `r->at`, of which not even the first row could be read. */
+static bool skip_beginning(row_walk *r, tv_slice to)
+{
+    const tv_verify_walk *walk = r->walk;
+    size_t index = lower_bound(walk, r->at);
+
+    if (r->prefix.data || index == walk->owner_count ||
+        !tv_slice_eq(walk->owners[index].prefix, r->at) ||
+        !can_read(walk, tv_key_after(&r->next_arena, r->at), to))
+        return false;
+
+    r->at = nearest(r, r->at, 0, to);
+    r->begins_cut = true;
+    return true;
 }
 
 /* Go to the next owner.  False when there is none. */
@@ -230,7 +284,7 @@ static bool go_on(row_walk *r, tv_slice to)
     else
         tv_verify_problem(walk->report, "rows of %ss from the key %.*s on cannot be read: %s",
                           r->check->noun, TV_FMT(r->at), walk->report->read_text);
-    return skip_damage(r, to) || skip_owner(r);
+    return skip_damage(r, to) || skip_beginning(r, to) || skip_owner(r);
 }
 
 void tv_verify_rows(tv_verify_walk *walk, char space, const tv_verify_check *check)

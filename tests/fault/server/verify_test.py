@@ -164,13 +164,16 @@ class Verify(unittest.TestCase):
     def test_a_flipped_bit_in_a_table_file(self):
         for table in sorted(self.data.glob("*.sst")):
             size = table.stat().st_size
-            for at in (100, size // 3, size // 2):
+            for at in (100, 30_000, size // 3, size // 2):
                 with self.subTest(table=table.name, at=at):
                     flip(table, at)
                     try:
-                        self.check(3, table.name, "problems in ")
+                        done = self.check(3, table.name, "problems in ")
                     finally:
                         flip(table, at)
+                    # What lies before and behind the damaged block of 8 KiB is looked at.
+                    entities = int(re.search(r"(\d+) entities", done.stdout)[1])
+                    self.assertIn(entities, range(280, 301), done.stdout)
 
     def test_a_table_file_that_is_missing(self):
         table = max(self.data.glob("*.sst"), key=os.path.getsize)

@@ -191,10 +191,7 @@ static tool_exit open_client(tool_run *run, size_t nth)
     if (exit)
         goto out;
 
-    if (timeout_s) {
-        options.total_timeout_ms = (uint32_t)timeout_s * 1000;
-        tavola_call_set_timeout_ms(run->call, options.total_timeout_ms);
-    }
+    options.total_timeout_ms = (uint32_t)timeout_s * 1000;
     if (tavola_client_open(string.at, &options, &run->clients[nth], &text) != TAVOLA_OK)
         exit = tool_refuse("the connection string cannot be used: %s", text ? text : "no memory");
     tavola_free(text);

@@ -3,7 +3,7 @@
  * nothing else of libtavola or of the server.
  *
  * A verb is a row of a table (verbs.c lists the tables): its name, what it takes, one line of help
- * and a function.  main.c reads the command line, finds the verb, checks flags and the number of
+ * and a function.  run.c reads the command line, finds the verb, checks flags and the number of
  * arguments and calls the function, whose result is the exit code.  A function that returns
  * something other than TOOL_OK has printed one line on stderr that says why (tool_fail,
  * tool_refuse); no other function prints there.
@@ -71,6 +71,9 @@ tool_exit tool_time_of(const tool_run *run, tool_flag_id id, tavola_ticks *ret_t
  * tool_names_free. */
 char **tool_names_of(const tool_run *run, tool_flag_id id);
 void tool_names_free(char **names);
+/* Run a whole command line; argv[0] is not looked at.  `client` is used, and kept, if the line has
+ * no -c; NULL: by the environment. */
+tool_exit tool_run_command(int argc, char **argv, tavola_client *client);
 /* Split the command line into flags and words and find the verb. */
 tool_exit tool_parse(tool_run *run, int argc, char **argv);
 void tool_run_done(tool_run *run);

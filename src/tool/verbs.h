@@ -11,6 +11,8 @@ extern const tool_verb tool_queue_verbs[];
 extern const tool_verb tool_blob_verbs[];
 extern const tool_verb tool_sas_verbs[];
 extern const tool_verb tool_ping_verbs[];
+extern const tool_verb tool_bench_verbs[];
+extern const tool_verb tool_shell_verbs[];
 extern const tool_verb tool_own_verbs[]; /* help, completion */
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Completion.  The scripts for the shells are a few lines that ask the tool itself, by the verb
  * "complete" that no help lists: what is said there is in the tables of verbs and flags, and the
- * names of tables are the service's.
+ * names of tables and properties are the service's.
  */
 #include "complete.h"
 #include "../text.h"
@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TABLES_TIMEOUT_MS 1000 /* somebody waits with a finger on the key */
+#define TIMEOUT_MS 1000 /* somebody waits with a finger on the key */
+#define SAMPLE 20       /* entities whose properties are offered */
 
 static bool begins(const char *text, const char *prefix)
 {
@@ -32,20 +33,48 @@ static bool takes_next(const char *word)
     return false;
 }
 
+/* A search for what may stand for the last word. */
+typedef struct search {
+    tool_run *run;
+    const char *const *words;
+    size_t count;
+    const char *current; /* the last word, perhaps half */
+    tool_candidate_fn found;
+    void *user;
+} search;
+
+static void offer(const search *search_of, const char *word)
+{
+    if (begins(word, search_of->current))
+        search_of->found(search_of->user, word);
+}
+
 /* The words before the last one, without flags and their values, with blanks between. */
-static size_t join_words(const tool_run *run, tool_text *ret_joined)
+static size_t join_words(const search *in, tool_text *ret_joined)
 {
     size_t count = 0;
 
     tool_text_puts(ret_joined, "");
-    for (size_t i = 0; i + 1 < run->arg_count; i++) {
-        if (takes_next(run->args[i])) {
+    for (size_t i = 0; i + 1 < in->count; i++) {
+        if (takes_next(in->words[i])) {
             i++;
-        } else if (run->args[i][0] != '-') {
-            tool_text_printf(ret_joined, "%s%s", count++ ? " " : "", run->args[i]);
+        } else if (in->words[i][0] != '-') {
+            tool_text_printf(ret_joined, "%s%s", count++ ? " " : "", in->words[i]);
         }
     }
     return count;
+}
+
+/* The nth of the words that join_words has joined; NULL: no such. */
+static const char *nth_word(const search *in, size_t nth)
+{
+    for (size_t i = 0; i + 1 < in->count; i++) {
+        if (takes_next(in->words[i]))
+            i++;
+        else if (in->words[i][0] != '-' && nth-- == 0)
+            return in->words[i];
+    }
+    return NULL;
 }
 
 static size_t words_of(const char *name)
@@ -72,7 +101,7 @@ static const tool_verb *find_verb(const char *joined)
     return found;
 }
 
-static void complete_flag(const tool_verb *verb, const char *current)
+static void complete_flag(const search *in, const tool_verb *verb)
 {
     uint64_t flags = TOOL_COMMON_FLAGS | (verb ? verb->flags : TOOL_BIT(VERSION));
 
@@ -80,13 +109,13 @@ static void complete_flag(const tool_verb *verb, const char *current)
         char name[64];
 
         snprintf(name, sizeof name, "--%s", tool_flags[id].name);
-        if (flags & UINT64_C(1) << id && begins(name, current))
-            puts(name);
+        if (flags & UINT64_C(1) << id)
+            offer(in, name);
     }
 }
 
 /* The words that can follow `joined` in the names of verbs, each once. */
-static void complete_verb(const char *joined, const char *current)
+static void complete_verb(const search *in, const char *joined)
 {
     size_t size = strlen(joined);
     tool_text seen = {0};
@@ -100,48 +129,122 @@ static void complete_verb(const char *joined, const char *current)
             if (!verb->help || (size && (!begins(verb->name, joined) || verb->name[size] != ' ')))
                 continue;
             snprintf(line, sizeof line, "\n%.*s\n", (int)strcspn(rest, " "), rest);
-            if (!begins(rest, current) || strstr(seen.at, line))
+            if (strstr(seen.at, line))
                 continue;
             tool_text_puts(&seen, line + 1);
-            printf("%s", line + 1);
+            line[strlen(line) - 1] = '\0';
+            offer(in, line + 1);
         }
     tool_text_done(&seen);
 }
 
-static void complete_table(tool_run *run, const char *current)
+static void complete_table(const search *in)
 {
     tavola_client *client;
     tavola_names *names = NULL;
 
-    if (tool_client(run, &client))
+    if (tool_client(in->run, &client))
         return;
-    tavola_call_set_timeout_ms(run->call, TABLES_TIMEOUT_MS);
-    if (tavola_table_list(client, *current ? current : NULL, run->call, &names) == TAVOLA_OK)
+    tavola_call_set_timeout_ms(in->run->call, TIMEOUT_MS);
+    if (tavola_table_list(client, *in->current ? in->current : NULL, in->run->call, &names) ==
+        TAVOLA_OK)
         for (size_t i = 0; i < tavola_names_count(names); i++)
-            puts(tavola_names_at(names, i));
+            offer(in, tavola_names_at(names, i));
     tavola_names_free(names);
+}
+
+static void offer_properties(const search *in, const tavola_entity *entity, tool_text *seen)
+{
+    for (size_t i = 0; i < tavola_entity_count(entity); i++) {
+        tavola_value value;
+        const char *name = tavola_entity_name_at(entity, i, &value);
+        tool_text line = {0};
+
+        tool_text_printf(&line, "\n%s\n", name);
+        if (!strstr(seen->at, line.at)) {
+            tool_text_puts(seen, line.at + 1);
+            offer(in, name);
+        }
+        tool_text_done(&line);
+    }
+}
+
+/* The names that the first entities of the table have. */
+static void complete_property(const search *in, const char *name)
+{
+    tavola_client *client;
+    tavola_table *table = NULL;
+    tavola_query *first = tavola_query_new(NULL);
+    tavola_page *page = NULL;
+    tool_text seen = {0};
+
+    tavola_query_set_page_size(first, SAMPLE);
+    tool_text_puts(&seen, "\n");
+    if (tool_client(in->run, &client) == TOOL_OK) {
+        tavola_call_set_timeout_ms(in->run->call, TIMEOUT_MS);
+        if (tavola_table_open(client, name, &table) == TAVOLA_OK &&
+            tavola_query_page(table, first, NULL, in->run->call, &page) == TAVOLA_OK) {
+            offer(in, "PartitionKey");
+            offer(in, "RowKey");
+            for (size_t i = 0; i < tavola_page_count(page); i++)
+                offer_properties(in, tavola_page_at(page, i), &seen);
+        }
+    }
+    tool_text_done(&seen);
+    tavola_page_free(page);
+    tavola_table_close(table);
+    tavola_query_free(first);
+}
+
+static bool is_after_select(const search *in)
+{
+    return in->count > 1 && strcmp(in->words[in->count - 2], "--select") == 0;
+}
+
+/* An argument of a verb that was found. */
+static void complete_argument(const search *in, const tool_verb *verb, const char *joined,
+                              size_t count)
+{
+    size_t words = words_of(verb->name);
+    bool has_table = begins(verb->arguments, "TABLE");
+
+    if (has_table && words == count)
+        complete_table(in);
+    else if (has_table && count > words && (verb->args_max < 0 || is_after_select(in)))
+        complete_property(in, nth_word(in, words));
+    else if (strcmp(verb->name, "help") == 0)
+        complete_verb(in, joined + (joined[4] ? 5 : 4));
+    else if (strcmp(verb->name, "completion") == 0)
+        for (size_t i = 0; i < 3; i++)
+            offer(in, (const char *const[]){"bash", "zsh", "fish"}[i]);
+}
+
+void tool_candidates(tool_run *run, const char *const *words, size_t count, tool_candidate_fn found,
+                     void *user)
+{
+    const search in = {run, words, count, count ? words[count - 1] : "", found, user};
+    tool_text joined = {0};
+    size_t joined_count = join_words(&in, &joined);
+    const tool_verb *verb = find_verb(joined.at);
+    bool is_value = count > 1 && takes_next(words[count - 2]);
+
+    if (in.current[0] == '-' && !is_value)
+        complete_flag(&in, verb);
+    else if (verb && (!is_value || is_after_select(&in)))
+        complete_argument(&in, verb, joined.at, joined_count);
+    else if (!verb && !is_value)
+        complete_verb(&in, joined.at);
+    tool_text_done(&joined);
+}
+
+static void print_word(void *user, const char *word)
+{
+    puts(word);
 }
 
 tool_exit tool_complete(tool_run *run)
 {
-    const char *current = run->arg_count ? run->args[run->arg_count - 1] : "";
-    tool_text joined = {0};
-    size_t count = join_words(run, &joined);
-    const tool_verb *verb = find_verb(joined.at);
-
-    if (run->arg_count > 1 && takes_next(run->args[run->arg_count - 2]))
-        ; /* the value of a flag: the shell offers files */
-    else if (current[0] == '-')
-        complete_flag(verb, current);
-    else if (!verb)
-        complete_verb(joined.at, current);
-    else if (words_of(verb->name) == count && begins(verb->arguments, "TABLE"))
-        complete_table(run, current);
-    else if (strcmp(verb->name, "help") == 0)
-        complete_verb(joined.at + (joined.at[4] ? 5 : 4), current);
-    else if (strcmp(verb->name, "completion") == 0)
-        puts("bash\nzsh\nfish");
-    tool_text_done(&joined);
+    tool_candidates(run, run->args, run->arg_count, print_word, NULL);
     return TOOL_OK;
 }
 

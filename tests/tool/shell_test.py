@@ -1,0 +1,94 @@
+"""tavola shell, by a pipe and on a terminal, and tavola bench."""
+
+import stat
+import subprocess
+import unittest
+
+from server import KEY
+from tavola import PROGRAM, TavolaTest
+
+HAS_EDITOR = b"libedit" in subprocess.run(["ldd", PROGRAM], capture_output=True).stdout
+
+
+class Shell(TavolaTest):
+    def test_commands_from_a_pipe(self):
+        shown = self.ok("shell", stdin="""\
+# a comment, an empty line
+
+table create Piped
+put Piped 'a b' "c\\"d" Name='it is' Note=x\\ y Age:int32=3
+get Piped "a b" 'c"d' --select Name,Note,Age -o value
+.tables
+count Piped
+.quit
+table delete Piped --yes
+""")
+        self.assertRegex(shown, r'\Ait is\tx y\t3\n(?:.*\n)*{"TableName":"Piped"}\n(?:.*\n)*1\n\Z')
+        self.assertEqual(self.ok("table", "exists", "Piped"), "true\n", "it ended with .quit")
+
+    def test_what_fails_does_not_end_it(self):
+        done = self.run_tool("shell", stdin="nonsense\n'open\n.nope\nshell\nget Nope a b\n"
+                                            "table delete Nope\ntable list -o json\n.help\n")
+        self.assertEqual(done.returncode, 2, "that of the last failure")
+        lines = done.stderr.decode().splitlines()
+        self.assertEqual(len(lines), 6)
+        for line, says in zip(lines, ("no command", "quote is not closed", "no '.nope'",
+                                      "this is the shell", "NotFound", "give --yes")):
+            self.assertIn(says, line)
+        self.assertIn("]\nCommands are those", done.stdout.decode())
+
+    @unittest.skipUnless(HAS_EDITOR, "the tool was built without a line editor")
+    def test_a_prompt_with_completion_and_history(self):
+        self.ok("table", "create", "Prompted")
+        self.ok("insert", "Prompted", "p", "r", "Favourite=x")
+        terminal = self.terminal("shell")
+        for typed, shown in (("tab\t", "table "), ("exi\t", "table exists "),
+                             ("Promp\t\r", "true")):
+            terminal.type(typed)
+            terminal.read_until(shown.split()[-1][3:] if shown != "true" else "true\r\n")
+        terminal.type("get Prompted p r --select Fav\t -o csv\r")
+        terminal.read_until("Favourite\r\nx\r\n")
+        terminal.type(f"-c AccountName=a;AccountKey={KEY} table list\r")
+        terminal.read_until("seen by every user")
+        terminal.type(".quit\r")
+        code, _ = terminal.end()
+        self.assertEqual(code, 0)
+        history = self.home / ".local/state/tavola/history"
+        self.assertEqual(stat.S_IMODE(history.stat().st_mode), 0o600)
+        self.assertIn("Prompted", history.read_text())
+        self.assertNotIn(KEY, history.read_text(), "no key in history")
+        terminal = self.terminal("shell")
+        terminal.read_until("tavola> ")
+        terminal.type("\x10\r")
+        terminal.read_until("Favourite\r\nx\r\n")
+        terminal.type(".quit\r")
+        self.assertEqual(terminal.end()[0], 0)
+
+    def test_a_terminal_asks_inside_too(self):
+        self.ok("table", "create", "Inside")
+        terminal = self.terminal("shell")
+        terminal.read_until("tavola> ")
+        terminal.type("table delete Inside\r")
+        terminal.read_until("? [y/N] ")
+        terminal.type("y\r")
+        terminal.read_until("y\r\ntavola> ")
+        terminal.type("table exists Inside\r")
+        terminal.read_until("false")
+        terminal.type(".quit\r")
+        self.assertEqual(terminal.end()[0], 0)
+
+
+class Bench(TavolaTest):
+    def test_it_measures_and_leaves_nothing(self):
+        rows = self.lines("bench", "-n", "50", "--parallel", "3")
+        self.assertEqual([row["Operation"] for row in rows], ["insert", "get", "query", "delete"])
+        for row in rows:
+            self.assertEqual(row["Count"], 50)
+            self.assertGreater(row["PerSecond"], 0)
+            self.assertTrue(0 < row["P50ms"] <= row["P95ms"] <= row["P99ms"] <= row["MaxMs"], row)
+        self.assertEqual(self.ok("table", "list"), "")
+
+    def test_a_server_that_is_not_there(self):
+        self.fails(6, "bench", "--timeout", "1", says="NETWORK|TIMEOUT", env=self.env | {
+            "AZURE_STORAGE_CONNECTION_STRING":
+                f"AccountName=a;AccountKey={KEY};TableEndpoint=http://127.0.0.1:1/a"})

@@ -59,7 +59,7 @@ table delete Piped --yes
         self.assertNotIn(KEY, history.read_text(), "no key in history")
         terminal = self.terminal("shell")
         terminal.read_until("tavola> ")
-        terminal.type("\x10\r")
+        terminal.type("\x10\x10\r")  # the line before .quit
         terminal.read_until("Favourite\r\nx\r\n")
         terminal.type(".quit\r")
         self.assertEqual(terminal.end()[0], 0)

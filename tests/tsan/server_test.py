@@ -6,11 +6,15 @@ same to the same things, while accounts are reread, and until the server stops
 under it.
 """
 
+import http.client
+import json
 import os
 import pathlib
 import random
 import re
+import shutil
 import signal
+import tempfile
 import threading
 import time
 import unittest
@@ -171,16 +175,29 @@ class Vanishing(Load):
 
 class Admin(Load):
     def connect(self):
+        self.folder = tempfile.mkdtemp(prefix="tavola-tsan-")
         return self
 
     def close(self):
-        pass
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def back_up(self):
+        """Where there is something to back up; 409 while the last one is under way."""
+        token = pathlib.Path(self.server.data) / "admin.token"
+        if not token.exists():
+            return
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.admin_port, timeout=20)
+        connection.request("POST", "/backup", json.dumps({"dir": f"{self.folder}/{self.asked}"}),
+                           {"Authorization": "Bearer " + token.read_text().strip()})
+        self.note(connection.getresponse())
+        connection.close()
 
     def step(self, client):
-        for path in ("/metrics", "/healthz"):
+        for path in ("/metrics", "/healthz", "/backup"):
             with urllib.request.urlopen(self.server.admin_url + path, timeout=20) as reply:
+                self.note(reply)
                 reply.read()
-            self.asked += 1
+        self.back_up()
         time.sleep(0.05)
 
 

@@ -31,6 +31,7 @@ import queues  # noqa: E402
 import sas  # noqa: E402
 import sign  # noqa: E402
 import table_client  # noqa: E402
+import tool  # noqa: E402
 from competitors import Azurite, Nginx, fixed_reply  # noqa: E402
 from measurement import Measurement, cpu_s, milliseconds  # noqa: E402
 from report import Report, record  # noqa: E402
@@ -281,7 +282,8 @@ def measure_azurite(scratch, report, bench, inserts):
 
 
 SECTIONS = {"loads": measure_loads, "queries": measure_queries, "queues": queues.measure,
-            "blobs": blobs.measure, "clients": clients.measure, "growth": growth.measure}
+            "blobs": blobs.measure, "clients": clients.measure, "tool": tool.measure,
+            "growth": growth.measure}
 LONG = {"growth"}  # minutes; only when named
 
 

@@ -1,12 +1,14 @@
 """Import, export and copy: what is in the table afterwards, also after the worst."""
 
+import fcntl
 import json
-import os
 import pathlib
 import re
 import signal
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 
 import tavola
@@ -195,6 +197,30 @@ class Import(Transfer):
         self.assertFalse(state.exists())
         self.check_all(table, path)
 
+    def test_control_c_while_standard_input_is_silent(self):
+        table = self.table()
+        process = subprocess.Popen([tavola.PROGRAM, "import", table], env=self.env, text=True,
+                                   stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdin.write(line(1) + line(2) + line(3)[:-20])
+        process.stdin.flush()
+        self.wait_for_more(process)
+        process.send_signal(signal.SIGINT)
+        text = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 130, text)
+        self.assertIn("stopped at line 3: all before it is done; --from-line 3", text)
+        self.assertEqual(self.count(table), 2)
+
+    def wait_for_more(self, process):
+        """Until it has read all and sleeps: in poll(), which is system call 7 of x86-64."""
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            unread = struct.unpack("i", fcntl.ioctl(process.stdin, termios.FIONREAD, b"\0" * 4))
+            if unread == (0,) and pathlib.Path(
+                    f"/proc/{process.pid}/syscall").read_text().startswith(("7 ", "271 ")):
+                return
+            time.sleep(0.005)
+        self.fail("it does not wait")
+
     def test_a_killed_import_is_resumed_without_loss(self):
         for how in ("fail", "skip", "merge", "replace"):
             with self.subTest(how):
@@ -257,20 +283,39 @@ class Export(Transfer):
         self.assertEqual(done.returncode, 1)
         self.assertIn("No space left", done.stderr)
 
-    def test_control_c_leaves_a_partial_file(self):
-        table, path = self.table(), self.folder / "stopped.ndjson"
-        self.ok("import", table, "-", says="imported .*\n",
-                stdin="".join(line(i, S="x" * 500) for i in range(50_000)))
+    def begin(self, table, path):
+        """Start an export and wait until some of it is written."""
         process = subprocess.Popen([tavola.PROGRAM, "export", table, str(path)], env=self.env,
                                    stderr=subprocess.PIPE, text=True)
         partial = pathlib.Path(f"{path}.partial")
         while not partial.exists() or partial.stat().st_size == 0:
-            self.assertIsNone(process.poll())
+            self.assertIsNone(process.poll(), "it ended too soon")
+        return process
+
+    def test_control_c_leaves_a_partial_file(self):
+        table, path = self.table(), self.folder / "stopped.ndjson"
+        self.ok("import", table, "-", says="imported .*\n",
+                stdin="".join(line(i, S="x" * 500) for i in range(50_000)))
+        process = self.begin(table, path)
         process.send_signal(signal.SIGINT)
         text = process.communicate(timeout=60)[1]
         self.assertEqual(process.returncode, 130, text)
         self.assertRegex(text, r"stopped after [\d,]+ entities.*stopped.ndjson.partial is not")
         self.assertFalse(path.exists())
+
+
+    def test_a_server_that_goes_away(self):
+        with Server() as server:
+            self.env = self.env | {"AZURE_STORAGE_CONNECTION_STRING": server.connection_string}
+            self.ok("import", "Lost", "-", "--create", says="imported .*\n",
+                    stdin="".join(line(i, S="x" * 500) for i in range(50_000)))
+            path = self.folder / "lost.ndjson"
+            process = self.begin("Lost", path)
+            server.kill()
+            text = process.communicate(timeout=120)[1]
+            self.assertEqual(process.returncode, 6, text)
+            self.assertIn("lost.ndjson.partial is not complete", text)
+            self.assertFalse(path.exists())
 
 
 class Copy(Transfer):
@@ -309,6 +354,22 @@ class Copy(Transfer):
                 other = self.table()
                 self.ok("import", other, "-", stdin=there, says="imported 1 .*\n")
                 self.stops(1, "copy", table, other, "--verify", "--on-conflict", "skip", says=says)
+
+    def test_control_c(self):
+        table, other = self.table(), self.table()
+        self.ok("import", table, "-", says="imported .*\n",
+                stdin="".join(line(i, S="x" * 300) for i in range(50_000)))
+        process = subprocess.Popen([tavola.PROGRAM, "copy", table, other], env=self.env,
+                                   stderr=subprocess.PIPE, text=True)
+        while self.ok("keys", other, "--limit", "1", says=".*\n|") == "":
+            self.assertIsNone(process.poll(), "it ended too soon")
+        process.send_signal(signal.SIGINT)
+        text = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 130, text)
+        said = re.search(r"stopped after ([\d,]+) entities.*the last read was PartitionKey", text)
+        self.assertEqual(self.count(other), int(said[1].replace(",", "")), "exactly what it says")
+        self.ok("copy", table, other, "--on-conflict", "replace", "--verify",
+                says="copied 50,000 .*\nverified 50000 .*\n")
 
     def test_a_copy_that_cannot_be(self):
         table = self.table()

@@ -439,6 +439,7 @@ tool_exit xfer_import(tool_run *run)
         exit = create_table(import);
     if (!exit) {
         xfer_stop_catch();
+        import->reader.input.stop_fd = xfer_stop_fd();
         xfer_progress_begin(&import->progress, import->reader.input.raw_bytes);
         while (run_part(import))
             ;

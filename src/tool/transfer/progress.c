@@ -1,6 +1,8 @@
 /* Progress and Ctrl-C. */
 #include "progress.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -108,17 +110,24 @@ void xfer_progress_sum(const xfer_progress *progress, uint64_t entities, char re
 }
 
 static volatile sig_atomic_t came;
+static int pipe_ends[2] = {-1, -1};
 
 static void note(int signal_number)
 {
+    int error = errno;
+
     came = signal_number;
+    if (write(pipe_ends[1], "", 1) <= 0)
+        came = signal_number; /* there is nothing else to do about it */
+    errno = error;
 }
 
 void xfer_stop_catch(void)
 {
-    /* No SA_RESTART: a read from a terminal or pipe must end. */
     struct sigaction action = {.sa_handler = note, .sa_flags = (int)SA_RESETHAND};
 
+    if (pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0)
+        pipe_ends[0] = pipe_ends[1] = -1;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
 }
@@ -126,4 +135,9 @@ void xfer_stop_catch(void)
 int xfer_stop_signal(void)
 {
     return came;
+}
+
+int xfer_stop_fd(void)
+{
+    return pipe_ends[0];
 }

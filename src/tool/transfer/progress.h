@@ -28,5 +28,7 @@ void xfer_progress_sum(const xfer_progress *progress, uint64_t entities, char re
 void xfer_stop_catch(void);
 /** The signal that came, 0: none. */
 int xfer_stop_signal(void);
+/** Readable from then on, so that nobody sleeps through it; -1 when there is none. */
+int xfer_stop_fd(void);
 
 #endif

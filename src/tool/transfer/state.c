@@ -44,9 +44,13 @@ xfer_state_found xfer_state_read(const char *path, const char *target, xfer_stat
                                                                          : XFER_STATE_OTHER;
 }
 
+/*
+ * Not synced: that would take as long as some thousand writes, several times a second.  A loss of
+ * power may leave an older state, or a file that is not one, which is noticed; never a later state.
+ */
 static bool write_all(int fd, const tool_text *text)
 {
-    return write(fd, text->at, text->size) == (ssize_t)text->size && fdatasync(fd) == 0;
+    return write(fd, text->at, text->size) == (ssize_t)text->size;
 }
 
 bool xfer_state_write(const char *path, const char *target, const xfer_state *state)

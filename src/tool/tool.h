@@ -100,6 +100,8 @@ void tool_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 tool_exit tool_confirm(const tool_run *run, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+double tool_now_ms(void); /* of a clock that only goes forward */
+
 /* ---- the terminal -------------------------------------------------------------------------- */
 bool tool_has_colour(FILE *stream);
 unsigned tool_width(void); /* columns of stdout; 0: not a terminal */

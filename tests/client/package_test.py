@@ -72,7 +72,8 @@ class Package(unittest.TestCase):
                    env=environment).split()
 
     def test_installs_header_libraries_and_manual(self):
-        for path in ("include/tavola.h", "share/man/man3/libtavola.3"):
+        for path in ("include/tavola.h", "share/man/man3/libtavola.3", "bin/tavola",
+                     "share/man/man1/tavola.1"):
             self.assertTrue((self.prefix / path).is_file(), path)
         for name in ("libtavola.so", "libtavola.so.1", "libtavola.so.1.0.0", "libtavola.a"):
             self.assertTrue((self.library.parent / name).exists(), name)

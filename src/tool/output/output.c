@@ -20,6 +20,16 @@ struct tool_output {
     tool_rows rows;
 };
 
+tavola_value tool_text_value(const char *text)
+{
+    return text ? tavola_string(text) : (tavola_value){.type = TAVOLA_NONE};
+}
+
+tavola_value tool_time_value(tavola_ticks ticks)
+{
+    return ticks ? tavola_datetime(ticks) : (tavola_value){.type = TAVOLA_NONE};
+}
+
 static tool_exit find_format(const tool_run *run, tool_format *ret_format)
 {
     const char *name = tool_value_of(run, TOOL_FLAG_OUTPUT);

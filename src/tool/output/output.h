@@ -27,6 +27,10 @@ typedef struct tool_field {
     tavola_value value; /* type NONE: it has none */
 } tool_field;
 
+/* A String, and none for NULL; a DateTime, and none for 0. */
+tavola_value tool_text_value(const char *text);
+tavola_value tool_time_value(tavola_ticks ticks);
+
 typedef struct tool_output tool_output;
 /* TOOL_USAGE for an unknown format.  `is_list`: json is an array; else one record is expected, and
  * a table stands upright. */

@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define PARTITIONS 16
 #define PARALLEL_MAX 256
@@ -25,14 +24,6 @@ typedef struct load {
     double *took_ms;        /* of each */
     _Atomic tavola_err err; /* the first error; the others stop then */
 } load;
-
-static double now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
 
 static void name_of(size_t i, char partition[16], char row[24])
 {
@@ -101,10 +92,10 @@ static void *work(void *user)
     size_t i;
 
     while (!load_of->err && (i = load_of->next++) < load_of->count) {
-        double began_ms = now_ms();
+        double began_ms = tool_now_ms();
         tavola_err err = load_of->operation(load_of->table, i, call);
 
-        load_of->took_ms[i] = now_ms() - began_ms;
+        load_of->took_ms[i] = tool_now_ms() - began_ms;
         if (err)
             load_of->err = err;
     }
@@ -144,7 +135,7 @@ static void print(tool_output *output, const char *name, load *done, double seco
 static tavola_err run_load(tool_output *output, const char *name, load *all, size_t parallel)
 {
     pthread_t threads[PARALLEL_MAX];
-    double began_ms = now_ms();
+    double began_ms = tool_now_ms();
     size_t started = 0;
 
     while (started < parallel && pthread_create(&threads[started], NULL, work, all) == 0)
@@ -154,7 +145,7 @@ static tavola_err run_load(tool_output *output, const char *name, load *all, siz
     for (size_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     if (!all->err)
-        print(output, name, all, (now_ms() - began_ms) / 1e3);
+        print(output, name, all, (tool_now_ms() - began_ms) / 1e3);
     return all->err;
 }
 

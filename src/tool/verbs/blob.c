@@ -10,22 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static tool_exit open_container(tool_run *run, tavola_container **ret_container)
-{
-    tavola_client *client;
-    tool_exit exit = tool_client(run, &client);
-    tavola_err err;
-
-    if (exit)
-        return exit;
-    err = tavola_container_open(client, run->args[0], ret_container);
-    if (err == TAVOLA_ERR_INVALID)
-        return tool_refuse("'%s' is not the name of a container: 3 to 63 small letters, digits and "
-                           "single dashes",
-                           run->args[0]);
-    return err ? tool_fail(run, err, NULL) : TOOL_OK;
-}
-
 static void print_blob(tool_output *output, const tavola_blob_info *info)
 {
     tavola_value none = {.type = TAVOLA_NONE};
@@ -34,8 +18,8 @@ static void print_blob(tool_output *output, const tavola_blob_info *info)
         {"Name", tavola_string(info->name)},
         {"Size", is_prefix ? none : tavola_int64((int64_t)info->size)},
         {"LastModified", is_prefix ? none : tavola_datetime(info->last_modified)},
-        {"ContentType", info->content_type ? tavola_string(info->content_type) : none},
-        {"ETag", info->etag ? tavola_string(info->etag) : none},
+        {"ContentType", tool_text_value(info->content_type)},
+        {"ETag", tool_text_value(info->etag)},
         {"Kind", tavola_string(is_prefix         ? "prefix"
                                : info->is_append ? "append"
                                                  : "block")},
@@ -84,7 +68,7 @@ static tool_exit list(tool_run *run)
     if (!exit)
         exit = tool_number_of(run, TOOL_FLAG_PAGE_SIZE, 1, 5000, &page_size);
     if (!exit)
-        exit = open_container(run, &at.container);
+        exit = tool_container(run, &at.container);
     if (!exit)
         exit = tool_output_open(run, true, &at.output);
     if (exit)
@@ -128,7 +112,7 @@ static tool_exit upload(tool_run *run)
                                    .if_absent = tool_has(run, TOOL_FLAG_IF_ABSENT)};
     tavola_container *container = NULL;
     FILE *file = NULL;
-    tool_exit exit = open_container(run, &container);
+    tool_exit exit = tool_container(run, &container);
     tavola_err err;
 
     if (!exit && !(file = is_stdin ? stdin : fopen(path, "re")))
@@ -203,7 +187,7 @@ out:
 static tool_exit download(tool_run *run)
 {
     tavola_container *container = NULL;
-    tool_exit exit = open_container(run, &container);
+    tool_exit exit = tool_container(run, &container);
 
     if (!exit)
         exit = strcmp(run->args[2], "-") == 0 ? read_blob(run, container, stdout, "standard output")
@@ -217,7 +201,7 @@ static tool_exit show(tool_run *run)
     tavola_container *container = NULL;
     tavola_blob_info *info = NULL;
     tool_output *output = NULL;
-    tool_exit exit = open_container(run, &container);
+    tool_exit exit = tool_container(run, &container);
     tavola_err err;
 
     if (!exit)
@@ -239,23 +223,20 @@ static tool_exit exists(tool_run *run)
 {
     tavola_container *container = NULL;
     bool does_exist = false;
-    tool_exit exit = open_container(run, &container);
+    tool_exit exit = tool_container(run, &container);
     tavola_err err;
 
     if (exit)
         return exit;
     err = tavola_blob_exists(container, run->args[1], run->call, &does_exist);
     tavola_container_close(container);
-    if (err)
-        return tool_fail(run, err, NULL);
-    exit = tool_output_one(run, &(tool_field){"Exists", tavola_boolean(does_exist)}, 1);
-    return exit ? exit : does_exist ? TOOL_OK : TOOL_NOT_FOUND;
+    return tool_print_exists(run, err, does_exist);
 }
 
 static tool_exit delete (tool_run *run)
 {
     tavola_container *container = NULL;
-    tool_exit exit = open_container(run, &container);
+    tool_exit exit = tool_container(run, &container);
     tavola_err err;
 
     if (!exit)

@@ -9,27 +9,11 @@
 
 #define SECONDS_MAX (7 * 86400)
 
-static tool_exit open_queue(tool_run *run, tavola_queue **ret_queue)
-{
-    tavola_client *client;
-    tool_exit exit = tool_client(run, &client);
-    tavola_err err;
-
-    if (exit)
-        return exit;
-    err = tavola_queue_open(client, run->args[0], ret_queue);
-    if (err == TAVOLA_ERR_INVALID)
-        return tool_refuse("'%s' is not the name of a queue: 3 to 63 small letters, digits and "
-                           "single dashes",
-                           run->args[0]);
-    return err ? tool_fail(run, err, NULL) : TOOL_OK;
-}
-
 static tool_exit count(tool_run *run)
 {
     tavola_queue *queue = NULL;
     uint64_t number = 0;
-    tool_exit exit = open_queue(run, &queue);
+    tool_exit exit = tool_queue(run, &queue);
     tavola_err err;
 
     if (exit)
@@ -43,7 +27,7 @@ static tool_exit count(tool_run *run)
 static tool_exit clear(tool_run *run)
 {
     tavola_queue *queue = NULL;
-    tool_exit exit = open_queue(run, &queue);
+    tool_exit exit = tool_queue(run, &queue);
     tavola_err err;
 
     if (!exit)
@@ -56,20 +40,10 @@ static tool_exit clear(tool_run *run)
     return exit;
 }
 
-static tavola_value text_or_none(const char *text)
-{
-    return text ? tavola_string(text) : (tavola_value){.type = TAVOLA_NONE};
-}
-
-static tavola_value time_or_none(tavola_ticks ticks)
-{
-    return ticks ? tavola_datetime(ticks) : (tavola_value){.type = TAVOLA_NONE};
-}
-
 static tool_exit print_message(const tool_run *run, tool_output *output,
                                const tavola_message *message)
 {
-    tavola_value text = text_or_none(tavola_message_text(message));
+    tavola_value text = tool_text_value(tavola_message_text(message));
     void *bytes = NULL;
     size_t size = 0;
 
@@ -80,13 +54,13 @@ static tool_exit print_message(const tool_run *run, tool_output *output,
         text = tavola_binary(bytes, size);
     }
     tool_field fields[] = {
-        {"MessageId", text_or_none(tavola_message_id(message))},
+        {"MessageId", tool_text_value(tavola_message_id(message))},
         {"Text", text},
         {"DequeueCount", tavola_int64(tavola_message_dequeue_count(message))},
-        {"Inserted", time_or_none(tavola_message_inserted(message))},
-        {"Expires", time_or_none(tavola_message_expires(message))},
-        {"NextVisible", time_or_none(tavola_message_next_visible(message))},
-        {"PopReceipt", text_or_none(tavola_message_pop_receipt(message))},
+        {"Inserted", tool_time_value(tavola_message_inserted(message))},
+        {"Expires", tool_time_value(tavola_message_expires(message))},
+        {"NextVisible", tool_time_value(tavola_message_next_visible(message))},
+        {"PopReceipt", tool_text_value(tavola_message_pop_receipt(message))},
     };
     tool_output_record(output, fields, sizeof fields / sizeof fields[0]);
     tavola_free(bytes);
@@ -106,7 +80,7 @@ static tool_exit read_messages(tool_run *run, bool is_peek)
     if (!exit)
         exit = tool_number_of(run, TOOL_FLAG_HIDDEN, 1, SECONDS_MAX, &hidden);
     if (!exit)
-        exit = open_queue(run, &queue);
+        exit = tool_queue(run, &queue);
     if (!exit)
         exit = tool_output_open(run, true, &output);
     if (exit)
@@ -181,7 +155,7 @@ static tool_exit put(tool_run *run)
     if (!exit)
         exit = tool_number_of(run, TOOL_FLAG_TTL, -1, INT32_MAX, &ttl);
     if (!exit)
-        exit = open_queue(run, &queue);
+        exit = tool_queue(run, &queue);
     if (!exit)
         exit = read_text(run->args[1], &text);
     if (!exit)
@@ -201,18 +175,18 @@ static tool_exit update(tool_run *run)
     tavola_err err;
 
     if (!exit)
-        exit = open_queue(run, &queue);
+        exit = tool_queue(run, &queue);
     if (!exit && run->arg_count > 3)
         exit = read_text(run->args[3], &text);
     if (!exit) {
         message = tavola_message_new(run->args[1], run->args[2]);
         err = tavola_message_update(queue, message, text.at, (uint32_t)hidden, run->call);
-        exit =
-            err ? tool_fail(run, err, NULL)
-                : tool_output_one(run,
-                                  &(tool_field){"PopReceipt",
-                                                text_or_none(tavola_message_pop_receipt(message))},
-                                  1);
+        exit = err ? tool_fail(run, err, NULL)
+                   : tool_output_one(
+                         run,
+                         &(tool_field){"PopReceipt",
+                                       tool_text_value(tavola_message_pop_receipt(message))},
+                         1);
     }
     tavola_message_free(message);
     tool_text_done(&text);
@@ -224,7 +198,7 @@ static tool_exit delete (tool_run *run)
 {
     tavola_queue *queue = NULL;
     tavola_message *message;
-    tool_exit exit = open_queue(run, &queue);
+    tool_exit exit = tool_queue(run, &queue);
     tavola_err err;
 
     if (exit)

@@ -2,16 +2,6 @@
 #include "../output/output.h"
 #include "../verbs.h"
 
-#include <time.h>
-
-static double now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
-
 /* The smallest question: whether something exists that hardly does. */
 static tavola_err ask(tavola_client *client, tavola_service service, tavola_call *call)
 {
@@ -46,10 +36,10 @@ static tool_exit ping_one(tool_run *run, tool_output *output, tavola_service ser
     tavola_err err = TAVOLA_OK;
 
     for (int64_t i = 0; i < number && !err; i++) {
-        double began_ms = now_ms(), took_ms;
+        double began_ms = tool_now_ms(), took_ms;
 
         err = ask(run->clients[0], service, run->call);
-        took_ms = now_ms() - began_ms;
+        took_ms = tool_now_ms() - began_ms;
         if (i == 0 || took_ms < fastest_ms)
             fastest_ms = took_ms;
     }

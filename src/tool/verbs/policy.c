@@ -18,11 +18,6 @@ static tool_exit read_policies(tool_run *run, void *resource, tavola_policies **
     return err ? tool_fail(run, err, NULL) : TOOL_OK;
 }
 
-static tavola_value time_or_none(tavola_ticks ticks)
-{
-    return ticks ? tavola_datetime(ticks) : (tavola_value){.type = TAVOLA_NONE};
-}
-
 tool_exit tool_policy_list(tool_run *run)
 {
     void *resource = NULL;
@@ -40,8 +35,8 @@ tool_exit tool_policy_list(tool_run *run)
         tool_field fields[] = {
             {"Id", tavola_string(policy->id)},
             {"Permissions", tavola_string(policy->permissions ? policy->permissions : "")},
-            {"Start", time_or_none(policy->start)},
-            {"Expiry", time_or_none(policy->expiry)},
+            {"Start", tool_time_value(policy->start)},
+            {"Expiry", tool_time_value(policy->expiry)},
         };
         tool_output_record(output, fields, 4);
     }

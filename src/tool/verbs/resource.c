@@ -79,13 +79,15 @@ static tavola_err container_sas(void *resource, tavola_client *client, const cha
     .list = tavola_##kind##_list, .get_policies = kind##_get_policies,                             \
     .set_policies = kind##_set_policies, .sas = kind##_sas
 
+enum { TABLE, QUEUE, CONTAINER };
+
 static const tool_kind kinds[] = {
-    {"table", "TableName", "3 to 63 letters and digits, a letter first", TAVOLA_SERVICE_TABLE,
-     FUNCTIONS(table)},
-    {"queue", "QueueName", "3 to 63 small letters, digits and single dashes", TAVOLA_SERVICE_QUEUE,
-     FUNCTIONS(queue)},
-    {"container", "ContainerName", "3 to 63 small letters, digits and single dashes",
-     TAVOLA_SERVICE_BLOB, FUNCTIONS(container)},
+    [TABLE] = {"table", "TableName", "3 to 63 letters and digits, a letter first",
+               TAVOLA_SERVICE_TABLE, FUNCTIONS(table)},
+    [QUEUE] = {"queue", "QueueName", "3 to 63 small letters, digits and single dashes",
+               TAVOLA_SERVICE_QUEUE, FUNCTIONS(queue)},
+    [CONTAINER] = {"container", "ContainerName", "3 to 63 small letters, digits and single dashes",
+                   TAVOLA_SERVICE_BLOB, FUNCTIONS(container)},
 };
 
 const tool_kind *tool_kind_of(const tool_run *run)
@@ -97,9 +99,8 @@ const tool_kind *tool_kind_of(const tool_run *run)
     return &kinds[i];
 }
 
-tool_exit tool_resource(tool_run *run, void **ret_resource)
+static tool_exit open_resource(tool_run *run, const tool_kind *kind, void **ret_resource)
 {
-    const tool_kind *kind = tool_kind_of(run);
     tavola_client *client;
     tool_exit exit = tool_client(run, &client);
     tavola_err err;
@@ -111,6 +112,39 @@ tool_exit tool_resource(tool_run *run, void **ret_resource)
         return tool_refuse("'%s' is not the name of a %s: %s", run->args[0], kind->word,
                            kind->rule);
     return err ? tool_fail(run, err, NULL) : TOOL_OK;
+}
+
+tool_exit tool_resource(tool_run *run, void **ret_resource)
+{
+    return open_resource(run, tool_kind_of(run), ret_resource);
+}
+
+tool_exit tool_queue(tool_run *run, tavola_queue **ret_queue)
+{
+    void *queue = NULL;
+    tool_exit exit = open_resource(run, &kinds[QUEUE], &queue);
+
+    *ret_queue = queue;
+    return exit;
+}
+
+tool_exit tool_container(tool_run *run, tavola_container **ret_container)
+{
+    void *container = NULL;
+    tool_exit exit = open_resource(run, &kinds[CONTAINER], &container);
+
+    *ret_container = container;
+    return exit;
+}
+
+tool_exit tool_print_exists(const tool_run *run, tavola_err err, bool does_exist)
+{
+    tool_exit exit;
+
+    if (err)
+        return tool_fail(run, err, NULL);
+    exit = tool_output_one(run, &(tool_field){"Exists", tavola_boolean(does_exist)}, 1);
+    return exit ? exit : does_exist ? TOOL_OK : TOOL_NOT_FOUND;
 }
 
 tool_exit tool_resource_list(tool_run *run)
@@ -183,10 +217,7 @@ tool_exit tool_resource_exists(tool_run *run)
         return exit;
     err = kind->exists(resource, run->call, &does_exist);
     kind->close(resource);
-    if (err)
-        return tool_fail(run, err, NULL);
-    exit = tool_output_one(run, &(tool_field){"Exists", tavola_boolean(does_exist)}, 1);
-    return exit ? exit : does_exist ? TOOL_OK : TOOL_NOT_FOUND;
+    return tool_print_exists(run, err, does_exist);
 }
 
 const tool_verb tool_table_verbs[] = {

@@ -30,6 +30,11 @@ typedef struct tool_kind {
 const tool_kind *tool_kind_of(const tool_run *run);
 /* The resource that the first argument names; close it with kind->close. */
 tool_exit tool_resource(tool_run *run, void **ret_resource);
+/* The queue or container that it names, for verbs about what is in it; close it. */
+tool_exit tool_queue(tool_run *run, tavola_queue **ret_queue);
+tool_exit tool_container(tool_run *run, tavola_container **ret_container);
+/* What a verb that asks whether something exists prints and returns; `err` is that of asking. */
+tool_exit tool_print_exists(const tool_run *run, tavola_err err, bool does_exist);
 
 tool_exit tool_resource_list(tool_run *run);
 tool_exit tool_resource_create(tool_run *run);

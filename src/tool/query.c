@@ -10,6 +10,10 @@ char **tool_select_of(const tool_run *run)
 {
     char **names = tool_names_of(run, TOOL_FLAG_SELECT);
 
+    if (names && !names[0]) { /* "--select ,": nothing chosen is everything */
+        tool_names_free(names);
+        return NULL;
+    }
     for (char **name = names; name && *name; name++)
         if (strcmp(*name, "odata.etag") == 0) {
             free(*name);

@@ -94,6 +94,23 @@ class Blobs(TavolaTest):
                 self.assertEqual(hashlib.md5(done.stdout).digest(), hashlib.md5(data).digest())
         self.assertEqual(list(self.home.glob("target*")), [target], "no parts are left")
 
+    def test_downloads_keep_devices_and_links(self):
+        self.ok("container", "create", "kept")
+        self.ok("blob", "upload", "kept", "b", "-", stdin="data")
+        device, link, target = self.home / "device", self.home / "link", self.home / "linked"
+        os.mkfifo(device)
+        link.symlink_to(target)
+        target.write_text("old")
+        with open(device, "r+b", buffering=0) as pipe:
+            self.ok("blob", "download", "kept", "b", str(device))
+            self.assertEqual(pipe.read(4), b"data")
+        self.assertTrue(device.is_fifo())
+        self.ok("blob", "download", "kept", "b", str(link))
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(target.read_text(), "data")
+        self.ok("blob", "download", "kept", "b", "/dev/null")
+        self.fails(2, "blob", "download", "kept", "b", str(self.home), says="Is a directory")
+
     def test_list_show_delete(self):
         self.ok("container", "create", "listed")
         for name in ("a/1", "a/2", "b"):

@@ -1,6 +1,7 @@
 """On a real terminal: width, colour, questions."""
 
 import re
+import time
 import unicodedata
 
 from tavola import TavolaTest
@@ -61,10 +62,25 @@ class OnATerminal(TavolaTest):
                                          env=self.env | {"TERM": "xterm"}))
 
     def test_values_cannot_command_the_terminal(self):
-        for name in ("value", "tsv", "table"):
+        for name in ("value", "tsv", "table", "csv", "typed-csv", "json", "ndjson"):
             text = self.shown("query", "People", "--select", "Note", "-o", name,
                               env={"NO_COLOR": "1"})
             self.assertNotIn("\x1b", text, name)
+
+        self.ok("queue", "create", "loud", "--if-absent")
+        self.ok("message", "put", "loud", "a\u009b31mb\u202e")
+        for name in ("value", "tsv", "table", "csv", "json", "ndjson"):
+            text = self.shown("message", "peek", "loud", "--select", "Text", "-o", name,
+                              env={"NO_COLOR": "1"})
+            self.assertNotRegex(text, "[\x1b\u009b\u202e]", name)
+
+    def test_many_wide_columns_are_quick(self):
+        self.ok("table", "create", "Wide")
+        for row in "ab":
+            self.ok("insert", "Wide", "p", row, *(f"P{i}=" + "w" * 2000 for i in range(200)))
+        began = time.monotonic()
+        self.shown("query", "Wide", width=300)
+        self.assertLess(time.monotonic() - began, 20)
 
     def test_it_asks_before_it_destroys(self):
         for number, (answer, code) in enumerate((("n\r", 1), ("\r", 1), ("yesterday\r", 1),

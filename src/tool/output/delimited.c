@@ -6,16 +6,34 @@
 #include <string.h>
 #include <unistd.h>
 
+static void write_escaped(const char *text, size_t size)
+{
+    tool_text escaped = {0};
+
+    tool_text_escape(&escaped, text, size, true);
+    fwrite(escaped.at, 1, escaped.size, stdout);
+    tool_text_done(&escaped);
+}
+
 /* RFC 4180: quotes where a comma, a quote or the end of a line is inside, or blanks at its ends. */
+static bool needs_quotes(const char *text, size_t size)
+{
+    if (size && (text[0] == ' ' || text[size - 1] == ' '))
+        return true;
+    for (size_t i = 0; i < size; i++)
+        if (text[i] && strchr(",\"\r\n", text[i]))
+            return true;
+    return false;
+}
+
 static void write_csv_cell(const char *text, size_t size)
 {
-    bool needs_quotes = false;
-
-    for (size_t i = 0; i < size && !needs_quotes; i++)
-        needs_quotes = strchr(",\"\r\n", text[i]) != NULL && text[i];
-    if (size && (text[0] == ' ' || text[size - 1] == ' '))
-        needs_quotes = true;
-    if (!needs_quotes) {
+    /* Whoever looks at it does not read it with a program: no controls. */
+    if (isatty(STDOUT_FILENO)) {
+        write_escaped(text, size);
+        return;
+    }
+    if (!needs_quotes(text, size)) {
         fwrite(text, 1, size, stdout);
         return;
     }
@@ -43,8 +61,14 @@ static void write_csv_header(const tool_rows *rows, bool with_types)
         if (i)
             putchar(',');
         write_csv_cell(name, strlen(name));
-        if (with_types && has_type_column(name))
-            printf(",%s@type", name);
+        if (with_types && has_type_column(name)) {
+            tool_text type = {0};
+
+            tool_text_printf(&type, "%s@type", name);
+            putchar(',');
+            write_csv_cell(type.at, type.size);
+            tool_text_done(&type);
+        }
     }
     putchar('\n');
 }
@@ -66,15 +90,6 @@ void tool_write_csv(const tool_rows *rows, bool with_types, bool with_header)
         }
         putchar('\n');
     }
-}
-
-static void write_escaped(const char *text, size_t size)
-{
-    tool_text escaped = {0};
-
-    tool_text_escape(&escaped, text, size, true);
-    fwrite(escaped.at, 1, escaped.size, stdout);
-    tool_text_done(&escaped);
 }
 
 static void write_tsv_row(const tool_rows *rows, size_t row)

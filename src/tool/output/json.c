@@ -4,20 +4,21 @@
 
 #include <string.h>
 
+/* What a terminal would obey is escaped, too: JSON allows it, and it may be looked at. */
 static void write_string(tool_text *text, const char *from, size_t size)
 {
     tool_text_puts(text, "\"");
-    for (size_t i = 0; i < size; i++) {
-        unsigned char c = (unsigned char)from[i];
+    for (size_t i = 0, bytes; i < size; i += bytes) {
+        uint32_t c = tool_utf8_next(from + i, size - i, &bytes);
 
         if (c == '"' || c == '\\')
-            tool_text_printf(text, "\\%c", c);
+            tool_text_printf(text, "\\%c", (char)c);
         else if (c == '\n')
             tool_text_puts(text, "\\n");
-        else if (c < 0x20 || c == 0x7f)
-            tool_text_printf(text, "\\u%04x", c);
+        else if (tool_is_control(c) || c == 0xfffd)
+            tool_text_printf(text, "\\u%04x", (unsigned)c);
         else
-            tool_text_add(text, from + i, 1);
+            tool_text_add(text, from + i, bytes);
     }
     tool_text_puts(text, "\"");
 }

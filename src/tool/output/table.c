@@ -153,9 +153,11 @@ static unsigned sum_of(const grid *sheet, size_t columns)
 /* Cut the widest columns until all fit; returns how many columns can be shown. */
 static size_t fit(grid *sheet, size_t columns, unsigned terminal)
 {
-    for (size_t i = 0; i < columns && !terminal; i++)
-        if (sheet->widths[i] > WIDTH_MOST)
-            sheet->widths[i] = WIDTH_MOST;
+    unsigned most = terminal ? terminal : WIDTH_MOST;
+
+    for (size_t i = 0; i < columns; i++)
+        if (sheet->widths[i] > most)
+            sheet->widths[i] = most;
     while (terminal && columns && sum_of(sheet, columns) > terminal) {
         size_t widest = 0;
 

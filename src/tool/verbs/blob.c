@@ -184,14 +184,36 @@ out:
     return exit;
 }
 
+/* A device or pipe is written to as it is, and never replaced by a file. */
+static tool_exit download_to(tool_run *run, tavola_container *container, const char *path)
+{
+    tool_exit exit;
+    FILE *file = fopen(path, "we");
+
+    if (!file)
+        return tool_refuse("cannot write %s: %s", path, strerror(errno));
+    exit = read_blob(run, container, file, path);
+    fclose(file);
+    return exit;
+}
+
 static tool_exit download(tool_run *run)
 {
+    const char *path = run->args[2];
     tavola_container *container = NULL;
+    char *behind_links = realpath(path, NULL);
+    struct stat stat_of;
     tool_exit exit = tool_container(run, &container);
 
-    if (!exit)
-        exit = strcmp(run->args[2], "-") == 0 ? read_blob(run, container, stdout, "standard output")
-                                              : download_file(run, container, run->args[2]);
+    if (exit)
+        ;
+    else if (strcmp(path, "-") == 0)
+        exit = read_blob(run, container, stdout, "standard output");
+    else if (stat(path, &stat_of) == 0 && !S_ISREG(stat_of.st_mode))
+        exit = download_to(run, container, path);
+    else
+        exit = download_file(run, container, behind_links ? behind_links : path);
+    free(behind_links);
     tavola_container_close(container);
     return exit;
 }

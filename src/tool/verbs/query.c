@@ -5,6 +5,7 @@
 #include "../verbs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static tool_exit query(tool_run *run)
 {
@@ -170,8 +171,11 @@ static tool_exit explain(tool_run *run)
         };
         exit = tool_output_one(run, fields, 3);
     } else {
-        printf("plan:   %s\nfilter: %s\nadvice: %s\n", plan, text ? text : "none",
-               tool_plan_advice(plan));
+        tool_text shown = {0};
+
+        tool_text_escape(&shown, text ? text : "none", text ? strlen(text) : 4, false);
+        printf("plan:   %s\nfilter: %s\nadvice: %s\n", plan, shown.at, tool_plan_advice(plan));
+        tool_text_done(&shown);
     }
     tavola_free(text);
     tavola_filter_free(filter);

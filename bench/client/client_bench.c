@@ -83,15 +83,15 @@ static void report(const bench *b, uint64_t count)
 
 /* ---- fill: 245 bytes by the service's formula ---------------------------------------------- */
 
-static void key_of(uint64_t number, char partition[8], char row[16])
+static void key_of(uint64_t number, char partition[8], char row[24])
 {
     snprintf(partition, 8, "p%03u", (unsigned)(number % PARTITIONS));
-    snprintf(row, 16, "r%09" PRIu64, number / PARTITIONS);
+    snprintf(row, 24, "r%09" PRIu64, number / PARTITIONS);
 }
 
 static tavola_entity *entity_of(uint64_t number)
 {
-    char partition[8], row[16];
+    char partition[8], row[24];
     tavola_entity *entity;
 
     key_of(number, partition, row);
@@ -158,7 +158,7 @@ static void on_read(tavola_op *op, void *user)
 
 static void start_read(reader *r)
 {
-    char partition[8], row[16];
+    char partition[8], row[24];
     tavola_op *op;
 
     r->next = (r->next + 7919) % r->rows;

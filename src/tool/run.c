@@ -37,16 +37,16 @@ tool_exit tool_run_command(int argc, char **argv, tavola_client *client)
 {
     tool_run run = {0};
     tool_exit exit = tool_parse(&run, argc, argv);
-    bool is_borrowed = client && !tool_has(&run, TOOL_FLAG_CONNECTION);
 
-    if (is_borrowed)
+    run.is_borrowed = client && !tool_has(&run, TOOL_FLAG_CONNECTION);
+    if (run.is_borrowed)
         run.clients[0] = client;
     if (!exit)
         exit = run_verb(&run);
     /* A full disk must not look like success. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && exit == TOOL_OK)
         exit = tool_trouble("cannot write the output: %s", strerror(errno));
-    if (is_borrowed)
+    if (run.is_borrowed)
         run.clients[0] = NULL;
     tool_run_done(&run);
     return exit;

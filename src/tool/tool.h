@@ -51,6 +51,7 @@ struct tool_run {
     size_t given_count;
     tavola_call *call;         /* with the timeout of --timeout; for one operation after another */
     tavola_client *clients[2]; /* of the first and the second -c, once they were needed */
+    bool is_borrowed;          /* the first of them is the shell's: it must not be closed */
 };
 
 /* The tables of verbs, each ending with a row without a name; NULL ends the list. */

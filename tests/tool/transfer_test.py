@@ -371,6 +371,17 @@ class Copy(Transfer):
         self.ok("copy", table, other, "--on-conflict", "replace", "--verify",
                 says="copied 50,000 .*\nverified 50000 .*\n")
 
+    def test_in_a_shell_whatever_happens_the_next_command_works(self):
+        table = self.table()
+        path = self.file(line(1) + line(2), "shell.ndjson")
+        done = self.run_tool("shell", "-c", "there", stdin=(
+            f"import Missing {path}\ntable create Shelled\nimport Shelled {path}\n"
+            f"copy Shelled Again --create --verify\ncopy Shelled Missing\n"
+            f"copy Shelled -c there {table} -c here\nexport Again\n"))
+        self.assertEqual(done.stdout.decode(), line(1).replace(" ", "") + line(2).replace(" ", ""),
+                         done.stderr)
+        self.assertEqual(self.count(table), 2)
+
     def test_a_copy_that_cannot_be(self):
         table = self.table()
         self.fails(2, "copy", table, table, says="to itself")

@@ -65,11 +65,7 @@ static tavola_err copy_all(copy_run *copy, tavola_scan *scan)
     if (err == TAVOLA_OK && entity)
         tool_text_printf(&copy->last, "PartitionKey '%s', RowKey '%s'",
                          tavola_entity_partition_key(entity), tavola_entity_row_key(entity));
-    if (copy->load.trouble) {
-        tavola_client_close(copy->run->clients[1]);
-        copy->run->clients[1] = NULL;
-    }
-    xfer_load_drain(&copy->load);
+    xfer_load_drain(&copy->load, copy->run);
     return err == TAVOLA_END ? TAVOLA_OK : err;
 }
 
@@ -147,8 +143,9 @@ static tool_exit open_tables(copy_run *copy)
     tool_exit exit = tool_table(run, run->args[0], &copy->from);
     tavola_err err;
 
+    /* One -c, or none, is for both. */
     if (!exit)
-        exit = tool_client_nth(run, 1, &client);
+        exit = tool_client_nth(run, tool_value_nth(run, TOOL_FLAG_CONNECTION, 1) ? 1 : 0, &client);
     if (exit)
         return exit;
     err = tavola_table_open(client, name, &copy->to);
@@ -182,6 +179,7 @@ static tool_exit run_copy(copy_run *copy, const tavola_query *query)
     tavola_scan_close(scan);
     if (exit == TOOL_OK && copy->is_verified)
         exit = verify(copy, query);
+    xfer_stop_release();
     return exit;
 }
 

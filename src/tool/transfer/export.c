@@ -184,6 +184,7 @@ static tool_exit run_export(export_run *job, tavola_table *table, const tavola_q
         xfer_progress_begin(&job->progress, 0);
         err = read_all(job, scan);
         exit = finish(job, err);
+        xfer_stop_release();
     }
     tavola_scan_close(scan);
     close_output(job, exit == TOOL_OK);

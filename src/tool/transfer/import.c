@@ -234,13 +234,6 @@ static bool must_stop(const import_run *import)
            import->bad.out.error;
 }
 
-/* Nothing can be written any more: do not try it with all that still waits. */
-static void give_up(import_run *import)
-{
-    tavola_client_close(import->run->clients[0]);
-    import->run->clients[0] = NULL;
-}
-
 /* Read and write a part of the file; false when it was the last one. */
 static bool run_part(import_run *import)
 {
@@ -260,11 +253,8 @@ static bool run_part(import_run *import)
     /* A line that stops the import is the first that is not done. */
     if (!(import->is_at_bad && must_stop_for_bad(import)))
         xfer_reader_end(&import->reader);
-    if (import->load.trouble)
-        give_up(import);
-
     import->load.written = import->load.existing = 0;
-    xfer_load_drain(&import->load);
+    xfer_load_drain(&import->load, import->run);
     import->done += import->load.written + import->load.existing;
     xfer_lines_clear(&import->lines);
     if (import->load.trouble || import->bad.out.error ||
@@ -444,6 +434,7 @@ tool_exit xfer_import(tool_run *run)
         while (run_part(import))
             ;
         exit = finish(import);
+        xfer_stop_release();
     }
     xfer_bad_close(&import->bad);
     xfer_reader_close(&import->reader);

@@ -67,11 +67,22 @@ tavola_err xfer_load_add(xfer_load *load, const tavola_entity *entity)
     return err;
 }
 
-void xfer_load_drain(xfer_load *load)
+static void close_clients(tool_run *run)
+{
+    for (size_t i = run->is_borrowed ? 1 : 0; i < 2; i++) {
+        tavola_client_close(run->clients[i]);
+        run->clients[i] = NULL;
+    }
+}
+
+void xfer_load_drain(xfer_load *load, tool_run *run)
 {
     uint64_t written = 0;
-    tavola_err err = tavola_bulk_close(load->bulk, &written, NULL);
+    tavola_err err;
 
+    if (load->trouble)
+        close_clients(run);
+    err = tavola_bulk_close(load->bulk, &written, NULL);
     load->bulk = NULL;
     load->written += written;
     if (err && load->trouble == TAVOLA_OK)

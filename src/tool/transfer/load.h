@@ -38,8 +38,12 @@ typedef struct xfer_load {
 /** TAVOLA_OK, or why the entity was not taken: then its own fault, unless load->trouble is set. */
 tavola_err xfer_load_add(xfer_load *load, const tavola_entity *entity);
 
-/** Wait for all that was added. */
-void xfer_load_drain(xfer_load *load);
+/**
+ * Wait for all that was added.  When there is trouble, what still waits is given up instead of
+ * tried, by closing the clients of the run; only a client that the shell has lent stays open, and
+ * then every write is tried.
+ */
+void xfer_load_drain(xfer_load *load, tool_run *run);
 
 /**
  * The exit code for the trouble.  A write whose outcome is not known counts as a service that was

@@ -111,6 +111,7 @@ void xfer_progress_sum(const xfer_progress *progress, uint64_t entities, char re
 
 static volatile sig_atomic_t came;
 static int pipe_ends[2] = {-1, -1};
+static struct sigaction before[2];
 
 static void note(int signal_number)
 {
@@ -128,8 +129,20 @@ void xfer_stop_catch(void)
 
     if (pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0)
         pipe_ends[0] = pipe_ends[1] = -1;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, &before[0]);
+    sigaction(SIGTERM, &action, &before[1]);
+}
+
+void xfer_stop_release(void)
+{
+    sigaction(SIGINT, &before[0], NULL);
+    sigaction(SIGTERM, &before[1], NULL);
+    for (int i = 0; i < 2; i++) {
+        if (pipe_ends[i] >= 0)
+            close(pipe_ends[i]);
+        pipe_ends[i] = -1;
+    }
+    came = 0;
 }
 
 int xfer_stop_signal(void)

@@ -26,6 +26,8 @@ void xfer_progress_sum(const xfer_progress *progress, uint64_t entities, char re
 
 /** From now on SIGINT and SIGTERM only leave a note, the first time; the second ends at once. */
 void xfer_stop_catch(void);
+/** As it was before, and nothing came: there may be another command after this one. */
+void xfer_stop_release(void);
 /** The signal that came, 0: none. */
 int xfer_stop_signal(void);
 /** Readable from then on, so that nobody sleeps through it; -1 when there is none. */

@@ -5,6 +5,7 @@
 #include "resource.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -150,6 +151,25 @@ static tool_exit read_blob(tool_run *run, tavola_container *container, FILE *to,
                : tool_trouble("cannot write %s: %s", path, strerror(errno));
 }
 
+static const char *unfinished; /* the part that Ctrl-C must not leave behind */
+
+static void remove_unfinished(int signal_number)
+{
+    if (unfinished)
+        unlink(unfinished);
+    raise(signal_number); /* the handler is gone by now: this ends the program */
+}
+
+static void guard(const char *part)
+{
+    struct sigaction action = {.sa_handler = part ? remove_unfinished : SIG_DFL,
+                               .sa_flags = (int)SA_RESETHAND};
+
+    unfinished = part;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
 /* Into a file beside the wanted one, which takes its name when all is there: nobody sees half. */
 static tool_exit download_file(tool_run *run, tavola_container *container, const char *path)
 {
@@ -166,6 +186,7 @@ static tool_exit download_file(tool_run *run, tavola_container *container, const
         exit = tool_refuse("cannot write %s: %s", path, strerror(errno));
         goto out;
     }
+    guard(part.at);
     exit = read_blob(run, container, file, path);
     if (!exit) {
         mode_t mask = umask(0);
@@ -178,6 +199,7 @@ static tool_exit download_file(tool_run *run, tavola_container *container, const
         exit = tool_trouble("cannot write %s: %s", path, strerror(errno));
     if (exit)
         unlink(part.at);
+    guard(NULL);
 
 out:
     tool_text_done(&part);

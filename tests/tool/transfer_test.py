@@ -129,6 +129,8 @@ class Import(Transfer):
         kept = [json.loads(one) for one in errors.read_text().splitlines()]
         self.assertEqual([one["line"] for one in kept], [2, 4, 5])
         self.assertEqual(kept[0]["text"].strip(), "oops")
+        self.fails(2, "import", table, path, "--errors", path, says="is imported")
+        self.assertIn("oops", pathlib.Path(path).read_text())
 
     def test_a_dry_run_needs_no_server_and_writes_nothing(self):
         away = self.env | {"AZURE_STORAGE_CONNECTION_STRING":

@@ -397,6 +397,12 @@ static tool_exit read_flags(import_run *import, xfer_reader_options *ret_options
 static tool_exit open_errors(import_run *import)
 {
     const char *path = tool_value_of(import->run, TOOL_FLAG_ERRORS);
+    struct stat input, errors;
+
+    if (path && stat(path, &errors) == 0 && fstat(import->reader.input.fd, &input) == 0 &&
+        S_ISREG(errors.st_mode) && errors.st_dev == input.st_dev && errors.st_ino == input.st_ino)
+        return tool_refuse("--errors is the file that is imported");
+
     const char *why = xfer_bad_open(&import->bad, import->path, path, import->state.errors_bytes);
 
     return why ? tool_trouble("%s: %s", path, why) : TOOL_OK;

@@ -63,7 +63,12 @@
     X(DRY_RUN, "dry-run", 0, NULL, "read and check the file, write nothing")                       \
     X(TIMESTAMPS, "timestamps", 0, NULL, "write the Timestamps of entities, too")                  \
     X(OVERWRITE, "overwrite", 0, NULL, "replace the file if it exists")                            \
-    X(VERIFY, "verify", 0, NULL, "read the copy and compare count and checksum")
+    X(VERIFY, "verify", 0, NULL, "read the copy and compare count and checksum")                   \
+    X(ADMIN, "admin", 0, "URL",                                                                    \
+      "the admin port of a tavolad; $TAVOLA_ADMIN, or http://127.0.0.1:10003")                     \
+    X(TOKEN_FILE, "token-file", 0, "FILE",                                                         \
+      "where its token is; $TAVOLA_ADMIN_TOKEN_FILE, or admin.token of --data")                    \
+    X(DATA, "data", 0, "DIR", "the data folder of the server; ./data")
 
 enum tool_flag_id {
 #define X(id, name, letter, value, help) TOOL_FLAG_##id,

@@ -2,7 +2,17 @@
 #include "verbs.h"
 
 const tool_verb *const tool_verb_tables[] = {
-    tool_table_verbs, tool_entity_verbs, tool_query_verbs, tool_transfer_verbs,
-    tool_queue_verbs, tool_blob_verbs,   tool_sas_verbs,   tool_ping_verbs,
-    tool_bench_verbs, tool_shell_verbs,  tool_own_verbs,   NULL,
+    tool_table_verbs,
+    tool_entity_verbs,
+    tool_query_verbs,
+    tool_transfer_verbs,
+    tool_queue_verbs,
+    tool_blob_verbs,
+    tool_sas_verbs,
+    tool_ping_verbs,
+    tool_bench_verbs,
+    tool_server_verbs,
+    tool_shell_verbs,
+    tool_own_verbs,
+    NULL,
 };

@@ -88,6 +88,8 @@ class Completion(WithProgram):
         for words, expected in (
                 (("que",), ["query", "queue"]),
                 (("table", "p"), ["policy"]),
+                (("server", ""), ["status", "check", "metrics", "backup"]),
+                (("server", "backup", "--to"), ["--token-file"]),
                 (("table", "policy", ""), ["list", "set", "delete"]),
                 (("table", "exists", "Comp"), ["Completed"]),
                 (("get", "Comp"), ["Completed"]),

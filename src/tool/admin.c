@@ -1,0 +1,379 @@
+/*
+ * A client of the admin port.  What answers there may be anything: the answer is bounded in size
+ * and time, and the token goes only to a peer on this machine, which is where tavolad takes it.
+ */
+#include "admin.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEFAULT_URL "http://127.0.0.1:10003"
+#define SCHEME "http://"
+#define WHY_SIZE 200
+enum {
+    TIMEOUT_S = 10,
+    HEAD_BYTES_MAX = 16 << 10,
+    ANSWER_BYTES_MAX = 16 << 20, /* /metrics has some ten KiB */
+    TOKEN_BYTES_MAX = 256,
+};
+
+static const char *value_or_environment(const tool_run *run, tool_flag_id id, const char *name)
+{
+    const char *value = tool_value_of(run, id), *environment = getenv(name);
+
+    return value ? value : environment && *environment ? environment : NULL;
+}
+
+/* ---- the address ----------------------------------------------------------------------------- */
+
+static bool copy_part(char *to, size_t room, const char *from, size_t size)
+{
+    if (size == 0 || size >= room)
+        return false;
+    memcpy(to, from, size);
+    to[size] = '\0';
+    return true;
+}
+
+/* http://HOST[:PORT][/], where HOST may be [::1] and has nothing that could end a header. */
+static bool parse_url(const char *url, tool_admin *admin)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._";
+    const char *host = url + strlen(SCHEME), *rest;
+    size_t size, digits;
+
+    if (strncasecmp(url, SCHEME, strlen(SCHEME)) != 0)
+        return false;
+    if (host[0] == '[') {
+        host++;
+        size = strspn(host, "0123456789abcdefABCDEF:.");
+        rest = host + size + 1;
+        if (host[size] != ']')
+            return false;
+    } else {
+        size = strspn(host, letters);
+        rest = host + size;
+    }
+    if (!copy_part(admin->host, sizeof admin->host, host, size))
+        return false;
+    snprintf(admin->port, sizeof admin->port, "80");
+    if (rest[0] == ':') {
+        digits = strspn(rest + 1, "0123456789");
+        if (digits > 5 || !copy_part(admin->port, sizeof admin->port, rest + 1, digits) ||
+            atoi(admin->port) < 1 || atoi(admin->port) > 65535)
+            return false;
+        rest += 1 + digits;
+    }
+    return strcmp(rest, "") == 0 || strcmp(rest, "/") == 0;
+}
+
+tool_exit tool_admin_open(const tool_run *run, tool_admin *ret_admin)
+{
+    const char *url = value_or_environment(run, TOOL_FLAG_ADMIN, "TAVOLA_ADMIN");
+    int64_t timeout_s = TIMEOUT_S;
+    tool_exit exit = tool_number_of(run, TOOL_FLAG_TIMEOUT, 1, 86400, &timeout_s);
+
+    if (exit)
+        return exit;
+    if (tool_has(run, TOOL_FLAG_CONNECTION))
+        return tool_refuse("'tavola %s' asks the admin port of a server: name it with --admin, "
+                           "not with -c",
+                           run->verb->name);
+    *ret_admin = (tool_admin){.url = url ? url : DEFAULT_URL, .timeout_ms = timeout_s * 1000};
+    if (!parse_url(ret_admin->url, ret_admin))
+        return tool_refuse("the admin port is given as " DEFAULT_URL ", not as '%s'",
+                           ret_admin->url);
+    return TOOL_OK;
+}
+
+/* ---- the token ------------------------------------------------------------------------------- */
+
+static tool_exit refuse_file(const char *path)
+{
+    if (errno == ENOENT)
+        return tool_refuse("there is no token in %s: name the server's data folder with --data, or "
+                           "its token with --token-file",
+                           path);
+    if (errno == EACCES) {
+        tool_trouble("the token in %s is for the user that runs the server", path);
+        return TOOL_DENIED;
+    }
+    return tool_trouble("cannot read %s: %s", path, strerror(errno));
+}
+
+/* One line of letters and digits, so that nothing else gets into a header. */
+static tool_exit read_token(const char *path, tool_text *ret_token)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    char line[TOKEN_BYTES_MAX + 2];
+    tool_exit exit = TOOL_OK;
+    struct stat stat;
+    ssize_t size;
+
+    if (fd < 0)
+        return refuse_file(path);
+    size = read(fd, line, sizeof line - 1);
+    if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) || size < 0) {
+        exit = tool_trouble("%s is not a file that can be read", path);
+    } else if (stat.st_mode & 077) {
+        exit = tool_refuse("others may read the token in %s: chmod 600 %s", path, path);
+    } else {
+        line[size] = '\0';
+        line[strcspn(line, "\r\n")] = '\0';
+        if (!line[0] || strlen(line) > TOKEN_BYTES_MAX ||
+            line[strspn(line, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_")])
+            exit = tool_refuse("%s does not hold a token", path);
+        else
+            tool_text_puts(ret_token, line);
+    }
+    explicit_bzero(line, sizeof line);
+    close(fd);
+    return exit;
+}
+
+tool_exit tool_admin_token(const tool_run *run, tool_text *ret_token)
+{
+    const char *data = tool_value_of(run, TOOL_FLAG_DATA);
+    const char *file = tool_value_of(run, TOOL_FLAG_TOKEN_FILE);
+    tool_text path = {0};
+    tool_exit exit;
+
+    if (!file && !data)
+        file = value_or_environment(run, TOOL_FLAG_TOKEN_FILE, "TAVOLA_ADMIN_TOKEN_FILE");
+    if (file)
+        tool_text_puts(&path, file);
+    else
+        tool_text_printf(&path, "%s/admin.token", data ? data : "./data");
+    exit = read_token(path.at, ret_token);
+    tool_text_done(&path);
+    return exit;
+}
+
+/* ---- the connection -------------------------------------------------------------------------- */
+
+/* Wait until the socket can be read or written; false with errno when the time is over. */
+static bool wait_for(int fd, short events, double until_ms)
+{
+    for (;;) {
+        double left_ms = until_ms - tool_now_ms();
+        struct pollfd poll_fd = {.fd = fd, .events = events};
+        int count = poll(&poll_fd, 1, left_ms > 0 ? (int)left_ms + 1 : 0);
+
+        if (count > 0)
+            return true;
+        if (count == 0 || errno != EINTR) {
+            errno = count == 0 ? ETIMEDOUT : errno;
+            return false;
+        }
+    }
+}
+
+static bool connect_to(int fd, const struct addrinfo *address, double until_ms)
+{
+    int error = 0;
+    socklen_t size = sizeof error;
+
+    if (connect(fd, address->ai_addr, address->ai_addrlen) == 0)
+        return true;
+    if (errno != EINPROGRESS || !wait_for(fd, POLLOUT, until_ms))
+        return false;
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+        return false;
+    errno = error;
+    return error == 0;
+}
+
+static bool is_loopback(const struct sockaddr *address)
+{
+    const struct sockaddr_in *v4 = (const void *)address;
+    const struct sockaddr_in6 *v6 = (const void *)address;
+
+    if (address->sa_family == AF_INET)
+        return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
+    return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+}
+
+/* A connected socket that does not block, or -1 and why. */
+static int open_socket(const tool_admin *admin, bool is_secret, double until_ms,
+                       char reterr_why[WHY_SIZE])
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *addresses = NULL;
+    int problem = getaddrinfo(admin->host, admin->port, &hints, &addresses), fd = -1;
+
+    if (problem) {
+        snprintf(reterr_why, WHY_SIZE, "%s", gai_strerror(problem));
+        return -1;
+    }
+    snprintf(reterr_why, WHY_SIZE, "a token is sent to this machine only; run it there");
+    for (struct addrinfo *a = addresses; a && fd < 0; a = a->ai_next) {
+        if (is_secret && !is_loopback(a->ai_addr))
+            continue;
+        fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);
+        if (fd >= 0 && connect_to(fd, a, until_ms))
+            break;
+        snprintf(reterr_why, WHY_SIZE, "%s", strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        fd = -1;
+    }
+    freeaddrinfo(addresses);
+    return fd;
+}
+
+/* ---- request and answer ---------------------------------------------------------------------- */
+
+static void write_request(const tool_admin *admin, const tool_request *request, tool_text *to)
+{
+    bool is_v6 = strchr(admin->host, ':') != NULL;
+
+    tool_text_printf(to, "%s %s HTTP/1.1\r\nHost: %s%s%s:%s\r\nConnection: close\r\n",
+                     request->method, request->path, is_v6 ? "[" : "", admin->host,
+                     is_v6 ? "]" : "", admin->port);
+    if (request->token) {
+        tool_text_puts(to, "Authorization: Bearer ");
+        tool_text_puts(to, request->token);
+        tool_text_puts(to, "\r\n");
+    }
+    if (request->body)
+        tool_text_printf(to, "Content-Type: application/json\r\nContent-Length: %zu\r\n",
+                         strlen(request->body));
+    tool_text_printf(to, "\r\n%s", request->body ? request->body : "");
+}
+
+static bool send_all(int fd, const tool_text *text, double until_ms, bool *ret_was_sent)
+{
+    for (size_t at = 0; at < text->size;) {
+        ssize_t size = send(fd, text->at + at, text->size - at, MSG_NOSIGNAL);
+
+        if (size > 0) {
+            *ret_was_sent = true;
+            at += (size_t)size;
+        } else if ((errno != EAGAIN && errno != EINTR) || !wait_for(fd, POLLOUT, until_ms)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The value of a header of the head, which ends with an empty line; NULL when it has none. */
+static const char *find_header(const char *head, const char *name)
+{
+    for (const char *line = strstr(head, "\r\n"); line; line = strstr(line, "\r\n")) {
+        line += 2;
+        if (strncasecmp(line, name, strlen(name)) == 0 && line[strlen(name)] == ':') {
+            line += strlen(name) + 1;
+            return line + strspn(line, " \t");
+        }
+    }
+    return NULL;
+}
+
+/* Status and length of the body; the head is cut off and ends with a NUL. */
+static bool parse_head(const char *head, int *ret_status, size_t *ret_length)
+{
+    const char *length = find_header(head, "Content-Length");
+    size_t digits = length ? strspn(length, "0123456789") : 0;
+
+    if (strncmp(head, "HTTP/1.", 7) != 0 || strspn(head + 7, "01") != 1 || head[8] != ' ' ||
+        strspn(head + 9, "0123456789") != 3 || head[9] == '0')
+        return false;
+    if (digits == 0 || digits > 9 || !strchr("\r \t", length[digits]) ||
+        find_header(head, "Transfer-Encoding"))
+        return false;
+    *ret_status = atoi(head + 9);
+    *ret_length = strtoul(length, NULL, 10);
+    return *ret_length <= ANSWER_BYTES_MAX;
+}
+
+/* More of the answer; false with errno, which is 0 at its end. */
+static bool read_more(int fd, tool_text *to, double until_ms)
+{
+    char buffer[16 << 10];
+
+    for (;;) {
+        ssize_t size = recv(fd, buffer, sizeof buffer, 0);
+
+        if (size > 0) {
+            tool_text_add(to, buffer, (size_t)size);
+            return true;
+        }
+        if (size == 0)
+            errno = 0;
+        if (size == 0 || (errno != EAGAIN && errno != EINTR) || !wait_for(fd, POLLIN, until_ms))
+            return false;
+    }
+}
+
+static const char *meaning_of(int error)
+{
+    return error == ETIMEDOUT ? "no answer in time; --timeout SECONDS gives it longer"
+           : error            ? strerror(error)
+                              : "the answer was cut short";
+}
+
+static bool read_answer(int fd, double until_ms, tool_answer *answer, char reterr_why[WHY_SIZE])
+{
+    tool_text bytes = {0};
+    size_t head_size = 0, length = 0;
+    const char *why = NULL;
+
+    while (!why && (!head_size || bytes.size < head_size + length)) {
+        const char *end;
+
+        if (!read_more(fd, &bytes, until_ms)) {
+            why = meaning_of(errno);
+            break;
+        }
+        end = head_size ? NULL : memmem(bytes.at, bytes.size, "\r\n\r\n", 4);
+        if (end) {
+            bytes.at[end + 2 - bytes.at] = '\0';
+            head_size = (size_t)(end + 4 - bytes.at);
+            if (!parse_head(bytes.at, &answer->status, &length))
+                why = "this is not the admin port of a tavolad";
+        } else if (!head_size && bytes.size > HEAD_BYTES_MAX) {
+            why = "this is not the admin port of a tavolad";
+        }
+    }
+    if (why)
+        snprintf(reterr_why, WHY_SIZE, "%s", why);
+    else
+        tool_text_add(&answer->body, bytes.at + head_size, length);
+    tool_text_done(&bytes);
+    return !why;
+}
+
+bool tool_admin_ask(const tool_admin *admin, const tool_request *request, tool_answer *ret_answer,
+                    char reterr_why[WHY_SIZE])
+{
+    double until_ms = tool_now_ms() + (double)admin->timeout_ms;
+    int fd = open_socket(admin, request->token != NULL, until_ms, reterr_why);
+    tool_text bytes = {0};
+    bool is_well;
+
+    if (fd < 0)
+        return false;
+    write_request(admin, request, &bytes);
+    is_well = send_all(fd, &bytes, until_ms, &ret_answer->was_sent);
+    if (!is_well)
+        snprintf(reterr_why, WHY_SIZE, "%s", meaning_of(errno));
+    is_well = is_well && read_answer(fd, until_ms, ret_answer, reterr_why);
+    explicit_bzero(bytes.at, bytes.size);
+    tool_text_done(&bytes);
+    close(fd);
+    return is_well;
+}
+
+void tool_answer_done(tool_answer *answer)
+{
+    tool_text_done(&answer->body);
+}

@@ -1,0 +1,39 @@
+/*
+ * The admin port of tavolad: one request over one connection.  It is not of Azure Storage, so the
+ * library does not know it, and it speaks plain HTTP.
+ */
+#ifndef TOOL_ADMIN_H
+#define TOOL_ADMIN_H
+#include "text.h"
+#include "tool.h"
+
+/* Where it is, and how long it may take to answer. */
+typedef struct tool_admin {
+    const char *url;          /* as it was given, for messages */
+    char host[256], port[16]; /* without the brackets of IPv6 */
+    int64_t timeout_ms;       /* of each request */
+} tool_admin;
+
+typedef struct tool_request {
+    const char *method, *path;
+    const char *token; /* sent to this machine only; NULL: none */
+    const char *body;  /* JSON; NULL: none */
+} tool_request;
+
+/* {0} is none; free it with tool_answer_done. */
+typedef struct tool_answer {
+    int status;
+    tool_text body; /* never NULL after a request that worked */
+    bool was_sent;  /* false: the request has not left this machine */
+} tool_answer;
+
+/* --admin, $TAVOLA_ADMIN or http://127.0.0.1:10003.  Sends nothing. */
+tool_exit tool_admin_open(const tool_run *run, tool_admin *ret_admin);
+/* The token of --token-file, $TAVOLA_ADMIN_TOKEN_FILE or admin.token of --data; wipe it. */
+tool_exit tool_admin_token(const tool_run *run, tool_text *ret_token);
+/* Any status is an answer.  False, and a text that says why there is none. */
+bool tool_admin_ask(const tool_admin *admin, const tool_request *request, tool_answer *ret_answer,
+                    char reterr_why[200]);
+void tool_answer_done(tool_answer *answer);
+
+#endif

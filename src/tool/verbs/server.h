@@ -1,0 +1,23 @@
+/* What the verbs of a server share. */
+#ifndef TOOL_SERVER_H
+#define TOOL_SERVER_H
+#include "../admin.h"
+
+/* GET; what fails is told.  Free the answer in any case. */
+tool_exit tool_server_get(const tool_admin *admin, const char *path, tool_answer *ret_answer);
+/* An answer that is not the one that was hoped for. */
+tool_exit tool_server_refused(const tool_admin *admin, const tool_answer *answer);
+
+/* The answer of /backup. */
+typedef struct tool_backup_state {
+    uint64_t id, files, bytes, ms;
+    char state[16]; /* none, running, done, failed */
+} tool_backup_state;
+/* False when it is something else. */
+bool tool_backup_state_parse(const char *json, tool_backup_state *ret_state);
+/* 1234567 as "1.2 MB" */
+void tool_put_bytes(char ret_text[32], double bytes);
+
+tool_exit tool_server_backup(tool_run *run);
+
+#endif

@@ -1,0 +1,299 @@
+/*
+ * A backup: ask for it, look at it until it has ended.  The server makes it, under the user that it
+ * runs as; this only waits.
+ */
+#include "../output/output.h"
+#include "../transfer/progress.h"
+#include "server.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FIRST_PAUSE_MS = 20, PAUSE_MS = 300, FAILURES_MAX = 5 };
+
+/* ---- what the server says -------------------------------------------------------------------- */
+
+/* What is behind "name": in an object of tavolad, which writes no blanks; NULL: nothing. */
+static const char *find_member(const char *json, const char *name)
+{
+    char key[32];
+    int size = snprintf(key, sizeof key, "\"%s\":", name);
+    const char *found = strstr(json, key);
+
+    return found ? found + size : NULL;
+}
+
+static bool read_number(const char *json, const char *name, uint64_t *ret_number)
+{
+    const char *digits = find_member(json, name);
+
+    if (!digits || strspn(digits, "0123456789") == 0 || strspn(digits, "0123456789") > 19)
+        return false;
+    *ret_number = strtoull(digits, NULL, 10);
+    return true;
+}
+
+bool tool_backup_state_parse(const char *json, tool_backup_state *ret_state)
+{
+    const char *state = find_member(json, "state");
+    size_t size = state && *state == '"' ? strcspn(++state, "\"") : 0;
+
+    if (size == 0 || size >= sizeof ret_state->state || !read_number(json, "id", &ret_state->id) ||
+        !read_number(json, "files", &ret_state->files) ||
+        !read_number(json, "bytes", &ret_state->bytes) || !read_number(json, "ms", &ret_state->ms))
+        return false;
+    memcpy(ret_state->state, state, size);
+    ret_state->state[size] = '\0';
+    return true;
+}
+
+/* The text of "error", the last member; control characters in it are not worth more than a '?'. */
+static void read_error(const char *json, tool_text *ret_text)
+{
+    const char *at = find_member(json, "error");
+
+    tool_text_puts(ret_text, "");
+    if (!at || *at++ != '"')
+        return;
+    for (; *at && *at != '"'; at++) {
+        if (*at == '\\' && at[1] == 'u' && strspn(at + 2, "0123456789abcdefABCDEF") >= 4) {
+            tool_text_puts(ret_text, "?");
+            at += 5;
+        } else {
+            at += *at == '\\' && at[1];
+            tool_text_add(ret_text, at, 1);
+        }
+    }
+}
+
+/* ---- beginning ------------------------------------------------------------------------------- */
+
+/* {"dir": ..} with the path from the root: the server's folder is another. */
+static tool_exit make_body(const char *dir, tool_text *ret_path, tool_text *ret_body)
+{
+    char here[PATH_MAX];
+
+    if (dir[0] == '\0')
+        return tool_refuse("the name of a new folder for the backup is missing");
+    if (dir[0] != '/') {
+        if (!getcwd(here, sizeof here))
+            return tool_trouble("the path of this folder is not known: %s", strerror(errno));
+        while (strncmp(dir, "./", 2) == 0)
+            dir += 2;
+        tool_text_printf(ret_path, "%s/", strcmp(here, "/") == 0 ? "" : here);
+    }
+    tool_text_puts(ret_path, dir);
+    tool_text_puts(ret_body, "{\"dir\":\"");
+    for (const char *c = ret_path->at; *c; c++)
+        if ((unsigned char)*c < ' ')
+            tool_text_printf(ret_body, "\\u%04x", (unsigned)*c);
+        else
+            tool_text_printf(ret_body, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+    tool_text_puts(ret_body, "\"}");
+    return TOOL_OK;
+}
+
+/* Something that is no tavolad, or one of before there were backups. */
+static tool_exit check_answer(const tool_admin *admin, const tool_answer *answer,
+                              tool_backup_state *ret_state)
+{
+    if (answer->status != 200 && answer->status != 202)
+        return tool_server_refused(admin, answer);
+    return tool_backup_state_parse(answer->body.at, ret_state)
+               ? TOOL_OK
+               : tool_trouble("the server at %s does not answer as a tavolad does", admin->url);
+}
+
+static tool_exit tell_not_asked(const tool_admin *admin, const char *why)
+{
+    tool_trouble("the server at %s was not asked: %s", admin->url, why);
+    return TOOL_UNAVAILABLE;
+}
+
+static tool_exit begin(const tool_admin *admin, const char *token, const char *body,
+                       tool_backup_state *ret_state)
+{
+    tool_request request = {.method = "POST", .path = "/backup", .token = token, .body = body};
+    tool_answer answer = {0};
+    char why[200];
+    tool_exit exit;
+
+    if (tool_admin_ask(admin, &request, &answer, why))
+        exit = check_answer(admin, &answer, ret_state);
+    else if (answer.was_sent)
+        exit =
+            tool_trouble("it was sent to %s, no answer came (%s): it may have begun, see 'tavola "
+                         "server status'",
+                         admin->url, why);
+    else
+        exit = tell_not_asked(admin, why);
+    tool_answer_done(&answer);
+    return exit;
+}
+
+/* Before the token is read, and before it is sent: is a tavolad there? */
+static tool_exit look_first(const tool_admin *admin)
+{
+    tool_answer answer = {0};
+    tool_backup_state state;
+    tool_exit exit = tool_server_get(admin, "/backup", &answer);
+
+    if (!exit)
+        exit = check_answer(admin, &answer, &state);
+    tool_answer_done(&answer);
+    return exit;
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static void show(const tool_backup_state *state)
+{
+    char bytes[32];
+
+    tool_put_bytes(bytes, (double)state->bytes);
+    fprintf(stderr, "\r\033[K%" PRIu64 " files  %s  %.1f s", state->files, bytes,
+            (double)state->ms / 1000);
+    fflush(stderr);
+}
+
+/* False when Ctrl-C came. */
+static bool pause_ms(int ms)
+{
+    struct pollfd stop = {.fd = xfer_stop_fd(), .events = POLLIN};
+
+    poll(&stop, 1, ms);
+    return !xfer_stop_signal();
+}
+
+/* Another backup, or a new server: a folder of that name is a whole backup.  Its figures are not
+ * known then, and its id is 0. */
+static tool_exit judge_by_folder(const char *path, tool_backup_state *ret_state)
+{
+    struct stat stat;
+
+    ret_state->id = 0;
+    if (lstat(path, &stat) == 0 && S_ISDIR(stat.st_mode))
+        return TOOL_OK;
+    return tool_trouble("the server was restarted or makes another backup, and %s is not there: it "
+                        "has failed, see the server's log",
+                        path);
+}
+
+static tool_exit tell_failure(const char *json)
+{
+    tool_text error = {0};
+    tool_exit exit;
+
+    read_error(json, &error);
+    exit = tool_trouble("the backup has failed: %.1000s",
+                        error.size ? error.at : "see the server's log");
+    tool_text_done(&error);
+    return exit;
+}
+
+/* One look.  False when it has not ended; a few failures are not the end. */
+static bool look(const tool_admin *admin, const char *path, tool_backup_state *state, int *failures,
+                 tool_exit *ret_exit)
+{
+    tool_answer answer = {0};
+    uint64_t id = state->id;
+    char why[200];
+    bool is_over = true;
+
+    if (!tool_admin_ask(admin, &(tool_request){.method = "GET", .path = "/backup"}, &answer, why)) {
+        is_over = ++*failures >= FAILURES_MAX;
+        if (is_over) {
+            tool_trouble("the server at %s does not answer any more (%s): the backup is whole if "
+                         "%s is there",
+                         admin->url, why, path);
+            *ret_exit = TOOL_UNAVAILABLE;
+        }
+    } else if ((*ret_exit = check_answer(admin, &answer, state)) == TOOL_OK) {
+        *failures = 0;
+        if (state->id != id)
+            *ret_exit = judge_by_folder(path, state);
+        else if (strcmp(state->state, "failed") == 0)
+            *ret_exit = tell_failure(answer.body.at);
+        else
+            is_over = strcmp(state->state, "running") != 0;
+    }
+    tool_answer_done(&answer);
+    return is_over;
+}
+
+static tool_exit wait_until_done(const tool_admin *admin, const char *path,
+                                 tool_backup_state *state)
+{
+    bool is_shown = isatty(STDERR_FILENO);
+    int failures = 0, ms = FIRST_PAUSE_MS;
+    tool_exit exit = TOOL_OK;
+
+    xfer_stop_catch();
+    for (bool is_over = false; !is_over;) {
+        bool goes_on = pause_ms(ms);
+
+        if (is_shown)
+            fputs("\r\033[K", stderr); /* a message may follow */
+        if (!goes_on) {
+            exit = (tool_exit)(128 + xfer_stop_signal());
+            tool_note("the backup goes on in the server; 'tavola server status' says how it is");
+            break;
+        }
+        ms = ms * 2 < PAUSE_MS ? ms * 2 : PAUSE_MS;
+        is_over = look(admin, path, state, &failures, &exit);
+        if (is_shown && !is_over)
+            show(state);
+    }
+    xfer_stop_release();
+    return exit;
+}
+
+static void print_done(tool_output *output, const char *path, const tool_backup_state *state)
+{
+    tool_field fields[] = {
+        {"Folder", tavola_string(path)},
+        {"Files", tavola_int64((int64_t)state->files)},
+        {"Bytes", tavola_int64((int64_t)state->bytes)},
+        {"Milliseconds", tavola_int64((int64_t)state->ms)},
+    };
+
+    tool_output_record(output, fields, state->id ? sizeof fields / sizeof fields[0] : 1);
+}
+
+tool_exit tool_server_backup(tool_run *run)
+{
+    tool_text path = {0}, body = {0}, token = {0};
+    tool_output *output = NULL;
+    tool_backup_state state;
+    tool_admin admin;
+    tool_exit exit = tool_admin_open(run, &admin);
+
+    if (!exit)
+        exit = tool_output_open(run, false, &output);
+    if (exit)
+        return exit;
+    exit = make_body(run->args[0], &path, &body);
+    if (!exit)
+        exit = look_first(&admin);
+    if (!exit)
+        exit = tool_admin_token(run, &token);
+    if (!exit)
+        exit = begin(&admin, token.at, body.at, &state);
+    if (!exit)
+        exit = wait_until_done(&admin, path.at, &state);
+    if (!exit)
+        print_done(output, path.at, &state);
+    tool_output_close(output);
+    if (token.at)
+        explicit_bzero(token.at, token.room);
+    tool_text_done(&token);
+    tool_text_done(&path);
+    tool_text_done(&body);
+    return exit;
+}

@@ -1,0 +1,226 @@
+"""The verbs for those who run a server: status, check, metrics, backup."""
+
+import os
+import pathlib
+import shutil
+import socket
+import tempfile
+import threading
+
+from server import Server, free_ports
+from tavola import TavolaTest
+
+
+class OneAnswer:
+    """Something on a port that gives the same bytes to everybody, and keeps what it was sent."""
+
+    def __init__(self, answer):
+        self.answer = answer
+        self.asked = []
+
+    def __enter__(self):
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        threading.Thread(target=self.serve, daemon=True).start()
+        return self
+
+    def serve(self):
+        while True:
+            try:
+                peer, _ = self.socket.accept()
+            except OSError:
+                return
+            with peer:
+                self.asked.append(peer.recv(65536))
+                if self.answer is None:
+                    peer.recv(1)  # silence, until the other side goes
+                else:
+                    peer.sendall(self.answer)
+
+    def __exit__(self, *_):
+        self.socket.shutdown(socket.SHUT_RDWR)
+        self.socket.close()
+
+
+def http(status, body, more=""):
+    return (f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\n{more}\r\n{body}").encode()
+
+
+class Operators(TavolaTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        for name in [name for name in cls.env if name.startswith("TAVOLA_ADMIN")]:
+            del cls.env[name]
+        cls.env["TAVOLA_ADMIN"] = cls.server.admin_url
+        cls.backups = pathlib.Path(tempfile.mkdtemp(prefix="tavola-backups-"))
+        cls.addClassCleanup(shutil.rmtree, cls.backups)
+
+    def at(self, url):
+        return self.env | {"TAVOLA_ADMIN": url}
+
+    def token(self):
+        return pathlib.Path(self.server.data, "admin.token").read_text().strip()
+
+
+class Looking(Operators):
+    def test_status(self):
+        self.ok("table", "create", "Looked")
+        status, = self.lines("server", "status")
+        self.assertEqual((status["Server"], status["Health"], status["LastBackup"]),
+                         (self.server.admin_url, "ok", "none"))
+        self.assertRegex(status["Version"], r"\A\d+\.\d+\.\d+\Z")
+        self.assertEqual((status["Tables"], status["Queues"], status["ServerErrors"]), (1, 0, 0))
+        for name in ("Requests", "MemoryBytes", "DiskFreeBytes"):
+            self.assertGreater(status[name], 0, name)
+        self.assertLess(status["UptimeSeconds"], 3600)
+
+    def test_status_on_a_terminal(self):
+        code, shown = self.terminal("server", "status").end()
+        self.assertEqual(code, 0)
+        self.assertRegex(shown, r"Health .* ok")
+        self.assertRegex(shown, r"Uptime .* 0:\d\d:\d\d")
+        self.assertRegex(shown, r"Memory .* \d+\.\d MB")
+
+    def test_metrics(self):
+        text = self.ok("server", "metrics")
+        self.assertIn("\n# TYPE tavola_uptime_seconds gauge\ntavola_uptime_seconds ", text)
+        self.assertTrue(text.endswith("\n"))
+        self.fails(2, "server", "metrics", "-o", "json", says="leave out -o")
+
+    def test_metrics_of_somebody_else(self):
+        text = "a 1\n\x1b[2Jb\t2\n"
+        with OneAnswer(http(200, text)) as other:
+            self.assertEqual(self.ok("server", "metrics", env=self.at(other.url)), text)
+            code, shown = self.terminal("server", "metrics", env=self.at(other.url)).end()
+        self.assertEqual((code, shown), (0, "a 1\n\\x1b[2Jb\\t2\n"))
+
+    def test_check(self):
+        self.assertEqual(self.ok("server", "check"), "ok\n")
+        self.assertEqual(self.ok("server", "check", "--admin", self.server.admin_url + "/",
+                                 env=self.at("http://127.0.0.1:1")), "ok\n")
+        nobody = f"http://127.0.0.1:{free_ports(1)[0]}"
+        for verb in (("check",), ("status",), ("metrics",), ("backup", "/nowhere/new")):
+            self.fails(6, "server", *verb, env=self.at(nobody), says="Connection refused")
+
+    def test_a_server_that_is_not_well(self):
+        answer = http(503, "unhealthy: the disk is \x1b[31mfull\nunhealthy: a blob is damaged\n")
+        with OneAnswer(answer) as sick:
+            text = self.fails(1, "server", "check", env=self.at(sick.url),
+                              says="not well: the disk is .*full; a blob is damaged")
+            self.assertNotIn("\x1b", text)
+
+    def test_what_is_no_server(self):
+        long = "HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n"
+        for answer, says in (
+                (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", "not the admin port"),
+                (b"x" * 40000, "not the admin port|reset"),
+                (long.encode(), "not the admin port"),
+                (b"HTTP/1.1 200 OK\r\n\r\nok\n", "not the admin port"),
+                (http(200, "ok\n", "Transfer-Encoding: chunked\r\n"), "not the admin port"),
+                (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok\n", "cut short"),
+                (b"", "cut short"),
+                (None, "no answer in time")):
+            with self.subTest(answer=answer and answer[:60]), OneAnswer(answer) as other:
+                self.fails(6, "server", "check", "--timeout", "1", env=self.at(other.url),
+                           says=says)
+        with OneAnswer(http(404, "no\n")) as other:
+            self.fails(1, "server", "check", env=self.at(other.url), says="says 404: no")
+
+    def test_addresses(self):
+        for url in ("https://127.0.0.1:10003", "127.0.0.1:10003", "http://", "http://a b:1",
+                    "http://u:p@127.0.0.1:1", "http://127.0.0.1:0", "http://127.0.0.1:65536",
+                    "http://127.0.0.1:1/metrics", "http://[::1:1", "http://h\r\nX: y"):
+            with self.subTest(url):
+                self.fails(2, "server", "check", "--admin", url, says="is given as http://127")
+        self.fails(2, "server", "check", "-c", "UseDevelopmentStorage=true", says="--admin")
+
+    def test_a_name_that_is_not_served(self):
+        with OneAnswer(http(403, "this name is not served here\n")) as other:
+            self.fails(5, "server", "status", env=self.at(other.url), says="not served here")
+
+
+class BackingUp(Operators):
+    def backup(self, name, *flags):
+        return ("server", "backup", str(self.backups / name), *flags)
+
+    def test_a_server_starts_from_the_copy(self):
+        self.ok("table", "create", "Kept")
+        self.ok("insert", "Kept", "p", "r", "Name=Ada")
+        done, = self.lines(*self.backup('a "copy" \u00e9', "--data", self.server.data))
+        folder = self.backups / 'a "copy" \u00e9'
+        self.assertEqual(done["Folder"], str(folder))
+        self.assertGreater(done["Files"], 0)
+        self.assertGreater(done["Bytes"], 0)
+        self.assertEqual(self.lines("server", "status")[0]["LastBackup"], "done")
+        with Server(data=str(folder)) as copy:
+            env = self.env | {"AZURE_STORAGE_CONNECTION_STRING": copy.connection_string}
+            self.assertEqual(self.lines("get", "Kept", "p", "r", env=env)[0]["Name"], "Ada")
+
+    def test_a_path_from_here(self):
+        here = os.getcwd()
+        self.addCleanup(os.chdir, here)
+        os.chdir(self.backups)
+        done, = self.lines("server", "backup", "./relative", "--data", self.server.data)
+        self.assertEqual(done["Folder"], os.path.realpath(self.backups / "relative"))
+        self.assertTrue((self.backups / "relative").is_dir())
+
+    def test_a_folder_that_exists(self):
+        (self.backups / "taken").mkdir()
+        self.fails(1, *self.backup("taken", "--data", self.server.data), says="exists")
+        self.assertEqual(list((self.backups / "taken").iterdir()), [])
+        self.fails(1, *self.backup("no/such", "--data", self.server.data), says="has failed: ")
+        self.fails(2, *self.backup("../up", "--data", self.server.data), says="400: .*'\\.\\.'")
+        self.fails(2, *self.backup("format", "--data", self.server.data, "-o", "nope"),
+                   says="no format")
+        self.assertFalse((self.backups / "format").exists())
+
+    def test_tokens(self):
+        wrong = self.home / "token"
+        for text, mode, code, says in (("0" * 64, 0o600, 5, "401"), ("", 0o600, 2, "not hold"),
+                                       ("a\x01b", 0o600, 2, "not hold"),
+                                       ("x" * 300, 0o600, 2, "not hold"),
+                                       (self.token(), 0o644, 2, "chmod 600")):
+            with self.subTest(text=text, mode=oct(mode)):
+                wrong.write_text(text)
+                wrong.chmod(mode)
+                said = self.fails(code, *self.backup("secret", "--token-file", str(wrong)),
+                                  says=says)
+                self.assertNotIn(self.token(), said)
+        self.fails(2, *self.backup("secret", "--data", str(self.home)), says="no token in")
+        self.fails(2, *self.backup("secret"), says="no token in ./data/admin.token")
+        self.fails(1, *self.backup("secret", "--token-file", "/"), says="not a file")
+        self.assertFalse((self.backups / "secret").exists())
+        self.ok(*self.backup("by-environment"), env=self.env | {
+            "TAVOLA_ADMIN_TOKEN_FILE": os.path.join(self.server.data, "admin.token")})
+
+    def test_the_token_goes_to_a_tavolad_only(self):
+        with OneAnswer(http(200, "hello\n")) as other:
+            self.fails(1, *self.backup("lost", "--data", self.server.data),
+                       env=self.at(other.url), says="as a tavolad does")
+            self.assertEqual([asked.split(b"\r\n")[0] for asked in other.asked],
+                             [b"GET /backup HTTP/1.1"])
+            self.assertNotIn(self.token().encode(), b"".join(other.asked))
+
+    def test_one_that_fails_on_the_way(self):
+        state = ('{"id":1,"state":"failed","files":0,"bytes":0,"ms":3,'
+                 '"error":"no \\"space\\" left"}\n')
+        with OneAnswer(http(200, state)) as other:
+            self.fails(1, *self.backup("full", "--data", self.server.data),
+                       env=self.at(other.url), says='has failed: no "space" left')
+
+    def test_ctrl_c_while_it_runs(self):
+        state = '{"id":1,"state":"running","files":7,"bytes":1200000,"ms":2500}\n'
+        with OneAnswer(http(200, state)) as other:
+            terminal = self.terminal(*self.backup("long", "--data", self.server.data),
+                                     env=self.at(other.url))
+            terminal.read_until("7 files  1.2 MB  2.5 s")
+            terminal.type("\x03")
+            code, shown = terminal.end()
+        self.assertEqual(code, 130)
+        self.assertIn("the backup goes on in the server", shown)
+
+    def test_on_a_terminal(self):
+        code, shown = self.terminal(*self.backup("shown", "--data", self.server.data)).end()
+        self.assertEqual(code, 0)
+        self.assertRegex(shown, "Files")

@@ -627,6 +627,25 @@ static bool is_where_emulators_are(const tv_server *server)
            server->served[SERVED_QUEUE].port == 10001 && server->served[SERVED_TABLE].port == 10002;
 }
 
+/* How to use the command line tool, if it lies beside this program. */
+static void print_tool(bool is_found_by_itself)
+{
+    char path[4096];
+    ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
+
+    if (size <= 0)
+        return;
+    path[size] = '\0';
+
+    char *name = strrchr(path, '/');
+
+    if (name == NULL || (size_t)(name - path) + sizeof "/tavola" > sizeof path)
+        return;
+    memcpy(name, "/tavola", sizeof "/tavola");
+    if (access(path, X_OK) == 0)
+        printf("Command line: %s %s\n", path, is_found_by_itself ? "table list" : "help");
+}
+
 void tv_server_print_ready(const tv_server *server)
 {
     const tv_config *config = &server->config;
@@ -653,8 +672,13 @@ void tv_server_print_ready(const tv_server *server)
         printf("%s=%s://%s:%d/%s;", server->served[i].key, scheme, host, server->served[i].port,
                account->name);
     printf("\n");
-    if (account->is_development && is_where_emulators_are(server))
+
+    bool is_simple = account->is_development && is_where_emulators_are(server);
+
+    if (is_simple)
         printf("or simply: UseDevelopmentStorage=true\n");
-    printf("\nCtrl-C ends it.\n");
+    printf("\n");
+    print_tool(is_simple);
+    printf("Ctrl-C ends it.\n");
     fflush(stdout);
 }

@@ -6,6 +6,7 @@ import shutil
 import socket
 import tempfile
 import threading
+import time
 
 from server import Server, free_ports
 from tavola import TavolaTest
@@ -64,6 +65,15 @@ class Operators(TavolaTest):
 
 
 class Looking(Operators):
+    def test_the_server_tells_how_to_call_the_tool(self):
+        tool = pathlib.Path(self.server.program).resolve().parent / "tavola"
+        if not tool.exists():
+            self.skipTest("the tool does not lie beside the server")
+        deadline = time.monotonic() + 10  # it answers before it has printed
+        while "Ctrl-C ends it.\n" not in self.server.log() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertIn(f"\n\nCommand line: {tool} help\nCtrl-C ends it.\n", self.server.log())
+
     def test_status(self):
         self.ok("table", "create", "Looked")
         status, = self.lines("server", "status")

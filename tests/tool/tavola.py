@@ -14,6 +14,7 @@ import pathlib
 import re
 import select
 import shutil
+import signal
 import struct
 import subprocess
 import tempfile
@@ -29,16 +30,21 @@ TIMEOUT_S = 60
 OURS = re.compile("AZURE_|XDG_|NO_COLOR|COLUMNS|TERM$|HOME$|.*_proxy$", re.IGNORECASE)
 
 
+def take_terminal():
+    """Make it the controlling one, so that Ctrl-C reaches the program, whatever its parents ignore."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Terminal:
     """The program on a terminal of its own; what it shows, and what is typed."""
 
     def __init__(self, command, env, width=80):
         self.fd, slave = os.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-        # Its controlling terminal, so that Ctrl-C reaches it.
         self.process = subprocess.Popen(
             command, stdin=slave, stdout=slave, stderr=slave, env=env, start_new_session=True,
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+            preexec_fn=take_terminal)
         os.close(slave)
         self.shown = b""
 

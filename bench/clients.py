@@ -111,7 +111,7 @@ class Clients:
                                    KEY, TABLE, rows, IN_FLIGHT, self.options.seconds], pinned=0))
         self.add("point reads, 64 in flight", "wrk", wrk)
         self.add("", "libtavola", ours, f"{ours.cpu_us / wrk.cpu_us:.2f} of wrk's CPU", "<= 2")
-        self.add("", "libtavola, one core", one, f"{one.rate / js.rate:.0f} times the SDK's rate",
+        self.add("", "libtavola, one core", one, f"{one.rate / js.rate:.1f} times the SDK's rate",
                  ">= 20")
         self.add("", "@azure/data-tables, one core", js)
 

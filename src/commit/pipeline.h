@@ -41,6 +41,13 @@ typedef struct tv_write {
      */
     void (*undo)(struct tv_write *write);
     size_t bytes;  /* about what it writes; 0 when that is little.  See queue.h */
+    /**
+     * Rows that the function will ask for, as far as that is known: they are fetched for the
+     * whole group at once where reading one by one would cost a round trip each.  A row that
+     * is not among them is read when it is asked for.  May be NULL.
+     */
+    const tv_slice *reads;
+    size_t read_count;
     tv_err result; /* the function's own error, or that of the engine */
     /* For commit/ alone. */
     uint16_t lane, place;

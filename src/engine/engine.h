@@ -8,6 +8,10 @@
  * batch touches one or more partitions, and an engine may demand no more of the
  * storage beneath it than an atomic conditional write to one partition.
  *
+ * A shared engine may cut its keyspace into ranges, at the beginnings of
+ * partitions, and a batch may then touch the partitions of one range only.
+ * Which range a partition is in can change at any time.
+ *
  * Writes are conditional.  A batch carries, in addition to its puts and
  * deletes, what its author has read ("expectations").  An engine whose rows
  * nobody else can change between a committer's read and its write says
@@ -23,6 +27,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/mailbox.h"
 #include "base/meter.h"
 #include "base/read_mode.h"
 #include "engine/write_batch.h"
@@ -33,12 +38,26 @@
 typedef struct tv_engine tv_engine;
 typedef struct tv_iter tv_iter;
 
+/** One row read without waiting, among others: see tv_engine_ops.read. */
+typedef struct tv_engine_read {
+    tv_mail mail;          /* comes back to `reply_to` */
+    tv_mailbox *reply_to;
+    tv_slice key;          /* lives until the mail is delivered */
+    tv_arena *arena;       /* lent: the value is put there */
+    tv_slice value;        /* result */
+    tv_err result;         /* as that of get */
+    struct tv_engine_read *next; /* for the engine */
+} tv_engine_read;
+
 typedef struct tv_engine_ops {
     /** "memory", "rocksdb", "rados". */
     const char *name;
 
     /** Others may write the same rows, see above. */
     bool is_shared;
+
+    /** What an iterator gives is one view of all rows, see iter_new. */
+    bool has_snapshots;
 
     /** Read one row into `arena`.  TV_ERR_NOT_FOUND, TV_ERR_WOULD_BLOCK, TV_ERR_IO, TV_ERR_CORRUPT.
      */
@@ -48,6 +67,9 @@ typedef struct tv_engine_ops {
     /**
      * Open an iterator over the keys in [from, to), a consistent snapshot taken
      * now.  It has no position until tv_iter_seek.  May wait for the disk.
+     *
+     * Without `has_snapshots`: a row that is there all the time is met, once; others
+     * may or may not be.  The rows of one partition come in pages, each one view.
      */
     tv_err (*iter_new)(tv_engine *engine, tv_slice from, tv_slice to, tv_iter **ret_iter);
 
@@ -59,9 +81,37 @@ typedef struct tv_engine_ops {
      * written; a freeing batch is accepted down to a second, smaller reserve, so
      * that a full disk can be relieved.  TV_ERR_IO: the outcome is unknown until a
      * restart; the engine then refuses all further writes.  No other error leaves
-     * the outcome open.
+     * the outcome open.  TV_ERR_MOVED: its rows are not in one range, nothing was
+     * written; the author makes other groups.
+     *
+     * A shared engine also sees to it that instants grow in each range, whatever
+     * the nodes' clocks say: TV_ERR_CONFLICT when batch->stamp is not later than
+     * that of every batch before it; instants (instant.h) are then later.
      */
     tv_err (*write)(tv_engine *engine, const tv_write_batch *batch);
+
+    /*
+     * What shared engines have and local ones need not: NULL there.
+     */
+
+    /** Read one row without waiting; reads are gathered, many of them cost as one.  Any thread. */
+    void (*read)(tv_engine *engine, tv_engine_read *read);
+
+    /**
+     * Read rows of one range in one view: values in `arena`, data is NULL for a row that is
+     * not there.  TV_ERR_MOVED when they are not of one range.
+     */
+    tv_err (*get_many)(tv_engine *engine, const tv_slice *keys, size_t count, tv_arena *arena,
+                       tv_slice *ret_values);
+
+    /** A number for the range in which a partition is now.  Never waits. */
+    uint64_t (*range_of)(tv_engine *engine, tv_slice partition);
+
+    /**
+     * No read or write of [from, to) that another node began before this call takes effect after
+     * it, and every node has looked at the catalogues again before it reads or writes there.
+     */
+    tv_err (*fence)(tv_engine *engine, tv_slice from, tv_slice to);
 
     /**
      * Remove every key in [from, to), durably, in one operation whose cost does

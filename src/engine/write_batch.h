@@ -5,6 +5,8 @@
 #ifndef TV_ENGINE_WRITE_BATCH_H
 #define TV_ENGINE_WRITE_BATCH_H
 
+#include <stdint.h>
+
 #include "base/err.h"
 #include "base/slice.h"
 
@@ -26,6 +28,7 @@ typedef struct tv_write_batch {
     tv_change *changes;
     size_t count, size;
     bool is_freeing; /* it frees space in the end: see tv_engine_ops.write */
+    int64_t stamp;   /* the latest instant in it; 0 for none: see tv_engine_ops.write */
 } tv_write_batch;
 
 /** Append one change.  Changes to one key apply in order; expectations are tested before all of

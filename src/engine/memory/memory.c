@@ -339,9 +339,9 @@ static void close_engine(tv_engine *engine)
 
 #define MEMORY_OPS(shared)                                                                         \
     {                                                                                              \
-        .name = "memory", .is_shared = (shared), .get = get, .iter_new = iter_new,                 \
-        .write = write_batch, .drop_range = drop_range, .backup = backup, .check = check,          \
-        .metrics = metrics, .close = close_engine,                                                 \
+        .name = "memory", .is_shared = (shared), .has_snapshots = true, .get = get,                \
+        .iter_new = iter_new, .write = write_batch, .drop_range = drop_range, .backup = backup,    \
+        .check = check, .metrics = metrics, .close = close_engine,                                 \
     }
 
 static const tv_engine_ops memory_ops = MEMORY_OPS(false);

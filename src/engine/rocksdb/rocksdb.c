@@ -488,6 +488,7 @@ static void close_engine(tv_engine *engine)
 static const tv_engine_ops rocksdb_ops = {
     .name = "rocksdb",
     .is_shared = false,
+    .has_snapshots = true,
     .get = get,
     .iter_new = iter_new,
     .write = write_batch,

@@ -236,6 +236,12 @@ class Import(Transfer):
                         says=f"imported {MANY - done:,} entities.*\n")
                 self.check_all(table, path)
 
+    def test_what_exists_and_is_skipped_counts_from_the_first_line_on(self):
+        table, lines = self.table(), "".join(line(i) for i in range(3_000))
+        for _ in range(2):
+            self.ok("import", table, "-", "--on-conflict", "skip", stdin=lines,
+                    says="imported 3,000 entities.*\n")
+
     def test_a_server_that_goes_away(self):
         with Server() as server:
             self.env = self.env | {"AZURE_STORAGE_CONNECTION_STRING": server.connection_string}

@@ -241,6 +241,7 @@ static bool run_part(import_run *import)
     bool is_more = true;
 
     save_state(import, PART_RECORDS);
+    import->load.written = import->load.existing = 0; /* from here on: some are known at once */
     for (unsigned i = 0; i < PART_RECORDS && is_more && !must_stop(import); i++) {
         is_more = read_record(import);
         if (i % LOOK_UP_EACH)
@@ -253,7 +254,6 @@ static bool run_part(import_run *import)
     /* A line that stops the import is the first that is not done. */
     if (!(import->is_at_bad && must_stop_for_bad(import)))
         xfer_reader_end(&import->reader);
-    import->load.written = import->load.existing = 0;
     xfer_load_drain(&import->load, import->run);
     import->done += import->load.written + import->load.existing;
     xfer_lines_clear(&import->lines);

@@ -30,6 +30,7 @@
     X(PREFIX, "prefix", 0, "TEXT", "only names that begin with this")                              \
     X(DELIMITER, "delimiter", 0, "TEXT", "list what names have up to this only once")              \
     X(PARTITIONS, "partitions", 0, NULL, "each partition key once: one request for each")          \
+    X(PROPERTIES, "properties", 0, NULL, "each property with its types, and how many have it")     \
     X(HIDDEN, "hidden", 0, "SECONDS", "hide the message from others for this time")                \
     X(TTL, "ttl", 0, "SECONDS", "the message is gone after this time; -1: never")                  \
     X(BASE64, "base64", 0, NULL, "the text of the message is the base64 of its bytes")             \

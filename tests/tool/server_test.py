@@ -9,7 +9,7 @@ import threading
 import time
 
 from server import Server, free_ports
-from tavola import TavolaTest
+from tavola import TavolaTest, needs_tavolad
 
 
 class OneAnswer:
@@ -64,6 +64,7 @@ class Operators(TavolaTest):
         return pathlib.Path(self.server.data, "admin.token").read_text().strip()
 
 
+@needs_tavolad("it has no admin port")
 class Looking(Operators):
     def test_the_server_tells_how_to_call_the_tool(self):
         tool = pathlib.Path(self.server.program).resolve().parent / "tavola"
@@ -150,6 +151,7 @@ class Looking(Operators):
             self.fails(5, "server", "status", env=self.at(other.url), says="not served here")
 
 
+@needs_tavolad("it has no admin port")
 class BackingUp(Operators):
     def backup(self, name, *flags):
         return ("server", "backup", str(self.backups / name), *flags)

@@ -101,7 +101,8 @@ class OnATerminal(TavolaTest):
         self.ok("queue", "create", "asked")
         self.ok("container", "create", "asked")
         self.ok("blob", "upload", "asked", "b", "-", stdin="x")
-        self.ok("table", "policy", "set", "People", "pol", "--permissions", "r")
+        self.ok("table", "policy", "set", "People", "pol", "--permissions", "r", "--start",
+                "2026-01-01", "--expiry", "+1d")
         for words in (("delete", "People", "Sales", "1"),
                       ("delete", "People", "--where", "Age gt 0"),
                       ("table", "delete", "People"), ("queue", "delete", "asked"),

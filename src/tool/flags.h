@@ -69,7 +69,9 @@
       "the admin port of a tavolad; $TAVOLA_ADMIN, or http://127.0.0.1:10003")                     \
     X(TOKEN_FILE, "token-file", 0, "FILE",                                                         \
       "where its token is; $TAVOLA_ADMIN_TOKEN_FILE, or admin.token of --data")                    \
-    X(DATA, "data", 0, "DIR", "the data folder of the server; ./data")
+    X(DATA, "data", 0, "DIR", "the data folder of the server; ./data")                             \
+    X(BASE, "base", 0, "DIR",                                                                      \
+      "an earlier backup, on the same disk as the new one, to share files with")
 
 enum tool_flag_id {
 #define X(id, name, letter, value, help) TOOL_FLAG_##id,

@@ -169,6 +169,17 @@ class BackingUp(Operators):
             env = self.env | {"AZURE_STORAGE_CONNECTION_STRING": copy.connection_string}
             self.assertEqual(self.lines("get", "Kept", "p", "r", env=env)[0]["Name"], "Ada")
 
+    def test_a_base(self):
+        data = ("--data", self.server.data)
+        self.ok(*self.backup("monday", *data))
+        done, = self.lines(*self.backup("tuesday", "--base", str(self.backups / "monday"), *data))
+        self.assertLess(done["Written"], done["Bytes"])
+        self.assertTrue((self.backups / "tuesday").is_dir())
+        self.fails(1, *self.backup("never", "--base", str(self.backups), *data),
+                   says="has failed: the base is not a backup")
+        self.fails(2, *self.backup("never", "--base", "", *data), says="folder is empty")
+        self.assertFalse((self.backups / "never").exists())
+
     def test_a_path_from_here(self):
         here = os.getcwd()
         self.addCleanup(os.chdir, here)
@@ -215,14 +226,14 @@ class BackingUp(Operators):
             self.assertNotIn(self.token().encode(), b"".join(other.asked))
 
     def test_one_that_fails_on_the_way(self):
-        state = ('{"id":1,"state":"failed","files":0,"bytes":0,"ms":3,'
+        state = ('{"id":1,"state":"failed","files":0,"bytes":0,"written":0,"ms":3,'
                  '"error":"no \\"space\\" left"}\n')
         with OneAnswer(http(200, state)) as other:
             self.fails(1, *self.backup("full", "--data", self.server.data),
                        env=self.at(other.url), says='has failed: no "space" left')
 
     def test_ctrl_c_while_it_runs(self):
-        state = '{"id":1,"state":"running","files":7,"bytes":1200000,"ms":2500}\n'
+        state = '{"id":1,"state":"running","files":7,"bytes":1200000,"written":0,"ms":2500}\n'
         with OneAnswer(http(200, state)) as other:
             terminal = self.terminal(*self.backup("long", "--data", self.server.data),
                                      env=self.at(other.url))

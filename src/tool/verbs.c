@@ -3,7 +3,6 @@
 
 const tool_verb *const tool_verb_tables[] = {
     tool_table_verbs,
-    tool_stats_verbs,
     tool_entity_verbs,
     tool_query_verbs,
     tool_transfer_verbs,

@@ -4,7 +4,6 @@
 #include "tool.h"
 
 extern const tool_verb tool_table_verbs[];
-extern const tool_verb tool_stats_verbs[];
 extern const tool_verb tool_entity_verbs[];
 extern const tool_verb tool_query_verbs[];
 extern const tool_verb tool_transfer_verbs[]; /* transfer/ */

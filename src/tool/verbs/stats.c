@@ -6,7 +6,7 @@
 #include "../text.h"
 #include "../transfer/progress.h"
 #include "../values.h"
-#include "../verbs.h"
+#include "resource.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -262,7 +262,7 @@ static tool_exit service_stats(tool_run *run)
     return tool_output_one(run, fields, sizeof fields / sizeof fields[0]);
 }
 
-static tool_exit show_stats(tool_run *run)
+tool_exit tool_table_stats(tool_run *run)
 {
     if (run->arg_count)
         return table_stats(run);
@@ -270,13 +270,3 @@ static tool_exit show_stats(tool_run *run)
         return tool_refuse("--properties are those of a table: name it");
     return service_stats(run);
 }
-
-const tool_verb tool_stats_verbs[] = {
-    {"table stats", "[TABLE [FILTER [VALUE]...]]",
-     "What is in a table: reads all of it; without one, how far the second region is", 0, -1,
-     TOOL_BIT(PROPERTIES), .run = show_stats,
-     .examples =
-         "  tavola table stats Employees\n"
-         "  tavola table stats Employees \"PartitionKey eq ?\" Sales --properties -o csv\n"},
-    {0},
-};

@@ -204,7 +204,8 @@ static tool_exit print_properties(const tool_run *run, const tally *stats)
 
 static tool_exit print(const tool_run *run, tally *stats)
 {
-    qsort(stats->properties, stats->property_count, sizeof *stats->properties, compare);
+    if (stats->property_count)
+        qsort(stats->properties, stats->property_count, sizeof *stats->properties, compare);
     if (stats->unlisted)
         tool_note("there are more than %d properties; %" PRIu64 " values of others are not listed",
                   PROPERTIES_MAX, stats->unlisted);

@@ -46,10 +46,10 @@ bool tool_backup_state_parse(const char *json, tool_backup_state *ret_state)
 
     if (size == 0 || size >= sizeof ret_state->state || !read_number(json, "id", &ret_state->id) ||
         !read_number(json, "files", &ret_state->files) ||
-        !read_number(json, "bytes", &ret_state->bytes) ||
-        !read_number(json, "written", &ret_state->written) ||
-        !read_number(json, "ms", &ret_state->ms))
+        !read_number(json, "bytes", &ret_state->bytes) || !read_number(json, "ms", &ret_state->ms))
         return false;
+    if (!read_number(json, "written", &ret_state->written))
+        ret_state->written = ret_state->bytes; /* an older server does not tell */
     memcpy(ret_state->state, state, size);
     ret_state->state[size] = '\0';
     return true;

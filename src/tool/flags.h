@@ -59,7 +59,7 @@
     X(CREATE, "create", 0, NULL, "make the table if it does not exist")                            \
     X(ERRORS, "errors", 0, "FILE", "keep bad lines there, with their numbers and what is wrong")   \
     X(SKIP_BAD, "skip-bad", 0, NULL, "go on behind a bad line instead of stopping at it")          \
-    X(RESUME, "resume", 0, NULL, "go on where an import of this file has stopped")                 \
+    X(RESUME, "resume", 0, NULL, "go on where an interrupted run of the same has stopped")         \
     X(FROM_LINE, "from-line", 0, "NUMBER", "leave out what is before this line of the file")       \
     X(DRY_RUN, "dry-run", 0, NULL, "read and check the file, write nothing")                       \
     X(TIMESTAMPS, "timestamps", 0, NULL, "write the Timestamps of entities, too")                  \

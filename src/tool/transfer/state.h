@@ -32,4 +32,7 @@ xfer_state_found xfer_state_read(const char *path, const char *target, xfer_stat
 /** False, with errno, when it cannot be written. */
 bool xfer_state_write(const char *path, const char *target, const xfer_state *state);
 
+/** Put a text in the place of a small file, as a whole; false, with errno, when that fails. */
+bool xfer_state_replace(const char *path, const char *text, size_t size);
+
 #endif

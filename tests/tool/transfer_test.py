@@ -77,6 +77,12 @@ class Import(Transfer):
         self.assertEqual([e["RowKey"] for e in self.lines("export", table)],
                          ["r0000001", "r0000002", "r0000003"])
 
+    def test_entities_that_were_skipped_are_counted(self):
+        table, text = self.table(), "".join(line(i) for i in range(3000))
+        self.ok("import", table, "-", stdin=text, says="imported 3,000 .*\n")
+        self.ok("import", table, "-", "--on-conflict", "skip", stdin=text,
+                says="imported 3,000 .*\n")
+
     def test_the_same_key_twice_is_named_by_its_second_line(self):
         table = self.table()
         self.stops(4, "import", table, "-", stdin=line(1) + line(2) + line(1, A=1),

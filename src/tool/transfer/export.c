@@ -19,6 +19,7 @@
 #include "mark.h"
 #include "pages.h"
 #include "progress.h"
+#include "state.h"
 #include "transfer.h"
 #include "writer.h"
 
@@ -81,6 +82,7 @@ static tool_exit find_mark(export_run *job)
     gather_facts(job);
     found = xfer_mark_read(path, "export", job->facts, &job->mark, &differs);
     if (!job->is_resumed) {
+        xfer_mark_done(&job->mark);
         if (found == XFER_MARK_NONE || tool_has(job->run, TOOL_FLAG_OVERWRITE))
             return TOOL_OK;
         return tool_refuse("%s: an export to this file has stopped; --resume goes on there, "
@@ -166,7 +168,7 @@ static tool_exit open_file(export_run *job)
     int flags = job->is_resumed ? 0 : O_CREAT | O_TRUNC;
 
     if (!job->is_resumed)
-        unlink(job->mark_path.at);
+        xfer_state_remove(job->mark_path.at);
     tool_text_printf(&job->partial, "%s.partial", job->path);
     job->fd = open(job->partial.at, O_RDWR | O_CLOEXEC | flags, 0666);
     if (job->fd < 0)
@@ -232,7 +234,7 @@ static const char *publish(export_run *job)
     if ((fsync(job->fd) != 0 && errno != EINVAL) || rename(result, job->path) != 0)
         return strerror(errno);
     if (job->mark_path.size)
-        unlink(job->mark_path.at);
+        xfer_state_remove(job->mark_path.at);
     return NULL;
 }
 
@@ -246,6 +248,11 @@ static void close_output(export_run *job, bool is_complete)
     /* What cannot be resumed is of no use. */
     if (job->partial.size && (is_complete || !job->is_marked))
         unlink(job->partial.at);
+}
+
+static void release(export_run *job)
+{
+    tool_names_free(job->select);
     tool_text_done(&job->partial);
     tool_text_done(&job->spare);
     tool_text_done(&job->mark_path);
@@ -376,7 +383,7 @@ tool_exit xfer_export(tool_run *run)
         exit = find_mark(&job);
     if (!exit)
         exit = run_export(&job, table, query);
-    tool_names_free(job.select);
+    release(&job);
     tavola_query_free(query);
     tavola_table_close(table);
     return exit;

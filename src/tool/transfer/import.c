@@ -23,10 +23,11 @@
 #include "transfer.h"
 
 enum {
-    PART_RECORDS = XFER_LINES_MAX,
-    PART_SECONDS = 10,  /* a slow service shall not have to do much again, either */
+    PART_RECORDS = XFER_PART_ENTITIES,
     LOOK_UP_EACH = 256, /* records between two looks at the clock */
 };
+
+_Static_assert((int)PART_RECORDS <= (int)XFER_LINES_MAX, "the lines of a part are known");
 
 typedef struct import_run {
     tool_run *run;
@@ -65,21 +66,6 @@ static bool must_stop_for_bad(const import_run *import)
     return import->bad.count && !import->is_skipping;
 }
 
-/* Whether the table has the entity just so. */
-static bool is_there(const import_run *import, const tavola_entity *entity)
-{
-    tavola_entity *stored = NULL;
-    xfer_tally wanted = {0}, found = {0};
-
-    if (tavola_get(import->load.table, tavola_entity_partition_key(entity),
-                   tavola_entity_row_key(entity), NULL, &stored) != TAVOLA_OK)
-        return false;
-    xfer_tally_add(&wanted, entity);
-    xfer_tally_add(&found, stored);
-    tavola_entity_free(stored);
-    return memcmp(&wanted, &found, sizeof wanted) == 0;
-}
-
 static bool on_refused(void *user, const tavola_entity *entity, tavola_err err, const char *code)
 {
     import_run *import = user;
@@ -87,7 +73,7 @@ static bool on_refused(void *user, const tavola_entity *entity, tavola_err err, 
     char *json;
 
     if (err == TAVOLA_ERR_EXISTS && origin && origin->record <= import->doubtful_until &&
-        is_there(import, entity))
+        xfer_load_has(&import->load, entity))
         return true;
 
     json = tavola_entity_json(entity);
@@ -240,6 +226,7 @@ static bool run_part(import_run *import)
     double began_s = xfer_now_s();
     bool is_more = true;
 
+    import->load.written = import->load.existing = 0;
     save_state(import, PART_RECORDS);
     import->load.written = import->load.existing = 0; /* from here on: some are known at once */
     for (unsigned i = 0; i < PART_RECORDS && is_more && !must_stop(import); i++) {
@@ -248,7 +235,7 @@ static bool run_part(import_run *import)
             continue;
         xfer_progress_show(&import->progress, import->entities, import->reader.input.raw_bytes,
                            import->file_bytes);
-        if (xfer_now_s() - began_s > PART_SECONDS)
+        if (xfer_now_s() - began_s > XFER_PART_SECONDS)
             break;
     }
     /* A line that stops the import is the first that is not done. */
@@ -311,7 +298,7 @@ static tool_exit finish(import_run *import)
 
     if (exit == TOOL_OK || is_untouched(import)) {
         if (import->state_path && !import->is_dry)
-            unlink(import->state_path);
+            xfer_state_remove(import->state_path);
     } else if (!import->is_dry) {
         if (!import->load.trouble && !import->bad.out.error && import->load.failed == 0)
             save_state(import, 0);

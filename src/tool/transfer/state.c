@@ -86,3 +86,13 @@ bool xfer_state_write(const char *path, const char *target, const xfer_state *st
     tool_text_done(&text);
     return has_worked;
 }
+
+void xfer_state_remove(const char *path)
+{
+    tool_text spare = {0};
+
+    unlink(path);
+    tool_text_printf(&spare, "%s.new", path);
+    unlink(spare.at);
+    tool_text_done(&spare);
+}

@@ -32,6 +32,9 @@ xfer_state_found xfer_state_read(const char *path, const char *target, xfer_stat
 /** False, with errno, when it cannot be written. */
 bool xfer_state_write(const char *path, const char *target, const xfer_state *state);
 
+/** Remove such a file, and what a killed run may have left of the next one. */
+void xfer_state_remove(const char *path);
+
 /** Put a text in the place of a small file, as a whole; false, with errno, when that fails. */
 bool xfer_state_replace(const char *path, const char *text, size_t size);
 

@@ -54,6 +54,7 @@ const tool_verb tool_transfer_verbs[] = {
          TOOL_BIT(RESUME),
      .run = xfer_export},
     {"copy", "TABLE [-c FROM] [TABLE] [-c TO]", "Copy all entities to another table or account", 1,
-     2, LOADING | TOOL_BIT(WHERE) | TOOL_BIT(VERIFY), .run = xfer_copy, .is_pair = true},
+     2, LOADING | TOOL_BIT(WHERE) | TOOL_BIT(VERIFY) | TOOL_BIT(RESUME), .run = xfer_copy,
+     .is_pair = true},
     {0},
 };

@@ -171,21 +171,8 @@ static char **complete(const char *text, int start, int end)
 /* Where the lines of earlier shells are; readable by its owner alone. */
 static bool find_history(tool_text *ret_path)
 {
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-
-    if (state && state[0] == '/')
-        tool_text_puts(ret_path, state);
-    else if (home && *home)
-        tool_text_printf(ret_path, "%s/.local/state", home);
-    else
+    if (!tool_state_folder(ret_path))
         return false;
-    tool_text_puts(ret_path, "/tavola");
-    for (char *slash = strchr(ret_path->at + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(ret_path->at, 0700);
-        *slash = '/';
-    }
-    mkdir(ret_path->at, 0700);
     tool_text_puts(ret_path, "/history");
     return true;
 }

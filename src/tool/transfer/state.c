@@ -28,15 +28,15 @@ xfer_state_found xfer_state_read(const char *path, const char *target, xfer_stat
 
     if (file == NULL)
         return errno == ENOENT ? XFER_STATE_NONE : XFER_STATE_BROKEN;
-    if (fgets(version, sizeof version, file) && strcmp(version, "tavola import 1\n") == 0 &&
+    if (fgets(version, sizeof version, file) && strcmp(version, "tavola import 2\n") == 0 &&
         fgets(line, sizeof line, file))
         found = fscanf(file,
-                       "offset %" SCNu64 "\nline %" SCNu64 "\ndigest %" SCNx64 "\nerrors %" SCNu64
-                       "\ndoubtful %" SCNu64,
-                       &state.place.offset, &state.place.line, &state.digest, &state.errors_bytes,
-                       &state.doubtful);
+                       "file %" SCNu64 "\nfiles %" SCNx64 "\noffset %" SCNu64 "\nline %" SCNu64
+                       "\ndigest %" SCNx64 "\nerrors %" SCNu64 "\ndoubtful %" SCNu64,
+                       &state.file, &state.files_digest, &state.place.offset, &state.place.line,
+                       &state.digest, &state.errors_bytes, &state.doubtful);
     fclose(file);
-    if (found != 5)
+    if (found != 7)
         return XFER_STATE_BROKEN;
     line[strcspn(line, "\n")] = '\0';
     *ret_state = state;
@@ -78,10 +78,11 @@ bool xfer_state_write(const char *path, const char *target, const xfer_state *st
     bool has_worked;
 
     tool_text_printf(&text,
-                     "tavola import 1\nto %s\noffset %" PRIu64 "\nline %" PRIu64
-                     "\ndigest %016" PRIx64 "\nerrors %" PRIu64 "\ndoubtful %" PRIu64 "\n",
-                     target, state->place.offset, state->place.line, state->digest,
-                     state->errors_bytes, state->doubtful);
+                     "tavola import 2\nto %s\nfile %" PRIu64 "\nfiles %016" PRIx64
+                     "\noffset %" PRIu64 "\nline %" PRIu64 "\ndigest %016" PRIx64
+                     "\nerrors %" PRIu64 "\ndoubtful %" PRIu64 "\n",
+                     target, state->file, state->files_digest, state->place.offset,
+                     state->place.line, state->digest, state->errors_bytes, state->doubtful);
     has_worked = xfer_state_replace(path, text.at, text.size);
     tool_text_done(&text);
     return has_worked;

@@ -11,6 +11,8 @@
 #include "input.h"
 
 typedef struct xfer_state {
+    uint64_t file;         /* of several (manifest.h), the one that is read; from 0 */
+    uint64_t files_digest; /* of the names of all of them */
     xfer_place place;
     uint64_t digest;       /* of the input before it */
     uint64_t errors_bytes; /* of the file of errors by then */

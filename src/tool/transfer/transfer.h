@@ -5,6 +5,7 @@
  *     input.h   its bytes, as UTF-8         load.h    entities into a table
  *     state.h   where an import stopped     mark.h    where an export or a copy stopped
  *     pages.h   the pages of a table        digest.h  checksums
+ *     manifest.h  data files of AzCopy
  *
  * Everything streams: memory depends on the size of an entity, not on their number.
  */

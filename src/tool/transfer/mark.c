@@ -212,7 +212,7 @@ xfer_mark_found xfer_mark_read(const char *path, const char *verb, const xfer_fa
 
     *ret_mark = (xfer_mark){0};
     if (!tool_text_read_file(&text, path)) {
-        found = errno == ENOENT ? XFER_MARK_NONE : XFER_MARK_BROKEN;
+        found = errno == ENOENT || errno == ENOTDIR ? XFER_MARK_NONE : XFER_MARK_BROKEN;
         tool_text_done(&text);
         return found;
     }

@@ -123,6 +123,7 @@ class Export(Interrupted):
                 self.assertRegex(text, rf"\Astopped after {PAGES},000 entities.*{name}.partial is "
                                        r"not complete, --resume goes on there\n\Z")
                 self.assertEqual(value(pathlib.Path(f"{path}.export"), "entities"), PAGES * 1000)
+                self.assertFalse(path.exists())
                 self.check(path)
 
     def test_several_times(self):

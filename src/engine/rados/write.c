@@ -181,7 +181,7 @@ static tv_err find_out(tv_rados_engine *rados, const tv_map *map, const tv_range
         /* nothing was found out */
     } else if (!is_gone && tv_slice_eq(epoch, range->epoch)) {
         atomic_fetch_add(&rados->clock_refusals, 1);
-        tv_instant_pass(clock);
+        tv_instant_follow(clock);
         err = TV_ERR_CONFLICT;
     } else {
         atomic_fetch_add(&rados->moved, 1);

@@ -297,6 +297,21 @@ TEST(what_goes_by_an_old_map_is_sent_again_by_the_new_one)
     CHECK_SCAN(other, "a", "z", "b=1 ");
 }
 
+/* The author has decided by catalogues that are old now. */
+TEST(a_write_that_was_thought_out_before_a_fence_is_refused)
+{
+    tv_write_batch batch = {.fences = engine->ops->fences(engine)};
+
+    tv_write_batch_add(&batch, put("a", "1"));
+    CHECK_OK(tv_engine_write(engine, &batch));
+    CHECK_OK(other->ops->fence(other, TV_LIT("a"), TV_LIT("b")));
+    CHECK_ERR(tv_engine_write(engine, &batch), TV_ERR_CONFLICT);
+    CHECK_ERR(tv_engine_write(engine, &batch), TV_ERR_CONFLICT);
+    batch.fences = engine->ops->fences(engine);
+    CHECK_OK(tv_engine_write(engine, &batch));
+    tv_write_batch_done(&batch);
+}
+
 TEST(grouped_reads_by_an_old_map_find_their_rows)
 {
     put_rows();
@@ -361,6 +376,7 @@ TEST(a_scan_goes_on_where_its_rows_are)
     }
     CHECK_OK(tv_iter_status(iter));
     CHECK_INT(met, 301);
+    CHECK(iter->ops->view(iter) > 1);
     tv_iter_free(iter);
 }
 
@@ -505,6 +521,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(reads_that_come_together_go_together, set_up_threads,
                                         tear_down),
         CASE_OF(what_goes_by_an_old_map_is_sent_again_by_the_new_one),
+        CASE_OF(a_write_that_was_thought_out_before_a_fence_is_refused),
         cmocka_unit_test_setup_teardown(grouped_reads_by_an_old_map_find_their_rows, set_up_threads,
                                         tear_down),
         CASE_OF(an_object_that_is_gone_is_looked_for_in_the_map),

@@ -109,6 +109,15 @@ static uint64_t range_of(tv_engine *engine, tv_slice partition)
     return number;
 }
 
+static uint64_t fences(tv_engine *engine)
+{
+    tv_map *map = tv_maps_get(tv_rados_of(engine)->maps);
+    uint64_t number = tv_rados_fences_of(map);
+
+    tv_map_unref(map);
+    return number;
+}
+
 static tv_err backup(tv_engine *engine, const char *dir)
 {
     (void)engine;
@@ -280,6 +289,7 @@ static const tv_engine_ops ops = {
     .get_many = tv_rados_get_many,
     .range_of = range_of,
     .fence = tv_rados_fence,
+    .fences = fences,
     .drop_range = tv_rados_drop_range,
     .backup = backup,
     .check = check,

@@ -181,7 +181,7 @@ enum { READS = 2000, ROWS = 50 };
 typedef struct asked {
     tv_engine_read read;
     tv_arena arena;
-    char key[8];
+    char key[16];
     int row;
 } asked;
 
@@ -248,7 +248,7 @@ static void take_all(asked *all)
 static void put_rows(void)
 {
     for (int row = 0; row < ROWS; row++) {
-        char key[8], value[16];
+        char key[16], value[16];
 
         snprintf(key, sizeof key, "%c%02d", "ahp"[row % 3], row);
         snprintf(value, sizeof value, "value %d", row);
@@ -358,7 +358,7 @@ TEST(an_object_that_is_gone_is_looked_for_in_the_map)
 TEST(a_scan_goes_on_where_its_rows_are)
 {
     tv_iter *iter;
-    char key[8];
+    char key[16];
     int met = 0;
 
     for (int i = 0; i < 300; i++) {

@@ -69,7 +69,8 @@ typedef struct tv_engine_ops {
      * now.  It has no position until tv_iter_seek.  May wait for the disk.
      *
      * Without `has_snapshots`: a row that is there all the time is met, once; others
-     * may or may not be.  The rows of one partition come in pages, each one view.
+     * may or may not be.  The rows of one partition come in pages, each one view: the one
+     * that a seek reads begins at its key, and a seek within it stays in it.
      */
     tv_err (*iter_new)(tv_engine *engine, tv_slice from, tv_slice to, tv_iter **ret_iter);
 
@@ -80,7 +81,8 @@ typedef struct tv_engine_ops {
      * written.  TV_ERR_DISK_FULL: refused to keep the reserve, nothing was
      * written; a freeing batch is accepted down to a second, smaller reserve, so
      * that a full disk can be relieved.  TV_ERR_IO: the outcome is unknown until a
-     * restart; the engine then refuses all further writes.  No other error leaves
+     * restart; the engine then refuses all further writes, except that of a shared
+     * engine, which concerns this batch alone.  No other error leaves
      * the outcome open.  TV_ERR_MOVED: its rows are not in one range, nothing was
      * written; the author makes other groups.
      *

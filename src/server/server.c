@@ -29,7 +29,11 @@ enum {
     READERS = 2,
     READ_QUEUE_MAX = 16 * 1024,
     SCANNERS = 4,
-    CLUSTER_SCANNERS = 16, /* each of them waits for the network most of the time */
+    /* Threads that wait for shared storage, not for the machine's own disk: many at once. */
+    SHARED_COMMITTERS = 32,
+    SHARED_READERS = 32,
+    SHARED_SCANNERS = 16,
+    SHARED_BLOB_WORKERS = 32,
     SCANS_MAX = 1024,
     LOOPS_MAX = 256,
     STOP_GRACE_MS = 10 * 1000,
@@ -351,7 +355,8 @@ static void open_blobs(tv_server *server)
 {
     fill_service(server, &tv_blob_spec, server->blob_catalog, &server->blob.base);
     server->blob.extents = server->extents;
-    tv_blob_io_init(&server->blob.io, server->extents, server->scanners);
+    tv_blob_io_init(&server->blob.io, server->extents, server->scanners,
+                    server->engine->ops->is_shared ? SHARED_BLOB_WORKERS : TV_BLOB_WORKERS);
     server->blob.gc = tv_blob_gc_new(server->engine, server->pipeline, server->extents);
     server->blob_gc_scan = tv_blob_gc_scan_new(&(tv_blob_gc_scan_options){
         .engine = server->engine,
@@ -370,9 +375,12 @@ static void open_blobs(tv_server *server)
 
 static bool open_services(tv_server *server, char *reterr_text, size_t reterr_size)
 {
-    server->pipeline = tv_pipeline_new(server->engine, COMMITTERS, COMMIT_QUEUE_MAX);
-    server->readers = tv_workers_new(READERS, READ_QUEUE_MAX);
-    server->scanners = tv_turns_new(server->pool ? CLUSTER_SCANNERS : SCANNERS, SCANS_MAX);
+    bool is_shared = server->engine->ops->is_shared;
+
+    server->pipeline = tv_pipeline_new(server->engine, is_shared ? SHARED_COMMITTERS : COMMITTERS,
+                                       COMMIT_QUEUE_MAX);
+    server->readers = tv_workers_new(is_shared ? SHARED_READERS : READERS, READ_QUEUE_MAX);
+    server->scanners = tv_turns_new(is_shared ? SHARED_SCANNERS : SCANNERS, SCANS_MAX);
     server->queue_kind = tv_queue_catalog(server->engine);
     server->blob_gc_container =
         (tv_blob_gc_container){.engine = server->engine, .store = server->extents};

@@ -151,4 +151,8 @@ tv_err tv_queue_peek(tv_queue *queue, tv_arena *arena, int64_t count,
  */
 tv_err tv_queue_count(tv_queue *queue, tv_read_mode mode, int64_t *ret_count) TV_WARN_UNUSED;
 
+/** The same for a caller that has read the row `counts`: the engine's result, and the value. */
+tv_err tv_queue_take_count(tv_queue *queue, tv_err err, tv_slice value,
+                           int64_t *ret_count) TV_WARN_UNUSED;
+
 #endif

@@ -95,16 +95,13 @@ tv_err tv_queue_set_metadata(tv_call *call)
     return TV_OK;
 }
 
-static tv_err count_messages(tv_call *call, tv_read_mode mode)
-{
-    return tv_queue_count(tv_queue_of(call->container), mode, &tv_queue_call_of(call)->count);
-}
-
 static tv_err respond_metadata(tv_call *call, tv_err err)
 {
     tv_arena *arena = &call->req->arena;
     tv_metadata metadata;
 
+    err = tv_queue_take_count(tv_queue_of(call->container), err, call->fetch.value,
+                              &tv_queue_call_of(call)->count);
     if (err == TV_OK)
         err = tv_metadata_parse(
             arena, tv_catalog_attributes(call->service->catalog, call->container, arena),
@@ -123,7 +120,7 @@ static tv_err respond_metadata(tv_call *call, tv_err err)
 
 tv_err tv_queue_get_metadata(tv_call *call)
 {
-    return tv_call_read(call, count_messages, respond_metadata);
+    return tv_call_fetch(call, tv_queue_of(call->container)->counts, respond_metadata);
 }
 
 /* --- list --- */

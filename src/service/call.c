@@ -172,6 +172,37 @@ tv_err tv_call_read(tv_call *call, tv_err (*read)(tv_call *call, tv_read_mode mo
                                      : then(call, err);
 }
 
+static tv_err fetch_row(tv_call *call, tv_read_mode mode)
+{
+    return tv_engine_get(call->service->engine, mode, call->fetch.key, &call->req->arena,
+                         &call->fetch.value);
+}
+
+static void on_fetched(tv_mail *mail)
+{
+    tv_call *call = TV_CALL_OF(tv_call, mail, fetch.mail);
+
+    go_on(call, call->fetch.result);
+}
+
+tv_err tv_call_fetch(tv_call *call, tv_slice key, tv_call_then *then)
+{
+    tv_engine *engine = call->service->engine;
+
+    call->fetch = (tv_engine_read){
+        .mail.deliver = on_fetched,
+        .reply_to = tv_loop_mailbox(call->req->loop),
+        .key = key,
+        .arena = &call->req->arena,
+    };
+    if (engine->ops->read == NULL)
+        return tv_call_read(call, fetch_row, then);
+
+    leave(call, then);
+    engine->ops->read(engine, &call->fetch);
+    return TV_OK;
+}
+
 static bool run_turn(tv_task *task, tv_turn *turn)
 {
     tv_call *call = TV_CALL_OF(tv_call, task, task);

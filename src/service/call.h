@@ -48,7 +48,8 @@ struct tv_call {
     tv_write write; /* its function and partition are set by its submitter */
     tv_job job;
     tv_task task;
-    tv_err result; /* of job or task */
+    tv_err result;        /* of job or task */
+    tv_engine_read fetch; /* of tv_call_fetch: the row is in its `value` */
     tv_call_then *then;
     tv_err (*read)(tv_call *call, tv_read_mode mode);
     bool (*work)(tv_call *call, tv_turn *turn);
@@ -134,7 +135,14 @@ void tv_call_write(tv_call *call, tv_call_then *then);
 tv_err tv_call_read(tv_call *call, tv_err (*read)(tv_call *call, tv_read_mode mode),
                     tv_call_then *then) TV_WARN_UNUSED;
 
-/** The same, but on one of these workers in any case. */
+/**
+ * Read one row into call->fetch.value: here if it is in memory, else by the engine's own
+ * grouped reads, which hold up no thread, or on a worker where it has none.  `key` lives as
+ * long as the request; `then` gets the engine's error.  TV_ERR_OVERLOADED as above.
+ */
+tv_err tv_call_fetch(tv_call *call, tv_slice key, tv_call_then *then) TV_WARN_UNUSED;
+
+/** The same as tv_call_read, but on one of these workers in any case. */
 tv_err tv_call_read_on(tv_call *call, tv_workers *workers,
                        tv_err (*read)(tv_call *call, tv_read_mode mode),
                        tv_call_then *then) TV_WARN_UNUSED;

@@ -149,6 +149,11 @@ tv_err tv_blob_download_head(tv_blob_download *download, tv_read_mode mode, tv_b
 static tv_err prepare_inline(tv_blob_download *download, tv_read_mode mode,
                              const tv_blob_head *head)
 {
+    const tv_blob_piece *chunks[TV_BLOB_INLINE_PIECES];
+    size_t places[TV_BLOB_INLINE_PIECES], count = 0;
+    tv_slice bytes[TV_BLOB_INLINE_PIECES];
+    tv_err err;
+
     tv_assert(head->piece_count <= TV_BLOB_INLINE_PIECES);
     download->inline_count = head->piece_count;
     for (size_t i = 0; i < head->piece_count; i++) {
@@ -160,13 +165,16 @@ static tv_err prepare_inline(tv_blob_download *download, tv_read_mode mode,
             piece->end - piece->length >= download->end)
             continue;
 
-        tv_err err = tv_blob_get_chunk(download->engine, mode, download->partition, piece,
-                                       &download->chunk_arena, &download->chunks[i]);
-        if (err)
-            return err == TV_ERR_NOT_FOUND ? TV_ERR_CONFLICT : err;
-        if (download->chunks[i].len != piece->length)
-            return TV_ERR_CORRUPT;
+        chunks[count] = piece;
+        places[count++] = i;
     }
+    err = tv_blob_get_chunks(download->engine, mode, download->partition, chunks, count,
+                             &download->chunk_arena, bytes);
+    if (err)
+        return err == TV_ERR_NOT_FOUND ? TV_ERR_CONFLICT : err;
+
+    for (size_t i = 0; i < count; i++)
+        download->chunks[places[i]] = bytes[i];
     return TV_OK;
 }
 
@@ -187,26 +195,6 @@ static tv_err prepare_reader(tv_blob_download *download, tv_read_mode mode,
                    now->length == head->length
                ? TV_OK
                : TV_ERR_CONFLICT;
-}
-
-tv_err tv_blob_download_prepare(tv_blob_download *download, tv_read_mode mode,
-                                const tv_blob_head *head, uint64_t offset, uint64_t length)
-{
-    tv_assert(length > 0 && offset + length <= head->length && !download->is_out);
-    tv_err err =
-        tv_charge_reserve(&download->charge, length < SPARE_BYTES ? (size_t)length : SPARE_BYTES);
-    if (err)
-        return err;
-
-    download->start = download->offset = offset;
-    download->end = offset + length;
-    download->is_small = length <= SMALL_BYTES;
-    forget_piece(download);
-    tv_blob_reader_close(download->reader);
-    download->reader = NULL;
-    tv_arena_done(&download->chunk_arena);
-    return head->pieces ? prepare_inline(download, mode, head)
-                        : prepare_reader(download, mode, head);
 }
 
 bool tv_blob_download_is_piecemeal(const tv_blob_download *download)
@@ -279,6 +267,30 @@ static tv_err find_piece(tv_blob_download *download, tv_read_mode mode)
     download->has_piece = !err;
     download->found_count++;
     return err == TV_ERR_NOT_FOUND ? TV_ERR_CORRUPT : err; /* a chunk of a reader's view */
+}
+
+tv_err tv_blob_download_prepare(tv_blob_download *download, tv_read_mode mode,
+                                const tv_blob_head *head, uint64_t offset, uint64_t length)
+{
+    tv_assert(length > 0 && offset + length <= head->length && !download->is_out);
+    tv_err err =
+        tv_charge_reserve(&download->charge, length < SPARE_BYTES ? (size_t)length : SPARE_BYTES);
+    if (err)
+        return err;
+
+    download->start = download->offset = offset;
+    download->end = offset + length;
+    download->is_small = length <= SMALL_BYTES;
+    forget_piece(download);
+    tv_blob_reader_close(download->reader);
+    download->reader = NULL;
+    tv_arena_done(&download->chunk_arena);
+    if (head->pieces)
+        return prepare_inline(download, mode, head);
+
+    err = prepare_reader(download, mode, head);
+    /* Without a snapshot it may be gone by now; while nothing is sent it can begin again. */
+    return err || download->engine->ops->has_snapshots ? err : find_piece(download, mode);
 }
 
 /* Read what one piece has of the range, up to `size` bytes. */

@@ -51,7 +51,7 @@ enum {
 };
 
 /** Make the threads and the buffers; the store and the scanners are the caller's. */
-void tv_blob_io_init(tv_blob_io *io, tv_extents *extents, tv_turns *scanners);
+void tv_blob_io_init(tv_blob_io *io, tv_extents *extents, tv_turns *scanners, int worker_count);
 
 /** Stop the threads, the hasher first.  Before the loops are freed that get their completions. */
 void tv_blob_io_stop(tv_blob_io *io);

@@ -252,7 +252,7 @@ static tv_err copy(tv_blob_call *call, bool is_in_turn)
     tv_err err = copy_blob(&c);
 
     tv_blob_reader_close(c.reader);
-    return err;
+    return err == TV_ERR_CONFLICT ? TV_ERR_OVERLOADED : err; /* the source was replaced */
 }
 
 static tv_err copy_on_worker(tv_call *base, tv_read_mode mode)

@@ -5,10 +5,11 @@
 #include "queue/store/bound.h"
 
 #include "store.h"
+#include "test_engine.h"
 
 static int set_up(void **state)
 {
-    store_open(tv_memory_engine_new(*state ? *state : NULL));
+    store_open(test_engine_new(*state ? *state : NULL));
     pass(1);
     return 0;
 }

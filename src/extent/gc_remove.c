@@ -9,11 +9,6 @@
  * so it is enough to compare the first of each.  A visit that has lasted too
  * long is passed over.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/assert.h"
 #include "base/clock.h"
 #include "extent/internal.h"
@@ -34,6 +29,14 @@ void tv_extent_visit_begin(tv_extents *store, tv_extent_visit *visit)
     else
         store->oldest_visit = visit;
     store->newest_visit = visit;
+    tv_background_unlock(&store->gc);
+}
+
+void tv_extent_hold_begin(tv_extents *store, tv_extent_visit *hold)
+{
+    tv_extent_visit_begin(store, hold);
+    tv_background_lock(&store->gc);
+    hold->begin_ns = INT64_MAX; /* it never counts as too old */
     tv_background_unlock(&store->gc);
 }
 
@@ -106,35 +109,13 @@ static tv_extent_removal *take(tv_extents *store)
     return removal;
 }
 
-/* One that is gone already is fine; one that cannot be removed is left to a later tv_extents_gc. */
-static void remove_one(tv_extents *store, tv_extent_id id)
-{
-    tv_extent_shard *shard = &store->shards[tv_extent_shard_of(id.number)];
-    char path[TV_EXTENT_PATH_SIZE];
-    struct stat stat_of;
-
-    tv_extents_forget_damage(store, id);
-    tv_extent_path(id, path);
-    pthread_mutex_lock(&shard->count_lock);
-    if (fstatat(store->fd, path, &stat_of, AT_SYMLINK_NOFOLLOW) != 0 ||
-        unlinkat(store->fd, path, 0) != 0) {
-        int error = errno;
-
-        if (error != ENOENT)
-            (void)tv_extents_failed(store, "remove", id, error);
-    } else if (id.boot == store->boot || shard->is_counted) {
-        atomic_fetch_sub(&store->extent_count, 1);
-        atomic_fetch_sub(&store->byte_count, stat_of.st_size);
-    }
-    pthread_mutex_unlock(&shard->count_lock);
-}
-
 static void remove_all(tv_extents *store, const tv_extent_removal *removal)
 {
     for (size_t i = 0; i < removal->count; i++) {
         if (tv_clock_mono_ns() >= atomic_load(&store->stop_ns))
             return;
-        remove_one(store, removal->ids[i]);
+        tv_extents_forget_damage(store, removal->ids[i]);
+        store->backend->remove(store, removal->ids[i]);
     }
 }
 

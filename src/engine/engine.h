@@ -157,6 +157,11 @@ typedef struct tv_iter_ops {
     tv_slice (*key)(const tv_iter *iter);
     tv_slice (*value)(const tv_iter *iter);
     tv_err (*status)(const tv_iter *iter);
+    /**
+     * A number for the view that the row is of: without `has_snapshots`, what was met in between
+     * two rows with the same number is all there was.  NULL: the engine cannot tell.
+     */
+    uint64_t (*view)(const tv_iter *iter);
     void (*free)(tv_iter *iter);
 } tv_iter_ops;
 

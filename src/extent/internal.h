@@ -43,6 +43,9 @@ struct tv_extent_reader {
 /** A backend.  All functions may be called from any thread, and may wait unless they say otherwise.
  */
 typedef struct tv_extent_backend {
+    /** Others remove extents, too: see tv_extent_visit_must_renew. */
+    bool is_shared;
+
     /** See tv_extent_create; the rest of tv_extent_writer is filled in by tv_extent_writer_begin.
      */
     tv_err (*create)(tv_extents *store, tv_extent_writer **ret_writer);
@@ -52,6 +55,9 @@ typedef struct tv_extent_backend {
     tv_err (*finish)(tv_extent_writer *writer);
     /** Free the writer; unless the extent is finished it goes, soon.  Does not wait. */
     void (*end)(tv_extent_writer *writer, bool is_finished);
+
+    /** See tv_extents_may_commit; NULL where it is always true. */
+    bool (*may_commit)(const tv_extents *store, tv_extent_id id);
 
     /** See tv_extent_link; NULL, or TV_ERR_NOT_IMPLEMENTED, where the bytes must be copied. */
     tv_err (*link)(tv_extents *store, tv_extent_id from, tv_extent_id *ret_id);
@@ -84,6 +90,8 @@ typedef struct tv_extent_backend {
     bool (*check)(tv_extents *store, char *reterr_text, size_t reterr_size);
     /** What tv_extents_metrics does not report itself. */
     void (*metrics)(tv_extents *store, tv_metric_fn *report, void *ctx);
+    /** Wait for writers that were given up and have not ended yet; NULL where they end at once. */
+    void (*drain)(tv_extents *store);
     /** The last call: no writer, reader or removal is left. */
     void (*free)(tv_extents *store);
 } tv_extent_backend;

@@ -27,14 +27,17 @@ void tv_extents_close(tv_extents *store)
     if (store == NULL)
         return;
 
+    if (store->backend->drain)
+        store->backend->drain(store);
     tv_extents_gc_stop(store);
     store->backend->free(store);
 }
 
 tv_err tv_extents_gc(tv_extents *store, tv_extent_gc *gc)
 {
-    gc->orphan_count = gc->missing_count = 0;
+    gc->orphan_count = gc->missing_count = gc->removed_count = 0;
     gc->has_removed = false;
+    gc->again_ms = 0;
     return store->backend->gc(store, gc);
 }
 

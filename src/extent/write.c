@@ -26,6 +26,15 @@ tv_err tv_extent_create(tv_extents *store, tv_extent_writer **ret_writer)
     return store->backend->create(store, ret_writer);
 }
 
+bool tv_extents_may_commit(const tv_extents *store, const tv_extent_id *ids, size_t count)
+{
+    for (size_t i = 0; store->backend->may_commit && i < count; i++) {
+        if (!store->backend->may_commit(store, ids[i]))
+            return false;
+    }
+    return true;
+}
+
 static tv_err write_all(tv_extent_writer *writer, tv_slice bytes)
 {
     tv_err err;

@@ -64,7 +64,7 @@ typedef struct tv_blob_extent_visitor {
 
 /**
  * Find every extent that a row in [from, to) refers to, some more than once, in one
- * consistent view.  With the range of a container (tv_key_container) to learn what
+ * consistent view; of an engine without snapshots, in one of each blob.  With the range of a container (tv_key_container) to learn what
  * goes with it, before its rows are dropped.
  */
 tv_err tv_blob_visit_extents(tv_engine *engine, tv_slice from, tv_slice to,

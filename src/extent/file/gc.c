@@ -118,6 +118,7 @@ tv_err tv_extent_files_gc(tv_extents *store, tv_extent_gc *gc)
     if (l.found.count && gc->missing_count == 0 && !gc->keeps_all) {
         tv_extents_remove(store, l.found.ids, l.found.count);
         gc->has_removed = true;
+        gc->removed_count = l.found.count;
     }
 
 out:

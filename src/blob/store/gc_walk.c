@@ -138,52 +138,7 @@ static tv_err visit_rows(walk *w)
     return err ? err : tv_iter_status(w->iter);
 }
 
-/* --- without snapshots --- */
-
-/*
- * Rows that come in pages are of different moments.  A change between two of them may move
- * a reference from a row that has not been met yet to one that has, such as a block list that
- * makes blocks a content: then it is met nowhere.  Each such change also changes the head.  So
- * the rows of a blob that are not of one view are visited between two looks at the head, again
- * and again until it is the same.  What was met in vain does no harm: it was referred to a moment
- * ago.
- */
-
-/* What tells that references may have moved. */
-typedef struct guard {
-    tv_slice head;       /* the whole row; data is NULL when there is none */
-    uint64_t generation; /* of its blocks; more of them move nothing */
-} guard;
-
-static tv_err get_or_none(tv_engine *engine, tv_slice key, tv_arena *arena, tv_slice *ret_value)
-{
-    tv_err err = tv_engine_get(engine, TV_READ_ANY, key, arena, ret_value);
-
-    if (err == TV_ERR_NOT_FOUND)
-        *ret_value = TV_NONE;
-    return err == TV_ERR_NOT_FOUND ? TV_OK : err;
-}
-
-static tv_err look_at_guard(const walk *w, tv_arena *arena, guard *ret_guard)
-{
-    tv_block_ledger ledger = {0};
-    tv_slice value;
-    tv_err err;
-
-    err = get_or_none(w->engine, tv_blob_key_head(arena, w->blob, 0), arena, &ret_guard->head);
-    if (err == TV_OK)
-        err = get_or_none(w->engine, tv_blob_key_ledger(arena, w->blob), arena, &value);
-    if (err == TV_OK && value.data)
-        err = tv_block_ledger_decode(value, &ledger);
-    ret_guard->generation = ledger.generation;
-    return err;
-}
-
-static bool is_same(const guard *a, const guard *b)
-{
-    return (a->head.data == NULL) == (b->head.data == NULL) && tv_slice_eq(a->head, b->head) &&
-           a->generation == b->generation;
-}
+/* --- without snapshots: see tv_blob_guard.  What was met in vain does no harm. --- */
 
 /* One visit of all rows of the blob, from the beginning. */
 static tv_err visit_blob_once(walk *w, tv_arena *arena)
@@ -206,25 +161,23 @@ static tv_err visit_blob_once(walk *w, tv_arena *arena)
     return err;
 }
 
-/* Rows that do not agree may seem to be damaged, too. */
 static tv_err visit_blob(walk *w)
 {
-    tv_err err = TV_OK, look_err;
-    guard before, after;
+    tv_err err;
     tv_arena arena;
+    tv_blob_guard guard;
 
     tv_arena_init(&arena);
+    tv_blob_guard_init(&guard, w->engine, w->blob);
     do {
         tv_arena_reset(&arena);
-        look_err = look_at_guard(w, &arena, &before);
-        if (look_err == TV_OK)
+        err = tv_blob_guard_begin(&guard);
+        if (err == TV_OK)
             err = visit_blob_once(w, &arena);
-        if (look_err == TV_OK && (err == TV_OK || err == TV_ERR_CORRUPT))
-            look_err = look_at_guard(w, &arena, &after);
-    } while (look_err == TV_OK && (err == TV_OK || err == TV_ERR_CORRUPT) &&
-             !is_same(&before, &after));
+    } while (tv_blob_guard_again(&guard, &err));
+    tv_blob_guard_done(&guard);
     tv_arena_done(&arena);
-    return look_err ? look_err : err;
+    return err;
 }
 
 /* Whether the row at `iter` is of this view. */

@@ -6,6 +6,9 @@
 
 enum { TERMINATOR = 0x01, CONTAINER_ID_CHARS = 8 };
 
+/* Chunks of a blob that are passed one by one. */
+enum { CHUNKS_MAX = 8 };
+
 /* Account names hold no terminator, and a container's id is of one length: where a name begins. */
 static bool split_container(tv_slice key, tv_slice *ret_container)
 {
@@ -28,6 +31,7 @@ typedef struct walk {
     tv_arena blob_arena;          /* for what is known of one blob */
     tv_slice blob;                /* its prefix */
     tv_blob_live_rows *live_rows; /* what its rows before this one say */
+    int chunk_count;              /* that were passed one by one */
 } walk;
 
 static tv_err visit_extent(walk *w, tv_extent_id id)
@@ -101,18 +105,31 @@ static void begin_blob(walk *w, tv_slice blob)
     tv_arena_reset(&w->blob_arena);
     w->blob = tv_arena_dup(&w->blob_arena, blob);
     w->live_rows = tv_blob_live_rows_new(&w->blob_arena);
+    w->chunk_count = 0;
 }
 
-/* Visit what the row at `iter` refers to, and go on; chunks are passed in one seek. */
+/*
+ * Chunks are passed in one seek.  But where rows come in pages a seek means another page, and a few
+ * chunks are in this one.
+ */
+static void pass_chunk(walk *w)
+{
+    tv_slice chunks = tv_slice_take(tv_iter_key(w->iter), w->blob.len + 1);
+
+    if (w->iter->ops->view && w->chunk_count++ < CHUNKS_MAX)
+        tv_iter_next(w->iter);
+    else
+        tv_iter_seek(w->iter, tv_key_after(&w->arena, chunks));
+}
+
+/* Visit what the row at `iter` refers to, and go on. */
 static tv_err visit_row(walk *w)
 {
-    tv_slice key = tv_iter_key(w->iter), row = tv_slice_skip(key, w->blob.len);
+    tv_slice row = tv_slice_skip(tv_iter_key(w->iter), w->blob.len);
     tv_err err;
 
     if (row.len && row.data[0] == TV_BLOB_ROW_CHUNK) {
-        tv_slice chunks = tv_slice_take(key, w->blob.len + 1);
-
-        tv_iter_seek(w->iter, tv_key_after(&w->arena, chunks));
+        pass_chunk(w);
         return TV_OK;
     }
 

@@ -107,6 +107,9 @@ bool tv_extents_open_pool(const tv_extent_pool_options *options, tv_extents **re
  */
 void tv_extents_close(tv_extents *store);
 
+/** Whether whoever reads and writes waits for other machines: then more at a time pay. */
+bool tv_extents_is_remote(const tv_extents *store);
+
 /* --- writing; a writer belongs to one thread at a time --- */
 
 /** Begin an extent.  TV_ERR_DISK_FULL, TV_ERR_OVERLOADED, TV_ERR_IO. */

@@ -315,6 +315,7 @@ static void open_blobs(tv_server *server)
         .gc = server->blob.gc,
         .interval_s = BLOB_GC_SCAN_SECONDS,
         .keeps_extents = server->config.drop_damaged_log,
+        .no_sweep = server->config.no_sweep,
     });
     server->served[SERVED_BLOB] = (served){.title = "Blobs",
                                            .key = "BlobEndpoint",

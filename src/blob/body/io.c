@@ -131,7 +131,8 @@ void tv_blob_io_init(tv_blob_io *io, tv_extents *extents, tv_turns *scanners)
 {
     io->extents = extents;
     io->scanners = scanners;
-    io->workers = tv_workers_new(TV_BLOB_WORKERS, TV_BLOB_JOBS_MAX);
+    io->workers = tv_workers_new(
+        tv_extents_is_remote(extents) ? TV_BLOB_REMOTE_WORKERS : TV_BLOB_WORKERS, TV_BLOB_JOBS_MAX);
     io->hasher = tv_md5_best_way() == TV_MD5_ALONE ? NULL : tv_hasher_new(io->workers);
     io->in = tv_buffers_new(TV_BLOB_BUFFER_BYTES, SIZE_MAX);
     io->out = tv_buffers_new(TV_BLOB_BUFFER_BYTES, SIZE_MAX);

@@ -96,6 +96,12 @@ typedef struct tv_extent_pool_options {
     void *ctx;
 } tv_extent_pool_options;
 
+/**
+ * A number for this process that no other has got, or will get: from a counter in the pool.  For
+ * where nothing else numbers the processes of a cluster.
+ */
+tv_err tv_extent_pool_next_boot(struct tv_pool *pool, uint64_t *ret_boot) TV_WARN_UNUSED;
+
 /** Open the extents of a pool.  False with one line that says what is wrong. */
 bool tv_extents_open_pool(const tv_extent_pool_options *options, tv_extents **ret_store,
                           char *reterr_text, size_t reterr_size);

@@ -321,6 +321,10 @@ static void on_post(tv_admin *admin, tv_request *req)
 {
     if (tv_slice_eq(req->path, TV_LIT("/backup")) && admin->backup)
         post_backup(admin, req);
+    else if (tv_slice_eq(req->path, TV_LIT("/backup")))
+        refuse(req, 501,
+               "a cluster keeps this server's data, which is not copied to a folder: export it, or "
+               "take a snapshot of the pool");
     else
         refuse(req, 404, "not here; what can be changed is /backup");
 }

@@ -29,7 +29,7 @@ enum { TV_ADMIN_SOURCES_MAX = 4 };
 typedef struct tv_admin {
     const char *name;     /* another name that it answers to, or NULL */
     tv_admin_token token; /* not set when the server keeps nothing */
-    tv_backup *backup;    /* NULL likewise */
+    tv_backup *backup;    /* NULL likewise, and when a cluster keeps it */
     tv_engine *engine;
     tv_pipeline *pipeline;
     const tv_budget *budget;

@@ -61,6 +61,9 @@ static const flag_spec options[] = {
     {"drop-damaged-log", SWITCH, FIELD(drop_damaged_log), 0, 0, NULL,
      "start once although the log is damaged: what follows the damage is\n"
      "                            dropped, and the server's log says how much that was"},
+    {"no-sweep", SWITCH, FIELD(no_sweep), 0, 0, NULL,
+     "remove no data of blobs that no row refers to; the log says how much\n"
+     "                            there is"},
     {"cert", TEXT, FIELD(cert), 0, 0, "FILE",
      "certificate chain (PEM): serve HTTPS too; with --key"},
     {"key", TEXT, FIELD(key), 0, 0, "FILE", "its private key (PEM)"},

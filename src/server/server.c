@@ -277,9 +277,29 @@ static bool load_time(tv_server *server, char *reterr_text, size_t reterr_size)
     return err == TV_OK;
 }
 
+/* The data of blobs in the pool of the rows. */
+static bool open_pool_extents(tv_server *server, char *reterr_text, size_t reterr_size)
+{
+    tv_extent_pool_options options = {
+        .pool = server->pool,
+        .reserve_percent = server->config.pool_reserve_percent,
+    };
+    tv_err err = tv_extent_pool_next_boot(server->pool, &options.boot);
+
+    if (err) {
+        snprintf(reterr_text, reterr_size, "this process gets no number from the pool: %s",
+                 tv_err_name(err));
+        return false;
+    }
+    return tv_extents_open_pool(&options, &server->extents, reterr_text, reterr_size);
+}
+
 /* The data of blobs: next to the rows, or in a temporary folder when the server keeps nothing. */
 static bool open_extents(tv_server *server, char *reterr_text, size_t reterr_size)
 {
+    if (server->pool)
+        return open_pool_extents(server, reterr_text, reterr_size);
+
     const tv_config *config = &server->config;
     const char *temporary = getenv("TMPDIR");
     bool is_temporary = strcmp(config->engine, "memory") == 0;
@@ -366,6 +386,7 @@ static void open_blobs(tv_server *server)
         .gc = server->blob.gc,
         .interval_s = BLOB_GC_SCAN_SECONDS,
         .keeps_extents = server->config.drop_damaged_log,
+        .no_sweep = server->config.no_sweep,
     });
     server->served[SERVED_BLOB] = (served){.title = "Blobs",
                                            .key = "BlobEndpoint",

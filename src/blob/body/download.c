@@ -18,6 +18,7 @@
 #include "blob/body/download.h"
 
 #include "base/assert.h"
+#include "blob/body/visit.h"
 
 /* Ranges of up to this size are read into memory of their own size. */
 enum { SMALL_BYTES = 64 * 1024 };
@@ -51,6 +52,7 @@ struct tv_blob_download {
     tv_charge charge; /* for its memory, which may outlive the request's; no job touches it */
 
     /* The content. */
+    int64_t etag;
     tv_blob_piece inline_pieces[TV_BLOB_INLINE_PIECES];
     tv_slice chunks[TV_BLOB_INLINE_PIECES]; /* of the pieces that are chunks in the range */
     size_t inline_count;
@@ -235,17 +237,23 @@ static bool is_damage(tv_err err)
 }
 
 /* A file that is not there is damage like any other, unless the visit has lasted too long. */
+static tv_err extent_missing(tv_blob_download *download)
+{
+    tv_extents *extents = download->io.extents;
+
+    if (!tv_extent_visit_is_over(extents, &download->visit))
+        tv_extents_note_damage(extents, download->piece.id, "the file is missing");
+    return TV_ERR_CORRUPT;
+}
+
 static tv_err open_extent(tv_blob_download *download, tv_read_mode mode)
 {
     const tv_blob_piece *piece = &download->piece;
-    tv_extents *extents = download->io.extents;
-    tv_err err = tv_extent_open(extents, mode, piece->id, piece->length, &download->extent);
+    tv_err err =
+        tv_extent_open(download->io.extents, mode, piece->id, piece->length, &download->extent);
 
-    if (err == TV_ERR_NOT_FOUND) {
-        if (!tv_extent_visit_is_over(extents, &download->visit))
-            tv_extents_note_damage(extents, piece->id, "the file is missing");
-        err = TV_ERR_CORRUPT;
-    }
+    if (err == TV_ERR_NOT_FOUND)
+        err = extent_missing(download);
     if (is_damage(err))
         download->damaged = piece->id;
     return err;
@@ -278,6 +286,7 @@ tv_err tv_blob_download_prepare(tv_blob_download *download, tv_read_mode mode,
     if (err)
         return err;
 
+    download->etag = head->etag;
     download->start = download->offset = offset;
     download->end = offset + length;
     download->is_small = length <= SMALL_BYTES;
@@ -297,7 +306,14 @@ tv_err tv_blob_download_prepare(tv_blob_download *download, tv_read_mode mode,
 static tv_err read_some(tv_blob_download *download, tv_read_mode mode, char *to, size_t size,
                         size_t *ret_len)
 {
-    tv_err err = find_piece(download, mode);
+    tv_err err = tv_blob_visit_go_on(&(tv_blob_visit){download->engine, download->io.extents,
+                                                      &download->visit, download->partition,
+                                                      download->snapshot, download->etag},
+                                     mode);
+    if (err)
+        return err;
+
+    err = find_piece(download, mode);
     if (err)
         return err;
 
@@ -311,6 +327,8 @@ static tv_err read_some(tv_blob_download *download, tv_read_mode mode, char *to,
         memcpy(to, download->chunk.data + within, count);
     } else {
         err = tv_extent_read(download->extent, mode, within, to, count, &count);
+        if (err == TV_ERR_NOT_FOUND)
+            err = extent_missing(download);
         if (is_damage(err))
             download->damaged = piece->id;
         if (err)

@@ -34,6 +34,19 @@ static void settle(tv_write *write)
 
 static tv_err on_changed(tv_call *base, tv_err err);
 
+/* Not with extents that another node may take for garbage: see tv_extents_may_commit. */
+static tv_err submit(tv_blob_call *call)
+{
+    const tv_blob_transfer *transfer = &call->transfer;
+
+    if (!tv_extents_may_commit(tv_blob_service_of(call)->io.extents, transfer->made,
+                               transfer->made_count))
+        return TV_ERR_REQUEST_TIMEOUT;
+
+    tv_call_write(&call->base, on_changed);
+    return TV_OK;
+}
+
 /* Roughly what the plan of a long change takes; all of it is charged when it is taken. */
 enum { PLAN_BYTES = 1024 * 1024 };
 
@@ -51,9 +64,7 @@ static bool work_on_plan(tv_call *base, tv_turn *turn)
 
 static tv_err on_planned(tv_call *base, tv_err err)
 {
-    if (err == TV_OK)
-        tv_call_write(base, on_changed);
-    return err;
+    return err ? err : submit(tv_blob_call_of(base));
 }
 
 /* The first plan is out of date because others write to the blob all the time. */
@@ -119,8 +130,7 @@ tv_err tv_blob_submit(tv_blob_call *call, tv_update_fn *run, void (*respond)(tv_
     base->write.settle = settle;
     base->write.undo = undo;
     set_reads(call);
-    tv_call_write(base, on_changed);
-    return TV_OK;
+    return submit(call);
 }
 
 void tv_blob_end_transfer(tv_blob_call *call)

@@ -79,6 +79,7 @@ struct tv_txn {
     tv_slice partition; /* of the function that runs; TV_NONE outside of one */
     int64_t now;
     int64_t next_stamp; /* of this group */
+    uint64_t fences;    /* that the engine knew of when the group began */
     bool lacks_memory;  /* the function that runs has put or deleted something without success */
     bool keeps_time;
     int64_t time_kept;  /* what the store is known to remember at least; 0 before the first time */
@@ -133,6 +134,7 @@ void tv_txn_begin(tv_txn *txn)
     txn->has_other_writes = false;
     txn->time_noted = 0;
     txn->now = txn->next_stamp = tv_instant_next();
+    txn->fences = txn->engine->ops->fences ? txn->engine->ops->fences(txn->engine) : 0;
 }
 
 static void index_row(tv_txn *txn, size_t number)
@@ -569,6 +571,7 @@ static tv_err build_batch(tv_txn *txn, bool *ret_has_writes)
 
     tv_write_batch_clear(&txn->batch);
     txn->batch.is_freeing = !txn->has_other_writes;
+    txn->batch.fences = txn->fences;
     for (size_t i = 0; i < txn->row_count; i++) {
         const txn_row *row = &txn->rows[i];
 

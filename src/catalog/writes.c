@@ -28,6 +28,11 @@ static void put_row(tv_txn *txn, tv_arena *arena, tv_slice key, int64_t id, tv_s
     tv_txn_put(txn, key, (tv_slice){whole, value.len + attributes.len});
 }
 
+static tv_slice row_key(const tv_catalog *catalog, tv_arena *arena, const tv_container *container)
+{
+    return tv_key_catalog_name(arena, catalog->kind->space, container->account, container->name);
+}
+
 /* The row of a container, if it is still the one that the caller has found. */
 static tv_err get_row(tv_txn *txn, const tv_catalog *catalog, tv_arena *arena,
                       const tv_container *container, tv_slice *ret_key, tv_catalog_row *ret_row)
@@ -35,8 +40,7 @@ static tv_err get_row(tv_txn *txn, const tv_catalog *catalog, tv_arena *arena,
     tv_slice value;
     tv_err err;
 
-    *ret_key =
-        tv_key_catalog_name(arena, catalog->kind->space, container->account, container->name);
+    *ret_key = row_key(catalog, arena, container);
     err = tv_txn_get(txn, *ret_key, &value);
     if (err)
         return err;
@@ -74,6 +78,22 @@ static void tell(const tv_catalog *catalog)
 {
     if (catalog->changed)
         catalog->changed(catalog->changed_ctx);
+}
+
+/* Announce the rows that a function asks for; all of a shared engine ask for the generation. */
+static void set_reads(tv_write *write, const tv_catalog *catalog, tv_arena *arena, tv_slice account,
+                      tv_slice first, tv_slice second)
+{
+    tv_slice *reads = tv_arena_alloc(arena, 3 * sizeof *reads);
+
+    write->reads = reads;
+    write->read_count = 0;
+    reads[write->read_count++] = first;
+    if (second.len)
+        reads[write->read_count++] = second;
+    if (tv_catalog_is_shared(catalog))
+        reads[write->read_count++] =
+            tv_key_catalog_generation(arena, catalog->kind->space, account);
 }
 
 /* --- create --- */
@@ -165,6 +185,10 @@ void tv_catalog_prepare_create(tv_catalog_create *create, tv_write *write)
     write->run = run_create;
     write->ctx = create;
     write->settle = settle_create;
+    set_reads(write, create->catalog, create->arena, create->account,
+              tv_key_catalog_name(create->arena, create->catalog->kind->space, create->account,
+                                  create->name),
+              tv_key_catalog_last_id(create->arena, create->catalog->kind->space, create->account));
 }
 
 /* --- delete --- */
@@ -230,6 +254,8 @@ void tv_catalog_prepare_delete(tv_catalog_delete *delete_op, tv_write *write)
     write->run = run_delete;
     write->ctx = delete_op;
     write->settle = settle_delete;
+    set_reads(write, delete_op->catalog, delete_op->arena, delete_op->container->account,
+              row_key(delete_op->catalog, delete_op->arena, delete_op->container), TV_NONE);
 }
 
 /* --- attributes and policies --- */
@@ -329,6 +355,8 @@ void tv_catalog_prepare_change(tv_catalog_change *change, tv_write *write)
     write->run = run_change;
     write->ctx = change;
     write->settle = settle_change;
+    set_reads(write, change->catalog, change->arena, change->container->account,
+              row_key(change->catalog, change->arena, change->container), TV_NONE);
 }
 
 /* --- properties --- */
@@ -382,4 +410,7 @@ void tv_catalog_prepare_set_settings(tv_catalog_set_settings *set, tv_write *wri
     write->run = run_set_properties;
     write->ctx = set;
     write->settle = settle_set_properties;
+    set_reads(write, set->catalog, set->arena, set->account,
+              tv_key_catalog_properties(set->arena, set->catalog->kind->space, set->account),
+              TV_NONE);
 }

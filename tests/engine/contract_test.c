@@ -8,12 +8,14 @@
 #include "engine/instant.h"
 #include "engine/key.h"
 #include "fixture.h"
+#include "rados_fixture.h"
 #include "seed.h"
 
 typedef struct subject {
     const char *name;
     tv_engine *(*open)(const char *dir);
     bool survives_close;
+    void (*after_close)(void); /* or NULL */
 } subject;
 
 typedef struct fixture {
@@ -52,11 +54,14 @@ static tv_engine *open_cut_memory(const char *dir)
 }
 
 static const subject subjects[] = {
-    {"memory", open_memory, false},
-    {"shared memory", open_shared_memory, false},
-    {"memory with a range", open_ranged_memory, false},
-    {"memory with four ranges", open_cut_memory, false},
-    {"rocksdb", open_rocksdb, true},
+    {"memory", open_memory, false, NULL},
+    {"shared memory", open_shared_memory, false, NULL},
+    {"memory with a range", open_ranged_memory, false, NULL},
+    {"memory with four ranges", open_cut_memory, false, NULL},
+    {"rocksdb", open_rocksdb, true, NULL},
+    {"rados of 1 range", open_rados_1, true, close_rados_pool},
+    {"rados of 5 ranges", open_rados_5, true, close_rados_pool},
+    {"rados of 20 ranges", open_rados_20, true, close_rados_pool},
 };
 
 static int set_up(void **state)
@@ -70,11 +75,18 @@ static int set_up(void **state)
     return 0;
 }
 
+static void close_subject(fixture *f)
+{
+    tv_engine_close(f->engine);
+    if (f->subject->after_close)
+        f->subject->after_close();
+}
+
 static int tear_down(void **state)
 {
     fixture *f = *state;
 
-    tv_engine_close(f->engine);
+    close_subject(f);
     remove_folder(f->dir);
     free(f);
     return 0;
@@ -86,7 +98,7 @@ static void reopen(fixture *f)
     if (!f->subject->survives_close)
         return;
 
-    tv_engine_close(f->engine);
+    close_subject(f);
     f->engine = f->subject->open(f->dir);
 }
 
@@ -420,7 +432,7 @@ CASE(a_dropped_range_of_many_rows_stays_dropped)
     for (int i = 0; i < ROWS; i++)
         tv_write_batch_add(&batch, (tv_change){TV_CHANGE_PUT, tv_arena_printf(&arena, "g%06d", i),
                                                TV_LIT("some value of a row")});
-    CHECK_OK(tv_engine_write(f->engine, &batch));
+    CHECK_OK(write_changes(f->engine, batch.changes, batch.count));
     tv_write_batch_done(&batch);
     tv_arena_done(&arena);
     CHECK_OK(WRITE(f->engine, put("f", "1"), put("h", "1")));
@@ -465,10 +477,8 @@ CASE(a_cached_read_answers_or_says_that_it_would_block)
     CHECK(err == TV_OK || err == TV_ERR_WOULD_BLOCK);
     CHECK_ROW(f->engine, "k", "v");
     err = tv_engine_get(f->engine, TV_READ_CACHED, TV_LIT("k"), &arena, &value);
-    if (f->engine->ops->read == NULL)
-        CHECK_OK(err); /* it was just read */
-    else
-        CHECK(err == TV_OK || err == TV_ERR_WOULD_BLOCK);
+    /* An engine that has `read` need not know anything by heart. */
+    CHECK(err == TV_OK || (err == TV_ERR_WOULD_BLOCK && f->engine->ops->read));
     if (err == TV_OK)
         CHECK_TEXT(value, "v");
     tv_arena_done(&arena);
@@ -735,5 +745,8 @@ int main(void)
         snprintf(names[i], sizeof names[i], "%s: %s", s->name, cases[i % CASE_COUNT].name);
         tests[i] = (struct CMUnitTest){names[i], run_case, set_up, tear_down, (void *)(uintptr_t)s};
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+    rados_drop_cluster();
+    return failed;
 }

@@ -269,6 +269,15 @@ static void close_engine(tv_engine *engine)
     free(rados);
 }
 
+static uint64_t fences(tv_engine *engine)
+{
+    tv_map *map = tv_maps_get(tv_rados_of(engine)->maps);
+    uint64_t count = tv_rados_fences_of(map);
+
+    tv_map_unref(map);
+    return count;
+}
+
 static const tv_engine_ops ops = {
     .name = "rados",
     .is_shared = true,
@@ -280,6 +289,7 @@ static const tv_engine_ops ops = {
     .get_many = tv_rados_get_many,
     .range_of = range_of,
     .fence = tv_rados_fence,
+    .fences = fences,
     .drop_range = tv_rados_drop_range,
     .backup = backup,
     .check = check,

@@ -97,4 +97,10 @@ tv_err tv_rados_write(tv_engine *engine, const tv_write_batch *batch);
 tv_err tv_rados_fence(tv_engine *engine, tv_slice from, tv_slice to);
 tv_err tv_rados_drop_range(tv_engine *engine, tv_slice from, tv_slice to);
 
+/** tv_engine_ops.fences by a map: never 0. */
+static inline uint64_t tv_rados_fences_of(const tv_map *map)
+{
+    return map->drops + 1;
+}
+
 #endif

@@ -247,7 +247,11 @@ tv_err tv_rados_write(tv_engine *engine, const tv_write_batch *batch)
         do {
             tv_map *map = tv_maps_get(rados->maps);
 
-            err = write_by(rados, map, batch, &op, &patience);
+            /* The catalogues have been read again since; its author has not looked at them. */
+            if (batch->fences && batch->fences != tv_rados_fences_of(map))
+                err = TV_ERR_CONFLICT;
+            else
+                err = write_by(rados, map, batch, &op, &patience);
             tv_map_unref(map);
         } while (err == TV_ERR_NOT_FOUND);
     }

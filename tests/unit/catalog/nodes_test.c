@@ -85,7 +85,7 @@ static tv_err node_write(tv_engine *of, const tv_write_batch *batch)
 
     if (!begin_use(n))
         return err;
-    if (is_fenced_off || batch->fences == (uint64_t)atomic_load(&n->drops_known))
+    if (is_fenced_off || batch->fences == of->ops->fences(of))
         err = tv_engine_write(store, batch);
     end_use();
     return err;
@@ -93,7 +93,7 @@ static tv_err node_write(tv_engine *of, const tv_write_batch *batch)
 
 static uint64_t node_fences(tv_engine *of)
 {
-    return (uint64_t)atomic_load(&((node *)of)->drops_known);
+    return (uint64_t)atomic_load(&((node *)of)->drops_known) + 1;
 }
 
 static tv_err node_drop_range(tv_engine *of, tv_slice from, tv_slice to)

@@ -116,10 +116,10 @@ typedef struct tv_engine_ops {
     tv_err (*fence)(tv_engine *engine, tv_slice from, tv_slice to);
 
     /**
-     * How many fences this node goes by: it has looked at the catalogues since the last of them.
-     * A write whose batch->fences is another number is TV_ERR_CONFLICT, also when the engine
-     * learns of the fence by that very write: its author has decided by the catalogues as they
-     * were before, and must look again.  Never waits.
+     * A number of the fences that this node goes by, never 0: it has looked at the catalogues
+     * since the last of them.  A write whose batch->fences is another one is TV_ERR_CONFLICT,
+     * also when the engine learns of the fence by that very write: its author has decided by
+     * the catalogues as they were before, and must look again.  Never waits.
      */
     uint64_t (*fences)(tv_engine *engine);
 

@@ -109,15 +109,6 @@ static uint64_t range_of(tv_engine *engine, tv_slice partition)
     return number;
 }
 
-static uint64_t fences(tv_engine *engine)
-{
-    tv_map *map = tv_maps_get(tv_rados_of(engine)->maps);
-    uint64_t number = tv_rados_fences_of(map);
-
-    tv_map_unref(map);
-    return number;
-}
-
 static tv_err backup(tv_engine *engine, const char *dir)
 {
     (void)engine;
@@ -276,6 +267,15 @@ static void close_engine(tv_engine *engine)
     tv_maps_close(rados->maps);
     pthread_mutex_destroy(&rados->ops_lock);
     free(rados);
+}
+
+static uint64_t fences(tv_engine *engine)
+{
+    tv_map *map = tv_maps_get(tv_rados_of(engine)->maps);
+    uint64_t count = tv_rados_fences_of(map);
+
+    tv_map_unref(map);
+    return count;
 }
 
 static const tv_engine_ops ops = {

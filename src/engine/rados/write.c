@@ -202,6 +202,7 @@ static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write
     size_t refused;
     tv_err err;
 
+    /* The catalogues have been read again since; its author has not looked at them. */
     if (batch->fences && batch->fences != tv_rados_fences_of(map))
         return TV_ERR_CONFLICT;
     if (!is_within(range, batch))

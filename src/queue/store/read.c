@@ -97,9 +97,11 @@ static tv_err read_message(tv_queue *queue, tv_arena *arena, int64_t generation,
 }
 
 /* Open an iterator over the rows of the visibility index that may be visible now. */
-static tv_err open_index(tv_queue *queue, int64_t generation, int64_t now, tv_iter **ret_iter)
+static tv_err open_index(tv_queue *queue, const tv_queue_counts *counts, int64_t now,
+                         tv_iter **ret_iter)
 {
-    tv_queue_place start = {0, 0};
+    tv_queue_place start = counts->visible_bound;
+    int64_t generation = counts->generation;
     tv_queue_key from, to;
     tv_err err;
 
@@ -109,6 +111,8 @@ static tv_err open_index(tv_queue *queue, int64_t generation, int64_t now, tv_it
      */
     if (!queue->engine->ops->is_shared)
         start = tv_queue_bound_read(&queue->visible);
+    else if (start.ticks > now)
+        start = (tv_queue_place){now + 1, 0}; /* raised by a node whose clock is ahead */
 
     tv_slice first = tv_queue_key_place(&from, queue->prefix, generation, TV_QUEUE_VISIBLE, start);
 
@@ -138,7 +142,7 @@ tv_err tv_queue_peek(tv_queue *queue, tv_arena *arena, int64_t count,
     err = read_counts(queue, TV_READ_ANY, arena, &counts);
     if (err)
         return err;
-    err = open_index(queue, counts.generation, now, &iter);
+    err = open_index(queue, &counts, now, &iter);
     if (err)
         return err;
 
@@ -150,8 +154,8 @@ tv_err tv_queue_peek(tv_queue *queue, tv_arena *arena, int64_t count,
         if (err || expires <= now)
             continue;
 
-        err = read_message(queue, arena, counts.generation, tv_iter_key(iter), &id,
-                           &answer_bytes, &ret_messages[found]);
+        err = read_message(queue, arena, counts.generation, tv_iter_key(iter), &id, &answer_bytes,
+                           &ret_messages[found]);
         if (err == TV_ERR_OVERLOADED && found) {
             err = TV_OK; /* fewer are an answer, too */
             break;

@@ -207,8 +207,8 @@ static void fail_with(rados_iter *iter, tv_err err)
 /* Have the page from the position on in `now`, asking anew as long as it is refused. */
 static bool load(rados_iter *iter, bool is_behind)
 {
-    tv_rados_patience patience = {0};
     tv_slice from = tv_buf_slice(&iter->position);
+    tv_rados_patience patience = {.key = from};
 
     for (;;) {
         page *p = iter->now;

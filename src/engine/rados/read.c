@@ -100,7 +100,7 @@ tv_err tv_rados_get_many(tv_engine *engine, const tv_slice *keys, size_t count, 
                          tv_slice *ret_values)
 {
     tv_rados_engine *rados = tv_rados_of(engine);
-    tv_rados_patience patience = {0};
+    tv_rados_patience patience = {.key = count ? keys[0] : TV_NONE};
 
     if (count == 0)
         return TV_OK;
@@ -403,6 +403,8 @@ void tv_rados_read(tv_engine *engine, tv_engine_read *read)
 static void send_strays(tv_rados_engine *rados, tv_engine_read *list, tv_rados_patience *patience)
 {
     tv_map *map = tv_maps_get(rados->maps);
+
+    patience->key = list->key;
     tv_err err = tv_rados_reroute(rados, map, patience);
 
     tv_map_unref(map);

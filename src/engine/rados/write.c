@@ -233,7 +233,7 @@ static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write
 tv_err tv_rados_write(tv_engine *engine, const tv_write_batch *batch)
 {
     tv_rados_engine *rados = tv_rados_of(engine);
-    tv_rados_patience patience = {0};
+    tv_rados_patience patience = {.key = batch->count ? batch->changes[0].key : TV_NONE};
     operation op;
     tv_err err;
 

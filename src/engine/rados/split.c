@@ -124,7 +124,8 @@ static tv_err open_for_reads(split *s)
         {TV_POOL_SET_ATTR, TV_RANGE_CLOCK, clock},
     };
 
-    return tv_range_step(s->work, s->intent.other, s->closed, changes, 2);
+    /* A range that nothing was written to has no clock. */
+    return tv_range_step(s->work, s->intent.other, s->closed, changes, clock.len ? 2 : 1);
 }
 
 /* 7.  TV_ERR_CONFLICT: somebody has given the split up. */

@@ -29,7 +29,6 @@ static inline void rados_drop_cluster(void)
     rados_store[0] = '\0';
 }
 
-#ifdef TV_HAS_LIBRADOS
 static inline bool rados_wipe_object(void *ctx, const char *object)
 {
     const tv_pool_step gone = {.kind = TV_POOL_REMOVE};
@@ -54,14 +53,11 @@ static inline tv_pool *open_real_pool(bool is_new)
         CHECK_OK(pool->ops->list(pool, "tv.", rados_wipe_object, pool));
     return pool;
 }
-#endif
 
 static inline tv_pool *open_pool(bool is_new)
 {
-#ifdef TV_HAS_LIBRADOS
     if (getenv("TAVOLA_TEST_CEPH_CONF"))
         return open_real_pool(is_new);
-#endif
     if (is_new) {
         rados_drop_cluster();
         rados_cluster = fake_cluster_new(&(fake_options){.seed = 7, .is_threaded = true});

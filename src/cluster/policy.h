@@ -54,8 +54,9 @@ enum {
 };
 
 /* Balance of usual nodes. */
-#define TV_POLICY_UNEVEN 0.30 /* the busiest node has that much of its load more than the idlest   \
-                               */
+#define TV_POLICY_UNEVEN                                                                           \
+    0.30 /* the busiest node has that much of its load more than the idlest                        \
+          */
 #define TV_POLICY_MOVE_GAIN 0.10 /* the least share of the difference that a move takes away */
 enum { TV_POLICY_UNEVEN_MS = 60 * 1000 };
 

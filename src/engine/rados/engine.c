@@ -98,6 +98,11 @@ tv_err tv_rados_reroute(tv_rados_engine *rados, const tv_map *map, tv_rados_pati
     return is_later ? TV_OK : tv_rados_wait(rados, patience);
 }
 
+void tv_lane_note_use(tv_lane *lane, tv_slice key, size_t rows)
+{
+    tv_samples_add(&lane->samples, key, rows, tv_clock_mono_ns() / 1000000);
+}
+
 tv_err tv_rados_open_value(tv_slice stored, tv_slice *ret_value)
 {
     if (stored.len == 0 || stored.data[0] != TV_RANGE_FORM)

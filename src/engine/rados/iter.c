@@ -126,6 +126,9 @@ static tv_err await(rados_iter *iter, page *p)
         atomic_fetch_add(&use->read_ops, 1);
         atomic_fetch_add(&use->read_keys, p->read.row_count);
         atomic_fetch_add(&use->read_bytes, bytes);
+        if (p->read.row_count)
+            tv_lane_note_use(p->range->lane, p->read.rows[p->read.row_count / 2].key,
+                             p->read.row_count);
     }
     p->is_asked_for = false;
     return p->read.result;

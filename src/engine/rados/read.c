@@ -93,6 +93,7 @@ static tv_err get_by(tv_rados_engine *rados, const tv_map *map, const tv_slice *
     atomic_fetch_add(&range->lane->use.read_ops, 1);
     atomic_fetch_add(&range->lane->use.read_keys, count);
     atomic_fetch_add(&range->lane->use.read_bytes, bytes);
+    tv_lane_note_use(range->lane, keys[count / 2], count);
     return take_values(&read, keys, count, ret_values);
 }
 
@@ -273,6 +274,7 @@ static void group_done(tv_pool_read *done)
         atomic_fetch_add(&lane->use.read_keys, g->count);
         atomic_fetch_add(&lane->use.read_bytes, bytes);
         tv_lane_note_rows(lane, done->row_count, bytes);
+        tv_lane_note_use(lane, g->keys[g->count / 2], g->count);
         if (done->result == TV_OK)
             give_values(g);
         else

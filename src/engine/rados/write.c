@@ -216,6 +216,7 @@ static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write
         atomic_fetch_add(&use->write_rows, op->rows);
         atomic_fetch_add(&use->write_bytes, op->bytes);
         atomic_fetch_add(&use->rows_more, op->rows_more);
+        tv_lane_note_use(range->lane, batch->changes[batch->count / 2].key, op->rows);
         return TV_OK;
     }
     if (err == TV_ERR_CONFLICT && refused != TV_POOL_NO_STEP) {

@@ -152,7 +152,7 @@ static void add_ranges(tv_buf *out, tv_arena *arena, const tv_routes *routes,
 
         if (usual.len == 0 && node_count)
             usual = nodes[tv_policy_usual_node(route->object, nodes, node_count)];
-        tv_buf_add_lit(out, i ? ",\n{\"start\":" : "\n{\"start\":");
+        tv_buf_add(out, i ? TV_LIT(",\n{\"start\":") : TV_LIT("\n{\"start\":"));
         add_readable(out, arena, route->start);
         tv_buf_add_lit(out, ",\"key\":");
         add_coded(out, route->start);
@@ -239,7 +239,7 @@ static void add_nodes(tv_balancer *balancer, tv_buf *out, const tv_slice *nodes,
     }
     tv_buf_add_char(out, '[');
     for (size_t i = 0; i < count; i++) {
-        tv_buf_add_lit(out, i ? ",{\"incarnation\":" : "{\"incarnation\":");
+        tv_buf_add(out, i ? TV_LIT(",{\"incarnation\":") : TV_LIT("{\"incarnation\":"));
         tv_json_add_string(out, nodes[i]);
         tv_buf_add_char(out, '}');
     }

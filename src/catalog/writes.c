@@ -21,6 +21,11 @@ static void put_row(tv_txn *txn, tv_arena *arena, tv_slice key, int64_t id, tv_s
     tv_txn_put(txn, key, (tv_slice){whole, value.len + attributes.len});
 }
 
+static tv_slice row_key(const tv_catalog *catalog, tv_arena *arena, const tv_container *container)
+{
+    return tv_key_catalog_name(arena, catalog->kind->space, container->account, container->name);
+}
+
 /* The row of a container, if it is still the one that the caller has found. */
 static tv_err get_row(tv_txn *txn, const tv_catalog *catalog, tv_arena *arena,
                       const tv_container *container, tv_slice *ret_key, tv_catalog_row *ret_row)
@@ -28,8 +33,7 @@ static tv_err get_row(tv_txn *txn, const tv_catalog *catalog, tv_arena *arena,
     tv_slice value;
     tv_err err;
 
-    *ret_key =
-        tv_key_catalog_name(arena, catalog->kind->space, container->account, container->name);
+    *ret_key = row_key(catalog, arena, container);
     err = tv_txn_get(txn, *ret_key, &value);
     if (err)
         return err;
@@ -38,6 +42,17 @@ static tv_err get_row(tv_txn *txn, const tv_catalog *catalog, tv_arena *arena,
     if (err)
         return err;
     return ret_row->id == container->id ? TV_OK : TV_ERR_NOT_FOUND; /* deleted and created again */
+}
+
+/* Announce the rows that a function asks for. */
+static void set_reads(tv_write *write, tv_arena *arena, tv_slice first, tv_slice second)
+{
+    tv_slice *reads = tv_arena_alloc(arena, 2 * sizeof *reads);
+
+    reads[0] = first;
+    reads[1] = second;
+    write->reads = reads;
+    write->read_count = second.len ? 2 : 1;
 }
 
 /* --- create --- */
@@ -100,6 +115,10 @@ void tv_catalog_prepare_create(tv_catalog_create *create, tv_write *write)
     write->run = run_create;
     write->ctx = create;
     write->settle = settle_create;
+    set_reads(write, create->arena,
+              tv_key_catalog_name(create->arena, create->catalog->kind->space, create->account,
+                                  create->name),
+              tv_key_catalog_last_id(create->arena, create->catalog->kind->space, create->account));
 }
 
 /* --- delete --- */
@@ -157,6 +176,8 @@ void tv_catalog_prepare_delete(tv_catalog_delete *delete_op, tv_write *write)
     write->run = run_delete;
     write->ctx = delete_op;
     write->settle = settle_delete;
+    set_reads(write, delete_op->arena,
+              row_key(delete_op->catalog, delete_op->arena, delete_op->container), TV_NONE);
 }
 
 /* --- attributes and policies --- */
@@ -237,6 +258,8 @@ void tv_catalog_prepare_change(tv_catalog_change *change, tv_write *write)
     write->run = run_change;
     write->ctx = change;
     write->settle = settle_change;
+    set_reads(write, change->arena, row_key(change->catalog, change->arena, change->container),
+              TV_NONE);
 }
 
 /* --- properties --- */
@@ -285,4 +308,7 @@ void tv_catalog_prepare_set_settings(tv_catalog_set_settings *set, tv_write *wri
     write->run = run_set_properties;
     write->ctx = set;
     write->settle = settle_set_properties;
+    set_reads(write, set->arena,
+              tv_key_catalog_properties(set->arena, set->catalog->kind->space, set->account),
+              TV_NONE);
 }

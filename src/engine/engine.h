@@ -114,6 +114,14 @@ typedef struct tv_engine_ops {
     tv_err (*fence)(tv_engine *engine, tv_slice from, tv_slice to);
 
     /**
+     * How many fences this node goes by: it has looked at the catalogues since the last of them.
+     * A write whose batch->fences is another number is TV_ERR_CONFLICT, also when the engine
+     * learns of the fence by that very write: its author has decided by the catalogues as they
+     * were before, and must look again.  Never waits.
+     */
+    uint64_t (*fences)(tv_engine *engine);
+
+    /**
      * Remove every key in [from, to), durably, in one operation whose cost does
      * not grow with the number of keys.  Not atomic towards open iterators or
      * concurrent readers; callers make sure that nobody writes there any more.
@@ -157,6 +165,11 @@ typedef struct tv_iter_ops {
     tv_slice (*key)(const tv_iter *iter);
     tv_slice (*value)(const tv_iter *iter);
     tv_err (*status)(const tv_iter *iter);
+    /**
+     * A number for the view that the row is of: without `has_snapshots`, what was met in between
+     * two rows with the same number is all there was.  NULL: the engine cannot tell.
+     */
+    uint64_t (*view)(const tv_iter *iter);
     void (*free)(tv_iter *iter);
 } tv_iter_ops;
 

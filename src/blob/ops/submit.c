@@ -4,6 +4,7 @@
  */
 #include "blob/call.h"
 #include "blob/ops/copy_source.h"
+#include "blob/store/row.h"
 
 /* Plans that were out of date when their change ran, before it is given up. */
 enum { PLANS_MAX = 16 };
@@ -87,6 +88,22 @@ static tv_err on_changed(tv_call *base, tv_err err)
                                                                   : err;
 }
 
+/* Every change begins with the head and the ledger. */
+static void set_reads(tv_blob_call *call)
+{
+    tv_arena *arena = &call->base.req->arena;
+    tv_slice *reads;
+
+    if (call->base.service->engine->ops->get_many == NULL)
+        return;
+
+    reads = tv_arena_alloc(arena, 2 * sizeof *reads);
+    reads[0] = tv_blob_key_head(arena, call->partition, 0);
+    reads[1] = tv_blob_key_ledger(arena, call->partition);
+    call->base.write.reads = reads;
+    call->base.write.read_count = 2;
+}
+
 tv_err tv_blob_submit(tv_blob_call *call, tv_update_fn *run, void (*respond)(tv_blob_call *call))
 {
     tv_call *base = &call->base;
@@ -101,6 +118,7 @@ tv_err tv_blob_submit(tv_blob_call *call, tv_update_fn *run, void (*respond)(tv_
     base->write.ctx = &call->change;
     base->write.settle = settle;
     base->write.undo = undo;
+    set_reads(call);
     tv_call_write(base, on_changed);
     return TV_OK;
 }

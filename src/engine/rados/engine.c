@@ -145,6 +145,15 @@ static tv_err drop_range(tv_engine *engine, tv_slice from, tv_slice to)
     return err == TV_ERR_STOPPED ? TV_ERR_IO : err;
 }
 
+static uint64_t fences(tv_engine *engine)
+{
+    tv_map *map = tv_maps_get(tv_rados_of(engine)->maps);
+    uint64_t number = tv_rados_fences_of(map);
+
+    tv_map_unref(map);
+    return number;
+}
+
 static tv_err backup(tv_engine *engine, const char *dir)
 {
     (void)engine;
@@ -317,6 +326,10 @@ static const tv_engine_ops ops = {
     .range_of = range_of,
     .fence = fence,
     .drop_range = drop_range,
+=======
+    .fence = tv_rados_fence,
+    .fences = fences,
+    .drop_range = tv_rados_drop_range,
     .backup = backup,
     .check = check,
     .metrics = metrics,

@@ -53,6 +53,13 @@ void tv_rados_op_begin(tv_rados_engine *rados, tv_rados_op *op);
 int64_t tv_rados_op_end(tv_rados_engine *rados, tv_rados_op *op, tv_rados_meter *meter, size_t rows,
                         size_t bytes);
 
+/** What tv_engine_ops.fences says of a map: never 0, which a batch has whose author asked nobody.
+ */
+static inline uint64_t tv_rados_fences_of(const tv_map *map)
+{
+    return map->drops + 1;
+}
+
 /** Whether an operation was refused because its range is elsewhere, or has another epoch. */
 static inline bool tv_rados_is_astray(tv_err err)
 {

@@ -36,6 +36,7 @@ typedef struct rados_iter {
     bool is_last;   /* nothing of interest is behind the page */
     bool is_valid;
     size_t rows_max; /* of the next page */
+    uint64_t view;   /* counts pages */
     tv_err err;
     tv_slice value;
     tv_buf position; /* the next page begins at this key, or behind it */
@@ -235,6 +236,7 @@ static bool load(rados_iter *iter, bool is_behind)
 
     tv_arena arena; /* the position moves, and `from` is it */
 
+    iter->view++;
     tv_arena_init(&arena);
     enter(iter, tv_arena_dup(&arena, from), is_behind);
     tv_arena_done(&arena);
@@ -331,6 +333,11 @@ static tv_err iter_status(const tv_iter *base)
     return ((const rados_iter *)base)->err;
 }
 
+static uint64_t iter_view(const tv_iter *base)
+{
+    return ((const rados_iter *)base)->view;
+}
+
 static void iter_free(tv_iter *base)
 {
     rados_iter *iter = (rados_iter *)base;
@@ -348,6 +355,7 @@ static const tv_iter_ops iter_ops = {
     .key = iter_key,
     .value = iter_value,
     .status = iter_status,
+    .view = iter_view,
     .free = iter_free,
 };
 

@@ -181,7 +181,7 @@ static tv_err find_out(tv_rados_engine *rados, const tv_map *map, const tv_range
         /* nothing was found out */
     } else if (!is_gone && tv_slice_eq(epoch, range->epoch)) {
         atomic_fetch_add(&rados->clock_refusals, 1);
-        tv_instant_pass(clock);
+        tv_instant_follow(clock);
         err = TV_ERR_CONFLICT;
     } else {
         atomic_fetch_add(&rados->moved, 1);
@@ -202,6 +202,8 @@ static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write
     size_t refused;
     tv_err err;
 
+    if (batch->fences && batch->fences != tv_rados_fences_of(map))
+        return TV_ERR_CONFLICT;
     if (!is_within(range, batch))
         return TV_ERR_MOVED;
 

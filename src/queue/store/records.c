@@ -9,8 +9,16 @@ void tv_queue_init(tv_queue *queue, tv_engine *engine, tv_slice prefix,
     tv_assert(engine && is_dropped);
     tv_assert(prefix.len > 0 && prefix.len <= TV_QUEUE_PREFIX_BYTES_MAX);
     *queue = (tv_queue){.engine = engine, .prefix = prefix, .is_dropped = is_dropped};
+    queue->counts = tv_queue_key_counts(&queue->counts_key, prefix);
     tv_queue_bound_init(&queue->visible);
     tv_queue_bound_init(&queue->expiring);
+}
+
+void tv_queue_reads_init(tv_queue_reads *reads, tv_queue *queue, const tv_guid *id)
+{
+    reads->keys[0] = queue->counts;
+    reads->keys[1] =
+        tv_queue_key_message(&reads->message, queue->prefix, atomic_load(&queue->generation), id);
 }
 
 void tv_queue_done(tv_queue *queue)
@@ -21,31 +29,30 @@ void tv_queue_done(tv_queue *queue)
 
 tv_err tv_store_read_counts(tv_txn *txn, tv_queue *queue, tv_queue_counts *ret_counts)
 {
-    tv_queue_key key;
     tv_slice value;
     tv_err err;
 
     if (atomic_load(queue->is_dropped))
         return TV_ERR_QUEUE_NOT_FOUND;
 
-    err = tv_txn_get(txn, tv_queue_key_counts(&key, queue->prefix), &value);
+    err = tv_txn_get(txn, queue->counts, &value);
     if (err == TV_ERR_NOT_FOUND) {
         *ret_counts = (tv_queue_counts){0};
         return TV_OK;
     }
-    if (err)
-        return err;
-
-    return tv_queue_read_counts(value, ret_counts);
+    if (err == TV_OK)
+        err = tv_queue_read_counts(value, ret_counts);
+    if (err == TV_OK)
+        atomic_store_explicit(&queue->generation, ret_counts->generation, memory_order_relaxed);
+    return err;
 }
 
 void tv_store_write_counts(tv_txn *txn, tv_queue *queue, const tv_queue_counts *counts)
 {
     char value[TV_QUEUE_COUNTS_BYTES];
-    tv_queue_key key;
 
     tv_queue_write_counts(value, counts);
-    tv_txn_put(txn, tv_queue_key_counts(&key, queue->prefix), (tv_slice){value, sizeof value});
+    tv_txn_put(txn, queue->counts, (tv_slice){value, sizeof value});
 }
 
 tv_err tv_store_count_removed(tv_queue_counts *counts, size_t removed)
@@ -81,7 +88,8 @@ tv_err tv_store_read_text(tv_txn *txn, tv_queue *queue, int64_t generation, tv_m
     if (!tv_message_text_is_apart(message->text.len))
         return TV_OK;
 
-    err = tv_txn_get(txn, tv_queue_key_text(&key, queue->prefix, generation, &message->id), &text);
+    /* Its state was got, and changes whenever the text does. */
+    err = tv_txn_peek(txn, tv_queue_key_text(&key, queue->prefix, generation, &message->id), &text);
     if (err)
         return err == TV_ERR_NOT_FOUND ? TV_ERR_CORRUPT : err;
     if (text.len != message->text.len)

@@ -325,11 +325,8 @@ static const tv_engine_ops ops = {
     .get_many = tv_rados_get_many,
     .range_of = range_of,
     .fence = fence,
-    .drop_range = drop_range,
-=======
-    .fence = tv_rados_fence,
     .fences = fences,
-    .drop_range = tv_rados_drop_range,
+    .drop_range = drop_range,
     .backup = backup,
     .check = check,
     .metrics = metrics,

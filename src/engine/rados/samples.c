@@ -68,7 +68,7 @@ void tv_samples_add(tv_samples *samples, tv_slice key, uint64_t rows, int64_t no
     tv_slice partition = tv_key_partition_of(key);
     tv_sample_set *set = &samples->now;
 
-    if (rows == 0 || partition.len > TV_SAMPLE_BYTES_MAX)
+    if (rows == 0 || partition.len == 0 || partition.len > TV_SAMPLE_BYTES_MAX)
         return;
     pthread_mutex_lock(&samples->lock);
     turn_window(samples, now_ms);

@@ -32,6 +32,7 @@ typedef struct tv_config {
     bool allow_dev_account;
     bool drop_damaged_log;
     bool no_sweep;
+    bool test_points;
     bool help, version, operations, verify;
 } tv_config;
 

@@ -127,6 +127,9 @@ static tv_err await(rados_iter *iter, page *p)
         atomic_fetch_add(&use->read_ops, 1);
         atomic_fetch_add(&use->read_keys, p->read.row_count);
         atomic_fetch_add(&use->read_bytes, bytes);
+        if (p->read.row_count)
+            tv_lane_note_use(p->range->lane, p->read.rows[p->read.row_count / 2].key,
+                             p->read.row_count);
     }
     p->is_asked_for = false;
     return p->read.result;
@@ -208,8 +211,8 @@ static void fail_with(rados_iter *iter, tv_err err)
 /* Have the page from the position on in `now`, asking anew as long as it is refused. */
 static bool load(rados_iter *iter, bool is_behind)
 {
-    tv_rados_patience patience = {0};
     tv_slice from = tv_buf_slice(&iter->position);
+    tv_rados_patience patience = {.key = from};
 
     for (;;) {
         page *p = iter->now;

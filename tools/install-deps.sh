@@ -1,7 +1,7 @@
 #!/bin/sh
 # Install the Debian packages that a command of this repository needs.
 #
-#   tools/install-deps.sh run|check|sdks|browser|bench|fuzz
+#   tools/install-deps.sh run|check|cluster|sdks|browser|bench|fuzz
 #
 # Asks dpkg first, so a call with nothing missing is instant and needs no
 # network.  Exit code 2 and one line that names the packages when something is
@@ -16,19 +16,20 @@ check_packages="$run_packages g++ libcmocka-dev libsimdjson-dev python3 python3-
 case "${1-}" in
 run) wanted=$run_packages ;;
 check) wanted=$check_packages ;;
+cluster) wanted="$run_packages python3 librados-dev ceph-mon ceph-mgr ceph-osd ceph-common haproxy" ;;
 bench) wanted="$run_packages python3 wrk nginx-light" ;;
 fuzz) wanted="$check_packages clang libclang-rt-dev" ;;
 sdks) wanted="$check_packages python3-venv" ;;
 browser) wanted="$check_packages chromium" ;;
 *)
-    echo "usage: tools/install-deps.sh run|check|sdks|browser|bench|fuzz" >&2
+    echo "usage: tools/install-deps.sh run|check|cluster|sdks|browser|bench|fuzz" >&2
     exit 2
     ;;
 esac
 
 # The JavaScript SDK and Azurite run on any node from 18 on, so a node that
 # came from elsewhere is as good as Debian's.
-if [ "$1" != run ]; then
+if [ "$1" != run ] && [ "$1" != cluster ]; then
     command -v node >/dev/null || wanted="$wanted nodejs"
     command -v npm >/dev/null || wanted="$wanted npm"
 fi
@@ -70,13 +71,14 @@ fi
 
 echo "Installing$missing"
 case "$missing" in
+*ceph-osd*) echo "(Ceph: 350 MB on disk, a minute or two)" ;;
 *python3-azure*) echo "(python3-azure holds every Azure SDK: 540 MB on disk, a minute or two)" ;;
 esac
 
-# nginx is wanted as a program, not as a service on port 80.
+# These are wanted as programs, not as services of the machine.
 policy=
 case "$missing" in
-*nginx*)
+*nginx* | *haproxy* | *ceph-*)
     if [ ! -e /usr/sbin/policy-rc.d ]; then
         policy=/usr/sbin/policy-rc.d
         trap '$sudo rm -f "$policy"' EXIT

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """./run cluster: a small Ceph cluster, three tavolad nodes and a load balancer, in one folder.
 
-    tools/cluster.py FOLDER TAVOLAD [server flags]
+    tools/run-cluster.py FOLDER TAVOLAD [server flags]
 
 Starts what is not there yet, prints one connection string, and ends all of it with Ctrl-C.  A
 second start goes on with the same data.  Nothing stays behind when this program is killed: the

@@ -1,23 +1,22 @@
 """What clients saw, from many threads: histories for linear.py, and acknowledgements by time."""
 
 import collections
+import datetime
 import math
 import re
 import threading
 import time
-import datetime
 
 from cluster import linear
-from cluster.linear import Op
 
-STAMP = re.compile(r"datetime'(\d{4}-\d\d-\d\dT\d\d)%3A(\d\d)%3A(\d\d)\.(\d{7})Z'")
+STAMP = re.compile(r"datetime'(\d{4}-\d\d-\d\dT\d\d)%3A(\d\d)%3A(\d\d)(?:\.(\d{1,7}))?Z'")
 
 
 def ticks(etag):
     """The instant in an ETag, in units of 100 ns."""
     hours, minutes, seconds, fraction = STAMP.search(etag).groups()
     when = datetime.datetime.fromisoformat(f"{hours}:{minutes}:{seconds}+00:00")
-    return int(when.timestamp()) * 10**7 + int(fraction)
+    return int(when.timestamp()) * 10**7 + int((fraction or "").ljust(7, "0"))
 
 
 class Record:

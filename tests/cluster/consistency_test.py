@@ -75,6 +75,7 @@ class Consistency(unittest.TestCase):
         try:
             harm()
         finally:
+            self.load_ended = self.record.now()
             ended.set()
             for thread in threads:
                 thread.join(60)
@@ -101,7 +102,7 @@ class Consistency(unittest.TestCase):
         print(f"  consistency: longest pauses of acknowledged writes, quiet "
               f"{max(quiet.values()):.2f} s;", flush=True)
         for name, began, ended in nemesis.events:
-            gaps = self.record.gaps(began, max(ended, began + WINDOW_S))
+            gaps = self.record.gaps(began, min(max(ended, began + WINDOW_S), self.load_ended))
             worst = max(gaps, key=gaps.get)
             print(f"    {began:6.1f} s  {name}: {gaps[worst]:.2f} s ({worst}), median of "
                   f"{len(gaps)}: {sorted(gaps.values())[len(gaps) // 2]:.2f} s", flush=True)

@@ -11,9 +11,16 @@ never.
 Every write writes a value of its own (its token), so a read tells which write it saw.  A write
 that was conditional on an ETag is one on the token that its client had read with that ETag.
 
-The search is that of Wing and Gong with the states remembered that led nowhere (Lowe).  The
-version of a row that an answer held, the instant in its ETag, is taken as a hint for what to
-try first; it never decides.
+The search is that of Wing and Gong with the states remembered that led nowhere (Lowe), and
+
+  - an operation that changes nothing and gives its answer in the present state is taken at
+    once: if any order exists, one exists with it here;
+  - a state is left when somebody has yet to see a value that was overwritten already: no
+    value comes twice;
+  - the version of a row that an answer held, the instant in its ETag, is a hint for what to
+    try first.  It never decides;
+  - operations without an answer are left out at first, but for those whose value was seen: an
+    order without them is an order too.
 """
 
 import collections
@@ -25,7 +32,7 @@ Change = collections.namedtuple("Change", "kind row token expect", defaults=(Non
 ANY = "*"
 
 #: Steps of the search after which it gives up; a sound history needs a few for each operation.
-STEPS_MAX = 2_000_000
+STEPS_MAX = 300_000
 
 
 class Op:
@@ -90,6 +97,16 @@ def apply(op, state):
     return after
 
 
+def needs(op):
+    """The (row, token) that must be there when the operation happens."""
+    if op.kind == "read":
+        return [(row, token) for row, token in op.result.items() if token is not None]
+    if op.result != OK:
+        return []
+    return [(change.row, change.expect) for change in op.changes
+            if change.expect not in (None, ANY)]
+
+
 class Undecided(Exception):
     """The search took too long."""
 
@@ -105,11 +122,12 @@ class Search:
     done, those of the mask `ahead` behind it, and of those without an answer the mask `lost`.
     """
 
-    def __init__(self, ops, state):
-        ops = sorted(ops, key=lambda op: op.called)
-        self.ops = [op for op in ops if not op.is_unknown]
-        # A read without an answer tells nothing.
-        self.unknown = [op for op in ops if op.is_unknown and op.kind == "change"]
+    def __init__(self, ops, unknown, state):
+        self.ops = sorted(ops, key=lambda op: op.called)
+        self.unknown = sorted(unknown, key=lambda op: op.called)
+        self.needs = [needs(op) for op in self.ops]
+        self.writer = {(change.row, change.token): index for index, op in enumerate(self.ops)
+                       for change in op.changes if change.token is not None}
         self.state = state
         self.seen = set()
         self.best = (0, state, [])
@@ -134,11 +152,51 @@ class Search:
                 found.append((op, index))
         return found
 
+    def is_hopeless(self, first, ahead, state, waiting):
+        """Whether somebody waits for a value that was overwritten."""
+        for op, index in waiting:
+            if op.is_unknown:
+                break
+            for row, token in self.needs[index]:
+                if state.get(row) != token:
+                    writer = self.writer.get((row, token), math.inf)
+                    if writer < first or (writer != math.inf and ahead >> writer - first & 1):
+                        return True
+        return False
+
+    def settle(self, first, ahead, lost, state):
+        """Take all that changes nothing: (first, ahead, the candidates after that)."""
+        while True:
+            waiting = self.candidates(first, ahead, lost)
+            taken = [index for op, index in waiting
+                     if not op.is_unknown and apply(op, state) is state]
+            if not taken:
+                return first, ahead, waiting
+            for index in taken:
+                ahead |= 1 << index - first
+            while ahead & 1:
+                ahead >>= 1
+                first += 1
+
+    def enter(self, first, ahead, lost, state):
+        """A node of the search, or None if it leads nowhere."""
+        first, ahead, waiting = self.settle(first, ahead, lost, state)
+        reached = first + bin(ahead).count("1")
+        if reached > self.best[0]:
+            self.best = (reached, state, [op for op, _ in waiting])
+        key = (first, ahead, lost, frozenset(state.items()))
+        if key in self.seen:
+            return None
+        self.seen.add(key)
+        if self.is_hopeless(first, ahead, state, waiting):
+            return None
+        return first, ahead, lost, state, iter(waiting)
+
     def run(self):
         steps = 0
-        stack = [((0, 0, 0), self.state, iter(self.candidates(0, 0, 0)))]
-        while stack:
-            (first, ahead, lost), state, choices = stack[-1]
+        stack = [self.enter(0, 0, 0, self.state)]
+        while stack and stack[-1]:
+            first, ahead, lost, state, choices = stack[-1]
             if first == len(self.ops):
                 return True
             steps += 1
@@ -152,21 +210,15 @@ class Search:
             if after is None:
                 continue
             if op.is_unknown:
-                lost |= 1 << index
+                node = self.enter(first, ahead, lost | 1 << index, after)
             else:
                 ahead |= 1 << index - first
                 while ahead & 1:
                     ahead >>= 1
                     first += 1
-            key = (first, ahead, lost, frozenset(after.items()))
-            if key in self.seen:
-                continue
-            self.seen.add(key)
-            following = self.candidates(first, ahead, lost)
-            reached = first + bin(ahead).count("1")
-            if reached > self.best[0]:
-                self.best = (reached, after, [op for op, _ in following])
-            stack.append(((first, ahead, lost), after, iter(following)))
+                node = self.enter(first, ahead, lost, after)
+            if node:
+                stack.append(node)
         return False
 
 
@@ -182,20 +234,42 @@ def etag_errors(observed):
     return errors
 
 
+def unanswered(ops):
+    """The changes without an answer in three parts: those whose values were seen, the other
+    deletes, all others."""
+    seen = {need for op in ops if not op.is_unknown for need in needs(op)}
+    parts = [], [], []
+    for op in ops:
+        # A read without an answer tells nothing.
+        if op.is_unknown and op.kind == "change":
+            is_seen = any((change.row, change.token) in seen for change in op.changes)
+            is_delete = any(change.kind == "delete" for change in op.changes)
+            parts[0 if is_seen else 1 if is_delete else 2].append(op)
+    return parts
+
+
 def check(ops, state=None):
     """None if the history is linearizable, else what to look at."""
-    search = Search(ops, dict(state or {}))
-    try:
-        if search.run():
-            return None
-        problem = "no order of these operations explains what was seen"
-    except Undecided as error:
-        problem = str(error)
-    reached, state, waiting = search.best
-    lines = [f"{problem}; after {reached} of {len(search.ops)} operations, with the rows {state}, "
+    answered = [op for op in ops if not op.is_unknown]
+    unknown, best = [], (-1, None)
+    for more in unanswered(ops):
+        if best[0] >= 0 and not more:
+            continue
+        unknown = unknown + more
+        search = Search(answered, unknown, dict(state or {}))
+        try:
+            if search.run():
+                return None
+            problem = "no order of these operations explains what was seen"
+        except Undecided as error:
+            problem = str(error)
+        if search.best[0] > best[0]:
+            best = search.best[0], search.best
+    reached, state, waiting = best[1]
+    lines = [f"{problem}; after {reached} of {len(answered)} operations, with the rows {state}, "
              "none of these can be next:"]
     lines += [f"    {op}" for op in waiting if not op.is_unknown]
-    unknown = [op for op in waiting if op.is_unknown]
-    if unknown:
-        lines += ["  and without an answer:"] + [f"    {op}" for op in unknown[:20]]
+    lost = [op for op in waiting if op.is_unknown]
+    if lost:
+        lines += ["  and without an answer:"] + [f"    {op}" for op in lost[:20]]
     return "\n".join(lines)

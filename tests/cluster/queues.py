@@ -99,10 +99,9 @@ class Worker:
             reply = request(self.client)
             if reply.status < 500:
                 return reply
-            why = f"{reply.status} {reply.code}"
+            self.record.lost(f"{reply.status} {reply.code}")
         except BROKEN as error:
-            why = type(error).__name__
-        self.record.lost(why)
+            self.record.lost(type(error).__name__)
         self.leave()
         self.at += 1
         time.sleep(PAUSE_S)

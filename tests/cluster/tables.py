@@ -62,12 +62,15 @@ class Worker:
             self.client = None
 
     def send(self, request):
-        """(reply or None, called, answered); without a reply nobody knows what was done."""
+        """(reply or None, called, answered); without a reply nobody knows what was done, unless
+        `called` is None: then nothing was sent."""
         if self.client is None:
             self.client = Client(self.ports[self.at % len(self.ports)], timeout_s=TIMEOUT_S)
         called = self.record.now()
         try:
             reply = request(self.client)
+        except ConnectionRefusedError:
+            reply = called = None
         except BROKEN as error:
             self.record.lost(type(error).__name__)
             reply = None
@@ -121,7 +124,8 @@ class Worker:
         if reply.status != 200:
             self.complain(f"scan {partition}", reply)
         elif reply.headers.get("x-ms-continuation-NextPartitionKey") is None:
-            seen = {one["RowKey"]: one["Token"] for one in reply.json["value"]}
+            rows = reply.json["value"]
+            seen = {one["RowKey"]: one["Token"] for one in rows}
             self.record.add(partition, Op(self.number, "read", called, answered, seen,
                                           is_scan=True))
 
@@ -152,7 +156,8 @@ class Worker:
         reply, called, answered = self.send(request)
         op = Op(self.number, "change", called, changes=changes)
         if reply is None:
-            self.record.add(partition, op)
+            if called is not None:
+                self.record.add(partition, op)
             return
         op.answered = answered
         written = []

@@ -48,6 +48,9 @@ def configuration(folder, fronts, nodes, host="127.0.0.1"):
         lines = [f"listen {service}", f"    bind {host}:{fronts[service]}"]
         lines += [f"    server node{number} 127.0.0.1:{node[service]} check port {node['admin']}"
                   for number, node in enumerate(nodes, 1)]
+        if service == "admin":
+            # To a node all that comes through here is from its own machine, and might change it.
+            lines.insert(2, "    http-request deny unless METH_GET")
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 

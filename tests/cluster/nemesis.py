@@ -6,6 +6,7 @@ and when, so that the pauses that clients met can be put beside it.
 
 import json
 import os
+import pathlib
 import random
 import signal
 import threading
@@ -102,9 +103,11 @@ class Nemesis:
 
 
 def force(server, body, timeout_s=10):
-    """POST /cluster/force."""
+    """POST /cluster/force, with the token that is in the node's data folder."""
+    token = pathlib.Path(server.data, "admin.token").read_text(encoding="ascii").strip()
     request = urllib.request.Request(f"{server.admin_url}/cluster/force", method="POST",
                                      data=json.dumps(body).encode(),
-                                     headers={"Content-Type": "application/json"})
+                                     headers={"Content-Type": "application/json",
+                                              "Authorization": f"Bearer {token}"})
     with urllib.request.urlopen(request, timeout=timeout_s) as reply:
         return json.load(reply)

@@ -343,6 +343,33 @@ tv_err tv_key_split_row(tv_arena *arena, tv_slice table_prefix, tv_slice key,
     return TV_OK;
 }
 
+tv_slice tv_key_partition_of(tv_slice key)
+{
+    size_t account = tv_slice_find(key, TERMINATOR), end = account + 1;
+
+    if (tv_slice_starts_with(key, TV_KEY_FACTS))
+        return tv_slice_take(key, TV_KEY_FACTS.len);
+    if (account == key.len)
+        return key;
+
+    switch (key.data[0]) {
+    case TV_SPACE_TABLES:
+    case TV_SPACE_QUEUES:
+    case TV_SPACE_CONTAINERS:
+        break;
+    case 's':
+        end += TABLE_ID_CHARS;
+        break;
+    case 'r':
+    case 'o':
+        end += tv_slice_find(tv_slice_skip(key, end), TERMINATOR) + 1;
+        break;
+    default:
+        return key;
+    }
+    return end <= key.len ? tv_slice_take(key, end) : key;
+}
+
 tv_slice tv_key_container(tv_arena *arena, tv_slice account, int64_t container_id)
 {
     char *key = tv_arena_bytes(arena, account.len + 2 + TABLE_ID_CHARS);

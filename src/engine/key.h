@@ -65,6 +65,12 @@ static inline tv_slice tv_key_account(tv_slice key)
     return tv_slice_take(rest, tv_slice_find(rest, '\x01'));
 }
 
+/**
+ * The prefix of the partition that a key is in, a part of the key; the key itself when it is not
+ * one of those above.  A store may be cut into ranges before any such prefix.
+ */
+tv_slice tv_key_partition_of(tv_slice key);
+
 /** Prefix of all rows of a table: the range of a table is [prefix, tv_key_after(prefix)). */
 tv_slice tv_key_table(tv_arena *arena, tv_slice account, int64_t table_id);
 

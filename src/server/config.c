@@ -43,7 +43,14 @@ static const flag_spec options[] = {
     {"allow-dev-account", SWITCH, FIELD(allow_dev_account), 0, 0, NULL,
      "accept the well-known development key from other machines too"},
     {"engine", TEXT, FIELD(engine), 0, 0, "NAME",
-     "rocksdb, or memory, which keeps nothing (rocksdb)"},
+     "rocksdb; rados, a pool of a Ceph cluster that many servers share; or\n"
+     "                            memory, which keeps nothing (rocksdb)"},
+    {"ceph-conf", TEXT, FIELD(ceph_conf), 0, 0, "FILE", "with rados: the cluster's ceph.conf"},
+    {"pool", TEXT, FIELD(pool), 0, 0, "NAME", "with rados: the pool, a replicated one"},
+    {"ceph-user", TEXT, FIELD(ceph_user), 0, 0, "NAME",
+     "with rados: whom to connect as, client.NAME (admin)"},
+    {"pool-reserve-percent", NUMBER, FIELD(pool_reserve_percent), 0, 90, "N",
+     "with rados: refuse writes except deletes when less of it is free (10)"},
     {"cache-mb", NUMBER, FIELD(cache_mb), 1, 1048576, "N",
      "block cache of the engine (an eighth of the memory, from 64 to 1024)"},
     {"memory-mb", NUMBER, FIELD(memory_mb), 64, 1048576, "N",
@@ -85,6 +92,7 @@ static const tv_config defaults = {
     .log_level = "info",
     .query_timeout_ms = 5000,
     .disk_reserve_mb = 512,
+    .pool_reserve_percent = 10,
 };
 
 static bool set_option(tv_config *config, const flag_spec *option, const char *source,
@@ -214,6 +222,23 @@ static bool check_host(const char **host, const char *source, char *reterr_text,
     return false;
 }
 
+static bool check_engine(const tv_config *config, char *reterr_text, size_t reterr_size)
+{
+    bool is_rados = strcmp(config->engine, "rados") == 0;
+
+    if (!is_rados && strcmp(config->engine, "rocksdb") != 0 &&
+        strcmp(config->engine, "memory") != 0) {
+        snprintf(reterr_text, reterr_size, "--engine is rocksdb, rados or memory, not '%.40s'",
+                 config->engine);
+        return false;
+    }
+    if (is_rados && (config->ceph_conf == NULL || config->pool == NULL)) {
+        snprintf(reterr_text, reterr_size, "--engine rados needs --ceph-conf and --pool");
+        return false;
+    }
+    return true;
+}
+
 bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text,
                      size_t reterr_size)
 {
@@ -222,11 +247,8 @@ bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text
         !read_flags(config, argc, argv, reterr_text, reterr_size))
         return false;
 
-    if (strcmp(config->engine, "rocksdb") != 0 && strcmp(config->engine, "memory") != 0) {
-        snprintf(reterr_text, reterr_size, "--engine is rocksdb or memory, not '%.40s'",
-                 config->engine);
+    if (!check_engine(config, reterr_text, reterr_size))
         return false;
-    }
     if (!check_host(&config->host, "--host", reterr_text, reterr_size) ||
         !check_host(&config->admin_host, "--admin-host", reterr_text, reterr_size))
         return false;

@@ -19,6 +19,8 @@ typedef struct tv_config {
     int max_per_address;  /* of those, from one address; 0: half of them */
     const char *accounts; /* file, or NULL */
     const char *engine;
+    const char *ceph_conf, *ceph_user, *pool; /* of --engine rados, or NULL */
+    int pool_reserve_percent;
     const char *log_level;
     const char *cert, *key; /* PEM files, or NULL */
     int query_timeout_ms;

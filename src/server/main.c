@@ -67,8 +67,9 @@ int main(int argc, char **argv)
     }
     tv_log_set_level(level);
     raise_file_limit();
-    if (config.verify && strcmp(config.engine, "memory") == 0) {
-        fprintf(stderr, "tavolad: --verify has nothing to look at with --engine memory\n");
+    if (config.verify && strcmp(config.engine, "rocksdb") != 0) {
+        fprintf(stderr, "tavolad: --verify has nothing to look at with --engine %s\n",
+                config.engine);
         return EXIT_USAGE;
     }
     if (config.verify)

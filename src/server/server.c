@@ -1,7 +1,9 @@
 /* Putting the parts together. */
 #include "server/server.h"
 
+#include <errno.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "admin/admin.h"
@@ -12,6 +14,7 @@
 #include "blob/service.h"
 #include "engine/instant.h"
 #include "engine/memory/memory.h"
+#include "engine/rados/rados.h"
 #include "engine/rocksdb/rocksdb.h"
 #include "http/listener.h"
 #include "net/tls.h"
@@ -26,6 +29,7 @@ enum {
     READERS = 2,
     READ_QUEUE_MAX = 16 * 1024,
     SCANNERS = 4,
+    CLUSTER_SCANNERS = 16, /* each of them waits for the network most of the time */
     SCANS_MAX = 1024,
     LOOPS_MAX = 256,
     STOP_GRACE_MS = 10 * 1000,
@@ -35,6 +39,7 @@ enum {
     ADMIN_CONNECTIONS_MAX = 32,
     PER_ADDRESS_MIN = 256, /* by default; a machine that runs tests opens hundreds */
     QUEUE_GC_MS = 5000,
+    EXIT_SHUT_OUT = 75,          /* EX_TEMPFAIL: whoever watches over the server starts it again */
     BLOB_GC_SCAN_SECONDS = 3600, /* it looks at every blob, for blocks that are a week old */
 };
 
@@ -55,6 +60,7 @@ struct tv_server {
     tv_accounts *accounts;             /* those in use */
     struct old_accounts *old_accounts; /* kept until the end: few and small */
     tv_engine *engine;
+    tv_pool *pool; /* of --engine rados, or NULL */
     tv_pipeline *pipeline;
     tv_workers *readers;
     tv_turns *scanners;
@@ -196,6 +202,44 @@ static bool open_tls(tv_server *server, char *reterr_text, size_t reterr_size)
     return server->tls != NULL;
 }
 
+/* What this process does has no effect any more; the next one is let in again. */
+static void leave_cluster(void *ctx)
+{
+    (void)ctx;
+    tv_log(TV_LOG_ERROR, "shut_out",
+           "exit_code=%d note=\"the cluster took this server for dead and shut it out\"",
+           EXIT_SHUT_OUT);
+    _exit(EXIT_SHUT_OUT);
+}
+
+static bool open_rados(tv_server *server, char *reterr_text, size_t reterr_size)
+{
+    const tv_config *config = &server->config;
+    tv_librados_options connection = {
+        .conf = config->ceph_conf,
+        .user = config->ceph_user,
+        .pool_name = config->pool,
+        .on_shut_out = leave_cluster,
+    };
+
+    if (!tv_librados_open(&connection, &server->pool, reterr_text, reterr_size))
+        return false;
+
+    tv_rados_options options = {
+        .pool = server->pool,
+        .reserve_percent = config->pool_reserve_percent,
+    };
+
+    if (tv_rados_engine_open(&options, &server->engine, reterr_text, reterr_size) != TV_OK)
+        return false;
+    if (mkdir(config->data, 0700) != 0 && errno != EEXIST) {
+        snprintf(reterr_text, reterr_size, "cannot make the data folder %.900s: %s", config->data,
+                 strerror(errno));
+        return false;
+    }
+    return true;
+}
+
 static bool open_engine(tv_server *server, char *reterr_text, size_t reterr_size)
 {
     const tv_config *config = &server->config;
@@ -205,6 +249,8 @@ static bool open_engine(tv_server *server, char *reterr_text, size_t reterr_size
         server->engine = tv_memory_engine_new(NULL);
         return true;
     }
+    if (strcmp(config->engine, "rados") == 0)
+        return open_rados(server, reterr_text, reterr_size);
 
     tv_rocksdb_options options = {
         .dir = config->data,
@@ -326,7 +372,7 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
 {
     server->pipeline = tv_pipeline_new(server->engine, COMMITTERS, COMMIT_QUEUE_MAX);
     server->readers = tv_workers_new(READERS, READ_QUEUE_MAX);
-    server->scanners = tv_turns_new(SCANNERS, SCANS_MAX);
+    server->scanners = tv_turns_new(server->pool ? CLUSTER_SCANNERS : SCANNERS, SCANS_MAX);
     server->queue_kind = tv_queue_catalog(server->engine);
     server->blob_gc_container =
         (tv_blob_gc_container){.engine = server->engine, .store = server->extents};
@@ -445,10 +491,10 @@ static bool open_listeners(tv_server *server, char *reterr_text, size_t reterr_s
     return true;
 }
 
-/* A server that keeps nothing has nothing to back up. */
+/* A server that keeps nothing has nothing to back up, nor has one whose store is a cluster's. */
 static bool open_backup(tv_server *server, char *reterr_text, size_t reterr_size)
 {
-    if (strcmp(server->config.engine, "memory") == 0)
+    if (strcmp(server->config.engine, "rocksdb") != 0)
         return true;
 
     server->admin.backup = tv_backup_new(server->config.data, server->engine, server->extents,
@@ -566,6 +612,8 @@ void tv_server_stop(tv_server *server)
     tv_extents_close(server->extents);
     tv_tls_free(server->tls);
     tv_engine_close(server->engine);
+    if (server->pool)
+        server->pool->ops->close(server->pool);
     accounts_free(server->accounts);
     while (server->old_accounts) {
         old_accounts *next = server->old_accounts->next;
@@ -663,6 +711,9 @@ void tv_server_print_ready(const tv_server *server)
     printf("  Metrics  http://%s:%d/metrics\n", admin_host, server->admin_port);
     if (strcmp(config->engine, "memory") == 0)
         printf("  Data     in memory only: gone when the server ends\n");
+    else if (strcmp(config->engine, "rados") == 0)
+        printf("  Data     in the pool %s of the Ceph cluster of %s\n", config->pool,
+               config->ceph_conf);
     else
         printf("  Data     %s\n", config->data);
     /* The development key is public; any other is a secret and stays out of terminals and logs. */

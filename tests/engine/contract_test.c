@@ -7,12 +7,14 @@
 
 #include "engine/key.h"
 #include "fixture.h"
+#include "rados_fixture.h"
 #include "seed.h"
 
 typedef struct subject {
     const char *name;
     tv_engine *(*open)(const char *dir);
     bool survives_close;
+    void (*after_close)(void); /* or NULL */
 } subject;
 
 typedef struct fixture {
@@ -34,9 +36,12 @@ static tv_engine *open_shared_memory(const char *dir)
 }
 
 static const subject subjects[] = {
-    {"memory", open_memory, false},
-    {"shared memory", open_shared_memory, false},
-    {"rocksdb", open_rocksdb, true},
+    {"memory", open_memory, false, NULL},
+    {"shared memory", open_shared_memory, false, NULL},
+    {"rocksdb", open_rocksdb, true, NULL},
+    {"rados of 1 range", open_rados_1, true, close_rados_pool},
+    {"rados of 5 ranges", open_rados_5, true, close_rados_pool},
+    {"rados of 20 ranges", open_rados_20, true, close_rados_pool},
 };
 
 static int set_up(void **state)
@@ -50,11 +55,18 @@ static int set_up(void **state)
     return 0;
 }
 
+static void close_subject(fixture *f)
+{
+    tv_engine_close(f->engine);
+    if (f->subject->after_close)
+        f->subject->after_close();
+}
+
 static int tear_down(void **state)
 {
     fixture *f = *state;
 
-    tv_engine_close(f->engine);
+    close_subject(f);
     remove_folder(f->dir);
     free(f);
     return 0;
@@ -66,7 +78,7 @@ static void reopen(fixture *f)
     if (!f->subject->survives_close)
         return;
 
-    tv_engine_close(f->engine);
+    close_subject(f);
     f->engine = f->subject->open(f->dir);
 }
 
@@ -149,6 +161,9 @@ CASE(an_iterator_stands_nowhere_before_its_first_seek)
 CASE(an_iterator_is_a_snapshot)
 {
     tv_iter *iter;
+
+    if (!f->engine->ops->has_snapshots)
+        return;
 
     CHECK_OK(WRITE(f->engine, put("a", "1"), put("b", "1"), put("c", "1")));
     CHECK_OK(tv_engine_iter(f->engine, TV_LIT("a"), TV_LIT("l"), &iter));
@@ -249,7 +264,7 @@ CASE(a_dropped_range_of_many_rows_stays_dropped)
     for (int i = 0; i < ROWS; i++)
         tv_write_batch_add(&batch, (tv_change){TV_CHANGE_PUT, tv_arena_printf(&arena, "g%06d", i),
                                                TV_LIT("some value of a row")});
-    CHECK_OK(tv_engine_write(f->engine, &batch));
+    CHECK_OK(write_changes(f->engine, batch.changes, batch.count));
     tv_write_batch_done(&batch);
     tv_arena_done(&arena);
     CHECK_OK(WRITE(f->engine, put("f", "1"), put("h", "1")));
@@ -293,8 +308,11 @@ CASE(a_cached_read_answers_or_says_that_it_would_block)
     err = tv_engine_get(f->engine, TV_READ_CACHED, TV_LIT("k"), &arena, &value);
     CHECK(err == TV_OK || err == TV_ERR_WOULD_BLOCK);
     CHECK_ROW(f->engine, "k", "v");
-    CHECK_OK(tv_engine_get(f->engine, TV_READ_CACHED, TV_LIT("k"), &arena, &value));
-    CHECK_TEXT(value, "v");
+    err = tv_engine_get(f->engine, TV_READ_CACHED, TV_LIT("k"), &arena, &value);
+    /* An engine that has `read` need not know anything by heart. */
+    CHECK(err == TV_OK || (err == TV_ERR_WOULD_BLOCK && f->engine->ops->read));
+    if (err == TV_OK)
+        CHECK_TEXT(value, "v");
     tv_arena_done(&arena);
 }
 
@@ -555,5 +573,8 @@ int main(void)
         snprintf(names[i], sizeof names[i], "%s: %s", s->name, cases[i % CASE_COUNT].name);
         tests[i] = (struct CMUnitTest){names[i], run_case, set_up, tear_down, (void *)(uintptr_t)s};
     }
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+    rados_drop_cluster();
+    return failed;
 }

@@ -50,6 +50,34 @@ static inline tv_engine *open_rocksdb(const char *dir)
     write_changes(engine, (const tv_change[]){__VA_ARGS__},                                        \
                   sizeof((const tv_change[]){__VA_ARGS__}) / sizeof(tv_change))
 
+/* Rows of several ranges: a batch for each, in which its changes keep their order. */
+static inline tv_err write_by_ranges(tv_engine *engine, const tv_change *changes, size_t count)
+{
+    uint64_t *ranges = tv_calloc(count, sizeof *ranges);
+    tv_write_batch batch = {0};
+    tv_err err = TV_OK;
+
+    for (size_t i = 0; i < count; i++)
+        ranges[i] = engine->ops->range_of(engine, changes[i].key);
+    for (size_t first = 0; first < count && err == TV_OK; first++) {
+        uint64_t range = ranges[first];
+
+        if (range == 0)
+            continue; /* written */
+        tv_write_batch_clear(&batch);
+        for (size_t i = first; i < count; i++) {
+            if (ranges[i] != range)
+                continue;
+            tv_write_batch_add(&batch, changes[i]);
+            ranges[i] = 0;
+        }
+        err = tv_engine_write(engine, &batch);
+    }
+    tv_write_batch_done(&batch);
+    free(ranges);
+    return err;
+}
+
 static inline tv_err write_changes(tv_engine *engine, const tv_change *changes, size_t count)
 {
     tv_write_batch batch = {0};
@@ -57,6 +85,9 @@ static inline tv_err write_changes(tv_engine *engine, const tv_change *changes, 
     for (size_t i = 0; i < count; i++)
         tv_write_batch_add(&batch, changes[i]);
     tv_err err = tv_engine_write(engine, &batch);
+
+    if (err == TV_ERR_MOVED)
+        err = write_by_ranges(engine, changes, count);
     tv_write_batch_done(&batch);
     return err;
 }

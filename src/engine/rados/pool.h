@@ -15,10 +15,10 @@
  *
  * Errors: TV_ERR_NOT_FOUND there is no such object; TV_ERR_CONFLICT a condition
  * does not hold, nothing was changed; TV_ERR_DISK_FULL nothing was changed;
- * TV_ERR_STOPPED this client has been shut out of the pool (blocklisted), nothing
- * was changed and nothing ever will be; TV_ERR_IO anything else: unknown.  The pool
- * itself repeats what an OSD's death leaves unanswered, so while the process lives
- * an operation ends with its true result, however long it takes.
+ * TV_ERR_STOPPED this client has been shut out of the pool (blocklisted): what was
+ * under way may have been done, and nothing after it ever will be; TV_ERR_IO anything else:
+ * unknown.  The pool itself repeats what an OSD's death leaves unanswered, so while the process
+ * lives an operation ends with its true result, however long it takes.
  */
 #ifndef TV_ENGINE_RADOS_POOL_H
 #define TV_ENGINE_RADOS_POOL_H
@@ -59,7 +59,10 @@ typedef struct tv_pool_step {
 /** No step: see tv_pool_change.refused. */
 #define TV_POOL_NO_STEP SIZE_MAX
 
-/** A change to one object.  Owned by its author until `done` is called. */
+/**
+ * A change to one object.  Owned by its author until `done` is called.  Its changes apply in the
+ * order of the steps.
+ */
 typedef struct tv_pool_change {
     const char *object;
     const tv_pool_step *steps; /* an object that is not there is TV_ERR_NOT_FOUND, unless created */
@@ -94,11 +97,11 @@ typedef struct tv_pool_read {
     tv_slice attr, attr_value; /* if attr.len: TV_ERR_CONFLICT unless the attribute is so */
     const tv_slice *keys;      /* TV_POOL_READ_KEYS */
     size_t key_count;
-    tv_slice after;            /* TV_POOL_READ_PAGE: without NUL, may be empty */
-    size_t rows_max;           /* likewise */
-    uint64_t offset;           /* TV_POOL_READ_DATA */
-    size_t size;               /* likewise */
-    tv_arena *arena;           /* where the results are put; nobody else uses it meanwhile */
+    tv_slice after;  /* TV_POOL_READ_PAGE: without NUL, may be empty */
+    size_t rows_max; /* likewise */
+    uint64_t offset; /* TV_POOL_READ_DATA */
+    size_t size;     /* likewise */
+    tv_arena *arena; /* where the results are put; nobody else uses it meanwhile */
     void (*done)(struct tv_pool_read *read); /* as tv_pool_change.done */
     void *ctx;
     /* Results. */
@@ -145,6 +148,12 @@ typedef struct tv_pool_ops {
 
     tv_err (*space)(tv_pool *pool, tv_pool_space *ret_space); /* waits */
 
+    /**
+     * Wait, before something is tried again.  Whoever polls the pool waits by this, so that
+     * simulated time can pass at once.
+     */
+    void (*pause)(tv_pool *pool, int ms);
+
     /** No operation may be under way. */
     void (*close)(tv_pool *pool);
 } tv_pool_ops;
@@ -167,8 +176,18 @@ tv_err tv_pool_read_now(tv_pool *pool, tv_pool_read *read) TV_WARN_UNUSED;
 tv_err tv_pool_get_row(tv_pool *pool, const char *object, tv_slice key, tv_arena *arena,
                        tv_slice *ret_value) TV_WARN_UNUSED;
 
-/** Connect by a ceph.conf.  False with one line that says what is wrong.  librados.c. */
-bool tv_librados_open(const char *conf, const char *user, const char *pool_name, tv_pool **ret_pool,
-                      char *reterr_text, size_t reterr_size);
+/** How to reach a pool of a Ceph cluster. */
+typedef struct tv_librados_options {
+    const char *conf; /* path of a ceph.conf */
+    const char *user; /* "admin" is client.admin; NULL: that */
+    const char *pool_name;
+    /** This client was shut out, and nothing it does has an effect any more.  Any thread. */
+    void (*on_shut_out)(void *ctx);
+    void *ctx;
+} tv_librados_options;
+
+/** Connect.  False with one line that says what is wrong.  librados.c. */
+bool tv_librados_open(const tv_librados_options *options, tv_pool **ret_pool, char *reterr_text,
+                      size_t reterr_size);
 
 #endif

@@ -405,11 +405,64 @@ TEST(blobs_are_partitions_of_their_container)
               TV_ERR_OUT_OF_RANGE);
 }
 
+/* Every key of a partition gives its prefix, and so does the prefix itself. */
+TEST(a_key_tells_its_partition)
+{
+    tv_slice account = TV_LIT("acct"), container = tv_key_container(&arena, account, 33);
+    tv_slice unknown[] = {TV_LIT("x"),
+                          TV_LIT("xacct\x01more"),
+                          TV_LIT("r"),
+                          TV_LIT("racct\x01"),
+                          TV_LIT("racct\x01"
+                                 "00000001P"),
+                          TV_LIT("sacct\x01"
+                                 "0000"),
+                          TV_LIT("t")};
+    tv_arena prefixes;
+
+    tv_arena_init(&prefixes);
+    container = tv_arena_dup(&prefixes, container);
+    CHECK_TEXT(tv_key_partition_of(TV_KEY_FORMAT), "m");
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        CHECK_SLICE(tv_key_partition_of(unknown[i]), unknown[i]);
+    seed_start();
+    for (int i = 0; i < 5000; i++) {
+        random_key name = make_random_key(), rest = make_random_key();
+        tv_slice prefix, key;
+        int64_t id = (int64_t)seed_below(TV_TABLE_ID_MAX);
+
+        CHECK_OK(tv_key_partition(&arena, account, id, name.utf8, &prefix));
+        CHECK_SLICE(tv_key_partition_of(prefix), prefix);
+        CHECK_OK(tv_key_row(&arena, prefix, rest.utf8, &key));
+        CHECK_SLICE(tv_key_partition_of(key), prefix);
+
+        prefix = tv_key_queue(&arena, account, id);
+        CHECK_SLICE(tv_key_partition_of(prefix), prefix);
+        key = tv_arena_printf(&arena, "%.*sm\x01%.*s", TV_FMT(prefix), TV_FMT(rest.utf8));
+        CHECK_SLICE(tv_key_partition_of(key), prefix);
+
+        prefix = tv_key_catalog(&arena, TV_SPACE_QUEUES, account);
+        CHECK_SLICE(tv_key_partition_of(prefix), prefix);
+        key = tv_key_catalog_name(&arena, TV_SPACE_QUEUES, account, TV_LIT("Name"));
+        CHECK_SLICE(tv_key_partition_of(key), prefix);
+
+        if (name.utf8.len) {
+            CHECK_OK(tv_key_blob(&arena, container, name.utf8, &prefix));
+            CHECK_SLICE(tv_key_partition_of(prefix), prefix);
+            key = tv_arena_printf(&arena, "%.*sc\x01%.*s", TV_FMT(prefix), TV_FMT(rest.utf8));
+            CHECK_SLICE(tv_key_partition_of(key), prefix);
+        }
+        tv_arena_reset(&arena);
+    }
+    tv_arena_done(&prefixes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(text_is_encoded_strictly, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_nul_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_key_tells_its_partition, set_up, tear_down),
         cmocka_unit_test_setup_teardown(text_that_no_key_can_hold_is_corrupt, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_sort_by_the_utf16_units_of_partition_key_then_row_key,
                                         set_up, tear_down),

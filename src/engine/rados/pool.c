@@ -1,0 +1,101 @@
+/* Operations on a pool that are waited for. */
+#include "engine/rados/pool.h"
+
+#include <pthread.h>
+
+#include "base/assert.h"
+
+/* One thread waits for one operation. */
+typedef struct waiter {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool is_done;
+} waiter;
+
+static void waiter_init(waiter *w)
+{
+    tv_assert(pthread_mutex_init(&w->lock, NULL) == 0);
+    tv_assert(pthread_cond_init(&w->changed, NULL) == 0);
+    w->is_done = false;
+}
+
+static void waiter_end(waiter *w)
+{
+    pthread_mutex_lock(&w->lock);
+    w->is_done = true;
+    pthread_cond_signal(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* Wait for the end; the waiter is gone then. */
+static void waiter_wait(waiter *w)
+{
+    pthread_mutex_lock(&w->lock);
+    while (!w->is_done)
+        pthread_cond_wait(&w->changed, &w->lock);
+    pthread_mutex_unlock(&w->lock);
+    pthread_cond_destroy(&w->changed);
+    pthread_mutex_destroy(&w->lock);
+}
+
+static void change_done(tv_pool_change *change)
+{
+    waiter_end(change->ctx);
+}
+
+static void read_done(tv_pool_read *read)
+{
+    waiter_end(read->ctx);
+}
+
+tv_err tv_pool_change_now(tv_pool *pool, const char *object, const tv_pool_step *steps,
+                          size_t step_count, size_t *ret_refused)
+{
+    waiter w;
+    tv_pool_change change = {
+        .object = object,
+        .steps = steps,
+        .step_count = step_count,
+        .done = change_done,
+        .ctx = &w,
+    };
+
+    waiter_init(&w);
+    pool->ops->change(pool, &change);
+    waiter_wait(&w);
+    if (ret_refused)
+        *ret_refused = change.refused;
+    return change.result;
+}
+
+tv_err tv_pool_read_now(tv_pool *pool, tv_pool_read *read)
+{
+    waiter w;
+
+    waiter_init(&w);
+    read->done = read_done;
+    read->ctx = &w;
+    pool->ops->read(pool, read);
+    waiter_wait(&w);
+    return read->result;
+}
+
+tv_err tv_pool_get_row(tv_pool *pool, const char *object, tv_slice key, tv_arena *arena,
+                       tv_slice *ret_value)
+{
+    tv_pool_read read = {
+        .object = object,
+        .kind = TV_POOL_READ_KEYS,
+        .keys = &key,
+        .key_count = 1,
+        .arena = arena,
+    };
+    tv_err err;
+
+    err = tv_pool_read_now(pool, &read);
+    if (err)
+        return err;
+
+    *ret_value = read.row_count ? read.rows[0].value : TV_NONE;
+    return TV_OK;
+}

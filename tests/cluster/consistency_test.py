@@ -16,6 +16,7 @@ the choices of a run; $CLUSTER_ROUNDS (1) makes it longer.
 
 import os
 import random
+import subprocess
 import threading
 import time
 import traceback
@@ -26,10 +27,16 @@ from cluster.nemesis import Nemesis
 from cluster.record import Record
 from fault.server.clock_test import Clock
 from queue_client import QueueClient
+from server import binary
 
 TABLE_CLIENTS, QUEUES = 8, ("jobs-a", "jobs-b")
 AHEAD_S = 3
 WINDOW_S = 12  # after a harm: how long its pauses are looked for
+
+
+def has_flag(program, flag):
+    return flag in subprocess.run([program or binary(), "--help"], stdout=subprocess.PIPE,
+                                  text=True, check=True).stdout
 
 
 class Consistency(unittest.TestCase):
@@ -39,11 +46,12 @@ class Consistency(unittest.TestCase):
         self.clock = Clock()
         self.addCleanup(self.clock.clean)
         self.clock.set(AHEAD_S)
-        self.nodes = stand.Nodes(3, "--test-points", program=os.environ.get("TAVOLAD_RELEASE"),
-                                 envs={1: self.clock.env}) \
-            if not stand.IS_ALONE else stand.Nodes(1)
+        program = os.environ.get("TAVOLAD_RELEASE")
+        flags = ["--test-points"] if has_flag(program, "--test-points") else []
+        self.nodes = stand.Nodes(1 if stand.IS_ALONE else 3, *flags, program=program,
+                                 envs={1: self.clock.env})
         self.addCleanup(self.nodes.clean)
-        self.nodes.start()
+        self.nodes[0].start()
         self.record = Record()
         self.ledgers = {queue: queues.Ledger() for queue in QUEUES}
         tables.prepare(self.nodes[0].table_port)
@@ -51,6 +59,8 @@ class Consistency(unittest.TestCase):
         for queue in QUEUES:
             self.assertEqual(client.create(queue).status, 201)
         client.close()
+        for server in self.nodes.servers[1:]:
+            server.start(wait_s=stand.START_S)
 
     def clients(self):
         ports = [node.table_port for node in self.nodes]

@@ -41,7 +41,8 @@ class Ceph:
                               stdin=subprocess.DEVNULL, text=True, **options)
 
     def start(self):
-        self.script("start", env={**os.environ, "CEPH_OWNER": str(os.getpid())})
+        owner = {"CEPH_OWNER": str(os.getpid())} if self.is_ours else {}
+        self.script("start", env={**os.environ, **owner})
         # Each test has a pool, and they share a user.
         self.ceph("auth", "caps", "client.tavola", "mon", 'allow r, allow command "osd blocklist"',
                   "osd", "allow rwx", "mgr", "allow r")
@@ -134,8 +135,12 @@ class Nodes:
         return fronts
 
     def logs(self):
-        return "\n".join(f"--- log of node {number} ---\n{server.log()[-3000:]}"
-                         for number, server in enumerate(self.servers))
+        """The last events of each."""
+        parts = []
+        for number, server in enumerate(self.servers):
+            events = [line for line in server.log().splitlines() if "level=" in line or "ERROR: " in line]
+            parts += [f"--- log of node {number}, port {server.table_port} ---", *events[-15:]]
+        return "\n".join(parts)
 
     def stop(self):
         """End them all, and return what is wrong with how they ended."""

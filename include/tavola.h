@@ -175,6 +175,17 @@ typedef enum tavola_service {
 TAVOLA_API const char *tavola_client_endpoint(const tavola_client *client, tavola_service service);
 TAVOLA_API const char *tavola_client_account(const tavola_client *client); /* "": not known */
 /*
+ * How far the copy of a service's data in a second region is ("live", "bootstrap", "unavailable"),
+ * and up to when all writes are in it; 0: not known.  The secondary is asked, also by a client that
+ * does not read there.  INVALID when its endpoint is not known; an account without a second region
+ * has no such host (NETWORK).
+ */
+enum { TAVOLA_GEO_STATUS_SIZE = 32 };
+TAVOLA_USE tavola_err tavola_service_stats(tavola_client *client, tavola_service service,
+                                           tavola_call *call,
+                                           char ret_status[TAVOLA_GEO_STATUS_SIZE],
+                                           tavola_ticks *ret_last_sync);
+/*
  * Encrypt what is written through this table and decrypt what is read, where the call has no crypto
  * of its own: also for scans, batches, bulk writes and started operations.  Before the table is
  * used by other threads.  The crypto must outlive the table.

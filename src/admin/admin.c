@@ -258,9 +258,11 @@ static void respond_backup(tv_admin *admin, tv_request *req, int status)
     tv_backup_status backup = tv_backup_read(admin->backup);
 
     tv_buf_printf(
-        &req->out, "{\"id\":%llu,\"state\":\"%s\",\"files\":%llu,\"bytes\":%llu,\"ms\":%lld",
+        &req->out,
+        "{\"id\":%llu,\"state\":\"%s\",\"files\":%llu,\"bytes\":%llu,\"written\":%llu,\"ms\":%lld",
         (unsigned long long)backup.id, states[backup.state], (unsigned long long)backup.files,
-        (unsigned long long)backup.bytes, (long long)backup.elapsed_ms);
+        (unsigned long long)backup.bytes, (unsigned long long)backup.written,
+        (long long)backup.elapsed_ms);
     if (backup.state == TV_BACKUP_FAILED) {
         tv_buf_add_lit(&req->out, ",\"error\":");
         tv_json_add_string(&req->out, tv_slice_of(backup.problem));
@@ -269,33 +271,46 @@ static void respond_backup(tv_admin *admin, tv_request *req, int status)
     respond(req, status, json_type);
 }
 
-/* {"dir": "/path/of/a/new/folder"} and nothing else; returns what is wrong with it, or NULL. */
-static const char *read_backup_dir(tv_request *req, char ret_path[TV_BACKUP_PATH_SIZE])
+/* What a backup is asked for with. */
+typedef struct backup_request {
+    char dir[TV_BACKUP_PATH_SIZE], base[TV_BACKUP_PATH_SIZE]; /* base "": none */
+} backup_request;
+
+/* {"dir": "/path/of/a/new/folder", "base": "/path/of/an/earlier/one"}, the base or not, and nothing
+ * else; returns what is wrong with it, or NULL. */
+static const char *read_backup_request(tv_request *req, backup_request *ret_request)
 {
-    tv_slice dir = TV_NONE;
+    tv_slice dir = TV_NONE, base = TV_NONE;
     const char *why = NULL;
     tv_json_reader reader;
     tv_json_member member;
 
     tv_json_reader_init(&reader, &req->arena, req->body);
     while (tv_json_next(&reader, &member)) {
-        if (dir.data || member.kind != TV_JSON_STRING || !tv_slice_eq(member.name, TV_LIT("dir")))
-            return "the body is {\"dir\": \"/path/of/a/new/folder\"}, nothing else";
-        dir = member.text;
+        tv_slice *to = tv_slice_eq(member.name, TV_LIT("dir"))    ? &dir
+                       : tv_slice_eq(member.name, TV_LIT("base")) ? &base
+                                                                  : NULL;
+
+        if (to == NULL || to->data || member.kind != TV_JSON_STRING)
+            return "the body is {\"dir\": \"/path/of/a/new/folder\"}, and \"base\" if there is one";
+        *to = member.text;
     }
     if (reader.failed || dir.data == NULL)
         return "the body is {\"dir\": \"/path/of/a/new/folder\"}, in JSON";
-    return tv_backup_path_parse(dir, ret_path, &why) ? NULL : why;
+    if (!tv_backup_path_parse(dir, ret_request->dir, &why) ||
+        (base.data && !tv_backup_path_parse(base, ret_request->base, &why)))
+        return why;
+    return NULL;
 }
 
 static void post_backup(tv_admin *admin, tv_request *req)
 {
-    char path[TV_BACKUP_PATH_SIZE];
-    const char *why = read_backup_dir(req, path);
+    backup_request request = {.base = ""};
+    const char *why = read_backup_request(req, &request);
 
     if (why)
         refuse(req, 400, why);
-    else if (!tv_backup_start(admin->backup, path))
+    else if (!tv_backup_start(admin->backup, request.dir, request.base))
         refuse(req, 409, "a backup is under way, or the server is about to stop");
     else
         respond_backup(admin, req, 202);

@@ -22,12 +22,12 @@
 #define STAGING_NEW STAGING ".tmp"
 
 struct tv_backup {
-    tv_background thread; /* its lock guards `path`, `status` and `start_ns` */
+    tv_background thread; /* its lock guards `path`, `base`, `status` and `start_ns` */
     tv_engine *engine;
     tv_extents *extents;
     int data_fd;
     char staging[PATH_MAX]; /* its path */
-    char path[TV_BACKUP_PATH_SIZE];
+    char path[TV_BACKUP_PATH_SIZE], base[TV_BACKUP_PATH_SIZE];
     tv_backup_status status;
     int64_t start_ns;
 };
@@ -39,7 +39,8 @@ typedef struct work {
     tv_backup *backup;
     tv_backup_target target;
     tv_file_copies copies;
-    char path[TV_BACKUP_PATH_SIZE];
+    int base_fd, base_blobs_fd; /* -1: there is none */
+    char path[TV_BACKUP_PATH_SIZE], base[TV_BACKUP_PATH_SIZE];
     char problem[TV_BACKUP_PROBLEM_SIZE];
 } work;
 
@@ -50,7 +51,7 @@ static bool is_stopping(void *ctx)
     return tv_background_is_stopping(&w->backup->thread);
 }
 
-static void progress(void *ctx, uint64_t files, uint64_t bytes)
+static void progress(void *ctx, uint64_t files, uint64_t bytes, uint64_t written)
 {
     const work *w = ctx;
     tv_backup *backup = w->backup;
@@ -58,6 +59,7 @@ static void progress(void *ctx, uint64_t files, uint64_t bytes)
     tv_background_lock(&backup->thread);
     backup->status.files += files;
     backup->status.bytes += bytes;
+    backup->status.written += written;
     tv_background_unlock(&backup->thread);
 }
 
@@ -69,6 +71,35 @@ static bool succeeded(work *w, const char *what, int error)
     else if (error)
         snprintf(w->problem, sizeof w->problem, "cannot %s: %s", what, strerror(error));
     return error == 0;
+}
+
+static int open_folder(int dir_fd, const char *name)
+{
+    return openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* The folder of an earlier backup, if there is one; that it is one is all that is believed. */
+static bool open_base(work *w)
+{
+    if (w->base[0] == '\0')
+        return true;
+    w->base_fd = open(w->base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (w->base_fd < 0)
+        return succeeded(w, "open the base", errno);
+    w->base_blobs_fd = open_folder(w->base_fd, "blobs");
+    if (w->base_blobs_fd >= 0 && faccessat(w->base_fd, "CURRENT", F_OK, 0) == 0)
+        return true;
+    snprintf(w->problem, sizeof w->problem, "the base is not a backup: it has no %s",
+             w->base_blobs_fd < 0 ? "blobs" : "CURRENT");
+    return false;
+}
+
+static void close_base(work *w)
+{
+    if (w->base_blobs_fd >= 0)
+        close(w->base_blobs_fd);
+    if (w->base_fd >= 0)
+        close(w->base_fd);
 }
 
 /* Leave nothing in the data folder.  An errno. */
@@ -113,17 +144,26 @@ static bool stage_rows(work *w)
     return err == TV_OK;
 }
 
+/* Of the engine's files a server that is started from a backup changes all but these. */
+static bool is_table_file(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+
+    return dot && strcmp(dot, ".sst") == 0;
+}
+
 /* The last log is new, and whoever wrote it need not have synced it. */
 static int copy_row_file(work *w, int from_fd, const char *name)
 {
-    int error = tv_file_copy(&w->copies, from_fd, name, w->target.fd, name);
+    int base_fd = is_table_file(name) ? w->base_fd : -1;
+    int error = tv_file_copy(&w->copies, from_fd, base_fd, w->target.fd, name);
 
     return error ? error : tv_file_sync(w->target.fd, name);
 }
 
 static bool copy_rows(work *w)
 {
-    int fd = openat(w->backup->data_fd, STAGING, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = open_folder(w->backup->data_fd, STAGING);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     int error = dir ? 0 : errno;
 
@@ -149,11 +189,11 @@ static bool copy_rows(work *w)
 static bool copy_extents(work *w)
 {
     int error = mkdirat(w->target.fd, "blobs", 0700) == 0 ? 0 : errno;
-    int fd =
-        error ? -1 : openat(w->target.fd, "blobs", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = error ? -1 : open_folder(w->target.fd, "blobs");
 
     if (error == 0)
-        error = fd < 0 ? errno : tv_extents_copy(w->backup->extents, fd, &w->copies);
+        error =
+            fd < 0 ? errno : tv_extents_copy(w->backup->extents, w->base_blobs_fd, fd, &w->copies);
     if (fd >= 0)
         close(fd);
     return succeeded(w, "copy the data of blobs", error);
@@ -187,8 +227,8 @@ static void clean_up(work *w)
 /* False with w->problem. */
 static bool make_backup(work *w)
 {
-    if (!tv_backup_target_open(&w->target, w->path, w->backup->data_fd, w->problem,
-                               sizeof w->problem))
+    if (!open_base(w) || !tv_backup_target_open(&w->target, w->path, w->backup->data_fd, w->problem,
+                                                sizeof w->problem))
         return false;
 
     bool ok = copy_all(w);
@@ -212,9 +252,9 @@ static void finish(const work *w, bool is_done)
 
     tv_background_unlock(&backup->thread);
     if (is_done)
-        tv_log(TV_LOG_INFO, "backup", "dir=\"%s\" files=%llu bytes=%llu ms=%lld", w->path,
-               (unsigned long long)status.files, (unsigned long long)status.bytes,
-               (long long)status.elapsed_ms);
+        tv_log(TV_LOG_INFO, "backup", "dir=\"%s\" files=%llu bytes=%llu written=%llu ms=%lld",
+               w->path, (unsigned long long)status.files, (unsigned long long)status.bytes,
+               (unsigned long long)status.written, (long long)status.elapsed_ms);
     else
         tv_log(TV_LOG_ERROR, "backup_failed", "dir=\"%s\" detail=\"%s\"", w->path, w->problem);
 }
@@ -231,15 +271,20 @@ static void run(tv_background *thread, void *ctx)
             (void)tv_background_wait(thread, TV_BACKGROUND_NEVER);
 
         bool is_wanted = backup->status.state == TV_BACKUP_RUNNING;
-        work w = {.backup = backup};
+        work w = {.backup = backup, .base_fd = -1, .base_blobs_fd = -1};
 
         memcpy(w.path, backup->path, sizeof w.path);
+        memcpy(w.base, backup->base, sizeof w.base);
         tv_background_unlock(thread);
         if (!is_wanted)
             return;
 
         w.copies = (tv_file_copies){.is_stopping = is_stopping, .progress = progress, .ctx = &w};
-        finish(&w, make_backup(&w));
+
+        bool is_done = make_backup(&w);
+
+        close_base(&w);
+        finish(&w, is_done);
     }
 }
 
@@ -287,7 +332,7 @@ void tv_backup_free(tv_backup *backup)
     free(backup);
 }
 
-bool tv_backup_start(tv_backup *backup, const char *path)
+bool tv_backup_start(tv_backup *backup, const char *path, const char *base)
 {
     tv_background_lock(&backup->thread);
 
@@ -296,6 +341,7 @@ bool tv_backup_start(tv_backup *backup, const char *path)
 
     if (can) {
         snprintf(backup->path, sizeof backup->path, "%s", path);
+        snprintf(backup->base, sizeof backup->base, "%s", base);
         backup->status =
             (tv_backup_status){.id = backup->status.id + 1, .state = TV_BACKUP_RUNNING};
         backup->start_ns = tv_clock_mono_ns();

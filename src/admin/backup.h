@@ -12,6 +12,10 @@
  * Extents that came later are copied too; no row of the copy refers to them and
  * its first start removes them.  All is synced before the folder gets its name,
  * so a folder of that name is a whole backup.
+ *
+ * A backup to another file system may share files with an earlier one there, its
+ * base: those that no server ever changes (table files of the engine, extents), if
+ * every byte is the same.
  */
 #ifndef TV_ADMIN_BACKUP_H
 #define TV_ADMIN_BACKUP_H
@@ -36,6 +40,7 @@ typedef struct tv_backup_status {
     uint64_t id; /* counts them from 1; 0 with TV_BACKUP_NONE */
     tv_backup_state state;
     uint64_t files, bytes; /* in the copy so far */
+    uint64_t written;      /* of these bytes: the others are links */
     int64_t elapsed_ms;
     char problem[TV_BACKUP_PROBLEM_SIZE]; /* a line, without the path, when it has failed */
 } tv_backup_status;
@@ -57,9 +62,10 @@ void tv_backup_free(tv_backup *backup);
 /**
  * Begin a backup to the folder `path` (tv_backup_path_parse), which must not exist;
  * that and everything else that waits for the disk is found out on the thread.
- * False when one is under way, or the server stops.  Any thread.
+ * `base` is the folder of an earlier one, or "".  False when one is under way, or the
+ * server stops.  Any thread.
  */
-bool tv_backup_start(tv_backup *backup, const char *path);
+bool tv_backup_start(tv_backup *backup, const char *path, const char *base);
 
 /** Any thread; accepts NULL, which has made none. */
 tv_backup_status tv_backup_read(tv_backup *backup);

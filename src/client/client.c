@@ -155,7 +155,8 @@ static tavola_err open_client(tavola_client *client, const char *connection_stri
     err = open_endpoints(client, &connection, reterr_text);
     for (int i = 0; i < TVC_SERVICES; i++) {
         client->urls[i] = connection.primary[i];
-        connection.primary[i] = NULL;
+        client->secondary_urls[i] = connection.secondary[i];
+        connection.primary[i] = connection.secondary[i] = NULL;
     }
     tvc_connection_done(&connection);
     return err;
@@ -189,6 +190,23 @@ tavola_err tavola_client_open(const char *connection_string, const tavola_client
     return TAVOLA_OK;
 }
 
+tavola_err tvc_client_open_secondary(tavola_client *client, tv_service_kind service,
+                                     tavola_call *call, tvc_endpoint **ret_endpoint)
+{
+    char *why = NULL;
+
+    if (client->secondary_urls[service] == NULL)
+        return tvc_call_refuse(call, TAVOLA_ERR_INVALID,
+                               "the secondary endpoint of this service is not known");
+
+    tavola_err err = open_endpoint(client, client->secondary_urls[service], ret_endpoint, &why);
+
+    if (err)
+        tvc_call_refuse(call, err, "%s", why ? why : "there is no memory");
+    tavola_free(why);
+    return err;
+}
+
 /* ---- closing -------------------------------------------------------------------------------- */
 
 static void free_credentials(tvc_credentials *credentials)
@@ -208,6 +226,7 @@ static void free_client(tavola_client *client)
         if (client->secondary[i])
             tvc_endpoint_close(client->secondary[i]);
         tvc_release(client->urls[i]);
+        tvc_release(client->secondary_urls[i]);
     }
     free_credentials(&client->credentials);
     tvc_release((char *)client->options.application);

@@ -28,6 +28,7 @@ struct tavola_client {
     tvc_endpoint *primary[TVC_SERVICES];   /* NULL: the connection string names none */
     tvc_endpoint *secondary[TVC_SERVICES]; /* NULL: none */
     char *urls[TVC_SERVICES];              /* of the primaries */
+    char *secondary_urls[TVC_SERVICES];    /* whether they are read or not; NULL: not known */
     tavola_client_options options;         /* complete: defaults filled in; its texts are ours */
     char *user_agent;
     struct tvc_loop *_Atomic loop; /* of started operations; made at first use */
@@ -37,6 +38,13 @@ struct tavola_client {
 
 tavola_client *tvc_client_ref(tavola_client *client);
 void tvc_client_unref(tavola_client *client);
+
+/**
+ * Open the secondary of a service, whether the client reads there or not; close it.  INVALID when
+ * it is not known, with a line in the call, which may be NULL.
+ */
+tavola_err tvc_client_open_secondary(tavola_client *client, tv_service_kind service,
+                                     tavola_call *call, tvc_endpoint **ret_endpoint);
 
 /** Write a line to the application's log, if it has one.  No secrets, no keys of entities. */
 void tvc_client_log(const tavola_client *client, int level, const char *format, ...)

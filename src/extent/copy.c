@@ -26,6 +26,7 @@ void tv_extent_hold_begin(tv_extents *store, tv_extent_visit *hold)
 /* A shard on its way. */
 typedef struct shard_copy {
     const tv_file_copies *copies;
+    int base_fd; /* -1: none */
     int to_fd;
     int error;
 } shard_copy;
@@ -38,22 +39,30 @@ static void copy_one(void *ctx, int shard_fd, const char *name, tv_extent_id id)
     (void)id;
     if (shard->error)
         return;
-    shard->error = tv_file_copy(shard->copies, shard_fd, name, shard->to_fd, name);
+    shard->error = tv_file_copy(shard->copies, shard_fd, shard->base_fd, shard->to_fd, name);
     if (shard->error == ENOENT)
         shard->error = 0;
 }
 
-static int copy_shard(tv_extents *store, unsigned index, int to_fd, const tv_file_copies *copies)
+static int open_folder(int dir_fd, const char *name)
 {
-    shard_copy shard = {.copies = copies};
+    return openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+static int copy_shard(tv_extents *store, unsigned index, int base_fd, int to_fd,
+                      const tv_file_copies *copies)
+{
+    shard_copy shard = {.copies = copies, .base_fd = -1};
     char name[3];
 
     snprintf(name, sizeof name, "%02x", index);
     if (mkdirat(to_fd, name, 0700) != 0)
         return errno;
-    shard.to_fd = openat(to_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    shard.to_fd = open_folder(to_fd, name);
     if (shard.to_fd < 0)
         return errno;
+    if (base_fd >= 0)
+        shard.base_fd = open_folder(base_fd, name); /* without it all is copied */
 
     tv_err err = tv_extent_list(store, index, copy_one, &shard);
 
@@ -61,16 +70,18 @@ static int copy_shard(tv_extents *store, unsigned index, int to_fd, const tv_fil
         shard.error = err == TV_ERR_OVERLOADED ? EMFILE : EIO;
     if (shard.error == 0 && fsync(shard.to_fd) != 0)
         shard.error = errno;
+    if (shard.base_fd >= 0)
+        close(shard.base_fd);
     close(shard.to_fd);
     return shard.error;
 }
 
-int tv_extents_copy(tv_extents *store, int to_fd, const tv_file_copies *copies)
+int tv_extents_copy(tv_extents *store, int base_fd, int to_fd, const tv_file_copies *copies)
 {
     int error = 0;
 
     for (unsigned i = 0; error == 0 && i < TV_EXTENT_SHARDS; i++)
-        error = copy_shard(store, i, to_fd, copies);
+        error = copy_shard(store, i, base_fd, to_fd, copies);
     if (error == 0)
         error = tv_extents_boot_copy(store, to_fd);
     return error;

@@ -133,12 +133,14 @@ void tv_extent_hold_begin(tv_extents *store, tv_extent_visit *hold);
 
 /**
  * Copy all extents into the empty folder `to_fd`, by hard links where that is
- * possible, while the store is in use, and make that durable.  During a hold, this
+ * possible, while the store is in use, and make that durable.  `base_fd` is such a
+ * folder of an earlier copy, whose files may be shared (tv_file_copy), or -1.  During a hold, this
  * has every extent that any row refers to which was there when the hold had begun
  * or later; tv_extents_gc after the copy's first start removes the others.  Returns
  * 0 or an errno: ECANCELED when it was told to stop.
  */
-int tv_extents_copy(tv_extents *store, int to_fd, const tv_file_copies *copies) TV_WARN_UNUSED;
+int tv_extents_copy(tv_extents *store, int base_fd, int to_fd,
+                    const tv_file_copies *copies) TV_WARN_UNUSED;
 
 /** An extent that is open.  Belongs to one thread at a time. */
 typedef struct tv_extent_reader tv_extent_reader;

@@ -30,6 +30,7 @@
     X(PREFIX, "prefix", 0, "TEXT", "only names that begin with this")                              \
     X(DELIMITER, "delimiter", 0, "TEXT", "list what names have up to this only once")              \
     X(PARTITIONS, "partitions", 0, NULL, "each partition key once: one request for each")          \
+    X(PROPERTIES, "properties", 0, NULL, "each property with its types, and how many have it")     \
     X(HIDDEN, "hidden", 0, "SECONDS", "hide the message from others for this time")                \
     X(TTL, "ttl", 0, "SECONDS", "the message is gone after this time; -1: never")                  \
     X(BASE64, "base64", 0, NULL, "the text of the message is the base64 of its bytes")             \
@@ -58,7 +59,7 @@
     X(CREATE, "create", 0, NULL, "make the table if it does not exist")                            \
     X(ERRORS, "errors", 0, "FILE", "keep bad lines there, with their numbers and what is wrong")   \
     X(SKIP_BAD, "skip-bad", 0, NULL, "go on behind a bad line instead of stopping at it")          \
-    X(RESUME, "resume", 0, NULL, "go on where an import of this file has stopped")                 \
+    X(RESUME, "resume", 0, NULL, "go on where an interrupted run of the same has stopped")         \
     X(FROM_LINE, "from-line", 0, "NUMBER", "leave out what is before this line of the file")       \
     X(DRY_RUN, "dry-run", 0, NULL, "read and check the file, write nothing")                       \
     X(TIMESTAMPS, "timestamps", 0, NULL, "write the Timestamps of entities, too")                  \
@@ -68,7 +69,9 @@
       "the admin port of a tavolad; $TAVOLA_ADMIN, or http://127.0.0.1:10003")                     \
     X(TOKEN_FILE, "token-file", 0, "FILE",                                                         \
       "where its token is; $TAVOLA_ADMIN_TOKEN_FILE, or admin.token of --data")                    \
-    X(DATA, "data", 0, "DIR", "the data folder of the server; ./data")
+    X(DATA, "data", 0, "DIR", "the data folder of the server; ./data")                             \
+    X(BASE, "base", 0, "DIR",                                                                      \
+      "an earlier backup, on the same disk as the new one, to share files with")
 
 enum tool_flag_id {
 #define X(id, name, letter, value, help) TOOL_FLAG_##id,

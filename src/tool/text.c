@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void *check(void *memory)
 {
@@ -79,6 +80,26 @@ void tool_text_done(tool_text *text)
 {
     free(text->at);
     *text = (tool_text){0};
+}
+
+bool tool_state_folder(tool_text *ret_path)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+
+    if (state && state[0] == '/')
+        tool_text_puts(ret_path, state);
+    else if (home && *home)
+        tool_text_printf(ret_path, "%s/.local/state", home);
+    else
+        return false;
+    tool_text_puts(ret_path, "/tavola");
+    for (char *slash = strchr(ret_path->at + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(ret_path->at, 0700);
+        *slash = '/';
+    }
+    mkdir(ret_path->at, 0700);
+    return true;
 }
 
 bool tool_text_read_file(tool_text *text, const char *path)

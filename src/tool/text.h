@@ -26,6 +26,10 @@ void tool_text_done(tool_text *text);
 /* Read a whole file, "-" is standard input; false with errno. */
 bool tool_text_read_file(tool_text *text, const char *path);
 
+/* The folder for what the tool remembers, made if it is not there, for its owner alone.  False when
+ * there is none: no home. */
+bool tool_state_folder(tool_text *ret_path);
+
 /* The base64 of bytes, and back: false when it is not strict base64. */
 void tool_text_base64(tool_text *text, const void *bytes, size_t size);
 bool tool_text_unbase64(tool_text *text, const char *base64, size_t size);

@@ -293,6 +293,8 @@ static tavola_client_options client_options = {.struct_size = sizeof client_opti
 TEST(clients_and_tables)
 {
     const char *connection = connection_string();
+    char status[TAVOLA_GEO_STATUS_SIZE];
+    tavola_ticks last_sync;
 
     TRY("topo", tavola_client_open(T(0, connection), P(1, &client_options), P(2, &out.client),
                                    P(3, take_why())));
@@ -308,6 +310,10 @@ TEST(clients_and_tables)
     NOTHING("p", tavola_client_endpoint(P(0, client), TAVOLA_SERVICE_TABLE));
     CHECK(tavola_client_endpoint(client, (tavola_service)77) == NULL);
     CALM("p", tavola_client_account(P(0, client)));
+    TRY("p-opp", tavola_service_stats(P(0, client), TAVOLA_SERVICE_TABLE, P(2, call), P(3, status),
+                                      P(4, &last_sync)));
+    CHECK_ERR(tavola_service_stats(client, (tavola_service)77, call, status, &last_sync),
+              TAVOLA_ERR_INVALID);
     CALM("po", tavola_table_set_crypto(P(0, table), P(1, crypto)));
     tavola_table_set_crypto(table, NULL);
     NOTHING("p", tavola_names_count(P(0, out.names)));

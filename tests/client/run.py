@@ -13,12 +13,10 @@ if need be.  Where Azurite differs from the service, a test says so and why (AZU
 With CLIENT_SERVER=<connection string> they run against a server that runs already.
 """
 
-import contextlib
 import os
 import pathlib
 import re
 import sys
-import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -28,7 +26,8 @@ sys.path.insert(1, str(HERE.parent / "lib"))
 import parts  # noqa: E402
 import suite  # noqa: E402
 import unit  # noqa: E402
-from server import ACCOUNT, KEY, Server  # noqa: E402
+from azurite import AzuriteServer  # noqa: E402
+from server import Server  # noqa: E402
 
 TEST = re.compile(r"\b(?:[A-Z]+_TEST|cmocka_unit_test\w*)\(\s*(\w+)")
 TIMEOUT_S = 300
@@ -62,26 +61,13 @@ def run_programs(chosen, connection, kind):
     } for part, names in chosen.items()])
 
 
-def run_with_azurite(chosen):
-    sys.path.insert(1, str(ROOT / "bench"))
-    from competitors import Azurite
-
-    with contextlib.ExitStack() as stack:
-        scratch = stack.enter_context(tempfile.TemporaryDirectory(prefix="tavola-azurite-"))
-        connection = f"AccountName={ACCOUNT};AccountKey={KEY}"
-        for service in ("table", "queue", "blob"):
-            azurite = stack.enter_context(Azurite(service, pathlib.Path(scratch)))
-            connection += (f";{service.title()}Endpoint="
-                           f"http://127.0.0.1:{azurite.port}/{ACCOUNT}")
-        return run_programs(chosen, connection, "azurite")
-
-
 def run_with_server(chosen):
     server = os.environ.get("CLIENT_SERVER")
     if not chosen:
         return 0, 0
     if server == "azurite":
-        return run_with_azurite(chosen)
+        with AzuriteServer() as azurite:
+            return run_programs(chosen, azurite.connection_string, "azurite")
     if server:
         return run_programs(chosen, server, "other")
     with Server() as tavolad:

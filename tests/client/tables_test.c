@@ -165,6 +165,23 @@ TEST(a_table_outlives_its_client)
     tavola_table_close(table);
 }
 
+/* Also by a client that does not read there. */
+TEST(the_secondary_tells_how_far_it_is)
+{
+    static const tavola_service services[] = {TAVOLA_SERVICE_TABLE, TAVOLA_SERVICE_QUEUE,
+                                              TAVOLA_SERVICE_BLOB};
+    const tavola_ticks minute = INT64_C(600000000);
+
+    for (size_t i = 0; i < sizeof services / sizeof services[0]; i++) {
+        char status[TAVOLA_GEO_STATUS_SIZE] = "";
+        tavola_ticks last_sync = 0, now = tavola_now();
+
+        CHECK_OK(tavola_service_stats(t.client, services[i], t.call, status, &last_sync));
+        CHECK_TEXT(status, "live");
+        CHECK(last_sync > now - minute && last_sync < now + minute);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +193,7 @@ int main(void)
         LIVE_TEST(all_tables_are_listed_page_after_page),
         LIVE_TEST(what_is_missing_is_refused),
         LIVE_TEST(a_table_outlives_its_client),
+        LIVE_TEST(the_secondary_tells_how_far_it_is),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,11 @@
 /*
- * Files that the tool imports.  The first byte says as what, the rest is the file.
+ * Files that the tool imports.  The first byte says as what, the rest is the file; M is a manifest.
  *
  * Every file is read to its end, and its records follow each other.  The checksum of all before a
  * place does not depend on how the bytes came.  An entity that was read can be written as NDJSON
  * and as typed CSV, and both are read as the same entity.
+ *
+ * A manifest that was read is whole: cut off anywhere before its last brace it is none.
  */
 #include "fuzz.h"
 
@@ -13,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "tool/transfer/manifest.h"
 #include "tool/transfer/reader.h"
 #include "tool/transfer/writer.h"
 
@@ -86,10 +89,34 @@ static void check_digest(const xfer_input *read, int fd)
     free(input);
 }
 
+static void check_manifest(const char *text, size_t size)
+{
+    /* A copy of its own, so that a byte read behind it is noticed. */
+    char *copy = malloc(size + !size);
+    xfer_manifest manifest, other;
+
+    if (size)
+        memcpy(copy, text, size);
+    if (xfer_manifest_parse(copy, size, &manifest) == NULL) {
+        tv_assert(manifest.file_count <= XFER_MANIFEST_FILES_MAX);
+        while (copy[size - 1] != '}')
+            size--;
+        tv_assert(xfer_manifest_parse(copy, size, &other) == NULL);
+        tv_assert(other.file_count == manifest.file_count && other.is_json == manifest.is_json);
+        for (size_t cut = size > 256 ? size - 256 : 0; cut < size; cut++)
+            tv_assert(xfer_manifest_parse(copy, cut, &other) != NULL);
+    }
+    free(copy);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
         return 0;
+    if (data[0] == 'M') {
+        check_manifest((const char *)data + 1, size - 1);
+        return 0;
+    }
 
     xfer_reader_options options = {
         .format = (xfer_format)(data[0] % 5),

@@ -80,7 +80,7 @@ class Connections(TavolaTest):
 
     def test_a_wrong_key_is_denied(self):
         wrong = self.server.connection_string.replace(KEY, "AAAA" + KEY[4:])
-        text = self.fails(5, "table", "list", says="AuthenticationFailed",
+        text = self.fails(5, "table", "list", says="AuthenticationFailed|AuthorizationFailure",
                           env=self.plain | {"AZURE_STORAGE_CONNECTION_STRING": wrong})
         self.assertNotIn(KEY[4:], text)
 

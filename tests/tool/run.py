@@ -3,7 +3,8 @@
 
     tests/tool/run.py [PART...]         e.g. formats, terminal, test_keys_never_appear
 
-The program is $TAVOLA, else build/tavola; the server as ever.
+The program is $TAVOLA, else build/tavola; the server as ever.  With CLIENT_SERVER=azurite the tests
+run against Azurite; what it cannot do is left out, and named (needs_tavolad).
 """
 
 import pathlib

@@ -9,7 +9,7 @@ import threading
 import time
 
 from server import Server, free_ports
-from tavola import TavolaTest
+from tavola import TavolaTest, needs_tavolad
 
 
 class OneAnswer:
@@ -64,6 +64,7 @@ class Operators(TavolaTest):
         return pathlib.Path(self.server.data, "admin.token").read_text().strip()
 
 
+@needs_tavolad("it has no admin port")
 class Looking(Operators):
     def test_the_server_tells_how_to_call_the_tool(self):
         tool = pathlib.Path(self.server.program).resolve().parent / "tavola"
@@ -150,6 +151,7 @@ class Looking(Operators):
             self.fails(5, "server", "status", env=self.at(other.url), says="not served here")
 
 
+@needs_tavolad("it has no admin port")
 class BackingUp(Operators):
     def backup(self, name, *flags):
         return ("server", "backup", str(self.backups / name), *flags)
@@ -166,6 +168,17 @@ class BackingUp(Operators):
         with Server(data=str(folder)) as copy:
             env = self.env | {"AZURE_STORAGE_CONNECTION_STRING": copy.connection_string}
             self.assertEqual(self.lines("get", "Kept", "p", "r", env=env)[0]["Name"], "Ada")
+
+    def test_a_base(self):
+        data = ("--data", self.server.data)
+        self.ok(*self.backup("monday", *data))
+        done, = self.lines(*self.backup("tuesday", "--base", str(self.backups / "monday"), *data))
+        self.assertLess(done["Written"], done["Bytes"])
+        self.assertTrue((self.backups / "tuesday").is_dir())
+        self.fails(1, *self.backup("never", "--base", str(self.backups), *data),
+                   says="has failed: the base is not a backup")
+        self.fails(2, *self.backup("never", "--base", "", *data), says="folder is empty")
+        self.assertFalse((self.backups / "never").exists())
 
     def test_a_path_from_here(self):
         here = os.getcwd()
@@ -213,14 +226,14 @@ class BackingUp(Operators):
             self.assertNotIn(self.token().encode(), b"".join(other.asked))
 
     def test_one_that_fails_on_the_way(self):
-        state = ('{"id":1,"state":"failed","files":0,"bytes":0,"ms":3,'
+        state = ('{"id":1,"state":"failed","files":0,"bytes":0,"written":0,"ms":3,'
                  '"error":"no \\"space\\" left"}\n')
         with OneAnswer(http(200, state)) as other:
             self.fails(1, *self.backup("full", "--data", self.server.data),
                        env=self.at(other.url), says='has failed: no "space" left')
 
     def test_ctrl_c_while_it_runs(self):
-        state = '{"id":1,"state":"running","files":7,"bytes":1200000,"ms":2500}\n'
+        state = '{"id":1,"state":"running","files":7,"bytes":1200000,"written":0,"ms":2500}\n'
         with OneAnswer(http(200, state)) as other:
             terminal = self.terminal(*self.backup("long", "--data", self.server.data),
                                      env=self.at(other.url))

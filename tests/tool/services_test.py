@@ -192,7 +192,8 @@ class Signatures(TavolaTest):
 
     def test_policies_carry_what_is_left_out(self):
         self.ok("table", "create", "Ruled")
-        self.ok("table", "policy", "set", "Ruled", "pol", "--permissions", "r", "--expiry", "+1d")
+        self.ok("table", "policy", "set", "Ruled", "pol", "--permissions", "r", "--start",
+                "2026-01-01", "--expiry", "+1d")
         found = self.explain(self.ok("table", "sas", "Ruled", "--policy", "pol"))
         self.assertEqual((found["Policy"], "Permissions" in found), ("pol", False))
 

@@ -46,6 +46,10 @@ table delete Piped --yes
                              ("Promp\t\r", "true")):
             terminal.type(typed)
             terminal.read_until(shown.split()[-1][3:] if shown != "true" else "true\r\n")
+        terminal.type("table stats Promp\t -o csv\r")
+        terminal.read_until("Favourite:string\r\n")
+        terminal.type("query Prompted \"PartitionKey eq 'p' and Fav\t ne ''\" -o tsv\r")
+        terminal.read_until("Favourite\r\np\tr\t")
         terminal.type("get Prompted p r --select Fav\t -o csv\r")
         terminal.read_until("Favourite\r\nx\r\n")
         terminal.type(f"-c AccountName=a;AccountKey={KEY} table list\r")

@@ -97,11 +97,20 @@ class OnATerminal(TavolaTest):
                 self.assertEqual(self.run_tool("table", "exists", name).returncode,
                                  0 if code else 3)
 
+    def test_a_message_shows_what_deletes_it(self):
+        self.ok("queue", "create", "narrow")
+        self.ok("message", "put", "narrow", "hello")
+        code, shown = self.terminal("message", "get", "narrow", "--hidden", "60", width=80).end()
+        self.assertEqual(code, 0)
+        found = dict(re.findall(r"^(\w+) +string +(\S+)$", shown, re.MULTILINE))
+        self.ok("message", "delete", "narrow", found["MessageId"], found["PopReceipt"])
+
     def test_what_asks(self):
         self.ok("queue", "create", "asked")
         self.ok("container", "create", "asked")
         self.ok("blob", "upload", "asked", "b", "-", stdin="x")
-        self.ok("table", "policy", "set", "People", "pol", "--permissions", "r")
+        self.ok("table", "policy", "set", "People", "pol", "--permissions", "r", "--start",
+                "2026-01-01", "--expiry", "+1d")
         for words in (("delete", "People", "Sales", "1"),
                       ("delete", "People", "--where", "Age gt 0"),
                       ("table", "delete", "People"), ("queue", "delete", "asked"),

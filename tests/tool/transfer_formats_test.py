@@ -146,7 +146,9 @@ def entity(partition_key, row_key, **properties):
     return json.dumps({"PartitionKey": partition_key, "RowKey": row_key, **properties})
 
 
-class Formats(TavolaTest):
+class Files(TavolaTest):
+    """Files in a folder of their own, and tables."""
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -168,6 +170,8 @@ class Formats(TavolaTest):
         return [(e.pop("RowKey"), {k: v for k, v in e.items() if k != "PartitionKey"})
                 for e in found]
 
+
+class Formats(Files):
     def test_what_can_be_read(self):
         for what, name, content, flags, expected in READABLE:
             with self.subTest(what):

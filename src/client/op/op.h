@@ -70,12 +70,13 @@ struct tavola_op {
     tavola_call own_call;
     tvc_request request;
     tvc_settle settle;
-    bool is_read;          /* may be repeated freely and asked of the secondary */
-    tvc_location location; /* of a read */
-    bool was_secondary;    /* the answer came from there: for finish() */
-    bool was_unknown;      /* after the run: the fate of some attempt was not known.  For services
-                              that settle by themselves what they ask with TVC_SETTLE_NONE: blobs,
-                              messages */
+    bool is_read;           /* may be repeated freely and asked of the secondary */
+    tvc_location location;  /* of a read */
+    tvc_endpoint *endpoint; /* asked in place of the client's; not ours, NULL: as `location` says */
+    bool was_secondary;     /* the answer came from there: for finish() */
+    bool was_unknown;       /* after the run: the fate of some attempt was not known.  For services
+                               that settle by themselves what they ask with TVC_SETTLE_NONE: blobs,
+                               messages */
 
     /*
      * Turn a whole answer with a 2xx status into a result; called once at most by each attempt, on

@@ -124,8 +124,9 @@ static void begin_exchange(tavola_op *op)
     int64_t deadline = tv_clock_mono_ns() + client->options.attempt_timeout_ms * ns_per_ms;
 
     *exchange = (tvc_exchange){
-        .endpoint =
-            state->is_at_secondary ? client->secondary[op->service] : client->primary[op->service],
+        .endpoint = op->endpoint             ? op->endpoint
+                    : state->is_at_secondary ? client->secondary[op->service]
+                                             : client->primary[op->service],
         .is_head = head.method[0] == 'H',
         .deadline_ns = deadline < state->deadline_ns ? deadline : state->deadline_ns,
         .waker = state->waker,

@@ -15,7 +15,7 @@ static const char *const format_names[] = {
 
 struct tool_output {
     tool_format format;
-    bool is_list;
+    bool is_list, is_upright;
     size_t written;
     tool_rows rows;
 };
@@ -52,7 +52,7 @@ static tool_exit find_format(const tool_run *run, tool_format *ret_format)
 
 tool_exit tool_output_open(const tool_run *run, bool is_list, tool_output **ret_output)
 {
-    tool_output output = {.is_list = is_list};
+    tool_output output = {.is_list = is_list, .is_upright = !is_list};
     tool_exit exit = find_format(run, &output.format);
 
     if (exit)
@@ -79,6 +79,11 @@ tool_format tool_output_format(const tool_output *output)
     return output->format;
 }
 
+void tool_output_is_one(tool_output *output)
+{
+    output->is_upright = true;
+}
+
 static void flush_rows(tool_output *output)
 {
     tool_rows *rows = &output->rows;
@@ -88,7 +93,7 @@ static void flush_rows(tool_output *output)
         return;
     switch (output->format) {
     case TOOL_TABLE:
-        tool_write_table(rows, output->is_list);
+        tool_write_table(rows, !output->is_upright);
         break;
     case TOOL_CSV:
     case TOOL_TYPED_CSV:

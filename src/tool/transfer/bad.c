@@ -40,8 +40,14 @@ void xfer_bad_add(xfer_bad *bad, uint64_t line, const char *why, const char *tex
         return;
 
     char number[64];
-    int digits = snprintf(number, sizeof number, "{\"line\":%" PRIu64 ",\"error\":", line);
+    int digits = snprintf(number, sizeof number, "\"line\":%" PRIu64 ",\"error\":", line);
 
+    xfer_out_add(&bad->out, "{", 1);
+    if (bad->is_of_many) {
+        xfer_out_add(&bad->out, "\"file\":", 7);
+        xfer_json_string(&bad->out, bad->input_path, strlen(bad->input_path));
+        xfer_out_add(&bad->out, ",", 1);
+    }
     xfer_out_add(&bad->out, number, (size_t)digits);
     xfer_json_string(&bad->out, why, strlen(why));
     if (text) {

@@ -1,6 +1,7 @@
 /*
  * Bad lines: told on stderr, and kept in the file of --errors as NDJSON, one object with "line",
- * "error" and "text" for each, so that the texts can be corrected and imported again.
+ * "error" and "text" for each, so that the texts can be corrected and imported again.  Where an
+ * import has several files there is a "file" as well.
  */
 #ifndef XFER_BAD_H
 #define XFER_BAD_H
@@ -12,7 +13,8 @@
 
 typedef struct xfer_bad {
     const char *input_path;
-    int fd; /* -1: there is no file */
+    bool is_of_many; /* the file of errors names it, too: there are several */
+    int fd;          /* -1: there is no file */
     xfer_out out;
     uint64_t count; /* of this run */
 } xfer_bad;

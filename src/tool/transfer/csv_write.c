@@ -80,6 +80,33 @@ bool xfer_sheet_has_grown(const xfer_sheet *sheet)
     return sheet->has_grown;
 }
 
+bool xfer_sheet_is_too_wide(const xfer_sheet *sheet)
+{
+    return sheet->is_too_wide;
+}
+
+bool xfer_sheet_mark(const xfer_sheet *sheet, xfer_mark *mark)
+{
+    mark->columns = sheet->names;
+    mark->column_count = sheet->count;
+    mark->has_grown = sheet->has_grown;
+    return sheet->has_begun;
+}
+
+/* The columns are in the order of the rows that are there, late ones at the end. */
+void xfer_sheet_resume(xfer_sheet *sheet, const xfer_mark *mark)
+{
+    for (size_t i = 0; i < sheet->count; i++)
+        free(sheet->names[i]);
+    sheet->count = sheet->room = mark->column_count;
+    sheet->names = tool_resize(sheet->names, (sheet->count + 1) * sizeof *sheet->names);
+    for (size_t i = 0; i < sheet->count; i++)
+        sheet->names[i] = tool_copy(mark->columns[i]);
+    sheet->values = tool_alloc((sheet->room + 1) * sizeof *sheet->values);
+    sheet->has_begun = true;
+    sheet->has_grown = mark->has_grown;
+}
+
 /* ---- columns ---- */
 
 static size_t find_name(const xfer_sheet *sheet, const char *name)
@@ -349,9 +376,7 @@ const char *xfer_sheet_rewrite(xfer_sheet *sheet, int fd, xfer_out *out)
     xfer_row row = {0};
     bool is_first = true;
 
-    if (sheet->is_too_wide)
-        why = "there are more than 10,000 names of properties; use ndjson";
-    else if (lseek(fd, 0, SEEK_SET) != 0)
+    if (lseek(fd, 0, SEEK_SET) != 0)
         why = "the file cannot be read again";
     else
         why = xfer_input_open(input, dup(fd));

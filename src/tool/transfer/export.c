@@ -3,6 +3,11 @@
  *
  * The file is FILE.partial until everything is in it and on the disk; whatever ends the tool, FILE
  * is complete or not there.
+ *
+ * Between two pages, from time to time, FILE.export says how many bytes are there and where to go
+ * on behind them (mark.h).  --resume cuts off what came later and goes on there, so the file has
+ * the bytes of one that was never interrupted.  A checksum tells whether the bytes are still those:
+ * nothing is synced before the end, and a loss of power may have taken some.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +16,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "mark.h"
+#include "pages.h"
 #include "progress.h"
+#include "state.h"
 #include "transfer.h"
 #include "writer.h"
 
@@ -23,10 +31,116 @@ typedef struct export_run {
     tool_text partial, spare; /* names of files; "" when there is none */
     int fd;
     xfer_writer *writer;
-    uint64_t entities;
+    uint64_t entities; /* of this run */
     xfer_progress progress;
-    tavola_err err;
+    tool_text mark_path; /* "": there is none */
+    tool_text from, names;
+    xfer_fact facts[6];
+    xfer_mark mark;  /* where an interrupted run stopped */
+    bool is_resumed; /* goes on there */
+    bool is_marked;  /* there is a file that tells how to go on */
+    bool has_told;   /* that it cannot be written */
 } export_run;
+
+/* ---- marks ---- */
+
+static const char *const format_names[] = {[XFER_FORMAT_NONE] = NULL,
+                                           [XFER_FORMAT_NDJSON] = "ndjson",
+                                           [XFER_FORMAT_JSON] = "json",
+                                           [XFER_FORMAT_TYPED_CSV] = "typed-csv",
+                                           [XFER_FORMAT_CSV] = "csv"};
+
+/* What must be the same when the export goes on. */
+static void gather_facts(export_run *job)
+{
+    const tool_run *run = job->run;
+    size_t count = 0;
+
+    tool_text_printf(&job->from, "%s/%s",
+                     tavola_client_endpoint(run->clients[0], TAVOLA_SERVICE_TABLE), run->args[0]);
+    for (char **name = job->select; name && *name; name++)
+        tool_text_printf(&job->names, "%s%s", name == job->select ? "" : ",", *name);
+    job->facts[count++] = (xfer_fact){"table", job->from.at};
+    job->facts[count++] = (xfer_fact){"format", format_names[job->format]};
+    job->facts[count++] = (xfer_fact){"--where", tool_value_of(run, TOOL_FLAG_WHERE)};
+    job->facts[count++] = (xfer_fact){"--select", job->names.at};
+    job->facts[count++] =
+        (xfer_fact){"--timestamps", tool_has(run, TOOL_FLAG_TIMESTAMPS) ? "yes" : NULL};
+    job->facts[count] = (xfer_fact){0};
+}
+
+static tool_exit find_mark(export_run *job)
+{
+    const char *differs = NULL, *path;
+    xfer_mark_found found;
+
+    if (job->path == NULL)
+        return job->is_resumed ? tool_refuse("standard output cannot be resumed; name a file")
+                               : TOOL_OK;
+    tool_text_printf(&job->mark_path, "%s.export", job->path);
+    path = job->mark_path.at;
+    gather_facts(job);
+    found = xfer_mark_read(path, "export", job->facts, &job->mark, &differs);
+    if (!job->is_resumed) {
+        xfer_mark_done(&job->mark);
+        if (found == XFER_MARK_NONE || tool_has(job->run, TOOL_FLAG_OVERWRITE))
+            return TOOL_OK;
+        return tool_refuse("%s: an export to this file has stopped; --resume goes on there, "
+                           "--overwrite begins anew",
+                           path);
+    }
+    if (found == XFER_MARK_NONE)
+        return tool_refuse("there is no %s: nothing to resume", path);
+    if (found == XFER_MARK_BROKEN)
+        return tool_refuse("%s cannot be read; --overwrite begins anew", path);
+    if (found == XFER_MARK_OTHER)
+        return tool_refuse("%s: the export that stopped had another %s; with that it goes on, "
+                           "--overwrite begins anew",
+                           path, differs);
+    return TOOL_OK;
+}
+
+/* All pages so far are in the file: say so, for a later run. */
+static void save_mark(export_run *job, const xfer_pages *pages)
+{
+    xfer_mark mark = {.token = pages->token};
+
+    if (job->mark_path.size == 0 || mark.token == NULL || !xfer_writer_mark(job->writer, &mark))
+        return;
+    if (xfer_mark_write(job->mark_path.at, "export", job->facts, &mark)) {
+        job->is_marked = true;
+    } else if (!job->has_told) {
+        xfer_progress_clear(&job->progress);
+        tool_note("%s: %s; the export goes on, but could %s", job->mark_path.at, strerror(errno),
+                  job->is_marked ? "be resumed only at an earlier place" : "not be resumed");
+        job->has_told = true;
+    }
+}
+
+/* Read what an interrupted run has written, and cut off what it was not sure of. */
+static tool_exit go_to_mark(export_run *job, xfer_digest *ret_digest)
+{
+    uint64_t left = job->mark.bytes;
+    off_t end = (off_t)left;
+    char block[1 << 16];
+    ssize_t got = 1;
+
+    while (left && got > 0) {
+        got = read(job->fd, block, left < sizeof block ? (size_t)left : sizeof block);
+        if (got > 0) {
+            xfer_digest_add(ret_digest, block, (size_t)got);
+            left -= (uint64_t)got;
+        }
+    }
+    if (got < 0)
+        return tool_trouble("%s: %s", job->partial.at, strerror(errno));
+    if (left || xfer_digest_value(ret_digest) != job->mark.digest)
+        return tool_refuse("%s is not what the export had written; --overwrite begins anew",
+                           job->partial.at);
+    if (ftruncate(job->fd, end) != 0 || lseek(job->fd, end, SEEK_SET) != end)
+        return tool_trouble("%s: %s", job->partial.at, strerror(errno));
+    return TOOL_OK;
+}
 
 /* ---- files ---- */
 
@@ -51,8 +165,12 @@ static tool_exit open_temporary(export_run *job)
 
 static tool_exit open_file(export_run *job)
 {
+    int flags = job->is_resumed ? 0 : O_CREAT | O_TRUNC;
+
+    if (!job->is_resumed)
+        xfer_state_remove(job->mark_path.at);
     tool_text_printf(&job->partial, "%s.partial", job->path);
-    job->fd = open(job->partial.at, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    job->fd = open(job->partial.at, O_RDWR | O_CLOEXEC | flags, 0666);
     if (job->fd < 0)
         return tool_trouble("%s: %s", job->partial.at, strerror(errno));
     return TOOL_OK;
@@ -60,6 +178,7 @@ static tool_exit open_file(export_run *job)
 
 static tool_exit open_output(export_run *job)
 {
+    xfer_digest digest = {0};
     tool_exit exit = TOOL_OK;
 
     job->fd = STDOUT_FILENO;
@@ -67,6 +186,9 @@ static tool_exit open_output(export_run *job)
         exit = open_file(job);
     else if (needs_file(job))
         exit = open_temporary(job);
+    job->is_marked = job->is_resumed;
+    if (!exit && job->is_resumed)
+        exit = go_to_mark(job, &digest);
     if (exit)
         return exit;
     if (job->partial.size)
@@ -74,6 +196,8 @@ static tool_exit open_output(export_run *job)
     job->writer = xfer_writer_open(job->format, job->fd, (const char *const *)job->select,
                                    tool_has(job->run, TOOL_FLAG_TIMESTAMPS),
                                    job->partial.size ? job->spare.at : NULL);
+    if (job->is_resumed)
+        xfer_writer_resume(job->writer, &job->mark, &digest);
     return TOOL_OK;
 }
 
@@ -109,6 +233,8 @@ static const char *publish(export_run *job)
         return copy_to_stdout(result);
     if ((fsync(job->fd) != 0 && errno != EINVAL) || rename(result, job->path) != 0)
         return strerror(errno);
+    if (job->mark_path.size)
+        xfer_state_remove(job->mark_path.at);
     return NULL;
 }
 
@@ -119,74 +245,104 @@ static void close_output(export_run *job, bool is_complete)
         close(job->fd);
     if (job->spare.size)
         unlink(job->spare.at);
-    if (job->partial.size && (is_complete || job->path == NULL))
+    /* What cannot be resumed is of no use. */
+    if (job->partial.size && (is_complete || !job->is_marked))
         unlink(job->partial.at);
+}
+
+static void release(export_run *job)
+{
+    tool_names_free(job->select);
     tool_text_done(&job->partial);
     tool_text_done(&job->spare);
+    tool_text_done(&job->mark_path);
+    tool_text_done(&job->from);
+    tool_text_done(&job->names);
+    xfer_mark_done(&job->mark);
 }
 
 /* ---- entities ---- */
 
-static tavola_err read_all(export_run *job, tavola_scan *scan)
+static tavola_err read_all(export_run *job, xfer_pages *pages)
 {
-    enum { LOOK_UP_EACH = 256 };
-    const tavola_entity *entity;
+    const tavola_page *page = NULL;
+    uint64_t unsaved = 0;
+    double saved_s = xfer_now_s();
     tavola_err err;
 
-    while ((err = tavola_scan_next(scan, &entity)) == TAVOLA_OK) {
-        xfer_writer_add(job->writer, entity);
-        if (++job->entities % LOOK_UP_EACH)
-            continue;
-        if (xfer_stop_signal() || xfer_writer_error(job->writer))
+    while ((err = xfer_pages_next(pages, &page)) == TAVOLA_OK) {
+        size_t count = tavola_page_count(page);
+
+        for (size_t i = 0; i < count; i++)
+            xfer_writer_add(job->writer, tavola_page_at(page, i));
+        job->entities += count;
+        unsaved += count;
+        if (xfer_stop_signal() || xfer_writer_trouble(job->writer))
             break;
         xfer_progress_show(&job->progress, job->entities, 0, 0);
+        if (unsaved >= XFER_PART_ENTITIES || xfer_now_s() - saved_s > XFER_PART_SECONDS) {
+            save_mark(job, pages);
+            unsaved = 0;
+            saved_s = xfer_now_s();
+        }
     }
-    return err == TAVOLA_END ? TAVOLA_OK : err;
+    return err;
 }
 
-static tool_exit finish(export_run *job, tavola_err err)
+static void say_end(export_run *job, tool_exit exit)
 {
     char sum[100];
-    int error = xfer_writer_error(job->writer);
-    tool_exit exit = TOOL_OK;
-    const char *why = NULL;
-
-    xfer_progress_clear(&job->progress);
-    if (err)
-        exit = tool_fail(job->run, err, NULL);
-    else if (error)
-        exit = tool_trouble("%s: %s", job->path ? job->path : "standard output", strerror(error));
-    else if (xfer_stop_signal())
-        exit = (tool_exit)(128 + xfer_stop_signal());
-    else if ((why = publish(job)) != NULL)
-        exit = tool_trouble("%s: %s", job->path ? job->path : "standard output", why);
 
     xfer_progress_sum(&job->progress, job->entities, sum);
-    if (exit)
-        tool_note("stopped after %s; %s is not complete", sum,
-                  job->path ? job->partial.at : "the output");
+    if (exit && job->is_marked)
+        tool_note("stopped after %s; %s is not complete, --resume goes on there", sum,
+                  job->partial.at);
+    else if (exit)
+        tool_note("stopped after %s; %s", sum,
+                  job->path ? "there is nothing to resume" : "the output is not complete");
+    else if (job->is_resumed)
+        tool_note("exported %s, %" PRIu64 " with those before", sum,
+                  job->entities + job->mark.tally.count);
     else if (job->path)
         tool_note("exported %s", sum);
+}
+
+/* `err`: why reading has ended; TAVOLA_OK: because it was stopped. */
+static tool_exit finish(export_run *job, const xfer_pages *pages, tavola_err err)
+{
+    const char *path = job->path ? job->path : "standard output";
+    const char *why = xfer_writer_trouble(job->writer);
+    tool_exit exit = TOOL_OK;
+
+    xfer_progress_clear(&job->progress);
+    if (why)
+        exit = tool_trouble("%s: %s", path, why);
+    else if (err != TAVOLA_END && xfer_stop_signal())
+        exit = (tool_exit)(128 + xfer_stop_signal());
+    else if (err != TAVOLA_END)
+        exit = xfer_pages_fail(pages, err);
+    if (exit)
+        save_mark(job, pages);
+    else if ((why = publish(job)) != NULL)
+        exit = tool_trouble("%s: %s", path, why);
+    say_end(job, exit);
     return exit;
 }
 
 static tool_exit run_export(export_run *job, tavola_table *table, const tavola_query *query)
 {
-    tavola_scan *scan = NULL;
-    tavola_err err = tavola_scan_open(table, query, job->run->call, &scan);
-    tool_exit exit;
+    xfer_pages pages;
+    tool_exit exit = xfer_pages_open(&pages, job->run, table, query, job->mark.token);
 
-    if (err)
-        return tool_fail(job->run, err, NULL);
-    exit = open_output(job);
+    if (exit == TOOL_OK)
+        exit = open_output(job);
     if (exit == TOOL_OK) {
         xfer_stop_catch();
         xfer_progress_begin(&job->progress, 0);
-        err = read_all(job, scan);
-        exit = finish(job, err);
+        exit = finish(job, &pages, read_all(job, &pages));
         xfer_stop_release();
     }
-    tavola_scan_close(scan);
+    xfer_pages_close(&pages);
     close_output(job, exit == TOOL_OK);
     return exit;
 }
@@ -195,6 +351,7 @@ static tool_exit read_flags(export_run *job)
 {
     const char *name = tool_value_of(job->run, TOOL_FLAG_OUTPUT);
 
+    job->is_resumed = tool_has(job->run, TOOL_FLAG_RESUME);
     if (name)
         job->format = xfer_format_of_name(name);
     else if (job->path)
@@ -223,8 +380,10 @@ tool_exit xfer_export(tool_run *run)
     if (!exit)
         exit = tool_table(run, run->args[0], &table);
     if (!exit)
+        exit = find_mark(&job);
+    if (!exit)
         exit = run_export(&job, table, query);
-    tool_names_free(job.select);
+    release(&job);
     tavola_query_free(query);
     tavola_table_close(table);
     return exit;

@@ -1,5 +1,5 @@
 /*
- * tavola import: a file into a table.
+ * tavola import: a file into a table, or the data files of a manifest.
  *
  * The file is read in parts.  At the end of a part all its writes are waited for, and then the
  * state file says that everything before is done; so however the tool ends, what the state file
@@ -18,19 +18,24 @@
 #include "bad.h"
 #include "lines.h"
 #include "load.h"
+#include "manifest.h"
 #include "progress.h"
 #include "state.h"
 #include "transfer.h"
 
 enum {
-    PART_RECORDS = XFER_LINES_MAX,
-    PART_SECONDS = 10,  /* a slow service shall not have to do much again, either */
+    PART_RECORDS = XFER_PART_ENTITIES,
     LOOK_UP_EACH = 256, /* records between two looks at the clock */
 };
 
+_Static_assert((int)PART_RECORDS <= (int)XFER_LINES_MAX, "the lines of a part are known");
+
 typedef struct import_run {
     tool_run *run;
-    const char *path; /* "-": standard input */
+    const char *path;  /* "-": standard input */
+    char **files;      /* that are read one after the other: mostly just the path */
+    size_t file_count; /* state.file is the one that is read */
+    bool is_manifest;
     bool is_dry, is_skipping, is_resumed;
     uint64_t from_line;
     xfer_reader reader;
@@ -41,13 +46,31 @@ typedef struct import_run {
     xfer_state state;
     char *state_path; /* NULL: there is none */
     char *target;
-    uint64_t file_bytes;
+    uint64_t file_bytes, bytes_before; /* of all files; of those that were read to their end */
+    xfer_reader_options options;
+    tool_exit failed;           /* the next file could not be opened */
     uint64_t records, entities; /* read in this run; of them good */
     uint64_t done;              /* written in this run, or there already */
     uint64_t doubtful_until;    /* records that an interrupted run may have written */
     bool is_over, is_at_bad;    /* the file was read to its end; the last record stopped us */
     tavola_err worst;           /* the first error of a line that was not skipped */
 } import_run;
+
+/* The file that is read. */
+static const char *file_of(const import_run *import)
+{
+    return import->file_count ? import->files[import->state.file] : import->path;
+}
+
+static bool stat_file(const char *path, struct stat *ret_stat)
+{
+    return (strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, ret_stat) : stat(path, ret_stat)) == 0;
+}
+
+static uint64_t bytes_read(const import_run *import)
+{
+    return import->bytes_before + import->reader.input.raw_bytes;
+}
 
 /* ---- bad lines ---- */
 
@@ -65,21 +88,6 @@ static bool must_stop_for_bad(const import_run *import)
     return import->bad.count && !import->is_skipping;
 }
 
-/* Whether the table has the entity just so. */
-static bool is_there(const import_run *import, const tavola_entity *entity)
-{
-    tavola_entity *stored = NULL;
-    xfer_tally wanted = {0}, found = {0};
-
-    if (tavola_get(import->load.table, tavola_entity_partition_key(entity),
-                   tavola_entity_row_key(entity), NULL, &stored) != TAVOLA_OK)
-        return false;
-    xfer_tally_add(&wanted, entity);
-    xfer_tally_add(&found, stored);
-    tavola_entity_free(stored);
-    return memcmp(&wanted, &found, sizeof wanted) == 0;
-}
-
 static bool on_refused(void *user, const tavola_entity *entity, tavola_err err, const char *code)
 {
     import_run *import = user;
@@ -87,7 +95,7 @@ static bool on_refused(void *user, const tavola_entity *entity, tavola_err err, 
     char *json;
 
     if (err == TAVOLA_ERR_EXISTS && origin && origin->record <= import->doubtful_until &&
-        is_there(import, entity))
+        xfer_load_has(&import->load, entity))
         return true;
 
     json = tavola_entity_json(entity);
@@ -126,16 +134,27 @@ static void advance(import_run *import)
     import->state.errors_bytes = xfer_bad_sync(&import->bad);
 }
 
+/* Names are enough: those of AzCopy have a checksum in them. */
+static uint64_t digest_of_files(const import_run *import)
+{
+    uint64_t digest = 0;
+
+    for (size_t i = 0; import->is_manifest && i < import->file_count; i++)
+        digest = xfer_hash(digest, import->files[i], strlen(import->files[i]));
+    return digest;
+}
+
 static tool_exit find_state(import_run *import)
 {
     const char *path = import->state_path;
+    uint64_t files_digest = digest_of_files(import);
     xfer_state_found found =
         path ? xfer_state_read(path, import->target, &import->state) : XFER_STATE_NONE;
 
     if (!import->is_resumed) {
         uint64_t line = import->state.place.line;
 
-        import->state = (xfer_state){.place.line = 1};
+        import->state = (xfer_state){.place.line = 1, .files_digest = files_digest};
         if (found == XFER_STATE_READ && import->from_line == 0 && !import->is_dry)
             return tool_refuse("%s: an import of this file has stopped at line %" PRIu64
                                "; --resume goes on there, --from-line 1 begins anew",
@@ -150,6 +169,10 @@ static tool_exit find_state(import_run *import)
         return tool_refuse("%s is about another account; --from-line 1 begins anew", path);
     if (found == XFER_STATE_BROKEN)
         return tool_refuse("%s cannot be read; --from-line N goes on at a line", path);
+    if (import->state.files_digest != files_digest || import->state.file >= import->file_count)
+        return tool_refuse("%s: other data files than when the import stopped; --from-line 1 "
+                           "begins anew",
+                           import->path);
     import->doubtful_until = import->state.doubtful;
     return TOOL_OK;
 }
@@ -160,7 +183,8 @@ static tool_exit go_to_state(import_run *import)
     xfer_input *input = &import->reader.input;
     uint64_t offset = import->state.place.offset;
 
-    if (!import->is_resumed) {
+    /* A file that was not begun has nothing before the place, whatever it is now. */
+    if (!import->is_resumed || offset == 0) {
         take_place(import);
         return TOOL_OK;
     }
@@ -173,8 +197,9 @@ static tool_exit go_to_state(import_run *import)
         xfer_digest_value(&input->digest) == import->state.digest)
         return TOOL_OK;
     return tool_refuse("%s was changed before line %" PRIu64
-                       ", where the import stopped; --from-line N goes on at a line",
-                       import->path, import->state.place.line);
+                       ", where the import stopped; --from-line %s",
+                       file_of(import), import->state.place.line,
+                       import->is_manifest ? "1 begins anew" : "N goes on at a line");
 }
 
 /* ---- parts ---- */
@@ -240,20 +265,21 @@ static bool run_part(import_run *import)
     double began_s = xfer_now_s();
     bool is_more = true;
 
+    import->load.written = import->load.existing = 0;
     save_state(import, PART_RECORDS);
+    import->load.written = import->load.existing = 0; /* from here on: some are known at once */
     for (unsigned i = 0; i < PART_RECORDS && is_more && !must_stop(import); i++) {
         is_more = read_record(import);
         if (i % LOOK_UP_EACH)
             continue;
-        xfer_progress_show(&import->progress, import->entities, import->reader.input.raw_bytes,
+        xfer_progress_show(&import->progress, import->entities, bytes_read(import),
                            import->file_bytes);
-        if (xfer_now_s() - began_s > PART_SECONDS)
+        if (xfer_now_s() - began_s > XFER_PART_SECONDS)
             break;
     }
     /* A line that stops the import is the first that is not done. */
     if (!(import->is_at_bad && must_stop_for_bad(import)))
         xfer_reader_end(&import->reader);
-    import->load.written = import->load.existing = 0;
     xfer_load_drain(&import->load, import->run);
     import->done += import->load.written + import->load.existing;
     xfer_lines_clear(&import->lines);
@@ -271,6 +297,12 @@ static void say_where(import_run *import)
     xfer_place place = import->state.place;
     bool is_exact = import->state.doubtful == 0;
 
+    if (import->is_manifest) {
+        tool_note("stopped at line %" PRIu64 " of %s: all before it is done%s; --resume goes on "
+                  "there",
+                  place.line, file_of(import), is_exact ? "" : ", some of what follows, too");
+        return;
+    }
     tool_note("stopped at line %" PRIu64 ": all before it is done%s; %s%" PRIu64 "%s", place.line,
               is_exact ? "" : ", some of what follows, too",
               import->state_path ? "--resume goes on there, as does --from-line " : "--from-line ",
@@ -292,26 +324,28 @@ static tool_exit finish(import_run *import)
 
     xfer_progress_clear(&import->progress);
     xfer_progress_sum(&import->progress, import->is_dry ? import->entities : import->done, sum);
-    if (import->bad.out.error)
+    if (import->failed)
+        exit = import->failed;
+    else if (import->bad.out.error)
         exit = tool_trouble("the file of errors cannot be written: %s",
                             strerror(import->bad.out.error));
     else if (import->load.trouble) {
         tool_trouble("%s: the rest was not written", import->load.trouble_code);
         exit = xfer_load_exit(&import->load);
     } else if (must_stop_for_bad(import)) {
-        tool_trouble("%s: a bad line; --skip-bad goes on without it", import->path);
+        tool_trouble("%s: a bad line; --skip-bad goes on without it", file_of(import));
         exit = import->worst == TAVOLA_ERR_EXISTS ? TOOL_CONFLICT : TOOL_FAILURE;
     } else if (input->error && input->error != EINTR) {
-        exit = tool_trouble("%s: %s", import->path, strerror(input->error));
+        exit = tool_trouble("%s: %s", file_of(import), strerror(input->error));
     } else if (xfer_stop_signal()) {
         exit = (tool_exit)(128 + xfer_stop_signal());
     } else if (!is_complete) {
-        exit = tool_trouble("%s could not be read to its end", import->path);
+        exit = tool_trouble("%s could not be read to its end", file_of(import));
     }
 
     if (exit == TOOL_OK || is_untouched(import)) {
         if (import->state_path && !import->is_dry)
-            unlink(import->state_path);
+            xfer_state_remove(import->state_path);
     } else if (!import->is_dry) {
         if (!import->load.trouble && !import->bad.out.error && import->load.failed == 0)
             save_state(import, 0);
@@ -326,21 +360,70 @@ static tool_exit finish(import_run *import)
 
 /* ---- the beginning ---- */
 
-static tool_exit open_input(import_run *import, const xfer_reader_options *options)
+static tool_exit find_files(import_run *import)
 {
-    bool is_stdin = strcmp(import->path, "-") == 0;
-    int fd = is_stdin ? STDIN_FILENO : open(import->path, O_RDONLY | O_CLOEXEC);
-    struct stat stat;
-    const char *why;
+    import->is_manifest = xfer_manifest_is(import->path);
+    if (import->is_manifest) {
+        if (import->options.format == XFER_FORMAT_NONE)
+            import->options.format = XFER_FORMAT_JSON;
+        if (import->from_line > 1)
+            return tool_refuse("--from-line counts the lines of one file; a manifest has several");
+        return xfer_manifest_files(import->path, &import->files, &import->file_count);
+    }
+    import->files = tool_alloc(2 * sizeof *import->files);
+    import->files[0] = tool_copy(import->path);
+    import->file_count = 1;
+    return TOOL_OK;
+}
+
+/* For progress: how much there is, and how much of it was done before. */
+static void measure_files(import_run *import)
+{
+    struct stat of_file;
+
+    for (size_t i = 0; i < import->file_count; i++) {
+        if (!stat_file(import->files[i], &of_file) || !S_ISREG(of_file.st_mode))
+            continue;
+        import->file_bytes += (uint64_t)of_file.st_size;
+        if (i < import->state.file)
+            import->bytes_before += (uint64_t)of_file.st_size;
+    }
+}
+
+static tool_exit open_input(import_run *import)
+{
+    const char *path = file_of(import), *why;
+    bool is_stdin = strcmp(path, "-") == 0;
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 
     if (fd < 0)
-        return tool_trouble("%s: %s", import->path, strerror(errno));
-    if (fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode))
-        import->file_bytes = (uint64_t)stat.st_size;
-    why = xfer_reader_open(&import->reader, fd, options);
+        return tool_trouble("%s: %s", path, strerror(errno));
+    why = xfer_reader_open(&import->reader, fd, &import->options);
     if (why)
-        return tool_trouble("%s: %s", import->path, why);
+        return tool_trouble("%s: %s", path, why);
     return TOOL_OK;
+}
+
+/* Turn to the next file, if this one was read to its end and nothing is wrong. */
+static bool open_next(import_run *import)
+{
+    static const xfer_digest nothing;
+
+    if (!import->is_over || must_stop(import) || import->state.file + 1 >= import->file_count)
+        return false;
+    import->bytes_before += import->reader.input.raw_bytes;
+    xfer_reader_close(&import->reader);
+    import->state.file++;
+    import->state.place = (xfer_place){.line = 1};
+    import->state.digest = xfer_digest_value(&nothing);
+    import->bad.input_path = file_of(import);
+    import->is_over = false;
+    import->failed = open_input(import);
+    if (import->failed)
+        return false;
+    take_place(import);
+    import->reader.input.stop_fd = xfer_stop_fd();
+    return true;
 }
 
 static tool_exit open_table(import_run *import, const char *name)
@@ -372,11 +455,11 @@ static tool_exit create_table(import_run *import)
     return err ? tool_fail(import->run, err, NULL) : TOOL_OK;
 }
 
-static tool_exit read_flags(import_run *import, xfer_reader_options *ret_options)
+static tool_exit read_flags(import_run *import)
 {
     const tool_run *run = import->run;
     int64_t from_line = 0, parallel = 0;
-    tool_exit exit = xfer_reader_flags(run, import->path, ret_options);
+    tool_exit exit = xfer_reader_flags(run, import->path, &import->options);
 
     if (!exit)
         exit = xfer_conflict_of(run, &import->load.conflict);
@@ -399,11 +482,15 @@ static tool_exit open_errors(import_run *import)
     const char *path = tool_value_of(import->run, TOOL_FLAG_ERRORS);
     struct stat input, errors;
 
-    if (path && stat(path, &errors) == 0 && fstat(import->reader.input.fd, &input) == 0 &&
-        S_ISREG(errors.st_mode) && errors.st_dev == input.st_dev && errors.st_ino == input.st_ino)
-        return tool_refuse("--errors is the file that is imported");
+    for (size_t i = 0; path && stat(path, &errors) == 0 && i < import->file_count; i++)
+        if (stat_file(import->files[i], &input) && S_ISREG(errors.st_mode) &&
+            errors.st_dev == input.st_dev && errors.st_ino == input.st_ino)
+            return tool_refuse("--errors is the file that is imported");
 
-    const char *why = xfer_bad_open(&import->bad, import->path, path, import->state.errors_bytes);
+    const char *why =
+        xfer_bad_open(&import->bad, file_of(import), path, import->state.errors_bytes);
+
+    import->bad.is_of_many = import->is_manifest;
 
     return why ? tool_trouble("%s: %s", path, why) : TOOL_OK;
 }
@@ -411,7 +498,6 @@ static tool_exit open_errors(import_run *import)
 tool_exit xfer_import(tool_run *run)
 {
     import_run *import = tool_alloc(sizeof *import);
-    xfer_reader_options options;
     tool_exit exit;
 
     import->run = run;
@@ -420,14 +506,16 @@ tool_exit xfer_import(tool_run *run)
     import->bad.fd = -1;
     import->load.refused = on_refused;
     import->load.user = import;
-    exit = read_flags(import, &options);
+    exit = read_flags(import);
+    if (!exit)
+        exit = find_files(import);
     if (!exit)
         exit = open_table(import, run->args[0]);
     if (!exit)
         exit = find_state(import);
-    if (!exit)
-        exit = open_input(import, &options);
-    if (!exit)
+    if (!exit && import->file_count)
+        exit = open_input(import);
+    if (!exit && import->file_count)
         exit = go_to_state(import);
     if (!exit)
         exit = open_errors(import);
@@ -436,8 +524,10 @@ tool_exit xfer_import(tool_run *run)
     if (!exit) {
         xfer_stop_catch();
         import->reader.input.stop_fd = xfer_stop_fd();
-        xfer_progress_begin(&import->progress, import->reader.input.raw_bytes);
-        while (run_part(import))
+        measure_files(import);
+        xfer_progress_begin(&import->progress, bytes_read(import));
+        import->is_over = import->file_count == 0;
+        while (!import->is_over && (run_part(import) || open_next(import)))
             ;
         exit = finish(import);
         xfer_stop_release();
@@ -445,6 +535,7 @@ tool_exit xfer_import(tool_run *run)
     xfer_bad_close(&import->bad);
     xfer_reader_close(&import->reader);
     tavola_table_close(import->load.table);
+    tool_names_free(import->files);
     free(import->state_path);
     free(import->target);
     free(import);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "digest.h"
+
 tool_exit xfer_conflict_of(const tool_run *run, xfer_conflict *ret_conflict)
 {
     static const char *const names[] = {"fail", "skip", "merge", "replace"};
@@ -22,6 +24,20 @@ tool_exit xfer_conflict_of(const tool_run *run, xfer_conflict *ret_conflict)
 const char *xfer_code_of(tavola_err err, const char *code)
 {
     return code && *code ? code : tavola_err_name(err);
+}
+
+bool xfer_load_has(const xfer_load *load, const tavola_entity *entity)
+{
+    tavola_entity *stored = NULL;
+    xfer_tally wanted = {0}, found = {0};
+
+    if (tavola_get(load->table, tavola_entity_partition_key(entity), tavola_entity_row_key(entity),
+                   NULL, &stored) != TAVOLA_OK)
+        return false;
+    xfer_tally_add(&wanted, entity);
+    xfer_tally_add(&found, stored);
+    tavola_entity_free(stored);
+    return memcmp(&wanted, &found, sizeof wanted) == 0;
 }
 
 /* Whether it is about this entity and no other. */

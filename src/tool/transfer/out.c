@@ -25,6 +25,8 @@ bool xfer_out_flush(xfer_out *out)
         if (done > 0)
             at += (size_t)done;
     }
+    if (at)
+        xfer_digest_add(&out->digest, out->data, at);
     out->written += at;
     out->size = 0;
     return out->error == 0;

@@ -28,15 +28,15 @@ xfer_state_found xfer_state_read(const char *path, const char *target, xfer_stat
 
     if (file == NULL)
         return errno == ENOENT ? XFER_STATE_NONE : XFER_STATE_BROKEN;
-    if (fgets(version, sizeof version, file) && strcmp(version, "tavola import 1\n") == 0 &&
+    if (fgets(version, sizeof version, file) && strcmp(version, "tavola import 2\n") == 0 &&
         fgets(line, sizeof line, file))
         found = fscanf(file,
-                       "offset %" SCNu64 "\nline %" SCNu64 "\ndigest %" SCNx64 "\nerrors %" SCNu64
-                       "\ndoubtful %" SCNu64,
-                       &state.place.offset, &state.place.line, &state.digest, &state.errors_bytes,
-                       &state.doubtful);
+                       "file %" SCNu64 "\nfiles %" SCNx64 "\noffset %" SCNu64 "\nline %" SCNu64
+                       "\ndigest %" SCNx64 "\nerrors %" SCNu64 "\ndoubtful %" SCNu64,
+                       &state.file, &state.files_digest, &state.place.offset, &state.place.line,
+                       &state.digest, &state.errors_bytes, &state.doubtful);
     fclose(file);
-    if (found != 5)
+    if (found != 7)
         return XFER_STATE_BROKEN;
     line[strcspn(line, "\n")] = '\0';
     *ret_state = state;
@@ -48,31 +48,52 @@ xfer_state_found xfer_state_read(const char *path, const char *target, xfer_stat
  * Not synced: that would take as long as some thousand writes, several times a second.  A loss of
  * power may leave an older state, or a file that is not one, which is noticed; never a later state.
  */
-static bool write_all(int fd, const tool_text *text)
+bool xfer_state_replace(const char *path, const char *text, size_t size)
 {
-    return write(fd, text->at, text->size) == (ssize_t)text->size;
+    tool_text spare = {0};
+    bool has_worked = false;
+    int fd, error;
+
+    tool_text_printf(&spare, "%s.new", path);
+    fd = open(spare.at, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+        ssize_t written = write(fd, text, size);
+
+        if (written >= 0 && written < (ssize_t)size)
+            errno = ENOSPC;
+        has_worked = written == (ssize_t)size;
+        has_worked = close(fd) == 0 && has_worked && rename(spare.at, path) == 0;
+    }
+    error = errno;
+    if (fd >= 0 && !has_worked)
+        unlink(spare.at);
+    tool_text_done(&spare);
+    errno = error;
+    return has_worked;
 }
 
 bool xfer_state_write(const char *path, const char *target, const xfer_state *state)
 {
-    tool_text text = {0}, spare = {0};
-    bool has_worked = false;
-    int fd;
+    tool_text text = {0};
+    bool has_worked;
 
     tool_text_printf(&text,
-                     "tavola import 1\nto %s\noffset %" PRIu64 "\nline %" PRIu64
-                     "\ndigest %016" PRIx64 "\nerrors %" PRIu64 "\ndoubtful %" PRIu64 "\n",
-                     target, state->place.offset, state->place.line, state->digest,
-                     state->errors_bytes, state->doubtful);
-    tool_text_printf(&spare, "%s.new", path);
-    fd = open(spare.at, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd >= 0) {
-        has_worked = write_all(fd, &text);
-        has_worked = close(fd) == 0 && has_worked && rename(spare.at, path) == 0;
-        if (!has_worked)
-            unlink(spare.at);
-    }
+                     "tavola import 2\nto %s\nfile %" PRIu64 "\nfiles %016" PRIx64
+                     "\noffset %" PRIu64 "\nline %" PRIu64 "\ndigest %016" PRIx64
+                     "\nerrors %" PRIu64 "\ndoubtful %" PRIu64 "\n",
+                     target, state->file, state->files_digest, state->place.offset,
+                     state->place.line, state->digest, state->errors_bytes, state->doubtful);
+    has_worked = xfer_state_replace(path, text.at, text.size);
     tool_text_done(&text);
-    tool_text_done(&spare);
     return has_worked;
+}
+
+void xfer_state_remove(const char *path)
+{
+    tool_text spare = {0};
+
+    unlink(path);
+    tool_text_printf(&spare, "%s.new", path);
+    unlink(spare.at);
+    tool_text_done(&spare);
 }

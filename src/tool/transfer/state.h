@@ -11,6 +11,8 @@
 #include "input.h"
 
 typedef struct xfer_state {
+    uint64_t file;         /* of several (manifest.h), the one that is read; from 0 */
+    uint64_t files_digest; /* of the names of all of them */
     xfer_place place;
     uint64_t digest;       /* of the input before it */
     uint64_t errors_bytes; /* of the file of errors by then */
@@ -31,5 +33,11 @@ typedef enum xfer_state_found {
 xfer_state_found xfer_state_read(const char *path, const char *target, xfer_state *ret_state);
 /** False, with errno, when it cannot be written. */
 bool xfer_state_write(const char *path, const char *target, const xfer_state *state);
+
+/** Remove such a file, and what a killed run may have left of the next one. */
+void xfer_state_remove(const char *path);
+
+/** Put a text in the place of a small file, as a whole; false, with errno, when that fails. */
+bool xfer_state_replace(const char *path, const char *text, size_t size);
 
 #endif

@@ -50,9 +50,11 @@ const tool_verb tool_transfer_verbs[] = {
          TOOL_BIT(FROM_LINE) | TOOL_BIT(DRY_RUN),
      .run = xfer_import},
     {"export", "TABLE [FILE]", "Write all entities to a file: NDJSON, JSON, CSV", 1, 2,
-     TOOL_BIT(WHERE) | TOOL_BIT(SELECT) | TOOL_BIT(TIMESTAMPS) | TOOL_BIT(OVERWRITE),
+     TOOL_BIT(WHERE) | TOOL_BIT(SELECT) | TOOL_BIT(TIMESTAMPS) | TOOL_BIT(OVERWRITE) |
+         TOOL_BIT(RESUME),
      .run = xfer_export},
     {"copy", "TABLE [-c FROM] [TABLE] [-c TO]", "Copy all entities to another table or account", 1,
-     2, LOADING | TOOL_BIT(WHERE) | TOOL_BIT(VERIFY), .run = xfer_copy, .is_pair = true},
+     2, LOADING | TOOL_BIT(WHERE) | TOOL_BIT(VERIFY) | TOOL_BIT(RESUME), .run = xfer_copy,
+     .is_pair = true},
     {0},
 };

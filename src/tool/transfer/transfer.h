@@ -3,7 +3,9 @@
  *
  *     reader.h  entities out of a file      writer.h  entities into one
  *     input.h   its bytes, as UTF-8         load.h    entities into a table
- *     state.h   where an import stopped     digest.h  checksums
+ *     state.h   where an import stopped     mark.h    where an export or a copy stopped
+ *     pages.h   the pages of a table        digest.h  checksums
+ *     manifest.h  data files of AzCopy
  *
  * Everything streams: memory depends on the size of an entity, not on their number.
  */
@@ -12,6 +14,12 @@
 
 #include "../tool.h"
 #include "reader.h"
+
+/*
+ * A transfer is cut into parts of about so many entities, or of so much time; at the end of each
+ * one it is written down how far it has come.
+ */
+enum { XFER_PART_ENTITIES = 1 << 15, XFER_PART_SECONDS = 10 };
 
 tool_exit xfer_import(tool_run *run);
 tool_exit xfer_export(tool_run *run);

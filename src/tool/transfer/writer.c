@@ -46,14 +46,36 @@ void xfer_writer_add(xfer_writer *writer, const tavola_entity *entity)
         xfer_out_add(out, "\n", 1);
 }
 
-int xfer_writer_error(const xfer_writer *writer)
+const char *xfer_writer_trouble(const xfer_writer *writer)
 {
-    return writer->out.error;
+    if (writer->out.error)
+        return strerror(writer->out.error);
+    if (writer->sheet && xfer_sheet_is_too_wide(writer->sheet))
+        return "there are more than 10,000 names of properties; use ndjson";
+    return NULL;
 }
 
-uint64_t xfer_writer_bytes(const xfer_writer *writer)
+bool xfer_writer_mark(xfer_writer *writer, xfer_mark *mark)
 {
-    return writer->out.written + writer->out.size;
+    if (writer->count == 0 || xfer_writer_trouble(writer))
+        return false;
+    if (writer->sheet && !xfer_sheet_mark(writer->sheet, mark))
+        return false;
+    if (!xfer_out_flush(&writer->out))
+        return false;
+    mark->tally.count = writer->count;
+    mark->bytes = writer->out.written;
+    mark->digest = xfer_digest_value(&writer->out.digest);
+    return true;
+}
+
+void xfer_writer_resume(xfer_writer *writer, const xfer_mark *mark, const xfer_digest *digest)
+{
+    writer->count = mark->tally.count;
+    writer->out.written = mark->bytes;
+    writer->out.digest = *digest;
+    if (writer->sheet)
+        xfer_sheet_resume(writer->sheet, mark);
 }
 
 void xfer_writer_abandon(xfer_writer *writer)
@@ -86,15 +108,15 @@ static const char *write_again(xfer_writer *writer)
 
 const char *xfer_writer_close(xfer_writer *writer, bool *ret_is_spare)
 {
-    const char *why = NULL;
+    const char *why;
 
     *ret_is_spare = false;
     if (writer->sheet)
         xfer_sheet_finish(writer->sheet, &writer->out);
     else if (writer->format == XFER_FORMAT_JSON)
         xfer_out_add(&writer->out, writer->count ? "\n]\n" : "[]\n", 3);
-    if (!xfer_out_flush(&writer->out))
-        why = strerror(writer->out.error);
+    xfer_out_flush(&writer->out);
+    why = xfer_writer_trouble(writer);
     if (why == NULL && writer->sheet && xfer_sheet_has_grown(writer->sheet)) {
         why = write_again(writer);
         *ret_is_spare = true;

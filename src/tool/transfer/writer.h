@@ -9,6 +9,7 @@
 #ifndef XFER_WRITER_H
 #define XFER_WRITER_H
 
+#include "mark.h"
 #include "reader.h"
 
 /** Bytes on their way to a descriptor. */
@@ -16,8 +17,9 @@ typedef struct xfer_out {
     int fd;
     char *data;
     size_t size, room;
-    uint64_t written; /* to the descriptor */
-    int error;        /* errno of the first write that failed; the rest is dropped */
+    uint64_t written;   /* to the descriptor, by an interrupted run as well */
+    xfer_digest digest; /* of all that was written */
+    int error;          /* errno of the first write that failed; the rest is dropped */
 } xfer_out;
 
 void xfer_out_open(xfer_out *out, int fd);
@@ -40,14 +42,22 @@ xfer_writer *xfer_writer_open(xfer_format format, int fd, const char *const *nam
 void xfer_writer_add(xfer_writer *writer, const tavola_entity *entity);
 
 /**
+ * Write what there is and say how far the file has come, so that a later run can go on from there;
+ * token and doubts are the caller's.  False when that cannot be: rows are held back for the sake of
+ * the first one, or a write has failed.  The columns belong to the writer.
+ */
+bool xfer_writer_mark(xfer_writer *writer, xfer_mark *mark);
+/** Go on at a mark: `fd` is at the end of the bytes that it tells of, `digest` is theirs. */
+void xfer_writer_resume(xfer_writer *writer, const xfer_mark *mark, const xfer_digest *digest);
+
+/**
  * Write what is left.  *ret_is_spare: the result is in the spare file, and not in the first one.
  * NULL, or what went wrong.  Frees the writer.
  */
 const char *xfer_writer_close(xfer_writer *writer, bool *ret_is_spare);
 
-/** The error of a write that failed, 0: none so far. */
-int xfer_writer_error(const xfer_writer *writer);
-uint64_t xfer_writer_bytes(const xfer_writer *writer);
+/** Why nothing more can be written; NULL: it can. */
+const char *xfer_writer_trouble(const xfer_writer *writer);
 /** End without a result: nothing more is written but what is there. */
 void xfer_writer_abandon(xfer_writer *writer);
 
@@ -67,6 +77,11 @@ void xfer_sheet_add(xfer_sheet *sheet, xfer_out *out, const tavola_entity *entit
 void xfer_sheet_finish(xfer_sheet *sheet, xfer_out *out);
 /** Whether columns came after the first row was written. */
 bool xfer_sheet_has_grown(const xfer_sheet *sheet);
+/** There are more columns than can be. */
+bool xfer_sheet_is_too_wide(const xfer_sheet *sheet);
+/** The columns so far; false when the first row is not written yet. */
+bool xfer_sheet_mark(const xfer_sheet *sheet, xfer_mark *mark);
+void xfer_sheet_resume(xfer_sheet *sheet, const xfer_mark *mark);
 /** Write all that is in `fd` once more, with the columns in their order. */
 const char *xfer_sheet_rewrite(xfer_sheet *sheet, int fd, xfer_out *out);
 void xfer_sheet_close(xfer_sheet *sheet);

@@ -206,7 +206,7 @@ static void complete_argument(const search *in, const tool_verb *verb, const cha
                               size_t count)
 {
     size_t words = words_of(verb->name);
-    bool has_table = begins(verb->arguments, "TABLE");
+    bool has_table = begins(verb->arguments, "TABLE") || begins(verb->arguments, "[TABLE");
 
     if (has_table && words == count)
         complete_table(in);

@@ -85,6 +85,8 @@ static tool_exit read_messages(tool_run *run, bool is_peek)
         exit = tool_output_open(run, true, &output);
     if (exit)
         goto out;
+    if (number == 1)
+        tool_output_is_one(output); /* to delete it, its id and receipt are needed as a whole */
     err = is_peek ? tavola_messages_peek(queue, (uint32_t)number, run->call, &messages)
                   : tavola_messages_get(queue, (uint32_t)number, (uint32_t)hidden, run->call,
                                         &messages);

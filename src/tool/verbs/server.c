@@ -326,7 +326,10 @@ const tool_verb tool_server_verbs[] = {
     {"server metrics", "", "All metrics, as Prometheus gets them", 0, 0, TOOL_BIT(ADMIN),
      .run = metrics},
     {"server backup", "DIR", "Back up a running tavolad to a new folder, and wait for it", 1, 1,
-     TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA), .run = tool_server_backup,
-     .examples = "  tavola server backup /backups/monday --data /var/lib/tavola\n"},
+     TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA) | TOOL_BIT(BASE),
+     .run = tool_server_backup,
+     .examples = "  tavola server backup /backups/monday --data /var/lib/tavola\n"
+                 "  tavola server backup /backups/tuesday --base /backups/monday --data "
+                 "/var/lib/tavola\n"},
     {0},
 };

@@ -10,7 +10,7 @@ tool_exit tool_server_refused(const tool_admin *admin, const tool_answer *answer
 
 /* The answer of /backup. */
 typedef struct tool_backup_state {
-    uint64_t id, files, bytes, ms;
+    uint64_t id, files, bytes, written, ms;
     char state[16]; /* none, running, done, failed */
 } tool_backup_state;
 /* False when it is something else. */

@@ -48,6 +48,8 @@ bool tool_backup_state_parse(const char *json, tool_backup_state *ret_state)
         !read_number(json, "files", &ret_state->files) ||
         !read_number(json, "bytes", &ret_state->bytes) || !read_number(json, "ms", &ret_state->ms))
         return false;
+    if (!read_number(json, "written", &ret_state->written))
+        ret_state->written = ret_state->bytes; /* an older server does not tell */
     memcpy(ret_state->state, state, size);
     ret_state->state[size] = '\0';
     return true;
@@ -74,13 +76,13 @@ static void read_error(const char *json, tool_text *ret_text)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* {"dir": ..} with the path from the root: the server's folder is another. */
-static tool_exit make_body(const char *dir, tool_text *ret_path, tool_text *ret_body)
+/* The path of a folder from the root: the server's own folder is another than this one. */
+static tool_exit make_path(const char *dir, tool_text *ret_path)
 {
     char here[PATH_MAX];
 
     if (dir[0] == '\0')
-        return tool_refuse("the name of a new folder for the backup is missing");
+        return tool_refuse("the name of a folder is empty");
     if (dir[0] != '/') {
         if (!getcwd(here, sizeof here))
             return tool_trouble("the path of this folder is not known: %s", strerror(errno));
@@ -89,14 +91,37 @@ static tool_exit make_body(const char *dir, tool_text *ret_path, tool_text *ret_
         tool_text_printf(ret_path, "%s/", strcmp(here, "/") == 0 ? "" : here);
     }
     tool_text_puts(ret_path, dir);
-    tool_text_puts(ret_body, "{\"dir\":\"");
-    for (const char *c = ret_path->at; *c; c++)
-        if ((unsigned char)*c < ' ')
-            tool_text_printf(ret_body, "\\u%04x", (unsigned)*c);
-        else
-            tool_text_printf(ret_body, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
-    tool_text_puts(ret_body, "\"}");
     return TOOL_OK;
+}
+
+static void add_member(tool_text *json, const char *name, const char *value)
+{
+    tool_text_printf(json, "%s\"%s\":\"", json->size ? "," : "{", name);
+    for (const char *c = value; *c; c++)
+        if ((unsigned char)*c < ' ')
+            tool_text_printf(json, "\\u%04x", (unsigned)*c);
+        else
+            tool_text_printf(json, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
+    tool_text_puts(json, "\"");
+}
+
+/* {"dir": .., "base": ..} */
+static tool_exit make_body(const tool_run *run, tool_text *ret_path, tool_text *ret_body)
+{
+    const char *base = tool_value_of(run, TOOL_FLAG_BASE);
+    tool_text base_path = {0};
+    tool_exit exit = make_path(run->args[0], ret_path);
+
+    if (!exit && base)
+        exit = make_path(base, &base_path);
+    if (!exit) {
+        add_member(ret_body, "dir", ret_path->at);
+        if (base)
+            add_member(ret_body, "base", base_path.at);
+        tool_text_puts(ret_body, "}");
+    }
+    tool_text_done(&base_path);
+    return exit;
 }
 
 /* Something that is no tavolad, or one of before there were backups. */
@@ -260,6 +285,7 @@ static void print_done(tool_output *output, const char *path, const tool_backup_
         {"Folder", tavola_string(path)},
         {"Files", tavola_int64((int64_t)state->files)},
         {"Bytes", tavola_int64((int64_t)state->bytes)},
+        {"Written", tavola_int64((int64_t)state->written)},
         {"Milliseconds", tavola_int64((int64_t)state->ms)},
     };
 
@@ -278,7 +304,7 @@ tool_exit tool_server_backup(tool_run *run)
         exit = tool_output_open(run, false, &output);
     if (exit)
         return exit;
-    exit = make_body(run->args[0], &path, &body);
+    exit = make_body(run, &path, &body);
     if (!exit)
         exit = look_first(&admin);
     if (!exit)

@@ -22,9 +22,10 @@
 
 /*
  * The words of a line, by the rules of a shell: blanks separate, '...' is as it is, "..." and what
- * is outside know the backslash.  NULL when a quote is not closed.  Free with free_words.
+ * is outside know the backslash.  NULL when a quote is not closed, unless the line `is_half`: then
+ * the word with that quote is left out.  Free with free_words.
  */
-static char **split(const char *line, size_t *ret_count)
+static char **split(const char *line, bool is_half, size_t *ret_count)
 {
     char **words = tool_alloc((strlen(line) / 2 + 3) * sizeof *words);
     size_t count = 0;
@@ -47,8 +48,10 @@ static char **split(const char *line, size_t *ret_count)
         }
         words[count++] = word.at;
     }
+    if (quote && is_half)
+        free(words[--count]);
     *ret_count = count;
-    if (!quote)
+    if (!quote || is_half)
         return words;
     while (count)
         free(words[--count]);
@@ -101,7 +104,7 @@ static tool_exit run_dot(const char *word, tavola_client *client, bool *ret_is_o
 static tool_exit run_line(const char *line, tavola_client *client, bool *ret_is_over)
 {
     size_t count = 0;
-    char **words = split(line, &count);
+    char **words = split(line, false, &count);
     tool_exit exit = TOOL_OK;
 
     if (!words)
@@ -152,17 +155,15 @@ static char **complete(const char *text, int start, int end)
 {
     char *before = tool_copy_part(rl_line_buffer, (size_t)start);
     size_t count = 0;
-    char **words = split(before, &count);
+    char **words = split(before, true, &count); /* a name in a filter stands in quotes */
 
     rl_attempted_completion_over = 1;
     free_words(candidates, candidate_count);
     candidates = NULL;
     candidate_count = 0;
-    if (words) {
-        words[count] = tool_copy(text);
-        tool_candidates(completing, (const char *const *)words, count + 1, keep_candidate, NULL);
-        free_words(words, count + 1);
-    }
+    words[count] = tool_copy(text);
+    tool_candidates(completing, (const char *const *)words, count + 1, keep_candidate, NULL);
+    free_words(words, count + 1);
     free(before);
     return candidate_count ? rl_completion_matches(text, next_candidate) : NULL;
 }
@@ -170,21 +171,8 @@ static char **complete(const char *text, int start, int end)
 /* Where the lines of earlier shells are; readable by its owner alone. */
 static bool find_history(tool_text *ret_path)
 {
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-
-    if (state && state[0] == '/')
-        tool_text_puts(ret_path, state);
-    else if (home && *home)
-        tool_text_printf(ret_path, "%s/.local/state", home);
-    else
+    if (!tool_state_folder(ret_path))
         return false;
-    tool_text_puts(ret_path, "/tavola");
-    for (char *slash = strchr(ret_path->at + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(ret_path->at, 0700);
-        *slash = '/';
-    }
-    mkdir(ret_path->at, 0700);
     tool_text_puts(ret_path, "/history");
     return true;
 }

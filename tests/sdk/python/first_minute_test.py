@@ -1,4 +1,7 @@
-"""The picture in the README, docs/first-minute.svg, shows what a user sees."""
+"""The picture in the README, docs/first-minute.svg, shows what a user of the SDK sees.
+
+tests/tool/first_minute_test.py looks at the commands in it.
+"""
 
 import html
 import json
@@ -19,7 +22,8 @@ class FirstMinute(Case):
         for partition in range(10):
             cls.table.submit_transaction([
                 ("create", {"PartitionKey": f"d{partition}", "RowKey": f"{row:03}",
-                            "Name": "Ada" if row == 121 else "Bob"})
+                            "Name": "Ada" if row == 121 else "Bob",
+                            "Age": 36 if row == 121 else 40})
                 for row in range(partition, 1000, 10)])
 
     def shown_queries(self):
@@ -31,7 +35,7 @@ class FirstMinute(Case):
 
     def test_plans_and_answers(self):
         shown = list(self.shown_queries())
-        self.assertEqual(len(shown), 2)
+        self.assertEqual(len(shown), 1)
         for query, plan, answer in shown:
             seen = []
             found = list(self.table.query_entities(
@@ -49,5 +53,5 @@ class FirstMinute(Case):
         with self.assertRaises(TypeError):  # a plan is not a page of entities
             next(iter(pages))
         plan = json.loads(seen[0])
-        last = " ".join(self.lines[-3:])
-        self.assertEqual(last, f"{plan['description']} {plan['advice']}")
+        shown = " ".join(self.lines)
+        self.assertTrue(shown.endswith(f" {plan['description']} {plan['advice']}"), shown)

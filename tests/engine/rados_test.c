@@ -1,0 +1,522 @@
+/* What the cluster engine promises beyond the contract: ranges, epochs, clocks, groups of reads. */
+#include <semaphore.h>
+#include <stdatomic.h>
+
+#include "base/log.h"
+#include "engine/instant.h"
+#include "engine/key.h"
+#include "engine/rados/rados.h"
+#include "fake_pool.h"
+#include "fixture.h"
+
+static const tv_slice cuts[] = {{"h", 1}, {"p", 1}};
+
+static fake_cluster *cluster;
+static tv_pool *pool, *other_pool;
+static tv_engine *engine, *other; /* two nodes; the store has ranges "", "h" and "p" */
+static tv_arena arena;
+
+static tv_engine *open_node(tv_pool *by, int reserve_percent)
+{
+    tv_rados_options options = {.pool = by,
+                                .cuts = cuts,
+                                .cut_count = 2,
+                                .reserve_percent = reserve_percent,
+                                .has_no_keeper = true};
+    tv_engine *opened = NULL;
+    char text[300] = "";
+
+    if (tv_rados_engine_open(&options, &opened, text, sizeof text) != TV_OK)
+        CHECK_FAIL("%s", text);
+    return opened;
+}
+
+static int set_up_with(const fake_options *options)
+{
+    tv_log_set_level(TV_LOG_OFF);
+    tv_arena_init(&arena);
+    cluster = fake_cluster_new(options);
+    pool = fake_client_new(cluster);
+    other_pool = fake_client_new(cluster);
+    engine = open_node(pool, 0);
+    other = open_node(other_pool, 0);
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    return set_up_with(NULL);
+}
+
+static int set_up_threads(void **state)
+{
+    (void)state;
+    return set_up_with(&(fake_options){.is_threaded = true});
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    tv_engine_close(engine);
+    tv_engine_close(other);
+    pool->ops->close(pool);
+    other_pool->ops->close(other_pool);
+    fake_cluster_free(cluster);
+    tv_arena_done(&arena);
+    return 0;
+}
+
+static double metric_value;
+static const char *metric_name;
+
+static void take_metric(void *ctx, const char *name, const char *help, double value)
+{
+    (void)ctx, (void)help;
+    if (strcmp(name, metric_name) == 0)
+        metric_value = value;
+}
+
+static double metric(tv_engine *of, const char *name)
+{
+    metric_name = name;
+    metric_value = -1;
+    of->ops->metrics(of, take_metric, NULL);
+    return metric_value;
+}
+
+static tv_err write_stamped(tv_engine *by, int64_t stamp, tv_change change)
+{
+    tv_write_batch batch = {.stamp = stamp};
+
+    tv_write_batch_add(&batch, change);
+    tv_err err = tv_engine_write(by, &batch);
+    tv_write_batch_done(&batch);
+    return err;
+}
+
+/* Change an attribute of a range's object behind the engines' backs. */
+static void set_attr(const char *object, tv_slice name, const char *value)
+{
+    const tv_pool_step step = {TV_POOL_SET_ATTR, name, tv_slice_of(value)};
+
+    CHECK_OK(tv_pool_change_now(other_pool, object, &step, 1, NULL));
+}
+
+/* --- ranges --- */
+
+TEST(a_batch_is_of_one_range)
+{
+    tv_write_batch batch = {0};
+
+    tv_write_batch_add(&batch, put("a", "1"));
+    tv_write_batch_add(&batch, expect_absent("h"));
+    CHECK_ERR(tv_engine_write(engine, &batch), TV_ERR_MOVED);
+    tv_write_batch_done(&batch);
+    CHECK_ROW(engine, "a", "-");
+
+    CHECK(engine->ops->range_of(engine, TV_LIT("a")) == engine->ops->range_of(engine, TV_LIT("g")));
+    CHECK(engine->ops->range_of(engine, TV_LIT("a")) != engine->ops->range_of(engine, TV_LIT("h")));
+    CHECK(engine->ops->range_of(engine, TV_LIT("z")) == engine->ops->range_of(engine, TV_LIT("p")));
+    CHECK_INT(metric(engine, "ranges"), 3);
+}
+
+TEST(rows_lie_in_the_object_of_their_range_behind_a_sentinel)
+{
+    CHECK_OK(WRITE(engine, put("a", "1"), put("b", "")));
+    CHECK_OK(WRITE(engine, put("p", "3")));
+    CHECK_TEXT(fake_rows_text(cluster, "tv.R.1", &arena), "!=! a=.1 b=. ");
+    CHECK_TEXT(fake_rows_text(cluster, "tv.R.2", &arena), "!=! ");
+    CHECK_TEXT(fake_rows_text(cluster, "tv.R.3", &arena), "!=! p=.3 ");
+    CHECK_SCAN(other, "!", "~", "a=1 b= p=3 ");
+}
+
+TEST(leftovers_outside_of_a_range_are_nobodys)
+{
+    const tv_pool_step left = {TV_POOL_PUT_ROW, TV_LIT("hx"), TV_LIT(".old")};
+
+    CHECK_OK(tv_pool_change_now(pool, "tv.R.1", &left, 1, NULL));
+    CHECK_OK(WRITE(engine, put("a", "1")));
+    CHECK_OK(WRITE(engine, put("h", "2")));
+    CHECK_SCAN(engine, "a", "~", "a=1 h=2 ");
+    CHECK_ROW(engine, "hx", "-");
+}
+
+TEST(a_row_of_an_unknown_form_is_damage)
+{
+    const tv_pool_step odd = {TV_POOL_PUT_ROW, TV_LIT("c"), TV_LIT("?value")};
+    tv_slice value;
+    tv_iter *iter;
+
+    CHECK_OK(tv_pool_change_now(pool, "tv.R.1", &odd, 1, NULL));
+    CHECK_ERR(tv_engine_get(engine, TV_READ_ANY, TV_LIT("c"), &arena, &value), TV_ERR_CORRUPT);
+    CHECK_OK(tv_engine_iter(engine, TV_LIT("a"), TV_LIT("d"), &iter));
+    tv_iter_seek(iter, TV_LIT("a"));
+    CHECK(!tv_iter_is_valid(iter));
+    CHECK_ERR(tv_iter_status(iter), TV_ERR_CORRUPT);
+    tv_iter_free(iter);
+}
+
+/* --- many rows at once --- */
+
+TEST(many_rows_are_read_in_one_view)
+{
+    tv_slice keys[] = {TV_LIT("c"), TV_LIT("a"), TV_LIT("b"), TV_LIT("a"), TV_LIT("x")};
+    tv_slice values[5];
+
+    CHECK_OK(WRITE(engine, put("a", "1"), put("c", "")));
+    CHECK_OK(engine->ops->get_many(engine, keys, 4, &arena, values));
+    CHECK(values[0].data != NULL && values[0].len == 0);
+    CHECK_TEXT(values[1], "1");
+    CHECK(values[2].data == NULL);
+    CHECK_TEXT(values[3], "1");
+    CHECK_ERR(engine->ops->get_many(engine, keys, 5, &arena, values), TV_ERR_MOVED);
+    CHECK_OK(engine->ops->get_many(engine, keys, 0, &arena, values));
+}
+
+/* --- reads in groups --- */
+
+enum { READS = 2000, ROWS = 50 };
+
+typedef struct asked {
+    tv_engine_read read;
+    tv_arena arena;
+    char key[8];
+    int row;
+} asked;
+
+static tv_mailbox mailbox;
+static sem_t mail_has_come;
+static int delivered;
+
+static void wake(void *ctx)
+{
+    (void)ctx;
+    sem_post(&mail_has_come);
+}
+
+static void deliver(tv_mail *mail)
+{
+    asked *a = (asked *)mail;
+    char want[16];
+
+    snprintf(want, sizeof want, "value %d", a->row);
+    if (a->row % 5 == 4)
+        CHECK_ERR(a->read.result, TV_ERR_NOT_FOUND);
+    else
+        CHECK_OK(a->read.result);
+    if (a->read.result == TV_OK)
+        CHECK_TEXT(a->read.value, want);
+    delivered++;
+}
+
+static asked *ask_all(tv_engine *by)
+{
+    asked *all = tv_calloc(READS, sizeof *all);
+
+    sem_init(&mail_has_come, 0, 0);
+    tv_mailbox_init(&mailbox, wake, NULL);
+    delivered = 0;
+    for (int i = 0; i < READS; i++) {
+        asked *a = &all[i];
+
+        a->row = i * 7 % ROWS;
+        snprintf(a->key, sizeof a->key, "%c%02d", "ahp"[a->row % 3], a -> row);
+        tv_arena_init(&a->arena);
+        a->read = (tv_engine_read){.mail = {.deliver = deliver},
+                                   .reply_to = &mailbox,
+                                   .key = tv_slice_of(a->key),
+                                   .arena = &a->arena};
+        by->ops->read(by, &a->read);
+    }
+    return all;
+}
+
+static void take_all(asked *all)
+{
+    while (delivered < READS) {
+        sem_wait(&mail_has_come);
+        tv_mailbox_deliver(&mailbox);
+    }
+    for (int i = 0; i < READS; i++)
+        tv_arena_done(&all[i].arena);
+    free(all);
+    tv_mailbox_done(&mailbox);
+    sem_destroy(&mail_has_come);
+}
+
+static void put_rows(void)
+{
+    for (int row = 0; row < ROWS; row++) {
+        char key[8], value[16];
+
+        snprintf(key, sizeof key, "%c%02d", "ahp"[row % 3], row);
+        snprintf(value, sizeof value, "value %d", row);
+        if (row % 5 != 4)
+            CHECK_OK(WRITE(engine, put(key, value)));
+    }
+}
+
+TEST(reads_that_come_together_go_together)
+{
+    put_rows();
+    take_all(ask_all(other));
+    CHECK_INT(metric(other, "rados_read_keys_total"), READS);
+    CHECK(metric(other, "rados_read_ops_total") < READS / 2);
+}
+
+/* --- a node whose map is old --- */
+
+static tv_err count_look(void *ctx)
+{
+    ++*(int *)ctx;
+    return TV_OK;
+}
+
+TEST(what_goes_by_an_old_map_is_sent_again_by_the_new_one)
+{
+    int looks = 0;
+
+    CHECK_OK(WRITE(engine, put("a", "1"), put("b", "1")));
+    tv_rados_set_before_use(engine, count_look, &looks);
+    CHECK_OK(other->ops->fence(other, TV_LIT("a"), TV_LIT("b")));
+    CHECK_OK(WRITE(engine, expect("a", "1"), put("a", "2")));
+    CHECK_INT(looks, 1);
+    CHECK_INT(metric(engine, "rados_moved_total"), 1);
+
+    CHECK_OK(other->ops->fence(other, TV_LIT("a"), TV_LIT("b")));
+    CHECK_ROW(engine, "a", "2");
+    CHECK_INT(looks, 2);
+
+    CHECK_OK(other->ops->fence(other, TV_LIT("a"), TV_LIT("z")));
+    CHECK_SCAN(engine, "a", "z", "a=2 b=1 ");
+    CHECK_INT(looks, 3);
+
+    CHECK_OK(other->ops->fence(other, TV_LIT("a"), TV_LIT("z")));
+    CHECK_OK(tv_engine_drop_range(engine, TV_LIT("a"), TV_LIT("b")));
+    CHECK_SCAN(other, "a", "z", "b=1 ");
+}
+
+TEST(grouped_reads_by_an_old_map_find_their_rows)
+{
+    put_rows();
+    for (int i = 0; i < 5; i++) {
+        asked *all = ask_all(other);
+
+        CHECK_OK(engine->ops->fence(engine, TV_LIT("a"), TV_LIT("z")));
+        take_all(all);
+    }
+}
+
+/* What a merge does: the second range's rows and its part of the map go to the first. */
+static void merge_second_into_first(void)
+{
+    const tv_pool_step take[] = {{TV_POOL_PUT_ROW, TV_LIT("i"), TV_LIT(".moved")},
+                                 {TV_POOL_SET_ATTR, TV_RANGE_WRITE_EPOCH, TV_LIT("e9")},
+                                 {TV_POOL_SET_ATTR, TV_RANGE_READ_EPOCH, TV_LIT("e9")}};
+    const tv_pool_step gone = {.kind = TV_POOL_REMOVE};
+    tv_route_change change;
+    tv_routes routes;
+
+    CHECK_OK(tv_routes_load(pool, &arena, &routes));
+    routes.ranges[0].epoch = TV_LIT("e9");
+    CHECK_OK(tv_pool_change_now(pool, "tv.R.1", take, 3, NULL));
+    CHECK_OK(tv_pool_change_now(pool, "tv.R.2", &gone, 1, NULL));
+    tv_route_change_init(&change, &arena);
+    tv_route_change_put(&change, tv_route_key(&arena, TV_ROUTE_RANGE, TV_LIT("")),
+                        tv_route_encode(&arena, &routes.ranges[0]));
+    tv_route_change_delete(&change, tv_route_key(&arena, TV_ROUTE_RANGE, TV_LIT("h")));
+    CHECK_OK(tv_route_change_commit(&change, pool, routes.version));
+}
+
+TEST(an_object_that_is_gone_is_looked_for_in_the_map)
+{
+    CHECK_OK(WRITE(engine, put("i", "1")));
+    merge_second_into_first();
+    CHECK_ROW(other, "i", "moved");
+    CHECK_OK(WRITE(engine, expect("i", "moved"), put("g", "1"), put("j", "1")));
+    CHECK_SCAN(engine, "a", "z", "g=1 i=moved j=1 ");
+    CHECK_INT(metric(engine, "ranges"), 2);
+}
+
+/* A split between two pages of a scan: each row is met once. */
+TEST(a_scan_goes_on_where_its_rows_are)
+{
+    tv_iter *iter;
+    char key[8];
+    int met = 0;
+
+    for (int i = 0; i < 300; i++) {
+        snprintf(key, sizeof key, "a%03d", i);
+        CHECK_OK(WRITE(engine, put(key, "1")));
+    }
+    CHECK_OK(WRITE(engine, put("i", "1")));
+    CHECK_OK(tv_engine_iter(other, TV_LIT("a"), TV_LIT("z"), &iter));
+    for (tv_iter_seek(iter, TV_LIT("a")); tv_iter_is_valid(iter); tv_iter_next(iter)) {
+        if (met == 5)
+            merge_second_into_first();
+        snprintf(key, sizeof key, "a%03d", met);
+        CHECK_TEXT(tv_iter_key(iter), met < 300 ? key : "i");
+        met++;
+    }
+    CHECK_OK(tv_iter_status(iter));
+    CHECK_INT(met, 301);
+    tv_iter_free(iter);
+}
+
+/* --- a frozen range --- */
+
+static int told_frozen;
+
+static void on_frozen(void *ctx)
+{
+    (void)ctx;
+    told_frozen++;
+}
+
+static tv_err frozen_write;
+
+static void write_to_frozen(void *ctx)
+{
+    (void)ctx;
+    frozen_write = WRITE(engine, put("a", "1"));
+}
+
+static void unfreeze_when_told(void *ctx)
+{
+    (void)ctx;
+    while (told_frozen == 0)
+        other_pool->ops->pause(other_pool, 10);
+    set_attr("tv.R.1", TV_RANGE_WRITE_EPOCH, "e1");
+}
+
+TEST(a_frozen_range_is_waited_for)
+{
+    tv_rados_set_on_frozen(engine, on_frozen, NULL);
+    told_frozen = 0;
+    set_attr("tv.R.1", TV_RANGE_WRITE_EPOCH, "F77");
+    CHECK_ROW(engine, "a", "-"); /* readers do not wait */
+    fake_run(cluster, (const fake_actor[]){{write_to_frozen, NULL}, {unfreeze_when_told, NULL}}, 2);
+    CHECK_OK(frozen_write);
+    CHECK_INT(told_frozen, 1);
+    CHECK_ROW(engine, "a", "1");
+}
+
+TEST(a_range_that_stays_frozen_times_out)
+{
+    set_attr("tv.R.1", TV_RANGE_WRITE_EPOCH, "F77");
+    fake_run(cluster, (const fake_actor[]){{write_to_frozen, NULL}}, 1);
+    CHECK_ERR(frozen_write, TV_ERR_TIMED_OUT);
+    set_attr("tv.R.1", TV_RANGE_WRITE_EPOCH, "e1");
+    CHECK_ROW(engine, "a", "-");
+}
+
+/* --- clocks --- */
+
+TEST(instants_grow_in_a_range_whatever_the_clocks_say)
+{
+    int64_t ahead = tv_instant_next() + 5 * TV_TICKS_PER_SECOND;
+
+    CHECK_OK(write_stamped(other, ahead, put("a", "1")));
+    CHECK_ERR(write_stamped(engine, ahead, put("a", "2")), TV_ERR_CONFLICT);
+    CHECK_ERR(write_stamped(engine, ahead - 1, put("b", "2")), TV_ERR_CONFLICT);
+    CHECK_INT(metric(engine, "rados_clock_refusals_total"), 2);
+    CHECK_INT(metric(engine, "rados_conflicts_total"), 0);
+    CHECK(tv_instant_next() > ahead);
+    CHECK_OK(write_stamped(engine, tv_instant_next(), put("a", "3")));
+    /* Other ranges have clocks of their own, and what writes nothing needs none. */
+    CHECK_OK(write_stamped(engine, ahead - 1, put("h", "1")));
+    CHECK_OK(write_stamped(engine, 1, expect("a", "3")));
+    CHECK_OK(WRITE(engine, put("a", "4")));
+}
+
+/* --- trouble --- */
+
+TEST(a_full_pool_takes_deletes_only)
+{
+    tv_pool *third_pool = fake_client_new(cluster);
+    tv_write_batch freeing = {.is_freeing = true};
+    tv_engine *third;
+
+    CHECK_OK(WRITE(engine, put("a", "1"), put("b", "1")));
+    fake_set_space(cluster, 1000000, 99999);
+    third = open_node(third_pool, 10);
+    CHECK_ERR(WRITE(third, put("c", "1")), TV_ERR_DISK_FULL);
+    CHECK_OK(WRITE(third, expect("a", "1"), del("a")));
+    tv_write_batch_add(&freeing, put("d", "1"));
+    CHECK_OK(tv_engine_write(third, &freeing));
+    CHECK_ERR(tv_engine_check(third), TV_ERR_DISK_FULL);
+    CHECK_INT(metric(third, "pool_is_full"), 1);
+    CHECK_SCAN(third, "a", "z", "b=1 d=1 ");
+    tv_write_batch_done(&freeing);
+    tv_engine_close(third);
+    third_pool->ops->close(third_pool);
+}
+
+TEST(refusals_of_the_pool_are_told_as_they_are)
+{
+    fake_refuse_changes(cluster, 1, 1, TV_ERR_DISK_FULL);
+    CHECK_ERR(WRITE(engine, put("a", "1")), TV_ERR_DISK_FULL);
+    fake_refuse_changes(cluster, 1, 1, TV_ERR_IO);
+    CHECK_ERR(WRITE(engine, put("a", "1")), TV_ERR_IO);
+    fake_fail_reads(cluster, TV_ERR_IO);
+    CHECK_ROW(engine, "a", "IO");
+    fake_fail_reads(cluster, TV_OK);
+    CHECK_OK(WRITE(engine, put("a", "1"))); /* nothing is stopped by it */
+}
+
+/* One that was shut out cannot say what became of its last write. */
+TEST(a_write_of_one_that_is_shut_out_is_in_doubt)
+{
+    fake_client_kill_at(pool, 1, true);
+    CHECK_ERR(WRITE(engine, put("a", "1")), TV_ERR_IO);
+    CHECK_ERR(WRITE(engine, put("b", "1")), TV_ERR_IO);
+    CHECK_SCAN(other, "a", "z", "a=1 ");
+}
+
+TEST(a_pool_of_another_format_is_refused_with_a_line)
+{
+    const tv_pool_step odd = {TV_POOL_PUT_ROW, TV_ROUTE_FORMAT_ROW, TV_LIT("2 1")};
+    const tv_pool_step newer = {TV_POOL_PUT_ROW, TV_ROUTE_FORMAT_ROW, TV_LIT("1 9")};
+    tv_rados_options options = {.pool = pool};
+    char text[300];
+    tv_engine *opened;
+
+    CHECK_OK(tv_pool_change_now(pool, TV_ROUTE_OBJECT, &odd, 1, NULL));
+    CHECK_ERR(tv_rados_engine_open(&options, &opened, text, sizeof text), TV_ERR_CORRUPT);
+    CHECK_TEXT(tv_slice_of(text),
+               "the pool holds a store of format 2; this tavolad reads format 1");
+    CHECK_OK(tv_pool_change_now(pool, TV_ROUTE_OBJECT, &newer, 1, NULL));
+    CHECK_ERR(tv_rados_engine_open(&options, &opened, text, sizeof text), TV_ERR_CORRUPT);
+    CHECK_TEXT(tv_slice_of(text),
+               "the pool is used by newer nodes (level 9); this tavolad knows level 1");
+}
+
+#define CASE_OF(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE_OF(a_batch_is_of_one_range),
+        CASE_OF(rows_lie_in_the_object_of_their_range_behind_a_sentinel),
+        CASE_OF(leftovers_outside_of_a_range_are_nobodys),
+        CASE_OF(a_row_of_an_unknown_form_is_damage),
+        CASE_OF(many_rows_are_read_in_one_view),
+        cmocka_unit_test_setup_teardown(reads_that_come_together_go_together, set_up_threads,
+                                        tear_down),
+        CASE_OF(what_goes_by_an_old_map_is_sent_again_by_the_new_one),
+        cmocka_unit_test_setup_teardown(grouped_reads_by_an_old_map_find_their_rows, set_up_threads,
+                                        tear_down),
+        CASE_OF(an_object_that_is_gone_is_looked_for_in_the_map),
+        CASE_OF(a_scan_goes_on_where_its_rows_are),
+        CASE_OF(a_frozen_range_is_waited_for),
+        CASE_OF(a_range_that_stays_frozen_times_out),
+        CASE_OF(instants_grow_in_a_range_whatever_the_clocks_say),
+        CASE_OF(a_full_pool_takes_deletes_only),
+        CASE_OF(refusals_of_the_pool_are_told_as_they_are),
+        CASE_OF(a_write_of_one_that_is_shut_out_is_in_doubt),
+        CASE_OF(a_pool_of_another_format_is_refused_with_a_line),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,50 @@
+"""The picture in the README, docs/first-minute.svg, shows what a user of the tool sees.
+
+tests/sdk/python/first_minute_test.py looks at the rest of it.
+"""
+
+import html
+import json
+import os
+import re
+import shlex
+
+from server import ROOT
+from tavola import TavolaTest, needs_tavolad
+
+PICTURE = ROOT / "docs" / "first-minute.svg"
+COLOUR = re.compile(r"\x1b\[[0-9;]*[mK]|\r")
+RATE = re.compile(r"in [\d.]+ s \([\d,]+/s\)")
+
+
+def shown_commands():
+    """Each command of the tool in the picture, with what it shows."""
+    text = PICTURE.read_text(encoding="utf-8")
+    command, answer = None, []
+    for line in re.findall(r"<text[^>]*>(.*?)</text>", text):
+        line = html.unescape(line)
+        if line.startswith(("$ ", "# ")):
+            if command:
+                yield command, "".join(answer)
+            command = line.removeprefix("$ ") if line.startswith("$ tavola ") else None
+            answer = []
+        else:
+            answer.append(line + "\n")
+    assert command is None
+
+
+class FirstMinute(TavolaTest):
+    @needs_tavolad("it tells no plan")
+    def test_commands_and_what_they_show(self):
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.home)
+        (self.home / "people.ndjson").write_text("".join(
+            json.dumps({"PartitionKey": f"d{row % 10}", "RowKey": f"{row:03}", "Name": "Bob",
+                        "Age": 40}) + "\n" for row in range(1000) if row != 121))
+        commands = list(shown_commands())
+        self.assertEqual(len(commands), 5)
+        for command, answer in commands:
+            with self.subTest(command):
+                code, shown = self.terminal(*shlex.split(command)[1:]).end()
+                self.assertEqual(code, 0)
+                self.assertEqual(RATE.sub("in T", COLOUR.sub("", shown)), RATE.sub("in T", answer))

@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT / "tests" / "lib"))
 
 import blobs  # noqa: E402
 import clients  # noqa: E402
+import cluster  # noqa: E402
 import growth  # noqa: E402
 import queries  # noqa: E402
 import queues  # noqa: E402
@@ -47,11 +48,11 @@ class Bench:
         self.scratch = scratch
         self.run = 0
 
-    def wrk(self, into, pids, url, script, *arguments):
+    def wrk(self, into, pids, url, script, *arguments, connections=None):
         """One round of load; a refused request spoils the results, so it ends the run."""
         before = cpu_s(pids)
         done = subprocess.run(
-            ["wrk", "-t", str(self.options.threads), "-c", str(self.options.connections),
+            ["wrk", "-t", str(self.options.threads), "-c", str(connections or self.options.connections),
              "-d", f"{self.options.seconds}s", "--latency", "--timeout", "10s",
              "-s", str(HERE / script), url, "--", *map(str, arguments)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)
@@ -281,10 +282,14 @@ def measure_azurite(scratch, report, bench, inserts):
     report.fact("insert rate, relative to Azurite", f"{inserts.rate / theirs.rate:.1f}", ">= 10")
 
 
+def measure_cluster(options, scratch):
+    return cluster.measure(options, scratch, Bench(options, scratch), fill)
+
+
 SECTIONS = {"loads": measure_loads, "queries": measure_queries, "queues": queues.measure,
             "blobs": blobs.measure, "clients": clients.measure, "tool": tool.measure,
-            "growth": growth.measure}
-LONG = {"growth"}  # minutes; only when named
+            "growth": growth.measure, "cluster": measure_cluster}
+LONG = {"growth", "cluster"}  # minutes, or Ceph; only when named
 
 
 def main():
@@ -298,7 +303,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2, help="threads of wrk (2)")
     parser.add_argument("--server-threads", type=int, default=0,
                         help="threads of tavolad and workers of nginx (one per core)")
-    parser.add_argument("--only", choices=SECTIONS, help="one section; all but growth without it")
+    parser.add_argument("--only", choices=SECTIONS, help="one section; all but growth and cluster without it")
     parser.add_argument("--large", action="store_true",
                         help="point reads in a table of 1,000,000 entities, growth to 20,000,000 "
                              "rows, clients with 1,000,000 entities, too (minutes)")

@@ -92,6 +92,7 @@ spawn()
 
 stop_all()
 {
+    rm -f "$dir/run/owner"
     # The mon last: an OSD that stops tells it so, and nobody has to wait for heartbeats.
     for signal in TERM KILL; do
         for kind in osd mgr mon; do
@@ -244,6 +245,7 @@ make()
         >/dev/null
     ceph-mon -c "$conf" --mkfs -i a --monmap "$dir/monmap" --keyring "$dir/mon.keyring" \
         >"$dir/log/make-mon.out" 2>&1 || fail "$(tail -n 3 "$dir/log/make-mon.out")"
+    watch_owner
     spawn mon.a
     spawn mgr.x
     number=0
@@ -270,17 +272,34 @@ usable()
     done
 }
 
+# guard PID: stop when it is gone, unless somebody else has stopped or started it by then.
 guard()
 {
     while kill -0 "$1" 2>/dev/null; do
-        sleep 1
+        sleep 0.5
+        is_owner "$1" || return
     done
-    stop_all
+    if is_owner "$1"; then
+        stop_all
+    fi
+}
+
+watch_owner()
+{
+    [ -n "${CEPH_OWNER-}" ] || return 0
+    echo "$CEPH_OWNER" >"$dir/run/owner"
+    guard "$CEPH_OWNER" >/dev/null 2>&1 </dev/null 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
+}
+
+is_owner()
+{
+    [ -f "$dir/run/owner" ] && [ "$(cat "$dir/run/owner")" = "$1" ]
 }
 
 start()
 {
     if [ -f "$dir/made" ]; then
+        watch_owner
         spawn mon.a
         spawn mgr.x
         number=0
@@ -290,9 +309,6 @@ start()
         done
     else
         make
-    fi
-    if [ -n "${CEPH_OWNER-}" ]; then
-        guard "$CEPH_OWNER" >/dev/null 2>&1 </dev/null 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&- &
     fi
     for name in $(names); do
         running "$name" >/dev/null || fail "$name did not start: $(tail -n 3 "$dir/log/$name.out")"

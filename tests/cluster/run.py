@@ -1,0 +1,22 @@
+#!/usr/bin/python3
+"""Many nodes on a real Ceph cluster.  Ends with "cluster: N passed, N failed".
+
+    tests/cluster/run.py [PART...]      e.g. nodes, consistency, start, test_a_drop
+
+The servers are $TAVOLAD, built with -Drados=enabled; $CEPH_DIR is a cluster of tools/ceph.sh
+that is there already and stays, else one is made and removed.
+"""
+
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[0] = str(HERE.parent)
+sys.path.insert(1, str(HERE.parent / "lib"))
+sys.path.insert(2, str(ROOT / "tools"))
+
+import suite  # noqa: E402
+
+if __name__ == "__main__":
+    sys.exit(suite.main("cluster", suite.files(HERE), sys.argv[1:], "cluster"))

@@ -50,9 +50,10 @@ typedef struct tv_blob_gc_scan_options {
     tv_catalog *catalog; /* of containers */
     tv_extents *extents;
     tv_blob_gc *gc;
-    int interval_s;     /* between two looks at all blobs */
-    bool keeps_extents; /* a part of the log was dropped: remove nothing, neither extents that have
-                           no row nor blocks that are old */
+    int interval_s;      /* between two looks at all blobs */
+    const tv_lead *lead; /* only while this node leads; NULL: always */
+    bool keeps_extents;  /* a part of the log was dropped: remove nothing, neither extents that have
+                            no row nor blocks that are old */
 } tv_blob_gc_scan_options;
 
 /** Start it; all it is given outlives it. */

@@ -197,7 +197,8 @@ static void run(tv_background *thread, void *ctx)
     if (scan->options.keeps_extents)
         return;
     do {
-        expire_blocks(scan);
+        if (tv_lead_is_here(scan->options.lead))
+            expire_blocks(scan);
     } while (tv_background_sleep(thread, scan->options.interval_s * 1000));
 }
 

@@ -108,7 +108,7 @@ static void pass(int64_t ms)
 
 static size_t live_count(int i)
 {
-    tv_node *list;
+    tv_cluster_node *list;
     size_t live = 0;
     tv_arena arena;
 
@@ -133,7 +133,7 @@ TEST(every_start_is_a_node_of_its_own)
 
 TEST(nodes_know_each_other)
 {
-    tv_node *list;
+    tv_cluster_node *list;
     tv_arena arena;
 
     pass(5000);
@@ -332,7 +332,7 @@ TEST(chores_run_while_the_node_leads)
     CHECK_INT(atomic_load(&hurried), 0);
     tv_chores_hurry(chores, "hurried");
     wait_for(&hurried, 1);
-    tv_chores_stop(chores);
+    tv_chores_free(chores);
 }
 
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

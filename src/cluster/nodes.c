@@ -13,7 +13,13 @@
 
 #define LAST_ROW TV_LIT("last")
 
-enum { NUMBER_DIGITS = 13, KEY_BYTES = 2 + NUMBER_DIGITS, PAGE_ROWS = 1000, SAMPLES = 8 };
+enum {
+    NUMBER_DIGITS = 13,
+    KEY_BYTES = 2 + NUMBER_DIGITS,
+    PAGE_ROWS = 1000,
+    SAMPLES = 8,
+    SAMPLES_MIN = 4
+};
 
 /*
  * What this node remembers of another one's beats.  A beat is seen some time after it was
@@ -30,6 +36,7 @@ typedef struct seen {
 
 struct tv_nodes {
     tv_nodes_options options;
+    tv_arena own; /* of the texts in the options */
     int64_t incarnation, beat;
     char name[24], key[KEY_BYTES];
     /* For the thread of beats alone. */
@@ -197,6 +204,9 @@ tv_err tv_nodes_join(const tv_nodes_options *options, tv_nodes **ret_nodes)
 
     nodes = tv_calloc(1, sizeof *nodes);
     nodes->options = *options;
+    tv_arena_init(&nodes->own);
+    nodes->options.http = tv_arena_dup(&nodes->own, options->http);
+    nodes->options.version = tv_arena_dup(&nodes->own, options->version);
     nodes->incarnation = number;
     snprintf(nodes->name, sizeof nodes->name, "%lld", (long long)number);
     row_key(nodes->key, number);
@@ -218,6 +228,7 @@ void tv_nodes_abandon(tv_nodes *nodes)
 
     pthread_mutex_destroy(&nodes->lock);
     tv_arena_done(&nodes->arena);
+    tv_arena_done(&nodes->own);
     free(nodes);
 }
 
@@ -315,7 +326,7 @@ static tv_nodes_clock compute_clock(const tv_nodes *nodes, const tv_cluster_node
 
         if (node->incarnation == nodes->incarnation)
             ahead[known++] = 0;
-        else if (!node->is_dead && node->silent_ms < TV_NODES_FRESH_MS)
+        else if (!node->is_dead && node->is_clock_known && node->silent_ms < TV_NODES_FRESH_MS)
             ahead[known++] = node->ahead_ms;
     }
     if (known == 0)
@@ -369,6 +380,7 @@ tv_err tv_nodes_beat(tv_nodes *nodes)
         now_seen[i] = see(nodes->seen, nodes->seen_count, &list[i], now);
         list[i].silent_ms = now - now_seen[i].at_ms;
         list[i].ahead_ms = ahead_of(&now_seen[i], own_offset);
+        list[i].is_clock_known = now_seen[i].sample_count >= SAMPLES_MIN;
     }
     memcpy(nodes->seen, now_seen, count * sizeof *now_seen);
     nodes->seen_count = count;
@@ -521,7 +533,8 @@ void tv_nodes_add_json(tv_nodes *nodes, tv_buf *out)
         tv_buf_add_lit(out, ",\"version\":");
         tv_json_add_string(out, node->version);
         tv_buf_printf(out, ",\"beat_ms\":%lld,\"clock_skew_ms\":%lld,\"state\":\"%s\"}",
-                      (long long)node->silent_ms, node->is_dead ? 0LL : (long long)node->ahead_ms,
+                      (long long)node->silent_ms,
+                      node->is_clock_known ? (long long)node->ahead_ms : 0LL,
                       node->is_dead ? "dead" : "live");
     }
     tv_buf_add_char(out, ']');

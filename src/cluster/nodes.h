@@ -36,7 +36,8 @@ typedef struct tv_nodes tv_nodes;
 
 typedef struct tv_nodes_options {
     tv_pool *pool;
-    tv_slice http;    /* where clients reach it: "host:port,host:port,host:port" */
+    tv_slice
+        http; /* copied, as `version` is: where clients reach it: "host:port,host:port,host:port" */
     tv_slice version; /* of the program */
     int64_t level;    /* the highest that it understands, see tv_nodes_common_level */
     /** The wall clock in ms since 1970, for tests; NULL: the system's. */
@@ -91,6 +92,7 @@ typedef struct tv_cluster_node {
     int64_t clock_ms, beat; /* its wall clock at its beat, and the number of the beat */
     int64_t silent_ms;      /* since this node has seen it beat */
     int64_t ahead_ms;       /* of this node's clock, about */
+    bool is_clock_known;    /* it has beaten often enough to tell */
 } tv_cluster_node;
 
 /** All that have a row, in the order of their numbers, as of the last beat.  Any thread. */

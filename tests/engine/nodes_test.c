@@ -38,17 +38,21 @@ static int64_t mono_of(void *ctx)
 static tv_err start(int i)
 {
     machine *m = &machines[i];
+    char http[20] = "127.0.0.1:10002";
+    tv_err err;
 
     m->pool = fake_client_new(cluster);
     m->is_paused = false;
-    return tv_nodes_join(&(tv_nodes_options){.pool = m->pool,
-                                             .http = TV_LIT("127.0.0.1:10002"),
-                                             .version = TV_LIT("1.0 beta"),
-                                             .level = 1 + i,
-                                             .clock_ms = clock_of,
-                                             .mono_ms = mono_of,
-                                             .ctx = m},
-                         &m->nodes);
+    err = tv_nodes_join(&(tv_nodes_options){.pool = m->pool,
+                                            .http = tv_slice_of(http),
+                                            .version = TV_LIT("1.0 beta"),
+                                            .level = 1 + i,
+                                            .clock_ms = clock_of,
+                                            .mono_ms = mono_of,
+                                            .ctx = m},
+                        &m->nodes);
+    memset(http, 'x', sizeof http); /* it was the caller's */
+    return err;
 }
 
 static void die(int i)

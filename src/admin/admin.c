@@ -174,13 +174,13 @@ static void add_scanners(tv_turns *scanners, tv_buf *out)
 static void add_sources(tv_admin *admin, tv_buf *out)
 {
     tv_meter *meters[TV_ADMIN_SOURCES_MAX];
-    size_t count = 0;
+    size_t count = 0, meter_count = 0;
 
-    while (count < TV_ADMIN_SOURCES_MAX && admin->sources[count].write) {
-        meters[count] = admin->sources[count].meter;
-        count++;
+    for (; count < TV_ADMIN_SOURCES_MAX && admin->sources[count].write; count++) {
+        if (admin->sources[count].meter)
+            meters[meter_count++] = admin->sources[count].meter;
     }
-    tv_meter_write(meters, count, out);
+    tv_meter_write(meters, meter_count, out);
     for (size_t i = 0; i < count; i++)
         admin->sources[i].write(admin->sources[i].ctx, out);
 }

@@ -521,8 +521,7 @@ tv_balancer *tv_balancer_new(const tv_balancer_options *options)
     balancer->options = *options;
     balancer->ranges = (tv_ranges){options->pool, options->incarnation};
     tv_background_start(&balancer->thread,
-                        &(tv_background_options){
-                            .name = "balancer", .gives_way = true, .run = run, .ctx = balancer});
+                        &(tv_background_options){.name = "balancer", .run = run, .ctx = balancer});
     return balancer;
 }
 

@@ -126,7 +126,13 @@ static void add_pipeline(tv_pipeline *pipeline, tv_buf *out)
             metrics.retries);
     counter(out, "commit_failed_groups_total", "Groups that the engine could not write.",
             metrics.failed_groups);
+    counter(out, "commit_moved_total", "Writes that were tried again because ranges have changed.",
+            metrics.moved);
+    counter(out, "commit_timed_out_total", "Writes that have waited too long and were not run.",
+            metrics.timed_out);
     gauge(out, "commit_queue", "Writes waiting or under way.", (double)metrics.queued);
+    gauge(out, "commit_lanes", "Ranges of the storage that were written to lately.",
+          (double)metrics.lanes);
     tv_buf_add_lit(out, "# HELP tavola_commit_group_size Writes per group.\n"
                         "# TYPE tavola_commit_group_size histogram\n");
     tv_meter_write_histogram(out, "tavola_commit_group_size", "", metrics.group_size_slots,

@@ -1,13 +1,15 @@
-/* Health, metrics and backups. */
+/* Health, metrics, backups and the cluster. */
 #include "admin/admin.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
+#include "admin/cluster.h"
 #include "admin/guard.h"
 #include "auth/identity.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/point.h"
 
 static const tv_slice text_type = {"text/plain; charset=utf-8", 25};
 static const tv_slice metrics_type = {"text/plain; version=0.0.4; charset=utf-8", 40};
@@ -200,6 +202,8 @@ static void metrics(tv_admin *admin, tv_request *req)
     add_pipeline(admin->pipeline, out);
     add_scanners(admin->scanners, out);
     admin->engine->ops->metrics(admin->engine, add_engine_figure, out);
+    if (admin->balancer)
+        tv_balancer_write_metrics(admin->balancer, out);
     respond(req, 200, metrics_type);
 }
 
@@ -316,13 +320,28 @@ static void post_backup(tv_admin *admin, tv_request *req)
         respond_backup(admin, req, 202);
 }
 
+/* What cluster.c has made of a change: JSON, or why it was refused. */
+static void post_cluster(tv_request *req, int status)
+{
+    respond(req, status, status == 202 ? json_type : text_type);
+}
+
 /* A change, which the guard has let through. */
 static void on_post(tv_admin *admin, tv_request *req)
 {
     if (tv_slice_eq(req->path, TV_LIT("/backup")) && admin->backup)
         post_backup(admin, req);
+    else if (tv_slice_eq(req->path, TV_LIT("/backup")))
+        refuse(req, 501,
+               "a cluster keeps this server's data, which is not copied to a folder: export it, or "
+               "take a snapshot of the pool");
+    else if (tv_slice_eq(req->path, TV_LIT("/cluster/force")) && admin->balancer)
+        post_cluster(req, tv_admin_force(admin->balancer, req));
+    else if (tv_slice_eq(req->path, TV_LIT("/cluster/point")) && tv_points_are_on)
+        post_cluster(req, tv_admin_point(req));
     else
-        refuse(req, 404, "not here; what can be changed is /backup");
+        refuse(req, 404,
+               "not here; what can be changed is /backup, and of a cluster /cluster/force");
 }
 
 static void on_request(void *ctx, tv_request *req)
@@ -335,10 +354,15 @@ static void on_request(void *ctx, tv_request *req)
         metrics(ctx, req);
     } else if (tv_slice_eq(req->path, TV_LIT("/backup"))) {
         respond_backup(ctx, req, 200);
+    } else if (tv_slice_eq(req->path, TV_LIT("/cluster")) && ((tv_admin *)ctx)->balancer) {
+        tv_balancer_write_status(((tv_admin *)ctx)->balancer, &req->out);
+        respond(req, 200, json_type);
     } else if (tv_slice_eq(req->path, TV_LIT("/"))) {
         tv_buf_add_lit(&req->out, "Tavola " TV_VERSION "\n\n/healthz  200 when all is well\n"
                                   "/metrics  Prometheus text\n"
-                                  "/backup   the last backup; POST begins one\n");
+                                  "/backup   the last backup; POST begins one\n"
+                                  "/cluster  nodes, ranges and what was done to them, of a "
+                                  "cluster\n");
         respond(req, 200, text_type);
     } else {
         tv_buf_add_lit(&req->out, "not here; try /healthz or /metrics\n");

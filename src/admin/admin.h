@@ -1,5 +1,5 @@
 /*
- * The admin port: /healthz, /metrics and /backup.  It has no accounts, and listens on
+ * The admin port: /healthz, /metrics, /backup and /cluster.  It has no accounts, and listens on
  * loopback unless the operator says otherwise.  It answers to addresses, to
  * localhost and to names without a dot: a web page whose own name is made to
  * point here (DNS rebinding) has one with a dot.  What changes anything is a POST,
@@ -13,6 +13,7 @@
 #include "base/budget.h"
 #include "base/meter.h"
 #include "base/turns.h"
+#include "cluster/balancer.h"
 #include "commit/pipeline.h"
 #include "http/request.h"
 
@@ -27,9 +28,10 @@ typedef struct tv_admin_source {
 enum { TV_ADMIN_SOURCES_MAX = 4 };
 
 typedef struct tv_admin {
-    const char *name;     /* another name that it answers to, or NULL */
-    tv_admin_token token; /* not set when the server keeps nothing */
-    tv_backup *backup;    /* NULL likewise */
+    const char *name;      /* another name that it answers to, or NULL */
+    tv_admin_token token;  /* not set when the server keeps nothing */
+    tv_backup *backup;     /* NULL likewise, and when a cluster keeps it */
+    tv_balancer *balancer; /* NULL when it is not of a cluster */
     tv_engine *engine;
     tv_pipeline *pipeline;
     const tv_budget *budget;

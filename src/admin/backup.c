@@ -119,6 +119,9 @@ static const char *meaning_of(tv_err err)
     case TV_ERR_CORRUPT:
         return "rows are damaged, see read_failed in the log; the folder can be copied with the "
                "server stopped";
+    case TV_ERR_NOT_IMPLEMENTED:
+        return "rows that are kept by a cluster are not copied to a folder: export them, or take a "
+               "snapshot of the pool";
     default:
         return "the engine cannot copy its rows, see backup_failed and write_failed in the log";
     }

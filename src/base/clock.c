@@ -49,6 +49,14 @@ int64_t tv_clock_mono_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+int64_t tv_clock_boot_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 /* The monotonic clock that goes with the wall clock in use, and where its offset is. */
 static int64_t mono_ticks(_Atomic int64_t **ret_offset)
 {

@@ -21,6 +21,9 @@ int64_t tv_clock_ticks(void);
 /** Nanoseconds of the monotonic clock.  Any thread. */
 int64_t tv_clock_mono_ns(void);
 
+/** The same, but it goes on while the machine is suspended.  Any thread. */
+int64_t tv_clock_boot_ns(void);
+
 /**
  * Now, by the wall clock while that goes forward.  When it is set back this one
  * goes on at the pace of the monotonic clock, so that spans keep their length:

@@ -7,9 +7,9 @@
  * steps, so that other writes do not wait for it.
  *
  * tv_blob_gc_scan finds what has not been queued, on a thread of its own: after the
- * start the extents that a crash has left without a row; then, and from time to time,
- * the uncommitted blocks of all blobs that were abandoned, and blobs that a full
- * queue or a stop has left as they were.
+ * start, in a pool also later, the extents that a crash has left without a row; then, and from time
+ * to time, the uncommitted blocks of all blobs that were abandoned, and blobs that a full queue or
+ * a stop has left as they were.
  *
  * tv_blob_gc_container removes what belongs to the rows of a deleted container,
  * on the thread of catalog/gc.h.
@@ -17,6 +17,9 @@
 #ifndef TV_BLOB_GC_H
 #define TV_BLOB_GC_H
 
+#include <stddef.h>
+
+#include "base/lead.h"
 #include "catalog/catalog.h"
 #include "commit/pipeline.h"
 #include "extent/extent.h"
@@ -50,13 +53,18 @@ typedef struct tv_blob_gc_scan_options {
     tv_catalog *catalog; /* of containers */
     tv_extents *extents;
     tv_blob_gc *gc;
-    int interval_s;     /* between two looks at all blobs */
-    bool keeps_extents; /* a part of the log was dropped: remove nothing, neither extents that have
-                           no row nor blocks that are old */
+    int interval_s;      /* between two looks at all blobs */
+    bool no_sweep;       /* only say how many extents have no row */
+    const tv_lead *lead; /* where another node may do all this; NULL: there is no other */
+    bool keeps_extents;  /* a part of the log was dropped: remove nothing, neither extents that have
+                            no row nor blocks that are old */
 } tv_blob_gc_scan_options;
 
 /** Start it; all it is given outlives it. */
 tv_blob_gc_scan *tv_blob_gc_scan_new(const tv_blob_gc_scan_options *options);
+
+/** Collect extents now: a node of the cluster has ended, and may have left some.  Any thread. */
+void tv_blob_gc_scan_soon(tv_blob_gc_scan *scan);
 
 /** Stop it, soon: what is under way is finished or left to the next start.  Accepts NULL. */
 void tv_blob_gc_scan_free(tv_blob_gc_scan *scan);

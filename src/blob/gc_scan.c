@@ -1,7 +1,11 @@
-/* One thread: collect extents without a row once, then look at all blobs again and again. */
+/*
+ * One thread: collect extents without a row, once or, in a pool, again and again; and look at all
+ * blobs again and again.
+ */
 #include "blob/gc.h"
 
 #include "base/background.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "blob/body/damage.h"
 #include "blob/store/change.h"
@@ -13,6 +17,7 @@ enum {
     BLOBS_AT_ONCE = 1000, /* looked at between two checks whether to stop */
     EXPIRED_AT_ONCE = 64, /* blobs whose blocks go */
     RETRY_SECONDS = 60,
+    LEAD_SECONDS = 5,          /* between two looks whether this node is the one that does it */
     MISSING_REPORTED_MAX = 20, /* blobs, by name */
 };
 
@@ -20,6 +25,7 @@ struct tv_blob_gc_scan {
     tv_background thread;
     tv_blob_gc_scan_options options;
     tv_waiter waiter;
+    int64_t collect_ns; /* when to collect extents next; the thread's lock guards it */
 };
 
 /* --- extents without a row --- */
@@ -94,29 +100,37 @@ static void report_extents(const tv_extent_gc *gc)
                "or delete them; until then no file is removed that has no row\"",
                gc->missing_count, gc->orphan_count);
     else if (gc->has_removed)
-        tv_log(TV_LOG_INFO, "sweep", "service=blob extents_removed=%zu", gc->orphan_count);
-    else if (gc->orphan_count)
+        tv_log(TV_LOG_INFO, "sweep", "service=blob extents_removed=%zu", gc->removed_count);
+    else if (gc->orphan_count && gc->keeps_all)
         tv_log(TV_LOG_WARN, "sweep",
                "service=blob extents_kept=%zu note=\"no row refers to them, perhaps because of "
-               "--drop-damaged-log; the next start without that flag removes them\"",
+               "--drop-damaged-log; a start without that flag and --no-sweep removes them\"",
+               gc->orphan_count);
+    else if (gc->orphan_count)
+        tv_log(TV_LOG_INFO, "sweep",
+               "service=blob extents_suspected=%zu note=\"no row refers to them; the next sweep "
+               "removes those of which that is still so\"",
                gc->orphan_count);
 }
 
-static bool collect_extents(tv_blob_gc_scan *scan)
+/* Returns after how many ms to do it again; 0 for never. */
+static int64_t collect_extents(tv_blob_gc_scan *scan)
 {
     marking m = {.scan = scan};
     tv_extent_gc gc = {.mark_rows = mark_rows,
                        .is_stopping = is_stopping,
                        .ctx = &m,
-                       .keeps_all = scan->options.keeps_extents};
+                       .keeps_all = scan->options.keeps_extents || scan->options.no_sweep};
     tv_err err = tv_extents_gc(scan->options.extents, &gc);
 
-    if (err == TV_OK)
+    if (err == TV_OK) {
         report_extents(&gc);
-    else if (err != TV_ERR_STOPPED)
+        return gc.again_ms;
+    }
+    if (err != TV_ERR_STOPPED)
         tv_log(TV_LOG_WARN, "sweep", "service=blob error=%s note=\"trying again in %d s\"",
                tv_err_name(err), RETRY_SECONDS);
-    return err == TV_OK;
+    return RETRY_SECONDS * 1000;
 }
 
 /* --- blocks that were abandoned --- */
@@ -184,21 +198,63 @@ static void expire_blocks(tv_blob_gc_scan *scan)
 
 /* --- the thread --- */
 
+static int64_t after_ms(int64_t ms)
+{
+    return tv_clock_mono_ns() + ms * 1000000;
+}
+
+static void collect_if_due(tv_blob_gc_scan *scan)
+{
+    tv_background_lock(&scan->thread);
+    bool is_due = scan->collect_ns <= tv_clock_mono_ns();
+
+    if (is_due)
+        scan->collect_ns = TV_BACKGROUND_NEVER; /* somebody may want it again meanwhile */
+    tv_background_unlock(&scan->thread);
+    if (!is_due)
+        return;
+
+    int64_t again_ms = collect_extents(scan);
+
+    tv_background_lock(&scan->thread);
+    if (again_ms && after_ms(again_ms) < scan->collect_ns)
+        scan->collect_ns = after_ms(again_ms);
+    tv_background_unlock(&scan->thread);
+}
+
+/* Blocks that seem to wait for their list may have got it in the part that was dropped. */
 static void run(tv_background *thread, void *ctx)
 {
     tv_blob_gc_scan *scan = ctx;
+    const tv_blob_gc_scan_options *options = &scan->options;
+    int64_t expire_ns = options->keeps_extents ? TV_BACKGROUND_NEVER : 0;
 
-    while (!collect_extents(scan)) {
-        if (!tv_background_sleep(thread, RETRY_SECONDS * 1000))
-            return;
+    while (!tv_background_is_stopping(thread)) {
+        bool is_here = tv_lead_is_here(options->lead);
+
+        if (is_here)
+            collect_if_due(scan);
+        if (is_here && expire_ns <= tv_clock_mono_ns()) {
+            expire_blocks(scan);
+            expire_ns = after_ms(options->interval_s * INT64_C(1000));
+        }
+
+        tv_background_lock(thread);
+        int64_t until_ns = scan->collect_ns < expire_ns ? scan->collect_ns : expire_ns;
+
+        if (!is_here)
+            until_ns = after_ms(LEAD_SECONDS * 1000);
+        (void)tv_background_wait(thread, until_ns);
+        tv_background_unlock(thread);
     }
+}
 
-    /* Blocks that seem to wait for their list may have got it in the part that was dropped. */
-    if (scan->options.keeps_extents)
-        return;
-    do {
-        expire_blocks(scan);
-    } while (tv_background_sleep(thread, scan->options.interval_s * 1000));
+void tv_blob_gc_scan_soon(tv_blob_gc_scan *scan)
+{
+    tv_background_lock(&scan->thread);
+    scan->collect_ns = 0;
+    tv_background_wake(&scan->thread);
+    tv_background_unlock(&scan->thread);
 }
 
 tv_blob_gc_scan *tv_blob_gc_scan_new(const tv_blob_gc_scan_options *options)

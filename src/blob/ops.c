@@ -234,7 +234,7 @@ static bool is_public(tv_call *call)
     tv_catalog *catalog = call->service->catalog;
     tv_arena *arena = &call->req->arena;
     tv_container *container =
-        tv_catalog_find(catalog, call->endpoint.account, call->target.container);
+        tv_call_look_for(call, call->endpoint.account, call->target.container);
     tv_container_attributes attributes;
     bool is_open;
 

@@ -98,16 +98,47 @@ void tv_catalog_remove(tv_catalog *catalog, tv_container **link)
     tv_container_unref(container);
 }
 
-/* Changes are settled in the order of the engine's rows, so none of this name is there. */
+void tv_catalog_drop(tv_catalog *catalog, tv_container **link)
+{
+    atomic_store(&(*link)->is_dropped, true);
+    tv_catalog_remove(catalog, link);
+}
+
 void tv_catalog_add(tv_catalog *catalog, tv_container *container)
 {
-    pthread_rwlock_wrlock(&catalog->lock);
     tv_container **link = tv_catalog_link(catalog, container->account, container->name);
+
     tv_assert(*link == NULL);
-    container->next = *link;
+    container->added = container->changed = ++catalog->sequence;
+    container->next = NULL;
     *link = container;
     catalog->count++;
+}
+
+void tv_catalog_set(tv_catalog *catalog, tv_container *container, tv_access_policies *policies,
+                    tv_slice attributes)
+{
+    free(container->policies);
+    free((char *)container->attributes.data);
+    container->policies = policies;
+    container->attributes = attributes;
+    container->changed = ++catalog->sequence;
+}
+
+uint64_t tv_catalog_sequence(tv_catalog *catalog)
+{
+    pthread_rwlock_rdlock(&catalog->lock);
+    uint64_t sequence = catalog->sequence;
     pthread_rwlock_unlock(&catalog->lock);
+    return sequence;
+}
+
+uint64_t tv_catalog_barrier(tv_catalog *catalog)
+{
+    pthread_rwlock_rdlock(&catalog->lock);
+    uint64_t barrier = catalog->barrier;
+    pthread_rwlock_unlock(&catalog->lock);
+    return barrier;
 }
 
 tv_container *tv_catalog_find(tv_catalog *catalog, tv_slice account, tv_slice name)
@@ -191,7 +222,8 @@ static tv_account_settings **find_settings(tv_catalog *catalog, tv_slice account
     return link;
 }
 
-void tv_catalog_put_settings(tv_catalog *catalog, tv_slice account, tv_shared_settings *properties)
+void tv_catalog_put_settings(tv_catalog *catalog, tv_slice account, tv_shared_settings *properties,
+                             uint64_t look)
 {
     pthread_rwlock_wrlock(&catalog->lock);
     tv_account_settings **link = find_settings(catalog, account);
@@ -201,6 +233,12 @@ void tv_catalog_put_settings(tv_catalog *catalog, tv_slice account, tv_shared_se
         (*link)->name_len = account.len;
         memcpy((*link)->name, account.data, account.len);
     }
+    if ((*link)->changed > look) {
+        tv_shared_settings_unref(properties);
+        pthread_rwlock_unlock(&catalog->lock);
+        return;
+    }
+    (*link)->changed = ++catalog->sequence;
     tv_shared_settings_unref((*link)->settings);
     (*link)->settings = properties;
     if (properties->settings.cors.count)
@@ -227,6 +265,11 @@ bool tv_catalog_has_cors(const tv_catalog *catalog)
 
 /* --- start and end --- */
 
+void tv_catalog_lead(tv_catalog *catalog, const tv_lead *lead)
+{
+    tv_catalog_gc_lead(catalog->gc, lead);
+}
+
 tv_err tv_catalog_open(const tv_catalog_kind *kind, tv_engine *engine, tv_pipeline *pipeline,
                        tv_catalog **ret_catalog)
 {
@@ -235,9 +278,9 @@ tv_err tv_catalog_open(const tv_catalog_kind *kind, tv_engine *engine, tv_pipeli
 
     catalog->kind = kind;
     catalog->engine = engine;
-    catalog->gc = tv_catalog_gc_new(kind, engine, pipeline);
     tv_assert(pthread_rwlock_init(&catalog->lock, NULL) == 0);
-    err = tv_catalog_load(catalog);
+    catalog->gc = tv_catalog_gc_new(catalog, pipeline);
+    err = engine->ops->is_shared ? tv_catalog_follow(catalog, true) : tv_catalog_load(catalog);
     if (err) {
         tv_catalog_close(catalog);
         return err;
@@ -263,6 +306,12 @@ void tv_catalog_close(tv_catalog *catalog)
         catalog->settings = settings->next;
         tv_shared_settings_unref(settings->settings);
         free(settings);
+    }
+    while (catalog->accounts) {
+        tv_catalog_account *next = catalog->accounts->next;
+
+        free(catalog->accounts);
+        catalog->accounts = next;
     }
     pthread_rwlock_destroy(&catalog->lock);
     free(catalog);

@@ -2,7 +2,8 @@
  * The catalogue of a service: which table (queue, container of blobs) of an
  * account has which id, its access policies and other attributes, and the service
  * properties of accounts.  The engine holds the truth; the catalogue keeps all of
- * it in memory too, because every request asks.
+ * it in memory too, because every request asks.  On an engine that other nodes share
+ * that is a copy which may be behind; see "many nodes" below.
  *
  * What has a name here is called a container, whatever the service calls it.
  * It dies in steps, each safe to repeat after a crash: (1) one write to the
@@ -19,6 +20,7 @@
 
 #include "auth/policy.h"
 #include "base/background.h"
+#include "base/lead.h"
 #include "base/service_kind.h"
 #include "catalog/settings.h"
 #include "commit/pipeline.h"
@@ -70,6 +72,8 @@ struct tv_container {
     tv_slice attributes;          /* its attributes, guarded likewise: see tv_catalog_attributes */
     const tv_catalog_kind *kind;
     struct tv_container *next;
+    uint64_t added, changed; /* by tv_catalog.sequence: for catalog/ alone */
+    uint64_t met;            /* likewise */
 };
 
 /**
@@ -78,6 +82,12 @@ struct tv_container {
  */
 tv_err tv_catalog_open(const tv_catalog_kind *kind, tv_engine *engine, tv_pipeline *pipeline,
                        tv_catalog **ret_catalog) TV_WARN_UNUSED;
+
+/**
+ * On a shared engine: collect garbage only while this node leads.  Without it, the gc
+ * of a shared engine does nothing.  `lead` outlives the catalogue.
+ */
+void tv_catalog_lead(tv_catalog *catalog, const tv_lead *lead);
 
 /** Stop the gc (what it has not done, the next start will do) and free.  Accepts NULL. */
 void tv_catalog_close(tv_catalog *catalog);
@@ -143,7 +153,9 @@ typedef struct tv_catalog_create {
     tv_slice account, name; /* in the request's arena */
     tv_slice attributes;    /* likewise; may be empty */
     tv_arena *arena;
-    int64_t id; /* result */
+    int64_t id;              /* result */
+    tv_slice old_attributes; /* result of kind->exists: those of the one that is there */
+    uint64_t barrier;        /* its own */
 } tv_catalog_create;
 
 /** Set up a write that creates a container: kind->exists. */
@@ -174,8 +186,9 @@ struct tv_catalog_change {
      * more than once; an error changes nothing.  NULL leaves them as they are.
      */
     tv_err (*decide)(tv_catalog_change *change, int64_t now);
-    void *ctx;      /* for decide */
+    void *ctx;           /* for decide */
     tv_slice attributes; /* as they are before `decide`; result: as they are left */
+    uint64_t look;       /* its own */
 };
 
 /**
@@ -188,11 +201,58 @@ typedef struct tv_catalog_set_settings {
     tv_catalog *catalog;
     tv_slice account;
     tv_arena *arena;
-    tv_service_settings update;   /* what is not set in it stays as it is */
-    tv_slice document;            /* result: all of them */
+    tv_service_settings update; /* what is not set in it stays as it is */
+    tv_slice document;          /* result: all of them */
+    uint64_t look;              /* its own */
 } tv_catalog_set_settings;
 
 /** Set up a write that changes an account's service properties. */
 void tv_catalog_prepare_set_settings(tv_catalog_set_settings *set, tv_write *write);
+
+/*
+ * Many nodes.  What another node has changed is in the engine, and becomes known here
+ *
+ *   - at once, of a name that is looked up in the store: so a name that is not found is
+ *     looked up before anybody is told that it does not exist, and so is one whose
+ *     attributes are asked for;
+ *   - within seconds, by tv_catalog_follow;
+ *   - before this node can read or write rows of a container that was dropped: the
+ *     engine calls tv_catalog_reload_dropped before it uses a map that has been fenced
+ *     (tv_engine_ops.fence).
+ *
+ * A container that was dropped elsewhere is then marked `is_dropped`, and its name has
+ * another container or none.  So what was found earlier can turn out to be dropped;
+ * work that failed because of it begins again with the name.
+ */
+
+/** Whether other nodes may change it.  Any thread. */
+bool tv_catalog_is_shared(const tv_catalog *catalog);
+
+/**
+ * Bring what is known of a name (which may be empty) and of the account's settings up to
+ * date with the store.  TV_OK also when there is no such name.  Waits; any thread.
+ */
+tv_err tv_catalog_look_up(tv_catalog *catalog, tv_slice account, tv_slice name) TV_WARN_UNUSED;
+
+/**
+ * Read again what other nodes have changed since the last time.  With `finds_accounts`
+ * also look for accounts of which nothing was known.  Waits; any thread.
+ */
+tv_err tv_catalog_follow(tv_catalog *catalog, bool finds_accounts) TV_WARN_UNUSED;
+
+/**
+ * When this has returned TV_OK, every container that was dropped before the call has been
+ * marked so, and none of them can be found again.  Waits for reads of the engine; any thread.
+ */
+tv_err tv_catalog_reload_dropped(tv_catalog *catalog) TV_WARN_UNUSED;
+
+/**
+ * No node can read or write the rows of a container any more that was dropped.  After the
+ * write that drops it and before anybody is told.  Waits; any thread.
+ */
+tv_err tv_catalog_fence(tv_catalog *catalog, const tv_container *container) TV_WARN_UNUSED;
+
+/** Have `changed` called when this node has changed the catalogue: short, on any thread. */
+void tv_catalog_tell(tv_catalog *catalog, void (*changed)(void *ctx), void *ctx);
 
 #endif

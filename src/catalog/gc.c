@@ -4,10 +4,11 @@
 #include "base/assert.h"
 #include "base/background.h"
 #include "base/log.h"
+#include "catalog/internal.h"
 #include "commit/waiter.h"
 #include "engine/key.h"
 
-enum { RETRY_SECONDS = 10 };
+enum { RETRY_SECONDS = 10, LOOK_MS = 5000 /* on a shared engine */ };
 
 /* A dropped container in the queue. */
 typedef struct dropped {
@@ -18,12 +19,14 @@ typedef struct dropped {
 } dropped;
 
 struct tv_catalog_gc {
+    tv_catalog *catalog;
     const tv_catalog_kind *kind;
     tv_engine *engine;
     tv_pipeline *pipeline;
     tv_waiter waiter;
     tv_background thread; /* its lock guards what follows */
     dropped *queue, **queue_end;
+    const tv_lead *lead; /* on a shared engine; NULL there: not yet */
 };
 
 static tv_err forget_note(tv_txn *txn, void *ctx)
@@ -48,8 +51,11 @@ static tv_err drop_rows(tv_catalog_gc *gc, tv_slice account, int64_t id)
                       .run = forget_note,
                       .ctx = &note};
 
+    /* Whoever found it earlier is through, on this node and on all others. */
     tv_pipeline_drain(gc->pipeline);
-    if (kind->before_drop)
+    if (gc->engine->ops->fence)
+        err = gc->engine->ops->fence(gc->engine, rows, tv_key_after(&arena, rows));
+    if (err == TV_OK && kind->before_drop)
         err = kind->before_drop(kind->ctx, rows, &gc->thread);
     if (err == TV_OK)
         err = tv_engine_drop_range(gc->engine, rows, tv_key_after(&arena, rows));
@@ -59,6 +65,17 @@ static tv_err drop_rows(tv_catalog_gc *gc, tv_slice account, int64_t id)
         err = tv_waiter_run(&gc->waiter, &write);
     tv_arena_done(&arena);
     return err;
+}
+
+static dropped *dropped_new(tv_slice account, int64_t id)
+{
+    dropped *item = tv_malloc(sizeof *item + account.len);
+
+    item->next = NULL;
+    item->id = id;
+    item->account_len = account.len;
+    memcpy(item->account, account.data, account.len);
+    return item;
 }
 
 static void append(tv_catalog_gc *gc, dropped *item)
@@ -89,8 +106,16 @@ static dropped *wait_for_next(tv_catalog_gc *gc)
     return next;
 }
 
+static void warn(const tv_catalog_gc *gc, const dropped *item, tv_err err)
+{
+    tv_log(TV_LOG_WARN, "drop",
+           "service=%.*s account=%.*s id=%lld error=%s note=\"trying again in %d s\"",
+           TV_FMT(tv_service_kind_name(gc->kind->service)), (int)item->account_len, item->account,
+           (long long)item->id, tv_err_name(err), RETRY_SECONDS);
+}
+
 /* What a stop leaves in the queue has its note in the catalogue, and the next start finds it. */
-static void run(tv_background *thread, void *ctx)
+static void run_queue(tv_background *thread, void *ctx)
 {
     tv_catalog_gc *gc = ctx;
     dropped *next;
@@ -102,29 +127,113 @@ static void run(tv_background *thread, void *ctx)
             free(next);
             continue;
         }
-        tv_log(TV_LOG_WARN, "drop",
-               "service=%.*s account=%.*s id=%lld error=%s note=\"trying again in %d s\"",
-               TV_FMT(tv_service_kind_name(gc->kind->service)), (int)next->account_len,
-               next->account, (long long)next->id, tv_err_name(err), RETRY_SECONDS);
+        warn(gc, next, err);
         append(gc, next);
         tv_background_sleep(thread, RETRY_SECONDS * 1000); /* the disk may recover meanwhile */
     }
 }
 
-tv_catalog_gc *tv_catalog_gc_new(const tv_catalog_kind *kind, tv_engine *engine,
-                                 tv_pipeline *pipeline)
+/* --- on a shared engine --- */
+
+/* The notes of an account, as a list that the caller frees. */
+static tv_err find_notes(tv_catalog_gc *gc, tv_slice account, dropped **ret_list)
+{
+    dropped **end = ret_list;
+    tv_arena arena;
+    tv_iter *iter;
+    tv_err err;
+
+    tv_arena_init(&arena);
+    tv_slice prefix = tv_key_catalog_dropped(&arena, gc->kind->space, account);
+
+    err = tv_engine_iter(gc->engine, prefix, tv_key_after(&arena, prefix), &iter);
+    if (err == TV_OK) {
+        for (tv_iter_seek(iter, prefix); err == TV_OK && tv_iter_is_valid(iter);
+             tv_iter_next(iter)) {
+            int64_t id;
+
+            err = tv_key_split_dropped(prefix, tv_iter_key(iter), &id);
+            if (err == TV_OK) {
+                *end = dropped_new(account, id);
+                end = &(*end)->next;
+            }
+        }
+        if (err == TV_OK)
+            err = tv_iter_status(iter);
+        tv_iter_free(iter);
+    }
+    tv_arena_done(&arena);
+    return err;
+}
+
+static bool is_leading(tv_catalog_gc *gc)
+{
+    tv_background_lock(&gc->thread);
+    const tv_lead *lead = gc->lead;
+    tv_background_unlock(&gc->thread);
+    return lead && tv_lead_is_here(lead) && !tv_background_is_stopping(&gc->thread);
+}
+
+/* What cannot be done now keeps its note, and is tried again in the next round. */
+static void collect_account(tv_catalog_gc *gc, tv_slice account)
+{
+    dropped *list = NULL;
+    tv_err err = find_notes(gc, account, &list);
+
+    if (err)
+        tv_log(TV_LOG_WARN, "drop", "service=%.*s account=%.*s error=%s note=\"trying again\"",
+               TV_FMT(tv_service_kind_name(gc->kind->service)), TV_FMT(account), tv_err_name(err));
+    while (list) {
+        dropped *next = list->next;
+
+        if (is_leading(gc)) {
+            err = drop_rows(gc, account, list->id);
+            if (err && err != TV_ERR_STOPPED)
+                warn(gc, list, err);
+        }
+        free(list);
+        list = next;
+    }
+}
+
+static void run_notes(tv_background *thread, void *ctx)
+{
+    tv_catalog_gc *gc = ctx;
+
+    while (tv_background_sleep(thread, LOOK_MS)) {
+        tv_catalog_account *account = NULL;
+
+        while (is_leading(gc) && (account = tv_catalog_next_account(gc->catalog, account)))
+            collect_account(gc, (tv_slice){account->name, account->name_len});
+    }
+}
+
+void tv_catalog_gc_lead(tv_catalog_gc *gc, const tv_lead *lead)
+{
+    tv_background_lock(&gc->thread);
+    gc->lead = lead;
+    tv_background_unlock(&gc->thread);
+}
+
+tv_catalog_gc *tv_catalog_gc_new(tv_catalog *catalog, tv_pipeline *pipeline)
 {
     tv_catalog_gc *gc = tv_calloc(1, sizeof *gc);
+    const tv_catalog_kind *kind = catalog->kind;
     char name[TV_THREAD_NAME_SIZE];
 
+    gc->catalog = catalog;
     gc->kind = kind;
-    gc->engine = engine;
+    gc->engine = catalog->engine;
     gc->pipeline = pipeline;
     tv_waiter_init(&gc->waiter, pipeline);
     gc->queue_end = &gc->queue;
     snprintf(name, sizeof name, "tv-gc-cat-%.*s", TV_FMT(tv_service_kind_name(kind->service)));
-    tv_background_start(&gc->thread, &(tv_background_options){
-                                         .name = name, .gives_way = true, .run = run, .ctx = gc});
+    tv_background_start(
+        &gc->thread,
+        &(tv_background_options){.name = name,
+                                 .gives_way = true,
+                                 .run = tv_catalog_is_shared(catalog) ? run_notes : run_queue,
+                                 .ctx = gc});
     return gc;
 }
 
@@ -146,10 +255,5 @@ void tv_catalog_gc_free(tv_catalog_gc *gc)
 
 void tv_catalog_gc_add(tv_catalog_gc *gc, tv_slice account, int64_t id)
 {
-    dropped *item = tv_malloc(sizeof *item + account.len);
-
-    item->id = id;
-    item->account_len = account.len;
-    memcpy(item->account, account.data, account.len);
-    append(gc, item);
+    append(gc, dropped_new(account, id));
 }

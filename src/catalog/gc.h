@@ -1,6 +1,9 @@
 /*
  * Garbage collection of the catalogue: drops the rows of deleted tables, queues and
  * containers, on a thread of its own, and finishes what a crash left.
+ *
+ * On a shared engine it goes by the notes in the store, whichever node has left them,
+ * every few seconds and only while this node leads.
  */
 #ifndef TV_CATALOG_GC_H
 #define TV_CATALOG_GC_H
@@ -11,8 +14,10 @@
 
 typedef struct tv_catalog_gc tv_catalog_gc;
 
-tv_catalog_gc *tv_catalog_gc_new(const tv_catalog_kind *kind, tv_engine *engine,
-                                 tv_pipeline *pipeline);
+tv_catalog_gc *tv_catalog_gc_new(tv_catalog *catalog, tv_pipeline *pipeline);
+
+/** See tv_catalog_lead. */
+void tv_catalog_gc_lead(tv_catalog_gc *gc, const tv_lead *lead);
 
 /**
  * Stop, soon: a container that is being examined is abandoned.  What is not
@@ -21,8 +26,8 @@ tv_catalog_gc *tv_catalog_gc_new(const tv_catalog_kind *kind, tv_engine *engine,
 void tv_catalog_gc_free(tv_catalog_gc *gc);
 
 /**
- * Queue a container whose note is in the catalogue and that no new write can find
- * (see the steps in catalog.h).  Any thread.
+ * On a local engine: queue a container whose note is in the catalogue and that no new write can
+ * find (see the steps in catalog.h).  Any thread.
  */
 void tv_catalog_gc_add(tv_catalog_gc *gc, tv_slice account, int64_t id);
 

@@ -1,6 +1,6 @@
 /*
  * The catalogue's rows, read: all of them at start-up, those of one account for
- * a list.
+ * a list.  (follow.c reads those of an engine that other nodes share.)
  *
  * The value of a name's row is the id in decimal, a blank, and the name as it
  * was created: "17 Orders"; after a line feed there may be the service's
@@ -125,8 +125,13 @@ static tv_err load_properties(tv_catalog *catalog, tv_slice account, tv_slice do
     tv_err err = tv_shared_settings_new(catalog->kind->service, document, &shared);
 
     if (err == TV_OK)
-        tv_catalog_put_settings(catalog, account, shared);
+        tv_catalog_put_settings(catalog, account, shared, UINT64_MAX);
     return err;
+}
+
+tv_err tv_catalog_generation_parse(tv_slice value, int64_t *ret_generation)
+{
+    return tv_parse_int64(value, ret_generation) && *ret_generation > 0 ? TV_OK : TV_ERR_CORRUPT;
 }
 
 /* Nothing else has a place in keys. */
@@ -156,36 +161,48 @@ static tv_err load_name(tv_catalog *catalog, tv_arena *arena, tv_slice account, 
         !tv_slice_eq(key, tv_key_catalog_name(arena, space, account, row.name)))
         return TV_ERR_CORRUPT;
 
-    tv_catalog_add(catalog,
-                   tv_container_new(catalog->kind, account, row.name, row.id, row.attributes));
+    tv_container *container =
+        tv_container_new(catalog->kind, account, row.name, row.id, row.attributes);
+
+    pthread_rwlock_wrlock(&catalog->lock);
+    tv_catalog_add(catalog, container);
+    pthread_rwlock_unlock(&catalog->lock);
     return TV_OK;
+}
+
+tv_err tv_catalog_key_parse(tv_slice key, tv_slice *ret_account, char *ret_kind)
+{
+    size_t mark = tv_slice_find(key, '\x01');
+
+    if (mark + 1 >= key.len)
+        return TV_ERR_CORRUPT;
+
+    *ret_account = (tv_slice){key.data + 1, mark - 1};
+    *ret_kind = key.data[mark + 1];
+    return is_account(*ret_account) ? TV_OK : TV_ERR_CORRUPT;
 }
 
 /* One row of the catalogue's key space at start-up: space account 01 kind ... */
 static tv_err load_row(loader *loading, tv_arena *arena, tv_slice key, tv_slice value)
 {
     tv_catalog *catalog = loading->catalog;
-    size_t mark = tv_slice_find(key, '\x01');
     tv_slice account;
     int64_t id;
-    tv_err err = TV_OK;
+    char kind;
+    tv_err err = tv_catalog_key_parse(key, &account, &kind);
 
-    if (mark + 1 >= key.len)
-        return TV_ERR_CORRUPT;
-
-    account = (tv_slice){key.data + 1, mark - 1};
-    if (!is_account(account))
-        return TV_ERR_CORRUPT;
-    if (key.data[mark + 1] == 'n') {
+    if (err)
+        return err;
+    if (kind == 'n') {
         err = load_name(catalog, arena, account, key, value);
-    } else if (key.data[mark + 1] == 'd') {
+    } else if (kind == 'd') {
         err = tv_key_split_dropped(tv_key_catalog_dropped(arena, catalog->kind->space, account),
                                    key, &id);
         if (err == TV_OK)
             tv_catalog_gc_add(catalog->gc, account, id);
-    } else if (key.data[mark + 1] == 'a') {
-        keep_policies(loading, account, tv_slice_skip(key, mark + 2), value);
-    } else if (key.data[mark + 1] == 'p') {
+    } else if (kind == 'a') {
+        keep_policies(loading, account, tv_slice_skip(key, account.len + 3), value);
+    } else if (kind == 'p') {
         err = load_properties(catalog, account, value);
     }
     return err;

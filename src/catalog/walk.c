@@ -1,7 +1,7 @@
 /*
  * Account by account.  Of each the rows come in the order of their kinds: policies
- * (a), what is dropped (d), the last id (i), names (n), properties (p); so policies
- * are kept until the names are known.
+ * (a), what is dropped (d), on shared engines the generation (g), the last id (i),
+ * names (n), properties (p); so policies are kept until the names are known.
  */
 #include "catalog/walk.h"
 
@@ -125,6 +125,7 @@ static void visit_row(walk *w, tv_slice key, tv_slice value)
 {
     size_t mark = tv_slice_find(key, '\x01');
     tv_slice account = tv_slice_skip(tv_slice_take(key, mark), 1);
+    int64_t generation;
 
     if (!tv_slice_eq(account, w->account)) {
         end_account(w);
@@ -143,6 +144,10 @@ static void visit_row(walk *w, tv_slice key, tv_slice value)
         break;
     case 'd':
         visit_dropped(w, key, name);
+        break;
+    case 'g':
+        if (tv_catalog_generation_parse(value, &generation))
+            damaged(w, TV_LIT("g"), "the number of changes cannot be read");
         break;
     case 'i':
         if (!tv_parse_int64(value, &w->last_id) || !tv_catalog_is_id(w->last_id))

@@ -8,10 +8,11 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/random.h"
 
 enum {
     TOGETHER_ATTEMPTS_MAX = 4, /* of a group that meets conflicts, before its members go alone */
-    ALONE_ATTEMPTS_MAX = 16,
+    ALONE_ATTEMPTS_MAX = 64,   /* several nodes may want the same row all the time */
     BACKOFF_US_MAX = 8000,
 };
 
@@ -46,6 +47,21 @@ static void note_function(tv_pipeline_metrics *metrics, int64_t start_ns, int64_
 }
 
 /*
+ * Fetch what the functions of the first writes will ask for.  `count` is how many there
+ * are, and then how many of them make a group.
+ */
+static tv_err fetch(tv_txn *txn, tv_write *const *writes, size_t *count)
+{
+    size_t fitting = 0;
+
+    while (fitting < *count &&
+           tv_txn_announce(txn, writes[fitting]->reads, writes[fitting]->read_count))
+        fitting++;
+    *count = fitting;
+    return tv_txn_fetch(txn);
+}
+
+/*
  * Run writes until the group is full, then commit.  `ret_count` is how many
  * took part.  On TV_OK their results stand; on an error none of them does,
  * because even a function that failed by itself may have judged by what an
@@ -54,9 +70,17 @@ static void note_function(tv_pipeline_metrics *metrics, int64_t start_ns, int64_
 static tv_err run_together(tv_txn *txn, tv_write *const *writes, size_t count,
                            tv_pipeline_metrics *metrics, size_t *ret_count)
 {
-    size_t ran = 0;
+    bool is_shared = tv_txn_engine(txn)->ops->is_shared;
+    size_t ran = 0, rows_max = is_shared ? TV_GROUP_ROWS_MAX : SIZE_MAX;
 
     tv_txn_begin(txn);
+    if (is_shared) {
+        tv_err err = fetch(txn, writes, &count);
+
+        *ret_count = count;
+        if (err)
+            return err;
+    }
     int64_t start_ns = tv_clock_mono_ns();
     do {
         tv_write *write = writes[ran++];
@@ -67,7 +91,8 @@ static tv_err run_together(tv_txn *txn, tv_write *const *writes, size_t count,
 
         note_function(metrics, start_ns, end_ns);
         start_ns = end_ns;
-    } while (ran < count && ran < TV_GROUP_WRITES_MAX && tv_txn_bytes(txn) < TV_GROUP_BYTES_MAX);
+    } while (ran < count && ran < TV_GROUP_WRITES_MAX && tv_txn_bytes(txn) < TV_GROUP_BYTES_MAX &&
+             tv_txn_rows(txn) < rows_max);
     *ret_count = ran;
     return commit(txn, metrics);
 }
@@ -76,8 +101,9 @@ static tv_err run_together(tv_txn *txn, tv_write *const *writes, size_t count,
 static void back_off(int attempt)
 {
     int64_t wait_us = INT64_C(50) << (attempt < 10 ? attempt : 10);
+    int64_t wait_ns = (wait_us < BACKOFF_US_MAX ? wait_us : BACKOFF_US_MAX) * 1000;
     struct timespec span = {.tv_nsec =
-                                (wait_us < BACKOFF_US_MAX ? wait_us : BACKOFF_US_MAX) * 1000};
+                                wait_ns / 2 + (int64_t)(tv_random_u64() % (uint64_t)wait_ns) / 2};
 
     nanosleep(&span, NULL);
 }
@@ -114,14 +140,18 @@ size_t tv_group_commit(tv_txn *txn, tv_write *const *writes, size_t count,
         /* Just those that ran before: a rerun must not pull in others and grow for ever. */
         err = run_together(txn, writes, ran, metrics, &ran);
     }
-    metrics->groups++;
-    metrics->writes += ran;
-    metrics->group_size_slots[slot_of(ran)]++;
-    if (err)
-        metrics->failed_groups++;
+    if (err != TV_ERR_MOVED) {
+        metrics->groups++;
+        metrics->writes += ran;
+        metrics->group_size_slots[slot_of(ran)]++;
+        metrics->failed_groups += err != TV_OK;
+    }
 
-    if (err == TV_ERR_IO) {
-        /* What the disk holds is unknown, so no client may be told more than that (1). */
+    if (err == TV_ERR_IO || err == TV_ERR_MOVED) {
+        /*
+         * What the disk holds is unknown, so no client may be told more than that (1).  Or the
+         * rows are in different ranges by now, and none of them was written.
+         */
         for (size_t i = 0; i < ran; i++)
             writes[i]->result = err;
     } else if (err) {

@@ -1,44 +1,62 @@
 /*
- * Committers, their queues and what feeds them.  (n) refers to the invariants
+ * Committers, their lanes and what feeds them.  (n) refers to the invariants
  * in README.md.
  *
- * A committer's `lock` guards its queue, its counters and its metrics, and is
+ * A committer is a set of lanes and of threads that serve them.  A local engine has
+ * committers of one lane and one thread each: a partition belongs to one of them, by
+ * hash.  An engine with ranges has a single committer with a lane for each range and
+ * as many threads as lanes are to be served at once: a thread has one lane at a time,
+ * and blocks while the engine reads and writes for it.
+ *
+ * A committer's `lock` guards its lanes, its counters and its metrics, and is
  * never held while a function runs, the engine writes or a message is posted.
- * No two locks are held at once.
+ * No two locks of this file are held at once.
  */
 #include "commit/pipeline.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "commit/gather.h"
 #include "commit/group.h"
-#include "commit/queue.h"
+#include "commit/lane.h"
+#include "commit/reply.h"
+
+enum {
+    LANE_PLACES = 256,     /* of a lane among many: see tv_write_queue_new */
+    WATCH_MS = 500,        /* how often old writes and idle lanes are looked for */
+    MOVE_BACKOFF_US = 500, /* before a write is dealt out a second time, and doubled from then on */
+    MOVE_BACKOFF_STEPS = 5,
+};
+
+/* A lane keeps what it has learned (gather.h) over pauses up to this one. */
+#define LANE_IDLE_NS (INT64_C(10) * 1000000000)
+
+int64_t tv_write_wait_max_ns = INT64_C(30) * 1000000000;
 
 struct committer {
     tv_pipeline *pipeline;
-    tv_txn *txn; /* the thread's own */
-    pthread_t thread;
-    /* The thread's own, too. */
-    tv_gather gather;
-    tv_err engine_err;    /* the engine's last result, logged when it changes */
-    bool has_lost_engine; /* it has said TV_ERR_IO, and refuses all writes from then on */
-    bool clock_is_behind; /* as it was last logged */
+    int thread_count;
+    pthread_t *threads;
+    pthread_t watcher; /* of an engine with ranges */
 
     pthread_mutex_t lock;
-    pthread_cond_t filled;
-    pthread_cond_t finished;
-    tv_write_queue *queue;
-    size_t wanted; /* wake the committer when this many are queued */
+    pthread_cond_t ready;    /* a lane is, or it is the end */
+    pthread_cond_t finished; /* some writes are */
+    tv_lanes lanes;
     /* A drain waits for the writes of one parity, while those that come have the other. */
     size_t unfinished[2];
     bool is_odd, is_draining;
-    bool is_stopping;
+    bool is_stopping, is_over; /* the threads have ended: for the watcher */
+    pthread_cond_t over;
+    tv_err engine_err;    /* the engine's last result, logged when it changes */
+    bool has_lost_engine; /* a local one: it has said TV_ERR_IO and refuses all writes since */
+    bool clock_is_behind; /* as it was last logged */
     tv_pipeline_metrics metrics;
 };
 
@@ -56,45 +74,22 @@ struct tv_outbox {
     tv_mail_chain chains[]; /* one for each committer */
 };
 
-/* Answers on their way, sorted by mailbox so that each is woken once. */
-struct replies {
-    struct {
-        tv_mailbox *box;
-        tv_mail_chain chain;
-    } * list;
-    size_t count, size;
-};
+/* What a thread of a committer has of its own. */
+typedef struct worker {
+    struct committer *committer;
+    tv_txn *txn;
+    tv_write **writes; /* taken of a lane */
+    tv_replies replies;
+} worker;
 
 static tv_write *write_of(tv_mail *mail)
 {
     return (tv_write *)mail; /* `mail` is its first member */
 }
 
-static void replies_add(struct replies *replies, tv_write *write)
+static bool has_ranges(const tv_pipeline *pipeline)
 {
-    size_t i = 0;
-
-    /* As many boxes as network threads: a handful. */
-    while (i < replies->count && replies->list[i].box != write->reply_to)
-        i++;
-    if (i == replies->count) {
-        if (replies->count == replies->size) {
-            replies->size = replies->size ? replies->size * 2 : 16;
-            replies->list = tv_realloc(replies->list, replies->size * sizeof *replies->list);
-        }
-        replies->list[i].box = write->reply_to;
-        replies->list[i].chain = (tv_mail_chain){0};
-        replies->count++;
-    }
-    tv_mail_chain_add(&replies->list[i].chain, &write->mail);
-}
-
-/* Post everything.  From here on the writes are their submitters' again and may be gone. */
-static void replies_post(struct replies *replies)
-{
-    for (size_t i = 0; i < replies->count; i++)
-        tv_mailbox_post(replies->list[i].box, &replies->list[i].chain);
-    replies->count = 0;
+    return pipeline->engine->ops->range_of != NULL;
 }
 
 /*
@@ -104,7 +99,14 @@ static void replies_post(struct replies *replies)
  */
 static void note_engine(struct committer *committer, tv_err err)
 {
-    if (err == committer->engine_err || err == TV_ERR_DISK_FULL)
+    if (err == TV_ERR_DISK_FULL || err == TV_ERR_MOVED)
+        return;
+
+    pthread_mutex_lock(&committer->lock);
+    bool is_news = err != committer->engine_err;
+    committer->engine_err = err;
+    pthread_mutex_unlock(&committer->lock);
+    if (!is_news)
         return;
 
     if (err)
@@ -113,7 +115,6 @@ static void note_engine(struct committer *committer, tv_err err)
     else
         tv_log(TV_LOG_INFO, "commit_recovered", "engine=%s",
                committer->pipeline->engine->ops->name);
-    committer->engine_err = err;
 }
 
 /* One line when the wall clock falls behind the time of the store, one when it has caught up. */
@@ -121,7 +122,11 @@ static void note_clock(struct committer *committer)
 {
     bool is_behind = tv_clock_lead_ticks() > TV_TICKS_PER_SECOND;
 
-    if (is_behind == committer->clock_is_behind)
+    pthread_mutex_lock(&committer->lock);
+    bool is_news = is_behind != committer->clock_is_behind;
+    committer->clock_is_behind = is_behind;
+    pthread_mutex_unlock(&committer->lock);
+    if (!is_news)
         return;
 
     if (is_behind)
@@ -131,7 +136,6 @@ static void note_clock(struct committer *committer)
                (long long)(tv_clock_lead_ticks() / TV_TICKS_PER_SECOND));
     else
         tv_log(TV_LOG_INFO, "clock_caught_up", "note=\"stored times are the clock's again\"");
-    committer->clock_is_behind = is_behind;
 }
 
 static void add_metrics(tv_pipeline_metrics *sum, const tv_pipeline_metrics *more)
@@ -140,6 +144,8 @@ static void add_metrics(tv_pipeline_metrics *sum, const tv_pipeline_metrics *mor
     sum->writes += more->writes;
     sum->retries += more->retries;
     sum->failed_groups += more->failed_groups;
+    sum->moved += more->moved;
+    sum->timed_out += more->timed_out;
     sum->commit_us_sum += more->commit_us_sum;
     sum->function_us_sum += more->function_us_sum;
     if (more->function_us_max > sum->function_us_max)
@@ -151,18 +157,6 @@ static void add_metrics(tv_pipeline_metrics *sum, const tv_pipeline_metrics *mor
     }
 }
 
-/* Wait until `wanted` writes are queued, for ever or until a time of the monotonic clock. */
-static void wait_for(struct committer *committer, size_t wanted, const struct timespec *until)
-{
-    committer->wanted = wanted;
-    while (tv_write_queue_count(committer->queue) < wanted && !committer->is_stopping) {
-        if (until == NULL)
-            pthread_cond_wait(&committer->filled, &committer->lock);
-        else if (pthread_cond_timedwait(&committer->filled, &committer->lock, until) != 0)
-            break;
-    }
-}
-
 static struct timespec after_ns(int64_t ns)
 {
     int64_t at = tv_clock_mono_ns() + ns;
@@ -170,27 +164,55 @@ static struct timespec after_ns(int64_t ns)
     return (struct timespec){.tv_sec = at / 1000000000, .tv_nsec = at % 1000000000};
 }
 
-/*
- * Wait for writes, and for more of them to batch (see gather.h); take up to a
- * group of them, in order.  0 is the end.
- */
-static size_t take_writes(struct committer *committer, tv_write **ret_writes, size_t *ret_wanted)
+static bool is_all_finished(const struct committer *committer)
 {
-    pthread_mutex_lock(&committer->lock);
-    size_t wanted = tv_gather_wanted(&committer->gather, tv_write_queue_count(committer->queue));
-    if (wanted > TV_GROUP_WRITES_MAX)
-        wanted = TV_GROUP_WRITES_MAX;
-    wait_for(committer, 1, NULL);
-    if (tv_write_queue_count(committer->queue) < wanted) {
-        struct timespec until = after_ns(tv_gather_patience_ns(&committer->gather));
-
-        wait_for(committer, wanted, &until);
-    }
-    size_t count = tv_write_queue_take(committer->queue, TV_GROUP_WRITES_MAX, ret_writes);
-    pthread_mutex_unlock(&committer->lock);
-    *ret_wanted = wanted;
-    return count;
+    return committer->unfinished[0] + committer->unfinished[1] == 0;
 }
+
+/* --- taking writes out of a lane --- */
+
+/*
+ * Wait a moment for more writes to batch (see gather.h); take up to a group of them,
+ * in order.  There may be none left: those that waited too long are gone.
+ */
+static size_t take_writes(struct committer *committer, tv_lane *lane, tv_write **ret_writes,
+                          size_t wanted)
+{
+    if (tv_write_queue_count(lane->queue) < wanted) {
+        struct timespec until = after_ns(tv_gather_patience_ns(&lane->gather));
+
+        lane->wanted = wanted;
+        while (tv_write_queue_count(lane->queue) < wanted && !committer->is_stopping) {
+            if (pthread_cond_timedwait(&lane->filled, &committer->lock, &until) != 0)
+                break;
+        }
+        lane->wanted = 0;
+    }
+    return tv_write_queue_take(lane->queue, TV_GROUP_WRITES_MAX, ret_writes);
+}
+
+/* How many writes it pays to wait for, now that the last group has been answered. */
+static size_t wanted_of(const tv_lane *lane)
+{
+    size_t wanted = tv_gather_wanted(&lane->gather, tv_write_queue_count(lane->queue));
+
+    return wanted < TV_GROUP_WRITES_MAX ? wanted : TV_GROUP_WRITES_MAX;
+}
+
+/* Wait for a lane that has writes.  NULL is the end.  Under the lock. */
+static tv_lane *wait_for_lane(struct committer *committer)
+{
+    tv_lane *lane;
+
+    while ((lane = tv_lanes_take_ready(&committer->lanes)) == NULL) {
+        if (committer->is_stopping && is_all_finished(committer))
+            return NULL;
+        pthread_cond_wait(&committer->ready, &committer->lock);
+    }
+    return lane;
+}
+
+/* --- answering --- */
 
 /*
  * What a failed write was made of may go only if no later start can find the write:
@@ -202,90 +224,312 @@ static void undo(tv_write *write, bool was_refused)
         write->undo(write);
 }
 
-/* Run one group and answer it.  The answers go out only after the engine's result (1). */
-static size_t commit_group(struct committer *committer, tv_write *const *writes, size_t count,
-                           struct replies *replies)
+/* Answer what has been added to `replies`: `finished` writes of each parity. */
+static void answer(struct committer *committer, tv_replies *replies, const size_t finished[2],
+                   const tv_pipeline_metrics *metrics)
 {
+    /* Before the answers, so that a client that has heard one has room for the next. */
+    atomic_fetch_sub(&committer->pipeline->queued, finished[0] + finished[1]);
+    tv_replies_post(replies);
+
+    pthread_mutex_lock(&committer->lock);
+    for (int i = 0; i < 2; i++)
+        committer->unfinished[i] -= finished[i];
+    add_metrics(&committer->metrics, metrics);
+    pthread_cond_broadcast(&committer->finished);
+    if (committer->is_stopping && is_all_finished(committer))
+        pthread_cond_broadcast(&committer->ready);
+    pthread_mutex_unlock(&committer->lock);
+}
+
+/* Put a write into its lane; true if that makes the lane ready.  Under the lock. */
+static bool enqueue(struct committer *committer, tv_write *write)
+{
+    tv_lane *lane = tv_lanes_find(&committer->lanes, write->range);
+
+    tv_write_queue_add(lane->queue, write);
+    if (!lane->is_served) {
+        tv_lanes_add_ready(&committer->lanes, lane);
+        return true;
+    }
+    if (lane->wanted && tv_write_queue_count(lane->queue) >= lane->wanted) {
+        lane->wanted = 0; /* one wake-up is enough */
+        pthread_cond_signal(&lane->filled);
+    }
+    return false;
+}
+
+/* Wake a thread for each lane that has become ready.  Without the lock. */
+static void wake_for(struct committer *committer, size_t lanes)
+{
+    for (size_t i = 0; i < lanes; i++)
+        pthread_cond_signal(&committer->ready);
+}
+
+/* --- when ranges change --- */
+
+static void deal_out(struct committer *committer, tv_mail_chain *writes)
+{
+    tv_engine *engine = committer->pipeline->engine;
+    size_t ready = 0;
+    tv_mail *mail;
+
+    for (mail = writes->first; mail; mail = mail->next)
+        write_of(mail)->range = engine->ops->range_of(engine, write_of(mail)->partition);
+
+    pthread_mutex_lock(&committer->lock);
+    while ((mail = tv_mail_chain_take(writes)))
+        ready += enqueue(committer, write_of(mail));
+    pthread_mutex_unlock(&committer->lock);
+    wake_for(committer, ready);
+}
+
+/* Let a write go to the lane where its partition is now, unless it has done so for too long. */
+static bool may_move(tv_write *write, int64_t now_ns)
+{
+    if (now_ns - write->since_ns >= tv_write_wait_max_ns) {
+        write->result = TV_ERR_OVERLOADED; /* nothing was written */
+        return false;
+    }
+    if (write->moves < UINT8_MAX)
+        write->moves++;
+    return true;
+}
+
+/*
+ * Deal those that have moved to their lanes, and those that wait behind them, too: they
+ * would find the same.  The engine has a newer map by now.  If it has moved again, what
+ * moves the ranges about may need a moment.
+ */
+static void move_writes(struct committer *committer, tv_lane *lane, tv_mail_chain *moved)
+{
+    int steps = write_of(moved->first)->moves - 2;
+    tv_write *next;
+
+    if (steps >= 0) {
+        int64_t wait_ns = INT64_C(1000) * MOVE_BACKOFF_US
+                          << (steps < MOVE_BACKOFF_STEPS ? steps : MOVE_BACKOFF_STEPS);
+
+        nanosleep(&(struct timespec){.tv_nsec = wait_ns}, NULL);
+    }
+    pthread_mutex_lock(&committer->lock);
+    while (tv_write_queue_take(lane->queue, 1, &next))
+        tv_mail_chain_add(moved, &next->mail);
+    pthread_mutex_unlock(&committer->lock);
+    deal_out(committer, moved);
+}
+
+/* --- a thread --- */
+
+/* Run one group and answer it.  The answers go out only after the engine's result (1). */
+static size_t commit_group(worker *self, tv_lane *lane, tv_write *const *writes, size_t count)
+{
+    struct committer *committer = self->committer;
+    tv_engine *engine = committer->pipeline->engine;
     tv_pipeline_metrics metrics = {0};
     bool was_lost = committer->has_lost_engine;
     size_t finished[2] = {0};
+    tv_mail_chain moved = {0};
     tv_err err;
-    size_t done = tv_group_commit(committer->txn, writes, count, &metrics, &err);
+    size_t done = tv_group_commit(self->txn, writes, count, &metrics, &err);
+    int64_t now_ns = has_ranges(committer->pipeline) ? tv_clock_mono_ns() : 0;
 
-    committer->has_lost_engine = was_lost || err == TV_ERR_IO;
+    /* Shared storage refuses one batch: the next may find everything in order. */
+    if (err == TV_ERR_IO && !engine->ops->is_shared)
+        committer->has_lost_engine = true;
     note_engine(committer, err);
     note_clock(committer);
     for (size_t i = 0; i < done; i++) {
+        if (writes[i]->result == TV_ERR_MOVED && may_move(writes[i], now_ns)) {
+            tv_mail_chain_add(&moved, &writes[i]->mail);
+            continue;
+        }
         if (writes[i]->result)
             undo(writes[i], was_lost);
         else if (writes[i]->settle)
             writes[i]->settle(writes[i]);
         finished[writes[i]->is_odd]++;
-        replies_add(replies, writes[i]);
+        tv_replies_add(&self->replies, writes[i]);
     }
-
-    /* Before the answers, so that a client that has heard one has room for the next. */
-    atomic_fetch_sub(&committer->pipeline->queued, done);
-    replies_post(replies);
-
-    pthread_mutex_lock(&committer->lock);
-    for (int i = 0; i < 2; i++)
-        committer->unfinished[i] -= finished[i];
-    add_metrics(&committer->metrics, &metrics);
-    pthread_cond_broadcast(&committer->finished);
-    pthread_mutex_unlock(&committer->lock);
+    metrics.moved = moved.count;
+    answer(committer, &self->replies, finished, &metrics);
+    if (moved.first)
+        move_writes(committer, lane, &moved);
     return done;
+}
+
+/* Commit all that was taken of a lane, in as many groups as it makes. */
+static void commit_all(worker *self, tv_lane *lane, size_t count, size_t wanted)
+{
+    int64_t start_ns = tv_clock_mono_ns();
+
+    for (size_t done = 0; done < count;)
+        done += commit_group(self, lane, self->writes + done, count - done);
+    tv_gather_learn(&lane->gather, wanted, count, tv_clock_mono_ns() - start_ns);
+}
+
+/*
+ * Serve a lane until it has no more writes, or others wait for a thread.  `wanted` is
+ * computed when answers have just gone out: those who got them are expected next.
+ */
+static void serve(worker *self, tv_lane *lane)
+{
+    struct committer *committer = self->committer;
+    size_t count = take_writes(committer, lane, self->writes, lane->next_wanted);
+
+    if (count > 0) {
+        size_t wanted = lane->next_wanted;
+
+        pthread_mutex_unlock(&committer->lock);
+        commit_all(self, lane, count, wanted);
+        pthread_mutex_lock(&committer->lock);
+        lane->next_wanted = wanted_of(lane);
+    }
+    lane->is_served = false;
+    if (tv_write_queue_count(lane->queue))
+        tv_lanes_add_ready(&committer->lanes, lane);
+    else
+        lane->idle_since_ns = tv_clock_mono_ns();
 }
 
 static void *run_committer(void *arg)
 {
     struct committer *committer = arg;
-    tv_write **writes = tv_malloc(TV_GROUP_WRITES_MAX * sizeof *writes);
-    struct replies replies = {0};
-    size_t count, wanted;
+    worker self = {
+        .committer = committer,
+        .txn = tv_txn_new(committer->pipeline->engine),
+        .writes = tv_malloc(TV_GROUP_WRITES_MAX * sizeof *self.writes),
+    };
+    tv_lane *lane;
 
+    if (!committer->pipeline->engine->ops->is_shared)
+        tv_txn_keep_time(self.txn); /* shared storage does that itself */
     tv_thread_take_short_slices();
-    while ((count = take_writes(committer, writes, &wanted)) > 0) {
-        int64_t start_ns = tv_clock_mono_ns();
-
-        for (size_t done = 0; done < count;)
-            done += commit_group(committer, writes + done, count - done, &replies);
-        tv_gather_learn(&committer->gather, wanted, count, tv_clock_mono_ns() - start_ns);
-    }
-    free(replies.list);
-    free(writes);
+    pthread_mutex_lock(&committer->lock);
+    while ((lane = wait_for_lane(committer)))
+        serve(&self, lane);
+    pthread_mutex_unlock(&committer->lock);
+    free(self.replies.list);
+    free(self.writes);
+    tv_txn_free(self.txn);
     return NULL;
+}
+
+/* --- what has waited too long --- */
+
+/* A thread may be held up by the storage for any time, and those that wait for it with it. */
+static void answer_old(struct committer *committer, tv_replies *replies)
+{
+    tv_pipeline_metrics metrics = {0};
+    tv_mail_chain old = {0};
+    size_t finished[2] = {0};
+    int64_t now_ns = tv_clock_mono_ns();
+    tv_mail *mail;
+
+    pthread_mutex_lock(&committer->lock);
+    tv_lanes_take_old(&committer->lanes, now_ns - tv_write_wait_max_ns, &old);
+    tv_lanes_drop_idle(&committer->lanes, now_ns - LANE_IDLE_NS);
+    pthread_mutex_unlock(&committer->lock);
+    if (old.first == NULL)
+        return;
+
+    metrics.timed_out = old.count;
+    tv_log(TV_LOG_WARN, "commit_timed_out", "writes=%zu", old.count);
+    while ((mail = tv_mail_chain_take(&old))) {
+        tv_write *write = write_of(mail);
+
+        write->result = TV_ERR_TIMED_OUT;
+        undo(write, true);
+        finished[write->is_odd]++;
+        tv_replies_add(replies, write);
+    }
+    answer(committer, replies, finished, &metrics);
+}
+
+static void *run_watcher(void *arg)
+{
+    struct committer *committer = arg;
+    tv_replies replies = {0};
+
+    pthread_mutex_lock(&committer->lock);
+    while (!committer->is_over) {
+        struct timespec until;
+
+        clock_gettime(CLOCK_MONOTONIC, &until); /* in earnest, also while tests have a clock */
+        until.tv_nsec += WATCH_MS * INT64_C(1000000);
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&committer->over, &committer->lock, &until);
+        pthread_mutex_unlock(&committer->lock);
+        answer_old(committer, &replies);
+        pthread_mutex_lock(&committer->lock);
+    }
+    pthread_mutex_unlock(&committer->lock);
+    free(replies.list);
+    return NULL;
+}
+
+/* --- the pipeline --- */
+
+static void committer_start(struct committer *committer, tv_pipeline *pipeline, int thread_count)
+{
+    pthread_condattr_t monotonic;
+
+    committer->pipeline = pipeline;
+    committer->thread_count = thread_count;
+    committer->threads = tv_calloc((size_t)thread_count, sizeof *committer->threads);
+    tv_lanes_init(&committer->lanes, has_ranges(pipeline) ? LANE_PLACES : TV_WRITE_PLACES_MAX);
+    tv_assert(pthread_mutex_init(&committer->lock, NULL) == 0);
+    tv_assert(pthread_cond_init(&committer->ready, NULL) == 0);
+    tv_assert(pthread_cond_init(&committer->finished, NULL) == 0);
+    tv_assert(pthread_condattr_init(&monotonic) == 0);
+    tv_assert(pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0);
+    tv_assert(pthread_cond_init(&committer->over, &monotonic) == 0);
+    pthread_condattr_destroy(&monotonic);
+    for (int i = 0; i < thread_count; i++) {
+        tv_assert(pthread_create(&committer->threads[i], NULL, run_committer, committer) == 0);
+        pthread_setname_np(committer->threads[i], "tv-commit");
+    }
+    if (has_ranges(pipeline)) {
+        tv_assert(pthread_create(&committer->watcher, NULL, run_watcher, committer) == 0);
+        pthread_setname_np(committer->watcher, "tv-commit-watch");
+    }
 }
 
 tv_pipeline *tv_pipeline_new(tv_engine *engine, int committer_count, size_t queue_max)
 {
     tv_assert(committer_count > 0 && queue_max > 0);
 
-    size_t committers_size = (size_t)committer_count * sizeof(struct committer);
-    tv_pipeline *pipeline = tv_calloc(1, sizeof *pipeline + committers_size);
+    int threads_each = engine->ops->range_of ? committer_count : 1;
+    int count = committer_count / threads_each;
+    tv_pipeline *pipeline =
+        tv_calloc(1, sizeof *pipeline + (size_t)count * sizeof(struct committer));
 
-    pthread_condattr_t monotonic;
-
-    tv_assert(pthread_condattr_init(&monotonic) == 0);
-    tv_assert(pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0);
     pipeline->engine = engine;
     pipeline->queue_max = queue_max;
-    pipeline->committer_count = committer_count;
-    for (int i = 0; i < committer_count; i++) {
-        struct committer *committer = &pipeline->committers[i];
-
-        committer->pipeline = pipeline;
-        committer->txn = tv_txn_new(engine);
-        committer->queue = tv_write_queue_new();
-        tv_txn_keep_time(committer->txn);
-        tv_assert(pthread_mutex_init(&committer->lock, NULL) == 0);
-        tv_assert(pthread_cond_init(&committer->filled, &monotonic) == 0);
-        tv_assert(pthread_cond_init(&committer->finished, NULL) == 0);
-        tv_assert(pthread_create(&committer->thread, NULL, run_committer, committer) == 0);
-        pthread_setname_np(committer->thread, "tv-commit");
-    }
-    pthread_condattr_destroy(&monotonic);
+    pipeline->committer_count = count;
+    for (int i = 0; i < count; i++)
+        committer_start(&pipeline->committers[i], pipeline, threads_each);
     return pipeline;
+}
+
+static void committer_stop(struct committer *committer)
+{
+    for (int i = 0; i < committer->thread_count; i++)
+        pthread_join(committer->threads[i], NULL);
+    if (has_ranges(committer->pipeline)) {
+        pthread_mutex_lock(&committer->lock);
+        committer->is_over = true;
+        pthread_cond_signal(&committer->over);
+        pthread_mutex_unlock(&committer->lock);
+        pthread_join(committer->watcher, NULL);
+    }
+    tv_lanes_done(&committer->lanes);
+    pthread_cond_destroy(&committer->over);
+    pthread_cond_destroy(&committer->finished);
+    pthread_cond_destroy(&committer->ready);
+    pthread_mutex_destroy(&committer->lock);
+    free(committer->threads);
 }
 
 void tv_pipeline_free(tv_pipeline *pipeline)
@@ -298,19 +542,11 @@ void tv_pipeline_free(tv_pipeline *pipeline)
 
         pthread_mutex_lock(&committer->lock);
         committer->is_stopping = true;
-        pthread_cond_signal(&committer->filled);
+        pthread_cond_broadcast(&committer->ready);
         pthread_mutex_unlock(&committer->lock);
     }
-    for (int i = 0; i < pipeline->committer_count; i++) {
-        struct committer *committer = &pipeline->committers[i];
-
-        pthread_join(committer->thread, NULL);
-        tv_write_queue_free(committer->queue);
-        tv_txn_free(committer->txn);
-        pthread_cond_destroy(&committer->finished);
-        pthread_cond_destroy(&committer->filled);
-        pthread_mutex_destroy(&committer->lock);
-    }
+    for (int i = 0; i < pipeline->committer_count; i++)
+        committer_stop(&pipeline->committers[i]);
     free(pipeline);
 }
 
@@ -342,6 +578,7 @@ void tv_pipeline_read_metrics(tv_pipeline *pipeline, tv_pipeline_metrics *ret_me
 
         pthread_mutex_lock(&committer->lock);
         add_metrics(&sum, &committer->metrics);
+        sum.lanes += committer->lanes.count;
         pthread_mutex_unlock(&committer->lock);
     }
     sum.queued = atomic_load(&pipeline->queued);
@@ -366,7 +603,10 @@ void tv_outbox_free(tv_outbox *outbox)
     free(outbox);
 }
 
-/* A partition has one committer for the life of the process: that orders its writes (3). */
+/*
+ * With a local engine a partition has one committer for the life of the process: that
+ * orders its writes (3).
+ */
 static size_t committer_of(const tv_pipeline *pipeline, tv_slice partition)
 {
     return pipeline->committer_count == 1 ? 0
@@ -377,6 +617,8 @@ void tv_outbox_add(tv_outbox *outbox, tv_write *write)
 {
     tv_assert(write->partition.len > 0 && write->run && write->reply_to && write->mail.deliver);
     tv_write_queue_place(write);
+    write->moves = 0;
+    write->range = 0;
     tv_mail_chain_add(&outbox->chains[committer_of(outbox->pipeline, write->partition)],
                       &write->mail);
     outbox->count++;
@@ -393,6 +635,17 @@ static size_t reserve(tv_pipeline *pipeline, size_t wanted)
         room = wanted < left ? wanted : left;
     } while (!atomic_compare_exchange_weak(&pipeline->queued, &queued, queued + room));
     return room;
+}
+
+/* Note the range of each write, and when it came. */
+static void locate(tv_engine *engine, tv_mail_chain *writes)
+{
+    int64_t now_ns = tv_clock_mono_ns();
+
+    for (tv_mail *mail = writes->first; mail; mail = mail->next) {
+        write_of(mail)->since_ns = now_ns;
+        write_of(mail)->range = engine->ops->range_of(engine, write_of(mail)->partition);
+    }
 }
 
 /*
@@ -414,16 +667,18 @@ static void flush_chain(tv_pipeline *pipeline, struct committer *committer, tv_m
     }
 
     if (accepted.first) {
+        size_t ready = 0;
+
+        if (has_ranges(pipeline))
+            locate(pipeline->engine, &accepted);
         pthread_mutex_lock(&committer->lock);
         committer->unfinished[committer->is_odd] += accepted.count;
         while ((mail = tv_mail_chain_take(&accepted))) {
             write_of(mail)->is_odd = committer->is_odd;
-            tv_write_queue_add(committer->queue, write_of(mail));
+            ready += enqueue(committer, write_of(mail));
         }
-        bool is_enough = tv_write_queue_count(committer->queue) >= committer->wanted;
         pthread_mutex_unlock(&committer->lock);
-        if (is_enough)
-            pthread_cond_signal(&committer->filled);
+        wake_for(committer, ready);
     }
 
     while ((mail = tv_mail_chain_take(chain))) {

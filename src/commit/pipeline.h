@@ -1,8 +1,9 @@
 /*
  * The commit pipeline turns many small writes into few durable ones.  A write
  * is an update function over one partition.  It is queued to the committer
- * thread that owns the partition; a committer drains its queue, runs the
- * functions in order in one transaction, makes them durable with one engine
+ * thread that owns the partition or, where the engine has ranges, to the lane of
+ * its range, which any committer thread serves; a committer drains the queue, runs
+ * the functions in order in one transaction, makes them durable with one engine
  * write and mails all results back with one wake-up per asker.  README.md next
  * to this file numbers the invariants.
  */
@@ -40,7 +41,7 @@ typedef struct tv_write {
      * when the queue is full.  Short.  May be NULL.
      */
     void (*undo)(struct tv_write *write);
-    size_t bytes;  /* about what it writes; 0 when that is little.  See queue.h */
+    size_t bytes; /* about what it writes; 0 when that is little.  See queue.h */
     /**
      * Rows that the function will ask for, as far as that is known: they are fetched for the
      * whole group at once where reading one by one would cost a round trip each.  A row that
@@ -50,8 +51,11 @@ typedef struct tv_write {
     size_t read_count;
     tv_err result; /* the function's own error, or that of the engine */
     /* For commit/ alone. */
-    uint16_t lane, place;
-    bool is_odd; /* which of two runs of writes it belongs to: see tv_pipeline_drain */
+    uint64_t range;   /* in which it was when it was queued */
+    int64_t since_ns; /* when it was submitted; 0 for a local engine */
+    uint16_t share, place;
+    uint8_t moves; /* how often it has changed lanes */
+    bool is_odd;   /* which of two runs of writes it belongs to: see tv_pipeline_drain */
 } tv_write;
 
 /** Metrics of the pipeline.  Histogram slot i counts values v with 2^(i-1) < v <= 2^i (slot 0: v <=
@@ -59,16 +63,29 @@ typedef struct tv_write {
 enum { TV_PIPELINE_SLOTS = 24 };
 typedef struct tv_pipeline_metrics {
     uint64_t groups, writes, retries, failed_groups;
+    uint64_t moved;     /* writes that were dealt to lanes anew, because ranges have changed */
+    uint64_t timed_out; /* writes that have waited too long, and were not run */
     uint64_t group_size_slots[TV_PIPELINE_SLOTS]; /* writes per group */
     uint64_t commit_us_slots[TV_PIPELINE_SLOTS];  /* duration of the engine write, fsync included */
     uint64_t commit_us_sum;
     uint64_t function_us_slots[TV_PIPELINE_SLOTS]; /* duration of an update function */
     uint64_t function_us_sum;
     uint64_t function_us_max; /* the longest since the start */
-    size_t queued; /* writes waiting or under way now */
+    size_t queued;            /* writes waiting or under way now */
+    size_t lanes;             /* there are now */
 } tv_pipeline_metrics;
 
-/** `queue_max`: more writes than that waiting or under way are refused with TV_ERR_OVERLOADED. */
+/**
+ * A write to shared storage that has waited this long and has not been run is answered
+ * TV_ERR_TIMED_OUT; one that was run, but found its rows in other ranges again and again,
+ * TV_ERR_OVERLOADED.  A variable for tests alone.
+ */
+extern int64_t tv_write_wait_max_ns;
+
+/**
+ * `committer_count`: threads.  `queue_max`: more writes than that waiting or under way are
+ * refused with TV_ERR_OVERLOADED.
+ */
 tv_pipeline *tv_pipeline_new(tv_engine *engine, int committer_count, size_t queue_max);
 
 /** Finish what was submitted, then end the committers.  Accepts NULL. */

@@ -6,24 +6,25 @@
 #include "engine/key.h"
 
 enum {
-    LANES = 64,             /* accounts that collide in one share its turns */
-    PARTITIONS = 64 * 1024, /* those that collide keep their order among each other, too */
-    TURN_WRITES_MAX = 16,   /* small ones of an account before the next account's */
+    SHARES = 64,          /* accounts that collide in one have its turns together */
+    TURN_WRITES_MAX = 16, /* small ones of an account before the next account's */
 };
 
-typedef struct lane {
+/* Of an account. */
+typedef struct share {
     tv_mail_chain small, large;
     bool is_turn_of_large; /* when both have a large write */
-} lane;
+} share;
 
 struct tv_write_queue {
-    lane lanes[LANES];
+    share shares[SHARES];
     size_t count;
-    size_t turn, large_turn; /* the lanes with which the next round begins */
+    size_t turn, large_turn; /* the shares with which the next round begins */
     bool is_turn_of_large;   /* the last group had no room for one */
-    struct {
+    size_t place_mask;
+    struct place {
         uint32_t waiting : 31, is_large : 1;
-    } partitions[PARTITIONS];
+    } places[]; /* of partitions */
 };
 
 static tv_write *write_of(tv_mail *mail)
@@ -31,9 +32,13 @@ static tv_write *write_of(tv_mail *mail)
     return (tv_write *)mail; /* `mail` is its first member */
 }
 
-tv_write_queue *tv_write_queue_new(void)
+tv_write_queue *tv_write_queue_new(size_t places)
 {
-    return tv_calloc(1, sizeof(tv_write_queue));
+    tv_write_queue *queue = tv_calloc(1, sizeof *queue + places * sizeof queue->places[0]);
+
+    tv_assert(places > 0 && places <= TV_WRITE_PLACES_MAX && (places & (places - 1)) == 0);
+    queue->place_mask = places - 1;
+    return queue;
 }
 
 void tv_write_queue_free(tv_write_queue *queue)
@@ -52,19 +57,24 @@ size_t tv_write_queue_count(const tv_write_queue *queue)
 
 void tv_write_queue_place(tv_write *write)
 {
-    write->lane = (uint16_t)(tv_hash(tv_key_account(write->partition)) % LANES);
-    write->place = (uint16_t)(tv_hash(write->partition) % PARTITIONS);
+    write->share = (uint16_t)(tv_hash(tv_key_account(write->partition)) % SHARES);
+    write->place = (uint16_t)(tv_hash(write->partition) % TV_WRITE_PLACES_MAX);
+}
+
+static struct place *place_of(tv_write_queue *queue, const tv_write *write)
+{
+    return &queue->places[write->place & queue->place_mask];
 }
 
 void tv_write_queue_add(tv_write_queue *queue, tv_write *write)
 {
-    lane *own = &queue->lanes[write->lane];
+    share *own = &queue->shares[write->share];
+    struct place *place = place_of(queue, write);
 
-    if (queue->partitions[write->place].waiting++ == 0)
-        queue->partitions[write->place].is_large = write->bytes >= TV_WRITE_LARGE_BYTES;
+    if (place->waiting++ == 0)
+        place->is_large = write->bytes >= TV_WRITE_LARGE_BYTES;
     queue->count++;
-    tv_mail_chain_add(queue->partitions[write->place].is_large ? &own->large : &own->small,
-                      &write->mail);
+    tv_mail_chain_add(place->is_large ? &own->large : &own->small, &write->mail);
 }
 
 /* The first of a chain, which has one. */
@@ -72,8 +82,8 @@ static tv_write *take_first(tv_write_queue *queue, tv_mail_chain *chain)
 {
     tv_write *write = write_of(tv_mail_chain_take(chain));
 
-    tv_assert(queue->partitions[write->place].waiting > 0);
-    queue->partitions[write->place].waiting--;
+    tv_assert(place_of(queue, write)->waiting > 0);
+    place_of(queue, write)->waiting--;
     queue->count--;
     return write;
 }
@@ -107,9 +117,9 @@ static size_t take_small(tv_write_queue *queue, size_t max, large_room *room, tv
 {
     size_t count = 0, idle = 0;
 
-    while (count < max && idle < LANES) {
+    while (count < max && idle < SHARES) {
         size_t before = count;
-        tv_mail_chain *chain = &queue->lanes[queue->turn++ % LANES].small;
+        tv_mail_chain *chain = &queue->shares[queue->turn++ % SHARES].small;
 
         for (int i = 0; i < TURN_WRITES_MAX && chain->first && count < max; i++) {
             const tv_write *next = write_of(chain->first);
@@ -124,7 +134,7 @@ static size_t take_small(tv_write_queue *queue, size_t max, large_room *room, tv
 }
 
 /* The chain of an account from which the next large write comes; NULL when it has none. */
-static tv_mail_chain *large_chain(lane *own)
+static tv_mail_chain *large_chain(share *own)
 {
     bool is_in_small = own->small.first && is_large(write_of(own->small.first));
 
@@ -140,14 +150,14 @@ static size_t take_large(tv_write_queue *queue, size_t max, large_room *room, tv
     size_t count = 0, idle = 0;
 
     *ret_has_more = false;
-    while (idle < LANES && !*ret_has_more) {
-        tv_mail_chain *chain = large_chain(&queue->lanes[queue->large_turn % LANES]);
+    while (idle < SHARES && !*ret_has_more) {
+        tv_mail_chain *chain = large_chain(&queue->shares[queue->large_turn % SHARES]);
 
         idle = chain ? 0 : idle + 1;
         if (chain && (count == max || !has_room(room, write_of(chain->first)))) {
             *ret_has_more = true;
         } else {
-            lane *own = &queue->lanes[queue->large_turn++ % LANES];
+            share *own = &queue->shares[queue->large_turn++ % SHARES];
 
             own->is_turn_of_large = chain == &own->small;
             if (chain)
@@ -173,4 +183,16 @@ size_t tv_write_queue_take(tv_write_queue *queue, size_t max, tv_write **ret_wri
 
     queue->is_turn_of_large = false;
     return take_large(queue, max, &alone, ret_writes, &ignored);
+}
+
+void tv_write_queue_take_old(tv_write_queue *queue, int64_t before_ns, tv_mail_chain *ret_writes)
+{
+    for (size_t i = 0; queue->count && i < SHARES; i++) {
+        tv_mail_chain *chains[] = {&queue->shares[i].small, &queue->shares[i].large};
+
+        for (size_t j = 0; j < 2; j++) {
+            while (chains[j]->first && write_of(chains[j]->first)->since_ns <= before_ns)
+                tv_mail_chain_add(ret_writes, &take_first(queue, chains[j])->mail);
+        }
+    }
 }

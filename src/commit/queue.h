@@ -29,7 +29,12 @@ enum {
 
 typedef struct tv_write_queue tv_write_queue;
 
-tv_write_queue *tv_write_queue_new(void);
+/**
+ * `places`: a power of two, up to TV_WRITE_PLACES_MAX.  Partitions that share one keep their
+ * order among each other, too, so few of them cost a little fairness; each takes 4 bytes.
+ */
+enum { TV_WRITE_PLACES_MAX = 64 * 1024 };
+tv_write_queue *tv_write_queue_new(size_t places);
 
 /** Accepts NULL; must be empty. */
 void tv_write_queue_free(tv_write_queue *queue);
@@ -44,5 +49,8 @@ void tv_write_queue_add(tv_write_queue *queue, tv_write *write);
 
 /** Take what goes into the next group, up to `max` writes; none only when none waits. */
 size_t tv_write_queue_take(tv_write_queue *queue, size_t max, tv_write **ret_writes);
+
+/** Take those out that came at `before_ns` (tv_write.since_ns) or earlier; appends them. */
+void tv_write_queue_take_old(tv_write_queue *queue, int64_t before_ns, tv_mail_chain *ret_writes);
 
 #endif

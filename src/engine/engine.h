@@ -69,7 +69,8 @@ typedef struct tv_engine_ops {
      * now.  It has no position until tv_iter_seek.  May wait for the disk.
      *
      * Without `has_snapshots`: a row that is there all the time is met, once; others
-     * may or may not be.  The rows of one partition come in pages, each one view.
+     * may or may not be.  The rows of one partition come in pages, each one view: the one
+     * that a seek reads begins at its key, and a seek within it stays in it.
      */
     tv_err (*iter_new)(tv_engine *engine, tv_slice from, tv_slice to, tv_iter **ret_iter);
 
@@ -80,7 +81,8 @@ typedef struct tv_engine_ops {
      * written.  TV_ERR_DISK_FULL: refused to keep the reserve, nothing was
      * written; a freeing batch is accepted down to a second, smaller reserve, so
      * that a full disk can be relieved.  TV_ERR_IO: the outcome is unknown until a
-     * restart; the engine then refuses all further writes.  No other error leaves
+     * restart; the engine then refuses all further writes, except that of a shared
+     * engine, which concerns this batch alone.  No other error leaves
      * the outcome open.  TV_ERR_MOVED: its rows are not in one range, nothing was
      * written; the author makes other groups.
      *
@@ -112,6 +114,14 @@ typedef struct tv_engine_ops {
      * it, and every node has looked at the catalogues again before it reads or writes there.
      */
     tv_err (*fence)(tv_engine *engine, tv_slice from, tv_slice to);
+
+    /**
+     * A number of the fences that this node goes by, never 0: it has looked at the catalogues
+     * since the last of them.  A write whose batch->fences is another one is TV_ERR_CONFLICT,
+     * also when the engine learns of the fence by that very write: its author has decided by
+     * the catalogues as they were before, and must look again.  Never waits.
+     */
+    uint64_t (*fences)(tv_engine *engine);
 
     /**
      * Remove every key in [from, to), durably, in one operation whose cost does
@@ -157,6 +167,11 @@ typedef struct tv_iter_ops {
     tv_slice (*key)(const tv_iter *iter);
     tv_slice (*value)(const tv_iter *iter);
     tv_err (*status)(const tv_iter *iter);
+    /**
+     * A number for the view that the row is of: without `has_snapshots`, what was met in between
+     * two rows with the same number is all there was.  NULL: the engine cannot tell.
+     */
+    uint64_t (*view)(const tv_iter *iter);
     void (*free)(tv_iter *iter);
 } tv_iter_ops;
 

@@ -9,9 +9,29 @@
 /* The latest instant of this process. */
 static _Atomic int64_t latest;
 
+/*
+ * How far the clock is taken to be behind that of other nodes, and until when.  Both are
+ * hints: whoever reads one of them too early or too late is refused once more, or runs
+ * ahead a little longer.
+ */
+static _Atomic int64_t lead, lead_until_ns;
+
+static int64_t read_clock(void)
+{
+    int64_t clock = tv_clock_steady_ticks(), ahead = atomic_load(&lead);
+
+    if (ahead == 0)
+        return clock;
+    if (tv_clock_mono_ns() < atomic_load(&lead_until_ns))
+        return clock + ahead;
+
+    atomic_store(&lead, 0);
+    return clock;
+}
+
 int64_t tv_instant_now(void)
 {
-    int64_t clock = tv_clock_steady_ticks(), last = atomic_load(&latest);
+    int64_t clock = read_clock(), last = atomic_load(&latest);
 
     return clock > last ? clock : last;
 }
@@ -21,7 +41,7 @@ int64_t tv_instant_next(void)
     int64_t last = atomic_load(&latest), next;
 
     do {
-        int64_t clock = tv_clock_steady_ticks();
+        int64_t clock = read_clock();
 
         next = clock > last ? clock : last + 1;
     } while (!atomic_compare_exchange_weak(&latest, &last, next));
@@ -34,6 +54,21 @@ void tv_instant_pass(int64_t instant)
 
     while (last < instant && !atomic_compare_exchange_weak(&latest, &last, instant))
         ;
+}
+
+void tv_instant_follow(int64_t instant)
+{
+    int64_t behind = instant - tv_clock_steady_ticks();
+
+    tv_instant_pass(instant);
+    if (behind <= 0)
+        return;
+
+    if (behind > TV_INSTANT_LEAD_MAX)
+        behind = TV_INSTANT_LEAD_MAX;
+    atomic_store(&lead_until_ns, tv_clock_mono_ns() + TV_INSTANT_FOLLOW_NS);
+    if (behind > atomic_load(&lead))
+        atomic_store(&lead, behind);
 }
 
 tv_err tv_instant_parse(tv_slice value, int64_t *ret_instant)

@@ -13,6 +13,10 @@
  * keeps this true: a group whose instant would break it writes the row anew, in
  * the same batch, which is about once a second while there are writes
  * (tv_txn_keep_time).
+ *
+ * A shared engine has no such row: there each range of the storage remembers the
+ * latest instant that was written to it, and refuses earlier ones, so instants grow
+ * in each range, whatever the clocks of the nodes say (tv_instant_follow).
  */
 #ifndef TV_ENGINE_INSTANT_H
 #define TV_ENGINE_INSTANT_H
@@ -24,6 +28,10 @@
 
 /** How far instants may run ahead of what the store remembers. */
 #define TV_INSTANT_STEP TV_TICKS_PER_SECOND
+
+/** How long, and by how much at most, instants run ahead of the clock: see tv_instant_follow. */
+#define TV_INSTANT_FOLLOW_NS (INT64_C(10) * 1000000000)
+#define TV_INSTANT_LEAD_MAX (5 * TV_TICKS_PER_SECOND)
 
 /**
  * A store that remembers a later instant, one after the year 3169, is damaged.  What is
@@ -39,6 +47,14 @@ int64_t tv_instant_next(void);
 
 /** Let all further instants be later than this one.  Any thread. */
 void tv_instant_pass(int64_t instant);
+
+/**
+ * The same, for an engine whose storage has refused an instant because another node
+ * has written there at this one: that node's clock is ahead of ours, so ours runs
+ * ahead by as much for TV_INSTANT_FOLLOW_NS from now on, or each of our writes there
+ * would be refused once.  Never by more than TV_INSTANT_LEAD_MAX.  Any thread.
+ */
+void tv_instant_follow(int64_t instant);
 
 /**
  * Go on from where the store's last writer was; at the start, before any write.

@@ -502,6 +502,11 @@ tv_slice tv_key_catalog_last_id(tv_arena *arena, tv_key_space space, tv_slice ac
     return catalog(arena, space, account, 'i');
 }
 
+tv_slice tv_key_catalog_generation(tv_arena *arena, tv_key_space space, tv_slice account)
+{
+    return catalog(arena, space, account, 'g');
+}
+
 tv_slice tv_key_after(tv_arena *arena, tv_slice prefix)
 {
     char *key = tv_arena_bytes(arena, prefix.len);

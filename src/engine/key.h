@@ -5,6 +5,8 @@
  *     't' account 01 'a' table-name-in-lower-case  a table's access policies
  *     't' account 01 'n' table-name-in-lower-case  the catalogue of tables
  *     't' account 01 'd' table-id                  tables whose rows are still to be dropped
+ *     't' account 01 'g'                           how often the catalogue was changed; on
+ *                                                  shared engines alone
  *     't' account 01 'i'                           the last table id given out
  *     't' account 01 'p'                           the properties of the table service
  *     'q' account 01 …                             the same for queues
@@ -146,6 +148,9 @@ tv_err tv_key_split_dropped(tv_slice dropped_prefix, tv_slice key,
 
 /** The row that holds the last id given out. */
 tv_slice tv_key_catalog_last_id(tv_arena *arena, tv_key_space space, tv_slice account);
+
+/** The row that tells other nodes that something in the account's catalogue has changed. */
+tv_slice tv_key_catalog_generation(tv_arena *arena, tv_key_space space, tv_slice account);
 
 /**
  * A number as `chars` digits of base 32, most significant first, which sort as

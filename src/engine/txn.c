@@ -12,6 +12,9 @@
  *  - a row read twice costs one engine read;
  *  - the bases are just what a shared engine has to check before it writes.
  *
+ * Bases may also be fetched beforehand, for all functions of the group at once.  One that
+ * no function has asked for since is not checked.
+ *
  * Undo: each write first notes what it replaces in `undo`, so a function that
  * fails is taken back by walking its part of that list from the end.  Bases
  * stay when a function fails: its error depends on what it read, so a shared
@@ -36,8 +39,15 @@
 enum {
     SLOTS_MIN = 256, /* of the hash index; a power of two */
     UPDATE_ATTEMPTS_MAX = 100,
-    KEPT_ROWS_MAX = 1 << 16 /* a bigger group's tables are freed, not kept for the next one */
+    KEPT_ROWS_MAX = 1 << 16, /* a bigger group's tables are freed, not kept for the next one */
+    /* Rows that are fetched at once: fewer while they are large. */
+    FETCH_ROWS_MIN = 16,
+    FETCH_ROWS_START = 128,
+    FETCH_ROWS_MAX = 1024,
 };
+
+/* What is fetched at once is to be about this much: how much a row holds is not known before. */
+#define FETCH_BYTES_MAX ((size_t)8 << 20)
 
 typedef enum write_kind { WRITE_NONE, WRITE_PUT, WRITE_DELETE } write_kind;
 
@@ -46,7 +56,9 @@ typedef struct txn_row {
     uint64_t hash;
     tv_slice base; /* TV_NONE in `data` when the engine has no such row */
     bool base_is_known;
-    bool is_ordered; /* it is in `order` */
+    bool is_expected; /* a function goes by the base: a shared engine has to check it */
+    bool is_used;     /* a function has asked for it or written it */
+    bool is_ordered;  /* it is in `order` */
     write_kind write;
     tv_slice value; /* of a put */
 } txn_row;
@@ -70,6 +82,10 @@ struct tv_txn {
     size_t order_count, order_size;
     size_t undo_ordered; /* the rows of this many undo notes are in `order` */
     int scans_open;
+    size_t rows_used;      /* see tv_txn_rows */
+    size_t announced;      /* rows */
+    size_t fetch_rows_max; /* by experience; over all groups */
+    size_t views;          /* of the engine's rows: bases of one of them agree with each other */
     size_t bytes;          /* see tv_txn_bytes */
     size_t probes;         /* see tv_txn_probes */
     size_t steps;          /* see tv_txn_steps */
@@ -79,6 +95,7 @@ struct tv_txn {
     tv_slice partition; /* of the function that runs; TV_NONE outside of one */
     int64_t now;
     int64_t next_stamp; /* of this group */
+    uint64_t fences;    /* that the engine knew of when the group began */
     bool lacks_memory;  /* the function that runs has put or deleted something without success */
     bool keeps_time;
     int64_t time_kept;  /* what the store is known to remember at least; 0 before the first time */
@@ -90,6 +107,7 @@ tv_txn *tv_txn_new(tv_engine *engine)
     tv_txn *txn = tv_calloc(1, sizeof *txn);
 
     txn->engine = engine;
+    txn->fetch_rows_max = FETCH_ROWS_START;
     tv_arena_init(&txn->arena);
     return txn;
 }
@@ -128,11 +146,13 @@ void tv_txn_begin(tv_txn *txn)
     else if (txn->row_count)
         memset(txn->slots, 0, txn->slots_size * sizeof *txn->slots);
     txn->row_count = txn->undo_count = txn->bytes = txn->probes = 0;
+    txn->rows_used = txn->announced = txn->views = 0;
     txn->steps = 0;
     txn->order_count = txn->undo_ordered = 0;
     txn->has_other_writes = false;
     txn->time_noted = 0;
     txn->now = txn->next_stamp = tv_instant_next();
+    txn->fences = txn->engine->ops->fences ? txn->engine->ops->fences(txn->engine) : 0;
 }
 
 static void index_row(tv_txn *txn, size_t number)
@@ -194,7 +214,6 @@ static size_t find_row(tv_txn *txn, tv_slice key)
 {
     uint64_t hash = tv_hash(key);
 
-    tv_assert(txn->partition.data != NULL && tv_slice_starts_with(key, txn->partition));
     tv_assert(key.len > 0 && key.len <= TV_KEY_BYTES_MAX);
     if (txn->slots_size) {
         size_t slot = hash & (txn->slots_size - 1);
@@ -216,9 +235,96 @@ static size_t find_row(tv_txn *txn, tv_slice key)
     return txn->row_count++;
 }
 
-tv_err tv_txn_get(tv_txn *txn, tv_slice key, tv_slice *ret_value)
+/* The same for the function that runs. */
+static size_t use_row(tv_txn *txn, tv_slice key)
 {
-    size_t number = find_row(txn, key); /* may move `rows` */
+    size_t number;
+
+    tv_assert(txn->partition.data != NULL && tv_slice_starts_with(key, txn->partition));
+    number = find_row(txn, key);
+    if (number != NO_ROW && !txn->rows[number].is_used) {
+        txn->rows[number].is_used = true;
+        txn->rows_used++;
+    }
+    return number;
+}
+
+static void set_base(tv_txn *txn, txn_row *row, tv_slice value)
+{
+    row->base = value;
+    row->base_is_known = true;
+    txn->bytes += value.len;
+}
+
+bool tv_txn_announce(tv_txn *txn, const tv_slice *keys, size_t count)
+{
+    tv_assert(txn->partition.data == NULL && txn->rows_used == 0);
+    if (txn->engine->ops->get_many == NULL)
+        return true;
+    if (txn->announced && txn->announced + count > txn->fetch_rows_max)
+        return false;
+
+    txn->announced += count ? count : 1; /* it asks for something, even if it did not say what */
+    for (size_t i = 0; i < count; i++)
+        (void)find_row(txn, keys[i]); /* without memory it is read later, if at all */
+    return true;
+}
+
+/* The next fetch takes fewer rows if these were large, and more if they were small. */
+static void learn_size(tv_txn *txn, size_t rows, size_t bytes)
+{
+    size_t max = txn->fetch_rows_max;
+
+    if (bytes > FETCH_BYTES_MAX)
+        max = rows * FETCH_BYTES_MAX / bytes;
+    else if (bytes < FETCH_BYTES_MAX / 2)
+        max *= 2;
+    txn->fetch_rows_max = max < FETCH_ROWS_MIN   ? FETCH_ROWS_MIN
+                          : max > FETCH_ROWS_MAX ? FETCH_ROWS_MAX
+                                                 : max;
+}
+
+tv_err tv_txn_fetch(tv_txn *txn)
+{
+    tv_engine *engine = txn->engine;
+    size_t count = txn->row_count;
+    tv_err err;
+
+    if (engine->ops->get_many == NULL || count == 0)
+        return TV_OK;
+
+    tv_slice *keys = tv_arena_alloc(&txn->arena, 2 * count * sizeof *keys), *values = keys + count;
+
+    for (size_t i = 0; i < count; i++)
+        keys[i] = txn->rows[i].key;
+    err = engine->ops->get_many(engine, keys, count, &txn->arena, values);
+    if (err)
+        return err == TV_ERR_MOVED ? err : TV_OK;
+
+    for (size_t i = 0; i < count; i++)
+        set_base(txn, &txn->rows[i], values[i]);
+    txn->views++;
+    learn_size(txn, count, txn->bytes);
+    return TV_OK;
+}
+
+static tv_err read_base(tv_txn *txn, txn_row *row)
+{
+    tv_slice value = TV_NONE;
+    tv_err err = tv_engine_get(txn->engine, TV_READ_ANY, row->key, &txn->arena, &value);
+
+    if (err && err != TV_ERR_NOT_FOUND)
+        return err;
+    if (err == TV_OK && value.data == NULL)
+        value.data = ""; /* a row with an empty value is not an absent one */
+    set_base(txn, row, value);
+    txn->views++;
+    return TV_OK;
+}
+
+static tv_err get(tv_txn *txn, tv_slice key, bool is_expected, tv_slice *ret_value)
+{
+    size_t number = use_row(txn, key); /* may move `rows` */
     txn_row *row;
     tv_err err;
 
@@ -235,16 +341,11 @@ tv_err tv_txn_get(tv_txn *txn, tv_slice key, tv_slice *ret_value)
     }
 
     if (!row->base_is_known) {
-        err = tv_engine_get(txn->engine, TV_READ_ANY, key, &txn->arena, &row->base);
-        if (err == TV_ERR_NOT_FOUND)
-            row->base = TV_NONE;
-        else if (err)
+        err = read_base(txn, row);
+        if (err)
             return err;
-        else if (row->base.data == NULL)
-            row->base.data = ""; /* a row with an empty value is not an absent one */
-        row->base_is_known = true;
-        txn->bytes += row->base.len;
     }
+    row->is_expected |= is_expected;
     if (row->base.data == NULL)
         return TV_ERR_NOT_FOUND;
 
@@ -252,15 +353,25 @@ tv_err tv_txn_get(tv_txn *txn, tv_slice key, tv_slice *ret_value)
     return TV_OK;
 }
 
+tv_err tv_txn_get(tv_txn *txn, tv_slice key, tv_slice *ret_value)
+{
+    return get(txn, key, true, ret_value);
+}
+
+tv_err tv_txn_peek(tv_txn *txn, tv_slice key, tv_slice *ret_value)
+{
+    return get(txn, key, false, ret_value);
+}
+
 static void set_write(tv_txn *txn, tv_slice key, write_kind kind, tv_slice value)
 {
-    size_t number = find_row(txn, key);
+    size_t number = use_row(txn, key);
     txn_row *row;
 
     tv_assert(txn->scans_open == 0);
     txn->steps++;
-    if (number == NO_ROW || !grow_array((void **)&txn->undo, &txn->undo_size, txn->undo_count,
-                                        sizeof *txn->undo)) {
+    if (number == NO_ROW ||
+        !grow_array((void **)&txn->undo, &txn->undo_size, txn->undo_count, sizeof *txn->undo)) {
         txn->lacks_memory = true;
         return;
     }
@@ -385,6 +496,7 @@ tv_err tv_txn_scan_begin(tv_txn *txn, tv_slice from, tv_slice to, tv_txn_scan *r
 
     tv_iter_seek(iter, from);
     txn->scans_open++;
+    txn->views += 2; /* whatever it gives is of no view that anybody checks */
     *ret_scan = (tv_txn_scan){
         .txn = txn,
         .iter = iter,
@@ -476,6 +588,16 @@ int64_t tv_txn_stamp(tv_txn *txn)
     return stamp;
 }
 
+tv_engine *tv_txn_engine(const tv_txn *txn)
+{
+    return txn->engine;
+}
+
+size_t tv_txn_rows(const tv_txn *txn)
+{
+    return txn->rows_used;
+}
+
 size_t tv_txn_bytes(const tv_txn *txn)
 {
     return txn->bytes;
@@ -547,10 +669,16 @@ static tv_err note_time(tv_txn *txn, void *latest)
     return TV_OK;
 }
 
+/* The latest instant that a function can have had. */
+static int64_t latest_of(const tv_txn *txn)
+{
+    return txn->next_stamp > txn->now ? txn->next_stamp - 1 : txn->now;
+}
+
 /* Before a group is written: let the store remember its instants, see instant.h. */
 static tv_err keep_time(tv_txn *txn)
 {
-    int64_t latest = txn->next_stamp > txn->now ? txn->next_stamp - 1 : txn->now;
+    int64_t latest = latest_of(txn);
 
     if (!txn->keeps_time || txn->undo_count == 0 || latest < txn->time_kept + TV_INSTANT_STEP)
         return TV_OK;
@@ -561,6 +689,7 @@ static tv_err keep_time(tv_txn *txn)
 /* What the engine is to check and to write: each row once, in the order the group met them. */
 static tv_err build_batch(tv_txn *txn, bool *ret_has_writes)
 {
+    bool is_shared = txn->engine->ops->is_shared;
     tv_err err = tv_write_batch_reserve(&txn->batch, 2 * txn->row_count);
 
     *ret_has_writes = false;
@@ -569,10 +698,11 @@ static tv_err build_batch(tv_txn *txn, bool *ret_has_writes)
 
     tv_write_batch_clear(&txn->batch);
     txn->batch.is_freeing = !txn->has_other_writes;
+    txn->batch.fences = txn->fences;
     for (size_t i = 0; i < txn->row_count; i++) {
         const txn_row *row = &txn->rows[i];
 
-        if (txn->engine->ops->is_shared && row->base_is_known) {
+        if (is_shared && row->is_expected) {
             tv_change_kind kind = row->base.data ? TV_CHANGE_EXPECT_VALUE : TV_CHANGE_EXPECT_ABSENT;
 
             tv_write_batch_add(&txn->batch, (tv_change){kind, row->key, row->base});
@@ -584,7 +714,14 @@ static tv_err build_batch(tv_txn *txn, bool *ret_has_writes)
             *ret_has_writes = true;
         }
     }
+    txn->batch.stamp = *ret_has_writes ? latest_of(txn) : 0;
     return TV_OK;
+}
+
+/* Rows of different views may never have been there together. */
+static bool has_to_be_confirmed(const tv_txn *txn)
+{
+    return txn->engine->ops->is_shared && txn->views > 1 && txn->batch.count > 0;
 }
 
 tv_err tv_txn_commit(tv_txn *txn)
@@ -598,7 +735,7 @@ tv_err tv_txn_commit(tv_txn *txn)
         return TV_ERR_CORRUPT; /* of a read: TV_ERR_IO would say that something may be written */
     if (err == TV_OK)
         err = build_batch(txn, &has_writes);
-    if (err || !has_writes)
+    if (err || (!has_writes && !has_to_be_confirmed(txn)))
         return err;
 
     err = tv_engine_write(txn->engine, &txn->batch);
@@ -610,16 +747,13 @@ tv_err tv_txn_commit(tv_txn *txn)
 tv_err tv_engine_update(tv_engine *engine, tv_slice partition, tv_update_fn *fn, void *ctx)
 {
     tv_txn *txn = tv_txn_new(engine);
-    tv_err err = TV_ERR_CONFLICT;
+    tv_err err = TV_ERR_CONFLICT, own = TV_OK;
 
     for (int i = 0; err == TV_ERR_CONFLICT && i < UPDATE_ATTEMPTS_MAX; i++) {
         tv_txn_begin(txn);
-        err = tv_txn_run(txn, partition, fn, ctx);
-        if (err)
-            break;
-
+        own = tv_txn_run(txn, partition, fn, ctx);
         err = tv_txn_commit(txn);
     }
     tv_txn_free(txn);
-    return err;
+    return err ? err : own;
 }

@@ -38,8 +38,39 @@ void tv_txn_begin(tv_txn *txn);
  */
 tv_err tv_txn_run(tv_txn *txn, tv_slice partition, tv_update_fn *fn, void *ctx) TV_WARN_UNUSED;
 
-/** Write what all functions since tv_txn_begin have collected; nothing to write is TV_OK. */
+/*
+ * Where the engine reads rows in groups (tv_engine_ops.get_many), what functions will
+ * ask for can be fetched before they run, for all of them at once.
+ */
+
+/**
+ * After tv_txn_begin, before any function: these rows will be asked for.  False when no
+ * more rows are to go into one group; then none of them was noted.  The first call is
+ * never refused.  Elsewhere it does nothing.
+ */
+bool tv_txn_announce(tv_txn *txn, const tv_slice *keys, size_t count);
+
+/**
+ * Fetch the rows that were announced, in one view.  TV_ERR_MOVED: they are not of one
+ * range, and the group is to be another.  After any other trouble they are read when they
+ * are asked for.
+ */
+tv_err tv_txn_fetch(tv_txn *txn) TV_WARN_UNUSED;
+
+/**
+ * Write what all functions since tv_txn_begin have collected.
+ *
+ * A shared engine compares, too, what the functions have got: then what they have
+ * returned, errors included, is the truth at one instant.  It is compared even if there
+ * is nothing to write, unless all of it was read in one view.  TV_ERR_CONFLICT.  When a
+ * local engine has nothing to write it is TV_OK.
+ */
 tv_err tv_txn_commit(tv_txn *txn) TV_WARN_UNUSED;
+
+tv_engine *tv_txn_engine(const tv_txn *txn);
+
+/** Rows that the functions since tv_txn_begin have got, put or deleted. */
+size_t tv_txn_rows(const tv_txn *txn);
 
 /**
  * Bytes of keys and values that the functions since tv_txn_begin have put and
@@ -61,6 +92,12 @@ size_t tv_txn_probes(const tv_txn *txn);
 
 /** The row as this function would leave it.  The value lives as long as the group. */
 tv_err tv_txn_get(tv_txn *txn, tv_slice key, tv_slice *ret_value) TV_WARN_UNUSED;
+
+/**
+ * The same of a row that is not compared when the group is written, because another one
+ * that was got changes whenever it does: a long value need not be sent back then.
+ */
+tv_err tv_txn_peek(tv_txn *txn, tv_slice key, tv_slice *ret_value) TV_WARN_UNUSED;
 
 /**
  * Key and value are copied.  When there is no memory for that, here or in tv_txn_delete,

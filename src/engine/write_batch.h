@@ -29,6 +29,7 @@ typedef struct tv_write_batch {
     size_t count, size;
     bool is_freeing; /* it frees space in the end: see tv_engine_ops.write */
     int64_t stamp;   /* the latest instant in it; 0 for none: see tv_engine_ops.write */
+    uint64_t fences; /* tv_engine_ops.fences before its author looked at a catalogue; 0: at none */
 } tv_write_batch;
 
 /** Append one change.  Changes to one key apply in order; expectations are tested before all of

@@ -65,14 +65,10 @@ bool tv_extents_may_report(tv_extents *store, tv_extent_id id, const char **ret_
 
 bool tv_extents_check(tv_extents *store, char *reterr_text, size_t reterr_size)
 {
-    char path[TV_EXTENT_PATH_SIZE];
+    char text[TV_EXTENT_TEXT_SIZE];
 
-    if (atomic_load(&store->is_broken)) {
-        snprintf(reterr_text, reterr_size,
-                 "a folder in %s could not be synced: large blobs are refused until a restart",
-                 store->path);
+    if (!store->backend->check(store, reterr_text, reterr_size))
         return false;
-    }
 
     pthread_mutex_lock(&store->lock);
     size_t count = store->damage_count;
@@ -81,11 +77,11 @@ bool tv_extents_check(tv_extents *store, char *reterr_text, size_t reterr_size)
     if (count == 0)
         return true;
 
-    tv_extent_path(first.id, path);
+    tv_extent_describe(store, first.id, text);
     snprintf(reterr_text, reterr_size,
-             "data of blobs cannot be read: %s%zu %s, one is %s/%s (%s); restore or delete the "
+             "data of blobs cannot be read: %s%zu %s, one is %s (%s); restore or delete the "
              "blobs that the log names",
              count == TV_EXTENT_DAMAGES_MAX ? "at least " : "", count,
-             count == 1 ? "file" : "files", store->path, path, first.what);
+             count == 1 ? "file" : "files", text, first.what);
     return false;
 }

@@ -1,19 +1,22 @@
 /*
- * Extents: runs of bytes too large for rows, each a file of its own that is
- * written once and never changed.  Rows refer to them by id.
+ * Extents: runs of bytes too large for rows, each of which is written once and
+ * never changed.  Rows refer to them by id.  A store keeps them as files of a
+ * folder that one process has open, or as objects of a pool that all nodes of a
+ * cluster share; what differs for those who use it is said below.
  *
  * The store knows nothing of rows, and rows are what counts: an extent is data
  * only while a durable row refers to it.  So an upload first finishes its
  * extent, which makes it durable, and then commits the row; a change that drops
  * the last row of an extent commits first and then requests its removal.  A crash
- * anywhere in between leaves a file that no row refers to, and tv_extents_gc after
- * the next start removes it.  Ids are never reused, and an extent has exactly one
- * owner: a copy is a new id (a hard link, so it costs no data).  Every block of the
- * data has a checksum, which each read verifies.
+ * anywhere in between leaves an extent that no row refers to, and tv_extents_gc
+ * removes it.  Ids are never reused, and an extent has exactly one owner: a copy is
+ * a new id (of files a hard link, which costs no data).  Every block of the data has
+ * a checksum, which each read verifies.
  *
  * All functions may be called from any thread unless they say otherwise, and
  * may wait for the disk unless they say otherwise.  TV_ERR_OVERLOADED means that
- * no file descriptor is left; TV_ERR_IO has been logged.
+ * no file descriptor is left, or no memory for parts on their way to a pool;
+ * TV_ERR_IO has been logged.
  */
 #ifndef TV_EXTENT_EXTENT_H
 #define TV_EXTENT_EXTENT_H
@@ -21,6 +24,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/file_copy.h"
 #include "base/meter.h"
@@ -36,7 +40,7 @@ enum { TV_EXTENT_TEXT_SIZE = 4096 };
 
 /** Boots count from 1, so all zeros is no extent. */
 typedef struct tv_extent_id {
-    uint64_t boot;   /* of the store: how often it has been opened */
+    uint64_t boot;   /* of the store: how often it has been opened; in a pool, by whom */
     uint64_t number; /* within the boot */
 } tv_extent_id;
 
@@ -58,12 +62,59 @@ typedef struct tv_extent_options {
 bool tv_extents_open(const tv_extent_options *options, tv_extents **ret_store, char *reterr_text,
                      size_t reterr_size);
 
+/** Who can still commit rows for extents that they have made; see tv_extent_pool_options. */
+typedef struct tv_extent_boots {
+    const uint64_t *live; /* in order */
+    size_t live_count;
+    uint64_t last; /* the newest that has been given out; later ones are live, too */
+} tv_extent_boots;
+
+/** All zeros is what is written here. */
+typedef struct tv_extent_pool_times {
+    int remove_delay_ms; /* from a request to its removal: 10 minutes */
+    int visit_ms_max;    /* less than that, see tv_extent_visit_must_renew: 9 minutes */
+    int commit_ms_max;   /* the oldest extent that a row may be made for: 12 hours */
+    int orphan_ms_min;   /* the youngest of a live boot that can be garbage: 24 hours */
+    int sweep_gap_ms;    /* garbage is what was without a row twice, this long apart: 1 hour */
+} tv_extent_pool_times;
+
+typedef struct tv_extent_pool_options {
+    struct tv_pool *pool;    /* engine/rados/pool.h; outlives the store */
+    uint64_t boot;           /* of this process: no other ever had it, or will */
+    int reserve_percent;     /* below that much free space in the pool writes are refused */
+    size_t buffer_bytes_max; /* for parts on their way to the pool; 0 for 256 MiB */
+    tv_extent_pool_times times;
+
+    /**
+     * For tv_extents_gc: see to it that every process that ever made extents, and is not
+     * among `live`, can no longer change anything in the pool, by shutting it out
+     * (tv_pool_ops.shut_out), and that those that are live were alive a few seconds ago.  An
+     * error when that cannot be said: then nothing is collected.  The list is in `arena`.
+     * NULL: nothing is ever collected.
+     */
+    tv_err (*settle_boots)(void *ctx, tv_arena *arena, tv_extent_boots *ret_boots);
+    void *ctx;
+} tv_extent_pool_options;
+
+/**
+ * A number for this process that no other has got, or will get: from a counter in the pool.  For
+ * where nothing else numbers the processes of a cluster.
+ */
+tv_err tv_extent_pool_next_boot(struct tv_pool *pool, uint64_t *ret_boot) TV_WARN_UNUSED;
+
+/** Open the extents of a pool.  False with one line that says what is wrong. */
+bool tv_extents_open_pool(const tv_extent_pool_options *options, tv_extents **ret_store,
+                          char *reterr_text, size_t reterr_size);
+
 /**
  * Finish pending removals that no reader defers, for two seconds at most, and
  * free.  The rest is left to tv_extents_gc after the next start.  No writer may
  * be left, and no call may follow.  Accepts NULL.
  */
 void tv_extents_close(tv_extents *store);
+
+/** Whether whoever reads and writes waits for other machines: then more at a time pay. */
+bool tv_extents_is_remote(const tv_extents *store);
 
 /* --- writing; a writer belongs to one thread at a time --- */
 
@@ -90,10 +141,17 @@ tv_err tv_extent_finish(tv_extent_writer *writer, tv_extent_id *ret_id) TV_WARN_
 void tv_extent_discard(tv_extent_writer *writer);
 
 /**
+ * False when one of these extents of this process was begun so long ago that garbage collection
+ * on another node may take it for garbage: then no row may be made for it.  Asked right before
+ * such a change is submitted; always true of files.  Never waits.
+ */
+bool tv_extents_may_commit(const tv_extents *store, const tv_extent_id *ids, size_t count);
+
+/**
  * A new extent with the bytes of another, which according to its row has `length`.
  * Durable after tv_extents_sync_links.  Damage is not looked for; it is carried
- * along with the checksums.  Where the file system allows no further link the
- * bytes are copied, and damaged ones are TV_ERR_CORRUPT.  TV_ERR_NOT_FOUND when
+ * along with the checksums.  Where the file system allows no further link, and in a
+ * pool, the bytes are copied, and damaged ones are TV_ERR_CORRUPT.  TV_ERR_NOT_FOUND when
  * it is not there; else as create and finish.
  */
 tv_err tv_extent_link(tv_extents *store, tv_extent_id from, uint64_t length,
@@ -126,6 +184,15 @@ void tv_extent_visit_end(tv_extents *store, tv_extent_visit *visit);
 bool tv_extent_visit_is_over(const tv_extents *store, const tv_extent_visit *visit);
 
 /**
+ * Whether whoever reads during a visit must look at the row again before he reads on, and, if it
+ * still refers to the same extents, call tv_extent_visit_renew with the time from before that
+ * look.  In a pool another node may have dropped the row, and what it referred to is removed a
+ * while later; never true of files, where a visit defers that.  Neither waits.
+ */
+bool tv_extent_visit_must_renew(const tv_extents *store, const tv_extent_visit *visit);
+void tv_extent_visit_renew(tv_extents *store, tv_extent_visit *visit, int64_t mono_ns);
+
+/**
  * The same for a copy of everything: a hold lasts until tv_extent_visit_end, however
  * long that is, and what is removed meanwhile takes its space on the disk.
  */
@@ -137,7 +204,7 @@ void tv_extent_hold_begin(tv_extents *store, tv_extent_visit *hold);
  * folder of an earlier copy, whose files may be shared (tv_file_copy), or -1.  During a hold, this
  * has every extent that any row refers to which was there when the hold had begun
  * or later; tv_extents_gc after the copy's first start removes the others.  Returns
- * 0 or an errno: ECANCELED when it was told to stop.
+ * 0 or an errno: ECANCELED when it was told to stop, ENOTSUP for a pool.
  */
 int tv_extents_copy(tv_extents *store, int base_fd, int to_fd,
                     const tv_file_copies *copies) TV_WARN_UNUSED;
@@ -148,8 +215,9 @@ typedef struct tv_extent_reader tv_extent_reader;
 /**
  * Open an extent that according to its row has `length` bytes.  With
  * TV_READ_CACHED, for network threads, TV_ERR_WOULD_BLOCK rather than wait for the
- * disk.  TV_ERR_NOT_FOUND, TV_ERR_OVERLOADED; TV_ERR_CORRUPT and TV_ERR_IO when its
- * file is not what was written or cannot be read, which is noted: tv_extents_check.
+ * disk, which is the answer of a pool, always.  TV_ERR_NOT_FOUND, TV_ERR_OVERLOADED; TV_ERR_CORRUPT
+ * and TV_ERR_IO when its file is not what was written or cannot be read, which is noted:
+ * tv_extents_check.
  */
 tv_err tv_extent_open(tv_extents *store, tv_read_mode mode, tv_extent_id id, uint64_t length,
                       tv_extent_reader **ret_reader) TV_WARN_UNUSED;
@@ -160,7 +228,8 @@ void tv_extent_close(tv_extent_reader *reader); /* accepts NULL */
  * return fewer; *ret_len is 0 only at the end of the extent.  With TV_READ_CACHED,
  * TV_ERR_WOULD_BLOCK rather than wait for the disk; the kernel begins to read ahead all
  * the same, so a later try may succeed.  TV_ERR_CORRUPT and TV_ERR_IO are
- * noted; then the buffer holds nothing of use.
+ * noted; then the buffer holds nothing of use.  TV_ERR_NOT_FOUND, of a pool only: the
+ * extent has been removed since it was opened.
  *
  * Checksums are by block, so reading a part of a block means reading all of it:
  * the best read begins and ends where blocks of 16 KiB do.
@@ -204,21 +273,28 @@ typedef bool tv_extent_mark_fn(void *marker, tv_extent_id id);
 
 /** What a garbage collection is to do, and what it has found. */
 typedef struct tv_extent_gc {
-    /** Call `mark` for every extent that a row refers to, in one view that begins in this call. */
+    /**
+     * Call `mark` for every extent that a row refers to, in one view that begins in this call;
+     * without such views, in one of each blob.
+     */
     tv_err (*mark_rows)(void *ctx, tv_extent_mark_fn *mark, void *marker);
     bool (*is_stopping)(void *ctx); /* asked now and then: give up with TV_ERR_STOPPED; or NULL */
     void *ctx;
     bool keeps_all; /* look, and remove nothing */
     /* Results. */
-    size_t orphan_count;  /* extents of earlier boots that no row refers to */
-    size_t missing_count; /* extents of earlier boots that rows refer to and that are not there */
-    bool has_removed;     /* the orphans go, as with tv_extents_remove */
+    size_t orphan_count;  /* extents that no row refers to, or will */
+    size_t missing_count; /* extents that rows refer to and that are not there */
+    bool has_removed;     /* orphans go, as with tv_extents_remove: */
+    size_t removed_count; /* this many; of a folder, all */
+    int64_t again_ms;     /* when to collect again; 0: not before the next start */
 } tv_extent_gc;
 
 /**
  * Find what earlier boots have left and no row refers to, and remove it.  Extents
- * of this boot are never touched.  When `mark_rows` fails nothing is removed and
- * its error comes back; also TV_ERR_IO.
+ * of this boot are never touched.  In a pool, where one node does it for all: those
+ * of boots that have ended, and those that are so old that no row can be made for them
+ * any more (tv_extents_may_commit), if they have been found twice.  When `mark_rows` fails nothing
+ * is removed and its error comes back; also TV_ERR_IO.
  *
  * A row that refers to an extent which is not there shows that rows and extents are
  * from different times: part of the log was dropped, or one of the two is an older

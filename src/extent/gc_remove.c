@@ -8,12 +8,10 @@
  * kept in the order they began and removals in the order they were requested,
  * so it is enough to compare the first of each.  A visit that has lasted too
  * long is passed over.
+ *
+ * Visits on other nodes of a cluster are unknown here.  There a removal waits for
+ * longer than any visit may last without a new look at its rows.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/assert.h"
 #include "base/clock.h"
 #include "extent/internal.h"
@@ -34,6 +32,14 @@ void tv_extent_visit_begin(tv_extents *store, tv_extent_visit *visit)
     else
         store->oldest_visit = visit;
     store->newest_visit = visit;
+    tv_background_unlock(&store->gc);
+}
+
+void tv_extent_hold_begin(tv_extents *store, tv_extent_visit *hold)
+{
+    tv_extent_visit_begin(store, hold);
+    tv_background_lock(&store->gc);
+    hold->begin_ns = INT64_MAX; /* it never counts as too old */
     tv_background_unlock(&store->gc);
 }
 
@@ -66,6 +72,7 @@ void tv_extents_remove(tv_extents *store, const tv_extent_id *ids, size_t count)
 
     tv_background_lock(&store->gc);
     removal->epoch = ++store->epoch;
+    removal->due_ns = tv_clock_mono_ns() + store->remove_delay_ns;
     if (store->last_removal)
         store->last_removal->next = removal;
     else
@@ -92,12 +99,24 @@ static const tv_extent_visit *holder_of(const tv_extents *store, const tv_extent
     return visit && visit->epoch < removal->epoch ? visit : NULL;
 }
 
-/* Take the first removal if no visit defers it.  The lock is held. */
+bool tv_extent_visit_must_renew(const tv_extents *store, const tv_extent_visit *visit)
+{
+    return store->backend->is_shared && tv_extent_visit_is_over(store, visit);
+}
+
+void tv_extent_visit_renew(tv_extents *store, tv_extent_visit *visit, int64_t mono_ns)
+{
+    tv_background_lock(&store->gc);
+    visit->begin_ns = mono_ns;
+    tv_background_unlock(&store->gc);
+}
+
+/* Take the first removal if its time has come and no visit defers it.  The lock is held. */
 static tv_extent_removal *take(tv_extents *store)
 {
     tv_extent_removal *removal = store->first_removal;
 
-    if (removal == NULL || holder_of(store, removal))
+    if (removal == NULL || removal->due_ns > tv_clock_mono_ns() || holder_of(store, removal))
         return NULL;
 
     store->first_removal = removal->next;
@@ -106,36 +125,24 @@ static tv_extent_removal *take(tv_extents *store)
     return removal;
 }
 
-/* One that is gone already is fine; one that cannot be removed is left to a later tv_extents_gc. */
-static void remove_one(tv_extents *store, tv_extent_id id)
-{
-    tv_extent_shard *shard = &store->shards[tv_extent_shard_of(id.number)];
-    char path[TV_EXTENT_PATH_SIZE];
-    struct stat stat_of;
-
-    tv_extents_forget_damage(store, id);
-    tv_extent_path(id, path);
-    pthread_mutex_lock(&shard->count_lock);
-    if (fstatat(store->fd, path, &stat_of, AT_SYMLINK_NOFOLLOW) != 0 ||
-        unlinkat(store->fd, path, 0) != 0) {
-        int error = errno;
-
-        if (error != ENOENT)
-            (void)tv_extents_failed(store, "remove", id, error);
-    } else if (id.boot == store->boot || shard->is_counted) {
-        atomic_fetch_sub(&store->extent_count, 1);
-        atomic_fetch_sub(&store->byte_count, stat_of.st_size);
-    }
-    pthread_mutex_unlock(&shard->count_lock);
-}
-
 static void remove_all(tv_extents *store, const tv_extent_removal *removal)
 {
     for (size_t i = 0; i < removal->count; i++) {
         if (tv_clock_mono_ns() >= atomic_load(&store->stop_ns))
             return;
-        remove_one(store, removal->ids[i]);
+        tv_extents_forget_damage(store, removal->ids[i]);
+        store->backend->remove(store, removal->ids[i]);
     }
+}
+
+/* When to look again.  A visit that lasts too long ends without a wake-up.  The lock is held. */
+static int64_t next_look_ns(const tv_extents *store)
+{
+    int64_t now = tv_clock_mono_ns();
+
+    if (store->first_removal == NULL)
+        return TV_BACKGROUND_NEVER;
+    return store->first_removal->due_ns > now ? store->first_removal->due_ns : now + LOOK_NS;
 }
 
 static void run(tv_background *thread, void *ctx)
@@ -155,9 +162,7 @@ static void run(tv_background *thread, void *ctx)
         } else if (tv_background_is_stopping(thread)) {
             break;
         } else {
-            /* A visit that lasts too long ends without a wake-up. */
-            (void)tv_background_wait(thread, store->first_removal ? tv_clock_mono_ns() + LOOK_NS
-                                                                  : TV_BACKGROUND_NEVER);
+            (void)tv_background_wait(thread, next_look_ns(store));
         }
     }
     tv_background_unlock(thread);

@@ -1,10 +1,11 @@
 /*
  * What the files of the extent store share; for this folder alone.
  *
- * On the disk: `dir/xx/bbbbbbbbbbbbbbbb-nnnnnnnnnnnnnnnn`, where b is the boot, n
- * the number and xx a folder of its own for some of the numbers, all in lower
- * case hexadecimal, and `dir/boot`, which holds the number of the last boot.
- * Nothing else is ever touched.
+ * A store has a backend, which keeps each extent as one run of bytes: the data and,
+ * after it, the checksums (trailer.h).  What is common to all backends is in this
+ * folder: checksums, visits, the order of removals, notes of damage.  Where the
+ * bytes are, and when they are safe there, is the backend's: file/ keeps them in a
+ * folder of one process, pool/ in a pool that many share.
  */
 #ifndef TV_EXTENT_INTERNAL_H
 #define TV_EXTENT_INTERNAL_H
@@ -13,30 +14,87 @@
 #include <stdatomic.h>
 
 #include "base/background.h"
-#include "base/space.h"
+#include "base/buf.h"
 #include "extent/extent.h"
 
-enum {
-    TV_EXTENT_SHARDS = 256,
-    TV_EXTENT_PATH_SIZE = 2 + 1 + 16 + 1 + 16 + 1, /* "xx/boot-number" with its NUL */
-    TV_EXTENT_DAMAGES_MAX = 64,
+enum { TV_EXTENT_DAMAGES_MAX = 64 };
+
+/** The beginning of a backend's own struct. */
+struct tv_extent_writer {
+    tv_extents *store;
+    tv_extent_id id;
+    bool is_failed;
+    uint64_t len;    /* of all bytes so far, checksums included; the backend counts them */
+    uint64_t length; /* of the data */
+    uint32_t sum;    /* of the block that is not full yet */
+    tv_buf table;    /* checksums of the full ones: 4 bytes for 16 KiB */
 };
 
-/** One folder of extents. */
-typedef struct tv_extent_shard {
-    /* Which names rely on which sync of the folder.  `lock` is not held during a sync. */
-    pthread_mutex_t lock;
-    pthread_cond_t synced;
-    bool is_syncing;
-    uint64_t made;      /* names made here so far */
-    uint64_t durable;   /* this many of them, the first, survive the loss of power */
-    uint64_t last_link; /* `made` when the newest link had been made */
+/** Likewise: see tv_extent_reader_new. */
+struct tv_extent_reader {
+    tv_extents *store;
+    tv_extent_id id;
+    uint64_t length, block_count;
+    uint64_t first_block; /* of the window */
+    size_t window_count;  /* 0 when there is none yet */
+    char *window;         /* entries of the table */
+};
 
-    /* Whether the store's counts include the extents of earlier boots that are here.  Held while
-     * one of them is removed or all are counted, so that none is missed or counted twice. */
-    pthread_mutex_t count_lock;
-    bool is_counted;
-} tv_extent_shard;
+/** A backend.  All functions may be called from any thread, and may wait unless they say otherwise.
+ */
+typedef struct tv_extent_backend {
+    /** Others remove extents, too: see tv_extent_visit_must_renew. */
+    bool is_shared;
+
+    /** See tv_extent_create; the rest of tv_extent_writer is filled in by tv_extent_writer_begin.
+     */
+    tv_err (*create)(tv_extents *store, tv_extent_writer **ret_writer);
+    /** Append bytes; an error is final. */
+    tv_err (*write)(tv_extent_writer *writer, tv_slice bytes);
+    /** All bytes have been written: make them durable, and the extent one that can be opened. */
+    tv_err (*finish)(tv_extent_writer *writer);
+    /** Free the writer; unless the extent is finished it goes, soon.  Does not wait. */
+    void (*end)(tv_extent_writer *writer, bool is_finished);
+
+    /** See tv_extents_may_commit; NULL where it is always true. */
+    bool (*may_commit)(const tv_extents *store, tv_extent_id id);
+
+    /** See tv_extent_link; NULL, or TV_ERR_NOT_IMPLEMENTED, where the bytes must be copied. */
+    tv_err (*link)(tv_extents *store, tv_extent_id from, tv_extent_id *ret_id);
+    /** See tv_extents_sync_links; or NULL. */
+    tv_err (*sync_links)(tv_extents *store);
+
+    /** See tv_extent_open; made by tv_extent_reader_new.  Nothing has to be read yet. */
+    tv_err (*open)(tv_extents *store, tv_read_mode mode, tv_extent_id id, uint64_t length,
+                   tv_extent_reader **ret_reader);
+    /**
+     * Read `size` bytes, fewer only at the end of the extent; with TV_READ_CACHED, or
+     * TV_ERR_WOULD_BLOCK, those that are at hand.  TV_ERR_NOT_FOUND when what would hold them is
+     * gone.
+     */
+    tv_err (*read)(tv_extent_reader *reader, tv_read_mode mode, uint64_t offset, char *to,
+                   size_t size, size_t *ret_len);
+    /** Let go of what `open` took; does not free the reader. */
+    void (*close)(tv_extent_reader *reader);
+
+    /** Remove an extent at once.  One that is gone is fine. */
+    void (*remove)(tv_extents *store, tv_extent_id id);
+    /** See tv_extents_gc. */
+    tv_err (*gc)(tv_extents *store, tv_extent_gc *gc);
+    /** See tv_extents_copy; NULL where there is nothing to copy. */
+    int (*copy)(tv_extents *store, int base_fd, int to_fd, const tv_file_copies *copies);
+
+    /** See tv_extent_describe. */
+    void (*describe)(const tv_extents *store, tv_extent_id id, char ret_text[TV_EXTENT_TEXT_SIZE]);
+    /** See tv_extents_check; damage aside. */
+    bool (*check)(tv_extents *store, char *reterr_text, size_t reterr_size);
+    /** What tv_extents_metrics does not report itself. */
+    void (*metrics)(tv_extents *store, tv_metric_fn *report, void *ctx);
+    /** Wait for writers that were given up and have not ended yet; NULL where they end at once. */
+    void (*drain)(tv_extents *store);
+    /** The last call: no writer, reader or removal is left. */
+    void (*free)(tv_extents *store);
+} tv_extent_backend;
 
 /** An extent that cannot be read as it was written. */
 typedef struct tv_extent_damage {
@@ -45,24 +103,20 @@ typedef struct tv_extent_damage {
     bool is_reported;
 } tv_extent_damage;
 
-/** Extents that wait for the visits that began before `epoch`. */
+/** Extents that wait for the visits that began before `epoch`, and for the time. */
 typedef struct tv_extent_removal {
     struct tv_extent_removal *next;
     uint64_t epoch;
+    int64_t due_ns; /* by the monotonic clock */
     size_t count;
     tv_extent_id ids[];
 } tv_extent_removal;
 
+/** The beginning of a backend's own struct. */
 struct tv_extents {
-    char *path;
-    int fd; /* of the folder */
-    bool is_temporary;
-    bool is_read_only;
+    const tv_extent_backend *backend;
     uint64_t boot;
-    tv_space space;
-    atomic_bool is_broken;        /* a folder could not be synced: no more names are made */
     _Atomic uint64_t last_number; /* of this boot */
-    _Atomic int64_t extent_count, byte_count;
     atomic_int writer_count;
     _Atomic int64_t next_log_ns;
 
@@ -70,6 +124,7 @@ struct tv_extents {
     tv_background gc;
     _Atomic int64_t stop_ns; /* by the monotonic clock: then nothing more is removed */
     int64_t visit_ns_max;
+    int64_t remove_delay_ns;                         /* from a request to its removal, at least */
     uint64_t epoch;                                  /* counts calls of tv_extents_remove */
     tv_extent_visit *oldest_visit, *newest_visit;    /* in the order they began */
     tv_extent_removal *first_removal, *last_removal; /* in the order they were requested */
@@ -81,62 +136,64 @@ struct tv_extents {
     size_t damage_count;
     int64_t next_report_ns;
     _Atomic uint64_t failed_reads;
-
-    tv_extent_shard shards[TV_EXTENT_SHARDS];
 };
-
-/* --- name.c --- */
-
-/** The shard of a number.  Neighbours share one, so that uploads at one time share its syncs. */
-static inline unsigned tv_extent_shard_of(uint64_t number)
-{
-    return number >> 6 & (TV_EXTENT_SHARDS - 1);
-}
-
-/** The path of an extent within the store's folder. */
-void tv_extent_path(tv_extent_id id, char ret_path[TV_EXTENT_PATH_SIZE]);
-
-/** False when a file of that name in that shard is not an extent. */
-bool tv_extent_name_parse(unsigned shard, const char *name, tv_extent_id *ret_id);
-
-/** Call `found` for each extent in a shard.  TV_ERR_OVERLOADED, TV_ERR_IO. */
-tv_err tv_extent_list(tv_extents *store, unsigned shard,
-                      void (*found)(void *ctx, int shard_fd, const char *name, tv_extent_id id),
-                      void *ctx) TV_WARN_UNUSED;
-
-/* --- boot.c --- */
-
-/**
- * Count this boot, durably, and take over the counts that the last boot left if
- * it was closed cleanly.  False with one line that says what is wrong.
- */
-bool tv_extents_boot(tv_extents *store, char *reterr_text, size_t reterr_size);
-
-/** Leave the counts for the next boot. */
-void tv_extents_boot_end(tv_extents *store);
-
-/** Write the boot file of a copy, durably, as if this boot had crashed.  Returns 0 or an errno. */
-int tv_extents_boot_copy(const tv_extents *store, int to_fd);
 
 /* --- store.c --- */
 
-/** What errno `error` of an operation means: TV_ERR_DISK_FULL, TV_ERR_OVERLOADED (no descriptor is
- * left), else TV_ERR_IO, which is also logged (not too often). */
-tv_err tv_extents_failed(tv_extents *store, const char *operation, tv_extent_id id, int error);
+/** For a backend that opens: all that is common.  `boot` is set before the first extent. */
+void tv_extents_init(tv_extents *store, const tv_extent_backend *backend, int visit_ms_max);
+
+/** The opposite, for a backend that closes. */
+void tv_extents_done(tv_extents *store);
 
 /** The next id of this boot. */
 tv_extent_id tv_extents_next_id(tv_extents *store);
 
-/** A name has been made in a shard.  Returns the ticket for tv_extent_shard_sync. */
-uint64_t tv_extent_shard_add(tv_extents *store, unsigned shard, bool is_link);
+/** Whether it is time for a line in the log: a store that fails does so thousands of times. */
+bool tv_extents_may_log(tv_extents *store);
 
-/** Make the names with tickets up to `ticket` durable.  TV_ERR_OVERLOADED, TV_ERR_IO. */
-tv_err tv_extent_shard_sync(tv_extents *store, unsigned shard, uint64_t ticket) TV_WARN_UNUSED;
+/* --- write.c --- */
+
+void tv_extent_writer_begin(tv_extent_writer *writer, tv_extents *store, tv_extent_id id);
+
+/** Let go of what all writers have. */
+void tv_extent_writer_done(tv_extent_writer *writer);
+
+/* --- read.c --- */
+
+/** A reader with a backend's own struct of `size` bytes, all zeros but for what all readers have.
+ */
+tv_extent_reader *tv_extent_reader_new(size_t size, tv_extents *store, tv_extent_id id,
+                                       uint64_t length);
 
 /* --- damage.c --- */
 
 /** An extent goes: its damage no longer matters. */
 void tv_extents_forget_damage(tv_extents *store, tv_extent_id id);
+
+/* --- set.c --- */
+
+/** Extents that were listed, each with a mark.  All zeros is empty. */
+typedef struct tv_extent_set {
+    tv_extent_id *ids;
+    unsigned char *is_marked; /* after tv_extent_set_sort */
+    size_t count, size;
+} tv_extent_set;
+
+void tv_extent_set_add(tv_extent_set *set, tv_extent_id id);
+
+/** All have been added: each is there once from now on, in order, without a mark. */
+void tv_extent_set_sort(tv_extent_set *set);
+
+/** False when it is not there.  After tv_extent_set_sort, as the rest. */
+bool tv_extent_set_mark(tv_extent_set *set, tv_extent_id id);
+
+bool tv_extent_set_has(const tv_extent_set *set, tv_extent_id id);
+
+/** Drop those with a mark. */
+void tv_extent_set_keep_unmarked(tv_extent_set *set);
+
+void tv_extent_set_done(tv_extent_set *set);
 
 /* --- gc_remove.c --- */
 

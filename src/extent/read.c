@@ -9,15 +9,6 @@
  * them is kept: those of all blocks of an extent of up to 16 MiB, which come with one
  * read, together with the footer.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <linux/magic.h>
-#include <linux/openat2.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <sys/vfs.h>
-#include <unistd.h>
-
 #include "base/assert.h"
 #include "base/crc32c.h"
 #include "extent/internal.h"
@@ -28,69 +19,6 @@ enum {
     WINDOW_BYTES = WINDOW_BLOCKS * TV_EXTENT_SUM_BYTES,
 };
 
-struct tv_extent_reader {
-    tv_extents *store;
-    tv_extent_id id;
-    int fd;
-    uint64_t length, block_count;
-    uint64_t first_block; /* of the window */
-    size_t window_count;  /* 0 when there is none yet */
-    char window[];        /* entries of the table */
-};
-
-/* --- files --- */
-
-/* Files that are memory: reading them never waits for a disk.  (tmpfs does not know RWF_NOWAIT.) */
-static bool is_memory(int fd)
-{
-    struct statfs stat_of;
-
-    return fstatfs(fd, &stat_of) == 0 &&
-           (stat_of.f_type == TMPFS_MAGIC || stat_of.f_type == RAMFS_MAGIC);
-}
-
-static tv_err read_cached(int fd, uint64_t offset, char *to, size_t size, size_t *ret_len)
-{
-    struct iovec part = {to, size};
-    ssize_t len = preadv2(fd, &part, 1, (off_t)offset, RWF_NOWAIT);
-
-    if (len < 0 && errno == EOPNOTSUPP && is_memory(fd))
-        len = preadv2(fd, &part, 1, (off_t)offset, 0);
-    if (len >= 0) {
-        *ret_len = (size_t)len;
-        return TV_OK;
-    }
-
-    switch (errno) {
-    case EAGAIN:
-    case EINTR:
-    case EOPNOTSUPP:
-    case ENOSYS:
-        return TV_ERR_WOULD_BLOCK;
-    default:
-        return TV_ERR_IO;
-    }
-}
-
-static tv_err read_any(int fd, uint64_t offset, char *to, size_t size, size_t *ret_len)
-{
-    size_t done = 0;
-
-    while (done < size) {
-        ssize_t len = pread(fd, to + done, size - done, (off_t)(offset + done));
-
-        if (len < 0 && errno == EINTR)
-            continue;
-        if (len < 0)
-            return TV_ERR_IO;
-        if (len == 0)
-            break;
-        done += (size_t)len;
-    }
-    *ret_len = done;
-    return TV_OK;
-}
-
 static tv_err damaged(const tv_extent_reader *reader, tv_err err, const char *what)
 {
     tv_extents_note_damage(reader->store, reader->id, what);
@@ -99,17 +27,14 @@ static tv_err damaged(const tv_extent_reader *reader, tv_err err, const char *wh
 
 /*
  * Read `size` bytes, or with TV_READ_CACHED those of them that are in memory, at least
- * `least`: with that flag the end of the file cannot be told from what is still on the disk.
+ * `least`: in that mode the end of the extent cannot be told from what is not in memory.
  */
-static tv_err read_file(tv_extent_reader *reader, tv_read_mode mode, uint64_t offset, char *to,
+static tv_err read_some(tv_extent_reader *reader, tv_read_mode mode, uint64_t offset, char *to,
                         size_t size, size_t least, size_t *ret_len)
 {
     size_t len;
-    tv_err err = mode == TV_READ_CACHED ? read_cached(reader->fd, offset, to, size, &len)
-                                        : read_any(reader->fd, offset, to, size, &len);
+    tv_err err = reader->store->backend->read(reader, mode, offset, to, size, &len);
 
-    if (err == TV_ERR_IO)
-        return damaged(reader, err, "it cannot be read");
     if (err)
         return err;
     if (len < least)
@@ -125,7 +50,7 @@ static tv_err read_exactly(tv_extent_reader *reader, tv_read_mode mode, uint64_t
 {
     size_t ignored;
 
-    return read_file(reader, mode, offset, to, size, size, &ignored);
+    return read_some(reader, mode, offset, to, size, size, &ignored);
 }
 
 /* --- checksums --- */
@@ -196,61 +121,33 @@ static tv_err check_block(tv_extent_reader *reader, tv_read_mode mode, uint64_t 
 
 /* --- opening --- */
 
-static tv_err open_any(tv_extents *store, tv_extent_id id, const char *path, int *ret_fd)
+tv_extent_reader *tv_extent_reader_new(size_t size, tv_extents *store, tv_extent_id id,
+                                       uint64_t length)
 {
-    int fd;
+    uint64_t block_count = tv_extent_block_count(length);
+    size_t window_bytes =
+        (block_count < WINDOW_BLOCKS ? (size_t)block_count : WINDOW_BLOCKS) * TV_EXTENT_SUM_BYTES;
+    tv_extent_reader *reader = tv_malloc(size + window_bytes);
 
-    do
-        fd = openat(store->fd, path, O_RDONLY | O_CLOEXEC);
-    while (fd < 0 && errno == EINTR);
-    if (fd < 0)
-        return errno == ENOENT ? TV_ERR_NOT_FOUND : tv_extents_failed(store, "open", id, errno);
-
-    *ret_fd = fd;
-    return TV_OK;
-}
-
-static tv_err open_cached(tv_extents *store, const char *path, int *ret_fd)
-{
-    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC, .resolve = RESOLVE_CACHED};
-    int fd = (int)syscall(SYS_openat2, store->fd, path, &how, sizeof how);
-
-    if (fd >= 0) {
-        *ret_fd = fd;
-        return TV_OK;
-    }
-    switch (errno) {
-    case ENOENT:
-        return TV_ERR_NOT_FOUND;
-    case EMFILE:
-    case ENFILE:
-        return TV_ERR_OVERLOADED;
-    default: /* not in memory, or a kernel before 5.12; whatever else it is, a worker will see it */
-        return TV_ERR_WOULD_BLOCK;
-    }
+    memset(reader, 0, size);
+    reader->store = store;
+    reader->id = id;
+    reader->length = length;
+    reader->block_count = block_count;
+    reader->window = (char *)reader + size;
+    return reader;
 }
 
 tv_err tv_extent_open(tv_extents *store, tv_read_mode mode, tv_extent_id id, uint64_t length,
                       tv_extent_reader **ret_reader)
 {
-    uint64_t block_count = tv_extent_block_count(length);
-    char path[TV_EXTENT_PATH_SIZE];
-    int fd = -1;
+    tv_extent_reader *reader;
     tv_err err;
 
-    tv_extent_path(id, path);
-    err = mode == TV_READ_CACHED ? open_cached(store, path, &fd) : open_any(store, id, path, &fd);
-    if (err == TV_ERR_IO)
-        tv_extents_note_damage(store, id, "it cannot be opened");
+    err = store->backend->open(store, mode, id, length, &reader);
     if (err)
         return err;
 
-    size_t window =
-        (block_count < WINDOW_BLOCKS ? (size_t)block_count : WINDOW_BLOCKS) * TV_EXTENT_SUM_BYTES;
-    tv_extent_reader *reader = tv_malloc(sizeof *reader + window);
-
-    *reader = (tv_extent_reader){
-        .store = store, .id = id, .fd = fd, .length = length, .block_count = block_count};
     err = read_trailer(reader, mode);
     if (err) {
         tv_extent_close(reader);
@@ -265,7 +162,7 @@ void tv_extent_close(tv_extent_reader *reader)
     if (reader == NULL)
         return;
 
-    close(reader->fd);
+    reader->store->backend->close(reader);
     free(reader);
 }
 
@@ -304,7 +201,7 @@ static tv_err read_blocks(tv_extent_reader *reader, tv_read_mode mode, uint64_t 
     size_t least = mode == TV_READ_CACHED ? block_len(reader, block) : size, len, done = 0;
     tv_err err;
 
-    err = read_file(reader, mode, offset, to, size, least, &len);
+    err = read_some(reader, mode, offset, to, size, least, &len);
     if (err)
         return err;
 

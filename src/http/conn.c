@@ -8,7 +8,7 @@
  *      after its last answer nothing is.
  *  (2) An exchange belongs to the service from a call of it to the service's
  *      next step: from on_headers, on_request or on_refused to the answer, from
- *      a take that returned false to tv_request_resume or an early answer, from
+ *      a take that returned false, or a hold, to tv_request_resume or an answer, from
  *      pull to tv_response_piece, tv_response_abort or another response.  Nothing
  *      here frees it then, even if the client has gone, and no deadline runs.
  *  (3) A connection is freed when its stream is closed, it has no exchange, and

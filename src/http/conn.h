@@ -42,7 +42,7 @@ typedef enum tv_conn_state {
     TV_CONN_ASKING,   /* inside on_headers, on_refused or the sink's take */
     TV_CONN_CONTINUE, /* writing "100 Continue" */
     TV_CONN_BODY,     /* reading the body */
-    TV_CONN_HELD,     /* the sink takes no more for now; not reading */
+    TV_CONN_HELD,     /* the service takes no more for now; not reading */
     TV_CONN_PENDING,  /* the service has the request */
     TV_CONN_WRITING,  /* the response, or a piece of it, does not fit the socket */
     TV_CONN_PULLING,  /* the source owes a piece */

@@ -107,18 +107,21 @@ static bool has_room_for_body(tv_conn *conn)
            tv_buf_try_reserve(&exchange->body, (size_t)conn->body_left) == TV_OK;
 }
 
-/* The head is complete: ask the service whether to go on, and with what. */
-static void ask(tv_conn *conn, bool has_input_ahead)
+/* Nothing is read while the service takes nothing: what the client sends stays in the kernel. */
+static void hold(tv_conn *conn)
 {
-    const tv_http_handler *handler = conn->listener->handler;
-    tv_request *req = &conn->exchange->req;
-
-    conn->exchange->is_seen = true;
-    tv_conn_enter(conn, TV_CONN_ASKING);
-    if (!handler->on_headers(handler->ctx, req)) {
-        tv_assert(conn->state != TV_CONN_ASKING);
-        return;
+    tv_conn_enter(conn, TV_CONN_HELD);
+    if (!conn->is_paused) {
+        conn->is_paused = true;
+        tv_stream_read_stop(&conn->stream);
     }
+}
+
+/* The service wants the request. */
+static void accept_head(tv_conn *conn, bool has_input_ahead)
+{
+    const tv_request *req = &conn->exchange->req;
+
     tv_assert(conn->state == TV_CONN_ASKING);
     if (!conn->has_body_ahead)
         deliver(conn);
@@ -130,6 +133,22 @@ static void ask(tv_conn *conn, bool has_input_ahead)
         send_continue(conn);
     else
         read_body(conn);
+}
+
+/* The head is complete: ask the service whether to go on, and with what. */
+static void ask(tv_conn *conn, bool has_input_ahead)
+{
+    const tv_http_handler *handler = conn->listener->handler;
+    tv_request *req = &conn->exchange->req;
+
+    conn->exchange->is_seen = true;
+    tv_conn_enter(conn, TV_CONN_ASKING);
+    if (handler->on_headers(handler->ctx, req))
+        accept_head(conn, has_input_ahead);
+    else if (conn->state == TV_CONN_ASKING) {
+        tv_assert(req->is_held); /* or it has been answered */
+        hold(conn);
+    }
 }
 
 static size_t take_head(tv_conn *conn, tv_slice input)
@@ -166,16 +185,6 @@ static size_t take_head(tv_conn *conn, tv_slice input)
     }
     ask(conn, input.len > end);
     return end;
-}
-
-/* Nothing is read while the sink takes nothing: what the client sends stays in the kernel. */
-static void hold(tv_conn *conn)
-{
-    tv_conn_enter(conn, TV_CONN_HELD);
-    if (!conn->is_paused) {
-        conn->is_paused = true;
-        tv_stream_read_stop(&conn->stream);
-    }
 }
 
 /* Give a piece to the sink, which may have enough for now or answer early. */
@@ -368,7 +377,13 @@ void tv_conn_take_more(tv_exchange *exchange)
         return;
     }
     tv_assert(conn->state == TV_CONN_HELD);
-    if (conn->has_body_ahead) {
+    if (exchange->req.is_held) {
+        exchange->req.is_held = false;
+        tv_conn_enter(conn, TV_CONN_ASKING);
+        accept_head(conn, conn->in.len > 0);
+        if (tv_conn_is_receiving(conn))
+            tv_conn_resume(conn);
+    } else if (conn->has_body_ahead) {
         tv_conn_go_on(conn, TV_CONN_BODY, conn->held_bytes);
         tv_conn_resume(conn);
     } else {

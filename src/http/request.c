@@ -45,6 +45,11 @@ size_t tv_request_header_repeats(const tv_request *req, tv_slice name)
     return count;
 }
 
+void tv_request_hold(tv_request *req)
+{
+    req->is_held = true;
+}
+
 void tv_request_resume(tv_request *req)
 {
     tv_conn_take_more(tv_exchange_of(req));

@@ -72,6 +72,7 @@ struct tv_request {
     uint64_t body_bytes_max;     /* on_headers may change it; default in the listener's limits */
     uint64_t body_length;        /* what has come of the body so far, kept or not */
     const tv_body_sink *sink;    /* set in on_headers, or NULL: see above */
+    bool is_held;                /* tv_request_hold was called, and nothing since */
     bool is_tls;
     bool is_peer_loopback;
     char peer[64];    /* "127.0.0.1:50123", "[::1]:50123" */
@@ -140,7 +141,10 @@ typedef struct tv_http_handler {
      * The head has been read, no byte of the body yet, and no 100-continue sent.
      * Authenticate here.  Return true to go on; return false after having
      * answered with tv_response_send: then the body is never read into memory
-     * (the connection is closed, or a small body is skipped).
+     * (the connection is closed, or a small body is skipped).  To decide later, call
+     * tv_request_hold and return false: nothing more is read, and the request belongs
+     * to the service, until it calls tv_request_resume, as if true had been returned,
+     * or answers.
      */
     bool (*on_headers)(void *ctx, tv_request *req);
 
@@ -176,11 +180,15 @@ void tv_response_header(tv_request *req, tv_slice name, tv_slice value);
 void tv_response_send(tv_request *req);
 
 /**
- * Go on with a body whose sink has returned false; not inside the sink's call.
+ * Go on with a body whose sink has returned false, or with a request that was held at
+ * its head; not inside the call of the sink or of on_headers.
  * The sink, on_request or on_done may be called before this returns.  Loop
  * thread only; `req` may be gone after it.
  */
 void tv_request_resume(tv_request *req);
+
+/** For on_headers: it will be decided later whether to go on, see there. */
+void tv_request_hold(tv_request *req);
 
 /**
  * Send the head and then a body of exactly `length` bytes from `source`; what

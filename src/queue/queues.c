@@ -12,11 +12,7 @@ static bool is_there_already(tv_call *call)
     tv_arena *arena = &call->req->arena;
     tv_metadata have, wanted;
 
-    if (tv_call_find_container(call, call->target.container))
-        return false; /* deleted again meanwhile */
-    return tv_metadata_parse(arena,
-                             tv_catalog_attributes(call->service->catalog, call->container, arena),
-                             &have) == TV_OK &&
+    return tv_metadata_parse(arena, call->create.old_attributes, &have) == TV_OK &&
            tv_metadata_parse(arena, call->create.attributes, &wanted) == TV_OK &&
            tv_metadata_eq(have, wanted);
 }
@@ -57,8 +53,7 @@ tv_err tv_queue_drop(tv_call *call)
     call->delete_op = (tv_catalog_delete){.catalog = call->service->catalog,
                                           .container = call->container,
                                           .arena = &call->req->arena};
-    tv_catalog_prepare_delete(&call->delete_op, &call->write);
-    tv_call_write(call, tv_call_respond_changed);
+    tv_call_drop_container(call, tv_call_respond_changed);
     return TV_OK;
 }
 
@@ -95,16 +90,13 @@ tv_err tv_queue_set_metadata(tv_call *call)
     return TV_OK;
 }
 
-static tv_err count_messages(tv_call *call, tv_read_mode mode)
-{
-    return tv_queue_count(tv_queue_of(call->container), mode, &tv_queue_call_of(call)->count);
-}
-
 static tv_err respond_metadata(tv_call *call, tv_err err)
 {
     tv_arena *arena = &call->req->arena;
     tv_metadata metadata;
 
+    err = tv_queue_take_count(tv_queue_of(call->container), err, call->fetch.value,
+                              &tv_queue_call_of(call)->count);
     if (err == TV_OK)
         err = tv_metadata_parse(
             arena, tv_catalog_attributes(call->service->catalog, call->container, arena),
@@ -123,7 +115,7 @@ static tv_err respond_metadata(tv_call *call, tv_err err)
 
 tv_err tv_queue_get_metadata(tv_call *call)
 {
-    return tv_call_read(call, count_messages, respond_metadata);
+    return tv_call_fetch(call, tv_queue_of(call->container)->counts, respond_metadata);
 }
 
 /* --- list --- */

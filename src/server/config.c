@@ -51,6 +51,8 @@ static const flag_spec options[] = {
      "with rados: whom to connect as, client.NAME (admin)"},
     {"pool-reserve-percent", NUMBER, FIELD(pool_reserve_percent), 0, 90, "N",
      "with rados: refuse writes except deletes when less of it is free (10)"},
+    {"test-points", SWITCH, FIELD(test_points), 0, 0, NULL,
+     "for tests: let POST /cluster/point stop this server in the middle of things"},
     {"cache-mb", NUMBER, FIELD(cache_mb), 1, 1048576, "N",
      "block cache of the engine (an eighth of the memory, from 64 to 1024)"},
     {"memory-mb", NUMBER, FIELD(memory_mb), 64, 1048576, "N",
@@ -61,6 +63,9 @@ static const flag_spec options[] = {
     {"drop-damaged-log", SWITCH, FIELD(drop_damaged_log), 0, 0, NULL,
      "start once although the log is damaged: what follows the damage is\n"
      "                            dropped, and the server's log says how much that was"},
+    {"no-sweep", SWITCH, FIELD(no_sweep), 0, 0, NULL,
+     "remove no data of blobs that no row refers to; the log says how much\n"
+     "                            there is"},
     {"cert", TEXT, FIELD(cert), 0, 0, "FILE",
      "certificate chain (PEM): serve HTTPS too; with --key"},
     {"key", TEXT, FIELD(key), 0, 0, "FILE", "its private key (PEM)"},

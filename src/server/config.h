@@ -31,6 +31,8 @@ typedef struct tv_config {
     bool https_only;
     bool allow_dev_account;
     bool drop_damaged_log;
+    bool no_sweep;
+    bool test_points;
     bool help, version, operations, verify;
 } tv_config;
 

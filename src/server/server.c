@@ -10,8 +10,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/machine.h"
+#include "base/point.h"
+#include "base/random.h"
 #include "blob/gc.h"
 #include "blob/service.h"
+#include "cluster/stats.h"
 #include "engine/instant.h"
 #include "engine/memory/memory.h"
 #include "engine/rados/rados.h"
@@ -29,7 +32,11 @@ enum {
     READERS = 2,
     READ_QUEUE_MAX = 16 * 1024,
     SCANNERS = 4,
-    CLUSTER_SCANNERS = 16, /* each of them waits for the network most of the time */
+    /* Threads that wait for shared storage, not for the machine's own disk: many at once. */
+    SHARED_COMMITTERS = 32,
+    SHARED_READERS = 32,
+    SHARED_SCANNERS = 16,
+    SHARED_BLOB_WORKERS = 32,
     SCANS_MAX = 1024,
     LOOPS_MAX = 256,
     STOP_GRACE_MS = 10 * 1000,
@@ -61,6 +68,7 @@ struct tv_server {
     struct old_accounts *old_accounts; /* kept until the end: few and small */
     tv_engine *engine;
     tv_pool *pool; /* of --engine rados, or NULL */
+    char incarnation[24];
     tv_pipeline *pipeline;
     tv_workers *readers;
     tv_turns *scanners;
@@ -240,6 +248,72 @@ static bool open_rados(tv_server *server, char *reterr_text, size_t reterr_size)
     return true;
 }
 
+/* --- the balancer of a cluster --- */
+
+enum { LEADER_SECONDS = 15 };
+
+static bool is_leader(void *ctx)
+{
+    tv_server *server = ctx;
+
+    return server->pool->ops->lock(server->pool, "tv.leader", server->incarnation,
+                                   LEADER_SECONDS) == TV_OK;
+}
+
+typedef struct live_nodes {
+    tv_arena *arena;
+    tv_slice *incarnations;
+    size_t count, size;
+} live_nodes;
+
+static bool add_node(void *ctx, const char *object)
+{
+    live_nodes *live = ctx;
+
+    if (live->count < live->size)
+        live->incarnations[live->count++] = tv_arena_dup(
+            live->arena, tv_slice_skip(tv_slice_of(object), sizeof TV_STATS_OBJECT - 1));
+    return live->count < live->size;
+}
+
+/* Those that have told what they do. */
+static size_t list_nodes(void *ctx, tv_arena *arena, tv_slice **ret_incarnations)
+{
+    tv_server *server = ctx;
+    live_nodes live = {.arena = arena, .size = 1000};
+
+    live.incarnations = tv_arena_alloc(arena, live.size * sizeof *live.incarnations);
+    if (server->pool->ops->list(server->pool, TV_STATS_OBJECT, add_node, &live))
+        live.count = 0;
+    *ret_incarnations = live.incarnations;
+    return live.count;
+}
+
+static void open_balancer(tv_server *server)
+{
+    if (server->pool == NULL)
+        return;
+    snprintf(server->incarnation, sizeof server->incarnation, "i%016llx",
+             (unsigned long long)tv_random_u64());
+    server->admin.balancer = tv_balancer_new(&(tv_balancer_options){
+        .pool = server->pool,
+        .maps = tv_rados_maps(server->engine),
+        .incarnation = tv_slice_of(server->incarnation),
+        .is_leader = is_leader,
+        .live_nodes = list_nodes,
+        .ctx = server,
+    });
+}
+
+static void close_balancer(tv_server *server)
+{
+    if (server->admin.balancer == NULL)
+        return;
+    tv_balancer_free(server->admin.balancer);
+    (void)!tv_stats_remove(server->pool, tv_slice_of(server->incarnation));
+    (void)!server->pool->ops->unlock(server->pool, "tv.leader", server->incarnation);
+}
+
 static bool open_engine(tv_server *server, char *reterr_text, size_t reterr_size)
 {
     const tv_config *config = &server->config;
@@ -273,9 +347,29 @@ static bool load_time(tv_server *server, char *reterr_text, size_t reterr_size)
     return err == TV_OK;
 }
 
+/* The data of blobs in the pool of the rows. */
+static bool open_pool_extents(tv_server *server, char *reterr_text, size_t reterr_size)
+{
+    tv_extent_pool_options options = {
+        .pool = server->pool,
+        .reserve_percent = server->config.pool_reserve_percent,
+    };
+    tv_err err = tv_extent_pool_next_boot(server->pool, &options.boot);
+
+    if (err) {
+        snprintf(reterr_text, reterr_size, "this process gets no number from the pool: %s",
+                 tv_err_name(err));
+        return false;
+    }
+    return tv_extents_open_pool(&options, &server->extents, reterr_text, reterr_size);
+}
+
 /* The data of blobs: next to the rows, or in a temporary folder when the server keeps nothing. */
 static bool open_extents(tv_server *server, char *reterr_text, size_t reterr_size)
 {
+    if (server->pool)
+        return open_pool_extents(server, reterr_text, reterr_size);
+
     const tv_config *config = &server->config;
     const char *temporary = getenv("TMPDIR");
     bool is_temporary = strcmp(config->engine, "memory") == 0;
@@ -351,7 +445,8 @@ static void open_blobs(tv_server *server)
 {
     fill_service(server, &tv_blob_spec, server->blob_catalog, &server->blob.base);
     server->blob.extents = server->extents;
-    tv_blob_io_init(&server->blob.io, server->extents, server->scanners);
+    tv_blob_io_init(&server->blob.io, server->extents, server->scanners,
+                    server->engine->ops->is_shared ? SHARED_BLOB_WORKERS : TV_BLOB_WORKERS);
     server->blob.gc = tv_blob_gc_new(server->engine, server->pipeline, server->extents);
     server->blob_gc_scan = tv_blob_gc_scan_new(&(tv_blob_gc_scan_options){
         .engine = server->engine,
@@ -361,6 +456,7 @@ static void open_blobs(tv_server *server)
         .gc = server->blob.gc,
         .interval_s = BLOB_GC_SCAN_SECONDS,
         .keeps_extents = server->config.drop_damaged_log,
+        .no_sweep = server->config.no_sweep,
     });
     server->served[SERVED_BLOB] = (served){.title = "Blobs",
                                            .key = "BlobEndpoint",
@@ -370,9 +466,12 @@ static void open_blobs(tv_server *server)
 
 static bool open_services(tv_server *server, char *reterr_text, size_t reterr_size)
 {
-    server->pipeline = tv_pipeline_new(server->engine, COMMITTERS, COMMIT_QUEUE_MAX);
-    server->readers = tv_workers_new(READERS, READ_QUEUE_MAX);
-    server->scanners = tv_turns_new(server->pool ? CLUSTER_SCANNERS : SCANNERS, SCANS_MAX);
+    bool is_shared = server->engine->ops->is_shared;
+
+    server->pipeline = tv_pipeline_new(server->engine, is_shared ? SHARED_COMMITTERS : COMMITTERS,
+                                       COMMIT_QUEUE_MAX);
+    server->readers = tv_workers_new(is_shared ? SHARED_READERS : READERS, READ_QUEUE_MAX);
+    server->scanners = tv_turns_new(is_shared ? SHARED_SCANNERS : SCANNERS, SCANS_MAX);
     server->queue_kind = tv_queue_catalog(server->engine);
     server->blob_gc_container =
         (tv_blob_gc_container){.engine = server->engine, .store = server->extents};
@@ -524,6 +623,8 @@ tv_server *tv_server_open(const tv_config *config, char *reterr_text, size_t ret
 
     /* What the operator can have got wrong comes first, so that a bad flag leaves no folder. */
     server->config = *config;
+    if (config->test_points)
+        tv_points_enable();
     server->budget = tv_budget_new(config->memory_mb ? (size_t)config->memory_mb << 20
                                                      : tv_machine_memory_share());
     share_files(server);
@@ -536,6 +637,7 @@ tv_server *tv_server_open(const tv_config *config, char *reterr_text, size_t ret
         !open_backup(server, reterr_text, reterr_size))
         goto fail;
 
+    open_balancer(server);
     open_loops(server);
     if (!open_listeners(server, reterr_text, reterr_size) ||
         !open_token(server, reterr_text, reterr_size))
@@ -592,6 +694,7 @@ void tv_server_stop(tv_server *server)
     tv_backup_stop(server->admin.backup);
     stop_network(server);
     tv_backup_free(server->admin.backup);
+    close_balancer(server);
     tv_queue_gc_free(server->queue_gc);
     tv_blob_gc_scan_free(server->blob_gc_scan);
     tv_blob_gc_free(server->blob.gc);

@@ -90,12 +90,23 @@ tv_err tv_call_number(tv_call *call, tv_slice name, int64_t min, int64_t max, in
     return TV_OK;
 }
 
+tv_container *tv_call_look_for(tv_call *call, tv_slice account, tv_slice name)
+{
+    tv_container *container = tv_catalog_find(call->service->catalog, account, name);
+
+    if (container == NULL) {
+        call->missed_account = account;
+        call->missed = name;
+    }
+    return container;
+}
+
 tv_err tv_call_find_container(tv_call *call, tv_slice name)
 {
     tv_catalog *catalog = call->service->catalog;
 
     tv_assert(call->identity && call->container == NULL);
-    call->container = tv_catalog_find(catalog, tv_identity_account(call->identity), name);
+    call->container = tv_call_look_for(call, tv_identity_account(call->identity), name);
     return call->container ? TV_OK : tv_catalog_kind_of(catalog)->not_found;
 }
 
@@ -114,7 +125,21 @@ static void go_on(tv_call *call, tv_err err)
     call->is_away = false;
     err = call->then(call, err);
     if (err)
-        tv_call_respond_error(call, err);
+        tv_call_fail(call, err);
+}
+
+/*
+ * What was read of a container that another node has dropped meanwhile does not count;
+ * the engine has seen to it that this is known here before the read could be answered.
+ */
+static tv_err check_dropped(const tv_call *call, tv_err err)
+{
+    const tv_container *container = call->container;
+
+    if (container == NULL || !atomic_load(&container->is_dropped) ||
+        !tv_catalog_is_shared(call->service->catalog))
+        return err;
+    return container->kind->not_found;
 }
 
 static void on_written(tv_mail *mail)
@@ -146,7 +171,7 @@ static void on_read(tv_mail *mail)
 {
     tv_call *call = TV_CALL_OF(tv_call, mail, job.mail);
 
-    go_on(call, call->result);
+    go_on(call, check_dropped(call, call->result));
 }
 
 tv_err tv_call_read_on(tv_call *call, tv_workers *workers,
@@ -172,6 +197,37 @@ tv_err tv_call_read(tv_call *call, tv_err (*read)(tv_call *call, tv_read_mode mo
                                      : then(call, err);
 }
 
+static tv_err fetch_row(tv_call *call, tv_read_mode mode)
+{
+    return tv_engine_get(call->service->engine, mode, call->fetch.key, &call->req->arena,
+                         &call->fetch.value);
+}
+
+static void on_fetched(tv_mail *mail)
+{
+    tv_call *call = TV_CALL_OF(tv_call, mail, fetch.mail);
+
+    go_on(call, call->fetch.result);
+}
+
+tv_err tv_call_fetch(tv_call *call, tv_slice key, tv_call_then *then)
+{
+    tv_engine *engine = call->service->engine;
+
+    call->fetch = (tv_engine_read){
+        .mail.deliver = on_fetched,
+        .reply_to = tv_loop_mailbox(call->req->loop),
+        .key = key,
+        .arena = &call->req->arena,
+    };
+    if (engine->ops->read == NULL)
+        return tv_call_read(call, fetch_row, then);
+
+    leave(call, then);
+    engine->ops->read(engine, &call->fetch);
+    return TV_OK;
+}
+
 static bool run_turn(tv_task *task, tv_turn *turn)
 {
     tv_call *call = TV_CALL_OF(tv_call, task, task);
@@ -183,7 +239,7 @@ static void on_turns_done(tv_mail *mail)
 {
     tv_call *call = TV_CALL_OF(tv_call, mail, task.mail);
 
-    go_on(call, call->result);
+    go_on(call, check_dropped(call, call->result));
 }
 
 tv_err tv_call_take_turns(tv_call *call, bool (*work)(tv_call *call, tv_turn *turn),

@@ -45,11 +45,17 @@ struct tv_call {
      * the call or hand it over.
      */
     bool is_away;
-    tv_write write; /* its function and partition are set by its submitter */
+    bool is_running;                 /* the row's run function was called */
+    bool is_looked_up;               /* the catalogue was brought up to date for it: lookup.c */
+    bool is_drop;                    /* it has failed to delete its container */
+    tv_slice missed_account, missed; /* what was not found in the catalogue; empty for none */
+    tv_write write;                  /* its function and partition are set by its submitter */
     tv_job job;
     tv_task task;
-    tv_err result; /* of job or task */
-    tv_call_then *then;
+    tv_err result;        /* of job or task */
+    tv_engine_read fetch; /* of tv_call_fetch: the row is in its `value` */
+    tv_call_then *then, *drop_then;
+    void (*after)(tv_call *call, tv_err err); /* lookup.c */
     tv_err (*read)(tv_call *call, tv_read_mode mode);
     bool (*work)(tv_call *call, tv_turn *turn);
     void *listing; /* of the list at hand: its own */
@@ -121,10 +127,23 @@ tv_err tv_call_bad_header(tv_call *call, tv_slice name, tv_slice value);
 /** Set call->container: the catalogue's own error when the account has none of that name. */
 tv_err tv_call_find_container(tv_call *call, tv_slice name) TV_WARN_UNUSED;
 
+/**
+ * A container of any account, counted, or NULL.  Then it is looked up in the store when
+ * the call ends with an error, and the call begins again if there is one: so NULL must
+ * lead to an error, and to nothing before it that lasts.
+ */
+tv_container *tv_call_look_for(tv_call *call, tv_slice account, tv_slice name);
+
 /* --- handing it over to another thread, and what comes then --- */
 
 /** Have the pipeline run call->write. */
 void tv_call_write(tv_call *call, tv_call_then *then);
+
+/**
+ * Delete call->container, as call->delete_op says: what comes then comes when no node
+ * can use it any more.  TV_ERR_NOT_FOUND when another request was faster.
+ */
+void tv_call_drop_container(tv_call *call, tv_call_then *then);
 
 /**
  * Read something: here if it is in memory, else on a worker.  `read` answers
@@ -134,7 +153,14 @@ void tv_call_write(tv_call *call, tv_call_then *then);
 tv_err tv_call_read(tv_call *call, tv_err (*read)(tv_call *call, tv_read_mode mode),
                     tv_call_then *then) TV_WARN_UNUSED;
 
-/** The same, but on one of these workers in any case. */
+/**
+ * Read one row into call->fetch.value: here if it is in memory, else by the engine's own
+ * grouped reads, which hold up no thread, or on a worker where it has none.  `key` lives as
+ * long as the request; `then` gets the engine's error.  TV_ERR_OVERLOADED as above.
+ */
+tv_err tv_call_fetch(tv_call *call, tv_slice key, tv_call_then *then) TV_WARN_UNUSED;
+
+/** The same as tv_call_read, but on one of these workers in any case. */
 tv_err tv_call_read_on(tv_call *call, tv_workers *workers,
                        tv_err (*read)(tv_call *call, tv_read_mode mode),
                        tv_call_then *then) TV_WARN_UNUSED;
@@ -163,6 +189,15 @@ void tv_call_finish_from(tv_call *call, uint64_t length, const tv_body_source *s
 
 /** Answer an error in the service's own way.  The call is gone after it. */
 void tv_call_respond_error(tv_call *call, tv_err err);
+
+/**
+ * The call has failed: answer that, unless it may be because this node's catalogue is
+ * behind.  Then it is brought up to date and the call begins again.
+ */
+void tv_call_fail(tv_call *call, tv_err err);
+
+/** The same for a call that answers its errors itself: whether it begins again. */
+bool tv_call_looks_again(tv_call *call, tv_err err);
 
 /** Begin an error's response in XML; more headers may be added before tv_call_finish. */
 void tv_call_start_error_xml(tv_call *call, tv_err err);

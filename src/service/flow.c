@@ -15,13 +15,15 @@
  *                  a write comes back
  *     on_done      counted and logged; what the call holds is released
  *
+ * Where the catalogue has other nodes, a call may begin again: lookup.c.
+ *
  * on_refused is called instead of on_request when the HTTP layer cannot accept a request.
  */
+#include "service/flow.h"
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "base/log.h"
-#include "service/call.h"
 #include "service/cors.h"
 
 void tv_call_init(tv_call *call, tv_service *service, tv_request *req)
@@ -105,12 +107,24 @@ tv_err tv_call_authenticate_anonymous(tv_call *call)
                                      &call->identity, &call->info);
 }
 
+/* A SAS may name a policy of a container that this node has not heard of. */
+static void look_for_policies(tv_call *call)
+{
+    tv_slice policy;
+
+    if (tv_catalog_is_shared(call->service->catalog) && call->target.container.len &&
+        tv_call_parameter(call, TV_LIT("si"), &policy) == TV_OK && policy.len)
+        tv_container_unref(tv_call_look_for(call, call->endpoint.account, call->target.container));
+}
+
 static tv_err authenticate(tv_call *call)
 {
     tv_err err = tv_call_authenticate(call);
 
     if (err == TV_ERR_NO_AUTHENTICATION && call->service->spec->is_public)
         err = tv_call_authenticate_anonymous(call);
+    if (err)
+        look_for_policies(call);
     tv_assert((err == TV_OK) == (call->identity != NULL));
     if (err == TV_OK)
         tv_request_charge_to(call->req, tv_identity_share(call->identity));
@@ -327,23 +341,62 @@ static bool on_headers(void *ctx, tv_request *req)
     }
     err = check_head(call);
     if (err) {
-        tv_call_respond_error(call, err);
+        tv_call_fail(call, err);
         return false;
     }
-    return true;
+    return !tv_call_looks_first(call);
+}
+
+static void run(tv_call *call)
+{
+    tv_err err;
+
+    tv_assert(call->identity && call->op->run && !call->is_away);
+    tv_assert(call->container || !(call->op->flags & TV_OP_IN_CONTAINER));
+    call->is_running = true;
+    err = call->op->run(call);
+    if (err)
+        tv_call_fail(call, err);
 }
 
 static void on_request(void *ctx, tv_request *req)
 {
-    tv_call *call = req->user;
+    (void)ctx;
+    run(req->user);
+}
+
+/* As if the request had just come; only what tells that it has not stays. */
+static void reset(tv_call *call)
+{
+    tv_service *service = call->service;
+    tv_request *req = call->req;
+    tv_call kept = *call;
+
+    if (service->spec->done)
+        service->spec->done(call);
+    tv_container_unref(call->container);
+    memset(call, 0, service->spec->call_bytes);
+    tv_call_init(call, service, req);
+    memcpy(call->request_id, kept.request_id, sizeof call->request_id);
+    call->is_looked_up = kept.is_looked_up;
+    call->is_running = kept.is_running;
+    req->sink = NULL;
+    req->out.len = 0;
+}
+
+void tv_call_begin_again(tv_call *call)
+{
     tv_err err;
 
-    (void)ctx;
-    tv_assert(call->identity && call->op->run && !call->is_away);
-    tv_assert(call->container || !(call->op->flags & TV_OP_IN_CONTAINER));
-    err = call->op->run(call);
+    tv_assert(call->is_looked_up && !call->is_away);
+    reset(call);
+    err = check_head(call);
     if (err)
         tv_call_respond_error(call, err);
+    else if (call->is_running)
+        run(call);
+    else
+        tv_request_resume(call->req);
 }
 
 static void on_refused(void *ctx, tv_request *req, tv_err err)

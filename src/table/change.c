@@ -203,12 +203,27 @@ static tv_err run(tv_txn *txn, void *ctx)
     return TV_OK;
 }
 
+/* The rows that the run asks for: one for each change. */
+static const tv_slice *keys_of(const tv_table_change_set *set)
+{
+    if (set->count == 1)
+        return &set->changes[0].key;
+
+    tv_slice *keys = tv_arena_alloc(set->arena, set->count * sizeof *keys);
+
+    for (size_t i = 0; i < set->count; i++)
+        keys[i] = set->changes[i].key;
+    return keys;
+}
+
 void tv_table_change_set_prepare(tv_table_change_set *set, tv_write *write)
 {
     tv_assert(set->count > 0 && set->partition.len > 0);
     write->partition = set->partition;
     write->run = run;
     write->ctx = set;
+    write->reads = keys_of(set);
+    write->read_count = set->count;
     for (size_t i = 0; i < set->count; i++)
         write->bytes += set->changes[i].sent.len;
 }

@@ -27,24 +27,16 @@ static tv_err entity_key(tv_call *call, tv_slice *ret_key)
     return tv_key_row(arena, partition, resource->row_key, ret_key);
 }
 
-static tv_err read_row(tv_call *call, tv_read_mode mode)
-{
-    tv_slice key;
-    tv_err err;
-
-    err = entity_key(call, &key);
-    if (err)
-        return err;
-
-    err = tv_engine_get(call->service->engine, mode, key, &call->req->arena,
-                        &tv_table_call_of(call)->value);
-    return err == TV_ERR_NOT_FOUND ? TV_ERR_ENTITY_NOT_FOUND : err;
-}
-
 static tv_err finish_read(tv_call *call, tv_err err)
 {
-    tv_slice value = tv_table_call_of(call)->value;
+    tv_slice value = call->fetch.value;
 
+    tv_table_call_of(call)->value = value;
+    if (err == TV_ERR_NOT_FOUND)
+        err = TV_ERR_ENTITY_NOT_FOUND;
+    /* Whatever was found or not: the rows of a dropped table are on their way out. */
+    if (atomic_load(&call->container->is_dropped))
+        err = TV_ERR_TABLE_NOT_FOUND;
     if (err == TV_OK && is_batch(call))
         err = tv_entity_check(value);
     /* The client may read it late, or never. */
@@ -57,8 +49,12 @@ static tv_err finish_read(tv_call *call, tv_err err)
 
 tv_err tv_table_read_entity(tv_call *call)
 {
+    tv_slice key;
+    tv_err err;
+
     tv_table_count_plan(call->container, TV_PLAN_POINT);
-    return tv_call_read(call, read_row, finish_read);
+    err = entity_key(call, &key);
+    return err ? finish_read(call, err) : tv_call_fetch(call, key, finish_read);
 }
 
 /*

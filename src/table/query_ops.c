@@ -140,16 +140,10 @@ tv_err tv_table_query_tables(tv_call *call)
 }
 
 /* A filter that amounts to one point read is answered like one: at once, if it is in memory. */
-static tv_err read_point(tv_call *call, tv_read_mode mode)
+static tv_err finish_point(tv_call *call, tv_err err)
 {
-    tv_err err =
-        tv_table_scan_run_point(&tv_table_call_of(call)->scan, call->service->engine, mode);
-
-    if (mode == TV_READ_ANY) {
-        tv_buf_trim(&call->req->out);
-        tv_charge_trim(&call->req->charge);
-    }
-    return err;
+    return finish_query(
+        call, tv_table_scan_end_point(&tv_table_call_of(call)->scan, err, call->fetch.value));
 }
 
 tv_err tv_table_query_entities(tv_call *call)
@@ -169,6 +163,6 @@ tv_err tv_table_query_entities(tv_call *call)
     if (t->scan.plan.count == 0)
         return answer_at_once(call);
     if (tv_table_scan_is_point(&t->scan))
-        return tv_call_read(call, read_point, finish_query);
+        return tv_call_fetch(call, tv_table_scan_point_key(&t->scan), finish_point);
     return tv_call_take_turns(call, work_on_query, finish_query);
 }

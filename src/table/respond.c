@@ -335,5 +335,7 @@ tv_err tv_table_respond_batch_error(tv_call *call, tv_err err, size_t failed)
 {
     int status = tv_err_status(err);
 
+    if (tv_call_looks_again(call, err))
+        return TV_OK;
     return status == 500 || status == 503 ? err : respond_multipart(call, err, failed);
 }

@@ -415,14 +415,17 @@ bool tv_table_scan_is_point(const tv_table_scan *scan)
            scan->query->next_partition.data == NULL;
 }
 
-tv_err tv_table_scan_run_point(tv_table_scan *scan, tv_engine *engine, tv_read_mode mode)
+tv_slice tv_table_scan_point_key(const tv_table_scan *scan)
+{
+    tv_assert(tv_table_scan_is_point(scan));
+    return scan->plan.ranges[0].from;
+}
+
+tv_err tv_table_scan_end_point(tv_table_scan *scan, tv_err err, tv_slice value)
 {
     tv_entity_view view = tv_table_op_view(scan->op);
-    scan_row row = {.key = scan->plan.ranges[0].from};
-    tv_err err;
+    scan_row row = {.key = tv_table_scan_point_key(scan), .value = value};
 
-    tv_assert(tv_table_scan_is_point(scan));
-    err = tv_engine_get(engine, mode, row.key, scan->arena, &row.value);
     if (err && err != TV_ERR_NOT_FOUND)
         return err;
 

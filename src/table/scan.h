@@ -1,6 +1,7 @@
 /*
  * Running a plan: the rows of its ranges in order, tested and written as a page
- * of JSON.  A page is a consistent snapshot, and ends after 1,000 entities, 4 MiB
+ * of JSON.  A page is a consistent snapshot where the engine has snapshots; elsewhere
+ * only the rows that it gives together are of one instant.  A page ends after 1,000 entities, 4 MiB
  * or the given time, with a token that names the next row to look at.  It is made
  * in turns (base/turns.h), between which others have theirs.
  */
@@ -40,12 +41,12 @@ tv_err tv_table_scan_run(tv_table_scan *scan, tv_engine *engine, tv_turn *turn,
                          bool *ret_is_done) TV_WARN_UNUSED;
 
 /**
- * A plan that is one point read can be run without an iterator.  Same results;
- * TV_ERR_WOULD_BLOCK, with nothing appended, when `mode` forbids waiting.
+ * A plan that is one point read can be run without an iterator: read the row with this
+ * key, and give the engine's result and the value.  Same page.
  */
 bool tv_table_scan_is_point(const tv_table_scan *scan);
-tv_err tv_table_scan_run_point(tv_table_scan *scan, tv_engine *engine,
-                               tv_read_mode mode) TV_WARN_UNUSED;
+tv_slice tv_table_scan_point_key(const tv_table_scan *scan);
+tv_err tv_table_scan_end_point(tv_table_scan *scan, tv_err err, tv_slice value) TV_WARN_UNUSED;
 
 /** {"odata.metadata":"…#name","value":[ : how every page begins. */
 void tv_table_scan_add_opening(tv_buf *out, const tv_entity_view *view);

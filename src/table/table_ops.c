@@ -69,8 +69,7 @@ tv_err tv_table_delete(tv_call *call)
     call->delete_op = (tv_catalog_delete){.catalog = call->service->catalog,
                                           .container = call->container,
                                           .arena = &call->req->arena};
-    tv_catalog_prepare_delete(&call->delete_op, &call->write);
-    tv_call_write(call, on_table_deleted);
+    tv_call_drop_container(call, on_table_deleted);
     return TV_OK;
 }
 

@@ -13,6 +13,7 @@ extern const tool_verb tool_sas_verbs[];
 extern const tool_verb tool_ping_verbs[];
 extern const tool_verb tool_bench_verbs[];
 extern const tool_verb tool_server_verbs[];
+extern const tool_verb tool_cluster_verbs[];
 extern const tool_verb tool_shell_verbs[];
 extern const tool_verb tool_own_verbs[]; /* help, completion */
 

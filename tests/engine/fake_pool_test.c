@@ -265,11 +265,12 @@ static void count_up(void *ctx)
     while (c->done < 50) {
         tv_arena scratch;
         tv_slice value;
-        char next[16];
+        char text[32], next[32];
 
         tv_arena_init(&scratch);
         CHECK_OK(tv_pool_get_row(c->pool, "o", TV_LIT("n"), &scratch, &value));
-        snprintf(next, sizeof next, "%ld", strtol(value.data, NULL, 10) + 1);
+        snprintf(text, sizeof text, "%.*s", TV_FMT(value));
+        snprintf(next, sizeof next, "%ld", strtol(text, NULL, 10) + 1);
 
         tv_pool_step steps[] = {{TV_POOL_ROW_IS, TV_LIT("n"), value}, put("n", next)};
         tv_err err = tv_pool_change_now(c->pool, "o", steps, 2, NULL);

@@ -45,51 +45,55 @@ static inline tv_engine *open_rocksdb(const char *dir)
     return engine;
 }
 
-/* Write a list of changes as one batch. */
+/* Write a list of changes as one batch, as far as they are of one range. */
 #define WRITE(engine, ...)                                                                         \
     write_changes(engine, (const tv_change[]){__VA_ARGS__},                                        \
                   sizeof((const tv_change[]){__VA_ARGS__}) / sizeof(tv_change))
 
-/* Rows of several ranges: a batch for each, in which its changes keep their order. */
-static inline tv_err write_by_ranges(tv_engine *engine, const tv_change *changes, size_t count)
-{
-    uint64_t *ranges = tv_calloc(count, sizeof *ranges);
-    tv_write_batch batch = {0};
-    tv_err err = TV_OK;
-
-    for (size_t i = 0; i < count; i++)
-        ranges[i] = engine->ops->range_of(engine, changes[i].key);
-    for (size_t first = 0; first < count && err == TV_OK; first++) {
-        uint64_t range = ranges[first];
-
-        if (range == 0)
-            continue; /* written */
-        tv_write_batch_clear(&batch);
-        for (size_t i = first; i < count; i++) {
-            if (ranges[i] != range)
-                continue;
-            tv_write_batch_add(&batch, changes[i]);
-            ranges[i] = 0;
-        }
-        err = tv_engine_write(engine, &batch);
-    }
-    tv_write_batch_done(&batch);
-    free(ranges);
-    return err;
-}
-
-static inline tv_err write_changes(tv_engine *engine, const tv_change *changes, size_t count)
+static inline tv_err write_batch(tv_engine *engine, const tv_change *changes, size_t count)
 {
     tv_write_batch batch = {0};
 
     for (size_t i = 0; i < count; i++)
         tv_write_batch_add(&batch, changes[i]);
     tv_err err = tv_engine_write(engine, &batch);
-
-    if (err == TV_ERR_MOVED)
-        err = write_by_ranges(engine, changes, count);
     tv_write_batch_done(&batch);
     return err;
+}
+
+/* Rows of several ranges: a batch for each, in which its changes keep their order. */
+static inline tv_err write_by_ranges(tv_engine *engine, const tv_change *changes, size_t count)
+{
+    uint64_t *ranges = tv_calloc(count, sizeof *ranges);
+    tv_change *own = tv_calloc(count, sizeof *own);
+    tv_err err = TV_OK;
+
+    for (size_t i = 0; i < count; i++)
+        ranges[i] = engine->ops->range_of(engine, changes[i].key);
+    for (size_t first = 0; first < count && err == TV_OK; first++) {
+        uint64_t range = ranges[first];
+        size_t own_count = 0;
+
+        if (range == 0)
+            continue; /* written */
+        for (size_t i = first; i < count; i++) {
+            if (ranges[i] != range)
+                continue;
+            own[own_count++] = changes[i];
+            ranges[i] = 0;
+        }
+        err = write_batch(engine, own, own_count);
+    }
+    free(ranges);
+    free(own);
+    return err;
+}
+
+static inline tv_err write_changes(tv_engine *engine, const tv_change *changes, size_t count)
+{
+    tv_err err = write_batch(engine, changes, count);
+
+    return err == TV_ERR_MOVED ? write_by_ranges(engine, changes, count) : err;
 }
 
 static inline tv_change put(const char *key, const char *value)

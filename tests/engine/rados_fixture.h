@@ -12,10 +12,10 @@
 #include "fake_pool.h"
 
 /* Cuts between the keys that the contract's cases use; none within what must be one partition. */
-static const char *const rados_cuts_5[] = {"d", "g010000", "k20", "m"};
-static const char *const rados_cuts_20[] = {
-    "d",   "e",   "g",   "g005000", "g010000", "g015000", "h", "k", "k05", "k10",
-    "k15", "k20", "k25", "k30",     "k35",     "l",       "m", "o", "x"};
+static const char *const rados_cuts_5[] = {"f", "g010000", "k20", "m"};
+static const char *const rados_cuts_20[] = {"f",   "f5",  "g",   "g005000", "g01", "g015000", "h",
+                                            "k",   "k05", "k10", "k15",     "k20", "k25",     "k30",
+                                            "k35", "l",   "m",   "o",       "x"};
 
 static fake_cluster *rados_cluster; /* of the store that is open, or was */
 static tv_pool *rados_pool;

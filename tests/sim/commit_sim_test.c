@@ -10,9 +10,13 @@
  *  - a write that was answered TV_OK is in its row, once (1);
  *  - one that was refused or failed by itself is in no row (5), (6);
  *  - one that was answered TV_ERR_IO may be there or not, but not twice;
- *  - the writes of one thread to one partition are in their order (3);
+ *  - the writes of one thread to one partition are in their order (3), unless
+ *    the storage has ranges;
  *  - a write to two rows of a partition is in both or in neither (7);
  *  - a row read by a bystander never lost a write that it once had (2).
+ *
+ * With ranges there are two nodes, each with its own pipeline, over one store whose
+ * cuts change all the time; every thread then submits to both.
  *
  * TAVOLA_SEED=n repeats the choices of the run that printed n.  Threads are
  * scheduled by the kernel, so a run repeats in its choices, not in its timing.
@@ -43,18 +47,27 @@ typedef struct sim_write {
     int partition;
     bool wants_to_fail;
     bool is_answered;
+    char keys[2][8];
+    tv_slice reads[2];
 } sim_write;
 
 typedef struct submitter {
     pthread_t thread;
     int id;
     uint64_t random;
-    tv_pipeline *pipeline;
+    tv_pipeline *pipelines[2]; /* of the nodes; the second may be NULL */
     tv_mailbox mailbox;
     sem_t woken;
     int in_flight;
     sim_write writes[WRITES_EACH];
 } submitter;
+
+/* What the simulation is about. */
+typedef struct sim_setting {
+    tv_memory_options options;
+    int committer_count;
+    size_t queue_max;
+} sim_setting;
 
 typedef struct bystander {
     tv_engine *engine;
@@ -119,10 +132,20 @@ static void wake(void *ctx)
     sem_post(ctx);
 }
 
+static void flush(tv_outbox *const *outboxes, int count)
+{
+    for (int i = 0; i < count; i++)
+        tv_outbox_flush(outboxes[i]);
+}
+
 static void *submit_all(void *arg)
 {
     submitter *s = arg;
-    tv_outbox *outbox = tv_outbox_new(s->pipeline);
+    int nodes = s->pipelines[1] ? 2 : 1;
+    tv_outbox *outboxes[2] = {NULL};
+
+    for (int i = 0; i < nodes; i++)
+        outboxes[i] = tv_outbox_new(s->pipelines[i]);
 
     for (int i = 0; i < WRITES_EACH; i++) {
         sim_write *w = &s->writes[i];
@@ -139,10 +162,18 @@ static void *submit_all(void *arg)
             .ctx = w,
             .reply_to = &s->mailbox,
         };
-        tv_outbox_add(outbox, &w->write);
+        if (seed_next(&s->random) % 4) {
+            row_key(w->keys[0], w->partition, 'a');
+            row_key(w->keys[1], w->partition, 'b');
+            w->reads[0] = tv_slice_of(w->keys[0]);
+            w->reads[1] = tv_slice_of(w->keys[1]);
+            w->write.reads = w->reads;
+            w->write.read_count = 1 + seed_next(&s->random) % 2;
+        }
+        tv_outbox_add(outboxes[seed_next(&s->random) % (uint64_t)nodes], &w->write);
         s->in_flight++;
         if (seed_next(&s->random) % 3 == 0 || s->in_flight >= IN_FLIGHT_MAX)
-            tv_outbox_flush(outbox);
+            flush(outboxes, nodes);
         while (s->in_flight >= IN_FLIGHT_MAX) {
             sem_wait(&s->woken);
             tv_mailbox_deliver(&s->mailbox);
@@ -150,12 +181,13 @@ static void *submit_all(void *arg)
         if (i > 0 && s->writes[i - 1].is_answered && s->writes[i - 1].write.result)
             usleep(200); /* a client that is refused waits before it tries again */
     }
-    tv_outbox_flush(outbox);
+    flush(outboxes, nodes);
     while (s->in_flight > 0) {
         sem_wait(&s->woken);
         tv_mailbox_deliver(&s->mailbox);
     }
-    tv_outbox_free(outbox);
+    for (int i = 0; i < nodes; i++)
+        tv_outbox_free(outboxes[i]);
     return NULL;
 }
 
@@ -188,13 +220,30 @@ static void *watch(void *arg)
     return NULL;
 }
 
-/* One fault after the other, with quiet times between. */
-static void play_faults(tv_engine *engine, bool is_shared, uint64_t *random)
+/* Begin a range at each of the partitions, or not. */
+static void cut_anew(tv_engine *engine, uint64_t *random)
 {
+    tv_slice cuts[PARTITIONS];
+    size_t count = 0;
+
+    for (int p = 0; p < PARTITIONS; p++) {
+        if (seed_next(random) % 2)
+            cuts[count++] = tv_slice_of(partitions[p]);
+    }
+    tv_memory_set_cuts(engine, cuts, count);
+}
+
+/* One fault after the other, with quiet times between. */
+static void play_faults(tv_engine *engine, uint64_t *random)
+{
+    bool is_shared = engine->ops->is_shared, has_ranges = engine->ops->range_of != NULL;
+
     for (int i = 0; i < FAULTS; i++) {
         uint64_t nth = 1 + seed_next(random) % 4, count = 1 + seed_next(random) % 6;
 
-        switch (seed_next(random) % 5) {
+        if (has_ranges)
+            cut_anew(engine, random);
+        switch (seed_next(random) % 6) {
         case 0:
             tv_memory_lose_power(engine);
             usleep((useconds_t)(seed_next(random) % 1000));
@@ -212,6 +261,10 @@ static void play_faults(tv_engine *engine, bool is_shared, uint64_t *random)
             usleep((useconds_t)(seed_next(random) % 500));
             tv_memory_restart(engine);
             break;
+        case 4:
+            if (has_ranges)
+                tv_memory_fail_writes(engine, nth, count, TV_ERR_MOVED);
+            break;
         default:
             tv_memory_set_write_delay(engine, 50 + (int64_t)(seed_next(random) % 300));
             break;
@@ -225,6 +278,7 @@ static void play_faults(tv_engine *engine, bool is_shared, uint64_t *random)
 /* Compare what the rows say with what was answered. */
 static void check_history(tv_engine *engine)
 {
+    bool is_ordered = engine->ops->range_of == NULL;
     static int found[SUBMITTERS * WRITES_EACH];
     int counts[TV_ERR_COUNT] = {0};
     tv_arena arena;
@@ -248,7 +302,7 @@ static void check_history(tv_engine *engine)
             memcpy(&number, a.data + at, 4);
             CHECK(number < SUBMITTERS * WRITES_EACH);
             CHECK(submitters[number / WRITES_EACH].writes[number % WRITES_EACH].partition == p);
-            CHECK((int64_t)number > last[number / WRITES_EACH]); /* (3) */
+            CHECK(!is_ordered || (int64_t)number > last[number / WRITES_EACH]); /* (3) */
             last[number / WRITES_EACH] = number;
             found[number]++;
         }
@@ -274,12 +328,18 @@ static void check_history(tv_engine *engine)
     CHECK(counts[TV_OK] > 0);
 }
 
-static void simulate(bool is_shared, int committer_count, size_t queue_max)
+static void simulate(sim_setting setting)
 {
     uint64_t seed = seed_start(), random = seed ? seed : 1;
-    tv_engine *engine = tv_memory_engine_new(
-        &(tv_memory_options){.is_shared = is_shared, .seed = seed, .write_delay_us = 100});
-    tv_pipeline *pipeline = tv_pipeline_new(engine, committer_count, queue_max);
+
+    setting.options.seed = seed;
+    setting.options.write_delay_us = 100;
+    tv_engine *engine = tv_memory_engine_new(&setting.options);
+    tv_engine *other = setting.options.has_ranges ? tv_memory_engine_join(engine) : NULL;
+    tv_pipeline *pipelines[2] = {
+        tv_pipeline_new(engine, setting.committer_count, setting.queue_max),
+        other ? tv_pipeline_new(other, setting.committer_count, setting.queue_max) : NULL,
+    };
     bystander b = {.engine = engine};
     pthread_t watcher;
 
@@ -290,15 +350,16 @@ static void simulate(bool is_shared, int committer_count, size_t queue_max)
 
         s->id = i;
         s->random = seed_next(&random) | 1;
-        s->pipeline = pipeline;
+        memcpy(s->pipelines, pipelines, sizeof pipelines);
         sem_init(&s->woken, 0, 0);
         tv_mailbox_init(&s->mailbox, wake, &s->woken);
         CHECK(pthread_create(&s->thread, NULL, submit_all, s) == 0);
     }
-    play_faults(engine, is_shared, &random);
+    play_faults(engine, &random);
     for (int i = 0; i < SUBMITTERS; i++)
         pthread_join(submitters[i].thread, NULL);
-    tv_pipeline_free(pipeline);
+    for (int i = 0; i < 2; i++)
+        tv_pipeline_free(pipelines[i]);
     atomic_store(&b.stop, true);
     pthread_join(watcher, NULL);
     CHECK_INT(atomic_load(&b.lost), 0);
@@ -307,27 +368,42 @@ static void simulate(bool is_shared, int committer_count, size_t queue_max)
         tv_mailbox_done(&submitters[i].mailbox);
         sem_destroy(&submitters[i].woken);
     }
+    tv_engine_close(other);
     tv_engine_close(engine);
 }
 
 TEST(rows_and_answers_agree_with_one_committer)
 {
-    simulate(false, 1, 4096);
+    simulate((sim_setting){.committer_count = 1, .queue_max = 4096});
 }
 
 TEST(rows_and_answers_agree_with_three_committers)
 {
-    simulate(false, 3, 4096);
+    simulate((sim_setting){.committer_count = 3, .queue_max = 4096});
 }
 
 TEST(rows_and_answers_agree_on_shared_storage)
 {
-    simulate(true, 2, 4096);
+    simulate((sim_setting){.options.is_shared = true, .committer_count = 2, .queue_max = 4096});
 }
 
 TEST(rows_and_answers_agree_when_the_queue_is_short)
 {
-    simulate(true, 1, 12);
+    simulate((sim_setting){.options.is_shared = true, .committer_count = 1, .queue_max = 12});
+}
+
+TEST(rows_and_answers_agree_while_two_nodes_write_and_ranges_move)
+{
+    simulate((sim_setting){.options.has_ranges = true, .committer_count = 4, .queue_max = 4096});
+}
+
+TEST(rows_and_answers_agree_with_fewer_threads_than_ranges)
+{
+    simulate((sim_setting){
+        .options = {.has_ranges = true, .read_delay_us = 100},
+        .committer_count = 2,
+        .queue_max = 14,
+    });
 }
 
 int main(void)
@@ -339,6 +415,8 @@ int main(void)
         cmocka_unit_test(rows_and_answers_agree_with_three_committers),
         cmocka_unit_test(rows_and_answers_agree_on_shared_storage),
         cmocka_unit_test(rows_and_answers_agree_when_the_queue_is_short),
+        cmocka_unit_test(rows_and_answers_agree_while_two_nodes_write_and_ranges_move),
+        cmocka_unit_test(rows_and_answers_agree_with_fewer_threads_than_ranges),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,6 +23,7 @@
 #include "../unit/queue/store/store.h"
 #include "queue_model.h"
 #include "seed.h"
+#include "test_engine.h"
 
 enum { GROUP_MAX = 8, GROUPS = 2000, BURST = 100 };
 
@@ -507,7 +508,7 @@ static void simulate(tv_engine *over, reopen_fn *reopen, int groups)
 
 TEST(a_queue_over_memory_agrees_with_the_model)
 {
-    simulate(tv_memory_engine_new(NULL), NULL, GROUPS);
+    simulate(test_engine_new(NULL), NULL, GROUPS);
 }
 
 TEST(a_queue_over_shared_memory_agrees_with_the_model)

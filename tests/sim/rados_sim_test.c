@@ -309,7 +309,7 @@ static void fence(void *ctx)
 
     for (int i = 0; i < FENCES && !n->world->failure[0]; i++) {
         uint64_t from = fake_random(n->world->cluster, PARTITIONS);
-        char keys[2][8];
+        char keys[2][16];
 
         snprintf(keys[0], sizeof keys[0], "p%d", (int)from);
         snprintf(keys[1], sizeof keys[1], "p%d", (int)from + 1);

@@ -12,6 +12,7 @@
 #include "check.h"
 #include "engine/key.h"
 #include "engine/memory/memory.h"
+#include "test_engine.h"
 
 #define ACCOUNT TV_LIT("acct")
 
@@ -43,7 +44,7 @@ static inline void stop_pipeline(void)
 static inline void store_start(void)
 {
     tv_arena_init(&arena);
-    engine = tv_memory_engine_new(NULL);
+    engine = test_engine_new(NULL);
     sem_init(&woken, 0, 0);
     tv_mailbox_init(&mailbox, wake, &woken);
     start_pipeline();

@@ -18,6 +18,7 @@
 #include "blob/body/download.h"
 
 #include "base/assert.h"
+#include "blob/body/visit.h"
 
 /* Ranges of up to this size are read into memory of their own size. */
 enum { SMALL_BYTES = 64 * 1024 };
@@ -51,6 +52,7 @@ struct tv_blob_download {
     tv_charge charge; /* for its memory, which may outlive the request's; no job touches it */
 
     /* The content. */
+    int64_t etag;
     tv_blob_piece inline_pieces[TV_BLOB_INLINE_PIECES];
     tv_slice chunks[TV_BLOB_INLINE_PIECES]; /* of the pieces that are chunks in the range */
     size_t inline_count;
@@ -149,6 +151,11 @@ tv_err tv_blob_download_head(tv_blob_download *download, tv_read_mode mode, tv_b
 static tv_err prepare_inline(tv_blob_download *download, tv_read_mode mode,
                              const tv_blob_head *head)
 {
+    const tv_blob_piece *chunks[TV_BLOB_INLINE_PIECES];
+    size_t places[TV_BLOB_INLINE_PIECES], count = 0;
+    tv_slice bytes[TV_BLOB_INLINE_PIECES];
+    tv_err err;
+
     tv_assert(head->piece_count <= TV_BLOB_INLINE_PIECES);
     download->inline_count = head->piece_count;
     for (size_t i = 0; i < head->piece_count; i++) {
@@ -160,13 +167,16 @@ static tv_err prepare_inline(tv_blob_download *download, tv_read_mode mode,
             piece->end - piece->length >= download->end)
             continue;
 
-        tv_err err = tv_blob_get_chunk(download->engine, mode, download->partition, piece,
-                                       &download->chunk_arena, &download->chunks[i]);
-        if (err)
-            return err == TV_ERR_NOT_FOUND ? TV_ERR_CONFLICT : err;
-        if (download->chunks[i].len != piece->length)
-            return TV_ERR_CORRUPT;
+        chunks[count] = piece;
+        places[count++] = i;
     }
+    err = tv_blob_get_chunks(download->engine, mode, download->partition, chunks, count,
+                             &download->chunk_arena, bytes);
+    if (err)
+        return err == TV_ERR_NOT_FOUND ? TV_ERR_CONFLICT : err;
+
+    for (size_t i = 0; i < count; i++)
+        download->chunks[places[i]] = bytes[i];
     return TV_OK;
 }
 
@@ -187,26 +197,6 @@ static tv_err prepare_reader(tv_blob_download *download, tv_read_mode mode,
                    now->length == head->length
                ? TV_OK
                : TV_ERR_CONFLICT;
-}
-
-tv_err tv_blob_download_prepare(tv_blob_download *download, tv_read_mode mode,
-                                const tv_blob_head *head, uint64_t offset, uint64_t length)
-{
-    tv_assert(length > 0 && offset + length <= head->length && !download->is_out);
-    tv_err err =
-        tv_charge_reserve(&download->charge, length < SPARE_BYTES ? (size_t)length : SPARE_BYTES);
-    if (err)
-        return err;
-
-    download->start = download->offset = offset;
-    download->end = offset + length;
-    download->is_small = length <= SMALL_BYTES;
-    forget_piece(download);
-    tv_blob_reader_close(download->reader);
-    download->reader = NULL;
-    tv_arena_done(&download->chunk_arena);
-    return head->pieces ? prepare_inline(download, mode, head)
-                        : prepare_reader(download, mode, head);
 }
 
 bool tv_blob_download_is_piecemeal(const tv_blob_download *download)
@@ -247,17 +237,23 @@ static bool is_damage(tv_err err)
 }
 
 /* A file that is not there is damage like any other, unless the visit has lasted too long. */
+static tv_err extent_missing(tv_blob_download *download)
+{
+    tv_extents *extents = download->io.extents;
+
+    if (!tv_extent_visit_is_over(extents, &download->visit))
+        tv_extents_note_damage(extents, download->piece.id, "the file is missing");
+    return TV_ERR_CORRUPT;
+}
+
 static tv_err open_extent(tv_blob_download *download, tv_read_mode mode)
 {
     const tv_blob_piece *piece = &download->piece;
-    tv_extents *extents = download->io.extents;
-    tv_err err = tv_extent_open(extents, mode, piece->id, piece->length, &download->extent);
+    tv_err err =
+        tv_extent_open(download->io.extents, mode, piece->id, piece->length, &download->extent);
 
-    if (err == TV_ERR_NOT_FOUND) {
-        if (!tv_extent_visit_is_over(extents, &download->visit))
-            tv_extents_note_damage(extents, piece->id, "the file is missing");
-        err = TV_ERR_CORRUPT;
-    }
+    if (err == TV_ERR_NOT_FOUND)
+        err = extent_missing(download);
     if (is_damage(err))
         download->damaged = piece->id;
     return err;
@@ -281,11 +277,43 @@ static tv_err find_piece(tv_blob_download *download, tv_read_mode mode)
     return err == TV_ERR_NOT_FOUND ? TV_ERR_CORRUPT : err; /* a chunk of a reader's view */
 }
 
+tv_err tv_blob_download_prepare(tv_blob_download *download, tv_read_mode mode,
+                                const tv_blob_head *head, uint64_t offset, uint64_t length)
+{
+    tv_assert(length > 0 && offset + length <= head->length && !download->is_out);
+    tv_err err =
+        tv_charge_reserve(&download->charge, length < SPARE_BYTES ? (size_t)length : SPARE_BYTES);
+    if (err)
+        return err;
+
+    download->etag = head->etag;
+    download->start = download->offset = offset;
+    download->end = offset + length;
+    download->is_small = length <= SMALL_BYTES;
+    forget_piece(download);
+    tv_blob_reader_close(download->reader);
+    download->reader = NULL;
+    tv_arena_done(&download->chunk_arena);
+    if (head->pieces)
+        return prepare_inline(download, mode, head);
+
+    err = prepare_reader(download, mode, head);
+    /* Without a snapshot it may be gone by now; while nothing is sent it can begin again. */
+    return err || download->engine->ops->has_snapshots ? err : find_piece(download, mode);
+}
+
 /* Read what one piece has of the range, up to `size` bytes. */
 static tv_err read_some(tv_blob_download *download, tv_read_mode mode, char *to, size_t size,
                         size_t *ret_len)
 {
-    tv_err err = find_piece(download, mode);
+    tv_err err = tv_blob_visit_go_on(&(tv_blob_visit){download->engine, download->io.extents,
+                                                      &download->visit, download->partition,
+                                                      download->snapshot, download->etag},
+                                     mode);
+    if (err)
+        return err;
+
+    err = find_piece(download, mode);
     if (err)
         return err;
 
@@ -299,6 +327,8 @@ static tv_err read_some(tv_blob_download *download, tv_read_mode mode, char *to,
         memcpy(to, download->chunk.data + within, count);
     } else {
         err = tv_extent_read(download->extent, mode, within, to, count, &count);
+        if (err == TV_ERR_NOT_FOUND)
+            err = extent_missing(download);
         if (is_damage(err))
             download->damaged = piece->id;
         if (err)

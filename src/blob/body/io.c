@@ -127,11 +127,11 @@ size_t tv_buffers_used_max(tv_buffers *buffers)
     return used;
 }
 
-void tv_blob_io_init(tv_blob_io *io, tv_extents *extents, tv_turns *scanners)
+void tv_blob_io_init(tv_blob_io *io, tv_extents *extents, tv_turns *scanners, int worker_count)
 {
     io->extents = extents;
     io->scanners = scanners;
-    io->workers = tv_workers_new(TV_BLOB_WORKERS, TV_BLOB_JOBS_MAX);
+    io->workers = tv_workers_new(worker_count, TV_BLOB_JOBS_MAX);
     io->hasher = tv_md5_best_way() == TV_MD5_ALONE ? NULL : tv_hasher_new(io->workers);
     io->in = tv_buffers_new(TV_BLOB_BUFFER_BYTES, SIZE_MAX);
     io->out = tv_buffers_new(TV_BLOB_BUFFER_BYTES, SIZE_MAX);

@@ -47,11 +47,12 @@ typedef struct tv_blob_io {
 enum {
     TV_BLOB_BUFFER_BYTES = 256 * 1024,
     TV_BLOB_WORKERS = 4,
+    TV_BLOB_REMOTE_WORKERS = 16, /* where they wait for other machines (tv_extents_is_remote) */
     TV_BLOB_JOBS_MAX = 16 * 1024,
 };
 
 /** Make the threads and the buffers; the store and the scanners are the caller's. */
-void tv_blob_io_init(tv_blob_io *io, tv_extents *extents, tv_turns *scanners);
+void tv_blob_io_init(tv_blob_io *io, tv_extents *extents, tv_turns *scanners, int worker_count);
 
 /** Stop the threads, the hasher first.  Before the loops are freed that get their completions. */
 void tv_blob_io_stop(tv_blob_io *io);

@@ -353,7 +353,6 @@ tv_err tv_blob_delete_container(tv_call *base)
         .decide = decide_delete,
         .ctx = call,
     };
-    tv_catalog_prepare_delete(&base->delete_op, &base->write);
-    tv_call_write(base, on_deleted);
+    tv_call_drop_container(base, on_deleted);
     return TV_OK;
 }

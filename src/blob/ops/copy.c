@@ -8,6 +8,7 @@
  * extent, because a change is one write.
  */
 #include "blob/body/damage.h"
+#include "blob/body/visit.h"
 #include "blob/ops/copy_source.h"
 #include "blob/ops/headers.h"
 #include "engine/instant.h"
@@ -86,13 +87,14 @@ static tv_err copy_chunk(copier *c, const tv_blob_piece *piece)
     return tv_extent_append(c->writer, bytes);
 }
 
-/* An extent of the source that is gone or damaged.  The visit is a short one. */
+/* An extent of the source that is gone or damaged. */
 static tv_err source_failed(copier *c, const tv_blob_piece *piece, tv_err err)
 {
     const tv_blob_copying *copying = c->copying;
 
     if (err == TV_ERR_NOT_FOUND) {
-        tv_extents_note_damage(c->extents, piece->id, "the file is missing");
+        if (!tv_extent_visit_is_over(c->extents, &copying->visit))
+            tv_extents_note_damage(c->extents, piece->id, "the file is missing");
         err = TV_ERR_CORRUPT;
     }
     if (err == TV_ERR_CORRUPT)
@@ -109,6 +111,14 @@ static tv_err copy_extent(copier *c, const tv_blob_piece *piece)
     err = end_gathering(c);
     if (err)
         return err;
+
+    err = tv_blob_visit_go_on(&(tv_blob_visit){c->call->base.service->engine, c->extents,
+                                               &c->copying->visit, c->copying->partition,
+                                               c->copying->source.args.snapshot,
+                                               tv_blob_reader_head(c->reader)->etag},
+                              TV_READ_ANY);
+    if (err)
+        return err == TV_ERR_CONFLICT ? TV_ERR_OVERLOADED : err;
 
     err = tv_extent_link(c->extents, piece->id, piece->length, &id);
     if (err)
@@ -252,7 +262,7 @@ static tv_err copy(tv_blob_call *call, bool is_in_turn)
     tv_err err = copy_blob(&c);
 
     tv_blob_reader_close(c.reader);
-    return err;
+    return err == TV_ERR_CONFLICT ? TV_ERR_OVERLOADED : err; /* the source was replaced */
 }
 
 static tv_err copy_on_worker(tv_call *base, tv_read_mode mode)

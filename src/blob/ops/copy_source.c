@@ -244,8 +244,8 @@ tv_err tv_blob_find_source(tv_blob_call *call)
 
     const tv_call *source = &copying->source.base;
 
-    copying->container = tv_catalog_find(source->service->catalog, source->endpoint.account,
-                                         source->target.container);
+    copying->container = tv_call_look_for(&call->base, source->endpoint.account,
+                                          source->target.container);
     err = check_source(call, copying);
     if (err)
         return err;

@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "blob/body/damage.h"
 #include "blob/ops/headers.h"
+#include "blob/store/row.h"
 #include "engine/instant.h"
 #include "service/metadata.h"
 
@@ -18,13 +19,18 @@ enum {
 
 /* --- the head alone --- */
 
-static tv_err read_head(tv_call *base, tv_read_mode mode)
+/* What was fetched is the head; may it be read? */
+static tv_err take_head(tv_call *base, tv_err err)
 {
     tv_blob_call *call = tv_blob_call_of(base);
-    tv_err err;
 
-    err = tv_blob_get_head(base->service->engine, mode, call->partition, call->args.snapshot,
-                           &base->req->arena, &call->transfer.head);
+    if (atomic_load(&base->container->is_dropped))
+        return TV_ERR_CONTAINER_NOT_FOUND;
+    if (err)
+        return err == TV_ERR_NOT_FOUND ? TV_ERR_BLOB_NOT_FOUND : err;
+
+    err = tv_blob_head_decode(&base->req->arena, base->fetch.value, call->args.snapshot,
+                              &call->transfer.head);
     if (err)
         return err;
 
@@ -36,6 +42,7 @@ static tv_err respond_head(tv_call *base, tv_err err)
     tv_blob_call *call = tv_blob_call_of(base);
     const tv_blob_head *head = &call->transfer.head;
 
+    err = take_head(base, err);
     if (err)
         return err;
 
@@ -59,7 +66,11 @@ static tv_err respond_head(tv_call *base, tv_err err)
 
 tv_err tv_blob_get_properties(tv_call *base)
 {
-    return tv_call_read(base, read_head, respond_head);
+    tv_blob_call *call = tv_blob_call_of(base);
+
+    return tv_call_fetch(base,
+                         tv_blob_key_head(&base->req->arena, call->partition, call->args.snapshot),
+                         respond_head);
 }
 
 /* --- the data --- */
@@ -243,8 +254,8 @@ static void fail(tv_request *req, tv_err err)
     tv_blob_call *call = req->user;
 
     report_damage(call);
-    if (tv_response_is_unsent(req))
-        tv_call_respond_error(&call->base, err);
+    if (tv_response_is_unsent(req)) /* a blob that was replaced just now can be had again */
+        tv_call_respond_error(&call->base, err == TV_ERR_CONFLICT ? TV_ERR_OVERLOADED : err);
     else
         tv_response_abort(req);
 }
@@ -293,6 +304,8 @@ static tv_err on_opened(tv_call *base, tv_err err)
 
     if (err == TV_ERR_WOULD_BLOCK)
         return open_elsewhere(base);
+    if (atomic_load(&base->container->is_dropped))
+        return TV_ERR_CONTAINER_NOT_FOUND; /* its rows are on their way out */
     if (err)
         report_damage(call);
     if (err == TV_ERR_BLOB_RANGE)

@@ -4,6 +4,7 @@
  */
 #include "blob/call.h"
 #include "blob/ops/copy_source.h"
+#include "blob/store/row.h"
 
 /* Plans that were out of date when their change ran, before it is given up. */
 enum { PLANS_MAX = 16 };
@@ -33,6 +34,19 @@ static void settle(tv_write *write)
 
 static tv_err on_changed(tv_call *base, tv_err err);
 
+/* Not with extents that another node may take for garbage: see tv_extents_may_commit. */
+static tv_err submit(tv_blob_call *call)
+{
+    const tv_blob_transfer *transfer = &call->transfer;
+
+    if (!tv_extents_may_commit(tv_blob_service_of(call)->io.extents, transfer->made,
+                               transfer->made_count))
+        return TV_ERR_REQUEST_TIMEOUT;
+
+    tv_call_write(&call->base, on_changed);
+    return TV_OK;
+}
+
 /* Roughly what the plan of a long change takes; all of it is charged when it is taken. */
 enum { PLAN_BYTES = 1024 * 1024 };
 
@@ -50,9 +64,7 @@ static bool work_on_plan(tv_call *base, tv_turn *turn)
 
 static tv_err on_planned(tv_call *base, tv_err err)
 {
-    if (err == TV_OK)
-        tv_call_write(base, on_changed);
-    return err;
+    return err ? err : submit(tv_blob_call_of(base));
 }
 
 /* The first plan is out of date because others write to the blob all the time. */
@@ -87,6 +99,22 @@ static tv_err on_changed(tv_call *base, tv_err err)
                                                                   : err;
 }
 
+/* Every change begins with the head and the ledger. */
+static void set_reads(tv_blob_call *call)
+{
+    tv_arena *arena = &call->base.req->arena;
+    tv_slice *reads;
+
+    if (call->base.service->engine->ops->get_many == NULL)
+        return;
+
+    reads = tv_arena_alloc(arena, 2 * sizeof *reads);
+    reads[0] = tv_blob_key_head(arena, call->partition, 0);
+    reads[1] = tv_blob_key_ledger(arena, call->partition);
+    call->base.write.reads = reads;
+    call->base.write.read_count = 2;
+}
+
 tv_err tv_blob_submit(tv_blob_call *call, tv_update_fn *run, void (*respond)(tv_blob_call *call))
 {
     tv_call *base = &call->base;
@@ -101,8 +129,8 @@ tv_err tv_blob_submit(tv_blob_call *call, tv_update_fn *run, void (*respond)(tv_
     base->write.ctx = &call->change;
     base->write.settle = settle;
     base->write.undo = undo;
-    tv_call_write(base, on_changed);
-    return TV_OK;
+    set_reads(call);
+    return submit(call);
 }
 
 void tv_blob_end_transfer(tv_blob_call *call)

@@ -176,25 +176,42 @@ static tv_err list_garbage(search *s, tv_blob_garbage *garbage)
     return TV_OK;
 }
 
-tv_err tv_blob_find_garbage(tv_engine *engine, tv_slice partition, tv_arena *arena,
-                            tv_blob_garbage *ret_garbage)
+static tv_err look_at_rows(search *s, tv_engine *engine)
 {
-    search s = {.partition = partition, .arena = arena, .live_rows = tv_blob_live_rows_new(arena)};
     tv_iter *iter;
     tv_err err;
 
-    err = tv_engine_iter(engine, partition, tv_key_after(arena, partition), &iter);
+    err = tv_engine_iter(engine, s->partition, tv_key_after(s->arena, s->partition), &iter);
     if (err)
         return err;
 
-    tv_arena_init(&s.scratch);
-    tv_iter_seek(iter, partition);
+    tv_arena_init(&s->scratch);
+    tv_iter_seek(iter, s->partition);
     while (err == TV_OK && tv_iter_is_valid(iter))
-        err = look_at_row(&s, iter);
+        err = look_at_row(s, iter);
     if (err == TV_OK)
         err = tv_iter_status(iter);
     tv_iter_free(iter);
-    tv_arena_done(&s.scratch);
+    tv_arena_done(&s->scratch);
+    return err;
+}
+
+tv_err tv_blob_find_garbage(tv_engine *engine, tv_slice partition, tv_arena *arena,
+                            tv_blob_garbage *ret_garbage)
+{
+    tv_blob_guard guard;
+    search s;
+    tv_err err;
+
+    tv_blob_guard_init(&guard, engine, partition);
+    do {
+        s = (search){
+            .partition = partition, .arena = arena, .live_rows = tv_blob_live_rows_new(arena)};
+        err = tv_blob_guard_begin(&guard);
+        if (err == TV_OK)
+            err = look_at_rows(&s, engine);
+    } while (tv_blob_guard_again(&guard, &err));
+    tv_blob_guard_done(&guard);
     if (err)
         return err;
 

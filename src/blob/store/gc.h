@@ -64,8 +64,8 @@ typedef struct tv_blob_extent_visitor {
 
 /**
  * Find every extent that a row in [from, to) refers to, some more than once, in one
- * consistent view.  With the range of a container (tv_key_container) to learn what
- * goes with it, before its rows are dropped.
+ * consistent view; of an engine without snapshots, in one of each blob.  With the range of a
+ * container (tv_key_container) to learn what goes with it, before its rows are dropped.
  */
 tv_err tv_blob_visit_extents(tv_engine *engine, tv_slice from, tv_slice to,
                              const tv_blob_extent_visitor *visitor) TV_WARN_UNUSED;
@@ -92,6 +92,40 @@ typedef struct tv_blob_gc_cursor {
 tv_err tv_blob_gc_next(tv_engine *engine, tv_slice container, int64_t now, size_t blobs_max,
                        tv_arena *arena, tv_blob_gc_cursor *cursor, tv_slice *ret_partitions,
                        size_t size, size_t *ret_count) TV_WARN_UNUSED;
+
+/* --- rows that come in pages: gc_guard.c --- */
+
+/**
+ * A look at all rows of a blob, on an engine that has no snapshots.  They come in pages of
+ * different moments, and a change between two of them may move a reference from a row that has
+ * not been met yet to where the look has been already: a block list makes blocks a content, a
+ * snapshot keeps a content that the head then drops.  Each such change also changes the head or
+ * the generation of the ledger.  So the rows are looked at between two looks at these, again until
+ * they are the same:
+ *
+ *     do {
+ *         err = tv_blob_guard_begin(&guard);
+ *         if (err == TV_OK)
+ *             err = ...
+ *     } while (tv_blob_guard_again(&guard, &err));
+ *
+ * On an engine with snapshots that is done once.  More uncommitted blocks of the same generation
+ * move nothing, so a client that puts them without a pause holds nobody up.
+ */
+typedef struct tv_blob_guard {
+    tv_engine *engine;
+    tv_slice blob; /* its partition */
+    tv_arena arena;
+    tv_slice head; /* the row as it was; data is NULL when there was none */
+    uint64_t generation;
+} tv_blob_guard;
+
+void tv_blob_guard_init(tv_blob_guard *guard, tv_engine *engine, tv_slice blob);
+void tv_blob_guard_done(tv_blob_guard *guard);
+tv_err tv_blob_guard_begin(tv_blob_guard *guard) TV_WARN_UNUSED;
+
+/** `err` is that of the look; it may become that of the second look at the head. */
+bool tv_blob_guard_again(tv_blob_guard *guard, tv_err *err);
 
 /* --- what is live: gc_live.c --- */
 

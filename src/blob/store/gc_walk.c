@@ -6,6 +6,9 @@
 
 enum { TERMINATOR = 0x01, CONTAINER_ID_CHARS = 8 };
 
+/* Chunks of a blob that are passed one by one. */
+enum { CHUNKS_MAX = 8 };
+
 /* Account names hold no terminator, and a container's id is of one length: where a name begins. */
 static bool split_container(tv_slice key, tv_slice *ret_container)
 {
@@ -20,6 +23,7 @@ static bool split_container(tv_slice key, tv_slice *ret_container)
 
 /* A walk over rows of blobs. */
 typedef struct walk {
+    tv_engine *engine;
     const tv_blob_extent_visitor *visitor;
     tv_iter *iter;
     tv_arena arena;               /* for one row */
@@ -27,6 +31,7 @@ typedef struct walk {
     tv_arena blob_arena;          /* for what is known of one blob */
     tv_slice blob;                /* its prefix */
     tv_blob_live_rows *live_rows; /* what its rows before this one say */
+    int chunk_count;              /* that were passed one by one */
 } walk;
 
 static tv_err visit_extent(walk *w, tv_extent_id id)
@@ -84,31 +89,48 @@ static tv_err visit_value(walk *w, tv_slice row, tv_slice value)
     }
 }
 
-/* Visit what the row at `iter` refers to, and go on; chunks are passed in one seek. */
-static tv_err visit_row(walk *w)
+/* The prefix of the blob that the row at `iter` is of. */
+static tv_err blob_at(walk *w, tv_slice *ret_blob)
 {
-    tv_slice key = tv_iter_key(w->iter), container, blob;
-    tv_err err;
+    tv_slice key = tv_iter_key(w->iter), container;
 
     if (!split_container(key, &container))
         return TV_ERR_CORRUPT;
+    return tv_key_split_blob(&w->arena, container, key, ret_blob, NULL);
+}
 
-    err = tv_key_split_blob(&w->arena, container, key, &blob, NULL);
-    if (err)
-        return err;
+/* The rows that follow are those of a blob, from its first one on. */
+static void begin_blob(walk *w, tv_slice blob)
+{
+    tv_arena_reset(&w->blob_arena);
+    w->blob = tv_arena_dup(&w->blob_arena, blob);
+    w->live_rows = tv_blob_live_rows_new(&w->blob_arena);
+    w->chunk_count = 0;
+}
 
-    tv_slice row = tv_slice_skip(key, blob.len);
+/*
+ * Chunks are passed in one seek.  But where rows come in pages a seek means another page, and a few
+ * chunks are in this one.
+ */
+static void pass_chunk(walk *w)
+{
+    tv_slice chunks = tv_slice_take(tv_iter_key(w->iter), w->blob.len + 1);
+
+    if (w->iter->ops->view && w->chunk_count++ < CHUNKS_MAX)
+        tv_iter_next(w->iter);
+    else
+        tv_iter_seek(w->iter, tv_key_after(&w->arena, chunks));
+}
+
+/* Visit what the row at `iter` refers to, and go on. */
+static tv_err visit_row(walk *w)
+{
+    tv_slice row = tv_slice_skip(tv_iter_key(w->iter), w->blob.len);
+    tv_err err;
 
     if (row.len && row.data[0] == TV_BLOB_ROW_CHUNK) {
-        tv_slice chunks = tv_slice_take(key, blob.len + 1);
-
-        tv_iter_seek(w->iter, tv_key_after(&w->arena, chunks));
+        pass_chunk(w);
         return TV_OK;
-    }
-    if (w->live_rows == NULL || !tv_slice_eq(blob, w->blob)) {
-        tv_arena_reset(&w->blob_arena);
-        w->blob = tv_arena_dup(&w->blob_arena, blob);
-        w->live_rows = tv_blob_live_rows_new(&w->blob_arena);
     }
 
     err = visit_value(w, row, tv_iter_value(w->iter));
@@ -116,10 +138,100 @@ static tv_err visit_row(walk *w)
     return err;
 }
 
+/* Visit the rows at `iter` that are of the blob. */
+static tv_err visit_rows(walk *w)
+{
+    const tv_blob_extent_visitor *visitor = w->visitor;
+    tv_err err = TV_OK;
+
+    while (err == TV_OK && tv_iter_is_valid(w->iter) &&
+           tv_slice_starts_with(tv_iter_key(w->iter), w->blob)) {
+        if (visitor->is_stopping && visitor->is_stopping(visitor->ctx))
+            err = TV_ERR_STOPPED;
+        else
+            err = visit_row(w);
+        tv_arena_reset(&w->arena);
+    }
+    return err ? err : tv_iter_status(w->iter);
+}
+
+/* --- without snapshots: see tv_blob_guard.  What was met in vain does no harm. --- */
+
+/* One visit of all rows of the blob, from the beginning. */
+static tv_err visit_blob_once(walk *w, tv_arena *arena)
+{
+    walk one = {.engine = w->engine, .visitor = w->visitor, .with_dead = w->with_dead};
+    tv_err err;
+
+    err = tv_engine_iter(w->engine, w->blob, tv_key_after(arena, w->blob), &one.iter);
+    if (err)
+        return err;
+
+    tv_arena_init(&one.arena);
+    tv_arena_init(&one.blob_arena);
+    begin_blob(&one, w->blob);
+    tv_iter_seek(one.iter, w->blob);
+    err = visit_rows(&one);
+    tv_iter_free(one.iter);
+    tv_arena_done(&one.arena);
+    tv_arena_done(&one.blob_arena);
+    return err;
+}
+
+static tv_err visit_blob(walk *w)
+{
+    tv_err err;
+    tv_arena arena;
+    tv_blob_guard guard;
+
+    tv_arena_init(&arena);
+    tv_blob_guard_init(&guard, w->engine, w->blob);
+    do {
+        tv_arena_reset(&arena);
+        err = tv_blob_guard_begin(&guard);
+        if (err == TV_OK)
+            err = visit_blob_once(w, &arena);
+    } while (tv_blob_guard_again(&guard, &err));
+    tv_blob_guard_done(&guard);
+    tv_arena_done(&arena);
+    return err;
+}
+
+/* Whether the row at `iter` is of this view. */
+static bool is_of_view(const walk *w, uint64_t view)
+{
+    return tv_iter_is_valid(w->iter) && w->iter->ops->view(w->iter) == view;
+}
+
+/*
+ * Visit the blob whose first row is at `iter`, and leave `iter` behind it.  Its rows are of one
+ * view if the row after its last one is of it, too.
+ */
+static tv_err visit_in_pages(walk *w)
+{
+    tv_err err;
+
+    if (w->iter->ops->view) {
+        uint64_t view = w->iter->ops->view(w->iter);
+
+        err = visit_rows(w);
+        if ((err == TV_OK || err == TV_ERR_CORRUPT) && is_of_view(w, view))
+            return err;
+        if (err && err != TV_ERR_CORRUPT)
+            return err;
+    }
+
+    err = visit_blob(w);
+    tv_iter_seek(w->iter, tv_key_after(&w->blob_arena, w->blob));
+    return err;
+}
+
+/* --- all blobs of a range --- */
+
 static tv_err visit(tv_engine *engine, tv_slice from, tv_slice to, bool with_dead,
                     const tv_blob_extent_visitor *visitor)
 {
-    walk w = {.visitor = visitor, .with_dead = with_dead};
+    walk w = {.engine = engine, .visitor = visitor, .with_dead = with_dead};
     tv_err err;
 
     err = tv_engine_iter(engine, from, to, &w.iter);
@@ -130,11 +242,15 @@ static tv_err visit(tv_engine *engine, tv_slice from, tv_slice to, bool with_dea
     tv_arena_init(&w.blob_arena);
     tv_iter_seek(w.iter, from);
     while (err == TV_OK && tv_iter_is_valid(w.iter)) {
-        if (visitor->is_stopping && visitor->is_stopping(visitor->ctx))
-            err = TV_ERR_STOPPED;
-        else
-            err = visit_row(&w);
+        tv_slice blob;
+
+        err = blob_at(&w, &blob);
+        if (err)
+            break;
+
+        begin_blob(&w, blob);
         tv_arena_reset(&w.arena);
+        err = engine->ops->has_snapshots ? visit_rows(&w) : visit_in_pages(&w);
     }
     if (err == TV_OK)
         err = tv_iter_status(w.iter);

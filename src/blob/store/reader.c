@@ -23,8 +23,8 @@ tv_err tv_blob_check_read(const tv_blob_head *head, const tv_blob_conditions *co
 {
     tv_err err;
 
-    err = tv_lease_check_read(&head->lease,
-                              conditions->has_lease_id ? &conditions->lease_id : NULL, now);
+    err = tv_lease_check_read(&head->lease, conditions->has_lease_id ? &conditions->lease_id : NULL,
+                              now);
     if (err)
         return err;
 
@@ -59,8 +59,38 @@ tv_err tv_blob_get_chunk(tv_engine *engine, tv_read_mode mode, tv_slice partitio
     return TV_OK;
 }
 
+tv_err tv_blob_get_chunks(tv_engine *engine, tv_read_mode mode, tv_slice partition,
+                          const tv_blob_piece *const *pieces, size_t count, tv_arena *arena,
+                          tv_slice *ret_bytes)
+{
+    tv_slice keys[TV_BLOB_INLINE_PIECES];
+    tv_err err = TV_ERR_MOVED;
+
+    tv_assert(count <= TV_BLOB_INLINE_PIECES);
+    if (count > 1 && mode == TV_READ_ANY && engine->ops->get_many) {
+        for (size_t i = 0; i < count; i++)
+            keys[i] = tv_blob_key_chunk(arena, partition, pieces[i]->id);
+        err = engine->ops->get_many(engine, keys, count, arena, ret_bytes);
+    }
+    if (err == TV_ERR_MOVED) { /* one by one they are found wherever they are */
+        err = TV_OK;
+        for (size_t i = 0; err == TV_OK && i < count; i++)
+            err = tv_blob_get_chunk(engine, mode, partition, pieces[i], arena, &ret_bytes[i]);
+        return err;
+    }
+    for (size_t i = 0; err == TV_OK && i < count; i++) {
+        if (ret_bytes[i].data == NULL)
+            err = TV_ERR_NOT_FOUND;
+        else if (ret_bytes[i].len != pieces[i]->length)
+            err = TV_ERR_CORRUPT;
+    }
+    return err;
+}
+
 struct tv_blob_reader {
+    tv_engine *engine;
     tv_iter *iter;
+    int64_t snapshot;
     tv_slice partition;
     tv_blob_head head;
     tv_arena arena;           /* for the life of the reader */
@@ -105,6 +135,8 @@ tv_err tv_blob_reader_open(tv_engine *engine, tv_slice partition, int64_t snapsh
     tv_blob_reader *reader = tv_calloc(1, sizeof *reader);
     tv_err err;
 
+    reader->engine = engine;
+    reader->snapshot = snapshot;
     tv_arena_init(&reader->arena);
     tv_arena_init(&reader->scratch);
     tv_arena_init(&reader->run_arena);
@@ -139,6 +171,28 @@ const tv_blob_head *tv_blob_reader_head(const tv_blob_reader *reader)
     return &reader->head;
 }
 
+/*
+ * A row is not there, or not as the head says.  Without a snapshot that is damage only if
+ * the head is still the same.
+ */
+static tv_err explain_damage(tv_blob_reader *reader)
+{
+    tv_blob_head head;
+    tv_err err;
+
+    if (reader->engine->ops->has_snapshots)
+        return TV_ERR_CORRUPT;
+
+    err = tv_blob_get_head(reader->engine, TV_READ_ANY, reader->partition, reader->snapshot,
+                           &reader->scratch, &head);
+    if (err)
+        return err == TV_ERR_BLOB_NOT_FOUND ? TV_ERR_CONFLICT : err;
+    return head.etag == reader->head.etag && head.content_id == reader->head.content_id &&
+                   head.length == reader->head.length
+               ? TV_ERR_CORRUPT
+               : TV_ERR_CONFLICT;
+}
+
 /* Read the run in which the byte at `offset` is. */
 static tv_err load_run(tv_blob_reader *reader, uint64_t offset)
 {
@@ -149,17 +203,21 @@ static tv_err load_run(tv_blob_reader *reader, uint64_t offset)
     reader->run_count = 0;
     tv_arena_reset(arena);
 
-    /* Rows are named by where their run ends, so the first one after the offset holds it. */
-    tv_slice last = tv_blob_key_run(arena, reader->partition, head->content_id, head->length);
+    /*
+     * Rows are named by where their run ends, so the first one after the offset holds it.
+     * Without a snapshot the last run may have grown since: by what lies beyond our head.
+     */
+    tv_slice last = tv_blob_key_run(arena, reader->partition, head->content_id,
+                                    reader->engine->ops->has_snapshots ? head->length : UINT64_MAX);
 
     tv_iter_seek(reader->iter,
                  tv_blob_key_run(arena, reader->partition, head->content_id, offset + 1));
     if (!tv_iter_is_valid(reader->iter)) {
         err = tv_iter_status(reader->iter);
-        return err ? err : TV_ERR_CORRUPT;
+        return err ? err : explain_damage(reader);
     }
     if (tv_slice_cmp(tv_iter_key(reader->iter), last) > 0)
-        return TV_ERR_CORRUPT;
+        return explain_damage(reader);
 
     err = tv_blob_run_decode(arena, tv_iter_key(reader->iter),
                              tv_arena_dup(arena, tv_iter_value(reader->iter)), &reader->run,
@@ -168,7 +226,7 @@ static tv_err load_run(tv_blob_reader *reader, uint64_t offset)
         return err;
     if (reader->run[0].end - reader->run[0].length > offset) {
         reader->run_count = 0;
-        return TV_ERR_CORRUPT;
+        return explain_damage(reader);
     }
     return TV_OK;
 }
@@ -220,7 +278,7 @@ tv_err tv_blob_reader_chunk(tv_blob_reader *reader, const tv_blob_piece *piece, 
     err = seek_row(reader->iter, tv_blob_key_chunk(&reader->scratch, reader->partition, piece->id),
                    &bytes);
     if (err)
-        return err == TV_ERR_NOT_FOUND ? TV_ERR_CORRUPT : err;
+        return err == TV_ERR_NOT_FOUND ? explain_damage(reader) : err;
     if (bytes.len != piece->length)
         return TV_ERR_CORRUPT;
 
@@ -328,7 +386,7 @@ static tv_err list_headless(tv_engine *engine, tv_slice partition, tv_arena *are
     return lists->uncommitted_count ? TV_OK : TV_ERR_BLOB_NOT_FOUND;
 }
 
-tv_err tv_blob_get_block_lists(tv_engine *engine, tv_slice partition, int64_t snapshot,
+static tv_err read_block_lists(tv_engine *engine, tv_slice partition, int64_t snapshot,
                                tv_block_list_type type, tv_arena *arena, tv_block_lists *ret_lists)
 {
     tv_block_lists lists = {0};
@@ -356,4 +414,49 @@ tv_err tv_blob_get_block_lists(tv_engine *engine, tv_slice partition, int64_t sn
 
     *ret_lists = lists;
     return TV_OK;
+}
+
+/* The rows by which a change of the lists is known. */
+static tv_err read_guards(tv_engine *engine, tv_slice partition, int64_t snapshot, tv_arena *arena,
+                          tv_slice ret_values[2])
+{
+    const tv_slice keys[2] = {tv_blob_key_head(arena, partition, snapshot),
+                              tv_blob_key_ledger(arena, partition)};
+
+    for (int i = 0; i < 2; i++) {
+        tv_err err = tv_engine_get(engine, TV_READ_ANY, keys[i], arena, &ret_values[i]);
+
+        if (err == TV_ERR_NOT_FOUND)
+            ret_values[i] = TV_NONE;
+        else if (err)
+            return err;
+    }
+    return TV_OK;
+}
+
+/* Without a snapshot lists are good, and damage is damage, if nothing has changed meanwhile. */
+enum { TRIES_MAX = 16 };
+
+tv_err tv_blob_get_block_lists(tv_engine *engine, tv_slice partition, int64_t snapshot,
+                               tv_block_list_type type, tv_arena *arena, tv_block_lists *ret_lists)
+{
+    if (engine->ops->has_snapshots)
+        return read_block_lists(engine, partition, snapshot, type, arena, ret_lists);
+
+    for (int i = 0; i < TRIES_MAX; i++) {
+        tv_slice before[2], after[2];
+        tv_err err = read_guards(engine, partition, snapshot, arena, before);
+
+        if (err)
+            return err;
+
+        tv_err result = read_block_lists(engine, partition, snapshot, type, arena, ret_lists);
+
+        err = read_guards(engine, partition, snapshot, arena, after);
+        if (err)
+            return err;
+        if (tv_slice_eq(before[0], after[0]) && tv_slice_eq(before[1], after[1]))
+            return result;
+    }
+    return TV_ERR_OVERLOADED;
 }

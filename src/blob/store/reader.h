@@ -2,7 +2,9 @@
  * Reading one blob.  tv_blob_get_head and tv_blob_get_chunk read single rows and
  * can be used on network threads with TV_READ_CACHED.  A reader is a consistent
  * view of the blob: head, pieces and chunks as they were when it was opened,
- * however long the reading takes.  Extents are not part of the view: a caller
+ * however long the reading takes.  Where the engine has no snapshots, another node
+ * may remove them meanwhile: TV_ERR_CONFLICT, read it again from the head on.
+ * Extents are not part of the view: a caller
  * that reads them begins a visit (extent/extent.h) before the head is read.
  *
  * A blob of up to TV_BLOB_INLINE_PIECES pieces needs no reader: its pieces are
@@ -29,6 +31,14 @@ tv_err tv_blob_check_read(const tv_blob_head *head, const tv_blob_conditions *co
 
 /** The first piece of an inline content that ends after `offset`; NULL at the end. */
 const tv_blob_piece *tv_blob_find_piece(const tv_blob_head *head, uint64_t offset);
+
+/**
+ * The data of several pieces that are chunks, read together where the engine can.
+ * TV_ERR_NOT_FOUND when one is gone.
+ */
+tv_err tv_blob_get_chunks(tv_engine *engine, tv_read_mode mode, tv_slice partition,
+                          const tv_blob_piece *const *pieces, size_t count, tv_arena *arena,
+                          tv_slice *ret_bytes) TV_WARN_UNUSED;
 
 /** The data of a piece that is a chunk.  TV_ERR_NOT_FOUND when it is gone. */
 tv_err tv_blob_get_chunk(tv_engine *engine, tv_read_mode mode, tv_slice partition,

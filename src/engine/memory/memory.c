@@ -1,72 +1,73 @@
 /*
- * The memory engine over the persistent tree.  Two roots matter: `durable`,
- * which readers see, and the one that a write is building.  A write becomes
- * visible and durable in one assignment, which is all there is to atomicity
- * and to "no read sees what is not durable".
- *
- * Locks: `write_lock` is held for a whole write, its delay included, so writes
- * queue up as they do for one disk.  `lock` guards the fields below it and is
- * held for moments.  A writer takes `write_lock`, then `lock`.
+ * The memory engine over the persistent tree: what it does with and without ranges.
+ * store.h tells of its locks.
  */
 #include "engine/memory/memory.h"
 
-#include <pthread.h>
 #include <time.h>
 
 #include "base/assert.h"
-#include "engine/memory/tree.h"
+#include "engine/instant.h"
+#include "engine/memory/store.h"
 
-typedef struct memory_engine {
-    tv_engine base;
-    pthread_mutex_t write_lock;
+enum { PAGE_ROWS = 1000 };
 
-    pthread_mutex_t lock;
-    tv_tree *durable;
-    int64_t write_delay_us;
-    uint64_t write_count;
-    uint64_t power_cuts; /* so that a write can see that the power went while it waited */
-    uint64_t random;
-    uint64_t fail_after, fail_count; /* this many writes pass, then this many fail */
-    tv_err fail_err, read_err;
-    bool would_block;
-    bool is_full;
-    bool is_stopped; /* after TV_ERR_IO or a loss of power */
-} memory_engine;
-
-typedef struct memory_iter {
-    tv_iter base;
-    tv_tree *tree;
-    tv_tree_cursor cursor;
-    tv_slice from, to;
-    char bounds[]; /* the bytes of `from` and `to` */
-} memory_iter;
-
-static memory_engine *of(tv_engine *engine)
+static tv_memory_store *of(tv_engine *engine)
 {
-    return (memory_engine *)engine;
+    return tv_memory_node_of(engine)->store;
 }
 
-static tv_tree *snapshot(memory_engine *memory)
+tv_tree *tv_memory_snapshot(tv_memory_store *store)
 {
-    pthread_mutex_lock(&memory->lock);
-    tv_tree *tree = tv_tree_ref(memory->durable);
-    pthread_mutex_unlock(&memory->lock);
+    pthread_mutex_lock(&store->lock);
+    tv_tree *tree = tv_tree_ref(store->durable);
+    pthread_mutex_unlock(&store->lock);
     return tree;
+}
+
+void tv_memory_wait_us(int64_t delay_us)
+{
+    struct timespec span = {.tv_sec = delay_us / 1000000, .tv_nsec = delay_us % 1000000 * 1000};
+
+    if (delay_us > 0)
+        nanosleep(&span, NULL);
+}
+
+tv_err tv_memory_read_rows(tv_memory_store *store, tv_tree **ret_tree)
+{
+    pthread_mutex_lock(&store->lock);
+    int64_t delay_us = store->read_delay_us;
+    pthread_mutex_unlock(&store->lock);
+    tv_memory_wait_us(delay_us);
+
+    pthread_mutex_lock(&store->lock);
+    store->read_count++;
+    tv_err err = store->read_err;
+    *ret_tree = err ? NULL : tv_tree_ref(store->durable);
+    pthread_mutex_unlock(&store->lock);
+    return err;
+}
+
+/* Whether a read that must not wait would have to. */
+static bool would_block(tv_memory_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    bool is_so = store->has_ranges || (store->would_block && store->read_err == TV_OK);
+    pthread_mutex_unlock(&store->lock);
+    return is_so;
 }
 
 static tv_err get(tv_engine *engine, tv_read_mode mode, tv_slice key, tv_arena *arena,
                   tv_slice *ret_value)
 {
-    memory_engine *memory = of(engine);
+    tv_memory_store *store = of(engine);
     tv_slice value;
+    tv_tree *tree;
     tv_err err;
 
-    pthread_mutex_lock(&memory->lock);
-    err = memory->read_err;
-    if (err == TV_OK && mode == TV_READ_CACHED && memory->would_block)
-        err = TV_ERR_WOULD_BLOCK;
-    tv_tree *tree = err ? NULL : tv_tree_ref(memory->durable);
-    pthread_mutex_unlock(&memory->lock);
+    if (mode == TV_READ_CACHED && would_block(store))
+        return TV_ERR_WOULD_BLOCK;
+    err = tv_memory_read_rows(store, &tree);
     if (err)
         return err;
 
@@ -76,87 +77,6 @@ static tv_err get(tv_engine *engine, tv_read_mode mode, tv_slice key, tv_arena *
         err = TV_ERR_NOT_FOUND;
     tv_tree_unref(tree);
     return err;
-}
-
-/* Stay within the bounds, or have no position. */
-static void clip(memory_iter *iter)
-{
-    if (tv_tree_cursor_is_valid(&iter->cursor) &&
-        tv_slice_cmp(tv_tree_cursor_key(&iter->cursor), iter->to) >= 0)
-        iter->cursor.depth = 0;
-}
-
-static void iter_seek(tv_iter *base, tv_slice key)
-{
-    memory_iter *iter = (memory_iter *)base;
-
-    tv_tree_cursor_seek(&iter->cursor, tv_slice_cmp(key, iter->from) < 0 ? iter->from : key);
-    clip(iter);
-}
-
-static bool iter_is_valid(const tv_iter *base)
-{
-    return tv_tree_cursor_is_valid(&((const memory_iter *)base)->cursor);
-}
-
-static void iter_next(tv_iter *base)
-{
-    memory_iter *iter = (memory_iter *)base;
-
-    tv_tree_cursor_next(&iter->cursor);
-    clip(iter);
-}
-
-static tv_slice iter_key(const tv_iter *base)
-{
-    return tv_tree_cursor_key(&((const memory_iter *)base)->cursor);
-}
-
-static tv_slice iter_value(const tv_iter *base)
-{
-    return tv_tree_cursor_value(&((const memory_iter *)base)->cursor);
-}
-
-static tv_err iter_status(const tv_iter *base)
-{
-    (void)base;
-    return TV_OK;
-}
-
-static void iter_free(tv_iter *base)
-{
-    memory_iter *iter = (memory_iter *)base;
-
-    tv_tree_cursor_done(&iter->cursor);
-    tv_tree_unref(iter->tree);
-    free(iter);
-}
-
-static const tv_iter_ops iter_ops = {
-    .seek = iter_seek,
-    .is_valid = iter_is_valid,
-    .next = iter_next,
-    .key = iter_key,
-    .value = iter_value,
-    .status = iter_status,
-    .free = iter_free,
-};
-
-static tv_err iter_new(tv_engine *engine, tv_slice from, tv_slice to, tv_iter **ret_iter)
-{
-    memory_iter *iter = tv_calloc(1, sizeof *iter + from.len + to.len);
-
-    iter->base.ops = &iter_ops;
-    iter->tree = snapshot(of(engine));
-    iter->cursor.tree = iter->tree;
-    if (from.len)
-        memcpy(iter->bounds, from.data, from.len);
-    if (to.len)
-        memcpy(iter->bounds + from.len, to.data, to.len);
-    iter->from = (tv_slice){iter->bounds, from.len};
-    iter->to = (tv_slice){iter->bounds + from.len, to.len};
-    *ret_iter = &iter->base;
-    return TV_OK;
 }
 
 static bool expectations_hold(const tv_tree *tree, const tv_write_batch *batch)
@@ -189,14 +109,6 @@ static tv_tree *apply(tv_tree *tree, const tv_write_batch *batch)
     return tree;
 }
 
-static void wait_us(int64_t delay_us)
-{
-    struct timespec span = {.tv_sec = delay_us / 1000000, .tv_nsec = delay_us % 1000000 * 1000};
-
-    if (delay_us > 0)
-        nanosleep(&span, NULL);
-}
-
 /* xorshift64: small, and the same on every machine. */
 static uint64_t next_random(uint64_t *state)
 {
@@ -206,26 +118,33 @@ static uint64_t next_random(uint64_t *state)
     return *state;
 }
 
+static uint64_t power_cuts_of(tv_memory_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    uint64_t count = store->power_cuts;
+    pthread_mutex_unlock(&store->lock);
+    return count;
+}
+
 /* Before a write: may it go on?  Counts it for tv_memory_fail_writes. */
-static tv_err admit(memory_engine *memory, bool is_freeing, int64_t *ret_delay_us,
-                    uint64_t *ret_power_cuts)
+static tv_err admit(tv_memory_store *store, bool is_freeing, uint64_t *ret_power_cuts)
 {
     tv_err err = TV_OK;
 
-    pthread_mutex_lock(&memory->lock);
-    if (memory->is_stopped)
+    pthread_mutex_lock(&store->lock);
+    if (store->is_stopped)
         err = TV_ERR_IO;
-    else if (memory->fail_after)
-        memory->fail_after--;
-    else if (memory->fail_count && memory->fail_count--)
-        err = memory->fail_err;
-    else if (memory->is_full && !is_freeing)
+    else if (store->fail_after)
+        store->fail_after--;
+    else if (store->fail_count && store->fail_count--)
+        err = store->fail_err;
+    else if (store->is_full && !is_freeing)
         err = TV_ERR_DISK_FULL;
     if (err == TV_ERR_IO)
-        memory->is_stopped = true;
-    *ret_delay_us = memory->write_delay_us;
-    *ret_power_cuts = memory->power_cuts;
-    pthread_mutex_unlock(&memory->lock);
+        store->is_stopped = !store->has_ranges;
+    if (ret_power_cuts)
+        *ret_power_cuts = store->power_cuts;
+    pthread_mutex_unlock(&store->lock);
     return err;
 }
 
@@ -233,37 +152,80 @@ static tv_err admit(memory_engine *memory, bool is_freeing, int64_t *ret_delay_u
  * After the delay: make `tree` the durable version, unless the power went
  * meanwhile.  Then the write has failed, but the disk may hold it all the same.
  */
-static tv_err publish(memory_engine *memory, tv_tree *tree, uint64_t power_cuts)
+static tv_err publish(tv_memory_store *store, tv_tree *tree, uint64_t power_cuts,
+                      struct tv_memory_range *range, int64_t stamp)
 {
     tv_tree *dropped;
 
-    pthread_mutex_lock(&memory->lock);
-    bool lost = memory->power_cuts != power_cuts;
-    if (lost && next_random(&memory->random) % 2) {
+    pthread_mutex_lock(&store->lock);
+    bool lost = store->power_cuts != power_cuts;
+    if (lost && next_random(&store->random) % 2) {
         dropped = tree;
     } else {
-        dropped = memory->durable;
-        memory->durable = tree;
-        memory->write_count++;
+        dropped = store->durable;
+        store->durable = tree;
+        store->write_count++;
+        if (range && stamp)
+            range->clock = stamp;
     }
-    pthread_mutex_unlock(&memory->lock);
+    pthread_mutex_unlock(&store->lock);
     tv_tree_unref(dropped);
     return lost ? TV_ERR_IO : TV_OK;
 }
 
+/* A range may be written to, by a batch with a later stamp than all before it. */
+static tv_err enter_range(tv_memory_node *node, const tv_write_batch *batch,
+                          struct tv_memory_range **ret_range)
+{
+    tv_memory_store *store = node->store;
+    int64_t clock = 0;
+    tv_err err = TV_OK;
+
+    *ret_range = NULL;
+    pthread_mutex_lock(&store->lock);
+    if (store->has_ranges)
+        err = tv_memory_route(node, batch, ret_range);
+    if (err == TV_OK && *ret_range)
+        clock = (*ret_range)->clock;
+    pthread_mutex_unlock(&store->lock);
+    if (err || batch->stamp == 0 || batch->stamp > clock)
+        return err;
+
+    tv_instant_follow(clock);
+    return TV_ERR_CONFLICT;
+}
+
+/*
+ * A cluster takes writes to different rows side by side, so there the delay is over
+ * before anything is looked at.
+ */
+static int64_t wait_for_cluster(tv_memory_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    int64_t delay_us = store->write_delay_us;
+    store->batch_count++;
+    pthread_mutex_unlock(&store->lock);
+    if (store->has_ranges)
+        tv_memory_wait_us(delay_us);
+    return store->has_ranges ? 0 : delay_us;
+}
+
 static tv_err write_batch(tv_engine *engine, const tv_write_batch *batch)
 {
-    memory_engine *memory = of(engine);
-    uint64_t power_cuts;
-    int64_t delay_us;
+    tv_memory_store *store = of(engine);
+    struct tv_memory_range *range;
+    uint64_t power_cuts = power_cuts_of(store);
+    int64_t delay_us = wait_for_cluster(store);
     tv_err err;
 
-    pthread_mutex_lock(&memory->write_lock);
-    err = admit(memory, batch->is_freeing, &delay_us, &power_cuts);
+    pthread_mutex_lock(&store->write_lock);
+    err = admit(store, batch->is_freeing, store->has_ranges ? NULL : &power_cuts);
+    if (err == TV_OK)
+        err = enter_range(tv_memory_node_of(engine), batch, &range);
     if (err)
         goto out;
 
-    tv_tree *tree = snapshot(memory);
+    tv_tree *tree = tv_memory_snapshot(store);
     if (!expectations_hold(tree, batch)) {
         tv_tree_unref(tree);
         err = TV_ERR_CONFLICT;
@@ -271,31 +233,40 @@ static tv_err write_batch(tv_engine *engine, const tv_write_batch *batch)
     }
 
     tree = apply(tree, batch);
-    wait_us(delay_us);
-    err = publish(memory, tree, power_cuts);
+    tv_memory_wait_us(delay_us);
+    err = publish(store, tree, power_cuts, range, batch->stamp);
 
 out:
-    pthread_mutex_unlock(&memory->write_lock);
+    pthread_mutex_unlock(&store->write_lock);
     return err;
 }
 
 static tv_err drop_range(tv_engine *engine, tv_slice from, tv_slice to)
 {
-    memory_engine *memory = of(engine);
+    tv_memory_store *store = of(engine);
+    int64_t delay_us = wait_for_cluster(store);
     uint64_t power_cuts;
-    int64_t delay_us;
     tv_err err;
 
-    pthread_mutex_lock(&memory->write_lock);
-    err = admit(memory, true, &delay_us, &power_cuts);
+    pthread_mutex_lock(&store->write_lock);
+    err = admit(store, true, &power_cuts);
     if (err == TV_OK) {
-        tv_tree *tree = tv_tree_delete_range(snapshot(memory), from, to);
+        tv_tree *tree = tv_tree_delete_range(tv_memory_snapshot(store), from, to);
 
-        wait_us(delay_us);
-        err = publish(memory, tree, power_cuts);
+        tv_memory_wait_us(delay_us);
+        err = publish(store, tree, power_cuts, NULL, 0);
     }
-    pthread_mutex_unlock(&memory->write_lock);
+    pthread_mutex_unlock(&store->write_lock);
     return err;
+}
+
+/* Nobody holds back what was begun before, and catalogues are not kept here. */
+static tv_err fence(tv_engine *engine, tv_slice from, tv_slice to)
+{
+    (void)engine;
+    (void)from;
+    (void)to;
+    return TV_OK;
 }
 
 static tv_err backup(tv_engine *engine, const char *dir)
@@ -307,137 +278,205 @@ static tv_err backup(tv_engine *engine, const char *dir)
 
 static tv_err check(tv_engine *engine)
 {
-    memory_engine *memory = of(engine);
+    tv_memory_store *store = of(engine);
 
-    pthread_mutex_lock(&memory->lock);
-    tv_err err = memory->is_stopped ? TV_ERR_IO : memory->read_err;
-    pthread_mutex_unlock(&memory->lock);
+    pthread_mutex_lock(&store->lock);
+    tv_err err = store->is_stopped ? TV_ERR_IO : store->read_err;
+    pthread_mutex_unlock(&store->lock);
     return err;
 }
 
 static void metrics(tv_engine *engine, tv_metric_fn *report, void *ctx)
 {
-    memory_engine *memory = of(engine);
+    tv_memory_store *store = of(engine);
 
-    pthread_mutex_lock(&memory->lock);
-    size_t rows = tv_tree_count(memory->durable);
-    uint64_t writes = memory->write_count;
-    pthread_mutex_unlock(&memory->lock);
+    pthread_mutex_lock(&store->lock);
+    size_t rows = tv_tree_count(store->durable);
+    uint64_t writes = store->write_count;
+    pthread_mutex_unlock(&store->lock);
     report(ctx, "memory_rows", "Rows in the memory engine.", (double)rows);
     report(ctx, "memory_writes_total", "Batches written to the memory engine.", (double)writes);
 }
 
 static void close_engine(tv_engine *engine)
 {
-    memory_engine *memory = of(engine);
+    tv_memory_node *node = tv_memory_node_of(engine);
+    tv_memory_store *store = node->store;
 
-    tv_tree_unref(memory->durable);
-    pthread_mutex_destroy(&memory->lock);
-    pthread_mutex_destroy(&memory->write_lock);
-    free(memory);
+    if (store->has_ranges)
+        tv_memory_node_close(node);
+    pthread_mutex_lock(&store->lock);
+    tv_memory_map_unref(node->map);
+    bool is_last = --store->nodes == 0;
+    pthread_mutex_unlock(&store->lock);
+    free(node);
+    if (!is_last)
+        return;
+
+    tv_memory_map_unref(store->map);
+    tv_tree_unref(store->durable);
+    pthread_mutex_destroy(&store->lock);
+    pthread_mutex_destroy(&store->write_lock);
+    free(store);
 }
 
-#define MEMORY_OPS(shared)                                                                         \
-    {                                                                                              \
-        .name = "memory", .is_shared = (shared), .has_snapshots = true, .get = get,                \
-        .iter_new = iter_new, .write = write_batch, .drop_range = drop_range, .backup = backup,    \
-        .check = check, .metrics = metrics, .close = close_engine,                                 \
-    }
+#define MEMORY_OPS                                                                                 \
+    .name = "memory", .get = get, .iter_new = tv_memory_iter_new, .write = write_batch,            \
+    .drop_range = drop_range, .backup = backup, .check = check, .metrics = metrics,                \
+    .close = close_engine
 
-static const tv_engine_ops memory_ops = MEMORY_OPS(false);
-static const tv_engine_ops shared_memory_ops = MEMORY_OPS(true);
+static const tv_engine_ops memory_ops = {MEMORY_OPS, .has_snapshots = true};
+static const tv_engine_ops shared_memory_ops = {
+    MEMORY_OPS,
+    .is_shared = true,
+    .has_snapshots = true,
+};
+static const tv_engine_ops ranged_memory_ops = {
+    MEMORY_OPS,
+    .is_shared = true,
+    .read = tv_memory_read,
+    .get_many = tv_memory_get_many,
+    .range_of = tv_memory_range_of,
+    .fence = fence,
+};
+
+static tv_engine *connect_to(tv_memory_store *store, const tv_engine_ops *ops)
+{
+    tv_memory_node *node = tv_calloc(1, sizeof *node);
+
+    node->base.ops = ops;
+    node->store = store;
+    pthread_mutex_lock(&store->lock);
+    store->nodes++;
+    if (store->has_ranges)
+        tv_memory_node_open(node);
+    pthread_mutex_unlock(&store->lock);
+    return &node->base;
+}
 
 tv_engine *tv_memory_engine_new(const tv_memory_options *options)
 {
     static const tv_memory_options defaults;
-    memory_engine *memory = tv_calloc(1, sizeof *memory);
+    tv_memory_store *store = tv_calloc(1, sizeof *store);
 
     if (options == NULL)
         options = &defaults;
-    memory->base.ops = options->is_shared ? &shared_memory_ops : &memory_ops;
-    memory->write_delay_us = options->write_delay_us;
-    memory->random = options->seed ? options->seed : 1; /* xorshift stays at 0 for ever */
-    tv_assert(pthread_mutex_init(&memory->write_lock, NULL) == 0);
-    tv_assert(pthread_mutex_init(&memory->lock, NULL) == 0);
-    return &memory->base;
+    store->has_ranges = options->has_ranges;
+    store->page_rows = options->page_rows ? options->page_rows : PAGE_ROWS;
+    store->write_delay_us = options->write_delay_us;
+    store->read_delay_us = options->read_delay_us;
+    store->random = options->seed ? options->seed : 1; /* xorshift stays at 0 for ever */
+    tv_assert(pthread_mutex_init(&store->write_lock, NULL) == 0);
+    tv_assert(pthread_mutex_init(&store->lock, NULL) == 0);
+    if (options->has_ranges)
+        tv_memory_map_init(store);
+    return connect_to(store, options->has_ranges  ? &ranged_memory_ops
+                             : options->is_shared ? &shared_memory_ops
+                                                  : &memory_ops);
+}
+
+tv_engine *tv_memory_engine_join(tv_engine *node)
+{
+    tv_assert(of(node)->has_ranges);
+    return connect_to(of(node), node->ops);
 }
 
 void tv_memory_fail_writes(tv_engine *engine, uint64_t nth, uint64_t count, tv_err err)
 {
-    memory_engine *memory = of(engine);
+    tv_memory_store *store = of(engine);
 
     tv_assert(nth > 0);
-    pthread_mutex_lock(&memory->lock);
-    memory->fail_after = nth - 1;
-    memory->fail_count = count;
-    memory->fail_err = err;
-    pthread_mutex_unlock(&memory->lock);
+    pthread_mutex_lock(&store->lock);
+    store->fail_after = nth - 1;
+    store->fail_count = count;
+    store->fail_err = err;
+    pthread_mutex_unlock(&store->lock);
 }
 
 void tv_memory_set_full(tv_engine *engine, bool on)
 {
-    memory_engine *memory = of(engine);
+    tv_memory_store *store = of(engine);
 
-    pthread_mutex_lock(&memory->lock);
-    memory->is_full = on;
-    pthread_mutex_unlock(&memory->lock);
+    pthread_mutex_lock(&store->lock);
+    store->is_full = on;
+    pthread_mutex_unlock(&store->lock);
 }
 
 void tv_memory_fail_reads(tv_engine *engine, tv_err err)
 {
-    memory_engine *memory = of(engine);
+    tv_memory_store *store = of(engine);
 
-    pthread_mutex_lock(&memory->lock);
-    memory->read_err = err;
-    pthread_mutex_unlock(&memory->lock);
+    pthread_mutex_lock(&store->lock);
+    store->read_err = err;
+    pthread_mutex_unlock(&store->lock);
 }
 
 void tv_memory_set_would_block(tv_engine *engine, bool on)
 {
-    memory_engine *memory = of(engine);
+    tv_memory_store *store = of(engine);
 
-    pthread_mutex_lock(&memory->lock);
-    memory->would_block = on;
-    pthread_mutex_unlock(&memory->lock);
+    pthread_mutex_lock(&store->lock);
+    store->would_block = on;
+    pthread_mutex_unlock(&store->lock);
 }
 
 void tv_memory_set_write_delay(tv_engine *engine, int64_t delay_us)
 {
-    memory_engine *memory = of(engine);
+    tv_memory_store *store = of(engine);
 
-    pthread_mutex_lock(&memory->lock);
-    memory->write_delay_us = delay_us;
-    pthread_mutex_unlock(&memory->lock);
+    pthread_mutex_lock(&store->lock);
+    store->write_delay_us = delay_us;
+    pthread_mutex_unlock(&store->lock);
 }
 
 void tv_memory_lose_power(tv_engine *engine)
 {
-    memory_engine *memory = of(engine);
+    tv_memory_store *store = of(engine);
 
-    pthread_mutex_lock(&memory->lock);
-    memory->power_cuts++;
-    memory->is_stopped = true;
-    pthread_mutex_unlock(&memory->lock);
+    pthread_mutex_lock(&store->lock);
+    store->power_cuts++;
+    store->is_stopped = !store->has_ranges;
+    pthread_mutex_unlock(&store->lock);
 }
 
 void tv_memory_restart(tv_engine *engine)
 {
-    memory_engine *memory = of(engine);
+    tv_memory_store *store = of(engine);
 
     /* A write that was under way ends before the engine starts again. */
-    pthread_mutex_lock(&memory->write_lock);
-    pthread_mutex_lock(&memory->lock);
-    memory->is_stopped = false;
-    pthread_mutex_unlock(&memory->lock);
-    pthread_mutex_unlock(&memory->write_lock);
+    pthread_mutex_lock(&store->write_lock);
+    pthread_mutex_lock(&store->lock);
+    store->is_stopped = false;
+    pthread_mutex_unlock(&store->lock);
+    pthread_mutex_unlock(&store->write_lock);
 }
 
 uint64_t tv_memory_write_count(tv_engine *engine)
 {
-    memory_engine *memory = of(engine);
+    tv_memory_store *store = of(engine);
 
-    pthread_mutex_lock(&memory->lock);
-    uint64_t count = memory->write_count;
-    pthread_mutex_unlock(&memory->lock);
+    pthread_mutex_lock(&store->lock);
+    uint64_t count = store->write_count;
+    pthread_mutex_unlock(&store->lock);
+    return count;
+}
+
+uint64_t tv_memory_read_count(tv_engine *engine)
+{
+    tv_memory_store *store = of(engine);
+
+    pthread_mutex_lock(&store->lock);
+    uint64_t count = store->read_count;
+    pthread_mutex_unlock(&store->lock);
+    return count;
+}
+
+uint64_t tv_memory_batch_count(tv_engine *engine)
+{
+    tv_memory_store *store = of(engine);
+
+    pthread_mutex_lock(&store->lock);
+    uint64_t count = store->batch_count;
+    pthread_mutex_unlock(&store->lock);
     return count;
 }

@@ -7,7 +7,7 @@
 enum {
     PAUSE_FIRST_MS = 2,
     PAUSE_MAX_MS = 50,
-    FROZEN_MS = 2000, /* after this a range that is closed to writes is looked into */
+    FROZEN_MS = 2000, /* after this, what keeps a range closed is ended: see ranges.h */
     KEEPER_TICK_MS = 500,
     KEEPER_LOOK_TICKS = 10, /* the map and the space */
     STALE_MS = 1000,        /* an operation is old */
@@ -55,6 +55,11 @@ static int64_t oldest_ms(tv_rados_engine *rados)
     return began_ns ? (tv_clock_mono_ns() - began_ns) / 1000000 : 0;
 }
 
+tv_ranges tv_rados_ranges(tv_rados_engine *rados)
+{
+    return (tv_ranges){rados->pool, tv_slice_of(rados->pool->ops->address(rados->pool))};
+}
+
 tv_err tv_rados_wait(tv_rados_engine *rados, tv_rados_patience *patience)
 {
     if (patience->waited_ms >= TV_RADOS_PATIENCE_MS)
@@ -65,9 +70,13 @@ tv_err tv_rados_wait(tv_rados_engine *rados, tv_rados_patience *patience)
         patience->pause_ms = PAUSE_MAX_MS;
     rados->pool->ops->pause(rados->pool, patience->pause_ms);
     patience->waited_ms += patience->pause_ms;
-    if (patience->waited_ms >= FROZEN_MS && !patience->has_told && rados->on_frozen) {
-        patience->has_told = true;
-        rados->on_frozen(rados->on_frozen_ctx);
+    if (patience->waited_ms - patience->recovered_ms >= FROZEN_MS && patience->key.len) {
+        tv_ranges ranges = tv_rados_ranges(rados);
+        tv_err err = tv_range_recover(&ranges, patience->key);
+
+        if (err == TV_ERR_STOPPED)
+            return err;
+        patience->recovered_ms = patience->waited_ms;
     }
     return TV_OK;
 }
@@ -89,6 +98,11 @@ tv_err tv_rados_reroute(tv_rados_engine *rados, const tv_map *map, tv_rados_pati
     return is_later ? TV_OK : tv_rados_wait(rados, patience);
 }
 
+void tv_lane_note_use(tv_lane *lane, tv_slice key, size_t rows)
+{
+    tv_samples_add(&lane->samples, key, rows, tv_clock_mono_ns() / 1000000);
+}
+
 tv_err tv_rados_open_value(tv_slice stored, tv_slice *ret_value)
 {
     if (stored.len == 0 || stored.data[0] != TV_RANGE_FORM)
@@ -104,6 +118,37 @@ static uint64_t range_of(tv_engine *engine, tv_slice partition)
 {
     tv_map *map = tv_maps_get(tv_rados_of(engine)->maps);
     uint64_t number = tv_map_find(map, partition)->lane->number;
+
+    tv_map_unref(map);
+    return number;
+}
+
+static tv_err fence(tv_engine *engine, tv_slice from, tv_slice to)
+{
+    tv_rados_engine *rados = tv_rados_of(engine);
+    tv_ranges ranges = tv_rados_ranges(rados);
+    tv_err err;
+
+    if (tv_slice_cmp(from, to) >= 0)
+        return TV_OK;
+    err = tv_range_fence(&ranges, from, to);
+    if (err == TV_OK)
+        err = tv_maps_refresh(rados->maps);
+    return err == TV_ERR_STOPPED ? TV_ERR_IO : err;
+}
+
+static tv_err drop_range(tv_engine *engine, tv_slice from, tv_slice to)
+{
+    tv_ranges ranges = tv_rados_ranges(tv_rados_of(engine));
+    tv_err err = tv_range_drop(&ranges, from, to);
+
+    return err == TV_ERR_STOPPED ? TV_ERR_IO : err;
+}
+
+static uint64_t fences(tv_engine *engine)
+{
+    tv_map *map = tv_maps_get(tv_rados_of(engine)->maps);
+    uint64_t number = tv_rados_fences_of(map);
 
     tv_map_unref(map);
     return number;
@@ -279,8 +324,9 @@ static const tv_engine_ops ops = {
     .read = tv_rados_read,
     .get_many = tv_rados_get_many,
     .range_of = range_of,
-    .fence = tv_rados_fence,
-    .drop_range = tv_rados_drop_range,
+    .fence = fence,
+    .fences = fences,
+    .drop_range = drop_range,
     .backup = backup,
     .check = check,
     .metrics = metrics,
@@ -354,12 +400,6 @@ tv_err tv_rados_engine_open(const tv_rados_options *options, tv_engine **ret_eng
 void tv_rados_set_before_use(tv_engine *engine, tv_err (*before_use)(void *ctx), void *ctx)
 {
     tv_maps_set_before_use(tv_rados_of(engine)->maps, before_use, ctx);
-}
-
-void tv_rados_set_on_frozen(tv_engine *engine, void (*on_frozen)(void *ctx), void *ctx)
-{
-    tv_rados_of(engine)->on_frozen = on_frozen;
-    tv_rados_of(engine)->on_frozen_ctx = ctx;
 }
 
 tv_pool *tv_rados_pool(tv_engine *engine)

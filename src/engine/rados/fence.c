@@ -1,84 +1,90 @@
 /*
- * Fencing: every range that overlaps the keys gets a new epoch, so that what
- * other nodes have sent or will send by an older map is refused; and the map says that
- * something was dropped, so that they look at the catalogues before they use the new epochs.
+ * A fence: every range that overlaps some keys gets a new epoch, so that nobody reads or writes
+ * there by an older map; and the map tells who reads it anew to look at the catalogues first
+ * (drops).
  *
- * The objects get their new epochs first, then the map.  Until the map has them nobody
- * can write there; if this node dies in between, nobody can until somebody
- * fences the same ranges again.
+ *  1 an intent on each of the ranges, in one change
+ *  2 each object's epochs, from the old to the new
+ *  3 the new epochs in the map, drops; the intents go
+ *
+ * Between 2 and 3 nobody can use the ranges.  It only goes forward: recover.c.
  */
-#include "base/assert.h"
-#include "base/random.h"
-#include "engine/rados/internal.h"
+#include "engine/rados/range_work.h"
 
-/* Raise the epochs of one range's object to `epoch`, whatever they are.  It waits. */
-static tv_err raise_epoch(tv_rados_engine *rados, const tv_route *route, tv_slice epoch)
+static bool overlaps(const tv_routes *routes, size_t index, tv_slice from, tv_slice to)
 {
-    const tv_pool_step steps[] = {
-        {TV_POOL_SET_ATTR, TV_RANGE_WRITE_EPOCH, epoch},
-        {TV_POOL_SET_ATTR, TV_RANGE_READ_EPOCH, epoch},
-    };
-    char object[TV_POOL_NAME_MAX + 1];
+    tv_slice end = tv_range_end(routes, index);
 
-    snprintf(object, sizeof object, "%.*s", TV_FMT(route->object));
-    return tv_pool_change_now(rados->pool, object, steps, 2, NULL);
+    return tv_slice_cmp(routes->ranges[index].start, to) < 0 &&
+           (end.len == 0 || tv_slice_cmp(from, end) < 0);
 }
 
-static bool overlaps(const tv_routes *routes, size_t at, tv_slice from, tv_slice to)
+/* The id of something that is being done to one of the ranges. */
+static bool find_other(const tv_routes *routes, tv_slice from, tv_slice to, tv_slice *ret_id)
 {
-    return tv_slice_cmp(routes->ranges[at].start, to) < 0 &&
-           (at + 1 == routes->range_count || tv_slice_cmp(from, routes->ranges[at + 1].start) < 0);
+    for (size_t i = 0; i < routes->range_count; i++)
+        if (overlaps(routes, i, from, to) &&
+            tv_range_is_held(routes, routes->ranges[i].start, ret_id))
+            return true;
+    return false;
 }
 
-static tv_err fence_once(tv_rados_engine *rados, tv_arena *arena, tv_slice from, tv_slice to)
+/* 1. */
+static tv_err begin(tv_range_work *work, tv_slice from, tv_slice to, tv_slice id)
 {
+    tv_arena *arena = &work->arena;
     tv_route_change change;
-    tv_routes routes;
-    tv_err err;
-
-    err = tv_routes_load(rados->pool, arena, &routes);
-    if (err)
-        return err;
-
-    tv_slice epoch = tv_arena_printf(arena, "e%llu.%llx", (unsigned long long)routes.version + 1,
-                                     (unsigned long long)tv_random_u64());
 
     tv_route_change_init(&change, arena);
-    tv_route_change_put(&change, TV_ROUTE_DROPS_ROW,
-                        tv_arena_printf(arena, "%llu", (unsigned long long)routes.drops + 1));
-    for (size_t i = 0; i < routes.range_count; i++) {
-        if (!overlaps(&routes, i, from, to))
+    for (size_t i = 0; i < work->routes.range_count; i++) {
+        const tv_route *route = &work->routes.ranges[i];
+
+        if (!overlaps(&work->routes, i, from, to))
             continue;
-        err = raise_epoch(rados, &routes.ranges[i], epoch);
-        if (err)
-            return err;
-        routes.ranges[i].epoch = epoch;
-        tv_route_change_put(&change, tv_route_key(arena, TV_ROUTE_RANGE, routes.ranges[i].start),
-                            tv_route_encode(arena, &routes.ranges[i]));
+
+        tv_intent intent = {
+            .start = route->start,
+            .kind = 'N',
+            .stage = 'p',
+            .id = id,
+            .by = work->ranges->incarnation,
+            .object = route->object,
+            .epoch = route->epoch,
+            .new_epoch = id,
+            .began_ms = tv_range_now_ms(),
+        };
+
+        tv_route_change_put(&change, tv_route_key(arena, TV_ROUTE_INTENT, route->start),
+                            tv_intent_encode(arena, &intent));
     }
-    return tv_route_change_commit(&change, rados->pool, routes.version);
+    return tv_route_change_commit(&change, work->pool, work->routes.version);
 }
 
-tv_err tv_rados_fence(tv_engine *engine, tv_slice from, tv_slice to)
+tv_err tv_range_fence(const tv_ranges *ranges, tv_slice from, tv_slice to)
 {
-    tv_rados_engine *rados = tv_rados_of(engine);
-    tv_rados_patience patience = {0};
-    tv_arena arena;
+    tv_range_work work;
+    tv_slice id;
     tv_err err;
 
-    if (tv_slice_cmp(from, to) >= 0)
-        return TV_OK;
-
-    tv_arena_init(&arena);
-    for (;;) {
-        err = fence_once(rados, &arena, from, to);
-        if (!tv_rados_is_astray(err))
-            break;
-        err = tv_rados_wait(rados, &patience);
+    tv_range_work_init(&work, ranges);
+    do {
+        err = tv_range_work_load(&work);
         if (err)
             break;
-        tv_arena_reset(&arena);
-    }
-    tv_arena_done(&arena);
-    return err ? err : tv_maps_refresh(rados->maps);
+        if (find_other(&work.routes, from, to, &id)) {
+            /* TV_ERR_CONFLICT: look again. */
+            err = tv_range_finish(&work, tv_arena_dup(&work.keep, id));
+            if (!err)
+                err = TV_ERR_CONFLICT;
+            continue;
+        }
+        err = tv_point("fence.1");
+        id = tv_range_new_id(&work);
+        if (!err)
+            err = begin(&work, from, to, id);
+    } while (err == TV_ERR_CONFLICT);
+    if (!err)
+        err = tv_range_finish(&work, id);
+    tv_range_work_done(&work);
+    return err;
 }

@@ -4,6 +4,7 @@
 
 #include "base/background.h"
 #include "engine/rados/rados.h"
+#include "engine/rados/ranges.h"
 
 /** How long an operation goes on against refusals before its client is told that it timed out. */
 enum { TV_RADOS_PATIENCE_MS = 30 * 1000 };
@@ -23,8 +24,6 @@ typedef struct tv_rados_engine {
     tv_pool *pool;
     tv_maps *maps;
     int reserve_percent;
-    void (*on_frozen)(void *ctx);
-    void *on_frozen_ctx;
 
     tv_rados_meter reads, writes;
     _Atomic uint64_t conflicts, clock_refusals, moved;
@@ -54,16 +53,23 @@ void tv_rados_op_begin(tv_rados_engine *rados, tv_rados_op *op);
 int64_t tv_rados_op_end(tv_rados_engine *rados, tv_rados_op *op, tv_rados_meter *meter, size_t rows,
                         size_t bytes);
 
+/** What tv_engine_ops.fences says of a map: never 0, which a batch has whose author asked nobody.
+ */
+static inline uint64_t tv_rados_fences_of(const tv_map *map)
+{
+    return map->drops + 1;
+}
+
 /** Whether an operation was refused because its range is elsewhere, or has another epoch. */
 static inline bool tv_rados_is_astray(tv_err err)
 {
     return err == TV_ERR_CONFLICT || err == TV_ERR_NOT_FOUND;
 }
 
-/** Tries against refusals: all zeros at first. */
+/** Tries against refusals: all zeros at first, but for the key. */
 typedef struct tv_rados_patience {
-    int pause_ms, waited_ms;
-    bool has_told; /* on_frozen */
+    tv_slice key; /* what waits: when its range stays closed, whoever closed it may be dead */
+    int pause_ms, waited_ms, recovered_ms;
 } tv_rados_patience;
 
 /**
@@ -73,18 +79,23 @@ typedef struct tv_rados_patience {
 tv_err tv_rados_reroute(tv_rados_engine *rados, const tv_map *map,
                         tv_rados_patience *patience) TV_WARN_UNUSED;
 
-/** Wait a moment, longer each time.  TV_ERR_TIMED_OUT. */
+/** Wait a moment, longer each time, and end what keeps the range closed.  TV_ERR_TIMED_OUT. */
 tv_err tv_rados_wait(tv_rados_engine *rados, tv_rados_patience *patience) TV_WARN_UNUSED;
+
+/** This node, for changes of ranges. */
+tv_ranges tv_rados_ranges(tv_rados_engine *rados);
 
 /** A value as it is in a row of an object, without its form.  TV_ERR_CORRUPT. */
 tv_err tv_rados_open_value(tv_slice stored, tv_slice *ret_value) TV_WARN_UNUSED;
 
 /** How many rows to ask for on a lane, at most `most`: about 4 MiB. */
 size_t tv_lane_rows_max(tv_lane *lane, size_t most);
+/** Rows with these keys were read or written on a lane: one of them stands for all. */
+void tv_lane_note_use(tv_lane *lane, tv_slice key, size_t rows);
 /** What was got. */
 void tv_lane_note_rows(tv_lane *lane, size_t rows, size_t bytes);
 
-/* --- read.c, iter.c, write.c, fence.c, drop.c: tv_engine_ops of the same names --- */
+/* --- read.c, iter.c, write.c: tv_engine_ops of the same names --- */
 
 tv_err tv_rados_get(tv_engine *engine, tv_read_mode mode, tv_slice key, tv_arena *arena,
                     tv_slice *ret_value);
@@ -94,7 +105,5 @@ void tv_rados_read(tv_engine *engine, tv_engine_read *read);
 void tv_rados_router_run(tv_background *background, void *ctx);
 tv_err tv_rados_iter_new(tv_engine *engine, tv_slice from, tv_slice to, tv_iter **ret_iter);
 tv_err tv_rados_write(tv_engine *engine, const tv_write_batch *batch);
-tv_err tv_rados_fence(tv_engine *engine, tv_slice from, tv_slice to);
-tv_err tv_rados_drop_range(tv_engine *engine, tv_slice from, tv_slice to);
 
 #endif

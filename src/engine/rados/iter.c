@@ -36,6 +36,7 @@ typedef struct rados_iter {
     bool is_last;   /* nothing of interest is behind the page */
     bool is_valid;
     size_t rows_max; /* of the next page */
+    uint64_t view;   /* counts pages */
     tv_err err;
     tv_slice value;
     tv_buf position; /* the next page begins at this key, or behind it */
@@ -126,6 +127,9 @@ static tv_err await(rados_iter *iter, page *p)
         atomic_fetch_add(&use->read_ops, 1);
         atomic_fetch_add(&use->read_keys, p->read.row_count);
         atomic_fetch_add(&use->read_bytes, bytes);
+        if (p->read.row_count)
+            tv_lane_note_use(p->range->lane, p->read.rows[p->read.row_count / 2].key,
+                             p->read.row_count);
     }
     p->is_asked_for = false;
     return p->read.result;
@@ -207,8 +211,8 @@ static void fail_with(rados_iter *iter, tv_err err)
 /* Have the page from the position on in `now`, asking anew as long as it is refused. */
 static bool load(rados_iter *iter, bool is_behind)
 {
-    tv_rados_patience patience = {0};
     tv_slice from = tv_buf_slice(&iter->position);
+    tv_rados_patience patience = {.key = from};
 
     for (;;) {
         page *p = iter->now;
@@ -232,6 +236,7 @@ static bool load(rados_iter *iter, bool is_behind)
 
     tv_arena arena; /* the position moves, and `from` is it */
 
+    iter->view++;
     tv_arena_init(&arena);
     enter(iter, tv_arena_dup(&arena, from), is_behind);
     tv_arena_done(&arena);
@@ -328,6 +333,11 @@ static tv_err iter_status(const tv_iter *base)
     return ((const rados_iter *)base)->err;
 }
 
+static uint64_t iter_view(const tv_iter *base)
+{
+    return ((const rados_iter *)base)->view;
+}
+
 static void iter_free(tv_iter *base)
 {
     rados_iter *iter = (rados_iter *)base;
@@ -345,6 +355,7 @@ static const tv_iter_ops iter_ops = {
     .key = iter_key,
     .value = iter_value,
     .status = iter_status,
+    .view = iter_view,
     .free = iter_free,
 };
 

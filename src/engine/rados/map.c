@@ -33,6 +33,7 @@ static tv_lane *lane_new(uint64_t number)
 
     atomic_init(&lane->refs, 1);
     lane->number = number;
+    tv_samples_init(&lane->samples, number * UINT64_C(0x9E3779B97F4A7C15));
     tv_assert(pthread_mutex_init(&lane->lock, NULL) == 0);
     return lane;
 }
@@ -50,6 +51,7 @@ void tv_lane_unref(tv_lane *lane)
 
     tv_assert(lane->first == NULL && lane->in_flight == 0);
     pthread_mutex_destroy(&lane->lock);
+    tv_samples_done(&lane->samples);
     free(lane);
 }
 

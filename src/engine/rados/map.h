@@ -21,6 +21,7 @@
 #include <stdatomic.h>
 
 #include "engine/rados/route.h"
+#include "engine/rados/samples.h"
 
 typedef struct tv_lane tv_lane;
 
@@ -95,6 +96,7 @@ struct tv_lane {
     atomic_int refs;
     uint64_t number; /* never used again */
     tv_lane_use use;
+    tv_samples samples; /* of the partitions that were used */
 
     pthread_mutex_t lock;
     struct tv_engine_read *first, *last; /* reads that wait */

@@ -35,12 +35,6 @@ tv_err tv_rados_engine_open(const tv_rados_options *options, tv_engine **ret_eng
 /** See tv_maps_set_before_use: the catalogues.  Before any client is served. */
 void tv_rados_set_before_use(tv_engine *engine, tv_err (*before_use)(void *ctx), void *ctx);
 
-/**
- * Called when a range has been closed to writes for two seconds: whoever closed it may be dead,
- * and the change of ranges that it began should be ended.  On the thread of the write.
- */
-void tv_rados_set_on_frozen(tv_engine *engine, void (*on_frozen)(void *ctx), void *ctx);
-
 tv_pool *tv_rados_pool(tv_engine *engine);
 tv_maps *tv_rados_maps(tv_engine *engine);
 

@@ -93,6 +93,7 @@ static tv_err get_by(tv_rados_engine *rados, const tv_map *map, const tv_slice *
     atomic_fetch_add(&range->lane->use.read_ops, 1);
     atomic_fetch_add(&range->lane->use.read_keys, count);
     atomic_fetch_add(&range->lane->use.read_bytes, bytes);
+    tv_lane_note_use(range->lane, keys[count / 2], count);
     return take_values(&read, keys, count, ret_values);
 }
 
@@ -100,7 +101,7 @@ tv_err tv_rados_get_many(tv_engine *engine, const tv_slice *keys, size_t count, 
                          tv_slice *ret_values)
 {
     tv_rados_engine *rados = tv_rados_of(engine);
-    tv_rados_patience patience = {0};
+    tv_rados_patience patience = {.key = count ? keys[0] : TV_NONE};
 
     if (count == 0)
         return TV_OK;
@@ -273,6 +274,7 @@ static void group_done(tv_pool_read *done)
         atomic_fetch_add(&lane->use.read_keys, g->count);
         atomic_fetch_add(&lane->use.read_bytes, bytes);
         tv_lane_note_rows(lane, done->row_count, bytes);
+        tv_lane_note_use(lane, g->keys[g->count / 2], g->count);
         if (done->result == TV_OK)
             give_values(g);
         else
@@ -403,6 +405,8 @@ void tv_rados_read(tv_engine *engine, tv_engine_read *read)
 static void send_strays(tv_rados_engine *rados, tv_engine_read *list, tv_rados_patience *patience)
 {
     tv_map *map = tv_maps_get(rados->maps);
+
+    patience->key = list->key;
     tv_err err = tv_rados_reroute(rados, map, patience);
 
     tv_map_unref(map);

@@ -181,7 +181,7 @@ static tv_err find_out(tv_rados_engine *rados, const tv_map *map, const tv_range
         /* nothing was found out */
     } else if (!is_gone && tv_slice_eq(epoch, range->epoch)) {
         atomic_fetch_add(&rados->clock_refusals, 1);
-        tv_instant_pass(clock);
+        tv_instant_follow(clock);
         err = TV_ERR_CONFLICT;
     } else {
         atomic_fetch_add(&rados->moved, 1);
@@ -202,6 +202,9 @@ static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write
     size_t refused;
     tv_err err;
 
+    /* The catalogues have been read again since; its author has not looked at them. */
+    if (batch->fences && batch->fences != tv_rados_fences_of(map))
+        return TV_ERR_CONFLICT;
     if (!is_within(range, batch))
         return TV_ERR_MOVED;
 
@@ -216,6 +219,7 @@ static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write
         atomic_fetch_add(&use->write_rows, op->rows);
         atomic_fetch_add(&use->write_bytes, op->bytes);
         atomic_fetch_add(&use->rows_more, op->rows_more);
+        tv_lane_note_use(range->lane, batch->changes[batch->count / 2].key, op->rows);
         return TV_OK;
     }
     if (err == TV_ERR_CONFLICT && refused != TV_POOL_NO_STEP) {
@@ -233,7 +237,7 @@ static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write
 tv_err tv_rados_write(tv_engine *engine, const tv_write_batch *batch)
 {
     tv_rados_engine *rados = tv_rados_of(engine);
-    tv_rados_patience patience = {0};
+    tv_rados_patience patience = {.key = batch->count ? batch->changes[0].key : TV_NONE};
     operation op;
     tv_err err;
 

@@ -35,13 +35,28 @@
  * read from other threads, and therefore there is a lock, held for a few
  * instructions and never together with another.
  *
- * None of this holds when others write to the same storage; there every walk
- * starts at the beginning.
+ * None of this holds when others write to the same storage.  There the bounds are
+ * part of the counts, the row that every function reads and that is compared when
+ * its group is written:
+ *
+ *  (6) A function that inserts a row below the stored bound lowers it to the row.
+ *  (7) A walk may raise it to what it learned.  Then the counts are written, and the
+ *      group is refused if they have changed since they were read; so nobody can have
+ *      put a row below the new bound that the walk has not met, because
+ *  (8) a function that could do that changes the counts: a put takes a number, and an
+ *      update that moves a message to an earlier place counts a move.  An insert that
+ *      takes a message to a later place needs no such care.  Either the walk has met
+ *      the place where it was, and read the message's state, which is compared as
+ *      well; or that place, and all the more the new one, is after the walk's end.
+ *      (Or the walk has passed by it because it had expired; then it has for all.)
+ *  (9) Raising it costs a write, so it is done when rows enough have gone since the
+ *      last time, or when it is old.  `gone` counts those of this node; it is a hint.
  */
 #ifndef TV_QUEUE_STORE_BOUND_H
 #define TV_QUEUE_STORE_BOUND_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "queue/store/row.h"
@@ -50,8 +65,12 @@ typedef struct tv_queue_bound {
     pthread_mutex_t lock;
     tv_queue_place bound;
     tv_queue_place candidate;
-    int64_t group; /* the instant of the group that the candidate is of; 0 when there is none */
+    int64_t group;   /* the instant of the group that the candidate is of; 0 when there is none */
+    atomic_int gone; /* rows that functions have removed from the index: (9) */
 } tv_queue_bound;
+
+/** (9): so many rows that a walk must pass over are worth a write. */
+enum { TV_QUEUE_BOUND_ROWS_MIN = 64 };
 
 /** Nothing is known yet. */
 void tv_queue_bound_init(tv_queue_bound *bound);

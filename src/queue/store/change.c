@@ -39,18 +39,9 @@ tv_err tv_queue_put_run(tv_txn *txn, void *queue_put)
     message->dequeue_count = 0;
     message->text = put->text;
     tv_assert(message->next_visible >= now && message->next_visible < message->expires);
-    tv_store_write_message(txn, queue, counts.generation, message);
-    if (message->expires != TV_MESSAGE_NEVER) {
-        tv_queue_place place = tv_store_expiry_place(message);
-        char entry[TV_QUEUE_ENTRY_BYTES];
-        tv_queue_key key;
-
-        tv_queue_bound_lower(&queue->expiring, place);
-        tv_queue_write_entry(entry, message);
-        tv_txn_put(
-            txn, tv_queue_key_place(&key, queue->prefix, counts.generation, TV_QUEUE_EXPIRY, place),
-            (tv_slice){entry, sizeof entry});
-    }
+    tv_store_write_message(txn, queue, &counts, message);
+    if (message->expires != TV_MESSAGE_NEVER)
+        tv_store_write_expiry(txn, queue, &counts, message);
     counts.next_sequence++;
     counts.messages++;
     tv_store_write_counts(txn, queue, &counts);
@@ -143,9 +134,16 @@ tv_err tv_queue_update_run(tv_txn *txn, void *queue_update)
         message.text = update->text;
     }
     tv_assert(next_visible >= now);
+
+    /* So that no get raises the bound above the new place without having seen it: bound.h (8). */
+    bool is_earlier = next_visible < message.next_visible && queue->engine->ops->is_shared;
+
+    counts.moves += is_earlier;
     message.next_visible = next_visible;
     message.receipt.secret = tv_random_u64();
-    tv_store_write_message(txn, queue, counts.generation, &message);
+    tv_store_write_message(txn, queue, &counts, &message);
+    if (is_earlier)
+        tv_store_write_counts(txn, queue, &counts);
     update->message = message;
     update->message.text = TV_NONE;
     return TV_OK;

@@ -12,6 +12,9 @@
 
 enum { STEP_MAX = 256 }; /* messages removed by one write */
 
+/* A bound in the counts that is older than this is raised, whatever has happened since. */
+#define BOUND_AGE_MAX (3600 * TV_TICKS_PER_SECOND)
+
 /* The ids at the front of the expiry index. */
 typedef struct expired {
     struct {
@@ -22,8 +25,10 @@ typedef struct expired {
     tv_queue_place end; /* no message that expires is before this, once those are removed */
 } expired;
 
-static tv_err walk_index(tv_txn *txn, tv_queue *queue, int64_t generation, expired *found)
+static tv_err walk_index(tv_txn *txn, tv_queue *queue, const tv_queue_counts *counts,
+                         expired *found)
 {
+    int64_t generation = counts->generation;
     tv_queue_place now_over = {tv_txn_now(txn) + 1, 0};
     tv_queue_key from, to;
     tv_txn_scan scan;
@@ -34,7 +39,7 @@ static tv_err walk_index(tv_txn *txn, tv_queue *queue, int64_t generation, expir
     err = tv_txn_scan_begin(
         txn,
         tv_queue_key_place(&from, queue->prefix, generation, TV_QUEUE_EXPIRY,
-                           tv_store_start(txn, queue, &queue->expiring)),
+                           tv_store_start(txn, queue, &queue->expiring, counts->expiry_bound)),
         tv_queue_key_place(&to, queue->prefix, generation, TV_QUEUE_EXPIRY, now_over), &scan);
     if (err)
         return err;
@@ -91,7 +96,7 @@ tv_err tv_queue_gc_run(tv_txn *txn, void *gc_step)
     err = tv_store_read_counts(txn, queue, &counts);
     if (err)
         return err;
-    err = walk_index(txn, queue, counts.generation, &found);
+    err = walk_index(txn, queue, &counts, &found);
     if (err)
         return err;
 
@@ -107,7 +112,14 @@ tv_err tv_queue_gc_run(tv_txn *txn, void *gc_step)
     bool has_dropped = step->dropped_below > counts.dropped_below;
     if (has_dropped)
         counts.dropped_below = step->dropped_below;
-    if (has_dropped || found.count)
+
+    bool is_changed = has_dropped || found.count;
+    tv_queue_place bound = counts.expiry_bound; /* as it is stored */
+
+    if (counts.next_sequence)
+        tv_store_raise(queue, &queue->expiring, &counts.expiry_bound, found.end, BOUND_AGE_MAX,
+                       is_changed);
+    if (is_changed || tv_queue_place_cmp(counts.expiry_bound, bound) != 0)
         tv_store_write_counts(txn, queue, &counts);
     step->removed = found.count;
     step->has_more = found.count == STEP_MAX;

@@ -13,6 +13,9 @@
 
 enum { EXPIRED_MAX = 32 }; /* removed by one get */
 
+/* A bound in the counts that is older than this is raised, whatever has happened since. */
+#define BOUND_AGE_MAX (30 * TV_TICKS_PER_SECOND)
+
 /* What a walk found. */
 typedef struct walk {
     tv_message live[TV_MESSAGES_MAX];
@@ -90,8 +93,10 @@ static tv_err visit(tv_txn *txn, tv_queue *queue, int64_t generation, const tv_t
     return TV_OK;
 }
 
-static tv_err walk_index(tv_txn *txn, const tv_queue_get *get, int64_t generation, walk *found)
+static tv_err walk_index(tv_txn *txn, const tv_queue_get *get, const tv_queue_counts *counts,
+                         walk *found)
 {
+    int64_t generation = counts->generation;
     tv_queue *queue = get->queue;
     tv_queue_place now_over = {tv_txn_now(txn) + 1, 0};
     tv_queue_key from, to;
@@ -103,7 +108,7 @@ static tv_err walk_index(tv_txn *txn, const tv_queue_get *get, int64_t generatio
     err = tv_txn_scan_begin(
         txn,
         tv_queue_key_place(&from, queue->prefix, generation, TV_QUEUE_VISIBLE,
-                           tv_store_start(txn, queue, &queue->visible)),
+                           tv_store_start(txn, queue, &queue->visible, counts->visible_bound)),
         tv_queue_key_place(&to, queue->prefix, generation, TV_QUEUE_VISIBLE, now_over), &scan);
     if (err)
         return err;
@@ -118,20 +123,20 @@ static tv_err walk_index(tv_txn *txn, const tv_queue_get *get, int64_t generatio
 }
 
 /* Hide one message, and give it to the caller. */
-static tv_err take(tv_txn *txn, tv_queue_get *get, int64_t generation, tv_message *message)
+static tv_err take(tv_txn *txn, tv_queue_get *get, tv_queue_counts *counts, tv_message *message)
 {
     int64_t now = tv_txn_now(txn);
     tv_err err;
 
-    tv_store_hide_message(txn, get->queue, generation, message);
+    tv_store_hide_message(txn, get->queue, counts->generation, message);
     message->next_visible = now + get->timeout_s * TV_TICKS_PER_SECOND;
     tv_assert(message->next_visible > now); /* or this get's bound would hide it: bound.h */
     message->receipt.secret = tv_random_u64();
     message->dequeue_count++;
     /* A text in a row of its own has not been fetched yet, so it is not written again. */
-    tv_store_write_message(txn, get->queue, generation, message);
+    tv_store_write_message(txn, get->queue, counts, message);
 
-    err = tv_store_read_text(txn, get->queue, generation, message);
+    err = tv_store_read_text(txn, get->queue, counts->generation, message);
     if (err)
         return err;
 
@@ -156,12 +161,14 @@ tv_err tv_queue_get_run(tv_txn *txn, void *queue_get)
     err = tv_store_read_counts(txn, queue, &counts);
     if (err)
         return err;
-    err = walk_index(txn, get, counts.generation, &found);
+    err = walk_index(txn, get, &counts, &found);
     if (err)
         return err;
 
+    tv_queue_place bound = counts.visible_bound; /* as it is stored */
+
     for (size_t i = 0; i < found.live_count; i++) {
-        err = take(txn, get, counts.generation, &found.live[i]);
+        err = take(txn, get, &counts, &found.live[i]);
         if (err)
             return err;
     }
@@ -171,8 +178,13 @@ tv_err tv_queue_get_run(tv_txn *txn, void *queue_get)
         err = tv_store_count_removed(&counts, found.expired_count);
         if (err)
             return err;
-        tv_store_write_counts(txn, queue, &counts);
     }
+
+    if (counts.next_sequence)
+        tv_store_raise(queue, &queue->visible, &counts.visible_bound, found.end, BOUND_AGE_MAX,
+                       found.expired_count > 0);
+    if (found.expired_count || tv_queue_place_cmp(counts.visible_bound, bound) != 0)
+        tv_store_write_counts(txn, queue, &counts);
 
     /*
      * The last step, when nothing can fail any more: what is undone must raise

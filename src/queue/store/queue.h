@@ -24,6 +24,7 @@
 #include "engine/txn.h"
 #include "queue/store/bound.h"
 #include "queue/store/message.h"
+#include "queue/store/row.h"
 
 /** One queue, as long as it is in use.  Its owner counts the users; any thread. */
 typedef struct tv_queue {
@@ -32,6 +33,10 @@ typedef struct tv_queue {
     const atomic_bool *is_dropped; /* the owner sets it: from then on TV_ERR_QUEUE_NOT_FOUND */
     tv_queue_bound visible;        /* of the visibility index */
     tv_queue_bound expiring;       /* of the expiry index */
+    /* So that rows can be read before a function asks for them. */
+    tv_queue_key counts_key;
+    tv_slice counts;         /* the key of the counts, which every change reads */
+    atomic_llong generation; /* the latest that was met; another node may have begun the next */
 } tv_queue;
 
 /** There is one tv_queue for a queue at a time, or its bounds would not hold. */
@@ -40,6 +45,13 @@ void tv_queue_init(tv_queue *queue, tv_engine *engine, tv_slice prefix,
 
 /** When no write to it is under way. */
 void tv_queue_done(tv_queue *queue);
+
+/** The rows that a change of one message will probably ask for: the counts and the message. */
+typedef struct tv_queue_reads {
+    tv_slice keys[2];
+    tv_queue_key message;
+} tv_queue_reads;
+void tv_queue_reads_init(tv_queue_reads *reads, tv_queue *queue, const tv_guid *id);
 
 typedef struct tv_queue_put {
     tv_queue *queue;
@@ -76,6 +88,7 @@ typedef struct tv_queue_update {
     int64_t timeout_s;  /* 0 to 7 days, not beyond the message's expiry */
     tv_slice text;      /* data == NULL leaves it as it is */
     tv_message message; /* result, without the text */
+    tv_queue_reads reads;
 } tv_queue_update;
 
 /**
@@ -92,6 +105,7 @@ typedef struct tv_queue_delete {
     tv_queue *queue;
     tv_guid id;
     tv_receipt receipt;
+    tv_queue_reads reads;
 } tv_queue_delete;
 
 /** Delete a message; errors as with an update. */
@@ -136,5 +150,9 @@ tv_err tv_queue_peek(tv_queue *queue, tv_arena *arena, int64_t count,
  * expired and are not collected yet.  TV_ERR_WOULD_BLOCK with TV_READ_CACHED.
  */
 tv_err tv_queue_count(tv_queue *queue, tv_read_mode mode, int64_t *ret_count) TV_WARN_UNUSED;
+
+/** The same for a caller that has read the row `counts`: the engine's result, and the value. */
+tv_err tv_queue_take_count(tv_queue *queue, tv_err err, tv_slice value,
+                           int64_t *ret_count) TV_WARN_UNUSED;
 
 #endif

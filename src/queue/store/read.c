@@ -2,18 +2,11 @@
 #include "engine/instant.h"
 #include "queue/store/records.h"
 
-static tv_err read_counts(tv_queue *queue, tv_read_mode mode, tv_arena *arena,
-                          tv_queue_counts *ret_counts)
+/* What the row of the counts says.  A queue that is dropped loses it at any time. */
+static tv_err take_counts(tv_queue *queue, tv_err err, tv_slice value, tv_queue_counts *ret_counts)
 {
-    tv_queue_key key;
-    tv_slice value;
-    tv_err err;
-
     if (atomic_load(queue->is_dropped))
         return TV_ERR_QUEUE_NOT_FOUND;
-
-    err =
-        tv_engine_get(queue->engine, mode, tv_queue_key_counts(&key, queue->prefix), arena, &value);
     if (err == TV_ERR_NOT_FOUND) {
         *ret_counts = (tv_queue_counts){0};
         return TV_OK;
@@ -24,20 +17,38 @@ static tv_err read_counts(tv_queue *queue, tv_read_mode mode, tv_arena *arena,
     return tv_queue_read_counts(value, ret_counts);
 }
 
-tv_err tv_queue_count(tv_queue *queue, tv_read_mode mode, int64_t *ret_count)
+static tv_err read_counts(tv_queue *queue, tv_read_mode mode, tv_arena *arena,
+                          tv_queue_counts *ret_counts)
+{
+    tv_slice value = TV_NONE;
+    tv_err err = tv_engine_get(queue->engine, mode, queue->counts, arena, &value);
+
+    return take_counts(queue, err, value, ret_counts);
+}
+
+tv_err tv_queue_take_count(tv_queue *queue, tv_err err, tv_slice value, int64_t *ret_count)
 {
     tv_queue_counts counts;
-    tv_arena arena;
-    tv_err err;
 
-    tv_arena_init(&arena);
-    err = read_counts(queue, mode, &arena, &counts);
-    tv_arena_done(&arena);
+    err = take_counts(queue, err, value, &counts);
     if (err)
         return err;
 
     *ret_count = counts.messages;
     return TV_OK;
+}
+
+tv_err tv_queue_count(tv_queue *queue, tv_read_mode mode, int64_t *ret_count)
+{
+    tv_slice value = TV_NONE;
+    tv_arena arena;
+    tv_err err;
+
+    tv_arena_init(&arena);
+    err = tv_engine_get(queue->engine, mode, queue->counts, &arena, &value);
+    err = tv_queue_take_count(queue, err, value, ret_count);
+    tv_arena_done(&arena);
+    return err;
 }
 
 /*
@@ -86,9 +97,11 @@ static tv_err read_message(tv_queue *queue, tv_arena *arena, int64_t generation,
 }
 
 /* Open an iterator over the rows of the visibility index that may be visible now. */
-static tv_err open_index(tv_queue *queue, int64_t generation, int64_t now, tv_iter **ret_iter)
+static tv_err open_index(tv_queue *queue, const tv_queue_counts *counts, int64_t now,
+                         tv_iter **ret_iter)
 {
-    tv_queue_place start = {0, 0};
+    tv_queue_place start = counts->visible_bound;
+    int64_t generation = counts->generation;
     tv_queue_key from, to;
     tv_err err;
 
@@ -98,6 +111,8 @@ static tv_err open_index(tv_queue *queue, int64_t generation, int64_t now, tv_it
      */
     if (!queue->engine->ops->is_shared)
         start = tv_queue_bound_read(&queue->visible);
+    else if (start.ticks > now)
+        start = (tv_queue_place){now + 1, 0}; /* raised by a node whose clock is ahead */
 
     tv_slice first = tv_queue_key_place(&from, queue->prefix, generation, TV_QUEUE_VISIBLE, start);
 
@@ -127,7 +142,7 @@ tv_err tv_queue_peek(tv_queue *queue, tv_arena *arena, int64_t count,
     err = read_counts(queue, TV_READ_ANY, arena, &counts);
     if (err)
         return err;
-    err = open_index(queue, counts.generation, now, &iter);
+    err = open_index(queue, &counts, now, &iter);
     if (err)
         return err;
 
@@ -139,8 +154,8 @@ tv_err tv_queue_peek(tv_queue *queue, tv_arena *arena, int64_t count,
         if (err || expires <= now)
             continue;
 
-        err = read_message(queue, arena, counts.generation, tv_iter_key(iter), &id,
-                           &answer_bytes, &ret_messages[found]);
+        err = read_message(queue, arena, counts.generation, tv_iter_key(iter), &id, &answer_bytes,
+                           &ret_messages[found]);
         if (err == TV_ERR_OVERLOADED && found) {
             err = TV_OK; /* fewer are an answer, too */
             break;
@@ -153,6 +168,8 @@ tv_err tv_queue_peek(tv_queue *queue, tv_arena *arena, int64_t count,
     if (err == TV_OK)
         err = tv_iter_status(iter);
     tv_iter_free(iter);
+    if (atomic_load(queue->is_dropped))
+        return TV_ERR_QUEUE_NOT_FOUND;
     if (err)
         return err;
 

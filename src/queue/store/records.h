@@ -23,9 +23,16 @@ tv_err tv_store_read_message(tv_txn *txn, tv_queue *queue, int64_t generation, c
 tv_err tv_store_read_text(tv_txn *txn, tv_queue *queue, int64_t generation,
                           tv_message *message) TV_WARN_UNUSED;
 
-/** Write state and visibility row; a text in a row of its own only if its data is there. */
-void tv_store_write_message(tv_txn *txn, tv_queue *queue, int64_t generation,
+/**
+ * Write state and visibility row; a text in a row of its own only if its data is
+ * there.  May lower the bound in `counts`, which the caller then writes.
+ */
+void tv_store_write_message(tv_txn *txn, tv_queue *queue, tv_queue_counts *counts,
                             const tv_message *message);
+
+/** Write the row of the expiry index, of a message that expires.  The same about `counts`. */
+void tv_store_write_expiry(tv_txn *txn, tv_queue *queue, tv_queue_counts *counts,
+                           const tv_message *message);
 
 /** Remove the visibility row, before the message gets a new one. */
 void tv_store_hide_message(tv_txn *txn, tv_queue *queue, int64_t generation,
@@ -35,10 +42,22 @@ void tv_store_hide_message(tv_txn *txn, tv_queue *queue, int64_t generation,
 void tv_store_remove_message(tv_txn *txn, tv_queue *queue, int64_t generation,
                              const tv_message *message);
 
-/** Where a walk over an index begins, and what it has learned afterwards; see bound.h. */
-tv_queue_place tv_store_start(tv_txn *txn, const tv_queue *queue, tv_queue_bound *bound);
+/**
+ * Where a walk over an index begins, and what it has learned afterwards; see bound.h.
+ * `stored` is the index's bound in the counts.
+ */
+tv_queue_place tv_store_start(tv_txn *txn, const tv_queue *queue, tv_queue_bound *bound,
+                              tv_queue_place stored);
 void tv_store_learn(tv_txn *txn, const tv_queue *queue, tv_queue_bound *bound,
                     tv_queue_place place);
+
+/**
+ * Raise a bound in the counts to what a walk has learned, on a shared engine: if they are
+ * written anyway, if many rows were hidden or removed since, or if it is older than `age`.
+ * The caller then writes the counts.
+ */
+void tv_store_raise(tv_queue *queue, tv_queue_bound *bound, tv_queue_place *stored,
+                    tv_queue_place place, int64_t age, bool is_written_anyway);
 
 static inline tv_queue_place tv_store_visible_place(const tv_message *message)
 {

@@ -10,6 +10,7 @@
 
 enum {
     VERSION = 1,
+    VERSION_BOUNDS = 2, /* of counts with bounds */
     GENERATION_DIGITS = 8,
     NUMBER_DIGITS = 13,
     PLACE_DIGITS = 2 * NUMBER_DIGITS,
@@ -125,6 +126,12 @@ tv_err tv_queue_read_entry(tv_slice value, tv_guid *ret_id, int64_t *ret_expires
     return is_instant(*ret_expires) ? TV_OK : TV_ERR_CORRUPT;
 }
 
+/* A bound may lie behind the last instant and the last number that a row has. */
+static bool is_place(tv_queue_place place)
+{
+    return place.ticks >= 0 && place.ticks <= TV_TICKS_MAX + 1 && place.sequence >= 0;
+}
+
 /*
  * What may be written and what is accepted when read: the counts, and below the
  * times of a message.
@@ -134,22 +141,32 @@ static bool are_counts(const tv_queue_counts *counts)
     return counts->generation >= 0 && counts->generation <= TV_QUEUE_GENERATION_MAX &&
            counts->dropped_below >= 0 && counts->dropped_below <= counts->generation &&
            counts->next_sequence <= TV_QUEUE_SEQUENCE_MAX && counts->messages >= 0 &&
-           counts->messages <= counts->next_sequence;
+           counts->messages <= counts->next_sequence && is_place(counts->visible_bound) &&
+           is_place(counts->expiry_bound) && counts->moves >= 0;
 }
 
-void tv_queue_write_counts(char to[TV_QUEUE_COUNTS_BYTES], const tv_queue_counts *counts)
+size_t tv_queue_write_counts(char to[TV_QUEUE_COUNTS_BYTES_MAX], const tv_queue_counts *counts)
 {
+    const int64_t numbers[] = {
+        counts->generation,         counts->dropped_below,         counts->next_sequence,
+        counts->messages,           counts->visible_bound.ticks,   counts->visible_bound.sequence,
+        counts->expiry_bound.ticks, counts->expiry_bound.sequence, counts->moves,
+    };
+    bool has_bounds = counts->visible_bound.ticks || counts->expiry_bound.ticks || counts->moves;
+    size_t count = has_bounds ? sizeof numbers / sizeof *numbers : 4, len = 0;
+
     tv_assert(are_counts(counts));
-    to[0] = VERSION;
-    tv_number_put(to + 1, counts->generation);
-    tv_number_put(to + 9, counts->dropped_below);
-    tv_number_put(to + 17, counts->next_sequence);
-    tv_number_put(to + 25, counts->messages);
+    to[len++] = has_bounds ? VERSION_BOUNDS : VERSION;
+    for (size_t i = 0; i < count; i++, len += TV_NUMBER_BYTES)
+        tv_number_put(to + len, numbers[i]);
+    return len;
 }
 
 tv_err tv_queue_read_counts(tv_slice value, tv_queue_counts *ret_counts)
 {
-    if (value.len != TV_QUEUE_COUNTS_BYTES || value.data[0] != VERSION)
+    bool has_bounds = value.len == TV_QUEUE_COUNTS_BYTES_MAX && value.data[0] == VERSION_BOUNDS;
+
+    if (!has_bounds && (value.len != TV_QUEUE_COUNTS_BYTES || value.data[0] != VERSION))
         return TV_ERR_CORRUPT;
 
     *ret_counts = (tv_queue_counts){
@@ -158,6 +175,13 @@ tv_err tv_queue_read_counts(tv_slice value, tv_queue_counts *ret_counts)
         .next_sequence = tv_number_get(value.data + 17),
         .messages = tv_number_get(value.data + 25),
     };
+    if (has_bounds) {
+        ret_counts->visible_bound =
+            (tv_queue_place){tv_number_get(value.data + 33), tv_number_get(value.data + 41)};
+        ret_counts->expiry_bound =
+            (tv_queue_place){tv_number_get(value.data + 49), tv_number_get(value.data + 57)};
+        ret_counts->moves = tv_number_get(value.data + 65);
+    }
     return are_counts(ret_counts) ? TV_OK : TV_ERR_CORRUPT;
 }
 
@@ -173,9 +197,13 @@ static bool is_message(const tv_message *message)
 size_t tv_queue_write_message(char to[TV_MESSAGE_ROW_BYTES_MAX], const tv_message *message)
 {
     const int64_t numbers[] = {
-        message->inserted,          message->expires,        message->next_visible,
-        message->receipt.sequence,  (int64_t)message->receipt.secret,
-        message->dequeue_count,     (int64_t)message->text.len,
+        message->inserted,
+        message->expires,
+        message->next_visible,
+        message->receipt.sequence,
+        (int64_t)message->receipt.secret,
+        message->dequeue_count,
+        (int64_t)message->text.len,
     };
     size_t len = 0;
 

@@ -105,7 +105,8 @@ static void wait_until_gone(tv_extent_id id)
     CHECK(!is_there(id));
 }
 
-static bool keeps_extents;
+static bool keeps_extents, no_sweep;
+static const tv_lead *lead;
 static tv_blob_gc *gc;
 
 static tv_blob_gc_scan *start_scan(void)
@@ -117,6 +118,8 @@ static tv_blob_gc_scan *start_scan(void)
                                                           .extents = extents,
                                                           .gc = gc,
                                                           .interval_s = 1,
+                                                          .no_sweep = no_sweep,
+                                                          .lead = lead,
                                                           .keeps_extents = keeps_extents});
 }
 
@@ -373,6 +376,54 @@ TEST(after_a_part_of_the_log_was_dropped_nothing_is_removed)
     stop_scan(scan);
 }
 
+TEST(without_the_sweep_only_blocks_go)
+{
+    static char log[16 * 1024];
+    int64_t now = tv_instant_now(); /* later than the clock after another test */
+    tv_container *con = make_container("con");
+    tv_extent_id orphan = put(extents, TV_LIT("some data"));
+
+    tv_clock_set_fake_ticks(now);
+    tv_extent_id old = put_block(con, "old");
+
+    tv_clock_set_fake_ticks(now + TV_BLOB_UNCOMMITTED_TICKS + TV_TICKS_PER_SECOND);
+    tv_container_unref(con);
+    close_all();
+    open_all();
+    no_sweep = true;
+    scan_until_logged("event=sweep service=blob extents_kept=1 ", log, sizeof log);
+
+    tv_blob_gc_scan *scan = start_scan();
+
+    wait_until_gone(old);
+    stop_scan(scan);
+    no_sweep = false;
+    wait_for_removals(extents, 0);
+    CHECK(is_there(orphan));
+}
+
+/* Of the nodes of a cluster one collects for all. */
+TEST(only_the_node_that_leads_collects)
+{
+    tv_lead other = {.is_leader = false};
+    tv_extent_id orphan = put(extents, TV_LIT("some data"));
+
+    close_all();
+    open_all();
+    lead = &other;
+
+    tv_blob_gc_scan *scan = start_scan();
+
+    tv_blob_gc_scan_soon(scan);
+    usleep(100000);
+    CHECK(is_there(orphan));
+    atomic_store(&other.is_leader, true);
+    tv_blob_gc_scan_soon(scan);
+    wait_until_gone(orphan);
+    stop_scan(scan);
+    lead = NULL;
+}
+
 TEST(it_ends_at_once)
 {
     for (int i = 0; i < 20; i++)
@@ -394,6 +445,8 @@ int main(void)
             when_data_is_missing_its_blob_is_named_and_nothing_is_removed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(after_a_part_of_the_log_was_dropped_nothing_is_removed,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(without_the_sweep_only_blocks_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(only_the_node_that_leads_collects, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_a_change_has_left_is_collected, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_blob_waits_to_be_collected_only_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_nobody_has_collected_is_found_after_a_start, set_up,

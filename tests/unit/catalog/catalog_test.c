@@ -282,6 +282,9 @@ static const struct {
 
 TEST(a_gc_that_failed_half_way_is_repeated_at_the_next_start)
 {
+    if (test_has_ranges())
+        return; /* a failure there is one batch's, and the next step finds everything in order */
+
     tv_log_set_level(TV_LOG_OFF);
     for (size_t i = 0; i < COUNT(faults); i++) {
         t_row = faults[i].what;

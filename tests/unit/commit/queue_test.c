@@ -33,7 +33,7 @@ TEST(invariant_3_the_writes_to_a_partition_keep_their_order)
 {
     enum { PARTITIONS = 20 };
     static const char *const accounts[] = {"ada", "bob", "eve"};
-    tv_write_queue *queue = tv_write_queue_new();
+    tv_write_queue *queue = tv_write_queue_new(TV_WRITE_PLACES_MAX);
     int next[PARTITIONS] = {0}, seen[PARTITIONS] = {0};
     size_t left = 0;
 
@@ -63,7 +63,7 @@ TEST(invariant_3_the_writes_to_a_partition_keep_their_order)
 
 TEST(invariant_13_a_small_write_does_not_wait_for_large_ones)
 {
-    tv_write_queue *queue = tv_write_queue_new();
+    tv_write_queue *queue = tv_write_queue_new(TV_WRITE_PLACES_MAX);
 
     for (int i = 0; i < 100; i++)
         add(queue, i, "ada", i, 3 * MB);
@@ -91,7 +91,7 @@ TEST(invariant_13_a_small_write_does_not_wait_for_large_ones)
  * once. */
 TEST(invariant_13_large_writes_after_a_small_one_are_taken_up_to_a_sum)
 {
-    tv_write_queue *queue = tv_write_queue_new();
+    tv_write_queue *queue = tv_write_queue_new(TV_WRITE_PLACES_MAX);
     int next = 0;
 
     for (int i = 0; i < 50; i++)
@@ -114,7 +114,7 @@ TEST(invariant_13_large_writes_after_a_small_one_are_taken_up_to_a_sum)
 /* But not one by one: a partition that is never idle must not need a sync for each. */
 TEST(large_writes_after_a_small_one_share_a_group)
 {
-    tv_write_queue *queue = tv_write_queue_new();
+    tv_write_queue *queue = tv_write_queue_new(TV_WRITE_PLACES_MAX);
 
     for (int i = 0; i < 50; i++)
         add(queue, i, "ada", 7, i == 0 ? 100 : 100 * 1024);
@@ -127,7 +127,7 @@ TEST(large_writes_after_a_small_one_share_a_group)
 
 TEST(invariant_13_large_writes_go_on_beside_small_ones_without_end)
 {
-    tv_write_queue *queue = tv_write_queue_new();
+    tv_write_queue *queue = tv_write_queue_new(TV_WRITE_PLACES_MAX);
 
     for (int i = 0; i < 1000; i++)
         add(queue, i, "ada", i, 100);
@@ -145,7 +145,7 @@ TEST(invariant_13_large_writes_go_on_beside_small_ones_without_end)
 /* A sync costs as much as they do. */
 TEST(large_writes_that_are_not_much_go_beside_small_ones)
 {
-    tv_write_queue *queue = tv_write_queue_new();
+    tv_write_queue *queue = tv_write_queue_new(TV_WRITE_PLACES_MAX);
 
     for (int i = 0; i < 4; i++)
         add(queue, i, "ada", i, i % 2 ? 100 : 100 * 1024);
@@ -156,7 +156,7 @@ TEST(large_writes_that_are_not_much_go_beside_small_ones)
 /* One partition is never idle and began with a small write, others have only large ones. */
 TEST(both_chains_of_an_account_have_their_turns)
 {
-    tv_write_queue *queue = tv_write_queue_new();
+    tv_write_queue *queue = tv_write_queue_new(TV_WRITE_PLACES_MAX);
     int of_first = 0;
 
     add(queue, 0, "ada", 7, 100);
@@ -175,7 +175,7 @@ TEST(both_chains_of_an_account_have_their_turns)
 
 TEST(large_writes_are_taken_up_to_a_sum_and_in_turns)
 {
-    tv_write_queue *queue = tv_write_queue_new();
+    tv_write_queue *queue = tv_write_queue_new(TV_WRITE_PLACES_MAX);
     bool has_ada = false, has_bob = false;
 
     for (int i = 0; i < 50; i++)
@@ -198,7 +198,7 @@ TEST(large_writes_are_taken_up_to_a_sum_and_in_turns)
 
 TEST(an_account_does_not_wait_for_all_the_writes_of_another)
 {
-    tv_write_queue *queue = tv_write_queue_new();
+    tv_write_queue *queue = tv_write_queue_new(TV_WRITE_PLACES_MAX);
     size_t at = 0;
 
     for (int i = 0; i < 2000; i++)

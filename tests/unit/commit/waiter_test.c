@@ -5,13 +5,14 @@
 
 #include "check.h"
 #include "engine/memory/memory.h"
+#include "test_engine.h"
 
 static tv_engine *engine;
 static tv_pipeline *pipeline;
 
 static void start(size_t queue_max)
 {
-    engine = tv_memory_engine_new(NULL);
+    engine = test_engine_new(NULL);
     pipeline = tv_pipeline_new(engine, 2, queue_max);
 }
 

@@ -4,6 +4,7 @@
 #include "engine/key.h"
 #include "engine/txn.h"
 #include "seed.h"
+#include "test_engine.h"
 
 static tv_engine *engine;
 static tv_txn *txn;
@@ -11,7 +12,7 @@ static tv_txn *txn;
 static int set_up(void **state)
 {
     (void)state;
-    engine = tv_memory_engine_new(NULL);
+    engine = test_engine_new(NULL);
     txn = tv_txn_new(engine);
     tv_txn_begin(txn);
     return 0;

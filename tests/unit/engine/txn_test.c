@@ -4,13 +4,14 @@
 #include "engine/instant.h"
 #include "engine/memory/memory.h"
 #include "engine/txn.h"
+#include "test_engine.h"
 
 static tv_engine *engine;
 static tv_txn *txn;
 
 static int set_up(void **state)
 {
-    engine = tv_memory_engine_new(*state ? *state : NULL);
+    engine = test_engine_new(*state ? *state : NULL);
     txn = tv_txn_new(engine);
     tv_txn_begin(txn);
     return 0;

@@ -4,7 +4,7 @@
  */
 #include "extent/extent.h"
 
-#include "extent/internal.h"
+#include "extent/file/file.h"
 #include "on_both.h"
 #include "random.h"
 

@@ -1,6 +1,6 @@
 /* Removal, the visits that defer it, and the garbage collection after a crash. */
 #include "extent/extent.h"
-#include "extent/internal.h"
+#include "extent/file/file.h"
 #include "on_both.h"
 
 TEST(a_removal_waits_for_visits_that_began_before_and_for_no_others)

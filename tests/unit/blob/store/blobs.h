@@ -13,6 +13,7 @@
 #include "check.h"
 #include "engine/key.h"
 #include "engine/memory/memory.h"
+#include "test_engine.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 #define SECONDS(count) ((count)*TV_TICKS_PER_SECOND)
@@ -26,7 +27,7 @@ static int64_t clock_ticks = INT64_C(639029198450000000); /* 2026-01-02T03:04:05
 static inline int set_up(__attribute__((unused)) void **state)
 {
     tv_arena_init(&arena);
-    engine = tv_memory_engine_new(NULL);
+    engine = test_engine_new(NULL);
     container = tv_key_container(&arena, TV_LIT("acct"), 1);
     atomic_store(&is_dropped, false);
     tv_clock_set_fake_ticks(clock_ticks);

@@ -5,10 +5,11 @@
 #include "queue/store/bound.h"
 
 #include "store.h"
+#include "test_engine.h"
 
 static int set_up(void **state)
 {
-    store_open(tv_memory_engine_new(*state ? *state : NULL));
+    store_open(test_engine_new(*state ? *state : NULL));
     pass(1);
     return 0;
 }
@@ -201,7 +202,7 @@ TEST(a_conflict_runs_the_group_again)
     CHECK_GET(32, 1, "new ");
 }
 
-TEST(shared_storage_is_walked_from_its_beginning)
+TEST(shared_storage_goes_by_no_bound_in_memory)
 {
     tv_queue other;
 
@@ -314,7 +315,7 @@ int main(void)
         UNIT(a_get_that_is_not_durable_raises_nothing),
         UNIT(a_group_that_falls_apart_leaves_a_bound),
         UNIT(a_conflict_runs_the_group_again),
-        SHARED(shared_storage_is_walked_from_its_beginning),
+        SHARED(shared_storage_goes_by_no_bound_in_memory),
         UNIT(ten_thousand_invisible_messages_do_not_slow_a_get),
         UNIT(many_gets_in_one_group_read_each_row_once),
         UNIT(a_get_starts_behind_what_was_deleted_also_within_one_instant),

@@ -125,16 +125,31 @@ TEST(places_sort_by_time_then_by_sequence)
 
 TEST(counts_and_index_entries_come_back)
 {
-    tv_queue_counts counts = {2, 1, 4, 3}, got;
-    char value[TV_QUEUE_COUNTS_BYTES], entry[TV_QUEUE_ENTRY_BYTES];
+    tv_queue_counts counts = {
+        .generation = 2, .dropped_below = 1, .next_sequence = 4, .messages = 3};
+    tv_queue_counts got;
+    char value[TV_QUEUE_COUNTS_BYTES_MAX], entry[TV_QUEUE_ENTRY_BYTES];
+    size_t len;
     tv_message message = sample(TV_LIT("x"));
     int64_t expires;
     tv_guid id;
 
-    tv_queue_write_counts(value, &counts);
-    CHECK_OK(tv_queue_read_counts((tv_slice){value, sizeof value}, &got));
+    len = tv_queue_write_counts(value, &counts);
+    CHECK_INT(len, TV_QUEUE_COUNTS_BYTES);
+    CHECK_OK(tv_queue_read_counts((tv_slice){value, len}, &got));
     CHECK(memcmp(&counts, &got, sizeof got) == 0);
-    CHECK_ERR(tv_queue_read_counts((tv_slice){value, sizeof value - 1}, &got), TV_ERR_CORRUPT);
+    CHECK_ERR(tv_queue_read_counts((tv_slice){value, len - 1}, &got), TV_ERR_CORRUPT);
+
+    counts.visible_bound = (tv_queue_place){5, 6};
+    counts.expiry_bound = (tv_queue_place){7, 8};
+    counts.moves = 9;
+    len = tv_queue_write_counts(value, &counts);
+    CHECK_INT(len, TV_QUEUE_COUNTS_BYTES_MAX);
+    CHECK_OK(tv_queue_read_counts((tv_slice){value, len}, &got));
+    CHECK(memcmp(&counts, &got, sizeof got) == 0);
+    CHECK_ERR(tv_queue_read_counts((tv_slice){value, len - 8}, &got), TV_ERR_CORRUPT);
+    value[0] = 1; /* not the form that has bounds */
+    CHECK_ERR(tv_queue_read_counts((tv_slice){value, len}, &got), TV_ERR_CORRUPT);
 
     message.id = tv_guid_new();
     tv_queue_write_entry(entry, &message);

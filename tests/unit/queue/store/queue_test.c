@@ -3,11 +3,12 @@
 
 #include "queue/store/number.h"
 #include "store.h"
+#include "test_engine.h"
 
 static int set_up(void **state)
 {
     (void)state;
-    store_open(tv_memory_engine_new(NULL));
+    store_open(test_engine_new(NULL));
     pass(1);
     return 0;
 }
@@ -354,6 +355,9 @@ TEST(clearing_costs_the_same_for_one_message_and_for_many)
 {
     tv_queue_gc_step op;
 
+    if (test_has_ranges())
+        return; /* rows come in pages there, which are not counted */
+
     for (int i = 0; i < 1000; i++)
         CHECK_OK(put_message("x", 0, 60, NULL));
     start_counting();
@@ -396,6 +400,9 @@ TEST(gc_removes_expired_messages_in_steps)
 
 TEST(a_get_finds_the_one_live_message_behind_many_expired_ones)
 {
+    if (test_has_ranges())
+        return; /* a queue in shared storage has no bounds in memory */
+
     for (int i = 0; i < 200; i++)
         CHECK_OK(put_message("old", 0, 10, NULL));
     CHECK_OK(put_message("live", 0, 60, NULL));

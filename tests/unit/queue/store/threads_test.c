@@ -12,6 +12,7 @@
 #include "engine/key.h"
 #include "engine/memory/memory.h"
 #include "queue/writes.h"
+#include "test_engine.h"
 
 enum { PRODUCERS = 2, CONSUMERS = 2, PUTS_EACH = 1500, ALL = PRODUCERS * PUTS_EACH };
 
@@ -167,7 +168,7 @@ TEST(every_message_is_given_out_once)
     int64_t stored;
 
     tv_arena_init(&arena);
-    engine = tv_memory_engine_new(NULL);
+    engine = test_engine_new(NULL);
     pipeline = tv_pipeline_new(engine, 2, 4096);
     tv_queue_init(&queue, engine, tv_key_queue(&arena, TV_LIT("acct"), 1), &is_dropped);
     for (intptr_t i = 0; i < PRODUCERS; i++)

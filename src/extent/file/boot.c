@@ -19,7 +19,7 @@
 
 #include "base/assert.h"
 #include "base/log.h"
-#include "extent/internal.h"
+#include "extent/file/file.h"
 
 #define BOOT_FILE "boot"
 #define NEW_BOOT_FILE "boot.new"
@@ -64,19 +64,20 @@ static void find_newest(void *ctx, int shard_fd, const char *name, tv_extent_id 
 }
 
 /* The last boot by the names of the extents. */
-static bool derive(tv_extents *store, uint64_t *ret_boot, char *reterr_text, size_t reterr_size)
+static bool derive(tv_extent_files *files, uint64_t *ret_boot, char *reterr_text,
+                   size_t reterr_size)
 {
     uint64_t newest = 0;
 
     for (unsigned shard = 0; shard < TV_EXTENT_SHARDS; shard++) {
-        if (tv_extent_list(store, shard, find_newest, &newest) != TV_OK) {
-            snprintf(reterr_text, reterr_size, "cannot list the extents in %s", store->path);
+        if (tv_extent_list(files, shard, find_newest, &newest) != TV_OK) {
+            snprintf(reterr_text, reterr_size, "cannot list the extents in %s", files->path);
             return false;
         }
     }
     if (newest == TV_EXTENT_BOOT_MAX) {
         snprintf(reterr_text, reterr_size, "an extent in %s has a name that has no next one",
-                 store->path);
+                 files->path);
         return false;
     }
     *ret_boot = newest;
@@ -108,15 +109,16 @@ static bool parse_line(const char *line, last_boot *ret_last)
     return true;
 }
 
-static bool read_last(tv_extents *store, last_boot *ret_last, char *reterr_text, size_t reterr_size)
+static bool read_last(tv_extent_files *files, last_boot *ret_last, char *reterr_text,
+                      size_t reterr_size)
 {
-    int fd = openat(store->fd, BOOT_FILE, O_RDONLY | O_CLOEXEC);
+    int fd = openat(files->fd, BOOT_FILE, O_RDONLY | O_CLOEXEC);
     char line[LINE_SIZE];
 
     if (fd < 0 && errno == ENOENT) {
         last_boot last = {0};
 
-        if (!derive(store, &last.boot, reterr_text, reterr_size))
+        if (!derive(files, &last.boot, reterr_text, reterr_size))
             return false;
         last.has_metrics = last.boot == 0; /* there is nothing at all */
         *ret_last = last;
@@ -129,7 +131,7 @@ static bool read_last(tv_extents *store, last_boot *ret_last, char *reterr_text,
     if (fd >= 0)
         close(fd);
     if (len < 0) {
-        snprintf(reterr_text, reterr_size, "cannot read %s/" BOOT_FILE ": %s", store->path,
+        snprintf(reterr_text, reterr_size, "cannot read %s/" BOOT_FILE ": %s", files->path,
                  strerror(error));
         return false;
     }
@@ -138,58 +140,58 @@ static bool read_last(tv_extents *store, last_boot *ret_last, char *reterr_text,
         snprintf(reterr_text, reterr_size,
                  "%s/" BOOT_FILE " is damaged; without the file the number is derived from "
                  "the names of the extents",
-                 store->path);
+                 files->path);
         return false;
     }
     return true;
 }
 
-bool tv_extents_boot(tv_extents *store, char *reterr_text, size_t reterr_size)
+bool tv_extent_files_boot(tv_extent_files *files, char *reterr_text, size_t reterr_size)
 {
     last_boot last = {.has_metrics = true};
     char line[LINE_SIZE];
 
     /* A temporary store has one boot, and nothing needs to outlive it. */
-    if (!store->is_temporary && !read_last(store, &last, reterr_text, reterr_size))
+    if (!files->is_temporary && !read_last(files, &last, reterr_text, reterr_size))
         return false;
 
-    store->boot = last.boot + 1;
-    tv_assert(store->boot > 0 && store->boot <= TV_EXTENT_BOOT_MAX);
-    snprintf(line, sizeof line, "boot %" PRIu64 "\n", store->boot);
-    if (!store->is_temporary && !store->is_read_only && !write_file(store->fd, line)) {
-        snprintf(reterr_text, reterr_size, "cannot write %s/" BOOT_FILE ": %s", store->path,
+    files->base.boot = last.boot + 1;
+    tv_assert(files->base.boot > 0 && files->base.boot <= TV_EXTENT_BOOT_MAX);
+    snprintf(line, sizeof line, "boot %" PRIu64 "\n", files->base.boot);
+    if (!files->is_temporary && !files->is_read_only && !write_file(files->fd, line)) {
+        snprintf(reterr_text, reterr_size, "cannot write %s/" BOOT_FILE ": %s", files->path,
                  strerror(errno));
         return false;
     }
 
     if (last.has_metrics) {
-        atomic_store(&store->extent_count, last.extent_count);
-        atomic_store(&store->byte_count, last.byte_count);
+        atomic_store(&files->extent_count, last.extent_count);
+        atomic_store(&files->byte_count, last.byte_count);
     }
     for (unsigned shard = 0; shard < TV_EXTENT_SHARDS; shard++)
-        store->shards[shard].is_counted = last.has_metrics;
+        files->shards[shard].is_counted = last.has_metrics;
     return true;
 }
 
-void tv_extents_boot_end(tv_extents *store)
+void tv_extent_files_boot_end(tv_extent_files *files)
 {
     char line[LINE_SIZE];
 
     for (unsigned shard = 0; shard < TV_EXTENT_SHARDS; shard++) {
-        if (!store->shards[shard].is_counted)
+        if (!files->shards[shard].is_counted)
             return;
     }
     snprintf(line, sizeof line, "boot %" PRIu64 " extents %" PRId64 " bytes %" PRId64 "\n",
-             store->boot, atomic_load(&store->extent_count), atomic_load(&store->byte_count));
-    if (!write_file(store->fd, line))
+             files->base.boot, atomic_load(&files->extent_count), atomic_load(&files->byte_count));
+    if (!write_file(files->fd, line))
         tv_log(TV_LOG_WARN, "extent_metrics_lost",
                "detail=\"%s\" effect=\"the next start counts the extents\"", strerror(errno));
 }
 
-int tv_extents_boot_copy(const tv_extents *store, int to_fd)
+int tv_extent_files_boot_copy(const tv_extent_files *files, int to_fd)
 {
     char line[LINE_SIZE];
 
-    snprintf(line, sizeof line, "boot %" PRIu64 "\n", store->boot);
+    snprintf(line, sizeof line, "boot %" PRIu64 "\n", files->base.boot);
     return write_file(to_fd, line) ? 0 : errno;
 }

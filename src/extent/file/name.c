@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/assert.h"
-#include "extent/internal.h"
+#include "extent/file/file.h"
 
 enum { DIGITS = 16 };
 
@@ -52,7 +52,7 @@ bool tv_extent_name_parse(unsigned shard, const char *name, tv_extent_id *ret_id
     return true;
 }
 
-tv_err tv_extent_list(tv_extents *store, unsigned shard,
+tv_err tv_extent_list(tv_extent_files *files, unsigned shard,
                       void (*found)(void *ctx, int shard_fd, const char *name, tv_extent_id id),
                       void *ctx)
 {
@@ -61,7 +61,7 @@ tv_err tv_extent_list(tv_extents *store, unsigned shard,
     tv_extent_id id;
 
     snprintf(path, sizeof path, "%02x", shard);
-    int fd = openat(store->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = openat(files->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
 
     if (dir == NULL) {
@@ -69,7 +69,7 @@ tv_err tv_extent_list(tv_extents *store, unsigned shard,
 
         if (fd >= 0)
             close(fd);
-        return tv_extents_failed(store, "opendir", (tv_extent_id){0}, error);
+        return tv_extent_files_failed(files, "opendir", (tv_extent_id){0}, error);
     }
 
     while ((errno = 0, entry = readdir(dir))) {
@@ -79,5 +79,5 @@ tv_err tv_extent_list(tv_extents *store, unsigned shard,
     int error = errno;
 
     closedir(dir);
-    return error ? tv_extents_failed(store, "readdir", (tv_extent_id){0}, error) : TV_OK;
+    return error ? tv_extent_files_failed(files, "readdir", (tv_extent_id){0}, error) : TV_OK;
 }

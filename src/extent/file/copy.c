@@ -13,15 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "extent/internal.h"
-
-void tv_extent_hold_begin(tv_extents *store, tv_extent_visit *hold)
-{
-    tv_extent_visit_begin(store, hold);
-    tv_background_lock(&store->gc);
-    hold->begin_ns = INT64_MAX; /* it never counts as too old */
-    tv_background_unlock(&store->gc);
-}
+#include "extent/file/file.h"
 
 /* A shard on its way. */
 typedef struct shard_copy {
@@ -49,7 +41,7 @@ static int open_folder(int dir_fd, const char *name)
     return openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-static int copy_shard(tv_extents *store, unsigned index, int base_fd, int to_fd,
+static int copy_shard(tv_extent_files *files, unsigned index, int base_fd, int to_fd,
                       const tv_file_copies *copies)
 {
     shard_copy shard = {.copies = copies, .base_fd = -1};
@@ -64,7 +56,7 @@ static int copy_shard(tv_extents *store, unsigned index, int base_fd, int to_fd,
     if (base_fd >= 0)
         shard.base_fd = open_folder(base_fd, name); /* without it all is copied */
 
-    tv_err err = tv_extent_list(store, index, copy_one, &shard);
+    tv_err err = tv_extent_list(files, index, copy_one, &shard);
 
     if (err && shard.error == 0)
         shard.error = err == TV_ERR_OVERLOADED ? EMFILE : EIO;
@@ -76,13 +68,14 @@ static int copy_shard(tv_extents *store, unsigned index, int base_fd, int to_fd,
     return shard.error;
 }
 
-int tv_extents_copy(tv_extents *store, int base_fd, int to_fd, const tv_file_copies *copies)
+int tv_extent_files_copy(tv_extents *store, int base_fd, int to_fd, const tv_file_copies *copies)
 {
+    tv_extent_files *files = tv_extent_files_of(store);
     int error = 0;
 
     for (unsigned i = 0; error == 0 && i < TV_EXTENT_SHARDS; i++)
-        error = copy_shard(store, i, base_fd, to_fd, copies);
+        error = copy_shard(files, i, base_fd, to_fd, copies);
     if (error == 0)
-        error = tv_extents_boot_copy(store, to_fd);
+        error = tv_extent_files_boot_copy(files, to_fd);
     return error;
 }

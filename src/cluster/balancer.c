@@ -1,0 +1,540 @@
+/* The passes of the leader. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "cluster/internal.h"
+
+enum {
+    PASS_MS = 5000,
+    TIDY_PASSES = 12,     /* a minute */
+    CLEAN_STEPS_MAX = 20, /* of 1,000 rows, a pass */
+    OSDS_DEFAULT = 3,
+    WRITTEN_BYTES_MAX = TV_POLICY_BYTES_MAX, /* then a range is measured again */
+};
+
+/* --- what is known --- */
+
+static int compare_entries(const void *a, const void *b)
+{
+    return strcmp(((const tv_balance_entry *)a)->object, ((const tv_balance_entry *)b)->object);
+}
+
+tv_balance_entry *tv_balancer_entry(const tv_balancer *balancer, tv_slice object)
+{
+    tv_balance_entry wanted = {.is_measured = false};
+
+    if (balancer->entry_count == 0 || object.len > TV_POOL_NAME_MAX)
+        return NULL;
+    memcpy(wanted.object, object.data, object.len);
+    return bsearch(&wanted, balancer->entries, balancer->entry_count, sizeof wanted,
+                   compare_entries);
+}
+
+static bool is_held(const tv_routes *routes, tv_slice start)
+{
+    bool is = false;
+
+    for (size_t i = 0; i < routes->intent_count; i++)
+        is |= tv_slice_eq(routes->intents[i].start, start);
+    for (size_t i = 0; i < routes->lock_count; i++)
+        is |= tv_slice_eq(routes->locks[i].start, start);
+    return is;
+}
+
+/* An entry for each range, sorted by object; what is gone is forgotten. */
+static void follow_map(tv_balancer *balancer, const tv_routes *routes, int64_t now_ms)
+{
+    tv_balance_entry *entries = tv_calloc(routes->range_count, sizeof *entries);
+
+    for (size_t i = 0; i < routes->range_count; i++) {
+        const tv_route *route = &routes->ranges[i];
+        tv_balance_entry *before = tv_balancer_entry(balancer, route->object);
+
+        tv_assert(route->object.len <= TV_POOL_NAME_MAX);
+        if (before) {
+            entries[i] = *before;
+            before->trend = (tv_policy_trend){0}; /* it has a new owner */
+        } else {
+            entries[i].policy.born_ms = now_ms;
+            entries[i].trend_ms = now_ms;
+            memcpy(entries[i].object, route->object.data, route->object.len);
+        }
+        entries[i].partition_count = 0;
+        entries[i].policy.has_intent = is_held(routes, route->start);
+    }
+    for (size_t i = 0; i < balancer->entry_count; i++)
+        tv_policy_trend_done(&balancer->entries[i].trend);
+    free(balancer->entries);
+    qsort(entries, routes->range_count, sizeof *entries, compare_entries);
+    balancer->entries = entries;
+    balancer->entry_count = routes->range_count;
+}
+
+static int compare_seen(const void *a, const void *b)
+{
+    uint64_t x = ((const tv_balance_seen *)a)->key, y = ((const tv_balance_seen *)b)->key;
+
+    return (x > y) - (x < y);
+}
+
+/* What came since the last pass; a figure that is less than before is of a new count. */
+static uint64_t more(uint64_t now, uint64_t before)
+{
+    return now >= before ? now - before : now;
+}
+
+/* Add a node's figures to a range's load; `load` has sums for now. */
+static void add_row(tv_balance_entry *entry, const tv_stats_row *row, const tv_stats_row *before,
+                    tv_policy_load *load)
+{
+    load->reads_s += (double)more(row->read_keys, before->read_keys);
+    load->write_ops_s += (double)more(row->write_ops, before->write_ops);
+    load->rows_per_op += (double)more(row->write_rows, before->write_rows);
+    load->busy += (double)more(row->write_ns, before->write_ns);
+    entry->rows_more += row->rows_more - before->rows_more;
+    entry->written_bytes += more(row->write_bytes, before->write_bytes);
+}
+
+static void add_samples(tv_balance_entry *entry, const tv_stats_row *row, tv_arena *arena)
+{
+    size_t count = entry->partition_count + row->partition_count;
+    tv_slice *all = tv_arena_alloc(arena, (count + 1) * sizeof *all);
+
+    if (entry->partition_count)
+        memcpy(all, entry->partitions, entry->partition_count * sizeof *all);
+    memcpy(all + entry->partition_count, row->partitions, row->partition_count * sizeof *all);
+    entry->partitions = all;
+    entry->partition_count = count;
+}
+
+/* Samples as the policy wants them. */
+static size_t sort_samples(const tv_balance_entry *entry, tv_arena *arena,
+                           tv_policy_sample **ret_samples)
+{
+    tv_policy_sample *samples =
+        tv_arena_alloc(arena, (entry->partition_count + 1) * sizeof *samples);
+
+    for (size_t i = 0; i < entry->partition_count; i++)
+        samples[i] = (tv_policy_sample){entry->partitions[i], 1};
+    *ret_samples = samples;
+    return tv_policy_sort_samples(samples, entry->partition_count);
+}
+
+static void observe(tv_balance_entry *entry, tv_policy_load *load, int64_t now_ms,
+                    int64_t passed_ms, tv_arena *arena)
+{
+    double seconds = (double)passed_ms / 1000, mean;
+    tv_policy_sample *samples;
+
+    load->rows_per_op = load->write_ops_s > 0 ? load->rows_per_op / load->write_ops_s : 0;
+    load->write_ops_s /= seconds;
+    load->reads_s /= seconds;
+    load->busy /= seconds * 1e9;
+    load->busy = load->busy > 1 ? 1 : load->busy;
+    load->rows = (uint64_t)((int64_t)entry->measured_rows + entry->rows_more > 0
+                                ? (int64_t)entry->measured_rows + entry->rows_more
+                                : 0);
+    mean = entry->measured_rows ? (double)entry->measured_bytes / (double)entry->measured_rows : 0;
+    load->bytes = (uint64_t)(mean * (double)load->rows);
+    tv_policy_observe(&entry->policy, load, now_ms);
+    if (now_ms - entry->trend_ms >= TV_SAMPLE_WINDOW_MS) {
+        size_t count = sort_samples(entry, arena, &samples);
+
+        tv_policy_trend_add(&entry->trend, samples, count);
+        entry->trend_ms = now_ms;
+    }
+}
+
+/* Read what all nodes say. */
+static tv_err gather(tv_balancer *balancer, int64_t now_ms, tv_arena *arena)
+{
+    int64_t passed_ms = now_ms - balancer->last_pass_ms;
+    tv_policy_load *loads = tv_arena_zalloc(arena, (balancer->entry_count + 1) * sizeof *loads);
+    tv_balance_seen *seen = NULL;
+    size_t count = 0, node_count;
+    tv_slice *nodes;
+
+    node_count = balancer->options.live_nodes(balancer->options.ctx, arena, &nodes);
+    for (size_t i = 0; i < node_count; i++) {
+        tv_stats_row *rows = NULL;
+        size_t row_count = 0;
+        tv_err err = tv_stats_load(balancer->options.pool, nodes[i], arena, &rows, &row_count);
+
+        if (err) {
+            free(seen);
+            return err;
+        }
+        seen = tv_realloc(seen, (count + row_count + 1) * sizeof *seen);
+        for (size_t j = 0; j < row_count; j++) {
+            tv_slice both =
+                tv_arena_printf(arena, "%.*s %.*s", TV_FMT(nodes[i]), TV_FMT(rows[j].object));
+            tv_balance_seen now = {tv_hash(both), rows[j]}, *before;
+
+            seen[count++] = now;
+            before = balancer->seen_count ? bsearch(&now, balancer->seen, balancer->seen_count,
+                                                    sizeof now, compare_seen)
+                                          : NULL;
+
+            tv_balance_entry *entry = tv_balancer_entry(balancer, rows[j].object);
+
+            if (entry == NULL)
+                continue;
+            add_samples(entry, &rows[j], arena);
+            if (before)
+                add_row(entry, &rows[j], &before->row, &loads[entry - balancer->entries]);
+        }
+    }
+    if (count)
+        qsort(seen, count, sizeof *seen, compare_seen);
+    for (size_t i = 0; i < balancer->entry_count && passed_ms > 0; i++)
+        observe(&balancer->entries[i], &loads[i], now_ms, passed_ms, arena);
+    free(balancer->seen);
+    balancer->seen = seen;
+    balancer->seen_count = count;
+    return TV_OK;
+}
+
+/* --- changes --- */
+
+void tv_balancer_note_change(tv_balancer *balancer, bool is_split, tv_policy_reason reason,
+                             const tv_range_result *result)
+{
+    size_t slot = 0;
+
+    tv_background_lock(&balancer->thread);
+    if (!result->is_published)
+        balancer->undone++;
+    else if (is_split)
+        balancer->splits[reason]++;
+    else
+        balancer->merges++;
+    while (slot + 1 < TV_PAUSE_SLOTS && INT64_C(1) << slot < result->paused_ms)
+        slot++;
+    if (result->is_published) {
+        balancer->pause_slots[slot]++;
+        balancer->pause_ms_sum += (uint64_t)result->paused_ms;
+    }
+    tv_background_unlock(&balancer->thread);
+}
+
+static void refuse(tv_balancer *balancer, tv_balance_entry *entry, tv_policy_refusal refusal,
+                   int64_t now_ms)
+{
+    entry->refused = refusal;
+    tv_policy_rest(&entry->policy, now_ms);
+    tv_background_lock(&balancer->thread);
+    balancer->refused[refusal]++;
+    tv_background_unlock(&balancer->thread);
+}
+
+tv_err tv_balancer_measure(tv_balancer *balancer, const tv_routes *routes, size_t index,
+                           tv_arena *arena, tv_measure *ret_measure)
+{
+    tv_balance_entry *entry = tv_balancer_entry(balancer, routes->ranges[index].object);
+    tv_slice end = index + 1 < routes->range_count ? routes->ranges[index + 1].start : TV_LIT("");
+    tv_err err;
+
+    err = tv_measure_range(balancer->options.pool, &routes->ranges[index], end, arena, ret_measure);
+    if (err || entry == NULL)
+        return err;
+
+    entry->is_measured = true;
+    entry->measured_rows = entry->policy.load.rows = ret_measure->rows;
+    entry->measured_bytes = entry->policy.load.bytes = ret_measure->bytes;
+    entry->rows_more = 0;
+    entry->written_bytes = 0;
+    return TV_OK;
+}
+
+/* Where to cut a range, for this reason; what is measured may say that there is none. */
+static tv_policy_refusal choose_cut(tv_balancer *balancer, const tv_routes *routes, size_t index,
+                                    tv_policy_reason *reason, int64_t now_ms, tv_arena *arena,
+                                    tv_slice *ret_cut)
+{
+    tv_balance_entry *entry = tv_balancer_entry(balancer, routes->ranges[index].object);
+    bool is_append = tv_policy_trend_is_append(&entry->trend);
+    size_t osds = balancer->options.osd_count ? balancer->options.osd_count : OSDS_DEFAULT;
+    tv_policy_sample *samples;
+    tv_measure measure;
+    size_t count;
+
+    if (*reason == TV_POLICY_SIZE) {
+        if (tv_balancer_measure(balancer, routes, index, arena, &measure)) {
+            *reason = TV_POLICY_NO_REASON;
+            return TV_POLICY_ALLOWED;
+        }
+        *reason = tv_policy_split(&entry->policy, now_ms, routes->range_count, osds);
+        if (*reason == TV_POLICY_SIZE)
+            return tv_policy_cut_by_size(measure.boundaries, measure.boundary_count, measure.rows,
+                                         is_append, ret_cut);
+    }
+    if (*reason == TV_POLICY_NO_REASON)
+        return TV_POLICY_ALLOWED;
+    if (is_append)
+        return TV_POLICY_APPEND;
+    count = sort_samples(entry, arena, &samples);
+    return tv_policy_cut_by_load(samples, count, routes->ranges[index].start, ret_cut);
+}
+
+/* Split the first range that asks for it.  True when something was done. */
+static bool split_one(tv_balancer *balancer, const tv_routes *routes, int64_t now_ms,
+                      tv_arena *arena)
+{
+    size_t osds = balancer->options.osd_count ? balancer->options.osd_count : OSDS_DEFAULT;
+
+    for (size_t i = 0; i < routes->range_count; i++) {
+        tv_balance_entry *entry = tv_balancer_entry(balancer, routes->ranges[i].object);
+        tv_policy_reason reason =
+            tv_policy_split(&entry->policy, now_ms, routes->range_count, osds);
+        tv_policy_refusal refusal;
+        tv_range_result result;
+        tv_slice cut;
+        tv_err err;
+
+        if (reason == TV_POLICY_NO_REASON)
+            continue;
+        refusal = choose_cut(balancer, routes, i, &reason, now_ms, arena, &cut);
+        if (reason == TV_POLICY_NO_REASON)
+            return true; /* it was measured, which is work enough for a pass */
+        if (refusal == TV_POLICY_NO_SAMPLES)
+            continue;
+        if (refusal != TV_POLICY_ALLOWED) {
+            refuse(balancer, entry, refusal, now_ms);
+            continue;
+        }
+        entry->refused = TV_POLICY_ALLOWED;
+        err = tv_range_split(&balancer->ranges, cut, tv_slice_of(tv_policy_reason_name(reason)),
+                             &result);
+        tv_balancer_note_change(balancer, true, reason, &result);
+        tv_policy_rate_add(&balancer->rate, now_ms);
+        if (err)
+            tv_policy_rest(&entry->policy, now_ms);
+        entry->policy.born_ms = now_ms;
+        entry->is_measured = false;
+        tv_log(
+            TV_LOG_INFO, "split", "range=%s reason=%s rows=%llu ms=%lld paused_ms=%lld result=%s",
+            entry->object, tv_policy_reason_name(reason), (unsigned long long)result.rows,
+            (long long)result.total_ms, (long long)result.paused_ms, err ? tv_err_name(err) : "OK");
+        return true;
+    }
+    return false;
+}
+
+static bool merge_one(tv_balancer *balancer, const tv_routes *routes, int64_t now_ms)
+{
+    for (size_t i = 1; i < routes->range_count; i++) {
+        tv_balance_entry *left = tv_balancer_entry(balancer, routes->ranges[i - 1].object);
+        tv_balance_entry *right = tv_balancer_entry(balancer, routes->ranges[i].object);
+        tv_range_result result;
+        tv_err err;
+
+        if (!left->is_measured || !right->is_measured ||
+            !tv_policy_may_merge(&left->policy, &right->policy, now_ms))
+            continue;
+        err = tv_range_merge(&balancer->ranges, routes->ranges[i].start, TV_LIT("small"), &result);
+        tv_balancer_note_change(balancer, false, TV_POLICY_NO_REASON, &result);
+        tv_policy_rate_add(&balancer->rate, now_ms);
+        if (err)
+            tv_policy_rest(&left->policy, now_ms);
+        left->policy.born_ms = now_ms;
+        left->is_measured = false;
+        tv_log(TV_LOG_INFO, "merge", "range=%s rows=%llu ms=%lld paused_ms=%lld result=%s",
+               left->object, (unsigned long long)result.rows, (long long)result.total_ms,
+               (long long)result.paused_ms, err ? tv_err_name(err) : "OK");
+        return true;
+    }
+    return false;
+}
+
+/* Measure one range that nobody has measured, or that has been written to a lot since. */
+static void measure_one(tv_balancer *balancer, const tv_routes *routes, tv_arena *arena)
+{
+    for (size_t i = 0; i < routes->range_count; i++) {
+        tv_balance_entry *entry = tv_balancer_entry(balancer, routes->ranges[i].object);
+        tv_measure measure;
+
+        if (entry->is_measured && entry->written_bytes < WRITTEN_BYTES_MAX)
+            continue;
+        if (tv_balancer_measure(balancer, routes, i, arena, &measure) == TV_OK)
+            return;
+    }
+}
+
+/* The usual node of one range, if that evens out the nodes' loads. */
+static void move_one(tv_balancer *balancer, const tv_routes *routes, int64_t now_ms,
+                     tv_arena *arena)
+{
+    tv_policy_place *places = tv_arena_alloc(arena, (routes->range_count + 1) * sizeof *places);
+    tv_slice *nodes;
+    size_t count = balancer->options.live_nodes(balancer->options.ctx, arena, &nodes);
+    tv_policy_move move;
+
+    if (count < 2)
+        return;
+    for (size_t i = 0; i < routes->range_count; i++) {
+        const tv_route *route = &routes->ranges[i];
+
+        places[i].node = tv_policy_usual_node(route->object, nodes, count);
+        places[i].load = tv_balancer_entry(balancer, route->object)->policy.mean_load;
+        for (size_t j = 0; j < count; j++)
+            if (tv_slice_eq(nodes[j], route->hint))
+                places[i].node = j;
+    }
+    if (!tv_policy_balance_next(&balancer->balance, places, routes->range_count, count, now_ms,
+                                &move))
+        return;
+    tv_err err =
+        tv_range_set_hint(&balancer->ranges, routes->ranges[move.range].start, nodes[move.to_node]);
+
+    tv_log(TV_LOG_INFO, "move", "range=%.*s to=%.*s result=%s",
+           TV_FMT(routes->ranges[move.range].object), TV_FMT(nodes[move.to_node]),
+           err ? tv_err_name(err) : "OK");
+}
+
+/* --- leading --- */
+
+typedef struct strays {
+    tv_arena *arena;
+    const tv_slice *live;
+    size_t live_count;
+    tv_slice found[16];
+    size_t count;
+} strays;
+
+static bool note_stray(void *ctx, const char *object)
+{
+    strays *s = ctx;
+    tv_slice name = tv_slice_skip(tv_slice_of(object), sizeof TV_STATS_OBJECT - 1);
+
+    for (size_t i = 0; i < s->live_count; i++)
+        if (tv_slice_eq(s->live[i], name))
+            return true;
+    s->found[s->count++] = tv_arena_dup(s->arena, name);
+    return s->count < sizeof s->found / sizeof s->found[0];
+}
+
+/* Figures of nodes that are gone. */
+static void remove_strays(tv_balancer *balancer, tv_arena *arena)
+{
+    strays s = {.arena = arena};
+    tv_slice *live;
+
+    s.live_count = balancer->options.live_nodes(balancer->options.ctx, arena, &live);
+    s.live = live;
+    if (balancer->options.pool->ops->list(balancer->options.pool, TV_STATS_OBJECT, note_stray, &s))
+        return;
+    for (size_t i = 0; i < s.count; i++)
+        if (tv_stats_remove(balancer->options.pool, s.found[i]))
+            return;
+}
+
+/* What others have begun or left. */
+static tv_err tidy(tv_balancer *balancer, int64_t now_ms, tv_arena *arena)
+{
+    bool is_clean = false;
+    tv_err err = tv_range_recover_old(&balancer->ranges, &balancer->watch, now_ms);
+
+    for (int i = 0; i < CLEAN_STEPS_MAX && !err && !is_clean; i++)
+        err = tv_range_clean(&balancer->ranges, &is_clean);
+    if (err || balancer->pass_count % TIDY_PASSES != 0)
+        return err;
+    remove_strays(balancer, arena);
+    err = tv_range_collect(&balancer->ranges,
+                           (tv_clock_ticks() - TV_TICKS_UNIX_EPOCH) / (TV_TICKS_PER_SECOND / 1000));
+    return err ? err : tv_range_trim_events(&balancer->ranges);
+}
+
+static tv_err lead(tv_balancer *balancer, int64_t now_ms, tv_arena *arena)
+{
+    tv_routes routes;
+    tv_err err;
+
+    err = tidy(balancer, now_ms, arena);
+    if (err && err != TV_ERR_CONFLICT)
+        return err;
+    err = tv_routes_load_all(balancer->options.pool, arena, &routes);
+    if (err)
+        return err;
+
+    follow_map(balancer, &routes, now_ms);
+    err = gather(balancer, now_ms, arena);
+    if (err)
+        return err;
+    if (!tv_policy_rate_allows(&balancer->rate, now_ms) ||
+        (!split_one(balancer, &routes, now_ms, arena) && !merge_one(balancer, &routes, now_ms)))
+        measure_one(balancer, &routes, arena);
+    move_one(balancer, &routes, now_ms, arena);
+    tv_balancer_publish(balancer, &routes);
+    return TV_OK;
+}
+
+void tv_balancer_pass(tv_balancer *balancer, int64_t now_ms)
+{
+    bool is_leader = balancer->options.is_leader(balancer->options.ctx);
+    tv_arena arena;
+    tv_err err = TV_OK;
+
+    tv_arena_init(&arena);
+    if (balancer->options.maps)
+        err = tv_stats_publish(balancer->options.pool, balancer->options.incarnation,
+                               balancer->options.maps, tv_clock_mono_ns() / 1000000);
+    if (!err && is_leader)
+        err = lead(balancer, now_ms, &arena);
+    if (err && err != TV_ERR_CONFLICT && err != TV_ERR_STOPPED)
+        tv_log(TV_LOG_ERROR, "balancer", "problem=%s", tv_err_name(err));
+    balancer->last_pass_ms = now_ms;
+    balancer->pass_count++;
+    tv_background_lock(&balancer->thread);
+    balancer->is_leader = is_leader;
+    tv_background_unlock(&balancer->thread);
+    tv_balancer_make_status(balancer);
+    tv_arena_done(&arena);
+}
+
+static void run(tv_background *thread, void *ctx)
+{
+    tv_balancer *balancer = ctx;
+    int64_t next_ns = tv_clock_mono_ns();
+
+    while (!tv_background_is_stopping(thread)) {
+        if (!balancer->options.has_no_thread && tv_clock_mono_ns() >= next_ns) {
+            tv_balancer_pass(balancer, tv_clock_mono_ns() / 1000000);
+            next_ns = tv_clock_mono_ns() + PASS_MS * INT64_C(1000000);
+        }
+        tv_balancer_do_job(balancer);
+        tv_background_lock(thread);
+        if (!balancer->job.is_waiting)
+            tv_background_wait(thread,
+                               balancer->options.has_no_thread ? TV_BACKGROUND_NEVER : next_ns);
+        tv_background_unlock(thread);
+    }
+}
+
+tv_balancer *tv_balancer_new(const tv_balancer_options *options)
+{
+    tv_balancer *balancer = tv_calloc(1, sizeof *balancer);
+
+    balancer->options = *options;
+    balancer->ranges = (tv_ranges){options->pool, options->incarnation};
+    tv_background_start(&balancer->thread,
+                        &(tv_background_options){
+                            .name = "balancer", .gives_way = true, .run = run, .ctx = balancer});
+    return balancer;
+}
+
+void tv_balancer_free(tv_balancer *balancer)
+{
+    if (balancer == NULL)
+        return;
+    tv_background_done(&balancer->thread);
+    for (size_t i = 0; i < balancer->entry_count; i++)
+        tv_policy_trend_done(&balancer->entries[i].trend);
+    free(balancer->entries);
+    free(balancer->seen);
+    tv_buf_done(&balancer->status);
+    free(balancer);
+}

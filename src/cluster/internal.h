@@ -1,0 +1,84 @@
+/* What balancer.c, force.c and status.c share. */
+#ifndef TV_CLUSTER_INTERNAL_H
+#define TV_CLUSTER_INTERNAL_H
+
+#include "base/background.h"
+#include "cluster/balancer.h"
+#include "cluster/measure.h"
+#include "cluster/stats.h"
+#include "engine/rados/ranges.h"
+
+/** A range as the leader knows it; and as it tells the others, in the object tv.ranges. */
+typedef struct tv_balance_entry {
+    char object[TV_POOL_NAME_MAX + 1];
+    tv_policy_range policy;
+    tv_policy_trend trend;
+    int64_t trend_ms;
+    bool is_measured;
+    uint64_t measured_rows, measured_bytes; /* as of then */
+    int64_t rows_more;                      /* since then */
+    uint64_t written_bytes;                 /* since then */
+    tv_policy_refusal refused;
+    tv_slice *partitions; /* samples of all nodes, in the pass's arena */
+    size_t partition_count;
+} tv_balance_entry;
+
+/** A node's figures for a range in the last pass. */
+typedef struct tv_balance_seen {
+    uint64_t key; /* hash of both names */
+    tv_stats_row row;
+} tv_balance_seen;
+
+enum { TV_PAUSE_SLOTS = 16, TV_FORCE_TEXT = 7000 };
+
+typedef struct tv_force_job {
+    uint64_t number; /* 0: none yet */
+    tv_force_op op;
+    char range[TV_FORCE_TEXT], key[TV_FORCE_TEXT]; /* coded */
+    bool is_waiting, is_done;
+    tv_err err;
+} tv_force_job;
+
+struct tv_balancer {
+    tv_balancer_options options;
+    tv_ranges ranges;
+    tv_background thread;
+
+    /* The thread's own. */
+    tv_balance_entry *entries; /* sorted by object */
+    size_t entry_count;
+    tv_balance_seen *seen;
+    size_t seen_count;
+    int64_t last_pass_ms;
+    uint64_t pass_count;
+    tv_range_watch watch;
+    tv_policy_rate rate;
+    tv_policy_balance balance;
+
+    /* Under the thread's lock. */
+    tv_buf status;
+    tv_force_job job;
+    bool is_leader;
+    uint64_t splits[4], merges, refused[8], undone; /* by reason, by refusal */
+    uint64_t pause_slots[TV_PAUSE_SLOTS], pause_ms_sum;
+};
+
+/** A split or a merge that was made, or not, for the metrics. */
+void tv_balancer_note_change(tv_balancer *balancer, bool is_split, tv_policy_reason reason,
+                             const tv_range_result *result);
+
+/** What the leader knows of a range, by its object; NULL when it has not seen it in a pass. */
+tv_balance_entry *tv_balancer_entry(const tv_balancer *balancer, tv_slice object);
+
+/** Look at all rows of a range. */
+tv_err tv_balancer_measure(tv_balancer *balancer, const tv_routes *routes, size_t index,
+                           tv_arena *arena, tv_measure *ret_measure) TV_WARN_UNUSED;
+
+/** Do what an operator wants, if something waits.  force.c. */
+void tv_balancer_do_job(tv_balancer *balancer);
+
+/** Tell others what the leader knows, and make this node's status anew.  status.c. */
+void tv_balancer_publish(tv_balancer *balancer, const tv_routes *routes);
+void tv_balancer_make_status(tv_balancer *balancer);
+
+#endif

@@ -1,0 +1,527 @@
+/* Incarnations, beats, clocks, and those who stop beating. */
+#include "cluster/nodes.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/assert.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "engine/key.h"
+#include "engine/rados/route.h"
+
+#define LAST_ROW TV_LIT("last")
+
+enum { NUMBER_DIGITS = 13, KEY_BYTES = 2 + NUMBER_DIGITS, PAGE_ROWS = 1000, SAMPLES = 8 };
+
+/*
+ * What this node remembers of another one's beats.  A beat is seen some time after it was
+ * written, at most one interval; so its clock looks that much too slow.  Nodes beat at
+ * random intervals, so of the last few beats one was seen soon, and that is the one by which
+ * the clock looks fastest.
+ */
+typedef struct seen {
+    int64_t incarnation, beat;
+    int64_t at_ms;            /* monotonic, when the beat was first seen */
+    int64_t offsets[SAMPLES]; /* its clock less our monotonic one, when its beats were first seen */
+    size_t sample_count;
+} seen;
+
+struct tv_nodes {
+    tv_nodes_options options;
+    int64_t incarnation, beat;
+    char name[24], key[KEY_BYTES];
+    /* For the thread of beats alone. */
+    seen seen[TV_NODES_MAX];
+    size_t seen_count;
+    bool was_far, did_refuse;
+    pthread_mutex_t lock; /* guards what follows */
+    tv_arena arena;       /* of the list */
+    tv_node *list;
+    size_t count;
+    int64_t listed_ms; /* monotonic */
+    tv_nodes_clock clock;
+};
+
+static int64_t clock_ms(const tv_nodes *nodes)
+{
+    if (nodes->options.clock_ms)
+        return nodes->options.clock_ms(nodes->options.ctx);
+    return (tv_clock_ticks() - TV_TICKS_UNIX_EPOCH) / (TV_TICKS_PER_SECOND / 1000);
+}
+
+static int64_t mono_ms(const tv_nodes *nodes)
+{
+    if (nodes->options.mono_ms)
+        return nodes->options.mono_ms(nodes->options.ctx);
+    return tv_clock_mono_ns() / 1000000;
+}
+
+/* --- rows --- */
+
+static tv_slice row_key(char to[KEY_BYTES], int64_t incarnation)
+{
+    to[0] = 'n';
+    to[1] = '|';
+    tv_key_put_number(to + 2, incarnation, NUMBER_DIGITS);
+    return (tv_slice){to, KEY_BYTES};
+}
+
+static void format_node(tv_buf *out, const tv_node *node)
+{
+    tv_words_add(out, node->is_dead ? TV_LIT("dead") : TV_LIT("live"));
+    tv_words_add(out, node->address);
+    tv_words_add(out, node->http);
+    tv_words_add(out, node->version);
+    tv_words_add_number(out, node->level);
+    tv_words_add_number(out, node->clock_ms);
+    tv_words_add_number(out, node->beat);
+}
+
+static tv_err parse_node(tv_arena *arena, tv_slice key, tv_slice value, tv_node *ret_node)
+{
+    tv_slice state, rest = value;
+    tv_err err;
+
+    *ret_node = (tv_node){0};
+    err = tv_key_read_number(tv_slice_skip(key, 2), &ret_node->incarnation);
+    if (err == TV_OK)
+        err = tv_words_next(&rest, arena, &state);
+    if (err == TV_OK)
+        err = tv_words_next(&rest, arena, &ret_node->address);
+    if (err == TV_OK)
+        err = tv_words_next(&rest, arena, &ret_node->http);
+    if (err == TV_OK)
+        err = tv_words_next(&rest, arena, &ret_node->version);
+    if (err == TV_OK)
+        err = tv_words_next_number(&rest, &ret_node->level);
+    if (err == TV_OK)
+        err = tv_words_next_number(&rest, &ret_node->clock_ms);
+    if (err == TV_OK)
+        err = tv_words_next_number(&rest, &ret_node->beat);
+    if (err)
+        return TV_ERR_CORRUPT;
+
+    ret_node->is_dead = tv_slice_eq(state, TV_LIT("dead"));
+    return ret_node->is_dead || tv_slice_eq(state, TV_LIT("live")) ? TV_OK : TV_ERR_CORRUPT;
+}
+
+/* All rows, in the arena. */
+static tv_err load(tv_nodes *nodes, tv_arena *arena, tv_node **ret_list, size_t *ret_count)
+{
+    tv_node *list = tv_arena_zalloc(arena, TV_NODES_MAX * sizeof *list);
+    tv_pool_read read = {.object = TV_NODES_OBJECT,
+                         .kind = TV_POOL_READ_PAGE,
+                         .after = TV_LIT("n"),
+                         .rows_max = PAGE_ROWS,
+                         .arena = arena};
+    size_t count = 0;
+
+    do {
+        tv_err err = tv_pool_read_now(nodes->options.pool, &read);
+
+        if (err)
+            return err;
+        for (size_t i = 0; i < read.row_count; i++) {
+            read.after = read.rows[i].key;
+            if (!tv_slice_starts_with(read.after, TV_LIT("n|")))
+                continue;
+            if (count == TV_NODES_MAX)
+                return TV_ERR_OVERLOADED;
+            err = parse_node(arena, read.rows[i].key, read.rows[i].value, &list[count++]);
+            if (err)
+                return err;
+        }
+    } while (read.has_more && read.row_count);
+    *ret_list = list;
+    *ret_count = count;
+    return TV_OK;
+}
+
+/* --- a new incarnation --- */
+
+static tv_err make_object(tv_pool *pool)
+{
+    const tv_pool_step steps[] = {{TV_POOL_CREATE, TV_NONE, TV_NONE},
+                                  {TV_POOL_PUT_ROW, LAST_ROW, TV_LIT("0")}};
+    tv_err err = tv_pool_change_now(pool, TV_NODES_OBJECT, steps, 2, NULL);
+
+    return err == TV_ERR_CONFLICT ? TV_OK : err; /* another node was faster */
+}
+
+/* One try; TV_ERR_CONFLICT when another node took the number. */
+static tv_err take_number(tv_pool *pool, tv_arena *arena, int64_t *ret_number)
+{
+    tv_buf next = TV_BUF_EMPTY;
+    tv_slice last, rest;
+    int64_t number;
+    tv_err err = tv_pool_get_row(pool, TV_NODES_OBJECT, LAST_ROW, arena, &last);
+
+    if (err == TV_ERR_NOT_FOUND) {
+        err = make_object(pool);
+        return err ? err : TV_ERR_CONFLICT;
+    }
+    if (err)
+        return err;
+    rest = last;
+    if (last.data == NULL || tv_words_next_number(&rest, &number))
+        return TV_ERR_CORRUPT;
+
+    tv_words_add_number(&next, number + 1);
+
+    const tv_pool_step steps[] = {{TV_POOL_ROW_IS, LAST_ROW, last},
+                                  {TV_POOL_PUT_ROW, LAST_ROW, tv_buf_slice(&next)}};
+
+    err = tv_pool_change_now(pool, TV_NODES_OBJECT, steps, 2, NULL);
+    tv_buf_done(&next);
+    *ret_number = number + 1;
+    return err;
+}
+
+tv_err tv_nodes_join(const tv_nodes_options *options, tv_nodes **ret_nodes)
+{
+    tv_nodes *nodes;
+    int64_t number = 0;
+    tv_arena arena;
+    tv_err err;
+
+    tv_arena_init(&arena);
+    do {
+        tv_arena_reset(&arena);
+        err = take_number(options->pool, &arena, &number);
+    } while (err == TV_ERR_CONFLICT);
+    tv_arena_done(&arena);
+    if (err)
+        return err;
+
+    nodes = tv_calloc(1, sizeof *nodes);
+    nodes->options = *options;
+    nodes->incarnation = number;
+    snprintf(nodes->name, sizeof nodes->name, "%lld", (long long)number);
+    row_key(nodes->key, number);
+    tv_arena_init(&nodes->arena);
+    tv_assert(pthread_mutex_init(&nodes->lock, NULL) == 0);
+    err = tv_nodes_beat(nodes);
+    if (err) {
+        tv_nodes_abandon(nodes);
+        return err;
+    }
+    *ret_nodes = nodes;
+    return TV_OK;
+}
+
+void tv_nodes_abandon(tv_nodes *nodes)
+{
+    if (nodes == NULL)
+        return;
+
+    pthread_mutex_destroy(&nodes->lock);
+    tv_arena_done(&nodes->arena);
+    free(nodes);
+}
+
+void tv_nodes_leave(tv_nodes *nodes)
+{
+    if (nodes == NULL)
+        return;
+
+    const tv_pool_step step = {TV_POOL_DELETE_ROW, {nodes->key, KEY_BYTES}, TV_NONE};
+    tv_err err = tv_pool_change_now(nodes->options.pool, TV_NODES_OBJECT, &step, 1, NULL);
+
+    if (err)
+        tv_log(TV_LOG_WARN, "leave", "incarnation=%s error=%s note=\"the leader will see it\"",
+               nodes->name, tv_err_name(err));
+    tv_nodes_abandon(nodes);
+}
+
+int64_t tv_nodes_incarnation(const tv_nodes *nodes)
+{
+    return nodes->incarnation;
+}
+
+tv_slice tv_nodes_name(const tv_nodes *nodes)
+{
+    return tv_slice_of(nodes->name);
+}
+
+/* --- beats --- */
+
+static tv_err write_beat(tv_nodes *nodes)
+{
+    tv_node self = {.address = tv_slice_of(nodes->options.pool->ops->address(nodes->options.pool)),
+                    .http = nodes->options.http,
+                    .version = nodes->options.version,
+                    .level = nodes->options.level,
+                    .clock_ms = clock_ms(nodes),
+                    .beat = ++nodes->beat};
+    tv_buf value = TV_BUF_EMPTY;
+    tv_err err;
+
+    format_node(&value, &self);
+
+    const tv_pool_step step = {TV_POOL_PUT_ROW, {nodes->key, KEY_BYTES}, tv_buf_slice(&value)};
+
+    err = tv_pool_change_now(nodes->options.pool, TV_NODES_OBJECT, &step, 1, NULL);
+    tv_buf_done(&value);
+    return err;
+}
+
+/* What is known of a node when its row has been read. */
+static seen see(const seen *before, size_t count, const tv_node *node, int64_t now)
+{
+    seen known = {.incarnation = node->incarnation, .at_ms = now};
+
+    for (size_t i = 0; i < count; i++) {
+        if (before[i].incarnation == node->incarnation)
+            known = before[i];
+    }
+    if (known.beat != node->beat) {
+        known.beat = node->beat;
+        known.at_ms = now;
+        known.offsets[known.sample_count++ % SAMPLES] = node->clock_ms - now;
+    }
+    return known;
+}
+
+/* How far its clock is ahead of ours. */
+static int64_t ahead_of(const seen *known, int64_t own_offset)
+{
+    size_t count = known->sample_count < SAMPLES ? known->sample_count : SAMPLES;
+    int64_t fastest = known->offsets[0];
+
+    for (size_t i = 1; i < count; i++)
+        fastest = known->offsets[i] > fastest ? known->offsets[i] : fastest;
+    return fastest - own_offset;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* How far this clock is ahead of the median of all that beat. */
+static tv_nodes_clock compute_clock(const tv_nodes *nodes, const tv_node *list, size_t count)
+{
+    int64_t ahead[TV_NODES_MAX];
+    size_t known = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const tv_node *node = &list[i];
+
+        if (node->incarnation == nodes->incarnation)
+            ahead[known++] = 0;
+        else if (!node->is_dead && node->silent_ms < TV_NODES_FRESH_MS)
+            ahead[known++] = node->ahead_ms;
+    }
+    if (known == 0)
+        return (tv_nodes_clock){0};
+    qsort(ahead, known, sizeof *ahead, compare_numbers);
+
+    /* Of two nodes that differ nobody knows which is right; the later one refuses writes. */
+    int64_t skew = -ahead[(known - 1) / 2];
+
+    return (tv_nodes_clock){
+        .skew_ms = skew,
+        .is_far = skew > TV_NODES_SKEW_TOLD_MS ||
+                  skew<-TV_NODES_SKEW_TOLD_MS, .refuses_writes = skew> TV_NODES_SKEW_AHEAD_MS,
+    };
+}
+
+static void tell_clock(tv_nodes *nodes, const tv_nodes_clock *clock)
+{
+    if (clock->is_far != nodes->was_far || clock->refuses_writes != nodes->did_refuse)
+        tv_log(clock->is_far ? TV_LOG_WARN : TV_LOG_INFO, "clock",
+               "skew_ms=%lld writes=%s note=\"%s\"", (long long)clock->skew_ms,
+               clock->refuses_writes ? "refused" : "accepted",
+               clock->is_far ? "this clock is far from those of the other nodes"
+                             : "this clock is near those of the other nodes again");
+    nodes->was_far = clock->is_far;
+    nodes->did_refuse = clock->refuses_writes;
+}
+
+tv_err tv_nodes_beat(tv_nodes *nodes)
+{
+    seen *now_seen;
+    tv_node *list;
+    tv_arena arena;
+    size_t count;
+    tv_err err = write_beat(nodes);
+
+    if (err)
+        return err;
+
+    tv_arena_init(&arena);
+    err = load(nodes, &arena, &list, &count);
+    if (err) {
+        tv_arena_done(&arena);
+        return err;
+    }
+
+    int64_t now = mono_ms(nodes), own_offset = clock_ms(nodes) - now;
+
+    now_seen = tv_calloc(TV_NODES_MAX, sizeof *now_seen);
+    for (size_t i = 0; i < count; i++) {
+        now_seen[i] = see(nodes->seen, nodes->seen_count, &list[i], now);
+        list[i].silent_ms = now - now_seen[i].at_ms;
+        list[i].ahead_ms = ahead_of(&now_seen[i], own_offset);
+    }
+    memcpy(nodes->seen, now_seen, count * sizeof *now_seen);
+    nodes->seen_count = count;
+    free(now_seen);
+
+    tv_nodes_clock clock = compute_clock(nodes, list, count);
+
+    tell_clock(nodes, &clock);
+    pthread_mutex_lock(&nodes->lock);
+    tv_arena_done(&nodes->arena);
+    nodes->arena = arena;
+    nodes->list = list;
+    nodes->count = count;
+    nodes->listed_ms = now;
+    nodes->clock = clock;
+    pthread_mutex_unlock(&nodes->lock);
+    return TV_OK;
+}
+
+/* --- the dead --- */
+
+/* First it can do nothing any more; then its row says so, unless it has changed meanwhile. */
+static tv_err bury(tv_nodes *nodes, const tv_node *node)
+{
+    tv_pool *pool = nodes->options.pool;
+    tv_buf before = TV_BUF_EMPTY, after = TV_BUF_EMPTY;
+    tv_node dead = *node;
+    char key[KEY_BYTES];
+    tv_err err = pool->ops->shut_out(pool, (char *)node->address.data);
+
+    if (err)
+        return err;
+
+    dead.is_dead = true;
+    format_node(&before, node);
+    format_node(&after, &dead);
+
+    const tv_pool_step steps[] = {
+        {TV_POOL_ROW_IS, row_key(key, node->incarnation), tv_buf_slice(&before)},
+        {TV_POOL_PUT_ROW, row_key(key, node->incarnation), tv_buf_slice(&after)},
+    };
+
+    err = tv_pool_change_now(pool, TV_NODES_OBJECT, steps, 2, NULL);
+    tv_buf_done(&before);
+    tv_buf_done(&after);
+    if (err == TV_OK)
+        tv_log(TV_LOG_WARN, "dead_node", "incarnation=%lld address=%.*s http=%.*s silent_ms=%lld",
+               (long long)node->incarnation, TV_FMT(node->address), TV_FMT(node->http),
+               (long long)node->silent_ms);
+    return err == TV_ERR_CONFLICT ? TV_OK : err; /* a last beat, or another leader: look again */
+}
+
+tv_err tv_nodes_bury(tv_nodes *nodes, size_t *ret_died)
+{
+    tv_node *list;
+    size_t count, died = 0;
+    tv_arena arena;
+    tv_err err = TV_OK;
+
+    tv_arena_init(&arena);
+    count = tv_nodes_list(nodes, &arena, &list);
+    for (size_t i = 0; i < count && err == TV_OK; i++) {
+        tv_node *node = &list[i];
+
+        if (node->is_dead || node->incarnation == nodes->incarnation ||
+            node->silent_ms < TV_NODES_DEAD_MS)
+            continue;
+        node->address = tv_arena_printf(&arena, "%.*s", TV_FMT(node->address)); /* with a NUL */
+        err = bury(nodes, node);
+        died += err == TV_OK;
+    }
+    tv_arena_done(&arena);
+    if (ret_died)
+        *ret_died = died;
+    return err;
+}
+
+/* --- what others ask --- */
+
+tv_nodes_clock tv_nodes_read_clock(tv_nodes *nodes)
+{
+    pthread_mutex_lock(&nodes->lock);
+    tv_nodes_clock clock = nodes->clock;
+    pthread_mutex_unlock(&nodes->lock);
+    return clock;
+}
+
+size_t tv_nodes_list(tv_nodes *nodes, tv_arena *arena, tv_node **ret_list)
+{
+    pthread_mutex_lock(&nodes->lock);
+    int64_t age = mono_ms(nodes) - nodes->listed_ms;
+    size_t count = nodes->count;
+    tv_node *list = tv_arena_zalloc(arena, (count + 1) * sizeof *list);
+
+    for (size_t i = 0; i < count; i++) {
+        list[i] = nodes->list[i];
+        list[i].address = tv_arena_dup(arena, list[i].address);
+        list[i].http = tv_arena_dup(arena, list[i].http);
+        list[i].version = tv_arena_dup(arena, list[i].version);
+        list[i].silent_ms += age;
+    }
+    pthread_mutex_unlock(&nodes->lock);
+    *ret_list = list;
+    return count;
+}
+
+bool tv_nodes_are_settled(tv_nodes *nodes)
+{
+    bool are_settled = true;
+    tv_node *list;
+    tv_arena arena;
+
+    tv_arena_init(&arena);
+    for (size_t i = 0, count = tv_nodes_list(nodes, &arena, &list); i < count; i++)
+        are_settled = are_settled && (list[i].is_dead || list[i].silent_ms < TV_NODES_FRESH_MS);
+    tv_arena_done(&arena);
+    return are_settled;
+}
+
+int64_t tv_nodes_common_level(tv_nodes *nodes)
+{
+    int64_t level = nodes->options.level;
+    tv_node *list;
+    tv_arena arena;
+
+    tv_arena_init(&arena);
+    for (size_t i = 0, count = tv_nodes_list(nodes, &arena, &list); i < count; i++) {
+        if (!list[i].is_dead && list[i].level < level)
+            level = list[i].level;
+    }
+    tv_arena_done(&arena);
+    return level;
+}
+
+void tv_nodes_add_json(tv_nodes *nodes, tv_buf *out)
+{
+    tv_node *list;
+    tv_arena arena;
+
+    tv_arena_init(&arena);
+    tv_buf_add_char(out, '[');
+    for (size_t i = 0, count = tv_nodes_list(nodes, &arena, &list); i < count; i++) {
+        const tv_node *node = &list[i];
+
+        tv_buf_printf(out, "%s{\"incarnation\":%lld,\"address\":", i ? "," : "",
+                      (long long)node->incarnation);
+        tv_json_add_string(out, node->address);
+        tv_buf_add_lit(out, ",\"http\":");
+        tv_json_add_string(out, node->http);
+        tv_buf_add_lit(out, ",\"version\":");
+        tv_json_add_string(out, node->version);
+        tv_buf_printf(out, ",\"beat_ms\":%lld,\"clock_skew_ms\":%lld,\"state\":\"%s\"}",
+                      (long long)node->silent_ms, node->is_dead ? 0LL : (long long)node->ahead_ms,
+                      node->is_dead ? "dead" : "live");
+    }
+    tv_buf_add_char(out, ']');
+    tv_arena_done(&arena);
+}

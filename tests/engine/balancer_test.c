@@ -1,0 +1,337 @@
+/* The leader's passes over a pool in memory: what the policy wants is done, and is to be seen. */
+#include "cluster/balancer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "check.h"
+#include "cluster/stats.h"
+#include "engine/key.h"
+#include "engine/rados/rados.h"
+#include "engine/rados/ranges.h"
+#include "fake_pool.h"
+
+enum { SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, PASS = 5 * SECOND };
+
+typedef struct world {
+    fake_cluster *cluster;
+    tv_pool *pool;
+    tv_engine *engine;
+    tv_balancer *balancer;
+    int64_t now_ms;
+    bool is_leader;
+} world;
+
+static bool is_leader(void *ctx)
+{
+    return ((world *)ctx)->is_leader;
+}
+
+static size_t one_node(void *ctx, tv_arena *arena, tv_slice **ret_incarnations)
+{
+    *ret_incarnations = tv_arena_alloc(arena, sizeof **ret_incarnations);
+    **ret_incarnations = TV_LIT("n1");
+    return 1;
+}
+
+static void begin(world *w)
+{
+    char text[200];
+
+    *w = (world){.cluster = fake_cluster_new(&(fake_options){.seed = 5}),
+                 .now_ms = 100 * HOUR,
+                 .is_leader = true};
+    w->pool = fake_client_new(w->cluster);
+    CHECK_OK(tv_rados_engine_open(&(tv_rados_options){.pool = w->pool, .has_no_keeper = true},
+                                  &w->engine, text, sizeof text));
+    w->balancer = tv_balancer_new(&(tv_balancer_options){
+        .pool = w->pool,
+        .maps = tv_rados_maps(w->engine),
+        .incarnation = TV_LIT("n1"),
+        .is_leader = is_leader,
+        .live_nodes = one_node,
+        .ctx = w,
+        .has_no_thread = true,
+    });
+}
+
+static void end(world *w)
+{
+    tv_balancer_free(w->balancer);
+    tv_engine_close(w->engine);
+    w->pool->ops->close(w->pool);
+    fake_cluster_free(w->cluster);
+}
+
+static void pass(world *w)
+{
+    w->now_ms += PASS;
+    tv_balancer_pass(w->balancer, w->now_ms);
+}
+
+static size_t count_ranges(world *w)
+{
+    tv_routes routes;
+    tv_arena arena;
+    size_t count;
+
+    tv_arena_init(&arena);
+    CHECK_OK(tv_routes_load(w->pool, &arena, &routes));
+    count = routes.range_count;
+    tv_arena_done(&arena);
+    return count;
+}
+
+/* Put or delete rows [first, first + count) of a partition; they are small. */
+static void write_rows(world *w, const char *partition_key, int first, int count, bool is_put)
+{
+    tv_write_batch batch = {0};
+    tv_slice partition, key;
+    tv_arena arena;
+
+    tv_arena_init(&arena);
+    CHECK_OK(tv_key_partition(&arena, TV_LIT("acct"), 7, tv_slice_of(partition_key), &partition));
+    for (int i = first; i < first + count; i++) {
+        char row[16];
+
+        snprintf(row, sizeof row, "%06d", i);
+        CHECK_OK(tv_key_row(&arena, partition, tv_slice_of(row), &key));
+        if (is_put)
+            tv_write_batch_add(&batch, (tv_change){TV_CHANGE_EXPECT_ABSENT, key, TV_NONE});
+        tv_write_batch_add(&batch, (tv_change){is_put ? TV_CHANGE_PUT : TV_CHANGE_DELETE, key,
+                                               is_put ? TV_LIT("value") : TV_NONE});
+        if (batch.count >= 2000 || i + 1 == first + count) {
+            CHECK_OK(tv_engine_write(w->engine, &batch));
+            tv_write_batch_clear(&batch);
+        }
+    }
+    tv_write_batch_done(&batch);
+    tv_arena_done(&arena);
+}
+
+static void write_partitions(world *w, int partitions, int rows, bool is_put)
+{
+    for (int i = 0; i < partitions; i++) {
+        char name[16];
+
+        snprintf(name, sizeof name, "p%03d", i);
+        write_rows(w, name, 0, rows, is_put);
+    }
+}
+
+static int count_rows(world *w)
+{
+    tv_iter *iter;
+    int count = 0;
+
+    CHECK_OK(tv_engine_iter(w->engine, TV_LIT("r"), TV_LIT("s"), &iter));
+    for (tv_iter_seek(iter, TV_LIT("r")); tv_iter_is_valid(iter); tv_iter_next(iter))
+        count++;
+    CHECK_OK(tv_iter_status(iter));
+    tv_iter_free(iter);
+    return count;
+}
+
+static bool status_has(world *w, const char *text)
+{
+    tv_buf out = TV_BUF_EMPTY;
+    bool is_there;
+
+    tv_balancer_write_status(w->balancer, &out);
+    is_there = memmem(out.data, out.len, text, strlen(text)) != NULL;
+    tv_buf_done(&out);
+    return is_there;
+}
+
+TEST(a_range_that_has_grown_too_large_is_split_in_the_middle)
+{
+    world w;
+    tv_routes routes;
+    tv_arena arena;
+
+    begin(&w);
+    write_partitions(&w, 51, 1000, true);
+    for (int i = 0; i < 6; i++)
+        pass(&w);
+    CHECK_INT(count_ranges(&w), 2);
+    CHECK_INT(count_rows(&w), 51000);
+    tv_arena_init(&arena);
+    CHECK_OK(tv_routes_load_all(w.pool, &arena, &routes));
+    CHECK(memmem(routes.ranges[1].start.data, routes.ranges[1].start.len, "p02", 3) != NULL);
+    CHECK_INT(routes.intent_count, 0);
+    tv_arena_done(&arena);
+    CHECK(status_has(&w, "\"op\":\"split\""));
+    CHECK(status_has(&w, "\"reason\":\"size\""));
+
+    /* And stays as it is, and its leftovers go. */
+    for (int i = 0; i < 10; i++)
+        pass(&w);
+    CHECK_INT(count_ranges(&w), 2);
+    CHECK(!status_has(&w, "dirty"));
+    end(&w);
+}
+
+TEST(a_node_that_does_not_lead_changes_nothing)
+{
+    world w;
+
+    begin(&w);
+    w.is_leader = false;
+    write_partitions(&w, 51, 1000, true);
+    for (int i = 0; i < 6; i++)
+        pass(&w);
+    CHECK_INT(count_ranges(&w), 1);
+    end(&w);
+}
+
+TEST(a_single_partition_is_not_split_and_it_is_said_why)
+{
+    world w;
+
+    begin(&w);
+    write_rows(&w, "all", 0, 51000, true);
+    for (int i = 0; i < 6; i++)
+        pass(&w);
+    CHECK_INT(count_ranges(&w), 1);
+    CHECK(status_has(&w, "\"refused\":\"single_partition\""));
+    end(&w);
+}
+
+TEST(ranges_that_have_become_small_are_merged_after_an_hour)
+{
+    world w;
+    int64_t split_ms;
+
+    begin(&w);
+    write_partitions(&w, 51, 1000, true);
+    for (int i = 0; i < 6 && count_ranges(&w) == 1; i++)
+        pass(&w);
+    CHECK_INT(count_ranges(&w), 2);
+    split_ms = w.now_ms;
+    write_partitions(&w, 51, 900, false);
+    while (w.now_ms < split_ms + HOUR - MINUTE)
+        pass(&w);
+    CHECK_INT(count_ranges(&w), 2);
+    while (w.now_ms < split_ms + HOUR + 2 * MINUTE)
+        pass(&w);
+    CHECK_INT(count_ranges(&w), 1);
+    CHECK_INT(count_rows(&w), 5100);
+    end(&w);
+}
+
+/* Wait for a job; its error, "" if there is none. */
+static void force(world *w, tv_force_op op, const char *range, const char *key, const char *error)
+{
+    char text[100];
+    uint64_t job;
+
+    CHECK(tv_balancer_force(w->balancer, op, tv_slice_of(range), tv_slice_of(key), &job));
+    snprintf(text, sizeof text, "\"job\":%llu,\"state\":\"done\",\"error\":\"%s\"",
+             (unsigned long long)job, error);
+    for (int i = 0; i < 3000 && !status_has(w, text); i++)
+        w->pool->ops->pause(w->pool, 10);
+    CHECK(status_has(w, text));
+}
+
+TEST(an_operator_can_split_and_merge_and_fence)
+{
+    world w;
+
+    begin(&w);
+    write_partitions(&w, 10, 10, true);
+    force(&w, TV_FORCE_SPLIT, "", "racct%0100000007p005%01", "");
+    CHECK_INT(count_ranges(&w), 2);
+    force(&w, TV_FORCE_SPLIT, "racct%0100000007p005%01", "", "");
+    CHECK_INT(count_ranges(&w), 3);
+    force(&w, TV_FORCE_SPLIT, "", "racct%0100000007p005%01", "NOT_FOUND");
+    force(&w, TV_FORCE_SPLIT, "", "not coded\x01", "OUT_OF_RANGE");
+    force(&w, TV_FORCE_FENCE, "r", "s", "");
+    force(&w, TV_FORCE_MOVE, "racct%0100000007p005%01", "n1", "");
+    force(&w, TV_FORCE_MERGE, "racct%0100000007p005%01", "", "");
+    CHECK_INT(count_ranges(&w), 2);
+    force(&w, TV_FORCE_COLLECT, "", "", "");
+    CHECK(!status_has(&w, "dirty"));
+    CHECK_INT(count_rows(&w), 100);
+    end(&w);
+}
+
+TEST(the_status_is_json)
+{
+    static const char *const members[] = {"version", "leader", "self",    "force",
+                                          "nodes",   "ranges", "intents", "history"};
+    tv_buf out = TV_BUF_EMPTY;
+    tv_json_reader reader;
+    tv_json_member member;
+    tv_arena arena;
+    size_t count = 0;
+    world w;
+
+    begin(&w);
+    write_partitions(&w, 10, 10, true);
+    force(&w, TV_FORCE_SPLIT, "", "", "");
+    pass(&w);
+    pass(&w);
+    tv_arena_init(&arena);
+    tv_balancer_write_status(w.balancer, &out);
+    tv_json_reader_init(&reader, &arena, tv_buf_slice(&out));
+    while (tv_json_next(&reader, &member))
+        CHECK_TEXT(member.name, members[count++]);
+    CHECK(!reader.failed);
+    CHECK_INT(count, 8);
+    CHECK(status_has(&w, "\"leader\":\"n1\""));
+    CHECK(status_has(&w, "\"start\":\"r/acct/00000007p005\""));
+
+    tv_buf_reset(&out);
+    tv_balancer_write_metrics(w.balancer, &out);
+    CHECK(memmem(out.data, out.len, "tavola_range_splits_total{reason=\"forced\"} 1\n", 45));
+    CHECK(memmem(out.data, out.len, "tavola_cluster_leader 1\n", 24));
+    tv_buf_done(&out);
+    tv_arena_done(&arena);
+    end(&w);
+}
+
+TEST(figures_come_back_as_they_were)
+{
+    tv_slice partitions[] = {TV_LIT("racct\x01"
+                                    "00000007a b\x01"),
+                             TV_LIT("-")};
+    tv_stats_row row = {.object = TV_LIT("tv.R.1"),
+                        .read_keys = 1,
+                        .read_bytes = 2,
+                        .write_ops = 3,
+                        .write_rows = 4,
+                        .write_bytes = 5,
+                        .write_ns = 6,
+                        .rows_more = -7,
+                        .partitions = partitions,
+                        .partition_count = 2};
+    tv_stats_row back;
+    tv_arena arena;
+
+    tv_arena_init(&arena);
+    CHECK_OK(tv_stats_decode(&arena, row.object, tv_stats_encode(&arena, &row), &back));
+    CHECK_INT(back.read_keys, 1);
+    CHECK_INT(back.write_ns, 6);
+    CHECK_INT(back.rows_more, -7);
+    CHECK_INT(back.partition_count, 2);
+    CHECK_SLICE(back.partitions[0], partitions[0]);
+    CHECK_SLICE(back.partitions[1], partitions[1]);
+    CHECK_ERR(tv_stats_decode(&arena, row.object, TV_LIT("1 2 3"), &back), TV_ERR_CORRUPT);
+    tv_arena_done(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_range_that_has_grown_too_large_is_split_in_the_middle),
+        cmocka_unit_test(a_node_that_does_not_lead_changes_nothing),
+        cmocka_unit_test(a_single_partition_is_not_split_and_it_is_said_why),
+        cmocka_unit_test(ranges_that_have_become_small_are_merged_after_an_hour),
+        cmocka_unit_test(an_operator_can_split_and_merge_and_fence),
+        cmocka_unit_test(the_status_is_json),
+        cmocka_unit_test(figures_come_back_as_they_were),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

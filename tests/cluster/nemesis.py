@@ -4,18 +4,15 @@ Each harm is a method of Nemesis that does it, undoes it and returns; `events` h
 and when, so that the pauses that clients met can be put beside it.
 """
 
-import json
+import collections
 import os
-import pathlib
 import random
 import signal
 import threading
-import time
-import urllib.error
-import urllib.request
 
-from cluster import stand
+from cluster import admin, stand
 
+RANGES_MAX = 12
 BLOCKLISTED = 75  # a node's exit code when the others took it for dead
 
 
@@ -24,8 +21,8 @@ class Nemesis:
         self.nodes, self.record = nodes, record
         self.random = random.Random(f"{seed}/nemesis")
         self.events = []  # (name, began, ended)
-        self.forced = {"split": 0, "merge": 0}
-        self.refused = 0
+        self.forced = collections.Counter()  # what was done, or why not -> how often
+        self.down = set()  # nodes that are down because we want it
         self.problems = []
         self.ended = threading.Event()
         self.busy = threading.Lock()  # over starting and stopping nodes
@@ -43,10 +40,12 @@ class Nemesis:
     def kill_node(self, number):
         def harm():
             with self.busy:
+                self.down.add(number)
                 self.nodes[number].kill()
             self.rest(self.random.uniform(0.5, 2))
             with self.busy:
                 self.nodes[number].start(wait_s=stand.START_S)
+                self.down.discard(number)
         self.event(f"kill -9 of node {number}", harm)
 
     def stop_node(self, number, seconds):
@@ -66,7 +65,7 @@ class Nemesis:
             with self.busy:
                 for number, server in enumerate(self.nodes.servers):
                     code = server.process.poll()
-                    if code is None:
+                    if code is None or number in self.down:
                         continue
                     if code != BLOCKLISTED:
                         self.problems.append(f"node {number} ended by itself with {code}: "
@@ -88,26 +87,16 @@ class Nemesis:
     # --- ranges
 
     def force_ranges(self):
-        """Split and merge all the time, at partitions that are in use, through any node."""
+        """Split and merge all the time, through any node."""
         while not self.ended.is_set():
-            op = self.random.choice(("split", "merge"))
             server = self.random.choice(self.nodes.servers)
-            body = {"op": op, "table": "lin", "partition": f"p{self.random.randrange(8)}"}
             try:
-                force(server, body)
-                self.forced[op] += 1
-            except (OSError, urllib.error.HTTPError):
-                # There is no such range now, another change is under way, or the node is down.
-                self.refused += 1
-            self.rest(self.random.uniform(0.2, 1))
-
-
-def force(server, body, timeout_s=10):
-    """POST /cluster/force, with the token that is in the node's data folder."""
-    token = pathlib.Path(server.data, "admin.token").read_text(encoding="ascii").strip()
-    request = urllib.request.Request(f"{server.admin_url}/cluster/force", method="POST",
-                                     data=json.dumps(body).encode(),
-                                     headers={"Content-Type": "application/json",
-                                              "Authorization": f"Bearer {token}"})
-    with urllib.request.urlopen(request, timeout=timeout_s) as reply:
-        return json.load(reply)
+                ranges = admin.cluster(server)["ranges"]
+                op = "split" if len(ranges) < self.random.randint(2, RANGES_MAX) else "merge"
+                error = admin.force(server, op, self.random.choice(ranges)["key"])
+            except admin.FAILED as failed:
+                error = type(failed).__name__  # the node is down, or has a job already
+            except LookupError:
+                error = "no ranges"
+            self.forced[op if not error else error] += 1
+            self.rest(self.random.uniform(0.1, 0.5))

@@ -1,0 +1,51 @@
+"""A node's admin port: what the cluster looks like, and changes to it that are asked for."""
+
+import json
+import pathlib
+import time
+import urllib.error
+import urllib.request
+
+FAILED = (OSError, ValueError)  # HTTPError is an OSError
+
+
+def cluster(server, timeout_s=10):
+    """GET /cluster."""
+    with urllib.request.urlopen(f"{server.admin_url}/cluster", timeout=timeout_s) as reply:
+        return json.load(reply)
+
+
+def post(server, path, body, timeout_s=10):
+    """POST as the operator of that machine, with the token that is in the node's data folder."""
+    token = pathlib.Path(server.data, "admin.token").read_text(encoding="ascii").strip()
+    request = urllib.request.Request(server.admin_url + path, method="POST",
+                                     data=json.dumps(body).encode(),
+                                     headers={"Content-Type": "application/json",
+                                              "Authorization": f"Bearer {token}"})
+    with urllib.request.urlopen(request, timeout=timeout_s) as reply:
+        text = reply.read()
+        return json.loads(text) if text else {}
+
+
+def begin(server, op, key=""):
+    """Ask for a change of the range that begins at `key`, coded as GET /cluster shows it."""
+    return post(server, "/cluster/force", {"op": op, "range": key})["job"]
+
+
+def force(server, op, key="", wait_s=30):
+    """The same, and wait until it is done: "" or the name of what went wrong."""
+    job = begin(server, op, key)
+    deadline = time.monotonic() + wait_s
+    while time.monotonic() < deadline:
+        found = cluster(server).get("force", {})
+        if found.get("job") != job:
+            return "another job"
+        if found.get("state") == "done":
+            return found.get("error", "")
+        time.sleep(0.05)
+    return "not done"
+
+
+def set_point(server, at, do, **more):
+    """POST /cluster/point: exit, pause or fail there; with --test-points only."""
+    return post(server, "/cluster/point", {"at": at, "do": do, **more})

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "cluster/stats.h"
 #include "engine/rados/route.h"
 
 enum {
@@ -20,6 +21,9 @@ struct tv_cluster {
     tv_pool *pool;
     tv_nodes *nodes;
     tv_leader leader;
+    tv_balancer *balancer;
+    void (*on_death)(void *ctx);
+    void *on_death_ctx;
     tv_chores *chores;
     tv_chore list[TV_CLUSTER_CHORES_MAX];
     size_t chore_count;
@@ -93,6 +97,36 @@ tv_err tv_cluster_reload_dropped(void *ctx)
 
 /* --- chores --- */
 
+/* What dead nodes have said of their load would be taken for load. */
+static void remove_stats_of_dead(tv_cluster *cluster)
+{
+    tv_cluster_node *list;
+    tv_arena arena;
+
+    tv_arena_init(&arena);
+    for (size_t i = 0, count = tv_nodes_list(cluster->nodes, &arena, &list); i < count; i++) {
+        tv_slice name = tv_arena_printf(&arena, "%lld", (long long)list[i].incarnation);
+
+        if (list[i].is_dead)
+            (void)!tv_stats_remove(cluster->pool, name); /* the next death tries again */
+    }
+    tv_arena_done(&arena);
+}
+
+static tv_err bury(tv_cluster *cluster)
+{
+    size_t died;
+    tv_err err = tv_nodes_bury(cluster->nodes, &died);
+
+    if (died == 0)
+        return err;
+
+    remove_stats_of_dead(cluster);
+    if (cluster->on_death)
+        cluster->on_death(cluster->on_death_ctx);
+    return err;
+}
+
 /* At random times, so that clocks can be compared: see nodes.c. */
 static tv_err beat(void *ctx, const tv_background *thread)
 {
@@ -106,7 +140,7 @@ static tv_err beat(void *ctx, const tv_background *thread)
         return err;
 
     atomic_store(&cluster->refuses_writes, tv_nodes_read_clock(cluster->nodes).refuses_writes);
-    return tv_lead_is_here(&cluster->leader.lead) ? tv_nodes_bury(cluster->nodes, NULL) : TV_OK;
+    return tv_lead_is_here(&cluster->leader.lead) ? bury(cluster) : TV_OK;
 }
 
 static tv_err lead(void *ctx, const tv_background *thread)
@@ -135,7 +169,43 @@ static void on_notified(void *ctx)
     tv_chores_hurry(((tv_cluster *)ctx)->chores, FOLLOW);
 }
 
-void tv_cluster_start(tv_cluster *cluster)
+/* --- what the balancer asks --- */
+
+static bool is_leader(void *ctx)
+{
+    return tv_lead_is_here(&((tv_cluster *)ctx)->leader.lead);
+}
+
+static size_t live_nodes(void *ctx, tv_arena *arena, tv_slice **ret_incarnations)
+{
+    tv_cluster *cluster = ctx;
+    tv_cluster_node *list;
+    size_t count = tv_nodes_list(cluster->nodes, arena, &list), live = 0;
+
+    *ret_incarnations = tv_arena_alloc(arena, (count + 1) * sizeof **ret_incarnations);
+    for (size_t i = 0; i < count; i++) {
+        if (!list[i].is_dead)
+            (*ret_incarnations)[live++] =
+                tv_arena_printf(arena, "%lld", (long long)list[i].incarnation);
+    }
+    return live;
+}
+
+static void describe_nodes(void *ctx, tv_buf *out)
+{
+    tv_nodes_add_json(((tv_cluster *)ctx)->nodes, out);
+}
+
+/* --- start and stop --- */
+
+void tv_cluster_on_death(tv_cluster *cluster, void (*fn)(void *ctx), void *ctx)
+{
+    tv_assert(!cluster->is_started);
+    cluster->on_death = fn;
+    cluster->on_death_ctx = ctx;
+}
+
+void tv_cluster_start(tv_cluster *cluster, tv_maps *maps)
 {
     const tv_chore own[] = {
         {.name = "tv-beat",
@@ -160,6 +230,15 @@ void tv_cluster_start(tv_cluster *cluster)
     cluster->is_started = true;
     cluster->chores = tv_chores_start(&cluster->leader.lead, cluster->list, cluster->chore_count);
     tv_chores_hurry(cluster->chores, "tv-lead");
+    cluster->balancer = tv_balancer_new(&(tv_balancer_options){
+        .pool = cluster->pool,
+        .maps = maps,
+        .incarnation = tv_nodes_name(cluster->nodes),
+        .is_leader = is_leader,
+        .live_nodes = live_nodes,
+        .describe_nodes = describe_nodes,
+        .ctx = cluster,
+    });
 
     /* Without notices it takes two seconds longer to hear of a change. */
     tv_err err =
@@ -175,6 +254,9 @@ void tv_cluster_stop(tv_cluster *cluster)
     if (cluster == NULL)
         return;
 
+    tv_balancer_free(cluster->balancer);
+    cluster->balancer = NULL;
+    (void)!tv_stats_remove(cluster->pool, tv_nodes_name(cluster->nodes)); /* or it is found dead */
     tv_chores_stop(cluster->chores);
     tv_leader_resign(&cluster->leader);
     pthread_rwlock_wrlock(&cluster->lock);
@@ -204,9 +286,29 @@ void tv_cluster_free(tv_cluster *cluster)
 
 /* --- what others ask --- */
 
-tv_nodes *tv_cluster_nodes(tv_cluster *cluster)
+uint64_t tv_cluster_boot(const tv_cluster *cluster)
 {
-    return cluster->nodes;
+    return (uint64_t)tv_nodes_incarnation(cluster->nodes);
+}
+
+tv_err tv_cluster_settle_boots(void *ctx, tv_arena *arena, tv_extent_boots *ret_boots)
+{
+    tv_cluster *cluster = ctx;
+    size_t count;
+    int64_t last;
+    uint64_t *live;
+    tv_err err = tv_nodes_settle(cluster->nodes, arena, &last, &live, &count);
+
+    if (err)
+        return err;
+
+    *ret_boots = (tv_extent_boots){.live = live, .live_count = count, .last = (uint64_t)last};
+    return TV_OK;
+}
+
+tv_balancer *tv_cluster_balancer(tv_cluster *cluster)
+{
+    return cluster->balancer;
 }
 
 const tv_lead *tv_cluster_lead(const tv_cluster *cluster)

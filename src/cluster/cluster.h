@@ -6,9 +6,11 @@
 #define TV_CLUSTER_CLUSTER_H
 
 #include "catalog/catalog.h"
+#include "cluster/balancer.h"
 #include "cluster/chores.h"
 #include "cluster/leader.h"
 #include "cluster/nodes.h"
+#include "extent/extent.h"
 
 /** Nodes watch it, and tell each other by it that a catalogue has changed. */
 #define TV_CLUSTER_CATALOG_OBJECT "tv.cat"
@@ -27,8 +29,12 @@ void tv_cluster_add_chore(tv_cluster *cluster, const tv_chore *chore);
 /** A catalogue that was just opened, before anybody uses it. */
 tv_err tv_cluster_add_catalog(tv_cluster *cluster, tv_catalog *catalog) TV_WARN_UNUSED;
 
-/** Start beating, following and leading.  The catalogues are open. */
-void tv_cluster_start(tv_cluster *cluster);
+/** Have `fn` called whenever this node, as the leader, has found another dead: before the start. */
+void tv_cluster_on_death(tv_cluster *cluster, void (*fn)(void *ctx), void *ctx);
+
+/** Start beating, following, leading and balancing the engine's ranges.  The catalogues are open.
+ */
+void tv_cluster_start(tv_cluster *cluster, tv_maps *maps);
 
 /** Stop all of that: before the catalogues are closed.  The node stays a member. */
 void tv_cluster_stop(tv_cluster *cluster);
@@ -46,7 +52,12 @@ void tv_cluster_free(tv_cluster *cluster);
  */
 tv_err tv_cluster_reload_dropped(void *cluster);
 
-tv_nodes *tv_cluster_nodes(tv_cluster *cluster);
+/** The number of this node's extents (tv_extent_pool_options), and who can still make some. */
+uint64_t tv_cluster_boot(const tv_cluster *cluster);
+tv_err tv_cluster_settle_boots(void *cluster, tv_arena *arena, tv_extent_boots *ret_boots);
+
+/** NULL before the start. */
+tv_balancer *tv_cluster_balancer(tv_cluster *cluster);
 const tv_lead *tv_cluster_lead(const tv_cluster *cluster);
 
 /** Set while this node's clock is too far ahead to write.  Any thread. */

@@ -157,13 +157,43 @@ static tv_err make_object(tv_pool *pool)
     return err == TV_ERR_CONFLICT ? TV_OK : err; /* another node was faster */
 }
 
-/* One try; TV_ERR_CONFLICT when another node took the number. */
-static tv_err take_number(tv_pool *pool, tv_arena *arena, int64_t *ret_number)
+/* The last number that was given out, and the row that says so. */
+static tv_err read_last(tv_pool *pool, tv_arena *arena, tv_slice *ret_row, int64_t *ret_last)
 {
-    tv_buf next = TV_BUF_EMPTY;
-    tv_slice last, rest;
+    tv_slice rest;
+    tv_err err = tv_pool_get_row(pool, TV_NODES_OBJECT, LAST_ROW, arena, ret_row);
+
+    if (err)
+        return err;
+
+    rest = *ret_row;
+    return rest.data == NULL || tv_words_next_number(&rest, ret_last) ? TV_ERR_CORRUPT : TV_OK;
+}
+
+/* What its row says at its next beat. */
+static void format_self(tv_nodes *nodes, tv_buf *out)
+{
+    tv_pool *pool = nodes->options.pool;
+
+    format_node(out, &(tv_cluster_node){.address = tv_slice_of(pool->ops->address(pool)),
+                                        .http = nodes->options.http,
+                                        .version = nodes->options.version,
+                                        .level = nodes->options.level,
+                                        .clock_ms = clock_ms(nodes),
+                                        .beat = ++nodes->beat});
+}
+
+/*
+ * One try; TV_ERR_CONFLICT when another node took the number.  The number is given out with
+ * its row, so that nobody ever has a number and no row but one who has left or is shut out.
+ */
+static tv_err take_number(tv_nodes *nodes, tv_arena *arena)
+{
+    tv_pool *pool = nodes->options.pool;
+    tv_buf next = TV_BUF_EMPTY, self = TV_BUF_EMPTY;
     int64_t number;
-    tv_err err = tv_pool_get_row(pool, TV_NODES_OBJECT, LAST_ROW, arena, &last);
+    tv_slice last;
+    tv_err err = read_last(pool, arena, &last, &number);
 
     if (err == TV_ERR_NOT_FOUND) {
         err = make_object(pool);
@@ -171,48 +201,46 @@ static tv_err take_number(tv_pool *pool, tv_arena *arena, int64_t *ret_number)
     }
     if (err)
         return err;
-    rest = last;
-    if (last.data == NULL || tv_words_next_number(&rest, &number))
-        return TV_ERR_CORRUPT;
 
-    tv_words_add_number(&next, number + 1);
+    nodes->incarnation = number + 1;
+    row_key(nodes->key, nodes->incarnation);
+    tv_words_add_number(&next, nodes->incarnation);
+    format_self(nodes, &self);
 
-    const tv_pool_step steps[] = {{TV_POOL_ROW_IS, LAST_ROW, last},
-                                  {TV_POOL_PUT_ROW, LAST_ROW, tv_buf_slice(&next)}};
+    const tv_pool_step steps[] = {
+        {TV_POOL_ROW_IS, LAST_ROW, last},
+        {TV_POOL_PUT_ROW, LAST_ROW, tv_buf_slice(&next)},
+        {TV_POOL_PUT_ROW, {nodes->key, KEY_BYTES}, tv_buf_slice(&self)},
+    };
 
-    err = tv_pool_change_now(pool, TV_NODES_OBJECT, steps, 2, NULL);
+    err = tv_pool_change_now(pool, TV_NODES_OBJECT, steps, 3, NULL);
     tv_buf_done(&next);
-    *ret_number = number + 1;
+    tv_buf_done(&self);
     return err;
 }
 
 tv_err tv_nodes_join(const tv_nodes_options *options, tv_nodes **ret_nodes)
 {
-    tv_nodes *nodes;
-    int64_t number = 0;
+    tv_nodes *nodes = tv_calloc(1, sizeof *nodes);
     tv_arena arena;
     tv_err err;
 
-    tv_arena_init(&arena);
-    do {
-        tv_arena_reset(&arena);
-        err = take_number(options->pool, &arena, &number);
-    } while (err == TV_ERR_CONFLICT);
-    tv_arena_done(&arena);
-    if (err)
-        return err;
-
-    nodes = tv_calloc(1, sizeof *nodes);
     nodes->options = *options;
     tv_arena_init(&nodes->own);
     nodes->options.http = tv_arena_dup(&nodes->own, options->http);
     nodes->options.version = tv_arena_dup(&nodes->own, options->version);
-    nodes->incarnation = number;
-    snprintf(nodes->name, sizeof nodes->name, "%lld", (long long)number);
-    row_key(nodes->key, number);
     tv_arena_init(&nodes->arena);
     tv_assert(pthread_mutex_init(&nodes->lock, NULL) == 0);
-    err = tv_nodes_beat(nodes);
+
+    tv_arena_init(&arena);
+    do {
+        tv_arena_reset(&arena);
+        err = take_number(nodes, &arena);
+    } while (err == TV_ERR_CONFLICT);
+    tv_arena_done(&arena);
+    snprintf(nodes->name, sizeof nodes->name, "%lld", (long long)nodes->incarnation);
+    if (err == TV_OK)
+        err = tv_nodes_beat(nodes); /* to see the others */
     if (err) {
         tv_nodes_abandon(nodes);
         return err;
@@ -260,17 +288,10 @@ tv_slice tv_nodes_name(const tv_nodes *nodes)
 
 static tv_err write_beat(tv_nodes *nodes)
 {
-    tv_cluster_node self = {.address =
-                                tv_slice_of(nodes->options.pool->ops->address(nodes->options.pool)),
-                            .http = nodes->options.http,
-                            .version = nodes->options.version,
-                            .level = nodes->options.level,
-                            .clock_ms = clock_ms(nodes),
-                            .beat = ++nodes->beat};
     tv_buf value = TV_BUF_EMPTY;
     tv_err err;
 
-    format_node(&value, &self);
+    format_self(nodes, &value);
 
     const tv_pool_step step = {TV_POOL_PUT_ROW, {nodes->key, KEY_BYTES}, tv_buf_slice(&value)};
 
@@ -433,6 +454,25 @@ static tv_err bury(tv_nodes *nodes, const tv_cluster_node *node)
     return err == TV_ERR_CONFLICT ? TV_OK : err; /* a last beat, or another leader: look again */
 }
 
+/* It is shut out, and has been for long: nobody needs its row any more. */
+static tv_err forget(tv_nodes *nodes, const tv_cluster_node *node)
+{
+    tv_buf row = TV_BUF_EMPTY;
+    char key[KEY_BYTES];
+    tv_err err;
+
+    format_node(&row, node);
+
+    const tv_pool_step steps[] = {
+        {TV_POOL_ROW_IS, row_key(key, node->incarnation), tv_buf_slice(&row)},
+        {TV_POOL_DELETE_ROW, row_key(key, node->incarnation), TV_NONE},
+    };
+
+    err = tv_pool_change_now(nodes->options.pool, TV_NODES_OBJECT, steps, 2, NULL);
+    tv_buf_done(&row);
+    return err == TV_ERR_CONFLICT ? TV_OK : err;
+}
+
 tv_err tv_nodes_bury(tv_nodes *nodes, size_t *ret_died)
 {
     tv_cluster_node *list;
@@ -445,6 +485,8 @@ tv_err tv_nodes_bury(tv_nodes *nodes, size_t *ret_died)
     for (size_t i = 0; i < count && err == TV_OK; i++) {
         tv_cluster_node *node = &list[i];
 
+        if (node->is_dead && node->silent_ms >= TV_NODES_FORGET_MS)
+            err = forget(nodes, node);
         if (node->is_dead || node->incarnation == nodes->incarnation ||
             node->silent_ms < TV_NODES_DEAD_MS)
             continue;
@@ -487,17 +529,44 @@ size_t tv_nodes_list(tv_nodes *nodes, tv_arena *arena, tv_cluster_node **ret_lis
     return count;
 }
 
-bool tv_nodes_are_settled(tv_nodes *nodes)
+/* Whether every row is of a node that has beaten lately, or of one that is shut out. */
+static bool are_fresh(tv_nodes *nodes)
 {
-    bool are_settled = true;
+    bool are_all = true;
     tv_cluster_node *list;
     tv_arena arena;
 
     tv_arena_init(&arena);
     for (size_t i = 0, count = tv_nodes_list(nodes, &arena, &list); i < count; i++)
-        are_settled = are_settled && (list[i].is_dead || list[i].silent_ms < TV_NODES_FRESH_MS);
+        are_all = are_all && (list[i].is_dead || list[i].silent_ms < TV_NODES_FRESH_MS);
     tv_arena_done(&arena);
-    return are_settled;
+    return are_all;
+}
+
+tv_err tv_nodes_settle(tv_nodes *nodes, tv_arena *arena, int64_t *ret_last, uint64_t **ret_live,
+                       size_t *ret_count)
+{
+    tv_cluster_node *list;
+    tv_slice row;
+    size_t count;
+    tv_err err;
+
+    /* Those who join between the two reads have later numbers. */
+    err = read_last(nodes->options.pool, arena, &row, ret_last);
+    if (err == TV_OK)
+        err = load(nodes, arena, &list, &count);
+    if (err)
+        return err;
+    if (!are_fresh(nodes))
+        return TV_ERR_OVERLOADED;
+
+    *ret_live = tv_arena_alloc(arena, (count + 1) * sizeof **ret_live);
+    *ret_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!list[i].is_dead)
+            (*ret_live)[(*ret_count)++] = (uint64_t)list[i].incarnation;
+    }
+    return TV_OK;
 }
 
 int64_t tv_nodes_common_level(tv_nodes *nodes)

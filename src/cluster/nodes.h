@@ -8,8 +8,8 @@
  * after a restart it is another node.  It writes its row anew every few seconds (a
  * beat) and removes it when it stops.  A node whose row the leader has seen unchanged
  * for TV_NODES_DEAD_MS is taken for dead: first it is shut out of the pool, so that
- * nothing it has sent can take effect any more, then its row says so.  (Seen by the
- * leader's own monotonic clock: no two clocks are compared for it.)
+ * nothing it has sent can take effect any more, then its row says so, and goes some time later.
+ * (Seen by the leader's own monotonic clock: no two clocks are compared for it.)
  *
  * Every beat has the node's wall clock in it.  Instants that are stored come from these
  * clocks, so a node that is far from the others must not write: see
@@ -26,9 +26,10 @@
 enum {
     TV_NODES_BEAT_MS = 3000, /* at most; at random intervals, see nodes.c */
     TV_NODES_DEAD_MS = 30000,
-    TV_NODES_SKEW_TOLD_MS = 1000,  /* from the median: a line in the log */
-    TV_NODES_SKEW_AHEAD_MS = 5000, /* ahead of it: no writes */
-    TV_NODES_FRESH_MS = 10000,     /* the clock of a beat older than this says nothing */
+    TV_NODES_FORGET_MS = 3600 * 1000, /* a dead node's row is kept for so long, to be seen */
+    TV_NODES_SKEW_TOLD_MS = 1000,     /* from the median: a line in the log */
+    TV_NODES_SKEW_AHEAD_MS = 5000,    /* ahead of it: no writes */
+    TV_NODES_FRESH_MS = 10000,        /* the clock of a beat older than this says nothing */
     TV_NODES_MAX = 1000,
 };
 
@@ -36,9 +37,8 @@ typedef struct tv_nodes tv_nodes;
 
 typedef struct tv_nodes_options {
     tv_pool *pool;
-    tv_slice
-        http; /* copied, as `version` is: where clients reach it: "host:port,host:port,host:port" */
-    tv_slice version; /* of the program */
+    tv_slice http;    /* where clients reach it, "host:port,host:port,host:port"; copied */
+    tv_slice version; /* of the program; copied */
     int64_t level;    /* the highest that it understands, see tv_nodes_common_level */
     /** The wall clock in ms since 1970, for tests; NULL: the system's. */
     int64_t (*clock_ms)(void *ctx);
@@ -70,8 +70,9 @@ tv_slice tv_nodes_name(const tv_nodes *nodes);
 tv_err tv_nodes_beat(tv_nodes *nodes) TV_WARN_UNUSED;
 
 /**
- * For the leader, after a beat: shut out and mark those that have not beaten for too long.
- * The same thread.  `ret_died` (may be NULL): how many it was.
+ * For the leader, after a beat: shut out and mark those that have not beaten for too long,
+ * and forget those that have been dead for long.  The same thread.  `ret_died` (may be NULL): how
+ * many it was.
  */
 tv_err tv_nodes_bury(tv_nodes *nodes, size_t *ret_died) TV_WARN_UNUSED;
 
@@ -99,11 +100,13 @@ typedef struct tv_cluster_node {
 size_t tv_nodes_list(tv_nodes *nodes, tv_arena *arena, tv_cluster_node **ret_list);
 
 /**
- * Whether everybody who could still write is known to be alive: every row is of a node that
- * has beaten lately, or of one that is shut out.  Before something is removed that a node
- * might be about to refer to.
+ * Who could still write, before something is removed that one of them might be about to refer
+ * to: those in `ret_live`, in order, and any with a number beyond `ret_last`.  All others have
+ * left or are shut out.  TV_ERR_OVERLOADED while that is not certain: somebody has not beaten
+ * lately and is not shut out yet.  Waits.
  */
-bool tv_nodes_are_settled(tv_nodes *nodes);
+tv_err tv_nodes_settle(tv_nodes *nodes, tv_arena *arena, int64_t *ret_last, uint64_t **ret_live,
+                       size_t *ret_count) TV_WARN_UNUSED;
 
 /** The highest level that every live node understands. */
 int64_t tv_nodes_common_level(tv_nodes *nodes);

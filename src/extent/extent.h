@@ -96,12 +96,6 @@ typedef struct tv_extent_pool_options {
     void *ctx;
 } tv_extent_pool_options;
 
-/**
- * A number for this process that no other has got, or will get: from a counter in the pool.  For
- * where nothing else numbers the processes of a cluster.
- */
-tv_err tv_extent_pool_next_boot(struct tv_pool *pool, uint64_t *ret_boot) TV_WARN_UNUSED;
-
 /** Open the extents of a pool.  False with one line that says what is wrong. */
 bool tv_extents_open_pool(const tv_extent_pool_options *options, tv_extents **ret_store,
                           char *reterr_text, size_t reterr_size);
@@ -112,9 +106,6 @@ bool tv_extents_open_pool(const tv_extent_pool_options *options, tv_extents **re
  * be left, and no call may follow.  Accepts NULL.
  */
 void tv_extents_close(tv_extents *store);
-
-/** Whether whoever reads and writes waits for other machines: then more at a time pay. */
-bool tv_extents_is_remote(const tv_extents *store);
 
 /* --- writing; a writer belongs to one thread at a time --- */
 

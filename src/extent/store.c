@@ -33,11 +33,6 @@ void tv_extents_close(tv_extents *store)
     store->backend->free(store);
 }
 
-bool tv_extents_is_remote(const tv_extents *store)
-{
-    return store->backend->is_shared;
-}
-
 tv_err tv_extents_gc(tv_extents *store, tv_extent_gc *gc)
 {
     gc->orphan_count = gc->missing_count = gc->removed_count = 0;

@@ -11,11 +11,9 @@
 #include "base/log.h"
 #include "base/machine.h"
 #include "base/point.h"
-#include "base/random.h"
 #include "blob/gc.h"
 #include "blob/service.h"
 #include "cluster/cluster.h"
-#include "cluster/stats.h"
 #include "engine/instant.h"
 #include "engine/memory/memory.h"
 #include "engine/rados/rados.h"
@@ -70,7 +68,6 @@ struct tv_server {
     tv_engine *engine;
     tv_pool *pool;       /* of --engine rados, or NULL */
     tv_cluster *cluster; /* likewise */
-    char incarnation[24];
     tv_pipeline *pipeline;
     tv_workers *readers;
     tv_turns *scanners;
@@ -269,72 +266,6 @@ static bool open_rados(tv_server *server, char *reterr_text, size_t reterr_size)
     return true;
 }
 
-/* --- the balancer of a cluster --- */
-
-enum { LEADER_SECONDS = 15 };
-
-static bool is_leader(void *ctx)
-{
-    tv_server *server = ctx;
-
-    return server->pool->ops->lock(server->pool, "tv.leader", server->incarnation,
-                                   LEADER_SECONDS) == TV_OK;
-}
-
-typedef struct live_nodes {
-    tv_arena *arena;
-    tv_slice *incarnations;
-    size_t count, size;
-} live_nodes;
-
-static bool add_node(void *ctx, const char *object)
-{
-    live_nodes *live = ctx;
-
-    if (live->count < live->size)
-        live->incarnations[live->count++] = tv_arena_dup(
-            live->arena, tv_slice_skip(tv_slice_of(object), sizeof TV_STATS_OBJECT - 1));
-    return live->count < live->size;
-}
-
-/* Those that have told what they do. */
-static size_t list_nodes(void *ctx, tv_arena *arena, tv_slice **ret_incarnations)
-{
-    tv_server *server = ctx;
-    live_nodes live = {.arena = arena, .size = 1000};
-
-    live.incarnations = tv_arena_alloc(arena, live.size * sizeof *live.incarnations);
-    if (server->pool->ops->list(server->pool, TV_STATS_OBJECT, add_node, &live))
-        live.count = 0;
-    *ret_incarnations = live.incarnations;
-    return live.count;
-}
-
-static void open_balancer(tv_server *server)
-{
-    if (server->pool == NULL)
-        return;
-    snprintf(server->incarnation, sizeof server->incarnation, "i%016llx",
-             (unsigned long long)tv_random_u64());
-    server->admin.balancer = tv_balancer_new(&(tv_balancer_options){
-        .pool = server->pool,
-        .maps = tv_rados_maps(server->engine),
-        .incarnation = tv_slice_of(server->incarnation),
-        .is_leader = is_leader,
-        .live_nodes = list_nodes,
-        .ctx = server,
-    });
-}
-
-static void close_balancer(tv_server *server)
-{
-    if (server->admin.balancer == NULL)
-        return;
-    tv_balancer_free(server->admin.balancer);
-    (void)!tv_stats_remove(server->pool, tv_slice_of(server->incarnation));
-    (void)!server->pool->ops->unlock(server->pool, "tv.leader", server->incarnation);
-}
-
 static bool open_engine(tv_server *server, char *reterr_text, size_t reterr_size)
 {
     const tv_config *config = &server->config;
@@ -373,15 +304,12 @@ static bool open_pool_extents(tv_server *server, char *reterr_text, size_t reter
 {
     tv_extent_pool_options options = {
         .pool = server->pool,
+        .boot = tv_cluster_boot(server->cluster),
         .reserve_percent = server->config.pool_reserve_percent,
+        .settle_boots = tv_cluster_settle_boots,
+        .ctx = server->cluster,
     };
-    tv_err err = tv_extent_pool_next_boot(server->pool, &options.boot);
 
-    if (err) {
-        snprintf(reterr_text, reterr_size, "this process gets no number from the pool: %s",
-                 tv_err_name(err));
-        return false;
-    }
     return tv_extents_open_pool(&options, &server->extents, reterr_text, reterr_size);
 }
 
@@ -497,6 +425,12 @@ static void open_blobs(tv_server *server)
                                            .handler = tv_service_handler(&server->blob.base)};
 }
 
+/* A dead node may have left extents that no row refers to. */
+static void collect_extents_soon(void *scan)
+{
+    tv_blob_gc_scan_soon(scan);
+}
+
 static bool open_services(tv_server *server, char *reterr_text, size_t reterr_size)
 {
     bool is_shared = server->engine->ops->is_shared;
@@ -536,7 +470,9 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
     if (server->cluster) {
         server->admin.sources[3] = (tv_admin_source){
             .write = tv_cluster_write_metrics, .ctx = server->cluster, .check = tv_cluster_check};
-        tv_cluster_start(server->cluster);
+        tv_cluster_on_death(server->cluster, collect_extents_soon, server->blob_gc_scan);
+        tv_cluster_start(server->cluster, tv_rados_maps(server->engine));
+        server->admin.balancer = tv_cluster_balancer(server->cluster);
     }
     server->admin.start_ns = tv_clock_mono_ns();
     server->admin_handler = tv_admin_handler(&server->admin);
@@ -675,7 +611,6 @@ tv_server *tv_server_open(const tv_config *config, char *reterr_text, size_t ret
         !open_backup(server, reterr_text, reterr_size))
         goto fail;
 
-    open_balancer(server);
     open_loops(server);
     if (!open_listeners(server, reterr_text, reterr_size) ||
         !open_token(server, reterr_text, reterr_size))
@@ -732,11 +667,10 @@ void tv_server_stop(tv_server *server)
     tv_backup_stop(server->admin.backup);
     stop_network(server);
     tv_backup_free(server->admin.backup);
-    close_balancer(server);
+    tv_cluster_stop(server->cluster); /* its chores use what follows */
     tv_queue_gc_free(server->queue_gc);
     tv_blob_gc_scan_free(server->blob_gc_scan);
     tv_blob_gc_free(server->blob.gc);
-    tv_cluster_stop(server->cluster);
     tv_catalog_close(server->catalog);
     tv_catalog_close(server->queue_catalog);
     tv_catalog_close(server->blob_catalog);

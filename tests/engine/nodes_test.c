@@ -123,6 +123,28 @@ static size_t live_count(int i)
     return live;
 }
 
+/* What tv_nodes_settle says, as "live … last N". */
+static const char *settled(int i)
+{
+    static char text[100];
+    uint64_t *live;
+    size_t count, at = 0;
+    int64_t last;
+    tv_arena arena;
+
+    tv_arena_init(&arena);
+    tv_err err = tv_nodes_settle(machines[i].nodes, &arena, &last, &live, &count);
+
+    if (err)
+        snprintf(text, sizeof text, "%s", tv_err_name(err));
+    for (size_t k = 0; k < count && err == TV_OK; k++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "%d ", (int)live[k]);
+    if (err == TV_OK)
+        snprintf(text + at, sizeof text - at, "last %d", (int)last);
+    tv_arena_done(&arena);
+    return text;
+}
+
 TEST(every_start_is_a_node_of_its_own)
 {
     for (int i = 0; i < NODES; i++)
@@ -133,6 +155,7 @@ TEST(every_start_is_a_node_of_its_own)
     CHECK_INT(tv_nodes_incarnation(machines[1].nodes), 4);
     pass(3000);
     CHECK_INT(live_count(0), 3); /* the old one has left */
+    CHECK_TEXT(tv_slice_of(settled(0)), "1 3 4 last 4");
 }
 
 TEST(nodes_know_each_other)
@@ -149,7 +172,7 @@ TEST(nodes_know_each_other)
     CHECK_TEXT(list[2].address, machines[2].pool->ops->address(machines[2].pool));
     CHECK(list[2].silent_ms < TV_NODES_FRESH_MS && !list[2].is_dead);
     CHECK_INT(tv_nodes_common_level(machines[2].nodes), 1);
-    CHECK(tv_nodes_are_settled(machines[0].nodes));
+    CHECK_TEXT(tv_slice_of(settled(0)), "1 2 3 last 3");
     tv_arena_done(&arena);
 
     tv_buf out = TV_BUF_EMPTY;
@@ -168,17 +191,37 @@ TEST(a_node_that_is_silent_is_shut_out_and_then_called_dead)
     pass(20000);
     CHECK_OK(tv_nodes_bury(machines[0].nodes, &died));
     CHECK_INT(died, 0); /* not yet */
-    CHECK(!tv_nodes_are_settled(machines[0].nodes));
+    CHECK_TEXT(tv_slice_of(settled(0)), tv_err_name(TV_ERR_OVERLOADED));
     pass(12000);
     CHECK_OK(tv_nodes_bury(machines[0].nodes, &died));
     CHECK_INT(died, 1);
     pass(3000);
     CHECK_INT(live_count(0), 2);
     CHECK_INT(live_count(1), 2);
-    CHECK(tv_nodes_are_settled(machines[0].nodes));
+    CHECK_TEXT(tv_slice_of(settled(0)), "1 2 last 3");
     CHECK_INT(tv_nodes_common_level(machines[1].nodes), 1);
     CHECK_OK(tv_nodes_bury(machines[1].nodes, &died));
     CHECK_INT(died, 0); /* once */
+}
+
+TEST(a_dead_node_is_forgotten_after_a_while)
+{
+    tv_cluster_node *list;
+    tv_arena arena;
+
+    tv_arena_init(&arena);
+    pass(5000);
+    die(2);
+    pass(35000);
+    CHECK_OK(tv_nodes_bury(machines[0].nodes, NULL));
+    pass(3000);
+    CHECK_INT(tv_nodes_list(machines[0].nodes, &arena, &list), 3);
+    pass(TV_NODES_FORGET_MS);
+    CHECK_OK(tv_nodes_bury(machines[0].nodes, NULL));
+    pass(3000);
+    CHECK_INT(tv_nodes_list(machines[0].nodes, &arena, &list), 2);
+    CHECK_TEXT(tv_slice_of(settled(0)), "1 2 last 3"); /* its number is not live, whoever asks */
+    tv_arena_done(&arena);
 }
 
 TEST(a_node_that_was_stopped_cannot_go_on)
@@ -347,6 +390,7 @@ int main(void)
         UNIT(every_start_is_a_node_of_its_own),
         UNIT(nodes_know_each_other),
         UNIT(a_node_that_is_silent_is_shut_out_and_then_called_dead),
+        UNIT(a_dead_node_is_forgotten_after_a_while),
         UNIT(a_node_that_was_stopped_cannot_go_on),
         UNIT(a_leader_that_slept_buries_nobody),
         UNIT(clocks_are_compared_with_the_median),

@@ -529,34 +529,6 @@ TEST(a_process_has_a_number)
                                     sizeof text));
 }
 
-static void *take_numbers(void *ctx)
-{
-    tv_pool *pool = fake_client_new(cluster);
-
-    for (int i = 0; i < 20; i++)
-        CHECK_OK(tv_extent_pool_next_boot(pool, (uint64_t *)ctx + i));
-    pool->ops->close(pool);
-    return NULL;
-}
-
-TEST(no_two_processes_have_the_same_number)
-{
-    uint64_t boots[3][20] = {{0}};
-    bool is_taken[61] = {0};
-    pthread_t threads[3];
-
-    for (int i = 0; i < 3; i++)
-        CHECK(pthread_create(&threads[i], NULL, take_numbers, boots[i]) == 0);
-    for (int i = 0; i < 3; i++)
-        pthread_join(threads[i], NULL);
-    for (int i = 0; i < 60; i++) {
-        uint64_t boot = boots[i / 20][i % 20];
-
-        CHECK(boot >= 1 && boot <= 60 && !is_taken[boot]);
-        is_taken[boot] = true;
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -587,7 +559,6 @@ int main(void)
         IN_THREADS(uploads_are_given_up_while_parts_are_on_their_way),
         T(a_copy_of_a_pool_is_not_made_here),
         T(a_process_has_a_number),
-        IN_THREADS(no_two_processes_have_the_same_number),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
  * Iterators: pages of rows, one range after the other.
  *
  * A page is one operation and so one view.  The first is short, because most
- * scans are; when half of a page is used the next one is asked for.  A page that
+ * scans are; the next one is asked for when little of a page is left.  A page that
  * is refused, because the range has another epoch, is asked for again where its rows
  * are now: rows that were there all the time are met once, because the position is a
  * key.
@@ -271,10 +271,13 @@ static void settle(rados_iter *iter)
         iter->is_valid = true;
 }
 
-/* Half of a page is used: have the next one come. */
+/*
+ * Little of the page is left: have the next one come.  Not earlier: whoever stops before its end,
+ * as a client's page of 100 rows or of 1,000 does, would wait for rows that nobody wants.
+ */
 static void ask_ahead(rados_iter *iter)
 {
-    if (iter->is_last || iter->ahead->is_asked_for || iter->at < iter->end / 2 ||
+    if (iter->is_last || iter->ahead->is_asked_for || iter->at < iter->end - iter->end / 8 ||
         iter->now->read.row_count < 2)
         return;
 

@@ -312,6 +312,45 @@ TEST(a_write_that_was_thought_out_before_a_fence_is_refused)
     tv_write_batch_done(&batch);
 }
 
+/* --- a fence that somebody has died over --- */
+
+static tv_err look_at_a(void *ctx)
+{
+    tv_arena look;
+    tv_slice value;
+    tv_err err;
+
+    ++*(int *)ctx;
+    tv_arena_init(&look);
+    err = tv_engine_get(engine, TV_READ_ANY, TV_LIT("a"), &look, &value);
+    tv_arena_done(&look);
+    return err;
+}
+
+static tv_err fenced_write;
+
+static void write_behind_fences(void *ctx)
+{
+    (void)ctx;
+    fenced_write = WRITE(engine, put("a", "2"));
+}
+
+/* It closes the very rows that have to be looked at before the map of the one before is used. */
+TEST(what_is_looked_at_before_a_map_is_used_may_be_closed_by_a_dead_node)
+{
+    int looks = 0;
+
+    CHECK_OK(WRITE(engine, put("a", "1")));
+    tv_rados_set_before_use(engine, look_at_a, &looks);
+    CHECK_OK(other->ops->fence(other, TV_LIT("a"), TV_LIT("b")));
+    fake_client_kill_at(other_pool, 3, false); /* intents, epochs; not the map */
+    CHECK_ERR(other->ops->fence(other, TV_LIT("a"), TV_LIT("b")), TV_ERR_IO);
+    fake_run(cluster, (const fake_actor[]){{write_behind_fences, NULL}}, 1);
+    CHECK_OK(fenced_write);
+    CHECK_ROW(engine, "a", "2");
+    CHECK_INT(looks, 2);
+}
+
 TEST(grouped_reads_by_an_old_map_find_their_rows)
 {
     put_rows();
@@ -510,6 +549,7 @@ int main(void)
                                         tear_down),
         CASE_OF(what_goes_by_an_old_map_is_sent_again_by_the_new_one),
         CASE_OF(a_write_that_was_thought_out_before_a_fence_is_refused),
+        CASE_OF(what_is_looked_at_before_a_map_is_used_may_be_closed_by_a_dead_node),
         cmocka_unit_test_setup_teardown(grouped_reads_by_an_old_map_find_their_rows, set_up_threads,
                                         tear_down),
         CASE_OF(an_object_that_is_gone_is_looked_for_in_the_map),

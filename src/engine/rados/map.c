@@ -267,13 +267,24 @@ static void end_reload(tv_maps *maps)
     pthread_mutex_unlock(&maps->lock);
 }
 
+/*
+ * What is read to prepare for a map was refused.  By an even later one: prepare for that.  Else
+ * one is about to come, and who reads waits for it, and ends what a dead node has begun.
+ */
+static tv_err look_for_later(const tv_maps *maps)
+{
+    tv_routes routes;
+    tv_err err = tv_routes_load_version(maps->pool, &routes);
+
+    return err == TV_OK && routes.version > coming.map->version ? TV_ERR_MOVED : err;
+}
+
 tv_err tv_maps_reload(tv_maps *maps, const tv_map *map)
 {
     tv_err err;
 
-    /* What is read to prepare for a map was refused by an even later one: prepare for that. */
     if (coming.maps == maps)
-        return TV_ERR_MOVED;
+        return look_for_later(maps);
     if (!begin_reload(maps, map->version))
         return TV_OK;
 

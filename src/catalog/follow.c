@@ -161,12 +161,10 @@ static tv_err load_settings(tv_catalog *catalog, const look *at, tv_slice accoun
     return err;
 }
 
-/* Remember that there are rows of an account.  None is forgotten before the end. */
-static void know_account(tv_catalog *catalog, tv_slice account)
+void tv_catalog_note_account(tv_catalog *catalog, tv_slice account)
 {
     tv_catalog_account **link = &catalog->accounts;
 
-    pthread_rwlock_wrlock(&catalog->lock);
     while (*link && !tv_slice_eq((tv_slice){(*link)->name, (*link)->name_len}, account))
         link = &(*link)->next;
     if (*link == NULL) {
@@ -174,6 +172,12 @@ static void know_account(tv_catalog *catalog, tv_slice account)
         (*link)->name_len = account.len;
         memcpy((*link)->name, account.data, account.len);
     }
+}
+
+static void know_account(tv_catalog *catalog, tv_slice account)
+{
+    pthread_rwlock_wrlock(&catalog->lock);
+    tv_catalog_note_account(catalog, account);
     pthread_rwlock_unlock(&catalog->lock);
 }
 

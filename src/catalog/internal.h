@@ -76,6 +76,12 @@ tv_slice tv_attributes_new(tv_slice attributes);
 void tv_catalog_put_settings(tv_catalog *catalog, tv_slice account, tv_shared_settings *settings,
                              uint64_t look);
 
+/**
+ * Remember an account on a shared engine: its rows are read again when other nodes have changed
+ * something, so every account that has a container here is known.  Under the lock.
+ */
+void tv_catalog_note_account(tv_catalog *catalog, tv_slice account);
+
 /** The account after this one, or the first one for NULL; NULL at the end.  Takes the lock. */
 tv_catalog_account *tv_catalog_next_account(tv_catalog *catalog, tv_catalog_account *account);
 

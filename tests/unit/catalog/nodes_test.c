@@ -315,6 +315,20 @@ TEST(nobody_writes_to_what_the_other_node_has_dropped)
     CHECK_INT(id_on(&nodes[1], "people"), 0);
 }
 
+/* The first table of an account, which nobody has looked for. */
+TEST(nobody_writes_to_what_was_created_here_and_dropped_by_the_other_node)
+{
+    CHECK_OK(create_on(&nodes[0], &arena, "people"));
+
+    tv_container *table = find_on(&nodes[0], "people");
+
+    CHECK_OK(delete_on(&nodes[1], &arena, "people"));
+    CHECK_ERR(write_on(&nodes[0], &arena, table, "a"), TV_ERR_TABLE_NOT_FOUND);
+    CHECK_INT(count_rows(table->prefix), 0);
+    tv_container_unref(table);
+    CHECK_INT(id_on(&nodes[0], "people"), 0);
+}
+
 TEST(what_was_dropped_and_created_anew_is_another_table)
 {
     CHECK_OK(create_on(&nodes[0], &arena, "people"));
@@ -543,6 +557,7 @@ int main(void)
         UNIT(what_one_node_creates_the_other_can_use_at_once),
         UNIT(ids_of_two_nodes_never_meet),
         UNIT(nobody_writes_to_what_the_other_node_has_dropped),
+        UNIT(nobody_writes_to_what_was_created_here_and_dropped_by_the_other_node),
         UNIT(what_was_dropped_and_created_anew_is_another_table),
         UNIT(a_name_with_an_old_table_is_settled_anew),
         UNIT(policies_are_known_when_the_catalogue_is_followed),

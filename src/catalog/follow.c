@@ -137,10 +137,11 @@ static tv_err read_policies(const tv_catalog *catalog, tv_arena *arena, tv_slice
                                                                                  : TV_OK;
 }
 
-static tv_err read_name(tv_slice account, tv_slice value, found *ret_row)
+static tv_err read_name(const tv_catalog *catalog, tv_arena *arena, tv_slice account, tv_slice key,
+                        tv_slice value, found *ret_row)
 {
     tv_catalog_row row;
-    tv_err err = tv_catalog_row_parse(value, &row);
+    tv_err err = tv_catalog_row_load(catalog, arena, account, key, value, &row);
 
     if (err)
         return err;
@@ -240,7 +241,7 @@ static tv_err look_once(tv_catalog *catalog, tv_arena *arena, tv_slice account, 
         return err;
 
     if (values[NAME].data) {
-        err = read_name(account, values[NAME], &row);
+        err = read_name(catalog, arena, account, keys[NAME], values[NAME], &row);
         if (err == TV_OK && values[POLICIES].data)
             err = read_policies(catalog, arena, values[POLICIES], &row);
         if (err) {
@@ -283,7 +284,8 @@ typedef struct account_rows {
     tv_slice properties; /* data is NULL when there are none */
 } account_rows;
 
-static tv_err keep_row(tv_arena *arena, tv_slice key, tv_slice value, account_rows *rows)
+static tv_err keep_row(const tv_catalog *catalog, tv_arena *arena, tv_slice key, tv_slice value,
+                       account_rows *rows)
 {
     struct policies_row *policies;
     tv_slice account;
@@ -296,7 +298,8 @@ static tv_err keep_row(tv_arena *arena, tv_slice key, tv_slice value, account_ro
     switch (kind) {
     case 'n':
         row = tv_arena_alloc(arena, sizeof *row);
-        err = read_name(tv_arena_dup(arena, account), tv_arena_dup(arena, value), row);
+        err = read_name(catalog, arena, tv_arena_dup(arena, account), key,
+                        tv_arena_dup(arena, value), row);
         if (err)
             break;
         row->lower = tv_arena_dup(arena, tv_slice_skip(key, account.len + 3));
@@ -334,7 +337,7 @@ static tv_err read_account(tv_catalog *catalog, tv_arena *arena, tv_slice accoun
     ret_rows->names_end = &ret_rows->names;
     ret_rows->policies_end = &ret_rows->policies;
     for (tv_iter_seek(iter, prefix); err == TV_OK && tv_iter_is_valid(iter); tv_iter_next(iter))
-        err = keep_row(arena, tv_iter_key(iter), tv_iter_value(iter), ret_rows);
+        err = keep_row(catalog, arena, tv_iter_key(iter), tv_iter_value(iter), ret_rows);
     if (err == TV_OK)
         err = tv_iter_status(iter);
     tv_iter_free(iter);

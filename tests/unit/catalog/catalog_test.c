@@ -13,7 +13,7 @@ static tv_catalog *catalog;
 static int set_up(__attribute__((unused)) void **state)
 {
     store_start();
-    return tv_catalog_open(&tv_table_catalog, engine, pipeline, &catalog) == TV_OK ? 0 : -1;
+    return open_catalog(&tv_table_catalog, &catalog) == TV_OK ? 0 : -1;
 }
 
 static int tear_down(__attribute__((unused)) void **state)
@@ -29,7 +29,7 @@ static void restart(void)
     tv_catalog_close(catalog);
     stop_pipeline();
     start_pipeline();
-    CHECK_OK(tv_catalog_open(&tv_table_catalog, engine, pipeline, &catalog));
+    CHECK_OK(open_catalog(&tv_table_catalog, &catalog));
 }
 
 static tv_err create_in(tv_slice account, const char *name)
@@ -518,6 +518,8 @@ TEST(policies_that_fit_no_table_do_not_open)
         tv_catalog *other;
 
         t_row = values[i];
+        if (test_has_ranges() && values[i][0] == '2')
+            continue; /* where rows are not read at one instant they may be of two tables */
         CHECK_OK(tv_engine_update(engine, tv_key_catalog(&arena, TV_SPACE_TABLES, ACCOUNT),
                                   put_policies, (void *)(uintptr_t)values[i]));
         CHECK_ERR(tv_catalog_open(&tv_table_catalog, engine, pipeline, &other), TV_ERR_CORRUPT);

@@ -87,6 +87,16 @@ static tv_access_policies *new_policies(const found *row)
     return row->has_policies ? tv_acl_new(&row->policies) : NULL;
 }
 
+/* Whether a look has found what is known already. */
+static bool says_the_same(const tv_container *container, const found *row)
+{
+    static const tv_access_policies none;
+
+    return tv_slice_eq(container->attributes, row->attributes) &&
+           tv_acl_eq(container->policies ? container->policies : &none,
+                     row->has_policies ? &row->policies : &none);
+}
+
 /*
  * Merge what a look has found of one name; false when it was too old for it.  Under the
  * lock.  `ret_container` is the container of that name as it is then known, or NULL.
@@ -99,6 +109,8 @@ static bool merge(tv_catalog *catalog, const look *at, const found *row,
 
     *ret_container = container;
     if (container && container->id == row->id) {
+        if (says_the_same(container, row))
+            return true; /* looks at one name, of which there are many, do not hinder each other */
         if (container->changed > at->sequence)
             return false; /* (2) */
         tv_catalog_set(catalog, container, new_policies(row), tv_attributes_new(row->attributes));

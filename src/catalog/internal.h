@@ -99,7 +99,8 @@ typedef struct tv_catalog_row {
 } tv_catalog_row;
 tv_err tv_catalog_row_parse(tv_slice value, tv_catalog_row *ret_row) TV_WARN_UNUSED;
 
-/** The same, where `key` is known: two rows must not have one name, nor one that no lookup finds. */
+/** The same, where `key` is known: two rows must not have one name, nor one that no lookup finds.
+ */
 tv_err tv_catalog_row_load(const tv_catalog *catalog, tv_arena *arena, tv_slice account,
                            tv_slice key, tv_slice value, tv_catalog_row *ret_row) TV_WARN_UNUSED;
 

@@ -40,13 +40,15 @@ typedef struct tv_iter tv_iter;
 
 /** One row read without waiting, among others: see tv_engine_ops.read. */
 typedef struct tv_engine_read {
-    tv_mail mail;          /* comes back to `reply_to` */
+    tv_mail mail; /* comes back to `reply_to` */
     tv_mailbox *reply_to;
-    tv_slice key;          /* lives until the mail is delivered */
-    tv_arena *arena;       /* lent: the value is put there */
-    tv_slice value;        /* result */
-    tv_err result;         /* as that of get */
-    struct tv_engine_read *next; /* for the engine */
+    tv_slice key;    /* lives until the mail is delivered */
+    tv_arena *arena; /* lent: the value is put there */
+    tv_slice value;  /* result */
+    tv_err result;   /* as that of get */
+    /* For the engine. */
+    struct tv_engine_read *next;
+    int64_t since_ns;
 } tv_engine_read;
 
 typedef struct tv_engine_ops {

@@ -210,14 +210,14 @@ static void deliver(tv_mail *mail)
     delivered++;
 }
 
-static asked *ask_all(tv_engine *by)
+static asked *ask(tv_engine *by, int count)
 {
-    asked *all = tv_calloc(READS, sizeof *all);
+    asked *all = tv_calloc((size_t)count, sizeof *all);
 
     sem_init(&mail_has_come, 0, 0);
     tv_mailbox_init(&mailbox, wake, NULL);
     delivered = 0;
-    for (int i = 0; i < READS; i++) {
+    for (int i = 0; i < count; i++) {
         asked *a = &all[i];
 
         a->row = i * 7 % ROWS;
@@ -232,13 +232,13 @@ static asked *ask_all(tv_engine *by)
     return all;
 }
 
-static void take_all(asked *all)
+static void take(asked *all, int count)
 {
-    while (delivered < READS) {
+    while (delivered < count) {
         sem_wait(&mail_has_come);
         tv_mailbox_deliver(&mailbox);
     }
-    for (int i = 0; i < READS; i++)
+    for (int i = 0; i < count; i++)
         tv_arena_done(&all[i].arena);
     free(all);
     tv_mailbox_done(&mailbox);
@@ -260,7 +260,7 @@ static void put_rows(void)
 TEST(reads_that_come_together_go_together)
 {
     put_rows();
-    take_all(ask_all(other));
+    take(ask(other, READS), READS);
     CHECK_INT(metric(other, "rados_read_keys_total"), READS);
     CHECK(metric(other, "rados_read_ops_total") < READS / 2);
 }
@@ -355,11 +355,49 @@ TEST(grouped_reads_by_an_old_map_find_their_rows)
 {
     put_rows();
     for (int i = 0; i < 5; i++) {
-        asked *all = ask_all(other);
+        asked *all = ask(other, READS);
 
         CHECK_OK(engine->ops->fence(engine, TV_LIT("a"), TV_LIT("z")));
-        take_all(all);
+        take(all, READS);
     }
+}
+
+/* --- reads that are refused now and then --- */
+
+static sem_t router_waits, router_goes_on;
+
+static void pause_until_told(tv_pool *by, int ms)
+{
+    (void)by, (void)ms;
+    sem_post(&router_waits);
+    sem_wait(&router_goes_on);
+}
+
+/* However often that happens: each of them has waited for a moment only. */
+TEST(grouped_reads_that_are_refused_for_a_moment_find_their_rows)
+{
+    const tv_pool_ops *usual = pool->ops;
+    tv_pool_ops held = *usual;
+
+    put_rows();
+    sem_init(&router_waits, 0, 0);
+    sem_init(&router_goes_on, 0, 0);
+    held.pause = pause_until_told;
+    pool->ops = &held;
+    for (int i = 0; i < 1000; i++) {
+        set_attr("tv.R.1", TV_RANGE_READ_EPOCH, "other");
+
+        asked *one = ask(engine, 1);
+
+        while (sem_trywait(&router_waits) != 0)
+            tv_mailbox_deliver(&mailbox); /* a read that was given up is told here */
+        set_attr("tv.R.1", TV_RANGE_READ_EPOCH, "e1");
+        sem_post(&router_goes_on);
+        take(one, 1);
+    }
+    pool->ops = usual;
+    sem_destroy(&router_goes_on);
+    sem_destroy(&router_waits);
 }
 
 /* What a merge does: the second range's rows and its part of the map go to the first. */
@@ -552,6 +590,8 @@ int main(void)
         CASE_OF(what_is_looked_at_before_a_map_is_used_may_be_closed_by_a_dead_node),
         cmocka_unit_test_setup_teardown(grouped_reads_by_an_old_map_find_their_rows, set_up_threads,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(grouped_reads_that_are_refused_for_a_moment_find_their_rows,
+                                        set_up_threads, tear_down),
         CASE_OF(an_object_that_is_gone_is_looked_for_in_the_map),
         CASE_OF(a_scan_goes_on_where_its_rows_are),
         CASE_OF(a_frozen_range_is_waited_for),

@@ -8,9 +8,7 @@
 #include "commit/waiter.h"
 #include "engine/key.h"
 
-enum { RETRY_SECONDS = 10 };
-
-int tv_catalog_gc_look_ms = 5000;
+enum { RETRY_SECONDS = 10, LOOK_MS = 5000 /* on a shared engine */ };
 
 /* A dropped container in the queue. */
 typedef struct dropped {
@@ -202,7 +200,7 @@ static void run_notes(tv_background *thread, void *ctx)
 {
     tv_catalog_gc *gc = ctx;
 
-    while (tv_background_sleep(thread, tv_catalog_gc_look_ms)) {
+    while (tv_background_sleep(thread, LOOK_MS)) {
         tv_catalog_account *account = NULL;
 
         while (is_leading(gc) && (account = tv_catalog_next_account(gc->catalog, account)))

@@ -14,9 +14,6 @@
 
 typedef struct tv_catalog_gc tv_catalog_gc;
 
-/** The pause between two looks at the notes of a shared engine.  A variable for tests alone. */
-extern int tv_catalog_gc_look_ms;
-
 tv_catalog_gc *tv_catalog_gc_new(tv_catalog *catalog, tv_pipeline *pipeline);
 
 /** See tv_catalog_lead. */

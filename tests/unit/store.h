@@ -8,7 +8,7 @@
 #include <semaphore.h>
 #include <time.h>
 
-#include "catalog/gc.h"
+#include "catalog/catalog.h"
 #include "check.h"
 #include "engine/key.h"
 #include "engine/memory/memory.h"
@@ -94,19 +94,6 @@ static inline size_t count_rows(tv_slice prefix)
     CHECK_OK(tv_iter_status(iter));
     tv_iter_free(iter);
     return count;
-}
-
-/* Open a catalogue whose node leads where the engine has others, and does not wait to collect. */
-static inline tv_err open_catalog(const tv_catalog_kind *kind, tv_catalog **ret_catalog)
-{
-    static const tv_lead lead = {.is_leader = true};
-    tv_err err;
-
-    tv_catalog_gc_look_ms = 1;
-    err = tv_catalog_open(kind, engine, pipeline, ret_catalog);
-    if (err == TV_OK)
-        tv_catalog_lead(*ret_catalog, &lead);
-    return err;
 }
 
 /* Wait, up to a minute, until there is nothing under a prefix. */

@@ -13,7 +13,7 @@ static tv_catalog *catalog;
 static int set_up(__attribute__((unused)) void **state)
 {
     store_start();
-    return open_catalog(&tv_table_catalog, &catalog) == TV_OK ? 0 : -1;
+    return tv_catalog_open(&tv_table_catalog, engine, pipeline, &catalog) == TV_OK ? 0 : -1;
 }
 
 static int tear_down(__attribute__((unused)) void **state)
@@ -29,7 +29,7 @@ static void restart(void)
     tv_catalog_close(catalog);
     stop_pipeline();
     start_pipeline();
-    CHECK_OK(open_catalog(&tv_table_catalog, &catalog));
+    CHECK_OK(tv_catalog_open(&tv_table_catalog, engine, pipeline, &catalog));
 }
 
 static tv_err create_in(tv_slice account, const char *name)

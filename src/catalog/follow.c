@@ -198,24 +198,6 @@ static void know_account(tv_catalog *catalog, tv_slice account)
 
 enum { NAME, POLICIES, PROPERTIES, ROW_COUNT };
 
-/* Values of some rows of one partition; data is NULL for those that are not there. */
-static tv_err get_rows(tv_engine *engine, const tv_slice *keys, size_t count, tv_arena *arena,
-                       tv_slice *ret_values)
-{
-    if (engine->ops->get_many)
-        return engine->ops->get_many(engine, keys, count, arena, ret_values);
-
-    for (size_t i = 0; i < count; i++) {
-        tv_err err = tv_engine_get(engine, TV_READ_ANY, keys[i], arena, &ret_values[i]);
-
-        if (err == TV_ERR_NOT_FOUND)
-            ret_values[i] = TV_NONE;
-        else if (err)
-            return err;
-    }
-    return TV_OK;
-}
-
 /* The row of a name is not there. */
 static bool merge_absence(tv_catalog *catalog, const look *at, tv_slice account, tv_slice name)
 {
@@ -244,7 +226,7 @@ static tv_err look_once(tv_catalog *catalog, tv_arena *arena, tv_slice account, 
     tv_slice values[ROW_COUNT];
     tv_container *container;
     found row;
-    tv_err err = get_rows(catalog->engine, keys, ROW_COUNT, arena, values);
+    tv_err err = tv_engine_get_rows(catalog->engine, keys, ROW_COUNT, arena, values);
 
     *ret_is_known = true;
     if (err == TV_OK && values[PROPERTIES].data)

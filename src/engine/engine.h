@@ -190,6 +190,26 @@ static inline TV_WARN_UNUSED tv_err tv_engine_get(tv_engine *engine, tv_read_mod
     return engine->ops->get(engine, mode, key, arena, ret_value);
 }
 
+/** Rows of one partition, in one view if the engine has get_many; data is NULL for none. */
+static inline TV_WARN_UNUSED tv_err tv_engine_get_rows(tv_engine *engine, const tv_slice *keys,
+                                                       size_t count, tv_arena *arena,
+                                                       tv_slice *ret_values)
+{
+    tv_err err = TV_OK;
+
+    if (engine->ops->get_many)
+        return engine->ops->get_many(engine, keys, count, arena, ret_values);
+
+    for (size_t i = 0; err == TV_OK && i < count; i++) {
+        err = tv_engine_get(engine, TV_READ_ANY, keys[i], arena, &ret_values[i]);
+        if (err == TV_ERR_NOT_FOUND) {
+            ret_values[i] = TV_NONE;
+            err = TV_OK;
+        }
+    }
+    return err;
+}
+
 static inline TV_WARN_UNUSED tv_err tv_engine_iter(tv_engine *engine, tv_slice from, tv_slice to,
                                                    tv_iter **ret_iter)
 {

@@ -423,8 +423,8 @@ static tv_err reload_account(tv_catalog *catalog, tv_catalog_account *known, int
 
 /* --- all of it --- */
 
-/* Go from account to account by their first rows. */
-static tv_err find_accounts(tv_catalog *catalog)
+/* It goes from account to account by their first rows. */
+tv_err tv_catalog_find_accounts(tv_catalog *catalog)
 {
     char space[] = {(char)catalog->kind->space}, behind[] = {(char)(catalog->kind->space + 1)};
     tv_slice from = {space, 1}, to = {behind, 1}, account;
@@ -491,7 +491,7 @@ tv_catalog_account *tv_catalog_next_account(tv_catalog *catalog, tv_catalog_acco
 
 tv_err tv_catalog_follow(tv_catalog *catalog, bool finds_accounts)
 {
-    tv_err err = finds_accounts ? find_accounts(catalog) : TV_OK;
+    tv_err err = finds_accounts ? tv_catalog_find_accounts(catalog) : TV_OK;
     tv_catalog_account *account = NULL;
 
     while (err == TV_OK && (account = tv_catalog_next_account(catalog, account)))

@@ -82,6 +82,9 @@ void tv_catalog_put_settings(tv_catalog *catalog, tv_slice account, tv_shared_se
  */
 void tv_catalog_note_account(tv_catalog *catalog, tv_slice account);
 
+/** On a shared engine: find out which accounts have rows, for tv_catalog_next_account. */
+tv_err tv_catalog_find_accounts(tv_catalog *catalog) TV_WARN_UNUSED;
+
 /** The account after this one, or the first one for NULL; NULL at the end.  Takes the lock. */
 tv_catalog_account *tv_catalog_next_account(tv_catalog *catalog, tv_catalog_account *account);
 

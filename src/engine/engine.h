@@ -89,8 +89,8 @@ typedef struct tv_engine_ops {
      * written; the author makes other groups.
      *
      * A shared engine also sees to it that instants grow in each range, whatever
-     * the nodes' clocks say: TV_ERR_CONFLICT when batch->stamp is not later than
-     * that of every batch before it; instants (instant.h) are then later.
+     * the nodes' clocks say: TV_ERR_CONFLICT when batch->first_stamp is not later
+     * than the stamp of every batch before it; instants (instant.h) are then later.
      */
     tv_err (*write)(tv_engine *engine, const tv_write_batch *batch);
 

@@ -717,6 +717,7 @@ static tv_err build_batch(tv_txn *txn, bool *ret_has_writes)
         }
     }
     txn->batch.stamp = *ret_has_writes ? latest_of(txn) : 0;
+    txn->batch.first_stamp = *ret_has_writes ? txn->now : 0;
     return TV_OK;
 }
 

@@ -26,7 +26,7 @@ typedef struct operation {
     size_t rows, bytes;
     int64_t rows_more;
     bool has_puts;
-    char stamp[CLOCK_DIGITS];
+    char first_stamp[CLOCK_DIGITS], stamp[CLOCK_DIGITS];
 } operation;
 
 static void add(operation *op, tv_pool_kind kind, tv_slice key, tv_slice value)
@@ -108,7 +108,8 @@ static void operation_init(operation *op, const tv_write_batch *batch)
 
     if (has_stamp) {
         tv_key_put_number(op->stamp, batch->stamp, CLOCK_DIGITS);
-        add(op, TV_POOL_ATTR_BELOW, TV_RANGE_CLOCK, (tv_slice){op->stamp, CLOCK_DIGITS});
+        tv_key_put_number(op->first_stamp, tv_write_batch_first_stamp(batch), CLOCK_DIGITS);
+        add(op, TV_POOL_ATTR_BELOW, TV_RANGE_CLOCK, (tv_slice){op->first_stamp, CLOCK_DIGITS});
     }
     for (size_t i = 0, next; i < batch->count; i = next) {
         for (next = i + 1; next < batch->count && tv_slice_eq(sorted[i]->key, sorted[next]->key);)

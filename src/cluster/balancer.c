@@ -10,9 +10,9 @@
 
 enum {
     PASS_MS = 5000,
-    TIDY_PASSES = 12,     /* a minute */
-    CLEAN_STEPS_MAX = 20, /* of 1,000 rows, a pass */
-    OSDS_DEFAULT = 3,
+    TIDY_PASSES = 12,                        /* a minute */
+    CLEAN_STEPS_MAX = 20,                    /* of 1,000 rows, a pass */
+    OSDS_FEWEST = 3,                         /* until the pool has said how many there are */
     DROPPED_MS = 60 * 1000,                  /* after a fence what was dropped is gone, mostly */
     MEASURED_ROWS_MAX = 100 * 1000,          /* in a pass, about */
     WRITTEN_BYTES_MAX = TV_POLICY_BYTES_MAX, /* then a range is measured again */
@@ -265,7 +265,6 @@ static tv_policy_refusal choose_cut(tv_balancer *balancer, const tv_routes *rout
 {
     tv_balance_entry *entry = tv_balancer_entry(balancer, routes->ranges[index].object);
     bool is_append = tv_policy_trend_is_append(&entry->trend);
-    size_t osds = balancer->options.osd_count ? balancer->options.osd_count : OSDS_DEFAULT;
     tv_policy_sample *samples;
     tv_measure measure;
     size_t count;
@@ -275,7 +274,7 @@ static tv_policy_refusal choose_cut(tv_balancer *balancer, const tv_routes *rout
             *reason = TV_POLICY_NO_REASON;
             return TV_POLICY_ALLOWED;
         }
-        *reason = tv_policy_split(&entry->policy, now_ms, routes->range_count, osds);
+        *reason = tv_policy_split(&entry->policy, now_ms, routes->range_count, balancer->osd_count);
         if (*reason == TV_POLICY_SIZE)
             return tv_policy_cut_by_size(measure.boundaries, measure.boundary_count, measure.rows,
                                          is_append, ret_cut);
@@ -292,12 +291,10 @@ static tv_policy_refusal choose_cut(tv_balancer *balancer, const tv_routes *rout
 static bool split_one(tv_balancer *balancer, const tv_routes *routes, int64_t now_ms,
                       tv_arena *arena)
 {
-    size_t osds = balancer->options.osd_count ? balancer->options.osd_count : OSDS_DEFAULT;
-
     for (size_t i = 0; i < routes->range_count; i++) {
         tv_balance_entry *entry = tv_balancer_entry(balancer, routes->ranges[i].object);
         tv_policy_reason reason =
-            tv_policy_split(&entry->policy, now_ms, routes->range_count, osds);
+            tv_policy_split(&entry->policy, now_ms, routes->range_count, balancer->osd_count);
         tv_policy_refusal refusal;
         tv_range_result result;
         tv_slice cut;
@@ -444,6 +441,16 @@ static void remove_strays(tv_balancer *balancer, tv_arena *arena)
             return;
 }
 
+/* When the pool does not say, what it has said before holds. */
+static void count_osds(tv_balancer *balancer)
+{
+    size_t count;
+
+    if (balancer->pass_count % TIDY_PASSES == 0 &&
+        balancer->options.pool->ops->osd_count(balancer->options.pool, &count) == TV_OK)
+        balancer->osd_count = count;
+}
+
 /* What others have begun or left. */
 static tv_err tidy(tv_balancer *balancer, int64_t now_ms, tv_arena *arena)
 {
@@ -472,6 +479,7 @@ static tv_err lead(tv_balancer *balancer, int64_t now_ms, tv_arena *arena)
     if (err)
         return err;
 
+    count_osds(balancer);
     follow_map(balancer, &routes, now_ms);
     err = gather(balancer, now_ms, arena);
     if (err)
@@ -531,6 +539,7 @@ tv_balancer *tv_balancer_new(const tv_balancer_options *options)
     tv_balancer *balancer = tv_calloc(1, sizeof *balancer);
 
     balancer->options = *options;
+    balancer->osd_count = OSDS_FEWEST;
     balancer->ranges = (tv_ranges){options->pool, options->incarnation};
     tv_background_start(&balancer->thread,
                         &(tv_background_options){.name = "balancer", .run = run, .ctx = balancer});

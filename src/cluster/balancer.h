@@ -22,7 +22,6 @@ typedef struct tv_balancer_options {
     tv_pool *pool;
     tv_maps *maps; /* of this node; NULL: it uses no ranges */
     tv_slice incarnation;
-    size_t osd_count; /* 0: not known, three */
     bool (*is_leader)(void *ctx);
     /** The incarnations of the nodes that are alive, in the arena. */
     size_t (*live_nodes)(void *ctx, tv_arena *arena, tv_slice **ret_incarnations);

@@ -53,6 +53,7 @@ struct tv_balancer {
     size_t seen_count;
     int64_t last_pass_ms;
     uint64_t pass_count;
+    size_t osd_count; /* as of the last minute */
     tv_range_watch watch;
     tv_policy_rate rate;
     tv_policy_balance balance;

@@ -10,6 +10,7 @@
 
 enum {
     PASS_MS = 5000,
+    CHECK_MS = 60 * 60 * 1000,               /* all objects are listed, which takes a while */
     TIDY_PASSES = 12,                        /* a minute */
     CLEAN_STEPS_MAX = 20,                    /* of 1,000 rows, a pass */
     OSDS_FEWEST = 3,                         /* until the pool has said how many there are */
@@ -406,53 +407,20 @@ static void move_one(tv_balancer *balancer, const tv_routes *routes, int64_t now
 
 /* --- leading --- */
 
-typedef struct strays {
-    tv_arena *arena;
-    const tv_slice *live;
-    size_t live_count;
-    tv_slice found[16];
-    size_t count;
-} strays;
-
-static bool note_stray(void *ctx, const char *object)
-{
-    strays *s = ctx;
-    tv_slice name = tv_slice_skip(tv_slice_of(object), sizeof TV_STATS_OBJECT - 1);
-
-    for (size_t i = 0; i < s->live_count; i++)
-        if (tv_slice_eq(s->live[i], name))
-            return true;
-    s->found[s->count++] = tv_arena_dup(s->arena, name);
-    return s->count < sizeof s->found / sizeof s->found[0];
-}
-
-/* Figures of nodes that are gone. */
-static void remove_strays(tv_balancer *balancer, tv_arena *arena)
-{
-    strays s = {.arena = arena};
-    tv_slice *live;
-
-    s.live_count = balancer->options.live_nodes(balancer->options.ctx, arena, &live);
-    s.live = live;
-    if (balancer->options.pool->ops->list(balancer->options.pool, TV_STATS_OBJECT, note_stray, &s))
-        return;
-    for (size_t i = 0; i < s.count; i++)
-        if (tv_stats_remove(balancer->options.pool, s.found[i]))
-            return;
-}
-
 /* When the pool does not say, what it has said before holds. */
-static void count_osds(tv_balancer *balancer)
+static void look_at_pool(tv_balancer *balancer)
 {
+    tv_pool *pool = balancer->options.pool;
     size_t count;
 
-    if (balancer->pass_count % TIDY_PASSES == 0 &&
-        balancer->options.pool->ops->osd_count(balancer->options.pool, &count) == TV_OK)
+    if (balancer->pass_count % TIDY_PASSES == 0 && pool->ops->osd_count(pool, &count) == TV_OK)
         balancer->osd_count = count;
+    if (pool->ops->space(pool, &balancer->space))
+        balancer->space = (tv_pool_space){0};
 }
 
 /* What others have begun or left. */
-static tv_err tidy(tv_balancer *balancer, int64_t now_ms, tv_arena *arena)
+static tv_err tidy(tv_balancer *balancer, int64_t now_ms)
 {
     bool is_clean = false;
     tv_err err = tv_range_recover_old(&balancer->ranges, &balancer->watch, now_ms);
@@ -461,7 +429,12 @@ static tv_err tidy(tv_balancer *balancer, int64_t now_ms, tv_arena *arena)
         err = tv_range_clean(&balancer->ranges, &is_clean);
     if (err || balancer->pass_count % TIDY_PASSES != 0)
         return err;
-    remove_strays(balancer, arena);
+    if (balancer->checked_ms == 0 || now_ms - balancer->checked_ms >= CHECK_MS) {
+        balancer->checked_ms = now_ms;
+        err = tv_balancer_check(balancer);
+        if (err)
+            return err;
+    }
     err = tv_range_collect(&balancer->ranges,
                            (tv_clock_ticks() - TV_TICKS_UNIX_EPOCH) / (TV_TICKS_PER_SECOND / 1000));
     return err ? err : tv_range_trim_events(&balancer->ranges);
@@ -472,14 +445,14 @@ static tv_err lead(tv_balancer *balancer, int64_t now_ms, tv_arena *arena)
     tv_routes routes;
     tv_err err;
 
-    err = tidy(balancer, now_ms, arena);
+    err = tidy(balancer, now_ms);
     if (err && err != TV_ERR_CONFLICT)
         return err;
     err = tv_routes_load_all(balancer->options.pool, arena, &routes);
     if (err)
         return err;
 
-    count_osds(balancer);
+    look_at_pool(balancer);
     follow_map(balancer, &routes, now_ms);
     err = gather(balancer, now_ms, arena);
     if (err)
@@ -488,7 +461,7 @@ static tv_err lead(tv_balancer *balancer, int64_t now_ms, tv_arena *arena)
         (!split_one(balancer, &routes, now_ms, arena) && !merge_one(balancer, &routes, now_ms)))
         measure_some(balancer, &routes, now_ms, arena);
     move_one(balancer, &routes, now_ms, arena);
-    tv_balancer_publish(balancer, &routes);
+    tv_balancer_publish(balancer);
     return TV_OK;
 }
 

@@ -45,6 +45,7 @@ typedef enum tv_force_op {
     TV_FORCE_MOVE,    /* `range`: its usual node is `key` */
     TV_FORCE_FENCE,   /* from `range` to `key` */
     TV_FORCE_COLLECT, /* recover, clean and collect, however young */
+    TV_FORCE_CHECK,   /* list the pool for objects that nobody names */
     TV_FORCE_OPS,
 } tv_force_op;
 

@@ -6,12 +6,12 @@
  */
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "base/json.h"
 #include "base/meter.h"
 #include "cluster/internal.h"
 #include "engine/key.h"
-
-#define RANGES_OBJECT "tv.ranges"
+#include "engine/rados/range_work.h"
 
 enum { EVENTS_MAX = TV_RANGE_EVENTS_MAX };
 
@@ -36,32 +36,56 @@ static tv_slice encode_entry(tv_arena *arena, const tv_balance_entry *entry)
     return value;
 }
 
-void tv_balancer_publish(tv_balancer *balancer, const tv_routes *routes)
+/* How the pool is, and when that was: of the cluster, when it was last led. */
+static tv_slice encode_pool(tv_arena *arena, const tv_balancer *balancer)
 {
-    tv_pool_step *steps = calloc(balancer->entry_count + 2, sizeof *steps);
-    size_t count = 1;
-    tv_arena arena;
-    tv_err err;
+    tv_buf out = TV_BUF_EMPTY;
+    tv_slice value;
 
-    if (steps == NULL)
-        return;
+    tv_words_add_number(&out, tv_range_now_ms());
+    tv_words_add_number(&out, (int64_t)balancer->space.bytes);
+    tv_words_add_number(&out, (int64_t)balancer->space.free_bytes);
+    tv_words_add_number(&out, (int64_t)balancer->osd_count);
+    value = tv_arena_dup(arena, tv_buf_slice(&out));
+    tv_buf_done(&out);
+    return value;
+}
+
+tv_err tv_balancer_tell(tv_pool *pool, tv_pool_step *steps, size_t count)
+{
+    tv_err err = tv_pool_change_now(pool, TV_BALANCE_OBJECT, steps, count, NULL);
+
+    if (err != TV_ERR_NOT_FOUND)
+        return err;
+
+    const tv_pool_step create = {TV_POOL_CREATE, TV_NONE, TV_NONE};
+
+    err = tv_pool_change_now(pool, TV_BALANCE_OBJECT, &create, 1, NULL);
+    if (err && err != TV_ERR_CONFLICT)
+        return err;
+    return tv_pool_change_now(pool, TV_BALANCE_OBJECT, steps, count, NULL);
+}
+
+void tv_balancer_publish(tv_balancer *balancer)
+{
+    tv_pool_step *steps = tv_calloc(balancer->entry_count + 3, sizeof *steps);
+    size_t count = 0;
+    tv_arena arena;
+
     tv_arena_init(&arena);
+    steps[count++] = (tv_pool_step){TV_POOL_DELETE_ROWS, TV_LIT(TV_RANGE_OBJECT),
+                                    TV_LIT(TV_RANGE_OBJECT "\xff")};
     for (size_t i = 0; i < balancer->entry_count; i++)
         steps[count++] = (tv_pool_step){TV_POOL_PUT_ROW, tv_slice_of(balancer->entries[i].object),
                                         encode_entry(&arena, &balancer->entries[i])};
     steps[count++] = (tv_pool_step){
         TV_POOL_PUT_ROW, TV_LIT("leader"),
         balancer->options.incarnation.len ? balancer->options.incarnation : TV_LIT("-")};
-    steps[0] = (tv_pool_step){TV_POOL_DELETE_ROWS, TV_LIT("!"), TV_LIT("\xff")};
-    err = tv_pool_change_now(balancer->options.pool, RANGES_OBJECT, steps, count, NULL);
-    if (err == TV_ERR_NOT_FOUND) {
-        steps[0] = (tv_pool_step){TV_POOL_CREATE, TV_NONE, TV_NONE};
-        err = tv_pool_change_now(balancer->options.pool, RANGES_OBJECT, steps, count, NULL);
-    }
-    (void)err; /* they are for people to look at, and come again in 5 s */
+    steps[count++] = (tv_pool_step){TV_POOL_PUT_ROW, TV_LIT("pool"), encode_pool(&arena, balancer)};
+    /* They are for people to look at, and come again in 5 s. */
+    (void)!tv_balancer_tell(balancer->options.pool, steps, count);
     tv_arena_done(&arena);
     free(steps);
-    (void)routes;
 }
 
 /* --- JSON --- */
@@ -258,6 +282,20 @@ static void add_job(tv_balancer *balancer, tv_buf *out)
     tv_background_unlock(&balancer->thread);
 }
 
+/* `led_ms`: how long ago a leader has told of it. */
+static void add_pool(tv_buf *out, tv_slice value)
+{
+    int64_t numbers[4] = {0};
+
+    for (size_t i = 0; i < 4 && value.len; i++)
+        if (tv_words_next_number(&value, &numbers[i]))
+            break;
+    tv_buf_printf(out,
+                  ",\n\"pool\":{\"led_ms\":%lld,\"bytes\":%lld,\"free_bytes\":%lld,\"osds\":%lld}",
+                  numbers[0] ? (long long)(tv_range_now_ms() - numbers[0]) : -1LL,
+                  (long long)numbers[1], (long long)numbers[2], (long long)numbers[3]);
+}
+
 void tv_balancer_make_status(tv_balancer *balancer)
 {
     tv_pool *pool = balancer->options.pool;
@@ -267,7 +305,7 @@ void tv_balancer_make_status(tv_balancer *balancer)
     size_t count;
     tv_arena arena;
     tv_pool_read figures = {
-        .object = RANGES_OBJECT,
+        .object = TV_BALANCE_OBJECT,
         .kind = TV_POOL_READ_PAGE,
         .rows_max = 20000,
         .arena = &arena,
@@ -284,6 +322,8 @@ void tv_balancer_make_status(tv_balancer *balancer)
     add_member(&out, "leader", find_row(figures.rows, figures.row_count, TV_LIT("leader")));
     add_member(&out, "self", balancer->options.incarnation);
     add_job(balancer, &out);
+    add_pool(&out, find_row(figures.rows, figures.row_count, TV_LIT("pool")));
+    tv_balancer_add_check(&out, &arena, find_row(figures.rows, figures.row_count, TV_LIT("check")));
     tv_buf_add_lit(&out, ",\n\"nodes\":");
     add_nodes(balancer, &out, nodes, count);
     tv_buf_add_lit(&out, ",\n\"ranges\":[");

@@ -117,10 +117,90 @@ TEST(an_operator_can_split_and_merge_and_fence)
     end(&w);
 }
 
+/* --- what nobody names --- */
+
+static void make_object(world *w, const char *name, const char *epoch)
+{
+    const tv_pool_step steps[] = {
+        {TV_POOL_CREATE, TV_NONE, TV_NONE},
+        {TV_POOL_SET_ATTR, TV_RANGE_WRITE_EPOCH, tv_slice_of(epoch)},
+    };
+
+    CHECK_OK(tv_pool_change_now(w->pool, name, steps, 2, NULL));
+}
+
+TEST(objects_that_nobody_names_are_removed_or_told_of)
+{
+    world w;
+
+    begin(&w);
+    write_partitions(&w, 10, 10, true);
+    force(&w, TV_FORCE_SPLIT, "", "", "");
+    pass(&w);
+    make_object(&w, "tv.R.c900", "Bc900"); /* as a split makes it */
+    make_object(&w, "tv.R.c901", "c901");  /* as nobody does */
+    make_object(&w, "tv.stats.n7", "-");
+    make_object(&w, "tv.stats.n1x", "-");
+    force(&w, TV_FORCE_CHECK, "", "", "");
+    CHECK(status_has(&w, "\"removed\":3,\"strays\":[\"tv.R.c901\"]"));
+    CHECK_INT(fake_object_count(w.cluster, "tv.R."), 3);
+    CHECK_INT(fake_object_count(w.cluster, "tv.stats."), 1);
+    CHECK_INT(count_rows(&w), 100);
+
+    /* The leader looks by itself, an hour later. */
+    make_object(&w, "tv.R.c902", "Bc902");
+    for (int i = 0; i <= (HOUR + MINUTE) / PASS; i++)
+        pass(&w);
+    CHECK_INT(fake_object_count(w.cluster, "tv.R.c902"), 0);
+    CHECK(status_has(&w, "\"removed\":1,\"strays\":[\"tv.R.c901\"]"));
+    end(&w);
+}
+
+/* Before a split makes its object, others give the split up and tidy up after it. */
+static void overtake(void *ctx, tv_pool *client, const tv_pool_change *change)
+{
+    world *w = ctx;
+    tv_ranges other = {w->pool, TV_LIT("n2")};
+
+    if (client == w->pool || strncmp(change->object, "tv.R.", 5) != 0 ||
+        change->steps[0].kind != TV_POOL_CREATE)
+        return;
+    CHECK_OK(tv_range_recover(&other, TV_LIT("racct")));
+    CHECK_OK(tv_range_collect(&other, INT64_MAX));
+}
+
+TEST(what_a_split_makes_that_was_given_up_is_removed)
+{
+    world w;
+    tv_pool *sleeper;
+    tv_range_result result;
+    tv_slice cut;
+    tv_arena arena;
+
+    begin(&w);
+    tv_arena_init(&arena);
+    write_partitions(&w, 10, 10, true);
+    CHECK_OK(tv_key_partition(&arena, TV_LIT("acct"), 7, TV_LIT("p005"), &cut));
+    sleeper = fake_client_new(w.cluster);
+    fake_on_change(w.cluster, overtake, &w);
+    CHECK_ERR(tv_range_split(&(tv_ranges){sleeper, TV_LIT("n3")}, cut, TV_LIT("test"), &result),
+              TV_ERR_CONFLICT);
+    fake_on_change(w.cluster, NULL, NULL);
+    sleeper->ops->close(sleeper);
+    CHECK_INT(fake_object_count(w.cluster, "tv.R."), 2);
+    force(&w, TV_FORCE_CHECK, "", "", "");
+    CHECK_INT(fake_object_count(w.cluster, "tv.R."), 1);
+    CHECK(status_has(&w, "\"removed\":1,\"strays\":[]"));
+    CHECK_INT(count_ranges(&w), 1);
+    CHECK_INT(count_rows(&w), 100);
+    tv_arena_done(&arena);
+    end(&w);
+}
+
 TEST(the_status_is_json)
 {
-    static const char *const members[] = {"version", "leader", "self",    "force",
-                                          "nodes",   "ranges", "intents", "history"};
+    static const char *const members[] = {"version", "leader", "self",   "force",   "pool",
+                                          "check",   "nodes",  "ranges", "intents", "history"};
     tv_buf out = TV_BUF_EMPTY;
     tv_json_reader reader;
     tv_json_member member;
@@ -139,7 +219,7 @@ TEST(the_status_is_json)
     while (tv_json_next(&reader, &member))
         CHECK_TEXT(member.name, members[count++]);
     CHECK(!reader.failed);
-    CHECK_INT(count, 8);
+    CHECK_INT(count, 10);
     CHECK(status_has(&w, "\"leader\":\"n1\""));
     CHECK(status_has(&w, "\"start\":\"r/acct/00000007p005\""));
 
@@ -190,6 +270,8 @@ int main(void)
         cmocka_unit_test(a_single_partition_is_not_split_and_it_is_said_why),
         cmocka_unit_test(ranges_that_have_become_small_are_merged_after_an_hour),
         cmocka_unit_test(an_operator_can_split_and_merge_and_fence),
+        cmocka_unit_test(objects_that_nobody_names_are_removed_or_told_of),
+        cmocka_unit_test(what_a_split_makes_that_was_given_up_is_removed),
         cmocka_unit_test(the_status_is_json),
         cmocka_unit_test(figures_come_back_as_they_were),
     };

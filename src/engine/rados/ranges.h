@@ -128,6 +128,19 @@ enum { TV_RANGE_MADE_MS = 60 * 1000, TV_RANGE_EVENTS_MAX = 1000 };
 /** Remove objects that a rolled back split has made, by the wall clock (ms since 1970). */
 tv_err tv_range_collect(const tv_ranges *ranges, int64_t now_ms) TV_WARN_UNUSED;
 
+/**
+ * Of these range objects, all of which were in the pool before the call, keep those that nothing
+ * in tv.route names: nobody uses them, now or later.
+ */
+tv_err tv_range_keep_strays(const tv_ranges *ranges, tv_slice *objects,
+                            size_t *count) TV_WARN_UNUSED;
+
+/**
+ * Remove a stray that a split has made and not opened.  TV_ERR_CONFLICT: it is something else,
+ * which this source does not know how to come by; it stays.
+ */
+tv_err tv_range_remove_stray(const tv_ranges *ranges, tv_slice object) TV_WARN_UNUSED;
+
 /** Forget the oldest events above TV_RANGE_EVENTS_MAX. */
 tv_err tv_range_trim_events(const tv_ranges *ranges) TV_WARN_UNUSED;
 

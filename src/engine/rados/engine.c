@@ -7,7 +7,7 @@
 enum {
     PAUSE_FIRST_MS = 2,
     PAUSE_MAX_MS = 50,
-    FROZEN_MS = 2000, /* after this, what keeps a range closed is ended: see ranges.h */
+    LOOK_MS = 1000, /* so often one that waits looks for who keeps the range closed: ranges.h */
     KEEPER_TICK_MS = 500,
     KEEPER_LOOK_TICKS = 10, /* the map and the space */
     STALE_MS = 1000,        /* an operation is old */
@@ -70,13 +70,14 @@ tv_err tv_rados_wait(tv_rados_engine *rados, tv_rados_patience *patience)
         patience->pause_ms = PAUSE_MAX_MS;
     rados->pool->ops->pause(rados->pool, patience->pause_ms);
     patience->waited_ms += patience->pause_ms;
-    if (patience->waited_ms - patience->recovered_ms >= FROZEN_MS && patience->key.len) {
+    if (patience->waited_ms - patience->looked_ms >= LOOK_MS && patience->key.len) {
         tv_ranges ranges = tv_rados_ranges(rados);
-        tv_err err = tv_range_recover(&ranges, patience->key);
+        tv_err err =
+            tv_range_recover_stuck(&ranges, patience->key, &patience->stuck, patience->waited_ms);
 
         if (err == TV_ERR_STOPPED)
             return err;
-        patience->recovered_ms = patience->waited_ms;
+        patience->looked_ms = patience->waited_ms;
     }
     return TV_OK;
 }

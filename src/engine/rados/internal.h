@@ -69,7 +69,8 @@ static inline bool tv_rados_is_astray(tv_err err)
 /** Tries against refusals: all zeros at first, but for the key. */
 typedef struct tv_rados_patience {
     tv_slice key; /* what waits: when its range stays closed, whoever closed it may be dead */
-    int pause_ms, waited_ms, recovered_ms;
+    int pause_ms, waited_ms, looked_ms;
+    tv_range_stuck stuck;
 } tv_rados_patience;
 
 /**

@@ -94,6 +94,24 @@ tv_err tv_range_drop(const tv_ranges *ranges, tv_slice from, tv_slice to) TV_WAR
 /** Finish or undo all that is being done to the range of this key.  For who waits for it. */
 tv_err tv_range_recover(const tv_ranges *ranges, tv_slice key) TV_WARN_UNUSED;
 
+/** An intent as somebody saw it who waits for its end; zeros is nothing seen. */
+typedef struct tv_range_stuck {
+    char id[32];
+    char stage;
+    uint64_t beat;
+    int64_t since_ms, first_ms; /* seen as it is, and at all */
+} tv_range_stuck;
+
+enum { TV_RANGE_STILL_MS = 2 * 1000, TV_RANGE_PAUSE_MS_MAX = 10 * 1000 };
+
+/**
+ * The same for one who waits for the range of a key, and comes again every second or so: only when
+ * whoever changes the range has not gone on for TV_RANGE_STILL_MS, or takes longer than
+ * TV_RANGE_PAUSE_MS_MAX.  By any clock that grows.
+ */
+tv_err tv_range_recover_stuck(const tv_ranges *ranges, tv_slice key, tv_range_stuck *stuck,
+                              int64_t now_ms) TV_WARN_UNUSED;
+
 /* --- for the leader --- */
 
 /** Finish or undo the intent of this id.  TV_OK also when there is none any more. */

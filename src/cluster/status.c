@@ -358,12 +358,8 @@ void tv_balancer_write_status(tv_balancer *balancer, tv_buf *out)
 void tv_balancer_write_metrics(tv_balancer *balancer, tv_buf *out)
 {
     tv_background_lock(&balancer->thread);
-    tv_buf_printf(out,
-                  "# HELP tavola_cluster_leader 1 on the node that leads.\n"
-                  "# TYPE tavola_cluster_leader gauge\ntavola_cluster_leader %d\n"
-                  "# HELP tavola_range_splits_total Ranges that this node has split.\n"
-                  "# TYPE tavola_range_splits_total counter\n",
-                  balancer->is_leader);
+    tv_buf_printf(out, "# HELP tavola_range_splits_total Ranges that this node has split.\n"
+                       "# TYPE tavola_range_splits_total counter\n");
     for (int i = 0; i < 4; i++)
         tv_buf_printf(out, "tavola_range_splits_total{reason=\"%s\"} %llu\n",
                       i ? tv_policy_reason_name((tv_policy_reason)i) : "forced",

@@ -226,7 +226,6 @@ TEST(the_status_is_json)
     tv_buf_reset(&out);
     tv_balancer_write_metrics(w.balancer, &out);
     CHECK(memmem(out.data, out.len, "tavola_range_splits_total{reason=\"forced\"} 1\n", 45));
-    CHECK(memmem(out.data, out.len, "tavola_cluster_leader 1\n", 24));
     tv_buf_done(&out);
     tv_arena_done(&arena);
     end(&w);

@@ -15,8 +15,11 @@ typedef struct tv_rados_op {
     int64_t began_ns;
 } tv_rados_op;
 
+enum { TV_RADOS_METER_SLOTS = TV_METER_SLOTS }; /* slot i: up to 2^i microseconds */
+
 typedef struct tv_rados_meter {
     _Atomic uint64_t ops, rows, bytes, us;
+    _Atomic uint64_t us_slots[TV_RADOS_METER_SLOTS];
 } tv_rados_meter;
 
 typedef struct tv_rados_engine {

@@ -17,6 +17,11 @@
 
 typedef struct tv_balancer tv_balancer;
 
+/** What the catalogues call the rows that begin so: "account/table". */
+typedef struct tv_balancer_name {
+    tv_slice prefix, name;
+} tv_balancer_name;
+
 /** All of it outlives the balancer. */
 typedef struct tv_balancer_options {
     tv_pool *pool;
@@ -27,6 +32,8 @@ typedef struct tv_balancer_options {
     size_t (*live_nodes)(void *ctx, tv_arena *arena, tv_slice **ret_incarnations);
     /** A JSON array of nodes for GET /cluster; NULL: an array of their incarnations. */
     void (*describe_nodes)(void *ctx, tv_buf *out);
+    /** The names of all rows, in no order, in the arena; NULL: they are shown by their ids. */
+    size_t (*list_names)(void *ctx, tv_arena *arena, tv_balancer_name **ret_names);
     void *ctx;
     bool has_no_thread; /* a test calls tv_balancer_pass */
 } tv_balancer_options;

@@ -90,19 +90,64 @@ void tv_balancer_publish(tv_balancer *balancer)
 
 /* --- JSON --- */
 
-/* A key for people: its fields with slashes between them, in UTF-8 as far as it is text. */
-static void add_readable(tv_buf *out, tv_arena *arena, tv_slice key)
+/* How keys are shown: names in the order of their prefixes, none of which begins another. */
+typedef struct name_table {
+    tv_arena *arena;
+    tv_balancer_name *list;
+    size_t count;
+} name_table;
+
+static int compare_names(const void *a, const void *b)
 {
+    return tv_slice_cmp(((const tv_balancer_name *)a)->prefix,
+                        ((const tv_balancer_name *)b)->prefix);
+}
+
+static void names_init(name_table *n, tv_balancer *balancer, tv_arena *arena)
+{
+    *n = (name_table){.arena = arena};
+    if (balancer->options.list_names)
+        n->count = balancer->options.list_names(balancer->options.ctx, arena, &n->list);
+    if (n->count)
+        qsort(n->list, n->count, sizeof *n->list, compare_names);
+}
+
+/* That of the last prefix that is not behind the key, if the key begins so. */
+static const tv_balancer_name *find_name(const name_table *n, tv_slice key)
+{
+    size_t low = 0, high = n->count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (tv_slice_cmp(n->list[middle].prefix, key) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && tv_slice_starts_with(key, n->list[low - 1].prefix) ? &n->list[low - 1] : NULL;
+}
+
+/*
+ * A key for people, with slashes between its fields, in UTF-8 as far as it is text:
+ * account/table/PartitionKey, or the kind of row and the table's id where no catalogue knows it.
+ */
+static void add_readable(tv_buf *out, const name_table *n, tv_slice key)
+{
+    const tv_balancer_name *name = find_name(n, key);
     tv_buf text = TV_BUF_EMPTY;
     tv_slice part, rest = key, utf8;
 
-    if (key.len) {
+    if (name) {
+        tv_buf_add(&text, name->name);
+        rest = tv_slice_skip(key, name->prefix.len);
+    } else if (key.len) {
         tv_buf_add(&text, tv_slice_take(key, 1));
         rest = tv_slice_skip(key, 1);
     }
     while (rest.len && tv_slice_next(&rest, '\x01', &part)) {
         tv_buf_add_char(&text, '/');
-        if (tv_key_decode_text(arena, part, &utf8) == TV_OK)
+        if (tv_key_decode_text(n->arena, part, &utf8) == TV_OK)
             tv_buf_add(&text, utf8);
         else
             tv_buf_add_char(&text, '?');
@@ -165,7 +210,7 @@ static tv_slice find_row(const tv_pool_row *rows, size_t count, tv_slice key)
     return TV_LIT("");
 }
 
-static void add_ranges(tv_buf *out, tv_arena *arena, const tv_routes *routes,
+static void add_ranges(tv_buf *out, const name_table *n, const tv_routes *routes,
                        const tv_pool_row *figures, size_t figure_count, const tv_slice *nodes,
                        size_t node_count)
 {
@@ -177,14 +222,14 @@ static void add_ranges(tv_buf *out, tv_arena *arena, const tv_routes *routes,
         if (usual.len == 0 && node_count)
             usual = nodes[tv_policy_usual_node(route->object, nodes, node_count)];
         tv_buf_add(out, i ? TV_LIT(",\n{\"start\":") : TV_LIT("\n{\"start\":"));
-        add_readable(out, arena, route->start);
+        add_readable(out, n, route->start);
         tv_buf_add_lit(out, ",\"key\":");
         add_coded(out, route->start);
         add_member(out, "object", route->object);
         add_member(out, "epoch", route->epoch);
         add_member(out, "flags", is_dirty ? TV_LIT("dirty") : TV_LIT(""));
         add_member(out, "usual", usual);
-        add_figures(out, arena, find_row(figures, figure_count, route->object));
+        add_figures(out, n->arena, find_row(figures, figure_count, route->object));
         tv_buf_add_char(out, '}');
     }
 }
@@ -212,13 +257,13 @@ static void add_intents(tv_buf *out, const tv_routes *routes)
     }
 }
 
-static void add_event(tv_buf *out, tv_arena *arena, const tv_route_event *event)
+static void add_event(tv_buf *out, const name_table *n, const tv_route_event *event)
 {
     tv_buf_printf(out, "{\"at_ms\":%lld", (long long)event->at_ms);
     add_member(out, "op", event->op);
     add_member(out, "range", event->range);
     tv_buf_add_lit(out, ",\"key\":");
-    add_readable(out, arena, event->key);
+    add_readable(out, n, event->key);
     add_member(out, "reason", event->reason);
     tv_buf_printf(out, ",\"rows\":%lld,\"total_ms\":%lld,\"paused_ms\":%lld",
                   (long long)event->rows, (long long)event->total_ms, (long long)event->paused_ms);
@@ -227,8 +272,9 @@ static void add_event(tv_buf *out, tv_arena *arena, const tv_route_event *event)
 }
 
 /* The newest last. */
-static void add_history(tv_pool *pool, tv_buf *out, tv_arena *arena)
+static void add_history(tv_pool *pool, tv_buf *out, const name_table *n)
 {
+    tv_arena *arena = n->arena;
     tv_pool_read read = {
         .object = TV_ROUTE_OBJECT,
         .kind = TV_POOL_READ_PAGE,
@@ -247,7 +293,7 @@ static void add_history(tv_pool *pool, tv_buf *out, tv_arena *arena)
                                                   read.rows[i].value, &event))
                 continue;
             tv_buf_add(out, is_first ? TV_LIT("\n") : TV_LIT(",\n"));
-            add_event(out, arena, &event);
+            add_event(out, n, &event);
             is_first = false;
         }
         read.after = read.rows[read.row_count - 1].key;
@@ -303,6 +349,7 @@ void tv_balancer_make_status(tv_balancer *balancer)
     tv_slice *nodes = NULL;
     tv_routes routes;
     size_t count;
+    name_table n;
     tv_arena arena;
     tv_pool_read figures = {
         .object = TV_BALANCE_OBJECT,
@@ -317,6 +364,7 @@ void tv_balancer_make_status(tv_balancer *balancer)
     if (tv_pool_read_now(pool, &figures))
         figures.row_count = 0;
     count = balancer->options.live_nodes(balancer->options.ctx, &arena, &nodes);
+    names_init(&n, balancer, &arena);
 
     tv_buf_printf(&out, "{\"version\":%llu", (unsigned long long)routes.version);
     add_member(&out, "leader", find_row(figures.rows, figures.row_count, TV_LIT("leader")));
@@ -327,11 +375,11 @@ void tv_balancer_make_status(tv_balancer *balancer)
     tv_buf_add_lit(&out, ",\n\"nodes\":");
     add_nodes(balancer, &out, nodes, count);
     tv_buf_add_lit(&out, ",\n\"ranges\":[");
-    add_ranges(&out, &arena, &routes, figures.rows, figures.row_count, nodes, count);
+    add_ranges(&out, &n, &routes, figures.rows, figures.row_count, nodes, count);
     tv_buf_add_lit(&out, "],\n\"intents\":[");
     add_intents(&out, &routes);
     tv_buf_add_lit(&out, "],\n\"history\":[");
-    add_history(pool, &out, &arena);
+    add_history(pool, &out, &n);
     tv_buf_add_lit(&out, "]}\n");
 
     tv_background_lock(&balancer->thread);

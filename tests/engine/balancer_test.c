@@ -108,6 +108,9 @@ TEST(an_operator_can_split_and_merge_and_fence)
     force(&w, TV_FORCE_SPLIT, "", "racct%0100000007p005%01", "NOT_FOUND");
     force(&w, TV_FORCE_SPLIT, "", "not coded\x01", "OUT_OF_RANGE");
     force(&w, TV_FORCE_FENCE, "r", "s", "");
+    force(&w, TV_FORCE_SPLIT, "", "racct%0100000008x%01", "");
+    CHECK(status_has(&w, "\"start\":\"r/acct/00000008x\"")); /* no catalogue knows it */
+    force(&w, TV_FORCE_MERGE, "racct%0100000008x%01", "", "");
     force(&w, TV_FORCE_MOVE, "racct%0100000007p005%01", "n1", "");
     force(&w, TV_FORCE_MERGE, "racct%0100000007p005%01", "", "");
     CHECK_INT(count_ranges(&w), 2);
@@ -221,7 +224,8 @@ TEST(the_status_is_json)
     CHECK(!reader.failed);
     CHECK_INT(count, 10);
     CHECK(status_has(&w, "\"leader\":\"n1\""));
-    CHECK(status_has(&w, "\"start\":\"r/acct/00000007p005\""));
+    CHECK(status_has(&w, "\"start\":\"acct/Sales/p005\""));
+    CHECK(status_has(&w, "\"key\":\"acct/Sales/p005\",\"reason\":\"forced\"")); /* in history */
 
     tv_buf_reset(&out);
     tv_balancer_write_metrics(w.balancer, &out);

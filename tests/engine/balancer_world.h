@@ -34,6 +34,19 @@ static inline size_t one_node(void *ctx, tv_arena *arena, tv_slice **ret_incarna
     return 1;
 }
 
+/* The table of write_rows, and one behind it. */
+static inline size_t two_tables(void *ctx, tv_arena *arena, tv_balancer_name **ret_names)
+{
+    *ret_names = tv_arena_alloc(arena, 2 * sizeof **ret_names);
+    (*ret_names)[0] = (tv_balancer_name){TV_LIT("racct\x01"
+                                                "00000009"),
+                                         TV_LIT("acct/Others")};
+    (*ret_names)[1] = (tv_balancer_name){TV_LIT("racct\x01"
+                                                "00000007"),
+                                         TV_LIT("acct/Sales")};
+    return 2;
+}
+
 static inline void begin(world *w)
 {
     char text[200];
@@ -50,6 +63,7 @@ static inline void begin(world *w)
         .incarnation = TV_LIT("n1"),
         .is_leader = is_leader,
         .live_nodes = one_node,
+        .list_names = two_tables,
         .ctx = w,
         .has_no_thread = true,
     });

@@ -46,4 +46,10 @@ int64_t tv_clock_lead_ticks(void);
 void tv_clock_set_fake_ticks(int64_t ticks);
 void tv_clock_pass_fake_ns(int64_t ns);
 
+/**
+ * For tests: the monotonic clock jumps forward, so that spans are longer than they took.  Whoever
+ * waits by it until some time waits longer by as much.
+ */
+void tv_clock_skip_ns(int64_t ns);
+
 #endif

@@ -13,6 +13,7 @@ enum {
     FOLLOW_MS = 2000,
     FIND_ACCOUNTS_EVERY = 8, /* of the looks: accounts are rarely new */
     BEAT_SPREAD_MS = 2000,
+    NAMES_MAX = 50 * 1000, /* of containers: with more, those who look at ranges see ids */
 };
 
 #define FOLLOW "tv-follow"
@@ -196,6 +197,42 @@ static void describe_nodes(void *ctx, tv_buf *out)
     tv_nodes_add_json(((tv_cluster *)ctx)->nodes, out);
 }
 
+typedef struct name_list {
+    tv_arena *arena;
+    tv_balancer_name *names;
+    size_t count, size;
+} name_list;
+
+static void add_name(void *ctx, const tv_container *container)
+{
+    name_list *list = ctx;
+
+    if (list->count == list->size)
+        return; /* it has come since they were counted */
+    list->names[list->count++] = (tv_balancer_name){
+        tv_arena_dup(list->arena, container->prefix),
+        tv_arena_printf(list->arena, "%.*s/%.*s", TV_FMT(container->account),
+                        TV_FMT(container->name)),
+    };
+}
+
+static size_t list_names(void *ctx, tv_arena *arena, tv_balancer_name **ret_names)
+{
+    tv_cluster *cluster = ctx;
+    name_list list = {.arena = arena};
+
+    /* The balancer ends before the catalogues are closed. */
+    for (size_t i = 0; i < cluster->catalog_count; i++)
+        list.size += tv_catalog_count(cluster->catalogs[i]);
+    if (list.size > NAMES_MAX)
+        return 0;
+    list.names = tv_arena_alloc(arena, (list.size + 1) * sizeof *list.names);
+    for (size_t i = 0; i < cluster->catalog_count; i++)
+        tv_catalog_visit(cluster->catalogs[i], add_name, &list);
+    *ret_names = list.names;
+    return list.count;
+}
+
 /* --- start and stop --- */
 
 void tv_cluster_on_death(tv_cluster *cluster, void (*fn)(void *ctx), void *ctx)
@@ -237,6 +274,7 @@ void tv_cluster_start(tv_cluster *cluster, tv_maps *maps)
         .is_leader = is_leader,
         .live_nodes = live_nodes,
         .describe_nodes = describe_nodes,
+        .list_names = list_names,
         .ctx = cluster,
     });
 

@@ -145,6 +145,8 @@ typedef struct tv_engine_ops {
 
     /** Report the engine's metrics. */
     void (*metrics)(tv_engine *engine, tv_metric_fn *report, void *ctx);
+    /** Likewise those that are histograms; NULL: there are none. */
+    void (*histograms)(tv_engine *engine, tv_histogram_fn *report, void *ctx);
 
     /** Flush and free.  No call may be under way and no iterator open. */
     void (*close)(tv_engine *engine);

@@ -2,7 +2,9 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/point.h"
 #include "engine/instant.h"
 #include "engine/key.h"
 #include "engine/rados/rados.h"
@@ -555,6 +557,61 @@ TEST(a_write_of_one_that_is_shut_out_is_in_doubt)
     CHECK_SCAN(other, "a", "z", "a=1 ");
 }
 
+/* --- pressure points and histograms --- */
+
+TEST(a_write_can_end_before_it_is_sent_or_after_it_is_acknowledged)
+{
+    tv_points_enable();
+    CHECK(tv_point_set(TV_LIT("write.before"), TV_POINT_FAIL, 0, 1));
+    CHECK_ERR(WRITE(engine, put("a", "1")), TV_ERR_IO);
+    CHECK_ROW(other, "a", "-");
+    CHECK(tv_point_set(TV_LIT("write.after_ack"), TV_POINT_FAIL, 0, 1));
+    CHECK_ERR(WRITE(engine, put("a", "1")), TV_ERR_IO);
+    CHECK_ROW(other, "a", "1");
+    CHECK_INT(tv_point_met(TV_LIT("write.after_ack")), 1);
+    tv_point_clear();
+    CHECK_OK(WRITE(engine, put("a", "2")));
+}
+
+typedef struct histogram {
+    const char *name;
+    uint64_t count, slow; /* more than 65 ms */
+} histogram;
+
+static void take_histogram(void *ctx, const char *name, const char *help, const uint64_t *slots,
+                           int slot_count, double sum)
+{
+    histogram *wanted = ctx;
+
+    (void)help, (void)sum;
+    for (int i = 0; i < slot_count && strcmp(name, wanted->name) == 0; i++) {
+        wanted->count += slots[i];
+        wanted->slow += i > 16 ? slots[i] : 0;
+    }
+}
+
+static void be_slow(void *ctx, tv_pool *client, const tv_pool_change *change)
+{
+    (void)ctx, (void)client, (void)change;
+    tv_clock_skip_ns(100 * 1000 * 1000);
+}
+
+TEST(operations_are_counted_by_how_long_they_took)
+{
+    histogram writes = {.name = "rados_write_op_us"}, reads = {.name = "rados_read_op_us"};
+
+    CHECK_OK(WRITE(engine, put("a", "1")));
+    fake_on_change(cluster, be_slow, NULL);
+    CHECK_OK(WRITE(engine, put("a", "2")));
+    fake_on_change(cluster, NULL, NULL);
+    CHECK_ROW(engine, "a", "2");
+    engine->ops->histograms(engine, take_histogram, &writes);
+    engine->ops->histograms(engine, take_histogram, &reads);
+    CHECK_INT(writes.count, metric(engine, "rados_write_ops_total"));
+    CHECK_INT(reads.count, metric(engine, "rados_read_ops_total"));
+    CHECK(writes.slow >= 1 && reads.count >= 1);
+}
+
 TEST(a_pool_of_another_format_is_refused_with_a_line)
 {
     const tv_pool_step odd = {TV_POOL_PUT_ROW, TV_ROUTE_FORMAT_ROW, TV_LIT("2 1")};
@@ -600,6 +657,8 @@ int main(void)
         CASE_OF(a_full_pool_takes_deletes_only),
         CASE_OF(refusals_of_the_pool_are_told_as_they_are),
         CASE_OF(a_write_of_one_that_is_shut_out_is_in_doubt),
+        CASE_OF(a_write_can_end_before_it_is_sent_or_after_it_is_acknowledged),
+        CASE_OF(operations_are_counted_by_how_long_they_took),
         CASE_OF(a_pool_of_another_format_is_refused_with_a_line),
     };
 

@@ -11,7 +11,7 @@
  * it should.
  */
 #include "base/assert.h"
-#include "base/log.h"
+#include "base/point.h"
 #include "engine/instant.h"
 #include "engine/key.h"
 #include "engine/rados/internal.h"
@@ -209,6 +209,8 @@ static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write
     if (!is_within(range, batch))
         return TV_ERR_MOVED;
 
+    if (tv_point("write.before"))
+        return TV_ERR_IO;
     op->steps[0].value = range->epoch;
     tv_rados_op_begin(rados, &watched);
     err = tv_pool_change_now(rados->pool, range->object, op->steps, op->count, &refused);
@@ -221,7 +223,7 @@ static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write
         atomic_fetch_add(&use->write_bytes, op->bytes);
         atomic_fetch_add(&use->rows_more, op->rows_more);
         tv_lane_note_use(range->lane, batch->changes[batch->count / 2].key, op->rows);
-        return TV_OK;
+        return tv_point("write.after_ack") ? TV_ERR_IO : TV_OK;
     }
     if (err == TV_ERR_CONFLICT && refused != TV_POOL_NO_STEP) {
         atomic_fetch_add(&rados->conflicts, 1);

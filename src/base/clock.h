@@ -46,4 +46,7 @@ int64_t tv_clock_lead_ticks(void);
 void tv_clock_set_fake_ticks(int64_t ticks);
 void tv_clock_pass_fake_ns(int64_t ns);
 
+/** For tests: let this machine's wall clock be off by so much; before any thread asks for it. */
+void tv_clock_shift(int64_t ticks);
+
 #endif

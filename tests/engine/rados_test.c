@@ -2,6 +2,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "engine/instant.h"
 #include "engine/key.h"
@@ -265,6 +266,40 @@ TEST(reads_that_come_together_go_together)
     CHECK(metric(other, "rados_read_ops_total") < READS / 2);
 }
 
+/* The balancer goes by what is noted here. */
+TEST(reads_of_one_row_are_noted_as_its_partitions)
+{
+    asked *all = tv_calloc(READS, sizeof *all);
+    tv_slice partition, row;
+
+    CHECK_OK(tv_key_partition(&arena, TV_LIT("acct"), 1, TV_LIT("p"), &partition));
+    CHECK_OK(tv_key_row(&arena, partition, TV_LIT("r"), &row));
+    sem_init(&mail_has_come, 0, 0);
+    tv_mailbox_init(&mailbox, wake, NULL);
+    delivered = 0;
+    for (int i = 0; i < READS; i++) {
+        asked *a = &all[i];
+
+        a->row = 4; /* which is not there */
+        tv_arena_init(&a->arena);
+        a->read = (tv_engine_read){
+            .mail = {.deliver = deliver}, .reply_to = &mailbox, .key = row, .arena = &a->arena};
+        other->ops->read(other, &a->read);
+    }
+    take_all(all);
+
+    tv_map *map = tv_maps_get(tv_rados_maps(other));
+    tv_lane *lane = tv_map_find(map, row)->lane;
+    tv_slice found[TV_SAMPLES_MAX];
+    size_t count = tv_samples_read(&lane->samples, &arena, tv_clock_mono_ns() / 1000000, found);
+
+    CHECK(count > 0);
+    for (size_t i = 0; i < count; i++)
+        CHECK(tv_slice_eq(found[i], partition));
+    CHECK_INT(lane->samples.now.rows + lane->samples.last.rows, READS);
+    tv_map_unref(map);
+}
+
 /* --- a node whose map is old --- */
 
 static tv_err count_look(void *ctx)
@@ -508,6 +543,8 @@ int main(void)
         CASE_OF(many_rows_are_read_in_one_view),
         cmocka_unit_test_setup_teardown(reads_that_come_together_go_together, set_up_threads,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(reads_of_one_row_are_noted_as_its_partitions,
+                                        set_up_threads, tear_down),
         CASE_OF(what_goes_by_an_old_map_is_sent_again_by_the_new_one),
         CASE_OF(a_write_that_was_thought_out_before_a_fence_is_refused),
         cmocka_unit_test_setup_teardown(grouped_reads_by_an_old_map_find_their_rows, set_up_threads,

@@ -432,6 +432,44 @@ static void unfreeze_later(void *ctx)
     set_attr("tv.R.1", TV_RANGE_WRITE_EPOCH, "e1");
 }
 
+/* A query of many ranges seeks forward again and again; who seeks back looks anew. */
+TEST(a_seek_forward_in_the_page_at_hand_needs_no_operation)
+{
+    tv_iter *iter;
+
+    for (int i = 0; i < 100; i++)
+        CHECK_OK(WRITE(engine, put(tv_arena_printf(&arena, "a%02d", i).data, "x")));
+    CHECK_OK(WRITE(engine, put("h1", "x")));
+    CHECK_OK(tv_engine_iter(engine, TV_LIT("a"), TV_LIT("p"), &iter));
+
+    double ops = metric(engine, "rados_read_ops_total");
+
+    for (int i = 10; i < 90; i += 2) {
+        tv_iter_seek(iter, tv_arena_printf(&arena, "a%02d~", i));
+        CHECK(tv_iter_is_valid(iter));
+        CHECK_TEXT(tv_iter_key(iter), tv_arena_printf(&arena, "a%02d", i + 1).data);
+    }
+    CHECK_INT(metric(engine, "rados_read_ops_total"), ops + 1);
+    tv_iter_next(iter);
+    CHECK_TEXT(tv_iter_key(iter), "a90");
+
+    CHECK_OK(WRITE(engine, put("a50a", "new")));
+    tv_iter_seek(iter, TV_LIT("a50a")); /* back */
+    CHECK_TEXT(tv_iter_key(iter), "a50a");
+    tv_iter_seek(iter, TV_LIT("a99a")); /* the next range */
+    CHECK_TEXT(tv_iter_key(iter), "h1");
+    tv_iter_seek(iter, TV_LIT("h2"));
+    CHECK(!tv_iter_is_valid(iter));
+    tv_iter_seek(iter, TV_LIT("q")); /* beyond its end */
+    CHECK(!tv_iter_is_valid(iter));
+    tv_iter_seek(iter, TV_LIT("a98a"));
+    CHECK_TEXT(tv_iter_key(iter), "a99");
+    tv_iter_next(iter);
+    CHECK_TEXT(tv_iter_key(iter), "h1");
+    CHECK_OK(tv_iter_status(iter));
+    tv_iter_free(iter);
+}
+
 TEST(a_frozen_range_is_waited_for)
 {
     set_attr("tv.R.1", TV_RANGE_WRITE_EPOCH, "F77");
@@ -551,6 +589,7 @@ int main(void)
                                         tear_down),
         CASE_OF(an_object_that_is_gone_is_looked_for_in_the_map),
         CASE_OF(a_scan_goes_on_where_its_rows_are),
+        CASE_OF(a_seek_forward_in_the_page_at_hand_needs_no_operation),
         CASE_OF(a_frozen_range_is_waited_for),
         CASE_OF(a_range_that_stays_frozen_times_out),
         CASE_OF(instants_grow_in_a_range_whatever_the_clocks_say),

@@ -137,13 +137,18 @@ static tv_err read_policies(const tv_catalog *catalog, tv_arena *arena, tv_slice
                                                                                  : TV_OK;
 }
 
-static tv_err read_name(tv_slice account, tv_slice value, found *ret_row)
+/* `key` is that of the row: no row may have a name that no look-up finds. */
+static tv_err read_name(tv_arena *arena, tv_slice account, tv_slice key, tv_slice value,
+                        found *ret_row)
 {
     tv_catalog_row row;
     tv_err err = tv_catalog_row_parse(value, &row);
 
     if (err)
         return err;
+    if (row.name.len == 0 ||
+        !tv_slice_eq(key, tv_key_catalog_name(arena, (tv_key_space)key.data[0], account, row.name)))
+        return TV_ERR_CORRUPT;
 
     *ret_row =
         (found){.account = account, .name = row.name, .attributes = row.attributes, .id = row.id};
@@ -236,7 +241,7 @@ static tv_err look_once(tv_catalog *catalog, tv_arena *arena, tv_slice account, 
         return err;
 
     if (values[NAME].data) {
-        err = read_name(account, values[NAME], &row);
+        err = read_name(arena, account, keys[NAME], values[NAME], &row);
         if (err == TV_OK && values[POLICIES].data)
             err = read_policies(catalog, arena, values[POLICIES], &row);
         if (err) {
@@ -292,7 +297,7 @@ static tv_err keep_row(tv_arena *arena, tv_slice key, tv_slice value, account_ro
     switch (kind) {
     case 'n':
         row = tv_arena_alloc(arena, sizeof *row);
-        err = read_name(tv_arena_dup(arena, account), tv_arena_dup(arena, value), row);
+        err = read_name(arena, tv_arena_dup(arena, account), key, tv_arena_dup(arena, value), row);
         if (err)
             break;
         row->lower = tv_arena_dup(arena, tv_slice_skip(key, account.len + 3));
@@ -422,8 +427,8 @@ static tv_err reload_account(tv_catalog *catalog, tv_catalog_account *known, int
 
 /* --- all of it --- */
 
-/* Go from account to account by their first rows. */
-static tv_err find_accounts(tv_catalog *catalog)
+/* It goes from account to account by their first rows. */
+tv_err tv_catalog_find_accounts(tv_catalog *catalog)
 {
     char space[] = {(char)catalog->kind->space}, behind[] = {(char)(catalog->kind->space + 1)};
     tv_slice from = {space, 1}, to = {behind, 1}, account;
@@ -490,7 +495,7 @@ tv_catalog_account *tv_catalog_next_account(tv_catalog *catalog, tv_catalog_acco
 
 tv_err tv_catalog_follow(tv_catalog *catalog, bool finds_accounts)
 {
-    tv_err err = finds_accounts ? find_accounts(catalog) : TV_OK;
+    tv_err err = finds_accounts ? tv_catalog_find_accounts(catalog) : TV_OK;
     tv_catalog_account *account = NULL;
 
     while (err == TV_OK && (account = tv_catalog_next_account(catalog, account)))

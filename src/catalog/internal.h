@@ -76,6 +76,9 @@ tv_slice tv_attributes_new(tv_slice attributes);
 void tv_catalog_put_settings(tv_catalog *catalog, tv_slice account, tv_shared_settings *settings,
                              uint64_t look);
 
+/** On a shared engine: find out which accounts have rows, for tv_catalog_next_account. */
+tv_err tv_catalog_find_accounts(tv_catalog *catalog) TV_WARN_UNUSED;
+
 /** The account after this one, or the first one for NULL; NULL at the end.  Takes the lock. */
 tv_catalog_account *tv_catalog_next_account(tv_catalog *catalog, tv_catalog_account *account);
 

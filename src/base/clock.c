@@ -16,6 +16,7 @@ static _Atomic int64_t offset_ticks = INT64_MIN;
 
 static _Atomic int64_t fake_ticks, fake_mono_ns, skipped_ns;
 static _Atomic int64_t fake_offset_ticks = INT64_MIN;
+static int64_t shift_ticks;
 
 void tv_clock_set_fake_ticks(int64_t ticks)
 {
@@ -34,6 +35,11 @@ void tv_clock_skip_ns(int64_t ns)
     atomic_fetch_add(&skipped_ns, ns);
 }
 
+void tv_clock_shift(int64_t ticks)
+{
+    shift_ticks = ticks;
+}
+
 int64_t tv_clock_ticks(void)
 {
     int64_t fake = atomic_load_explicit(&fake_ticks, memory_order_relaxed);
@@ -43,7 +49,8 @@ int64_t tv_clock_ticks(void)
         return fake;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    return TV_TICKS_UNIX_EPOCH + (int64_t)now.tv_sec * TV_TICKS_PER_SECOND + now.tv_nsec / 100;
+    return TV_TICKS_UNIX_EPOCH + (int64_t)now.tv_sec * TV_TICKS_PER_SECOND + now.tv_nsec / 100 +
+           shift_ticks;
 }
 
 int64_t tv_clock_mono_ns(void)

@@ -52,4 +52,7 @@ void tv_clock_pass_fake_ns(int64_t ns);
  */
 void tv_clock_skip_ns(int64_t ns);
 
+/** For tests: let this machine's wall clock be off by so much; before any thread asks for it. */
+void tv_clock_shift(int64_t ticks);
+
 #endif

@@ -267,6 +267,40 @@ TEST(reads_that_come_together_go_together)
     CHECK(metric(other, "rados_read_ops_total") < READS / 2);
 }
 
+/* The balancer goes by what is noted here. */
+TEST(reads_of_one_row_are_noted_as_its_partitions)
+{
+    asked *all = tv_calloc(READS, sizeof *all);
+    tv_slice partition, row;
+
+    CHECK_OK(tv_key_partition(&arena, TV_LIT("acct"), 1, TV_LIT("p"), &partition));
+    CHECK_OK(tv_key_row(&arena, partition, TV_LIT("r"), &row));
+    sem_init(&mail_has_come, 0, 0);
+    tv_mailbox_init(&mailbox, wake, NULL);
+    delivered = 0;
+    for (int i = 0; i < READS; i++) {
+        asked *a = &all[i];
+
+        a->row = 4; /* which is not there */
+        tv_arena_init(&a->arena);
+        a->read = (tv_engine_read){
+            .mail = {.deliver = deliver}, .reply_to = &mailbox, .key = row, .arena = &a->arena};
+        other->ops->read(other, &a->read);
+    }
+    take_all(all);
+
+    tv_map *map = tv_maps_get(tv_rados_maps(other));
+    tv_lane *lane = tv_map_find(map, row)->lane;
+    tv_slice found[TV_SAMPLES_MAX];
+    size_t count = tv_samples_read(&lane->samples, &arena, tv_clock_mono_ns() / 1000000, found);
+
+    CHECK(count > 0);
+    for (size_t i = 0; i < count; i++)
+        CHECK(tv_slice_eq(found[i], partition));
+    CHECK_INT(lane->samples.now.rows + lane->samples.last.rows, READS);
+    tv_map_unref(map);
+}
+
 /* --- a node whose map is old --- */
 
 static tv_err count_look(void *ctx)
@@ -476,6 +510,44 @@ static void unfreeze_later(void *ctx)
     set_attr("tv.R.1", TV_RANGE_WRITE_EPOCH, "e1");
 }
 
+/* A query of many ranges seeks forward again and again; who seeks back looks anew. */
+TEST(a_seek_forward_in_the_page_at_hand_needs_no_operation)
+{
+    tv_iter *iter;
+
+    for (int i = 0; i < 100; i++)
+        CHECK_OK(WRITE(engine, put(tv_arena_printf(&arena, "a%02d", i).data, "x")));
+    CHECK_OK(WRITE(engine, put("h1", "x")));
+    CHECK_OK(tv_engine_iter(engine, TV_LIT("a"), TV_LIT("p"), &iter));
+
+    double ops = metric(engine, "rados_read_ops_total");
+
+    for (int i = 10; i < 90; i += 2) {
+        tv_iter_seek(iter, tv_arena_printf(&arena, "a%02d~", i));
+        CHECK(tv_iter_is_valid(iter));
+        CHECK_TEXT(tv_iter_key(iter), tv_arena_printf(&arena, "a%02d", i + 1).data);
+    }
+    CHECK_INT(metric(engine, "rados_read_ops_total"), ops + 1);
+    tv_iter_next(iter);
+    CHECK_TEXT(tv_iter_key(iter), "a90");
+
+    CHECK_OK(WRITE(engine, put("a50a", "new")));
+    tv_iter_seek(iter, TV_LIT("a50a")); /* back */
+    CHECK_TEXT(tv_iter_key(iter), "a50a");
+    tv_iter_seek(iter, TV_LIT("a99a")); /* the next range */
+    CHECK_TEXT(tv_iter_key(iter), "h1");
+    tv_iter_seek(iter, TV_LIT("h2"));
+    CHECK(!tv_iter_is_valid(iter));
+    tv_iter_seek(iter, TV_LIT("q")); /* beyond its end */
+    CHECK(!tv_iter_is_valid(iter));
+    tv_iter_seek(iter, TV_LIT("a98a"));
+    CHECK_TEXT(tv_iter_key(iter), "a99");
+    tv_iter_next(iter);
+    CHECK_TEXT(tv_iter_key(iter), "h1");
+    CHECK_OK(tv_iter_status(iter));
+    tv_iter_free(iter);
+}
+
 TEST(a_frozen_range_is_waited_for)
 {
     set_attr("tv.R.1", TV_RANGE_WRITE_EPOCH, "F77");
@@ -642,6 +714,8 @@ int main(void)
         CASE_OF(many_rows_are_read_in_one_view),
         cmocka_unit_test_setup_teardown(reads_that_come_together_go_together, set_up_threads,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(reads_of_one_row_are_noted_as_its_partitions,
+                                        set_up_threads, tear_down),
         CASE_OF(what_goes_by_an_old_map_is_sent_again_by_the_new_one),
         CASE_OF(a_write_that_was_thought_out_before_a_fence_is_refused),
         CASE_OF(what_is_looked_at_before_a_map_is_used_may_be_closed_by_a_dead_node),
@@ -651,6 +725,7 @@ int main(void)
                                         set_up_threads, tear_down),
         CASE_OF(an_object_that_is_gone_is_looked_for_in_the_map),
         CASE_OF(a_scan_goes_on_where_its_rows_are),
+        CASE_OF(a_seek_forward_in_the_page_at_hand_needs_no_operation),
         CASE_OF(a_frozen_range_is_waited_for),
         CASE_OF(a_range_that_stays_frozen_times_out),
         CASE_OF(instants_grow_in_a_range_whatever_the_clocks_say),

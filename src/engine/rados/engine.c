@@ -359,6 +359,7 @@ static const tv_engine_ops ops = {
 static tv_err open_store(const tv_rados_options *options, tv_maps **ret_maps, char *reterr_text,
                          size_t reterr_size)
 {
+    int64_t level = options->level ? options->level : TV_ROUTE_LEVEL;
     tv_routes routes = {0};
     tv_err err;
 
@@ -371,14 +372,14 @@ static tv_err open_store(const tv_rados_options *options, tv_maps **ret_maps, ch
                  (long long)routes.format, TV_ROUTE_FORMAT);
         return TV_ERR_CORRUPT;
     }
-    if (err == TV_OK && routes.level > TV_ROUTE_LEVEL) {
+    if (err == TV_OK && routes.level > level) {
         snprintf(reterr_text, reterr_size,
-                 "the pool is used by newer nodes (level %lld); this tavolad knows level %d",
-                 (long long)routes.level, TV_ROUTE_LEVEL);
+                 "the pool is used by newer nodes (level %lld); this tavolad knows level %lld",
+                 (long long)routes.level, (long long)level);
         return TV_ERR_CORRUPT;
     }
     if (err == TV_OK)
-        err = tv_maps_open(options->pool, ret_maps);
+        err = tv_maps_open_level(options->pool, level, ret_maps);
     if (err == TV_ERR_CORRUPT)
         snprintf(reterr_text, reterr_size,
                  "the pool's object " TV_ROUTE_OBJECT " cannot be understood: the pool holds "
@@ -404,6 +405,7 @@ tv_err tv_rados_engine_open(const tv_rados_options *options, tv_engine **ret_eng
     rados->base.ops = &ops;
     rados->pool = options->pool;
     rados->maps = maps;
+    tv_maps_set_on_newer(maps, options->on_newer, options->ctx);
     rados->reserve_percent = options->reserve_percent;
     rados->strays_end = &rados->strays;
     rados->ops.next = rados->ops.before = &rados->ops;

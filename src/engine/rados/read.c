@@ -274,7 +274,7 @@ static void group_done(tv_pool_read *done)
         atomic_fetch_add(&lane->use.read_keys, g->count);
         atomic_fetch_add(&lane->use.read_bytes, bytes);
         tv_lane_note_rows(lane, done->row_count, bytes);
-        tv_lane_note_use(lane, g->keys[g->count / 2], g->count);
+        tv_lane_note_use(lane, g->reads[g->count / 2]->key, g->count);
         if (done->result == TV_OK)
             give_values(g);
         else

@@ -101,6 +101,16 @@ static void add_engine_figure(void *ctx, const char *name, const char *help, dou
     gauge(ctx, name, help, value);
 }
 
+static void add_engine_histogram(void *ctx, const char *name, const char *help,
+                                 const uint64_t *slots, int slot_count, double sum)
+{
+    char full_name[80];
+
+    snprintf(full_name, sizeof full_name, "tavola_%s", name);
+    tv_buf_printf(ctx, "# HELP %s %s\n# TYPE %s histogram\n", full_name, help, full_name);
+    tv_meter_write_histogram(ctx, full_name, "", slots, slot_count, 1, sum);
+}
+
 static double resident_bytes(void)
 {
     long pages = 0;
@@ -208,6 +218,8 @@ static void metrics(tv_admin *admin, tv_request *req)
     add_pipeline(admin->pipeline, out);
     add_scanners(admin->scanners, out);
     admin->engine->ops->metrics(admin->engine, add_engine_figure, out);
+    if (admin->engine->ops->histograms)
+        admin->engine->ops->histograms(admin->engine, add_engine_histogram, out);
     if (admin->balancer)
         tv_balancer_write_metrics(admin->balancer, out);
     respond(req, 200, metrics_type);

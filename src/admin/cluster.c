@@ -32,7 +32,7 @@ int tv_admin_force(tv_balancer *balancer, tv_request *req)
         *to = member.text;
     }
     if (reader.failed || !tv_force_op_parse(op_name, &op))
-        return refuse(req, 400, "\"op\" is split, merge, move, fence or collect");
+        return refuse(req, 400, "\"op\" is split, merge, move, fence, collect or check");
     if (!tv_balancer_force(balancer, op, range, key, &job))
         return refuse(req, 409, "another change is under way, or a key is too long");
     tv_buf_printf(&req->out, "{\"job\":%llu}\n", (unsigned long long)job);

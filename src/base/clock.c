@@ -14,8 +14,9 @@ enum { NS_PER_TICK = 100 };
  */
 static _Atomic int64_t offset_ticks = INT64_MIN;
 
-static _Atomic int64_t fake_ticks, fake_mono_ns;
+static _Atomic int64_t fake_ticks, fake_mono_ns, skipped_ns;
 static _Atomic int64_t fake_offset_ticks = INT64_MIN;
+static int64_t shift_ticks;
 
 void tv_clock_set_fake_ticks(int64_t ticks)
 {
@@ -29,6 +30,16 @@ void tv_clock_pass_fake_ns(int64_t ns)
     atomic_fetch_add(&fake_mono_ns, ns);
 }
 
+void tv_clock_skip_ns(int64_t ns)
+{
+    atomic_fetch_add(&skipped_ns, ns);
+}
+
+void tv_clock_shift(int64_t ticks)
+{
+    shift_ticks = ticks;
+}
+
 int64_t tv_clock_ticks(void)
 {
     int64_t fake = atomic_load_explicit(&fake_ticks, memory_order_relaxed);
@@ -38,7 +49,8 @@ int64_t tv_clock_ticks(void)
         return fake;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    return TV_TICKS_UNIX_EPOCH + (int64_t)now.tv_sec * TV_TICKS_PER_SECOND + now.tv_nsec / 100;
+    return TV_TICKS_UNIX_EPOCH + (int64_t)now.tv_sec * TV_TICKS_PER_SECOND + now.tv_nsec / 100 +
+           shift_ticks;
 }
 
 int64_t tv_clock_mono_ns(void)
@@ -46,7 +58,8 @@ int64_t tv_clock_mono_ns(void)
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec +
+           atomic_load_explicit(&skipped_ns, memory_order_relaxed);
 }
 
 int64_t tv_clock_boot_ns(void)

@@ -46,4 +46,13 @@ int64_t tv_clock_lead_ticks(void);
 void tv_clock_set_fake_ticks(int64_t ticks);
 void tv_clock_pass_fake_ns(int64_t ns);
 
+/**
+ * For tests: the monotonic clock jumps forward, so that spans are longer than they took.  Whoever
+ * waits by it until some time waits longer by as much.
+ */
+void tv_clock_skip_ns(int64_t ns);
+
+/** For tests: let this machine's wall clock be off by so much; before any thread asks for it. */
+void tv_clock_shift(int64_t ticks);
+
 #endif

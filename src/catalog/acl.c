@@ -205,6 +205,23 @@ tv_access_policies *tv_acl_new(const tv_access_policies *from)
     return copy;
 }
 
+static bool is_same_field(tv_slice a, tv_slice b)
+{
+    return (a.data == NULL) == (b.data == NULL) && tv_slice_eq(a, b);
+}
+
+bool tv_acl_eq(const tv_access_policies *a, const tv_access_policies *b)
+{
+    size_t i = 0;
+
+    while (i < a->count && i < b->count && is_same_field(a->list[i].id, b->list[i].id) &&
+           is_same_field(a->list[i].start, b->list[i].start) &&
+           is_same_field(a->list[i].expiry, b->list[i].expiry) &&
+           is_same_field(a->list[i].permission, b->list[i].permission))
+        i++;
+    return i == a->count && i == b->count;
+}
+
 void tv_acl_copy(tv_arena *arena, const tv_access_policies *from, tv_access_policies *ret_copy)
 {
     copy_policies(ret_copy, tv_arena_bytes(arena, policies_bytes(from)), from);

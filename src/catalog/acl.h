@@ -24,6 +24,8 @@ void tv_acl_add_xml(tv_buf *buf, const tv_access_policies *policies);
 /** A copy in one piece of memory, for free(); NULL when there are none. */
 tv_access_policies *tv_acl_new(const tv_access_policies *from);
 
+bool tv_acl_eq(const tv_access_policies *a, const tv_access_policies *b);
+
 /** A copy in an arena. */
 void tv_acl_copy(tv_arena *arena, const tv_access_policies *from, tv_access_policies *ret_copy);
 

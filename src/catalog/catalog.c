@@ -113,6 +113,8 @@ void tv_catalog_add(tv_catalog *catalog, tv_container *container)
     container->next = NULL;
     *link = container;
     catalog->count++;
+    if (tv_catalog_is_shared(catalog))
+        tv_catalog_note_account(catalog, container->account);
 }
 
 void tv_catalog_set(tv_catalog *catalog, tv_container *container, tv_access_policies *policies,

@@ -87,6 +87,16 @@ static tv_access_policies *new_policies(const found *row)
     return row->has_policies ? tv_acl_new(&row->policies) : NULL;
 }
 
+/* Whether a look has found what is known already. */
+static bool says_the_same(const tv_container *container, const found *row)
+{
+    static const tv_access_policies none;
+
+    return tv_slice_eq(container->attributes, row->attributes) &&
+           tv_acl_eq(container->policies ? container->policies : &none,
+                     row->has_policies ? &row->policies : &none);
+}
+
 /*
  * Merge what a look has found of one name; false when it was too old for it.  Under the
  * lock.  `ret_container` is the container of that name as it is then known, or NULL.
@@ -99,6 +109,8 @@ static bool merge(tv_catalog *catalog, const look *at, const found *row,
 
     *ret_container = container;
     if (container && container->id == row->id) {
+        if (says_the_same(container, row))
+            return true; /* looks at one name, of which there are many, do not hinder each other */
         if (container->changed > at->sequence)
             return false; /* (2) */
         tv_catalog_set(catalog, container, new_policies(row), tv_attributes_new(row->attributes));
@@ -137,10 +149,11 @@ static tv_err read_policies(const tv_catalog *catalog, tv_arena *arena, tv_slice
                                                                                  : TV_OK;
 }
 
-static tv_err read_name(tv_slice account, tv_slice value, found *ret_row)
+static tv_err read_name(const tv_catalog *catalog, tv_arena *arena, tv_slice account, tv_slice key,
+                        tv_slice value, found *ret_row)
 {
     tv_catalog_row row;
-    tv_err err = tv_catalog_row_parse(value, &row);
+    tv_err err = tv_catalog_row_load(catalog, arena, account, key, value, &row);
 
     if (err)
         return err;
@@ -161,12 +174,10 @@ static tv_err load_settings(tv_catalog *catalog, const look *at, tv_slice accoun
     return err;
 }
 
-/* Remember that there are rows of an account.  None is forgotten before the end. */
-static void know_account(tv_catalog *catalog, tv_slice account)
+void tv_catalog_note_account(tv_catalog *catalog, tv_slice account)
 {
     tv_catalog_account **link = &catalog->accounts;
 
-    pthread_rwlock_wrlock(&catalog->lock);
     while (*link && !tv_slice_eq((tv_slice){(*link)->name, (*link)->name_len}, account))
         link = &(*link)->next;
     if (*link == NULL) {
@@ -174,30 +185,18 @@ static void know_account(tv_catalog *catalog, tv_slice account)
         (*link)->name_len = account.len;
         memcpy((*link)->name, account.data, account.len);
     }
+}
+
+static void know_account(tv_catalog *catalog, tv_slice account)
+{
+    pthread_rwlock_wrlock(&catalog->lock);
+    tv_catalog_note_account(catalog, account);
     pthread_rwlock_unlock(&catalog->lock);
 }
 
 /* --- one name --- */
 
 enum { NAME, POLICIES, PROPERTIES, ROW_COUNT };
-
-/* Values of some rows of one partition; data is NULL for those that are not there. */
-static tv_err get_rows(tv_engine *engine, const tv_slice *keys, size_t count, tv_arena *arena,
-                       tv_slice *ret_values)
-{
-    if (engine->ops->get_many)
-        return engine->ops->get_many(engine, keys, count, arena, ret_values);
-
-    for (size_t i = 0; i < count; i++) {
-        tv_err err = tv_engine_get(engine, TV_READ_ANY, keys[i], arena, &ret_values[i]);
-
-        if (err == TV_ERR_NOT_FOUND)
-            ret_values[i] = TV_NONE;
-        else if (err)
-            return err;
-    }
-    return TV_OK;
-}
 
 /* The row of a name is not there. */
 static bool merge_absence(tv_catalog *catalog, const look *at, tv_slice account, tv_slice name)
@@ -227,7 +226,7 @@ static tv_err look_once(tv_catalog *catalog, tv_arena *arena, tv_slice account, 
     tv_slice values[ROW_COUNT];
     tv_container *container;
     found row;
-    tv_err err = get_rows(catalog->engine, keys, ROW_COUNT, arena, values);
+    tv_err err = tv_engine_get_rows(catalog->engine, keys, ROW_COUNT, arena, values);
 
     *ret_is_known = true;
     if (err == TV_OK && values[PROPERTIES].data)
@@ -236,7 +235,7 @@ static tv_err look_once(tv_catalog *catalog, tv_arena *arena, tv_slice account, 
         return err;
 
     if (values[NAME].data) {
-        err = read_name(account, values[NAME], &row);
+        err = read_name(catalog, arena, account, keys[NAME], values[NAME], &row);
         if (err == TV_OK && values[POLICIES].data)
             err = read_policies(catalog, arena, values[POLICIES], &row);
         if (err) {
@@ -279,7 +278,8 @@ typedef struct account_rows {
     tv_slice properties; /* data is NULL when there are none */
 } account_rows;
 
-static tv_err keep_row(tv_arena *arena, tv_slice key, tv_slice value, account_rows *rows)
+static tv_err keep_row(const tv_catalog *catalog, tv_arena *arena, tv_slice key, tv_slice value,
+                       account_rows *rows)
 {
     struct policies_row *policies;
     tv_slice account;
@@ -292,7 +292,8 @@ static tv_err keep_row(tv_arena *arena, tv_slice key, tv_slice value, account_ro
     switch (kind) {
     case 'n':
         row = tv_arena_alloc(arena, sizeof *row);
-        err = read_name(tv_arena_dup(arena, account), tv_arena_dup(arena, value), row);
+        err = read_name(catalog, arena, tv_arena_dup(arena, account), key,
+                        tv_arena_dup(arena, value), row);
         if (err)
             break;
         row->lower = tv_arena_dup(arena, tv_slice_skip(key, account.len + 3));
@@ -330,7 +331,7 @@ static tv_err read_account(tv_catalog *catalog, tv_arena *arena, tv_slice accoun
     ret_rows->names_end = &ret_rows->names;
     ret_rows->policies_end = &ret_rows->policies;
     for (tv_iter_seek(iter, prefix); err == TV_OK && tv_iter_is_valid(iter); tv_iter_next(iter))
-        err = keep_row(arena, tv_iter_key(iter), tv_iter_value(iter), ret_rows);
+        err = keep_row(catalog, arena, tv_iter_key(iter), tv_iter_value(iter), ret_rows);
     if (err == TV_OK)
         err = tv_iter_status(iter);
     tv_iter_free(iter);
@@ -422,8 +423,8 @@ static tv_err reload_account(tv_catalog *catalog, tv_catalog_account *known, int
 
 /* --- all of it --- */
 
-/* Go from account to account by their first rows. */
-static tv_err find_accounts(tv_catalog *catalog)
+/* It goes from account to account by their first rows. */
+tv_err tv_catalog_find_accounts(tv_catalog *catalog)
 {
     char space[] = {(char)catalog->kind->space}, behind[] = {(char)(catalog->kind->space + 1)};
     tv_slice from = {space, 1}, to = {behind, 1}, account;
@@ -490,7 +491,7 @@ tv_catalog_account *tv_catalog_next_account(tv_catalog *catalog, tv_catalog_acco
 
 tv_err tv_catalog_follow(tv_catalog *catalog, bool finds_accounts)
 {
-    tv_err err = finds_accounts ? find_accounts(catalog) : TV_OK;
+    tv_err err = finds_accounts ? tv_catalog_find_accounts(catalog) : TV_OK;
     tv_catalog_account *account = NULL;
 
     while (err == TV_OK && (account = tv_catalog_next_account(catalog, account)))

@@ -3,12 +3,17 @@
 
 #include "base/assert.h"
 #include "base/background.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "catalog/internal.h"
 #include "commit/waiter.h"
 #include "engine/key.h"
 
-enum { RETRY_SECONDS = 10, LOOK_MS = 5000 /* on a shared engine */ };
+enum {
+    RETRY_SECONDS = 10,
+    LOOK_MS = 5000, /* on a shared engine: for what other nodes have deleted */
+    SOON_MS = 100,  /* after a deletion here: its own fence comes first */
+};
 
 /* A dropped container in the queue. */
 typedef struct dropped {
@@ -26,7 +31,9 @@ struct tv_catalog_gc {
     tv_waiter waiter;
     tv_background thread; /* its lock guards what follows */
     dropped *queue, **queue_end;
-    const tv_lead *lead; /* on a shared engine; NULL there: not yet */
+    /* On a shared engine. */
+    const tv_lead *lead; /* NULL: not yet */
+    int64_t look_ns;     /* when to look next, by the monotonic clock */
 };
 
 static tv_err forget_note(tv_txn *txn, void *ctx)
@@ -196,13 +203,31 @@ static void collect_account(tv_catalog_gc *gc, tv_slice account)
     }
 }
 
+static int64_t after_ms(int ms)
+{
+    return tv_clock_mono_ns() + ms * INT64_C(1000000);
+}
+
 static void run_notes(tv_background *thread, void *ctx)
 {
     tv_catalog_gc *gc = ctx;
 
-    while (tv_background_sleep(thread, LOOK_MS)) {
+    for (;;) {
         tv_catalog_account *account = NULL;
 
+        tv_background_lock(thread);
+        while (tv_background_wait(thread, gc->look_ns))
+            ;
+        gc->look_ns = after_ms(LOOK_MS);
+        tv_background_unlock(thread);
+        if (tv_background_is_stopping(thread))
+            return;
+
+        tv_err err = is_leading(gc) ? tv_catalog_find_accounts(gc->catalog) : TV_OK;
+
+        if (err)
+            tv_log(TV_LOG_WARN, "drop", "service=%.*s error=%s note=\"trying again\"",
+                   TV_FMT(tv_service_kind_name(gc->kind->service)), tv_err_name(err));
         while (is_leading(gc) && (account = tv_catalog_next_account(gc->catalog, account)))
             collect_account(gc, (tv_slice){account->name, account->name_len});
     }
@@ -212,6 +237,19 @@ void tv_catalog_gc_lead(tv_catalog_gc *gc, const tv_lead *lead)
 {
     tv_background_lock(&gc->thread);
     gc->lead = lead;
+    gc->look_ns = 0;
+    tv_background_wake(&gc->thread);
+    tv_background_unlock(&gc->thread);
+}
+
+void tv_catalog_gc_look_soon(tv_catalog_gc *gc)
+{
+    int64_t soon_ns = after_ms(SOON_MS);
+
+    tv_background_lock(&gc->thread);
+    if (soon_ns < gc->look_ns)
+        gc->look_ns = soon_ns;
+    tv_background_wake(&gc->thread);
     tv_background_unlock(&gc->thread);
 }
 
@@ -227,6 +265,7 @@ tv_catalog_gc *tv_catalog_gc_new(tv_catalog *catalog, tv_pipeline *pipeline)
     gc->pipeline = pipeline;
     tv_waiter_init(&gc->waiter, pipeline);
     gc->queue_end = &gc->queue;
+    gc->look_ns = after_ms(LOOK_MS);
     snprintf(name, sizeof name, "tv-gc-cat-%.*s", TV_FMT(tv_service_kind_name(kind->service)));
     tv_background_start(
         &gc->thread,

@@ -31,4 +31,8 @@ void tv_catalog_gc_free(tv_catalog_gc *gc);
  */
 void tv_catalog_gc_add(tv_catalog_gc *gc, tv_slice account, int64_t id);
 
+/** On a shared engine: something was deleted; look for notes soon, if this node leads.  Any thread.
+ */
+void tv_catalog_gc_look_soon(tv_catalog_gc *gc);
+
 #endif

@@ -76,6 +76,15 @@ tv_slice tv_attributes_new(tv_slice attributes);
 void tv_catalog_put_settings(tv_catalog *catalog, tv_slice account, tv_shared_settings *settings,
                              uint64_t look);
 
+/**
+ * Remember an account on a shared engine: its rows are read again when other nodes have changed
+ * something, so every account that has a container here is known.  Under the lock.
+ */
+void tv_catalog_note_account(tv_catalog *catalog, tv_slice account);
+
+/** On a shared engine: find out which accounts have rows, for tv_catalog_next_account. */
+tv_err tv_catalog_find_accounts(tv_catalog *catalog) TV_WARN_UNUSED;
+
 /** The account after this one, or the first one for NULL; NULL at the end.  Takes the lock. */
 tv_catalog_account *tv_catalog_next_account(tv_catalog *catalog, tv_catalog_account *account);
 
@@ -92,6 +101,11 @@ typedef struct tv_catalog_row {
     tv_slice attributes; /* empty without any */
 } tv_catalog_row;
 tv_err tv_catalog_row_parse(tv_slice value, tv_catalog_row *ret_row) TV_WARN_UNUSED;
+
+/** The same, where `key` is known: two rows must not have one name, nor one that no lookup finds.
+ */
+tv_err tv_catalog_row_load(const tv_catalog *catalog, tv_arena *arena, tv_slice account,
+                           tv_slice key, tv_slice value, tv_catalog_row *ret_row) TV_WARN_UNUSED;
 
 /**
  * Take a row of policies apart: the id of the container they belong to, and

@@ -144,22 +144,28 @@ static bool is_account(tv_slice account)
     return account.len > 0;
 }
 
-/*
- * `key` is that of the row: two rows must not have one name, nor may a row have
- * one that no lookup finds.
- */
-static tv_err load_name(tv_catalog *catalog, tv_arena *arena, tv_slice account, tv_slice key,
-                        tv_slice value)
+tv_err tv_catalog_row_load(const tv_catalog *catalog, tv_arena *arena, tv_slice account,
+                           tv_slice key, tv_slice value, tv_catalog_row *ret_row)
 {
     tv_key_space space = catalog->kind->space;
-    tv_catalog_row row;
-    tv_err err = tv_catalog_row_parse(value, &row);
+    tv_err err = tv_catalog_row_parse(value, ret_row);
 
     if (err)
         return err;
-    if (row.name.len == 0 ||
-        !tv_slice_eq(key, tv_key_catalog_name(arena, space, account, row.name)))
-        return TV_ERR_CORRUPT;
+    return ret_row->name.len &&
+                   tv_slice_eq(key, tv_key_catalog_name(arena, space, account, ret_row->name))
+               ? TV_OK
+               : TV_ERR_CORRUPT;
+}
+
+static tv_err load_name(tv_catalog *catalog, tv_arena *arena, tv_slice account, tv_slice key,
+                        tv_slice value)
+{
+    tv_catalog_row row;
+    tv_err err = tv_catalog_row_load(catalog, arena, account, key, value, &row);
+
+    if (err)
+        return err;
 
     tv_container *container =
         tv_container_new(catalog->kind, account, row.name, row.id, row.attributes);

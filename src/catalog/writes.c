@@ -241,7 +241,9 @@ static void settle_delete(tv_write *write)
     if (*link && (*link)->id == container->id)
         tv_catalog_drop(catalog, link);
     pthread_rwlock_unlock(&catalog->lock);
-    if (!is_shared)
+    if (is_shared)
+        tv_catalog_gc_look_soon(catalog->gc);
+    else
         tv_catalog_gc_add(catalog->gc, container->account, container->id);
     tell(catalog);
 }

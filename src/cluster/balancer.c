@@ -10,9 +10,10 @@
 
 enum {
     PASS_MS = 5000,
-    TIDY_PASSES = 12,     /* a minute */
-    CLEAN_STEPS_MAX = 20, /* of 1,000 rows, a pass */
-    OSDS_DEFAULT = 3,
+    CHECK_MS = 60 * 60 * 1000,               /* all objects are listed, which takes a while */
+    TIDY_PASSES = 12,                        /* a minute */
+    CLEAN_STEPS_MAX = 20,                    /* of 1,000 rows, a pass */
+    OSDS_FEWEST = 3,                         /* until the pool has said how many there are */
     DROPPED_MS = 60 * 1000,                  /* after a fence what was dropped is gone, mostly */
     MEASURED_ROWS_MAX = 100 * 1000,          /* in a pass, about */
     WRITTEN_BYTES_MAX = TV_POLICY_BYTES_MAX, /* then a range is measured again */
@@ -265,7 +266,6 @@ static tv_policy_refusal choose_cut(tv_balancer *balancer, const tv_routes *rout
 {
     tv_balance_entry *entry = tv_balancer_entry(balancer, routes->ranges[index].object);
     bool is_append = tv_policy_trend_is_append(&entry->trend);
-    size_t osds = balancer->options.osd_count ? balancer->options.osd_count : OSDS_DEFAULT;
     tv_policy_sample *samples;
     tv_measure measure;
     size_t count;
@@ -275,7 +275,7 @@ static tv_policy_refusal choose_cut(tv_balancer *balancer, const tv_routes *rout
             *reason = TV_POLICY_NO_REASON;
             return TV_POLICY_ALLOWED;
         }
-        *reason = tv_policy_split(&entry->policy, now_ms, routes->range_count, osds);
+        *reason = tv_policy_split(&entry->policy, now_ms, routes->range_count, balancer->osd_count);
         if (*reason == TV_POLICY_SIZE)
             return tv_policy_cut_by_size(measure.boundaries, measure.boundary_count, measure.rows,
                                          is_append, ret_cut);
@@ -292,12 +292,10 @@ static tv_policy_refusal choose_cut(tv_balancer *balancer, const tv_routes *rout
 static bool split_one(tv_balancer *balancer, const tv_routes *routes, int64_t now_ms,
                       tv_arena *arena)
 {
-    size_t osds = balancer->options.osd_count ? balancer->options.osd_count : OSDS_DEFAULT;
-
     for (size_t i = 0; i < routes->range_count; i++) {
         tv_balance_entry *entry = tv_balancer_entry(balancer, routes->ranges[i].object);
         tv_policy_reason reason =
-            tv_policy_split(&entry->policy, now_ms, routes->range_count, osds);
+            tv_policy_split(&entry->policy, now_ms, routes->range_count, balancer->osd_count);
         tv_policy_refusal refusal;
         tv_range_result result;
         tv_slice cut;
@@ -409,43 +407,20 @@ static void move_one(tv_balancer *balancer, const tv_routes *routes, int64_t now
 
 /* --- leading --- */
 
-typedef struct strays {
-    tv_arena *arena;
-    const tv_slice *live;
-    size_t live_count;
-    tv_slice found[16];
+/* When the pool does not say, what it has said before holds. */
+static void look_at_pool(tv_balancer *balancer)
+{
+    tv_pool *pool = balancer->options.pool;
     size_t count;
-} strays;
 
-static bool note_stray(void *ctx, const char *object)
-{
-    strays *s = ctx;
-    tv_slice name = tv_slice_skip(tv_slice_of(object), sizeof TV_STATS_OBJECT - 1);
-
-    for (size_t i = 0; i < s->live_count; i++)
-        if (tv_slice_eq(s->live[i], name))
-            return true;
-    s->found[s->count++] = tv_arena_dup(s->arena, name);
-    return s->count < sizeof s->found / sizeof s->found[0];
-}
-
-/* Figures of nodes that are gone. */
-static void remove_strays(tv_balancer *balancer, tv_arena *arena)
-{
-    strays s = {.arena = arena};
-    tv_slice *live;
-
-    s.live_count = balancer->options.live_nodes(balancer->options.ctx, arena, &live);
-    s.live = live;
-    if (balancer->options.pool->ops->list(balancer->options.pool, TV_STATS_OBJECT, note_stray, &s))
-        return;
-    for (size_t i = 0; i < s.count; i++)
-        if (tv_stats_remove(balancer->options.pool, s.found[i]))
-            return;
+    if (balancer->pass_count % TIDY_PASSES == 0 && pool->ops->osd_count(pool, &count) == TV_OK)
+        balancer->osd_count = count;
+    if (pool->ops->space(pool, &balancer->space))
+        balancer->space = (tv_pool_space){0};
 }
 
 /* What others have begun or left. */
-static tv_err tidy(tv_balancer *balancer, int64_t now_ms, tv_arena *arena)
+static tv_err tidy(tv_balancer *balancer, int64_t now_ms)
 {
     bool is_clean = false;
     tv_err err = tv_range_recover_old(&balancer->ranges, &balancer->watch, now_ms);
@@ -454,7 +429,12 @@ static tv_err tidy(tv_balancer *balancer, int64_t now_ms, tv_arena *arena)
         err = tv_range_clean(&balancer->ranges, &is_clean);
     if (err || balancer->pass_count % TIDY_PASSES != 0)
         return err;
-    remove_strays(balancer, arena);
+    if (balancer->checked_ms == 0 || now_ms - balancer->checked_ms >= CHECK_MS) {
+        balancer->checked_ms = now_ms;
+        err = tv_balancer_check(balancer);
+        if (err)
+            return err;
+    }
     err = tv_range_collect(&balancer->ranges,
                            (tv_clock_ticks() - TV_TICKS_UNIX_EPOCH) / (TV_TICKS_PER_SECOND / 1000));
     return err ? err : tv_range_trim_events(&balancer->ranges);
@@ -465,13 +445,14 @@ static tv_err lead(tv_balancer *balancer, int64_t now_ms, tv_arena *arena)
     tv_routes routes;
     tv_err err;
 
-    err = tidy(balancer, now_ms, arena);
+    err = tidy(balancer, now_ms);
     if (err && err != TV_ERR_CONFLICT)
         return err;
     err = tv_routes_load_all(balancer->options.pool, arena, &routes);
     if (err)
         return err;
 
+    look_at_pool(balancer);
     follow_map(balancer, &routes, now_ms);
     err = gather(balancer, now_ms, arena);
     if (err)
@@ -480,7 +461,7 @@ static tv_err lead(tv_balancer *balancer, int64_t now_ms, tv_arena *arena)
         (!split_one(balancer, &routes, now_ms, arena) && !merge_one(balancer, &routes, now_ms)))
         measure_some(balancer, &routes, now_ms, arena);
     move_one(balancer, &routes, now_ms, arena);
-    tv_balancer_publish(balancer, &routes);
+    tv_balancer_publish(balancer);
     return TV_OK;
 }
 
@@ -531,6 +512,7 @@ tv_balancer *tv_balancer_new(const tv_balancer_options *options)
     tv_balancer *balancer = tv_calloc(1, sizeof *balancer);
 
     balancer->options = *options;
+    balancer->osd_count = OSDS_FEWEST;
     balancer->ranges = (tv_ranges){options->pool, options->incarnation};
     tv_background_start(&balancer->thread,
                         &(tv_background_options){.name = "balancer", .run = run, .ctx = balancer});

@@ -17,17 +17,23 @@
 
 typedef struct tv_balancer tv_balancer;
 
+/** What the catalogues call the rows that begin so: "account/table". */
+typedef struct tv_balancer_name {
+    tv_slice prefix, name;
+} tv_balancer_name;
+
 /** All of it outlives the balancer. */
 typedef struct tv_balancer_options {
     tv_pool *pool;
     tv_maps *maps; /* of this node; NULL: it uses no ranges */
     tv_slice incarnation;
-    size_t osd_count; /* 0: not known, three */
     bool (*is_leader)(void *ctx);
     /** The incarnations of the nodes that are alive, in the arena. */
     size_t (*live_nodes)(void *ctx, tv_arena *arena, tv_slice **ret_incarnations);
     /** A JSON array of nodes for GET /cluster; NULL: an array of their incarnations. */
     void (*describe_nodes)(void *ctx, tv_buf *out);
+    /** The names of all rows, in no order, in the arena; NULL: they are shown by their ids. */
+    size_t (*list_names)(void *ctx, tv_arena *arena, tv_balancer_name **ret_names);
     void *ctx;
     bool has_no_thread; /* a test calls tv_balancer_pass */
 } tv_balancer_options;
@@ -46,6 +52,7 @@ typedef enum tv_force_op {
     TV_FORCE_MOVE,    /* `range`: its usual node is `key` */
     TV_FORCE_FENCE,   /* from `range` to `key` */
     TV_FORCE_COLLECT, /* recover, clean and collect, however young */
+    TV_FORCE_CHECK,   /* list the pool for objects that nobody names */
     TV_FORCE_OPS,
 } tv_force_op;
 

@@ -13,6 +13,7 @@ enum {
     FOLLOW_MS = 2000,
     FIND_ACCOUNTS_EVERY = 8, /* of the looks: accounts are rarely new */
     BEAT_SPREAD_MS = 2000,
+    NAMES_MAX = 50 * 1000, /* of containers: with more, those who look at ranges see ids */
 };
 
 #define FOLLOW "tv-follow"
@@ -27,6 +28,7 @@ struct tv_cluster {
     tv_chores *chores;
     tv_chore list[TV_CLUSTER_CHORES_MAX];
     size_t chore_count;
+    int64_t level;         /* of the store, for the thread that beats; 0: not known */
     int look;              /* of the thread that follows */
     pthread_rwlock_t lock; /* guards what follows; held for reading while they are read again */
     tv_catalog *catalogs[TV_CLUSTER_CATALOGS_MAX];
@@ -37,14 +39,16 @@ struct tv_cluster {
     bool is_started;
 };
 
-tv_err tv_cluster_join(tv_pool *pool, tv_slice version, tv_slice http, tv_cluster **ret_cluster)
+tv_err tv_cluster_join(const tv_nodes_options *options, tv_cluster **ret_cluster)
 {
     tv_cluster *cluster = tv_calloc(1, sizeof *cluster);
-    tv_err err = tv_nodes_join(
-        &(tv_nodes_options){
-            .pool = pool, .http = http, .version = version, .level = TV_ROUTE_LEVEL},
-        &cluster->nodes);
+    tv_pool *pool = options->pool;
+    tv_nodes_options known = *options;
+    tv_err err;
 
+    if (known.level == 0)
+        known.level = TV_ROUTE_LEVEL;
+    err = tv_nodes_join(&known, &cluster->nodes);
     if (err) {
         free(cluster);
         return err;
@@ -127,6 +131,41 @@ static tv_err bury(tv_cluster *cluster)
     return err;
 }
 
+/* The store may use what all nodes understand.  Rarely anything to do: after an upgrade. */
+static tv_err raise_level(tv_cluster *cluster)
+{
+    int64_t common = tv_nodes_common_level(cluster->nodes);
+    tv_err err = TV_OK;
+
+    if (cluster->level == 0) {
+        tv_routes routes;
+
+        err = tv_routes_load_version(cluster->pool, &routes);
+        if (err == TV_OK)
+            cluster->level = routes.level;
+    }
+    if (err || common <= cluster->level)
+        return err;
+
+    err = tv_nodes_require_level(cluster->nodes, common);
+    if (err == TV_OK)
+        err = tv_route_raise_level(cluster->pool, common);
+    if (err)
+        return err == TV_ERR_OVERLOADED ? TV_OK : err; /* an older node has just joined */
+
+    tv_log(TV_LOG_INFO, "level", "from=%lld to=%lld note=\"all nodes understand it\"",
+           (long long)cluster->level, (long long)common);
+    cluster->level = common;
+    return TV_OK;
+}
+
+static tv_err look_after_nodes(tv_cluster *cluster)
+{
+    tv_err err = bury(cluster);
+
+    return err ? err : raise_level(cluster);
+}
+
 /* At random times, so that clocks can be compared: see nodes.c. */
 static tv_err beat(void *ctx, const tv_background *thread)
 {
@@ -140,7 +179,7 @@ static tv_err beat(void *ctx, const tv_background *thread)
         return err;
 
     atomic_store(&cluster->refuses_writes, tv_nodes_read_clock(cluster->nodes).refuses_writes);
-    return tv_lead_is_here(&cluster->leader.lead) ? bury(cluster) : TV_OK;
+    return tv_lead_is_here(&cluster->leader.lead) ? look_after_nodes(cluster) : TV_OK;
 }
 
 static tv_err lead(void *ctx, const tv_background *thread)
@@ -196,6 +235,42 @@ static void describe_nodes(void *ctx, tv_buf *out)
     tv_nodes_add_json(((tv_cluster *)ctx)->nodes, out);
 }
 
+typedef struct name_list {
+    tv_arena *arena;
+    tv_balancer_name *names;
+    size_t count, size;
+} name_list;
+
+static void add_name(void *ctx, const tv_container *container)
+{
+    name_list *list = ctx;
+
+    if (list->count == list->size)
+        return; /* it has come since they were counted */
+    list->names[list->count++] = (tv_balancer_name){
+        tv_arena_dup(list->arena, container->prefix),
+        tv_arena_printf(list->arena, "%.*s/%.*s", TV_FMT(container->account),
+                        TV_FMT(container->name)),
+    };
+}
+
+static size_t list_names(void *ctx, tv_arena *arena, tv_balancer_name **ret_names)
+{
+    tv_cluster *cluster = ctx;
+    name_list list = {.arena = arena};
+
+    /* The balancer ends before the catalogues are closed. */
+    for (size_t i = 0; i < cluster->catalog_count; i++)
+        list.size += tv_catalog_count(cluster->catalogs[i]);
+    if (list.size > NAMES_MAX)
+        return 0;
+    list.names = tv_arena_alloc(arena, (list.size + 1) * sizeof *list.names);
+    for (size_t i = 0; i < cluster->catalog_count; i++)
+        tv_catalog_visit(cluster->catalogs[i], add_name, &list);
+    *ret_names = list.names;
+    return list.count;
+}
+
 /* --- start and stop --- */
 
 void tv_cluster_on_death(tv_cluster *cluster, void (*fn)(void *ctx), void *ctx)
@@ -237,6 +312,7 @@ void tv_cluster_start(tv_cluster *cluster, tv_maps *maps)
         .is_leader = is_leader,
         .live_nodes = live_nodes,
         .describe_nodes = describe_nodes,
+        .list_names = list_names,
         .ctx = cluster,
     });
 

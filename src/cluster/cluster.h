@@ -19,9 +19,11 @@ enum { TV_CLUSTER_CATALOGS_MAX = 3, TV_CLUSTER_CHORES_MAX = 8 };
 
 typedef struct tv_cluster tv_cluster;
 
-/** Join: from now on the node has an incarnation.  Before anything is read or written. */
-tv_err tv_cluster_join(tv_pool *pool, tv_slice version, tv_slice http,
-                       tv_cluster **ret_cluster) TV_WARN_UNUSED;
+/**
+ * Join: from now on the node has an incarnation.  Before anything is read or written.  As
+ * tv_nodes_join; a level of 0 is TV_ROUTE_LEVEL.
+ */
+tv_err tv_cluster_join(const tv_nodes_options *options, tv_cluster **ret_cluster) TV_WARN_UNUSED;
 
 /** For the chores of others: before tv_cluster_start. */
 void tv_cluster_add_chore(tv_cluster *cluster, const tv_chore *chore);

@@ -5,7 +5,8 @@
 #include "base/log.h"
 #include "cluster/internal.h"
 
-static const char *const names[TV_FORCE_OPS] = {"split", "merge", "move", "fence", "collect"};
+static const char *const names[TV_FORCE_OPS] = {"split", "merge",   "move",
+                                                "fence", "collect", "check"};
 
 bool tv_force_op_parse(tv_slice name, tv_force_op *ret_op)
 {
@@ -127,6 +128,8 @@ static tv_err carry_out(tv_balancer *balancer, const tv_force_job *job, tv_arena
                                             : TV_ERR_OUT_OF_RANGE;
     case TV_FORCE_COLLECT:
         return collect(balancer);
+    case TV_FORCE_CHECK:
+        return tv_balancer_check(balancer);
     case TV_FORCE_OPS:
         break;
     }

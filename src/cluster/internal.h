@@ -31,6 +31,9 @@ typedef struct tv_balance_seen {
     tv_stats_row row;
 } tv_balance_seen;
 
+/** What the leader tells all nodes: a row for each range, "leader", "pool" and "check". */
+#define TV_BALANCE_OBJECT "tv.ranges"
+
 enum { TV_PAUSE_SLOTS = 16, TV_FORCE_TEXT = 7000 };
 
 typedef struct tv_force_job {
@@ -53,6 +56,9 @@ struct tv_balancer {
     size_t seen_count;
     int64_t last_pass_ms;
     uint64_t pass_count;
+    size_t osd_count; /* as of the last minute */
+    tv_pool_space space;
+    int64_t checked_ms; /* 0: not yet */
     tv_range_watch watch;
     tv_policy_rate rate;
     tv_policy_balance balance;
@@ -79,8 +85,19 @@ tv_err tv_balancer_measure(tv_balancer *balancer, const tv_routes *routes, size_
 /** Do what an operator wants, if something waits.  force.c. */
 void tv_balancer_do_job(tv_balancer *balancer);
 
+/**
+ * List the pool; remove what nobody names where that is safe, and tell all nodes of the rest.
+ * check.c.
+ */
+tv_err tv_balancer_check(tv_balancer *balancer) TV_WARN_UNUSED;
+/** What was found last, as a member of GET /cluster. */
+void tv_balancer_add_check(tv_buf *out, tv_arena *arena, tv_slice value);
+
+/** Rows for people, in one object: change them, making it if need be. */
+tv_err tv_balancer_tell(tv_pool *pool, tv_pool_step *steps, size_t count) TV_WARN_UNUSED;
+
 /** Tell others what the leader knows, and make this node's status anew.  status.c. */
-void tv_balancer_publish(tv_balancer *balancer, const tv_routes *routes);
+void tv_balancer_publish(tv_balancer *balancer);
 void tv_balancer_make_status(tv_balancer *balancer);
 
 #endif

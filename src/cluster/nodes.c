@@ -12,6 +12,7 @@
 #include "engine/rados/route.h"
 
 #define LAST_ROW TV_LIT("last")
+#define LEVEL_ROW TV_LIT("level")
 
 enum {
     NUMBER_DIGITS = 13,
@@ -170,6 +171,27 @@ static tv_err read_last(tv_pool *pool, tv_arena *arena, tv_slice *ret_row, int64
     return rest.data == NULL || tv_words_next_number(&rest, ret_last) ? TV_ERR_CORRUPT : TV_OK;
 }
 
+/* The level that is required, and the row that says so: none when it is the first. */
+static tv_err read_required(tv_pool *pool, tv_arena *arena, tv_slice *ret_row, int64_t *ret_level)
+{
+    tv_slice rest;
+    tv_err err = tv_pool_get_row(pool, TV_NODES_OBJECT, LEVEL_ROW, arena, ret_row);
+
+    *ret_level = TV_ROUTE_LEVEL_FIRST;
+    if (err || ret_row->data == NULL)
+        return err;
+
+    rest = *ret_row;
+    return tv_words_next_number(&rest, ret_level) ? TV_ERR_CORRUPT : TV_OK;
+}
+
+/* The condition that a row is still as it was read. */
+static tv_pool_step still(tv_slice key, tv_slice row)
+{
+    return row.data ? (tv_pool_step){TV_POOL_ROW_IS, key, row}
+                    : (tv_pool_step){TV_POOL_ROW_ABSENT, key, TV_NONE};
+}
+
 /* What its row says at its next beat. */
 static void format_self(tv_nodes *nodes, tv_buf *out)
 {
@@ -191,16 +213,20 @@ static tv_err take_number(tv_nodes *nodes, tv_arena *arena)
 {
     tv_pool *pool = nodes->options.pool;
     tv_buf next = TV_BUF_EMPTY, self = TV_BUF_EMPTY;
-    int64_t number;
-    tv_slice last;
+    int64_t number, required;
+    tv_slice last, level;
     tv_err err = read_last(pool, arena, &last, &number);
 
     if (err == TV_ERR_NOT_FOUND) {
         err = make_object(pool);
         return err ? err : TV_ERR_CONFLICT;
     }
+    if (err == TV_OK)
+        err = read_required(pool, arena, &level, &required);
     if (err)
         return err;
+    if (required > nodes->options.level)
+        return TV_ERR_NOT_IMPLEMENTED;
 
     nodes->incarnation = number + 1;
     row_key(nodes->key, nodes->incarnation);
@@ -209,11 +235,12 @@ static tv_err take_number(tv_nodes *nodes, tv_arena *arena)
 
     const tv_pool_step steps[] = {
         {TV_POOL_ROW_IS, LAST_ROW, last},
+        still(LEVEL_ROW, level),
         {TV_POOL_PUT_ROW, LAST_ROW, tv_buf_slice(&next)},
         {TV_POOL_PUT_ROW, {nodes->key, KEY_BYTES}, tv_buf_slice(&self)},
     };
 
-    err = tv_pool_change_now(pool, TV_NODES_OBJECT, steps, 3, NULL);
+    err = tv_pool_change_now(pool, TV_NODES_OBJECT, steps, 4, NULL);
     tv_buf_done(&next);
     tv_buf_done(&self);
     return err;
@@ -424,7 +451,7 @@ tv_err tv_nodes_beat(tv_nodes *nodes)
 /* --- the dead --- */
 
 /* First it can do nothing any more; then its row says so, unless it has changed meanwhile. */
-static tv_err bury(tv_nodes *nodes, const tv_cluster_node *node)
+static tv_err bury(tv_nodes *nodes, const tv_cluster_node *node, bool *ret_is_dead)
 {
     tv_pool *pool = nodes->options.pool;
     tv_buf before = TV_BUF_EMPTY, after = TV_BUF_EMPTY;
@@ -432,6 +459,7 @@ static tv_err bury(tv_nodes *nodes, const tv_cluster_node *node)
     char key[KEY_BYTES];
     tv_err err = pool->ops->shut_out(pool, (char *)node->address.data);
 
+    *ret_is_dead = false;
     if (err)
         return err;
 
@@ -447,11 +475,23 @@ static tv_err bury(tv_nodes *nodes, const tv_cluster_node *node)
     err = tv_pool_change_now(pool, TV_NODES_OBJECT, steps, 2, NULL);
     tv_buf_done(&before);
     tv_buf_done(&after);
+    *ret_is_dead = err == TV_OK;
     if (err == TV_OK)
         tv_log(TV_LOG_WARN, "dead_node", "incarnation=%lld address=%.*s http=%.*s silent_ms=%lld",
                (long long)node->incarnation, TV_FMT(node->address), TV_FMT(node->http),
                (long long)node->silent_ms);
     return err == TV_ERR_CONFLICT ? TV_OK : err; /* a last beat, or another leader: look again */
+}
+
+/* So that the list says so before the next beat. */
+static void note_dead(tv_nodes *nodes, int64_t incarnation)
+{
+    pthread_mutex_lock(&nodes->lock);
+    for (size_t i = 0; i < nodes->count; i++) {
+        if (nodes->list[i].incarnation == incarnation)
+            nodes->list[i].is_dead = true;
+    }
+    pthread_mutex_unlock(&nodes->lock);
 }
 
 /* It is shut out, and has been for long: nobody needs its row any more. */
@@ -475,6 +515,7 @@ static tv_err forget(tv_nodes *nodes, const tv_cluster_node *node)
 
 tv_err tv_nodes_bury(tv_nodes *nodes, size_t *ret_died)
 {
+    int64_t dead_ms = nodes->options.dead_ms ? nodes->options.dead_ms : TV_NODES_DEAD_MS;
     tv_cluster_node *list;
     size_t count, died = 0;
     tv_arena arena;
@@ -484,15 +525,17 @@ tv_err tv_nodes_bury(tv_nodes *nodes, size_t *ret_died)
     count = tv_nodes_list(nodes, &arena, &list);
     for (size_t i = 0; i < count && err == TV_OK; i++) {
         tv_cluster_node *node = &list[i];
+        bool is_dead;
 
         if (node->is_dead && node->silent_ms >= TV_NODES_FORGET_MS)
             err = forget(nodes, node);
-        if (node->is_dead || node->incarnation == nodes->incarnation ||
-            node->silent_ms < TV_NODES_DEAD_MS)
+        if (node->is_dead || node->incarnation == nodes->incarnation || node->silent_ms < dead_ms)
             continue;
         node->address = tv_arena_printf(&arena, "%.*s", TV_FMT(node->address)); /* with a NUL */
-        err = bury(nodes, node);
-        died += err == TV_OK;
+        err = bury(nodes, node, &is_dead);
+        if (is_dead)
+            note_dead(nodes, node->incarnation);
+        died += is_dead;
     }
     tv_arena_done(&arena);
     if (ret_died)
@@ -582,6 +625,58 @@ int64_t tv_nodes_common_level(tv_nodes *nodes)
     }
     tv_arena_done(&arena);
     return level;
+}
+
+/* One try; TV_ERR_CONFLICT when somebody has joined meanwhile. */
+static tv_err try_require(tv_nodes *nodes, tv_arena *arena, int64_t level)
+{
+    tv_pool *pool = nodes->options.pool;
+    tv_buf value = TV_BUF_EMPTY;
+    int64_t number, required;
+    tv_slice last, row;
+    tv_cluster_node *list;
+    size_t count = 0;
+    tv_err err;
+
+    /* Those who join after this first read take another number. */
+    err = read_last(pool, arena, &last, &number);
+    if (err == TV_OK)
+        err = read_required(pool, arena, &row, &required);
+    if (err || required >= level)
+        return err;
+    err = load(nodes, arena, &list, &count);
+    for (size_t i = 0; i < count && err == TV_OK; i++) {
+        if (!list[i].is_dead && list[i].level < level)
+            err = TV_ERR_OVERLOADED;
+    }
+    if (err)
+        return err;
+
+    tv_words_add_number(&value, level);
+
+    const tv_pool_step steps[] = {
+        {TV_POOL_ROW_IS, LAST_ROW, last},
+        still(LEVEL_ROW, row),
+        {TV_POOL_PUT_ROW, LEVEL_ROW, tv_buf_slice(&value)},
+    };
+
+    err = tv_pool_change_now(pool, TV_NODES_OBJECT, steps, 3, NULL);
+    tv_buf_done(&value);
+    return err;
+}
+
+tv_err tv_nodes_require_level(tv_nodes *nodes, int64_t level)
+{
+    tv_arena arena;
+    tv_err err;
+
+    tv_arena_init(&arena);
+    do {
+        tv_arena_reset(&arena);
+        err = try_require(nodes, &arena, level);
+    } while (err == TV_ERR_CONFLICT);
+    tv_arena_done(&arena);
+    return err;
 }
 
 void tv_nodes_add_json(tv_nodes *nodes, tv_buf *out)

@@ -2,6 +2,7 @@
  * The nodes of a cluster, as they tell each other: the object tv.nodes.
  *
  *     last                  number                       the last incarnation that was given out
+ *     level                 number                       whoever joins must understand it
  *     n|number, 13 digits   state address http version level clock beat
  *
  * A server that starts takes a new number, its incarnation, which is never used again:
@@ -39,7 +40,8 @@ typedef struct tv_nodes_options {
     tv_pool *pool;
     tv_slice http;    /* where clients reach it, "host:port,host:port,host:port"; copied */
     tv_slice version; /* of the program; copied */
-    int64_t level;    /* the highest that it understands, see tv_nodes_common_level */
+    int64_t level;    /* the highest that it understands, see tv_nodes_require_level */
+    int64_t dead_ms;  /* for tests; 0: TV_NODES_DEAD_MS */
     /** The wall clock in ms since 1970, for tests; NULL: the system's. */
     int64_t (*clock_ms)(void *ctx);
     /** A monotonic clock in ms, likewise. */
@@ -49,7 +51,8 @@ typedef struct tv_nodes_options {
 
 /**
  * Take an incarnation and write the first beat.  Waits.  TV_ERR_CORRUPT: the object holds
- * something that this source does not understand.
+ * something that this source does not understand.  TV_ERR_NOT_IMPLEMENTED: the nodes of this
+ * cluster use a higher level.
  */
 tv_err tv_nodes_join(const tv_nodes_options *options, tv_nodes **ret_nodes) TV_WARN_UNUSED;
 
@@ -108,8 +111,15 @@ size_t tv_nodes_list(tv_nodes *nodes, tv_arena *arena, tv_cluster_node **ret_lis
 tv_err tv_nodes_settle(tv_nodes *nodes, tv_arena *arena, int64_t *ret_last, uint64_t **ret_live,
                        size_t *ret_count) TV_WARN_UNUSED;
 
-/** The highest level that every live node understands. */
+/** The highest level that every live node understands, as of the last beat. */
 int64_t tv_nodes_common_level(tv_nodes *nodes);
+
+/**
+ * See to it that no node is or becomes a member that does not understand this level.  After
+ * it has returned TV_OK what needs that level may be stored.  TV_ERR_OVERLOADED when a live
+ * node does not understand it; the next beat tells.  Waits.
+ */
+tv_err tv_nodes_require_level(tv_nodes *nodes, int64_t level) TV_WARN_UNUSED;
 
 /** A JSON array of them, for GET /cluster. */
 void tv_nodes_add_json(tv_nodes *nodes, tv_buf *out);

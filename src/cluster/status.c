@@ -6,12 +6,12 @@
  */
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "base/json.h"
 #include "base/meter.h"
 #include "cluster/internal.h"
 #include "engine/key.h"
-
-#define RANGES_OBJECT "tv.ranges"
+#include "engine/rados/range_work.h"
 
 enum { EVENTS_MAX = TV_RANGE_EVENTS_MAX };
 
@@ -36,49 +36,118 @@ static tv_slice encode_entry(tv_arena *arena, const tv_balance_entry *entry)
     return value;
 }
 
-void tv_balancer_publish(tv_balancer *balancer, const tv_routes *routes)
+/* How the pool is, and when that was: of the cluster, when it was last led. */
+static tv_slice encode_pool(tv_arena *arena, const tv_balancer *balancer)
 {
-    tv_pool_step *steps = calloc(balancer->entry_count + 2, sizeof *steps);
-    size_t count = 1;
-    tv_arena arena;
-    tv_err err;
+    tv_buf out = TV_BUF_EMPTY;
+    tv_slice value;
 
-    if (steps == NULL)
-        return;
+    tv_words_add_number(&out, tv_range_now_ms());
+    tv_words_add_number(&out, (int64_t)balancer->space.bytes);
+    tv_words_add_number(&out, (int64_t)balancer->space.free_bytes);
+    tv_words_add_number(&out, (int64_t)balancer->osd_count);
+    value = tv_arena_dup(arena, tv_buf_slice(&out));
+    tv_buf_done(&out);
+    return value;
+}
+
+tv_err tv_balancer_tell(tv_pool *pool, tv_pool_step *steps, size_t count)
+{
+    tv_err err = tv_pool_change_now(pool, TV_BALANCE_OBJECT, steps, count, NULL);
+
+    if (err != TV_ERR_NOT_FOUND)
+        return err;
+
+    const tv_pool_step create = {TV_POOL_CREATE, TV_NONE, TV_NONE};
+
+    err = tv_pool_change_now(pool, TV_BALANCE_OBJECT, &create, 1, NULL);
+    if (err && err != TV_ERR_CONFLICT)
+        return err;
+    return tv_pool_change_now(pool, TV_BALANCE_OBJECT, steps, count, NULL);
+}
+
+void tv_balancer_publish(tv_balancer *balancer)
+{
+    tv_pool_step *steps = tv_calloc(balancer->entry_count + 3, sizeof *steps);
+    size_t count = 0;
+    tv_arena arena;
+
     tv_arena_init(&arena);
+    steps[count++] = (tv_pool_step){TV_POOL_DELETE_ROWS, TV_LIT(TV_RANGE_OBJECT),
+                                    TV_LIT(TV_RANGE_OBJECT "\xff")};
     for (size_t i = 0; i < balancer->entry_count; i++)
         steps[count++] = (tv_pool_step){TV_POOL_PUT_ROW, tv_slice_of(balancer->entries[i].object),
                                         encode_entry(&arena, &balancer->entries[i])};
     steps[count++] = (tv_pool_step){
         TV_POOL_PUT_ROW, TV_LIT("leader"),
         balancer->options.incarnation.len ? balancer->options.incarnation : TV_LIT("-")};
-    steps[0] = (tv_pool_step){TV_POOL_DELETE_ROWS, TV_LIT("!"), TV_LIT("\xff")};
-    err = tv_pool_change_now(balancer->options.pool, RANGES_OBJECT, steps, count, NULL);
-    if (err == TV_ERR_NOT_FOUND) {
-        steps[0] = (tv_pool_step){TV_POOL_CREATE, TV_NONE, TV_NONE};
-        err = tv_pool_change_now(balancer->options.pool, RANGES_OBJECT, steps, count, NULL);
-    }
-    (void)err; /* they are for people to look at, and come again in 5 s */
+    steps[count++] = (tv_pool_step){TV_POOL_PUT_ROW, TV_LIT("pool"), encode_pool(&arena, balancer)};
+    /* They are for people to look at, and come again in 5 s. */
+    (void)!tv_balancer_tell(balancer->options.pool, steps, count);
     tv_arena_done(&arena);
     free(steps);
-    (void)routes;
 }
 
 /* --- JSON --- */
 
-/* A key for people: its fields with slashes between them, in UTF-8 as far as it is text. */
-static void add_readable(tv_buf *out, tv_arena *arena, tv_slice key)
+/* How keys are shown: names in the order of their prefixes, none of which begins another. */
+typedef struct name_table {
+    tv_arena *arena;
+    tv_balancer_name *list;
+    size_t count;
+} name_table;
+
+static int compare_names(const void *a, const void *b)
 {
+    return tv_slice_cmp(((const tv_balancer_name *)a)->prefix,
+                        ((const tv_balancer_name *)b)->prefix);
+}
+
+static void names_init(name_table *n, tv_balancer *balancer, tv_arena *arena)
+{
+    *n = (name_table){.arena = arena};
+    if (balancer->options.list_names)
+        n->count = balancer->options.list_names(balancer->options.ctx, arena, &n->list);
+    if (n->count)
+        qsort(n->list, n->count, sizeof *n->list, compare_names);
+}
+
+/* That of the last prefix that is not behind the key, if the key begins so. */
+static const tv_balancer_name *find_name(const name_table *n, tv_slice key)
+{
+    size_t low = 0, high = n->count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (tv_slice_cmp(n->list[middle].prefix, key) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && tv_slice_starts_with(key, n->list[low - 1].prefix) ? &n->list[low - 1] : NULL;
+}
+
+/*
+ * A key for people, with slashes between its fields, in UTF-8 as far as it is text:
+ * account/table/PartitionKey, or the kind of row and the table's id where no catalogue knows it.
+ */
+static void add_readable(tv_buf *out, const name_table *n, tv_slice key)
+{
+    const tv_balancer_name *name = find_name(n, key);
     tv_buf text = TV_BUF_EMPTY;
     tv_slice part, rest = key, utf8;
 
-    if (key.len) {
+    if (name) {
+        tv_buf_add(&text, name->name);
+        rest = tv_slice_skip(key, name->prefix.len);
+    } else if (key.len) {
         tv_buf_add(&text, tv_slice_take(key, 1));
         rest = tv_slice_skip(key, 1);
     }
     while (rest.len && tv_slice_next(&rest, '\x01', &part)) {
         tv_buf_add_char(&text, '/');
-        if (tv_key_decode_text(arena, part, &utf8) == TV_OK)
+        if (tv_key_decode_text(n->arena, part, &utf8) == TV_OK)
             tv_buf_add(&text, utf8);
         else
             tv_buf_add_char(&text, '?');
@@ -141,7 +210,7 @@ static tv_slice find_row(const tv_pool_row *rows, size_t count, tv_slice key)
     return TV_LIT("");
 }
 
-static void add_ranges(tv_buf *out, tv_arena *arena, const tv_routes *routes,
+static void add_ranges(tv_buf *out, const name_table *n, const tv_routes *routes,
                        const tv_pool_row *figures, size_t figure_count, const tv_slice *nodes,
                        size_t node_count)
 {
@@ -153,14 +222,14 @@ static void add_ranges(tv_buf *out, tv_arena *arena, const tv_routes *routes,
         if (usual.len == 0 && node_count)
             usual = nodes[tv_policy_usual_node(route->object, nodes, node_count)];
         tv_buf_add(out, i ? TV_LIT(",\n{\"start\":") : TV_LIT("\n{\"start\":"));
-        add_readable(out, arena, route->start);
+        add_readable(out, n, route->start);
         tv_buf_add_lit(out, ",\"key\":");
         add_coded(out, route->start);
         add_member(out, "object", route->object);
         add_member(out, "epoch", route->epoch);
         add_member(out, "flags", is_dirty ? TV_LIT("dirty") : TV_LIT(""));
         add_member(out, "usual", usual);
-        add_figures(out, arena, find_row(figures, figure_count, route->object));
+        add_figures(out, n->arena, find_row(figures, figure_count, route->object));
         tv_buf_add_char(out, '}');
     }
 }
@@ -188,13 +257,13 @@ static void add_intents(tv_buf *out, const tv_routes *routes)
     }
 }
 
-static void add_event(tv_buf *out, tv_arena *arena, const tv_route_event *event)
+static void add_event(tv_buf *out, const name_table *n, const tv_route_event *event)
 {
     tv_buf_printf(out, "{\"at_ms\":%lld", (long long)event->at_ms);
     add_member(out, "op", event->op);
     add_member(out, "range", event->range);
     tv_buf_add_lit(out, ",\"key\":");
-    add_readable(out, arena, event->key);
+    add_readable(out, n, event->key);
     add_member(out, "reason", event->reason);
     tv_buf_printf(out, ",\"rows\":%lld,\"total_ms\":%lld,\"paused_ms\":%lld",
                   (long long)event->rows, (long long)event->total_ms, (long long)event->paused_ms);
@@ -203,8 +272,9 @@ static void add_event(tv_buf *out, tv_arena *arena, const tv_route_event *event)
 }
 
 /* The newest last. */
-static void add_history(tv_pool *pool, tv_buf *out, tv_arena *arena)
+static void add_history(tv_pool *pool, tv_buf *out, const name_table *n)
 {
+    tv_arena *arena = n->arena;
     tv_pool_read read = {
         .object = TV_ROUTE_OBJECT,
         .kind = TV_POOL_READ_PAGE,
@@ -223,7 +293,7 @@ static void add_history(tv_pool *pool, tv_buf *out, tv_arena *arena)
                                                   read.rows[i].value, &event))
                 continue;
             tv_buf_add(out, is_first ? TV_LIT("\n") : TV_LIT(",\n"));
-            add_event(out, arena, &event);
+            add_event(out, n, &event);
             is_first = false;
         }
         read.after = read.rows[read.row_count - 1].key;
@@ -258,6 +328,20 @@ static void add_job(tv_balancer *balancer, tv_buf *out)
     tv_background_unlock(&balancer->thread);
 }
 
+/* `led_ms`: how long ago a leader has told of it. */
+static void add_pool(tv_buf *out, tv_slice value)
+{
+    int64_t numbers[4] = {0};
+
+    for (size_t i = 0; i < 4 && value.len; i++)
+        if (tv_words_next_number(&value, &numbers[i]))
+            break;
+    tv_buf_printf(out,
+                  ",\n\"pool\":{\"led_ms\":%lld,\"bytes\":%lld,\"free_bytes\":%lld,\"osds\":%lld}",
+                  numbers[0] ? (long long)(tv_range_now_ms() - numbers[0]) : -1LL,
+                  (long long)numbers[1], (long long)numbers[2], (long long)numbers[3]);
+}
+
 void tv_balancer_make_status(tv_balancer *balancer)
 {
     tv_pool *pool = balancer->options.pool;
@@ -265,9 +349,10 @@ void tv_balancer_make_status(tv_balancer *balancer)
     tv_slice *nodes = NULL;
     tv_routes routes;
     size_t count;
+    name_table n;
     tv_arena arena;
     tv_pool_read figures = {
-        .object = RANGES_OBJECT,
+        .object = TV_BALANCE_OBJECT,
         .kind = TV_POOL_READ_PAGE,
         .rows_max = 20000,
         .arena = &arena,
@@ -279,19 +364,22 @@ void tv_balancer_make_status(tv_balancer *balancer)
     if (tv_pool_read_now(pool, &figures))
         figures.row_count = 0;
     count = balancer->options.live_nodes(balancer->options.ctx, &arena, &nodes);
+    names_init(&n, balancer, &arena);
 
     tv_buf_printf(&out, "{\"version\":%llu", (unsigned long long)routes.version);
     add_member(&out, "leader", find_row(figures.rows, figures.row_count, TV_LIT("leader")));
     add_member(&out, "self", balancer->options.incarnation);
     add_job(balancer, &out);
+    add_pool(&out, find_row(figures.rows, figures.row_count, TV_LIT("pool")));
+    tv_balancer_add_check(&out, &arena, find_row(figures.rows, figures.row_count, TV_LIT("check")));
     tv_buf_add_lit(&out, ",\n\"nodes\":");
     add_nodes(balancer, &out, nodes, count);
     tv_buf_add_lit(&out, ",\n\"ranges\":[");
-    add_ranges(&out, &arena, &routes, figures.rows, figures.row_count, nodes, count);
+    add_ranges(&out, &n, &routes, figures.rows, figures.row_count, nodes, count);
     tv_buf_add_lit(&out, "],\n\"intents\":[");
     add_intents(&out, &routes);
     tv_buf_add_lit(&out, "],\n\"history\":[");
-    add_history(pool, &out, &arena);
+    add_history(pool, &out, &n);
     tv_buf_add_lit(&out, "]}\n");
 
     tv_background_lock(&balancer->thread);
@@ -318,12 +406,8 @@ void tv_balancer_write_status(tv_balancer *balancer, tv_buf *out)
 void tv_balancer_write_metrics(tv_balancer *balancer, tv_buf *out)
 {
     tv_background_lock(&balancer->thread);
-    tv_buf_printf(out,
-                  "# HELP tavola_cluster_leader 1 on the node that leads.\n"
-                  "# TYPE tavola_cluster_leader gauge\ntavola_cluster_leader %d\n"
-                  "# HELP tavola_range_splits_total Ranges that this node has split.\n"
-                  "# TYPE tavola_range_splits_total counter\n",
-                  balancer->is_leader);
+    tv_buf_printf(out, "# HELP tavola_range_splits_total Ranges that this node has split.\n"
+                       "# TYPE tavola_range_splits_total counter\n");
     for (int i = 0; i < 4; i++)
         tv_buf_printf(out, "tavola_range_splits_total{reason=\"%s\"} %llu\n",
                       i ? tv_policy_reason_name((tv_policy_reason)i) : "forced",

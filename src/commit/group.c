@@ -126,6 +126,12 @@ static tv_err run_alone(tv_txn *txn, tv_write *write, tv_pipeline_metrics *metri
     return err;
 }
 
+static void set_results(tv_write *const *writes, size_t count, tv_err err)
+{
+    for (size_t i = 0; i < count; i++)
+        writes[i]->result = err;
+}
+
 size_t tv_group_commit(tv_txn *txn, tv_write *const *writes, size_t count,
                        tv_pipeline_metrics *metrics, tv_err *ret_err)
 {
@@ -152,13 +158,17 @@ size_t tv_group_commit(tv_txn *txn, tv_write *const *writes, size_t count,
          * What the disk holds is unknown, so no client may be told more than that (1).  Or the
          * rows are in different ranges by now, and none of them was written.
          */
-        for (size_t i = 0; i < ran; i++)
-            writes[i]->result = err;
+        set_results(writes, ran, err);
     } else if (err) {
+        size_t alone = 0;
+
         /* Nothing was written: each goes alone, in order, so that one that cannot succeed does not
-         * fail the others, and one that fails by itself hears its own reason (3), (5), (6). */
-        for (size_t i = 0; i < ran; i++)
-            err = run_alone(txn, writes[i], metrics);
+         * fail the others, and one that fails by itself hears its own reason (3), (5), (6).
+         * Except that nobody waits again for storage that has not answered in all the time that
+         * a write may take. */
+        while (alone < ran && err != TV_ERR_TIMED_OUT)
+            err = run_alone(txn, writes[alone++], metrics);
+        set_results(writes + alone, ran - alone, err);
     }
     *ret_err = err;
     return ran;

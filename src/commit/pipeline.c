@@ -162,6 +162,12 @@ static struct timespec after_ns(int64_t ns)
     return (struct timespec){.tv_sec = at / 1000000000, .tv_nsec = at % 1000000000};
 }
 
+/* It has waited for all the time that it may. */
+static bool is_old(const tv_write *write, int64_t now_ns)
+{
+    return now_ns - write->since_ns >= tv_write_wait_max_ns;
+}
+
 static bool is_all_finished(const struct committer *committer)
 {
     return committer->unfinished[0] + committer->unfinished[1] == 0;
@@ -285,7 +291,7 @@ static void deal_out(struct committer *committer, tv_mail_chain *writes)
 /* Let a write go to the lane where its partition is now, unless it has done so for too long. */
 static bool may_move(tv_write *write, int64_t now_ns)
 {
-    if (now_ns - write->since_ns >= tv_write_wait_max_ns) {
+    if (is_old(write, now_ns)) {
         write->result = TV_ERR_OVERLOADED; /* nothing was written */
         return false;
     }
@@ -315,6 +321,48 @@ static void move_writes(struct committer *committer, tv_lane *lane, tv_mail_chai
         tv_mail_chain_add(moved, &next->mail);
     pthread_mutex_unlock(&committer->lock);
     deal_out(committer, moved);
+}
+
+/* --- what has waited too long --- */
+
+/* Answer writes that have waited too long, and were not run. */
+static void answer_old(struct committer *committer, tv_replies *replies, tv_mail_chain *old)
+{
+    tv_pipeline_metrics metrics = {.timed_out = old->count};
+    size_t finished[2] = {0};
+    tv_mail *mail;
+
+    if (old->first == NULL)
+        return;
+
+    tv_log(TV_LOG_WARN, "commit_timed_out", "writes=%zu", old->count);
+    while ((mail = tv_mail_chain_take(old))) {
+        tv_write *write = write_of(mail);
+
+        write->result = TV_ERR_TIMED_OUT;
+        undo(write, true);
+        finished[write->is_odd]++;
+        tv_replies_add(replies, write);
+    }
+    answer(committer, replies, finished, &metrics);
+}
+
+/*
+ * Those at the front that were taken out of their lane behind a group that took long.
+ * Returns how many there are.
+ */
+static size_t refuse_old(worker *self, tv_write *const *writes, size_t count)
+{
+    int64_t now_ns = tv_clock_mono_ns();
+    tv_mail_chain old = {0};
+
+    while (old.count < count && is_old(writes[old.count], now_ns))
+        tv_mail_chain_add(&old, &writes[old.count]->mail);
+
+    size_t refused = old.count;
+
+    answer_old(self->committer, &self->replies, &old);
+    return refused;
 }
 
 /* --- a thread --- */
@@ -361,8 +409,12 @@ static void commit_all(worker *self, tv_lane *lane, size_t count, size_t wanted)
 {
     int64_t start_ns = tv_clock_mono_ns();
 
-    for (size_t done = 0; done < count;)
-        done += commit_group(self, lane, self->writes + done, count - done);
+    for (size_t done = 0; done < count;) {
+        if (done && has_ranges(self->committer->pipeline))
+            done += refuse_old(self, self->writes + done, count - done);
+        if (done < count)
+            done += commit_group(self, lane, self->writes + done, count - done);
+    }
     tv_gather_learn(&lane->gather, wanted, count, tv_clock_mono_ns() - start_ns);
 }
 
@@ -413,35 +465,17 @@ static void *run_committer(void *arg)
     return NULL;
 }
 
-/* --- what has waited too long --- */
-
 /* A thread may be held up by the storage for any time, and those that wait for it with it. */
-static void answer_old(struct committer *committer, tv_replies *replies)
+static void look_at_lanes(struct committer *committer, tv_replies *replies)
 {
-    tv_pipeline_metrics metrics = {0};
-    tv_mail_chain old = {0};
-    size_t finished[2] = {0};
     int64_t now_ns = tv_clock_mono_ns();
-    tv_mail *mail;
+    tv_mail_chain old = {0};
 
     pthread_mutex_lock(&committer->lock);
     tv_lanes_take_old(&committer->lanes, now_ns - tv_write_wait_max_ns, &old);
     tv_lanes_drop_idle(&committer->lanes, now_ns - tv_lane_idle_max_ns);
     pthread_mutex_unlock(&committer->lock);
-    if (old.first == NULL)
-        return;
-
-    metrics.timed_out = old.count;
-    tv_log(TV_LOG_WARN, "commit_timed_out", "writes=%zu", old.count);
-    while ((mail = tv_mail_chain_take(&old))) {
-        tv_write *write = write_of(mail);
-
-        write->result = TV_ERR_TIMED_OUT;
-        undo(write, true);
-        finished[write->is_odd]++;
-        tv_replies_add(replies, write);
-    }
-    answer(committer, replies, finished, &metrics);
+    answer_old(committer, replies, &old);
 }
 
 static void *run_watcher(void *arg)
@@ -459,7 +493,7 @@ static void *run_watcher(void *arg)
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&committer->over, &committer->lock, &until);
         pthread_mutex_unlock(&committer->lock);
-        answer_old(committer, &replies);
+        look_at_lanes(committer, &replies);
         pthread_mutex_lock(&committer->lock);
     }
     pthread_mutex_unlock(&committer->lock);

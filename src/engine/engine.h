@@ -40,13 +40,15 @@ typedef struct tv_iter tv_iter;
 
 /** One row read without waiting, among others: see tv_engine_ops.read. */
 typedef struct tv_engine_read {
-    tv_mail mail;          /* comes back to `reply_to` */
+    tv_mail mail; /* comes back to `reply_to` */
     tv_mailbox *reply_to;
-    tv_slice key;          /* lives until the mail is delivered */
-    tv_arena *arena;       /* lent: the value is put there */
-    tv_slice value;        /* result */
-    tv_err result;         /* as that of get */
-    struct tv_engine_read *next; /* for the engine */
+    tv_slice key;    /* lives until the mail is delivered */
+    tv_arena *arena; /* lent: the value is put there */
+    tv_slice value;  /* result */
+    tv_err result;   /* as that of get */
+    /* For the engine. */
+    struct tv_engine_read *next;
+    int64_t since_ns;
 } tv_engine_read;
 
 typedef struct tv_engine_ops {
@@ -87,8 +89,8 @@ typedef struct tv_engine_ops {
      * written; the author makes other groups.
      *
      * A shared engine also sees to it that instants grow in each range, whatever
-     * the nodes' clocks say: TV_ERR_CONFLICT when batch->stamp is not later than
-     * that of every batch before it; instants (instant.h) are then later.
+     * the nodes' clocks say: TV_ERR_CONFLICT when batch->first_stamp is not later
+     * than the stamp of every batch before it; instants (instant.h) are then later.
      */
     tv_err (*write)(tv_engine *engine, const tv_write_batch *batch);
 
@@ -143,6 +145,8 @@ typedef struct tv_engine_ops {
 
     /** Report the engine's metrics. */
     void (*metrics)(tv_engine *engine, tv_metric_fn *report, void *ctx);
+    /** Likewise those that are histograms; NULL: there are none. */
+    void (*histograms)(tv_engine *engine, tv_histogram_fn *report, void *ctx);
 
     /** Flush and free.  No call may be under way and no iterator open. */
     void (*close)(tv_engine *engine);
@@ -186,6 +190,26 @@ static inline TV_WARN_UNUSED tv_err tv_engine_get(tv_engine *engine, tv_read_mod
                                                   tv_slice *ret_value)
 {
     return engine->ops->get(engine, mode, key, arena, ret_value);
+}
+
+/** Rows of one partition, in one view if the engine has get_many; data is NULL for none. */
+static inline TV_WARN_UNUSED tv_err tv_engine_get_rows(tv_engine *engine, const tv_slice *keys,
+                                                       size_t count, tv_arena *arena,
+                                                       tv_slice *ret_values)
+{
+    tv_err err = TV_OK;
+
+    if (engine->ops->get_many)
+        return engine->ops->get_many(engine, keys, count, arena, ret_values);
+
+    for (size_t i = 0; err == TV_OK && i < count; i++) {
+        err = tv_engine_get(engine, TV_READ_ANY, keys[i], arena, &ret_values[i]);
+        if (err == TV_ERR_NOT_FOUND) {
+            ret_values[i] = TV_NONE;
+            err = TV_OK;
+        }
+    }
+    return err;
 }
 
 static inline TV_WARN_UNUSED tv_err tv_engine_iter(tv_engine *engine, tv_slice from, tv_slice to,

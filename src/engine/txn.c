@@ -296,7 +296,7 @@ tv_err tv_txn_fetch(tv_txn *txn)
         keys[i] = txn->rows[i].key;
     err = engine->ops->get_many(engine, keys, count, &txn->arena, values);
     if (err)
-        return err == TV_ERR_MOVED ? err : TV_OK;
+        return err == TV_ERR_MOVED || err == TV_ERR_TIMED_OUT ? err : TV_OK;
 
     size_t bytes = 0;
 
@@ -717,6 +717,7 @@ static tv_err build_batch(tv_txn *txn, bool *ret_has_writes)
         }
     }
     txn->batch.stamp = *ret_has_writes ? latest_of(txn) : 0;
+    txn->batch.first_stamp = *ret_has_writes ? txn->now : 0;
     return TV_OK;
 }
 

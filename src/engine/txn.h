@@ -52,8 +52,8 @@ bool tv_txn_announce(tv_txn *txn, const tv_slice *keys, size_t count);
 
 /**
  * Fetch the rows that were announced, in one view.  TV_ERR_MOVED: they are not of one
- * range, and the group is to be another.  After any other trouble they are read when they
- * are asked for.
+ * range, and the group is to be another.  TV_ERR_TIMED_OUT: the storage does not answer.
+ * After any other trouble they are read when they are asked for.
  */
 tv_err tv_txn_fetch(tv_txn *txn) TV_WARN_UNUSED;
 

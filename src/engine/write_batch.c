@@ -32,7 +32,7 @@ void tv_write_batch_clear(tv_write_batch *batch)
 {
     batch->count = 0;
     batch->is_freeing = false;
-    batch->stamp = 0;
+    batch->stamp = batch->first_stamp = 0;
 }
 
 void tv_write_batch_done(tv_write_batch *batch)

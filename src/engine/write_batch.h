@@ -27,10 +27,17 @@ typedef struct tv_change {
 typedef struct tv_write_batch {
     tv_change *changes;
     size_t count, size;
-    bool is_freeing; /* it frees space in the end: see tv_engine_ops.write */
-    int64_t stamp;   /* the latest instant in it; 0 for none: see tv_engine_ops.write */
+    bool is_freeing;     /* it frees space in the end: see tv_engine_ops.write */
+    int64_t stamp;       /* the latest instant in it; 0 for none: see tv_engine_ops.write */
+    int64_t first_stamp; /* the earliest; 0 when that is the same one */
     uint64_t fences; /* tv_engine_ops.fences before its author looked at a catalogue; 0: at none */
 } tv_write_batch;
+
+/** The earliest instant in it. */
+static inline int64_t tv_write_batch_first_stamp(const tv_write_batch *batch)
+{
+    return batch->first_stamp ? batch->first_stamp : batch->stamp;
+}
 
 /** Append one change.  Changes to one key apply in order; expectations are tested before all of
  * them. */

@@ -53,6 +53,8 @@ static const flag_spec options[] = {
      "with rados: refuse writes except deletes when less of it is free (10)"},
     {"test-points", SWITCH, FIELD(test_points), 0, 0, NULL,
      "for tests: let POST /cluster/point stop this server in the middle of things"},
+    {"test-values", TEXT, FIELD(test_values), 0, 0, "NAME=N,...",
+     "for tests, with --test-points: pretend these; docs/cluster.md lists them"},
     {"cache-mb", NUMBER, FIELD(cache_mb), 1, 1048576, "N",
      "block cache of the engine (an eighth of the memory, from 64 to 1024)"},
     {"memory-mb", NUMBER, FIELD(memory_mb), 64, 1048576, "N",
@@ -244,6 +246,45 @@ static bool check_engine(const tv_config *config, char *reterr_text, size_t rete
     return true;
 }
 
+/* "clock-ms=6000,level=2" */
+static bool parse_test_values(tv_config *config, char *reterr_text, size_t reterr_size)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } names[] = {
+        {"clock-ms", offsetof(tv_test_values, clock_ms)},
+        {"level", offsetof(tv_test_values, level)},
+        {"dead-ms", offsetof(tv_test_values, dead_ms)},
+        {"sweep-gap-ms", offsetof(tv_test_values, sweep_gap_ms)},
+        {"remove-delay-ms", offsetof(tv_test_values, remove_delay_ms)},
+    };
+    tv_slice rest = config->test_values ? tv_slice_of(config->test_values) : TV_NONE;
+
+    if (rest.len && !config->test_points) {
+        snprintf(reterr_text, reterr_size, "--test-values needs --test-points");
+        return false;
+    }
+    while (rest.len) {
+        tv_slice item = {rest.data, tv_slice_find(rest, ',')};
+        tv_slice name = {item.data, tv_slice_find(item, '=')};
+        int32_t number;
+        size_t i = 0;
+
+        while (i < sizeof names / sizeof *names && !tv_slice_eq(tv_slice_of(names[i].name), name))
+            i++;
+        if (i == sizeof names / sizeof *names || name.len == item.len ||
+            !tv_parse_int32(tv_slice_skip(item, name.len + 1), &number)) {
+            snprintf(reterr_text, reterr_size, "--test-values does not know '%.*s'",
+                     (int)(item.len < 60 ? item.len : 60), item.data);
+            return false;
+        }
+        *(int *)((char *)&config->test + names[i].offset) = number;
+        rest = tv_slice_skip(rest, item.len < rest.len ? item.len + 1 : item.len);
+    }
+    return true;
+}
+
 bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text,
                      size_t reterr_size)
 {
@@ -252,7 +293,8 @@ bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text
         !read_flags(config, argc, argv, reterr_text, reterr_size))
         return false;
 
-    if (!check_engine(config, reterr_text, reterr_size))
+    if (!check_engine(config, reterr_text, reterr_size) ||
+        !parse_test_values(config, reterr_text, reterr_size))
         return false;
     if (!check_host(&config->host, "--host", reterr_text, reterr_size) ||
         !check_host(&config->admin_host, "--admin-host", reterr_text, reterr_size))

@@ -8,6 +8,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/** What --test-values sets; 0 for what it does not name. */
+typedef struct tv_test_values {
+    int clock_ms;        /* this clock is ahead by so much, or behind */
+    int level;           /* of the store, that this server is to understand */
+    int dead_ms;         /* tv_nodes_options */
+    int sweep_gap_ms;    /* tv_extent_pool_times */
+    int remove_delay_ms; /* likewise */
+} tv_test_values;
+
 typedef struct tv_config {
     const char *data;
     const char *host;
@@ -33,6 +42,8 @@ typedef struct tv_config {
     bool drop_damaged_log;
     bool no_sweep;
     bool test_points;
+    const char *test_values; /* or NULL */
+    tv_test_values test;
     bool help, version, operations, verify;
 } tv_config;
 

@@ -219,6 +219,17 @@ static void leave_cluster(void *ctx)
     _exit(EXIT_SHUT_OUT);
 }
 
+/* Others write what this program does not understand. */
+static void leave_newer_cluster(void *ctx, int64_t level)
+{
+    (void)ctx;
+    tv_log(
+        TV_LOG_ERROR, "newer_nodes",
+        "level=%lld exit_code=%d note=\"the pool is used by nodes that are newer than this one\"",
+        (long long)level, EXIT_SHUT_OUT);
+    _exit(EXIT_SHUT_OUT);
+}
+
 static bool join_cluster(tv_server *server, char *reterr_text, size_t reterr_size)
 {
     const tv_config *config = &server->config;
@@ -227,7 +238,17 @@ static bool join_cluster(tv_server *server, char *reterr_text, size_t reterr_siz
 
     snprintf(http, sizeof http, "%s:%d,%s:%d,%s:%d", config->host, config->blob_port, config->host,
              config->queue_port, config->host, config->table_port);
-    err = tv_cluster_join(server->pool, TV_LIT(TV_VERSION), tv_slice_of(http), &server->cluster);
+    err = tv_cluster_join(&(tv_nodes_options){.pool = server->pool,
+                                              .version = TV_LIT(TV_VERSION),
+                                              .http = tv_slice_of(http),
+                                              .level = config->test.level,
+                                              .dead_ms = config->test.dead_ms},
+                          &server->cluster);
+    if (err == TV_ERR_NOT_IMPLEMENTED) {
+        snprintf(reterr_text, reterr_size,
+                 "the nodes of this cluster are newer than this tavolad, and it cannot join them");
+        return false;
+    }
     if (err) {
         snprintf(reterr_text, reterr_size, "cannot become a node of the cluster: %s",
                  tv_err_name(err));
@@ -253,6 +274,8 @@ static bool open_rados(tv_server *server, char *reterr_text, size_t reterr_size)
     tv_rados_options options = {
         .pool = server->pool,
         .reserve_percent = config->pool_reserve_percent,
+        .level = config->test.level,
+        .on_newer = leave_newer_cluster,
     };
 
     if (tv_rados_engine_open(&options, &server->engine, reterr_text, reterr_size) != TV_OK ||
@@ -306,6 +329,8 @@ static bool open_pool_extents(tv_server *server, char *reterr_text, size_t reter
         .pool = server->pool,
         .boot = tv_cluster_boot(server->cluster),
         .reserve_percent = server->config.pool_reserve_percent,
+        .times = {.sweep_gap_ms = server->config.test.sweep_gap_ms,
+                  .remove_delay_ms = server->config.test.remove_delay_ms},
         .settle_boots = tv_cluster_settle_boots,
         .ctx = server->cluster,
     };
@@ -599,6 +624,7 @@ tv_server *tv_server_open(const tv_config *config, char *reterr_text, size_t ret
     server->config = *config;
     if (config->test_points)
         tv_points_enable();
+    tv_clock_shift(config->test.clock_ms * (TV_TICKS_PER_SECOND / 1000));
     server->budget = tv_budget_new(config->memory_mb ? (size_t)config->memory_mb << 20
                                                      : tv_machine_memory_share());
     share_files(server);

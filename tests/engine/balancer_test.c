@@ -1,148 +1,9 @@
 /* The leader's passes over a pool in memory: what the policy wants is done, and is to be seen. */
-#include "cluster/balancer.h"
-
-#include <stdio.h>
-#include <string.h>
+#include "balancer_world.h"
 
 #include "base/json.h"
-#include "check.h"
 #include "cluster/stats.h"
-#include "engine/key.h"
-#include "engine/rados/rados.h"
 #include "engine/rados/ranges.h"
-#include "fake_pool.h"
-
-enum { SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, PASS = 5 * SECOND };
-
-typedef struct world {
-    fake_cluster *cluster;
-    tv_pool *pool;
-    tv_engine *engine;
-    tv_balancer *balancer;
-    int64_t now_ms;
-    bool is_leader;
-} world;
-
-static bool is_leader(void *ctx)
-{
-    return ((world *)ctx)->is_leader;
-}
-
-static size_t one_node(void *ctx, tv_arena *arena, tv_slice **ret_incarnations)
-{
-    *ret_incarnations = tv_arena_alloc(arena, sizeof **ret_incarnations);
-    **ret_incarnations = TV_LIT("n1");
-    return 1;
-}
-
-static void begin(world *w)
-{
-    char text[200];
-
-    *w = (world){.cluster = fake_cluster_new(&(fake_options){.seed = 5}),
-                 .now_ms = 100 * HOUR,
-                 .is_leader = true};
-    w->pool = fake_client_new(w->cluster);
-    CHECK_OK(tv_rados_engine_open(&(tv_rados_options){.pool = w->pool, .has_no_keeper = true},
-                                  &w->engine, text, sizeof text));
-    w->balancer = tv_balancer_new(&(tv_balancer_options){
-        .pool = w->pool,
-        .maps = tv_rados_maps(w->engine),
-        .incarnation = TV_LIT("n1"),
-        .is_leader = is_leader,
-        .live_nodes = one_node,
-        .ctx = w,
-        .has_no_thread = true,
-    });
-}
-
-static void end(world *w)
-{
-    tv_balancer_free(w->balancer);
-    tv_engine_close(w->engine);
-    w->pool->ops->close(w->pool);
-    fake_cluster_free(w->cluster);
-}
-
-static void pass(world *w)
-{
-    w->now_ms += PASS;
-    tv_balancer_pass(w->balancer, w->now_ms);
-}
-
-static size_t count_ranges(world *w)
-{
-    tv_routes routes;
-    tv_arena arena;
-    size_t count;
-
-    tv_arena_init(&arena);
-    CHECK_OK(tv_routes_load(w->pool, &arena, &routes));
-    count = routes.range_count;
-    tv_arena_done(&arena);
-    return count;
-}
-
-/* Put or delete rows [first, first + count) of a partition; they are small. */
-static void write_rows(world *w, const char *partition_key, int first, int count, bool is_put)
-{
-    tv_write_batch batch = {0};
-    tv_slice partition, key;
-    tv_arena arena;
-
-    tv_arena_init(&arena);
-    CHECK_OK(tv_key_partition(&arena, TV_LIT("acct"), 7, tv_slice_of(partition_key), &partition));
-    for (int i = first; i < first + count; i++) {
-        char row[16];
-
-        snprintf(row, sizeof row, "%06d", i);
-        CHECK_OK(tv_key_row(&arena, partition, tv_slice_of(row), &key));
-        if (is_put)
-            tv_write_batch_add(&batch, (tv_change){TV_CHANGE_EXPECT_ABSENT, key, TV_NONE});
-        tv_write_batch_add(&batch, (tv_change){is_put ? TV_CHANGE_PUT : TV_CHANGE_DELETE, key,
-                                               is_put ? TV_LIT("value") : TV_NONE});
-        if (batch.count >= 2000 || i + 1 == first + count) {
-            CHECK_OK(tv_engine_write(w->engine, &batch));
-            tv_write_batch_clear(&batch);
-        }
-    }
-    tv_write_batch_done(&batch);
-    tv_arena_done(&arena);
-}
-
-static void write_partitions(world *w, int partitions, int rows, bool is_put)
-{
-    for (int i = 0; i < partitions; i++) {
-        char name[16];
-
-        snprintf(name, sizeof name, "p%03d", i);
-        write_rows(w, name, 0, rows, is_put);
-    }
-}
-
-static int count_rows(world *w)
-{
-    tv_iter *iter;
-    int count = 0;
-
-    CHECK_OK(tv_engine_iter(w->engine, TV_LIT("r"), TV_LIT("s"), &iter));
-    for (tv_iter_seek(iter, TV_LIT("r")); tv_iter_is_valid(iter); tv_iter_next(iter))
-        count++;
-    CHECK_OK(tv_iter_status(iter));
-    tv_iter_free(iter);
-    return count;
-}
-
-static bool status_has(world *w, const char *text)
-{
-    tv_buf out = TV_BUF_EMPTY;
-    bool is_there;
-
-    tv_balancer_write_status(w->balancer, &out);
-    is_there = memmem(out.data, out.len, text, strlen(text)) != NULL;
-    tv_buf_done(&out);
-    return is_there;
-}
 
 TEST(a_range_that_has_grown_too_large_is_split_in_the_middle)
 {
@@ -247,6 +108,9 @@ TEST(an_operator_can_split_and_merge_and_fence)
     force(&w, TV_FORCE_SPLIT, "", "racct%0100000007p005%01", "NOT_FOUND");
     force(&w, TV_FORCE_SPLIT, "", "not coded\x01", "OUT_OF_RANGE");
     force(&w, TV_FORCE_FENCE, "r", "s", "");
+    force(&w, TV_FORCE_SPLIT, "", "racct%0100000008x%01", "");
+    CHECK(status_has(&w, "\"start\":\"r/acct/00000008x\"")); /* no catalogue knows it */
+    force(&w, TV_FORCE_MERGE, "racct%0100000008x%01", "", "");
     force(&w, TV_FORCE_MOVE, "racct%0100000007p005%01", "n1", "");
     force(&w, TV_FORCE_MERGE, "racct%0100000007p005%01", "", "");
     CHECK_INT(count_ranges(&w), 2);
@@ -256,10 +120,90 @@ TEST(an_operator_can_split_and_merge_and_fence)
     end(&w);
 }
 
+/* --- what nobody names --- */
+
+static void make_object(world *w, const char *name, const char *epoch)
+{
+    const tv_pool_step steps[] = {
+        {TV_POOL_CREATE, TV_NONE, TV_NONE},
+        {TV_POOL_SET_ATTR, TV_RANGE_WRITE_EPOCH, tv_slice_of(epoch)},
+    };
+
+    CHECK_OK(tv_pool_change_now(w->pool, name, steps, 2, NULL));
+}
+
+TEST(objects_that_nobody_names_are_removed_or_told_of)
+{
+    world w;
+
+    begin(&w);
+    write_partitions(&w, 10, 10, true);
+    force(&w, TV_FORCE_SPLIT, "", "", "");
+    pass(&w);
+    make_object(&w, "tv.R.c900", "Bc900"); /* as a split makes it */
+    make_object(&w, "tv.R.c901", "c901");  /* as nobody does */
+    make_object(&w, "tv.stats.n7", "-");
+    make_object(&w, "tv.stats.n1x", "-");
+    force(&w, TV_FORCE_CHECK, "", "", "");
+    CHECK(status_has(&w, "\"removed\":3,\"strays\":[\"tv.R.c901\"]"));
+    CHECK_INT(fake_object_count(w.cluster, "tv.R."), 3);
+    CHECK_INT(fake_object_count(w.cluster, "tv.stats."), 1);
+    CHECK_INT(count_rows(&w), 100);
+
+    /* The leader looks by itself, an hour later. */
+    make_object(&w, "tv.R.c902", "Bc902");
+    for (int i = 0; i <= (HOUR + MINUTE) / PASS; i++)
+        pass(&w);
+    CHECK_INT(fake_object_count(w.cluster, "tv.R.c902"), 0);
+    CHECK(status_has(&w, "\"removed\":1,\"strays\":[\"tv.R.c901\"]"));
+    end(&w);
+}
+
+/* Before a split makes its object, others give the split up and tidy up after it. */
+static void overtake(void *ctx, tv_pool *client, const tv_pool_change *change)
+{
+    world *w = ctx;
+    tv_ranges other = {w->pool, TV_LIT("n2")};
+
+    if (client == w->pool || strncmp(change->object, "tv.R.", 5) != 0 ||
+        change->steps[0].kind != TV_POOL_CREATE)
+        return;
+    CHECK_OK(tv_range_recover(&other, TV_LIT("racct")));
+    CHECK_OK(tv_range_collect(&other, INT64_MAX));
+}
+
+TEST(what_a_split_makes_that_was_given_up_is_removed)
+{
+    world w;
+    tv_pool *sleeper;
+    tv_range_result result;
+    tv_slice cut;
+    tv_arena arena;
+
+    begin(&w);
+    tv_arena_init(&arena);
+    write_partitions(&w, 10, 10, true);
+    CHECK_OK(tv_key_partition(&arena, TV_LIT("acct"), 7, TV_LIT("p005"), &cut));
+    sleeper = fake_client_new(w.cluster);
+    fake_on_change(w.cluster, overtake, &w);
+    CHECK_ERR(tv_range_split(&(tv_ranges){sleeper, TV_LIT("n3")}, cut, TV_LIT("test"), &result),
+              TV_ERR_CONFLICT);
+    fake_on_change(w.cluster, NULL, NULL);
+    sleeper->ops->close(sleeper);
+    CHECK_INT(fake_object_count(w.cluster, "tv.R."), 2);
+    force(&w, TV_FORCE_CHECK, "", "", "");
+    CHECK_INT(fake_object_count(w.cluster, "tv.R."), 1);
+    CHECK(status_has(&w, "\"removed\":1,\"strays\":[]"));
+    CHECK_INT(count_ranges(&w), 1);
+    CHECK_INT(count_rows(&w), 100);
+    tv_arena_done(&arena);
+    end(&w);
+}
+
 TEST(the_status_is_json)
 {
-    static const char *const members[] = {"version", "leader", "self",    "force",
-                                          "nodes",   "ranges", "intents", "history"};
+    static const char *const members[] = {"version", "leader", "self",   "force",   "pool",
+                                          "check",   "nodes",  "ranges", "intents", "history"};
     tv_buf out = TV_BUF_EMPTY;
     tv_json_reader reader;
     tv_json_member member;
@@ -278,14 +222,14 @@ TEST(the_status_is_json)
     while (tv_json_next(&reader, &member))
         CHECK_TEXT(member.name, members[count++]);
     CHECK(!reader.failed);
-    CHECK_INT(count, 8);
+    CHECK_INT(count, 10);
     CHECK(status_has(&w, "\"leader\":\"n1\""));
-    CHECK(status_has(&w, "\"start\":\"r/acct/00000007p005\""));
+    CHECK(status_has(&w, "\"start\":\"acct/Sales/p005\""));
+    CHECK(status_has(&w, "\"key\":\"acct/Sales/p005\",\"reason\":\"forced\"")); /* in history */
 
     tv_buf_reset(&out);
     tv_balancer_write_metrics(w.balancer, &out);
     CHECK(memmem(out.data, out.len, "tavola_range_splits_total{reason=\"forced\"} 1\n", 45));
-    CHECK(memmem(out.data, out.len, "tavola_cluster_leader 1\n", 24));
     tv_buf_done(&out);
     tv_arena_done(&arena);
     end(&w);
@@ -329,6 +273,8 @@ int main(void)
         cmocka_unit_test(a_single_partition_is_not_split_and_it_is_said_why),
         cmocka_unit_test(ranges_that_have_become_small_are_merged_after_an_hour),
         cmocka_unit_test(an_operator_can_split_and_merge_and_fence),
+        cmocka_unit_test(objects_that_nobody_names_are_removed_or_told_of),
+        cmocka_unit_test(what_a_split_makes_that_was_given_up_is_removed),
         cmocka_unit_test(the_status_is_json),
         cmocka_unit_test(figures_come_back_as_they_were),
     };

@@ -343,6 +343,24 @@ CASE(an_instant_that_is_not_later_is_refused_and_the_next_ones_are_later)
     CHECK_OK(write_stamped(f->engine, "b", tv_instant_next()));
 }
 
+/* Or two batches could give one row the same instant. */
+CASE(the_first_instant_of_a_batch_is_later_than_the_last_of_every_other)
+{
+    int64_t now = tv_instant_next();
+    tv_write_batch batch = {.first_stamp = now + 50, .stamp = now + 150};
+
+    if (f->engine->ops->range_of == NULL)
+        return;
+
+    tv_write_batch_add(&batch, put("b", "1"));
+    CHECK_OK(write_stamped(f->engine, "a", now + 100));
+    CHECK_ERR(tv_engine_write(f->engine, &batch), TV_ERR_CONFLICT);
+    batch.first_stamp = now + 101;
+    CHECK_OK(tv_engine_write(f->engine, &batch));
+    CHECK_ERR(write_stamped(f->engine, "a", now + 150), TV_ERR_CONFLICT);
+    tv_write_batch_done(&batch);
+}
+
 CASE(changes_to_one_key_apply_in_order)
 {
     CHECK_OK(WRITE(f->engine, put("a", "1"), del("a"), put("b", "1"), put("b", "2"), put("c", "1"),
@@ -702,6 +720,7 @@ static const contract_case cases[] = {
     NAMED(rows_that_are_read_together_are_of_one_view),
     NAMED(a_read_that_does_not_wait_is_answered_by_mail),
     NAMED(an_instant_that_is_not_later_is_refused_and_the_next_ones_are_later),
+    NAMED(the_first_instant_of_a_batch_is_later_than_the_last_of_every_other),
     NAMED(changes_to_one_key_apply_in_order),
     NAMED(expectations_that_hold_let_a_batch_through),
     NAMED(an_expectation_that_fails_stops_the_whole_batch),

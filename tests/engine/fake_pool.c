@@ -69,6 +69,7 @@ struct fake_cluster {
     int client_count;
     int64_t now_ms;
     tv_pool_space space;
+    size_t osd_count;
 
     uint64_t refuse_after, refuse_count;
     tv_err refuse_err, read_err;
@@ -789,6 +790,15 @@ static tv_err pool_space(tv_pool *pool, tv_pool_space *ret_space)
     return leave(pool, err);
 }
 
+static tv_err pool_osd_count(tv_pool *pool, size_t *ret_count)
+{
+    tv_err err = enter(pool);
+
+    if (err == TV_OK)
+        *ret_count = of(pool)->cluster->osd_count;
+    return leave(pool, err);
+}
+
 static void pool_pause(tv_pool *pool, int ms)
 {
     fake_cluster *cluster = of(pool)->cluster;
@@ -852,6 +862,7 @@ static const tv_pool_ops ops = {
     .address = pool_address,
     .shut_out = pool_shut_out,
     .space = pool_space,
+    .osd_count = pool_osd_count,
     .pause = pool_pause,
     .close = pool_close,
 };
@@ -882,6 +893,7 @@ fake_cluster *fake_cluster_new(const fake_options *options)
     if (cluster->random == 0)
         cluster->random = 1;
     cluster->space = (tv_pool_space){UINT64_C(1) << 40, UINT64_C(1) << 39};
+    cluster->osd_count = 3;
     cluster->ticks = TV_TICKS_UNIX_EPOCH + INT64_C(1700000000) * TV_TICKS_PER_SECOND;
     tv_assert(pthread_mutex_init(&cluster->lock, NULL) == 0);
     tv_assert(pthread_cond_init(&cluster->changed, NULL) == 0);
@@ -984,6 +996,13 @@ void fake_set_space(fake_cluster *cluster, uint64_t bytes, uint64_t free_bytes)
 {
     pthread_mutex_lock(&cluster->lock);
     cluster->space = (tv_pool_space){bytes, free_bytes};
+    pthread_mutex_unlock(&cluster->lock);
+}
+
+void fake_set_osd_count(fake_cluster *cluster, size_t count)
+{
+    pthread_mutex_lock(&cluster->lock);
+    cluster->osd_count = count;
     pthread_mutex_unlock(&cluster->lock);
 }
 

@@ -92,6 +92,9 @@ void fake_set_full(fake_cluster *cluster, bool on);
 /** What clients are told of the room that is left. */
 void fake_set_space(fake_cluster *cluster, uint64_t bytes, uint64_t free_bytes);
 
+/** How many OSDs clients are told of; 3 at first. */
+void fake_set_osd_count(fake_cluster *cluster, size_t count);
+
 /** Let the time pass by which locks end.  A pause among actors does that too. */
 void fake_pass_ms(fake_cluster *cluster, int64_t ms);
 

@@ -299,6 +299,62 @@ TEST(of_two_nodes_the_one_that_is_ahead_refuses_writes)
     CHECK(!tv_nodes_read_clock(machines[2].nodes).is_far);
 }
 
+/* --- levels: node i understands 1 + i --- */
+
+TEST(a_level_is_required_when_all_understand_it)
+{
+    pass(5000);
+    CHECK_OK(tv_nodes_require_level(machines[0].nodes, 1));
+    CHECK_ERR(tv_nodes_require_level(machines[2].nodes, 2), TV_ERR_OVERLOADED);
+    stop(0);
+    pass(5000);
+    CHECK_INT(tv_nodes_common_level(machines[2].nodes), 2);
+    CHECK_OK(tv_nodes_require_level(machines[2].nodes, 2));
+    CHECK_OK(tv_nodes_require_level(machines[1].nodes, 2));
+    CHECK_ERR(tv_nodes_require_level(machines[1].nodes, 3), TV_ERR_OVERLOADED);
+}
+
+TEST(an_older_node_does_not_join_newer_ones)
+{
+    stop(0);
+    CHECK_OK(tv_nodes_require_level(machines[2].nodes, 2));
+    CHECK_ERR(start(0), TV_ERR_NOT_IMPLEMENTED);
+    machines[0].pool->ops->close(machines[0].pool);
+    machines[0] = (machine){0};
+    stop(1);
+    CHECK_OK(start(1)); /* of level 2 */
+}
+
+/* A dead node does not count, and cannot come back. */
+TEST(a_dead_node_needs_no_level)
+{
+    pass(5000);
+    die(0);
+    CHECK_ERR(tv_nodes_require_level(machines[1].nodes, 2), TV_ERR_OVERLOADED);
+    pass(35000);
+    CHECK_OK(tv_nodes_bury(machines[1].nodes, NULL));
+    CHECK_TEXT(tv_slice_of(settled(1)), "2 3 last 3"); /* before the next beat, too */
+    CHECK_INT(tv_nodes_common_level(machines[1].nodes), 2);
+    CHECK_OK(tv_nodes_require_level(machines[1].nodes, 2));
+}
+
+static void join_meanwhile(void *ctx, tv_pool *client, const tv_pool_change *change)
+{
+    (void)change;
+    if (client == machines[2].pool && machines[0].pool == NULL) {
+        fake_on_change(ctx, NULL, NULL);
+        CHECK_OK(start(0));
+    }
+}
+
+TEST(a_node_that_joins_meanwhile_is_not_overlooked)
+{
+    stop(0);
+    fake_on_change(cluster, join_meanwhile, cluster);
+    CHECK_ERR(tv_nodes_require_level(machines[2].nodes, 2), TV_ERR_OVERLOADED);
+    CHECK(machines[0].nodes != NULL);
+}
+
 /* --- the leader --- */
 
 static tv_leader leaders[NODES];
@@ -395,6 +451,10 @@ int main(void)
         UNIT(a_leader_that_slept_buries_nobody),
         UNIT(clocks_are_compared_with_the_median),
         UNIT(of_two_nodes_the_one_that_is_ahead_refuses_writes),
+        UNIT(a_level_is_required_when_all_understand_it),
+        UNIT(an_older_node_does_not_join_newer_ones),
+        UNIT(a_dead_node_needs_no_level),
+        UNIT(a_node_that_joins_meanwhile_is_not_overlooked),
         UNIT(there_is_one_leader_and_another_one_when_it_dies),
         cmocka_unit_test(chores_run_while_the_node_leads),
     };

@@ -221,6 +221,14 @@ TEST(the_room_that_is_left_is_told)
     CHECK(space.bytes > 0 && space.free_bytes > 0 && space.free_bytes <= space.bytes);
 }
 
+TEST(the_osds_are_counted)
+{
+    size_t count;
+
+    CHECK_OK(pool->ops->osd_count(pool, &count));
+    CHECK_INT(count, 3); /* as tools/ceph.sh starts them */
+}
+
 #define CASE_OF(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -236,6 +244,7 @@ int main(void)
         CASE_OF(those_who_watch_are_told),
         CASE_OF(one_that_is_shut_out_changes_nothing),
         CASE_OF(the_room_that_is_left_is_told),
+        CASE_OF(the_osds_are_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

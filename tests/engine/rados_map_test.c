@@ -364,6 +364,38 @@ TEST(a_pool_of_a_later_level_is_refused)
     CHECK_ERR(tv_maps_open(pool, &maps), TV_ERR_CORRUPT);
 }
 
+static void note_level(void *ctx, int64_t level)
+{
+    *(int64_t *)ctx = level;
+}
+
+TEST(a_level_that_is_raised_is_told_to_those_who_do_not_know_it)
+{
+    int64_t told = 0, told_newer = 0;
+    tv_maps *maps, *newer;
+
+    CHECK_OK(tv_routes_create(pool, NULL, 0));
+    CHECK_OK(tv_maps_open_level(pool, 2, &maps));
+    CHECK_OK(tv_maps_open_level(pool, 3, &newer));
+    tv_maps_set_on_newer(maps, note_level, &told);
+    tv_maps_set_on_newer(newer, note_level, &told_newer);
+    CHECK_OK(tv_route_raise_level(pool, 2));
+    CHECK_OK(tv_maps_refresh(maps));
+    CHECK_OK(tv_route_raise_level(pool, 3));
+    CHECK_ERR(tv_maps_refresh(maps), TV_ERR_CORRUPT);
+    CHECK_INT(told, 3);
+    CHECK_OK(tv_maps_refresh(newer));
+    CHECK_INT(told_newer, 0);
+
+    uint64_t version = version_in_use(newer);
+
+    CHECK_OK(tv_route_raise_level(pool, 2)); /* it has more: nothing changes */
+    CHECK_OK(tv_maps_refresh(newer));
+    CHECK_INT(version_in_use(newer), version);
+    tv_maps_close(maps);
+    tv_maps_close(newer);
+}
+
 TEST(a_map_of_many_ranges_is_read_in_pages)
 {
     enum { MANY = 3000 };
@@ -400,6 +432,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_map_with_other_drops_is_used_after_a_look_at_the_catalogues, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_pool_of_a_later_level_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_level_that_is_raised_is_told_to_those_who_do_not_know_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_map_of_many_ranges_is_read_in_pages, set_up, tear_down),
     };
 

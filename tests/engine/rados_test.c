@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/point.h"
 #include "engine/instant.h"
 #include "engine/key.h"
 #include "engine/rados/rados.h"
@@ -211,14 +212,14 @@ static void deliver(tv_mail *mail)
     delivered++;
 }
 
-static asked *ask_all(tv_engine *by)
+static asked *ask(tv_engine *by, int count)
 {
-    asked *all = tv_calloc(READS, sizeof *all);
+    asked *all = tv_calloc((size_t)count, sizeof *all);
 
     sem_init(&mail_has_come, 0, 0);
     tv_mailbox_init(&mailbox, wake, NULL);
     delivered = 0;
-    for (int i = 0; i < READS; i++) {
+    for (int i = 0; i < count; i++) {
         asked *a = &all[i];
 
         a->row = i * 7 % ROWS;
@@ -233,13 +234,13 @@ static asked *ask_all(tv_engine *by)
     return all;
 }
 
-static void take_all(asked *all)
+static void take(asked *all, int count)
 {
-    while (delivered < READS) {
+    while (delivered < count) {
         sem_wait(&mail_has_come);
         tv_mailbox_deliver(&mailbox);
     }
-    for (int i = 0; i < READS; i++)
+    for (int i = 0; i < count; i++)
         tv_arena_done(&all[i].arena);
     free(all);
     tv_mailbox_done(&mailbox);
@@ -261,7 +262,7 @@ static void put_rows(void)
 TEST(reads_that_come_together_go_together)
 {
     put_rows();
-    take_all(ask_all(other));
+    take(ask(other, READS), READS);
     CHECK_INT(metric(other, "rados_read_keys_total"), READS);
     CHECK(metric(other, "rados_read_ops_total") < READS / 2);
 }
@@ -347,15 +348,92 @@ TEST(a_write_that_was_thought_out_before_a_fence_is_refused)
     tv_write_batch_done(&batch);
 }
 
+/* --- a fence that somebody has died over --- */
+
+static tv_err look_at_a(void *ctx)
+{
+    tv_arena look;
+    tv_slice value;
+    tv_err err;
+
+    ++*(int *)ctx;
+    tv_arena_init(&look);
+    err = tv_engine_get(engine, TV_READ_ANY, TV_LIT("a"), &look, &value);
+    tv_arena_done(&look);
+    return err;
+}
+
+static tv_err fenced_write;
+
+static void write_behind_fences(void *ctx)
+{
+    (void)ctx;
+    fenced_write = WRITE(engine, put("a", "2"));
+}
+
+/* It closes the very rows that have to be looked at before the map of the one before is used. */
+TEST(what_is_looked_at_before_a_map_is_used_may_be_closed_by_a_dead_node)
+{
+    int looks = 0;
+
+    CHECK_OK(WRITE(engine, put("a", "1")));
+    tv_rados_set_before_use(engine, look_at_a, &looks);
+    CHECK_OK(other->ops->fence(other, TV_LIT("a"), TV_LIT("b")));
+    fake_client_kill_at(other_pool, 3, false); /* intents, epochs; not the map */
+    CHECK_ERR(other->ops->fence(other, TV_LIT("a"), TV_LIT("b")), TV_ERR_IO);
+    fake_run(cluster, (const fake_actor[]){{write_behind_fences, NULL}}, 1);
+    CHECK_OK(fenced_write);
+    CHECK_ROW(engine, "a", "2");
+    CHECK_INT(looks, 2);
+}
+
 TEST(grouped_reads_by_an_old_map_find_their_rows)
 {
     put_rows();
     for (int i = 0; i < 5; i++) {
-        asked *all = ask_all(other);
+        asked *all = ask(other, READS);
 
         CHECK_OK(engine->ops->fence(engine, TV_LIT("a"), TV_LIT("z")));
-        take_all(all);
+        take(all, READS);
     }
+}
+
+/* --- reads that are refused now and then --- */
+
+static sem_t router_waits, router_goes_on;
+
+static void pause_until_told(tv_pool *by, int ms)
+{
+    (void)by, (void)ms;
+    sem_post(&router_waits);
+    sem_wait(&router_goes_on);
+}
+
+/* However often that happens: each of them has waited for a moment only. */
+TEST(grouped_reads_that_are_refused_for_a_moment_find_their_rows)
+{
+    const tv_pool_ops *usual = pool->ops;
+    tv_pool_ops held = *usual;
+
+    put_rows();
+    sem_init(&router_waits, 0, 0);
+    sem_init(&router_goes_on, 0, 0);
+    held.pause = pause_until_told;
+    pool->ops = &held;
+    for (int i = 0; i < 1000; i++) {
+        set_attr("tv.R.1", TV_RANGE_READ_EPOCH, "other");
+
+        asked *one = ask(engine, 1);
+
+        while (sem_trywait(&router_waits) != 0)
+            tv_mailbox_deliver(&mailbox); /* a read that was given up is told here */
+        set_attr("tv.R.1", TV_RANGE_READ_EPOCH, "e1");
+        sem_post(&router_goes_on);
+        take(one, 1);
+    }
+    pool->ops = usual;
+    sem_destroy(&router_goes_on);
+    sem_destroy(&router_waits);
 }
 
 /* What a merge does: the second range's rows and its part of the map go to the first. */
@@ -430,6 +508,44 @@ static void unfreeze_later(void *ctx)
     (void)ctx;
     other_pool->ops->pause(other_pool, 1500);
     set_attr("tv.R.1", TV_RANGE_WRITE_EPOCH, "e1");
+}
+
+/* A query of many ranges seeks forward again and again; who seeks back looks anew. */
+TEST(a_seek_forward_in_the_page_at_hand_needs_no_operation)
+{
+    tv_iter *iter;
+
+    for (int i = 0; i < 100; i++)
+        CHECK_OK(WRITE(engine, put(tv_arena_printf(&arena, "a%02d", i).data, "x")));
+    CHECK_OK(WRITE(engine, put("h1", "x")));
+    CHECK_OK(tv_engine_iter(engine, TV_LIT("a"), TV_LIT("p"), &iter));
+
+    double ops = metric(engine, "rados_read_ops_total");
+
+    for (int i = 10; i < 90; i += 2) {
+        tv_iter_seek(iter, tv_arena_printf(&arena, "a%02d~", i));
+        CHECK(tv_iter_is_valid(iter));
+        CHECK_TEXT(tv_iter_key(iter), tv_arena_printf(&arena, "a%02d", i + 1).data);
+    }
+    CHECK_INT(metric(engine, "rados_read_ops_total"), ops + 1);
+    tv_iter_next(iter);
+    CHECK_TEXT(tv_iter_key(iter), "a90");
+
+    CHECK_OK(WRITE(engine, put("a50a", "new")));
+    tv_iter_seek(iter, TV_LIT("a50a")); /* back */
+    CHECK_TEXT(tv_iter_key(iter), "a50a");
+    tv_iter_seek(iter, TV_LIT("a99a")); /* the next range */
+    CHECK_TEXT(tv_iter_key(iter), "h1");
+    tv_iter_seek(iter, TV_LIT("h2"));
+    CHECK(!tv_iter_is_valid(iter));
+    tv_iter_seek(iter, TV_LIT("q")); /* beyond its end */
+    CHECK(!tv_iter_is_valid(iter));
+    tv_iter_seek(iter, TV_LIT("a98a"));
+    CHECK_TEXT(tv_iter_key(iter), "a99");
+    tv_iter_next(iter);
+    CHECK_TEXT(tv_iter_key(iter), "h1");
+    CHECK_OK(tv_iter_status(iter));
+    tv_iter_free(iter);
 }
 
 TEST(a_frozen_range_is_waited_for)
@@ -513,6 +629,61 @@ TEST(a_write_of_one_that_is_shut_out_is_in_doubt)
     CHECK_SCAN(other, "a", "z", "a=1 ");
 }
 
+/* --- pressure points and histograms --- */
+
+TEST(a_write_can_end_before_it_is_sent_or_after_it_is_acknowledged)
+{
+    tv_points_enable();
+    CHECK(tv_point_set(TV_LIT("write.before"), TV_POINT_FAIL, 0, 1));
+    CHECK_ERR(WRITE(engine, put("a", "1")), TV_ERR_IO);
+    CHECK_ROW(other, "a", "-");
+    CHECK(tv_point_set(TV_LIT("write.after_ack"), TV_POINT_FAIL, 0, 1));
+    CHECK_ERR(WRITE(engine, put("a", "1")), TV_ERR_IO);
+    CHECK_ROW(other, "a", "1");
+    CHECK_INT(tv_point_met(TV_LIT("write.after_ack")), 1);
+    tv_point_clear();
+    CHECK_OK(WRITE(engine, put("a", "2")));
+}
+
+typedef struct histogram {
+    const char *name;
+    uint64_t count, slow; /* more than 65 ms */
+} histogram;
+
+static void take_histogram(void *ctx, const char *name, const char *help, const uint64_t *slots,
+                           int slot_count, double sum)
+{
+    histogram *wanted = ctx;
+
+    (void)help, (void)sum;
+    for (int i = 0; i < slot_count && strcmp(name, wanted->name) == 0; i++) {
+        wanted->count += slots[i];
+        wanted->slow += i > 16 ? slots[i] : 0;
+    }
+}
+
+static void be_slow(void *ctx, tv_pool *client, const tv_pool_change *change)
+{
+    (void)ctx, (void)client, (void)change;
+    tv_clock_skip_ns(100 * 1000 * 1000);
+}
+
+TEST(operations_are_counted_by_how_long_they_took)
+{
+    histogram writes = {.name = "rados_write_op_us"}, reads = {.name = "rados_read_op_us"};
+
+    CHECK_OK(WRITE(engine, put("a", "1")));
+    fake_on_change(cluster, be_slow, NULL);
+    CHECK_OK(WRITE(engine, put("a", "2")));
+    fake_on_change(cluster, NULL, NULL);
+    CHECK_ROW(engine, "a", "2");
+    engine->ops->histograms(engine, take_histogram, &writes);
+    engine->ops->histograms(engine, take_histogram, &reads);
+    CHECK_INT(writes.count, metric(engine, "rados_write_ops_total"));
+    CHECK_INT(reads.count, metric(engine, "rados_read_ops_total"));
+    CHECK(writes.slow >= 1 && reads.count >= 1);
+}
+
 TEST(a_pool_of_another_format_is_refused_with_a_line)
 {
     const tv_pool_step odd = {TV_POOL_PUT_ROW, TV_ROUTE_FORMAT_ROW, TV_LIT("2 1")};
@@ -547,16 +718,22 @@ int main(void)
                                         set_up_threads, tear_down),
         CASE_OF(what_goes_by_an_old_map_is_sent_again_by_the_new_one),
         CASE_OF(a_write_that_was_thought_out_before_a_fence_is_refused),
+        CASE_OF(what_is_looked_at_before_a_map_is_used_may_be_closed_by_a_dead_node),
         cmocka_unit_test_setup_teardown(grouped_reads_by_an_old_map_find_their_rows, set_up_threads,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(grouped_reads_that_are_refused_for_a_moment_find_their_rows,
+                                        set_up_threads, tear_down),
         CASE_OF(an_object_that_is_gone_is_looked_for_in_the_map),
         CASE_OF(a_scan_goes_on_where_its_rows_are),
+        CASE_OF(a_seek_forward_in_the_page_at_hand_needs_no_operation),
         CASE_OF(a_frozen_range_is_waited_for),
         CASE_OF(a_range_that_stays_frozen_times_out),
         CASE_OF(instants_grow_in_a_range_whatever_the_clocks_say),
         CASE_OF(a_full_pool_takes_deletes_only),
         CASE_OF(refusals_of_the_pool_are_told_as_they_are),
         CASE_OF(a_write_of_one_that_is_shut_out_is_in_doubt),
+        CASE_OF(a_write_can_end_before_it_is_sent_or_after_it_is_acknowledged),
+        CASE_OF(operations_are_counted_by_how_long_they_took),
         CASE_OF(a_pool_of_another_format_is_refused_with_a_line),
     };
 

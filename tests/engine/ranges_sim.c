@@ -29,6 +29,8 @@ enum {
     CLIENTS_MAX = 400,
 };
 
+const char *const sim_focus_names[SIM_FOCUSES] = {"everything", "counters", "tables", "cleaning"};
+
 /* --- the model --- */
 
 typedef struct model_row {

@@ -28,9 +28,17 @@ typedef struct sim_counts {
 } sim_counts;
 
 /** What to do more of. */
-typedef enum sim_focus { SIM_EVERYTHING, SIM_COUNTERS, SIM_TABLES, SIM_CLEANING } sim_focus;
+typedef enum sim_focus {
+    SIM_EVERYTHING,
+    SIM_COUNTERS,
+    SIM_TABLES,
+    SIM_CLEANING,
+    SIM_FOCUSES
+} sim_focus;
 
-/** What went wrong, "" for nothing. */
+extern const char *const sim_focus_names[SIM_FOCUSES];
+
+/** What went wrong, "" for nothing.  The same seed and focus make the same run. */
 const char *sim_run(uint64_t seed, sim_focus focus, sim_counts *counts);
 
 #endif

@@ -8,7 +8,9 @@ from tavola import TavolaTest
 
 CLUSTER = """{"version":17,"leader":"i01","self":"i02",
 "force":{"job":3,"state":"done","error":"%s"},
-"nodes":[{"incarnation":"i01"},{"incarnation":"i02"}],
+"pool":{"led_ms":4200,"bytes":1000,"free_bytes":700,"osds":3},
+"check":{"at_ms":1,"removed":0,"strays":[]},
+"nodes":[{"incarnation":"i01","beat_ms":100,"clock_skew_ms":3,"state":"live"},{"incarnation":"i02","beat_ms":90,"clock_skew_ms":-3,"state":"live"}],
 "ranges":[
 {"start":"","key":"","object":"tv.R.1","epoch":"c9","flags":"","usual":"i01","measured":true,"rows":50,"bytes":1550,"reads_s":12,"writes_s":0,"rows_per_op":0,"busy_percent":0,"refused":""},
 {"start":"r/acct/00000007M\\u00fcnchen","key":"racct%%0100000007M%%C3%%BCnchen%%01","object":"tv.R.c9","epoch":"c9","flags":"dirty","usual":"i02","measured":true,"rows":70000,"bytes":9000,"reads_s":1,"writes_s":40,"rows_per_op":64,"busy_percent":91,"refused":"single_partition"}],
@@ -37,6 +39,7 @@ class Clusters(TavolaTest):
         self.assertEqual((status["Leader"], status["Incarnation"]), ("i01", "i02"))
         self.assertEqual((status["Nodes"], status["Ranges"], status["Rows"]), (2, 2, 70050))
         self.assertEqual((status["ChangesUnderWay"], status["MapVersion"]), (0, 17))
+        self.assertEqual((status["Osds"], status["PoolFreeBytes"]), (3, 700))
 
     def test_ranges_are_listed_with_why_one_is_not_split(self):
         first, second = self.records("ranges")
@@ -56,9 +59,26 @@ class Clusters(TavolaTest):
         with OneAnswer(cluster()) as server:
             self.assertEqual(self.ok("cluster", "check", "--admin", server.url), "ok\n")
         stuck = '\n{"op":"merge","stage":"begun","began_ms":1,"id":"c1","by":"","object":"o","key":""}'
-        self.refused(1, cluster("", stuck), "check", says="a merge has been under way")
-        nobody = cluster().replace(b'"leader":"i01"', b'"leader":""   ')
-        self.refused(1, nobody, "check", says="no node leads")
+        self.refused(1, cluster("", stuck), "check", says="a merge of o has been under way")
+        for good, bad, says in [
+                ('"leader":"i01"', '"leader":""', "no node leads"),
+                ('"led_ms":4200', '"led_ms":99000', "leader has not been heard of for 99 s"),
+                ('"beat_ms":90,"clock_skew_ms":-3,"state":"live"',
+                 '"beat_ms":31000,"clock_skew_ms":0,"state":"dead"', "node i02 is dead since 31 s"),
+                ('"clock_skew_ms":-3', '"clock_skew_ms":-1500', "clock of node i02 is -1500 ms off"),
+                ('"strays":[]', '"strays":["tv.R.c9","tv.R.c12"]', '"tv.R.c9","tv.R.c12"')]:
+            with self.subTest(says):
+                self.refused(1, http(200, (CLUSTER % ("", "")).replace(good, bad)), "check", says=says)
+
+    def test_check_with_a_token_has_the_pool_listed_first(self):
+        with tempfile.TemporaryDirectory() as folder:
+            token = pathlib.Path(folder, "admin.token")
+            token.write_text("a" * 64)
+            token.chmod(0o600)
+            asked = self.refused(4, http(409, "another change is under way\n"), "check",
+                                 "--token-file", str(token), says="another change is under way")
+            self.assertIn(b'POST /cluster/force', asked[0])
+            self.assertIn(b'{"op":"check"}', asked[0])
 
     def test_a_server_that_is_none_of_a_cluster_is_told(self):
         self.refused(1, http(404, "not here\n"), "status", says="not one of a cluster")

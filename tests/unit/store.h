@@ -59,6 +59,17 @@ static inline void store_stop(void)
     tv_arena_done(&arena);
 }
 
+/* A catalogue of a node that leads. */
+static inline tv_err open_catalog(const tv_catalog_kind *kind, tv_catalog **ret_catalog)
+{
+    static tv_lead lead = {true};
+    tv_err err = tv_catalog_open(kind, engine, pipeline, ret_catalog);
+
+    if (err == TV_OK)
+        tv_catalog_lead(*ret_catalog, &lead);
+    return err;
+}
+
 static bool is_delivered;
 
 static inline void deliver(tv_mail *mail)

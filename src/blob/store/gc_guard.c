@@ -13,27 +13,21 @@ void tv_blob_guard_done(tv_blob_guard *guard)
     tv_arena_done(&guard->arena);
 }
 
-static tv_err get_or_none(tv_blob_guard *guard, tv_slice key, tv_slice *ret_value)
-{
-    tv_err err = tv_engine_get(guard->engine, TV_READ_ANY, key, &guard->arena, ret_value);
-
-    if (err == TV_ERR_NOT_FOUND)
-        *ret_value = TV_NONE;
-    return err == TV_ERR_NOT_FOUND ? TV_OK : err;
-}
-
 static tv_err look(tv_blob_guard *guard, tv_slice *ret_head, uint64_t *ret_generation)
 {
     tv_arena *arena = &guard->arena;
+    const tv_slice keys[] = {tv_blob_key_head(arena, guard->blob, 0),
+                             tv_blob_key_ledger(arena, guard->blob)};
     tv_block_ledger ledger = {0};
-    tv_slice value;
+    tv_slice values[2];
     tv_err err;
 
-    err = get_or_none(guard, tv_blob_key_head(arena, guard->blob, 0), ret_head);
-    if (err == TV_OK)
-        err = get_or_none(guard, tv_blob_key_ledger(arena, guard->blob), &value);
-    if (err == TV_OK && value.data)
-        err = tv_block_ledger_decode(value, &ledger);
+    err = tv_engine_get_rows(guard->engine, keys, 2, arena, values);
+    if (err)
+        return err;
+    if (values[1].data)
+        err = tv_block_ledger_decode(values[1], &ledger);
+    *ret_head = values[0];
     *ret_generation = ledger.generation;
     return err;
 }

@@ -423,15 +423,7 @@ static tv_err read_guards(tv_engine *engine, tv_slice partition, int64_t snapsho
     const tv_slice keys[2] = {tv_blob_key_head(arena, partition, snapshot),
                               tv_blob_key_ledger(arena, partition)};
 
-    for (int i = 0; i < 2; i++) {
-        tv_err err = tv_engine_get(engine, TV_READ_ANY, keys[i], arena, &ret_values[i]);
-
-        if (err == TV_ERR_NOT_FOUND)
-            ret_values[i] = TV_NONE;
-        else if (err)
-            return err;
-    }
-    return TV_OK;
+    return tv_engine_get_rows(engine, keys, 2, arena, ret_values);
 }
 
 /* Without a snapshot lists are good, and damage is damage, if nothing has changed meanwhile. */

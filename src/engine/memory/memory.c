@@ -173,7 +173,7 @@ static tv_err publish(tv_memory_store *store, tv_tree *tree, uint64_t power_cuts
     return lost ? TV_ERR_IO : TV_OK;
 }
 
-/* A range may be written to, by a batch with a later stamp than all before it. */
+/* A range may be written to, by a batch whose stamps are later than all before it. */
 static tv_err enter_range(tv_memory_node *node, const tv_write_batch *batch,
                           struct tv_memory_range **ret_range)
 {
@@ -188,7 +188,7 @@ static tv_err enter_range(tv_memory_node *node, const tv_write_batch *batch,
     if (err == TV_OK && *ret_range)
         clock = (*ret_range)->clock;
     pthread_mutex_unlock(&store->lock);
-    if (err || batch->stamp == 0 || batch->stamp > clock)
+    if (err || batch->stamp == 0 || tv_write_batch_first_stamp(batch) > clock)
         return err;
 
     tv_instant_follow(clock);

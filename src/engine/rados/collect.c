@@ -1,4 +1,6 @@
 /* What the leader tidies up in tv.route: objects that came to nothing, old events, hints. */
+#include <stdlib.h>
+
 #include "engine/rados/range_work.h"
 
 /* An object that was made for a split which is not there any more. */
@@ -37,6 +39,71 @@ tv_err tv_range_collect(const tv_ranges *ranges, int64_t now_ms)
         err = tv_route_change_commit(&change, work.pool, work.routes.version);
     tv_range_work_done(&work);
     return err;
+}
+
+/* --- strays --- */
+
+static int compare_names(const void *a, const void *b)
+{
+    return tv_slice_cmp(*(const tv_slice *)a, *(const tv_slice *)b);
+}
+
+/* All objects that tv.route names, sorted. */
+static size_t list_named(tv_range_work *work, tv_slice **ret_names)
+{
+    const tv_routes *routes = &work->routes;
+    size_t most = routes->range_count + 2 * routes->intent_count + routes->made_count, count = 0;
+    tv_slice *names = tv_arena_alloc(&work->arena, (most + 1) * sizeof *names);
+
+    for (size_t i = 0; i < routes->range_count; i++)
+        names[count++] = routes->ranges[i].object;
+    for (size_t i = 0; i < routes->intent_count; i++) {
+        names[count++] = routes->intents[i].object;
+        names[count++] = routes->intents[i].other;
+    }
+    for (size_t i = 0; i < routes->made_count; i++)
+        names[count++] = routes->made[i].object;
+    qsort(names, count, sizeof *names, compare_names);
+    *ret_names = names;
+    return count;
+}
+
+/*
+ * An object is made after the intent that names it, and becomes a range by a change of tv.route
+ * that finds this intent there.  So one that is in the pool before tv.route is read, and is not
+ * named in it, never becomes one.
+ */
+tv_err tv_range_keep_strays(const tv_ranges *ranges, tv_slice *objects, size_t *count)
+{
+    tv_range_work work;
+    tv_slice *names;
+    size_t kept = 0, name_count;
+    tv_err err;
+
+    tv_range_work_init(&work, ranges);
+    err = tv_range_work_load(&work);
+    if (!err) {
+        name_count = list_named(&work, &names);
+        for (size_t i = 0; i < *count; i++)
+            if (!bsearch(&objects[i], names, name_count, sizeof *names, compare_names))
+                objects[kept++] = objects[i];
+        *count = kept;
+    }
+    tv_range_work_done(&work);
+    return err;
+}
+
+tv_err tv_range_remove_stray(const tv_ranges *ranges, tv_slice object)
+{
+    const tv_pool_step remove = {TV_POOL_REMOVE, TV_NONE, TV_NONE};
+    tv_slice id = tv_slice_skip(object, sizeof TV_RANGE_OBJECT - 1);
+    tv_range_work work;
+    tv_err err;
+
+    tv_range_work_init(&work, ranges);
+    err = tv_range_step(&work, object, tv_range_closed(&work.keep, id), &remove, 1);
+    tv_range_work_done(&work);
+    return err == TV_ERR_NOT_FOUND ? TV_OK : err;
 }
 
 tv_err tv_range_trim_events(const tv_ranges *ranges)

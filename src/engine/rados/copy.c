@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "base/hash.h"
+#include "base/point.h"
 #include "engine/rados/ranges.h"
 
 enum {
@@ -96,6 +97,25 @@ static void learn_size(tv_copy *copy, const tv_pool_row *rows, size_t count)
         copy->page_rows = 1;
 }
 
+/* Tell those who wait that it goes on. */
+static tv_pool_step next_beat(tv_copy *copy, char text[24])
+{
+    int size = snprintf(text, 24, "%llu", (unsigned long long)++copy->beat);
+
+    return (tv_pool_step){TV_POOL_SET_ATTR, TV_RANGE_BEAT, {text, (size_t)size}};
+}
+
+static tv_err beat(tv_copy *copy)
+{
+    char text[24];
+    const tv_pool_step steps[] = {
+        {TV_POOL_ATTR_IS, copy->target_guard.attr, copy->target_guard.value},
+        next_beat(copy, text),
+    };
+
+    return tv_pool_change_now(copy->pool, copy->target, steps, 2, NULL);
+}
+
 /* Put rows into the target, after removing what is in [from, to) if `to` is not empty. */
 static tv_err put_rows(tv_copy *copy, const tv_pool_row *rows, size_t count, tv_slice from,
                        tv_slice to)
@@ -107,9 +127,7 @@ static tv_err put_rows(tv_copy *copy, const tv_pool_row *rows, size_t count, tv_
 
     while (!err && (done < count || (is_first && to.len))) {
         size_t bytes = 0, n = 0;
-        char beat[24];
-        tv_slice text = {
-            beat, (size_t)snprintf(beat, sizeof beat, "%llu", (unsigned long long)++copy->beat)};
+        char text[24];
 
         steps[n++] =
             (tv_pool_step){TV_POOL_ATTR_IS, copy->target_guard.attr, copy->target_guard.value};
@@ -119,7 +137,7 @@ static tv_err put_rows(tv_copy *copy, const tv_pool_row *rows, size_t count, tv_
             steps[n++] = (tv_pool_step){TV_POOL_PUT_ROW, rows[done].key, rows[done].value};
             bytes += rows[done].key.len + rows[done].value.len;
         }
-        steps[n++] = (tv_pool_step){TV_POOL_SET_ATTR, TV_RANGE_BEAT, text};
+        steps[n++] = next_beat(copy, text);
         is_first = false;
         err = tv_pool_change_now(copy->pool, copy->target, steps, n, NULL);
     }
@@ -310,8 +328,11 @@ tv_err tv_copy_again(tv_copy *copy, tv_copy_guard guard, size_t *ret_changed)
         size_t count = copy->count - first < IN_FLIGHT ? copy->count - first : IN_FLIGHT;
 
         read_together(copy, f, first, count, guard);
+        err = tv_point("copy.again");
         for (size_t i = 0; i < count && !err; i++)
             err = check_piece(copy, first + i, &f->slots[i].read, ret_changed);
+        if (!err && first + count < copy->count)
+            err = beat(copy);
     }
     for (size_t i = 0; i < IN_FLIGHT; i++)
         tv_arena_done(&f->slots[i].arena);

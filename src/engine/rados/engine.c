@@ -7,7 +7,7 @@
 enum {
     PAUSE_FIRST_MS = 2,
     PAUSE_MAX_MS = 50,
-    FROZEN_MS = 2000, /* after this, what keeps a range closed is ended: see ranges.h */
+    LOOK_MS = 1000, /* so often one that waits looks for who keeps the range closed: ranges.h */
     KEEPER_TICK_MS = 500,
     KEEPER_LOOK_TICKS = 10, /* the map and the space */
     STALE_MS = 1000,        /* an operation is old */
@@ -31,6 +31,7 @@ int64_t tv_rados_op_end(tv_rados_engine *rados, tv_rados_op *op, tv_rados_meter 
                         size_t bytes)
 {
     int64_t ns = tv_clock_mono_ns() - op->began_ns;
+    int slot = 0;
 
     pthread_mutex_lock(&rados->ops_lock);
     op->before->next = op->next;
@@ -40,6 +41,9 @@ int64_t tv_rados_op_end(tv_rados_engine *rados, tv_rados_op *op, tv_rados_meter 
     atomic_fetch_add(&meter->rows, rows);
     atomic_fetch_add(&meter->bytes, bytes);
     atomic_fetch_add(&meter->us, (uint64_t)ns / 1000);
+    while (slot < TV_RADOS_METER_SLOTS - 1 && ns / 1000 > INT64_C(1) << slot)
+        slot++;
+    atomic_fetch_add(&meter->us_slots[slot], 1);
     return ns;
 }
 
@@ -70,13 +74,14 @@ tv_err tv_rados_wait(tv_rados_engine *rados, tv_rados_patience *patience)
         patience->pause_ms = PAUSE_MAX_MS;
     rados->pool->ops->pause(rados->pool, patience->pause_ms);
     patience->waited_ms += patience->pause_ms;
-    if (patience->waited_ms - patience->recovered_ms >= FROZEN_MS && patience->key.len) {
+    if (patience->waited_ms - patience->looked_ms >= LOOK_MS && patience->key.len) {
         tv_ranges ranges = tv_rados_ranges(rados);
-        tv_err err = tv_range_recover(&ranges, patience->key);
+        tv_err err =
+            tv_range_recover_stuck(&ranges, patience->key, &patience->stuck, patience->waited_ms);
 
         if (err == TV_ERR_STOPPED)
             return err;
-        patience->recovered_ms = patience->waited_ms;
+        patience->looked_ms = patience->waited_ms;
     }
     return TV_OK;
 }
@@ -182,14 +187,11 @@ static void metrics(tv_engine *engine, tv_metric_fn *report, void *ctx)
            (double)rados->reads.rows);
     report(ctx, "rados_read_bytes_total", "Bytes of rows that were read.",
            (double)rados->reads.bytes);
-    report(ctx, "rados_read_us_total", "Microseconds in read operations.", (double)rados->reads.us);
     report(ctx, "rados_write_ops_total", "Write operations.", (double)rados->writes.ops);
     report(ctx, "rados_write_keys_total", "Rows changed by write operations.",
            (double)rados->writes.rows);
     report(ctx, "rados_write_bytes_total", "Bytes sent by write operations.",
            (double)rados->writes.bytes);
-    report(ctx, "rados_write_us_total", "Microseconds in write operations.",
-           (double)rados->writes.us);
     report(ctx, "rados_conflicts_total", "Write operations refused for what a row held.",
            (double)rados->conflicts);
     report(ctx, "rados_clock_refusals_total",
@@ -202,6 +204,26 @@ static void metrics(tv_engine *engine, tv_metric_fn *report, void *ctx)
     report(ctx, "pool_free_bytes", "Free bytes of the pool.", (double)rados->space_free_bytes);
     report(ctx, "pool_is_full", "1 while writes are refused for lack of space in the pool.",
            atomic_load(&rados->is_full) ? 1 : 0);
+}
+
+static void report_histogram(const tv_rados_meter *meter, const char *name, const char *help,
+                             tv_histogram_fn *report, void *ctx)
+{
+    uint64_t slots[TV_RADOS_METER_SLOTS];
+
+    for (int i = 0; i < TV_RADOS_METER_SLOTS; i++)
+        slots[i] = atomic_load(&meter->us_slots[i]);
+    report(ctx, name, help, slots, TV_RADOS_METER_SLOTS, (double)atomic_load(&meter->us));
+}
+
+static void histograms(tv_engine *engine, tv_histogram_fn *report, void *ctx)
+{
+    tv_rados_engine *rados = tv_rados_of(engine);
+
+    report_histogram(&rados->reads, "rados_read_op_us", "Microseconds that a read operation took.",
+                     report, ctx);
+    report_histogram(&rados->writes, "rados_write_op_us",
+                     "Microseconds that a write operation took.", report, ctx);
 }
 
 /* --- the keeper --- */
@@ -330,12 +352,14 @@ static const tv_engine_ops ops = {
     .backup = backup,
     .check = check,
     .metrics = metrics,
+    .histograms = histograms,
     .close = close_engine,
 };
 
 static tv_err open_store(const tv_rados_options *options, tv_maps **ret_maps, char *reterr_text,
                          size_t reterr_size)
 {
+    int64_t level = options->level ? options->level : TV_ROUTE_LEVEL;
     tv_routes routes = {0};
     tv_err err;
 
@@ -348,14 +372,14 @@ static tv_err open_store(const tv_rados_options *options, tv_maps **ret_maps, ch
                  (long long)routes.format, TV_ROUTE_FORMAT);
         return TV_ERR_CORRUPT;
     }
-    if (err == TV_OK && routes.level > TV_ROUTE_LEVEL) {
+    if (err == TV_OK && routes.level > level) {
         snprintf(reterr_text, reterr_size,
-                 "the pool is used by newer nodes (level %lld); this tavolad knows level %d",
-                 (long long)routes.level, TV_ROUTE_LEVEL);
+                 "the pool is used by newer nodes (level %lld); this tavolad knows level %lld",
+                 (long long)routes.level, (long long)level);
         return TV_ERR_CORRUPT;
     }
     if (err == TV_OK)
-        err = tv_maps_open(options->pool, ret_maps);
+        err = tv_maps_open_level(options->pool, level, ret_maps);
     if (err == TV_ERR_CORRUPT)
         snprintf(reterr_text, reterr_size,
                  "the pool's object " TV_ROUTE_OBJECT " cannot be understood: the pool holds "
@@ -381,6 +405,7 @@ tv_err tv_rados_engine_open(const tv_rados_options *options, tv_engine **ret_eng
     rados->base.ops = &ops;
     rados->pool = options->pool;
     rados->maps = maps;
+    tv_maps_set_on_newer(maps, options->on_newer, options->ctx);
     rados->reserve_percent = options->reserve_percent;
     rados->strays_end = &rados->strays;
     rados->ops.next = rados->ops.before = &rados->ops;

@@ -15,8 +15,11 @@ typedef struct tv_rados_op {
     int64_t began_ns;
 } tv_rados_op;
 
+enum { TV_RADOS_METER_SLOTS = TV_METER_SLOTS }; /* slot i: up to 2^i microseconds */
+
 typedef struct tv_rados_meter {
     _Atomic uint64_t ops, rows, bytes, us;
+    _Atomic uint64_t us_slots[TV_RADOS_METER_SLOTS];
 } tv_rados_meter;
 
 typedef struct tv_rados_engine {
@@ -69,7 +72,8 @@ static inline bool tv_rados_is_astray(tv_err err)
 /** Tries against refusals: all zeros at first, but for the key. */
 typedef struct tv_rados_patience {
     tv_slice key; /* what waits: when its range stays closed, whoever closed it may be dead */
-    int pause_ms, waited_ms, recovered_ms;
+    int pause_ms, waited_ms, looked_ms;
+    tv_range_stuck stuck;
 } tv_rados_patience;
 
 /**

@@ -5,7 +5,8 @@
  * scans are; the next one is asked for when little of a page is left.  A page that
  * is refused, because the range has another epoch, is asked for again where its rows
  * are now: rows that were there all the time are met once, because the position is a
- * key.
+ * key.  A seek that goes forward, to where the page at hand has all rows, needs no other one: a
+ * query of many small ranges costs as many operations as its rows need.
  */
 #include "base/assert.h"
 #include "engine/key.h"
@@ -40,6 +41,9 @@ typedef struct rados_iter {
     tv_err err;
     tv_slice value;
     tv_buf position; /* the next page begins at this key, or behind it */
+    tv_buf covered;  /* `now` has all rows behind this key, up to its last one; see has_page */
+    tv_buf sought;   /* the key of the last seek */
+    bool has_page;
     tv_slice from, to;
     char bounds[]; /* the bytes of `from` and `to` */
 } rados_iter;
@@ -217,6 +221,7 @@ static bool load(rados_iter *iter, bool is_behind)
     for (;;) {
         page *p = iter->now;
 
+        iter->has_page = false;
         if (!p->is_asked_for) {
             let_go(iter, p);
             ask(iter, p, from, is_behind);
@@ -237,6 +242,9 @@ static bool load(rados_iter *iter, bool is_behind)
     tv_arena arena; /* the position moves, and `from` is it */
 
     iter->view++;
+    tv_buf_reset(&iter->covered);
+    tv_buf_add(&iter->covered, from);
+    iter->has_page = true;
     tv_arena_init(&arena);
     enter(iter, tv_arena_dup(&arena, from), is_behind);
     tv_arena_done(&arena);
@@ -285,12 +293,57 @@ static void ask_ahead(rados_iter *iter)
     ask(iter, iter->ahead, tv_buf_slice(&iter->position), goes_on_behind(iter));
 }
 
+/*
+ * Whether the page at hand tells what comes first from a key on.  Only for a seek that goes
+ * forward: who seeks back wants to know what is there now.
+ */
+static bool tells(const rados_iter *iter, tv_slice key)
+{
+    const tv_pool_read *read = &iter->now->read;
+
+    return iter->has_page && iter->err == TV_OK &&
+           tv_slice_cmp(key, tv_buf_slice(&iter->sought)) > 0 &&
+           tv_slice_cmp(key, tv_buf_slice(&iter->covered)) > 0 &&
+           (iter->is_last || (iter->end && tv_slice_cmp(key, read->rows[iter->end - 1].key) <= 0));
+}
+
+/* Stand on the first row of the page at hand from a key on. */
+static void seek_in_page(rados_iter *iter, tv_slice key)
+{
+    const tv_pool_row *rows = iter->now->read.rows;
+    size_t low = 0, high = iter->end;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (tv_slice_cmp(rows[middle].key, key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    iter->at = low;
+    settle(iter);
+}
+
+static void note_sought(rados_iter *iter, tv_slice key)
+{
+    tv_buf_reset(&iter->sought);
+    tv_buf_add(&iter->sought, key);
+}
+
 static void iter_seek(tv_iter *base, tv_slice key)
 {
     rados_iter *iter = (rados_iter *)base;
 
+    if (tv_slice_cmp(key, iter->to) < 0 && tells(iter, key)) {
+        note_sought(iter, key);
+        seek_in_page(iter, key);
+        return;
+    }
+
     let_go(iter, iter->ahead);
     let_go(iter, iter->now);
+    iter->has_page = false;
     iter->err = TV_OK;
     iter->is_valid = false;
     if (tv_slice_cmp(key, iter->from) < 0)
@@ -299,6 +352,7 @@ static void iter_seek(tv_iter *base, tv_slice key)
         return;
 
     iter->rows_max = FIRST_ROWS;
+    note_sought(iter, key);
     set_position(iter, key);
     if (load(iter, false))
         settle(iter);
@@ -348,6 +402,8 @@ static void iter_free(tv_iter *base)
     page_done(iter, &iter->pages[0]);
     page_done(iter, &iter->pages[1]);
     tv_buf_done(&iter->position);
+    tv_buf_done(&iter->covered);
+    tv_buf_done(&iter->sought);
     free(iter);
 }
 

@@ -415,32 +415,55 @@ static tv_err pool_shut_out(tv_pool *base, const char *address)
     return err_of(pool, rc);
 }
 
+/* Ask the mon, and find a number in its answer; 0 when there is none.  `field`: "\"name\":". */
+static int ask_number(librados_pool *pool, const char *command, const char *field,
+                      uint64_t *ret_number)
+{
+    char *out = NULL, *status = NULL;
+    size_t out_len = 0, status_len = 0;
+    uint64_t number = 0;
+    int rc = rados_mon_command(pool->cluster, &command, 1, "", 0, &out, &out_len, &status,
+                               &status_len);
+    const char *at = rc == 0 && out_len ? memmem(out, out_len, field, strlen(field)) : NULL;
+
+    for (at = at ? at + strlen(field) : NULL; at && at < out + out_len; at++) {
+        if (*at >= '0' && *at <= '9')
+            number = number * 10 + (uint64_t)(*at - '0');
+        else if (*at != ' ')
+            break;
+    }
+    rados_buffer_free(out);
+    rados_buffer_free(status);
+    *ret_number = number;
+    return rc;
+}
+
 /* The pool's quota in bytes, 0 when it has none. */
 static uint64_t quota_of(librados_pool *pool)
 {
-    static const char field[] = "\"quota_max_bytes\":";
-    char command[300], *out = NULL, *status = NULL;
-    const char *commands[] = {command};
-    size_t out_len = 0, status_len = 0;
-    uint64_t quota = 0;
+    char command[300];
+    uint64_t quota;
 
     snprintf(command, sizeof command,
              "{\"prefix\":\"osd pool get-quota\",\"pool\":\"%.100s\",\"format\":\"json\"}",
              pool->name);
-    if (rados_mon_command(pool->cluster, commands, 1, "", 0, &out, &out_len, &status,
-                          &status_len) == 0) {
-        const char *at = out_len ? memmem(out, out_len, field, sizeof field - 1) : NULL;
+    return ask_number(pool, command, "\"quota_max_bytes\":", &quota) == 0 ? quota : 0;
+}
 
-        for (at = at ? at + sizeof field - 1 : NULL; at && at < out + out_len; at++) {
-            if (*at >= '0' && *at <= '9')
-                quota = quota * 10 + (uint64_t)(*at - '0');
-            else if (*at != ' ')
-                break;
-        }
-    }
-    rados_buffer_free(out);
-    rados_buffer_free(status);
-    return quota;
+static tv_err pool_osd_count(tv_pool *base, size_t *ret_count)
+{
+    librados_pool *pool = of(base);
+    uint64_t count;
+    int rc = ask_number(pool, "{\"prefix\":\"osd stat\",\"format\":\"json\"}",
+                        "\"num_in_osds\":", &count);
+
+    if (rc < 0)
+        return err_of(pool, rc);
+    if (count == 0)
+        return TV_ERR_IO;
+
+    *ret_count = (size_t)count;
+    return TV_OK;
 }
 
 static tv_err pool_space(tv_pool *base, tv_pool_space *ret_space)
@@ -626,6 +649,7 @@ static const tv_pool_ops ops = {
     .address = pool_address,
     .shut_out = pool_shut_out,
     .space = pool_space,
+    .osd_count = pool_osd_count,
     .pause = pool_pause,
     .close = pool_close,
 };

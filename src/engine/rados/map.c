@@ -9,6 +9,9 @@ struct tv_maps {
     tv_pool *pool;
     tv_err (*before_use)(void *ctx);
     void *before_use_ctx;
+    int64_t level; /* that this node understands */
+    void (*on_newer)(void *ctx, int64_t level);
+    void *on_newer_ctx;
 
     pthread_mutex_t lock; /* of the rest */
     tv_map *current;
@@ -104,7 +107,7 @@ static const char *copy_text(tv_arena *arena, tv_slice text)
 }
 
 /* Read tv.route; no lanes yet. */
-static tv_err read_map(tv_pool *pool, tv_map **ret_map)
+static tv_err read_map(tv_maps *maps, tv_map **ret_map)
 {
     tv_map *map = tv_calloc(1, sizeof *map);
     tv_routes routes;
@@ -112,9 +115,12 @@ static tv_err read_map(tv_pool *pool, tv_map **ret_map)
 
     atomic_init(&map->refs, 1);
     tv_arena_init(&map->arena);
-    err = tv_routes_load(pool, &map->arena, &routes);
-    if (err == TV_OK && (routes.format != TV_ROUTE_FORMAT || routes.level > TV_ROUTE_LEVEL))
+    err = tv_routes_load(maps->pool, &map->arena, &routes);
+    if (err == TV_OK && (routes.format != TV_ROUTE_FORMAT || routes.level > maps->level)) {
+        if (maps->on_newer)
+            maps->on_newer(maps->on_newer_ctx, routes.level);
         err = TV_ERR_CORRUPT;
+    }
     if (err) {
         tv_arena_done(&map->arena);
         free(map);
@@ -150,16 +156,22 @@ static void add_lanes(tv_maps *maps, tv_map *map)
 
 tv_err tv_maps_open(tv_pool *pool, tv_maps **ret_maps)
 {
+    return tv_maps_open_level(pool, TV_ROUTE_LEVEL, ret_maps);
+}
+
+tv_err tv_maps_open_level(tv_pool *pool, int64_t level, tv_maps **ret_maps)
+{
+    tv_maps *maps = tv_calloc(1, sizeof *maps);
     tv_map *map;
     tv_err err;
 
-    err = read_map(pool, &map);
-    if (err)
-        return err;
-
-    tv_maps *maps = tv_calloc(1, sizeof *maps);
-
     maps->pool = pool;
+    maps->level = level;
+    err = read_map(maps, &map);
+    if (err) {
+        free(maps);
+        return err;
+    }
     tv_assert(pthread_mutex_init(&maps->lock, NULL) == 0);
     add_lanes(maps, map);
     maps->current = map;
@@ -181,6 +193,12 @@ void tv_maps_set_before_use(tv_maps *maps, tv_err (*before_use)(void *ctx), void
 {
     maps->before_use = before_use;
     maps->before_use_ctx = ctx;
+}
+
+void tv_maps_set_on_newer(tv_maps *maps, void (*on_newer)(void *ctx, int64_t level), void *ctx)
+{
+    maps->on_newer = on_newer;
+    maps->on_newer_ctx = ctx;
 }
 
 tv_map *tv_maps_get(tv_maps *maps)
@@ -231,7 +249,7 @@ static tv_err reload(tv_maps *maps)
     tv_map *map;
     tv_err err;
 
-    err = read_map(maps->pool, &map);
+    err = read_map(maps, &map);
     if (err)
         return err == TV_ERR_NOT_FOUND ? TV_ERR_CORRUPT : err; /* it was there before */
     if (map->version > maps->current->version)
@@ -267,13 +285,24 @@ static void end_reload(tv_maps *maps)
     pthread_mutex_unlock(&maps->lock);
 }
 
+/*
+ * What is read to prepare for a map was refused.  By an even later one: prepare for that.  Else
+ * one is about to come, and who reads waits for it, and ends what a dead node has begun.
+ */
+static tv_err look_for_later(const tv_maps *maps)
+{
+    tv_routes routes;
+    tv_err err = tv_routes_load_version(maps->pool, &routes);
+
+    return err == TV_OK && routes.version > coming.map->version ? TV_ERR_MOVED : err;
+}
+
 tv_err tv_maps_reload(tv_maps *maps, const tv_map *map)
 {
     tv_err err;
 
-    /* What is read to prepare for a map was refused by an even later one: prepare for that. */
     if (coming.maps == maps)
-        return TV_ERR_MOVED;
+        return look_for_later(maps);
     if (!begin_reload(maps, map->version))
         return TV_OK;
 

@@ -57,7 +57,15 @@ typedef struct tv_maps tv_maps;
 
 /** Load the first map.  TV_ERR_NOT_FOUND: see tv_routes_load. */
 tv_err tv_maps_open(tv_pool *pool, tv_maps **ret_maps) TV_WARN_UNUSED;
+/** The same for a node that understands this level (route.h) and none above it. */
+tv_err tv_maps_open_level(tv_pool *pool, int64_t level, tv_maps **ret_maps) TV_WARN_UNUSED;
 void tv_maps_close(tv_maps *maps); /* accepts NULL */
+
+/**
+ * Have `on_newer` called when the store is found to have a level above this node's: nothing it does
+ * can be trusted from then on.  Set before other threads know the maps.
+ */
+void tv_maps_set_on_newer(tv_maps *maps, void (*on_newer)(void *ctx, int64_t level), void *ctx);
 
 /**
  * What is to be done before a map with other `drops` is used.  An error keeps the old one in use,

@@ -23,6 +23,11 @@ typedef struct tv_rados_options {
     size_t cut_count;
     /** No thread that looks for changes by itself: for simulations. */
     bool has_no_keeper;
+    /** The level that this node understands, for tests; 0: TV_ROUTE_LEVEL. */
+    int64_t level;
+    /** See tv_maps_set_on_newer; or NULL. */
+    void (*on_newer)(void *ctx, int64_t level);
+    void *ctx;
 } tv_rados_options;
 
 /**

@@ -94,6 +94,24 @@ tv_err tv_range_drop(const tv_ranges *ranges, tv_slice from, tv_slice to) TV_WAR
 /** Finish or undo all that is being done to the range of this key.  For who waits for it. */
 tv_err tv_range_recover(const tv_ranges *ranges, tv_slice key) TV_WARN_UNUSED;
 
+/** An intent as somebody saw it who waits for its end; zeros is nothing seen. */
+typedef struct tv_range_stuck {
+    char id[32];
+    char stage;
+    uint64_t beat;
+    int64_t since_ms, first_ms; /* seen as it is, and at all */
+} tv_range_stuck;
+
+enum { TV_RANGE_STILL_MS = 2 * 1000, TV_RANGE_PAUSE_MS_MAX = 10 * 1000 };
+
+/**
+ * The same for one who waits for the range of a key, and comes again every second or so: only when
+ * whoever changes the range has not gone on for TV_RANGE_STILL_MS, or takes longer than
+ * TV_RANGE_PAUSE_MS_MAX.  By any clock that grows.
+ */
+tv_err tv_range_recover_stuck(const tv_ranges *ranges, tv_slice key, tv_range_stuck *stuck,
+                              int64_t now_ms) TV_WARN_UNUSED;
+
 /* --- for the leader --- */
 
 /** Finish or undo the intent of this id.  TV_OK also when there is none any more. */
@@ -127,6 +145,19 @@ enum { TV_RANGE_MADE_MS = 60 * 1000, TV_RANGE_EVENTS_MAX = 1000 };
 
 /** Remove objects that a rolled back split has made, by the wall clock (ms since 1970). */
 tv_err tv_range_collect(const tv_ranges *ranges, int64_t now_ms) TV_WARN_UNUSED;
+
+/**
+ * Of these range objects, all of which were in the pool before the call, keep those that nothing
+ * in tv.route names: nobody uses them, now or later.
+ */
+tv_err tv_range_keep_strays(const tv_ranges *ranges, tv_slice *objects,
+                            size_t *count) TV_WARN_UNUSED;
+
+/**
+ * Remove a stray that a split has made and not opened.  TV_ERR_CONFLICT: it is something else,
+ * which this source does not know how to come by; it stays.
+ */
+tv_err tv_range_remove_stray(const tv_ranges *ranges, tv_slice object) TV_WARN_UNUSED;
 
 /** Forget the oldest events above TV_RANGE_EVENTS_MAX. */
 tv_err tv_range_trim_events(const tv_ranges *ranges) TV_WARN_UNUSED;

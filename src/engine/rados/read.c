@@ -395,19 +395,27 @@ static void dispatch(tv_rados_engine *rados, tv_engine_read *read)
 void tv_rados_read(tv_engine *engine, tv_engine_read *read)
 {
     read->value = TV_NONE;
+    read->since_ns = tv_clock_mono_ns();
     dispatch(tv_rados_of(engine), read);
 }
 
 /* --- the router --- */
 
+static bool is_old(const tv_engine_read *read)
+{
+    return tv_clock_mono_ns() - read->since_ns >= TV_RADOS_PATIENCE_MS * INT64_C(1000000);
+}
+
 /*
- * All reads that are astray, once: by a later map if there is one.  The patience is that of the
- * router: it is used up when nothing but refusals has come for all that time.
+ * All reads that are astray, once: by a later map if there is one.  How long to pause is the
+ * router's to know; when to give up, each read's: others have come and gone meanwhile.
  */
 static void send_strays(tv_rados_engine *rados, tv_engine_read *list, tv_rados_patience *patience)
 {
     tv_map *map = tv_maps_get(rados->maps);
 
+    if (patience->waited_ms >= TV_RADOS_PATIENCE_MS)
+        *patience = (tv_rados_patience){0};
     patience->key = list->key;
     tv_err err = tv_rados_reroute(rados, map, patience);
 
@@ -416,8 +424,8 @@ static void send_strays(tv_rados_engine *rados, tv_engine_read *list, tv_rados_p
         tv_engine_read *read = list;
 
         list = read->next;
-        if (err) {
-            read->result = err;
+        if (err || is_old(read)) {
+            read->result = err ? err : TV_ERR_TIMED_OUT;
             post(read);
         } else {
             dispatch(rados, read);

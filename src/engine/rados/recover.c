@@ -366,6 +366,41 @@ static uint64_t read_beat(tv_range_work *work, const tv_intent *intent)
     return tv_hash(beat);
 }
 
+/* Whether nobody is at work on it any more, or for too long. */
+static bool is_stuck(const tv_intent *intent, uint64_t beat, tv_range_stuck *stuck, int64_t now_ms)
+{
+    bool is_same = tv_slice_eq(tv_slice_of(stuck->id), intent->id);
+
+    if (!is_same || stuck->stage != intent->stage || stuck->beat != beat) {
+        stuck->first_ms = is_same ? stuck->first_ms : now_ms;
+        stuck->since_ms = now_ms;
+        stuck->stage = intent->stage;
+        stuck->beat = beat;
+        snprintf(stuck->id, sizeof stuck->id, "%.*s", TV_FMT(intent->id));
+    }
+    return now_ms - stuck->since_ms >= TV_RANGE_STILL_MS ||
+           now_ms - stuck->first_ms >= TV_RANGE_PAUSE_MS_MAX;
+}
+
+tv_err tv_range_recover_stuck(const tv_ranges *ranges, tv_slice key, tv_range_stuck *stuck,
+                              int64_t now_ms)
+{
+    tv_range_work work;
+    const tv_intent *intent = NULL;
+    tv_slice id;
+    tv_err err;
+
+    tv_range_work_init(&work, ranges);
+    err = tv_range_work_load(&work);
+    if (!err && tv_range_is_held(&work.routes,
+                                 work.routes.ranges[tv_routes_find(&work.routes, key)].start, &id))
+        intent = tv_range_find_intent(&work.routes, id);
+    if (intent && is_stuck(intent, read_beat(&work, intent), stuck, now_ms))
+        err = tv_range_finish(&work, tv_arena_dup(&work.keep, id));
+    tv_range_work_done(&work);
+    return err;
+}
+
 /* Since when the intent is seen as it is; now if it is new. */
 static int64_t seen_since(tv_range_watch *watch, const tv_intent *intent, uint64_t beat,
                           int64_t now_ms)

@@ -485,6 +485,38 @@ static tv_err make_range(tv_pool *pool, tv_arena *arena, size_t index)
     return err;
 }
 
+/* One try; TV_ERR_CONFLICT when something else was changed meanwhile. */
+static tv_err try_raise_level(tv_pool *pool, tv_arena *arena, int64_t level)
+{
+    tv_route_change change;
+    tv_routes routes;
+    tv_err err;
+
+    err = tv_routes_load_version(pool, &routes);
+    if (err || routes.level >= level)
+        return err;
+
+    tv_route_change_init(&change, arena);
+    tv_route_change_put(
+        &change, TV_ROUTE_FORMAT_ROW,
+        tv_arena_printf(arena, "%lld %lld", (long long)routes.format, (long long)level));
+    return tv_route_change_commit(&change, pool, routes.version);
+}
+
+tv_err tv_route_raise_level(tv_pool *pool, int64_t level)
+{
+    tv_arena arena;
+    tv_err err;
+
+    tv_arena_init(&arena);
+    do {
+        tv_arena_reset(&arena);
+        err = try_raise_level(pool, &arena, level);
+    } while (err == TV_ERR_CONFLICT);
+    tv_arena_done(&arena);
+    return err;
+}
+
 tv_err tv_routes_create(tv_pool *pool, const tv_slice *cuts, size_t cut_count)
 {
     tv_route_change change;
@@ -500,7 +532,7 @@ tv_err tv_routes_create(tv_pool *pool, const tv_slice *cuts, size_t cut_count)
     tv_route_change_init(&change, &arena);
     change.steps[0] = (tv_pool_step){.kind = TV_POOL_CREATE};
     tv_route_change_put(&change, TV_ROUTE_FORMAT_ROW,
-                        tv_arena_printf(&arena, "%d %d", TV_ROUTE_FORMAT, TV_ROUTE_LEVEL));
+                        tv_arena_printf(&arena, "%d %d", TV_ROUTE_FORMAT, TV_ROUTE_LEVEL_FIRST));
     tv_route_change_put(&change, TV_ROUTE_VERSION_ROW, TV_LIT("1"));
     tv_route_change_put(&change, TV_ROUTE_DROPS_ROW, TV_LIT("0"));
     for (size_t i = 0; i <= cut_count; i++) {

@@ -46,6 +46,9 @@
 /** What this source reads and writes; a pool of another format, or a higher level, is refused. */
 enum { TV_ROUTE_FORMAT = 1, TV_ROUTE_LEVEL = 1 };
 
+/** A new store has this level; the leader raises it when all nodes understand more. */
+enum { TV_ROUTE_LEVEL_FIRST = 1 };
+
 #define TV_ROUTE_FORMAT_ROW TV_LIT("f")
 #define TV_ROUTE_VERSION_ROW TV_LIT("v")
 #define TV_ROUTE_DROPS_ROW TV_LIT("drops")
@@ -194,6 +197,12 @@ void tv_route_change_delete(tv_route_change *change, tv_slice key);
  */
 tv_err tv_route_change_commit(tv_route_change *change, tv_pool *pool,
                               uint64_t version) TV_WARN_UNUSED;
+
+/**
+ * Let the store have this level, unless it has it already or a higher one.  Whoever calls this has
+ * seen to it that every node understands it (tv_nodes_require_level).  Waits.
+ */
+tv_err tv_route_raise_level(tv_pool *pool, int64_t level) TV_WARN_UNUSED;
 
 /**
  * Make a pool a store, unless it is one: the ranges that are cut at `cuts`, which grow.  Any

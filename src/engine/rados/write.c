@@ -11,7 +11,7 @@
  * it should.
  */
 #include "base/assert.h"
-#include "base/log.h"
+#include "base/point.h"
 #include "engine/instant.h"
 #include "engine/key.h"
 #include "engine/rados/internal.h"
@@ -26,7 +26,7 @@ typedef struct operation {
     size_t rows, bytes;
     int64_t rows_more;
     bool has_puts;
-    char stamp[CLOCK_DIGITS];
+    char first_stamp[CLOCK_DIGITS], stamp[CLOCK_DIGITS];
 } operation;
 
 static void add(operation *op, tv_pool_kind kind, tv_slice key, tv_slice value)
@@ -108,7 +108,8 @@ static void operation_init(operation *op, const tv_write_batch *batch)
 
     if (has_stamp) {
         tv_key_put_number(op->stamp, batch->stamp, CLOCK_DIGITS);
-        add(op, TV_POOL_ATTR_BELOW, TV_RANGE_CLOCK, (tv_slice){op->stamp, CLOCK_DIGITS});
+        tv_key_put_number(op->first_stamp, tv_write_batch_first_stamp(batch), CLOCK_DIGITS);
+        add(op, TV_POOL_ATTR_BELOW, TV_RANGE_CLOCK, (tv_slice){op->first_stamp, CLOCK_DIGITS});
     }
     for (size_t i = 0, next; i < batch->count; i = next) {
         for (next = i + 1; next < batch->count && tv_slice_eq(sorted[i]->key, sorted[next]->key);)
@@ -208,6 +209,8 @@ static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write
     if (!is_within(range, batch))
         return TV_ERR_MOVED;
 
+    if (tv_point("write.before"))
+        return TV_ERR_IO;
     op->steps[0].value = range->epoch;
     tv_rados_op_begin(rados, &watched);
     err = tv_pool_change_now(rados->pool, range->object, op->steps, op->count, &refused);
@@ -220,7 +223,7 @@ static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write
         atomic_fetch_add(&use->write_bytes, op->bytes);
         atomic_fetch_add(&use->rows_more, op->rows_more);
         tv_lane_note_use(range->lane, batch->changes[batch->count / 2].key, op->rows);
-        return TV_OK;
+        return tv_point("write.after_ack") ? TV_ERR_IO : TV_OK;
     }
     if (err == TV_ERR_CONFLICT && refused != TV_POOL_NO_STEP) {
         atomic_fetch_add(&rados->conflicts, 1);

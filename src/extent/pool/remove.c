@@ -3,6 +3,7 @@
  * that is interrupted leaves an extent whose part 0 is still there, and with it all
  * that is needed to begin again.
  */
+#include "base/point.h"
 #include "extent/pool/internal.h"
 
 /* Whether there is such a part, of an extent that is not whole. */
@@ -43,6 +44,9 @@ static tv_err remove_part(tv_pool_extents *extents, tv_extent_id id, uint32_t pa
     char name[TV_EXTENT_OBJECT_SIZE];
     tv_err err;
 
+    err = tv_point("extent.remove");
+    if (err)
+        return err;
     tv_pool_extent_name(id, part, name);
     err = tv_pool_change_now(extents->options.pool, name, &step, 1, NULL);
     return err == TV_ERR_NOT_FOUND ? TV_OK : err;

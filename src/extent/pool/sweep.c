@@ -18,6 +18,7 @@
  * rows and objects do not fit together, and nothing is removed.
  */
 #include "base/clock.h"
+#include "base/point.h"
 #include "extent/pool/internal.h"
 
 #define DAY_MS (INT64_C(24) * 3600 * 1000)
@@ -130,6 +131,8 @@ static void convict(sweep *s, int64_t start_ns)
     if (extents->suspects.count && start_ns - extents->suspects_ns < gap_ns)
         return; /* too early: the sweep before goes on to count */
 
+    if (tv_point("sweep.remove"))
+        return;
     for (size_t i = 0; i < s->found.count; i++) {
         if (tv_extent_set_has(&extents->suspects, s->found.ids[i])) {
             tv_extents_remove(&extents->base, &s->found.ids[i], 1);
@@ -158,6 +161,9 @@ static tv_err find(sweep *s, tv_arena *arena)
     if (err)
         return err;
 
+    err = tv_point("sweep.mark");
+    if (err)
+        return err;
     err = s->gc->mark_rows(s->gc->ctx, mark, s);
     if (err)
         return err;

@@ -16,6 +16,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/point.h"
 #include "extent/pool/internal.h"
 
 enum { BUFFER_BYTES_MIN = 64 << 10 };
@@ -206,6 +207,8 @@ static tv_err send_part(pool_writer *writer, bool is_only)
 
     if (!tv_pool_extent_may_commit(writer->base.store, writer->base.id))
         return TV_ERR_REQUEST_TIMEOUT;
+    if (tv_point("extent.part"))
+        return TV_ERR_IO;
     err = wait_for_parts(writer, false);
     if (err)
         return err;
@@ -292,6 +295,8 @@ static tv_err set_length(pool_writer *writer)
     char name[TV_EXTENT_OBJECT_SIZE];
     tv_err err;
 
+    if (tv_point("extent.len"))
+        return TV_ERR_IO;
     tv_pool_extent_name(writer->base.id, 0, name);
     err = tv_pool_change_now(writer->extents->options.pool, name, &step, 1, NULL);
     return err ? tv_pool_extents_failed(writer->extents, "finish", writer->base.id, err) : TV_OK;
@@ -309,6 +314,8 @@ tv_err tv_pool_extent_finish(tv_extent_writer *base)
         err = wait_for_parts(writer, true);
     if (err == TV_OK && !is_only)
         err = set_length(writer);
+    if (err == TV_OK && tv_point("extent.whole"))
+        err = TV_ERR_IO;
     if (err)
         return err;
 

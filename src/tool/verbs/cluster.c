@@ -72,6 +72,17 @@ static int64_t read_number(const char *line, const char *name)
     return at ? strtoll(at, NULL, 10) : 0;
 }
 
+/* A number of the object of this name, which has a line of its own. */
+static int64_t read_line_number(const char *json, const char *object, const char *name)
+{
+    char key[40];
+    const char *line;
+
+    snprintf(key, sizeof key, "\n\"%s\":", object);
+    line = strstr(json, key);
+    return line ? read_number(line + 1, name) : 0;
+}
+
 /* The first line of a list, which has a line for each of its objects; NULL: it is empty. */
 static const char *first_of(const char *json, const char *list)
 {
@@ -212,21 +223,25 @@ static int64_t sum_of(const char *json, const char *list, const char *member)
     return sum;
 }
 
-/* Objects in the list of nodes. */
+/* The next node in the list, which is one line; NULL: there is none. */
+static const char *next_node(const char *at)
+{
+    return memmem(at, strcspn(at, "\n"), "{\"incarnation\":", 15);
+}
+
+static const char *first_node(const char *json)
+{
+    const char *line = strstr(json, "\n\"nodes\":");
+
+    return line ? next_node(line + 1) : NULL;
+}
+
 static int64_t count_nodes(const char *json)
 {
-    const char *line = strstr(json, "\n\"nodes\":"), *end;
     int64_t count = 0;
 
-    if (!line)
-        return 0;
-    end = strstr(line, "\n\"ranges\":");
-    if (!end)
-        end = line + strlen(line);
-    while ((line = memmem(line, (size_t)(end - line), "\"incarnation\":", 14)) != NULL) {
+    for (const char *node = first_node(json); node; node = next_node(node + 1))
         count++;
-        line += 14;
-    }
     return count;
 }
 
@@ -255,50 +270,14 @@ static tool_exit status(tool_run *run)
             {"Bytes", tavola_int64(sum_of(json, "ranges", "bytes"))},
             {"ChangesUnderWay", tavola_int64((int64_t)count_of(json, "intents"))},
             {"MapVersion", tavola_int64(read_number(json, "version"))},
+            {"Osds", tavola_int64(read_line_number(json, "pool", "osds"))},
+            {"PoolFreeBytes", tavola_int64(read_line_number(json, "pool", "free_bytes"))},
         };
 
         exit = tool_output_one(run, fields, sizeof fields / sizeof fields[0]);
     }
     tool_text_done(&leader);
     tool_text_done(&self);
-    tool_answer_done(&answer);
-    return exit;
-}
-
-/* For scripts: somebody leads, there are ranges, and nothing is stuck. */
-static tool_exit check(tool_run *run)
-{
-    enum { STUCK_MS = 60 * 1000 };
-    struct timespec now;
-    tool_answer answer = {0};
-    tool_text leader = {0};
-    tool_admin admin;
-    tool_exit exit = tool_admin_open(run, &admin);
-
-    if (!exit)
-        exit = ask(&admin, &answer);
-    clock_gettime(CLOCK_REALTIME, &now);
-    if (!exit) {
-        read_member(answer.body.at, "leader", &leader);
-        if (leader.size == 0)
-            exit = tool_trouble("no node leads the cluster");
-        if (!exit && count_of(answer.body.at, "ranges") == 0)
-            exit = tool_trouble("the cluster shows no ranges yet");
-    }
-    for (const char *line = exit ? NULL : first_of(answer.body.at, "intents"); line && !exit;
-         line = next_of(line)) {
-        int64_t age_ms = now.tv_sec * 1000 - read_number(line, "began_ms");
-        tool_text op = {0};
-
-        read_member(line, "op", &op);
-        if (age_ms > STUCK_MS)
-            exit = tool_trouble("a %.20s has been under way for %lld s", op.at,
-                                (long long)age_ms / 1000);
-        tool_text_done(&op);
-    }
-    if (!exit)
-        exit = tool_output_one(run, &(tool_field){"Health", tavola_string("ok")}, 1);
-    tool_text_done(&leader);
     tool_answer_done(&answer);
     return exit;
 }
@@ -391,6 +370,151 @@ static tool_exit force(tool_run *run)
     return exit;
 }
 
+/* ---- check ----------------------------------------------------------------------------------- */
+
+enum { STUCK_MS = 60 * 1000, SKEW_MS = 1000 };
+
+/* Each tells what is wrong, a line for each thing; true when something is. */
+
+static bool is_unled(const char *json)
+{
+    tool_text leader = {0};
+    int64_t led_ms = read_line_number(json, "pool", "led_ms");
+    bool is = false;
+
+    read_member(json, "leader", &leader);
+    if (leader.size == 0) {
+        tool_trouble("no node leads the cluster");
+        is = true;
+    } else if (led_ms > STUCK_MS) {
+        tool_trouble("the leader has not been heard of for %lld s", (long long)led_ms / 1000);
+        is = true;
+    }
+    if (count_of(json, "ranges") == 0) {
+        tool_trouble("the cluster shows no ranges yet");
+        is = true;
+    }
+    tool_text_done(&leader);
+    return is;
+}
+
+static bool is_stuck(const char *json)
+{
+    struct timespec now;
+    bool is = false;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    for (const char *line = first_of(json, "intents"); line; line = next_of(line)) {
+        int64_t age_ms = now.tv_sec * 1000 - read_number(line, "began_ms");
+        tool_text op = {0}, object = {0};
+
+        read_member(line, "op", &op);
+        read_member(line, "object", &object);
+        if (age_ms > STUCK_MS) {
+            tool_trouble("a %.20s of %.100s has been under way for %lld s", op.at, object.at,
+                         (long long)age_ms / 1000);
+            is = true;
+        }
+        tool_text_done(&op);
+        tool_text_done(&object);
+    }
+    return is;
+}
+
+static bool has_bad_nodes(const char *json)
+{
+    bool has = false;
+
+    for (const char *node = first_node(json); node; node = next_node(node + 1)) {
+        int64_t skew_ms = read_number(node, "clock_skew_ms");
+        tool_text state = {0}, name = {0};
+
+        read_member(node, "state", &state);
+        read_member(node, "incarnation", &name);
+        if (strcmp(state.at, "dead") == 0) {
+            tool_trouble("node %.40s is dead since %lld s", name.at,
+                         (long long)read_number(node, "beat_ms") / 1000);
+            has = true;
+        } else if (skew_ms > SKEW_MS || skew_ms < -SKEW_MS) {
+            tool_trouble("the clock of node %.40s is %lld ms off", name.at, (long long)skew_ms);
+            has = true;
+        }
+        tool_text_done(&state);
+        tool_text_done(&name);
+    }
+    return has;
+}
+
+static bool has_strays(const char *json)
+{
+    const char *line = strstr(json, "\n\"check\":");
+    const char *names = line ? find_member(line + 1, "strays") : NULL;
+    size_t size = names ? strcspn(names, "]\n") : 0;
+
+    if (size < 2)
+        return false;
+    tool_trouble("objects that no range, change or node names, and that were not made by a split: "
+                 "%.*s; look at them (rados listxattr, listomapkeys) before you remove any",
+                 (int)(size - 1 > 1000 ? 1000 : size - 1), names + 1);
+    return true;
+}
+
+/* What the server says of itself: a full pool, a clock, an operation that does not come back. */
+static tool_exit check_health(const tool_admin *admin)
+{
+    tool_answer answer = {0};
+    tool_exit exit = tool_server_get(admin, "/healthz", &answer);
+
+    if (!exit && answer.status != 200)
+        exit = tool_server_refused(admin, &answer);
+    tool_answer_done(&answer);
+    return exit;
+}
+
+/* Have the pool listed now, where there is a token for that. */
+static tool_exit list_pool(tool_run *run, const tool_admin *admin)
+{
+    tool_text token = {0};
+    int64_t job = 0;
+    tool_exit exit;
+
+    if (!tool_value_of(run, TOOL_FLAG_DATA) && !tool_value_of(run, TOOL_FLAG_TOKEN_FILE))
+        return TOOL_OK;
+    exit = tool_admin_token(run, &token);
+    if (!exit)
+        exit = begin(admin, token.at, "{\"op\":\"check\"}", &job);
+    if (!exit)
+        exit = wait_for(admin, job);
+    if (token.at)
+        explicit_bzero(token.at, token.size);
+    tool_text_done(&token);
+    return exit;
+}
+
+static tool_exit check(tool_run *run)
+{
+    tool_answer answer = {0};
+    tool_admin admin;
+    tool_exit exit = tool_admin_open(run, &admin);
+
+    if (!exit)
+        exit = list_pool(run, &admin);
+    if (!exit)
+        exit = ask(&admin, &answer);
+    if (!exit) {
+        const char *json = answer.body.at;
+        int wrong = is_unled(json) + is_stuck(json) + has_bad_nodes(json) + has_strays(json);
+
+        exit = check_health(&admin);
+        if (!exit && wrong)
+            exit = TOOL_FAILURE;
+    }
+    if (!exit)
+        exit = tool_output_one(run, &(tool_field){"Health", tavola_string("ok")}, 1);
+    tool_answer_done(&answer);
+    return exit;
+}
+
 const tool_verb tool_cluster_verbs[] = {
     {"cluster status", "", "Nodes, leader, ranges and rows of the cluster of a tavolad", 0, 0,
      TOOL_BIT(ADMIN) | TOOL_BIT(SELECT), .run = status},
@@ -398,11 +522,13 @@ const tool_verb tool_cluster_verbs[] = {
      TOOL_BIT(ADMIN) | TOOL_BIT(SELECT), .run = ranges},
     {"cluster history", "", "What was done to ranges, the newest last, and how long writes waited",
      0, 0, TOOL_BIT(ADMIN) | TOOL_BIT(SELECT), .run = history},
-    {"cluster check", "", "For scripts: exit code 0 well, 1 no leader or a change is stuck", 0, 0,
-     TOOL_BIT(ADMIN), .run = check, .is_plain = true},
+    {"cluster check", "", "For scripts: exit code 0 well, 1 not well, 6 not reachable", 0, 0,
+     TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA), .run = check, .is_plain = true,
+     .examples = "  tavola cluster check\n"
+                 "  tavola cluster check --data /var/lib/tavola   # lists the pool first\n"},
     {"cluster force", "OP [RANGE [KEY]]",
-     "Do it now: split, merge, move, fence or collect; keys as 'cluster ranges' shows them", 1, 3,
-     TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA), .run = force,
+     "Do it now: split, merge, move, fence, collect or check; keys as 'cluster ranges' shows them",
+     1, 3, TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA), .run = force,
      .examples = "  tavola cluster force split '' 'racct%0100000007Sales%01'\n"
                  "  tavola cluster force merge 'racct%0100000007Sales%01'\n"},
     {0},

@@ -23,7 +23,7 @@ static void open_all(void)
     extents = open_store();
     container_gc = (tv_blob_gc_container){.engine = engine, .store = extents};
     kind = tv_blob_catalog(&container_gc);
-    CHECK_OK(tv_catalog_open(&kind, engine, pipeline, &catalog));
+    CHECK_OK(open_catalog(&kind, &catalog));
 }
 
 static void close_all(void)

@@ -52,7 +52,7 @@ static int set_up(__attribute__((unused)) void **state)
     store_start();
     looks = releases = 0;
     look_fails = look_lasts = false;
-    return tv_catalog_open(&kind, engine, pipeline, &catalog) == TV_OK ? 0 : -1;
+    return open_catalog(&kind, &catalog) == TV_OK ? 0 : -1;
 }
 
 static int tear_down(__attribute__((unused)) void **state)
@@ -67,7 +67,7 @@ static void restart(void)
     tv_catalog_close(catalog);
     stop_pipeline();
     start_pipeline();
-    CHECK_OK(tv_catalog_open(&kind, engine, pipeline, &catalog));
+    CHECK_OK(open_catalog(&kind, &catalog));
 }
 
 static tv_err create(const char *name, tv_slice attributes)

@@ -59,6 +59,8 @@ static void end_use(void)
         pthread_rwlock_unlock(&fence_lock);
 }
 
+static _Thread_local void (*during_read)(void); /* called when a row has been read */
+
 static tv_err node_get(tv_engine *of, tv_read_mode mode, tv_slice key, tv_arena *into,
                        tv_slice *ret_value)
 {
@@ -66,6 +68,8 @@ static tv_err node_get(tv_engine *of, tv_read_mode mode, tv_slice key, tv_arena 
         ;
     tv_err err = tv_engine_get(store, mode, key, into, ret_value);
     end_use();
+    if (during_read)
+        during_read();
     return err;
 }
 
@@ -315,6 +319,20 @@ TEST(nobody_writes_to_what_the_other_node_has_dropped)
     CHECK_INT(id_on(&nodes[1], "people"), 0);
 }
 
+/* The first table of an account, which nobody has looked for. */
+TEST(nobody_writes_to_what_was_created_here_and_dropped_by_the_other_node)
+{
+    CHECK_OK(create_on(&nodes[0], &arena, "people"));
+
+    tv_container *table = find_on(&nodes[0], "people");
+
+    CHECK_OK(delete_on(&nodes[1], &arena, "people"));
+    CHECK_ERR(write_on(&nodes[0], &arena, table, "a"), TV_ERR_TABLE_NOT_FOUND);
+    CHECK_INT(count_rows(table->prefix), 0);
+    tv_container_unref(table);
+    CHECK_INT(id_on(&nodes[0], "people"), 0);
+}
+
 TEST(what_was_dropped_and_created_anew_is_another_table)
 {
     CHECK_OK(create_on(&nodes[0], &arena, "people"));
@@ -455,6 +473,29 @@ TEST(the_leader_collects_what_others_have_dropped)
     tv_container_unref(table);
 }
 
+/* A second look at a name, by another request, each time that the first one has read a row. */
+static void look_meanwhile(void)
+{
+    void (*again)(void) = during_read;
+
+    during_read = NULL;
+    CHECK_OK(tv_catalog_look_up(nodes[0].catalog, ACCOUNT, TV_LIT("people")));
+    during_read = again;
+}
+
+TEST(looks_at_one_name_do_not_hinder_each_other)
+{
+    CHECK_OK(create_on(&nodes[1], &arena, "people"));
+    CHECK_OK(set_policy_on(&nodes[1], "people", "mine"));
+    during_read = look_meanwhile;
+
+    tv_err err = tv_catalog_look_up(nodes[0].catalog, ACCOUNT, TV_LIT("people"));
+
+    during_read = NULL;
+    CHECK_OK(err);
+    CHECK_INT(strcmp(policy_on(&nodes[0], "people"), "mine"), 0);
+}
+
 /* --- all at once --- */
 
 enum { ROUNDS = 300 };
@@ -543,6 +584,7 @@ int main(void)
         UNIT(what_one_node_creates_the_other_can_use_at_once),
         UNIT(ids_of_two_nodes_never_meet),
         UNIT(nobody_writes_to_what_the_other_node_has_dropped),
+        UNIT(nobody_writes_to_what_was_created_here_and_dropped_by_the_other_node),
         UNIT(what_was_dropped_and_created_anew_is_another_table),
         UNIT(a_name_with_an_old_table_is_settled_anew),
         UNIT(policies_are_known_when_the_catalogue_is_followed),
@@ -551,6 +593,7 @@ int main(void)
         UNIT(settings_are_known_to_the_other_node),
         UNIT(an_old_look_does_not_bring_back_what_was_dropped),
         UNIT(the_leader_collects_what_others_have_dropped),
+        UNIT(looks_at_one_name_do_not_hinder_each_other),
         UNIT(no_row_is_written_after_a_deletion_was_answered),
     };
 

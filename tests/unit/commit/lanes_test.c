@@ -439,6 +439,67 @@ TEST(a_write_that_waits_too_long_is_not_run)
     sem_destroy(&gate);
 }
 
+/* The engine has waited as long as anybody may: not once more for each member of the group. */
+TEST(a_group_that_times_out_is_not_tried_one_by_one)
+{
+    enum { COUNT = 20 };
+    step held = {0}, s[COUNT] = {0};
+    uint64_t before;
+    sem_t gate;
+
+    hold(&held, &gate, "pa1");
+    for (int i = 0; i < COUNT; i++)
+        add(&s[i], act_put, "pa2", "1");
+    tv_outbox_flush(outbox);
+    before = tv_memory_batch_count(engine);
+    tv_memory_fail_writes(engine, 2, 1, TV_ERR_TIMED_OUT);
+    let_go(&gate);
+    wait_for(&held, 1);
+    CHECK_OK(held.write.result);
+    wait_for(s, COUNT);
+    for (int i = 0; i < COUNT; i++) {
+        CHECK_ERR(s[i].write.result, TV_ERR_TIMED_OUT);
+        CHECK_INT(s[i].runs, 1);
+        CHECK(s[i].is_undone); /* what the engine refuses has left nothing */
+    }
+    CHECK_INT(tv_memory_batch_count(engine) - before, 2);
+    CHECK_STORED("pa2", "NOT_FOUND");
+    sem_destroy(&gate);
+}
+
+/* Those that were taken out of their lane with it, and make a group of their own. */
+TEST(what_has_waited_too_long_behind_a_group_is_not_run)
+{
+    enum { COUNT = 200 }; /* more than are fetched at once at first */
+    step held = {0}, s[COUNT] = {0};
+    int64_t usual = tv_write_wait_max_ns;
+    sem_t gate, second;
+    int run = 0;
+
+    hold(&held, &gate, "pa1");
+    sem_init(&second, 0, 0);
+    s[0].gate = &second;
+    for (int i = 0; i < COUNT; i++)
+        add(&s[i], act_put, "pa2", "1");
+    tv_outbox_flush(outbox);
+    let_go(&gate);
+    sem_wait(&entered);
+    tv_write_wait_max_ns = 1;
+    let_go(&second);
+    wait_for(&held, 1);
+    wait_for(s, COUNT);
+    tv_write_wait_max_ns = usual;
+    for (int i = 0; i < COUNT; i++) {
+        CHECK_ERR(s[i].write.result, s[i].runs ? TV_OK : TV_ERR_TIMED_OUT);
+        CHECK_INT(s[i].is_undone, s[i].runs == 0);
+        run += s[i].runs;
+    }
+    CHECK(run > 0 && run < COUNT);
+    CHECK_INT(metrics().timed_out, COUNT - run);
+    sem_destroy(&second);
+    sem_destroy(&gate);
+}
+
 TEST(invariant_12_an_unknown_outcome_concerns_one_batch)
 {
     step lost = {0}, next = {0};
@@ -631,6 +692,8 @@ int main(void)
         ONE(writes_whose_range_was_cut_are_dealt_out_anew),
         ONE(a_write_that_never_finds_its_range_is_refused_in_time),
         ONE(a_write_that_waits_too_long_is_not_run),
+        ONE(a_group_that_times_out_is_not_tried_one_by_one),
+        ONE(what_has_waited_too_long_behind_a_group_is_not_run),
         ONE(invariant_12_an_unknown_outcome_concerns_one_batch),
         ONE(invariant_9_a_drain_waits_for_all_lanes),
         ONE(damage_counts_only_when_it_is_confirmed),

@@ -17,6 +17,9 @@ static void add(tv_write_queue *queue, int i, const char *account, int partition
 
     writes[i] = (tv_write){.partition = {keys[i], (size_t)len}, .bytes = bytes};
     tv_write_queue_place(&writes[i]);
+    /* Each process has a hash of its own, by which any two may share a place once in a while. */
+    writes[i].share = (uint16_t)(account[0] % 32);
+    writes[i].place = (uint16_t)partition;
     tv_write_queue_add(queue, &writes[i]);
 }
 

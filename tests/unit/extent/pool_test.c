@@ -1,4 +1,5 @@
 /* Extents in a pool: parts, what makes one whole, faults at every step. */
+#include "base/point.h"
 #include "pool_fixture.h"
 
 static const size_t sizes[] = {
@@ -279,6 +280,56 @@ TEST(a_node_dies_between_any_two_steps_of_an_upload)
     }
 }
 
+/* The same by pressure points, as tests on a real cluster end a node. */
+TEST(an_upload_can_be_stopped_at_any_point)
+{
+    static const struct {
+        const char *at;
+        size_t bytes;
+        tv_err read; /* by another node, before the parts are removed */
+    } rows[] = {
+        {"extent.part", 13 * MIB, TV_ERR_NOT_FOUND},
+        {"extent.len", 13 * MIB, TV_ERR_CORRUPT},
+        {"extent.whole", 13 * MIB, TV_OK},
+        {"extent.whole", 10, TV_OK},
+    };
+
+    tv_points_enable();
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        node a = node_open(1 + i, (tv_extent_pool_options){.times = {.remove_delay_ms = NEVER_MS}});
+        node b = node_open(100, (tv_extent_pool_options){0});
+        tv_slice all = some_bytes(rows[i].bytes);
+        tv_extent_writer *writer;
+        tv_extent_id id, ignored;
+        tv_err err;
+
+        t_row = rows[i].at;
+        CHECK(tv_point_set(tv_slice_of(rows[i].at), TV_POINT_FAIL, 0, 1));
+        CHECK_OK(tv_extent_create(a.extents, &writer));
+        id = writer->id;
+        err = tv_extent_append(writer, all);
+        if (err)
+            tv_extent_discard(writer);
+        else
+            err = tv_extent_finish(writer, &ignored);
+        CHECK_ERR(err, TV_ERR_IO);
+        CHECK_INT(tv_point_met(tv_slice_of(rows[i].at)), 1);
+        CHECK_ERR(try_read(b.extents, id, all), rows[i].read);
+        tv_point_clear();
+
+        /* A removal that is stopped is begun again. */
+        CHECK(tv_point_set(TV_LIT("extent.remove"), TV_POINT_FAIL, 0, 1));
+        tv_extents_remove(b.extents, &id, 1);
+        wait_for_removals(b.extents);
+        tv_extents_remove(b.extents, &id, 1);
+        wait_for_removals(b.extents);
+        CHECK_INT(part_count(), 0);
+        tv_point_clear();
+        node_close(&a);
+        node_close(&b);
+    }
+}
+
 TEST(a_node_dies_between_any_two_steps_of_a_removal)
 {
     for (uint64_t nth = 1; nth <= 4; nth++) {
@@ -544,6 +595,7 @@ int main(void)
         T(an_extent_can_go_while_it_is_read),
         T(a_removal_waits_for_its_time),
         T(a_node_dies_between_any_two_steps_of_an_upload),
+        T(an_upload_can_be_stopped_at_any_point),
         T(a_node_dies_between_any_two_steps_of_a_removal),
         T(any_operation_of_an_upload_can_be_refused),
         IN_THREADS(any_operation_of_an_upload_can_be_refused),

@@ -6,6 +6,7 @@
  */
 #include <inttypes.h>
 
+#include "base/point.h"
 #include "pool_fixture.h"
 
 #define ROWS_OBJECT "rows"
@@ -365,6 +366,13 @@ TEST(a_sweep_that_fails_removes_nothing)
     stops = true;
     CHECK_ERR(sweep(&leader), TV_ERR_STOPPED);
     stops = false;
+    tv_points_enable();
+    CHECK(tv_point_set(TV_LIT("sweep.mark"), TV_POINT_FAIL, 0, 1));
+    CHECK_ERR(sweep(&leader), TV_ERR_STOPPED);
+    CHECK(tv_point_set(TV_LIT("sweep.remove"), TV_POINT_FAIL, 0, 1));
+    CHECK_OK(sweep(&leader));
+    CHECK_INT(tv_point_met(TV_LIT("sweep.remove")), 1);
+    tv_point_clear();
     CHECK_INT(part_count(), 1);
     CHECK_OK(sweep(&leader));
     CHECK_INT(part_count(), 0);

@@ -249,6 +249,22 @@ TEST(a_long_mistake_is_cut)
     CHECK_INT(strlen(problem), strlen("unknown flag ''; --help lists them") + 60);
 }
 
+TEST(values_for_tests_need_points_for_tests)
+{
+    tv_config config;
+
+    CHECK(PARSE(&config, "--test-points", "--test-values", "clock-ms=-6000,level=2"));
+    CHECK_INT(config.test.clock_ms, -6000);
+    CHECK_INT(config.test.level, 2);
+    CHECK_INT(config.test.dead_ms, 0);
+    CHECK(!PARSE(&config, "--test-values", "level=2"));
+    CHECK_TEXT(tv_slice_of(problem), "--test-values needs --test-points");
+    CHECK(!PARSE(&config, "--test-points", "--test-values", "level=2,speed=3"));
+    CHECK_TEXT(tv_slice_of(problem), "--test-values does not know 'speed=3'");
+    CHECK(!PARSE(&config, "--test-points", "--test-values", "level"));
+    CHECK(!PARSE(&config, "--test-points", "--test-values", "level=x"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +278,7 @@ int main(void)
         cmocka_unit_test_setup(an_empty_variable_is_none, set_up),
         cmocka_unit_test_setup(a_mistake_is_named_in_one_line, set_up),
         cmocka_unit_test_setup(a_long_mistake_is_cut, set_up),
+        cmocka_unit_test_setup(values_for_tests_need_points_for_tests, set_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@ static int set_up(__attribute__((unused)) void **state)
 {
     tv_clock_set_fake_ticks(NOW);
     store_start();
-    if (tv_catalog_open(&tv_table_catalog, engine, pipeline, &catalog))
+    if (open_catalog(&tv_table_catalog, &catalog))
         return -1;
 
     tv_catalog_create create = {

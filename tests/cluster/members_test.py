@@ -1,0 +1,213 @@
+"""Nodes that die in the middle of uploads, whose clocks are wrong, or that are of another version.
+
+All of it takes long in real life; --test-values makes it short (docs/cluster.md).
+"""
+
+import re
+import subprocess
+import threading
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+from blob_client import BROKEN, Client as BlobClient
+from cluster import stand
+from queue_client import QueueClient
+from server import Server
+from table_client import Client as TableClient
+
+MIB = 1 << 20
+WAIT_S = 120
+
+
+def pretending(values):
+    """The environment of a node that pretends these."""
+    return {"TAVOLA_TEST_POINTS": "1", "TAVOLA_TEST_VALUES": values}
+
+
+def health(server):
+    """(status, text) of /healthz."""
+    try:
+        with urllib.request.urlopen(server.admin_url + "/healthz", timeout=10) as reply:
+            return reply.status, reply.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+@unittest.skipIf(stand.IS_ALONE, "about Ceph")
+class Members(unittest.TestCase):
+    def start(self, count, *flags, envs=None, pool=None):
+        nodes = stand.Nodes(count, *flags, envs=envs, pool=pool)
+        self.addCleanup(nodes.clean)
+        return nodes.start()
+
+    def end(self, nodes):
+        """Stop those that still run, and see that they ended well."""
+        problems = [problem for problem in nodes.stop() if "ended with -9" not in problem]
+        self.assertEqual(problems, [])
+
+    def log_has(self, server, pattern, wait_s=WAIT_S):
+        found = stand.until(lambda: re.search(pattern, server.log()), wait_s)
+        self.assertTrue(found, f"no line with {pattern}:\n{server.log()[-3000:]}")
+
+    def rados(self, nodes, *words):
+        done = stand.ceph().script("rados", "-p", nodes.pool, *words, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT)
+        return done.stdout
+
+
+class Uploads(Members):
+    """A node is killed while clients upload through it."""
+
+    VALUES = pretending("dead-ms=15000,sweep-gap-ms=1000,remove-delay-ms=1000")
+
+    def extents(self, nodes):
+        """The ids of all runs of large data in the pool."""
+        return {name.rsplit(".", 1)[0] for name in self.rados(nodes, "ls").split()
+                if name.startswith("tv.X.")}
+
+    def put_until_killed(self, node, kept):
+        """Upload blobs; those that were acknowledged are in `kept`."""
+        client, number = BlobClient(node.blob_port), 0
+        try:
+            while True:
+                path, content = f"films/late{number}", bytes([number % 251]) * (5 * MIB)
+                if client.put(path, content).status == 201:
+                    kept[path] = content
+                number += 1
+        except BROKEN:
+            client.close()
+
+    def kill_in_uploads(self, *flags):
+        """Three nodes, of which the last was killed; they, and what was acknowledged."""
+        nodes = self.start(3, *flags, envs={number: self.VALUES for number in range(3)})
+        client, kept = BlobClient(nodes[0].blob_port), {}
+        self.addCleanup(client.close)
+        self.assertEqual(client.create_container("films").status, 201)
+        for number in range(4):
+            path, content = f"films/{number}", bytes([number]) * (MIB * (number + 1))
+            self.assertEqual(client.put(path, content).status, 201)
+            kept[path] = content
+        before = self.extents(nodes)
+
+        # One whose body does not end, so that there is surely data without a row.
+        half = BlobClient(nodes[2].blob_port)
+        half.connection.connect()
+        half.connection.sock.sendall(half.head_of("PUT", "films/half", 64 * MIB,
+                                                  x_ms_blob_type="BlockBlob") + bytes(30 * MIB))
+        writer = threading.Thread(target=self.put_until_killed, args=(nodes[2], kept))
+        writer.start()
+        found = stand.until(lambda: len(self.extents(nodes) - before) >= 3, WAIT_S)
+        nodes[2].kill()
+        writer.join()
+        half.close()
+        self.assertTrue(found, nodes.logs())
+        self.assertGreater(len(kept), 4)
+        return nodes, client, kept
+
+    def check_kept(self, client, kept):
+        for path, content in kept.items():
+            reply = client.get(path)
+            self.assertEqual((reply.status, reply.body == content), (200, True), path)
+
+    def until_swept(self, nodes, client):
+        """Every blob has one run of data, so that is how many are to be left."""
+        def is_swept():
+            return len(self.extents(nodes)) == len(client.list("films"))
+        self.assertTrue(stand.until(is_swept, WAIT_S, 0.5),
+                        f"{self.extents(nodes)}\n{nodes.logs()}")
+
+    def test_what_a_killed_node_has_left_is_swept_and_nothing_else(self):
+        nodes, client, kept = self.kill_in_uploads()
+        self.assertGreater(len(self.extents(nodes)), len(client.list("films")))
+        self.log_has(nodes[0], "event=dead_node incarnation=3")
+        self.until_swept(nodes, client)
+        self.check_kept(client, kept)
+        time.sleep(3)  # nothing more is taken
+        self.until_swept(nodes, client)
+        self.end(nodes)
+
+    def test_without_sweeps_everything_stays_until_a_node_with_sweeps_leads(self):
+        nodes, client, kept = self.kill_in_uploads("--no-sweep")
+        left = self.extents(nodes)
+        self.log_has(nodes[0], "event=dead_node incarnation=3")
+        self.log_has(nodes[0], "event=sweep .*extents_kept=")
+        self.assertEqual(self.extents(nodes), left)
+        self.end(nodes)
+
+        nodes = self.start(1, envs={0: self.VALUES}, pool=nodes.pool)
+        client = BlobClient(nodes[0].blob_port)
+        self.addCleanup(client.close)
+        self.until_swept(nodes, client)
+        self.check_kept(client, kept)
+        self.end(nodes)
+
+
+class Clocks(Members):
+    def test_a_clock_that_is_far_ahead_takes_no_writes_and_one_a_little_ahead_does(self):
+        nodes = self.start(3, envs={1: pretending("clock-ms=3000"),
+                                    2: pretending("clock-ms=14000")})
+        tables = [TableClient(node.table_port) for node in nodes]
+        for table in tables:
+            self.addCleanup(table.close)
+        self.assertEqual(tables[0].create_table("clocks").status, 204)
+
+        # The one in the middle is the median; the last is 11 s ahead of it.
+        refused = stand.until(lambda: health(nodes[2])[0] == 503, WAIT_S)
+        self.assertTrue(refused, nodes.logs())
+        self.assertIn("ahead of the others", health(nodes[2])[1])
+        self.log_has(nodes[2], "event=clock .*writes=refused")
+
+        # ETags and Timestamps of a row grow, whoever writes it.
+        last = ""
+        for number in range(30):
+            table = tables[number % 2]
+            reply = table.replace("clocks", {"PartitionKey": "p", "RowKey": "r", "n": number})
+            self.assertEqual(reply.status, 204, reply)
+            self.assertGreater(reply.headers["ETag"], last)
+            last = reply.headers["ETag"]
+        self.assertEqual([health(nodes[number])[0] for number in (0, 1)], [200, 200])
+
+        entity = {"PartitionKey": "p", "RowKey": "x"}
+        self.assertEqual(tables[2].insert("clocks", entity).status, 503)
+        self.assertEqual(tables[2].create_table("more").status, 503)
+        self.assertEqual(tables[2].get("clocks", "p", "r").json["n"], 29)
+        self.assertEqual(len(list(tables[2].scan("clocks"))), 1)
+        queue, blob = QueueClient(nodes[2].queue_port), BlobClient(nodes[2].blob_port)
+        self.addCleanup(queue.close)
+        self.addCleanup(blob.close)
+        self.assertEqual(blob.create_container("none").status, 503)
+        self.assertEqual(tables[0].insert("clocks", entity).status, 204)
+        self.end(nodes)
+
+
+class Levels(Members):
+    def level(self, nodes):
+        return self.rados(nodes, "getomapval", "tv.route", "f", "/dev/stdout")
+
+    def test_the_level_is_raised_when_the_last_old_node_has_gone(self):
+        nodes = self.start(3, envs={number: pretending(f"level={level}")
+                                    for number, level in enumerate((1, 2, 3))})
+        time.sleep(5)
+        self.assertIn("1 1", self.level(nodes))
+        nodes[0].stop(wait_s=60)
+        raised = stand.until(lambda: "1 2" in self.level(nodes), WAIT_S, 0.2)
+        self.assertTrue(raised, nodes.logs())
+
+        # The old one cannot come back, and says why.
+        done = subprocess.run(nodes[0].command(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=WAIT_S,
+                              env=nodes[0].env)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("the pool is used by newer nodes (level 2)", done.stdout)
+
+        # Nobody does this to nodes that run; if it happens they end at once, and say why.
+        version = int(re.search(r"(\d+)\s*$", self.rados(nodes, "getomapval", "tv.route", "v",
+                                                         "/dev/stdout"))[1])
+        self.rados(nodes, "setomapval", "tv.route", "f", "1 3")
+        self.rados(nodes, "setomapval", "tv.route", "v", str(version + 1000))
+        self.assertEqual(nodes[1].process.wait(WAIT_S), 75)
+        self.log_has(nodes[1], "event=newer_nodes level=3")
+        self.assertIsNone(nodes[2].process.poll())
+        self.assertEqual(nodes[2].stop(wait_s=60), 0)

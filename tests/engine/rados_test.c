@@ -287,7 +287,7 @@ TEST(reads_of_one_row_are_noted_as_its_partitions)
             .mail = {.deliver = deliver}, .reply_to = &mailbox, .key = row, .arena = &a->arena};
         other->ops->read(other, &a->read);
     }
-    take_all(all);
+    take(all, READS);
 
     tv_map *map = tv_maps_get(tv_rados_maps(other));
     tv_lane *lane = tv_map_find(map, row)->lane;

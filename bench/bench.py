@@ -85,7 +85,7 @@ class Bench:
     def reads(self, client, port):
         requests = [self.head(client, "GET", table_client.key_path(TABLE, f"p{i % 10}", f"r{i}"),
                               port) + "\r\n" for i in range(ROWS)]
-        return "reads.lua", [self.write("reads", "\0".join(requests))]
+        return "reads.lua", [self.write(f"reads-{port}", "\0".join(requests))]
 
     def sas_reads(self, token):
         """The same reads by a token in the URL instead of a signature in a header."""
@@ -104,7 +104,7 @@ class Bench:
         self.run += 1
         head = self.head(client, "POST", f"/{TABLE}", port, Content_Type="application/json",
                          Prefer="return-no-content")
-        return "inserts.lua", [self.write("inserts", head), f"i{self.run}"]
+        return "inserts.lua", [self.write(f"inserts-{port}", head), f"i{self.run}"]
 
     def batches(self, size):
         def load(client, port):

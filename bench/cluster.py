@@ -84,6 +84,15 @@ class Ceph:
         return [int(line.split()[1]) for line in done.stdout.splitlines()
                 if line.startswith("osd.")]
 
+    def rows(self):
+        """How many rows of entities are in the pool: keys of tables begin with r."""
+        def run(*words):
+            return subprocess.run([SCRIPT, "rados", self.folder, "-p", POOL, *words], check=False,
+                                  text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                  errors="replace").stdout.splitlines()
+        return sum(1 for object in run("ls") if object.startswith("tv.R.")
+                   for key in run("listomapkeys", object) if key.startswith("r"))
+
     def raw(self, *words):
         """What librados does: its figures, with the OSDs' CPU for each row in them."""
         pids = self.osds()
@@ -112,10 +121,11 @@ class Load:
             before = cpu_s(osds)
             began = time.monotonic()
             parts = [Measurement() for _ in nodes]
+            loads = [kind(self.client, node.table_port) for node in nodes]
             with concurrent.futures.ThreadPoolExecutor(len(nodes)) as threads:
-                for future in [threads.submit(self.one, part, kind, node,
+                for future in [threads.submit(self.one, part, load, node,
                                               connections // len(nodes))
-                               for part, node in zip(parts, nodes)]:
+                               for part, load, node in zip(parts, loads, nodes)]:
                     future.result()
             osd_cpu += cpu_s(osds) - before
             total.seconds += max(part.seconds for part in parts) or time.monotonic() - began
@@ -126,8 +136,8 @@ class Load:
                 total.p99_ms += part.p99_ms
         return total, osd_cpu * 1e6 / total.requests
 
-    def one(self, part, kind, node, connections):
-        script, arguments = kind(self.client, node.table_port)
+    def one(self, part, load, node, connections):
+        script, arguments = load
         self.bench.wrk(part, [node.process.pid], f"http://127.0.0.1:{node.table_port}/", script,
                        *arguments, connections=connections)
 
@@ -141,18 +151,38 @@ def cluster_of(node):
         return None
 
 
-def force(node, **body):
-    """POST /cluster/force with the token of the node's data folder; whether it was done."""
+def split(node, key):
+    """Split a range in its middle and wait until that is done; whether it was."""
     token = (pathlib.Path(node.data) / "admin.token").read_text().strip()
     request = urllib.request.Request(f"{node.admin_url}/cluster/force", method="POST",
-                                     data=json.dumps(body).encode(),
+                                     data=json.dumps({"op": "split", "range": key}).encode(),
                                      headers={"Authorization": f"Bearer {token}"})
     try:
-        with urllib.request.urlopen(request, timeout=60):
-            return True
-    except urllib.error.HTTPError as error:
-        print(f"force {body}: {error.code} {error.read()[:200]}", flush=True)
-        return False
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            job = json.load(reply)["job"]
+    except urllib.error.HTTPError:
+        return False  # another change is under way
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        now = cluster_of(node).get("force", {})
+        if now.get("job") != job:
+            return False
+        if now.get("state") == "done":
+            return not now.get("error")
+        time.sleep(0.1)
+    return False
+
+
+def split_until(node, wanted):
+    """Split the largest range until there are so many; how many there are."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        ranges = cluster_of(node)["ranges"]
+        if len(ranges) >= wanted:
+            return len(ranges)
+        if not split(node, max(ranges, key=lambda one: one["rows"] or 0)["key"]):
+            time.sleep(1)
+    return len(cluster_of(node)["ranges"])
 
 
 def measure(options, scratch, bench, fill):
@@ -169,6 +199,7 @@ def measure(options, scratch, bench, fill):
         measure_inserts(part, bench, ceph, load, nodes)
         measure_pages(part, ceph, load, options)
         measure_ranges(part, bench, ceph, load, nodes)
+        measure_drop(part, ceph, load)
         load.client.close()
     return part
 
@@ -225,22 +256,46 @@ def measure_pages(part, ceph, load, options):
 
 
 def measure_ranges(part, bench, ceph, load, nodes):
-    """The same inserts over 16 ranges, which the balancer would not have made."""
+    """The same inserts over more ranges, which the balancer would not have made."""
     seconds = bench.options.seconds
-    done = sum(force(nodes[0], op="split", key=f"devstoreaccount1/bench/i{number:x}")
-               for number in range(1, 16))
-    if not done:
-        part.fact("inserts over 16 ranges", "not measured: nothing was split")
-        return
-    ranges = len(cluster_of(nodes[0])["ranges"])
-    raw = ceph.raw("insert", ranges, CONNECTIONS, seconds)
-    ours, osd_us = load.run(bench.inserts, nodes[:1], CONNECTIONS)
-    part.load(f"insert, 1 node, {ranges} ranges", ours, osd_us, raw["rows_s"], "ratio >= 0.7")
-    part.fact(f"OSD CPU for a row over {ranges} ranges", f"{osd_us:.0f} us; raw "
-              f"{raw['osd_us_row']:.0f} us", "<= 100 us")
-    pauses = [event["paused_ms"] for event in cluster_of(nodes[0])["history"]
-              if event["op"] == "split"]
-    if pauses:
-        part.fact(f"pause of writers, {len(pauses)} splits",
-                  f"p50 {statistics.median(pauses):.0f} ms, max {max(pauses):.0f} ms",
-                  "p50 <= 350 ms at 50,000 rows, max 1 s")
+    for wanted in (4, 16):
+        ranges = split_until(nodes[0], wanted)
+        raw = ceph.raw("insert", ranges, CONNECTIONS, seconds)
+        ours, osd_us = load.run(bench.inserts, nodes[:1], CONNECTIONS)
+        part.load(f"insert, 1 node, {ranges} ranges", ours, osd_us, raw["rows_s"],
+                  "ratio >= 0.7")
+        part.fact(f"OSD CPU for a row over {ranges} ranges",
+                  f"{osd_us:.0f} us; raw {raw['osd_us_row']:.0f} us", "<= 100 us")
+    reads, osd_us = load.run(bench.reads, nodes[:1], CONNECTIONS)
+    part.load(f"point read, 1 node, {ranges} ranges", reads, osd_us)
+    measure_pauses(part, nodes[0])
+
+
+def measure_pauses(part, node):
+    """How long writers waited for the splits of this run, by how many rows were moved."""
+    splits = [event for event in cluster_of(node)["history"]
+              if event["op"] == "split" and event["outcome"] == "done"]
+    for name, least, most, target in (("up to 10,000", 0, 10000, "<= 100 ms"),
+                                      ("10,000 to 50,000", 10001, 50000,
+                                       "p50 <= 350 ms, max 1 s")):
+        pauses = [event["paused_ms"] for event in splits if least <= event["rows"] <= most]
+        if pauses:
+            part.fact(f"pause of writers, {len(pauses)} splits that moved {name} rows",
+                      f"p50 {statistics.median(pauses):.0f} ms, max {max(pauses):.0f} ms", target)
+
+
+def measure_drop(part, ceph, load):
+    """The table goes, with all that the runs before have put into it."""
+    before = ceph.rows()
+    began = time.monotonic()
+    reply = load.client.request("DELETE", "/Tables('bench')")
+    answered = time.monotonic() - began
+    assert reply.status == 204, reply
+    left = ceph.rows()
+    while left and time.monotonic() - began < 120:
+        left = ceph.rows()
+    gone = time.monotonic() - began
+    part.fact(f"drop of the table, {before:,} rows, answered", f"{answered * 1000:.0f} ms",
+              "<= 100 ms")
+    part.fact("its rows gone after", f"{left:,} left after {gone:.0f} s" if left
+              else f"{gone:.1f} s", "<= 10 s")

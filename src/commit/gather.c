@@ -1,12 +1,12 @@
 /* Waiting to batch more writes, by experience. */
 #include "commit/gather.h"
 
-#include <stdbool.h>
-
 enum {
     SLOW_COMMIT_NS = 400 * 1000, /* waiting pays from here on */
     PATIENCE_NS_MAX = 1000 * 1000,
+    SHARED_PATIENCE_NS_MAX = 4000 * 1000,
     SKIP_AFTER_FAILURE = 31, /* groups, until the next try */
+    SHARED_SKIP_AFTER_FAILURE = 7,
     AVERAGE_WEIGHT = 8,
 };
 
@@ -24,8 +24,9 @@ size_t tv_gather_wanted(const tv_gather *gather, size_t queued)
 int64_t tv_gather_patience_ns(const tv_gather *gather)
 {
     int64_t patience = gather->commit_ns / 2;
+    int64_t most = gather->is_shared ? SHARED_PATIENCE_NS_MAX : PATIENCE_NS_MAX;
 
-    return patience < PATIENCE_NS_MAX ? patience : PATIENCE_NS_MAX;
+    return patience < most ? patience : most;
 }
 
 void tv_gather_learn(tv_gather *gather, size_t wanted, size_t count, int64_t commit_ns)
@@ -35,7 +36,7 @@ void tv_gather_learn(tv_gather *gather, size_t wanted, size_t count, int64_t com
     if (gather->groups_to_skip > 0)
         gather->groups_to_skip--;
     else if (!has_come)
-        gather->groups_to_skip = SKIP_AFTER_FAILURE;
+        gather->groups_to_skip = gather->is_shared ? SHARED_SKIP_AFTER_FAILURE : SKIP_AFTER_FAILURE;
     gather->last_count = count;
     gather->commit_ns += (commit_ns - gather->commit_ns) / AVERAGE_WEIGHT;
 }

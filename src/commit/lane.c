@@ -3,9 +3,9 @@
 
 #include "base/assert.h"
 
-void tv_lanes_init(tv_lanes *lanes, size_t places)
+void tv_lanes_init(tv_lanes *lanes, size_t places, bool is_shared)
 {
-    *lanes = (tv_lanes){.places = places};
+    *lanes = (tv_lanes){.places = places, .is_shared = is_shared};
     lanes->ready_end = &lanes->first_ready;
 }
 
@@ -28,13 +28,14 @@ void tv_lanes_done(tv_lanes *lanes)
     }
 }
 
-static tv_lane *lane_new(uint64_t range, size_t places)
+static tv_lane *lane_new(const tv_lanes *lanes, uint64_t range)
 {
     tv_lane *lane = tv_calloc(1, sizeof *lane);
     pthread_condattr_t monotonic;
 
     lane->range = range;
-    lane->queue = tv_write_queue_new(places);
+    lane->queue = tv_write_queue_new(lanes->places);
+    lane->gather.is_shared = lanes->is_shared;
     tv_assert(pthread_condattr_init(&monotonic) == 0);
     tv_assert(pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0);
     tv_assert(pthread_cond_init(&lane->filled, &monotonic) == 0);
@@ -49,7 +50,7 @@ tv_lane *tv_lanes_find(tv_lanes *lanes, uint64_t range)
     while (*link && (*link)->range != range)
         link = &(*link)->next;
     if (*link == NULL) {
-        *link = lane_new(range, lanes->places);
+        *link = lane_new(lanes, range);
         lanes->count++;
     }
     return *link;

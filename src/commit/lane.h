@@ -33,13 +33,14 @@ enum { TV_LANE_BUCKETS = 256 };
 
 /** All zeros, apart from what comes first, has no lanes. */
 typedef struct tv_lanes {
-    size_t places; /* of each lane's queue: see tv_write_queue_new */
+    size_t places;  /* of each lane's queue: see tv_write_queue_new */
+    bool is_shared; /* the storage: see gather.h */
     size_t count;
     tv_lane *buckets[TV_LANE_BUCKETS];
     tv_lane *first_ready, **ready_end; /* those with writes that no thread has, in order */
 } tv_lanes;
 
-void tv_lanes_init(tv_lanes *lanes, size_t places);
+void tv_lanes_init(tv_lanes *lanes, size_t places, bool is_shared);
 
 /** Their queues must be empty. */
 void tv_lanes_done(tv_lanes *lanes);

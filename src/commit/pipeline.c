@@ -510,7 +510,8 @@ static void committer_start(struct committer *committer, tv_pipeline *pipeline, 
     committer->pipeline = pipeline;
     committer->thread_count = thread_count;
     committer->threads = tv_calloc((size_t)thread_count, sizeof *committer->threads);
-    tv_lanes_init(&committer->lanes, has_ranges(pipeline) ? LANE_PLACES : TV_WRITE_PLACES_MAX);
+    tv_lanes_init(&committer->lanes, has_ranges(pipeline) ? LANE_PLACES : TV_WRITE_PLACES_MAX,
+                  pipeline->engine->ops->is_shared);
     tv_assert(pthread_mutex_init(&committer->lock, NULL) == 0);
     tv_assert(pthread_cond_init(&committer->ready, NULL) == 0);
     tv_assert(pthread_cond_init(&committer->finished, NULL) == 0);

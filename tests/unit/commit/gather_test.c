@@ -44,6 +44,25 @@ TEST(patience_is_half_a_commit_and_at_most_a_millisecond)
     CHECK_INT(tv_gather_patience_ns(&gather), 1000 * 1000);
 }
 
+TEST(shared_storage_is_waited_for_longer)
+{
+    tv_gather gather = {.is_shared = true, .last_count = 8, .commit_ns = 6 * 1000 * 1000};
+
+    CHECK_INT(tv_gather_patience_ns(&gather), 3 * 1000 * 1000);
+    gather.commit_ns = INT64_C(60) * 1000 * 1000 * 1000;
+    CHECK_INT(tv_gather_patience_ns(&gather), 4 * 1000 * 1000);
+}
+
+TEST(shared_storage_is_tried_again_sooner)
+{
+    tv_gather gather = {.is_shared = true, .last_count = 8, .commit_ns = SLOW_NS};
+
+    tv_gather_learn(&gather, 16, 9, SLOW_NS);
+    for (int i = 0; i < 10; i++)
+        tv_gather_learn(&gather, 1, 8, SLOW_NS);
+    CHECK_INT(tv_gather_wanted(&gather, 8), 16);
+}
+
 TEST(after_a_wait_in_vain_it_does_not_wait_for_a_while)
 {
     tv_gather gather = settled(8, SLOW_NS);
@@ -71,6 +90,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_committer_waits_for_those_it_has_just_answered),
         cmocka_unit_test(patience_is_half_a_commit_and_at_most_a_millisecond),
+        cmocka_unit_test(shared_storage_is_waited_for_longer),
+        cmocka_unit_test(shared_storage_is_tried_again_sooner),
         cmocka_unit_test(after_a_wait_in_vain_it_does_not_wait_for_a_while),
         cmocka_unit_test(it_learns_that_a_disk_became_fast),
     };

@@ -126,7 +126,13 @@ static void add_pipeline(tv_pipeline *pipeline, tv_buf *out)
             metrics.retries);
     counter(out, "commit_failed_groups_total", "Groups that the engine could not write.",
             metrics.failed_groups);
+    counter(out, "commit_moved_total", "Writes that were tried again because ranges have changed.",
+            metrics.moved);
+    counter(out, "commit_timed_out_total", "Writes that have waited too long and were not run.",
+            metrics.timed_out);
     gauge(out, "commit_queue", "Writes waiting or under way.", (double)metrics.queued);
+    gauge(out, "commit_lanes", "Ranges of the storage that were written to lately.",
+          (double)metrics.lanes);
     tv_buf_add_lit(out, "# HELP tavola_commit_group_size Writes per group.\n"
                         "# TYPE tavola_commit_group_size histogram\n");
     tv_meter_write_histogram(out, "tavola_commit_group_size", "", metrics.group_size_slots,
@@ -174,13 +180,13 @@ static void add_scanners(tv_turns *scanners, tv_buf *out)
 static void add_sources(tv_admin *admin, tv_buf *out)
 {
     tv_meter *meters[TV_ADMIN_SOURCES_MAX];
-    size_t count = 0;
+    size_t count = 0, meter_count = 0;
 
-    while (count < TV_ADMIN_SOURCES_MAX && admin->sources[count].write) {
-        meters[count] = admin->sources[count].meter;
-        count++;
+    for (; count < TV_ADMIN_SOURCES_MAX && admin->sources[count].write; count++) {
+        if (admin->sources[count].meter)
+            meters[meter_count++] = admin->sources[count].meter;
     }
-    tv_meter_write(meters, count, out);
+    tv_meter_write(meters, meter_count, out);
     for (size_t i = 0; i < count; i++)
         admin->sources[i].write(admin->sources[i].ctx, out);
 }

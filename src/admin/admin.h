@@ -21,11 +21,11 @@
 typedef struct tv_admin_source {
     void (*write)(void *ctx, tv_buf *out); /* what it has in addition to its meter */
     void *ctx;
-    tv_meter *meter;
+    tv_meter *meter;                       /* or NULL */
     bool (*check)(void *ctx, tv_buf *out); /* false with a line that says what is wrong; or NULL */
 } tv_admin_source;
 
-enum { TV_ADMIN_SOURCES_MAX = 4 };
+enum { TV_ADMIN_SOURCES_MAX = 5 };
 
 typedef struct tv_admin {
     const char *name;      /* another name that it answers to, or NULL */

@@ -13,6 +13,8 @@ enum {
     TIDY_PASSES = 12,     /* a minute */
     CLEAN_STEPS_MAX = 20, /* of 1,000 rows, a pass */
     OSDS_DEFAULT = 3,
+    DROPPED_MS = 60 * 1000,                  /* after a fence what was dropped is gone, mostly */
+    MEASURED_ROWS_MAX = 100 * 1000,          /* in a pass, about */
     WRITTEN_BYTES_MAX = TV_POLICY_BYTES_MAX, /* then a range is measured again */
 };
 
@@ -64,6 +66,9 @@ static void follow_map(tv_balancer *balancer, const tv_routes *routes, int64_t n
             memcpy(entries[i].object, route->object.data, route->object.len);
         }
         entries[i].partition_count = 0;
+        if (before && entries[i].epoch != tv_hash(route->epoch))
+            entries[i].remeasure_ms = now_ms + DROPPED_MS;
+        entries[i].epoch = tv_hash(route->epoch);
         entries[i].policy.has_intent = is_held(routes, route->start);
     }
     for (size_t i = 0; i < balancer->entry_count; i++)
@@ -138,8 +143,10 @@ static void observe(tv_balance_entry *entry, tv_policy_load *load, int64_t now_m
     load->rows = (uint64_t)((int64_t)entry->measured_rows + entry->rows_more > 0
                                 ? (int64_t)entry->measured_rows + entry->rows_more
                                 : 0);
+    /* Bytes by the mean row; all that was written, where there was none to measure. */
     mean = entry->measured_rows ? (double)entry->measured_bytes / (double)entry->measured_rows : 0;
-    load->bytes = (uint64_t)(mean * (double)load->rows);
+    load->bytes =
+        entry->measured_rows ? (uint64_t)(mean * (double)load->rows) : entry->written_bytes;
     tv_policy_observe(&entry->policy, load, now_ms);
     if (now_ms - entry->trend_ms >= TV_SAMPLE_WINDOW_MS) {
         size_t count = sort_samples(entry, arena, &samples);
@@ -243,6 +250,7 @@ tv_err tv_balancer_measure(tv_balancer *balancer, const tv_routes *routes, size_
         return err;
 
     entry->is_measured = true;
+    entry->remeasure_ms = 0;
     entry->measured_rows = entry->policy.load.rows = ret_measure->rows;
     entry->measured_bytes = entry->policy.load.bytes = ret_measure->bytes;
     entry->rows_more = 0;
@@ -350,17 +358,21 @@ static bool merge_one(tv_balancer *balancer, const tv_routes *routes, int64_t no
     return false;
 }
 
-/* Measure one range that nobody has measured, or that has been written to a lot since. */
-static void measure_one(tv_balancer *balancer, const tv_routes *routes, tv_arena *arena)
+/* Measure ranges that nobody has measured, or that have changed a lot since; not all at once. */
+static void measure_some(tv_balancer *balancer, const tv_routes *routes, int64_t now_ms,
+                         tv_arena *arena)
 {
-    for (size_t i = 0; i < routes->range_count; i++) {
+    uint64_t rows = 0;
+
+    for (size_t i = 0; i < routes->range_count && rows < MEASURED_ROWS_MAX; i++) {
         tv_balance_entry *entry = tv_balancer_entry(balancer, routes->ranges[i].object);
         tv_measure measure;
+        bool is_due = entry->remeasure_ms && now_ms >= entry->remeasure_ms;
 
-        if (entry->is_measured && entry->written_bytes < WRITTEN_BYTES_MAX)
+        if (entry->is_measured && !is_due && entry->written_bytes < WRITTEN_BYTES_MAX)
             continue;
         if (tv_balancer_measure(balancer, routes, i, arena, &measure) == TV_OK)
-            return;
+            rows += measure.rows;
     }
 }
 
@@ -466,7 +478,7 @@ static tv_err lead(tv_balancer *balancer, int64_t now_ms, tv_arena *arena)
         return err;
     if (!tv_policy_rate_allows(&balancer->rate, now_ms) ||
         (!split_one(balancer, &routes, now_ms, arena) && !merge_one(balancer, &routes, now_ms)))
-        measure_one(balancer, &routes, arena);
+        measure_some(balancer, &routes, now_ms, arena);
     move_one(balancer, &routes, now_ms, arena);
     tv_balancer_publish(balancer, &routes);
     return TV_OK;
@@ -521,8 +533,7 @@ tv_balancer *tv_balancer_new(const tv_balancer_options *options)
     balancer->options = *options;
     balancer->ranges = (tv_ranges){options->pool, options->incarnation};
     tv_background_start(&balancer->thread,
-                        &(tv_background_options){
-                            .name = "balancer", .gives_way = true, .run = run, .ctx = balancer});
+                        &(tv_background_options){.name = "balancer", .run = run, .ctx = balancer});
     return balancer;
 }
 

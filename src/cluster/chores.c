@@ -89,6 +89,15 @@ void tv_chores_stop(tv_chores *chores)
         return;
 
     for (size_t i = 0; i < chores->count; i++)
+        tv_background_stop(&chores->workers[i].thread);
+}
+
+void tv_chores_free(tv_chores *chores)
+{
+    if (chores == NULL)
+        return;
+
+    for (size_t i = 0; i < chores->count; i++)
         tv_background_done(&chores->workers[i].thread);
     free(chores);
 }

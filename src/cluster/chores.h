@@ -27,7 +27,8 @@ tv_chores *tv_chores_start(const tv_lead *lead, const tv_chore *list, size_t cou
 /** Run a chore soon instead of when its time has come.  Any thread. */
 void tv_chores_hurry(tv_chores *chores, const char *name);
 
-/** Stop all of them.  Accepts NULL. */
+/** Stop all of them; they can still be hurried.  Accepts NULL. */
 void tv_chores_stop(tv_chores *chores);
+void tv_chores_free(tv_chores *chores); /* the same, and free; accepts NULL */
 
 #endif

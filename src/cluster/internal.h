@@ -15,6 +15,8 @@ typedef struct tv_balance_entry {
     tv_policy_trend trend;
     int64_t trend_ms;
     bool is_measured;
+    uint64_t epoch;       /* a hash: when it changes, rows may have been dropped */
+    int64_t remeasure_ms; /* look at all rows again then; 0: no need */
     uint64_t measured_rows, measured_bytes; /* as of then */
     int64_t rows_more;                      /* since then */
     uint64_t written_bytes;                 /* since then */

@@ -13,7 +13,13 @@
 
 #define LAST_ROW TV_LIT("last")
 
-enum { NUMBER_DIGITS = 13, KEY_BYTES = 2 + NUMBER_DIGITS, PAGE_ROWS = 1000, SAMPLES = 8 };
+enum {
+    NUMBER_DIGITS = 13,
+    KEY_BYTES = 2 + NUMBER_DIGITS,
+    PAGE_ROWS = 1000,
+    SAMPLES = 8,
+    SAMPLES_MIN = 4
+};
 
 /*
  * What this node remembers of another one's beats.  A beat is seen some time after it was
@@ -30,6 +36,7 @@ typedef struct seen {
 
 struct tv_nodes {
     tv_nodes_options options;
+    tv_arena own; /* of the texts in the options */
     int64_t incarnation, beat;
     char name[24], key[KEY_BYTES];
     /* For the thread of beats alone. */
@@ -38,7 +45,7 @@ struct tv_nodes {
     bool was_far, did_refuse;
     pthread_mutex_t lock; /* guards what follows */
     tv_arena arena;       /* of the list */
-    tv_node *list;
+    tv_cluster_node *list;
     size_t count;
     int64_t listed_ms; /* monotonic */
     tv_nodes_clock clock;
@@ -68,7 +75,7 @@ static tv_slice row_key(char to[KEY_BYTES], int64_t incarnation)
     return (tv_slice){to, KEY_BYTES};
 }
 
-static void format_node(tv_buf *out, const tv_node *node)
+static void format_node(tv_buf *out, const tv_cluster_node *node)
 {
     tv_words_add(out, node->is_dead ? TV_LIT("dead") : TV_LIT("live"));
     tv_words_add(out, node->address);
@@ -79,12 +86,12 @@ static void format_node(tv_buf *out, const tv_node *node)
     tv_words_add_number(out, node->beat);
 }
 
-static tv_err parse_node(tv_arena *arena, tv_slice key, tv_slice value, tv_node *ret_node)
+static tv_err parse_node(tv_arena *arena, tv_slice key, tv_slice value, tv_cluster_node *ret_node)
 {
     tv_slice state, rest = value;
     tv_err err;
 
-    *ret_node = (tv_node){0};
+    *ret_node = (tv_cluster_node){0};
     err = tv_key_read_number(tv_slice_skip(key, 2), &ret_node->incarnation);
     if (err == TV_OK)
         err = tv_words_next(&rest, arena, &state);
@@ -108,9 +115,9 @@ static tv_err parse_node(tv_arena *arena, tv_slice key, tv_slice value, tv_node 
 }
 
 /* All rows, in the arena. */
-static tv_err load(tv_nodes *nodes, tv_arena *arena, tv_node **ret_list, size_t *ret_count)
+static tv_err load(tv_nodes *nodes, tv_arena *arena, tv_cluster_node **ret_list, size_t *ret_count)
 {
-    tv_node *list = tv_arena_zalloc(arena, TV_NODES_MAX * sizeof *list);
+    tv_cluster_node *list = tv_arena_zalloc(arena, TV_NODES_MAX * sizeof *list);
     tv_pool_read read = {.object = TV_NODES_OBJECT,
                          .kind = TV_POOL_READ_PAGE,
                          .after = TV_LIT("n"),
@@ -197,6 +204,9 @@ tv_err tv_nodes_join(const tv_nodes_options *options, tv_nodes **ret_nodes)
 
     nodes = tv_calloc(1, sizeof *nodes);
     nodes->options = *options;
+    tv_arena_init(&nodes->own);
+    nodes->options.http = tv_arena_dup(&nodes->own, options->http);
+    nodes->options.version = tv_arena_dup(&nodes->own, options->version);
     nodes->incarnation = number;
     snprintf(nodes->name, sizeof nodes->name, "%lld", (long long)number);
     row_key(nodes->key, number);
@@ -218,6 +228,7 @@ void tv_nodes_abandon(tv_nodes *nodes)
 
     pthread_mutex_destroy(&nodes->lock);
     tv_arena_done(&nodes->arena);
+    tv_arena_done(&nodes->own);
     free(nodes);
 }
 
@@ -249,12 +260,13 @@ tv_slice tv_nodes_name(const tv_nodes *nodes)
 
 static tv_err write_beat(tv_nodes *nodes)
 {
-    tv_node self = {.address = tv_slice_of(nodes->options.pool->ops->address(nodes->options.pool)),
-                    .http = nodes->options.http,
-                    .version = nodes->options.version,
-                    .level = nodes->options.level,
-                    .clock_ms = clock_ms(nodes),
-                    .beat = ++nodes->beat};
+    tv_cluster_node self = {.address =
+                                tv_slice_of(nodes->options.pool->ops->address(nodes->options.pool)),
+                            .http = nodes->options.http,
+                            .version = nodes->options.version,
+                            .level = nodes->options.level,
+                            .clock_ms = clock_ms(nodes),
+                            .beat = ++nodes->beat};
     tv_buf value = TV_BUF_EMPTY;
     tv_err err;
 
@@ -268,7 +280,7 @@ static tv_err write_beat(tv_nodes *nodes)
 }
 
 /* What is known of a node when its row has been read. */
-static seen see(const seen *before, size_t count, const tv_node *node, int64_t now)
+static seen see(const seen *before, size_t count, const tv_cluster_node *node, int64_t now)
 {
     seen known = {.incarnation = node->incarnation, .at_ms = now};
 
@@ -303,17 +315,18 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* How far this clock is ahead of the median of all that beat. */
-static tv_nodes_clock compute_clock(const tv_nodes *nodes, const tv_node *list, size_t count)
+static tv_nodes_clock compute_clock(const tv_nodes *nodes, const tv_cluster_node *list,
+                                    size_t count)
 {
     int64_t ahead[TV_NODES_MAX];
     size_t known = 0;
 
     for (size_t i = 0; i < count; i++) {
-        const tv_node *node = &list[i];
+        const tv_cluster_node *node = &list[i];
 
         if (node->incarnation == nodes->incarnation)
             ahead[known++] = 0;
-        else if (!node->is_dead && node->silent_ms < TV_NODES_FRESH_MS)
+        else if (!node->is_dead && node->is_clock_known && node->silent_ms < TV_NODES_FRESH_MS)
             ahead[known++] = node->ahead_ms;
     }
     if (known == 0)
@@ -345,7 +358,7 @@ static void tell_clock(tv_nodes *nodes, const tv_nodes_clock *clock)
 tv_err tv_nodes_beat(tv_nodes *nodes)
 {
     seen *now_seen;
-    tv_node *list;
+    tv_cluster_node *list;
     tv_arena arena;
     size_t count;
     tv_err err = write_beat(nodes);
@@ -367,6 +380,7 @@ tv_err tv_nodes_beat(tv_nodes *nodes)
         now_seen[i] = see(nodes->seen, nodes->seen_count, &list[i], now);
         list[i].silent_ms = now - now_seen[i].at_ms;
         list[i].ahead_ms = ahead_of(&now_seen[i], own_offset);
+        list[i].is_clock_known = now_seen[i].sample_count >= SAMPLES_MIN;
     }
     memcpy(nodes->seen, now_seen, count * sizeof *now_seen);
     nodes->seen_count = count;
@@ -389,11 +403,11 @@ tv_err tv_nodes_beat(tv_nodes *nodes)
 /* --- the dead --- */
 
 /* First it can do nothing any more; then its row says so, unless it has changed meanwhile. */
-static tv_err bury(tv_nodes *nodes, const tv_node *node)
+static tv_err bury(tv_nodes *nodes, const tv_cluster_node *node)
 {
     tv_pool *pool = nodes->options.pool;
     tv_buf before = TV_BUF_EMPTY, after = TV_BUF_EMPTY;
-    tv_node dead = *node;
+    tv_cluster_node dead = *node;
     char key[KEY_BYTES];
     tv_err err = pool->ops->shut_out(pool, (char *)node->address.data);
 
@@ -421,7 +435,7 @@ static tv_err bury(tv_nodes *nodes, const tv_node *node)
 
 tv_err tv_nodes_bury(tv_nodes *nodes, size_t *ret_died)
 {
-    tv_node *list;
+    tv_cluster_node *list;
     size_t count, died = 0;
     tv_arena arena;
     tv_err err = TV_OK;
@@ -429,7 +443,7 @@ tv_err tv_nodes_bury(tv_nodes *nodes, size_t *ret_died)
     tv_arena_init(&arena);
     count = tv_nodes_list(nodes, &arena, &list);
     for (size_t i = 0; i < count && err == TV_OK; i++) {
-        tv_node *node = &list[i];
+        tv_cluster_node *node = &list[i];
 
         if (node->is_dead || node->incarnation == nodes->incarnation ||
             node->silent_ms < TV_NODES_DEAD_MS)
@@ -454,12 +468,12 @@ tv_nodes_clock tv_nodes_read_clock(tv_nodes *nodes)
     return clock;
 }
 
-size_t tv_nodes_list(tv_nodes *nodes, tv_arena *arena, tv_node **ret_list)
+size_t tv_nodes_list(tv_nodes *nodes, tv_arena *arena, tv_cluster_node **ret_list)
 {
     pthread_mutex_lock(&nodes->lock);
     int64_t age = mono_ms(nodes) - nodes->listed_ms;
     size_t count = nodes->count;
-    tv_node *list = tv_arena_zalloc(arena, (count + 1) * sizeof *list);
+    tv_cluster_node *list = tv_arena_zalloc(arena, (count + 1) * sizeof *list);
 
     for (size_t i = 0; i < count; i++) {
         list[i] = nodes->list[i];
@@ -476,7 +490,7 @@ size_t tv_nodes_list(tv_nodes *nodes, tv_arena *arena, tv_node **ret_list)
 bool tv_nodes_are_settled(tv_nodes *nodes)
 {
     bool are_settled = true;
-    tv_node *list;
+    tv_cluster_node *list;
     tv_arena arena;
 
     tv_arena_init(&arena);
@@ -489,7 +503,7 @@ bool tv_nodes_are_settled(tv_nodes *nodes)
 int64_t tv_nodes_common_level(tv_nodes *nodes)
 {
     int64_t level = nodes->options.level;
-    tv_node *list;
+    tv_cluster_node *list;
     tv_arena arena;
 
     tv_arena_init(&arena);
@@ -503,13 +517,13 @@ int64_t tv_nodes_common_level(tv_nodes *nodes)
 
 void tv_nodes_add_json(tv_nodes *nodes, tv_buf *out)
 {
-    tv_node *list;
+    tv_cluster_node *list;
     tv_arena arena;
 
     tv_arena_init(&arena);
     tv_buf_add_char(out, '[');
     for (size_t i = 0, count = tv_nodes_list(nodes, &arena, &list); i < count; i++) {
-        const tv_node *node = &list[i];
+        const tv_cluster_node *node = &list[i];
 
         tv_buf_printf(out, "%s{\"incarnation\":%lld,\"address\":", i ? "," : "",
                       (long long)node->incarnation);
@@ -519,7 +533,8 @@ void tv_nodes_add_json(tv_nodes *nodes, tv_buf *out)
         tv_buf_add_lit(out, ",\"version\":");
         tv_json_add_string(out, node->version);
         tv_buf_printf(out, ",\"beat_ms\":%lld,\"clock_skew_ms\":%lld,\"state\":\"%s\"}",
-                      (long long)node->silent_ms, node->is_dead ? 0LL : (long long)node->ahead_ms,
+                      (long long)node->silent_ms,
+                      node->is_clock_known ? (long long)node->ahead_ms : 0LL,
                       node->is_dead ? "dead" : "live");
     }
     tv_buf_add_char(out, ']');

@@ -36,7 +36,8 @@ typedef struct tv_nodes tv_nodes;
 
 typedef struct tv_nodes_options {
     tv_pool *pool;
-    tv_slice http;    /* where clients reach it: "host:port,host:port,host:port" */
+    tv_slice
+        http; /* copied, as `version` is: where clients reach it: "host:port,host:port,host:port" */
     tv_slice version; /* of the program */
     int64_t level;    /* the highest that it understands, see tv_nodes_common_level */
     /** The wall clock in ms since 1970, for tests; NULL: the system's. */
@@ -83,7 +84,7 @@ typedef struct tv_nodes_clock {
 tv_nodes_clock tv_nodes_read_clock(tv_nodes *nodes);
 
 /** A node as its row tells. */
-typedef struct tv_node {
+typedef struct tv_cluster_node {
     int64_t incarnation;
     bool is_dead;
     tv_slice address, http, version;
@@ -91,10 +92,11 @@ typedef struct tv_node {
     int64_t clock_ms, beat; /* its wall clock at its beat, and the number of the beat */
     int64_t silent_ms;      /* since this node has seen it beat */
     int64_t ahead_ms;       /* of this node's clock, about */
-} tv_node;
+    bool is_clock_known;    /* it has beaten often enough to tell */
+} tv_cluster_node;
 
 /** All that have a row, in the order of their numbers, as of the last beat.  Any thread. */
-size_t tv_nodes_list(tv_nodes *nodes, tv_arena *arena, tv_node **ret_list);
+size_t tv_nodes_list(tv_nodes *nodes, tv_arena *arena, tv_cluster_node **ret_list);
 
 /**
  * Whether everybody who could still write is known to be alive: every row is of a node that

@@ -34,9 +34,7 @@ enum {
     MOVE_BACKOFF_STEPS = 5,
 };
 
-/* A lane keeps what it has learned (gather.h) over pauses up to this one. */
-#define LANE_IDLE_NS (INT64_C(10) * 1000000000)
-
+int64_t tv_lane_idle_max_ns = INT64_C(10) * 1000000000;
 int64_t tv_write_wait_max_ns = INT64_C(30) * 1000000000;
 
 struct committer {
@@ -340,7 +338,7 @@ static size_t commit_group(worker *self, tv_lane *lane, tv_write *const *writes,
     note_engine(committer, err);
     note_clock(committer);
     for (size_t i = 0; i < done; i++) {
-        if (writes[i]->result == TV_ERR_MOVED && may_move(writes[i], now_ns)) {
+        if (writes[i]->result == TV_ERR_MOVED && now_ns && may_move(writes[i], now_ns)) {
             tv_mail_chain_add(&moved, &writes[i]->mail);
             continue;
         }
@@ -428,7 +426,7 @@ static void answer_old(struct committer *committer, tv_replies *replies)
 
     pthread_mutex_lock(&committer->lock);
     tv_lanes_take_old(&committer->lanes, now_ns - tv_write_wait_max_ns, &old);
-    tv_lanes_drop_idle(&committer->lanes, now_ns - LANE_IDLE_NS);
+    tv_lanes_drop_idle(&committer->lanes, now_ns - tv_lane_idle_max_ns);
     pthread_mutex_unlock(&committer->lock);
     if (old.first == NULL)
         return;

@@ -82,6 +82,9 @@ typedef struct tv_pipeline_metrics {
  */
 extern int64_t tv_write_wait_max_ns;
 
+/** A lane keeps what it has learned (gather.h) over pauses up to this one.  Likewise. */
+extern int64_t tv_lane_idle_max_ns;
+
 /**
  * `committer_count`: threads.  `queue_max`: more writes than that waiting or under way are
  * refused with TV_ERR_OVERLOADED.

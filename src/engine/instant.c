@@ -14,7 +14,7 @@ static _Atomic int64_t latest;
  * hints: whoever reads one of them too early or too late is refused once more, or runs
  * ahead a little longer.
  */
-static _Atomic int64_t lead, lead_until_ns;
+static _Atomic int64_t lead, lead_until;
 
 static int64_t read_clock(void)
 {
@@ -22,7 +22,7 @@ static int64_t read_clock(void)
 
     if (ahead == 0)
         return clock;
-    if (tv_clock_mono_ns() < atomic_load(&lead_until_ns))
+    if (clock < atomic_load(&lead_until))
         return clock + ahead;
 
     atomic_store(&lead, 0);
@@ -58,7 +58,7 @@ void tv_instant_pass(int64_t instant)
 
 void tv_instant_follow(int64_t instant)
 {
-    int64_t behind = instant - tv_clock_steady_ticks();
+    int64_t clock = tv_clock_steady_ticks(), behind = instant - clock;
 
     tv_instant_pass(instant);
     if (behind <= 0)
@@ -66,7 +66,7 @@ void tv_instant_follow(int64_t instant)
 
     if (behind > TV_INSTANT_LEAD_MAX)
         behind = TV_INSTANT_LEAD_MAX;
-    atomic_store(&lead_until_ns, tv_clock_mono_ns() + TV_INSTANT_FOLLOW_NS);
+    atomic_store(&lead_until, clock + TV_INSTANT_FOLLOW_TICKS);
     if (behind > atomic_load(&lead))
         atomic_store(&lead, behind);
 }

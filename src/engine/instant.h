@@ -30,7 +30,7 @@
 #define TV_INSTANT_STEP TV_TICKS_PER_SECOND
 
 /** How long, and by how much at most, instants run ahead of the clock: see tv_instant_follow. */
-#define TV_INSTANT_FOLLOW_NS (INT64_C(10) * 1000000000)
+#define TV_INSTANT_FOLLOW_TICKS (10 * TV_TICKS_PER_SECOND)
 #define TV_INSTANT_LEAD_MAX (5 * TV_TICKS_PER_SECOND)
 
 /**
@@ -51,7 +51,7 @@ void tv_instant_pass(int64_t instant);
 /**
  * The same, for an engine whose storage has refused an instant because another node
  * has written there at this one: that node's clock is ahead of ours, so ours runs
- * ahead by as much for TV_INSTANT_FOLLOW_NS from now on, or each of our writes there
+ * ahead by as much for TV_INSTANT_FOLLOW_TICKS from now on, or each of our writes there
  * would be refused once.  Never by more than TV_INSTANT_LEAD_MAX.  Any thread.
  */
 void tv_instant_follow(int64_t instant);

@@ -41,7 +41,6 @@ enum {
     UPDATE_ATTEMPTS_MAX = 100,
     KEPT_ROWS_MAX = 1 << 16, /* a bigger group's tables are freed, not kept for the next one */
     /* Rows that are fetched at once: fewer while they are large. */
-    FETCH_ROWS_MIN = 16,
     FETCH_ROWS_START = 128,
     FETCH_ROWS_MAX = 1024,
 };
@@ -245,15 +244,15 @@ static size_t use_row(tv_txn *txn, tv_slice key)
     if (number != NO_ROW && !txn->rows[number].is_used) {
         txn->rows[number].is_used = true;
         txn->rows_used++;
+        txn->bytes += txn->rows[number].base.len; /* if it was fetched */
     }
     return number;
 }
 
-static void set_base(tv_txn *txn, txn_row *row, tv_slice value)
+static void set_base(txn_row *row, tv_slice value)
 {
     row->base = value;
     row->base_is_known = true;
-    txn->bytes += value.len;
 }
 
 bool tv_txn_announce(tv_txn *txn, const tv_slice *keys, size_t count)
@@ -279,9 +278,7 @@ static void learn_size(tv_txn *txn, size_t rows, size_t bytes)
         max = rows * FETCH_BYTES_MAX / bytes;
     else if (bytes < FETCH_BYTES_MAX / 2)
         max *= 2;
-    txn->fetch_rows_max = max < FETCH_ROWS_MIN   ? FETCH_ROWS_MIN
-                          : max > FETCH_ROWS_MAX ? FETCH_ROWS_MAX
-                                                 : max;
+    txn->fetch_rows_max = max < 1 ? 1 : max > FETCH_ROWS_MAX ? FETCH_ROWS_MAX : max;
 }
 
 tv_err tv_txn_fetch(tv_txn *txn)
@@ -301,10 +298,14 @@ tv_err tv_txn_fetch(tv_txn *txn)
     if (err)
         return err == TV_ERR_MOVED ? err : TV_OK;
 
-    for (size_t i = 0; i < count; i++)
-        set_base(txn, &txn->rows[i], values[i]);
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        set_base(&txn->rows[i], values[i]);
+        bytes += values[i].len;
+    }
     txn->views++;
-    learn_size(txn, count, txn->bytes);
+    learn_size(txn, count, bytes);
     return TV_OK;
 }
 
@@ -317,7 +318,8 @@ static tv_err read_base(tv_txn *txn, txn_row *row)
         return err;
     if (err == TV_OK && value.data == NULL)
         value.data = ""; /* a row with an empty value is not an absent one */
-    set_base(txn, row, value);
+    set_base(row, value);
+    txn->bytes += value.len;
     txn->views++;
     return TV_OK;
 }

@@ -11,6 +11,7 @@ struct tv_queue_gc {
     tv_waiter waiter;
     tv_catalog *catalog;
     int interval_ms;
+    const tv_lead *lead;
 };
 
 static tv_err clean_queue(tv_queue_gc *gc, tv_queue *queue)
@@ -51,16 +52,20 @@ static void run(tv_background *thread, void *ctx)
 {
     tv_queue_gc *gc = ctx;
 
-    while (tv_background_sleep(thread, gc->interval_ms))
-        clean_all(gc);
+    while (tv_background_sleep(thread, gc->interval_ms)) {
+        if (tv_lead_is_here(gc->lead))
+            clean_all(gc);
+    }
 }
 
-tv_queue_gc *tv_queue_gc_new(tv_catalog *catalog, tv_pipeline *pipeline, int interval_ms)
+tv_queue_gc *tv_queue_gc_new(tv_catalog *catalog, tv_pipeline *pipeline, int interval_ms,
+                             const tv_lead *lead)
 {
     tv_queue_gc *gc = tv_calloc(1, sizeof *gc);
 
     gc->catalog = catalog;
     gc->interval_ms = interval_ms;
+    gc->lead = lead;
     tv_waiter_init(&gc->waiter, pipeline);
     tv_background_start(&gc->thread,
                         &(tv_background_options){

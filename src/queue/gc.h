@@ -10,8 +10,12 @@
 
 typedef struct tv_queue_gc tv_queue_gc;
 
-/** Start it: it looks at every queue each `interval_ms`.  What it is given outlives it. */
-tv_queue_gc *tv_queue_gc_new(tv_catalog *catalog, tv_pipeline *pipeline, int interval_ms);
+/**
+ * Start it: it looks at every queue each `interval_ms`, while this node leads.  What it is
+ * given outlives it.
+ */
+tv_queue_gc *tv_queue_gc_new(tv_catalog *catalog, tv_pipeline *pipeline, int interval_ms,
+                             const tv_lead *lead);
 
 /** Stop it, after the step under way.  Accepts NULL. */
 void tv_queue_gc_free(tv_queue_gc *gc);

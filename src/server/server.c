@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "blob/gc.h"
 #include "blob/service.h"
+#include "cluster/cluster.h"
 #include "cluster/stats.h"
 #include "engine/instant.h"
 #include "engine/memory/memory.h"
@@ -67,7 +68,8 @@ struct tv_server {
     tv_accounts *accounts;             /* those in use */
     struct old_accounts *old_accounts; /* kept until the end: few and small */
     tv_engine *engine;
-    tv_pool *pool; /* of --engine rados, or NULL */
+    tv_pool *pool;       /* of --engine rados, or NULL */
+    tv_cluster *cluster; /* likewise */
     char incarnation[24];
     tv_pipeline *pipeline;
     tv_workers *readers;
@@ -220,6 +222,24 @@ static void leave_cluster(void *ctx)
     _exit(EXIT_SHUT_OUT);
 }
 
+static bool join_cluster(tv_server *server, char *reterr_text, size_t reterr_size)
+{
+    const tv_config *config = &server->config;
+    char http[512];
+    tv_err err;
+
+    snprintf(http, sizeof http, "%s:%d,%s:%d,%s:%d", config->host, config->blob_port, config->host,
+             config->queue_port, config->host, config->table_port);
+    err = tv_cluster_join(server->pool, TV_LIT(TV_VERSION), tv_slice_of(http), &server->cluster);
+    if (err) {
+        snprintf(reterr_text, reterr_size, "cannot become a node of the cluster: %s",
+                 tv_err_name(err));
+        return false;
+    }
+    tv_rados_set_before_use(server->engine, tv_cluster_reload_dropped, server->cluster);
+    return true;
+}
+
 static bool open_rados(tv_server *server, char *reterr_text, size_t reterr_size)
 {
     const tv_config *config = &server->config;
@@ -238,7 +258,8 @@ static bool open_rados(tv_server *server, char *reterr_text, size_t reterr_size)
         .reserve_percent = config->pool_reserve_percent,
     };
 
-    if (tv_rados_engine_open(&options, &server->engine, reterr_text, reterr_size) != TV_OK)
+    if (tv_rados_engine_open(&options, &server->engine, reterr_text, reterr_size) != TV_OK ||
+        !join_cluster(server, reterr_text, reterr_size))
         return false;
     if (mkdir(config->data, 0700) != 0 && errno != EEXIST) {
         snprintf(reterr_text, reterr_size, "cannot make the data folder %.900s: %s", config->data,
@@ -399,11 +420,19 @@ static bool open_catalog(tv_server *server, const tv_catalog_kind *kind, tv_cata
 {
     tv_err err = tv_catalog_open(kind, server->engine, server->pipeline, ret_catalog);
 
+    if (err == TV_OK && server->cluster)
+        err = tv_cluster_add_catalog(server->cluster, *ret_catalog);
     if (err)
         snprintf(
             reterr_text, reterr_size, "cannot read the catalogue of the %.*s service in %s: %s",
             TV_FMT(tv_service_kind_name(kind->service)), server->config.data, tv_err_name(err));
     return err == TV_OK;
+}
+
+/* Whether this node does what one does for all; NULL where there is no other. */
+static const tv_lead *lead_of(const tv_server *server)
+{
+    return server->cluster ? tv_cluster_lead(server->cluster) : NULL;
 }
 
 /* What the services have in common. */
@@ -416,6 +445,8 @@ static void fill_service(tv_server *server, const tv_service_spec *spec, tv_cata
     service->readers = server->readers;
     service->scanners = server->scanners;
     service->outboxes = server->outboxes;
+    if (server->cluster)
+        service->refuses_writes = tv_cluster_refuses_writes(server->cluster);
     service->auth.allow_dev_anywhere = server->config.allow_dev_account;
     service->is_https_only = server->config.https_only;
     service->has_access_log = server->config.access_log;
@@ -434,7 +465,8 @@ static void open_tables(tv_server *server)
 static void open_queues(tv_server *server)
 {
     fill_service(server, &tv_queue_spec, server->queue_catalog, &server->queue);
-    server->queue_gc = tv_queue_gc_new(server->queue_catalog, server->pipeline, QUEUE_GC_MS);
+    server->queue_gc =
+        tv_queue_gc_new(server->queue_catalog, server->pipeline, QUEUE_GC_MS, lead_of(server));
     server->served[SERVED_QUEUE] = (served){.title = "Queues",
                                             .key = "QueueEndpoint",
                                             .port = server->config.queue_port,
@@ -455,6 +487,7 @@ static void open_blobs(tv_server *server)
         .extents = server->extents,
         .gc = server->blob.gc,
         .interval_s = BLOB_GC_SCAN_SECONDS,
+        .lead = lead_of(server),
         .keeps_extents = server->config.drop_damaged_log,
         .no_sweep = server->config.no_sweep,
     });
@@ -500,6 +533,11 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
                                                  .ctx = &server->blob,
                                                  .meter = &server->blob.base.meter,
                                                  .check = tv_blob_service_check};
+    if (server->cluster) {
+        server->admin.sources[3] = (tv_admin_source){
+            .write = tv_cluster_write_metrics, .ctx = server->cluster, .check = tv_cluster_check};
+        tv_cluster_start(server->cluster);
+    }
     server->admin.start_ns = tv_clock_mono_ns();
     server->admin_handler = tv_admin_handler(&server->admin);
     return true;
@@ -698,6 +736,7 @@ void tv_server_stop(tv_server *server)
     tv_queue_gc_free(server->queue_gc);
     tv_blob_gc_scan_free(server->blob_gc_scan);
     tv_blob_gc_free(server->blob.gc);
+    tv_cluster_stop(server->cluster);
     tv_catalog_close(server->catalog);
     tv_catalog_close(server->queue_catalog);
     tv_catalog_close(server->blob_catalog);
@@ -715,8 +754,10 @@ void tv_server_stop(tv_server *server)
     tv_extents_close(server->extents);
     tv_tls_free(server->tls);
     tv_engine_close(server->engine);
+    tv_cluster_leave(server->cluster);
     if (server->pool)
         server->pool->ops->close(server->pool);
+    tv_cluster_free(server->cluster);
     accounts_free(server->accounts);
     while (server->old_accounts) {
         old_accounts *next = server->old_accounts->next;

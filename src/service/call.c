@@ -149,6 +149,18 @@ static void on_written(tv_mail *mail)
     go_on(call, call->write.result);
 }
 
+/* As the pipeline does when its queue is full. */
+static void refuse(tv_write *write)
+{
+    tv_mail_chain chain = {0};
+
+    write->result = TV_ERR_OVERLOADED;
+    if (write->undo)
+        write->undo(write);
+    tv_mail_chain_add(&chain, &write->mail);
+    tv_mailbox_post(write->reply_to, &chain);
+}
+
 void tv_call_write(tv_call *call, tv_call_then *then)
 {
     tv_loop *loop = call->req->loop;
@@ -157,7 +169,10 @@ void tv_call_write(tv_call *call, tv_call_then *then)
     leave(call, then);
     call->write.mail.deliver = on_written;
     call->write.reply_to = tv_loop_mailbox(loop);
-    tv_outbox_add(call->service->outboxes[tv_loop_index(loop)], &call->write);
+    if (call->service->refuses_writes && atomic_load(call->service->refuses_writes))
+        refuse(&call->write);
+    else
+        tv_outbox_add(call->service->outboxes[tv_loop_index(loop)], &call->write);
 }
 
 static void run_read(tv_job *job)

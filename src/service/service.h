@@ -72,10 +72,11 @@ const tv_op *tv_service_find_op(const tv_service_spec *spec, int where, tv_metho
 typedef struct tv_service {
     const tv_service_spec *spec;
     tv_engine *engine;
-    tv_catalog *catalog;        /* of its tables, queues or containers */
-    tv_workers *readers;        /* for point reads that wait for the disk */
-    tv_turns *scanners;         /* for queries and lists, which take longer */
-    tv_outbox *const *outboxes; /* one per loop, by its index */
+    tv_catalog *catalog;               /* of its tables, queues or containers */
+    tv_workers *readers;               /* for point reads that wait for the disk */
+    tv_turns *scanners;                /* for queries and lists, which take longer */
+    tv_outbox *const *outboxes;        /* one per loop, by its index */
+    const atomic_bool *refuses_writes; /* while set, they are TV_ERR_OVERLOADED; or NULL */
     tv_auth_policy auth;
     bool is_https_only;
     bool has_access_log;

@@ -38,17 +38,21 @@ static int64_t mono_of(void *ctx)
 static tv_err start(int i)
 {
     machine *m = &machines[i];
+    char http[20] = "127.0.0.1:10002";
+    tv_err err;
 
     m->pool = fake_client_new(cluster);
     m->is_paused = false;
-    return tv_nodes_join(&(tv_nodes_options){.pool = m->pool,
-                                             .http = TV_LIT("127.0.0.1:10002"),
-                                             .version = TV_LIT("1.0 beta"),
-                                             .level = 1 + i,
-                                             .clock_ms = clock_of,
-                                             .mono_ms = mono_of,
-                                             .ctx = m},
-                         &m->nodes);
+    err = tv_nodes_join(&(tv_nodes_options){.pool = m->pool,
+                                            .http = tv_slice_of(http),
+                                            .version = TV_LIT("1.0 beta"),
+                                            .level = 1 + i,
+                                            .clock_ms = clock_of,
+                                            .mono_ms = mono_of,
+                                            .ctx = m},
+                        &m->nodes);
+    memset(http, 'x', sizeof http); /* it was the caller's */
+    return err;
 }
 
 static void die(int i)
@@ -108,7 +112,7 @@ static void pass(int64_t ms)
 
 static size_t live_count(int i)
 {
-    tv_node *list;
+    tv_cluster_node *list;
     size_t live = 0;
     tv_arena arena;
 
@@ -133,7 +137,7 @@ TEST(every_start_is_a_node_of_its_own)
 
 TEST(nodes_know_each_other)
 {
-    tv_node *list;
+    tv_cluster_node *list;
     tv_arena arena;
 
     pass(5000);
@@ -332,7 +336,7 @@ TEST(chores_run_while_the_node_leads)
     CHECK_INT(atomic_load(&hurried), 0);
     tv_chores_hurry(chores, "hurried");
     wait_for(&hurried, 1);
-    tv_chores_stop(chores);
+    tv_chores_free(chores);
 }
 
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -17,7 +17,6 @@
  */
 #include "query_random.h"
 #include "table/scans.h"
-#include "test_engine.h"
 
 /* --- planned execution --- */
 
@@ -269,7 +268,7 @@ static int set_up(__attribute__((unused)) void **state)
 TEST(planned_queries_return_what_a_naive_reader_returns)
 {
     for (int i = 0; i < TABLES; i++) {
-        engine = test_engine_new(NULL);
+        engine = tv_memory_engine_new(NULL);
         tv_arena_init(&arena);
         table.id = 7;
         CHECK_OK(tv_table_select_parse(&arena, TV_LIT("id"), &op.select));

@@ -23,7 +23,6 @@
 #include "../unit/queue/store/store.h"
 #include "queue_model.h"
 #include "seed.h"
-#include "test_engine.h"
 
 enum { GROUP_MAX = 8, GROUPS = 2000, BURST = 100 };
 
@@ -508,12 +507,18 @@ static void simulate(tv_engine *over, reopen_fn *reopen, int groups)
 
 TEST(a_queue_over_memory_agrees_with_the_model)
 {
-    simulate(test_engine_new(NULL), NULL, GROUPS);
+    simulate(tv_memory_engine_new(NULL), NULL, GROUPS);
 }
 
 TEST(a_queue_over_shared_memory_agrees_with_the_model)
 {
     simulate(tv_memory_engine_new(&(tv_memory_options){.is_shared = true}), NULL, GROUPS);
+}
+
+TEST(a_queue_over_memory_with_ranges_agrees_with_the_model)
+{
+    simulate(tv_memory_engine_new(&(tv_memory_options){.has_ranges = true, .page_rows = 5}), NULL,
+             GROUPS);
 }
 
 static char folder[64];
@@ -536,6 +541,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_queue_over_memory_agrees_with_the_model),
         cmocka_unit_test(a_queue_over_shared_memory_agrees_with_the_model),
+        cmocka_unit_test(a_queue_over_memory_with_ranges_agrees_with_the_model),
         cmocka_unit_test(a_queue_over_rocksdb_agrees_with_the_model),
     };
 

@@ -47,7 +47,6 @@ typedef struct tv_blob_io {
 enum {
     TV_BLOB_BUFFER_BYTES = 256 * 1024,
     TV_BLOB_WORKERS = 4,
-    TV_BLOB_REMOTE_WORKERS = 16, /* where they wait for other machines (tv_extents_is_remote) */
     TV_BLOB_JOBS_MAX = 16 * 1024,
 };
 

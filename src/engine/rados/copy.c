@@ -2,11 +2,13 @@
 #include "engine/rados/copy.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/hash.h"
+#include "engine/rados/ranges.h"
 
 enum {
     PAGE_ROWS_FIRST = 64,
@@ -22,7 +24,7 @@ void tv_copy_init(tv_copy *copy)
     copy->pieces = NULL;
     copy->count = copy->size = 0;
     copy->page_rows = PAGE_ROWS_FIRST;
-    copy->rows = copy->bytes = 0;
+    copy->rows = copy->bytes = copy->beat = 0;
 }
 
 void tv_copy_done(tv_copy *copy)
@@ -98,13 +100,16 @@ static void learn_size(tv_copy *copy, const tv_pool_row *rows, size_t count)
 static tv_err put_rows(tv_copy *copy, const tv_pool_row *rows, size_t count, tv_slice from,
                        tv_slice to)
 {
-    tv_pool_step *steps = tv_malloc((count + 2) * sizeof *steps);
+    tv_pool_step *steps = tv_malloc((count + 3) * sizeof *steps);
     size_t done = 0;
     tv_err err = TV_OK;
     bool is_first = true;
 
     while (!err && (done < count || (is_first && to.len))) {
         size_t bytes = 0, n = 0;
+        char beat[24];
+        tv_slice text = {
+            beat, (size_t)snprintf(beat, sizeof beat, "%llu", (unsigned long long)++copy->beat)};
 
         steps[n++] =
             (tv_pool_step){TV_POOL_ATTR_IS, copy->target_guard.attr, copy->target_guard.value};
@@ -114,6 +119,7 @@ static tv_err put_rows(tv_copy *copy, const tv_pool_row *rows, size_t count, tv_
             steps[n++] = (tv_pool_step){TV_POOL_PUT_ROW, rows[done].key, rows[done].value};
             bytes += rows[done].key.len + rows[done].value.len;
         }
+        steps[n++] = (tv_pool_step){TV_POOL_SET_ATTR, TV_RANGE_BEAT, text};
         is_first = false;
         err = tv_pool_change_now(copy->pool, copy->target, steps, n, NULL);
     }

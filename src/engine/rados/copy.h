@@ -36,6 +36,7 @@ typedef struct tv_copy {
     size_t count, size;
     size_t page_rows; /* so that a page has some MiB at most */
     uint64_t rows, bytes;
+    uint64_t beat; /* writes so far: told in the target, see TV_RANGE_BEAT */
 } tv_copy;
 
 /** Fill in the upper half and call this.  All slices and names outlive it. */

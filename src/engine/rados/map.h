@@ -61,7 +61,9 @@ void tv_maps_close(tv_maps *maps); /* accepts NULL */
 
 /**
  * What is to be done before a map with other `drops` is used.  An error keeps the old one in use,
- * and is returned to who wanted to reload.  Set before other threads know the maps.
+ * and is returned to who wanted to reload.  It reads on its own thread, by what waits (get,
+ * get_many, iterators), and passes TV_ERR_MOVED on: an even later map has come.  Set before other
+ * threads know the maps.
  */
 void tv_maps_set_before_use(tv_maps *maps, tv_err (*before_use)(void *ctx), void *ctx);
 

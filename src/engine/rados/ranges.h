@@ -55,6 +55,8 @@
 
 /** Beside those of route.h: the id of the merge that may put rows into this object. */
 #define TV_RANGE_MERGE TV_LIT("mrg")
+/** A number that grows while rows are being copied into it: whoever does it is alive. */
+#define TV_RANGE_BEAT TV_LIT("beat")
 
 /** Who does it.  All outlives the call. */
 typedef struct tv_ranges {
@@ -102,6 +104,7 @@ typedef struct tv_range_watch {
     struct {
         char id[32];
         char stage;
+        uint64_t beat; /* a hash of TV_RANGE_BEAT */
         int64_t since_ms;
     } seen[64];
     size_t count;
@@ -109,7 +112,10 @@ typedef struct tv_range_watch {
 
 enum { TV_RANGE_INTENT_MS = 10 * 1000 };
 
-/** Recover intents that have not changed for TV_RANGE_INTENT_MS, by any clock that grows. */
+/**
+ * Recover intents that have not changed for TV_RANGE_INTENT_MS, by any clock that grows, and whose
+ * copy has not gone on either.
+ */
 tv_err tv_range_recover_old(const tv_ranges *ranges, tv_range_watch *watch,
                             int64_t now_ms) TV_WARN_UNUSED;
 

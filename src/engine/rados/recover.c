@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/assert.h"
-#include "base/log.h"
+#include "base/hash.h"
 #include "engine/rados/range_work.h"
 
 /* Looks at tv.route until a change gets through: others change it a few times a second at most. */
@@ -318,7 +318,10 @@ tv_err tv_range_give_up(tv_range_work *work, tv_slice id, tv_err err)
     if (err == TV_ERR_STOPPED)
         return err;
     undo_err = tv_range_finish(work, id);
-    return undo_err == TV_ERR_STOPPED ? undo_err : err;
+    if (undo_err == TV_ERR_STOPPED)
+        return undo_err;
+    /* An object that is gone was removed by who gave the change up before. */
+    return err == TV_ERR_NOT_FOUND ? TV_ERR_CONFLICT : err;
 }
 
 /* --- by others --- */
@@ -351,11 +354,24 @@ tv_err tv_range_recover(const tv_ranges *ranges, tv_slice key)
 
 enum { SEEN_MAX = sizeof((tv_range_watch *)0)->seen / sizeof((tv_range_watch *)0)->seen[0] };
 
+/* What the copy of a split or a merge has told last; 0 when there is none. */
+static uint64_t read_beat(tv_range_work *work, const tv_intent *intent)
+{
+    tv_slice beat;
+
+    if (intent->stage != 'b' ||
+        tv_range_attr(work, intent->kind == 'S' ? intent->other : intent->object, TV_RANGE_BEAT,
+                      &beat))
+        return 0;
+    return tv_hash(beat);
+}
+
 /* Since when the intent is seen as it is; now if it is new. */
-static int64_t seen_since(tv_range_watch *watch, const tv_intent *intent, int64_t now_ms)
+static int64_t seen_since(tv_range_watch *watch, const tv_intent *intent, uint64_t beat,
+                          int64_t now_ms)
 {
     for (size_t i = 0; i < watch->count; i++)
-        if (watch->seen[i].stage == intent->stage &&
+        if (watch->seen[i].stage == intent->stage && watch->seen[i].beat == beat &&
             tv_slice_eq(tv_slice_of(watch->seen[i].id), intent->id))
             return watch->seen[i].since_ms;
     return now_ms;
@@ -372,7 +388,10 @@ tv_err tv_range_recover_old(const tv_ranges *ranges, tv_range_watch *watch, int6
     for (size_t i = 0; !err && i < work.routes.intent_count && now.count < SEEN_MAX; i++) {
         const tv_intent *intent = &work.routes.intents[i];
 
-        now.seen[now.count].since_ms = seen_since(watch, intent, now_ms);
+        uint64_t beat = read_beat(&work, intent);
+
+        now.seen[now.count].beat = beat;
+        now.seen[now.count].since_ms = seen_since(watch, intent, beat, now_ms);
         now.seen[now.count].stage = intent->stage;
         snprintf(now.seen[now.count].id, sizeof now.seen[0].id, "%.*s", TV_FMT(intent->id));
         now.count++;

@@ -1,9 +1,9 @@
-/* A counter of processes: the row `boot` of the object tv.nodes. */
+/* A counter of processes: the row `boot` of the object tv.boots. */
 #include <inttypes.h>
 
 #include "extent/pool/internal.h"
 
-#define NODES_OBJECT "tv.nodes"
+#define BOOTS_OBJECT "tv.boots"
 #define COUNTER_KEY "boot"
 
 /* So many processes start at the same time. */
@@ -12,7 +12,7 @@ enum { TRIES_MAX = 1000 };
 static tv_err make_object(tv_pool *pool)
 {
     const tv_pool_step make = {.kind = TV_POOL_CREATE};
-    tv_err err = tv_pool_change_now(pool, NODES_OBJECT, &make, 1, NULL);
+    tv_err err = tv_pool_change_now(pool, BOOTS_OBJECT, &make, 1, NULL);
 
     return err == TV_ERR_CONFLICT ? TV_OK : err;
 }
@@ -37,7 +37,7 @@ static tv_err try_count(tv_pool *pool, tv_arena *arena, uint64_t *ret_boot)
     uint64_t last;
     tv_err err;
 
-    err = tv_pool_get_row(pool, NODES_OBJECT, key, arena, &value);
+    err = tv_pool_get_row(pool, BOOTS_OBJECT, key, arena, &value);
     if (err)
         return err;
     if (!parse(value, &last))
@@ -49,7 +49,7 @@ static tv_err try_count(tv_pool *pool, tv_arena *arena, uint64_t *ret_boot)
     };
 
     *ret_boot = last + 1;
-    return tv_pool_change_now(pool, NODES_OBJECT, steps, 2, NULL);
+    return tv_pool_change_now(pool, BOOTS_OBJECT, steps, 2, NULL);
 }
 
 tv_err tv_extent_pool_next_boot(tv_pool *pool, uint64_t *ret_boot)

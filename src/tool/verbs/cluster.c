@@ -212,7 +212,7 @@ static int64_t sum_of(const char *json, const char *list, const char *member)
     return sum;
 }
 
-/* Objects in the list of nodes, which is one line. */
+/* Objects in the list of nodes. */
 static int64_t count_nodes(const char *json)
 {
     const char *line = strstr(json, "\n\"nodes\":"), *end;
@@ -220,8 +220,9 @@ static int64_t count_nodes(const char *json)
 
     if (!line)
         return 0;
-    line++;
-    end = line + strcspn(line, "\n");
+    end = strstr(line, "\n\"ranges\":");
+    if (!end)
+        end = line + strlen(line);
     while ((line = memmem(line, (size_t)(end - line), "\"incarnation\":", 14)) != NULL) {
         count++;
         line += 14;

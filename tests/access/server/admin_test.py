@@ -59,6 +59,13 @@ class Admin(unittest.TestCase):
     def bearer(self, text=None):
         return ("Authorization", f"Bearer {text or self.token}")
 
+    def test_what_changes_a_cluster_is_guarded_and_not_here(self):
+        bearer = ("Authorization", f"Bearer {self.token}")
+        for path in ("/cluster/force", "/cluster/point"):
+            self.assertEqual(self.post(path=path), 401)
+            self.assertEqual(self.post(bearer, path=path), 404)  # there is no cluster, no test
+        self.assertEqual(self.post(method="GET", path="/cluster"), 404)
+
     def test_the_token_is_the_owners_alone(self):
         path = pathlib.Path(self.server.data) / "admin.token"
         self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)

@@ -18,7 +18,8 @@ from table_client import Client
 from server import ACCOUNT, KEY, Server, binary, free_ports
 
 FLAGS = ("--data", "--host", "--table-port", "--queue-port", "--blob-port", "--admin-port",
-         "--admin-name", "--max-connections", "--max-per-address", "--threads", "--accounts", "--engine", "--log-level", "--access-log", "--cert", "--key",
+         "--admin-name", "--max-connections", "--max-per-address", "--threads", "--accounts", "--engine", "--ceph-conf", "--pool", "--ceph-user",
+         "--pool-reserve-percent", "--log-level", "--access-log", "--cert", "--key",
          "--disk-reserve-mb", "--allow-dev-account", "--verify", "--operations", "--help", "--version")
 
 
@@ -124,6 +125,11 @@ class Start(unittest.TestCase):
                 ("port out of range", ["--admin-port", "70000"], ["--admin-port", "70000"]),
                 ("negative port", ["--blob-port", "-1"], ["--blob-port"]),
                 ("unknown engine", ["--engine", "sqlite"], ["--engine", "sqlite"]),
+                ("a cluster without a pool", ["--engine", "rados", "--ceph-conf", "/nowhere/c"],
+                 ["--pool"]),
+                ("a cluster with a build that has none",
+                 ["--engine", "rados", "--ceph-conf", "/nowhere/c", "--pool", "p"],
+                 ["-Drados=enabled"]),
                 ("unknown log level", ["--log-level", "loud"], ["--log-level", "loud"]),
                 ("threads that are no number", ["--threads", "many"], ["--threads", "many"]),
                 ("reserve that is no number", ["--disk-reserve-mb", "x"], ["--disk-reserve-mb"]),

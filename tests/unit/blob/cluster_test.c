@@ -150,7 +150,7 @@ static tv_err read_blob(member *m, const char *name, uint64_t *ret_length)
 
 static void check_blob(member *m, const char *name, size_t blocks)
 {
-    uint64_t length;
+    uint64_t length = 0;
 
     CHECK_OK(read_blob(m, name, &length));
     CHECK_INT(length, blocks * BLOCK_BYTES);

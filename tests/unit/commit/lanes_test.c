@@ -286,20 +286,71 @@ TEST(a_group_ends_when_it_has_many_rows)
     sem_destroy(&gate);
 }
 
+static tv_err act_delete(tv_txn *txn, step *s)
+{
+    tv_slice value;
+    tv_err err = tv_txn_get(txn, tv_slice_of(s->key), &value);
+
+    tv_txn_delete(txn, tv_slice_of(s->key));
+    return err;
+}
+
+/* How large the rows are is known only when they have been read. */
+TEST(large_rows_are_fetched_a_few_at_a_time)
+{
+    enum { ROWS = 60, VALUE = 1 << 20 };
+    static step s[ROWS];
+    static char keys[ROWS][8];
+    char *value = tv_malloc(VALUE + 1);
+    step held = {0};
+    sem_t gate;
+
+    tv_pipeline_free(pipeline); /* one thread, so that it learns from every group */
+    tv_outbox_free(outbox);
+    pipeline = tv_pipeline_new(engine, 1, QUEUE_MAX);
+    outbox = tv_outbox_new(pipeline);
+    memset(s, 0, sizeof s);
+    memset(value, 'v', VALUE);
+    value[VALUE] = '\0';
+    for (int i = 0; i < ROWS; i++) {
+        snprintf(keys[i], sizeof keys[i], "pa%02d", i);
+        CHECK_OK(put_directly(keys[i], value));
+    }
+    free(value);
+    hold(&held, &gate, "pa1");
+    for (int i = 0; i < ROWS; i++) {
+        add(&s[i], act_delete, keys[i], "");
+        announce(&s[i], keys[i]);
+    }
+    tv_outbox_flush(outbox);
+
+    uint64_t reads = tv_memory_read_count(engine);
+
+    let_go(&gate);
+    wait_for(s, ROWS);
+    for (int i = 0; i < ROWS; i++)
+        CHECK_OK(s[i].write.result);
+
+    /* One fetch of all of them, of which 8 MiB make a group, and then 8 MiB each. */
+    CHECK_INT(metrics().groups, 1 + (ROWS + 7) / 8);
+    CHECK_INT(tv_memory_read_count(engine) - reads, (ROWS + 7) / 8);
+    sem_destroy(&gate);
+}
+
 TEST(lanes_that_are_not_used_any_more_go)
 {
     step s = {0};
+    int64_t usual = tv_lane_idle_max_ns;
 
-    tv_clock_set_fake_ticks(TV_TICKS_UNIX_EPOCH);
     add(&s, act_put, "pa1", "1");
     tv_outbox_flush(outbox);
     wait_for(&s, 1);
     CHECK_INT(metrics().lanes, 1);
-    tv_clock_pass_fake_ns(INT64_C(11) * 1000000000);
+    tv_lane_idle_max_ns = 1;
     for (int i = 0; i < 600 && metrics().lanes; i++)
         usleep(100 * 1000);
     CHECK_INT(metrics().lanes, 0);
-    tv_clock_set_fake_ticks(0);
+    tv_lane_idle_max_ns = usual;
 }
 
 /* --- ranges that move --- */
@@ -575,6 +626,7 @@ int main(void)
         ONE(a_range_does_not_wait_for_another),
         ONE(the_writes_of_a_range_are_one_batch),
         ONE(a_group_ends_when_it_has_many_rows),
+        ONE(large_rows_are_fetched_a_few_at_a_time),
         ONE(lanes_that_are_not_used_any_more_go),
         ONE(writes_whose_range_was_cut_are_dealt_out_anew),
         ONE(a_write_that_never_finds_its_range_is_refused_in_time),

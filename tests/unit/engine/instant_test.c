@@ -189,6 +189,34 @@ TEST(a_quick_restart_does_not_run_ahead_of_the_clock)
     }
 }
 
+/* Another node has written at an instant that our clock has not reached. */
+TEST(a_clock_that_is_behind_runs_ahead_for_a_while)
+{
+    const int64_t ms = SECOND / 1000;
+    int64_t last = tv_instant_next();
+
+    tv_instant_follow(ticks - SECOND); /* nothing to follow */
+    CHECK(tv_instant_next() < ticks + ms);
+
+    tv_instant_follow(ticks + 5 * ms);
+    last = tv_instant_next();
+    CHECK(last > ticks + 5 * ms);
+    pass(1);
+    CHECK_INT(tv_instant_now(), ticks + 5 * ms);
+    CHECK_INT(tv_instant_next(), ticks + 5 * ms);
+    pass(8);
+    CHECK_INT(tv_instant_next(), ticks + 5 * ms);
+    pass(2);
+    CHECK_INT(tv_instant_next(), ticks); /* it has caught up, or will be told again */
+
+    /* Instants are later than any that was met, but do not run far ahead because of it. */
+    tv_instant_follow(ticks + 60 * SECOND);
+    last = tv_instant_next();
+    CHECK(last > ticks + 60 * SECOND && last < ticks + 61 * SECOND);
+    pass(100);
+    CHECK_INT(tv_instant_next(), ticks);
+}
+
 static tv_memory_options shared = {.is_shared = true};
 
 /* Two nodes over one storage: the later time stays, and a conflict is not the fault of the writes.
@@ -235,6 +263,7 @@ int main(void)
         ALONE(stamps_of_a_group_are_remembered_too),
         ALONE(after_a_restart_with_the_clock_back_time_goes_on_from_the_store),
         ALONE(a_quick_restart_does_not_run_ahead_of_the_clock),
+        ALONE(a_clock_that_is_behind_runs_ahead_for_a_while),
         SHARED(of_two_writers_the_later_time_is_remembered),
         cmocka_unit_test(a_time_that_is_none_is_refused),
     };

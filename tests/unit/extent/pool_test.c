@@ -514,7 +514,7 @@ TEST(a_copy_of_a_pool_is_not_made_here)
 {
     node a = node_open(1, (tv_extent_pool_options){0});
 
-    CHECK_INT(tv_extents_copy(a.extents, -1, &(tv_file_copies){0}), ENOTSUP);
+    CHECK_INT(tv_extents_copy(a.extents, -1, -1, &(tv_file_copies){0}), ENOTSUP);
     node_close(&a);
 }
 

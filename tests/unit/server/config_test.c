@@ -169,7 +169,7 @@ TEST(an_empty_variable_is_none)
 }
 
 static const struct {
-    const char *args[3];
+    const char *args[5];
     const char *variable, *value; /* NULL: none */
     const char *problem;
 } mistakes[] = {

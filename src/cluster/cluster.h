@@ -1,0 +1,59 @@
+/*
+ * A node's place in its cluster, put together: it joins, beats, follows the catalogues, and
+ * leads when it is its turn.
+ */
+#ifndef TV_CLUSTER_CLUSTER_H
+#define TV_CLUSTER_CLUSTER_H
+
+#include "catalog/catalog.h"
+#include "cluster/chores.h"
+#include "cluster/leader.h"
+#include "cluster/nodes.h"
+
+/** Nodes watch it, and tell each other by it that a catalogue has changed. */
+#define TV_CLUSTER_CATALOG_OBJECT "tv.cat"
+
+enum { TV_CLUSTER_CATALOGS_MAX = 3, TV_CLUSTER_CHORES_MAX = 8 };
+
+typedef struct tv_cluster tv_cluster;
+
+/** Join: from now on the node has an incarnation.  Before anything is read or written. */
+tv_err tv_cluster_join(tv_pool *pool, tv_slice version, tv_slice http,
+                       tv_cluster **ret_cluster) TV_WARN_UNUSED;
+
+/** For the chores of others: before tv_cluster_start. */
+void tv_cluster_add_chore(tv_cluster *cluster, const tv_chore *chore);
+
+/** A catalogue that was just opened, before anybody uses it. */
+tv_err tv_cluster_add_catalog(tv_cluster *cluster, tv_catalog *catalog) TV_WARN_UNUSED;
+
+/** Start beating, following and leading.  The catalogues are open. */
+void tv_cluster_start(tv_cluster *cluster);
+
+/** Stop all of that: before the catalogues are closed.  The node stays a member. */
+void tv_cluster_stop(tv_cluster *cluster);
+
+/** Be a member no longer: before the pool is closed.  Accepts NULL. */
+void tv_cluster_leave(tv_cluster *cluster);
+
+/** Free: after the pool is closed, whose notices come here.  Accepts NULL. */
+void tv_cluster_free(tv_cluster *cluster);
+
+/**
+ * Have the catalogues read again, because something was dropped: what the engine is to call
+ * before it uses a map that was fenced (tv_catalog_reload_dropped).  TV_ERR_STOPPED after
+ * tv_cluster_stop: there is no catalogue left to go by.  Any thread.
+ */
+tv_err tv_cluster_reload_dropped(void *cluster);
+
+tv_nodes *tv_cluster_nodes(tv_cluster *cluster);
+const tv_lead *tv_cluster_lead(const tv_cluster *cluster);
+
+/** Set while this node's clock is too far ahead to write.  Any thread. */
+const atomic_bool *tv_cluster_refuses_writes(const tv_cluster *cluster);
+
+/** For /healthz and /metrics. */
+bool tv_cluster_check(void *cluster, tv_buf *out);
+void tv_cluster_write_metrics(void *cluster, tv_buf *out);
+
+#endif

@@ -37,10 +37,11 @@ def force(server, op, key="", wait_s=30):
     job = begin(server, op, key)
     deadline = time.monotonic() + wait_s
     while time.monotonic() < deadline:
+        # What GET /cluster shows may be some seconds old.
         found = cluster(server).get("force", {})
-        if found.get("job") != job:
-            return "another job"
-        if found.get("state") == "done":
+        if found.get("job", 0) > job:
+            return "unknown: another job came after it"
+        if found.get("job") == job and found.get("state") == "done":
             return found.get("error", "")
         time.sleep(0.05)
     return "not done"

@@ -85,6 +85,10 @@ class Worker:
             else:
                 self.get()
             time.sleep(self.random.uniform(0, 0.02))
+            if self.random.random() < 0.01:
+                # Else all would be with the node that was harmed last.
+                self.leave()
+                self.at = self.random.randrange(len(self.ports))
         self.leave()
 
     def leave(self):

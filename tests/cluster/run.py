@@ -8,6 +8,7 @@ that is there already and stays, else one is made and removed.
 """
 
 import pathlib
+import signal
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -19,4 +20,6 @@ sys.path.insert(2, str(ROOT / "tools"))
 import suite  # noqa: E402
 
 if __name__ == "__main__":
+    # So that nothing is left running: what has a cleanup gets it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(suite.main("cluster", suite.files(HERE), sys.argv[1:], "cluster"))

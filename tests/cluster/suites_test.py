@@ -18,7 +18,6 @@ LIMIT_S = 600
 # What is about one process and its folder, or about bytes and ports before any engine.
 WIRE = ["table", "queue", "blob"]
 SDK = ["python"]
-CONTRACT = "contract_rados"
 
 
 @unittest.skipIf(stand.IS_ALONE, "they run by themselves")
@@ -47,23 +46,21 @@ class Suites(unittest.TestCase):
     def test_sdk_python(self):
         self.on_ceph("sdk", sys.executable, str(ROOT / "tests/sdk/run.py"), *SDK)
 
-    def contract(self, ranges):
-        program = pathlib.Path(os.environ["TAVOLAD"]).parent / "tests" / CONTRACT
+    def run_engine_tests(self, name):
+        """A C test of the engine, which wipes the pool for each of its cases."""
+        program = pathlib.Path(os.environ["TAVOLAD"]).parent / "tests" / f"engine_{name}_test"
         if not program.exists():
             self.skipTest(f"{program} is not built")
         pool = stand.ceph().new_pool()
         try:
-            self.run_suite(f"contract, {ranges} ranges", str(program), env={
-                "TAVOLA_CEPH_CONF": stand.ceph().conf, "TAVOLA_CEPH_USER": "tavola",
-                "TAVOLA_POOL": pool, "TAVOLA_TEST_RANGES": str(ranges)})
+            self.run_suite(name, str(program), env={"TAVOLA_TEST_CEPH_CONF": stand.ceph().conf,
+                                                    "TAVOLA_TEST_CEPH_POOL": pool})
         finally:
             stand.ceph().drop_pool(pool)
 
-    def test_contract_with_1_range(self):
-        self.contract(1)
+    def test_engine_contract(self):
+        """With 1, 5 and 20 ranges."""
+        self.run_engine_tests("contract")
 
-    def test_contract_with_5_ranges(self):
-        self.contract(5)
-
-    def test_contract_with_20_ranges(self):
-        self.contract(20)
+    def test_pool(self):
+        self.run_engine_tests("pool")

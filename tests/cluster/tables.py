@@ -52,6 +52,10 @@ class Worker:
                 kind = self.look_at_fixed
             kind(self.random.choice(PARTITIONS))
             time.sleep(self.random.uniform(0, 0.02))
+            if self.random.random() < 0.01:
+                # Else all would be with the node that was harmed last.
+                self.leave()
+                self.at = self.random.randrange(len(self.ports))
         self.leave()
 
     # --- requests

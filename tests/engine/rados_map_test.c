@@ -432,8 +432,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_map_with_other_drops_is_used_after_a_look_at_the_catalogues, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_pool_of_a_later_level_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_level_that_is_raised_is_told_to_those_who_do_not_know_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_level_that_is_raised_is_told_to_those_who_do_not_know_it,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_map_of_many_ranges_is_read_in_pages, set_up, tear_down),
     };
 

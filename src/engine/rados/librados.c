@@ -422,8 +422,8 @@ static int ask_number(librados_pool *pool, const char *command, const char *fiel
     char *out = NULL, *status = NULL;
     size_t out_len = 0, status_len = 0;
     uint64_t number = 0;
-    int rc = rados_mon_command(pool->cluster, &command, 1, "", 0, &out, &out_len, &status,
-                               &status_len);
+    int rc =
+        rados_mon_command(pool->cluster, &command, 1, "", 0, &out, &out_len, &status, &status_len);
     const char *at = rc == 0 && out_len ? memmem(out, out_len, field, strlen(field)) : NULL;
 
     for (at = at ? at + strlen(field) : NULL; at && at < out + out_len; at++) {

@@ -8,8 +8,8 @@
 /* The words for bits, in the order of the bits. */
 static const char *const sas_words[] = {"account", "container", "blob"};
 static const char *const flag_words[] = {
-    "reads",        "secondary-only", "head",           "in-container",
-    "needs-length", "public-object",  "public-listing", "by-parts",
+    "reads",         "secondary-only", "head",     "in-container",  "needs-length",
+    "public-object", "public-listing", "by-parts", "tells-catalog",
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

@@ -6,6 +6,7 @@
 
 #include "admin/cluster.h"
 #include "admin/guard.h"
+#include "admin/route.h"
 #include "auth/identity.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -234,42 +235,14 @@ static bool is_own_host(const tv_admin *admin, tv_slice host)
            (admin->name && tv_slice_eq_nocase(name, tv_slice_of(admin->name)));
 }
 
-static void refuse(tv_request *req, int status, const char *why)
+int tv_admin_refuse(tv_request *req, int status, const char *why)
 {
     tv_buf_printf(&req->out, "%s\n", why);
-    respond(req, status, text_type);
-}
-
-/* What is refused here has none of its body read. */
-static bool on_headers(void *ctx, tv_request *req)
-{
-    tv_admin *admin = ctx;
-    const char *why;
-    int status;
-
-    req->body_bytes_max = 0;
-    if (!is_own_host(admin, req->host)) {
-        refuse(req, 403, "this name is not served here; use an address, or --admin-name");
-        return false;
-    }
-    if (req->method == TV_METHOD_GET || req->method == TV_METHOD_HEAD)
-        return true;
-    if (req->method != TV_METHOD_POST) {
-        refuse(req, 405, "only GET and POST are served here");
-        return false;
-    }
-
-    status = tv_admin_guard_check(&(tv_admin_guard){admin->name, &admin->token}, req, &why);
-    if (status) {
-        refuse(req, status, why);
-        return false;
-    }
-    req->body_bytes_max = BODY_BYTES_MAX;
-    return true;
+    return status;
 }
 
 /* The last backup, or the one that runs; without a path, because anybody may read it. */
-static void respond_backup(tv_admin *admin, tv_request *req, int status)
+static void write_backup(tv_admin *admin, tv_buf *out)
 {
     static const char *const states[] = {
         [TV_BACKUP_NONE] = "none",
@@ -280,17 +253,22 @@ static void respond_backup(tv_admin *admin, tv_request *req, int status)
     tv_backup_status backup = tv_backup_read(admin->backup);
 
     tv_buf_printf(
-        &req->out,
+        out,
         "{\"id\":%llu,\"state\":\"%s\",\"files\":%llu,\"bytes\":%llu,\"written\":%llu,\"ms\":%lld",
         (unsigned long long)backup.id, states[backup.state], (unsigned long long)backup.files,
         (unsigned long long)backup.bytes, (unsigned long long)backup.written,
         (long long)backup.elapsed_ms);
     if (backup.state == TV_BACKUP_FAILED) {
-        tv_buf_add_lit(&req->out, ",\"error\":");
-        tv_json_add_string(&req->out, tv_slice_of(backup.problem));
+        tv_buf_add_lit(out, ",\"error\":");
+        tv_json_add_string(out, tv_slice_of(backup.problem));
     }
-    tv_buf_add_lit(&req->out, "}\n");
-    respond(req, status, json_type);
+    tv_buf_add_lit(out, "}\n");
+}
+
+static int get_backup(tv_admin *admin, tv_request *req)
+{
+    write_backup(admin, &req->out);
+    return 200;
 }
 
 /* What a backup is asked for with. */
@@ -325,66 +303,143 @@ static const char *read_backup_request(tv_request *req, backup_request *ret_requ
     return NULL;
 }
 
-static void post_backup(tv_admin *admin, tv_request *req)
+static int post_backup(tv_admin *admin, tv_request *req)
 {
     backup_request request = {.base = ""};
-    const char *why = read_backup_request(req, &request);
+    const char *why;
 
+    if (admin->backup == NULL)
+        return tv_admin_refuse(req, 501,
+                               "a cluster keeps this server's data, which is not copied to a "
+                               "folder: export it, or take a snapshot of the pool");
+    why = read_backup_request(req, &request);
     if (why)
-        refuse(req, 400, why);
-    else if (!tv_backup_start(admin->backup, request.dir, request.base))
-        refuse(req, 409, "a backup is under way, or the server is about to stop");
-    else
-        respond_backup(admin, req, 202);
+        return tv_admin_refuse(req, 400, why);
+    if (!tv_backup_start(admin->backup, request.dir, request.base))
+        return tv_admin_refuse(req, 409, "a backup is under way, or the server is about to stop");
+    write_backup(admin, &req->out);
+    return 202;
 }
 
-/* What cluster.c has made of a change: JSON, or why it was refused. */
-static void post_cluster(tv_request *req, int status)
+static bool is_of_cluster(const tv_admin *admin)
 {
-    respond(req, status, status == 202 ? json_type : text_type);
+    return admin->balancer != NULL;
 }
 
-/* A change, which the guard has let through. */
-static void on_post(tv_admin *admin, tv_request *req)
+static int get_cluster(tv_admin *admin, tv_request *req)
 {
-    if (tv_slice_eq(req->path, TV_LIT("/backup")) && admin->backup)
-        post_backup(admin, req);
-    else if (tv_slice_eq(req->path, TV_LIT("/backup")))
-        refuse(req, 501,
-               "a cluster keeps this server's data, which is not copied to a folder: export it, or "
-               "take a snapshot of the pool");
-    else if (tv_slice_eq(req->path, TV_LIT("/cluster/force")) && admin->balancer)
-        post_cluster(req, tv_admin_force(admin->balancer, req));
-    else if (tv_slice_eq(req->path, TV_LIT("/cluster/point")) && tv_points_are_on)
-        post_cluster(req, tv_admin_point(req));
-    else
-        refuse(req, 404,
-               "not here; what can be changed is /backup, and of a cluster /cluster/force");
+    tv_balancer_write_status(admin->balancer, &req->out);
+    return 200;
+}
+
+static int post_force(tv_admin *admin, tv_request *req)
+{
+    return tv_admin_force(admin->balancer, req);
+}
+
+static bool has_points(const tv_admin *admin)
+{
+    (void)admin;
+    return tv_points_are_on;
+}
+
+static int post_point(tv_admin *admin, tv_request *req)
+{
+    (void)admin;
+    return tv_admin_point(req);
+}
+
+/* Everything that answers in JSON; health and metrics are text and stand in on_request. */
+static const tv_admin_route routes[] = {
+    {"/backup", TV_METHOD_GET, false, get_backup, NULL, "the last backup; POST begins one"},
+    {"/backup", TV_METHOD_POST, true, post_backup, NULL, NULL},
+    {"/cluster", TV_METHOD_GET, false, get_cluster, is_of_cluster,
+     "nodes, ranges and what was done to them, of a cluster"},
+    {"/cluster/force", TV_METHOD_POST, true, post_force, is_of_cluster, NULL},
+    {"/cluster/point", TV_METHOD_POST, true, post_point, has_points, NULL},
+};
+
+enum { ROUTES = sizeof routes / sizeof routes[0] };
+
+static const tv_admin_route *find_route(const tv_admin *admin, const tv_request *req)
+{
+    tv_method method = req->method == TV_METHOD_HEAD ? TV_METHOD_GET : req->method;
+
+    for (size_t i = 0; i < ROUTES; i++) {
+        if (routes[i].method == method && tv_slice_eq(req->path, tv_slice_of(routes[i].path)) &&
+            (routes[i].is_served == NULL || routes[i].is_served(admin)))
+            return &routes[i];
+    }
+    return NULL;
+}
+
+static void refuse(tv_request *req, int status, const char *why)
+{
+    respond(req, tv_admin_refuse(req, status, why), text_type);
+}
+
+/* What is refused here has none of its body read. */
+static bool on_headers(void *ctx, tv_request *req)
+{
+    tv_admin *admin = ctx;
+    const tv_admin_route *route;
+    const char *why;
+    int status;
+
+    req->body_bytes_max = 0;
+    if (!is_own_host(admin, req->host)) {
+        refuse(req, 403, "this name is not served here; use an address, or --admin-name");
+        return false;
+    }
+    if (req->method != TV_METHOD_GET && req->method != TV_METHOD_HEAD &&
+        req->method != TV_METHOD_POST) {
+        refuse(req, 405, "only GET and POST are served here");
+        return false;
+    }
+    route = find_route(admin, req);
+    if (req->method != TV_METHOD_POST && (route == NULL || !route->is_guarded))
+        return true;
+
+    status = tv_admin_guard_check(&(tv_admin_guard){admin->name, &admin->token}, req, &why);
+    if (status) {
+        refuse(req, status, why);
+        return false;
+    }
+    if (req->method == TV_METHOD_POST)
+        req->body_bytes_max = BODY_BYTES_MAX;
+    return true;
+}
+
+static void list_routes(const tv_admin *admin, tv_request *req)
+{
+    tv_buf_add_lit(&req->out, "Tavola " TV_VERSION "\n\n/healthz  200 when all is well\n"
+                              "/metrics  Prometheus text\n");
+    for (size_t i = 0; i < ROUTES; i++) {
+        if (routes[i].help)
+            tv_buf_printf(&req->out, "%-8s  %s\n", routes[i].path, routes[i].help);
+    }
+    respond(req, 200, text_type);
 }
 
 static void on_request(void *ctx, tv_request *req)
 {
-    if (req->method == TV_METHOD_POST) {
-        on_post(ctx, req);
+    const tv_admin_route *route = find_route(ctx, req);
+
+    if (route) {
+        int status = route->run(ctx, req);
+
+        respond(req, status, status / 100 == 2 ? json_type : text_type);
+    } else if (req->method == TV_METHOD_POST) {
+        refuse(req, 404,
+               "not here; what can be changed is /backup, and of a cluster /cluster/force");
     } else if (tv_slice_eq(req->path, TV_LIT("/healthz"))) {
         healthz(ctx, req);
     } else if (tv_slice_eq(req->path, TV_LIT("/metrics"))) {
         metrics(ctx, req);
-    } else if (tv_slice_eq(req->path, TV_LIT("/backup"))) {
-        respond_backup(ctx, req, 200);
-    } else if (tv_slice_eq(req->path, TV_LIT("/cluster")) && ((tv_admin *)ctx)->balancer) {
-        tv_balancer_write_status(((tv_admin *)ctx)->balancer, &req->out);
-        respond(req, 200, json_type);
     } else if (tv_slice_eq(req->path, TV_LIT("/"))) {
-        tv_buf_add_lit(&req->out, "Tavola " TV_VERSION "\n\n/healthz  200 when all is well\n"
-                                  "/metrics  Prometheus text\n"
-                                  "/backup   the last backup; POST begins one\n"
-                                  "/cluster  nodes, ranges and what was done to them, of a "
-                                  "cluster\n");
-        respond(req, 200, text_type);
+        list_routes(ctx, req);
     } else {
-        tv_buf_add_lit(&req->out, "not here; try /healthz or /metrics\n");
-        respond(req, 404, text_type);
+        refuse(req, 404, "not here; try /healthz or /metrics");
     }
 }
 

@@ -9,6 +9,7 @@
 #define TV_ADMIN_ADMIN_H
 
 #include "admin/backup.h"
+#include "admin/route.h"
 #include "admin/token.h"
 #include "base/budget.h"
 #include "base/meter.h"
@@ -27,7 +28,7 @@ typedef struct tv_admin_source {
 
 enum { TV_ADMIN_SOURCES_MAX = 5 };
 
-typedef struct tv_admin {
+struct tv_admin {
     const char *name;      /* another name that it answers to, or NULL */
     tv_admin_token token;  /* not set when the server keeps nothing */
     tv_backup *backup;     /* NULL likewise, and when a cluster keeps it */
@@ -38,7 +39,7 @@ typedef struct tv_admin {
     tv_turns *scanners;
     tv_admin_source sources[TV_ADMIN_SOURCES_MAX]; /* one without `write` ends the list */
     int64_t start_ns;                              /* monotonic */
-} tv_admin;
+};
 
 /** The handler for a listener; `admin` outlives it. */
 tv_http_handler tv_admin_handler(tv_admin *admin);

@@ -1,0 +1,27 @@
+/*
+ * The endpoints of the admin port are rows of one table (admin.c).  A new one is a function in a
+ * file of its own, and a row.
+ */
+#ifndef TV_ADMIN_ROUTE_H
+#define TV_ADMIN_ROUTE_H
+
+#include "http/request.h"
+
+typedef struct tv_admin tv_admin;
+
+typedef struct tv_admin_route {
+    const char *path;
+    tv_method method; /* GET, which serves HEAD too, or POST */
+    /* A GET that shows more than numbers needs what every POST needs: guard.h. */
+    bool is_guarded;
+    /* Writes the answer to req->out and returns its status: JSON with 2xx, otherwise one line of
+     * text that says what is wrong. */
+    int (*run)(tv_admin *admin, tv_request *req);
+    bool (*is_served)(const tv_admin *admin); /* NULL: always; 404 when it is not */
+    const char *help;                         /* a line for "/", or NULL */
+} tv_admin_route;
+
+/** One line of text as the answer; returns the status. */
+int tv_admin_refuse(tv_request *req, int status, const char *why);
+
+#endif

@@ -52,10 +52,12 @@ static void note_gone(int64_t id)
 
 /* --- nodes --- */
 
+/* It may take its time: meanwhile nobody goes by the map that it is for. */
 static tv_err reload(void *ctx)
 {
     const node *n = ctx;
 
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     return n->catalog ? tv_catalog_reload_dropped(n->catalog) : TV_OK;
 }
 

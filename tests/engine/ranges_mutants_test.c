@@ -1,6 +1,6 @@
 /*
  * Does the simulation of ranges find mistakes?  The sources of changes of ranges are built into
- * this program once more with mistakes that can be switched on (range_work.h); each of them must
+ * this program once more with mistakes that can be switched on (mutants.h); each of them must
  * be found within some seeds, and none without a mistake.
  *
  * Every mistake is tried in a process of its own: a broken protocol may end in an assertion,
@@ -20,7 +20,7 @@ static const struct {
     const char *name;
     sim_focus focus;
     int first; /* the seed to begin with: the mistake is found soon from there on */
-} mutants[TV_MUTANTS_END] = {
+} mutants[TV_MUTANT_RANGES_END] = {
     [TV_MUTANT_NO_SECOND_READ] = {"rows are not looked at again when they are frozen",
                                   SIM_EVERYTHING, 2},
     [TV_MUTANT_NO_MERGE_CLEANING] = {"a merge leaves what lies in the other's bounds",
@@ -45,7 +45,7 @@ static int try(int mutant, sim_focus focus, int first, int seeds)
     if (child == 0) {
         sim_counts counts = {0};
 
-        tv_range_mutant = mutant;
+        tv_mutant = mutant;
         for (int i = first; i < first + seeds; i++) {
             const char *violation = sim_run((uint64_t)i, focus, &counts);
 
@@ -63,7 +63,7 @@ static int try(int mutant, sim_focus focus, int first, int seeds)
 
 TEST(every_mistake_is_found)
 {
-    for (int mutant = TV_MUTANT_NONE + 1; mutant < TV_MUTANTS_END; mutant++) {
+    for (int mutant = TV_MUTANT_NONE + 1; mutant < TV_MUTANT_RANGES_END; mutant++) {
         int end;
 
         t_row = mutants[mutant].name;

@@ -2,6 +2,7 @@
 #include "engine/rados/map.h"
 
 #include "base/assert.h"
+#include "engine/rados/mutants.h"
 
 enum { RELOAD_PAUSE_MS = 2 };
 
@@ -217,6 +218,13 @@ tv_map *tv_maps_get(tv_maps *maps)
     return map;
 }
 
+static void set_current(tv_maps *maps, tv_map *map)
+{
+    pthread_mutex_lock(&maps->lock);
+    maps->current = map;
+    pthread_mutex_unlock(&maps->lock);
+}
+
 /* Put a map into use, after what must be done before that.  Only the thread that reloads. */
 static tv_err use_map(tv_maps *maps, tv_map *map)
 {
@@ -226,20 +234,20 @@ static tv_err use_map(tv_maps *maps, tv_map *map)
     pthread_mutex_lock(&maps->lock);
     add_lanes(maps, map);
     pthread_mutex_unlock(&maps->lock);
+    if (TV_MUTANT(EARLY_MAP))
+        set_current(maps, map);
     if (map->drops != old->drops && maps->before_use) {
         coming.maps = maps;
         coming.map = map;
         err = maps->before_use(maps->before_use_ctx);
         coming.maps = NULL;
     }
-    if (err) {
+    if (err && !TV_MUTANT(EARLY_MAP)) {
         tv_map_unref(map);
         return err;
     }
 
-    pthread_mutex_lock(&maps->lock);
-    maps->current = map;
-    pthread_mutex_unlock(&maps->lock);
+    set_current(maps, map);
     tv_map_unref(old);
     return TV_OK;
 }

@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "engine/key.h"
 
-#ifdef TV_RANGE_MUTANTS
-int tv_range_mutant;
+#ifdef TV_MUTANTS
+int tv_mutant;
 #endif
 
 void tv_range_work_init(tv_range_work *work, const tv_ranges *ranges)

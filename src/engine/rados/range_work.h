@@ -7,30 +7,8 @@
 
 #include "base/point.h"
 #include "engine/rados/copy.h"
+#include "engine/rados/mutants.h"
 #include "engine/rados/ranges.h"
-
-/*
- * Mistakes that the tests must find: each is made in the build for that test only, where
- * `tv_range_mutant` says which.
- */
-#ifdef TV_RANGE_MUTANTS
-enum {
-    TV_MUTANT_NONE,
-    TV_MUTANT_NO_SECOND_READ,    /* rows are not looked at again when they are frozen */
-    TV_MUTANT_NO_MERGE_CLEANING, /* a merge leaves in A what lies in B's bounds */
-    TV_MUTANT_PUBLISH_UNFROZEN,  /* a split is published and A frozen afterwards */
-    TV_MUTANT_OPEN_B_FIRST,      /* B takes writes while A still answers */
-    TV_MUTANT_SAME_EPOCH,        /* a rollback gives A its old epoch back */
-    TV_MUTANT_NO_CLOCK,          /* B's clock begins anew */
-    TV_MUTANT_CLEAN_UNGUARDED,   /* leftovers are removed whoever merges */
-    TV_MUTANT_NO_FENCE,          /* a fence that does nothing */
-    TV_MUTANTS_END,
-};
-extern int tv_range_mutant;
-#define TV_MUTANT(which) (tv_range_mutant == TV_MUTANT_##which)
-#else
-#define TV_MUTANT(which) false
-#endif
 
 /** One look at tv.route, and what is made of it. */
 typedef struct tv_range_work {

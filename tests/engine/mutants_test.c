@@ -1,0 +1,81 @@
+/*
+ * Do the tests of writes and of drops find mistakes?  Both programs are built into this one,
+ * with mistakes that can be switched on (engine/rados/mutants.h): with each of them
+ * the test that is to find it must fail, and without one it must not.
+ *
+ * Every try is a process of its own, whose output nobody needs.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "engine/rados/mutants.h"
+
+/* The tests meet a mistake by chance, in most tries at once. */
+enum { TRIES = 20 };
+
+int drops_main(void);     /* drops_test.c */
+int rados_sim_main(void); /* rados_sim_test.c */
+
+static const struct {
+    const char *what;
+    int mutant;
+    int (*run)(void);
+} mutants[] = {
+    {"a write of any instant is taken, on clocks that differ", TV_MUTANT_NO_CLOCK_COMPARE,
+     rados_sim_main},
+    {"a write is acknowledged whatever comes of it", TV_MUTANT_EARLY_ANSWER, rados_sim_main},
+    {"a drop is answered without a fence", TV_MUTANT_UNFENCED_DROP, drops_main},
+    {"a map is used before the catalogues were read for it", TV_MUTANT_EARLY_MAP, drops_main},
+};
+
+/* Whether a program with this mistake says that all is well. */
+static bool passes(int (*run)(void), int mutant)
+{
+    int status;
+    pid_t child;
+
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        int nowhere = open("/dev/null", O_WRONLY);
+
+        dup2(nowhere, STDOUT_FILENO);
+        dup2(nowhere, STDERR_FILENO);
+        tv_mutant = mutant;
+        _exit(run() == 0 ? 0 : 1);
+    }
+    CHECK(waitpid(child, &status, 0) == child);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST(every_mistake_is_found)
+{
+    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++) {
+        int tries = 1;
+
+        t_row = mutants[i].what;
+        while (tries < TRIES && passes(mutants[i].run, mutants[i].mutant))
+            tries++;
+        printf("# %s: found in try %d\n", t_row, tries);
+        CHECK(tries < TRIES);
+    }
+}
+
+TEST(without_a_mistake_none_is_found)
+{
+    CHECK(passes(rados_sim_main, TV_MUTANT_NONE));
+    CHECK(passes(drops_main, TV_MUTANT_NONE));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_mistake_is_found),
+        cmocka_unit_test(without_a_mistake_none_is_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

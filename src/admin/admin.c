@@ -241,6 +241,14 @@ int tv_admin_refuse(tv_request *req, int status, const char *why)
     return status;
 }
 
+/* The server's own page and what it asks for.  Its requests, and no others, have a `user`. */
+static bool is_page(const tv_admin *admin, tv_slice path)
+{
+    return admin->pages &&
+           (tv_slice_eq(path, TV_LIT("/")) || tv_slice_starts_with(path, TV_LIT("/app/")) ||
+            tv_slice_starts_with(path, TV_LIT("/api/")));
+}
+
 /* The last backup, or the one that runs; without a path, because anybody may read it. */
 static void write_backup(tv_admin *admin, tv_buf *out)
 {
@@ -349,12 +357,28 @@ static int post_point(tv_admin *admin, tv_request *req)
     return tv_admin_point(req);
 }
 
+static bool has_page(const tv_admin *admin)
+{
+    return admin->sessions != NULL;
+}
+
+/* Another way into the page, for whoever has the token. */
+static int post_link(tv_admin *admin, tv_request *req)
+{
+    char word[TV_SESSION_WORD_CHARS + 1];
+
+    tv_sessions_add_link(admin->sessions, tv_clock_ticks(), word);
+    tv_buf_printf(&req->out, "{\"path\":\"/#/login/%s\"}\n", word);
+    return 201;
+}
+
 /* Everything that answers in JSON; health and metrics are text and stand in on_request. */
 static const tv_admin_route routes[] = {
     {"/backup", TV_METHOD_GET, false, get_backup, NULL, "the last backup; POST begins one"},
     {"/backup", TV_METHOD_POST, true, post_backup, NULL, NULL},
     {"/cluster", TV_METHOD_GET, false, get_cluster, is_of_cluster,
      "nodes, ranges and what was done to them, of a cluster"},
+    {"/link", TV_METHOD_POST, true, post_link, has_page, NULL},
     {"/cluster/force", TV_METHOD_POST, true, post_force, is_of_cluster, NULL},
     {"/cluster/point", TV_METHOD_POST, true, post_point, has_points, NULL},
 };
@@ -391,6 +415,8 @@ static bool on_headers(void *ctx, tv_request *req)
         refuse(req, 403, "this name is not served here; use an address, or --admin-name");
         return false;
     }
+    if (is_page(admin, req->path))
+        return admin->pages->on_headers(admin->pages->ctx, req);
     if (req->method != TV_METHOD_GET && req->method != TV_METHOD_HEAD &&
         req->method != TV_METHOD_POST) {
         refuse(req, 405, "only GET and POST are served here");
@@ -400,7 +426,8 @@ static bool on_headers(void *ctx, tv_request *req)
     if (req->method != TV_METHOD_POST && (route == NULL || !route->is_guarded))
         return true;
 
-    status = tv_admin_guard_check(&(tv_admin_guard){admin->name, &admin->token}, req, &why);
+    status = tv_admin_guard_check(&(tv_admin_guard){admin->name, &admin->token, admin->sessions},
+                                  req, &why);
     if (status) {
         refuse(req, status, why);
         return false;
@@ -423,6 +450,13 @@ static void list_routes(const tv_admin *admin, tv_request *req)
 
 static void on_request(void *ctx, tv_request *req)
 {
+    const tv_http_handler *pages = ((tv_admin *)ctx)->pages;
+
+    if (req->user) {
+        pages->on_request(pages->ctx, req);
+        return;
+    }
+
     const tv_admin_route *route = find_route(ctx, req);
 
     if (route) {
@@ -445,15 +479,22 @@ static void on_request(void *ctx, tv_request *req)
 
 static void on_refused(void *ctx, tv_request *req, tv_err err)
 {
-    (void)ctx;
+    const tv_http_handler *pages = ((tv_admin *)ctx)->pages;
+
+    if (req->user) {
+        pages->on_refused(pages->ctx, req, err);
+        return;
+    }
     tv_buf_printf(&req->out, "%.*s\n", TV_FMT(tv_err_text(err)));
     respond(req, tv_err_status(err), text_type);
 }
 
 static void on_done(void *ctx, tv_request *req)
 {
-    (void)ctx;
-    (void)req;
+    const tv_http_handler *pages = ((tv_admin *)ctx)->pages;
+
+    if (req->user)
+        pages->on_done(pages->ctx, req);
 }
 
 tv_http_handler tv_admin_handler(tv_admin *admin)

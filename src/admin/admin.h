@@ -10,6 +10,7 @@
 
 #include "admin/backup.h"
 #include "admin/route.h"
+#include "admin/session.h"
 #include "admin/token.h"
 #include "base/budget.h"
 #include "base/meter.h"
@@ -33,6 +34,8 @@ struct tv_admin {
     tv_admin_token token;  /* not set when the server keeps nothing */
     tv_backup *backup;     /* NULL likewise, and when a cluster keeps it */
     tv_balancer *balancer; /* NULL when it is not of a cluster */
+    tv_sessions *sessions;        /* of the page, or NULL when none is served */
+    const tv_http_handler *pages; /* likewise: what answers at /, /app/ and /api/ */
     tv_engine *engine;
     tv_pipeline *pipeline;
     const tv_budget *budget;

@@ -2,6 +2,7 @@
 #include "admin/guard.h"
 
 #include "auth/identity.h"
+#include "base/clock.h"
 
 /* Stricter than for reads: no name without a dot either, and there must be one. */
 static bool is_own_host(const tv_admin_guard *guard, tv_slice host)
@@ -41,8 +42,36 @@ static bool has_token(const tv_admin_guard *guard, const tv_request *req)
            tv_admin_token_matches(guard->token, tv_slice_skip(value, scheme.len));
 }
 
-int tv_admin_guard_check(const tv_admin_guard *guard, const tv_request *req,
-                         const char **reterr_why)
+static tv_slice cookie_word(const tv_sessions *sessions, const tv_request *req)
+{
+    tv_slice name = tv_slice_of(sessions->cookie);
+    tv_slice rest = tv_request_header(req, TV_LIT("Cookie")), part;
+
+    if (tv_request_header_repeats(req, TV_LIT("Cookie")) > 1)
+        return TV_LIT("");
+    while (rest.len && tv_slice_next(&rest, ';', &part)) {
+        part = tv_slice_trim(part);
+        if (tv_slice_starts_with(part, name) && part.len > name.len && part.data[name.len] == '=')
+            return tv_slice_skip(part, name.len + 1);
+    }
+    return TV_LIT("");
+}
+
+tv_session_words tv_admin_guard_session_words(const tv_sessions *sessions, const tv_request *req)
+{
+    return (tv_session_words){cookie_word(sessions, req),
+                              tv_request_header(req, TV_LIT("x-tavola-page"))};
+}
+
+static bool has_session(const tv_admin_guard *guard, const tv_request *req)
+{
+    return guard->sessions &&
+           tv_sessions_check(guard->sessions, tv_admin_guard_session_words(guard->sessions, req),
+                             tv_clock_ticks());
+}
+
+int tv_admin_guard_check_page(const tv_admin_guard *guard, const tv_request *req,
+                              const char **reterr_why)
 {
     if (!req->is_peer_loopback) {
         *reterr_why = "changes can be asked for on the server's own machine only";
@@ -56,7 +85,17 @@ int tv_admin_guard_check(const tv_admin_guard *guard, const tv_request *req,
         *reterr_why = "web pages of other origins cannot ask for changes";
         return 403;
     }
-    if (!has_token(guard, req)) {
+    return 0;
+}
+
+int tv_admin_guard_check(const tv_admin_guard *guard, const tv_request *req,
+                         const char **reterr_why)
+{
+    int status = tv_admin_guard_check_page(guard, req, reterr_why);
+
+    if (status)
+        return status;
+    if (!has_token(guard, req) && !has_session(guard, req)) {
         *reterr_why = "changes need Authorization: Bearer with the token in the file "
                       "admin.token of the data folder";
         return 401;

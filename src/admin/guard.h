@@ -7,18 +7,23 @@
  *  (2) Host is an address, localhost or the operator's name: a page cannot come in
  *      under a name of its own that it makes point here;
  *  (3) no page of another origin sent it, by Origin and Sec-Fetch-Site;
- *  (4) it has `Authorization: Bearer` with the token of this start.
+ *  (4) it has `Authorization: Bearer` with the token of this start; or it comes from the
+ *      server's own page, with both words of a session (session.h), in its cookie and in
+ *      `x-tavola-page`.
+ *
+ * What shows keys or data of entities is guarded in the same way as a change.
  */
 #ifndef TV_ADMIN_GUARD_H
 #define TV_ADMIN_GUARD_H
 
+#include "admin/session.h"
 #include "admin/token.h"
 #include "http/request.h"
 
-/** `name` is another host name that the port answers to, or NULL. */
 typedef struct tv_admin_guard {
-    const char *name;
+    const char *name; /* another host name that the port answers to, or NULL */
     const tv_admin_token *token;
+    tv_sessions *sessions; /* or NULL: no page is served */
 } tv_admin_guard;
 
 /**
@@ -27,5 +32,12 @@ typedef struct tv_admin_guard {
  */
 int tv_admin_guard_check(const tv_admin_guard *guard, const tv_request *req,
                          const char **reterr_why);
+
+/** Likewise for the page itself and its login, which nobody has a word for yet: (1) to (3). */
+int tv_admin_guard_check_page(const tv_admin_guard *guard, const tv_request *req,
+                              const char **reterr_why);
+
+/** The words of a session that a request has; empty where it has none. */
+tv_session_words tv_admin_guard_session_words(const tv_sessions *sessions, const tv_request *req);
 
 #endif

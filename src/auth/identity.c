@@ -333,3 +333,18 @@ tv_err tv_authenticate_anonymous(const tv_auth_policy *policy, const tv_credenti
     *ret_identity = identity;
     return TV_OK;
 }
+
+tv_err tv_authenticate_owner(const tv_auth_policy *policy, tv_service_kind service,
+                             tv_slice account, tv_arena *arena, const tv_identity **ret_identity,
+                             tv_error_info *reterr_info)
+{
+    const tv_account *found = tv_accounts_find(atomic_load(&policy->accounts), account);
+    tv_identity *identity = tv_arena_alloc(arena, sizeof *identity);
+
+    if (found == NULL)
+        return tv_refuse(reterr_info, "There is no such account on this server.");
+
+    *identity = (tv_identity){.account = found, .service = service};
+    *ret_identity = identity;
+    return TV_OK;
+}

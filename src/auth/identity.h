@@ -1,7 +1,8 @@
 /*
  * The one door.  Handlers take a tv_identity, and only this folder can make
  * one, after it has checked a signature in constant time.  The list of schemes
- * is closed: SharedKey, SharedKeyLite, service SAS, account SAS.  What is not on
+ * is closed: SharedKey, SharedKeyLite, service SAS, account SAS, and the session of
+ * the server's own page, which never comes in on a service's port.  What is not on
  * it is refused.  It is the same door for tables, queues and blobs; in a service
  * that allows it, requests without credentials become anonymous, an identity that
  * can do next to nothing.
@@ -140,10 +141,10 @@ typedef struct tv_credentials {
     tv_slice authorization; /* header, TV_NONE without one */
     tv_slice x_ms_date;     /* headers, empty without */
     tv_slice date;
-    tv_parameters query;    /* may hold a SAS */
-    tv_slice container;     /* of the URL, decoded: queue or container; not looked at for tables */
-    tv_slice blob;          /* of the URL, decoded */
-    tv_slice host;          /* that the client called, with or without a port */
+    tv_parameters query; /* may hold a SAS */
+    tv_slice container;  /* of the URL, decoded: queue or container; not looked at for tables */
+    tv_slice blob;       /* of the URL, decoded */
+    tv_slice host;       /* that the client called, with or without a port */
     const char *peer;
     bool is_peer_loopback;
     bool is_tls;
@@ -180,5 +181,14 @@ tv_err tv_authenticate(const tv_auth_policy *policy, tv_credentials *credentials
 tv_err tv_authenticate_anonymous(const tv_auth_policy *policy, const tv_credentials *credentials,
                                  tv_arena *arena, const tv_identity **ret_identity,
                                  tv_error_info *reterr_info) TV_WARN_UNUSED;
+
+/**
+ * The owner of an account, without a signature: for a request that has come through the
+ * server's own page, whose session the admin port has checked (admin/session.h).  It may do
+ * what the account's key may.  TV_ERR_AUTHENTICATION_FAILED when there is no such account.
+ */
+tv_err tv_authenticate_owner(const tv_auth_policy *policy, tv_service_kind service,
+                             tv_slice account, tv_arena *arena, const tv_identity **ret_identity,
+                             tv_error_info *reterr_info) TV_WARN_UNUSED;
 
 #endif

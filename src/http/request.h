@@ -88,6 +88,8 @@ struct tv_request {
     atomic_bool is_gone;
 
     /* Of the response. */
+    tv_slice fixed_head; /* whole header lines that every response to it carries; set before one
+                            is started, and lives as long as the request */
     int status;          /* 0 until tv_response_start */
     tv_buf head;         /* header lines so far */
     tv_buf out;          /* body */

@@ -76,6 +76,7 @@ void tv_response_start(tv_request *req, int status)
     tv_buf_reserve(head, TV_HTTP_DATE_LEN);
     head->len += TV_HTTP_DATE_LEN;
     tv_buf_add_lit(head, "\r\n");
+    tv_buf_add(head, req->fixed_head);
 }
 
 void tv_response_header(tv_request *req, tv_slice name, tv_slice value)

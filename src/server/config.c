@@ -65,6 +65,8 @@ static const flag_spec options[] = {
     {"drop-damaged-log", SWITCH, FIELD(drop_damaged_log), 0, 0, NULL,
      "start once although the log is damaged: what follows the damage is\n"
      "                            dropped, and the server's log says how much that was"},
+    {"no-explorer", SWITCH, FIELD(no_explorer), 0, 0, NULL,
+     "do not serve the page on the admin port"},
     {"no-sweep", SWITCH, FIELD(no_sweep), 0, 0, NULL,
      "remove no data of blobs that no row refers to; the log says how much\n"
      "                            there is"},

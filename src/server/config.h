@@ -40,6 +40,7 @@ typedef struct tv_config {
     bool https_only;
     bool allow_dev_account;
     bool drop_damaged_log;
+    bool no_explorer;
     bool no_sweep;
     bool test_points;
     const char *test_values; /* or NULL */

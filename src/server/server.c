@@ -18,6 +18,7 @@
 #include "engine/memory/memory.h"
 #include "engine/rados/rados.h"
 #include "engine/rocksdb/rocksdb.h"
+#include "explorer/explorer.h"
 #include "http/listener.h"
 #include "net/tls.h"
 #include "queue/gc.h"
@@ -85,6 +86,9 @@ struct tv_server {
     tv_service queue;
     tv_blob_service blob;
     tv_admin admin;
+    tv_explorer explorer;
+    char explorer_host[80];
+    tv_http_handler explorer_handler;
     served served[SERVED_COUNT];
     tv_http_handler admin_handler;
     tv_http_limits limits, admin_limits;
@@ -509,9 +513,10 @@ static void flush_outbox(void *ctx)
     tv_outbox_flush(ctx);
 }
 
-/* Clients of the admin port ask for little and read it at once; all others make room. */
+/* Clients of the admin port ask for little and read it at once; all others make room.  A filter
+ * of the page is a part of a head. */
 static const tv_http_limits admin_limits = {
-    .head_bytes_max = 16 * 1024,
+    .head_bytes_max = 48 * 1024,
     .header_count_max = 64,
     .input_bytes_max = 256 * 1024,
     .header_timeout_ms = 5 * 1000,
@@ -555,6 +560,7 @@ static void open_loops(tv_server *server)
         server->limits.connections_max = 1;
     server->limits.per_address_max = per_address(server);
     server->admin_limits = admin_limits;
+    server->admin_limits.budget = server->budget;
 }
 
 static bool open_served(tv_server *server, served *service, char *reterr_text, size_t reterr_size)
@@ -607,6 +613,45 @@ static bool open_token(tv_server *server, char *reterr_text, size_t reterr_size)
            tv_admin_token_open(&server->admin.token, server->config.data, reterr_text, reterr_size);
 }
 
+/* An address as it appears in a URL. */
+static const char *bracketed(const char *host, char *ret_text, size_t size)
+{
+    bool is_v6 = strchr(host, ':') != NULL;
+
+    snprintf(ret_text, size, is_v6 ? "[%s]" : "%s", host);
+    return ret_text;
+}
+
+/* The page, once the ports are known; no loop runs yet. */
+static void open_explorer(tv_server *server)
+{
+    const tv_config *config = &server->config;
+    tv_explorer *explorer = &server->explorer;
+    bool keeps = strcmp(config->engine, "memory") != 0;
+
+    if (config->no_explorer)
+        return;
+
+    *explorer = (tv_explorer){
+        .name = config->admin_name,
+        .token = &server->admin.token,
+        .table = &server->table.base,
+        .queue = &server->queue,
+        .blob = &server->blob.base,
+        .engine = config->engine,
+        .ports = {server->served[SERVED_BLOB].port, server->served[SERVED_QUEUE].port,
+                  server->served[SERVED_TABLE].port},
+        .host = bracketed(config->host, server->explorer_host, sizeof server->explorer_host),
+        .is_tls = server->tls != NULL,
+        .start_ticks = tv_clock_ticks(),
+    };
+    tv_sessions_open(&explorer->sessions, keeps ? config->data : NULL, server->admin_port,
+                     tv_clock_ticks());
+    server->explorer_handler = tv_explorer_handler(explorer);
+    server->admin.sessions = &explorer->sessions;
+    server->admin.pages = &server->explorer_handler;
+}
+
 void tv_server_run(tv_server *server)
 {
     for (int i = 0; i < server->loop_count; i++)
@@ -642,6 +687,7 @@ tv_server *tv_server_open(const tv_config *config, char *reterr_text, size_t ret
         !open_token(server, reterr_text, reterr_size))
         goto fail;
 
+    open_explorer(server);
     if (server->config.max_connections < config->max_connections)
         tv_log(TV_LOG_WARN, "fewer_connections",
                "wanted=%d given=%d note=\"the limit of open files (ulimit -n) is too low\"",
@@ -709,6 +755,8 @@ void tv_server_stop(tv_server *server)
     for (int i = 0; i < server->loop_count; i++)
         tv_loop_free(server->loops[i]);
     tv_blob_io_done(&server->blob.io);
+    if (server->admin.sessions)
+        tv_sessions_close(server->admin.sessions);
     tv_admin_token_close(&server->admin.token);
     tv_budget_free(server->budget); /* nothing is left that could hold any */
     tv_extents_close(server->extents);
@@ -763,15 +811,6 @@ void tv_server_print_operations(void)
     tv_buf_done(&out);
 }
 
-/* An address as it appears in a URL. */
-static const char *bracketed(const char *host, char *ret_text, size_t size)
-{
-    bool is_v6 = strchr(host, ':') != NULL;
-
-    snprintf(ret_text, size, is_v6 ? "[%s]" : "%s", host);
-    return ret_text;
-}
-
 /* Whether clients find everything by the one setting that stands for an emulator. */
 static bool is_where_emulators_are(const tv_server *server)
 {
@@ -798,7 +837,19 @@ static void print_tool(bool is_found_by_itself)
         printf("Command line: %s %s\n", path, is_found_by_itself ? "table list" : "help");
 }
 
-void tv_server_print_ready(const tv_server *server)
+/* A way into the page, which works once. */
+static void print_explorer(tv_server *server, const char *admin_host)
+{
+    char word[TV_SESSION_WORD_CHARS + 1];
+
+    if (server->admin.sessions == NULL)
+        return;
+
+    tv_sessions_add_link(server->admin.sessions, tv_clock_ticks(), word);
+    printf("  Explorer http://%s:%d/#/login/%s\n", admin_host, server->admin_port, word);
+}
+
+void tv_server_print_ready(tv_server *server)
 {
     const tv_config *config = &server->config;
     const tv_account *account = &server->accounts->list[0];
@@ -811,6 +862,7 @@ void tv_server_print_ready(const tv_server *server)
     for (int i = 0; i < SERVED_COUNT; i++)
         printf("  %-8s %s://%s:%d/%s\n", server->served[i].title, scheme, host,
                server->served[i].port, account->name);
+    print_explorer(server, admin_host);
     printf("  Health   http://%s:%d/healthz\n", admin_host, server->admin_port);
     printf("  Metrics  http://%s:%d/metrics\n", admin_host, server->admin_port);
     if (strcmp(config->engine, "memory") == 0)

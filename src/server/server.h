@@ -20,7 +20,7 @@ void tv_server_print_operations(void);
 tv_server *tv_server_open(const tv_config *config, char *reterr_text, size_t reterr_size);
 
 /** Print where it is and how to connect. */
-void tv_server_print_ready(const tv_server *server);
+void tv_server_print_ready(tv_server *server);
 
 /**
  * Answer.  Call it after `tv_server_print_ready`: a script that has seen

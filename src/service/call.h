@@ -45,6 +45,7 @@ struct tv_call {
      * the call or hand it over.
      */
     bool is_away;
+    bool is_owner;                   /* it came through the server's own page: no signature */
     bool is_running;                 /* the row's run function was called */
     bool is_looked_up;               /* the catalogue was brought up to date for it: lookup.c */
     bool is_drop;                    /* it has failed to delete its container */

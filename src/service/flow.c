@@ -54,7 +54,7 @@ static tv_err open_call(tv_call *call)
     tv_request *req = call->req;
     tv_slice version = tv_request_header(req, TV_LIT("x-ms-version"));
 
-    if (call->service->is_https_only && !req->is_tls)
+    if (call->service->is_https_only && !req->is_tls && !call->is_owner)
         return TV_ERR_HTTPS_REQUIRED;
     if (version.data && !tv_version_is_valid(version))
         return tv_call_bad_header(call, TV_LIT("x-ms-version"), version);
@@ -117,9 +117,16 @@ static void look_for_policies(tv_call *call)
         tv_container_unref(tv_call_look_for(call, call->endpoint.account, call->target.container));
 }
 
+static tv_err authenticate_owner(tv_call *call)
+{
+    return tv_authenticate_owner(&call->service->auth, call->service->spec->kind,
+                                 call->endpoint.account, &call->req->arena, &call->identity,
+                                 &call->info);
+}
+
 static tv_err authenticate(tv_call *call)
 {
-    tv_err err = tv_call_authenticate(call);
+    tv_err err = call->is_owner ? authenticate_owner(call) : tv_call_authenticate(call);
 
     if (err == TV_ERR_NO_AUTHENTICATION && call->service->spec->is_public)
         err = tv_call_authenticate_anonymous(call);
@@ -270,7 +277,7 @@ static tv_err check_length(const tv_call *call)
 
 static tv_err check_page(tv_call *call)
 {
-    if (call->op->flags & (TV_OP_READS | TV_OP_SECONDARY_ONLY))
+    if (call->is_owner || (call->op->flags & (TV_OP_READS | TV_OP_SECONDARY_ONLY)))
         return TV_OK;
     return tv_cors_check_page(call->service->catalog, call->service->spec->kind, call->identity,
                               call->req, &call->info);
@@ -329,22 +336,36 @@ static tv_err check_head(tv_call *call)
     return prepare(call);
 }
 
-static bool on_headers(void *ctx, tv_request *req)
+static bool begin(tv_call *call)
 {
-    tv_call *call = call_new(ctx, req);
-    bool requires_https = call->service->is_https_only && !req->is_tls;
-    tv_err err;
+    tv_err err = check_head(call);
 
-    if (req->method == TV_METHOD_OPTIONS && !requires_https) {
-        tv_call_answer_preflight(call);
-        return false;
-    }
-    err = check_head(call);
     if (err) {
         tv_call_fail(call, err);
         return false;
     }
     return !tv_call_looks_first(call);
+}
+
+static bool on_headers(void *ctx, tv_request *req)
+{
+    tv_call *call = call_new(ctx, req);
+    bool requires_https = call->service->is_https_only && !req->is_tls;
+
+    if (req->method == TV_METHOD_OPTIONS && !requires_https) {
+        tv_call_answer_preflight(call);
+        return false;
+    }
+    return begin(call);
+}
+
+/* The session stands for the account's key; other pages are kept out where it is checked. */
+static bool on_owner_headers(void *ctx, tv_request *req)
+{
+    tv_call *call = call_new(ctx, req);
+
+    call->is_owner = true;
+    return begin(call);
 }
 
 static void run(tv_call *call)
@@ -380,6 +401,7 @@ static void reset(tv_call *call)
     memcpy(call->request_id, kept.request_id, sizeof call->request_id);
     call->is_looked_up = kept.is_looked_up;
     call->is_running = kept.is_running;
+    call->is_owner = kept.is_owner;
     req->sink = NULL;
     req->out.len = 0;
 }
@@ -477,6 +499,19 @@ tv_http_handler tv_service_handler(tv_service *service)
         .name = name,
         .ctx = service,
         .on_headers = on_headers,
+        .on_request = on_request,
+        .on_refused = on_refused,
+        .on_done = on_done,
+    };
+}
+
+tv_http_handler tv_service_owner_handler(tv_service *service)
+{
+    tv_assert(service->meter.op_count);
+    return (tv_http_handler){
+        .name = tv_service_kind_name(service->spec->kind).data,
+        .ctx = service,
+        .on_headers = on_owner_headers,
         .on_request = on_request,
         .on_refused = on_refused,
         .on_done = on_done,

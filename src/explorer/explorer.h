@@ -1,0 +1,39 @@
+/*
+ * Explorer, the page inside the server: its files, its login, and what it asks for.
+ *
+ * The page speaks the services' own protocols.  What it asks of a table, a queue or a blob
+ * goes to /api/table/ACCOUNT/..., /api/queue/... or /api/blob/..., and from there through the
+ * same flow as any client's request; only that the session stands for the signature
+ * (tv_service_owner_handler).  So the page has no way to data that a client has not, no
+ * second set of limits and parsers, and no key.
+ *
+ * All of it is guarded as admin/guard.h says.  Responses carry what keeps a browser from
+ * running anything that is stored: data shown under this address is never a page.
+ *
+ * Everything runs on the loop of the admin port.
+ */
+#ifndef TV_EXPLORER_EXPLORER_H
+#define TV_EXPLORER_EXPLORER_H
+
+#include "admin/guard.h"
+#include "service/service.h"
+
+typedef struct tv_explorer {
+    const char *name; /* another host name that the port answers to, or NULL */
+    const tv_admin_token *token;
+    tv_sessions sessions;
+    tv_service *table, *queue, *blob;
+    const char *engine;  /* "rocksdb" */
+    int ports[3];        /* blob, queue, table */
+    const char *host;    /* in URLs, with brackets if it needs them */
+    bool is_tls;         /* of the services */
+    int64_t start_ticks; /* when the server started */
+
+    /* Its own. */
+    tv_http_handler doors[3];
+} tv_explorer;
+
+/** The handler for the paths /, /app/ and /api/ of the admin port; `explorer` outlives it. */
+tv_http_handler tv_explorer_handler(tv_explorer *explorer);
+
+#endif

@@ -241,12 +241,24 @@ int tv_admin_refuse(tv_request *req, int status, const char *why)
     return status;
 }
 
-/* The server's own page and what it asks for.  Its requests, and no others, have a `user`. */
-static bool is_page(const tv_admin *admin, tv_slice path)
+/* Whether a browser asks for a page; others get the list of what there is here. */
+static bool wants_page(const tv_request *req)
 {
-    return admin->pages &&
-           (tv_slice_eq(path, TV_LIT("/")) || tv_slice_starts_with(path, TV_LIT("/app/")) ||
-            tv_slice_starts_with(path, TV_LIT("/api/")));
+    tv_slice rest = tv_request_header(req, TV_LIT("Accept")), part;
+
+    while (rest.len && tv_slice_next(&rest, ',', &part)) {
+        if (tv_slice_eq(tv_slice_trim(part), TV_LIT("text/html")))
+            return true;
+    }
+    return false;
+}
+
+/* The server's own page and what it asks for.  Its requests, and no others, have a `user`. */
+static bool is_page(const tv_admin *admin, const tv_request *req)
+{
+    return admin->pages && ((tv_slice_eq(req->path, TV_LIT("/")) && wants_page(req)) ||
+                            tv_slice_starts_with(req->path, TV_LIT("/app/")) ||
+                            tv_slice_starts_with(req->path, TV_LIT("/api/")));
 }
 
 /* The last backup, or the one that runs; without a path, because anybody may read it. */
@@ -415,7 +427,7 @@ static bool on_headers(void *ctx, tv_request *req)
         refuse(req, 403, "this name is not served here; use an address, or --admin-name");
         return false;
     }
-    if (is_page(admin, req->path))
+    if (is_page(admin, req))
         return admin->pages->on_headers(admin->pages->ctx, req);
     if (req->method != TV_METHOD_GET && req->method != TV_METHOD_HEAD &&
         req->method != TV_METHOD_POST) {

@@ -1,0 +1,227 @@
+"""Who gets into the server's own page, and that nothing stored becomes a page there."""
+
+import gzip
+import json
+import pathlib
+import re
+import stat
+import unittest
+
+from explorer import Page, new_link
+from server import ACCOUNT, Server
+
+TABLE = f"/api/table/{ACCOUNT}"
+JSON = ("Content-Type", "application/json")
+HTML = ("Accept", "text/html,application/xhtml+xml")
+GZIP = ("Accept-Encoding", "gzip, deflate")
+
+
+class Explorer(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = Server(engine="rocksdb")
+        cls.server.start()
+        cls.page = Page(cls.server, new_link(cls.server))
+
+    @classmethod
+    def tearDownClass(cls):
+        assert cls.server.stop() == 0, cls.server.log()
+        cls.server.clean()
+
+    def status(self, *arguments, page=None, **options):
+        return (page or self.page).ask(*arguments, **options)[0]
+
+    def test_a_session_is_the_accounts_owner_in_every_service(self):
+        for method, path, body, headers, wanted in (
+                ("POST", f"{TABLE}/Tables", '{"TableName":"Owned"}', [JSON], 201),
+                ("POST", f"{TABLE}/Owned", '{"PartitionKey":"p","RowKey":"r"}', [JSON], 201),
+                ("GET", f"{TABLE}/Owned(PartitionKey='p',RowKey='r')", None, [], 200),
+                ("DELETE", f"{TABLE}/Owned(PartitionKey='p',RowKey='r')", None,
+                 [("If-Match", "*")], 204),
+                ("PUT", f"/api/queue/{ACCOUNT}/owned", None, [], 201),
+                ("PUT", f"/api/blob/{ACCOUNT}/owned?restype=container", None, [], 201),
+                ("PUT", f"/api/blob/{ACCOUNT}/owned/b", "x", [("x-ms-blob-type", "BlockBlob")],
+                 201)):
+            with self.subTest(method=method, path=path):
+                self.assertEqual(self.status(method, path, body, headers=headers), wanted)
+        self.assertEqual(self.status("GET", "/api/table/nobody/Tables"), 403)
+
+    def test_both_words_of_a_session_are_needed(self):
+        other = Page(self.server, new_link(self.server))
+        for cookie, word in ((None, None), (self.page.cookie, None), (None, self.page.word),
+                             (self.page.cookie, other.word), (other.cookie, self.page.word),
+                             (self.page.cookie, self.page.word[:-1]),
+                             (self.page.cookie[:-1], self.page.word),
+                             (self.page.cookie.replace("tavola", "x"), self.page.word),
+                             (self.page.cookie, self.page.word + "0"),
+                             (self.page.cookie, "0" * 64), (self.page.cookie, "1")):
+            page = Page(self.server)
+            page.cookie, page.word = cookie, word
+            for method, path in (("GET", "/api/hello"), ("GET", f"{TABLE}/Tables"),
+                                 ("POST", "/api/sign"), ("POST", f"{TABLE}/Tables"),
+                                 ("POST", "/link")):
+                with self.subTest(cookie=cookie, word=word, path=path):
+                    self.assertEqual(self.status(method, path, page=page), 401)
+        self.assertEqual(self.status("GET", "/api/hello", page=other), 200)
+
+    def test_the_cookie_is_for_this_page_alone(self):
+        page = Page(self.server)
+        _, headers = page.login(new_link(self.server))
+        cookie = headers["Set-Cookie"]
+        self.assertRegex(cookie, rf"\Atavola{self.server.admin_port}=[0-9a-f]{{64}}; ")
+        for attribute in ("HttpOnly", "SameSite=Strict", "Path=/"):
+            self.assertIn(attribute, cookie)
+        self.assertNotIn("Domain", cookie)
+
+    def test_a_link_works_once(self):
+        link = new_link(self.server)
+        self.assertEqual(Page(self.server).login(link)[0], 200)
+        status, _, body = Page(self.server).ask("POST", "/api/login", json.dumps({"word": link}))
+        self.assertEqual(status, 403)
+        self.assertIn(b"This link has been used", body)
+
+    def test_links_are_not_guessed(self):
+        link = new_link(self.server)
+        for word in ("", "0" * 64, link[:-1], link + "0", link.upper(), "x" * 5000, "\u00e9" * 32):
+            with self.subTest(word=word[:70]):
+                self.assertEqual(Page(self.server).login(word)[0], 403 if word != link else 200)
+        for body in ("", "{}", "[]", '{"word":1}', '{"word":"a","word":"b"}', '{"x":"y"}', "\xff"):
+            with self.subTest(body=body):
+                self.assertEqual(self.status("POST", "/api/login", body, session=False), 400)
+        self.assertEqual(Page(self.server).login(link)[0], 200)
+
+    def test_the_ninth_link_ends_the_first(self):
+        links = [new_link(self.server) for _ in range(9)]
+        self.assertEqual(Page(self.server).login(links[0])[0], 403)
+        self.assertEqual(Page(self.server).login(links[8])[0], 200)
+
+    def test_pages_of_other_origins_are_refused_even_with_a_session(self):
+        own = f"http://127.0.0.1:{self.server.admin_port}"
+        paths = (("GET", "/api/hello"), ("GET", f"{TABLE}/Tables"), ("POST", "/api/login"),
+                 ("GET", "/"))
+        for headers in ([("Origin", "http://evil.example")], [("Origin", "null")],
+                        [("Origin", own + "0")], [("Sec-Fetch-Site", "cross-site")],
+                        [("Sec-Fetch-Site", "same-site")],
+                        [("Origin", f"http://127.0.0.1:{self.server.table_port}")],
+                        [("Origin", own), ("Origin", "http://evil.example")]):
+            for method, path in paths:
+                with self.subTest(headers=headers, path=path):
+                    self.assertEqual(
+                        self.status(method, path, headers=headers + [HTML, GZIP]), 403)
+        self.assertEqual(self.status("GET", "/api/hello", headers=[("Origin", own)]), 200)
+
+    def test_names_that_anybody_can_make_point_here_are_refused(self):
+        port = self.server.admin_port
+        for host in (f"evil.example:{port}", "intranet", f"localhost.evil.example:{port}"):
+            with self.subTest(host=host):
+                for path in ("/api/hello", "/", f"{TABLE}/Tables"):
+                    self.assertEqual(self.status("GET", path, host=host, headers=[HTML, GZIP]), 403)
+
+    def test_a_session_opens_nothing_on_the_services_ports(self):
+        connection_page = Page(self.server)
+        connection_page.cookie, connection_page.word = self.page.cookie, self.page.word
+        admin = self.server.admin_port
+        for port, path in ((self.server.table_port, f"/{ACCOUNT}/Tables"),
+                           (self.server.queue_port, f"/{ACCOUNT}?comp=list"),
+                           (self.server.blob_port, f"/{ACCOUNT}?comp=list"),
+                           (self.server.table_port, f"{TABLE}/Tables")):
+            self.server.admin_port = port
+            try:
+                self.assertIn(self.status("GET", path, page=connection_page), (400, 401, 403))
+            finally:
+                self.server.admin_port = admin
+
+    def test_the_page_has_a_strict_policy(self):
+        status, headers, body = self.page.ask("GET", "/", headers=[HTML, GZIP])
+        self.assertEqual(status, 200)
+        policy = headers["Content-Security-Policy"]
+        for part in ("default-src 'none'", "script-src 'self'", "frame-ancestors 'none'",
+                     "base-uri 'none'", "form-action 'none'", "connect-src 'self'"):
+            self.assertIn(part, policy)
+        self.assertNotIn("unsafe", policy)
+        self.assertEqual(headers["X-Frame-Options"], "DENY")
+        text = gzip.decompress(body).decode()
+        self.assertNotRegex(text, r"(?i)<script(?![^>]*\bsrc=)")
+        self.assertNotRegex(text, r"(?i)\son[a-z]+=|style=|https?://")
+        for path in re.findall(r'(?:src|href)="([^"]+)"', text):
+            with self.subTest(path=path):
+                status, headers, _ = self.page.ask("GET", "/" + path.lstrip("/"), headers=[GZIP])
+                self.assertEqual(status, 200)
+                self.assertIn("immutable", headers["Cache-Control"])
+
+    def test_others_get_the_list_of_what_is_here(self):
+        status, headers, body = self.page.ask("GET", "/", session=False)
+        self.assertEqual(status, 200)
+        self.assertIn(b"/healthz", body)
+
+    def test_files_are_found_by_name_alone(self):
+        for path in ("/app/", "/app/../admin.token", "/app/%2e%2e/admin.token", "/app/x/shell.js",
+                     "/app/0000000000000000/index.html", "/app//etc/passwd"):
+            with self.subTest(path=path):
+                self.assertEqual(self.status("GET", path, headers=[GZIP]), 404)
+
+    def test_nothing_that_is_stored_runs_here(self):
+        self.status("PUT", f"/api/blob/{ACCOUNT}/hostile?restype=container")
+        script = "<script>alert(1)</script>"
+        self.assertEqual(
+            self.status("PUT", f"/api/blob/{ACCOUNT}/hostile/x.html", script,
+                        headers=[("x-ms-blob-type", "BlockBlob"), ("Content-Type", "text/html")]),
+            201)
+        status, headers, body = self.page.ask("GET", f"/api/blob/{ACCOUNT}/hostile/x.html")
+        self.assertEqual((status, body), (200, script.encode()))
+        self.assertTrue(headers["Content-Security-Policy"].startswith("sandbox;"))
+        self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+        self.assertEqual(headers["Cross-Origin-Resource-Policy"], "same-origin")
+        # A link that is followed has no word of the page: it gets nothing.
+        page = Page(self.server)
+        page.cookie = self.page.cookie
+        self.assertEqual(
+            self.status("GET", f"/api/blob/{ACCOUNT}/hostile/x.html", page=page,
+                        headers=[("Sec-Fetch-Site", "none")]), 401)
+
+    def test_a_session_survives_a_restart_and_ends_when_it_is_left(self):
+        page = Page(self.server, new_link(self.server))
+        file = pathlib.Path(self.server.data) / "sessions"
+        self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o600)
+        for word in (page.word, page.cookie.split("=")[1]):
+            self.assertNotIn(word.encode(), file.read_bytes())
+            self.assertNotIn(word, self.server.log())
+        self.server.kill()
+        self.server.start()
+        self.assertEqual(self.status("GET", "/api/hello", page=page), 200)
+        self.assertEqual(self.status("POST", "/api/logout", page=page), 204)
+        self.assertEqual(self.status("GET", "/api/hello", page=page), 401)
+        self.assertEqual(self.status("GET", "/api/hello"), 200)
+
+    def test_a_damaged_file_of_sessions_is_as_none(self):
+        with Server(engine="rocksdb") as server:
+            page = Page(server, new_link(server))
+            file = pathlib.Path(server.data) / "sessions"
+            whole = file.read_bytes()
+            for damaged in (b"", whole[:-1], whole + b"x", whole[:40] + b"\0" + whole[41:],
+                            b"\xff" * len(whole)):
+                self.assertEqual(server.stop(), 0)
+                file.write_bytes(damaged)
+                server.start()
+                self.assertEqual(page.ask("GET", "/api/hello")[0], 401)
+            self.assertEqual(server.stop(), 0)
+            file.write_bytes(whole)
+            server.start()
+            self.assertEqual(page.ask("GET", "/api/hello")[0], 200)
+
+    def test_it_can_be_switched_off(self):
+        with Server("--no-explorer", engine="rocksdb") as server:
+            page = Page(server)
+            token = (pathlib.Path(server.data) / "admin.token").read_text().strip()
+            for method, path in (("GET", "/api/hello"), ("POST", "/api/login"),
+                                 ("POST", "/link"), ("GET", f"{TABLE}/Tables"),
+                                 ("GET", "/app/x")):
+                with self.subTest(path=path):
+                    self.assertEqual(
+                        page.ask(method, path, headers=[("Authorization", f"Bearer {token}")])[0],
+                        404)
+            self.assertNotIn(b"Explorer", page.ask("GET", "/", headers=[HTML, GZIP])[2])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -27,7 +27,7 @@ typedef struct tv_admin_source {
     bool (*check)(void *ctx, tv_buf *out); /* false with a line that says what is wrong; or NULL */
 } tv_admin_source;
 
-enum { TV_ADMIN_SOURCES_MAX = 5 };
+enum { TV_ADMIN_SOURCES_MAX = 8 };
 
 struct tv_admin {
     const char *name;      /* another name that it answers to, or NULL */

@@ -245,6 +245,8 @@ void tv_catalog_put_settings(tv_catalog *catalog, tv_slice account, tv_shared_se
     (*link)->settings = properties;
     if (properties->settings.cors.count)
         atomic_store_explicit(&catalog->has_cors, true, memory_order_relaxed);
+    if (tv_settings_has_analytics(&properties->settings))
+        atomic_store_explicit(&catalog->has_analytics, true, memory_order_relaxed);
     pthread_rwlock_unlock(&catalog->lock);
 }
 
@@ -263,6 +265,22 @@ tv_shared_settings *tv_catalog_settings(tv_catalog *catalog, tv_slice account)
 bool tv_catalog_has_cors(const tv_catalog *catalog)
 {
     return atomic_load_explicit(&catalog->has_cors, memory_order_relaxed);
+}
+
+bool tv_catalog_has_analytics(const tv_catalog *catalog)
+{
+    return atomic_load_explicit(&catalog->has_analytics, memory_order_relaxed);
+}
+
+void tv_catalog_visit_settings(tv_catalog *catalog,
+                               void (*fn)(void *ctx, tv_slice account,
+                                          tv_shared_settings *settings),
+                               void *ctx)
+{
+    pthread_rwlock_rdlock(&catalog->lock);
+    for (const tv_account_settings *s = catalog->settings; s; s = s->next)
+        fn(ctx, (tv_slice){s->name, s->name_len}, s->settings);
+    pthread_rwlock_unlock(&catalog->lock);
 }
 
 /* --- start and end --- */

@@ -131,6 +131,18 @@ tv_shared_settings *tv_catalog_settings(tv_catalog *catalog, tv_slice account);
 /** False as long as no account has had a CORS rule: saves requests the search.  Any thread. */
 bool tv_catalog_has_cors(const tv_catalog *catalog);
 
+/** The same for logging and metrics that are on, or whose data is kept for some days only. */
+bool tv_catalog_has_analytics(const tv_catalog *catalog);
+
+/**
+ * Call `fn` for every account that has set something, in no order, with the map locked: keep
+ * it short.
+ */
+void tv_catalog_visit_settings(tv_catalog *catalog,
+                               void (*fn)(void *ctx, tv_slice account,
+                                          tv_shared_settings *settings),
+                               void *ctx);
+
 /** How many containers there are. */
 size_t tv_catalog_count(tv_catalog *catalog);
 

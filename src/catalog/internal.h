@@ -40,6 +40,7 @@ struct tv_catalog {
     size_t count;
     tv_account_settings *settings;
     atomic_bool has_cors; /* some account has had a rule; written under the lock, read without */
+    atomic_bool has_analytics; /* likewise of logging and metrics */
 };
 
 /** A new one with one reference; all texts are copied. */

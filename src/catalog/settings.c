@@ -450,6 +450,16 @@ void tv_settings_add_xml(tv_buf *buf, tv_service_kind service, const tv_service_
     tv_buf_add_lit(buf, "</StorageServiceProperties>");
 }
 
+bool tv_settings_has_analytics(const tv_service_settings *settings)
+{
+    const tv_logging_settings *logging = &settings->logging;
+    const tv_metrics_settings *hour = &settings->hour_metrics, *minute = &settings->minute_metrics;
+
+    return logging->reads || logging->writes || logging->deletes || logging->retention.is_enabled ||
+           hour->is_enabled || hour->retention.is_enabled || minute->is_enabled ||
+           minute->retention.is_enabled;
+}
+
 /* --- shared --- */
 
 tv_err tv_shared_settings_new(tv_service_kind service, tv_slice document,

@@ -84,6 +84,9 @@ void tv_settings_apply(tv_service_settings *settings, const tv_service_settings 
 /** Append <StorageServiceProperties> with all parts. */
 void tv_settings_add_xml(tv_buf *buf, tv_service_kind service, const tv_service_settings *settings);
 
+/** Whether Storage Analytics has anything to do by them: to write, or to delete what is old. */
+bool tv_settings_has_analytics(const tv_service_settings *settings);
+
 /** Properties that threads share; counted. */
 typedef struct tv_shared_settings {
     atomic_int refs;

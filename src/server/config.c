@@ -260,6 +260,7 @@ static bool parse_test_values(tv_config *config, char *reterr_text, size_t reter
         {"dead-ms", offsetof(tv_test_values, dead_ms)},
         {"sweep-gap-ms", offsetof(tv_test_values, sweep_gap_ms)},
         {"remove-delay-ms", offsetof(tv_test_values, remove_delay_ms)},
+        {"analytics-ms", offsetof(tv_test_values, analytics_ms)},
     };
     tv_slice rest = config->test_values ? tv_slice_of(config->test_values) : TV_NONE;
 

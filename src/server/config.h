@@ -15,6 +15,7 @@ typedef struct tv_test_values {
     int dead_ms;         /* tv_nodes_options */
     int sweep_gap_ms;    /* tv_extent_pool_times */
     int remove_delay_ms; /* likewise */
+    int analytics_ms;    /* how often Storage Analytics writes, and deletes what is old */
 } tv_test_values;
 
 typedef struct tv_config {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "admin/admin.h"
+#include "analytics/analytics.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/machine.h"
@@ -85,6 +86,7 @@ struct tv_server {
     tv_table_service table;
     tv_service queue;
     tv_blob_service blob;
+    tv_analytics *analytics;
     tv_admin admin;
     tv_explorer explorer;
     char explorer_host[80];
@@ -481,6 +483,13 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
     open_tables(server);
     open_queues(server);
     open_blobs(server);
+    server->analytics =
+        tv_analytics_new(&(tv_analytics_options){.tables = &server->table,
+                                                 .queues = &server->queue,
+                                                 .blobs = &server->blob,
+                                                 .pipeline = server->pipeline,
+                                                 .lead = lead_of(server),
+                                                 .flush_ms = server->config.test.analytics_ms});
     server->admin.name = server->config.admin_name;
     server->admin.engine = server->engine;
     server->admin.pipeline = server->pipeline;
@@ -496,8 +505,10 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
                                                  .ctx = &server->blob,
                                                  .meter = &server->blob.base.meter,
                                                  .check = tv_blob_service_check};
+    server->admin.sources[3] =
+        (tv_admin_source){.write = tv_analytics_write_metrics, .ctx = server->analytics};
     if (server->cluster) {
-        server->admin.sources[3] = (tv_admin_source){
+        server->admin.sources[4] = (tv_admin_source){
             .write = tv_cluster_write_metrics, .ctx = server->cluster, .check = tv_cluster_check};
         tv_cluster_on_death(server->cluster, collect_extents_soon, server->blob_gc_scan);
         tv_cluster_start(server->cluster, tv_rados_maps(server->engine));
@@ -738,6 +749,7 @@ void tv_server_stop(tv_server *server)
         tv_turns_finish(server->scanners);
     tv_backup_stop(server->admin.backup);
     stop_network(server);
+    tv_analytics_free(server->analytics); /* writes what it has, while all else still works */
     tv_backup_free(server->admin.backup);
     tv_cluster_stop(server->cluster); /* its chores use what follows */
     tv_queue_gc_free(server->queue_gc);

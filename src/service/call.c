@@ -1,5 +1,6 @@
 /* What operations ask of their call, and how they hand it over to other threads. */
 #include "service/call.h"
+#include "service/analytics_names.h"
 
 #include "base/assert.h"
 #include "base/number.h"
@@ -106,6 +107,8 @@ tv_err tv_call_find_container(tv_call *call, tv_slice name)
     tv_catalog *catalog = call->service->catalog;
 
     tv_assert(call->identity && call->container == NULL);
+    if (call->service->spec->kind == TV_SERVICE_TABLE && tv_analytics_table(name).data)
+        name = tv_analytics_table(name); /* some have two names */
     call->container = tv_call_look_for(call, tv_identity_account(call->identity), name);
     return call->container ? TV_OK : tv_catalog_kind_of(catalog)->not_found;
 }

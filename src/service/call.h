@@ -40,6 +40,11 @@ struct tv_call {
     tv_container *container;     /* counted; released when the request is done */
     char request_id[TV_GUID_TEXT_LEN];
 
+    /* For tv_service.record: of the monotonic clock, and 0 where nobody is told. */
+    int64_t begun_ns;    /* the whole request was here, and its row's run function was called */
+    int64_t answered_ns; /* the answer was complete, or its head, before it was sent */
+    tv_err error;        /* that was answered, or TV_OK */
+
     /*
      * What waits for another thread.  While it does, no other thread may answer
      * the call or hand it over.
@@ -75,6 +80,9 @@ struct tv_call {
 
 /** Turn to another row of the service's table; for tv_op.choose. */
 void tv_call_turn_to(tv_call *call, int op);
+
+/** The time for one of the fields above. */
+int64_t tv_call_time(const tv_call *call);
 
 /** Which row it is, as the service's enum. */
 static inline int tv_call_op(const tv_call *call)

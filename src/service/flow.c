@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "base/log.h"
+#include "service/analytics_names.h"
 #include "service/cors.h"
 
 void tv_call_init(tv_call *call, tv_service *service, tv_request *req)
@@ -250,6 +251,14 @@ tv_need tv_call_need(tv_call *call)
     };
 }
 
+tv_err tv_op_check_analytics(const tv_op *op, tv_service_kind service, tv_slice container)
+{
+    return !(op->flags & (TV_OP_READS | TV_OP_ON_ANALYTICS)) &&
+                   tv_analytics_owns(service, container)
+               ? TV_ERR_ANALYTICS_READ_ONLY
+               : TV_OK;
+}
+
 static tv_err authorize(tv_call *call)
 {
     tv_need need = tv_call_need(call);
@@ -258,6 +267,8 @@ static tv_err authorize(tv_call *call)
     tv_assert(tv_call_op(call) > TV_OP_PREFLIGHT);
     need.is_public = tv_identity_is_anonymous(call->identity) && is_public(call);
     err = call->op->flags & TV_OP_BY_PARTS ? TV_OK : tv_identity_allows(call->identity, &need);
+    if (err == TV_OK)
+        err = tv_op_check_analytics(call->op, call->service->spec->kind, need.container);
     if (err)
         return err;
     return call->service->spec->authorize ? call->service->spec->authorize(call) : TV_OK;
@@ -368,6 +379,11 @@ static bool on_owner_headers(void *ctx, tv_request *req)
     return begin(call);
 }
 
+int64_t tv_call_time(const tv_call *call)
+{
+    return tv_catalog_has_analytics(call->service->catalog) ? tv_clock_mono_ns() : 0;
+}
+
 static void run(tv_call *call)
 {
     tv_err err;
@@ -375,6 +391,7 @@ static void run(tv_call *call)
     tv_assert(call->identity && call->op->run && !call->is_away);
     tv_assert(call->container || !(call->op->flags & TV_OP_IN_CONTAINER));
     call->is_running = true;
+    call->begun_ns = tv_call_time(call);
     err = call->op->run(call);
     if (err)
         tv_call_fail(call, err);
@@ -444,7 +461,7 @@ static void on_done(void *ctx, tv_request *req)
 {
     tv_service *service = ctx;
     tv_call *call = req->user;
-    int64_t ns = tv_clock_mono_ns() - req->start_ns;
+    int64_t end_ns = tv_clock_mono_ns(), ns = end_ns - req->start_ns;
 
     if (call == NULL)
         return;
@@ -457,6 +474,9 @@ static void on_done(void *ctx, tv_request *req)
     if (service->has_access_log)
         log_access(call, ns);
     tv_container_unref(call->container);
+    call->container = NULL;
+    if (service->record && tv_catalog_has_analytics(service->catalog))
+        service->record(service->record_ctx, call, end_ns);
     req->user = NULL;
 }
 

@@ -27,6 +27,7 @@ typedef enum tv_op_flag {
     TV_OP_PUBLIC_LISTING = 64, /* for everybody, where the container itself is public, too */
     TV_OP_BY_PARTS = 128,      /* a batch, for every identity: its run function checks each part */
     TV_OP_TELLS_CATALOG = 256, /* answers what the catalogue knows: what is in the store, now */
+    TV_OP_ON_ANALYTICS = 512,  /* of changes, one that owners may make to what Storage Analytics writes */
 } tv_op_flag;
 
 /** For tv_op.where: no request asks for it by its path; another row's `choose` may turn to it. */

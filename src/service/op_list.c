@@ -9,7 +9,7 @@
 static const char *const sas_words[] = {"account", "container", "blob"};
 static const char *const flag_words[] = {
     "reads",         "secondary-only", "head",     "in-container",  "needs-length",
-    "public-object", "public-listing", "by-parts", "tells-catalog",
+    "public-object", "public-listing", "by-parts", "tells-catalog", "on-analytics",
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

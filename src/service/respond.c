@@ -51,6 +51,7 @@ void tv_call_finish(tv_call *call)
 {
     tv_assert(!call->is_away);
     add_cors(call);
+    call->answered_ns = tv_call_time(call);
     tv_response_send(call->req);
 }
 
@@ -58,6 +59,7 @@ void tv_call_finish_from(tv_call *call, uint64_t length, const tv_body_source *s
 {
     tv_assert(!call->is_away);
     add_cors(call);
+    call->answered_ns = tv_call_time(call);
     tv_response_send_from(call->req, length, source);
 }
 
@@ -147,6 +149,7 @@ void tv_call_respond_error(tv_call *call, tv_err err)
     if (spec->explain)
         err = spec->explain(call, err);
     tv_assert(err);
+    call->error = err;
     if (spec->respond_error) {
         spec->respond_error(call, err);
         return;

@@ -68,6 +68,13 @@ enum { TV_OP_UNKNOWN, TV_OP_PREFLIGHT };
 const tv_op *tv_service_find_op(const tv_service_spec *spec, int where, tv_method method,
                                 tv_slice comp, bool *ret_has_comp);
 
+/**
+ * TV_ERR_ANALYTICS_READ_ONLY when a table, queue or container is Storage Analytics' and the
+ * operation changes it in a way that is not for clients.
+ */
+tv_err tv_op_check_analytics(const tv_op *op, tv_service_kind service,
+                             tv_slice container) TV_WARN_UNUSED;
+
 /** A service.  Fill in all but the meter; the rest is zero. */
 typedef struct tv_service {
     const tv_service_spec *spec;
@@ -80,6 +87,12 @@ typedef struct tv_service {
     tv_auth_policy auth;
     bool is_https_only;
     bool has_access_log;
+    /**
+     * Told of every request that is done, while some account has Storage Analytics switched on:
+     * on the network thread, when all else is counted.  `call` may be changed.  Or NULL.
+     */
+    void (*record)(void *ctx, tv_call *call, int64_t end_ns);
+    void *record_ctx;
     tv_meter meter;
 } tv_service;
 

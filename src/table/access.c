@@ -16,7 +16,9 @@ tv_err tv_table_access_check(const tv_identity *identity, const tv_table_op *op)
         .container = op->resource.table,
     };
 
-    return tv_identity_allows(identity, &need);
+    tv_err err = tv_identity_allows(identity, &need);
+
+    return err ? err : tv_op_check_analytics(row, TV_SERVICE_TABLE, need.container);
 }
 
 /* --- key limits: from (start_partition, start_row) to (end_partition, end_row), both included ---

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "engine/key.h"
+#include "service/analytics_names.h"
 #include "table/entity.h"
 
 enum { TABLE_NAME_MIN = 3, TABLE_NAME_MAX = 63 };
@@ -24,6 +25,8 @@ tv_err tv_check_table_name(tv_slice name)
 {
     size_t units = tv_utf8_units(name);
 
+    if (tv_analytics_table(name).data)
+        return TV_OK;
     if (units < TABLE_NAME_MIN || units > TABLE_NAME_MAX)
         return TV_ERR_NAME_LENGTH;
     if (!is_ascii_letter((unsigned char)name.data[0]))

@@ -8,7 +8,8 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-/** 3 to 63 letters and digits, a letter first, not "tables".  Length is checked before characters.
+/** 3 to 63 letters and digits, a letter first, not "tables"; and the tables of Storage
+ * Analytics.  Length is checked before characters.
  */
 tv_err tv_check_table_name(tv_slice name) TV_WARN_UNUSED;
 

@@ -5,6 +5,7 @@
  */
 #include "table/table_list.h"
 
+#include "service/analytics_names.h"
 #include "table/scan.h"
 #include "table/token.h"
 
@@ -91,6 +92,8 @@ static bool look_at_table(void *ctx, tv_slice name, tv_slice attributes)
     bool is_over = scan->page.examined && tv_turn_is_over(turn, 1);
 
     (void)attributes;
+    if (tv_analytics_owns(TV_SERVICE_TABLE, name))
+        return true;
     if (tv_table_page_is_full(&scan->page, scan->out) ||
         (is_over && (turn->must_end || tv_table_page_is_late(&scan->page)))) {
         scan->next.next_table = table_token(scan->arena, name);

@@ -45,9 +45,12 @@ tv_err tv_table_create(tv_call *call)
                                        .arena = &call->req->arena};
     tv_err err = read_table_name(call, &call->create.name);
 
+    if (err == TV_OK)
+        err = tv_op_check_analytics(call->op, TV_SERVICE_TABLE, call->create.name);
     if (err)
         return err;
 
+    call->target.container = call->create.name; /* for the log of Storage Analytics */
     tv_catalog_prepare_create(&call->create, &call->write);
     tv_call_write(call, on_table_created);
     return TV_OK;

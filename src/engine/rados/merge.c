@@ -133,47 +133,14 @@ static tv_err copy_rows(merge *m, tv_range_result *result)
     return err ? err : raise_clock(m);
 }
 
-/* 5.  TV_ERR_CONFLICT: somebody has given the merge up. */
+/* 5. */
 static tv_err publish(merge *m, tv_slice reason, const tv_range_result *result)
 {
-    tv_range_work *work = m->work;
-    tv_arena *arena = &work->arena;
-    const tv_intent *now;
-    tv_route_change change;
-    tv_err err;
-
-    do {
-        err = tv_range_work_load(work);
-        if (err)
-            return err;
-        now = tv_range_find_intent(&work->routes, m->intent.id);
-        if (now == NULL || now->stage != 'b')
-            return TV_ERR_CONFLICT;
-
-        tv_route left = work->routes.ranges[tv_routes_find(&work->routes, m->intent.start)];
-        tv_intent published = m->intent;
-
-        left.epoch = m->intent.new_epoch;
-        published.stage = 'p';
-        tv_route_change_init(&change, arena);
-        tv_route_change_put(&change, tv_route_key(arena, TV_ROUTE_RANGE, left.start),
-                            tv_route_encode(arena, &left));
-        tv_route_change_delete(&change, tv_route_key(arena, TV_ROUTE_RANGE, m->intent.cut));
-        tv_route_change_put(&change, tv_route_key(arena, TV_ROUTE_INTENT, left.start),
-                            tv_intent_encode(arena, &published));
-        tv_range_add_event(
-            work, &change,
-            (tv_route_event){.op = m->intent.kind == 'M' ? TV_LIT("merge") : TV_LIT("drop"),
-                             .range = m->intent.object,
-                             .key = m->intent.cut,
-                             .reason = reason,
-                             .outcome = TV_LIT("done"),
-                             .rows = (int64_t)result->rows,
-                             .total_ms = tv_range_ms_since(work->begin_ns),
-                             .paused_ms = tv_range_ms_since(m->frozen_ns)});
-        err = tv_route_change_commit(&change, work->pool, work->routes.version);
-    } while (err == TV_ERR_CONFLICT);
-    return err;
+    return tv_range_publish(
+        m->work, &m->intent, m->frozen_ns,
+        (tv_route_event){.op = m->intent.kind == 'M' ? TV_LIT("merge") : TV_LIT("drop"),
+                         .reason = reason,
+                         .rows = (int64_t)result->rows});
 }
 
 static tv_err carry_out(merge *m, tv_slice reason, tv_range_result *result)

@@ -145,3 +145,64 @@ void tv_range_add_event(tv_range_work *work, tv_route_change *change, tv_route_e
     tv_route_change_put(change, tv_route_key(&work->arena, TV_ROUTE_EVENT, name),
                         tv_route_event_encode(&work->arena, &event));
 }
+
+/* What becomes of the route that a split makes, and a merge or a drop takes away. */
+static void change_right(tv_range_work *work, tv_route_change *change, const tv_intent *intent)
+{
+    tv_arena *arena = &work->arena;
+    tv_slice key = tv_route_key(arena, TV_ROUTE_RANGE, intent->cut);
+
+    if (intent->kind != 'S') {
+        tv_route_change_delete(change, key);
+        return;
+    }
+    tv_route_change_put(change, key,
+                        tv_route_encode(arena, &(tv_route){.start = intent->cut,
+                                                           .object = intent->other,
+                                                           .epoch = intent->new_epoch,
+                                                           .flags = TV_LIT(""),
+                                                           .hint = TV_LIT("")}));
+    tv_route_change_put(change, tv_route_key(arena, TV_ROUTE_LOCK, intent->cut),
+                        tv_route_lock_encode(arena, &(tv_route_lock){intent->cut, intent->id}));
+    tv_route_change_delete(change, tv_route_key(arena, TV_ROUTE_MADE, intent->other));
+}
+
+tv_err tv_range_publish(tv_range_work *work, const tv_intent *intent, int64_t frozen_ns,
+                        tv_route_event event)
+{
+    tv_arena *arena = &work->arena;
+    tv_intent published = *intent;
+    tv_route_change change;
+    tv_err err;
+
+    published.stage = 'p';
+    event.range = intent->object;
+    event.key = intent->cut;
+    event.outcome = TV_LIT("done");
+    /* Others change other ranges meanwhile, so the version may have moved on: look again. */
+    do {
+        err = tv_range_work_load(work);
+        if (err)
+            return err;
+
+        const tv_intent *now = tv_range_find_intent(&work->routes, intent->id);
+
+        if (now == NULL || now->stage != 'b')
+            return TV_ERR_CONFLICT;
+
+        tv_route left = work->routes.ranges[tv_routes_find(&work->routes, intent->start)];
+
+        left.epoch = intent->new_epoch;
+        event.total_ms = tv_range_ms_since(work->begin_ns);
+        event.paused_ms = tv_range_ms_since(frozen_ns);
+        tv_route_change_init(&change, arena);
+        tv_route_change_put(&change, tv_route_key(arena, TV_ROUTE_RANGE, left.start),
+                            tv_route_encode(arena, &left));
+        change_right(work, &change, intent);
+        tv_route_change_put(&change, tv_route_key(arena, TV_ROUTE_INTENT, left.start),
+                            tv_intent_encode(arena, &published));
+        tv_range_add_event(work, &change, event);
+        err = tv_route_change_commit(&change, work->pool, work->routes.version);
+    } while (err == TV_ERR_CONFLICT);
+    return err;
+}

@@ -70,6 +70,14 @@ int64_t tv_range_ms_since(int64_t begin_ns);
 /** An event for the history, in the change that ends or publishes something. */
 void tv_range_add_event(tv_range_work *work, tv_route_change *change, tv_route_event event);
 
+/**
+ * The commit point of a split, a merge or a drop: the routes are as the intent says, and so is the
+ * intent.  The event has what only the caller knows: op, reason, rows.  TV_ERR_CONFLICT: somebody
+ * has given it up.
+ */
+tv_err tv_range_publish(tv_range_work *work, const tv_intent *intent, int64_t frozen_ns,
+                        tv_route_event event) TV_WARN_UNUSED;
+
 /** The work has just published it, or looks at somebody else's: do all that is left to do. */
 tv_err tv_range_finish(tv_range_work *work, tv_slice id) TV_WARN_UNUSED;
 

@@ -128,57 +128,12 @@ static tv_err open_for_reads(split *s)
     return tv_range_step(s->work, s->intent.other, s->closed, changes, clock.len ? 2 : 1);
 }
 
-/* 7.  TV_ERR_CONFLICT: somebody has given the split up. */
-static tv_err publish(split *s, tv_slice reason, tv_range_result *result)
+/* 7. */
+static tv_err publish(split *s, tv_slice reason, const tv_range_result *result)
 {
-    tv_range_work *work = s->work;
-    tv_arena *arena = &work->arena;
-    tv_route_change change;
-    const tv_intent *now;
-    tv_err err;
-
-    /* Others change other ranges meanwhile, so the version may have moved on: look again. */
-    do {
-        err = tv_range_work_load(work);
-        if (err)
-            return err;
-        now = tv_range_find_intent(&work->routes, s->intent.id);
-        if (now == NULL || now->stage != 'b')
-            return TV_ERR_CONFLICT;
-
-        tv_route left = work->routes.ranges[tv_routes_find(&work->routes, s->intent.start)];
-        tv_route right = {.start = s->intent.cut,
-                          .object = s->intent.other,
-                          .epoch = s->intent.new_epoch,
-                          .flags = TV_LIT(""),
-                          .hint = TV_LIT("")};
-        tv_intent published = s->intent;
-
-        left.epoch = s->intent.new_epoch;
-        published.stage = 'p';
-        tv_route_change_init(&change, arena);
-        tv_route_change_put(&change, tv_route_key(arena, TV_ROUTE_RANGE, left.start),
-                            tv_route_encode(arena, &left));
-        tv_route_change_put(&change, tv_route_key(arena, TV_ROUTE_RANGE, right.start),
-                            tv_route_encode(arena, &right));
-        tv_route_change_put(&change, tv_route_key(arena, TV_ROUTE_INTENT, left.start),
-                            tv_intent_encode(arena, &published));
-        tv_route_change_put(
-            &change, tv_route_key(arena, TV_ROUTE_LOCK, right.start),
-            tv_route_lock_encode(arena, &(tv_route_lock){right.start, s->intent.id}));
-        tv_route_change_delete(&change, tv_route_key(arena, TV_ROUTE_MADE, s->intent.other));
-        tv_range_add_event(work, &change,
-                           (tv_route_event){.op = TV_LIT("split"),
-                                            .range = s->intent.object,
-                                            .key = s->intent.cut,
-                                            .reason = reason,
-                                            .outcome = TV_LIT("done"),
-                                            .rows = (int64_t)result->rows,
-                                            .total_ms = tv_range_ms_since(work->begin_ns),
-                                            .paused_ms = tv_range_ms_since(s->frozen_ns)});
-        err = tv_route_change_commit(&change, work->pool, work->routes.version);
-    } while (err == TV_ERR_CONFLICT);
-    return err;
+    return tv_range_publish(
+        s->work, &s->intent, s->frozen_ns,
+        (tv_route_event){.op = TV_LIT("split"), .reason = reason, .rows = (int64_t)result->rows});
 }
 
 /* One step after a point; nothing more after an error. */

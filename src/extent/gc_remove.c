@@ -83,6 +83,12 @@ void tv_extents_remove(tv_extents *store, const tv_extent_id *ids, size_t count)
     tv_background_unlock(&store->gc);
 }
 
+void tv_extents_remove_now(tv_extents *store, tv_extent_id id)
+{
+    tv_extents_forget_damage(store, id);
+    store->backend->remove(store, id);
+}
+
 bool tv_extent_visit_is_over(const tv_extents *store, const tv_extent_visit *visit)
 {
     return visit->begin_ns <= tv_clock_mono_ns() - store->visit_ns_max;
@@ -130,8 +136,7 @@ static void remove_all(tv_extents *store, const tv_extent_removal *removal)
     for (size_t i = 0; i < removal->count; i++) {
         if (tv_clock_mono_ns() >= atomic_load(&store->stop_ns))
             return;
-        tv_extents_forget_damage(store, removal->ids[i]);
-        store->backend->remove(store, removal->ids[i]);
+        tv_extents_remove_now(store, removal->ids[i]);
     }
 }
 

@@ -197,6 +197,9 @@ void tv_extent_set_done(tv_extent_set *set);
 
 /* --- gc_remove.c --- */
 
+/** Remove one that no visit can know of.  Waits. */
+void tv_extents_remove_now(tv_extents *store, tv_extent_id id);
+
 void tv_extents_gc_start(tv_extents *store);
 
 /** Do what no visit defers and the time allows, forget the rest. */

@@ -12,6 +12,7 @@
  *
  * And only what two sweeps have found, sweep_gap_ms apart, is removed: a mistake in
  * one look at the rows, such as a row that moved while they were read, destroys nothing.
+ * It goes at once then: it had no row for longer than any visit lasts without a new look at it.
  *
  * The objects are listed before the rows are read, and a row for an extent that was not
  * listed is looked into: it may have been made since.  If it is not there at all,
@@ -134,8 +135,10 @@ static void convict(sweep *s, int64_t start_ns)
     if (tv_point("sweep.remove"))
         return;
     for (size_t i = 0; i < s->found.count; i++) {
+        if (is_stopping(s))
+            break; /* the rest is found again */
         if (tv_extent_set_has(&extents->suspects, s->found.ids[i])) {
-            tv_extents_remove(&extents->base, &s->found.ids[i], 1);
+            tv_extents_remove_now(&extents->base, s->found.ids[i]);
             s->found.is_marked[i] = 1;
             s->gc->removed_count++;
         }

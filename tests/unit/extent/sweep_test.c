@@ -198,6 +198,27 @@ TEST(what_a_dead_process_has_left_goes_after_two_sweeps)
     node_close(&leader);
 }
 
+TEST(what_two_sweeps_have_found_goes_at_once)
+{
+    node a = node_open(1, (tv_extent_pool_options){0});
+    node leader = node_open(
+        10, (tv_extent_pool_options){.settle_boots = settle_boots,
+                                     .times = {.sweep_gap_ms = -1, .remove_delay_ms = NEVER_MS}});
+
+    boots.leader_pool = leader.pool;
+    put(a.extents, some_bytes(9 * MIB));
+    fake_client_kill(a.pool);
+    for (int i = 0; i < 2; i++) {
+        CHECK_INT(part_count(), 3);
+        last_gc =
+            (tv_extent_gc){.mark_rows = mark_rows, .is_stopping = is_stopping, .ctx = &leader};
+        CHECK_OK(tv_extents_gc(leader.extents, &last_gc));
+    }
+    CHECK_INT(part_count(), 0);
+    node_close(&a);
+    node_close(&leader);
+}
+
 TEST(two_sweeps_must_be_apart)
 {
     node a = node_open(1, (tv_extent_pool_options){0});
@@ -548,6 +569,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(what_a_dead_process_has_left_goes_after_two_sweeps),
+        T(what_two_sweeps_have_found_goes_at_once),
         T(two_sweeps_must_be_apart),
         T(what_only_one_sweep_found_stays),
         T(a_live_process_keeps_what_is_young),

@@ -54,6 +54,7 @@ tv_err tv_cluster_join(const tv_nodes_options *options, tv_cluster **ret_cluster
         return err;
     }
     cluster->pool = pool;
+    atomic_store(&cluster->refuses_writes, tv_nodes_read_clock(cluster->nodes).refuses_writes);
     tv_assert(pthread_rwlock_init(&cluster->lock, NULL) == 0);
     tv_leader_init(&cluster->leader, pool, tv_nodes_name(cluster->nodes).data);
     *ret_cluster = cluster;

@@ -19,20 +19,23 @@ enum {
     KEY_BYTES = 2 + NUMBER_DIGITS,
     PAGE_ROWS = 1000,
     SAMPLES = 8,
-    SAMPLES_MIN = 4
+    SAMPLES_MIN = 4,
+    LOOK_MS = 100, /* between two looks while a new node makes sure of its clock */
+    PROMPT_MS = 500
 };
 
 /*
  * What this node remembers of another one's beats.  A beat is seen some time after it was
  * written, at most one interval; so its clock looks that much too slow.  Nodes beat at
  * random intervals, so of the last few beats one was seen soon, and that is the one by which
- * the clock looks fastest.
+ * the clock looks fastest.  Or one that was not there PROMPT_MS before is enough.
  */
 typedef struct seen {
     int64_t incarnation, beat;
     int64_t at_ms;            /* monotonic, when the beat was first seen */
     int64_t offsets[SAMPLES]; /* its clock less our monotonic one, when its beats were first seen */
     size_t sample_count;
+    bool has_prompt_sample;
 } seen;
 
 struct tv_nodes {
@@ -43,6 +46,7 @@ struct tv_nodes {
     /* For the thread of beats alone. */
     seen seen[TV_NODES_MAX];
     size_t seen_count;
+    int64_t looked_ms; /* monotonic, the last time; 0: not yet */
     bool was_far, did_refuse;
     pthread_mutex_t lock; /* guards what follows */
     tv_arena arena;       /* of the list */
@@ -246,36 +250,6 @@ static tv_err take_number(tv_nodes *nodes, tv_arena *arena)
     return err;
 }
 
-tv_err tv_nodes_join(const tv_nodes_options *options, tv_nodes **ret_nodes)
-{
-    tv_nodes *nodes = tv_calloc(1, sizeof *nodes);
-    tv_arena arena;
-    tv_err err;
-
-    nodes->options = *options;
-    tv_arena_init(&nodes->own);
-    nodes->options.http = tv_arena_dup(&nodes->own, options->http);
-    nodes->options.version = tv_arena_dup(&nodes->own, options->version);
-    tv_arena_init(&nodes->arena);
-    tv_assert(pthread_mutex_init(&nodes->lock, NULL) == 0);
-
-    tv_arena_init(&arena);
-    do {
-        tv_arena_reset(&arena);
-        err = take_number(nodes, &arena);
-    } while (err == TV_ERR_CONFLICT);
-    tv_arena_done(&arena);
-    snprintf(nodes->name, sizeof nodes->name, "%lld", (long long)nodes->incarnation);
-    if (err == TV_OK)
-        err = tv_nodes_beat(nodes); /* to see the others */
-    if (err) {
-        tv_nodes_abandon(nodes);
-        return err;
-    }
-    *ret_nodes = nodes;
-    return TV_OK;
-}
-
 void tv_nodes_abandon(tv_nodes *nodes)
 {
     if (nodes == NULL)
@@ -327,8 +301,9 @@ static tv_err write_beat(tv_nodes *nodes)
     return err;
 }
 
-/* What is known of a node when its row has been read. */
-static seen see(const seen *before, size_t count, const tv_cluster_node *node, int64_t now)
+/* What is known of a node when its row has been read; `is_prompt`: and shortly before, too. */
+static seen see(const seen *before, size_t count, const tv_cluster_node *node, int64_t now,
+                bool is_prompt)
 {
     seen known = {.incarnation = node->incarnation, .at_ms = now};
 
@@ -337,6 +312,7 @@ static seen see(const seen *before, size_t count, const tv_cluster_node *node, i
             known = before[i];
     }
     if (known.beat != node->beat) {
+        known.has_prompt_sample |= is_prompt && known.sample_count;
         known.beat = node->beat;
         known.at_ms = now;
         known.offsets[known.sample_count++ % SAMPLES] = node->clock_ms - now;
@@ -362,9 +338,13 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How far this clock is ahead of the median of all that beat. */
+/*
+ * How far this clock is ahead of the median of all that beat; `at_most`: of all that may beat.
+ * A beat that was there at the first look is of unknown age, so a clock that is not known is as
+ * much ahead as it looks, or more, and this one is at most so far ahead.
+ */
 static tv_nodes_clock compute_clock(const tv_nodes *nodes, const tv_cluster_node *list,
-                                    size_t count)
+                                    size_t count, bool at_most)
 {
     int64_t ahead[TV_NODES_MAX];
     size_t known = 0;
@@ -374,7 +354,8 @@ static tv_nodes_clock compute_clock(const tv_nodes *nodes, const tv_cluster_node
 
         if (node->incarnation == nodes->incarnation)
             ahead[known++] = 0;
-        else if (!node->is_dead && node->is_clock_known && node->silent_ms < TV_NODES_FRESH_MS)
+        else if (!node->is_dead && (node->is_clock_known || at_most) &&
+                 node->silent_ms < TV_NODES_FRESH_MS)
             ahead[known++] = node->ahead_ms;
     }
     if (known == 0)
@@ -403,16 +384,14 @@ static void tell_clock(tv_nodes *nodes, const tv_nodes_clock *clock)
     nodes->did_refuse = clock->refuses_writes;
 }
 
-tv_err tv_nodes_beat(tv_nodes *nodes)
+/* See what all have written. */
+static tv_err look(tv_nodes *nodes)
 {
     seen *now_seen;
     tv_cluster_node *list;
     tv_arena arena;
     size_t count;
-    tv_err err = write_beat(nodes);
-
-    if (err)
-        return err;
+    tv_err err;
 
     tv_arena_init(&arena);
     err = load(nodes, &arena, &list, &count);
@@ -422,19 +401,22 @@ tv_err tv_nodes_beat(tv_nodes *nodes)
     }
 
     int64_t now = mono_ms(nodes), own_offset = clock_ms(nodes) - now;
+    bool is_prompt = nodes->looked_ms && now - nodes->looked_ms <= PROMPT_MS;
 
     now_seen = tv_calloc(TV_NODES_MAX, sizeof *now_seen);
     for (size_t i = 0; i < count; i++) {
-        now_seen[i] = see(nodes->seen, nodes->seen_count, &list[i], now);
+        now_seen[i] = see(nodes->seen, nodes->seen_count, &list[i], now, is_prompt);
         list[i].silent_ms = now - now_seen[i].at_ms;
         list[i].ahead_ms = ahead_of(&now_seen[i], own_offset);
-        list[i].is_clock_known = now_seen[i].sample_count >= SAMPLES_MIN;
+        list[i].is_clock_known =
+            now_seen[i].sample_count >= SAMPLES_MIN || now_seen[i].has_prompt_sample;
     }
+    nodes->looked_ms = now;
     memcpy(nodes->seen, now_seen, count * sizeof *now_seen);
     nodes->seen_count = count;
     free(now_seen);
 
-    tv_nodes_clock clock = compute_clock(nodes, list, count);
+    tv_nodes_clock clock = compute_clock(nodes, list, count, false);
 
     tell_clock(nodes, &clock);
     pthread_mutex_lock(&nodes->lock);
@@ -445,6 +427,84 @@ tv_err tv_nodes_beat(tv_nodes *nodes)
     nodes->listed_ms = now;
     nodes->clock = clock;
     pthread_mutex_unlock(&nodes->lock);
+    return TV_OK;
+}
+
+tv_err tv_nodes_beat(tv_nodes *nodes)
+{
+    tv_err err = write_beat(nodes);
+
+    return err ? err : look(nodes);
+}
+
+/* Whether the clocks of all that may beat would have this one refuse writes, known or not. */
+static bool may_be_far_ahead(const tv_nodes *nodes)
+{
+    return compute_clock(nodes, nodes->list, nodes->count, true).refuses_writes;
+}
+
+/* Whether the clocks of all that have beaten lately are known. */
+static bool knows_clocks(const tv_nodes *nodes)
+{
+    bool is_known = true;
+
+    for (size_t i = 0; i < nodes->count; i++) {
+        const tv_cluster_node *node = &nodes->list[i];
+
+        is_known &=
+            node->is_dead || node->is_clock_known || node->incarnation == nodes->incarnation;
+    }
+    return is_known;
+}
+
+/*
+ * Before it takes writes.  Those that have not beaten by the end of it are silent, and their
+ * clocks do not count.  No other thread knows of this node yet.
+ */
+static tv_err settle_clock(tv_nodes *nodes)
+{
+    tv_pool *pool = nodes->options.pool;
+    tv_err err = look(nodes);
+
+    for (int i = 0; i < TV_NODES_SETTLE_MS / LOOK_MS && err == TV_OK && may_be_far_ahead(nodes) &&
+                    !knows_clocks(nodes);
+         i++) {
+        if (nodes->options.pause)
+            nodes->options.pause(nodes->options.ctx, LOOK_MS);
+        else
+            pool->ops->pause(pool, LOOK_MS);
+        err = look(nodes);
+    }
+    return err;
+}
+
+tv_err tv_nodes_join(const tv_nodes_options *options, tv_nodes **ret_nodes)
+{
+    tv_nodes *nodes = tv_calloc(1, sizeof *nodes);
+    tv_arena arena;
+    tv_err err;
+
+    nodes->options = *options;
+    tv_arena_init(&nodes->own);
+    nodes->options.http = tv_arena_dup(&nodes->own, options->http);
+    nodes->options.version = tv_arena_dup(&nodes->own, options->version);
+    tv_arena_init(&nodes->arena);
+    tv_assert(pthread_mutex_init(&nodes->lock, NULL) == 0);
+
+    tv_arena_init(&arena);
+    do {
+        tv_arena_reset(&arena);
+        err = take_number(nodes, &arena);
+    } while (err == TV_ERR_CONFLICT);
+    tv_arena_done(&arena);
+    snprintf(nodes->name, sizeof nodes->name, "%lld", (long long)nodes->incarnation);
+    if (err == TV_OK)
+        err = settle_clock(nodes);
+    if (err) {
+        tv_nodes_abandon(nodes);
+        return err;
+    }
+    *ret_nodes = nodes;
     return TV_OK;
 }
 

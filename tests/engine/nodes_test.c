@@ -29,6 +29,17 @@ static int64_t clock_of(void *ctx)
     return 1767225600000 + now_ms + ((machine *)ctx)->skew_ms;
 }
 
+/* While a node waits at its start, the others beat. */
+static void let_others_beat(void *ctx, int ms)
+{
+    now_ms += ms;
+    for (int i = 0; i < NODES; i++) {
+        if (machines[i].nodes && machines[i].nodes != ((machine *)ctx)->nodes &&
+            !machines[i].is_paused && now_ms % (2000 + 300 * i) < ms)
+            CHECK_OK(tv_nodes_beat(machines[i].nodes));
+    }
+}
+
 /* Monotonic clocks begin anywhere. */
 static int64_t mono_of(void *ctx)
 {
@@ -49,6 +60,7 @@ static tv_err start(int i)
                                             .level = 1 + i,
                                             .clock_ms = clock_of,
                                             .mono_ms = mono_of,
+                                            .pause = let_others_beat,
                                             .ctx = m},
                         &m->nodes);
     memset(http, 'x', sizeof http); /* it was the caller's */
@@ -284,6 +296,44 @@ TEST(clocks_are_compared_with_the_median)
     }
 }
 
+TEST(a_node_knows_when_it_has_joined_whether_its_clock_is_far_ahead)
+{
+    static const struct {
+        const char *what;
+        int64_t skew_ms, before_ms; /* when the others have beaten for the last time */
+        bool others_live, refuses;
+        int64_t wait_ms_max;
+    } rows[] = {
+        {"a right clock does not wait", 0, 2900, true, false, 0},
+        {"nor does one that is behind", -20000, 2900, true, false, 0},
+        {"nor one that is a little ahead", 2000, 2900, true, false, 0},
+        {"one that may be too far ahead waits for a beat", 4500, 2900, true, false, 3000},
+        {"one that is too far ahead refuses writes", 5500, 0, true, true, 3000},
+        {"also after a long break of the others", 60000, 9000, true, true, 3000},
+        {"a right clock is right when the others are silent", 0, 9000, false, false, 5000},
+    };
+
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        t_row = rows[r].what;
+        stop(2);
+        pass(5000);
+        for (int i = 0; i < 2; i++) {
+            CHECK_OK(tv_nodes_beat(machines[i].nodes));
+            machines[i].is_paused = !rows[r].others_live;
+        }
+        now_ms += rows[r].before_ms;
+        machines[2].skew_ms = rows[r].skew_ms;
+
+        int64_t began_ms = now_ms;
+
+        CHECK_OK(start(2));
+        CHECK(now_ms - began_ms <= rows[r].wait_ms_max);
+        CHECK_INT(tv_nodes_read_clock(machines[2].nodes).refuses_writes, rows[r].refuses);
+        for (int i = 0; i < 2; i++)
+            machines[i].is_paused = false;
+    }
+}
+
 TEST(of_two_nodes_the_one_that_is_ahead_refuses_writes)
 {
     stop(2);
@@ -450,6 +500,7 @@ int main(void)
         UNIT(a_node_that_was_stopped_cannot_go_on),
         UNIT(a_leader_that_slept_buries_nobody),
         UNIT(clocks_are_compared_with_the_median),
+        UNIT(a_node_knows_when_it_has_joined_whether_its_clock_is_far_ahead),
         UNIT(of_two_nodes_the_one_that_is_ahead_refuses_writes),
         UNIT(a_level_is_required_when_all_understand_it),
         UNIT(an_older_node_does_not_join_newer_ones),

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "cluster/internal.h"
+#include "engine/rados/range_work.h"
 
 enum {
     PASS_MS = 5000,
@@ -48,32 +49,92 @@ static bool is_held(const tv_routes *routes, tv_slice start)
     return is;
 }
 
+/* Since when ranges have their bounds, by the wall clock; 0: longer than events are kept. */
+typedef struct last_changes {
+    const tv_routes *routes;
+    int64_t *at_ms; /* of each */
+} last_changes;
+
+static void note_change(void *ctx, const tv_route_event *event)
+{
+    last_changes *last = ctx;
+    bool is_split = tv_slice_eq(event->op, TV_LIT("split"));
+
+    if (!tv_slice_eq(event->outcome, TV_LIT("done")))
+        return;
+    for (size_t i = 0; i < last->routes->range_count; i++) {
+        const tv_route *route = &last->routes->ranges[i];
+
+        if (tv_slice_eq(event->range, route->object) ||
+            (is_split && tv_slice_eq(event->key, route->start)))
+            last->at_ms[i] = event->at_ms;
+    }
+}
+
+/*
+ * When ranges got their bounds, by the clock of the passes.  Who leads may have begun to do so just
+ * now, so the history tells.  At most as long ago as it matters; when it cannot be read, now.
+ */
+static int64_t *list_births(const tv_balancer *balancer, const tv_routes *routes, int64_t now_ms)
+{
+    int64_t *born_ms = tv_calloc(routes->range_count, sizeof *born_ms), wall_ms = tv_range_now_ms();
+    tv_arena arena;
+    tv_err err;
+
+    tv_arena_init(&arena);
+    err = tv_range_visit_events(balancer->options.pool, &arena, note_change,
+                                &(last_changes){routes, born_ms});
+    tv_arena_done(&arena);
+    for (size_t i = 0; i < routes->range_count; i++) {
+        int64_t age_ms = err ? 0 : wall_ms - born_ms[i];
+
+        age_ms = age_ms < 0 ? 0 : age_ms;
+        born_ms[i] = now_ms - (age_ms < TV_POLICY_AGE_MIN_MS ? age_ms : TV_POLICY_AGE_MIN_MS);
+    }
+    return born_ms;
+}
+
+static uint64_t hash_bounds(const tv_routes *routes, size_t index)
+{
+    tv_slice end = tv_range_end(routes, index);
+
+    return tv_hash(routes->ranges[index].start) * 31 + tv_hash(end);
+}
+
 /* An entry for each range, sorted by object; what is gone is forgotten. */
 static void follow_map(tv_balancer *balancer, const tv_routes *routes, int64_t now_ms)
 {
     tv_balance_entry *entries = tv_calloc(routes->range_count, sizeof *entries);
+    int64_t *born_ms = NULL;
 
     for (size_t i = 0; i < routes->range_count; i++) {
         const tv_route *route = &routes->ranges[i];
         tv_balance_entry *before = tv_balancer_entry(balancer, route->object);
+        uint64_t bounds = hash_bounds(routes, i), epoch = tv_hash(route->epoch);
 
         tv_assert(route->object.len <= TV_POOL_NAME_MAX);
         if (before) {
             entries[i] = *before;
             before->trend = (tv_policy_trend){0}; /* it has a new owner */
         } else {
-            entries[i].policy.born_ms = now_ms;
+            if (born_ms == NULL)
+                born_ms = list_births(balancer, routes, now_ms);
+            entries[i].policy.born_ms = born_ms[i];
             entries[i].trend_ms = now_ms;
             memcpy(entries[i].object, route->object.data, route->object.len);
         }
         entries[i].partition_count = 0;
-        if (before && entries[i].epoch != tv_hash(route->epoch))
+        if (before && before->bounds != bounds)
+            entries[i].is_measured = false;
+        else if (before && before->epoch != epoch)
             entries[i].remeasure_ms = now_ms + DROPPED_MS;
-        entries[i].epoch = tv_hash(route->epoch);
+        entries[i].bounds = bounds;
+        entries[i].epoch = epoch;
         entries[i].policy.has_intent = is_held(routes, route->start);
     }
     for (size_t i = 0; i < balancer->entry_count; i++)
         tv_policy_trend_done(&balancer->entries[i].trend);
+    free(born_ms);
     free(balancer->entries);
     qsort(entries, routes->range_count, sizeof *entries, compare_entries);
     balancer->entries = entries;
@@ -85,6 +146,13 @@ static int compare_seen(const void *a, const void *b)
     uint64_t x = ((const tv_balance_seen *)a)->key, y = ((const tv_balance_seen *)b)->key;
 
     return (x > y) - (x < y);
+}
+
+static const tv_balance_seen *find_seen(const tv_balancer *balancer, const tv_balance_seen *wanted)
+{
+    return balancer->seen_count
+               ? bsearch(wanted, balancer->seen, balancer->seen_count, sizeof *wanted, compare_seen)
+               : NULL;
 }
 
 /* What came since the last pass; a figure that is less than before is of a new count. */
@@ -177,15 +245,19 @@ static tv_err gather(tv_balancer *balancer, int64_t now_ms, tv_arena *arena)
             return err;
         }
         seen = tv_realloc(seen, (count + row_count + 1) * sizeof *seen);
+        /* Where a node has been seen before and the range has not, it has begun to use it since. */
+        seen[count] = (tv_balance_seen){.key = tv_hash(nodes[i])};
+        const tv_balance_seen *node_before = find_seen(balancer, &seen[count++]);
+
         for (size_t j = 0; j < row_count; j++) {
             tv_slice both =
                 tv_arena_printf(arena, "%.*s %.*s", TV_FMT(nodes[i]), TV_FMT(rows[j].object));
-            tv_balance_seen now = {tv_hash(both), rows[j]}, *before;
+            tv_balance_seen now = {tv_hash(both), rows[j]};
+            const tv_balance_seen *before = find_seen(balancer, &now);
 
             seen[count++] = now;
-            before = balancer->seen_count ? bsearch(&now, balancer->seen, balancer->seen_count,
-                                                    sizeof now, compare_seen)
-                                          : NULL;
+            if (before == NULL)
+                before = node_before;
 
             tv_balance_entry *entry = tv_balancer_entry(balancer, rows[j].object);
 
@@ -457,9 +529,14 @@ static tv_err lead(tv_balancer *balancer, int64_t now_ms, tv_arena *arena)
     err = gather(balancer, now_ms, arena);
     if (err)
         return err;
-    if (!tv_policy_rate_allows(&balancer->rate, now_ms) ||
-        (!split_one(balancer, &routes, now_ms, arena) && !merge_one(balancer, &routes, now_ms)))
-        measure_some(balancer, &routes, now_ms, arena);
+    if (tv_policy_rate_allows(&balancer->rate, now_ms) &&
+        (split_one(balancer, &routes, now_ms, arena) || merge_one(balancer, &routes, now_ms))) {
+        err = tv_routes_load_all(balancer->options.pool, arena, &routes);
+        if (err)
+            return err;
+        follow_map(balancer, &routes, now_ms);
+    }
+    measure_some(balancer, &routes, now_ms, arena);
     move_one(balancer, &routes, now_ms, arena);
     tv_balancer_publish(balancer);
     return TV_OK;

@@ -15,6 +15,7 @@ typedef struct tv_balance_entry {
     tv_policy_trend trend;
     int64_t trend_ms;
     bool is_measured;
+    uint64_t bounds;      /* a hash: when it changes, rows have come or gone */
     uint64_t epoch;       /* a hash: when it changes, rows may have been dropped */
     int64_t remeasure_ms; /* look at all rows again then; 0: no need */
     uint64_t measured_rows, measured_bytes; /* as of then */
@@ -25,9 +26,9 @@ typedef struct tv_balance_entry {
     size_t partition_count;
 } tv_balance_entry;
 
-/** A node's figures for a range in the last pass. */
+/** A node's figures for a range in the last pass; and zeros for each node. */
 typedef struct tv_balance_seen {
-    uint64_t key; /* hash of both names */
+    uint64_t key; /* hash of both names, or of the node's */
     tv_stats_row row;
 } tv_balance_seen;
 

@@ -318,7 +318,9 @@ bool tv_policy_balance_next(tv_policy_balance *balance, const tv_policy_place *r
     size_t most = next_busiest(loads, node_count, INFINITY, 0);
 
     note(&balance->since_ms,
-         node_count && loads[most] - loads[least] > TV_POLICY_UNEVEN * loads[most], now_ms);
+         node_count && loads[most] >= TV_POLICY_MOVE_LOAD_MIN &&
+             loads[most] - loads[least] > TV_POLICY_UNEVEN * loads[most],
+         now_ms);
     /* A node with one hot range cannot be helped, but the next one may be. */
     while (has_lasted(balance->since_ms, now_ms, TV_POLICY_UNEVEN_MS) && most < node_count &&
            loads[most] - loads[least] > TV_POLICY_UNEVEN * loads[most] && !is_found) {

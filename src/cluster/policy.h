@@ -57,7 +57,8 @@ enum {
 #define TV_POLICY_UNEVEN                                                                           \
     0.30 /* the busiest node has that much of its load more than the idlest                        \
           */
-#define TV_POLICY_MOVE_GAIN 0.10 /* the least share of the difference that a move takes away */
+#define TV_POLICY_MOVE_LOAD_MIN 100.0 /* rows in a second on the busiest node: below, let it be */
+#define TV_POLICY_MOVE_GAIN 0.10      /* the least share of the difference that a move takes away */
 enum { TV_POLICY_UNEVEN_MS = 60 * 1000 };
 
 /** What the nodes say together about a range, as of the last seconds. */

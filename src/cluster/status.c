@@ -13,8 +13,6 @@
 #include "engine/key.h"
 #include "engine/rados/range_work.h"
 
-enum { EVENTS_MAX = TV_RANGE_EVENTS_MAX };
-
 /* --- the leader's figures --- */
 
 static tv_slice encode_entry(tv_arena *arena, const tv_balance_entry *entry)
@@ -257,48 +255,29 @@ static void add_intents(tv_buf *out, const tv_routes *routes)
     }
 }
 
-static void add_event(tv_buf *out, const name_table *n, const tv_route_event *event)
+typedef struct history {
+    tv_buf *out;
+    const name_table *names;
+    bool is_begun;
+} history;
+
+static void add_event(void *ctx, const tv_route_event *event)
 {
+    history *h = ctx;
+    tv_buf *out = h->out;
+
+    tv_buf_add(out, h->is_begun ? TV_LIT(",\n") : TV_LIT("\n"));
+    h->is_begun = true;
     tv_buf_printf(out, "{\"at_ms\":%lld", (long long)event->at_ms);
     add_member(out, "op", event->op);
     add_member(out, "range", event->range);
     tv_buf_add_lit(out, ",\"key\":");
-    add_readable(out, n, event->key);
+    add_readable(out, h->names, event->key);
     add_member(out, "reason", event->reason);
     tv_buf_printf(out, ",\"rows\":%lld,\"total_ms\":%lld,\"paused_ms\":%lld",
                   (long long)event->rows, (long long)event->total_ms, (long long)event->paused_ms);
     add_member(out, "outcome", event->outcome);
     tv_buf_add_char(out, '}');
-}
-
-/* The newest last. */
-static void add_history(tv_pool *pool, tv_buf *out, const name_table *n)
-{
-    tv_arena *arena = n->arena;
-    tv_pool_read read = {
-        .object = TV_ROUTE_OBJECT,
-        .kind = TV_POOL_READ_PAGE,
-        .after = tv_route_key(arena, TV_ROUTE_EVENT, TV_LIT("")),
-        .rows_max = EVENTS_MAX,
-        .arena = arena,
-    };
-    bool is_first = true, is_more = true;
-
-    while (is_more && tv_pool_read_now(pool, &read) == TV_OK && read.row_count) {
-        for (size_t i = 0; i < read.row_count && is_more; i++) {
-            tv_route_event event;
-
-            is_more = read.rows[i].key.data[0] == TV_ROUTE_EVENT;
-            if (!is_more || tv_route_event_decode(arena, tv_slice_skip(read.rows[i].key, 2),
-                                                  read.rows[i].value, &event))
-                continue;
-            tv_buf_add(out, is_first ? TV_LIT("\n") : TV_LIT(",\n"));
-            add_event(out, n, &event);
-            is_first = false;
-        }
-        read.after = read.rows[read.row_count - 1].key;
-        is_more = is_more && read.has_more;
-    }
 }
 
 static void add_nodes(tv_balancer *balancer, tv_buf *out, const tv_slice *nodes, size_t count)
@@ -379,7 +358,8 @@ void tv_balancer_make_status(tv_balancer *balancer)
     tv_buf_add_lit(&out, "],\n\"intents\":[");
     add_intents(&out, &routes);
     tv_buf_add_lit(&out, "],\n\"history\":[");
-    add_history(pool, &out, &n);
+    /* As far as it can be read. */
+    (void)!tv_range_visit_events(pool, &arena, add_event, &(history){.out = &out, .names = &n});
     tv_buf_add_lit(&out, "]}\n");
 
     tv_background_lock(&balancer->thread);

@@ -1,6 +1,7 @@
 /* The leader's passes over a pool in memory: what the policy wants is done, and is to be seen. */
 #include "balancer_world.h"
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "cluster/stats.h"
 #include "engine/rados/ranges.h"
@@ -81,6 +82,44 @@ TEST(ranges_that_have_become_small_are_merged_after_an_hour)
     end(&w);
 }
 
+/* Another node takes over: what it knows of the ranges' ages is in their history. */
+TEST(a_new_leader_merges_ranges_that_are_old)
+{
+    tv_slice cut;
+    tv_arena arena;
+    tv_range_result result;
+    world w;
+
+    begin(&w);
+    write_partitions(&w, 10, 10, true);
+    tv_arena_init(&arena);
+    CHECK_OK(tv_key_partition(&arena, TV_LIT("acct"), 7, TV_LIT("p005"), &cut));
+    CHECK_OK(tv_range_split(&(tv_ranges){w.pool, TV_LIT("n3")}, cut, TV_LIT("test"), &result));
+    tv_arena_done(&arena);
+    tv_clock_shift(2 * (int64_t)HOUR * (TV_TICKS_PER_SECOND / 1000));
+    for (int i = 0; i < 11 * MINUTE / PASS; i++) /* it must be quiet for ten minutes */
+        pass(&w);
+    tv_clock_shift(0);
+    CHECK_INT(count_ranges(&w), 1);
+    CHECK_INT(count_rows(&w), 100);
+    end(&w);
+}
+
+TEST(rows_are_shown_as_they_are_after_a_split)
+{
+    world w;
+
+    begin(&w);
+    write_partitions(&w, 60, 1000, true);
+    for (int i = 0; i < 6 && count_ranges(&w) == 1; i++)
+        pass(&w);
+    CHECK_INT(count_ranges(&w), 2);
+    CHECK(!status_has(&w, "\"rows\":60000,\"bytes\"")); /* in the pass that has split it */
+    CHECK(status_has(&w, "\"measured\":true,\"rows\":30000,"));
+    CHECK(!status_has(&w, "\"measured\":false"));
+    end(&w);
+}
+
 /* Wait for a job; its error, "" if there is none. */
 static void force(world *w, tv_force_op op, const char *range, const char *key, const char *error)
 {
@@ -93,6 +132,24 @@ static void force(world *w, tv_force_op op, const char *range, const char *key, 
     for (int i = 0; i < 3000 && !status_has(w, text); i++)
         w->pool->ops->pause(w->pool, 10);
     CHECK(status_has(w, text));
+}
+
+TEST(rows_are_shown_as_they_are_after_a_forced_split)
+{
+    world w;
+
+    begin(&w);
+    write_partitions(&w, 10, 10, true);
+    pass(&w);
+    CHECK(status_has(&w, "\"measured\":true,\"rows\":100,"));
+    force(&w, TV_FORCE_SPLIT, "", "racct%0100000007p003%01", "");
+    pass(&w);
+    CHECK(status_has(&w, "\"measured\":true,\"rows\":30,"));
+    CHECK(status_has(&w, "\"measured\":true,\"rows\":70,"));
+    force(&w, TV_FORCE_MERGE, "racct%0100000007p003%01", "", "");
+    pass(&w);
+    CHECK(status_has(&w, "\"measured\":true,\"rows\":100,"));
+    end(&w);
 }
 
 TEST(an_operator_can_split_and_merge_and_fence)
@@ -272,6 +329,9 @@ int main(void)
         cmocka_unit_test(a_node_that_does_not_lead_changes_nothing),
         cmocka_unit_test(a_single_partition_is_not_split_and_it_is_said_why),
         cmocka_unit_test(ranges_that_have_become_small_are_merged_after_an_hour),
+        cmocka_unit_test(a_new_leader_merges_ranges_that_are_old),
+        cmocka_unit_test(rows_are_shown_as_they_are_after_a_split),
+        cmocka_unit_test(rows_are_shown_as_they_are_after_a_forced_split),
         cmocka_unit_test(an_operator_can_split_and_merge_and_fence),
         cmocka_unit_test(objects_that_nobody_names_are_removed_or_told_of),
         cmocka_unit_test(what_a_split_makes_that_was_given_up_is_removed),

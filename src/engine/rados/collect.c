@@ -106,6 +106,37 @@ tv_err tv_range_remove_stray(const tv_ranges *ranges, tv_slice object)
     return err == TV_ERR_NOT_FOUND ? TV_OK : err;
 }
 
+tv_err tv_range_visit_events(tv_pool *pool, tv_arena *arena,
+                             void (*fn)(void *ctx, const tv_route_event *event), void *ctx)
+{
+    tv_pool_read read = {
+        .object = TV_ROUTE_OBJECT,
+        .kind = TV_POOL_READ_PAGE,
+        .after = tv_route_key(arena, TV_ROUTE_EVENT, TV_LIT("")),
+        .rows_max = TV_RANGE_EVENTS_MAX,
+        .arena = arena,
+    };
+    bool is_more = true;
+
+    while (is_more) {
+        tv_err err = tv_pool_read_now(pool, &read);
+
+        if (err)
+            return err;
+        for (size_t i = 0; i < read.row_count && is_more; i++) {
+            tv_route_event event;
+
+            read.after = read.rows[i].key;
+            is_more = read.after.data[0] == TV_ROUTE_EVENT;
+            if (is_more && tv_route_event_decode(arena, tv_slice_skip(read.after, 2),
+                                                 read.rows[i].value, &event) == TV_OK)
+                fn(ctx, &event);
+        }
+        is_more = is_more && read.has_more && read.row_count;
+    }
+    return TV_OK;
+}
+
 tv_err tv_range_trim_events(const tv_ranges *ranges)
 {
     tv_range_work work;

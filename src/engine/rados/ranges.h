@@ -159,6 +159,11 @@ tv_err tv_range_keep_strays(const tv_ranges *ranges, tv_slice *objects,
  */
 tv_err tv_range_remove_stray(const tv_ranges *ranges, tv_slice object) TV_WARN_UNUSED;
 
+/** All events, the oldest first; what is passed to `fn` lies in the arena. */
+tv_err tv_range_visit_events(tv_pool *pool, tv_arena *arena,
+                             void (*fn)(void *ctx, const tv_route_event *event),
+                             void *ctx) TV_WARN_UNUSED;
+
 /** Forget the oldest events above TV_RANGE_EVENTS_MAX. */
 tv_err tv_range_trim_events(const tv_ranges *ranges) TV_WARN_UNUSED;
 

@@ -337,6 +337,16 @@ TEST(a_move_needs_a_minute_of_unevenness)
     CHECK_INT(move.to_node, 1);
 }
 
+TEST(hints_of_an_idle_cluster_stay_where_they_are)
+{
+    const tv_policy_place ranges[] = {{0, 60}, {0, 39}, {1, 0}};
+    tv_policy_balance balance = {0};
+    tv_policy_move move;
+
+    for (int64_t ms = 0; ms < HOUR; ms += MINUTE)
+        CHECK(!tv_policy_balance_next(&balance, ranges, 3, 2, BEGIN + ms, &move));
+}
+
 TEST(a_move_that_does_not_help_is_not_made)
 {
     const tv_policy_place one_hot[] = {{0, 100}, {1, 10}};
@@ -372,6 +382,7 @@ int main(void)
         cmocka_unit_test(changes_are_ten_seconds_apart_and_sixty_an_hour),
         cmocka_unit_test(a_node_that_leaves_gives_away_only_its_own_ranges),
         cmocka_unit_test(a_move_needs_a_minute_of_unevenness),
+        cmocka_unit_test(hints_of_an_idle_cluster_stay_where_they_are),
         cmocka_unit_test(a_move_that_does_not_help_is_not_made),
     };
 

@@ -47,6 +47,8 @@ enum {
     ADMIN_CONNECTIONS_MAX = 32,
     PER_ADDRESS_MIN = 256, /* by default; a machine that runs tests opens hundreds */
     QUEUE_GC_MS = 5000,
+    STOP_POOL_MS = 20 * 1000,    /* a stop waits no longer for a pool that does not answer */
+    EXIT_NO_ANSWER = 69,         /* EX_UNAVAILABLE: stopped, and the pool may yet do what waited */
     EXIT_SHUT_OUT = 75,          /* EX_TEMPFAIL: whoever watches over the server starts it again */
     BLOB_GC_SCAN_SECONDS = 3600, /* it looks at every blob, for blocks that are a week old */
 };
@@ -739,12 +741,32 @@ static void stop_network(tv_server *server)
         tv_loop_join(server->loops[i]);
 }
 
+/*
+ * Operations that a pool does not answer cannot be taken back, and everything below waits for
+ * them.  Nothing is kept here that the end of the process could damage, and no client hears of
+ * success; the others bury this node as they would after a crash.
+ */
+static void watch_stop(tv_background *thread, void *ctx)
+{
+    (void)ctx;
+    if (!tv_background_sleep(thread, STOP_POOL_MS))
+        return;
+
+    tv_log(TV_LOG_ERROR, "stop", "waited_ms=%d exit_code=%d note=\"the pool does not answer\"",
+           STOP_POOL_MS, EXIT_NO_ANSWER);
+    _exit(EXIT_NO_ANSWER);
+}
+
 void tv_server_stop(tv_server *server)
 {
-    bool was_running = server->is_running;
+    bool was_running = server->is_running, has_pool = server->pool != NULL;
+    tv_background stop_watch;
 
     if (was_running)
         tv_log(TV_LOG_INFO, "stopping", "grace_ms=%d", STOP_GRACE_MS);
+    if (has_pool)
+        tv_background_start(&stop_watch,
+                            &(tv_background_options){.name = "tv-stop-watch", .run = watch_stop});
     if (server->scanners)
         tv_turns_finish(server->scanners);
     tv_backup_stop(server->admin.backup);
@@ -777,6 +799,8 @@ void tv_server_stop(tv_server *server)
     tv_cluster_leave(server->cluster);
     if (server->pool)
         server->pool->ops->close(server->pool);
+    if (has_pool)
+        tv_background_done(&stop_watch);
     tv_cluster_free(server->cluster);
     accounts_free(server->accounts);
     while (server->old_accounts) {

@@ -9,10 +9,12 @@ enough to work on the clients and checkers.
 """
 
 import atexit
+import contextlib
 import functools
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -71,6 +73,20 @@ class Ceph:
     def spawn(self, daemon):
         self.script("spawn", daemon)
 
+    @contextlib.contextmanager
+    def silence(self):
+        """No OSD answers meanwhile."""
+        lines = self.script("pids", stdout=subprocess.PIPE).stdout.splitlines()
+        pids = [int(line.split()[1]) for line in lines if line.startswith("osd.")]
+        try:
+            for pid in pids:
+                os.kill(pid, signal.SIGSTOP)
+            yield
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGCONT)
+        self.until_clean()
+
     def until_clean(self, wait_s=120):
         """Wait until all daemons run and all data is in its place."""
         self.script("start", timeout=wait_s)
@@ -120,9 +136,10 @@ class Nodes:
     def __len__(self):
         return self.count
 
-    def start(self):
-        for server in self.servers:
-            server.start(wait_s=START_S)
+    def start(self, unhealthy=()):
+        """One after the other; `unhealthy` are the numbers of those that say so of themselves."""
+        for number, server in enumerate(self.servers):
+            server.start(wait_s=START_S, health=503 if number in unhealthy else 200)
         return self
 
     def balance(self):

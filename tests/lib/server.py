@@ -101,7 +101,8 @@ class Server:
         return [self.program, "--data", self.data, "--engine", self.engine, "--host", "127.0.0.1",
                 *ports, *self.flags]
 
-    def start(self, wait_s=20):
+    def start(self, wait_s=20, health=200):
+        """Until /healthz answers with this status."""
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(self.command(), stdout=log, stderr=log,
                                             stdin=subprocess.DEVNULL, env=self.env)
@@ -111,10 +112,14 @@ class Server:
                 break
             try:
                 with urllib.request.urlopen(self.admin_url + "/healthz", timeout=2) as reply:
-                    if reply.status == 200:
-                        return self
+                    status = reply.status
+            except urllib.error.HTTPError as error:
+                status = error.code
             except (urllib.error.URLError, OSError):
-                time.sleep(0.01)
+                status = None
+            if status == health:
+                return self
+            time.sleep(0.01)
         raise RuntimeError(f"tavolad did not start: {self.log()[-2000:]}")
 
     def log(self):

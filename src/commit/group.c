@@ -55,7 +55,8 @@ static tv_err fetch(tv_txn *txn, tv_write *const *writes, size_t *count)
     size_t fitting = 0;
 
     while (fitting < *count &&
-           tv_txn_announce(txn, writes[fitting]->reads, writes[fitting]->read_count))
+           tv_txn_announce(txn, writes[fitting]->reads, writes[fitting]->read_count,
+                           writes[fitting]->expects_none))
         fitting++;
     *count = fitting;
     return tv_txn_fetch(txn);

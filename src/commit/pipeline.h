@@ -49,6 +49,7 @@ typedef struct tv_write {
      */
     const tv_slice *reads;
     size_t read_count;
+    bool expects_none; /* of them to be there: see tv_txn_announce */
     tv_err result; /* the function's own error, or that of the engine */
     /* For commit/ alone. */
     uint64_t range;   /* in which it was when it was queued */

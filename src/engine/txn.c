@@ -43,6 +43,10 @@ enum {
     /* Rows that are fetched at once: fewer while they are large. */
     FETCH_ROWS_START = 128,
     FETCH_ROWS_MAX = 1024,
+    /* One group of sixteen may be refused for what it has guessed; or guessing has to rest. */
+    GUESS_WRONG_COST = 16,
+    GUESS_WRONG_MAX = 3 * GUESS_WRONG_COST,
+    GUESS_PAUSE = 1000,
 };
 
 /* What is fetched at once is to be about this much: how much a row holds is not known before. */
@@ -56,6 +60,7 @@ typedef struct txn_row {
     tv_slice base; /* TV_NONE in `data` when the engine has no such row */
     bool base_is_known;
     bool is_expected; /* a function goes by the base: a shared engine has to check it */
+    bool may_guess;   /* all who have announced it expect it to be absent */
     bool is_used;     /* a function has asked for it or written it */
     bool is_ordered;  /* it is in `order` */
     write_kind write;
@@ -84,6 +89,9 @@ struct tv_txn {
     size_t rows_used;      /* see tv_txn_rows */
     size_t announced;      /* rows */
     size_t fetch_rows_max; /* by experience; over all groups */
+    int wrong_guesses;     /* more with each that was wrong, less with each that was right */
+    int guesses_off;       /* groups, until rows are taken for absent again; over all groups */
+    bool has_guessed;      /* in this group */
     size_t views;          /* of the engine's rows: bases of one of them agree with each other */
     size_t bytes;          /* see tv_txn_bytes */
     size_t probes;         /* see tv_txn_probes */
@@ -148,7 +156,7 @@ void tv_txn_begin(tv_txn *txn)
     txn->rows_used = txn->announced = txn->views = 0;
     txn->steps = 0;
     txn->order_count = txn->undo_ordered = 0;
-    txn->has_other_writes = false;
+    txn->has_other_writes = txn->has_guessed = false;
     txn->time_noted = 0;
     txn->now = txn->next_stamp = tv_instant_next();
     txn->fences = txn->engine->ops->fences ? txn->engine->ops->fences(txn->engine) : 0;
@@ -255,7 +263,7 @@ static void set_base(txn_row *row, tv_slice value)
     row->base_is_known = true;
 }
 
-bool tv_txn_announce(tv_txn *txn, const tv_slice *keys, size_t count)
+bool tv_txn_announce(tv_txn *txn, const tv_slice *keys, size_t count, bool expects_none)
 {
     tv_assert(txn->partition.data == NULL && txn->rows_used == 0);
     if (txn->engine->ops->get_many == NULL)
@@ -264,8 +272,15 @@ bool tv_txn_announce(tv_txn *txn, const tv_slice *keys, size_t count)
         return false;
 
     txn->announced += count ? count : 1; /* it asks for something, even if it did not say what */
-    for (size_t i = 0; i < count; i++)
-        (void)find_row(txn, keys[i]); /* without memory it is read later, if at all */
+    for (size_t i = 0; i < count; i++) {
+        size_t known = txn->row_count, number = find_row(txn, keys[i]);
+
+        if (number == NO_ROW)
+            continue; /* without memory it is read later, if at all */
+        /* Somebody may want to see it if another does not. */
+        txn->rows[number].may_guess =
+            expects_none && (number == known || txn->rows[number].may_guess);
+    }
     return true;
 }
 
@@ -281,28 +296,57 @@ static void learn_size(tv_txn *txn, size_t rows, size_t bytes)
     txn->fetch_rows_max = max < 1 ? 1 : max > FETCH_ROWS_MAX ? FETCH_ROWS_MAX : max;
 }
 
+/*
+ * Take rows for absent, where that is expected.  Returns whether all are known now.
+ * What follows from a guess is always confirmed: a guess is a view of its own.
+ */
+static bool guess(tv_txn *txn)
+{
+    bool all_known = true;
+
+    if (!txn->engine->ops->is_shared)
+        return false; /* it would not check */
+    if (txn->guesses_off) {
+        txn->guesses_off--;
+        return false;
+    }
+    for (size_t i = 0; i < txn->row_count; i++) {
+        if (txn->rows[i].may_guess) {
+            set_base(&txn->rows[i], TV_NONE);
+            txn->has_guessed = true;
+        }
+        all_known &= txn->rows[i].base_is_known;
+    }
+    txn->views += 2 * txn->has_guessed;
+    return all_known;
+}
+
 tv_err tv_txn_fetch(tv_txn *txn)
 {
     tv_engine *engine = txn->engine;
-    size_t count = txn->row_count;
+    size_t count = 0, bytes = 0;
     tv_err err;
 
-    if (engine->ops->get_many == NULL || count == 0)
+    if (engine->ops->get_many == NULL || txn->row_count == 0 || guess(txn))
         return TV_OK;
 
-    tv_slice *keys = tv_arena_alloc(&txn->arena, 2 * count * sizeof *keys), *values = keys + count;
+    tv_slice *keys = tv_arena_alloc(&txn->arena, 2 * txn->row_count * sizeof *keys);
+    tv_slice *values = keys + txn->row_count;
 
-    for (size_t i = 0; i < count; i++)
-        keys[i] = txn->rows[i].key;
+    for (size_t i = 0; i < txn->row_count; i++) {
+        if (!txn->rows[i].base_is_known)
+            keys[count++] = txn->rows[i].key;
+    }
     err = engine->ops->get_many(engine, keys, count, &txn->arena, values);
     if (err)
         return err == TV_ERR_MOVED || err == TV_ERR_TIMED_OUT ? err : TV_OK;
 
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        set_base(&txn->rows[i], values[i]);
-        bytes += values[i].len;
+    count = 0;
+    for (size_t i = 0; i < txn->row_count; i++) {
+        if (txn->rows[i].base_is_known)
+            continue;
+        bytes += values[count].len;
+        set_base(&txn->rows[i], values[count++]);
     }
     txn->views++;
     learn_size(txn, count, bytes);
@@ -727,6 +771,24 @@ static bool has_to_be_confirmed(const tv_txn *txn)
     return txn->engine->ops->is_shared && txn->views > 1 && txn->batch.count > 0;
 }
 
+/*
+ * A guess that was wrong costs an operation and a second run of the group.  At once after it
+ * nothing is guessed, so that the group gets to its end; and for long when guesses are often wrong,
+ * as where clients insert rows again that are there.
+ */
+static void learn_guesses(tv_txn *txn, bool is_refused)
+{
+    if (!txn->has_guessed)
+        return;
+    txn->wrong_guesses += is_refused ? GUESS_WRONG_COST : -(txn->wrong_guesses > 0);
+    if (is_refused)
+        txn->guesses_off = 1;
+    if (txn->wrong_guesses > GUESS_WRONG_MAX) {
+        txn->guesses_off = GUESS_PAUSE;
+        txn->wrong_guesses = 0;
+    }
+}
+
 tv_err tv_txn_commit(tv_txn *txn)
 {
     bool has_writes = false;
@@ -742,6 +804,7 @@ tv_err tv_txn_commit(tv_txn *txn)
         return err;
 
     err = tv_engine_write(txn->engine, &txn->batch);
+    learn_guesses(txn, err == TV_ERR_CONFLICT);
     if (err == TV_OK && txn->time_noted)
         txn->time_kept = txn->time_noted;
     return err;

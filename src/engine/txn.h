@@ -47,8 +47,12 @@ tv_err tv_txn_run(tv_txn *txn, tv_slice partition, tv_update_fn *fn, void *ctx) 
  * After tv_txn_begin, before any function: these rows will be asked for.  False when no
  * more rows are to go into one group; then none of them was noted.  The first call is
  * never refused.  Elsewhere it does nothing.
+ *
+ * `expects_none`: the function goes on only when none of them is there.  Such rows may be taken
+ * for absent without a look: the engine's write says otherwise (TV_ERR_CONFLICT), and then the
+ * group is run again on what is there.
  */
-bool tv_txn_announce(tv_txn *txn, const tv_slice *keys, size_t count);
+bool tv_txn_announce(tv_txn *txn, const tv_slice *keys, size_t count, bool expects_none);
 
 /**
  * Fetch the rows that were announced, in one view.  TV_ERR_MOVED: they are not of one

@@ -224,8 +224,11 @@ void tv_table_change_set_prepare(tv_table_change_set *set, tv_write *write)
     write->ctx = set;
     write->reads = keys_of(set);
     write->read_count = set->count;
-    for (size_t i = 0; i < set->count; i++)
+    write->expects_none = true;
+    for (size_t i = 0; i < set->count; i++) {
         write->bytes += set->changes[i].sent.len;
+        write->expects_none &= set->changes[i].op->kind == TV_TABLE_OP_INSERT_ENTITY;
+    }
 }
 
 /* What a change meets in the iterator's snapshot; `ret_stored` is TV_NONE when there is no row. */

@@ -256,6 +256,115 @@ TEST(the_writes_of_a_range_are_one_batch)
     sem_destroy(&gate);
 }
 
+/* --- rows that are taken for absent --- */
+
+static void add_insert(step *s, const char *key)
+{
+    add(s, act_insert, key, "new");
+    announce(s, key);
+    s->write.expects_none = true;
+}
+
+TEST(a_row_that_is_expected_to_be_absent_is_not_read)
+{
+    uint64_t reads = tv_memory_read_count(engine), batches = tv_memory_batch_count(engine);
+    step s[3] = {0};
+
+    add_insert(&s[0], "pa1");
+    add_insert(&s[1], "pa2");
+    add_insert(&s[2], "pa1"); /* after the first one has made it */
+    tv_outbox_flush(outbox);
+    wait_for(s, 3);
+    CHECK_OK(s[0].write.result);
+    CHECK_OK(s[1].write.result);
+    CHECK_ERR(s[2].write.result, TV_ERR_ENTITY_EXISTS);
+    CHECK_INT(tv_memory_read_count(engine) - reads, 0);
+    CHECK_INT(tv_memory_batch_count(engine) - batches, 1);
+}
+
+TEST(a_row_that_was_taken_for_absent_and_is_there_stays)
+{
+    step s[3] = {0};
+
+    CHECK_OK(put_directly("pa2", "old"));
+    for (int i = 0; i < 3; i++)
+        add_insert(&s[i], (const char *[]){"pa1", "pa2", "pa3"}[i]);
+    tv_outbox_flush(outbox);
+    wait_for(s, 3);
+    CHECK_OK(s[0].write.result);
+    CHECK_ERR(s[1].write.result, TV_ERR_ENTITY_EXISTS);
+    CHECK_OK(s[2].write.result);
+    CHECK_STORED("pa2", "old");
+    CHECK_STORED("pa3", "new");
+    for (int i = 0; i < 3; i++)
+        CHECK_INT(s[i].runs, 2);
+}
+
+/* An error is confirmed, too: nothing may rest on a guess. */
+TEST(nobody_else_is_told_what_was_only_guessed)
+{
+    step s[2] = {0};
+
+    CHECK_OK(put_directly("pa1", "old"));
+    add_insert(&s[0], "pa1");
+    add(&s[1], act_insert, "pa1", "other"); /* has not announced it */
+    tv_outbox_flush(outbox);
+    wait_for(s, 2);
+    CHECK_ERR(s[0].write.result, TV_ERR_ENTITY_EXISTS);
+    CHECK_ERR(s[1].write.result, TV_ERR_ENTITY_EXISTS);
+
+    /* One that wants to see the row has it read. */
+    step both[2] = {0};
+    uint64_t reads = tv_memory_read_count(engine), retries = metrics().retries;
+
+    add_insert(&both[0], "pa1");
+    add(&both[1], act_insert, "pa1", "other");
+    announce(&both[1], "pa1");
+    tv_outbox_flush(outbox);
+    wait_for(both, 2);
+    CHECK_INT(tv_memory_read_count(engine) - reads, 1);
+    CHECK_INT(metrics().retries, retries);
+}
+
+TEST(guesses_rest_when_they_are_often_wrong)
+{
+    uint64_t reads;
+
+    tv_pipeline_free(pipeline); /* one thread, so that it learns from every group */
+    tv_outbox_free(outbox);
+    pipeline = tv_pipeline_new(engine, 1, QUEUE_MAX);
+    outbox = tv_outbox_new(pipeline);
+    CHECK_OK(put_directly("pa1", "old"));
+    for (int i = 0; i < 100; i++) {
+        step s = {0};
+
+        add_insert(&s, "pa1");
+        tv_outbox_flush(outbox);
+        wait_for(&s, 1);
+        CHECK_ERR(s.write.result, TV_ERR_ENTITY_EXISTS);
+    }
+    CHECK(metrics().retries > 0 && metrics().retries <= 5);
+
+    /* And are tried again, much later. */
+    for (int i = 0; i < 1000; i++) {
+        step s = {0};
+
+        add(&s, act_put, "pa2", "x");
+        announce(&s, "pa2");
+        tv_outbox_flush(outbox);
+        wait_for(&s, 1);
+    }
+    reads = tv_memory_read_count(engine);
+
+    step s = {0};
+
+    add_insert(&s, "pa3");
+    tv_outbox_flush(outbox);
+    wait_for(&s, 1);
+    CHECK_OK(s.write.result);
+    CHECK_INT(tv_memory_read_count(engine) - reads, 0);
+}
+
 /* A transaction of a hundred rows each. */
 static tv_err act_put_many(tv_txn *txn, step *s)
 {
@@ -686,6 +795,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ONE(a_range_does_not_wait_for_another),
         ONE(the_writes_of_a_range_are_one_batch),
+        ONE(a_row_that_is_expected_to_be_absent_is_not_read),
+        ONE(a_row_that_was_taken_for_absent_and_is_there_stays),
+        ONE(nobody_else_is_told_what_was_only_guessed),
+        ONE(guesses_rest_when_they_are_often_wrong),
         ONE(a_group_ends_when_it_has_many_rows),
         ONE(large_rows_are_fetched_a_few_at_a_time),
         ONE(lanes_that_are_not_used_any_more_go),

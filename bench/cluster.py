@@ -23,11 +23,13 @@ from server import ROOT, Server
 
 BUILD = ROOT / "build-cluster"
 RAW = BUILD / "bench" / "rados" / "raw"
+JOURNAL = BUILD / "bench" / "rados" / "journal"
 SCRIPT = ROOT / "tools" / "ceph.sh"
 POOL = "tavola"
 CONNECTIONS, MANY = 64, 512
 RAW_ROWS = 20000
 PAGE_ROWS = 1000
+APPLY_ROWS = 512  # of a range, that the journal's prototype writes to it at once
 COLUMNS = ("load", "requests/s", "p50 ms", "p99 ms", "node CPU us", "OSD CPU us", "raw rows/s",
            "ratio", "target")
 
@@ -93,11 +95,11 @@ class Ceph:
         return sum(1 for object in run("ls") if object.startswith("tv.R.")
                    for key in run("listomapkeys", object) if key.startswith("r"))
 
-    def raw(self, *words):
+    def raw(self, *words, program=RAW):
         """What librados does: its figures, with the OSDs' CPU for each row in them."""
         pids = self.osds()
         before = cpu_s(pids)
-        done = subprocess.run([RAW, self.conf, "tavola", POOL, *map(str, words)], check=True,
+        done = subprocess.run([program, self.conf, "tavola", POOL, *map(str, words)], check=True,
                               text=True, stdout=subprocess.PIPE)
         if not done.stdout:
             return None
@@ -266,6 +268,10 @@ def measure_ranges(part, bench, ceph, load, nodes):
                   "ratio >= 0.7")
         part.fact(f"OSD CPU for a row over {ranges} ranges",
                   f"{osd_us:.0f} us; raw {raw['osd_us_row']:.0f} us", "<= 100 us")
+        journal = ceph.raw(ranges, CONNECTIONS, APPLY_ROWS, seconds, program=JOURNAL)
+        part.fact(f"the same through a journal for the node (prototype), {ranges} ranges",
+                  f"{journal['osd_us_row']:.0f} us, {journal['rows_s']:,.0f} rows/s "
+                  f"(raw {raw['rows_s']:,.0f})")
     reads, osd_us = load.run(bench.reads, nodes[:1], CONNECTIONS)
     part.load(f"point read, 1 node, {ranges} ranges", reads, osd_us)
     measure_pauses(part, nodes[0])

@@ -1,0 +1,169 @@
+/* Shapes of the last hour as JSON, for GET /shapes. */
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/datetime.h"
+#include "base/json.h"
+#include "watch/internal.h"
+#include "watch/snapshot.h"
+
+typedef struct list {
+    tv_buf *out;
+    bool has_one;
+} list;
+
+static void add_text(tv_buf *out, const char *name, tv_slice text)
+{
+    tv_buf_printf(out, ",\"%s\":", name);
+    tv_json_add_string(out, text);
+}
+
+static void add_time(tv_buf *out, const char *name, int64_t ticks)
+{
+    char text[TV_DATETIME_TEXT_MAX];
+    size_t len = tv_datetime_format(text, ticks);
+
+    tv_buf_printf(out, ",\"%s\":\"%.*s\"", name, (int)len, text);
+}
+
+static void add_number(tv_buf *out, const char *name, uint64_t number)
+{
+    tv_buf_printf(out, ",\"%s\":%" PRIu64, name, number);
+}
+
+static void begin(list *l, tv_slice account, tv_slice table, const char *operation,
+                  uint64_t fingerprint)
+{
+    if (l->has_one)
+        tv_buf_add_char(l->out, ',');
+    l->has_one = true;
+    tv_buf_add_lit(l->out, "{\"account\":");
+    tv_json_add_string(l->out, account);
+    add_text(l->out, "table", table);
+    tv_buf_printf(l->out, ",\"operation\":\"%s\",\"fingerprint\":\"%016" PRIx64 "\"", operation,
+                  fingerprint);
+}
+
+/* --- queries --- */
+
+static void add_plans(tv_buf *out, const tv_evidence_shape *shape)
+{
+    tv_buf_add_lit(out, ",\"plans\":{");
+    for (int i = 0; i < TV_PLAN_KINDS; i++)
+        tv_buf_printf(out, "%s\"%s\":%" PRIu64, i ? "," : "", tv_plan_kind_name((tv_plan_kind)i),
+                      shape->plans[i]);
+    tv_buf_add_char(out, '}');
+}
+
+static void add_walks(tv_buf *out, const tv_evidence_walks *walks)
+{
+    tv_buf_printf(out,
+                  ",\"walks\":{\"toEnd\":%" PRIu64 ",\"left\":%" PRIu64 ",\"ignored\":%" PRIu64 "}",
+                  walks->to_end, walks->left, walks->ignored);
+}
+
+static void add_sources(tv_buf *out, const tv_evidence_shape *shape)
+{
+    tv_buf_add_lit(out, ",\"sources\":[");
+    for (size_t i = 0; i < shape->source_count; i++) {
+        if (i)
+            tv_buf_add_char(out, ',');
+        tv_json_add_string(out, shape->sources[i]);
+    }
+    tv_buf_add_char(out, ']');
+}
+
+static void add_query(list *l, const tv_evidence_table *table, const tv_evidence_shape *shape)
+{
+    tv_buf *out = l->out;
+
+    begin(l, table->account, table->name, "QueryEntities", shape->fingerprint);
+    add_text(out, "text", shape->text);
+    tv_buf_printf(out, ",\"select\":%s,\"top\":%s", shape->has_select ? "true" : "false",
+                  shape->has_top ? "true" : "false");
+    add_number(out, "executions", shape->executions);
+    add_number(out, "pages", shape->pages);
+    add_plans(out, shape);
+    add_number(out, "ranges", shape->ranges_sum);
+    add_number(out, "rangesMax", shape->ranges_max);
+    add_number(out, "list", shape->list_sum);
+    add_number(out, "listMax", shape->list_max);
+    add_number(out, "comparisonsMax", shape->comparisons_max);
+    add_number(out, "examined", shape->examined);
+    add_number(out, "examinedMax", shape->examined_max);
+    add_number(out, "returned", shape->returned);
+    add_number(out, "returnedMax", shape->returned_max);
+    add_number(out, "bytesOut", shape->bytes_out);
+    tv_buf_printf(out, ",\"p50Ms\":%.3f,\"p99Ms\":%.3f", shape->p50_ms, shape->p99_ms);
+    add_walks(out, &shape->walks);
+    add_time(out, "firstSeen", shape->first_ticks);
+    add_time(out, "lastSeen", shape->last_ticks);
+    add_text(out, "example", shape->example);
+    add_text(out, "selected", shape->select);
+    add_sources(out, shape);
+    tv_buf_add_char(out, '}');
+}
+
+/* --- the other operations, which have one shape each --- */
+
+static uint64_t fingerprint_of(tv_watch_op op)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "v1|%s", tv_watch_op_name(op));
+    return tv_shape_fnv(tv_slice_of(text));
+}
+
+static void add_operations(list *l, tv_watch *watch, const tv_table_entry *table)
+{
+    for (int op = TV_WATCH_QUERY_ENTITIES + 1; op < TV_WATCH_OPS; op++) {
+        uint64_t count = tv_tally_sum(&table->tally, watch->slot, TV_TALLY_LIVE, TV_TABLE_OPS + op);
+
+        if (count == 0)
+            continue;
+        begin(l, tv_slice_of(table->account), tv_slice_of(table->name),
+              tv_watch_op_name((tv_watch_op)op), fingerprint_of((tv_watch_op)op));
+        add_number(l->out, "executions", count);
+        tv_buf_add_char(l->out, '}');
+    }
+}
+
+static bool is_wanted(tv_slice wanted, tv_slice name)
+{
+    return wanted.len == 0 || tv_slice_eq_nocase(wanted, name);
+}
+
+void tv_watch_list_shapes(tv_watch *watch, tv_slice account, tv_slice table, tv_buf *out)
+{
+    list l = {.out = out};
+    tv_arena arena;
+
+    tv_arena_init(&arena);
+
+    const tv_evidence *evidence = tv_watch_take(&(tv_watch_source){.watch = watch}, &arena, NULL);
+
+    tv_buf_printf(out,
+                  "{\"version\":1,\"requests\":%" PRIu64 ",\"samplePeriod\":%" PRIu32
+                  ",\"dropped\":%" PRIu64 ",\"evictedShapes\":%" PRIu64 ",\"shapes\":[",
+                  evidence->requests, evidence->sample_period, evidence->dropped,
+                  evidence->evicted_shapes);
+    for (size_t i = 0; i < evidence->table_count; i++) {
+        const tv_evidence_table *of = &evidence->tables[i];
+
+        if (!is_wanted(table, of->name) || !is_wanted(account, of->account))
+            continue;
+        for (size_t j = 0; j < of->shape_count; j++)
+            add_query(&l, of, &of->shapes[j]);
+    }
+    tv_arena_done(&arena);
+
+    pthread_mutex_lock(&watch->lock);
+    for (size_t i = 1; i < watch->table_count; i++) {
+        const tv_table_entry *of = &watch->tables[i];
+
+        if (is_wanted(table, tv_slice_of(of->name)) && is_wanted(account, tv_slice_of(of->account)))
+            add_operations(&l, watch, of);
+    }
+    pthread_mutex_unlock(&watch->lock);
+    tv_buf_add_lit(out, "]}\n");
+}

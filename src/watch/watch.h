@@ -1,0 +1,88 @@
+/*
+ * The recorder of the table service's traffic: what was asked, how it was answered and what that
+ * cost, over the last hour and since marks.  Rules judge what it has (snapshot.h); people see it
+ * by GET /shapes.  README.md numbers what holds.
+ *
+ * A shard belongs to one thread, which tells it of each request that is done (tv_watch_record).
+ * Everything else is for any thread.
+ */
+#ifndef TV_WATCH_WATCH_H
+#define TV_WATCH_WATCH_H
+
+#include "base/buf.h"
+#include "watch/event.h"
+
+typedef struct tv_watch tv_watch;
+typedef struct tv_watch_shard tv_watch_shard;
+
+typedef struct tv_watch_options {
+    int shard_count;
+    bool samples_all;     /* keep the key of every request, whatever the rate */
+    bool is_clock_manual; /* time stands still but for tv_watch_advance: for tests */
+    int memory_mb;        /* scales what is kept; 64 */
+
+    /**
+     * Called by the watcher: every 10 s when all until then has been taken in, and at the end of
+     * every minute, `minute` being its number since 1970.  May be NULL.  They may take evidence.
+     */
+    void (*judge)(void *ctx);
+    void (*close_minute)(void *ctx, uint32_t minute);
+    void *ctx;
+
+    /** A sampled key, on the watcher's thread; may be NULL. */
+    void (*sample)(void *ctx, uint32_t table, tv_slice key, unsigned weight);
+} tv_watch_options;
+
+tv_watch *tv_watch_new(const tv_watch_options *options);
+
+/** Start and stop the watcher's thread.  Without it, tests call tv_watch_fold. */
+void tv_watch_start(tv_watch *watch);
+void tv_watch_stop(tv_watch *watch);
+
+/** No shard records any more, and the thread has stopped.  Accepts NULL. */
+void tv_watch_free(tv_watch *watch);
+
+tv_watch_shard *tv_watch_shard_at(tv_watch *watch, int index);
+
+/** The recorder's time: ticks of the steady clock in ns since 1970, or the manual clock's. */
+int64_t tv_watch_now(const tv_watch *watch);
+
+/** Move a manual clock, and do all that falls due meanwhile before it returns. */
+void tv_watch_advance(tv_watch *watch, int64_t ns);
+bool tv_watch_is_manual(const tv_watch *watch);
+
+/**
+ * The number of a table, which events name it by: at least 1, and the same for the life of the
+ * recorder.  0 when there are too many.
+ */
+uint32_t tv_watch_table(tv_watch *watch, tv_slice account, tv_slice name);
+
+/** What a connection carries for the recorder; all zeros is new. */
+enum { TV_WATCH_CONN_BYTES = 512 };
+typedef struct tv_watch_conn tv_watch_conn;
+
+/**
+ * Record a finished request; the thread of the shard.  It does not fail, and waits for nothing but
+ * a mutex that others hold for moments: of queries with a token, and of requests while failed ones
+ * are remembered.  Explained queries, 401, 403 and $Metrics tables are not to be recorded; the page
+ * and the command line tool, and what was refused for overload, are ignored here.
+ */
+void tv_watch_record(tv_watch_shard *shard, const tv_watch_event *event);
+
+/** Take in what the shards have: by the thread every second. */
+void tv_watch_fold(tv_watch *watch);
+
+/** Begin a mark; the oldest of eight is forgotten.  Its number, and the time it began at. */
+uint64_t tv_watch_mark(tv_watch *watch);
+
+/** Append {"shapes":[...]} of a table, or of all when `table` is empty. */
+void tv_watch_list_shapes(tv_watch *watch, tv_slice account, tv_slice table, tv_buf *out);
+
+typedef struct tv_watch_usage {
+    uint64_t requests, dropped, evicted;
+    size_t tables, shapes;
+    uint32_t period; /* of sampling, the greatest of the shards */
+} tv_watch_usage;
+tv_watch_usage tv_watch_read_usage(tv_watch *watch);
+
+#endif

@@ -46,12 +46,12 @@ tv_bucket_map *tv_bucket_map_new(tv_axis *axis, int shard_count)
         heads[i] = head_of(tv_slice_skip(axis->bounds[i], map->common.len));
     map->heads = heads;
 
-    /* A row of 8 buckets is 5 lines of the cache, so that no two shards share one. */
-    map->stride = (axis->count + 7) / 8 * 8;
+    /* Whole lines of the cache, so that no two shards write to the same one. */
+    map->row_bytes = (axis->count * sizeof(tv_bucket) + 63) / 64 * 64;
     map->shard_count = shard_count;
-    map->buckets = aligned_alloc(64, map->stride * (size_t)shard_count * sizeof *map->buckets);
-    tv_assert(map->buckets);
-    memset(map->buckets, 0, map->stride * (size_t)shard_count * sizeof *map->buckets);
+    map->rows = aligned_alloc(64, map->row_bytes * (size_t)shard_count);
+    tv_assert(map->rows);
+    memset(map->rows, 0, map->row_bytes * (size_t)shard_count);
     map->last = tv_calloc(axis->count, sizeof *map->last);
     return map;
 }
@@ -63,14 +63,14 @@ void tv_bucket_map_free(tv_bucket_map *map)
 
     tv_axis_unref(map->axis);
     free((void *)map->heads);
-    free(map->buckets);
+    free(map->rows);
     free(map->last);
     free(map);
 }
 
 size_t tv_bucket_map_bytes(const tv_bucket_map *map)
 {
-    size_t bytes = sizeof *map + map->stride * (size_t)map->shard_count * sizeof *map->buckets;
+    size_t bytes = sizeof *map + map->row_bytes * (size_t)map->shard_count;
 
     bytes += map->count * (sizeof *map->heads + sizeof *map->last + sizeof map->axis->bounds[0]);
     for (size_t i = 0; i < map->count; i++)

@@ -19,8 +19,8 @@ typedef struct tv_bucket_map {
     tv_slice common;       /* what all bounds but the first begin with */
     const uint64_t *heads; /* the eight bytes of each bound behind it; 0 for the first */
     tv_axis *axis;
-    tv_bucket *buckets; /* a row of `stride` for each shard */
-    size_t stride;
+    char *rows; /* of tv_bucket, one for each shard */
+    size_t row_bytes;
     int shard_count;
     tv_counts *last; /* the reader's: sums of all shards when they were last read */
 } tv_bucket_map;
@@ -42,7 +42,7 @@ void tv_bucket_map_fold(tv_bucket_map *map, tv_counts *to);
 
 static inline tv_bucket *tv_bucket_map_at(tv_bucket_map *map, int shard, size_t bucket)
 {
-    return &map->buckets[(size_t)shard * map->stride + bucket];
+    return (tv_bucket *)(void *)(map->rows + (size_t)shard * map->row_bytes) + bucket;
 }
 
 /** One writer, so load and store are enough. */

@@ -78,7 +78,10 @@ void tv_traffic_free(tv_traffic *traffic);
 /** The shard `index`, below shard_count. */
 tv_traffic_shard *tv_traffic_shard_at(tv_traffic *traffic, int index);
 
-/** The table, counted for the caller, new with one bucket if it was not known.  Takes a lock. */
+/**
+ * The table, counted for the caller, new with one bucket if it was not known.  NULL when all
+ * buckets are in use: its traffic is not counted.  Takes a lock.
+ */
 tv_traffic_table *tv_traffic_table_get(tv_traffic *traffic, tv_slice account, int64_t table_id);
 
 /** What it has counted is in the next column still.  Accepts NULL. */

@@ -132,12 +132,12 @@ static void convict(sweep *s, int64_t start_ns)
     if (extents->suspects.count && start_ns - extents->suspects_ns < gap_ns)
         return; /* too early: the sweep before goes on to count */
 
-    if (tv_point("sweep.remove"))
-        return;
     for (size_t i = 0; i < s->found.count; i++) {
         if (is_stopping(s))
             break; /* the rest is found again */
         if (tv_extent_set_has(&extents->suspects, s->found.ids[i])) {
+            if (tv_point("sweep.remove"))
+                return;
             tv_extents_remove_now(&extents->base, s->found.ids[i]);
             s->found.is_marked[i] = 1;
             s->gc->removed_count++;

@@ -2,7 +2,7 @@
 
 import unittest
 
-from access.credentials import ACCOUNTS
+from access.credentials import ACCOUNTS, ENGINE
 from access.talk import Talk
 from server import Server
 
@@ -16,7 +16,7 @@ class AttackCase(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.server = Server("--access-log", "--log-level", "debug", engine="memory",
+        cls.server = Server("--access-log", "--log-level", "debug", engine=ENGINE,
                             env={"AZURITE_ACCOUNTS": ACCOUNTS})
         cls.server.start()
         cls.talk = Talk(getattr(cls.server, cls.port))

@@ -1,10 +1,12 @@
-"""Who sends a request, in the terms of the rules, and the accounts that all matrices use."""
+"""Who sends a request, in the terms of the rules; the accounts and the engine of all matrices."""
 
 import base64
 import hashlib
+import os
 import time
 
 ACCOUNT, OTHER_ACCOUNT = "alpha", "beta"
+ENGINE = os.environ.get("TAVOLA_TEST_ENGINE", "memory")
 
 
 def made_key(name):

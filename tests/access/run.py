@@ -2,9 +2,14 @@
 """Who may do what: generated matrices and attacks.  Ends with "access: N passed, N failed".
 
     tests/access/run.py [PART...]       e.g. table, queue/matrix, attacks, test_a_batch
+
+Matrices and attacks need nothing of the disk, so their servers keep everything in memory, unless
+$TAVOLA_TEST_ENGINE names another engine.  A matrix has two servers that know nothing of each
+other: for rados they are on $TAVOLA_POOL and $TAVOLA_OTHER_POOL.
 """
 
 import importlib
+import os
 import pathlib
 import sys
 import tempfile
@@ -19,7 +24,7 @@ import parts  # noqa: E402
 import slow  # noqa: E402
 import suite  # noqa: E402
 from access import matrix  # noqa: E402
-from access.credentials import ACCOUNTS  # noqa: E402
+from access.credentials import ACCOUNTS, ENGINE  # noqa: E402
 from access.talk import Talk  # noqa: E402
 from server import Server  # noqa: E402
 
@@ -32,8 +37,9 @@ def run_matrix(part):
     with tempfile.TemporaryDirectory(prefix="tavola-access-") as folder:
         cert, key = certificate.make(folder)
         env = {"AZURITE_ACCOUNTS": ACCOUNTS}
-        with Server(engine="memory", env=env) as plain, \
-                Server("--cert", cert, "--key", key, engine="memory", env=env) as secure:
+        other = {"TAVOLA_POOL": os.environ["TAVOLA_OTHER_POOL"]} if ENGINE == "rados" else {}
+        with Server(engine=ENGINE, env=env) as plain, \
+                Server("--cert", cert, "--key", key, engine=ENGINE, env=env | other) as secure:
             talk = Talk(getattr(plain, stage.port))
             secure_talk = Talk(getattr(secure, stage.port), tls=True)
             passed, failed, allowed = matrix.run(stage, talk, secure_talk)

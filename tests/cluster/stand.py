@@ -11,6 +11,7 @@ enough to work on the clients and checkers.
 import atexit
 import contextlib
 import functools
+import itertools
 import os
 import pathlib
 import shutil
@@ -32,7 +33,7 @@ START_S = 60
 class Ceph:
     def __init__(self, folder, is_ours):
         self.folder, self.is_ours = pathlib.Path(folder), is_ours
-        self.pools = 0
+        self.pools = itertools.count(1)
 
     @property
     def conf(self):
@@ -43,8 +44,14 @@ class Ceph:
                               stdin=subprocess.DEVNULL, text=True, **options)
 
     def start(self):
+        """RuntimeError with a line when it does not start."""
         owner = {"CEPH_OWNER": str(os.getpid())} if self.is_ours else {}
-        self.script("start", env={**os.environ, **owner})
+        with tempfile.TemporaryFile("w+") as said:  # no pipe: the daemons would hold it open
+            done = self.script("start", env={**os.environ, **owner}, check=False, stdout=said,
+                               stderr=said)
+            said.seek(0)
+            if done.returncode != 0:
+                raise RuntimeError(said.read().strip()[-2000:])
         # Each test has a pool, and they share a user.
         self.ceph("auth", "caps", "client.tavola", "mon", 'allow r, allow command "osd blocklist"',
                   "osd", "allow rwx", "mgr", "allow r")
@@ -58,8 +65,7 @@ class Ceph:
         return done.stdout
 
     def new_pool(self):
-        self.pools += 1
-        name = f"test{os.getpid()}-{self.pools}"
+        name = f"test{os.getpid()}-{next(self.pools)}"
         self.ceph("osd", "pool", "create", name, str(PGS), str(PGS), "replicated")
         self.ceph("osd", "pool", "application", "enable", name, "tavola")
         return name
@@ -100,7 +106,8 @@ class Ceph:
 def ceph():
     """The one cluster of this run."""
     given = os.environ.get("CEPH_DIR")
-    found = Ceph(given or tempfile.mkdtemp(prefix="tavola-ceph-"), not given)
+    # /tmp may be memory, which OSDs cannot write to directly.
+    found = Ceph(given or tempfile.mkdtemp(prefix="tavola-ceph-", dir="/var/tmp"), not given)
     atexit.register(found.stop)
     found.start()
     return found

@@ -101,7 +101,7 @@ class Server:
         return [self.program, "--data", self.data, "--engine", self.engine, "--host", "127.0.0.1",
                 *ports, *self.flags]
 
-    def start(self, wait_s=20, health=200):
+    def start(self, wait_s=60, health=200):
         """Until /healthz answers with this status."""
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(self.command(), stdout=log, stderr=log,
@@ -134,7 +134,7 @@ class Server:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
-    def stop(self, wait_s=20):
+    def stop(self, wait_s=60):
         """End it with SIGTERM and return its exit code."""
         if self.process is None or self.process.poll() is not None:
             return self.process.returncode if self.process else None

@@ -11,8 +11,7 @@ import { newContainer, someBytes } from "./storage.mjs";
 const MIB = 1024 * 1024;
 const LENGTH = 300_000_000;
 // The sanitizers of a test build keep up to 256 MiB of what was freed.
-// On a cluster it is more, see blob_large_test.py.
-const PEAK_MIB_MAX = process.env.TAVOLA_TEST_ENGINE === "rados" ? 1280 : 512;
+const PEAK_MIB_MAX = 512;
 const pid = process.env.SDK_TEST_SERVER_PID;
 
 // 300 MB of which no MiB is like another, one MiB at a time.

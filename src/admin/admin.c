@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "admin/advice.h"
 #include "admin/cluster.h"
 #include "admin/guard.h"
 #include "admin/route.h"
@@ -386,6 +387,10 @@ static int post_link(tv_admin *admin, tv_request *req)
 
 /* Everything that answers in JSON; health and metrics are text and stand in on_request. */
 static const tv_admin_route routes[] = {
+    {"/advice", TV_METHOD_GET, true, tv_admin_get_advice, tv_admin_has_advice,
+     "what the rules of the design guide find in the traffic of tables; needs the token"},
+    {"/advice/marks", TV_METHOD_POST, true, tv_admin_post_mark, tv_admin_has_advice, NULL},
+    {"/advice/ignore", TV_METHOD_POST, true, tv_admin_post_ignore, tv_admin_has_advice, NULL},
     {"/backup", TV_METHOD_GET, false, get_backup, NULL, "the last backup; POST begins one"},
     {"/backup", TV_METHOD_POST, true, post_backup, NULL, NULL},
     {"/cluster", TV_METHOD_GET, false, get_cluster, is_of_cluster,

@@ -12,6 +12,7 @@
 #include "admin/route.h"
 #include "admin/session.h"
 #include "admin/token.h"
+#include "advice/advice.h"
 #include "base/budget.h"
 #include "base/meter.h"
 #include "base/turns.h"
@@ -30,10 +31,11 @@ typedef struct tv_admin_source {
 enum { TV_ADMIN_SOURCES_MAX = 8 };
 
 struct tv_admin {
-    const char *name;      /* another name that it answers to, or NULL */
-    tv_admin_token token;  /* not set when the server keeps nothing */
-    tv_backup *backup;     /* NULL likewise, and when a cluster keeps it */
-    tv_balancer *balancer; /* NULL when it is not of a cluster */
+    const char *name;             /* another name that it answers to, or NULL */
+    tv_admin_token token;         /* not set when the server keeps nothing */
+    tv_backup *backup;            /* NULL likewise, and when a cluster keeps it */
+    tv_advice *advice;            /* NULL when nothing is recorded */
+    tv_balancer *balancer;        /* NULL when it is not of a cluster */
     tv_sessions *sessions;        /* of the page, or NULL when none is served */
     const tv_http_handler *pages; /* likewise: what answers at /, /app/ and /api/ */
     tv_engine *engine;

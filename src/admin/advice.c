@@ -1,0 +1,126 @@
+/* See advice.h. */
+#include "admin/advice.h"
+
+#include "admin/admin.h"
+#include "base/clock.h"
+#include "base/datetime.h"
+#include "base/json.h"
+#include "base/number.h"
+
+bool tv_admin_has_advice(const tv_admin *admin)
+{
+    return admin->advice != NULL;
+}
+
+/* ---- GET ------------------------------------------------------------------------------------- */
+
+static bool read_limit(tv_slice text, size_t *ret_limit)
+{
+    uint64_t limit;
+
+    if (!tv_parse_uint64(text, &limit))
+        return false;
+    *ret_limit = limit;
+    return true;
+}
+
+static bool is_state(tv_slice text)
+{
+    return tv_slice_eq(text, TV_LIT("active")) || tv_slice_eq(text, TV_LIT("quiet")) ||
+           tv_slice_eq(text, TV_LIT("resolved")) || tv_slice_eq(text, TV_LIT("ignored"));
+}
+
+static bool is_rule(tv_slice text)
+{
+    tv_rule rule;
+
+    return tv_rule_parse(text, &rule) ||
+           (text.len == 1 && memchr("QPWDKC", text.data[0], 6) != NULL);
+}
+
+/* What is wrong with a parameter, or NULL. */
+static const char *take_parameter(tv_advice_query *query, tv_slice name, tv_slice value)
+{
+    if (tv_slice_eq(name, TV_LIT("account"))) {
+        query->account = value;
+    } else if (tv_slice_eq(name, TV_LIT("table"))) {
+        query->table = value;
+    } else if (tv_slice_eq(name, TV_LIT("since"))) {
+        query->since = value;
+    } else if (tv_slice_eq(name, TV_LIT("rule"))) {
+        query->rule = value;
+        return is_rule(value) ? NULL : "there is no such rule; see docs/advice.md";
+    } else if (tv_slice_eq(name, TV_LIT("state"))) {
+        query->state = value;
+        return is_state(value) ? NULL : "a state is active, quiet, resolved or ignored";
+    } else if (tv_slice_eq(name, TV_LIT("limit"))) {
+        return read_limit(value, &query->limit) ? NULL : "limit is a number";
+    } else if (tv_slice_eq(name, TV_LIT("redact"))) {
+        query->is_redacted = tv_slice_eq(value, TV_LIT("1"));
+        return query->is_redacted || tv_slice_eq(value, TV_LIT("0")) ? NULL : "redact is 0 or 1";
+    } else {
+        return "the parameters are account, table, rule, state, since, limit and redact";
+    }
+    return NULL;
+}
+
+int tv_admin_get_advice(tv_admin *admin, tv_request *req)
+{
+    tv_advice_query query = {.limit = SIZE_MAX};
+
+    for (size_t i = 0; i < req->query.count; i++) {
+        const char *why;
+        tv_slice value;
+
+        if (!tv_parameters_get(&req->query, &req->arena, req->query.items[i].name, &value))
+            return tv_admin_refuse(req, 400, "a parameter cannot be decoded");
+        why = take_parameter(&query, req->query.items[i].name, value);
+        if (why)
+            return tv_admin_refuse(req, 400, why);
+    }
+    if (!tv_advice_write(admin->advice, &query, &req->out))
+        return tv_admin_refuse(req, 404,
+                               "there is no such mark: eight are kept, and none over a restart");
+    return 200;
+}
+
+/* ---- POST ------------------------------------------------------------------------------------ */
+
+int tv_admin_post_mark(tv_admin *admin, tv_request *req)
+{
+    char mark[TV_EVIDENCE_MARK_SIZE];
+
+    tv_advice_mark(admin->advice, mark);
+    tv_buf_printf(&req->out, "{\"mark\":\"%s\"}\n", mark);
+    return 201;
+}
+
+int tv_admin_post_ignore(tv_admin *admin, tv_request *req)
+{
+    static const char form[] = "the body is {\"id\": \"rule@account/Table/...\", \"until\": "
+                               "\"2027-01-31T00:00:00Z\"}; without \"until\" it is for good, and "
+                               "with a time that has passed it is shown again";
+    tv_slice id = TV_NONE, until_text = TV_NONE;
+    int64_t until = INT64_MAX;
+    tv_json_reader reader;
+    tv_json_member member;
+
+    tv_json_reader_init(&reader, &req->arena, req->body);
+    while (tv_json_next(&reader, &member)) {
+        tv_slice *to = tv_slice_eq(member.name, TV_LIT("id"))      ? &id
+                       : tv_slice_eq(member.name, TV_LIT("until")) ? &until_text
+                                                                   : NULL;
+
+        if (to == NULL || to->data || member.kind != TV_JSON_STRING)
+            return tv_admin_refuse(req, 400, form);
+        *to = member.text;
+    }
+    if (reader.failed || id.len == 0 || (until_text.data && !tv_datetime_parse(until_text, &until)))
+        return tv_admin_refuse(req, 400, form);
+    if (until <= tv_clock_ticks())
+        until = 0;
+    if (!tv_advice_ignore(admin->advice, id, until))
+        return tv_admin_refuse(req, 404, "there is no such finding");
+    tv_buf_printf(&req->out, "{\"ignored\":%s}\n", until ? "true" : "false");
+    return 202;
+}

@@ -8,6 +8,7 @@
 #include "admin/cluster.h"
 #include "admin/guard.h"
 #include "admin/route.h"
+#include "admin/traffic.h"
 #include "auth/identity.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -31,6 +32,16 @@ static void respond(tv_request *req, int status, tv_slice content_type)
     if (status == 401)
         tv_response_header(req, TV_LIT("WWW-Authenticate"), TV_LIT("Bearer"));
     tv_response_send(req);
+}
+
+void tv_admin_respond(tv_request *req, int status)
+{
+    respond(req, status, status / 100 == 2 ? json_type : text_type);
+}
+
+void tv_admin_respond_bytes(tv_request *req)
+{
+    respond(req, 200, TV_LIT("application/octet-stream"));
 }
 
 /* What it means to the client that asked; the log says more. */
@@ -395,6 +406,9 @@ static const tv_admin_route routes[] = {
     {"/backup", TV_METHOD_POST, true, post_backup, NULL, NULL},
     {"/cluster", TV_METHOD_GET, false, get_cluster, is_of_cluster,
      "nodes, ranges and what was done to them, of a cluster"},
+    {"/traffic", TV_METHOD_GET, true, tv_admin_get_traffic, tv_admin_has_traffic,
+     "traffic by key of a table; needs the token"},
+    {"/traffic/cell", TV_METHOD_GET, true, tv_admin_get_traffic_cell, tv_admin_has_traffic, NULL},
     {"/link", TV_METHOD_POST, true, post_link, has_page, NULL},
     {"/cluster/force", TV_METHOD_POST, true, post_force, is_of_cluster, NULL},
     {"/cluster/point", TV_METHOD_POST, true, post_point, has_points, NULL},
@@ -479,7 +493,8 @@ static void on_request(void *ctx, tv_request *req)
     if (route) {
         int status = route->run(ctx, req);
 
-        respond(req, status, status / 100 == 2 ? json_type : text_type);
+        if (status)
+            tv_admin_respond(req, status);
     } else if (req->method == TV_METHOD_POST) {
         refuse(req, 404,
                "not here; what can be changed is /backup, and of a cluster /cluster/force");

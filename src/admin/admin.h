@@ -16,9 +16,11 @@
 #include "base/budget.h"
 #include "base/meter.h"
 #include "base/turns.h"
+#include "catalog/catalog.h"
 #include "cluster/balancer.h"
 #include "commit/pipeline.h"
 #include "http/request.h"
+#include "watch/traffic/traffic.h"
 
 /** A service that has metrics for /metrics and a say in /healthz. */
 typedef struct tv_admin_source {
@@ -38,6 +40,8 @@ struct tv_admin {
     tv_balancer *balancer;        /* NULL when it is not of a cluster */
     tv_sessions *sessions;        /* of the page, or NULL when none is served */
     const tv_http_handler *pages; /* likewise: what answers at /, /app/ and /api/ */
+    tv_traffic *traffic;          /* traffic by key, or NULL when it is not counted */
+    tv_catalog *tables;
     tv_engine *engine;
     tv_pipeline *pipeline;
     const tv_budget *budget;

@@ -15,7 +15,7 @@ typedef struct tv_admin_route {
     /* A GET that shows more than numbers needs what every POST needs: guard.h. */
     bool is_guarded;
     /* Writes the answer to req->out and returns its status: JSON with 2xx, otherwise one line of
-     * text that says what is wrong. */
+     * text that says what is wrong.  0: it answers later, by one of the functions below. */
     int (*run)(tv_admin *admin, tv_request *req);
     bool (*is_served)(const tv_admin *admin); /* NULL: always; 404 when it is not */
     const char *help;                         /* a line for "/", or NULL */
@@ -23,5 +23,10 @@ typedef struct tv_admin_route {
 
 /** One line of text as the answer; returns the status. */
 int tv_admin_refuse(tv_request *req, int status, const char *why);
+
+/** Answer with what is in req->out, as if `run` had returned the status.  The loop's thread. */
+void tv_admin_respond(tv_request *req, int status);
+/** The same with 200 and bytes that are no text. */
+void tv_admin_respond_bytes(tv_request *req);
 
 #endif

@@ -40,6 +40,8 @@ struct tv_traffic {
     pthread_mutex_t lock;           /* of all that follows */
     tv_traffic_table_state *tables; /* by (account, id) */
     size_t table_count, retired_bytes;
+    tv_traffic_table **numbers; /* by the recorder's number, or NULL */
+    uint32_t number_count;
     tv_live_pool pool;
     bool is_first; /* no column was written since the start */
 };

@@ -56,6 +56,10 @@ static void free_retired(tv_traffic_table_state *table)
 
 void tv_traffic_free_table(tv_traffic *traffic, tv_traffic_table_state *table)
 {
+    for (uint32_t i = 0; i < traffic->number_count; i++) {
+        if (traffic->numbers[i] == &table->table)
+            traffic->numbers[i] = NULL;
+    }
     free_retired(table);
     tv_bucket_map_free(atomic_load(&table->table.map));
     tv_live_done(&table->live, &traffic->pool);
@@ -80,6 +84,7 @@ void tv_traffic_free(tv_traffic *traffic)
     }
     tv_traffic_store_close(traffic->store);
     pthread_mutex_destroy(&traffic->lock);
+    free(traffic->numbers);
     free(traffic->shards);
     free(traffic);
 }
@@ -155,6 +160,33 @@ void tv_traffic_sample(tv_traffic *traffic, tv_traffic_table *table, tv_slice ke
 tv_err tv_traffic_sync(tv_traffic *traffic)
 {
     return tv_traffic_store_sync(traffic->store);
+}
+
+void tv_traffic_number(tv_traffic *traffic, tv_traffic_table *table, uint32_t number)
+{
+    pthread_mutex_lock(&traffic->lock);
+    if (number >= traffic->number_count) {
+        uint32_t count = number < 512 ? 1024 : 2 * number;
+
+        traffic->numbers = tv_realloc(traffic->numbers, count * sizeof *traffic->numbers);
+        memset(traffic->numbers + traffic->number_count, 0,
+               (count - traffic->number_count) * sizeof *traffic->numbers);
+        traffic->number_count = count;
+    }
+    traffic->numbers[number] = table;
+    pthread_mutex_unlock(&traffic->lock);
+}
+
+void tv_traffic_sample_number(void *ctx, uint32_t number, tv_slice key, unsigned weight)
+{
+    tv_traffic *traffic = ctx;
+    tv_traffic_table *table;
+
+    pthread_mutex_lock(&traffic->lock);
+    table = number < traffic->number_count ? traffic->numbers[number] : NULL;
+    if (table)
+        tv_live_add_key(&table->state->live, &traffic->pool, key, weight);
+    pthread_mutex_unlock(&traffic->lock);
 }
 
 tv_traffic_usage tv_traffic_read_usage(tv_traffic *traffic)

@@ -129,6 +129,15 @@ static inline void tv_traffic_add(tv_bucket *bucket, tv_measure measure, uint64_
  */
 void tv_traffic_sample(tv_traffic *traffic, tv_traffic_table *table, tv_slice key, unsigned weight);
 
+/**
+ * The same by the number that the recorder (watch.h) has for a table: `ctx` is the tv_traffic.
+ * Numbers that no table was given are ignored.
+ */
+void tv_traffic_sample_number(void *ctx, uint32_t number, tv_slice key, unsigned weight);
+
+/** Any thread: from now on `number` is this table, for tv_traffic_sample_number. */
+void tv_traffic_number(tv_traffic *traffic, tv_traffic_table *table, uint32_t number);
+
 /** Every 10 seconds: fold the shards, and adapt the buckets of tables that have few. */
 void tv_traffic_step(tv_traffic *traffic);
 

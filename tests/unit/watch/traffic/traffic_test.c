@@ -355,6 +355,29 @@ TEST(a_table_that_nobody_counts_is_forgotten_after_its_last_column)
     tv_traffic_free(traffic);
 }
 
+TEST(a_table_is_sampled_by_its_number_as_long_as_it_is_known)
+{
+    tv_traffic *traffic = open_at(NULL, START);
+    tv_traffic_table *table = tv_traffic_table_get(traffic, TV_LIT("account"), 1);
+    char key[16];
+
+    tv_traffic_number(traffic, table, 700);
+    tv_traffic_sample_number(traffic, 9999, TV_LIT("k"), 1);
+    tv_traffic_sample_number(traffic, 3, TV_LIT("k"), 1);
+    for (int i = 0; i < 1000; i++) {
+        snprintf(key, sizeof key, "%04d\x01", i);
+        count(traffic, table, 0, tv_slice_of(key), TV_MEASURE_READS, 1);
+        tv_traffic_sample_number(traffic, 700, tv_slice_of(key), 1);
+    }
+    CHECK_OK(tv_traffic_close_minute(traffic, START));
+    CHECK(tv_traffic_read_usage(traffic).buckets > 4);
+    tv_traffic_table_unref(table);
+    CHECK_OK(tv_traffic_close_minute(traffic, START + 1));
+    tv_traffic_sample_number(traffic, 700, TV_LIT("k"), 1);
+    CHECK_INT(tv_traffic_read_usage(traffic).tables, 0);
+    tv_traffic_free(traffic);
+}
+
 /* The paths of all files of a layer, sorted. */
 static int files_of(const char *layer, char names[16][400])
 {
@@ -675,6 +698,7 @@ int main(void)
         cmocka_unit_test(a_slot_whose_last_minute_is_missing_is_made_later),
         cmocka_unit_test(dropped_tables_are_left_out_of_longer_columns),
         cmocka_unit_test(a_table_that_nobody_counts_is_forgotten_after_its_last_column),
+        cmocka_unit_test(a_table_is_sampled_by_its_number_as_long_as_it_is_known),
         cmocka_unit_test(files_are_few_private_and_go_with_their_time),
         cmocka_unit_test(a_crash_at_any_byte_loses_only_the_torn_column),
         cmocka_unit_test(files_that_are_something_else_do_no_harm),

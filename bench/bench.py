@@ -23,6 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT / "tests" / "lib"))
 
+import analytics  # noqa: E402
 import blobs  # noqa: E402
 import clients  # noqa: E402
 import cluster  # noqa: E402
@@ -286,9 +287,13 @@ def measure_cluster(options, scratch):
     return cluster.measure(options, scratch, Bench(options, scratch), fill)
 
 
+def measure_analytics(options, scratch):
+    return analytics.measure(options, scratch, Bench(options, scratch), fill)
+
+
 SECTIONS = {"loads": measure_loads, "queries": measure_queries, "queues": queues.measure,
             "blobs": blobs.measure, "clients": clients.measure, "tool": tool.measure,
-            "growth": growth.measure, "cluster": measure_cluster}
+            "analytics": measure_analytics, "growth": growth.measure, "cluster": measure_cluster}
 LONG = {"growth", "cluster"}  # minutes, or Ceph; only when named
 
 

@@ -56,13 +56,25 @@ static void post(tv_analytics *analytics, tv_analytics_record *record)
     }
 }
 
+/* A preflight is answered before its account is looked for. */
+static tv_slice account_of(tv_call *call)
+{
+    tv_request *req = call->req;
+
+    if (call->endpoint.account.len == 0 &&
+        tv_endpoint_parse(&req->arena, tv_service_kind_name(call->service->spec->kind), req->is_tls,
+                          req->host, req->path, &call->endpoint))
+        return TV_NONE;
+    return call->endpoint.account;
+}
+
 static void record_call(void *ctx, tv_call *call, int64_t end_ns)
 {
     tv_analytics *analytics = ctx;
     tv_analytics_record *record = NULL;
     tv_shared_settings *settings = NULL;
 
-    if (call->endpoint.account.len)
+    if (account_of(call).len)
         settings = tv_catalog_settings(call->service->catalog, call->endpoint.account);
     if (settings && tv_settings_has_analytics(&settings->settings))
         record = tv_analytics_record_new(call, &settings->settings, end_ns);

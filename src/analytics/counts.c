@@ -8,13 +8,14 @@ enum { COLUMNS = 4 + 10 + TV_ANALYTICS_RESULTS * TV_ANALYTICS_AUTHS };
 /* No sum goes beyond it, so none overflows, whatever a stored row says. */
 #define SUM_MAX (INT64_MAX / 4)
 
+static int64_t within(int64_t number)
+{
+    return number < 0 ? 0 : number > SUM_MAX ? SUM_MAX : number;
+}
+
 static int64_t sum(int64_t a, int64_t b)
 {
-    int64_t total = (a < 0 ? 0 : a) / 2 + (b < 0 ? 0 : b) / 2;
-
-    if (total >= SUM_MAX / 2)
-        return SUM_MAX;
-    return (a < 0 ? 0 : a) + (b < 0 ? 0 : b);
+    return within(within(a) + within(b));
 }
 
 void tv_analytics_count(tv_analytics_counts *counts, const tv_analytics_request *request)
@@ -171,7 +172,7 @@ static void take_counter(tv_analytics_counts *counts, const tv_property *propert
         for (int k = 0; k < TV_ANALYTICS_AUTHS; k++) {
             if (tv_slice_eq(property->name, tv_analytics_outcome_name((tv_analytics_result)i,
                                                                       (tv_analytics_auth)k)))
-                counts->requests[i][k] = sum(property->int64, 0);
+                counts->requests[i][k] = within(property->int64);
         }
     }
 }
@@ -192,9 +193,9 @@ tv_err tv_analytics_counts_decode(tv_slice row, tv_analytics_counts *ret_counts)
         else if (is_double && tv_slice_eq(property.name, TV_LIT("AverageServerLatency")))
             server_ms = property.real;
         else if (is_int64 && tv_slice_eq(property.name, TV_LIT("TotalIngress")))
-            counts.ingress = sum(property.int64, 0);
+            counts.ingress = within(property.int64);
         else if (is_int64 && tv_slice_eq(property.name, TV_LIT("TotalEgress")))
-            counts.egress = sum(property.int64, 0);
+            counts.egress = within(property.int64);
         else if (is_int64)
             take_counter(&counts, &property);
     }

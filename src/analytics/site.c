@@ -223,7 +223,7 @@ static size_t rows_of(const tv_analytics_site *site, tv_analytics_span span, tv_
 
     rows[count++] = (tv_analytics_row){TV_LIT("user;All"), &period->user};
     rows[count++] = (tv_analytics_row){TV_LIT("system;All"), &period->system};
-    for (int i = 0; i < site->spec->op_count && has_apis(site, span); i++) {
+    for (int i = 0; i < site->spec->op_count && period->has_apis; i++) {
         if (i != TV_OP_UNKNOWN && tv_analytics_counts_requests(&period->by_op[i]))
             rows[count++] = (tv_analytics_row){
                 tv_arena_printf(arena, "user;%s", site->spec->ops[i].name), &period->by_op[i]};
@@ -317,6 +317,7 @@ static void count_record(tv_analytics_site *site, const tv_analytics_site_ctx *c
     enter_period(site, ctx, span, record->end_ticks);
     tv_analytics_count(&period->user, &request);
     tv_analytics_count(&period->by_op[record->op], &request);
+    period->has_apis = has_apis(site, span);
     period->is_due = true;
 }
 

@@ -23,6 +23,7 @@ typedef struct tv_analytics_stats {
 typedef struct tv_analytics_period {
     int64_t begin; /* ticks; 0: none yet */
     bool is_due;   /* there is something to write, if only that there was nothing */
+    bool has_apis; /* operations have rows of their own: as it was when they were counted */
     tv_analytics_counts user, system;
     tv_analytics_counts *by_op; /* one for each row of the service's table */
 } tv_analytics_period;

@@ -55,7 +55,7 @@ def measure(options, scratch, bench, fill):
                 if name != "off":
                     report.fact(f"{load_name} with {name}, CPU, relative to off",
                                 f"{figure.cpu_us / floor.cpu_us:.2f} "
-                                f"(+{figure.cpu_us - floor.cpu_us:.1f} us)")
+                                f"({figure.cpu_us - floor.cpu_us:+.1f} us)")
                 print(f"{load_name}, {name}: {figure.rate:,.0f}/s, {figure.cpu_us:.1f} us of CPU",
                       flush=True)
         for client in clients.values():

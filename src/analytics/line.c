@@ -28,6 +28,11 @@ static void add_encoded_byte(tv_buf *out, unsigned char c, bool is_utf8)
         tv_buf_add_char(out, (char)c);
 }
 
+static bool is_plain(unsigned char c)
+{
+    return c >= 0x20 && c < 0x7f && c != '&' && c != '"' && c != '<' && c != '>';
+}
+
 /* A field that is empty has no quotes. */
 static void add_quoted(tv_buf *out, tv_slice text)
 {
@@ -37,8 +42,18 @@ static void add_quoted(tv_buf *out, tv_slice text)
         return;
 
     tv_buf_add_char(out, '"');
-    for (size_t i = 0; i < text.len; i++)
-        add_encoded_byte(out, (unsigned char)text.data[i], is_utf8);
+    while (text.len) {
+        size_t plain = 0;
+
+        while (plain < text.len && is_plain((unsigned char)text.data[plain]))
+            plain++;
+        tv_buf_add(out, tv_slice_take(text, plain));
+        text = tv_slice_skip(text, plain);
+        if (text.len) {
+            add_encoded_byte(out, (unsigned char)text.data[0], is_utf8);
+            text = tv_slice_skip(text, 1);
+        }
+    }
     tv_buf_add_char(out, '"');
 }
 
@@ -274,7 +289,12 @@ static void add_text(tv_buf *out, tv_slice text)
 
 static void add_number(tv_buf *out, uint64_t number)
 {
-    tv_buf_printf(out, ";%llu", (unsigned long long)number);
+    char digits[TV_INT64_TEXT_MAX];
+
+    /* Without printf, which would cost more than the rest of the line. */
+    number = number > INT64_MAX ? INT64_MAX : number;
+    tv_buf_add_char(out, ';');
+    tv_buf_add(out, (tv_slice){digits, tv_format_int64(digits, (int64_t)number)});
 }
 
 static void add_quoted_field(tv_buf *out, tv_slice text)

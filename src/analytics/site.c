@@ -18,6 +18,7 @@ tv_analytics_site *tv_analytics_site_new(const tv_service_spec *spec, tv_slice a
 
     site->spec = spec;
     site->is_secondary = is_secondary;
+    tv_arena_init(&site->scratch);
     site->account_len = account.len;
     memcpy(site->account, account.data, account.len);
     for (int i = 0; i < 2; i++)
@@ -33,6 +34,8 @@ void tv_analytics_site_free(tv_analytics_site *site)
     for (int i = 0; i < 2; i++)
         free(site->periods[i].by_op);
     tv_buf_done(&site->lines);
+    tv_buf_done(&site->line);
+    tv_arena_done(&site->scratch);
     free(site);
 }
 
@@ -184,21 +187,19 @@ static void take_line(tv_analytics_site *site, const tv_analytics_site_ctx *ctx,
                       const tv_analytics_record *record)
 {
     int64_t hour = tv_analytics_floor(record->end_ticks, TV_ANALYTICS_HOUR_TICKS);
-    tv_buf line = TV_BUF_EMPTY;
-    tv_arena scratch;
+    tv_buf *line = &site->line;
 
-    tv_arena_init(&scratch);
-    tv_analytics_add_line(&line, &scratch, record);
-    tv_arena_done(&scratch);
-    if (!has_room(site, record, hour, line.len))
+    tv_arena_reset(&site->scratch);
+    line->len = 0;
+    tv_analytics_add_line(line, &site->scratch, record);
+    if (!has_room(site, record, hour, line->len))
         (void)!write_lines(site, ctx);
-    if (line.len <= TV_ANALYTICS_LOG_BYTES_MAX && has_room(site, record, hour, line.len)) {
-        append_line(site, record, hour, tv_buf_slice(&line));
+    if (line->len <= TV_ANALYTICS_LOG_BYTES_MAX && has_room(site, record, hour, line->len)) {
+        append_line(site, record, hour, tv_buf_slice(line));
         atomic_fetch_add(&ctx->stats->lines, 1);
     } else {
         atomic_fetch_add(&ctx->stats->dropped_lines, 1);
     }
-    tv_buf_done(&line);
 }
 
 /* --- counts --- */

@@ -35,6 +35,8 @@ struct tv_analytics_site {
     bool is_secondary;
     tv_analytics_switches switches; /* as they were last seen */
     tv_analytics_period periods[2]; /* by tv_analytics_span */
+    tv_buf line;                    /* at hand, with what it is made of */
+    tv_arena scratch;
     /* The log blob that is being filled; all its lines are of one hour. */
     tv_buf lines;
     int64_t hour, first, last; /* ticks: of the requests' ends, the hour; of their starts */

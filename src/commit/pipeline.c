@@ -39,6 +39,7 @@ int64_t tv_write_wait_max_ns = INT64_C(30) * 1000000000;
 
 struct committer {
     tv_pipeline *pipeline;
+    tv_txn_tally *tally; /* of a local engine, or NULL */
     int thread_count;
     pthread_t *threads;
     pthread_t watcher; /* of an engine with ranges */
@@ -454,6 +455,8 @@ static void *run_committer(void *arg)
 
     if (!committer->pipeline->engine->ops->is_shared)
         tv_txn_keep_time(self.txn); /* shared storage does that itself */
+    if (committer->tally)
+        tv_txn_set_tally(self.txn, committer->tally);
     tv_thread_take_short_slices();
     pthread_mutex_lock(&committer->lock);
     while ((lane = wait_for_lane(committer)))
@@ -503,11 +506,13 @@ static void *run_watcher(void *arg)
 
 /* --- the pipeline --- */
 
-static void committer_start(struct committer *committer, tv_pipeline *pipeline, int thread_count)
+static void committer_start(struct committer *committer, tv_pipeline *pipeline, int thread_count,
+                            tv_txn_tally *tally)
 {
     pthread_condattr_t monotonic;
 
     committer->pipeline = pipeline;
+    committer->tally = tally;
     committer->thread_count = thread_count;
     committer->threads = tv_calloc((size_t)thread_count, sizeof *committer->threads);
     tv_lanes_init(&committer->lanes, has_ranges(pipeline) ? LANE_PLACES : TV_WRITE_PLACES_MAX,
@@ -529,9 +534,11 @@ static void committer_start(struct committer *committer, tv_pipeline *pipeline, 
     }
 }
 
-tv_pipeline *tv_pipeline_new(tv_engine *engine, int committer_count, size_t queue_max)
+tv_pipeline *tv_pipeline_new_tallied(tv_engine *engine, int committer_count, size_t queue_max,
+                                     tv_tally_of_fn *tally_of, void *ctx)
 {
     tv_assert(committer_count > 0 && queue_max > 0);
+    tv_assert(tally_of == NULL || !engine->ops->is_shared);
 
     int threads_each = engine->ops->range_of ? committer_count : 1;
     int count = committer_count / threads_each;
@@ -542,8 +549,14 @@ tv_pipeline *tv_pipeline_new(tv_engine *engine, int committer_count, size_t queu
     pipeline->queue_max = queue_max;
     pipeline->committer_count = count;
     for (int i = 0; i < count; i++)
-        committer_start(&pipeline->committers[i], pipeline, threads_each);
+        committer_start(&pipeline->committers[i], pipeline, threads_each,
+                        tally_of ? tally_of(ctx, i) : NULL);
     return pipeline;
+}
+
+tv_pipeline *tv_pipeline_new(tv_engine *engine, int committer_count, size_t queue_max)
+{
+    return tv_pipeline_new_tallied(engine, committer_count, queue_max, NULL, NULL);
 }
 
 static void committer_stop(struct committer *committer)

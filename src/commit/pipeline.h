@@ -92,6 +92,13 @@ extern int64_t tv_lane_idle_max_ns;
  */
 tv_pipeline *tv_pipeline_new(tv_engine *engine, int committer_count, size_t queue_max);
 
+/** The tally of a committer's transactions, by its number from 0 on; lives as long as `ctx`. */
+typedef tv_txn_tally *tv_tally_of_fn(void *ctx, int committer);
+
+/** The same for a local engine, with sums that are written with the rows they are of. */
+tv_pipeline *tv_pipeline_new_tallied(tv_engine *engine, int committer_count, size_t queue_max,
+                                     tv_tally_of_fn *tally_of, void *ctx);
+
 /** Finish what was submitted, then end the committers.  Accepts NULL. */
 void tv_pipeline_free(tv_pipeline *pipeline);
 

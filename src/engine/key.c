@@ -273,6 +273,11 @@ tv_slice tv_key_table(tv_arena *arena, tv_slice account, int64_t table_id)
     return space_of_id(arena, 'r', account, table_id);
 }
 
+tv_slice tv_key_table_facts(tv_arena *arena, tv_slice account, int64_t table_id)
+{
+    return space_of_id(arena, 'f', account, table_id);
+}
+
 tv_slice tv_key_queue(tv_arena *arena, tv_slice account, int64_t queue_id)
 {
     return space_of_id(arena, 's', account, queue_id);
@@ -358,6 +363,7 @@ tv_slice tv_key_partition_of(tv_slice key)
     case TV_SPACE_CONTAINERS:
         break;
     case 's':
+    case 'f':
         end += TABLE_ID_CHARS;
         break;
     case 'r':

@@ -12,6 +12,7 @@
  *     'q' account 01 …                             the same for queues
  *     'b' account 01 …                             the same for containers of blobs
  *     'r' account 01 table-id PartitionKey 01 RowKey   the entities
+ *     'f' account 01 table-id …                        facts about a table, see facts/rows.h
  *     'o' account 01 container-id name 01 …            the blobs, see blob/store/blob.h
  *     's' account 01 queue-id …                        the messages of a queue, see
  * queue/store/row.h
@@ -43,7 +44,9 @@
 
 /** The row that holds the format of all others, and what this source writes into it. */
 #define TV_KEY_FORMAT TV_LIT("mformat")
-#define TV_FORMAT TV_LIT("2")
+#define TV_FORMAT TV_LIT("3")
+/** The one before it, which a server takes and brings up to date (facts/facts.h). */
+#define TV_FORMAT_BEFORE TV_LIT("2")
 
 /** The row that says about when the store was last written to, see instant.h. */
 #define TV_KEY_TIME TV_LIT("mtime")
@@ -93,6 +96,9 @@ tv_err tv_key_row(tv_arena *arena, tv_slice partition_prefix, tv_slice row_key,
  */
 tv_err tv_key_split_row(tv_arena *arena, tv_slice table_prefix, tv_slice key,
                         tv_slice *ret_partition_key, tv_slice *ret_row_key) TV_WARN_UNUSED;
+
+/** Prefix of the facts about a table: also the `partition` of every write to them. */
+tv_slice tv_key_table_facts(tv_arena *arena, tv_slice account, int64_t table_id);
 
 /** Prefix of all rows of a queue: also the `partition` of every write to it. */
 tv_slice tv_key_queue(tv_arena *arena, tv_slice account, int64_t queue_id);

@@ -99,6 +99,9 @@ struct tv_txn {
     bool is_freeing;       /* the function that runs has said so */
     bool has_other_writes; /* of functions that have not */
     tv_write_batch batch;
+    tv_txn_tally *tally; /* or NULL */
+    tv_change *asides;   /* in the arena */
+    size_t aside_count, aside_size;
     tv_slice partition; /* of the function that runs; TV_NONE outside of one */
     int64_t now;
     int64_t next_stamp; /* of this group */
@@ -156,6 +159,8 @@ void tv_txn_begin(tv_txn *txn)
     txn->rows_used = txn->announced = txn->views = 0;
     txn->steps = 0;
     txn->order_count = txn->undo_ordered = 0;
+    txn->asides = NULL; /* the arena had them */
+    txn->aside_count = txn->aside_size = 0;
     txn->has_other_writes = txn->has_guessed = false;
     txn->time_noted = 0;
     txn->now = txn->next_stamp = tv_instant_next();
@@ -732,11 +737,66 @@ static tv_err keep_time(tv_txn *txn)
     return tv_txn_run(txn, TV_KEY_FACTS, note_time, &latest);
 }
 
+void tv_txn_set_tally(tv_txn *txn, tv_txn_tally *tally)
+{
+    tv_assert(!txn->engine->ops->is_shared);
+    txn->tally = tally;
+}
+
+void tv_txn_put_aside(tv_txn *txn, tv_slice key, tv_slice value)
+{
+    if (txn->aside_count == txn->aside_size) {
+        size_t size = txn->aside_size ? 2 * txn->aside_size : 8;
+        tv_change *asides = tv_arena_alloc(&txn->arena, size * sizeof *asides);
+
+        if (txn->aside_count)
+            memcpy(asides, txn->asides, txn->aside_count * sizeof *asides);
+        txn->asides = asides;
+        txn->aside_size = size;
+    }
+    txn->asides[txn->aside_count++] =
+        (tv_change){TV_CHANGE_PUT, tv_arena_dup(&txn->arena, key), tv_arena_dup(&txn->arena, value)};
+}
+
+/* Let the tally count what the group has changed of its rows.  `ret_counted`: it has. */
+static tv_err run_tally(tv_txn *txn, bool *ret_counted)
+{
+    tv_txn_change *changes = NULL;
+    size_t count = 0;
+
+    for (size_t i = 0; i < txn->row_count; i++) {
+        txn_row *row = &txn->rows[i];
+
+        if (row->write == WRITE_NONE || row->key.data[0] != txn->tally->space)
+            continue;
+        if (!row->base_is_known) {
+            tv_err err = read_base(txn, row);
+
+            if (err)
+                return err == TV_ERR_IO ? TV_ERR_CORRUPT : err; /* as in tv_txn_commit */
+        }
+        if (row->write == WRITE_DELETE && row->base.data == NULL)
+            continue;
+        if (changes == NULL)
+            changes =
+                tv_arena_alloc(&txn->arena, (txn->row_count - i) * sizeof *changes);
+        changes[count++] = (tv_txn_change){
+            row->key, row->base, row->write == WRITE_PUT ? row->value : TV_NONE};
+    }
+    if (count == 0)
+        return TV_OK;
+
+    tv_err err = txn->tally->count(txn->tally, txn, changes, count);
+
+    *ret_counted = err == TV_OK;
+    return err;
+}
+
 /* What the engine is to check and to write: each row once, in the order the group met them. */
 static tv_err build_batch(tv_txn *txn, bool *ret_has_writes)
 {
     bool is_shared = txn->engine->ops->is_shared;
-    tv_err err = tv_write_batch_reserve(&txn->batch, 2 * txn->row_count);
+    tv_err err = tv_write_batch_reserve(&txn->batch, 2 * txn->row_count + txn->aside_count);
 
     *ret_has_writes = false;
     if (err)
@@ -760,6 +820,8 @@ static tv_err build_batch(tv_txn *txn, bool *ret_has_writes)
             *ret_has_writes = true;
         }
     }
+    for (size_t i = 0; i < txn->aside_count; i++)
+        tv_write_batch_add(&txn->batch, txn->asides[i]);
     txn->batch.stamp = *ret_has_writes ? latest_of(txn) : 0;
     txn->batch.first_stamp = *ret_has_writes ? txn->now : 0;
     return TV_OK;
@@ -791,20 +853,23 @@ static void learn_guesses(tv_txn *txn, bool is_refused)
 
 tv_err tv_txn_commit(tv_txn *txn)
 {
-    bool has_writes = false;
+    bool has_writes = false, is_counted = false;
     tv_err err;
 
-    tv_assert(txn->partition.data == NULL);
+    tv_assert(txn->partition.data == NULL && txn->aside_count == 0);
     err = keep_time(txn);
     if (err == TV_ERR_IO)
         return TV_ERR_CORRUPT; /* of a read: TV_ERR_IO would say that something may be written */
+    if (err == TV_OK && txn->tally && txn->undo_count)
+        err = run_tally(txn, &is_counted);
     if (err == TV_OK)
         err = build_batch(txn, &has_writes);
-    if (err || (!has_writes && !has_to_be_confirmed(txn)))
-        return err;
-
-    err = tv_engine_write(txn->engine, &txn->batch);
-    learn_guesses(txn, err == TV_ERR_CONFLICT);
+    if (err == TV_OK && (has_writes || has_to_be_confirmed(txn))) {
+        err = tv_engine_write(txn->engine, &txn->batch);
+        learn_guesses(txn, err == TV_ERR_CONFLICT);
+    }
+    if (is_counted)
+        txn->tally->settle(txn->tally, err);
     if (err == TV_OK && txn->time_noted)
         txn->time_kept = txn->time_noted;
     return err;

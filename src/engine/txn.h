@@ -29,6 +29,37 @@ void tv_txn_free(tv_txn *txn); /* accepts NULL */
 /** From now on groups that write make sure that the store remembers the time (instant.h). */
 void tv_txn_keep_time(tv_txn *txn);
 
+/*
+ * A tally keeps sums in step with rows: it looks at what a group is about to write and has the
+ * sums written in the same batch.  Engines that are not shared only.
+ */
+
+/** A row that the group has changed. */
+typedef struct tv_txn_change {
+    tv_slice key;
+    tv_slice old_value; /* before the group; data is NULL when there was no row */
+    tv_slice new_value; /* after it; likewise */
+} tv_txn_change;
+
+/** Functions of the thread whose transaction it is. */
+typedef struct tv_txn_tally tv_txn_tally;
+struct tv_txn_tally {
+    char space; /* the rows that count: their keys begin with this byte */
+    /**
+     * Before a group is written that has changed such rows.  It may call tv_txn_put_aside.  A
+     * group that runs again counts again; anything but TV_OK is the result of the commit.
+     */
+    tv_err (*count)(tv_txn_tally *tally, tv_txn *txn, const tv_txn_change *changes, size_t count);
+    /** After each TV_OK of `count`: the engine's result.  Before anybody is answered. */
+    void (*settle)(tv_txn_tally *tally, tv_err result);
+};
+
+/** From now on: `tally` outlives the transaction. */
+void tv_txn_set_tally(tv_txn *txn, tv_txn_tally *tally);
+
+/** For `count` of a tally: write a row of any partition with the group.  Both are copied. */
+void tv_txn_put_aside(tv_txn *txn, tv_slice key, tv_slice value);
+
 /** Forget everything and begin a new group; reads the clock (see tv_txn_now). */
 void tv_txn_begin(tv_txn *txn);
 

@@ -75,6 +75,8 @@ struct tv_server {
     tv_pipeline *pipeline;
     tv_workers *readers;
     tv_turns *scanners;
+    tv_facts *facts;
+    tv_catalog_kind table_kind;
     tv_catalog *catalog; /* of tables */
     tv_catalog_kind queue_kind;
     tv_catalog *queue_catalog;
@@ -416,6 +418,7 @@ static void fill_service(tv_server *server, const tv_service_spec *spec, tv_cata
 static void open_tables(tv_server *server)
 {
     fill_service(server, &tv_table_spec, server->catalog, &server->table.base);
+    server->table.facts = server->facts;
     server->table.query_time_max_ns = (int64_t)server->config.query_timeout_ms * 1000000;
     server->served[SERVED_TABLE] = (served){.title = "Tables",
                                             .key = "TableEndpoint",
@@ -464,19 +467,41 @@ static void collect_extents_soon(void *scan)
     tv_blob_gc_scan_soon(scan);
 }
 
+/* The counts of tables, which the committers keep. */
+static bool open_facts(tv_server *server, char *reterr_text, size_t reterr_size)
+{
+    tv_facts_options options = {.engine = server->engine,
+                                .format = &tv_table_facts_format,
+                                .committer_count = COMMITTERS};
+    tv_err err = tv_facts_upgrade(server->engine);
+
+    if (err == TV_OK)
+        err = tv_facts_open(&options, &server->facts);
+    if (err)
+        snprintf(reterr_text, reterr_size, "cannot read the counts of tables in %s: %s",
+                 server->config.data, tv_err_name(err));
+    return err == TV_OK;
+}
+
 static bool open_services(tv_server *server, char *reterr_text, size_t reterr_size)
 {
     bool is_shared = server->engine->ops->is_shared;
 
-    server->pipeline = tv_pipeline_new(server->engine, is_shared ? SHARED_COMMITTERS : COMMITTERS,
-                                       COMMIT_QUEUE_MAX);
+    if (!open_facts(server, reterr_text, reterr_size))
+        return false;
+
+    server->pipeline =
+        tv_pipeline_new_tallied(server->engine, is_shared ? SHARED_COMMITTERS : COMMITTERS,
+                                COMMIT_QUEUE_MAX, tv_facts_tally(server->facts), server->facts);
+    tv_facts_start(server->facts, server->pipeline);
     server->readers = tv_workers_new(is_shared ? SHARED_READERS : READERS, READ_QUEUE_MAX);
     server->scanners = tv_turns_new(is_shared ? SHARED_SCANNERS : SCANNERS, SCANS_MAX);
     server->queue_kind = tv_queue_catalog(server->engine);
     server->blob_gc_container =
         (tv_blob_gc_container){.engine = server->engine, .store = server->extents};
     server->blob_kind = tv_blob_catalog(&server->blob_gc_container);
-    if (!open_catalog(server, &tv_table_catalog, &server->catalog, reterr_text, reterr_size) ||
+    server->table_kind = tv_table_catalog_with(server->facts);
+    if (!open_catalog(server, &server->table_kind, &server->catalog, reterr_text, reterr_size) ||
         !open_catalog(server, &server->queue_kind, &server->queue_catalog, reterr_text,
                       reterr_size) ||
         !open_catalog(server, &server->blob_kind, &server->blob_catalog, reterr_text, reterr_size))
@@ -780,12 +805,14 @@ void tv_server_stop(tv_server *server)
     tv_catalog_close(server->catalog);
     tv_catalog_close(server->queue_catalog);
     tv_catalog_close(server->blob_catalog);
+    tv_facts_stop(server->facts);
     for (int i = 0; i < server->loop_count; i++)
         tv_outbox_free(server->outboxes[i]);
     tv_workers_free(server->readers);
     tv_turns_free(server->scanners);
     tv_blob_io_stop(&server->blob.io);
     tv_pipeline_free(server->pipeline);
+    tv_facts_free(server->facts);
     for (int i = 0; i < server->loop_count; i++)
         tv_loop_free(server->loops[i]);
     tv_blob_io_done(&server->blob.io);

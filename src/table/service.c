@@ -2,6 +2,7 @@
 #include "table/service.h"
 
 #include "engine/key.h"
+#include "table/entity.h"
 
 const tv_catalog_kind tv_table_catalog = {
     .service = TV_SERVICE_TABLE,
@@ -11,6 +12,42 @@ const tv_catalog_kind tv_table_catalog = {
     .rows = tv_key_table,
     .service_bytes = sizeof(tv_table_counts),
 };
+
+/* --- facts --- */
+
+/* `rows` is 'r' account 01 table-id. */
+static tv_err drop_facts(void *ctx, tv_slice rows, const tv_background *thread)
+{
+    enum { ID_CHARS = 8 };
+    int64_t id;
+    tv_err err = tv_key_read_number(tv_slice_skip(rows, rows.len - ID_CHARS), &id);
+
+    (void)thread;
+    return err ? err : tv_facts_drop(ctx, tv_key_account(rows), id);
+}
+
+tv_catalog_kind tv_table_catalog_with(tv_facts *facts)
+{
+    tv_catalog_kind kind = tv_table_catalog;
+
+    kind.before_drop = drop_facts;
+    kind.ctx = facts;
+    return kind;
+}
+
+static tv_err walk_entity(tv_slice value, void (*fn)(void *ctx, const tv_property *property),
+                          void *ctx)
+{
+    tv_entity_cursor cursor;
+    tv_property property;
+
+    tv_entity_cursor_init(&cursor, value);
+    while (tv_entity_next(&cursor, &property))
+        fn(ctx, &property);
+    return cursor.is_corrupt ? TV_ERR_CORRUPT : TV_OK;
+}
+
+const tv_facts_format tv_table_facts_format = {.walk = walk_entity};
 
 /* --- metrics --- */
 

@@ -4,11 +4,18 @@
 #ifndef TV_TABLE_SERVICE_H
 #define TV_TABLE_SERVICE_H
 
+#include "facts/facts.h"
 #include "odata/plan.h"
 #include "service/service.h"
 
 /** The catalogue of tables. */
 extern const tv_catalog_kind tv_table_catalog;
+
+/** The same with facts about its tables, which go with them. */
+tv_catalog_kind tv_table_catalog_with(tv_facts *facts);
+
+/** How the facts read entities. */
+extern const tv_facts_format tv_table_facts_format;
 
 /** What the catalogue keeps with every table. */
 typedef struct tv_table_counts {
@@ -18,6 +25,7 @@ typedef struct tv_table_counts {
 typedef struct tv_table_service {
     tv_service base;           /* first */
     int64_t query_time_max_ns; /* a page ends after that, perhaps empty, with a token */
+    tv_facts *facts;           /* about its tables, or NULL */
 } tv_table_service;
 
 /** For a tv_table_service whose catalogue is one of tables. */

@@ -403,10 +403,21 @@ TEST(another_format_version_is_refused)
 {
     tv_engine *engine = open_rocksdb(dir);
 
-    CHECK_ROW(engine, "mformat", "2");
-    CHECK_OK(WRITE(engine, put("mformat", "3")));
+    CHECK_ROW(engine, "mformat", "3");
+    CHECK_OK(WRITE(engine, put("mformat", "4")));
     tv_engine_close(engine);
-    check_refused(TV_ERR_CORRUPT, "has format 3; this server reads format 2");
+    check_refused(TV_ERR_CORRUPT, "has format 4; this server reads formats 2 and 3");
+}
+
+TEST(the_format_before_this_one_is_read)
+{
+    tv_engine *engine = open_rocksdb(dir);
+
+    CHECK_OK(WRITE(engine, put("mformat", "2")));
+    tv_engine_close(engine);
+    engine = open_rocksdb(dir);
+    CHECK_ROW(engine, "mformat", "2");
+    tv_engine_close(engine);
 }
 
 TEST(a_first_start_that_was_cut_off_is_taken_up_again)
@@ -671,6 +682,7 @@ int main(int argc, char **argv)
         ONE(a_folder_of_other_files_is_refused_and_left_alone),
         ONE(somebody_elses_rocksdb_is_refused),
         ONE(another_format_version_is_refused),
+        ONE(the_format_before_this_one_is_read),
         ONE(a_first_start_that_was_cut_off_is_taken_up_again),
         ONE(a_folder_that_cannot_be_made_is_named),
         ONE(a_backup_taken_while_writing_is_a_store_of_its_own),

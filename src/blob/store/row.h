@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "blob/store/blob.h"
-#include "blob/store/pack.h"
+#include "base/pack.h"
 
 /** In the order of their keys. */
 typedef enum tv_blob_row_kind {

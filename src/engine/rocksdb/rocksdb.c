@@ -575,10 +575,11 @@ static tv_err check_format(rocks_engine *rocks, const char *dir, char *reterr_te
         snprintf(reterr_text, reterr_size,
                  "the store in %s is damaged: its format row cannot be read; restore a backup",
                  dir);
-    } else if (!tv_slice_eq(format, TV_FORMAT)) {
+    } else if (!tv_slice_eq(format, TV_FORMAT) && !tv_slice_eq(format, TV_FORMAT_BEFORE)) {
         snprintf(reterr_text, reterr_size,
-                 "the store in %s has format %.*s; this server reads format %.*s only", dir,
-                 format.len > 20 ? 20 : (int)format.len, format.data, TV_FMT(TV_FORMAT));
+                 "the store in %s has format %.*s; this server reads formats %.*s and %.*s only",
+                 dir, format.len > 20 ? 20 : (int)format.len, format.data, TV_FMT(TV_FORMAT_BEFORE),
+                 TV_FMT(TV_FORMAT));
         err = TV_ERR_CORRUPT;
     }
     tv_arena_done(&arena);

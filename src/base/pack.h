@@ -5,8 +5,8 @@
  * after which it yields zeros.  So a decoder reads all its fields and asks
  * once.
  */
-#ifndef TV_BLOB_STORE_PACK_H
-#define TV_BLOB_STORE_PACK_H
+#ifndef TV_BASE_PACK_H
+#define TV_BASE_PACK_H
 
 #include <stdint.h>
 

@@ -1,0 +1,14 @@
+/* What properties the entities of a table have, by those of its key sample. */
+#ifndef TV_FACTS_PROPERTIES_H
+#define TV_FACTS_PROPERTIES_H
+
+#include "facts/internal.h"
+
+/**
+ * Fill in the properties of a table whose keys have been taken: `items` are those of the sample.
+ * What was read a moment ago is given again while little has changed.
+ */
+tv_err tv_facts_take_properties(tv_facts *facts, tv_fact *fact, const tv_sketch_key *items,
+                                tv_arena *arena, tv_facts_table *table) TV_WARN_UNUSED;
+
+#endif

@@ -187,9 +187,12 @@ tv_err tv_facts_take(tv_facts *facts, tv_slice account, int64_t table_id, int pa
 bool tv_facts_partition_count(tv_facts *facts, tv_slice account, int64_t table_id,
                               tv_slice partition_key, uint64_t *ret_entities);
 
-/** A query has examined a whole partition of `examined` entities: it may be worth counting. */
-void tv_facts_note_scan(tv_facts *facts, tv_slice account, int64_t table_id,
-                        tv_slice partition_key, uint64_t examined);
+/**
+ * A query has examined so many entities of a partition: it may be worth counting.  `partition` is
+ * the PartitionKey 01, as stored.
+ */
+void tv_facts_note_scan(tv_facts *facts, tv_slice account, int64_t table_id, tv_slice partition,
+                        uint64_t examined);
 
 /** An entity was written, `row` is its key: its properties may be the widest so far.  Cheap. */
 void tv_facts_note_entity(tv_facts *facts, tv_slice account, int64_t table_id,

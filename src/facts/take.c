@@ -265,8 +265,8 @@ bool tv_facts_partition_count(tv_facts *facts, tv_slice account, int64_t table_i
 
 /* --- what others tell --- */
 
-void tv_facts_note_scan(tv_facts *facts, tv_slice account, int64_t table_id,
-                        tv_slice partition_key, uint64_t examined)
+void tv_facts_note_scan(tv_facts *facts, tv_slice account, int64_t table_id, tv_slice partition,
+                        uint64_t examined)
 {
     enum { WORTH_COUNTING = 1000 };
 
@@ -274,24 +274,18 @@ void tv_facts_note_scan(tv_facts *facts, tv_slice account, int64_t table_id,
         return;
 
     tv_fact *fact = tv_fact_find_id(facts, account, table_id);
-    tv_arena arena;
-    tv_slice stored;
+    tv_slice key = tv_sketch_partition_of(partition);
 
-    tv_arena_init(&arena);
-    if (tv_key_encode_text(&arena, partition_key, &stored) == TV_OK) {
-        pthread_mutex_lock(&fact->lock);
-        if (fact->sketch && !tv_sketch_has_all(fact->sketch) &&
-            fact->wanted_partition.data == NULL &&
-            tv_sketch_find_partition(fact->sketch, stored) == NULL) {
-            char *copy = tv_malloc(stored.len + 1);
+    pthread_mutex_lock(&fact->lock);
+    if (fact->sketch && !tv_sketch_has_all(fact->sketch) && fact->wanted_partition.data == NULL &&
+        tv_sketch_find_partition(fact->sketch, key) == NULL) {
+        char *copy = tv_malloc(key.len + 1);
 
-            if (stored.len)
-                memcpy(copy, stored.data, stored.len);
-            fact->wanted_partition = (tv_slice){copy, stored.len};
-        }
-        pthread_mutex_unlock(&fact->lock);
+        if (key.len)
+            memcpy(copy, key.data, key.len);
+        fact->wanted_partition = (tv_slice){copy, key.len};
     }
-    tv_arena_done(&arena);
+    pthread_mutex_unlock(&fact->lock);
     tv_fact_unref(fact);
 }
 

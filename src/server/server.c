@@ -534,8 +534,10 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
                                                  .check = tv_blob_service_check};
     server->admin.sources[3] =
         (tv_admin_source){.write = tv_analytics_write_metrics, .ctx = server->analytics};
+    server->admin.sources[4] =
+        (tv_admin_source){.write = tv_facts_write_metrics, .ctx = server->facts};
     if (server->cluster) {
-        server->admin.sources[4] = (tv_admin_source){
+        server->admin.sources[5] = (tv_admin_source){
             .write = tv_cluster_write_metrics, .ctx = server->cluster, .check = tv_cluster_check};
         tv_cluster_on_death(server->cluster, collect_extents_soon, server->blob_gc_scan);
         tv_cluster_start(server->cluster, tv_rados_maps(server->engine));

@@ -20,6 +20,8 @@ extern const tv_facts_format tv_table_facts_format;
 /** What the catalogue keeps with every table. */
 typedef struct tv_table_counts {
     _Atomic uint64_t plans[TV_PLAN_KINDS]; /* queries by kind, since the start */
+    /* The widest that the facts were told of: properties, cost, bytes of a value. */
+    _Atomic uint64_t widest[3];
 } tv_table_counts;
 
 typedef struct tv_table_service {

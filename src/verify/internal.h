@@ -13,6 +13,10 @@ typedef struct tv_verify_owner {
     tv_slice prefix, account, name;
     int64_t id;
     bool is_dropped; /* its rows may be there, whole or not */
+    /* Of a table, once its rows were read. */
+    uint64_t entities, bytes;
+    bool is_cut;    /* some of them could not be */
+    bool has_facts; /* there are some */
 } tv_verify_owner;
 
 typedef struct tv_verify_check tv_verify_check;
@@ -52,5 +56,8 @@ void tv_verify_read_owners(tv_verify_walk *walk, tv_service_kind service, tv_key
 
 /** All rows that begin with the byte `space`, against the owners that were read. */
 void tv_verify_rows(tv_verify_walk *walk, char space, const tv_verify_check *check);
+
+/** The facts about tables, after the rows of all of them. */
+void tv_verify_facts(tv_verify_walk *walk);
 
 #endif

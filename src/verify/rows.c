@@ -329,6 +329,8 @@ static void check_entity(tv_verify_walk *walk, tv_slice key, tv_slice value)
     tv_arena arena;
 
     walk->report->entities++;
+    walk->owners[table - walk->owners].entities++;
+    walk->owners[table - walk->owners].bytes += key.len + value.len;
     tv_arena_init(&arena);
     if (tv_key_split_row(&arena, table->prefix, key, &partition_key, &row_key))
         tv_verify_problem(walk->report, "table %.*s of %.*s: a row whose key is no entity's",
@@ -344,7 +346,7 @@ static void check_entity(tv_verify_walk *walk, tv_slice key, tv_slice value)
 
 static void end_table(tv_verify_walk *walk)
 {
-    (void)walk;
+    walk->owners[walk->owner - walk->owners].is_cut = walk->is_cut;
 }
 
 const tv_verify_check tv_verify_table = {"table", begin_table, check_entity, end_table};

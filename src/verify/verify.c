@@ -18,7 +18,7 @@ static void keep_read_text(void *ctx, const char *text)
 /* Bytes with which keys begin; whatever lies between them is nobody's. */
 static bool is_space(char c)
 {
-    return strchr("mtqbrso", c) != NULL && c != '\0';
+    return strchr("mtqbrsof", c) != NULL && c != '\0';
 }
 
 /* Rows of no service; the few that describe the store itself are read, too. */
@@ -58,6 +58,7 @@ static void check_tables(tv_verify_walk *walk)
 {
     tv_verify_read_owners(walk, TV_SERVICE_TABLE, TV_SPACE_TABLES, "table", tv_key_table);
     tv_verify_rows(walk, 'r', &tv_verify_table);
+    tv_verify_facts(walk);
 }
 
 static void check_queues(tv_verify_walk *walk)

@@ -14,6 +14,7 @@
 #include "blob/store/row.h"
 #include "engine/rocksdb/rocksdb.h"
 #include "extent/extent.h"
+#include "facts/rows.h"
 #include "table/entity.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -63,6 +64,14 @@ static void put_entity(void)
     CHECK_OK(tv_key_row(&arena, partition, TV_LIT("121"), &key));
     tv_entity_set_timestamp(value, ticks);
     put_row(key, value);
+
+    /* And that it is counted. */
+    tv_facts_sums sums = {.entities = 1, .bytes = key.len + value.len, .created = 1};
+    char name[TV_FACTS_ROW_KEY_BYTES_MAX], text[TV_FACTS_SUMS_BYTES_MAX];
+    tv_slice table = tv_slice_skip(tv_key_table(&arena, ACCOUNT, 1), 1);
+    size_t name_len = tv_facts_row_key_format(table, TV_FACTS_ROW_SUMS, 0, name);
+
+    put_row((tv_slice){name, name_len}, (tv_slice){text, tv_facts_sums_format(&sums, text)});
 }
 
 /* A blob whose five bytes are a chunk. */
@@ -163,6 +172,12 @@ static const struct damage {
 } damages[] = {
     {"an entity of other bytes", "racct\x01", 0, "x",
      "table People of acct: the entity PartitionKey 'Sales' RowKey '121' cannot be decoded"},
+    {"the count of a table", "facct\x01", 0, NULL,
+     "table People of acct: it has 1 entities, and no count"},
+    {"a count that is not that of the rows", "facct\x01", 0, "\x04\x02\x02\x01\x01",
+     "table People of acct: its count says 2 entities of 1 bytes, and it has 1 of "},
+    {"a count of other bytes", "facct\x01", 0, "x",
+     "table People of acct: its count cannot be decoded"},
     {"a table that the catalogue has lost", "tacct\x01n", 0, NULL,
      "1 rows of a table that does not exist: id 00000001 of acct"},
     {"a row of a table that is not of its form", "tacct\x01n", 0, "x",
@@ -274,6 +289,15 @@ static const struct {
      "00000001ada.jpg\x01z",
      "x", "blob ada.jpg of container photos of acct: one of its"},
     {"racct", "x", "a row of no table"},
+    {"facct\x01"
+     "00000009c0",
+     "x", "1 rows of a table that does not exist: id 00000009"},
+    {"facct\x01"
+     "00000001z",
+     "x", "table People of acct: a row of its facts cannot be decoded"},
+    {"facct\x01"
+     "00000001s",
+     "x", "table People of acct: the sketch of its keys cannot be decoded"},
     {"mtime", "x", "the time of the store cannot be decoded"},
     {"z", "x", "a row of no service: its key is z"},
     {"tacct\x01z", "x", "a row of a kind that there is not"},

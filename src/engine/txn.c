@@ -754,8 +754,8 @@ void tv_txn_put_aside(tv_txn *txn, tv_slice key, tv_slice value)
         txn->asides = asides;
         txn->aside_size = size;
     }
-    txn->asides[txn->aside_count++] =
-        (tv_change){TV_CHANGE_PUT, tv_arena_dup(&txn->arena, key), tv_arena_dup(&txn->arena, value)};
+    txn->asides[txn->aside_count++] = (tv_change){TV_CHANGE_PUT, tv_arena_dup(&txn->arena, key),
+                                                  tv_arena_dup(&txn->arena, value)};
 }
 
 /* Let the tally count what the group has changed of its rows.  `ret_counted`: it has. */
@@ -778,10 +778,9 @@ static tv_err run_tally(tv_txn *txn, bool *ret_counted)
         if (row->write == WRITE_DELETE && row->base.data == NULL)
             continue;
         if (changes == NULL)
-            changes =
-                tv_arena_alloc(&txn->arena, (txn->row_count - i) * sizeof *changes);
-        changes[count++] = (tv_txn_change){
-            row->key, row->base, row->write == WRITE_PUT ? row->value : TV_NONE};
+            changes = tv_arena_alloc(&txn->arena, (txn->row_count - i) * sizeof *changes);
+        changes[count++] =
+            (tv_txn_change){row->key, row->base, row->write == WRITE_PUT ? row->value : TV_NONE};
     }
     if (count == 0)
         return TV_OK;

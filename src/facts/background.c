@@ -12,9 +12,9 @@
 
 enum {
     ROUND_MS = 1000,
-    RETRY_MS = 10 * 1000,      /* after a count that failed */
+    RETRY_MS = 10 * 1000,        /* after a count that failed */
     RECOUNT_MS = 10 * 60 * 1000, /* between counts of a table whose sketch wears out */
-    PROMOTIONS = 4,            /* of one table in a round */
+    PROMOTIONS = 4,              /* of one table in a round */
     WORN_CREATED_MIN = 1000,
 };
 
@@ -114,8 +114,7 @@ static void save(tv_facts *facts, tv_fact *fact, bool wants_memory)
 
 /* --- counting --- */
 
-static void report_difference(const tv_facts *facts, const tv_fact *fact,
-                              const tv_facts_sums *base)
+static void report_difference(const tv_facts *facts, const tv_fact *fact, const tv_facts_sums *base)
 {
     (void)facts;
     tv_log(TV_LOG_ERROR, "facts_differ",
@@ -150,8 +149,7 @@ static tv_err count_table(tv_facts *facts, tv_fact *fact)
         fact->base = found.base;
         fact->is_uncounted = facts->is_shared;
         fact->counted_ticks = tv_clock_ticks();
-        fact->count_after_ns =
-            now_ns + RECOUNT_MS * NS_PER_MS + 20 * (now_ns - start_ns);
+        fact->count_after_ns = now_ns + RECOUNT_MS * NS_PER_MS + 20 * (now_ns - start_ns);
         atomic_fetch_add(&facts->counts_done, 1);
     } else if (!fact->is_dropped) {
         fact->wants_count = true;
@@ -160,8 +158,9 @@ static tv_err count_table(tv_facts *facts, tv_fact *fact)
     }
     pthread_mutex_unlock(&fact->lock);
     if (err && err != TV_ERR_STOPPED && err != TV_ERR_TABLE_NOT_FOUND)
-        tv_log(TV_LOG_WARN, "facts_count", "account=%.*s table_id=%lld error=%s note=\"again in %d s\"",
-               TV_FMT(fact->account), (long long)fact->id, tv_err_name(err), RETRY_MS / 1000);
+        tv_log(TV_LOG_WARN, "facts_count",
+               "account=%.*s table_id=%lld error=%s note=\"again in %d s\"", TV_FMT(fact->account),
+               (long long)fact->id, tv_err_name(err), RETRY_MS / 1000);
     return err;
 }
 
@@ -242,9 +241,11 @@ static void look(tv_facts *facts, tv_fact *fact, tv_arena *arena, chores *ret_ch
             free((char *)fact->wanted_partition.data);
             fact->wanted_partition = TV_NONE;
         }
-        if (facts->is_shared || atomic_load(&facts->partition_count) >= TV_FACTS_SERVER_PARTITIONS_MAX)
+        if (facts->is_shared ||
+            atomic_load(&facts->partition_count) >= TV_FACTS_SERVER_PARTITIONS_MAX)
             ret_chores->partition_count = 0;
-        ret_chores->releases = fact->sketch && !facts->is_shared && now_ns - fact->used_ns > IDLE_NS;
+        ret_chores->releases =
+            fact->sketch && !facts->is_shared && now_ns - fact->used_ns > IDLE_NS;
         if (fact->sketch)
             facts->round_partitions += fact->sketch->partition_count;
     }

@@ -95,9 +95,9 @@ bool tv_class_has_leading_zero(tv_slice key)
 
 bool tv_class_has_month(tv_slice key)
 {
-    static const char *const names[] = {"january", "february", "march",     "april",
-                                        "may",     "june",     "july",      "august",
-                                        "september", "october", "november", "december"};
+    static const char *const names[] = {"january",   "february", "march",    "april",
+                                        "may",       "june",     "july",     "august",
+                                        "september", "october",  "november", "december"};
 
     for (size_t i = 0; i < key.len;) {
         size_t run = 0;

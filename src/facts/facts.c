@@ -274,10 +274,9 @@ void tv_facts_start(tv_facts *facts, tv_pipeline *pipeline)
     facts->pipeline = pipeline;
     tv_waiter_init(&facts->waiter, pipeline);
     facts->is_started = true;
-    tv_background_start(&facts->thread, &(tv_background_options){.name = "tv-facts",
-                                                                 .gives_way = true,
-                                                                 .run = tv_facts_run,
-                                                                 .ctx = facts});
+    /* It does not give way: committers and network threads take its locks. */
+    tv_background_start(&facts->thread, &(tv_background_options){
+                                            .name = "tv-facts", .run = tv_facts_run, .ctx = facts});
 }
 
 void tv_facts_stop(tv_facts *facts)

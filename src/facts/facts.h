@@ -26,22 +26,22 @@
 typedef struct tv_facts tv_facts;
 
 enum {
-    TV_FACTS_PARTITIONS_MAX = 256,    /* of a table that are counted exactly */
-    TV_FACTS_SAMPLE_MAX = 1024,       /* keys in the sample of a table */
-    TV_FACTS_LARGEST_MAX = 8,         /* entities of a table */
-    TV_FACTS_PROPERTIES_MAX = 512,    /* names of a table */
-    TV_FACTS_CLASSES_MAX = 16,        /* of PartitionKeys, and of RowKeys */
-    TV_FACTS_COMMITTERS_MAX = 32,     /* that can have counts of their own */
-    TV_FACTS_PROPERTY_TYPES = 9,      /* by tv_edm_type; 0 is not used */
+    TV_FACTS_PARTITIONS_MAX = 256, /* of a table that are counted exactly */
+    TV_FACTS_SAMPLE_MAX = 1024,    /* keys in the sample of a table */
+    TV_FACTS_LARGEST_MAX = 8,      /* entities of a table */
+    TV_FACTS_PROPERTIES_MAX = 512, /* names of a table */
+    TV_FACTS_CLASSES_MAX = 16,     /* of PartitionKeys, and of RowKeys */
+    TV_FACTS_COMMITTERS_MAX = 32,  /* that can have counts of their own */
+    TV_FACTS_PROPERTY_TYPES = 9,   /* by tv_edm_type; 0 is not used */
     TV_FACTS_SERVER_PARTITIONS_MAX = 16384,
     TV_FACTS_SERVER_SAMPLE_MAX = 262144,
 };
 
 /** Where counts come from. */
 typedef enum tv_facts_basis {
-    TV_FACTS_EXACT,    /* kept at commit */
-    TV_FACTS_COUNTED,  /* of the last background count, and changes that this node knows of */
-    TV_FACTS_UNKNOWN,  /* not counted yet */
+    TV_FACTS_EXACT,   /* kept at commit */
+    TV_FACTS_COUNTED, /* of the last background count, and changes that this node knows of */
+    TV_FACTS_UNKNOWN, /* not counted yet */
 } tv_facts_basis;
 
 /** "exact", "counted", "unknown". */
@@ -75,9 +75,9 @@ typedef struct tv_facts_entity {
 /** Keys that look alike: digits are 9{n}, letters a or A, a GUID is G. */
 typedef struct tv_facts_class {
     tv_slice text;
-    uint64_t count;                 /* of the sample */
+    uint64_t count;                  /* of the sample */
     uint32_t length_min, length_max; /* in bytes */
-    uint64_t leading_zeros;         /* keys with a run of digits that begins with 0 */
+    uint64_t leading_zeros;          /* keys with a run of digits that begins with 0 */
     uint64_t month_names;
 } tv_facts_class;
 
@@ -90,7 +90,7 @@ typedef struct tv_facts_property {
     uint64_t distinct_in_sample;
     double distinct; /* values in the table, estimated from the sample */
     double distinct_low, distinct_high;
-    bool types_by_class;           /* each type has RowKey classes of its own */
+    bool types_by_class; /* each type has RowKey classes of its own */
 } tv_facts_property;
 
 /** The widest that was written since the table was last counted, or before. */
@@ -110,8 +110,8 @@ typedef struct tv_facts_extremes {
 /** All that is known of a table; it lies in the arena it was taken with. */
 typedef struct tv_facts_table {
     tv_facts_count count;
-    double partitions; /* distinct PartitionKeys */
-    double partitions_error; /* half of the 95 % interval; 0: exact */
+    double partitions;                      /* distinct PartitionKeys */
+    double partitions_error;                /* half of the 95 % interval; 0: exact */
     tv_facts_partition *largest_partitions; /* by entities, greatest first */
     size_t largest_partition_count;
     tv_facts_entity largest[TV_FACTS_LARGEST_MAX]; /* by bytes */
@@ -195,8 +195,8 @@ void tv_facts_note_scan(tv_facts *facts, tv_slice account, int64_t table_id, tv_
                         uint64_t examined);
 
 /** An entity was written, `row` is its key: its properties may be the widest so far.  Cheap. */
-void tv_facts_note_entity(tv_facts *facts, tv_slice account, int64_t table_id,
-                          tv_slice row, const tv_property *properties, size_t property_count);
+void tv_facts_note_entity(tv_facts *facts, tv_slice account, int64_t table_id, tv_slice row,
+                          const tv_property *properties, size_t property_count);
 
 /** Count a table anew in the background. */
 void tv_facts_recount(tv_facts *facts, tv_slice account, int64_t table_id);

@@ -30,16 +30,16 @@ typedef struct tv_fact {
     tv_facts_sums base;
     tv_facts_sums others; /* sums of committers that there are no more */
     tv_facts_sums sums[TV_FACTS_COMMITTERS_MAX];
-    tv_sketch *sketch;    /* NULL: not read yet, or waiting to be counted */
-    bool has_looked;      /* for a sketch in the store */
-    bool wants_count;     /* of the background */
-    uint64_t saved;       /* changes of the sketch in the store */
+    tv_sketch *sketch; /* NULL: not read yet, or waiting to be counted */
+    bool has_looked;   /* for a sketch in the store */
+    bool wants_count;  /* of the background */
+    uint64_t saved;    /* changes of the sketch in the store */
     int64_t counted_ticks;
-    int64_t used_ns;      /* the sketch, last; by the monotonic clock */
-    int64_t retry_ns;     /* not to be counted before */
-    int64_t count_after_ns; /* nor, because its sketch has worn out, before this */
+    int64_t used_ns;           /* the sketch, last; by the monotonic clock */
+    int64_t retry_ns;          /* not to be counted before */
+    int64_t count_after_ns;    /* nor, because its sketch has worn out, before this */
     uint64_t looked, promoted; /* changes when the background looked at it, and for partitions */
-    tv_facts_job *job;    /* a count under way, or NULL */
+    tv_facts_job *job;         /* a count under way, or NULL */
     tv_slice wanted_partition; /* to be counted: as stored, from malloc; or TV_NONE */
     struct tv_facts_properties *properties; /* the last look at them, or NULL */
 } tv_fact;
@@ -55,8 +55,8 @@ struct tv_facts {
     tv_waiter waiter; /* of the background thread */
     tv_background thread;
     bool is_started;
-    bool is_woken;           /* under the thread's lock */
-    size_t round_partitions; /* of the thread */
+    bool is_woken;             /* under the thread's lock */
+    size_t round_partitions;   /* of the thread */
     pthread_rwlock_t map_lock; /* guards `map` and `fact_count` */
     tv_fact *map[TV_FACTS_MAP_SLOTS];
     size_t fact_count;

@@ -9,6 +9,7 @@
 #include "facts/job.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/assert.h"
 #include "base/clock.h"
@@ -71,10 +72,8 @@ void tv_facts_job_note(tv_facts_job *job, int committer, uint64_t number, tv_sli
 
     log_entry *entry = &job->log[job->count++];
 
-    *entry = (log_entry){.number = number,
-                         .old_bytes = old_bytes,
-                         .bytes = bytes,
-                         .committer = committer};
+    *entry = (log_entry){
+        .number = number, .old_bytes = old_bytes, .bytes = bytes, .committer = committer};
     if (has_key) {
         entry->key = tv_malloc(key.len ? key.len : 1);
         memcpy(entry->key, key.data, key.len);
@@ -107,6 +106,12 @@ static void end(tv_fact *fact)
         free(job->log[i].key);
     free(job->log);
     free(job);
+}
+
+/* Between steps: about as long as a step takes, so that others have at least half of the core. */
+static void rest(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 500000}, NULL);
 }
 
 /* --- what is in a snapshot --- */
@@ -299,9 +304,11 @@ static tv_err walk_rows(tv_facts *facts, tv_fact *fact, tv_facts_job *job, tv_it
         pass_row(&f->passed, tail, bytes);
         f->rows.entities++;
         f->rows.bytes += bytes;
-        if (++rows % STEP_ROWS == 0 && (tv_background_is_stopping(&facts->thread) ||
-                                        !publish_filter(fact, job, f->sketch)))
+        if (++rows % STEP_ROWS)
+            continue;
+        if (tv_background_is_stopping(&facts->thread) || !publish_filter(fact, job, f->sketch))
             return TV_ERR_STOPPED;
+        rest();
     }
     pass_partition(&f->passed);
     return tv_iter_status(iter);
@@ -378,9 +385,9 @@ tv_err tv_facts_count_table(tv_facts *facts, tv_fact *fact, tv_facts_found *ret_
         ret_found->base = f.rows;
         tv_facts_sums_subtract(&ret_found->base, &f.sums.total);
         ret_found->base.created = ret_found->base.replaced = ret_found->base.deleted = 0;
-        ret_found->differs = !fact->is_uncounted &&
-                             (fact->base.entities != ret_found->base.entities ||
-                              fact->base.bytes != ret_found->base.bytes);
+        ret_found->differs =
+            !fact->is_uncounted && (fact->base.entities != ret_found->base.entities ||
+                                    fact->base.bytes != ret_found->base.bytes);
         if (fact->sketch == NULL)
             atomic_fetch_add(&facts->sketch_count, 1);
         else
@@ -425,8 +432,11 @@ static tv_err walk_partition(tv_facts *facts, tv_fact *fact, tv_slice partition,
         for (tv_iter_seek(iter, rows); err == TV_OK && tv_iter_is_valid(iter); tv_iter_next(iter)) {
             ret_rows->entities++;
             ret_rows->bytes += tv_iter_key(iter).len + tv_iter_value(iter).len;
-            if (++steps % STEP_ROWS == 0 && tv_background_is_stopping(&facts->thread))
+            if (++steps % STEP_ROWS)
+                continue;
+            if (tv_background_is_stopping(&facts->thread))
                 err = TV_ERR_STOPPED;
+            rest();
         }
         if (err == TV_OK)
             err = tv_iter_status(iter);

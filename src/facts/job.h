@@ -15,10 +15,12 @@ typedef struct tv_facts_found {
  * Count all of a table and make its sketch anew; its base is left to the caller.  TV_ERR_STOPPED:
  * the thread is to stop, the table is dropped, or so much was written that it must be done again.
  */
-tv_err tv_facts_count_table(tv_facts *facts, tv_fact *fact, tv_facts_found *ret_found) TV_WARN_UNUSED;
+tv_err tv_facts_count_table(tv_facts *facts, tv_fact *fact,
+                            tv_facts_found *ret_found) TV_WARN_UNUSED;
 
 /** Count one partition, from now on exactly known.  `partition_key` as it is stored. */
-tv_err tv_facts_count_partition(tv_facts *facts, tv_fact *fact, tv_slice partition_key) TV_WARN_UNUSED;
+tv_err tv_facts_count_partition(tv_facts *facts, tv_fact *fact,
+                                tv_slice partition_key) TV_WARN_UNUSED;
 
 /** Where all places are taken, give up the smallest partition for one of so many entities. */
 void tv_facts_make_room(tv_sketch *sketch, uint64_t entities);

@@ -187,8 +187,8 @@ static tv_err read_entities(tv_facts *facts, const tv_fact *fact, const tv_sketc
         tv_buf_add(&key, (tv_slice){items[i].key, items[i].len});
         err = tv_engine_get(facts->engine, TV_READ_ANY, tv_buf_slice(&key), &scratch, &value);
         if (err == TV_OK) {
-            r->class_bit =
-                UINT32_C(1) << tv_class_list_add(classes, r->arena, table->sample[i].row_key);
+            r->class_bit = UINT32_C(1)
+                           << tv_class_list_add(classes, r->arena, table->sample[i].row_key);
             err = facts->format->walk(value, add_property, r);
             ++*ret_samples;
         } else if (err == TV_ERR_NOT_FOUND) {
@@ -213,8 +213,7 @@ static tv_err look(tv_facts *facts, const tv_fact *fact, const tv_sketch_key *it
     properties->taken_ns = tv_clock_mono_ns();
     err = read_entities(facts, fact, items, table, r, &properties->samples);
     properties->count = r->name_count;
-    properties->list =
-        tv_arena_alloc(r->arena, (r->name_count + 1) * sizeof *properties->list);
+    properties->list = tv_arena_alloc(r->arena, (r->name_count + 1) * sizeof *properties->list);
     for (size_t i = 0; i < r->name_count; i++) {
         name_stats *stats = &r->names[i];
         double share = (double)stats->sum.count / (double)properties->samples;
@@ -252,8 +251,7 @@ static bool is_fresh(const struct tv_facts_properties *properties, const tv_fact
 static void copy_list(const struct tv_facts_properties *properties, tv_arena *arena,
                       tv_facts_table *table)
 {
-    table->properties =
-        tv_arena_alloc(arena, (properties->count + 1) * sizeof *table->properties);
+    table->properties = tv_arena_alloc(arena, (properties->count + 1) * sizeof *table->properties);
     memcpy(table->properties, properties->list, properties->count * sizeof *table->properties);
     for (size_t i = 0; i < properties->count; i++)
         table->properties[i].name = tv_arena_dup(arena, properties->list[i].name);

@@ -393,8 +393,8 @@ void tv_sketch_replaced(tv_sketch *sketch, tv_slice key, uint64_t old_bytes, uin
     }
 
     uint64_t hash = tv_sketch_hash(sketch->seed, key);
-    size_t at = hash <= sketch->sample_reach ? sample_find_key(sketch, hash, key)
-                                             : sketch->sample_count;
+    size_t at =
+        hash <= sketch->sample_reach ? sample_find_key(sketch, hash, key) : sketch->sample_count;
 
     if (at < sketch->sample_count)
         sketch->sample[at].bytes = bytes;

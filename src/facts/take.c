@@ -62,15 +62,15 @@ static size_t list_partitions(tv_arena *arena, tv_sketch *sketch, const tv_sketc
 {
     size_t count = sketch->sample_count, found = 0, groups = 0;
     bool has_all = tv_sketch_has_all(sketch);
-    tv_facts_partition *list = tv_arena_alloc(
-        arena, (count + TV_FACTS_PARTITIONS_MAX + 1) * sizeof *list);
+    tv_facts_partition *list =
+        tv_arena_alloc(arena, (count + TV_FACTS_PARTITIONS_MAX + 1) * sizeof *list);
 
     for (size_t i = 0; i < TV_SKETCH_PARTITION_SLOTS; i++) {
         const tv_sketch_partition *p = &sketch->partitions[i];
 
         if (p->key && p->entities && !has_all)
-            list[found++] = (tv_facts_partition){
-                tv_arena_dup(arena, (tv_slice){p->key, p->len}), p->entities, p->bytes, true};
+            list[found++] = (tv_facts_partition){tv_arena_dup(arena, (tv_slice){p->key, p->len}),
+                                                 p->entities, p->bytes, true};
     }
     for (size_t begin = 0, end; begin < count; begin = end, groups++) {
         tv_slice key = tv_sketch_partition_of(tail_of(&items[begin]));
@@ -210,8 +210,7 @@ tv_err tv_facts_take(tv_facts *facts, tv_slice account, int64_t table_id, int pa
         ret_table->sample_count = sketch->sample_count;
         ret_table->sample_is_all = tv_sketch_has_all(sketch);
 
-        size_t groups =
-            list_partitions(arena, sketch, items, ret_table->count.entities, ret_table);
+        size_t groups = list_partitions(arena, sketch, items, ret_table->count.entities, ret_table);
 
         count_partitions(sketch, groups, ret_table);
         err = copy_largest(arena, sketch, ret_table);
@@ -289,8 +288,8 @@ void tv_facts_note_scan(tv_facts *facts, tv_slice account, int64_t table_id, tv_
     tv_fact_unref(fact);
 }
 
-void tv_facts_note_entity(tv_facts *facts, tv_slice account, int64_t table_id,
-                          tv_slice row, const tv_property *properties, size_t property_count)
+void tv_facts_note_entity(tv_facts *facts, tv_slice account, int64_t table_id, tv_slice row,
+                          const tv_property *properties, size_t property_count)
 {
     tv_fact *fact = tv_fact_find_id(facts, account, table_id);
 

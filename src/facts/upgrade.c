@@ -20,12 +20,11 @@ static void mark_table(void *ctx, tv_slice account, int64_t id, tv_slice name, b
         return;
 
     tv_slice prefix = tv_key_table_facts(&u->arena, account, id);
-    size_t len =
-        tv_facts_row_key_format(tv_slice_skip(prefix, 1), TV_FACTS_ROW_UNCOUNTED, 0, key);
+    size_t len = tv_facts_row_key_format(tv_slice_skip(prefix, 1), TV_FACTS_ROW_UNCOUNTED, 0, key);
 
-    tv_write_batch_add(&u->batch, (tv_change){TV_CHANGE_PUT,
-                                              tv_arena_dup(&u->arena, (tv_slice){key, len}),
-                                              TV_FACTS_UNCOUNTED});
+    tv_write_batch_add(&u->batch,
+                       (tv_change){TV_CHANGE_PUT, tv_arena_dup(&u->arena, (tv_slice){key, len}),
+                                   TV_FACTS_UNCOUNTED});
 }
 
 /* A row that the catalogue cannot read stops the start a moment later, with its name. */

@@ -55,8 +55,8 @@ static void row(tv_verify_walk *walk, tv_slice key, tv_slice value)
         state->is_uncounted = true;
         break;
     case TV_FACTS_ROW_SKETCH:
-        if (state->sketch || tv_sketch_load(value, TV_FACTS_SAMPLE_MAX, &state->sketch,
-                                            &state->sketch_changes))
+        if (state->sketch ||
+            tv_sketch_load(value, TV_FACTS_SAMPLE_MAX, &state->sketch, &state->sketch_changes))
             damaged(walk, "the sketch of its keys");
         break;
     }
@@ -167,9 +167,8 @@ void tv_verify_facts(tv_verify_walk *walk)
         const tv_verify_owner *owner = &walk->owners[i];
 
         if (owner->entities && !owner->has_facts && !owner->is_dropped && !owner->is_cut)
-            tv_verify_problem(walk->report,
-                              "table %.*s of %.*s: it has %llu entities, and no count",
-                              TV_FMT(owner->name), TV_FMT(owner->account),
-                              (unsigned long long)owner->entities);
+            tv_verify_problem(
+                walk->report, "table %.*s of %.*s: it has %llu entities, and no count",
+                TV_FMT(owner->name), TV_FMT(owner->account), (unsigned long long)owner->entities);
     }
 }

@@ -8,8 +8,8 @@
 #define TV_BLOB_STORE_ROW_H
 
 #include "base/buf.h"
-#include "blob/store/blob.h"
 #include "base/pack.h"
+#include "blob/store/blob.h"
 
 /** In the order of their keys. */
 typedef enum tv_blob_row_kind {

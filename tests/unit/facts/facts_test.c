@@ -7,8 +7,8 @@
 #include "engine/instant.h"
 #include "engine/key.h"
 #include "engine/memory/memory.h"
-#include "random.h"
 #include "facts/rows.h"
+#include "random.h"
 
 enum { COMMITTERS = 2, TABLES = 3, PARTITIONS = 5, ROWS = 40, CHANGES_MAX = 6 };
 
@@ -40,8 +40,7 @@ static void start_facts(void)
 
     CHECK_OK(tv_facts_upgrade(engine));
     CHECK_OK(tv_facts_open(&options, &facts));
-    pipeline =
-        tv_pipeline_new_tallied(engine, COMMITTERS, 4096, tv_facts_tally(facts), facts);
+    pipeline = tv_pipeline_new_tallied(engine, COMMITTERS, 4096, tv_facts_tally(facts), facts);
     tv_waiter_init(&waiter, pipeline);
 }
 

@@ -3,6 +3,7 @@
 
 #include "engine/key.h"
 #include "table/entity.h"
+#include "table/traffic.h"
 
 const tv_catalog_kind tv_table_catalog = {
     .service = TV_SERVICE_TABLE,
@@ -11,6 +12,7 @@ const tv_catalog_kind tv_table_catalog = {
     .not_found = TV_ERR_TABLE_NOT_FOUND,
     .rows = tv_key_table,
     .service_bytes = sizeof(tv_table_counts),
+    .service_done = tv_table_end_traffic,
 };
 
 /* --- facts --- */

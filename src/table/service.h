@@ -7,6 +7,7 @@
 #include "facts/facts.h"
 #include "odata/plan.h"
 #include "service/service.h"
+#include "watch/traffic/traffic.h"
 
 /** The catalogue of tables. */
 extern const tv_catalog_kind tv_table_catalog;
@@ -22,12 +23,14 @@ typedef struct tv_table_counts {
     _Atomic uint64_t plans[TV_PLAN_KINDS]; /* queries by kind, since the start */
     /* The widest that the facts were told of: properties, cost, bytes of a value. */
     _Atomic uint64_t widest[3];
+    _Atomic(tv_traffic_table *) traffic;   /* by key; NULL until it is asked for: traffic.h */
 } tv_table_counts;
 
 typedef struct tv_table_service {
     tv_service base;           /* first */
     int64_t query_time_max_ns; /* a page ends after that, perhaps empty, with a token */
     tv_facts *facts;           /* about its tables, or NULL */
+    tv_traffic *traffic;       /* by key, or NULL when it is not counted */
 } tv_table_service;
 
 /** For a tv_table_service whose catalogue is one of tables. */

@@ -1,0 +1,40 @@
+#include "table/traffic.h"
+
+#include "watch/traffic/record.h"
+
+/* The table's counters; NULL when there is no room for more tables. */
+static tv_traffic_table *counters_of(tv_traffic *traffic, const tv_container *table,
+                                     uint32_t number)
+{
+    tv_table_counts *counts = table->service_data;
+    tv_traffic_table *known = atomic_load_explicit(&counts->traffic, memory_order_acquire), *own;
+
+    if (known)
+        return known;
+
+    own = tv_traffic_table_get(traffic, table->account, table->id);
+    if (own == NULL)
+        return NULL;
+    if (atomic_compare_exchange_strong(&counts->traffic, &known, own)) {
+        tv_traffic_number(traffic, own, number);
+        return own;
+    }
+    tv_traffic_table_unref(own); /* another loop was first */
+    return known;
+}
+
+void tv_table_count_traffic(tv_traffic *traffic, int loop_index, const tv_container *table,
+                            const tv_watch_event *event)
+{
+    tv_traffic_table *counters = counters_of(traffic, table, event->table);
+
+    if (counters)
+        tv_traffic_record(tv_traffic_shard_at(traffic, loop_index), counters, event);
+}
+
+void tv_table_end_traffic(tv_container *table)
+{
+    tv_table_counts *counts = table->service_data;
+
+    tv_traffic_table_unref(atomic_load(&counts->traffic));
+}

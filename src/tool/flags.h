@@ -70,6 +70,8 @@
     X(TOKEN_FILE, "token-file", 0, "FILE",                                                         \
       "where its token is; $TAVOLA_ADMIN_TOKEN_FILE, or admin.token of --data")                    \
     X(DATA, "data", 0, "DIR", "the data folder of the server; ./data")                             \
+    X(SINCE, "since", 0, "MARK", "judge what came after this mark, in tests or a trial")           \
+    X(JSON, "json", 0, NULL, "the whole answer as JSON")                                           \
     X(BASE, "base", 0, "DIR",                                                                      \
       "an earlier backup, on the same disk as the new one, to share files with")
 

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/base64.h"
+#include "base/number.h"
 
 enum { KEY_TEXT_MAX = 1024, LINE_MAX_BYTES = 4096 };
 
@@ -53,10 +54,69 @@ static bool add_key(tv_account *account, tv_slice text)
     return true;
 }
 
+static uint32_t *find_rate(tv_slice name, tv_account *account)
+{
+    if (tv_slice_eq(name, TV_LIT("partition")))
+        return &account->partition_rate;
+    if (tv_slice_eq(name, TV_LIT("account")))
+        return &account->account_rate;
+    if (tv_slice_eq(name, TV_LIT("queue")))
+        return &account->queue_rate;
+    return tv_slice_eq(name, TV_LIT("blob")) ? &account->blob_rate : NULL;
+}
+
+/* "partition:500,account:5000": at least one, each once, in any order. */
+static bool parse_rates(tv_slice text, tv_account *account)
+{
+    tv_slice item;
+
+    while (tv_slice_next(&text, ',', &item)) {
+        tv_slice name = tv_slice_take(item, tv_slice_find(item, ':'));
+        uint32_t *rate = find_rate(name, account);
+        int32_t number;
+
+        if (rate == NULL || *rate || name.len == item.len ||
+            !tv_parse_int32(tv_slice_skip(item, name.len + 1), &number) || number < 1)
+            return false;
+        *rate = (uint32_t)number;
+    }
+    return true;
+}
+
+/* "targets=on", and what else may stand behind the keys. */
+static bool parse_option(tv_slice text, tv_account *account)
+{
+    static const tv_slice targets = {"targets=", 8};
+    tv_slice value = tv_slice_skip(text, targets.len < text.len ? targets.len : text.len);
+
+    if (!tv_slice_starts_with(text, targets) || account->targets_mode != TV_TARGETS_AS_SERVER)
+        return false;
+    account->targets_mode = tv_slice_eq(value, TV_LIT("off")) ? TV_TARGETS_OFF : TV_TARGETS_ON;
+    return tv_slice_eq(value, TV_LIT("off")) || tv_slice_eq(value, TV_LIT("on")) ||
+           parse_rates(value, account);
+}
+
+/* Words after the keys; `text` keeps what is before them. */
+static bool take_options(tv_slice *text, tv_account *account)
+{
+    size_t blank = tv_slice_find(*text, ' ');
+    tv_slice rest = tv_slice_skip(*text, blank), word;
+
+    if (tv_slice_trim(rest).len == 0)
+        return true;
+    *text = tv_slice_take(*text, blank);
+    while (tv_slice_next(&rest, ' ', &word)) {
+        if (word.len && !parse_option(word, account))
+            return false;
+    }
+    return true;
+}
+
 bool tv_accounts_add(tv_accounts *accounts, tv_slice text, char *reterr_text, size_t reterr_size)
 {
     tv_account account = {0};
     tv_slice name, key;
+    bool has_options = take_options(&text, &account);
 
     tv_slice_next(&text, ':', &name);
     if (!is_account_name(name)) {
@@ -67,6 +127,14 @@ bool tv_accounts_add(tv_accounts *accounts, tv_slice text, char *reterr_text, si
     }
     if (tv_accounts_find(accounts, name)) {
         snprintf(reterr_text, reterr_size, "account '%.*s' is given twice", TV_FMT(name));
+        return false;
+    }
+
+    if (!has_options) {
+        snprintf(reterr_text, reterr_size,
+                 "account '%.*s': behind the keys there can be targets=on, targets=off or "
+                 "targets=partition:N,account:N,queue:N,blob:N",
+                 TV_FMT(name));
         return false;
     }
 

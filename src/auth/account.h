@@ -17,6 +17,13 @@
 
 enum { TV_ACCOUNT_NAME_MAX = 24, TV_ACCOUNT_KEYS_MAX = 2 };
 
+/** What the line of an account says about scalability targets (targets/targets.h). */
+typedef enum tv_account_targets {
+    TV_TARGETS_AS_SERVER, /* nothing: as --emulate-targets says */
+    TV_TARGETS_ON,
+    TV_TARGETS_OFF,
+} tv_account_targets;
+
 typedef struct tv_account {
     char name[TV_ACCOUNT_NAME_MAX + 1];
     tv_hmac_key keys[TV_ACCOUNT_KEYS_MAX];
@@ -25,6 +32,10 @@ typedef struct tv_account {
     /* Of the memory for requests: of those that were signed, and of those that anybody may make,
      * for all accounts together.  NULL when nothing is counted. */
     tv_share *share, *public_share;
+    tv_account_targets targets_mode;
+    /* Of its own targets, a second; 0: Azure's. */
+    uint32_t partition_rate, account_rate, queue_rate, blob_rate;
+    struct tv_target_account *targets;     /* NULL when there are none to keep */
 } tv_account;
 
 typedef struct tv_accounts {
@@ -36,7 +47,9 @@ void tv_accounts_init(tv_accounts *accounts);
 void tv_accounts_done(tv_accounts *accounts);
 
 /**
- * Add one account written as "name:key1" or "name:key1:key2", keys in base 64.
+ * Add one account written as "name:key1" or "name:key1:key2", keys in base 64, and after
+ * a blank, if it has scalability targets of its own, "targets=on", "targets=off" or
+ * "targets=partition:N,account:N,queue:N,blob:N" with those that it gives.
  * The name is 3 to 24 lower-case letters and digits.  False, with one line that
  * says what is wrong (and never a key), when it is not of that form or the name
  * is there already.

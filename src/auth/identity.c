@@ -22,6 +22,11 @@ tv_slice tv_identity_turns(const tv_identity *identity)
     return identity->is_anonymous ? TV_LIT("") : tv_identity_account(identity);
 }
 
+struct tv_target_account *tv_identity_targets(const tv_identity *identity)
+{
+    return identity->account->targets;
+}
+
 const tv_key_limits *tv_identity_key_limits(const tv_identity *identity)
 {
     return identity->has_limits ? &identity->limits : NULL;

@@ -40,6 +40,9 @@ tv_share *tv_identity_share(const tv_identity *identity);
 /** Likewise, whose turns its queries and lists take (base/turns.h): empty when anonymous. */
 tv_slice tv_identity_turns(const tv_identity *identity);
 
+/** The scalability targets of the account, whoever asks; NULL when it has none to keep. */
+struct tv_target_account *tv_identity_targets(const tv_identity *identity);
+
 /** What a SAS permits, one bit for each letter of `sp`. */
 typedef enum tv_permission {
     TV_MAY_READ = 1,              /* r */

@@ -1,10 +1,12 @@
 /* What the blob service does in its own way: its paths, its table of operations, public access. */
 #include "blob/ops.h"
 
+#include "base/number.h"
 #include "base/uri.h"
 #include "blob/call.h"
 #include "blob/names.h"
 #include "engine/key.h"
+#include "service/throttle.h"
 
 static tv_err choose_type_of_path(tv_call *call);
 static tv_err choose_lease(tv_call *call);
@@ -294,6 +296,47 @@ static void done(tv_call *call)
     tv_blob_end_transfer(tv_blob_call_of(call));
 }
 
+/* --- scalability targets: requests to one blob, and its bytes --- */
+
+static uint64_t target_hash(const tv_call *call, tv_target_scope scope)
+{
+    return tv_target_hash(call->targets, scope, call->target.container, call->target.blob);
+}
+
+/* The length of the body, if it was announced. */
+static uint64_t announced_bytes(const tv_call *call)
+{
+    int64_t bytes;
+    tv_slice text = tv_request_header(call->req, TV_LIT("content-length"));
+
+    return tv_parse_int64(text, &bytes) && bytes > 0 ? (uint64_t)bytes : 0;
+}
+
+static size_t ask_targets(tv_call *call, tv_target_ask *ret_asks)
+{
+    if (call->target.blob.len == 0)
+        return 0;
+    ret_asks[0] = (tv_target_ask){
+        .scope = TV_TARGET_BLOB, .hash = target_hash(call, TV_TARGET_BLOB), .units = 1};
+    ret_asks[1] = (tv_target_ask){.scope = TV_TARGET_BLOB_BYTES,
+                                  .hash = target_hash(call, TV_TARGET_BLOB_BYTES),
+                                  .units = announced_bytes(call)};
+    return 2;
+}
+
+static void settle_targets(tv_call *call)
+{
+    const tv_request *req = call->req;
+    uint64_t bytes = req->out.len + req->out_length;
+
+    if (call->target.blob.len == 0)
+        return;
+    if (announced_bytes(call) == 0)
+        bytes += req->body_length;
+    tv_call_charge_target(call, TV_TARGET_BLOB_BYTES, target_hash(call, TV_TARGET_BLOB_BYTES),
+                          (int64_t)bytes);
+}
+
 const tv_service_spec tv_blob_spec = {
     .kind = TV_SERVICE_BLOB,
     .ops = ops,
@@ -307,5 +350,7 @@ const tv_service_spec tv_blob_spec = {
     .is_public = is_public,
     .enter = enter,
     .explain = explain,
+    .targets = ask_targets,
+    .settle = settle_targets,
     .done = done,
 };

@@ -4,6 +4,7 @@
 #include "base/uri.h"
 #include "queue/call.h"
 #include "service/names.h"
+#include "service/throttle.h"
 
 /* A message may have 64 KiB as XML; there is room for its wrapping. */
 enum { MESSAGE_BODY_BYTES_MAX = 64 * 1024 + 512 };
@@ -131,6 +132,34 @@ static tv_err explain(tv_call *call, tv_err err)
     return err == TV_ERR_NOT_ON_PRIMARY ? bad_parameter(call, "comp") : err;
 }
 
+/* --- scalability targets: messages of one queue --- */
+
+static uint64_t target_hash(const tv_call *call)
+{
+    return tv_target_hash(call->targets, TV_TARGET_QUEUE, call->target.container, TV_LIT(""));
+}
+
+static bool is_about_messages(const tv_call *call)
+{
+    return tv_queue_call_of((tv_call *)call)->resource.is_messages;
+}
+
+static size_t ask_targets(tv_call *call, tv_target_ask *ret_asks)
+{
+    ret_asks[0] = (tv_target_ask){.scope = TV_TARGET_QUEUE, .hash = target_hash(call), .units = 1};
+    return is_about_messages(call) ? 1 : 0;
+}
+
+/* A get or peek of several messages; one was charged when it came. */
+static void settle_targets(tv_call *call)
+{
+    int op = tv_call_op(call);
+    size_t count = tv_queue_call_of(call)->get.message_count;
+
+    if ((op == TV_QUEUE_OP_GET || op == TV_QUEUE_OP_PEEK) && count > 1)
+        tv_call_charge_target(call, TV_TARGET_QUEUE, target_hash(call), (int64_t)count - 1);
+}
+
 const tv_service_spec tv_queue_spec = {
     .kind = TV_SERVICE_QUEUE,
     .ops = ops,
@@ -141,4 +170,6 @@ const tv_service_spec tv_queue_spec = {
     .locate = locate,
     .miss = miss,
     .explain = explain,
+    .targets = ask_targets,
+    .settle = settle_targets,
 };

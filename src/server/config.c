@@ -38,7 +38,7 @@ static const flag_spec options[] = {
     {"query-timeout-ms", NUMBER, FIELD(query_timeout_ms), 1, 3600000, "N",
      "a page of a query ends after this, with a token to go on (5000)"},
     {"accounts", TEXT, FIELD(accounts), 0, 0, "FILE",
-     "accounts, a line each: name:key1[:key2]; without it AZURITE_ACCOUNTS\n"
+     "accounts, a line each: name:key1[:key2] [targets=...]; without it AZURITE_ACCOUNTS\n"
      "                            (name:key1[:key2];...), else the development account"},
     {"allow-dev-account", SWITCH, FIELD(allow_dev_account), 0, 0, NULL,
      "accept the well-known development key from other machines too"},
@@ -70,6 +70,13 @@ static const flag_spec options[] = {
     {"no-sweep", SWITCH, FIELD(no_sweep), 0, 0, NULL,
      "remove no data of blobs that no row refers to; the log says how much\n"
      "                            there is"},
+    {"emulate-targets", SWITCH, FIELD(emulate_targets), 0, 0, NULL,
+     "keep Azure's scalability targets: refuse with 503 what is above them"},
+    {"emulate-examined", NUMBER, FIELD(emulate_examined), 0, 1000000, "N",
+     "with targets: so many entities that a query examines count as one that\n"
+     "                            it returns (0: they do not count)"},
+    {"emulate-retry-after", TEXT, FIELD(emulate_retry_after), 0, 0, "on|off",
+     "with targets: whether a refusal has Retry-After (on)"},
     {"cert", TEXT, FIELD(cert), 0, 0, "FILE",
      "certificate chain (PEM): serve HTTPS too; with --key"},
     {"key", TEXT, FIELD(key), 0, 0, "FILE", "its private key (PEM)"},
@@ -100,6 +107,7 @@ static const tv_config defaults = {
     .engine = "rocksdb",
     .log_level = "info",
     .query_timeout_ms = 5000,
+    .emulate_retry_after = "on",
     .disk_reserve_mb = 512,
     .pool_reserve_percent = 10,
 };
@@ -302,6 +310,12 @@ bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text
     if (!check_host(&config->host, "--host", reterr_text, reterr_size) ||
         !check_host(&config->admin_host, "--admin-host", reterr_text, reterr_size))
         return false;
+    if (strcmp(config->emulate_retry_after, "on") != 0 &&
+        strcmp(config->emulate_retry_after, "off") != 0) {
+        snprintf(reterr_text, reterr_size, "--emulate-retry-after is on or off, not '%.40s'",
+                 config->emulate_retry_after);
+        return false;
+    }
     if ((config->cert == NULL) != (config->key == NULL)) {
         snprintf(reterr_text, reterr_size, "--cert and --key go together");
         return false;

@@ -37,6 +37,9 @@ typedef struct tv_config {
     int disk_reserve_mb;
     int cache_mb;
     int memory_mb; /* for all that requests hold (base/budget.h); 0: by the machine's memory */
+    bool emulate_targets;
+    int emulate_examined;
+    const char *emulate_retry_after; /* "on" or "off" */
     bool access_log;
     bool https_only;
     bool allow_dev_account;

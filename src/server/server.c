@@ -67,6 +67,7 @@ typedef enum served_index { SERVED_BLOB, SERVED_QUEUE, SERVED_TABLE, SERVED_COUN
 struct tv_server {
     tv_config config;
     tv_budget *budget;
+    tv_targets *targets;
     tv_accounts *accounts;             /* those in use */
     struct old_accounts *old_accounts; /* kept until the end: few and small */
     tv_engine *engine;
@@ -184,6 +185,25 @@ static bool fill_accounts(const tv_config *config, tv_accounts *accounts, char *
     return true;
 }
 
+/* Which accounts have scalability targets to keep. */
+static void set_targets(tv_server *server, tv_accounts *accounts)
+{
+    for (size_t i = 0; i < accounts->count; i++) {
+        tv_account *account = &accounts->list[i];
+        bool is_on = account->targets_mode == TV_TARGETS_AS_SERVER
+                         ? server->config.emulate_targets
+                         : account->targets_mode == TV_TARGETS_ON;
+
+        if (is_on)
+            account->targets =
+                tv_targets_account(server->targets, tv_slice_of(account->name),
+                                   (tv_target_rates){.partition = account->partition_rate,
+                                                     .account = account->account_rate,
+                                                     .queue = account->queue_rate,
+                                                     .blob = account->blob_rate});
+    }
+}
+
 /* Read the accounts and use them from now on.  False, and nothing changed, on an error. */
 static bool open_accounts(tv_server *server, char *reterr_text, size_t reterr_size)
 {
@@ -195,6 +215,7 @@ static bool open_accounts(tv_server *server, char *reterr_text, size_t reterr_si
         return false;
     }
     tv_accounts_set_shares(accounts, server->budget);
+    set_targets(server, accounts);
     if (server->accounts) {
         old_accounts *old = tv_malloc(sizeof *old);
 
@@ -536,8 +557,10 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
         (tv_admin_source){.write = tv_analytics_write_metrics, .ctx = server->analytics};
     server->admin.sources[4] =
         (tv_admin_source){.write = tv_facts_write_metrics, .ctx = server->facts};
+    server->admin.sources[5] =
+        (tv_admin_source){.write = tv_targets_write_metrics, .ctx = server->targets};
     if (server->cluster) {
-        server->admin.sources[5] = (tv_admin_source){
+        server->admin.sources[6] = (tv_admin_source){
             .write = tv_cluster_write_metrics, .ctx = server->cluster, .check = tv_cluster_check};
         tv_cluster_on_death(server->cluster, collect_extents_soon, server->blob_gc_scan);
         tv_cluster_start(server->cluster, tv_rados_maps(server->engine));
@@ -712,6 +735,10 @@ tv_server *tv_server_open(const tv_config *config, char *reterr_text, size_t ret
     tv_clock_shift(config->test.clock_ms * (TV_TICKS_PER_SECOND / 1000));
     server->budget = tv_budget_new(config->memory_mb ? (size_t)config->memory_mb << 20
                                                      : tv_machine_memory_share());
+    server->targets = tv_targets_new((tv_target_choices){
+        .has_retry_after = strcmp(config->emulate_retry_after, "on") == 0,
+        .examined_per_unit = (uint32_t)config->emulate_examined,
+    });
     share_files(server);
     if (!open_accounts(server, reterr_text, reterr_size) ||
         !open_tls(server, reterr_text, reterr_size) ||
@@ -831,6 +858,7 @@ void tv_server_stop(tv_server *server)
     if (has_pool)
         tv_background_done(&stop_watch);
     tv_cluster_free(server->cluster);
+    tv_targets_free(server->targets);
     accounts_free(server->accounts);
     while (server->old_accounts) {
         old_accounts *next = server->old_accounts->next;

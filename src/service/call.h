@@ -39,6 +39,9 @@ struct tv_call {
     tv_error_info info;          /* of the error that ends the call */
     tv_container *container;     /* counted; released when the request is done */
     char request_id[TV_GUID_TEXT_LEN];
+    tv_target_account *targets; /* those of its account, NULL when there are none to keep */
+    bool is_throttled;          /* it was over one: */
+    tv_throttle throttle;
 
     /* For tv_service.record: of the monotonic clock, and 0 where nobody is told. */
     int64_t begun_ns;    /* the whole request was here, and its row's run function was called */

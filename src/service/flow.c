@@ -8,6 +8,7 @@
  *                                without credentials become anonymous
  *                  choose        which row of the service's table it is
  *                  authorize     whether the identity may do that on this endpoint
+ *                  enter_targets whether its account has room for it, where it has targets
  *                  prepare       the page that it comes from, its length, its container,
  *                                and what the row's own head function checks
  *     the body     kept by the connection, or taken by a sink that the head function has set
@@ -26,6 +27,7 @@
 #include "base/log.h"
 #include "service/analytics_names.h"
 #include "service/cors.h"
+#include "service/throttle.h"
 
 void tv_call_init(tv_call *call, tv_service *service, tv_request *req)
 {
@@ -322,6 +324,7 @@ static tv_err prepare(tv_call *call)
 
 static tv_err check_head(tv_call *call)
 {
+    bool goes_on;
     tv_err err;
 
     err = open_call(call);
@@ -344,6 +347,10 @@ static tv_err check_head(tv_call *call)
     if (err)
         return err;
 
+    err = tv_call_enter_targets(call, &goes_on);
+    if (err || !goes_on)
+        return err;
+
     return prepare(call);
 }
 
@@ -355,7 +362,7 @@ static bool begin(tv_call *call)
         tv_call_fail(call, err);
         return false;
     }
-    return !tv_call_looks_first(call);
+    return call->is_throttled || !tv_call_looks_first(call);
 }
 
 static bool on_headers(void *ctx, tv_request *req)
@@ -389,6 +396,10 @@ static void run(tv_call *call)
     tv_err err;
 
     tv_assert(call->identity && call->op->run && !call->is_away);
+    if (call->is_throttled) {
+        tv_call_respond_error(call, TV_ERR_THROTTLED);
+        return;
+    }
     tv_assert(call->container || !(call->op->flags & TV_OP_IN_CONTAINER));
     call->is_running = true;
     call->begun_ns = tv_call_time(call);
@@ -467,6 +478,7 @@ static void on_done(void *ctx, tv_request *req)
         return;
 
     tv_assert(call->req == req && !call->is_away);
+    tv_call_settle_targets(call);
     if (service->spec->done)
         service->spec->done(call);
     tv_meter_add(&service->meter, tv_call_op(call), req->status, ns, req->body_length,

@@ -5,6 +5,7 @@
 #include "base/xml.h"
 #include "service/call.h"
 #include "service/cors.h"
+#include "service/throttle.h"
 
 static const tv_slice server_names[] = {
     [TV_SERVICE_TABLE] = {"Tavola-Table/" TV_VERSION, sizeof "Tavola-Table/" TV_VERSION - 1},
@@ -31,6 +32,8 @@ void tv_call_start(tv_call *call, int status)
         tv_response_header(req, TV_LIT("x-ms-client-request-id"), client_id);
     if (version.len && tv_version_is_valid(version))
         tv_response_header(req, TV_LIT("x-ms-version"), version);
+    if (call->is_throttled)
+        tv_call_add_throttle(call);
 }
 
 void tv_call_add_date(tv_call *call, tv_slice name, int64_t ticks)

@@ -12,6 +12,9 @@
 #include "catalog/catalog.h"
 #include "commit/pipeline.h"
 #include "service/op.h"
+#include "targets/targets.h"
+
+enum { TV_SERVICE_ASKS_MAX = 3 };
 
 /** What a service does in its own way.  Functions may be NULL unless it says otherwise. */
 typedef struct tv_service_spec {
@@ -54,6 +57,15 @@ typedef struct tv_service_spec {
 
     /** Answer an error.  Without it in XML: tv_call_respond_error_xml. */
     void (*respond_error)(tv_call *call, tv_err err);
+
+    /**
+     * Of an account with scalability targets: what the request asks for besides the account's
+     * requests, up to TV_SERVICE_ASKS_MAX - 1 of them.  Returns how many.
+     */
+    size_t (*targets)(tv_call *call, tv_target_ask *ret_asks);
+
+    /** Likewise, when it is done: charge what was not known before. */
+    void (*settle)(tv_call *call);
 
     /** The request is done, answered or not: release what the call holds. */
     void (*done)(tv_call *call);

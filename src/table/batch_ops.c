@@ -2,6 +2,7 @@
 #include "base/thread.h"
 #include "table/access.h"
 #include "table/call.h"
+#include "table/units.h"
 
 static tv_err on_batch_written(tv_call *call, tv_err err)
 {
@@ -79,6 +80,8 @@ static tv_err run_prepared(tv_call *call, tv_err err)
 {
     const tv_table_batch *batch = &tv_table_call_of(call)->batch;
 
+    if (err == TV_OK && !batch->is_query)
+        err = tv_table_admit_write(call);
     if (err == TV_OK && !batch->is_query) {
         tv_table_call_write_changes(call, on_batch_written);
         return TV_OK;

@@ -9,6 +9,7 @@
 #include "table/batch.h"
 #include "table/scan.h"
 #include "table/service.h"
+#include "table/units.h"
 
 typedef struct tv_table_call {
     tv_call base;       /* first */
@@ -21,7 +22,8 @@ typedef struct tv_table_call {
     tv_table_batch batch;
     tv_table_query query;
     tv_table_scan scan;
-    tv_slice value; /* of the row that was read */
+    tv_slice value;      /* of the row that was read */
+    tv_table_bill *bill; /* what it takes of the account's targets; NULL without them */
 } tv_table_call;
 
 static inline tv_table_call *tv_table_call_of(tv_call *call)

@@ -286,10 +286,27 @@ tv_err tv_entity_merge(tv_arena *arena, tv_slice stored, const tv_entity_propert
     return TV_OK;
 }
 
+static size_t cost_of_keys(tv_slice partition_key, tv_slice row_key)
+{
+    return 4 + 2 * (tv_utf8_units(partition_key) + tv_utf8_units(row_key));
+}
+
+size_t tv_entity_cost(tv_slice partition_key, tv_slice row_key, tv_slice value)
+{
+    size_t cost = cost_of_keys(partition_key, row_key);
+    tv_entity_cursor cursor;
+    tv_property property;
+
+    tv_entity_cursor_init(&cursor, value);
+    while (tv_entity_next(&cursor, &property))
+        cost += tv_property_cost(&property);
+    return cost;
+}
+
 tv_err tv_entity_check_limits(tv_slice partition_key, tv_slice row_key,
                               const tv_entity_properties *properties)
 {
-    size_t cost = 4 + 2 * (tv_utf8_units(partition_key) + tv_utf8_units(row_key));
+    size_t cost = cost_of_keys(partition_key, row_key);
 
     if (properties->count > TV_ENTITY_PROPERTIES_MAX)
         return TV_ERR_TOO_MANY_PROPERTIES;

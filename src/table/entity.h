@@ -68,6 +68,10 @@ tv_err tv_entity_merge(tv_arena *arena, tv_slice stored, const tv_entity_propert
 /** Sort by name in ordinal order, as the service returns what PUT and MERGE wrote. */
 void tv_entity_properties_sort(tv_entity_properties *properties);
 
+/** What a stored entity takes by the service's formula; what can be read of it when it is corrupt.
+ */
+size_t tv_entity_cost(tv_slice partition_key, tv_slice row_key, tv_slice value);
+
 /** TV_ERR_TOO_MANY_PROPERTIES or TV_ERR_ENTITY_TOO_LARGE when it breaks a limit of the whole. */
 tv_err tv_entity_check_limits(tv_slice partition_key, tv_slice row_key,
                               const tv_entity_properties *properties) TV_WARN_UNUSED;

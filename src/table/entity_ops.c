@@ -2,6 +2,7 @@
 #include "engine/key.h"
 #include "table/access.h"
 #include "table/call.h"
+#include "table/units.h"
 
 /* --- reading one, alone or as a batch of one --- */
 
@@ -54,6 +55,8 @@ tv_err tv_table_read_entity(tv_call *call)
 
     tv_table_count_plan(call->container, TV_PLAN_POINT);
     err = entity_key(call, &key);
+    if (err == TV_OK && tv_table_admit_read(call, key))
+        return TV_ERR_THROTTLED;
     return err ? finish_read(call, err) : tv_call_fetch(call, key, finish_read);
 }
 
@@ -126,6 +129,10 @@ tv_err tv_table_write_entity(tv_call *call)
         return err;
 
     err = tv_table_call_reserve_reply(call);
+    if (err)
+        return err;
+
+    err = tv_table_admit_write(call);
     if (err)
         return err;
 

@@ -3,6 +3,7 @@
 
 #include "table/access.h"
 #include "table/call.h"
+#include "table/units.h"
 
 /* The content of a request may take 4 MiB; a batch has some more room for its own wrapping. */
 enum { BODY_BYTES_MAX = 4 * 1024 * 1024, BATCH_BYTES_MAX = BODY_BYTES_MAX + 64 * 1024 };
@@ -131,4 +132,5 @@ const tv_service_spec tv_table_spec = {
     .authorize = authorize,
     .explain = explain,
     .respond_error = tv_table_respond_error,
+    .settle = tv_table_settle,
 };

@@ -2,6 +2,7 @@
 #include "table/access.h"
 #include "table/call.h"
 #include "table/table_list.h"
+#include "table/units.h"
 
 static tv_plan plan_of_tables(const tv_filter *filter)
 {
@@ -45,9 +46,10 @@ static tv_err prepare(tv_call *call)
     }
     tv_table_scan_plan(&t->scan);
     tv_table_access_clip(call->identity, arena, call->container->prefix, &t->scan.plan);
-    if (!t->query.is_explained)
-        tv_table_count_plan(call->container, t->scan.plan.kind);
-    return TV_OK;
+    if (t->query.is_explained)
+        return TV_OK;
+    tv_table_count_plan(call->container, t->scan.plan.kind);
+    return tv_table_admit_query(call);
 }
 
 static bool is_explained(tv_call *call)

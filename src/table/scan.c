@@ -4,6 +4,7 @@
 #include "base/assert.h"
 #include "engine/key.h"
 #include "table/token.h"
+#include "table/units.h"
 
 /* What the residual test needs of a row: which properties, and room for their values. */
 typedef struct row_test {
@@ -184,6 +185,8 @@ static tv_err take_row(tv_table_scan *scan, const tv_entity_view *view, row_test
     tv_assert(scan->page.returned < scan->page.rows_max);
     if (scan->page.returned++)
         tv_buf_add_char(scan->out, ',');
+    if (scan->bill)
+        tv_table_bill_add(scan->bill, row->key, row->partition_key, row->row_key, row->value);
     return tv_entity_add_json(scan->out, view, row->partition_key, row->row_key, row->value, false);
 }
 

@@ -22,6 +22,7 @@ typedef struct tv_table_scan {
     int64_t time_max_ns;
     tv_arena *arena; /* of the request */
     tv_buf *out;
+    struct tv_table_bill *bill;        /* where what is returned is noted, or NULL */
     tv_table_page page;                /* result: what was done */
     tv_table_continuation next;        /* result */
     struct tv_table_scan_state *state; /* between turns: of scan.c */

@@ -40,8 +40,12 @@ ACCOUNTS = {
     server.ACCOUNT: [server.KEY],
     "firstaccount": [made_key("first, one"), made_key("first, two")],
     "secondaccount": [made_key("second, one")],
+    "slowaccount": [made_key("slow")],
 }
-AZURITE_ACCOUNTS = ";".join(":".join([name, *keys]) for name, keys in ACCOUNTS.items())
+# One account has a target that a burst is above; Azurite has none to offer.
+SLOW = {"slowaccount": " targets=partition:20"}
+AZURITE_ACCOUNTS = ";".join(":".join([name, *keys]) + SLOW.get(name, "")
+                            for name, keys in ACCOUNTS.items())
 
 
 def port_is_free(port):
@@ -122,6 +126,7 @@ def run_with_certificate(which, cert, key):
     ports = (servers[0].table_port, servers[0].queue_port, servers[0].blob_port)
     tell_endpoints(*(f"http://127.0.0.1:{port}" for port in ports))
     os.environ["SDK_TEST_TLS"] = "1"
+    os.environ["SDK_TEST_ADMIN_URL"] = servers[0].admin_url
     try:
         for one in servers:
             one.start()

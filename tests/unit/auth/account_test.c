@@ -63,8 +63,47 @@ static const struct {
     {"a key without padding", "acct:c2VjcmV0IG9uZQ", "'acct' needs one or two keys"},
     {"a key in the alphabet of URLs", "acct:c2VjcmV0-_==", "'acct' needs one or two keys"},
     {"a blank after the key", "acct:" KEY1 " ", "'acct' needs one or two keys"},
+    {"targets", "acct:" KEY1 " targets=on", NULL},
+    {"targets behind two keys", "acct:" KEY1 ":" KEY2 "   targets=off", NULL},
+    {"targets of its own", "acct:" KEY1 " targets=partition:500,account:5000", NULL},
+    {"all targets of its own", "acct:" KEY1 " targets=blob:1,queue:2,account:3,partition:4", NULL},
+    {"a target of its own", "acct:" KEY1 " targets=account:1", NULL},
+    {"no target", "acct:" KEY1 " targets=", "targets=partition:N,account:N"},
+    {"targets that are neither", "acct:" KEY1 " targets=yes", "targets=on, targets=off"},
+    {"targets twice", "acct:" KEY1 " targets=on targets=on", "targets=on, targets=off"},
+    {"one target twice", "acct:" KEY1 " targets=account:1,account:2", "targets=on"},
+    {"a target of 0", "acct:" KEY1 " targets=partition:0", "targets=on"},
+    {"a target that is no number", "acct:" KEY1 " targets=partition:1x", "targets=on"},
+    {"a target without a number", "acct:" KEY1 " targets=partition", "targets=on"},
+    {"an unknown target", "acct:" KEY1 " targets=table:5", "targets=on"},
+    {"an unknown option", "acct:" KEY1 " region=north", "targets=on"},
+    {"options without a key", "acct targets=on", "'acct' has no key"},
     {"a bad second key", "acct:" KEY1 ":c2VjcmV0!", "'acct' needs one or two keys"},
 };
+
+static const struct {
+    const char *text;
+    tv_account_targets mode;
+    uint32_t partition, account;
+} targets[] = {
+    {"acct:" KEY1, TV_TARGETS_AS_SERVER, 0, 0},
+    {"acct:" KEY1 " targets=on", TV_TARGETS_ON, 0, 0},
+    {"acct:" KEY1 " targets=off", TV_TARGETS_OFF, 0, 0},
+    {"acct:" KEY1 " targets=partition:500", TV_TARGETS_ON, 500, 0},
+    {"acct:" KEY1 " targets=account:7,partition:2147483647", TV_TARGETS_ON, 2147483647, 7},
+};
+
+TEST(an_account_may_have_targets_of_its_own)
+{
+    for (size_t i = 0; i < COUNT(targets); i++) {
+        t_row = targets[i].text;
+        tv_accounts_done(&accounts);
+        CHECK(add(targets[i].text));
+        CHECK_INT(accounts.list[0].targets_mode, targets[i].mode);
+        CHECK_INT(accounts.list[0].partition_rate, targets[i].partition);
+        CHECK_INT(accounts.list[0].account_rate, targets[i].account);
+    }
+}
 
 TEST(an_account_is_a_name_and_one_or_two_keys)
 {
@@ -246,6 +285,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_account_is_a_name_and_one_or_two_keys, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(an_account_may_have_targets_of_its_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_key_has_a_largest_length, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_name_is_given_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(accounts_are_found_by_their_exact_name, set_up, tear_down),

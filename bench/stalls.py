@@ -55,8 +55,9 @@ class Writer(threading.Thread):
         client.close()
 
     def longest(self, since, until):
+        """(how long, from when on) of the longest pause between two times."""
         marks = [since, *(one for one in self.answers if since < one < until), until]
-        return max(after - before for before, after in zip(marks, marks[1:]))
+        return max((after - before, before) for before, after in zip(marks, marks[1:]))
 
 
 class Stalls:
@@ -116,14 +117,16 @@ class Stalls:
         harm()
         time.sleep(AFTER_S)
         ended = time.monotonic()
-        gaps = {writer: writer.longest(began, ended) for writer in self.writers}
-        of = max((gap for writer, gap in gaps.items() if writer.node == harmed), default=None)
-        others = [gap for writer, gap in gaps.items() if writer.node != harmed]
-        quiet = max(writer.longest(rested, began) for writer in self.writers)
-        self.results.setdefault(name, []).append((of, max(others), quiet))
-        print(f"  {time.strftime('%H:%M:%S')} {name}: " +
-              (f"its clients {of:.2f} s, " if of else "") +
-              f"others {max(others):.2f} s (median {statistics.median(others):.2f}), "
+        gaps = [(*writer.longest(began, ended), writer.node) for writer in self.writers]
+        of = max((gap for gap, _, node in gaps if node == harmed), default=None)
+        others = [(gap, since) for gap, since, node in gaps if node != harmed]
+        quiet = max(writer.longest(rested, began)[0] for writer in self.writers)
+        longest, since = max(others)
+        self.results.setdefault(name, []).append((of, longest, quiet))
+        when = time.time() - time.monotonic() + since
+        print(f"  {name}: " + (f"its clients {of:.2f} s, " if of else "") +
+              f"others {longest:.2f} s from {time.strftime('%H:%M:%S', time.gmtime(when))}"
+              f".{int(when % 1 * 1000):03} on (median {statistics.median(gap for gap, _ in others):.2f}), "
               f"quiet {quiet:.2f} s", flush=True)
 
     # --- harms

@@ -257,9 +257,12 @@ make()
         number=$((number + 1))
     done
     echo "$pool" >"$dir/pool"
-    admin ceph osd pool create "$pool" "${CEPH_PGS:-32}" "${CEPH_PGS:-32}" replicated \
-        >/dev/null 2>&1
-    admin ceph osd pool application enable "$pool" tavola >/dev/null 2>&1
+    for words in "create $pool ${CEPH_PGS:-32} ${CEPH_PGS:-32} replicated" \
+        "application enable $pool tavola"; do
+        # shellcheck disable=SC2086 # the words are meant to be split
+        admin ceph osd pool $words >"$dir/log/make-pool.out" 2>&1 ||
+            fail "$(tail -n 3 "$dir/log/make-pool.out")"
+    done
     echo "$osds" >"$dir/made"
 }
 

@@ -51,7 +51,8 @@ class Ceph:
                                stderr=said)
             said.seek(0)
             if done.returncode != 0:
-                raise RuntimeError(said.read().strip()[-2000:])
+                raise RuntimeError(said.read().strip()[-2000:] or
+                                   f"{SCRIPT.name} start ended with {done.returncode}")
         # Each test has a pool, and they share a user.
         self.ceph("auth", "caps", "client.tavola", "mon", 'allow r, allow command "osd blocklist"',
                   "osd", "allow rwx", "mgr", "allow r")

@@ -11,7 +11,8 @@
 
 enum {
     FLUSH_MS = 60 * 1000,
-    LOOK_MS = 200,                        /* at the mailbox, and at the settings */
+    LOOK_MS = 200,  /* at the mailbox, and at the settings */
+    IDLE_MS = 1000, /* likewise, before any account has switched anything on */
     WAITING_BYTES_MAX = 32 * 1024 * 1024, /* of records that have not been taken in */
 };
 
@@ -187,10 +188,20 @@ static void tick(tv_analytics *analytics)
     }
 }
 
+static bool is_on(const tv_analytics *analytics)
+{
+    for (int i = TV_SERVICE_TABLE; i <= TV_SERVICE_BLOB; i++) {
+        if (tv_catalog_has_analytics(analytics->services[i]->catalog))
+            return true;
+    }
+    return false;
+}
+
 static bool wait_a_little(tv_analytics *analytics)
 {
     tv_background *thread = &analytics->thread;
-    int64_t until = tv_clock_mono_ns() + (int64_t)LOOK_MS * 1000000;
+    int ms = is_on(analytics) ? LOOK_MS : IDLE_MS;
+    int64_t until = tv_clock_mono_ns() + (int64_t)ms * 1000000;
 
     tv_background_lock(thread);
     tv_background_wait(thread, until);

@@ -97,7 +97,7 @@ static void add_query(tv_buf *out, tv_arena *scratch, tv_slice query)
         if (is_signature(scratch, part))
             tv_buf_add(out, hidden);
         else
-            tv_buf_add(out, part);
+            add_cut(out, part);
     }
 }
 
@@ -115,7 +115,7 @@ static void add_url(tv_buf *out, tv_arena *scratch, const tv_analytics_record *r
     tv_slice host = record->texts[TV_ANALYTICS_HOST];
 
     tv_buf_add(out, record->is_tls ? TV_LIT("https://") : TV_LIT("http://"));
-    tv_buf_add(out, host);
+    add_cut(out, host);
     if (!has_port(host))
         tv_buf_add(out, record->is_tls ? TV_LIT(":443") : TV_LIT(":80"));
     add_cut(out, record->texts[TV_ANALYTICS_PATH]);

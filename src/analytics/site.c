@@ -147,6 +147,7 @@ static tv_err write_lines(tv_analytics_site *site, const tv_analytics_site_ctx *
         tv_arena_done(&arena);
         tv_container_unref(logs);
     }
+    site->has_failed = err != TV_OK;
     if (err) {
         warn(site, ctx, "logs", err);
         return err;
@@ -192,7 +193,7 @@ static void take_line(tv_analytics_site *site, const tv_analytics_site_ctx *ctx,
     tv_arena_reset(&site->scratch);
     line->len = 0;
     tv_analytics_add_line(line, &site->scratch, record);
-    if (!has_room(site, record, hour, line->len))
+    if (!has_room(site, record, hour, line->len) && !site->has_failed)
         (void)!write_lines(site, ctx);
     if (line->len <= TV_ANALYTICS_LOG_BYTES_MAX && has_room(site, record, hour, line->len)) {
         append_line(site, record, hour, tv_buf_slice(line));

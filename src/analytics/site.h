@@ -42,6 +42,7 @@ struct tv_analytics_site {
     int64_t hour, first, last; /* ticks: of the requests' ends, the hour; of their starts */
     unsigned classes;          /* tv_analytics_class */
     bool is_version_2;
+    bool has_failed; /* to be written: not tried again before the next tick */
     /* The next number of a blob in the folder of `numbered_hour`. */
     int64_t numbered_hour;
     int number;

@@ -11,16 +11,11 @@
 #include <stdatomic.h>
 
 #include "base/log.h"
-#include "catalog/catalog.h"
-#include "check.h"
-#include "commit/waiter.h"
-#include "engine/key.h"
 #include "engine/rados/rados.h"
 #include "fake_pool.h"
 #include "seed.h"
 #include "table/service.h"
-
-#define ACCOUNT TV_LIT("acct")
+#include "table_requests.h"
 
 enum { NODES = 3, NAMES = 4, STEPS = 250, IDS_MAX = 4 * STEPS * NODES, CRASHED = 8 };
 
@@ -126,26 +121,17 @@ static int tear_down(void **state)
 
 static tv_container *find(node *n, tv_slice name)
 {
-    tv_container *table = tv_catalog_find(n->catalog, ACCOUNT, name);
-
-    if (table)
-        return table;
-    CHECK_OK(tv_catalog_look_up(n->catalog, ACCOUNT, name));
-    return tv_catalog_find(n->catalog, ACCOUNT, name);
+    return request_find(n->catalog, name);
 }
 
 static tv_err create(node *n, tv_waiter *waiter, tv_arena *arena, tv_slice name)
 {
-    tv_catalog_create op = {
-        .catalog = n->catalog, .account = ACCOUNT, .name = name, .arena = arena};
-    tv_write write = {0};
-    tv_err err;
+    int64_t id;
+    tv_err err = request_create(n->catalog, waiter, arena, name, &id);
 
-    tv_catalog_prepare_create(&op, &write);
-    err = tv_waiter_run(waiter, &write);
     if (err == TV_OK) {
-        CHECK(op.id > 0 && op.id < IDS_MAX);
-        atomic_fetch_add(&created[op.id], 1);
+        CHECK(id > 0 && id < IDS_MAX);
+        atomic_fetch_add(&created[id], 1);
     }
     return err;
 }
@@ -153,12 +139,8 @@ static tv_err create(node *n, tv_waiter *waiter, tv_arena *arena, tv_slice name)
 /* The catalogue's part of a drop: the rows cannot be found any more by those who look. */
 static tv_err take_out(node *n, tv_waiter *waiter, tv_arena *arena, tv_container *table)
 {
-    tv_catalog_delete op = {.catalog = n->catalog, .container = table, .arena = arena};
-    tv_write write = {0};
-    tv_err err;
+    tv_err err = request_take_out(n->catalog, waiter, arena, table);
 
-    tv_catalog_prepare_delete(&op, &write);
-    err = tv_waiter_run(waiter, &write);
     if (err == TV_OK)
         atomic_fetch_add(&dropped[table->id], 1);
     return err;
@@ -175,30 +157,13 @@ static tv_err drop(node *n, tv_waiter *waiter, tv_arena *arena, tv_container *ta
     return err;
 }
 
-typedef struct row_write {
-    tv_container *table;
-    tv_slice key;
-} row_write;
-
-static tv_err put_row(tv_txn *txn, void *ctx)
-{
-    const row_write *op = ctx;
-
-    if (atomic_load(&op->table->is_dropped))
-        return TV_ERR_TABLE_NOT_FOUND;
-    tv_txn_put(txn, op->key, TV_LIT("row"));
-    return TV_OK;
-}
-
 static tv_err write_row(tv_waiter *waiter, tv_arena *arena, tv_container *table, tv_slice name)
 {
-    row_write op = {.table = table};
-    tv_write write = {.run = put_row, .ctx = &op};
+    request_row row;
+    tv_write write = request_write_row(arena, table, name, &row);
     long long began;
     tv_err err;
 
-    CHECK_OK(tv_key_partition(arena, ACCOUNT, table->id, TV_LIT("p"), &write.partition));
-    CHECK_OK(tv_key_row(arena, write.partition, name, &op.key));
     began = atomic_fetch_add(&now, 1) + 1;
 
     long long ended = atomic_load(&gone[table->id]);

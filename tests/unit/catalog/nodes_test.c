@@ -11,6 +11,7 @@
 #include "commit/waiter.h"
 #include "store.h"
 #include "table/service.h"
+#include "table_requests.h"
 
 enum { NODES = 2 };
 
@@ -173,23 +174,14 @@ static int tear_down(void **state)
 
 static tv_err create_on(node *n, tv_arena *in, const char *name)
 {
-    tv_catalog_create op = {
-        .catalog = n->catalog, .account = ACCOUNT, .name = tv_slice_of(name), .arena = in};
-    tv_write write = {0};
+    int64_t id;
 
-    tv_catalog_prepare_create(&op, &write);
-    return tv_waiter_run(&n->waiter, &write);
+    return request_create(n->catalog, &n->waiter, in, tv_slice_of(name), &id);
 }
 
-/* The table of a name as a request finds it: what is not known is looked up. */
 static tv_container *find_on(node *n, const char *name)
 {
-    tv_container *table = tv_catalog_find(n->catalog, ACCOUNT, tv_slice_of(name));
-
-    if (table)
-        return table;
-    CHECK_OK(tv_catalog_look_up(n->catalog, ACCOUNT, tv_slice_of(name)));
-    return tv_catalog_find(n->catalog, ACCOUNT, tv_slice_of(name));
+    return request_find(n->catalog, tv_slice_of(name));
 }
 
 static int64_t id_on(node *n, const char *name)
@@ -205,43 +197,23 @@ static int64_t id_on(node *n, const char *name)
 static tv_err delete_on(node *n, tv_arena *in, const char *name)
 {
     tv_container *table = find_on(n, name);
-    tv_catalog_delete op = {.catalog = n->catalog, .container = table, .arena = in};
-    tv_write write = {0};
     tv_err err;
 
     if (table == NULL)
         return TV_ERR_NOT_FOUND;
-    tv_catalog_prepare_delete(&op, &write);
-    err = tv_waiter_run(&n->waiter, &write);
+    err = request_take_out(n->catalog, &n->waiter, in, table);
     if (err == TV_OK)
         err = tv_catalog_fence(n->catalog, table);
     tv_container_unref(table);
     return err;
 }
 
-typedef struct row_write {
-    tv_container *table;
-    tv_slice key;
-} row_write;
-
-static tv_err put_row(tv_txn *txn, void *ctx)
-{
-    const row_write *op = ctx;
-
-    if (atomic_load(&op->table->is_dropped))
-        return TV_ERR_TABLE_NOT_FOUND;
-    tv_txn_put(txn, op->key, TV_LIT("row"));
-    return TV_OK;
-}
-
 /* Write a row of a table that was found earlier. */
 static tv_err write_on(node *n, tv_arena *in, tv_container *table, const char *text)
 {
-    row_write op = {.table = table};
-    tv_write write = {.run = put_row, .ctx = &op};
+    request_row row;
+    tv_write write = request_write_row(in, table, tv_slice_of(text), &row);
 
-    CHECK_OK(tv_key_partition(in, ACCOUNT, table->id, TV_LIT("p"), &write.partition));
-    CHECK_OK(tv_key_row(in, write.partition, tv_slice_of(text), &op.key));
     return tv_waiter_run(&n->waiter, &write);
 }
 

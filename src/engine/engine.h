@@ -176,6 +176,11 @@ typedef struct tv_iter_ops {
      * two rows with the same number is all there was.  NULL: the engine cannot tell.
      */
     uint64_t (*view)(const tv_iter *iter);
+    /**
+     * Before the first seek: about so many rows will be read, if they are there.  NULL: the engine
+     * has no use for it.
+     */
+    void (*expect)(tv_iter *iter, size_t rows);
     void (*free)(tv_iter *iter);
 } tv_iter_ops;
 

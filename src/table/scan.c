@@ -350,6 +350,15 @@ static tv_err end_page(tv_table_scan *scan)
     return atomic_load(&scan->table->is_dropped) ? TV_ERR_TABLE_NOT_FOUND : TV_OK;
 }
 
+/* Rows that the page takes if they are there; a test may want to see any number. */
+static size_t rows_expected(const tv_table_scan *scan)
+{
+    size_t rows =
+        scan->page.rows_max < TV_TABLE_PAGE_ROWS_MAX ? scan->page.rows_max : TV_TABLE_PAGE_ROWS_MAX;
+
+    return scan->plan.residual ? SIZE_MAX : rows + 1; /* and the one behind it */
+}
+
 static tv_err begin_scan(tv_table_scan *scan, tv_engine *engine)
 {
     const tv_plan *plan = &scan->plan;
@@ -367,6 +376,8 @@ static tv_err begin_scan(tv_table_scan *scan, tv_engine *engine)
     if (err)
         return err;
 
+    if (iter->ops->expect && plan->count == 1)
+        iter->ops->expect(iter, rows_expected(scan));
     state = tv_arena_zalloc(scan->arena, sizeof *state);
     state->iter = iter;
     state->start = start;

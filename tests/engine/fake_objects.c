@@ -211,7 +211,13 @@ static void read_keys(const object *target, tv_pool_read *read)
     free(sorted);
 }
 
-/* Up to `most` rows of a tree behind `after`. */
+static bool begins_with(const tv_tree_cursor *cursor, tv_slice prefix)
+{
+    return tv_tree_cursor_is_valid(cursor) &&
+           tv_slice_starts_with(tv_tree_cursor_key(cursor), prefix);
+}
+
+/* Up to `most` rows of a tree behind `after`, of those that begin with the read's prefix. */
 static void read_rows(const tv_tree *tree, tv_slice after, size_t most, tv_pool_read *read)
 {
     tv_tree_cursor cursor = {.tree = tree};
@@ -220,15 +226,15 @@ static void read_rows(const tv_tree *tree, tv_slice after, size_t most, tv_pool_
     if (room > most)
         room = most;
     read->rows = tv_arena_alloc(read->arena, (room + 1) * sizeof *read->rows);
-    tv_tree_cursor_seek(&cursor, after);
+    tv_tree_cursor_seek(&cursor, tv_slice_cmp(read->prefix, after) > 0 ? read->prefix : after);
     if (tv_tree_cursor_is_valid(&cursor) && after.len &&
         tv_slice_eq(tv_tree_cursor_key(&cursor), after))
         tv_tree_cursor_next(&cursor);
-    while (read->row_count < room && tv_tree_cursor_is_valid(&cursor)) {
+    while (read->row_count < room && begins_with(&cursor, read->prefix)) {
         add_row(read, tv_tree_cursor_key(&cursor), tv_tree_cursor_value(&cursor));
         tv_tree_cursor_next(&cursor);
     }
-    read->has_more = tv_tree_cursor_is_valid(&cursor);
+    read->has_more = begins_with(&cursor, read->prefix);
     tv_tree_cursor_done(&cursor);
 }
 
@@ -256,7 +262,8 @@ tv_err fake_look(fake_cluster *cluster, tv_pool_read *read)
         read_keys(target, read);
         break;
     case TV_POOL_READ_PAGE:
-        tv_assert(rows_max && tv_slice_find(read->after, '\0') == read->after.len);
+        tv_assert(rows_max && tv_slice_find(read->after, '\0') == read->after.len &&
+                  tv_slice_find(read->prefix, '\0') == read->prefix.len);
         if (cluster->options.has_short_pages && fake_next_random(cluster, 2))
             rows_max = 1 + fake_next_random(cluster, rows_max);
         read_rows(target->rows, read->after, rows_max, read);

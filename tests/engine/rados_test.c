@@ -493,6 +493,77 @@ TEST(a_scan_goes_on_where_its_rows_are)
     tv_iter_free(iter);
 }
 
+/* --- pages --- */
+
+#define TABLE                                                                                      \
+    "racct\x01"                                                                                    \
+    "00000007"
+
+static void put_many(char partition, int count)
+{
+    char key[40];
+
+    for (int i = 0; i < count; i++) {
+        snprintf(key, sizeof key, TABLE "%c\x01%04d", partition, i);
+        CHECK_OK(WRITE(engine, put(key, "1")));
+    }
+}
+
+/* Read some rows of [from, to); the operations and the rows that it took. */
+static void scan_some(const char *from, const char *to, size_t expected, int count, double *ret_ops,
+                      double *ret_keys)
+{
+    double ops = metric(engine, "rados_read_ops_total");
+    double keys = metric(engine, "rados_read_keys_total");
+    tv_iter *iter;
+
+    CHECK_OK(tv_engine_iter(engine, tv_slice_of(from), tv_slice_of(to), &iter));
+    if (expected)
+        iter->ops->expect(iter, expected);
+    tv_iter_seek(iter, tv_slice_of(from));
+    for (int i = 1; i < count; i++) {
+        CHECK(tv_iter_is_valid(iter));
+        tv_iter_next(iter);
+    }
+    CHECK(tv_iter_is_valid(iter));
+    CHECK_OK(tv_iter_status(iter));
+    tv_iter_free(iter);
+    *ret_ops = metric(engine, "rados_read_ops_total") - ops;
+    *ret_keys = metric(engine, "rados_read_keys_total") - keys;
+}
+
+TEST(a_page_takes_the_operations_that_its_rows_need)
+{
+    static const struct {
+        const char *what, *from, *to;
+        size_t expected;
+        int count;
+        double ops, keys;
+    } rows[] = {
+        {"as long as told", TABLE, TABLE "c", 1001, 1001, 1, 1001},
+        {"shorter than told", TABLE, TABLE "c", 101, 50, 1, 101},
+        {"longer than told", TABLE, TABLE "c", 101, 150, 2, 101 + 1024},
+        {"not told: a short one first", TABLE, TABLE "c", 0, 1001, 2, 128 + 1024},
+        {"rows behind a partition are not read", TABLE "b\x01", TABLE "b\x02", 1001, 20, 1, 20},
+        {"nor are they of a scan that did not say", TABLE "b\x01", TABLE "b\x02", 0, 20, 1, 20},
+        {"of two partitions both", TABLE "b\x01", TABLE "d", 0, 120, 1, 120},
+    };
+
+    put_many('a', 1200);
+    put_many('b', 20);
+    put_many('c', 100);
+    scan_some(TABLE, TABLE "b", 1, 1, &(double){0},
+              &(double){0}); /* how large rows are is known now */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double ops, keys;
+
+        t_row = rows[i].what;
+        scan_some(rows[i].from, rows[i].to, rows[i].expected, rows[i].count, &ops, &keys);
+        CHECK_INT(ops, rows[i].ops);
+        CHECK_INT(keys, rows[i].keys);
+    }
+}
+
 /* --- a frozen range --- */
 
 static tv_err frozen_write;
@@ -725,6 +796,7 @@ int main(void)
                                         set_up_threads, tear_down),
         CASE_OF(an_object_that_is_gone_is_looked_for_in_the_map),
         CASE_OF(a_scan_goes_on_where_its_rows_are),
+        CASE_OF(a_page_takes_the_operations_that_its_rows_need),
         CASE_OF(a_seek_forward_in_the_page_at_hand_needs_no_operation),
         CASE_OF(a_frozen_range_is_waited_for),
         CASE_OF(a_range_that_stays_frozen_times_out),

@@ -2,8 +2,12 @@
  * Iterators: pages of rows, one range after the other.
  *
  * A page is one operation and so one view.  The first is short, because most
- * scans are; the next one is asked for when little of a page is left.  A page that
- * is refused, because the range has another epoch, is asked for again where its rows
+ * scans are, unless its user has said how many rows it is about; the next one is asked for when
+ * little of a page is left.  A scan within a partition reads no rows behind it: its prefix goes
+ * along.  (Not otherwise, because the storage compares it with each row, which costs a long page
+ * more than it saves.)
+ *
+ * A page that is refused, because the range has another epoch, is asked for again where its rows
  * are now: rows that were there all the time are met once, because the position is a
  * key.  A seek that goes forward, to where the page at hand has all rows, needs no other one: a
  * query of many small ranges costs as many operations as its rows need.
@@ -12,7 +16,8 @@
 #include "engine/key.h"
 #include "engine/rados/internal.h"
 
-enum { FIRST_ROWS = 128, NEXT_ROWS = 1000 };
+/* The largest page of a client, and the row behind it, fit into one. */
+enum { FIRST_ROWS = 128, NEXT_ROWS = 1024 };
 
 /* A page, and the operation that gets it. */
 typedef struct page {
@@ -37,6 +42,8 @@ typedef struct rados_iter {
     bool is_last;   /* nothing of interest is behind the page */
     bool is_valid;
     size_t rows_max; /* of the next page */
+    size_t expected; /* rows that are of interest, as far as its user has told; or 0 */
+    size_t met;      /* of them, in the pages since the last seek */
     uint64_t view;   /* counts pages */
     tv_err err;
     tv_slice value;
@@ -45,7 +52,8 @@ typedef struct rados_iter {
     tv_buf sought;   /* the key of the last seek */
     bool has_page;
     tv_slice from, to;
-    char bounds[]; /* the bytes of `from` and `to` */
+    tv_slice prefix; /* of all keys between the two, see common_prefix */
+    char bounds[];   /* the bytes of `from` and `to` */
 } rados_iter;
 
 /* --- pages --- */
@@ -102,6 +110,7 @@ static void ask(rados_iter *iter, page *p, tv_slice key, bool is_behind)
         .attr = TV_RANGE_READ_EPOCH,
         .attr_value = p->range->epoch,
         .after = is_behind ? tv_arena_dup(&p->arena, key) : before(&p->arena, key),
+        .prefix = iter->prefix,
         .rows_max = tv_lane_rows_max(p->range->lane, iter->rows_max),
         .arena = &p->arena,
         .done = page_read_done,
@@ -188,6 +197,8 @@ static void enter(rados_iter *iter, tv_slice from, bool is_behind)
     iter->end = read->row_count;
     while (iter->end > iter->at && tv_slice_cmp(read->rows[iter->end - 1].key, end) >= 0)
         iter->end--;
+
+    iter->met += iter->end - iter->at;
 
     bool is_whole = !read->has_more || iter->end < read->row_count;
 
@@ -286,7 +297,7 @@ static void settle(rados_iter *iter)
 static void ask_ahead(rados_iter *iter)
 {
     if (iter->is_last || iter->ahead->is_asked_for || iter->at < iter->end - iter->end / 8 ||
-        iter->now->read.row_count < 2)
+        iter->now->read.row_count < 2 || (iter->expected && iter->met >= iter->expected))
         return;
 
     let_go(iter, iter->ahead);
@@ -351,7 +362,10 @@ static void iter_seek(tv_iter *base, tv_slice key)
     if (tv_slice_cmp(key, iter->to) >= 0)
         return;
 
-    iter->rows_max = FIRST_ROWS;
+    iter->rows_max = iter->expected == 0          ? FIRST_ROWS
+                     : iter->expected < NEXT_ROWS ? iter->expected
+                                                  : NEXT_ROWS;
+    iter->met = 0;
     note_sought(iter, key);
     set_position(iter, key);
     if (load(iter, false))
@@ -395,6 +409,11 @@ static uint64_t iter_view(const tv_iter *base)
     return ((const rados_iter *)base)->view;
 }
 
+static void iter_expect(tv_iter *base, size_t rows)
+{
+    ((rados_iter *)base)->expected = rows;
+}
+
 static void iter_free(tv_iter *base)
 {
     rados_iter *iter = (rados_iter *)base;
@@ -415,8 +434,30 @@ static const tv_iter_ops iter_ops = {
     .value = iter_value,
     .status = iter_status,
     .view = iter_view,
+    .expect = iter_expect,
     .free = iter_free,
 };
+
+/*
+ * What all keys from `from` on that are before `to` begin with, if they are of one partition;
+ * else "".
+ */
+static tv_slice common_prefix(tv_slice from, tv_slice to)
+{
+    tv_slice partition = tv_key_partition_of(from);
+    size_t len = 0;
+
+    while (len < from.len && len < to.len && from.data[len] == to.data[len])
+        len++;
+    /* `to` is often the first key behind all that begin with something. */
+    if (len < from.len && len + 1 == to.len &&
+        (unsigned char)from.data[len] + 1 == (unsigned char)to.data[len])
+        len++;
+    /* Where there is no partition in the key, it is the key itself. */
+    if (len < partition.len || partition.len == 0 || partition.data[partition.len - 1] != '\x01')
+        return TV_LIT("");
+    return tv_slice_take(from, len);
+}
 
 tv_err tv_rados_iter_new(tv_engine *engine, tv_slice from, tv_slice to, tv_iter **ret_iter)
 {
@@ -427,6 +468,7 @@ tv_err tv_rados_iter_new(tv_engine *engine, tv_slice from, tv_slice to, tv_iter 
     iter->from = (tv_slice){iter->bounds, from.len};
     iter->to = (tv_slice){tv_slice_put(iter->bounds, from), to.len};
     tv_slice_put(iter->bounds + from.len, to);
+    iter->prefix = common_prefix(iter->from, iter->to);
     page_init(&iter->pages[0]);
     page_init(&iter->pages[1]);
     iter->now = &iter->pages[0];

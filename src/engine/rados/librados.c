@@ -316,7 +316,7 @@ static void pool_read(tv_pool *base, tv_pool_read *read)
 {
     librados_pool *pool = of(base);
     read_op *o = tv_calloc(1, sizeof *o);
-    char *after;
+    char *after, *prefix;
 
     o->pool = pool;
     o->read = read;
@@ -333,9 +333,11 @@ static void pool_read(tv_pool *base, tv_pool_read *read)
         add_keys(o, read);
         break;
     case TV_POOL_READ_PAGE:
-        after = tv_malloc(read->after.len + 1);
-        *tv_slice_put(after, read->after) = '\0';
-        rados_read_op_omap_get_vals2(o->op, after, "", read->rows_max, &o->rows, &o->has_more,
+        after = tv_malloc(read->after.len + read->prefix.len + 2);
+        prefix = tv_slice_put(after, read->after) + 1;
+        prefix[-1] = '\0';
+        *tv_slice_put(prefix, read->prefix) = '\0';
+        rados_read_op_omap_get_vals2(o->op, after, prefix, read->rows_max, &o->rows, &o->has_more,
                                      &o->result);
         free(after);
         break;

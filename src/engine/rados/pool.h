@@ -98,6 +98,7 @@ typedef struct tv_pool_read {
     const tv_slice *keys;      /* TV_POOL_READ_KEYS */
     size_t key_count;
     tv_slice after;  /* TV_POOL_READ_PAGE: without NUL, may be empty */
+    tv_slice prefix; /* likewise: rows that begin so, and no others; may be empty */
     size_t rows_max; /* likewise */
     uint64_t offset; /* TV_POOL_READ_DATA */
     size_t size;     /* likewise */
@@ -108,7 +109,7 @@ typedef struct tv_pool_read {
     tv_err result;
     tv_pool_row *rows; /* those that are there, in the order of their keys */
     size_t row_count;
-    bool has_more; /* TV_POOL_READ_PAGE: the page ended before the object did */
+    bool has_more; /* TV_POOL_READ_PAGE: the page ended before such rows did */
     tv_slice data;
 } tv_pool_read;
 

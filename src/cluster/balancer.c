@@ -491,11 +491,11 @@ static void look_at_pool(tv_balancer *balancer)
         balancer->space = (tv_pool_space){0};
 }
 
-/* What others have begun or left. */
+/* What others have left. */
 static tv_err tidy(tv_balancer *balancer, int64_t now_ms)
 {
     bool is_clean = false;
-    tv_err err = tv_range_recover_old(&balancer->ranges, &balancer->watch, now_ms);
+    tv_err err = TV_OK;
 
     for (int i = 0; i < CLEAN_STEPS_MAX && !err && !is_clean; i++)
         err = tv_range_clean(&balancer->ranges, &is_clean);
@@ -552,7 +552,10 @@ void tv_balancer_pass(tv_balancer *balancer, int64_t now_ms)
     if (balancer->options.maps)
         err = tv_stats_publish(balancer->options.pool, balancer->options.incarnation,
                                balancer->options.maps, tv_clock_mono_ns() / 1000000);
-    if (!err && is_leader)
+    /* Any node does it: the one that has died may have led, and its lock outlives it. */
+    if (!err)
+        err = tv_range_recover_old(&balancer->ranges, &balancer->watch, now_ms);
+    if ((!err || err == TV_ERR_CONFLICT) && is_leader)
         err = lead(balancer, now_ms, &arena);
     if (err && err != TV_ERR_CONFLICT && err != TV_ERR_STOPPED)
         tv_log(TV_LOG_ERROR, "balancer", "problem=%s", tv_err_name(err));

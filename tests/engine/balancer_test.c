@@ -1,5 +1,6 @@
 /* The leader's passes over a pool in memory: what the policy wants is done, and is to be seen. */
 #include "balancer_world.h"
+#include "base/point.h"
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -177,6 +178,28 @@ TEST(an_operator_can_split_and_merge_and_fence)
     end(&w);
 }
 
+/* It may be the leader that has died, and its lock outlives it. */
+TEST(what_a_dead_node_has_begun_is_ended_by_one_that_does_not_lead)
+{
+    world w;
+
+    begin(&w);
+    write_partitions(&w, 10, 10, true);
+    tv_points_enable();
+    CHECK(tv_point_set(TV_LIT("split.3"), TV_POINT_FAIL, 0, 1));
+    force(&w, TV_FORCE_SPLIT, "", "racct%0100000007p005%01", "STOPPED");
+    tv_point_clear();
+    w.is_leader = false;
+    pass(&w);
+    CHECK(!status_has(&w, "\"intents\":[]"));
+    for (int i = 0; i < 10 * SECOND / PASS; i++)
+        pass(&w);
+    CHECK(status_has(&w, "\"intents\":[]"));
+    CHECK_INT(count_ranges(&w), 1);
+    CHECK_INT(count_rows(&w), 100);
+    end(&w);
+}
+
 /* --- what nobody names --- */
 
 static void make_object(world *w, const char *name, const char *epoch)
@@ -333,6 +356,7 @@ int main(void)
         cmocka_unit_test(rows_are_shown_as_they_are_after_a_split),
         cmocka_unit_test(rows_are_shown_as_they_are_after_a_forced_split),
         cmocka_unit_test(an_operator_can_split_and_merge_and_fence),
+        cmocka_unit_test(what_a_dead_node_has_begun_is_ended_by_one_that_does_not_lead),
         cmocka_unit_test(objects_that_nobody_names_are_removed_or_told_of),
         cmocka_unit_test(what_a_split_makes_that_was_given_up_is_removed),
         cmocka_unit_test(the_status_is_json),

@@ -6,6 +6,7 @@
 
 #include "admin/advice.h"
 #include "admin/cluster.h"
+#include "admin/facts.h"
 #include "admin/guard.h"
 #include "admin/route.h"
 #include "admin/traffic.h"
@@ -406,6 +407,9 @@ static const tv_admin_route routes[] = {
     {"/backup", TV_METHOD_POST, true, post_backup, NULL, NULL},
     {"/cluster", TV_METHOD_GET, false, get_cluster, is_of_cluster,
      "nodes, ranges and what was done to them, of a cluster"},
+    {"/facts", TV_METHOD_GET, true, tv_admin_get_facts, tv_admin_has_facts,
+     "how many entities a table has, and what they look like; needs the token"},
+    {"/facts/recount", TV_METHOD_POST, true, tv_admin_post_recount, tv_admin_has_facts, NULL},
     {"/traffic", TV_METHOD_GET, true, tv_admin_get_traffic, tv_admin_has_traffic,
      "traffic by key of a table; needs the token"},
     {"/traffic/cell", TV_METHOD_GET, true, tv_admin_get_traffic_cell, tv_admin_has_traffic, NULL},

@@ -19,6 +19,7 @@
 #include "catalog/catalog.h"
 #include "cluster/balancer.h"
 #include "commit/pipeline.h"
+#include "facts/facts.h"
 #include "http/request.h"
 #include "watch/traffic/traffic.h"
 
@@ -42,6 +43,7 @@ struct tv_admin {
     const tv_http_handler *pages; /* likewise: what answers at /, /app/ and /api/ */
     tv_traffic *traffic;          /* traffic by key, or NULL when it is not counted */
     tv_catalog *tables;
+    tv_facts *facts; /* about them, or NULL */
     tv_engine *engine;
     tv_pipeline *pipeline;
     const tv_budget *budget;

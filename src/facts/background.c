@@ -369,9 +369,40 @@ void tv_facts_recount(tv_facts *facts, tv_slice account, int64_t table_id)
     tv_facts_wake(facts);
 }
 
+static void write_errors(tv_facts *facts, tv_buf *out)
+{
+    tv_buf_add_lit(out, "# HELP tavola_estimate_error_ratio By which factor the entities examined "
+                        "were off what was estimated, by what the estimate went by.\n"
+                        "# TYPE tavola_estimate_error_ratio histogram\n");
+    for (int basis = 0; basis < TV_ESTIMATE_BASES; basis++) {
+        const char *name = tv_estimate_basis_name((tv_estimate_basis)basis);
+        unsigned long long count = 0;
+        double sum = 0;
+
+        for (int slot = 0; slot < TV_FACTS_ERROR_SLOTS; slot++) {
+            uint64_t here = atomic_load(&facts->errors[basis][slot]);
+
+            count += here;
+            sum += (double)here * (double)(UINT64_C(1) << slot);
+            if (slot + 1 < TV_FACTS_ERROR_SLOTS)
+                tv_buf_printf(out,
+                              "tavola_estimate_error_ratio_bucket{basis=\"%s\",le=\"%llu\"} "
+                              "%llu\n",
+                              name, 1ull << slot, count);
+        }
+        tv_buf_printf(out,
+                      "tavola_estimate_error_ratio_bucket{basis=\"%s\",le=\"+Inf\"} %llu\n"
+                      "tavola_estimate_error_ratio_sum{basis=\"%s\"} %.0f\n"
+                      "tavola_estimate_error_ratio_count{basis=\"%s\"} %llu\n",
+                      name, count, name, sum, name, count);
+    }
+}
+
 void tv_facts_write_metrics(void *ctx, tv_buf *out)
 {
     tv_facts *facts = ctx;
+
+    write_errors(facts, out);
 
     tv_buf_printf(out,
                   "# HELP tavola_facts_counts_total Tables that were counted in the background.\n"

@@ -7,6 +7,7 @@
 
 #include "base/background.h"
 #include "commit/waiter.h"
+#include "facts/estimate.h"
 #include "facts/facts.h"
 #include "facts/rows.h"
 #include "facts/sketch.h"
@@ -44,7 +45,7 @@ typedef struct tv_fact {
     struct tv_facts_properties *properties; /* the last look at them, or NULL */
 } tv_fact;
 
-enum { TV_FACTS_MAP_SLOTS = 4096 };
+enum { TV_FACTS_MAP_SLOTS = 4096, TV_FACTS_ERROR_SLOTS = 12 };
 
 struct tv_facts {
     tv_engine *engine;
@@ -61,6 +62,8 @@ struct tv_facts {
     tv_fact *map[TV_FACTS_MAP_SLOTS];
     size_t fact_count;
     atomic_size_t sketch_count, counting, partition_count;
+    /* Estimates that were off by a factor of up to 2^slot, by basis. */
+    _Atomic uint64_t errors[TV_ESTIMATE_BASES][TV_FACTS_ERROR_SLOTS];
     _Atomic uint64_t counts_done, differences, saves;
     struct tv_committer_tally *tallies[TV_FACTS_COMMITTERS_MAX];
 };

@@ -543,6 +543,8 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
     server->admin.pipeline = server->pipeline;
     server->admin.budget = server->budget;
     server->admin.scanners = server->scanners;
+    server->admin.facts = server->facts;
+    server->admin.tables = server->catalog;
     server->admin.sources[0] = (tv_admin_source){.write = tv_table_service_write_metrics,
                                                  .ctx = &server->table.base,
                                                  .meter = &server->table.base.meter};

@@ -1,6 +1,6 @@
 /*
  * {"plan":"range","description":"…","ranges":[{"plan":"range","from":…,"to":…}],
- *  "residual":"Age gt 5","advice":"…"}
+ *  "residual":"Age gt 5","advice":"…","estimate":{"examined":1200,"low":900,"high":1500,…}}
  *
  * A bound is null (none) or {"PartitionKey":…[,"RowKey":…],"isIncluded":…}.
  */
@@ -48,8 +48,34 @@ static const char *advice(const tv_plan *plan)
     return NULL;
 }
 
-/* What follows ranges and residual: the advice. */
-enum { CLOSING_BYTES = 1024 };
+/* What follows ranges and residual: the advice and the estimate. */
+enum { CLOSING_BYTES = 2048 };
+
+/* A number of entities; null when nothing bounds it. */
+static void add_number(tv_buf *out, const char *name, double value)
+{
+    if (value > 9e15)
+        tv_buf_printf(out, "\"%s\":null,", name);
+    else
+        tv_buf_printf(out, "\"%s\":%.0f,", name, value);
+}
+
+static void add_estimate(tv_buf *out, const tv_estimate *e)
+{
+    tv_buf_add_lit(out, ",\"estimate\":{");
+    add_number(out, "examined", e->examined);
+    add_number(out, "low", e->low);
+    add_number(out, "high", e->high);
+    tv_buf_printf(out, "\"exact\":%s,", e->low == e->high ? "true" : "false");
+    add_number(out, "returned", e->returned);
+    add_number(out, "returnedLow", e->returned_low);
+    add_number(out, "returnedHigh", e->returned_high);
+    tv_buf_printf(out,
+                  "\"pages\":%llu,\"ms\":%.3f,\"basis\":\"%s\",\"azure\":{\"plan\":\"%s\","
+                  "\"documented\":%s,\"examined\":%.0f}}",
+                  (unsigned long long)e->pages, e->ms, tv_estimate_basis_name(e->basis),
+                  e->azure_plan, e->azure_is_documented ? "true" : "false", e->azure_examined);
+}
 
 static void add_text(tv_buf *out, const char *name, const char *text)
 {
@@ -165,6 +191,8 @@ tv_err tv_table_explain(tv_buf *out, const tv_table_scan *scan)
         return err;
 
     add_text(out, "advice", advice(plan));
+    if (scan->estimate)
+        add_estimate(out, scan->estimate);
     tv_buf_add_char(out, '}');
     return TV_OK;
 }

@@ -93,12 +93,43 @@ static bool work_on_query(tv_call *call, tv_turn *turn)
     return is_done;
 }
 
+/* What the plan would cost; it reads some keys, and perhaps entities. */
+static tv_err estimate(tv_call *call)
+{
+    tv_table_call *t = tv_table_call_of(call);
+    tv_facts *facts = TV_CALL_OF(tv_table_service, call->service, base)->facts;
+    tv_estimate_query query = {.account = call->container->account,
+                               .table_id = call->container->id,
+                               .prefix = call->container->prefix,
+                               .plan = &t->scan.plan,
+                               .top = t->query.top < TV_TABLE_PAGE_ROWS_MAX ? t->query.top : 0};
+    tv_estimate *result = tv_arena_alloc(&call->req->arena, sizeof *result);
+    tv_err err;
+
+    if (facts == NULL)
+        return TV_OK;
+
+    err = tv_facts_estimate(facts, &query, &call->req->arena, result);
+    if (err == TV_OK)
+        t->scan.estimate = result;
+    return err;
+}
+
+static bool explain_in_turn(tv_call *call, tv_turn *turn)
+{
+    (void)turn;
+    call->result = estimate(call);
+    return true;
+}
+
 /* The same, of a query that has to be parsed and planned before. */
 static bool work_on_long_query(tv_call *call, tv_turn *turn)
 {
     if (tv_table_call_of(call)->query.filter == NULL) {
         call->result = prepare(call);
-        if (call->result || is_explained(call))
+        if (call->result == TV_OK && is_explained(call))
+            return explain_in_turn(call, turn);
+        if (call->result)
             return true;
     }
     return work_on_query(call, turn);
@@ -116,6 +147,26 @@ static void note_scan(tv_call *call)
                            scan->page.examined);
 }
 
+/* A whole table begins with how many entities it has, if that is certain: clients that count need
+ * not read them all. */
+static void find_count(tv_call *call)
+{
+    tv_table_call *t = tv_table_call_of(call);
+    tv_facts *facts = TV_CALL_OF(tv_table_service, call->service, base)->facts;
+    const tv_plan *plan = &t->scan.plan;
+
+    if (facts == NULL || is_list(call) || t->query.filter->root || plan->count != 1 ||
+        plan->kind != TV_PLAN_TABLE || t->query.next_partition.data ||
+        !tv_slice_eq(plan->ranges[0].from, t->scan.table->prefix) ||
+        tv_slice_starts_with(plan->ranges[0].to, t->scan.table->prefix))
+        return;
+
+    tv_facts_count count = tv_facts_count_of(facts, t->scan.table->account, t->scan.table->id);
+
+    t->has_count = count.basis == TV_FACTS_EXACT;
+    t->entities = count.entities;
+}
+
 static tv_err finish_query(tv_call *call, tv_err err)
 {
     if (err)
@@ -124,6 +175,7 @@ static tv_err finish_query(tv_call *call, tv_err err)
         return tv_table_respond_plan(call);
 
     note_scan(call);
+    find_count(call);
     tv_table_respond_page(call);
     return TV_OK;
 }
@@ -174,7 +226,7 @@ tv_err tv_table_query_entities(tv_call *call)
         return err;
 
     if (is_explained(call))
-        return tv_table_respond_plan(call);
+        return tv_call_take_turns(call, explain_in_turn, finish_query);
     if (t->scan.plan.count == 0)
         return answer_at_once(call);
     if (tv_table_scan_is_point(&t->scan))

@@ -245,16 +245,20 @@ tv_err tv_table_respond_entity(tv_call *call)
     return TV_OK;
 }
 
-/* "range; ranges=1; examined=12; returned=10" */
+/* "range; ranges=1; examined=12; returned=10", and "; entities=12" of a whole table */
 static void plan_header(tv_call *call)
 {
-    const tv_table_scan *scan = &tv_table_call_of(call)->scan;
+    const tv_table_call *t = tv_table_call_of(call);
+    const tv_table_scan *scan = &t->scan;
+    tv_slice count = t->has_count ? tv_arena_printf(&call->req->arena, "; entities=%llu",
+                                                    (unsigned long long)t->entities)
+                                  : TV_LIT("");
 
     tv_response_header(call->req, TV_LIT("x-tavola-plan"),
                        tv_arena_printf(&call->req->arena,
-                                       "%s; ranges=%zu; examined=%zu; returned=%zu",
+                                       "%s; ranges=%zu; examined=%zu; returned=%zu%.*s",
                                        tv_plan_kind_name(scan->plan.kind), scan->plan.count,
-                                       scan->page.examined, scan->page.returned));
+                                       scan->page.examined, scan->page.returned, TV_FMT(count)));
 }
 
 tv_err tv_table_respond_plan(tv_call *call)

@@ -10,6 +10,7 @@
 
 #include "base/turns.h"
 #include "catalog/catalog.h"
+#include "facts/estimate.h"
 #include "odata/plan.h"
 #include "table/page.h"
 #include "table/query.h"
@@ -23,6 +24,7 @@ typedef struct tv_table_scan {
     tv_arena *arena; /* of the request */
     tv_buf *out;
     struct tv_table_bill *bill;        /* where what is returned is noted, or NULL */
+    const tv_estimate *estimate;       /* of a query that is explained, or NULL */
     tv_table_page page;                /* result: what was done */
     tv_table_continuation next;        /* result */
     struct tv_table_scan_state *state; /* between turns: of scan.c */

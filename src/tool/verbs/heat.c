@@ -1,0 +1,356 @@
+/*
+ * A heat map in the terminal: the traffic of a table, time from left to right, keys from below. All
+ * of it is one answer of the admin port (GET /traffic), which is JSON in one line.
+ */
+#include "../output/output.h"
+#include "../verbs.h"
+#include "server.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ROWS = 24, LABEL_COLUMNS = 24, WIDTH_DEFAULT = 80, SLOTS_MAX = 672, BUCKETS_MAX = 1536 };
+
+/* The answer, taken apart. */
+typedef struct heat {
+    size_t slots, buckets;
+    int64_t from, grain_s;
+    uint64_t *cells; /* slot-major */
+    tool_text *keys; /* of each bucket, as people read it */
+} heat;
+
+static void heat_done(heat *h)
+{
+    for (size_t i = 0; h->keys && i < h->buckets; i++)
+        tool_text_done(&h->keys[i]);
+    free(h->keys);
+    free(h->cells);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static const char *behind(const char *json, const char *name)
+{
+    const char *at = strstr(json, name);
+
+    return at ? at + strlen(name) : NULL;
+}
+
+static int64_t number(const char *json, const char *name)
+{
+    const char *at = behind(json, name);
+
+    return at ? strtoll(at, NULL, 10) : -1;
+}
+
+/* A string in quotes: characters beyond ASCII and all that a terminal would obey as the answer has
+ * them, \uXXXX.  Returns what is behind it, NULL when it is none. */
+static const char *read_string(const char *at, tool_text *text)
+{
+    if (*at != '"')
+        return NULL;
+    for (at++; *at && *at != '"'; at++) {
+        if (*at == '\\' && at[1] && at[1] != 'u')
+            at++;
+        tool_text_add(text, at, 1);
+    }
+    return *at ? at + 1 : NULL;
+}
+
+/* ["PartitionKey","RowKey"] as "PartitionKey / RowKey"; a '+' behind one that is meant exclusively.
+ */
+static const char *read_key(const char *at, tool_text *ret_text)
+{
+    int parts = 0;
+
+    tool_text_puts(ret_text, "");
+    if (*at != '[')
+        return NULL;
+    do {
+        size_t before;
+
+        at++;
+        if (parts)
+            tool_text_puts(ret_text, parts == 1 ? " / " : "+");
+        before = ret_text->size;
+        at = read_string(at, ret_text);
+        if (at && parts == 2 && ret_text->size > before)
+            return NULL;
+        parts++;
+    } while (at && *at == ',' && parts < 3);
+    return at && *at == ']' ? at + 1 : NULL;
+}
+
+static bool read_keys(const char *json, heat *h)
+{
+    const char *at = behind(json, "\"keys\":[");
+
+    for (size_t i = 0; i < h->buckets; i++) {
+        if (at && i > 0)
+            at = *at == ',' ? at + 1 : NULL;
+        at = at ? read_key(at, &h->keys[i]) : NULL;
+        if (at == NULL)
+            return false;
+    }
+    return true;
+}
+
+static bool read_cells(const char *json, heat *h)
+{
+    const char *at = behind(json, "\"cells\":[");
+
+    for (size_t i = 0; at && i < h->slots * h->buckets; i++) {
+        char *end;
+
+        at += strspn(at, "[],");
+        h->cells[i] = strtoull(at, &end, 10);
+        if (end == at)
+            return false;
+        at = end;
+    }
+    return at != NULL;
+}
+
+static bool heat_parse(const char *json, heat *ret_heat)
+{
+    int64_t slots = number(json, "\"slots\":"), buckets = number(json, "\"buckets\":");
+
+    if (slots < 0 || slots > SLOTS_MAX || buckets < 1 || buckets > BUCKETS_MAX)
+        return false;
+    *ret_heat = (heat){.slots = (size_t)slots,
+                       .buckets = (size_t)buckets,
+                       .from = number(json, "\"from\":"),
+                       .grain_s = number(json, "\"grainS\":")};
+    ret_heat->cells = tool_alloc((size_t)(slots * buckets + 1) * sizeof(uint64_t));
+    ret_heat->keys = tool_alloc((size_t)buckets * sizeof(tool_text));
+    memset(ret_heat->keys, 0, (size_t)buckets * sizeof(tool_text));
+    return ret_heat->grain_s > 0 && read_keys(json, ret_heat) && read_cells(json, ret_heat);
+}
+
+/* ---- showing --------------------------------------------------------------------------------- */
+
+/* The binary logarithm of 1 + value, straight between powers of two. */
+static double rough_log(uint64_t value)
+{
+    int power = 63 - __builtin_clzll(value + 1);
+
+    return power + (double)(value + 1) / (double)(UINT64_C(1) << power) - 1;
+}
+
+/* How hot, 0 to 1: the ordinary stays pale, and one request can be seen. */
+static double heat_of(uint64_t value, uint64_t max)
+{
+    double part = value ? rough_log(value) / rough_log(max) : 0;
+
+    return part * part;
+}
+
+static void print_cell(uint64_t value, uint64_t max, bool has_colour)
+{
+    static const char *const blocks[] = {"\u00b7", "\u2591", "\u2592", "\u2593", "\u2588"};
+    static const int colours[] = {230, 223, 216, 209, 202, 196, 160, 124, 88};
+    double hot = heat_of(value, max);
+
+    if (value == 0)
+        fputs(" ", stdout);
+    else if (has_colour)
+        printf("\033[48;5;%dm \033[0m", colours[(int)(hot * 8.99)]);
+    else
+        fputs(blocks[(int)(hot * 4.99)], stdout);
+}
+
+static void print_label(const tool_text *key)
+{
+    int width = (int)key->size < LABEL_COLUMNS ? (int)key->size : LABEL_COLUMNS;
+
+    printf("%-*.*s \u2502", LABEL_COLUMNS, width, key->at);
+}
+
+static void print_time(int64_t seconds)
+{
+    struct tm parts;
+    time_t when = (time_t)seconds;
+    char text[24];
+
+    gmtime_r(&when, &parts);
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%MZ", &parts);
+    printf("%s", text);
+}
+
+/* The largest of the slots that share a column: a line one slot thin must be seen. */
+static uint64_t column_max(const heat *h, size_t column, size_t columns, size_t bucket)
+{
+    uint64_t max = 0;
+
+    for (size_t slot = column * h->slots / columns; slot < (column + 1) * h->slots / columns;
+         slot++) {
+        uint64_t value = h->cells[slot * h->buckets + bucket];
+
+        max = value > max ? value : max;
+    }
+    return max;
+}
+
+static void print_findings(const char *json)
+{
+    const char *at = behind(json, "\"findings\":[");
+
+    while (at && *at == '{') {
+        const char *verdict = behind(at, "\"verdict\":"), *text = behind(at, "\"text\":");
+        tool_text words[2] = {{0}};
+
+        if (!verdict || !text)
+            return;
+        read_string(verdict, &words[0]);
+        at = read_string(text, &words[1]);
+        printf("%s: %s\n", words[0].at ? words[0].at : "", words[1].at ? words[1].at : "");
+        tool_text_done(&words[0]);
+        tool_text_done(&words[1]);
+        at = at ? strchr(at, '}') : NULL;
+        at = at && at[1] == ',' ? at + 2 : NULL;
+    }
+}
+
+static void print_map(const char *json, const heat *h)
+{
+    size_t width = tool_width() ? tool_width() : WIDTH_DEFAULT, columns = 1;
+    bool has_colour = tool_has_colour(stdout);
+    uint64_t max = 0;
+
+    if (width > LABEL_COLUMNS + 3)
+        columns = width - LABEL_COLUMNS - 2;
+    if (columns > h->slots)
+        columns = h->slots;
+    for (size_t i = 0; i < h->slots * h->buckets; i++)
+        max = h->cells[i] > max ? h->cells[i] : max;
+    for (size_t row = h->buckets; row > 0; row--) {
+        print_label(&h->keys[row - 1]);
+        for (size_t column = 0; column < columns; column++)
+            print_cell(column_max(h, column, columns, row - 1), max, has_colour);
+        puts("");
+    }
+    print_time(h->from);
+    printf(" to ");
+    print_time(h->from + (int64_t)h->slots * h->grain_s);
+    printf(", at most %llu in %lld s\n", (unsigned long long)max, (long long)h->grain_s);
+    print_findings(json);
+}
+
+/* Other formats than a picture: a record for each bucket. */
+static void print_records(tool_output *output, const heat *h)
+{
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < h->slots * h->buckets; i++)
+        all += h->cells[i];
+    for (size_t b = 0; b < h->buckets; b++) {
+        uint64_t sum = 0, peak = 0;
+
+        for (size_t slot = 0; slot < h->slots; slot++) {
+            uint64_t value = h->cells[slot * h->buckets + b];
+
+            sum += value;
+            peak = value > peak ? value : peak;
+        }
+
+        tool_field fields[] = {
+            {"FirstKey", tavola_string(h->keys[b].at)},
+            {"Sum", tavola_int64((int64_t)sum)},
+            {"Share", tavola_double(all ? (double)sum / (double)all : 0)},
+            {"Peak", tavola_int64((int64_t)peak)},
+        };
+
+        tool_output_record(output, fields, sizeof fields / sizeof fields[0]);
+    }
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static bool is_word(const char *text)
+{
+    return text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")] ==
+           '\0';
+}
+
+static tool_exit ask(tool_run *run, const tool_admin *admin, const char *account,
+                     tool_answer *ret_answer)
+{
+    tool_text path = {0}, token = {0};
+    const char *measure = run->arg_count > 1 ? run->args[1] : "reads";
+    const char *grain = run->arg_count > 2 ? run->args[2] : "1m";
+    tool_exit exit = tool_admin_token(run, &token);
+    char why[200];
+
+    tool_text_printf(&path, "/traffic?table=%s&account=%s&measure=%s&grain=%s&buckets=%d",
+                     run->args[0], account, measure, grain, ROWS);
+    tool_request request = {.method = "GET", .path = path.at, .token = token.at};
+
+    if (!exit && !tool_admin_ask(admin, &request, ret_answer, why)) {
+        tool_trouble("the server at %s has not answered: %s", admin->url, why);
+        exit = TOOL_UNAVAILABLE;
+    }
+    if (!exit && ret_answer->status != 200)
+        exit = tool_server_refused(admin, ret_answer);
+    if (token.at)
+        explicit_bzero(token.at, token.room);
+    tool_text_done(&token);
+    tool_text_done(&path);
+    return exit;
+}
+
+static tool_exit show(tool_run *run, const tool_admin *admin, const char *json)
+{
+    tool_output *output = NULL;
+    heat h = {0};
+    bool is_good = heat_parse(json, &h);
+    tool_exit exit = tool_output_open(run, true, &output);
+
+    if (!exit && !is_good)
+        exit = tool_trouble("the server at %s does not answer as a tavolad does", admin->url);
+    else if (!exit && tool_value_of(run, TOOL_FLAG_OUTPUT) == NULL)
+        print_map(json, &h);
+    else if (!exit)
+        print_records(output, &h);
+    if (output)
+        tool_output_close(output);
+    heat_done(&h);
+    return exit;
+}
+
+static tool_exit heat_map(tool_run *run)
+{
+    const char *format = tool_value_of(run, TOOL_FLAG_OUTPUT);
+    tavola_client *client;
+    tool_answer answer = {0};
+    tool_admin admin;
+    tool_exit exit = tool_client(run, &client);
+
+    for (size_t i = 0; !exit && i < run->arg_count; i++) {
+        if (!is_word(run->args[i]))
+            exit =
+                tool_refuse("'%s' is not the name of a table, a measure or a grain", run->args[i]);
+    }
+    if (!exit)
+        exit = tool_admin_open(run, &admin);
+    if (!exit)
+        exit = ask(run, &admin, tavola_client_account(client), &answer);
+    if (!exit && format && strcmp(format, "json") == 0)
+        fputs(answer.body.at, stdout);
+    else if (!exit)
+        exit = show(run, &admin, answer.body.at);
+    tool_answer_done(&answer);
+    return exit;
+}
+
+const tool_verb tool_heat_verbs[] = {
+    {"heat", "TABLE [MEASURE [GRAIN]]", "Traffic by key as a picture: which keys are hot, and when",
+     1, 3, TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA), .run = heat_map,
+     .is_plain = true,
+     .examples =
+         "  tavola heat People writes          # of reads, writes, deletes, bytes, scanned,\n"
+         "                                     # conflicts, throttled\n"
+         "  tavola heat People reads 10m       # of 1m, 10m, 1h\n"
+         "  tavola heat People -o json         # all numbers\n"},
+    {0},
+};

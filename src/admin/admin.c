@@ -10,6 +10,7 @@
 #include "admin/guard.h"
 #include "admin/route.h"
 #include "admin/traffic.h"
+#include "admin/shapes.h"
 #include "auth/identity.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -414,6 +415,9 @@ static const tv_admin_route routes[] = {
      "traffic by key of a table; needs the token"},
     {"/traffic/cell", TV_METHOD_GET, true, tv_admin_get_traffic_cell, tv_admin_has_traffic, NULL},
     {"/link", TV_METHOD_POST, true, post_link, has_page, NULL},
+    {"/shapes", TV_METHOD_GET, true, tv_admin_get_shapes, tv_admin_has_watch,
+     "kinds of queries and what they cost, of the last hour; ?account=&table="},
+    {"/watch/clock", TV_METHOD_POST, true, tv_admin_post_clock, tv_admin_has_manual_clock, NULL},
     {"/cluster/force", TV_METHOD_POST, true, post_force, is_of_cluster, NULL},
     {"/cluster/point", TV_METHOD_POST, true, post_point, has_points, NULL},
 };

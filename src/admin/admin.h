@@ -22,6 +22,7 @@
 #include "facts/facts.h"
 #include "http/request.h"
 #include "watch/traffic/traffic.h"
+#include "watch/watch.h"
 
 /** A service that has metrics for /metrics and a say in /healthz. */
 typedef struct tv_admin_source {
@@ -44,6 +45,7 @@ struct tv_admin {
     tv_traffic *traffic;          /* traffic by key, or NULL when it is not counted */
     tv_catalog *tables;
     tv_facts *facts; /* about them, or NULL */
+    tv_watch *watch; /* who records what is asked of tables, or NULL */
     tv_engine *engine;
     tv_pipeline *pipeline;
     const tv_budget *budget;

@@ -150,6 +150,7 @@ void tv_conn_free_if_done(tv_conn *conn)
 
     forget_input(conn);
     tv_listener_remove(conn->listener, conn);
+    free(conn->of_service);
     free(conn);
 }
 

@@ -87,6 +87,7 @@ struct tv_conn {
     bool is_stream_closed;
     bool is_peer_loopback;
     char peer[64];
+    void *of_service; /* tv_request.of_conn */
 };
 
 /** Of a body that is skipped, to keep its connection. */

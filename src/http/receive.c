@@ -35,6 +35,7 @@ static void begin_request(tv_conn *conn)
     req->body_bytes_max = conn->listener->limits->body_bytes_max;
     req->is_gone = conn->is_ended;
     memcpy(req->peer, conn->peer, sizeof req->peer);
+    req->of_conn = &conn->of_service;
     tv_conn_enter(conn, TV_CONN_HEAD);
 }
 

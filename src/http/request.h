@@ -78,6 +78,7 @@ struct tv_request {
     char peer[64];    /* "127.0.0.1:50123", "[::1]:50123" */
     int64_t start_ns; /* monotonic, when the first byte of the request was seen */
     void *user;       /* the service's own state of this request */
+    void **of_conn;   /* what a service keeps of the connection: NULL, or malloc'ed; freed with it */
 
     /**
      * The client has closed its connection or, which looks the same from here

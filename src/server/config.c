@@ -51,6 +51,12 @@ static const flag_spec options[] = {
      "with rados: whom to connect as, client.NAME (admin)"},
     {"pool-reserve-percent", NUMBER, FIELD(pool_reserve_percent), 0, 90, "N",
      "with rados: refuse writes except deletes when less of it is free (10)"},
+    {"watch", TEXT, FIELD(watch), 0, 0, "off|on|all",
+     "record what is asked of tables, for advice; all: every key of it (on)"},
+    {"watch-memory-mb", NUMBER, FIELD(watch_memory_mb), 8, 1024, "N",
+     "scales how many tables and kinds of queries are kept apart (64)"},
+    {"watch-clock", TEXT, FIELD(watch_clock), 0, 0, "manual",
+     "for tests, with --test-points: its time is moved by POST /watch/clock"},
     {"test-points", SWITCH, FIELD(test_points), 0, 0, NULL,
      "for tests: let POST /cluster/point stop this server in the middle of things"},
     {"test-values", TEXT, FIELD(test_values), 0, 0, "NAME=N,...",
@@ -110,6 +116,8 @@ static const tv_config defaults = {
     .emulate_retry_after = "on",
     .disk_reserve_mb = 512,
     .pool_reserve_percent = 10,
+    .watch = "on",
+    .watch_memory_mb = 64,
 };
 
 static bool set_option(tv_config *config, const flag_spec *option, const char *source,
@@ -296,6 +304,25 @@ static bool parse_test_values(tv_config *config, char *reterr_text, size_t reter
     return true;
 }
 
+static bool check_watch(const tv_config *config, char *reterr_text, size_t reterr_size)
+{
+    if (strcmp(config->watch, "off") != 0 && strcmp(config->watch, "on") != 0 &&
+        strcmp(config->watch, "all") != 0) {
+        snprintf(reterr_text, reterr_size, "--watch is off, on or all, not '%.40s'", config->watch);
+        return false;
+    }
+    if (config->watch_clock && strcmp(config->watch_clock, "manual") != 0) {
+        snprintf(reterr_text, reterr_size, "--watch-clock is manual, not '%.40s'",
+                 config->watch_clock);
+        return false;
+    }
+    if (config->watch_clock && !config->test_points) {
+        snprintf(reterr_text, reterr_size, "--watch-clock needs --test-points");
+        return false;
+    }
+    return true;
+}
+
 bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text,
                      size_t reterr_size)
 {
@@ -305,6 +332,7 @@ bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text
         return false;
 
     if (!check_engine(config, reterr_text, reterr_size) ||
+        !check_watch(config, reterr_text, reterr_size) ||
         !parse_test_values(config, reterr_text, reterr_size))
         return false;
     if (!check_host(&config->host, "--host", reterr_text, reterr_size) ||

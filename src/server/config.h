@@ -49,6 +49,9 @@ typedef struct tv_config {
     bool test_points;
     const char *test_values; /* or NULL */
     tv_test_values test;
+    const char *watch; /* "off", "on" or "all" */
+    int watch_memory_mb;
+    const char *watch_clock; /* "manual", or NULL */
     bool help, version, operations, verify;
 } tv_config;
 

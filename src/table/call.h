@@ -26,6 +26,10 @@ typedef struct tv_table_call {
     tv_table_bill *bill; /* what it takes of the account's targets; NULL without them */
     bool has_count;      /* of a query of a whole table: it has exactly ... */
     uint64_t entities;
+    tv_slice value;        /* of the row that was read */
+    tv_table_bill *bill;   /* what it takes of the account's targets; NULL without them */
+    const tv_shape *shape; /* of a long filter, made where it was parsed; else NULL */
+    tv_err batch_error;    /* of the part of a batch that failed */
 } tv_table_call;
 
 static inline tv_table_call *tv_table_call_of(tv_call *call)
@@ -57,6 +61,11 @@ static inline void tv_table_count_plan(tv_container *table, tv_plan_kind kind)
 
     atomic_fetch_add_explicit(&counts->plans[kind], 1, memory_order_relaxed);
 }
+
+/* observe.c */
+
+/** The request is done: tell the recorder of it, if there is one and it is about entities. */
+void tv_table_observe(tv_call *call);
 
 /* The operations: see tv_op.run. */
 

@@ -135,11 +135,13 @@ static tv_err apply(tv_txn *txn, tv_table_change_set *set, tv_entity_change *cha
 
     /* A run before this one may have left the merger with a row that is gone by now. */
     change->value = change->sent;
+    change->old_timestamp = 0;
     err = tv_txn_get(txn, change->key, &stored);
     if (err == TV_ERR_NOT_FOUND) {
         err = check_missing(op);
     } else if (err == TV_OK) {
         err = tv_entity_timestamp(stored, &old_timestamp);
+        change->old_timestamp = old_timestamp;
         if (err == TV_OK)
             err = check_existing(op, old_timestamp);
         if (err == TV_OK && is_merge(op->kind))

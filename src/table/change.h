@@ -13,12 +13,13 @@
 
 typedef struct tv_entity_change {
     const tv_table_op *op;
-    tv_slice key;      /* of the row */
-    tv_slice sent;     /* what the request says, encoded; empty for DELETE */
-    tv_slice ahead;    /* of a merge: its result, if the row is still as old as ... */
-    int64_t ahead_of;  /* ... this */
-    tv_slice value;    /* result: the entity as stored; each run writes it anew */
-    int64_t timestamp; /* result: of the entity as stored */
+    tv_slice key;          /* of the row */
+    tv_slice sent;         /* what the request says, encoded; empty for DELETE */
+    tv_slice ahead;        /* of a merge: its result, if the row is still as old as ... */
+    int64_t ahead_of;      /* ... this */
+    tv_slice value;        /* result: the entity as stored; each run writes it anew */
+    int64_t timestamp;     /* result: of the entity as stored */
+    int64_t old_timestamp; /* result: of what was there before; 0 when nothing was */
 } tv_entity_change;
 
 /**

@@ -11,11 +11,21 @@
 
 enum { TV_TABLE_PAGE_ROWS_MAX = 1000, TV_TABLE_PAGE_BYTES_MAX = 4 * 1024 * 1024 };
 
+/** Why a page ended. */
+typedef enum tv_table_page_end {
+    TV_TABLE_PAGE_LAST, /* there was nothing more */
+    TV_TABLE_PAGE_ROWS, /* as many as were asked for, or as there may be */
+    TV_TABLE_PAGE_BYTES,
+    TV_TABLE_PAGE_TIME,
+} tv_table_page_end;
+
 typedef struct tv_table_page {
     size_t rows_max, bytes_max;
     int64_t deadline_ns;
-    size_t examined; /* rows looked at */
-    size_t returned; /* rows written */
+    size_t examined;    /* rows looked at */
+    size_t returned;    /* rows written */
+    size_t first, last; /* of the rows looked at, from 1, the first and last one written; or 0 */
+    tv_table_page_end end;
 } tv_table_page;
 
 /** Begin a page that is appended to `out`. */

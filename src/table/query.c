@@ -7,7 +7,8 @@
 #include "table/page.h"
 #include "table/token.h"
 
-static tv_err parse_top(tv_arena *arena, const tv_parameters *url_query, size_t *ret_top)
+static tv_err parse_top(tv_arena *arena, const tv_parameters *url_query, size_t *ret_top,
+                        bool *ret_has_top)
 {
     tv_slice text;
     uint64_t top;
@@ -15,6 +16,7 @@ static tv_err parse_top(tv_arena *arena, const tv_parameters *url_query, size_t 
     *ret_top = TV_TABLE_PAGE_ROWS_MAX;
     if (!tv_parameters_get(url_query, arena, TV_LIT("$top"), &text))
         return TV_ERR_URL_UNPARSABLE;
+    *ret_has_top = text.data != NULL;
     if (text.data == NULL)
         return TV_OK;
     if (!tv_parse_uint64(text, &top) || top > TV_TABLE_PAGE_ROWS_MAX)
@@ -103,7 +105,7 @@ tv_err tv_table_query_parse(tv_arena *arena, const tv_request *req, const tv_tab
             return err;
     }
 
-    err = parse_top(arena, &req->query, &query.top);
+    err = parse_top(arena, &req->query, &query.top, &query.has_top);
     if (err == TV_OK && query.filter)
         err = ask_for_nothing(arena, &query, reterr_info);
     if (err)

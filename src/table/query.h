@@ -14,6 +14,7 @@ typedef struct tv_table_query {
     tv_slice next_partition; /* continuation: where to begin; data is NULL without */
     tv_slice next_row;
     tv_slice next_table;
+    bool has_top;      /* $top was given */
     bool is_explained; /* x-tavola-explain: show the plan, do not run it */
 } tv_table_query;
 

@@ -20,6 +20,22 @@ static int64_t query_time_max_ns(const tv_call *call)
     return TV_CALL_OF(tv_table_service, call->service, base)->query_time_max_ns;
 }
 
+static bool is_watched(const tv_call *call)
+{
+    return TV_CALL_OF(tv_table_service, call->service, base)->watch != NULL;
+}
+
+/* The shape of a long filter takes as long as its plan, so it is made by the same thread. */
+static const tv_shape *make_shape(tv_call *call)
+{
+    tv_table_call *t = tv_table_call_of(call);
+    tv_shape *shape = tv_arena_alloc(&call->req->arena, sizeof *shape);
+
+    *shape =
+        tv_shape_make(&call->req->arena, t->query.filter, t->op.select.count > 0, t->query.has_top);
+    return shape;
+}
+
 /* From options to a plan; here or, with a long filter, in the first turn of the task. */
 static tv_err prepare(tv_call *call)
 {
@@ -31,6 +47,7 @@ static tv_err prepare(tv_call *call)
         err = tv_table_query_complete(arena, &t->query, &call->info);
         if (err)
             return err;
+        t->shape = is_watched(call) && !is_list(call) ? make_shape(call) : NULL;
     }
     t->scan = (tv_table_scan){
         .table = call->container,
@@ -46,6 +63,8 @@ static tv_err prepare(tv_call *call)
     }
     tv_table_scan_plan(&t->scan);
     tv_table_access_clip(call->identity, arena, call->container->prefix, &t->scan.plan);
+    if (is_watched(call) && t->scan.plan.kind != TV_PLAN_POINT)
+        t->scan.keys = tv_arena_zalloc(arena, sizeof *t->scan.keys);
     if (t->query.is_explained)
         return TV_OK;
     tv_table_count_plan(call->container, t->scan.plan.kind);

@@ -341,5 +341,6 @@ tv_err tv_table_respond_batch_error(tv_call *call, tv_err err, size_t failed)
 
     if (tv_call_looks_again(call, err))
         return TV_OK;
+    tv_table_call_of(call)->batch_error = err;
     return status == 500 || status == 503 ? err : respond_multipart(call, err, failed);
 }

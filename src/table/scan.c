@@ -166,6 +166,35 @@ void tv_table_scan_add_opening(tv_buf *out, const tv_entity_view *view)
     tv_buf_add_lit(out, "\"value\":[");
 }
 
+static void keep_key(tv_table_scan_key *to, const tv_table_scan *scan, const scan_row *row)
+{
+    tv_slice key = tv_slice_skip(row->key, scan->table->prefix.len);
+
+    to->len = key.len < sizeof to->bytes ? key.len : sizeof to->bytes;
+    memcpy(to->bytes, key.data, to->len);
+}
+
+static void note_examined(tv_table_scan *scan, const scan_row *row)
+{
+    if (scan->keys == NULL)
+        return;
+    if (scan->page.examined == 1)
+        keep_key(&scan->keys->first_looked, scan, row);
+    keep_key(&scan->keys->last_looked, scan, row);
+}
+
+static void note_returned(tv_table_scan *scan, const scan_row *row)
+{
+    if (scan->page.first == 0)
+        scan->page.first = scan->page.examined;
+    scan->page.last = scan->page.examined;
+    if (scan->keys == NULL)
+        return;
+    if (scan->page.first == scan->page.examined)
+        keep_key(&scan->keys->first, scan, row);
+    keep_key(&scan->keys->last, scan, row);
+}
+
 /* Look at one row and write it if it passes. */
 static tv_err take_row(tv_table_scan *scan, const tv_entity_view *view, row_test *test,
                        scan_row *row, tv_arena *scratch)
@@ -174,6 +203,7 @@ static tv_err take_row(tv_table_scan *scan, const tv_entity_view *view, row_test
     tv_err err;
 
     scan->page.examined++;
+    note_examined(scan, row);
     err = row_passes(test, row, scan->table, scratch, &passes);
     if (err || !passes)
         return err;
@@ -183,6 +213,7 @@ static tv_err take_row(tv_table_scan *scan, const tv_entity_view *view, row_test
         return err;
 
     tv_assert(scan->page.returned < scan->page.rows_max);
+    note_returned(scan, row);
     if (scan->page.returned++)
         tv_buf_add_char(scan->out, ',');
     if (scan->bill)
@@ -200,6 +231,7 @@ static tv_err end_page_at(tv_table_scan *scan, scan_row *row)
 
     scan->next.next_partition = tv_table_token_format(scan->arena, row->partition_key);
     scan->next.next_row = tv_table_token_format(scan->arena, row->row_key);
+    scan->next_hash = tv_table_token_hash(row->partition_key, row->row_key);
     return TV_OK;
 }
 
@@ -251,11 +283,17 @@ enum { SEEK_WORK = 4 };
  */
 static outcome look_at_limits(tv_table_scan *scan, tv_turn *turn, unsigned work)
 {
-    if (tv_table_page_is_full(&scan->page, scan->out))
+    if (tv_table_page_is_full(&scan->page, scan->out)) {
+        scan->page.end =
+            scan->page.returned == scan->page.rows_max ? TV_TABLE_PAGE_ROWS : TV_TABLE_PAGE_BYTES;
         return PAGE_FULL;
+    }
     if (scan->page.examined == 0 || !tv_turn_is_over(turn, work))
         return RANGE_READ;
-    return turn->must_end || tv_table_page_is_late(&scan->page) ? PAGE_FULL : TURN_OVER;
+    if (!turn->must_end && !tv_table_page_is_late(&scan->page))
+        return TURN_OVER;
+    scan->page.end = TV_TABLE_PAGE_TIME;
+    return PAGE_FULL;
 }
 
 /* The rows of the range at hand, from the iterator's on. */
@@ -287,6 +325,7 @@ static tv_err scan_range(tv_table_scan *scan, tv_turn *turn, outcome *ret_outcom
             /* No memory for this row: the page goes out as it was before. */
             scan->out->len = len;
             scan->page.returned--;
+            scan->page.end = TV_TABLE_PAGE_BYTES;
             *ret_outcome = PAGE_FULL;
             return end_page_at(scan, &row);
         }

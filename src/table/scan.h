@@ -15,6 +15,17 @@
 #include "table/page.h"
 #include "table/query.h"
 
+/** The beginning of a row's key, behind the table's prefix. */
+typedef struct tv_table_scan_key {
+    size_t len;
+    char bytes[128];
+} tv_table_scan_key;
+
+/** The first and the last row that was examined, and that was returned; len is 0 for none. */
+typedef struct tv_table_scan_keys {
+    tv_table_scan_key first_looked, last_looked, first, last;
+} tv_table_scan_keys;
+
 typedef struct tv_table_scan {
     const tv_container *table;
     const tv_table_op *op;
@@ -27,6 +38,8 @@ typedef struct tv_table_scan {
     const tv_estimate *estimate;       /* of a query that is explained, or NULL */
     tv_table_page page;                /* result: what was done */
     tv_table_continuation next;        /* result */
+    uint64_t next_hash;                /* result: tv_table_token_hash of it; 0 without one */
+    struct tv_table_scan_keys *keys;   /* which were met; NULL when nobody wants to know */
     struct tv_table_scan_state *state; /* between turns: of scan.c */
     struct tv_table_walk *walk;        /* and of table_list.c */
 } tv_table_scan;

@@ -8,6 +8,7 @@
 #include "odata/plan.h"
 #include "service/service.h"
 #include "watch/traffic/traffic.h"
+#include "watch/watch.h"
 
 /** The catalogue of tables. */
 extern const tv_catalog_kind tv_table_catalog;
@@ -24,6 +25,7 @@ typedef struct tv_table_counts {
     /* The widest that the facts were told of: properties, cost, bytes of a value. */
     _Atomic uint64_t widest[3];
     _Atomic(tv_traffic_table *) traffic;   /* by key; NULL until it is asked for: traffic.h */
+    _Atomic uint32_t watch_number; /* of tv_watch_table; 0 until it is asked for */
 } tv_table_counts;
 
 typedef struct tv_table_service {
@@ -31,6 +33,7 @@ typedef struct tv_table_service {
     int64_t query_time_max_ns; /* a page ends after that, perhaps empty, with a token */
     tv_facts *facts;           /* about its tables, or NULL */
     tv_traffic *traffic;       /* by key, or NULL when it is not counted */
+    tv_watch *watch;           /* who is told of each request; NULL: nobody */
 } tv_table_service;
 
 /** For a tv_table_service whose catalogue is one of tables. */

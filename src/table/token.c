@@ -2,6 +2,7 @@
 #include "table/token.h"
 
 #include "base/base64.h"
+#include "base/hash.h"
 #include "base/number.h"
 #include "base/utf8.h"
 
@@ -49,4 +50,11 @@ tv_err tv_table_token_parse(tv_arena *arena, tv_slice token, tv_slice *ret_text)
 
     *ret_text = (tv_slice){text, len};
     return tv_utf8_is_valid(*ret_text) ? TV_OK : TV_ERR_INVALID_INPUT;
+}
+
+uint64_t tv_table_token_hash(tv_slice partition_key, tv_slice row_key)
+{
+    uint64_t hash = tv_hash(partition_key) * 31 + tv_hash(row_key);
+
+    return hash ? hash : 1;
 }

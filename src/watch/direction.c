@@ -40,6 +40,7 @@ static void compare(tv_direction *d, const tv_kept_key *key, uint64_t weight)
         is_last = is_last && order >= 0;
         is_first = is_first && order <= 0;
     }
+    d->compared += weight;
     d->last += is_last ? weight : 0;
     d->first += is_first ? weight : 0;
 }
@@ -78,11 +79,17 @@ int tv_direction_sign(const tv_direction_window *window)
     return window->row <= -0.7 || (window->has_partition && window->partition <= -0.8) ? -1 : 0;
 }
 
+void tv_direction_shares(const tv_direction *d, double *ret_first, double *ret_last)
+{
+    *ret_first = d->compared ? (double)d->first / (double)d->compared : 0;
+    *ret_last = d->compared ? (double)d->last / (double)d->compared : 0;
+}
+
 static void begin_window(tv_direction *d, int64_t time_ns)
 {
     for (size_t i = 0; i < TV_DIRECTION_KEYS; i++)
         clear_key(d, i);
-    d->seen = d->weight = d->first = d->last = 0;
+    d->seen = d->weight = d->compared = d->first = d->last = 0;
     d->begun_ns = time_ns;
 }
 
@@ -97,8 +104,7 @@ static void end_window_if_due(tv_direction *d, int64_t time_ns)
     d->windows[0] = window;
     if (d->window_count < TV_DIRECTION_WINDOWS)
         d->window_count++;
-    d->first_share = (double)d->first / (double)d->weight;
-    d->last_share = (double)d->last / (double)d->weight;
+    tv_direction_shares(d, &d->first_share, &d->last_share);
     begin_window(d, time_ns);
 }
 

@@ -37,6 +37,7 @@ typedef struct tv_direction {
     uint64_t random;      /* state of a generator */
     uint64_t seen;        /* samples of the window at hand, */
     uint64_t weight;      /* and the inserts that they stand for */
+    uint64_t compared;    /* of these, not taken into the reservoir, */
     uint64_t first, last; /* of these, below or above all keys of the reservoir */
     int64_t begun_ns;
     tv_direction_window windows[TV_DIRECTION_WINDOWS]; /* the newest first */
@@ -65,6 +66,9 @@ void tv_direction_end_minute(tv_direction *direction);
 /** The window at hand as if it ended now; false without enough inserts. */
 bool tv_direction_look(const tv_direction *direction, int64_t time_ns,
                        tv_direction_window *ret_window);
+
+/** Shares of inserts below, and above, all keys of the reservoir, in the window at hand. */
+void tv_direction_shares(const tv_direction *direction, double *ret_first, double *ret_last);
 
 /** 1: the window moves up, -1: down, 0: neither. */
 int tv_direction_sign(const tv_direction_window *window);

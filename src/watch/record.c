@@ -467,6 +467,8 @@ static void record_keys(tv_watch_shard *shard, tv_page *page, tv_watch_table_pag
     for (size_t i = 0; i < event->key_count; i++) {
         const tv_watch_key *key = &event->keys[i];
 
+        if (key->outcome == TV_WATCH_REFUSED && event->throttle == TV_WATCH_NOT_THROTTLED)
+            continue;
         if (tv_watch_op_is_write((tv_watch_op)key->op))
             record_write(table, event, key);
         else

@@ -224,9 +224,8 @@ static void fill_direction(const tv_snapshot *s, const tv_table_entry *entry,
         if (d->windows[i].end_ns >= s->from_ns)
             add_window(to, &d->windows[i]);
     }
-    if (has_now && d->weight) {
-        to->first_share = (double)d->first / (double)d->weight;
-        to->last_share = (double)d->last / (double)d->weight;
+    if (has_now) {
+        tv_direction_shares(d, &to->first_share, &to->last_share);
     } else {
         to->first_share = d->first_share;
         to->last_share = d->last_share;

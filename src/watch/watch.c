@@ -46,11 +46,16 @@ static int64_t steady_ns(void)
     return (tv_clock_steady_ticks() - TV_TICKS_UNIX_EPOCH) * 100;
 }
 
-int64_t tv_watch_now(const tv_watch *watch)
+int64_t tv_watch_at(const tv_watch *watch, int64_t mono_ns)
 {
     if (watch->options.is_clock_manual)
         return atomic_load_explicit(&watch->manual_ns, memory_order_relaxed);
-    return tv_clock_mono_ns() + atomic_load_explicit(&watch->offset_ns, memory_order_relaxed);
+    return mono_ns + atomic_load_explicit(&watch->offset_ns, memory_order_relaxed);
+}
+
+int64_t tv_watch_now(const tv_watch *watch)
+{
+    return tv_watch_at(watch, tv_clock_mono_ns());
 }
 
 bool tv_watch_is_manual(const tv_watch *watch)

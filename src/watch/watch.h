@@ -47,6 +47,9 @@ tv_watch_shard *tv_watch_shard_at(tv_watch *watch, int index);
 /** The recorder's time: ticks of the steady clock in ns since 1970, or the manual clock's. */
 int64_t tv_watch_now(const tv_watch *watch);
 
+/** The same for a time that tv_clock_mono_ns gave just now. */
+int64_t tv_watch_at(const tv_watch *watch, int64_t mono_ns);
+
 /** Move a manual clock, and do all that falls due meanwhile before it returns. */
 void tv_watch_advance(tv_watch *watch, int64_t ns);
 bool tv_watch_is_manual(const tv_watch *watch);

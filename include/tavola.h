@@ -203,6 +203,9 @@ TAVOLA_API void tavola_call_set_timeout_ms(tavola_call *call, uint32_t total_tim
 TAVOLA_API void tavola_call_set_retries(tavola_call *call, uint32_t retry_max); /* 0: none */
 /* 1 to 1,024 characters of printable ASCII, else operations are INVALID; NULL: a new GUID each. */
 TAVOLA_API void tavola_call_set_request_id(tavola_call *call, const char *client_request_id);
+/* Where in the program it is, as "file:line", for advice of a Tavola server (x-tavola-source): at
+ * most 128 characters of printable ASCII; anything else, and NULL, is none.  Copied. */
+TAVOLA_API void tavola_call_set_source(tavola_call *call, const char *file_and_line);
 /* In place of the table's; it must outlive the operations.  NULL: the table's. */
 TAVOLA_API void tavola_call_set_crypto(tavola_call *call, tavola_crypto *crypto);
 /* The outcome of the last operation that used this call; strings live until the next one. */

@@ -116,6 +116,21 @@ void tavola_call_set_request_id(tavola_call *call, const char *client_request_id
         call->option_error = TAVOLA_ERR_NO_MEMORY;
 }
 
+/* A hint: one that cannot be sent is left out. */
+void tavola_call_set_source(tavola_call *call, const char *file_and_line)
+{
+    tv_slice text = file_and_line ? tv_slice_of(file_and_line) : TV_NONE;
+
+    if (call == NULL)
+        return;
+
+    call->source[0] = '\0';
+    if (text.len == 0 || text.len >= sizeof call->source || !tv_slice_is_printable(text) ||
+        tv_slice_trim(text).len != text.len)
+        return;
+    *tv_slice_put(call->source, text) = '\0';
+}
+
 void tavola_call_set_crypto(tavola_call *call, tavola_crypto *crypto)
 {
     if (call)

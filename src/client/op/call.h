@@ -15,6 +15,7 @@ struct tavola_call {
     int64_t retry_max;         /* TVC_RETRIES_BY_CLIENT, or how many */
     char *wanted_request_id;   /* or NULL: a new one for each call */
     tavola_err option_error;   /* of an option that could not be taken; the operation returns it */
+    char source[129];          /* x-tavola-source, or "" */
     tavola_crypto *crypto;     /* not ours, or NULL */
     unsigned primary_only;     /* how many patterns are at work that must not read what is old */
 

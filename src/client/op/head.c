@@ -66,6 +66,8 @@ static void add_headers(tvc_text *text, const tavola_op *op, const tvc_endpoint 
     add_header(text, TV_LIT("User-Agent: "), tv_slice_of(op->client->user_agent));
     add_header(text, TV_LIT("x-ms-date: "), date);
     add_header(text, TV_LIT("x-ms-client-request-id: "), tv_slice_of(op->call->client_request_id));
+    if (op->call->source[0])
+        add_header(text, TV_LIT("x-tavola-source: "), tv_slice_of(op->call->source));
     if (op->service == TV_SERVICE_TABLE)
         tvc_text_add_lit(text, "x-ms-version: 2019-02-02\r\n"
                                "DataServiceVersion: 3.0;NetFx\r\n"

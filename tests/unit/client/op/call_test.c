@@ -190,6 +190,7 @@ TEST(no_call_is_fine)
     tavola_call_set_timeout_ms(NULL, 1);
     tavola_call_set_retries(NULL, 1);
     tavola_call_set_request_id(NULL, "x");
+    tavola_call_set_source(NULL, "a.c:1");
     tavola_call_set_crypto(NULL, NULL);
     CHECK_INT(tavola_call_status(NULL), 0);
     CHECK_TEXT(tv_slice_of(tavola_call_code(NULL)), "");
@@ -371,6 +372,48 @@ TEST(request_ids_are_checked)
     script_server_stop(&server);
 }
 
+static const struct {
+    const char *what, *source;
+    bool is_sent;
+} places[] = {
+    {"a place", "src/login.c:88", true},
+    {"none", NULL, false},
+    {"an empty one", "", false},
+    {"a line end would be a header", "a.c:1\r\nx-evil: 1", false},
+    {"not ASCII", "\xc3\xa4.c:1", false},
+    {"too long",
+     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+     "aaaaaaa"
+     "aaaaaaaaaaaaaaaaaaaaaaaaaaaa:1",
+     false},
+};
+
+TEST(a_source_is_sent_when_it_can_be)
+{
+    script_server server = {.answers = {NO_CONTENT}, .answer_count = 1};
+
+    script_server_start(&server);
+
+    tavola_client *client = open_client(&server, NULL, NULL);
+    tavola_call *call = tavola_call_new();
+
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        t_row = places[i].what;
+        tavola_call_set_source(call, places[i].source);
+
+        tavola_op *op = make_get(client, call);
+
+        CHECK_CODE(tvc_op_run(op), TAVOLA_OK);
+        CHECK_INT(strstr(server.last_request, "x-tavola-source: src/login.c:88\r\n") != NULL,
+                  places[i].is_sent);
+        CHECK_INT(strstr(server.last_request, "x-tavola-source") != NULL, places[i].is_sent);
+        tavola_op_free(op);
+    }
+    tavola_call_free(call);
+    tavola_client_close(client);
+    script_server_stop(&server);
+}
+
 static struct {
     char text[4096];
 } log_lines;
@@ -470,6 +513,7 @@ int main(void)
         cmocka_unit_test(tells_what_the_answer_says_of_itself),
         cmocka_unit_test(sends_what_every_request_has),
         cmocka_unit_test(request_ids_are_checked),
+        cmocka_unit_test(a_source_is_sent_when_it_can_be),
         cmocka_unit_test(logs_attempts_without_keys),
         cmocka_unit_test(survives_a_lack_of_memory),
     };

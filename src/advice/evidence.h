@@ -107,6 +107,7 @@ typedef struct tv_evidence_shape {
     size_t literal_at;
     uint32_t literal_hits, literal_tries;
 
+    tv_slice largest_partition;      /* PartitionKey of the one that most was examined of */
     double partitions_asked;         /* distinct PartitionKeys in the filters, estimated */
     uint64_t partition_entities_max; /* of the largest partition asked; 0: not known */
     bool partition_entities_known;   /* that of all partitions asked */

@@ -24,9 +24,9 @@
 #include "net/tls.h"
 #include "queue/gc.h"
 #include "queue/service.h"
+#include "server/advisor.h"
 #include "service/op_list.h"
 #include "table/service.h"
-#include "watch/snapshot.h"
 
 enum {
     COMMITTERS = 1,
@@ -89,8 +89,7 @@ struct tv_server {
     tv_blob_gc_container blob_gc_container;
     tv_blob_gc_scan *blob_gc_scan;
     tv_tls *tls;
-    tv_watch *watch; /* of the table service, or NULL */
-    tv_watch_source evidence;
+    tv_advisor *advisor; /* or NULL */
     tv_table_service table;
     tv_service queue;
     tv_blob_service blob;
@@ -440,27 +439,36 @@ static void fill_service(tv_server *server, const tv_service_spec *spec, tv_cata
 }
 
 /* Who records what is asked of tables; its thread starts with the loops. */
-static void open_watch(tv_server *server)
+static bool open_advisor(tv_server *server, char *reterr_text, size_t reterr_size)
 {
     const tv_config *config = &server->config;
+    bool keeps = strcmp(config->engine, "memory") != 0;
 
     if (strcmp(config->watch, "off") == 0)
-        return;
+        return true;
 
-    server->watch = tv_watch_new(&(tv_watch_options){
-        .shard_count = wanted_loops(config),
-        .samples_all = strcmp(config->watch, "all") == 0,
-        .is_clock_manual = config->watch_clock != NULL,
-        .memory_mb = config->watch_memory_mb,
-    });
-    server->evidence = (tv_watch_source){.watch = server->watch};
-    server->table.watch = server->watch;
-    server->admin.watch = server->watch;
+    server->advisor = tv_advisor_new(
+        &(tv_advisor_options){.watch = config->watch,
+                              .data = keeps ? config->data : NULL,
+                              .is_clock_manual = config->watch_clock != NULL,
+                              .has_targets = config->emulate_targets,
+                              .memory_mb = config->watch_memory_mb,
+                              .loop_count = wanted_loops(config),
+                              .tables = server->catalog,
+                              .facts = server->facts},
+        reterr_text, reterr_size);
+    if (server->advisor == NULL)
+        return false;
+
+    server->table.watch = server->admin.watch = server->advisor->watch;
+    server->table.traffic = server->admin.traffic = server->advisor->traffic;
+    server->admin.advice = server->advisor->advice;
+    server->admin.tables = server->catalog;
+    return true;
 }
 
 static void open_tables(tv_server *server)
 {
-    open_watch(server);
     fill_service(server, &tv_table_spec, server->catalog, &server->table.base);
     server->table.facts = server->facts;
     server->table.query_time_max_ns = (int64_t)server->config.query_timeout_ms * 1000000;
@@ -549,6 +557,9 @@ static bool open_services(tv_server *server, char *reterr_text, size_t reterr_si
         !open_catalog(server, &server->queue_kind, &server->queue_catalog, reterr_text,
                       reterr_size) ||
         !open_catalog(server, &server->blob_kind, &server->blob_catalog, reterr_text, reterr_size))
+        return false;
+
+    if (!open_advisor(server, reterr_text, reterr_size))
         return false;
 
     open_tables(server);
@@ -742,8 +753,8 @@ static void open_explorer(tv_server *server)
 
 void tv_server_run(tv_server *server)
 {
-    if (server->watch)
-        tv_watch_start(server->watch);
+    if (server->advisor)
+        tv_advisor_start(server->advisor);
     for (int i = 0; i < server->loop_count; i++)
         tv_loop_start(server->loops[i]);
     server->is_running = true;
@@ -852,8 +863,7 @@ void tv_server_stop(tv_server *server)
         tv_turns_finish(server->scanners);
     tv_backup_stop(server->admin.backup);
     stop_network(server);
-    if (server->watch)
-        tv_watch_stop(server->watch);
+    tv_advisor_stop(server->advisor);
     tv_analytics_free(server->analytics); /* writes what it has, while all else still works */
     tv_backup_free(server->admin.backup);
     tv_cluster_stop(server->cluster); /* its chores use what follows */
@@ -873,7 +883,7 @@ void tv_server_stop(tv_server *server)
     tv_facts_free(server->facts);
     for (int i = 0; i < server->loop_count; i++)
         tv_loop_free(server->loops[i]);
-    tv_watch_free(server->watch); /* the last requests ended with the loops */
+    tv_advisor_free(server->advisor); /* the last requests ended with the loops */
     tv_blob_io_done(&server->blob.io);
     if (server->admin.sessions)
         tv_sessions_close(server->admin.sessions);

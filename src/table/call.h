@@ -22,9 +22,7 @@ typedef struct tv_table_call {
     tv_table_batch batch;
     tv_table_query query;
     tv_table_scan scan;
-    tv_slice value;      /* of the row that was read */
-    tv_table_bill *bill; /* what it takes of the account's targets; NULL without them */
-    bool has_count;      /* of a query of a whole table: it has exactly ... */
+    bool has_count; /* of a query of a whole table: it has exactly ... */
     uint64_t entities;
     tv_slice value;        /* of the row that was read */
     tv_table_bill *bill;   /* what it takes of the account's targets; NULL without them */

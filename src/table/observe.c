@@ -5,6 +5,7 @@
 #include "engine/key.h"
 #include "table/call.h"
 #include "table/token.h"
+#include "table/traffic.h"
 #include "watch/conn.h"
 
 /* What is known of a connection. */
@@ -364,8 +365,11 @@ static bool is_judged(const tv_call *call)
            !(call->container && tv_slice_starts_with(call->container->name, TV_LIT("$")));
 }
 
-static observed_conn *conn_of(const tv_request *req)
+/* A request without a connection, in a test, has `room`. */
+static observed_conn *conn_of(const tv_request *req, observed_conn *room)
 {
+    if (req->of_conn == NULL)
+        return memset(room, 0, sizeof *room);
     if (*req->of_conn == NULL)
         *req->of_conn = tv_calloc(1, sizeof(observed_conn));
     return *req->of_conn;
@@ -389,6 +393,7 @@ static void fill(tv_call *call, tv_watch_event *event, tv_watch_key *read)
 void tv_table_observe(tv_call *call)
 {
     tv_watch *watch = watch_of(call);
+    tv_traffic *traffic = TV_CALL_OF(tv_table_service, call->service, base)->traffic;
     tv_request *req = call->req;
     const tv_table_call *t = tv_table_call_of(call);
     tv_watch_key read;
@@ -398,7 +403,7 @@ void tv_table_observe(tv_call *call)
         return;
 
     tv_err error = t->batch_error ? t->batch_error : req->status >= 300 ? call->error : TV_OK;
-    observed_conn *conn = conn_of(req);
+    observed_conn room, *conn = conn_of(req, &room);
     int64_t now = tv_clock_mono_ns();
     tv_watch_event event = {
         .time_ns = tv_watch_at(watch, now),
@@ -406,6 +411,7 @@ void tv_table_observe(tv_call *call)
         .op = (uint8_t)op,
         .status = (uint16_t)(t->batch_error ? tv_err_status(t->batch_error) : req->status),
         .error = (uint16_t)error,
+        .throttle = error == TV_ERR_THROTTLED ? TV_WATCH_THROTTLED_PARTITION : 0,
         .is_overloaded = error == TV_ERR_OVERLOADED,
         .bytes_in = req->body_length,
         .bytes_out = req->out.len,
@@ -422,4 +428,6 @@ void tv_table_observe(tv_call *call)
     event.source = source_of(req);
     fill(call, &event, &read);
     tv_watch_record(tv_watch_shard_at(watch, tv_loop_index(req->loop)), &event);
+    if (traffic && call->container && event.table)
+        tv_table_count_traffic(traffic, tv_loop_index(req->loop), call->container, &event);
 }

@@ -24,8 +24,8 @@ typedef struct tv_table_counts {
     _Atomic uint64_t plans[TV_PLAN_KINDS]; /* queries by kind, since the start */
     /* The widest that the facts were told of: properties, cost, bytes of a value. */
     _Atomic uint64_t widest[3];
-    _Atomic(tv_traffic_table *) traffic;   /* by key; NULL until it is asked for: traffic.h */
-    _Atomic uint32_t watch_number; /* of tv_watch_table; 0 until it is asked for */
+    _Atomic(tv_traffic_table *) traffic; /* by key; NULL until it is asked for: traffic.h */
+    _Atomic uint32_t watch_number;       /* of tv_watch_table; 0 until it is asked for */
 } tv_table_counts;
 
 typedef struct tv_table_service {

@@ -129,7 +129,7 @@ struct tv_watch {
     _Atomic int64_t manual_ns;
     _Atomic int64_t offset_ns; /* from the monotonic clock to this one */
 
-    pthread_mutex_t stepping; /* one thread at a time lets time pass; before `lock` */
+    pthread_mutex_t stepping; /* one thread at a time takes in pages; recursive; before `lock` */
     int64_t stepped_ns;       /* up to here all has been done that was due */
 
     pthread_mutex_t lock;   /* all below */
@@ -158,6 +158,12 @@ void tv_watch_each_tally(tv_watch *watch, void (*fn)(tv_tally *tally, int64_t nu
 /** The shape, made if it is not there; the one for all others when there is no room. */
 tv_shape_entry *tv_watch_find_shape(tv_watch *watch, uint32_t table, uint64_t fingerprint,
                                     bool makes_it);
+
+/**
+ * Take in what shards have, as tv_watch_fold, but not beside the watcher: samples are handed on by
+ * one thread at a time.  Unless it must be exact, what the watcher is just doing is enough.
+ */
+void tv_watch_catch_up(tv_watch *watch, bool is_exact);
 
 /** What is due at the ends of minutes, ten minutes and hours; with the lock. */
 void tv_watch_end_minute(tv_watch *watch, int64_t time_ns);

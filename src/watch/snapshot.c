@@ -503,7 +503,7 @@ const tv_evidence *tv_watch_take(const tv_watch_source *source, tv_arena *arena,
     tv_watch *watch = source->watch;
     tv_snapshot s = {.watch = watch, .arena = arena};
 
-    tv_watch_fold(watch);
+    tv_watch_catch_up(watch, mark != NULL);
     pthread_mutex_lock(&watch->lock);
     if (!find_mark(watch, mark, &s.mark)) {
         pthread_mutex_unlock(&watch->lock);

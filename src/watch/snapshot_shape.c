@@ -148,6 +148,7 @@ static void fill_shape(const tv_snapshot *s, const tv_shape_entry *shape, tv_evi
         to->literal_tries = shape->literal_tries;
     }
     to->partitions_asked = distinct(shape->partitions);
+    to->largest_partition = tv_snapshot_partition_key(s, &shape->largest);
 }
 
 /* --- walks that nobody has gone on with, of a run that may be over --- */

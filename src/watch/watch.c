@@ -74,6 +74,17 @@ static void set_offset(tv_watch *watch)
 
 /* --- making and freeing --- */
 
+/* The rules that the watcher calls take evidence, for which all is taken in first. */
+static void init_recursive(pthread_mutex_t *mutex)
+{
+    pthread_mutexattr_t attributes;
+
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(mutex, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
+
 tv_watch *tv_watch_new(const tv_watch_options *options)
 {
     enum { SAMPLES_MAX = 4096, ALL_SAMPLES_MAX = 65536, SHAPE_SLOTS = 1024 };
@@ -87,7 +98,7 @@ tv_watch *tv_watch_new(const tv_watch_options *options)
     watch->shapes_max = (size_t)TV_WATCH_SHAPES_MAX * (size_t)memory_mb / 64;
     tv_walks_init(&watch->walks);
     tv_retries_init(&watch->retries);
-    pthread_mutex_init(&watch->stepping, NULL);
+    init_recursive(&watch->stepping);
     pthread_mutex_init(&watch->lock, NULL);
     watch->shape_slots = SHAPE_SLOTS;
     watch->shapes = tv_calloc(SHAPE_SLOTS, sizeof *watch->shapes);
@@ -199,6 +210,16 @@ void tv_watch_fold(tv_watch *watch)
     tv_walks_take_closed(&watch->walks, tv_watch_now(watch) - TV_WALK_IDLE_S * TV_WATCH_SECOND_NS,
                          tv_watch_fold_walk, watch);
     pthread_mutex_unlock(&watch->lock);
+}
+
+void tv_watch_catch_up(tv_watch *watch, bool is_exact)
+{
+    if (is_exact || watch->options.is_clock_manual)
+        pthread_mutex_lock(&watch->stepping);
+    else if (pthread_mutex_trylock(&watch->stepping) != 0)
+        return; /* the watcher is at it */
+    tv_watch_fold(watch);
+    pthread_mutex_unlock(&watch->stepping);
 }
 
 /* --- letting time pass; one thread at a time --- */
@@ -318,7 +339,7 @@ uint64_t tv_watch_mark(tv_watch *watch)
     uint64_t number;
     int at;
 
-    tv_watch_fold(watch);
+    tv_watch_catch_up(watch, true);
     pthread_mutex_lock(&watch->lock);
     number = ++watch->mark_count;
     at = (int)(number % TV_TALLY_MARKS);

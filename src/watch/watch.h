@@ -72,7 +72,7 @@ typedef struct tv_watch_conn tv_watch_conn;
  */
 void tv_watch_record(tv_watch_shard *shard, const tv_watch_event *event);
 
-/** Take in what the shards have: by the thread every second. */
+/** Take in what the shards have: by the thread every second; in tests without it. */
 void tv_watch_fold(tv_watch *watch);
 
 /** Begin a mark; the oldest of eight is forgotten.  Its number, and the time it began at. */

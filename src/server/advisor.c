@@ -1,0 +1,148 @@
+/* Wiring of what records and judges. */
+#include "server/advisor.h"
+
+#include <stdlib.h>
+
+#include "base/assert.h"
+#include "base/log.h"
+#include "facts/evidence.h"
+
+/* --- what is known of the data of a table --- */
+
+static tv_evidence_partition *partition_of(tv_evidence_table *table, tv_slice partition_key)
+{
+    for (size_t i = 0; i < table->partition_count; i++) {
+        if (tv_slice_eq(table->partitions[i].partition_key, partition_key))
+            return &table->partitions[i];
+    }
+    return NULL;
+}
+
+/* How large the partition is that a shape has asked for and that had most to look at. */
+static void fill_shapes(tv_evidence_table *table)
+{
+    for (size_t i = 0; i < table->shape_count; i++) {
+        tv_evidence_shape *shape = &table->shapes[i];
+        const tv_evidence_partition *partition = partition_of(table, shape->largest_partition);
+
+        if (shape->largest_partition.len && partition && partition->entities_now) {
+            shape->partition_entities_max = partition->entities_now;
+            shape->partition_entities_known = shape->partitions_asked < 1.5;
+        }
+    }
+}
+
+static void fill_facts(void *ctx, tv_arena *arena, tv_evidence_table *table)
+{
+    tv_advisor *advisor = ctx;
+    tv_container *container = tv_catalog_find(advisor->tables, table->account, table->name);
+
+    if (container == NULL)
+        return;
+    tv_facts_fill_evidence(advisor->facts, container->account, container->id, arena, table);
+    fill_shapes(table);
+    tv_container_unref(container);
+}
+
+/* --- the watcher's calls --- */
+
+static void judge(void *ctx)
+{
+    tv_advisor *advisor = ctx;
+
+    tv_traffic_step(advisor->traffic);
+    tv_advice_judge(advisor->advice);
+}
+
+static void close_minute(void *ctx, uint32_t minute)
+{
+    tv_advisor *advisor = ctx;
+    tv_err err = tv_traffic_close_minute(advisor->traffic, minute);
+
+    if (err)
+        tv_log(TV_LOG_WARN, "traffic", "problem=\"a minute could not be kept: %s\"",
+               tv_err_name(err));
+}
+
+static void sample(void *ctx, uint32_t table, tv_slice key, unsigned weight)
+{
+    tv_advisor *advisor = ctx;
+
+    tv_traffic_sample_number(advisor->traffic, table, key, weight);
+}
+
+static void on_trouble(const char *what)
+{
+    tv_log(TV_LOG_WARN, "advice", "problem=\"%s\"", what);
+}
+
+static bool open_traffic(tv_advisor *advisor, const tv_advisor_options *options, char *reterr_text,
+                         size_t reterr_size)
+{
+    const int64_t minute_ns = INT64_C(60000000000);
+
+    advisor->traffic = tv_traffic_open(
+        &(tv_traffic_options){.dir = options->data,
+                              .shard_count = options->loop_count,
+                              .now_minute = (uint32_t)(tv_watch_now(advisor->watch) / minute_ns)},
+        reterr_text, reterr_size);
+    return advisor->traffic != NULL;
+}
+
+tv_advisor *tv_advisor_new(const tv_advisor_options *options, char *reterr_text, size_t reterr_size)
+{
+    tv_advisor *advisor = tv_calloc(1, sizeof *advisor);
+
+    advisor->facts = options->facts;
+    advisor->tables = options->tables;
+    advisor->watch = tv_watch_new(&(tv_watch_options){
+        .shard_count = options->loop_count,
+        .samples_all = strcmp(options->watch, "all") == 0,
+        .is_clock_manual = options->is_clock_manual,
+        .memory_mb = options->memory_mb,
+        .judge = judge,
+        .close_minute = close_minute,
+        .sample = sample,
+        .ctx = advisor,
+    });
+    if (!open_traffic(advisor, options, reterr_text, reterr_size)) {
+        tv_advisor_free(advisor);
+        return NULL;
+    }
+    advisor->source = (tv_watch_source){.watch = advisor->watch,
+                                        .has_targets = options->has_targets,
+                                        .fill_facts = options->facts ? fill_facts : NULL,
+                                        .ctx = advisor};
+    advisor->advice = tv_advice_new(&(tv_advice_options){
+        .data = options->data,
+        .source = tv_watch_evidence_source(&advisor->source),
+        .on_trouble = on_trouble,
+    });
+    return advisor;
+}
+
+void tv_advisor_start(tv_advisor *advisor)
+{
+    tv_watch_start(advisor->watch);
+}
+
+void tv_advisor_stop(tv_advisor *advisor)
+{
+    if (advisor == NULL)
+        return;
+    tv_watch_stop(advisor->watch);
+    tv_advice_free(advisor->advice);
+    advisor->advice = NULL;
+    if (advisor->traffic && tv_traffic_sync(advisor->traffic))
+        tv_log(TV_LOG_WARN, "traffic", "problem=\"it could not be made durable\"");
+}
+
+void tv_advisor_free(tv_advisor *advisor)
+{
+    if (advisor == NULL)
+        return;
+    tv_advisor_stop(advisor);
+    tv_watch_free(advisor->watch);
+    tv_traffic_free(advisor->traffic);
+    free(advisor);
+}

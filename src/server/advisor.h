@@ -1,0 +1,45 @@
+/*
+ * Who records what is asked of tables and gives advice: the recorder (watch/), what is known of the
+ * data (facts/), traffic by key (watch/traffic/) and the rules (advice/), put together.
+ */
+#ifndef TV_SERVER_ADVISOR_H
+#define TV_SERVER_ADVISOR_H
+
+#include "advice/advice.h"
+#include "catalog/catalog.h"
+#include "facts/facts.h"
+#include "watch/snapshot.h"
+#include "watch/traffic/traffic.h"
+
+typedef struct tv_advisor {
+    tv_watch *watch;
+    tv_watch_source source;
+    tv_traffic *traffic;
+    tv_advice *advice;
+    tv_facts *facts;
+    tv_catalog *tables;
+} tv_advisor;
+
+typedef struct tv_advisor_options {
+    const char *watch; /* "on" or "all" */
+    const char *data;  /* where findings are kept, or NULL */
+    bool is_clock_manual;
+    bool has_targets; /* scalability targets are emulated */
+    int memory_mb;
+    int loop_count;
+    tv_catalog *tables;
+    tv_facts *facts; /* or NULL */
+} tv_advisor_options;
+
+/** NULL with one line that says what is wrong. */
+tv_advisor *tv_advisor_new(const tv_advisor_options *options, char *reterr_text,
+                           size_t reterr_size);
+
+/** Begin to judge, and end it: while the loops run. */
+void tv_advisor_start(tv_advisor *advisor);
+void tv_advisor_stop(tv_advisor *advisor);
+
+/** After the last request, and after the catalogue of tables.  Accepts NULL. */
+void tv_advisor_free(tv_advisor *advisor);
+
+#endif

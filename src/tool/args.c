@@ -230,7 +230,8 @@ static tool_exit check_flags(const tool_run *run)
     for (size_t i = 0; i < run->given_count; i++) {
         tool_flag_id id = run->given[i].id;
         uint64_t bit = UINT64_C(1) << id;
-        bool is_second = id == TOOL_FLAG_CONNECTION && verb->is_pair;
+        bool is_second =
+            (id == TOOL_FLAG_CONNECTION && verb->is_pair) || id == TOOL_FLAG_COPY;
 
         if (!(bit & (verb->flags | TOOL_COMMON_FLAGS)))
             return tool_refuse("'tavola %s' does not take --%s; 'tavola help %s' lists what it "

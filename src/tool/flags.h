@@ -73,7 +73,11 @@
     X(SINCE, "since", 0, "MARK", "judge what came after this mark, in tests or a trial")           \
     X(JSON, "json", 0, NULL, "the whole answer as JSON")                                           \
     X(BASE, "base", 0, "DIR",                                                                      \
-      "an earlier backup, on the same disk as the new one, to share files with")
+      "an earlier backup, on the same disk as the new one, to share files with")                   \
+    X(TABLE, "table", 0, "TABLE", "the table whose requests and entities are meant")               \
+    X(KEY, "key", 0, "DESIGN", "other keys: PartitionKey=a_{Name};RowKey={RowKey}")                \
+    X(COPY, "copy", 0, "DESIGN", "a second copy under such keys; more than one if wanted")          \
+    X(PRICES, "prices", 0, "FILE", "what you pay: per_10000_transactions, per_gib_month")
 
 enum tool_flag_id {
 #define X(id, name, letter, value, help) TOOL_FLAG_##id,

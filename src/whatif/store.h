@@ -1,0 +1,68 @@
+/*
+ * A scratch store: entities as they are, and under the keys of other designs; and what queries
+ * would look at there.  It plans with the server's planner and tests with its evaluation, over
+ * sorted keys in memory.  One thread.
+ */
+#ifndef TV_WHATIF_STORE_H
+#define TV_WHATIF_STORE_H
+
+#include "base/err.h"
+#include "odata/plan.h"
+#include "whatif/template.h"
+
+enum { TV_SCRATCH_DESIGNS_MAX = 9, TV_SCRATCH_SHOWN_MAX = 5 };
+
+typedef struct tv_scratch tv_scratch;
+
+tv_scratch *tv_scratch_new(void);
+void tv_scratch_free(tv_scratch *scratch);
+
+/** Add an entity; everything is copied.  Before any design. */
+void tv_scratch_add(tv_scratch *scratch, tv_slice partition_key, tv_slice row_key,
+                    int64_t timestamp, const tv_property *properties, size_t count);
+
+size_t tv_scratch_count(const tv_scratch *scratch);
+uint64_t tv_scratch_bytes(const tv_scratch *scratch);
+
+/** How the entities fit a design. */
+typedef struct tv_scratch_fit {
+    size_t missing;   /* entities without a property of the keys, or whose key is not valid */
+    size_t colliding; /* entities whose keys another one has, too */
+    tv_slice missing_name;
+    tv_slice shown[TV_SCRATCH_SHOWN_MAX]; /* "PartitionKey, RowKey" of the first that collide */
+    size_t shown_count;
+    uint64_t bytes; /* of the entities under these keys, by the service's formula */
+    size_t partitions;
+    size_t largest; /* entities of the largest partition */
+} tv_scratch_fit;
+
+/** Put all entities under the keys of a design, which is the number returned; NULL, which comes
+ * first: as they are. */
+size_t tv_scratch_add_design(tv_scratch *scratch, const tv_design *design, tv_scratch_fit *ret_fit);
+
+/** What a query does in a design. */
+typedef struct tv_scratch_result {
+    tv_plan_kind plan;
+    uint64_t examined, returned;
+    uint64_t pages;
+    uint64_t sum;  /* of the entities returned, whatever their order: equal for equal sets */
+    tv_slice keys; /* the filter on the keys of this design, as text; empty: all of them */
+} tv_scratch_result;
+
+/** Run `filter`, whose names are those of the entities as they are.  False when the design cannot
+ * answer it. */
+bool tv_scratch_run(tv_scratch *scratch, size_t design, const tv_filter *filter, tv_arena *arena,
+                    tv_scratch_result *ret_result);
+
+/** The one type that all values of a property have; 0 when there are several, or none. */
+tv_edm_type tv_scratch_type_of(void *scratch, tv_slice name);
+
+/** All values of a property, which live as long as the store. */
+void tv_scratch_each(tv_scratch *scratch, tv_slice name,
+                     void (*visit)(void *ctx, const tv_property *value), void *ctx);
+
+/** The PartitionKey of an entity in a design, by its keys as they are; false when there is none. */
+bool tv_scratch_partition_of(tv_scratch *scratch, size_t design, tv_slice partition_key,
+                             tv_slice row_key, tv_slice *ret_partition);
+
+#endif

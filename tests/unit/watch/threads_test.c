@@ -1,0 +1,98 @@
+/* Threads record while the watcher takes their pages and others ask: nothing is lost. */
+#include "fixture.h"
+
+#include <pthread.h>
+
+enum { THREADS = 3, RECORDS = 20000 };
+
+static tv_filter *shared_filter;
+
+static void *record_many(void *ctx)
+{
+    int index = *(int *)ctx;
+    tv_watch_shard *shard = tv_watch_shard_at(watch, index);
+    struct tv_watch_conn own = {0};
+    char stored[32];
+
+    for (int i = 0; i < RECORDS; i++) {
+        tv_watch_event event = {.time_ns = tv_watch_now(watch),
+                                .duration_ns = 1000,
+                                .table = table,
+                                .op = TV_WATCH_QUERY_ENTITY,
+                                .status = 200,
+                                .client = {.hash = (uint64_t)index + 1},
+                                .request_id = (uint64_t)i + 1,
+                                .conn = &own};
+        tv_watch_key key = {
+            .partition_len = 1, .op = TV_WATCH_QUERY_ENTITY, .units = 1, .age_s = -1};
+
+        snprintf(stored, sizeof stored, "p\x01%d", i % 100);
+        key.key = tv_slice_of(stored);
+        event.keys = &key;
+        event.key_count = 1;
+        if (i % 4 == 0) {
+            event.op = TV_WATCH_QUERY_ENTITIES;
+            event.key_count = 0;
+            event.query = (tv_watch_query){.filter = shared_filter,
+                                           .plan = TV_PLAN_TABLE,
+                                           .range_count = 1,
+                                           .examined = 10,
+                                           .returned = 1,
+                                           .token_out = i % 8 ? 0 : (uint64_t)i + 1};
+        }
+        if (i % 100 == 99)
+            event.status = 500;
+        tv_watch_record(shard, &event);
+    }
+    return NULL;
+}
+
+TEST(nothing_is_lost_between_threads)
+{
+    pthread_t threads[THREADS];
+    int indexes[THREADS];
+    tv_buf out = TV_BUF_EMPTY;
+
+    watch = tv_watch_new(&(tv_watch_options){.shard_count = THREADS, .samples_all = true});
+    source = (tv_watch_source){.watch = watch};
+    table = tv_watch_table(watch, TV_LIT("acct"), TV_LIT("People"));
+    tv_arena_init(&arena);
+    shared_filter = filter_of("Age gt 30");
+    tv_watch_start(watch);
+    for (int i = 0; i < THREADS; i++) {
+        indexes[i] = i;
+        pthread_create(&threads[i], NULL, record_many, &indexes[i]);
+    }
+    for (int i = 0; i < 20; i++) {
+        tv_watch_mark(watch);
+        judged(NULL);
+        tv_buf_reset(&out);
+        tv_watch_list_shapes(watch, TV_LIT(""), TV_LIT(""), &out);
+        tv_watch_table(watch, TV_LIT("acct"), tv_arena_printf(&arena, "T%d", i));
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    tv_watch_stop(watch);
+
+    const tv_evidence_table *of = judged(NULL);
+    const tv_evidence_shape *shape = shape_named(of, "Age gt ?i");
+
+    CHECK_INT(of->requests, THREADS * RECORDS);
+    CHECK_INT(of->point_reads, THREADS * RECORDS * 3 / 4);
+    CHECK_INT(shape->pages, THREADS * RECORDS / 4);
+    CHECK_INT(shape->examined, THREADS * RECORDS / 4 * 10);
+    tv_buf_done(&out);
+    tv_watch_free(watch);
+    tv_arena_done(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_lost_between_threads),
+    };
+
+    (void)set_up;
+    (void)tear_down;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

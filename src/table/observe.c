@@ -390,6 +390,15 @@ static void fill(tv_call *call, tv_watch_event *event, tv_watch_key *read)
         event->across_partitions = 2; /* the rest of it was not looked at */
 }
 
+/* A partition is to blame for its own target only, not for those of the account. */
+static tv_watch_throttle throttle_of(const tv_call *call)
+{
+    if (!call->is_throttled)
+        return TV_WATCH_NOT_THROTTLED;
+    return call->throttle.scope == TV_TARGET_PARTITION ? TV_WATCH_THROTTLED_PARTITION
+                                                       : TV_WATCH_THROTTLED_ACCOUNT;
+}
+
 void tv_table_observe(tv_call *call)
 {
     tv_watch *watch = watch_of(call);
@@ -411,7 +420,7 @@ void tv_table_observe(tv_call *call)
         .op = (uint8_t)op,
         .status = (uint16_t)(t->batch_error ? tv_err_status(t->batch_error) : req->status),
         .error = (uint16_t)error,
-        .throttle = error == TV_ERR_THROTTLED ? TV_WATCH_THROTTLED_PARTITION : 0,
+        .throttle = (uint8_t)throttle_of(call),
         .is_overloaded = error == TV_ERR_OVERLOADED,
         .bytes_in = req->body_length,
         .bytes_out = req->out.len,

@@ -212,7 +212,7 @@ static void fold_heavy(tv_heavy *heavy, const tv_watch_sample *sample, bool is_r
     /* What the others of a period were is not known: the variance of a sum of samples. */
     heavy->variance +=
         (double)sample->units * sample->units * sample->weight * (sample->weight - 1.0);
-    if (sample->throttle == TV_WATCH_NOT_THROTTLED)
+    if (sample->throttle != TV_WATCH_THROTTLED_PARTITION)
         return;
     tv_tally_add(&heavy->tally, TV_HEAVY_THROTTLED, 1);
     if (heavy->first_throttled_ns == 0)

@@ -56,9 +56,9 @@ static int tear_down(__attribute__((unused)) void **state)
 
 typedef enum kind { UNIFORM, ZIPF, ONE_PARTITION, ONE_EACH, TIME_SERIES, MIXED, KINDS } kind;
 
-static const char *const kind_names[KINDS] = {"uniform",           "zipf partitions",
-                                              "one partition",     "one entity a partition",
-                                              "time series",       "mixed"};
+static const char *const kind_names[KINDS] = {"uniform",       "zipf partitions",
+                                              "one partition", "one entity a partition",
+                                              "time series",   "mixed"};
 
 /* The keys of the i-th entity. */
 static void name_entity(kind k, uint64_t i, char partition[32], char row[32])

@@ -447,6 +447,73 @@ TEST(a_table_is_counted_while_others_write_and_is_exact_then)
     CHECK_INT(tv_facts_count_of(facts, ACCOUNT, 1).entities, stored_entities(1));
 }
 
+/* --- a store of the format before --- */
+
+static void put(tv_write_batch *batch, tv_slice key, tv_slice value)
+{
+    tv_write_batch_add(batch, (tv_change){TV_CHANGE_PUT, key, value});
+}
+
+/* As a server of that format has left it: a table with entities, one without, one being dropped. */
+static void make_old_store(void)
+{
+    tv_write_batch batch = {0};
+
+    put(&batch, TV_KEY_FORMAT, TV_FORMAT_BEFORE);
+    put(&batch, tv_key_catalog_last_id(&arena, TV_SPACE_TABLES, ACCOUNT), TV_LIT("3"));
+    put(&batch, tv_key_catalog_name(&arena, TV_SPACE_TABLES, ACCOUNT, TV_LIT("People")),
+        TV_LIT("1 People"));
+    put(&batch, tv_key_catalog_name(&arena, TV_SPACE_TABLES, ACCOUNT, TV_LIT("Empty")),
+        TV_LIT("2 Empty"));
+    put(&batch, tv_key_catalog_dropped_id(&arena, TV_SPACE_TABLES, ACCOUNT, 3), TV_LIT("dropped"));
+    for (int i = 0; i < ROWS; i++)
+        put(&batch, key_of(partition_prefix(0, i % PARTITIONS), i), value_of(10));
+    CHECK_OK(tv_engine_write(engine, &batch));
+    tv_write_batch_done(&batch);
+}
+
+TEST(a_store_of_the_format_before_is_counted_once_and_has_the_new_one)
+{
+    tv_slice format_row;
+    tv_buf metrics = TV_BUF_EMPTY;
+
+    clear_model();
+    stop_facts();
+    make_old_store();
+    for (int i = 0; i < ROWS; i++)
+        model[0][i % PARTITIONS][i] = 10;
+    start_facts();
+    CHECK_OK(tv_engine_get(engine, TV_READ_ANY, TV_KEY_FORMAT, &arena, &format_row));
+    CHECK_SLICE(format_row, TV_FORMAT);
+    CHECK_INT(tv_facts_count_of(facts, ACCOUNT, 1).basis, TV_FACTS_UNKNOWN);
+    CHECK_INT(tv_facts_count_of(facts, ACCOUNT, 2).basis, TV_FACTS_UNKNOWN);
+
+    /* Written to before it is counted, and cut off by a crash. */
+    group first = {.table = 0, .partition = 1, .count = 1, .changes = {{.row = 1, .len = 0}}};
+
+    CHECK_OK(run_one(&first));
+    stop_facts();
+    start_facts();
+    CHECK_INT(tv_facts_count_of(facts, ACCOUNT, 1).basis, TV_FACTS_UNKNOWN);
+    tv_facts_start(facts, pipeline);
+    wait_for_counts();
+    check_table(0);
+    CHECK_INT(tv_facts_count_of(facts, ACCOUNT, 1).entities, ROWS - 1);
+    CHECK_INT(tv_facts_count_of(facts, ACCOUNT, 2).basis, TV_FACTS_EXACT);
+    CHECK_INT(tv_facts_count_of(facts, ACCOUNT, 2).entities, 0);
+
+    /* Once: the next start has nothing to count. */
+    stop_facts();
+    start_facts();
+    check_table(0);
+    tv_facts_start(facts, pipeline);
+    wait_for_counts();
+    tv_facts_write_metrics(facts, &metrics);
+    tv_buf_add_char(&metrics, '\0');
+    CHECK(strstr(metrics.data, "tavola_facts_counts_total 0\n"));
+    tv_buf_done(&metrics);
+}
+
 static const struct {
     const char *what;
     tv_facts_sums sums;
@@ -483,6 +550,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_table_is_counted_while_others_write_and_is_exact_then,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_store_of_the_format_before_is_counted_once_and_has_the_new_one, set_up, tear_down),
         cmocka_unit_test(sums_are_read_as_they_were_written),
     };
 

@@ -25,7 +25,7 @@ def verify(data):
 
 class Facts(unittest.TestCase):
     def count(self, client, table):
-        reply = client.request("GET", f"{table}()?$top=1")
+        reply = client.request("GET", f"/{table}()?$top=1")
         self.assertEqual(reply.status, 200)
         plan = reply.headers["x-tavola-plan"]
         found = re.search(r"; entities=(\d+)$", plan)

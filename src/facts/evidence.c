@@ -107,15 +107,3 @@ void tv_facts_fill_evidence(tv_facts *facts, tv_slice account, int64_t table_id,
     fill_extremes(&known.extremes, &table->extremes);
     fill_partitions(&known, arena, table);
 }
-
-void tv_facts_fill_named(void *ctx, tv_arena *arena, tv_evidence_table *table)
-{
-    const tv_facts_filler *filler = ctx;
-    tv_container *container = tv_catalog_find(filler->tables, table->account, table->name);
-
-    if (container == NULL)
-        return;
-
-    tv_facts_fill_evidence(filler->facts, container->account, container->id, arena, table);
-    tv_container_unref(container);
-}

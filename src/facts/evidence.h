@@ -3,7 +3,6 @@
 #define TV_FACTS_EVIDENCE_H
 
 #include "advice/evidence.h"
-#include "catalog/catalog.h"
 #include "facts/facts.h"
 
 /**
@@ -13,12 +12,5 @@
  */
 void tv_facts_fill_evidence(tv_facts *facts, tv_slice account, int64_t table_id, tv_arena *arena,
                             tv_evidence_table *table);
-
-/** The same by the names of account and table; `ctx` is a tv_facts_filler. */
-typedef struct tv_facts_filler {
-    tv_facts *facts;
-    tv_catalog *tables;
-} tv_facts_filler;
-void tv_facts_fill_named(void *ctx, tv_arena *arena, tv_evidence_table *table);
 
 #endif

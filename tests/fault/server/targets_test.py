@@ -6,6 +6,7 @@ repeats a request until it is refused, or until it is let in again.
 
 import base64
 import hashlib
+import json
 import pathlib
 import re
 import signal
@@ -28,6 +29,8 @@ def write_accounts(path, targets):
 
 
 class Targets(unittest.TestCase):
+    ENGINE = "memory"
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="tavola-targets-")
         self.addCleanup(folder.cleanup)
@@ -35,7 +38,7 @@ class Targets(unittest.TestCase):
 
     def start(self, *flags, **targets):
         write_accounts(self.accounts, targets)
-        self.server = Server("--accounts", str(self.accounts), *flags, engine="memory")
+        self.server = Server("--accounts", str(self.accounts), *flags, engine=self.ENGINE)
         self.server.start()
         self.addCleanup(self.stop)
 
@@ -292,6 +295,30 @@ class Others(Targets):
             time.sleep(0.02)
         self.assertNotIn(KEY, self.server.log())
         self.assertEqual(insert().status, 204)
+
+
+class Advice(Targets):
+    ENGINE = "rocksdb"  # which has an admin token
+
+    def ask(self, method, path):
+        token = (pathlib.Path(self.server.data) / "admin.token").read_text().strip()
+        request = urllib.request.Request(self.server.admin_url + path, method=method,
+                                         headers={"Authorization": f"Bearer {token}"})
+        with urllib.request.urlopen(request) as reply:
+            return json.load(reply)
+
+    def test_a_partition_that_was_refused_is_found_hot(self):
+        self.start("--emulate-targets", "--watch=all", alpha="targets=partition:2")
+        client = self.client(Client)
+        client.create_table("people")
+        mark = self.ask("POST", "/advice/marks")["mark"]
+        rows = iter(range(TRIES))
+        self.refused(lambda: client.insert("people", entity("hot", next(rows))))
+        self.assertEqual(client.insert("people", entity("cold", 1)).status, 204)
+        found = [finding for finding in self.ask("GET", f"/advice?since={mark}")["findings"]
+                 if finding["code"] == "P01"]
+        self.assertEqual([finding["severity"] for finding in found], ["error"])
+        self.assertGreaterEqual(found[0]["evidence"]["throttled"], 1)
 
 
 if __name__ == "__main__":

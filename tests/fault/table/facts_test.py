@@ -41,6 +41,7 @@ class Facts(unittest.TestCase):
         try:
             client = Client(server.table_port)
             self.assertEqual(client.create_table(load.TABLE).status, 204)
+            client.close()
             writers = load.Load(server.table_port, seed)
             for _ in range(ROUNDS):
                 before = writers.acknowledged

@@ -247,7 +247,8 @@ bool tv_trace_load(const char *path, tv_slice table, tv_trace *ret_trace, char *
             ok = false;
         } else if (ret_trace->lines == 0 &&
                    !tv_slice_starts_with(line_text, TV_LIT("{\"tavolaTrace\":1"))) {
-            snprintf(reterr_text, reterr_size, "%s is not a trace of tavolad --trace", path);
+            snprintf(reterr_text, reterr_size,
+                     "%s is not a trace: its first line has no tavolaTrace", path);
             ok = false;
         } else if (line_text.len && !take_line(ret_trace, table, line_text)) {
             snprintf(reterr_text, reterr_size, "%s line %llu is not JSON", path,

@@ -1,5 +1,5 @@
 /*
- * What a trace (tavolad --trace: a line of JSON for each request) says about one table: its query
+ * What a trace (a line of JSON for each request) says about one table: its query
  * shapes with the values of some executions, and the keys that were written.  Lines of other
  * tables are skipped; a line that is not JSON ends the reading with its number.
  */

@@ -388,8 +388,7 @@ static void print_verdict(whatif *w, const cost *all, const writes *of)
                   100 * mean(of->hottest[0], of->known), 100 * mean(of->hottest[1], of->known),
                   of->known);
     if (of->hashed)
-        tool_note("the keys of %zu writes are hashes, so their partitions are not known; "
-                  "--trace-values full keeps them",
+        tool_note("the keys of %zu writes are hashes, so their partitions are not known",
                   of->hashed);
     if (all->skipped)
         tool_note("%" PRIu64 " executions were not replayed: their shape or values are not in the "

@@ -97,16 +97,19 @@ static bool find_table(tv_admin *admin, tv_request *req, reading *to)
 static const char *read_parameters(tv_request *req, reading *to)
 {
     static const uint32_t slots[TV_LAYERS] = {360, 576, 672};
-    uint32_t now = (uint32_t)((tv_clock_ticks() - TV_TICKS_UNIX_EPOCH) / TV_TICKS_PER_SECOND / 60);
+    uint32_t now =
+        (uint32_t)((tv_clock_ticks() - TV_TICKS_UNIX_EPOCH) / TV_TICKS_PER_SECOND / 60) + 1;
     tv_view_query *query = &to->query;
     tv_slice measure, buckets, format;
     int32_t count = BUCKETS_DEFAULT;
-    uint32_t span;
+    uint32_t span, newest = tv_traffic_newest(to->traffic);
 
+    if (newest > now)
+        now = newest;
     if (!grain_parameter(req, &query->grain))
         return "grain is 1m, 10m or 1h";
     span = slots[tv_layer_of(query->grain)] * (uint32_t)query->grain;
-    if (!minute_parameter(req, "to", now + 1, &query->to) ||
+    if (!minute_parameter(req, "to", now, &query->to) ||
         !minute_parameter(req, "from", query->to > span ? query->to - span : 0, &query->from))
         return "from and to are seconds since 1970";
     if (!parameter(req, "measure", TV_LIT("reads"), &measure) ||

@@ -264,10 +264,15 @@ void tv_traffic_store_close(tv_traffic_store *store)
     free(store);
 }
 
-bool tv_traffic_store_last(const tv_traffic_store *store, int layer, uint32_t *ret_minute)
+bool tv_traffic_store_last(tv_traffic_store *store, int layer, uint32_t *ret_minute)
 {
+    bool has_last;
+
+    pthread_mutex_lock(&store->lock);
     *ret_minute = store->layers[layer].last;
-    return store->layers[layer].has_last;
+    has_last = store->layers[layer].has_last;
+    pthread_mutex_unlock(&store->lock);
+    return has_last;
 }
 
 /* The file of this number, made if need be; with the lock.  NULL with errno. */

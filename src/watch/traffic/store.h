@@ -46,8 +46,8 @@ tv_traffic_store *tv_traffic_store_open(const char *dir, uint32_t now_minute, ch
 /** Accepts NULL. */
 void tv_traffic_store_close(tv_traffic_store *store);
 
-/** The minute of the newest column of a layer; false when it has none. */
-bool tv_traffic_store_last(const tv_traffic_store *store, int layer, uint32_t *ret_minute);
+/** The minute of the newest column of a layer; false when it has none.  Any thread. */
+bool tv_traffic_store_last(tv_traffic_store *store, int layer, uint32_t *ret_minute);
 
 /**
  * The number of the file that a column of this minute goes to; another one after each start.

@@ -209,6 +209,13 @@ tv_traffic_usage tv_traffic_read_usage(tv_traffic *traffic)
     return usage;
 }
 
+uint32_t tv_traffic_newest(tv_traffic *traffic)
+{
+    uint32_t minute;
+
+    return tv_traffic_store_last(traffic->store, 0, &minute) ? minute + 1 : 0;
+}
+
 tv_err tv_traffic_read(tv_traffic *traffic, const tv_view_query *query, tv_view *ret_view)
 {
     return tv_view_read(traffic->store, query, ret_view);

@@ -163,6 +163,9 @@ typedef struct tv_traffic_usage {
 
 tv_traffic_usage tv_traffic_read_usage(tv_traffic *traffic);
 
+/** The minute behind the newest column, 0 when there is none. */
+uint32_t tv_traffic_newest(tv_traffic *traffic);
+
 /**
  * A table's traffic over a time and a range of keys, on one row of bounds: view.h.  Reads files, so
  * it may wait for the disk.  TV_OK also when there is none.

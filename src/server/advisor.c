@@ -44,6 +44,8 @@ static void fill_facts(void *ctx, tv_arena *arena, tv_evidence_table *table)
     tv_container_unref(container);
 }
 
+#define MINUTE_NS INT64_C(60000000000)
+
 /* --- the watcher's calls --- */
 
 static void judge(void *ctx)
@@ -79,12 +81,10 @@ static void on_trouble(const char *what)
 static bool open_traffic(tv_advisor *advisor, const tv_advisor_options *options, char *reterr_text,
                          size_t reterr_size)
 {
-    const int64_t minute_ns = INT64_C(60000000000);
-
     advisor->traffic = tv_traffic_open(
         &(tv_traffic_options){.dir = options->data,
                               .shard_count = options->loop_count,
-                              .now_minute = (uint32_t)(tv_watch_now(advisor->watch) / minute_ns)},
+                              .now_minute = (uint32_t)(tv_watch_now(advisor->watch) / MINUTE_NS)},
         reterr_text, reterr_size);
     return advisor->traffic != NULL;
 }
@@ -133,6 +133,8 @@ void tv_advisor_stop(tv_advisor *advisor)
     tv_watch_stop(advisor->watch);
     tv_advice_free(advisor->advice);
     advisor->advice = NULL;
+    if (advisor->traffic)
+        close_minute(advisor, (uint32_t)(tv_watch_now(advisor->watch) / MINUTE_NS));
     if (advisor->traffic && tv_traffic_sync(advisor->traffic))
         tv_log(TV_LOG_WARN, "traffic", "problem=\"it could not be made durable\"");
 }

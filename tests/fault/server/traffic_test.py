@@ -84,9 +84,11 @@ class Traffic(unittest.TestCase):
         self.minute()
         self.minute()
         self.assertEqual(sum(self.sums("reads")), 1)
+        # A stop keeps the minute that is open, too.
+        self.assertEqual(self.client.get("People", "p008", "r").status, 200)
         self.assertEqual(self.server.stop(), 0)
         self.start()
-        self.assertEqual((sum(self.sums("reads")), sum(self.sums("writes"))), (1, 100))
+        self.assertEqual((sum(self.sums("reads")), sum(self.sums("writes"))), (2, 100))
         self.server.stop()
 
     def test_a_hot_key_stands_alone_and_is_found(self):

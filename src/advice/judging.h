@@ -39,6 +39,12 @@ static inline double tv_per_hour(const tv_judging *j, double count)
     return count / j->hours;
 }
 
+/** The same for thresholds: a window that is shorter than an hour is not stretched to one. */
+static inline double tv_in_an_hour(const tv_judging *j, double count)
+{
+    return count / (j->hours > 1 ? j->hours : 1);
+}
+
 /** Per second of a window with traffic. */
 double tv_per_second(const tv_judging *j, double count);
 

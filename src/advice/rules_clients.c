@@ -24,7 +24,7 @@ static void abandoned_walk(tv_judging *j, const tv_evidence_shape *shape)
         returned < TV_THRESHOLD(j, C01, returned))
         return;
     finding = tv_find(j, TV_RULE_C01,
-                      per_hour >= TV_THRESHOLD(j, C01, warning_returned) && !tv_is_run(j)
+                      tv_in_an_hour(j, left * returned) >= TV_THRESHOLD(j, C01, warning_returned)
                           ? TV_SEVERITY_WARNING
                           : TV_SEVERITY_INFO,
                       TV_CONFIDENCE_LOW);

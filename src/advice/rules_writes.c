@@ -137,8 +137,7 @@ static void missed_batching(tv_judging *j)
     if (count < TV_THRESHOLD(j, W04, runs) || writes < TV_THRESHOLD(j, W04, writes))
         return;
     finding = tv_find(j, TV_RULE_W04,
-                      tv_per_hour(j, writes) >= TV_THRESHOLD(j, W04, warning_writes) &&
-                              writes >= TV_THRESHOLD(j, W04, warning_writes)
+                      tv_in_an_hour(j, writes) >= TV_THRESHOLD(j, W04, warning_writes)
                           ? TV_SEVERITY_WARNING
                           : TV_SEVERITY_INFO,
                       TV_CONFIDENCE_MEDIUM);

@@ -73,6 +73,16 @@ static void sample(void *ctx, uint32_t table, tv_slice key, unsigned weight)
     tv_traffic_sample_number(advisor->traffic, table, key, weight);
 }
 
+/* Once, when a finding begins to be active; without keys. */
+static void on_open(const tv_finding *finding)
+{
+    const tv_rule_info *rule = tv_rule_info_of(finding->rule);
+
+    tv_log(TV_LOG_INFO, "advice", "rule=%s code=%s severity=%s account=%.*s table=%.*s id=\"%.*s\"",
+           rule->name, rule->code, tv_severity_name(finding->severity), TV_FMT(finding->account),
+           TV_FMT(finding->table), TV_FMT(finding->id));
+}
+
 static void on_trouble(const char *what)
 {
     tv_log(TV_LOG_WARN, "advice", "problem=\"%s\"", what);
@@ -116,6 +126,7 @@ tv_advisor *tv_advisor_new(const tv_advisor_options *options, char *reterr_text,
     advisor->advice = tv_advice_new(&(tv_advice_options){
         .data = options->data,
         .source = tv_watch_evidence_source(&advisor->source),
+        .on_open = on_open,
         .on_trouble = on_trouble,
     });
     return advisor;

@@ -1,0 +1,59 @@
+"""tavola advise: against a server, and what it makes of an answer that was kept."""
+
+import json
+import pathlib
+import tempfile
+
+from server_test import OneAnswer, http
+from tavola import TavolaTest, needs_tavolad
+
+FINDING = {
+    "id": "table-scan-property@a/Emp/7ea1374a206cc01a", "rule": "table-scan-property", "code": "Q01",
+    "severity": "error", "confidence": "certain", "state": "active",
+    "title": "A query reads the whole table to find entities by Email", "account": "a",
+    "table": "Emp",
+    "subject": {"kind": "shape", "fingerprint": "7ea1374a206cc01a", "text": "Email eq ?s"},
+    "chapter": {"title": "Inter-partition secondary index pattern"},
+    "evidence": {"executions": 412, "example": "Email eq '\u00e9\u001b[31m'"},
+    "cure": {"text": "Store a copy.", "functions": ["tavola_far_put"],
+             "proposal": {"partitionKey": "email_{Email}", "rowKey": "email",
+                          "filterAfter": "PartitionKey eq 'email_x' and RowKey eq 'email'",
+                          "examinedBefore": 48211, "examinedAfter": 1}},
+}
+ANSWER = {"version": 1, "window": {"mode": "live", "requests": 7}, "summary": {},
+          "findings": [FINDING]}
+
+
+@needs_tavolad("it has no admin port")
+class Advise(TavolaTest):
+    def test_a_run_has_a_beginning_and_findings(self):
+        admin = ("--admin", self.server.admin_url, "--data", self.server.data)
+        mark = self.ok("advise", "mark", *admin).strip()
+        self.assertRegex(mark, r"\Am\d+\Z")
+        self.assertIn("0 findings in ", self.ok("advise", "NoSuchTable", "--since", mark, *admin))
+        answer = json.loads(self.ok("advise", "--json", "--since", mark, *admin))
+        self.assertEqual((answer["version"], answer["window"]["mode"]), (1, "run"))
+        self.fails(1, "advise", "--since", "m999", *admin, says="no such mark")
+        self.fails(2, "advise", "--limit", "x", *admin, says="limit|number|count")
+
+    def test_a_finding_is_shown_for_people(self):
+        with tempfile.TemporaryDirectory() as folder:
+            token = pathlib.Path(folder) / "admin.token"
+            token.touch(0o600)
+            token.write_text("0" * 64 + "\n")
+            with OneAnswer(http(200, json.dumps(ANSWER))) as server:
+                text = self.ok("advise", "--admin", server.url, "--data", folder)
+        self.assertEqual(text.splitlines(), [
+            "error Q01 table-scan-property  Emp  [7ea1374a206cc01a]  active",
+            "  Email eq ?s",
+            "  A query reads the whole table to find entities by Email",
+            "  why    executions 412, example Email eq '\u00e9\\x1b[31m'",
+            "  guide  Inter-partition secondary index pattern",
+            "  cure   Store a copy.",
+            "         PartitionKey = email_{Email}, RowKey = email",
+            "         then PartitionKey eq 'email_x' and RowKey eq 'email' examines 1 instead of "
+            "48211",
+            "         tavola_far_put()",
+            "",
+            "1 finding in 7 requests (live)",
+        ])

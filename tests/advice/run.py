@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Send the traffic of tests/advice/*.traffic to a real server and compare its advice.
+
+    tests/advice/run.py                 every file
+    tests/advice/run.py Q01 deletes     some of them
+    tests/advice/run.py --find PART...  only say whether they exist
+
+One server for all: it records everything, and its recorder's clock is moved by the traffic.  Prints
+a line for each case that failed and ends with `advice: N passed, N failed`.  README.md describes the
+files.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+sys.path.insert(0, str(HERE))
+
+import notation                                                                      # noqa: E402
+from server import ROOT, Server                                                      # noqa: E402
+from traffic import Traffic                                                          # noqa: E402
+
+FLAGS = ("--watch=all", "--test-points", "--watch-clock=manual")
+
+
+class Admin:
+    def __init__(self, server):
+        self.server = server
+        self.token = (pathlib.Path(server.data) / "admin.token").read_text().strip()
+
+    def ask(self, method, path, body=None):
+        request = urllib.request.Request(
+            self.server.admin_url + path, method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {self.token}"})
+        try:
+            with urllib.request.urlopen(request, timeout=120) as reply:
+                return json.load(reply)
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{method} {path}: {error.code} {error.read().decode()}")
+
+    def advance(self, ms):
+        self.ask("POST", "/watch/clock", {"ms": int(ms)})
+
+
+def describe(findings):
+    return ", ".join(f"{f['severity']} {f['code']}" for f in findings) or "nothing"
+
+
+def check(case, admin, table):
+    """What is wrong, or None."""
+    path = f"/advice?table={table}" + (f"&since={case.mark}" if case.mark else "")
+    answer = admin.ask("GET", path)
+    found = [f for f in answer["findings"] if f["rule"] == case.rule]
+    if case.severity is None and found:
+        return f"{case.rule} must not fire, and has: {json.dumps(found[0]['evidence'])}"
+    if case.severity and not found:
+        return f"{case.rule} does not fire; found: {describe(answer['findings'])}"
+    if case.severity and found[0]["severity"] != case.severity:
+        return f"{case.rule} is {found[0]['severity']}: {json.dumps(found[0]['evidence'])}"
+    return None
+
+
+def run_case(case, admin, server, number):
+    traffic = Traffic(server, admin, f"N{number}")
+    try:
+        if case.is_run:
+            case.mark = admin.ask("POST", "/advice/marks")["mark"]
+        traffic.run(case.lines)
+        if not case.is_run:
+            traffic.wait_ms(90000)  # walks that were left are closed after 60 s; then judged twice
+        return check(case, admin, traffic.table_name(case.table))
+    finally:
+        traffic.close()
+
+
+def check_page():
+    """docs/advice.md has what the rules have."""
+    done = subprocess.run([ROOT / "tools/advice-docs.py", "--check"], capture_output=True, text=True)
+    return done.stdout.strip() or None
+
+
+def check_complete(files):
+    """Every rule of the server has a case in which it fires and one in which it does not.
+
+    But retry-storm: this server refuses nothing.  The rule's own cases are in tests/unit/advice.
+    """
+    text = (ROOT / "src/advice/rules.def").read_text()
+    rules = [line.split('"')[1] for line in text.splitlines() if line.startswith("RULE(")]
+    cases = [case for path in files for case in notation.read(path)]
+    fires = {case.rule for case in cases if case.severity}
+    silent = {case.rule for case in cases if not case.severity}
+    missing = [rule for rule in rules if rule not in fires & silent | {"retry-storm"}]
+    unknown = (fires | silent) - set(rules)
+    if missing or unknown:
+        return f"no case for {missing}, unknown {sorted(unknown)}"
+    return None
+
+
+def main():
+    words = sys.argv[1:]
+    files = sorted(HERE.glob("*.traffic"))
+    only_find = words[:1] == ["--find"]
+    words = words[1:] if only_find else words
+    names = [path.stem for path in files]
+    bad = [word for word in words if word not in names]
+    if bad:
+        print(f"advice: there is no {bad[0]}; there are: {' '.join(names)}", file=sys.stderr)
+        return 2
+    if only_find:
+        return 0
+
+    passed = failed = number = 0
+    problems = [] if words else [check_page(), check_complete(files)]
+    for problem in problems:
+        passed, failed = passed + (problem is None), failed + (problem is not None)
+        if problem:
+            print(f"  {problem}")
+    with Server(*FLAGS) as server:
+        admin = Admin(server)
+        for path in files:
+            if words and path.stem not in words:
+                continue
+            begun = time.monotonic()
+            for case in notation.read(path):
+                number += 1
+                problem = run_case(case, admin, server, number)
+                passed, failed = passed + (problem is None), failed + (problem is not None)
+                if problem:
+                    print(f"  {path.name}:{case.line} {case.sign} {case.what}: {problem}")
+            print(f"  {path.stem}: done ({time.monotonic() - begun:.1f} s)", flush=True)
+        code = server.stop()
+        if code:
+            print(f"  the server ended with {code}: {server.log()[-2000:]}")
+            failed += 1
+    print(f"advice: {passed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

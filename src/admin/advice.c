@@ -38,9 +38,43 @@ static bool is_rule(tv_slice text)
            (text.len == 1 && memchr("QPWDKC", text.data[0], 6) != NULL);
 }
 
-/* What is wrong with a parameter, or NULL. */
-static const char *take_parameter(tv_advice_query *query, tv_slice name, tv_slice value)
+/* What GET /advice asks for, with the thresholds that it sets. */
+typedef struct asked {
+    tv_advice_query query;
+    tv_params params;
+} asked;
+
+/* "rule.name=number,rule.name=number" */
+static const char *take_thresholds(asked *a, tv_slice list)
 {
+    tv_slice one;
+
+    a->query.params = &a->params;
+    while (tv_slice_next(&list, ',', &one)) {
+        size_t equals = tv_slice_find(one, '=');
+        double number;
+
+        if (equals == one.len || !tv_parse_double(tv_slice_skip(one, equals + 1), &number))
+            return "thresholds are rule.name=number, with commas between";
+        switch (tv_params_set(&a->params, tv_slice_take(one, equals), number)) {
+        case TV_PARAMS_SET:
+            break;
+        case TV_PARAMS_NO_SUCH:
+            return "there is no such threshold; see docs/advice.md";
+        case TV_PARAMS_FIXED:
+            return "the recorder counts by this threshold: it cannot be set";
+        case TV_PARAMS_NOT_A_NUMBER:
+            return "a threshold is a number that is not negative";
+        }
+    }
+    return NULL;
+}
+
+/* What is wrong with a parameter, or NULL. */
+static const char *take_parameter(asked *a, tv_slice name, tv_slice value)
+{
+    tv_advice_query *query = &a->query;
+
     if (tv_slice_eq(name, TV_LIT("account"))) {
         query->account = value;
     } else if (tv_slice_eq(name, TV_LIT("table"))) {
@@ -58,15 +92,18 @@ static const char *take_parameter(tv_advice_query *query, tv_slice name, tv_slic
     } else if (tv_slice_eq(name, TV_LIT("redact"))) {
         query->is_redacted = tv_slice_eq(value, TV_LIT("1"));
         return query->is_redacted || tv_slice_eq(value, TV_LIT("0")) ? NULL : "redact is 0 or 1";
+    } else if (tv_slice_eq(name, TV_LIT("thresholds"))) {
+        return take_thresholds(a, value);
     } else {
-        return "the parameters are account, table, rule, state, since, limit and redact";
+        return "the parameters are account, table, rule, state, since, limit, redact and "
+               "thresholds";
     }
     return NULL;
 }
 
 int tv_admin_get_advice(tv_admin *admin, tv_request *req)
 {
-    tv_advice_query query = {.limit = SIZE_MAX};
+    asked a = {.query = {.limit = SIZE_MAX}, .params = tv_params_default(TV_EVIDENCE_RUN)};
 
     for (size_t i = 0; i < req->query.count; i++) {
         const char *why;
@@ -74,11 +111,13 @@ int tv_admin_get_advice(tv_admin *admin, tv_request *req)
 
         if (!tv_parameters_get(&req->query, &req->arena, req->query.items[i].name, &value))
             return tv_admin_refuse(req, 400, "a parameter cannot be decoded");
-        why = take_parameter(&query, req->query.items[i].name, value);
+        why = take_parameter(&a, req->query.items[i].name, value);
         if (why)
             return tv_admin_refuse(req, 400, why);
     }
-    if (!tv_advice_write(admin->advice, &query, &req->out))
+    if (a.query.params && a.query.since.len == 0)
+        return tv_admin_refuse(req, 400, "thresholds are of a run: they need since");
+    if (!tv_advice_write(admin->advice, &a.query, &req->out))
         return tv_admin_refuse(req, 404,
                                "there is no such mark: eight are kept, and none over a restart");
     return 200;

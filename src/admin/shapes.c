@@ -12,12 +12,15 @@ bool tv_admin_has_watch(const tv_admin *admin)
 
 int tv_admin_get_shapes(tv_admin *admin, tv_request *req)
 {
-    tv_slice account, table;
+    tv_watch_list asked;
 
-    if (!tv_parameters_get(&req->query, &req->arena, TV_LIT("account"), &account) ||
-        !tv_parameters_get(&req->query, &req->arena, TV_LIT("table"), &table))
+    if (!tv_parameters_get(&req->query, &req->arena, TV_LIT("account"), &asked.account) ||
+        !tv_parameters_get(&req->query, &req->arena, TV_LIT("table"), &asked.table) ||
+        !tv_parameters_get(&req->query, &req->arena, TV_LIT("since"), &asked.since))
         return tv_admin_refuse(req, 400, "the query string cannot be read");
-    tv_watch_list_shapes(admin->watch, account, table, &req->out);
+    if (!tv_watch_list_shapes(admin->watch, &asked, &req->out))
+        return tv_admin_refuse(req, 404,
+                               "there is no such mark: eight are kept, and none over a restart");
     return 200;
 }
 

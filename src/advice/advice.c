@@ -302,8 +302,8 @@ static void write_live(tv_advice *advice, const tv_advice_query *query, tv_arena
 static void write_run(tv_advice *advice, const tv_advice_query *query, tv_arena *arena,
                       const tv_evidence *evidence, tv_buf *out)
 {
-    tv_params params = tv_params_default(TV_EVIDENCE_RUN);
-    tv_findings found = tv_rules_judge(arena, evidence, &params);
+    tv_params defaults = tv_params_default(TV_EVIDENCE_RUN);
+    tv_findings found = tv_rules_judge(arena, evidence, query->params ? query->params : &defaults);
     shown **list = tv_arena_alloc(arena, (found.count + 1) * sizeof *list);
     size_t count = 0;
 

@@ -36,6 +36,7 @@ typedef struct tv_advice_query {
     tv_slice rule;           /* name, code, or the letter of a group */
     tv_slice state;          /* of the live list; without one, all but resolved */
     tv_slice since;          /* a mark: judge everything after it */
+    const tv_params *params; /* thresholds of a run; NULL: the defaults */
     size_t limit;            /* SIZE_MAX: all */
     bool is_redacted;
 } tv_advice_query;

@@ -165,6 +165,9 @@ tv_shape_entry *tv_watch_find_shape(tv_watch *watch, uint32_t table, uint64_t fi
  */
 void tv_watch_catch_up(tv_watch *watch, bool is_exact);
 
+/** The tally's number of a mark, "m3"; of NULL it is TV_TALLY_LIVE.  With the lock. */
+bool tv_watch_find_mark(tv_watch *watch, const char *text, int *ret_mark);
+
 /** What is due at the ends of minutes, ten minutes and hours; with the lock. */
 void tv_watch_end_minute(tv_watch *watch, int64_t time_ns);
 void tv_watch_begin_slots(tv_watch *watch, int64_t time_ns);

@@ -1,4 +1,4 @@
-/* Shapes of the last hour as JSON, for GET /shapes. */
+/* Shapes of the last hour, or since a mark, as JSON for GET /shapes. */
 #include <inttypes.h>
 
 #include "base/clock.h"
@@ -114,10 +114,10 @@ static uint64_t fingerprint_of(tv_watch_op op)
     return tv_shape_fnv(tv_slice_of(text));
 }
 
-static void add_operations(list *l, tv_watch *watch, const tv_table_entry *table)
+static void add_operations(list *l, tv_watch *watch, const tv_table_entry *table, int mark)
 {
     for (int op = TV_WATCH_QUERY_ENTITIES + 1; op < TV_WATCH_OPS; op++) {
-        uint64_t count = tv_tally_sum(&table->tally, watch->slot, TV_TALLY_LIVE, TV_TABLE_OPS + op);
+        uint64_t count = tv_tally_sum(&table->tally, watch->slot, mark, TV_TABLE_OPS + op);
 
         if (count == 0)
             continue;
@@ -133,37 +133,64 @@ static bool is_wanted(tv_slice wanted, tv_slice name)
     return wanted.len == 0 || tv_slice_eq_nocase(wanted, name);
 }
 
-void tv_watch_list_shapes(tv_watch *watch, tv_slice account, tv_slice table, tv_buf *out)
+static bool is_asked(const tv_watch_list *asked, tv_slice account, tv_slice table)
 {
-    list l = {.out = out};
-    tv_arena arena;
+    return is_wanted(asked->table, table) && is_wanted(asked->account, account);
+}
 
-    tv_arena_init(&arena);
-
-    const tv_evidence *evidence = tv_watch_take(&(tv_watch_source){.watch = watch}, &arena, NULL);
-
-    tv_buf_printf(out,
-                  "{\"version\":1,\"requests\":%" PRIu64 ",\"samplePeriod\":%" PRIu32
-                  ",\"dropped\":%" PRIu64 ",\"evictedShapes\":%" PRIu64 ",\"shapes\":[",
-                  evidence->requests, evidence->sample_period, evidence->dropped,
-                  evidence->evicted_shapes);
-    for (size_t i = 0; i < evidence->table_count; i++) {
-        const tv_evidence_table *of = &evidence->tables[i];
-
-        if (!is_wanted(table, of->name) || !is_wanted(account, of->account))
-            continue;
-        for (size_t j = 0; j < of->shape_count; j++)
-            add_query(&l, of, &of->shapes[j]);
+static void add_queries(list *l, const tv_watch_list *asked, const tv_evidence_table *table)
+{
+    if (!is_asked(asked, table->account, table->name))
+        return;
+    for (size_t i = 0; i < table->shape_count; i++) {
+        if (asked->since.len == 0 || table->shapes[i].pages)
+            add_query(l, table, &table->shapes[i]);
     }
-    tv_arena_done(&arena);
+}
+
+static void add_all_operations(list *l, const tv_watch_list *asked, tv_watch *watch,
+                               const char *since)
+{
+    int mark;
 
     pthread_mutex_lock(&watch->lock);
+    if (!tv_watch_find_mark(watch, since, &mark)) {
+        pthread_mutex_unlock(&watch->lock); /* it was forgotten just now */
+        return;
+    }
     for (size_t i = 1; i < watch->table_count; i++) {
         const tv_table_entry *of = &watch->tables[i];
 
-        if (is_wanted(table, tv_slice_of(of->name)) && is_wanted(account, tv_slice_of(of->account)))
-            add_operations(&l, watch, of);
+        if (is_asked(asked, tv_slice_of(of->account), tv_slice_of(of->name)))
+            add_operations(l, watch, of, mark);
     }
     pthread_mutex_unlock(&watch->lock);
-    tv_buf_add_lit(out, "]}\n");
+}
+
+bool tv_watch_list_shapes(tv_watch *watch, const tv_watch_list *asked, tv_buf *out)
+{
+    char mark[TV_EVIDENCE_MARK_SIZE];
+    const char *since = asked->since.len ? mark : NULL;
+    const tv_evidence *evidence;
+    list l = {.out = out};
+    tv_arena arena;
+
+    if (asked->since.len >= sizeof mark)
+        return false;
+    snprintf(mark, sizeof mark, "%.*s", TV_FMT(asked->since));
+    tv_arena_init(&arena);
+    evidence = tv_watch_take(&(tv_watch_source){.watch = watch}, &arena, since);
+    if (evidence) {
+        tv_buf_printf(out,
+                      "{\"version\":1,\"requests\":%" PRIu64 ",\"samplePeriod\":%" PRIu32
+                      ",\"dropped\":%" PRIu64 ",\"evictedShapes\":%" PRIu64 ",\"shapes\":[",
+                      evidence->requests, evidence->sample_period, evidence->dropped,
+                      evidence->evicted_shapes);
+        for (size_t i = 0; i < evidence->table_count; i++)
+            add_queries(&l, asked, &evidence->tables[i]);
+        add_all_operations(&l, asked, watch, since);
+        tv_buf_add_lit(out, "]}\n");
+    }
+    tv_arena_done(&arena);
+    return evidence != NULL;
 }

@@ -452,7 +452,7 @@ static double traffic_seconds(const tv_snapshot *s)
                : 0;
 }
 
-static bool find_mark(tv_watch *watch, const char *text, int *ret_mark)
+bool tv_watch_find_mark(tv_watch *watch, const char *text, int *ret_mark)
 {
     uint64_t number;
 
@@ -505,7 +505,7 @@ const tv_evidence *tv_watch_take(const tv_watch_source *source, tv_arena *arena,
 
     tv_watch_catch_up(watch, mark != NULL);
     pthread_mutex_lock(&watch->lock);
-    if (!find_mark(watch, mark, &s.mark)) {
+    if (!tv_watch_find_mark(watch, mark, &s.mark)) {
         pthread_mutex_unlock(&watch->lock);
         return NULL;
     }

@@ -78,8 +78,14 @@ void tv_watch_fold(tv_watch *watch);
 /** Begin a mark; the oldest of eight is forgotten.  Its number, and the time it began at. */
 uint64_t tv_watch_mark(tv_watch *watch);
 
-/** Append {"shapes":[...]} of a table, or of all when `table` is empty. */
-void tv_watch_list_shapes(tv_watch *watch, tv_slice account, tv_slice table, tv_buf *out);
+/** Which shapes are asked for; empty slices: all, and of the last hour. */
+typedef struct tv_watch_list {
+    tv_slice account, table; /* in any case of letters */
+    tv_slice since;          /* a mark, "m3" */
+} tv_watch_list;
+
+/** Append {"shapes":[...]}.  False when the mark is not known. */
+bool tv_watch_list_shapes(tv_watch *watch, const tv_watch_list *asked, tv_buf *out);
 
 typedef struct tv_watch_usage {
     uint64_t requests, dropped, evicted;

@@ -49,7 +49,8 @@
     X(TYPES, "types", 0, "LETTERS|LIST",                                                           \
       "of a signature: of s (service), c (container, table, queue), o (object); of columns of a "  \
       "plain CSV file: Age:int32,Due:datetime, the others are Strings")                            \
-    X(FORMAT, "format", 0, "FORMAT", "what the file is: ndjson, json, typed-csv or csv")           \
+    X(FORMAT, "format", 0, "FORMAT",                                                               \
+      "of a file: ndjson, json, typed-csv or csv; of a report: text, github, junit, json, sarif")  \
     X(SEPARATOR, "separator", 0, "CHARACTER", "between the cells of CSV: ';', tab; else a comma")  \
     X(FIRST_ROW_TYPES, "first-row-types", 0, NULL,                                                 \
       "typed CSV: a value without a type has that of the first row")                               \
@@ -71,6 +72,9 @@
       "where its token is; $TAVOLA_ADMIN_TOKEN_FILE, or admin.token of --data")                    \
     X(DATA, "data", 0, "DIR", "the data folder of the server; ./data")                             \
     X(SINCE, "since", 0, "MARK", "judge what came after this mark, in tests or a trial")           \
+    X(CONFIG, "config", 0, "FILE", "what matters and what is allowed; ./tavola-lint.toml")         \
+    X(UPDATE_BASELINE, "update-baseline", 0, NULL,                                                 \
+      "keep what is found in tavola-lint.baseline.json, where it is silent from now on")           \
     X(JSON, "json", 0, NULL, "the whole answer as JSON")                                           \
     X(BASE, "base", 0, "DIR",                                                                      \
       "an earlier backup, on the same disk as the new one, to share files with")                   \

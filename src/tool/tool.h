@@ -23,7 +23,8 @@ typedef enum tool_exit {
     TOOL_NOT_FOUND = 3,
     TOOL_CONFLICT = 4, /* there is one already, or its ETag is another */
     TOOL_DENIED = 5,
-    TOOL_UNAVAILABLE = 6
+    TOOL_UNAVAILABLE = 6,
+    TOOL_NO_EVIDENCE = 7 /* lint: too few requests were recorded */
 } tool_exit;
 
 typedef struct tool_run tool_run;

@@ -16,6 +16,7 @@ const tool_verb *const tool_verb_tables[] = {
     tool_advise_verbs,
     tool_heat_verbs,
     tool_whatif_verbs,
+    tool_lint_verbs,
     tool_shell_verbs,
     tool_own_verbs,
     NULL,

@@ -17,6 +17,7 @@ extern const tool_verb tool_cluster_verbs[];
 extern const tool_verb tool_advise_verbs[];
 extern const tool_verb tool_heat_verbs[];
 extern const tool_verb tool_whatif_verbs[];
+extern const tool_verb tool_lint_verbs[];
 extern const tool_verb tool_shell_verbs[];
 extern const tool_verb tool_own_verbs[]; /* help, completion */
 

@@ -18,10 +18,6 @@
 #include "tool/transfer/manifest.h"
 #include "tool/transfer/reader.h"
 #include "tool/transfer/writer.h"
-#include "tool/verbs.h"
-
-/* The verb that plans as the server does is no part of what is fuzzed. */
-const tool_verb tool_whatif_verbs[] = {{0}};
 
 static int file_of(const void *data, size_t size)
 {

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-/* What a terminal would obey is escaped, too: JSON allows it, and it may be looked at. */
-static void write_string(tool_text *text, const char *from, size_t size)
+void tool_json_string(tool_text *text, const char *from, size_t size)
 {
     tool_text_puts(text, "\"");
     for (size_t i = 0, bytes; i < size; i += bytes) {
@@ -36,14 +35,14 @@ void tool_json_record(tool_text *text, const tool_field *fields, size_t count)
             continue;
         if (written++)
             tool_text_puts(text, ",");
-        write_string(text, fields[i].name, strlen(fields[i].name));
+        tool_json_string(text, fields[i].name, strlen(fields[i].name));
         tool_text_puts(text, ":");
         tool_value_write(&plain, value);
         if (value->type == TAVOLA_BOOLEAN || value->type == TAVOLA_INT32 ||
             value->type == TAVOLA_INT64 || value->type == TAVOLA_DOUBLE)
             tool_text_puts(text, plain.at);
         else
-            write_string(text, plain.at, plain.size);
+            tool_json_string(text, plain.at, plain.size);
         tool_text_done(&plain);
     }
     tool_text_puts(text, "}");

@@ -41,6 +41,9 @@ void tool_write_table(const tool_rows *rows, bool is_list);
 void tool_write_csv(const tool_rows *rows, bool with_types, bool with_header);
 void tool_write_tsv(const tool_rows *rows, bool with_header);
 void tool_write_values(const tool_rows *rows);
+/* A string in quotes.  What a terminal would obey is escaped, too: JSON allows it, and it may be
+ * looked at. */
+void tool_json_string(tool_text *text, const char *from, size_t size);
 void tool_json_record(tool_text *text, const tool_field *fields, size_t count);
 
 #endif

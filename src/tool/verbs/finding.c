@@ -1,0 +1,116 @@
+/* See finding.h. */
+#include "finding.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void tool_finding_put(tool_json object, const char *path)
+{
+    tool_text text = {0}, safe = {0};
+
+    tool_json_text(path ? tool_json_get(object, path) : object, &text);
+    tool_text_escape(&safe, text.at, text.size, false);
+    fwrite(safe.at, 1, safe.size, stdout);
+    tool_text_done(&text);
+    tool_text_done(&safe);
+}
+
+bool tool_finding_has(tool_json object, const char *path)
+{
+    tool_json value = tool_json_get(object, path);
+
+    return value.at && strncmp(value.at, "null", 4) != 0 && value.size > 2;
+}
+
+/* "executions 412, examinedPerExecution 48211" */
+static void put_evidence(tool_json finding)
+{
+    tool_json next = {0}, name, value, all = tool_json_get(finding, "evidence");
+    bool is_first = true;
+
+    while (tool_json_each(all, &next, &name, &value)) {
+        printf(is_first ? "  why    " : ", ");
+        is_first = false;
+        tool_finding_put(name, NULL);
+        putchar(' ');
+        tool_finding_put(value, NULL);
+    }
+    if (!is_first)
+        putchar('\n');
+}
+
+static void put_functions(tool_json finding)
+{
+    tool_json next = {0}, name, value, all = tool_json_get(finding, "cure.functions");
+    bool is_first = true;
+
+    while (tool_json_each(all, &next, &name, &value)) {
+        printf(is_first ? "         " : ", ");
+        is_first = false;
+        tool_finding_put(value, NULL);
+        printf("()");
+    }
+    if (!is_first)
+        putchar('\n');
+}
+
+static void put_proposal(tool_json finding)
+{
+    tool_json proposal = tool_json_get(finding, "cure.proposal");
+
+    if (!tool_finding_has(proposal, "partitionKey"))
+        return;
+    printf("         PartitionKey = ");
+    tool_finding_put(proposal, "partitionKey");
+    printf(", RowKey = ");
+    tool_finding_put(proposal, "rowKey");
+    putchar('\n');
+    if (!tool_finding_has(proposal, "filterAfter"))
+        return;
+    printf("         then ");
+    tool_finding_put(proposal, "filterAfter");
+    printf(" examines ");
+    tool_finding_put(proposal, "examinedAfter");
+    printf(" instead of ");
+    tool_finding_put(proposal, "examinedBefore");
+    putchar('\n');
+}
+
+static void put_subject(tool_json finding)
+{
+    static const char *const names[] = {"text", "name", "partitionKey", "rowKey"};
+    bool is_any = false;
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char path[40];
+
+        snprintf(path, sizeof path, "subject.%s", names[i]);
+        if (tool_finding_has(finding, path)) {
+            printf("  ");
+            tool_finding_put(finding, path);
+            is_any = true;
+        }
+    }
+    if (is_any)
+        putchar('\n');
+}
+
+void tool_finding_put_reasons(tool_json finding)
+{
+    put_subject(finding);
+    printf("  ");
+    tool_finding_put(finding, "title");
+    putchar('\n');
+    put_evidence(finding);
+}
+
+void tool_finding_put_cure(tool_json finding)
+{
+    printf("  guide  ");
+    tool_finding_put(finding, "chapter.title");
+    printf("\n  cure   ");
+    tool_finding_put(finding, "cure.text");
+    putchar('\n');
+    put_proposal(finding);
+    put_functions(finding);
+}

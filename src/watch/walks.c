@@ -1,13 +1,33 @@
-/* Open addressing by the token that is awaited; what is removed closes the gap behind it. */
+/*
+ * A hash table by the token that is awaited, with lists: one per slot, the newest first, and one
+ * of all walks, the oldest first.  A walk stands in both from the page that gave its token until
+ * the token comes, or it is closed or forgotten.
+ */
 #include "watch/walks.h"
 
 #include <stdlib.h>
 
 #include "base/assert.h"
 
-enum { SLOTS = 2 * TV_WALKS_MAX };
+enum {
+    SLOTS = TV_WALKS_MAX,
+    SEARCHED_MAX = 64, /* of those in a slot: thousands may have ignored the same token */
+};
 
 static const int64_t slow_gap_ns = INT64_C(2000000000);
+
+typedef struct open_walk open_walk;
+struct open_walk {
+    tv_walk walk;
+    open_walk *older, *newer; /* of all; a free one has only `older` */
+    open_walk *next, **link;  /* of its slot; what points to this one */
+};
+
+struct tv_walks_open {
+    open_walk walks[TV_WALKS_MAX];
+    open_walk *slots[SLOTS];
+    open_walk *free, *oldest, *newest;
+};
 
 void tv_walks_init(tv_walks *walks)
 {
@@ -22,61 +42,83 @@ void tv_walks_done(tv_walks *walks)
     free(walks->closed);
 }
 
+static struct tv_walks_open *new_open(void)
+{
+    struct tv_walks_open *open = tv_calloc(1, sizeof *open);
+
+    for (size_t i = 0; i < TV_WALKS_MAX; i++) {
+        open->walks[i].older = open->free;
+        open->free = &open->walks[i];
+    }
+    return open;
+}
+
 static uint64_t key_of(uint32_t table, uint64_t fingerprint, uint64_t token)
 {
     uint64_t key = (token ^ fingerprint * UINT64_C(0x9e3779b97f4a7c15)) + table;
 
     key *= UINT64_C(0xff51afd7ed558ccd);
     key ^= key >> 32;
-    return key ? key : 1;
+    return key;
 }
 
-static size_t home(uint64_t key)
+/*
+ * Several may wait for the same token: the newest of this client, or else of any.  Not an older
+ * one: it was left, and would look as if somebody had gone on after a pause.
+ */
+static open_walk *find(struct tv_walks_open *open, uint64_t key, uint64_t client)
 {
-    return (size_t)(key % SLOTS);
-}
+    open_walk *any = NULL;
+    int searched = 0;
 
-/* Several may wait for the same token: this client's, or else any. */
-static tv_walk *find(tv_walks *walks, uint64_t key, uint64_t client)
-{
-    tv_walk *any = NULL;
-
-    for (size_t at = home(key); walks->open[at].key; at = (at + 1) % SLOTS) {
-        tv_walk *walk = &walks->open[at];
-
-        if (walk->key == key && walk->client == client)
-            return walk;
-        if (walk->key == key)
-            any = walk;
+    for (open_walk *at = open->slots[key % SLOTS]; at && searched < SEARCHED_MAX; at = at->next) {
+        searched++;
+        if (at->walk.key == key && at->walk.client == client)
+            return at;
+        if (at->walk.key == key && any == NULL)
+            any = at;
     }
     return any;
 }
 
 static void put(tv_walks *walks, const tv_walk *walk)
 {
-    size_t at = home(walk->key);
+    struct tv_walks_open *open = walks->open;
+    open_walk **slot = &open->slots[walk->key % SLOTS];
+    open_walk *put = open->free;
 
-    while (walks->open[at].key)
-        at = (at + 1) % SLOTS;
-    walks->open[at] = *walk;
+    tv_assert(put);
+    open->free = put->older;
+    *put = (open_walk){.walk = *walk, .older = open->newest, .next = *slot, .link = slot};
+    if (put->next)
+        put->next->link = &put->next;
+    *slot = put;
+    if (open->newest)
+        open->newest->newer = put;
+    else
+        open->oldest = put;
+    open->newest = put;
     walks->open_count++;
 }
 
-static void take_out(tv_walks *walks, tv_walk *walk)
+static void take_out(tv_walks *walks, open_walk *taken)
 {
-    size_t gap = (size_t)(walk - walks->open);
+    struct tv_walks_open *open = walks->open;
 
+    *taken->link = taken->next;
+    if (taken->next)
+        taken->next->link = taken->link;
+    if (taken->older)
+        taken->older->newer = taken->newer;
+    else
+        open->oldest = taken->newer;
+    if (taken->newer)
+        taken->newer->older = taken->older;
+    else
+        open->newest = taken->older;
+    taken->older = open->free;
+    open->free = taken;
     walks->open_count--;
-    for (size_t at = (gap + 1) % SLOTS; walks->open[at].key; at = (at + 1) % SLOTS) {
-        size_t from = home(walks->open[at].key);
-
-        /* It may move to the gap unless its home lies behind the gap. */
-        if ((at + SLOTS - from) % SLOTS >= (at + SLOTS - gap) % SLOTS) {
-            walks->open[gap] = walks->open[at];
-            gap = at;
-        }
-    }
-    walks->open[gap].key = 0;
 }
 
 static void close_walk(tv_walks *walks, const tv_walk *walk, tv_walk_state state)
@@ -91,20 +133,6 @@ static void close_walk(tv_walks *walks, const tv_walk *walk, tv_walk_state state
     }
     walks->closed[walks->closed_count] = *walk;
     walks->closed[walks->closed_count++].state = (uint8_t)state;
-}
-
-/* The table is full: how the oldest would have ended is not known, so it does not count. */
-static void forget_oldest(tv_walks *walks)
-{
-    tv_walk *oldest = NULL;
-
-    for (size_t i = 0; i < SLOTS; i++) {
-        tv_walk *walk = &walks->open[i];
-
-        if (walk->key && (oldest == NULL || walk->last_ns < oldest->last_ns))
-            oldest = walk;
-    }
-    take_out(walks, oldest);
 }
 
 static tv_walk begin(const tv_watch_event *event, uint64_t fingerprint)
@@ -144,13 +172,14 @@ static void step(tv_walk *walk, const tv_watch_event *event)
 static void page(tv_walks *walks, const tv_watch_event *event, uint64_t fingerprint, tv_walk *walk)
 {
     const tv_watch_query *query = &event->query;
-    tv_walk *found = NULL;
+    open_walk *found = NULL;
 
     if (walks->open == NULL)
-        walks->open = tv_calloc(SLOTS, sizeof *walks->open);
+        walks->open = new_open();
     if (query->token_in)
-        found = find(walks, key_of(event->table, fingerprint, query->token_in), event->client.hash);
-    *walk = found ? *found : begin(event, fingerprint);
+        found = find(walks->open, key_of(event->table, fingerprint, query->token_in),
+                     event->client.hash);
+    *walk = found ? found->walk : begin(event, fingerprint);
     if (found)
         take_out(walks, found);
     step(walk, event);
@@ -163,8 +192,9 @@ static void page(tv_walks *walks, const tv_watch_event *event, uint64_t fingerpr
     if (query->token_in && !found)
         walk->pages++; /* one that is not known; it is not a first page */
     walk->key = key_of(event->table, fingerprint, query->token_out);
+    /* When all are in use: how the oldest would have ended is not known, so it does not count. */
     if (walks->open_count == TV_WALKS_MAX)
-        forget_oldest(walks);
+        take_out(walks, walks->open->oldest);
     put(walks, walk);
 }
 
@@ -187,14 +217,9 @@ void tv_walks_take_closed(tv_walks *walks, int64_t before_ns,
     size_t count;
 
     pthread_mutex_lock(&walks->lock);
-    for (size_t i = 0; walks->open_count && i < SLOTS; i++) {
-        tv_walk *walk = &walks->open[i];
-
-        /* Another may have moved here. */
-        while (walk->key && walk->last_ns < before_ns) {
-            close_walk(walks, walk, TV_WALK_LEFT);
-            take_out(walks, walk);
-        }
+    while (walks->open_count && walks->open->oldest->walk.last_ns < before_ns) {
+        close_walk(walks, &walks->open->oldest->walk, TV_WALK_LEFT);
+        take_out(walks, walks->open->oldest);
     }
     closed = walks->closed;
     count = walks->closed_count;
@@ -211,13 +236,12 @@ void tv_walks_visit_idle(tv_walks *walks, int64_t before_ns,
                          void (*fn)(void *ctx, const tv_walk *walk), void *ctx)
 {
     pthread_mutex_lock(&walks->lock);
-    for (size_t i = 0; walks->open_count && i < SLOTS; i++) {
-        if (walks->open[i].key && walks->open[i].last_ns < before_ns) {
-            tv_walk walk = walks->open[i];
+    for (open_walk *at = walks->open ? walks->open->oldest : NULL;
+         at && at->walk.last_ns < before_ns; at = at->newer) {
+        tv_walk walk = at->walk;
 
-            walk.state = TV_WALK_LEFT;
-            fn(ctx, &walk);
-        }
+        walk.state = TV_WALK_LEFT;
+        fn(ctx, &walk);
     }
     pthread_mutex_unlock(&walks->lock);
 }

@@ -1,7 +1,8 @@
 /*
  * Walks over the pages of queries.  They are not bound to connections, which clients keep in
  * pools: an open walk is found by the token that its last page gave.  A walk whose token does not
- * come within a minute is taken for left; if the token comes later, another walk begins.
+ * come within a minute is taken for left; if the token comes later, another walk begins.  Of
+ * several that wait for one token the newest goes on, of the same client if it has one.
  *
  * Any thread: one mutex, which only queries with a token take.
  */
@@ -21,7 +22,7 @@ typedef enum tv_walk_state {
 } tv_walk_state;
 
 typedef struct tv_walk {
-    uint64_t key; /* hash of table, shape and the token that comes next; 0: no walk */
+    uint64_t key; /* hash of table, shape and the token that comes next */
     uint64_t fingerprint, client;
     uint32_t table;
     uint8_t state;             /* tv_walk_state */
@@ -36,7 +37,7 @@ typedef struct tv_walk {
 
 typedef struct tv_walks {
     pthread_mutex_t lock;
-    tv_walk *open; /* a hash table of twice TV_WALKS_MAX; NULL until there is one */
+    struct tv_walks_open *open; /* NULL until there is one */
     size_t open_count;
     tv_walk *closed; /* for the watcher */
     size_t closed_count, closed_size;

@@ -52,6 +52,26 @@ TEST(a_walk_is_left_when_nobody_goes_on_for_a_minute)
     CHECK_INT(walks_of(NULL).ignored, 0);
 }
 
+TEST(the_newest_of_those_that_wait_for_a_token_goes_on)
+{
+    for (int i = 0; i < 22; i++) {
+        page(0, 11, TV_WATCH_END_ROWS); /* left; nobody has gone on with it after a pause */
+        pass(5 * SECOND);
+        page(0, 11, TV_WATCH_END_ROWS);
+        pass(10 * MS);
+        page(11, 12, TV_WATCH_END_ROWS);
+        pass(5 * SECOND);
+    }
+    pass(61 * SECOND);
+
+    tv_evidence_walks walks = walks_of(NULL);
+
+    CHECK_INT(walks.left, 22);
+    CHECK_INT(walks.left_pages, 44);
+    CHECK_INT(walks.left_by_person, 0);
+    CHECK_INT(walks.ignored, 22);
+}
+
 TEST(first_pages_whose_token_nobody_uses_are_ignored_tokens)
 {
     for (int i = 0; i < 5; i++) {
@@ -434,6 +454,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ONE(a_walk_over_pages_is_one_execution),
         ONE(a_walk_is_left_when_nobody_goes_on_for_a_minute),
+        ONE(the_newest_of_those_that_wait_for_a_token_goes_on),
         ONE(first_pages_whose_token_nobody_uses_are_ignored_tokens),
         ONE(a_run_that_has_ended_leaves_its_walks),
         ONE(a_full_table_of_walks_forgets_the_oldest),

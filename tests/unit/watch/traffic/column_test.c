@@ -7,7 +7,7 @@
 
 static tv_axis *axis_of(int count)
 {
-    static char texts[512][16];
+    static char texts[512][24];
     tv_slice bounds[512] = {TV_LIT("")};
 
     for (int i = 1; i < count; i++) {

@@ -67,7 +67,7 @@ TEST(nothing_is_lost_between_threads)
         tv_watch_mark(watch);
         judged(NULL);
         tv_buf_reset(&out);
-        tv_watch_list_shapes(watch, TV_LIT(""), TV_LIT(""), &out);
+        tv_watch_list_shapes(watch, &(tv_watch_list){0}, &out);
         tv_watch_table(watch, TV_LIT("acct"), tv_arena_printf(&arena, "T%d", i));
     }
     for (int i = 0; i < THREADS; i++)

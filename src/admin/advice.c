@@ -38,10 +38,19 @@ static bool is_rule(tv_slice text)
            (text.len == 1 && memchr("QPWDKC", text.data[0], 6) != NULL);
 }
 
-/* What GET /advice asks for, with the thresholds that it sets. */
+/*
+ * What GET /advice asks for, with the thresholds that it sets; or a mark.  Evidence has what is
+ * known of the data of tables, for which entities may have to be read, and a mark waits for the
+ * watcher while it does that: so it is answered on a scanner's thread.  In the request's arena.
+ */
 typedef struct asked {
+    tv_task task;
+    tv_request *req;
+    tv_advice *advice;
     tv_advice_query query;
     tv_params params;
+    bool is_mark;
+    bool is_known; /* result: whether there is a mark as the query says */
 } asked;
 
 /* "rule.name=number,rule.name=number" */
@@ -101,37 +110,75 @@ static const char *take_parameter(asked *a, tv_slice name, tv_slice value)
     return NULL;
 }
 
+/* On a scanner's thread, which owns the request meanwhile. */
+static bool run(tv_task *task, tv_turn *turn)
+{
+    asked *a = (asked *)(void *)task;
+    char mark[TV_EVIDENCE_MARK_SIZE];
+
+    (void)turn;
+    if (!a->is_mark) {
+        a->is_known = tv_advice_write(a->advice, &a->query, &a->req->out);
+        return true;
+    }
+    tv_advice_mark(a->advice, mark);
+    tv_buf_printf(&a->req->out, "{\"mark\":\"%s\"}\n", mark);
+    a->is_known = true;
+    return true;
+}
+
+static void on_answered(tv_mail *mail)
+{
+    static const char no_mark[] = "there is no such mark: eight are kept, and none over a restart";
+    asked *a = (asked *)(void *)mail;
+
+    tv_admin_respond(a->req, !a->is_known ? tv_admin_refuse(a->req, 404, no_mark)
+                             : a->is_mark ? 201
+                                          : 200);
+}
+
+static int start(tv_admin *admin, asked *a)
+{
+    a->advice = admin->advice;
+    a->task = (tv_task){.mail.deliver = on_answered,
+                        .run = run,
+                        .reply_to = tv_loop_mailbox(a->req->loop),
+                        .account = TV_LIT(""),
+                        .is_gone = &a->req->is_gone};
+    if (!tv_turns_submit(admin->scanners, &a->task))
+        return tv_admin_refuse(a->req, 503, "too many queries wait already");
+    return 0;
+}
+
 int tv_admin_get_advice(tv_admin *admin, tv_request *req)
 {
-    asked a = {.query = {.limit = SIZE_MAX}, .params = tv_params_default(TV_EVIDENCE_RUN)};
+    asked *a = tv_arena_alloc(&req->arena, sizeof *a);
 
+    *a = (asked){
+        .req = req, .query = {.limit = SIZE_MAX}, .params = tv_params_default(TV_EVIDENCE_RUN)};
     for (size_t i = 0; i < req->query.count; i++) {
         const char *why;
         tv_slice value;
 
         if (!tv_parameters_get(&req->query, &req->arena, req->query.items[i].name, &value))
             return tv_admin_refuse(req, 400, "a parameter cannot be decoded");
-        why = take_parameter(&a, req->query.items[i].name, value);
+        why = take_parameter(a, req->query.items[i].name, value);
         if (why)
             return tv_admin_refuse(req, 400, why);
     }
-    if (a.query.params && a.query.since.len == 0)
+    if (a->query.params && a->query.since.len == 0)
         return tv_admin_refuse(req, 400, "thresholds are of a run: they need since");
-    if (!tv_advice_write(admin->advice, &a.query, &req->out))
-        return tv_admin_refuse(req, 404,
-                               "there is no such mark: eight are kept, and none over a restart");
-    return 200;
+    return start(admin, a);
 }
 
 /* ---- POST ------------------------------------------------------------------------------------ */
 
 int tv_admin_post_mark(tv_admin *admin, tv_request *req)
 {
-    char mark[TV_EVIDENCE_MARK_SIZE];
+    asked *a = tv_arena_alloc(&req->arena, sizeof *a);
 
-    tv_advice_mark(admin->advice, mark);
-    tv_buf_printf(&req->out, "{\"mark\":\"%s\"}\n", mark);
-    return 201;
+    *a = (asked){.req = req, .is_mark = true};
+    return start(admin, a);
 }
 
 int tv_admin_post_ignore(tv_admin *admin, tv_request *req)

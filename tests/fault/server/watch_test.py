@@ -130,6 +130,14 @@ class On(Watched):
         for body in ({}, {"ms": -1}, {"ms": "x"}, {"s": 1}):
             self.assertEqual(self.admin("POST", "/watch/clock", body)[0], 400, body)
 
+    def test_advice_of_a_run(self):
+        status, body = self.admin("POST", "/advice/marks")
+        self.assertEqual(status, 201, body)
+        mark = json.loads(body)["mark"]
+        for query, status in ("", 200), (f"?since={mark}", 200), ("?since=m99", 404), \
+                ("?limit=x", 400), ("?rule=none", 400):
+            self.assertEqual(self.admin("GET", "/advice" + query)[0], status, query)
+
     def test_long_filters_have_shapes_too(self):
         text = " or ".join(f"Age eq {i}" for i in range(400))
         self.assertGreater(len(text), 2048)

@@ -80,7 +80,8 @@ tv_err tv_facts_row_key_parse(tv_slice key, tv_facts_row_key *ret_key)
     size_t mark = tv_slice_find(key, '\x01'), table_end = mark + 1 + ID_CHARS;
     int64_t number = 0;
 
-    if (table_end >= key.len || key.data[0] != 'f')
+    if (table_end >= key.len || key.data[0] != 'f' || mark > 1 + ACCOUNT_BYTES_MAX ||
+        tv_key_read_number(tv_slice_take(tv_slice_skip(key, mark + 1), ID_CHARS), &number))
         return TV_ERR_CORRUPT;
 
     tv_slice rest = tv_slice_skip(key, table_end);

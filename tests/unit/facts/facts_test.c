@@ -525,6 +525,56 @@ static const struct {
     {"the greatest", {INT64_MAX, INT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}, 50},
 };
 
+/* What a server of this format cannot have written is damage, and never a table. */
+TEST(keys_of_rows_are_of_one_form)
+{
+    static const struct {
+        const char *key;
+        bool is_good;
+    } keys[] = {
+        {"faccount\1"
+         "00000001b",
+         true},
+        {"faccount\1"
+         "00000001c2",
+         true},
+        {"fabcdefghijklmnopqrstuvwx\1"
+         "00000001s",
+         true},
+        {"fabcdefghijklmnopqrstuvwxy\1"
+         "00000001s",
+         false}, /* no account has such a name */
+        {"faccount\1"
+         "0000~001b",
+         false}, /* nor a table such an id */
+        {"faccount\1"
+         "00000001",
+         false},
+        {"faccount\1"
+         "00000001x",
+         false},
+        {"faccount\1"
+         "00000001bb",
+         false},
+        {"faccount\1"
+         "00000001c",
+         false},
+        {"faccount\1"
+         "00000001c~",
+         false},
+        {"raccount\1"
+         "00000001b",
+         false},
+        {"faccount", false},
+        {"f", false},
+    };
+    tv_facts_row_key key;
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        CHECK_INT(tv_facts_row_key_parse(tv_slice_of(keys[i].key), &key),
+                  keys[i].is_good ? TV_OK : TV_ERR_CORRUPT);
+}
+
 TEST(sums_are_read_as_they_were_written)
 {
     for (size_t i = 0; i < sizeof sums_rows / sizeof *sums_rows; i++) {
@@ -552,6 +602,7 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             a_store_of_the_format_before_is_counted_once_and_has_the_new_one, set_up, tear_down),
+        cmocka_unit_test(keys_of_rows_are_of_one_form),
         cmocka_unit_test(sums_are_read_as_they_were_written),
     };
 

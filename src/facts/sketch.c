@@ -163,6 +163,9 @@ void tv_sketch_limit_sample(tv_sketch *sketch, size_t sample_max)
 
 static tv_sketch_partition *find_partition(tv_sketch *sketch, uint64_t hash, tv_slice key)
 {
+    if (sketch->partitions == NULL)
+        return NULL;
+
     for (size_t i = hash % TV_SKETCH_PARTITION_SLOTS; sketch->partitions[i].key;
          i = (i + 1) % TV_SKETCH_PARTITION_SLOTS) {
         tv_sketch_partition *partition = &sketch->partitions[i];
@@ -195,6 +198,8 @@ bool tv_sketch_add_partition(tv_sketch *sketch, tv_slice partition_key, uint64_t
         sketch->partition_bytes + partition_key.len > TV_SKETCH_PARTITION_BYTES_MAX)
         return false;
 
+    if (sketch->partitions == NULL)
+        sketch->partitions = tv_calloc(TV_SKETCH_PARTITION_SLOTS, sizeof *sketch->partitions);
     sketch->partition_count++;
     sketch->partition_bytes += partition_key.len;
     place_partition(sketch,
@@ -219,7 +224,7 @@ void tv_sketch_remove_partition(tv_sketch *sketch, tv_slice partition_key)
     free(gone->key);
     gone->key = NULL;
     memcpy(old, sketch->partitions, sizeof old);
-    memset(sketch->partitions, 0, sizeof sketch->partitions);
+    memset(sketch->partitions, 0, sizeof old);
     for (size_t i = 0; i < TV_SKETCH_PARTITION_SLOTS; i++) {
         if (old[i].key)
             place_partition(sketch, old[i]);
@@ -228,9 +233,10 @@ void tv_sketch_remove_partition(tv_sketch *sketch, tv_slice partition_key)
 
 void tv_sketch_clear_partitions(tv_sketch *sketch)
 {
-    for (size_t i = 0; i < TV_SKETCH_PARTITION_SLOTS; i++)
+    for (size_t i = 0; sketch->partitions && i < TV_SKETCH_PARTITION_SLOTS; i++)
         free(sketch->partitions[i].key);
-    memset(sketch->partitions, 0, sizeof sketch->partitions);
+    free(sketch->partitions);
+    sketch->partitions = NULL;
     sketch->partition_count = sketch->partition_bytes = 0;
 }
 
@@ -326,8 +332,7 @@ void tv_sketch_free(tv_sketch *sketch)
 
     for (size_t i = 0; i < sketch->sample_count; i++)
         free(sketch->sample[i].key);
-    for (size_t i = 0; i < TV_SKETCH_PARTITION_SLOTS; i++)
-        free(sketch->partitions[i].key);
+    tv_sketch_clear_partitions(sketch);
     for (size_t i = 0; i < sketch->largest_count; i++)
         free(sketch->largest[i].key);
     for (size_t i = 0; i < TV_EXTREME_KINDS; i++)

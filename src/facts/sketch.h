@@ -63,7 +63,9 @@ typedef struct tv_sketch {
     tv_sketch_key *sample;      /* by hash */
     size_t sample_count, sample_max, sample_bytes;
     uint64_t sample_reach;
-    tv_sketch_partition partitions[TV_SKETCH_PARTITION_SLOTS]; /* by hash, linear probing */
+    /* TV_SKETCH_PARTITION_SLOTS, by hash, linear probing; NULL while none is counted: most tables
+     * of a store with very many have few entities, and need none of this. */
+    tv_sketch_partition *partitions;
     size_t partition_count, partition_bytes;
     tv_sketch_key largest[TV_FACTS_LARGEST_MAX]; /* greatest first; hash is not used */
     size_t largest_count;

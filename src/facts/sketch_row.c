@@ -50,11 +50,8 @@ void tv_sketch_save(const tv_sketch *sketch, uint64_t changes, tv_buf *out)
         tv_pack_bytes(out, key_of(&sketch->sample[i]));
     }
 
-    count = 0;
-    for (size_t i = 0; i < TV_SKETCH_PARTITION_SLOTS; i++)
-        count += sketch->partitions[i].key != NULL;
-    tv_pack_number(out, count);
-    for (size_t i = 0; i < TV_SKETCH_PARTITION_SLOTS; i++) {
+    tv_pack_number(out, sketch->partition_count);
+    for (size_t i = 0; sketch->partitions && i < TV_SKETCH_PARTITION_SLOTS; i++) {
         const tv_sketch_partition *partition = &sketch->partitions[i];
 
         if (partition->key == NULL)

@@ -65,7 +65,7 @@ static size_t list_partitions(tv_arena *arena, tv_sketch *sketch, const tv_sketc
     tv_facts_partition *list =
         tv_arena_alloc(arena, (count + TV_FACTS_PARTITIONS_MAX + 1) * sizeof *list);
 
-    for (size_t i = 0; i < TV_SKETCH_PARTITION_SLOTS; i++) {
+    for (size_t i = 0; sketch->partitions && i < TV_SKETCH_PARTITION_SLOTS; i++) {
         const tv_sketch_partition *p = &sketch->partitions[i];
 
         if (p->key && p->entities && !has_all)

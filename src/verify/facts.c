@@ -98,7 +98,7 @@ static void check_partitions(tv_verify_walk *walk, const facts_state *state)
     if (state->sketch == NULL || state->sketch_changes != tv_facts_sums_changes(&state->total))
         return;
 
-    for (size_t i = 0; i < TV_SKETCH_PARTITION_SLOTS; i++) {
+    for (size_t i = 0; state->sketch->partitions && i < TV_SKETCH_PARTITION_SLOTS; i++) {
         const tv_sketch_partition *partition = &state->sketch->partitions[i];
         uint64_t entities, bytes;
 

@@ -182,13 +182,14 @@ static void adapt(tv_traffic *traffic, tv_traffic_table_state *table)
         publish(traffic, table);
 }
 
-/* Those that nobody counts any more, and whose counts are all in the column. */
+/* Those that nobody counts any more, and whose counts are all in the column.  The lock was not held
+ * while that was written: somebody may have come back. */
 static void forget_tables(tv_traffic *traffic)
 {
     for (tv_traffic_table_state **place = &traffic->tables; *place;) {
         tv_traffic_table_state *table = *place;
 
-        if (!table->is_unused) {
+        if (!table->is_unused || atomic_load(&table->table.refs)) {
             place = &table->next;
             continue;
         }
@@ -249,6 +250,8 @@ static void forget_written(tv_traffic *traffic)
         table->written_file = 0;
 }
 
+/* The column of a minute.  Requests of tables that are new to the recorder take the lock, so it is
+ * not held while the disk is waited for. */
 static tv_err close_minute(tv_traffic *traffic, uint32_t minute)
 {
     tv_column_head head = {.minute = minute, .grain = TV_GRAIN_MINUTE};
@@ -259,15 +262,28 @@ static tv_err close_minute(tv_traffic *traffic, uint32_t minute)
 
     if (traffic->is_first)
         head.flags |= TV_COLUMN_RESTARTED;
+    pthread_mutex_lock(&traffic->lock);
+    for (tv_traffic_table_state *table = traffic->tables; table; table = table->next) {
+        table->is_unused = atomic_load(&table->table.refs) == 0;
+        fold(traffic, table);
+    }
     write_tables(traffic, file, &writer, &head);
+    pthread_mutex_unlock(&traffic->lock);
+
     tv_column_finish(&writer, &head, &out);
     err = tv_traffic_store_append(traffic->store, 0, minute, tv_buf_slice(&out));
+    tv_column_writer_done(&writer);
+    tv_buf_done(&out);
+
+    pthread_mutex_lock(&traffic->lock);
     if (err)
         forget_written(traffic);
     else
         traffic->is_first = false;
-    tv_column_writer_done(&writer);
-    tv_buf_done(&out);
+    forget_tables(traffic);
+    for (tv_traffic_table_state *table = traffic->tables; table; table = table->next)
+        adapt(traffic, table);
+    pthread_mutex_unlock(&traffic->lock);
     return err;
 }
 
@@ -281,16 +297,7 @@ tv_err tv_traffic_close_minute(tv_traffic *traffic, uint32_t minute)
     if (has_before && minute <= before)
         return TV_OK;
 
-    pthread_mutex_lock(&traffic->lock);
-    for (tv_traffic_table_state *table = traffic->tables; table; table = table->next) {
-        table->is_unused = atomic_load(&table->table.refs) == 0;
-        fold(traffic, table);
-    }
     err = close_minute(traffic, minute);
-    forget_tables(traffic);
-    for (tv_traffic_table_state *table = traffic->tables; table; table = table->next)
-        adapt(traffic, table);
-    pthread_mutex_unlock(&traffic->lock);
     if (err)
         return err;
 

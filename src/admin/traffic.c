@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/number.h"
 #include "catalog/catalog.h"
+#include "facts/facts.h"
 #include "watch/traffic/heat.h"
 #include "watch/traffic/store.h"
 #include "watch/traffic/traffic.h"
@@ -17,7 +18,8 @@ typedef struct reading {
     tv_request *req;
     tv_traffic *traffic;
     tv_view_query query;
-    tv_slice table; /* its name */
+    tv_slice table;     /* its name */
+    uint64_t row_count; /* of the table, 0: not known */
     tv_measure measure;
     bool is_cell, is_heat;
     tv_err err;
@@ -76,6 +78,17 @@ static bool bound_parameter(tv_request *req, const char *name, tv_slice *ret_bou
            tv_heat_bound_parse(&req->arena, text, ret_bound) == TV_OK;
 }
 
+/* How many rows the keys of a view have; 0 when that is not known, as of a part of the table. */
+static uint64_t count_rows(tv_admin *admin, const tv_container *table, const tv_view_query *query)
+{
+    tv_facts_count count;
+
+    if (admin->facts == NULL || query->low.len || query->high.len)
+        return 0;
+    count = tv_facts_count_of(admin->facts, table->account, table->id);
+    return count.basis == TV_FACTS_UNKNOWN ? 0 : count.entities;
+}
+
 /* Which table; false when there is none. */
 static bool find_table(tv_admin *admin, tv_request *req, reading *to)
 {
@@ -89,6 +102,7 @@ static bool find_table(tv_admin *admin, tv_request *req, reading *to)
     if (table == NULL)
         return false;
     to->query.table_id = table->id;
+    to->row_count = count_rows(admin, table, &to->query);
     tv_container_unref(table);
     return true;
 }
@@ -155,7 +169,7 @@ static void write_view(const reading *r, const tv_view *view, tv_request *req)
                     .view = view,
                     .patterns = patterns};
 
-    heat.pattern_count = tv_patterns_find(view, r->measure, 0, patterns);
+    heat.pattern_count = tv_patterns_find(view, r->measure, r->row_count, patterns);
     if (r->is_heat)
         tv_heat_write_bytes(&heat, &req->arena, &req->out);
     else

@@ -56,11 +56,30 @@ static void judge(void *ctx)
     tv_advice_judge(advisor->advice);
 }
 
+/*
+ * Only of tables whose traffic is in columns, so they were found in the catalogue before it is
+ * looked at here, once for all tables of a longer column.  Of many nodes' catalogue a node may
+ * not know all tables, so nothing is left out there.
+ */
+static bool is_dropped(void *ctx, tv_slice account, int64_t table_id)
+{
+    tv_advisor *advisor = ctx;
+
+    if (tv_catalog_is_shared(advisor->tables))
+        return false;
+    if (!advisor->has_known)
+        tv_catalog_ids_take(advisor->tables, &advisor->known);
+    advisor->has_known = true;
+    return !tv_catalog_ids_have(&advisor->known, account, table_id);
+}
+
 static void close_minute(void *ctx, uint32_t minute)
 {
     tv_advisor *advisor = ctx;
     tv_err err = tv_traffic_close_minute(advisor->traffic, minute);
 
+    tv_catalog_ids_done(&advisor->known);
+    advisor->has_known = false;
     if (err)
         tv_log(TV_LOG_WARN, "traffic", "problem=\"a minute could not be kept: %s\"",
                tv_err_name(err));
@@ -94,7 +113,9 @@ static bool open_traffic(tv_advisor *advisor, const tv_advisor_options *options,
     advisor->traffic = tv_traffic_open(
         &(tv_traffic_options){.dir = options->data,
                               .shard_count = options->loop_count,
-                              .now_minute = (uint32_t)(tv_watch_now(advisor->watch) / MINUTE_NS)},
+                              .now_minute = (uint32_t)(tv_watch_now(advisor->watch) / MINUTE_NS),
+                              .is_dropped = is_dropped,
+                              .ctx = advisor},
         reterr_text, reterr_size);
     return advisor->traffic != NULL;
 }
@@ -139,8 +160,9 @@ void tv_advisor_start(tv_advisor *advisor)
 
 void tv_advisor_stop(tv_advisor *advisor)
 {
-    if (advisor == NULL)
+    if (advisor == NULL || advisor->is_stopped)
         return;
+    advisor->is_stopped = true;
     tv_watch_stop(advisor->watch);
     tv_advice_free(advisor->advice);
     advisor->advice = NULL;

@@ -6,7 +6,7 @@
 #define TV_SERVER_ADVISOR_H
 
 #include "advice/advice.h"
-#include "catalog/catalog.h"
+#include "catalog/ids.h"
 #include "facts/facts.h"
 #include "watch/snapshot.h"
 #include "watch/traffic/traffic.h"
@@ -18,6 +18,9 @@ typedef struct tv_advisor {
     tv_advice *advice;
     tv_facts *facts;
     tv_catalog *tables;
+    tv_catalog_ids known; /* those of `tables`, while a minute is closed */
+    bool has_known;
+    bool is_stopped;
 } tv_advisor;
 
 typedef struct tv_advisor_options {

@@ -126,6 +126,36 @@ class Traffic(unittest.TestCase):
         self.minute()
         self.assertEqual(sum(self.sums("writes")), 0)
 
+    def test_a_table_that_was_deleted_is_not_kept_in_longer_columns(self):
+        self.load()
+        self.assertEqual(self.client.create_table("Other").status, 204)
+        self.insert("Other", "p", "r")
+        self.assertEqual(self.client.request("DELETE", "/Tables('Other')").status, 204)
+        for _ in range(20):
+            self.minute()
+        self.assertEqual(self.server.stop(), 0)
+        folder = pathlib.Path(self.server.data) / "watch"
+        blocks = {}
+        for path in folder.iterdir():
+            layer = path.name.partition(".")[0]
+            blocks[layer] = blocks.get(layer, 0) + path.read_bytes().count(b"devstoreaccount1")
+        self.assertEqual((blocks["minute"], blocks["ten"]), (2, 1))
+
+    def test_a_wall_is_told_from_scans_of_a_part_by_the_count_of_rows(self):
+        self.load()
+        for filter, is_wall in (("PartitionKey lt 'p080'", False), ("PartitionKey ge 'p'", True)):
+            for _ in range(12):
+                path = "/People()?$filter=" + urllib.parse.quote(filter)
+                self.assertEqual(self.client.request("GET", path).status, 200)
+                self.minute()
+            view = json.loads(self.traffic("scanned"))
+            walls = [f for f in view["findings"] if f["kind"] == "wall"]
+            self.assertEqual(bool(walls), is_wall, (filter, view["buckets"], walls))
+        self.assertEqual(walls[0]["share"], 1)
+        # Of a part of the table the number of rows is not known.
+        part = json.loads(self.traffic("scanned", low="p050"))
+        self.assertNotIn("wall", [f["kind"] for f in part["findings"] if f["share"]])
+
     def test_keys_are_for_the_holder_of_the_token(self):
         self.load()
         for path in ("/traffic?table=People", "/traffic/cell?table=People"):

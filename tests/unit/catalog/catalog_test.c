@@ -2,6 +2,7 @@
 #include "catalog/catalog.h"
 
 #include "base/log.h"
+#include "catalog/ids.h"
 #include "catalog/internal.h"
 #include "store.h"
 #include "table/service.h"
@@ -190,6 +191,35 @@ TEST(a_table_that_comes_again_has_a_new_id)
     restart();
     CHECK_OK(create("people"));
     CHECK(id_of("people") > second);
+}
+
+TEST(the_ids_of_living_tables_are_told_from_others)
+{
+    const int first_dropped = 30, end_dropped = 60;
+    int64_t ids[100];
+    char name[16];
+    tv_catalog_ids known;
+
+    tv_catalog_ids_take(catalog, &known);
+    CHECK(!tv_catalog_ids_have(&known, ACCOUNT, 1));
+    tv_catalog_ids_done(&known);
+    for (size_t i = 0; i < COUNT(ids); i++) {
+        snprintf(name, sizeof name, "table%zu", i);
+        CHECK_OK(create(name));
+        ids[i] = id_of(name);
+    }
+    for (int i = first_dropped; i < end_dropped; i++) {
+        snprintf(name, sizeof name, "table%d", i);
+        CHECK_OK(delete_name(name));
+    }
+    tv_catalog_ids_take(catalog, &known);
+    CHECK_INT(known.count, 70);
+    for (int i = 0; i < (int)COUNT(ids); i++) {
+        CHECK(tv_catalog_ids_have(&known, ACCOUNT, ids[i]) ==
+              (i < first_dropped || i >= end_dropped));
+        CHECK(!tv_catalog_ids_have(&known, TV_LIT("nobody"), ids[i]));
+    }
+    tv_catalog_ids_done(&known);
 }
 
 TEST(tables_are_there_after_a_restart)
@@ -636,6 +666,7 @@ int main(void)
         CASE(names_ignore_case_and_keep_it),
         CASE(accounts_do_not_see_each_other),
         CASE(a_table_that_comes_again_has_a_new_id),
+        CASE(the_ids_of_living_tables_are_told_from_others),
         CASE(tables_are_there_after_a_restart),
         CASE(the_rows_of_a_deleted_table_vanish_and_no_others),
         CASE(a_deletion_that_a_crash_cut_short_is_finished_at_the_next_start),

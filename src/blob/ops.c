@@ -291,8 +291,9 @@ static tv_err explain(tv_call *call, tv_err err)
     return err;
 }
 
-static void done(tv_call *call)
+static void done(tv_call *call, int64_t end_ns)
 {
+    (void)end_ns;
     tv_blob_end_transfer(tv_blob_call_of(call));
 }
 

@@ -422,7 +422,7 @@ static void reset(tv_call *call)
     tv_call kept = *call;
 
     if (service->spec->done)
-        service->spec->done(call);
+        service->spec->done(call, tv_clock_mono_ns());
     tv_container_unref(call->container);
     memset(call, 0, service->spec->call_bytes);
     tv_call_init(call, service, req);
@@ -480,7 +480,7 @@ static void on_done(void *ctx, tv_request *req)
     tv_assert(call->req == req && !call->is_away);
     tv_call_settle_targets(call);
     if (service->spec->done)
-        service->spec->done(call);
+        service->spec->done(call, end_ns);
     tv_meter_add(&service->meter, tv_call_op(call), req->status, ns, req->body_length,
                  req->out.len + req->out_length);
     if (service->has_access_log)

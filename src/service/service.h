@@ -67,8 +67,11 @@ typedef struct tv_service_spec {
     /** Likewise, when it is done: charge what was not known before. */
     void (*settle)(tv_call *call);
 
-    /** The request is done, answered or not: release what the call holds. */
-    void (*done)(tv_call *call);
+    /**
+     * The request is done, answered or not, at `end_ns` of the monotonic clock: release what the
+     * call holds.
+     */
+    void (*done)(tv_call *call, int64_t end_ns);
 } tv_service_spec;
 
 enum { TV_OP_UNKNOWN, TV_OP_PREFLIGHT };

@@ -62,8 +62,8 @@ static inline void tv_table_count_plan(tv_container *table, tv_plan_kind kind)
 
 /* observe.c */
 
-/** The request is done: tell the recorder of it, if there is one and it is about entities. */
-void tv_table_observe(tv_call *call);
+/** Done at `end_ns`: tell the recorder of it, if there is one and it is about entities. */
+void tv_table_observe(tv_call *call, int64_t end_ns);
 
 /* The operations: see tv_op.run. */
 

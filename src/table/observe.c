@@ -399,7 +399,14 @@ static tv_watch_throttle throttle_of(const tv_call *call)
                                                        : TV_WATCH_THROTTLED_ACCOUNT;
 }
 
-void tv_table_observe(tv_call *call)
+static uint64_t id_of(const tv_request *req)
+{
+    tv_slice id = tv_request_header(req, TV_LIT("x-ms-client-request-id"));
+
+    return id.len ? tv_hash(id) : 0;
+}
+
+void tv_table_observe(tv_call *call, int64_t end_ns)
 {
     tv_watch *watch = watch_of(call);
     tv_traffic *traffic = TV_CALL_OF(tv_table_service, call->service, base)->traffic;
@@ -413,10 +420,9 @@ void tv_table_observe(tv_call *call)
 
     tv_err error = t->batch_error ? t->batch_error : req->status >= 300 ? call->error : TV_OK;
     observed_conn room, *conn = conn_of(req, &room);
-    int64_t now = tv_clock_mono_ns();
     tv_watch_event event = {
-        .time_ns = tv_watch_at(watch, now),
-        .duration_ns = now - req->start_ns,
+        .time_ns = tv_watch_at(watch, end_ns),
+        .duration_ns = end_ns - req->start_ns,
         .op = (uint8_t)op,
         .status = (uint16_t)(t->batch_error ? tv_err_status(t->batch_error) : req->status),
         .error = (uint16_t)error,
@@ -427,13 +433,12 @@ void tv_table_observe(tv_call *call)
         .client = client_of(call, conn),
         .conn = &conn->runs,
     };
-    tv_slice request_id = tv_request_header(req, TV_LIT("x-ms-client-request-id"));
 
     if (event.client.is_own_tool)
         return;
     event.table = call->container ? number_of(watch, call->container) : number_of_refused(call);
-    if (request_id.len)
-        event.request_id = tv_hash(request_id);
+    if (tv_watch_wants_id(watch, event.status))
+        event.request_id = id_of(req);
     event.source = source_of(req);
     fill(call, &event, &read);
     tv_watch_record(tv_watch_shard_at(watch, tv_loop_index(req->loop)), &event);

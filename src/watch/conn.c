@@ -7,36 +7,39 @@ _Static_assert(sizeof(struct tv_watch_conn) <= TV_WATCH_CONN_BYTES, "fits its ro
 
 static const int64_t read_gap_ns = INT64_C(1000000000), write_gap_ns = INT64_C(50000000);
 
+/* As far as keys are kept. */
 static bool is_same_partition(const tv_watch_run *run, const tv_watch_event *event,
-                              const tv_kept_key *key)
+                              const tv_watch_key *key)
 {
-    return run->count && run->table == event->table &&
-           run->last.partition_len == key->partition_len &&
-           memcmp(run->last.bytes, key->bytes, key->partition_len) == 0;
+    size_t len = key->partition_len < TV_WATCH_KEY_BYTES ? key->partition_len : TV_WATCH_KEY_BYTES;
+
+    return run->count && run->table == event->table && run->last.partition_len == len &&
+           memcmp(run->last.bytes, key->key.data, len) == 0;
 }
 
-static void begin(tv_watch_run *run, const tv_watch_event *event, const tv_kept_key *key)
+static void begin(tv_watch_run *run, const tv_watch_event *event, const tv_watch_key *key)
 {
-    *run = (tv_watch_run){.first_ns = event->time_ns,
-                          .last_ns = event->time_ns,
-                          .table = event->table,
-                          .count = 1,
-                          .is_ordered = true,
-                          .is_one_key = true,
-                          .first = *key,
-                          .last = *key};
+    run->first_ns = run->last_ns = event->time_ns;
+    run->table = event->table;
+    run->count = 1;
+    run->is_ordered = run->is_one_key = true;
+    tv_kept_key_set(&run->last, key->key, key->partition_len);
 }
 
 /* The next key of the run; how it compares with the one before. */
-static int go_on(tv_watch_run *run, const tv_watch_event *event, const tv_kept_key *key)
+static int go_on(tv_watch_run *run, const tv_watch_event *event, const tv_watch_key *key)
 {
-    int order = tv_slice_cmp(tv_kept_key_slice(key), tv_kept_key_slice(&run->last));
+    int order =
+        tv_slice_cmp(tv_slice_take(key->key, TV_WATCH_KEY_BYTES), tv_kept_key_slice(&run->last));
 
+    if (run->count == 1)
+        tv_kept_key_copy(&run->first, &run->last);
     run->count++;
     run->is_ordered = run->is_ordered && order > 0;
     run->is_one_key = run->is_one_key && order == 0;
     run->last_ns = event->time_ns;
-    run->last = *key;
+    if (order != 0)
+        tv_kept_key_set(&run->last, key->key, key->partition_len);
     return order;
 }
 
@@ -47,7 +50,7 @@ static void raise(uint64_t *number, uint64_t value)
 }
 
 static void add_read(tv_watch_run *run, tv_watch_table_page *page, const tv_watch_event *event,
-                     const tv_kept_key *key)
+                     const tv_watch_key *key)
 {
     int64_t gap = event->time_ns - run->last_ns;
 
@@ -72,12 +75,12 @@ static void add_read(tv_watch_run *run, tv_watch_table_page *page, const tv_watc
         page->sums[TV_TABLE_READ_RUN_NS] += (uint64_t)gap;
     }
     raise(&page->maxima[TV_TABLE_READ_RUN_MAX], run->count);
-    page->read_first = run->first;
-    page->read_last = run->last;
+    tv_kept_key_copy(&page->read_first, &run->first);
+    tv_kept_key_copy(&page->read_last, &run->last);
 }
 
 static void add_write(tv_watch_run *run, tv_watch_table_page *page, const tv_watch_event *event,
-                      const tv_kept_key *key)
+                      const tv_watch_key *key)
 {
     int64_t gap = event->time_ns - run->last_ns;
     bool is_same = is_same_partition(run, event, key);
@@ -101,20 +104,17 @@ static void add_write(tv_watch_run *run, tv_watch_table_page *page, const tv_wat
         page->sums[TV_TABLE_WRITE_RUN_NS] += (uint64_t)gap;
     }
     raise(&page->maxima[TV_TABLE_WRITE_RUN_MAX], run->count);
-    page->write_first = run->first;
-    page->write_last = run->last;
+    tv_kept_key_copy(&page->write_first, &run->first);
+    tv_kept_key_copy(&page->write_last, &run->last);
 }
 
 void tv_watch_run_add(struct tv_watch_conn *conn, tv_watch_table_page *page,
                       const tv_watch_event *event, const tv_watch_key *key)
 {
-    tv_kept_key kept;
-
-    tv_kept_key_set(&kept, key->key, key->partition_len);
     if (tv_watch_op_is_write((tv_watch_op)event->op)) {
-        add_write(&conn->writes, page, event, &kept);
+        add_write(&conn->writes, page, event, key);
     } else {
-        add_read(&conn->reads, page, event, &kept);
+        add_read(&conn->reads, page, event, key);
         /* What is written next may depend on it; deletes of one partition stay a run of them. */
         conn->writes.last_ns = INT64_MIN / 2;
     }

@@ -11,13 +11,14 @@
 
 enum { TV_RUN_MIN = 10 };
 
+/* What every request looks at comes first, in as few lines of the cache as it takes. */
 typedef struct tv_watch_run {
     int64_t first_ns, last_ns;
     uint32_t table, count;
-    bool is_ordered;      /* each key is greater than the one before */
-    bool is_one_key;      /* all are the same */
-    bool has_been_varied; /* counted as a run of several keys */
-    tv_kept_key first, last;
+    bool is_ordered;   /* each key is greater than the one before */
+    bool is_one_key;   /* all are the same */
+    tv_kept_key last;  /* of the keys */
+    tv_kept_key first; /* of two or more */
 } tv_watch_run;
 
 struct tv_watch_conn {

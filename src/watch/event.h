@@ -140,7 +140,8 @@ typedef struct tv_watch_event {
     bool is_overloaded;           /* 503 of the server's own limits: not the client's doing */
     uint64_t bytes_in, bytes_out; /* bodies */
     tv_watch_client client;
-    uint64_t request_id; /* hash of x-ms-client-request-id; 0 without one */
+    uint64_t request_id; /* hash of x-ms-client-request-id; 0 without one, or when nobody looks at
+                            it: tv_watch_wants_id */
     tv_slice source;     /* x-tavola-source, checked; empty without */
     tv_watch_query query;
     const tv_watch_key *keys; /* entities that it names */

@@ -90,11 +90,8 @@ static void make_slot(tv_page *page, uint32_t table)
     page->table_slot_count = count;
 }
 
-tv_watch_table_page *tv_page_table(tv_page *page, uint32_t table)
+tv_watch_table_page *tv_page_add_table(tv_page *page, uint32_t table)
 {
-    if (table < page->table_slot_count && page->table_slots[table])
-        return &page->tables[page->table_slots[table] - 1];
-
     make_slot(page, table);
     if (page->table_count == page->table_size) {
         page->table_size = grown(page->table_size, 4);

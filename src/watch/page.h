@@ -7,9 +7,15 @@
 #ifndef TV_WATCH_PAGE_H
 #define TV_WATCH_PAGE_H
 
+#include <stddef.h>
+#include <string.h>
+
 #include "watch/event.h"
 
-/** Sums of a table.  Those up to TV_TABLE_DAY_SUMS are also asked for over the last 24 hours. */
+/**
+ * Sums of a table.  Those up to TV_TABLE_DAY_SUMS are also asked for over the last 24 hours.  What
+ * every request adds to stands together, so that it takes few lines of the cache.
+ */
 typedef enum tv_table_sum {
     TV_TABLE_INSERTS, /* entities that are new */
     TV_TABLE_UPDATES, /* entities that were written over */
@@ -25,7 +31,11 @@ typedef enum tv_table_sum {
     TV_TABLE_POINT_MISSES,
     TV_TABLE_POINT_WHOLE, /* point reads without $select that found something, */
     TV_TABLE_POINT_BYTES, /* and their bodies */
-    TV_TABLE_WRITES,
+    TV_TABLE_STATUS_2XX,
+    TV_TABLE_STATUS_4XX,
+    TV_TABLE_STATUS_5XX,
+    TV_TABLE_OPS, /* requests by tv_watch_op */
+    TV_TABLE_WRITES = TV_TABLE_OPS + TV_WATCH_OPS,
     TV_TABLE_BATCHED_WRITES, /* of these, in batches of two and more */
     TV_TABLE_CONDITIONAL,    /* of these, with an ETag */
     TV_TABLE_CONFLICTS,      /* 412 */
@@ -33,10 +43,6 @@ typedef enum tv_table_sum {
     TV_TABLE_REFUSED_PROPERTIES,
     TV_TABLE_REFUSED_ENTITY,
     TV_TABLE_REFUSED_VALUE,
-    TV_TABLE_OPS, /* requests by tv_watch_op */
-    TV_TABLE_STATUS_2XX = TV_TABLE_OPS + TV_WATCH_OPS,
-    TV_TABLE_STATUS_4XX,
-    TV_TABLE_STATUS_5XX,
     TV_TABLE_BATCH_SIZES, /* 1, 2-9, 10-49, 50-99, 100 */
     TV_TABLE_BATCH_CHANGES = TV_TABLE_BATCH_SIZES + 5,
     TV_TABLE_ACROSS, /* batches over several partitions */
@@ -116,6 +122,10 @@ typedef struct tv_kept_key {
 } tv_kept_key;
 
 void tv_kept_key_set(tv_kept_key *kept, tv_slice key, size_t partition_len);
+static inline void tv_kept_key_copy(tv_kept_key *to, const tv_kept_key *from)
+{
+    memcpy(to, from, offsetof(tv_kept_key, bytes) + from->len);
+}
 static inline tv_slice tv_kept_key_slice(const tv_kept_key *kept)
 {
     return (tv_slice){kept->bytes, kept->len};
@@ -131,9 +141,9 @@ void tv_few_clients_join(tv_few_clients *clients, const tv_few_clients *more);
 
 typedef struct tv_watch_table_page {
     uint32_t table;
+    int64_t first_ns, last_ns; /* of the requests */
     uint64_t sums[TV_TABLE_SUMS];
     uint64_t maxima[TV_TABLE_PAGE_MAXIMA];
-    int64_t first_ns, last_ns; /* of the requests */
     tv_few_clients read_clients, write_clients;
     tv_kept_key read_first, read_last; /* of the last run of reads; len is 0 without one */
     tv_kept_key write_first, write_last;
@@ -205,7 +215,13 @@ void tv_page_free(tv_page *page);
 void tv_page_reset(tv_page *page);
 
 /** The table's sums, zero at first. */
-tv_watch_table_page *tv_page_table(tv_page *page, uint32_t table);
+tv_watch_table_page *tv_page_add_table(tv_page *page, uint32_t table);
+static inline tv_watch_table_page *tv_page_table(tv_page *page, uint32_t table)
+{
+    if (table < page->table_slot_count && page->table_slots[table])
+        return &page->tables[page->table_slots[table] - 1];
+    return tv_page_add_table(page, table);
+}
 
 /** The shape's sums; NULL when there are too many.  `ret_is_new` when it is not filled in yet. */
 tv_watch_shape_page *tv_page_shape(tv_page *page, uint32_t table, uint64_t fingerprint,

@@ -491,6 +491,14 @@ static void record_batch(tv_watch_table_page *table, const tv_watch_event *event
     table->sums[TV_TABLE_BATCH_CHANGES] += event->key_count;
 }
 
+static void record_refusal(tv_watch_table_page *table, const tv_watch_event *event)
+{
+    table->sums[TV_TABLE_THROTTLED] += event->throttle != TV_WATCH_NOT_THROTTLED;
+    table->sums[TV_TABLE_REFUSED_PROPERTIES] += event->error == TV_ERR_TOO_MANY_PROPERTIES;
+    table->sums[TV_TABLE_REFUSED_ENTITY] += event->error == TV_ERR_ENTITY_TOO_LARGE;
+    table->sums[TV_TABLE_REFUSED_VALUE] += event->error == TV_ERR_PROPERTY_VALUE_TOO_LARGE;
+}
+
 static void record(tv_watch_shard *shard, tv_page *page, const tv_watch_event *event)
 {
     tv_watch_table_page *table = tv_page_table(page, event->table);
@@ -504,15 +512,18 @@ static void record(tv_watch_shard *shard, tv_page *page, const tv_watch_event *e
     table->sums[event->status < 300   ? TV_TABLE_STATUS_2XX
                 : event->status < 500 ? TV_TABLE_STATUS_4XX
                                       : TV_TABLE_STATUS_5XX]++;
-    table->sums[TV_TABLE_THROTTLED] += event->throttle != TV_WATCH_NOT_THROTTLED;
-    table->sums[TV_TABLE_REFUSED_PROPERTIES] += event->error == TV_ERR_TOO_MANY_PROPERTIES;
-    table->sums[TV_TABLE_REFUSED_ENTITY] += event->error == TV_ERR_ENTITY_TOO_LARGE;
-    table->sums[TV_TABLE_REFUSED_VALUE] += event->error == TV_ERR_PROPERTY_VALUE_TOO_LARGE;
+    if (event->error || event->throttle)
+        record_refusal(table, event);
     if (event->op == TV_WATCH_QUERY_ENTITIES)
         record_query(shard, page, table, event);
     else if (event->op == TV_WATCH_BATCH)
         record_batch(table, event);
     record_keys(shard, page, table, event);
+}
+
+bool tv_watch_wants_id(const tv_watch *watch, int status)
+{
+    return tv_retries_wants(&watch->retries, status);
 }
 
 void tv_watch_record(tv_watch_shard *shard, const tv_watch_event *event)

@@ -63,10 +63,15 @@ static inline bool tv_watch_status_is_retried(int status)
 /** Every finished request that has an id, while ids are remembered or if it has failed. */
 void tv_retries_look(tv_retries *retries, const tv_watch_event *event);
 
+static inline bool tv_retries_wants(const tv_retries *retries, int status)
+{
+    return tv_watch_status_is_retried(status) ||
+           atomic_load_explicit(&retries->id_count, memory_order_relaxed);
+}
+
 static inline void tv_retries_record(tv_retries *retries, const tv_watch_event *event)
 {
-    if (event->request_id && (tv_watch_status_is_retried(event->status) ||
-                              atomic_load_explicit(&retries->id_count, memory_order_relaxed)))
+    if (event->request_id && tv_retries_wants(retries, event->status))
         tv_retries_look(retries, event);
 }
 

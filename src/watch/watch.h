@@ -64,6 +64,9 @@ uint32_t tv_watch_table(tv_watch *watch, tv_slice account, tv_slice name);
 enum { TV_WATCH_CONN_BYTES = 512 };
 typedef struct tv_watch_conn tv_watch_conn;
 
+/** Whether the request id of a request that ended with this status is looked at. */
+bool tv_watch_wants_id(const tv_watch *watch, int status);
+
 /**
  * Record a finished request; the thread of the shard.  It does not fail, and waits for nothing but
  * a mutex that others hold for moments: of queries with a token, and of requests while failed ones

@@ -85,6 +85,48 @@ static bool has_room(tv_request *req)
     return tv_charge_reserve(&req->charge, rest) == TV_OK;
 }
 
+/* What the plan would cost; it reads some keys, and perhaps entities. */
+static tv_err estimate(tv_call *call)
+{
+    tv_table_call *t = tv_table_call_of(call);
+    tv_facts *facts = TV_CALL_OF(tv_table_service, call->service, base)->facts;
+    tv_estimate_query query = {.account = call->container->account,
+                               .table_id = call->container->id,
+                               .prefix = call->container->prefix,
+                               .plan = &t->scan.plan,
+                               .top = t->query.top < TV_TABLE_PAGE_ROWS_MAX ? t->query.top : 0};
+    tv_estimate *result = tv_arena_alloc(&call->req->arena, sizeof *result);
+    tv_err err;
+
+    if (facts == NULL)
+        return TV_OK;
+
+    err = tv_facts_estimate(facts, &query, &call->req->arena, result);
+    if (err == TV_OK)
+        t->scan.estimate = result;
+    return err;
+}
+
+/*
+ * How far estimates are off is a metric, so one of so many queries that were answered whole is
+ * estimated though nobody asks for it.  Here the thread may wait for the disk.
+ */
+static void check_estimate(tv_call *call)
+{
+    enum { EVERY = 1024 };
+    tv_table_service *service = TV_CALL_OF(tv_table_service, call->service, base);
+    const tv_table_call *t = tv_table_call_of(call);
+    const tv_table_scan *scan = &t->scan;
+
+    if (service->facts == NULL || is_list(call) || scan->plan.kind == TV_PLAN_POINT ||
+        scan->page.end != TV_TABLE_PAGE_LAST || t->query.next_partition.data)
+        return;
+    if (atomic_fetch_add_explicit(&service->whole_queries, 1, memory_order_relaxed) % EVERY)
+        return;
+    if (estimate(call) == TV_OK)
+        tv_facts_note_estimate(service->facts, scan->estimate, scan->page.examined);
+}
+
 /*
  * A turn of a query.  The memory is reserved here and not when the task was
  * queued, and what the turn did not need is given back: tasks that wait reserve
@@ -106,32 +148,12 @@ static bool work_on_query(tv_call *call, tv_turn *turn)
         call->result = tv_table_list(scan, call->service->catalog, turn, &is_done);
     else
         call->result = tv_table_scan_run(scan, call->service->engine, turn, &is_done);
+    if (is_done && call->result == TV_OK)
+        check_estimate(call);
     if (is_done)
         tv_buf_trim(&call->req->out);
     tv_charge_trim(&call->req->charge);
     return is_done;
-}
-
-/* What the plan would cost; it reads some keys, and perhaps entities. */
-static tv_err estimate(tv_call *call)
-{
-    tv_table_call *t = tv_table_call_of(call);
-    tv_facts *facts = TV_CALL_OF(tv_table_service, call->service, base)->facts;
-    tv_estimate_query query = {.account = call->container->account,
-                               .table_id = call->container->id,
-                               .prefix = call->container->prefix,
-                               .plan = &t->scan.plan,
-                               .top = t->query.top < TV_TABLE_PAGE_ROWS_MAX ? t->query.top : 0};
-    tv_estimate *result = tv_arena_alloc(&call->req->arena, sizeof *result);
-    tv_err err;
-
-    if (facts == NULL)
-        return TV_OK;
-
-    err = tv_facts_estimate(facts, &query, &call->req->arena, result);
-    if (err == TV_OK)
-        t->scan.estimate = result;
-    return err;
 }
 
 static bool explain_in_turn(tv_call *call, tv_turn *turn)

@@ -35,7 +35,7 @@ typedef struct tv_table_scan {
     tv_arena *arena; /* of the request */
     tv_buf *out;
     struct tv_table_bill *bill;        /* where what is returned is noted, or NULL */
-    const tv_estimate *estimate;       /* of a query that is explained, or NULL */
+    const tv_estimate *estimate;       /* of a query that is explained or checked */
     tv_table_page page;                /* result: what was done */
     tv_table_continuation next;        /* result */
     uint64_t next_hash;                /* result: tv_table_token_hash of it; 0 without one */

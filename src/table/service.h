@@ -34,6 +34,7 @@ typedef struct tv_table_service {
     tv_facts *facts;           /* about its tables, or NULL */
     tv_traffic *traffic;       /* by key, or NULL when it is not counted */
     tv_watch *watch;           /* who is told of each request; NULL: nobody */
+    atomic_uint whole_queries; /* answered with one page, without point reads */
 } tv_table_service;
 
 /** For a tv_table_service whose catalogue is one of tables. */

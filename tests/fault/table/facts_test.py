@@ -10,6 +10,8 @@ import re
 import subprocess
 import time
 import unittest
+import urllib.parse
+import urllib.request
 
 from fault.table import load
 from server import Server, binary
@@ -63,6 +65,59 @@ class Facts(unittest.TestCase):
         finally:
             server.stop()
             server.clean()
+
+
+class EstimateErrors(unittest.TestCase):
+    """One of 1,024 queries that are answered whole is estimated, too: how far that was off."""
+
+    EVERY = 1024
+
+    def setUp(self):
+        self.server = Server(engine="rocksdb")
+        self.server.start()
+        self.addCleanup(self.server.clean)
+        self.addCleanup(self.server.stop)
+        self.client = Client(self.server.table_port)
+        self.addCleanup(self.client.close)
+        self.assertEqual(self.client.create_table("People").status, 204)
+        for partition in ("a", "b"):
+            rows = [{"PartitionKey": partition, "RowKey": f"r{i:02}", "Age": i} for i in range(50)]
+            self.assertEqual(self.client.batch("People", rows).status, 202)
+
+    def query(self, filter_text, **options):
+        options = {"$filter": filter_text, **{f"${k}": v for k, v in options.items()}}
+        reply = self.client.request("GET", "/People()?" + urllib.parse.urlencode(options))
+        self.assertEqual(reply.status, 200)
+        return reply
+
+    def noted(self):
+        """{(basis, bound): how many were off by no more}."""
+        with urllib.request.urlopen(self.server.admin_url + "/metrics") as reply:
+            text = reply.read().decode()
+        lines = re.findall(r'^tavola_estimate_error_ratio_bucket{basis="(.*)",le="(.*)"} (\d+)$',
+                           text, re.MULTILINE)
+        self.assertTrue(lines)
+        return {(basis, bound): int(count) for basis, bound, count in lines}
+
+    def noted_in_all(self):
+        return sum(count for (_, bound), count in self.noted().items() if bound == "+Inf")
+
+    def test_point_reads_and_pages_with_a_token_are_not_estimated(self):
+        self.query("PartitionKey eq 'a' and RowKey eq 'r07'")
+        self.assertEqual(self.client.get("People", "a", "r07").status, 200)
+        page = self.query("PartitionKey eq 'a'", top=10)
+        self.assertIn("x-ms-continuation-NextRowKey", page.headers)
+        self.assertEqual(self.noted_in_all(), 0)
+
+    def test_one_of_many_whole_queries_is(self):
+        self.query("PartitionKey eq 'a' and Age ge 10")
+        # So few keys are counted for the estimate, which is exact therefore.
+        self.assertEqual(self.noted()["counted", "1"], 1)
+        for _ in range(self.EVERY - 1):
+            self.query("PartitionKey eq 'b' and Age ge 10")
+        self.assertEqual(self.noted_in_all(), 1)
+        self.query("Age ge 10")
+        self.assertEqual(self.noted_in_all(), 2)
 
 
 if __name__ == "__main__":

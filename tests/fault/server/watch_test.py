@@ -106,6 +106,25 @@ class On(Watched):
         self.assertEqual(status, 200, body)
         self.assertEqual(self.shapes(), {})
 
+    def test_the_window_is_as_long_as_it_says(self):
+        def seconds(query=""):
+            return json.loads(self.admin("GET", "/shapes" + query)[1])["windowSeconds"]
+
+        self.assertEqual(seconds(), 0)
+        self.admin("POST", "/watch/clock", {"ms": 90_000})
+        self.assertEqual(seconds(), 90)
+        mark = json.loads(self.admin("POST", "/advice/marks")[1])["mark"]
+        self.admin("POST", "/watch/clock", {"ms": 7000})
+        self.assertEqual(seconds("?since=" + mark), 7)
+        for _ in range(20):
+            self.admin("POST", "/watch/clock", {"ms": 419_000})
+        # What was counted in it is seen for just as long.
+        self.query("Age eq 1")
+        while self.shapes():
+            before = seconds()
+            self.assertTrue(3000 <= before <= 3600, before)
+            self.admin("POST", "/watch/clock", {"ms": 100_000})
+
     def test_what_is_not_judged(self):
         entity = {"PartitionKey": "p", "RowKey": "r"}
         self.assertEqual(self.client.insert("People", entity).status, 204)

@@ -4,6 +4,7 @@
  */
 #include "../json_find.h"
 #include "../verbs.h"
+#include "cost.h"
 #include "finding.h"
 #include "server.h"
 
@@ -50,7 +51,7 @@ static void put_answer(tool_json answer)
 
 /* ---- verbs ----------------------------------------------------------------------------------- */
 
-static tool_exit advise(tool_run *run)
+static tool_exit show_findings(tool_run *run)
 {
     const char *format = tool_value_of(run, TOOL_FLAG_OUTPUT);
     bool is_json = tool_has(run, TOOL_FLAG_JSON) || (format && strcmp(format, "json") == 0);
@@ -75,6 +76,15 @@ static tool_exit advise(tool_run *run)
     return exit;
 }
 
+static tool_exit advise(tool_run *run)
+{
+    if (tool_has(run, TOOL_FLAG_COST))
+        return tool_advise_cost(run);
+    if (tool_has(run, TOOL_FLAG_PRICES))
+        return tool_refuse("--prices needs --cost");
+    return show_findings(run);
+}
+
 static tool_exit advise_mark(tool_run *run)
 {
     tool_answer answer = {0};
@@ -95,9 +105,11 @@ const tool_verb tool_advise_verbs[] = {
      ADMIN_FLAGS, .run = advise_mark, .is_plain = true},
     {"advise", "[TABLE]",
      "What the design guide says about how tables are used, the costliest first", 0, 1,
-     ADMIN_FLAGS | TOOL_BIT(SINCE) | TOOL_BIT(JSON) | TOOL_BIT(LIMIT), .run = advise,
-     .is_plain = true,
+     ADMIN_FLAGS | TOOL_BIT(SINCE) | TOOL_BIT(JSON) | TOOL_BIT(LIMIT) | TOOL_BIT(COST) |
+         TOOL_BIT(PRICES),
+     .run = advise, .is_plain = true,
      .examples = "  tavola advise --data /var/lib/tavola\n"
-                 "  MARK=$(tavola advise mark); ./tests; tavola advise --since $MARK\n"},
+                 "  MARK=$(tavola advise mark); ./tests; tavola advise --since $MARK\n"
+                 "  tavola advise --cost --prices my.prices --data /var/lib/tavola\n"},
     {0},
 };

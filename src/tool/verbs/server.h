@@ -6,7 +6,7 @@
 /* GET; what fails is told.  Free the answer in any case. */
 tool_exit tool_server_get(const tool_admin *admin, const char *path, tool_answer *ret_answer);
 /* Any request, with the token.  An answer of another status than this one is told as a failure, and
- * is there to be looked at.  Free it in any case. */
+ * is there to be looked at; with 0 any status will do.  Free it in any case. */
 tool_exit tool_server_ask(tool_run *run, const char *method, const char *path, int status,
                           tool_answer *ret_answer);
 /* Add a parameter to the query string of a path. */

@@ -30,7 +30,7 @@ tool_exit tool_server_ask(tool_run *run, const char *method, const char *path, i
         if (!tool_admin_ask(&admin, &request, ret_answer, why)) {
             tool_trouble("no server answers at %s: %s", admin.url, why);
             exit = TOOL_UNAVAILABLE;
-        } else if (ret_answer->status != status) {
+        } else if (status && ret_answer->status != status) {
             exit = tool_server_refused(&admin, ret_answer);
         }
     }

@@ -119,21 +119,29 @@ typedef struct sampled {
     size_t partition_keys, partition_in_ranges; /* of the plan's one partition, if it is one */
 } sampled;
 
-/* Whether a key without the table's prefix is in a range. */
+/* Whether a key without the table's prefix is in a range.  These are in order and do not overlap:
+ * only the last that begins at the key or before it can have it. */
 static bool is_in(const tv_estimate_query *query, tv_slice tail)
 {
-    const tv_plan *plan = query->plan;
-    size_t skipped = query->prefix.len;
+    const tv_key_range *ranges = query->plan->ranges;
+    size_t low = 0, high = query->plan->count, skipped = query->prefix.len;
 
-    for (size_t i = 0; i < plan->count; i++) {
-        const tv_key_range *range = &plan->ranges[i];
-        bool has_end = tv_slice_starts_with(range->to, query->prefix); /* else the table's */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
 
-        if (tv_slice_cmp(tail, tv_slice_skip(range->from, skipped)) >= 0 &&
-            (!has_end || tv_slice_cmp(tail, tv_slice_skip(range->to, skipped)) < 0))
-            return true;
+        if (tv_slice_cmp(tv_slice_skip(ranges[middle].from, skipped), tail) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return false;
+    if (low == 0)
+        return false;
+
+    tv_slice to = ranges[low - 1].to;
+
+    /* Without the prefix it is the end of the table. */
+    return !tv_slice_starts_with(to, query->prefix) ||
+           tv_slice_cmp(tail, tv_slice_skip(to, skipped)) < 0;
 }
 
 /* x of k: Wilson's interval at 95 %. */

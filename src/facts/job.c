@@ -20,8 +20,6 @@ enum {
     LOG_MAX = 1 << 20,
     LOG_BYTES_MAX = 32 << 20,
     STEP_ROWS = 1024, /* between looks at the clock and at what is noted */
-    LONG_STRING_UNITS = 24576,
-    LONG_BINARY_BYTES = 49152,
 };
 
 typedef struct log_entry {
@@ -150,6 +148,36 @@ static bool is_in_snapshot(const snapshot_sums *sums, const log_entry *entry)
     return entry->number <= sums->changes[entry->committer];
 }
 
+/* Whether a snapshot has groups that their committers have not told of yet. */
+static bool is_ahead(const tv_facts *facts, const tv_fact *fact, const snapshot_sums *sums)
+{
+    for (int i = 0; i < facts->committer_count; i++) {
+        if (sums->changes[i] > tv_facts_sums_changes(&fact->sums[i]))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Lock a table after a walk, whose result `err` is.  A group is durable a moment before its
+ * committer tells of it: what was found in the snapshot is used once it has, or the group would
+ * be counted a second time then.
+ */
+static tv_err lock_when_told(tv_facts *facts, tv_fact *fact, const snapshot_sums *sums, tv_err err)
+{
+    enum { TRIES_MAX = 4000 };
+
+    pthread_mutex_lock(&fact->lock);
+    for (int tries = 0; err == TV_OK && is_ahead(facts, fact, sums); tries++) {
+        if (tries == TRIES_MAX || fact->is_dropped || tv_background_is_stopping(&facts->thread))
+            return TV_ERR_STOPPED;
+        pthread_mutex_unlock(&fact->lock);
+        rest();
+        pthread_mutex_lock(&fact->lock);
+    }
+    return err;
+}
+
 /* The largest partitions that a walk in key order has passed. */
 typedef struct passed {
     tv_sketch_partition list[TV_FACTS_PARTITIONS_MAX];
@@ -222,34 +250,6 @@ static void look_at_property(void *ctx, const tv_property *property)
     look->properties++;
     look->cost += tv_property_cost(property);
     tv_facts_look_at_value(look->sketch, property);
-}
-
-void tv_facts_look_at_value(tv_sketch *sketch, const tv_property *property)
-{
-    if (property->type == TV_EDM_STRING) {
-        /* No text has more units than bytes. */
-        if (property->bytes.len <= sketch->extremes[TV_EXTREME_STRING].value &&
-            property->bytes.len < LONG_STRING_UNITS)
-            return;
-
-        size_t units = tv_utf8_units(property->bytes);
-
-        tv_sketch_note_extreme(sketch, TV_EXTREME_STRING, units, property->name);
-        sketch->long_strings += units >= LONG_STRING_UNITS;
-    } else if (property->type == TV_EDM_BINARY) {
-        tv_sketch_note_extreme(sketch, TV_EXTREME_BINARY, property->bytes.len, property->name);
-        sketch->long_binaries += property->bytes.len >= LONG_BINARY_BYTES;
-    }
-}
-
-uint64_t tv_facts_key_cost(tv_slice key)
-{
-    /* CESU-8 has three bytes a unit at most, as UTF-8 below U+10000. */
-    size_t units = 0;
-
-    for (size_t i = 0; i < key.len; i++)
-        units += ((unsigned char)key.data[i] & 0xC0) != 0x80 && key.data[i] != '\x01';
-    return 4 + 2 * units;
 }
 
 static tv_err look_at_entity(const tv_facts *facts, tv_sketch *sketch, tv_slice key, tv_slice value)
@@ -377,7 +377,7 @@ tv_err tv_facts_count_table(tv_facts *facts, tv_fact *fact, tv_facts_found *ret_
     found f = {.sketch = tv_sketch_new(job->seed, tv_facts_sample_max(facts))};
     tv_err err = walk_table(facts, fact, job, &f);
 
-    pthread_mutex_lock(&fact->lock);
+    err = lock_when_told(facts, fact, &f.sums, err);
     if (err == TV_OK && (fact->is_dropped || job->is_overfull))
         err = TV_ERR_STOPPED;
     if (err == TV_OK) {
@@ -458,7 +458,7 @@ tv_err tv_facts_count_partition(tv_facts *facts, tv_fact *fact, tv_slice partiti
     tv_facts_job *job = begin(fact, tv_buf_slice(&prefix));
     tv_err err = walk_partition(facts, fact, job->partition, &sums, &rows);
 
-    pthread_mutex_lock(&fact->lock);
+    err = lock_when_told(facts, fact, &sums, err);
     if (err == TV_OK && !job->is_overfull && fact->sketch &&
         tv_sketch_find_partition(fact->sketch, partition_key) == NULL) {
         for (size_t i = 0; i < job->count; i++) {

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "engine/key.h"
 #include "facts/class.h"
+#include "facts/job.h"
 
 enum {
     FRESH_ENTITIES = 4096, /* of a table that small every change is looked at */
@@ -231,6 +232,38 @@ static tv_err look(tv_facts *facts, const tv_fact *fact, const tv_sketch_key *it
     }
     *ret_properties = properties;
     return TV_OK;
+}
+
+/* --- extremes --- */
+
+enum { LONG_STRING_UNITS = 24576, LONG_BINARY_BYTES = 49152 };
+
+void tv_facts_look_at_value(tv_sketch *sketch, const tv_property *property)
+{
+    if (property->type == TV_EDM_STRING) {
+        /* No text has more units than bytes. */
+        if (property->bytes.len <= sketch->extremes[TV_EXTREME_STRING].value &&
+            property->bytes.len < LONG_STRING_UNITS)
+            return;
+
+        size_t units = tv_utf8_units(property->bytes);
+
+        tv_sketch_note_extreme(sketch, TV_EXTREME_STRING, units, property->name);
+        sketch->long_strings += units >= LONG_STRING_UNITS;
+    } else if (property->type == TV_EDM_BINARY) {
+        tv_sketch_note_extreme(sketch, TV_EXTREME_BINARY, property->bytes.len, property->name);
+        sketch->long_binaries += property->bytes.len >= LONG_BINARY_BYTES;
+    }
+}
+
+uint64_t tv_facts_key_cost(tv_slice key)
+{
+    /* CESU-8 has three bytes a unit at most, as UTF-8 below U+10000. */
+    size_t units = 0;
+
+    for (size_t i = 0; i < key.len; i++)
+        units += ((unsigned char)key.data[i] & 0xC0) != 0x80 && key.data[i] != '\x01';
+    return 4 + 2 * units;
 }
 
 /* --- remembering --- */

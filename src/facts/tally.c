@@ -11,7 +11,8 @@ enum { ID_CHARS = 8 };
 /* A table that the group has changed. */
 typedef struct touched {
     tv_fact *fact;
-    tv_facts_sums sums; /* of this committer, with the group */
+    tv_facts_sums sums;   /* of this committer, with the group */
+    uint32_t first, last; /* of its changes */
 } touched;
 
 typedef struct tv_committer_tally {
@@ -20,7 +21,7 @@ typedef struct tv_committer_tally {
     int committer;
     /* Of the group that is being written. */
     const tv_txn_change *changes;
-    uint32_t *which; /* of the touched, for each change */
+    uint32_t *which; /* of the touched, for each change; then the change after it of the same one */
     size_t change_count, which_size;
     touched *touched;
     size_t touched_count, touched_size;
@@ -69,7 +70,8 @@ static uint32_t touch(tv_committer_tally *tally, tv_slice key)
         tally->touched = tv_realloc(tally->touched, tally->touched_size * sizeof *tally->touched);
     }
     /* Only this thread changes these sums, so it may read them without the lock. */
-    tally->touched[tally->touched_count] = (touched){fact, fact->sums[tally->committer]};
+    tally->touched[tally->touched_count] =
+        (touched){.fact = fact, .sums = fact->sums[tally->committer]};
     return (uint32_t)tally->touched_count++;
 }
 
@@ -139,54 +141,55 @@ static void follow(tv_committer_tally *tally, tv_fact *fact, tv_sketch *sketch, 
         tv_sketch_replaced(sketch, key, old_bytes, bytes);
 }
 
-/* Lock a table; the first time the group's sums become its own. */
-static tv_sketch *enter(tv_committer_tally *tally, touched *t)
+/*
+ * A table with all its changes at once: whoever has the lock finds the sums and the sketch, which
+ * may be saved together, at the same point between two groups.
+ */
+static void publish(tv_committer_tally *tally, const touched *t)
 {
-    pthread_mutex_lock(&t->fact->lock);
+    tv_fact *fact = t->fact;
 
-    tv_sketch *sketch = tv_fact_sketch(tally->facts, t->fact); /* before the sums: it is as old */
+    pthread_mutex_lock(&fact->lock);
 
-    t->fact->sums[tally->committer] = t->sums;
-    return sketch;
-}
+    tv_sketch *sketch = tv_fact_sketch(tally->facts, fact); /* before the sums: it is as old */
 
-static void leave(touched *t, tv_sketch *sketch)
-{
-    /* Changes of the group may follow that are in the sums, but not in the sketch: then it is
-     * empty only if they make it so. */
-    if (sketch && !t->fact->is_uncounted && sketch->sample_count == 0 &&
-        sketch->largest_count == 0 && tv_fact_total(t->fact).entities == 0)
-        tv_sketch_emptied(sketch);
-    pthread_mutex_unlock(&t->fact->lock);
-}
-
-/* In the order of the changes; those of one table mostly stand together. */
-static void publish(tv_committer_tally *tally)
-{
-    touched *t = NULL;
-    tv_sketch *sketch = NULL;
-
-    for (size_t i = 0; i < tally->change_count; i++) {
-        touched *next = &tally->touched[tally->which[i]];
-
-        if (next != t) {
-            if (t)
-                leave(t, sketch);
-            t = next;
-            sketch = enter(tally, t);
-        }
-        follow(tally, t->fact, sketch, tv_facts_sums_changes(&t->sums), &tally->changes[i]);
+    fact->sums[tally->committer] = t->sums;
+    for (uint32_t i = t->first;; i = tally->which[i]) {
+        follow(tally, fact, sketch, tv_facts_sums_changes(&t->sums), &tally->changes[i]);
+        if (i == t->last)
+            break;
     }
-    if (t)
-        leave(t, sketch);
+    if (sketch && !fact->is_uncounted && sketch->sample_count == 0 && sketch->largest_count == 0 &&
+        tv_fact_total(fact).entities == 0)
+        tv_sketch_emptied(sketch);
+    pthread_mutex_unlock(&fact->lock);
+}
+
+/* Chain the changes of each table, in their order. */
+static void chain(tv_committer_tally *tally)
+{
+    for (size_t i = 0; i < tally->touched_count; i++)
+        tally->touched[i].first = UINT32_MAX;
+    for (uint32_t i = 0; i < tally->change_count; i++) {
+        touched *t = &tally->touched[tally->which[i]];
+
+        if (t->first == UINT32_MAX)
+            t->first = i;
+        else
+            tally->which[t->last] = i;
+        t->last = i;
+    }
 }
 
 static void settle(tv_txn_tally *base, tv_err result)
 {
     tv_committer_tally *tally = (tv_committer_tally *)base;
 
-    if (result == TV_OK)
-        publish(tally);
+    if (result == TV_OK) {
+        chain(tally);
+        for (size_t i = 0; i < tally->touched_count; i++)
+            publish(tally, &tally->touched[i]);
+    }
     for (size_t i = 0; i < tally->touched_count; i++)
         tv_fact_unref(tally->touched[i].fact);
     tally->touched_count = tally->change_count = 0;

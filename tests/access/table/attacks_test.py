@@ -168,6 +168,18 @@ class Attack(AttackCase):
             door = Sas(account_sas(BETA_KEY, name, ss="t", srt="sco", sp="rwdlacu", se=TOMORROW))
             self.refused(send(self.talk, door, self.read(TABLE)))
 
+    def test_estimate_of_what_lies_beyond_the_range(self):
+        """How a query would be answered may tell what the whole table has: not to all."""
+        text = urllib.parse.quote("PartitionKey eq 'b' or PartitionKey eq 'c'")
+        request = ("GET", f"/{ACCOUNT}/{TABLE}()?$filter={text}",
+                   {"Accept": JSON, "x-tavola-explain": "true"}, None)
+        for limits, is_told in ({}, True), (RANGE, False), ({"spk": "a"}, False):
+            with self.subTest(limits):
+                reply = send(self.talk, self.sas(sp="r", **limits), request)
+                self.assertEqual(reply.status, 200, reply)
+                self.assertIn(b'"ranges"', reply.body)
+                self.assertEqual(b'"estimate"' in reply.body, is_told, reply.body)
+
     # --- paths
 
     def test_path_decoded_twice(self):

@@ -108,6 +108,8 @@ static void save(tv_facts *facts, tv_fact *fact, bool wants_memory)
         fact->sketch = NULL;
         fact->has_looked = false;
         atomic_fetch_sub(&facts->sketch_count, 1);
+        tv_facts_properties_free(fact->properties);
+        fact->properties = NULL;
     }
     pthread_mutex_unlock(&fact->lock);
 }

@@ -172,13 +172,15 @@ static int compare_counts(const void *a, const void *b)
 static tv_err read_entities(tv_facts *facts, const tv_fact *fact, const tv_sketch_key *items,
                             const tv_facts_table *table, reading *r, uint64_t *ret_samples)
 {
-    tv_class_list *classes = tv_arena_zalloc(r->arena, sizeof *classes);
+    tv_class_list *classes;
     tv_buf key = TV_BUF_EMPTY;
-    tv_arena scratch;
+    tv_arena scratch, texts; /* of a row, and of all classes: neither is kept */
     tv_err err = TV_OK;
 
     *ret_samples = 0;
     tv_arena_init(&scratch);
+    tv_arena_init(&texts);
+    classes = tv_arena_zalloc(&texts, sizeof *classes);
     for (size_t i = 0; i < table->sample_count && err == TV_OK; i++) {
         tv_slice value;
 
@@ -189,7 +191,7 @@ static tv_err read_entities(tv_facts *facts, const tv_fact *fact, const tv_sketc
         err = tv_engine_get(facts->engine, TV_READ_ANY, tv_buf_slice(&key), &scratch, &value);
         if (err == TV_OK) {
             r->class_bit = UINT32_C(1)
-                           << tv_class_list_add(classes, r->arena, table->sample[i].row_key);
+                           << tv_class_list_add(classes, &texts, table->sample[i].row_key);
             err = facts->format->walk(value, add_property, r);
             ++*ret_samples;
         } else if (err == TV_ERR_NOT_FOUND) {
@@ -198,6 +200,7 @@ static tv_err read_entities(tv_facts *facts, const tv_fact *fact, const tv_sketc
         tv_arena_reset(&scratch);
     }
     tv_arena_done(&scratch);
+    tv_arena_done(&texts);
     tv_buf_done(&key);
     return err;
 }

@@ -170,7 +170,7 @@ static bool check_rule(reading *r, const char *name, unsigned line)
 static bool take_rule(reading *r, tool_toml_row *row)
 {
     tool_lint_config *config = r->config;
-    tool_level level;
+    tool_level level = (tool_level)0;
 
     if (!check_rule(r, row->key, row->line) || !take_level(r, row, true, &level))
         return false;
@@ -200,7 +200,7 @@ static bool take_threshold(reading *r, const tool_toml_row *row)
 {
     tool_text *text = &r->config->thresholds;
     tv_params params = tv_params_default(TV_EVIDENCE_RUN);
-    double number;
+    double number = 0;
 
     if (!take_number(r, row, &number))
         return false;

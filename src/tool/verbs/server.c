@@ -318,6 +318,63 @@ static tool_exit status(tool_run *run)
     return exit;
 }
 
+/* ---- a link into the page -------------------------------------------------------------------- */
+
+/* {"path":"/#/login/WORD"}: the path, or NULL when it is something else. */
+static char *path_of_link(const char *text)
+{
+    static const char before[] = "{\"path\":\"/#/login/";
+    const char *path = text + strlen("{\"path\":\"");
+    size_t size = strcspn(path, "\"");
+
+    if (strncmp(text, before, strlen(before)) != 0 ||
+        strspn(text + strlen(before), "0123456789abcdef") + strlen("/#/login/") != size)
+        return NULL;
+    return tool_copy_part(path, size);
+}
+
+static tool_exit ask_link(const tool_admin *admin, const char *token)
+{
+    tool_answer answer = {0};
+    char why[200], *path = NULL;
+    tool_exit exit = TOOL_OK;
+
+    if (!tool_admin_ask(admin, &(tool_request){.method = "POST", .path = "/link", .token = token},
+                        &answer, why)) {
+        tool_trouble("no server answers at %s: %s", admin->url, why);
+        return TOOL_UNAVAILABLE;
+    }
+    if (answer.status == 404)
+        exit = tool_trouble("the server at %s serves no page: it was started with --no-explorer",
+                            admin->url);
+    else if (answer.status != 201)
+        exit = tool_server_refused(admin, &answer);
+    else if (!(path = path_of_link(answer.body.at)))
+        exit = tool_trouble("the server at %s answers with something else", admin->url);
+    if (!exit)
+        printf("http://%s%s%s:%s%s\n", strchr(admin->host, ':') ? "[" : "", admin->host,
+               strchr(admin->host, ':') ? "]" : "", admin->port, path);
+    free(path);
+    tool_answer_done(&answer);
+    return exit;
+}
+
+static tool_exit url(tool_run *run)
+{
+    tool_text token = {0};
+    tool_admin admin;
+    tool_exit exit = tool_admin_open(run, &admin);
+
+    if (!exit)
+        exit = tool_admin_token(run, &token);
+    if (!exit)
+        exit = ask_link(&admin, token.at);
+    if (token.at)
+        explicit_bzero(token.at, token.room);
+    tool_text_done(&token);
+    return exit;
+}
+
 const tool_verb tool_server_verbs[] = {
     {"server status", "", "Health, version and key figures of a tavolad; exit code as of check", 0,
      0, TOOL_BIT(ADMIN) | TOOL_BIT(SELECT), .run = status},
@@ -325,6 +382,9 @@ const tool_verb tool_server_verbs[] = {
      TOOL_BIT(ADMIN), .run = check, .is_plain = true},
     {"server metrics", "", "All metrics, as Prometheus gets them", 0, 0, TOOL_BIT(ADMIN),
      .run = metrics},
+    {"server url", "", "A link into the page of a running tavolad, which works once", 0, 0,
+     TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA), .run = url, .is_plain = true,
+     .examples = "  tavola server url --data /var/lib/tavola\n"},
     {"server backup", "DIR", "Back up a running tavolad to a new folder, and wait for it", 1, 1,
      TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA) | TOOL_BIT(BASE),
      .run = tool_server_backup,

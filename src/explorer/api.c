@@ -128,25 +128,50 @@ static void hello(tv_explorer *explorer, tv_request *req)
 
 typedef struct name_list {
     tv_slice account, prefix;
+    tv_facts *facts; /* of tables, or NULL */
     tv_buf *out;
     size_t count;
     bool has_more;
 } name_list;
 
-static void add_name(void *ctx, const tv_container *container)
+static bool is_listed(const name_list *list, const tv_container *container)
 {
-    name_list *list = ctx;
+    return tv_slice_eq(container->account, list->account) &&
+           container->name.len >= list->prefix.len &&
+           tv_slice_eq_nocase(tv_slice_take(container->name, list->prefix.len), list->prefix);
+}
 
-    if (!tv_slice_eq(container->account, list->account) || container->name.len < list->prefix.len ||
-        !tv_slice_eq_nocase(tv_slice_take(container->name, list->prefix.len), list->prefix))
-        return;
+/* {"name":"People","entities":3,"bytes":120,"exact":true}, the counts as far as they are known. */
+static void add_name(name_list *list, const tv_container *container)
+{
     if (list->count == NAMES_MAX) {
         list->has_more = true;
         return;
     }
-    if (list->count++)
-        tv_buf_add_char(list->out, ',');
+    tv_buf_add(list->out, list->count++ ? TV_LIT(",{\"name\":") : TV_LIT("{\"name\":"));
     tv_json_add_string(list->out, container->name);
+    if (list->facts) {
+        tv_facts_count count = tv_facts_count_of(list->facts, container->account, container->id);
+
+        if (count.basis != TV_FACTS_UNKNOWN)
+            tv_buf_printf(list->out, ",\"entities\":%llu,\"bytes\":%llu,\"exact\":%s",
+                          (unsigned long long)count.entities, (unsigned long long)count.bytes,
+                          count.basis == TV_FACTS_EXACT ? "true" : "false");
+    }
+    tv_buf_add_char(list->out, '}');
+}
+
+static void add_names(name_list *list, tv_catalog *catalog)
+{
+    size_t count;
+    tv_container **all = tv_catalog_all(catalog, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (is_listed(list, all[i]))
+            add_name(list, all[i]);
+        tv_container_unref(all[i]);
+    }
+    free(all);
 }
 
 /* In no order: the page sorts what it shows. */
@@ -170,8 +195,9 @@ static void names(tv_explorer *explorer, tv_request *req)
         tv_explorer_refuse(req, 400, "kind is table, queue or blob");
         return;
     }
+    list.facts = service == explorer->table ? explorer->facts : NULL;
     tv_buf_add_lit(&req->out, "{\"names\":[");
-    tv_catalog_visit(service->catalog, add_name, &list);
+    add_names(&list, service->catalog);
     tv_buf_printf(&req->out, "],\"more\":%s}\n", list.has_more ? "true" : "false");
     tv_explorer_respond(req, 200, json_type);
 }

@@ -16,6 +16,7 @@
 #define TV_EXPLORER_EXPLORER_H
 
 #include "admin/guard.h"
+#include "facts/facts.h"
 #include "service/service.h"
 
 typedef struct tv_explorer {
@@ -23,6 +24,7 @@ typedef struct tv_explorer {
     const tv_admin_token *token;
     tv_sessions sessions;
     tv_service *table, *queue, *blob;
+    tv_facts *facts;     /* of the tables */
     const char *engine;  /* "rocksdb" */
     int ports[3];        /* blob, queue, table */
     const char *host;    /* in URLs, with brackets if it needs them */

@@ -737,6 +737,7 @@ static void open_explorer(tv_server *server)
         .table = &server->table.base,
         .queue = &server->queue,
         .blob = &server->blob.base,
+        .facts = server->facts,
         .engine = config->engine,
         .ports = {server->served[SERVED_BLOB].port, server->served[SERVED_QUEUE].port,
                   server->served[SERVED_TABLE].port},

@@ -1,0 +1,98 @@
+// Advice: the findings of the server, most costly first, each with what was seen and what to do.
+
+import { h, put, icon, count, percent, plural, instant, glyph, copyButton, toast, shortCount } from './dom.js';
+import * as api from './api.js';
+import { topBar, link, setQuery, setAdviceCount, troubleBox } from './shell.js';
+import { codeFor } from './advice_code.js';
+
+const SEVERITY = { error: 'table', warning: 'part', info: 'none' };
+
+/** "rowsPerHour" as words. */
+const words = name => name.replace(/([A-Z])/g, ' $1').toLowerCase().replace(/^./, c => c.toUpperCase()).replace(/ ms$/, ', ms').replace(/^P99/, 'p99');
+
+function shown(value) {
+  if (typeof value === 'number') return Number.isInteger(value) ? count(value) : value < 1 ? value.toFixed(2) : value.toFixed(1);
+  if (Array.isArray(value)) return value.map(shown).join(', ');
+  if (value && typeof value === 'object') return Object.entries(value).map(([name, each]) => `${name} ${shown(each)}`).join(', ');
+  return String(value);
+}
+
+function costOf(finding) {
+  const cost = finding.cost || {};
+  if (cost.rowsPerHour) return [shortCount(cost.rowsPerHour), 'entities read an hour for nothing'];
+  if (cost.requestsPerHour) return [shortCount(cost.requestsPerHour), 'requests an hour too many'];
+  if (cost.bytesPerHour) return [shortCount(cost.bytesPerHour), 'bytes an hour too many'];
+  return ['', ''];
+}
+
+const planOfFinding = finding => finding.code === 'Q01' || finding.code === 'Q02' || finding.code === 'Q10' ? 'table' : finding.code === 'Q03' || finding.code === 'Q04' || finding.code === 'Q05' ? 'partition' : finding.code === 'Q08' ? 'point' : 'range';
+
+function code(finding) {
+  const box = h('div', { class: 'code' });
+  const codes = codeFor(finding), languages = Object.keys(codes);
+  if (!languages.length) return null;
+  let chosen = languages[0];
+  const draw = () => put(box, h('div', { class: 'bar' }, h('span', { class: 'seg', role: 'group', 'aria-label': 'Language' }, languages.map(name => h('button', { 'aria-pressed': String(name === chosen), onclick: () => { chosen = name; draw(); } }, name))), h('span', { class: 'grow' }), copyButton(() => codes[chosen], 'Code')), h('pre', { tabindex: '0', role: 'region', 'aria-label': `${chosen} code` }, codes[chosen]));
+  draw();
+  return box;
+}
+
+function body(finding, refresh) {
+  const { cure, evidence = {}, chapter = {}, map, subject = {} } = finding, proposal = cure.proposal;
+  const filter = proposal?.filterBefore;
+  const ignore = async days => {
+    await api.postJson('/advice/ignore', { id: finding.id, until: new Date(Date.now() + days * 86400e3).toISOString() });
+    toast('Muted for 7 days');
+    refresh();
+  };
+  return h('div', { class: 'in' },
+    h('div', { class: 'two' },
+      h('section', null, h('h3', null, 'Seen'), h('dl', { class: 'kv' }, Object.entries(evidence).filter(([name]) => !/Error$/.test(name)).map(([name, value]) => [h('dt', null, words(name)), h('dd', null, shown(value))]))),
+      h('section', null, h('h3', null, 'What to do'), h('p', null, cure.text), cure.functions?.length > 0 && h('p', { class: 'muted' }, 'In C: ', cure.functions.map((name, i) => [i > 0 && ', ', h('code', null, name)])))),
+    proposal && h('table', { class: 'list keymap' }, h('thead', null, h('tr', null, ['', 'PartitionKey', 'RowKey', 'Reads'].map(name => h('th', { scope: 'col' }, name || h('span', { class: 'sr' }, 'Which'))))), h('tbody', null,
+      h('tr', null, h('th', { scope: 'row' }, 'Today'), h('td', { class: 'mono', colspan: '2' }, proposal.filterBefore || subject.text || ''), h('td', { class: 'r' }, proposal.examinedBefore != null ? count(proposal.examinedBefore) : '')),
+      h('tr', { class: 'new' }, h('th', { scope: 'row' }, 'Add'), h('td', { class: 'mono' }, proposal.partitionKey), h('td', { class: 'mono' }, proposal.rowKey), h('td', { class: 'r' }, proposal.examinedAfter != null ? count(proposal.examinedAfter) : '')),
+      proposal.filterAfter && h('tr', null, h('th', { scope: 'row' }, 'Then'), h('td', { class: 'mono', colspan: '2' }, proposal.filterAfter), h('td', { class: 'r' }, proposal.planAfter || '')))),
+    proposal?.notes?.length > 0 && h('ul', { class: 'plain' }, proposal.notes.map(note => h('li', { class: 'soft' }, note))),
+    code(finding),
+    h('p', { class: 'soft chapter' }, h('b', null, chapter.title), chapter.text && `: ${chapter.text}`),
+    h('div', { class: 'row' },
+      finding.table && h('a', { class: 'btn', href: link('t', finding.table, 'heat', map?.from ? { x: `${map.from},${map.to}` } : {}) }, 'Show on the map'),
+      filter && h('a', { class: 'btn', href: link('t', finding.table, 'rows', { f: filter }) }, 'Open the query'),
+      h('button', { class: 'btn', onclick: () => { const line = `[rules]\n${finding.rule} = "error"`; navigator.clipboard?.writeText(line).then(() => toast('Line for tavola-lint.toml copied'), () => toast(line)); } }, 'Fail CI on this'),
+      h('button', { class: 'btn quiet', onclick: () => ignore(7).catch(trouble => toast(trouble.message)) }, 'Mute for 7 days')),
+    finding.sources?.length > 0 && h('p', { class: 'muted' }, 'From ', finding.sources.join(', ')),
+    h('p', { class: 'muted' }, `${finding.code} ${finding.rule}; ${finding.confidence}; first seen ${finding.firstSeen ? instant(finding.firstSeen) : '–'}, last ${finding.lastSeen ? instant(finding.lastSeen) : '–'}.`));
+}
+
+export async function show(route, table) {
+  const list = h('div', { class: 'adv' });
+  let open = route.query.get('open'), timer, isOpen = true;
+  const named = table || route.query.get('t') || '';
+
+  async function load() {
+    let answer;
+    try { answer = await api.getJson(`/advice?account=${encodeURIComponent(api.currentAccount())}${named ? `&table=${encodeURIComponent(named)}` : ''}`); } catch (trouble) { put(list, trouble.status === 404 ? h('p', { class: 'muted' }, 'This server gives no advice: it was started with --watch=off.') : troubleBox(trouble)); return; }
+    const active = answer.findings.filter(finding => finding.state === 'active' || finding.state === 'quiet');
+    if (!named) setAdviceCount(active.filter(finding => finding.severity !== 'info').length);
+    draw(answer, answer.findings);
+    if (isOpen) timer = setTimeout(() => { if (!document.hidden && !open) load(); else timer = setTimeout(load, 10000); }, 10000);
+  }
+
+  function draw(answer, findings) {
+    const requests = answer.window?.requests ?? 0;
+    put(list, findings.length === 0 ? h('p', { class: 'soft' }, requests < 1000 ? `Nothing to improve so far, in ${plural(requests, 'request')}.` : `Nothing to improve in the last hour (${plural(requests, 'request')}).`)
+      : h('p', { class: 'soft' }, `${plural(findings.length, 'finding')}, most costly first; ${plural(requests, 'request')} looked at.`),
+    findings.map(finding => {
+      const isThis = finding.id === open, [value, unit] = costOf(finding);
+      return h('article', { class: `card finding${isThis ? ' open' : ''}` }, h('button', { class: 'cbtn', 'aria-expanded': String(isThis), onclick: event => { open = isThis ? null : finding.id; setQuery({ open }); draw(answer, findings); list.querySelector('[aria-expanded="true"]')?.focus(); } },
+        glyph(planOfFinding(finding)), h('span', { class: 'tt' }, h('b', null, finding.title), h('span', { class: 'sub' }, finding.table, finding.subject?.text && h('code', null, finding.subject.text), finding.subject?.partitionKey != null && h('code', null, finding.subject.partitionKey))),
+        h('span', { class: `chip ${SEVERITY[finding.severity]}` }, finding.state === 'active' ? finding.severity : finding.state), h('span', { class: 'cost' }, h('b', null, value), h('span', null, unit)), icon(isThis ? 'down' : 'right', 14)),
+      isThis && body(finding, load));
+    }));
+  }
+
+  await load();
+  const page = h('div', { class: 'pad' }, list);
+  return { nodes: table ? page : [topBar('Advice', 'What the design guide says about the traffic of this server'), page], leave: () => { isOpen = false; clearTimeout(timer); } };
+}

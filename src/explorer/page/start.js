@@ -1,0 +1,86 @@
+// Connect: where the services are, how each SDK finds them, and one entity sent for real.
+
+import { h, put, icon, copyButton, glyph, say, instant, milliseconds, toast } from './dom.js';
+import * as api from './api.js';
+import { topBar, serverFacts, link, refreshTree, troubleBox } from './shell.js';
+import { SNIPPETS } from './snippets.js';
+
+const DEVELOPMENT_KEY = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
+
+function connectionString(account) {
+  const scheme = account.endpoints.table.split(':')[0];
+  const key = account.isDevelopment ? DEVELOPMENT_KEY : '<your key>';
+  return `DefaultEndpointsProtocol=${scheme};AccountName=${account.name};AccountKey=${key};` +
+    `BlobEndpoint=${account.endpoints.blob};QueueEndpoint=${account.endpoints.queue};TableEndpoint=${account.endpoints.table};`;
+}
+
+function endpoints(account) {
+  const text = connectionString(account);
+  const row = (label, value, shown = value) => [h('div', { class: 'lbl' }, label), h('div', { class: 'val copied' }, shown), h('div', null, copyButton(value, label))];
+  return h('div', { class: 'ends' },
+    row('Tables', account.endpoints.table), row('Queues', account.endpoints.queue), row('Blobs', account.endpoints.blob),
+    row('Connection string', text, account.isDevelopment ? text.replace(DEVELOPMENT_KEY, `${DEVELOPMENT_KEY.slice(0, 6)}…${DEVELOPMENT_KEY.slice(-4)}`) : text));
+}
+
+function snippets(account) {
+  let chosen = localStorage.getItem('tavola.language') || 'Python';
+  const box = h('div', { class: 'code' });
+  const draw = () => {
+    const text = SNIPPETS[chosen](account, connectionString(account));
+    put(box, h('div', { class: 'bar' },
+      h('div', { class: 'seg wraps', role: 'group', 'aria-label': 'Language' }, Object.keys(SNIPPETS).map(name => h('button', {
+        'aria-pressed': String(name === chosen), onclick: () => { chosen = name; localStorage.setItem('tavola.language', name); draw(); box.querySelector('[aria-pressed="true"]').focus(); },
+      }, name))), h('span', { class: 'grow' }), copyButton(text, 'Code')), h('pre', { tabindex: '0', role: 'region', 'aria-label': `${chosen} code` }, text));
+  };
+  if (!SNIPPETS[chosen]) chosen = 'Python';
+  draw();
+  return box;
+}
+
+// A table of its own, an insert that is on the disk when it is answered, and a point query.
+function testEntity() {
+  const box = h('div', { class: 'ent' });
+  const draw = (...nodes) => put(box, nodes);
+  const send = async () => {
+    try {
+      try { await api.createTable('Hello'); } catch (trouble) { if (trouble.code !== 'TableAlreadyExists') throw trouble; }
+      const row = crypto.randomUUID();
+      const properties = new Map([['PartitionKey', { type: 'Edm.String', value: 'first' }], ['RowKey', { type: 'Edm.String', value: row }],
+        ['Greeting', { type: 'Edm.String', value: 'Hello from Explorer' }], ['Answer', { type: 'Edm.Int32', value: '42' }]]);
+      let began = performance.now();
+      await api.insertEntity('Hello', properties);
+      const written = performance.now() - began;
+      began = performance.now();
+      const entity = await api.getEntity('Hello', 'first', row);
+      const read = performance.now() - began;
+      draw(h('div', { class: 'hd' }, h('b', null, 'Hello'), h('span', { class: 'grow' }), h('span', { class: 'chip point' }, glyph('point'), 'Point query')),
+        h('dl', null, [...entity.properties].map(([name, { type, value }]) => [h('dt', null, name), h('dd', null, type === 'Edm.DateTime' ? instant(value) : value)]), h('dt', null, 'ETag'), h('dd', null, entity.etag)),
+        h('div', { class: 'ft' }, h('p', null, `On disk in ${milliseconds(written)}, read back in ${milliseconds(read)}.`),
+          h('div', { class: 'row' }, h('a', { class: 'btn', href: link('t', 'Hello', 'rows', { f: `PartitionKey eq 'first' and RowKey eq '${row}'` }) }, 'Open it'), h('button', { class: 'btn quiet', onclick: send }, 'Send another'))));
+      say('The test entity is stored and read back.');
+      refreshTree();
+    } catch (trouble) {
+      draw(troubleBox(trouble), h('div', { class: 'ft' }, h('button', { class: 'btn', onclick: send }, 'Try again')));
+    }
+  };
+  draw(h('div', { class: 'hd' }, h('b', null, 'A test entity')),
+    h('div', { class: 'ft' }, h('p', null, 'Makes the table Hello, inserts one entity and reads it back by its key.'),
+      h('p', null, h('button', { class: 'btn primary', onclick: send }, 'Send a test entity'))));
+  return box;
+}
+
+export function show() {
+  const hello = serverFacts();
+  const account = hello.accounts.find(each => each.name === api.currentAccount()) || hello.accounts[0];
+  const kept = hello.engine === 'memory' ? 'Kept in memory only: gone when the server stops.' : hello.engine === 'rados' ? 'Everything lies in the Ceph cluster.' : 'What is acknowledged is on the disk.';
+  return {
+    nodes: [topBar('Connect', `${hello.engine}, since ${instant(hello.startedAt)}`), h('div', { class: 'page' }, h('div', { class: 'first' },
+      h('div', { class: 'lead' }, h('h2', { class: 'big' }, 'Tavola is up. Point your app at it.'), h('p', null, `An Azure Table, Queue and Blob service on this machine. ${kept}`)),
+      endpoints(account),
+      h('div', { class: 'steps' }, h('section', null, h('h2', null, 'In your language'), snippets(account)), h('section', null, h('h2', null, 'Try it'), testEntity())),
+      h('div', { class: 'next' },
+        h('div', null, h('h3', null, 'See a plan'), h('p', null, 'Open a table and type a filter: how it will be read is shown while you type.')),
+        h('div', null, h('h3', null, 'See the heat'), h('p', null, 'Each table has a map of its traffic: time against keys.')),
+        h('div', null, h('h3', null, 'Get advice'), h('p', null, 'What the design guide would say about your traffic. ', h('a', { href: link('advice') }, 'Advice'))))))],
+  };
+}

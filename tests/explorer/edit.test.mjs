@@ -1,0 +1,221 @@
+// Queries, the grid and the editor, with the mouse and with the keyboard alone.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ask, close, control, go, makeTable, open, tablePath } from "./page.mjs";
+
+const entity = (table, partition, row) => tablePath(`${table}(PartitionKey='${partition}',RowKey='${row}')`);
+const plan = (page) => page.textContent(".qright .chip");
+
+test("a test entity is stored and read back", async () => {
+  const page = await open();
+  await go(page, "start", ".ends");
+  await page.click("text=Send a test entity");
+  await page.waitForSelector("text=read back in");
+  await page.click("text=Open it");
+  await page.waitForFunction(() => document.querySelectorAll(".gr:not([hidden])").length === 1);
+  assert.match(await plan(page), /Point query/);
+  await close(page);
+});
+
+test("the plan is shown while a filter is typed", async () => {
+  const page = await open({ expected: [/400/] });
+  await makeTable(page, "Plans", ["HR", "Sales"], 300);
+  await go(page, "t/Plans/rows", ".gr");
+  for (const [filter, words] of [["PartitionKey eq 'HR' and RowKey eq 'r00007'", /Point query/], ["PartitionKey eq 'HR' and RowKey ge 'r00010' and RowKey lt 'r00020'", /Range query/], ["PartitionKey eq 'HR' and Age gt 3", /Partition scan/], ["Age gt 3", /Table scan/], ["Age gt", /Incomplete/], ["Age gt )", /Not a filter/], ["", /Whole table/]]) {
+    await page.fill("#filter", filter);
+    await page.waitForFunction((source) => new RegExp(source).test(document.querySelector(".qright .chip").textContent), words.source);
+  }
+  await close(page);
+});
+
+test("a scan that wastes asks first, and the address brings a query back", async () => {
+  const page = await open();
+  await makeTable(page, "Wide", ["HR", "Sales"], 800);
+  await go(page, "t/Wide/rows", ".gr");
+  await page.fill("#filter", "Name eq 'name 7'");
+  await page.waitForFunction(() => /Table scan/.test(document.querySelector(".qright .chip").textContent));
+  await page.press("#filter", "Enter");
+  await page.waitForSelector(".ask, .status");
+  if (await page.$(".ask")) await page.click(".ask .btn.primary");
+  await page.waitForFunction(() => { const rows = [...document.querySelectorAll(".gr:not([hidden])")]; return rows.length === 8 && rows.every((row) => /name 7/.test(row.textContent)); });
+  const address = page.url();
+  assert.match(address, /f=Name/);
+  await page.goto("about:blank");
+  await page.goto(address);
+  await page.waitForFunction(() => document.querySelector("#filter")?.value === "Name eq 'name 7'");
+  assert.match(await page.textContent(".status"), /1,600 examined/);
+  await close(page);
+});
+
+test("completion offers properties, operators and values", async () => {
+  const page = await open({ expected: [/400/] });
+  await makeTable(page, "Offers", ["HR"], 5);
+  await go(page, "t/Offers/rows", ".gr");
+  await page.focus("#filter");
+  await page.keyboard.type("Ag");
+  await page.waitForSelector("#completions li");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("g");
+  await page.waitForFunction(() => [...document.querySelectorAll("#completions li")].some((item) => item.textContent.startsWith("ge")));
+  await page.keyboard.press("Tab");
+  assert.match(await page.inputValue("#filter"), /^Age g[te] $/);
+  await close(page);
+});
+
+test("the form and the text say the same", async () => {
+  const page = await open();
+  await makeTable(page, "Forms", ["HR"], 5);
+  await go(page, "t/Forms/rows?f=" + encodeURIComponent("PartitionKey eq 'HR' and Age gt 2"), ".gr");
+  await page.click(".qopts >> text=/^Form$/");
+  await page.waitForSelector(".cond");
+  assert.equal((await page.$$(".cond")).length, 2);
+  await page.fill(".cond:nth-child(2) input[aria-label=Value]", "3");
+  await page.waitForFunction(() => document.querySelector("#filter").value === "PartitionKey eq 'HR' and Age gt 3");
+  await close(page);
+});
+
+test("an entity is changed, and the change undone", async () => {
+  const page = await open();
+  await makeTable(page, "Edits", ["HR"], 3);
+  await go(page, "t/Edits/rows", ".gr");
+  await page.focus(".grid");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".editor");
+  await page.fill('.prop input[aria-label="Name"]', "Ada");
+  assert.match(await page.textContent(".prop.changed .was"), /was name 0/);
+  await page.keyboard.press("Control+s");
+  await page.waitForSelector(".toast button");
+  assert.match((await ask(page, "GET", entity("Edits", "HR", "r00000"))).text, /"Name":"Ada","Age":0|Ada/);
+  await page.click(".toast button");
+  await page.waitForFunction(() => /Undone/.test(document.querySelector(".toast")?.textContent));
+  assert.match((await ask(page, "GET", entity("Edits", "HR", "r00000"))).text, /name 0/);
+  await close(page);
+});
+
+test("every type survives, digit for digit", async () => {
+  const page = await open();
+  await makeTable(page, "Types", ["p"], 1);
+  const body = { PartitionKey: "p", RowKey: "all", "L@odata.type": "Edm.Int64", L: "9223372036854775807", D: 1.5, "N@odata.type": "Edm.Double", N: "NaN", B: true, "G@odata.type": "Edm.Guid", G: "c9da6455-213d-42c9-9a79-3e9149a57833", "T@odata.type": "Edm.DateTime", T: "2026-01-02T03:04:05.1234567Z", "X@odata.type": "Edm.Binary", X: "AAEC/w==", S: "" };
+  const json = JSON.stringify(body).replace('"D":1.5', '"D":20.0');
+  assert.equal((await ask(page, "POST", tablePath("Types"), json)).status, 201);
+  const before = JSON.parse((await ask(page, "GET", entity("Types", "p", "all"), undefined, { accept: "application/json;odata=fullmetadata" })).text);
+  await go(page, "t/Types/rows?f=" + encodeURIComponent("RowKey eq 'all'"), ".gr");
+  await page.focus(".grid");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".editor");
+  await page.fill('.prop input[aria-label="S"]', "changed");
+  await page.click(".editor >> text=Replace");
+  await page.keyboard.press("Control+s");
+  await page.waitForSelector(".toast button");
+  const answer = (await ask(page, "GET", entity("Types", "p", "all"), undefined, { accept: "application/json;odata=fullmetadata" })).text;
+  const after = JSON.parse(answer);
+  assert.match(answer, /"D":20\.0/);
+  for (const name of Object.keys(before)) if (!["S", "Timestamp", "odata.etag"].includes(name)) assert.deepEqual(after[name], before[name], name);
+  assert.equal(after.S, "changed");
+  await close(page);
+});
+
+test("a conflict shows base, yours and theirs", async () => {
+  const page = await open({ expected: [/412/] });
+  await makeTable(page, "Clash", ["HR"], 2);
+  await go(page, "t/Clash/rows", ".gr");
+  await page.focus(".grid");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".editor");
+  await ask(page, "PATCH", entity("Clash", "HR", "r00000"), '{"Name":"theirs","Age":77}', { "if-match": "*" });
+  await page.fill('.prop input[aria-label="Name"]', "mine");
+  await page.keyboard.press("Control+s");
+  await page.waitForSelector("dialog .conflict");
+  assert.match(await page.textContent("dialog"), /Choose a value for Name/);
+  await page.click('dialog tr:has-text("Name") td:nth-child(3) input');
+  await page.click("dialog .btn.primary");
+  await page.waitForSelector(".toast button");
+  const stored = JSON.parse((await ask(page, "GET", entity("Clash", "HR", "r00000"))).text);
+  assert.deepEqual([stored.Name, stored.Age], ["mine", 77]);
+  await close(page);
+});
+
+test("a selection is deleted and put back", async () => {
+  const page = await open();
+  await makeTable(page, "Gone", ["a", "b"], 4);
+  await go(page, "t/Gone/rows", ".gr");
+  await page.focus(".grid");
+  await page.keyboard.press("x");
+  for (let i = 0; i < 5; i++) await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Shift+X");
+  await page.click("text=Delete 6 entities");
+  await page.click("dialog .danger");
+  await page.waitForFunction(() => /2 returned/.test(document.querySelector(".status").textContent));
+  await page.click(".toast button");
+  await page.waitForFunction(() => /8 returned/.test(document.querySelector(".status").textContent));
+  await close(page);
+});
+
+test("keys of every script and hostile ones are only text", async () => {
+  const page = await open({ expected: [/404/] });
+  await makeTable(page, "Hostile", ["x"], 1);
+  const names = ["<img src=x onerror=alert(1)>", "it's", "100% %2F", "שלום", "日本語", "😀", "__proto__", "", "a\u200fb", "{\"x\":1}"];
+  for (const name of names) assert.equal((await ask(page, "POST", tablePath("Hostile"), JSON.stringify({ PartitionKey: name, RowKey: "r", Text: name, __proto__x: name }))).status, 201, name);
+  let alerted = false;
+  page.on("dialog", (dialog) => { alerted = true; dialog.dismiss(); });
+  await go(page, "t/Hostile/rows", ".gr");
+  await page.waitForFunction((count) => new RegExp(`${count} returned`).test(document.querySelector(".status").textContent), names.length + 1);
+  for (let i = 0; i < names.length + 1; i++) {
+    await page.evaluate((at) => document.querySelector(`.gr[data-index="${at}"]`)?.dispatchEvent(new MouseEvent("dblclick", { bubbles: true })), i);
+    await page.waitForSelector(".editor .props .prop");
+    await page.click(".editor [aria-label=Close]");
+    await page.waitForFunction(() => document.querySelector(".insp").hidden);
+  }
+  assert.equal(alerted, false);
+  assert.equal(await page.evaluate(() => document.querySelectorAll(".grid img").length), 0);
+  await close(page);
+});
+
+test("252 properties and a string of 64 KiB", async () => {
+  const page = await open();
+  await makeTable(page, "Big", ["x"], 1);
+  const wide = { PartitionKey: "w", RowKey: "w" };
+  for (let i = 0; i < 252; i++) wide[`P${i}`] = i;
+  assert.equal((await ask(page, "POST", tablePath("Big"), JSON.stringify(wide))).status, 201);
+  assert.equal((await ask(page, "POST", tablePath("Big"), JSON.stringify({ PartitionKey: "z", RowKey: "z", Long: "é".repeat(32768) }))).status, 201);
+  await go(page, "t/Big/rows", ".gr");
+  assert.ok(await page.evaluate(() => document.querySelectorAll(".gr:not([hidden]) > div").length) < 120, "columns out of sight are in the document");
+  await page.evaluate(() => document.querySelector('.gr[data-index="0"]').dispatchEvent(new MouseEvent("dblclick", { bubbles: true })));
+  await page.waitForFunction(() => /252 of 252 properties/.test(document.querySelector(".ift").textContent));
+  await page.keyboard.press("Escape");
+  await page.waitForFunction(() => document.querySelector(".insp").hidden);
+  await page.evaluate(() => document.querySelector(".grid").scrollTo(1e6, 0));
+  await page.waitForSelector(".size");
+  await page.click(".size");
+  await page.waitForSelector("dialog .whole");
+  assert.equal(await page.evaluate(() => document.querySelector("dialog .whole").textContent.length), 32768);
+  await close(page);
+});
+
+test("ten thousand rows scroll with few in the document", async () => {
+  const page = await open();
+  await makeTable(page, "Long", ["p"], 5000);
+  await go(page, "t/Long/rows", ".gr");
+  await page.focus(".grid");
+  await page.keyboard.press("Control+End");
+  await page.waitForFunction(() => /5,000 returned/.test(document.querySelector(".status").textContent));
+  await page.waitForFunction(() => [...document.querySelectorAll(".gr:not([hidden])")].some((row) => /r04999/.test(row.textContent)));
+  assert.ok(await page.evaluate(() => document.querySelectorAll(".gr").length) <= 60);
+  await page.keyboard.press("Home");
+  await page.waitForFunction(() => [...document.querySelectorAll(".gr:not([hidden])")].some((row) => /r00000/.test(row.textContent)));
+  await close(page);
+});
+
+test("the page outlives a restart of the server", async () => {
+  const page = await open({ expected: [/Failed to fetch|ERR_CONNECTION_REFUSED|ERR_/] });
+  await makeTable(page, "Stays", ["p"], 3);
+  await go(page, "t/Stays/rows", ".gr");
+  await control("/kill");
+  await page.fill("#filter", "Age gt 0");
+  await page.waitForSelector(".lost:not([hidden])");
+  await control("/start");
+  await page.waitForFunction(() => document.querySelector(".lost").hidden);
+  await page.waitForSelector(".gr");
+  await close(page);
+});

@@ -1,0 +1,85 @@
+#!/usr/bin/python3
+"""The server's own page in a real browser.  Ends with "explorer: N passed, N failed".
+
+    tests/explorer/run.py [PART...]      e.g. views edit
+    tests/explorer/run.py --find PART... only say whether they exist
+
+Every file gets a server of its own.  What a test cannot do in a browser - another link into the
+page, a restart of the server - it asks for at a small port of this program (page.mjs).
+"""
+
+import http.server
+import json
+import os
+import pathlib
+import sys
+import threading
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "lib"))
+
+import javascript  # noqa: E402
+import parts  # noqa: E402
+import suite  # noqa: E402
+from explorer import new_link  # noqa: E402
+from server import Server  # noqa: E402
+
+ENDING = ".test.mjs"
+
+
+def control(server):
+    """Answers POST /link, /kill and /start."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            answer = {}
+            if self.path == "/link":
+                answer["link"] = new_link(server)
+            elif self.path == "/kill":
+                server.kill()
+            elif self.path == "/start":
+                server.start()
+            body = json.dumps(answer).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=web.serve_forever, daemon=True).start()
+    return web
+
+
+def run_file(part):
+    """(passed, failed) of one file; a server that does not end well is a failure of it."""
+    try:
+        with Server(engine="rocksdb") as server:
+            web = control(server)
+            os.environ["EXPLORER_TEST_CONTROL"] = f"http://127.0.0.1:{web.server_port}"
+            os.environ["EXPLORER_TEST_PAGE"] = f"http://127.0.0.1:{server.admin_port}"
+            result = javascript.run_tests(part, HERE, [str(HERE / (part + ENDING))])
+            web.shutdown()
+            return result
+    except RuntimeError as error:
+        print(f"    FAILED {part}: {error}")
+        return 0, 1
+
+
+def main(arguments):
+    is_find = arguments[:1] == ["--find"]
+    known = {path.name.removesuffix(ENDING): () for path in sorted(HERE.glob(f"*{ENDING}"))}
+    chosen = parts.choose_or_exit("explorer", known, arguments[is_find:])
+    if is_find:
+        return 0
+    passed = failed = 0
+    for part in chosen:
+        more_passed, more_failed = run_file(part)
+        passed, failed = passed + more_passed, failed + more_failed
+    return suite.close("explorer", passed, failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

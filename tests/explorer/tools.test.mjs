@@ -1,0 +1,185 @@
+// Batches, import and export, signatures, policies, queues, blobs, the server's charts.
+
+import assert from "node:assert/strict";
+import fs from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { test } from "node:test";
+import { ask, close, go, makeTable, open, tablePath } from "./page.mjs";
+
+test("a batch is sent whole, and its rules are shown while it is made", async () => {
+  const page = await open();
+  await makeTable(page, "Batches", ["x"], 1);
+  await go(page, "t/Batches/batch", ".op");
+  await page.fill(".op input[aria-label=PartitionKey]", "p");
+  await page.fill(".op input[aria-label=RowKey]", "1");
+  await page.fill(".op textarea", "Name=Ada\nAge:Int32=36");
+  await page.click("text=Add an operation");
+  await page.fill(".op:nth-child(2) input[aria-label=PartitionKey]", "q");
+  await page.fill(".op:nth-child(2) input[aria-label=RowKey]", "2");
+  assert.match(await page.textContent(".op:nth-child(2)"), /All operations have one PartitionKey/);
+  assert.equal(await page.isDisabled("text=Send the batch"), true);
+  await page.fill(".op:nth-child(2) input[aria-label=PartitionKey]", "p");
+  await page.click("text=Send the batch");
+  await page.waitForSelector("text=2 operations done");
+  const stored = JSON.parse((await ask(page, "GET", tablePath("Batches(PartitionKey='p',RowKey='1')"))).text);
+  assert.deepEqual([stored.Name, stored.Age], ["Ada", 36]);
+  await close(page);
+});
+
+test("what is exported is imported again, types and all", async () => {
+  const page = await open();
+  await makeTable(page, "Source", ["a", "b"], 150, (i) => ({ Name: i % 7 ? `n,"${i}"\nx` : "=1+1", Age: i }));
+  const folder = await fs.mkdtemp(path.join(os.tmpdir(), "tavola-explorer-"));
+  for (const format of ["csv", "ndjson"]) {
+    await go(page, "start", ".ends");
+    await go(page, "t/Source/io?f=" + encodeURIComponent("PartitionKey eq 'a'"), ".io");
+    await page.selectOption("select[aria-label=Format]", format);
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click(".io >> text=/^Export$/ >> nth=-1")]);
+    const file = path.join(folder, download.suggestedFilename());
+    await download.saveAs(file);
+    const copy = `Copy${format}`;
+    await ask(page, "POST", tablePath("Tables"), JSON.stringify({ TableName: copy }));
+    await go(page, `t/${copy}/io`, ".io");
+    await page.waitForFunction((name) => document.querySelector("main h1").textContent === name, copy);
+    await page.setInputFiles("input[type=file]", file);
+    await page.waitForSelector(".io table");
+    await page.click(".io >> text=/^Import$/ >> nth=-1");
+    await page.waitForSelector("text=150 entities imported");
+    for (const row of ["r00000", "r00005"]) {
+      const [one, two] = await Promise.all(["Source", copy].map(async (table) => JSON.parse((await ask(page, "GET", tablePath(`${table}(PartitionKey='a',RowKey='${row}')`))).text)));
+      assert.deepEqual([two.Name, two.Age], [one.Name, one.Age]);
+    }
+  }
+  await fs.rm(folder, { recursive: true });
+  await close(page);
+});
+
+test("bad lines of an import are named and can be saved", async () => {
+  const page = await open();
+  await makeTable(page, "Lines", ["x"], 1);
+  await go(page, "t/Lines/io", ".io");
+  await page.setInputFiles("input[type=file]", { name: "people.csv", mimeType: "text/csv", buffer: Buffer.from("PartitionKey,RowKey,Age:Int32\np,1,3\np,2\np,3,old\np,4,5\n") });
+  await page.waitForSelector(".io table");
+  await page.click(".io >> text=/^Import$/ >> nth=-1");
+  await page.waitForSelector("text=2 entities imported, 2 bad lines");
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("text=Save the bad lines")]);
+  assert.equal(download.suggestedFilename(), "people.bad.csv");
+  assert.equal(await fs.readFile(await download.path(), "utf8"), "p,2\np,3,old\n");
+  await close(page);
+});
+
+test("text that a spreadsheet would run is guarded when that is asked for", async () => {
+  const page = await open();
+  await makeTable(page, "Formula", ["x"], 1, () => ({ Name: "=cmd()" }));
+  for (const guarded of [false, true]) {
+    await go(page, "start", ".ends");
+    await go(page, "t/Formula/io", ".io");
+    if (guarded) await page.check(".io input[type=checkbox] >> nth=0");
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click(".io >> text=/^Export$/ >> nth=-1")]);
+    const text = await fs.readFile(await download.path(), "utf8");
+    assert.equal(/(^|,)=cmd/m.test(text), !guarded, text);
+  }
+  await close(page);
+});
+
+test("a signature that the page makes opens exactly what it says", async () => {
+  const page = await open();
+  await makeTable(page, "Shared", ["x"], 2);
+  await go(page, "sas?t=Shared", ".sasout pre");
+  const url = (await page.textContent(".sasout pre")).trim();
+  const read = await fetch(url.replace("?", "()?"), { headers: { accept: "application/json" } });
+  assert.equal(read.status, 200, await read.text());
+  const remove = await fetch(url.replace("?", "(PartitionKey='x',RowKey='r00000')?"), { method: "DELETE", headers: { "if-match": "*" } });
+  assert.equal(remove.status, 403);
+  await go(page, "sas/explain", ".putbox");
+  await page.fill(".putbox textarea", url);
+  await page.waitForSelector("text=The signature is right.");
+  await page.fill(".putbox input", "DELETE /Shared(PartitionKey='x',RowKey='r00000')");
+  await page.waitForSelector("text=DELETE needs d, and the SAS has r.");
+  await page.fill(".putbox textarea", url.replace("sp=r", "sp=rd"));
+  await page.waitForSelector("text=The signature does not fit");
+  for (const kind of ["Queue", "Blob", "Account"]) {
+    await go(page, "sas", ".sasform");
+    await page.click(`.sasform .seg >> text=${kind}`);
+    if (kind !== "Account") await page.fill(".sasform label input", kind === "Queue" ? "jobs" : "photos");
+    await page.waitForSelector(".sasout pre");
+  }
+  await close(page);
+});
+
+test("policies of a table are kept", async () => {
+  const page = await open();
+  await makeTable(page, "Policies", ["x"], 1);
+  await go(page, "t/Policies/access", ".list");
+  await page.click("text=Add a policy");
+  await page.fill("input[aria-label='Name of policy 1']", "readers");
+  await page.fill("input[aria-label='Expiry of policy 1, UTC']", "2030-01-01T00:00:01");
+  await page.click("main >> text=/^Save$/");
+  await page.waitForSelector("text=Policies saved");
+  assert.match((await ask(page, "GET", tablePath("Policies?comp=acl"), undefined, { "x-ms-version": "2019-02-02" })).text, /<Id>readers<\/Id>.*2030-01-01/);
+  await close(page);
+});
+
+test("a queue is peeked, put into and cleared", async () => {
+  const page = await open({ expected: [/404/] });
+  await ask(page, "PUT", "/api/queue/devstoreaccount1/errands");
+  await go(page, "q/errands", ".putbox");
+  await page.fill(".putbox textarea", "<b>hello</b>");
+  await page.click(".putbox >> text=/^Put$/");
+  await page.click("text=Base 64");
+  await page.waitForSelector("pre.cell:has-text('<b>hello</b>')");
+  await page.click("text=/^Clear$/");
+  await page.click("dialog .danger");
+  await page.waitForSelector("text=No message.");
+  await close(page);
+});
+
+test("a blob is uploaded, looked at and removed; a page that is stored does not run", async () => {
+  const page = await open();
+  await ask(page, "PUT", "/api/blob/devstoreaccount1/files?restype=container");
+  await go(page, "c/files", ".pad");
+  let ran = false;
+  page.on("dialog", (dialog) => { ran = true; dialog.dismiss(); });
+  await page.setInputFiles("input[type=file]", [{ name: "evil.html", mimeType: "text/html", buffer: Buffer.from("<script>alert(1)</script>") }, { name: "big.bin", mimeType: "application/octet-stream", buffer: Buffer.alloc(5 << 20, 7) }]);
+  await page.waitForSelector("text=big.bin");
+  await page.click("text=evil.html");
+  await page.waitForSelector("dialog .whole");
+  assert.equal(await page.textContent("dialog .whole"), "<script>alert(1)</script>");
+  await page.keyboard.press("Escape");
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("button[aria-label='Download big.bin']")]);
+  assert.equal((await fs.stat(await download.path())).size, 5 << 20);
+  await page.click("button[aria-label='Delete evil.html']");
+  await page.click("dialog .danger");
+  await page.waitForFunction(() => !/evil\.html/.test(document.querySelector(".list")?.textContent || ""));
+  assert.equal(ran, false);
+  await close(page);
+});
+
+test("the server's charts move", async () => {
+  const page = await open();
+  await go(page, "server", ".chart");
+  await page.waitForFunction(() => [...document.querySelectorAll(".chart path.line")].some((line) => line.getAttribute("d")?.includes("L")));
+  await page.click("text=Pause");
+  await page.waitForSelector("text=Go on");
+  await close(page);
+});
+
+test("everything has a name in Go to", async () => {
+  const page = await open();
+  await makeTable(page, "Findme", ["x"], 1);
+  await page.reload();
+  await page.waitForSelector("#tree a:has-text('Findme')");
+  await page.keyboard.press("Control+k");
+  await page.waitForSelector(".pal input");
+  await page.keyboard.type("fndm");
+  await page.waitForSelector(".pal li:has-text('Findme')");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelector("main h1").textContent === "Findme");
+  await page.waitForSelector(".status b");
+  await page.keyboard.press("?");
+  await page.waitForSelector(".keys");
+  await page.keyboard.press("d");
+  await page.waitForFunction(() => document.documentElement.dataset.theme === "dark");
+  await close(page);
+});

@@ -1,0 +1,96 @@
+// Every view: loads by its address, has nothing axe objects to, fits small and large windows.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ask, base, close, go, makeTable, open, tablePath, violations } from "./page.mjs";
+
+const VIEWS = {
+  start: ".ends", account: ".list", "t/People/rows": ".gr", "t/People/rows?f=Age%20gt%2030": ".gr", "t/People/heat": ".hbar, .hfoot, .trouble, .pad0", "t/People/shapes": ".pad", "t/People/advice": ".adv",
+  "t/People/facts": ".pad", "t/People/batch": ".op", "t/People/io": ".io", "t/People/access": ".list", "q/jobs": ".putbox", "c/photos": ".pad", advice: ".adv", sas: ".sasout pre", "sas/explain": ".putbox", server: ".chart", help: ".keys",
+};
+
+let isFilled = false;
+async function fill(page) {
+  if (isFilled) return;
+  isFilled = true;
+  await makeTable(page, "People", ["HR", "Sales"], 60);
+  await ask(page, "PUT", "/api/queue/devstoreaccount1/jobs");
+  await ask(page, "POST", "/api/queue/devstoreaccount1/jobs/messages", "<QueueMessage><MessageText>aGVsbG8=</MessageText></QueueMessage>", { "content-type": "application/xml" });
+  await ask(page, "PUT", "/api/blob/devstoreaccount1/photos?restype=container");
+  await ask(page, "PUT", "/api/blob/devstoreaccount1/photos/2026/a.txt", "hello", { "x-ms-blob-type": "BlockBlob", "content-type": "text/plain" });
+}
+
+for (const theme of ["light", "dark"]) {
+  test(`axe finds nothing in any view, ${theme}`, async () => {
+    const page = await open({ theme });
+    await fill(page);
+    const found = [];
+    for (const [view, selector] of Object.entries(VIEWS)) {
+      await go(page, view, selector);
+      found.push(...(await violations(page)).map((text) => `${view}: ${text}`));
+    }
+    assert.deepEqual(found, []);
+    await close(page);
+  });
+}
+
+test("every view fits from 360 pixels to 4K", async () => {
+  const page = await open();
+  await fill(page);
+  const wide = [];
+  for (const width of [360, 768, 1024, 3840]) {
+    await page.setViewportSize({ width, height: width > 2000 ? 2160 : 800 });
+    for (const [view, selector] of Object.entries(VIEWS)) {
+      await go(page, view, selector);
+      const size = await page.evaluate(() => document.documentElement.scrollWidth);
+      if (size > width) wide.push(`${view} at ${width}: ${size}`);
+    }
+  }
+  assert.deepEqual(wide, []);
+  await close(page);
+});
+
+test("the first load is small, from this server alone", async () => {
+  const page = await open();
+  let bytes = 0;
+  page.on("response", async (response) => { bytes += Number(response.headers()["content-length"] || 0); });
+  await page.goto(`${base}/#/start`);
+  await page.reload({ waitUntil: "networkidle" });
+  await page.waitForSelector(".ends");
+  assert.ok(bytes > 0 && bytes < 150_000, `${bytes} bytes`);
+  await close(page);
+});
+
+test("an address that leads nowhere says so", async () => {
+  const page = await open();
+  await go(page, "nothing/here");
+  assert.match(await page.textContent("main"), /There is no page at #\/nothing\/here/);
+  await close(page);
+});
+
+test("a link that was used is refused with what to do", async () => {
+  const page = await open({ expected: [/403/, /401/] });
+  await page.context().clearCookies();
+  await page.evaluate(() => localStorage.clear());
+  await page.goto("about:blank");
+  await page.goto(`${base}/#/login/${"0".repeat(64)}`);
+  await page.waitForSelector(".login p");
+  await page.waitForFunction(() => /tavola server url/.test(document.body.textContent));
+  assert.equal(await page.evaluate(() => location.hash), "#/start");
+  await close(page);
+});
+
+test("a thousand tables are filtered by typing", async () => {
+  const page = await open();
+  await page.evaluate(async (path) => {
+    const one = (name) => fetch(path, { method: "POST", headers: { "x-tavola-page": localStorage.getItem("tavola.page"), "content-type": "application/json" }, body: JSON.stringify({ TableName: name }) });
+    for (let i = 0; i < 1000; i += 50) await Promise.all(Array.from({ length: 50 }, (_, j) => one(`Many${String(i + j).padStart(4, "0")}`)));
+  }, tablePath("Tables"));
+  await page.reload();
+  await page.fill('input[aria-label="Filter names"]', "many0777");
+  await page.waitForFunction(() => document.querySelectorAll("#tree a").length === 1);
+  await page.press('input[aria-label="Filter names"]', "ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelector("main h1")?.textContent === "Many0777");
+  await close(page);
+});

@@ -52,12 +52,15 @@ typedef struct part {
     tv_slice text;
     bool is_chain; /* joined by `and` or `or`: needs parentheses inside another operator */
     uint32_t count;
+    const tv_property **literals; /* of its text, in order */
+    size_t literal_count;
 } part;
 
 typedef struct maker {
     tv_arena *scratch;
     const tv_filter *filter;
     uint32_t list_len;
+    bool keeps_literals;
 } maker;
 
 static void add_name(tv_buf *buf, tv_slice name)
@@ -140,6 +143,33 @@ static tv_slice wrap(maker *m, const char *open, tv_slice text)
     return keep(m, &buf);
 }
 
+static void add_literals(maker *m, part *to, const part *more)
+{
+    const tv_property **both;
+
+    if (more->literal_count == 0)
+        return;
+    both = tv_arena_alloc(m->scratch, (to->literal_count + more->literal_count) * sizeof *both);
+    if (to->literal_count)
+        memcpy(both, to->literals, to->literal_count * sizeof *both);
+    memcpy(both + to->literal_count, more->literals, more->literal_count * sizeof *both);
+    to->literals = both;
+    to->literal_count += more->literal_count;
+}
+
+/* A comparison. */
+static part compare_part(maker *m, const tv_node *node, bool is_negated)
+{
+    part p = {.text = compare_text(m, node, is_negated)};
+
+    if (m->keeps_literals) {
+        p.literals = tv_arena_alloc(m->scratch, sizeof *p.literals);
+        p.literals[0] = &node->literal;
+        p.literal_count = 1;
+    }
+    return p;
+}
+
 /* Parts with the same text become one that stands for all of them; how many parts are left. */
 static size_t collapse(maker *m, part *parts, size_t count, const char *open)
 {
@@ -149,6 +179,7 @@ static size_t collapse(maker *m, part *parts, size_t count, const char *open)
     for (size_t i = 0; i < count; i++) {
         if (kept && tv_slice_eq(parts[kept - 1].text, parts[i].text)) {
             parts[kept - 1].count++;
+            add_literals(m, &parts[kept - 1], &parts[i]);
             continue;
         }
         parts[kept] = parts[i];
@@ -191,13 +222,16 @@ static part chain_part(maker *m, const tv_node *node, int depth)
     qsort(parts, count, sizeof *parts, by_rank_and_text);
 
     tv_buf buf = {0};
+    part all = {.is_chain = true};
 
     for (size_t i = 0; i < count; i++) {
         if (i)
             tv_buf_add(&buf, is_or ? TV_LIT(" or ") : TV_LIT(" and "));
         tv_buf_add(&buf, parts[i].text);
+        add_literals(m, &all, &parts[i]);
     }
-    return (part){.text = keep(m, &buf), .is_chain = true};
+    all.text = keep(m, &buf);
+    return all;
 }
 
 static part not_part(maker *m, const tv_node *node, int depth)
@@ -205,8 +239,13 @@ static part not_part(maker *m, const tv_node *node, int depth)
     const tv_node *child = node->first;
 
     if (child->kind == TV_NODE_COMPARE && tv_filter_is_key(m->filter, child->name))
-        return (part){.text = compare_text(m, child, true)};
-    return (part){.text = wrap(m, "not(", node_part(m, child, depth + 1).text)};
+        return compare_part(m, child, true);
+
+    part p = node_part(m, child, depth + 1);
+
+    p.text = wrap(m, "not(", p.text);
+    p.is_chain = false;
+    return p;
 }
 
 /* Without this a filter of many levels would be copied once for each of them. */
@@ -231,8 +270,7 @@ static part node_part(maker *m, const tv_node *node, int depth)
         p = not_part(m, node, depth);
         return depth > TV_SHAPE_DEPTH_MAX ? hide(m, p) : p;
     case TV_NODE_COMPARE:
-        p.text = compare_text(m, node, false);
-        return p;
+        return compare_part(m, node, false);
     case TV_NODE_TRUTH:
         p.text = truth_text(m, node);
         return p;
@@ -361,6 +399,18 @@ tv_shape tv_shape_make(tv_arena *arena, const tv_filter *filter, bool has_select
 
     tv_arena_done(&scratch);
     return shape;
+}
+
+size_t tv_shape_literals(tv_arena *arena, const tv_filter *filter,
+                         const tv_property *const **ret_literals)
+{
+    maker m = {.scratch = arena, .filter = filter, .keeps_literals = true};
+    part all = {0};
+
+    if (filter->root)
+        all = node_part(&m, filter->root, 0);
+    *ret_literals = all.literals;
+    return all.literal_count;
 }
 
 static uint64_t mix(uint64_t hash, uint64_t word)

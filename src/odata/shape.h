@@ -59,6 +59,13 @@ typedef struct tv_shape {
 tv_shape tv_shape_make(tv_arena *arena, const tv_filter *filter, bool has_select, bool has_top);
 
 /**
+ * The literals that the marks of a shape's text stand for, in its order; those of a list one after
+ * another.  How many there are; the array is in the arena.  What is hidden by its hash has none.
+ */
+size_t tv_shape_literals(tv_arena *arena, const tv_filter *filter,
+                         const tv_property *const **ret_literals);
+
+/**
  * A hash of all that a shape is made of, without the work of making it: filters with the same one
  * have the same shape, so that it can be looked up.  Under the process's own key (base/hash.h).
  */

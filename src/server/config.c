@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/number.h"
+#include "watch/trace.h"
 
 typedef enum option_kind { TEXT, NUMBER, SWITCH } option_kind;
 
@@ -55,6 +56,12 @@ static const flag_spec options[] = {
      "record what is asked of tables, for advice; all: every key of it (on)"},
     {"watch-memory-mb", NUMBER, FIELD(watch_memory_mb), 8, 1024, "N",
      "scales how many tables and kinds of queries are kept apart (64)"},
+    {"trace", TEXT, FIELD(trace), 0, 0, "FILE",
+     "write a line of JSON for each request about entities: tavola lint --trace"},
+    {"trace-values", TEXT, FIELD(trace_values), 0, 0, "shape|hash|full",
+     "how values and keys stand there: not at all, as hashes, or in clear (hash)"},
+    {"trace-names", TEXT, FIELD(trace_names), 0, 0, "clear|hash",
+     "how names of tables and properties stand there (clear)"},
     {"watch-clock", TEXT, FIELD(watch_clock), 0, 0, "manual",
      "for tests, with --test-points: its time is moved by POST /watch/clock"},
     {"test-points", SWITCH, FIELD(test_points), 0, 0, NULL,
@@ -118,6 +125,8 @@ static const tv_config defaults = {
     .pool_reserve_percent = 10,
     .watch = "on",
     .watch_memory_mb = 64,
+    .trace_values = "hash",
+    .trace_names = "clear",
 };
 
 static bool set_option(tv_config *config, const flag_spec *option, const char *source,
@@ -323,6 +332,26 @@ static bool check_watch(const tv_config *config, char *reterr_text, size_t reter
     return true;
 }
 
+static bool check_trace(const tv_config *config, char *reterr_text, size_t reterr_size)
+{
+    tv_watch_trace_values values;
+    size_t len = config->trace ? strlen(config->trace) : 0;
+
+    if (!tv_watch_trace_values_parse(config->trace_values, &values))
+        snprintf(reterr_text, reterr_size, "--trace-values is shape, hash or full, not '%.40s'",
+                 config->trace_values);
+    else if (strcmp(config->trace_names, "clear") != 0 && strcmp(config->trace_names, "hash") != 0)
+        snprintf(reterr_text, reterr_size, "--trace-names is clear or hash, not '%.40s'",
+                 config->trace_names);
+    else if (config->trace && strcmp(config->watch, "off") == 0)
+        snprintf(reterr_text, reterr_size, "--trace needs --watch=on or all");
+    else if (len >= 3 && strcmp(config->trace + len - 3, ".gz") == 0)
+        snprintf(reterr_text, reterr_size, "--trace is not packed: choose a name without .gz");
+    else
+        return true;
+    return false;
+}
+
 bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text,
                      size_t reterr_size)
 {
@@ -333,6 +362,7 @@ bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text
 
     if (!check_engine(config, reterr_text, reterr_size) ||
         !check_watch(config, reterr_text, reterr_size) ||
+        !check_trace(config, reterr_text, reterr_size) ||
         !parse_test_values(config, reterr_text, reterr_size))
         return false;
     if (!check_host(&config->host, "--host", reterr_text, reterr_size) ||

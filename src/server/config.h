@@ -51,7 +51,10 @@ typedef struct tv_config {
     tv_test_values test;
     const char *watch; /* "off", "on" or "all" */
     int watch_memory_mb;
-    const char *watch_clock; /* "manual", or NULL */
+    const char *watch_clock;  /* "manual", or NULL */
+    const char *trace;        /* a file, or NULL */
+    const char *trace_values; /* "shape", "hash" or "full" */
+    const char *trace_names;  /* "clear" or "hash" */
     bool help, version, operations, verify;
 } tv_config;
 

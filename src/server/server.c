@@ -438,6 +438,28 @@ static void fill_service(tv_server *server, const tv_service_spec *spec, tv_cata
     service->has_access_log = server->config.access_log;
 }
 
+static void on_trace_trouble(const char *what)
+{
+    tv_log(TV_LOG_ERROR, "trace", "problem=\"%s\"", what);
+}
+
+static bool open_trace(tv_server *server, char *reterr_text, size_t reterr_size)
+{
+    const tv_config *config = &server->config;
+    tv_watch_trace_options options = {.path = config->trace,
+                                      .hides_names = strcmp(config->trace_names, "hash") == 0,
+                                      .has_targets = config->emulate_targets,
+                                      .on_trouble = on_trace_trouble};
+
+    if (config->trace == NULL)
+        return true;
+    tv_watch_trace_values_parse(config->trace_values, &options.values);
+    if (options.values == TV_WATCH_TRACE_FULL)
+        tv_log(TV_LOG_WARN, "trace", "problem=\"keys and values of queries are written in clear\"");
+    server->table.trace = tv_watch_trace_open(&options, reterr_text, reterr_size);
+    return server->table.trace != NULL;
+}
+
 /* Who records what is asked of tables; its thread starts with the loops. */
 static bool open_advisor(tv_server *server, char *reterr_text, size_t reterr_size)
 {
@@ -461,6 +483,8 @@ static bool open_advisor(tv_server *server, char *reterr_text, size_t reterr_siz
         return false;
 
     server->table.watch = server->admin.watch = server->advisor->watch;
+    if (!open_trace(server, reterr_text, reterr_size))
+        return false;
     server->table.traffic = server->admin.traffic = server->advisor->traffic;
     server->admin.advice = server->advisor->advice;
     server->admin.tables = server->catalog;
@@ -884,6 +908,7 @@ void tv_server_stop(tv_server *server)
     tv_facts_free(server->facts);
     for (int i = 0; i < server->loop_count; i++)
         tv_loop_free(server->loops[i]);
+    tv_watch_trace_close(server->table.trace);
     tv_advisor_free(server->advisor); /* the last requests ended with the loops */
     tv_blob_io_done(&server->blob.io);
     if (server->admin.sessions)

@@ -406,6 +406,18 @@ static uint64_t id_of(const tv_request *req)
     return id.len ? tv_hash(id) : 0;
 }
 
+static void write_trace(tv_call *call, tv_watch_event event)
+{
+    const tv_table_batch *batch = &tv_table_call_of(call)->batch;
+    tv_slice table = call->container ? call->container->name
+                     : event.table   ? batch->ops[0].resource.table
+                                     : TV_LIT("");
+
+    event.request_id = id_of(call->req);
+    tv_watch_trace_add(TV_CALL_OF(tv_table_service, call->service, base)->trace,
+                       call->endpoint.account, table, &event);
+}
+
 void tv_table_observe(tv_call *call, int64_t end_ns)
 {
     tv_watch *watch = watch_of(call);
@@ -442,6 +454,8 @@ void tv_table_observe(tv_call *call, int64_t end_ns)
     event.source = source_of(req);
     fill(call, &event, &read);
     tv_watch_record(tv_watch_shard_at(watch, tv_loop_index(req->loop)), &event);
+    if (TV_CALL_OF(tv_table_service, call->service, base)->trace)
+        write_trace(call, event);
     if (traffic && call->container && event.table)
         tv_table_count_traffic(traffic, tv_loop_index(req->loop), call->container, &event);
 }

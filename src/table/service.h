@@ -7,6 +7,7 @@
 #include "facts/facts.h"
 #include "odata/plan.h"
 #include "service/service.h"
+#include "watch/trace.h"
 #include "watch/traffic/traffic.h"
 #include "watch/watch.h"
 
@@ -35,6 +36,7 @@ typedef struct tv_table_service {
     tv_traffic *traffic;       /* by key, or NULL when it is not counted */
     tv_watch *watch;           /* who is told of each request; NULL: nobody */
     atomic_uint whole_queries; /* answered with one page, without point reads */
+    tv_watch_trace *trace;     /* where each is written to, or NULL */
 } tv_table_service;
 
 /** For a tv_table_service whose catalogue is one of tables. */

@@ -229,7 +229,7 @@ static tool_exit check_flags(const tool_run *run)
 
     for (size_t i = 0; i < run->given_count; i++) {
         tool_flag_id id = run->given[i].id;
-        uint64_t bit = UINT64_C(1) << id;
+        tool_flag_set bit = TOOL_BIT_OF(id);
         bool is_second =
             (id == TOOL_FLAG_CONNECTION && verb->is_pair) || id == TOOL_FLAG_COPY;
 

@@ -73,6 +73,7 @@
     X(DATA, "data", 0, "DIR", "the data folder of the server; ./data")                             \
     X(SINCE, "since", 0, "MARK", "judge what came after this mark, in tests or a trial")           \
     X(CONFIG, "config", 0, "FILE", "what matters and what is allowed; ./tavola-lint.toml")         \
+    X(TRACE, "trace", 0, "FILE", "judge what a server has written there with its flag --trace")    \
     X(UPDATE_BASELINE, "update-baseline", 0, NULL,                                                 \
       "keep what is found in tavola-lint.baseline.json, where it is silent from now on")           \
     X(JSON, "json", 0, NULL, "the whole answer as JSON")                                           \
@@ -81,7 +82,7 @@
       "an earlier backup, on the same disk as the new one, to share files with")                   \
     X(TABLE, "table", 0, "TABLE", "the table whose requests and entities are meant")               \
     X(KEY, "key", 0, "DESIGN", "other keys: PartitionKey=a_{Name};RowKey={RowKey}")                \
-    X(COPY, "copy", 0, "DESIGN", "a second copy under such keys; more than one if wanted")          \
+    X(COPY, "copy", 0, "DESIGN", "a second copy under such keys; more than one if wanted")         \
     X(PRICES, "prices", 0, "FILE", "what you pay: per_10000_transactions, per_gib_month")
 
 enum tool_flag_id {
@@ -93,10 +94,12 @@ enum tool_flag_id {
 typedef enum tool_flag_id tool_flag_id;
 
 /* A set of flags, for tool_verb.flags: TOOL_BIT(LIMIT) | TOOL_BIT(SELECT) */
-#define TOOL_BIT(id) (UINT64_C(1) << TOOL_FLAG_##id)
+typedef unsigned __int128 tool_flag_set;
+#define TOOL_BIT_OF(flag_id) ((tool_flag_set)1 << (flag_id))
+#define TOOL_BIT(id) TOOL_BIT_OF(TOOL_FLAG_##id)
 #define TOOL_COMMON_FLAGS                                                                          \
     (TOOL_BIT(CONNECTION) | TOOL_BIT(OUTPUT) | TOOL_BIT(TIMEOUT) | TOOL_BIT(HELP))
-_Static_assert(TOOL_FLAGS_END <= 64, "a set of flags is one word");
+_Static_assert(TOOL_FLAGS_END <= 128, "a set has a bit for each flag");
 
 typedef struct tool_flag {
     const char *name;

@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-void tool_help_flags(uint64_t flags, FILE *to)
+void tool_help_flags(tool_flag_set flags, FILE *to)
 {
     for (int id = 0; id < TOOL_FLAGS_END; id++) {
         const tool_flag *flag = &tool_flags[id];
         char left[64];
 
-        if (!(flags & UINT64_C(1) << id))
+        if (!(flags & TOOL_BIT_OF(id)))
             continue;
         snprintf(left, sizeof left, "%s%c%s--%s%s%s", flag->letter ? "-" : " ",
                  flag->letter ? flag->letter : ' ', flag->letter ? ", " : "  ", flag->name,

@@ -33,7 +33,7 @@ typedef struct tool_verb {
     const char *arguments;  /* "TABLE PARTITION ROW [NAME:TYPE=VALUE]..." */
     const char *help;       /* one line, no full stop */
     int args_min, args_max; /* -1: any number */
-    uint64_t flags;         /* TOOL_BIT(..) of those that it takes beside the common ones */
+    tool_flag_set flags;    /* TOOL_BIT(..) of those that it takes beside the common ones */
     tool_exit (*run)(tool_run *run);
     bool is_plain; /* without -o it prints bare values, also when piped: a count, a signature */
     bool is_pair;  /* takes -c twice, from and to */

@@ -283,6 +283,125 @@ class Formats(LintTest):
         self.assertEqual(one["finding"]["evidence"]["executions"], 1)
 
 
+class Traces(LintTest):
+    """What a server writes with --trace, and lint of that."""
+
+    def traced(self, *flags):
+        """A trace of a scan, a list of keys, a few writes and reads; its lines."""
+        path = self.folder / "t.trace"
+        with Server("--trace", str(path), *flags) as server:
+            client = Client(server.table_port)
+            client.create_table("Employees")
+            client.batch("Employees", [
+                {"PartitionKey": "Sales", "RowKey": f"emp_{r:05}", "Email": f"{r}@secret.org"}
+                for r in range(100)])
+            for number in range(3):
+                client.request("GET", "/Employees()?" + urllib.parse.urlencode(
+                    {"$filter": f"Email eq '{number}@secret.org'"}),
+                    **{"x-tavola-source": "src/login.c:88"})
+            client.request("GET", "/Employees()?" + urllib.parse.urlencode(
+                {"$filter": "PartitionKey eq 'Sales' and "
+                            "(RowKey eq 'emp_00001' or RowKey eq 'emp_00002')"}))
+            client.request("GET", "/Employees(PartitionKey='Sales',RowKey='emp_00007')")
+            client.insert("Employees", {"PartitionKey": "HR", "RowKey": "1", "Age": 5})
+            client.close()
+        self.assertEqual(path.stat().st_mode & 0o777, 0o600)
+        return path, [json.loads(line) for line in path.read_text().splitlines()]
+
+    def test_each_request_is_a_line(self):
+        _, (head, *lines) = self.traced()
+        self.assertEqual((head["tavolaTrace"], head["values"], head["hash"], head["targets"]),
+                         (1, "hash", "hmac-sha256/12", False))
+        self.assertEqual([line["op"] for line in lines],
+                         ["EntityGroupTransaction"] + 4 * ["QueryEntities"] +
+                         ["QueryEntity", "InsertEntity"])
+        batch, scan, again, _, keys, _, insert = lines
+        self.assertEqual((len(batch["k"]), batch["k"][0]["op"], batch["k"][0]["kc"]),
+                         (100, "InsertEntity", "a_9{5}"))
+        self.assertEqual(len({key["pk"] for key in batch["k"]}), 1)
+        self.assertEqual(len({key["rk"] for key in batch["k"]}), 100)
+        self.assertEqual((scan["f"], scan["fp"], scan["p"], scan["ex"], scan["re"], scan["src"]),
+                         ("Email eq ?s", SCAN, "table", 100, 1, "src/login.c:88"))
+        self.assertNotIn("f", again)
+        self.assertEqual([(v["t"], v["n"]) for v in scan["v"]], [("s", 12)])
+        self.assertNotEqual(scan["v"][0]["h"], again["v"][0]["h"])
+        # The values stand as the marks of the shape do, and equal keys are equal hashes.
+        self.assertEqual(keys["f"], "PartitionKey eq ?s and any(RowKey eq ?s)")
+        self.assertEqual("h:" + keys["v"][0]["h"], batch["k"][0]["pk"])
+        self.assertEqual({"h:" + v["h"] for v in keys["v"][1:]},
+                         {batch["k"][1]["rk"], batch["k"][2]["rk"]})
+        self.assertEqual(insert["n"], {"np": 1, "kib": 1, "types": {"Age": "i"}})
+
+    def test_what_is_not_shown(self):
+        for flags, hidden in (((), ("secret.org", "Sales", "emp_0")),
+                              (("--trace-values", "shape"), ("secret.org", "Sales", '"h:', '"v":')),
+                              (("--trace-names", "hash"), ("secret.org", "Sales", "Employees",
+                                                           "Email", "Age", "devstoreaccount1"))):
+            path, _ = self.traced(*flags)
+            for text in (*hidden, "SharedKey", "sig="):
+                self.assertNotIn(text, path.read_text(), flags)
+
+    def test_full_has_values(self):
+        _, lines = self.traced("--trace-values", "full")
+        self.assertEqual(lines[2]["v"], [{"t": "s", "v": "0@secret.org"}])
+        self.assertEqual((lines[1]["k"][3]["pk"], lines[1]["k"][3]["rk"]), ("Sales", "emp_00003"))
+
+    def test_lint_finds_in_it_what_it_finds_on_the_server(self):
+        for flags in ((), ("--trace-values", "full"), ("--trace-values", "shape")):
+            path, _ = self.traced(*flags)
+            found = self.found("--trace", str(path))
+            self.assertEqual(set(found), {"table-scan-property", "or-of-keys"}, flags)
+            scan = found["table-scan-property"]["finding"]
+            self.assertEqual(scan["id"],
+                             f"table-scan-property@devstoreaccount1/Employees/{SCAN}")
+            self.assertEqual((scan["evidence"]["executions"], scan["sources"]),
+                             (3, ["src/login.c:88"]))
+            self.assertRegex(self.lint(1, "--trace", str(path)),
+                             r"\Atavola lint: 7 requests, 2 query shapes, 1 table, ")
+            self.configure('[rules]\nQ05 = "off"\n[[limit]]\nexamined_over = 99\n'
+                           '[thresholds]\ntable-scan-property.executions = 4')
+            self.assertEqual(set(self.found("--trace", str(path))), {"limit"})
+            (self.folder / "tavola-lint.toml").unlink()
+
+    def test_several_traces_are_one_run(self):
+        path, _ = self.traced()
+        found = self.found("--trace", str(path), str(path))
+        self.assertEqual(found["table-scan-property"]["finding"]["evidence"]["executions"], 6)
+
+    def test_what_was_lost_is_said(self):
+        path, _ = self.traced()
+        text = path.read_text().replace('"op":"InsertEntity","s"', '"lost":12,"op":"InsertEntity","s"')
+        path.write_text(text)
+        self.assertIn("(incomplete: 12 requests are missing,", self.lint(1, "--trace", str(path)))
+
+    def test_what_is_no_trace(self):
+        path, _ = self.traced()
+        whole = path.read_bytes()
+        for text, says in ((b"", "is empty"), (b"hello\n", "not a trace"),
+                           (b'{"a":1}\n', "not a trace"),
+                           (whole.replace(b'Trace":1', b'Trace":2', 1), "of version 2"),
+                           (whole[:-20], "cut off in the middle of line 8"),
+                           (whole + b"{}\n", "line 9 is not one of a trace"),
+                           (b"\x1f\x8b\x08", "packed")):
+            path.write_bytes(text)
+            self.refused(2, "--trace", str(path), says=says)
+        self.refused(2, "--trace", "none", says="cannot read none")
+        self.refused(2, "--trace", str(path), "--since", "m1", says="give one of them")
+        self.refused(2, str(path), says="write lint --trace")
+
+    def test_flags_of_the_server(self):
+        for flags, says in ((("--trace", "/nonexistent/t"), "cannot write the trace"),
+                            (("--trace", "t.gz"), "without .gz"),
+                            (("--trace", "t", "--watch=off"), "needs --watch"),
+                            (("--trace-values", "all"), "shape, hash or full"),
+                            (("--trace-names", "x"), "clear or hash")):
+            with self.subTest(flags):
+                server = Server(*flags)
+                self.addCleanup(server.clean)
+                with self.assertRaisesRegex(RuntimeError, says):
+                    server.start()
+
+
 class Documented(LintTest):
     def test_the_pipeline_of_the_docs(self):
         """The script and the configuration of docs/lint.md, as they stand there."""

@@ -103,13 +103,13 @@ static const tool_verb *find_verb(const char *joined)
 
 static void complete_flag(const search *in, const tool_verb *verb)
 {
-    uint64_t flags = TOOL_COMMON_FLAGS | (verb ? verb->flags : TOOL_BIT(VERSION));
+    tool_flag_set flags = TOOL_COMMON_FLAGS | (verb ? verb->flags : TOOL_BIT(VERSION));
 
     for (int id = 0; id < TOOL_FLAGS_END; id++) {
         char name[64];
 
         snprintf(name, sizeof name, "--%s", tool_flags[id].name);
-        if (flags & UINT64_C(1) << id)
+        if (flags & TOOL_BIT_OF(id))
             offer(in, name);
     }
 }

@@ -4,6 +4,7 @@
  * findings and nothing else.
  */
 #include "../lint/report.h"
+#include "../lint/trace.h"
 #include "../verbs.h"
 #include "server.h"
 
@@ -81,41 +82,86 @@ static tool_exit end(tool_run *run, const tool_lint_report *report, const tool_l
     return tool_lint_fails(report) ? TOOL_FAILURE : TOOL_OK;
 }
 
-static tool_exit lint_with(tool_run *run, tool_lint_config *config, tool_baseline *baseline,
-                           const tool_lint_format *format)
+/* What is to be judged. */
+typedef struct judged {
+    tool_run *run;
+    tool_lint_config *config;
+    tool_baseline *baseline;
+    const tool_lint_format *format;
+} judged;
+
+static tool_exit judge(const judged *j, const char *advice, const char *shapes, uint64_t lost)
 {
-    tool_answer advice = {0}, shapes = {0};
-    tool_lint_report report = {0};
+    tool_lint_report report = {.lost = lost};
     tool_exit exit;
 
-    if (config->thresholds.size && !tool_has(run, TOOL_FLAG_SINCE))
-        return tool_refuse("[thresholds] of %s are of a run: give --since", config->path);
-    exit = ask(run, config, "/advice", true, &advice);
-    if (!exit)
-        exit = ask(run, config, "/shapes", false, &shapes);
-    if (!exit) {
-        tool_lint_judge(&report, config, baseline, advice.body.at, shapes.body.at, tavola_now());
-        exit = end(run, &report, format);
-    }
+    tool_lint_judge(&report, j->config, j->baseline, advice, shapes, tavola_now());
+    exit = end(j->run, &report, j->format);
     tool_lint_report_done(&report);
+    return exit;
+}
+
+static tool_exit lint_server(const judged *j)
+{
+    tool_answer advice = {0}, shapes = {0};
+    tool_exit exit;
+
+    if (j->config->thresholds.size && !tool_has(j->run, TOOL_FLAG_SINCE))
+        return tool_refuse("[thresholds] of %s are of a run: give --since or --trace",
+                           j->config->path);
+    exit = ask(j->run, j->config, "/advice", true, &advice);
+    if (!exit)
+        exit = ask(j->run, j->config, "/shapes", false, &shapes);
+    if (!exit)
+        exit = judge(j, advice.body.at, shapes.body.at, 0);
     tool_answer_done(&advice);
     tool_answer_done(&shapes);
     return exit;
 }
 
+/* The file of --trace, and those behind it. */
+static tool_exit lint_traces(const judged *j)
+{
+    const tool_run *run = j->run;
+    const char **paths = tool_alloc((run->arg_count + 1) * sizeof *paths);
+    tool_trace_answer answer = {0};
+    tool_exit exit;
+
+    paths[0] = tool_value_of(run, TOOL_FLAG_TRACE);
+    for (size_t i = 0; i < run->arg_count; i++)
+        paths[i + 1] = run->args[i];
+    exit = tool_trace_judge(paths, run->arg_count + 1, j->config->thresholds.at, &answer);
+    if (!exit)
+        exit = judge(j, answer.advice.at, answer.shapes.at, answer.lost);
+    tool_trace_answer_done(&answer);
+    free(paths);
+    return exit;
+}
+
+static tool_exit check_flags(const tool_run *run)
+{
+    if (tool_has(run, TOOL_FLAG_TRACE) && tool_has(run, TOOL_FLAG_SINCE))
+        return tool_refuse("--since is of a server, --trace of a file: give one of them");
+    if (run->arg_count && !tool_has(run, TOOL_FLAG_TRACE))
+        return tool_refuse("files are traces: write lint --trace %s", run->args[0]);
+    return TOOL_OK;
+}
+
 static tool_exit lint(tool_run *run)
 {
-    const tool_lint_format *format;
     tool_lint_config config = {0};
     tool_baseline baseline = {0};
-    tool_exit exit = tool_lint_format_find(tool_value_of(run, TOOL_FLAG_FORMAT), &format);
+    judged j = {run, &config, &baseline, NULL};
+    tool_exit exit = check_flags(run);
 
+    if (!exit)
+        exit = tool_lint_format_find(tool_value_of(run, TOOL_FLAG_FORMAT), &j.format);
     if (!exit)
         exit = tool_lint_config_read(&config, tool_value_of(run, TOOL_FLAG_CONFIG));
     if (!exit)
         exit = tool_baseline_read(&baseline, config.path);
     if (!exit)
-        exit = lint_with(run, &config, &baseline, format);
+        exit = tool_has(run, TOOL_FLAG_TRACE) ? lint_traces(&j) : lint_server(&j);
     tool_baseline_done(&baseline);
     tool_lint_config_done(&config);
     return exit;
@@ -123,12 +169,12 @@ static tool_exit lint(tool_run *run)
 
 #define LINT_FLAGS                                                                                 \
     (TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA) | TOOL_BIT(SINCE) |                   \
-     TOOL_BIT(CONFIG) | TOOL_BIT(FORMAT) | TOOL_BIT(UPDATE_BASELINE))
+     TOOL_BIT(CONFIG) | TOOL_BIT(TRACE) | TOOL_BIT(FORMAT) | TOOL_BIT(UPDATE_BASELINE))
 
 const tool_verb tool_lint_verbs[] = {
-    {"lint", "",
+    {"lint", "[FILE]...",
      "For pipelines: judge what tests did to tables; exit code 1 findings, 7 too few requests", 0,
-     0, LINT_FLAGS, .run = lint, .is_plain = true,
+     -1, LINT_FLAGS, .run = lint, .is_plain = true,
      .examples = "  MARK=$(tavola advise mark); ./tests; tavola lint --since $MARK\n"
                  "  tavola lint --since $MARK --format github\n"},
     {0},

@@ -34,6 +34,7 @@ import sas  # noqa: E402
 import sign  # noqa: E402
 import table_client  # noqa: E402
 import tool  # noqa: E402
+import watch  # noqa: E402
 from competitors import Azurite, Nginx, fixed_reply  # noqa: E402
 from measurement import Measurement, cpu_s, milliseconds  # noqa: E402
 from report import Report, record  # noqa: E402
@@ -291,9 +292,14 @@ def measure_analytics(options, scratch):
     return analytics.measure(options, scratch, Bench(options, scratch), fill)
 
 
+def measure_watch(options, scratch):
+    return watch.measure(options, scratch, Bench(options, scratch), fill)
+
+
 SECTIONS = {"loads": measure_loads, "queries": measure_queries, "queues": queues.measure,
             "blobs": blobs.measure, "clients": clients.measure, "tool": tool.measure,
-            "analytics": measure_analytics, "growth": growth.measure, "cluster": measure_cluster}
+            "analytics": measure_analytics, "watch": measure_watch,
+            "growth": growth.measure, "cluster": measure_cluster}
 LONG = {"growth", "cluster"}  # minutes, or Ceph; only when named
 
 

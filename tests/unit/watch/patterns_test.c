@@ -383,7 +383,7 @@ static void send_again(uint64_t id, int status)
 {
     tv_watch_event event = event_of(TV_WATCH_INSERT, status);
 
-    event.request_id = id;
+    event.request_id = tv_watch_wants_id(watch, status) ? id : 0;
     event.throttle = status == 503 ? TV_WATCH_THROTTLED_PARTITION : TV_WATCH_NOT_THROTTLED;
     record(&event);
 }
@@ -415,6 +415,16 @@ TEST(retries_are_requests_with_the_id_of_a_failed_one)
     CHECK_INT(judged(NULL)->retries.retries, 40); /* the worst minute of the hour */
     pass(2 * 3600 * SECOND);
     CHECK_INT(judged(NULL)->retries.retries, 0);
+}
+
+TEST(ids_are_looked_at_while_a_failed_one_is_remembered)
+{
+    CHECK(!tv_watch_wants_id(watch, 200));
+    CHECK(tv_watch_wants_id(watch, 503));
+    send_again(1, 503);
+    CHECK(tv_watch_wants_id(watch, 200));
+    send_again(1, 201);
+    CHECK(!tv_watch_wants_id(watch, 200));
 }
 
 /* --- spans --- */
@@ -470,6 +480,7 @@ int main(void)
         ONE(the_heaviest_partitions_are_found_among_many),
         ONE(sustained_is_what_three_slots_had),
         ONE(retries_are_requests_with_the_id_of_a_failed_one),
+        ONE(ids_are_looked_at_while_a_failed_one_is_remembered),
         ONE(what_a_partition_scan_returns_side_by_side_is_a_span),
     };
 

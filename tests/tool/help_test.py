@@ -88,7 +88,7 @@ class Completion(WithProgram):
         for words, expected in (
                 (("que",), ["query", "queue"]),
                 (("table", "p"), ["policy"]),
-                (("server", ""), ["status", "check", "metrics", "backup"]),
+                (("server", ""), ["status", "check", "metrics", "url", "backup"]),
                 (("server", "backup", "--to"), ["--token-file"]),
                 (("table", "policy", ""), ["list", "set", "delete"]),
                 (("table", "exists", "Comp"), ["Completed"]),

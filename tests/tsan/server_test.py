@@ -3,7 +3,9 @@
 The load is to bring every pair of threads together, not to check answers: each
 client does what its service can do, over and over, among others that do the
 same to the same things, while accounts are reread, and until the server stops
-under it.
+under it.  Meanwhile it logs and measures what they do, and is asked what it has
+recorded of tables and what it advises; once with a recorder whose hours pass in
+seconds, so that minutes are closed and folded under load.
 """
 
 import http.client
@@ -32,6 +34,13 @@ OPTIONS = ("ignore_noninstrumented_modules=1:history_size=7:exitcode=99:second_d
 REPORT = re.compile(r"WARNING: ThreadSanitizer:.*?SUMMARY: [^\n]*", re.S)
 CLIENTS = 3  # of each kind
 BROKEN = table_client.BROKEN
+PROPERTIES = (
+    "<StorageServiceProperties><Logging><Version>1.0</Version><Delete>true</Delete><Read>true</Read>"
+    "<Write>true</Write><RetentionPolicy><Enabled>false</Enabled></RetentionPolicy></Logging>"
+    + "".join(f"<{name}><Version>1.0</Version><Enabled>true</Enabled><IncludeAPIs>true</IncludeAPIs>"
+              f"<RetentionPolicy><Enabled>false</Enabled></RetentionPolicy></{name}>"
+              for name in ("HourMetrics", "MinuteMetrics"))
+    + "<Cors /></StorageServiceProperties>").encode()
 MESSAGE = re.compile(rb"<MessageId>(.*?)</MessageId>.*?<PopReceipt>(.*?)</PopReceipt>", re.S)
 
 
@@ -173,6 +182,37 @@ class Vanishing(Load):
         time.sleep(0.01)
 
 
+class Adviser(Load):
+    """Everything that the admin port tells of tables, and the time of the recorder if it may."""
+
+    def connect(self):
+        self.token = (pathlib.Path(self.server.data) / "admin.token").read_text().strip()
+        return http.client.HTTPConnection("127.0.0.1", self.server.admin_port, timeout=60)
+
+    def ask(self, client, method, path, body=None):
+        try:
+            client.request(method, path, body and json.dumps(body),
+                           {"Authorization": f"Bearer {self.token}"})
+            reply = client.getresponse()
+            reply.read()
+            self.note(reply)
+        except BaseException:
+            client.close()
+            raise
+
+    def step(self, client):
+        table = f"table{self.random.randrange(3)}"
+        measure = self.random.choice(("reads", "writes", "scanned"))
+        for path in ("/shapes", "/advice", f"/facts?table={table}", f"/traffic/cell?table={table}",
+                     f"/traffic?table={table}&measure={measure}&grain=10m", "/metrics"):
+            self.ask(client, "GET", path)
+        self.ask(client, "POST", "/advice/marks")
+        self.ask(client, "POST", f"/facts/recount?table={table}")
+        if "--watch-clock=manual" in self.server.flags:
+            self.ask(client, "POST", "/watch/clock", {"ms": 60_000})
+        time.sleep(0.02)
+
+
 class Admin(Load):
     def connect(self):
         self.folder = tempfile.mkdtemp(prefix="tavola-tsan-")
@@ -202,14 +242,29 @@ class Admin(Load):
 
 
 class WholeServer(unittest.TestCase):
-    def check_engine(self, engine):
-        server = Server("--threads", "3", engine=engine, env={"TSAN_OPTIONS": OPTIONS})
+    def switch_analytics_on(self, server):
+        path = "?restype=service&comp=properties"
+        tables = table_client.Client(server.table_port)
+        tables.headers = lambda _, headers=tables.headers: headers("/?comp=properties")
+        for client, target in ((tables, f"/{path}"),
+                               (queue_client.QueueClient(server.queue_port), f"/{path}"),
+                               (blob_client.Client(server.blob_port), path)):
+            reply = client.request("PUT", target, PROPERTIES)
+            self.assertEqual(reply.status, 202, reply.body)
+            client.close()
+
+    def check_engine(self, engine, *flags):
+        server = Server("--threads", "3", "--emulate-targets", *flags, engine=engine,
+                        env={"TSAN_OPTIONS": OPTIONS})
         self.addCleanup(server.clean)
         server.start(wait_s=120)
         self.addCleanup(lambda: server.process.poll() is None and server.kill())
+        self.switch_analytics_on(server)
         ended = threading.Event()
         loads = [kind(server, number, ended) for number in range(CLIENTS)
                  for kind in (Tables, Queues, Blobs, Vanishing)] + [Admin(server, 0, ended)]
+        if engine != "memory":  # there it has no token
+            loads += [Adviser(server, number, ended) for number in range(2)]
         threads = [threading.Thread(target=load.run) for load in loads]
         for thread in threads:
             thread.start()
@@ -232,6 +287,9 @@ class WholeServer(unittest.TestCase):
 
     def test_rocksdb(self):
         self.check_engine("rocksdb")
+
+    def test_rocksdb_while_hours_pass(self):
+        self.check_engine("rocksdb", "--watch=all", "--watch-clock=manual", "--test-points")
 
     def test_memory(self):
         self.check_engine("memory")

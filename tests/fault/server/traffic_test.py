@@ -19,6 +19,7 @@ class Traffic(unittest.TestCase):
 
     def start(self):
         self.server.start()
+        self.addCleanup(lambda: self.server.process.poll() is None and self.server.kill())
         self.client = Client(self.server.table_port)
         self.addCleanup(self.client.close)
 

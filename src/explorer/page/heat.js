@@ -35,7 +35,7 @@ export function readHeat(buffer) {
 /** About what a byte stands for. */
 export const valueOf = (code, max) => code === 0 ? 0 : max ** ((code - 1) / 254);
 
-const keyText = key => !key || !key.length ? '' : key.slice(0, 2).map(part => visible(part)).join(' / ');
+const keyText = key => !key || key.every(part => part === '') ? '' : key.slice(0, 2).map(part => visible(part)).join(' / ');
 const keyParameter = key => key.join('\u0001');
 
 class Heat {

@@ -198,7 +198,7 @@ class Explorer(unittest.TestCase):
             page = Page(server, new_link(server))
             file = pathlib.Path(server.data) / "sessions"
             whole = file.read_bytes()
-            for damaged in (b"", whole[:-1], whole + b"x", whole[:40] + b"\0" + whole[41:],
+            for damaged in (b"", whole[:-1], whole + b"x", whole[:40] + bytes([whole[40] ^ 1]) + whole[41:],
                             b"\xff" * len(whole)):
                 self.assertEqual(server.stop(), 0)
                 file.write_bytes(damaged)

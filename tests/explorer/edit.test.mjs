@@ -24,7 +24,7 @@ test("the plan is shown while a filter is typed", async () => {
   await go(page, "t/Plans/rows", ".gr");
   for (const [filter, words] of [["PartitionKey eq 'HR' and RowKey eq 'r00007'", /Point query/], ["PartitionKey eq 'HR' and RowKey ge 'r00010' and RowKey lt 'r00020'", /Range query/], ["PartitionKey eq 'HR' and Age gt 3", /Partition scan/], ["Age gt 3", /Table scan/], ["Age gt", /Incomplete/], ["Age gt )", /Not a filter/], ["", /Whole table/]]) {
     await page.fill("#filter", filter);
-    await page.waitForFunction((source) => new RegExp(source).test(document.querySelector(".qright .chip").textContent), words.source);
+    await page.waitForFunction((source) => new RegExp(source).test(document.querySelector(".qright .chip")?.textContent), words.source);
   }
   await close(page);
 });
@@ -34,7 +34,7 @@ test("a scan that wastes asks first, and the address brings a query back", async
   await makeTable(page, "Wide", ["HR", "Sales"], 800);
   await go(page, "t/Wide/rows", ".gr");
   await page.fill("#filter", "Name eq 'name 7'");
-  await page.waitForFunction(() => /Table scan/.test(document.querySelector(".qright .chip").textContent));
+  await page.waitForFunction(() => /Table scan/.test(document.querySelector(".qright .chip")?.textContent));
   await page.press("#filter", "Enter");
   await page.waitForSelector(".ask, .status");
   if (await page.$(".ask")) await page.click(".ask .btn.primary");
@@ -71,7 +71,7 @@ test("the form and the text say the same", async () => {
   await page.waitForSelector(".cond");
   assert.equal((await page.$$(".cond")).length, 2);
   await page.fill(".cond:nth-child(2) input[aria-label=Value]", "3");
-  await page.waitForFunction(() => document.querySelector("#filter").value === "PartitionKey eq 'HR' and Age gt 3");
+  await page.waitForFunction(() => document.querySelector("#filter")?.value === "PartitionKey eq 'HR' and Age gt 3");
   await close(page);
 });
 
@@ -146,9 +146,9 @@ test("a selection is deleted and put back", async () => {
   await page.keyboard.press("Shift+X");
   await page.click("text=Delete 6 entities");
   await page.click("dialog .danger");
-  await page.waitForFunction(() => /2 returned/.test(document.querySelector(".status").textContent));
+  await page.waitForFunction(() => /2 returned/.test(document.querySelector(".status")?.textContent));
   await page.click(".toast button");
-  await page.waitForFunction(() => /8 returned/.test(document.querySelector(".status").textContent));
+  await page.waitForFunction(() => /8 returned/.test(document.querySelector(".status")?.textContent));
   await close(page);
 });
 
@@ -160,12 +160,12 @@ test("keys of every script and hostile ones are only text", async () => {
   let alerted = false;
   page.on("dialog", (dialog) => { alerted = true; dialog.dismiss(); });
   await go(page, "t/Hostile/rows", ".gr");
-  await page.waitForFunction((count) => new RegExp(`${count} returned`).test(document.querySelector(".status").textContent), names.length + 1);
+  await page.waitForFunction((count) => new RegExp(`${count} returned`).test(document.querySelector(".status")?.textContent), names.length + 1);
   for (let i = 0; i < names.length + 1; i++) {
     await page.evaluate((at) => document.querySelector(`.gr[data-index="${at}"]`)?.dispatchEvent(new MouseEvent("dblclick", { bubbles: true })), i);
     await page.waitForSelector(".editor .props .prop");
     await page.click(".editor [aria-label=Close]");
-    await page.waitForFunction(() => document.querySelector(".insp").hidden);
+    await page.waitForFunction(() => document.querySelector(".insp")?.hidden);
   }
   assert.equal(alerted, false);
   assert.equal(await page.evaluate(() => document.querySelectorAll(".grid img").length), 0);
@@ -181,10 +181,10 @@ test("252 properties and a string of 64 KiB", async () => {
   assert.equal((await ask(page, "POST", tablePath("Big"), JSON.stringify({ PartitionKey: "z", RowKey: "z", Long: "é".repeat(32768) }))).status, 201);
   await go(page, "t/Big/rows", ".gr");
   assert.ok(await page.evaluate(() => document.querySelectorAll(".gr:not([hidden]) > div").length) < 120, "columns out of sight are in the document");
-  await page.evaluate(() => document.querySelector('.gr[data-index="0"]').dispatchEvent(new MouseEvent("dblclick", { bubbles: true })));
-  await page.waitForFunction(() => /252 of 252 properties/.test(document.querySelector(".ift").textContent));
+  await page.evaluate(() => document.querySelector('.gr[data-index="0"]')?.dispatchEvent(new MouseEvent("dblclick", { bubbles: true })));
+  await page.waitForFunction(() => /252 of 252 properties/.test(document.querySelector(".ift")?.textContent));
   await page.keyboard.press("Escape");
-  await page.waitForFunction(() => document.querySelector(".insp").hidden);
+  await page.waitForFunction(() => document.querySelector(".insp")?.hidden);
   await page.evaluate(() => document.querySelector(".grid").scrollTo(1e6, 0));
   await page.waitForSelector(".size");
   await page.click(".size");
@@ -199,7 +199,7 @@ test("ten thousand rows scroll with few in the document", async () => {
   await go(page, "t/Long/rows", ".gr");
   await page.focus(".grid");
   await page.keyboard.press("Control+End");
-  await page.waitForFunction(() => /5,000 returned/.test(document.querySelector(".status").textContent));
+  await page.waitForFunction(() => /5,000 returned/.test(document.querySelector(".status")?.textContent));
   await page.waitForFunction(() => [...document.querySelectorAll(".gr:not([hidden])")].some((row) => /r04999/.test(row.textContent)));
   assert.ok(await page.evaluate(() => document.querySelectorAll(".gr").length) <= 60);
   await page.keyboard.press("Home");
@@ -215,7 +215,7 @@ test("the page outlives a restart of the server", async () => {
   await page.fill("#filter", "Age gt 0");
   await page.waitForSelector(".lost:not([hidden])");
   await control("/start");
-  await page.waitForFunction(() => document.querySelector(".lost").hidden);
+  await page.waitForFunction(() => document.querySelector(".lost")?.hidden);
   await page.waitForSelector(".gr");
   await close(page);
 });

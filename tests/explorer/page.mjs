@@ -38,7 +38,8 @@ export async function close(page) {
 
 /** Go to a view and wait until it is there. */
 export async function go(page, view, selector) {
-  await page.evaluate((hash) => { location.hash = hash; }, `#/${view}`);
+  const wanted = await page.evaluate((hash) => { location.hash = hash; return location.hash; }, `#/${view}`);
+  await page.waitForFunction((hash) => document.querySelector("main")?.dataset.view === hash || /There is no page/.test(document.querySelector("main")?.textContent), wanted);
   await page.waitForSelector(selector || "main h1");
 }
 

@@ -41,7 +41,7 @@ test("what is exported is imported again, types and all", async () => {
     const copy = `Copy${format}`;
     await ask(page, "POST", tablePath("Tables"), JSON.stringify({ TableName: copy }));
     await go(page, `t/${copy}/io`, ".io");
-    await page.waitForFunction((name) => document.querySelector("main h1").textContent === name, copy);
+    await page.waitForFunction((name) => document.querySelector("main h1")?.textContent === name, copy);
     await page.setInputFiles("input[type=file]", file);
     await page.waitForSelector(".io table");
     await page.click(".io >> text=/^Import$/ >> nth=-1");
@@ -175,7 +175,7 @@ test("everything has a name in Go to", async () => {
   await page.keyboard.type("fndm");
   await page.waitForSelector(".pal li:has-text('Findme')");
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => document.querySelector("main h1").textContent === "Findme");
+  await page.waitForFunction(() => document.querySelector("main h1")?.textContent === "Findme");
   await page.waitForSelector(".status b");
   await page.keyboard.press("?");
   await page.waitForSelector(".keys");

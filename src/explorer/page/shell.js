@@ -198,6 +198,7 @@ export async function render() {
     put(main, topBar('Trouble'), troubleBox(trouble));
     if (!(trouble instanceof api.Trouble)) console.error(trouble);
   }
+  main.dataset.view = location.hash; // which address it shows now
   const key = route.parts.join('/');
   if (key !== shownKey) { shownKey = key; main.focus({ preventScroll: true }); say(document.title); }
 }

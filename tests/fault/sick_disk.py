@@ -7,6 +7,7 @@
 import errno
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -27,8 +28,9 @@ class SickServer(Server):
     def __init__(self, *flags, **options):
         self.tools = tempfile.mkdtemp(prefix="tavola-sick-")
         library = os.path.join(self.tools, "sick_disk.so")
-        subprocess.run([os.environ.get("CC", "cc"), "-shared", "-fPIC", "-O1", "-o", library,
-                        str(SOURCE), "-pthread"], check=True)
+        compiler = shlex.split(os.environ.get("CC", "cc"))
+        subprocess.run([*compiler, "-shared", "-fPIC", "-O1", "-o", library, str(SOURCE),
+                        "-pthread"], check=True)
         self.control = os.path.join(self.tools, "control")
         super().__init__(*flags, engine="rocksdb",
                          env={"LD_PRELOAD": ":".join(sanitizer() + [library]),

@@ -59,11 +59,11 @@ void tv_extent_visit_end(tv_extents *store, tv_extent_visit *visit)
     tv_background_unlock(&store->gc);
 }
 
-void tv_extents_remove(tv_extents *store, const tv_extent_id *ids, size_t count)
-{
-    if (count == 0)
-        return;
+/* As many as one piece of memory holds that is never refused. */
+enum { REMOVAL_IDS_MAX = 2048 };
 
+static void remove_some(tv_extents *store, const tv_extent_id *ids, size_t count)
+{
     tv_extent_removal *removal = tv_malloc(sizeof *removal + count * sizeof *ids);
 
     removal->next = NULL;
@@ -81,6 +81,17 @@ void tv_extents_remove(tv_extents *store, const tv_extent_id *ids, size_t count)
     store->waiting_count += count;
     tv_background_wake(&store->gc);
     tv_background_unlock(&store->gc);
+}
+
+void tv_extents_remove(tv_extents *store, const tv_extent_id *ids, size_t count)
+{
+    while (count > 0) {
+        size_t some = count < REMOVAL_IDS_MAX ? count : REMOVAL_IDS_MAX;
+
+        remove_some(store, ids, some);
+        ids += some;
+        count -= some;
+    }
 }
 
 void tv_extents_remove_now(tv_extents *store, tv_extent_id id)

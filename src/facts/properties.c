@@ -208,10 +208,14 @@ static tv_err read_entities(tv_facts *facts, const tv_fact *fact, const tv_sketc
 static tv_err look(tv_facts *facts, const tv_fact *fact, const tv_sketch_key *items,
                    const tv_facts_table *table, struct tv_facts_properties **ret_properties)
 {
-    struct tv_facts_properties *properties = tv_calloc(1, sizeof *properties);
-    reading *r = tv_calloc(1, sizeof *r);
+    reading *r = calloc(1, sizeof *r); /* 100 KB, of which there may be none left */
+    struct tv_facts_properties *properties;
     tv_err err;
 
+    if (r == NULL)
+        return TV_ERR_OVERLOADED;
+
+    properties = tv_calloc(1, sizeof *properties);
     tv_arena_init(&properties->arena);
     r->arena = &properties->arena;
     properties->taken_ns = tv_clock_mono_ns();

@@ -156,8 +156,15 @@ tv_watch_sample *tv_page_sample(tv_page *page, size_t count_max)
         return NULL;
     }
     if (page->sample_count == page->sample_size) {
-        page->sample_size = grown(page->sample_size, 64);
-        page->samples = tv_realloc(page->samples, page->sample_size * sizeof *page->samples);
+        size_t size = grown(page->sample_size, 64);
+        tv_watch_sample *larger = realloc(page->samples, size * sizeof *larger);
+
+        if (larger == NULL) {
+            page->dropped++;
+            return NULL;
+        }
+        page->samples = larger;
+        page->sample_size = size;
     }
 
     tv_watch_sample *sample = &page->samples[page->sample_count++];

@@ -153,8 +153,6 @@ static const tv_shape *find_shape(tv_watch_shard *shard, const tv_watch_query *q
     tv_shape_cache *entry;
     tv_arena arena;
 
-    if (shard->shapes == NULL)
-        shard->shapes = tv_calloc(TV_SHAPE_CACHE_SIZE, sizeof *shard->shapes);
     entry = &shard->shapes[structure % TV_SHAPE_CACHE_SIZE];
     if (entry->structure == structure && entry->shape.text.data)
         return &entry->shape;

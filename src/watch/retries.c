@@ -9,7 +9,7 @@ enum { WAYS = 8, SETS = TV_RETRY_IDS / WAYS };
 
 void tv_retries_init(tv_retries *retries)
 {
-    *retries = (tv_retries){0};
+    *retries = (tv_retries){.ids = tv_calloc(TV_RETRY_IDS, sizeof *retries->ids)};
     pthread_mutex_init(&retries->lock, NULL);
 }
 
@@ -27,9 +27,6 @@ static tv_retry_id *set_of(tv_retries *retries, uint64_t id)
 
 static tv_retry_id *find(tv_retries *retries, uint64_t id)
 {
-    if (retries->ids == NULL)
-        return NULL;
-
     tv_retry_id *set = set_of(retries, id);
 
     for (int i = 0; i < WAYS; i++) {
@@ -48,9 +45,6 @@ static void forget(tv_retries *retries, tv_retry_id *entry)
 
 static void remember(tv_retries *retries, const tv_watch_event *event)
 {
-    if (retries->ids == NULL)
-        retries->ids = tv_calloc(TV_RETRY_IDS, sizeof *retries->ids);
-
     tv_retry_id *set = set_of(retries, event->request_id), *oldest = set;
 
     for (int i = 1; i < WAYS; i++) {

@@ -47,7 +47,7 @@ typedef struct tv_retry_table {
 typedef struct tv_retries {
     pthread_mutex_t lock;
     atomic_size_t id_count;
-    tv_retry_id *ids; /* sets of eight; NULL until there is one */
+    tv_retry_id *ids; /* sets of eight */
     tv_retry_table *tables;
     size_t table_count, table_size;
 } tv_retries;

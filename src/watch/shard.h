@@ -33,7 +33,7 @@ struct tv_watch_shard {
     /* The thread's own. */
     uint32_t skip; /* requests until the next sample */
     uint64_t random;
-    tv_shape_cache *shapes; /* NULL until there is one */
+    tv_shape_cache *shapes;
 
     /* The watcher's own. */
     tv_page *spare;

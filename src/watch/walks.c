@@ -29,19 +29,7 @@ struct tv_walks_open {
     open_walk *free, *oldest, *newest;
 };
 
-void tv_walks_init(tv_walks *walks)
-{
-    *walks = (tv_walks){0};
-    pthread_mutex_init(&walks->lock, NULL);
-}
-
-void tv_walks_done(tv_walks *walks)
-{
-    pthread_mutex_destroy(&walks->lock);
-    free(walks->open);
-    free(walks->closed);
-}
-
+/* All at once, when the server starts: later, memory may be refused. */
 static struct tv_walks_open *new_open(void)
 {
     struct tv_walks_open *open = tv_calloc(1, sizeof *open);
@@ -51,6 +39,19 @@ static struct tv_walks_open *new_open(void)
         open->free = &open->walks[i];
     }
     return open;
+}
+
+void tv_walks_init(tv_walks *walks)
+{
+    *walks = (tv_walks){.open = new_open()};
+    pthread_mutex_init(&walks->lock, NULL);
+}
+
+void tv_walks_done(tv_walks *walks)
+{
+    pthread_mutex_destroy(&walks->lock);
+    free(walks->open);
+    free(walks->closed);
 }
 
 static uint64_t key_of(uint32_t table, uint64_t fingerprint, uint64_t token)
@@ -174,8 +175,6 @@ static void page(tv_walks *walks, const tv_watch_event *event, uint64_t fingerpr
     const tv_watch_query *query = &event->query;
     open_walk *found = NULL;
 
-    if (walks->open == NULL)
-        walks->open = new_open();
     if (query->token_in)
         found = find(walks->open, key_of(event->table, fingerprint, query->token_in),
                      event->client.hash);
@@ -236,8 +235,7 @@ void tv_walks_visit_idle(tv_walks *walks, int64_t before_ns,
                          void (*fn)(void *ctx, const tv_walk *walk), void *ctx)
 {
     pthread_mutex_lock(&walks->lock);
-    for (open_walk *at = walks->open ? walks->open->oldest : NULL;
-         at && at->walk.last_ns < before_ns; at = at->newer) {
+    for (open_walk *at = walks->open->oldest; at && at->walk.last_ns < before_ns; at = at->newer) {
         tv_walk walk = at->walk;
 
         walk.state = TV_WALK_LEFT;

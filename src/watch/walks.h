@@ -37,7 +37,7 @@ typedef struct tv_walk {
 
 typedef struct tv_walks {
     pthread_mutex_t lock;
-    struct tv_walks_open *open; /* NULL until there is one */
+    struct tv_walks_open *open;
     size_t open_count;
     tv_walk *closed; /* for the watcher */
     size_t closed_count, closed_size;

@@ -111,6 +111,7 @@ tv_watch *tv_watch_new(const tv_watch_options *options)
         shard->watch = watch;
         shard->index = i;
         shard->random = (uint64_t)i + 1;
+        shard->shapes = tv_calloc(TV_SHAPE_CACHE_SIZE, sizeof *shard->shapes);
         atomic_init(&shard->period, 1);
         atomic_init(&shard->page, tv_page_new());
         shard->spare = tv_page_new();

@@ -1,0 +1,197 @@
+/*
+ * Network threads, listeners and their limits, and the page that the admin port serves.  Files
+ * and connections are divided here, before anything is opened.
+ */
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "server/parts.h"
+
+enum {
+    ENGINE_FILES_MAX = 1000,
+    FILES_PER_LOOP = 8,    /* listeners, what libuv needs, a client that waits for its turn */
+    OTHER_FILES = 64,      /* logs, locks, the certificate, what compactions write */
+    PER_ADDRESS_MIN = 256, /* by default; a machine that runs tests opens hundreds */
+};
+
+int tv_server_loops_wanted(const tv_config *config)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int count = config->threads ? config->threads : (int)cores;
+
+    return count < 1 ? 1 : count > TV_LOOPS_MAX ? TV_LOOPS_MAX : count;
+}
+
+void tv_server_share_files(tv_server *server)
+{
+    tv_config *config = &server->config;
+    struct rlimit limit;
+    int files = INT32_MAX, loops = tv_server_loops_wanted(config);
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < INT32_MAX)
+        files = (int)limit.rlim_cur;
+    server->engine_files = files / 2 < ENGINE_FILES_MAX ? files / 2 : ENGINE_FILES_MAX;
+
+    int left = files - server->engine_files - OTHER_FILES - TV_ADMIN_CONNECTIONS_MAX -
+               TV_SERVED_COUNT * FILES_PER_LOOP * loops;
+
+    /* Every service may have as many; a client of blobs also has a file of data open. */
+    left /= TV_SERVED_COUNT + 1;
+    if (left < loops)
+        left = loops;
+    if (config->max_connections > left)
+        config->max_connections = left;
+}
+
+static void flush_outbox(void *ctx)
+{
+    tv_outbox_flush(ctx);
+}
+
+/* Clients of the admin port ask for little and read it at once; all others make room.  A filter
+ * of the page is a part of a head. */
+static const tv_http_limits admin_limits = {
+    .head_bytes_max = 48 * 1024,
+    .header_count_max = 64,
+    .input_bytes_max = 256 * 1024,
+    .header_timeout_ms = 5 * 1000,
+    .body_timeout_ms = 5 * 1000,
+    .speed_min = 1024,
+    .linger_timeout_ms = 1000,
+    .idle_timeout_ms = 120 * 1000,
+    .connections_max = TV_ADMIN_CONNECTIONS_MAX,
+    .per_address_max = TV_ADMIN_CONNECTIONS_MAX,
+    .spare_ms = 100,
+    .spares_unread = true,
+};
+
+/*
+ * How many connections of one loop may be of one address.  The kernel deals
+ * them out to the loops by chance, so a loop may get more than its share.
+ */
+static int per_address(const tv_server *server)
+{
+    const tv_config *config = &server->config;
+    int most = config->max_per_address;
+
+    if (most == 0)
+        most = config->max_connections / 2 > PER_ADDRESS_MIN ? config->max_connections / 2
+                                                             : PER_ADDRESS_MIN;
+    return server->loop_count == 1 ? most : most / server->loop_count * 5 / 4 + 8;
+}
+
+void tv_server_open_loops(tv_server *server)
+{
+    server->loop_count = tv_server_loops_wanted(&server->config);
+    for (int i = 0; i < server->loop_count; i++) {
+        server->loops[i] = tv_loop_new(i);
+        server->outboxes[i] = tv_outbox_new(server->pipeline);
+        tv_loop_at_round_end(server->loops[i], flush_outbox, server->outboxes[i]);
+    }
+    server->limits = tv_http_limits_default;
+    server->limits.budget = server->budget;
+    server->limits.connections_max = server->config.max_connections / server->loop_count;
+    if (server->limits.connections_max < 1)
+        server->limits.connections_max = 1;
+    server->limits.per_address_max = per_address(server);
+    server->admin_limits = admin_limits;
+    server->admin_limits.budget = server->budget;
+}
+
+static bool open_served(tv_server *server, tv_served *service, char *reterr_text,
+                        size_t reterr_size)
+{
+    for (int i = 0; i < server->loop_count; i++) {
+        service->listeners[i] =
+            tv_listener_new(server->loops[i], server->config.host, service->port, &service->handler,
+                            &server->limits, server->tls, reterr_text, reterr_size);
+        if (service->listeners[i] == NULL)
+            return false;
+        /* Port 0 takes a free one; the other loops listen on the same. */
+        service->port = tv_listener_port(service->listeners[i]);
+    }
+    return true;
+}
+
+bool tv_server_open_listeners(tv_server *server, char *reterr_text, size_t reterr_size)
+{
+    const tv_config *config = &server->config;
+
+    for (int i = 0; i < TV_SERVED_COUNT; i++) {
+        if (!open_served(server, &server->served[i], reterr_text, reterr_size))
+            return false;
+    }
+    server->admin_listener = tv_listener_new(server->loops[0], config->admin_host,
+                                             config->admin_port, &server->admin_handler,
+                                             &server->admin_limits, NULL, reterr_text, reterr_size);
+    if (server->admin_listener == NULL)
+        return false;
+
+    server->admin_port = tv_listener_port(server->admin_listener);
+    return true;
+}
+
+bool tv_server_open_token(tv_server *server, char *reterr_text, size_t reterr_size)
+{
+    return strcmp(server->config.engine, "memory") == 0 ||
+           tv_admin_token_open(&server->admin.token, server->config.data, reterr_text, reterr_size);
+}
+
+const char *tv_server_bracket_host(const char *host, char *ret_text, size_t size)
+{
+    bool is_v6 = strchr(host, ':') != NULL;
+
+    snprintf(ret_text, size, is_v6 ? "[%s]" : "%s", host);
+    return ret_text;
+}
+
+void tv_server_open_explorer(tv_server *server)
+{
+    const tv_config *config = &server->config;
+    tv_explorer *explorer = &server->explorer;
+    bool keeps = strcmp(config->engine, "memory") != 0;
+
+    if (config->no_explorer)
+        return;
+
+    *explorer = (tv_explorer){
+        .name = config->admin_name,
+        .token = &server->admin.token,
+        .table = &server->table.base,
+        .queue = &server->queue,
+        .blob = &server->blob.base,
+        .facts = server->facts,
+        .engine = config->engine,
+        .ports = {server->served[TV_SERVED_BLOB].port, server->served[TV_SERVED_QUEUE].port,
+                  server->served[TV_SERVED_TABLE].port},
+        .host = tv_server_bracket_host(config->host, server->explorer_host,
+                                       sizeof server->explorer_host),
+        .is_tls = server->tls != NULL,
+        .start_ticks = tv_clock_ticks(),
+    };
+    tv_sessions_open(&explorer->sessions, keeps ? config->data : NULL, server->admin_port,
+                     tv_clock_ticks());
+    server->explorer_handler = tv_explorer_handler(explorer);
+    server->admin.sessions = &explorer->sessions;
+    server->admin.pages = &server->explorer_handler;
+}
+
+void tv_server_stop_network(tv_server *server, int grace_ms)
+{
+    if (!server->is_running && server->loop_count)
+        tv_server_run(server);
+    for (int i = 0; i < TV_SERVED_COUNT * server->loop_count; i++) {
+        tv_listener *listener =
+            server->served[i / server->loop_count].listeners[i % server->loop_count];
+
+        if (listener)
+            tv_listener_stop(listener, grace_ms);
+    }
+    if (server->admin_listener)
+        tv_listener_stop(server->admin_listener, grace_ms);
+    for (int i = 0; i < server->loop_count; i++)
+        tv_loop_stop(server->loops[i]);
+    for (int i = 0; i < server->loop_count; i++)
+        tv_loop_join(server->loops[i]);
+}

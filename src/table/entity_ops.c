@@ -55,8 +55,10 @@ tv_err tv_table_read_entity(tv_call *call)
 
     tv_table_count_plan(call->container, TV_PLAN_POINT);
     err = entity_key(call, &key);
-    if (err == TV_OK && tv_table_admit_read(call, key))
+    if (err == TV_OK && tv_table_admit_read(call, key)) {
+        call->fetch.key = key; /* not fetched, but the recorder wants to know what was refused */
         return TV_ERR_THROTTLED;
+    }
     return err ? finish_read(call, err) : tv_call_fetch(call, key, finish_read);
 }
 

@@ -14,7 +14,7 @@ TICKS_MAX = 3155378975999999999
 
 
 class Case:
-    def __init__(self, path, line, text):
+    def __init__(self, path, line, text, targets=None):
         match = re.fullmatch(r"(run )?(?:(\+) (error|warning|info)|(-)) ([\w-]+): (.*)", text)
         if not match:
             raise ValueError(f"{path.name}:{line}: a case is '+ SEVERITY RULE: text' or "
@@ -24,6 +24,7 @@ class Case:
         self.sign = "+" if match[3] else "-"
         self.rule, self.what, self.line = match[5], match[6], line
         self.mark = None
+        self.targets = targets  # of the account that sends it, "partition:1"
         self.lines = []
 
     @property
@@ -34,11 +35,13 @@ class Case:
 
 
 def read(path):
-    cases = []
+    cases, targets = [], None
     for number, line in enumerate(pathlib.Path(path).read_text().splitlines(), 1):
         line = line.strip()
-        if line.startswith(("+ ", "- ", "run ")):
-            cases.append(Case(pathlib.Path(path), number, line))
+        if line.startswith("targets "):
+            targets = line.split()[1]
+        elif line.startswith(("+ ", "- ", "run ")):
+            cases.append(Case(pathlib.Path(path), number, line, targets))
         elif line and not line.startswith("#"):
             cases[-1].lines.append(line)
     return cases

@@ -15,6 +15,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -22,7 +23,7 @@ sys.path.insert(0, str(HERE.parent / "lib"))
 sys.path.insert(0, str(HERE))
 
 import notation                                                                      # noqa: E402
-from server import ROOT, Server                                                      # noqa: E402
+from server import ACCOUNT, KEY, ROOT, Server                                                      # noqa: E402
 from traffic import Traffic                                                          # noqa: E402
 
 # A request is recorded when its answer has gone out, at the time of the clock.  On one thread that is
@@ -54,9 +55,10 @@ def describe(findings):
     return ", ".join(f"{f['severity']} {f['code']}" for f in findings) or "nothing"
 
 
-def check(case, admin, table):
+def check(case, admin, account, table):
     """What is wrong, or None."""
-    path = f"/advice?table={table}" + (f"&since={case.mark}" if case.mark else "")
+    path = (f"/advice?account={account}&table={table}"
+            + (f"&since={case.mark}" if case.mark else ""))
     answer = admin.ask("GET", path)
     found = [f for f in answer["findings"] if f["rule"] == case.rule]
     if case.severity is None and found:
@@ -68,15 +70,24 @@ def check(case, admin, table):
     return None
 
 
-def run_case(case, admin, server, number):
-    traffic = Traffic(server, admin, f"N{number}")
+def write_accounts(file, targets):
+    """An account for each kind of targets, and one without; returns their names."""
+    names = {None: ACCOUNT, **{text: f"limited{n}" for n, text in enumerate(targets)}}
+    for text, name in names.items():
+        file.write(f"{name}:{KEY} targets={text or 'off'}\n")
+    file.flush()
+    return names
+
+
+def run_case(case, admin, server, number, account):
+    traffic = Traffic(server, admin, f"N{number}", account)
     try:
         if case.is_run:
             case.mark = admin.ask("POST", "/advice/marks")["mark"]
         traffic.run(case.lines)
         if not case.is_run:
             traffic.wait_ms(90000)  # walks that were left are closed after 60 s; then judged twice
-        return check(case, admin, traffic.table_name(case.table))
+        return check(case, admin, account, traffic.table_name(case.table))
     finally:
         traffic.close()
 
@@ -88,20 +99,41 @@ def check_page():
 
 
 def check_complete(files):
-    """Every rule of the server has a case in which it fires and one in which it does not.
-
-    But retry-storm: this server refuses nothing.  The rule's own cases are in tests/unit/advice.
-    """
+    """Every rule of the server has a case in which it fires and one in which it does not."""
     text = (ROOT / "src/advice/rules.def").read_text()
     rules = [line.split('"')[1] for line in text.splitlines() if line.startswith("RULE(")]
     cases = [case for path in files for case in notation.read(path)]
     fires = {case.rule for case in cases if case.severity}
     silent = {case.rule for case in cases if not case.severity}
-    missing = [rule for rule in rules if rule not in fires & silent | {"retry-storm"}]
+    missing = [rule for rule in rules if rule not in fires & silent]
     unknown = (fires | silent) - set(rules)
     if missing or unknown:
         return f"no case for {missing}, unknown {sorted(unknown)}"
     return None
+
+
+def run_cases(cases):
+    """How many passed and how many failed; `cases` by path."""
+    passed = failed = number = 0
+    limits = sorted({case.targets for some in cases.values() for case in some} - {None})
+    with tempfile.NamedTemporaryFile("w", prefix="tavola-accounts-") as file:
+        names = write_accounts(file, limits)
+        with Server(*FLAGS, "--accounts", file.name) as server:
+            admin = Admin(server)
+            for path, some in cases.items():
+                begun = time.monotonic()
+                for case in some:
+                    number += 1
+                    problem = run_case(case, admin, server, number, names[case.targets])
+                    passed, failed = passed + (problem is None), failed + (problem is not None)
+                    if problem:
+                        print(f"  {path.name}:{case.line} {case.sign} {case.what}: {problem}")
+                print(f"  {path.stem}: done ({time.monotonic() - begun:.1f} s)", flush=True)
+            code = server.stop()
+            if code:
+                print(f"  the server ended with {code}: {server.log()[-2000:]}")
+                failed += 1
+    return passed, failed
 
 
 def main():
@@ -117,29 +149,15 @@ def main():
     if only_find:
         return 0
 
-    passed = failed = number = 0
+    passed = failed = 0
     problems = [] if words else [check_page(), check_complete(files)]
     for problem in problems:
         passed, failed = passed + (problem is None), failed + (problem is not None)
         if problem:
             print(f"  {problem}")
-    with Server(*FLAGS) as server:
-        admin = Admin(server)
-        for path in files:
-            if words and path.stem not in words:
-                continue
-            begun = time.monotonic()
-            for case in notation.read(path):
-                number += 1
-                problem = run_case(case, admin, server, number)
-                passed, failed = passed + (problem is None), failed + (problem is not None)
-                if problem:
-                    print(f"  {path.name}:{case.line} {case.sign} {case.what}: {problem}")
-            print(f"  {path.stem}: done ({time.monotonic() - begun:.1f} s)", flush=True)
-        code = server.stop()
-        if code:
-            print(f"  the server ended with {code}: {server.log()[-2000:]}")
-            failed += 1
+    cases = {path: notation.read(path) for path in files if not words or path.stem in words}
+    done = run_cases(cases)
+    passed, failed = passed + done[0], failed + done[1]
     print(f"advice: {passed} passed, {failed} failed")
     return failed > 0
 

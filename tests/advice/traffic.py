@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 import socket
+import time
 import urllib.parse
 
 from notation import Fill, span_ms
@@ -83,17 +84,24 @@ def properties_of(words, fill):
 
 
 class Traffic:
-    def __init__(self, server, admin, prefix):
+    def __init__(self, server, admin, prefix, account=ACCOUNT):
         self.server, self.admin, self.prefix = server, admin, prefix
+        self.account = account
         self.fill = Fill()
-        self.fill.now_ms = admin.ask("POST", "/watch/clock", {"ms": 0})["unixMs"]
-        self.connections, self.made = [], set()
+        self.fill.now_ms = self.begin_minute()
+        self.connections, self.made, self.serial = [], set(), 0
         self.pending = []      # (connection, request): of one instant
+        self.stubborn = []     # the same: sent again while they are refused
         self.pending_ms = 0.0
 
     def close(self):
         for connection in self.connections:
             connection.close()
+
+    def begin_minute(self):
+        """Cases begin with a minute of the recorder, which counts retries by its minutes."""
+        now_ms = self.admin.ask("POST", "/watch/clock", {"ms": 0})["unixMs"]
+        return self.admin.ask("POST", "/watch/clock", {"ms": 60000 - now_ms % 60000})["unixMs"]
 
     def table_name(self, name):
         return f"{name}{self.prefix}"
@@ -126,14 +134,14 @@ class Traffic:
     # --- requests ---
 
     def request(self, method, target, body=b"", headers=()):
-        path = f"/{ACCOUNT}/{target}"
+        path = f"/{self.account}/{target}"
         date = email.utils.formatdate(usegmt=True)
-        text = f"{date}\n/{ACCOUNT}{path.partition('?')[0]}"
+        text = f"{date}\n/{self.account}{path.partition('?')[0]}"
         sign = base64.b64encode(hmac.new(SECRET, text.encode(), hashlib.sha256).digest()).decode()
         lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1", f"x-ms-date: {date}",
                  "x-ms-version: 2019-02-02", "User-Agent: traffic/1",
                  "Accept: application/json;odata=nometadata",
-                 f"Authorization: SharedKeyLite {ACCOUNT}:{sign}", f"Content-Length: {len(body)}",
+                 f"Authorization: SharedKeyLite {self.account}:{sign}", f"Content-Length: {len(body)}",
                  *headers]
         return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
@@ -149,9 +157,15 @@ class Traffic:
         name = self.table_name(name)
         if name not in self.made:
             self.made.add(name)
-            reply = self.now(self.connection(0), "POST", "Tables",
-                             json.dumps({"TableName": name}).encode(),
-                             ["Content-Type: application/json", "Prefer: return-no-content"])
+            deadline = time.monotonic() + 60
+            while True:
+                reply = self.now(self.connection(0), "POST", "Tables",
+                                 json.dumps({"TableName": name}).encode(),
+                                 ["Content-Type: application/json", "Prefer: return-no-content"])
+                # An account with targets may have to rest from the case before.
+                if reply.status != 503 or time.monotonic() > deadline:
+                    break
+                time.sleep(0.05)
             assert reply.status == 204, reply.body
         return name
 
@@ -166,7 +180,7 @@ class Traffic:
                 target = table
             parts.append("--c\r\nContent-Type: application/http\r\n"
                          "Content-Transfer-Encoding: binary\r\n\r\n"
-                         f"{method} http://127.0.0.1:{self.server.table_port}/{ACCOUNT}/{target} "
+                         f"{method} http://127.0.0.1:{self.server.table_port}/{self.account}/{target} "
                          f"HTTP/1.1\r\nContent-ID: {number}\r\nAccept: application/json\r\n"
                          f"Content-Type: application/json\r\nPrefer: return-no-content\r\n{head}"
                          f"Content-Length: {len(body)}\r\n\r\n{body}\r\n")
@@ -298,6 +312,30 @@ class Traffic:
         parts = " or ".join(f"RowKey eq 'r{n:05}'" for n in range(int(count)))
         self.op_query(c, table, f"PartitionKey eq '{pk}' and ({parts})")
 
+    def op_again(self, c, times, gap, op, *words):
+        """One that is sent again under the same id while it is refused; see `insist`."""
+        getattr(self, f"op_{op}")(c, *words)
+        connection, request = self.pending.pop()
+        self.serial += 1
+        head = f"\r\nx-ms-client-request-id: {self.prefix}-{self.serial}\r\n\r\n".encode()
+        self.stubborn.append((connection, request.replace(b"\r\n\r\n", head, 1)))
+        self.insistence = int(times), *gap.partition("*")[::2]
+
+    def insist(self):
+        """Send all that `again` has gathered, and after each gap those once more that got 503."""
+        (times, gap, growth), waiting = self.insistence, self.stubborn
+        gap_ms, self.stubborn = span_ms(gap), []
+        while waiting and times >= 0:
+            # Replies come connection by connection.
+            waiting.sort(key=lambda one: self.connections.index(one[0]))
+            self.flush()
+            self.pending = list(waiting)
+            self.pending_ms += gap_ms
+            replies = self.flush()
+            waiting = [one for one, reply in zip(waiting, replies) if reply.status == 503]
+            gap_ms *= float(growth or 1)
+            times -= 1
+
     def op_wait(self, c, span):
         self.flush()
         self.wait_ms(span_ms(span))
@@ -353,3 +391,5 @@ class Traffic:
             run(self.connection(n % (clients or 1)), *words[1:])
             if gap:
                 self.wait_ms(gap)
+        if self.stubborn:
+            self.insist()

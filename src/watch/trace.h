@@ -52,6 +52,19 @@ void tv_watch_trace_close(tv_watch_trace *trace);
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/** What the first line says of the others. */
+typedef struct tv_watch_trace_head {
+    tv_watch_trace_values values;
+    bool hides_names;
+} tv_watch_trace_head;
+
+/** A literal of a query: its text, or the hash that stands for it. */
+typedef struct tv_watch_literal {
+    char type; /* s i l d b t g x, as in shapes */
+    bool is_hash;
+    tv_slice text;
+} tv_watch_literal;
+
 /** A request of a trace. */
 typedef struct tv_watch_traced {
     tv_slice account, table;
@@ -62,14 +75,29 @@ typedef struct tv_watch_traced {
     uint64_t lost; /* requests before this one */
     uint64_t connection;
     tv_watch_key keys[TV_WATCH_TRACE_KEYS_MAX];
-    tv_property sent[4]; /* names and types of what a single write sent */
+    tv_property sent[4];              /* names and types of what a single write sent */
+    const tv_watch_literal *literals; /* of a query, in the order of its shape */
+    size_t literal_count;
 } tv_watch_traced;
 
 /** The first line of a trace; false with what is wrong with it. */
-bool tv_watch_trace_read_head(tv_arena *arena, tv_slice line, char *reterr_text,
-                              size_t reterr_size);
+bool tv_watch_trace_read_head(tv_arena *arena, tv_slice line, tv_watch_trace_head *ret_head,
+                              char *reterr_text, size_t reterr_size);
 
 /** Another line; false when it is none.  Texts are in the arena, or parts of the line. */
 bool tv_watch_trace_read_line(tv_arena *arena, tv_slice line, tv_watch_traced *ret_request);
+
+/** Is shown each request of a file.  What it points to lives until the next one; what it needs
+ * meanwhile can be made in the arena. */
+typedef void tv_watch_trace_visit(void *ctx, const tv_watch_trace_head *head, tv_arena *arena,
+                                  tv_watch_traced *request);
+
+/**
+ * Read a file: the requests one after the other, those of shapes with the text that an earlier
+ * line had, and those without an operation, which only tell what was lost.  False with one line
+ * that says what is wrong with it, and where; what came before has been shown.
+ */
+bool tv_watch_trace_read_file(const char *path, tv_watch_trace_visit *visit, void *ctx,
+                              char *reterr_text, size_t reterr_size);
 
 #endif

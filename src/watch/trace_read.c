@@ -9,6 +9,8 @@
 #include "odata/plan.h"
 #include "watch/trace.h"
 
+enum { LITERALS_MAX = 10000 };
+
 /* A trace of more than a year is none. */
 #define TIME_MAX_US INT64_C(40000000000000)
 
@@ -241,6 +243,45 @@ static void read_sent(tv_arena *arena, tv_slice text, tv_watch_traced *to)
     }
 }
 
+/* {"t":"s","n":18,"h":"9f2c41d07be3"} or {"t":"s","v":"Sales"} */
+static tv_watch_literal read_literal(tv_arena *arena, tv_slice text)
+{
+    tv_watch_literal literal = {0};
+    tv_json_reader reader;
+    tv_json_member member;
+
+    tv_json_reader_init(&reader, arena, text);
+    while (tv_json_next(&reader, &member)) {
+        if (is(member.name, "t") && member.text.len == 1)
+            literal.type = member.text.data[0];
+        else if (is(member.name, "h"))
+            literal = (tv_watch_literal){literal.type, true, text_of(&member)};
+        else if (is(member.name, "v"))
+            literal.text = text_of(&member);
+    }
+    return literal;
+}
+
+static bool read_literals(tv_arena *arena, tv_slice text, tv_watch_traced *to)
+{
+    tv_slice rest = text, object;
+    tv_watch_literal *literals;
+    size_t count = 0;
+
+    if (text.len < 2 || text.data[0] != '[')
+        return false;
+    while (next_object(&rest, &object))
+        count++;
+    if (count > LITERALS_MAX)
+        return false;
+    literals = tv_arena_alloc(arena, (count + 1) * sizeof *literals);
+    for (size_t i = 0; next_object(&text, &object); i++)
+        literals[i] = read_literal(arena, object);
+    to->literals = literals;
+    to->literal_count = count;
+    return true;
+}
+
 /* --- a line --- */
 
 /* A member that is a number or a text; false when it is something else. */
@@ -305,7 +346,7 @@ static bool read_plain(const tv_json_member *member, tv_watch_traced *to)
 bool tv_watch_trace_read_line(tv_arena *arena, tv_slice line, tv_watch_traced *ret_request)
 {
     tv_watch_event *event = &ret_request->event;
-    tv_slice keys = TV_NONE, sent = TV_NONE, details = TV_NONE, op = TV_NONE;
+    tv_slice keys = TV_NONE, sent = TV_NONE, details = TV_NONE, literals = TV_NONE, op = TV_NONE;
     tv_json_reader reader;
     tv_json_member member;
 
@@ -320,6 +361,8 @@ bool tv_watch_trace_read_line(tv_arena *arena, tv_slice line, tv_watch_traced *r
             sent = member.text;
         else if (is(member.name, "q") && member.kind == TV_JSON_NESTED)
             details = member.text;
+        else if (is(member.name, "v") && member.kind == TV_JSON_NESTED)
+            literals = member.text;
         else if (is(member.name, "top")) {
             event->query.has_top = true;
             event->query.top = (uint32_t)number_of(&member, 1000);
@@ -333,7 +376,8 @@ bool tv_watch_trace_read_line(tv_arena *arena, tv_slice line, tv_watch_traced *r
         event->op = TV_WATCH_OPS;
         return true;
     }
-    if (!op_of(op, &event->op) || (keys.data && !read_keys(arena, keys, ret_request)))
+    if (!op_of(op, &event->op) || (keys.data && !read_keys(arena, keys, ret_request)) ||
+        (literals.data && !read_literals(arena, literals, ret_request)))
         return false;
     if (sent.data)
         read_sent(arena, sent, ret_request);
@@ -345,8 +389,10 @@ bool tv_watch_trace_read_line(tv_arena *arena, tv_slice line, tv_watch_traced *r
     return true;
 }
 
-bool tv_watch_trace_read_head(tv_arena *arena, tv_slice line, char *reterr_text, size_t reterr_size)
+bool tv_watch_trace_read_head(tv_arena *arena, tv_slice line, tv_watch_trace_head *ret_head,
+                              char *reterr_text, size_t reterr_size)
 {
+    tv_watch_trace_head head = {.values = TV_WATCH_TRACE_HASH};
     tv_json_reader reader;
     tv_json_member member;
     uint64_t version = 0;
@@ -355,6 +401,12 @@ bool tv_watch_trace_read_head(tv_arena *arena, tv_slice line, char *reterr_text,
     while (tv_json_next(&reader, &member)) {
         if (is(member.name, "tavolaTrace"))
             version = number_of(&member, UINT32_MAX);
+        else if (is(member.name, "names"))
+            head.hides_names = is(text_of(&member), "hash");
+        else if (is(member.name, "values"))
+            head.values = is(text_of(&member), "full")    ? TV_WATCH_TRACE_FULL
+                          : is(text_of(&member), "shape") ? TV_WATCH_TRACE_SHAPE
+                                                          : TV_WATCH_TRACE_HASH;
     }
     if (reader.failed || version == 0) {
         snprintf(reterr_text, reterr_size, "it is not a trace: its first line has no tavolaTrace");
@@ -366,5 +418,6 @@ bool tv_watch_trace_read_head(tv_arena *arena, tv_slice line, char *reterr_text,
                  (unsigned long long)version, TV_WATCH_TRACE_VERSION);
         return false;
     }
+    *ret_head = head;
     return true;
 }

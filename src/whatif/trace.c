@@ -1,186 +1,126 @@
-/* Lines of JSON, and filters out of shapes. */
+/* What a trace says of a table, and filters out of shapes. */
 #include "whatif/trace.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/assert.h"
-#include "base/json.h"
-#include "base/number.h"
+#include "engine/key.h"
+#include "watch/trace.h"
 
-/* --- JSON --- */
-
-/* The next element of an array, whose brackets are gone; it has been checked to be strict JSON. */
-static bool next_element(tv_slice *rest, tv_slice *ret_element)
-{
-    size_t depth = 0, at = 0;
-    bool is_string = false;
-
-    if (rest->len == 0)
-        return false;
-    for (; at < rest->len; at++) {
-        char c = rest->data[at];
-
-        if (is_string && c == '\\')
-            at++;
-        else if (c == '"')
-            is_string = !is_string;
-        else if (!is_string && (c == '{' || c == '['))
-            depth++;
-        else if (!is_string && (c == '}' || c == ']'))
-            depth--;
-        else if (!is_string && c == ',' && depth == 0)
-            break;
-    }
-    *ret_element = tv_slice_trim(tv_slice_take(*rest, at));
-    *rest = tv_slice_skip(*rest, at < rest->len ? at + 1 : at);
-    return ret_element->len > 0;
-}
-
-static tv_slice inside(tv_slice array)
-{
-    return array.len >= 2 ? tv_slice_skip(tv_slice_take(array, array.len - 1), 1) : TV_LIT("");
-}
-
-/* One line; what is not in it is empty or 0. */
-typedef struct line {
-    tv_slice table, op, shape, fingerprint, values, keys, continuation;
-    int64_t at_us, examined, lost, status;
-} line;
-
-static int64_t number_of(const tv_json_member *member)
-{
-    int64_t number = 0;
-
-    return member->kind == TV_JSON_NUMBER && tv_parse_int64(member->text, &number) ? number : 0;
-}
-
-static bool read_line(tv_arena *arena, tv_slice text, line *ret_line)
-{
-    tv_json_reader reader;
-    tv_json_member member;
-
-    *ret_line = (line){.status = 0};
-    tv_json_reader_init(&reader, arena, text);
-    while (tv_json_next(&reader, &member)) {
-        const struct {
-            const char *name;
-            tv_slice *text;
-            int64_t *number;
-        } fields[] = {
-            {"T", &ret_line->table, NULL},           {"op", &ret_line->op, NULL},
-            {"f", &ret_line->shape, NULL},           {"fp", &ret_line->fingerprint, NULL},
-            {"v", &ret_line->values, NULL},          {"k", &ret_line->keys, NULL},
-            {"cont", &ret_line->continuation, NULL}, {"t", NULL, &ret_line->at_us},
-            {"ex", NULL, &ret_line->examined},       {"lost", NULL, &ret_line->lost},
-            {"s", NULL, &ret_line->status},
-        };
-
-        for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-            if (!tv_slice_eq(member.name, tv_slice_of(fields[i].name)))
-                continue;
-            if (fields[i].text)
-                *fields[i].text = member.text;
-            else
-                *fields[i].number = number_of(&member);
-        }
-    }
-    return !reader.failed;
-}
-
-static tv_trace_value read_value(tv_arena *arena, tv_slice text)
-{
-    tv_trace_value value = {0};
-    tv_json_reader reader;
-    tv_json_member member;
-
-    tv_json_reader_init(&reader, arena, text);
-    while (tv_json_next(&reader, &member)) {
-        if (tv_slice_eq(member.name, TV_LIT("t")) && member.text.len == 1)
-            value.type = member.text.data[0];
-        if (tv_slice_eq(member.name, TV_LIT("h")))
-            value.is_hash = true;
-        if (tv_slice_eq(member.name, TV_LIT("h")) || tv_slice_eq(member.name, TV_LIT("v")))
-            value.text = member.kind == TV_JSON_TRUE    ? TV_LIT("true")
-                         : member.kind == TV_JSON_FALSE ? TV_LIT("false")
-                                                        : member.text;
-    }
-    return value;
-}
+/* Point reads are queries of their key. */
+#define POINT_TEXT "PartitionKey eq ?s and RowKey eq ?s"
+#define POINT_FINGERPRINT UINT64_C(0x35e7898ff5ab90c3)
 
 /* --- keeping what is needed --- */
 
-static tv_trace_shape *find_shape(tv_trace *trace, const line *of)
+typedef struct loading {
+    tv_trace *trace;
+    tv_slice account, table;
+} loading;
+
+static tv_trace_shape *find_shape(tv_trace *trace, uint64_t fingerprint, tv_slice text)
 {
     for (size_t i = 0; i < trace->shape_count; i++) {
-        if (tv_slice_eq(trace->shapes[i].fingerprint, of->fingerprint))
+        if (trace->shapes[i].fingerprint == fingerprint)
             return &trace->shapes[i];
     }
-    if (trace->shape_count == TV_TRACE_SHAPES_MAX || of->shape.len == 0)
+    if (trace->shape_count == TV_TRACE_SHAPES_MAX || text.len == 0)
         return NULL;
     trace->shapes[trace->shape_count] =
-        (tv_trace_shape){.fingerprint = tv_arena_dup(&trace->arena, of->fingerprint),
-                         .text = tv_arena_dup(&trace->arena, of->shape)};
+        (tv_trace_shape){.fingerprint = fingerprint, .text = tv_arena_dup(&trace->arena, text)};
     return &trace->shapes[trace->shape_count++];
 }
 
-static tv_trace_sample read_sample(tv_trace *trace, tv_slice values)
-{
-    tv_trace_sample sample = {0};
-    tv_slice rest = inside(values), element;
-
-    while (next_element(&rest, &element)) {
-        tv_trace_value value = read_value(&trace->arena, element);
-
-        sample.values = tv_realloc(sample.values, (sample.count + 1) * sizeof *sample.values);
-        value.text = tv_arena_dup(&trace->arena, value.text);
-        sample.values[sample.count++] = value;
-    }
-    return sample;
-}
-
 /* Every execution is as likely to be kept as any other. */
-static void add_query(tv_trace *trace, const line *of)
+static void add_execution(tv_trace *trace, tv_trace_shape *shape, const tv_watch_literal *literals,
+                          size_t count)
 {
-    tv_trace_shape *shape = find_shape(trace, of);
-    size_t at;
+    tv_trace_sample sample = {tv_calloc(count + 1, sizeof *sample.values), count};
+    size_t at = shape->sample_count;
 
-    if (shape == NULL)
-        return;
-    shape->examined += (uint64_t)of->examined;
-    if (of->continuation.len && !tv_slice_eq(of->continuation, TV_LIT("0")))
-        return;
     shape->executions++;
-    at = shape->sample_count;
     if (at == TV_TRACE_SAMPLES_MAX) {
         at = (size_t)(shape->executions * UINT64_C(0x9E3779B97F4A7C15) >> 11) % shape->executions;
-        if (at >= TV_TRACE_SAMPLES_MAX)
+        if (at >= TV_TRACE_SAMPLES_MAX) {
+            free(sample.values);
             return;
+        }
         free(shape->samples[at].values);
     } else {
         shape->samples = tv_realloc(shape->samples, ++shape->sample_count * sizeof *shape->samples);
     }
-    shape->samples[at] = read_sample(trace, of->values);
+    for (size_t i = 0; i < count; i++) {
+        sample.values[i] = literals[i];
+        sample.values[i].text = tv_arena_dup(&trace->arena, literals[i].text);
+    }
+    shape->samples[at] = sample;
 }
 
-static void add_writes(tv_trace *trace, const line *of)
+static void add_query(tv_trace *trace, const tv_watch_traced *request)
 {
-    tv_slice rest = inside(of->keys), element;
+    const tv_watch_query *query = &request->event.query;
+    tv_trace_shape *shape = request->has_shape
+                                ? find_shape(trace, request->shape.fingerprint, request->shape.text)
+                                : NULL;
 
-    while (next_element(&rest, &element)) {
-        tv_trace_write write = {.at_us = of->at_us, .request = (uint32_t)trace->lines};
-        tv_json_reader reader;
-        tv_json_member member;
+    if (shape == NULL) {
+        trace->unnamed++;
+        return;
+    }
+    shape->examined += query->examined;
+    if (query->token_in == 0)
+        add_execution(trace, shape, request->literals, request->literal_count);
+}
 
-        tv_json_reader_init(&reader, &trace->arena, element);
-        while (tv_json_next(&reader, &member)) {
-            if (tv_slice_eq(member.name, TV_LIT("pk")))
-                write.partition_key = tv_arena_dup(&trace->arena, member.text);
-            if (tv_slice_eq(member.name, TV_LIT("rk")))
-                write.row_key = tv_arena_dup(&trace->arena, member.text);
+/* The texts of a key; hashes without the "h:" that marks them.  False: the trace has none. */
+static bool texts_of(const tv_watch_trace_head *head, tv_arena *arena, const tv_watch_key *key,
+                     tv_slice *ret_partition, tv_slice *ret_row)
+{
+    size_t skipped = head->values == TV_WATCH_TRACE_HASH ? 2 : 0;
+
+    if (head->values == TV_WATCH_TRACE_SHAPE ||
+        tv_key_decode_text(arena, tv_slice_take(key->key, key->partition_len), ret_partition) ||
+        tv_key_decode_text(arena, tv_slice_skip(key->key, key->partition_len + 1), ret_row))
+        return false;
+    if (ret_partition->len < skipped || ret_row->len < skipped)
+        return false;
+    *ret_partition = tv_slice_skip(*ret_partition, skipped);
+    *ret_row = tv_slice_skip(*ret_row, skipped);
+    return true;
+}
+
+static void add_read(tv_trace *trace, const tv_watch_trace_head *head, tv_arena *arena,
+                     const tv_watch_traced *request)
+{
+    tv_trace_shape *shape = find_shape(trace, POINT_FINGERPRINT, TV_LIT(POINT_TEXT));
+    bool is_hash = head->values == TV_WATCH_TRACE_HASH;
+    tv_watch_literal keys[] = {{'s', is_hash, TV_LIT("")}, {'s', is_hash, TV_LIT("")}};
+
+    if (shape == NULL || request->event.key_count != 1)
+        return;
+    shape->examined++;
+    if (texts_of(head, arena, &request->keys[0], &keys[0].text, &keys[1].text))
+        add_execution(trace, shape, keys, 2);
+    else
+        add_execution(trace, shape, NULL, 0);
+}
+
+static void add_writes(tv_trace *trace, const tv_watch_trace_head *head, tv_arena *arena,
+                       const tv_watch_traced *request)
+{
+    trace->write_requests++;
+    for (size_t i = 0; i < request->event.key_count; i++) {
+        const tv_watch_key *key = &request->keys[i];
+        tv_trace_write write = {.at_ns = request->event.time_ns,
+                                .request = trace->write_requests,
+                                .units = key->units,
+                                .is_insert = key->outcome == TV_WATCH_CREATED};
+
+        write.has_key = texts_of(head, arena, key, &write.partition_key, &write.row_key);
+        if (write.has_key) {
+            write.partition_key = tv_arena_dup(&trace->arena, write.partition_key);
+            write.row_key = tv_arena_dup(&trace->arena, write.row_key);
         }
-        write.is_hash = tv_slice_starts_with(write.partition_key, TV_LIT("h:"));
         if (trace->write_count == trace->write_size) {
             trace->write_size = trace->write_size ? 2 * trace->write_size : 256;
             trace->writes = tv_realloc(trace->writes, trace->write_size * sizeof *trace->writes);
@@ -189,80 +129,62 @@ static void add_writes(tv_trace *trace, const line *of)
     }
 }
 
-static bool is_write(tv_slice op)
+static bool is_of_account(loading *l, tv_slice account)
 {
-    return tv_slice_eq(op, TV_LIT("InsertEntity")) || tv_slice_eq(op, TV_LIT("UpdateEntity")) ||
-           tv_slice_eq(op, TV_LIT("MergeEntity")) || tv_slice_eq(op, TV_LIT("DeleteEntity")) ||
-           tv_slice_eq(op, TV_LIT("InsertOrReplaceEntity")) ||
-           tv_slice_eq(op, TV_LIT("InsertOrMergeEntity")) ||
-           tv_slice_eq(op, TV_LIT("EntityGroupTransaction"));
+    if (account.len == 0 || tv_slice_eq(account, l->account))
+        return true;
+    if (l->trace->other_account.len == 0)
+        l->trace->other_account = tv_arena_dup(&l->trace->arena, account);
+    return false;
 }
 
-static bool take_line(tv_trace *trace, tv_slice table, tv_slice text)
+static void take_request(void *ctx, const tv_watch_trace_head *head, tv_arena *arena,
+                         tv_watch_traced *request)
 {
-    tv_arena scratch;
-    line of;
+    loading *l = ctx;
+    tv_trace *trace = l->trace;
+    tv_watch_op op = (tv_watch_op)request->event.op;
+
+    trace->head = *head;
+    trace->lost += request->lost;
+    if (op == TV_WATCH_OPS || request->event.status >= 400 ||
+        !tv_slice_eq_nocase(request->table, l->table) || !is_of_account(l, request->account))
+        return;
+    if (op == TV_WATCH_QUERY_ENTITIES)
+        add_query(trace, request);
+    else if (op == TV_WATCH_QUERY_ENTITY ||
+             (request->event.key_count && !tv_watch_op_is_write((tv_watch_op)request->keys[0].op)))
+        add_read(trace, head, arena, request);
+    else
+        add_writes(trace, head, arena, request);
+}
+
+static bool load(const char *path, loading *l, char *reterr_text, size_t reterr_size)
+{
+    *l->trace = (tv_trace){.shapes = tv_calloc(TV_TRACE_SHAPES_MAX, sizeof(tv_trace_shape))};
+    tv_arena_init(&l->trace->arena);
+    return tv_watch_trace_read_file(path, take_request, l, reterr_text, reterr_size);
+}
+
+bool tv_trace_load(const char *path, tv_slice account, tv_slice table, tv_trace *ret_trace,
+                   char *reterr_text, size_t reterr_size)
+{
+    loading l = {ret_trace, account, table};
+    tv_arena other;
+
+    if (!load(path, &l, reterr_text, reterr_size))
+        return false;
+    if (ret_trace->shape_count || ret_trace->write_count || ret_trace->other_account.len == 0)
+        return true;
+
+    /* It was written for an account of another name, as one of a copied table is. */
     bool ok;
 
-    tv_arena_init(&scratch);
-    ok = read_line(&scratch, text, &of);
-    trace->lines++;
-    if (ok) {
-        trace->lost += (uint64_t)of.lost;
-        if (of.at_us > trace->span_us)
-            trace->span_us = of.at_us;
-    }
-    if (ok && tv_slice_eq_nocase(of.table, table) && of.status < 400) {
-        if (tv_slice_eq(of.op, TV_LIT("QueryEntities")))
-            add_query(trace, &of);
-        else if (is_write(of.op))
-            add_writes(trace, &of);
-    }
-    tv_arena_done(&scratch);
-    return ok;
-}
-
-bool tv_trace_load(const char *path, tv_slice table, tv_trace *ret_trace, char *reterr_text,
-                   size_t reterr_size)
-{
-    FILE *file = fopen(path, "r");
-    char *text = NULL;
-    size_t size = 0;
-    ssize_t len;
-    bool ok = true;
-
-    *ret_trace = (tv_trace){.shapes = tv_calloc(TV_TRACE_SHAPES_MAX, sizeof(tv_trace_shape))};
-    tv_arena_init(&ret_trace->arena);
-    if (file == NULL) {
-        snprintf(reterr_text, reterr_size, "cannot read %s: %s", path, strerror(errno));
-        return false;
-    }
-    while (ok && (len = getline(&text, &size, file)) > 0) {
-        tv_slice line_text = tv_slice_trim((tv_slice){text, (size_t)len});
-
-        if (line_text.len && line_text.data[line_text.len - 1] == '\n')
-            line_text.len--;
-        if (ret_trace->lines == 0 && tv_slice_starts_with(line_text, TV_LIT("\x1f\x8b"))) {
-            snprintf(reterr_text, reterr_size, "%s is packed; unpack it with gzip -d first", path);
-            ok = false;
-        } else if (ret_trace->lines == 0 &&
-                   !tv_slice_starts_with(line_text, TV_LIT("{\"tavolaTrace\":1"))) {
-            snprintf(reterr_text, reterr_size,
-                     "%s is not a trace: its first line has no tavolaTrace", path);
-            ok = false;
-        } else if (line_text.len && !take_line(ret_trace, table, line_text)) {
-            snprintf(reterr_text, reterr_size, "%s line %llu is not JSON", path,
-                     (unsigned long long)ret_trace->lines);
-            ok = false;
-        }
-    }
-    if (ok && (ferror(file) || ret_trace->lines == 0)) {
-        snprintf(reterr_text, reterr_size, "%s: %s", path,
-                 ferror(file) ? strerror(errno) : "it is empty");
-        ok = false;
-    }
-    free(text);
-    fclose(file);
+    tv_arena_init(&other);
+    l.account = tv_arena_dup(&other, ret_trace->other_account);
+    tv_trace_done(ret_trace);
+    ok = load(path, &l, reterr_text, reterr_size);
+    tv_arena_done(&other);
     return ok;
 }
 
@@ -279,6 +201,16 @@ void tv_trace_done(tv_trace *trace)
 }
 
 /* --- filters --- */
+
+/* A Double without a point would be read as a whole number. */
+static bool is_whole(tv_slice text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.data[i] != '-' && (text.data[i] < '0' || text.data[i] > '9'))
+            return false;
+    }
+    return true;
+}
 
 static void add_literal(tv_buf *to, char type, tv_slice text)
 {
@@ -303,6 +235,8 @@ static void add_literal(tv_buf *to, char type, tv_slice text)
         break;
     default:
         tv_buf_printf(to, "%.*s%s", TV_FMT(text), type == 'l' ? "L" : "");
+        if (type == 'd' && is_whole(text))
+            tv_buf_add_lit(to, ".0");
         break;
     }
 }
@@ -338,7 +272,7 @@ static bool fill(tv_slice text, const tv_trace_sample *sample, size_t *at, tv_bu
         if (*at == sample->count || ++i == text.len)
             return false;
 
-        const tv_trace_value *value = &sample->values[(*at)++];
+        const tv_watch_literal *value = &sample->values[(*at)++];
 
         add_literal(to, value->type, value->is_hash ? blank_of(value->type) : value->text);
     }
@@ -419,7 +353,7 @@ static tv_filter *parse(const tv_trace_shape *shape, const tv_trace_sample *samp
 }
 
 /* The value of a comparison if it is known by its hash alone. */
-static const tv_trace_value *hash_of(const tv_node *node, const tv_trace_sample *sample)
+static const tv_watch_literal *hash_of(const tv_node *node, const tv_trace_sample *sample)
 {
     if (node->kind != TV_NODE_COMPARE || (size_t)node->number >= sample->count ||
         !sample->values[node->number].is_hash)
@@ -431,7 +365,7 @@ static const tv_trace_value *hash_of(const tv_node *node, const tv_trace_sample 
 static bool place(tv_node *node, const tv_filter *filter, const tv_trace_sample *sample,
                   tv_values *values)
 {
-    const tv_trace_value *hash = hash_of(node, sample);
+    const tv_watch_literal *hash = hash_of(node, sample);
     bool ok = hash == NULL || tv_values_find(values, filter->names.list[node->name],
                                              node->literal.type, hash->text, &node->literal);
 
@@ -451,7 +385,7 @@ bool tv_trace_filter(const tv_trace_shape *shape, const tv_trace_sample *sample,
 static void count(const tv_node *node, const tv_filter *filter, const tv_trace_sample *sample,
                   tv_values *values)
 {
-    const tv_trace_value *hash = hash_of(node, sample);
+    const tv_watch_literal *hash = hash_of(node, sample);
 
     if (hash)
         tv_values_count(values, filter->names.list[node->name], node->literal.type, hash->text);

@@ -1,58 +1,60 @@
 /*
- * What a trace (a line of JSON for each request) says about one table: its query
- * shapes with the values of some executions, and the keys that were written.  Lines of other
- * tables are skipped; a line that is not JSON ends the reading with its number.
+ * What a trace (watch/trace.h) says about one table: its query shapes with the values of some
+ * executions, and the keys that were written.  Requests of other tables, and those that failed, are
+ * skipped.  Point reads are a shape like the others.
  */
 #ifndef TV_WHATIF_TRACE_H
 #define TV_WHATIF_TRACE_H
 
 #include "odata/filter.h"
+#include "watch/trace.h"
 #include "whatif/values.h"
 
 enum { TV_TRACE_SHAPES_MAX = 4096, TV_TRACE_SAMPLES_MAX = 1000 };
 
-/** A literal of a query: its text, or the hash that stands for it. */
-typedef struct tv_trace_value {
-    char type; /* s i l d b t g x, as in shapes */
-    bool is_hash;
-    tv_slice text;
-} tv_trace_value;
-
 /** One execution. */
 typedef struct tv_trace_sample {
-    tv_trace_value *values;
+    tv_watch_literal *values;
     size_t count;
 } tv_trace_sample;
 
 typedef struct tv_trace_shape {
-    tv_slice fingerprint, text;
+    uint64_t fingerprint;
+    tv_slice text;
     uint64_t executions; /* pages that continue one are not counted */
     uint64_t examined;   /* as the trace has it */
     tv_trace_sample *samples;
-    size_t sample_count, sample_size;
+    size_t sample_count;
 } tv_trace_shape;
 
 /** A key that was written. */
 typedef struct tv_trace_write {
-    int64_t at_us;
-    uint32_t request; /* keys of one transaction have the same */
-    tv_slice partition_key, row_key;
-    bool is_hash;
+    int64_t at_ns;                   /* since the trace began */
+    uint64_t request;                /* keys of one transaction have the same; from 1 */
+    bool has_key;                    /* the trace shows it, or a hash of it */
+    bool is_insert;                  /* there was none with this key */
+    uint32_t units;                  /* 1 KiB each */
+    tv_slice partition_key, row_key; /* or hashes of them: see head */
 } tv_trace_write;
 
 typedef struct tv_trace {
     tv_arena arena;
+    tv_watch_trace_head head;
     tv_trace_shape *shapes;
     size_t shape_count;
     tv_trace_write *writes;
     size_t write_count, write_size;
-    uint64_t lines, lost;
-    int64_t span_us;
+    uint64_t write_requests;
+    uint64_t unnamed, lost; /* queries whose shape has no text; requests that were not written */
+    tv_slice other_account; /* one that is left out */
 } tv_trace;
 
-/** False with one line that says what is wrong; tv_trace_done in any case. */
-bool tv_trace_load(const char *path, tv_slice table, tv_trace *ret_trace, char *reterr_text,
-                   size_t reterr_size);
+/**
+ * False with one line that says what is wrong; tv_trace_done in any case.  Of several accounts
+ * that have the table the one named counts; another, if that one is not in the trace.
+ */
+bool tv_trace_load(const char *path, tv_slice account, tv_slice table, tv_trace *ret_trace,
+                   char *reterr_text, size_t reterr_size);
 void tv_trace_done(tv_trace *trace);
 
 /**

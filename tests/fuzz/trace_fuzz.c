@@ -18,11 +18,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0)
         rest = TV_LIT("");
     while (tv_slice_next(&rest, '\n', &line)) {
+        tv_watch_trace_head head;
         tv_watch_traced request;
         tv_arena arena;
 
         tv_arena_init(&arena);
-        if (!tv_watch_trace_read_head(&arena, line, why, sizeof why))
+        if (!tv_watch_trace_read_head(&arena, line, &head, why, sizeof why))
             tv_assert(why[0] && strchr(why, '\n') == NULL);
         if (tv_watch_trace_read_line(&arena, line, &request) && request.event.op != TV_WATCH_OPS) {
             tv_assert(request.event.op < TV_WATCH_OPS && request.event.time_ns >= 0);

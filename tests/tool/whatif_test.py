@@ -3,8 +3,12 @@
 import json
 import pathlib
 import tempfile
+import time
+import urllib.parse
 
-from tavola import TavolaTest
+from server import Server
+from table_client import Client
+from tavola import TIMEOUT_S, TavolaTest, needs_tavolad
 
 HEAD = {"tavolaTrace": 1, "started": "2026-01-02T03:04:05Z", "version": "0", "values": "full",
         "accounts": {"devstoreaccount1": 1}, "targets": False}
@@ -13,7 +17,7 @@ BY_EMAIL = "PartitionKey=email_{Email};RowKey={PartitionKey}_{RowKey}"
 
 def query(shape, fingerprint, *values, at=0, table="Emp", examined=0):
     return {"t": at, "op": "QueryEntities", "s": 200, "T": table, "f": shape, "fp": fingerprint,
-            "v": [{"t": kind, "v": value} for kind, value in values], "ex": examined}
+            "v": [{"t": kind, "v": str(value)} for kind, value in values], "ex": examined}
 
 
 class WhatIf(TavolaTest):
@@ -91,7 +95,8 @@ class WhatIf(TavolaTest):
     def test_writes_and_transactions(self):
         def batch(at, *numbers):
             return {"t": at, "op": "EntityGroupTransaction", "s": 202, "T": "Emp",
-                    "k": [{"pk": f"p{i % 4}", "rk": f"r{i:03}"} for i in numbers]}
+                    "k": [{"op": "UpdateEntity", "pk": f"p{i % 4}", "rk": f"r{i:03}", "o": 3}
+                          for i in numbers]}
         trace = self.trace(batch(1, 0, 4), batch(2, 8, 12), batch(3, 1, 1))
         self.rows(trace, "--key", BY_EMAIL,
                   says=r"breaks: 2 transactions .*hottest partition: 67 % -> 50 % of 6 writes")
@@ -100,7 +105,7 @@ class WhatIf(TavolaTest):
         prices = pathlib.Path(self.folder.name) / "prices"
         trace = self.trace(*(query("*", "9e65482ea53f1934") for _ in range(10)),
                            {"t": 1, "op": "InsertEntity", "s": 201, "T": "Emp",
-                            "k": [{"pk": "p0", "rk": "r000"}]})
+                            "k": [{"op": "InsertEntity", "pk": "p0", "rk": "r000", "o": 2}]})
         flags = ("--copy", BY_EMAIL, "--prices", str(prices))
         prices.write_text("currency = EUR  # mine\n\nper_10000_transactions = 1000\n"
                           "per_gib_month = 1073741824\n")
@@ -133,4 +138,83 @@ class WhatIf(TavolaTest):
                 self.fails(code, "whatif", *words, says=says)
         with open(trace, "a", encoding="ascii") as file:
             file.write("{\n")
-        self.fails(1, "whatif", trace, *good, says="line 3 is not JSON")
+        self.fails(1, "whatif", trace, *good, says="line 3 is not one of a trace")
+        self.fails(2, "whatif", self.trace(query("A eq ?s", "7e"), head={**HEAD, "names": "hash"}),
+                   *good, says="hides names")
+
+
+@needs_tavolad("it writes no trace")
+class RealTraces(TavolaTest):
+    """A server writes the trace, of traffic whose figures are known."""
+
+    def traced(self, *flags):
+        """(path of the trace, environment to reach the server that wrote it)"""
+        folder = self.enterContext(tempfile.TemporaryDirectory(prefix="tavola-whatif-"))
+        path = pathlib.Path(folder) / "run.trace"
+        server = self.enterContext(Server("--trace", str(path), *flags))
+        client = Client(server.table_port)
+        self.addCleanup(client.close)
+        self.traffic(client)
+        deadline = time.monotonic() + TIMEOUT_S
+        while path.read_bytes().count(b"\n") < 1 + self.requests:
+            self.assertLess(time.monotonic(), deadline, "the trace is not written")
+            time.sleep(0.02)
+        return str(path), self.env | {
+            "AZURE_STORAGE_CONNECTION_STRING": server.connection_string}
+
+    def traffic(self, client):
+        """60 of 100 entities are in one partition; each has an address of its own."""
+        self.requests = 0
+
+        def send(method, path, body=None, status=200):
+            self.requests += path != "/Tables"
+            reply = client.request(method, path, body)
+            self.assertEqual(reply.status, status, reply)
+
+        def ask(table, text):
+            send("GET", f"/{table}()?" + urllib.parse.urlencode({"$filter": text}))
+
+        for table in ("Other", "Emp"):
+            send("POST", "/Tables", {"TableName": table}, 201)
+        # The text of this shape stands on a line of another table.
+        ask("Other", "Email eq 'nobody@x'")
+        for i in range(98):
+            partition = "p0" if i < 58 else f"p{1 + i % 4}"
+            send("POST", "/Emp", {"PartitionKey": partition, "RowKey": f"r{i:03}",
+                                  "Email": f"u{i}@x", "Age": float(i % 10)}, 201)
+        client.batch("Emp", [{"PartitionKey": "p0", "RowKey": f"r{i:03}", "Email": f"u{i}@x",
+                              "Age": float(i % 10)} for i in (98, 99)])
+        self.requests += 1
+        send("POST", "/Emp", {"PartitionKey": "p0", "RowKey": "r000"}, 409)
+        for i in range(10):
+            ask("Emp", f"Email eq 'u{i}@x'")
+        for _ in range(3):
+            ask("Emp", "PartitionKey eq 'p0' and Age ge 8.0")
+        for i in range(5):
+            send("GET", f"/Emp(PartitionKey='p0',RowKey='r{i:03}')")
+
+    def replayed(self, trace, env, *flags):
+        """({query: its row}, what is said of all)"""
+        done = self.run_tool("whatif", trace, "--table", "Emp", *flags, "-o", "ndjson", env=env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        rows = [json.loads(line) for line in done.stdout.decode().splitlines()]
+        return {row["Query"]: row for row in rows}, done.stderr.decode()
+
+    def check_queries(self, rows):
+        self.assertEqual(
+            {query: (row["Executions"], row["Replayed"], row["PlanBefore"], row["ExaminedBefore"],
+                     row["PlanAfter"], row["ExaminedAfter"]) for query, row in rows.items()},
+            {"Email eq ?s": (10, 10, "table", 100, "partition", 1),
+             "PartitionKey eq ?s and Age ge ?d": (3, 3, "partition", 60, "table", 100),
+             "PartitionKey eq ?s and RowKey eq ?s": (5, 5, "point", 1, "table", 100)})
+
+    def test_plans_examined_rows_and_hottest_partition_are_those_of_the_traffic(self):
+        trace, env = self.traced("--trace-values", "full")
+        rows, said = self.replayed(trace, env, "--key", "PartitionKey={Email};RowKey={RowKey}")
+        self.check_queries(rows)
+        self.assertEqual(rows["Email eq ?s"]["Returned"], 1)
+        self.assertEqual(rows["PartitionKey eq ?s and Age ge ?d"]["Returned"], 12)
+        self.assertRegex(said, r"breaks: 1 transactions of the trace would span partitions")
+        self.assertRegex(said, r"18 queries replayed: 65\.8 -> 45\.0 examined each; "
+                               r"largest partition 60 -> 1 of 100 entities")
+        self.assertRegex(said, r"hottest partition: 60 % -> 1 % of 100 ")

@@ -1,7 +1,6 @@
 /* See trace.h. */
 #include "trace.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,19 +10,12 @@
 #include "watch/snapshot.h"
 #include "watch/trace.h"
 
-enum { SHAPES_MAX = 8192, CONNECTIONS = 256, FOLD_EVERY = 4096 };
-
-/* A shape whose text was on an earlier line. */
-typedef struct known_shape {
-    uint64_t fingerprint;
-    char *text;
-} known_shape;
+enum { CONNECTIONS = 256, FOLD_EVERY = 4096 };
 
 typedef struct replay {
     tv_watch *watch;
     int64_t began_ns;  /* of this file, by the recorder's clock */
     int64_t behind_ns; /* of its time that was passed over */
-    known_shape shapes[SHAPES_MAX];
     struct tv_watch_conn conns[CONNECTIONS];
     uint64_t conn_ids[CONNECTIONS];
     uint64_t requests, lost, unknown_keys;
@@ -44,18 +36,6 @@ static int64_t move_clock(replay *r, int64_t trace_ns)
     if (at - now >= second)
         tv_watch_advance(r->watch, at - now);
     return at;
-}
-
-static const char *shape_text(replay *r, uint64_t fingerprint, tv_slice text)
-{
-    size_t at = fingerprint % SHAPES_MAX, tries = 0;
-
-    while (r->shapes[at].text && r->shapes[at].fingerprint != fingerprint && tries++ < SHAPES_MAX)
-        at = (at + 1) % SHAPES_MAX;
-    if (!r->shapes[at].text && text.len)
-        r->shapes[at] = (known_shape){fingerprint, tool_copy_part(text.data, text.len)};
-    return r->shapes[at].text && r->shapes[at].fingerprint == fingerprint ? r->shapes[at].text
-                                                                          : NULL;
 }
 
 static struct tv_watch_conn *conn_of(replay *r, uint64_t connection)
@@ -86,8 +66,10 @@ static void make_up_keys(replay *r, tv_arena *arena, tv_watch_traced *request)
     }
 }
 
-static void record(replay *r, tv_arena *arena, tv_watch_traced *request)
+static void record(void *ctx, __attribute__((unused)) const tv_watch_trace_head *head,
+                   tv_arena *arena, tv_watch_traced *request)
 {
+    replay *r = ctx;
     tv_watch_event *event = &request->event;
 
     r->lost += request->lost;
@@ -97,74 +79,22 @@ static void record(replay *r, tv_arena *arena, tv_watch_traced *request)
     event->conn = conn_of(r, request->connection);
     if (request->table.len)
         event->table = tv_watch_table(r->watch, request->account, request->table);
-    if (request->has_shape) {
-        const char *text = shape_text(r, request->shape.fingerprint, request->shape.text);
-
-        if (text) {
-            request->shape.text =
-                tv_slice_take(tv_slice_of(text),
-                              strlen(text) < TV_SHAPE_TEXT_MAX ? strlen(text) : TV_SHAPE_TEXT_MAX);
-            event->query.shape = &request->shape;
-        }
-    }
+    if (request->has_shape && request->shape.text.len)
+        event->query.shape = &request->shape;
     make_up_keys(r, arena, request);
     tv_watch_record(tv_watch_shard_at(r->watch, 0), event);
     if (++r->requests % FOLD_EVERY == 0)
         tv_watch_fold(r->watch);
 }
 
-/* ---- files ----------------------------------------------------------------------------------- */
-
-static tool_exit take_line(replay *r, const char *path, uint64_t number, tv_slice line,
-                           bool is_ended)
-{
-    tv_watch_traced request;
-    tool_exit exit = TOOL_OK;
-    char why[200];
-    tv_arena arena;
-
-    tv_arena_init(&arena);
-    if (number == 1 && line.len >= 2 && memcmp(line.data, "\x1f\x8b", 2) == 0)
-        exit = tool_refuse("%s is packed; unpack it with gzip -d first", path);
-    else if (number == 1 && !tv_watch_trace_read_head(&arena, line, why, sizeof why))
-        exit = tool_refuse("%s: %s", path, why);
-    else if (!is_ended)
-        exit = tool_refuse("%s is cut off in the middle of line %llu", path,
-                           (unsigned long long)number);
-    else if (number > 1 && !tv_watch_trace_read_line(&arena, line, &request))
-        exit = tool_refuse("%s line %llu is not one of a trace", path, (unsigned long long)number);
-    else if (number > 1)
-        record(r, &arena, &request);
-    tv_arena_done(&arena);
-    return exit;
-}
-
 static tool_exit take_file(replay *r, const char *path)
 {
-    FILE *file = fopen(path, "r");
-    tool_exit exit = TOOL_OK;
-    uint64_t number = 0;
-    char *text = NULL;
-    size_t size = 0;
-    ssize_t len;
+    char why[1024];
 
-    if (!file)
-        return tool_refuse("cannot read %s: %s", path, strerror(errno));
     r->began_ns = tv_watch_now(r->watch);
     r->behind_ns = 0;
-    while (!exit && (len = getline(&text, &size, file)) > 0) {
-        bool is_ended = text[len - 1] == '\n';
-
-        exit = take_line(r, path, ++number, (tv_slice){text, (size_t)(is_ended ? len - 1 : len)},
-                         is_ended);
-    }
-    if (!exit && ferror(file))
-        exit = tool_refuse("cannot read %s: %s", path, strerror(errno));
-    else if (!exit && number == 0)
-        exit = tool_refuse("%s is empty", path);
-    free(text);
-    fclose(file);
-    return exit;
+    return tv_watch_trace_read_file(path, record, r, why, sizeof why) ? TOOL_OK
+                                                                      : tool_refuse("%s", why);
 }
 
 /* ---- judging --------------------------------------------------------------------------------- */
@@ -224,8 +154,6 @@ tool_exit tool_trace_judge(const char *const *paths, size_t count, const char *t
     ret_answer->lost = r->lost;
     tv_advice_free(advice);
     tv_watch_free(r->watch);
-    for (size_t i = 0; i < SHAPES_MAX; i++)
-        free(r->shapes[i].text);
     free(r);
     return exit;
 }

@@ -245,14 +245,10 @@ static double mean(uint64_t sum, uint64_t count)
 static void print_shape(tool_output *output, const whatif *w, const tv_trace_shape *shape,
                         const cost *of)
 {
-    char *fingerprint = tool_alloc(shape->fingerprint.len + 1);
-    char *text = tool_alloc(shape->text.len + 1);
-    char by[32] = "the table";
+    char *text = tool_copy_part(shape->text.data, shape->text.len);
+    char fingerprint[17], by[32] = "the table";
 
-    memcpy(fingerprint, shape->fingerprint.data, shape->fingerprint.len);
-    fingerprint[shape->fingerprint.len] = '\0';
-    memcpy(text, shape->text.data, shape->text.len);
-    text[shape->text.len] = '\0';
+    snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, shape->fingerprint);
     if (of->design > w->first)
         snprintf(by, sizeof by, "copy %zu", of->design - w->first);
 
@@ -273,7 +269,6 @@ static void print_shape(tool_output *output, const whatif *w, const tv_trace_sha
     };
 
     tool_output_record(output, fields, sizeof fields / sizeof fields[0]);
-    free(fingerprint);
     free(text);
 }
 
@@ -310,16 +305,18 @@ static writes follow_writes(whatif *w)
     size_t size = (trace->write_count + 1) * sizeof(tv_slice);
     tv_slice *before = tool_alloc(size), *after = tool_alloc(size);
     writes of = {0};
-    uint32_t broken = 0, last = 0;
+    bool is_hash = trace->head.values == TV_WATCH_TRACE_HASH;
+    uint64_t broken = 0, last = 0;
     tv_slice last_partition = TV_NONE;
 
     for (size_t i = 0; i < trace->write_count; i++) {
         const tv_trace_write *write = &trace->writes[i];
         tv_slice partition;
 
-        of.hashed += write->is_hash;
-        if (write->is_hash || !tv_scratch_partition_of(w->scratch, w->first, write->partition_key,
-                                                       write->row_key, &partition))
+        of.hashed += is_hash || !write->has_key;
+        if (is_hash || !write->has_key ||
+            !tv_scratch_partition_of(w->scratch, w->first, write->partition_key, write->row_key,
+                                     &partition))
             continue;
         if (write->request == last && !tv_slice_eq(partition, last_partition) &&
             broken != write->request) {
@@ -359,15 +356,9 @@ static void print_cost(const whatif *w)
 static void count_transactions(whatif *w)
 {
     size_t copies = w->count - w->first - 1;
-    uint32_t last = 0;
 
-    for (size_t i = 0; i < w->trace.write_count; i++) {
-        bool is_next = w->trace.writes[i].request != last;
-
-        w->transactions[0] += is_next;
-        w->transactions[1] += is_next ? 1 + (double)copies : 0;
-        last = w->trace.writes[i].request;
-    }
+    w->transactions[0] += (double)w->trace.write_requests;
+    w->transactions[1] += (double)w->trace.write_requests * (1 + (double)copies);
 }
 
 static void print_verdict(whatif *w, const cost *all, const writes *of)
@@ -441,7 +432,8 @@ static tool_exit run_whatif(tool_run *run)
 {
     const char *table = tool_value_of(run, TOOL_FLAG_TABLE);
     char problem[1024];
-    tool_exit exit = TOOL_OK;
+    tavola_client *client = NULL;
+    tool_exit exit;
     whatif *w;
 
     if (table == NULL)
@@ -454,13 +446,17 @@ static tool_exit run_whatif(tool_run *run)
     w->scratch = tv_scratch_new();
     w->values = tv_values_new(w->scratch);
     tv_arena_init(&w->trace.arena);
-    if (tool_has(run, TOOL_FLAG_PRICES)) {
+    exit = tool_client(run, &client);
+    if (!exit && tool_has(run, TOOL_FLAG_PRICES)) {
         exit = tool_prices_read(tool_value_of(run, TOOL_FLAG_PRICES), &w->own_prices);
         w->prices = &w->own_prices;
     }
-    if (!exit &&
-        !tv_trace_load(run->args[0], tv_slice_of(table), &w->trace, problem, sizeof problem))
+    if (!exit && !tv_trace_load(run->args[0], tv_slice_of(tavola_client_account(client)),
+                                tv_slice_of(table), &w->trace, problem, sizeof problem))
         exit = tool_trouble("%s", problem);
+    if (!exit && w->trace.head.hides_names)
+        exit = tool_refuse("%s hides names (--trace-names hash), so nothing can be said of %s",
+                           run->args[0], table);
     if (!exit && w->trace.shape_count == 0 && w->trace.write_count == 0)
         exit = tool_refuse("%s has no request for the table %s", run->args[0], table);
     if (!exit)

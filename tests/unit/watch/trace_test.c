@@ -55,10 +55,11 @@ static uint64_t read_back(tv_watch_traced *ret_last, uint64_t *ret_lost)
     *ret_lost = 0;
     while ((len = getline(&text, &size, file)) > 0) {
         tv_slice line = tv_arena_dup(&arena, (tv_slice){text, (size_t)len - 1});
+        tv_watch_trace_head head;
         tv_watch_traced request;
 
         if (is_head) {
-            CHECK(tv_watch_trace_read_head(&arena, line, why, sizeof why));
+            CHECK(tv_watch_trace_read_head(&arena, line, &head, why, sizeof why));
             is_head = false;
             continue;
         }

@@ -20,6 +20,7 @@ enum {
 
 /* The last look at a table. */
 struct tv_facts_properties {
+    uint64_t seed;    /* of the sketch whose sample was looked at */
     uint64_t changes; /* of the table then */
     int64_t taken_ns;
     tv_arena arena;
@@ -275,11 +276,12 @@ uint64_t tv_facts_key_cost(tv_slice key)
 
 /* --- remembering --- */
 
-static bool is_fresh(const struct tv_facts_properties *properties, const tv_facts_count *count)
+static bool is_fresh(const struct tv_facts_properties *properties, uint64_t seed,
+                     const tv_facts_count *count)
 {
     uint64_t changes = count->created + count->replaced + count->deleted;
 
-    if (properties == NULL)
+    if (properties == NULL || properties->seed != seed)
         return false;
     if (changes == properties->changes)
         return true;
@@ -299,14 +301,14 @@ static void copy_list(const struct tv_facts_properties *properties, tv_arena *ar
     table->property_samples = properties->samples;
 }
 
-tv_err tv_facts_take_properties(tv_facts *facts, tv_fact *fact, const tv_sketch_key *items,
-                                tv_arena *arena, tv_facts_table *table)
+tv_err tv_facts_take_properties(tv_facts *facts, tv_fact *fact, uint64_t seed,
+                                const tv_sketch_key *items, tv_arena *arena, tv_facts_table *table)
 {
     struct tv_facts_properties *fresh = NULL;
     tv_err err;
 
     pthread_mutex_lock(&fact->lock);
-    bool is_there = is_fresh(fact->properties, &table->count);
+    bool is_there = is_fresh(fact->properties, seed, &table->count);
 
     if (is_there)
         copy_list(fact->properties, arena, table);
@@ -318,6 +320,7 @@ tv_err tv_facts_take_properties(tv_facts *facts, tv_fact *fact, const tv_sketch_
     if (err)
         return err;
 
+    fresh->seed = seed;
     fresh->changes = table->count.created + table->count.replaced + table->count.deleted;
     copy_list(fresh, arena, table);
     pthread_mutex_lock(&fact->lock);

@@ -196,6 +196,7 @@ tv_err tv_facts_take(tv_facts *facts, tv_slice account, int64_t table_id, int pa
     tv_fact *fact = tv_fact_find_id(facts, account, table_id);
     tv_sketch_key *items = NULL;
     tv_sketch *sketch = NULL;
+    uint64_t seed = 0;
     tv_err err = TV_OK;
 
     *ret_table = (tv_facts_table){0};
@@ -207,6 +208,7 @@ tv_err tv_facts_take(tv_facts *facts, tv_slice account, int64_t table_id, int pa
     if (sketch) {
         fact->used_ns = tv_clock_mono_ns();
         items = copy_sample(arena, sketch);
+        seed = sketch->seed;
         ret_table->sample_count = sketch->sample_count;
         ret_table->sample_is_all = tv_sketch_has_all(sketch);
 
@@ -226,7 +228,7 @@ tv_err tv_facts_take(tv_facts *facts, tv_slice account, int64_t table_id, int pa
     if (err == TV_OK && items)
         err = decode_keys(arena, items, ret_table);
     if (err == TV_OK && items && parts & TV_FACTS_PROPERTIES)
-        err = tv_facts_take_properties(facts, fact, items, arena, ret_table);
+        err = tv_facts_take_properties(facts, fact, seed, items, arena, ret_table);
     tv_fact_unref(fact);
     return err;
 }

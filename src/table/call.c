@@ -80,21 +80,44 @@ static bool is_widest(tv_table_counts *counts, const tv_entity_properties *prope
     return is_wider(&counts->widest[2], longest) || has_more || costs_more || longest >= LONG_BYTES;
 }
 
-/* An entity may be the widest of its table.  (What a merge has left is looked at when the table is
- * counted.) */
+/* The properties that a merge has left: those that were there, with what the request says. */
+static tv_entity_properties merged_properties(tv_arena *arena, tv_slice stored)
+{
+    tv_entity_properties properties = {
+        .list = tv_arena_alloc(arena, TV_ENTITY_PROPERTIES_MAX * sizeof *properties.list)};
+    tv_entity_cursor cursor;
+
+    tv_entity_cursor_init(&cursor, stored);
+    while (properties.count < TV_ENTITY_PROPERTIES_MAX &&
+           tv_entity_next(&cursor, &properties.list[properties.count]))
+        properties.count++;
+    return properties;
+}
+
+/* An entity may be the widest of its table. */
 static void note_entities(tv_call *call)
 {
     const tv_table_change_set *set = &tv_table_call_of(call)->changes;
     tv_facts *facts = TV_CALL_OF(tv_table_service, call->service, base)->facts;
+    tv_arena scratch;
 
-    for (size_t i = 0; facts && i < set->count; i++) {
-        const tv_table_op *op = set->changes[i].op;
+    if (facts == NULL)
+        return;
 
-        if (op->kind != TV_TABLE_OP_DELETE_ENTITY &&
-            is_widest(set->table->service_data, &op->body.properties))
-            tv_facts_note_entity(facts, set->table->account, set->table->id, set->changes[i].key,
-                                 op->body.properties.list, op->body.properties.count);
+    tv_arena_init(&scratch);
+    for (size_t i = 0; i < set->count; i++) {
+        const tv_entity_change *change = &set->changes[i];
+        bool has_merged = tv_table_op_is_merge(change->op->kind) && change->old_timestamp;
+        tv_entity_properties properties =
+            has_merged ? merged_properties(&scratch, change->value) : change->op->body.properties;
+
+        if (change->op->kind != TV_TABLE_OP_DELETE_ENTITY &&
+            is_widest(set->table->service_data, &properties))
+            tv_facts_note_entity(facts, set->table->account, set->table->id, change->key,
+                                 properties.list, properties.count);
+        tv_arena_reset(&scratch);
     }
+    tv_arena_done(&scratch);
 }
 
 static tv_err on_changes_done(tv_call *call, tv_err err)

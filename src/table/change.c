@@ -51,11 +51,6 @@ tv_err tv_table_change_set_add(tv_table_change_set *set, const tv_table_op *op)
     return TV_OK;
 }
 
-static bool is_merge(tv_table_op_kind kind)
-{
-    return kind == TV_TABLE_OP_MERGE_ENTITY || kind == TV_TABLE_OP_INSERT_OR_MERGE_ENTITY;
-}
-
 /* The entity does not exist. */
 static tv_err check_missing(const tv_table_op *op)
 {
@@ -144,9 +139,9 @@ static tv_err apply(tv_txn *txn, tv_table_change_set *set, tv_entity_change *cha
         change->old_timestamp = old_timestamp;
         if (err == TV_OK)
             err = check_existing(op, old_timestamp);
-        if (err == TV_OK && is_merge(op->kind))
+        if (err == TV_OK && tv_table_op_is_merge(op->kind))
             err = count_merge(set, stored);
-        if (err == TV_OK && is_merge(op->kind))
+        if (err == TV_OK && tv_table_op_is_merge(op->kind))
             err = merge_or_take(set, stored, old_timestamp, change);
     }
     if (err)
@@ -269,7 +264,7 @@ static tv_err check_ahead(tv_table_change_set *set, tv_iter *iter)
 
         set->failed = i;
         err = look_up(iter, change, &stored, &timestamp);
-        if (err || stored.data == NULL || !is_merge(change->op->kind))
+        if (err || stored.data == NULL || !tv_table_op_is_merge(change->op->kind))
             continue;
 
         err = count_merge(set, stored);
@@ -291,7 +286,7 @@ static tv_err merge_ahead(tv_table_change_set *set, tv_iter *iter)
         tv_slice stored;
         tv_err err = look_up(iter, change, &stored, &timestamp);
 
-        if (err == TV_OK && stored.data && is_merge(change->op->kind)) {
+        if (err == TV_OK && stored.data && tv_table_op_is_merge(change->op->kind)) {
             err = merge(set, stored, change);
             change->ahead = err ? TV_NONE : change->value;
             change->ahead_of = timestamp;

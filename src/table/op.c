@@ -11,6 +11,11 @@ bool tv_table_op_is_entity_write(tv_table_op_kind kind)
     return kind >= TV_TABLE_OP_INSERT_ENTITY && kind <= TV_TABLE_OP_DELETE_ENTITY;
 }
 
+bool tv_table_op_is_merge(tv_table_op_kind kind)
+{
+    return kind == TV_TABLE_OP_MERGE_ENTITY || kind == TV_TABLE_OP_INSERT_OR_MERGE_ENTITY;
+}
+
 tv_entity_view tv_table_op_view(const tv_table_op *op)
 {
     return (tv_entity_view){

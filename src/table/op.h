@@ -77,6 +77,9 @@ tv_entity_view tv_table_op_view(const tv_table_op *op);
 /** Whether the operation changes one entity. */
 bool tv_table_op_is_entity_write(tv_table_op_kind kind);
 
+/** Whether it lays properties over those that are stored. */
+bool tv_table_op_is_merge(tv_table_op_kind kind);
+
 /**
  * Read and check the entity in the body of an entity write.  Afterwards the
  * keys of `op->resource` are those of the entity, wherever they came from.

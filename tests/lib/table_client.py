@@ -101,6 +101,13 @@ class Client:
     def batch(self, table, entities, prefer="return-no-content"):
         """Insert the entities in one transaction; `.status` is that of the transaction."""
         body, boundary = self.batch_body(table, entities, prefer)
+        return self.send_batch(body, boundary)
+
+    def batch_of(self, changes):
+        """Make the changes (method, path, entity or None, headers) in one transaction."""
+        return self.send_batch(*self.changes_body(changes))
+
+    def send_batch(self, body, boundary):
         reply = self.request("POST", "/$batch", body,
                              Content_Type=f"multipart/mixed; boundary={boundary}")
         if reply.status == 202 and reply.code:
@@ -108,15 +115,20 @@ class Client:
         return reply
 
     def batch_body(self, table, entities, prefer="return-no-content"):
+        return self.changes_body([("POST", f"/{table}", entity, {"Prefer": prefer})
+                                  for entity in entities])
+
+    def changes_body(self, changes):
         batch, changeset = f"batch_{uuid.uuid4()}", f"changeset_{uuid.uuid4()}"
-        url = f"http://127.0.0.1:{self.connection.port}/{self.account}/{table}"
+        url = f"http://127.0.0.1:{self.connection.port}/{self.account}"
         lines = [f"--{batch}", f"Content-Type: multipart/mixed; boundary={changeset}", ""]
-        for entity in entities:
+        for method, path, entity, headers in changes:
             lines += [f"--{changeset}", "Content-Type: application/http",
-                      "Content-Transfer-Encoding: binary", "", f"POST {url} HTTP/1.1",
+                      "Content-Transfer-Encoding: binary", "", f"{method} {url}{path} HTTP/1.1",
                       "Accept: application/json;odata=nometadata",
-                      "Content-Type: application/json", f"Prefer: {prefer}", "",
-                      json.dumps(entity)]
+                      "Content-Type: application/json",
+                      *(f"{name}: {value}" for name, value in headers.items()), "",
+                      "" if entity is None else json.dumps(entity)]
         lines += [f"--{changeset}--", f"--{batch}--", ""]
         return "\r\n".join(lines).encode(), batch
 

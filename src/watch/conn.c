@@ -29,8 +29,8 @@ static void begin(tv_watch_run *run, const tv_watch_event *event, const tv_watch
 /* The next key of the run; how it compares with the one before. */
 static int go_on(tv_watch_run *run, const tv_watch_event *event, const tv_watch_key *key)
 {
-    int order =
-        tv_slice_cmp(tv_slice_take(key->key, TV_WATCH_KEY_BYTES), tv_kept_key_slice(&run->last));
+    size_t len = key->key.len < TV_WATCH_KEY_BYTES ? key->key.len : TV_WATCH_KEY_BYTES;
+    int order = tv_slice_cmp(tv_slice_take(key->key, len), tv_kept_key_slice(&run->last));
 
     if (run->count == 1)
         tv_kept_key_copy(&run->first, &run->last);

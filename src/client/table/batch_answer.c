@@ -36,8 +36,10 @@ static bool read_boundary(tv_slice content_type, tv_slice *ret_boundary)
 {
     tv_slice rest = content_type, part;
 
-    if (!tv_slice_next(&rest, ';', &part) || part.len < 10 ||
-        !tv_slice_eq_nocase(tv_slice_take(tv_slice_trim(part), 10), TV_LIT("multipart/")))
+    if (!tv_slice_next(&rest, ';', &part))
+        return false;
+    part = tv_slice_trim(part);
+    if (part.len < 10 || !tv_slice_eq_nocase(tv_slice_take(part, 10), TV_LIT("multipart/")))
         return false;
 
     while (tv_slice_next(&rest, ';', &part)) {

@@ -142,6 +142,19 @@ TEST(ten_reads_of_a_partition_within_a_second_are_a_run)
     CHECK_TEXT(judged(NULL)->read_runs.last_key, "r023");
 }
 
+TEST(a_run_of_one_key_is_told_from_others)
+{
+    for (int i = 0; i < 12; i++, pass(5 * MS))
+        get("p", "the-same");
+    pass(2 * SECOND);
+    for (int i = 0; i < 12; i++, pass(5 * MS)) /* each second one is a part of the one before */
+        get("p", i % 2 ? "r" : "rrrrrrrrrrrrrrrrrrrrrrrrrrrrrrrr");
+    pass(2 * SECOND);
+    CHECK_INT(judged(NULL)->read_runs.runs, 2);
+    CHECK_INT(judged(NULL)->read_runs.same_key, 1);
+    CHECK_INT(judged(NULL)->read_runs.contiguous, 0);
+}
+
 TEST(a_read_or_a_pause_ends_a_run_of_writes)
 {
     char row[8];
@@ -469,6 +482,7 @@ int main(void)
         ONE(a_run_that_has_ended_leaves_its_walks),
         ONE(a_full_table_of_walks_forgets_the_oldest),
         ONE(ten_reads_of_a_partition_within_a_second_are_a_run),
+        ONE(a_run_of_one_key_is_told_from_others),
         ONE(a_read_or_a_pause_ends_a_run_of_writes),
         ONE(conflicts_are_counted_by_row_for_five_minutes),
         ONE(deletes_after_a_scan_are_told_from_others),

@@ -1,6 +1,7 @@
 /* Entities, sorted keys, and queries over them. */
 #include "whatif/store.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/assert.h"
@@ -35,6 +36,11 @@ struct tv_scratch {
     layout layouts[TV_SCRATCH_DESIGNS_MAX];
     size_t layout_count;
     uint64_t bytes;
+    size_t entities_max; /* 0: no limits */
+    uint64_t bytes_max;
+    unsigned level; /* 2^level hashes have one that is held */
+    size_t added;   /* whatever became of them */
+    uint64_t added_bytes;
     /* Types that were asked for: every query asks again. */
     struct {
         tv_slice name;
@@ -67,19 +73,44 @@ size_t tv_scratch_count(const tv_scratch *scratch)
     return scratch->count;
 }
 
-uint64_t tv_scratch_bytes(const tv_scratch *scratch)
+size_t tv_scratch_added(const tv_scratch *scratch)
 {
-    return scratch->bytes;
+    return scratch->added;
 }
 
-void tv_scratch_add(tv_scratch *scratch, tv_slice partition_key, tv_slice row_key,
-                    int64_t timestamp, const tv_property *properties, size_t count)
+double tv_scratch_factor(const tv_scratch *scratch)
 {
-    tv_entity_properties list = {(tv_property *)properties, count};
-    tv_slice value = tv_entity_encode(&scratch->arena, &list);
+    return scratch->count ? (double)scratch->added / (double)scratch->count : 1;
+}
 
-    tv_assert(scratch->layout_count == 0);
-    tv_entity_set_timestamp(value, timestamp);
+double tv_scratch_bytes_factor(const tv_scratch *scratch)
+{
+    return scratch->bytes ? (double)scratch->added_bytes / (double)scratch->bytes : 1;
+}
+
+void tv_scratch_limit(tv_scratch *scratch, size_t entities_max, uint64_t bytes_max)
+{
+    scratch->entities_max = entities_max;
+    scratch->bytes_max = bytes_max;
+}
+
+/* --- entities --- */
+
+bool tv_scratch_holds(const tv_scratch *scratch, tv_slice partition_key)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    if (scratch->level == 0)
+        return true;
+    for (size_t i = 0; i < partition_key.len; i++)
+        hash = (hash ^ (unsigned char)partition_key.data[i]) * UINT64_C(0x100000001b3);
+    /* The low bits of FNV depend on few bits of the text. */
+    hash = (hash ^ hash >> 32) * UINT64_C(0x9E3779B97F4A7C15);
+    return hash >> (64 - scratch->level) == 0;
+}
+
+static void keep(tv_scratch *scratch, tv_slice partition_key, tv_slice row_key, tv_slice value)
+{
     if (scratch->count == scratch->size) {
         scratch->size = scratch->size ? 2 * scratch->size : 1024;
         scratch->sources = tv_realloc(scratch->sources, scratch->size * sizeof *scratch->sources);
@@ -89,6 +120,52 @@ void tv_scratch_add(tv_scratch *scratch, tv_slice partition_key, tv_slice row_ke
                  .row_key = tv_arena_dup(&scratch->arena, row_key),
                  .value = value};
     scratch->bytes += tv_entity_cost(partition_key, row_key, value);
+}
+
+static bool is_too_much(const tv_scratch *scratch)
+{
+    return scratch->entities_max &&
+           (scratch->count > scratch->entities_max || scratch->bytes > scratch->bytes_max);
+}
+
+/* Give up about half of the partitions, with their memory. */
+static void thin(tv_scratch *scratch)
+{
+    tv_arena old = scratch->arena;
+    size_t count = scratch->count;
+
+    tv_arena_init(&scratch->arena);
+    scratch->level++;
+    scratch->count = 0;
+    scratch->bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        source of = scratch->sources[i];
+
+        if (tv_scratch_holds(scratch, of.partition_key))
+            keep(scratch, of.partition_key, of.row_key, tv_arena_dup(&scratch->arena, of.value));
+    }
+    tv_arena_done(&old);
+}
+
+void tv_scratch_add(tv_scratch *scratch, tv_slice partition_key, tv_slice row_key,
+                    int64_t timestamp, const tv_property *properties, size_t count)
+{
+    tv_entity_properties list = {(tv_property *)properties, count};
+    bool is_held = tv_scratch_holds(scratch, partition_key);
+    tv_arena other, *arena = is_held ? &scratch->arena : &other;
+    tv_slice value;
+
+    tv_assert(scratch->layout_count == 0);
+    tv_arena_init(&other);
+    value = tv_entity_encode(arena, &list);
+    tv_entity_set_timestamp(value, timestamp > 0 ? timestamp : 1);
+    scratch->added++;
+    scratch->added_bytes += tv_entity_cost(partition_key, row_key, value);
+    if (is_held)
+        keep(scratch, partition_key, row_key, value);
+    tv_arena_done(&other);
+    while (is_too_much(scratch) && scratch->level < 40)
+        thin(scratch);
 }
 
 /* --- values of an entity --- */
@@ -264,20 +341,63 @@ static size_t lower_bound(const layout *in, tv_slice key)
     return low;
 }
 
-bool tv_scratch_partition_of(tv_scratch *scratch, size_t design, tv_slice partition_key,
-                             tv_slice row_key, tv_slice *ret_partition)
+bool tv_scratch_find(tv_scratch *scratch, tv_slice partition_key, tv_slice row_key,
+                     size_t *ret_number)
 {
     const layout *now = &scratch->layouts[0];
-    tv_slice key, row_text, missing;
+    tv_slice key;
     size_t at;
 
-    tv_assert(now->design == NULL);
+    tv_assert(scratch->layout_count && now->design == NULL);
     if (make_key(&scratch->arena, partition_key, row_key, &key))
         return false;
     at = lower_bound(now, key);
-    return at < now->count && tv_slice_eq(now->rows[at].key, key) &&
-           keys_of(&scratch->arena, scratch->layouts[design].design,
-                   &scratch->sources[now->rows[at].source], ret_partition, &row_text, &missing);
+    if (at == now->count || !tv_slice_eq(now->rows[at].key, key))
+        return false;
+    *ret_number = now->rows[at].source;
+    return true;
+}
+
+bool tv_scratch_keys_of(tv_scratch *scratch, size_t number, size_t design, tv_slice *ret_partition,
+                        tv_slice *ret_row)
+{
+    tv_slice missing;
+
+    return keys_of(&scratch->arena, scratch->layouts[design].design, &scratch->sources[number],
+                   ret_partition, ret_row, &missing);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const tv_scratch_partition *left = a, *right = b;
+
+    if (left->count != right->count)
+        return left->count < right->count ? 1 : -1;
+    return (left->first > right->first) - (left->first < right->first);
+}
+
+size_t tv_scratch_partitions(tv_scratch *scratch, tv_arena *arena,
+                             const tv_scratch_partition **ret_list)
+{
+    const layout *now = &scratch->layouts[0];
+    tv_scratch_partition *list = tv_arena_alloc(arena, (now->count + 1) * sizeof *list);
+    size_t count = 0;
+
+    for (size_t i = 0; i < now->count; i++) {
+        if (i == 0 || !tv_slice_eq(tv_key_partition_of(now->rows[i].key),
+                                   tv_key_partition_of(now->rows[i - 1].key)))
+            list[count++] = (tv_scratch_partition){.first = i};
+        list[count - 1].count++;
+    }
+    if (count)
+        qsort(list, count, sizeof *list, by_size);
+    *ret_list = list;
+    return count;
+}
+
+size_t tv_scratch_at(const tv_scratch *scratch, size_t place)
+{
+    return scratch->layouts[0].rows[place].source;
 }
 
 static bool passes(const source *of, const tv_filter *filter, tv_filter_slot *slots)
@@ -325,12 +445,54 @@ static bool plan_of(tv_scratch *scratch, const layout *in, const tv_filter *filt
     return true;
 }
 
+/* The PartitionKeys that a filter names with `eq`, wherever they stand. */
+static size_t named_partitions(const tv_node *node, const tv_filter *filter, tv_slice *names)
+{
+    size_t count = 0;
+
+    if (node == NULL)
+        return 0;
+    if (node->kind == TV_NODE_COMPARE && node->op == TV_OP_EQ &&
+        node->name == filter->partition_name && node->literal.type == TV_EDM_STRING)
+        names[count++] = node->literal.bytes;
+    for (const tv_node *child = tv_node_first(node); child; child = child->next)
+        count += named_partitions(child, filter, names + count);
+    return count;
+}
+
+bool tv_scratch_is_outside(const tv_scratch *scratch, const tv_filter *filter)
+{
+    bool is_outside = false;
+    tv_slice *names;
+
+    if (scratch->level == 0)
+        return false;
+    names = tv_calloc((size_t)filter->compare_count + 1, sizeof *names);
+    for (size_t i = named_partitions(filter->root, filter, names); i > 0 && !is_outside; i--)
+        is_outside = !tv_scratch_holds(scratch, names[i - 1]);
+    free(names);
+    return is_outside;
+}
+
+/* What a row of a sample stands for. */
+static double weight_of(const tv_scratch *scratch, const source *of, const tv_slice *names,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (tv_slice_eq(of->partition_key, names[i]))
+            return 1;
+    }
+    return tv_scratch_factor(scratch);
+}
+
 bool tv_scratch_run(tv_scratch *scratch, size_t design, const tv_filter *filter, tv_arena *arena,
                     tv_scratch_result *ret_result)
 {
     const layout *in = &scratch->layouts[design];
     tv_filter_slot *slots =
         tv_arena_alloc(arena, ((size_t)filter->names.count + 1) * sizeof *slots);
+    tv_slice *names = tv_arena_alloc(arena, ((size_t)filter->compare_count + 1) * sizeof *names);
+    size_t name_count = named_partitions(filter->root, filter, names);
     tv_scratch_result result = {0};
     tv_plan plan;
 
@@ -340,17 +502,20 @@ bool tv_scratch_run(tv_scratch *scratch, size_t design, const tv_filter *filter,
     for (size_t i = 0; i < plan.count; i++) {
         size_t from = lower_bound(in, plan.ranges[i].from), to = lower_bound(in, plan.ranges[i].to);
 
-        result.examined += to - from;
         for (size_t at = from; at < to; at++) {
             uint64_t number = in->rows[at].source + UINT64_C(1);
+            const source *of = &scratch->sources[number - 1];
+            double weight = scratch->level ? weight_of(scratch, of, names, name_count) : 1;
 
-            if (!passes(&scratch->sources[number - 1], filter, slots))
+            result.examined += weight;
+            if (!passes(of, filter, slots))
                 continue;
-            result.returned++;
+            result.returned += weight;
+            result.matches++;
             result.sum += number * number * UINT64_C(0x9E3779B97F4A7C15) + (number << 7);
         }
     }
-    result.pages = result.returned <= PAGE_ROWS ? 1 : (result.returned + PAGE_ROWS - 1) / PAGE_ROWS;
+    result.pages = result.returned <= PAGE_ROWS ? 1 : ceil(result.returned / PAGE_ROWS);
     *ret_result = result;
     return true;
 }

@@ -99,7 +99,34 @@ class WhatIf(TavolaTest):
                           for i in numbers]}
         trace = self.trace(batch(1, 0, 4), batch(2, 8, 12), batch(3, 1, 1))
         self.rows(trace, "--key", BY_EMAIL,
-                  says=r"breaks: 2 transactions .*hottest partition: 67 % -> 50 % of 6 writes")
+                  says=r"breaks: 2 transactions .*hottest partition: 67 % -> 50 % of 6 units")
+
+    def test_where_inserts_go_and_the_worst_ten_seconds(self):
+        # Ten a second for 20 seconds, in the order of their RowKeys, to four partitions in turn.
+        trace = self.trace(*({"t": 100_000 * i, "op": "InsertEntity", "s": 201, "T": "Emp",
+                              "k": [{"op": "InsertEntity", "pk": f"p{i % 4}", "rk": f"r{i:03}",
+                                     "o": 2, "u": 1}]} for i in range(200)))
+        self.rows(trace, "--key", "PartitionKey=all;RowKey={RowKey}",
+                  says=r"hottest partition: 25 % -> 100 % of 200 units of 1 KiB written; in its "
+                       r"worst 10 s 2\.5 -> 10 units a second, 25 % -> 100 % of that time's\n"
+                       r"inserts go to all over \(D -?0\.[0-3]\d\) -> the end \(D 1\.00\)\n")
+
+    def test_more_than_it_holds_is_a_sample_of_whole_partitions(self):
+        trace = self.trace(query("Age eq ?i", "5", ("i", 3)), query("*", "9e65482ea53f1934"),
+                           *(query("PartitionKey eq ?s", "6", ("s", f"p{i}")) for i in range(4)))
+        rows = {row["Query"]: row for row in self.rows(
+            trace, "--key", "PartitionKey={PartitionKey};RowKey={Age}_{RowKey}", "--limit", "120",
+            says=r"a sample of whole partitions, (50|100) of 200 entities: .* scaled by up to [24];"
+                 r".*[23] executions name partitions that are not in the sample")}
+        self.assertEqual((rows["*"]["ExaminedBefore"], rows["*"]["Returned"]), (200, 200))
+        self.assertEqual((rows["Age eq ?i"]["ExaminedBefore"], rows["Age eq ?i"]["PlanBefore"]),
+                         (200, "table"))
+        whole = rows["PartitionKey eq ?s"]
+        self.assertEqual((whole["Executions"], whole["ExaminedBefore"], whole["ExaminedAfter"]),
+                         (4, 50, 50))
+        self.assertIn(whole["Replayed"], (1, 2))
+        self.fails(2, "whatif", trace, "--table", "Emp", "--copy", BY_EMAIL, "--limit", "49",
+                   says="the partitions of Emp are too large")
 
     def test_cost_by_prices_of_the_users_own(self):
         prices = pathlib.Path(self.folder.name) / "prices"
@@ -217,4 +244,31 @@ class RealTraces(TavolaTest):
         self.assertRegex(said, r"breaks: 1 transactions of the trace would span partitions")
         self.assertRegex(said, r"18 queries replayed: 65\.8 -> 45\.0 examined each; "
                                r"largest partition 60 -> 1 of 100 entities")
-        self.assertRegex(said, r"hottest partition: 60 % -> 1 % of 100 ")
+        self.assertRegex(said, r"hottest partition: 60 % -> 1 % of 100 units of 1 KiB written; ")
+
+    def test_entities_of_the_data_stand_for_hashes(self):
+        trace, env = self.traced()
+        rows, said = self.replayed(trace, env, "--key", "PartitionKey={Email};RowKey={RowKey}")
+        self.assertNotIn("p0", pathlib.Path(trace).read_text())
+        self.assertEqual(
+            {query: (row["Executions"], row["Replayed"], row["PlanBefore"], row["PlanAfter"])
+             for query, row in rows.items()},
+            {"Email eq ?s": (10, 10, "table", "partition"),
+             "PartitionKey eq ?s and Age ge ?d": (3, 3, "partition", "table"),
+             "PartitionKey eq ?s and RowKey eq ?s": (5, 5, "point", "table")})
+        self.assertEqual((rows["Email eq ?s"]["ExaminedBefore"],
+                          rows["Email eq ?s"]["ExaminedAfter"]), (100, 1))
+        self.assertEqual(rows["PartitionKey eq ?s and Age ge ?d"]["ExaminedBefore"], 60)
+        self.assertRegex(said, r"breaks: 1 transactions")
+        self.assertRegex(said, r"hottest partition: 60 % -> 1 % of 100 units")
+        self.assertRegex(said, r"the keys of writes are hashes: entities of the data stand in")
+
+    def test_without_values_only_the_counts_are_known(self):
+        trace, env = self.traced("--trace-values", "shape")
+        rows, said = self.replayed(trace, env, "--key", "PartitionKey={Email};RowKey={RowKey}")
+        self.assertEqual({query: (row["Executions"], row["Replayed"])
+                          for query, row in rows.items()},
+                         {"Email eq ?s": (10, 0), "PartitionKey eq ?s and Age ge ?d": (3, 0),
+                          "PartitionKey eq ?s and RowKey eq ?s": (5, 0)})
+        self.assertRegex(said, r"the trace does not show the keys of 100 writes")
+        self.assertRegex(said, r"18 executions were not replayed")

@@ -7,7 +7,7 @@
 #include "../text.h"
 #include "../verbs.h"
 #include "prices.h"
-#include "whatif/trace.h"
+#include "whatif/writes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -31,10 +31,12 @@ typedef struct whatif {
 
 /* Of one shape, or of all. */
 typedef struct cost {
-    uint64_t runs, examined_before, examined_after, pages_before, pages_after, returned;
+    uint64_t runs;
+    double examined_before, examined_after, pages_before, pages_after, returned; /* sums */
     tv_plan_kind plan_before, plan_after; /* the worst of them */
     size_t design;                        /* that answered last */
     uint64_t skipped;                     /* samples that could not be run */
+    uint64_t outside;                     /* of partitions that are not in the sample */
     uint64_t wrong;                       /* whose results differ: a mistake of ours */
 } cost;
 
@@ -103,20 +105,24 @@ static tool_exit read_table(tool_run *run, whatif *w, const char *name)
     tavola_table *table = NULL;
     tavola_scan *scan = NULL;
     tavola_query *query = NULL;
-    tool_exit exit = tool_table(run, name, &table);
+    int64_t limit = ENTITIES_MAX;
+    tool_exit exit = tool_number_of(run, TOOL_FLAG_LIMIT, 1, ENTITIES_MAX, &limit);
     tavola_err err = TAVOLA_OK;
 
+    if (!exit)
+        exit = tool_table(run, name, &table);
     if (!exit) {
+        tv_scratch_limit(w->scratch, (size_t)limit, BYTES_MAX);
         query = tavola_query_new(NULL);
         err = tavola_scan_open(table, query, run->call, &scan);
     }
-    while (!exit && !err && (err = tavola_scan_next(scan, &entity)) == TAVOLA_OK) {
+    while (!exit && !err && (err = tavola_scan_next(scan, &entity)) == TAVOLA_OK)
         add_entity(w, entity);
-        if (tv_scratch_count(w->scratch) > ENTITIES_MAX || tv_scratch_bytes(w->scratch) > BYTES_MAX)
-            exit = tool_refuse("%s has more than %d entities or 2 GiB; copy a part of it into a "
-                               "table of its own (tavola copy --where) and take that",
-                               name, ENTITIES_MAX);
-    }
+    if (!exit && err == TAVOLA_END && tv_scratch_added(w->scratch) &&
+        tv_scratch_count(w->scratch) == 0)
+        exit = tool_refuse("the partitions of %s are too large: no sample of whole ones has less "
+                           "than %" PRId64 " entities and 2 GiB",
+                           name, limit);
     if (!exit && err && err != TAVOLA_END)
         exit = tool_fail(run, err, NULL);
     tavola_scan_close(scan);
@@ -192,6 +198,10 @@ static void run_sample(whatif *w, const tv_filter *filter, tv_arena *arena, cost
     tv_scratch_result before, best = {0}, other;
     bool has_best = false;
 
+    if (tv_scratch_is_outside(w->scratch, filter)) {
+        of->outside++;
+        return;
+    }
     if (!tv_scratch_run(w->scratch, 0, filter, arena, &before))
         return;
     for (size_t i = w->first; i < w->count; i++) {
@@ -212,7 +222,7 @@ static void run_sample(whatif *w, const tv_filter *filter, tv_arena *arena, cost
     of->pages_before += before.pages;
     of->pages_after += best.pages;
     of->returned += before.returned;
-    of->wrong += before.sum != best.sum || before.returned != best.returned;
+    of->wrong += before.sum != best.sum || before.matches != best.matches;
     if (before.plan > of->plan_before)
         of->plan_before = before.plan;
     if (best.plan > of->plan_after)
@@ -237,9 +247,9 @@ static cost run_shape(whatif *w, const tv_trace_shape *shape)
     return of;
 }
 
-static double mean(uint64_t sum, uint64_t count)
+static double mean(double sum, uint64_t count)
 {
-    return count ? (double)sum / (double)count : 0;
+    return count ? sum / (double)count : 0;
 }
 
 static void print_shape(tool_output *output, const whatif *w, const tv_trace_shape *shape,
@@ -272,75 +282,14 @@ static void print_shape(tool_output *output, const whatif *w, const tv_trace_sha
     free(text);
 }
 
-/* ---- writes ---------------------------------------------------------------------------------- */
-
-/* What the writes of the trace do to partitions. */
-typedef struct writes {
-    size_t known, hashed; /* keys that could be followed, and those that are hashes */
-    size_t hottest[2];    /* writes to the partition with most of them, before and after */
-    size_t broken;        /* transactions whose entities would not be in one partition */
-} writes;
-
-static int compare_slices(const void *a, const void *b)
-{
-    return tv_slice_cmp(*(const tv_slice *)a, *(const tv_slice *)b);
-}
-
-static size_t longest_run(tv_slice *keys, size_t count)
-{
-    size_t run = 0, longest = 0;
-
-    if (count)
-        qsort(keys, count, sizeof *keys, compare_slices);
-    for (size_t i = 0; i < count; i++) {
-        run = i && tv_slice_eq(keys[i], keys[i - 1]) ? run + 1 : 1;
-        longest = run > longest ? run : longest;
-    }
-    return longest;
-}
-
-static writes follow_writes(whatif *w)
-{
-    const tv_trace *trace = &w->trace;
-    size_t size = (trace->write_count + 1) * sizeof(tv_slice);
-    tv_slice *before = tool_alloc(size), *after = tool_alloc(size);
-    writes of = {0};
-    bool is_hash = trace->head.values == TV_WATCH_TRACE_HASH;
-    uint64_t broken = 0, last = 0;
-    tv_slice last_partition = TV_NONE;
-
-    for (size_t i = 0; i < trace->write_count; i++) {
-        const tv_trace_write *write = &trace->writes[i];
-        tv_slice partition;
-
-        of.hashed += is_hash || !write->has_key;
-        if (is_hash || !write->has_key ||
-            !tv_scratch_partition_of(w->scratch, w->first, write->partition_key, write->row_key,
-                                     &partition))
-            continue;
-        if (write->request == last && !tv_slice_eq(partition, last_partition) &&
-            broken != write->request) {
-            of.broken++;
-            broken = write->request;
-        }
-        last = write->request;
-        last_partition = partition;
-        before[of.known] = write->partition_key;
-        after[of.known++] = partition;
-    }
-    of.hottest[0] = longest_run(before, of.known);
-    of.hottest[1] = longest_run(after, of.known);
-    free(before);
-    free(after);
-    return of;
-}
-
 /* ---- the report ------------------------------------------------------------------------------ */
 
 /* What the requests of the trace and the stored entities cost, by the user's own prices. */
 static void print_cost(const whatif *w)
 {
-    double bytes = (double)w->before.bytes, then = (double)(w->after.bytes + w->copied_bytes);
+    double factor = tv_scratch_bytes_factor(w->scratch);
+    double bytes = factor * (double)w->before.bytes;
+    double then = factor * (double)(w->after.bytes + w->copied_bytes);
 
     if (w->prices)
         tool_note("cost: %.0f -> %.0f transactions of the trace, %.6g -> %.6g %s; %.0f -> %.0f "
@@ -361,32 +310,71 @@ static void count_transactions(whatif *w)
     w->transactions[1] += (double)w->trace.write_requests * (1 + (double)copies);
 }
 
-static void print_verdict(whatif *w, const cost *all, const writes *of)
+static const char *end_of_table(int moves)
 {
-    size_t copies = w->count - w->first - 1;
+    return moves > 0 ? "the end" : moves < 0 ? "the beginning" : "all over";
+}
 
-    if (of->broken)
-        tool_note("breaks: %zu transactions of the trace would span partitions", of->broken);
-    tool_note("%" PRIu64 " queries replayed: %.1f -> %.1f examined each; largest partition %zu -> "
-              "%zu of %zu entities; %zu writes per insert; %zu transactions break; %" PRIu64
-              " -> %" PRIu64 " bytes",
-              all->runs, mean(all->examined_before, all->runs),
-              mean(all->examined_after, all->runs), w->before.largest, w->after.largest,
-              tv_scratch_count(w->scratch), copies + 1, of->broken, w->before.bytes,
-              w->after.bytes + w->copied_bytes);
-    if (of->known)
-        tool_note("hottest partition: %.0f %% -> %.0f %% of %zu writes",
-                  100 * mean(of->hottest[0], of->known), 100 * mean(of->hottest[1], of->known),
-                  of->known);
-    if (of->hashed)
-        tool_note("the keys of %zu writes are hashes, so their partitions are not known",
-                  of->hashed);
+static void print_writes(const tv_writes *of)
+{
+    const tv_writes_side *before = &of->before, *after = &of->after;
+
+    if (of->writes)
+        tool_note("hottest partition: %.0f %% -> %.0f %% of %" PRIu64 " units of 1 KiB written; in "
+                  "its worst 10 s %.4g -> %.4g units a second, %.0f %% -> %.0f %% of that time's",
+                  100 * before->hottest, 100 * after->hottest, of->units, before->worst_second,
+                  after->worst_second, 100 * before->worst_share, 100 * after->worst_share);
+    if (before->has_direction)
+        tool_note("inserts go to %s (D %.2f) -> %s (D %.2f)", end_of_table(before->moves),
+                  before->direction, end_of_table(after->moves), after->direction);
+    if (of->unknown)
+        tool_note("the trace does not show the keys of %" PRIu64 " writes", of->unknown);
+    if (of->gone)
+        tool_note("%" PRIu64 " writes are of entities that are not in the data", of->gone);
+}
+
+static void print_limits(const whatif *w, const cost *all, const tv_writes *of)
+{
+    if (tv_scratch_count(w->scratch) < tv_scratch_added(w->scratch))
+        tool_note("a sample of whole partitions, %zu of %zu entities: examined entities, pages and "
+                  "bytes are scaled by up to %.4g; the largest partition is that of the sample",
+                  tv_scratch_count(w->scratch), tv_scratch_added(w->scratch),
+                  tv_scratch_factor(w->scratch));
+    if (all->outside)
+        tool_note("%" PRIu64 " executions name partitions that are not in the sample",
+                  all->outside);
     if (all->skipped)
         tool_note("%" PRIu64 " executions were not replayed: their shape or values are not in the "
                   "trace, or not in the data",
                   all->skipped);
+    if (w->trace.unnamed)
+        tool_note("%" PRIu64 " pages were not looked at: the trace does not have the text of their "
+                  "shape",
+                  w->trace.unnamed);
     if (w->trace.lost)
         tool_note("the trace is incomplete: %" PRIu64 " requests are missing", w->trace.lost);
+    if (w->trace.head.values == TV_WATCH_TRACE_HASH && of->writes)
+        tool_note("the keys of writes are hashes: entities of the data stand in for them, the "
+                  "largest partition for the one with most rows");
+}
+
+static void print_verdict(whatif *w, const cost *all, const tv_writes *of)
+{
+    size_t copies = w->count - w->first - 1;
+    double factor = tv_scratch_bytes_factor(w->scratch);
+
+    if (of->broken)
+        tool_note("breaks: %" PRIu64 " transactions of the trace would span partitions",
+                  of->broken);
+    tool_note(
+        "%" PRIu64 " queries replayed: %.1f -> %.1f examined each; largest partition %zu -> "
+        "%zu of %zu entities; %zu writes per insert; %" PRIu64 " transactions break; %.0f -> "
+        "%.0f bytes",
+        all->runs, mean(all->examined_before, all->runs), mean(all->examined_after, all->runs),
+        w->before.largest, w->after.largest, tv_scratch_count(w->scratch), copies + 1, of->broken,
+        factor * (double)w->before.bytes, factor * (double)(w->after.bytes + w->copied_bytes));
+    print_writes(of);
+    print_limits(w, all, of);
     print_cost(w);
     tool_note(
         "the data are those of now, not of the trace; no times are predicted; copies are taken "
@@ -398,7 +386,7 @@ static tool_exit report(const tool_run *run, whatif *w)
     tool_output *output = NULL;
     tool_exit exit = tool_output_open(run, true, &output);
     cost all = {0};
-    writes written;
+    tv_writes written;
 
     if (exit)
         return exit;
@@ -414,10 +402,11 @@ static tool_exit report(const tool_run *run, whatif *w)
         all.examined_before += of.examined_before;
         all.examined_after += of.examined_after;
         all.skipped += of.skipped;
+        all.outside += of.outside;
         all.wrong += of.wrong;
     }
     tool_output_close(output);
-    written = follow_writes(w);
+    written = tv_writes_follow(&w->trace, w->scratch, w->first);
     count_transactions(w);
     print_verdict(w, &all, &written);
     if (all.wrong)
@@ -474,7 +463,8 @@ static tool_exit run_whatif(tool_run *run)
 
 const tool_verb tool_whatif_verbs[] = {
     {"whatif", "TRACE", "What the queries of a trace would cost under other keys", 1, 1,
-     TOOL_BIT(TABLE) | TOOL_BIT(KEY) | TOOL_BIT(COPY) | TOOL_BIT(PRICES), run_whatif, false, false,
+     TOOL_BIT(TABLE) | TOOL_BIT(KEY) | TOOL_BIT(COPY) | TOOL_BIT(PRICES) | TOOL_BIT(LIMIT),
+     run_whatif, false, false,
      "tavola whatif run.trace --table Employees --copy "
      "\"PartitionKey=email_{Email};RowKey={PartitionKey}_{RowKey}\""},
     {NULL, NULL, NULL, 0, 0, 0, NULL, false, false, NULL},

@@ -30,6 +30,15 @@ def binary():
     return os.environ.get("TAVOLAD", str(ROOT / "build" / "tavolad"))
 
 
+ports_of_lane = range(20000, 32000)
+
+
+def take_lane(lane, lanes):
+    """Take no port that a process of another lane might take."""
+    global ports_of_lane
+    ports_of_lane = range(20000 + lane, 32000, lanes)
+
+
 def free_ports(count):
     """Ports that nothing listens on, below those the kernel gives to clients.
 
@@ -38,7 +47,7 @@ def free_ports(count):
     """
     ports = []
     while len(ports) < count:
-        port = random.randrange(20000, 32000)
+        port = random.choice(ports_of_lane)
         with socket.socket() as s:
             try:
                 s.bind(("127.0.0.1", port))

@@ -17,14 +17,10 @@
  * the background are in the CPU time, to the last row.
  */
 #include <pthread.h>
-#include <rados/librados.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <time.h>
+
+#include "measure.h"
 
 enum {
     VALUE_BYTES = 300,
@@ -81,31 +77,6 @@ static uint64_t next_number;
 static unsigned seed = 1;
 static double *times;
 
-static double now_s(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static double cpu_s(void)
-{
-    struct rusage usage;
-
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-}
-
-static void check(const char *doing, int result)
-{
-    if (result >= 0)
-        return;
-    fprintf(stderr, "journal: %s: %s\n", doing, strerror(-result));
-    exit(1);
-}
-
 static void segment_name(char ret_name[32], uint32_t number)
 {
     snprintf(ret_name, 32, "journal.%u", number);
@@ -119,18 +90,6 @@ static uint64_t sum_of(const row *rows, size_t count)
     for (size_t i = 0; i < count * sizeof *rows; i++)
         sum = (sum ^ bytes[i]) * UINT64_C(1099511628211);
     return sum;
-}
-
-/* An object with the epoch under which it is written. */
-static void make_object(const char *object)
-{
-    rados_write_op_t op = rados_create_write_op();
-
-    rados_remove(pool, object);
-    rados_write_op_create(op, LIBRADOS_CREATE_EXCLUSIVE, NULL);
-    rados_write_op_setxattr(op, "wep", epoch, strlen(epoch));
-    check(object, rados_write_op_operate2(op, pool, object, NULL, 0));
-    rados_release_write_op(op);
 }
 
 /* --- applying: with the lock held, but for the completions --- */
@@ -353,13 +312,6 @@ static size_t replay(void)
     return rows;
 }
 
-static int by_time(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void run(double seconds)
 {
     double cpu_before = cpu_s(), began = now_s();
@@ -370,7 +322,7 @@ static void run(double seconds)
     end_s = began + seconds;
     for (int i = 0; i < range_count; i++) {
         snprintf(ranges[i].object, sizeof ranges[i].object, "raw.j%d", i);
-        make_object(ranges[i].object);
+        make_object(pool, ranges[i].object, epoch);
     }
     began = now_s();
     end_s = began + seconds;
@@ -413,17 +365,6 @@ static void run(double seconds)
     free(times);
 }
 
-static int number(const char *text, int max)
-{
-    int found = atoi(text);
-
-    if (found < 1 || found > max) {
-        fprintf(stderr, "journal: '%s' is not from 1 to %d\n", text, max);
-        exit(2);
-    }
-    return found;
-}
-
 int main(int argc, char **argv)
 {
     rados_t cluster;
@@ -435,10 +376,7 @@ int main(int argc, char **argv)
     range_count = number(argv[4], RANGES_MAX);
     client_count = number(argv[5], CLIENTS_MAX);
     apply_rows = (size_t)number(argv[6], APPLY_MAX);
-    check("create", rados_create(&cluster, argv[2]));
-    check(argv[1], rados_conf_read_file(cluster, argv[1]));
-    check("connect", rados_connect(cluster));
-    check(argv[3], rados_ioctx_create(cluster, argv[3], &pool));
+    open_pool(argv, &cluster, &pool);
     run(atof(argv[7]));
     rados_ioctx_destroy(pool);
     rados_shutdown(cluster);

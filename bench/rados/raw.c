@@ -12,15 +12,11 @@
  * this process' CPU time per row in us.
  */
 #include <pthread.h>
-#include <rados/librados.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <time.h>
+
+#include "measure.h"
 
 enum { VALUE_BYTES = 300, KEYS_MAX = 1024, KEY_SIZE = 24, SLOTS_MAX = 1024, TIMES_MAX = 4000000 };
 
@@ -52,31 +48,6 @@ static size_t op_count, row_count;
 static double *times;
 
 static _Atomic uint64_t next_key;
-
-static double now_s(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static double cpu_s(void)
-{
-    struct rusage usage;
-
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-}
-
-static void check(const char *doing, int result)
-{
-    if (result >= 0)
-        return;
-    fprintf(stderr, "raw: %s: %s\n", doing, strerror(-result));
-    exit(1);
-}
 
 static void key_of(char *ret_key, uint64_t number)
 {
@@ -170,26 +141,13 @@ static void start(slot *s)
     check("read", rados_aio_read_op_operate(s->read, pool, completion, s->object, 0));
 }
 
-/* An empty object with the attributes of a range. */
-static void make_object(const char *object)
-{
-    rados_write_op_t op = rados_create_write_op();
-
-    rados_remove(pool, object);
-    rados_write_op_create(op, LIBRADOS_CREATE_EXCLUSIVE, NULL);
-    rados_write_op_setxattr(op, "wep", "e1", 2);
-    rados_write_op_setxattr(op, "rep", "e1", 2);
-    check("create", rados_write_op_operate2(op, pool, object, NULL, 0));
-    rados_release_write_op(op);
-}
-
 static void fill(int rows)
 {
     for (int range = 0; range < ranges; range++) {
         char object[32];
 
         snprintf(object, sizeof object, "raw.g%d", range);
-        make_object(object);
+        make_object(pool, object, "e1");
         for (int first = 0; first < rows; first += 500) {
             rados_write_op_t op = rados_create_write_op();
 
@@ -208,13 +166,6 @@ static void fill(int rows)
     }
 }
 
-static int by_time(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void run(int slots, double seconds)
 {
     slot *all = calloc((size_t)slots, sizeof *all);
@@ -229,7 +180,7 @@ static void run(int slots, double seconds)
         all[i].seed = (unsigned)i + 1;
         if (what == INSERT) {
             snprintf(all[i].object, sizeof all[i].object, "raw.w%d", i);
-            make_object(all[i].object);
+            make_object(pool, all[i].object, "e1");
         }
         start(&all[i]);
     }
@@ -250,17 +201,6 @@ static void run(int slots, double seconds)
     free(all);
 }
 
-static int number(const char *text, int max)
-{
-    int found = atoi(text);
-
-    if (found < 1 || found > max) {
-        fprintf(stderr, "raw: '%s' is not from 1 to %d\n", text, max);
-        exit(2);
-    }
-    return found;
-}
-
 int main(int argc, char **argv)
 {
     rados_t cluster;
@@ -272,10 +212,7 @@ int main(int argc, char **argv)
         return 2;
     }
     memset(value, 'x', sizeof value);
-    check("create", rados_create(&cluster, argv[2]));
-    check(argv[1], rados_conf_read_file(cluster, argv[1]));
-    check("connect", rados_connect(cluster));
-    check(argv[3], rados_ioctx_create(cluster, argv[3], &pool));
+    open_pool(argv, &cluster, &pool);
     ranges = number(argv[5], SLOTS_MAX);
     filled = 20000;
     if (strcmp(argv[4], "fill") == 0) {

@@ -1,5 +1,7 @@
 #include "admin/facts.h"
 
+#include <math.h>
+
 #include "admin/admin.h"
 #include "base/json.h"
 #include "catalog/catalog.h"
@@ -130,6 +132,9 @@ static void add_classes(tv_buf *out, const char *name, const tv_facts_class *lis
 
 static void add_properties(tv_buf *out, const tv_facts_table *table)
 {
+    if (table->has_billed)
+        tv_buf_printf(out, ",\"billedBytes\":%.0f,\"billedBytesError\":%.0f", table->billed,
+                      ceil(table->billed_error));
     tv_buf_printf(out, ",\"propertySamples\":%llu,\"properties\":[",
                   (unsigned long long)table->property_samples);
     for (size_t i = 0; i < table->property_count; i++) {

@@ -124,6 +124,11 @@ typedef struct tv_facts_table {
     tv_facts_property *properties;
     size_t property_count;
     uint64_t property_samples; /* entities that were looked at for them */
+    /* Bytes of all entities by the service's formula, which its bill goes by: the bytes that are
+     * kept, times what the entities of the sample have of these for each of those.  With the
+     * properties. */
+    bool has_billed;
+    double billed, billed_error; /* half of the 95 % interval; 0: exact */
     uint32_t key_units_max;    /* longest PartitionKey or RowKey of the sample, UTF-16 units */
     tv_facts_extremes extremes;
     int64_t counted_ticks; /* when the background last counted it; 0: it did not need to */

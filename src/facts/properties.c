@@ -27,6 +27,8 @@ struct tv_facts_properties {
     tv_facts_property *list;
     size_t count;
     uint64_t samples;
+    double billed;       /* for each byte that is stored */
+    double billed_error; /* of that, half of the 95 % interval for one entity in all */
 };
 
 void tv_facts_properties_free(struct tv_facts_properties *properties)
@@ -53,7 +55,10 @@ typedef struct reading {
     size_t name_count;
     uint16_t slots[NAME_SLOTS]; /* index + 1 */
     tv_arena *arena;
-    uint32_t class_bit; /* of the entity at hand */
+    uint32_t class_bit; /* of the entity at hand, */
+    double cost;        /* and its bytes by the service's formula */
+    /* Sums over all entities: of costs, of stored bytes, and of their products. */
+    double costs, bytes, costs_2, bytes_2, both;
 } reading;
 
 static name_stats *find_name(reading *r, tv_slice name)
@@ -102,6 +107,7 @@ static void add_property(void *ctx, const tv_property *property)
     name_stats *stats = find_name(r, property->name);
     tv_slice value = value_bytes(property);
 
+    r->cost += (double)tv_property_cost(property);
     if (stats == NULL)
         return;
     if (stats->sum.count == stats->values_size) {
@@ -114,6 +120,31 @@ static void add_property(void *ctx, const tv_property *property)
     if (value.len > stats->sum.bytes_max)
         stats->sum.bytes_max = value.len;
     stats->classes[property->type] |= r->class_bit;
+}
+
+static void add_cost(reading *r, double bytes)
+{
+    r->costs += r->cost;
+    r->bytes += bytes;
+    r->costs_2 += r->cost * r->cost;
+    r->bytes_2 += bytes * bytes;
+    r->both += r->cost * bytes;
+}
+
+/*
+ * What the service bills for a stored byte: a ratio estimate.  Its error is that of the mean of
+ * what entities are off the ratio, and nothing where the sample has all of them.
+ */
+static void estimate_billed(const reading *r, uint64_t entities, struct tv_facts_properties *to)
+{
+    double count = (double)to->samples, all = (double)entities;
+    double ratio = r->bytes > 0 ? r->costs / r->bytes : 0;
+    double squares = r->costs_2 - 2 * ratio * r->both + ratio * ratio * r->bytes_2;
+
+    to->billed = ratio;
+    to->billed_error = 0;
+    if (count > 1 && count < all && squares > 1e-9 * r->costs_2)
+        to->billed_error = 1.96 * sqrt(squares / (count - 1) / count * (1 - count / all));
 }
 
 static int compare_hashes(const void *a, const void *b)
@@ -193,7 +224,9 @@ static tv_err read_entities(tv_facts *facts, const tv_fact *fact, const tv_sketc
         if (err == TV_OK) {
             r->class_bit = UINT32_C(1)
                            << tv_class_list_add(classes, &texts, table->sample[i].row_key);
+            r->cost = (double)tv_facts_key_cost((tv_slice){items[i].key, items[i].len});
             err = facts->format->walk(value, add_property, r);
+            add_cost(r, (double)(key.len + value.len));
             ++*ret_samples;
         } else if (err == TV_ERR_NOT_FOUND) {
             err = TV_OK; /* deleted a moment ago */
@@ -221,6 +254,7 @@ static tv_err look(tv_facts *facts, const tv_fact *fact, const tv_sketch_key *it
     r->arena = &properties->arena;
     properties->taken_ns = tv_clock_mono_ns();
     err = read_entities(facts, fact, items, table, r, &properties->samples);
+    estimate_billed(r, table->count.entities, properties);
     properties->count = r->name_count;
     properties->list = tv_arena_alloc(r->arena, (r->name_count + 1) * sizeof *properties->list);
     for (size_t i = 0; i < r->name_count; i++) {
@@ -299,6 +333,10 @@ static void copy_list(const struct tv_facts_properties *properties, tv_arena *ar
         table->properties[i].name = tv_arena_dup(arena, properties->list[i].name);
     table->property_count = properties->count;
     table->property_samples = properties->samples;
+    table->has_billed = table->count.basis != TV_FACTS_UNKNOWN &&
+                        (properties->samples > 0 || table->count.entities == 0);
+    table->billed = properties->billed * (double)table->count.bytes;
+    table->billed_error = properties->billed_error * (double)table->count.entities;
 }
 
 tv_err tv_facts_take_properties(tv_facts *facts, tv_fact *fact, uint64_t seed,

@@ -77,7 +77,8 @@
     X(UPDATE_BASELINE, "update-baseline", 0, NULL,                                                 \
       "keep what is found in tavola-lint.baseline.json, where it is silent from now on")           \
     X(JSON, "json", 0, NULL, "the whole answer as JSON")                                           \
-    X(COST, "cost", 0, NULL, "what the last hour's requests and the stored bytes amount to")       \
+    X(COST, "cost", 0, NULL,                                                                       \
+      "what requests of the last hour, or since a mark, and billed bytes amount to")               \
     X(BASE, "base", 0, "DIR",                                                                      \
       "an earlier backup, on the same disk as the new one, to share files with")                   \
     X(TABLE, "table", 0, "TABLE", "the table whose requests and entities are meant")               \

@@ -20,7 +20,9 @@ TRANSACTIONS = BATCHES + PAGES + READS + SCANS * PAGES
 
 
 @needs_tavolad("it has no admin port")
-class Cost(TavolaTest):
+class CostTest(TavolaTest):
+    """A server whose clock stands still."""
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -32,6 +34,25 @@ class Cost(TavolaTest):
         cls.addClassCleanup(cls.watched.clean)
         cls.addClassCleanup(cls.watched.stop)
         cls.admin = ("--admin", cls.watched.admin_url, "--data", cls.watched.data)
+
+    def facts(self, table):
+        token = (pathlib.Path(self.watched.data) / "admin.token").read_text().strip()
+        connection = http.client.HTTPConnection("127.0.0.1", self.watched.admin_port)
+        self.addCleanup(connection.close)
+        connection.request("GET", f"/facts?table={table}",
+                           headers={"Authorization": f"Bearer {token}"})
+        return json.loads(connection.getresponse().read())
+
+    def cost(self, *words):
+        return json.loads(self.ok("advise", "--cost", *words, "--json", *self.admin))
+
+
+class Cost(CostTest):
+    """What was asked of the server is the same in all tests."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
         client = Client(cls.watched.table_port)
         cls.addClassCleanup(client.close)
         cls.load(client)
@@ -74,9 +95,6 @@ class Cost(TavolaTest):
         path.write_text(text)
         return ("--prices", str(path))
 
-    def cost(self, *words):
-        return json.loads(self.ok("advise", "--cost", *words, "--json", *self.admin))
-
     def test_pages_are_transactions_and_a_batch_is_one(self):
         answer = self.cost("People")
         self.assertEqual(
@@ -92,24 +110,22 @@ class Cost(TavolaTest):
 
     def test_a_day_is_the_window_as_often_as_it_goes_into_one(self):
         answer = self.cost("People")
-        self.assertEqual(answer["Sum"] | {"StoredBytes": 0},
+        self.assertEqual(answer["Sum"] | {"StoredBytes": 0, "BilledBytes": 0},
                          {"WindowSeconds": 1800, "Transactions": TRANSACTIONS,
-                          "TransactionsPerDay": TRANSACTIONS * PER_DAY, "StoredBytes": 0})
+                          "TransactionsPerDay": TRANSACTIONS * PER_DAY, "StoredBytes": 0,
+                          "BilledBytes": 0, "BilledBytesError": 0})
         for shape in answer["Shapes"]:
             self.assertEqual(shape["TransactionsPerDay"], shape["Transactions"] * PER_DAY)
 
-    def test_bytes_are_those_that_the_facts_have(self):
+    def test_bytes_are_those_of_the_services_formula(self):
         answer = self.cost("people")
         table, = answer["Tables"]
-        token = (pathlib.Path(self.watched.data) / "admin.token").read_text().strip()
-        connection = http.client.HTTPConnection("127.0.0.1", self.watched.admin_port)
-        self.addCleanup(connection.close)
-        connection.request("GET", "/facts?parts=counts&table=People",
-                           headers={"Authorization": f"Bearer {token}"})
-        facts = json.loads(connection.getresponse().read())
-        self.assertEqual((table["Entities"], table["StoredBytes"], table["IsExact"]),
-                         (ENTITIES, facts["bytes"], True))
-        self.assertEqual(answer["Sum"]["StoredBytes"], facts["bytes"])
+        # 4, the keys "p" and "r00000", and Age: 8, its name and 4.
+        billed = ENTITIES * (4 + 2 * 7 + 8 + 2 * 3 + 4)
+        self.assertEqual((table["Entities"], table["BilledBytes"], table["BilledBytesError"],
+                          table["StoredBytes"], table["IsExact"]),
+                         (ENTITIES, billed, 0, self.facts("People")["bytes"], True))
+        self.assertEqual(answer["Sum"]["BilledBytes"], billed)
 
     def test_without_prices_nothing_has_a_price(self):
         self.assertNotIn("Cost", self.ok("advise", "--cost", "--json", *self.admin))
@@ -121,7 +137,7 @@ class Cost(TavolaTest):
         self.assertEqual(total["Currency"], "EUR")
         self.assertAlmostEqual(total["CostPerDayOfTransactions"],
                                TRANSACTIONS * PER_DAY / 10000 * 10)
-        self.assertAlmostEqual(total["CostPerDayOfBytes"], total["StoredBytes"] / 2**30 * 100)
+        self.assertAlmostEqual(total["CostPerDayOfBytes"], total["BilledBytes"] / 2**30 * 100)
         self.assertAlmostEqual(total["CostPerDay"],
                                total["CostPerDayOfTransactions"] + total["CostPerDayOfBytes"])
         self.assertAlmostEqual(sum(shape["CostPerDay"] for shape in answer["Shapes"]),
@@ -141,7 +157,7 @@ class Cost(TavolaTest):
                                    r"Age ge \?i  \(12 pages of 4 queries\)\Z")
         self.assertEqual(lines[4:6], ["", "47 transactions in 30 minutes, 2256 a day: "
                                           "2.256 EUR a day"])
-        self.assertRegex(lines[6], r"\A\d+ bytes of keys and values as stored, 1 table: "
+        self.assertRegex(lines[6], r"\A90000 bytes as the service bills them, 1 table: "
                                    r"[0-9.e-]+ EUR a day\Z")
         self.assertRegex(lines[7], r"\Atogether [0-9.]+ EUR a day\Z")
 
@@ -177,7 +193,6 @@ class Cost(TavolaTest):
                 self.fails(2, "advise", "--cost", *self.prices(text), *self.admin, says=says)
         self.fails(2, "advise", "--cost", "--prices", "/nowhere", *self.admin, says="cannot read")
         self.fails(2, "advise", *self.prices(), *self.admin, says="--prices needs --cost")
-        self.fails(2, "advise", "--cost", "--since", "m1", *self.admin, says="no --since")
         self.fails(2, "advise", "--cost", "--limit", "0", *self.admin, says="--limit")
         # Nothing is sent: there is nobody to answer.
         self.fails(2, "advise", "--cost", "-o", "yaml", "--admin", "http://127.0.0.1:1",
@@ -216,7 +231,7 @@ class Cost(TavolaTest):
         self.assertEqual(text.splitlines(), [
             "100.0 %          1440 a day  T  QueryEntities \\x1b[31m", "",
             "1 transaction in 1 minute, 1440 a day",
-            "0 bytes of keys and values as stored, 1 table (1 not counted)"])
+            "0 bytes as the service bills them, 1 table (1 not counted)"])
 
     def test_accounts_are_named_when_there_are_more(self):
         shapes = [{"account": name, "table": "T", "operation": "QueryEntity", "executions": 1}
@@ -224,3 +239,50 @@ class Cost(TavolaTest):
         with OneAnswer(reply(200, json.dumps({"windowSeconds": 60, "shapes": shapes}))) as server:
             text = self.ok("advise", "--cost", "--admin", server.url, "--data", self.watched.data)
         self.assertEqual([line.split("  ")[-2] for line in text.splitlines()[:2]], ["a/T", "b/T"])
+
+
+class Changing(CostTest):
+    """Tests that ask for more."""
+
+    def test_since_a_mark_counts_what_came_after_it(self):
+        client = Client(self.watched.table_port)
+        self.addCleanup(client.close)
+        client.create_table("People")
+        self.assertEqual(client.batch("People", [
+            {"PartitionKey": "p", "RowKey": f"r{i:05}", "Age": i} for i in range(100)]).status, 202)
+        mark = self.ok("advise", "mark", *self.admin).strip()
+        for i in range(3):
+            self.assertEqual(client.get("People", "p", f"r{i:05}").status, 200)
+        # A request is recorded before the next one of its connection is answered.
+        client.request("GET", "/Tables")
+        answer = self.cost("People", "--since", mark)
+        self.assertEqual([(shape["Operation"], shape["Transactions"])
+                          for shape in answer["Shapes"]], [("QueryEntity", 3)])
+        self.assertEqual((answer["Sum"]["WindowSeconds"], answer["Sum"]["TransactionsPerDay"]),
+                         (60, 3 * 24 * 60))
+        self.assertEqual(answer["Sum"]["BilledBytes"], 36 * 100)
+        self.fails(1, "advise", "--cost", "--since", "m999", *self.admin, says="no such mark")
+
+    def test_bytes_of_entities_that_differ_have_an_error(self):
+        def units(i):
+            return i * 7919 % 400
+        for small in (True, False):  # all entities are in the sample, or 1,024 of 2,500
+            name, count = ("Few", 300) if small else ("Many", 2500)
+            client = Client(self.watched.table_port)
+            self.addCleanup(client.close)
+            client.create_table(name)
+            billed = 0
+            for first in range(0, count, 100):
+                self.assertEqual(client.batch(name, [
+                    {"PartitionKey": "p", "RowKey": f"r{i:05}", "Text": "x" * units(i)}
+                    for i in range(first, first + 100)]).status, 202)
+                billed += sum(4 + 2 * 7 + 8 + 2 * 4 + 4 + 2 * units(i)
+                              for i in range(first, first + 100))
+            facts = self.facts(name)
+            error = facts["billedBytesError"]
+            if small:
+                self.assertEqual((facts["billedBytes"], error), (billed, 0))
+            else:
+                self.assertTrue(0 < error < billed / 50, (error, billed))
+                # 95 of 100 samples are within once the error, all but one of 10^14 within four.
+                self.assertLess(abs(facts["billedBytes"] - billed), 4 * error)

@@ -129,6 +129,8 @@ static tool_exit tell_no_shapes(tool_run *run, const tool_answer *answer)
 
     if (exit)
         return exit;
+    if (answer->status == 404 && strstr(answer->body.at, "mark"))
+        return tool_server_refused(&admin, answer);
     if (answer->status == 404)
         return tool_trouble("the server at %s records no requests: see its --watch", admin.url);
     if (answer->status != 200)
@@ -145,6 +147,8 @@ static tool_exit take_shapes(tool_run *run, cost_bill *bill)
     tool_text_puts(&path, "/shapes");
     if (run->arg_count)
         tool_path_add(&path, "table", run->args[0]);
+    if (tool_has(run, TOOL_FLAG_SINCE))
+        tool_path_add(&path, "since", tool_value_of(run, TOOL_FLAG_SINCE));
     exit = tool_server_ask(run, "GET", path.at, 0, &answer);
     if (!exit && (answer.status != 200 || !read_shapes(bill, answer.body.at)))
         exit = tell_no_shapes(run, &answer);
@@ -178,7 +182,7 @@ static tool_exit take_table(tool_run *run, cost_table *table)
     tool_answer answer = {0};
     tool_exit exit;
 
-    tool_text_puts(&path, "/facts?parts=counts");
+    tool_text_puts(&path, "/facts");
     tool_path_add(&path, "account", table->account.at);
     tool_path_add(&path, "table", table->name.at);
     exit = tool_server_ask(run, "GET", path.at, 0, &answer);
@@ -186,7 +190,9 @@ static tool_exit take_table(tool_run *run, cost_table *table)
         tool_json facts = tool_json_of(answer.body.at), exact = tool_json_get(facts, "exact");
 
         table->is_known = read_count(facts, "entities", &table->entities) &&
-                          read_count(facts, "bytes", &table->bytes);
+                          read_count(facts, "bytes", &table->stored) &&
+                          read_count(facts, "billedBytes", &table->bytes) &&
+                          read_count(facts, "billedBytesError", &table->error);
         table->is_exact = exact.at && strncmp(exact.at, "true", 4) == 0;
     } else if (!exit) {
         table->is_gone = answer.status == 404 && strstr(answer.body.at, "no such table");
@@ -207,12 +213,15 @@ static tool_exit take_tables(tool_run *run, cost_bill *bill)
         add_table(bill, "devstoreaccount1", run->args[0]);
     for (size_t i = 0; !exit && i < bill->table_count; i++) {
         exit = take_table(run, &bill->tables[i]);
-        if (bill->tables[i].is_known)
+        if (bill->tables[i].is_known) {
             bill->bytes += bill->tables[i].bytes;
+            bill->error += bill->tables[i].error;
+            bill->stored += bill->tables[i].stored;
+        }
     }
     if (!exit && !bill->shape_count && bill->table_count && bill->tables[0].is_gone) {
-        tool_trouble("there is no table '%s' in devstoreaccount1, and no account's was used in the "
-                     "last hour",
+        tool_trouble("there is no table '%s' in devstoreaccount1, and no account's was used in "
+                     "that time",
                      run->args[0]);
         exit = TOOL_NOT_FOUND;
     }
@@ -235,8 +244,6 @@ static tool_exit read_command(tool_run *run, tool_prices *prices, cost_bill *ret
     int64_t limit = INT64_MAX;
     tool_exit exit = tool_number_of(run, TOOL_FLAG_LIMIT, 1, INT64_MAX, &limit);
 
-    if (!exit && tool_has(run, TOOL_FLAG_SINCE))
-        exit = tool_refuse("--cost is of the last hour: it takes no --since");
     if (!exit && tool_has(run, TOOL_FLAG_PRICES)) {
         exit = tool_prices_read(tool_value_of(run, TOOL_FLAG_PRICES), prices);
         ret_bill->prices = prices;

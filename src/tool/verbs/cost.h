@@ -1,7 +1,7 @@
 /*
- * What the traffic of the last hour amounts to: transactions by the shape of queries and by other
- * operations, bytes of tables, and what both cost by prices of the user's own.  cost.c asks a
- * tavolad and counts, cost_show.c shows.
+ * What the traffic of the last hour, or since a mark, amounts to: transactions by the shape of
+ * queries and by other operations, bytes of tables, and what both cost by prices of the user's own.
+ * cost.c asks a tavolad and counts, cost_show.c shows.
  */
 #ifndef TOOL_COST_H
 #define TOOL_COST_H
@@ -25,7 +25,8 @@ typedef struct cost_table {
     bool is_gone;  /* deleted since */
     bool is_known; /* how much is in it */
     bool is_exact;
-    double entities, bytes; /* keys and values as the server stores them */
+    double entities, stored; /* keys and values as the server stores them */
+    double bytes, error;     /* by the service's formula; half of the 95 % interval */
 } cost_table;
 
 typedef struct cost_bill {
@@ -35,7 +36,8 @@ typedef struct cost_bill {
     size_t table_count;
     double seconds;            /* that the window has; a minute at least */
     double transactions;       /* in it */
-    double bytes;              /* of the tables where they are known */
+    double bytes, stored;      /* of the tables where they are known */
+    double error;              /* of the bytes: all errors as if they were in one direction */
     const tool_prices *prices; /* or NULL */
     uint64_t shown_max;        /* of the shapes */
 } cost_bill;

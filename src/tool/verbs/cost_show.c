@@ -82,7 +82,9 @@ static void add_tables(const cost_bill *bill, tool_text *json)
             {"IsGone", tavola_boolean(table->is_gone)},
             {"IsExact", tavola_boolean(table->is_exact)},
             {"Entities", is_known ? count_value(table->entities) : none},
-            {"StoredBytes", is_known ? count_value(table->bytes) : none},
+            {"BilledBytes", is_known ? count_value(table->bytes) : none},
+            {"BilledBytesError", is_known ? count_value(table->error) : none},
+            {"StoredBytes", is_known ? count_value(table->stored) : none},
             {"CostPerDay", is_known ? money_value(bill, cost) : none},
         };
 
@@ -100,7 +102,9 @@ static void add_sums(const cost_bill *bill, tool_text *json)
         {"WindowSeconds", tavola_double(bill->seconds)},
         {"Transactions", count_value(bill->transactions)},
         {"TransactionsPerDay", count_value(cost_per_day(bill, bill->transactions))},
-        {"StoredBytes", count_value(bill->bytes)},
+        {"BilledBytes", count_value(bill->bytes)},
+        {"BilledBytesError", count_value(bill->error)},
+        {"StoredBytes", count_value(bill->stored)},
         {"Currency", tool_text_value(prices && *prices->currency ? prices->currency : NULL)},
         {"CostPerDayOfTransactions", money_value(bill, requests)},
         {"CostPerDayOfBytes", money_value(bill, bytes)},
@@ -152,8 +156,10 @@ static void write_bytes(const cost_bill *bill, tool_text *line)
 
     for (size_t i = 0; i < bill->table_count; i++)
         unknown += !bill->tables[i].is_known && !bill->tables[i].is_gone;
-    tool_text_printf(line, "%.0f bytes of keys and values as stored, %zu table%s", bill->bytes,
-                     bill->table_count, plural((double)bill->table_count));
+    tool_text_printf(line, "%.0f bytes as the service bills them", bill->bytes);
+    if (bill->error >= 1)
+        tool_text_printf(line, " (+/- %.0f)", bill->error);
+    tool_text_printf(line, ", %zu table%s", bill->table_count, plural((double)bill->table_count));
     if (unknown)
         tool_text_printf(line, " (%zu not counted)", unknown);
     if (bill->prices) {

@@ -14,6 +14,7 @@ import os
 import pathlib
 import sys
 import threading
+import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
@@ -26,9 +27,23 @@ from server import Server  # noqa: E402
 
 ENDING = ".test.mjs"
 
+# A recorder whose clock the tests move (POST /clock/MS), for what is about time.
+# On one thread a request is recorded before the next one is answered.
+BY_HAND = ("--watch=all", "--watch-clock=manual", "--test-points", "--threads", "1")
+FLAGS = {"heat": BY_HAND, "advice": BY_HAND}
+
+
+def pass_time(server, ms):
+    """Move the recorder's clock, and let it do all that falls due meanwhile."""
+    token = (pathlib.Path(server.data) / "admin.token").read_text().strip()
+    request = urllib.request.Request(server.admin_url + "/watch/clock", method="POST",
+                                     data=json.dumps({"ms": ms}).encode(),
+                                     headers={"Authorization": f"Bearer {token}"})
+    urllib.request.urlopen(request, timeout=60).close()
+
 
 def control(server):
-    """Answers POST /link, /kill and /start."""
+    """Answers POST /link, /kill, /start and /clock/MS."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self):
@@ -39,6 +54,8 @@ def control(server):
                 server.kill()
             elif self.path == "/start":
                 server.start()
+            elif self.path.startswith("/clock/"):
+                pass_time(server, int(self.path.removeprefix("/clock/")))
             body = json.dumps(answer).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
@@ -56,7 +73,7 @@ def control(server):
 def run_file(part):
     """(passed, failed) of one file; a server that does not end well is a failure of it."""
     try:
-        with Server(engine="rocksdb") as server:
+        with Server(*FLAGS.get(part, ()), engine="rocksdb") as server:
             web = control(server)
             os.environ["EXPLORER_TEST_CONTROL"] = f"http://127.0.0.1:{web.server_port}"
             os.environ["EXPLORER_TEST_PAGE"] = f"http://127.0.0.1:{server.admin_port}"

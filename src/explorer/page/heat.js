@@ -1,303 +1,447 @@
 // The heat map of a table: time against keys.  The picture is one canvas; what moves over it is
-// another, so that a pointer redraws no cell.
+// another, so that a pointer redraws no cell.  A gesture moves what is seen at once, over what is
+// there, and asks for the finer answer when it has ended.
 
-import { h, put, icon, count, bytes, plural, visible, shortened, say } from './dom.js';
+import { h, put, icon, count, bytes, say, dialog } from './dom.js';
 import * as api from './api.js';
-import { link, setQuery, troubleBox } from './shell.js';
+import { link, serverFacts, setQuery, troubleBox } from './shell.js';
+import { MEASURES, Sums, bucketOf, compare, filterOf, keyParameter, keyText, orderOf, placeOf, rangeText, rangesOf, readHeat, slotOf } from './heat_data.js';
+import { palette, patternPicture } from './heat_draw.js';
+import { GRAINS, HeatMap, PATTERNS, clamp, longTime, themeName } from './heat_map.js';
 
-const MEASURES = { reads: 'Reads', writes: 'Writes', deletes: 'Deletes', bytes: 'Bytes', scanned: 'Scanned', conflicts: 'Conflicts' };
-const SPANS = { '1m': ['6 hours', 60], '10m': ['4 days', 600], '1h': ['28 days', 3600] };
-const RAMPS = {
-  dark: ['121517', '1d2550', '4c2a86', '98307f', 'd9484f', 'f88f2f', 'fbd657', 'fdfbd8'],
-  light: ['f8f9fa', 'fff0c2', 'fdcf6b', 'f6963c', 'dd5548', 'a3307a', '592a86', '191647'],
-};
-const NAMES = { even: 'Even', stripes: 'Stripes', 'hot-line': 'Hot line', rising: 'Rising diagonal', falling: 'Falling diagonal', wall: 'Wall' };
+const EARLIER = { hour: ['an hour earlier', 3600], day: ['a day earlier', 86400], week: ['a week earlier', 604800] };
+const EARLIER_OF = { '1m': ['hour'], '10m': ['hour', 'day'], '1h': ['day', 'week'] };
+const ALL = { from: null, to: null, low: null, high: null };
+const PINS_MAX = 3, BUCKETS = '1024';
 
-/** 256 colours of a theme; `power` above 1 keeps the ordinary pale. */
-export function palette(theme, power) {
-  const stops = RAMPS[theme].map(hex => [0, 2, 4].map(at => parseInt(hex.slice(at, at + 2), 16)));
-  return Array.from({ length: 256 }, (_, code) => {
-    const part = code === 0 ? 0 : 0.06 + 0.94 * ((code / 255) ** power);
-    const at = part * (stops.length - 1), low = Math.floor(at), high = Math.min(low + 1, stops.length - 1), mix = at - low;
-    return stops[low].map((value, i) => Math.round(value + (stops[high][i] - value) * mix));
-  });
+function parsed(text) {
+  try { return JSON.parse(text); } catch { return null; } // an address that somebody has typed
 }
 
-/** TVH1: a header in JSON, then a byte for each cell, slot by slot. */
-export function readHeat(buffer) {
-  const view = new DataView(buffer);
-  if (String.fromCharCode(...new Uint8Array(buffer, 0, 4)) !== 'TVH1') throw new Error('This is not a heat map.');
-  const length = view.getUint32(4, true);
-  const head = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
-  return { ...head, cells: new Uint8Array(buffer, 8 + length) };
-}
+const isBound = key => Array.isArray(key) && key.length > 0 && key.every(part => typeof part === 'string');
 
-/** About what a byte stands for. */
-export const valueOf = (code, max) => code === 0 ? 0 : max ** ((code - 1) / 254);
-
-const keyText = key => !key || key.every(part => part === '') ? '' : key.slice(0, 2).map(part => visible(part)).join(' / ');
-const keyParameter = key => key.join('\u0001');
-
-class Heat {
+class Heat extends HeatMap {
   constructor(route, table) {
     const { query } = route;
-    Object.assign(this, { table, measure: MEASURES[query.get('m')] ? query.get('m') : 'writes', grain: SPANS[query.get('g')] ? query.get('g') : '1m', power: 1.4, isFlipped: false, data: null, cursor: null, pins: [], isTable: query.get('as') === 'table' });
+    super();
+    Object.assign(this, { table, finding: -1, turn: 0 });
+    this.measure = MEASURES[query.get('m')] ? query.get('m') : 'writes';
+    this.grain = GRAINS[query.get('g')] ? query.get('g') : '1m';
+    this.isTable = query.get('as') === 'table';
+    this.earlier = query.get('than') === 'previous' || EARLIER_OF[this.grain].includes(query.get('than')) ? query.get('than') : '';
+    this.showsRanges = query.get('r') !== '0';
     this.zoom = this.readZoom(query);
-    this.canvas = h('canvas', { class: 'cells', 'aria-hidden': 'true' });
-    this.over = h('canvas', { class: 'over', tabindex: '0', role: 'img', 'aria-label': 'Heat map' });
-    this.box = h('div', { class: 'heatbox' }, this.canvas, this.over);
-    this.keysBox = h('div', { class: 'hkeys', 'aria-hidden': 'true' });
-    this.timesBox = h('div', { class: 'htimes', 'aria-hidden': 'true' });
     this.cards = h('div', { class: 'hcards' });
-    this.tip = h('div', { class: 'htip', role: 'status', hidden: true });
     this.pinBox = h('div', { class: 'hpins' });
     this.bar = h('div', { class: 'row hbar' });
     this.trouble = h('div');
     this.tableBox = h('div', { class: 'pad', hidden: true });
-    this.map = h('div', { class: 'hmap' }, this.keysBox, this.box, h('span'), this.timesBox);
     this.foot = h('div', { class: 'row hfoot muted' });
     this.nodes = h('div', { class: 'page heat' }, this.cards, this.bar, this.trouble, this.map, this.tableBox, this.tip, this.pinBox, this.foot);
+    for (const pin of this.readPins(query)) this.pin(pin, true);
     this.listen();
   }
 
   readZoom(query) {
-    const x = query.get('x')?.split(',').map(text => /^\d+$/.test(text) ? Number(text) : Date.parse(text) / 1000), y = query.get('y');
-    return { from: x?.[0] || null, to: x?.[1] || null, low: y ? JSON.parse(y)[0] : null, high: y ? JSON.parse(y)[1] : null };
+    const x = query.get('x')?.split(',').map(text => /^\d+$/.test(text) ? Number(text) : Date.parse(text) / 1000), y = parsed(query.get('y'));
+    const isTime = x?.length === 2 && x.every(Number.isFinite) && x[0] < x[1];
+    return { from: isTime ? x[0] : null, to: isTime ? x[1] : null, low: isBound(y?.[0]) ? y[0] : null, high: isBound(y?.[1]) ? y[1] : null };
   }
 
-  async load() {
-    const { zoom } = this;
-    const query = new URLSearchParams({ account: api.currentAccount(), table: this.table, measure: this.measure, grain: this.grain, buckets: '512', format: 'heat' });
-    if (zoom.from) { query.set('from', Math.floor(zoom.from)); query.set('to', Math.ceil(zoom.to)); }
-    if (zoom.low) query.set('low', keyParameter(zoom.low));
-    if (zoom.high) query.set('high', keyParameter(zoom.high));
+  readPins(query) {
+    const list = parsed(query.get('pin'));
+    return (Array.isArray(list) ? list : []).filter(pin => Array.isArray(pin) && Number.isFinite(pin[0]) && isBound(pin[1])).map(([at, low, high]) => ({ at, low, high: isBound(high) ? high : null }));
+  }
+
+  // --- what the server knows ---
+
+  async ask({ from, to, low, high }) {
+    const query = new URLSearchParams({ account: api.currentAccount(), table: this.table, measure: this.measure, grain: this.grain, buckets: BUCKETS, format: 'heat' });
+    if (from) { query.set('from', Math.floor(from)); query.set('to', Math.ceil(to)); }
+    if (low) query.set('low', keyParameter(low));
+    if (high) query.set('high', keyParameter(high));
+    const reply = await api.send('GET', `/traffic?${query}`);
+    if (!reply.ok) throw await api.troubleOf(reply);
+    return readHeat(await reply.arrayBuffer());
+  }
+
+  /** How many seconds earlier the other period is. */
+  shift() {
+    const span = this.zoom.from ? this.zoom.to - this.zoom.from : this.whole.slots * this.whole.grainS / 2;
+    const seconds = this.earlier === 'previous' ? span : EARLIER[this.earlier][1];
+    return Math.max(1, Math.round(seconds / this.whole.grainS)) * this.whole.grainS;
+  }
+
+  /** Ask for what is shown, and for all of it unless `isWholeKnown`; an answer that comes too late is dropped. */
+  async load(isWholeKnown) {
+    const mine = ++this.turn;
     try {
-      const reply = await api.send('GET', `/traffic?${query}`);
-      if (!reply.ok) throw await api.troubleOf(reply);
-      this.data = readHeat(await reply.arrayBuffer());
+      const whole = isWholeKnown && this.whole ? this.whole : await this.ask(ALL);
+      if (mine !== this.turn) return;
+      this.whole = whole;
+      let data = whole;
+      if (this.earlier) {
+        const shift = this.shift(), to = this.zoom.to ?? whole.from + whole.slots * whole.grainS, from = this.zoom.from ?? whole.from + shift;
+        const both = await this.ask({ ...this.zoom, from: from - shift, to });
+        data = compare(both, Math.min(shift / both.grainS, both.slots - 1));
+      } else if (this.isZoomed()) data = await this.ask({ ...this.zoom, from: this.zoom.from ?? whole.from, to: this.zoom.to ?? whole.from + whole.slots * whole.grainS });
+      if (mine !== this.turn) return;
+      this.take(data);
       put(this.trouble);
     } catch (trouble) {
+      if (mine !== this.turn || trouble.status === 401) return;
       put(this.trouble, trouble.status === 404 ? h('p', { class: 'pad0 muted' }, 'No traffic is recorded: the server was started with --watch=off, or the table is gone.') : troubleBox(trouble));
-      return;
     }
+  }
+
+  /** Show an answer; the cursor stays where it was in time and keys. */
+  take(data) {
+    const before = this.data, at = this.cursor && before && this.describe(this.cursor);
+    this.data = data;
+    this.rect = { x0: 0, x1: data.slots, y0: 0, y1: data.buckets };
+    this.sums = new Sums(data.isDifference ? data.now : data);
+    if (at) this.cursor = { slot: clamp(Math.floor(slotOf(data, at.at)), 0, data.slots - 1), bucket: bucketOf(data, at.low) };
     this.drawAll();
   }
+
+  async loadCluster() {
+    if (serverFacts()?.engine !== 'rados') return;
+    try { this.cluster = rangesOf(await api.getJson('/cluster'), api.currentAccount(), this.table); } catch { return; } // the map is good without it
+    if (this.data) this.drawAll();
+  }
+
+  // --- the frame ---
 
   drawAll() {
     this.drawBar();
     this.drawCards();
-    this.drawCells();
-    this.drawAxes();
     this.drawTable();
-    this.drawOver();
-    const { findings = [] } = this.data;
-    this.over.setAttribute('aria-label', `Heat map of ${MEASURES[this.measure].toLowerCase()}: ${findings.length ? findings.map(finding => `${NAMES[finding.pattern ?? finding.kind] || finding.pattern}: ${finding.text ?? finding.sentence ?? ''}`).join(' ') : 'no pattern'}. Arrow keys move the cursor, Enter pins.`);
-    put(this.foot, 'Drag to zoom. Click to pin. Esc shows all. Each pixel shows the busiest bucket under it.', this.data.approx ? ' Where bounds have changed, parts are about right.' : '', h('span', { class: 'grow' }), h('button', { class: 'btn quiet small', 'aria-pressed': String(this.isTable), onclick: () => { this.isTable = !this.isTable; setQuery({ as: this.isTable ? 'table' : null }); this.drawAll(); } }, 'Show as table'));
+    this.drawFoot();
     this.map.hidden = this.isTable;
     this.tableBox.hidden = !this.isTable;
+    if (!this.isTable) this.drawMap();
+    this.drawPins();
+    const found = this.findings().map((finding, i) => `${i + 1}, ${this.named(finding)}: ${finding.text}`).join(' ');
+    this.over.setAttribute('aria-label', `Heat map of ${MEASURES[this.measure].toLowerCase()}: ${found || 'no pattern.'} Arrow keys move the cursor, n goes to the next pattern, Enter pins.`);
   }
 
   drawBar() {
-    const group = (label, entries, chosen, choose) => h('span', { class: 'seg', role: 'group', 'aria-label': label }, entries.map(([id, name]) => h('button', { 'aria-pressed': String(id === chosen), onclick: () => choose(id) }, name)));
+    const group = (label, entries, chosen, choose) => h('span', { class: 'seg wraps', role: 'group', 'aria-label': label }, entries.map(([id, name]) => h('button', { 'aria-pressed': String(id === chosen), 'data-id': id, onclick: () => choose(id) }, name)));
+    const move = (name, label, act) => h('button', { class: 'btn quiet small', 'aria-label': label, title: label, 'data-id': label, onclick: act }, name);
+    const focused = document.activeElement?.dataset?.id, hadFocus = this.bar.contains(document.activeElement);
+    const earlier = h('select', { class: 'field small', 'aria-label': 'Compare with', 'data-id': 'than', onchange: () => this.compareWith(earlier.value) },
+      [['', 'Not compared'], ['previous', 'Compare: the period before'], ...EARLIER_OF[this.grain].map(id => [id, `Compare: ${EARLIER[id][0]}`])].map(([value, name]) => h('option', { value, selected: value === this.earlier }, name)));
     put(this.bar,
       group('Measure', Object.entries(MEASURES), this.measure, id => { this.measure = id; setQuery({ m: id }, true); this.load(); }),
-      group('Time', Object.entries(SPANS).map(([id, [name]]) => [id, name]), this.grain, id => { this.grain = id; this.setZoom({ from: null, to: null, low: null, high: null }); setQuery({ g: id, x: null, y: null }, true); }),
-      this.isZoomed() && h('button', { class: 'btn small', onclick: () => this.showAll() }, 'Show all'), h('span', { class: 'grow' }),
-      h('span', { class: 'legend' }, '0', h('canvas', { class: 'ramp', width: '120', height: '8', 'aria-hidden': 'true' }), `${this.measure === 'bytes' ? bytes(this.data.max) : count(this.data.max)} per ${{ '1m': 'minute', '10m': '10 minutes', '1h': 'hour' }[this.grain]}`));
-    const ramp = this.bar.querySelector('.ramp').getContext('2d'), colours = this.colours();
-    for (let x = 0; x < 120; x++) { ramp.fillStyle = `rgb(${colours[Math.round(x / 119 * 255)]})`; ramp.fillRect(x, 0, 1, 8); }
+      group('Time', Object.entries(GRAINS).map(([id, { span }]) => [id, span]), this.grain, id => this.setGrain(id)),
+      earlier,
+      this.cluster && h('label', { class: 'pick' }, h('input', { type: 'checkbox', checked: this.showsRanges, 'data-id': 'ranges', onchange: event => { this.showsRanges = event.target.checked; setQuery({ r: this.showsRanges ? null : '0' }); this.drawAll(); } }), 'Ranges and splits'),
+      h('span', { class: 'hmoves', role: 'group', 'aria-label': 'Move' }, move('+', 'Zoom in', () => this.zoomBy(0.5)), move('−', 'Zoom out', () => this.zoomBy(2)),
+        this.isZoomed() && [move('←', 'Earlier', () => this.panBy(-0.25, 0)), move('→', 'Later', () => this.panBy(0.25, 0)), move('↑', 'Up', () => this.panBy(0, this.isFlipped ? -0.25 : 0.25)), move('↓', 'Down', () => this.panBy(0, this.isFlipped ? 0.25 : -0.25)),
+          h('button', { class: 'btn small', 'data-id': 'all', onclick: () => this.showAll() }, 'Show all')]),
+      h('span', { class: 'grow' }), this.legend());
+    if (hadFocus) (this.bar.querySelector(`[data-id="${focused}"]`) || this.over).focus();
+  }
+
+  legend() {
+    const ramp = h('canvas', { class: 'ramp', width: '120', height: '8', 'aria-hidden': 'true' }), context = ramp.getContext('2d'), colours = this.colours(), { data } = this;
+    for (let x = 0; x < 120; x++) { context.fillStyle = `rgb(${colours[Math.round((data.isDifference ? 1 : 0) + x / 119 * (data.isDifference ? 254 : 255))]})`; context.fillRect(x, 0, 1, 8); }
+    const most = this.amount(data.max), each = `per ${GRAINS[this.grain].each}`;
+    return h('span', { class: 'legend' }, data.isDifference ? ['less', ramp, `more, up to ${most} ${each}`] : ['0', ramp, `${most} ${each}`]);
   }
 
   drawCards() {
-    const { findings = [], recorded = 0 } = this.data;
-    put(this.cards, findings.length ? findings.map((finding, i) => h('article', { class: 'hcard' }, h('b', null, `${i + 1}  ${NAMES[finding.pattern ?? finding.kind] || finding.pattern || finding.kind}`), h('span', { class: `verdict ${finding.verdict === 'fix' ? 'bad' : finding.verdict === 'fine' ? 'good' : 'soft'}` }, finding.verdict), h('p', null, finding.text ?? finding.sentence)))
-      : h('p', { class: 'muted' }, recorded < 10 ? `Patterns need 10 ${this.grain === '1m' ? 'minutes' : 'slots'} of traffic; ${recorded} so far.` : `No pattern found in ${SPANS[this.grain][0]}.`));
+    const findings = this.findings(), { recorded = 0 } = this.whole, colours = palette(themeName(), 1.4);
+    const spoken = findings.map(finding => finding.text).join(' ');
+    if (this.spoken != null && spoken !== this.spoken && spoken) say(spoken);
+    this.spoken = spoken;
+    const focused = [...this.cards.querySelectorAll('button')].indexOf(document.activeElement);
+    put(this.cards, findings.length === 0 ? h('p', { class: 'muted' }, recorded < 10 ? `Patterns need ${this.grain === '1m' ? '10 minutes' : '10 slots'} of traffic; ${recorded} so far.` : `No pattern found in ${GRAINS[this.grain].span}.`)
+      : findings.map((finding, i) => h('article', { class: 'hcard' }, patternPicture(finding.kind, colours),
+        h('div', null, h('h2', null, h('span', { class: 'hnum' }, i + 1), this.named(finding), h('span', { class: `verdict ${finding.verdict === 'fix' ? 'bad' : finding.verdict === 'fine' ? 'good' : 'soft'}` }, finding.verdict)), h('p', null, finding.text),
+          finding.kind !== 'even' && h('p', { class: 'soft' }, (PATTERNS[finding.kind] || [])[1]),
+          h('button', { class: 'linky', onclick: () => { this.toFinding(i); this.over.focus(); } }, 'Show it')))));
+    if (focused >= 0) this.cards.querySelectorAll('button')[focused]?.focus();
   }
 
-  colours() { return palette(document.documentElement.dataset.theme === 'dark' ? 'dark' : 'light', this.power); }
-
-  /** Which row of cells is at the top: the last key, unless it is flipped. */
-  bucketAt(y, height) { const part = Math.min(0.999999, Math.max(0, y / height)); return Math.floor((this.isFlipped ? part : 1 - part - 1e-9) * this.data.buckets); }
-
-  // A pixel takes the greatest of the cells under it, so that a thin line survives.
-  drawCells() {
-    const { slots, buckets, cells } = this.data, ratio = devicePixelRatio || 1;
-    const width = Math.max(1, Math.round(this.box.clientWidth * ratio)), height = Math.max(1, Math.round(this.box.clientHeight * ratio));
-    this.canvas.width = width;
-    this.canvas.height = height;
-    const context = this.canvas.getContext('2d'), picture = context.createImageData(width, height), colours = this.colours();
-    const first = new Int32Array(height), last = new Int32Array(height);
-    for (let y = 0; y < height; y++) {
-      const from = Math.floor(y * buckets / height), to = Math.max(from + 1, Math.ceil((y + 1) * buckets / height));
-      first[y] = this.isFlipped ? from : Math.max(0, buckets - to);
-      last[y] = this.isFlipped ? Math.min(buckets, to) : buckets - from;
-    }
-    for (let x = 0; x < width; x++) {
-      const from = Math.floor(x * slots / width), to = Math.min(slots, Math.max(from + 1, Math.ceil((x + 1) * slots / width)));
-      for (let y = 0; y < height; y++) {
-        let most = 0;
-        for (let slot = from; slot < to; slot++) for (let bucket = first[y]; bucket < last[y]; bucket++) { const code = cells[slot * buckets + bucket]; if (code > most) most = code; }
-        const colour = colours[most], at = (y * width + x) * 4;
-        picture.data[at] = colour[0];
-        picture.data[at + 1] = colour[1];
-        picture.data[at + 2] = colour[2];
-        picture.data[at + 3] = 255;
-      }
-    }
-    context.putImageData(picture, 0, 0);
+  drawFoot() {
+    const focused = [...this.foot.querySelectorAll('button')].indexOf(document.activeElement);
+    put(this.foot, h('span', null, 'Drag to zoom, with Shift to pan. Click to pin. ', h('kbd', null, 'n'), ' next pattern, ', h('kbd', null, 'Esc'), ' all. Each pixel shows the busiest bucket under it.',
+      this.data.approx && ' Where bounds have changed, figures are about right.', this.data.isDifference && ` Compared with ${this.earlier === 'previous' ? 'the period before' : EARLIER[this.earlier][0]}.`), h('span', { class: 'grow' }),
+    h('button', { class: 'btn quiet small', onclick: () => this.explain() }, 'How to read this'),
+    h('button', { class: 'btn quiet small', 'aria-pressed': String(this.isTable), onclick: () => { this.isTable = !this.isTable; setQuery({ as: this.isTable ? 'table' : null }); this.drawAll(); } }, 'Show as table'));
+    if (focused >= 0) this.foot.querySelectorAll('button')[focused]?.focus();
   }
 
-  drawAxes() {
-    const { slots, buckets, keys, from, grainS } = this.data, height = this.box.clientHeight || 400, step = Math.max(1, Math.ceil(buckets / Math.max(1, Math.floor(height / 22))));
-    const labels = [];
-    for (let bucket = 0; bucket < buckets; bucket += step) {
-      const y = (this.isFlipped ? bucket : buckets - bucket - 1) / buckets * height;
-      labels.push(h('span', { css: { top: `${y}px` }, title: keyText(keys[bucket]) }, shortened(keyText(keys[bucket]) || '(first)', 20)));
-    }
-    put(this.keysBox, labels);
-    const times = 6;
-    put(this.timesBox, Array.from({ length: times + 1 }, (_, i) => { const date = new Date((from + i / times * slots * grainS) * 1000); return h('span', null, this.grain === '1m' ? date.toISOString().slice(11, 16) : date.toISOString().slice(5, 16).replace('T', ' ')); }));
+  explain() {
+    const colours = palette(themeName(), 1.4);
+    dialog('How to read this', close => h('div', null, h('h2', null, 'How to read this'),
+      h('p', { class: 'soft' }, 'Time runs to the right, keys in their order upwards: what is appended rises. A busy range of keys has more buckets and so more height. Colour is the number in a bucket by its logarithm; the edge on the right has each part’s share, the strip below the sum of all keys.'),
+      h('ul', { class: 'hhow' }, Object.entries(PATTERNS).map(([kind, [name, text]]) => h('li', null, patternPicture(kind, colours), h('div', null, h('h3', null, name), h('p', { class: 'soft' }, text))))),
+      h('div', { class: 'row end' }, h('button', { class: 'btn primary', autofocus: true, onclick: () => close() }, 'Close'))));
   }
 
-  drawTable() {
-    if (!this.isTable) return;
-    const { slots, buckets, cells, keys, max, from, grainS } = this.data, rows = [];
-    let total = 0;
-    for (let bucket = 0; bucket < buckets; bucket++) {
-      let sum = 0, peak = 0, peakSlot = 0;
-      for (let slot = 0; slot < slots; slot++) { const value = valueOf(cells[slot * buckets + bucket], max); sum += value; if (value > peak) { peak = value; peakSlot = slot; } }
-      total += sum;
-      if (sum) rows.push({ bucket, sum, peakSlot });
-    }
-    rows.sort((a, b) => b.sum - a.sum);
-    put(this.tableBox, h('table', { class: 'list' }, h('caption', { class: 'sr' }, 'The busiest buckets'), h('thead', null, h('tr', null, ['From', 'To', `About, ${MEASURES[this.measure].toLowerCase()}`, 'Share', 'Peak'].map((name, i) => h('th', { scope: 'col', class: i > 1 ? 'r' : null }, name)))),
-      h('tbody', null, rows.slice(0, 100).map(({ bucket, sum, peakSlot }) => h('tr', null, h('td', { class: 'mono' }, keyText(keys[bucket]) || '(first)'), h('td', { class: 'mono' }, bucket + 1 < buckets ? keyText(keys[bucket + 1]) : '(end)'), h('td', { class: 'r' }, count(sum)), h('td', { class: 'r' }, `${(sum / total * 100).toFixed(1)} %`), h('td', { class: 'r' }, new Date((from + peakSlot * grainS) * 1000).toISOString().slice(0, 16).replace('T', ' ')))), rows.length === 0 && h('tr', null, h('td', { colspan: '5', class: 'muted' }, 'No traffic.')))));
-  }
+  // --- pins ---
 
-  // --- the layer that moves ---
-
-  drawOver() {
-    const ratio = devicePixelRatio || 1, width = this.box.clientWidth, height = this.box.clientHeight, { slots, buckets } = this.data;
-    this.over.width = width * ratio;
-    this.over.height = height * ratio;
-    const context = this.over.getContext('2d'), ink = getComputedStyle(document.documentElement).getPropertyValue('--ink');
-    context.scale(ratio, ratio);
-    context.strokeStyle = ink;
-    const x = slot => (slot + 0.5) * width / slots, y = bucket => ((this.isFlipped ? bucket : buckets - bucket - 1) + 0.5) * height / buckets;
-    if (this.cursor) {
-      context.globalAlpha = 0.6;
-      context.beginPath();
-      context.moveTo(x(this.cursor.slot), 0);
-      context.lineTo(x(this.cursor.slot), height);
-      context.moveTo(0, y(this.cursor.bucket));
-      context.lineTo(width, y(this.cursor.bucket));
-      context.stroke();
-      context.globalAlpha = 1;
-    }
-    for (const pin of this.pins) context.strokeRect(x(pin.slot) - 5, y(pin.bucket) - 5, 10, 10);
-    if (this.drag) context.strokeRect(Math.min(this.drag.x0, this.drag.x1), Math.min(this.drag.y0, this.drag.y1), Math.abs(this.drag.x1 - this.drag.x0), Math.abs(this.drag.y1 - this.drag.y0));
-  }
-
-  cellAt(event) {
-    const box = this.over.getBoundingClientRect();
-    return { slot: Math.max(0, Math.min(this.data.slots - 1, Math.floor((event.clientX - box.left) / box.width * this.data.slots))), bucket: Math.max(0, Math.min(this.data.buckets - 1, this.bucketAt(event.clientY - box.top, box.height))) };
-  }
-
-  describe(cell) {
-    const { keys, buckets, cells, max, from, grainS } = this.data, time = new Date((from + cell.slot * grainS) * 1000).toISOString().slice(0, 16).replace('T', ' ');
-    const value = valueOf(cells[cell.slot * buckets + cell.bucket], max);
-    return { time, low: keys[cell.bucket], high: cell.bucket + 1 < buckets ? keys[cell.bucket + 1] : null, about: value };
-  }
-
-  showTip(cell, event) {
-    const { time, low, high, about } = this.describe(cell);
-    this.tip.hidden = false;
-    put(this.tip, h('b', null, `${time} UTC`), h('div', { class: 'mono' }, keyText(low) || '(first)', ' … ', high ? keyText(high) : '(end)'), h('div', null, about ? `about ${this.measure === 'bytes' ? bytes(Math.round(about)) : count(about)} ${MEASURES[this.measure].toLowerCase()}` : 'nothing'));
-    if (event) { this.tip.style.left = `${Math.min(event.clientX + 14, innerWidth - 300)}px`; this.tip.style.top = `${Math.min(event.clientY + 14, innerHeight - 110)}px`; }
-  }
-
-  async pin(cell) {
-    this.pins = [...this.pins.slice(-2), cell];
-    const { time, low, high } = this.describe(cell);
-    const query = new URLSearchParams({ account: api.currentAccount(), table: this.table, grain: this.grain, from: String(this.data.from + cell.slot * this.data.grainS) });
-    query.set('low', keyParameter(low));
-    if (high) query.set('high', keyParameter(high));
-    try { cell.exact = await api.getJson(`/traffic/cell?${query}`); } catch (trouble) { cell.exact = { trouble: trouble.message }; }
-    Object.assign(cell, { time, low, high });
+  /** Keep a bucket of a slot in sight, with all its figures, exact. */
+  async pin(pin, isSilent) {
+    this.pins = [...this.pins.slice(1 - PINS_MAX), pin];
+    this.keepPins(isSilent);
+    const query = new URLSearchParams({ account: api.currentAccount(), table: this.table, grain: this.grain, from: String(pin.at) });
+    query.set('low', keyParameter(pin.low));
+    if (pin.high) query.set('high', keyParameter(pin.high));
+    try { pin.exact = await api.getJson(`/traffic/cell?${query}`); } catch (trouble) { pin.exact = { trouble: trouble.message }; }
+    if (!this.data) return;
     this.drawPins();
     this.drawOver();
-    say(`Pinned ${time}`);
+    if (!isSilent) say(`Pinned ${longTime(pin.at)}, ${rangeText(pin.low, pin.high)}: ${Object.entries(MEASURES).map(([id, name]) => `${name} ${pin.exact[id] ?? 'not known'}`).join(', ')}`);
   }
 
+  keepPins(isSilent) { if (!isSilent) setQuery({ pin: this.pins.length ? JSON.stringify(this.pins.map(({ at, low, high }) => [at, low, high])) : null }); }
+
   drawPins() {
-    put(this.pinBox, this.pins.map((cell, i) => {
-      const filter = [cell.low?.[0] != null && cell.low[0] !== '' && `PartitionKey ge '${cell.low[0].replace(/'/g, "''")}'`, cell.high?.[0] != null && `PartitionKey le '${cell.high[0].replace(/\u0002/g, '').replace(/'/g, "''")}'`].filter(Boolean).join(' and ');
-      const figures = cell.exact?.measures || cell.exact || {};
-      return h('article', { class: 'hcard' }, h('b', null, `${cell.time} UTC`), h('button', { class: 'btn quiet small', 'aria-label': 'Remove the pin', onclick: () => { this.pins.splice(i, 1); this.drawPins(); this.drawOver(); this.over.focus(); } }, icon('close', 12)),
-        h('p', { class: 'mono' }, keyText(cell.low) || '(first)', ' … ', cell.high ? keyText(cell.high) : '(end)'),
-        cell.exact?.trouble ? h('p', { class: 'bad' }, cell.exact.trouble) : h('dl', { class: 'kv' }, Object.entries(MEASURES).filter(([id]) => figures[id] != null).map(([id, name]) => [h('dt', null, name), h('dd', null, id === 'bytes' ? bytes(figures[id]) : count(figures[id]))])),
-        h('a', { href: link('t', this.table, 'rows', { f: filter }) }, 'Open its entities'));
+    put(this.pinBox, this.pins.map((pin, i) => {
+      const remove = () => { this.pins.splice(i, 1); this.keepPins(); this.drawPins(); this.drawOver(); this.over.focus(); };
+      return h('article', { class: 'hcard' }, h('div', null, h('h2', null, `${longTime(pin.at)} UTC`, h('button', { class: 'btn quiet small', 'aria-label': `Remove the pin at ${longTime(pin.at)}`, onclick: remove }, icon('close', 12))),
+        h('p', { class: 'mono' }, rangeText(pin.low, pin.high)),
+        pin.exact?.trouble ? h('p', { class: 'bad' }, pin.exact.trouble) : h('dl', { class: 'kv' }, Object.entries(MEASURES).map(([id, name]) => [h('dt', null, name), h('dd', null, pin.exact?.[id] == null ? '…' : `${pin.exact.approx ? 'about ' : ''}${id === 'bytes' ? bytes(pin.exact[id]) : count(pin.exact[id])}`)])),
+        h('a', { href: link('t', this.table, 'rows', { f: filterOf(pin.low, pin.high) }) }, 'Open its entities')));
     }));
   }
 
-  // --- zoom ---
+  // --- zoom, pan, compare ---
 
-  isZoomed() { return this.zoom.from || this.zoom.low || this.zoom.high; }
-  setZoom(zoom) { this.zoom = zoom; this.pins = []; this.cursor = null; this.drawPins(); this.load(); }
-  showAll() { setQuery({ x: null, y: null }, true); this.setZoom({ from: null, to: null, low: null, high: null }); }
-  zoomTo(a, b) {
-    const { from, grainS, keys, buckets } = this.data, [s0, s1] = [Math.min(a.slot, b.slot), Math.max(a.slot, b.slot)], [b0, b1] = [Math.min(a.bucket, b.bucket), Math.max(a.bucket, b.bucket)];
-    const zoom = { from: from + s0 * grainS, to: from + (s1 + 1) * grainS, low: b0 > 0 ? keys[b0] : this.zoom.low, high: b1 + 1 < buckets ? keys[b1 + 1] : this.zoom.high };
-    setQuery({ x: `${zoom.from},${zoom.to}`, y: zoom.low || zoom.high ? JSON.stringify([zoom.low, zoom.high]) : null }, true);
-    this.setZoom(zoom);
+  isZoomed() { return Boolean(this.zoom.from || this.zoom.low || this.zoom.high); }
+
+  /** Show this time and these keys, and write them into the address. */
+  setZoom(zoom) {
+    this.zoom = zoom;
+    setQuery({ x: zoom.from ? `${zoom.from},${zoom.to}` : null, y: zoom.low || zoom.high ? JSON.stringify([zoom.low, zoom.high]) : null }, true);
+    return this.load(true);
   }
 
+  showAll() { say('All of it'); return this.setZoom({ ...ALL }); }
+
+  setGrain(id) {
+    this.grain = id;
+    if (!EARLIER_OF[id].includes(this.earlier)) this.earlier = '';
+    this.zoom = { ...ALL };
+    this.pins = [];
+    setQuery({ g: id, x: null, y: null, pin: null, than: this.earlier }, true);
+    this.load();
+  }
+
+  compareWith(earlier) {
+    this.earlier = earlier;
+    setQuery({ than: earlier }, true);
+    this.load(true).then(() => { if (earlier) say(`Compared with ${earlier === 'previous' ? 'the period before' : EARLIER[earlier][0]}`); });
+  }
+
+  /** What is shown, in slots and buckets of `whole`. */
+  wholeRect() {
+    const { whole, data, rect, zoom } = this;
+    if (data === whole) return { ...rect };
+    const x = slot => slotOf(whole, data.from + slot * data.grainS), y0 = zoom.low ? bucketOf(whole, zoom.low) : 0, y1 = Math.max(y0 + 1, placeOf(whole, zoom.high));
+    return { x0: x(rect.x0), x1: x(rect.x1), y0, y1 };
+  }
+
+  /** Move `rect` of `whole` at once, and see to the finer answer when nothing moves any more. */
+  preview(rect) {
+    const { whole } = this, wide = clamp(rect.x1 - rect.x0, Math.min(5, whole.slots), whole.slots), tall = clamp(rect.y1 - rect.y0, 1, whole.buckets);
+    const x0 = clamp(rect.x0, 0, whole.slots - wide), y0 = clamp(rect.y0, 0, whole.buckets - tall);
+    this.turn++; // an answer to what was asked for before would jump
+    if (this.data !== whole) this.sums = new Sums(whole);
+    this.data = whole;
+    this.rect = { x0, x1: x0 + wide, y0, y1: y0 + tall };
+    this.cursor = null;
+    this.drawMap();
+    clearTimeout(this.settle);
+    this.settle = setTimeout(() => this.commit(), 160);
+  }
+
+  commit() {
+    const { whole, rect } = this, low = Math.round(rect.y0), high = Math.max(low + 1, Math.round(rect.y1)), first = Math.round(rect.x0), last = Math.max(first + 1, Math.round(rect.x1));
+    const isAllTime = first === 0 && last === whole.slots;
+    this.setZoom({ from: isAllTime ? null : whole.from + first * whole.grainS, to: isAllTime ? null : whole.from + last * whole.grainS, low: low > 0 ? whole.keys[low] : null, high: high < whole.buckets ? whole.keys[high] : null });
+  }
+
+  panBy(parts, up) {
+    if (!this.isZoomed()) { say('All of it is shown'); return; }
+    const rect = this.wholeRect(), dx = (rect.x1 - rect.x0) * parts, dy = Math.sign(up) * Math.max(Math.abs(up) * (rect.y1 - rect.y0), up ? 1 : 0);
+    this.preview({ x0: rect.x0 + dx, x1: rect.x1 + dx, y0: rect.y0 + dy, y1: rect.y1 + dy });
+    say('Moved');
+  }
+
+  /** By a factor, around a place in parts of the map (0 to 1 from the left and from the first key). */
+  zoomBy(factor, x = 0.5, y = 0.5) {
+    if (!this.data) return;
+    const rect = this.wholeRect(), cx = rect.x0 + x * (rect.x1 - rect.x0), cy = rect.y0 + y * (rect.y1 - rect.y0);
+    this.preview({ x0: cx - (cx - rect.x0) * factor, x1: cx + (rect.x1 - cx) * factor, y0: cy - (cy - rect.y0) * factor, y1: cy + (rect.y1 - cy) * factor });
+    say(factor < 1 ? 'Zoomed in' : 'Zoomed out');
+  }
+
+  /** To the cells between two, both included. */
+  zoomTo(a, b) {
+    const { from, grainS, keys, buckets } = this.data, [s0, s1] = [Math.min(a.slot, b.slot), Math.max(a.slot, b.slot)], [b0, b1] = [Math.min(a.bucket, b.bucket), Math.max(a.bucket, b.bucket)];
+    return this.setZoom({ from: from + s0 * grainS, to: from + (s1 + 1) * grainS, low: b0 > 0 ? keys[b0] : this.zoom.low, high: b1 + 1 < buckets ? keys[b1 + 1] : this.zoom.high });
+  }
+
+  /** Put the cursor on a pattern; -1 is before the first. */
+  async toFinding(i) {
+    const finding = this.findings()[i], extent = this.extentOf(finding);
+    this.finding = i;
+    const isSeen = (this.zoom.from ?? 0) <= extent.from && (this.zoom.to ?? Infinity) >= extent.to && (!this.zoom.low || orderOf(this.zoom.low) <= orderOf(extent.low)) && (!this.zoom.high || (extent.high && orderOf(this.zoom.high) >= orderOf(extent.high)));
+    if (!isSeen) await this.setZoom({ ...ALL });
+    const { data } = this;
+    this.cursor = { slot: clamp(Math.floor((slotOf(data, extent.from) + slotOf(data, extent.to)) / 2), 0, data.slots - 1), bucket: clamp(Math.floor((bucketOf(data, extent.low) + placeOf(data, extent.high)) / 2), 0, data.buckets - 1) };
+    this.showTip(this.cursor);
+    this.drawOver();
+    say(`Pattern ${i + 1}, ${this.named(finding)}: ${finding.text}`);
+  }
+
+  nextFinding() {
+    const count = this.findings().length;
+    if (count === 0) say('No pattern'); else this.toFinding((this.finding + 1) % count);
+  }
+
+  zoomToCursor() {
+    const finding = this.findings()[this.finding];
+    if (finding && finding.kind !== 'even') {
+      const { from, to, low, high } = this.extentOf(finding);
+      this.setZoom({ from, to, low: orderOf(low) ? low : null, high });
+    } else if (this.cursor) {
+      const { slot, bucket } = this.cursor, { slots, buckets } = this.data;
+      this.zoomTo({ slot: Math.max(0, slot - 10), bucket: Math.max(0, bucket - 10) }, { slot: Math.min(slots - 1, slot + 10), bucket: Math.min(buckets - 1, bucket + 10) });
+    }
+  }
+
+  // --- the hand ---
+
   listen() {
-    const { over } = this;
+    const { over } = this, fingers = new Map();
+    const place = event => { const box = over.getBoundingClientRect(); return { x: event.clientX - box.left, y: event.clientY - box.top }; };
+    const spread = () => { const [a, b] = [...fingers.values()]; return { size: Math.hypot(a.x - b.x, a.y - b.y), x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 }; };
+    over.addEventListener('pointerdown', event => {
+      if (!this.data || event.button > 0) return;
+      const { x, y } = place(event), isZoom = event.pointerType !== 'touch' && !event.shiftKey;
+      over.setPointerCapture(event.pointerId);
+      if (event.pointerType === 'touch') fingers.set(event.pointerId, { x, y });
+      if (fingers.size === 2) { this.pinch = { start: spread(), rect: this.wholeRect() }; this.drag = null; return; }
+      this.drag = { x0: x, y0: y, x1: x, y1: y, isZoom, start: this.cellAt(event), rect: this.wholeRect() };
+    });
     over.addEventListener('pointermove', event => {
       if (!this.data) return;
-      const cell = this.cellAt(event), box = over.getBoundingClientRect();
-      if (this.drag) { this.drag.x1 = event.clientX - box.left; this.drag.y1 = event.clientY - box.top; } else { this.cursor = cell; this.showTip(cell, event); }
-      this.drawOver();
+      const { x, y } = place(event);
+      if (fingers.has(event.pointerId)) fingers.set(event.pointerId, { x, y });
+      if (this.pinch) this.pinchTo(spread());
+      else if (this.drag) this.dragTo(x, y);
+      else { this.cursor = this.cellAt(event); this.finding = -1; this.showTip(this.cursor, event); this.drawOver(); }
     });
-    over.addEventListener('pointerleave', () => { this.tip.hidden = true; });
-    over.addEventListener('pointerdown', event => { if (!this.data) return; const box = over.getBoundingClientRect(); over.setPointerCapture(event.pointerId); this.drag = { x0: event.clientX - box.left, y0: event.clientY - box.top, x1: event.clientX - box.left, y1: event.clientY - box.top, start: this.cellAt(event) }; });
-    over.addEventListener('pointerup', event => {
-      if (!this.drag) return;
-      const { drag } = this, end = this.cellAt(event), isDrag = Math.abs(drag.x1 - drag.x0) > 6 || Math.abs(drag.y1 - drag.y0) > 6;
+    const end = event => {
+      fingers.delete(event.pointerId);
+      if (this.pinch) { if (fingers.size === 0) this.pinch = null; return; }
+      const { drag } = this;
       this.drag = null;
-      if (isDrag) this.zoomTo(drag.start, end); else this.pin(end);
-    });
+      if (!drag || event.type === 'pointercancel') return;
+      if (Math.abs(drag.x1 - drag.x0) <= 6 && Math.abs(drag.y1 - drag.y0) <= 6) this.pin(this.describe(this.cellAt(event)));
+      else if (drag.isZoom) this.zoomTo(drag.start, this.cellAt(event));
+    };
+    over.addEventListener('pointerup', end);
+    over.addEventListener('pointercancel', end);
+    over.addEventListener('pointerleave', () => { this.tip.hidden = true; });
+    over.addEventListener('blur', () => { this.tip.hidden = true; });
     over.addEventListener('dblclick', () => this.showAll());
+    over.addEventListener('wheel', event => this.wheel(event), { passive: false });
     over.addEventListener('keydown', event => this.key(event));
-    this.resize = new ResizeObserver(() => { if (this.data && !this.isTable) { this.drawCells(); this.drawAxes(); this.drawOver(); } });
+    this.resize = new ResizeObserver(() => { if (this.data && !this.isTable) this.drawMap(); });
     this.resize.observe(this.box);
     this.onTheme = () => { if (this.data) this.drawAll(); };
+    this.onVisible = () => { if (!document.hidden) this.refresh(); };
     addEventListener('themechange', this.onTheme);
+    document.addEventListener('visibilitychange', this.onVisible);
+  }
+
+  dragTo(x, y) {
+    const { drag } = this;
+    Object.assign(drag, { x1: x, y1: y });
+    if (!drag.isZoom && (Math.abs(x - drag.x0) > 6 || Math.abs(y - drag.y0) > 6)) {
+      const { rect } = drag, dx = (drag.x0 - x) / this.box.clientWidth * (rect.x1 - rect.x0), dy = (y - drag.y0) / this.box.clientHeight * (rect.y1 - rect.y0) * (this.isFlipped ? -1 : 1);
+      this.preview({ x0: rect.x0 + dx, x1: rect.x1 + dx, y0: rect.y0 + dy, y1: rect.y1 + dy });
+    } else this.drawOver();
+  }
+
+  pinchTo({ size, x, y }) {
+    const { start, rect } = this.pinch, factor = clamp(start.size / Math.max(1, size), 0.05, 20), wide = rect.x1 - rect.x0, tall = rect.y1 - rect.y0;
+    const cx = rect.x0 + start.x / this.box.clientWidth * wide, cy = rect.y0 + (this.isFlipped ? start.y : this.box.clientHeight - start.y) / this.box.clientHeight * tall;
+    const x0 = cx - x / this.box.clientWidth * wide * factor, y0 = cy - (this.isFlipped ? y : this.box.clientHeight - y) / this.box.clientHeight * tall * factor;
+    this.preview({ x0, x1: x0 + wide * factor, y0, y1: y0 + tall * factor });
+  }
+
+  wheel(event) {
+    if (!this.data) return;
+    const box = this.over.getBoundingClientRect(), x = (event.clientX - box.left) / box.width, part = (event.clientY - box.top) / box.height;
+    if (event.ctrlKey) this.zoomBy(2 ** clamp(event.deltaY / 200, -1, 1), x, this.isFlipped ? part : 1 - part);
+    else if (this.isZoomed()) this.panBy((event.shiftKey ? event.deltaY : event.deltaX) / box.width, (event.shiftKey ? 0 : event.deltaY) / box.height * (this.isFlipped ? 1 : -1));
+    else return; // the page scrolls
+    event.preventDefault();
   }
 
   key(event) {
-    if (!this.data) return;
-    const step = event.shiftKey ? 20 : 1, up = this.isFlipped ? -1 : 1, cell = this.cursor || { slot: this.data.slots - 1, bucket: 0 };
-    const moves = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, step * up], ArrowDown: [0, -step * up] };
-    if (moves[event.key]) { this.cursor = { slot: Math.max(0, Math.min(this.data.slots - 1, cell.slot + moves[event.key][0])), bucket: Math.max(0, Math.min(this.data.buckets - 1, cell.bucket + moves[event.key][1])) }; this.showTip(this.cursor); this.drawOver(); }
-    else if (event.key === 'Enter' && this.cursor) this.pin({ ...this.cursor });
-    else if (event.key === 'Escape') { if (this.isZoomed()) this.showAll(); else this.tip.hidden = true; }
-    else if (event.key === '+' || event.key === '-') { this.power = Math.max(0.6, Math.min(3, this.power + (event.key === '-' ? 0.2 : -0.2))); this.drawAll(); }
-    else if (event.key === 'f') { this.isFlipped = !this.isFlipped; this.drawAll(); }
-    else if (event.key === 'z' && this.cursor) this.zoomTo({ slot: this.cursor.slot - 10 < 0 ? 0 : this.cursor.slot - 10, bucket: Math.max(0, this.cursor.bucket - 10) }, { slot: Math.min(this.data.slots - 1, this.cursor.slot + 10), bucket: Math.min(this.data.buckets - 1, this.cursor.bucket + 10) });
+    if (!this.data || event.altKey || event.metaKey) return;
+    const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, this.isFlipped ? -1 : 1], ArrowDown: [0, this.isFlipped ? 1 : -1] }[event.key];
+    const does = {
+      Enter: () => this.enter(), Escape: () => { if (this.isZoomed()) this.showAll(); else this.tip.hidden = true; },
+      '+': () => this.brighten(-0.2), '-': () => this.brighten(0.2), f: () => { this.isFlipped = !this.isFlipped; this.drawAll(); },
+      n: () => this.nextFinding(), z: () => this.zoomToCursor(), i: () => this.zoomBy(0.5), o: () => this.zoomBy(2),
+    }[event.key];
+    if (arrows && event.ctrlKey) this.panBy(arrows[0] * 0.25, arrows[1] * 0.25);
+    else if (arrows) this.move(arrows, event.shiftKey ? 20 : 1);
+    else if (does && !event.ctrlKey) does();
     else return;
     event.preventDefault();
+    event.stopPropagation();
+  }
+
+  move([right, up], step) {
+    const cell = this.cursor || { slot: this.data.slots - 1, bucket: 0 };
+    this.cursor = { slot: clamp(cell.slot + right * step, 0, this.data.slots - 1), bucket: clamp(cell.bucket + up * step, 0, this.data.buckets - 1) };
+    this.finding = -1;
+    this.showTip(this.cursor);
+    this.drawOver();
+  }
+
+  /** Pin the cell under the cursor; if it is pinned already, open its entities. */
+  enter() {
+    if (!this.cursor) return;
+    const { at, low, high } = this.describe(this.cursor), isPinned = this.pins.some(pin => pin.at === at && orderOf(pin.low) === orderOf(low));
+    if (isPinned) location.hash = link('t', this.table, 'rows', { f: filterOf(low, high) });
+    else this.pin({ at, low, high });
+  }
+
+  brighten(by) { this.power = clamp(this.power + by, 0.6, 3); this.drawAll(); }
+
+  // --- live ---
+
+  /** Ask again, unless somebody is about to move the map. */
+  refresh() {
+    if (document.hidden || this.drag || this.pinch || api.serverIsLost()) return;
+    this.load();
+    this.loadCluster();
   }
 
   close() {
     this.resize.disconnect();
     removeEventListener('themechange', this.onTheme);
+    document.removeEventListener('visibilitychange', this.onVisible);
     clearInterval(this.timer);
+    clearTimeout(this.settle);
+    this.turn++;
   }
 }
 
+const REFRESH_MS = 30000; // a column comes every minute
+
 export async function show(route, table) {
   const heat = new Heat(route, table);
-  return { nodes: heat.nodes, shown: () => { heat.load(); heat.timer = setInterval(() => { if (!document.hidden && !heat.isZoomed() && !heat.drag) heat.load(); }, 30000); }, leave: () => heat.close() };
+  return { nodes: heat.nodes, shown: () => { heat.load(); heat.loadCluster(); heat.timer = setInterval(() => heat.refresh(), REFRESH_MS); }, leave: () => heat.close() };
 }

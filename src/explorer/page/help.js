@@ -8,7 +8,7 @@ const KEYS = [
   ['Filter', [['/', 'to the filter'], ['Enter', 'run'], ['Shift Enter', 'a new line'], ['Ctrl Space', 'completions'], ['Tab', 'take a completion'], ['Alt P', 'the plan'], ['↑ at the start', 'history'], ['Esc', 'back to the grid']]],
   ['Grid', [['↑ ↓ or j k', 'row'], ['← →', 'cell'], ['PgUp PgDn Home End', 'further'], ['Ctrl End', 'load all'], ['Enter or e', 'open'], ['Space', 'the whole value'], ['i', 'insert'], ['c', 'clone'], ['x, Shift x', 'select, select up to here'], ['Del', 'delete'], ['f', 'filter by this cell'], ['y, Y', 'copy the cell, the entity'], ['u', 'UTC or local times']]],
   ['Editor', [['Ctrl S', 'save'], ['Esc', 'close'], ['Ctrl D', 'duplicate a property'], ['Ctrl Del', 'remove a property']]],
-  ['Heat map', [['arrows, Shift', 'move by a cell, by twenty'], ['Enter', 'pin'], ['n', 'the next pattern'], ['z', 'zoom to it'], ['+ -', 'brighter, darker'], ['f', 'first key on top or at the bottom'], ['Esc', 'all']]],
+  ['Heat map', [['arrows, Shift', 'move by a cell, by twenty'], ['Enter', 'pin; on a pin, open its entities'], ['n', 'the next pattern'], ['z', 'zoom to it'], ['i, o', 'zoom in, zoom out'], ['Ctrl arrows', 'pan'], ['+ -', 'brighter, darker'], ['f', 'first key on top or at the bottom'], ['Esc', 'all']]],
 ];
 
 export function show() {

@@ -210,11 +210,24 @@ static bool is_compared(const rewriter *r, const conjunct *all, tv_slice name)
     return false;
 }
 
-/* Whether entities that pass have all that the keys of the design are made of. */
+static bool is_fixed(const rewriter *r, const conjunct *all, const tv_template_part *part)
+{
+    tv_property value;
+    tv_slice text;
+
+    return find_fixed(r, all, part->text, &value) &&
+           tv_template_value(r->arena, part, &value, &text);
+}
+
+/* Whether all entities that pass are in the design, as far as this key says. */
 static bool has_all(const rewriter *r, const conjunct *all, const tv_template *template_)
 {
     for (size_t i = 0; i < template_->count; i++) {
-        if (!template_->parts[i].is_text && !is_compared(r, all, template_->parts[i].text))
+        const tv_template_part *part = &template_->parts[i];
+
+        if (part->is_text)
+            continue;
+        if (r->facts->has_unusable ? !is_fixed(r, all, part) : !is_compared(r, all, part->text))
             return false;
     }
     return true;

@@ -22,6 +22,9 @@ typedef struct tv_rewrite_facts {
     /** Some entities are not in this design, since a property of its keys is missing: then a filter
      * is rewritten only if it compares all these properties. */
     bool is_partial;
+    /** Some are not in it although they have all properties, since a value can be no part of a key:
+     * then a filter is rewritten only if it fixes all of these. */
+    bool has_unusable;
 } tv_rewrite_facts;
 
 /**

@@ -26,7 +26,7 @@ typedef struct layout {
     const tv_design *design; /* NULL: as they are */
     row *rows;
     size_t count;
-    bool is_partial;
+    bool is_partial, has_unusable; /* see tv_rewrite_facts */
 } layout;
 
 struct tv_scratch {
@@ -307,11 +307,15 @@ size_t tv_scratch_add_design(tv_scratch *scratch, const tv_design *design, tv_sc
     for (size_t i = 0; i < scratch->count; i++) {
         tv_slice partition, row_key, key, missing = TV_LIT("a valid key");
 
-        if (!keys_of(&scratch->arena, design, &scratch->sources[i], &partition, &row_key,
-                     &missing) ||
-            make_key(&scratch->arena, partition, row_key, &key)) {
+        bool has_parts =
+            keys_of(&scratch->arena, design, &scratch->sources[i], &partition, &row_key, &missing);
+
+        if (!has_parts || make_key(&scratch->arena, partition, row_key, &key)) {
+            tv_property value;
+
             if (ret_fit->missing++ == 0)
                 ret_fit->missing_name = missing;
+            made->has_unusable |= has_parts || find_value(&scratch->sources[i], missing, &value);
             continue;
         }
         made->rows[made->count++] = (row){key, (uint32_t)i};
@@ -426,8 +430,10 @@ static bool has_columns(const tv_design *design, const tv_filter *filter)
 static bool plan_of(tv_scratch *scratch, const layout *in, const tv_filter *filter, tv_arena *arena,
                     tv_plan *ret_plan, tv_slice *ret_keys)
 {
-    tv_rewrite_facts facts = {
-        .type_of = tv_scratch_type_of, .ctx = scratch, .is_partial = in->is_partial};
+    tv_rewrite_facts facts = {.type_of = tv_scratch_type_of,
+                              .ctx = scratch,
+                              .is_partial = in->is_partial,
+                              .has_unusable = in->has_unusable};
     tv_slice prefix = tv_key_table(arena, account, 1);
     tv_error_info info = {0};
     tv_filter *keys;

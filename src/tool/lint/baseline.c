@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool parse(tool_baseline *baseline, const char *text)
+bool tool_baseline_parse(tool_baseline *baseline, const char *text)
 {
     tool_json all = tool_json_of(text), next = {0}, name, one, ids = tool_json_get(all, "ids");
 
@@ -39,7 +39,7 @@ tool_exit tool_baseline_read(tool_baseline *baseline, const char *config_path)
     if (!tool_text_read_file(&text, baseline->path.at)) {
         if (errno != ENOENT)
             exit = tool_refuse("cannot read %s: %s", baseline->path.at, strerror(errno));
-    } else if (!parse(baseline, text.at ? text.at : "")) {
+    } else if (!tool_baseline_parse(baseline, text.at ? text.at : "")) {
         exit = tool_refuse("%s is not a baseline; --update-baseline writes a new one where there "
                            "is none",
                            baseline->path.at);
@@ -86,23 +86,29 @@ static bool write_file(const char *path, const tool_text *text)
     return file && fclose(file) == 0 && is_fine;
 }
 
-tool_exit tool_baseline_write(const tool_baseline *baseline, char **ids, size_t count)
+void tool_baseline_format(char **ids, size_t count, tool_text *ret_text)
 {
-    tool_text text = {0}, new_path = {0};
-    tool_exit exit = TOOL_OK;
     const char *before = NULL;
 
     if (count)
         qsort(ids, count, sizeof *ids, compare);
-    tool_text_puts(&text, "{\"version\": 1,\n \"ids\": [");
+    tool_text_puts(ret_text, "{\"version\": 1,\n \"ids\": [");
     for (size_t i = 0; i < count; i++) {
         if (before && strcmp(before, ids[i]) == 0)
             continue;
-        tool_text_puts(&text, before ? ",\n  " : "\n  ");
-        tool_json_string(&text, ids[i], strlen(ids[i]));
+        tool_text_puts(ret_text, before ? ",\n  " : "\n  ");
+        tool_json_string(ret_text, ids[i], strlen(ids[i]));
         before = ids[i];
     }
-    tool_text_puts(&text, "]}\n");
+    tool_text_puts(ret_text, "]}\n");
+}
+
+tool_exit tool_baseline_write(const tool_baseline *baseline, char **ids, size_t count)
+{
+    tool_text text = {0}, new_path = {0};
+    tool_exit exit = TOOL_OK;
+
+    tool_baseline_format(ids, count, &text);
     /* Whoever reads it meanwhile sees the old one or the new one. */
     tool_text_printf(&new_path, "%s.new", baseline->path.at);
     if (!write_file(new_path.at, &text) || rename(new_path.at, baseline->path.at) != 0)

@@ -11,6 +11,11 @@ typedef struct tool_baseline {
     size_t count;
 } tool_baseline;
 
+/* Add the ids of a file's text; false when it is not a baseline. */
+bool tool_baseline_parse(tool_baseline *baseline, const char *text);
+/* The text of a file with these, sorted, each once. */
+void tool_baseline_format(char **ids, size_t count, tool_text *ret_text);
+
 /* Read the one beside the configuration (NULL: in this folder).  None is empty.  Call
  * tool_baseline_done in any case. */
 tool_exit tool_baseline_read(tool_baseline *baseline, const char *config_path);

@@ -1,6 +1,7 @@
 // Shared access signatures: their fields, what is signed, and what they allow in words.
 
-export const VERSION = '2021-12-02';
+/** Layouts of what is signed that differ; the first is what the maker takes. */
+export const VERSIONS = ['2021-12-02', '2020-12-06', '2018-11-09', '2015-04-05', '2015-02-21', '2013-08-15'];
 
 export const SERVICES = {
   table: { name: 'Table', letters: { r: 'read', a: 'add', u: 'update', d: 'delete' } },
@@ -12,7 +13,10 @@ export const SERVICES = {
 /** Order in which the letters of `sp` must stand. */
 const ORDER = 'racwdxltmeopiyuf';
 const ACCOUNT_ORDER = 'rwdxlacuptfiy';
-export const sortLetters = (letters, kind) => [...letters].sort((a, b) => (kind === 'account' ? ACCOUNT_ORDER : kind === 'queue' || kind === 'table' ? 'raudp' : ORDER).indexOf(a) - (kind === 'account' ? ACCOUNT_ORDER : kind === 'queue' || kind === 'table' ? 'raudp' : ORDER).indexOf(b)).join('');
+export function sortLetters(letters, kind) {
+  const order = kind === 'account' ? ACCOUNT_ORDER : kind === 'blob' ? ORDER : 'raudp';
+  return [...letters].sort((a, b) => order.indexOf(a) - order.indexOf(b)).join('');
+}
 
 /** What is signed for a token: `fields` are its parameters, `at` is {kind, account, container, blob}. */
 export function textToSign(fields, at) {
@@ -25,9 +29,9 @@ export function textToSign(fields, at) {
   const lines = [f('sp'), f('st'), f('se'), resource, f('si'), ...(since('2015-04-05') ? [f('sip'), f('spr')] : []), f('sv')];
   if (at.kind === 'table') lines.push(f('spk'), f('srk'), f('epk'), f('erk'));
   if (at.kind === 'blob') {
-    if (since('2018-11-09')) lines.push(f('sr'), f('sr') === 'bs' ? f('snapshot') : '');
+    if (since('2018-11-09')) lines.push(f('sr'), f('sr') === 'bs' ? f('snapshot') || at.snapshot || '' : '');
     if (since('2020-12-06')) lines.push(f('ses'));
-    lines.push(f('rscc'), f('rscd'), f('rsce'), f('rscl'), f('rsct'));
+    if (since('2013-08-15')) lines.push(f('rscc'), f('rscd'), f('rsce'), f('rscl'), f('rsct'));
   }
   return lines.join('\n');
 }
@@ -35,7 +39,7 @@ export function textToSign(fields, at) {
 export const tokenOf = (fields, signature) => Object.entries({ ...fields, sig: signature }).filter(([, value]) => value).map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
 
 /** {kind, account, container, blob, fields} of a URL or of a token alone; null when it is neither. */
-export function readToken(text, fallbackAccount) {
+export function readToken(text, fallbackAccount, endpoints = {}) {
   let url = null, query = text.trim().replace(/^\?/, '');
   try { url = new URL(text.trim()); query = url.search.slice(1); } catch { /* a token */ }
   const fields = Object.fromEntries(new URLSearchParams(query.replace(/\+/g, '%2B')));
@@ -47,13 +51,14 @@ export function readToken(text, fallbackAccount) {
     at.account = isHostStyle ? host[0] : parts.shift() || fallbackAccount;
     at.container = parts.shift() || '';
     at.blob = parts.join('/');
-    at.service = isHostStyle ? host[1] : { 10000: 'blob', 10001: 'queue', 10002: 'table' }[url.port];
+    at.service = isHostStyle ? host[1] : Object.keys(endpoints).find(kind => new URL(endpoints[kind]).host === url.host) || { 10000: 'blob', 10001: 'queue', 10002: 'table' }[url.port];
   }
+  at.container = at.container.replace(/\(.*$/s, '') || (fields.tn ?? '');
   at.kind = fields.ss ? 'account' : fields.tn ? 'table' : fields.sr ? 'blob' : 'queue';
   return at;
 }
 
-const when = text => text.replace('T', ' ').replace(/Z$/, ' UTC');
+export const when = text => text.replace('T', ' ').replace(/Z$/, ' UTC');
 
 /** One sentence: what the token allows. */
 export function sentenceOf(at) {
@@ -69,28 +74,3 @@ export const FIELD_NAMES = {
   sv: 'Version', sp: 'Permissions', st: 'Start', se: 'Expiry', sip: 'Addresses', spr: 'Protocols', si: 'Stored policy', tn: 'Table', spk: 'First PartitionKey', srk: 'First RowKey', epk: 'Last PartitionKey', erk: 'Last RowKey',
   ss: 'Services', srt: 'Resource types', sr: 'Resource', sig: 'Signature', rscc: 'Cache-Control', rscd: 'Content-Disposition', rsce: 'Content-Encoding', rscl: 'Content-Language', rsct: 'Content-Type', ses: 'Encryption scope', snapshot: 'Snapshot',
 };
-
-// What a request needs: by method, for each service.
-const NEEDS = {
-  table: { GET: 'r', POST: 'a', PUT: 'u', PATCH: 'u', MERGE: 'u', DELETE: 'd' },
-  queue: { GET: 'p', POST: 'a', PUT: 'u', DELETE: 'p' },
-  blob: { GET: 'r', HEAD: 'r', PUT: 'w', DELETE: 'd' },
-};
-
-/** Why a request would fail with this token, in the order in which the server looks; '' when it would not. */
-export function failure(at, request, now = Date.now(), isSignatureRight = true) {
-  const { fields } = at, [method = 'GET', target = ''] = request.trim().split(/\s+/);
-  if (!isSignatureRight) return 'The signature does not fit the fields: they were changed, or another key signed.';
-  if (fields.se && Date.parse(fields.se) < now) return `It expired at ${when(fields.se)}.`;
-  if (fields.st && Date.parse(fields.st) > now) return `It is good from ${when(fields.st)} on.`;
-  if (fields.spr === 'https' && target.startsWith('http:')) return 'It is for HTTPS only.';
-  const service = at.kind === 'account' ? at.service : at.kind;
-  if (at.kind === 'account' && service && !fields.ss.includes(service[0])) return `It is not for the ${service} service: ss has ${fields.ss}.`;
-  const names = decodeURIComponent(target.replace(/^https?:\/\/[^/]+/, '').split('?')[0]).split('/').filter(Boolean);
-  if (names[0] === at.account) names.shift();
-  const name = (names[0] || '').split('(')[0].toLowerCase();
-  if (at.kind === 'table' && name && name !== (fields.tn || '').toLowerCase()) return `It is for the table ${fields.tn}, and the request names ${names[0]}.`;
-  const need = NEEDS[service || 'table']?.[method.toUpperCase()];
-  if (!fields.si && need && !(fields.sp || '').includes(need)) return `${method.toUpperCase()} needs ${need}, and the SAS has ${fields.sp || 'nothing'}.`;
-  return '';
-}

@@ -300,6 +300,8 @@ static void serve_all(tv_facts *facts, bool saves)
     for (size_t i = 0; i < count; i++) {
         if (!tv_background_is_stopping(&facts->thread))
             serve(facts, list[i], saves);
+        if (saves)
+            tv_fact_forget_blank(facts, list[i]);
         tv_fact_unref(list[i]);
     }
     atomic_store(&facts->partition_count, facts->round_partitions);

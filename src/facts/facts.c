@@ -99,18 +99,48 @@ tv_fact *tv_fact_find_id(tv_facts *facts, tv_slice account, int64_t id)
     return fact;
 }
 
-/* Take a table out of the map; what holds it lets go of it by and by. */
-static void remove_from_map(tv_facts *facts, tv_fact *fact)
+static void remove_locked(tv_facts *facts, const tv_fact *fact)
 {
-    pthread_rwlock_wrlock(&facts->map_lock);
     for (tv_fact **at = &facts->map[tv_hash(fact->table) % TV_FACTS_MAP_SLOTS]; *at;
          at = &(*at)->next) {
         if (*at != fact)
             continue;
-        *at = fact->next;
+
+        tv_fact *gone = *at;
+
+        *at = gone->next;
         facts->fact_count--;
-        tv_fact_unref(fact);
-        break;
+        tv_fact_unref(gone);
+        return;
+    }
+}
+
+void tv_fact_remove(tv_facts *facts, tv_fact *fact)
+{
+    pthread_rwlock_wrlock(&facts->map_lock);
+    remove_locked(facts, fact);
+    pthread_rwlock_unlock(&facts->map_lock);
+}
+
+static bool is_blank(const tv_facts *facts, const tv_fact *fact)
+{
+    tv_facts_sums total = tv_fact_total(fact);
+
+    return tv_facts_sums_changes(&total) == 0 && total.entities == 0 && fact->job == NULL &&
+           fact->counted_ticks == 0 && fact->wanted_partition.data == NULL && !fact->wants_count &&
+           fact->is_uncounted == facts->is_shared;
+}
+
+void tv_fact_forget_blank(tv_facts *facts, tv_fact *fact)
+{
+    enum { OF_MAP_AND_CALLER = 2 };
+
+    /* Nobody finds it as long as this is held, so nobody comes to hold it or its lock. */
+    pthread_rwlock_wrlock(&facts->map_lock);
+    if (atomic_load(&fact->refs) == OF_MAP_AND_CALLER && is_blank(facts, fact)) {
+        if (fact->sketch)
+            atomic_fetch_sub(&facts->sketch_count, 1);
+        remove_locked(facts, fact);
     }
     pthread_rwlock_unlock(&facts->map_lock);
 }
@@ -349,7 +379,7 @@ tv_err tv_facts_drop(tv_facts *facts, tv_slice account, int64_t table_id)
     }
     tv_arena_done(&arena);
     if (err == TV_OK)
-        remove_from_map(facts, fact);
+        tv_fact_remove(facts, fact);
     tv_fact_unref(fact);
     return err;
 }

@@ -34,6 +34,7 @@ enum {
     TV_FACTS_COMMITTERS_MAX = 32,  /* that can have counts of their own */
     TV_FACTS_PROPERTY_TYPES = 9,   /* by tv_edm_type; 0 is not used */
     TV_FACTS_SERVER_PARTITIONS_MAX = 16384,
+    TV_FACTS_SERVER_NAMES_MAX = 16384, /* of properties, that are remembered */
     TV_FACTS_SERVER_SAMPLE_MAX = 262144,
 };
 

@@ -62,6 +62,7 @@ struct tv_facts {
     tv_fact *map[TV_FACTS_MAP_SLOTS];
     size_t fact_count;
     atomic_size_t sketch_count, counting, partition_count;
+    atomic_size_t name_count; /* of properties that are remembered */
     /* Estimates that were off by a factor of up to 2^slot, by basis. */
     _Atomic uint64_t errors[TV_ESTIMATE_BASES][TV_FACTS_ERROR_SLOTS];
     _Atomic uint64_t counts_done, differences, saves;
@@ -72,6 +73,15 @@ struct tv_facts {
  * not there. */
 tv_fact *tv_fact_find(tv_facts *facts, tv_slice table);
 void tv_fact_unref(tv_fact *fact);
+
+/** Take a table out of the map; what holds it lets go of it by and by. */
+void tv_fact_remove(tv_facts *facts, tv_fact *fact);
+
+/**
+ * The same for one that says no more than a new one would, of a table that was asked for after it
+ * was dropped, or that was never written to; unless somebody but the caller holds it.
+ */
+void tv_fact_forget_blank(tv_facts *facts, tv_fact *fact);
 
 /** The same by account and id. */
 tv_fact *tv_fact_find_id(tv_facts *facts, tv_slice account, int64_t id);

@@ -20,8 +20,9 @@ enum {
 
 /* The last look at a table. */
 struct tv_facts_properties {
-    uint64_t seed;    /* of the sketch whose sample was looked at */
-    uint64_t changes; /* of the table then */
+    atomic_size_t *kept; /* where its names are counted, or NULL */
+    uint64_t seed;       /* of the sketch whose sample was looked at */
+    uint64_t changes;    /* of the table then */
     int64_t taken_ns;
     tv_arena arena;
     tv_facts_property *list;
@@ -36,6 +37,8 @@ void tv_facts_properties_free(struct tv_facts_properties *properties)
     if (properties == NULL)
         return;
 
+    if (properties->kept)
+        atomic_fetch_sub(properties->kept, properties->count);
     tv_arena_done(&properties->arena);
     free(properties);
 }
@@ -339,6 +342,30 @@ static void copy_list(const struct tv_facts_properties *properties, tv_arena *ar
     table->billed_error = properties->billed_error * (double)table->count.entities;
 }
 
+/* Unless there are too many names already: then they are read again the next time. */
+static void remember(tv_facts *facts, tv_fact *fact, struct tv_facts_properties *fresh)
+{
+    pthread_mutex_lock(&fact->lock);
+
+    struct tv_facts_properties *old = fact->properties;
+
+    fact->properties = NULL;
+    pthread_mutex_unlock(&fact->lock);
+    tv_facts_properties_free(old);
+    if (atomic_fetch_add(&facts->name_count, fresh->count) + fresh->count >
+        TV_FACTS_SERVER_NAMES_MAX) {
+        atomic_fetch_sub(&facts->name_count, fresh->count);
+        tv_facts_properties_free(fresh);
+        return;
+    }
+    fresh->kept = &facts->name_count;
+    pthread_mutex_lock(&fact->lock);
+    old = fact->properties; /* of another thread, meanwhile */
+    fact->properties = fresh;
+    pthread_mutex_unlock(&fact->lock);
+    tv_facts_properties_free(old);
+}
+
 tv_err tv_facts_take_properties(tv_facts *facts, tv_fact *fact, uint64_t seed,
                                 const tv_sketch_key *items, tv_arena *arena, tv_facts_table *table)
 {
@@ -361,10 +388,6 @@ tv_err tv_facts_take_properties(tv_facts *facts, tv_fact *fact, uint64_t seed,
     fresh->seed = seed;
     fresh->changes = table->count.created + table->count.replaced + table->count.deleted;
     copy_list(fresh, arena, table);
-    pthread_mutex_lock(&fact->lock);
-    struct tv_facts_properties *old = fact->properties;
-    fact->properties = fresh;
-    pthread_mutex_unlock(&fact->lock);
-    tv_facts_properties_free(old);
+    remember(facts, fact, fresh);
     return TV_OK;
 }

@@ -332,8 +332,9 @@ static uint32_t number_of(tv_watch *watch, const tv_container *table)
     tv_table_counts *counts = table->service_data;
     uint32_t number = atomic_load_explicit(&counts->watch_number, memory_order_relaxed);
 
-    if (number == 0) {
+    if (!tv_watch_has_table(watch, number)) {
         number = tv_watch_table(watch, table->account, table->name);
+        atomic_store_explicit(&counts->watch, watch, memory_order_relaxed);
         atomic_store_explicit(&counts->watch_number, number, memory_order_relaxed);
     }
     return number;

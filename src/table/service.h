@@ -27,6 +27,8 @@ typedef struct tv_table_counts {
     _Atomic uint64_t widest[3];
     _Atomic(tv_traffic_table *) traffic; /* by key; NULL until it is asked for: traffic.h */
     _Atomic uint32_t watch_number;       /* of tv_watch_table; 0 until it is asked for */
+    _Atomic uint32_t traffic_number;     /* the one that `traffic` was told */
+    _Atomic(tv_watch *) watch;           /* that the number is of */
 } tv_table_counts;
 
 typedef struct tv_table_service {

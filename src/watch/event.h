@@ -16,6 +16,13 @@
 #include "base/slice.h"
 #include "odata/shape.h"
 
+/** The place of a table among those that the recorder keeps, which others have after it. */
+enum { TV_WATCH_PLACE_BITS = 17 };
+static inline uint32_t tv_watch_place(uint32_t table)
+{
+    return table & ((UINT32_C(1) << TV_WATCH_PLACE_BITS) - 1);
+}
+
 /** The operations that are told apart; the names are those of Storage Analytics. */
 typedef enum tv_watch_op {
     TV_WATCH_QUERY_ENTITIES, /* a page of a query */

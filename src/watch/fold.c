@@ -18,8 +18,10 @@ static void fold_keys(tv_kept_key *to_first, tv_kept_key *to_last, const tv_kept
 
 static void fold_table(tv_watch *watch, const tv_watch_table_page *page)
 {
-    tv_table_entry *table = &watch->tables[page->table];
+    tv_table_entry *table = tv_watch_entry(watch, page->table);
 
+    if (table == NULL)
+        return; /* it has left */
     for (int i = 0; i < TV_TABLE_SUMS; i++)
         tv_tally_add(&table->tally, i, page->sums[i]);
     for (int i = 0; i < TV_TABLE_PAGE_MAXIMA; i++)
@@ -113,6 +115,8 @@ static void fold_shape(tv_watch *watch, tv_watch_shape_page *page)
 {
     tv_shape_entry *shape = tv_watch_find_shape(watch, page->table, page->fingerprint, true);
 
+    if (shape == NULL)
+        return;
     for (int i = 0; i < TV_SHAPE_PAGE_SUMS; i++)
         tv_tally_add(&shape->tally, i, page->sums[i]);
     for (int i = 0; i < TV_SHAPE_MAXIMA; i++)
@@ -376,8 +380,10 @@ static void fold_scan(tv_table_entry *table, const tv_watch_sample *sample)
 
 static void fold_sample(tv_watch *watch, const tv_watch_sample *sample)
 {
-    tv_table_entry *table = &watch->tables[sample->table];
+    tv_table_entry *table = tv_watch_entry(watch, sample->table);
 
+    if (table == NULL)
+        return;
     if (sample->key.len)
         fold_heavies(watch, table, sample);
     if (sample->op == TV_WATCH_QUERY_ENTITIES)

@@ -41,6 +41,7 @@ typedef struct tv_walker {
 
 typedef struct tv_shape_entry {
     struct tv_shape_entry *next; /* in its slot of the hash table */
+    struct tv_shape_entry *next_of_table;
     uint32_t table;
     uint64_t fingerprint; /* 0: all that found no room */
     uint32_t flags, comparisons;
@@ -90,6 +91,10 @@ typedef struct tv_worst_minute {
 } tv_worst_minute;
 
 typedef struct tv_table_entry {
+    uint32_t number;  /* 0: a free place */
+    uint32_t tenants; /* that the place has had */
+    size_t next_free; /* of free places; 0 ends them */
+    int64_t known_ns, dropped_ns;
     char *account, *name;
     tv_tally tally;
     uint64_t day[TV_WATCH_DAY_HOURS][TV_TABLE_DAY_SUMS]; /* what the sums were as hours began */
@@ -108,6 +113,7 @@ typedef struct tv_table_entry {
     uint64_t minute_requests;  /* the sum when the minute began */
     tv_worst_minute *retries;  /* TV_TALLY_SLOTS, or NULL */
     tv_retry_minute retry_now; /* of the minute at hand, for a snapshot */
+    tv_shape_entry *shapes;
     size_t shape_count;
 } tv_table_entry;
 
@@ -121,7 +127,8 @@ struct tv_watch {
     tv_watch_options options;
     tv_watch_shard *shards;
     size_t samples_max; /* of a page */
-    size_t tables_max, shapes_max;
+    size_t tables_max, places_max, shapes_max;
+    _Atomic uint32_t *current; /* by place: see tables.c */
     tv_walks walks;
     tv_retries retries;
     tv_background thread;
@@ -134,15 +141,17 @@ struct tv_watch {
 
     pthread_mutex_t lock;   /* all below */
     int64_t slot;           /* of tallies */
-    tv_table_entry *tables; /* from 1 on; 0 is not used */
-    size_t table_count, table_size;
-    uint32_t *table_index; /* by hash of account and name */
+    tv_table_entry *tables; /* by place, from 1 on */
+    size_t table_count;
+    size_t place_count, place_size, free_place;
+    uint32_t *table_index; /* numbers, by hash of account and name */
     size_t table_index_size;
     tv_shape_entry **shapes; /* a hash table */
     size_t shape_slots, shape_count;
     tv_watch_mark_entry marks[TV_TALLY_MARKS];
     uint64_t mark_count;
     uint64_t requests, dropped, evicted;
+    uint64_t forgotten;                     /* tables that made room */
     uint64_t slot_requests[TV_TALLY_SLOTS]; /* as slots began */
     int64_t started_ns, first_ns, last_ns;
     uint32_t period; /* the greatest of the last fold */
@@ -151,11 +160,28 @@ struct tv_watch {
 /** Entries of a sketch: fewer where there are many tables. */
 size_t tv_watch_sketch_size(const tv_watch *watch);
 
-/** Call `fn` for each tally of the watch; with its lock. */
+/** How many places it takes to keep so many tables. */
+size_t tv_watch_places(size_t tables_max);
+
+/** The table with this number, NULL when it has left; with the lock, as all that follow. */
+tv_table_entry *tv_watch_entry(const tv_watch *watch, uint32_t number);
+
+/** The next table behind `after`, or the first; NULL at the end. */
+tv_table_entry *tv_watch_next_table(const tv_watch *watch, const tv_table_entry *after);
+
+/** When there are too many tables, let some go; before pages are taken. */
+void tv_watch_make_room(tv_watch *watch);
+
+void tv_watch_forget_shape(tv_watch *watch, tv_shape_entry *shape);
+
+/** Call `fn` for each tally of the watch. */
 void tv_watch_each_tally(tv_watch *watch, void (*fn)(tv_tally *tally, int64_t number),
                          int64_t number);
 
-/** The shape, made if it is not there; the one for all others when there is no room. */
+/**
+ * The shape, made if it is not there; the one for all others when there is no room, NULL when the
+ * table has left.
+ */
 tv_shape_entry *tv_watch_find_shape(tv_watch *watch, uint32_t table, uint64_t fingerprint,
                                     bool makes_it);
 

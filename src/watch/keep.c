@@ -1,116 +1,8 @@
-/* Which tables and shapes are kept, and how their windows move on. */
+/* Which shapes are kept, and how the windows of tables and shapes move on. */
 #include <stdlib.h>
 
 #include "base/assert.h"
-#include "base/hash.h"
 #include "watch/internal.h"
-
-/* --- tables --- */
-
-static uint64_t table_hash(tv_slice account, tv_slice name)
-{
-    return tv_hash(account) * 31 + tv_hash_nocase(name);
-}
-
-static bool is_table(const tv_table_entry *table, tv_slice account, tv_slice name)
-{
-    return tv_slice_eq(tv_slice_of(table->account), account) &&
-           tv_slice_eq_nocase(tv_slice_of(table->name), name);
-}
-
-static void index_table(tv_watch *watch, uint32_t number)
-{
-    const tv_table_entry *table = &watch->tables[number];
-    size_t at = (size_t)table_hash(tv_slice_of(table->account), tv_slice_of(table->name)) %
-                watch->table_index_size;
-
-    while (watch->table_index[at])
-        at = (at + 1) % watch->table_index_size;
-    watch->table_index[at] = number;
-}
-
-static void grow_index(tv_watch *watch)
-{
-    free(watch->table_index);
-    watch->table_index_size = watch->table_index_size ? 2 * watch->table_index_size : 64;
-    watch->table_index = tv_calloc(watch->table_index_size, sizeof *watch->table_index);
-    for (uint32_t i = 1; i < watch->table_count; i++)
-        index_table(watch, i);
-}
-
-static char *copy(tv_slice text)
-{
-    char *made = tv_malloc(text.len + 1);
-
-    *tv_slice_put(made, text) = '\0';
-    return made;
-}
-
-static uint32_t add_table(tv_watch *watch, tv_slice account, tv_slice name)
-{
-    if (watch->table_count == watch->table_size) {
-        watch->table_size = watch->table_size ? 2 * watch->table_size : 16;
-        watch->tables = tv_realloc(watch->tables, watch->table_size * sizeof *watch->tables);
-    }
-    if (watch->table_count == 0)
-        watch->tables[watch->table_count++] = (tv_table_entry){0}; /* number 0 is none */
-
-    tv_table_entry *table = &watch->tables[watch->table_count];
-
-    *table = (tv_table_entry){.account = copy(account), .name = copy(name)};
-    tv_tally_init(&table->tally, TV_TABLE_SUMS, TV_TABLE_MAXIMA);
-    watch->table_count++;
-    if (2 * watch->table_count > watch->table_index_size)
-        grow_index(watch);
-    else
-        index_table(watch, (uint32_t)watch->table_count - 1);
-    return (uint32_t)watch->table_count - 1;
-}
-
-static uint32_t find_table(const tv_watch *watch, tv_slice account, tv_slice name)
-{
-    if (watch->table_index == NULL)
-        return 0;
-
-    size_t at = (size_t)table_hash(account, name) % watch->table_index_size;
-
-    for (; watch->table_index[at]; at = (at + 1) % watch->table_index_size) {
-        if (is_table(&watch->tables[watch->table_index[at]], account, name))
-            return watch->table_index[at];
-    }
-    return 0;
-}
-
-uint32_t tv_watch_table(tv_watch *watch, tv_slice account, tv_slice name)
-{
-    uint32_t number;
-
-    pthread_mutex_lock(&watch->lock);
-    number = find_table(watch, account, name);
-    if (number == 0 && watch->table_count <= watch->tables_max)
-        number = add_table(watch, account, name);
-    pthread_mutex_unlock(&watch->lock);
-    return number;
-}
-
-void tv_table_entry_done(tv_table_entry *table)
-{
-    free(table->account);
-    free(table->name);
-    tv_tally_done(&table->tally);
-    tv_sketch_done(&table->partitions);
-    tv_sketch_done(&table->rows);
-    free(table->conflicts);
-    free(table->inserts);
-    free(table->retries);
-}
-
-size_t tv_watch_sketch_size(const tv_watch *watch)
-{
-    return watch->table_count <= 128   ? TV_SKETCH_KEYS
-           : watch->table_count <= 512 ? TV_SKETCH_KEYS / 2
-                                       : TV_SKETCH_KEYS / 4;
-}
 
 /* --- shapes --- */
 
@@ -149,32 +41,52 @@ static tv_shape_entry *add_shape(tv_watch *watch, uint32_t table, uint64_t finge
 {
     tv_shape_entry *shape = tv_calloc(1, sizeof *shape);
     tv_shape_entry **slot = slot_of(watch, table, fingerprint);
+    tv_table_entry *entry = tv_watch_entry(watch, table);
+    static const char other[] = "(other)";
 
     shape->table = table;
     shape->fingerprint = fingerprint;
     if (fingerprint == 0)
-        shape->text = copy(TV_LIT("(other)"));
+        shape->text = memcpy(tv_malloc(sizeof other), other, sizeof other);
     tv_tally_init(&shape->tally, TV_SHAPE_SUMS, TV_SHAPE_MAXIMA);
     shape->next = *slot;
     *slot = shape;
+    shape->next_of_table = entry->shapes;
+    entry->shapes = shape;
+    entry->shape_count++;
     watch->shape_count++;
-    watch->tables[table].shape_count++;
     return shape;
+}
+
+void tv_watch_forget_shape(tv_watch *watch, tv_shape_entry *shape)
+{
+    tv_shape_entry **at = slot_of(watch, shape->table, shape->fingerprint);
+    tv_table_entry *entry = tv_watch_entry(watch, shape->table);
+
+    while (*at != shape)
+        at = &(*at)->next;
+    *at = shape->next;
+    for (at = &entry->shapes; *at != shape;)
+        at = &(*at)->next_of_table;
+    *at = shape->next_of_table;
+    entry->shape_count--;
+    watch->shape_count--;
+    tv_shape_entry_free(shape);
 }
 
 /* Forget the least costly of those that nobody has asked for a day. */
 static bool evict(tv_watch *watch)
 {
     const int64_t day_ns = 24 * 3600 * TV_WATCH_SECOND_NS;
-    tv_shape_entry **least = NULL;
+    tv_shape_entry *least = NULL;
     double least_cost = 0;
 
     for (size_t i = 0; i < watch->shape_slots; i++) {
-        for (tv_shape_entry **at = &watch->shapes[i]; *at; at = &(*at)->next) {
-            const uint64_t *numbers = (*at)->tally.numbers;
+        for (tv_shape_entry *at = watch->shapes[i]; at; at = at->next) {
+            const uint64_t *numbers = at->tally.numbers;
             double cost = (double)numbers[TV_SHAPE_EXECUTIONS] * (double)numbers[TV_SHAPE_EXAMINED];
 
-            if (watch->stepped_ns - (*at)->last_ns < day_ns || (least && cost >= least_cost))
+            if (watch->stepped_ns - at->last_ns < day_ns || (least && cost >= least_cost))
                 continue;
             least = at;
             least_cost = cost;
@@ -183,13 +95,8 @@ static bool evict(tv_watch *watch)
     if (least == NULL)
         return false;
 
-    tv_shape_entry *gone = *least;
-
-    *least = gone->next;
-    watch->tables[gone->table].shape_count--;
-    watch->shape_count--;
     watch->evicted++;
-    tv_shape_entry_free(gone);
+    tv_watch_forget_shape(watch, least);
     return true;
 }
 
@@ -198,10 +105,11 @@ tv_shape_entry *tv_watch_find_shape(tv_watch *watch, uint32_t table, uint64_t fi
 {
     tv_shape_entry *shape = look_up(watch, table, fingerprint);
 
-    if (shape || !makes_it)
+    if (shape || !makes_it || tv_watch_entry(watch, table) == NULL)
         return shape;
-    if (fingerprint == 0 || (watch->tables[table].shape_count < TV_WATCH_TABLE_SHAPES_MAX &&
-                             (watch->shape_count < watch->shapes_max || evict(watch))))
+    if (fingerprint == 0 ||
+        (tv_watch_entry(watch, table)->shape_count < TV_WATCH_TABLE_SHAPES_MAX &&
+         (watch->shape_count < watch->shapes_max || evict(watch))))
         return add_shape(watch, table, fingerprint);
 
     watch->evicted++;
@@ -220,10 +128,10 @@ static void each_of_sketch(tv_sketch *sketch, void (*fn)(tv_tally *tally, int64_
 void tv_watch_each_tally(tv_watch *watch, void (*fn)(tv_tally *tally, int64_t number),
                          int64_t number)
 {
-    for (size_t i = 1; i < watch->table_count; i++) {
-        fn(&watch->tables[i].tally, number);
-        each_of_sketch(&watch->tables[i].partitions, fn, number);
-        each_of_sketch(&watch->tables[i].rows, fn, number);
+    for (tv_table_entry *table = NULL; (table = tv_watch_next_table(watch, table));) {
+        fn(&table->tally, number);
+        each_of_sketch(&table->partitions, fn, number);
+        each_of_sketch(&table->rows, fn, number);
     }
     for (size_t i = 0; i < watch->shape_slots; i++) {
         for (tv_shape_entry *shape = watch->shapes[i]; shape; shape = shape->next) {
@@ -245,18 +153,17 @@ void tv_watch_begin_slots(tv_watch *watch, int64_t time_ns)
         watch->slot++;
         watch->slot_requests[watch->slot % TV_TALLY_SLOTS] = watch->requests;
         tv_watch_each_tally(watch, tv_tally_begin_slot, watch->slot);
-        for (size_t i = 1; i < watch->table_count; i++) {
-            if (watch->tables[i].retries)
-                watch->tables[i].retries[watch->slot % TV_TALLY_SLOTS] = (tv_worst_minute){0};
+        for (tv_table_entry *table = NULL; (table = tv_watch_next_table(watch, table));) {
+            if (table->retries)
+                table->retries[watch->slot % TV_TALLY_SLOTS] = (tv_worst_minute){0};
         }
     }
 }
 
 void tv_watch_end_hour(tv_watch *watch, int64_t hour)
 {
-    for (size_t i = 1; i < watch->table_count; i++)
-        memcpy(watch->tables[i].day[hour % TV_WATCH_DAY_HOURS], watch->tables[i].tally.numbers,
-               sizeof watch->tables[i].day[0]);
+    for (tv_table_entry *table = NULL; (table = tv_watch_next_table(watch, table));)
+        memcpy(table->day[hour % TV_WATCH_DAY_HOURS], table->tally.numbers, sizeof table->day[0]);
     for (size_t i = 0; i < watch->shape_slots; i++) {
         for (tv_shape_entry *shape = watch->shapes[i]; shape; shape = shape->next) {
             memcpy(shape->latencies[1], shape->latencies[0], sizeof shape->latencies[1]);
@@ -274,9 +181,11 @@ static void end_retry_minute(void *ctx, const tv_retry_table *taken)
 {
     retry_visit *visit = ctx;
     tv_watch *watch = visit->watch;
-    tv_table_entry *table = &watch->tables[taken->table];
+    tv_table_entry *table = tv_watch_entry(watch, taken->table);
     tv_worst_minute *worst;
 
+    if (table == NULL)
+        return; /* it has left */
     if (table->retries == NULL)
         table->retries = tv_calloc(TV_TALLY_SLOTS, sizeof *table->retries);
     worst = &table->retries[watch->slot % TV_TALLY_SLOTS];
@@ -292,9 +201,7 @@ void tv_watch_end_minute(tv_watch *watch, int64_t time_ns)
 
     tv_retries_take(&watch->retries, true, end_retry_minute, &visit);
     tv_retries_expire(&watch->retries, time_ns - TV_RETRY_IDLE_S * TV_WATCH_SECOND_NS);
-    for (size_t i = 1; i < watch->table_count; i++) {
-        tv_table_entry *table = &watch->tables[i];
-
+    for (tv_table_entry *table = NULL; (table = tv_watch_next_table(watch, table));) {
         table->minute_requests = table->tally.numbers[TV_TABLE_REQUESTS];
         tv_sketch_halve(&table->partitions);
         tv_sketch_halve(&table->rows);

@@ -158,9 +158,7 @@ static void add_all_operations(list *l, const tv_watch_list *asked, tv_watch *wa
         pthread_mutex_unlock(&watch->lock); /* it was forgotten just now */
         return;
     }
-    for (size_t i = 1; i < watch->table_count; i++) {
-        const tv_table_entry *of = &watch->tables[i];
-
+    for (tv_table_entry *of = NULL; (of = tv_watch_next_table(watch, of));) {
         if (is_asked(asked, tv_slice_of(of->account), tv_slice_of(of->name)))
             add_operations(l, watch, of, mark);
     }

@@ -62,7 +62,7 @@ void tv_page_free(tv_page *page)
 void tv_page_reset(tv_page *page)
 {
     for (size_t i = 0; i < page->table_count; i++)
-        page->table_slots[page->tables[i].table] = 0;
+        page->table_slots[tv_watch_place(page->tables[i].table)] = 0;
     for (size_t i = 0; i < page->shape_count; i++)
         drop_texts(page->shapes[i]);
     if (page->shape_count)
@@ -76,13 +76,13 @@ static size_t grown(size_t size, size_t least)
     return size ? size * 2 : least;
 }
 
-static void make_slot(tv_page *page, uint32_t table)
+static void make_slot(tv_page *page, uint32_t place)
 {
     size_t count = page->table_slot_count;
 
-    if (table < count)
+    if (place < count)
         return;
-    while (count <= table)
+    while (count <= place)
         count = grown(count, 64);
     page->table_slots = tv_realloc(page->table_slots, count * sizeof *page->table_slots);
     memset(page->table_slots + page->table_slot_count, 0,
@@ -92,7 +92,7 @@ static void make_slot(tv_page *page, uint32_t table)
 
 tv_watch_table_page *tv_page_add_table(tv_page *page, uint32_t table)
 {
-    make_slot(page, table);
+    make_slot(page, tv_watch_place(table));
     if (page->table_count == page->table_size) {
         page->table_size = grown(page->table_size, 4);
         page->tables = tv_realloc(page->tables, page->table_size * sizeof *page->tables);
@@ -102,7 +102,7 @@ tv_watch_table_page *tv_page_add_table(tv_page *page, uint32_t table)
 
     memset(made, 0, sizeof *made);
     made->table = table;
-    page->table_slots[table] = (uint32_t)page->table_count;
+    page->table_slots[tv_watch_place(table)] = (uint32_t)page->table_count;
     return made;
 }
 

@@ -197,7 +197,7 @@ typedef struct tv_page {
     uint64_t shape_overflows; /* executions of shapes that found none */
     tv_watch_table_page *tables;
     size_t table_count, table_size;
-    uint32_t *table_slots; /* by table: 1 + its index among these, or 0 */
+    uint32_t *table_slots; /* by place: 1 + its index among these, or 0 */
     size_t table_slot_count;
     tv_watch_shape_page **shapes; /* each allocated once, and used again */
     size_t shape_count, shape_size;
@@ -218,8 +218,10 @@ void tv_page_reset(tv_page *page);
 tv_watch_table_page *tv_page_add_table(tv_page *page, uint32_t table);
 static inline tv_watch_table_page *tv_page_table(tv_page *page, uint32_t table)
 {
-    if (table < page->table_slot_count && page->table_slots[table])
-        return &page->tables[page->table_slots[table] - 1];
+    uint32_t place = tv_watch_place(table);
+
+    if (place < page->table_slot_count && page->table_slots[place])
+        return &page->tables[page->table_slots[place] - 1];
     return tv_page_add_table(page, table);
 }
 

@@ -529,12 +529,16 @@ void tv_watch_record(tv_watch_shard *shard, const tv_watch_event *event)
     uint64_t epoch = atomic_load_explicit(&shard->epoch, memory_order_relaxed);
 
     tv_assert(event->op < TV_WATCH_OPS);
-    if (event->client.is_own_tool || event->is_overloaded || event->table == 0)
+    if (event->client.is_own_tool || event->is_overloaded)
         return;
 
     /* In this order, so that a page is never written to once the watcher has it: see shard.h. */
     atomic_store(&shard->epoch, epoch + 1);
-    record(shard, atomic_load(&shard->page), event);
+
+    tv_page *page = atomic_load(&shard->page);
+
+    if (tv_watch_has_table(shard->watch, event->table))
+        record(shard, page, event);
     atomic_store_explicit(&shard->epoch, epoch + 2, memory_order_release);
     tv_retries_record(&shard->watch->retries, event);
 }

@@ -391,8 +391,10 @@ static void fill_worst_minute(const tv_snapshot *s, const tv_table_entry *entry,
 static void note_minute(void *ctx, const tv_retry_table *taken)
 {
     tv_watch *watch = ctx;
-    tv_table_entry *entry = &watch->tables[taken->table];
+    tv_table_entry *entry = tv_watch_entry(watch, taken->table);
 
+    if (entry == NULL)
+        return; /* it has left */
     entry->retry_now = taken->minute;
     entry->retry_now.requests = entry->tally.numbers[TV_TABLE_REQUESTS] - entry->minute_requests;
 }
@@ -424,10 +426,8 @@ static void fill_traffic(const tv_snapshot *s, tv_table_entry *entry, tv_evidenc
 }
 
 /* A table without traffic in the window is there too: rules on data look at it. */
-static void fill_table(tv_snapshot *s, uint32_t number, tv_evidence_table *table)
+static void fill_table(tv_snapshot *s, tv_table_entry *entry, tv_evidence_table *table)
 {
-    tv_table_entry *entry = &s->watch->tables[number];
-
     table->account = tv_snapshot_copy(s, entry->account);
     table->name = tv_snapshot_copy(s, entry->name);
     table->requests = tv_snapshot_sum(s, &entry->tally, TV_TABLE_REQUESTS);
@@ -439,7 +439,7 @@ static void fill_table(tv_snapshot *s, uint32_t number, tv_evidence_table *table
     fill_batches(s, entry, &table->batches);
     fill_runs(s, entry, table);
     fill_worst_minute(s, entry, &table->retries);
-    tv_snapshot_shapes(s, number, table);
+    tv_snapshot_shapes(s, entry, table);
 }
 
 /* The seconds in which there was traffic, from the first request of the window to the last. */
@@ -481,8 +481,8 @@ static void fill(tv_snapshot *s)
         s->from_ns = watch->marks[s->mark].time_ns;
         requests_before = watch->marks[s->mark].requests;
     }
-    for (size_t i = 1; i < watch->table_count; i++)
-        watch->tables[i].retry_now = (tv_retry_minute){0};
+    for (tv_table_entry *entry = NULL; (entry = tv_watch_next_table(watch, entry));)
+        entry->retry_now = (tv_retry_minute){0};
     tv_retries_take(&watch->retries, false, note_minute, watch);
     evidence->mode = s->mark == TV_TALLY_LIVE ? TV_EVIDENCE_LIVE : TV_EVIDENCE_RUN;
     evidence->from_ticks = tv_snapshot_ticks(s->from_ns);
@@ -494,8 +494,8 @@ static void fill(tv_snapshot *s)
     evidence->evicted_shapes = watch->evicted;
     evidence->tables =
         tv_arena_zalloc(s->arena, (watch->table_count + 1) * sizeof *evidence->tables);
-    for (uint32_t i = 1; i < watch->table_count; i++)
-        fill_table(s, i, &evidence->tables[evidence->table_count++]);
+    for (tv_table_entry *entry = NULL; (entry = tv_watch_next_table(watch, entry));)
+        fill_table(s, entry, &evidence->tables[evidence->table_count++]);
 }
 
 const tv_evidence *tv_watch_take(const tv_watch_source *source, tv_arena *arena, const char *mark)

@@ -38,6 +38,7 @@ static inline uint64_t tv_snapshot_max(const tv_snapshot *s, const tv_tally *tal
 }
 
 /** Fill in table->shapes: snapshot_shape.c. */
-void tv_snapshot_shapes(tv_snapshot *snapshot, uint32_t number, tv_evidence_table *table);
+void tv_snapshot_shapes(tv_snapshot *snapshot, const tv_table_entry *entry,
+                        tv_evidence_table *table);
 
 #endif

@@ -189,23 +189,17 @@ static void add_idle(void *ctx, const tv_walk *walk)
     }
 }
 
-void tv_snapshot_shapes(tv_snapshot *s, uint32_t number, tv_evidence_table *table)
+void tv_snapshot_shapes(tv_snapshot *s, const tv_table_entry *entry, tv_evidence_table *table)
 {
-    tv_watch *watch = s->watch;
-
-    table->shapes =
-        tv_arena_zalloc(s->arena, (watch->tables[number].shape_count + 1) * sizeof *table->shapes);
-    for (size_t i = 0; i < watch->shape_slots; i++) {
-        for (tv_shape_entry *shape = watch->shapes[i]; shape; shape = shape->next) {
-            if (shape->table != number || tv_snapshot_sum(s, &shape->tally, TV_SHAPE_PAGES) == 0)
-                continue;
+    table->shapes = tv_arena_zalloc(s->arena, (entry->shape_count + 1) * sizeof *table->shapes);
+    for (tv_shape_entry *shape = entry->shapes; shape; shape = shape->next_of_table) {
+        if (tv_snapshot_sum(s, &shape->tally, TV_SHAPE_PAGES))
             fill_shape(s, shape, &table->shapes[table->shape_count++]);
-        }
     }
     if (s->mark != TV_TALLY_LIVE) {
-        idle_visit visit = {s, number, table};
+        idle_visit visit = {s, entry->number, table};
 
-        tv_walks_visit_idle(&watch->walks, s->now_ns - TV_WATCH_RUN_IDLE_S * TV_WATCH_SECOND_NS,
+        tv_walks_visit_idle(&s->watch->walks, s->now_ns - TV_WATCH_RUN_IDLE_S * TV_WATCH_SECOND_NS,
                             add_idle, &visit);
     }
 }

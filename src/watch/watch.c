@@ -95,6 +95,9 @@ tv_watch *tv_watch_new(const tv_watch_options *options)
     watch->options = *options;
     watch->samples_max = options->samples_all ? ALL_SAMPLES_MAX : SAMPLES_MAX;
     watch->tables_max = (size_t)TV_WATCH_TABLES_MAX * (size_t)memory_mb / 64;
+    watch->places_max = tv_watch_places(watch->tables_max);
+    tv_assert(watch->places_max < (size_t)1 << TV_WATCH_PLACE_BITS);
+    watch->current = tv_calloc(watch->places_max, sizeof *watch->current);
     watch->shapes_max = (size_t)TV_WATCH_SHAPES_MAX * (size_t)memory_mb / 64;
     tv_walks_init(&watch->walks);
     tv_retries_init(&watch->retries);
@@ -136,9 +139,10 @@ void tv_watch_free(tv_watch *watch)
         free(watch->shards[i].shapes);
     }
     free(watch->shards);
-    for (size_t i = 1; i < watch->table_count; i++)
-        tv_table_entry_done(&watch->tables[i]);
+    for (tv_table_entry *table = NULL; (table = tv_watch_next_table(watch, table));)
+        tv_table_entry_done(table);
     free(watch->tables);
+    free(watch->current);
     free(watch->table_index);
     for (size_t i = 0; i < watch->shape_slots; i++) {
         while (watch->shapes[i]) {
@@ -207,6 +211,7 @@ static void take_in(tv_watch *watch)
 void tv_watch_fold(tv_watch *watch)
 {
     pthread_mutex_lock(&watch->lock);
+    tv_watch_make_room(watch);
     take_in(watch);
     tv_walks_take_closed(&watch->walks, tv_watch_now(watch) - TV_WALK_IDLE_S * TV_WATCH_SECOND_NS,
                          tv_watch_fold_walk, watch);
@@ -347,8 +352,8 @@ uint64_t tv_watch_mark(tv_watch *watch)
     watch->marks[at] = (tv_watch_mark_entry){
         .number = number, .time_ns = tv_watch_now(watch), .requests = watch->requests};
     tv_watch_each_tally(watch, mark_tally, at);
-    for (size_t i = 1; i < watch->table_count; i++)
-        mark_conflicts(&watch->tables[i], at);
+    for (tv_table_entry *table = NULL; (table = tv_watch_next_table(watch, table));)
+        mark_conflicts(table, at);
     pthread_mutex_unlock(&watch->lock);
     return number;
 }
@@ -364,7 +369,8 @@ tv_watch_usage tv_watch_read_usage(tv_watch *watch)
         .requests = watch->requests,
         .dropped = watch->dropped,
         .evicted = watch->evicted,
-        .tables = watch->table_count ? watch->table_count - 1 : 0,
+        .tables = watch->table_count,
+        .forgotten = watch->forgotten,
         .shapes = watch->shape_count,
         .period = watch->period ? watch->period : 1,
     };

@@ -55,10 +55,16 @@ void tv_watch_advance(tv_watch *watch, int64_t ns);
 bool tv_watch_is_manual(const tv_watch *watch);
 
 /**
- * The number of a table, which events name it by: at least 1, and the same for the life of the
- * recorder.  0 when there are too many.
+ * The number of a table, which events name it by.  When there are too many tables, a dropped one,
+ * else the one that was silent for longest, has to leave, and its number is nobody's from then on:
+ * ask tv_watch_has_table before it is used again, and here for another when it is not.  0 when
+ * more tables have come since the last fold than there is room for.
  */
 uint32_t tv_watch_table(tv_watch *watch, tv_slice account, tv_slice name);
+bool tv_watch_has_table(const tv_watch *watch, uint32_t number);
+
+/** The table is gone.  What is known of it stays until its place is needed. */
+void tv_watch_drop_table(tv_watch *watch, uint32_t number);
 
 /** What a connection carries for the recorder; all zeros is new. */
 enum { TV_WATCH_CONN_BYTES = 512 };
@@ -92,6 +98,7 @@ bool tv_watch_list_shapes(tv_watch *watch, const tv_watch_list *asked, tv_buf *o
 
 typedef struct tv_watch_usage {
     uint64_t requests, dropped, evicted;
+    uint64_t forgotten; /* tables that had to make room */
     size_t tables, shapes;
     uint32_t period; /* of sampling, the greatest of the shards */
 } tv_watch_usage;

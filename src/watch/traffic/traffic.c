@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/random.h"
+#include "watch/event.h"
 #include "watch/traffic/internal.h"
 #include "watch/traffic/read.h"
 
@@ -57,8 +58,8 @@ static void free_retired(tv_traffic_table_state *table)
 void tv_traffic_free_table(tv_traffic *traffic, tv_traffic_table_state *table)
 {
     for (uint32_t i = 0; i < traffic->number_count; i++) {
-        if (traffic->numbers[i] == &table->table)
-            traffic->numbers[i] = NULL;
+        if (traffic->numbers[i].table == &table->table)
+            traffic->numbers[i].table = NULL;
     }
     free_retired(table);
     tv_bucket_map_free(atomic_load(&table->table.map));
@@ -164,28 +165,30 @@ tv_err tv_traffic_sync(tv_traffic *traffic)
 
 void tv_traffic_number(tv_traffic *traffic, tv_traffic_table *table, uint32_t number)
 {
+    uint32_t place = tv_watch_place(number);
+
     pthread_mutex_lock(&traffic->lock);
-    if (number >= traffic->number_count) {
-        uint32_t count = number < 512 ? 1024 : 2 * number;
+    if (place >= traffic->number_count) {
+        uint32_t count = place < 512 ? 1024 : 2 * place;
 
         traffic->numbers = tv_realloc(traffic->numbers, count * sizeof *traffic->numbers);
         memset(traffic->numbers + traffic->number_count, 0,
                (count - traffic->number_count) * sizeof *traffic->numbers);
         traffic->number_count = count;
     }
-    traffic->numbers[number] = table;
+    traffic->numbers[place] = (tv_numbered_table){number, table};
     pthread_mutex_unlock(&traffic->lock);
 }
 
 void tv_traffic_sample_number(void *ctx, uint32_t number, tv_slice key, unsigned weight)
 {
     tv_traffic *traffic = ctx;
-    tv_traffic_table *table;
+    uint32_t place = tv_watch_place(number);
 
     pthread_mutex_lock(&traffic->lock);
-    table = number < traffic->number_count ? traffic->numbers[number] : NULL;
-    if (table)
-        tv_live_add_key(&table->state->live, &traffic->pool, key, weight);
+    if (place < traffic->number_count && traffic->numbers[place].number == number &&
+        traffic->numbers[place].table)
+        tv_live_add_key(&traffic->numbers[place].table->state->live, &traffic->pool, key, weight);
     pthread_mutex_unlock(&traffic->lock);
 }
 

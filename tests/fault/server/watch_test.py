@@ -165,6 +165,27 @@ class On(Watched):
         self.assertEqual((shape["executions"], shape["comparisonsMax"]), (1, 400))
 
 
+
+class Churn(Watched):
+    """With 8 MiB there is room for 512 tables."""
+
+    def test_tables_that_come_and_go_make_room_for_new_ones(self):
+        self.start("--watch=all", "--watch-clock=manual", "--test-points", "--threads", "1",
+                   "--watch-memory-mb", "8")
+        for n in range(560):
+            self.assertEqual(self.client.create_table(f"Day{n}").status, 204)
+            self.client.request("GET", f"/Day{n}()?$filter=Age%20eq%205", None)
+            if n % 20 == 0:  # as each second of the real clock does
+                self.client.request("DELETE", f"/Tables('Day{n}')", None)
+                self.admin("POST", "/watch/clock", {"ms": 1000})
+        self.admin("POST", "/watch/clock", {"ms": 1000})
+        self.assertEqual(self.shapes("?table=Day1"), {})
+        self.assertEqual(self.shapes("?table=Day559")["QueryEntities", "Age eq ?i"]["executions"], 1)
+        # What has left comes back when it is used.
+        self.client.request("GET", "/Day1()?$filter=Age%20eq%205", None)
+        self.assertEqual(self.shapes("?table=Day1")["QueryEntities", "Age eq ?i"]["executions"], 1)
+
+
 class Off(Watched):
     def setUp(self):
         self.start("--watch=off")

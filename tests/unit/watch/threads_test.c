@@ -86,10 +86,79 @@ TEST(nothing_is_lost_between_threads)
     tv_arena_done(&arena);
 }
 
+enum { NAMES = 700 }; /* of each thread; more than there is room for */
+
+/* A key of its own for each table, so that what went to another is seen. */
+static void *record_in_turns(void *ctx)
+{
+    int index = *(int *)ctx;
+    uint32_t numbers[NAMES] = {0};
+
+    for (int i = 0; i < RECORDS; i++) {
+        uint32_t *number = &numbers[i % NAMES];
+        char name[32], stored[40];
+        tv_watch_key key = {.op = TV_WATCH_QUERY_ENTITY, .units = 1, .age_s = -1};
+        tv_watch_event event = {.time_ns = tv_watch_now(watch),
+                                .op = TV_WATCH_QUERY_ENTITY,
+                                .status = 200,
+                                .keys = &key,
+                                .key_count = 1};
+
+        key.partition_len = (uint32_t)snprintf(name, sizeof name, "T%dn%d", index, i % NAMES);
+        snprintf(stored, sizeof stored, "%s\x01r", name);
+        key.key = tv_slice_of(stored);
+        if (!tv_watch_has_table(watch, *number))
+            *number = tv_watch_table(watch, TV_LIT("acct"), tv_slice_of(name));
+        event.table = *number;
+        tv_watch_record(tv_watch_shard_at(watch, index), &event);
+        if (i % 5 == 0)
+            tv_watch_drop_table(watch, *number);
+    }
+    return NULL;
+}
+
+TEST(requests_stay_with_their_table_while_tables_make_room)
+{
+    pthread_t threads[THREADS];
+    int indexes[THREADS];
+    uint64_t requests = 0;
+
+    watch = tv_watch_new(
+        &(tv_watch_options){.shard_count = THREADS, .samples_all = true, .memory_mb = 8});
+    source = (tv_watch_source){.watch = watch};
+    tv_arena_init(&arena);
+    tv_watch_start(watch);
+    for (int i = 0; i < THREADS; i++) {
+        indexes[i] = i;
+        pthread_create(&threads[i], NULL, record_in_turns, &indexes[i]);
+    }
+    for (int i = 0; i < 100; i++)
+        tv_watch_catch_up(watch, true);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    tv_watch_stop(watch);
+
+    const tv_evidence *evidence = tv_watch_take(&source, &arena, NULL);
+
+    CHECK_INT(evidence->table_count, 512);
+    for (size_t i = 0; i < evidence->table_count; i++) {
+        const tv_evidence_table *of = &evidence->tables[i];
+
+        requests += of->requests;
+        CHECK(of->partition_count <= 1);
+        if (of->partition_count)
+            CHECK_SLICE(of->partitions[0].partition_key, of->name);
+    }
+    CHECK(requests > 0);
+    tv_watch_free(watch);
+    tv_arena_done(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_lost_between_threads),
+        cmocka_unit_test(requests_stay_with_their_table_while_tables_make_room),
     };
 
     (void)set_up;

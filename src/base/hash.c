@@ -84,7 +84,7 @@ static inline uint64_t hash(int rounds, int rounds_at_end, tv_hash_key key, tv_s
         word = load(bytes.data + at, 8);
         absorb(&s, rounds, is_nocase ? lower(word) : word);
     }
-    word = load(bytes.data + at, bytes.len - at);
+    word = load(tv_slice_skip(bytes, at).data, bytes.len - at);
     absorb(&s, rounds, (is_nocase ? lower(word) : word) | (uint64_t)bytes.len << 56);
     s.v2 ^= 0xff;
     mix(&s, rounds_at_end);

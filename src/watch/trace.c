@@ -240,6 +240,24 @@ static void add_key_text(const tv_watch_trace *trace, tv_arena *arena, tv_buf *o
     tv_buf_add_char(out, '"');
 }
 
+static tv_slice row_of(tv_slice key)
+{
+    size_t mark = tv_slice_find(key, '\x01');
+
+    return tv_slice_skip(key, mark < key.len ? mark + 1 : mark);
+}
+
+/* How far two RowKeys begin alike, in bytes. */
+static unsigned prefix_of(tv_slice a, tv_slice b)
+{
+    tv_slice first = row_of(a), last = row_of(b);
+    size_t len = 0;
+
+    while (len < first.len && len < last.len && first.data[len] == last.data[len])
+        len++;
+    return (unsigned)len;
+}
+
 /* What the recorder wants to know beside the fields that are for everybody. */
 static void add_details(const tv_watch_trace *trace, tv_arena *arena, tv_buf *out,
                         const tv_watch_query *query, const tv_shape *shape)
@@ -254,6 +272,9 @@ static void add_details(const tv_watch_trace *trace, tv_arena *arena, tv_buf *ou
     add_number(out, "la", query->last);
     add_hex(out, "ti", query->token_in);
     add_hex(out, "to", query->token_out);
+    if (query->first_key.len && query->returned >= 2)
+        tv_buf_printf(out, ",\"rp\":%u,\"lp\":%u", prefix_of(query->first_key, query->last_key),
+                      prefix_of(query->first_looked, query->last_looked));
     if (query->partition.data)
         add_key_text(trace, arena, out, "pk", query->partition);
     tv_buf_add_char(out, '}');
@@ -286,7 +307,7 @@ static void add_class(tv_arena *arena, tv_buf *out, tv_slice stored_row)
 }
 
 static void add_key(const tv_watch_trace *trace, tv_arena *arena, tv_buf *out,
-                    const tv_watch_key *key)
+                    const tv_watch_key *key, bool is_of_batch)
 {
     tv_slice partition = tv_slice_take(key->key, key->partition_len);
     tv_slice row = key->partition_len < key->key.len
@@ -297,6 +318,8 @@ static void add_key(const tv_watch_trace *trace, tv_arena *arena, tv_buf *out,
     add_key_text(trace, arena, out, "pk", partition);
     add_key_text(trace, arena, out, "rk", row);
     add_class(arena, out, row);
+    if (is_of_batch)
+        add_number(out, "np", key->sent_count);
     tv_buf_printf(out,
                   ",\"o\":%u,\"cd\":%u,\"u\":%" PRIu32 ",\"b\":%" PRIu32 ",\"age\":%" PRId64 "}",
                   key->outcome, key->condition, key->units, key->bytes, key->age_s);
@@ -324,10 +347,10 @@ static void add_keys(const tv_watch_trace *trace, tv_arena *arena, tv_buf *out,
     for (size_t i = 0; i < event->key_count; i++) {
         if (i)
             tv_buf_add_char(out, ',');
-        add_key(trace, arena, out, &event->keys[i]);
+        add_key(trace, arena, out, &event->keys[i], event->op == TV_WATCH_BATCH);
     }
     tv_buf_add_char(out, ']');
-    if (event->key_count == 1 && event->keys[0].sent_count)
+    if (event->op != TV_WATCH_BATCH && event->keys[0].sent_count)
         add_sent(trace, arena, out, &event->keys[0]);
 }
 

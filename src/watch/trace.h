@@ -75,7 +75,8 @@ typedef struct tv_watch_traced {
     uint64_t lost; /* requests before this one */
     uint64_t connection;
     tv_watch_key keys[TV_WATCH_TRACE_KEYS_MAX];
-    tv_property sent[4];              /* names and types of what a single write sent */
+    tv_slice row_class;               /* of the RowKey of its first key, as facts/class.h has it */
+    uint32_t properties_max;          /* that one of the entities was sent with */
     const tv_watch_literal *literals; /* of a query, in the order of its shape */
     size_t literal_count;
 } tv_watch_traced;

@@ -9,7 +9,7 @@
 #include "odata/plan.h"
 #include "watch/trace.h"
 
-enum { LITERALS_MAX = 10000 };
+enum { LITERALS_MAX = 10000, SENT_MAX = 255, PREFIX_MAX = 80 };
 
 /* A trace of more than a year is none. */
 #define TIME_MAX_US INT64_C(40000000000000)
@@ -69,6 +69,15 @@ static uint8_t plan_of(tv_slice name)
     return 0;
 }
 
+static uint16_t error_of(tv_slice name)
+{
+    for (int i = 1; i < TV_ERR_COUNT; i++) {
+        if (is(name, tv_err_name((tv_err)i)))
+            return (uint16_t)i;
+    }
+    return 0;
+}
+
 static uint8_t end_of(tv_slice name)
 {
     for (int i = 0; i < TV_WATCH_ENDS; i++) {
@@ -87,11 +96,28 @@ static tv_slice stored(tv_arena *arena, tv_slice text)
     return text.len && tv_key_encode_text(arena, text, &bytes) == TV_OK ? bytes : TV_LIT("");
 }
 
+/* Two keys whose RowKeys begin alike, for so many bytes that the trace does not show. */
+static void make_span(tv_arena *arena, size_t len, tv_slice *ret_first, tv_slice *ret_last)
+{
+    tv_slice *keys[] = {ret_first, ret_last};
+
+    for (int i = 0; i < 2; i++) {
+        char *bytes = tv_arena_alloc(arena, len + 2);
+
+        bytes[0] = '\x01';
+        memset(bytes + 1, '?', len);
+        bytes[1 + len] = (char)('a' + i);
+        *keys[i] = (tv_slice){bytes, len + 2};
+    }
+}
+
 static void read_details(tv_arena *arena, tv_slice text, tv_watch_traced *to)
 {
     tv_watch_query *query = &to->event.query;
     tv_json_reader reader;
     tv_json_member member;
+    bool has_span = false;
+    size_t returned = 0, looked = 0;
 
     tv_json_reader_init(&reader, arena, text);
     while (tv_json_next(&reader, &member)) {
@@ -111,12 +137,21 @@ static void read_details(tv_arena *arena, tv_slice text, tv_watch_traced *to)
             query->first = number_of(&member, UINT32_MAX);
         else if (is(member.name, "la"))
             query->last = number_of(&member, UINT32_MAX);
+        else if (is(member.name, "rp")) {
+            has_span = true;
+            returned = (size_t)number_of(&member, PREFIX_MAX);
+        } else if (is(member.name, "lp"))
+            looked = (size_t)number_of(&member, PREFIX_MAX);
         else if (is(member.name, "ti"))
             query->token_in = hex_of(text_of(&member));
         else if (is(member.name, "to"))
             query->token_out = hex_of(text_of(&member));
         else if (is(member.name, "pk"))
             query->partition = stored(arena, text_of(&member));
+    }
+    if (has_span) {
+        make_span(arena, returned, &query->first_key, &query->last_key);
+        make_span(arena, looked, &query->first_looked, &query->last_looked);
     }
 }
 
@@ -133,7 +168,15 @@ static void set_key(tv_arena *arena, tv_watch_key *key, tv_slice partition, tv_s
     key->partition_len = (uint32_t)pk.len;
 }
 
-static bool read_key(tv_arena *arena, tv_slice text, tv_watch_key *ret_key)
+static void raise_properties(tv_watch_traced *to, const tv_json_member *member)
+{
+    uint32_t count = (uint32_t)number_of(member, SENT_MAX);
+
+    if (count > to->properties_max)
+        to->properties_max = count;
+}
+
+static bool read_key(tv_arena *arena, tv_slice text, tv_watch_traced *to, tv_watch_key *ret_key)
 {
     tv_slice partition = TV_LIT(""), row = TV_LIT("");
     tv_json_reader reader;
@@ -149,6 +192,10 @@ static bool read_key(tv_arena *arena, tv_slice text, tv_watch_key *ret_key)
             partition = text_of(&member);
         else if (is(member.name, "rk"))
             row = text_of(&member);
+        else if (is(member.name, "kc") && to->event.key_count == 0)
+            to->row_class = text_of(&member);
+        else if (is(member.name, "np"))
+            raise_properties(to, &member);
         else if (is(member.name, "o"))
             ret_key->outcome = (uint8_t)number_of(&member, TV_WATCH_REFUSED);
         else if (is(member.name, "cd"))
@@ -198,7 +245,7 @@ static bool read_keys(tv_arena *arena, tv_slice text, tv_watch_traced *to)
     text = tv_slice_skip(tv_slice_take(text, text.len - 1), 1);
     while (next_object(&text, &object)) {
         if (to->event.key_count == TV_WATCH_TRACE_KEYS_MAX ||
-            !read_key(arena, object, &to->keys[to->event.key_count]))
+            !read_key(arena, object, to, &to->keys[to->event.key_count]))
             return false;
         to->event.key_count++;
     }
@@ -227,18 +274,23 @@ static void read_sent(tv_arena *arena, tv_slice text, tv_watch_traced *to)
 {
     tv_json_reader reader, types;
     tv_json_member member, one;
+    tv_property *list = NULL;
     size_t count = 0;
 
     tv_json_reader_init(&reader, arena, text);
     while (tv_json_next(&reader, &member)) {
+        if (is(member.name, "np"))
+            raise_properties(to, &member);
         if (!is(member.name, "types") || member.kind != TV_JSON_NESTED)
             continue;
+        list = tv_arena_alloc(arena, SENT_MAX * sizeof *list);
+        count = 0;
         tv_json_reader_init(&types, arena, member.text);
-        while (tv_json_next(&types, &one) && count < sizeof to->sent / sizeof to->sent[0])
-            to->sent[count++] = (tv_property){.name = one.name, .type = type_of(text_of(&one))};
+        while (tv_json_next(&types, &one) && count < SENT_MAX)
+            list[count++] = (tv_property){.name = one.name, .type = type_of(text_of(&one))};
     }
     if (to->event.key_count == 1) {
-        to->keys[0].sent = to->sent;
+        to->keys[0].sent = list;
         to->keys[0].sent_count = count;
     }
 }
@@ -296,6 +348,8 @@ static bool read_plain(const tv_json_member *member, tv_watch_traced *to)
         event->duration_ns = (int64_t)number_of(member, TIME_MAX_US) * 1000;
     else if (is(member->name, "s"))
         event->status = (uint16_t)number_of(member, 999);
+    else if (is(member->name, "code"))
+        event->error = error_of(text_of(member));
     else if (is(member->name, "th"))
         event->throttle = (uint8_t)number_of(member, TV_WATCH_THROTTLED_ACCOUNT);
     else if (is(member->name, "ov"))

@@ -223,8 +223,9 @@ class Configuration(LintTest):
         mark = self.mark()
         self.query("PartitionKey eq 'p1' and RowKey eq 'r001'")
         self.assertIn("stale baseline table-scan-property@", self.lint(0, "--since", mark))
-        (self.folder / "tavola-lint.baseline.json").write_text("[]")
-        self.refused(2, "--since", mark, says="not a baseline")
+        for text in ("[]", '{"version":1,"ids":["a","b"'):
+            (self.folder / "tavola-lint.baseline.json").write_text(text)
+            self.refused(2, "--since", mark, says="not a baseline")
 
     def test_the_baseline_is_beside_the_configuration(self):
         (self.folder / "ci").mkdir()
@@ -362,6 +363,63 @@ class Traces(LintTest):
                            '[thresholds]\ntable-scan-property.executions = 4')
             self.assertEqual(set(self.found("--trace", str(path))), {"limit"})
             (self.folder / "tavola-lint.toml").unlink()
+
+    def judged(self, *flags, traffic):
+        """What lint finds in a trace of this traffic."""
+        path = self.folder / "t.trace"
+        with Server("--trace", str(path), *flags) as server:
+            client = Client(server.table_port)
+            client.create_table("Data")
+            traffic(client)
+            client.close()
+        report = json.loads(self.tool("lint", "--trace", str(path), "--format", "json").stdout)
+        return {one["finding"]["rule"]: one["finding"] for one in report["findings"]}
+
+    def test_rules_on_data_that_a_trace_can_tell(self):
+        def write(client):
+            client.insert("Data", {"PartitionKey": "w", "RowKey": "r"} |
+                          {f"p{i}": i for i in range(240)})
+            client.batch("Data", [{"PartitionKey": "p", "RowKey": f"order_{i:04}", "Year": i // 50}
+                                  for i in range(100)])
+            client.insert("Data", {"PartitionKey": "p", "RowKey": "a1", "Age": 5})
+            client.insert("Data", {"PartitionKey": "p", "RowKey": "a2", "Age": "5"})
+            reply = client.insert("Data", {"PartitionKey": "w", "RowKey": "long",
+                                           "Text": "x" * 40000})
+            self.assertEqual(reply.status, 400)
+            client.create_table("Numbers")
+            client.batch("Numbers", [{"PartitionKey": "n", "RowKey": str(i)}
+                                     for i in range(1, 60)])
+            for path, text in (
+                    ("Numbers", "PartitionKey eq 'n' and RowKey ge '1' and RowKey lt '5'"),
+                    ("Data", "PartitionKey eq 'p' and Age gt 1")):
+                client.request("GET", f"/{path}()?" + urllib.parse.urlencode({"$filter": text}))
+
+        found = self.judged(traffic=write)
+        self.assertEqual((found["wide-entity"]["severity"],
+                          found["wide-entity"]["evidence"]["properties"]), ("warning", 240))
+        self.assertEqual((found["type-drift"]["severity"], found["type-drift"]["subject"]["name"]),
+                         ("warning", "Age"))
+        self.assertEqual((found["long-value"]["severity"],
+                          found["long-value"]["evidence"]["refused"]), ("error", 1))
+        self.assertNotIn("unpadded-number", found)  # needs the keys
+        found = self.judged("--trace-values", "full", traffic=write)
+        self.assertEqual(found["unpadded-number"]["severity"], "warning")
+
+    def test_matches_that_lie_side_by_side(self):
+        def scan(client):
+            for first in range(0, 400, 100):
+                client.batch("Data", [{"PartitionKey": "p", "RowKey": f"{i // 20:03}_{i:04}",
+                                       "Kind": i // 20, "Odd": i % 20}
+                                      for i in range(first, first + 100)])
+            for i in range(3):
+                client.request("GET", "/Data()?" + urllib.parse.urlencode(
+                    {"$filter": f"PartitionKey eq 'p' and Kind eq {i + 5}"}))
+
+        for flags in ((), ("--trace-values", "full"), ("--trace-values", "shape")):
+            found = self.judged(*flags, traffic=scan)
+            self.assertEqual((found["partition-scan-range"]["code"],
+                              found["partition-scan-range"]["evidence"]["density"]), ("Q03", 1),
+                             flags)
 
     def test_several_traces_are_one_run(self):
         path, _ = self.traced()

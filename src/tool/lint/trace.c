@@ -1,6 +1,8 @@
 /* See trace.h. */
 #include "trace.h"
 
+#include "data.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +16,7 @@ enum { CONNECTIONS = 256, FOLD_EVERY = 4096 };
 
 typedef struct replay {
     tv_watch *watch;
+    tool_lint_data *data;
     int64_t began_ns;  /* of this file, by the recorder's clock */
     int64_t behind_ns; /* of its time that was passed over */
     struct tv_watch_conn conns[CONNECTIONS];
@@ -66,8 +69,8 @@ static void make_up_keys(replay *r, tv_arena *arena, tv_watch_traced *request)
     }
 }
 
-static void record(void *ctx, __attribute__((unused)) const tv_watch_trace_head *head,
-                   tv_arena *arena, tv_watch_traced *request)
+static void record(void *ctx, const tv_watch_trace_head *head, tv_arena *arena,
+                   tv_watch_traced *request)
 {
     replay *r = ctx;
     tv_watch_event *event = &request->event;
@@ -81,6 +84,8 @@ static void record(void *ctx, __attribute__((unused)) const tv_watch_trace_head 
         event->table = tv_watch_table(r->watch, request->account, request->table);
     if (request->has_shape && request->shape.text.len)
         event->query.shape = &request->shape;
+    if (!event->is_overloaded)
+        tool_lint_data_add(r->data, head, request);
     make_up_keys(r, arena, request);
     tv_watch_record(tv_watch_shard_at(r->watch, 0), event);
     if (++r->requests % FOLD_EVERY == 0)
@@ -144,7 +149,9 @@ tool_exit tool_trace_judge(const char *const *paths, size_t count, const char *t
     memset(r, 0, sizeof *r);
     r->watch = tv_watch_new(
         &(tv_watch_options){.shard_count = 1, .samples_all = true, .is_clock_manual = true});
-    source = (tv_watch_source){.watch = r->watch};
+    r->data = tool_lint_data_new();
+    source =
+        (tv_watch_source){.watch = r->watch, .fill_facts = tool_lint_data_fill, .ctx = r->data};
     advice = tv_advice_new(&(tv_advice_options){.source = tv_watch_evidence_source(&source)});
     tv_advice_mark(advice, mark);
     for (size_t i = 0; !exit && i < count; i++)
@@ -154,6 +161,7 @@ tool_exit tool_trace_judge(const char *const *paths, size_t count, const char *t
     ret_answer->lost = r->lost;
     tv_advice_free(advice);
     tv_watch_free(r->watch);
+    tool_lint_data_free(r->data);
     free(r);
     return exit;
 }

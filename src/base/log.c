@@ -1,13 +1,19 @@
 /* The log writer. */
 #include "base/log.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/assert.h"
+#include "base/log_ring.h"
+#include "base/utf8.h"
 
 static tv_log_level threshold = TV_LOG_INFO;
+
+static pthread_mutex_t ring_lock = PTHREAD_MUTEX_INITIALIZER;
+static tv_log_ring ring; /* guarded by ring_lock */
 
 static const char *const level_names[] = {"debug", "info", "warn", "error", "off"};
 
@@ -19,6 +25,11 @@ void tv_log_set_level(tv_log_level level)
 bool tv_log_is_on(tv_log_level level)
 {
     return level >= threshold;
+}
+
+const char *tv_log_level_name(tv_log_level level)
+{
+    return level_names[level];
 }
 
 bool tv_log_level_parse(tv_slice name, tv_log_level *ret_level)
@@ -34,7 +45,7 @@ bool tv_log_level_parse(tv_slice name, tv_log_level *ret_level)
 
 void tv_log(tv_log_level level, const char *event, const char *format, ...)
 {
-    char line[2048];
+    char line[TV_LOG_LINE_BYTES_MAX];
     struct timespec now;
     struct tm utc;
 
@@ -59,11 +70,82 @@ void tv_log(tv_log_level level, const char *event, const char *format, ...)
         if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
             line[i] = '?';
     }
+    pthread_mutex_lock(&ring_lock);
+    tv_log_ring_add(&ring, (int)level, (tv_slice){line, len});
+    pthread_mutex_unlock(&ring_lock);
     line[len++] = '\n';
 
     /* One write call, so that lines of several threads do not mix. */
     ssize_t written = write(STDERR_FILENO, line, len);
     (void)written;
+}
+
+static bool contains_nocase(tv_slice line, tv_slice text)
+{
+    for (size_t i = 0; i + text.len <= line.len; i++) {
+        if (tv_slice_eq_nocase((tv_slice){line.data + i, text.len}, text))
+            return true;
+    }
+    return false;
+}
+
+static bool is_wanted(const tv_log_query *query, uint64_t number)
+{
+    int level;
+    tv_slice line = tv_log_ring_at(&ring, number, &level);
+
+    return level >= (int)query->level && contains_nocase(line, query->text);
+}
+
+/* The number after which the latest lines_max wanted lines are. */
+static uint64_t find_begin(tv_log_query *query)
+{
+    uint64_t number = ring.count, floor = query->first - 1;
+    size_t found = 0;
+
+    if (query->after > floor)
+        floor = query->after < ring.count ? query->after : ring.count;
+    for (; number > floor; number--) {
+        if (!is_wanted(query, number))
+            continue;
+        if (found == query->lines_max) {
+            query->is_cut = true;
+            return number;
+        }
+        found++;
+    }
+    return floor;
+}
+
+/* Paths may have any bytes, and a line that was cut may end within a character. */
+static tv_slice make_valid(tv_slice line, char copy[TV_LOG_LINE_BYTES_MAX])
+{
+    if (tv_utf8_is_valid(line))
+        return line;
+    for (size_t i = 0; i < line.len; i++)
+        copy[i] = (unsigned char)line.data[i] < 0x80 ? line.data[i] : '?';
+    return (tv_slice){copy, line.len};
+}
+
+void tv_log_read(tv_log_query *query,
+                 void (*fn)(void *ctx, uint64_t number, tv_log_level level, tv_slice line),
+                 void *ctx)
+{
+    char copy[TV_LOG_LINE_BYTES_MAX];
+    int level;
+
+    pthread_mutex_lock(&ring_lock);
+    query->first = tv_log_ring_first(&ring);
+    query->last = ring.count;
+    query->is_cut = false;
+    for (uint64_t number = find_begin(query) + 1; number <= ring.count; number++) {
+        if (!is_wanted(query, number))
+            continue;
+        tv_slice line = tv_log_ring_at(&ring, number, &level);
+
+        fn(ctx, number, (tv_log_level)level, make_valid(line, copy));
+    }
+    pthread_mutex_unlock(&ring_lock);
 }
 
 /* Append a piece of a URL that holds no secret; returns how many bytes that took. */

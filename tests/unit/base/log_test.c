@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "check.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -130,6 +131,63 @@ TEST(signatures_are_cut_out_of_urls)
     tv_arena_done(&arena);
 }
 
+static tv_buf read_lines;
+
+static void take_line(void *ctx, uint64_t number, tv_log_level level, tv_slice line)
+{
+    size_t fields = 29; /* after the time */
+
+    CHECK_INT(number > *(uint64_t *)ctx, true);
+    *(uint64_t *)ctx = number;
+    tv_buf_printf(&read_lines, "%s|%.*s\n", tv_log_level_name(level),
+                  TV_FMT(tv_slice_skip(line, fields)));
+}
+
+static void check_read(tv_log_query query, const char *wanted)
+{
+    uint64_t last = query.after;
+
+    read_lines.len = 0;
+    tv_log_read(&query, take_line, &last);
+    CHECK_TEXT(tv_buf_slice(&read_lines), wanted);
+}
+
+TEST(the_last_lines_can_be_read_again_by_level_and_text)
+{
+    tv_log_query query = {.lines_max = 1};
+
+    tv_log_read(&query, take_line, &(uint64_t){0});
+
+    uint64_t before = query.last;
+
+    capture();
+    tv_log(TV_LOG_INFO, "one", "path=\"%s\"", "/Tables");
+    tv_log(TV_LOG_WARN, "two", "x=%s", "caf\xc3\xa9");
+    tv_log(TV_LOG_ERROR, "three", "x=%s", "\xff\n\xc3");
+    captured();
+
+    check_read((tv_log_query){.after = before, .lines_max = 9},
+               "info| level=info event=one path=\"/Tables\"\n"
+               "warn| level=warn event=two x=caf\xc3\xa9\n"
+               "error| level=error event=three x=???\n");
+    check_read((tv_log_query){.after = before, .level = TV_LOG_WARN, .lines_max = 1},
+               "error| level=error event=three x=???\n");
+    check_read((tv_log_query){.after = before, .text = TV_LIT("EVENT=ONE"), .lines_max = 9},
+               "info| level=info event=one path=\"/Tables\"\n");
+    check_read((tv_log_query){.after = before + 2, .lines_max = 9},
+               "error| level=error event=three x=???\n");
+    check_read((tv_log_query){.after = before + 3, .lines_max = 9}, "");
+    check_read((tv_log_query){.after = UINT64_MAX, .lines_max = 9}, "");
+
+    query = (tv_log_query){.after = before, .lines_max = 2};
+    read_lines.len = 0;
+    tv_log_read(&query, take_line, &(uint64_t){0});
+    CHECK_INT(query.last, before + 3);
+    CHECK(query.is_cut && query.first >= 1 && query.first <= before + 1);
+    tv_buf_done(&read_lines);
+    read_lines = TV_BUF_EMPTY;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +197,7 @@ int main(void)
         cmocka_unit_test(lines_below_the_level_are_dropped),
         cmocka_unit_test(levels_have_names),
         cmocka_unit_test(signatures_are_cut_out_of_urls),
+        cmocka_unit_test(the_last_lines_can_be_read_again_by_level_and_text),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

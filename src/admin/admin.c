@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include "admin/advice.h"
+#include "admin/bundle.h"
 #include "admin/cluster.h"
 #include "admin/facts.h"
 #include "admin/guard.h"
+#include "admin/log.h"
 #include "admin/route.h"
-#include "admin/traffic.h"
 #include "admin/shapes.h"
+#include "admin/traffic.h"
 #include "auth/identity.h"
 #include "base/clock.h"
 #include "base/json.h"
@@ -46,8 +48,12 @@ void tv_admin_respond_bytes(tv_request *req)
     respond(req, 200, TV_LIT("application/octet-stream"));
 }
 
-/* What it means to the client that asked; the log says more. */
-static const char *meaning_of(tv_err err)
+void tv_admin_respond_text(tv_request *req)
+{
+    respond(req, 200, text_type);
+}
+
+const char *tv_admin_meaning_of(tv_err err)
 {
     switch (err) {
     case TV_ERR_DISK_FULL:
@@ -82,20 +88,27 @@ static bool check_sources(tv_admin *admin, tv_buf *out)
     return is_well;
 }
 
-/* 200 only when the engine answers and no damage to data is known; a full disk is not healthy,
- * because writes fail. */
-static void healthz(tv_admin *admin, tv_request *req)
+bool tv_admin_add_health(tv_admin *admin, tv_buf *out)
 {
     tv_err err = tv_engine_check(admin->engine);
 
     if (err)
-        tv_buf_printf(&req->out, "unhealthy: the %s engine says %s: %s\n", admin->engine->ops->name,
-                      tv_err_name(err), meaning_of(err));
+        tv_buf_printf(out, "unhealthy: the %s engine says %s: %s\n", admin->engine->ops->name,
+                      tv_err_name(err), tv_admin_meaning_of(err));
 
-    bool is_well = check_sources(admin, &req->out) && !err;
+    bool is_well = check_sources(admin, out) && !err;
 
     if (is_well)
-        tv_buf_add_lit(&req->out, "ok\n");
+        tv_buf_add_lit(out, "ok\n");
+    return is_well;
+}
+
+/* 200 only when the engine answers and no damage to data is known; a full disk is not healthy,
+ * because writes fail. */
+static void healthz(tv_admin *admin, tv_request *req)
+{
+    bool is_well = tv_admin_add_health(admin, &req->out);
+
     respond(req, is_well ? 200 : 503, text_type);
 }
 
@@ -216,10 +229,8 @@ static void add_sources(tv_admin *admin, tv_buf *out)
         admin->sources[i].write(admin->sources[i].ctx, out);
 }
 
-static void metrics(tv_admin *admin, tv_request *req)
+void tv_admin_add_metrics(tv_admin *admin, tv_buf *out)
 {
-    tv_buf *out = &req->out;
-
     tv_buf_add_lit(out, "# HELP tavola_info The version of the server.\n"
                         "# TYPE tavola_info gauge\ntavola_info{version=\"" TV_VERSION "\"} 1\n");
     gauge(out, "uptime_seconds", "Time since the server started.",
@@ -237,6 +248,11 @@ static void metrics(tv_admin *admin, tv_request *req)
         admin->engine->ops->histograms(admin->engine, add_engine_histogram, out);
     if (admin->balancer)
         tv_balancer_write_metrics(admin->balancer, out);
+}
+
+static void metrics(tv_admin *admin, tv_request *req)
+{
+    tv_admin_add_metrics(admin, &req->out);
     respond(req, 200, metrics_type);
 }
 
@@ -406,6 +422,8 @@ static const tv_admin_route routes[] = {
     {"/advice/ignore", TV_METHOD_POST, true, tv_admin_post_ignore, tv_admin_has_advice, NULL},
     {"/backup", TV_METHOD_GET, false, get_backup, NULL, "the last backup; POST begins one"},
     {"/backup", TV_METHOD_POST, true, post_backup, NULL, NULL},
+    {"/bundle", TV_METHOD_GET, true, tv_admin_get_bundle, NULL,
+     "versions, settings, health, metrics and the last lines of the log; needs the token"},
     {"/cluster", TV_METHOD_GET, false, get_cluster, is_of_cluster,
      "nodes, ranges and what was done to them, of a cluster"},
     {"/facts", TV_METHOD_GET, true, tv_admin_get_facts, tv_admin_has_facts,
@@ -414,6 +432,8 @@ static const tv_admin_route routes[] = {
     {"/traffic", TV_METHOD_GET, true, tv_admin_get_traffic, tv_admin_has_traffic,
      "traffic by key of a table; needs the token"},
     {"/traffic/cell", TV_METHOD_GET, true, tv_admin_get_traffic_cell, tv_admin_has_traffic, NULL},
+    {"/log", TV_METHOD_GET, true, tv_admin_get_log, NULL,
+     "the last lines of the log; ?after=&level=&text=&lines=; needs the token"},
     {"/link", TV_METHOD_POST, true, post_link, has_page, NULL},
     {"/shapes", TV_METHOD_GET, true, tv_admin_get_shapes, tv_admin_has_watch,
      "kinds of queries and what they cost, of the last hour; ?account=&table="},

@@ -52,7 +52,17 @@ struct tv_admin {
     tv_turns *scanners;
     tv_admin_source sources[TV_ADMIN_SOURCES_MAX]; /* one without `write` ends the list */
     int64_t start_ns;                              /* monotonic */
+    tv_slice settings;                             /* of the server, a line each, for /bundle */
 };
+
+/** What an error of the engine means to who asks; a literal, and the log says more. */
+const char *tv_admin_meaning_of(tv_err err);
+
+/** The text of /healthz; false when something is wrong. */
+bool tv_admin_add_health(tv_admin *admin, tv_buf *out);
+
+/** The text of /metrics. */
+void tv_admin_add_metrics(tv_admin *admin, tv_buf *out);
 
 /** The handler for a listener; `admin` outlives it. */
 tv_http_handler tv_admin_handler(tv_admin *admin);

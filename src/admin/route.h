@@ -26,6 +26,8 @@ int tv_admin_refuse(tv_request *req, int status, const char *why);
 
 /** Answer with what is in req->out, as if `run` had returned the status.  The loop's thread. */
 void tv_admin_respond(tv_request *req, int status);
+/** The same with 200 and text. */
+void tv_admin_respond_text(tv_request *req);
 /** The same with 200 and bytes that are no text. */
 void tv_admin_respond_bytes(tv_request *req);
 

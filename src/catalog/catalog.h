@@ -59,10 +59,21 @@ typedef struct tv_catalog_kind {
     void *ctx;
 } tv_catalog_kind;
 
+/** How much is in a container, as somebody has counted it lately; for explorer/ alone. */
+typedef struct tv_container_count {
+    _Atomic int64_t counted_ns;    /* monotonic, when it began; 0: never */
+    _Atomic uint64_t changes;      /* tv_container.changes at that time */
+    _Atomic uint64_t items, bytes; /* messages, or blobs and their bytes */
+    _Atomic int64_t took_ns;
+} tv_container_count;
+
 /** A table, a queue or a container of blobs.  Shared by threads; counted. */
 struct tv_container {
     atomic_int refs;
     atomic_bool is_dropped;
+    _Atomic uint64_t requests; /* of clients, that are done; the server's own page is none */
+    _Atomic uint64_t changes;  /* those that may have changed what is in it, by anybody */
+    tv_container_count count;
     int64_t id;
     tv_slice account;
     tv_slice name;                /* as it was created */

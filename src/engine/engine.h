@@ -55,6 +55,9 @@ typedef struct tv_engine_ops {
     /** "memory", "rocksdb", "rados". */
     const char *name;
 
+    /** Of the library that it is made of, as "RocksDB 7.8.3"; or NULL. */
+    const char *library;
+
     /** Others may write the same rows, see above. */
     bool is_shared;
 

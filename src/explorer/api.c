@@ -1,21 +1,21 @@
 /*
  * The page's own functions:
  *
- *     POST /api/login   {"word": of a link}      the session's words: a cookie, and {"page": ...}
- *     POST /api/logout                           ends the session
- *     GET  /api/hello                            where the services are, and which accounts there
- * are GET  /api/names?account=&kind=&prefix=     names of tables, queues or containers POST
- * /api/sign    {"account":, "text":}    the account's signature of a text: for a SAS
+ *     POST /api/login    {"word": of a link}    the session's words: a cookie, and {"page": ...}
+ *     POST /api/logout                          ends the session
+ *     GET  /api/hello                           where the services are, which accounts there are
+ *     GET  /api/tree?account=                   tables, queues and containers: tree.h
+ *     POST /api/sign     {"account":, "text":}  the account's signature of a text: for a SAS
  */
 #include "explorer/api.h"
 
+#include "admin/bundle.h"
 #include "base/base64.h"
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "base/json.h"
 #include "base/log.h"
-
-enum { NAMES_MAX = 10000 };
+#include "explorer/tree.h"
 
 static const tv_slice json_type = {"application/json", 16};
 
@@ -107,9 +107,11 @@ static void hello(tv_explorer *explorer, tv_request *req)
 
     tv_buf_printf(out,
                   "{\"api\":1,\"version\":\"%s\",\"engine\":\"%s\",\"startedAt\":\"%.*s\","
-                  "\"accounts\":[",
+                  "\"versions\":",
                   TV_VERSION, explorer->engine,
                   (int)tv_datetime_format(since, explorer->start_ticks), since);
+    tv_admin_add_versions(explorer->table->engine, out);
+    tv_buf_add_lit(out, ",\"accounts\":[");
     for (size_t i = 0; i < accounts->count; i++) {
         const tv_account *account = &accounts->list[i];
 
@@ -123,82 +125,6 @@ static void hello(tv_explorer *explorer, tv_request *req)
         tv_buf_add_lit(out, "}}");
     }
     tv_buf_add_lit(out, "]}\n");
-    tv_explorer_respond(req, 200, json_type);
-}
-
-typedef struct name_list {
-    tv_slice account, prefix;
-    tv_facts *facts; /* of tables, or NULL */
-    tv_buf *out;
-    size_t count;
-    bool has_more;
-} name_list;
-
-static bool is_listed(const name_list *list, const tv_container *container)
-{
-    return tv_slice_eq(container->account, list->account) &&
-           container->name.len >= list->prefix.len &&
-           tv_slice_eq_nocase(tv_slice_take(container->name, list->prefix.len), list->prefix);
-}
-
-/* {"name":"People","entities":3,"bytes":120,"exact":true}, the counts as far as they are known. */
-static void add_name(name_list *list, const tv_container *container)
-{
-    if (list->count == NAMES_MAX) {
-        list->has_more = true;
-        return;
-    }
-    tv_buf_add(list->out, list->count++ ? TV_LIT(",{\"name\":") : TV_LIT("{\"name\":"));
-    tv_json_add_string(list->out, container->name);
-    if (list->facts) {
-        tv_facts_count count = tv_facts_count_of(list->facts, container->account, container->id);
-
-        if (count.basis != TV_FACTS_UNKNOWN)
-            tv_buf_printf(list->out, ",\"entities\":%llu,\"bytes\":%llu,\"exact\":%s",
-                          (unsigned long long)count.entities, (unsigned long long)count.bytes,
-                          count.basis == TV_FACTS_EXACT ? "true" : "false");
-    }
-    tv_buf_add_char(list->out, '}');
-}
-
-static void add_names(name_list *list, tv_catalog *catalog)
-{
-    size_t count;
-    tv_container **all = tv_catalog_all(catalog, &count);
-
-    for (size_t i = 0; i < count; i++) {
-        if (is_listed(list, all[i]))
-            add_name(list, all[i]);
-        tv_container_unref(all[i]);
-    }
-    free(all);
-}
-
-/* In no order: the page sorts what it shows. */
-static void names(tv_explorer *explorer, tv_request *req)
-{
-    name_list list = {.out = &req->out};
-    tv_slice kind = TV_NONE;
-    tv_service *service;
-
-    if (!tv_parameters_get(&req->query, &req->arena, TV_LIT("account"), &list.account) ||
-        !tv_parameters_get(&req->query, &req->arena, TV_LIT("kind"), &kind) ||
-        !tv_parameters_get(&req->query, &req->arena, TV_LIT("prefix"), &list.prefix)) {
-        tv_explorer_refuse(req, 400, "a parameter cannot be decoded");
-        return;
-    }
-    service = tv_slice_eq(kind, TV_LIT("table"))   ? explorer->table
-              : tv_slice_eq(kind, TV_LIT("queue")) ? explorer->queue
-              : tv_slice_eq(kind, TV_LIT("blob"))  ? explorer->blob
-                                                   : NULL;
-    if (service == NULL) {
-        tv_explorer_refuse(req, 400, "kind is table, queue or blob");
-        return;
-    }
-    list.facts = service == explorer->table ? explorer->facts : NULL;
-    tv_buf_add_lit(&req->out, "{\"names\":[");
-    add_names(&list, service->catalog);
-    tv_buf_printf(&req->out, "],\"more\":%s}\n", list.has_more ? "true" : "false");
     tv_explorer_respond(req, 200, json_type);
 }
 
@@ -235,7 +161,7 @@ void tv_explorer_answer(tv_explorer *explorer, tv_request *req)
         void (*answer)(tv_explorer *explorer, tv_request *req);
     } routes[] = {
         {"/api/login", TV_METHOD_POST, login}, {"/api/logout", TV_METHOD_POST, logout},
-        {"/api/hello", TV_METHOD_GET, hello},  {"/api/names", TV_METHOD_GET, names},
+        {"/api/hello", TV_METHOD_GET, hello},  {"/api/tree", TV_METHOD_GET, tv_explorer_tree},
         {"/api/sign", TV_METHOD_POST, sign},
     };
 

@@ -231,6 +231,7 @@ tv_http_handler tv_explorer_handler(tv_explorer *explorer)
     explorer->doors[DOOR_BLOB] = tv_service_owner_handler(explorer->blob);
     explorer->doors[DOOR_QUEUE] = tv_service_owner_handler(explorer->queue);
     explorer->doors[DOOR_TABLE] = tv_service_owner_handler(explorer->table);
+    tv_tree_counts_open(&explorer->counts, explorer->queue, explorer->blob);
     return (tv_http_handler){
         .name = "explorer",
         .ctx = explorer,
@@ -239,4 +240,9 @@ tv_http_handler tv_explorer_handler(tv_explorer *explorer)
         .on_refused = on_refused,
         .on_done = on_done,
     };
+}
+
+void tv_explorer_stop(tv_explorer *explorer)
+{
+    tv_tree_counts_close(&explorer->counts);
 }

@@ -10,12 +10,13 @@
  * All of it is guarded as admin/guard.h says.  Responses carry what keeps a browser from
  * running anything that is stored: data shown under this address is never a page.
  *
- * Everything runs on the loop of the admin port.
+ * Everything runs on the loop of the admin port, but for a thread that counts (counts.h).
  */
 #ifndef TV_EXPLORER_EXPLORER_H
 #define TV_EXPLORER_EXPLORER_H
 
 #include "admin/guard.h"
+#include "explorer/counts.h"
 #include "facts/facts.h"
 #include "service/service.h"
 
@@ -32,10 +33,15 @@ typedef struct tv_explorer {
     int64_t start_ticks; /* when the server started */
 
     /* Its own. */
+    tv_tree_counts counts; /* of queues and containers */
     tv_http_handler doors[3];
 } tv_explorer;
 
-/** The handler for the paths /, /app/ and /api/ of the admin port; `explorer` outlives it. */
+/** The handler for the paths /, /app/ and /api/ of the admin port; `explorer` outlives it.  Starts
+ * its thread. */
 tv_http_handler tv_explorer_handler(tv_explorer *explorer);
+
+/** No request comes any more; before the catalogues are closed.  Zero is accepted. */
+void tv_explorer_stop(tv_explorer *explorer);
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "queue/ops.h"
 #include "queue/service.h"
-#include "queue/store/queue.h"
 
 typedef struct tv_queue_call {
     tv_call base; /* first */
@@ -22,12 +21,6 @@ typedef struct tv_queue_call {
     };
     int64_t count; /* of messages */
 } tv_queue_call;
-
-/** Of a container in the catalogue of queues. */
-static inline tv_queue *tv_queue_of(const tv_container *container)
-{
-    return container->service_data;
-}
 
 static inline tv_queue_call *tv_queue_call_of(tv_call *call)
 {

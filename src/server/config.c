@@ -385,6 +385,31 @@ bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text
     return true;
 }
 
+void tv_config_write(const tv_config *config, tv_buf *out)
+{
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const void *field = (const char *)config + options[i].offset;
+        const char *text;
+
+        if (is_question(&options[i]))
+            continue;
+        tv_buf_printf(out, "%s=", options[i].name);
+        switch (options[i].kind) {
+        case TEXT:
+            text = *(const char *const *)field;
+            tv_buf_add(out, text ? tv_slice_of(text) : TV_LIT(""));
+            break;
+        case NUMBER:
+            tv_buf_printf(out, "%d", *(const int *)field);
+            break;
+        case SWITCH:
+            tv_buf_printf(out, "%s", *(const bool *)field ? "true" : "false");
+            break;
+        }
+        tv_buf_add_char(out, '\n');
+    }
+}
+
 void tv_config_print_help(void)
 {
     printf("tavolad " TV_VERSION

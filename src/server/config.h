@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
+
 /** What --test-values sets; 0 for what it does not name. */
 typedef struct tv_test_values {
     int clock_ms;        /* this clock is ahead by so much, or behind */
@@ -64,6 +66,9 @@ typedef struct tv_config {
  */
 bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text,
                      size_t reterr_size);
+
+/** All flags and their values, "name=value" and a line each; none of them is a secret. */
+void tv_config_write(const tv_config *config, tv_buf *out);
 
 /** The text of --help. */
 void tv_config_print_help(void);

@@ -76,6 +76,7 @@ struct tv_server {
     tv_blob_service blob;
     tv_analytics *analytics;
     tv_admin admin;
+    tv_buf settings; /* for admin */
     tv_explorer explorer;
     char explorer_host[80];
     tv_http_handler explorer_handler;

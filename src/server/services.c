@@ -144,6 +144,8 @@ static void open_admin(tv_server *server)
         tv_cluster_start(server->cluster, tv_rados_maps(server->engine));
         server->admin.balancer = tv_cluster_balancer(server->cluster);
     }
+    tv_config_write(&server->config, &server->settings);
+    server->admin.settings = tv_buf_slice(&server->settings);
     server->admin.start_ns = tv_clock_mono_ns();
     server->admin_handler = tv_admin_handler(&server->admin);
 }

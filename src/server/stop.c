@@ -44,6 +44,7 @@ void tv_server_stop(tv_server *server)
         tv_turns_finish(server->scanners);
     tv_backup_stop(server->admin.backup);
     tv_server_stop_network(server, STOP_GRACE_MS);
+    tv_explorer_stop(&server->explorer);
     tv_advisor_stop(server->advisor);
     tv_analytics_free(server->analytics); /* writes what it has, while all else still works */
     tv_backup_free(server->admin.backup);
@@ -67,6 +68,7 @@ void tv_server_stop(tv_server *server)
     tv_watch_trace_close(server->table.trace);
     tv_advisor_free(server->advisor); /* the last requests ended with the loops */
     tv_blob_io_done(&server->blob.io);
+    tv_buf_done(&server->settings);
     if (server->admin.sessions)
         tv_sessions_close(server->admin.sessions);
     tv_admin_token_close(&server->admin.token);

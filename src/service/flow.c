@@ -468,6 +468,22 @@ static void log_access(const tv_call *call, int64_t ns)
            req->peer, TV_GUID_TEXT_LEN, call->request_id, TV_FMT(path));
 }
 
+/* For the page: what clients ask for, where, and whether something may have changed. */
+static void count_for_page(tv_call *call)
+{
+    tv_container *container = call->container;
+
+    if (!call->is_owner)
+        tv_first_request_note(
+            call->req->status < 400 ? &call->service->first_good : &call->service->first_bad, call);
+    if (container == NULL)
+        return;
+    if (!call->is_owner)
+        atomic_fetch_add_explicit(&container->requests, 1, memory_order_relaxed);
+    if (!(call->op->flags & TV_OP_READS))
+        atomic_fetch_add_explicit(&container->changes, 1, memory_order_relaxed);
+}
+
 static void on_done(void *ctx, tv_request *req)
 {
     tv_service *service = ctx;
@@ -485,6 +501,7 @@ static void on_done(void *ctx, tv_request *req)
                  req->out.len + req->out_length);
     if (service->has_access_log)
         log_access(call, ns);
+    count_for_page(call);
     tv_container_unref(call->container);
     call->container = NULL;
     if (service->record && tv_catalog_has_analytics(service->catalog))

@@ -11,6 +11,7 @@
 #include "base/workers.h"
 #include "catalog/catalog.h"
 #include "commit/pipeline.h"
+#include "service/first.h"
 #include "service/op.h"
 #include "targets/targets.h"
 
@@ -109,6 +110,7 @@ typedef struct tv_service {
     void (*record)(void *ctx, tv_call *call, int64_t end_ns);
     void *record_ctx;
     tv_meter meter;
+    tv_first_request first_good, first_bad; /* of clients, since the start */
 } tv_service;
 
 /** The handler for a listener; the service, all filled in, outlives it. */

@@ -60,6 +60,14 @@ static inline void tv_table_count_plan(tv_container *table, tv_plan_kind kind)
     atomic_fetch_add_explicit(&counts->plans[kind], 1, memory_order_relaxed);
 }
 
+/** Count what it has read. */
+static inline void tv_table_count_examined(tv_container *table, tv_plan_kind kind, uint64_t count)
+{
+    tv_table_counts *counts = table->service_data;
+
+    atomic_fetch_add_explicit(&counts->examined[kind], count, memory_order_relaxed);
+}
+
 /* observe.c */
 
 /** Done at `end_ns`: tell the recorder of it, if there is one and it is about entities. */

@@ -54,6 +54,7 @@ tv_err tv_table_read_entity(tv_call *call)
     tv_err err;
 
     tv_table_count_plan(call->container, TV_PLAN_POINT);
+    tv_table_count_examined(call->container, TV_PLAN_POINT, 1);
     err = entity_key(call, &key);
     if (err == TV_OK && tv_table_admit_read(call, key)) {
         call->fetch.key = key; /* not fetched, but the recorder wants to know what was refused */

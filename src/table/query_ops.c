@@ -177,12 +177,14 @@ static bool work_on_long_query(tv_call *call, tv_turn *turn)
     return work_on_query(call, turn);
 }
 
-/* A partition that is read again and again is worth counting. */
+/* For /metrics; and a partition that is read again and again is worth counting. */
 static void note_scan(tv_call *call)
 {
     const tv_table_scan *scan = &tv_table_call_of(call)->scan;
     tv_facts *facts = TV_CALL_OF(tv_table_service, call->service, base)->facts;
 
+    if (!is_list(call))
+        tv_table_count_examined(call->container, scan->plan.kind, scan->page.examined);
     if (facts && !is_list(call) && scan->plan.count == 1 && scan->plan.kind == TV_PLAN_PARTITION)
         tv_facts_note_scan(facts, scan->table->account, scan->table->id,
                            tv_slice_skip(scan->plan.ranges[0].from, scan->table->prefix.len),

@@ -58,7 +58,7 @@ enum { TABLES_MAX = 1000 };
 
 typedef struct visit {
     tv_buf *out;
-    uint64_t totals[TV_PLAN_KINDS];
+    uint64_t totals[TV_PLAN_KINDS], examined[TV_PLAN_KINDS];
     bool is_detailed;
 } visit;
 
@@ -71,6 +71,7 @@ static void visit_table(void *ctx, const tv_container *table)
         unsigned long long count = atomic_load(&counts->plans[kind]);
 
         v->totals[kind] += count;
+        v->examined[kind] += atomic_load(&counts->examined[kind]);
         if (count && v->is_detailed)
             tv_buf_printf(v->out,
                           "tavola_table_queries_total{account=\"%.*s\",table=\"%.*s\",plan=\"%s\"} "
@@ -97,4 +98,9 @@ void tv_table_service_write_metrics(void *ctx, tv_buf *out)
     for (int kind = 0; kind < TV_PLAN_KINDS; kind++)
         tv_buf_printf(out, "tavola_queries_total{plan=\"%s\"} %llu\n",
                       tv_plan_kind_name((tv_plan_kind)kind), (unsigned long long)v.totals[kind]);
+    tv_buf_add_lit(out, "# HELP tavola_queries_examined_total Entities that they have read.\n"
+                        "# TYPE tavola_queries_examined_total counter\n");
+    for (int kind = 0; kind < TV_PLAN_KINDS; kind++)
+        tv_buf_printf(out, "tavola_queries_examined_total{plan=\"%s\"} %llu\n",
+                      tv_plan_kind_name((tv_plan_kind)kind), (unsigned long long)v.examined[kind]);
 }

@@ -22,7 +22,8 @@ extern const tv_facts_format tv_table_facts_format;
 
 /** What the catalogue keeps with every table. */
 typedef struct tv_table_counts {
-    _Atomic uint64_t plans[TV_PLAN_KINDS]; /* queries by kind, since the start */
+    _Atomic uint64_t plans[TV_PLAN_KINDS];    /* queries by kind, since the start */
+    _Atomic uint64_t examined[TV_PLAN_KINDS]; /* entities that they have read */
     /* The widest that the facts were told of: properties, cost, bytes of a value. */
     _Atomic uint64_t widest[3];
     _Atomic(tv_traffic_table *) traffic; /* by key; NULL until it is asked for: traffic.h */

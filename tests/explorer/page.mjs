@@ -54,6 +54,15 @@ export async function violations(page) {
   return found.violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.html.slice(0, 160)).slice(0, 3).join(" | ")}`);
 }
 
+/** Until a function, which may wait for something, is true in the page. */
+export async function until(page, fact, argument) {
+  const deadline = Date.now() + TIMEOUT_MS;
+  while (!(await page.evaluate(fact, argument))) {
+    assert.ok(Date.now() < deadline, `it has not come true: ${fact} ${argument}`);
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}
+
 /** Ask a service as the page does. */
 export const ask = (page, method, path, body, headers = {}) => page.evaluate(async ([how, where, what, more]) => {
   const reply = await fetch(where, { method: how, body: what, headers: { "x-tavola-page": localStorage.getItem("tavola.page"), "content-type": "application/json", ...more } });

@@ -30,7 +30,7 @@ ENDING = ".test.mjs"
 # A recorder whose clock the tests move (POST /clock/MS), for what is about time.
 # On one thread a request is recorded before the next one is answered.
 BY_HAND = ("--watch=all", "--watch-clock=manual", "--test-points", "--threads", "1")
-FLAGS = {"heat": BY_HAND, "advice": BY_HAND}
+FLAGS = {"heat": BY_HAND, "advice": BY_HAND, "server": ("--access-log",)}
 
 
 def pass_time(server, ms):

@@ -26,6 +26,7 @@
 #include "engine/key.h"
 #include "engine/rocksdb/internal.h"
 #include "engine/rocksdb/wal.h"
+#include "rocksdb_version.h"
 
 enum { DEFAULT_RESERVE_BYTES = 512 << 20, READ_LOG_INTERVAL_NS = 1000000000 };
 
@@ -487,6 +488,7 @@ static void close_engine(tv_engine *engine)
 
 static const tv_engine_ops rocksdb_ops = {
     .name = "rocksdb",
+    .library = "RocksDB " TV_ROCKSDB_VERSION,
     .is_shared = false,
     .has_snapshots = true,
     .get = get,

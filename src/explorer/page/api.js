@@ -249,8 +249,11 @@ export async function sendBatch(table, operations) {
 // --- names, and what else the server says of itself ---
 
 export const hello = () => getJson('/api/hello');
-/** [{name, entities, bytes, exact}], sorted; the counts of tables, as far as they are known. */
-export const names = async kind => (await getJson(`/api/names?account=${account}&kind=${kind}`)).names.sort((a, b) => a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
+/** {tables, queues, containers}: names, counts and requests; src/explorer/tree.h has the fields. */
+export const tree = () => getJson(`/api/tree?account=${encodeURIComponent(account)}`);
+/** The last lines of the server's log: {first, last, cut, lines: [{n, level, text}]}. */
+export const log = (after, level, text, signal) => getJson(`/log?after=${after}&level=${level}&text=${encodeURIComponent(text)}&lines=400`, { signal });
+export const bundle = async () => (await expect(await send('GET', '/bundle'))).blob();
 export const sign = async text => (await postJson('/api/sign', { account, text })).signature;
 
 /** Prometheus' text as a Map of "name{labels}" to number. */

@@ -1,8 +1,9 @@
 // A container of blobs: its folders, what a blob is, upload and download.
 
-import { h, put, icon, bytes, count, toast, ask, instant, dialog, visible } from './dom.js';
+import { h, put, icon, bytes, plural, toast, ask, instant, dialog, visible } from './dom.js';
 import * as api from './api.js';
 import { topBar, link, refreshTree, troubleBox } from './shell.js';
+import { itemsOf, rateText } from './tree.js';
 
 const VIEW_MAX = 1 << 20;
 const encodePath = name => name.split('/').map(encodeURIComponent).join('/');
@@ -46,7 +47,7 @@ async function view(container, blob) {
 
 export async function show(route) {
   const [, container, ...rest] = route.parts, prefix = rest.length ? rest.join('/') : '';
-  const body = h('div'), trouble = h('div'), progress = h('div', { class: 'muted', role: 'status' });
+  const facts = h('span'), body = h('div'), trouble = h('div'), progress = h('div', { class: 'muted', role: 'status' });
 
   async function load() {
     try { const first = await list(container, prefix); put(trouble); draw(first.folders, first.blobs, first.next); } catch (error) { put(trouble, troubleBox(error)); }
@@ -57,11 +58,11 @@ export async function show(route) {
     put(body,
       h('p', { class: 'crumbs' }, h('a', { href: link('c', container) }, container), parts.map((part, i) => [' / ', h('a', { href: `${link('c', container)}/${parts.slice(0, i + 1).map(encodeURIComponent).join('/')}/` }, part)])),
       folders.length + blobs.length === 0 ? h('p', { class: 'muted' }, 'No blob here.') :
-      h('table', { class: 'list' }, h('thead', null, h('tr', null, ['Name', 'Type', 'Size', 'Changed', ''].map(name => h('th', { scope: 'col' }, name || h('span', { class: 'sr' }, 'Actions'))))),
+      h('div', { class: 'scrollx' }, h('table', { class: 'list mid' }, h('thead', null, h('tr', null, ['Name', 'Type', 'Size', 'Changed', 'Lease', 'Tier', ''].map(name => h('th', { scope: 'col' }, name || h('span', { class: 'sr' }, 'Actions'))))),
         h('tbody', null,
-          folders.map(name => h('tr', null, h('td', { colspan: '5' }, h('a', { href: `${link('c', container)}/${name.split('/').map(encodeURIComponent).join('/')}` }, icon('folder'), ' ', visible(name.slice(prefix.length)))))),
-          blobs.map(blob => h('tr', null, h('td', null, h('button', { class: 'linky', dir: 'auto', onclick: () => view(container, blob).catch(error => put(trouble, troubleBox(error))) }, visible(blob.name.slice(prefix.length)))), h('td', null, `${blob.kind.replace('Blob', '')}, ${blob.type || 'no type'}`), h('td', { class: 'r' }, bytes(blob.size)), h('td', { class: 'r' }, instant(new Date(blob.changed).toISOString())),
-            h('td', { class: 'r' }, h('button', { class: 'btn quiet small', 'aria-label': `Download ${blob.name}`, onclick: () => download(container, blob).catch(error => put(trouble, troubleBox(error))) }, 'Download'), h('button', { class: 'btn quiet small', 'aria-label': `Delete ${blob.name}`, onclick: () => removeBlob(blob) }, 'Delete')))))),
+          folders.map(name => h('tr', null, h('td', { colspan: '7' }, h('a', { href: `${link('c', container)}/${name.split('/').map(encodeURIComponent).join('/')}` }, icon('folder'), ' ', visible(name.slice(prefix.length)))))),
+          blobs.map(blob => h('tr', null, h('td', null, h('button', { class: 'linky', dir: 'auto', onclick: () => view(container, blob).catch(error => put(trouble, troubleBox(error))) }, visible(blob.name.slice(prefix.length)))), h('td', null, `${blob.kind.replace('Blob', '')}, ${blob.type || 'no type'}`), h('td', { class: 'r' }, bytes(blob.size)), h('td', { class: 'r nowrap' }, instant(new Date(blob.changed).toISOString())), h('td', null, blob.lease && blob.lease !== 'available' ? h('span', { class: 'chip part' }, blob.lease) : h('span', { class: 'muted' }, 'none')), h('td', null, blob.tier || h('span', { class: 'muted' }, '–')),
+            h('td', { class: 'r' }, h('button', { class: 'btn quiet small', 'aria-label': `Download ${blob.name}`, onclick: () => download(container, blob).catch(error => put(trouble, troubleBox(error))) }, 'Download'), h('button', { class: 'btn quiet small', 'aria-label': `Delete ${blob.name}`, onclick: () => removeBlob(blob) }, 'Delete'))))))),
       next && h('button', { class: 'btn', onclick: async () => { const more = await list(container, prefix, next); draw([...folders, ...more.folders], [...blobs, ...more.blobs], more.next); } }, 'More'));
   }
 
@@ -74,6 +75,7 @@ export async function show(route) {
   const BLOCK = 4 << 20;
   async function upload(file) {
     const path = api.blobPath(`/${container}/${encodePath(prefix + file.name)}`), type = file.type || 'application/octet-stream';
+    put(progress, `${file.name}: 0 %`);
     if (file.size <= BLOCK) await api.service('PUT', path, { body: file, headers: { 'x-ms-blob-type': 'BlockBlob', 'x-ms-blob-content-type': type } });
     else {
       const ids = [];
@@ -99,10 +101,18 @@ export async function show(route) {
     try { await api.service('DELETE', api.blobPath(`/${container}?restype=container`)); toast(`${container} deleted`); location.hash = link('start'); refreshTree(); } catch (error) { put(trouble, troubleBox(error)); }
   }
 
+  const drawFacts = () => {
+    const item = itemsOf('blob').find(each => each.name === container);
+    put(facts, !item || item.items == null ? '' : [`${item.exact ? '' : 'about '}${plural(item.items, 'blob')}`, bytes(item.bytes), rateText(item.rate)].filter(Boolean).join(', '));
+  };
+
   const picker = h('input', { type: 'file', multiple: true, class: 'sr', tabindex: '-1', 'aria-label': 'Files to upload', onchange: () => uploadAll([...picker.files]) });
   await load();
+  drawFacts();
+  addEventListener('treechange', drawFacts);
   return {
-    nodes: [topBar(container, '', h('button', { class: 'btn', onclick: () => picker.click() }, 'Upload'), picker, h('button', { class: 'btn quiet', onclick: remove }, 'Delete container')),
+    leave: () => removeEventListener('treechange', drawFacts),
+    nodes: [topBar(container, facts, h('button', { class: 'btn', onclick: () => picker.click() }, 'Upload'), picker, h('button', { class: 'btn quiet', onclick: remove }, 'Delete container')),
       h('div', { class: 'pad', ondragover: event => event.preventDefault(), ondrop: event => { event.preventDefault(); uploadAll([...event.dataTransfer.files]); } }, trouble, progress, body, h('p', { class: 'muted' }, 'Drop files here to upload them.'))],
   };
 }

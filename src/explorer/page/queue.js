@@ -1,11 +1,15 @@
 // A queue: what waits in it, without taking it; putting, clearing, and messages that keep coming back.
 
-import { h, put, icon, count, plural, toast, ask, instant, copy, visible } from './dom.js';
+import { h, put, count, plural, toast, ask, instant, visible } from './dom.js';
 import * as api from './api.js';
 import { topBar, link, refreshTree, troubleBox } from './shell.js';
+import { itemsOf, rateText } from './tree.js';
 import { escapeXml } from './xml.js';
 
-const WARN_FROM = 3, POISON_FROM = 5;
+const WARN_FROM = 3, POISON_FROM = 5, PEEKED = 32;
+
+/** Messages that never expire do so in the year 9999. */
+const expiry = text => text.includes('9999') ? 'never' : instant(new Date(text).toISOString());
 
 const isBase64 = text => text.length >= 4 && text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
 function decoded(text) {
@@ -20,38 +24,56 @@ const VIEWS = {
 
 export async function show(route) {
   const queue = route.parts[1], path = api.queuePath(`/${encodeURIComponent(queue)}`);
-  let how = 'Text', isOpen = true, timer;
-  const facts = h('span'), body = h('div'), trouble = h('div');
+  let how = 'Text', isOpen = true, timer, turn = 0;
+  const facts = h('span'), trouble = h('div');
   const field = h('textarea', { class: 'field mono', rows: '3', 'aria-label': 'Text of the message', placeholder: 'Text of the message' });
   const encode = h('input', { type: 'checkbox', checked: true });
 
+  const seg = h('span', { class: 'seg', role: 'group', 'aria-label': 'Show the text as' }), messageBox = h('div');
+  let shown = [], total = null, drawn = '';
+
   async function load() {
+    const mine = ++turn;
     try {
-      const [properties, messages] = await Promise.all([api.service('GET', `${path}?comp=metadata`), api.serviceXml('GET', `${path}/messages?peekonly=true&numofmessages=32`)]);
-      const total = Number(properties.headers.get('x-ms-approximate-messages-count'));
-      const list = messages ? messages.all('QueueMessage') : [];
-      const oldest = list.length ? (Date.now() - Date.parse(list[0].textOf('InsertionTime'))) / 1000 : 0;
-      put(facts, `${plural(total, 'message')}`, list.length > 0 && `, oldest ${oldest < 120 ? `${Math.max(0, Math.round(oldest))} s` : `${Math.round(oldest / 60)} min`}`);
+      const [properties, messages] = await Promise.all([api.service('GET', `${path}?comp=metadata`), api.serviceXml('GET', `${path}/messages?peekonly=true&numofmessages=${PEEKED}`)]);
+      if (mine !== turn) return;
+      total = Number(properties.headers.get('x-ms-approximate-messages-count'));
+      shown = messages ? messages.all('QueueMessage') : [];
       put(trouble);
-      draw(list, total);
+      drawFacts();
+      draw();
     } catch (error) {
+      if (mine !== turn) return;
       put(trouble, troubleBox(error));
     }
-    if (isOpen) timer = setTimeout(() => { if (document.hidden) timer = setTimeout(load, 2000); else load(); }, 2000);
+    if (isOpen) { clearTimeout(timer); timer = setTimeout(function again() { if (document.hidden) timer = setTimeout(again, 2000); else load(); }, 2000); }
   }
 
-  function draw(list, total) {
-    put(body,
-      h('div', { class: 'row' }, h('h2', null, 'The first 32'), h('span', { class: 'muted' }, 'Peeked: not dequeued.'), h('span', { class: 'grow' }),
-        h('span', { class: 'seg', role: 'group', 'aria-label': 'How texts are shown' }, Object.keys(VIEWS).map(name => h('button', { 'aria-pressed': String(name === how), onclick: () => { how = name; draw(list, total); } }, name)))),
-      list.length === 0 ? h('p', { class: 'muted' }, total ? 'All messages are being worked on: none is visible.' : 'No message.') :
-      h('table', { class: 'list' }, h('thead', null, h('tr', null, ['Inserted', 'Expires', 'Taken', 'Text'].map(name => h('th', { scope: 'col' }, name)))),
-        h('tbody', null, list.map(message => {
+  // All that is visible was peeked unless there are 32: then the others may be either.
+  function drawFacts() {
+    const oldest = shown.length ? (Date.now() - Date.parse(shown[0].textOf('InsertionTime'))) / 1000 : 0;
+    const worked = shown.length < PEEKED && total > shown.length ? `${count(shown.length)} visible, ${count(total - shown.length)} being worked on` : '';
+    const rate = rateText(itemsOf('queue').find(item => item.name === queue)?.rate);
+    put(facts, [plural(total, 'message'), worked, shown.length > 0 && `oldest ${oldest < 120 ? `${Math.max(0, Math.round(oldest))} s` : oldest < 7200 ? `${Math.round(oldest / 60)} min` : `${Math.round(oldest / 3600)} h`}`, rate].filter(Boolean).join(', '));
+  }
+
+  function drawSeg() {
+    put(seg, Object.keys(VIEWS).map(name => h('button', { 'aria-pressed': String(name === how), onclick: () => { how = name; drawSeg(); seg.querySelector('[aria-pressed="true"]').focus(); draw(); } }, name)));
+  }
+
+  // Only when something is different, so that what is selected and scrolled stays.
+  function draw() {
+    const key = JSON.stringify([how, total === 0, shown.map(message => [message.textOf('MessageId'), message.textOf('DequeueCount'), message.textOf('MessageText')])]);
+    if (key === drawn) return;
+    drawn = key;
+    put(messageBox, shown.length === 0 ? h('p', { class: 'muted' }, total ? 'All messages are being worked on: none is visible.' : 'No message.') :
+      h('div', { class: 'scrollx' }, h('table', { class: 'list' }, h('thead', null, h('tr', null, ['Inserted', 'Expires', 'Taken', 'Text'].map(name => h('th', { scope: 'col' }, name)))),
+        h('tbody', null, shown.map(message => {
           const taken = Number(message.textOf('DequeueCount')), text = message.textOf('MessageText');
-          return h('tr', null, h('td', { class: 'r' }, instant(new Date(message.textOf('InsertionTime')).toISOString())), h('td', { class: 'r' }, instant(new Date(message.textOf('ExpirationTime')).toISOString())),
-            h('td', null, taken >= POISON_FROM ? h('span', { class: 'chip table' }, `${taken} times: poison candidate`) : taken >= WARN_FROM ? h('span', { class: 'chip part' }, `${taken} times`) : count(taken)),
+          return h('tr', null, h('td', { class: 'nowrap' }, instant(new Date(message.textOf('InsertionTime')).toISOString())), h('td', { class: 'nowrap' }, expiry(message.textOf('ExpirationTime'))),
+            h('td', null, taken >= POISON_FROM ? h('span', { class: 'chip table' }, `${taken} times: poison candidate`) : taken >= WARN_FROM ? h('span', { class: 'chip part' }, `${taken} times`) : taken === 0 ? h('span', { class: 'muted' }, 'never') : taken === 1 ? 'once' : `${taken} times`),
             h('td', null, h('pre', { class: 'cell', dir: 'auto' }, visible(VIEWS[how](text).slice(0, 4000)))));
-        }))));
+        })))));
   }
 
   async function send() {
@@ -66,7 +88,7 @@ export async function show(route) {
   }
 
   async function clear() {
-    if (!await ask(`Clear ${queue}? Its messages are gone for good.`, 'Clear the queue')) return;
+    if (!await ask(`Clear ${queue}? Its ${plural(total ?? 0, 'message')} ${total === 1 ? 'is' : 'are'} gone for good.`, 'Clear the queue')) return;
     try { await api.service('DELETE', `${path}/messages`); toast(`${queue} cleared`); clearTimeout(timer); load(); } catch (error) { put(trouble, troubleBox(error)); }
   }
 
@@ -96,10 +118,11 @@ export async function show(route) {
     try { await api.service('DELETE', path); toast(`${queue} deleted`); location.hash = link('start'); refreshTree(); } catch (error) { put(trouble, troubleBox(error)); }
   }
 
+  drawSeg();
   await load();
   return {
     nodes: [topBar(queue, facts, queue.endsWith('-poison') && h('button', { class: 'btn', onclick: moveBack }, `Move back to ${queue.replace(/-poison$/, '')}`), h('button', { class: 'btn', onclick: clear }, 'Clear'), h('button', { class: 'btn quiet', onclick: remove }, 'Delete queue')),
-      h('div', { class: 'pad' }, trouble, body, h('section', { class: 'putbox' }, h('h2', null, 'Put a message'), field, h('div', { class: 'row' }, h('label', { class: 'row' }, encode, 'in base 64, as many SDKs expect it'), h('span', { class: 'grow' }), h('button', { class: 'btn primary', onclick: send }, 'Put'))))],
-    leave: () => { isOpen = false; clearTimeout(timer); },
+      h('div', { class: 'pad' }, trouble, h('div', { class: 'row' }, h('h2', null, `The first ${PEEKED}`), h('span', { class: 'muted' }, 'Peeked: not dequeued.'), h('span', { class: 'grow' }), seg), messageBox, h('section', { class: 'putbox' }, h('h2', null, 'Put a message'), field, h('div', { class: 'row' }, h('label', { class: 'row' }, encode, 'in base 64, as many SDKs expect it'), h('span', { class: 'grow' }), h('button', { class: 'btn primary', onclick: send }, 'Put'))))],
+    leave: () => { isOpen = false; turn++; clearTimeout(timer); },
   };
 }

@@ -1,9 +1,11 @@
-// The server: what it does now, from its own metrics, second by second.
+// The server: what it does now, from its own metrics, second by second; its log; its cluster.
 
-import { h, put, count, bytes, milliseconds, instant, plural } from './dom.js';
+import { h, put, count, bytes, milliseconds, instant, percent, plural, dialog, shortCount } from './dom.js';
 import * as api from './api.js';
-import { topBar, serverFacts, troubleBox } from './shell.js';
-import { chart } from './charts.js';
+import { topBar, serverFacts, link } from './shell.js';
+import { chart, shareBar } from './charts.js';
+import { logTail } from './log.js';
+import { clusterView } from './cluster.js';
 
 const POINTS = 120;
 const samples = []; // kept while the page lives, so that coming back shows what was
@@ -24,70 +26,120 @@ function quantile(now, before, name, q) {
   }
   const sorted = [...buckets].map(([le, n]) => [le === '+Inf' ? Infinity : Number(le), n]).sort((a, b) => a[0] - b[0]);
   const total = sorted.length ? sorted[sorted.length - 1][1] : 0;
-  if (!total) return null;
+  if (!(total > 0)) return null;
   const found = sorted.find(([, n]) => n >= q * total);
   return found && Number.isFinite(found[0]) ? found[0] : sorted[sorted.length - 2]?.[0] ?? null;
 }
 
 const PLANS = [['point', 'Point', 'point'], ['range', 'Range', 'range'], ['partition', 'Partition scan', 'part'], ['table', 'Table scan', 'table']];
+const byPlan = (figures, name) => PLANS.map(([plan]) => sum(figures, name, key => key.includes(`plan="${plan}"`)));
 
 function measure(now, before, seconds) {
   const rate = (name, test) => Math.max(0, (sum(now, name, test) - sum(before, name, test)) / seconds);
+  const ofService = service => rate('tavola_requests_total', key => key.includes(`service="${service}"`));
+  const groups = rate('tavola_commit_groups_total'), writes = rate('tavola_commit_writes_total');
   return {
-    tables: rate('tavola_requests_total', key => key.includes('service="table"')), queues: rate('tavola_requests_total', key => key.includes('service="queue"')), blobs: rate('tavola_requests_total', key => key.includes('service="blob"')),
+    tables: ofService('table'), queues: ofService('queue'), blobs: ofService('blob'),
     errors: rate('tavola_requests_total', key => /status="5/.test(key)), conflicts: rate('tavola_requests_total', key => /status="412"/.test(key)),
     p50: quantile(now, before, 'tavola_request_seconds', 0.5), p99: quantile(now, before, 'tavola_request_seconds', 0.99),
-    commit: quantile(now, before, 'tavola_commit_seconds', 0.99), groups: rate('tavola_commit_groups_total'), writes: rate('tavola_commit_writes_total'),
-    memory: sum(now, 'tavola_resident_bytes'), disk: sum(now, 'tavola_rocksdb_live_bytes') || sum(now, 'tavola_engine_bytes'),
-    plans: Object.fromEntries(PLANS.map(([plan]) => [plan, rate('tavola_queries_total', key => key.includes(`plan="${plan}"`)) || rate('tavola_table_queries_total', key => key.includes(`plan="${plan}"`))])),
+    commit: quantile(now, before, 'tavola_commit_seconds', 0.99), groups, perGroup: groups > 0 ? writes / groups : null,
+    memory: sum(now, 'tavola_resident_bytes'), held: sum(now, 'tavola_memory_held_bytes'),
+    disk: sum(now, 'tavola_rocksdb_table_bytes') + sum(now, 'tavola_extent_bytes') + sum(now, 'tavola_rocksdb_write_buffer_bytes'),
+    poolReads: rate('tavola_rados_read_ops_total'), poolWrites: rate('tavola_rados_write_ops_total'),
+    bytesIn: rate('tavola_body_bytes_total', key => key.includes('direction="in"')), bytesOut: rate('tavola_body_bytes_total', key => key.includes('direction="out"')),
+    plans: byPlan(now, 'tavola_queries_total').map((value, i) => Math.max(0, value - byPlan(before, 'tavola_queries_total')[i]) / seconds),
   };
 }
 
+/** Since the server started: the share of table scans among queries, and in what they read. */
+function reading(figures) {
+  const queries = byPlan(figures, 'tavola_queries_total'), examined = byPlan(figures, 'tavola_queries_examined_total');
+  const total = list => list.reduce((sum, value) => sum + value, 0);
+  const bars = [['of queries', queries], ['of entities read', examined]].map(([label, list]) => shareBar(label, PLANS.map(([, name, css], i) => ({ name, css, value: list[i] }))));
+  const scans = queries[2] + queries[3], read = examined[2] + examined[3];
+  return h('div', { class: 'reading' }, bars,
+    total(queries) > 0 && h('p', { class: 'muted' }, scans > 0 ? h('a', { href: link('advice') }, `Scans are ${percent(scans / total(queries))} of the queries since the start and ${percent(read / (total(examined) || 1))} of the reading.`) : 'No query has scanned since the start.'));
+}
+
+/** What has gone by since, in two units: "3 days 4 h". */
+function lasting(seconds) {
+  const [days, hours, minutes] = [Math.floor(seconds / 86400), Math.floor(seconds / 3600) % 24, Math.floor(seconds / 60) % 60];
+  return days ? `${plural(days, 'day')} ${hours} h` : hours ? `${hours} h ${minutes} min` : minutes ? `${minutes} min` : `${Math.floor(seconds)} s`;
+}
+
+async function bundle(trouble) {
+  const wanted = await dialog('Support bundle', close => h('form', { class: 'putbox', onsubmit: event => { event.preventDefault(); close(true); } }, h('h2', null, 'Support bundle'),
+    h('p', null, 'One text file for whoever helps you. It has:'),
+    h('ul', { class: 'dots' }, ['the versions of the server, its libraries and the system', 'the settings of the server: its flags, with paths and ports', 'what /healthz and /metrics say, with names of tables', 'on a cluster: nodes, ranges and their history, with keys', 'the last lines of the log; with --access-log these name what was asked for'].map(text => h('li', null, text))),
+    h('p', { class: 'soft' }, 'It has no keys of accounts, no tokens, no sessions and no data of entities. Look through it before you send it.'),
+    h('div', { class: 'row end' }, h('button', { type: 'button', class: 'btn', onclick: () => close(false) }, 'Cancel'), h('button', { type: 'submit', class: 'btn primary', autofocus: true }, 'Download'))));
+  if (!wanted) return;
+  try {
+    const url = URL.createObjectURL(await api.bundle());
+    const a = h('a', { href: url, download: `tavola-${new Date().toISOString().slice(0, 19).replace(/[:]/g, '')}.txt` });
+    document.body.append(a);
+    a.click();
+    a.remove();
+    setTimeout(() => URL.revokeObjectURL(url), 60000);
+  } catch (error) { put(trouble, h('p', { class: 'bad', role: 'alert' }, `No bundle: ${error.message}`)); }
+}
+
 export async function show() {
-  const hello = serverFacts();
-  const body = h('div', { class: 'charts' }), line = h('p', { class: 'factsline' }), trouble = h('div'), clusterBox = h('div');
-  let previous = null, timer, isOpen = true, isPaused = false;
+  const hello = serverFacts(), isCluster = hello.engine === 'rados';
+  const body = h('div', { class: 'charts' }), line = h('p', { class: 'factsline' }), trouble = h('div');
+  let previous = null, figures = new Map(), timer, isOpen = true, isPaused = false, lastAt = null;
   const pause = h('button', { class: 'btn', 'aria-pressed': 'false', onclick: () => { isPaused = !isPaused; pause.setAttribute('aria-pressed', String(isPaused)); put(pause, isPaused ? 'Go on' : 'Pause'); } }, 'Pause');
 
   function draw() {
     const recent = samples.slice(-POINTS), padded = [...new Array(POINTS - recent.length).fill(null), ...recent];
     const of = pick => padded.map(sample => sample ? pick(sample) : null);
+    const last = recent.findLast(Boolean), some = value => value == null ? null : value;
+    const mostPlans = last ? last.plans.reduce((total, value) => total + value, 0) : 0;
+    const rate = value => value == null ? '–' : value >= 100 || value === 0 ? count(value) : value.toFixed(1);
+    const small = value => value >= 10 || value === 0 ? shortCount(value) : value.toFixed(1);
     put(body,
-      chart('Requests', [{ name: 'Tables', css: 'l1', values: of(x => x.tables) }, { name: 'Queues', css: 'l2', values: of(x => x.queues) }, { name: 'Blobs', css: 'l3', values: of(x => x.blobs) }], { unit: '/s' }),
-      chart('Queries by plan', PLANS.map(([plan, name, css]) => ({ name, css, values: of(x => x.plans[plan]) })), { unit: '/s', stacked: true }),
-      chart('Latency', [{ name: 'p99', css: 'l1', values: of(x => x.p99 && x.p99 * 1000) }, { name: 'p50', css: 'l2', values: of(x => x.p50 && x.p50 * 1000) }], { format: milliseconds }),
-      chart('Commits', [{ name: 'Writes', css: 'l1', values: of(x => x.writes) }, { name: 'Groups', css: 'l2', values: of(x => x.groups) }], { unit: '/s' }),
-      chart('Refused', [{ name: '412', css: 'part', values: of(x => x.conflicts) }, { name: '5xx', css: 'table', values: of(x => x.errors) }], { unit: '/s' }),
-      chart('Memory', [{ name: 'Resident', css: 'l1', values: of(x => x.memory) }], { format: bytes }));
+      chart('Queries by plan', PLANS.map(([, name, css], i) => ({ name, css, values: of(x => x.plans[i]) })), { format: small, unit: '/s', stacked: true, big: `${rate(mostPlans)} per s`, more: reading(figures) }),
+      chart('Latency', [{ name: 'p99', css: 'l1', values: of(x => some(x.p99 && x.p99 * 1000)) }, { name: 'p50', css: 'l2', values: of(x => some(x.p50 && x.p50 * 1000)) }], { format: milliseconds, big: last?.p99 ? `${milliseconds(last.p99 * 1000)} p99` : 'no requests' }),
+      chart('Requests', [{ name: 'Tables', css: 'l1', values: of(x => x.tables) }, { name: 'Queues', css: 'l2', values: of(x => x.queues) }, { name: 'Blobs', css: 'l3', values: of(x => x.blobs) }], { format: small, unit: '/s', big: last ? `${rate(last.tables + last.queues + last.blobs)} per s` : null }),
+      chart('Commit groups', [{ name: 'Groups', css: 'l1', values: of(x => x.groups) }], { format: small, unit: '/s', big: last?.perGroup ? `${rate(last.perGroup)} writes a group` : 'no writes', more: h('p', { class: 'muted' }, last?.commit ? `${isCluster ? 'In the pool' : 'On the disk'} in ${milliseconds(last.commit * 1000)} (p99${isCluster ? '' : ', fsync included'}).` : isCluster ? 'Each group is one operation on a range.' : 'Each group is one fsync.') }),
+      chart('Refused', [{ name: '412, changed meanwhile', css: 'part', values: of(x => x.conflicts) }, { name: '5xx', css: 'table', values: of(x => x.errors) }], { format: small, unit: '/s', big: last ? `${rate(last.conflicts + last.errors)} per s` : null }),
+      chart('Bodies', [{ name: 'Out', css: 'l1', values: of(x => x.bytesOut) }, { name: 'In', css: 'l2', values: of(x => x.bytesIn) }], { format: value => bytes(Math.round(value)), least: 1000, unit: '/s', big: last ? `${bytes(Math.round(last.bytesIn + last.bytesOut))} per s` : null }),
+      chart('Memory', [{ name: 'Resident', css: 'l1', values: of(x => x.memory) }, { name: 'Held by requests', css: 'l2', values: of(x => x.held) }], { format: bytes, big: last ? bytes(last.memory) : null }),
+      isCluster ? chart('Pool', [{ name: 'Reads', css: 'l1', values: of(x => x.poolReads) }, { name: 'Writes', css: 'l2', values: of(x => x.poolWrites) }], { format: small, unit: '/s', big: last ? `${rate(last.poolReads + last.poolWrites)} operations per s` : null, more: h('p', { class: 'muted' }, `${bytes(sum(figures, 'tavola_pool_free_bytes'))} free in the pool.`) })
+        : chart('Disk', [{ name: 'Data', css: 'l1', values: of(x => x.disk) }], { format: bytes, least: 1000, big: last ? bytes(last.disk) : null, more: h('p', { class: 'muted' }, `${bytes(sum(figures, 'tavola_disk_free_bytes'))} free; below ${bytes(sum(figures, 'tavola_disk_reserve_bytes'))} writes are refused.`) }));
+  }
+
+  function drawFacts() {
+    const isFull = sum(figures, 'tavola_disk_is_full') + sum(figures, 'tavola_pool_is_full') > 0;
+    put(line, h('span', { class: 'state' }, h('i', { class: isFull ? 'dot bad' : 'dot', 'aria-hidden': 'true' }), h('b', null, isFull ? `The ${isCluster ? 'pool' : 'disk'} is nearly full` : 'Up')),
+      [...hello.versions, `up ${lasting(sum(figures, 'tavola_uptime_seconds'))}, since ${instant(hello.startedAt).slice(0, 19)}`, plural(sum(figures, 'tavola_tables'), 'table'), plural(sum(figures, 'tavola_queues'), 'queue'), plural(sum(figures, 'tavola_containers'), 'container')].map(text => h('span', null, text)));
   }
 
   async function look() {
     try {
-      const figures = await api.metrics(), at = performance.now();
-      if (previous && !isPaused) { samples.push(measure(figures, previous.figures, (at - previous.at) / 1000)); if (samples.length > POINTS) samples.shift(); }
+      figures = await api.metrics();
+      const at = performance.now();
+      if (previous && !isPaused && at - previous.at < 10000) { samples.push(measure(figures, previous.figures, (at - previous.at) / 1000)); if (samples.length > POINTS) samples.shift(); }
       previous = { figures, at };
+      lastAt = new Date();
       put(trouble);
-      put(line, [`Tavola ${hello.version}`, `engine ${hello.engine}`, `up since ${instant(hello.startedAt)}`, plural(sum(figures, 'tavola_tables'), 'table'), plural(sum(figures, 'tavola_queues'), 'queue'), plural(sum(figures, 'tavola_containers'), 'container'), `${bytes(sum(figures, 'tavola_disk_free_bytes'))} of disk free`].map(text => h('span', null, text)));
-      if (!isPaused) draw();
+      body.classList.remove('stale');
+      if (!isPaused) { drawFacts(); draw(); }
     } catch (error) {
       if (error.status === 401) return;
       samples.push(null);
-      put(trouble, h('p', { class: 'bad' }, 'No data: the server does not answer.'));
+      previous = null;
+      body.classList.add('stale');
+      put(trouble, h('p', { class: 'bad', role: 'alert' }, lastAt ? `No data since ${instant(lastAt.toISOString()).slice(11, 19)}: the server does not answer.` : 'No data: the server does not answer.'));
     }
-    if (isOpen) timer = setTimeout(function again() { if (document.hidden) timer = setTimeout(again, 1000); else look(); }, 1000);
+    if (isOpen) timer = setTimeout(function again() { if (document.hidden) { previous = null; timer = setTimeout(again, 1000); } else look(); }, 1000);
   }
 
-  async function cluster() {
-    try {
-      const answer = await api.getJson('/cluster');
-      put(clusterBox, h('h2', null, 'Nodes'), h('table', { class: 'list' }, h('thead', null, h('tr', null, ['Node', 'State', 'Version'].map(name => h('th', { scope: 'col' }, name)))), h('tbody', null, (answer.nodes || []).map(node => h('tr', null, h('td', { class: 'mono' }, String(node.name ?? node.id ?? node.node)), h('td', null, String(node.state ?? (node.leads ? 'leads' : 'up'))), h('td', null, String(node.version ?? '')))))),
-        h('h2', null, 'Ranges'), h('table', { class: 'list' }, h('thead', null, h('tr', null, ['Range', 'From', 'Rows'].map(name => h('th', { scope: 'col' }, name)))), h('tbody', null, (answer.ranges || []).map(range => h('tr', null, h('td', { class: 'mono' }, String(range.id ?? range.name)), h('td', { class: 'mono' }, String(range.from ?? range.start ?? '')), h('td', { class: 'r' }, count(range.rows ?? 0)))))),
-        h('h2', null, 'History'), h('table', { class: 'list' }, h('tbody', null, (answer.history || []).slice(0, 50).map(event => h('tr', null, h('td', null, String(event.at ?? event.time ?? '')), h('td', null, String(event.what ?? event.kind ?? '')), h('td', { class: 'r' }, event.pauseMs != null ? `${event.pauseMs} ms` : ''))))));
-    } catch { /* one server */ }
-  }
-
+  const tail = logTail(), nodes = isCluster ? clusterView() : null;
   await look();
   draw();
-  if (hello.engine === 'rados') cluster();
-  return { nodes: [topBar('Server', '', pause), h('div', { class: 'pad' }, line, trouble, body, clusterBox)], leave: () => { isOpen = false; clearTimeout(timer); } };
+  return {
+    nodes: [topBar('Server', '', pause, h('button', { class: 'btn', onclick: () => bundle(trouble) }, 'Support bundle')), h('div', { class: 'pad' }, line, trouble, body, nodes?.node, tail.node)],
+    leave: () => { isOpen = false; clearTimeout(timer); tail.leave(); nodes?.leave(); },
+  };
 }

@@ -1,7 +1,8 @@
 // The frame: the login, the tree of names, the bar on top, and which view the address asks for.
 
-import { h, put, icon, sparkline, s, say, toast, dialog, ask, shortCount, count, shortened } from './dom.js';
+import { h, put, icon, s, say, toast, dialog } from './dom.js';
 import * as api from './api.js';
+import { tableNames, factsOf, refreshTree, itemsOf, treeBox, filterField, drawTree, setUpTree, treePause, problemOfServer } from './tree.js';
 
 const root = document.getElementById('app');
 
@@ -59,60 +60,9 @@ const VIEWS = {
 // --- what is known of the server ---
 
 let hello = null;
-const tree = { table: [], queue: [], blob: [], rates: new Map(), facts: new Map() };
 
 export const serverFacts = () => hello;
-export const tableNames = () => tree.table;
-export const factsOf = table => tree.facts.get(table);
-
-export async function refreshTree() {
-  const [tables, queues, containers] = await Promise.all(['table', 'queue', 'blob'].map(api.names));
-  tree.facts = new Map(tables.filter(table => table.entities != null).map(table => [table.name, table]));
-  [tree.table, tree.queue, tree.blob] = [tables, queues, containers].map(list => list.map(each => each.name));
-  drawTree();
-  dispatchEvent(new Event('treechange'));
-}
-
-// --- the tree ---
-
-const GROUPS = [
-  ['table', 'Tables', 't', 'Tables show up here when your app makes them.'],
-  ['queue', 'Queues', 'q', 'No queues.'],
-  ['blob', 'Containers', 'c', 'No containers.'],
-];
-const SHOWN_MAX = 400; // of a group; the field above finds the others
-
-const treeBox = h('div', { class: 'tree', id: 'tree' });
-const filterField = h('input', {
-  class: 'field filter', type: 'search', placeholder: 'Filter names', 'aria-label': 'Filter names', oninput: () => drawTree(),
-  onkeydown: event => { if (event.key === 'ArrowDown') { event.preventDefault(); treeBox.querySelector('a')?.focus(); } },
-});
-
-function drawTree() {
-  const { parts } = readRoute();
-  const wanted = filterField.value.toLowerCase();
-  filterField.hidden = tree.table.length + tree.queue.length + tree.blob.length < 12 && !wanted;
-  put(treeBox, GROUPS.map(([kind, title, letter, none]) => {
-    const found = tree[kind].filter(name => name.toLowerCase().includes(wanted));
-    return [h('h2', { class: 'grp' }, title, h('span', { class: 'num' }, count(tree[kind].length))),
-      found.length === 0 && h('p', { class: 'none' }, wanted ? 'None has this in its name.' : none),
-      h('ul', null, found.slice(0, SHOWN_MAX).map(name => {
-        const facts = kind === 'table' ? tree.facts.get(name) : null;
-        return h('li', null, h('a', {
-          class: 'node', href: kind === 'table' ? link('t', name, 'rows') : link(letter, name), title: name,
-          'aria-current': parts[0] === letter && parts[1] === name ? 'page' : null,
-        }, h('span', { class: 'nm' }, shortened(name, 34)), facts && h('span', { class: 'ct', title: count(facts.entities) }, shortCount(facts.entities))));
-      })),
-      found.length > SHOWN_MAX && h('p', { class: 'none' }, `${count(found.length - SHOWN_MAX)} more: filter by name.`)];
-  }));
-}
-
-treeBox.addEventListener('keydown', event => {
-  if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
-  const nodes = [...treeBox.querySelectorAll('a')];
-  const next = nodes[nodes.indexOf(document.activeElement) + (event.key === 'ArrowDown' ? 1 : -1)];
-  if (next) { event.preventDefault(); next.focus(); } else if (event.key === 'ArrowUp' && !filterField.hidden) filterField.focus();
-});
+export { tableNames, factsOf, refreshTree };
 
 const mark = () => s('svg', { class: 'mark', viewBox: '0 0 20 20', 'aria-hidden': 'true' },
   s('rect', { width: 20, height: 20, rx: 4.5, fill: 'var(--ink)' }),
@@ -125,6 +75,7 @@ function drawFoot() {
   const { parts } = readRoute();
   const entry = (id, picture, name, extra) => h('a', { class: 'node', href: link(id), 'aria-current': parts[0] === id ? 'page' : null }, icon(picture), h('span', { class: 'nm' }, name), extra);
   put(footBox,
+    entry('account', 'folder', 'Account'),
     entry('advice', 'bulb', 'Advice', adviceCount > 0 && h('span', { class: 'badge', role: 'img', 'aria-label': `${adviceCount} findings` }, adviceCount)),
     entry('sas', 'key', 'Shared access'),
     entry('server', 'pulse', 'Server', h('span', { class: api.serverIsLost() ? 'dot bad' : 'dot', role: 'img', 'aria-label': api.serverIsLost() ? 'no answer' : 'up' })),
@@ -140,7 +91,12 @@ function accountMenu() {
 }
 
 const main = h('main', { class: 'main', id: 'main', tabindex: '-1' });
-const lostBar = h('div', { class: 'lost', role: 'alert', hidden: true });
+const lostBar = h('div', { class: 'lost', role: 'alert', hidden: true }), problemBar = h('div', { class: 'lost', role: 'alert', hidden: true });
+addEventListener('treechange', () => {
+  const text = problemOfServer();
+  problemBar.hidden = text === '';
+  if (problemBar.textContent !== text) problemBar.textContent = text && `${text[0].toUpperCase()}${text.slice(1)}.`;
+});
 
 function drawFrame() {
   put(root, h('a', { class: 'skip', href: '#main', onclick: event => { event.preventDefault(); main.focus(); } }, 'Skip to the content'),
@@ -149,8 +105,8 @@ function drawFrame() {
         h('div', { class: 'brand' }, h('a', { href: link('start') }, mark(), 'Tavola'), h('span', { class: 'ver muted' }, hello.version)),
         h('button', { class: 'goto', onclick: goTo }, 'Go to', h('kbd', null, 'Ctrl K')),
         accountMenu(), filterField, treeBox, footBox),
-      h('div', { class: 'body' }, lostBar, main)));
-  drawTree();
+      h('div', { class: 'body' }, lostBar, problemBar, main)));
+  setUpTree(link, readRoute);
   drawFoot();
 }
 
@@ -216,9 +172,9 @@ export async function goTo() {
   if (goToIsOpen) return;
   goToIsOpen = true;
   const entries = [
-    ...tree.table.map(name => ({ name, kind: 'table', href: link('t', name, 'rows') })),
-    ...tree.queue.map(name => ({ name, kind: 'queue', href: link('q', name) })),
-    ...tree.blob.map(name => ({ name, kind: 'container', href: link('c', name) })),
+    ...itemsOf('table').map(({ name }) => ({ name, kind: 'table', href: link('t', name, 'rows') })),
+    ...itemsOf('queue').map(({ name }) => ({ name, kind: 'queue', href: link('q', name) })),
+    ...itemsOf('blob').map(({ name }) => ({ name, kind: 'container', href: link('c', name) })),
     ...[['Advice', 'advice'], ['Server', 'server'], ['Connect', 'start'], ['Shared access', 'sas'], ['Account', 'account'], ['Keys', 'help']].map(([name, id]) => ({ name, kind: 'page', href: link(id) })),
     { name: 'Switch between light and dark', kind: 'action', act: switchTheme },
   ];
@@ -251,22 +207,23 @@ export async function goTo() {
 
 // --- keys that work everywhere but in fields ---
 
-let waitsForSecond = false;
+// Of "g t" and others: what is no second key means what it means alone.
+let waitsForSecond = false, secondTimer;
 addEventListener('keydown', event => {
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') { event.preventDefault(); goTo(); return; }
   const inField = event.target.closest?.('input, textarea, select, [contenteditable], dialog');
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'z' && !inField && toast.undo) { event.preventDefault(); document.querySelector('.toast button')?.click(); return; }
   if (inField || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (waitsForSecond) {
-    waitsForSecond = false;
-    const table = readRoute().parts[0] === 't' ? readRoute().parts[1] : tree.table[0];
-    if (event.key === 't') treeBox.querySelector('a')?.focus();
+  const isSecond = waitsForSecond;
+  waitsForSecond = false;
+  if (isSecond && 'thas'.includes(event.key)) {
+    const table = readRoute().parts[0] === 't' ? readRoute().parts[1] : tableNames()[0];
+    if (event.key === 't') (treeBox.querySelector('a') || treeBox.querySelector('button'))?.focus();
     else if (event.key === 'h' && table) location.hash = link('t', table, 'heat');
     else if (event.key === 'a') location.hash = link('advice');
     else if (event.key === 's') location.hash = link('server');
-    else return;
     event.preventDefault();
-  } else if (event.key === 'g') { waitsForSecond = true; setTimeout(() => { waitsForSecond = false; }, 1500); }
+  } else if (event.key === 'g') { waitsForSecond = true; clearTimeout(secondTimer); secondTimer = setTimeout(() => { waitsForSecond = false; }, 1500); }
   else if (event.key === '?') location.hash = link('help');
   else if (event.key === 'd') switchTheme();
   else if (event.key === '[' || event.key === ']') {
@@ -325,7 +282,12 @@ async function begin() {
   await render();
 }
 
-// The tree is looked at again while somebody looks at it.
-setInterval(() => { if (hello && !document.hidden && !api.serverIsLost()) refreshTree().catch(() => {}); }, 10000);
+// The tree is asked for again while somebody looks at it.
+(function look() {
+  setTimeout(async () => {
+    if (hello && !document.hidden && !api.serverIsLost()) await refreshTree().catch(() => {});
+    look();
+  }, treePause());
+})();
 
 if (!takeLogin()) begin();

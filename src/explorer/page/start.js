@@ -3,6 +3,7 @@
 import { h, put, icon, copyButton, glyph, say, instant, milliseconds, toast } from './dom.js';
 import * as api from './api.js';
 import { topBar, serverFacts, link, refreshTree, troubleBox } from './shell.js';
+import { firstRequest } from './tree.js';
 import { SNIPPETS } from './snippets.js';
 
 const DEVELOPMENT_KEY = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
@@ -63,20 +64,39 @@ function testEntity() {
       draw(troubleBox(trouble), h('div', { class: 'ft' }, h('button', { class: 'btn', onclick: send }, 'Try again')));
     }
   };
-  draw(h('div', { class: 'hd' }, h('b', null, 'A test entity')),
+  draw(h('div', { class: 'hd' }, h('b', null, 'A test entity'), h('span', { class: 'grow' }), h('span', { class: 'muted' }, 'not sent yet')),
+    h('dl', null, [['PartitionKey', 'first'], ['RowKey', 'a new one'], ['Greeting', 'Hello from Explorer'], ['Answer', '42']].map(([name, value]) => [h('dt', null, name), h('dd', null, value)])),
     h('div', { class: 'ft' }, h('p', null, 'Makes the table Hello, inserts one entity and reads it back by its key.'),
       h('p', null, h('button', { class: 'btn primary', onclick: send }, 'Send a test entity'))));
   return box;
+}
+
+// What the first request of an application looked like, once there is one.
+function firstLine() {
+  const line = h('p', { class: 'firstline', role: 'status' });
+  const draw = () => {
+    const first = firstRequest();
+    if (!first) { put(line, h('i', { class: 'dot wait', 'aria-hidden': 'true' }), 'Waiting for the first request of your application.'); return; }
+    const isGood = first.status < 400, text = `First request: ${first.method} ${first.name || first.operation} from ${first.agent || 'a client without a name'}, ${first.status}.`;
+    if (line.dataset.text === text) return;
+    line.dataset.text = text;
+    put(line, h('i', { class: isGood ? 'dot' : 'dot bad', 'aria-hidden': 'true' }), text, !isGood && h('span', { class: 'soft' }, first.status === 403 ? ' Refused: the key of the account, or the clock, is not right.' : ' Refused: the log on the server page says more.'));
+  };
+  draw();
+  addEventListener('treechange', draw);
+  return { line, leave: () => removeEventListener('treechange', draw) };
 }
 
 export function show() {
   const hello = serverFacts();
   const account = hello.accounts.find(each => each.name === api.currentAccount()) || hello.accounts[0];
   const kept = hello.engine === 'memory' ? 'Kept in memory only: gone when the server stops.' : hello.engine === 'rados' ? 'Everything lies in the Ceph cluster.' : 'What is acknowledged is on the disk.';
+  const first = firstLine();
   return {
+    leave: first.leave,
     nodes: [topBar('Connect', `${hello.engine}, since ${instant(hello.startedAt)}`), h('div', { class: 'page' }, h('div', { class: 'first' },
       h('div', { class: 'lead' }, h('h2', { class: 'big' }, 'Tavola is up. Point your app at it.'), h('p', null, `An Azure Table, Queue and Blob service on this machine. ${kept}`)),
-      endpoints(account),
+      endpoints(account), first.line,
       h('div', { class: 'steps' }, h('section', null, h('h2', null, 'In your language'), snippets(account)), h('section', null, h('h2', null, 'Try it'), testEntity())),
       h('div', { class: 'next' },
         h('div', null, h('h3', null, 'See a plan'), h('p', null, 'Open a table and type a filter: how it will be read is shown while you type.')),

@@ -5,6 +5,7 @@ import json
 import pathlib
 import re
 import stat
+import time
 import unittest
 
 from explorer import Page, new_link
@@ -30,6 +31,12 @@ class Explorer(unittest.TestCase):
 
     def status(self, *arguments, page=None, **options):
         return (page or self.page).ask(*arguments, **options)[0]
+
+    def until(self, fact, wait_s=30):
+        deadline = time.monotonic() + wait_s
+        while not fact():
+            self.assertLess(time.monotonic(), deadline, "it has not come true")
+            time.sleep(0.02)
 
     def test_a_session_is_the_accounts_owner_in_every_service(self):
         for method, path, body, headers, wanted in (
@@ -178,6 +185,67 @@ class Explorer(unittest.TestCase):
         self.assertEqual(
             self.status("GET", f"/api/blob/{ACCOUNT}/hostile/x.html", page=page,
                         headers=[("Sec-Fetch-Site", "none")]), 401)
+
+    def test_the_log_and_the_bundle_are_the_owners_alone(self):
+        token = (pathlib.Path(self.server.data) / "admin.token").read_text().strip()
+        stranger = Page(self.server)
+        for path in ("/log", "/bundle", "/log?after=0", "/api/tree", f"/api/tree?account={ACCOUNT}"):
+            for headers in ([], [("Authorization", "Bearer " + "0" * 64)],
+                            [("Cookie", self.page.cookie)], [("x-tavola-page", self.page.word)]):
+                with self.subTest(path=path, headers=headers):
+                    self.assertEqual(self.status("GET", path, page=stranger, headers=headers), 401)
+            self.assertEqual(self.status("GET", path), 200)
+            self.assertEqual(self.status("GET", path, headers=[("Origin", "http://evil.example")]),
+                             403)
+            self.assertEqual(self.status("GET", path, host="evil.example"), 403)
+        for path in ("/log", "/bundle"):
+            self.assertEqual(self.status("GET", path, page=stranger,
+                                         headers=[("Authorization", f"Bearer {token}")]), 200)
+            self.assertIn(self.status("POST", path), (404, 405))
+
+    def test_parameters_of_the_log_meet_limits(self):
+        for query, wanted in (("lines=1", 200), ("lines=2048", 200), ("lines=2049", 400),
+                              ("lines=0", 400), ("lines=-1", 400), ("after=18446744073709551615", 200),
+                              ("after=18446744073709551616", 400), ("after=x", 400),
+                              ("level=warn", 200), ("level=loud", 400), ("text=" + "a" * 256, 200),
+                              ("text=" + "a" * 257, 400), ("text=%00%ff", 400), ("text=%C3%A9", 200), ("text=%zz", 400)):
+            with self.subTest(query=query[:40]):
+                status, headers, body = self.page.ask("GET", f"/log?{query}")
+                self.assertEqual(status, wanted, body)
+                if status == 200:
+                    self.assertEqual(headers["Content-Type"], "application/json")
+                    self.assertLessEqual(len(json.loads(body)["lines"]), 2048)
+
+    def test_the_log_is_what_was_logged_and_no_more(self):
+        with Server("--access-log", engine="rocksdb") as server:
+            page = Page(server, new_link(server))
+            token = (pathlib.Path(server.data) / "admin.token").read_text().strip()
+            for path in ("/%3Cscript%3Ealert(1)%3C/script%3E",
+                         "/a%22%0d%0alevel=error%20event=forged"):
+                page.ask("GET", f"{TABLE}{path}?sv=1&sig=aVerySecretSignature")
+            for _ in range(300):
+                page.ask("GET", f"{TABLE}/{'x' * 1500}")
+            answer = json.loads(page.ask("GET", "/log?lines=2048")[2])
+            lines = [line["text"] for line in answer["lines"]]
+            self.until(lambda: lines[-1] in server.log())  # kept a moment before it is written
+            written = set(server.log().splitlines())
+            for line in lines:
+                self.assertIn(line, written)
+            self.assertEqual([line["n"] for line in answer["lines"]],
+                             list(range(answer["first"], answer["last"] + 1)))
+            self.assertGreater(answer["first"], 1)  # 300 long lines are more than is kept
+            self.assertLess(sum(map(len, lines)), 256 * 1024 + 1)
+            text = "\n".join(lines) + page.ask("GET", "/bundle")[2].decode()
+            for secret in ("aVerySecretSignature", token, page.word, page.cookie.split("=")[1],
+                           "Eby8vdM02xNOcqFlqUwJ"):
+                self.assertNotIn(secret, text)
+            after = answer["last"]
+            page.ask("GET", f"{TABLE}/Tables('later')")
+
+            def later():  # logged after the answer was sent
+                return json.loads(page.ask("GET", f"/log?after={after}&text=later")[2])["lines"]
+            self.until(later)
+            self.assertTrue(all(line["n"] > after for line in later()))
 
     def test_a_session_survives_a_restart_and_ends_when_it_is_left(self):
         page = Page(self.server, new_link(self.server))

@@ -1,24 +1,24 @@
-/* Estimates, by the best that is known. */
+/* Estimates, by the best that is known: the probe, and putting the answers together. */
 #include "facts/estimate.h"
 
 #include <math.h>
 
 #include "base/clock.h"
-#include "engine/key.h"
-#include "facts/internal.h"
+#include "facts/estimate_parts.h"
 
 enum {
     PROBE_KEYS = 1000,
-    PROBE_NS = 2 * 1000 * 1000,
-    SAMPLE_KEYS_MIN = 30, /* of a partition, for a share of it */
+    PROBE_KEYS_MIN = 256, /* whatever time that takes: two or three blocks of a file */
     COMPARISONS_MAX = 15, /* Azure refuses more */
     PAGE_ENTITIES = 1000,
 };
 
-#define ROW_MS 0.0006 /* to examine an entity: bench/RESULTS.md */
-#define SEEK_MS 0.02
+#define PROBE_NS (2 * INT64_C(1000000))
 #define PAGE_MS 5000.0
-#define WIDE 10.0 /* what a guess at a selectivity may be off by */
+#define PAGE_BYTES (4.0 * 1024 * 1024)
+#define JSON_FACTOR 1.5          /* from stored bytes to those of an answer, until it is known */
+#define CLUSTERED_FACTOR 3.0     /* that the first matches may lie apart */
+#define HISTORY_RETURNED_MIN 100 /* entities, to know their bytes */
 
 const char *tv_estimate_basis_name(tv_estimate_basis basis)
 {
@@ -34,341 +34,188 @@ const char *tv_estimate_basis_name(tv_estimate_basis basis)
     return names[basis];
 }
 
-static void set_exact(tv_estimate *e, tv_estimate_basis basis, double examined)
+const char *tv_share_basis_name(tv_share_basis basis)
 {
-    e->basis = basis;
-    e->examined = e->low = e->high = examined;
+    static const char *const names[TV_SHARE_BASES] = {
+        [TV_SHARE_ALL] = "all",
+        [TV_SHARE_COUNTED] = "counted",
+        [TV_SHARE_SAMPLE] = "sample",
+        [TV_SHARE_HISTORY] = "history",
+        [TV_SHARE_BEGINNING] = "beginning",
+    };
+
+    return names[basis];
 }
 
 /* --- the probe --- */
 
-/* Count the keys of the ranges; `ret_ended` is false when there are more. */
-static tv_err probe(tv_engine *engine, const tv_plan *plan, size_t *ret_keys, bool *ret_ended)
+/* One row; the probe ends with the last that $top asks for, as a page does. */
+static tv_err probe_row(tv_facts *facts, const tv_estimate_query *query, void *test, tv_iter *iter,
+                        tv_arena *scratch, tv_estimate_probe *p)
 {
-    int64_t until_ns = tv_clock_mono_ns() + PROBE_NS;
-    tv_iter *iter;
-    tv_err err =
-        tv_engine_iter(engine, plan->ranges[0].from, plan->ranges[plan->count - 1].to, &iter);
+    bool passes = true;
+    tv_err err = TV_OK;
 
-    *ret_keys = 0;
-    *ret_ended = false;
-    if (err)
-        return err;
+    if (query->plan->residual)
+        err = facts->format->test(test, query->prefix, tv_iter_key(iter), tv_iter_value(iter),
+                                  scratch, &passes);
+    tv_arena_reset(scratch);
+    p->keys++;
+    p->passed += passes;
+    p->has_ended = query->top && p->passed == query->top;
+    return err;
+}
+
+static tv_err probe_ranges(tv_facts *facts, const tv_estimate_query *query, void *test,
+                           tv_iter *iter, tv_arena *scratch, tv_estimate_probe *p)
+{
+    const tv_plan *plan = query->plan;
+    int64_t until_ns = tv_clock_mono_ns() + (query->probe_ns ? query->probe_ns : PROBE_NS);
 
     for (size_t i = 0; i < plan->count; i++) {
         for (tv_iter_seek(iter, plan->ranges[i].from);
              tv_iter_is_valid(iter) && tv_slice_cmp(tv_iter_key(iter), plan->ranges[i].to) < 0;
              tv_iter_next(iter)) {
-            if (*ret_keys == PROBE_KEYS ||
-                (*ret_keys % 64 == 63 && tv_clock_mono_ns() > until_ns)) {
-                tv_iter_free(iter);
+            if (p->keys == PROBE_KEYS ||
+                (p->keys >= PROBE_KEYS_MIN && p->keys % 64 == 0 && tv_clock_mono_ns() > until_ns))
                 return TV_OK;
-            }
-            ++*ret_keys;
+
+            tv_err err = probe_row(facts, query, test, iter, scratch, p);
+
+            if (err || p->has_ended)
+                return err;
         }
     }
-    err = tv_iter_status(iter);
-    *ret_ended = err == TV_OK;
+
+    tv_err err = tv_iter_status(iter);
+
+    p->has_ended = err == TV_OK;
+    return err;
+}
+
+/* Count and test the first entities of the ranges. */
+static tv_err probe(tv_facts *facts, const tv_estimate_query *query, tv_arena *arena,
+                    tv_estimate_probe *ret_probe)
+{
+    const tv_plan *plan = query->plan;
+    tv_arena scratch;
+    tv_iter *iter;
+    tv_err err;
+
+    *ret_probe = (tv_estimate_probe){.has_ended = plan->count == 0};
+    if (plan->count == 0)
+        return TV_OK;
+
+    err = tv_engine_iter(facts->engine, plan->ranges[0].from, plan->ranges[plan->count - 1].to,
+                         &iter);
+    if (err)
+        return err;
+
+    tv_arena_init(&scratch);
+    err = probe_ranges(facts, query, plan->residual ? facts->format->test_begin(arena, plan) : NULL,
+                       iter, &scratch, ret_probe);
+    tv_arena_done(&scratch);
     tv_iter_free(iter);
     return err;
 }
 
-/* --- by facts --- */
+/* --- putting together --- */
 
-/* Whether a range is one whole partition, and of which PartitionKey, as stored. */
-static bool is_partition(const tv_estimate_query *query, const tv_key_range *range,
-                         tv_slice *ret_key)
+static void set_counted(const tv_estimate_query *query, const tv_estimate_probe *p, tv_estimate *e)
 {
-    tv_slice tail = tv_slice_skip(range->from, query->prefix.len);
-    size_t mark = tv_slice_find(tail, '\x01');
-
-    *ret_key = tv_slice_take(tail, mark);
-    return range->kind == TV_PLAN_PARTITION && mark + 1 == tail.len;
+    e->basis = TV_ESTIMATE_COUNTED;
+    e->is_exact = true;
+    e->examined = e->low = e->high = (double)p->keys;
+    e->returned_basis = query->plan->residual ? TV_SHARE_COUNTED : TV_SHARE_ALL;
+    e->returned = e->returned_low = e->returned_high = (double)p->passed;
 }
 
-static bool is_whole_table(const tv_estimate_query *query, tv_arena *arena)
+/* Every entity is returned. */
+static void return_all(const tv_estimate_query *query, tv_estimate *e)
 {
-    const tv_plan *plan = query->plan;
-
-    return plan->count == 1 && tv_slice_eq(plan->ranges[0].from, query->prefix) &&
-           tv_slice_eq(plan->ranges[0].to, tv_key_after(arena, query->prefix));
-}
-
-/* The PartitionKey that all of a plan's ranges lie in; false when they lie in several. */
-static bool one_partition(const tv_estimate_query *query, tv_slice *ret_key)
-{
-    const tv_plan *plan = query->plan;
-
-    for (size_t i = 0; i < plan->count; i++) {
-        tv_slice tail = tv_slice_skip(plan->ranges[i].from, query->prefix.len);
-        size_t mark = tv_slice_find(tail, '\x01');
-        tv_slice key = tv_slice_take(tail, mark);
-
-        if (plan->ranges[i].kind > TV_PLAN_PARTITION || mark == tail.len ||
-            (i > 0 && !tv_slice_eq(key, *ret_key)))
-            return false;
-        *ret_key = key;
-    }
-    return plan->count > 0;
-}
-
-/* --- by the key sample --- */
-
-typedef struct sampled {
-    size_t keys, in_ranges;                     /* of the table */
-    size_t partition_keys, partition_in_ranges; /* of the plan's one partition, if it is one */
-} sampled;
-
-/* Whether a key without the table's prefix is in a range.  These are in order and do not overlap:
- * only the last that begins at the key or before it can have it. */
-static bool is_in(const tv_estimate_query *query, tv_slice tail)
-{
-    const tv_key_range *ranges = query->plan->ranges;
-    size_t low = 0, high = query->plan->count, skipped = query->prefix.len;
-
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (tv_slice_cmp(tv_slice_skip(ranges[middle].from, skipped), tail) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
-        return false;
-
-    tv_slice to = ranges[low - 1].to;
-
-    /* Without the prefix it is the end of the table. */
-    return !tv_slice_starts_with(to, query->prefix) ||
-           tv_slice_cmp(tail, tv_slice_skip(to, skipped)) < 0;
-}
-
-/* x of k: Wilson's interval at 95 %. */
-static void set_share(tv_estimate *e, double x, double k, double of)
-{
-    const double z = 1.96;
-    double p = x / k, mid = (p + z * z / (2 * k)) / (1 + z * z / k);
-    double half = z * sqrt(p * (1 - p) / k + z * z / (4 * k * k)) / (1 + z * z / k);
-
-    e->examined = of * p;
-    e->low = of * (mid - half);
-    e->high = of * (mid + half);
-    if (x == 0) {
-        e->low = 0;
-        e->high = 3.7 * of / k;
-    }
-}
-
-/* What is known of the partition of a plan and of its neighbours. */
-typedef struct known {
-    tv_facts_count count;
-    double partitions;
-    sampled sample;
-    bool has_partition; /* the plan is of one */
-    bool is_counted;    /* and that has exactly */
-    uint64_t entities;
-    bool ranges_counted; /* all ranges are whole partitions, of so many */
-    uint64_t range_entities;
-    bool has_sample;
-} known;
-
-static void look_up(tv_facts *facts, const tv_estimate_query *query, known *k)
-{
-    tv_fact *fact = tv_fact_find_id(facts, query->account, query->table_id);
-    const tv_plan *plan = query->plan;
-    tv_slice partition = TV_NONE;
-
-    *k = (known){.has_partition = one_partition(query, &partition)};
-    pthread_mutex_lock(&fact->lock);
-    k->count = tv_fact_count(fact);
-
-    tv_sketch *sketch = tv_fact_sketch(facts, fact);
-
-    if (sketch && k->count.basis != TV_FACTS_UNKNOWN) {
-        k->has_sample = true;
-        k->partitions = tv_distinct_estimate(&sketch->partition_keys);
-        k->sample.keys = sketch->sample_count;
-        for (size_t i = 0; i < sketch->sample_count; i++) {
-            tv_slice tail = {sketch->sample[i].key, sketch->sample[i].len};
-            bool is_inside = is_in(query, tail);
-            bool is_of_partition =
-                k->has_partition && tv_slice_eq(tv_sketch_partition_of(tail), partition);
-
-            k->sample.in_ranges += is_inside;
-            k->sample.partition_keys += is_of_partition;
-            k->sample.partition_in_ranges += is_of_partition && is_inside;
-        }
-
-        tv_sketch_partition *counted =
-            k->has_partition ? tv_sketch_find_partition(sketch, partition) : NULL;
-
-        if (counted && k->count.basis == TV_FACTS_EXACT) {
-            k->is_counted = true;
-            k->entities = counted->entities;
-        }
-        k->ranges_counted = k->count.basis == TV_FACTS_EXACT && plan->count > 0;
-        for (size_t i = 0; i < plan->count && k->ranges_counted; i++) {
-            tv_slice key;
-
-            counted = is_partition(query, &plan->ranges[i], &key)
-                          ? tv_sketch_find_partition(sketch, key)
-                          : NULL;
-            k->ranges_counted = counted != NULL;
-            k->range_entities += counted ? counted->entities : 0;
-        }
-    }
-    pthread_mutex_unlock(&fact->lock);
-    tv_fact_unref(fact);
-}
-
-static void estimate_examined(const tv_estimate_query *query, tv_arena *arena, const known *k,
-                              double probed, tv_estimate *e)
-{
-    double entities = (double)k->count.entities;
-
-    if (k->count.basis == TV_FACTS_EXACT && is_whole_table(query, arena)) {
-        set_exact(e, TV_ESTIMATE_TABLE_FACT, entities);
-        return;
-    }
-    if (k->ranges_counted) {
-        set_exact(e, TV_ESTIMATE_PARTITION_FACT, (double)k->range_entities);
-        return;
-    }
-    if (!k->has_sample || k->sample.keys == 0) {
-        e->basis = TV_ESTIMATE_NOTHING;
-        e->examined = e->low = probed;
-        e->high = HUGE_VAL;
-        return;
-    }
-
-    e->basis = TV_ESTIMATE_KEY_SAMPLE;
-    if (k->is_counted && k->sample.partition_keys >= SAMPLE_KEYS_MIN) {
-        set_share(e, (double)k->sample.partition_in_ranges, (double)k->sample.partition_keys,
-                  (double)k->entities);
-    } else {
-        set_share(e, (double)k->sample.in_ranges, (double)k->sample.keys, entities);
-        if (k->has_partition && k->sample.partition_keys < SAMPLE_KEYS_MIN) {
-            double mean = entities / (k->partitions < 1 ? 1 : k->partitions);
-
-            e->basis = TV_ESTIMATE_MEAN_PARTITION;
-            e->high = fmax(e->high, 8 * mean);
-        }
-    }
-    if (k->count.basis != TV_FACTS_EXACT) { /* it may be old */
-        e->low /= 2;
-        e->high *= 2;
-    }
-    e->low = fmax(e->low, probed);
-    e->examined = fmax(e->examined, e->low);
-    e->high = fmax(e->high, e->examined);
-    if (k->count.basis == TV_FACTS_EXACT) {
-        e->high = fmin(e->high, entities);
-        e->examined = fmin(e->examined, e->high);
-        e->low = fmin(e->low, e->examined);
-    }
-}
-
-/* --- what passes --- */
-
-static const tv_facts_property *find_property(const tv_facts_table *table, tv_slice name)
-{
-    for (size_t i = 0; i < table->property_count; i++) {
-        if (tv_slice_eq(table->properties[i].name, name))
-            return &table->properties[i];
-    }
-    return NULL;
-}
-
-static double compare_share(const tv_facts_table *table, const tv_filter *filter,
-                            const tv_node *node)
-{
-    double presence = 1, distinct = table->count.entities ? (double)table->count.entities : 1;
-
-    if (!tv_filter_is_key(filter, node->name) &&
-        !tv_slice_eq(filter->names.list[node->name], TV_LIT("Timestamp"))) {
-        const tv_facts_property *p = find_property(table, filter->names.list[node->name]);
-
-        presence =
-            p && table->property_samples ? (double)p->count / (double)table->property_samples : 0;
-        distinct = p && p->distinct >= 1 ? p->distinct : 1;
-    }
-    switch ((tv_compare_op)node->op) {
-    case TV_OP_EQ:
-        return presence / distinct;
-    case TV_OP_NE:
-        return presence - presence / distinct;
-    default:
-        return presence / 3;
-    }
-}
-
-/* The share of entities that pass, by textbook rules. */
-static double share_of(const tv_facts_table *table, const tv_filter *filter, const tv_node *node)
-{
-    double share = 1;
-
-    switch ((tv_node_kind)node->kind) {
-    case TV_NODE_AND:
-        for (const tv_node *child = node->first; child; child = child->next)
-            share *= share_of(table, filter, child);
-        return share;
-    case TV_NODE_OR:
-        for (const tv_node *child = node->first; child; child = child->next)
-            share *= 1 - share_of(table, filter, child);
-        return 1 - share;
-    case TV_NODE_NOT:
-        return 1 - share_of(table, filter, node->first);
-    case TV_NODE_COMPARE:
-        return compare_share(table, filter, node);
-    case TV_NODE_TRUTH:
-        return 0.5;
-    case TV_NODE_FALSE:
-        break;
-    }
-    return 0;
-}
-
-static tv_err estimate_returned(tv_facts *facts, const tv_estimate_query *query, tv_arena *arena,
-                                tv_estimate *e)
-{
-    const tv_plan *plan = query->plan;
     double top = query->top ? (double)query->top : HUGE_VAL;
-    tv_facts_table table;
-    tv_err err;
 
-    if (plan->residual == NULL) {
-        e->examined = fmin(e->examined, top);
-        e->low = fmin(e->low, top);
-        e->high = fmin(e->high, top);
-        e->returned = e->examined;
-        e->returned_low = e->low;
-        e->returned_high = e->high;
-        return TV_OK;
-    }
-    err = tv_facts_take(facts, query->account, query->table_id, TV_FACTS_KEYS | TV_FACTS_PROPERTIES,
-                        arena, &table);
+    e->examined = fmin(e->examined, top);
+    e->low = fmin(e->low, top);
+    e->high = fmin(e->high, top);
+    e->is_exact = e->is_exact || e->low == e->high;
+    e->returned_basis = TV_SHARE_ALL;
+    e->returned = e->examined;
+    e->returned_low = e->low;
+    e->returned_high = e->high;
+}
+
+/* A page that $top ends examines no more than it needs. */
+static void end_at_top(const tv_estimate_query *query, const tv_estimate_probe *p, tv_span share,
+                       tv_estimate *e)
+{
+    double top = (double)query->top, least = (double)p->keys + 1;
+
+    e->returned = fmin(e->returned, top);
+    e->returned_low = fmin(e->returned_low, top);
+    e->returned_high = fmin(e->returned_high, top);
+    e->low = fmin(e->low, fmax(top / share.high / CLUSTERED_FACTOR, least));
+    if (share.low > 0)
+        e->high = fmax(fmin(e->high, CLUSTERED_FACTOR * top / share.low), e->low);
+    if (share.mid > 0)
+        e->examined = fmin(e->examined, top / share.mid);
+    e->examined = fmin(fmax(e->examined, e->low), e->high);
+    e->is_exact = e->is_exact && e->low == e->high;
+}
+
+static tv_err return_some(tv_facts *facts, const tv_estimate_query *query, tv_arena *arena,
+                          const tv_estimate_known *k, const tv_estimate_probe *p, tv_estimate *e)
+{
+    tv_span share;
+    tv_err err = tv_estimate_share(facts, query, arena, k, p, &share, &e->returned_basis);
+
     if (err)
         return err;
 
-    double share = share_of(&table, plan->filter, plan->residual);
-
-    e->returned_is_guess = true;
-    e->returned = fmin(e->examined * share, top);
-    e->returned_low = fmin(e->low * share / WIDE, top);
-    e->returned_high = fmin(fmin(e->high * fmax(share, 1e-6) * WIDE, e->high), top);
-    if (query->top && share > 0) {
-        e->examined = fmin(e->examined, top / share);
-        e->low = fmin(e->low, e->examined);
-    }
+    e->returned_low = fmax(e->low * share.low, (double)p->passed);
+    e->returned_high = fmax(e->high * share.high, e->returned_low);
+    e->returned = fmin(fmax(e->examined * share.mid, e->returned_low), e->returned_high);
+    if (query->top)
+        end_at_top(query, p, share, e);
     return TV_OK;
+}
+
+/* Bytes of an answer for each entity of it. */
+static double entity_bytes(const tv_estimate_query *query, const tv_facts_count *count)
+{
+    const tv_estimate_history *h = query->history;
+
+    if (h && h->returned >= HISTORY_RETURNED_MIN)
+        return (double)h->bytes / (double)h->returned;
+    if (query->cost && query->cost->entity_bytes > 0)
+        return query->cost->entity_bytes;
+    return count->entities ? JSON_FACTOR * (double)count->bytes / (double)count->entities : 0;
+}
+
+static void estimate_time(const tv_estimate_query *query, const tv_facts_count *count,
+                          tv_estimate *e)
+{
+    static const tv_query_cost unknown = {0};
+    tv_query_work work = {.ranges = (double)query->plan->count,
+                          .examined = e->examined,
+                          .returned = e->returned,
+                          .bytes = e->returned * entity_bytes(query, count)};
+
+    e->ms = tv_query_cost_ns(query->cost ? query->cost : &unknown, &work) / 1e6;
+
+    double pages = fmax(fmax(ceil(e->returned / PAGE_ENTITIES), ceil(e->ms / PAGE_MS)),
+                        ceil(work.bytes / PAGE_BYTES));
+
+    e->pages = pages < 1 || query->top ? 1 : (uint64_t)pages;
 }
 
 /* --- Azure --- */
 
-static void estimate_azure(const tv_estimate_query *query, const known *k, tv_estimate *e)
+static void estimate_azure(const tv_estimate_query *query, const tv_estimate_known *k,
+                           tv_estimate *e)
 {
     const tv_plan *plan = query->plan;
+    double entities = (double)k->count.entities;
 
     e->azure_plan = tv_plan_kind_name(plan->kind);
     e->azure_is_documented = true;
@@ -379,49 +226,42 @@ static void estimate_azure(const tv_estimate_query *query, const known *k, tv_es
     } else if (plan->count > 1 && k->has_partition) {
         /* An `or` of RowKeys reads the partition there. */
         e->azure_plan = tv_plan_kind_name(TV_PLAN_PARTITION);
-        e->azure_examined =
-            k->is_counted ? (double)k->entities
-            : k->has_sample && k->sample.keys
-                ? fmax((double)k->count.entities * (double)k->sample.partition_keys /
-                           (double)k->sample.keys,
-                       e->examined)
-                : e->examined;
+        e->azure_examined = k->is_counted ? k->entities
+                            : k->sample_keys
+                                ? fmax(entities * k->partition_keys / k->sample_keys, e->examined)
+                                : e->examined;
     } else if (plan->count > 1) {
         e->azure_plan = tv_plan_kind_name(TV_PLAN_TABLE);
         e->azure_is_documented = false;
-        e->azure_examined = fmax((double)k->count.entities, e->examined);
+        e->azure_examined = fmax(entities, e->examined);
     }
 }
 
 tv_err tv_facts_estimate(tv_facts *facts, const tv_estimate_query *query, tv_arena *arena,
                          tv_estimate *ret_estimate)
 {
+    tv_estimate_known *k = tv_arena_alloc(arena, sizeof *k);
+    tv_estimate_probe p;
     tv_estimate e = {0};
-    bool has_ended = true;
-    size_t probed = 0;
-    known k;
-    tv_err err;
+    tv_err err = probe(facts, query, arena, &p);
 
-    if (query->plan->count) {
-        err = probe(facts->engine, query->plan, &probed, &has_ended);
-        if (err)
-            return err;
-    }
-    look_up(facts, query, &k);
-    if (has_ended)
-        set_exact(&e, TV_ESTIMATE_COUNTED, (double)probed);
-    else
-        estimate_examined(query, arena, &k, (double)probed, &e);
-    err = estimate_returned(facts, query, arena, &e);
     if (err)
         return err;
 
-    e.ms = e.examined * ROW_MS + SEEK_MS * (double)query->plan->count;
-
-    double pages = fmax(ceil(e.returned / PAGE_ENTITIES), ceil(e.ms / PAGE_MS));
-
-    e.pages = pages < 1 ? 1 : (uint64_t)pages;
-    estimate_azure(query, &k, &e);
+    tv_estimate_look_up(facts, query, arena, k);
+    if (p.has_ended) {
+        set_counted(query, &p, &e);
+    } else {
+        tv_estimate_rows(query, arena, k, &p, &e);
+        if (query->plan->residual == NULL)
+            return_all(query, &e);
+        else
+            err = return_some(facts, query, arena, k, &p, &e);
+        if (err)
+            return err;
+    }
+    estimate_time(query, &k->count, &e);
+    estimate_azure(query, k, &e);
     *ret_estimate = e;
     return TV_OK;
 }

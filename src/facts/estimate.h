@@ -6,6 +6,7 @@
 #ifndef TV_FACTS_ESTIMATE_H
 #define TV_FACTS_ESTIMATE_H
 
+#include "facts/cost.h"
 #include "facts/facts.h"
 #include "odata/plan.h"
 
@@ -22,11 +23,25 @@ typedef enum tv_estimate_basis {
 /** "counted", "table fact", "partition fact", "key sample", "mean partition", "nothing". */
 const char *tv_estimate_basis_name(tv_estimate_basis basis);
 
+/** How it is known how many of the examined entities pass the test on the others' properties. */
+typedef enum tv_share_basis {
+    TV_SHARE_ALL,       /* there is no test */
+    TV_SHARE_COUNTED,   /* all were tested just now: exact */
+    TV_SHARE_SAMPLE,    /* those of the key sample in the query's ranges were */
+    TV_SHARE_HISTORY,   /* queries of this shape */
+    TV_SHARE_BEGINNING, /* the first ones were tested, and the others may differ */
+    TV_SHARE_BASES,
+} tv_share_basis;
+
+/** "all", "counted", "sample", "history", "beginning". */
+const char *tv_share_basis_name(tv_share_basis basis);
+
 typedef struct tv_estimate {
     tv_estimate_basis basis;
-    double examined, low, high; /* all three the same: exact */
+    bool is_exact; /* `examined`; then the bounds are the same */
+    double examined, low, high;
+    tv_share_basis returned_basis;
     double returned, returned_low, returned_high;
-    bool returned_is_guess; /* by the selectivity of a test on properties */
     uint64_t pages;
     double ms;
     /* The same query in Azure. */
@@ -35,12 +50,21 @@ typedef struct tv_estimate {
     double azure_examined;
 } tv_estimate;
 
+/** What queries of the same shape did to the table of late. */
+typedef struct tv_estimate_history {
+    uint64_t examined, returned, bytes; /* of answers */
+    double share_low, share_high;       /* of examined entities that one page returned */
+} tv_estimate_history;
+
 typedef struct tv_estimate_query {
     tv_slice account;
     int64_t table_id;
     tv_slice prefix; /* of the table's rows */
     const tv_plan *plan;
-    size_t top; /* 0: not given */
+    size_t top;                         /* 0: not given */
+    const tv_estimate_history *history; /* or NULL */
+    const tv_query_cost *cost;          /* of the table, or NULL */
+    int64_t probe_ns;                   /* how long to count; 0: 2 ms */
 } tv_estimate_query;
 
 /** May wait for the disk, some milliseconds.  Fails as the engine does. */

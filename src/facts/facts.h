@@ -142,10 +142,19 @@ typedef enum tv_facts_parts {
     TV_FACTS_PROPERTIES = 2, /* reads the entities of the sample; may wait for the disk */
 } tv_facts_parts;
 
+struct tv_plan;
+
 /** What facts have to be told about how entities are stored. */
 typedef struct tv_facts_format {
     /** Call `fn` for each property of a stored entity.  TV_ERR_CORRUPT. */
     tv_err (*walk)(tv_slice value, void (*fn)(void *ctx, const tv_property *property), void *ctx);
+
+    /** Begin to test entities against the residual of a plan; what that takes is in the arena. */
+    void *(*test_begin)(tv_arena *arena, const struct tv_plan *plan);
+
+    /** Whether a row of the table with this prefix passes.  TV_ERR_CORRUPT. */
+    tv_err (*test)(void *test, tv_slice prefix, tv_slice key, tv_slice value, tv_arena *scratch,
+                   bool *ret_passes);
 } tv_facts_format;
 
 typedef struct tv_facts_options {

@@ -27,6 +27,7 @@ typedef struct tv_table_call {
     tv_slice value;        /* of the row that was read */
     tv_table_bill *bill;   /* what it takes of the account's targets; NULL without them */
     const tv_shape *shape; /* of a long filter, made where it was parsed; else NULL */
+    int64_t work_ns;       /* of its turns so far */
     tv_err batch_error;    /* of the part of a batch that failed */
 } tv_table_call;
 
@@ -72,6 +73,9 @@ static inline void tv_table_count_examined(tv_container *table, tv_plan_kind kin
 
 /** Done at `end_ns`: tell the recorder of it, if there is one and it is about entities. */
 void tv_table_observe(tv_call *call, int64_t end_ns);
+
+/** What queries of the shape of this one did to its table; false when that is not known. */
+bool tv_table_shape_history(tv_call *call, tv_estimate_history *ret_history);
 
 /* The operations: see tv_op.run. */
 

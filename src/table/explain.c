@@ -6,6 +6,8 @@
  */
 #include "table/explain.h"
 
+#include <math.h>
+
 #include "base/json.h"
 #include "engine/key.h"
 
@@ -64,17 +66,18 @@ static void add_estimate(tv_buf *out, const tv_estimate *e)
 {
     tv_buf_add_lit(out, ",\"estimate\":{");
     add_number(out, "examined", e->examined);
-    add_number(out, "low", e->low);
-    add_number(out, "high", e->high);
-    tv_buf_printf(out, "\"exact\":%s,", e->low == e->high ? "true" : "false");
+    add_number(out, "low", floor(e->low));
+    add_number(out, "high", ceil(e->high));
+    tv_buf_printf(out, "\"exact\":%s,", e->is_exact ? "true" : "false");
     add_number(out, "returned", e->returned);
-    add_number(out, "returnedLow", e->returned_low);
-    add_number(out, "returnedHigh", e->returned_high);
+    add_number(out, "returnedLow", floor(e->returned_low));
+    add_number(out, "returnedHigh", ceil(e->returned_high));
     tv_buf_printf(out,
-                  "\"pages\":%llu,\"ms\":%.3f,\"basis\":\"%s\",\"azure\":{\"plan\":\"%s\","
-                  "\"documented\":%s,\"examined\":%.0f}}",
-                  (unsigned long long)e->pages, e->ms, tv_estimate_basis_name(e->basis),
-                  e->azure_plan, e->azure_is_documented ? "true" : "false", e->azure_examined);
+                  "\"returnedBasis\":\"%s\",\"pages\":%llu,\"ms\":%.3f,\"basis\":\"%s\","
+                  "\"azure\":{\"plan\":\"%s\",\"documented\":%s,\"examined\":%.0f}}",
+                  tv_share_basis_name(e->returned_basis), (unsigned long long)e->pages, e->ms,
+                  tv_estimate_basis_name(e->basis), e->azure_plan,
+                  e->azure_is_documented ? "true" : "false", e->azure_examined);
 }
 
 static void add_text(tv_buf *out, const char *name, const char *text)

@@ -340,6 +340,31 @@ static uint32_t number_of(tv_watch *watch, const tv_container *table)
     return number;
 }
 
+bool tv_table_shape_history(tv_call *call, tv_estimate_history *ret_history)
+{
+    const tv_table_call *t = tv_table_call_of(call);
+    tv_watch *watch = watch_of(call);
+    tv_watch_history found;
+
+    if (watch == NULL)
+        return false;
+
+    uint64_t fingerprint = t->shape ? t->shape->fingerprint
+                                    : tv_shape_make(&call->req->arena, t->query.filter,
+                                                    t->op.select.count > 0, t->query.has_top)
+                                          .fingerprint;
+
+    if (!tv_watch_shape_history(watch, number_of(watch, call->container), fingerprint, &found))
+        return false;
+
+    *ret_history = (tv_estimate_history){.examined = found.examined,
+                                         .returned = found.returned,
+                                         .bytes = found.bytes_out,
+                                         .share_low = found.share_low,
+                                         .share_high = found.share_high};
+    return true;
+}
+
 /* A batch that was refused as a whole has no table yet. */
 static uint32_t number_of_refused(tv_call *call)
 {

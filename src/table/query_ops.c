@@ -90,16 +90,21 @@ static tv_err estimate(tv_call *call)
 {
     tv_table_call *t = tv_table_call_of(call);
     tv_facts *facts = TV_CALL_OF(tv_table_service, call->service, base)->facts;
+    const tv_table_counts *counts = call->container->service_data;
+    tv_estimate_history history;
     tv_estimate_query query = {.account = call->container->account,
                                .table_id = call->container->id,
                                .prefix = call->container->prefix,
                                .plan = &t->scan.plan,
-                               .top = t->query.top < TV_TABLE_PAGE_ROWS_MAX ? t->query.top : 0};
+                               .top = t->query.top < TV_TABLE_PAGE_ROWS_MAX ? t->query.top : 0,
+                               .cost = &counts->cost};
     tv_estimate *result = tv_arena_alloc(&call->req->arena, sizeof *result);
     tv_err err;
 
     if (facts == NULL)
         return TV_OK;
+    if (tv_table_shape_history(call, &history))
+        query.history = &history;
 
     err = tv_facts_estimate(facts, &query, &call->req->arena, result);
     if (err == TV_OK)
@@ -127,6 +132,24 @@ static void check_estimate(tv_call *call)
         tv_facts_note_estimate(service->facts, scan->estimate, scan->page.examined);
 }
 
+/* What a page has cost: estimates of the next ones go by it. */
+static void note_cost(tv_call *call)
+{
+    const tv_table_call *t = tv_table_call_of(call);
+    const tv_table_page *page = &t->scan.page;
+    tv_table_counts *counts;
+
+    if (is_list(call) || page->examined == 0)
+        return;
+    counts = call->container->service_data;
+    tv_query_cost_note(&counts->cost,
+                       &(tv_query_work){.ranges = (double)t->scan.plan.count,
+                                        .examined = (double)page->examined,
+                                        .returned = (double)page->returned,
+                                        .bytes = (double)call->req->out.len},
+                       (double)t->work_ns);
+}
+
 /*
  * A turn of a query.  The memory is reserved here and not when the task was
  * queued, and what the turn did not need is given back: tasks that wait reserve
@@ -134,7 +157,9 @@ static void check_estimate(tv_call *call)
  */
 static bool work_on_query(tv_call *call, tv_turn *turn)
 {
-    tv_table_scan *scan = &tv_table_call_of(call)->scan;
+    tv_table_call *t = tv_table_call_of(call);
+    tv_table_scan *scan = &t->scan;
+    int64_t start_ns = tv_clock_mono_ns();
     bool is_done = true;
 
     if (!has_room(call->req)) {
@@ -148,8 +173,11 @@ static bool work_on_query(tv_call *call, tv_turn *turn)
         call->result = tv_table_list(scan, call->service->catalog, turn, &is_done);
     else
         call->result = tv_table_scan_run(scan, call->service->engine, turn, &is_done);
-    if (is_done && call->result == TV_OK)
+    t->work_ns += tv_clock_mono_ns() - start_ns;
+    if (is_done && call->result == TV_OK) {
+        note_cost(call);
         check_estimate(call);
+    }
     if (is_done)
         tv_buf_trim(&call->req->out);
     tv_charge_trim(&call->req->charge);

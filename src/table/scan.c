@@ -1,29 +1,11 @@
-/* Ranges, rows, the residual test, and the page they make. */
+/* Ranges, rows, and the page they make. */
 #include "table/scan.h"
 
 #include "base/assert.h"
 #include "engine/key.h"
+#include "table/row_test.h"
 #include "table/token.h"
 #include "table/units.h"
-
-/* What the residual test needs of a row: which properties, and room for their values. */
-typedef struct row_test {
-    const tv_node *residual;
-    const tv_filter *filter;
-    bool *is_needed;       /* by the residual; the ranges may have settled others */
-    tv_filter_slot *slots; /* one for each name, like is_needed */
-    bool needs_keys;
-    int timestamp;      /* its index among the names, -1 when it is not needed */
-    int property_count; /* names that are needed and are neither keys nor the Timestamp */
-    size_t node_count;  /* of the residual */
-} row_test;
-
-/* The row that the scan looks at.  The keys are decoded only when they are needed. */
-typedef struct scan_row {
-    tv_slice key, value;
-    tv_slice partition_key, row_key;
-    bool is_split;
-} scan_row;
 
 void tv_table_scan_plan(tv_table_scan *scan)
 {
@@ -39,123 +21,6 @@ void tv_table_scan_plan(tv_table_scan *scan)
     }
 }
 
-/* --- the residual test --- */
-
-static void mark_needed(row_test *test, const tv_node *node)
-{
-    test->node_count++;
-    if (node->kind == TV_NODE_COMPARE || node->kind == TV_NODE_TRUTH)
-        test->is_needed[node->name] = true;
-    for (const tv_node *child = tv_node_first(node); child; child = child->next)
-        mark_needed(test, child);
-}
-
-static row_test *row_test_new(tv_arena *arena, const tv_plan *plan)
-{
-    row_test *test = tv_arena_zalloc(arena, sizeof *test);
-    const tv_filter *filter = plan->filter;
-
-    test->residual = plan->residual;
-    test->filter = filter;
-    test->timestamp = -1;
-    if (plan->residual == NULL)
-        return test;
-
-    size_t name_count = (size_t)filter->names.count;
-
-    test->is_needed = tv_arena_zalloc(arena, name_count * sizeof *test->is_needed);
-    test->slots = tv_arena_alloc(arena, name_count * sizeof *test->slots);
-    mark_needed(test, plan->residual);
-    for (int i = 0; i < filter->names.count; i++) {
-        if (!test->is_needed[i])
-            continue;
-        if (tv_filter_is_key(filter, i))
-            test->needs_keys = true;
-        else if (tv_slice_eq(filter->names.list[i], TV_LIT("Timestamp")))
-            test->timestamp = i;
-        else
-            test->property_count++;
-    }
-    return test;
-}
-
-/* What testing a row costs, in units of a plain row: see tv_turn_is_over. */
-static unsigned row_work(const row_test *test, tv_slice value)
-{
-    return 1 + (unsigned)(test->node_count / 64) + (unsigned)(value.len / 4096);
-}
-
-/* Split the key into PartitionKey and RowKey, once. */
-static tv_err row_split(scan_row *row, const tv_container *table, tv_arena *scratch)
-{
-    tv_err err;
-
-    if (row->is_split)
-        return TV_OK;
-
-    err = tv_key_split_row(scratch, table->prefix, row->key, &row->partition_key, &row->row_key);
-    row->is_split = err == TV_OK;
-    return err;
-}
-
-static void set_slot(row_test *test, int name, tv_property value)
-{
-    if (name >= 0 && test->is_needed[name])
-        test->slots[name] = (tv_filter_slot){true, value};
-}
-
-static tv_err fill_keys(row_test *test, scan_row *row, const tv_container *table, tv_arena *scratch)
-{
-    tv_err err = row_split(row, table, scratch);
-
-    if (err)
-        return err;
-
-    set_slot(test, test->filter->partition_name,
-             (tv_property){.type = TV_EDM_STRING, .bytes = row->partition_key});
-    set_slot(test, test->filter->row_name,
-             (tv_property){.type = TV_EDM_STRING, .bytes = row->row_key});
-    return TV_OK;
-}
-
-/* Walk over the stored bytes once, no further than the last one needed; nothing is built. */
-static tv_err fill_properties(row_test *test, tv_slice value)
-{
-    int missing = test->property_count;
-    tv_entity_cursor cursor;
-    tv_property property;
-
-    tv_entity_cursor_init(&cursor, value);
-    set_slot(test, test->timestamp,
-             (tv_property){.type = TV_EDM_DATETIME, .ticks = cursor.timestamp});
-    while (missing > 0 && tv_entity_next(&cursor, &property)) {
-        int name = tv_names_find(&test->filter->names, property.name);
-
-        if (name < 0 || !test->is_needed[name])
-            continue;
-        test->slots[name] = (tv_filter_slot){true, property};
-        missing--;
-    }
-    return cursor.is_corrupt ? TV_ERR_CORRUPT : TV_OK;
-}
-
-static tv_err row_passes(row_test *test, scan_row *row, const tv_container *table,
-                         tv_arena *scratch, bool *ret_passes)
-{
-    tv_err err = TV_OK;
-
-    if (test->residual) {
-        for (int i = 0; i < test->filter->names.count; i++)
-            test->slots[i].is_there = false;
-        if (test->needs_keys)
-            err = fill_keys(test, row, table, scratch);
-        if (err == TV_OK && (test->property_count || test->timestamp >= 0))
-            err = fill_properties(test, row->value);
-    }
-    *ret_passes = err == TV_OK && tv_filter_eval(test->residual, test->slots);
-    return err;
-}
-
 /* --- the page --- */
 
 void tv_table_scan_add_opening(tv_buf *out, const tv_entity_view *view)
@@ -166,7 +31,7 @@ void tv_table_scan_add_opening(tv_buf *out, const tv_entity_view *view)
     tv_buf_add_lit(out, "\"value\":[");
 }
 
-static void keep_key(tv_table_scan_key *to, const tv_table_scan *scan, const scan_row *row)
+static void keep_key(tv_table_scan_key *to, const tv_table_scan *scan, const tv_table_row *row)
 {
     tv_slice key = tv_slice_skip(row->key, scan->table->prefix.len);
 
@@ -174,7 +39,7 @@ static void keep_key(tv_table_scan_key *to, const tv_table_scan *scan, const sca
     memcpy(to->bytes, key.data, to->len);
 }
 
-static void note_examined(tv_table_scan *scan, const scan_row *row)
+static void note_examined(tv_table_scan *scan, const tv_table_row *row)
 {
     if (scan->keys == NULL)
         return;
@@ -183,7 +48,7 @@ static void note_examined(tv_table_scan *scan, const scan_row *row)
     keep_key(&scan->keys->last_looked, scan, row);
 }
 
-static void note_returned(tv_table_scan *scan, const scan_row *row)
+static void note_returned(tv_table_scan *scan, const tv_table_row *row)
 {
     if (scan->page.first == 0)
         scan->page.first = scan->page.examined;
@@ -196,19 +61,19 @@ static void note_returned(tv_table_scan *scan, const scan_row *row)
 }
 
 /* Look at one row and write it if it passes. */
-static tv_err take_row(tv_table_scan *scan, const tv_entity_view *view, row_test *test,
-                       scan_row *row, tv_arena *scratch)
+static tv_err take_row(tv_table_scan *scan, const tv_entity_view *view, tv_table_row_test *test,
+                       tv_table_row *row, tv_arena *scratch)
 {
     bool passes;
     tv_err err;
 
     scan->page.examined++;
     note_examined(scan, row);
-    err = row_passes(test, row, scan->table, scratch, &passes);
+    err = tv_table_row_passes(test, row, scan->table->prefix, scratch, &passes);
     if (err || !passes)
         return err;
 
-    err = row_split(row, scan->table, scratch);
+    err = tv_table_row_split(row, scan->table->prefix, scratch);
     if (err)
         return err;
 
@@ -221,9 +86,9 @@ static tv_err take_row(tv_table_scan *scan, const tv_entity_view *view, row_test
     return tv_entity_add_json(scan->out, view, row->partition_key, row->row_key, row->value, false);
 }
 
-static tv_err end_page_at(tv_table_scan *scan, scan_row *row)
+static tv_err end_page_at(tv_table_scan *scan, tv_table_row *row)
 {
-    tv_err err = row_split(row, scan->table, scan->arena);
+    tv_err err = tv_table_row_split(row, scan->table->prefix, scan->arena);
 
     tv_assert(scan->page.examined > 0); /* or the next page would begin at this row, too */
     if (err)
@@ -259,7 +124,7 @@ static tv_err start_key(const tv_table_scan *scan, tv_slice *ret_start)
 struct tv_table_scan_state {
     tv_iter *iter;
     tv_entity_view view;
-    row_test *test;
+    tv_table_row_test *test;
     tv_arena scratch; /* for one row */
     tv_slice start;   /* the least key of the page */
     size_t range;     /* the one at hand */
@@ -306,7 +171,7 @@ static tv_err scan_range(tv_table_scan *scan, tv_turn *turn, outcome *ret_outcom
     unsigned work = 0; /* so that every turn looks at a row, too */
 
     for (; tv_iter_is_valid(iter); tv_iter_next(iter)) {
-        scan_row row = {.key = tv_iter_key(iter), .value = tv_iter_value(iter)};
+        tv_table_row row = {.key = tv_iter_key(iter), .value = tv_iter_value(iter)};
         tv_err err;
 
         if (!ends_with_iterator && tv_slice_cmp(row.key, range->to) >= 0)
@@ -332,7 +197,7 @@ static tv_err scan_range(tv_table_scan *scan, tv_turn *turn, outcome *ret_outcom
         if (err)
             return err;
 
-        work = row_work(state->test, row.value);
+        work = tv_table_row_work(state->test, row.value);
         tv_arena_reset(&state->scratch);
     }
     return tv_iter_status(iter);
@@ -421,7 +286,7 @@ static tv_err begin_scan(tv_table_scan *scan, tv_engine *engine)
     state->iter = iter;
     state->start = start;
     state->view = tv_table_op_view(scan->op);
-    state->test = row_test_new(scan->arena, plan);
+    state->test = tv_table_row_test_new(scan->arena, plan);
     state->empty_len = scan->out->len;
     tv_arena_init(&state->scratch);
     scan->state = state;
@@ -477,14 +342,15 @@ tv_slice tv_table_scan_point_key(const tv_table_scan *scan)
 tv_err tv_table_scan_end_point(tv_table_scan *scan, tv_err err, tv_slice value)
 {
     tv_entity_view view = tv_table_op_view(scan->op);
-    scan_row row = {.key = tv_table_scan_point_key(scan), .value = value};
+    tv_table_row row = {.key = tv_table_scan_point_key(scan), .value = value};
 
     if (err && err != TV_ERR_NOT_FOUND)
         return err;
 
     begin_page(scan);
     if (err == TV_OK) {
-        err = take_row(scan, &view, row_test_new(scan->arena, &scan->plan), &row, scan->arena);
+        err = take_row(scan, &view, tv_table_row_test_new(scan->arena, &scan->plan), &row,
+                       scan->arena);
         if (err)
             return err;
     }

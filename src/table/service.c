@@ -3,6 +3,7 @@
 
 #include "engine/key.h"
 #include "table/entity.h"
+#include "table/row_test.h"
 #include "table/traffic.h"
 
 const tv_catalog_kind tv_table_catalog = {
@@ -49,7 +50,21 @@ static tv_err walk_entity(tv_slice value, void (*fn)(void *ctx, const tv_propert
     return cursor.is_corrupt ? TV_ERR_CORRUPT : TV_OK;
 }
 
-const tv_facts_format tv_table_facts_format = {.walk = walk_entity};
+static void *begin_test(tv_arena *arena, const tv_plan *plan)
+{
+    return tv_table_row_test_new(arena, plan);
+}
+
+static tv_err test_row(void *test, tv_slice prefix, tv_slice key, tv_slice value, tv_arena *scratch,
+                       bool *ret_passes)
+{
+    tv_table_row row = {.key = key, .value = value};
+
+    return tv_table_row_passes(test, &row, prefix, scratch, ret_passes);
+}
+
+const tv_facts_format tv_table_facts_format = {
+    .walk = walk_entity, .test_begin = begin_test, .test = test_row};
 
 /* --- metrics --- */
 

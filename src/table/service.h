@@ -4,6 +4,7 @@
 #ifndef TV_TABLE_SERVICE_H
 #define TV_TABLE_SERVICE_H
 
+#include "facts/cost.h"
 #include "facts/facts.h"
 #include "odata/plan.h"
 #include "service/service.h"
@@ -30,6 +31,7 @@ typedef struct tv_table_counts {
     _Atomic uint32_t watch_number;       /* of tv_watch_table; 0 until it is asked for */
     _Atomic uint32_t traffic_number;     /* the one that `traffic` was told */
     _Atomic(tv_watch *) watch;           /* that the number is of */
+    tv_query_cost cost;                  /* of its queries */
 } tv_table_counts;
 
 typedef struct tv_table_service {

@@ -123,6 +123,9 @@ static void fold_shape(tv_watch *watch, tv_watch_shape_page *page)
         tv_tally_raise(&shape->tally, watch->slot, i, page->maxima[i]);
     for (int i = 0; i < TV_WATCH_LATENCIES; i++)
         shape->latencies[0][i] += page->latencies[i];
+    if (page->share_low <= page->share_high)
+        shape->shares[shape->share_count++ % TV_WATCH_SHARES] =
+            (tv_share_range){page->share_low, page->share_high};
     if (shape->first_ns == 0)
         shape->first_ns = page->first_ns;
     if (shape->last_ns < page->last_ns)

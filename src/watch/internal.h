@@ -16,6 +16,7 @@ enum {
     TV_WATCH_SHAPES_MAX = 4096,
     TV_WATCH_TABLE_SHAPES_MAX = 256,
     TV_WATCH_CONFLICTS_MAX = 16, /* rows that writers collide on, of a table */
+    TV_WATCH_SHARES = 16,        /* seconds that are remembered of a shape */
     TV_WATCH_SCANS_MAX = 8,      /* clients whose last query of a table is remembered */
     TV_WATCH_DAY_HOURS = 24,
     TV_WATCH_RUN_IDLE_S = 5, /* a run is over: its walks are left after that */
@@ -39,6 +40,10 @@ typedef struct tv_walker {
     tv_tally tally;
 } tv_walker;
 
+typedef struct tv_share_range {
+    float low, high;
+} tv_share_range;
+
 typedef struct tv_shape_entry {
     struct tv_shape_entry *next; /* in its slot of the hash table */
     struct tv_shape_entry *next_of_table;
@@ -47,6 +52,9 @@ typedef struct tv_shape_entry {
     uint32_t flags, comparisons;
     bool has_select, has_top, select_differs, selects_keys;
     tv_tally tally;
+    /* What pages returned of what they examined, in the last seconds in which there were any. */
+    tv_share_range shares[TV_WATCH_SHARES];
+    size_t share_count; /* ever; the next one goes to this, modulo TV_WATCH_SHARES */
     /* Latencies of this hour of the clock, and of the one before. */
     uint32_t latencies[2][TV_WATCH_LATENCIES];
     int64_t first_ns, last_ns;

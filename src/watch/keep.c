@@ -1,4 +1,5 @@
 /* Which shapes are kept, and how the windows of tables and shapes move on. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/assert.h"
@@ -114,6 +115,37 @@ tv_shape_entry *tv_watch_find_shape(tv_watch *watch, uint32_t table, uint64_t fi
 
     watch->evicted++;
     return tv_watch_find_shape(watch, table, 0, true);
+}
+
+bool tv_watch_shape_history(tv_watch *watch, uint32_t table, uint64_t fingerprint,
+                            tv_watch_history *ret_history)
+{
+    tv_watch_history found = {.share_low = 1};
+
+    tv_watch_catch_up(watch, false);
+    pthread_mutex_lock(&watch->lock);
+
+    const tv_shape_entry *shape = look_up(watch, table, fingerprint);
+
+    if (shape) {
+        const tv_tally *tally = &shape->tally;
+        size_t shares = shape->share_count < TV_WATCH_SHARES ? shape->share_count : TV_WATCH_SHARES;
+
+        found.pages = tv_tally_sum(tally, watch->slot, TV_TALLY_LIVE, TV_SHAPE_PAGES);
+        found.examined = tv_tally_sum(tally, watch->slot, TV_TALLY_LIVE, TV_SHAPE_EXAMINED);
+        found.returned = tv_tally_sum(tally, watch->slot, TV_TALLY_LIVE, TV_SHAPE_RETURNED);
+        found.bytes_out = tv_tally_sum(tally, watch->slot, TV_TALLY_LIVE, TV_SHAPE_BYTES_OUT);
+        for (size_t i = 0; i < shares; i++) {
+            found.share_low = fmin(found.share_low, shape->shares[i].low);
+            found.share_high = fmax(found.share_high, shape->shares[i].high);
+        }
+    }
+    pthread_mutex_unlock(&watch->lock);
+    if (found.pages == 0)
+        return false;
+
+    *ret_history = found;
+    return true;
 }
 
 /* --- windows --- */

@@ -144,6 +144,8 @@ tv_watch_shape_page *tv_page_shape(tv_page *page, uint32_t table, uint64_t finge
 
     made->table = table;
     made->fingerprint = fingerprint;
+    made->share_low = 1;
+    made->share_high = -1;
     page->shape_slots[at] = (uint16_t)page->shape_count;
     *ret_is_new = true;
     return made;

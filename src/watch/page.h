@@ -158,6 +158,7 @@ typedef struct tv_watch_shape_page {
     uint64_t sums[TV_SHAPE_PAGE_SUMS];
     uint64_t maxima[TV_SHAPE_MAXIMA];
     uint32_t latencies[TV_WATCH_LATENCIES];
+    float share_low, share_high; /* of examined rows that one page returned; low above high: none */
     int64_t first_ns, last_ns;
     uint64_t select_hash;
     char *text, *example, *select;

@@ -351,6 +351,14 @@ static void record_execution(tv_watch_shape_page *page, const tv_watch_event *ev
         record_partition(page, query);
 }
 
+static void record_share(tv_watch_shape_page *page, float share)
+{
+    if (page->share_low > share)
+        page->share_low = share;
+    if (page->share_high < share)
+        page->share_high = share;
+}
+
 static void record_page(tv_watch_shape_page *page, const tv_watch_event *event,
                         const tv_shape *shape, tv_walks *walks)
 {
@@ -372,6 +380,8 @@ static void record_page(tv_watch_shape_page *page, const tv_watch_event *event,
     raise(&page->maxima[TV_SHAPE_EXAMINED_MAX], examined);
     raise(&page->maxima[TV_SHAPE_RETURNED_MAX], returned);
     page->latencies[tv_latency_slot(event->duration_ns)]++;
+    if (query->examined)
+        record_share(page, (float)query->returned / (float)query->examined);
     if (query->returned >= 2 && query->plan == 2 /* a partition scan */ && query->first_key.len)
         record_span(page, query);
 }

@@ -96,6 +96,17 @@ typedef struct tv_watch_list {
 /** Append {"shapes":[...]}.  False when the mark is not known. */
 bool tv_watch_list_shapes(tv_watch *watch, const tv_watch_list *asked, tv_buf *out);
 
+/** What the pages of one shape did to a table in the last hour. */
+typedef struct tv_watch_history {
+    uint64_t pages, examined, returned, bytes_out;
+    double share_low,
+        share_high; /* of examined rows, returned by one page of the last 16 at least */
+} tv_watch_history;
+
+/** False when there was none.  `table` is of tv_watch_table. */
+bool tv_watch_shape_history(tv_watch *watch, uint32_t table, uint64_t fingerprint,
+                            tv_watch_history *ret_history);
+
 typedef struct tv_watch_usage {
     uint64_t requests, dropped, evicted;
     uint64_t forgotten; /* tables that had to make room */

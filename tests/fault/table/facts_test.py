@@ -90,6 +90,49 @@ class EstimateErrors(unittest.TestCase):
         self.assertEqual(reply.status, 200)
         return reply
 
+    def estimate(self, filter_text, **options):
+        options = {"$filter": filter_text, **{f"${k}": v for k, v in options.items()}}
+        reply = self.client.request("GET", "/People()?" + urllib.parse.urlencode(options),
+                                    x_tavola_explain="true")
+        self.assertEqual(reply.status, 200)
+        return reply.json["estimate"]
+
+    def test_a_few_entities_are_counted_and_tested(self):
+        for filter_text, top, examined, returned in (
+                ("Age ge 10", None, 100, 80), ("PartitionKey eq 'a' and Age lt 5", None, 50, 5),
+                ("PartitionKey eq 'a' and Age ge 10", 3, 13, 3), ("Age eq 999", None, 100, 0)):
+            with self.subTest(filter_text):
+                estimate = self.estimate(filter_text, **({"top": top} if top else {}))
+                plan = self.query(filter_text, **({"top": top} if top else {})).headers[
+                    "x-tavola-plan"]
+                self.assertIn(f"examined={examined}; returned={returned}", plan)
+                self.assertEqual(
+                    [estimate[name] for name in ("low", "examined", "high", "exact")],
+                    [examined, examined, examined, True])
+                self.assertEqual(
+                    [estimate[name] for name in ("returnedLow", "returned", "returnedHigh",
+                                                 "returnedBasis")],
+                    [returned, returned, returned, "counted"])
+
+    def test_what_is_rare_is_known_by_what_such_queries_returned(self):
+        rows = [{"PartitionKey": "c", "RowKey": f"r{i:04}", "Age": 7} for i in range(1500)]
+        for first in range(0, len(rows), 100):
+            self.assertEqual(self.client.batch("People", rows[first:first + 100]).status, 202)
+        rare = "PartitionKey eq 'c' and Age eq {}"
+        self.assertEqual(self.estimate(rare.format(1))["returnedBasis"], "sample")
+        self.assertEqual(self.estimate(rare.format(1), top=5)["returnedBasis"], "sample")
+        self.query(rare.format(2))
+        # A request is recorded after its answer has gone out.
+        deadline = time.monotonic() + 30
+        while self.estimate(rare.format(1))["returnedBasis"] != "history":
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+        estimate = self.estimate(rare.format(3))
+        self.assertEqual((estimate["returned"], estimate["returnedLow"]), (0, 0))
+        # The sample knows the value, and what is common: no need of others.
+        self.assertEqual(self.estimate(rare.format(7))["returnedBasis"], "sample")
+        self.assertEqual(self.estimate(rare.format(1), top=5)["returnedBasis"], "sample")
+
     def noted(self):
         """{(basis, bound): how many were off by no more}."""
         with urllib.request.urlopen(self.server.admin_url + "/metrics") as reply:

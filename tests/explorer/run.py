@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import sys
+import tempfile
 import threading
 import urllib.request
 
@@ -30,7 +31,7 @@ ENDING = ".test.mjs"
 # A recorder whose clock the tests move (POST /clock/MS), for what is about time.
 # On one thread a request is recorded before the next one is answered.
 BY_HAND = ("--watch=all", "--watch-clock=manual", "--test-points", "--threads", "1")
-FLAGS = {"heat": BY_HAND, "advice": BY_HAND, "server": ("--access-log",)}
+FLAGS = {"heat": BY_HAND, "findings": BY_HAND, "server": ("--access-log",)}
 
 
 def pass_time(server, ms):
@@ -70,10 +71,19 @@ def control(server):
     return web
 
 
+def trace_flags(part, folder):
+    """Advice is tried on what was recorded: the test finds it in $EXPLORER_TEST_TRACE."""
+    if part != "findings":
+        return ()
+    os.environ["EXPLORER_TEST_TRACE"] = f"{folder}/run.trace"
+    return ("--trace", os.environ["EXPLORER_TEST_TRACE"], "--trace-values", "full")
+
+
 def run_file(part):
     """(passed, failed) of one file; a server that does not end well is a failure of it."""
     try:
-        with Server(*FLAGS.get(part, ()), engine="rocksdb") as server:
+        with tempfile.TemporaryDirectory() as folder, Server(
+                *FLAGS.get(part, ()), *trace_flags(part, folder), engine="rocksdb") as server:
             web = control(server)
             os.environ["EXPLORER_TEST_CONTROL"] = f"http://127.0.0.1:{web.server_port}"
             os.environ["EXPLORER_TEST_PAGE"] = f"http://127.0.0.1:{server.admin_port}"

@@ -15,7 +15,7 @@ export async function show(route, table) {
   if (!reply.ok) throw await api.troubleOf(reply);
   const policies = parseXml(await reply.text()).all('SignedIdentifier').map(each => ({ id: each.textOf('Id'), start: each.textOf('AccessPolicy/Start'), expiry: each.textOf('AccessPolicy/Expiry'), letters: each.textOf('AccessPolicy/Permission') }));
   const body = h('tbody'), trouble = h('div');
-  const addButton = h('button', { class: 'btn', onclick: () => { policies.push({ id: `policy${policies.length + 1}`, start: '', expiry: '', letters: 'r' }); draw(); } }, icon('plus'), 'Add a policy');
+  const addButton = h('button', { class: 'btn', onclick: () => { policies.push({ id: `policy${policies.length + 1}`, start: '', expiry: '', letters: 'r' }); draw(); body.querySelector('tr:last-child input').select(); } }, icon('plus'), 'Add a policy');
 
   function draw() {
     addButton.disabled = policies.length >= POLICIES_MAX;
@@ -24,7 +24,7 @@ export async function show(route, table) {
       h('td', null, Object.entries(LETTERS).map(([letter, word]) => h('label', { class: 'pick' }, h('input', { type: 'checkbox', checked: policy.letters.includes(letter), onchange: event => { policy.letters = Object.keys(LETTERS).filter(each => each === letter ? event.target.checked : policy.letters.includes(each)).join(''); } }), word))),
       h('td', null, h('input', { class: 'field', type: 'datetime-local', step: '1', 'aria-label': `Start of policy ${i + 1}, UTC`, value: local(policy.start), onchange: event => { policy.start = utc(event.target.value); } })),
       h('td', null, h('input', { class: 'field', type: 'datetime-local', step: '1', 'aria-label': `Expiry of policy ${i + 1}, UTC`, value: local(policy.expiry), onchange: event => { policy.expiry = utc(event.target.value); } })),
-      h('td', null, h('button', { class: 'btn quiet small', 'aria-label': `Remove policy ${i + 1}`, onclick: () => { policies.splice(i, 1); draw(); } }, icon('close', 14))))),
+      h('td', null, h('button', { class: 'btn quiet small', 'aria-label': `Remove policy ${i + 1}`, onclick: () => { policies.splice(i, 1); draw(); (body.querySelectorAll('button')[Math.max(0, i - 1)] || addButton).focus(); } }, icon('close', 14))))),
     policies.length === 0 && h('tr', null, h('td', { colspan: '5', class: 'muted' }, 'No policy: every signature carries its own rights and times.')));
   }
 

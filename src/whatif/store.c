@@ -27,6 +27,7 @@ typedef struct layout {
     row *rows;
     size_t count;
     bool is_partial, has_unusable; /* see tv_rewrite_facts */
+    bool has_invalid;              /* keys that no entity can have: too long */
 } layout;
 
 struct tv_scratch {
@@ -315,6 +316,7 @@ size_t tv_scratch_add_design(tv_scratch *scratch, const tv_design *design, tv_sc
 
             if (ret_fit->missing++ == 0)
                 ret_fit->missing_name = missing;
+            made->has_invalid |= has_parts;
             made->has_unusable |= has_parts || find_value(&scratch->sources[i], missing, &value);
             continue;
         }
@@ -443,7 +445,7 @@ static bool plan_of(tv_scratch *scratch, const layout *in, const tv_filter *filt
         *ret_plan = tv_plan_make(arena, prefix, filter);
         return true;
     }
-    if (!has_columns(in->design, filter) ||
+    if (in->has_invalid || !has_columns(in->design, filter) ||
         !tv_rewrite(arena, filter, in->design, &facts, ret_keys) ||
         tv_filter_parse(arena, *ret_keys, &keys, &info))
         return false;

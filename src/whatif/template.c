@@ -108,12 +108,26 @@ static const char *parse_columns(tv_slice text, tv_design *design)
     return NULL;
 }
 
+/* What it says goes into keys, and back to a terminal. */
+static bool is_text(tv_slice text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if ((unsigned char)text.data[i] < ' ' || text.data[i] == 0x7F)
+            return false;
+    }
+    return tv_utf8_is_valid(text);
+}
+
 bool tv_design_parse(tv_slice text, tv_design *ret_design, char *reterr_text, size_t reterr_size)
 {
     tv_slice rest = text, item;
     const char *why = NULL;
 
     *ret_design = (tv_design){.text = text};
+    if (!is_text(text)) {
+        snprintf(reterr_text, reterr_size, "a design is UTF-8 text without control characters");
+        return false;
+    }
     while (tv_slice_next(&rest, ';', &item)) {
         size_t equals = tv_slice_find(item, '=');
         tv_slice name = tv_slice_trim(tv_slice_take(item, equals));

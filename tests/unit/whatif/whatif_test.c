@@ -43,6 +43,8 @@ static const struct {
     {"PartitionKey={A:date()};RowKey=b", "has a placeholder"},
     {"PartitionKey={A:first(2};RowKey=b", "has a placeholder"},
     {"PartitionKey=a;RowKey=b;Columns=a,", "is a list of properties"},
+    {"PartitionKey=\xff;RowKey=b", "is UTF-8 text"},
+    {"PartitionKey=\x1b;RowKey=b", "without control characters"},
     {"PartitionKey=a;RowKey=b;Index=c", "is not PartitionKey, RowKey or Columns"},
 };
 

@@ -141,7 +141,8 @@ static tool_exit read_token(const char *path, tool_text *ret_token)
     return exit;
 }
 
-tool_exit tool_admin_token(const tool_run *run, tool_text *ret_token)
+/* The token of --token-file, $TAVOLA_ADMIN_TOKEN_FILE or admin.token of --data; wipe it. */
+static tool_exit find_token(const tool_run *run, tool_text *ret_token)
 {
     const char *data = tool_value_of(run, TOOL_FLAG_DATA);
     const char *file = tool_value_of(run, TOOL_FLAG_TOKEN_FILE);
@@ -371,6 +372,23 @@ bool tool_admin_ask(const tool_admin *admin, const tool_request *request, tool_a
     tool_text_done(&bytes);
     close(fd);
     return is_well;
+}
+
+tool_exit tool_admin_ask_with_token(const tool_run *run, const tool_admin *admin,
+                                    tool_request request, tool_answer *ret_answer,
+                                    bool *ret_has_answer, char reterr_why[200])
+{
+    tool_text token = {0};
+    tool_exit exit = find_token(run, &token);
+
+    if (!exit) {
+        request.token = token.at;
+        *ret_has_answer = tool_admin_ask(admin, &request, ret_answer, reterr_why);
+    }
+    if (token.at)
+        explicit_bzero(token.at, token.room);
+    tool_text_done(&token);
+    return exit;
 }
 
 void tool_answer_done(tool_answer *answer)

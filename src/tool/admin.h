@@ -29,11 +29,15 @@ typedef struct tool_answer {
 
 /* --admin, $TAVOLA_ADMIN or http://127.0.0.1:10003.  Sends nothing. */
 tool_exit tool_admin_open(const tool_run *run, tool_admin *ret_admin);
-/* The token of --token-file, $TAVOLA_ADMIN_TOKEN_FILE or admin.token of --data; wipe it. */
-tool_exit tool_admin_token(const tool_run *run, tool_text *ret_token);
 /* Any status is an answer.  False, and a text that says why there is none. */
 bool tool_admin_ask(const tool_admin *admin, const tool_request *request, tool_answer *ret_answer,
                     char reterr_why[200]);
+/* The same with the token, which is read for this request and wiped after it.  Something other than
+ * TOOL_OK when there is none, which is told; else `ret_has_answer` says what tool_admin_ask does.
+ */
+tool_exit tool_admin_ask_with_token(const tool_run *run, const tool_admin *admin,
+                                    tool_request request, tool_answer *ret_answer,
+                                    bool *ret_has_answer, char reterr_why[200]);
 void tool_answer_done(tool_answer *answer);
 
 #endif

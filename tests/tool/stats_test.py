@@ -2,7 +2,7 @@
 
 import json
 
-from tavola import TavolaTest
+from tavola import TavolaTest, needs_tavolad
 
 
 class Stats(TavolaTest):
@@ -44,6 +44,28 @@ class Stats(TavolaTest):
                          "Property,Type,Entities\nAge,string,1\nAge,int32,2\nName,string,1\n")
         found, = self.lines("table", "stats", "Mixed", "PartitionKey eq ?", "a")
         self.assertEqual((found["Entities"], found["LargestPartition"]), (2, "a"))
+
+    @needs_tavolad("it keeps no facts")
+    def test_by_the_facts_of_a_server(self):
+        self.ok("table", "create", "Known")
+        self.ok("import", "Known", says="imported .*\n", stdin="".join(json.dumps(
+            {"PartitionKey": f"p{i % 4 // 2}", "RowKey": f"r{i:03}", "Age": i,
+             "Name": "x" * (i % 7)}) + "\n" for i in range(50)))
+        admin = ("--admin", self.server.admin_url, "--data", self.server.data)
+        read, = self.lines("table", "stats", "Known")
+        note = "by the facts that the server keeps; properties are those of 50 entities\n"
+        found, = self.lines("table", "stats", "Known", *admin, says=note)
+        self.assertEqual(found, {
+            "Entities": 50, "Partitions": 2, "PartitionsError": 0, "Bytes": read["Bytes"],
+            "BytesError": 0, "LargestPartition": "p0", "LargestPartitionEntities": 26,
+            "Properties": "Age:int32,Name:string"})
+        self.assertEqual(
+            self.ok("table", "stats", "Known", "--properties", "-o", "csv", *admin, says=note),
+            "Property,Type,EntitiesOfSample\nAge,int32,50\nName,string,50\n")
+        self.fails(2, "table", "stats", "Known", "RowKey eq 'a'", *admin, says="of a whole table")
+        self.fails(3, "table", "stats", "Nowhere", *admin, says="no such table")
+        self.fails(6, "table", "stats", "Known", "--admin", "http://127.0.0.1:1", "--data",
+                   self.server.data, says="no server answers")
 
     def test_of_an_empty_table_and_of_none(self):
         self.ok("table", "create", "Empty")

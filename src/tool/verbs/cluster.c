@@ -295,21 +295,21 @@ static void add_string(tool_text *body, const char *name, const char *text)
     tool_text_puts(body, "\"");
 }
 
-static tool_exit begin(const tool_admin *admin, const char *token, const char *body,
+static tool_exit begin(const tool_run *run, const tool_admin *admin, const char *body,
                        int64_t *ret_job)
 {
-    tool_request request = {
-        .method = "POST", .path = "/cluster/force", .token = token, .body = body};
+    tool_request request = {.method = "POST", .path = "/cluster/force", .body = body};
     tool_answer answer = {0};
     char why[200];
-    tool_exit exit = TOOL_OK;
+    bool has_answer = false;
+    tool_exit exit = tool_admin_ask_with_token(run, admin, request, &answer, &has_answer, why);
 
-    if (!tool_admin_ask(admin, &request, &answer, why)) {
+    if (!exit && !has_answer) {
         tool_trouble("the server at %s has not answered: %s", admin->url, why);
         exit = TOOL_UNAVAILABLE;
-    } else if (answer.status != 202) {
+    } else if (!exit && answer.status != 202) {
         exit = tool_server_refused(admin, &answer);
-    } else {
+    } else if (!exit) {
         *ret_job = read_number(answer.body.at, "job");
     }
     tool_answer_done(&answer);
@@ -347,7 +347,7 @@ static tool_exit wait_for(const tool_admin *admin, int64_t job)
 
 static tool_exit force(tool_run *run)
 {
-    tool_text token = {0}, body = {0};
+    tool_text body = {0};
     tool_admin admin;
     int64_t job = 0;
     tool_exit exit = tool_admin_open(run, &admin);
@@ -358,14 +358,9 @@ static tool_exit force(tool_run *run)
     add_string(&body, "key", run->arg_count > 2 ? run->args[2] : "");
     tool_text_puts(&body, "}");
     if (!exit)
-        exit = tool_admin_token(run, &token);
-    if (!exit)
-        exit = begin(&admin, token.at, body.at, &job);
+        exit = begin(run, &admin, body.at, &job);
     if (!exit)
         exit = wait_for(&admin, job);
-    if (token.at)
-        explicit_bzero(token.at, token.size);
-    tool_text_done(&token);
     tool_text_done(&body);
     return exit;
 }
@@ -474,21 +469,13 @@ static tool_exit check_health(const tool_admin *admin)
 /* Have the pool listed now, where there is a token for that. */
 static tool_exit list_pool(tool_run *run, const tool_admin *admin)
 {
-    tool_text token = {0};
     int64_t job = 0;
     tool_exit exit;
 
     if (!tool_value_of(run, TOOL_FLAG_DATA) && !tool_value_of(run, TOOL_FLAG_TOKEN_FILE))
         return TOOL_OK;
-    exit = tool_admin_token(run, &token);
-    if (!exit)
-        exit = begin(admin, token.at, "{\"op\":\"check\"}", &job);
-    if (!exit)
-        exit = wait_for(admin, job);
-    if (token.at)
-        explicit_bzero(token.at, token.size);
-    tool_text_done(&token);
-    return exit;
+    exit = begin(run, admin, "{\"op\":\"check\"}", &job);
+    return exit ? exit : wait_for(admin, job);
 }
 
 static tool_exit check(tool_run *run)

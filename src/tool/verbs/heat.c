@@ -273,28 +273,16 @@ static bool is_word(const char *text)
            '\0';
 }
 
-static tool_exit ask(tool_run *run, const tool_admin *admin, const char *account,
-                     tool_answer *ret_answer)
+static tool_exit ask(tool_run *run, const char *account, tool_answer *ret_answer)
 {
-    tool_text path = {0}, token = {0};
+    tool_text path = {0};
     const char *measure = run->arg_count > 1 ? run->args[1] : "reads";
     const char *grain = run->arg_count > 2 ? run->args[2] : "1m";
-    tool_exit exit = tool_admin_token(run, &token);
-    char why[200];
+    tool_exit exit;
 
     tool_text_printf(&path, "/traffic?table=%s&account=%s&measure=%s&grain=%s&buckets=%d",
                      run->args[0], account, measure, grain, ROWS);
-    tool_request request = {.method = "GET", .path = path.at, .token = token.at};
-
-    if (!exit && !tool_admin_ask(admin, &request, ret_answer, why)) {
-        tool_trouble("the server at %s has not answered: %s", admin->url, why);
-        exit = TOOL_UNAVAILABLE;
-    }
-    if (!exit && ret_answer->status != 200)
-        exit = tool_server_refused(admin, ret_answer);
-    if (token.at)
-        explicit_bzero(token.at, token.room);
-    tool_text_done(&token);
+    exit = tool_server_ask(run, "GET", path.at, 200, ret_answer);
     tool_text_done(&path);
     return exit;
 }
@@ -334,7 +322,7 @@ static tool_exit heat_map(tool_run *run)
     if (!exit)
         exit = tool_admin_open(run, &admin);
     if (!exit)
-        exit = ask(run, &admin, tavola_client_account(client), &answer);
+        exit = ask(run, tavola_client_account(client), &answer);
     if (!exit && format && strcmp(format, "json") == 0)
         fputs(answer.body.at, stdout);
     else if (!exit)

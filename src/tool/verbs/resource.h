@@ -45,6 +45,7 @@ tool_exit tool_policy_set(tool_run *run);
 tool_exit tool_policy_delete(tool_run *run);
 tool_exit tool_resource_sas(tool_run *run);
 tool_exit tool_table_stats(tool_run *run); /* stats.c */
+tool_exit tool_table_facts(tool_run *run); /* stats_facts.c */
 
 /* The flags of a signature, read into options whose texts belong to the run. */
 #define TOOL_SAS_FLAGS                                                                             \

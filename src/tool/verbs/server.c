@@ -333,18 +333,15 @@ static char *path_of_link(const char *text)
     return tool_copy_part(path, size);
 }
 
-static tool_exit ask_link(const tool_admin *admin, const char *token)
+static tool_exit ask_link(tool_run *run, const tool_admin *admin)
 {
     tool_answer answer = {0};
-    char why[200], *path = NULL;
-    tool_exit exit = TOOL_OK;
+    char *path = NULL;
+    tool_exit exit = tool_server_ask(run, "POST", "/link", 0, &answer);
 
-    if (!tool_admin_ask(admin, &(tool_request){.method = "POST", .path = "/link", .token = token},
-                        &answer, why)) {
-        tool_trouble("no server answers at %s: %s", admin->url, why);
-        return TOOL_UNAVAILABLE;
-    }
-    if (answer.status == 404)
+    if (exit)
+        ;
+    else if (answer.status == 404)
         exit = tool_trouble("the server at %s serves no page: it was started with --no-explorer",
                             admin->url);
     else if (answer.status != 201)
@@ -361,18 +358,10 @@ static tool_exit ask_link(const tool_admin *admin, const char *token)
 
 static tool_exit url(tool_run *run)
 {
-    tool_text token = {0};
     tool_admin admin;
     tool_exit exit = tool_admin_open(run, &admin);
 
-    if (!exit)
-        exit = tool_admin_token(run, &token);
-    if (!exit)
-        exit = ask_link(&admin, token.at);
-    if (token.at)
-        explicit_bzero(token.at, token.room);
-    tool_text_done(&token);
-    return exit;
+    return exit ? exit : ask_link(run, &admin);
 }
 
 const tool_verb tool_server_verbs[] = {

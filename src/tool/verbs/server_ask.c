@@ -17,25 +17,19 @@ void tool_path_add(tool_text *path, const char *name, const char *value)
 tool_exit tool_server_ask(tool_run *run, const char *method, const char *path, int status,
                           tool_answer *ret_answer)
 {
-    tool_text token = {0};
+    tool_request request = {.method = method, .path = path};
     tool_admin admin;
     char why[200];
+    bool has_answer = false;
     tool_exit exit = tool_admin_open(run, &admin);
 
     if (!exit)
-        exit = tool_admin_token(run, &token);
-    if (!exit) {
-        tool_request request = {.method = method, .path = path, .token = token.at};
-
-        if (!tool_admin_ask(&admin, &request, ret_answer, why)) {
-            tool_trouble("no server answers at %s: %s", admin.url, why);
-            exit = TOOL_UNAVAILABLE;
-        } else if (status && ret_answer->status != status) {
-            exit = tool_server_refused(&admin, ret_answer);
-        }
+        exit = tool_admin_ask_with_token(run, &admin, request, ret_answer, &has_answer, why);
+    if (!exit && !has_answer) {
+        tool_trouble("no server answers at %s: %s", admin.url, why);
+        exit = TOOL_UNAVAILABLE;
+    } else if (!exit && status && ret_answer->status != status) {
+        exit = tool_server_refused(&admin, ret_answer);
     }
-    if (token.at)
-        explicit_bzero(token.at, token.size);
-    tool_text_done(&token);
     return exit;
 }

@@ -141,15 +141,18 @@ static tool_exit tell_not_asked(const tool_admin *admin, const char *why)
     return TOOL_UNAVAILABLE;
 }
 
-static tool_exit begin(const tool_admin *admin, const char *token, const char *body,
+static tool_exit begin(const tool_run *run, const tool_admin *admin, const char *body,
                        tool_backup_state *ret_state)
 {
-    tool_request request = {.method = "POST", .path = "/backup", .token = token, .body = body};
+    tool_request request = {.method = "POST", .path = "/backup", .body = body};
     tool_answer answer = {0};
     char why[200];
-    tool_exit exit;
+    bool has_answer = false;
+    tool_exit exit = tool_admin_ask_with_token(run, admin, request, &answer, &has_answer, why);
 
-    if (tool_admin_ask(admin, &request, &answer, why))
+    if (exit)
+        ;
+    else if (has_answer)
         exit = check_answer(admin, &answer, ret_state);
     else if (answer.was_sent)
         exit =
@@ -294,7 +297,7 @@ static void print_done(tool_output *output, const char *path, const tool_backup_
 
 tool_exit tool_server_backup(tool_run *run)
 {
-    tool_text path = {0}, body = {0}, token = {0};
+    tool_text path = {0}, body = {0};
     tool_output *output = NULL;
     tool_backup_state state;
     tool_admin admin;
@@ -308,17 +311,12 @@ tool_exit tool_server_backup(tool_run *run)
     if (!exit)
         exit = look_first(&admin);
     if (!exit)
-        exit = tool_admin_token(run, &token);
-    if (!exit)
-        exit = begin(&admin, token.at, body.at, &state);
+        exit = begin(run, &admin, body.at, &state);
     if (!exit)
         exit = wait_until_done(&admin, path.at, &state);
     if (!exit)
         print_done(output, path.at, &state);
     tool_output_close(output);
-    if (token.at)
-        explicit_bzero(token.at, token.room);
-    tool_text_done(&token);
     tool_text_done(&path);
     tool_text_done(&body);
     return exit;

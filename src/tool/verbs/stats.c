@@ -1,6 +1,7 @@
 /*
  * tavola table stats: of the service, how far its second copy is; of a table, what is in it.  The
- * service keeps no figures of a table, so these come from reading all of it, once and in order.
+ * service keeps no figures of a table, so these come from reading all of it, once and in order; a
+ * tavolad does keep them, and who has the token of one can ask for them (stats_facts.c).
  */
 #include "../output/output.h"
 #include "../text.h"
@@ -265,8 +266,11 @@ static tool_exit service_stats(tool_run *run)
 
 tool_exit tool_table_stats(tool_run *run)
 {
+    bool has_server = tool_has(run, TOOL_FLAG_ADMIN) || tool_has(run, TOOL_FLAG_DATA) ||
+                      tool_has(run, TOOL_FLAG_TOKEN_FILE);
+
     if (run->arg_count)
-        return table_stats(run);
+        return has_server ? tool_table_facts(run) : table_stats(run);
     if (tool_has(run, TOOL_FLAG_PROPERTIES))
         return tool_refuse("--properties are those of a table: name it");
     return service_stats(run);

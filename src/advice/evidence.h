@@ -63,7 +63,6 @@ typedef struct tv_evidence_walks {
      * client (user agent and address) that did it most. */
     uint64_t ignored;
     uint64_t ignored_paged;     /* first pages with such a token that this client had */
-    uint64_t ignored_gone;      /* of `ignored`: its connection ended within 1 s */
     uint64_t ignored_returned;  /* sum of entities on `ignored` pages */
     uint64_t ignored_empty;     /* of `ignored`: ended by time without any entity */
     uint64_t ignored_below_top; /* of `ignored`: less than the $top it had */
@@ -133,7 +132,6 @@ typedef struct tv_evidence_partition {
     /* Partitions that are large are here too, whatever their traffic. */
     uint64_t entities_now, bytes_now; /* 0: not known */
     bool is_exact;
-    double growth_per_day;
     uint64_t scans, scan_examined_max; /* partition scans of it */
 } tv_evidence_partition;
 
@@ -244,8 +242,6 @@ typedef struct tv_evidence_extremes {
     tv_slice binary_property;
     uint64_t binary_count;                                      /* Binaries of >= 48 KiB written */
     uint64_t refused_properties, refused_entity, refused_value; /* in the window */
-    tv_slice refused_property; /* of the last value that was too long */
-    double properties_per_day; /* growth of properties_max */
 } tv_evidence_extremes;
 
 typedef struct tv_evidence_table {
@@ -272,7 +268,8 @@ typedef struct tv_evidence_table {
     uint64_t inserts, updates;          /* single and in batches; inserts: rows that are new */
     uint64_t writes, batched_writes;    /* changes, and those of batches of >= 2 */
     uint64_t inserts_day, updates_day, point_reads_day, query_executions_day;
-    uint64_t throttled;
+    uint64_t throttled;         /* refused because of the scalability targets, */
+    uint64_t throttled_account; /* and of these, for the sake of the account's */
     tv_evidence_rate rate;
     tv_evidence_shape *shapes;
     size_t shape_count;

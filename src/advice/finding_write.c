@@ -163,6 +163,7 @@ static void add_subject(tv_buf *out, const tv_finding *finding, bool is_redacted
         }
         break;
     case TV_SUBJECT_TABLE:
+    case TV_SUBJECT_ACCOUNT:
         break;
     default:
         add_member(out, "name", finding->text);

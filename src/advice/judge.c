@@ -138,6 +138,21 @@ static void judge_table(tv_judging *j, const tv_evidence_table *table)
     tv_rules_clients(j);
 }
 
+/* Once for each account, at the first of its tables that was refused something. */
+static void judge_account(tv_judging *j, size_t first)
+{
+    const tv_evidence *evidence = j->evidence;
+
+    for (size_t i = 0; i < first; i++) {
+        if (evidence->tables[i].throttled_account &&
+            tv_slice_eq(evidence->tables[i].account, evidence->tables[first].account))
+            return;
+    }
+    j->table = &evidence->tables[first];
+    j->table_name = TV_LIT("");
+    tv_rules_account(j);
+}
+
 tv_findings tv_rules_judge(tv_arena *arena, const tv_evidence *evidence, const tv_params *params)
 {
     tv_judging j = {
@@ -153,6 +168,8 @@ tv_findings tv_rules_judge(tv_arena *arena, const tv_evidence *evidence, const t
         if (i == 0 || !tv_slice_eq(evidence->tables[i].account, evidence->tables[i - 1].account))
             j.account_examined = examined_by(evidence, evidence->tables[i].account);
         judge_table(&j, &evidence->tables[i]);
+        if (evidence->tables[i].throttled_account)
+            judge_account(&j, i);
     }
     if (j.found.count == 0)
         return loud;

@@ -109,4 +109,7 @@ void tv_rules_data(tv_judging *j);
 void tv_rules_keys(tv_judging *j);
 void tv_rules_clients(tv_judging *j);
 
+/** What is about an account as a whole: that of the table j->table, once. */
+void tv_rules_account(tv_judging *j);
+
 #endif

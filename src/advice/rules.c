@@ -86,8 +86,8 @@ const char *tv_confidence_name(tv_confidence confidence)
 
 const char *tv_subject_kind_name(tv_subject_kind kind)
 {
-    static const char *const names[TV_SUBJECT_KINDS] = {"shape",    "partition", "entity", "table",
-                                                        "property", "keys",      "client"};
+    static const char *const names[TV_SUBJECT_KINDS] = {
+        "shape", "partition", "entity", "table", "property", "keys", "client", "account"};
 
     return names[kind];
 }

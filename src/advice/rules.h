@@ -89,6 +89,7 @@ typedef enum tv_subject_kind {
     TV_SUBJECT_PROPERTY,
     TV_SUBJECT_KEYS,
     TV_SUBJECT_CLIENT,
+    TV_SUBJECT_ACCOUNT,
     TV_SUBJECT_KINDS,
 } tv_subject_kind;
 

@@ -44,8 +44,7 @@ static void abandoned_walk(tv_judging *j, const tv_evidence_shape *shape)
 static void continuation_ignored(tv_judging *j, const tv_evidence_shape *shape)
 {
     const tv_evidence_walks *walks = &shape->walks;
-    uint64_t gone = tv_is_run(j) ? 0 : walks->ignored_gone; /* the process ended: not its fault */
-    double ignored = walks->ignored > gone ? (double)(walks->ignored - gone) : 0;
+    double ignored = (double)walks->ignored;
     tv_finding *finding;
 
     if (ignored < TV_THRESHOLD(j, C02, executions) ||

@@ -63,7 +63,6 @@ static void wide_entity(tv_judging *j)
     tv_find_number(finding, "kib", kib);
     tv_find_number(finding, "refused",
                    (double)(extremes->refused_properties + extremes->refused_entity));
-    tv_find_number(finding, "growthPerDay", extremes->properties_per_day);
     TV_COMPARED(j, finding, D01, info_properties);
     TV_COMPARED(j, finding, D01, warning_properties);
     TV_COMPARED(j, finding, D01, info_kib);
@@ -95,9 +94,7 @@ static void long_value(tv_judging *j)
     double units = spills(j, extremes->string_property) ? 0 : extremes->string_units_max;
     double bytes = spills(j, extremes->binary_property) ? 0 : extremes->binary_bytes_max;
     bool is_string = units * 2 >= bytes;
-    tv_slice property = extremes->refused_property.len ? extremes->refused_property
-                        : is_string                    ? extremes->string_property
-                                                       : extremes->binary_property;
+    tv_slice property = is_string ? extremes->string_property : extremes->binary_property;
     tv_severity severity;
     tv_finding *finding;
 

@@ -179,7 +179,9 @@ static void oversized_partition(tv_judging *j, const tv_evidence_partition *part
     tv_find_number(finding, "bytes", bytes);
     tv_find_bool(finding, "exact", partition->is_exact);
     tv_find_number(finding, "share", fmin(share, 1));
-    tv_find_number(finding, "growthPerDay", partition->growth_per_day);
+    tv_find_number(finding, "tableGrowthPerDay",
+                   (double)j->table->inserts_day - (double)j->table->deletes.single_day -
+                       (double)j->table->deletes.batched_day);
     tv_find_number(finding, "scansPerHour", tv_per_hour(j, (double)partition->scans));
     TV_COMPARED(j, finding, P06, entities);
     TV_COMPARED(j, finding, P06, bytes);

@@ -365,16 +365,24 @@ bool tv_table_shape_history(tv_call *call, tv_estimate_history *ret_history)
     return true;
 }
 
-/* A batch that was refused as a whole has no table yet. */
+/* A batch that was refused as a whole has no table yet, nor what an account's target refuses. */
+static tv_slice name_of_refused(const tv_call *call)
+{
+    const tv_table_call *t = tv_table_call_of((tv_call *)call);
+
+    return t->batch.ops         ? t->batch.ops[0].resource.table
+           : call->is_throttled ? t->op.resource.table
+                                : TV_LIT("");
+}
+
 static uint32_t number_of_refused(tv_call *call)
 {
-    const tv_table_batch *batch = &tv_table_call_of(call)->batch;
+    tv_slice name = name_of_refused(call);
     tv_container *table = NULL;
     uint32_t number = 0;
 
-    if (batch->ops && batch->ops[0].resource.table.len)
-        table = tv_catalog_find(call->service->catalog, call->endpoint.account,
-                                batch->ops[0].resource.table);
+    if (name.len)
+        table = tv_catalog_find(call->service->catalog, call->endpoint.account, name);
     if (table)
         number = number_of(watch_of(call), table);
     tv_container_unref(table);
@@ -434,9 +442,8 @@ static uint64_t id_of(const tv_request *req)
 
 static void write_trace(tv_call *call, tv_watch_event event)
 {
-    const tv_table_batch *batch = &tv_table_call_of(call)->batch;
     tv_slice table = call->container ? call->container->name
-                     : event.table   ? batch->ops[0].resource.table
+                     : event.table   ? name_of_refused(call)
                                      : TV_LIT("");
 
     event.request_id = id_of(call->req);

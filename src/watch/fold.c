@@ -266,7 +266,9 @@ static void shift_minutes(tv_conflict *conflict, int64_t time_ns)
         memmove(conflict->conditional + 1, conflict->conditional, 5 * sizeof(uint32_t));
         memmove(conflict->conflicts + 1, conflict->conflicts, 5 * sizeof(uint32_t));
         memmove(conflict->gone + 1, conflict->gone, 5 * sizeof(uint32_t));
+        memmove(conflict->replayed + 1, conflict->replayed, 5 * sizeof(uint32_t));
         conflict->conditional[0] = conflict->conflicts[0] = conflict->gone[0] = 0;
+        conflict->replayed[0] = 0;
     }
     if (conflict->minute < minute)
         conflict->minute = minute;
@@ -326,6 +328,8 @@ static void fold_conflict(tv_table_entry *table, const tv_watch_sample *sample)
     conflict->last_ns = sample->time_ns;
     conflict->conflicts[0] += sample->weight;
     conflict->all_conflicts += sample->weight;
+    conflict->replayed[0] += sample->is_replay;
+    conflict->all_replayed += sample->is_replay;
     tv_few_clients_add(&conflict->clients, sample->client);
     conflict->changed_count = sample->changed_count;
     conflict->changed_numbers = sample->changed_numbers;

@@ -77,10 +77,10 @@ typedef struct tv_conflict {
     tv_kept_key key;
     int64_t last_ns;
     int64_t minute; /* of slot 0 */
-    uint32_t conditional[6], conflicts[6], gone[6];
-    uint64_t all_conditional, all_conflicts, all_gone; /* since it is known */
+    uint32_t conditional[6], conflicts[6], gone[6], replayed[6];
+    uint64_t all_conditional, all_conflicts, all_gone, all_replayed; /* since it is known */
     uint64_t mark_conditional[TV_TALLY_MARKS], mark_conflicts[TV_TALLY_MARKS],
-        mark_gone[TV_TALLY_MARKS];
+        mark_gone[TV_TALLY_MARKS], mark_replayed[TV_TALLY_MARKS];
     tv_few_clients clients;
     uint32_t changed_count, changed_numbers;
     char changed[4][32];

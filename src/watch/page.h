@@ -40,6 +40,7 @@ typedef enum tv_table_sum {
     TV_TABLE_CONDITIONAL,    /* of these, with an ETag */
     TV_TABLE_CONFLICTS,      /* 412 */
     TV_TABLE_THROTTLED,
+    TV_TABLE_THROTTLED_ACCOUNT, /* of these, for the sake of the account */
     TV_TABLE_REFUSED_PROPERTIES,
     TV_TABLE_REFUSED_ENTITY,
     TV_TABLE_REFUSED_VALUE,

@@ -110,8 +110,10 @@ static void sample_key(tv_watch_shard *shard, tv_page *page, const tv_watch_even
     sample->age_s = key->age_s;
     sample->is_batched = event->op == TV_WATCH_BATCH;
     add_key(sample, key->key, key->partition_len);
-    if (is_conflict)
+    if (is_conflict) {
+        sample->is_replay = tv_retries_has(&shard->watch->retries, event->request_id);
         add_changed(sample, key);
+    }
 }
 
 static uint32_t query_units(const tv_watch_event *event)
@@ -502,6 +504,7 @@ static void record_batch(tv_watch_table_page *table, const tv_watch_event *event
 static void record_refusal(tv_watch_table_page *table, const tv_watch_event *event)
 {
     table->sums[TV_TABLE_THROTTLED] += event->throttle != TV_WATCH_NOT_THROTTLED;
+    table->sums[TV_TABLE_THROTTLED_ACCOUNT] += event->throttle == TV_WATCH_THROTTLED_ACCOUNT;
     table->sums[TV_TABLE_REFUSED_PROPERTIES] += event->error == TV_ERR_TOO_MANY_PROPERTIES;
     table->sums[TV_TABLE_REFUSED_ENTITY] += event->error == TV_ERR_ENTITY_TOO_LARGE;
     table->sums[TV_TABLE_REFUSED_VALUE] += event->error == TV_ERR_PROPERTY_VALUE_TOO_LARGE;

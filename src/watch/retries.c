@@ -135,6 +135,19 @@ void tv_retries_look(tv_retries *retries, const tv_watch_event *event)
     pthread_mutex_unlock(&retries->lock);
 }
 
+bool tv_retries_has(tv_retries *retries, uint64_t id)
+{
+    bool is_there;
+
+    if (id == 0 || atomic_load_explicit(&retries->id_count, memory_order_relaxed) == 0)
+        return false;
+
+    pthread_mutex_lock(&retries->lock);
+    is_there = find(retries, id) != NULL;
+    pthread_mutex_unlock(&retries->lock);
+    return is_there;
+}
+
 void tv_retries_take(tv_retries *retries, bool is_over,
                      void (*fn)(void *ctx, const tv_retry_table *table), void *ctx)
 {

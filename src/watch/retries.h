@@ -75,6 +75,9 @@ static inline void tv_retries_record(tv_retries *retries, const tv_watch_event *
         tv_retries_look(retries, event);
 }
 
+/** Whether a request with this id has failed before, and so comes again. */
+bool tv_retries_has(tv_retries *retries, uint64_t id);
+
 /** The minute so far of each table that has retries; with `is_over` they are forgotten. */
 void tv_retries_take(tv_retries *retries, bool is_over,
                      void (*fn)(void *ctx, const tv_retry_table *table), void *ctx);

@@ -120,10 +120,12 @@ static void fill_conflict(const tv_snapshot *s, const tv_conflict *conflict, tv_
         to->conditional_writes = tv_conflict_recent(conflict, conflict->conditional, s->now_ns);
         to->conflicts = tv_conflict_recent(conflict, conflict->conflicts, s->now_ns);
         to->conflicts_gone = tv_conflict_recent(conflict, conflict->gone, s->now_ns);
+        to->conflicts_replayed = tv_conflict_recent(conflict, conflict->replayed, s->now_ns);
     } else {
         to->conditional_writes = conflict->all_conditional - conflict->mark_conditional[mark];
         to->conflicts = conflict->all_conflicts - conflict->mark_conflicts[mark];
         to->conflicts_gone = conflict->all_gone - conflict->mark_gone[mark];
+        to->conflicts_replayed = conflict->all_replayed - conflict->mark_replayed[mark];
     }
     to->conflict_clients = conflict->clients.count;
     to->changed_count = conflict->changed_count;
@@ -419,6 +421,7 @@ static void fill_traffic(const tv_snapshot *s, tv_table_entry *entry, tv_evidenc
     table->point_reads_day = day_sum(s, entry, TV_TABLE_POINT_READS);
     table->query_executions_day = day_sum(s, entry, TV_TABLE_EXECUTIONS);
     table->throttled = tv_snapshot_sum(s, tally, TV_TABLE_THROTTLED);
+    table->throttled_account = tv_snapshot_sum(s, tally, TV_TABLE_THROTTLED_ACCOUNT);
     table->rate = rate_of(s, tally, TV_TABLE_UNITS, TV_TABLE_PEAK, 0);
     table->extremes.refused_properties = tv_snapshot_sum(s, tally, TV_TABLE_REFUSED_PROPERTIES);
     table->extremes.refused_entity = tv_snapshot_sum(s, tally, TV_TABLE_REFUSED_ENTITY);

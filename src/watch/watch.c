@@ -337,6 +337,7 @@ static void mark_conflicts(tv_table_entry *table, int mark)
         conflict->mark_conditional[mark] = conflict->all_conditional;
         conflict->mark_conflicts[mark] = conflict->all_conflicts;
         conflict->mark_gone[mark] = conflict->all_gone;
+        conflict->mark_replayed[mark] = conflict->all_replayed;
     }
 }
 

@@ -235,6 +235,12 @@ static void base_P07(fixture *f)
     f->table.partitions_exact = true;
 }
 
+static void base_P08(fixture *f)
+{
+    f->table.throttled = f->table.throttled_account = 10;
+    f->table.rate.units = 60000;
+}
+
 static void base_W01(fixture *f)
 {
     f->table.deletes = (tv_evidence_deletes){.single = 2000,

@@ -233,6 +233,37 @@ TEST(conflicts_are_counted_by_row_for_five_minutes)
         CHECK_INT(judged(NULL)->rows[i].conflicts, 0);
 }
 
+static void update_with_id(uint64_t id, tv_watch_outcome outcome, int status)
+{
+    tv_watch_event event = event_of(TV_WATCH_UPDATE, status);
+    tv_watch_key key = key_of("p", "hot", TV_WATCH_UPDATE, outcome);
+
+    key.condition = TV_WATCH_IF_ETAG;
+    event.keys = &key;
+    event.key_count = 1;
+    event.request_id = id;
+    record(&event);
+}
+
+TEST(a_conflict_of_a_request_that_failed_before_is_a_replay)
+{
+    char mark[TV_EVIDENCE_MARK_SIZE];
+    tv_evidence_source taken = tv_watch_evidence_source(&source);
+
+    update_with_id(77, TV_WATCH_CONFLICT, 412);
+    taken.mark(taken.ctx, mark);
+    update_with_id(5, TV_WATCH_REFUSED, 500); /* it was stored, but its client does not know */
+    update_with_id(5, TV_WATCH_CONFLICT, 412);
+    update_with_id(6, TV_WATCH_CONFLICT, 412);
+    CHECK_INT(judged(NULL)->rows[0].conflicts, 3);
+    CHECK_INT(judged(NULL)->rows[0].conflicts_replayed, 1);
+    CHECK_INT(judged(mark)->rows[0].conflicts, 2);
+    CHECK_INT(judged(mark)->rows[0].conflicts_replayed, 1);
+    pass(6 * 60 * SECOND);
+    for (size_t i = 0; i < judged(NULL)->row_count; i++)
+        CHECK_INT(judged(NULL)->rows[i].conflicts_replayed, 0);
+}
+
 static void delete_aged(const char *partition, const char *row, int64_t age_s)
 {
     tv_watch_event event = event_of(TV_WATCH_DELETE, 204);
@@ -485,6 +516,7 @@ int main(void)
         ONE(a_run_of_one_key_is_told_from_others),
         ONE(a_read_or_a_pause_ends_a_run_of_writes),
         ONE(conflicts_are_counted_by_row_for_five_minutes),
+        ONE(a_conflict_of_a_request_that_failed_before_is_a_replay),
         ONE(deletes_after_a_scan_are_told_from_others),
         ONE(inserts_at_the_end_move_the_table),
         ONE(inserts_at_the_beginning_move_it_too),

@@ -147,10 +147,12 @@ bool tv_pattern_hot_line(const tv_grid *grid, tv_pattern *ret_pattern)
     double share_min = 4.0 * (double)width / (double)grid->buckets, best = 0;
     uint64_t *totals;
 
-    if (grid->buckets < BUCKETS_MIN || grid->slots < TV_PATTERN_SLOTS_MIN)
+    if (grid->buckets < 2 || grid->slots < TV_PATTERN_SLOTS_MIN)
         return false;
     if (share_min < 0.25)
         share_min = 0.25;
+    if (share_min > 0.8)
+        share_min = 0.8; /* of a table that has hardly any buckets: nearly all is in one */
 
     totals = tv_malloc(grid->slots * sizeof *totals);
     for (size_t i = 0; i < grid->slots; i++)

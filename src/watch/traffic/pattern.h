@@ -3,7 +3,8 @@
  *
  *     even       the hottest bucket has less than four times the median
  *     stripes    the total repeats itself (autocorrelation above 0.6), and the keys are even
- *     hot line   a quarter of the measure or more in 0.2 % of the buckets, for ten slots
+ *     hot line   a quarter of the measure or more in 0.2 % of the buckets, for ten slots; in one
+ *                bucket four times its part, at most 80 %, where there are few
  *     rising,    writes go to ever larger (smaller) keys: more than 80 % of the steps of their
  *     falling    middle go one way, and half of them or more to the edge
  *     wall       a slot in which nine tenths of the table were scanned

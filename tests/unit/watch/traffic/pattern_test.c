@@ -212,6 +212,38 @@ TEST(a_hot_line_is_a_quarter_in_one_bucket_for_ten_slots)
     CHECK_INT(got.bucket % 25, 3);
 }
 
+TEST(a_small_table_has_a_hot_line_when_nearly_all_is_in_one_bucket)
+{
+    static const struct {
+        const char *what;
+        size_t buckets;
+        uint64_t hot, other; /* in the second bucket, and in each of the others */
+        bool want;
+    } rows[] = {
+        {"one of two", 2, 90, 10, true},
+        {"two alike", 2, 50, 50, false},
+        {"one key and both sides", 3, 90, 5, true},
+        {"three alike", 3, 34, 33, false},
+        {"a bit more of one", 3, 60, 20, false},
+        {"one of seven", 7, 70, 5, true},
+        {"warm in seven", 7, 40, 10, false},
+        {"there is but one", 1, 0, 100, false},
+    };
+    uint64_t counts[7 * 20];
+    tv_pattern got;
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tv_grid small = {counts, 20, rows[i].buckets};
+
+        t_row = rows[i].what;
+        for (size_t cell = 0; cell < 20 * rows[i].buckets; cell++)
+            counts[cell] = cell % rows[i].buckets == 1 ? rows[i].hot : rows[i].other;
+        CHECK_INT(tv_pattern_hot_line(&small, &got), rows[i].want);
+        if (rows[i].want)
+            CHECK_INT(got.bucket, 1);
+    }
+}
+
 TEST(a_diagonal_goes_one_way_and_its_edge_takes_the_writes)
 {
     static const struct {
@@ -357,6 +389,7 @@ int main(void)
         cmocka_unit_test(even_pictures_are_even),
         cmocka_unit_test(stripes_have_a_period),
         cmocka_unit_test(a_hot_line_is_a_quarter_in_one_bucket_for_ten_slots),
+        cmocka_unit_test(a_small_table_has_a_hot_line_when_nearly_all_is_in_one_bucket),
         cmocka_unit_test(a_diagonal_goes_one_way_and_its_edge_takes_the_writes),
         cmocka_unit_test(a_wall_is_a_slot_that_read_nearly_all),
         cmocka_unit_test(a_view_is_described_in_words),

@@ -55,7 +55,6 @@ static bool count_blobs(tv_tree_counts *counts, const tv_container *container, u
         return false;
     do {
         while (!is_stopped && tv_blob_list_next(list, &entry)) {
-            tv_thread_step(TV_STEP_SMALL);
             *ret_items += 1;
             *ret_bytes += entry.head.length;
             is_stopped = tv_background_is_stopping(&counts->thread);
@@ -101,28 +100,15 @@ static void count_all(tv_tree_counts *counts, tv_service *service)
     free(all);
 }
 
-static bool wait_until_wanted(tv_tree_counts *counts)
-{
-    bool is_wanted;
-
-    tv_background_lock(&counts->thread);
-    while (!counts->is_wanted && tv_background_wait(&counts->thread, TV_BACKGROUND_NEVER))
-        continue;
-    is_wanted = counts->is_wanted;
-    counts->is_wanted = false;
-    tv_background_unlock(&counts->thread);
-    return is_wanted && !tv_background_is_stopping(&counts->thread);
-}
-
 static void run(tv_background *thread, void *ctx)
 {
     tv_tree_counts *counts = ctx;
 
-    while (wait_until_wanted(counts)) {
+    while (tv_background_sleep(thread, ROUND_MS)) {
+        if (!atomic_exchange(&counts->is_wanted, false))
+            continue;
         count_all(counts, counts->queue);
         count_all(counts, counts->blob);
-        if (!tv_background_sleep(thread, ROUND_MS))
-            return;
     }
 }
 
@@ -130,8 +116,7 @@ void tv_tree_counts_open(tv_tree_counts *counts, tv_service *queue, tv_service *
 {
     *counts = (tv_tree_counts){.queue = queue, .blob = blob, .is_open = true};
     tv_background_start(&counts->thread,
-                        &(tv_background_options){
-                            .name = "tv-counts", .gives_way = true, .run = run, .ctx = counts});
+                        &(tv_background_options){.name = "tv-counts", .run = run, .ctx = counts});
 }
 
 void tv_tree_counts_close(tv_tree_counts *counts)
@@ -141,12 +126,10 @@ void tv_tree_counts_close(tv_tree_counts *counts)
     counts->is_open = false;
 }
 
+/* No lock: a network thread never waits for this one. */
 void tv_tree_counts_want(tv_tree_counts *counts)
 {
-    tv_background_lock(&counts->thread);
-    counts->is_wanted = true;
-    tv_background_wake(&counts->thread);
-    tv_background_unlock(&counts->thread);
+    atomic_store(&counts->is_wanted, true);
 }
 
 tv_tree_count tv_tree_counts_of(const tv_tree_counts *counts, const tv_container *container)

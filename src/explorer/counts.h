@@ -6,6 +6,9 @@
  * it must.  A container is walked again when a request may have changed it, and then only after
  * twenty times as long as the last walk took, so that a large one costs a twentieth of a thread.
  *
+ * The thread does not give way to others as most in the background do: network threads take locks
+ * that it takes too, those of the catalogues.
+ *
  * A count is exact when no request may have changed the container since it began: a request is
  * counted (tv_container.changes) after its change can be seen, so a walk that began with the
  * number that there is now has seen every change.  Where others change things too - the other nodes
@@ -21,7 +24,7 @@ typedef struct tv_tree_counts {
     tv_background thread;
     tv_service *queue, *blob;
     bool is_open;
-    bool is_wanted; /* under the thread's lock: somebody has asked since the last round */
+    atomic_bool is_wanted; /* somebody has asked since the last round */
 } tv_tree_counts;
 
 /** Start the thread; the services outlive it. */

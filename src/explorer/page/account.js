@@ -3,7 +3,7 @@
 import { h, put, count, plural, bytes, toast, dialog, ask, sparkline } from './dom.js';
 import * as api from './api.js';
 import { topBar, link, serverFacts } from './shell.js';
-import { refreshTree, itemsOf, countText, rateText } from './tree.js';
+import { refreshTree, itemsOf, countText, rateText, treeIsThere } from './tree.js';
 import { planChip } from './queries.js';
 
 const RULES = {
@@ -115,7 +115,9 @@ export async function show() {
     if (isOpen) timer = setTimeout(function again() { if (document.hidden) timer = setTimeout(again, 1000); else judge(); }, EVERY_MS);
   }
 
-  await refreshTree();
+  const fresh = refreshTree(); // what is known is shown at once
+  if (!treeIsThere()) await fresh;
+  fresh.catch(() => {});
   draw();
   judge();
   addEventListener('treechange', draw);

@@ -94,7 +94,7 @@ export function show() {
   const first = firstLine();
   return {
     leave: first.leave,
-    nodes: [topBar('Connect', `${hello.engine}, since ${instant(hello.startedAt)}`), h('div', { class: 'page' }, h('div', { class: 'first' },
+    nodes: [topBar('Connect', `${hello.engine}, since ${instant(hello.startedAt).slice(0, 19)}`), h('div', { class: 'page' }, h('div', { class: 'first' },
       h('div', { class: 'lead' }, h('h2', { class: 'big' }, 'Tavola is up. Point your app at it.'), h('p', null, `An Azure Table, Queue and Blob service on this machine. ${kept}`)),
       endpoints(account), first.line,
       h('div', { class: 'steps' }, h('section', null, h('h2', null, 'In your language'), snippets(account)), h('section', null, h('h2', null, 'Try it'), testEntity())),

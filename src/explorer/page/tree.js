@@ -32,6 +32,7 @@ let askedAt = 0, askedAccount = '';
 export const itemsOf = kind => state[kind];
 export const tableNames = () => state.table.map(item => item.name);
 export const factsOf = table => { const item = known.get(`table ${table}`); return item?.items == null ? undefined : { ...item, entities: item.items }; };
+export const treeIsThere = () => state.isThere;
 export const firstRequest = () => state.first;
 export const problemOfServer = () => state.problem;
 

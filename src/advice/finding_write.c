@@ -137,8 +137,14 @@ static void add_fields(tv_buf *out, const tv_field *fields, size_t count, bool i
         tv_buf_add_char(out, ':');
         add_field_value(out, &fields[i], is_redacted);
         if (fields[i].kind == TV_FIELD_NUMBER && fields[i].error > 0) {
-            tv_buf_printf(out, ",\"%.*sError\":", TV_FMT(fields[i].name));
+            tv_buf name = TV_BUF_EMPTY;
+
+            tv_buf_printf(&name, "%.*sError", TV_FMT(fields[i].name));
+            tv_buf_add_char(out, ',');
+            add_string(out, tv_buf_slice(&name));
+            tv_buf_add_char(out, ':');
             add_number(out, fields[i].error);
+            tv_buf_done(&name);
         }
     }
     tv_buf_add_char(out, '}');

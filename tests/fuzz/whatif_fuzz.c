@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/utf8.h"
 #include "fuzz.h"
 #include "whatif/rewrite.h"
 #include "whatif/store.h"
@@ -45,7 +46,7 @@ static void compare(tv_scratch *scratch, tv_slice text, tv_arena *arena)
     tv_error_info info = {0};
     tv_filter *filter;
 
-    if (tv_filter_parse(arena, text, &filter, &info))
+    if (!tv_utf8_is_valid(text) || tv_filter_parse(arena, text, &filter, &info))
         return;
     tv_assert(tv_scratch_run(scratch, 0, filter, arena, &before));
     tv_assert(before.matches <= ENTITIES && before.examined <= ENTITIES);

@@ -258,22 +258,14 @@ test("a container: folders, leases, counts, text and pictures, the keyboard alon
   await close(page);
 });
 
-test("a key after g means what it means alone, and one after Go to is not lost", async () => {
+test("a key after g that is no second key means what it means alone", async () => {
   const page = await open();
-  await makeTable(page, "Quick", ["x"], 1);
   await go(page, "server", ".log");
   await page.keyboard.press("g");
   await page.keyboard.press("?");
   await page.waitForSelector(".keys");
-  await page.waitForSelector(node("Quick"));
-  for (let i = 0; i < 3; i++) {
-    await page.keyboard.press("Control+k");
-    await page.waitForSelector(".pal input");
-    await page.keyboard.type("quick");
-    await page.keyboard.press("Enter");
-    await page.keyboard.press("?");
-    await page.waitForSelector(".keys");
-    await page.waitForFunction(() => location.hash === "#/help" && document.querySelector("main").dataset.view === "#/help");
-  }
+  await page.keyboard.press("g");
+  await page.keyboard.press("s");
+  await page.waitForSelector(".log");
   await close(page);
 });

@@ -3,37 +3,13 @@
 
 #include <stdlib.h>
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
+#include "base/chars.h"
 
-static bool is_lower(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
-static bool is_upper(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-
-static bool is_hex(char c)
-{
-    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
+/* With nothing behind it that could be more of it. */
 bool tv_is_guid_at(tv_slice key, size_t at)
 {
-    if (key.len < at + 36)
-        return false;
-    for (size_t i = 0; i < 36; i++) {
-        bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
-
-        if (is_dash ? key.data[at + i] != '-' : !is_hex(key.data[at + i]))
-            return false;
-    }
-    return key.len == at + 36 || !is_hex(key.data[at + 36]);
+    return key.len >= at && tv_begins_with_guid(tv_slice_skip(key, at)) &&
+           (key.len == at + TV_GUID_CHARS || !tv_is_hex(key.data[at + TV_GUID_CHARS]));
 }
 
 static void write_class(tv_buf *out, tv_slice key, bool with_lengths)
@@ -45,16 +21,16 @@ static void write_class(tv_buf *out, tv_slice key, bool with_lengths)
         if (tv_is_guid_at(key, i)) {
             tv_buf_add_char(out, 'G');
             i += 36;
-        } else if (is_digit(c)) {
-            while (i < key.len && is_digit(key.data[i]))
+        } else if (tv_is_digit(c)) {
+            while (i < key.len && tv_is_digit(key.data[i]))
                 i++;
             tv_buf_add_char(out, '9');
             if (with_lengths)
                 tv_buf_printf(out, "{%zu}", i - start);
-        } else if (is_lower(c) || is_upper(c)) {
-            bool is_small = is_lower(c);
+        } else if (tv_is_lower(c) || tv_is_upper(c)) {
+            bool is_small = tv_is_lower(c);
 
-            while (i < key.len && (is_small ? is_lower(key.data[i]) : is_upper(key.data[i])))
+            while (i < key.len && (is_small ? tv_is_lower(key.data[i]) : tv_is_upper(key.data[i])))
                 i++;
             tv_buf_add_char(out, is_small ? 'a' : 'A');
         } else {
@@ -130,8 +106,8 @@ static size_t head_of(tv_slice key)
 {
     size_t i = 0;
 
-    while (i < key.len && (is_digit(key.data[i]) || is_lower(key.data[i]) ||
-                           is_upper(key.data[i]) || (unsigned char)key.data[i] >= 0x80))
+    while (i < key.len && (tv_is_digit(key.data[i]) || tv_is_lower(key.data[i]) ||
+                           tv_is_upper(key.data[i]) || (unsigned char)key.data[i] >= 0x80))
         i++;
     return i;
 }
@@ -194,7 +170,7 @@ static size_t read_digits(tv_slice key, size_t at, size_t max, int *ret_value)
     size_t count = 0;
 
     *ret_value = 0;
-    while (count < max && at + count < key.len && is_digit(key.data[at + count])) {
+    while (count < max && at + count < key.len && tv_is_digit(key.data[at + count])) {
         *ret_value = *ret_value * 10 + (key.data[at + count] - '0');
         count++;
     }
@@ -212,7 +188,7 @@ static bool has_month_name(tv_slice key)
                                         "jul", "aug", "sep", "oct", "nov", "dec"};
 
     for (size_t i = 0; i + 3 <= key.len; i++) {
-        if (i && (is_lower(key.data[i - 1]) || is_upper(key.data[i - 1])))
+        if (i && (tv_is_lower(key.data[i - 1]) || tv_is_upper(key.data[i - 1])))
             continue;
         for (int m = 0; m < 12; m++) {
             if (tv_slice_eq_nocase(tv_slice_take(tv_slice_skip(key, i), 3), tv_slice_of(names[m])))
@@ -227,8 +203,8 @@ static bool has_year(tv_slice key)
     for (size_t i = 0; i + 4 <= key.len; i++) {
         int year;
 
-        if ((i == 0 || !is_digit(key.data[i - 1])) && read_digits(key, i, 4, &year) == 4 &&
-            is_year(year) && (i + 4 == key.len || !is_digit(key.data[i + 4])))
+        if ((i == 0 || !tv_is_digit(key.data[i - 1])) && read_digits(key, i, 4, &year) == 4 &&
+            is_year(year) && (i + 4 == key.len || !tv_is_digit(key.data[i + 4])))
             return true;
     }
     return false;
@@ -240,7 +216,7 @@ static bool ends_with_half_day(tv_slice key)
     tv_slice last = key.len > 3 ? tv_slice_skip(key, key.len - 2) : TV_LIT("");
 
     return (tv_slice_eq_nocase(last, TV_LIT("AM")) || tv_slice_eq_nocase(last, TV_LIT("PM"))) &&
-           (key.data[key.len - 3] == ' ' || is_digit(key.data[key.len - 3])) &&
+           (key.data[key.len - 3] == ' ' || tv_is_digit(key.data[key.len - 3])) &&
            tv_slice_find(key, ':') < key.len;
 }
 
@@ -253,7 +229,7 @@ static bool has_offset(tv_slice key)
         return false;
     for (size_t i = t + 3; i < key.len; i++) {
         if ((key.data[i] == '+' || key.data[i] == '-') && i + 2 < key.len &&
-            is_digit(key.data[i + 1]))
+            tv_is_digit(key.data[i + 1]))
             return true;
     }
     return false;

@@ -4,40 +4,7 @@
 #include <stdio.h>
 #include <strings.h>
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_lower(char c)
-{
-    return c >= 'a' && c <= 'z';
-}
-
-static bool is_upper(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-
-static bool is_hex(char c)
-{
-    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
-static bool begins_with_guid(tv_slice text)
-{
-    enum { GUID_CHARS = 36 };
-
-    if (text.len < GUID_CHARS)
-        return false;
-    for (int i = 0; i < GUID_CHARS; i++) {
-        bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
-
-        if (is_dash ? text.data[i] != '-' : !is_hex(text.data[i]))
-            return false;
-    }
-    return true;
-}
+#include "base/chars.h"
 
 /* How many characters at the beginning are of a kind. */
 static size_t run_of(tv_slice text, bool (*is_kind)(char c))
@@ -58,17 +25,17 @@ tv_slice tv_class_of(tv_arena *arena, tv_slice key)
     while (key.len && len < TV_CLASS_BYTES_MAX - 3) {
         size_t run = 1;
 
-        if (begins_with_guid(key)) {
-            run = 36;
+        if (tv_begins_with_guid(key)) {
+            run = TV_GUID_CHARS;
             out[len++] = 'G';
-        } else if (is_digit(key.data[0])) {
-            run = run_of(key, is_digit);
+        } else if (tv_is_digit(key.data[0])) {
+            run = run_of(key, tv_is_digit);
             len += (size_t)snprintf(out + len, PART_MAX, "9{%zu}", run);
-        } else if (is_lower(key.data[0])) {
-            run = run_of(key, is_lower);
+        } else if (tv_is_lower(key.data[0])) {
+            run = run_of(key, tv_is_lower);
             out[len++] = 'a';
-        } else if (is_upper(key.data[0])) {
-            run = run_of(key, is_upper);
+        } else if (tv_is_upper(key.data[0])) {
+            run = run_of(key, tv_is_upper);
             out[len++] = 'A';
         } else {
             out[len++] = key.data[0];
@@ -85,9 +52,9 @@ tv_slice tv_class_of(tv_arena *arena, tv_slice key)
 bool tv_class_has_leading_zero(tv_slice key)
 {
     for (size_t i = 0; i + 1 < key.len; i++) {
-        bool begins = i == 0 || !is_digit(key.data[i - 1]);
+        bool begins = i == 0 || !tv_is_digit(key.data[i - 1]);
 
-        if (begins && key.data[i] == '0' && is_digit(key.data[i + 1]))
+        if (begins && key.data[i] == '0' && tv_is_digit(key.data[i + 1]))
             return true;
     }
     return false;
@@ -102,7 +69,8 @@ bool tv_class_has_month(tv_slice key)
     for (size_t i = 0; i < key.len;) {
         size_t run = 0;
 
-        while (i + run < key.len && (is_lower(key.data[i + run]) || is_upper(key.data[i + run])))
+        while (i + run < key.len &&
+               (tv_is_lower(key.data[i + run]) || tv_is_upper(key.data[i + run])))
             run++;
         for (size_t m = 0; run >= 3 && m < 12; m++) {
             if ((run == 3 || run == strlen(names[m])) &&

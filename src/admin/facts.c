@@ -15,6 +15,7 @@ typedef struct taking {
     tv_slice account, name;
     int64_t id;
     int parts;
+    bool has_keys; /* partitions and the keys of the sample alone */
     tv_err err;
 } taking;
 
@@ -175,6 +176,19 @@ static void add_extremes(tv_buf *out, const tv_facts_extremes *extremes)
     tv_buf_add_lit(out, "}}");
 }
 
+/* A ladder of the table: every n-th key of it, about, in key order. */
+static void add_sample_keys(tv_buf *out, const tv_facts_table *table)
+{
+    tv_buf_printf(out, ",\"sample\":{\"isAll\":%s,\"keys\":[",
+                  table->sample_is_all ? "true" : "false");
+    for (size_t i = 0; i < table->sample_count; i++) {
+        open_item(out, i);
+        add_key(out, &table->sample[i]);
+        tv_buf_add_char(out, '}');
+    }
+    tv_buf_add_lit(out, "]}");
+}
+
 static void add_all(tv_buf *out, const taking *t, const tv_facts_table *table)
 {
     tv_buf_add_char(out, '{');
@@ -183,8 +197,11 @@ static void add_all(tv_buf *out, const taking *t, const tv_facts_table *table)
     add_text(out, "table", t->name);
     tv_buf_add_char(out, ',');
     add_count(out, &table->count);
-    if (t->parts) {
+    if (t->parts)
         add_partitions(out, table);
+    if (t->has_keys) {
+        add_sample_keys(out, table);
+    } else if (t->parts) {
         add_largest(out, table);
         tv_buf_printf(out, ",\"sample\":{\"keys\":%zu,\"isAll\":%s}", table->sample_count,
                       table->sample_is_all ? "true" : "false");
@@ -227,11 +244,15 @@ int tv_admin_get_facts(tv_admin *admin, tv_request *req)
     tv_slice parts;
 
     *t = (taking){.req = req, .facts = admin->facts, .parts = TV_FACTS_KEYS | TV_FACTS_PROPERTIES};
-    if (!parameter(req, "parts", TV_LIT("all"), &parts) ||
-        (!tv_slice_eq(parts, TV_LIT("all")) && !tv_slice_eq(parts, TV_LIT("counts"))))
-        return tv_admin_refuse(req, 400, "parts is all or counts");
+    if (!parameter(req, "parts", TV_LIT("all"), &parts))
+        return tv_admin_refuse(req, 400, "parts cannot be decoded");
     if (tv_slice_eq(parts, TV_LIT("counts")))
         t->parts = TV_FACTS_COUNTS_ONLY;
+    else if (tv_slice_eq(parts, TV_LIT("keys")))
+        t->parts = TV_FACTS_KEYS;
+    else if (!tv_slice_eq(parts, TV_LIT("all")))
+        return tv_admin_refuse(req, 400, "parts is all, counts or keys");
+    t->has_keys = t->parts == TV_FACTS_KEYS;
     if (!find_table(admin, req, t))
         return tv_admin_refuse(req, 404, "there is no such table in this account");
 

@@ -9,7 +9,8 @@
 
 bool tv_admin_has_facts(const tv_admin *admin);
 
-/** `account` and `table` in the query; `parts=counts` leaves the rest out. */
+/** `account` and `table` in the query; `parts=counts` leaves the rest out,
+ * `parts=keys` all but partitions and the keys of the sample. */
 int tv_admin_get_facts(tv_admin *admin, tv_request *req);
 int tv_admin_post_recount(tv_admin *admin, tv_request *req);
 

@@ -7,7 +7,14 @@ import { after } from "node:test";
 import { chromium } from "playwright-core";
 
 export const base = process.env.EXPLORER_TEST_PAGE;
-export const control = async (what) => (await fetch(process.env.EXPLORER_TEST_CONTROL + what, { method: "POST" })).json();
+export const control = async (what, body) => (await fetch(process.env.EXPLORER_TEST_CONTROL + what, { method: "POST", body })).json();
+
+/** What the command line tool prints, given these arguments and this input. */
+export async function tool(words, text = "") {
+  const { code, out, err } = await control("/tool", JSON.stringify({ arguments: words, text }));
+  assert.equal(code, 0, err);
+  return out;
+}
 
 const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
@@ -68,6 +75,9 @@ export const ask = (page, method, path, body, headers = {}) => page.evaluate(asy
   const reply = await fetch(where, { method: how, body: what, headers: { "x-tavola-page": localStorage.getItem("tavola.page"), "content-type": "application/json", ...more } });
   return { status: reply.status, text: await reply.text() };
 }, [method, path, body, headers]);
+
+/** Entities in order, by the tool: much faster than by the page.  `rows`: the objects of an NDJSON file. */
+export const importTable = (name, rows) => tool(["import", name, "-", "--create", "--format", "ndjson", "--on-conflict", "replace"], rows.map((row) => JSON.stringify(row) + "\n").join(""));
 
 const ACCOUNT = "devstoreaccount1";
 export const tablePath = (rest) => `/api/table/${ACCOUNT}/${rest}`;

@@ -5,13 +5,15 @@
     tests/explorer/run.py --find PART... only say whether they exist
 
 Every file gets a server of its own.  What a test cannot do in a browser - another link into the
-page, a restart of the server - it asks for at a small port of this program (page.mjs).
+page, a restart of the server, the command line tool - it asks for at a small port of this program
+(page.mjs).
 """
 
 import http.server
 import json
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import threading
@@ -24,14 +26,23 @@ import javascript  # noqa: E402
 import parts  # noqa: E402
 import suite  # noqa: E402
 from explorer import new_link  # noqa: E402
-from server import Server  # noqa: E402
+from server import ACCOUNT, KEY, ROOT, Server  # noqa: E402
 
 ENDING = ".test.mjs"
-
+TOOL = os.environ.get("TAVOLA", str(ROOT / "build" / "tavola"))
 # A recorder whose clock the tests move (POST /clock/MS), for what is about time.
 # On one thread a request is recorded before the next one is answered.
 BY_HAND = ("--watch=all", "--watch-clock=manual", "--test-points", "--threads", "1")
 FLAGS = {"heat": BY_HAND, "findings": BY_HAND, "server": ("--access-log",)}
+
+
+def run_tool(server, arguments, text):
+    """What the command line tool writes when it is given this."""
+    connection = (f"DefaultEndpointsProtocol=http;AccountName={ACCOUNT};AccountKey={KEY};"
+                  f"TableEndpoint={server.table_url};")
+    done = subprocess.run([TOOL, *arguments], input=text, text=True, capture_output=True,
+                          env={**os.environ, "AZURE_STORAGE_CONNECTION_STRING": connection})
+    return {"code": done.returncode, "out": done.stdout, "err": done.stderr}
 
 
 def pass_time(server, ms):
@@ -44,10 +55,11 @@ def pass_time(server, ms):
 
 
 def control(server):
-    """Answers POST /link, /kill, /start and /clock/MS."""
+    """Answers POST /link, /kill, /start, /clock/MS and /tool."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self):
+            asked = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             answer = {}
             if self.path == "/link":
                 answer["link"] = new_link(server)
@@ -57,6 +69,8 @@ def control(server):
                 server.start()
             elif self.path.startswith("/clock/"):
                 pass_time(server, int(self.path.removeprefix("/clock/")))
+            elif self.path == "/tool":
+                answer = run_tool(server, **json.loads(asked))
             body = json.dumps(answer).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))

@@ -104,6 +104,20 @@ const tablePath = table => `/api/table/${account}/${encodeURIComponent(table)}`;
 export const entityPath = (table, partition, row) =>
   `${tablePath(table)}(PartitionKey=${quoted(partition)},RowKey=${quoted(row)})`;
 
+/** The continuation token that names a key, and back: where a page begins is a place anybody can name. */
+export const tokenOf = (partition, row) => ({ partition: tokenText(partition), row: tokenText(row) });
+export const keyOfToken = token => [textOfToken(token.partition), token.row ? textOfToken(token.row) : ''];
+
+function tokenText(text) {
+  const base64 = btoa(Array.from(new TextEncoder().encode(text), byte => String.fromCharCode(byte)).join(''));
+  return `1!${base64.length}!${base64.replace(/[=/+]/g, c => '-_*'['=/+'.indexOf(c)])}`;
+}
+
+function textOfToken(token) {
+  const base64 = token.slice(token.indexOf('!', 2) + 1).replace(/[-_*]/g, c => '=/+'['-_*'.indexOf(c)]);
+  return new TextDecoder().decode(Uint8Array.from(atob(base64), c => c.charCodeAt(0)));
+}
+
 const TABLE_HEADERS = { accept: 'application/json;odata=fullmetadata', 'x-ms-version': '2019-02-02' };
 
 class NumberText {
@@ -141,7 +155,7 @@ const parseEntities = text => JSON.parse(text, (name, value, context) =>
   typeof value === 'number' ? new NumberText(context?.source ?? String(value)) : value);
 
 /**
- * One page of a query: {entities, next, plan, examined, returned, ms}.  `next` goes into the next
+ * One page of a query: {entities, next, plan, examined, returned, text, ms}; text: how long the answer was.  `next` goes into the next
  * call; null at the end.
  */
 export async function queryPage(table, { filter = '', select = '', top = 0, next = null, signal } = {}) {
@@ -155,7 +169,7 @@ export async function queryPage(table, { filter = '', select = '', top = 0, next
   }
   const began = performance.now();
   const reply = await expect(await send('GET', `${tablePath(table)}()${query.length ? `?${query.join('&')}` : ''}`, { headers: TABLE_HEADERS, signal }));
-  const json = parseEntities(await reply.text());
+  const text = await reply.text(), json = parseEntities(text);
   const partition = reply.headers.get('x-ms-continuation-NextPartitionKey');
   // "range; ranges=1; examined=12; returned=10"
   const [plan, ...figures] = (reply.headers.get('x-tavola-plan') || '').split('; ');
@@ -166,6 +180,7 @@ export async function queryPage(table, { filter = '', select = '', top = 0, next
     plan: plan || null,
     examined: examined ? Number(examined.slice(9)) : json.value.length,
     returned: json.value.length,
+    text: text.length,
     ms: performance.now() - began,
   };
 }

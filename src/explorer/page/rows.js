@@ -1,12 +1,15 @@
 // Entities of a table: the query bar over the grid, the key ruler beside it, the inspector.
 
-import { h, put, s, icon, count, plural, milliseconds, say, toast, ask, copy, dialog, visible, shortened, timesAreLocal, showLocalTimes, bytes } from './dom.js';
+import { h, put, icon, count, plural, milliseconds, say, toast, ask, copy, dialog, visible, shortened, timesAreLocal, showLocalTimes, bytes } from './dom.js';
 import * as api from './api.js';
 import { link, setQuery, factsOf, troubleBox, refreshTree } from './shell.js';
 import { Pages } from './pages.js';
-import { Grid, keyOf } from './grid.js';
+import { Grid } from './grid.js';
+import { Columns } from './columns.js';
+import { Ruler } from './ruler.js';
+import { ladderOf } from './ladder.js';
 import { QueryBar, wastes, planChip } from './queries.js';
-import { TYPES, literal, binaryBytes, isNumber } from './values.js';
+import { TYPES, literal, binaryBytes } from './values.js';
 
 const history = table => JSON.parse(localStorage.getItem(`tavola.history.${table}`) || '[]');
 function remember(table, filter, plan) {
@@ -40,51 +43,6 @@ export function expand(name, { type, value }) {
     h('button', { class: 'btn small', onclick: () => copy(value, name) }, 'Copy'), h('button', { class: 'btn small', autofocus: true, onclick: () => close() }, 'Close')), body], true);
 }
 
-// --- columns: of what has been seen, keys first, Timestamp last ---
-
-class Columns {
-  constructor(table) {
-    this.store = `tavola.columns.${table}`;
-    this.seen = new Map([['PartitionKey', new Map([['Edm.String', 1]])], ['RowKey', new Map([['Edm.String', 1]])]]);
-    this.hidden = new Set(JSON.parse(localStorage.getItem(this.store) || '[]'));
-  }
-
-  /** Names that were not there before. */
-  add(entities) {
-    const added = [];
-    for (const entity of entities) {
-      for (const [name, { type }] of entity.properties) {
-        let types = this.seen.get(name);
-        if (!types) { types = new Map(); this.seen.set(name, types); if (name !== 'Timestamp') added.push(name); }
-        types.set(type, (types.get(type) || 0) + 1);
-      }
-    }
-    return added;
-  }
-
-  typeOf(name) {
-    const types = this.seen.get(name);
-    return types ? [...types].sort((a, b) => b[1] - a[1])[0][0] : undefined;
-  }
-
-  frequency(name) { return [...(this.seen.get(name)?.values() || [])].reduce((sum, n) => sum + n, 0); }
-
-  all() {
-    return [...this.seen.keys()].sort((a, b) => (a === 'Timestamp') - (b === 'Timestamp'));
-  }
-
-  shown() {
-    return this.all().filter(name => !this.hidden.has(name)).map(name => ({ name, type: this.typeOf(name), isMixed: this.seen.get(name).size > 1 }));
-  }
-
-  types() { return new Map(this.all().map(name => [name, this.typeOf(name)])); }
-
-  hide(name, on) {
-    if (on) this.hidden.add(name); else this.hidden.delete(name);
-    localStorage.setItem(this.store, JSON.stringify([...this.hidden]));
-  }
-}
-
 // --- the view ---
 
 export async function show(route, table) {
@@ -94,28 +52,30 @@ export async function show(route, table) {
 
 class RowsView {
   constructor(route, table) {
-    Object.assign(this, { table, route, facts: factsOf(table), columns: new Columns(table), limit: Number(route.query.get('top')) || 0 });
+    Object.assign(this, { table, route, facts: factsOf(table), columns: new Columns(table, route.query.get('c')?.split(',')), limit: Number(route.query.get('top')) || 0, jumps: 0 });
     this.pages = null;
     this.partitions = [];
     this.bar = new QueryBar(table, route.query.get('f') || '', {
       columns: () => this.columns.types(), partitions: () => this.partitions,
-      on: { run: (filter, explained) => this.wantRun(filter, explained), plan: explained => this.drawRuler(explained), leave: () => this.grid.node.focus(), history: () => this.showHistory() },
+      on: { run: (filter, explained) => this.wantRun(filter, explained), plan: () => this.drawRuler(), leave: () => this.grid.node.focus(), history: () => this.showHistory() },
     });
     this.grid = new Grid({
       source: { get length() { return 0; }, at: () => null, loaded: () => [] }, columns: () => this.columns.shown(),
       on: {
-        open: (index, entity) => this.open(entity), need: () => this.needMore(), select: () => this.drawStatus(), end: () => this.loadAll(),
+        open: (index, entity) => this.open(entity), select: () => this.drawStatus(), end: () => this.goToEnd(), move: () => { this.jumps++; },
+        resize: (name, width) => { this.columns.resize(name, width); this.columnsChanged(); }, reorder: (name, to) => this.moveColumn(name, to),
         expand: (entity, name) => { const value = entity.properties.get(name); if (value) expand(name, value); },
-        key: (event, entity, column) => this.key(event, entity, column), view: (first, last) => this.drawWindow(first, last),
+        key: (event, entity, column) => this.key(event, entity, column), view: (first, last, row) => { this.pages?.view(first, last, row); this.drawWindow(first, last); },
       },
     });
     this.askBox = h('div', { class: 'askbox' });
     this.status = h('div', { class: 'status', role: 'status' });
+    this.place = h('span', { class: 'num', 'aria-live': 'off' });
     this.gridBox = h('div', { class: 'gridbox' }, this.grid.node);
     this.inspector = h('aside', { class: 'insp', 'aria-label': 'Entity', hidden: true });
-    this.ruler = h('div', { class: 'ruler', role: 'img', 'aria-label': 'The keys of the table, and what the filter reads of them' });
-    this.browse = h('div', { class: 'browse' }, this.ruler, this.gridBox, this.inspector);
-    this.columnButton = h('button', { class: 'btn quiet small', 'aria-haspopup': 'dialog', onclick: () => this.chooseColumns() });
+    this.ruler = new Ruler({ pick: key => this.wantFilter(`PartitionKey eq ${literal({ type: 'Edm.String', value: key })}`) });
+    this.browse = h('div', { class: 'browse' }, this.ruler.node, this.gridBox, this.inspector);
+    this.columnButton = h('button', { class: 'btn quiet small', 'aria-haspopup': 'dialog', onclick: () => import('./columns.js').then(({ chooseColumns }) => chooseColumns(this.columns, () => this.columnsChanged())) });
     this.formBox = h('div', { class: 'form', hidden: true });
     this.formButton = h('button', { class: 'btn quiet small', 'aria-pressed': 'false', onclick: () => this.toggleForm() }, 'Form');
     this.nodes = [
@@ -140,12 +100,15 @@ class RowsView {
     this.grid.close();
   }
 
+  /** What the server knows of the keys of the table, now. */
+  keyFacts() { return api.getJson(`/facts?account=${api.currentAccount()}&table=${encodeURIComponent(this.table)}&parts=keys`); }
+
   async loadFacts() {
     try {
-      const facts = await api.getJson(`/facts?account=${api.currentAccount()}&table=${encodeURIComponent(this.table)}`);
+      const facts = await this.keyFacts();
       this.partitions = facts.partitions.largest.map(each => [each.partitionKey, each.entities]);
-      this.allFacts = facts;
-      this.drawRuler(this.bar.explained);
+      this.ruler.set(facts);
+      this.drawRuler();
     } catch { /* an older server */ }
   }
 
@@ -173,69 +136,142 @@ class RowsView {
     say('This query scans the table. Scan or cancel.');
   }
 
-  async run(filter, push) {
+  /** Ask for the rows; `keep`: stay at the row that the cursor is on. */
+  async run(filter, push, keep) {
     put(this.askBox);
+    const before = keep ? this.grid.source.at(this.grid.row) : null, place = keep ? [this.grid.row, this.grid.top] : [0, 0];
     this.pages?.close();
-    if (push) setQuery({ f: filter }, true);
+    if (push) setQuery({ f: filter, p: null }, true);
     this.filter = filter;
     this.grid.selected.clear();
-    const pages = new Pages(this.table, { filter, top: this.limit, on: { change: () => { if (this.pages === pages) this.changed(); } } });
+    const pages = new Pages(this.table, { filter, top: this.limit, on: { change: what => { if (this.pages === pages) this.changed(what); } } });
     const stale = setTimeout(() => this.browse.classList.add('stale'), 150);
     this.pages = pages;
-    await pages.more();
+    await pages.begin();
     clearTimeout(stale);
     this.browse.classList.remove('stale');
     if (this.pages !== pages) return;
     this.grid.source = pages;
-    this.grid.node.scrollTop = 0;
-    this.grid.row = 0;
+    [this.grid.row, this.grid.top] = place;
     this.changed();
     if (push && !pages.trouble) remember(this.table, filter, pages.plan);
-    if (!pages.trouble) say(`${plural(pages.length, 'entity', 'entities')}${pages.isDone ? '' : ' and more'}`);
-    const open = this.route.query.get('at');
-    if (open && this.route.query.get('open')) {
-      const [partition, row] = JSON.parse(open);
-      try { this.open(await api.getEntity(this.table, partition, row)); } catch (trouble) { toast(trouble.message); }
-      this.route.query.delete('open');
+    if (!pages.trouble) say(`${plural(pages.returned, 'entity', 'entities')}${pages.isDone ? '' : ' and more'}`);
+    if (!pages.isDone) await this.setLadder(pages);
+    if (before && this.pages === pages && place[0] >= pages.blocks[0].known) await this.goToKey([before.partition, before.row]);
+    if (!push && !keep) await this.openAddress();
+  }
+
+  /** What the address asks for besides the filter: a place, an entity. */
+  async openAddress() {
+    const { query } = this.route, place = query.get('p'), open = query.get('open') && query.get('at');
+    const keyIn = text => { try { const [partition, row] = JSON.parse(text); return [String(partition), String(row)]; } catch { return null; } };
+    if (place && keyIn(place)) await this.goToKey(keyIn(place));
+    if (open && keyIn(open)) {
+      query.delete('open');
+      try { this.open(await api.getEntity(this.table, ...keyIn(open))); } catch (trouble) { toast(trouble.message); }
     }
   }
 
-  changed() {
+  /** Where rows are that have not been read: by the server's sample of keys, as far as the query reads them. */
+  async setLadder(pages) {
+    try {
+      const [explained, facts] = await Promise.all([api.explain(this.table, this.filter), this.keyFacts()]);
+      if (this.pages !== pages || facts.entities == null) return;
+      const ladder = ladderOf(facts, explained.ranges || []), hasFilter = !!this.filter.trim();
+      const read = hasFilter ? explained.estimate?.examined ?? facts.entities : facts.entities;
+      const share = explained.residual ? pages.returned / Math.max(1, pages.examined) : 1; // of those that are read
+      pages.setLadder(ladder.map(({ key, rows }) => ({ key, rows: rows * share })), Math.round(read * share), facts.exact && !explained.residual && (!hasFilter || !!explained.estimate?.exact));
+    } catch { /* without one, rows come in order */ }
+  }
+
+  changed({ rows, shift = 0, cursor } = {}) {
     const { pages } = this;
-    const added = this.columns.add(pages.pages[pages.pages.length - 1]?.rows || []);
+    const added = this.columns.add(rows || []);
     if (added.length && pages.requests > 1) say(`${plural(added.length, 'more column')}`);
-    if (pages.trouble && pages.length === 0) put(this.gridBox, troubleBox(pages.trouble), h('p', { class: 'pad0' }, h('button', { class: 'btn', onclick: () => this.run(this.filter, false) }, 'Try again')));
-    else if (pages.length === 0 && pages.isDone) put(this.gridBox, h('div', { class: 'empty' }, h('p', null, this.filter.trim() ? 'No entity matches.' : 'This table is empty.'), pages.plan && this.filter.trim() && planChip(pages.plan)));
+    if (pages.trouble && pages.returned === 0) put(this.gridBox, troubleBox(pages.trouble), h('p', { class: 'pad0' }, h('button', { class: 'btn', onclick: () => this.run(this.filter, false) }, 'Try again')));
+    else if (pages.returned === 0 && pages.isDone) put(this.gridBox, h('div', { class: 'empty' }, h('p', null, this.filter.trim() ? 'No entity matches.' : 'This table is empty.'), pages.plan && this.filter.trim() && planChip(pages.plan)));
     else if (this.grid.node.parentNode !== this.gridBox) put(this.gridBox, this.grid.node);
-    this.grid.refresh();
+    if (this.grid.source === pages) {
+      if (cursor !== undefined) this.grid.moved(shift, cursor);
+      if (added.length || !this.grid.columns) this.grid.refresh(); else this.grid.rowsChanged();
+    } else if (pages.returned) this.grid.refresh();
     put(this.columnButton, `${this.columns.shown().length} of ${this.columns.all().length} columns`);
     this.drawStatus();
   }
 
-  needMore() {
-    if (this.pages && !this.pages.isDone && !this.pages.isLoading && !this.pages.trouble) this.pages.more();
+  columnsChanged() {
+    setQuery({ c: this.columns.address() });
+    this.grid.refresh();
+    put(this.columnButton, `${this.columns.shown().length} of ${this.columns.all().length} columns`);
+  }
+
+  moveColumn(name, to) {
+    if (!this.columns.move(name, to)) return;
+    this.grid.column = this.columns.shown().findIndex(each => each.name === name);
+    this.columnsChanged();
+    this.grid.moveTo(this.grid.row);
+    say(`${name} is column ${this.grid.column + 1}`);
+  }
+
+  // --- places ---
+
+  /** The last row.  Where the total is not known, all are read; that can be stopped. */
+  async goToEnd() {
+    const mine = ++this.jumps, { pages, grid } = this;
+    grid.moveTo(grid.total - 1);
+    this.jumps = mine;
+    if (pages.total === null) return this.loadAll();
+    const last = await pages.end();
+    if (this.jumps === mine && this.pages === pages) { grid.moveTo(last); this.drawStatus(); }
+    return undefined;
+  }
+
+  async goToKey(key) {
+    const mine = ++this.jumps, { pages, grid } = this, index = await pages.seek(key);
+    if (this.jumps !== mine || this.pages !== pages || index < 0) return;
+    grid.show(index);
+    const found = pages.at(index);
+    setQuery({ p: JSON.stringify(key) });
+    say(found ? `${found.partition} / ${found.row}` : 'The end');
+  }
+
+  async askWhere() {
+    const { askWhere } = await import('./jump.js');
+    const where = await askWhere(this.pages.length, !this.pages.isDone && !this.pages.isExact);
+    if (!where) return;
+    this.grid.node.focus();
+    if (where.key) { await this.goToKey(where.key); return; }
+    setQuery({ p: null });
+    this.grid.show(where.position);
+  }
+
+  wantFilter(filter) {
+    this.bar.set(filter);
+    this.bar.run();
   }
 
   async loadAll() {
+    const mine = this.jumps, { pages } = this;
     let isStopped = false;
-    const stop = h('button', { class: 'btn small', onclick: () => { isStopped = true; } }, 'Stop');
-    this.loading = stop;
-    await this.pages.reach(Infinity, () => { this.drawStatus(); return !isStopped; });
+    this.loading = h('button', { class: 'btn small', onclick: () => { isStopped = true; } }, 'Stop');
+    await pages.all(() => !isStopped && this.pages === pages);
     this.loading = null;
+    if (this.pages !== pages) return;
     this.drawStatus();
-    this.grid.moveTo(this.grid.total - 1);
+    if (this.jumps === mine) this.grid.moveTo(this.grid.total - 1);
   }
 
   drawStatus() {
     const { pages } = this;
     if (!pages) return;
     const b = text => h('b', null, text), selected = this.grid.selected.size;
-    const ratio = pages.examined > 100 * Math.max(pages.length, 1) && pages.examined > 1000;
+    const ratio = pages.examined > 100 * Math.max(pages.returned, 1) && pages.examined > 1000;
     put(this.status,
-      h('span', null, b(count(pages.length)), ' returned', pages.isDone ? '' : ' so far'), h('span', null, b(count(pages.examined)), ' examined'), h('span', { class: 'desk' }, b(milliseconds(pages.ms))), h('span', { class: 'desk' }, b(count(pages.requests)), pages.requests === 1 ? ' page' : ' pages'),
-      ratio && h('span', { class: 'bad' }, `${count(Math.round(pages.examined / Math.max(pages.length, 1)))} read for each that is returned.`),
-      pages.trouble && h('span', { class: 'bad' }, pages.trouble.message, ' ', h('button', { class: 'btn small', onclick: () => pages.more() }, 'Go on')),
-      !pages.isDone && !pages.trouble && (this.loading || h('span', { class: 'row' }, h('button', { class: 'btn quiet small', onclick: () => pages.more() }, 'Next 1,000'), h('button', { class: 'btn quiet small', onclick: () => this.loadAll() }, 'All'))),
+      h('span', null, b(count(pages.returned)), ' returned', pages.isDone ? '' : ' so far'), h('span', null, b(count(pages.examined)), ' examined'), h('span', { class: 'desk' }, b(milliseconds(pages.ms))), h('span', { class: 'desk' }, b(count(pages.requests)), pages.requests === 1 ? ' page' : ' pages'),
+      ratio && h('span', { class: 'bad' }, `${count(Math.round(pages.examined / Math.max(pages.returned, 1)))} read for each that is returned.`),
+      pages.trouble && h('span', { class: 'bad' }, pages.trouble.message, ' ', h('button', { class: 'btn small', onclick: () => { pages.trouble = null; this.grid.draw(); pages.more(); } }, 'Go on')),
+      !pages.isDone && !pages.trouble && (this.loading || (pages.total === null && h('span', { class: 'row' }, h('button', { class: 'btn quiet small', onclick: () => pages.more() }, 'Next 1,000'), h('button', { class: 'btn quiet small', onclick: () => this.loadAll() }, 'All')))),
+      pages.length > 100 && h('button', { class: 'btn quiet small', 'aria-haspopup': 'dialog', title: 'Go to a row (G)', onclick: () => this.askWhere() }, 'Go to'), this.place,
       h('span', { class: 'grow' }),
       selected > 0 && h('button', { class: 'btn small', onclick: () => this.removeSelected() }, `Delete ${plural(selected, 'entity', 'entities')}`),
       h('span', { class: 'seg', role: 'group', 'aria-label': 'Times' }, [['UTC', false], ['Local', true]].map(([name, local]) => h('button', { 'aria-pressed': String(timesAreLocal() === local), onclick: () => { showLocalTimes(local); this.grid.refresh(); this.drawStatus(); } }, name))),
@@ -245,10 +281,12 @@ class RowsView {
   // --- keys of the grid ---
 
   key(event, entity, column) {
-    const value = entity.properties.get(column.name);
+    const value = entity?.properties.get(column.name);
     if (event.ctrlKey || event.metaKey) return;
-    if (event.key === 'c') this.insert(entity);
+    if (event.key === 'G') this.askWhere();
     else if (event.key === 'i') this.insert();
+    else if (!entity) return;
+    else if (event.key === 'c') this.insert(entity);
     else if (event.key === 'Delete') this.removeOne(entity);
     else if (event.key === 'y' && value) copy(value.value, column.name);
     else if (event.key === 'Y') copy(JSON.stringify(Object.fromEntries([...entity.properties].map(([name, each]) => [name, each.value])), null, 2), 'Entity');
@@ -258,40 +296,18 @@ class RowsView {
     event.preventDefault();
   }
 
-  // --- the ruler: the key space, and what the filter reads of it ---
+  // --- the ruler ---
 
-  drawRuler(explained) {
-    const parts = this.partitions, total = parts.reduce((sum, [, size]) => sum + (size || 1), 0);
-    const height = this.ruler.clientHeight || 600;
-    if (!parts.length || !total) { put(this.ruler); return; }
-    const sorted = [...parts].sort((a, b) => a[0] < b[0] ? -1 : 1), scale = (height - 24) / total;
-    let y = 12;
-    const lit = key => (explained?.ranges || []).some(range => {
-      const bound = side => range[side] == null ? null : typeof range[side] === 'object' ? range[side].partitionKey ?? range[side].PartitionKey ?? Object.values(range[side])[0] : range[side];
-      const from = bound('from'), to = bound('to');
-      return (from == null || key >= from) && (to == null || key <= to);
-    });
-    const css = explained ? { point: 'point', range: 'range', partition: 'part', table: 'table' }[explained.plan] : null;
-    put(this.ruler, s('svg', { 'aria-hidden': 'true' }, sorted.slice(0, 400).map(([key, size]) => {
-      const tall = Math.max(2, (size || 1) * scale - 2), at = y;
-      y += tall + 2;
-      return [s('rect', { class: 'blk', x: 12, y: at, width: 9, height: tall, rx: 1 }, s('title', null, `${visible(key)}: ${count(size || 0)}`)),
-        css && this.bar.filter.trim() && lit(key) && s('rect', { class: `fill-${css}`, x: 10, y: at, width: 13, height: explained.plan === 'partition' || explained.plan === 'table' ? tall : 3, rx: 1 }),
-        tall >= 13 && s('text', { x: 28, y: at + 10 }, shortened(visible(key), 13)), tall >= 28 && s('text', { class: 'c', x: 28, y: at + 24 }, count(size || 0))];
-    })));
+  drawRuler() { this.ruler.draw(this.bar.explained, !!this.bar.filter.trim()); }
+
+  drawWindow(first, last) {
+    const { pages } = this, known = pages && (pages.isDone || pages.total !== null) && !this.filter.trim();
+    const total = pages && (pages.isDone || pages.total !== null) ? ` of ${pages.isDone || pages.isExact ? '' : 'about '}${count(pages.isDone ? pages.length : pages.total)}` : '';
+    put(this.place, pages && pages.length > last - first + 1 ? `${pages.isCounted(first) ? 'Row' : 'About row'} ${count(first + 1)}${total}` : '');
+    this.ruler.show(pages?.at(first), pages?.at(last), known && pages.length ? [first / pages.length, (last + 1) / pages.length] : null);
   }
 
-  drawWindow() { /* the rows in view are named by the grid's own row numbers */ }
-
-  // --- columns, history, form ---
-
-  chooseColumns() {
-    return dialog('Columns', close => [h('h2', null, 'Columns'), h('ul', { class: 'plain scroll' }, this.columns.all().map(name => {
-      const isKey = name === 'PartitionKey' || name === 'RowKey';
-      return h('li', null, h('label', { class: 'row' }, h('input', { type: 'checkbox', checked: !this.columns.hidden.has(name), disabled: isKey, onchange: event => { this.columns.hide(name, !event.target.checked); this.grid.refresh(); put(this.columnButton, `${this.columns.shown().length} of ${this.columns.all().length} columns`); } }),
-        h('span', { class: 'grow mono' }, name), h('span', { class: 'tag' }, TYPES[this.columns.typeOf(name)]?.name || ''), h('span', { class: 'muted num' }, count(this.columns.frequency(name)))));
-    })), h('div', { class: 'row end' }, h('button', { class: 'btn primary', autofocus: true, onclick: () => close() }, 'Done'))]);
-  }
+  // --- history, form ---
 
   async showHistory() {
     const list = history(this.table);
@@ -323,8 +339,8 @@ class RowsView {
   editorEvents() {
     return {
       close: () => { this.inspector.hidden = true; this.browse.classList.remove('with-insp'); setQuery({ at: null }); this.grid.node.focus(); this.grid.drawSoon(); },
-      saved: entity => { if (!this.pages.replace(entity)) this.run(this.filter, false); this.columns.add([entity]); this.grid.refresh(); refreshTree(); },
-      removed: () => { this.run(this.filter, false); refreshTree(); },
+      saved: entity => { if (!this.pages.replace(entity)) this.run(this.filter, false, true); this.columns.add([entity]); this.grid.refresh(); refreshTree(); },
+      removed: () => { this.run(this.filter, false, true); refreshTree(); },
     };
   }
 
@@ -338,8 +354,8 @@ class RowsView {
 
   async removeOne(entity) {
     const { removeEntity } = await import('./entity.js');
-    await removeEntity(this.table, entity, () => this.run(this.filter, false));
-    this.run(this.filter, false);
+    await removeEntity(this.table, entity, () => this.run(this.filter, false, true));
+    this.run(this.filter, false, true);
     refreshTree();
   }
 
@@ -358,7 +374,7 @@ class RowsView {
       }
     } catch (trouble) { toast(`Stopped after ${count(gone.length)}: ${trouble.message}`); }
     this.grid.selected.clear();
-    await this.run(this.filter, false);
+    await this.run(this.filter, false, true);
     refreshTree();
     if (gone.length) toast(`${plural(gone.length, 'entity', 'entities')} deleted`, () => this.putBack(gone));
   }
@@ -369,7 +385,7 @@ class RowsView {
       try { await api.insertEntity(this.table, entity.properties); back++; } catch (trouble) { if (trouble.code !== 'EntityAlreadyExists') { toast(trouble.message); break; } }
     }
     toast(`${plural(back, 'entity', 'entities')} put back`);
-    await this.run(this.filter, false);
+    await this.run(this.filter, false, true);
     refreshTree();
   }
 }

@@ -53,6 +53,21 @@ class Explorer(unittest.TestCase):
                 self.assertEqual(self.status(method, path, body, headers=headers), wanted)
         self.assertEqual(self.status("GET", "/api/table/nobody/Tables"), 403)
 
+    def test_the_sample_of_keys_is_in_order_and_for_sessions_alone(self):
+        self.status("POST", f"{TABLE}/Tables", '{"TableName":"Ladder"}', headers=[JSON])
+        keys = [(partition, row) for partition in ("", "a", "b'%2F") for row in ("", "1", "\u05d0")]
+        for partition, row in reversed(keys):
+            body = json.dumps({"PartitionKey": partition, "RowKey": row})
+            self.assertEqual(self.status("POST", f"{TABLE}/Ladder", body, headers=[JSON]), 201)
+        path = "/facts?table=Ladder&parts=keys"
+        facts = json.loads(self.page.ask("GET", path)[2])
+        self.assertEqual([(key["partitionKey"], key["rowKey"]) for key in facts["sample"]["keys"]],
+                         keys)
+        self.assertEqual((facts["entities"], facts["sample"]["isAll"]), (9, True))
+        self.assertNotIn("properties", facts)
+        self.assertEqual(self.status("GET", path, page=Page(self.server)), 401)
+        self.assertEqual(self.status("GET", "/facts?table=Ladder&parts=other"), 400)
+
     def test_both_words_of_a_session_are_needed(self):
         other = Page(self.server, new_link(self.server))
         for cookie, word in ((None, None), (self.page.cookie, None), (None, self.page.word),

@@ -6,7 +6,7 @@ import { TYPES } from './values.js';
 
 // --- the words of a filter, for colours and completion ---
 
-const WORD = /('(?:[^']|'')*'?|datetime'[^']*'?|guid'[^']*'?|X'[^']*'?|binary'[^']*'?|-?\d[\w.+-]*|[A-Za-z_][\w]*|[()]|\s+|.)/g;
+const WORD = /('(?:[^']|'')*'?|datetime'[^']*'?|guid'[^']*'?|X'[^']*'?|binary'[^']*'?|-?\d[\w.+-]*|[\p{L}\p{Nl}_][\p{L}\p{Nl}\p{Nd}\p{Mn}\p{Mc}\p{Pc}\p{Cf}]*|[()]|\s+|.)/gu;
 const COMPARISONS = ['eq', 'ne', 'gt', 'ge', 'lt', 'le'];
 
 /** [{kind, text, at}]; kinds: space, text, number, op, join, name, other. */
@@ -16,7 +16,7 @@ export function words(filter) {
     const text = match[0];
     const kind = /^\s/.test(text) ? 'space' : /'/.test(text) ? 'text' : /^-?\d/.test(text) ? 'number'
       : COMPARISONS.includes(text) ? 'op' : ['and', 'or', 'not'].includes(text) ? 'join'
-      : ['true', 'false'].includes(text) ? 'number' : /^[A-Za-z_]/.test(text) ? 'name' : 'other';
+      : ['true', 'false'].includes(text) ? 'number' : /^[\p{L}\p{Nl}_]/u.test(text) ? 'name' : 'other';
     found.push({ kind, text, at: match.index });
   }
   return found;
@@ -110,6 +110,7 @@ export class QueryBar {
     put(this.highlight, words(this.filter).map(word => h('span', { class: `q-${word.kind}` }, word.text)), '\u200b');
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.plan(), 60);
+    this.on.typed?.();
   }
 
   async plan() {

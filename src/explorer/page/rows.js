@@ -57,7 +57,7 @@ class RowsView {
     this.partitions = [];
     this.bar = new QueryBar(table, route.query.get('f') || '', {
       columns: () => this.columns.types(), partitions: () => this.partitions,
-      on: { run: (filter, explained) => this.wantRun(filter, explained), plan: () => this.drawRuler(), leave: () => this.grid.node.focus(), history: () => this.showHistory() },
+      on: { run: (filter, explained) => this.wantRun(filter, explained), plan: () => this.drawRuler(), typed: () => this.form?.read(), leave: () => this.grid.node.focus(), history: () => this.showHistory() },
     });
     this.grid = new Grid({
       source: { get length() { return 0; }, at: () => null, loaded: () => [] }, columns: () => this.columns.shown(),
@@ -317,10 +317,11 @@ class RowsView {
     if (chosen) { this.bar.set(chosen.filter); this.bar.run(); }
   }
 
-  toggleForm() {
+  async toggleForm() {
+    const { Form } = await import('./form.js');
     this.formBox.hidden = !this.formBox.hidden;
     this.formButton.setAttribute('aria-pressed', String(!this.formBox.hidden));
-    if (!this.formBox.hidden) import('./form.js').then(({ drawForm }) => drawForm(this.formBox, this.bar, this.columns.types()));
+    this.form = this.formBox.hidden ? null : new Form(this.formBox, this.bar, () => this.columns.types());
   }
 
   // --- the inspector ---

@@ -40,9 +40,9 @@ def run_tool(server, arguments, text):
     """What the command line tool writes when it is given this."""
     connection = (f"DefaultEndpointsProtocol=http;AccountName={ACCOUNT};AccountKey={KEY};"
                   f"TableEndpoint={server.table_url};")
-    done = subprocess.run([TOOL, *arguments], input=text, text=True, capture_output=True,
+    done = subprocess.run([TOOL, *arguments], input=text.encode(), capture_output=True,
                           env={**os.environ, "AZURE_STORAGE_CONNECTION_STRING": connection})
-    return {"code": done.returncode, "out": done.stdout, "err": done.stderr}
+    return {"code": done.returncode, "out": done.stdout.decode(), "err": done.stderr.decode()}
 
 
 def pass_time(server, ms):

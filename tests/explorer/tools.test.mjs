@@ -1,9 +1,7 @@
-// Batches, import and export, signatures, policies, queues, blobs, the server's charts.
+// Batches, signatures, policies, queues, blobs, the server's charts.
 
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
-import os from "node:os";
-import path from "node:path";
 import { test } from "node:test";
 import { ask, close, go, makeTable, open, tablePath } from "./page.mjs";
 
@@ -24,62 +22,6 @@ test("a batch is sent whole, and its rules are shown while it is made", async ()
   await page.waitForSelector("text=2 operations done");
   const stored = JSON.parse((await ask(page, "GET", tablePath("Batches(PartitionKey='p',RowKey='1')"))).text);
   assert.deepEqual([stored.Name, stored.Age], ["Ada", 36]);
-  await close(page);
-});
-
-test("what is exported is imported again, types and all", async () => {
-  const page = await open();
-  await makeTable(page, "Source", ["a", "b"], 150, (i) => ({ Name: i % 7 ? `n,"${i}"\nx` : "=1+1", Age: i }));
-  const folder = await fs.mkdtemp(path.join(os.tmpdir(), "tavola-explorer-"));
-  for (const format of ["csv", "ndjson"]) {
-    await go(page, "start", ".ends");
-    await go(page, "t/Source/io?f=" + encodeURIComponent("PartitionKey eq 'a'"), ".io");
-    await page.selectOption("select[aria-label=Format]", format);
-    const [download] = await Promise.all([page.waitForEvent("download"), page.click(".io >> text=/^Export$/ >> nth=-1")]);
-    const file = path.join(folder, download.suggestedFilename());
-    await download.saveAs(file);
-    const copy = `Copy${format}`;
-    await ask(page, "POST", tablePath("Tables"), JSON.stringify({ TableName: copy }));
-    await go(page, `t/${copy}/io`, ".io");
-    await page.waitForFunction((name) => document.querySelector("main h1")?.textContent === name, copy);
-    await page.setInputFiles("input[type=file]", file);
-    await page.waitForSelector(".io table");
-    await page.click(".io >> text=/^Import$/ >> nth=-1");
-    await page.waitForSelector("text=150 entities imported");
-    for (const row of ["r00000", "r00005"]) {
-      const [one, two] = await Promise.all(["Source", copy].map(async (table) => JSON.parse((await ask(page, "GET", tablePath(`${table}(PartitionKey='a',RowKey='${row}')`))).text)));
-      assert.deepEqual([two.Name, two.Age], [one.Name, one.Age]);
-    }
-  }
-  await fs.rm(folder, { recursive: true });
-  await close(page);
-});
-
-test("bad lines of an import are named and can be saved", async () => {
-  const page = await open();
-  await makeTable(page, "Lines", ["x"], 1);
-  await go(page, "t/Lines/io", ".io");
-  await page.setInputFiles("input[type=file]", { name: "people.csv", mimeType: "text/csv", buffer: Buffer.from("PartitionKey,RowKey,Age:Int32\np,1,3\np,2\np,3,old\np,4,5\n") });
-  await page.waitForSelector(".io table");
-  await page.click(".io >> text=/^Import$/ >> nth=-1");
-  await page.waitForSelector("text=2 entities imported, 2 bad lines");
-  const [download] = await Promise.all([page.waitForEvent("download"), page.click("text=Save the bad lines")]);
-  assert.equal(download.suggestedFilename(), "people.bad.csv");
-  assert.equal(await fs.readFile(await download.path(), "utf8"), "p,2\np,3,old\n");
-  await close(page);
-});
-
-test("text that a spreadsheet would run is guarded when that is asked for", async () => {
-  const page = await open();
-  await makeTable(page, "Formula", ["x"], 1, () => ({ Name: "=cmd()" }));
-  for (const guarded of [false, true]) {
-    await go(page, "start", ".ends");
-    await go(page, "t/Formula/io", ".io");
-    if (guarded) await page.check(".io input[type=checkbox] >> nth=0");
-    const [download] = await Promise.all([page.waitForEvent("download"), page.click(".io >> text=/^Export$/ >> nth=-1")]);
-    const text = await fs.readFile(await download.path(), "utf8");
-    assert.equal(/(^|,)=cmd/m.test(text), !guarded, text);
-  }
   await close(page);
 });
 

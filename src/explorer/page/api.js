@@ -228,20 +228,20 @@ export async function deleteTable(name) {
 }
 
 /**
- * One entity group transaction of {how: insert|merge|replace|delete, properties | partition, row, etag}.
+ * One entity group transaction of {how: insert|merge|upmerge|replace|upsert|delete, properties | partition, row, etag}.
  * Throws a Trouble with `failed`, the index of the operation that failed.
  */
 export async function sendBatch(table, operations) {
   const boundary = `batch_${crypto.randomUUID()}`, changes = `changeset_${crypto.randomUUID()}`;
   const lines = [`--${boundary}`, `Content-Type: multipart/mixed; boundary=${changes}`, ''];
   operations.forEach((operation, i) => {
-    const method = { insert: 'POST', merge: 'PATCH', replace: 'PUT', upsert: 'PUT', delete: 'DELETE' }[operation.how];
+    const method = { insert: 'POST', merge: 'PATCH', upmerge: 'PATCH', replace: 'PUT', upsert: 'PUT', delete: 'DELETE' }[operation.how];
     const partition = operation.partition ?? operation.properties.get('PartitionKey').value;
     const row = operation.row ?? operation.properties.get('RowKey').value;
     const path = operation.how === 'insert' ? tablePath(table) : entityPath(table, partition, row);
     lines.push(`--${changes}`, 'Content-Type: application/http', 'Content-Transfer-Encoding: binary', `Content-ID: ${i}`, '',
       `${method} ${location.origin}${path.replace('/api/table', '')} HTTP/1.1`, 'Accept: application/json;odata=nometadata');
-    if (operation.how !== 'insert' && operation.how !== 'upsert') lines.push(`If-Match: ${operation.etag || '*'}`);
+    if (!['insert', 'upsert', 'upmerge'].includes(operation.how)) lines.push(`If-Match: ${operation.etag || '*'}`);
     if (operation.how !== 'delete') lines.push('Content-Type: application/json', 'Prefer: return-no-content', '', entityJson(operation.properties));
     else lines.push('', '');
   });

@@ -126,7 +126,7 @@ export const troubleBox = trouble => h('div', { class: 'trouble', role: 'alert' 
 
 // --- going to a view ---
 
-let leave = null, turn = 0, shownKey = '';
+let leave = null, stays = false, turn = 0, shownKey = ''; // stays: what is under way there outlives a lost server
 
 export async function render() {
   if (!hello) return;
@@ -138,6 +138,7 @@ export async function render() {
   root.querySelector('.app')?.classList.remove('nav');
   leave?.();
   leave = null;
+  stays = false;
   const view = VIEWS[route.parts[0]];
   if (!view) { put(main, notThere(route)); return; }
   try {
@@ -146,6 +147,7 @@ export async function render() {
     const shown = await module.show(route);
     if (mine !== turn) { shown.leave?.(); return; }
     leave = shown.leave;
+    stays = !!shown.stays;
     put(main, shown.nodes);
     shown.shown?.();
   } catch (trouble) {
@@ -253,7 +255,7 @@ function waitForServer() {
 api.onChange(change => {
   if (change === 'login') askForLink();
   else if (change === 'lost') { lostBar.hidden = false; put(lostBar, 'The server does not answer. Trying again in 3 s.'); drawFoot(); waitForServer(); }
-  else { lostBar.hidden = true; drawFoot(); refreshTree().catch(() => {}); render(); }
+  else { lostBar.hidden = true; drawFoot(); refreshTree().catch(() => {}); if (!stays) render(); }
 });
 
 addEventListener('hashchange', () => { if (!takeLogin()) render(); });

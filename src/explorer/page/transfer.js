@@ -1,33 +1,38 @@
-// Typed CSV and NDJSON, as the command line tool writes them: a header of Name:Type, a line for each
-// entity; or an object a line.  Reading takes any of both.
+// Typed CSV and NDJSON, byte for byte as the command line tool writes them: Storage Explorer's columns
+// (a property, then its type), or an object a line.  Reading takes both, and headers of Name:Type.
 
 import { TYPES, problemOf } from './values.js';
 
-const NAME_OF = Object.fromEntries(Object.entries(TYPES).map(([id, each]) => [id, each.name]));
-const ID_OF = new Map(Object.entries(TYPES).map(([id, each]) => [each.name.toLowerCase(), id]));
+const ID_OF = new Map(Object.entries(TYPES).flatMap(([id, each]) => [[each.name.toLowerCase(), id], [id.toLowerCase(), id]]));
+const KEYS = ['PartitionKey', 'RowKey'];
+const RECORD_MAX = 16 << 20; // characters: a quote that is not closed must not gather the whole file
 
-const quoteCsv = text => /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+const quoteCsv = text => /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 
 /** A field that a spreadsheet would run gets an apostrophe before it, when that is asked for. */
 export const guardFormula = text => /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
 
-/** Lines of a typed CSV: columns are names with types; a missing property is an empty field. */
+/** The columns of entities that have these names: keys, then by name. */
+export const csvColumns = names => [...KEYS, ...[...names].filter(name => !KEYS.includes(name) && name !== 'Timestamp').sort((a, b) => a < b ? -1 : 1)];
+
+export const csvHead = columns => `${columns.map(name => KEYS.includes(name) ? name : `${quoteCsv(name)},${quoteCsv(`${name}@type`)}`).join(',')}\r\n`;
+
+/** Lines of a typed CSV; a property that is not there has neither value nor type. */
 export function csvLines(entities, columns, { guard = false } = {}) {
-  return entities.map(entity => columns.map(({ name, type }) => {
-    const value = entity.properties.get(name);
-    if (!value) return '';
-    const text = value.value === '' ? '""' : quoteCsv(guard && value.type === 'Edm.String' ? guardFormula(value.value) : value.value);
-    return value.type === type || value.value === '' ? text : quoteCsv(value.value);
+  return entities.map(entity => columns.map(name => {
+    const property = entity.properties.get(name);
+    const text = property ? quoteCsv(guard && property.type === 'Edm.String' ? guardFormula(property.value) : property.value) : '';
+    return KEYS.includes(name) ? text : `${text},${property ? property.type : ''}`;
   }).join(',') + '\r\n').join('');
 }
-
-export const csvHead = columns => `${columns.map(({ name, type }) => quoteCsv(type === 'Edm.String' ? name : `${name}:${NAME_OF[type]}`)).join(',')}\r\n`;
 
 export function ndjsonLines(entities) {
   return entities.map(entity => {
     const parts = [];
     for (const [name, { type, value }] of entity.properties) {
-      if (type === 'Edm.Int32' || type === 'Edm.Boolean') parts.push(`${JSON.stringify(name)}:${value}`);
+      if (name === 'Timestamp') continue;
+      const isPlain = type === 'Edm.Int32' || type === 'Edm.Boolean' || (type === 'Edm.Double' && /\d$/.test(value));
+      if (isPlain) parts.push(`${JSON.stringify(name)}:${value}`);
       else if (type === 'Edm.String') parts.push(`${JSON.stringify(name)}:${JSON.stringify(value)}`);
       else parts.push(`${JSON.stringify(`${name}@odata.type`)}:"${type}"`, `${JSON.stringify(name)}:${JSON.stringify(value)}`);
     }
@@ -55,12 +60,28 @@ function readRecord(text, at, isLast) {
   }
 }
 
+/** What the fields of a header are: {name, type, typeAt}; typeAt: the column that has its type. */
+function csvHeader(fields) {
+  const names = fields.map(field => field.text.replace(/^\ufeff/, ''));
+  return names.map(text => {
+    if (text.endsWith('@type')) return null;
+    const [, name, type] = /^(.*?)(?::(\w+))?$/s.exec(text), typeAt = names.indexOf(`${name}@type`);
+    if (type && !ID_OF.has(type.toLowerCase())) throw new Error(`has no type ${type}`);
+    return { name, type: ID_OF.get((type || 'string').toLowerCase()), typeAt };
+  });
+}
+
 function csvEntity(columns, fields) {
   if (fields.length !== columns.length) throw new Error(`has ${fields.length} fields, the header has ${columns.length}`);
   const properties = new Map();
   fields.forEach(({ text, wasQuoted }, i) => {
-    if (text === '' && !wasQuoted) return;
-    const { name, type } = columns[i], problem = problemOf(type, text);
+    if (!columns[i]) return;
+    const { name, typeAt } = columns[i], said = typeAt < 0 ? null : fields[typeAt].text;
+    const isAbsent = text === '' && (said === null ? !wasQuoted && !KEYS.includes(name) : said === '');
+    if (isAbsent) return;
+    const type = said ? ID_OF.get(said.toLowerCase()) : columns[i].type;
+    if (!type) throw new Error(`${name}: there is no type ${said}`);
+    const problem = problemOf(type, text);
     if (problem) throw new Error(`${name}: ${problem}`);
     properties.set(name, { type, value: text });
   });
@@ -88,8 +109,12 @@ function checked(properties) {
   return properties;
 }
 
-/** Entities of a file, one after the other: {line, properties} or {line, text, problem}. */
-export async function* readFile(file) {
+/**
+ * Entities of a file, one after the other: {line, text, properties} or {line, text, problem}.  Lines up
+ * to `skip` are only counted, but those in `kept`, a Map of lines to problems, are given with theirs.
+ * What a CSV begins with is given first, as {head}.
+ */
+export async function* readFile(file, { skip = 0, kept = new Map() } = {}) {
   const head = new Uint8Array(await file.slice(0, 2).arrayBuffer());
   const encoding = head[0] === 0xff && head[1] === 0xfe ? 'utf-16le' : head[0] === 0xfe && head[1] === 0xff ? 'utf-16be' : 'utf-8';
   const reader = file.stream().pipeThrough(new TextDecoderStream(encoding)).getReader();
@@ -108,17 +133,22 @@ export async function* readFile(file) {
         at = end < 0 ? rest.length : end + 1;
       } else {
         record = readRecord(rest, at, done);
+        if (!record && rest.length - at > RECORD_MAX) throw new Error(`Line ${line + 1} has a quote that does not end.`);
         if (!record) { if (!done) break; text = rest.slice(at); at = rest.length; yield { line: line + 1, text, problem: 'ends inside of quotes' }; break; }
         text = rest.slice(at, record.next).replace(/\r?\n$/, '');
         at = record.next;
       }
       line++;
       if (!text.trim()) continue;
+      if (line <= skip && (isJson || columns)) { if (kept.has(line)) yield { line, text, problem: kept.get(line) }; continue; }
       try {
         if (isJson) yield { line, text, properties: checked(jsonEntity(text)) };
-        else if (!columns) columns = record.fields.map(field => { const [, name, type] = /^(.*?)(?::(\w+))?$/s.exec(field.text); return { name, type: ID_OF.get((type || 'string').toLowerCase()) || 'Edm.String' }; });
+        else if (!columns) { columns = csvHeader(record.fields); yield { line, head: text }; }
         else yield { line, text, properties: checked(csvEntity(columns, record.fields)) };
-      } catch (error) { yield { line, text, problem: error.message }; }
+      } catch (error) {
+        if (!isJson && !columns) throw error; // without its header nothing can be read
+        yield { line, text, problem: error.message };
+      }
     }
     rest = rest.slice(at);
     if (done) return;

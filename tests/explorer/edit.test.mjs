@@ -170,6 +170,126 @@ test("an entity is changed, and the change undone", async () => {
   await close(page);
 });
 
+const stored = async (page, table, row) => { const { status, text } = await ask(page, "GET", entity(table, "HR", row)); return status === 200 ? JSON.parse(text) : null; };
+const toastSays = (page, words) => page.waitForFunction((source) => new RegExp(source).test(document.querySelector(".toast")?.textContent), words.source);
+
+test("with the keyboard alone: a scan that asks, history, edit, undo, insert, clone, delete, a conflict", async () => {
+  const page = await open({ expected: [/400/, /404/, /412/] });
+  await makeTable(page, "Keyed", ["HR"], 1100);
+  await go(page, "t/Keyed/rows", ".gr");
+  await page.keyboard.press("/");
+  await page.keyboard.type("Name eq 'name 7'", { delay: 1 });
+  await page.waitForFunction(() => /Table scan/.test(document.querySelector(".qright .chip")?.textContent));
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".ask");
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Scan");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => /6 returned/.test(document.querySelector(".status")?.textContent));
+  await page.focus("#filter");
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("PartitionKey eq 'HR' and RowKey lt 'r00003'", { delay: 1 });
+  await page.waitForFunction(() => /Range query/.test(document.querySelector(".qright .chip")?.textContent));
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => /3 returned/.test(document.querySelector(".status")?.textContent));
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowUp");
+  await page.waitForSelector("dialog .hist");
+  assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll("dialog .hist code")].map((each) => each.textContent)), ["PartitionKey eq 'HR' and RowKey lt 'r00003'", "Name eq 'name 7'"]);
+  await page.keyboard.press("Escape");
+  await page.focus(".grid");
+  // Edit and undo.
+  await page.keyboard.press("e");
+  await page.waitForSelector(".editor");
+  await page.focus('.prop input[aria-label="Name"]');
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("Ada");
+  await page.keyboard.press("Control+s");
+  await toastSays(page, /r00000 saved/);
+  assert.equal((await stored(page, "Keyed", "r00000")).Name, "Ada");
+  await page.keyboard.press("Control+z");
+  await toastSays(page, /Undone/);
+  assert.equal((await stored(page, "Keyed", "r00000")).Name, "name 0");
+  // Clone, which is an insert, and undo of it.
+  await page.focus(".grid");
+  await page.keyboard.press("c");
+  await page.waitForSelector(".editor h2:has-text('Clone')");
+  await page.keyboard.type("r00002x");
+  await page.keyboard.press("Control+s");
+  await toastSays(page, /r00002x inserted/);
+  assert.equal((await stored(page, "Keyed", "r00002x")).Name, "name 0");
+  await page.waitForFunction(() => /4 returned/.test(document.querySelector(".status")?.textContent));
+  await page.focus(".grid");
+  await page.keyboard.press("Control+z");
+  await toastSays(page, /Undone/);
+  assert.equal(await stored(page, "Keyed", "r00002x"), null);
+  await page.waitForFunction(() => /3 returned/.test(document.querySelector(".status")?.textContent));
+  // Delete, and undo of it.
+  await page.focus(".grid");
+  await page.keyboard.press("Home");
+  await page.keyboard.press("Delete");
+  await toastSays(page, /r00000 deleted/);
+  assert.equal(await stored(page, "Keyed", "r00000"), null);
+  await page.waitForFunction(() => /2 returned/.test(document.querySelector(".status")?.textContent));
+  await page.keyboard.press("Control+z");
+  await toastSays(page, /Put back/);
+  await page.waitForFunction(() => /3 returned/.test(document.querySelector(".status")?.textContent));
+  // Somebody else is faster.
+  await page.focus(".grid");
+  await page.keyboard.press("Home");
+  await page.waitForFunction(() => document.querySelector(".gr.cur")?.textContent.includes("r00000"));
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".editor");
+  await ask(page, "PATCH", entity("Keyed", "HR", "r00000"), '{"Name":"theirs"}', { "if-match": "*" });
+  await page.focus('.prop input[aria-label="Name"]');
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("mine");
+  await page.keyboard.press("Control+s");
+  await page.waitForSelector("dialog .conflict");
+  await page.focus('dialog tr:has-text("Name") td:nth-child(3) input');
+  await page.keyboard.press("Space");
+  await page.focus("dialog .btn.primary");
+  await page.keyboard.press("Enter");
+  await toastSays(page, /saved/);
+  assert.equal((await stored(page, "Keyed", "r00000")).Name, "mine");
+  await close(page);
+});
+
+test("with the mouse: edit with another type, replace, insert, delete, undo", async () => {
+  const page = await open({ expected: [/404/] });
+  await makeTable(page, "Moused", ["HR"], 3);
+  await go(page, "t/Moused/rows", ".gr");
+  await page.dblclick('.gr[data-index="1"] [data-column="1"]');
+  await page.waitForSelector(".editor");
+  await page.selectOption('select[aria-label="Type of Age"]', "Edm.String");
+  await page.fill('.prop input[aria-label="Age"]', "one");
+  await page.click("button[aria-label='Remove Name']");
+  await page.click(".editor >> text=/^Save/");
+  await toastSays(page, /r00001 saved/);
+  assert.deepEqual((({ Age, Name }) => ({ Age, Name }))(await stored(page, "Moused", "r00001")), { Age: "one", Name: undefined });
+  await page.click(".toast button");
+  await toastSays(page, /Undone/);
+  assert.deepEqual((({ Age, Name }) => ({ Age, Name }))(await stored(page, "Moused", "r00001")), { Age: 1, Name: "name 1" });
+  await page.click("header >> text=Insert");
+  await page.waitForSelector(".editor h2:has-text('Insert')");
+  await page.fill('.prop input[aria-label="PartitionKey"]', "HR");
+  await page.fill('.prop input[aria-label="RowKey"]', "r00001a");
+  await page.click("text=Add a property");
+  await page.fill("input[aria-label='Name of the property']", "Big");
+  await page.selectOption(".prop:last-child select.type", "Edm.Int64");
+  await page.fill(".prop:last-child input[aria-label=Big], .prop:last-child input[aria-label='new property']", "9223372036854775807");
+  await page.click(".editor .ift .btn.primary");
+  await toastSays(page, /r00001a inserted/);
+  assert.equal((await stored(page, "Moused", "r00001a")).Big, "9223372036854775807");
+  await page.waitForFunction(() => /4 returned/.test(document.querySelector(".status")?.textContent));
+  await page.dblclick('.gr[data-index="2"] [data-column="1"]');
+  await page.click(".editor >> text=/^Delete$/");
+  await toastSays(page, /r00001a deleted/);
+  await page.click(".toast button");
+  await toastSays(page, /Put back/);
+  assert.equal((await stored(page, "Moused", "r00001a")).Big, "9223372036854775807");
+  await close(page);
+});
+
 test("every type survives, digit for digit", async () => {
   const page = await open();
   await makeTable(page, "Types", ["p"], 1);

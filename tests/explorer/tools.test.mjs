@@ -25,6 +25,36 @@ test("a batch is sent whole, and its rules are shown while it is made", async ()
   await close(page);
 });
 
+test("a batch is made and sent with the keyboard alone, and its limits are shown", async () => {
+  const page = await open();
+  await makeTable(page, "Typist", ["x"], 1);
+  await go(page, "t/Typist/batch", ".op");
+  assert.equal(await page.evaluate(() => document.activeElement.closest(".op, main") !== null), true);
+  await page.focus(".op input[aria-label=PartitionKey]");
+  for (const text of ["p", "1", "Name=Ada"]) { await page.keyboard.type(text); await page.keyboard.press("Tab"); if (text === "1") await page.keyboard.press("Tab"); }
+  await page.focus("text=Add an operation");
+  await page.keyboard.press("Enter");
+  await page.focus(".op:nth-child(2) input[aria-label=RowKey]");
+  await page.keyboard.type("1");
+  assert.match(await page.textContent(".op:nth-child(2)"), /An entity can be in a batch once/);
+  await page.keyboard.type("1");
+  await page.focus("text=Send the batch");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("text=2 operations done");
+  assert.equal(JSON.parse((await ask(page, "GET", tablePath("Typist(PartitionKey='p',RowKey='11')"))).text).Name, "Ada");
+  // 101 operations, then more than 4 MiB.
+  await page.evaluate(() => { for (let i = 0; i < 101; i++) [...document.querySelectorAll("button")].find((each) => /Add an operation/.test(each.textContent)).click(); });
+  assert.match(await page.textContent(".meters"), /101 of 100 operations/);
+  assert.match(await page.textContent(".op:nth-child(101)"), /this is number 101/);
+  assert.equal(await page.isDisabled("text=Send the batch"), true);
+  await page.evaluate(() => {
+    const lines = Array.from({ length: 15 }, (_, i) => `P${i}=${"\u20ac".repeat(32000)}`).join("\n");
+    for (const field of [...document.querySelectorAll(".op textarea")].slice(0, 3)) { field.value = lines; field.dispatchEvent(new Event("input")); }
+  });
+  assert.match(await page.textContent(".meters .bad:nth-child(2)"), /of 4 MiB/);
+  await close(page);
+});
+
 test("a signature that the page makes opens exactly what it says", async () => {
   const page = await open();
   await makeTable(page, "Shared", ["x"], 2);

@@ -3,7 +3,7 @@
 import { h, put, icon, count, bytes, plural, toast, visible } from './dom.js';
 import * as api from './api.js';
 import { link, troubleBox, refreshTree } from './shell.js';
-import { TYPES, problemOf, entityCost } from './values.js';
+import { TYPES, problemOf, utf8Length } from './values.js';
 
 const OPERATIONS_MAX = 100, BYTES_MAX = 4 << 20;
 const KINDS = { insert: 'Insert', merge: 'Merge', replace: 'Replace', upsert: 'Insert or replace', delete: 'Delete' };
@@ -27,7 +27,17 @@ export function show(route, table) {
   const list = h('div'), meters = h('div', { class: 'row meters', role: 'status' }), trouble = h('div');
   const sendButton = h('button', { class: 'btn primary', onclick: send }, 'Send the batch');
 
-  const propertiesOf = operation => new Map([['PartitionKey', { type: 'Edm.String', value: operation.partition }], ['RowKey', { type: 'Edm.String', value: operation.row }], ...(operation.how === 'delete' ? [] : parseProperties(operation.text))]);
+  /** What an operation sends: {properties, size} or {problem}; worked out once for each text. */
+  function read(operation) {
+    const { how, partition, row, text } = operation, key = JSON.stringify([how, partition, row]);
+    if (operation.was?.key === key && operation.was.text === text) return operation.was;
+    operation.was = { key, text };
+    try {
+      const properties = new Map([['PartitionKey', { type: 'Edm.String', value: partition }], ['RowKey', { type: 'Edm.String', value: row }], ...(how === 'delete' ? [] : parseProperties(text))]);
+      Object.assign(operation.was, { properties, size: utf8Length(api.entityJson(properties)) + 2 * utf8Length(partition + row) + 400 });
+    } catch (error) { Object.assign(operation.was, { problem: error.message, size: 0 }); }
+    return operation.was;
+  }
 
   function problems() {
     const seen = new Set();
@@ -36,18 +46,15 @@ export function show(route, table) {
       if (operation.partition !== operations[0].partition) return `All operations have one PartitionKey; the first has ${visible(operations[0].partition)}.`;
       if (seen.has(operation.row)) return 'An entity can be in a batch once.';
       seen.add(operation.row);
-      try { propertiesOf(operation); } catch (error) { return error.message; }
-      return '';
+      return read(operation).problem || '';
     });
   }
 
-  function size() {
-    return operations.reduce((sum, operation) => { try { return sum + entityCost(propertiesOf(operation)) + 400; } catch { return sum; } }, 300);
-  }
+  const size = () => operations.reduce((sum, operation) => sum + read(operation).size, 300);
 
   function check() {
     const found = problems(), total = size();
-    operations.forEach((operation, i) => { put(operation.note, found[i]); operation.node.classList.toggle('wrong', !!found[i]); });
+    operations.forEach((operation, i) => { if (operation.note.textContent !== found[i]) put(operation.note, found[i]); operation.node.classList.toggle('wrong', !!found[i]); });
     const partitions = new Set(operations.map(operation => operation.partition));
     put(meters, h('span', { class: operations.length > OPERATIONS_MAX ? 'bad' : '' }, `${count(operations.length)} of ${OPERATIONS_MAX} operations`), h('span', { class: total > BYTES_MAX ? 'bad' : '' }, `about ${bytes(total)} of 4 MiB`),
       h('span', { class: partitions.size > 1 ? 'bad' : '' }, partitions.size > 1 ? plural(partitions.size, 'partition') : operations.length ? `partition ${visible(operations[0].partition)}` : 'no partition yet'),
@@ -65,27 +72,30 @@ export function show(route, table) {
     const last = operations[operations.length - 1];
     const operation = { how, partition: last?.partition ?? '', row: '', text: last?.text ?? '', note: h('div', { class: 'bad', role: 'alert' }), node: h('fieldset', { class: 'op card' }) };
     operations.push(operation);
-    draw();
+    list.append(drawOne(operation, operations.length - 1));
+    check();
     operation.node.querySelector('input')?.focus();
   }
 
+  function drawOne(operation, i) {
+    const kind = h('select', { class: 'field', 'aria-label': 'Operation', onchange: event => { operation.how = event.target.value; draw(); } }, Object.entries(KINDS).map(([id, name]) => h('option', { value: id }, name)));
+    kind.value = operation.how;
+    return put(operation.node, h('legend', { class: 'sr' }, `Operation ${i + 1}`), h('div', { class: 'row' }, h('span', { class: 'muted num' }, i + 1), kind,
+      h('input', { class: 'field mono', placeholder: 'PartitionKey', 'aria-label': 'PartitionKey', value: operation.partition, oninput: event => { operation.partition = event.target.value; check(); } }),
+      h('input', { class: 'field mono', placeholder: 'RowKey', 'aria-label': 'RowKey', value: operation.row, oninput: event => { operation.row = event.target.value; check(); } }),
+      h('span', { class: 'grow' }), h('button', { class: 'btn quiet small', 'aria-label': `Remove operation ${i + 1}`, onclick: () => { operations.splice(i, 1); draw(); } }, icon('close', 14))),
+    operation.how !== 'delete' && h('textarea', { class: 'field mono', rows: '2', placeholder: 'Name=Ada\nAge:Int32=36', 'aria-label': 'Properties, one a line', value: operation.text, oninput: event => { operation.text = event.target.value; check(); } }), operation.note);
+  }
+
   function draw() {
-    put(list, operations.map((operation, i) => {
-      const kind = h('select', { class: 'field', 'aria-label': 'Operation', onchange: event => { operation.how = event.target.value; draw(); } }, Object.entries(KINDS).map(([id, name]) => h('option', { value: id }, name)));
-      kind.value = operation.how;
-      return put(operation.node, h('legend', { class: 'sr' }, `Operation ${i + 1}`), h('div', { class: 'row' }, h('span', { class: 'muted num' }, i + 1), kind,
-        h('input', { class: 'field mono', placeholder: 'PartitionKey', 'aria-label': 'PartitionKey', value: operation.partition, oninput: event => { operation.partition = event.target.value; check(); } }),
-        h('input', { class: 'field mono', placeholder: 'RowKey', 'aria-label': 'RowKey', value: operation.row, oninput: event => { operation.row = event.target.value; check(); } }),
-        h('span', { class: 'grow' }), h('button', { class: 'btn quiet small', 'aria-label': `Remove operation ${i + 1}`, onclick: () => { operations.splice(i, 1); draw(); } }, icon('close', 14))),
-      operation.how !== 'delete' && h('textarea', { class: 'field mono', rows: '2', placeholder: 'Name=Ada\nAge:Int32=36', 'aria-label': 'Properties, one a line', value: operation.text, oninput: event => { operation.text = event.target.value; check(); } }), operation.note);
-    }));
+    put(list, operations.map(drawOne));
     check();
   }
 
   async function send() {
     put(trouble);
     try {
-      await api.sendBatch(table, operations.map(operation => ({ how: operation.how, properties: propertiesOf(operation), partition: operation.partition, row: operation.row })));
+      await api.sendBatch(table, operations.map(operation => ({ how: operation.how, properties: read(operation).properties, partition: operation.partition, row: operation.row })));
       toast(`${plural(operations.length, 'operation')} done, all or none`);
       operations.length = 0;
       draw();

@@ -14,7 +14,7 @@ export class Columns {
   /** `shared`: names that an address asks for, in order; all others are hidden then. */
   constructor(table, shared) {
     this.store = `tavola.columns.${table}`;
-    this.seen = new Map(KEYS.map(name => [name, new Map([['Edm.String', 1]])]));
+    this.seen = new Map(KEYS.map(name => [name, new Map([['Edm.String', 0]])]));
     const stored = kept(this.store, {});
     const { hidden = [], order = [], widths = {} } = Array.isArray(stored) ? { hidden: stored } : stored;
     Object.assign(this, { hidden: new Set(hidden), order, widths: new Map(Object.entries(widths)), only: shared?.length ? new Set(shared) : null });

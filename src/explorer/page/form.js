@@ -118,8 +118,7 @@ export class Form {
   }
 
   draw() {
-    put(this.box, h('datalist', { id: 'form-names' }, [...this.columns().keys()].map(name => h('option', { value: name }))), this.group(this.tree, null),
-      h('div', { class: 'row' }, h('button', { class: 'btn small primary', onclick: () => this.bar.run() }, 'Run')));
+    put(this.box, h('datalist', { id: 'form-names' }, [...this.columns().keys()].map(name => h('option', { value: name }))), this.group(this.tree, null));
   }
 
   group(group, parent) {
@@ -136,7 +135,8 @@ export class Form {
       (parent || group.items.length > 1 || group.isNot) && h('div', { class: 'row' }, choice, remove),
       h('div', { class: 'conds' }, group.items.map(item => item.items ? this.group(item, group) : item.raw !== undefined ? this.raw(item, group) : this.comparison(item, group))),
       h('div', { class: 'row' }, h('button', { class: 'btn small', onclick: () => add(fresh()) }, icon('plus', 14), 'Add a comparison'),
-        h('button', { class: 'btn quiet small', onclick: () => { const item = fresh(); add({ join: group.join === 'and' ? 'or' : 'and', isNot: false, items: [item] }); this.fieldOf(item)?.focus(); } }, icon('plus', 14), 'Add a group')));
+        h('button', { class: 'btn quiet small', onclick: () => { const item = fresh(); add({ join: group.join === 'and' ? 'or' : 'and', isNot: false, items: [item] }); this.fieldOf(item)?.focus(); } }, icon('plus', 14), 'Add a group'),
+        !parent && h('button', { class: 'btn small primary', onclick: () => this.bar.run() }, 'Run')));
   }
 
   fieldOf(item) { return this.fields?.get(item); }

@@ -33,7 +33,7 @@ export class Grid {
     this.pool = [];
     this.node = h('div', { class: 'grid', role: 'grid', tabindex: '0', 'aria-label': 'Entities', 'aria-multiselectable': 'true', 'aria-readonly': 'true', onscroll: () => this.scrolled(), onkeydown: event => this.key(event) },
       h('div', { class: 'ghg', role: 'rowgroup' }, this.head), this.space);
-    this.observer = new ResizeObserver(() => { this.measure(); this.drawSoon(); });
+    this.observer = new ResizeObserver(() => { const before = this.wide; this.measure(); if (this.columns && this.wide !== before) this.refresh(); else this.drawSoon(); });
     this.observer.observe(this.node);
   }
 
@@ -45,7 +45,7 @@ export class Grid {
     this.setTop(this.top);
   }
 
-  widthOf(column) { return column.width || usualWidth(column); }
+  widthOf(column) { return (column.width || usualWidth(column)) + (column.extra || 0); }
 
   /** New columns or rows: the head as well. */
   refresh() {
@@ -58,7 +58,9 @@ export class Grid {
     this.column = Math.min(this.column, this.columns.length - 1);
     this.measure();
     this.space.style.height = `${Math.min(this.total * this.height, HEIGHT_MAX)}px`;
-    this.space.style.width = this.isNarrow ? '100%' : `${CHECK_WIDTH + this.columns.reduce((sum, column) => sum + this.widthOf(column), 0)}px`;
+    const sum = this.columns.reduce((all, column) => all + this.widthOf(column), CHECK_WIDTH), last = this.columns[this.columns.length - 1];
+    if (!last.width) last.extra = Math.max(0, this.wide - sum); // it takes the rest
+    this.space.style.width = this.isNarrow ? '100%' : `${sum + (last.extra || 0)}px`;
     this.setTop(this.top);
     this.drawHead();
     this.draw();

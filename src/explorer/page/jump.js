@@ -18,7 +18,7 @@ export function askWhere(total, isAbout) {
       return undefined;
     };
     return h('form', { method: 'dialog', onsubmit: event => { event.preventDefault(); go(); } }, h('h2', null, 'Go to a row'),
-      h('p', { class: 'row' }, number), h('p', { class: 'muted' }, 'or the first one from this key on'), h('p', { class: 'row' }, partition, row), problem,
+      h('p', { class: 'row gapped' }, number), h('p', { class: 'muted' }, 'or the first one from this key on'), h('p', { class: 'row gapped' }, partition, row), problem,
       h('div', { class: 'row end' }, h('button', { type: 'button', class: 'btn', onclick: () => close() }, 'Cancel'), h('button', { type: 'submit', class: 'btn primary' }, 'Go')));
   });
 }

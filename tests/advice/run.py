@@ -40,12 +40,17 @@ class Admin:
         token = (pathlib.Path(server.data) / "admin.token").read_text().strip()
         self.headers = {"Authorization": f"Bearer {token}"}
         self.connection = http.client.HTTPConnection(server.admin_url.split("//")[1], timeout=120)
+        self.asked = time.monotonic()
 
     def ask(self, method, path, body=None):
+        # The server closes a connection that was silent for long, as this one is during a load.
+        if time.monotonic() - self.asked > 5:
+            self.connection.close()
         self.connection.request(method, path, None if body is None else json.dumps(body),
                                 self.headers)
         reply = self.connection.getresponse()
         text = reply.read()
+        self.asked = time.monotonic()
         assert reply.status < 300, f"{method} {path}: {reply.status} {text.decode()}"
         return json.loads(text)
 

@@ -204,7 +204,7 @@ class Heat extends HeatMap {
       const remove = () => { this.pins.splice(i, 1); this.keepPins(); this.drawPins(); this.drawOver(); this.over.focus(); };
       return h('article', { class: 'hcard' }, h('div', null, h('h2', null, `${longTime(pin.at)} UTC`, h('button', { class: 'btn quiet small', 'aria-label': `Remove the pin at ${longTime(pin.at)}`, onclick: remove }, icon('close', 12))),
         h('p', { class: 'mono' }, rangeText(pin.low, pin.high)),
-        pin.exact?.trouble ? h('p', { class: 'bad' }, pin.exact.trouble) : h('dl', { class: 'kv' }, Object.entries(MEASURES).map(([id, name]) => [h('dt', null, name), h('dd', null, pin.exact?.[id] == null ? '…' : `${pin.exact.approx ? 'about ' : ''}${id === 'bytes' ? bytes(pin.exact[id]) : count(pin.exact[id])}`)])),
+        pin.exact?.trouble ? h('p', { class: 'bad' }, pin.exact.trouble) : h('dl', { class: 'kv' }, Object.entries(MEASURES).map(([id, name]) => [h('dt', null, name), h('dd', null, pin.exact?.[id] == null ? '…' : `${pin.exact.approx && pin.exact[id] ? 'about ' : ''}${id === 'bytes' ? bytes(pin.exact[id]) : count(pin.exact[id])}`)])),
         h('a', { href: link('t', this.table, 'rows', { f: filterOf(pin.low, pin.high) }) }, 'Open its entities')));
     }));
   }

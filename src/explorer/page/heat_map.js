@@ -71,10 +71,11 @@ export class HeatMap {
   }
 
   drawKeys() {
+    const most = Math.max(6, Math.min(40, Math.floor((this.keysBox.clientWidth || 150) / 6.8))); // of 11 pixels in a fixed pitch
     const { keys } = this.data, { y0, y1 } = this.rect, height = this.box.clientHeight || 400, step = Math.max(1, Math.ceil((y1 - y0) / Math.max(1, Math.floor(height / 22)))), labels = [];
     for (let bucket = Math.ceil(y0); bucket < y1; bucket += step) {
       const text = keyText(keys[bucket]) || '(first)';
-      labels.push(h('span', { css: { top: `${clamp(this.yOf(bucket) - (this.isFlipped ? 0 : 14), 0, height - 14)}px` }, title: text }, shortened(text, 20)));
+      labels.push(h('span', { css: { top: `${clamp(this.yOf(bucket) - (this.isFlipped ? 0 : 14), 0, height - 14)}px` }, title: text }, shortened(text, most)));
     }
     put(this.keysBox, labels);
   }

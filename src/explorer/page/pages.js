@@ -110,6 +110,7 @@ export class Pages {
     const [first, last] = this.seen;
     let at = first;
     for (let i = first; i <= last && i < this.length; i++) if (this.mark(i).isKnown) { at = i; break; }
+    if (this.cursor >= first && this.cursor <= last && this.mark(this.cursor).isKnown) at = this.cursor; // who looks, looks there
     const view = this.mark(at), cursor = this.mark(this.cursor);
     work();
     this.layOut();

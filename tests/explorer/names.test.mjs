@@ -147,7 +147,7 @@ test("the account: sorted, filtered, with rates, worst plans and findings; new a
   await close(page);
 });
 
-test("the keyboard alone: the account, and a new table", async () => {
+test("the keyboard alone: the account, a new table, its name's rules, gone again", async () => {
   const page = await open();
   await page.keyboard.press("Control+k");
   await page.waitForSelector(".pal input");
@@ -161,7 +161,15 @@ test("the keyboard alone: the account, and a new table", async () => {
   await page.keyboard.type("Keyed1");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => document.querySelector("main h1")?.textContent === "Keyed1");
-  await treeSays(page, /^Keyed1, 0 entities/);
+  await go(page, "account", "input[aria-label='Filter names of the account']");
+  await page.focus("input[aria-label='Filter names of the account']");
+  await page.keyboard.type("keyed1");
+  await page.waitForFunction(() => document.querySelectorAll(".list tbody tr").length === 1);
+  await tabTo(page, "Delete Keyed1");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("dialog .danger");
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => !document.querySelector('#tree a[title^="Keyed1"]') && !/Keyed1/.test(document.querySelector(".pad").textContent));
   await close(page);
 });
 
@@ -259,5 +267,20 @@ test("a key after g that is no second key means what it means alone", async () =
   await page.keyboard.press("g");
   await page.keyboard.press("s");
   await page.waitForSelector(".log");
+  await close(page);
+});
+
+test("a key right after Go to is not lost", async () => {
+  const page = await open();
+  await makeTable(page, "Quick", ["x"], 1);
+  await page.waitForSelector(node("Quick"));
+  for (let i = 0; i < 3; i++) {
+    await page.keyboard.press("Control+k");
+    await page.waitForSelector(".pal input");
+    await page.keyboard.type("quick");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("?");
+    await page.waitForFunction(() => location.hash === "#/help" && document.querySelector("main").dataset.view === "#/help");
+  }
   await close(page);
 });

@@ -106,7 +106,7 @@ export async function show(route, table) {
 
   function draw(answer, findings) {
     const requests = answer.window?.requests ?? 0;
-    put(list, findings.length === 0 ? h('p', { class: 'soft' }, requests < 1000 ? `Nothing to improve so far, in ${plural(requests, 'request')}.` : `Nothing to improve in the last hour (${plural(requests, 'request')}).`)
+    put(list, findings.length === 0 ? h('p', { class: 'soft' }, requests === 0 ? 'No request of an application in the last hour. What this page and the tool tavola do is not judged.' : requests < 1000 ? `Nothing to improve so far, in ${plural(requests, 'request')}.` : `Nothing to improve in the last hour (${plural(requests, 'request')}).`)
       : h('p', { class: 'soft' }, `${plural(findings.length, 'finding')}, most costly first; ${plural(requests, 'request')} looked at.`),
     findings.map(finding => {
       const isThis = finding.id === open, [value, unit] = costOf(finding);

@@ -33,9 +33,10 @@ export function link(...parts) {
   return `#/${parts.map(part => encodeURIComponent(part)).join('/')}${all ? `?${all}` : ''}`;
 }
 
-/** Change what the address says of this view without leaving it. */
+/** Change what the address says of this view without leaving it.  One that has been left is late. */
 export function setQuery(changes, push) {
   const { parts, query } = readRoute();
+  if (parts.join('/') !== wantedKey) return;
   for (const [name, value] of Object.entries(changes)) {
     if (value === '' || value == null) query.delete(name);
     else query.set(name, value);
@@ -126,19 +127,27 @@ export const troubleBox = trouble => h('div', { class: 'trouble', role: 'alert' 
 
 // --- going to a view ---
 
-let leave = null, stays = false, turn = 0, shownKey = ''; // stays: what is under way there outlives a lost server
+let leave = null, turn = 0, shownKey = '', wantedKey = '';
+let stays = false; // what is under way there outlives a lost server
+
+// A view that fails at its end does not keep the next one away.
+function leaveView() {
+  const left = leave;
+  leave = null;
+  stays = false;
+  try { left?.(); } catch (trouble) { console.error(trouble); }
+}
 
 export async function render() {
   if (!hello) return;
-  const route = readRoute(), mine = ++turn;
+  const route = readRoute(), mine = ++turn, key = route.parts.join('/');
+  wantedKey = key;
   const account = route.query.get('a') || hello.accounts[0].name;
   if (account !== api.currentAccount()) { api.useAccount(account); drawFrame(); refreshTree(); }
   drawTree();
   drawFoot();
   root.querySelector('.app')?.classList.remove('nav');
-  leave?.();
-  leave = null;
-  stays = false;
+  leaveView();
   const view = VIEWS[route.parts[0]];
   if (!view) { put(main, notThere(route)); return; }
   try {
@@ -157,7 +166,6 @@ export async function render() {
     if (!(trouble instanceof api.Trouble)) console.error(trouble);
   }
   main.dataset.view = location.hash; // which address it shows now
-  const key = route.parts.join('/');
   if (key !== shownKey) { shownKey = key; main.focus({ preventScroll: true }); say(document.title); }
 }
 

@@ -114,8 +114,8 @@ test("a blob is uploaded, looked at and removed; a page that is stored does not 
   let ran = false;
   page.on("dialog", (dialog) => { ran = true; dialog.dismiss(); });
   await page.setInputFiles("input[type=file]", [{ name: "evil.html", mimeType: "text/html", buffer: Buffer.from("<script>alert(1)</script>") }, { name: "big.bin", mimeType: "application/octet-stream", buffer: Buffer.alloc(5 << 20, 7) }]);
-  await page.waitForSelector("text=big.bin");
-  await page.click("text=evil.html");
+  await page.waitForSelector(".list button:text-is('big.bin')"); // in the list: the progress and a toast name them before
+  await page.click(".list button:text-is('evil.html')");
   await page.waitForSelector("dialog .whole");
   assert.equal(await page.textContent("dialog .whole"), "<script>alert(1)</script>");
   await page.keyboard.press("Escape");

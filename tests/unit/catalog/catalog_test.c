@@ -268,8 +268,10 @@ TEST(a_deletion_that_a_crash_cut_short_is_finished_at_the_next_start)
     /* The catalogue's write is durable; then the power goes, before the gc hears of it. */
     CHECK_OK(delete_row(table));
     tv_container_unref(table);
-    CHECK_INT(count_rows(tv_key_catalog_dropped(&arena, TV_SPACE_TABLES, ACCOUNT)), 1);
-    CHECK_INT(count_rows(tv_key_table(&arena, ACCOUNT, id)), 20);
+    if (!test_has_ranges()) { /* there the gc looks by itself, and may have begun */
+        CHECK_INT(count_rows(tv_key_catalog_dropped(&arena, TV_SPACE_TABLES, ACCOUNT)), 1);
+        CHECK_INT(count_rows(tv_key_table(&arena, ACCOUNT, id)), 20);
+    }
     tv_memory_lose_power(engine);
     tv_memory_restart(engine);
 

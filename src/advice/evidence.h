@@ -53,9 +53,10 @@ typedef struct tv_evidence_rate {
 
 /** Walks over the pages of a shape. */
 typedef struct tv_evidence_walks {
-    uint64_t to_end;        /* executions that came to the last page, those of one page included */
-    uint64_t to_end_client; /* of these, by the one client that has most */
-    uint64_t left;          /* of >= 2 pages, left before the end (silent for 60 s) */
+    uint64_t to_end; /* of >= 2 pages, that came to the last one */
+    /* The same and scans of the table that had one page, by the one client that has most. */
+    uint64_t to_end_client;
+    uint64_t left;                      /* of >= 2 pages, left before the end (silent for 60 s) */
     uint64_t left_pages, left_returned; /* sums over `left` */
     uint64_t left_by_person;            /* of `left`: gaps of >= 2 s between pages */
     uint64_t left_by_top;               /* of `left`: pages were as large as a $top asked */

@@ -196,11 +196,12 @@ void tv_watch_fold_walk(void *ctx, const tv_walk *walk)
         return;
 
     tv_walker *walker = walker_of(shape, walk);
+    bool has_one_page = walk->first_end == TV_WATCH_END_DONE;
 
-    if (walk->first_end != TV_WATCH_END_TOP)
+    if (walk->first_end != TV_WATCH_END_TOP && !has_one_page)
         tv_tally_add(&walker->tally, TV_CLIENT_PAGED, 1);
     if (walk->state == TV_WALK_TO_END) {
-        tv_tally_add(&shape->tally, TV_SHAPE_TO_END, 1);
+        tv_tally_add(&shape->tally, TV_SHAPE_TO_END, !has_one_page);
         tv_tally_add(&walker->tally, TV_CLIENT_TO_END, 1);
     } else {
         fold_left(shape, walker, walk);

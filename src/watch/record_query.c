@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 #include "base/hash.h"
+#include "odata/plan.h"
 #include "watch/record.h"
 
 static void raise(uint64_t *number, uint64_t value)
@@ -248,7 +249,7 @@ static void record_page(tv_watch_shape_page *page, const tv_watch_event *event,
         page->sums[TV_SHAPE_FAILURES]++;
         return;
     }
-    if (query->token_in || query->token_out)
+    if (query->token_in || query->token_out || query->plan == TV_PLAN_TABLE)
         tv_walks_page(walks, event, shape->fingerprint, &examined, &returned);
     if (query->token_in == 0)
         record_execution(page, event, shape);
@@ -261,13 +262,13 @@ static void record_page(tv_watch_shape_page *page, const tv_watch_event *event,
     page->latencies[tv_latency_slot(event->duration_ns)]++;
     if (query->examined)
         record_share(page, (float)query->returned / (float)query->examined);
-    if (query->returned >= 2 && query->plan == 2 /* a partition scan */ && query->first_key.len)
+    if (query->returned >= 2 && query->plan == TV_PLAN_PARTITION && query->first_key.len)
         record_span(page, query);
 }
 
 static bool is_point(const tv_watch_query *query)
 {
-    return query->plan == 0 && query->range_count == 1 && query->token_in == 0;
+    return query->plan == TV_PLAN_POINT && query->range_count == 1 && query->token_in == 0;
 }
 
 void tv_record_query(tv_watch_shard *shard, tv_page *page, tv_watch_table_page *table,

@@ -184,7 +184,7 @@ static void page(tv_walks *walks, const tv_watch_event *event, uint64_t fingerpr
     step(walk, event);
     /* The end of a walk whose beginning was not seen tells nothing. */
     if (query->token_out == 0) {
-        if (found)
+        if (found || query->token_in == 0)
             close_walk(walks, walk, TV_WALK_TO_END);
         return;
     }

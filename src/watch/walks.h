@@ -47,7 +47,7 @@ void tv_walks_init(tv_walks *walks);
 void tv_walks_done(tv_walks *walks);
 
 /**
- * A page with a token on either side.  Gives what the whole walk has examined and returned so
+ * A page with a token on either side, or one that is all of its walk.  Gives what the whole walk has examined and returned so
  * far.
  */
 void tv_walks_page(tv_walks *walks, const tv_watch_event *event, uint64_t fingerprint,

@@ -269,6 +269,18 @@ class Counts(unittest.TestCase):
                                       "created", "replaced", "deleted"})
         table.model.check_counts(self, facts)
 
+    def test_counts_and_keys(self):
+        table = Table(self, self.client, "People")
+        table.fill()
+        whole, facts = table.facts(self.server), table.facts(self.server, "&parts=keys")
+        self.assertEqual(set(facts), {"account", "table", "exact", "basis", "entities", "bytes",
+                                      "created", "replaced", "deleted", "partitions", "sample"})
+        sample = facts.pop("sample")
+        self.assertEqual(facts, {name: whole[name] for name in facts})
+        self.assertTrue(sample["isAll"])
+        self.assertEqual({(key["partitionKey"], key["rowKey"]) for key in sample["keys"]},
+                         set(table.model.entities))
+
     def test_a_recount_finds_the_same(self):
         table = Table(self, self.client, "People")
         table.fill()
@@ -435,10 +447,10 @@ class Guard(unittest.TestCase):
         ("/facts?table=" + "x" * 5000, 404, "there is no such table in this account"),
         ("/facts?table=%FF%FE", 404, "there is no such table in this account"),
         ("/facts?table=%zz", 404, "there is no such table in this account"),
-        ("/facts?table=People&parts=", 400, "parts is all or counts"),
-        ("/facts?table=People&parts=keys", 400, "parts is all or counts"),
-        ("/facts?table=People&parts=ALL", 400, "parts is all or counts"),
-        ("/facts?table=Nobody&parts=keys", 400, "parts is all or counts"),
+        ("/facts?table=People&parts=", 400, "parts is all, counts or keys"),
+        ("/facts?table=People&parts=key", 400, "parts is all, counts or keys"),
+        ("/facts?table=People&parts=ALL", 400, "parts is all, counts or keys"),
+        ("/facts?table=Nobody&parts=key", 400, "parts is all, counts or keys"),
     )
 
     def test_bad_input_is_answered_with_one_line(self):

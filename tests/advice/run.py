@@ -5,7 +5,7 @@
     tests/advice/run.py Q01 deletes     some of them
     tests/advice/run.py --find PART...  only say whether they exist
 
-One server for all: it records everything, and its recorder's clock is moved by the traffic.  Prints
+A server for each file: it records everything, and its recorder's clock is moved by the traffic.  Prints
 a line for each case that failed and ends with `advice: N passed, N failed`.  README.md describes the
 files.
 """
@@ -22,9 +22,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 sys.path.insert(0, str(HERE))
 
-import notation                                                                      # noqa: E402
-from server import ACCOUNT, KEY, ROOT, Server                                                      # noqa: E402
-from traffic import Traffic                                                          # noqa: E402
+import lanes  # noqa: E402
+import notation  # noqa: E402
+from server import ACCOUNT, KEY, ROOT, Server  # noqa: E402
+from traffic import Traffic  # noqa: E402
 
 # A request is recorded when its answer has gone out, at the time of the clock.  On one thread that is
 # before the next request is answered, so also before one that moves the clock.
@@ -120,27 +121,28 @@ def check_complete(files):
     return None
 
 
-def run_cases(cases):
-    """How many passed and how many failed; `cases` by path."""
+def run_file(path):
+    """How many cases of a file passed and how many failed, on a server of their own."""
     passed = failed = number = 0
-    limits = sorted({case.targets for some in cases.values() for case in some} - {None})
+    begun = time.monotonic()
+    cases = notation.read(path)
+    limits = sorted({case.targets for case in cases} - {None})
     with tempfile.NamedTemporaryFile("w", prefix="tavola-accounts-") as file:
         names = write_accounts(file, limits)
         with Server(*FLAGS, "--accounts", file.name) as server:
             admin = Admin(server)
-            for path, some in cases.items():
-                begun = time.monotonic()
-                for case in some:
-                    number += 1
-                    problem = run_case(case, admin, server, number, names[case.targets])
-                    passed, failed = passed + (problem is None), failed + (problem is not None)
-                    if problem:
-                        print(f"  {path.name}:{case.line} {case.sign} {case.what}: {problem}")
-                print(f"  {path.stem}: done ({time.monotonic() - begun:.1f} s)", flush=True)
+            for case in cases:
+                number += 1
+                problem = run_case(case, admin, server, number, names[case.targets])
+                passed, failed = passed + (problem is None), failed + (problem is not None)
+                if problem:
+                    print(f"  {path.name}:{case.line} {case.sign} {case.what}: {problem}")
             code = server.stop()
             if code:
                 print(f"  the server ended with {code}: {server.log()[-2000:]}")
                 failed += 1
+    print(f"  {path.stem}: {passed} ok" + (f", {failed} FAILED" if failed else "") +
+          f" ({time.monotonic() - begun:.1f} s)")
     return passed, failed
 
 
@@ -163,8 +165,7 @@ def main():
         passed, failed = passed + (problem is None), failed + (problem is not None)
         if problem:
             print(f"  {problem}")
-    cases = {path: notation.read(path) for path in files if not words or path.stem in words}
-    done = run_cases(cases)
+    done = lanes.run(run_file, [(path,) for path in files if not words or path.stem in words])
     passed, failed = passed + done[0], failed + done[1]
     print(f"advice: {passed} passed, {failed} failed")
     return failed > 0

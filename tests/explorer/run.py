@@ -23,6 +23,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 
 import javascript  # noqa: E402
+import lanes  # noqa: E402
 import parts  # noqa: E402
 import suite  # noqa: E402
 from explorer import new_link  # noqa: E402
@@ -115,11 +116,12 @@ def main(arguments):
     chosen = parts.choose_or_exit("explorer", known, arguments[is_find:])
     if is_find:
         return 0
-    passed = failed = 0
-    for part in chosen:
-        more_passed, more_failed = run_file(part)
-        passed, failed = passed + more_passed, failed + more_failed
-    return suite.close("explorer", passed, failed)
+    try:
+        javascript.install(HERE)  # once, before two of them want it
+    except (RuntimeError, OSError) as error:
+        print(f"  {error}")
+        return suite.close("explorer", 0, 1)
+    return suite.close("explorer", *lanes.run(run_file, [(part,) for part in chosen]))
 
 
 if __name__ == "__main__":

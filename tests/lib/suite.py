@@ -7,20 +7,15 @@ reason of every skip, and the closing line "NAME: N passed, N failed".
 """
 
 import importlib
-import multiprocessing
-import multiprocessing.connection
-import os
 import re
 import sys
-import tempfile
 import time
 import unittest
 
+import lanes
 import parts
-import server
 import slow
 
-LANES = 2
 TEST = re.compile(r"^    def (test_\w+)", re.MULTILINE)
 
 
@@ -123,66 +118,6 @@ def run_parts(package, chosen):
     return passed, failed
 
 
-def run_in_lane(lane, package, part, names, output, to_parent):
-    """In a process of its own: run one part, its output into a file, its counts to the parent."""
-    os.dup2(output, 1)
-    os.dup2(output, 2)
-    server.take_lane(lane, LANES)
-    slow.times.clear()
-    counts = run_parts(package, {part: names})
-    sys.stdout.flush()
-    to_parent.send((counts, slow.times))
-
-
-class Running:
-    """A part that runs in a lane."""
-
-    def __init__(self, lane, package, part, names):
-        self.lane, self.part = lane, part
-        self.output = tempfile.TemporaryFile()
-        self.result, to_parent = multiprocessing.Pipe(duplex=False)
-        self.process = multiprocessing.get_context("fork").Process(
-            target=run_in_lane,
-            args=(lane, package, part, names, self.output.fileno(), to_parent))
-        self.process.start()
-        to_parent.close()
-
-    def finish(self):
-        """(passed, failed), with its output printed as one piece."""
-        try:
-            counts, times = self.result.recv()
-            slow.times.extend(times)
-        except EOFError:  # it has ended before it could tell
-            counts = (0, 1)
-        self.process.join()
-        self.output.seek(0)
-        sys.stdout.write(self.output.read().decode(errors="replace"))
-        if self.process.exitcode:
-            print(f"  {self.part}: ended with {self.process.exitcode}")
-            counts = (counts[0], max(counts[1], 1))
-        sys.stdout.flush()
-        self.output.close()
-        self.result.close()
-        return counts
-
-
-def run_lanes(package, chosen):
-    """As run_parts, two parts at a time: for suites that wait more than they compute."""
-    waiting, free, running = list(chosen.items()), list(range(LANES)), []
-    passed = failed = 0
-    sys.stdout.flush()
-    while waiting or running:
-        while waiting and free:
-            running.append(Running(free.pop(), package, *waiting.pop(0)))
-        ready = multiprocessing.connection.wait([one.result for one in running])
-        for one in [one for one in running if one.result in ready]:
-            more_passed, more_failed = one.finish()
-            passed, failed = passed + more_passed, failed + more_failed
-            running.remove(one)
-            free.append(one.lane)
-    return passed, failed
-
-
 def close(name, passed, failed):
     """Print the closing line; returns the exit code."""
     slow.report()
@@ -196,4 +131,7 @@ def main(name, known, arguments, package=None, has_lanes=False):
     chosen = parts.choose_or_exit(name, known, arguments[1:] if is_find else arguments)
     if is_find:
         return 0
-    return close(name, *(run_lanes if has_lanes else run_parts)(package, chosen))
+    if not has_lanes:
+        return close(name, *run_parts(package, chosen))
+    return close(name, *lanes.run(run_parts, [(package, {part: names})
+                                              for part, names in chosen.items()]))

@@ -4,7 +4,7 @@
  * come within a minute is taken for left; if the token comes later, another walk begins.  Of
  * several that wait for one token the newest goes on, of the same client if it has one.
  *
- * Any thread: one mutex, which only queries with a token take.
+ * Any thread: one mutex, which only scans of a table and queries with a token take.
  */
 #ifndef TV_WATCH_WALKS_H
 #define TV_WATCH_WALKS_H

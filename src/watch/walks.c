@@ -126,8 +126,11 @@ static void close_walk(tv_walks *walks, const tv_walk *walk, tv_walk_state state
 {
     enum { CLOSED_MAX = 4 * TV_WALKS_MAX };
 
-    if (walks->closed_count == CLOSED_MAX)
-        return; /* nobody has asked for a long time */
+    bool is_one_page = state == TV_WALK_TO_END && walk->pages == 1;
+
+    /* Nobody has asked for a long time, or a flood of scans, which leaves half of the room. */
+    if (walks->closed_count >= (size_t)(is_one_page ? CLOSED_MAX / 2 : CLOSED_MAX))
+        return;
     if (walks->closed_count == walks->closed_size) {
         walks->closed_size = walks->closed_size ? 2 * walks->closed_size : 16;
         walks->closed = tv_realloc(walks->closed, walks->closed_size * sizeof *walks->closed);

@@ -37,6 +37,24 @@ TEST(a_walk_over_pages_is_one_execution)
     CHECK_INT(shape->walks.left, 0);
 }
 
+TEST(scans_of_one_page_count_for_their_client_and_leave_room_for_walks)
+{
+    for (int i = 0; i < 5 * TV_WALKS_MAX; i++) {
+        tv_watch_event scan = query_of("", TV_PLAN_TABLE, 10, 10);
+
+        scan.query.end = TV_WATCH_END_DONE;
+        record(&scan);
+    }
+    page(0, 11, TV_WATCH_END_ROWS);
+    page(11, 0, TV_WATCH_END_DONE);
+
+    const tv_evidence_walks *scans = &shape_named(judged(NULL), "*")->walks;
+
+    CHECK(scans->to_end_client >= TV_WALKS_MAX);
+    CHECK_INT(scans->to_end, 0); /* of several pages */
+    CHECK_INT(walks_of(NULL).to_end, 1);
+}
+
 TEST(a_walk_is_left_when_nobody_goes_on_for_a_minute)
 {
     page(0, 11, TV_WATCH_END_ROWS);
@@ -507,6 +525,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         ONE(a_walk_over_pages_is_one_execution),
+        ONE(scans_of_one_page_count_for_their_client_and_leave_room_for_walks),
         ONE(a_walk_is_left_when_nobody_goes_on_for_a_minute),
         ONE(the_newest_of_those_that_wait_for_a_token_goes_on),
         ONE(first_pages_whose_token_nobody_uses_are_ignored_tokens),

@@ -6,6 +6,7 @@
 
 #include "admin/advice.h"
 #include "admin/bundle.h"
+#include "admin/clock.h"
 #include "admin/cluster.h"
 #include "admin/facts.h"
 #include "admin/guard.h"
@@ -437,7 +438,7 @@ static const tv_admin_route routes[] = {
     {"/link", TV_METHOD_POST, true, post_link, has_page, NULL},
     {"/shapes", TV_METHOD_GET, true, tv_admin_get_shapes, tv_admin_has_watch,
      "kinds of queries and what they cost, of the last hour; ?account=&table="},
-    {"/watch/clock", TV_METHOD_POST, true, tv_admin_post_clock, tv_admin_has_manual_clock, NULL},
+    {"/clock", TV_METHOD_POST, true, tv_admin_post_clock, has_points, NULL},
     {"/cluster/force", TV_METHOD_POST, true, post_force, is_of_cluster, NULL},
     {"/cluster/point", TV_METHOD_POST, true, post_point, has_points, NULL},
 };

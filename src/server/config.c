@@ -63,7 +63,7 @@ static const flag_spec options[] = {
     {"trace-names", TEXT, FIELD(trace_names), 0, 0, "clear|hash",
      "how names of tables and properties stand there (clear)"},
     {"watch-clock", TEXT, FIELD(watch_clock), 0, 0, "manual",
-     "for tests, with --test-points: its time is moved by POST /watch/clock"},
+     "for tests, with --test-points: its time is moved by POST /clock"},
     {"test-points", SWITCH, FIELD(test_points), 0, 0, NULL,
      "for tests: let POST /cluster/point stop this server in the middle of things"},
     {"test-values", TEXT, FIELD(test_values), 0, 0, "NAME=N,...",

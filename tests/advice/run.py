@@ -38,7 +38,7 @@ class Admin:
     """One connection that is kept: the traffic asks for thousands of steps of the clock."""
 
     def __init__(self, server):
-        token = (pathlib.Path(server.data) / "admin.token").read_text().strip()
+        token = server.admin_token()
         self.headers = {"Authorization": f"Bearer {token}"}
         self.connection = http.client.HTTPConnection(server.admin_url.split("//")[1], timeout=120)
         self.asked = time.monotonic()
@@ -56,7 +56,7 @@ class Admin:
         return json.loads(text)
 
     def advance(self, ms):
-        self.ask("POST", "/watch/clock", {"ms": int(ms)})
+        self.ask("POST", "/clock", {"ms": int(ms)})
 
 
 def describe(findings):

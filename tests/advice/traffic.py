@@ -100,8 +100,8 @@ class Traffic:
 
     def begin_minute(self):
         """Cases begin with a minute of the recorder, which counts retries by its minutes."""
-        now_ms = self.admin.ask("POST", "/watch/clock", {"ms": 0})["unixMs"]
-        return self.admin.ask("POST", "/watch/clock", {"ms": 60000 - now_ms % 60000})["unixMs"]
+        now_ms = self.admin.ask("POST", "/clock", {"ms": 0})["unixMs"]
+        return self.admin.ask("POST", "/clock", {"ms": 60000 - now_ms % 60000})["unixMs"]
 
     def table_name(self, name):
         return f"{name}{self.prefix}"

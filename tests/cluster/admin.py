@@ -1,7 +1,6 @@
 """A node's admin port: what the cluster looks like, and changes to it that are asked for."""
 
 import json
-import pathlib
 import time
 import urllib.error
 import urllib.request
@@ -17,7 +16,7 @@ def cluster(server, timeout_s=10):
 
 def post(server, path, body, timeout_s=10):
     """POST as the operator of that machine, with the token that is in the node's data folder."""
-    token = pathlib.Path(server.data, "admin.token").read_text(encoding="ascii").strip()
+    token = server.admin_token()
     request = urllib.request.Request(server.admin_url + path, method="POST",
                                      data=json.dumps(body).encode(),
                                      headers={"Content-Type": "application/json",

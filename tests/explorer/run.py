@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
@@ -46,15 +45,6 @@ def run_tool(server, arguments, text):
     return {"code": done.returncode, "out": done.stdout.decode(), "err": done.stderr.decode()}
 
 
-def pass_time(server, ms):
-    """Move the recorder's clock, and let it do all that falls due meanwhile."""
-    token = (pathlib.Path(server.data) / "admin.token").read_text().strip()
-    request = urllib.request.Request(server.admin_url + "/watch/clock", method="POST",
-                                     data=json.dumps({"ms": ms}).encode(),
-                                     headers={"Authorization": f"Bearer {token}"})
-    urllib.request.urlopen(request, timeout=60).close()
-
-
 def control(server):
     """Answers POST /link, /kill, /start, /clock/MS and /tool."""
 
@@ -69,7 +59,7 @@ def control(server):
             elif self.path == "/start":
                 server.start()
             elif self.path.startswith("/clock/"):
-                pass_time(server, int(self.path.removeprefix("/clock/")))
+                server.pass_time(int(self.path.removeprefix("/clock/")) / 1000)
             elif self.path == "/tool":
                 answer = run_tool(server, **json.loads(asked))
             body = json.dumps(answer).encode()

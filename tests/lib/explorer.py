@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import pathlib
 
 
 class Page:
@@ -45,7 +44,7 @@ class Page:
 
 def new_link(server):
     """The word of a link, as `tavola server url` gets it."""
-    token = (pathlib.Path(server.data) / "admin.token").read_text().strip()
+    token = server.admin_token()
     status, _, body = Page(server).ask("POST", "/link",
                                        headers=[("Authorization", f"Bearer {token}")])
     assert status == 201, (status, body)

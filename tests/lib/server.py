@@ -8,6 +8,7 @@
 The binary is $TAVOLAD, else build/tavolad of this repository.
 """
 
+import json
 import os
 import pathlib
 import random
@@ -134,6 +135,18 @@ class Server:
     def log(self):
         with open(self.log_path, encoding="utf-8", errors="replace") as log:
             return log.read()
+
+    def admin_token(self):
+        return (pathlib.Path(self.data) / "admin.token").read_text(encoding="ascii").strip()
+
+    def pass_time(self, seconds):
+        """Let so much time pass for what is stored; needs the flag --test-points."""
+        request = urllib.request.Request(
+            self.admin_url + "/clock", method="POST",
+            data=json.dumps({"ms": int(seconds * 1000)}).encode(),
+            headers={"Authorization": f"Bearer {self.admin_token()}"})
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            return json.load(reply)["unixMs"]
 
     def peak_memory_kib(self):
         """The most memory the server ever held at once (VmHWM)."""

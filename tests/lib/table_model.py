@@ -12,7 +12,6 @@ group of the commit pipeline, as one client that waits for every answer makes th
 
 import base64
 import json
-import pathlib
 import urllib.error
 import urllib.request
 
@@ -177,7 +176,7 @@ class Model:
 # --- asking for the facts ---
 
 def token_of(server):
-    return (pathlib.Path(server.data) / "admin.token").read_text().strip()
+    return server.admin_token()
 
 
 def ask(server, path, method="GET", token=None):

@@ -36,7 +36,7 @@ class CostTest(TavolaTest):
         cls.admin = ("--admin", cls.watched.admin_url, "--data", cls.watched.data)
 
     def facts(self, table):
-        token = (pathlib.Path(self.watched.data) / "admin.token").read_text().strip()
+        token = self.watched.admin_token()
         connection = http.client.HTTPConnection("127.0.0.1", self.watched.admin_port)
         self.addCleanup(connection.close)
         connection.request("GET", f"/facts?table={table}",
@@ -56,7 +56,7 @@ class Cost(CostTest):
         client = Client(cls.watched.table_port)
         cls.addClassCleanup(client.close)
         cls.load(client)
-        cls.advance(30 * 60)
+        cls.watched.pass_time(30 * 60)
 
     @staticmethod
     def load(client):
@@ -80,15 +80,6 @@ class Cost(CostTest):
                              "&NextRowKey=" + headers["x-ms-continuation-nextrowkey"])
         assert client.insert("Gone", {"PartitionKey": "p", "RowKey": "r"}).status == 204
         assert client.request("DELETE", "/Tables('Gone')", None).status == 204
-
-    @classmethod
-    def advance(cls, seconds):
-        token = (pathlib.Path(cls.watched.data) / "admin.token").read_text().strip()
-        connection = http.client.HTTPConnection("127.0.0.1", cls.watched.admin_port)
-        connection.request("POST", "/watch/clock", json.dumps({"ms": seconds * 1000}),
-                           {"Authorization": f"Bearer {token}"})
-        assert connection.getresponse().status == 200
-        connection.close()
 
     def prices(self, text=PRICES):
         path = self.folder / "own.prices"

@@ -61,7 +61,7 @@ class Operators(TavolaTest):
         return self.env | {"TAVOLA_ADMIN": url}
 
     def token(self):
-        return pathlib.Path(self.server.data, "admin.token").read_text().strip()
+        return self.server.admin_token()
 
 
 @needs_tavolad("it has no admin port")

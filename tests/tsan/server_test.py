@@ -186,7 +186,7 @@ class Adviser(Load):
     """Everything that the admin port tells of tables, and the time of the recorder if it may."""
 
     def connect(self):
-        self.token = (pathlib.Path(self.server.data) / "admin.token").read_text().strip()
+        self.token = self.server.admin_token()
         return http.client.HTTPConnection("127.0.0.1", self.server.admin_port, timeout=60)
 
     def ask(self, client, method, path, body=None):
@@ -209,7 +209,7 @@ class Adviser(Load):
         self.ask(client, "POST", "/advice/marks")
         self.ask(client, "POST", f"/facts/recount?table={table}")
         if "--watch-clock=manual" in self.server.flags:
-            self.ask(client, "POST", "/watch/clock", {"ms": 60_000})
+            self.ask(client, "POST", "/clock", {"ms": 60_000})
         time.sleep(0.02)
 
 

@@ -15,7 +15,7 @@ NOWHERE = "/nothing-to-change"  # 404 for those who are let in
 
 
 def token_of(server):
-    return (pathlib.Path(server.data) / "admin.token").read_text().strip()
+    return server.admin_token()
 
 
 def own_address():

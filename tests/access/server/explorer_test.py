@@ -202,7 +202,7 @@ class Explorer(unittest.TestCase):
                         headers=[("Sec-Fetch-Site", "none")]), 401)
 
     def test_the_log_and_the_bundle_are_the_owners_alone(self):
-        token = (pathlib.Path(self.server.data) / "admin.token").read_text().strip()
+        token = self.server.admin_token()
         stranger = Page(self.server)
         for path in ("/log", "/bundle", "/log?after=0", "/api/tree", f"/api/tree?account={ACCOUNT}"):
             for headers in ([], [("Authorization", "Bearer " + "0" * 64)],
@@ -234,7 +234,7 @@ class Explorer(unittest.TestCase):
     def test_the_log_is_what_was_logged_and_no_more(self):
         with Server("--access-log", engine="rocksdb") as server:
             page = Page(server, new_link(server))
-            token = (pathlib.Path(server.data) / "admin.token").read_text().strip()
+            token = server.admin_token()
             for path in ("/%3Cscript%3Ealert(1)%3C/script%3E",
                          "/a%22%0d%0alevel=error%20event=forged"):
                 page.ask("GET", f"{TABLE}{path}?sv=1&sig=aVerySecretSignature")
@@ -295,7 +295,7 @@ class Explorer(unittest.TestCase):
     def test_it_can_be_switched_off(self):
         with Server("--no-explorer", engine="rocksdb") as server:
             page = Page(server)
-            token = (pathlib.Path(server.data) / "admin.token").read_text().strip()
+            token = server.admin_token()
             for method, path in (("GET", "/api/hello"), ("POST", "/api/login"),
                                  ("POST", "/link"), ("GET", f"{TABLE}/Tables"),
                                  ("GET", "/app/x")):

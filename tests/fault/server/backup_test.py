@@ -27,7 +27,7 @@ class Admin:
         self.server = server
 
     def ask(self, method, path="/backup", body=None):
-        token = (pathlib.Path(self.server.data) / "admin.token").read_text().strip()
+        token = self.server.admin_token()
         connection = http.client.HTTPConnection("127.0.0.1", self.server.admin_port, timeout=60)
         connection.request(method, path, body, {"Authorization": f"Bearer {token}"})
         reply = connection.getresponse()

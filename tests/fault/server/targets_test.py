@@ -301,7 +301,7 @@ class Advice(Targets):
     ENGINE = "rocksdb"  # which has an admin token
 
     def ask(self, method, path):
-        token = (pathlib.Path(self.server.data) / "admin.token").read_text().strip()
+        token = self.server.admin_token()
         request = urllib.request.Request(self.server.admin_url + path, method=method,
                                          headers={"Authorization": f"Bearer {token}"})
         with urllib.request.urlopen(request) as reply:

@@ -25,7 +25,7 @@ class Traffic(unittest.TestCase):
 
     def admin(self, method, path, body=None, token=None):
         if token is None:
-            token = (pathlib.Path(self.server.data) / "admin.token").read_text().strip()
+            token = self.server.admin_token()
         connection = http.client.HTTPConnection("127.0.0.1", self.server.admin_port)
         try:
             connection.request(method, path, body and json.dumps(body),
@@ -36,7 +36,7 @@ class Traffic(unittest.TestCase):
             connection.close()
 
     def minute(self):
-        status, body = self.admin("POST", "/watch/clock", {"ms": 60_000})
+        status, body = self.admin("POST", "/clock", {"ms": 60_000})
         self.assertLess(status, 300, body)
 
     def traffic(self, measure="reads", table="People", path="/traffic", **more):

@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import pathlib
 import unittest
 import urllib.parse
 
@@ -23,7 +22,7 @@ class Watched(unittest.TestCase):
         self.assertEqual(self.client.create_table("People").status, 204)
 
     def admin(self, method, path, body=None, token=None):
-        token = token or (pathlib.Path(self.server.data) / "admin.token").read_text().strip()
+        token = token or self.server.admin_token()
         connection = http.client.HTTPConnection("127.0.0.1", self.server.admin_port)
         try:
             connection.request(method, path, body and json.dumps(body),
@@ -95,14 +94,14 @@ class On(Watched):
         self.assertEqual((shape["executions"], shape["pages"]), (1, 3))
         self.assertEqual((shape["examinedMax"], shape["walks"]["toEnd"]), (2500, 1))
         self.query()
-        self.admin("POST", "/watch/clock", {"ms": 61_000})
+        self.admin("POST", "/clock", {"ms": 61_000})
         self.assertEqual(self.shapes()["QueryEntities", "*"]["walks"],
                          {"toEnd": 1, "left": 0, "ignored": 1})
 
     def test_an_hour_later_it_is_forgotten(self):
         self.query("Age eq 1")
         self.assertEqual(len(self.shapes()), 1)
-        status, body = self.admin("POST", "/watch/clock", {"ms": 2 * 3600 * 1000})
+        status, body = self.admin("POST", "/clock", {"ms": 2 * 3600 * 1000})
         self.assertEqual(status, 200, body)
         self.assertEqual(self.shapes(), {})
 
@@ -111,19 +110,19 @@ class On(Watched):
             return json.loads(self.admin("GET", "/shapes" + query)[1])["windowSeconds"]
 
         self.assertEqual(seconds(), 0)
-        self.admin("POST", "/watch/clock", {"ms": 90_000})
+        self.admin("POST", "/clock", {"ms": 90_000})
         self.assertEqual(seconds(), 90)
         mark = json.loads(self.admin("POST", "/advice/marks")[1])["mark"]
-        self.admin("POST", "/watch/clock", {"ms": 7000})
+        self.admin("POST", "/clock", {"ms": 7000})
         self.assertEqual(seconds("?since=" + mark), 7)
         for _ in range(20):
-            self.admin("POST", "/watch/clock", {"ms": 419_000})
+            self.admin("POST", "/clock", {"ms": 419_000})
         # What was counted in it is seen for just as long.
         self.query("Age eq 1")
         while self.shapes():
             before = seconds()
             self.assertTrue(3000 <= before <= 3600, before)
-            self.admin("POST", "/watch/clock", {"ms": 100_000})
+            self.admin("POST", "/clock", {"ms": 100_000})
 
     def test_what_is_not_judged(self):
         entity = {"PartitionKey": "p", "RowKey": "r"}
@@ -147,7 +146,7 @@ class On(Watched):
     def test_bad_requests(self):
         self.assertEqual(self.admin("GET", "/shapes", token="wrong")[0], 401)
         for body in ({}, {"ms": -1}, {"ms": "x"}, {"s": 1}):
-            self.assertEqual(self.admin("POST", "/watch/clock", body)[0], 400, body)
+            self.assertEqual(self.admin("POST", "/clock", body)[0], 400, body)
 
     def test_advice_of_a_run(self):
         status, body = self.admin("POST", "/advice/marks")
@@ -177,8 +176,8 @@ class Churn(Watched):
             self.client.request("GET", f"/Day{n}()?$filter=Age%20eq%205", None)
             if n % 20 == 0:  # as each second of the real clock does
                 self.client.request("DELETE", f"/Tables('Day{n}')", None)
-                self.admin("POST", "/watch/clock", {"ms": 1000})
-        self.admin("POST", "/watch/clock", {"ms": 1000})
+                self.admin("POST", "/clock", {"ms": 1000})
+        self.admin("POST", "/clock", {"ms": 1000})
         self.assertEqual(self.shapes("?table=Day1"), {})
         self.assertEqual(self.shapes("?table=Day559")["QueryEntities", "Age eq ?i"]["executions"], 1)
         # What has left comes back when it is used.
@@ -193,7 +192,7 @@ class Off(Watched):
     def test_nothing_is_served(self):
         self.query("Age eq 1")
         self.assertEqual(self.admin("GET", "/shapes")[0], 404)
-        self.assertEqual(self.admin("POST", "/watch/clock", {"ms": 1})[0], 404)
+        self.assertEqual(self.admin("POST", "/clock", {"ms": 1})[0], 404)
 
 
 if __name__ == "__main__":

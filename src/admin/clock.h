@@ -1,7 +1,8 @@
 /*
- * POST /clock {"ms": 1000}, which only tests can (tavolad --test-points): time passes for all that is
- * stored, so leases end and messages come back without anybody who waits.  The answer is the
- * time after that, {"unixMs": N}.  Dates of signatures are compared with the wall clock, which stays.
+ * POST /clock {"ms": 1000}, which only tests can (tavolad --test-points): time passes for all that
+ * is stored, so leases end and messages come back without anybody who waits.  The answer is the
+ * time after that, {"unixMs": N}.  Dates of signatures are compared with the wall clock, which
+ * stays.
  *
  * With --watch-clock=manual the recorder's clock moves with it, and what falls due there meanwhile
  * is done before the answer.

@@ -16,4 +16,4 @@ sys.path.insert(1, str(HERE))
 import suite  # noqa: E402
 
 if __name__ == "__main__":
-    sys.exit(suite.main("analytics", suite.files(HERE), sys.argv[1:], has_lanes=True))
+    sys.exit(suite.main("analytics", suite.files(HERE), sys.argv[1:]))

@@ -14,4 +14,4 @@ sys.path.insert(1, str(HERE.parent / "lib"))
 import suite  # noqa: E402
 
 if __name__ == "__main__":
-    sys.exit(suite.main("fault", suite.files(HERE), sys.argv[1:], "fault", has_lanes=True))
+    sys.exit(suite.main("fault", suite.files(HERE), sys.argv[1:], "fault"))

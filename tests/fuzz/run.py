@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 """Run every fuzzer for a while.
 
-    tests/fuzz/run.py BUILD_DIR SECONDS [NAME...]   e.g. json sas
-    tests/fuzz/run.py --find NAME...                the targets that these need
+    tests/fuzz/run.py [NAME...]     e.g. json sas
 
-The build has the libFuzzer programs (-Dfuzzers=true).  New inputs go to a
-scratch folder; a crash is kept in BUILD_DIR and named.  Ends with
+build-fuzz/ has the libFuzzer programs (-Dfuzzers=true).  Each runs for $FUZZ_SECONDS (60).  New
+inputs go to a scratch folder; a crash is kept in build-fuzz/ and named.  Ends with
 "fuzz: N passed, N failed", one for each fuzzer.
 """
 
+import os
 import pathlib
 import re
 import subprocess
@@ -20,15 +20,19 @@ CORPUS = HERE / "corpus"
 sys.path.insert(0, str(HERE.parent / "lib"))
 
 import parts  # noqa: E402
+import suite  # noqa: E402
+
+BUILD = HERE.parents[1] / "build-fuzz"
+SECONDS = int(os.environ.get("FUZZ_SECONDS", 60))
 
 
-def fuzz(program, seconds, build):
+def fuzz(program):
     """True when it found nothing."""
     name = program.name.removeprefix("fuzz_")
     with tempfile.TemporaryDirectory(prefix="tavola-fuzz-") as scratch:
         done = subprocess.run(
-            [program, scratch, CORPUS / name, f"-max_total_time={seconds}", "-print_final_stats=1",
-             "-rss_limit_mb=4096", f"-artifact_prefix={build}/{name}-"],
+            [program, scratch, CORPUS / name, f"-max_total_time={SECONDS}", "-print_final_stats=1",
+             "-rss_limit_mb=4096", f"-artifact_prefix={BUILD}/{name}-"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     output = done.stdout.decode(errors="replace")
     runs = re.search(r"stat::number_of_executed_units:\s*(\d+)", output)
@@ -46,14 +50,12 @@ def choose(names):
 
 
 def main(arguments):
-    if arguments[0] == "--find":
-        print(*(f"tests/fuzz_{name}" for name in choose(arguments[1:])))
-        return 0
-    build, seconds, *names = arguments
-    build = pathlib.Path(build).resolve()
-    outcomes = [fuzz(build / "tests" / f"fuzz_{name}", seconds, build) for name in choose(names)]
-    print(f"fuzz: {outcomes.count(True)} passed, {outcomes.count(False)} failed")
-    return 0 if outcomes and all(outcomes) else 1
+    is_list = arguments[:1] == ["--jobs"]
+    chosen = choose(arguments[is_list:])
+    if is_list:
+        return suite.print_jobs(chosen, targets=lambda name: [f"tests/fuzz_{name}"])
+    outcomes = [fuzz(BUILD / "tests" / f"fuzz_{name}") for name in chosen]
+    return suite.close("fuzz", outcomes.count(True), outcomes.count(False))
 
 
 if __name__ == "__main__":

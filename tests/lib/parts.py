@@ -8,6 +8,7 @@ its tests.  A word asks for
     blob/store          the parts under a folder, else under all folders of that name
     lease, lease_test.c one part, whatever folder it is in; the ending may be there or not
     test_it_stops       one test of a part, with or without its "test_"
+    lease/test_it_stops the same, of the part with just this path
     tests/unit/blob     the same as the shell completes it
 
 and when there is no such thing, for every part that has the word in its path.
@@ -32,6 +33,9 @@ def find(known, word):
         chosen = {part: None for part in known if is_meant(part)}
         if chosen:
             return chosen
+    folder, _, last = word.rpartition("/")
+    if folder in known and last in known[folder]:
+        return {folder: {last}}
     for part, tests in known.items():
         names = {name for name in tests if word in (name, name.removeprefix("test_"))}
         if names:

@@ -8,6 +8,7 @@
 The binary is $TAVOLAD, else build/tavolad of this repository.
 """
 
+import fcntl
 import json
 import os
 import pathlib
@@ -21,6 +22,8 @@ import time
 import urllib.error
 import urllib.request
 
+import story
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
@@ -31,30 +34,44 @@ def binary():
     return os.environ.get("TAVOLAD", str(ROOT / "build" / "tavolad"))
 
 
-ports_of_lane = range(20000, 32000)
+PORTS = range(20000, 32000)  # below those that the kernel gives to clients
+chance = random.SystemRandom()  # not by the seed: many tests run at the same time
+LOCKS = os.path.join(tempfile.gettempdir(), f"tavola-test-ports-{os.getuid()}")
+taken = []  # locked files, one for each port of this process
 
 
-def take_lane(lane, lanes):
-    """Take no port that a process of another lane might take."""
-    global ports_of_lane
-    ports_of_lane = range(20000 + lane, 32000, lanes)
+def take(port):
+    """Whether no other test has the port; then it is ours until this process ends."""
+    os.makedirs(LOCKS, exist_ok=True)
+    file = open(os.path.join(LOCKS, str(port)), "w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        return False
+    taken.append(file)
+    return True
+
+
+def is_free(port):
+    with socket.socket() as s:
+        try:
+            s.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
 
 
 def free_ports(count):
-    """Ports that nothing listens on, below those the kernel gives to clients.
+    """Ports that nothing listens on, and that no other test takes while this one runs.
 
-    A port of the kernel's range could be some client's own by the time the
-    server binds it, or while a killed server is down.
+    A port of the kernel's range could be some client's own by the time the server binds it, or
+    while a killed server is down.
     """
     ports = []
     while len(ports) < count:
-        port = random.choice(ports_of_lane)
-        with socket.socket() as s:
-            try:
-                s.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-        if port not in ports:
+        port = chance.choice(PORTS)
+        if take(port) and is_free(port):
             ports.append(port)
     return ports
 
@@ -81,6 +98,7 @@ class Server:
             DEFAULT_PORTS if default_ports else free_ports(4))
         self.process = None
         self.log_path = os.path.join(tempfile.gettempdir(), f"tavolad-{self.table_port}.log")
+        story.follow(self.log_path)
 
     @property
     def table_url(self):
@@ -170,6 +188,7 @@ class Server:
     def clean(self):
         """Remove the log and, when it is ours, the data folder."""
         if os.path.exists(self.log_path):
+            story.keep(self.log_path)
             os.unlink(self.log_path)
         if self.own_data:
             shutil.rmtree(self.data, ignore_errors=True)
@@ -182,8 +201,6 @@ class Server:
         try:
             code = self.stop()
         finally:
-            if kind is not None:
-                print(f"--- log of tavolad ---\n{self.log()[-4000:]}")
             log = self.log()
             self.clean()
         # A leak or a sanitizer's finding shows in the exit code.

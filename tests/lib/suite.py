@@ -2,33 +2,47 @@
 
     sys.exit(suite.main("fault", suite.files(HERE), sys.argv[1:]))
 
-One line per module while all is well, the whole story of what failed, the
-reason of every skip, and the closing line "NAME: N passed, N failed".
+One line per module while all is well; the whole story of what failed with the command that repeats
+it, the reason of every skip, and the closing line "NAME: N passed, N failed, N skipped".
 """
 
+import collections
 import importlib
+import json
+import pathlib
+import random
 import re
 import sys
 import time
 import unittest
 
-import lanes
 import parts
+import seed
 import slow
+import story
 
 TEST = re.compile(r"^    def (test_\w+)", re.MULTILINE)
+NAME = pathlib.Path(sys.argv[0]).resolve().parent.name  # of the suite: the folder of its run.py
+
+skipped = 0  # by all that was run so far
 
 
 class Result(unittest.TestResult):
     """Counts cases and times them; a failing subtest makes its case fail once."""
 
-    def __init__(self):
+    def __init__(self, part):
         super().__init__()
+        self.part = part
         self.passed = 0
+        self.names = set()
+        self.stories = {}  # of what failed, by the case
 
     def startTest(self, test):
         super().startTest(test)
+        self.names.add(method(test))
         self.began = time.monotonic()
+        random.seed(f"{seed.SEED}/{test.id()}")
+        story.begin()
 
     def stopTest(self, test):
         super().stopTest(test)
@@ -38,15 +52,48 @@ class Result(unittest.TestResult):
         super().addSuccess(test)
         self.passed += 1
 
-    def trouble(self):
-        """(name, text) of what failed, with all subtests of a case under one name."""
-        stories = {}
-        for test, text in self.failures + self.errors:
-            case = getattr(test, "test_case", test)
-            stories.setdefault(case.id(), []).append(f"{test}\n{text}")
-        for test in self.unexpectedSuccesses:
-            stories.setdefault(test.id(), []).append(f"{test}\nexpected to fail, and passed")
-        return stories
+    def addFailure(self, test, error):
+        super().addFailure(test, error)
+        self.note(test, self.failures[-1][1])
+
+    def addError(self, test, error):
+        super().addError(test, error)
+        self.note(test, self.errors[-1][1])
+
+    def addSubTest(self, test, subtest, error):
+        super().addSubTest(test, subtest, error)
+        if error is not None:
+            is_failure = issubclass(error[0], test.failureException)
+            self.note(subtest, (self.failures if is_failure else self.errors)[-1][1])
+
+    def addUnexpectedSuccess(self, test):
+        super().addUnexpectedSuccess(test)
+        self.note(test, "expected to fail, and passed\n")
+
+    def note(self, test, text):
+        """What is known at this moment, before any server is stopped."""
+        case = getattr(test, "test_case", test)
+        told = self.stories.setdefault(case.id(), [])
+        told.append(f"{test}\n{text}{story.tell() if not told else ''}".rstrip())
+        if len(told) == 1:
+            told[0] += f"\n{seed.repeat(NAME, repeated(self.part, method(case)))}"
+
+    def missing(self, names):
+        """A story when names are listed that did not run; a class may be skipped, with its reason."""
+        lost = [name for name in names if name not in self.names]
+        has_skipped_class = any(not isinstance(test, unittest.TestCase) for test, _ in self.skipped)
+        if lost and not has_skipped_class:
+            self.stories["not run"] = [f"listed in {self.part}, but not run: {' '.join(lost)}"]
+
+
+def method(test):
+    """The name of a test; of what stands for a class or a module, its own."""
+    return getattr(test, "_testMethodName", None) or test.id().rpartition(".")[2]
+
+
+def repeated(part, name):
+    """The words that ask for one test alone."""
+    return f"{part}/{name}" if name.startswith("test_") else part
 
 
 def files(folder):
@@ -82,28 +129,41 @@ def load(module, names=None):
                               if one.id().rpartition(".")[2] in names)
 
 
-def run(modules, names=None):
+def listed(module):
+    """The names of the tests in the text of a module; one that stands twice in a class is lost."""
+    text = pathlib.Path(module.__file__).read_text(encoding="utf-8")
+    for of_class in re.split(r"^class ", text, flags=re.MULTILINE):
+        for name, times in collections.Counter(TEST.findall(of_class)).items():
+            if times > 1:
+                raise RuntimeError(f"{module.__file__}: {name} stands {times} times in a class")
+    return TEST.findall(text)
+
+
+def run(modules, names=None, part=None):
     """Run the tests of the modules and return how many (passed, failed).
 
     `names` gives for a module the names of the tests to run, if not all of them.
     """
+    global skipped
     passed = failed = 0
     for module in modules:
-        result = Result()
+        result = Result(part or module.__name__.removesuffix("_test"))
         began = time.monotonic()
-        load(module, (names or {}).get(module)).run(result)
-        stories = result.trouble()
+        chosen = (names or {}).get(module)
+        load(module, chosen).run(result)
+        result.missing(chosen or listed(module))
         passed += result.passed
-        failed += len(stories)
+        failed += len(result.stories)
+        skipped += len(result.skipped)
         print(f"  {module.__name__}: {result.passed} ok" +
               (f", {len(result.skipped)} skipped" if result.skipped else "") +
-              (f", {len(stories)} FAILED" if stories else "") +
+              (f", {len(result.stories)} FAILED" if result.stories else "") +
               f" ({time.monotonic() - began:.1f} s)")
         for test, reason in result.skipped:
             print(f"    SKIP {test}: {reason}")
-        for texts in stories.values():
+        for texts in result.stories.values():
             for text in texts:
-                print("    FAILED " + text.rstrip().replace("\n", "\n      "))
+                print("    FAILED " + text.replace("\n", "\n      "))
         sys.stdout.flush()
     return passed, failed
 
@@ -113,25 +173,39 @@ def run_parts(package, chosen):
     passed = failed = 0
     for part, names in chosen.items():
         module = module_of(package, part)
-        more_passed, more_failed = run([module], {module: names})
+        more_passed, more_failed = run([module], {module: names}, part)
         passed, failed = passed + more_passed, failed + more_failed
     return passed, failed
 
 
 def close(name, passed, failed):
     """Print the closing line; returns the exit code."""
-    slow.report()
-    print(f"{name}: {passed} passed, {failed} failed", flush=True)
-    return 1 if failed or not passed else 0
+    print(f"{name}: {passed} passed, {failed} failed" +
+          (f", {skipped} skipped" if skipped else ""), flush=True)
+    return 1 if failed or not passed + skipped else 0
 
 
-def main(name, known, arguments, package=None, has_lanes=False):
-    """Run the parts that are asked for; after --find, only say whether they exist."""
-    is_find = arguments[:1] == ["--find"]
-    chosen = parts.choose_or_exit(name, known, arguments[1:] if is_find else arguments)
-    if is_find:
-        return 0
-    if not has_lanes:
-        return close(name, *run_parts(package, chosen))
-    return close(name, *lanes.run(run_parts, [(package, {part: names})
-                                              for part, names in chosen.items()]))
+def print_jobs(chosen, needs=lambda part: (), targets=lambda part: ()):
+    """Answer --jobs: what can run by itself, a line of JSON for each (check.py)."""
+    for part, names in chosen.items():
+        words = [f"{part}/{name}" for name in sorted(names)] if names else [part]
+        print(json.dumps({"part": part, "words": words, "needs": list(needs(part)),
+                          "targets": list(targets(part))}))
+    return 0
+
+
+def needs_release(folder):
+    """Whether a part uses the release build, by its text."""
+    def needs(part):
+        text = (folder / f"{part}_test.py").read_text(encoding="utf-8")
+        return ["release"] if "TAVOLAD_RELEASE" in text else []
+    return needs
+
+
+def main(name, known, arguments, package=None):
+    """Run the parts that are asked for; after --jobs, say what they are."""
+    is_list = arguments[:1] == ["--jobs"]
+    chosen = parts.choose_or_exit(name, known, arguments[is_list:])
+    if is_list:
+        return print_jobs(chosen, needs_release(pathlib.Path(sys.argv[0]).resolve().parent))
+    return close(name, *run_parts(package, chosen))

@@ -1,73 +1,60 @@
-#!/usr/bin/python3
-"""Run the C tests that Meson knows of and count their cases.
+"""The C tests that Meson knows of, as jobs of ./check.
 
-    tests/lib/unit.py BUILD_DIR [PART...]           e.g. blob, base/json, sim, test_name
-    tests/lib/unit.py --find BUILD_DIR PART...      the targets that these parts need
-
-Meson's own runner counts programs; here every case that a cmocka program
-reports counts.  A program that reports no cases (a fuzzer run over its corpus)
-counts as one.  Ends with "unit: N passed, N failed".
+Meson's own runner counts programs; here every case that a program reports counts, and one that
+reports fewer than its plan ("1..N") announces has failed.
 """
 
-import concurrent.futures
 import json
 import os
 import pathlib
 import re
 import subprocess
-import sys
-import time
 
 import parts
-import slow
+import story
+import suite
+from schedule import Job, Outcome
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 # The folder of a part by the suite of Meson that it is in; a name has it where there is none.
 FOLDERS = {"unit": "", "engine": "engine/", "sim": "sim/", "fuzz-corpus": "fuzz/"}
-TEST = re.compile(r"\bcmocka_unit_test\w*\(\s*(\w+)")
+TEST = re.compile(r"\b(?:[A-Z]+_TEST|cmocka_unit_test\w*)\(\s*(\w+)")
+PLAN = re.compile(r"^1\.\.(\d+)", re.MULTILINE)
 CASE = re.compile(r"^(not ok|ok)\b(.*)$", re.MULTILINE)
+NAME = re.compile(r"^\W*\d+\W+(\w+)")
+SHOWN = 8000
 
 
-class Outcome:
-    def __init__(self, test, code, output):
-        self.name = test["part"]
-        self.output = output
-        self.passed = self.failed = 0
-        self.skipped = []
-        for verdict, text in CASE.findall(output):
-            if "# SKIP" in text:
-                self.skipped.append(text.split("# SKIP")[1].strip())
-            elif verdict == "ok":
-                self.passed += 1
-            else:
-                self.failed += 1
+def judge(job, code, output):
+    """The outcome of a program that prints TAP."""
+    passed, failed, skips = 0, [], []
+    for verdict, text in CASE.findall(output):
+        if "# SKIP" in text:
+            skips.append(text.split("# SKIP")[1].strip())
+        elif verdict == "ok":
+            passed += 1
+        else:
+            failed.append(NAME.sub(r"\1", text.strip()))
+    trouble = None
+    planned = sum(int(count) for count in PLAN.findall(output))
+    if code != 0 and not failed:
         # A crash or a sanitizer's finding is a failure though every case said ok.
-        if code != 0 and not self.failed:
-            self.failed += 1
-            self.output += f"\n(exit code {code})"
-        elif not (self.passed or self.failed or self.skipped):
-            self.passed = 1
+        trouble = f"exit code {code}"
+    elif not planned or passed + len(failed) + len(skips) < planned:
+        trouble = f"{passed + len(failed) + len(skips)} of {planned} cases came to an end"
+    text = "\n".join(f"    SKIP {reason}" for reason in skips)
+    if trouble or failed:
+        text += "\n    " + output[-SHOWN:].rstrip().replace("\n", "\n    ")
+        text += f"\n    ({trouble})" if trouble else ""
+        text += "".join(f"\n    {line}" for line in repeats(job, failed, output))
+    return Outcome(passed, len(failed) + bool(trouble), len(skips), text)
 
 
-def run(test):
-    env = {**os.environ, "CMOCKA_MESSAGE_OUTPUT": "TAP", **test["env"]}
-    if test["only"]:
-        env["TAVOLA_TEST"] = test["only"]
-    # Meson's time limits are for a plain build; the sanitizers are slower.
-    limit_s = test["timeout"] * 4 if test["timeout"] > 0 else None
-    try:
-        done = subprocess.run(test["cmd"], env=env, cwd=test["workdir"], timeout=limit_s,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT)
-        return Outcome(test, done.returncode, done.stdout.decode(errors="replace"))
-    except subprocess.TimeoutExpired as late:
-        return Outcome(test, "none: it hung", (late.stdout or b"").decode(errors="replace"))
-
-
-def timed(test):
-    began = time.monotonic()
-    outcome = run(test)
-    return outcome, time.monotonic() - began
+def repeats(job, failed, output):
+    """How to run each failed case alone, or all of them; a program prints its seed."""
+    seeds = re.findall(r"TAVOLA_SEED=(\d+)", output)
+    command = (f"TAVOLA_SEED={seeds[-1]} " if seeds else "") + f"./check {job.suite} {job.part}"
+    return [f"repeat: {command}/{name}" for name in failed] or [f"repeat: {command}"]
 
 
 def listing(build):
@@ -96,54 +83,46 @@ def choose(build, words, own=()):
     known = {part: names_in(part) for part in tests} | dict.fromkeys(own, ())
     chosen = []
     for part, names in parts.choose_or_exit("unit", known, words).items():
-        # A program runs one of its cases, or all of them.
-        only = next(iter(names)) if names and len(names) == 1 else None
-        chosen.append({**tests[part], "only": only} if part in tests else {"part": part})
+        chosen.append({**tests[part], "only": only(names)} if part in tests else {"part": part})
     return chosen
 
 
-def targets(build, tests):
-    """What ninja has to build for these tests."""
-    return [os.path.relpath(test["cmd"][0], os.path.abspath(build)) for test in tests]
+def only(names):
+    """A program runs one of its cases, or all of them."""
+    return next(iter(names)) if names and len(names) == 1 else None
 
 
-def run_all(tests):
-    """Run these tests and return how many cases (passed, failed)."""
-    together = [t for t in tests if t.get("is_parallel", True)]
-    alone = [t for t in tests if not t.get("is_parallel", True)]
+def target(build, test):
+    """What ninja has to build for a test."""
+    return os.path.relpath(test["cmd"][0], os.path.abspath(build))
+
+
+def job(test, suite="unit", needs=(), env=None):
+    env = {**test["env"], **(env or {}), "CMOCKA_MESSAGE_OUTPUT": "TAP"}
+    if test["only"]:
+        env["TAVOLA_TEST"] = test["only"]
+    # Meson's time limits are for a plain build; the sanitizers are slower, and machines are busy.
+    return Job(suite, test["part"], test["cmd"], needs, env, test["workdir"], judge,
+               test["timeout"] * 4 if test["timeout"] > 0 else None)
+
+
+def run_here(jobs):
+    """Run programs one after the other, with a server that this process has: (passed, failed)."""
     passed = failed = 0
-
-    def report(outcome, seconds):
-        nonlocal passed, failed
-        slow.note(outcome.name, seconds)
-        passed += outcome.passed
-        failed += outcome.failed
-        skips = f", {len(outcome.skipped)} skipped" if outcome.skipped else ""
-        print(f"  {outcome.name}: {outcome.passed} ok{skips}" +
-              (f", {outcome.failed} FAILED" if outcome.failed else ""), flush=True)
-        for reason in outcome.skipped:
-            print(f"    SKIP {reason}")
+    for one in jobs:
+        story.begin()
+        try:
+            done = subprocess.run(one.command, env={**os.environ, **one.env}, cwd=one.cwd,
+                                  timeout=one.limit_s, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            code, output = done.returncode, done.stdout
+        except subprocess.TimeoutExpired as late:
+            code, output = "none: it hung", late.stdout or b""
+        outcome = judge(one, code, output.decode(errors="replace"))
+        passed, failed = passed + outcome.passed, failed + outcome.failed
+        suite.skipped += outcome.skipped
+        if outcome.failed or outcome.skipped:
+            print(outcome.text)
         if outcome.failed:
-            print("    " + outcome.output[-8000:].rstrip().replace("\n", "\n    "), flush=True)
-
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for outcome, seconds in pool.map(timed, together):
-            report(outcome, seconds)
-    for test in alone:
-        report(*timed(test))
+            print(story.tell(), flush=True)
     return passed, failed
-
-
-def main(arguments):
-    if arguments[0] == "--find":
-        build = arguments[1]
-        print(*targets(build, choose(build, arguments[2:])))
-        return 0
-    passed, failed = run_all(choose(arguments[0], arguments[1:]))
-    slow.report()
-    print(f"unit: {passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

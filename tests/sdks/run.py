@@ -28,6 +28,7 @@ import javascript  # noqa: E402
 import parts  # noqa: E402
 import sas  # noqa: E402
 import server  # noqa: E402
+import suite  # noqa: E402
 from table_client import Client, key_path  # noqa: E402
 
 PACKAGES = ["azure-data-tables", "azure-storage-blob", "azure-storage-queue"]
@@ -368,17 +369,16 @@ def run_language(name):
 
 
 def main(arguments):
-    is_find = arguments[:1] == ["--find"]
-    which = parts.choose_or_exit("sdks", dict.fromkeys(LANGUAGES, ()), arguments[is_find:])
-    if is_find:
-        return 0
+    is_list = arguments[:1] == ["--jobs"]
+    which = parts.choose_or_exit("sdks", dict.fromkeys(LANGUAGES, ()), arguments[is_list:])
+    if is_list:
+        return suite.print_jobs(which)
     KEPT.mkdir(exist_ok=True)
     passed = failed = 0
     for name in which:
         more_passed, more_failed = run_language(name)
         passed, failed = passed + more_passed, failed + more_failed
-    print(f"sdks: {passed} passed, {failed} failed", flush=True)
-    return 1 if failed or not passed else 0
+    return suite.close("sdks", passed, failed)
 
 
 if __name__ == "__main__":

@@ -18,4 +18,4 @@ sys.path.insert(2, str(HERE))
 import suite  # noqa: E402
 
 if __name__ == "__main__":
-    sys.exit(suite.main("tool", suite.files(HERE), sys.argv[1:], package="tool", has_lanes=True))
+    sys.exit(suite.main("tool", suite.files(HERE), sys.argv[1:], package="tool"))

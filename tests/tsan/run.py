@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""The thread sanitizer: the C tests, the client's threads, then the whole server under load.
+"""The thread sanitizer: the client's threads, and the whole server under load.
 
-    tests/tsan/run.py BUILD_DIR [PART...]           parts of the C tests, client/live/*, or server
-    tests/tsan/run.py --find BUILD_DIR PART...      the targets that these parts need
+    tests/tsan/run.py [PART...]         client/live/*, or server
 
 client/live/NAME is the program tests/client/NAME_test.c with a running server, for those programs
-in which the threads of an application meet the client's own.
+in which the threads of an application meet the client's own.  The C tests, which ./check tsan runs
+as well, need no run.py.
 
 Any report that tests/tsan.supp does not give a reason for is a failure.  Ends
 with "tsan: N passed, N failed".
@@ -16,9 +16,11 @@ import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+BUILD = HERE.parents[1] / "build-tsan"
 sys.path.insert(0, str(HERE))
 sys.path.insert(0, str(HERE.parent / "lib"))
 
+import parts  # noqa: E402
 import suite  # noqa: E402
 import unit  # noqa: E402
 
@@ -31,22 +33,21 @@ def live_target(part):
     return "tests/client_live_" + part.rpartition("/")[2]
 
 
-def run_live(build, parts):
+def run_live(chosen):
     from server import Server  # it needs TAVOLAD
     from server_test import OPTIONS
 
     with Server(env={"TSAN_OPTIONS": OPTIONS}) as server:
-        return unit.run_all([{
+        return unit.run_here([unit.job({
             "part": part,
-            "cmd": [os.path.join(build, live_target(part))],
+            "cmd": [str(BUILD / live_target(part))],
             "env": {"TAVOLA_TEST_CONNECTION": server.connection_string,
                     "TAVOLA_TEST_SERVER": "tavolad", "TSAN_OPTIONS": OPTIONS,
                     "TAVOLA_TEST_FAULT_PROXIES": str(HERE.parent / "lib" / "fault_proxies.py")},
             "workdir": None,
             "timeout": LIVE_TIMEOUT_S,
             "only": None,
-            "is_parallel": False,
-        } for part in parts])
+        }, "tsan") for part in chosen])
 
 
 def run_server_test():
@@ -55,22 +56,18 @@ def run_server_test():
     return suite.run([server_test])
 
 
+def targets(part):
+    return ["tavolad"] if part == "server" else ["tavolad", live_target(part)]
+
+
 def main(arguments):
-    is_find = arguments[0] == "--find"
-    build, *words = arguments[1:] if is_find else arguments
-    build = os.path.abspath(build)
-    chosen = unit.choose(build, words, own=[*LIVE, "server"])
-    own = [test["part"] for test in chosen if "cmd" not in test]
-    tests = [test for test in chosen if "cmd" in test]
-    live = [part for part in own if part in LIVE]
-    if is_find:
-        print(*unit.targets(build, tests), *map(live_target, live), *(["tavolad"] if own else []))
-        return 0
-    os.environ["TAVOLAD"] = os.path.join(build, "tavolad")
-    counts = [unit.run_all(tests)]
-    if live:
-        counts.append(run_live(build, live))
-    if "server" in own:
+    is_list = arguments[:1] == ["--jobs"]
+    chosen = parts.choose_or_exit("tsan", dict.fromkeys([*LIVE, "server"], ()), arguments[is_list:])
+    if is_list:
+        return suite.print_jobs(chosen, targets=targets)
+    os.environ["TAVOLAD"] = str(BUILD / "tavolad")
+    counts = [run_live([part]) for part in chosen if part in LIVE]
+    if "server" in chosen:
         counts.append(run_server_test())
     return suite.close("tsan", *map(sum, zip(*counts)))
 

@@ -1,0 +1,46 @@
+"""Which parts a word asks for, and ports that no two tests share."""
+
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import parts
+import server
+
+KNOWN = {"blob/store/lease": ("test_it_ends", "test_it_stops"), "blob/copy": ("test_it_stops",),
+         "table/insert": ()}
+
+
+class Words(unittest.TestCase):
+    CASES = {
+        "blob": {"blob/store/lease": None, "blob/copy": None},
+        "lease": {"blob/store/lease": None},
+        "tests/wire/blob/copy_test.py": {"blob/copy": None},
+        "it_ends": {"blob/store/lease": {"test_it_ends"}},
+        "blob/copy/test_it_stops": {"blob/copy": {"test_it_stops"}},
+        "inser": {"table/insert": None},
+    }
+
+    def test_a_word_asks_for_parts(self):
+        for word, wanted in self.CASES.items():
+            with self.subTest(word):
+                self.assertEqual(parts.choose("wire", KNOWN, [word]), wanted)
+
+    def test_a_word_that_means_nothing_is_answered_with_those_that_do(self):
+        with self.assertRaisesRegex(parts.NoSuchPart, "its parts are: blob table"):
+            parts.choose("wire", KNOWN, ["what"])
+
+
+class Ports(unittest.TestCase):
+    def test_a_port_is_taken_by_one_process(self):
+        (port,) = server.free_ports(1)
+        lib = pathlib.Path(server.__file__).parent
+        other = subprocess.run([sys.executable, "-c",
+                                f"import server; print(server.take({port}))"], cwd=lib, text=True,
+                               stdout=subprocess.PIPE, check=True)
+        self.assertEqual(other.stdout.strip(), "False")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,175 @@
+"""Run the jobs of all suites in lanes, the longest first, beside the builds that others wait for.
+
+    counts = schedule.run(steps, jobs, lanes)
+
+A job is a command in a process of its own, with ports and servers of its own.  Most of them wait
+more than they compute, so there are more lanes than cores.  A step builds something; it runs in
+the order of the list, and a job begins when the steps it names are done.
+"""
+
+import collections
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+SECONDS = pathlib.Path(__file__).resolve().parent / "seconds.txt"
+LIMIT_S = 1800
+CLOSING = re.compile(r"^\w+: (\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.MULTILINE)
+REPEAT = re.compile(r"^\s*repeat: (.*)$", re.MULTILINE)
+
+Step = collections.namedtuple("Step", "name run")           # run() returns what went wrong, or None
+Outcome = collections.namedtuple("Outcome", "passed failed skipped text")
+
+
+class Job:
+    def __init__(self, suite, part, command, needs=(), env=None, cwd=None, judge=None,
+                 limit_s=LIMIT_S, targets=()):
+        self.suite, self.part, self.command, self.needs = suite, part, command, set(needs)
+        self.env, self.cwd, self.limit_s = env or {}, cwd, limit_s
+        self.judge = judge or judge_closing_line
+        self.targets = targets  # what ninja has to build for it
+
+    @property
+    def name(self):
+        return f"{self.suite} {self.part}"
+
+
+def judge_closing_line(job, code, output):
+    """The outcome of a run.py by its last line "NAME: N passed, N failed, N skipped"."""
+    found = CLOSING.findall(output)
+    text = CLOSING.sub("", output).strip("\n")
+    if not found:
+        return Outcome(0, 1, 0, f"{text}\n  {job.name}: no closing line, exit code {code}")
+    passed, failed, skipped = (int(number or 0) for number in found[-1])
+    if not passed + failed + skipped:
+        return Outcome(0, 1, 0, f"{text}\n  {job.name}: ran nothing")
+    if code and not failed:
+        return Outcome(passed, 1, skipped, f"{text}\n  {job.name}: exit code {code}")
+    return Outcome(passed, failed, skipped, text)
+
+
+def read_seconds():
+    """{name of a job: how long it took when somebody looked}"""
+    if not SECONDS.exists():
+        return {}
+    lines = (line.rpartition(" ") for line in SECONDS.read_text().splitlines())
+    return {name: float(seconds) for name, _, seconds in lines}
+
+
+def write_seconds(took):
+    known = {**read_seconds(), **took}
+    SECONDS.write_text("".join(f"{name} {seconds:.0f}\n" for name, seconds in sorted(known.items())
+                               if seconds >= 2))
+
+
+class Schedule:
+    def __init__(self, steps, jobs, lanes):
+        self.steps, self.lanes = steps, lanes
+        known = read_seconds()
+        self.waiting = sorted(jobs, key=lambda job: -known.get(job.name, 5))
+        self.undone = {step.name for step in steps}
+        self.broken = None      # the step that failed
+        self.running = set()    # processes
+        self.changed = threading.Condition()
+        self.counts = {job.suite: [0, 0, 0] for job in jobs}
+        self.took = {}
+        self.repeats = []
+        self.is_stopping = False
+
+    def next_job(self):
+        """One whose steps are done; None when there is no more."""
+        with self.changed:
+            while self.waiting and not self.is_stopping:
+                for job in self.waiting:
+                    if not job.needs & self.undone:
+                        self.waiting.remove(job)
+                        return job
+                self.changed.wait()
+            return None
+
+    def build(self):
+        """The steps, one after the other; without one nothing that follows makes sense."""
+        for step in self.steps:
+            trouble = step.run() if not self.is_stopping else None
+            with self.changed:
+                if trouble:
+                    self.broken, self.waiting = trouble, []
+                    self.changed.notify_all()
+                    return
+                self.undone.discard(step.name)
+                self.changed.notify_all()
+
+    def work(self):
+        while job := self.next_job():
+            began = time.monotonic()
+            code, output = self.execute(job)
+            self.report(job, job.judge(job, code, output), time.monotonic() - began)
+
+    def execute(self, job):
+        """(exit code, output) of its process; what it left running ends with it."""
+        with tempfile.TemporaryFile() as output:
+            process = subprocess.Popen(job.command, stdin=subprocess.DEVNULL, stdout=output,
+                                       stderr=subprocess.STDOUT, start_new_session=True,
+                                       cwd=job.cwd, env={**os.environ, **job.env})
+            self.running.add(process)
+            try:
+                code = process.wait(job.limit_s)
+            except subprocess.TimeoutExpired:
+                code = f"none: it hung for {job.limit_s} s"
+            kill(process, signal.SIGKILL)
+            process.wait()
+            self.running.discard(process)
+            output.seek(0)
+            return code, output.read().decode(errors="replace")
+
+    def report(self, job, outcome, seconds):
+        with self.changed:
+            if self.is_stopping:
+                return
+            self.took[job.name] = seconds
+            counts = self.counts[job.suite]
+            for at, more in enumerate(outcome[:3]):
+                counts[at] += more
+            failed = f", {outcome.failed} FAILED" if outcome.failed else ""
+            skipped = f", {outcome.skipped} skipped" if outcome.skipped else ""
+            print(f"{job.name}: {outcome.passed} ok{skipped}{failed} ({seconds:.1f} s)")
+            if outcome.failed or outcome.skipped:
+                print(outcome.text)
+            if outcome.failed:
+                self.repeats += REPEAT.findall(outcome.text) or [f"./check {job.name}"]
+            sys.stdout.flush()
+
+    def stop(self):
+        """End everything; what has a cleanup gets it."""
+        with self.changed:
+            self.is_stopping = True
+            self.changed.notify_all()
+        for process in list(self.running):
+            kill(process, signal.SIGTERM)
+
+    def run(self):
+        workers = [threading.Thread(target=self.work) for _ in range(self.lanes)]
+        builder = threading.Thread(target=self.build)
+        try:
+            for thread in (builder, *workers):
+                thread.start()
+            for thread in (builder, *workers):
+                thread.join()
+        except BaseException:
+            self.stop()
+            for thread in (builder, *workers):
+                thread.join()
+            raise
+
+
+def kill(process, number):
+    try:
+        os.killpg(process.pid, number)
+    except ProcessLookupError:
+        pass

@@ -1,11 +1,12 @@
 /* Inter-partition secondary indexes: eventually the copies are equal to their primaries. */
+#include "clock.h"
 #include "patterns.h"
 
 static const char *const name_only[] = {"Name", NULL};
 static const tavola_index indexes[] = {
     {"empid_", "RowKey", NULL}, {"email_", "Email", NULL}, {"badge_", "Badge", name_only}};
 
-enum { BY_ID, BY_EMAIL, BY_BADGE, INDEXES, HIDE_MS = 1000 };
+enum { BY_ID, BY_EMAIL, BY_BADGE, INDEXES };
 
 static tavola_queue *queue;
 static char poison_name[63];
@@ -38,7 +39,7 @@ static tavola_far far_of(tavola_table *table, tavola_queue *of_queue)
                         .indexes = indexes,
                         .count = INDEXES,
                         .queue = of_queue,
-                        .hide_ms = HIDE_MS};
+                        .hide_ms = hidden_ms()};
 }
 
 static tavola_entity *employee(const char *id, const char *email, const char *badge)
@@ -151,11 +152,11 @@ static void work_off(void)
 
     CHECK_OK(tavola_worker_open(t.client, tavola_queue_name(queue), poison_name, 3,
                                 tavola_far_repair, &far, &worker));
-    tavola_worker_set_visibility_ms(worker, 1000);
+    tavola_worker_set_visibility_ms(worker, hidden_ms());
     for (int i = 0; messages() > 0; i++) {
         CHECK(i < 100);
+        pass_hidden();
         CHECK_OK(tavola_worker_run(worker, 0));
-        sleep_ms(100);
     }
     CHECK_INT(tavola_worker_poisoned(worker), 0);
     CHECK_INT(tavola_worker_failed(worker), 0);
@@ -526,7 +527,7 @@ static tavola_err slow_put(tavola_client *client, const char *email)
     return err;
 }
 
-/* A put whose message takes long: it has read the copies, and not yet written the primary. */
+/* A put whose message is held up: it has read the copies, and not yet written the primary. */
 static void *put_slowly(void *email)
 {
     tavola_client *client = open_mortal_client();
@@ -542,10 +543,11 @@ static void put_while(const char *email, void (*others)(void))
     void *failure = NULL;
 
     command("CLEAR", NULL);
-    command("PLAN delay_request 600 match /messages", NULL);
+    command("PLAN hold_request match /messages", NULL);
     CHECK(pthread_create(&thread, NULL, put_slowly, (void *)(uintptr_t)email) == 0);
-    sleep_ms(250);
+    command("HELD", NULL);
     others();
+    command("RELEASE", NULL);
     pthread_join(thread, &failure);
     command("CLEAR", NULL);
     if (failure)

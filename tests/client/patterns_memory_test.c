@@ -2,6 +2,7 @@
  * Every allocation of the library fails once, in each of the guide's patterns: it ends with
  * NO_MEMORY or as it should, nothing leaks, and what it promises holds.
  */
+#include "clock.h"
 #include "out_of_memory.h"
 
 static const tavola_index indexes[] = {{"id_", "RowKey", NULL}, {"email_", "Email", NULL}};
@@ -127,7 +128,7 @@ TEST(a_far_index_runs_out_of_memory)
                       .indexes = indexes,
                       .count = INDEXES,
                       .queue = queue,
-                      .hide_ms = 1000};
+                      .hide_ms = hidden_ms()};
 
     WITH_FAULTS(run)
     {
@@ -158,13 +159,13 @@ TEST(a_far_index_runs_out_of_memory)
     tavola_worker *worker = NULL;
 
     CHECK_OK(tavola_worker_open(t.client, other_name, NULL, 0, tavola_far_repair, &far, &worker));
-    tavola_worker_set_visibility_ms(worker, 1000);
+    tavola_worker_set_visibility_ms(worker, hidden_ms());
     for (int i = 0; i < 50; i++) {
         CHECK_OK(tavola_worker_run(worker, 0));
         CHECK_OK(tavola_queue_count(queue, t.call, &left));
         if (left == 0)
             break;
-        usleep(100000);
+        pass_hidden();
     }
     CHECK_INT(left, 0);
     CHECK_INT(tavola_worker_failed(worker), 0);
@@ -192,8 +193,9 @@ TEST(a_worker_runs_out_of_memory)
 
         check_end(err, TAVOLA_OK);
         check_end(tavola_enqueue(run.client, other_name, "m", NULL), TAVOLA_OK);
-        check_end(tavola_eventually(run.client, other_name, "e", 1000, finish_job, NULL, NULL),
-                  TAVOLA_OK);
+        check_end(
+            tavola_eventually(run.client, other_name, "e", hidden_ms(), finish_job, NULL, NULL),
+            TAVOLA_OK);
         if (worker)
             check_end(tavola_worker_run(worker, 0), TAVOLA_OK);
         tavola_worker_close(worker);

@@ -6,7 +6,8 @@
 
 A part is a program in C, which uses the library as an application does and finds its server by
 $TAVOLA_TEST_CONNECTION, or a module in Python, which starts what it needs.  The programs are taken
-from $TAVOLA_CLIENT_BUILD, else build-check/.
+from $TAVOLA_CLIENT_BUILD, else build-check/.  One that moves the server's time (clock.h) has a
+server of its own.
 
 With CLIENT_SERVER=azurite the programs, and nothing else, run against Azurite, which is installed
 if need be.  Where Azurite differs from the service, a test says so and why (AZURITE_DIFFERS).
@@ -30,6 +31,7 @@ from azurite import AzuriteServer  # noqa: E402
 from server import Server  # noqa: E402
 
 TEST = re.compile(r"\b(?:[A-Z]+_TEST|cmocka_unit_test\w*)\(\s*(\w+)")
+MOVES_TIME = '#include "clock.h"'
 TIMEOUT_S = 300
 BUILD = pathlib.Path(os.environ.get("TAVOLA_CLIENT_BUILD", ROOT / "build-check"))
 
@@ -48,12 +50,19 @@ def target(part):
     return f"tests/client_live_{part}"
 
 
+def command(part, kind):
+    program = [str(BUILD / target(part))]
+    if kind == "tavolad" and MOVES_TIME in (HERE / f"{part}_test.c").read_text():
+        return [sys.executable, str(HERE / "with_server.py"), *program]
+    return program
+
+
 def run_programs(chosen, connection, kind):
     env = {"TAVOLA_TEST_CONNECTION": connection, "TAVOLA_TEST_SERVER": kind,
            "TAVOLA_TEST_FAULT_PROXIES": str(HERE.parent / "lib" / "fault_proxies.py")}
     return unit.run_all([{
         "part": part,
-        "cmd": [str(BUILD / target(part))],
+        "cmd": command(part, kind),
         "env": env,
         "workdir": None,
         "timeout": TIMEOUT_S,

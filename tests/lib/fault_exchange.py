@@ -64,6 +64,7 @@ class Round:
         self.active = self.claimed = 0
         self.stop_after, self.is_quiet = None, False
         self.over = threading.Event()
+        self.held, self.released = 0, threading.Event()
 
     def begin(self, connection, head):
         """Give a request its number: (record, plan)."""
@@ -87,6 +88,10 @@ class Round:
                 return False, False
             self.claimed += 1
             return True, not (self.is_quiet and self.claimed == self.stop_after)
+
+    def wait_held(self, count, seconds):
+        with self.changed:
+            return self.changed.wait_for(lambda: self.held >= count, seconds)
 
     def settle(self, seconds):
         with self.changed:
@@ -148,9 +153,11 @@ class Exchange:
         """Deliver an answer and say whether the connection goes on; or raise Cut or Broken."""
         try:
             request = self.read_request()
-            self.hold(self.plan.get("delay_request"))
+            self.delay(self.plan.get("delay_request"))
+            if self.plan.get("hold_request"):
+                self.hold()
             answer = self.answer(request)
-            self.hold(self.plan.get("delay_answer"))
+            self.delay(self.plan.get("delay_answer"))
             self.edit(answer)
             self.deliver(answer)
             return not (answer.is_last or self.head.is_last)
@@ -162,10 +169,19 @@ class Exchange:
         self.record.state = "done"
         raise Cut(how)
 
-    def hold(self, fault):
+    def delay(self, fault):
         """Wait as long as the fault says."""
         if fault and self.round.over.wait(fault.seconds):
             self.cut()
+
+    def hold(self):
+        """Until RELEASE, or CLEAR."""
+        with self.round.changed:
+            self.round.held += 1
+            self.round.changed.notify_all()
+        while not self.round.released.wait(POLL_S):
+            if self.round.over.is_set():
+                self.cut()
 
     def hang(self):
         """Until the client leaves, or CLEAR."""

@@ -10,6 +10,7 @@
                         the same, counted from the end of the head; Content-Length stays
     delay_request MS    before the server gets it, even when the client has left by then
     delay_answer MS     after the server has done it
+    hold_request        before the server gets it, until RELEASE
     drip MS             the answer byte by byte, with MS (may be 0.5) after each
     hang [forward]      no answer until the client leaves; with `forward` the server has done it
     duplicate first|second [delay MS]
@@ -83,6 +84,7 @@ FAULTS = {
     "cut_body": ({"bytes": count}, CUT),
     "delay_request": ({"seconds": milliseconds}, {}),
     "delay_answer": ({"seconds": milliseconds}, {}),
+    "hold_request": ({}, {}),
     "drip": ({"seconds": milliseconds}, {}),
     "hang": ({}, FORWARD),
     "duplicate": ({"which": which}, {"delay": milliseconds}),

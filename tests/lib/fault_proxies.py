@@ -65,6 +65,12 @@ class FaultProxies:
     def stop_after(self, count, is_quiet=False):
         self.proxies[0].stop_after(count, is_quiet)
 
+    def held(self, count=1):
+        return self.proxies[0].held(count)
+
+    def release(self):
+        self.proxies[0].release()
+
     def settle(self, milliseconds=fault_proxy.SETTLE_S * 1000):
         return self.round.settle(milliseconds / 1000)
 

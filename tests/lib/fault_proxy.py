@@ -26,7 +26,9 @@ any number of lines and then one that begins with OK, or with ERR and the reason
     ACCEPT
     DROP [rst|fin]      cut all connections that are open, also the idle ones; those with a request
                         at the server are cut when it has answered
-    SETTLE [MS]         wait until no request is under way (5000), else ERR
+    HELD [N]            wait until N requests (1) are held by hold_request, a minute at most, else ERR
+    RELEASE             let go on what is held, now and until CLEAR
+    SETTLE [MS]         wait until no request is under way (60000), else ERR
     UPSTREAM HOST:PORT  where the server is now
 
 A request is read whole before it is forwarded, and an answer before it is delivered: a cut
@@ -49,8 +51,9 @@ from fault_exchange import Cut, Exchange, Round, end_by
 from http_wire import Broken, Wire
 
 UPSTREAM_TIMEOUT_S = 120
-SETTLE_S = 5
-DROP_S = 1
+SETTLE_S = 60
+DROP_S = 60
+STOP_S = 1
 POLL_S = 0.02
 
 
@@ -137,7 +140,7 @@ class FaultProxy:
         self.unlisten()
         self.own_port.close()
         self.round.over.set()
-        self.drop("rst")
+        self.drop("rst", STOP_S)
 
     def __enter__(self):
         return self.start()
@@ -252,16 +255,23 @@ class FaultProxy:
             if not self.listener:
                 self.listen()
 
-    def drop(self, how="rst"):
+    def drop(self, how="rst", wait_s=DROP_S):
         if how not in ("rst", "fin"):
             raise ValueError(f"DROP rst or fin, not {how}")
         with self.lock:
             clients = list(self.clients)
         for client in clients:
             client.drop(how)
-        deadline = time.monotonic() + DROP_S
+        deadline = time.monotonic() + wait_s
         for client in clients:
             client.ended.wait(max(0, deadline - time.monotonic()))
+
+    def held(self, count=1):
+        """Wait until so many requests are held; False when they do not come."""
+        return self.round.wait_held(count, SETTLE_S)
+
+    def release(self):
+        self.round.released.set()
 
     def settle(self, milliseconds=SETTLE_S * 1000):
         """Wait until no request is under way; False when some still are."""
@@ -291,6 +301,8 @@ COMMANDS = {
     "REFUSE": lambda proxy, mode, *wait: proxy.refuse(mode, *map(float, wait)),
     "ACCEPT": lambda proxy: proxy.accept(),
     "DROP": lambda proxy, *how: proxy.drop(*how),
+    "HELD": lambda proxy, *count: proxy.held(*map(int, count)),
+    "RELEASE": lambda proxy: proxy.release(),
     "SETTLE": lambda proxy, *wait: proxy.settle(*map(float, wait)),
     "UPSTREAM": set_upstream,
 }

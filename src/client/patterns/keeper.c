@@ -8,6 +8,13 @@
 
 enum { HIDDEN_MAX_S = 7 * 24 * 3600 };
 
+static int64_t test_pause_ms; /* 0: none */
+
+void tvc_keeper_set_pause_ms(int64_t pause_ms)
+{
+    test_pause_ms = pause_ms;
+}
+
 uint32_t tvc_hidden_seconds(uint32_t hidden_ms)
 {
     uint32_t seconds = hidden_ms / 1000 + (hidden_ms % 1000 != 0);
@@ -55,7 +62,7 @@ static tavola_err extend(tvc_keeper *keeper)
 static void *keep(void *user)
 {
     tvc_keeper *keeper = user;
-    int64_t half_ms = (int64_t)keeper->hidden_s * 500;
+    int64_t half_ms = test_pause_ms ? test_pause_ms : (int64_t)keeper->hidden_s * 500;
     int64_t pause_ms = half_ms;
 
     pthread_mutex_lock(&keeper->lock);

@@ -35,6 +35,9 @@ bool tvc_keeper_is_lost(tvc_keeper *keeper);
 /** True when the message is still ours, as far as is known. */
 bool tvc_keeper_stop(tvc_keeper *keeper);
 
+/** For tests: pause so long between extensions, not half of hidden_s.  Before the first keeper. */
+void tvc_keeper_set_pause_ms(int64_t pause_ms);
+
 /** Whole seconds for milliseconds, rounded up; the default for 0. */
 uint32_t tvc_hidden_seconds(uint32_t hidden_ms);
 

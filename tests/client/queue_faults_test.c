@@ -7,8 +7,9 @@
 #include "service.h"
 
 static struct {
-    tavola_client *direct, *faulty;
+    tavola_client *direct, *faulty, *hasty;
     tavola_queue *queue, *through; /* the same one, without and with faults */
+    tavola_queue *patient_through, *hasty_through;
     tavola_call *call;
     tavola_message *message; /* that is worked on */
 } f;
@@ -25,7 +26,7 @@ static void prepare_message(void)
 {
     prepare_empty();
     CHECK_OK(tavola_message_put(f.queue, "old", NULL));
-    CHECK_OK(tavola_message_get(f.through, 600, NULL, &f.message));
+    CHECK_OK(tavola_message_get(f.patient_through, 600, NULL, &f.message));
 }
 
 static tavola_err put(void)
@@ -149,6 +150,7 @@ static void run_work(const struct work *work, const char *fault)
     snprintf(label, sizeof label, "%s: %s", work->name, fault ? fault : "none");
     t_row = label;
     f.message = NULL;
+    f.through = fault && strncmp(fault, "hang", 4) == 0 ? f.hasty_through : f.patient_through;
     command("CLEAR", NULL);
     work->prepare();
     if (fault) {
@@ -174,6 +176,7 @@ static void run_work(const struct work *work, const char *fault)
     else if (strcmp(fault, "cut_answer 0") == 0)
         CHECK_ERR(err, work->lost_answer);
     tavola_message_free(f.message);
+    f.through = f.patient_through;
     t_row = "";
 }
 
@@ -305,16 +308,19 @@ TEST(answers_that_cannot_be_read_are_told)
 
 static int open_faults(void **state)
 {
-    enum { ATTEMPT_TIMEOUT_MS = 300 };
+    enum { HASTE_MS = 300 };
     char name[NAME_SIZE];
 
     start_faults(state);
     t.call = f.call = tavola_call_new(); /* what it says goes into failures */
     f.direct = open_client();
-    f.faulty = open_through(ATTEMPT_TIMEOUT_MS);
+    f.faulty = open_through(0);
+    f.hasty = open_through(HASTE_MS);
     make_name(name, "faults");
     CHECK_OK(tavola_queue_open(f.direct, name, &f.queue));
-    CHECK_OK(tavola_queue_open(f.faulty, name, &f.through));
+    CHECK_OK(tavola_queue_open(f.faulty, name, &f.patient_through));
+    CHECK_OK(tavola_queue_open(f.hasty, name, &f.hasty_through));
+    f.through = f.patient_through;
     return 0;
 }
 
@@ -323,9 +329,11 @@ static int close_faults(void **state)
     (void)state;
     CHECK_OK(tavola_queue_delete_if_present(f.queue, NULL));
     tavola_queue_close(f.queue);
-    tavola_queue_close(f.through);
+    tavola_queue_close(f.patient_through);
+    tavola_queue_close(f.hasty_through);
     tavola_client_close(f.direct);
     tavola_client_close(f.faulty);
+    tavola_client_close(f.hasty);
     tavola_call_free(f.call);
     stop_faults(state);
     return 0;

@@ -286,6 +286,9 @@ static bool parse_test_values(tv_config *config, char *reterr_text, size_t reter
         {"sweep-gap-ms", offsetof(tv_test_values, sweep_gap_ms)},
         {"remove-delay-ms", offsetof(tv_test_values, remove_delay_ms)},
         {"analytics-ms", offsetof(tv_test_values, analytics_ms)},
+        {"grace-ms", offsetof(tv_test_values, grace_ms)},
+        {"queue-gc-ms", offsetof(tv_test_values, queue_gc_ms)},
+        {"buffer-kb", offsetof(tv_test_values, buffer_kb)},
     };
     tv_slice rest = config->test_values ? tv_slice_of(config->test_values) : TV_NONE;
 

@@ -18,6 +18,9 @@ typedef struct tv_test_values {
     int sweep_gap_ms;    /* tv_extent_pool_times */
     int remove_delay_ms; /* likewise */
     int analytics_ms;    /* how often Storage Analytics writes, and deletes what is old */
+    int grace_ms;        /* for requests under way when the server stops */
+    int queue_gc_ms;     /* between two looks for messages that have expired */
+    int buffer_kb;       /* of each write buffer of the store */
 } tv_test_values;
 
 typedef struct tv_config {

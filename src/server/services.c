@@ -72,9 +72,11 @@ static void open_tables(tv_server *server)
 
 static void open_queues(tv_server *server)
 {
+    int gc_ms = server->config.test.queue_gc_ms ? server->config.test.queue_gc_ms : QUEUE_GC_MS;
+
     fill_service(server, &tv_queue_spec, server->queue_catalog, &server->queue);
     server->queue_gc =
-        tv_queue_gc_new(server->queue_catalog, server->pipeline, QUEUE_GC_MS, lead_of(server));
+        tv_queue_gc_new(server->queue_catalog, server->pipeline, gc_ms, lead_of(server));
     server->served[TV_SERVED_QUEUE] = (tv_served){.title = "Queues",
                                                   .key = "QueueEndpoint",
                                                   .port = server->config.queue_port,

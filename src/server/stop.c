@@ -33,17 +33,18 @@ static void watch_stop(tv_background *thread, void *ctx)
 void tv_server_stop(tv_server *server)
 {
     bool was_running = server->is_running, has_pool = server->pool != NULL;
+    int grace_ms = server->config.test.grace_ms ? server->config.test.grace_ms : STOP_GRACE_MS;
     tv_background stop_watch;
 
     if (was_running)
-        tv_log(TV_LOG_INFO, "stopping", "grace_ms=%d", STOP_GRACE_MS);
+        tv_log(TV_LOG_INFO, "stopping", "grace_ms=%d", grace_ms);
     if (has_pool)
         tv_background_start(&stop_watch,
                             &(tv_background_options){.name = "tv-stop-watch", .run = watch_stop});
     if (server->scanners)
         tv_turns_finish(server->scanners);
     tv_backup_stop(server->admin.backup);
-    tv_server_stop_network(server, STOP_GRACE_MS);
+    tv_server_stop_network(server, grace_ms);
     tv_explorer_stop(&server->explorer);
     tv_advisor_stop(server->advisor);
     tv_analytics_free(server->analytics); /* writes what it has, while all else still works */

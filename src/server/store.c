@@ -114,6 +114,7 @@ bool tv_server_open_engine(tv_server *server, char *reterr_text, size_t reterr_s
     tv_rocksdb_options options = {
         .dir = config->data,
         .block_cache_bytes = (size_t)config->cache_mb << 20,
+        .write_buffer_bytes = (size_t)config->test.buffer_kb << 10,
         .open_files_max = server->engine_files,
         .disk_reserve_bytes = reserve ? reserve : 1,
         .drop_damaged_log = config->drop_damaged_log,

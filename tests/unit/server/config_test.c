@@ -257,6 +257,10 @@ TEST(values_for_tests_need_points_for_tests)
     CHECK_INT(config.test.clock_ms, -6000);
     CHECK_INT(config.test.level, 2);
     CHECK_INT(config.test.dead_ms, 0);
+    CHECK(PARSE(&config, "--test-points", "--test-values", "grace-ms=1,queue-gc-ms=2,buffer-kb=3"));
+    CHECK_INT(config.test.grace_ms, 1);
+    CHECK_INT(config.test.queue_gc_ms, 2);
+    CHECK_INT(config.test.buffer_kb, 3);
     CHECK(!PARSE(&config, "--test-values", "level=2"));
     CHECK_TEXT(tv_slice_of(problem), "--test-values needs --test-points");
     CHECK(!PARSE(&config, "--test-points", "--test-values", "level=2,speed=3"));

@@ -81,6 +81,15 @@ def peak_memory_kib(pid):
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
 
 
+def pass_time(admin_url, token, seconds):
+    """Let so much time pass for what is stored; the Unix time of the server after that, in ms."""
+    request = urllib.request.Request(
+        admin_url + "/clock", method="POST", data=json.dumps({"ms": int(seconds * 1000)}).encode(),
+        headers={"Authorization": f"Bearer {token}"})
+    with urllib.request.urlopen(request, timeout=60) as reply:
+        return json.load(reply)["unixMs"]
+
+
 class Server:
     def __init__(self, *flags, data=None, env=None, engine=None, program=None,
                  default_ports=False):
@@ -159,12 +168,7 @@ class Server:
 
     def pass_time(self, seconds):
         """Let so much time pass for what is stored; needs the flag --test-points."""
-        request = urllib.request.Request(
-            self.admin_url + "/clock", method="POST",
-            data=json.dumps({"ms": int(seconds * 1000)}).encode(),
-            headers={"Authorization": f"Bearer {self.admin_token()}"})
-        with urllib.request.urlopen(request, timeout=60) as reply:
-            return json.load(reply)["unixMs"]
+        return pass_time(self.admin_url, self.admin_token(), seconds)
 
     def peak_memory_kib(self):
         """The most memory the server ever held at once (VmHWM)."""

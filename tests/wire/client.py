@@ -7,8 +7,7 @@ as it was sent.
 import re
 import socket
 
-TIMEOUT_S = 10
-QUIET_S = 0.2                   # how long nothing must happen before we say "still open"
+TIMEOUT_S = 60
 
 
 class BadReply(Exception):
@@ -105,16 +104,12 @@ class Connection:
         body, self.buffer = self.buffer, b""
         return body
 
-    def is_closed(self, wanted):
-        """Whether the server closed the connection and sent nothing more.  When it is wanted open
-        we wait a moment only."""
-        self.socket.settimeout(TIMEOUT_S if wanted else QUIET_S)
+    def is_closed(self):
+        """Whether the server closes the connection and sends nothing more."""
         try:
             more = bool(self.buffer) or self.receive()
         except BadReply:
             return False
-        finally:
-            self.socket.settimeout(TIMEOUT_S)
         if more:
             raise BadReply(f"the server sent more than was wanted: {self.buffer[:200]!r}")
         return True

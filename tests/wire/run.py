@@ -5,7 +5,8 @@
     tests/wire/run.py table/insert queue    some of them: files, folders
     tests/wire/run.py --find PART...        only say whether they exist
     tests/wire/run.py --port 10002 --queue-port 10001 --blob-port 10000 ...
-                                            against a server that already runs
+                                            against a server that already runs; what lets time
+                                            pass needs --admin-url and $TAVOLA_ADMIN_TOKEN, too
 
 Prints a line for each exchange that failed and ends with `wire: N passed, N failed`.  The form of
 the files is described in tests/wire/README.md.
@@ -16,6 +17,8 @@ import base64
 import collections
 import datetime
 import email.utils
+import functools
+import os
 import pathlib
 import re
 import secrets
@@ -35,7 +38,7 @@ import sign                                                                     
 import slow                                                                          # noqa: E402
 import talk                                                                          # noqa: E402
 from match import BadTest, NoVariable                                                # noqa: E402
-from server import ACCOUNT, KEY, Server                                              # noqa: E402
+from server import ACCOUNT, KEY, Server, pass_time                                              # noqa: E402
 
 WRONG_KEY = base64.b64encode(b"not the key of any account at all").decode("ascii")
 # The second account starts empty in every run and has two keys.
@@ -70,6 +73,14 @@ ERROR_DOCUMENT = ('\ufeff<?xml version="1.0" encoding="utf-8"?><Error><Code>CODE
 SIGNED = re.compile(r"\{(lite|wronglite) (\S+)\}")
 
 
+class NoClock(Exception):
+    """The file lets time pass, and the server is not known to have a clock for that."""
+
+    def __init__(self, step):
+        super().__init__(step.name)
+        self.line, self.name = step.line, step.name
+
+
 def http_date(minutes=0):
     return email.utils.formatdate(time.time() + 60 * minutes, usegmt=True)
 
@@ -102,9 +113,10 @@ def batch_body(lines, base):
 class Talk:
     """Runs the steps of one file."""
 
-    def __init__(self, path, ports):
+    def __init__(self, path, ports, pass_time=None):
         self.path = path
         self.ports = ports              # by the name of the service
+        self.pass_time = pass_time      # a function of seconds, if the server's clock can be moved
         self.shown = path.relative_to(HERE.parent.parent) if HERE in path.parents else path
         self.connection = None          # of ordinary requests
         self.raw = None                 # of raw ones
@@ -135,6 +147,9 @@ class Talk:
                 self.run_step(step)
         except BadTest as error:
             self.fail(None, "", f"the rest of this file was not run: {error}")
+        except NoClock as error:
+            print(f"  SKIP {self.shown}:{error.line} and all after it: {error.name}: "
+                  f"the clock of this server cannot be moved")
         for connection in (self.connection, self.raw):
             if connection:
                 connection.close()
@@ -148,8 +163,10 @@ class Talk:
         if step.kind == "service":
             self.talk_to(step.value)
             return
-        if step.kind == "wait":
-            time.sleep(float(step.value))
+        if step.kind == "pass":
+            if self.pass_time is None:
+                raise NoClock(step)
+            self.pass_time(float(step.value))
             return
         if step.kind in talk.NAMERS:
             self.name(step)
@@ -213,8 +230,23 @@ class Talk:
             trouble = self.compare(wanted, self.raw.read_reply())
             if trouble:
                 return trouble
-            if wanted.closed is not None and self.raw.is_closed(wanted.closed) != wanted.closed:
-                return f"wanted the connection {'closed' if wanted.closed else 'left open'}"
+            if wanted.closed and not self.raw.is_closed():
+                return "wanted the connection closed"
+            if wanted.closed is False:
+                return self.check_open()
+        return None
+
+    def check_open(self):
+        """One more request on the raw connection: the next thing to come is the reply to it."""
+        name = secrets.token_hex(8)
+        self.raw.send(f"GET /{ACCOUNT}/Tables HTTP/1.1\r\nHost: {self.variables['host']}\r\n"
+                      f"x-ms-client-request-id: {name}\r\n\r\n".encode("ascii"))
+        try:
+            reply = self.raw.read_reply()
+        except client.BadReply as error:
+            return f"wanted the connection left open: {error}"
+        if reply.header("x-ms-client-request-id") != name:
+            return f"the server sent more than was wanted: {show_reply(reply)}"
         return None
 
     def send_request(self, request, sent):
@@ -410,14 +442,28 @@ def run_own_tests():
     return result.testsRun - bad, bad
 
 
-def run_files(files, ports, passed=0, failed=0):
-    for path in files:
-        began = time.monotonic()
-        one = Talk(path, ports)
-        one.run()
-        slow.note(one.shown, time.monotonic() - began)
-        passed += one.passed
-        failed += one.failed
+def run_file(path, ports, pass_time=None):
+    """How many exchanges of a file passed and how many failed."""
+    began = time.monotonic()
+    one = Talk(path, ports, pass_time)
+    one.run()
+    slow.note(one.shown, time.monotonic() - began)
+    return one.passed, one.failed
+
+
+def run_files(files, ports, pass_time=None):
+    counts = [run_file(path, ports, pass_time) for path in files]
+    return sum(passed for passed, _ in counts), sum(failed for _, failed in counts)
+
+
+def run_with_server(files):
+    """The same on a server of their own."""
+    with Server("--test-points", env={"AZURITE_ACCOUNTS": ACCOUNTS}) as server:
+        ports = {"table": server.table_port, "queue": server.queue_port, "blob": server.blob_port}
+        return run_files(files, ports, server.pass_time)
+
+
+def close(passed, failed):
     slow.report()
     print(f"wire: {passed} passed, {failed} failed")
     return 1 if failed else 0
@@ -439,6 +485,7 @@ def main():
     arguments.add_argument("--port", type=int, help="a table service that already runs")
     arguments.add_argument("--queue-port", type=int, help="its queue service")
     arguments.add_argument("--blob-port", type=int, help="its blob service")
+    arguments.add_argument("--admin-url", help="its admin address, if it has --test-points")
     arguments.add_argument("--find", action="store_true", help="only say whether they exist")
     arguments.add_argument("parts", nargs="*")
     given = arguments.parse_args()
@@ -446,12 +493,13 @@ def main():
     if given.find:
         return 0
     if given.port:
-        return run_files(files, {"table": given.port, "queue": given.queue_port,
-                                 "blob": given.blob_port})
-    passed, failed = (0, 0) if given.parts else run_own_tests()
-    with Server(env={"AZURITE_ACCOUNTS": ACCOUNTS}) as server:
-        ports = {"table": server.table_port, "queue": server.queue_port, "blob": server.blob_port}
-        return run_files(files, ports, passed, failed)
+        token = os.environ.get("TAVOLA_ADMIN_TOKEN")
+        clock = functools.partial(pass_time, given.admin_url, token) if given.admin_url else None
+        return close(*run_files(files, {"table": given.port, "queue": given.queue_port,
+                                        "blob": given.blob_port}, clock))
+    own = (0, 0) if given.parts else run_own_tests()
+    passed, failed = run_with_server(files)
+    return close(own[0] + passed, own[1] + failed)
 
 
 if __name__ == "__main__":

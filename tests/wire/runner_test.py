@@ -169,7 +169,7 @@ def reply(status, body="", *headers):
 
 
 class Talks(unittest.TestCase):
-    def run_talk(self, text, *replies):
+    def run_talk(self, text, *replies, pass_time=None):
         """(passed, failed, printed, the requests as sent)"""
         server = ScriptedServer(*replies)
         with tempfile.NamedTemporaryFile("w", suffix=".test", encoding="utf-8") as file:
@@ -178,7 +178,8 @@ class Talks(unittest.TestCase):
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
                 one = run.Talk(pathlib.Path(file.name),
-                               {"table": server.port, "queue": server.port, "blob": None})
+                               {"table": server.port, "queue": server.port, "blob": None},
+                               pass_time)
                 one.run()
         return one.passed, one.failed, printed.getvalue(), server.requests
 
@@ -313,6 +314,24 @@ class Talks(unittest.TestCase):
         self.assertEqual(self.run_talk(text + "< open\n", two)[1], 1)
         self.assertEqual(self.run_talk("raw\n>> x\n< 400\n< closed\n",
                                        two + b"more")[1], 1)
+
+    def test_an_open_connection_answers_one_more_request(self):
+        """And the reply must be to that: the scripted server does not know its name."""
+        _, failed, printed, requests = self.run_talk(
+            "raw\n>> x\n< 200\n<= a\n< open\n", reply("200 OK", "a"), reply("401 No"))
+        self.assertEqual(failed, 1)
+        self.assertIn("more than was wanted", printed)
+        self.assertRegex(requests[1], rb"x-ms-client-request-id: \w{16}\r\n")
+
+    def test_time_passes_or_the_rest_is_left_out(self):
+        text = "> GET /t\n< 200\n# Later.\npass 600\n> GET /t\n< 200\n"
+        replies = reply("200 OK"), reply("200 OK")
+        passed = []
+        self.assertEqual(self.run_talk(text, *replies, pass_time=passed.append)[:2], (2, 0))
+        self.assertEqual(passed, [600])
+        passed, failed, printed, _ = self.run_talk(text, *replies)
+        self.assertEqual((passed, failed), (1, 0))
+        self.assertRegex(printed, "SKIP .*:4 and all after it: Later.: the clock")
 
     def test_raw_goes_on_after_100(self):
         passed, failed, printed, requests = self.run_talk(

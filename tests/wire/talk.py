@@ -46,7 +46,7 @@ class Wanted:
 
 
 class Step:
-    """kind is one of NAMERS, service, wait, request, raw, send (more bytes on the raw connection)
+    """kind is one of NAMERS, service, pass, request, raw, send (more bytes on the raw connection)
     or check."""
 
     def __init__(self, kind, line, name, value=None):
@@ -85,7 +85,7 @@ class Parser:
         word, _, rest = line.partition(" ")
         if word == "#":
             self.name = f"{self.name} {rest}" if self.in_comment else rest
-        elif word in (*NAMERS, "service", "wait", "raw"):
+        elif word in (*NAMERS, "service", "pass", "raw"):
             self.step(word, number, rest)
         elif word == "?":
             self.step("check", number, rest)

@@ -19,13 +19,15 @@ class Matrix:
     A service gives these, `mark` being a number that no other case has:
 
     master                      the door of a key, to prepare and to look
-    send(door, request)         the reply to a request of requests.py
+    requests                    its module of that name
     furnish(is_tls)             make what the cases need
     policy_request(xml)         set the stored policies of the place that has some
     expected(case)              what `outcome` of the reply should be, and whether that is allowed
     request(case, mark, before) the request of the case; `before` as below
     before(case, mark, is_allowed)
                                 make what this case needs; what it returns goes to the next two
+    looks(case, mark)           requests that show what a refused change could have changed
+    seen(case, replies)         what they show: they are sent before and after the case
     find_change(case, mark, before, reply)
                                 what was done although it was refused, as a text; else None
     after(case, mark, before, was_done)
@@ -43,8 +45,22 @@ class Matrix:
     def outcome(self, reply):
         return reply.status, reply.code
 
+    def looks(self, case, mark):
+        return []
+
+    def seen(self, case, replies):
+        return replies
+
     def after(self, case, mark, before, was_done):
         pass
+
+    def send(self, door, request):
+        (reply,) = self.exchange([self.requests.prepare(door, request)])
+        return reply
+
+    def exchange(self, prepared):
+        """The replies to requests that are sent together, and done one after the other."""
+        return [self.requests.understand(reply) for reply in self.talk.ask_all(prepared)]
 
     def own(self, request, *statuses):
         """A request with the key, to prepare or to look."""
@@ -65,12 +81,19 @@ class Matrix:
         mark = next(self.marks)
         want, is_allowed = self.expected(case)
         before = self.before(case, mark, is_allowed)
-        reply = self.send(case.door, self.request(case, mark, before))
+        looks = [] if is_allowed else [self.requests.prepare(self.master, look)
+                                       for look in self.looks(case, mark)]
+        request = self.requests.prepare(case.door, self.request(case, mark, before))
+        replies = self.exchange([*looks, request, *looks])
+        reply = replies[len(looks)]
         trouble = None
         if self.outcome(reply) != want:
             trouble = f"got {self.outcome(reply)}, want {want}: {reply}"
         elif not is_allowed:
-            trouble = self.find_change(case, mark, before, reply)
+            was = self.seen(case, replies[:len(looks)])
+            now = self.seen(case, replies[len(looks) + 1:])
+            trouble = (f"refused, but done: it was {was} and is {now}" if was != now else
+                       self.find_change(case, mark, before, reply))
         self.after(case, mark, before, is_allowed or trouble is not None)
         self.allowed[case.category] += is_allowed and trouble is None
         self.count(case.category, f"{case.what}: {case.operation}", trouble)

@@ -144,12 +144,20 @@ def request_of(account, name, container, mark=0, snapshot=None, source=""):
             blob_request(account, name, container, mark, snapshot, source))
 
 
-def send(talk, credential, request):
+def prepare(credential, request):
+    """What Talk.ask takes."""
     method, path, body, headers = (*request, None, {})[:4] if len(request) < 4 else request
     headers = {"x-ms-version": VERSION, **(headers or {})}
     if body is not None:
         headers["Content-Length"] = str(len(body))
     path, headers = credential.apply(method, path, headers)
-    reply = talk.ask(method, path, body, headers)
+    return method, path, body, headers
+
+
+def understand(reply):
     reply.code = reply.headers.get("x-ms-error-code")
     return reply
+
+
+def send(talk, credential, request):
+    return understand(talk.ask(*prepare(credential, request)))

@@ -44,12 +44,20 @@ def held_by(reply):
                  for name in ("MessageId", "PopReceipt"))
 
 
-def send(talk, credential, request, **more):
+def prepare(credential, request, **more):
+    """What Talk.ask takes; `more` headers."""
     method, path, body = request
     headers = {"x-ms-version": "2019-02-02", **more}
     if body is not None:
         headers.update({"Content-Type": XML, "Content-Length": str(len(body))})
     path, headers = credential.apply(method, path, headers)
-    reply = talk.ask(method, path, body, headers)
+    return method, path, body, headers
+
+
+def understand(reply):
     reply.code = reply.code or reply.headers.get("x-ms-error-code")
     return reply
+
+
+def send(talk, credential, request, **more):
+    return understand(talk.ask(*prepare(credential, request, **more)))

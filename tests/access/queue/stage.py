@@ -10,11 +10,9 @@ class Stage(Matrix):
     """One message is in the queue, put with the key; a refused request must leave it as it is."""
 
     port = "queue_port"
+    requests = requests
     master = StorageKey(ACCOUNT, KEY1)
     protocols = staticmethod(cases.protocols)
-
-    def send(self, door, request):
-        return requests.send(self.talk, door, request)
 
     def ask(self, name, queue, mark=0, held=("none", "none")):
         return self.own(requests.queue_request(ACCOUNT, name, queue, mark, held))

@@ -88,8 +88,17 @@ def request_of(account, url, operation, table, keys, mark):
     return entity_request(account, part, table, keys, mark)
 
 
-def send(talk, credential, request):
+def prepare(credential, request):
+    """What Talk.ask takes."""
     method, path, headers, body = request
     headers = {"x-ms-version": "2019-02-02", "DataServiceVersion": "3.0", **headers}
     path, headers = credential.apply(method, path, headers)
-    return talk.ask(method, path, body, headers)
+    return method, path, body, headers
+
+
+def understand(reply):
+    return reply
+
+
+def send(talk, credential, request):
+    return talk.ask(*prepare(credential, request))

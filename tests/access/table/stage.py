@@ -17,15 +17,13 @@ class Stage(Matrix):
     """Writes carry the mark of their case; at the end no mark of a refused one may be found."""
 
     port = "table_port"
+    requests = requests
     master = Key(ACCOUNT, KEY1)
     protocols = staticmethod(cases.protocols)
 
     def __init__(self, talk):
         super().__init__(talk)
         self.refused_marks = set()
-
-    def send(self, door, request):
-        return requests.send(self.talk, door, request)
 
     def outcome(self, reply):
         return reply.outcome

@@ -9,8 +9,10 @@ import os
 import pathlib
 import re
 import subprocess
+import time
 
 import parts
+import slow
 import story
 import suite
 from schedule import Job, Outcome
@@ -111,6 +113,7 @@ def run_here(jobs):
     passed = failed = 0
     for one in jobs:
         story.begin()
+        began = time.monotonic()
         try:
             done = subprocess.run(one.command, env={**os.environ, **one.env}, cwd=one.cwd,
                                   timeout=one.limit_s, stdin=subprocess.DEVNULL,
@@ -118,6 +121,7 @@ def run_here(jobs):
             code, output = done.returncode, done.stdout
         except subprocess.TimeoutExpired as late:
             code, output = "none: it hung", late.stdout or b""
+        slow.note(one.part, time.monotonic() - began)
         outcome = judge(one, code, output.decode(errors="replace"))
         passed, failed = passed + outcome.passed, failed + outcome.failed
         suite.skipped += outcome.skipped

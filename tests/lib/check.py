@@ -332,8 +332,10 @@ def main(words):
         if "--slowest" in flags:
             for job in plan.jobs:
                 job.env["CHECK_SLOWEST"] = f"{folder}/{job.suite}"
+        began = time.monotonic()
         run = Schedule(plan.steps, plan.jobs, LANES)
         run.run()
+        print(f"{len(plan.jobs)} jobs in {time.monotonic() - began:.0f} s, {run.cpu_s:.0f} s of a core")
         if run.broken:
             print(f"{run.broken}\ncheck: the build failed, so the rest was not tested")
             print("0 passed, 1 failed")

@@ -11,6 +11,7 @@ import collections
 import os
 import pathlib
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -34,6 +35,7 @@ class Job:
         self.env, self.cwd, self.limit_s = env or {}, cwd, limit_s
         self.judge = judge or judge_closing_line
         self.targets = targets  # what ninja has to build for it
+        self.cpu_s = 0          # what it took of a processor, once it has run
 
     @property
     def name(self):
@@ -79,6 +81,7 @@ class Schedule:
         self.changed = threading.Condition()
         self.counts = {job.suite: [0, 0, 0] for job in jobs}
         self.took = {}
+        self.cpu_s = 0
         self.repeats = []
         self.is_stopping = False
 
@@ -118,12 +121,7 @@ class Schedule:
                                        stderr=subprocess.STDOUT, start_new_session=True,
                                        cwd=job.cwd, env={**os.environ, **job.env})
             self.running.add(process)
-            try:
-                code = process.wait(job.limit_s)
-            except subprocess.TimeoutExpired:
-                code = f"none: it hung for {job.limit_s} s"
-            kill(process, signal.SIGKILL)
-            process.wait()
+            code = wait(process, job.limit_s, job)
             self.running.discard(process)
             output.seek(0)
             return code, output.read().decode(errors="replace")
@@ -133,12 +131,13 @@ class Schedule:
             if self.is_stopping:
                 return
             self.took[job.name] = seconds
+            self.cpu_s += job.cpu_s
             counts = self.counts[job.suite]
             for at, more in enumerate(outcome[:3]):
                 counts[at] += more
             failed = f", {outcome.failed} FAILED" if outcome.failed else ""
             skipped = f", {outcome.skipped} skipped" if outcome.skipped else ""
-            print(f"{job.name}: {outcome.passed} ok{skipped}{failed} ({seconds:.1f} s)")
+            print(f"{job.name}: {outcome.passed} ok{skipped}{failed} ({seconds:.1f} s, {job.cpu_s:.1f} of a core)")
             if outcome.failed or outcome.skipped:
                 print(outcome.text)
             if outcome.failed:
@@ -166,6 +165,18 @@ class Schedule:
             for thread in (builder, *workers):
                 thread.join()
             raise
+
+
+def wait(process, limit_s, job):
+    """Its exit code, or that it had to be ended; what it left running ends with it."""
+    ended = os.pidfd_open(process.pid)
+    is_late = not select.select([ended], [], [], limit_s)[0]
+    os.close(ended)
+    kill(process, signal.SIGKILL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    job.cpu_s = usage.ru_utime + usage.ru_stime
+    return f"none: it hung for {limit_s} s" if is_late else process.returncode
 
 
 def kill(process, number):

@@ -172,13 +172,13 @@ def extent_files(data):
 
 def numbers(server):
     """(extents, extent_bytes, extents_to_remove) as the server reports them."""
-    with urllib.request.urlopen(server.admin_url + "/metrics", timeout=20) as reply:
+    with urllib.request.urlopen(server.admin_url + "/metrics", timeout=60) as reply:
         text = reply.read().decode()
     return tuple(int(float(re.search(rf"^tavola_{name} (\S+)$", text, re.M)[1]))
                  for name in ("extents", "extent_bytes", "extents_to_remove"))
 
 
-def until_no_extents(test, server, wait_s=20):
+def until_no_extents(test, server, wait_s=60):
     """Fail unless all files of large data are removed, and the metrics drop to 0."""
     deadline = time.monotonic() + wait_s
     while extent_files(server.data) or numbers(server) != (0, 0, 0):

@@ -23,6 +23,7 @@ import urllib.error
 import urllib.request
 
 import story
+from until import until
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ACCOUNT = "devstoreaccount1"
@@ -139,7 +140,8 @@ class Server:
                 *ports, *self.flags]
 
     def start(self, wait_s=60, health=200):
-        """Until /healthz answers with this status."""
+        """Until /healthz answers with this status, or with one of these."""
+        wanted = (health,) if isinstance(health, int) else health
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(self.command(), stdout=log, stderr=log,
                                             stdin=subprocess.DEVNULL, env=self.env)
@@ -154,7 +156,7 @@ class Server:
                 status = error.code
             except (urllib.error.URLError, OSError):
                 status = None
-            if status == health:
+            if status in wanted:
                 return self
             time.sleep(0.01)
         raise RuntimeError(f"tavolad did not start: {self.log()[-2000:]}")
@@ -162,6 +164,11 @@ class Server:
     def log(self):
         with open(self.log_path, encoding="utf-8", errors="replace") as log:
             return log.read()
+
+    def until_logged(self, text, start=0):
+        """Until the log has the text after its first `start` bytes; a thread of its own writes it."""
+        until(lambda: text in self.log()[start:],
+              lambda: f"the log has '{text}'; it has:\n{self.log()[start:][-4000:]}")
 
     def admin_token(self):
         return (pathlib.Path(self.data) / "admin.token").read_text(encoding="ascii").strip()

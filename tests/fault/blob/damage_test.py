@@ -7,13 +7,13 @@ To the operator: a line that names the blob and the file, a metric, and /healthz
 import os
 import re
 import socket
-import time
 import unittest
 import urllib.error
 import urllib.request
 
 from blob_client import BROKEN, Client, extent_files, numbers
 from fault.sick_disk import SickServer
+from until import until
 
 SIZE = 3 * 2**20
 CONTENT = bytes(range(256)) * (SIZE // 256)
@@ -45,13 +45,13 @@ class BlobDamage(unittest.TestCase):
 
     def health(self):
         try:
-            with urllib.request.urlopen(self.server.admin_url + "/healthz", timeout=20) as reply:
+            with urllib.request.urlopen(self.server.admin_url + "/healthz", timeout=60) as reply:
                 return reply.status, reply.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
 
     def metric(self, name):
-        with urllib.request.urlopen(self.server.admin_url + "/metrics", timeout=20) as reply:
+        with urllib.request.urlopen(self.server.admin_url + "/metrics", timeout=60) as reply:
             return int(re.search(rf"^tavola_{name} (\d+)$", reply.read().decode(), re.M)[1])
 
     def fails(self, path="photos/trip/ada.jpg", **headers):
@@ -63,6 +63,7 @@ class BlobDamage(unittest.TestCase):
         self.assertIs(connection.sock, sock)
         self.assertGreater(self.metric("extent_read_failures_total"), before)
         self.assertEqual(self.metric("extents_damaged"), 1)
+        self.server.until_logged("event=blob_damaged")
         line = next(line for line in reversed(self.server.log().splitlines())
                     if "event=blob_damaged" in line)
         for part in ("account=devstoreaccount1", "container=photos", 'blob="trip/ada.jpg"',
@@ -73,10 +74,7 @@ class BlobDamage(unittest.TestCase):
         self.assertIn(self.file, text)
 
     def until_well(self):
-        deadline = time.monotonic() + 20
-        while self.health() != (200, "ok\n"):
-            self.assertLess(time.monotonic(), deadline, self.health())
-            time.sleep(0.02)
+        until(lambda: self.health() == (200, "ok\n"), self.health)
 
     def test_flipped_bit(self):
         self.assertEqual(self.health(), (200, "ok\n"))
@@ -99,13 +97,13 @@ class BlobDamage(unittest.TestCase):
         flip(self.file, SIZE - 1)
         with self.assertRaises(BROKEN):
             self.client.get("photos/trip/ada.jpg")
-        self.assertIn('blob="trip/ada.jpg"', self.server.log())
+        self.server.until_logged('blob="trip/ada.jpg"')
         self.assertEqual(self.health()[0], 503)
 
     def test_no_wrong_byte_goes_out(self):
         for at in range(0, SIZE, 300007):
             flip(self.file, at)
-            with socket.create_connection(("127.0.0.1", self.server.blob_port), timeout=20) as s:
+            with socket.create_connection(("127.0.0.1", self.server.blob_port), timeout=60) as s:
                 s.sendall(self.client.head_of("GET", "photos/trip/ada.jpg", None,
                                               Connection="close"))
                 answer = b"".join(iter(lambda s=s: s.recv(1 << 20), b""))
@@ -142,7 +140,7 @@ class BlobDamage(unittest.TestCase):
         os.unlink(self.file)
         reply = self.client.copy("photos/other", "photos/trip/ada.jpg")
         self.assertEqual((reply.status, reply.code), (500, "InternalError"))
-        self.assertIn('blob="trip/ada.jpg"', self.server.log())
+        self.server.until_logged('blob="trip/ada.jpg"')
 
     def test_snapshot_and_blocks(self):
         taken = self.ok(self.client.snapshot("photos/trip/ada.jpg")).headers["x-ms-snapshot"]
@@ -161,33 +159,22 @@ class BlobDamage(unittest.TestCase):
         self.assertEqual(self.client.request("GET", f"{blocks[0]}?comp=blocklist").status, 200)
 
     def restart(self, *flags):
-        """Start it again, well or not, and wait until it has collected garbage."""
+        """Start it again, well or not; returns where the log of that begins."""
         self.client.close()
         self.server.kill()
         self.server.flags = list(flags)
         start = len(self.server.log())
-        try:
-            self.server.start(wait_s=3)
-        except RuntimeError:
-            self.assertEqual(self.health()[0], 503)
+        self.server.start(health=(200, 503))
         return start
-
-    def until_logged(self, text, start):
-        deadline = time.monotonic() + 20
-        while text not in self.server.log()[start:]:
-            self.assertLess(time.monotonic(), deadline, self.server.log()[start:])
-            time.sleep(0.02)
 
     def orphan(self):
         """A file that no row refers to: an upload that a crash cuts short."""
         before = {path for path, _ in extent_files(self.server.data)}
-        with socket.create_connection(("127.0.0.1", self.server.blob_port), timeout=20) as s:
+        with socket.create_connection(("127.0.0.1", self.server.blob_port), timeout=60) as s:
             s.sendall(self.client.head_of("PUT", "photos/new", SIZE, x_ms_blob_type="BlockBlob") +
                       CONTENT[:SIZE // 2])
-            deadline = time.monotonic() + 20
-            while not (new := {path for path, _ in extent_files(self.server.data)} - before):
-                self.assertLess(time.monotonic(), deadline)
-                time.sleep(0.02)
+            new = until(lambda: {path for path, _ in extent_files(self.server.data)} - before,
+                        "a file of the upload")
             self.client.close()
             self.server.kill()
         return new.pop()
@@ -196,22 +183,19 @@ class BlobDamage(unittest.TestCase):
         orphan = self.orphan()
         os.rename(self.file, self.file + ".hidden")
         start = self.restart()
-        self.until_logged("event=extents_missing count=1 extents_kept=1", start)
-        self.until_logged('blob="trip/ada.jpg"', start)
+        self.server.until_logged("event=extents_missing count=1 extents_kept=1", start)
+        self.server.until_logged('blob="trip/ada.jpg"', start)
         self.assertTrue(os.path.exists(orphan))
         os.rename(self.file + ".hidden", self.file)
         self.restart()
-        deadline = time.monotonic() + 20
-        while os.path.exists(orphan):
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.02)
+        until(lambda: not os.path.exists(orphan), "the orphan goes")
         self.assertEqual(self.client.get("photos/trip/ada.jpg").body, CONTENT)
         self.assertEqual(numbers(self.server)[0], 1)
 
     def test_gc_keeps_all_after_a_part_of_the_log_was_dropped(self):
         orphan = self.orphan()
         start = self.restart("--drop-damaged-log")
-        self.until_logged("event=sweep service=blob extents_kept=1", start)
+        self.server.until_logged("event=sweep service=blob extents_kept=1", start)
         self.assertTrue(os.path.exists(orphan))
         start = self.restart()
-        self.until_logged("event=sweep service=blob extents_removed=1", start)
+        self.server.until_logged("event=sweep service=blob extents_removed=1", start)

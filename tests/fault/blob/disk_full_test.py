@@ -6,10 +6,10 @@ The data folder is a tmpfs of its own, so the test needs root.
 import errno
 import os
 import socket
-import time
 
 from blob_client import Client, extent_files, until_no_extents
 from fault.small_disk import RESERVE_MB, SmallDisk
+from until import until
 
 CONTAINER = "disk"
 MIB = 2**20
@@ -36,11 +36,8 @@ class BlobDiskFull(SmallDisk):
         return reply
 
     def until_writes_are(self, status):
-        deadline = time.monotonic() + 20
-        while self.write().status != status:
-            self.assertLess(time.monotonic(), deadline,
-                            f"writes did not become {status}:\n{self.server.log()[-2000:]}")
-            time.sleep(0.05)
+        until(lambda: self.write().status == status,
+              lambda: f"writes become {status}:\n{self.server.log()[-2000:]}")
 
     def is_busy(self, reply):
         self.assertEqual((reply.status, reply.code), (503, "ServerBusy"), reply)
@@ -53,11 +50,8 @@ class BlobDiskFull(SmallDisk):
         self.assertEqual(self.client.get(self.log).body, b"line")
 
     def files_are_those_of_blobs(self):
-        deadline = time.monotonic() + 20
-        while len(extent_files(self.server.data)) != len(self.written):
-            self.assertLess(time.monotonic(), deadline,
-                            f"{len(extent_files(self.server.data))} files for {len(self.written)}")
-            time.sleep(0.02)
+        until(lambda: len(extent_files(self.server.data)) == len(self.written),
+              lambda: f"{len(self.written)} files, not {len(extent_files(self.server.data))}")
 
     def fill_up(self):
         """Take the last byte, whoever else is writing."""
@@ -71,12 +65,14 @@ class BlobDiskFull(SmallDisk):
     def upload_until_it_is_full(self):
         """The disk fills up in the middle of a body that had room when it began."""
         self.fill(leave_mb=RESERVE_MB + 40)
-        time.sleep(1.5)  # the server has looked at the disk, and is satisfied
         head = self.client.head_of("PUT", f"{CONTAINER}/huge", 100 * MIB,
                                    x_ms_blob_type="BlockBlob")
         piece = os.urandom(MIB)
-        with socket.create_connection(("127.0.0.1", self.server.blob_port), timeout=20) as s:
+        with socket.create_connection(("127.0.0.1", self.server.blob_port), timeout=60) as s:
+            before = {path for path, _ in extent_files(self.server.data)}
             s.sendall(head + piece * 10)
+            until(lambda: {path for path, _ in extent_files(self.server.data)} - before,
+                  "the upload has begun")
             self.fill_up()
             s.sendall(piece * 10)
             answer = s.recv(65536)

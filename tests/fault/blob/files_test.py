@@ -2,11 +2,12 @@
 
 import socket
 import struct
-import time
 import unittest
 
 from blob_client import Client, extent_files, numbers, until_no_extents
+from fault.half import send_head
 from server import Server
+from until import until
 
 SIZE = 3 * 2**20
 CONTENT = bytes(range(256)) * (SIZE // 256)
@@ -41,19 +42,15 @@ class BlobFiles(unittest.TestCase):
         until_no_extents(self, self.server)
 
     def until_files_are(self, count):
-        deadline = time.monotonic() + 20
-        while len(extent_files(self.server.data)) != count or numbers(self.server)[0] != count:
-            self.assertLess(time.monotonic(), deadline,
-                            f"{extent_files(self.server.data)}, {numbers(self.server)}, "
-                            f"not {count} files")
-            time.sleep(0.02)
+        until(lambda: len(extent_files(self.server.data)) == count == numbers(self.server)[0],
+              lambda: f"{count} files, not {extent_files(self.server.data)}, {numbers(self.server)}")
 
     def vanish(self, path, sent, is_rude, **headers):
         """Announce SIZE bytes, send some of them, and disconnect."""
         head = self.client.head_of("PUT", path, SIZE, **headers)
-        with socket.create_connection(("127.0.0.1", self.server.blob_port), timeout=20) as s:
-            s.sendall(head + CONTENT[:sent])
-            time.sleep(0.05)
+        with socket.create_connection(("127.0.0.1", self.server.blob_port), timeout=60) as s:
+            send_head(s, head)
+            s.sendall(CONTENT[:sent])
             if is_rude:  # a reset instead of an end
                 s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
@@ -125,12 +122,13 @@ class BlobFiles(unittest.TestCase):
         path = f"{self.name}/a"
         large = CONTENT * 8
         self.ok(self.client.put(path, large))
-        with socket.create_connection(("127.0.0.1", self.server.blob_port), timeout=20) as s:
+        with socket.create_connection(("127.0.0.1", self.server.blob_port), timeout=60) as s:
             s.sendall(self.client.head_of("GET", path, None, Connection="close"))
             answer = s.recv(1024)
             self.ok(self.client.delete(path))
             self.assertEqual(self.client.get(path).status, 404)
-            time.sleep(0.1)
+            until(lambda: not extent_files(self.server.data) or numbers(self.server)[2],
+                  "the file is to be removed")
             while part := s.recv(1 << 20):
                 answer += part
         self.assertEqual(answer.partition(b"\r\n\r\n")[2], large)
@@ -141,7 +139,7 @@ class BlobFiles(unittest.TestCase):
         path = f"{self.name}/a"
         self.ok(self.client.put(path, CONTENT * 8))
         for _ in range(5):
-            with socket.create_connection(("127.0.0.1", self.server.blob_port), timeout=20) as s:
+            with socket.create_connection(("127.0.0.1", self.server.blob_port), timeout=60) as s:
                 s.sendall(self.client.head_of("GET", path, None))
                 s.recv(1024)
                 s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

@@ -4,11 +4,11 @@ Then it is not known whether the write is in the log.  The client gets a 500;
 after the restart the blob is what it was or what it was to become, whole.
 """
 
-import time
 import unittest
 
 from blob_client import Client, extent_files
 from fault.sick_disk import SickServer
+from until import until
 
 SIZE = 3 * 2**20
 OLD = bytes(range(256)) * (SIZE // 256)
@@ -39,10 +39,7 @@ class BlobSync(unittest.TestCase):
         files = len(extent_files(self.server.data))
         for _ in range(3):
             self.assertEqual(self.client.put("con/later", NEW).status, 500)
-        deadline = time.monotonic() + 20
-        while len(extent_files(self.server.data)) != files:
-            self.assertLess(time.monotonic(), deadline, "files of refused writes are left")
-            time.sleep(0.02)
+        until(lambda: len(extent_files(self.server.data)) == files, "files of refused writes go")
         self.restart(stop)
 
     def restart(self, stop="kill"):
@@ -117,8 +114,5 @@ class BlobSync(unittest.TestCase):
         """What is certain is still undone at once."""
         self.ok(self.client.put("con/a", OLD))
         self.assertEqual(self.client.put("con/a", NEW, If_None_Match="*").status, 409)
-        for _ in range(200):
-            if len(extent_files(self.server.data)) == 1:
-                return
-            self.client.get("con/a")
-        self.fail("the file of a refused write is left")
+        until(lambda: len(extent_files(self.server.data)) == 1, "the file of a refused write goes")
+        self.assertEqual(self.client.get("con/a").body, OLD)

@@ -5,12 +5,12 @@ import os
 import socket
 import tempfile
 import threading
-import time
 import unittest
 import urllib.request
 
 from table_client import Client
 from server import Server
+from until import until
 
 CLIENTS = 120
 MEMORY_MB = 128
@@ -52,10 +52,7 @@ class Budget(unittest.TestCase):
                      .split()[1])
 
     def until_nothing_is_held(self):
-        deadline = time.monotonic() + 30
-        while self.metric("tavola_memory_held_bytes") > 2**20:
-            self.assertLess(time.monotonic(), deadline, "the memory never came back")
-            time.sleep(0.05)
+        until(lambda: self.metric("tavola_memory_held_bytes") <= 2**20, "the memory comes back")
 
     def serve_modest(self, until):
         """Small writes and reads of the other account, of which none may be refused."""
@@ -101,9 +98,7 @@ class Budget(unittest.TestCase):
             connection = socket.create_connection(("127.0.0.1", self.server.table_port), timeout=60)
             connection.sendall(head.encode() + b"\r\n--b")
             held.append(connection)
-        deadline = time.monotonic() + 30
-        while self.metric("tavola_memory_refused_total") == 0:
-            self.assertLess(time.monotonic(), deadline, "no request was refused")
+        until(lambda: self.metric("tavola_memory_refused_total"), "a request is refused")
         self.assertLessEqual(self.metric("tavola_memory_held_bytes"), MEMORY_MB << 20)
         self.serve_modest(lambda: True)
         for connection in held:
@@ -115,7 +110,7 @@ class Budget(unittest.TestCase):
 class FreedMemory(unittest.TestCase):
     """What requests have held goes back to the system, not into the allocator for good."""
 
-    KEPT_MIB, REST_MIB, SECONDS = 128, 60, 30
+    KEPT_MIB, REST_MIB = 128, 60
 
     def resident_mib(self):
         with open(f"/proc/{self.server.process.pid}/status", encoding="ascii") as status:
@@ -131,10 +126,10 @@ class FreedMemory(unittest.TestCase):
             connection = socket.create_connection(("127.0.0.1", self.server.table_port), timeout=60)
             connection.sendall(head.encode() + b"\r\n" + b"x" * 3_999_000)
             held.append(connection)
-        most = self.resident_mib()
+        until(lambda: self.resident_mib() > self.KEPT_MIB + self.REST_MIB,
+              lambda: f"the bodies are held; there are {self.resident_mib()} MiB")
         for connection in held:
             connection.close()
-        return most
 
     def test_it_goes_back(self):
         self.server = Server("--memory-mb", "1024", program=os.environ["TAVOLAD_RELEASE"],
@@ -143,12 +138,9 @@ class FreedMemory(unittest.TestCase):
         self.server.start()
         self.addCleanup(self.server.stop)
         for _ in range(3):
-            most = self.bodies_that_are_given_up()
-        self.assertGreater(most, self.KEPT_MIB + self.REST_MIB)
-        deadline = time.monotonic() + self.SECONDS
-        while self.resident_mib() > self.KEPT_MIB + self.REST_MIB:
-            self.assertLess(time.monotonic(), deadline, f"{self.resident_mib()} MiB stay")
-            time.sleep(0.2)
+            self.bodies_that_are_given_up()
+        until(lambda: self.resident_mib() <= self.KEPT_MIB + self.REST_MIB,
+              lambda: f"{self.resident_mib()} MiB stay")
 
 
 class SmallestBudget(unittest.TestCase):

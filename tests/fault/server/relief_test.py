@@ -5,7 +5,6 @@ The data folder is a tmpfs of its own, so the test needs root.
 
 import os
 import re
-import time
 import urllib.error
 import urllib.request
 
@@ -13,6 +12,7 @@ import blob_client
 import table_client
 from fault.small_disk import RESERVE_MB, SmallDisk
 from queue_client import QueueClient
+from until import until
 
 MIB = 2**20
 BLOBS = 12
@@ -34,15 +34,12 @@ class Relief(SmallDisk):
         return self.tables.replace("kept", {"PartitionKey": "p", "RowKey": "probe"})
 
     def until_writes_are(self, status):
-        deadline = time.monotonic() + 30
-        while self.write().status != status:
-            self.assertLess(time.monotonic(), deadline,
-                            f"writes did not become {status}:\n{self.server.log()[-2000:]}")
-            time.sleep(0.05)
+        until(lambda: self.write().status == status,
+              lambda: f"writes become {status}:\n{self.server.log()[-2000:]}")
 
     def health(self):
         try:
-            with urllib.request.urlopen(self.server.admin_url + "/healthz", timeout=5) as reply:
+            with urllib.request.urlopen(self.server.admin_url + "/healthz", timeout=60) as reply:
                 return reply.status
         except urllib.error.HTTPError as error:
             return error.code
@@ -91,7 +88,7 @@ class Relief(SmallDisk):
         self.assertEqual(self.tables.get("kept", "p", "10").status, 200)
 
     def small_deletes_go_on(self):
-        time.sleep(1.1)  # long enough for the store to note the time with the next write
+        self.server.pass_time(2)  # so that the store notes the time with the next write
         self.assertEqual(self.tables.delete("kept", "p", "1").status, 204)
         self.assertEqual(self.tables.get("kept", "p", "1").status, 404)
         self.assertEqual(self.delete_batch("kept", ("DELETE", "2", ""), ("DELETE", "3", "")),
@@ -128,6 +125,7 @@ class Relief(SmallDisk):
         self.assertEqual(self.blobs.delete_container("dropped").status, 202)
         self.until_writes_are(204)
         self.assertEqual(self.health(), 200)
+        self.server.until_logged("event=disk_has_space store=rows")
         log = self.server.log()
         self.assertEqual(log.count("event=disk_full store=rows"), 1, log)
         self.assertEqual(log.count("event=disk_has_space store=rows"), 1, log)

@@ -15,14 +15,15 @@ import socket
 import ssl
 import tempfile
 import threading
-import time
 import unittest
 
 import certificate
 import sign
+from fault.half import send_head
 from sas import table_sas
 from server import Server
 from table_client import BROKEN, Client
+from until import until
 
 
 def made_key(name):
@@ -44,12 +45,14 @@ class Reload(unittest.TestCase):
         self.server = Server("--accounts", str(self.accounts), *flags, engine="memory")
         self.server.start()
         self.addCleanup(self.stop)
+        self.reloads = 0  # lines about them
         return self.server
 
     def stop(self):
         code, log = self.server.stop(), self.server.log()
         self.server.clean()
         self.assertEqual(code, 0, log[-4000:])
+        self.assertEqual(log.count("event=reload"), self.reloads, log[-4000:])
         for key in (OLD, NEW, OTHER):
             self.assertNotIn(key, log)
 
@@ -63,18 +66,15 @@ class Reload(unittest.TestCase):
 
     def hang_up(self, lines):
         """Send SIGHUP and wait for the lines that it makes; returns them."""
-        before = self.server.log().count("event=reload")
+        def found():
+            log, _, _ = self.server.log().rpartition("\n")  # the last line may be on its way
+            return [line for line in log.splitlines() if "event=reload" in line]
+
+        before, self.reloads = self.reloads, self.reloads + lines
         self.server.process.send_signal(signal.SIGHUP)
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            found = [line for line in self.server.log().splitlines() if "event=reload" in line]
-            if len(found) >= before + lines:
-                time.sleep(0.05)
-                found = [line for line in self.server.log().splitlines() if "event=reload" in line]
-                self.assertEqual(len(found), before + lines, found)
-                return found[before:]
-            time.sleep(0.01)
-        self.fail(f"no answer to SIGHUP: {self.server.log()[-2000:]}")
+        until(lambda: len(found()) >= self.reloads,
+              lambda: f"{lines} lines about SIGHUP: {self.server.log()[-2000:]}")
+        return found()[before:self.reloads]
 
     # --- accounts
 
@@ -191,11 +191,10 @@ class Reload(unittest.TestCase):
         body = json.dumps({"PartitionKey": "p", "RowKey": "r"}).encode()
         headers = {**client.headers("/people"), "Content-Type": "application/json"}
         lines = "".join(f"{n}: {v}\r\n" for n, v in headers.items())
-        with socket.create_connection(("127.0.0.1", self.server.table_port), timeout=20) as s:
-            s.sendall(f"POST /alpha/people HTTP/1.1\r\nHost: 127.0.0.1\r\n{lines}"
-                      f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode()
-                      + body[:5])
-            time.sleep(0.2)
+        with socket.create_connection(("127.0.0.1", self.server.table_port), timeout=60) as s:
+            send_head(s, f"POST /alpha/people HTTP/1.1\r\nHost: 127.0.0.1\r\n{lines}"
+                         f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode())
+            s.sendall(body[:5])
             self.accounts.write_text(f"alpha:{NEW}\n")
             self.hang_up(1)
             s.sendall(body[5:])
@@ -223,7 +222,7 @@ class Reload(unittest.TestCase):
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         client = self.client(OLD)
-        raw = socket.create_connection(("127.0.0.1", self.server.table_port), timeout=20)
+        raw = socket.create_connection(("127.0.0.1", self.server.table_port), timeout=60)
         client.connection.sock = context.wrap_socket(raw)
         return client.request("GET", "/Tables").status, client
 

@@ -52,7 +52,7 @@ class Start(unittest.TestCase):
         return {**clean, **env}
 
     def run_to_end(self, *flags, **env):
-        return subprocess.run([binary(), *flags], env=self.environment(**env), timeout=30,
+        return subprocess.run([binary(), *flags], env=self.environment(**env), timeout=60,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               errors="replace")
 
@@ -71,7 +71,7 @@ class Start(unittest.TestCase):
 
         self.data.chmod(0o755)
         with Server(data=str(self.data), engine="rocksdb") as server:
-            self.assertIn("event=data_is_open", server.log())
+            server.until_logged("event=data_is_open")
             self.assertIn("mode=0755", server.log())
 
     def refused(self, *flags, names=(), **env):
@@ -92,7 +92,7 @@ class Start(unittest.TestCase):
             process = subprocess.Popen([binary(), *flags], env=self.environment(**env),
                                        stdin=subprocess.DEVNULL, stdout=out, stderr=log)
         self.addCleanup(self.stop, process)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline and process.poll() is None:
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{self.ports[3]}/healthz", timeout=2)
@@ -104,7 +104,7 @@ class Start(unittest.TestCase):
     def stop(self, process):
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(20), 0, "exit code of the server")
+        self.assertEqual(process.wait(60), 0, "exit code of the server")
 
     def status(self, account=ACCOUNT, key=KEY, port=None):
         client = Client(port or self.ports[0], account, key)
@@ -335,8 +335,8 @@ class Start(unittest.TestCase):
         with Server(engine="memory") as server:
             for url in (server.table_url, server.queue_url, server.blob_url):
                 with contextlib.suppress(urllib.error.HTTPError):
-                    urllib.request.urlopen(f"{url}/nothing", timeout=5)
-            with urllib.request.urlopen(f"{server.admin_url}/metrics", timeout=5) as reply:
+                    urllib.request.urlopen(f"{url}/nothing", timeout=60)
+            with urllib.request.urlopen(f"{server.admin_url}/metrics", timeout=60) as reply:
                 lines = reply.read().decode().splitlines()
         seen, current = set(), None
         for line in lines:

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 import unittest
 
 from blob_client import Client as BlobClient
@@ -15,6 +14,7 @@ from fault.server.backup_load import Load
 from queue_client import QueueClient
 from server import Server, binary
 from table_client import Client as TableClient
+from until import until
 
 LARGE = 300_000
 LARGER = 320_000
@@ -29,7 +29,7 @@ def flip(path, at):
 
 
 def verify(data, *flags):
-    return subprocess.run([binary(), "--verify", "--data", str(data), *flags], timeout=120,
+    return subprocess.run([binary(), "--verify", "--data", str(data), *flags], timeout=300,
                           stdin=subprocess.DEVNULL, capture_output=True, text=True)
 
 
@@ -103,7 +103,7 @@ class Verify(unittest.TestCase):
     def test_a_store_that_was_killed_under_load_is_well(self):
         with Server(engine="rocksdb") as server:
             with Load(server, 4, 1) as load:
-                time.sleep(1)
+                until(lambda: min(load.acknowledged()) > 20, load.acknowledged)
                 load.ended.set()
                 for thread in load.threads:
                     thread.join()

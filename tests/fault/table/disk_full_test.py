@@ -4,12 +4,12 @@ The data folder is a tmpfs of its own, so the test needs root.
 """
 
 import os
-import time
 import urllib.error
 import urllib.request
 
 from fault.small_disk import RESERVE_MB, SmallDisk
 from table_client import Client
+from until import until
 
 TABLE = "disk"
 
@@ -35,12 +35,8 @@ class DiskFull(SmallDisk):
 
     def until_writes_are(self, status):
         """The server may look at the disk only now and then."""
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            if self.write().status == status:
-                return
-            time.sleep(0.05)
-        self.fail(f"writes did not become {status}:\n{self.server.log()[-2000:]}")
+        until(lambda: self.write().status == status,
+              lambda: f"writes become {status}:\n{self.server.log()[-2000:]}")
 
     def reads_go_on(self):
         self.assertEqual(self.client.get(TABLE, "p", min(self.written)).status, 200)
@@ -48,7 +44,7 @@ class DiskFull(SmallDisk):
 
     def health_answers(self):
         try:
-            with urllib.request.urlopen(self.server.admin_url + "/healthz", timeout=5) as reply:
+            with urllib.request.urlopen(self.server.admin_url + "/healthz", timeout=60) as reply:
                 self.assertEqual(reply.status, 200)
         except urllib.error.HTTPError as error:
             self.assertEqual(error.code, 503)

@@ -146,10 +146,11 @@ class Facts(unittest.TestCase):
 
     def kill_under_way(self):
         """Kill it while batches are sent; the one without an answer is there as a whole or not."""
-        timer = threading.Timer(self.chance.uniform(0.02, 0.3), self.server.kill)
-        timer.start()
+        killer, last = threading.Thread(target=self.server.kill), self.chance.randrange(1, 30)
         number = 0
         while True:
+            if number == last:
+                killer.start()  # it ends this batch, or the one after
             table = self.chance.choice(TABLES)
             keys = [("killed", f"{self.server.process.pid}-{number}-{i}") for i in range(5)]
             changes = [(key, "POST", self.entity()) for key in keys]
@@ -161,7 +162,7 @@ class Facts(unittest.TestCase):
             self.assertEqual(reply.status, 202, reply)
             for change in changes:
                 self.apply(self.models[table], *change)
-        timer.join()
+        killer.join()
         self.client.close()
         self.assert_verifies()
         self.server.start()

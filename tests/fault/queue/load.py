@@ -13,6 +13,8 @@ holder releases it.
 
 A request that broke off is in doubt: its effect may be there or not.  `check`
 looks, and from then on what it saw must stay.
+
+The server has the flag --test-points: `check` lets the time of all gets pass, instead of waiting.
 """
 
 import random
@@ -20,6 +22,7 @@ import threading
 import time
 
 from queue_client import BROKEN, QueueClient
+from until import until
 
 QUEUES = ("load-a", "load-b")
 PRODUCERS, CONSUMERS = 4, 4
@@ -33,14 +36,26 @@ class Entry:
         self.queue = queue
         self.is_put = False         # acknowledged
         self.is_deleted = False     # acknowledged
-        self.in_doubt = None        # "put" or "delete" broke off
+        self.in_doubt = {}          # client -> "put" or "delete": under way, or broke off
         self.gets = 0               # acknowledged
-        self.hidden_until = 0       # no client may be given it before
+        self.holds = {}             # DequeueCount -> Hold: the gets of this round
+
+
+class Hold:
+    """A get of a message: it was made after `sent` and before `got`."""
+
+    def __init__(self, sent, got):
+        self.sent, self.got = sent, got
+        self.is_released = False    # its holder has made it visible, or may have
+
+    def overlaps(self, later):
+        """The message was given to another client for certain before its time had come."""
+        return not self.is_released and later.got < self.sent + TIMEOUT_S
 
 
 class Load:
-    def __init__(self, port, seed):
-        self.port, self.seed, self.round = port, seed, 0
+    def __init__(self, server, seed):
+        self.server, self.port, self.seed, self.round = server, server.queue_port, seed, 0
         self.lock = threading.Lock()
         self.entries = {}           # by text
         self.superseded = []        # (queue, id, receipt)
@@ -55,11 +70,19 @@ class Load:
     def start(self):
         self.round += 1
         self.ended.clear()
+        for entry in self.entries.values():
+            entry.holds = {}        # `check` has let their time pass
         self.threads = [threading.Thread(target=self.run, args=(kind, number))
                         for kind, count in ((self.produce, PRODUCERS), (self.consume, CONSUMERS))
                         for number in range(count)]
         for thread in self.threads:
             thread.start()
+
+    def until_acknowledged(self, count):
+        """Until so many requests more have been acknowledged, or the server has died."""
+        wanted = self.acknowledged + count
+        until(lambda: self.acknowledged >= wanted or self.server.process.poll() is not None,
+              lambda: f"{wanted} acknowledged requests; there are {self.acknowledged}")
 
     def join(self):
         self.ended.set()
@@ -88,11 +111,11 @@ class Load:
 
     def produce(self, client, choice, text):
         entry = Entry(choice.choice(QUEUES))
-        entry.in_doubt = "put"
+        entry.in_doubt[client] = "put"
         with self.lock:
             self.entries[text] = entry
         reply = client.put(entry.queue, text + "x" * choice.choice((0, 10, 3000)))
-        entry.in_doubt = None
+        del entry.in_doubt[client]
         entry.is_put = self.settle(reply, 201)
 
     def consume(self, client, choice, _):
@@ -108,24 +131,33 @@ class Load:
         messages = reply.messages
         if not messages:
             time.sleep(0.01)
-        now = time.monotonic()
+        got = time.monotonic()
         with self.lock:             # first of all: these have been got
             for message in messages:
-                entry = self.entries[message.MessageText.rstrip("x")]
-                entry.gets += 1
-                if now < entry.hidden_until:
-                    self.trouble.append(f"{message.MessageText} was given to two at a time")
-                entry.hidden_until = sent + TIMEOUT_S
+                self.note_get(message, Hold(sent, got))
         for message in messages:
             self.process(client, choice, queue, message)
 
+    def note_get(self, message, hold):
+        """The server's count says which of two gets was first, however late a client is told."""
+        entry, count = self.entry_of(message), int(message.DequeueCount)
+        entry.gets += 1
+        before, after = entry.holds.get(count - 1), entry.holds.get(count + 1)
+        if count in entry.holds or before and before.overlaps(hold) or after and hold.overlaps(after):
+            self.trouble.append(f"{message.MessageText} was given to two at a time")
+        entry.holds[count] = hold
+
+    def entry_of(self, message):
+        return self.entries[message.MessageText.rstrip("x")]
+
     def process(self, client, choice, queue, message):
         held = (message.MessageId, message.PopReceipt)
+        entry = self.entry_of(message)
         what = choice.random()
         if what < 0.2:
             return                  # given up
         if what < 0.5:
-            self.entries[message.MessageText.rstrip("x")].hidden_until = 0
+            entry.holds[int(message.DequeueCount)].is_released = True
             reply = client.update(queue, *held, choice.choice((0, TIMEOUT_S)))
             if reply.status in (400, 404):
                 return              # it took too long, and somebody else has it
@@ -133,10 +165,9 @@ class Load:
                 return
             self.superseded.append((queue, *held))
             held = (held[0], reply.headers["x-ms-popreceipt"])
-        entry = self.entries[message.MessageText.rstrip("x")]
-        entry.in_doubt = "delete"
+        entry.in_doubt[client] = "delete"
         reply = client.delete(queue, *held)
-        entry.in_doubt = None
+        del entry.in_doubt[client]
         if reply.status not in (400, 404) and self.settle(reply, 204):
             if entry.is_deleted:
                 self.trouble.append(f"{message.MessageText} was deleted twice")
@@ -148,7 +179,7 @@ class Load:
         wrong, self.trouble = self.trouble, []
         client = QueueClient(self.port)
         wrong += self.try_superseded(client)
-        time.sleep(TIMEOUT_S + 0.2)
+        self.server.pass_time(10 * TIMEOUT_S)  # what was given up is visible, and long has been
         found, deleted = {}, []
         for queue in QUEUES:
             wrong += self.drain(client, queue, found, deleted)
@@ -195,19 +226,19 @@ class Load:
                 yield f"the last receipt of {text} was answered with {status}"
 
     def compare(self, text, entry, message, lost_answers_are_faults):
-        doubt, entry.in_doubt = entry.in_doubt, None
-        must_be = entry.is_put and not entry.is_deleted and doubt != "delete"
-        may_be = must_be or doubt is not None
+        doubt, entry.in_doubt = set(entry.in_doubt.values()), {}
+        must_be = entry.is_put and not entry.is_deleted and "delete" not in doubt
+        may_be = must_be or bool(doubt) and not entry.is_deleted
         if message is None:
             if must_be:
                 yield f"{text} was put, and is missing"
-            if doubt == "delete" and lost_answers_are_faults:
+            if "delete" in doubt and not entry.is_deleted and lost_answers_are_faults:
                 yield f"{text}: no answer to its deletion, but it is gone"
             entry.is_put, entry.is_deleted = True, True
             return
         if not may_be:
             yield f"{text} is {'back' if entry.is_deleted else 'there, and was never put'}"
-        if doubt == "put" and lost_answers_are_faults:
+        if "put" in doubt and lost_answers_are_faults:
             yield f"{text}: no answer to its put, but it is there"
         entry.is_put = True
         entry.gets += 1             # by the drain

@@ -15,6 +15,7 @@ import random
 import threading
 
 from blob_client import BROKEN, Client
+from until import until
 
 CLIENTS = 8
 NAMES = 4  # block blobs of each client
@@ -170,6 +171,12 @@ class Load:
                         for worker in self.workers]
         for thread in self.threads:
             thread.start()
+
+    def until_acknowledged(self, count, server):
+        """Until so many requests more have been acknowledged, or the server has died."""
+        wanted = self.acknowledged + count
+        until(lambda: self.acknowledged >= wanted or server.process.poll() is not None,
+              lambda: f"{wanted} acknowledged requests; there are {self.acknowledged}")
 
     def join(self):
         self.ended.set()

@@ -8,7 +8,6 @@ import os
 import random
 import re
 import subprocess
-import time
 import unittest
 import urllib.parse
 import urllib.request
@@ -16,6 +15,7 @@ import urllib.request
 from fault.table import load
 from server import Server, binary
 from table_client import Client
+from until import until
 
 ROUNDS = 5
 
@@ -46,11 +46,8 @@ class Facts(unittest.TestCase):
             client.close()
             writers = load.Load(server.table_port, seed)
             for _ in range(ROUNDS):
-                before = writers.acknowledged
                 writers.start()
-                while writers.acknowledged < before + 200:
-                    time.sleep(0.01)
-                time.sleep(chance.uniform(0, 0.5))
+                writers.until_acknowledged(chance.randrange(200, 500), server)
                 server.kill()
                 writers.join()
                 report = verify(server.data)
@@ -123,10 +120,8 @@ class EstimateErrors(unittest.TestCase):
         self.assertEqual(self.estimate(rare.format(1), top=5)["returnedBasis"], "sample")
         self.query(rare.format(2))
         # A request is recorded after its answer has gone out.
-        deadline = time.monotonic() + 30
-        while self.estimate(rare.format(1))["returnedBasis"] != "history":
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.02)
+        until(lambda: self.estimate(rare.format(1))["returnedBasis"] == "history",
+              "the query is known")
         estimate = self.estimate(rare.format(3))
         self.assertEqual((estimate["returned"], estimate["returnedLow"]), (0, 0))
         # The sample knows the value, and what is common: no need of others.

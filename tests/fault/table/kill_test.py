@@ -9,7 +9,6 @@ writes under way when it dies.  $TAVOLA_SEED repeats a run.
 
 import os
 import random
-import time
 import unittest
 
 from fault.table import load
@@ -17,6 +16,7 @@ from table_client import Client
 from server import Server
 
 ROUNDS = 10
+REQUESTS = (100, 1500)  # acknowledged before a kill
 
 
 class Kill(unittest.TestCase):
@@ -41,15 +41,13 @@ class Kill(unittest.TestCase):
         print(f"  table/kill: {cls.load.acknowledged} writes were acknowledged", flush=True)
 
     def one_round(self):
-        before = self.load.acknowledged
         self.load.start()
-        time.sleep(self.random.uniform(0.2, 1.5))
+        self.load.until_acknowledged(self.random.randrange(*REQUESTS), self.server)
         self.assertIsNone(self.server.process.poll(), "the server died by itself")
         self.server.kill()
         self.load.join()
         self.server.start()
         self.load.check(self)
-        self.assertGreater(self.load.acknowledged, before, "no load was on the server")
 
 
 def round_number(number):

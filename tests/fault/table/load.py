@@ -16,6 +16,7 @@ import threading
 import time
 
 from table_client import BROKEN, Client
+from until import until
 
 TABLE = "load"
 CLIENTS = 8
@@ -130,6 +131,12 @@ class Load:
         except BROKEN:
             pass
         client.close()
+
+    def until_acknowledged(self, count, server):
+        """Until so many requests more have been acknowledged, or the server has died."""
+        wanted = self.acknowledged + count
+        until(lambda: self.acknowledged >= wanted or server.process.poll() is not None,
+              lambda: f"{wanted} acknowledged requests; there are {self.acknowledged}")
 
     def join(self):
         self.ended.set()

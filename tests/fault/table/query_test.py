@@ -1,8 +1,9 @@
-"""Long scans: pages that end by the clock, other requests meanwhile, and the counters of plans."""
+"""Long scans: pages that end by the clock; and the counters of plans.
+
+Other requests meanwhile: server/scans_test.py.
+"""
 
 import re
-import threading
-import time
 import unittest
 import urllib.parse
 import urllib.request
@@ -11,9 +12,8 @@ from table_client import Client
 from server import Server
 
 PARTITIONS = 3
-ROWS = 10000  # in each
+ROWS = 4000  # in each
 QUERY_MS = 20
-SLOW_S = 1.0  # for a point read on a machine that does other things, too
 
 
 class LongScans(unittest.TestCase):
@@ -101,35 +101,6 @@ class LongScans(unittest.TestCase):
 
     def remove(self, key):
         Client(self.server.table_port).delete("Scans", "p1", key)
-
-    def test_others_are_answered_meanwhile(self):
-        stop, scans = threading.Event(), []
-
-        def scan():
-            client = Client(self.server.table_port)
-            while not stop.is_set():
-                scans.append(sum(n for _, n in self.pages(client, self.slow_filter("n eq -1001"))))
-            client.close()
-
-        threads = [threading.Thread(target=scan) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        slowest = 0
-        try:
-            for i in range(100):
-                began = time.monotonic()
-                reply = self.client.get("Scans", f"p{i % PARTITIONS}", f"{i:06}")
-                slowest = max(slowest, time.monotonic() - began)
-                self.assertEqual((reply.status, reply.json["n"]), (200, i))
-                reply = self.client.replace("Scans", {"PartitionKey": "q", "RowKey": "r"})
-                self.assertEqual(reply.status, 204)
-        finally:
-            stop.set()
-            for thread in threads:
-                thread.join()
-        self.assertEqual(self.client.delete("Scans", "q", "r").status, 204)
-        self.assertTrue(scans)
-        self.assertLess(slowest, SLOW_S)
 
 
 class Counters(unittest.TestCase):

@@ -10,7 +10,6 @@ import select
 import shutil
 import socket
 import tempfile
-import time
 import unittest
 import zlib
 
@@ -19,9 +18,10 @@ from server import Server
 
 CLIENTS = 64
 MIB = 2**20
-SIZE = 50 * MIB
-STREAM = 2 * 1024 * MIB
 MEMORY_MIB_MAX = 256
+# Whatever kept these in memory would need several times of that.
+SIZE = 16 * MIB
+STREAM = 1024 * MIB
 CONTAINER = "much"
 PIECE = os.urandom(MIB)
 
@@ -52,21 +52,19 @@ class BlobMemory(unittest.TestCase):
         self.assertEqual(self.server.stop(60), 0, self.server.log()[-4000:])
 
     def connect(self):
-        return socket.create_connection(("127.0.0.1", self.server.blob_port), timeout=120)
+        return socket.create_connection(("127.0.0.1", self.server.blob_port), timeout=300)
 
-    def is_bounded(self, what, began):
+    def is_bounded(self, what):
         peak = self.server.peak_memory_kib() // 1024
-        print(f"  blob/memory: {what}: {self.idle} MiB before, {peak} MiB at most, "
-              f"{time.monotonic() - began:.1f} s", flush=True)
+        print(f"  blob/memory: {what}: {self.idle} MiB before, {peak} MiB at most", flush=True)
         self.assertLess(peak, MEMORY_MIB_MAX)
 
     def end(self):
         self.assertEqual(self.client.delete_container(CONTAINER).status, 202)
-        until_no_extents(self, self.server, wait_s=60)
+        until_no_extents(self, self.server)
 
     def test_slow_uploads(self):
         """All of them under way at once, a little of each at a time."""
-        began = time.monotonic()
         uploads = [self.connect() for _ in range(CLIENTS)]
         for i, upload in enumerate(uploads):
             upload.sendall(self.client.head_of("PUT", f"{CONTAINER}/{i}", SIZE,
@@ -78,21 +76,21 @@ class BlobMemory(unittest.TestCase):
             answer = upload.recv(65536)
             self.assertTrue(answer.startswith(b"HTTP/1.1 201 "), answer)
             upload.close()
-        self.is_bounded(f"{CLIENTS} uploads of {SIZE // MIB} MiB", began)
+        self.is_bounded(f"{CLIENTS} uploads of {SIZE // MIB} MiB")
         for i in (0, CLIENTS - 1):
             reply = self.client.get(f"{CONTAINER}/{i}")
             self.assertEqual(reply.body, PIECE * (SIZE // MIB))
         self.end()
 
     def test_slow_downloads(self):
-        began = time.monotonic()
         content = PIECE * (SIZE // MIB)
         self.assertEqual(self.client.put(f"{CONTAINER}/a", content).status, 201)
         downloads = [self.connect() for _ in range(CLIENTS)]
         for download in downloads:
             download.sendall(self.client.head_of("GET", f"{CONTAINER}/a", None,
                                                  Connection="close"))
-        time.sleep(1)  # no client reads, and everything that could fill up has
+        for download in downloads:  # all are under way before one is read
+            self.assertTrue(select.select([download], [], [], 60)[0])
         read = dict.fromkeys(downloads, 0)
         while read:
             ready, _, _ = select.select(list(read), [], [], 60)
@@ -103,12 +101,11 @@ class BlobMemory(unittest.TestCase):
                 if not part:
                     self.assertGreater(read.pop(download), SIZE)
                     download.close()
-        self.is_bounded(f"{CLIENTS} downloads of {SIZE // MIB} MiB", began)
+        self.is_bounded(f"{CLIENTS} downloads of {SIZE // MIB} MiB")
         self.end()
 
     def test_one_that_is_large(self):
-        """Several GiB in one request, and out again."""
-        began = time.monotonic()
+        """A GiB in one request, and out again."""
         sent = got = 0
         with self.connect() as upload:
             upload.sendall(self.client.head_of("PUT", f"{CONTAINER}/large", STREAM,
@@ -119,9 +116,8 @@ class BlobMemory(unittest.TestCase):
                 sent = zlib.crc32(piece, sent)
             answer = upload.recv(65536)
         self.assertTrue(answer.startswith(b"HTTP/1.1 201 "), answer)
-        self.is_bounded(f"{STREAM // MIB} MiB in", began)
+        self.is_bounded(f"{STREAM // MIB} MiB in")
 
-        began = time.monotonic()
         with self.connect() as download:
             download.sendall(self.client.head_of("GET", f"{CONTAINER}/large", None,
                                                  Connection="close"))
@@ -135,5 +131,5 @@ class BlobMemory(unittest.TestCase):
                 got, length = zlib.crc32(data, got), length + len(data)
                 data = download.recv(MIB)
         self.assertEqual((length, got), (STREAM, sent))
-        self.is_bounded(f"{STREAM // MIB} MiB out", began)
+        self.is_bounded(f"{STREAM // MIB} MiB out")
         self.end()

@@ -8,13 +8,13 @@ import socket
 import subprocess
 import tempfile
 import threading
-import time
 import unittest
 
 from blob_client import Client as BlobClient, until_no_extents
 from queue_client import QueueClient
 from server import Server
 from table_client import BROKEN, Client as TableClient
+from until import until
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROUNDS = 40
@@ -79,7 +79,6 @@ class Malloc(unittest.TestCase):
         self.addCleanup(self.server.clean)
         self.server.start()
         self.addCleanup(self.stop)
-        self.fill()
 
     def stop(self):
         self.shim.fail(0)
@@ -94,10 +93,14 @@ class Malloc(unittest.TestCase):
             self.addCleanup(client.close)
         return all_of
 
+    def create_tables(self):
+        for account in KEYS:
+            self.assertEqual(self.clients(account)[0].create_table("Rows").status, 204)
+
     def fill(self):
         """What can be read in large answers."""
+        self.create_tables()
         tables, queues, blobs = self.clients("greedy")
-        self.assertEqual(tables.create_table("Rows").status, 204)
         for i in range(60):
             row = {"PartitionKey": "p", "RowKey": f"{i:03}", "A": LARGE, "B": ESCAPED}
             self.assertEqual(tables.insert("Rows", row).status, 204)
@@ -114,8 +117,6 @@ class Malloc(unittest.TestCase):
         for i in range(BLOCKS):
             self.assertEqual(blobs.put_block("films/long", i, b"a").status, 201)
         self.assertEqual(blobs.put_blocks("films/long", range(BLOCKS)).status, 201)
-        tables, _, _ = self.clients("modest")
-        self.assertEqual(tables.create_table("Rows").status, 204)
 
     def ask_for_much(self, clients, number):
         """Every kind of request whose client chooses how much memory it takes."""
@@ -159,6 +160,7 @@ class Malloc(unittest.TestCase):
             connection.sendall(batch_head(tables))
 
     def test_large_allocations_fail_at_random(self):
+        self.fill()
         self.statuses = []
 
         def ask(client):
@@ -193,6 +195,7 @@ class Malloc(unittest.TestCase):
         self.assertNotIn(503, self.statuses, self.statuses)
 
     def test_what_was_written_is_never_answered_with_an_error(self):
+        self.create_tables()
         tables = self.clients("greedy")[0]
         rows = [{"PartitionKey": "w", **{f"P{j}": ESCAPED for j in range(6)}} for _ in range(4)]
         outcomes = set()
@@ -215,19 +218,18 @@ class Malloc(unittest.TestCase):
 
     def test_a_container_with_many_extents_is_dropped_once_there_is_memory(self):
         blobs = self.clients("greedy")[2]
-        self.assertEqual(blobs.create_container("old").status, 201)
+        for container in ("old", "films"):
+            self.assertEqual(blobs.create_container(container).status, 201)
+        self.assertEqual(blobs.put("films/1", b"a").status, 201)
         self.assertEqual(blobs.put("old/large", b"z" * 300000).status, 201)
         for _ in range(DROPPED_EXTENTS):
             self.assertEqual(blobs.snapshot("old/large").status, 201)
         self.shim.fail(255)
         self.assertEqual(blobs.delete_container("old").status, 202)
-        deadline = time.monotonic() + 60
-        while not self.shim.has_failed() and time.monotonic() < deadline:
-            time.sleep(0.1)
-        self.assertTrue(self.shim.has_failed())
+        until(self.shim.has_failed, "memory is refused")
         self.assertEqual(blobs.get("films/1").status, 200)
         self.shim.fail(0)
-        until_no_extents(self, self.server, 60)
+        until_no_extents(self, self.server)
 
 
 class Limited(Server):
@@ -247,10 +249,7 @@ class AddressSpace(unittest.TestCase):
         self.addCleanup(server.clean)
         server.start()
         self.addCleanup(lambda: self.assertEqual(server.stop(60), 0, server.log()[-4000:]))
-        deadline = time.monotonic() + 20  # the log is written by a thread of its own
-        while "memory_mb=" not in server.log() and time.monotonic() < deadline:
-            time.sleep(0.02)
-        self.assertIn(f"memory_mb={Limited.LIMIT_MIB // 8} ", server.log())
+        server.until_logged(f"memory_mb={Limited.LIMIT_MIB // 8} ")
         client = TableClient(server.table_port)
         self.addCleanup(client.close)
         self.assertEqual(client.create_table("Rows").status, 204)

@@ -1,5 +1,6 @@
 """The limit of open files: clients wait at it, the store never meets it."""
 
+import pathlib
 import socket
 import unittest
 
@@ -7,6 +8,8 @@ from table_client import Client
 from server import Server
 
 FILES = 256
+BUFFER_KB = 1024
+ENTITIES = 40
 ENTITY = {f"P{i}": "x" * 30000 for i in range(10)}
 
 
@@ -17,7 +20,8 @@ class FewFiles(Server):
 
 class Files(unittest.TestCase):
     def setUp(self):
-        self.server = FewFiles()
+        self.server = FewFiles("--test-points", "--test-values", f"buffer-kb={BUFFER_KB}",
+                               engine="rocksdb")
         self.addCleanup(self.server.clean)
         self.server.start()
         self.addCleanup(self.server.stop)
@@ -25,16 +29,22 @@ class Files(unittest.TestCase):
         self.addCleanup(self.client.close)
         self.assertEqual(self.client.create_table("Files").status, 204)
 
+    def logs(self):
+        return {path.name for path in pathlib.Path(self.server.data).glob("*.log")}
+
     def test_a_flood_of_connections_leaves_the_store_its_files(self):
         # More than there are files; those that are not accepted wait in the kernel.
-        flood = [socket.create_connection(("127.0.0.1", self.server.table_port), timeout=10)
+        flood = [socket.create_connection(("127.0.0.1", self.server.table_port), timeout=60)
                  for _ in range(FILES + 50)]
         # Enough for the store to begin a new log file, which is where it would find none left.
-        for i in range(500):
+        before = self.logs()
+        for i in range(ENTITIES):
             reply = self.client.insert("Files", dict(ENTITY, PartitionKey="p", RowKey=f"{i:04}"))
             self.assertEqual(reply.status, 204, reply)
+        self.assertGreater(self.logs(), set())
+        self.assertFalse(self.logs() & before, "it has begun no new file")
         # With so few files a thread has room for one connection: all end before the next comes.
         for connection in flood:
             connection.close()
         self.client.close()
-        self.assertEqual(len(list(Client(self.server.table_port).scan("Files"))), 500)
+        self.assertEqual(len(list(Client(self.server.table_port).scan("Files"))), ENTITIES)

@@ -21,6 +21,7 @@ typedef struct tv_test_values {
     int grace_ms;        /* for requests under way when the server stops */
     int queue_gc_ms;     /* between two looks for messages that have expired */
     int buffer_kb;       /* of each write buffer of the store */
+    int silence_ms;      /* how long a client may be silent inside of a request */
 } tv_test_values;
 
 typedef struct tv_config {

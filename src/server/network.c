@@ -66,6 +66,12 @@ static const tv_http_limits admin_limits = {
     .spares_unread = true,
 };
 
+static void set_silence(tv_http_limits *limits, int ms)
+{
+    if (ms > 0)
+        limits->header_timeout_ms = limits->body_timeout_ms = limits->linger_timeout_ms = ms;
+}
+
 /*
  * How many connections of one loop may be of one address.  The kernel deals
  * them out to the loops by chance, so a loop may get more than its share.
@@ -97,6 +103,8 @@ void tv_server_open_loops(tv_server *server)
     server->limits.per_address_max = per_address(server);
     server->admin_limits = admin_limits;
     server->admin_limits.budget = server->budget;
+    set_silence(&server->limits, server->config.test.silence_ms);
+    set_silence(&server->admin_limits, server->config.test.silence_ms);
 }
 
 static bool open_served(tv_server *server, tv_served *service, char *reterr_text,

@@ -67,7 +67,7 @@ class BlobAttack(AttackCase):
         self.assertNotIn(HIDDEN, reply.body)
 
     def raw(self, data):
-        with socket.create_connection(("127.0.0.1", self.server.blob_port), timeout=20) as s:
+        with socket.create_connection(("127.0.0.1", self.server.blob_port), timeout=60) as s:
             s.sendall(data)
             s.shutdown(socket.SHUT_WR)
             answer = b""

@@ -2,7 +2,6 @@
 
 import base64
 import socket
-import time
 import urllib.parse
 
 from access.attack import AttackCase
@@ -36,7 +35,7 @@ class QueueAttack(AttackCase):
         return queue_request(account, "peek messages", queue)
 
     def raw(self, data):
-        with socket.create_connection(("127.0.0.1", self.server.queue_port), timeout=20) as s:
+        with socket.create_connection(("127.0.0.1", self.server.queue_port), timeout=60) as s:
             s.sendall(data)
             s.shutdown(socket.SHUT_WR)
             answer = b""
@@ -226,11 +225,10 @@ class QueueAttack(AttackCase):
                      '<MessageText>&x;</MessageText></QueueMessage>',
                      "<a>" * 20000, "<QueueMessage>" + "<MessageText/>" * 4000 + "</QueueMessage>",
                      "&#x10ffff;" * 6000):
-            began = time.monotonic()
-            reply = send(self.talk, self.master, ("POST", f"/{ACCOUNT}/{QUEUE}/messages",
-                                                  bomb.encode()))
+            with self.cheaply():
+                reply = send(self.talk, self.master, ("POST", f"/{ACCOUNT}/{QUEUE}/messages",
+                                                      bomb.encode()))
             self.refused(reply, 400, "InvalidXmlDocument")
-            self.assertLess(time.monotonic() - began, 2, "it took too long")
 
     def test_header_injection_into_responses(self):
         nasty = "a%0d%0aX-Injected:%20yes%0d%0a%0d%0abody"

@@ -44,7 +44,7 @@ class Admin(unittest.TestCase):
 
     def post(self, *headers, host=None, method="POST", path=NOWHERE, address="127.0.0.1"):
         """Send these headers, in this order and as often as they are given; the status."""
-        connection = http.client.HTTPConnection(address, self.server.admin_port, timeout=20)
+        connection = http.client.HTTPConnection(address, self.server.admin_port, timeout=60)
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         connection.putheader("Host", f"127.0.0.1:{self.server.admin_port}" if host is None else host)
         for name, value in headers:
@@ -153,7 +153,7 @@ class Life(unittest.TestCase):
         with Server(engine="rocksdb") as server:
             token = token_of(server)
             other = Server(data=server.data, engine="rocksdb")
-            done = subprocess.run(other.command(), capture_output=True, timeout=30)
+            done = subprocess.run(other.command(), capture_output=True, timeout=60)
             self.assertEqual(done.returncode, 2)
             self.assertEqual(token_of(server), token)
 
@@ -172,7 +172,7 @@ class Life(unittest.TestCase):
     def test_a_server_that_keeps_nothing_has_no_token(self):
         with Server(engine="memory") as server:
             self.assertEqual(os.listdir(server.data), [])
-            connection = http.client.HTTPConnection("127.0.0.1", server.admin_port, timeout=20)
+            connection = http.client.HTTPConnection("127.0.0.1", server.admin_port, timeout=60)
             for value in ("Bearer ", "Bearer " + "0" * 64, "Bearer " + "\0" * 64):
                 connection.request("POST", NOWHERE, headers={"Authorization": value})
                 reply = connection.getresponse()

@@ -32,7 +32,7 @@ class Explorer(unittest.TestCase):
     def status(self, *arguments, page=None, **options):
         return (page or self.page).ask(*arguments, **options)[0]
 
-    def until(self, fact, wait_s=30):
+    def until(self, fact, wait_s=60):
         deadline = time.monotonic() + wait_s
         while not fact():
             self.assertLess(time.monotonic(), deadline, "it has not come true")

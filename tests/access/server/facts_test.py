@@ -398,7 +398,7 @@ class Guard(unittest.TestCase):
         cls.server.clean()
 
     def send(self, method, path, headers=(), body=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.server.admin_port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.admin_port, timeout=60)
         connection.request(method, path, body, dict(headers))
         reply = connection.getresponse()
         text = reply.read()

@@ -8,7 +8,6 @@ import base64
 import email.utils
 import json
 import socket
-import time
 import unittest
 import urllib.parse
 
@@ -64,7 +63,7 @@ class Attack(AttackCase):
 
     def raw(self, data):
         """Send bytes on a connection of their own and read until it closes."""
-        with socket.create_connection(("127.0.0.1", self.server.table_port), timeout=20) as s:
+        with socket.create_connection(("127.0.0.1", self.server.table_port), timeout=60) as s:
             s.sendall(data)
             s.shutdown(socket.SHUT_WR)
             answer = b""
@@ -503,10 +502,9 @@ class Attack(AttackCase):
             for bomb in bombs:
                 bomb = bomb.replace("SignedIdentifiers", "StorageServiceProperties") \
                     if "properties" in path else bomb
-                began = time.monotonic()
-                reply = send(self.talk, self.master, ("PUT", path, XML, bomb.encode()))
+                with self.cheaply():
+                    reply = send(self.talk, self.master, ("PUT", path, XML, bomb.encode()))
                 self.refused(reply, 400, "InvalidXmlDocument")
-                self.assertLess(time.monotonic() - began, 2, "it took too long")
         self.assertNotIn(b"root:", self.own(("GET", self.xml_targets()[0], {}, None)).body)
 
     def test_xml_that_is_deep_or_wide(self):
@@ -516,10 +514,9 @@ class Attack(AttackCase):
                          + b"/>", b"<" * 100000, b"\xff\xfe" * 100, b"\0" * 100,
                          b"<SignedIdentifiers>" + b"<SignedIdentifier/>" * 10000
                          + b"</SignedIdentifiers>"):
-                began = time.monotonic()
-                reply = send(self.talk, self.master, ("PUT", path, XML, body))
+                with self.cheaply():
+                    reply = send(self.talk, self.master, ("PUT", path, XML, body))
                 self.assertEqual(reply.status, 400, reply)
-                self.assertLess(time.monotonic() - began, 2, "it took too long")
 
     # --- what comes back
 

@@ -11,7 +11,7 @@ set -eu
 
 run_packages="gcc libc6-dev meson ninja-build pkg-config
     libuv1-dev librocksdb-dev libssl-dev libexpat1-dev libedit-dev"
-check_packages="$run_packages ccache g++ libcmocka-dev libsimdjson-dev python3 python3-azure curl openssl chromium"
+check_packages="$run_packages ccache mold g++ libcmocka-dev libsimdjson-dev python3 python3-azure curl openssl chromium"
 
 case "${1-}" in
 run) wanted=$run_packages ;;

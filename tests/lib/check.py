@@ -24,6 +24,7 @@ from schedule import Job, Schedule, Step
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TESTS = ROOT / "tests"
 PYTHON = "/usr/bin/python3"
+LINKER = {"CC_LD": "mold", "CXX_LD": "mold"}  # takes half the time, for hundreds of programs
 SANITIZERS = ("--buildtype=debugoptimized", "-Db_sanitize=address,undefined")
 
 USAGE = """\
@@ -152,7 +153,7 @@ def configure(folder, *options, env=None):
         return
     print(f"configuring {folder}", flush=True)
     done = subprocess.run(["meson", "setup", ROOT / folder, ROOT, "-Db_lundef=false", "-Dwerror=true",
-                           "-Dtests=true", *options], env={**os.environ, **(env or {})},
+                           "-Dtests=true", *options], env={**os.environ, **LINKER, **(env or {})},
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode:
         raise BuildFailed(done.stdout.decode(errors="replace"))

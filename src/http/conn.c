@@ -61,7 +61,7 @@ static int64_t timeout_ms(const tv_http_limits *limits, tv_conn_state state)
 
 static uint64_t now_ms(const tv_conn *conn)
 {
-    return uv_now(tv_loop_uv(conn->listener->loop));
+    return tv_loop_now_ms(conn->listener->loop);
 }
 
 static void set_deadline(tv_conn *conn, int64_t timeout)

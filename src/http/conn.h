@@ -57,10 +57,10 @@ struct tv_conn {
     tv_listener *listener;
     tv_conn *next, *previous; /* of the same listener */
     tv_conn *next_waiting, *previous_waiting;
-    uint64_t waits_since_ms; /* by uv_now, while is_waiting */
+    uint64_t waits_since_ms; /* by tv_loop_now_ms, while is_waiting */
     tv_peer *peer_entry;     /* NULL until the address is known */
     tv_conn_state state;
-    uint64_t deadline_ms;  /* by uv_now; UINT64_MAX for none */
+    uint64_t deadline_ms;  /* by tv_loop_now_ms; UINT64_MAX for none */
     uint64_t credit_ms;    /* of a body or response: how long it may go on without progress */
     size_t unsent_at_look; /* how progress in writing is seen */
     tv_exchange *exchange; /* the one under way */
@@ -167,6 +167,10 @@ void tv_conn_close(tv_conn *conn);
 /** The listener's part of a connection's birth and death. */
 void tv_listener_add(tv_listener *listener, tv_conn *conn);
 void tv_listener_remove(tv_listener *listener, tv_conn *conn);
+
+/** Expire the connections that are past their deadline, and close one if another needs its place.
+ */
+void tv_listener_look(tv_listener *listener);
 
 /** The connection waits for its client from now on, or does so no longer. */
 void tv_listener_begin_wait(tv_listener *listener, tv_conn *conn);

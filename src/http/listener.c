@@ -44,7 +44,7 @@ static uint64_t look_period_ms(const tv_http_limits *limits)
 static bool spare(tv_listener *listener, const tv_peer *peer, uint64_t wait_ms)
 {
     enum { LOOKS_MAX = 64 };
-    uint64_t now = uv_now(tv_loop_uv(listener->loop));
+    uint64_t now = tv_loop_now_ms(listener->loop);
     tv_conn *conn = listener->longest_waiting;
 
     for (int i = 0; i < LOOKS_MAX && conn && now - conn->waits_since_ms >= wait_ms; i++) {
@@ -59,7 +59,7 @@ static bool spare(tv_listener *listener, const tv_peer *peer, uint64_t wait_ms)
 
 void tv_listener_begin_wait(tv_listener *listener, tv_conn *conn)
 {
-    conn->waits_since_ms = uv_now(tv_loop_uv(listener->loop));
+    conn->waits_since_ms = tv_loop_now_ms(listener->loop);
     conn->is_waiting = true;
     conn->next_waiting = NULL;
     conn->previous_waiting = listener->last_waiting;
@@ -113,10 +113,9 @@ bool tv_listener_admit(tv_listener *listener, tv_conn *conn, const struct sockad
  * each up to date with every request.  Expiring one frees none of them here:
  * that waits for the loop to close its stream.
  */
-static void on_look(uv_timer_t *timer)
+void tv_listener_look(tv_listener *listener)
 {
-    tv_listener *listener = timer->data;
-    uint64_t now = uv_now(timer->loop);
+    uint64_t now = tv_loop_now_ms(listener->loop);
 
     for (tv_conn *conn = listener->conns; conn; conn = conn->next) {
         if (conn->deadline_ms <= now)
@@ -126,6 +125,11 @@ static void on_look(uv_timer_t *timer)
     }
     if (listener->has_waiting)
         spare(listener, NULL, (uint64_t)listener->limits->spare_ms);
+}
+
+static void on_look(uv_timer_t *timer)
+{
+    tv_listener_look(timer->data);
 }
 
 static void on_handle_closed(uv_handle_t *handle)

@@ -44,6 +44,7 @@ struct tv_loop {
     bool is_started;
     pthread_t thread;
     void *shared;
+    uint64_t skipped_ms; /* by tests */
     /* See tv_read_turn.  A cycle ends with a round in which no stream that was due was put off. */
     uint64_t cycle, round;
     size_t round_read_bytes;
@@ -209,6 +210,16 @@ bool tv_loop_may_read(tv_loop *loop, tv_read_turn *turn)
 void tv_loop_has_read(tv_loop *loop, size_t count)
 {
     loop->round_read_bytes += count;
+}
+
+uint64_t tv_loop_now_ms(const tv_loop *loop)
+{
+    return uv_now(&loop->uv) + loop->skipped_ms;
+}
+
+void tv_loop_skip_ms(tv_loop *loop, uint64_t ms)
+{
+    loop->skipped_ms += ms;
 }
 
 void **tv_loop_shared(tv_loop *loop)

@@ -61,6 +61,15 @@ bool tv_loop_may_read(tv_loop *loop, tv_read_turn *turn);
 /** `count` bytes were read by a stream that takes turns. */
 void tv_loop_has_read(tv_loop *loop, size_t count);
 
+/**
+ * Now, in milliseconds of the monotonic clock; the same during one round.  Deadlines of
+ * connections are compared with it.  On the loop's thread.
+ */
+uint64_t tv_loop_now_ms(const tv_loop *loop);
+
+/** For tests: let that clock jump forward.  On the loop's thread. */
+void tv_loop_skip_ms(tv_loop *loop, uint64_t ms);
+
 /** Where the layer above keeps what its objects on this loop share; NULL at first. */
 void **tv_loop_shared(tv_loop *loop);
 

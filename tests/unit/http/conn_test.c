@@ -1,16 +1,6 @@
 /* Connections from the outside: raw bytes over loopback against a real listener. */
 #include "http/harness.h"
 
-/* Short, but a busy machine may keep a client waiting for most of it. */
-static tv_http_limits short_limits(void)
-{
-    tv_http_limits limits = tv_http_limits_default;
-
-    limits.header_timeout_ms = limits.body_timeout_ms = limits.idle_timeout_ms = 1000;
-    limits.linger_timeout_ms = 1000;
-    return limits;
-}
-
 TEST(a_connection_is_kept_for_the_next_request)
 {
     server *s = server_start(NULL, NULL);
@@ -90,7 +80,8 @@ TEST(a_request_may_come_byte_by_byte)
 
     for (size_t i = 0; i < sizeof text - 1; i++) {
         client_send_slice(&c, (tv_slice){text + i, 1});
-        usleep(100);
+        if (i + 2 < sizeof text) /* after the last one it may have answered */
+            wait_until_read(s, &c);
     }
     client_expect(&c, 200, "POST /echo? abc");
     client_close(&c);
@@ -342,26 +333,35 @@ TEST(either_side_can_end_a_connection)
 
 static const struct {
     const char *what, *text, *body; /* body NULL: closed without an answer */
+    tv_conn_state state;
+    int minutes;
 } deadlines[] = {
-    {"nothing sent", "", NULL},
-    {"half a head", "GET /echo HTTP/1.1\r\n", "REQUEST_TIMEOUT"},
+    {"nothing sent", "", NULL, TV_CONN_IDLE, HEADER_MINUTES},
+    {"half a head", "GET /echo HTTP/1.1\r\n", "REQUEST_TIMEOUT", TV_CONN_HEAD, HEADER_MINUTES},
     {"half a body", "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nab",
-     "REQUEST_TIMEOUT"},
+     "REQUEST_TIMEOUT", TV_CONN_BODY, BODY_MINUTES},
     {"half a body to skip", "PUT /deny HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nab",
-     "denied"},
-    {"idle after a request", "GET /echo HTTP/1.1\r\nHost: h\r\n\r\n", "GET /echo? "},
+     "denied", TV_CONN_SKIP, LINGER_MINUTES},
+    {"idle after a request", "GET /echo HTTP/1.1\r\nHost: h\r\n\r\n", "GET /echo? ", TV_CONN_IDLE,
+     IDLE_MINUTES},
 };
 
 TEST(a_client_that_does_nothing_is_cut_off)
 {
-    tv_http_limits limits = short_limits();
+    tv_http_limits limits = long_limits();
     server *s = server_start(&limits, NULL);
 
     for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++) {
         client c = client_open(s);
+        sight seen;
 
         t_row = deadlines[i].what;
         client_send(&c, deadlines[i].text);
+        wait_until_read(s, &c);
+        server_pass(s, (deadlines[i].minutes - 5) * MINUTE_MS);
+        seen = server_look_at(s, &c);
+        CHECK(seen.is_there && seen.state == deadlines[i].state);
+        server_pass(s, 5 * MINUTE_MS);
         if (deadlines[i].body) {
             answer a = client_answer(&c);
 
@@ -374,43 +374,73 @@ TEST(a_client_that_does_nothing_is_cut_off)
     server_end(s);
 }
 
-/* Send `text`, then a byte again and again, until the server has had enough or takes the last. */
-static void trickle(client *c, const char *text, int count)
+/* The listener looks at the deadlines by itself. */
+TEST(a_deadline_is_kept_without_being_asked_for)
 {
-    client_send(c, text);
-    for (int i = 0; i < count; i++) {
-        char byte;
+    tv_http_limits limits = tv_http_limits_default;
 
-        usleep(20 * 1000);
-        if (recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0)
-            return; /* an answer, or the end */
-        client_send(c, "x");
-    }
-}
-
-TEST(a_body_that_comes_byte_by_byte_is_cut_off)
-{
-    tv_http_limits limits = short_limits();
+    limits.header_timeout_ms = 20;
     server *s = server_start(&limits, NULL);
     client c = client_open(s);
 
-    trickle(&c, "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 200\r\n\r\n", 200);
+    t_row = "";
+    CHECK(client_is_at_end(&c));
+    client_close(&c);
+    server_end(s);
+}
+
+enum { PIECE_BYTES = 100 };
+
+/*
+ * Send a head, then a piece after every `span_s` seconds until the server has had enough.  Returns
+ * how many pieces it took.  At the least speed of 1 byte a second a piece is worth 100 s.
+ */
+static int trickle(server *s, client *c, const char *head, int count, int span_s)
+{
+    char piece[PIECE_BYTES];
+
+    memset(piece, 'x', sizeof piece);
+    client_send(c, head);
+    wait_until_read(s, c);
+    for (int i = 0; i < count; i++) {
+        server_pass(s, (int64_t)span_s * 1000);
+        if (server_look_at(s, c).state != TV_CONN_BODY)
+            return i;
+        client_send_slice(c, (tv_slice){piece, sizeof piece});
+        wait_until_read(s, c);
+    }
+    return count;
+}
+
+/* The body's 20 minutes are too few for ten pieces that each take two minutes too long. */
+TEST(a_body_that_comes_piece_by_piece_is_cut_off)
+{
+    tv_http_limits limits = long_limits();
+
+    limits.speed_min = 1;
+    server *s = server_start(&limits, NULL);
+    client c = client_open(s);
+    int count = trickle(s, &c, "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 10000\r\n\r\n",
+                        100, PIECE_BYTES + 120);
+
+    CHECK(count > 5 && count <= 10);
     client_expect(&c, 408, "REQUEST_TIMEOUT");
     client_close(&c);
     server_end(s);
 }
 
+/* It takes twice as long as a body may stand still. */
 TEST(a_body_that_is_slow_but_not_too_slow_arrives)
 {
-    tv_http_limits limits = short_limits();
+    tv_http_limits limits = long_limits();
 
-    limits.body_timeout_ms = 2000;
-    limits.speed_min = 10;
-
+    limits.speed_min = 1;
     server *s = server_start(&limits, NULL);
     client c = client_open(s);
 
-    trickle(&c, "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 50\r\n\r\n", 50);
+    CHECK_INT(trickle(s, &c, "PUT /echo HTTP/1.1\r\nHost: h\r\nContent-Length: 3000\r\n\r\n", 30,
+                      PIECE_BYTES - 20),
+              30);
     client_expect(&c, 200, "");
     client_close(&c);
     server_end(s);
@@ -418,21 +448,19 @@ TEST(a_body_that_is_slow_but_not_too_slow_arrives)
 
 TEST(a_body_nobody_wants_cannot_hold_the_connection_by_coming_slowly)
 {
-    tv_http_limits limits = short_limits();
+    tv_http_limits limits = long_limits();
     server *s = server_start(&limits, NULL);
     client c = client_open(s);
-    bool is_closed = false;
 
     client_send(&c, "PUT /deny HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n");
     client_expect(&c, 403, "denied");
-    for (int i = 0; i < 900 && !is_closed; i++) {
-        char byte;
-
-        usleep(10 * 1000);
+    for (int i = 0; i < LINGER_MINUTES; i++) {
+        wait_for_state(s, &c, TV_CONN_SKIP);
         client_send(&c, "x");
-        is_closed = recv(c.fd, &byte, 1, MSG_DONTWAIT) == 0 || errno != EAGAIN;
+        wait_until_read(s, &c);
+        server_pass(s, MINUTE_MS);
     }
-    CHECK(is_closed);
+    WAIT_UNTIL(!server_look_at(s, &c).is_there);
     client_close(&c);
     server_end(s);
 }
@@ -440,22 +468,21 @@ TEST(a_body_nobody_wants_cannot_hold_the_connection_by_coming_slowly)
 /* Its window lets some bytes through now and then, so the kernel always sees a little progress. */
 TEST(a_client_that_hardly_reads_is_cut_off)
 {
-    tv_http_limits limits = short_limits();
+    tv_http_limits limits = long_limits();
 
-    limits.body_timeout_ms = 200; /* less than the window takes to open by a large step */
     limits.speed_min = 1000 * 1000;
 
     server *s = server_start(&limits, NULL);
     client c = client_open(s);
+    int64_t end_ns = wait_end_ns();
 
     client_send(&c, "GET /big HTTP/1.1\r\nHost: h\r\n\r\n");
-    wait_for(&s->seen, 1);
-    for (int i = 0; i < 6000 && atomic_load(&s->done) == 0; i++) {
+    wait_for_state(s, &c, TV_CONN_WRITING);
+    while (atomic_load(&s->done) == 0 && wait_a_little(end_ns)) {
         char bytes[4096];
 
-        usleep(10 * 1000);
-        if (recv(c.fd, bytes, sizeof bytes, MSG_DONTWAIT) == 0)
-            break;
+        recv(c.fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        server_pass(s, MINUTE_MS);
     }
     CHECK_INT(atomic_load(&s->done), 1);
     client_close(&c);
@@ -464,13 +491,13 @@ TEST(a_client_that_hardly_reads_is_cut_off)
 
 TEST(a_client_that_does_not_read_is_cut_off)
 {
-    tv_http_limits limits = short_limits();
+    tv_http_limits limits = long_limits();
     server *s = server_start(&limits, NULL);
     client c = client_open(s);
 
     client_send(&c, "GET /big HTTP/1.1\r\nHost: h\r\n\r\n");
-    wait_for(&s->seen, 1);
-    wait_for(&s->done, 1);
+    wait_for_state(s, &c, TV_CONN_WRITING);
+    WAIT_UNTIL((server_pass(s, BODY_MINUTES * MINUTE_MS), atomic_load(&s->done) == 1));
     client_close(&c);
     server_end(s);
 }
@@ -520,7 +547,7 @@ TEST(a_client_may_go_while_its_request_is_pending)
     wait_for(&s->seen, 1);
     setsockopt(c.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
     client_close(&c);
-    usleep(20 * 1000);
+    wait_until_gone(s);
     CHECK_INT(tv_listener_connections(s->listener), 1);
     server_release(s);
     wait_for(&s->done, 1);
@@ -541,20 +568,21 @@ TEST(work_for_a_client_that_has_closed_its_connection_is_told)
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        server *s = server_start(NULL, NULL);
-        client c = client_open(s);
+        tv_http_limits limits = long_limits();
         struct linger reset = {.l_onoff = rows[i].is_reset};
+
+        limits.spare_ms = 10; /* the listener looks as often */
+        server *s = server_start(&limits, NULL);
+        client c = client_open(s);
 
         t_row = rows[i].what;
         client_send(&c, "GET /watch HTTP/1.1\r\nHost: h\r\n\r\n");
         wait_for(&s->seen, 1);
         client_send(&c, rows[i].behind);
-        usleep(20 * 1000);
+        wait_until_read(s, &c);
         setsockopt(c.fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
         client_close(&c);
-        for (int ms = 0; ms < 40000 && atomic_load(&s->done) == 0; ms++)
-            usleep(1000);
-        CHECK(atomic_load(&s->done) > 0);
+        WAIT_UNTIL(atomic_load(&s->done) > 0);
         server_end(s);
     }
     t_row = "";
@@ -611,7 +639,7 @@ static void expect_the_body(client *c)
 
 TEST(bodies_beyond_the_budget_are_refused)
 {
-    tv_http_limits limits = tv_http_limits_default;
+    tv_http_limits limits = long_limits();
 
     /* All are strangers here, who have a sixteenth: one body and what belongs to it. */
     limits.budget = tv_budget_new(16 * 60 * 1024);
@@ -639,7 +667,7 @@ TEST(bodies_beyond_the_budget_are_refused)
 
 TEST(a_body_of_unknown_length_is_charged_as_it_comes)
 {
-    tv_http_limits limits = tv_http_limits_default;
+    tv_http_limits limits = long_limits();
     tv_buf chunk = TV_BUF_EMPTY;
 
     limits.budget = tv_budget_new(16 * 60 * 1024);
@@ -661,7 +689,7 @@ TEST(a_body_of_unknown_length_is_charged_as_it_comes)
 /* Heads are charged without asking; so a client that does not even read a refusal has to go. */
 TEST(strangers_that_do_not_read_hold_no_more_than_their_share)
 {
-    tv_http_limits limits = tv_http_limits_default;
+    tv_http_limits limits = long_limits();
 
     limits.budget = tv_budget_new(16 * (size_t)BIG_BYTES * 3 / 2);
     server *s = server_start(&limits, NULL);
@@ -687,7 +715,7 @@ TEST(strangers_that_do_not_read_hold_no_more_than_their_share)
 /* Nothing is kept for them either: their next request was never begun. */
 TEST(strangers_that_do_not_read_have_had_their_last_answer)
 {
-    tv_http_limits limits = tv_http_limits_default;
+    tv_http_limits limits = long_limits();
 
     limits.budget = tv_budget_new(32 * (size_t)BIG_BYTES);
     server *s = server_start(&limits, NULL);
@@ -707,7 +735,7 @@ TEST(strangers_that_do_not_read_have_had_their_last_answer)
 
 TEST(connections_above_the_limit_wait_for_one_to_close)
 {
-    tv_http_limits limits = tv_http_limits_default;
+    tv_http_limits limits = long_limits();
 
     limits.connections_max = 2;
     server *s = server_start(&limits, NULL);
@@ -716,7 +744,7 @@ TEST(connections_above_the_limit_wait_for_one_to_close)
     client_send(&waiting, "GET /echo HTTP/1.1\r\nHost: h\r\n\r\n");
     client_send(&a, "GET /echo?a HTTP/1.1\r\nHost: h\r\n\r\n");
     client_expect(&a, 200, "GET /echo?a ");
-    usleep(50 * 1000);
+    WAIT_UNTIL(server_look_at(s, &a).keeps_one_out);
     CHECK_INT(atomic_load(&s->seen), 1);
     CHECK_INT(tv_listener_connections(s->listener), 2);
 
@@ -738,7 +766,7 @@ TEST(a_stop_closes_idle_connections_and_lets_requests_finish)
                 "GET /hold HTTP/1.1\r\nHost: h\r\n\r\nGET /echo HTTP/1.1\r\nHost: h\r\n\r\n");
     wait_for(&s->seen, 2);
 
-    server_stop(s, 5000);
+    server_stop(s, MINUTE_MS);
     CHECK(client_is_at_end(&idle));
     server_release(s);
     answer a = client_answer(&busy);
@@ -822,7 +850,8 @@ int main(void)
         cmocka_unit_test(http_1_0_closes_unless_asked_to_keep),
         cmocka_unit_test(either_side_can_end_a_connection),
         cmocka_unit_test(a_client_that_does_nothing_is_cut_off),
-        cmocka_unit_test(a_body_that_comes_byte_by_byte_is_cut_off),
+        cmocka_unit_test(a_deadline_is_kept_without_being_asked_for),
+        cmocka_unit_test(a_body_that_comes_piece_by_piece_is_cut_off),
         cmocka_unit_test(a_body_that_is_slow_but_not_too_slow_arrives),
         cmocka_unit_test(a_body_nobody_wants_cannot_hold_the_connection_by_coming_slowly),
         cmocka_unit_test(a_client_that_hardly_reads_is_cut_off),

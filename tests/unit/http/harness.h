@@ -21,6 +21,7 @@
 #include <arpa/inet.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -28,10 +29,30 @@
 
 #include "base/workers.h"
 #include "check.h"
+#include "http/conn.h"
 #include "http/listener.h"
 #include "net/tls.h"
+#include "wait.h"
 
-enum { BIG_BYTES = 64 * 1024 * 1024 };
+enum { BIG_BYTES = 64 * 1024 * 1024, MINUTE_MS = 60 * 1000 };
+
+/*
+ * No client is cut off because the machine is slow: the deadlines come when a test lets the time
+ * pass (server_pass), each at another one.
+ */
+enum { HEADER_MINUTES = 10, BODY_MINUTES = 20, LINGER_MINUTES = 30, IDLE_MINUTES = 40 };
+
+static inline tv_http_limits long_limits(void)
+{
+    tv_http_limits limits = tv_http_limits_default;
+
+    limits.header_timeout_ms = HEADER_MINUTES * MINUTE_MS;
+    limits.body_timeout_ms = BODY_MINUTES * MINUTE_MS;
+    limits.linger_timeout_ms = LINGER_MINUTES * MINUTE_MS;
+    limits.idle_timeout_ms = IDLE_MINUTES * MINUTE_MS;
+    limits.spare_ms = 10 * MINUTE_MS;
+    return limits;
+}
 
 typedef struct server {
     tv_loop *loop;
@@ -69,8 +90,10 @@ static inline void late_run(tv_job *job)
 
     if (late->is_held)
         sem_wait(&late->server->held);
-    for (int i = 0; late->is_watch && i < 60000 && !late->req->is_gone; i++)
-        usleep(1000);
+    for (int64_t end = wait_end_ns(); late->is_watch && !late->req->is_gone;) {
+        if (!wait_a_little(end))
+            break;
+    }
 }
 
 static inline void late_deliver(tv_mail *mail)
@@ -166,7 +189,7 @@ static inline void count_round(void *ctx)
 
 /*
  * Start a server; the context of `service` becomes the server.  `limits` may be
- * NULL for the default ones, `tls` for plain HTTP.
+ * NULL for long_limits, `tls` for plain HTTP.
  */
 static inline server *server_start_with(tv_http_handler service, const tv_http_limits *limits,
                                         tv_tls *tls)
@@ -174,7 +197,7 @@ static inline server *server_start_with(tv_http_handler service, const tv_http_l
     server *s = tv_calloc(1, sizeof *s);
     char error[256] = "";
 
-    s->limits = limits ? *limits : tv_http_limits_default;
+    s->limits = limits ? *limits : long_limits();
     s->service = service;
     s->service.ctx = s;
     tv_assert(sem_init(&s->held, 0, 0) == 0);
@@ -227,8 +250,10 @@ static inline void server_end(server *s)
 /* Wait, a minute at most, until a counter has a value. */
 static inline void wait_for(atomic_int *counter, int want)
 {
-    for (int i = 0; i < 60000 && atomic_load(counter) != want; i++)
-        usleep(1000);
+    int64_t end_ns = wait_end_ns();
+
+    while (atomic_load(counter) != want && wait_a_little(end_ns))
+        ;
     CHECK_INT(atomic_load(counter), want);
 }
 
@@ -236,14 +261,8 @@ static inline void wait_for(atomic_int *counter, int want)
  * that the kernel has not handed over yet does not count. */
 static inline void server_wait_idle(server *s)
 {
-    for (int i = 0; i < 60000; i++) {
-        if (tv_listener_connections(s->listener) == 0 &&
-            atomic_load(&s->done) >= atomic_load(&s->seen))
-            return;
-        usleep(1000);
-    }
-    CHECK_INT(tv_listener_connections(s->listener), 0);
-    CHECK_INT(atomic_load(&s->done), atomic_load(&s->seen));
+    WAIT_UNTIL(tv_listener_connections(s->listener) == 0 &&
+               atomic_load(&s->done) >= atomic_load(&s->seen));
 }
 
 typedef struct client {
@@ -251,6 +270,147 @@ typedef struct client {
     SSL *ssl;
     tv_buf in; /* received and not yet taken */
 } client;
+
+typedef struct errand {
+    tv_mail mail;
+    void (*run)(server *s, void *ctx);
+    server *server;
+    void *ctx;
+    sem_t is_done;
+} errand;
+
+static inline void errand_deliver(tv_mail *mail)
+{
+    errand *e = (errand *)mail;
+
+    e->run(e->server, e->ctx);
+    sem_post(&e->is_done);
+}
+
+/* Call a function on the loop's thread, where all of the listener can be seen.  Before a stop. */
+static inline void server_run(server *s, void (*run)(server *s, void *ctx), void *ctx)
+{
+    errand e = {.mail = {.deliver = errand_deliver}, .run = run, .server = s, .ctx = ctx};
+    tv_mail_chain chain = {0};
+
+    sem_init(&e.is_done, 0, 0);
+    tv_mail_chain_add(&chain, &e.mail);
+    tv_mailbox_post(tv_loop_mailbox(s->loop), &chain);
+    while (sem_wait(&e.is_done) != 0)
+        ;
+    sem_destroy(&e.is_done);
+}
+
+static inline void pass_and_look(server *s, void *ctx)
+{
+    const int64_t *ms = ctx;
+
+    tv_loop_skip_ms(s->loop, (uint64_t)*ms);
+    tv_listener_look(s->listener);
+}
+
+/* Let time pass for the connections, and the listener look at their deadlines. */
+static inline void server_pass(server *s, int64_t ms)
+{
+    server_run(s, pass_and_look, &ms);
+}
+
+/* What the server knows of a connection. */
+typedef struct sight {
+    const client *client;
+    bool is_there; /* the rest is false without it */
+    tv_conn_state state;
+    bool has_read;       /* all that the client has sent */
+    bool is_paused;      /* it does not read on */
+    bool is_gone;        /* the request under way has been told that its client has gone */
+    bool keeps_one_out;  /* the listener, because there are too many connections */
+    size_t queued_bytes; /* of the answer, that the kernel did not take yet */
+} sight;
+
+/* The later part of Linux's struct tcp_info, which the C library's header lacks. */
+typedef struct tcp_counts {
+    char before[128];
+    uint64_t bytes_received;
+    uint32_t segs_out, segs_in, notsent_bytes, min_rtt, data_segs_in, data_segs_out;
+    uint64_t delivery_rate, busy_time, rwnd_limited, sndbuf_limited;
+    uint32_t delivered, delivered_ce;
+    uint64_t bytes_sent, bytes_retrans;
+} tcp_counts;
+
+static inline tcp_counts tcp_counts_of(int fd)
+{
+    tcp_counts counts = {0};
+    socklen_t len = sizeof counts;
+
+    CHECK_INT(getsockopt(fd, IPPROTO_TCP, TCP_INFO, &counts, &len), 0);
+    CHECK_INT(len, sizeof counts);
+    return counts;
+}
+
+/* Every byte that the client has sent has come, and nothing waits to be read. */
+static inline bool has_read_all(const client *c, const tv_conn *conn)
+{
+    tcp_counts sent = tcp_counts_of(c->fd);
+    int fd, waiting = -1;
+
+    return sent.notsent_bytes == 0 && uv_fileno((const uv_handle_t *)&conn->stream.tcp, &fd) == 0 &&
+           tcp_counts_of(fd).bytes_received >= sent.bytes_sent - sent.bytes_retrans &&
+           ioctl(fd, FIONREAD, &waiting) == 0 && waiting == 0;
+}
+
+static inline void take_a_look(server *s, void *ctx)
+{
+    sight *seen = ctx;
+    const tv_conn *conn = s->listener->conns;
+    char port[16] = "";
+
+    if (seen->client) {
+        struct sockaddr_in own;
+        socklen_t len = sizeof own;
+
+        getsockname(seen->client->fd, (struct sockaddr *)&own, &len);
+        snprintf(port, sizeof port, ":%d", ntohs(own.sin_port));
+    }
+    while (conn && seen->client && strcmp(strchr(conn->peer, ':'), port) != 0)
+        conn = conn->next;
+    seen->keeps_one_out = s->listener->has_waiting;
+    if (conn == NULL)
+        return;
+
+    seen->is_there = true;
+    seen->state = conn->state;
+    seen->has_read =
+        seen->client && conn->state != TV_CONN_CLOSED && has_read_all(seen->client, conn);
+    seen->is_paused = conn->is_paused;
+    seen->is_gone = conn->exchange && conn->exchange->req.is_gone;
+    seen->queued_bytes = uv_stream_get_write_queue_size((const uv_stream_t *)&conn->stream.tcp);
+}
+
+/* Of this client, which is still open; with NULL of the one connection that there is. */
+static inline sight server_look_at(server *s, const client *c)
+{
+    sight seen = {.client = c};
+
+    server_run(s, take_a_look, &seen);
+    return seen;
+}
+
+/* Wait until the server has read what this client sent. */
+static inline void wait_until_read(server *s, const client *c)
+{
+    WAIT_UNTIL(server_look_at(s, c).has_read);
+}
+
+static inline void wait_for_state(server *s, const client *c, tv_conn_state state)
+{
+    WAIT_UNTIL(server_look_at(s, c).state == state);
+}
+
+/* Wait until the request of the only connection has been told that its client has gone. */
+static inline void wait_until_gone(server *s)
+{
+    WAIT_UNTIL((server_pass(s, 0), server_look_at(s, NULL).is_gone));
+}
 
 typedef struct answer {
     int status;
@@ -311,6 +471,31 @@ static inline bool client_receive(client *c)
 static inline bool client_is_at_end(client *c)
 {
     return c->in.len == 0 && !client_receive(c);
+}
+
+/*
+ * Send what fits, without blocking: until the server reads no further and the sockets of both sides
+ * are full.  Returns how much that was.
+ */
+static inline size_t client_fill(client *c, server *s, tv_slice bytes)
+{
+    size_t sent = 0;
+    bool is_paused = false;
+
+    for (int64_t end_ns = wait_end_ns(); sent < bytes.len;) {
+        ssize_t count =
+            send(c->fd, bytes.data + sent, bytes.len - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+        if (count > 0)
+            sent += (size_t)count;
+        else if (is_paused)
+            break;
+        else if (server_look_at(s, c).is_paused)
+            is_paused = true; /* but there may be room again meanwhile */
+        else
+            CHECK(wait_a_little(end_ns));
+    }
+    return sent;
 }
 
 /* A header of an answer, "" when it has none. */

@@ -2,9 +2,9 @@
 #include "net/loop.h"
 
 #include <stdatomic.h>
-#include <unistd.h>
 
 #include "check.h"
+#include "wait.h"
 
 typedef struct message {
     tv_mail mail;
@@ -12,7 +12,7 @@ typedef struct message {
     bool releases;
 } message;
 
-static atomic_int delivered, handed_on;
+static atomic_int delivered, handed_on, rounds;
 
 static void deliver(tv_mail *mail)
 {
@@ -27,6 +27,7 @@ static void deliver(tv_mail *mail)
 static void at_round_end(void *ctx)
 {
     atomic_store(&handed_on, atomic_load(&delivered));
+    atomic_fetch_add(&rounds, 1);
 }
 
 static void post(tv_loop *loop, message *l)
@@ -37,13 +38,6 @@ static void post(tv_loop *loop, message *l)
     l->loop = loop;
     tv_mail_chain_add(&chain, &l->mail);
     tv_mailbox_post(tv_loop_mailbox(loop), &chain);
-}
-
-static void wait_for(atomic_int *counter, int want)
-{
-    for (int i = 0; i < 60000 && atomic_load(counter) != want; i++)
-        usleep(1000);
-    CHECK_INT(atomic_load(counter), want);
 }
 
 TEST(messages_are_delivered_and_the_round_ends_after_them)
@@ -58,8 +52,8 @@ TEST(messages_are_delivered_and_the_round_ends_after_them)
     CHECK_INT(tv_loop_index(loop), 3);
     for (int i = 0; i < COUNT; i++)
         post(loop, &messages[i]);
-    wait_for(&delivered, COUNT);
-    wait_for(&handed_on, COUNT);
+    WAIT_UNTIL(atomic_load(&delivered) == COUNT);
+    WAIT_UNTIL(atomic_load(&handed_on) == COUNT);
     tv_loop_stop(loop);
     tv_loop_join(loop);
     tv_loop_free(loop);
@@ -71,10 +65,12 @@ TEST(a_hold_keeps_a_stopping_loop_running_for_its_message)
     message last = {.releases = true};
 
     atomic_store(&delivered, 0);
+    atomic_store(&rounds, 0);
+    tv_loop_at_round_end(loop, at_round_end, NULL);
     tv_loop_hold(loop);
     tv_loop_start(loop);
     tv_loop_stop(loop);
-    usleep(10 * 1000);
+    WAIT_UNTIL(atomic_load(&rounds) >= 2); /* the second begins with the stop */
     post(loop, &last);
     tv_loop_join(loop);
     CHECK_INT(atomic_load(&delivered), 1);

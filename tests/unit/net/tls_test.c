@@ -192,7 +192,7 @@ TEST(a_client_may_end_tls_while_a_sink_is_paused)
     wait_for(&flow_pauses, 1);
     SSL_shutdown(c.ssl);
     client_close(&c);
-    usleep(20 * 1000);
+    wait_until_gone(s);
     CHECK_INT(atomic_load(&s->done), 0);
     server_release(s);
     wait_for(&s->dropped, 1);

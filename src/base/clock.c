@@ -35,6 +35,11 @@ void tv_clock_skip_ns(int64_t ns)
     atomic_fetch_add(&skipped_ns, ns);
 }
 
+int64_t tv_clock_skipped_ns(void)
+{
+    return atomic_load_explicit(&skipped_ns, memory_order_relaxed);
+}
+
 void tv_clock_shift(int64_t ticks)
 {
     shift_ticks = ticks;
@@ -58,8 +63,7 @@ int64_t tv_clock_mono_ns(void)
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec +
-           atomic_load_explicit(&skipped_ns, memory_order_relaxed);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec + tv_clock_skipped_ns();
 }
 
 int64_t tv_clock_boot_ns(void)
@@ -67,7 +71,7 @@ int64_t tv_clock_boot_ns(void)
     struct timespec now;
 
     clock_gettime(CLOCK_BOOTTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec + tv_clock_skipped_ns();
 }
 
 /* The monotonic clock that goes with the wall clock in use, and where its offset is. */

@@ -47,10 +47,13 @@ void tv_clock_set_fake_ticks(int64_t ticks);
 void tv_clock_pass_fake_ns(int64_t ns);
 
 /**
- * For tests: the monotonic clock jumps forward, so that spans are longer than they took.  Whoever
- * waits by it until some time waits longer by as much.
+ * For tests: the monotonic clock jumps forward, and that of the boot with it, so that spans are
+ * longer than they took.  A wait that has begun does not end earlier: wake it.
  */
 void tv_clock_skip_ns(int64_t ns);
+
+/** How far it has jumped in all: what is waited for by the system's clock is earlier by as much. */
+int64_t tv_clock_skipped_ns(void);
 
 /** For tests: let this machine's wall clock be off by so much; before any thread asks for it. */
 void tv_clock_shift(int64_t ticks);

@@ -173,6 +173,28 @@ static tv_err publish(tv_memory_store *store, tv_tree *tree, uint64_t power_cuts
     return lost ? TV_ERR_IO : TV_OK;
 }
 
+/* What a write takes to become durable, or until the power goes. */
+static void wait_for_disk(tv_memory_store *store, int64_t delay_us, uint64_t power_cuts)
+{
+    struct timespec until;
+
+    if (delay_us <= 0)
+        return;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += delay_us / 1000000;
+    until.tv_nsec += delay_us % 1000000 * 1000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&store->lock);
+    store->delayed_count++;
+    while (store->power_cuts == power_cuts &&
+           pthread_cond_clockwait(&store->power_went, &store->lock, CLOCK_MONOTONIC, &until) == 0)
+        ;
+    store->delayed_count--;
+    pthread_mutex_unlock(&store->lock);
+}
+
 /* A range may be written to, by a batch whose stamps are later than all before it. */
 static tv_err enter_range(tv_memory_node *node, const tv_write_batch *batch,
                           struct tv_memory_range **ret_range)
@@ -233,7 +255,7 @@ static tv_err write_batch(tv_engine *engine, const tv_write_batch *batch)
     }
 
     tree = apply(tree, batch);
-    tv_memory_wait_us(delay_us);
+    wait_for_disk(store, delay_us, power_cuts);
     err = publish(store, tree, power_cuts, range, batch->stamp);
 
 out:
@@ -253,7 +275,7 @@ static tv_err drop_range(tv_engine *engine, tv_slice from, tv_slice to)
     if (err == TV_OK) {
         tv_tree *tree = tv_tree_delete_range(tv_memory_snapshot(store), from, to);
 
-        tv_memory_wait_us(delay_us);
+        wait_for_disk(store, delay_us, power_cuts);
         err = publish(store, tree, power_cuts, NULL, 0);
     }
     pthread_mutex_unlock(&store->write_lock);
@@ -315,6 +337,7 @@ static void close_engine(tv_engine *engine)
 
     tv_memory_map_unref(store->map);
     tv_tree_unref(store->durable);
+    pthread_cond_destroy(&store->power_went);
     pthread_mutex_destroy(&store->lock);
     pthread_mutex_destroy(&store->write_lock);
     free(store);
@@ -368,6 +391,7 @@ tv_engine *tv_memory_engine_new(const tv_memory_options *options)
     store->random = options->seed ? options->seed : 1; /* xorshift stays at 0 for ever */
     tv_assert(pthread_mutex_init(&store->write_lock, NULL) == 0);
     tv_assert(pthread_mutex_init(&store->lock, NULL) == 0);
+    tv_assert(pthread_cond_init(&store->power_went, NULL) == 0);
     if (options->has_ranges)
         tv_memory_map_init(store);
     return connect_to(store, options->has_ranges  ? &ranged_memory_ops
@@ -436,7 +460,18 @@ void tv_memory_lose_power(tv_engine *engine)
     pthread_mutex_lock(&store->lock);
     store->power_cuts++;
     store->is_stopped = !store->has_ranges;
+    pthread_cond_broadcast(&store->power_went);
     pthread_mutex_unlock(&store->lock);
+}
+
+int tv_memory_delayed_count(tv_engine *engine)
+{
+    tv_memory_store *store = of(engine);
+
+    pthread_mutex_lock(&store->lock);
+    int count = store->delayed_count;
+    pthread_mutex_unlock(&store->lock);
+    return count;
 }
 
 void tv_memory_restart(tv_engine *engine)

@@ -63,11 +63,14 @@ void tv_memory_set_write_delay(tv_engine *engine, int64_t delay_us);
 
 /**
  * Cut the power.  What was reported durable stays; a write under way fails
- * with TV_ERR_IO and is kept or dropped as a whole, by the seed, as on a disk.
+ * with TV_ERR_IO, at once, and is kept or dropped as a whole, by the seed, as on a disk.
  * All writes after that are refused until tv_memory_restart, except of a store
  * with ranges, of which it only cuts the connections.
  */
 void tv_memory_lose_power(tv_engine *engine);
+
+/** Writes that are about to become durable, after their delay. */
+int tv_memory_delayed_count(tv_engine *engine);
 
 /** Start again after TV_ERR_IO or a loss of power. */
 void tv_memory_restart(tv_engine *engine);

@@ -39,12 +39,14 @@ typedef struct tv_memory_store {
     size_t page_rows;
 
     pthread_mutex_t lock;
+    pthread_cond_t power_went; /* ends the delay of writes */
     int nodes;
     tv_tree *durable;
     tv_memory_map *map; /* NULL without ranges */
     uint64_t last_number;
     int64_t write_delay_us, read_delay_us;
     uint64_t write_count, read_count, batch_count;
+    int delayed_count;   /* writes that take their delay now */
     uint64_t power_cuts; /* so that a write can see that the power went while it waited */
     uint64_t random;
     uint64_t fail_after, fail_count; /* this many writes pass, then this many fail */

@@ -2,10 +2,10 @@
 #include "engine/memory/memory.h"
 
 #include <pthread.h>
-#include <unistd.h>
 
 #include "check.h"
 #include "engine/memory/tree.h"
+#include "wait.h"
 
 static tv_engine *engine;
 
@@ -94,9 +94,9 @@ TEST(a_write_under_way_when_the_power_goes_is_kept_or_dropped_as_a_whole)
 
         tv_engine_close(engine);
         engine = tv_memory_engine_new(
-            &(tv_memory_options){.write_delay_us = 600000, .seed = (uint64_t)i * 77 + 1});
+            &(tv_memory_options){.write_delay_us = 600000000, .seed = (uint64_t)i * 77 + 1});
         CHECK(pthread_create(&thread, NULL, put_slowly, &err) == 0);
-        usleep(5000);
+        WAIT_UNTIL(tv_memory_delayed_count(engine) == 1);
         CHECK_ERR(get(TV_READ_ANY, "slow"), TV_ERR_NOT_FOUND);
         tv_memory_lose_power(engine);
         pthread_join(thread, NULL);

@@ -19,8 +19,7 @@
 /* A stopping server has some seconds, and tv_extents_gc may have found a million files. */
 #define STOP_NS_MAX INT64_C(2000000000)
 
-/* While a removal is deferred, its visits are looked at again at this interval. */
-#define LOOK_NS INT64_C(1000000000)
+int64_t tv_extent_look_ns = INT64_C(1000000000);
 
 void tv_extent_visit_begin(tv_extents *store, tv_extent_visit *visit)
 {
@@ -158,7 +157,8 @@ static int64_t next_look_ns(const tv_extents *store)
 
     if (store->first_removal == NULL)
         return TV_BACKGROUND_NEVER;
-    return store->first_removal->due_ns > now ? store->first_removal->due_ns : now + LOOK_NS;
+    return store->first_removal->due_ns > now ? store->first_removal->due_ns
+                                              : now + tv_extent_look_ns;
 }
 
 static void run(tv_background *thread, void *ctx)
@@ -178,6 +178,7 @@ static void run(tv_background *thread, void *ctx)
         } else if (tv_background_is_stopping(thread)) {
             break;
         } else {
+            store->look_count++;
             (void)tv_background_wait(thread, next_look_ns(store));
         }
     }

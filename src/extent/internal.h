@@ -129,6 +129,7 @@ struct tv_extents {
     tv_extent_visit *oldest_visit, *newest_visit;    /* in the order they began */
     tv_extent_removal *first_removal, *last_removal; /* in the order they were requested */
     size_t waiting_count;                            /* ids in them, and in the one under way */
+    uint64_t look_count; /* of the thread's that found nothing to remove; for tests */
 
     /* damage.c; `lock` guards these, for moments only. */
     pthread_mutex_t lock;
@@ -137,6 +138,12 @@ struct tv_extents {
     int64_t next_report_ns;
     _Atomic uint64_t failed_reads;
 };
+
+/* --- gc_remove.c --- */
+
+/** While a removal is deferred, its visits are looked at again at this interval.  Tests lower it.
+ */
+extern int64_t tv_extent_look_ns;
 
 /* --- store.c --- */
 

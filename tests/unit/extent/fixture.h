@@ -8,9 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "check.h"
 #include "extent/extent.h"
+#include "extent/internal.h"
+#include "wait.h"
 
 static char dir[64];
 static char open_text[512];
@@ -160,11 +163,32 @@ static inline metrics read_metrics(tv_extents *store)
 /* Wait until no more than `count` extents wait for their removal. */
 static inline void wait_for_removals(tv_extents *store, int64_t count)
 {
-    for (int i = 0; read_metrics(store).to_remove > count; i++) {
-        if (i == 60000)
-            CHECK_FAIL("extents are not removed");
-        usleep(1000);
-    }
+    WAIT_UNTIL(read_metrics(store).to_remove <= count);
+}
+
+static inline uint64_t look_count(tv_extents *store, bool wakes)
+{
+    tv_background_lock(&store->gc);
+    uint64_t count = store->look_count;
+
+    if (wakes)
+        tv_background_wake(&store->gc);
+    tv_background_unlock(&store->gc);
+    return count;
+}
+
+/* Wait until the thread that removes has looked once more, and found nothing that it may. */
+static inline void wait_for_look(tv_extents *store)
+{
+    uint64_t count = look_count(store, true);
+
+    WAIT_UNTIL(look_count(store, false) > count);
+}
+
+/* Let time pass for visits and removals. */
+static inline void pass_minutes(int minutes)
+{
+    tv_clock_skip_ns(minutes * INT64_C(60000000000));
 }
 
 static inline void touch(const char *path)

@@ -19,13 +19,13 @@ TEST(a_removal_waits_for_visits_that_began_before_and_for_no_others)
     CHECK_INT(read_metrics(store).to_remove, 2);
 
     tv_extent_visit_end(store, &before);
-    usleep(20000);
+    wait_for_look(store);
     check_bytes(store, first, TV_LIT("1"));
 
     tv_extent_visit_end(store, &also_before);
     wait_for_removals(store, 1);
     CHECK(!is_there(first));
-    usleep(20000);
+    wait_for_look(store);
     check_bytes(store, second, TV_LIT("2"));
 
     tv_extent_visit_end(store, &after);
@@ -40,17 +40,20 @@ TEST(a_visit_that_lasts_too_long_holds_nothing_up)
     tv_extent_visit slow, late;
 
     NEEDS_FOLDER();
-    CHECK(try_open(&(tv_extent_options){.dir = dir, .visit_ms_max = 5000}, &store));
+    CHECK(try_open(&(tv_extent_options){.dir = dir, .visit_ms_max = 10 * 60 * 1000}, &store));
     tv_extent_id first = put(store, TV_LIT("1")), second = put(store, TV_LIT("2"));
 
     tv_extent_visit_begin(store, &slow);
     tv_extents_remove(store, &first, 1);
-    usleep(2000 * 1000);
+    pass_minutes(5);
+    wait_for_look(store);
     CHECK(is_there(first));
     tv_extent_visit_begin(store, &late);
     tv_extents_remove(store, &second, 1);
-    wait_for_removals(store, 1);
+    pass_minutes(5);
+    wait_for_removals(store, 1); /* nobody wakes it */
     CHECK(!is_there(first));
+    wait_for_look(store);
     CHECK(is_there(second));
 
     tv_extent_visit_end(store, &slow);
@@ -65,16 +68,18 @@ TEST(a_hold_lasts_until_it_ends)
     tv_extent_visit slow, hold;
 
     NEEDS_FOLDER();
-    CHECK(try_open(&(tv_extent_options){.dir = dir, .visit_ms_max = 500}, &store));
+    CHECK(try_open(&(tv_extent_options){.dir = dir, .visit_ms_max = 10 * 60 * 1000}, &store));
     tv_extent_id before = put(store, TV_LIT("1")), after = put(store, TV_LIT("2"));
 
     tv_extent_visit_begin(store, &slow);
     tv_extents_remove(store, &before, 1);
     tv_extent_hold_begin(store, &hold);
     tv_extents_remove(store, &after, 1);
+    pass_minutes(10);
     wait_for_removals(store, 1);
     CHECK(!is_there(before));
-    usleep(2000 * 1000); /* it is looked at every second */
+    pass_minutes(60);
+    wait_for_look(store);
     CHECK(is_there(after));
     CHECK(!tv_extent_visit_is_over(store, &hold));
 
@@ -283,7 +288,7 @@ TEST(the_gc_respects_visits)
     tv_extent_visit_begin(store, &visit);
     CHECK_OK(gc_extents(store, &(rows){0}, &removed));
     CHECK_INT(removed, 3);
-    usleep(20000);
+    wait_for_look(store);
     check_bytes(store, id, TV_LIT("1234"));
     tv_extent_visit_end(store, &visit);
     wait_for_removals(store, 0);
@@ -318,6 +323,8 @@ TEST(a_removal_before_the_gc_has_counted_keeps_the_metrics_right)
 
 int main(void)
 {
+    tv_extent_look_ns = 1000000;
+
     const struct CMUnitTest tests[] = {
         ON_BOTH(a_removal_waits_for_visits_that_began_before_and_for_no_others),
         ON_BOTH(a_visit_that_lasts_too_long_holds_nothing_up),

@@ -11,6 +11,7 @@
 #include "extent/pool/internal.h"
 #include "fake_pool.h"
 #include "seed.h"
+#include "wait.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 #define MIB ((size_t)1 << 20)
@@ -140,21 +141,13 @@ static inline size_t part_count(void)
 /* Wait until a store has removed all it was asked to. */
 static inline void wait_for_removals(tv_extents *extents)
 {
-    for (int i = 0; metric(extents, "extents_to_remove") > 0; i++) {
-        if (i == 60000)
-            CHECK_FAIL("extents are not removed");
-        usleep(1000);
-    }
+    WAIT_UNTIL(metric(extents, "extents_to_remove") <= 0);
 }
 
 /* Wait until nothing is left in the pool: what was given up goes when its last part has arrived. */
 static inline void wait_until_empty(void)
 {
-    for (int i = 0; part_count() > 0; i++) {
-        if (i == 60000)
-            CHECK_FAIL("%zu parts are left", part_count());
-        usleep(1000);
-    }
+    WAIT_UNTIL(part_count() == 0);
 }
 
 static inline int set_up(void **state)

@@ -66,6 +66,9 @@ tv_blob_gc_scan *tv_blob_gc_scan_new(const tv_blob_gc_scan_options *options);
 /** Collect extents now: a node of the cluster has ended, and may have left some.  Any thread. */
 void tv_blob_gc_scan_soon(tv_blob_gc_scan *scan);
 
+/** How often it has looked whether there is something to do.  For tests.  Any thread. */
+uint64_t tv_blob_gc_scan_rounds(tv_blob_gc_scan *scan);
+
 /** Stop it, soon: what is under way is finished or left to the next start.  Accepts NULL. */
 void tv_blob_gc_scan_free(tv_blob_gc_scan *scan);
 

@@ -26,6 +26,7 @@ struct tv_blob_gc_scan {
     tv_blob_gc_scan_options options;
     tv_waiter waiter;
     int64_t collect_ns; /* when to collect extents next; the thread's lock guards it */
+    uint64_t rounds;    /* and this */
 };
 
 /* --- extents without a row --- */
@@ -242,6 +243,7 @@ static void run(tv_background *thread, void *ctx)
         tv_background_lock(thread);
         int64_t until_ns = scan->collect_ns < expire_ns ? scan->collect_ns : expire_ns;
 
+        scan->rounds++;
         if (!is_here)
             until_ns = after_ms(LEAD_SECONDS * 1000);
         (void)tv_background_wait(thread, until_ns);
@@ -255,6 +257,15 @@ void tv_blob_gc_scan_soon(tv_blob_gc_scan *scan)
     scan->collect_ns = 0;
     tv_background_wake(&scan->thread);
     tv_background_unlock(&scan->thread);
+}
+
+uint64_t tv_blob_gc_scan_rounds(tv_blob_gc_scan *scan)
+{
+    tv_background_lock(&scan->thread);
+    uint64_t rounds = scan->rounds;
+
+    tv_background_unlock(&scan->thread);
+    return rounds;
 }
 
 tv_blob_gc_scan *tv_blob_gc_scan_new(const tv_blob_gc_scan_options *options)

@@ -27,6 +27,7 @@ struct tv_hasher {
     size_t coming; /* jobs that are */
     size_t wanted; /* the thread sleeps until this many wait; 0 when it is awake */
     uint64_t batches, pieces;
+    bool is_held; /* by a test */
 
     /* The thread's. */
     int skips, skips_left; /* batches that begin without a wait, since waits have been in vain */
@@ -74,6 +75,8 @@ static size_t take(tv_hasher *hasher, tv_hash_job *ret_jobs[TV_MD5_LANES])
 
     tv_background_lock(&hasher->thread);
     sleep_until(hasher, 1, TV_BACKGROUND_NEVER);
+    while (hasher->is_held && tv_background_wait(&hasher->thread, TV_BACKGROUND_NEVER))
+        ;
     gather(hasher);
     while (count < TV_MD5_LANES && hasher->queue.first) {
         tv_hash_job *job = (tv_hash_job *)tv_mail_chain_take(&hasher->queue);
@@ -197,6 +200,14 @@ bool tv_hasher_submit(tv_hasher *hasher, tv_hash_job *job)
     }
     tv_background_unlock(&hasher->thread);
     return is_taken;
+}
+
+void tv_hasher_hold(tv_hasher *hasher, bool is_held)
+{
+    tv_background_lock(&hasher->thread);
+    hasher->is_held = is_held;
+    tv_background_wake(&hasher->thread);
+    tv_background_unlock(&hasher->thread);
 }
 
 void tv_hasher_metrics(tv_hasher *hasher, uint64_t *ret_batches, uint64_t *ret_pieces)

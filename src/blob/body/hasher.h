@@ -52,6 +52,9 @@ void tv_hasher_leave(tv_hasher *hasher, tv_hash_job *job);
  */
 bool tv_hasher_submit(tv_hasher *hasher, tv_hash_job *job) TV_WARN_UNUSED;
 
+/** For tests: while it is held, no batch begins. */
+void tv_hasher_hold(tv_hasher *hasher, bool is_held);
+
 /** Batches that were hashed, and the pieces in them; for tests. */
 void tv_hasher_metrics(tv_hasher *hasher, uint64_t *ret_batches, uint64_t *ret_pieces);
 

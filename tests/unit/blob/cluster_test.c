@@ -248,15 +248,14 @@ TEST(a_blob_is_replaced_while_the_other_node_reads_it)
     CHECK_OK(try_read(b.node.extents, head.pieces[0].id, some_bytes(BLOCK_BYTES)));
 
     /* Long after, nothing has changed: the visit goes on. */
-    usleep(30000);
-    CHECK(tv_extent_visit_must_renew(b.node.extents, &visit));
+    WAIT_UNTIL(tv_extent_visit_must_renew(b.node.extents, &visit));
     CHECK_ERR(tv_blob_visit_go_on(&reading, TV_READ_CACHED), TV_ERR_WOULD_BLOCK);
     CHECK_OK(tv_blob_visit_go_on(&reading, TV_READ_ANY));
     CHECK_OK(try_read(b.node.extents, head.pieces[0].id, some_bytes(BLOCK_BYTES)));
 
     put_blob(&a, "blob");
     wait_for_removals(a.node.extents);
-    usleep(30000);
+    WAIT_UNTIL(tv_extent_visit_must_renew(b.node.extents, &visit));
     CHECK_ERR(tv_blob_visit_go_on(&reading, TV_READ_ANY), TV_ERR_CONFLICT);
     CHECK_ERR(try_read(b.node.extents, head.pieces[0].id, some_bytes(BLOCK_BYTES)),
               TV_ERR_NOT_FOUND);

@@ -403,7 +403,7 @@ TEST(nothing_is_left_of_a_client_that_goes)
             block_worker();
         ask(&c, departures[i].is_many ? "many" : "one", 0, 0);
         if (departures[i].is_blocked)
-            usleep(50 * 1000);
+            wait_for_state(s, &c, TV_CONN_PULLING);
         else
             CHECK(client_receive(&c));
         if (departures[i].is_reset)
@@ -411,7 +411,7 @@ TEST(nothing_is_left_of_a_client_that_goes)
         else
             client_close(&c);
         if (departures[i].is_blocked) {
-            usleep(50 * 1000);
+            wait_until_gone(s);
             sem_post(&gate);
         }
         wait_for(&s->done, i + 1);
@@ -435,7 +435,7 @@ TEST(a_server_that_stops_waits_for_a_read)
     ask(&c, "many", 0, 0);
     wait_for(&s->seen, 1);
     server_stop(s, 0);
-    usleep(50 * 1000);
+    CHECK(client_is_at_end(&c));
     sem_post(&gate);
     client_close(&c);
     end(s);

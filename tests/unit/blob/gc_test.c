@@ -100,10 +100,10 @@ static tv_extent_id put_block(tv_container *container, const char *name)
 /* Up to a minute. */
 static void wait_until_gone(tv_extent_id id)
 {
-    for (int i = 0; i < 60000 && is_there(id); i++)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    CHECK(!is_there(id));
+    WAIT_UNTIL(!is_there(id));
 }
+
+enum { SCAN_INTERVAL_S = 3600 };
 
 static bool keeps_extents, no_sweep;
 static const tv_lead *lead;
@@ -117,7 +117,7 @@ static tv_blob_gc_scan *start_scan(void)
                                                           .catalog = catalog,
                                                           .extents = extents,
                                                           .gc = gc,
-                                                          .interval_s = 1,
+                                                          .interval_s = SCAN_INTERVAL_S,
                                                           .no_sweep = no_sweep,
                                                           .lead = lead,
                                                           .keeps_extents = keeps_extents});
@@ -246,8 +246,7 @@ TEST(a_blob_waits_to_be_collected_only_once)
     tv_outbox_add(outbox, &held);
     tv_outbox_flush(outbox);
     tv_blob_gc_add(gc, con, busy);
-    while (tv_blob_gc_waiting(gc))
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    WAIT_UNTIL(tv_blob_gc_waiting(gc) == 0);
     for (int i = 0; i < 100; i++)
         tv_blob_gc_add(gc, con, partition);
     CHECK_INT(tv_blob_gc_waiting(gc), 1);
@@ -299,8 +298,20 @@ TEST(what_nobody_has_collected_goes_with_its_container)
     tv_container_unref(con);
 }
 
-/* Start a scan with standard error going to a file until a line has come that has `text`. */
-static void scan_until_logged(const char *text, char *ret_log, size_t size)
+static int occurrences(const char *log, const char *text)
+{
+    int count = 0;
+
+    for (const char *at = strstr(log, text); at; at = strstr(at + 1, text))
+        count++;
+    return count;
+}
+
+/*
+ * Start a scan with standard error going to a file until so many lines have come that have `text`:
+ * after each but the last it is told to collect again, and more than its interval has passed.
+ */
+static void scan_until_logged(const char *text, int lines, char *ret_log, size_t size)
 {
     int saved = dup(STDERR_FILENO);
     FILE *log = tmpfile();
@@ -309,19 +320,22 @@ static void scan_until_logged(const char *text, char *ret_log, size_t size)
     CHECK(saved >= 0 && log != NULL && dup2(fileno(log), STDERR_FILENO) == STDERR_FILENO);
     tv_blob_gc_scan *scan = start_scan();
 
-    for (int i = 0; i < 60000; i++) {
+    int64_t end_ns = wait_end_ns();
+
+    for (int seen = 0; seen < lines && wait_a_little(end_ns);) {
         len = (size_t)pread(fileno(log), ret_log, size - 1, 0);
         ret_log[len] = '\0';
-        if (strstr(ret_log, text))
-            break;
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        if (occurrences(ret_log, text) > seen && ++seen < lines) {
+            tv_clock_skip_ns(2 * SCAN_INTERVAL_S * INT64_C(1000000000));
+            tv_blob_gc_scan_soon(scan);
+        }
     }
     stop_scan(scan);
     CHECK(dup2(saved, STDERR_FILENO) == STDERR_FILENO);
     close(saved);
     fclose(log);
-    if (!strstr(ret_log, text))
-        CHECK_FAIL("no %s in: %s", text, ret_log);
+    if (occurrences(ret_log, text) < lines)
+        CHECK_FAIL("not %d times %s in: %s", lines, text, ret_log);
 }
 
 TEST(when_data_is_missing_its_blob_is_named_and_nothing_is_removed)
@@ -335,7 +349,7 @@ TEST(when_data_is_missing_its_blob_is_named_and_nothing_is_removed)
     close_all();
     CHECK(unlink(path_of(lost)) == 0);
     open_all();
-    scan_until_logged("event=extents_missing count=1 extents_kept=1", log, sizeof log);
+    scan_until_logged("event=extents_missing count=1 extents_kept=1", 1, log, sizeof log);
     CHECK(strstr(log, "event=blob_damaged account=acct container=photos extent=\""));
     CHECK(strstr(log, path_of(lost)) && strstr(log, "blob=\"trip/ada.jpg\""));
     CHECK_INT(read_metrics(extents).damaged, 1);
@@ -360,17 +374,14 @@ TEST(after_a_part_of_the_log_was_dropped_nothing_is_removed)
     close_all();
     open_all();
     keeps_extents = true;
-    scan_until_logged("event=sweep service=blob extents_kept=1 ", log, sizeof log);
-
-    tv_blob_gc_scan *scan = start_scan();
-
-    sleep(2); /* twice its interval */
-    stop_scan(scan);
+    /* With the third line the round of the second is over, and with it what it does to blocks. */
+    scan_until_logged("event=sweep service=blob extents_kept=1 ", 3, log, sizeof log);
     keeps_extents = false;
     wait_for_removals(extents, 0);
     CHECK(is_there(orphan) && is_there(old));
 
-    scan = start_scan();
+    tv_blob_gc_scan *scan = start_scan();
+
     wait_until_gone(orphan);
     wait_until_gone(old);
     stop_scan(scan);
@@ -391,7 +402,7 @@ TEST(without_the_sweep_only_blocks_go)
     close_all();
     open_all();
     no_sweep = true;
-    scan_until_logged("event=sweep service=blob extents_kept=1 ", log, sizeof log);
+    scan_until_logged("event=sweep service=blob extents_kept=1 ", 1, log, sizeof log);
 
     tv_blob_gc_scan *scan = start_scan();
 
@@ -414,8 +425,10 @@ TEST(only_the_node_that_leads_collects)
 
     tv_blob_gc_scan *scan = start_scan();
 
-    tv_blob_gc_scan_soon(scan);
-    usleep(100000);
+    /* The second round that ends has begun after the first, so it is one of the scan that was
+     * asked for. */
+    WAIT_UNTIL((tv_blob_gc_scan_soon(scan), tv_blob_gc_scan_rounds(scan) >= 2));
+    wait_for_removals(extents, 0);
     CHECK(is_there(orphan));
     atomic_store(&other.is_leader, true);
     tv_blob_gc_scan_soon(scan);

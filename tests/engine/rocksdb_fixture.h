@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 
 #include "fixture.h"
+#include "wait.h"
 
 static char dir[64]; /* of the test at hand */
 static char text[TV_ROCKSDB_ERROR_TEXT_MAX];
@@ -138,22 +139,10 @@ static inline int count_crash_rows(tv_engine *engine)
     return count;
 }
 
-static inline void find_running(void *ctx, const char *name, const char *help, double value)
-{
-    (void)help;
-    if (strcmp(name, "rocksdb_running_compactions") == 0 ||
-        strcmp(name, "rocksdb_running_flushes") == 0)
-        *(double *)ctx += value;
-}
-
+/* Wait until no flush or compaction runs or is due. */
 static inline void wait_for_compaction(tv_engine *engine)
 {
-    for (int quiet = 0; quiet < 20; usleep(10000)) {
-        double running = 0;
-
-        engine->ops->metrics(engine, find_running, &running);
-        quiet = running > 0 ? 0 : quiet + 1;
-    }
+    WAIT_UNTIL(tv_rocksdb_is_quiet(engine));
 }
 
 #endif

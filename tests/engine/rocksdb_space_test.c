@@ -40,8 +40,7 @@ TEST(a_flush_without_room_is_not_taken_for_a_failed_log)
     fail_opens("*.sst", ENOSPC);
     CHECK_ERR(write_until_refused(engine, &next, 1000), TV_ERR_DISK_FULL);
     fail_opens("*.sst", 0);
-    for (int i = 0; WRITE(engine, put("k", "v")) != TV_OK; i++, usleep(100000))
-        CHECK(i < 300); /* RocksDB looks every five seconds */
+    WAIT_UNTIL(WRITE(engine, put("k", "v")) == TV_OK); /* RocksDB looks every five seconds */
     CHECK_OK(tv_engine_check(engine));
     tv_engine_close(engine);
 }
@@ -58,10 +57,10 @@ TEST(a_failed_flush_is_told_though_nobody_writes)
     fail_opens("*.sst", EMFILE);
     while (atomic_load(&open_failures) == 0) {
         CHECK_OK(write_until_refused(engine, &next, 1));
-        usleep(20000); /* a flush that begins has begun */
+        /* A flush that this began has met the failure before the next write. */
+        WAIT_UNTIL(atomic_load(&open_failures) > 0 || tv_rocksdb_is_quiet(engine));
     }
-    for (int i = 0; tv_engine_check(engine) == TV_OK; i++, usleep(100000))
-        CHECK(i < 300);
+    WAIT_UNTIL(tv_engine_check(engine) != TV_OK);
     fail_opens("*.sst", 0);
     CHECK_ERR(tv_engine_check(engine), TV_ERR_IO);
     CHECK_ERR(WRITE(engine, put("k", "v")), TV_ERR_IO);
@@ -212,8 +211,7 @@ TEST(deletes_on_a_full_disk_give_their_space_back)
         CHECK_OK(tv_engine_write(
             engine, &(tv_write_batch){.changes = &gone, .count = 1, .is_freeing = true}));
     }
-    for (int i = 0; tv_engine_check(engine) != TV_OK; i++, usleep(100000))
-        CHECK(i < 400);
+    WAIT_UNTIL(tv_engine_check(engine) == TV_OK);
     CHECK_OK(WRITE(engine, put("k", "v")));
     tv_engine_close(engine);
     CHECK(umount(dir) == 0);

@@ -479,8 +479,7 @@ TEST(a_backup_taken_while_writing_is_a_store_of_its_own)
 
     snprintf(copy, sizeof copy, "%s-copy", dir);
     CHECK(pthread_create(&thread, NULL, write_on, &w) == 0);
-    while (atomic_load(&w.written) < 100)
-        usleep(1000);
+    WAIT_UNTIL(atomic_load(&w.written) >= 100);
     int before = atomic_load(&w.written);
     CHECK_OK(tv_engine_backup(w.engine, copy));
     CHECK_ERR(tv_engine_backup(w.engine, copy), TV_ERR_IO); /* it exists */
@@ -631,9 +630,7 @@ TEST(many_deleted_rows_in_sequence_are_soon_stepped_over_no_more)
     CHECK_INT(deletes_met(engine), ROWS);
     tv_engine_close(engine);
     engine = open_rocksdb(dir);
-    for (int i = 0; i < 600 && deletes_met(engine) > 0; i++)
-        usleep(100000);
-    CHECK_INT(deletes_met(engine), 0);
+    WAIT_UNTIL(deletes_met(engine) == 0);
     tv_engine_close(engine);
 }
 

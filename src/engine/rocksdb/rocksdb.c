@@ -412,6 +412,21 @@ static tv_err check(tv_engine *engine)
     return write_batch(engine, &(tv_write_batch){0});
 }
 
+bool tv_rocksdb_is_quiet(tv_engine *engine)
+{
+    static const char *const properties[] = {
+        "rocksdb.mem-table-flush-pending", "rocksdb.num-running-flushes",
+        "rocksdb.compaction-pending", "rocksdb.num-running-compactions"};
+
+    for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
+        uint64_t value = 0;
+
+        if (rocksdb_property_int(of(engine)->db, properties[i], &value) != 0 || value > 0)
+            return false;
+    }
+    return true;
+}
+
 static void metrics(tv_engine *engine, tv_metric_fn *report, void *ctx)
 {
     static const struct {

@@ -64,4 +64,7 @@ enum { TV_ROCKSDB_ERROR_TEXT_MAX = 1024 };
 tv_err tv_rocksdb_engine_open(const tv_rocksdb_options *options, tv_engine **ret_engine,
                               char *reterr_text, size_t reterr_size) TV_WARN_UNUSED;
 
+/** Whether no flush and no compaction runs or is due.  For tests. */
+bool tv_rocksdb_is_quiet(tv_engine *engine);
+
 #endif

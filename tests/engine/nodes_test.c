@@ -10,6 +10,7 @@
 #include "cluster/leader.h"
 #include "fake_pool.h"
 #include "random.h"
+#include "wait.h"
 
 enum { NODES = 3 };
 
@@ -454,9 +455,7 @@ static tv_err count_run(void *ctx, const tv_background *thread)
 
 static void wait_for(atomic_int *count, int at_least)
 {
-    for (int i = 0; i < 60000 && atomic_load(count) < at_least; i++)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    CHECK(atomic_load(count) >= at_least);
+    WAIT_UNTIL(atomic_load(count) >= at_least);
 }
 
 TEST(chores_run_while_the_node_leads)

@@ -6,13 +6,13 @@
 #define TV_TESTS_UNIT_STORE_H
 
 #include <semaphore.h>
-#include <time.h>
 
 #include "catalog/catalog.h"
 #include "check.h"
 #include "engine/key.h"
 #include "engine/memory/memory.h"
 #include "test_engine.h"
+#include "wait.h"
 
 #define ACCOUNT TV_LIT("acct")
 
@@ -110,9 +110,7 @@ static inline size_t count_rows(tv_slice prefix)
 /* Wait, up to a minute, until there is nothing under a prefix. */
 static inline void wait_until_empty(tv_slice prefix)
 {
-    for (int i = 0; i < 60000 && count_rows(prefix); i++)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    CHECK_INT(count_rows(prefix), 0);
+    WAIT_UNTIL(count_rows(prefix) == 0);
 }
 
 #endif

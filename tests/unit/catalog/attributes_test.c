@@ -228,8 +228,7 @@ TEST(rows_stay_when_the_service_could_not_look_at_them)
     CHECK_OK(create("one", TV_NONE));
     look_fails = true;
     CHECK_OK(delete_unlocked("one"));
-    for (int i = 0; i < 60000 && looks == 0; i++)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    WAIT_UNTIL(looks > 0);
     CHECK_INT(releases, 0);
     CHECK_INT(count_rows(tv_key_catalog_dropped(&arena, TV_SPACE_QUEUES, ACCOUNT)), 1);
     look_fails = false;
@@ -243,8 +242,7 @@ TEST(a_stop_does_not_wait_for_a_look)
     CHECK_OK(create("one", TV_NONE));
     look_lasts = true;
     CHECK_OK(delete_unlocked("one"));
-    for (int i = 0; i < 60000 && looks == 0; i++)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    WAIT_UNTIL(looks > 0);
     restart();
     CHECK_INT(releases, 0);
     CHECK_INT(count_rows(tv_key_catalog_dropped(&arena, TV_SPACE_QUEUES, ACCOUNT)), 1);

@@ -329,8 +329,7 @@ TEST(a_gc_that_failed_half_way_is_repeated_at_the_next_start)
 
         tv_memory_fail_writes(engine, faults[i].nth, 1, TV_ERR_IO);
         restart();
-        for (int waits = 0; waits < 60000 && tv_engine_check(engine) == TV_OK; waits++)
-            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        WAIT_UNTIL(tv_engine_check(engine) != TV_OK);
         tv_catalog_close(catalog);
         catalog = NULL;
         CHECK_INT(count_rows(tv_key_table(&arena, ACCOUNT, id)), faults[i].rows);

@@ -13,6 +13,7 @@
 #include "commit/group.h"
 #include "commit/pipeline.h"
 #include "engine/memory/memory.h"
+#include "wait.h"
 
 enum { QUEUE_MAX = 4096, THREADS = 4 };
 
@@ -456,9 +457,7 @@ TEST(lanes_that_are_not_used_any_more_go)
     wait_for(&s, 1);
     CHECK_INT(metrics().lanes, 1);
     tv_lane_idle_max_ns = 1;
-    for (int i = 0; i < 600 && metrics().lanes; i++)
-        usleep(100 * 1000);
-    CHECK_INT(metrics().lanes, 0);
+    WAIT_UNTIL(metrics().lanes == 0);
     tv_lane_idle_max_ns = usual;
 }
 

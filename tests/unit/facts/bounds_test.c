@@ -4,6 +4,7 @@
 #include "engine/key.h"
 #include "engine/memory/memory.h"
 #include "facts/internal.h"
+#include "wait.h"
 
 enum { NAMES = TV_FACTS_PROPERTIES_MAX, MANY = 40, CHURN = 10000 };
 
@@ -130,10 +131,7 @@ TEST(tables_that_come_and_go_leave_nothing_even_when_asked_for_again)
             tv_arena_reset(&arena);
     }
     insert(CHURN + 1);
-    for (int i = 0; i < 60000 && entries() > 1; i++) {
-        tv_facts_wake(facts);
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    }
+    WAIT_UNTIL((tv_facts_wake(facts), entries() <= 1));
     CHECK_INT(entries(), 1);
     CHECK_INT(tv_facts_count_of(facts, ACCOUNT, CHURN + 1).entities, 1);
 }

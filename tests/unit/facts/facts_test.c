@@ -9,6 +9,7 @@
 #include "engine/memory/memory.h"
 #include "facts/rows.h"
 #include "random.h"
+#include "wait.h"
 
 enum { COMMITTERS = 2, TABLES = 3, PARTITIONS = 5, ROWS = 40, CHANGES_MAX = 6 };
 
@@ -231,9 +232,7 @@ static void drop_table(int table)
 
 static void wait_for_counts(void)
 {
-    for (int i = 0; i < 60000 && tv_facts_counting(facts); i++)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    CHECK_INT(tv_facts_counting(facts), 0);
+    WAIT_UNTIL(tv_facts_counting(facts) == 0);
 }
 
 TEST(counts_are_those_of_a_model_after_anything)

@@ -8,11 +8,14 @@
 
 #include "base/clock.h"
 #include "check.h"
-#include "client/net/endpoint.h"
+#include "client/net/endpoint_private.h"
 #include "client/net/exchange.h"
 #include "client/net/script_server.h"
 
 #define MS INT64_C(1000000)
+
+/* Longer than anything takes, and the whole longer than its parts. */
+enum { CONNECT_MS = 60 * 1000, DEADLINE_MS = 120 * 1000 };
 
 static const char *const fate_names[] = {"NOT_SENT", "UNKNOWN", "ANSWERED"};
 
@@ -83,7 +86,7 @@ static inline void drive(tvc_exchange *exchange)
 static inline tvc_endpoint *open_endpoint(const char *url, uint32_t connections_max)
 {
     tvc_net_options options = {
-        .connect_timeout_ms = 2000, .connections_max = connections_max, .proxy = ""};
+        .connect_timeout_ms = CONNECT_MS, .connections_max = connections_max, .proxy = ""};
     tvc_endpoint *endpoint = NULL;
     const char *why = NULL;
 
@@ -104,8 +107,41 @@ static inline tvc_endpoint *open_port(int port, uint32_t connections_max)
 
 static inline tvc_exchange make_get(tvc_endpoint *endpoint)
 {
-    return (tvc_exchange){
-        .endpoint = endpoint, .head = GET_HEAD, .deadline_ns = tv_clock_mono_ns() + 5000 * MS};
+    return (tvc_exchange){.endpoint = endpoint,
+                          .head = GET_HEAD,
+                          .deadline_ns = tv_clock_mono_ns() + DEADLINE_MS * MS};
+}
+
+/* Until the server has read the request, which it does not answer. */
+static inline void drive_until_read(tvc_exchange *exchange, const script_server *server)
+{
+    int fd = -1;
+    int64_t until_ns = 0;
+
+    while (atomic_load(&server->requests) == 0) {
+        tvc_wait wait = tvc_exchange_step(exchange, &fd, &until_ns);
+
+        CHECK(wait == TVC_WAIT_READ || wait == TVC_WAIT_WRITE);
+        wait_as_asked(wait, fd, tv_clock_mono_ns() + 5 * MS, NULL);
+    }
+}
+
+/* Let the connections that are kept be so old that they are looked at before they are used. */
+static inline void age_kept(tvc_endpoint *endpoint, int64_t ms)
+{
+    for (tvc_conn *conn = endpoint->pool.newest; conn; conn = conn->older)
+        conn->idle_since_ns -= ms * MS;
+}
+
+/* Wait until this has happened to the connection that is kept: POLLIN, POLLRDHUP. */
+static inline void wait_for_kept(tvc_endpoint *endpoint, short event)
+{
+    CHECK(endpoint->pool.newest != NULL);
+
+    struct pollfd kept = {.fd = endpoint->pool.newest->fd, .events = event};
+
+    CHECK_INT(poll(&kept, 1, DEADLINE_MS), 1);
+    age_kept(endpoint, 10);
 }
 
 #define CHECK_END(exchange, want_err, want_fate)                                                   \

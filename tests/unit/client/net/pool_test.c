@@ -2,7 +2,6 @@
 #include "client/net/exchange.h"
 
 #include "client/net/drive.h"
-#include "client/net/endpoint_private.h"
 
 TEST(gets_an_answer_and_keeps_the_connection)
 {
@@ -44,7 +43,7 @@ TEST(replaces_a_kept_connection_that_has_ended)
         drive(&x);
         CHECK_END(x, TAVOLA_OK, TVC_ANSWERED);
         tvc_exchange_done(&x);
-        usleep(80 * 1000);
+        wait_for_kept(endpoint, POLLRDHUP);
     }
     CHECK_INT(server.connections, 3);
     tvc_endpoint_close(endpoint);
@@ -54,7 +53,7 @@ TEST(replaces_a_kept_connection_that_has_ended)
 /* It seems to live, but nothing can be sent over it. */
 TEST(replaces_a_kept_connection_that_cannot_send)
 {
-    script_server server = {.answers = {{.text = HELLO, .then_sleep_ms = 300}, {.text = HELLO}},
+    script_server server = {.answers = {{.text = HELLO, .then_ignore = true}, {.text = HELLO}},
                             .answer_count = 2};
 
     script_server_start(&server);
@@ -64,13 +63,6 @@ TEST(replaces_a_kept_connection_that_cannot_send)
     check_replaced(&server, endpoint);
     tvc_endpoint_close(endpoint);
     script_server_stop(&server);
-}
-
-/* Let the connections of an endpoint look as if they had been idle for too long. */
-static void age(tvc_endpoint *endpoint)
-{
-    for (tvc_conn *conn = endpoint->pool.newest; conn; conn = conn->older)
-        conn->idle_since_ns -= TVC_IDLE_MAX_MS * MS;
 }
 
 TEST(keeps_no_connection_for_ever)
@@ -94,7 +86,7 @@ TEST(keeps_no_connection_for_ever)
         tvc_exchange_done(&x[i]);
     }
     CHECK_INT(endpoint->pool.count, 3);
-    age(endpoint);
+    age_kept(endpoint, TVC_IDLE_MAX_MS);
     for (int i = 0; i < 3; i++) { /* each use ends one of the old ones, and the first its own */
         x[0] = make_get(endpoint);
         drive(&x[0]);
@@ -121,7 +113,7 @@ TEST(does_not_take_old_bytes_for_an_answer)
     pthread_mutex_lock(&server.lock);
     send(server.sockets[0], "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n", 51, 0);
     pthread_mutex_unlock(&server.lock);
-    usleep(80 * 1000);
+    wait_for_kept(endpoint, POLLIN);
     x = make_get(endpoint);
     drive(&x);
     CHECK_INT(x.response.status, 200);

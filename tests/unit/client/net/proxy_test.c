@@ -10,7 +10,7 @@ static tavola_err open_proxied(const char *url, const char *user, int proxy_port
 {
     char proxy[100];
     tvc_net_options options = {
-        .connect_timeout_ms = 2000, .connections_max = 2, .ca_file = ca_file, .proxy = proxy};
+        .connect_timeout_ms = CONNECT_MS, .connections_max = 2, .ca_file = ca_file, .proxy = proxy};
 
     snprintf(proxy, sizeof proxy, "http://%s127.0.0.1:%d", user, proxy_port);
     return tvc_endpoint_open(url, &options, ret_endpoint, NULL);
@@ -173,7 +173,7 @@ TEST(reaches_https_through_a_tunnel)
         tvc_endpoint *endpoint = NULL;
 
         t_row = cases[i].label;
-        use_tls(&server, &ours, "DNS:test.invalid", -60, 60);
+        use_tls(&server, &ours, "DNS:test.invalid", -3600, 3600);
         script_server_start(&server);
         proxy.target_port = server.port;
         tunnel_start(&proxy);
@@ -211,7 +211,7 @@ TEST(survives_a_lack_of_memory)
     script_server server = {.answers = {{.text = HELLO}}, .answer_count = 1};
     tunnel proxy = {.answer = "HTTP/1.1 200 OK\r\n\r\n"};
 
-    use_tls(&server, &ours, "DNS:test.invalid", -60, 60);
+    use_tls(&server, &ours, "DNS:test.invalid", -3600, 3600);
     script_server_start(&server);
     proxy.target_port = server.port;
     tunnel_start(&proxy);

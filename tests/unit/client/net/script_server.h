@@ -20,16 +20,17 @@
 #include "check.h"
 
 typedef struct script_answer {
-    const char *text;  /* NULL: no answer */
-    size_t len;        /* 0: all of the text */
-    bool then_close;   /* the connection, in an orderly way */
-    bool then_reset;   /* the connection */
-    bool then_wait;    /* until the client closes, and read nothing more */
-    int then_sleep_ms; /* before the next request is read */
-    bool is_endless;   /* the text again and again */
-    bool is_early;     /* sent when the head is there, without reading the body */
-    int delay_ms;      /* before it is sent */
-    bool is_dribbled;  /* byte by byte */
+    const char *text; /* NULL: no answer */
+    size_t len;       /* 0: all of the text */
+    bool then_close;  /* the connection, in an orderly way */
+    bool then_reset;  /* the connection */
+    bool then_wait;   /* until the client closes, and read nothing more */
+    bool then_ignore; /* the connection, whatever the client does to it */
+    bool is_endless;  /* the text again and again */
+    bool is_early;    /* sent when the head is there, without reading the body */
+    bool is_amid;     /* the same, when more of the body waits to be read */
+    bool is_held;     /* until the server is released */
+    bool is_dribbled; /* byte by byte */
 } script_answer;
 
 enum { SCRIPT_ANSWERS_MAX = 16, SCRIPT_REQUEST_MAX = 1 << 16, SCRIPT_THREADS_MAX = 256 };
@@ -41,6 +42,7 @@ typedef struct script_server {
     script_answer answers[SCRIPT_ANSWERS_MAX]; /* the last one is repeated for all that follow */
     int answer_count;
     atomic_int connections, requests;
+    atomic_bool is_released, is_over;
     atomic_long body_bytes;           /* of all requests */
     char (*byte_at)(uint64_t offset); /* what long bodies are made of, or NULL */
     atomic_bool is_body_wrong;
@@ -143,12 +145,30 @@ static inline bool script_read_request(script_conn *conn, bool is_early)
     return true;
 }
 
+enum { SCRIPT_WAIT_MS = 60 * 1000 };
+
+/* Until more has come than was read; false when it does not come. */
+static inline bool script_wait_for_more(script_conn *conn)
+{
+    struct pollfd more = {.fd = conn->fd, .events = POLLIN};
+
+    return poll(&more, 1, SCRIPT_WAIT_MS) == 1;
+}
+
+static inline void script_wait_until(const atomic_bool *is_so, const script_server *server)
+{
+    while (!atomic_load(is_so) && !atomic_load(&server->is_over))
+        usleep(200);
+}
+
 static inline bool script_send_answer(script_conn *conn, const script_answer *answer)
 {
     size_t len = answer->text == NULL ? 0 : answer->len ? answer->len : strlen(answer->text);
 
-    if (answer->delay_ms)
-        usleep((useconds_t)answer->delay_ms * 1000);
+    if (answer->is_held)
+        script_wait_until(&conn->server->is_released, conn->server);
+    if (answer->is_amid && !script_wait_for_more(conn))
+        return false;
     while (answer->is_endless) {
         if (!script_write(conn, answer->text, len))
             return false;
@@ -175,17 +195,18 @@ static inline void *script_handle(void *arg)
         const script_answer *answer =
             &server->answers[next < server->answer_count ? next : server->answer_count - 1];
 
-        if (!script_read_request(conn, answer->is_early))
+        if (!script_read_request(conn, answer->is_early || answer->is_amid))
             break;
         next = atomic_fetch_add(&server->requests, 1);
         answer = &server->answers[next < server->answer_count ? next : server->answer_count - 1];
         if (!script_send_answer(conn, answer) || answer->then_close)
             break;
-        usleep((useconds_t)answer->then_sleep_ms * 1000);
+        if (answer->then_ignore)
+            script_wait_until(&server->is_over, server);
         if (answer->then_wait) {
             struct pollfd end = {.fd = conn->fd, .events = POLLRDHUP};
 
-            poll(&end, 1, 5000);
+            poll(&end, 1, SCRIPT_WAIT_MS);
             break;
         }
         if (answer->then_reset) {
@@ -247,6 +268,23 @@ static inline void script_server_start(script_server *server)
     tv_assert(pthread_create(&server->thread, NULL, script_accept, server) == 0);
 }
 
+/* Let the answers go that are held. */
+static inline void script_server_release(script_server *server)
+{
+    atomic_store(&server->is_released, true);
+}
+
+/* Until so many requests were read; false when they do not come. */
+static inline bool script_server_has_read(const script_server *server, int requests)
+{
+    for (int i = 0; atomic_load(&server->requests) < requests; i++) {
+        if (i == SCRIPT_WAIT_MS)
+            return false;
+        usleep(1000);
+    }
+    return true;
+}
+
 /* End all connections, but not the server. */
 static inline void script_server_cut(script_server *server)
 {
@@ -260,6 +298,7 @@ static inline void script_server_cut(script_server *server)
 
 static inline void script_server_stop(script_server *server)
 {
+    atomic_store(&server->is_over, true);
     shutdown(server->listener, SHUT_RDWR);
     pthread_join(server->thread, NULL);
     close(server->listener);

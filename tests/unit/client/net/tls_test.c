@@ -2,6 +2,7 @@
 #include "client/net/tls.h"
 
 #include <signal.h>
+#include <sys/ioctl.h>
 
 #include "client/memory_faults.h"
 #include "client/net/drive.h"
@@ -10,7 +11,7 @@
 static tvc_endpoint *open_https(const char *host, int port, const char *ca_file)
 {
     tvc_net_options options = {
-        .connect_timeout_ms = 2000, .connections_max = 4, .ca_file = ca_file, .proxy = ""};
+        .connect_timeout_ms = CONNECT_MS, .connections_max = 4, .ca_file = ca_file, .proxy = ""};
     tvc_endpoint *endpoint = NULL;
     const char *why = NULL;
     char url[100];
@@ -29,19 +30,19 @@ TEST(trusts_whom_it_should)
         bool is_unknown; /* the authority */
         const char *why; /* NULL: it is trusted */
     } cases[] = {
-        {"name", "DNS:localhost", "localhost", -60, 60, false, NULL},
-        {"name among others", "DNS:other,DNS:localhost", "localhost", -60, 60, false, NULL},
-        {"address", "IP:127.0.0.1", "127.0.0.1", -60, 60, false, NULL},
-        {"other name", "DNS:other", "localhost", -60, 60, false, "hostname mismatch"},
-        {"an address where a name is due", "IP:127.0.0.1", "localhost", -60, 60, false,
+        {"name", "DNS:localhost", "localhost", -3600, 3600, false, NULL},
+        {"name among others", "DNS:other,DNS:localhost", "localhost", -3600, 3600, false, NULL},
+        {"address", "IP:127.0.0.1", "127.0.0.1", -3600, 3600, false, NULL},
+        {"other name", "DNS:other", "localhost", -3600, 3600, false, "hostname mismatch"},
+        {"an address where a name is due", "IP:127.0.0.1", "localhost", -3600, 3600, false,
          "hostname mismatch"},
-        {"a name where an address is due", "DNS:127.0.0.1", "127.0.0.1", -60, 60, false,
+        {"a name where an address is due", "DNS:127.0.0.1", "127.0.0.1", -3600, 3600, false,
          "IP address mismatch"},
-        {"other address", "IP:127.0.0.2", "127.0.0.1", -60, 60, false, "IP address mismatch"},
-        {"expired", "DNS:localhost", "localhost", -120, -60, false, "certificate has expired"},
-        {"not yet valid", "DNS:localhost", "localhost", 60, 120, false,
+        {"other address", "IP:127.0.0.2", "127.0.0.1", -3600, 3600, false, "IP address mismatch"},
+        {"expired", "DNS:localhost", "localhost", -7200, -3600, false, "certificate has expired"},
+        {"not yet valid", "DNS:localhost", "localhost", 3600, 7200, false,
          "certificate is not yet valid"},
-        {"unknown authority", "DNS:localhost", "localhost", -60, 60, true,
+        {"unknown authority", "DNS:localhost", "localhost", -3600, 3600, true,
          "unable to get local issuer certificate"},
     };
     authority ours = authority_new(), other = authority_new();
@@ -81,7 +82,7 @@ TEST(trusts_nobody_by_the_systems_roots_that_we_made)
     authority ours = authority_new();
     script_server server = {.answers = {{.text = HELLO}}, .answer_count = 1};
 
-    use_tls(&server, &ours, "IP:127.0.0.1", -60, 60);
+    use_tls(&server, &ours, "IP:127.0.0.1", -3600, 3600);
     script_server_start(&server);
 
     tvc_endpoint *endpoint = open_https("127.0.0.1", server.port, NULL);
@@ -98,8 +99,10 @@ TEST(trusts_nobody_by_the_systems_roots_that_we_made)
 
 TEST(refuses_roots_that_cannot_be_read)
 {
-    tvc_net_options options = {
-        .connect_timeout_ms = 2000, .connections_max = 4, .ca_file = "/no/such/file", .proxy = ""};
+    tvc_net_options options = {.connect_timeout_ms = CONNECT_MS,
+                               .connections_max = 4,
+                               .ca_file = "/no/such/file",
+                               .proxy = ""};
     tvc_endpoint *endpoint = NULL;
     const char *why = NULL;
 
@@ -115,7 +118,7 @@ TEST(refuses_old_versions)
     authority ours = authority_new();
     script_server server = {.answers = {{.text = HELLO}}, .answer_count = 1};
 
-    use_tls(&server, &ours, "IP:127.0.0.1", -60, 60);
+    use_tls(&server, &ours, "IP:127.0.0.1", -3600, 3600);
     SSL_CTX_set_security_level(server.user, 0);
     SSL_CTX_set_min_proto_version(server.user, TLS1_VERSION);
     SSL_CTX_set_max_proto_version(server.user, TLS1_1_VERSION);
@@ -140,7 +143,7 @@ TEST(keeps_connections_and_sessions)
         script_server server = {.answers = {{.text = HELLO}}, .answer_count = 1};
 
         t_row = version == TLS1_2_VERSION ? "1.2" : "1.3";
-        use_tls(&server, &ours, "IP:127.0.0.1", -60, 60);
+        use_tls(&server, &ours, "IP:127.0.0.1", -3600, 3600);
         SSL_CTX_set_max_proto_version(server.user, version);
         script_server_start(&server);
 
@@ -153,10 +156,12 @@ TEST(keeps_connections_and_sessions)
             CHECK_END(x, TAVOLA_OK, TVC_ANSWERED);
             CHECK_BODY(x, "hello");
             tvc_exchange_done(&x);
-            if (i == 3)
+            if (i == 3) {
                 script_server_cut(&server);
-            if (i >= 2)
-                usleep(60 * 1000); /* long enough to be looked at */
+                wait_for_kept(endpoint, POLLRDHUP);
+            } else if (i >= 2) {
+                age_kept(endpoint, 10);
+            }
         }
         CHECK_INT(server.connections, 2);
         CHECK_INT(SSL_CTX_sess_hits(server.user), 1);
@@ -189,7 +194,7 @@ TEST(sends_long_bodies)
     char *body = malloc(LONG);
     size_t len;
 
-    use_tls(&server, &ours, "IP:127.0.0.1", -60, 60);
+    use_tls(&server, &ours, "IP:127.0.0.1", -3600, 3600);
     script_server_start(&server);
     give(NULL, 0, body, LONG, &len);
 
@@ -224,10 +229,10 @@ TEST(sends_long_bodies)
 TEST(replaces_a_kept_connection_that_cannot_send)
 {
     authority ours = authority_new();
-    script_server server = {.answers = {{.text = HELLO, .then_sleep_ms = 300}, {.text = HELLO}},
+    script_server server = {.answers = {{.text = HELLO, .then_ignore = true}, {.text = HELLO}},
                             .answer_count = 2};
 
-    use_tls(&server, &ours, "IP:127.0.0.1", -60, 60);
+    use_tls(&server, &ours, "IP:127.0.0.1", -3600, 3600);
     script_server_start(&server);
 
     tvc_endpoint *endpoint = open_https("127.0.0.1", server.port, ours.path);
@@ -239,13 +244,28 @@ TEST(replaces_a_kept_connection_that_cannot_send)
     authority_done(&ours);
 }
 
-/* Slower than the server, so that there is always more; but not for ever. */
+/* Takes what comes as slowly as it must so that there is always more; but not for ever. */
+typedef struct swallower {
+    tvc_exchange *exchange;
+    int calls;
+} swallower;
+
 static bool swallow(void *user, const void *bytes, size_t len)
 {
-    int *calls = user;
+    enum { RECORD_BYTES = 20000, LATE_AT = 50 };
+    swallower *self = user;
+    int waiting = 0, fd = self->exchange->state.conn->fd;
 
-    usleep(1000);
-    return ++*calls < 3000;
+    if (self->calls == 0)
+        setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){1 << 20}, sizeof(int));
+    for (int i = 0; waiting < RECORD_BYTES; i++) {
+        CHECK(i < DEADLINE_MS);
+        usleep(i ? 1000 : 0);
+        CHECK_INT(ioctl(fd, FIONREAD, &waiting), 0);
+    }
+    if (++self->calls == LATE_AT)
+        self->exchange->deadline_ns = tv_clock_mono_ns();
+    return self->calls < 3000;
 }
 
 /* A server that always has more to say does not keep the others from their turn. */
@@ -254,16 +274,15 @@ TEST(gives_up_an_endless_answer_at_its_deadline)
     authority ours = authority_new();
     char *text = repeat("HTTP/1.1 200 OK\r\n\r\n", "x", 100000);
     script_server server = {.answers = {{.text = text, .is_endless = true}}, .answer_count = 1};
-    int calls = 0;
 
-    use_tls(&server, &ours, "IP:127.0.0.1", -60, 60);
+    use_tls(&server, &ours, "IP:127.0.0.1", -3600, 3600);
     script_server_start(&server);
 
     tvc_endpoint *endpoint = open_https("127.0.0.1", server.port, ours.path);
     tvc_exchange x = make_get(endpoint);
+    swallower slow = {.exchange = &x};
 
-    x.deadline_ns = tv_clock_mono_ns() + 100 * MS;
-    x.sink = (tvc_sink){swallow, &calls};
+    x.sink = (tvc_sink){swallow, &slow};
     drive(&x);
     CHECK_END(x, TAVOLA_ERR_TIMEOUT, TVC_UNKNOWN);
     tvc_exchange_done(&x);
@@ -320,7 +339,7 @@ TEST(takes_no_answer_for_whole_that_was_cut)
             .answer_count = 1};
 
         t_row = cases[i].label;
-        use_tls(&server, &ours, "IP:127.0.0.1", -60, 60);
+        use_tls(&server, &ours, "IP:127.0.0.1", -3600, 3600);
         SSL_CTX_set_quiet_shutdown(server.user, cases[i].is_rude);
         script_server_start(&server);
 
@@ -343,13 +362,15 @@ TEST(survives_a_lack_of_memory)
     script_server server = {.answers = {{.text = HELLO}}, .answer_count = 1};
     char url[64];
 
-    use_tls(&server, &ours, "IP:127.0.0.1", -60, 60);
+    use_tls(&server, &ours, "IP:127.0.0.1", -3600, 3600);
     script_server_start(&server);
     snprintf(url, sizeof url, "https://127.0.0.1:%d", server.port);
     MEMORY_FAULTS(fault)
     {
-        tvc_net_options options = {
-            .connect_timeout_ms = 2000, .connections_max = 1, .ca_file = ours.path, .proxy = ""};
+        tvc_net_options options = {.connect_timeout_ms = CONNECT_MS,
+                                   .connections_max = 1,
+                                   .ca_file = ours.path,
+                                   .proxy = ""};
         tvc_endpoint *endpoint = NULL;
         tavola_err err = tvc_endpoint_open(url, &options, &endpoint, NULL);
 

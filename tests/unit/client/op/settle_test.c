@@ -576,7 +576,7 @@ static void check_row(const struct row *row, bool is_started)
 
     if (is_started) {
         CHECK_CODE(tvc_op_start(op, NULL, NULL), TAVOLA_OK);
-        err = tavola_op_wait(op, 30 * 1000);
+        err = tavola_op_wait(op, 60 * 1000);
     } else {
         err = tvc_op_run(op);
     }
@@ -648,10 +648,9 @@ TEST(refused_connections_do_not_settle_what_was_sent)
 
     /* The listener ends while the first request is under way. */
     CHECK_CODE(tvc_op_start(op, NULL, NULL), TAVOLA_OK);
-    while (atomic_load(&server.requests) == 0)
-        usleep(100);
+    CHECK(script_server_has_read(&server, 1));
     script_server_stop(&server);
-    CHECK_CODE(tavola_op_wait(op, 30 * 1000), TAVOLA_ERR_UNKNOWN_OUTCOME);
+    CHECK_CODE(tavola_op_wait(op, 60 * 1000), TAVOLA_ERR_UNKNOWN_OUTCOME);
     tavola_op_free(op);
     tavola_client_close(client);
     tavola_call_free(call);

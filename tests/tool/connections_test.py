@@ -1,10 +1,9 @@
 """Which account is used, and where keys may be and may not."""
 
 import subprocess
-import time
 
 from server import KEY
-from tavola import PROGRAM, TavolaTest
+from tavola import PROGRAM, TavolaTest, wait_for_input
 
 
 class Connections(TavolaTest):
@@ -95,7 +94,7 @@ class Connections(TavolaTest):
         self.ok("table", "create", "Waiting", "--if-absent")
         with subprocess.Popen([PROGRAM, "-c", "local", "put", "Waiting", "p", "r", "A=-"],
                               env=self.plain, stdin=subprocess.PIPE) as process:
-            time.sleep(0.2)
+            wait_for_input(process)
             with open(f"/proc/{process.pid}/cmdline", "rb") as cmdline:
                 words = cmdline.read()
             self.assertIn(b"Waiting", words)

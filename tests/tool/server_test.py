@@ -9,7 +9,7 @@ import threading
 import time
 
 from server import Server, free_ports
-from tavola import TavolaTest, needs_tavolad
+from tavola import TIMEOUT_S, TavolaTest, needs_tavolad
 
 
 class OneAnswer:
@@ -70,7 +70,7 @@ class Looking(Operators):
         tool = pathlib.Path(self.server.program).resolve().parent / "tavola"
         if not tool.exists():
             self.skipTest("the tool does not lie beside the server")
-        deadline = time.monotonic() + 10  # it answers before it has printed
+        deadline = time.monotonic() + TIMEOUT_S  # it answers before it has printed
         while "Ctrl-C ends it.\n" not in self.server.log() and time.monotonic() < deadline:
             time.sleep(0.01)
         self.assertIn(f"\n\nCommand line: {tool} help\nCtrl-C ends it.\n", self.server.log())
@@ -133,8 +133,9 @@ class Looking(Operators):
                 (b"", "cut short"),
                 (None, "no answer in time")):
             with self.subTest(answer=answer and answer[:60]), OneAnswer(answer) as other:
-                self.fails(6, "server", "check", "--timeout", "1", env=self.at(other.url),
-                           says=says)
+                seconds = 1 if answer is None else TIMEOUT_S
+                self.fails(6, "server", "check", "--timeout", str(seconds),
+                           env=self.at(other.url), says=says)
         with OneAnswer(http(404, "no\n")) as other:
             self.fails(1, "server", "check", env=self.at(other.url), says="says 404: no")
 

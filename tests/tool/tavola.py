@@ -89,6 +89,32 @@ def needs_tavolad(why):
     return unittest.skipIf(IS_AZURITE, f"Azurite: {why}")
 
 
+def wait_for_input(process):
+    """Until it has read all of its standard input, and waits for more of it.
+
+    Then it is in read(0, ...) or poll(): system calls 0, 7 and 271 of x86-64.
+    """
+    deadline = time.monotonic() + TIMEOUT_S
+    while time.monotonic() < deadline:
+        unread = struct.unpack("i", fcntl.ioctl(process.stdin, termios.FIONREAD, b"\0" * 4))
+        if unread == (0,) and pathlib.Path(
+                f"/proc/{process.pid}/syscall").read_text().startswith(("0 0x0 ", "7 ", "271 ")):
+            return
+        time.sleep(0.005)
+    raise AssertionError("it does not wait for its standard input")
+
+
+def wait_for_signal(process):
+    """Until it has heard of the signals that were sent to it."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while time.monotonic() < deadline:
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+        if not any(int(pending, 16) for pending in re.findall(r"(?:Sig|Shd)Pnd:\s+(\w+)", status)):
+            return
+        time.sleep(0.001)
+    raise AssertionError("it does not hear its signal")
+
+
 class TavolaTest(unittest.TestCase):
     maxDiff = None
 

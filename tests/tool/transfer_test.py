@@ -1,21 +1,19 @@
 """Import, export and copy: what is in the table afterwards, also after the worst."""
 
-import fcntl
 import json
 import pathlib
 import re
 import signal
-import struct
 import subprocess
 import tempfile
-import termios
-import time
 
 import tavola
+from fault_proxy import FaultProxy
 from server import Server
 from tavola import TavolaTest
 
-MANY = 100_000
+MANY = 5_000
+PART = 1_000  # an import writes down how far it has come after so many
 
 
 def line(row, **properties):
@@ -154,13 +152,13 @@ class Import(Transfer):
 
     def test_progress_is_shown_on_a_terminal_only(self):
         table = self.table()
-        path = self.file("".join(line(i) for i in range(30_000)), "shown.ndjson")
+        path = self.file("".join(line(i) for i in range(40_000)), "shown.ndjson")
         code, shown = self.terminal("import", table, path, width=60).end()
         self.assertEqual(code, 0)
         self.assertRegex(shown, r"\r\x1b\[K\[[#.]{20}\] +\d+ %  [\d,]+ entities")
         for drawn in re.findall(r"\x1b\[K([^\r\n\x1b]*)", shown):
             self.assertLess(len(drawn), 60)
-        self.assertRegex(shown, r"\x1b\[Kimported 30,000 entities")
+        self.assertRegex(shown, r"\x1b\[Kimported 40,000 entities")
 
     # Interrupted imports.
 
@@ -171,19 +169,26 @@ class Import(Transfer):
             path.write_text("".join(line(i, N=i, S="x" * 100) for i in range(MANY)))
         return str(path)
 
-    def begin(self, *arguments):
-        """Start an import and wait until some of it is done for sure."""
+    def through(self, server):
+        """A proxy before a server, which holds the transactions of the second part."""
+        proxy = self.enterContext(FaultProxy("127.0.0.1", server.table_port))
+        proxy.plan("hold_request match $batch skip 15 always")
+        self.env = self.env | {"TAVOLA_TEST_PART": str(PART), "AZURE_STORAGE_CONNECTION_STRING":
+                               server.connection_string.replace(f":{server.table_port}/",
+                                                                f":{proxy.port}/")}
+        return proxy
+
+    def begin(self, proxy, *arguments):
+        """Start an import and wait until a part of it is done for sure, and some of the next."""
         process = subprocess.Popen([tavola.PROGRAM, "import", *arguments], env=self.env,
                                    stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
         state = pathlib.Path(f"{arguments[1]}.{arguments[0]}.import")
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and process.poll() is None:
-            if state.exists() and "\nline 1\n" not in state.read_text():
-                return process, state
-            time.sleep(0.001)
-        process.kill()
-        self.fail(f"it ended too soon: {process.communicate()[1]}")
+        self.assertTrue(proxy.held(), "it does not come")
+        self.assertIn(f"\nline {PART + 1}\n", state.read_text())
+        return process, state
 
     def check_all(self, table, path):
         out = self.folder / "check.ndjson"
@@ -193,9 +198,11 @@ class Import(Transfer):
                          [json.loads(one) for one in pathlib.Path(path).read_text().splitlines()])
 
     def test_control_c_finishes_what_is_on_its_way_and_says_where_it_stopped(self):
-        table, path = self.table(), self.many()
-        process, state = self.begin(table, path)
+        table, path, proxy = self.table(), self.many(), self.through(self.server)
+        process, state = self.begin(proxy, table, path)
         process.send_signal(signal.SIGINT)
+        tavola.wait_for_signal(process)
+        proxy.release()
         text = process.communicate(timeout=60)[1]
         self.assertEqual(process.returncode, 130, text)
         stopped = int(re.search(r"stopped at line (\d+): all before it is done;", text)[1])
@@ -211,31 +218,21 @@ class Import(Transfer):
                                    stdin=subprocess.PIPE, stderr=subprocess.PIPE)
         process.stdin.write(line(1) + line(2) + line(3)[:-20])
         process.stdin.flush()
-        self.wait_for_more(process)
+        tavola.wait_for_input(process)
         process.send_signal(signal.SIGINT)
         text = process.communicate(timeout=60)[1]
         self.assertEqual(process.returncode, 130, text)
         self.assertIn("stopped at line 3: all before it is done; --from-line 3", text)
         self.assertEqual(self.count(table), 2)
 
-    def wait_for_more(self, process):
-        """Until it has read all and sleeps: in poll(), which is system call 7 of x86-64."""
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            unread = struct.unpack("i", fcntl.ioctl(process.stdin, termios.FIONREAD, b"\0" * 4))
-            if unread == (0,) and pathlib.Path(
-                    f"/proc/{process.pid}/syscall").read_text().startswith(("7 ", "271 ")):
-                return
-            time.sleep(0.005)
-        self.fail("it does not wait")
-
     def test_a_killed_import_is_resumed_without_loss(self):
         for how in ("fail", "skip", "merge", "replace"):
             with self.subTest(how):
-                table, path = self.table(), self.many()
-                process, state = self.begin(table, path, "--on-conflict", how)
+                table, path, proxy = self.table(), self.many(), self.through(self.server)
+                process, state = self.begin(proxy, table, path, "--on-conflict", how)
                 process.kill()
                 process.communicate(timeout=60)
+                proxy.clear()
                 done = int(re.search(r"^line (\d+)$", state.read_text(), re.MULTILINE)[1]) - 1
                 self.assertGreaterEqual(self.count(table), done, "what is done is there")
                 self.ok("import", table, path, "--resume", "--on-conflict", how,
@@ -250,10 +247,11 @@ class Import(Transfer):
 
     def test_a_server_that_goes_away(self):
         with Server() as server:
-            self.env = self.env | {"AZURE_STORAGE_CONNECTION_STRING": server.connection_string}
+            proxy = self.through(server)
             self.ok("table", "create", "Lost")
-            process, state = self.begin("Lost", self.many())
+            process, state = self.begin(proxy, "Lost", self.many())
             server.kill()
+            proxy.release()
             text = process.communicate(timeout=120)[1]
             self.assertEqual(process.returncode, 6, text)
             self.assertRegex(text, r"stopped at line \d+: all before it is done, some of what")
@@ -297,23 +295,29 @@ class Export(Transfer):
         self.assertEqual(done.returncode, 1)
         self.assertIn("No space left", done.stderr)
 
-    def begin(self, table, path):
-        """Start an export and wait until some of it is written."""
+    def begin(self, proxy, table, path):
+        """Start an export and wait until some of it is written, and the rest held."""
         process = subprocess.Popen([tavola.PROGRAM, "export", table, str(path)], env=self.env,
                                    stderr=subprocess.PIPE, text=True)
-        partial = pathlib.Path(f"{path}.partial")
-        while not partial.exists() or partial.stat().st_size == 0:
-            self.assertIsNone(process.poll(), "it ended too soon")
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertTrue(proxy.held(), "it does not come")
         return process
 
     def test_a_server_that_goes_away(self):
         with Server() as server:
-            self.env = self.env | {"AZURE_STORAGE_CONNECTION_STRING": server.connection_string}
+            proxy = self.enterContext(FaultProxy("127.0.0.1", server.table_port))
+            self.env = self.env | {"AZURE_STORAGE_CONNECTION_STRING":
+                                   server.connection_string.replace(f":{server.table_port}/",
+                                                                    f":{proxy.port}/")}
             self.ok("import", "Lost", "-", "--create", says="imported .*\n",
-                    stdin="".join(line(i, S="x" * 500) for i in range(50_000)))
+                    stdin="".join(line(i, S="x" * 500) for i in range(5_000)))
             path = self.folder / "lost.ndjson"
-            process = self.begin("Lost", path)
+            proxy.plan("hold_request match Lost skip 3 always")
+            process = self.begin(proxy, "Lost", path)
             server.kill()
+            proxy.release()
             text = process.communicate(timeout=120)[1]
             self.assertEqual(process.returncode, 6, text)
             self.assertIn("lost.ndjson.partial is not complete", text)

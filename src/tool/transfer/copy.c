@@ -106,7 +106,7 @@ static tool_exit find_mark(copy_run *copy)
     if (copy->is_resumed && found == XFER_MARK_READ) {
         copy->mark = found_mark;
         copy->read = found_mark.tally;
-        copy->doubtful_left = found_mark.is_doubtful ? XFER_PART_ENTITIES : 0;
+        copy->doubtful_left = found_mark.is_doubtful ? xfer_part_entities() : 0;
         return TOOL_OK;
     }
     if (found != XFER_MARK_BROKEN)
@@ -183,7 +183,7 @@ static tavola_err copy_part(copy_run *copy, xfer_pages *pages)
 
     copy->load.written = copy->load.existing = 0;
     save_mark(copy, true);
-    while (!must_stop(copy) && copy->read.count - begun_with < XFER_PART_ENTITIES &&
+    while (!must_stop(copy) && copy->read.count - begun_with < xfer_part_entities() &&
            xfer_now_s() - began_s <= XFER_PART_SECONDS &&
            (err = xfer_pages_next(pages, &page)) == TAVOLA_OK) {
         add_page(copy, page);

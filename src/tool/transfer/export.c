@@ -280,7 +280,7 @@ static tavola_err read_all(export_run *job, xfer_pages *pages)
         if (xfer_stop_signal() || xfer_writer_trouble(job->writer))
             break;
         xfer_progress_show(&job->progress, job->entities, 0, 0);
-        if (unsaved >= XFER_PART_ENTITIES || xfer_now_s() - saved_s > XFER_PART_SECONDS) {
+        if (unsaved >= xfer_part_entities() || xfer_now_s() - saved_s > XFER_PART_SECONDS) {
             save_mark(job, pages);
             unsaved = 0;
             saved_s = xfer_now_s();

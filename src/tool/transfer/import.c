@@ -24,11 +24,10 @@
 #include "transfer.h"
 
 enum {
-    PART_RECORDS = XFER_PART_ENTITIES,
     LOOK_UP_EACH = 256, /* records between two looks at the clock */
 };
 
-_Static_assert((int)PART_RECORDS <= (int)XFER_LINES_MAX, "the lines of a part are known");
+_Static_assert((int)XFER_PART_ENTITIES <= (int)XFER_LINES_MAX, "the lines of a part are known");
 
 typedef struct import_run {
     tool_run *run;
@@ -262,13 +261,14 @@ static bool must_stop(const import_run *import)
 /* Read and write a part of the file; false when it was the last one. */
 static bool run_part(import_run *import)
 {
+    unsigned records_max = xfer_part_entities();
     double began_s = xfer_now_s();
     bool is_more = true;
 
     import->load.written = import->load.existing = 0;
-    save_state(import, PART_RECORDS);
+    save_state(import, records_max);
     import->load.written = import->load.existing = 0; /* from here on: some are known at once */
-    for (unsigned i = 0; i < PART_RECORDS && is_more && !must_stop(import); i++) {
+    for (unsigned i = 0; i < records_max && is_more && !must_stop(import); i++) {
         is_more = read_record(import);
         if (i % LOOK_UP_EACH)
             continue;

@@ -1,9 +1,18 @@
 /* The verbs of transfers, and the flags that they share. */
 #include "transfer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "../verbs.h"
+
+unsigned xfer_part_entities(void)
+{
+    const char *text = getenv("TAVOLA_TEST_PART");
+    unsigned long count = text ? strtoul(text, NULL, 10) : 0;
+
+    return count > 0 && count < XFER_PART_ENTITIES ? (unsigned)count : XFER_PART_ENTITIES;
+}
 
 tool_exit xfer_reader_flags(const tool_run *run, const char *path, xfer_reader_options *ret_options)
 {

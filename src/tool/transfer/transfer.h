@@ -21,6 +21,9 @@
  */
 enum { XFER_PART_ENTITIES = 1 << 15, XFER_PART_SECONDS = 10 };
 
+/** How many entities: XFER_PART_ENTITIES, or fewer for tests by $TAVOLA_TEST_PART. */
+unsigned xfer_part_entities(void);
+
 tool_exit xfer_import(tool_run *run);
 tool_exit xfer_export(tool_run *run);
 tool_exit xfer_copy(tool_run *run);

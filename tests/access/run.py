@@ -20,6 +20,7 @@ sys.path[0] = str(HERE.parent)
 sys.path.insert(1, str(HERE.parent / "lib"))
 
 import certificate  # noqa: E402
+import lanes  # noqa: E402
 import parts  # noqa: E402
 import slow  # noqa: E402
 import suite  # noqa: E402
@@ -55,20 +56,18 @@ def run_matrix(part):
     return passed.total(), failed.total()
 
 
+def run_part(part, names=None):
+    """How many cases of a matrix, or tests of a file, passed and how many failed."""
+    return run_matrix(part) if part in MATRICES else suite.run_parts("access", {part: names})
+
+
 def main(arguments):
     is_find = arguments[:1] == ["--find"]
     known = dict.fromkeys(MATRICES, ()) | suite.files(HERE)
     chosen = parts.choose_or_exit("access", known, arguments[1:] if is_find else arguments)
     if is_find:
         return 0
-    passed = failed = 0
-    for part in MATRICES:
-        if part in chosen:
-            del chosen[part]
-            more_passed, more_failed = run_matrix(part)
-            passed, failed = passed + more_passed, failed + more_failed
-    more_passed, more_failed = suite.run_parts("access", chosen)
-    return suite.close("access", passed + more_passed, failed + more_failed)
+    return suite.close("access", *lanes.run(run_part, chosen.items()))
 
 
 if __name__ == "__main__":

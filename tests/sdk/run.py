@@ -1,19 +1,25 @@
 #!/usr/bin/python3
 """Run the official SDKs against a tavolad.
 
-    tests/sdk/run.py [js] [python] [PART...]    start a server and run both, or only
-                                                one language, or only some files or tests
+    tests/sdk/run.py [js] [python] [PART...]    run both, or only one language, or only some
+                                                files or tests; each file has a server of its own
     tests/sdk/run.py --find PART...             only say whether they exist
     tests/sdk/run.py --endpoints TABLE,QUEUE,BLOB [...]
                                                 use a server that runs already at these
                                                 URLs, started with AZURITE_ACCOUNTS as
-                                                printed; $SDK_TEST_SERVER_PID is its pid
+                                                printed; $SDK_TEST_SERVER_PID is its pid, and
+                                                $SDK_TEST_CLOCKS says how to move its clock
+                                                (python/helpers.py)
 
-Ends with "sdk: N passed, N failed".
+With $TAVOLA_TEST_ENGINE=rados one server on $TAVOLA_POOL is for all files.  Ends with
+"sdk: N passed, N failed".
 """
 
 import base64
+import contextlib
+import fcntl
 import hashlib
+import importlib
 import json
 import os
 import pathlib
@@ -27,6 +33,7 @@ sys.path.insert(0, str(HERE / "python"))
 
 import certificate  # noqa: E402
 import javascript  # noqa: E402
+import lanes  # noqa: E402
 import parts  # noqa: E402
 import server  # noqa: E402
 import suite  # noqa: E402
@@ -46,6 +53,12 @@ ACCOUNTS = {
 SLOW = {"slowaccount": " targets=partition:20"}
 AZURITE_ACCOUNTS = ";".join(":".join([name, *keys]) + SLOW.get(name, "")
                             for name, keys in ACCOUNTS.items())
+# Their tests are about the server's own memory, not about what the sanitizer keeps of it.  It has
+# 70 MiB, and a blob of 143; with librados up to 175.
+LARGE = ("js/blob-large", "python/blob_large")
+KEEP_LITTLE = "quarantine_size_mb=4:thread_local_quarantine_size_kb=64"
+PEAK_MIB = "110"
+LANGUAGES = ("js", "python")
 
 
 def port_is_free(port):
@@ -58,7 +71,9 @@ def port_is_free(port):
             return False
 
 
-LANGUAGES = ("js", "python")
+def file_of(part):
+    language, _, name = part.partition("/")
+    return HERE / language / (f"{name}.test.mjs" if language == "js" else f"{name}_test.py")
 
 
 def choose(words):
@@ -71,76 +86,108 @@ def choose(words):
     return parts.choose_or_exit("sdk", known, [word for word in words if word not in LANGUAGES])
 
 
-def run_js(chosen):
-    """Run the chosen files of js/ and return (passed, failed)."""
-    folder = HERE / "js"
-    files = [str(folder / f"{part[3:]}.test.mjs") for part in chosen if part.startswith("js/")]
-    if not files:
-        return 0, 0
-    return javascript.run_tests("js", folder, files)
+def prepare(chosen):
+    """What all files need, once for all processes that are forked from this one."""
+    if any(part.startswith("js/") for part in chosen):
+        with contextlib.suppress(RuntimeError, OSError):  # each file will say so
+            javascript.install(HERE / "js")
+    if any(part.startswith("python/") for part in chosen):
+        for name in ("azure.data.tables", "azure.storage.blob", "azure.storage.queue"):
+            importlib.import_module(name)
 
 
-def run_all(words):
-    chosen = choose(words)
-    passed, failed = run_js(chosen)
-    python = {part.removeprefix("python/"): names for part, names in chosen.items()
-              if part.startswith("python/")}
-    more_passed, more_failed = suite.run_parts(None, python)
-    return passed + more_passed, failed + more_failed
+def run_tests(part, names=None):
+    """The tests of a file, with the server that the environment tells of; (passed, failed)."""
+    if part.startswith("js/"):
+        return javascript.run_tests(part, HERE / "js", [str(file_of(part))])
+    return suite.run_parts(None, {part.removeprefix("python/"): names})
 
 
 def tell_endpoints(table, queue, blob):
     """Where the tests find the server: one port speaks both http and https."""
+    os.environ["SDK_TEST_ACCOUNTS"] = json.dumps(ACCOUNTS)
     for name, url in (("TABLE", table), ("QUEUE", queue), ("BLOB", blob)):
         os.environ[f"SDK_TEST_{name}_ENDPOINT"] = url
+
+
+@contextlib.contextmanager
+def default_ports():
+    """A server on the default ports, if they are free: for one process at a time."""
+    with open(pathlib.Path(tempfile.gettempdir()) / "tavola-sdk-default-ports.lock", "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not all(port_is_free(port) for port in server.DEFAULT_PORTS):
+            yield
+            return
+        os.environ["SDK_TEST_DEFAULT_PORTS"] = "1"
+        with server.Server(default_ports=True):
+            yield
+        del os.environ["SDK_TEST_DEFAULT_PORTS"]
+
+
+@contextlib.contextmanager
+def servers(chosen):
+    """The server of these files, and what they are told of it.
+
+    A leak or a sanitizer's finding shows in its exit code, and is raised.
+    """
+    env = {"AZURITE_ACCOUNTS": AZURITE_ACCOUNTS}
+    if all(part in LARGE for part in chosen):
+        env["ASAN_OPTIONS"] = f"{os.environ.get('ASAN_OPTIONS', '')}:{KEEP_LITTLE}"
+        os.environ["SDK_TEST_PEAK_MIB"] = PEAK_MIB
+    has_default = any("SDK_TEST_DEFAULT_PORTS" in file_of(part).read_text() for part in chosen)
+    with tempfile.TemporaryDirectory(prefix="tavola-sdk-") as folder, \
+            default_ports() if has_default else contextlib.nullcontext():
+        cert, key = certificate.make(folder)
+        os.environ["SDK_TEST_CERTIFICATE"] = os.environ["NODE_EXTRA_CA_CERTS"] = cert
+        with server.Server("--cert", cert, "--key", key, "--test-points", env=env) as one:
+            tell_endpoints(*(f"http://127.0.0.1:{port}"
+                             for port in (one.table_port, one.queue_port, one.blob_port)))
+            os.environ["SDK_TEST_TLS"] = "1"
+            os.environ["SDK_TEST_ADMIN_URL"] = one.admin_url
+            os.environ["SDK_TEST_CLOCKS"] = json.dumps([(one.admin_url, one.admin_token())])
+            os.environ["SDK_TEST_SERVER_PID"] = str(one.process.pid)
+            yield
+
+
+def run_one_by_one(chosen):
+    """With one server for all; what moves its clock is alone with it."""
+    counts = [run_tests(part, names) for part, names in chosen.items()]
+    return sum(passed for passed, _ in counts), sum(failed for _, failed in counts)
+
+
+def run_with_servers(chosen):
+    """The same on a server that is started for them."""
+    counts = (0, 0)
+    try:
+        with servers(chosen):
+            counts = run_one_by_one(chosen)
+    except RuntimeError as error:
+        print(f"    FAILED {', '.join(chosen)}: {error}", flush=True)
+        counts = counts[0], counts[1] + 1
+    return counts
+
+
+def run_part(part, names=None):
+    """(passed, failed) of one file on a server of its own: in a process of its own, too, since the
+    modules of Python keep what they were told of the server."""
+    return run_with_servers({part: names})
 
 
 def main(arguments):
     if arguments[:1] == ["--find"]:
         choose(arguments[1:])
         return 0
-    os.environ["SDK_TEST_ACCOUNTS"] = json.dumps(ACCOUNTS)
     if arguments[:1] == ["--endpoints"]:
         print(f"AZURITE_ACCOUNTS='{AZURITE_ACCOUNTS}'")
         tell_endpoints(*arguments[1].split(","))
-        passed, failed = run_all(arguments[2:])
+        counts = run_one_by_one(choose(arguments[2:]))
+    elif os.environ.get("TAVOLA_TEST_ENGINE") == "rados":
+        counts = run_with_servers(choose(arguments))
     else:
-        passed, failed = run_with_servers(arguments)
-    return suite.close("sdk", passed, failed)
-
-
-def run_with_servers(which):
-    """Start the server of the tests and one on the default ports, if they are free."""
-    with tempfile.TemporaryDirectory(prefix="tavola-sdk-") as folder:
-        cert, key = certificate.make(folder)
-        os.environ["SDK_TEST_CERTIFICATE"] = os.environ["NODE_EXTRA_CA_CERTS"] = cert
-        return run_with_certificate(which, cert, key)
-
-
-def run_with_certificate(which, cert, key):
-    servers = [server.Server("--cert", cert, "--key", key,
-                             env={"AZURITE_ACCOUNTS": AZURITE_ACCOUNTS})]
-    if all(port_is_free(port) for port in server.DEFAULT_PORTS):
-        servers.append(server.Server(default_ports=True))
-        os.environ["SDK_TEST_DEFAULT_PORTS"] = "1"
-    ports = (servers[0].table_port, servers[0].queue_port, servers[0].blob_port)
-    tell_endpoints(*(f"http://127.0.0.1:{port}" for port in ports))
-    os.environ["SDK_TEST_TLS"] = "1"
-    os.environ["SDK_TEST_ADMIN_URL"] = servers[0].admin_url
-    try:
-        for one in servers:
-            one.start()
-        os.environ["SDK_TEST_SERVER_PID"] = str(servers[0].process.pid)
-        passed, failed = run_all(which)
-    finally:
-        # A leak or a sanitizer's finding shows in the exit code.
-        codes = [(one, one.stop()) for one in servers if one.process]
-    for one, code in codes:
-        if code != 0:
-            failed += 1
-            print(f"    FAILED tavolad ended with exit code {code}\n{one.log()[-4000:]}")
-        one.clean()
-    return passed, failed
+        chosen = choose(arguments)
+        prepare(chosen)
+        counts = lanes.run(run_part, chosen.items())
+    return suite.close("sdk", *counts)
 
 
 if __name__ == "__main__":

@@ -463,6 +463,10 @@ def run_with_server(files):
         return run_files(files, ports, server.pass_time)
 
 
+def run_part(part):
+    return run_with_server([HERE / f"{part}.test"])
+
+
 def close(passed, failed):
     slow.report()
     print(f"wire: {passed} passed, {failed} failed")

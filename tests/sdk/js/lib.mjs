@@ -4,6 +4,8 @@
 // tests/sdk/run.py says where the server is:
 //   SDK_TEST_TABLE_ENDPOINT   http://127.0.0.1:PORT
 //   SDK_TEST_ACCOUNTS         {"account": ["key", "second key"], ...}
+//   SDK_TEST_CLOCKS           [["http://127.0.0.1:PORT", "token"], ...] of the admin port, or of
+//                             those of all nodes, if the server's clock can be moved
 
 import assert from "node:assert/strict";
 import { after } from "node:test";
@@ -24,6 +26,26 @@ export function connect(account = mainAccount, key = accounts[account][0]) {
     table: (name) => new TableClient(url, name, credential, options),
   };
 }
+
+const clocks = JSON.parse(process.env.SDK_TEST_CLOCKS ?? "[]");
+export const noClock = clocks.length ? false : "the clock of this server cannot be moved";
+
+// Let so much time pass for what is stored.
+export async function pass(seconds) {
+  let last;
+  for (const [url, token] of clocks) {
+    const answer = await fetch(`${url}/clock`, {
+      method: "POST", body: JSON.stringify({ ms: seconds * 1000 }),
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    assert.equal(answer.status, 200);
+    last = (await answer.json()).unixMs;
+  }
+  return last;
+}
+
+// The time of what is stored now, in ms, which may be ahead of the wall clock.
+export const storedNow = async () => (noClock ? Date.now() : pass(0));
 
 let count = 0;
 export function tableName() {

@@ -13,9 +13,11 @@ import {
 import {
   QueueServiceClient, StorageSharedKeyCredential as QueueKey,
 } from "@azure/storage-queue";
-import { accounts, collect, firstAccount, mainAccount, secondAccount } from "./lib.mjs";
+import {
+  accounts, collect, firstAccount, mainAccount, noClock, pass, secondAccount, storedNow,
+} from "./lib.mjs";
 
-export { accounts, collect, firstAccount, mainAccount, secondAccount };
+export { accounts, collect, firstAccount, mainAccount, noClock, pass, secondAccount, storedNow };
 export const queueEndpoint = process.env.SDK_TEST_QUEUE_ENDPOINT;
 export const blobEndpoint = process.env.SDK_TEST_BLOB_ENDPOINT;
 export const tls = process.env.SDK_TEST_TLS ? (url) => url.replace("http:", "https:") : null;
@@ -78,7 +80,6 @@ export async function refused(promise, status, code) {
 }
 
 export const status = async (promise) => (await promise)._response.status;
-export const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 export const inAnHour = () => new Date(Date.now() + 3600_000);
 export const anHourAgo = () => new Date(Date.now() - 3600_000);
 export const wholeSecond = (date) => new Date(Math.floor(date / 1000) * 1000);

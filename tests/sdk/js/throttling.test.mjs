@@ -13,7 +13,7 @@ async function throttled() {
   return Number(/tavola_throttled_total{scope="partition"} (\d+)/.exec(text)[1]);
 }
 
-// 21 entities at once and 20 a second are let in; the rest is told to come again.
+// 20 entities a second are let in, or more at once; the rest is told to come again.
 test("a burst gets through", { skip: !admin }, async () => {
   const credential = new AzureNamedKeyCredential(slow, accounts[slow][0]);
   const table = new TableClient(`${endpoint}/${slow}`, tableName(), credential,
@@ -21,12 +21,12 @@ test("a burst gets through", { skip: !admin }, async () => {
   await table.createTable();
   const before = await throttled();
   let rows = 0;
-  // However slow this machine is, some burst is above the target.
+  // A transaction counts as all of its entities, so that what comes after it is above the target
+  // also on a slow machine.
+  const next = () => ({ partitionKey: "p", rowKey: String(rows++).padStart(5, "0") });
   while ((await throttled()) === before && rows < 3000) {
-    const burst = Array.from({ length: 30 }, (_, i) => rows + i);
-    await Promise.all(burst.map((row) =>
-      table.createEntity({ partitionKey: "p", rowKey: String(row).padStart(5, "0") })));
-    rows += 30;
+    await table.submitTransaction(Array.from({ length: 50 }, () => ["create", next()]));
+    await Promise.all(Array.from({ length: 10 }, () => table.createEntity(next())));
   }
   assert.ok((await throttled()) > before);
   const filter = "PartitionKey eq 'p'";

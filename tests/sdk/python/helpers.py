@@ -3,8 +3,11 @@
 tests/sdk/run.py says where the server is, by the environment:
   SDK_TEST_TABLE_ENDPOINT   http://127.0.0.1:PORT
   SDK_TEST_ACCOUNTS         {"account": ["key", "second key"], ...}
+  SDK_TEST_CLOCKS           [["http://127.0.0.1:PORT", "token"], ...] of the admin port, or of
+                            those of all nodes, if the server's clock can be moved
 """
 
+import datetime
 import itertools
 import json
 import os
@@ -16,12 +19,28 @@ from azure.data.tables import TableServiceClient
 
 ENDPOINT = os.environ["SDK_TEST_TABLE_ENDPOINT"]
 ACCOUNTS = json.loads(os.environ["SDK_TEST_ACCOUNTS"])
+CLOCKS = json.loads(os.environ.get("SDK_TEST_CLOCKS") or "[]")
 MAIN, FIRST, SECOND = list(ACCOUNTS)[:3]
 
 ETAG_FORM = r"""^W/"datetime'\d{4}-\d\d-\d\dT\d\d%3A\d\d%3A\d\d(\.\d{1,7})?Z'"$"""
 STALE = "W/\"datetime'2001-02-03T04%3A05%3A06.789Z'\""
 
 _count = itertools.count(1)
+
+needs_clock = unittest.skipUnless(CLOCKS, "the clock of this server cannot be moved")
+
+
+def pass_time(seconds):
+    """Let so much time pass for what is stored; returns its time then."""
+    import server  # of tests/lib, which a worker does not need
+    for url, token in CLOCKS:
+        unix_ms = server.pass_time(url, token, seconds)
+    return datetime.datetime.fromtimestamp(unix_ms / 1000, datetime.timezone.utc)
+
+
+def stored_now():
+    """The time of what is stored now, which may be ahead of the wall clock."""
+    return pass_time(0) if CLOCKS else datetime.datetime.now(datetime.timezone.utc)
 
 
 def connect(account=MAIN, key=None):

@@ -25,7 +25,7 @@ def throttled():
 @unittest.skipUnless(ADMIN, "a server that run.py has not started may have no targets")
 class Throttling(unittest.TestCase):
     def test_a_burst_gets_through(self):
-        """21 entities at once and 20 a second are let in; the rest is told to come again."""
+        """20 entities a second are let in, or more at once; the rest is told to come again."""
         credential = AzureNamedKeyCredential(SLOW, ACCOUNTS[SLOW][0])
         service = TableServiceClient(f"{ENDPOINT}/{SLOW}", credential=credential)
         table = service.create_table(table_name())
@@ -34,11 +34,14 @@ class Throttling(unittest.TestCase):
         def insert(row):
             table.create_entity({"PartitionKey": "p", "RowKey": f"{row:05}"})
 
-        # However slow this machine is, some burst is above the target.
+        # A transaction counts as all of its entities, so that what comes after it is above the
+        # target also on a slow machine.
         while throttled() == before and rows < 3000:
+            table.submit_transaction([("create", {"PartitionKey": "p", "RowKey": f"{row:05}"})
+                                      for row in range(rows, rows + 50)])
             with concurrent.futures.ThreadPoolExecutor(8) as pool:
-                list(pool.map(insert, range(rows, rows + 30)))
-            rows += 30
+                list(pool.map(insert, range(rows + 50, rows + 60)))
+            rows += 60
         self.assertGreater(throttled(), before)
         found = [entity["RowKey"] for entity in table.query_entities("PartitionKey eq 'p'")]
         self.assertEqual(found, [f"{row:05}" for row in range(rows)])

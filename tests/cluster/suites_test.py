@@ -5,6 +5,7 @@ with 1, 5 and 20 ranges.  A failed suite shows its whole output.
 """
 
 import concurrent.futures
+import json
 import os
 import pathlib
 import re
@@ -94,11 +95,14 @@ class Suites(unittest.TestCase):
     def test_sdk_through_a_balancer(self):
         """Three nodes in turn: what a request does the next one knows, on whichever node."""
         accounts = {"AZURITE_ACCOUNTS": sdk_accounts()}
-        with stand.Nodes(3, envs={number: accounts for number in range(3)}) as nodes:
+        with stand.Nodes(3, "--test-points",
+                         envs={number: accounts for number in range(3)}) as nodes:
             ports = nodes.balance()
             urls = ",".join(f"http://127.0.0.1:{ports[name]}" for name in ("table", "queue", "blob"))
             self.run_suite("sdk, balanced", sys.executable, str(ROOT / "tests/sdk/run.py"),
-                           "--endpoints", urls, *BALANCED)
+                           "--endpoints", urls, *BALANCED,
+                           env={"SDK_TEST_CLOCKS": json.dumps([(node.admin_url, node.admin_token())
+                                                               for node in nodes])})
             for node in nodes:
                 self.assertGreater(requests_of(node), 100, "the balancer left a node out")
 

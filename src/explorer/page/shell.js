@@ -140,7 +140,7 @@ function leaveView() {
 
 export async function render() {
   if (!hello) return;
-  const route = readRoute(), mine = ++turn, key = route.parts.join('/');
+  const route = readRoute(), mine = ++turn, key = route.parts.join('/'), address = location.hash;
   wantedKey = key;
   const account = route.query.get('a') || hello.accounts[0].name;
   if (account !== api.currentAccount()) { api.useAccount(account); drawFrame(); refreshTree(); }
@@ -149,7 +149,7 @@ export async function render() {
   root.querySelector('.app')?.classList.remove('nav');
   leaveView();
   const view = VIEWS[route.parts[0]];
-  if (!view) { put(main, notThere(route)); return; }
+  if (!view) { put(main, notThere(route)); main.dataset.view = address; return; }
   try {
     const module = await view();
     if (mine !== turn) return;
@@ -165,7 +165,7 @@ export async function render() {
     put(main, topBar('Trouble'), troubleBox(trouble));
     if (!(trouble instanceof api.Trouble)) console.error(trouble);
   }
-  main.dataset.view = location.hash; // which address it shows now
+  main.dataset.view = address; // which one it shows now
   if (key !== shownKey) { shownKey = key; main.focus({ preventScroll: true }); say(document.title); }
 }
 

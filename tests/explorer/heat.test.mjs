@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
-import { before, test } from "node:test";
-import { ask, close, control, go, open } from "./page.mjs";
+import { ask, before, close, control, go, open, query, test } from "./page.mjs";
 import { Tables, endpoints } from "./service.mjs";
 
 const MINUTES = 11, STEPS = 3, ROWS = 40, READS = 30;
@@ -29,8 +28,7 @@ before(async () => {
   await close(page);
 });
 
-const address = (page) => new URLSearchParams(page.url().split("?")[1] || "");
-const traffic = async (page, query) => JSON.parse((await ask(page, "GET", `/traffic?table=Activity&${query}`)).text);
+const traffic = async (page, words) => JSON.parse((await ask(page, "GET", `/traffic?table=Activity&${words}`)).text);
 const until = (page, test, value) => page.waitForFunction(test, value);
 const drawn = (page) => page.waitForFunction(() => document.querySelector(".hbar .legend") && document.querySelector(".cells").width > 1);
 const spoken = (page, words) => until(page, (source) => new RegExp(source).test(document.querySelector("#spoken").textContent), words.source);
@@ -71,7 +69,7 @@ test("with the mouse: zoom by a box, pan, zoom by the wheel, pin, all again", as
   await page.mouse.move(...at(0.98, 0.9), { steps: 4 });
   await page.mouse.up();
   await page.waitForSelector("text=Show all");
-  const zoomed = address(page).get("x").split(",").map(Number);
+  const zoomed = (await query(page)).get("x").split(",").map(Number);
   assert.ok(zoomed[1] - zoomed[0] < 6 * 3600 / 5, String(zoomed));
   await page.keyboard.down("Shift");
   await page.mouse.move(...at(0.2, 0.5));
@@ -80,7 +78,7 @@ test("with the mouse: zoom by a box, pan, zoom by the wheel, pin, all again", as
   await page.mouse.up();
   await page.keyboard.up("Shift");
   await until(page, (before) => !location.hash.includes(encodeURIComponent(before)), zoomed.join(","));
-  const panned = address(page).get("x").split(",").map(Number);
+  const panned = (await query(page)).get("x").split(",").map(Number);
   assert.ok(panned[0] < zoomed[0], "what was dragged to the right shows what is earlier");
   assert.ok(Math.abs((panned[1] - panned[0]) - (zoomed[1] - zoomed[0])) <= 60, "a pan keeps the width");
   await page.mouse.wheel(-200, 0);
@@ -96,7 +94,7 @@ test("with the mouse: zoom by a box, pan, zoom by the wheel, pin, all again", as
   await until(page, () => !/[?&]x=/.test(location.hash));
   await page.mouse.click(...at(0.99, 0.01));
   await until(page, () => /\d/.test(document.querySelector(".hpins dd")?.textContent));
-  assert.match(page.url(), /pin=/);
+  assert.ok((await query(page)).has("pin"));
   await page.click("[aria-label^='Remove the pin']");
   await until(page, () => !document.querySelector(".hpins .hcard"));
   assert.equal(await page.evaluate(() => document.activeElement.className), "over");
@@ -115,7 +113,7 @@ test("with the keyboard alone: the next pattern, zoom to it, pan, pin, open its 
   await page.keyboard.press("z");
   await until(page, () => /[?&]x=/.test(location.hash));
   await page.waitForSelector("[aria-label=Earlier]");
-  const before = address(page).get("x");
+  const before = (await query(page)).get("x");
   await page.keyboard.press("Control+ArrowLeft");
   await until(page, (was) => new URLSearchParams(location.hash.split("?")[1]).get("x") !== was, before);
   await page.keyboard.press("Escape");
@@ -156,7 +154,7 @@ test("two periods are compared: more, less and the same are told apart", async (
   await drawn(page);
   await page.selectOption("select[aria-label='Compare with']", "previous");
   await page.waitForSelector(".legend:has-text('less')");
-  assert.match(page.url(), /than=previous/);
+  assert.equal((await query(page)).get("than"), "previous");
   const colours = await page.evaluate(() => {
     const { width, height } = document.querySelector(".cells"), pixels = document.querySelector(".cells").getContext("2d").getImageData(0, 0, width, height).data;
     let more = 0, less = 0;

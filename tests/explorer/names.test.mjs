@@ -3,9 +3,8 @@
 
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
-import { test } from "node:test";
 import { during, sendAsClient } from "./client.mjs";
-import { ask, close, go, makeTable, open, until, violations } from "./page.mjs";
+import { ask, close, eventually, go, makeTable, open, test, until, violations } from "./page.mjs";
 
 const ACCOUNT = "devstoreaccount1";
 const queuePath = (rest) => `/api/queue/${ACCOUNT}/${rest}`, blobPath = (rest) => `/api/blob/${ACCOUNT}/${rest}`;
@@ -53,7 +52,7 @@ test("the keyboard alone: a test entity, its table in the tree, a language, copy
   await go(page, "start", ".ent");
   await tabTo(page, "Copy Connection string");
   await page.keyboard.press("Enter");
-  assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;AccountKey=Eby8.*TableEndpoint=http/);
+  await eventually(async () => assert.match(await page.evaluate(() => navigator.clipboard.readText()), /^DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;AccountKey=Eby8.*TableEndpoint=http/));
   await tabTo(page, "curl");
   await page.keyboard.press("Enter");
   await page.waitForSelector("pre[aria-label='curl code']");
@@ -63,7 +62,7 @@ test("the keyboard alone: a test entity, its table in the tree, a language, copy
   await treeSays(page, /^Hello, .*entit/);
   await page.keyboard.press("g");
   await page.keyboard.press("t");
-  assert.equal(await focused(page), await page.$eval("#tree a", (each) => each.title));
+  assert.ok(await page.evaluate(() => document.activeElement === document.querySelector("#tree a")));
   for (let i = 0; i < 20 && !/^Hello/.test(await focused(page)); i++) await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => document.querySelector("main h1")?.textContent === "Hello");
@@ -98,7 +97,7 @@ test("what an application did not make is under Hidden; groups open and close; f
   assert.equal(await page.locator('#tree a[title^="$"]').count(), 0);
   await page.focus(node("Shown"));
   await makeTable(page, "Shown", ["a"], 7);
-  await treeSays(page, /^Shown, .*7 entities/);
+  await treeSays(page, /^Shown, 7 entities/);
   assert.match(await focused(page), /^Shown, 7 entities/);
   await page.keyboard.press("End");
   await page.keyboard.press("ArrowRight");
@@ -176,7 +175,7 @@ test("the keyboard alone: the account, a new table, its name's rules, gone again
 /** Take every visible message so often that it counts as poison. */
 async function takeAll(page, queue, times) {
   for (let i = 0; i < times; i++) {
-    const { text } = await ask(page, "GET", queuePath(`${queue}/messages?numofmessages=32&visibilitytimeout=60`));
+    const { text } = await ask(page, "GET", queuePath(`${queue}/messages?numofmessages=32&visibilitytimeout=3600`));
     const [id, receipt] = [/<MessageId>([^<]+)/.exec(text)[1], /<PopReceipt>([^<]+)/.exec(text)[1]];
     await ask(page, "PUT", queuePath(`${queue}/messages/${id}?popreceipt=${encodeURIComponent(receipt)}&visibilitytimeout=0`), undefined, XML);
   }
@@ -197,7 +196,7 @@ test("a queue: peek, views, pop counts, poison, what is worked on, back from -po
   await page.waitForSelector("text=No message.");
   await go(page, "q/work", ".putbox");
   await page.waitForSelector("pre.cell");
-  await ask(page, "GET", queuePath("work/messages?visibilitytimeout=60"));
+  await ask(page, "GET", queuePath("work/messages?visibilitytimeout=3600"));
   await page.waitForSelector("text=All messages are being worked on: none is visible.");
   await page.waitForSelector(".facts >> text=/1 message, 0 visible, 1 being worked on/");
   await page.click("text=/^Clear$/");

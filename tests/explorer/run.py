@@ -33,6 +33,7 @@ TOOL = os.environ.get("TAVOLA", str(ROOT / "build" / "tavola"))
 # A recorder whose clock the tests move (POST /clock/MS), for what is about time.
 # On one thread a request is recorded before the next one is answered.
 BY_HAND = ("--watch=all", "--watch-clock=manual", "--test-points", "--threads", "1")
+LOG_LINES = 20  # for a test that fails
 FLAGS = {"heat": BY_HAND, "findings": BY_HAND, "server": ("--access-log",)}
 
 
@@ -46,24 +47,32 @@ def run_tool(server, arguments, text):
 
 
 def control(server):
-    """Answers POST /link, /kill, /start, /clock/MS and /tool."""
+    """Answers POST /link, /kill, /start, /clock/MS, /tool and /log."""
+
+    def answer_to(path, asked):
+        if path == "/link":
+            return {"link": new_link(server)}
+        if path == "/kill":
+            server.kill()
+        elif path == "/start":
+            server.start()
+        elif path.startswith("/clock/"):
+            server.pass_time(int(path.removeprefix("/clock/")) / 1000)
+        elif path == "/tool":
+            return run_tool(server, **json.loads(asked))
+        elif path == "/log":
+            return {"lines": server.log().splitlines()[-LOG_LINES:]}
+        return {}
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self):
             asked = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            answer = {}
-            if self.path == "/link":
-                answer["link"] = new_link(server)
-            elif self.path == "/kill":
-                server.kill()
-            elif self.path == "/start":
-                server.start()
-            elif self.path.startswith("/clock/"):
-                server.pass_time(int(self.path.removeprefix("/clock/")) / 1000)
-            elif self.path == "/tool":
-                answer = run_tool(server, **json.loads(asked))
+            try:
+                status, answer = 200, answer_to(self.path, asked)
+            except Exception as error:  # the test that asked for it fails, and says why
+                status, answer = 500, {"error": repr(error)}
             body = json.dumps(answer).encode()
-            self.send_response(200)
+            self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
@@ -92,9 +101,11 @@ def run_file(part):
             web = control(server)
             os.environ["EXPLORER_TEST_CONTROL"] = f"http://127.0.0.1:{web.server_port}"
             os.environ["EXPLORER_TEST_PAGE"] = f"http://127.0.0.1:{server.admin_port}"
-            result = javascript.run_tests(part, HERE, [str(HERE / (part + ENDING))])
-            web.shutdown()
-            return result
+            try:
+                return javascript.run_tests(part, HERE, [str(HERE / (part + ENDING))])
+            finally:
+                web.shutdown()
+                web.server_close()
     except RuntimeError as error:
         print(f"    FAILED {part}: {error}")
         return 0, 1

@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { before, test } from "node:test";
-import { ask, close, go, makeTable, open, tablePath } from "./page.mjs";
+import { ask, before, close, go, makeTable, open, tablePath, test } from "./page.mjs";
 import { endpoints, sign } from "./service.mjs";
 
 const ACCOUNT = "devstoreaccount1";

@@ -2,9 +2,8 @@
 
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
-import { test } from "node:test";
 import { during, sendAsClient } from "./client.mjs";
-import { ask, close, control, go, makeTable, open, tablePath, until, violations } from "./page.mjs";
+import { ask, close, control, go, makeTable, open, tablePath, test, until, violations } from "./page.mjs";
 
 const lines = (page) => page.$$eval(".log li", (all) => all.map((each) => each.textContent));
 const hasLine = (page, text) => page.waitForFunction((wanted) => [...document.querySelectorAll(".log .tx, .log .ev")].some((each) => each.textContent.includes(wanted)), text);

@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
-import { test } from "node:test";
-import { ask, close, go, makeTable, open, tablePath } from "./page.mjs";
+import { ask, close, dialogIsGone, go, makeTable, open, tablePath, test, toastSays } from "./page.mjs";
 
 test("a batch is sent whole, and its rules are shown while it is made", async () => {
   const page = await open();
@@ -19,7 +18,7 @@ test("a batch is sent whole, and its rules are shown while it is made", async ()
   assert.equal(await page.isDisabled("text=Send the batch"), true);
   await page.fill(".op:nth-child(2) input[aria-label=PartitionKey]", "p");
   await page.click("text=Send the batch");
-  await page.waitForSelector("text=2 operations done");
+  await toastSays(page, /2 operations done/);
   const stored = JSON.parse((await ask(page, "GET", tablePath("Batches(PartitionKey='p',RowKey='1')"))).text);
   assert.deepEqual([stored.Name, stored.Age], ["Ada", 36]);
   await close(page);
@@ -40,7 +39,7 @@ test("a batch is made and sent with the keyboard alone, and its limits are shown
   await page.keyboard.type("1");
   await page.focus("text=Send the batch");
   await page.keyboard.press("Enter");
-  await page.waitForSelector("text=2 operations done");
+  await toastSays(page, /2 operations done/);
   assert.equal(JSON.parse((await ask(page, "GET", tablePath("Typist(PartitionKey='p',RowKey='11')"))).text).Name, "Ada");
   // 101 operations, then more than 4 MiB.
   await page.evaluate(() => { for (let i = 0; i < 101; i++) [...document.querySelectorAll("button")].find((each) => /Add an operation/.test(each.textContent)).click(); });
@@ -88,7 +87,7 @@ test("policies of a table are kept", async () => {
   await page.fill("input[aria-label='Name of policy 1']", "readers");
   await page.fill("input[aria-label='Expiry of policy 1, UTC']", "2030-01-01T00:00:01");
   await page.click("main >> text=/^Save$/");
-  await page.waitForSelector("text=Policies saved");
+  await toastSays(page, /Policies saved/);
   assert.match((await ask(page, "GET", tablePath("Policies?comp=acl"), undefined, { "x-ms-version": "2019-02-02" })).text, /<Id>readers<\/Id>.*2030-01-01/);
   await close(page);
 });
@@ -119,6 +118,7 @@ test("a blob is uploaded, looked at and removed; a page that is stored does not 
   await page.waitForSelector("dialog .whole");
   assert.equal(await page.textContent("dialog .whole"), "<script>alert(1)</script>");
   await page.keyboard.press("Escape");
+  await dialogIsGone(page);
   const [download] = await Promise.all([page.waitForEvent("download"), page.click("button[aria-label='Download big.bin']")]);
   assert.equal((await fs.stat(await download.path())).size, 5 << 20);
   await page.click("button[aria-label='Delete evil.html']");

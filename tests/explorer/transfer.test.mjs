@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import fs from "node:fs/promises";
-import { test } from "node:test";
-import { ask, base, close, go, importTable, makeTable, open, tablePath, tool } from "./page.mjs";
+import { ask, base, close, go, importTable, makeTable, open, tablePath, test, tool } from "./page.mjs";
 
 // Every type, keys of every script, what CSV has to quote, formulas, one name with two types.
 const ALL = [
@@ -81,7 +80,6 @@ test("an import whose server goes away goes on where it was, also in another pag
   assert.ok(line > 300 && line <= LINES, `line ${line}`);
   await page.close();
   const again = await page.context().newPage();
-  again.setDefaultTimeout(60_000);
   await again.goto(`${base}/#/t/Resumed/io`);
   await again.waitForSelector(".io");
   await again.setInputFiles("input[type=file]", name);

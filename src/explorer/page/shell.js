@@ -217,15 +217,18 @@ export async function goTo() {
 
 // --- keys that work everywhere but in fields ---
 
-// Of "g t" and others: what is no second key means what it means alone.
-let waitsForSecond = false, secondTimer;
+// Of "g t" and others: what is no second key means what it means alone.  The second one has all the
+// time that somebody needs; whoever does something else meanwhile has given it up.
+let waitsForSecond = false;
+for (const other of ['pointerdown', 'blur']) addEventListener(other, () => { waitsForSecond = false; });
 addEventListener('keydown', event => {
+  if (['Shift', 'Control', 'Alt', 'Meta'].includes(event.key)) return; // a part of the next key
+  const isSecond = waitsForSecond;
+  waitsForSecond = false;
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') { event.preventDefault(); goTo(); return; }
   const inField = event.target.closest?.('input, textarea, select, [contenteditable], dialog');
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'z' && !inField && toast.undo) { event.preventDefault(); document.querySelector('.toast button')?.click(); return; }
   if (inField || event.ctrlKey || event.metaKey || event.altKey) return;
-  const isSecond = waitsForSecond;
-  waitsForSecond = false;
   if (isSecond && 'thas'.includes(event.key)) {
     const table = readRoute().parts[0] === 't' ? readRoute().parts[1] : tableNames()[0];
     if (event.key === 't') (treeBox.querySelector('a') || treeBox.querySelector('button'))?.focus();
@@ -233,7 +236,7 @@ addEventListener('keydown', event => {
     else if (event.key === 'a') location.hash = link('advice');
     else if (event.key === 's') location.hash = link('server');
     event.preventDefault();
-  } else if (event.key === 'g') { waitsForSecond = true; clearTimeout(secondTimer); secondTimer = setTimeout(() => { waitsForSecond = false; }, 1500); }
+  } else if (event.key === 'g') waitsForSecond = true;
   else if (event.key === '?') location.hash = link('help');
   else if (event.key === 'd') switchTheme();
   else if (event.key === '[' || event.key === ']') {

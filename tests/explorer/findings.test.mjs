@@ -89,6 +89,18 @@ test("with the keyboard alone: open, read, mute, show again, and focus is never 
   await close(page);
 });
 
+test("advice that is asked for again leaves focus where it is", async () => {
+  const page = await open();
+  await page.clock.install(); // before the view, whose seconds it counts
+  await go(page, "advice", card);
+  await page.focus(`${card} .cbtn`);
+  await page.evaluate(() => { document.activeElement.dataset.old = "1"; });
+  const [again] = await Promise.all([page.waitForRequest(/\/advice\?/), page.clock.runFor(10_000)]);
+  await (await again.response()).finished();
+  await page.waitForFunction(() => /reads the whole table/.test(document.activeElement.textContent) && !document.activeElement.dataset.old);
+  await close(page);
+});
+
 test("every rule has a place on the map, and what whatif cannot try has no command", async () => {
   const page = await open(), module = await page.evaluateHandle(() => import(document.querySelector("script[src]").src.replace("shell.js", "advice_code.js")));
   const cases = await module.evaluate(({ placeOnMap, whatifCommand }) => {

@@ -84,7 +84,7 @@ function body(finding, refresh) {
 
 export async function show(route, table) {
   const list = h('div', { class: 'adv' });
-  let open = route.query.get('open'), timer, isOpen = true;
+  let open = route.query.get('open'), timer, isOpen = true, drawn = [];
   const named = table || route.query.get('t') || '';
 
   // What somebody reads is left alone.
@@ -105,6 +105,8 @@ export async function show(route, table) {
   }
 
   function draw(answer, findings) {
+    const focused = drawn[[...list.querySelectorAll('.cbtn')].indexOf(document.activeElement)];
+    drawn = findings.map(finding => finding.id);
     const requests = answer.window?.requests ?? 0;
     put(list, findings.length === 0 ? h('p', { class: 'soft' }, requests === 0 ? 'No request of an application in the last hour. What this page and the tool tavola do is not judged.' : requests < 1000 ? `Nothing to improve so far, in ${plural(requests, 'request')}.` : `Nothing to improve in the last hour (${plural(requests, 'request')}).`)
       : h('p', { class: 'soft' }, `${plural(findings.length, 'finding')}, most costly first; ${plural(requests, 'request')} looked at.`),
@@ -115,6 +117,7 @@ export async function show(route, table) {
         h('span', { class: `chip ${SEVERITY[finding.severity]}` }, finding.state === 'active' ? finding.severity : finding.state), h('span', { class: 'cost' }, h('b', null, value), h('span', null, unit)), icon(isThis ? 'down' : 'right', 14)),
       isThis && body(finding, () => load().then(() => list.querySelectorAll('.cbtn')[0]?.focus())));
     }));
+    if (focused) list.querySelectorAll('.cbtn')[drawn.indexOf(focused)]?.focus({ preventScroll: true });
   }
 
   await load();

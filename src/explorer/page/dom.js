@@ -29,6 +29,13 @@ export function put(element, ...children) {
   return fill(element, null, children);
 }
 
+/** The same of what is drawn again and again: what has focus in it leaves it to what is at its place then. */
+export function putAgain(element, ...children) {
+  const stops = () => [...element.querySelectorAll('a, button, input, select, textarea')], at = stops().indexOf(document.activeElement);
+  put(element, ...children);
+  if (at >= 0) stops()[at]?.focus({ preventScroll: true });
+}
+
 // --- numbers and times as people read them ---
 
 export const count = number => Math.round(number).toLocaleString('en-US');

@@ -1,6 +1,6 @@
 // The server: what it does now, from its own metrics, second by second; its log; its cluster.
 
-import { h, put, count, bytes, milliseconds, instant, percent, plural, dialog, shortCount } from './dom.js';
+import { h, put, putAgain, count, bytes, milliseconds, instant, percent, plural, dialog, shortCount } from './dom.js';
 import * as api from './api.js';
 import { topBar, serverFacts, link } from './shell.js';
 import { chart, shareBar } from './charts.js';
@@ -97,7 +97,7 @@ export async function show() {
     const mostPlans = last ? last.plans.reduce((total, value) => total + value, 0) : 0;
     const rate = value => value == null ? '–' : value >= 100 || value === 0 ? count(value) : value.toFixed(1);
     const small = value => value >= 10 || value === 0 ? shortCount(value) : value.toFixed(1);
-    put(body,
+    putAgain(body,
       chart('Queries by plan', PLANS.map(([, name, css], i) => ({ name, css, values: of(x => x.plans[i]) })), { format: small, unit: '/s', stacked: true, big: `${rate(mostPlans)} per s`, more: reading(figures) }),
       chart('Latency', [{ name: 'p99', css: 'l1', values: of(x => some(x.p99 && x.p99 * 1000)) }, { name: 'p50', css: 'l2', values: of(x => some(x.p50 && x.p50 * 1000)) }], { format: milliseconds, big: last?.p99 ? `${milliseconds(last.p99 * 1000)} p99` : 'no requests' }),
       chart('Requests', [{ name: 'Tables', css: 'l1', values: of(x => x.tables) }, { name: 'Queues', css: 'l2', values: of(x => x.queues) }, { name: 'Blobs', css: 'l3', values: of(x => x.blobs) }], { format: small, unit: '/s', big: last ? `${rate(last.tables + last.queues + last.blobs)} per s` : null }),

@@ -1,6 +1,6 @@
 // Query shapes of a table: filters with their values taken out, and what each costs.
 
-import { h, put, count, milliseconds, instant } from './dom.js';
+import { h, put, putAgain, count, milliseconds, instant } from './dom.js';
 import * as api from './api.js';
 import { link, troubleBox } from './shell.js';
 import { planChip } from './queries.js';
@@ -15,7 +15,7 @@ export async function show(route, table) {
     const queries = shapes.filter(shape => shape.operation === 'QueryEntities').sort((a, b) => b[order] - a[order]);
     const others = shapes.filter(shape => shape.operation !== 'QueryEntities').sort((a, b) => b.executions - a.executions);
     const total = queries.reduce((sum, shape) => sum + shape.examined, 0) || 1;
-    put(box,
+    putAgain(box,
       h('div', { class: 'row' }, h('span', { class: 'muted' }, 'The last hour, by'), h('span', { class: 'seg', role: 'group', 'aria-label': 'Order' }, Object.entries(ORDERS).map(([id, name]) => h('button', { 'aria-pressed': String(id === order), onclick: () => { order = id; draw(shapes); } }, name)))),
       queries.length === 0 && h('p', { class: 'soft' }, 'No query of this table has been seen in the last hour.'),
       queries.length > 0 && h('div', { class: 'scrollx' }, h('table', { class: 'list' }, h('thead', null, h('tr', null, ['Filter', 'Plan', 'Runs', 'Read', 'Of all', 'Returned', 'Most read', 'p50', 'p99', 'Last'].map((name, i) => h('th', { scope: 'col', class: i > 1 ? 'r' : null }, name)))),

@@ -1,6 +1,6 @@
 // The frame: the login, the tree of names, the bar on top, and which view the address asks for.
 
-import { h, put, icon, s, say, toast, dialog } from './dom.js';
+import { h, put, putAgain, icon, s, say, toast, dialog } from './dom.js';
 import * as api from './api.js';
 import { tableNames, factsOf, refreshTree, itemsOf, treeBox, filterField, drawTree, setUpTree, treePause, problemOfServer } from './tree.js';
 
@@ -75,7 +75,7 @@ let adviceCount = 0;
 function drawFoot() {
   const { parts } = readRoute();
   const entry = (id, picture, name, extra) => h('a', { class: 'node', href: link(id), 'aria-current': parts[0] === id ? 'page' : null }, icon(picture), h('span', { class: 'nm' }, name), extra);
-  put(footBox,
+  putAgain(footBox,
     entry('account', 'folder', 'Account'),
     entry('advice', 'bulb', 'Advice', adviceCount > 0 && h('span', { class: 'badge', role: 'img', 'aria-label': `${adviceCount} findings` }, adviceCount)),
     entry('sas', 'key', 'Shared access'),

@@ -165,7 +165,9 @@ function draw() {
   });
   const hidden = KINDS.flatMap(kind => state[kind.id].filter(item => isHidden(item.name)));
   if (hidden.length) boxes.push(drawGroup('hidden', 'Hidden', hidden.filter(fits), hidden.length, '', wanted));
-  if (boxes.length !== box.childElementCount) box.replaceChildren(...boxes);
+  // One that comes or goes leaves the others where they are, and their focus.
+  for (const each of [...box.children]) if (!boxes.includes(each)) each.remove();
+  boxes.forEach((each, i) => { if (box.children[i] !== each) box.insertBefore(each, box.children[i] || null); });
   for (const key of nodes.keys()) if (!known.has(key)) nodes.delete(key);
 }
 export const drawTree = draw;

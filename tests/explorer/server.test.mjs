@@ -46,8 +46,12 @@ test("the log is followed as it is written, by level and by text", async () => {
   await hasLine(page, "start");
   await page.click(".logbox >> text=Following");
   const before = (await lines(page)).length;
+  let isAsked = false;
+  page.on("request", (request) => { if (/\/log\?.*text=&/.test(request.url())) isAsked = true; });
   await ask(page, "GET", tablePath("Tables('q-two')"));
   await until(page, async () => { const { log } = await import(document.querySelector("script[src]").src.replace("shell.js", "api.js")); return (await log(0, "debug", "q-two")).lines.length > 0; });
+  for (let i = 0; i < 2; i++) await page.waitForResponse(/\/metrics/); // the charts go on, as often as the log would
+  assert.equal(isAsked, false);
   assert.equal((await lines(page)).length, before);
   await page.click(".logbox >> text=/^Follow$/");
   await hasLine(page, "q-two");

@@ -25,7 +25,8 @@ export function logTail() {
     follow.setAttribute('aria-pressed', String(on));
     put(follow, on ? 'Following' : 'Follow');
     turn++; // what was asked for before is not added
-    if (on) { list.scrollTop = list.scrollHeight; clearTimeout(timer); look(); }
+    clearTimeout(timer);
+    if (on) { list.scrollTop = list.scrollHeight; look(); }
   }
 
   function drawLevels() {

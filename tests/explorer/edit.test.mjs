@@ -61,6 +61,26 @@ test("completion offers properties, operators and values", async () => {
   await close(page);
 });
 
+test("Enter runs what was typed, whatever the plan on the screen is of", async () => {
+  const page = await open({ expected: [/400/] });
+  await makeTable(page, "Hasty", ["HR"], 300);
+  await go(page, "t/Hasty/rows", ".gr");
+  const isPlan = (words) => page.waitForFunction((source) => new RegExp(source).test(document.querySelector(".qright .chip")?.textContent), words.source);
+  await page.fill("#filter", "PartitionKey eq 'HR' and RowKey lt");
+  await isPlan(/Incomplete/);
+  // No answer to what is typed next, until it is to be run.
+  let letGo;
+  const isTime = new Promise((resolve) => { letGo = resolve; });
+  await page.route(/Hasty\(\)/, async (route) => { await isTime; await route.continue(); });
+  await page.focus("#filter");
+  await page.keyboard.type(" 'r00003'");
+  await page.keyboard.press("Enter");
+  letGo();
+  await page.waitForFunction(() => /3 returned/.test(document.querySelector(".status").textContent));
+  await isPlan(/Range query/);
+  await close(page);
+});
+
 test("the form and the text say the same", async () => {
   const page = await open();
   await makeTable(page, "Forms", ["HR"], 5);

@@ -114,6 +114,7 @@ export class QueryBar {
   }
 
   async plan() {
+    clearTimeout(this.timer);
     const sequence = ++this.sequence, filter = this.filter;
     try {
       const explained = await api.explain(this.table, filter);
@@ -179,11 +180,11 @@ export class QueryBar {
       estimate?.azure && [h('dt', null, 'In Azure'), h('dd', null, `${estimate.azure.plan}: ${count(estimate.azure.examined ?? 0)} examined`)]));
   }
 
-  run() {
-    if (this.runButton.disabled) return;
+  /** Run it, by the plan of what is there now: that on the screen may be of a word that was not yet whole. */
+  async run() {
     this.close();
-    if (this.planned !== this.filter) { this.plan().then(() => { if (!this.problem) this.on.run(this.filter, this.explained); }); return; }
-    this.on.run(this.filter, this.explained);
+    if (this.planned !== this.filter) await this.plan();
+    if (this.planned === this.filter && !this.problem) this.on.run(this.filter, this.explained);
   }
 
   // --- completion ---

@@ -60,6 +60,7 @@ test("patterns are named, numbered and explained, and shares add up", async () =
 
 test("with the mouse: zoom by a box, pan, zoom by the wheel, pin, all again", async () => {
   const page = await open();
+  await page.clock.install();
   await go(page, "t/Activity/heat?m=reads", ".hcard");
   await drawn(page);
   const box = await page.locator(".over").boundingBox(), at = (x, y) => [box.x + x * box.width, box.y + y * box.height];
@@ -74,7 +75,10 @@ test("with the mouse: zoom by a box, pan, zoom by the wheel, pin, all again", as
   await page.keyboard.down("Shift");
   await page.mouse.move(...at(0.2, 0.5));
   await page.mouse.down();
-  await page.mouse.move(...at(0.7, 0.5), { steps: 4 });
+  await page.mouse.move(...at(0.6, 0.5), { steps: 4 });
+  await page.clock.runFor(1000); // a hand that rests has not let go
+  assert.equal((await query(page)).get("x"), zoomed.join(","));
+  await page.mouse.move(...at(0.7, 0.5));
   await page.mouse.up();
   await page.keyboard.up("Shift");
   await until(page, (before) => !location.hash.includes(encodeURIComponent(before)), zoomed.join(","));

@@ -216,6 +216,7 @@ class Heat extends HeatMap {
   /** Show this time and these keys, and write them into the address. */
   setZoom(zoom) {
     this.zoom = zoom;
+    this.settled();
     setQuery({ x: zoom.from ? `${zoom.from},${zoom.to}` : null, y: zoom.low || zoom.high ? JSON.stringify([zoom.low, zoom.high]) : null }, true);
     return this.load(true);
   }
@@ -245,6 +246,13 @@ class Heat extends HeatMap {
     return { x0: x(rect.x0), x1: x(rect.x1), y0, y1 };
   }
 
+  /** Nothing is under way that would set another zoom. */
+  settled() {
+    clearTimeout(this.settle);
+    this.settle = 0;
+    this.isMoved = false;
+  }
+
   /** Move `rect` of `whole` at once, and see to the finer answer when nothing moves any more. */
   preview(rect) {
     const { whole } = this, wide = clamp(rect.x1 - rect.x0, Math.min(5, whole.slots), whole.slots), tall = clamp(rect.y1 - rect.y0, 1, whole.buckets);
@@ -255,8 +263,9 @@ class Heat extends HeatMap {
     this.rect = { x0, x1: x0 + wide, y0, y1: y0 + tall };
     this.cursor = null;
     this.drawMap();
-    clearTimeout(this.settle);
-    this.settle = setTimeout(() => this.commit(), 160);
+    this.settled();
+    this.isMoved = true;
+    if (!this.drag && !this.pinch) this.settle = setTimeout(() => this.commit(), 160); // a hand that rests has not let go
   }
 
   commit() {
@@ -339,9 +348,10 @@ class Heat extends HeatMap {
     });
     const end = event => {
       fingers.delete(event.pointerId);
-      if (this.pinch) { if (fingers.size === 0) this.pinch = null; return; }
+      if (this.pinch) { if (fingers.size === 0) { this.pinch = null; if (this.isMoved) this.commit(); } return; }
       const { drag } = this;
       this.drag = null;
+      if (this.isMoved && !this.settle) { this.commit(); return; }
       if (!drag || event.type === 'pointercancel') return;
       if (Math.abs(drag.x1 - drag.x0) <= 6 && Math.abs(drag.y1 - drag.y0) <= 6) this.pin(this.describe(this.cellAt(event)));
       else if (drag.isZoom) this.zoomTo(drag.start, this.cellAt(event));
@@ -424,7 +434,7 @@ class Heat extends HeatMap {
 
   /** Ask again, unless somebody is about to move the map. */
   refresh() {
-    if (document.hidden || this.drag || this.pinch || api.serverIsLost()) return;
+    if (document.hidden || this.drag || this.pinch || this.isMoved || api.serverIsLost()) return;
     this.load();
     this.loadCluster();
   }

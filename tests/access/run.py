@@ -20,7 +20,6 @@ sys.path[0] = str(HERE.parent)
 sys.path.insert(1, str(HERE.parent / "lib"))
 
 import certificate  # noqa: E402
-import lanes  # noqa: E402
 import parts  # noqa: E402
 import slow  # noqa: E402
 import suite  # noqa: E402
@@ -62,12 +61,12 @@ def run_part(part, names=None):
 
 
 def main(arguments):
-    is_find = arguments[:1] == ["--find"]
+    is_list = arguments[:1] == ["--jobs"]
     known = dict.fromkeys(MATRICES, ()) | suite.files(HERE)
-    chosen = parts.choose_or_exit("access", known, arguments[1:] if is_find else arguments)
-    if is_find:
-        return 0
-    return suite.close("access", *lanes.run(run_part, chosen.items()))
+    chosen = parts.choose_or_exit("access", known, arguments[is_list:])
+    if is_list:
+        return suite.print_jobs(chosen)
+    return suite.close("access", *suite.run_apart(run_part, chosen.items()))
 
 
 if __name__ == "__main__":

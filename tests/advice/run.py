@@ -2,8 +2,7 @@
 """Send the traffic of tests/advice/*.traffic to a real server and compare its advice.
 
     tests/advice/run.py                 every file
-    tests/advice/run.py Q01 deletes     some of them
-    tests/advice/run.py --find PART...  only say whether they exist
+    tests/advice/run.py reads rules     some of them; rules: that every rule has its cases
 
 A server for each file: it records everything, and its recorder's clock is moved by the traffic.  Prints
 a line for each case that failed and ends with `advice: N passed, N failed`.  README.md describes the
@@ -22,8 +21,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 sys.path.insert(0, str(HERE))
 
-import lanes  # noqa: E402
 import notation  # noqa: E402
+import parts  # noqa: E402
+import seed  # noqa: E402
+import story  # noqa: E402
+import suite  # noqa: E402
 from server import ACCOUNT, KEY, ROOT, Server  # noqa: E402
 from traffic import Traffic  # noqa: E402
 
@@ -31,6 +33,7 @@ from traffic import Traffic  # noqa: E402
 # before the next request is answered, so also before one that moves the clock.
 FLAGS = ("--watch=all", "--test-points", "--watch-clock=manual", "--threads", "1")
 
+RULES = "rules"
 OF_ACCOUNTS = ("account-limit",)  # rules whose findings name no table
 
 
@@ -133,10 +136,12 @@ def run_file(path):
             admin = Admin(server)
             for case in cases:
                 number += 1
+                story.begin()
                 problem = run_case(case, admin, server, number, names[case.targets])
                 passed, failed = passed + (problem is None), failed + (problem is not None)
                 if problem:
-                    print(f"  {path.name}:{case.line} {case.sign} {case.what}: {problem}")
+                    print(f"  {path.name}:{case.line} {case.sign} {case.what}: {problem}\n{story.tell()}")
+                    print(f"  {seed.repeat('advice', path.stem)}")
             code = server.stop()
             if code:
                 print(f"  the server ended with {code}: {server.log()[-2000:]}")
@@ -146,30 +151,25 @@ def run_file(path):
     return passed, failed
 
 
-def main():
-    words = sys.argv[1:]
+def run_part(part):
+    """(passed, failed) of a file of traffic, or of what holds for all files."""
     files = sorted(HERE.glob("*.traffic"))
-    only_find = words[:1] == ["--find"]
-    words = words[1:] if only_find else words
-    names = [path.stem for path in files]
-    bad = [word for word in words if word not in names]
-    if bad:
-        print(f"advice: there is no {bad[0]}; there are: {' '.join(names)}", file=sys.stderr)
-        return 2
-    if only_find:
-        return 0
+    if part != RULES:
+        return run_file(HERE / f"{part}.traffic")
+    problems = [check_page(), check_complete(files)]
+    for problem in filter(None, problems):
+        print(f"  {problem}")
+    return problems.count(None), len(problems) - problems.count(None)
 
-    passed = failed = 0
-    problems = [] if words else [check_page(), check_complete(files)]
-    for problem in problems:
-        passed, failed = passed + (problem is None), failed + (problem is not None)
-        if problem:
-            print(f"  {problem}")
-    done = lanes.run(run_file, [(path,) for path in files if not words or path.stem in words])
-    passed, failed = passed + done[0], failed + done[1]
-    print(f"advice: {passed} passed, {failed} failed")
-    return failed > 0
+
+def main(arguments):
+    is_list = arguments[:1] == ["--jobs"]
+    known = {path.stem: () for path in sorted(HERE.glob("*.traffic"))} | {RULES: ()}
+    chosen = parts.choose_or_exit("advice", known, arguments[is_list:])
+    if is_list:
+        return suite.print_jobs(chosen)
+    return suite.close("advice", *suite.run_apart(run_part, [(part,) for part in chosen]))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

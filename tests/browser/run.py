@@ -2,7 +2,6 @@
 """Pages in a real browser against a tavolad.  Ends with "browser: N passed, N failed".
 
     tests/browser/run.py [PART...]      e.g. simple sdk
-    tests/browser/run.py --find PART... only say whether they exist
 
 Every file gets a server of its own, in memory.  README.md says what is where.
 """
@@ -48,11 +47,11 @@ def run_file(part, cert, key):
 
 
 def main(arguments):
-    is_find = arguments[:1] == ["--find"]
+    is_list = arguments[:1] == ["--jobs"]
     known = {path.name.removesuffix(ENDING): () for path in sorted(HERE.glob(f"*{ENDING}"))}
-    chosen = parts.choose_or_exit("browser", known, arguments[is_find:])
-    if is_find:
-        return 0
+    chosen = parts.choose_or_exit("browser", known, arguments[is_list:])
+    if is_list:
+        return suite.print_jobs(chosen)
     passed = failed = 0
     with tempfile.TemporaryDirectory(prefix="tavola-browser-") as folder:
         cert, key = certificate.make(folder)

@@ -2,7 +2,6 @@
 """The server's own page in a real browser.  Ends with "explorer: N passed, N failed".
 
     tests/explorer/run.py [PART...]      e.g. views edit
-    tests/explorer/run.py --find PART... only say whether they exist
 
 Every file gets a server of its own.  What a test cannot do in a browser - another link into the
 page, a restart of the server, the command line tool - it asks for at a small port of this program
@@ -22,7 +21,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
 
 import javascript  # noqa: E402
-import lanes  # noqa: E402
 import parts  # noqa: E402
 import suite  # noqa: E402
 from explorer import new_link  # noqa: E402
@@ -112,17 +110,12 @@ def run_file(part):
 
 
 def main(arguments):
-    is_find = arguments[:1] == ["--find"]
+    is_list = arguments[:1] == ["--jobs"]
     known = {path.name.removesuffix(ENDING): () for path in sorted(HERE.glob(f"*{ENDING}"))}
-    chosen = parts.choose_or_exit("explorer", known, arguments[is_find:])
-    if is_find:
-        return 0
-    try:
-        javascript.install(HERE)  # once, before two of them want it
-    except (RuntimeError, OSError) as error:
-        print(f"  {error}")
-        return suite.close("explorer", 0, 1)
-    return suite.close("explorer", *lanes.run(run_file, [(part,) for part in chosen]))
+    chosen = parts.choose_or_exit("explorer", known, arguments[is_list:])
+    if is_list:
+        return suite.print_jobs(chosen)
+    return suite.close("explorer", *suite.run_apart(run_file, [(part,) for part in chosen]))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The packages and the tests of a folder with JavaScript."""
 
+import fcntl
 import os
 import pathlib
 import re
@@ -20,7 +21,16 @@ TEST = re.compile(r"^\s*(?:test|it)(?:\.\w+)?\(", re.MULTILINE)
 
 
 def install(folder):
-    """npm ci, when what is installed is not what the lock file says."""
+    """npm ci, when what is installed is not what the lock file says; one process at a time."""
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        install_alone(folder)
+    finally:
+        os.close(held)
+
+
+def install_alone(folder):
     lock = (folder / "package-lock.json").read_bytes()
     stamp = folder / "node_modules" / ".installed-lock.json"
     if stamp.exists() and stamp.read_bytes() == lock:

@@ -9,6 +9,7 @@ it, the reason of every skip, and the closing line "NAME: N passed, N failed, N 
 import collections
 import importlib
 import json
+import multiprocessing
 import pathlib
 import random
 import re
@@ -176,6 +177,19 @@ def run_parts(package, chosen):
         more_passed, more_failed = run([module], {module: names}, part)
         passed, failed = passed + more_passed, failed + more_failed
     return passed, failed
+
+
+def run_apart(function, calls):
+    """Call `function`, which returns (passed, failed), with each of these arguments; the sums.
+
+    Each but an only one in a process of its own, so that none finds what another has changed.
+    """
+    calls = list(calls)
+    if len(calls) == 1:
+        return function(*calls[0])
+    with multiprocessing.get_context("fork").Pool(1, maxtasksperchild=1) as pool:
+        counts = pool.starmap(function, calls, chunksize=1)
+    return tuple(map(sum, zip(*counts)))
 
 
 def close(name, passed, failed):

@@ -3,7 +3,6 @@
 
     tests/sdk/run.py [js] [python] [PART...]    run both, or only one language, or only some
                                                 files or tests; each file has a server of its own
-    tests/sdk/run.py --find PART...             only say whether they exist
     tests/sdk/run.py --endpoints TABLE,QUEUE,BLOB [...]
                                                 use a server that runs already at these
                                                 URLs, started with AZURITE_ACCOUNTS as
@@ -19,7 +18,6 @@ import base64
 import contextlib
 import fcntl
 import hashlib
-import importlib
 import json
 import os
 import pathlib
@@ -33,7 +31,6 @@ sys.path.insert(0, str(HERE / "python"))
 
 import certificate  # noqa: E402
 import javascript  # noqa: E402
-import lanes  # noqa: E402
 import parts  # noqa: E402
 import server  # noqa: E402
 import suite  # noqa: E402
@@ -84,16 +81,6 @@ def choose(words):
     languages = [word for word in words if word in LANGUAGES] or LANGUAGES
     known = {part: tests for part, tests in known.items() if part.partition("/")[0] in languages}
     return parts.choose_or_exit("sdk", known, [word for word in words if word not in LANGUAGES])
-
-
-def prepare(chosen):
-    """What all files need, once for all processes that are forked from this one."""
-    if any(part.startswith("js/") for part in chosen):
-        with contextlib.suppress(RuntimeError, OSError):  # each file will say so
-            javascript.install(HERE / "js")
-    if any(part.startswith("python/") for part in chosen):
-        for name in ("azure.data.tables", "azure.storage.blob", "azure.storage.queue"):
-            importlib.import_module(name)
 
 
 def run_tests(part, names=None):
@@ -174,9 +161,8 @@ def run_part(part, names=None):
 
 
 def main(arguments):
-    if arguments[:1] == ["--find"]:
-        choose(arguments[1:])
-        return 0
+    if arguments[:1] == ["--jobs"]:
+        return suite.print_jobs(choose(arguments[1:]))
     if arguments[:1] == ["--endpoints"]:
         print(f"AZURITE_ACCOUNTS='{AZURITE_ACCOUNTS}'")
         tell_endpoints(*arguments[1].split(","))
@@ -184,9 +170,7 @@ def main(arguments):
     elif os.environ.get("TAVOLA_TEST_ENGINE") == "rados":
         counts = run_with_servers(choose(arguments))
     else:
-        chosen = choose(arguments)
-        prepare(chosen)
-        counts = lanes.run(run_part, chosen.items())
+        counts = suite.run_apart(run_part, choose(arguments).items())
     return suite.close("sdk", *counts)
 
 

@@ -3,7 +3,6 @@
 
     tests/wire/run.py                       every tests/wire/*/*.test
     tests/wire/run.py table/insert queue    some of them: files, folders
-    tests/wire/run.py --find PART...        only say whether they exist
     tests/wire/run.py --port 10002 --queue-port 10001 --blob-port 10000 ...
                                             against a server that already runs; what lets time
                                             pass needs --admin-url and $TAVOLA_ADMIN_TOKEN, too
@@ -18,6 +17,7 @@ import collections
 import datetime
 import email.utils
 import functools
+import json
 import os
 import pathlib
 import re
@@ -25,7 +25,6 @@ import secrets
 import sys
 import time
 import urllib.parse
-import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "lib"))
@@ -35,7 +34,10 @@ import match                                                                    
 import parts                                                                         # noqa: E402
 import sas                                                                           # noqa: E402
 import sign                                                                          # noqa: E402
+import seed                                                                          # noqa: E402
 import slow                                                                          # noqa: E402
+import story                                                                         # noqa: E402
+import suite                                                                         # noqa: E402
 import talk                                                                          # noqa: E402
 from match import BadTest, NoVariable                                                # noqa: E402
 from server import ACCOUNT, KEY, Server, pass_time                                              # noqa: E402
@@ -70,6 +72,7 @@ XML_ERROR_BODY = ('<?xml version="1.0" encoding="utf-8"?><m:error xmlns:m="http:
 # Of queues and blobs.
 ERROR_DOCUMENT = ('\ufeff<?xml version="1.0" encoding="utf-8"?><Error><Code>CODE</Code><Message>TEXT\n'
                   'RequestId:{guid}\nTime:{time7}</Message>DETAILS</Error>')
+RUNNER = "runner"  # the part that tests this program
 SIGNED = re.compile(r"\{(lite|wronglite) (\S+)\}")
 
 
@@ -120,6 +123,7 @@ class Talk:
         self.shown = path.relative_to(HERE.parent.parent) if HERE in path.parents else path
         self.connection = None          # of ordinary requests
         self.raw = None                 # of raw ones
+        self.sent = b""                 # the last request
         self.passed = self.failed = 0
         self.variables = {"account": ACCOUNT, "secondaccount": SECOND}
         self.talk_to(path.parent.name if path.parent.name in ports else "table")
@@ -148,6 +152,7 @@ class Talk:
         except BadTest as error:
             self.fail(None, "", f"the rest of this file was not run: {error}")
         except NoClock as error:
+            suite.skipped += 1
             print(f"  SKIP {self.shown}:{error.line} and all after it: {error.name}: "
                   f"the clock of this server cannot be moved")
         for connection in (self.connection, self.raw):
@@ -158,8 +163,11 @@ class Talk:
         self.failed += 1
         where = f"{self.shown}:{line}" if line else f"{self.shown}"
         print(f"{where}: {name + ': ' if name else ''}{text}")
+        part = str(self.shown).removeprefix("tests/wire/").removesuffix(".test")
+        print(f"--- sent\n{story.shown(self.sent)}\n{story.tell()}\n  {seed.repeat('wire', part)}")
 
     def run_step(self, step):
+        story.begin()
         if step.kind == "service":
             self.talk_to(step.value)
             return
@@ -225,7 +233,8 @@ class Talk:
             if self.raw:
                 self.raw.close()
             self.raw = client.Connection(self.port)
-        self.raw.send(self.fill(step.sent).encode("utf-8", "surrogateescape"))
+        self.sent = self.fill(step.sent).encode("utf-8", "surrogateescape")
+        self.raw.send(self.sent)
         for wanted in step.wanted:
             trouble = self.compare(wanted, self.raw.read_reply())
             if trouble:
@@ -250,7 +259,7 @@ class Talk:
         return None
 
     def send_request(self, request, sent):
-        data = self.request_bytes(request, sent)
+        data = self.sent = self.request_bytes(request, sent)
         for attempt in (1, 2):
             fresh = self.connection is None
             if fresh:
@@ -436,10 +445,8 @@ def show_reply(reply):
 
 def run_own_tests():
     """The tests of this runner, which judge the judge."""
-    found = unittest.TestLoader().discover(str(HERE), pattern="runner_test.py")
-    result = unittest.TextTestRunner(stream=sys.stdout, verbosity=0).run(found)
-    bad = len(result.failures) + len(result.errors)
-    return result.testsRun - bad, bad
+    import runner_test
+    return suite.run([runner_test], part=RUNNER)
 
 
 def run_file(path, ports, pass_time=None):
@@ -467,21 +474,30 @@ def run_part(part):
     return run_with_server([HERE / f"{part}.test"])
 
 
-def close(passed, failed):
-    slow.report()
-    print(f"wire: {passed} passed, {failed} failed")
-    return 1 if failed else 0
+def known_parts():
+    """{part: ()}; a file of exchanges, or what tests this runner."""
+    return {str(path.relative_to(HERE)).removesuffix(".test"): ()
+            for path in sorted(HERE.glob("*/*.test"))} | {RUNNER: ()}
 
 
-def chosen(words):
+def choose(words):
     """The files that the words name; a word may be a file anywhere."""
     own = [pathlib.Path(word).resolve() for word in words if pathlib.Path(word).is_file()]
     words = [word for word in words if not pathlib.Path(word).is_file()]
     if own and not words:
         return own
-    known = {str(path.relative_to(HERE)).removesuffix(".test"): ()
-             for path in sorted(HERE.glob("*/*.test"))}
-    return own + [HERE / f"{part}.test" for part in parts.choose_or_exit("wire", known, words)]
+    chosen = parts.choose_or_exit("wire", known_parts(), words)
+    return own + [HERE / f"{part}.test" for part in chosen]
+
+
+def print_jobs(words):
+    """A folder is a job: its files share a server."""
+    folders = {}
+    for part in parts.choose_or_exit("wire", known_parts(), words):
+        folders.setdefault(part.partition("/")[0], []).append(part)
+    for folder, its_parts in folders.items():
+        print(json.dumps({"part": folder, "words": its_parts, "needs": [], "targets": []}))
+    return 0
 
 
 def main():
@@ -490,20 +506,23 @@ def main():
     arguments.add_argument("--queue-port", type=int, help="its queue service")
     arguments.add_argument("--blob-port", type=int, help="its blob service")
     arguments.add_argument("--admin-url", help="its admin address, if it has --test-points")
-    arguments.add_argument("--find", action="store_true", help="only say whether they exist")
+    arguments.add_argument("--jobs", action="store_true", help="only say what could run by itself")
     arguments.add_argument("parts", nargs="*")
     given = arguments.parse_args()
-    files = chosen(given.parts)
-    if given.find:
-        return 0
+    if given.jobs:
+        return print_jobs(given.parts)
+    files = choose(given.parts)
+    own = HERE / f"{RUNNER}.test"
+    passed, failed = run_own_tests() if own in files else (0, 0)
+    files = [path for path in files if path != own]
     if given.port:
         token = os.environ.get("TAVOLA_ADMIN_TOKEN")
         clock = functools.partial(pass_time, given.admin_url, token) if given.admin_url else None
-        return close(*run_files(files, {"table": given.port, "queue": given.queue_port,
-                                        "blob": given.blob_port}, clock))
-    own = (0, 0) if given.parts else run_own_tests()
-    passed, failed = run_with_server(files)
-    return close(own[0] + passed, own[1] + failed)
+        ports = {"table": given.port, "queue": given.queue_port, "blob": given.blob_port}
+        more_passed, more_failed = run_files(files, ports, clock)
+    else:
+        more_passed, more_failed = run_with_server(files) if files else (0, 0)
+    return suite.close("wire", passed + more_passed, failed + more_failed)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import fault_plan
 from http_wire import Answer, Broken, Head, read_answer
 
 POLL_S = 0.02
+LINGER_S = 60
 NO_PLAN = fault_plan.NoPlan()
 
 
@@ -118,8 +119,8 @@ def end_by(connection, how, when_seen=lambda: None):
             connection.shutdown(socket.SHUT_WR)
             when_seen()
             # Closing with bytes unread would send an RST.
-            connection.settimeout(1)
-            deadline = time.monotonic() + 1
+            connection.settimeout(LINGER_S)
+            deadline = time.monotonic() + LINGER_S
             while time.monotonic() < deadline and connection.recv(65536):
                 pass
     when_seen()

@@ -69,9 +69,11 @@ export async function setRule(origins, maxAgeInSeconds = 0) {
 
 let read = 0;
 
+const TIMEOUT_MS = 60_000; // of a machine that does other things too
+
 // The lines since the last call: "queue POST 403 /devstoreaccount1/jobs/messages".  The picture
 // that browsers ask for with every page they show is not among them.
-export function logged() {
+function logged() {
   const text = fs.readFileSync(told("LOG"), "utf8");
   const end = text.lastIndexOf("\n") + 1;
   const lines = text.slice(read, end).matchAll(
@@ -81,15 +83,27 @@ export function logged() {
     .map((line) => line.slice(1).join(" "));
 }
 
-// The lines since the last call, once one of them begins like this.
-export async function awaitLogged(start) {
+async function loggedUntil(what, isIt) {
   const lines = [];
-  for (const deadline = Date.now() + 10_000; Date.now() < deadline;) {
+  for (const deadline = Date.now() + TIMEOUT_MS; Date.now() < deadline;) {
     lines.push(...logged());
-    if (lines.some((line) => line.startsWith(start))) return lines;
+    if (lines.some(isIt)) return lines;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  assert.fail(`the server never logged "${start}", but: ${lines.join("; ")}`);
+  return assert.fail(`the server never logged "${what}", but: ${lines.join("; ")}`);
+}
+
+// The lines since the last call, once one of them begins like this.
+export const awaitLogged = (start) => loggedUntil(start, (line) => line.startsWith(start));
+
+let marks = 0;
+
+// Forget what was asked before.  A line is written after its answer: behind that of a request of
+// our own, for the server has one thread, there is none of an earlier one.
+export async function forgetLogged() {
+  const name = `mark${++marks}`;
+  await (await fetch(`${own.queue}/${name}`)).text();
+  await loggedUntil(name, (line) => line.endsWith(`/${name}`));
 }
 
 // --- pages
@@ -144,6 +158,7 @@ after(async () => {
 // A page of this origin in a window of its own.
 export async function openPage(origin) {
   const context = await browser.newContext({ ignoreHTTPSErrors: true });
+  context.setDefaultTimeout(TIMEOUT_MS);
   const page = await context.newPage();
   if (origin) await page.goto(`${origin}/`);
   return page;

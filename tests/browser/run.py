@@ -38,7 +38,8 @@ def tell(server, cert, key):
 def run_file(part, cert, key):
     """(passed, failed) of one file; a server that does not end well is a failure of it."""
     try:
-        with Server("--access-log", engine="memory") as server:
+        # On one thread, lines of the log are in the order of the requests.
+        with Server("--access-log", "--threads", "1", engine="memory") as server:
             tell(server, cert, key)
             return javascript.run_tests(part, HERE, [str(HERE / (part + ENDING))])
     except RuntimeError as error:

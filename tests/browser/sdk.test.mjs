@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import {
-  account, awaitLogged, blobs, closePage, key, logged, names, openPage, queues, sas, services,
+  account, awaitLogged, blobs, closePage, forgetLogged, key, names, openPage, queues, sas, services,
   setRule, table, tables, webPort,
 } from "./browser.mjs";
 
@@ -21,7 +21,7 @@ async function useAll(origin, last) {
   const page = await openPage(origin);
   const name = `page${++count}`;
   const done = { name };
-  logged();
+  await forgetLogged();
   for (const service of every) {
     const url = services()[service.toLowerCase().slice(0, -1)];
     done[service] = await page.evaluate(([service, at]) =>
@@ -123,12 +123,12 @@ test("a preflight that the browser remembers does not outlive its rule", async (
   const asked = async () => (await awaitLogged("queue POST")).filter((line) => line.endsWith(path));
 
   await setRule(local[0], 600);
-  logged();
+  await forgetLogged();
   assert.equal(await put(), 201);
   assert.deepEqual(await asked(), [`queue OPTIONS 200 ${path}`, `queue POST 201 ${path}`]);
 
   await setRule(null);
-  logged();
+  await forgetLogged();
   assert.match(String(await put()), /Failed to fetch/);
   assert.deepEqual(await asked(), [`queue POST 403 ${path}`]);
   const { peekedMessageItems: seen } = await queues.getQueueClient("remembered")

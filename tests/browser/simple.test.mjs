@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { before, beforeEach, test } from "node:test";
 import {
-  account, awaitLogged, key, logged, names, openPage, queues, sas, services, setRule,
+  account, awaitLogged, forgetLogged, key, names, openPage, queues, sas, services, setRule,
   tables, webPort,
 } from "./browser.mjs";
 import { gets, posts } from "./page.mjs";
@@ -47,7 +47,7 @@ async function attack(origin, kind, way, url, body) {
   const [method, service] = [kind === "gets" ? "GET" : "POST", body === newTable ? "table" : "queue"];
   const tab = await page.context().newPage();
   await tab.goto(`${origin}/`);
-  logged();
+  await forgetLogged();
   await tab.evaluate(([kind, way, url, body]) => void window.page[kind][way](url, body),
     [kind, way, url, body]);
   const lines = await awaitLogged(`${service} ${method}`);
@@ -126,7 +126,7 @@ test("a page that signs by itself is refused too", async () => {
 
 test("a signature in a header has to be asked for, and is not granted", async () => {
   await page.goto("https://secure.example/");
-  logged();
+  await forgetLogged();
   const outcome = await page.evaluate((known) => window.page.createTableWithKey(known).catch(String),
     { url: services().table, account, key, name: "evil" });
   assert.match(String(outcome), /Failed to fetch/);

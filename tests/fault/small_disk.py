@@ -25,7 +25,7 @@ class SmallDisk(unittest.TestCase):
             self.skipTest(f"a small tmpfs cannot be mounted: {mounted.stderr.strip()}")
         self.addCleanup(subprocess.run, ["umount", "--lazy", self.disk], check=True)
         self.server = Server("--disk-reserve-mb", str(RESERVE_MB), "--test-points",
-                             engine="rocksdb", data=os.path.join(self.disk, "data"))
+                             "--test-values", "silence-ms=600000", engine="rocksdb", data=os.path.join(self.disk, "data"))
         self.addCleanup(self.server.clean)
         self.addCleanup(self.stop)
         self.server.start()

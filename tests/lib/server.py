@@ -1,6 +1,7 @@
 """Start and stop a real tavolad for a test.
 
-    with Server() as server:            # free ports, a temporary data folder
+    with Server() as server:            # free ports, a temporary data folder; in_memory=True for
+                                        # tests that are not about the disk, and should not wait for it
         server.table_url                # http://127.0.0.1:PORT/devstoreaccount1
         server.kill()                   # kill -9
         server.start()                  # again, on the same ports and data
@@ -29,6 +30,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 DEFAULT_PORTS = (10002, 10001, 10000, 10003)  # table, queue, blob, admin
+MEMORY_FOLDER_BYTES = 4 * 2**30  # free, for tests that may run side by side
 
 
 def binary():
@@ -77,6 +79,13 @@ def free_ports(count):
     return ports
 
 
+def memory_folder():
+    """A folder whose files are memory, or None for the usual one."""
+    folder = "/dev/shm"
+    has_room = os.path.isdir(folder) and shutil.disk_usage(folder).free > MEMORY_FOLDER_BYTES
+    return folder if has_room else None
+
+
 def peak_memory_kib(pid):
     with open(f"/proc/{pid}/status", encoding="ascii") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))
@@ -93,7 +102,7 @@ def pass_time(admin_url, token, seconds):
 
 class Server:
     def __init__(self, *flags, data=None, env=None, engine=None, program=None,
-                 default_ports=False):
+                 default_ports=False, in_memory=False):
         self.program = program or binary()
         self.flags = list(flags)
         # What a developer has set for other programs must not change the tests.
@@ -102,7 +111,8 @@ class Server:
         self.env.update(env or {})
         self.engine = engine or os.environ.get("TAVOLA_TEST_ENGINE", "rocksdb")
         self.own_data = data is None
-        self.data = data or tempfile.mkdtemp(prefix="tavola-test-")
+        self.data = data or tempfile.mkdtemp(prefix="tavola-test-",
+                                             dir=memory_folder() if in_memory else None)
         self.default_ports = default_ports
         self.table_port, self.queue_port, self.blob_port, self.admin_port = (
             DEFAULT_PORTS if default_ports else free_ports(4))

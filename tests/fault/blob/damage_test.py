@@ -17,6 +17,7 @@ from until import until
 
 SIZE = 3 * 2**20
 CONTENT = bytes(range(256)) * (SIZE // 256)
+PATIENT = ("--test-points", "--test-values", "silence-ms=600000")  # with half an upload
 
 
 def flip(path, at):
@@ -29,7 +30,7 @@ def flip(path, at):
 
 class BlobDamage(unittest.TestCase):
     def setUp(self):
-        self.server = SickServer()
+        self.server = SickServer(*PATIENT)
         self.server.start()
         self.addCleanup(self.server.clean)
         self.addCleanup(self.server.kill)
@@ -162,7 +163,7 @@ class BlobDamage(unittest.TestCase):
         """Start it again, well or not; returns where the log of that begins."""
         self.client.close()
         self.server.kill()
-        self.server.flags = list(flags)
+        self.server.flags = [*PATIENT, *flags]
         start = len(self.server.log())
         self.server.start(health=(200, 503))
         return start

@@ -38,7 +38,8 @@ class BlobMemory(unittest.TestCase):
     def setUp(self):
         self.folder = roomy_folder()
         self.addCleanup(shutil.rmtree, self.folder)
-        self.server = Server(program=os.environ.get("TAVOLAD_RELEASE"), engine="rocksdb",
+        self.server = Server("--test-points", "--test-values", "silence-ms=600000",
+                             program=os.environ.get("TAVOLAD_RELEASE"), engine="rocksdb",
                              data=os.path.join(self.folder, "data"))
         self.addCleanup(self.server.clean)
         self.server.start()

@@ -20,8 +20,8 @@ class Stop(unittest.TestCase):
     GRACE_MS = 600_000  # longer than any of this takes: what must not be waited for is not
 
     def setUp(self):
-        self.server = Server("--test-points", "--test-values", f"grace-ms={self.GRACE_MS}",
-                             engine="rocksdb")
+        self.server = Server("--test-points", "--test-values",
+                             f"grace-ms={self.GRACE_MS},silence-ms=600000", engine="rocksdb")
         self.server.start()
         self.client = Client(self.server.blob_port)
         self.assertEqual(self.client.create_container(CONTAINER).status, 201)

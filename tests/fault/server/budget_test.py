@@ -17,6 +17,7 @@ MEMORY_MB = 128
 # Caches and write buffers of the store, and the process.
 REST_MIB = 450
 LARGE = "x" * 30000
+PATIENT = ("--test-points", "--test-values", "silence-ms=600000")  # with bodies that do not come
 KEYS = {name: base64.b64encode(name.encode() * 8).decode() for name in ("greedy", "modest")}
 
 
@@ -26,8 +27,9 @@ class Budget(unittest.TestCase):
         self.addCleanup(accounts.close)
         accounts.write("".join(f"{name}:{key}\n" for name, key in KEYS.items()))
         accounts.flush()
-        self.server = Server("--memory-mb", str(MEMORY_MB), "--accounts", accounts.name,
-                             program=os.environ.get("TAVOLAD_RELEASE"), engine="rocksdb")
+        self.server = Server("--memory-mb", str(MEMORY_MB), "--accounts", accounts.name, *PATIENT,
+                             program=os.environ.get("TAVOLAD_RELEASE"), engine="rocksdb",
+                             in_memory=True)
         self.addCleanup(self.server.clean)
         self.server.start()
         self.addCleanup(self.stop)
@@ -132,8 +134,9 @@ class FreedMemory(unittest.TestCase):
             connection.close()
 
     def test_it_goes_back(self):
-        self.server = Server("--memory-mb", "1024", program=os.environ["TAVOLAD_RELEASE"],
-                             engine="rocksdb")
+        self.server = Server("--memory-mb", "1024", *PATIENT,
+                             program=os.environ["TAVOLAD_RELEASE"], engine="rocksdb",
+                             in_memory=True)
         self.addCleanup(self.server.clean)
         self.server.start()
         self.addCleanup(self.server.stop)

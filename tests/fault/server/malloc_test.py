@@ -74,8 +74,9 @@ class Malloc(unittest.TestCase):
         accounts.flush()
         self.shim = Shim()
         self.addCleanup(self.shim.clean)
-        self.server = Server("--accounts", accounts.name, "--memory-mb", "512",
-                             program=program(), engine="rocksdb", env=self.shim.env)
+        self.server = Server("--accounts", accounts.name, "--memory-mb", "512", "--test-points",
+                             "--test-values", "silence-ms=600000", program=program(),
+                             engine="rocksdb", env=self.shim.env, in_memory=True)
         self.addCleanup(self.server.clean)
         self.server.start()
         self.addCleanup(self.stop)

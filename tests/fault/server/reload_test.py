@@ -185,7 +185,7 @@ class Reload(unittest.TestCase):
 
     def test_a_request_that_began_before_is_finished(self):
         """Its head was signed with a key that is gone when its body comes."""
-        self.start()
+        self.start("--test-points", "--test-values", "silence-ms=600000")
         client = self.client(OLD)
         client.create_table("people")
         body = json.dumps({"PartitionKey": "p", "RowKey": "r"}).encode()

@@ -43,7 +43,7 @@ class SlowScans(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.server = Server("--query-timeout-ms", f"{NEVER_MS}", "--test-points", "--test-values",
-                            f"grace-ms={NEVER_MS}", engine="rocksdb",
+                            f"grace-ms={NEVER_MS}", engine="rocksdb", in_memory=True,
                             env={"AZURITE_ACCOUNTS": f"{ACCOUNT}:{KEY};{OTHER}:{OTHER_KEY}"})
         cls.server.start()
         client = Client(cls.server.table_port)

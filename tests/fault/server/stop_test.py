@@ -12,7 +12,7 @@ from table_client import Client
 from server import Server
 
 
-GRACE_MS = 600_000  # longer than any of this takes: nothing here may be waited for or cut off
+LONG_MS = 600_000  # longer than any of this takes: nothing here may be waited for or cut off
 
 
 def raw_head(client, path, body, content_type="application/json"):
@@ -39,7 +39,8 @@ class Stop:
     signal = None
 
     def setUp(self):
-        self.server = Server("--test-points", "--test-values", f"grace-ms={GRACE_MS}")
+        self.server = Server("--test-points", "--test-values",
+                             f"grace-ms={LONG_MS},silence-ms={LONG_MS}")
         self.server.start()
         self.client = Client(self.server.table_port)
         self.assertEqual(self.client.create_table(load.TABLE).status, 204)

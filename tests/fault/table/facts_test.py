@@ -70,7 +70,7 @@ class EstimateErrors(unittest.TestCase):
     EVERY = 1024
 
     def setUp(self):
-        self.server = Server(engine="rocksdb")
+        self.server = Server(engine="rocksdb", in_memory=True)
         self.server.start()
         self.addCleanup(self.server.clean)
         self.addCleanup(self.server.stop)

@@ -21,7 +21,7 @@ class FewFiles(Server):
 class Files(unittest.TestCase):
     def setUp(self):
         self.server = FewFiles("--test-points", "--test-values", f"buffer-kb={BUFFER_KB}",
-                               engine="rocksdb")
+                               engine="rocksdb", in_memory=True)
         self.addCleanup(self.server.clean)
         self.server.start()
         self.addCleanup(self.server.stop)

@@ -21,7 +21,9 @@ def resident_mib(process):
 
 class Memory(unittest.TestCase):
     def setUp(self):
-        self.server = Server("--memory-mb", str(MEMORY_MB))
+        # However long it takes until all have asked, the first are not closed for not reading.
+        self.server = Server("--memory-mb", str(MEMORY_MB), "--test-points", "--test-values",
+                             "silence-ms=600000", in_memory=True)
         self.addCleanup(self.server.clean)
         self.server.start()
         self.addCleanup(self.server.stop)

@@ -19,7 +19,7 @@ QUERY_MS = 20
 class LongScans(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = Server("--query-timeout-ms", str(QUERY_MS))
+        cls.server = Server("--query-timeout-ms", str(QUERY_MS), in_memory=True)
         cls.server.start()
         client = Client(cls.server.table_port)
         assert client.create_table("Scans").status == 204

@@ -96,7 +96,7 @@ ALL = ("unit", "wire", "access", "advice", "sdk", "client", "tool", "analytics",
        "harness")
 NAMED = ("cluster", "tsan", "neighbours", "sdks", "browser", "fuzz")
 # The steps that a suite needs before anything of it can run; a job can need more ("release").
-NEEDS = {"cluster": ["cluster"], "tsan": ["tsan"], "fuzz": ["fuzz"], "neighbours": ["release"],
+NEEDS = {"cluster": ["ceph"], "tsan": ["tsan"], "fuzz": ["fuzz"], "neighbours": ["release"],
          "client": ["server", "programs"]}
 ENVIRONMENT = {"cluster": {"TAVOLAD": str(ROOT / "build-cluster-check/tavolad"),
                            "TAVOLAD_RELEASE": str(ROOT / "build-cluster/tavolad")}}
@@ -182,12 +182,14 @@ def build_step(name, folder, *targets):
     return Step(name, run)
 
 
-def script_step(name, *command):
+def script_step(name, *command, env=None):
     """A step that a script does."""
     def run():
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT)
-        return done.stdout.decode(errors="replace")[-8000:] if done.returncode else None
+        with tempfile.TemporaryFile() as said:  # no pipe: what it leaves running would hold it open
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=said,
+                                  stderr=subprocess.STDOUT, env={**os.environ, **(env or {})})
+            said.seek(0)
+            return said.read().decode(errors="replace")[-8000:] if done.returncode else None
     return Step(name, run)
 
 
@@ -204,15 +206,17 @@ def jobs_of(suite, words):
         job = json.loads(line)
         jobs.append(Job(suite, job["part"], [PYTHON, program, *job["words"]],
                         [*NEEDS.get(suite, ["server"]), *job["needs"]],
-                        {**ENVIRONMENT.get(suite, {})}, targets=job["targets"]))
+                        {**ENVIRONMENT.get(suite, {})}, targets=job["targets"],
+                        is_alone=job.get("is_alone", False)))
     return jobs
 
 
 class Plan:
     """The steps and jobs of what is asked for."""
 
-    def __init__(self, asked):
-        self.asked, self.steps, self.jobs = asked, [], []
+    def __init__(self, asked, folder):
+        self.asked, self.folder = asked, folder
+        self.steps, self.jobs, self.cleanups = [], [], []
         if set(asked) - {"cluster", "tsan", "fuzz", "neighbours"}:
             configure("build-check", *SANITIZERS)
         for suite, words in asked.items():
@@ -231,7 +235,7 @@ class Plan:
             self.steps.append(build_step("server", "build-check", "tavolad", "tavola"))
         if "release" in self.needed:
             self.steps.append(script_step("release", ROOT / "run", "--no-start"))
-        if "cluster" in self.needed:
+        if "ceph" in self.needed:
             self.plan_cluster()
         if "programs" in self.needed:
             self.steps.append(build_step("programs", "build-check", *self.targets("client")))
@@ -251,7 +255,15 @@ class Plan:
     def plan_cluster(self):
         configure("build-cluster-check", *SANITIZERS, "-Drados=enabled")
         build = build_step("cluster-check", "build-cluster-check", "tavolad", *ENGINE_TESTS)
-        self.steps += [build, script_step("cluster", ROOT / "run", "cluster", "--no-start")]
+        folder = os.environ.get("CEPH_DIR") or f"{self.folder}/ceph"
+        for job in self.jobs:
+            job.env |= {"CEPH_DIR": folder} if job.suite == "cluster" else {}
+        # The daemons end with this process, whatever becomes of it, unless somebody else made them.
+        owner = {} if "CEPH_DIR" in os.environ else {"CEPH_OWNER": str(os.getpid())}
+        self.steps += [build, script_step("cluster", ROOT / "run", "cluster", "--no-start"),
+                       script_step("ceph", ROOT / "tools/ceph.sh", "start", folder, env=owner)]
+        if owner:
+            self.cleanups.append([ROOT / "tools/ceph.sh", "wipe", folder])
 
     def plan_c_tests(self, suite, build, words, own=()):
         """The longest are built and begin first, some at a time; returns the words for `own` parts."""
@@ -326,7 +338,7 @@ def main(words):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="tavola-check-") as folder:
         try:
-            plan = Plan(asked)
+            plan = Plan(asked, folder)
         except BuildFailed as error:
             print(f"{error}\ncheck: the build failed, so nothing was tested\n0 passed, 1 failed")
             return 1
@@ -335,7 +347,11 @@ def main(words):
                 job.env["CHECK_SLOWEST"] = f"{folder}/{job.suite}"
         began = time.monotonic()
         run = Schedule(plan.steps, plan.jobs, LANES)
-        run.run()
+        try:
+            run.run()
+        finally:
+            for command in plan.cleanups:
+                subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         print(f"{len(plan.jobs)} jobs in {time.monotonic() - began:.0f} s, {run.cpu_s:.0f} s of a core")
         if run.broken:
             print(f"{run.broken}\ncheck: the build failed, so the rest was not tested")

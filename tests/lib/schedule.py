@@ -30,12 +30,13 @@ Outcome = collections.namedtuple("Outcome", "passed failed skipped text")
 
 class Job:
     def __init__(self, suite, part, command, needs=(), env=None, cwd=None, judge=None,
-                 limit_s=LIMIT_S, targets=()):
+                 limit_s=LIMIT_S, targets=(), is_alone=False):
         self.suite, self.part, self.command, self.needs = suite, part, command, set(needs)
         self.env, self.cwd, self.limit_s = env or {}, cwd, limit_s
         self.judge = judge or judge_closing_line
-        self.targets = targets  # what ninja has to build for it
-        self.cpu_s = 0          # what it took of a processor, once it has run
+        self.targets = targets      # what ninja has to build for it
+        self.is_alone = is_alone    # no other job of its suite may run beside it
+        self.cpu_s = 0              # what it took of a core, once it has run
 
     @property
     def name(self):
@@ -74,10 +75,11 @@ class Schedule:
     def __init__(self, steps, jobs, lanes):
         self.steps, self.lanes = steps, lanes
         known = read_seconds()
-        self.waiting = sorted(jobs, key=lambda job: -known.get(job.name, 5))
+        self.waiting = sorted(jobs, key=lambda job: (job.is_alone, -known.get(job.name, 5)))
         self.undone = {step.name for step in steps}
         self.broken = None      # the step that failed
-        self.running = set()    # processes
+        self.begun = []         # jobs that run
+        self.running = set()    # their processes
         self.changed = threading.Condition()
         self.counts = {job.suite: [0, 0, 0] for job in jobs}
         self.took = {}
@@ -90,11 +92,17 @@ class Schedule:
         with self.changed:
             while self.waiting and not self.is_stopping:
                 for job in self.waiting:
-                    if not job.needs & self.undone:
+                    if self.may_begin(job):
                         self.waiting.remove(job)
+                        self.begun.append(job)
                         return job
                 self.changed.wait()
             return None
+
+    def may_begin(self, job):
+        beside = [one for one in self.begun if one.suite == job.suite]
+        return not (job.needs & self.undone or job.is_alone and beside or
+                    any(one.is_alone for one in beside))
 
     def build(self):
         """The steps, one after the other; without one nothing that follows makes sense."""
@@ -128,6 +136,8 @@ class Schedule:
 
     def report(self, job, outcome, seconds):
         with self.changed:
+            self.begun.remove(job)
+            self.changed.notify_all()
             if self.is_stopping:
                 return
             self.took[job.name] = seconds

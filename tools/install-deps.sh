@@ -11,7 +11,8 @@ set -eu
 
 run_packages="gcc libc6-dev meson ninja-build pkg-config
     libuv1-dev librocksdb-dev libssl-dev libexpat1-dev libedit-dev"
-check_packages="$run_packages ccache mold g++ libcmocka-dev libsimdjson-dev python3 python3-azure curl openssl chromium"
+check_packages="$run_packages ccache mold g++ libcmocka-dev libsimdjson-dev python3 python3-azure curl openssl
+    chromium-headless-shell"
 
 case "${1-}" in
 run) wanted=$run_packages ;;
@@ -20,7 +21,7 @@ cluster) wanted="$run_packages python3 librados-dev ceph-mon ceph-mgr ceph-osd c
 bench) wanted="$run_packages python3 wrk nginx-light" ;;
 fuzz) wanted="$check_packages clang libclang-rt-dev" ;;
 sdks) wanted="$check_packages python3-venv" ;;
-browser) wanted=$check_packages ;;
+browser) wanted="$check_packages chromium" ;;
 *)
     echo "usage: tools/install-deps.sh run|check|cluster|sdks|browser|bench|fuzz" >&2
     exit 2

@@ -97,7 +97,7 @@ test("advice that is asked for again leaves focus where it is", async () => {
   await page.evaluate(() => { document.activeElement.dataset.old = "1"; });
   const [again] = await Promise.all([page.waitForRequest(/\/advice\?/), page.clock.runFor(10_000)]);
   await (await again.response()).finished();
-  await page.waitForFunction(() => /reads the whole table/.test(document.activeElement.textContent) && !document.activeElement.dataset.old);
+  await page.waitForFunction(() => document.activeElement.matches(".cbtn:not([data-old])") && /reads the whole table/.test(document.activeElement.textContent));
   await close(page);
 });
 

@@ -27,7 +27,7 @@ export async function tool(words, text = "") {
 }
 
 // The same engine without the windows around it costs half the processor time.
-const BROWSERS = [process.env.EXPLORER_TEST_BROWSER, "/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
+const BROWSERS = [process.env.EXPLORER_TEST_BROWSER, "/usr/lib/chromium/chromium-headless-shell", "/usr/bin/chromium"];
 const browser = await chromium.launch({ executablePath: BROWSERS.find((each) => each && existsSync(each)), args: ["--no-sandbox"] });
 after(() => browser.close());
 
@@ -64,6 +64,13 @@ function listen(page, expected) {
   page.context().on("close", () => opened.delete(page));
 }
 
+/** Lines of which the same one comes again and again once, with how often. */
+function folded(lines) {
+  const found = [];
+  for (const text of lines) { if (found.at(-1)?.text === text) found.at(-1).times++; else found.push({ text, times: 1 }); }
+  return found.map(({ text, times }) => times > 1 ? `${text} (${times} times)` : text);
+}
+
 let shots = 0;
 
 /** Where a page is, what it has said and asked for last, and a picture of it. */
@@ -71,7 +78,7 @@ async function storyOf(page) {
   const picture = path.join(os.tmpdir(), `tavola-explorer-${process.pid}-${++shots}.png`);
   const isDrawn = await page.screenshot({ path: picture, timeout: 10_000 }).then(() => true, () => false);
   return [`the page: ${page.url()}${isDrawn ? `, ${picture}` : ""}`, ...page.said.slice(-TOLD.console).map((text) => `  ${text.slice(0, 300)}`),
-    ...page.asked.slice(-TOLD.requests).map(({ what, status }) => `  ${what}: ${status}`)];
+    ...folded(page.asked.map(({ what, status }) => `  ${what}: ${status}`)).slice(-TOLD.requests)];
 }
 
 /** An error with what the pages and the server have to say to it. */

@@ -59,7 +59,8 @@ def control(server):
         elif path == "/tool":
             return run_tool(server, **json.loads(asked))
         elif path == "/log":
-            return {"lines": server.log().splitlines()[-LOG_LINES:]}
+            lines = [line for line in server.log().splitlines() if line.startswith("time=")]
+            return {"lines": lines[-LOG_LINES:]}
         return {}
 
     class Handler(http.server.BaseHTTPRequestHandler):

@@ -258,6 +258,27 @@ test("a container: folders, leases, counts, text and pictures, the keyboard alon
   await close(page);
 });
 
+test("who asks for the tree after a change has it in the answer, also while an older one is under way", async () => {
+  const page = await open();
+  let letGo, isHeld, hasOne = false;
+  const isTime = new Promise((resolve) => { letGo = resolve; }), holds = new Promise((resolve) => { isHeld = resolve; });
+  await page.route("**/api/tree?**", async (route) => {
+    const reply = await route.fetch();
+    if (!hasOne) { hasOne = true; isHeld(); await isTime; }
+    await route.fulfill({ response: reply });
+  });
+  const tree = await page.evaluateHandle(() => import(document.querySelector("script[src]").src.replace("shell.js", "tree.js")));
+  await tree.evaluate((module) => { module.refreshTree(); });
+  await holds;
+  await makeTable(page, "Later", ["x"], 1);
+  const names = tree.evaluate((module) => module.refreshTree().then(() => module.tableNames()));
+  await tree.evaluate(() => {}); // it has been asked for by now
+  letGo();
+  assert.ok((await names).includes("Later"));
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  await close(page);
+});
+
 test("a key after g that is no second key means what it means alone", async () => {
   const page = await open();
   await go(page, "server", ".log");

@@ -48,12 +48,19 @@ function itemOf(kind, given, seconds) {
   return item;
 }
 
-let asking = null;
+let asking = null, next = null;
 
-/** Ask for all of it again; whoever listens hears 'treechange'. */
+/**
+ * Ask for all of it again; whoever listens hears 'treechange'.  What is under way may have been
+ * answered before something that the caller has done: then it is asked for once more, behind it.
+ */
 export function refreshTree() {
-  asking ??= ask().finally(() => { asking = null; });
-  return asking;
+  if (!asking) {
+    asking = ask().finally(() => { asking = null; });
+    return asking;
+  }
+  next ??= asking.catch(() => {}).then(() => { next = null; return refreshTree(); });
+  return next;
 }
 
 async function ask() {

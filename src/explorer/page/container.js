@@ -49,8 +49,10 @@ export async function show(route) {
   const [, container, ...rest] = route.parts, prefix = rest.length ? rest.join('/') : '';
   const facts = h('span'), body = h('div'), trouble = h('div'), progress = h('div', { class: 'muted', role: 'status' });
 
+  let turn = 0;
   async function load() {
-    try { const first = await list(container, prefix); put(trouble); draw(first.folders, first.blobs, first.next); } catch (error) { put(trouble, troubleBox(error)); }
+    const mine = ++turn;
+    try { const first = await list(container, prefix); if (mine !== turn) return; put(trouble); draw(first.folders, first.blobs, first.next); } catch (error) { if (mine === turn) put(trouble, troubleBox(error)); }
   }
 
   function draw(folders, blobs, next) {

@@ -1,6 +1,7 @@
 """The form of .traffic files: cases, lines and what stands in braces.  See README.md."""
 
 import datetime
+import functools
 import pathlib
 import random
 import re
@@ -61,23 +62,14 @@ class Fill:
         self.now_ms = 0.0
         self.serial = 0
 
-    def value(self, text):
-        match = re.fullmatch(r"([ijkc])(?:/(\d+))?(?::0(\d+))?", text)
-        if match:
-            number = self.numbers[match[1]] // int(match[2] or 1)
-            return f"{number:0{match[3] or 1}d}"
-        match = re.fullmatch(r"(rand|pick):(\d+)(?::0(\d+))?", text)
-        if match:
-            return f"{self.random.randrange(int(match[2])):0{match[3] or 1}d}"
-        match = re.fullmatch(r"(\d+)(B|KiB)", text)
-        if match:
-            return "x" * (int(match[1]) * SIZES[match[2]])
-        match = re.fullmatch(r"(ticks|inv|now|day)(?::([\w.:-]+?))?([+-]\d+[a-z]+)?", text)
-        if match:
-            return self.time(match[1], match[2], match[3])
-        if text == "guid":
-            return str(uuid.UUID(int=self.random.getrandbits(128), version=4))
-        raise ValueError(f"{{{text}}} is not known")
+    def number(self, name, divisor, width):
+        return f"{self.numbers[name] // divisor:0{width}d}"
+
+    def any_below(self, end, width):
+        return f"{self.random.randrange(end):0{width}d}"
+
+    def guid(self):
+        return str(uuid.UUID(int=self.random.getrandbits(128), version=4))
 
     def time(self, kind, form, shift):
         ms = self.now_ms
@@ -97,4 +89,30 @@ class Fill:
         return when.strftime(form)
 
     def text(self, template):
-        return re.sub(r"\{([^{}]+)\}", lambda match: self.value(match[1]), template)
+        return "".join([piece if isinstance(piece, str) else piece[0](self, *piece[1:])
+                        for piece in pieces_of(template)])
+
+
+@functools.cache
+def pieces_of(template):
+    """Texts, and for what stands in braces (method, arguments...)."""
+    return [piece_of(piece) if at % 2 else piece
+            for at, piece in enumerate(re.split(r"\{([^{}]+)\}", template)) if piece]
+
+
+def piece_of(text):
+    match = re.fullmatch(r"([ijkc])(?:/(\d+))?(?::0(\d+))?", text)
+    if match:
+        return Fill.number, match[1], int(match[2] or 1), match[3] or 1
+    match = re.fullmatch(r"(rand|pick):(\d+)(?::0(\d+))?", text)
+    if match:
+        return Fill.any_below, int(match[2]), match[3] or 1
+    match = re.fullmatch(r"(\d+)(B|KiB)", text)
+    if match:
+        return "x" * (int(match[1]) * SIZES[match[2]])
+    match = re.fullmatch(r"(ticks|inv|now|day)(?::([\w.:-]+?))?([+-]\d+[a-z]+)?", text)
+    if match:
+        return Fill.time, match[1], match[2], match[3]
+    if text == "guid":
+        return (Fill.guid,)
+    raise ValueError(f"{{{text}}} is not known")

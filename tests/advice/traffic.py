@@ -173,11 +173,12 @@ class Traffic:
         """changes: [(method, pk, rk, entity or None)]"""
         parts = []
         for number, (method, pk, rk, entity) in enumerate(changes, 1):
-            target = f"{table}(PartitionKey='{quoted(pk)}',RowKey='{quoted(rk)}')"
-            body = "" if entity is None else json.dumps(entity)
-            head = "If-Match: *\r\n" if method == "DELETE" else ""
-            if method == "POST":
-                target = table
+            target, head, body = table, "", ""
+            if method == "DELETE":
+                target += f"(PartitionKey='{quoted(pk)}',RowKey='{quoted(rk)}')"
+                head = "If-Match: *\r\n"
+            else:
+                body = json.dumps(entity)
             parts.append("--c\r\nContent-Type: application/http\r\n"
                          "Content-Transfer-Encoding: binary\r\n\r\n"
                          f"{method} http://127.0.0.1:{self.server.table_port}/{self.account}/{target} "

@@ -328,6 +328,26 @@ static bool take(void *user, const void *bytes, size_t len)
     return true;
 }
 
+/* With as little time as lets all that does not hang through: how much that is, the machine says.
+ */
+static tavola_err read_in_time(const char *line, stream *ret_to)
+{
+    tavola_err err = TAVOLA_ERR_TIMEOUT;
+
+    for (uint32_t ms = 100; err == TAVOLA_ERR_TIMEOUT && ms < 100 * 1000; ms *= 2) {
+        tavola_client *client = open_through(ms);
+        tavola_container *container = NULL;
+
+        CHECK_OK(tavola_container_open(client, tavola_container_name(f.container), &container));
+        *ret_to = (stream){0};
+        plan_fault(line);
+        err = tavola_blob_read(container, "large", take, ret_to, f.call);
+        tavola_container_close(container);
+        tavola_client_close(client);
+    }
+    return err;
+}
+
 TEST(a_download_goes_on_where_it_broke)
 {
     static const char *const broken[] = {
@@ -344,7 +364,9 @@ TEST(a_download_goes_on_where_it_broke)
             snprintf(line, sizeof line, "PLAN %s on %d", broken[i], request);
             t_row = line;
             plan_fault(line);
-            CHECK_OK(tavola_blob_read(f.through, "large", take, &to, f.call));
+            CHECK_OK(f.through == f.hasty_through
+                         ? read_in_time(line, &to)
+                         : tavola_blob_read(f.through, "large", take, &to, f.call));
             CHECK(to.at == LARGE);
         }
     }
@@ -423,7 +445,7 @@ TEST(answers_that_cannot_be_read_are_told)
 
 static int open_faults(void **state)
 {
-    enum { HASTE_MS = 300 };
+    enum { HASTE_MS = 100 };
     char name[NAME_SIZE];
 
     (void)state;

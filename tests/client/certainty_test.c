@@ -52,7 +52,7 @@ static void use(const side *one)
 
 static void open_faulty(void)
 {
-    enum { HASTE_MS = 150 };
+    enum { HASTE_MS = 50 };
 
     memset(&f, 0, sizeof f);
     command("CLEAR", NULL);
@@ -267,8 +267,8 @@ static const char *const faults[] = {
     "cut_answer 250 fin",
     "cut_body 0",
     "cut_body 1 fin",
-    "delay_request 250",
-    "delay_answer 250",
+    "delay_request 100",
+    "delay_answer 100",
     "hang",
     "hang forward",
     "duplicate first",

@@ -308,7 +308,7 @@ TEST(answers_that_cannot_be_read_are_told)
 
 static int open_faults(void **state)
 {
-    enum { HASTE_MS = 300 };
+    enum { HASTE_MS = 100 };
     char name[NAME_SIZE];
 
     start_faults(state);

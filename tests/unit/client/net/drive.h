@@ -69,7 +69,13 @@ static inline int drive_fd(tvc_exchange *exchange)
 
     sem_init(&waker.called, 0, 0);
     exchange->waker = &waker.waker;
-    while ((wait = tvc_exchange_step(exchange, &fd, &until_ns)) != TVC_WAIT_NOTHING) {
+    for (;;) {
+        bool is_late = tv_clock_mono_ns() >= exchange->deadline_ns;
+
+        wait = tvc_exchange_step(exchange, &fd, &until_ns);
+        if (wait == TVC_WAIT_NOTHING)
+            break;
+        CHECK(!is_late);
         CHECK(until_ns <= exchange->deadline_ns);
         wait_as_asked(wait, fd, until_ns, exchange->waker);
     }

@@ -68,8 +68,11 @@ int tv_admin_point(tv_request *req)
     }
     if (tv_slice_eq(action_name, TV_LIT("clear")) && !reader.failed) {
         tv_point_clear();
+    } else if (tv_slice_eq(action_name, TV_LIT("look")) && !reader.failed) {
+        ; /* the answer has it */
     } else if (reader.failed || at.len == 0 || !tv_point_action_parse(action_name, &action)) {
-        return refuse(req, 400, "\"at\" is a point, \"do\" is exit, pause, fail, count or clear");
+        return refuse(req, 400,
+                      "\"at\" is a point, \"do\" is exit, pause, fail, count, look or clear");
     } else if (!tv_point_set(at, action, ms, (uint64_t)count)) {
         return refuse(req, 409, "too many points are set");
     }

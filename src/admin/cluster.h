@@ -14,7 +14,10 @@
  */
 int tv_admin_force(tv_balancer *balancer, tv_request *req);
 
-/** {"at": "split.4", "do": "exit|pause|fail|count|clear", "ms": n, "count": n}: see base/point.h.
+/**
+ * {"at": "split.4", "do": "exit|pause|fail|count|look|clear", "ms": n, "count": n}: see
+ * base/point.h.  req->out has {"met":n}, how often it was met since it was set; to look sets
+ * nothing.
  */
 int tv_admin_point(tv_request *req);
 

@@ -571,12 +571,12 @@ void tv_balancer_pass(tv_balancer *balancer, int64_t now_ms)
 static void run(tv_background *thread, void *ctx)
 {
     tv_balancer *balancer = ctx;
-    int64_t next_ns = tv_clock_mono_ns();
+    int64_t next_ns = tv_clock_mono_ns(), pace = balancer->options.pace;
 
     while (!tv_background_is_stopping(thread)) {
         if (!balancer->options.has_no_thread && tv_clock_mono_ns() >= next_ns) {
-            tv_balancer_pass(balancer, tv_clock_mono_ns() / 1000000);
-            next_ns = tv_clock_mono_ns() + PASS_MS * INT64_C(1000000);
+            tv_balancer_pass(balancer, pace * (tv_clock_mono_ns() / 1000000));
+            next_ns = tv_clock_mono_ns() + PASS_MS * INT64_C(1000000) / pace;
         }
         tv_balancer_do_job(balancer);
         tv_background_lock(thread);
@@ -592,6 +592,7 @@ tv_balancer *tv_balancer_new(const tv_balancer_options *options)
     tv_balancer *balancer = tv_calloc(1, sizeof *balancer);
 
     balancer->options = *options;
+    balancer->options.pace = options->pace ? options->pace : 1;
     balancer->osd_count = OSDS_FEWEST;
     balancer->ranges = (tv_ranges){options->pool, options->incarnation};
     tv_background_start(&balancer->thread,

@@ -36,6 +36,7 @@ typedef struct tv_balancer_options {
     size_t (*list_names)(void *ctx, tv_arena *arena, tv_balancer_name **ret_names);
     void *ctx;
     bool has_no_thread; /* a test calls tv_balancer_pass */
+    int pace;           /* for tests: how many times too fast its clock runs; 0: it does not */
 } tv_balancer_options;
 
 tv_balancer *tv_balancer_new(const tv_balancer_options *options);

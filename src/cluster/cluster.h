@@ -34,6 +34,12 @@ tv_err tv_cluster_add_catalog(tv_cluster *cluster, tv_catalog *catalog) TV_WARN_
 /** Have `fn` called whenever this node, as the leader, has found another dead: before the start. */
 void tv_cluster_on_death(tv_cluster *cluster, void (*fn)(void *ctx), void *ctx);
 
+/**
+ * For tests, before the start: lead and balance `pace` times as fast.  The balancer's clock runs so
+ * much faster, and the leader's lock is so much shorter.  0 and 1: as ever.
+ */
+void tv_cluster_hurry(tv_cluster *cluster, int pace);
+
 /** Start beating, following, leading and balancing the engine's ranges.  The catalogues are open.
  */
 void tv_cluster_start(tv_cluster *cluster, tv_maps *maps);

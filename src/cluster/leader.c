@@ -6,7 +6,7 @@
 
 void tv_leader_init(tv_leader *leader, tv_pool *pool, const char *holder)
 {
-    *leader = (tv_leader){.pool = pool, .holder = holder};
+    *leader = (tv_leader){.pool = pool, .holder = holder, .pace = 1};
 }
 
 static void set(tv_leader *leader, bool is_leader)
@@ -21,11 +21,11 @@ static void set(tv_leader *leader, bool is_leader)
 void tv_leader_run(tv_leader *leader)
 {
     int64_t began_ns = tv_clock_mono_ns();
-    tv_err err =
-        leader->pool->ops->lock(leader->pool, TV_LEADER_OBJECT, leader->holder, TV_LEADER_LOCK_S);
+    int seconds = (TV_LEADER_LOCK_S + leader->pace - 1) / leader->pace;
+    tv_err err = leader->pool->ops->lock(leader->pool, TV_LEADER_OBJECT, leader->holder, seconds);
 
     if (err == TV_OK)
-        leader->until_ns = began_ns + TV_LEADER_LOCK_S * INT64_C(1000000000);
+        leader->until_ns = began_ns + seconds * INT64_C(1000000000);
     /* When the cluster does not answer, the lock is still ours until it lapses. */
     set(leader, err == TV_OK || (err != TV_ERR_IN_USE && tv_lead_is_here(&leader->lead) &&
                                  tv_clock_mono_ns() < leader->until_ns));

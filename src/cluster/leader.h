@@ -18,6 +18,7 @@ typedef struct tv_leader {
     const char *holder; /* the node's incarnation */
     tv_lead lead;       /* for those who ask */
     int64_t until_ns;   /* monotonic: not longer than this without another renewal */
+    int pace;           /* for tests: how many times shorter the lock is */
 } tv_leader;
 
 void tv_leader_init(tv_leader *leader, tv_pool *pool, const char *holder);

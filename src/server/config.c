@@ -283,6 +283,8 @@ static bool parse_test_values(tv_config *config, char *reterr_text, size_t reter
         {"clock-ms", offsetof(tv_test_values, clock_ms)},
         {"level", offsetof(tv_test_values, level)},
         {"dead-ms", offsetof(tv_test_values, dead_ms)},
+        {"pace", offsetof(tv_test_values, pace)},
+        {"stop-pool-ms", offsetof(tv_test_values, stop_pool_ms)},
         {"sweep-gap-ms", offsetof(tv_test_values, sweep_gap_ms)},
         {"remove-delay-ms", offsetof(tv_test_values, remove_delay_ms)},
         {"analytics-ms", offsetof(tv_test_values, analytics_ms)},

@@ -143,6 +143,7 @@ static void open_admin(tv_server *server)
         server->admin.sources[6] = (tv_admin_source){
             .write = tv_cluster_write_metrics, .ctx = server->cluster, .check = tv_cluster_check};
         tv_cluster_on_death(server->cluster, collect_extents_soon, server->blob_gc_scan);
+        tv_cluster_hurry(server->cluster, server->config.test.pace);
         tv_cluster_start(server->cluster, tv_rados_maps(server->engine));
         server->admin.balancer = tv_cluster_balancer(server->cluster);
     }

@@ -21,12 +21,14 @@ enum {
  */
 static void watch_stop(tv_background *thread, void *ctx)
 {
-    (void)ctx;
-    if (!tv_background_sleep(thread, STOP_POOL_MS))
+    const tv_server *server = ctx;
+    int ms = server->config.test.stop_pool_ms ? server->config.test.stop_pool_ms : STOP_POOL_MS;
+
+    if (!tv_background_sleep(thread, ms))
         return;
 
-    tv_log(TV_LOG_ERROR, "stop", "waited_ms=%d exit_code=%d note=\"the pool does not answer\"",
-           STOP_POOL_MS, EXIT_NO_ANSWER);
+    tv_log(TV_LOG_ERROR, "stop", "waited_ms=%d exit_code=%d note=\"the pool does not answer\"", ms,
+           EXIT_NO_ANSWER);
     _exit(EXIT_NO_ANSWER);
 }
 
@@ -39,8 +41,9 @@ void tv_server_stop(tv_server *server)
     if (was_running)
         tv_log(TV_LOG_INFO, "stopping", "grace_ms=%d", grace_ms);
     if (has_pool)
-        tv_background_start(&stop_watch,
-                            &(tv_background_options){.name = "tv-stop-watch", .run = watch_stop});
+        tv_background_start(
+            &stop_watch,
+            &(tv_background_options){.name = "tv-stop-watch", .run = watch_stop, .ctx = server});
     if (server->scanners)
         tv_turns_finish(server->scanners);
     tv_backup_stop(server->admin.backup);

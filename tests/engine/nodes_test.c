@@ -446,6 +446,23 @@ TEST(there_is_one_leader_and_another_one_when_it_dies)
     tv_leader_resign(&leaders[2]);
 }
 
+TEST(at_a_faster_pace_the_lock_is_shorter)
+{
+    for (int i = 0; i < 2; i++) {
+        tv_leader_init(&leaders[i], machines[i].pool, tv_nodes_name(machines[i].nodes).data);
+        leaders[i].pace = 5;
+    }
+    tv_leader_run(&leaders[0]);
+    atomic_store(&leaders[0].lead.is_leader, false); /* dead */
+    fake_pass_ms(cluster, TV_LEADER_LOCK_S * 1000 / 5 - 1);
+    tv_leader_run(&leaders[1]);
+    CHECK(!tv_lead_is_here(&leaders[1].lead));
+    fake_pass_ms(cluster, 1);
+    tv_leader_run(&leaders[1]);
+    CHECK(tv_lead_is_here(&leaders[1].lead));
+    tv_leader_resign(&leaders[1]);
+}
+
 static tv_err count_run(void *ctx, const tv_background *thread)
 {
     (void)thread;
@@ -506,6 +523,7 @@ int main(void)
         UNIT(a_dead_node_needs_no_level),
         UNIT(a_node_that_joins_meanwhile_is_not_overlooked),
         UNIT(there_is_one_leader_and_another_one_when_it_dies),
+        UNIT(at_a_faster_pace_the_lock_is_shorter),
         cmocka_unit_test(chores_run_while_the_node_leads),
     };
 

@@ -265,6 +265,9 @@ TEST(values_for_tests_need_points_for_tests)
     CHECK_TEXT(tv_slice_of(problem), "--test-values needs --test-points");
     CHECK(!PARSE(&config, "--test-points", "--test-values", "level=2,speed=3"));
     CHECK_TEXT(tv_slice_of(problem), "--test-values does not know 'speed=3'");
+    CHECK(PARSE(&config, "--test-points", "--test-values", "pace=5,stop-pool-ms=2000"));
+    CHECK_INT(config.test.pace, 5);
+    CHECK_INT(config.test.stop_pool_ms, 2000);
     CHECK(!PARSE(&config, "--test-points", "--test-values", "level"));
     CHECK(!PARSE(&config, "--test-points", "--test-values", "level=x"));
 }

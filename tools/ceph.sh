@@ -99,7 +99,7 @@ stop_all()
             for name in $(names); do
                 [ "${name%%.*}" = $kind ] && pid=$(running "$name") && kill -$signal "$pid" || :
             done
-            tries=100
+            tries=600
             while [ $tries -gt 0 ] && any_running $kind; do
                 sleep 0.1
                 tries=$((tries - 1))
@@ -122,11 +122,11 @@ any_running()
 
 free_port()
 {
-    # Below the ports that the kernel gives to clients.
+    # Between the ports of the servers that tests start and those that the kernel gives to clients.
     /usr/bin/python3 -c '
 import random, socket
 while True:
-    port = random.randrange(20000, 32000)
+    port = random.randrange(32000, 32768)
     with socket.socket() as s:
         try:
             s.bind(("127.0.0.1", port))
@@ -248,10 +248,18 @@ make()
     watch_owner
     spawn mon.a
     spawn mgr.x
+    # All at once: each waits for the disk more than it computes.
+    makers=
     number=0
     while [ $number -lt "$osds" ]; do
-        make_osd $number || fail "$(tail -n 3 "$dir/log/make-osd.$number.out")"
-        admin ceph --connect-timeout 60 osd new "$(cat "$dir/osd.$number/uuid")" $number \
+        make_osd $number &
+        makers="$makers $!"
+        number=$((number + 1))
+    done
+    number=0
+    for maker in $makers; do
+        wait "$maker" || fail "$(tail -n 3 "$dir/log/make-osd.$number.out")"
+        admin ceph --connect-timeout 300 osd new "$(cat "$dir/osd.$number/uuid")" $number \
             -i "$dir/osd.$number/secret.json" >/dev/null
         spawn osd.$number
         number=$((number + 1))
@@ -270,7 +278,7 @@ make()
 usable()
 {
     for change in create rm; do
-        timeout 60 rados -c "$conf" -p "$(cat "$dir/pool")" $change ceph.sh.probe \
+        timeout 300 rados -c "$conf" -p "$(cat "$dir/pool")" $change ceph.sh.probe \
             2>>"$dir/log/probe.out" || return 1
     done
 }
@@ -318,9 +326,9 @@ start()
     done
     usable || fail "the pool takes no writes; see $dir/log"
     # A cluster that is still placing its data is slow and has surprises; wait for quiet.
-    tries=120
+    tries=1000
     while [ $tries -gt 0 ] && ! admin ceph status 2>/dev/null | is_clean; do
-        sleep 0.5
+        sleep 0.2
         tries=$((tries - 1))
     done
 }

@@ -15,6 +15,7 @@ import time
 
 PROGRAM = "/usr/sbin/haproxy"
 SERVICES = ("table", "queue", "blob", "admin")
+TIMEOUT_S = 2  # a node that takes longer for a connection or an answer to a check is not well
 
 # Requests are balanced one by one.  One that could not be sent goes to another node; one that
 # was sent and not answered is the client's to repeat (502), because it may have been done.
@@ -33,17 +34,17 @@ defaults
     option redispatch 1
     option httpchk GET /healthz
     default-server inter 1s fastinter 500ms downinter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
-    timeout connect 2s
-    timeout check 2s
+    timeout connect {timeout_s}s
+    timeout check {timeout_s}s
     timeout client 120s
     timeout server 120s
     timeout http-keep-alive 120s
 """
 
 
-def configuration(folder, fronts, nodes, host="127.0.0.1"):
+def configuration(folder, fronts, nodes, host="127.0.0.1", timeout_s=TIMEOUT_S):
     """The text of haproxy.cfg."""
-    parts = [HEAD.format(folder=folder)]
+    parts = [HEAD.format(folder=folder, timeout_s=timeout_s)]
     for service in SERVICES:
         lines = [f"listen {service}", f"    bind {host}:{fronts[service]}"]
         lines += [f"    server node{number} 127.0.0.1:{node[service]} check port {node['admin']}"
@@ -56,13 +57,13 @@ def configuration(folder, fronts, nodes, host="127.0.0.1"):
 
 
 class Haproxy:
-    def __init__(self, folder, fronts, nodes, host="127.0.0.1"):
+    def __init__(self, folder, fronts, nodes, host="127.0.0.1", timeout_s=TIMEOUT_S):
         self.folder, self.fronts = folder, fronts
         self.config = os.path.join(folder, "haproxy.cfg")
         self.log_path = os.path.join(folder, "haproxy.log")
         self.process = None
         with open(self.config, "w", encoding="ascii") as file:
-            file.write(configuration(folder, fronts, nodes, host))
+            file.write(configuration(folder, fronts, nodes, host, timeout_s))
 
     def start(self, wait_s=20, **popen):
         with open(self.log_path, "ab") as log:

@@ -8,13 +8,13 @@ import urllib.request
 FAILED = (OSError, ValueError)  # HTTPError is an OSError
 
 
-def cluster(server, timeout_s=10):
+def cluster(server, timeout_s=60):
     """GET /cluster."""
     with urllib.request.urlopen(f"{server.admin_url}/cluster", timeout=timeout_s) as reply:
         return json.load(reply)
 
 
-def post(server, path, body, timeout_s=10):
+def post(server, path, body, timeout_s=60):
     """POST as the operator of that machine, with the token that is in the node's data folder."""
     token = server.admin_token()
     request = urllib.request.Request(server.admin_url + path, method="POST",
@@ -31,7 +31,7 @@ def begin(server, op, key=""):
     return post(server, "/cluster/force", {"op": op, "range": key})["job"]
 
 
-def force(server, op, key="", wait_s=30):
+def force(server, op, key="", wait_s=120):
     """The same, and wait until it is done: "" or the name of what went wrong."""
     job = begin(server, op, key)
     deadline = time.monotonic() + wait_s
@@ -47,5 +47,10 @@ def force(server, op, key="", wait_s=30):
 
 
 def set_point(server, at, do, **more):
-    """POST /cluster/point: exit, pause or fail there; with --test-points only."""
+    """POST /cluster/point: exit, pause, fail or count there; with --test-points only."""
     return post(server, "/cluster/point", {"at": at, "do": do, **more})
+
+
+def met(server, at):
+    """How often a point was met since it was set."""
+    return set_point(server, at, "look")["met"]

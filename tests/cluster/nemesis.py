@@ -1,12 +1,13 @@
 """Harm to a running cluster: nodes killed and stopped, an OSD and the mon killed, ranges changed.
 
 Each harm is a method of Nemesis that does it, undoes it and returns; `events` has what was done
-and when, so that the pauses that clients met can be put beside it.
+and when, so that the pauses that clients met can be put beside it.  What lies between two harms is
+no time but work: clients must get on, or that is a problem.
 """
 
 import collections
-import os
 import random
+import re
 import signal
 import threading
 
@@ -14,6 +15,7 @@ from cluster import admin, stand
 
 RANGES_MAX = 12
 BLOCKLISTED = 75  # a node's exit code when the others took it for dead
+WAIT_S = 180
 
 
 class Nemesis:
@@ -32,8 +34,20 @@ class Nemesis:
         did()
         self.events.append((name, began, self.record.now()))
 
-    def rest(self, seconds):
-        self.ended.wait(seconds)
+    def wait_for(self, what, condition):
+        """The first thing that does not come is a problem, and what follows need not be waited for."""
+        if not stand.until(condition, 1 if self.problems else WAIT_S, 0.05):
+            self.problems.append(f"{self.record.now():.1f} s: never: {what}\n{self.nodes.logs()}")
+
+    def work(self, answers):
+        """Until the clients have got so many answers."""
+        enough = self.record.done + answers
+        self.wait_for(f"{answers} answers to the clients", lambda: self.record.done >= enough)
+
+    def recover(self):
+        """Until everything has been written, after now."""
+        now = self.record.now()
+        self.wait_for("a write to every partition and queue", lambda: self.record.are_written(now))
 
     # --- nodes
 
@@ -42,22 +56,38 @@ class Nemesis:
             with self.busy:
                 self.down.add(number)
                 self.nodes[number].kill()
-            self.rest(self.random.uniform(0.5, 2))
+            if not stand.IS_ALONE:  # else there is nobody to answer
+                self.work(self.random.randrange(50, 200))
             with self.busy:
                 self.nodes[number].start(wait_s=stand.START_S)
                 self.down.discard(number)
         self.event(f"kill -9 of node {number}", harm)
 
-    def stop_node(self, number, seconds):
-        """SIGSTOP: to the others it is dead, and then it goes on where it was."""
+    def stop_node(self, number, until, what):
+        """SIGSTOP: it does not answer, and then it goes on where it was."""
         def harm():
-            pid = self.nodes[number].process.pid
-            os.kill(pid, signal.SIGSTOP)
+            process = self.nodes[number].process
+            process.send_signal(signal.SIGSTOP)
             try:
-                self.rest(seconds)
+                until()
             finally:
-                os.kill(pid, signal.SIGCONT)
-        self.event(f"SIGSTOP of node {number} for {seconds} s", harm)
+                process.send_signal(signal.SIGCONT)
+        self.event(f"SIGSTOP of node {number} {what}", harm)
+
+    def pause_node(self, number, answers):
+        """Until the clients of the others have so many answers."""
+        self.stop_node(number, lambda: self.work(answers), "for a while")
+
+    def silence_node(self, number, goes_on):
+        """Until the others have taken it for dead and shut it out, and then until `goes_on`."""
+        name = admin.cluster(self.nodes[number])["self"]
+        line = re.compile(rf"event=dead_node incarnation={name} ")
+
+        def until():
+            self.wait_for(f"the death of node {number}, incarnation {name}",
+                          lambda: any(line.search(node.log()) for node in self.nodes))
+            goes_on.wait(WAIT_S)
+        self.stop_node(number, until, "until it is dead to the others")
 
     def watch(self):
         """What a supervisor does: start a node again that was shut out and ended."""
@@ -74,15 +104,18 @@ class Nemesis:
 
     # --- Ceph
 
-    def kill_osd(self, number, seconds):
+    def kill_osd(self, number, answers):
+        up = stand.ceph().osds_up()
         self.event(f"kill -9 of osd.{number}", lambda: (
-            stand.ceph().kill(f"osd.{number}"), self.rest(seconds)))
+            stand.ceph().kill(f"osd.{number}"), self.recover(), self.work(answers)))
         self.event(f"return of osd.{number}", lambda: (
-            stand.ceph().spawn(f"osd.{number}"), self.rest(seconds)))
+            stand.ceph().spawn(f"osd.{number}"),
+            self.wait_for("all OSDs are up", lambda: stand.ceph().osds_up() == up),
+            self.recover(), self.work(answers)))
 
-    def restart_mon(self):
+    def restart_mon(self, answers):
         self.event("restart of the mon", lambda: (
-            stand.ceph().kill("mon.a"), self.rest(1), stand.ceph().spawn("mon.a")))
+            stand.ceph().kill("mon.a"), self.work(answers), stand.ceph().spawn("mon.a")))
 
     # --- ranges
 
@@ -99,4 +132,4 @@ class Nemesis:
             except LookupError:
                 error = "no ranges"
             self.forced[op if not error else error] += 1
-            self.rest(self.random.uniform(0.1, 0.5))
+            self.ended.wait(self.random.uniform(0.1, 0.5))

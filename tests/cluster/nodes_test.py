@@ -1,10 +1,11 @@
 """What clients see of three nodes on one pool: what one has done, the others know."""
 
+import collections
 import hashlib
 import random
 import threading
-import time
 import unittest
+import urllib.error
 import urllib.request
 
 import sas
@@ -17,8 +18,7 @@ from table_client import Client as TableClient
 POLICY = ("<SignedIdentifiers><SignedIdentifier><Id>{id}</Id><AccessPolicy><Expiry>2099-01-01"
           "</Expiry><Permission>{permission}</Permission></AccessPolicy></SignedIdentifier>"
           "</SignedIdentifiers>")
-KNOWN_S = 2       # the promise for policies and properties
-SLACK_S = 8       # for a busy machine
+GIVEN = 150  # messages, until the clients of a queue have done enough
 
 
 class Many(unittest.TestCase):
@@ -55,34 +55,40 @@ class Many(unittest.TestCase):
 
     def test_nothing_is_written_to_a_dropped_table_anywhere(self):
         """Clients of B and C write without pause while A drops the table and makes it again."""
+        names = ("w1", "w2")
         for number in range(6):
             table = f"gone{number}"
             self.assertStatus(self.tables[0].create_table(table), 204)
             ended, late, dropped_at = threading.Event(), [], []
+            before, after = collections.Counter(), collections.Counter()  # answers to each writer
 
-            def write(port, name, table=table, ended=ended, late=late, dropped_at=dropped_at):
+            def write(port, name, table=table, ended=ended, late=late, dropped_at=dropped_at,
+                      before=before, after=after):
                 client, row = TableClient(port), 0
                 while not ended.is_set():
                     row += 1
-                    called = time.monotonic()
+                    is_after = bool(dropped_at)
                     reply = client.insert(table, {"PartitionKey": name, "RowKey": f"{row:06}"})
-                    if reply.status == 204 and dropped_at and called > dropped_at[0]:
+                    if reply.status == 204 and is_after:
                         late.append(row)
                     elif reply.status not in (204, 404):
                         late.append(reply)
+                    (after if is_after else before)[name] += 1
                 client.close()
-            threads = [threading.Thread(target=write, args=(self.nodes[n].table_port, f"w{n}"))
-                       for n in (1, 2)]
+            threads = [threading.Thread(target=write, args=(self.nodes[n].table_port, name))
+                       for n, name in enumerate(names, 1)]
             for thread in threads:
                 thread.start()
-            time.sleep(random.uniform(0.05, 0.3))
+            some = random.randint(1, 30)
+            stand.until(lambda before=before: min(before[name] for name in names) >= some)
             reply = self.tables[0].request("DELETE", f"/Tables('{table}')")
-            dropped_at.append(time.monotonic())
-            time.sleep(0.2)
+            dropped_at.append(True)
+            tried = stand.until(lambda after=after: min(after[name] for name in names) >= 10)
             ended.set()
             for thread in threads:
                 thread.join()
             self.assertStatus(reply, 204)
+            self.assertTrue(tried, f"{before}, {after}\n{self.nodes.logs()}")
             self.assertEqual(late, [], f"written to a dropped table\n{self.nodes.logs()}")
             # A new table of the name has nothing of the old one, whichever node is asked.
             self.assertTrue(stand.until(
@@ -107,7 +113,7 @@ class Many(unittest.TestCase):
             self.assertGreater(stamp, last)
             last = stamp
 
-    def test_policies_are_known_within_two_seconds(self):
+    def test_policies_are_soon_known_everywhere(self):
         self.tables[0].create_table("guarded")
         self.tables[0].insert("guarded", {"PartitionKey": "p", "RowKey": "r"})
         for number, permission in enumerate(("r", "a", "r")):
@@ -115,14 +121,12 @@ class Many(unittest.TestCase):
             body = POLICY.format(id=name, permission=permission).encode()
             self.assertStatus(self.tables[0].request("PUT", "/guarded?comp=acl", body,
                                                      Content_Type="application/xml"), 204)
-            changed = time.monotonic()
             token = sas.table_sas(KEY, ACCOUNT, tn="guarded", si=name)
             expected = 200 if permission == "r" else 403
             for node in self.nodes:
                 url = f"{node.table_url}/guarded(PartitionKey='p',RowKey='r')?{token}"
-                found = stand.until(lambda url=url: status_of(url) == expected,
-                                    KNOWN_S + SLACK_S)
-                self.assertTrue(found, f"after {time.monotonic() - changed:.1f} s")
+                found = stand.until(lambda url=url: status_of(url) == expected)
+                self.assertTrue(found, f"{name}\n{self.nodes.logs()}")
 
     # --- queues
 
@@ -135,14 +139,14 @@ class Many(unittest.TestCase):
         threads = [threading.Thread(target=worker.run, args=(ended,)) for worker in workers]
         for thread in threads:
             thread.start()
-        time.sleep(6)
+        given = stand.until(lambda: len(ledger.given) >= GIVEN)
         ended.set()
         for thread in threads:
             thread.join()
-        left, count = queues.drain("work", ports[0], 2)
+        left, count = queues.drain("work", ports[0], ledger)
         self.assertEqual(ledger.problems(left, count), [])
         self.assertEqual(dict(seen.unknown), {})
-        self.assertGreater(len(ledger.given), 20)
+        self.assertTrue(given, f"{len(ledger.given)} messages\n{self.nodes.logs()}")
 
     def test_a_receipt_of_one_node_is_good_on_another(self):
         self.queues[0].create("receipts")
@@ -212,7 +216,7 @@ class Balanced(unittest.TestCase):
 
 def status_of(url):
     try:
-        with urllib.request.urlopen(url, timeout=20) as reply:
+        with urllib.request.urlopen(url, timeout=stand.WAIT_S) as reply:
             return reply.status
     except urllib.error.HTTPError as error:
         return error.code

@@ -8,7 +8,7 @@ import time
 from queue_client import BROKEN, QueueClient
 
 HIDDEN_S = 3600  # longer than any run: what was given out once must not be seen again
-TIMEOUT_S = 8
+TIMEOUT_S = 120
 PAUSE_S = 0.05
 AT_ONCE = 4
 
@@ -40,6 +40,12 @@ class Ledger:
         with self.lock:
             self.trouble.append(text)
 
+    def missing(self, left):
+        """Messages that were put and that nobody has seen since, more than can have been lost."""
+        found = [text for text, is_sure in self.put.items()
+                 if is_sure and text not in self.given and text not in left]
+        return found if len(found) > self.gets_lost * AT_ONCE else []
+
     def problems(self, left, count):
         """What is wrong, when `left` are the texts that were still to be had at the end and
         `count` is what the queue says it holds."""
@@ -51,8 +57,8 @@ class Ledger:
         found += [f"'{text}' was given out, and is there for others"
                   for text in left if text in self.given]
         sure = [text for text, is_sure in self.put.items() if is_sure]
-        missing = [text for text in sure if text not in self.given and text not in left]
-        if len(missing) > self.gets_lost * AT_ONCE:
+        missing = self.missing(left)
+        if missing:
             found.append(f"{len(missing)} messages are gone and {self.gets_lost} gets were "
                          f"without an answer: {missing[:5]}")
         deleted = sum(self.deleted.values())
@@ -66,8 +72,8 @@ class Ledger:
 class Worker:
     """Puts, gets and deletes through any node."""
 
-    def __init__(self, number, queue, ports, ledger, record, seed):
-        self.number, self.queue, self.ports = number, queue, ports
+    def __init__(self, number, queue, ports, ledger, record, seed, timeout_s=TIMEOUT_S):
+        self.number, self.queue, self.ports, self.timeout_s = number, queue, ports, timeout_s
         self.ledger, self.record = ledger, record
         self.random = random.Random(f"{seed}/queue/{number}")
         self.at = number
@@ -98,7 +104,7 @@ class Worker:
 
     def send(self, request):
         if self.client is None:
-            self.client = QueueClient(self.ports[self.at % len(self.ports)], timeout_s=TIMEOUT_S)
+            self.client = QueueClient(self.ports[self.at % len(self.ports)], timeout_s=self.timeout_s)
         try:
             reply = request(self.client)
             if reply.status < 500:
@@ -153,14 +159,17 @@ class Worker:
             self.ledger.complain(f"delete of '{text[:20]}', which this client holds: {reply}")
 
 
-def drain(queue, port, wait_s):
-    """(texts that are still to be had, count of all): what is visible within the time."""
-    client = QueueClient(port)
+def drain(queue, port, ledger, wait_s=60):
+    """(texts that are still to be had, count of all): until there are no more, and none is missing
+    or it has been waited for."""
+    client = QueueClient(port, timeout_s=TIMEOUT_S)
     left, deadline = [], time.monotonic() + wait_s
     count = client.count(queue)
-    while time.monotonic() < deadline:
+    while True:
         found = client.get(queue, visibilitytimeout=HIDDEN_S, numofmessages=32).messages
         left += [message.MessageText for message in found]
+        if not found and (not ledger.missing(left) or time.monotonic() > deadline):
+            break
         if not found:
             time.sleep(0.2)
     client.close()

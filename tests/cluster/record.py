@@ -30,6 +30,7 @@ class Record:
         self.etags = collections.defaultdict(list)     # partition -> (row, token, etag)
         self.writes = collections.defaultdict(list)    # (partition, row) -> (called, answered, ticks)
         self.answers = collections.defaultdict(list)   # what was written -> times of answers
+        self.done = 0                                  # answers to all clients
         self.unknown = collections.Counter()           # why there was no answer -> how often
         self.trouble = []                              # answers that no client should get
 
@@ -44,6 +45,7 @@ class Record:
         with self.lock:
             self.ops[partition].append(op)
             self.etags[partition] += [*observed, *written]
+            self.done += op.answered != math.inf
             for row, _, etag in written:
                 self.writes[partition, row].append((op.called, op.answered, ticks(etag)))
             if op.kind == "change" and op.answered != math.inf:
@@ -51,6 +53,7 @@ class Record:
 
     def answer(self, what):
         with self.lock:
+            self.done += 1
             self.answers[what].append(self.now())
 
     def lost(self, why):
@@ -60,6 +63,11 @@ class Record:
     def complain(self, text):
         with self.lock:
             self.trouble.append(f"{self.now():.3f}: {text}")
+
+    def are_written(self, since):
+        """Whether every partition and queue has had a write acknowledged that came after this time."""
+        with self.lock:
+            return all(times[-1] > since for times in self.answers.values())
 
     # --- afterwards, by one thread
 

@@ -9,9 +9,11 @@ enough to work on the clients and checkers.
 """
 
 import atexit
+import concurrent.futures
 import contextlib
 import functools
 import itertools
+import json
 import os
 import pathlib
 import shutil
@@ -27,13 +29,15 @@ SCRIPT = ROOT / "tools" / "ceph.sh"
 ENGINE = os.environ.get("TAVOLA_TEST_ENGINE", "rados")
 IS_ALONE = ENGINE != "rados"
 PGS = 8  # of a pool; there are many pools, and each costs the OSDs some memory
-START_S = 60
+START_S = 120
+WAIT_S = 120  # for what must come: on a machine that is busy with other things too
 
 
 class Ceph:
     def __init__(self, folder, is_ours):
         self.folder, self.is_ours = pathlib.Path(folder), is_ours
         self.pools = itertools.count(1)
+        self.connections = {}  # by process: none survives a fork
 
     @property
     def conf(self):
@@ -65,14 +69,38 @@ class Ceph:
             raise RuntimeError(f"ceph {' '.join(words)}: {done.stdout}")
         return done.stdout
 
+    def connection(self):
+        """The administrator's own, for what is asked often: the command ceph takes a second to start."""
+        if os.getpid() not in self.connections:
+            import rados  # of ceph-common, so not where there is no Ceph
+            one = rados.Rados(conffile=self.conf)
+            one.connect(timeout=WAIT_S)
+            self.connections[os.getpid()] = one
+        return self.connections[os.getpid()]
+
+    def ask_mon(self, prefix, **arguments):
+        code, found, text = self.connection().mon_command(
+            json.dumps({"prefix": prefix, **arguments}), b"", timeout=WAIT_S)
+        if code != 0:
+            raise RuntimeError(f"{prefix} {arguments}: {code} {text}")
+        return json.loads(found) if arguments.get("format") == "json" else None
+
+    def osds_up(self):
+        return self.ask_mon("osd stat", format="json")["num_up_osds"]
+
     def new_pool(self):
         name = f"test{os.getpid()}-{next(self.pools)}"
-        self.ceph("osd", "pool", "create", name, str(PGS), str(PGS), "replicated")
-        self.ceph("osd", "pool", "application", "enable", name, "tavola")
+        self.ask_mon("osd pool create", pool=name, pg_num=PGS, pgp_num=PGS, pool_type="replicated")
+        self.ask_mon("osd pool application enable", pool=name, app="tavola")
         return name
 
     def drop_pool(self, name):
-        self.ceph("osd", "pool", "rm", name, name, "--yes-i-really-really-mean-it")
+        self.ask_mon("osd pool rm", pool=name, pool2=name, yes_i_really_really_mean_it=True)
+
+    def objects(self, pool):
+        """The names of all objects in it."""
+        with self.connection().open_ioctx(pool) as io:
+            return [one.key for one in io.list_objects()]
 
     def kill(self, daemon):
         self.script("kill", daemon)
@@ -94,7 +122,7 @@ class Ceph:
                 os.kill(pid, signal.SIGCONT)
         self.until_clean()
 
-    def until_clean(self, wait_s=120):
+    def until_clean(self, wait_s=600):
         """Wait until all daemons run and all data is in its place."""
         self.script("start", timeout=wait_s)
 
@@ -145,10 +173,21 @@ class Nodes:
         return self.count
 
     def start(self, unhealthy=()):
-        """One after the other; `unhealthy` are the numbers of those that say so of themselves."""
-        for number, server in enumerate(self.servers):
-            server.start(wait_s=START_S, health=503 if number in unhealthy else 200)
+        """The first, which makes the store, then all others at once; `unhealthy` are the numbers of
+        those that say so of themselves."""
+        def start_one(number):
+            self.servers[number].start(wait_s=START_S, health=503 if number in unhealthy else 200)
+        start_one(0)
+        self.at_once(start_one, range(1, len(self.servers)))
         return self
+
+    @staticmethod
+    def at_once(do, numbers):
+        """Call it for all of them, each on a thread; when all have ended, the first error is raised."""
+        if not numbers:
+            return []
+        with concurrent.futures.ThreadPoolExecutor(len(numbers)) as executor:
+            return list(executor.map(do, numbers))
 
     def balance(self):
         """Put a load balancer before them; returns its ports by service."""
@@ -156,7 +195,8 @@ class Nodes:
         fronts = dict(zip(("table", "queue", "blob", "admin"), free_ports(4)))
         backs = [{"table": one.table_port, "queue": one.queue_port, "blob": one.blob_port,
                   "admin": one.admin_port} for one in self.servers]
-        self.balancer = Haproxy(self.folder, fronts, backs).start()
+        # A node that a busy machine keeps waiting is no worse for it.
+        self.balancer = Haproxy(self.folder, fronts, backs, timeout_s=WAIT_S).start(wait_s=WAIT_S)
         return fronts
 
     def logs(self):
@@ -172,12 +212,10 @@ class Nodes:
         if self.balancer:
             self.balancer.stop()
             shutil.rmtree(self.folder)
-        problems = []
-        for number, server in enumerate(self.servers):
-            code = server.stop(wait_s=60)
-            if code not in (0, None):
-                problems.append(f"node {number} ended with {code}: {server.log()[-3000:]}")
-        return problems
+        codes = self.at_once(lambda number: self.servers[number].stop(wait_s=WAIT_S),
+                             range(len(self.servers)))
+        return [f"node {number} ended with {code}: {self.servers[number].log()[-3000:]}"
+                for number, code in enumerate(codes) if code not in (0, None)]
 
     def clean(self):
         for server in self.servers:
@@ -205,7 +243,7 @@ class Nodes:
             self.clean()
 
 
-def until(what, wait_s=30, pause_s=0.02):
+def until(what, wait_s=WAIT_S, pause_s=0.02):
     """Poll until `what` gives something true, and return it; or what it gave last."""
     deadline = time.monotonic() + wait_s
     while True:

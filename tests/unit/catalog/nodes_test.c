@@ -477,10 +477,9 @@ static atomic_bool is_over;
 /* Node 1: writes to whatever table has the name, as fast as it can. */
 static void *write_always(void *ctx)
 {
+    atomic_int *written = ctx;
     tv_arena own;
-    int written = 0;
 
-    (void)ctx;
     tv_arena_init(&own);
     for (int i = 0; !atomic_load(&is_over); i++) {
         tv_container *table = find_on(&nodes[1], "people");
@@ -491,7 +490,7 @@ static void *write_always(void *ctx)
             tv_err err = write_on(&nodes[1], &own, table, text);
 
             CHECK(err == TV_OK || err == TV_ERR_TABLE_NOT_FOUND);
-            written += err == TV_OK;
+            atomic_fetch_add(written, err == TV_OK);
         }
         tv_container_unref(table);
         tv_arena_reset(&own);
@@ -499,7 +498,7 @@ static void *write_always(void *ctx)
             CHECK_OK(tv_catalog_follow(nodes[1].catalog, false));
     }
     tv_arena_done(&own);
-    return (void *)(intptr_t)written;
+    return NULL;
 }
 
 /* Looks from other threads of node 1, which may be slow, and so old. */
@@ -516,23 +515,26 @@ static void race(size_t *ret_late, int *ret_written)
     static size_t rows[ROUNDS];
     static int64_t ids[ROUNDS];
     pthread_t writer, looker;
-    void *written;
+    atomic_int written = 0;
 
     atomic_store(&is_over, false);
-    CHECK_INT(pthread_create(&writer, NULL, write_always, NULL), 0);
+    CHECK_INT(pthread_create(&writer, NULL, write_always, &written), 0);
     CHECK_INT(pthread_create(&looker, NULL, look_always, NULL), 0);
     for (int i = 0; i < ROUNDS; i++) {
         tv_arena_reset(&arena);
         CHECK_OK(create_on(&nodes[0], &arena, "people"));
         ids[i] = id_on(&nodes[0], "people");
-        nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+        if (i == 0)
+            WAIT_UNTIL(atomic_load(&written) > 0); /* it has begun, and can */
+        else
+            nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
         CHECK_OK(delete_on(&nodes[0], &arena, "people"));
         rows[i] = count_rows(tv_key_table(&arena, ACCOUNT, ids[i])); /* the client is answered */
     }
     atomic_store(&is_over, true);
-    pthread_join(writer, &written);
+    pthread_join(writer, NULL);
     pthread_join(looker, NULL);
-    *ret_written = (int)(intptr_t)written;
+    *ret_written = atomic_load(&written);
     *ret_late = 0;
     for (int i = 0; i < ROUNDS; i++)
         *ret_late += count_rows(tv_key_table(&arena, ACCOUNT, ids[i])) - rows[i];

@@ -47,9 +47,12 @@ class Members(unittest.TestCase):
         problems = [problem for problem in nodes.stop() if "ended with -9" not in problem]
         self.assertEqual(problems, [])
 
-    def log_has(self, server, pattern, wait_s=WAIT_S):
-        found = stand.until(lambda: re.search(pattern, server.log()), wait_s)
-        self.assertTrue(found, f"no line with {pattern}:\n{server.log()[-3000:]}")
+    def log_has(self, servers, pattern):
+        """One of them, as when whoever leads writes it."""
+        found = stand.until(lambda: any(re.search(pattern, server.log()) for server in servers),
+                            WAIT_S)
+        self.assertTrue(found, f"no line with {pattern}:\n" +
+                        "\n".join(server.log()[-3000:] for server in servers))
 
     def rados(self, nodes, *words):
         done = stand.ceph().script("rados", "-p", nodes.pool, *words, stdout=subprocess.PIPE,
@@ -69,7 +72,7 @@ class Uploads(Members):
 
     def put_until_killed(self, node, kept):
         """Upload blobs; those that were acknowledged are in `kept`."""
-        client, number = BlobClient(node.blob_port), 0
+        client, number = BlobClient(node.blob_port, timeout_s=WAIT_S), 0
         try:
             while True:
                 path, content = f"films/late{number}", bytes([number % 251]) * (5 * MIB)
@@ -80,8 +83,7 @@ class Uploads(Members):
             client.close()
 
     def kill_in_uploads(self, *flags):
-        """Three nodes, of which the last was killed; they, and what was acknowledged.  The first
-        leads: it was there before the others."""
+        """Three nodes, of which the last was killed; they, and what was acknowledged."""
         nodes = self.start(3, *flags, envs={number: self.VALUES for number in range(3)})
         client, kept = BlobClient(nodes[0].blob_port), {}
         self.addCleanup(client.close)
@@ -93,7 +95,7 @@ class Uploads(Members):
         before = self.extents(nodes)
 
         # One whose body does not end, so that there is surely data without a row.
-        half = BlobClient(nodes[2].blob_port)
+        half = BlobClient(nodes[2].blob_port, timeout_s=WAIT_S)
         half.connection.connect()
         half.connection.sock.sendall(half.head_of("PUT", "films/half", 64 * MIB,
                                                   x_ms_blob_type="BlockBlob") + bytes(30 * MIB))
@@ -122,8 +124,8 @@ class Uploads(Members):
 
     def test_what_a_killed_node_has_left_is_swept_and_nothing_else(self):
         nodes, client, kept = self.kill_in_uploads()
-        self.assertGreater(len(self.extents(nodes)), len(client.list("films")))
-        self.log_has(nodes[0], f"event=dead_node incarnation={self.killed} ")
+        self.log_has(nodes, f"event=dead_node incarnation={self.killed} ")
+        self.log_has(nodes, "event=sweep .*extents_removed=[1-9]")
         self.until_swept(nodes, client)
         self.check_kept(client, kept)
         # What is replaced now goes after all that the sweep has asked for, and nothing more goes.
@@ -137,9 +139,10 @@ class Uploads(Members):
     def test_without_sweeps_everything_stays_until_a_node_with_sweeps_leads(self):
         nodes, client, kept = self.kill_in_uploads("--no-sweep")
         left = self.extents(nodes)
-        self.log_has(nodes[0], f"event=dead_node incarnation={self.killed} ")
-        self.log_has(nodes[0], "event=sweep .*extents_kept=")
-        self.assertEqual(self.extents(nodes), left)
+        self.log_has(nodes, f"event=dead_node incarnation={self.killed} ")
+        self.log_has(nodes, "event=sweep .*extents_kept=[1-9]")
+        # What was under way when it was killed may have come since.
+        self.assertEqual(left - self.extents(nodes), set())
         self.end(nodes)
 
         nodes = self.start(1, envs={0: self.VALUES}, pool=nodes.pool)
@@ -162,7 +165,7 @@ class Clocks(Members):
 
         # The one in the middle is the median; the last is 11 s ahead of it.
         self.assertIn("ahead of the others", health(nodes[2])[1])
-        self.log_has(nodes[2], "event=clock .*writes=refused")
+        self.log_has([nodes[2]], "event=clock .*writes=refused")
 
         # ETags and Timestamps of a row grow, whoever writes it.
         last = ""
@@ -196,7 +199,7 @@ class Stops(Members):
         with stand.ceph().silence():
             code = nodes[0].stop(wait_s=WAIT_S)
         self.assertEqual(code, 69, nodes.logs())
-        self.log_has(nodes[0], "event=stop .*the pool does not answer")
+        self.log_has(nodes, "event=stop .*the pool does not answer")
 
 
 class Levels(Members):
@@ -229,6 +232,6 @@ class Levels(Members):
         self.rados(nodes, "setomapval", "tv.route", "f", "1 3")
         self.rados(nodes, "setomapval", "tv.route", "v", str(version + 1000))
         self.assertEqual(nodes[1].process.wait(WAIT_S), 75)
-        self.log_has(nodes[1], "event=newer_nodes level=3")
+        self.log_has([nodes[1]], "event=newer_nodes level=3")
         self.assertIsNone(nodes[2].process.poll())
         self.assertEqual(nodes[2].stop(wait_s=WAIT_S), 0)

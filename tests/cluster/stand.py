@@ -138,7 +138,8 @@ def ceph():
     # /tmp may be memory, which OSDs cannot write to directly.
     found = Ceph(given or tempfile.mkdtemp(prefix="tavola-ceph-", dir="/var/tmp"), not given)
     atexit.register(found.stop)
-    found.start()
+    if "CEPH_IS_READY" not in os.environ:
+        found.start()
     return found
 
 

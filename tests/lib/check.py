@@ -214,8 +214,8 @@ def jobs_of(suite, words):
 class Plan:
     """The steps and jobs of what is asked for."""
 
-    def __init__(self, asked, folder):
-        self.asked, self.folder = asked, folder
+    def __init__(self, asked):
+        self.asked = asked
         self.steps, self.jobs, self.cleanups = [], [], []
         if set(asked) - {"cluster", "tsan", "fuzz", "neighbours"}:
             configure("build-check", *SANITIZERS)
@@ -255,15 +255,18 @@ class Plan:
     def plan_cluster(self):
         configure("build-cluster-check", *SANITIZERS, "-Drados=enabled")
         build = build_step("cluster-check", "build-cluster-check", "tavolad", *ENGINE_TESTS)
-        folder = os.environ.get("CEPH_DIR") or f"{self.folder}/ceph"
-        for job in self.jobs:
-            job.env |= {"CEPH_DIR": folder} if job.suite == "cluster" else {}
-        # The daemons end with this process, whatever becomes of it, unless somebody else made them.
-        owner = {} if "CEPH_DIR" in os.environ else {"CEPH_OWNER": str(os.getpid())}
-        self.steps += [build, script_step("cluster", ROOT / "run", "cluster", "--no-start"),
-                       script_step("ceph", ROOT / "tools/ceph.sh", "start", folder, env=owner)]
-        if owner:
+        env = {}
+        if "CEPH_DIR" not in os.environ:
+            # /tmp may be memory, which OSDs cannot write to directly.  The daemons end with this
+            # process, whatever becomes of it.
+            folder = tempfile.mkdtemp(prefix="tavola-ceph-", dir="/var/tmp")
+            env = {"CEPH_DIR": folder, "CEPH_OWNER": str(os.getpid())}
             self.cleanups.append([ROOT / "tools/ceph.sh", "wipe", folder])
+        self.steps += [build, script_step("cluster", ROOT / "run", "cluster", "--no-start"),
+                       script_step("ceph", PYTHON, TESTS / "cluster/run.py", "--start", env=env)]
+        for job in self.jobs:
+            if job.suite == "cluster":
+                job.env |= {**env, "CEPH_IS_READY": "1"}
 
     def plan_c_tests(self, suite, build, words, own=()):
         """The longest are built and begin first, some at a time; returns the words for `own` parts."""
@@ -338,7 +341,7 @@ def main(words):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="tavola-check-") as folder:
         try:
-            plan = Plan(asked, folder)
+            plan = Plan(asked)
         except BuildFailed as error:
             print(f"{error}\ncheck: the build failed, so nothing was tested\n0 passed, 1 failed")
             return 1

@@ -19,6 +19,11 @@ static inline const char *admin_port(void)
     return getenv("TAVOLA_TEST_ADMIN_PORT");
 }
 
+static inline bool has_clock(void)
+{
+    return admin_port() != NULL;
+}
+
 static inline int connect_admin(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
@@ -36,7 +41,7 @@ static inline void pass_time(uint32_t seconds)
 {
     char request[512], body[64], answer[64] = "";
 
-    if (admin_port() == NULL) {
+    if (!has_clock()) {
         sleep(seconds);
         return;
     }
@@ -59,7 +64,7 @@ static inline void pass_time(uint32_t seconds)
 /* How long messages are hidden in a test. */
 static inline uint32_t hidden_s(void)
 {
-    return admin_port() ? 600 : 1;
+    return has_clock() ? 600 : 1;
 }
 
 static inline uint32_t hidden_ms(void)

@@ -13,7 +13,7 @@ import story
 import suite
 
 STORY = pathlib.Path(__file__).resolve().parent / "story.mjs"
-STORY_LINES = 60
+STORY_LINES = 80
 POINT = re.compile(r"( *)(not ok|ok) \d+ - (.*)")
 BETWEEN = re.compile(r"\s*(# Subtest|# (tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) |"
                      r"1\.\.\d+$|$)")

@@ -37,12 +37,14 @@ def run_live(chosen):
     from server import Server  # it needs TAVOLAD
     from server_test import OPTIONS
 
-    with Server(env={"TSAN_OPTIONS": OPTIONS}) as server:
+    with Server("--test-points", env={"TSAN_OPTIONS": OPTIONS}) as server:
         return unit.run_here([unit.job({
             "part": part,
             "cmd": [str(BUILD / live_target(part))],
             "env": {"TAVOLA_TEST_CONNECTION": server.connection_string,
                     "TAVOLA_TEST_SERVER": "tavolad", "TSAN_OPTIONS": OPTIONS,
+                    "TAVOLA_TEST_ADMIN_PORT": str(server.admin_port),
+                    "TAVOLA_TEST_ADMIN_TOKEN": server.admin_token(),
                     "TAVOLA_TEST_FAULT_PROXIES": str(HERE.parent / "lib" / "fault_proxies.py")},
             "workdir": None,
             "timeout": LIVE_TIMEOUT_S,

@@ -9,8 +9,6 @@
 #include "base/clock.h"
 #include "base/thread.h"
 
-enum { NS_PER_S = 1000 * 1000 * 1000 };
-
 static void *run_thread(void *arg)
 {
     tv_background *background = arg;
@@ -91,14 +89,11 @@ bool tv_background_sleep(tv_background *background, int ms)
 
 bool tv_background_wait(tv_background *background, int64_t until_ns)
 {
-    int64_t system_ns = until_ns - tv_clock_skipped_ns();
-    struct timespec until = {.tv_sec = system_ns / NS_PER_S, .tv_nsec = system_ns % NS_PER_S};
+    struct timespec until = tv_clock_system_time(until_ns);
     int err;
 
     if (tv_background_is_stopping(background))
         return false;
-    if (system_ns < 0)
-        return false; /* it has come long ago */
 
     err = until_ns == TV_BACKGROUND_NEVER
               ? pthread_cond_wait(&background->changed, &background->lock)

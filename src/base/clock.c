@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-enum { NS_PER_TICK = 100 };
+enum { NS_PER_TICK = 100, NS_PER_SECOND = 1000000000 };
 
 /*
  * The steady clock is the monotonic one and an offset: the greatest difference
@@ -35,9 +35,13 @@ void tv_clock_skip_ns(int64_t ns)
     atomic_fetch_add(&skipped_ns, ns);
 }
 
-int64_t tv_clock_skipped_ns(void)
+struct timespec tv_clock_system_time(int64_t mono_ns)
 {
-    return atomic_load_explicit(&skipped_ns, memory_order_relaxed);
+    int64_t skipped = atomic_load_explicit(&skipped_ns, memory_order_relaxed);
+    int64_t system_ns = mono_ns > skipped ? mono_ns - skipped : 0;
+
+    return (struct timespec){.tv_sec = system_ns / NS_PER_SECOND,
+                             .tv_nsec = system_ns % NS_PER_SECOND};
 }
 
 void tv_clock_shift(int64_t ticks)
@@ -63,7 +67,8 @@ int64_t tv_clock_mono_ns(void)
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec + tv_clock_skipped_ns();
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec +
+           atomic_load_explicit(&skipped_ns, memory_order_relaxed);
 }
 
 int64_t tv_clock_boot_ns(void)
@@ -71,7 +76,8 @@ int64_t tv_clock_boot_ns(void)
     struct timespec now;
 
     clock_gettime(CLOCK_BOOTTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec + tv_clock_skipped_ns();
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec +
+           atomic_load_explicit(&skipped_ns, memory_order_relaxed);
 }
 
 /* The monotonic clock that goes with the wall clock in use, and where its offset is. */

@@ -7,6 +7,7 @@
 #define TV_BASE_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
 
 #define TV_TICKS_PER_SECOND INT64_C(10000000)
 /** Ticks of 1970-01-01. */
@@ -52,8 +53,12 @@ void tv_clock_pass_fake_ns(int64_t ns);
  */
 void tv_clock_skip_ns(int64_t ns);
 
-/** How far it has jumped in all: what is waited for by the system's clock is earlier by as much. */
-int64_t tv_clock_skipped_ns(void);
+/**
+ * A time of the monotonic clock as the system has it, whatever tests have let it jump: for
+ * pthread_cond_timedwait on a condition that waits by CLOCK_MONOTONIC.  One that has come long ago
+ * is the system's first.
+ */
+struct timespec tv_clock_system_time(int64_t mono_ns);
 
 /** For tests: let this machine's wall clock be off by so much; before any thread asks for it. */
 void tv_clock_shift(int64_t ticks);

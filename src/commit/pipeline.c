@@ -158,9 +158,7 @@ static void add_metrics(tv_pipeline_metrics *sum, const tv_pipeline_metrics *mor
 
 static struct timespec after_ns(int64_t ns)
 {
-    int64_t at = tv_clock_mono_ns() + ns;
-
-    return (struct timespec){.tv_sec = at / 1000000000, .tv_nsec = at % 1000000000};
+    return tv_clock_system_time(tv_clock_mono_ns() + ns);
 }
 
 /* It has waited for all the time that it may. */
@@ -488,12 +486,8 @@ static void *run_watcher(void *arg)
 
     pthread_mutex_lock(&committer->lock);
     while (!committer->is_over) {
-        struct timespec until;
+        struct timespec until = after_ns(WATCH_MS * INT64_C(1000000));
 
-        clock_gettime(CLOCK_MONOTONIC, &until); /* in earnest, also while tests have a clock */
-        until.tv_nsec += WATCH_MS * INT64_C(1000000);
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&committer->over, &committer->lock, &until);
         pthread_mutex_unlock(&committer->lock);
         look_at_lanes(committer, &replies);

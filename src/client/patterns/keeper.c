@@ -28,8 +28,7 @@ uint32_t tvc_hidden_seconds(uint32_t hidden_ms)
 static bool wait_for(tvc_keeper *keeper, int64_t ms)
 {
     int64_t until_ns = tv_clock_mono_ns() + ms * 1000000;
-    struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000),
-                             .tv_nsec = (long)(until_ns % 1000000000)};
+    struct timespec until = tv_clock_system_time(until_ns);
 
     while (!keeper->is_over && tv_clock_mono_ns() < until_ns)
         pthread_cond_timedwait(&keeper->ending, &keeper->lock, &until);

@@ -46,6 +46,23 @@ static int64_t pass_seconds(int64_t mono, int64_t wall)
     return (tv_clock_steady_ticks() - start) / TV_TICKS_PER_SECOND;
 }
 
+static int64_t ns_of(struct timespec time)
+{
+    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+TEST(who_waits_by_the_system_waits_no_longer_after_a_jump)
+{
+    struct timespec before, after;
+
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    tv_clock_skip_ns(INT64_C(3600) * 1000000000);
+    int64_t now = ns_of(tv_clock_system_time(tv_clock_mono_ns()));
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    CHECK(ns_of(before) <= now && now <= ns_of(after));
+    CHECK_INT(ns_of(tv_clock_system_time(1)), 0);
+}
+
 TEST(the_steady_clock_goes_on_when_the_wall_clock_is_set_back)
 {
     CHECK_INT(pass_seconds(0, 0), 0);
@@ -92,6 +109,7 @@ int main(void)
         cmocka_unit_test(the_wall_clock_is_that_of_the_c_library),
         cmocka_unit_test(a_test_can_set_the_wall_clock),
         cmocka_unit_test(the_monotonic_clock_does_not_step_back),
+        cmocka_unit_test(who_waits_by_the_system_waits_no_longer_after_a_jump),
         cmocka_unit_test(the_steady_clock_goes_on_when_the_wall_clock_is_set_back),
         cmocka_unit_test(the_steady_clock_goes_on_from_where_it_was_raised_to),
         cmocka_unit_test(the_steady_clock_is_the_wall_clock_while_that_goes_forward),

@@ -1,18 +1,15 @@
 """Online backup: one point in time under load, whole or not there at all."""
 
-import http.client
 import json
 import os
-import pathlib
 import random
 import shutil
 import subprocess
-import tempfile
 import time
-import unittest
 
 from blob_client import Client as BlobClient
 from blob_client import extent_files, until_no_extents
+from fault.server.backup import Admin, Backup, files_of
 from fault.server.backup_load import Load
 from server import Server, binary
 from until import until
@@ -22,76 +19,7 @@ WRITERS = 6
 TRIES = 50  # of what must happen while a backup is under way
 
 
-class Admin:
-    """The admin port, with the token of the data folder."""
-
-    def __init__(self, server):
-        self.server = server
-
-    def ask(self, method, path="/backup", body=None):
-        token = self.server.admin_token()
-        connection = http.client.HTTPConnection("127.0.0.1", self.server.admin_port, timeout=60)
-        connection.request(method, path, body, {"Authorization": f"Bearer {token}"})
-        reply = connection.getresponse()
-        text = reply.read().decode()
-        connection.close()
-        return reply.status, text
-
-    def begin(self, folder, base=None):
-        body = {"dir": str(folder)} | ({"base": str(base)} if base else {})
-        return self.ask("POST", body=json.dumps(body))
-
-    def status(self):
-        status, text = self.ask("GET")
-        assert status == 200, text
-        return json.loads(text)
-
-    def finish(self):
-        until(lambda: self.status()["state"] != "running", "the backup ends")
-        return self.status()
-
-
-def files_of(folder):
-    return {str(path.relative_to(folder)) for path in pathlib.Path(folder).rglob("*")
-            if path.is_file()}
-
-
-def shared(folder, other):
-    """The names of the files that are the same file in both folders."""
-    return {name for name in files_of(folder) & files_of(other)
-            if os.path.samefile(f"{folder}/{name}", f"{other}/{name}")}
-
-
-class Backup(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="tavola-backup-")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def make(self, server, folder, base=None):
-        admin = Admin(server)
-        status, text = admin.begin(folder, base)
-        self.assertEqual(status, 202, text)
-        done = admin.finish()
-        self.assertEqual(done["state"], "done", done)
-        return done
-
-    def fill(self, server, count=3, size=200_000, container="photos"):
-        """Large blobs; what they hold, by path."""
-        client = BlobClient(server.blob_port)
-        self.assertEqual(client.create_container(container).status, 201)
-        contents = {f"{container}/{number}": random.randbytes(size) for number in range(count)}
-        for path, content in contents.items():
-            self.assertEqual(client.put(path, content).status, 201)
-        client.close()
-        return contents
-
-    def check_blobs(self, server, contents):
-        client = BlobClient(server.blob_port)
-        for path, content in contents.items():
-            self.assertEqual(client.get(path).body, content, path)
-        client.close()
-
+class Online(Backup):
     def test_under_load_it_is_one_point_in_time(self):
         seed = int(os.environ.get("TAVOLA_SEED", random.randrange(10**6)))
         print(f"  server/backup: seed {seed}", flush=True)
@@ -163,134 +91,6 @@ class Backup(unittest.TestCase):
             self.check_blobs(restored, contents)
             self.make(restored, self.folder / "copy of the copy")
 
-    def other_file_system(self):
-        """A folder that cannot have links to the data of a server."""
-        other = tempfile.TemporaryDirectory(prefix="tavola-backup-", dir="/dev/shm")
-        self.addCleanup(other.cleanup)
-        if os.stat(other.name).st_dev == os.stat(self.folder).st_dev:
-            self.skipTest("/dev/shm is the file system of the data folder")
-        return pathlib.Path(other.name)
-
-    def check_copy(self, copy, contents):
-        """It is whole, and a server starts from it."""
-        verified = subprocess.run([binary(), "--verify", "--data", str(copy)], capture_output=True,
-                                  text=True, timeout=300)
-        self.assertEqual(verified.returncode, 0, verified)
-        with Server(data=str(copy), engine="rocksdb") as restored:
-            self.check_blobs(restored, contents)
-
-    def test_on_one_file_system_a_backup_writes_only_what_is_new(self):
-        with Server(engine="rocksdb") as server:
-            contents = self.fill(server, 8, 1_000_000)
-            for name in ("first", "second"):
-                done = self.make(server, self.folder / name)
-                self.assertGreater(done["bytes"], 8_000_000)
-                self.assertLess(done["written"], 100_000)
-            extents = {name for name in files_of(self.folder / "first") if "-" in name and
-                       name.startswith("blobs/")}
-            self.assertLessEqual(extents, shared(self.folder / "first", self.folder / "second"))
-        self.check_copy(self.folder / "second", contents)
-
-    def test_a_backup_shares_files_with_its_base(self):
-        other = self.other_file_system()
-        with Server(engine="rocksdb") as server:
-            contents = self.fill(server)
-            first = self.make(server, other / "first")
-            self.assertEqual(first["written"], first["bytes"])
-            contents |= self.fill(server, 1, container="more")
-            second = self.make(server, other / "second", other / "first")
-            self.assertLess(second["written"], second["bytes"] - 600_000)
-            both = shared(other / "first", other / "second")
-            self.assertEqual(len({name for name in both if name.startswith("blobs/")}), 3)
-            self.assertTrue([name for name in both if name.endswith(".sst")])
-            self.assertEqual({name for name in both if not name.startswith("blobs/")},
-                             {name for name in both if name.endswith(".sst")},
-                             "what a server changes in its folder is never shared")
-        # Each is a store of its own: neither a server on one nor its removal touches the other.
-        self.check_copy(other / "first", {path: contents[path] for path in contents
-                                          if path.startswith("photos/")})
-        with Server(data=str(other / "first"), engine="rocksdb") as restored:
-            client = BlobClient(restored.blob_port)
-            self.assertEqual(client.delete_container("photos").status, 202)
-            client.close()
-            until_no_extents(self, restored)
-        shutil.rmtree(other / "first")
-        self.check_copy(other / "second", contents)
-
-    def test_a_base_is_not_trusted(self):
-        other = self.other_file_system()
-        with Server(engine="rocksdb") as server:
-            contents = self.fill(server, 6)
-            self.make(server, other / "base")
-            names = sorted(name for name in files_of(other / "base")
-                           if "-" in name and name.startswith("blobs/"))
-            self.assertEqual(len(names), 6)
-            flipped, short, linked, pipe, writable, whole = (other / "base" / name
-                                                             for name in names)
-            with open(flipped, "r+b") as file:  # the same size, one bit
-                file.seek(100_000)
-                byte = file.read(1)[0]
-                file.seek(100_000)
-                file.write(bytes([byte ^ 1]))
-            os.truncate(short, 1000)
-            linked.rename(other / "elsewhere")
-            linked.symlink_to(other / "elsewhere")
-            pipe.unlink()
-            os.mkfifo(pipe)
-            writable.chmod(0o666)
-            tables = [path for path in (other / "base").glob("*.sst")]
-            for path in tables:  # a number that another store has used, too
-                path.write_bytes(bytes(path.stat().st_size))
-            self.make(server, other / "copy", other / "base")
-            self.assertEqual(shared(other / "base", other / "copy"),
-                             {str(whole.relative_to(other / "base"))})
-            self.assertTrue(tables)
-        self.check_copy(other / "copy", contents)
-
-    def test_the_backup_of_another_store_is_no_use_and_no_harm(self):
-        other = self.other_file_system()
-        with Server(engine="rocksdb") as server:
-            self.fill(server)
-            self.make(server, other / "theirs")
-        with Server(engine="rocksdb") as server:
-            contents = self.fill(server)
-            done = self.make(server, other / "ours", other / "theirs")
-            self.assertEqual({name for name in shared(other / "theirs", other / "ours")
-                              if name.startswith("blobs/")}, set())
-            self.assertGreater(done["written"], 600_000)
-        self.check_copy(other / "ours", contents)
-
-    def test_what_is_no_backup_is_no_base(self):
-        (self.folder / "empty").mkdir()
-        (self.folder / "half" / "blobs").mkdir(parents=True)
-        (self.folder / "file").write_text("mine")
-        with Server(engine="rocksdb") as server:
-            admin = Admin(server)
-            for base, words in (("none", "cannot open the base"), ("file", "cannot open the base"),
-                                ("empty", "the base is not a backup"),
-                                ("half", "the base is not a backup")):
-                with self.subTest(base=base):
-                    self.failed(admin, self.folder / "copy", words, base=self.folder / base)
-                    self.assertEqual(sorted(os.listdir(self.folder)), ["empty", "file", "half"])
-            for base in ("", "relative", "/tmp/../x", 1, None):
-                with self.subTest(base=base):
-                    status, text = admin.ask("POST", body=json.dumps(
-                        {"dir": str(self.folder / "copy"), "base": base}))
-                    self.assertEqual(status, 400, text)
-
-    def test_another_file_system_gets_copies(self):
-        other = self.other_file_system()
-        with Server(engine="rocksdb") as server:
-            contents = self.fill(server)
-            done = self.make(server, f"{other}/copy")
-            self.assertEqual({path.stat().st_nlink for path in pathlib.Path(other).rglob("*")
-                              if path.is_file()}, {1})
-            self.assertEqual(done["bytes"], sum(
-                path.stat().st_size for path in pathlib.Path(other).rglob("*")
-                if path.is_file() and path.name != "boot"))
-            with Server(data=f"{other}/copy", engine="rocksdb") as restored:
-                self.check_blobs(restored, contents)
-
     def test_bad_requests_begin_nothing(self):
         with Server(engine="rocksdb") as server:
             admin = Admin(server)
@@ -309,16 +109,6 @@ class Backup(unittest.TestCase):
             self.assertEqual(admin.ask("POST", body="x" * 100_000)[0], 413)
             self.assertEqual(admin.status(), {"id": 0, "state": "none", "files": 0, "bytes": 0,
                                               "written": 0, "ms": 0})
-
-    def failed(self, admin, folder, *words, base=None):
-        status, text = admin.begin(folder, base)
-        self.assertEqual(status, 202, text)
-        done = admin.finish()
-        self.assertEqual(done["state"], "failed", done)
-        for word in words:
-            self.assertIn(word, done["error"])
-        self.assertNotIn("backup.rows", os.listdir(admin.server.data))
-        return done
 
     def test_what_is_there_is_left_alone(self):
         with Server(engine="rocksdb") as server:

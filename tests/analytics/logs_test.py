@@ -5,6 +5,7 @@ import email.utils
 import html
 import re
 import subprocess
+import time
 import urllib.parse
 
 import azure_log
@@ -99,7 +100,7 @@ def expected(seen):
 
 class Logs(Case):
     def compare(self, seen, record):
-        """A line against what the client saw; times and latencies lie within its own."""
+        """A line against what the client saw; times lie within its own."""
         self.assertEqual({name: record[name] for name in expected(seen)}, expected(seen))
         # What is refused by its head has no body that anybody reads.
         read = record["request-packet-size"]
@@ -107,8 +108,9 @@ class Logs(Case):
         start = azure_log.start_time(record).timestamp()
         self.assertTrue(seen.begin - 0.1 <= start <= seen.end + 0.1, (seen.begin, start, seen.end))
         self.assertLessEqual(record["server-latency-in-ms"], record["end-to-end-latency-in-ms"])
+        # The server may see the end of its answer later than the client; but before it is in a log.
         self.assertLessEqual(record["end-to-end-latency-in-ms"],
-                             (seen.end - seen.begin) * 1000 + 100)
+                             (time.time() - seen.begin) * 1000 + 100)
 
     def run_all(self, version="1.0"):
         for service in SERVICES:

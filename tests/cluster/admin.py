@@ -26,18 +26,18 @@ def post(server, path, body, timeout_s=60):
         return json.loads(text) if text else {}
 
 
-def begin(server, op, key=""):
+def begin(server, op, key="", timeout_s=60):
     """Ask for a change of the range that begins at `key`, coded as GET /cluster shows it."""
-    return post(server, "/cluster/force", {"op": op, "range": key})["job"]
+    return post(server, "/cluster/force", {"op": op, "range": key}, timeout_s)["job"]
 
 
-def force(server, op, key="", wait_s=120):
+def force(server, op, key="", wait_s=120, timeout_s=60):
     """The same, and wait until it is done: "" or the name of what went wrong."""
-    job = begin(server, op, key)
+    job = begin(server, op, key, timeout_s)
     deadline = time.monotonic() + wait_s
     while time.monotonic() < deadline:
         # What GET /cluster shows may be some seconds old.
-        found = cluster(server).get("force", {})
+        found = cluster(server, timeout_s).get("force", {})
         if found.get("job", 0) > job:
             return "unknown: another job came after it"
         if found.get("job") == job and found.get("state") == "done":

@@ -17,7 +17,7 @@ MIB = 1 << 20
 PARTS_MIB = 9  # three parts of a pool
 WAIT_S = 240  # for a busy machine: silence, two sweeps
 UPLOAD = ("extent.part", "extent.len", "extent.whole")
-VALUES = {"TAVOLA_TEST_VALUES": "pace=5,dead-ms=10000,sweep-gap-ms=1000,remove-delay-ms=500"}
+VALUES = {"TAVOLA_TEST_VALUES": "pace=2,dead-ms=15000,sweep-gap-ms=1000,remove-delay-ms=500"}
 
 
 @unittest.skipIf(stand.IS_ALONE, "about Ceph")

@@ -16,6 +16,7 @@ from cluster import admin, stand
 RANGES_MAX = 12
 BLOCKLISTED = 75  # a node's exit code when the others took it for dead
 WAIT_S = 180
+ANSWER_S = 5  # a stopped node does not answer; then others are asked
 
 
 class Nemesis:
@@ -124,9 +125,10 @@ class Nemesis:
         while not self.ended.is_set():
             server = self.random.choice(self.nodes.servers)
             try:
-                ranges = admin.cluster(server)["ranges"]
+                ranges = admin.cluster(server, ANSWER_S)["ranges"]
                 op = "split" if len(ranges) < self.random.randint(2, RANGES_MAX) else "merge"
-                error = admin.force(server, op, self.random.choice(ranges)["key"])
+                error = admin.force(server, op, self.random.choice(ranges)["key"],
+                                    timeout_s=ANSWER_S)
             except admin.FAILED as failed:
                 error = type(failed).__name__  # the node is down, or has a job already
             except LookupError:

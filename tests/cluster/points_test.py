@@ -70,6 +70,7 @@ class Points(unittest.TestCase):
 
     def setUp(self):
         self.after = []  # checks through the other node, when it has ended
+        self.victim = self.other = None
 
     # --- what meets a point: each returns what came of it, or ends with the node
 
@@ -169,24 +170,39 @@ class Points(unittest.TestCase):
         self.assertEqual(len(old), PARTITIONS * ROWS, "rows are missing")
         return True
 
-    def end_at(self, point):
+    def arm(self, point):
+        """Set the point at the node that will come to it: there, if another leads by now."""
         number = leader_of(self.nodes) if point in LEADERS else 0
+        if self.victim is self.nodes[number]:
+            return
+        if self.victim:
+            if self.victim.process.poll() is not None:
+                return  # it has come to it meanwhile, so another leads
+            admin.set_point(self.victim, "", "clear")
         self.victim, self.other = self.nodes[number], self.nodes[1 - number]
         admin.set_point(self.victim, point, "exit")
-        process, results = self.victim.process, []
+
+    def has_ended(self):
+        return self.victim.process.poll() is not None
+
+    def end_at(self, point):
+        results = []
+        self.arm(point)
         deadline = time.monotonic() + stand.WAIT_S
         # A change may be refused, as while another one is being cleaned up: ask again.
-        while process.poll() is None and time.monotonic() < deadline:
+        while not self.has_ended() and time.monotonic() < deadline:
             self.after.clear()
             try:
                 results.append(self.meet(point))
+                # In its next round; once more, if that was another's by then.
+                if point in LEADERS and not stand.until(self.has_ended, 20, 0.05):
+                    self.arm(point)
             except (*admin.FAILED, *BROKEN) as error:
                 results.append(repr(error))  # it ended before it could answer
-            if point in LEADERS:
-                # In its next round; once more, if that was another's by then.
-                stand.until(lambda: process.poll() is not None, 20, 0.05)
+                if point in LEADERS:
+                    stand.until(self.has_ended, 20, 0.05)
             time.sleep(0.05)
-        self.assertEqual(process.poll(), EXIT_CODE,
+        self.assertEqual(self.victim.process.poll(), EXIT_CODE,
                          f"{results[-5:]}\n{self.nodes.logs()}")
         began = time.monotonic()
         client = Client(self.other.table_port)

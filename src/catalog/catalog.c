@@ -235,7 +235,9 @@ void tv_catalog_put_settings(tv_catalog *catalog, tv_slice account, tv_shared_se
         (*link)->name_len = account.len;
         memcpy((*link)->name, account.data, account.len);
     }
-    if ((*link)->changed > look) {
+    /* A look that finds what is known does not make a change of ours, which runs, an older one. */
+    if ((*link)->changed > look ||
+        ((*link)->settings && tv_slice_eq((*link)->settings->document, properties->document))) {
         tv_shared_settings_unref(properties);
         pthread_rwlock_unlock(&catalog->lock);
         return;

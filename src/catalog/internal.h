@@ -71,8 +71,8 @@ uint64_t tv_catalog_barrier(tv_catalog *catalog);
 tv_slice tv_attributes_new(tv_slice attributes);
 
 /**
- * Replace an account's settings, unless they have changed since the sequence was `look`;
- * takes over the reference.  Takes the lock.
+ * Replace an account's settings, unless they are the same or have changed since the sequence was
+ * `look`; takes over the reference.  Takes the lock.
  */
 void tv_catalog_put_settings(tv_catalog *catalog, tv_slice account, tv_shared_settings *settings,
                              uint64_t look);

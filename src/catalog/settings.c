@@ -469,6 +469,7 @@ tv_err tv_shared_settings_new(tv_service_kind service, tv_slice document,
 
     atomic_init(&shared->refs, 1);
     tv_arena_init(&shared->arena);
+    shared->document = tv_arena_dup(&shared->arena, document);
     if (tv_settings_parse(&shared->arena, service, document, &shared->settings)) {
         tv_shared_settings_unref(shared);
         return TV_ERR_CORRUPT;

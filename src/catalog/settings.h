@@ -91,6 +91,7 @@ bool tv_settings_has_analytics(const tv_service_settings *settings);
 typedef struct tv_shared_settings {
     atomic_int refs;
     tv_arena arena;
+    tv_slice document; /* that they are from */
     tv_service_settings settings;
 } tv_shared_settings;
 

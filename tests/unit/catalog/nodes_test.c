@@ -83,11 +83,16 @@ static tv_err node_iter(tv_engine *of, tv_slice from, tv_slice to, tv_iter **ret
     return err;
 }
 
+static void (*_Atomic before_write)(void); /* called when a write was prepared */
+
 static tv_err node_write(tv_engine *of, const tv_write_batch *batch)
 {
     node *n = (node *)of;
     tv_err err = TV_ERR_CONFLICT;
+    void (*before)(void) = before_write;
 
+    if (before)
+        before();
     if (!begin_use(n))
         return err;
     if (is_fenced_off || batch->fences == of->ops->fences(of))
@@ -408,6 +413,41 @@ TEST(settings_are_known_to_the_other_node)
     tv_shared_settings_unref(shared);
 }
 
+static void set_logging_on(node *n, bool logs_reads)
+{
+    tv_catalog_set_settings op = {.catalog = n->catalog, .account = ACCOUNT, .arena = &arena};
+    tv_write write = {0};
+
+    op.update.logging = (tv_logging_settings){.is_set = true, .reads = logs_reads};
+    tv_catalog_prepare_set_settings(&op, &write);
+    CHECK_OK(tv_waiter_run(&n->waiter, &write));
+}
+
+static bool logs_reads_on(node *n)
+{
+    tv_shared_settings *shared = tv_catalog_settings(n->catalog, ACCOUNT);
+    bool logs_reads = shared && shared->settings.logging.reads;
+
+    tv_shared_settings_unref(shared);
+    return logs_reads;
+}
+
+/* Another request looks at a name, and so at the settings, before they are written. */
+static void look_before_the_write(void)
+{
+    CHECK_OK(tv_catalog_look_up(nodes[0].catalog, ACCOUNT, TV_LIT("nosuch")));
+}
+
+TEST(whoever_sets_settings_finds_them_set_on_that_node)
+{
+    set_logging_on(&nodes[0], true);
+    CHECK(logs_reads_on(&nodes[0]));
+    before_write = look_before_the_write;
+    set_logging_on(&nodes[0], false);
+    before_write = NULL;
+    CHECK(!logs_reads_on(&nodes[0]));
+}
+
 /* A look that began before a deletion does not bring the table back. */
 TEST(an_old_look_does_not_bring_back_what_was_dropped)
 {
@@ -565,6 +605,7 @@ int main(void)
         UNIT(following_brings_what_was_created_and_takes_what_was_dropped),
         UNIT(nothing_is_read_again_that_has_not_changed),
         UNIT(settings_are_known_to_the_other_node),
+        UNIT(whoever_sets_settings_finds_them_set_on_that_node),
         UNIT(an_old_look_does_not_bring_back_what_was_dropped),
         UNIT(the_leader_collects_what_others_have_dropped),
         UNIT(looks_at_one_name_do_not_hinder_each_other),

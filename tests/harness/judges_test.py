@@ -177,6 +177,37 @@ class Scripts(unittest.TestCase):
                 self.assertEqual(self.run_script(text), wanted)
 
 
+class Schedules(unittest.TestCase):
+    def run_jobs(self, steps, *jobs):
+        run = schedule.Schedule(steps, jobs, 2)
+        with contextlib.redirect_stdout(io.StringIO()):
+            run.run()
+        return run
+
+    def test_a_job_that_cannot_be_run_or_judged_has_failed(self):
+        def cannot(*_):
+            raise ValueError("no judgement")
+        run = self.run_jobs([], schedule.Job("some", "gone", ["/no/such/program"]),
+                            schedule.Job("some", "odd", ["true"], judge=cannot),
+                            schedule.Job("some", "well", ["echo", "some: 1 passed, 0 failed"]))
+        self.assertEqual(run.counts["some"], [1, 2, 0])
+
+    def test_a_step_that_breaks_ends_the_run(self):
+        run = self.run_jobs([schedule.Step("build", lambda: 1 / 0)],
+                            schedule.Job("some", "waits", ["true"], needs=["build"]))
+        self.assertIn("ZeroDivisionError", run.broken)
+        self.assertEqual(run.took, {})
+
+    def test_one_that_is_alone_has_no_other_of_its_suite_beside_it(self):
+        jobs = [schedule.Job("some", "alone", [], is_alone=True), schedule.Job("some", "a", []),
+                schedule.Job("other", "b", [])]
+        run = schedule.Schedule([], jobs, 2)
+        run.begun = [jobs[1]]
+        self.assertEqual([run.may_begin(job) for job in jobs], [False, True, True])
+        run.begun = [jobs[0]]
+        self.assertEqual([run.may_begin(job) for job in jobs[1:]], [False, True])
+
+
 class Stories(unittest.TestCase):
     def test_a_log_that_is_removed_is_kept_until_it_is_told(self):
         with tempfile.NamedTemporaryFile("w+", suffix=".log", delete=False) as log:

@@ -276,7 +276,7 @@ class Plan:
                        key=lambda test: -known.get(f"{suite} {test['part']}", 0))
         for first in range(0, len(tests), C_TESTS_AT_A_TIME):
             some = tests[first:first + C_TESTS_AT_A_TIME]
-            name = f"C tests from {first + 1} on"
+            name = f"C tests of {suite} from {first + 1} on"
             self.steps.append(build_step(name, build, *(unit.target(build, test) for test in some)))
             self.jobs += [unit.job(test, suite, needs=[name]) for test in some]
         return [test["part"] for test in chosen if "cmd" not in test]

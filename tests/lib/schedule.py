@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 
 SECONDS = pathlib.Path(__file__).resolve().parent / "seconds.txt"
 LIMIT_S = 1800
@@ -107,7 +108,7 @@ class Schedule:
     def build(self):
         """The steps, one after the other; without one nothing that follows makes sense."""
         for step in self.steps:
-            trouble = step.run() if not self.is_stopping else None
+            trouble = attempt(step) if not self.is_stopping else None
             with self.changed:
                 if trouble:
                     self.broken, self.waiting = trouble, []
@@ -119,8 +120,11 @@ class Schedule:
     def work(self):
         while job := self.next_job():
             began = time.monotonic()
-            code, output = self.execute(job)
-            self.report(job, job.judge(job, code, output), time.monotonic() - began)
+            try:
+                outcome = job.judge(job, *self.execute(job))
+            except Exception:  # no job may get lost with its lane
+                outcome = Outcome(0, 1, 0, traceback.format_exc())
+            self.report(job, outcome, time.monotonic() - began)
 
     def execute(self, job):
         """(exit code, output) of its process; what it left running ends with it."""
@@ -147,7 +151,8 @@ class Schedule:
                 counts[at] += more
             failed = f", {outcome.failed} FAILED" if outcome.failed else ""
             skipped = f", {outcome.skipped} skipped" if outcome.skipped else ""
-            print(f"{job.name}: {outcome.passed} ok{skipped}{failed} ({seconds:.1f} s, {job.cpu_s:.1f} of a core)")
+            took = f"{seconds:.1f} s, {job.cpu_s:.1f} of a core"
+            print(f"{job.name}: {outcome.passed} ok{skipped}{failed} ({took})")
             if outcome.failed or outcome.skipped:
                 print(outcome.text)
             if outcome.failed:
@@ -175,6 +180,14 @@ class Schedule:
             for thread in (builder, *workers):
                 thread.join()
             raise
+
+
+def attempt(step):
+    """What went wrong in a step, or None; jobs that need it would wait for ever for one that broke."""
+    try:
+        return step.run()
+    except Exception:
+        return f"{step.name}: {traceback.format_exc()}"
 
 
 def wait(process, limit_s, job):

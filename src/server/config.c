@@ -65,7 +65,8 @@ static const flag_spec options[] = {
     {"watch-clock", TEXT, FIELD(watch_clock), 0, 0, "manual",
      "for tests, with --test-points: its time is moved by POST /clock"},
     {"test-points", SWITCH, FIELD(test_points), 0, 0, NULL,
-     "for tests: let POST /cluster/point stop this server in the middle of things"},
+     "for tests: POST /cluster/point stops this server in the middle of things,\n"
+     "                            POST /clock moves its time"},
     {"test-values", TEXT, FIELD(test_values), 0, 0, "NAME=N,...",
      "for tests, with --test-points: pretend these; docs/cluster.md lists them"},
     {"cache-mb", NUMBER, FIELD(cache_mb), 1, 1048576, "N",

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "engine/instant.h"
 #include "engine/memory/store.h"
 
@@ -176,16 +177,11 @@ static tv_err publish(tv_memory_store *store, tv_tree *tree, uint64_t power_cuts
 /* What a write takes to become durable, or until the power goes. */
 static void wait_for_disk(tv_memory_store *store, int64_t delay_us, uint64_t power_cuts)
 {
-    struct timespec until;
+    struct timespec until = tv_clock_system_time(tv_clock_mono_ns() + delay_us * 1000);
 
     if (delay_us <= 0)
         return;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += delay_us / 1000000;
-    until.tv_nsec += delay_us % 1000000 * 1000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&store->lock);
     store->delayed_count++;
     while (store->power_cuts == power_cuts &&

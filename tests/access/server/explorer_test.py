@@ -5,11 +5,11 @@ import json
 import pathlib
 import re
 import stat
-import time
 import unittest
 
 from explorer import Page, new_link
 from server import ACCOUNT, Server
+from until import until
 
 TABLE = f"/api/table/{ACCOUNT}"
 JSON = ("Content-Type", "application/json")
@@ -31,12 +31,6 @@ class Explorer(unittest.TestCase):
 
     def status(self, *arguments, page=None, **options):
         return (page or self.page).ask(*arguments, **options)[0]
-
-    def until(self, fact, wait_s=60):
-        deadline = time.monotonic() + wait_s
-        while not fact():
-            self.assertLess(time.monotonic(), deadline, "it has not come true")
-            time.sleep(0.02)
 
     def test_a_session_is_the_accounts_owner_in_every_service(self):
         for method, path, body, headers, wanted in (
@@ -242,7 +236,7 @@ class Explorer(unittest.TestCase):
                 page.ask("GET", f"{TABLE}/{'x' * 1500}")
             answer = json.loads(page.ask("GET", "/log?lines=2048")[2])
             lines = [line["text"] for line in answer["lines"]]
-            self.until(lambda: lines[-1] in server.log())  # kept a moment before it is written
+            until(lambda: lines[-1] in server.log(), lines[-1])  # kept a moment before it is written
             written = set(server.log().splitlines())
             for line in lines:
                 self.assertIn(line, written)
@@ -259,7 +253,7 @@ class Explorer(unittest.TestCase):
 
             def later():  # logged after the answer was sent
                 return json.loads(page.ask("GET", f"/log?after={after}&text=later")[2])["lines"]
-            self.until(later)
+            until(later, "the request is logged")
             self.assertTrue(all(line["n"] > after for line in later()))
 
     def test_a_session_survives_a_restart_and_ends_when_it_is_left(self):

@@ -8,7 +8,6 @@ import http.client
 import json
 import re
 import threading
-import time
 import unittest
 import urllib.parse
 
@@ -16,6 +15,7 @@ import table_model
 from server import ACCOUNT, KEY, Server
 from table_client import Client, key_path
 from table_model import Model, ask, facts_of, to_json
+from until import until
 
 SOME_OF_ALL = {
     "Text": ("Edm.String", "naïve 😀"), "Long": ("Edm.String", "x" * 200), "Yes": ("Edm.Boolean", True),
@@ -29,14 +29,6 @@ NAMES_ARE_COUNTED_IN_BYTES = {"Größe": ("Edm.Int32", 1), "n" * 130: ("Edm.Int3
 def metric(server, name):
     status, text = ask(server, "/metrics", token="")
     return int(re.search(rf"^{name} (\d+)$", text, re.MULTILINE)[1]) if status == 200 else None
-
-
-def wait_until(condition, what, wait_s=60):
-    deadline = time.monotonic() + wait_s
-    while not condition():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"waited {wait_s} s until {what}")
-        time.sleep(0.01)
 
 
 class Table:
@@ -215,7 +207,7 @@ class Counts(unittest.TestCase):
         self.server.start()
         table.model.check_counts(self, table.facts(self.server, "&parts=counts"))
         table.insert("b", "after", {"N": ("Edm.Int32", 1)})
-        wait_until(lambda: table.facts(self.server)["sample"]["keys"], "it is counted")
+        until(lambda: table.facts(self.server)["sample"]["keys"], "it is counted")
         table.check(self.server)
         table.delete("b", "after")
         self.assert_same_data(table.facts(self.server), before)
@@ -227,7 +219,7 @@ class Counts(unittest.TestCase):
         table.expect(self.client.request("DELETE", "/Tables('People')"), 204)
         self.assertEqual(ask(self.server, "/facts?table=People")[0], 404)
         for kills in (False, True):
-            wait_until(lambda: self.client.create_table("People").status == 204, "it is gone")
+            until(lambda: self.client.create_table("People").status == 204, "it is gone")
             empty = Model()
             empty.check(self, facts_of(self.server, "People"))
             self.assertEqual(self.client.insert("People", {"PartitionKey": "", "RowKey": ""}).status,
@@ -302,7 +294,7 @@ class Counts(unittest.TestCase):
     def recount(self, table, counts):
         status, text = ask(self.server, f"/facts/recount?table={table}", "POST")
         self.assertEqual((status, json.loads(text)), (202, {"state": "counting"}))
-        wait_until(lambda: metric(self.server, "tavola_facts_counts_total") >= counts and
+        until(lambda: metric(self.server, "tavola_facts_counts_total") >= counts and
                    metric(self.server, "tavola_facts_waiting") == 0, "it is counted")
 
     def test_recounts_while_others_write(self):
@@ -314,7 +306,7 @@ class Counts(unittest.TestCase):
         for count in range(1, 7):
             seen = min(writer.changes for writer in writers)
             self.recount(Writer.TABLE, count)
-            wait_until(lambda: min(writer.changes for writer in writers) > seen or
+            until(lambda: min(writer.changes for writer in writers) > seen or
                        not all(writer.is_alive() for writer in writers), "all have written")
         for writer in writers:
             writer.ends.set()

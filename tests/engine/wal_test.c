@@ -30,9 +30,14 @@ enum {
 
 static char dir[64], text[TV_ROCKSDB_ERROR_TEXT_MAX];
 
-/* The log as the crashed server left it, and where each write of it ended. */
+/* The log as the crashed server left it, the mark of its records, and where each write ended. */
 static char *bytes;
 static size_t len, ends[WRITES + 1];
+static tv_wal_mark mark;
+
+/* What the last write has. */
+typedef enum last_value { RANDOM, FORGED, ZEROS } last_value;
+static last_value last_has;
 
 static void path_in(const char *name, char ret_path[160])
 {
@@ -52,13 +57,48 @@ static size_t value_bytes(int i)
     return i == WRITES - 1 ? LAST_BYTES : some[(size_t)i % (sizeof some / sizeof *some)];
 }
 
+/* A record of one fragment that begins with its sequence number and a count of one. */
+static size_t add_record(char *to, uint64_t sequence, size_t size)
+{
+    char *body = to + 7;
+
+    memset(body, 'x', size);
+    memcpy(body, &sequence, sizeof sequence);
+    memcpy(body + 8, &(uint32_t){1}, 4);
+    to[4] = (char)(size & 0xff);
+    to[5] = (char)(size >> 8);
+    to[6] = 1;
+
+    uint32_t sum = tv_crc32c(0, (tv_slice){to + 6, size + 1});
+
+    sum = (sum >> 15 | sum << 17) + UINT32_C(0xa282ead8);
+    memcpy(to, &sum, sizeof sum);
+    return 7 + size;
+}
+
+/* What a client can send: records with the very numbers that come next, at any place in a block. */
+static void forge(char *to, size_t size, uint64_t sequence)
+{
+    enum { BODY = 31 };
+    size_t at = 0;
+
+    memset(to, 'x', size);
+    for (uint64_t n = 0; at + 7 + BODY <= size; n++)
+        at += add_record(to + at, sequence + n % 3, BODY) + n % 5;
+}
+
 static tv_slice value_of(int i)
 {
     static char value[LAST_BYTES];
+    bool is_last = i == WRITES - 1;
 
     t_random_state = (uint64_t)i + 1;
     for (size_t n = 0; n < value_bytes(i); n++)
         value[n] = (char)(t_random() | 1);
+    if (is_last && last_has == FORGED)
+        forge(value, LAST_BYTES, WRITES + 2); /* the format of the store was the first */
+    if (is_last && last_has == ZEROS)
+        memset(value + 1000, 0, 2000);
     return (tv_slice){value, value_bytes(i)};
 }
 
@@ -159,7 +199,8 @@ static void run_child(const char *role)
 
     CHECK(child >= 0);
     if (child == 0) {
-        execl("/proc/self/exe", "wal_test", role, dir, (char *)NULL);
+        execl("/proc/self/exe", "wal_test", role, dir, (char[]){(char)('0' + last_has), 0},
+              (char *)NULL);
         _exit(127);
     }
     CHECK(waitpid(child, &status, 0) == child);
@@ -183,7 +224,24 @@ static int set_up(void **state)
     free(sizes);
     unlink(path);
     CHECK_INT((int)ends[WRITES], (int)len);
+
+    int fd = open(dir, O_RDONLY | O_DIRECTORY);
+    mark = tv_wal_mark_of(fd);
+    close(fd);
+    CHECK(mark.value != 0);
     return 0;
+}
+
+static int set_up_forged(void **state)
+{
+    last_has = FORGED;
+    return set_up(state);
+}
+
+static int set_up_zeros(void **state)
+{
+    last_has = ZEROS;
+    return set_up(state);
 }
 
 static int set_up_folder(void **state)
@@ -198,13 +256,14 @@ static int tear_down(void **state)
     (void)state;
     free(bytes);
     bytes = NULL;
+    last_has = RANDOM;
     remove_folder(dir);
     return 0;
 }
 
 /* --- the scan --- */
 
-static const char *const states[] = {"whole", "torn", "damaged"};
+static const char *const states[] = {"whole", "torn", "doubtful", "damaged"};
 
 /* Before these writes the log has one record: the format of the store. */
 enum { RECORDS_BEFORE = 1 };
@@ -222,7 +281,7 @@ static tv_wal_scan scan_of(tv_slice log)
 {
     tv_wal_scan scan;
 
-    tv_wal_scan_bytes(TV_WAL_LOG, log, NULL, NULL, &scan);
+    tv_wal_scan_bytes(TV_WAL_LOG, log, mark, NULL, NULL, &scan);
     return scan;
 }
 
@@ -380,25 +439,6 @@ TEST(a_flipped_bit_is_damage_in_the_last_record_too)
     }
 }
 
-/* A record of one fragment that begins with its sequence number and a count of one. */
-static size_t add_record(char *to, uint64_t sequence, size_t size)
-{
-    char *body = to + 7;
-
-    memset(body, 'x', size);
-    memcpy(body, &sequence, sizeof sequence);
-    memcpy(body + 8, &(uint32_t){1}, 4);
-    to[4] = (char)(size & 0xff);
-    to[5] = (char)(size >> 8);
-    to[6] = 1;
-
-    uint32_t sum = tv_crc32c(0, (tv_slice){to + 6, size + 1});
-
-    sum = (sum >> 15 | sum << 17) + UINT32_C(0xa282ead8);
-    memcpy(to, &sum, sizeof sum);
-    return 7 + size;
-}
-
 /* The few zeros at a block's end belong to no record, and so are not what a crash has lost of one.
  */
 TEST(a_flipped_bit_behind_the_rest_of_a_block_is_damage)
@@ -442,9 +482,149 @@ TEST(records_that_are_missing_without_a_trace_are_damage)
     tv_wal_scan scan;
 
     memmove(copy + from, copy + to, len - to);
-    tv_wal_scan_bytes(TV_WAL_LOG, (tv_slice){copy, len - (to - from)}, NULL, NULL, &scan);
+    tv_wal_scan_bytes(TV_WAL_LOG, (tv_slice){copy, len - (to - from)}, mark, NULL, NULL, &scan);
     CHECK_TEXT(tv_slice_of(states[scan.state]), "damaged");
     free(copy);
+}
+
+/* --- bytes of clients --- */
+
+/* After a crash that left this: the last record is gone, and nothing is taken for damage. */
+static void check_crash(tv_slice log, size_t at)
+{
+    tv_wal_scan scan = scan_of(log);
+
+    if (scan.state == TV_WAL_DAMAGED || scan.good.records != WRITES - 1 + RECORDS_BEFORE)
+        CHECK_FAIL("%s with %d records after a crash that lost byte %zu", states[scan.state],
+                   (int)scan.good.records, at);
+}
+
+TEST(a_torn_record_full_of_forged_ones_is_torn)
+{
+    size_t start = ends[WRITES - 1];
+
+    for (size_t at = start + 1; at < len; at = next_place(at, 37))
+        check_crash((tv_slice){bytes, at}, at);
+    for (size_t page = start - start % 512; page < len; page += 512) {
+        for (size_t size = 512; size <= PAGE; size *= 8) {
+            char *copy = copy_of(PAGE);
+
+            lose(copy, page, page + size);
+            check_crash((tv_slice){copy, len}, page);
+            check_crash((tv_slice){copy, len + PAGE}, page);
+            free(copy);
+        }
+    }
+}
+
+/* Its real records are told from them: they count when the one before is damaged. */
+TEST(forged_records_are_not_counted_and_real_ones_are)
+{
+    bytes[ends[10] + 30] ^= 1;
+    tv_wal_scan scan = check_scan((tv_slice){bytes, len}, TV_WAL_DAMAGED, 10 + RECORDS_BEFORE);
+    CHECK_INT((int)scan.bad.records, WRITES - 11);
+}
+
+/* No record before it says what the mark is; the store does. */
+TEST(the_first_record_of_a_log_can_be_torn_and_full_of_forged_ones)
+{
+    size_t start = ends[WRITES - 1], in_block = start % TV_WAL_BLOCK_BYTES;
+    char *first = calloc(1, in_block + len - start); /* as if nothing had been in the log before */
+    size_t size = in_block + len - start;
+
+    memcpy(first + in_block, bytes + start, len - start);
+    add_record(first, WRITES, in_block - 7);
+    check_scan((tv_slice){first, size}, TV_WAL_WHOLE, 2);
+    memset(first, 0, in_block + 512);
+    check_scan((tv_slice){first, size}, TV_WAL_TORN, 0);
+    free(first);
+}
+
+/* A log as older servers wrote it, without marks: three records, the last full of forged ones. */
+enum { OLD_BYTES = 7 + 100 + 7 + 200 + 7 + 9000 };
+static void make_old_log(char log[OLD_BYTES])
+{
+    size_t at = add_record(log, 1, 100);
+
+    at += add_record(log + at, 2, 200);
+    add_record(log + at, 3, 9000);
+    forge(log + at + 7 + 12, 9000 - 12, 4);
+
+    uint32_t sum = tv_crc32c(0, (tv_slice){log + at + 6, 9001});
+
+    sum = (sum >> 15 | sum << 17) + UINT32_C(0xa282ead8);
+    memcpy(log + at, &sum, sizeof sum);
+}
+
+TEST(a_torn_record_of_an_older_log_is_torn)
+{
+    static char log[OLD_BYTES], lost[OLD_BYTES];
+    size_t start = 7 + 100 + 7 + 200;
+
+    make_old_log(log);
+    check_scan((tv_slice){log, OLD_BYTES}, TV_WAL_WHOLE, 3);
+    for (size_t at = start + 1; at < OLD_BYTES; at++)
+        check_scan((tv_slice){log, at}, TV_WAL_TORN, 2);
+    for (size_t at = 512; at < OLD_BYTES; at += 512) {
+        memcpy(lost, log, OLD_BYTES);
+        memset(lost + at, 0, at + 512 > OLD_BYTES ? OLD_BYTES - at : 512);
+        check_scan((tv_slice){lost, OLD_BYTES}, TV_WAL_DOUBTFUL, 2);
+    }
+}
+
+/* Also of its length, which then reaches beyond the end of the file. */
+TEST(a_flipped_bit_of_an_older_log_is_damage)
+{
+    static char log[OLD_BYTES];
+
+    make_old_log(log);
+    for (size_t bit = 0; bit < (size_t)8 * OLD_BYTES; bit += bit < 8 * 400 ? 1 : 53) {
+        size_t at = bit / 8;
+
+        log[at] = (char)(log[at] ^ 1 << bit % 8);
+        t_row = "log";
+        check_scan((tv_slice){log, OLD_BYTES}, TV_WAL_DAMAGED, at < 107 ? 0 : at < 314 ? 1 : 2);
+        t_row = "manifest";
+        tv_wal_scan scan;
+        tv_wal_scan_bytes(TV_WAL_MANIFEST, (tv_slice){log, OLD_BYTES}, (tv_wal_mark){0}, NULL, NULL,
+                          &scan);
+        check_result(&scan, TV_WAL_DAMAGED, at < 107 ? 0 : at < 314 ? 1 : 2);
+        log[at] = (char)(log[at] ^ 1 << bit % 8);
+    }
+    t_row = "";
+}
+
+/* A bit has flipped in a record with a sector of zeros of its own: a crash could leave the same. */
+TEST(zeros_that_were_written_leave_a_doubt)
+{
+    size_t start = ends[WRITES - 1];
+
+    check_scan((tv_slice){bytes, len}, TV_WAL_WHOLE, WRITES + RECORDS_BEFORE);
+    for (size_t at = start + 40; at < len; at += 997) {
+        bytes[at] ^= 8;
+        check_scan((tv_slice){bytes, len}, TV_WAL_DOUBTFUL, WRITES - 1 + RECORDS_BEFORE);
+        bytes[at] ^= 8;
+    }
+    for (int bit = 0; bit < 8; bit++) { /* of the seal */
+        bytes[len - 1] = (char)(bytes[len - 1] ^ 1 << bit);
+        check_scan((tv_slice){bytes, len}, TV_WAL_DOUBTFUL, WRITES - 1 + RECORDS_BEFORE);
+        bytes[len - 1] = (char)(bytes[len - 1] ^ 1 << bit);
+    }
+    check_scan((tv_slice){bytes, len - 1}, TV_WAL_TORN, WRITES - 1 + RECORDS_BEFORE);
+}
+
+TEST(a_sector_of_zeros_is_found_wherever_it_begins)
+{
+    char some[2000];
+
+    for (size_t at = 0; at + 512 <= sizeof some; at++) {
+        memset(some, 'x', sizeof some);
+        memset(some + at, 0, 512);
+        CHECK(tv_wal_has_zeros((tv_slice){some, sizeof some}));
+        some[at + 100] = some[at + 300] = some[at + 500] = 1;
+        CHECK(!tv_wal_has_zeros((tv_slice){some, sizeof some}));
+    }
+    CHECK(!tv_wal_has_zeros(TV_NONE));
 }
 
 /* --- the store --- */
@@ -622,6 +802,31 @@ TEST(a_store_whose_creation_was_cut_off_starts)
     }
 }
 
+static void open_and_close(void)
+{
+    tv_engine *engine;
+
+    CHECK_OK(try_open(false, &engine));
+    check_rows(engine, WRITES - 1);
+    tv_engine_close(engine);
+}
+
+TEST(a_crash_with_forged_records_in_the_last_write_needs_no_help)
+{
+    do_damage(&(struct damage_row){.kind = LOSE, .write = WRITES - 1, .at = 0, .bytes = PAGE});
+    const char *log = log_of(open_and_close);
+    if (!strstr(log, "level=info event=log_tail"))
+        CHECK_FAIL("%s", log);
+}
+
+TEST(a_doubt_is_told)
+{
+    do_damage(&(struct damage_row){.kind = FLIP, .write = WRITES - 1, .at = 40000});
+    const char *log = log_of(open_and_close);
+    if (!strstr(log, "level=warn event=log_tail") || !strstr(log, "it may be lost"))
+        CHECK_FAIL("%s", log);
+}
+
 TEST(what_is_dropped_is_told)
 {
     char want[80];
@@ -776,11 +981,13 @@ TEST(only_the_last_log_that_holds_anything_may_be_torn)
 }
 
 #define ONE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define WITH(name, how) cmocka_unit_test_setup_teardown(name, set_up_##how, tear_down)
 
 int main(int argc, char **argv)
 {
-    if (argc == 3) {
+    if (argc == 4) {
         snprintf(dir, sizeof dir, "%s", argv[2]);
+        last_has = (last_value)(argv[3][0] - '0');
         return strcmp(argv[1], "crash") == 0 ? play_crash() : play_crash_with_logs();
     }
 
@@ -793,6 +1000,15 @@ int main(int argc, char **argv)
         ONE(a_flipped_bit_behind_the_rest_of_a_block_is_damage),
         ONE(a_lost_page_before_a_good_record_is_damage_and_the_rest_is_counted),
         ONE(records_that_are_missing_without_a_trace_are_damage),
+        WITH(a_torn_record_full_of_forged_ones_is_torn, forged),
+        WITH(forged_records_are_not_counted_and_real_ones_are, forged),
+        WITH(the_first_record_of_a_log_can_be_torn_and_full_of_forged_ones, forged),
+        cmocka_unit_test(a_torn_record_of_an_older_log_is_torn),
+        cmocka_unit_test(a_flipped_bit_of_an_older_log_is_damage),
+        WITH(zeros_that_were_written_leave_a_doubt, zeros),
+        cmocka_unit_test(a_sector_of_zeros_is_found_wherever_it_begins),
+        WITH(a_crash_with_forged_records_in_the_last_write_needs_no_help, forged),
+        WITH(a_doubt_is_told, zeros),
         ONE(a_damaged_store_starts_with_all_that_was_acknowledged_or_is_refused),
         ONE(a_store_whose_creation_was_cut_off_starts),
         ONE(what_is_dropped_is_told),

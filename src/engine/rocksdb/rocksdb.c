@@ -39,6 +39,7 @@ typedef struct rocks_engine {
     pthread_rwlock_t write_lock;
     atomic_bool is_stopped;
     bool is_read_only;
+    tv_wal_mark mark; /* of the records in the log */
     tv_rocksdb_reads reads;
     tv_rocksdb_watch watch;
 } rocks_engine;
@@ -182,11 +183,12 @@ static const char *advice(const char *text)
  * The C interface cannot make RocksDB go on after such an error, nor can the C++
  * one after most: an error of a flush other than a full disk counts as fatal.
  */
-static tv_err write_synced(rocks_engine *rocks, rocksdb_writebatch_t *batch)
+static tv_err write_synced(rocks_engine *rocks, rocksdb_writebatch_t *batch, bool has_zeros)
 {
-    char *text = NULL;
+    char *text = NULL, seal = tv_wal_seal(has_zeros);
     tv_err err;
 
+    rocksdb_writebatch_put_log_data(batch, &seal, sizeof seal);
     rocksdb_write(rocks->db, rocks->settings.write, batch, &text);
     if (text == NULL)
         return TV_OK;
@@ -206,46 +208,52 @@ static tv_err write_synced(rocks_engine *rocks, rocksdb_writebatch_t *batch)
     return err;
 }
 
-/* Every record of the log says when it was written; that helps an operator whose log is damaged. */
-static rocksdb_writebatch_t *new_batch(void)
+/* Every record of the log says whose it is and when it was written: see wal.h. */
+static rocksdb_writebatch_t *new_batch(const rocks_engine *rocks)
 {
     rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
     char stamp[TV_WAL_STAMP_BYTES];
 
-    tv_wal_stamp(tv_clock_ticks(), stamp);
+    tv_wal_stamp(tv_clock_ticks(), rocks->mark, stamp);
     rocksdb_writebatch_put_log_data(batch, stamp, sizeof stamp);
     return batch;
 }
 
-static rocksdb_writebatch_t *to_rocksdb(const tv_write_batch *batch, size_t *ret_bytes,
-                                        bool *ret_has_expectations)
-{
-    rocksdb_writebatch_t *rocks = new_batch();
-    size_t bytes = 0;
+/* A batch for RocksDB, and what has to be known of it. */
+typedef struct rocks_batch {
+    rocksdb_writebatch_t *changes;
+    size_t bytes; /* of keys and values */
+    bool has_expectations;
+    bool has_zeros; /* see tv_wal_seal */
+} rocks_batch;
 
-    *ret_has_expectations = false;
+static rocks_batch to_rocksdb(const rocks_engine *rocks, const tv_write_batch *batch)
+{
+    rocks_batch made = {.changes = new_batch(rocks)};
+
     for (size_t i = 0; i < batch->count; i++) {
         const tv_change *change = &batch->changes[i];
 
         tv_assert(change->key.len > 0 && change->key.len <= TV_KEY_BYTES_MAX);
         switch (change->kind) {
         case TV_CHANGE_PUT:
-            rocksdb_writebatch_put(rocks, change->key.data, change->key.len, change->value.data,
-                                   change->value.len);
-            bytes += change->key.len + change->value.len;
+            rocksdb_writebatch_put(made.changes, change->key.data, change->key.len,
+                                   change->value.data, change->value.len);
+            made.bytes += change->key.len + change->value.len;
+            made.has_zeros |= tv_wal_has_zeros(change->key) || tv_wal_has_zeros(change->value);
             break;
         case TV_CHANGE_DELETE:
-            rocksdb_writebatch_delete(rocks, change->key.data, change->key.len);
-            bytes += change->key.len;
+            rocksdb_writebatch_delete(made.changes, change->key.data, change->key.len);
+            made.bytes += change->key.len;
+            made.has_zeros |= tv_wal_has_zeros(change->key);
             break;
         case TV_CHANGE_EXPECT_VALUE:
         case TV_CHANGE_EXPECT_ABSENT:
-            *ret_has_expectations = true;
+            made.has_expectations = true;
             break;
         }
     }
-    *ret_bytes = bytes;
-    return rocks;
+    return made;
 }
 
 /*
@@ -267,32 +275,30 @@ static rocksdb_writebatch_t *to_rocksdb(const tv_write_batch *batch, size_t *ret
 static tv_err write_batch(tv_engine *engine, const tv_write_batch *batch)
 {
     rocks_engine *rocks = of(engine);
-    bool has_expectations;
-    size_t bytes;
     tv_err err;
 
     if (atomic_load(&rocks->is_stopped))
         return TV_ERR_IO;
 
-    rocksdb_writebatch_t *changes = to_rocksdb(batch, &bytes, &has_expectations);
+    rocks_batch made = to_rocksdb(rocks, batch);
 
-    if (has_expectations)
+    if (made.has_expectations)
         pthread_rwlock_wrlock(&rocks->write_lock);
     else
         pthread_rwlock_rdlock(&rocks->write_lock);
     /* Twice: each byte goes into the log now and into a table file later. */
-    err = batch->is_freeing ? tv_space_check_freeing(&rocks->space, 2 * (uint64_t)bytes)
-                            : tv_space_check(&rocks->space, 2 * (uint64_t)bytes);
-    if (err == TV_OK && has_expectations)
+    err = batch->is_freeing ? tv_space_check_freeing(&rocks->space, 2 * (uint64_t)made.bytes)
+                            : tv_space_check(&rocks->space, 2 * (uint64_t)made.bytes);
+    if (err == TV_OK && made.has_expectations)
         err = check_expectations(rocks, batch);
     if (err == TV_OK)
-        err = write_synced(rocks, changes);
+        err = write_synced(rocks, made.changes, made.has_zeros);
     pthread_rwlock_unlock(&rocks->write_lock);
     if (err == TV_OK && batch->is_freeing)
         tv_rocksdb_watch_freed(&rocks->watch);
     else if (err == TV_OK)
         tv_space_accepted(&rocks->space);
-    rocksdb_writebatch_destroy(changes);
+    rocksdb_writebatch_destroy(made.changes);
     return err;
 }
 
@@ -348,11 +354,11 @@ static tv_err drop_range(tv_engine *engine, tv_slice from, tv_slice to)
     if (err)
         return err;
 
-    rocksdb_writebatch_t *changes = new_batch();
+    rocksdb_writebatch_t *changes = new_batch(rocks);
 
     rocksdb_writebatch_delete_range(changes, from.data, from.len, to.data, to.len);
     pthread_rwlock_rdlock(&rocks->write_lock);
-    err = write_synced(rocks, changes);
+    err = write_synced(rocks, changes, tv_wal_has_zeros(from) || tv_wal_has_zeros(to));
     pthread_rwlock_unlock(&rocks->write_lock);
     rocksdb_writebatch_destroy(changes);
     if (err == TV_OK)
@@ -574,11 +580,11 @@ static tv_err check_format(rocks_engine *rocks, const char *dir, char *reterr_te
     tv_arena_init(&arena);
     err = get(&rocks->base, TV_READ_ANY, TV_KEY_FORMAT, &arena, &format);
     if (err == TV_ERR_NOT_FOUND && rocks->folder.is_new) {
-        rocksdb_writebatch_t *row = new_batch();
+        rocksdb_writebatch_t *row = new_batch(rocks);
 
         rocksdb_writebatch_put(row, TV_KEY_FORMAT.data, TV_KEY_FORMAT.len, TV_FORMAT.data,
                                TV_FORMAT.len);
-        err = write_synced(rocks, row);
+        err = write_synced(rocks, row, false);
         rocksdb_writebatch_destroy(row);
         if (err)
             snprintf(reterr_text, reterr_size, "cannot write to the data folder %s", dir);
@@ -639,6 +645,7 @@ tv_err tv_rocksdb_engine_open(const tv_rocksdb_options *options, tv_engine **ret
     if (err)
         goto fail;
 
+    rocks->mark = tv_wal_mark_of(rocks->folder.fd); /* RocksDB has made an identity by now */
     err = check_format(rocks, options->dir, reterr_text, reterr_size);
     if (err)
         goto fail;

@@ -14,10 +14,21 @@
  *   whole     nothing but zeros follows the last record
  *   torn      a last record that is cut short or has lost sectors, and nothing of
  *             any other record after it: what a crash leaves
+ *   doubtful  the same, but its zeros may be those that were written: what a crash
+ *             leaves, or a record that was acknowledged and damaged later
  *   damaged   anything else, such as an unreadable record with another after
  *             it: acknowledged writes are lost
  *
- * A torn end is cut off, and RocksDB is told to accept no flaw whatsoever.
+ * A torn or doubtful end is cut off, and RocksDB is told to accept no flaw
+ * whatsoever.
+ *
+ * The bytes of a record are a client's, who can make them look like records.  So
+ * each record begins with a stamp, which holds a mark that only the store knows,
+ * and after damage nothing without it counts as a record.  It ends with a seal,
+ * which is never zero and says whether the record has so many zeros that a sector
+ * of them could be taken for a lost one.  Logs of older servers have neither.
+ * There, and in the manifest, what lies within the fragments that an unreadable
+ * record claims is its own.
  *
  * The files: blocks of 32 KiB, in them fragments of a masked CRC-32C (4 bytes),
  * a length (2), a type (1: whole, 2: first, 3: middle, 4: last) and the bytes;
@@ -41,7 +52,12 @@ enum {
 };
 
 typedef enum tv_wal_kind { TV_WAL_LOG, TV_WAL_MANIFEST } tv_wal_kind;
-typedef enum tv_wal_state { TV_WAL_WHOLE, TV_WAL_TORN, TV_WAL_DAMAGED } tv_wal_state;
+typedef enum tv_wal_state {
+    TV_WAL_WHOLE,
+    TV_WAL_TORN,
+    TV_WAL_DOUBTFUL,
+    TV_WAL_DAMAGED
+} tv_wal_state;
 
 /** A number of records and when the last of them was written. */
 typedef struct tv_wal_count {
@@ -62,13 +78,30 @@ typedef struct tv_wal_scan {
 /** The beginning of a record, up to TV_WAL_HEAD_BYTES_MAX bytes of it.  Lives during the call. */
 typedef void tv_wal_record_fn(void *ctx, tv_slice head);
 
-/** Read a file's bytes; `found`, unless it is NULL, is called for each record before any damage. */
-void tv_wal_scan_bytes(tv_wal_kind kind, tv_slice file, tv_wal_record_fn *found, void *ctx,
-                       tv_wal_scan *ret_scan);
+/** What the stamps of a store's records hold; 0 when that is not known. */
+typedef struct tv_wal_mark {
+    uint64_t value;
+} tv_wal_mark;
+
+/** The mark of the store in the folder `fd`: made of its identity, which no client sees. */
+tv_wal_mark tv_wal_mark_of(int fd);
+
+/**
+ * Read a file's bytes.  `mark` is the store's; where records have one, theirs
+ * counts.  `found`, unless it is NULL, is called for each record before any damage.
+ */
+void tv_wal_scan_bytes(tv_wal_kind kind, tv_slice file, tv_wal_mark mark, tv_wal_record_fn *found,
+                       void *ctx, tv_wal_scan *ret_scan);
 
 /** Bytes to write into a batch, as RocksDB's log data, before anything else: when that was. */
-enum { TV_WAL_STAMP_BYTES = 8 };
-void tv_wal_stamp(int64_t ticks, char ret_stamp[TV_WAL_STAMP_BYTES]);
+enum { TV_WAL_STAMP_BYTES = 16 };
+void tv_wal_stamp(int64_t ticks, tv_wal_mark mark, char ret_stamp[TV_WAL_STAMP_BYTES]);
+
+/** A byte to write into a batch, as log data, after everything else. */
+char tv_wal_seal(bool has_zeros);
+
+/** Could a sector of these bytes, wherever they begin in the log, be all zeros? */
+bool tv_wal_has_zeros(tv_slice bytes);
 
 /** The first log that is still needed, from a manifest's records: see tv_wal_record_fn. */
 typedef struct tv_wal_manifest {

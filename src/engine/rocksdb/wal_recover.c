@@ -14,6 +14,7 @@
 
 #include "base/assert.h"
 #include "base/datetime.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "engine/rocksdb/wal.h"
 
@@ -29,6 +30,7 @@ typedef struct logs {
     bool is_read_only; /* what would be cut is left */
     int fd;            /* of the folder */
     const char *dir;   /* its name, for messages */
+    tv_wal_mark mark;  /* of its records */
     log_file *files;   /* by number */
     size_t count, size;
     char *reterr_text;
@@ -134,7 +136,8 @@ static tv_err read_manifest(const logs *all, uint64_t *ret_log_number)
     if (name[0] == '\0' || read_file(all, name, &bytes) != TV_OK)
         return TV_OK;
 
-    tv_wal_scan_bytes(TV_WAL_MANIFEST, bytes, tv_wal_manifest_record, &manifest, &scan);
+    tv_wal_scan_bytes(TV_WAL_MANIFEST, bytes, (tv_wal_mark){0}, tv_wal_manifest_record, &manifest,
+                      &scan);
     free((char *)bytes.data);
     *ret_log_number = manifest.log_number;
     if (scan.state != TV_WAL_TORN || all->is_read_only)
@@ -208,7 +211,7 @@ static tv_err scan_logs(logs *all)
             return err;
 
         all->files[i].bytes = bytes.len;
-        tv_wal_scan_bytes(TV_WAL_LOG, bytes, NULL, NULL, &all->files[i].scan);
+        tv_wal_scan_bytes(TV_WAL_LOG, bytes, all->mark, NULL, NULL, &all->files[i].scan);
         free((char *)bytes.data);
     }
     return TV_OK;
@@ -225,7 +228,7 @@ static bool find_damage(const logs *all, log_damage *ret_damage)
         last--; /* nothing in it */
     for (size_t i = 0; i < last; i++) {
         const tv_wal_scan *scan = &all->files[i].scan;
-        bool is_torn = scan->state == TV_WAL_TORN;
+        bool is_torn = scan->state == TV_WAL_TORN || scan->state == TV_WAL_DOUBTFUL;
 
         if (scan->good.records && before && scan->first_sequence != before->next_sequence) {
             *ret_damage = (log_damage){i, 0};
@@ -241,12 +244,21 @@ static bool find_damage(const logs *all, log_damage *ret_damage)
     return false;
 }
 
-/* Leave no zeros and no torn record at the end of a log. */
+static void tell_tail(const log_file *file, const char *name)
+{
+    bool is_doubtful = file->scan.state == TV_WAL_DOUBTFUL;
+
+    tv_log(is_doubtful ? TV_LOG_WARN : TV_LOG_INFO, "log_tail",
+           "file=%s kept_records=%llu cut_bytes=%zu note=\"%s\"", name,
+           (unsigned long long)file->scan.good.records, file->bytes - file->scan.good_bytes,
+           is_doubtful ? "a write that a crash cut short and nobody was told of, or, if there was "
+                         "no crash, the last write before the stop, damaged since: it may be lost"
+                       : "a write that a crash cut short and nobody was told of");
+}
+
+/* Leave no zeros and no torn record at the end of a log.  Who only looks is told of doubt. */
 static tv_err cut_tails(const logs *all)
 {
-    if (all->is_read_only)
-        return TV_OK;
-
     for (size_t i = 0; i < all->count; i++) {
         const log_file *file = &all->files[i];
         char name[NAME_BYTES_MAX];
@@ -256,12 +268,11 @@ static tv_err cut_tails(const logs *all)
             continue;
 
         log_name(file->number, name);
-        if (file->scan.state == TV_WAL_TORN)
-            tv_log(TV_LOG_INFO, "log_tail",
-                   "file=%s kept_records=%llu cut_bytes=%zu note=\"a write that a crash cut short "
-                   "and nobody was told of\"",
-                   name, (unsigned long long)file->scan.good.records,
-                   file->bytes - file->scan.good_bytes);
+        if (file->scan.state == TV_WAL_DOUBTFUL ||
+            (file->scan.state == TV_WAL_TORN && !all->is_read_only))
+            tell_tail(file, name);
+        if (all->is_read_only)
+            continue;
         err = cut(all, name, file->scan.good_bytes);
         if (err)
             return err;
@@ -359,11 +370,24 @@ static tv_err drop(const logs *all, log_damage damage, const log_loss *loss)
     return fsync(all->fd) == 0 ? TV_OK : cannot(all, "sync", "");
 }
 
+tv_wal_mark tv_wal_mark_of(int fd)
+{
+    static const tv_hash_key key = {UINT64_C(0x7461766f6c612077), UINT64_C(0x616c206d61726b31)};
+    char text[64];
+    int file = openat(fd, "IDENTITY", O_RDONLY | O_CLOEXEC);
+    ssize_t len = file >= 0 ? read(file, text, sizeof text) : 0;
+
+    if (file >= 0)
+        close(file);
+    return (tv_wal_mark){len > 0 ? tv_siphash(2, 4, key, (tv_slice){text, (size_t)len}) : 0};
+}
+
 tv_err tv_wal_recover(int fd, const char *dir, tv_wal_cure cure, char *reterr_text,
                       size_t reterr_size)
 {
     logs all = {.fd = fd,
                 .dir = dir,
+                .mark = tv_wal_mark_of(fd),
                 .is_read_only = cure == TV_WAL_LOOK,
                 .reterr_text = reterr_text,
                 .reterr_size = reterr_size};

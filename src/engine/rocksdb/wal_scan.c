@@ -11,6 +11,9 @@
 enum {
     FRAGMENT_HEADER_BYTES = 7,
     BATCH_HEADER_BYTES = 12,
+    OLD_STAMP_BYTES = 8, /* only when it was written */
+    SEAL = 0x55,         /* the two differ in every bit */
+    SEAL_WITH_ZEROS = 0xaa,
     SEARCH_BYTES_MAX = 1 << 30, /* checksummed in search of records after damage */
     SEQUENCE_BITS = 56,
     TAG_LOG_DATA = 3,   /* within a batch */
@@ -51,7 +54,15 @@ typedef struct wal_record {
     /* Of a record of a log: */
     uint64_t sequence, count;
     int64_t ticks;
+    tv_wal_mark mark;
 } wal_record;
+
+/* A file and what is known of it before its first byte is read. */
+typedef struct wal_file {
+    tv_wal_kind kind;
+    tv_slice bytes;
+    tv_wal_mark mark; /* that its records have; 0: they have none, or that is not known */
+} wal_file;
 
 /* --- numbers --- */
 
@@ -127,8 +138,8 @@ static reading read_header(tv_slice file, size_t at, wal_fragment *ret_fragment)
         return READ_CUT;
 
     *ret_fragment = (wal_fragment){.type = (fragment_type)header[6],
-                               .bytes = {(const char *)header + FRAGMENT_HEADER_BYTES, len},
-                               .end = at + FRAGMENT_HEADER_BYTES + len};
+                                   .bytes = {(const char *)header + FRAGMENT_HEADER_BYTES, len},
+                                   .end = at + FRAGMENT_HEADER_BYTES + len};
     return READ_OK;
 }
 
@@ -137,8 +148,7 @@ static bool has_checksum(const wal_fragment *fragment)
 {
     tv_slice covered = {fragment->bytes.data - 1, fragment->bytes.len + 1};
 
-    return tv_crc32c(0, covered) ==
-           unmask(load32(fragment->bytes.data - FRAGMENT_HEADER_BYTES));
+    return tv_crc32c(0, covered) == unmask(load32(fragment->bytes.data - FRAGMENT_HEADER_BYTES));
 }
 
 static reading read_fragment(tv_slice file, size_t at, wal_fragment *ret_fragment)
@@ -157,6 +167,21 @@ static void keep_head(wal_record *record, tv_slice bytes)
     record->head_len += len;
 }
 
+/* What follows the header of a batch, if that is a stamp. */
+static void parse_stamp(wal_record *record, tv_slice rest)
+{
+    size_t len = rest.len >= 2 && rest.data[0] == TAG_LOG_DATA ? (unsigned char)rest.data[1] : 0;
+
+    if ((len != TV_WAL_STAMP_BYTES && len != OLD_STAMP_BYTES) || rest.len < 2 + len)
+        return;
+
+    int64_t ticks = (int64_t)load64(rest.data + 2);
+
+    record->ticks = ticks > 0 ? ticks : 0;
+    if (len == TV_WAL_STAMP_BYTES)
+        record->mark.value = load64(rest.data + 2 + sizeof(uint64_t));
+}
+
 /* Sequence number, count, and the stamp if it begins with one. */
 static bool parse_batch(wal_record *record)
 {
@@ -166,13 +191,9 @@ static bool parse_batch(wal_record *record)
     record->sequence = load64(record->head);
     record->count = load32(record->head + 8);
     record->ticks = 0;
-    if (record->head_len >= BATCH_HEADER_BYTES + 2 + TV_WAL_STAMP_BYTES &&
-        record->head[BATCH_HEADER_BYTES] == TAG_LOG_DATA &&
-        record->head[BATCH_HEADER_BYTES + 1] == TV_WAL_STAMP_BYTES) {
-        int64_t ticks = (int64_t)load64(record->head + BATCH_HEADER_BYTES + 2);
-
-        record->ticks = ticks > 0 ? ticks : 0;
-    }
+    record->mark.value = 0;
+    parse_stamp(record,
+                tv_slice_skip((tv_slice){record->head, record->head_len}, BATCH_HEADER_BYTES));
     return true;
 }
 
@@ -229,33 +250,44 @@ static bool can_follow(const tv_wal_scan *scan, uint64_t sequence, size_t bytes)
 }
 
 /*
- * Does a record begin at just this place?  In a log its sequence number is
- * asked before the checksum: that leaves next to nothing to be checksummed, and
- * bytes that a client has made up do not pass for a record unless they hold the
- * right number.
+ * Has the record at `at` the mark of this file's records?  Its first fragment is
+ * good; the mark may lie in the next.
  */
-static bool begins_record(tv_wal_kind kind, tv_slice file, size_t at, const tv_wal_scan *scan,
+static bool has_mark(const wal_file *file, size_t at)
+{
+    wal_record record;
+    size_t own_end;
+
+    (void)read_record(file->kind, file->bytes, at, &record, &own_end);
+    return parse_batch(&record) && record.mark.value == file->mark.value;
+}
+
+/*
+ * Does a record begin at just this place?  In a log its sequence number is asked
+ * before the checksum, which leaves next to nothing to be checksummed.
+ */
+static bool begins_record(const wal_file *file, size_t at, const tv_wal_scan *scan,
                           size_t *searched)
 {
     wal_fragment part;
 
-    if (read_header(file, at, &part) != READ_OK ||
+    if (read_header(file->bytes, at, &part) != READ_OK ||
         (part.type != FRAGMENT_WHOLE && part.type != FRAGMENT_FIRST))
         return false;
-    if (kind == TV_WAL_LOG && part.bytes.len >= sizeof(uint64_t) &&
-        !can_follow(scan, load64(part.bytes.data), file.len))
+    if (file->kind == TV_WAL_LOG && part.bytes.len >= sizeof(uint64_t) &&
+        !can_follow(scan, load64(part.bytes.data), file->bytes.len))
         return false;
 
     *searched += part.bytes.len;
-    return has_checksum(&part);
+    return has_checksum(&part) && (file->mark.value == 0 || has_mark(file, at));
 }
 
 /* The first place from `at` on where a record begins; the file's length when there is none. */
-static size_t find_record(tv_wal_kind kind, tv_slice file, size_t at, const tv_wal_scan *scan,
+static size_t find_record(const wal_file *file, size_t at, const tv_wal_scan *scan,
                           size_t *searched)
 {
-    while (at < file.len && *searched < SEARCH_BYTES_MAX &&
-           !begins_record(kind, file, at, scan, searched))
+    while (at < file->bytes.len && *searched < SEARCH_BYTES_MAX &&
+           !begins_record(file, at, scan, searched))
         at++;
     return at;
 }
@@ -268,17 +300,17 @@ static void count_record(tv_wal_count *count, const wal_record *record)
 }
 
 /* Count what can still be read from `at` on.  True if anything begins there at all. */
-static bool count_after(tv_wal_kind kind, tv_slice file, size_t at, tv_wal_scan *scan)
+static bool count_after(const wal_file *file, size_t at, tv_wal_scan *scan)
 {
     size_t searched = 0, own_end;
     bool has_found = false;
     wal_record found;
 
-    while ((at = find_record(kind, file, at, scan, &searched)) < file.len) {
+    while ((at = find_record(file, at, scan, &searched)) < file->bytes.len) {
         has_found = true;
         if (searched >= SEARCH_BYTES_MAX)
             break;
-        if (read_record(kind, file, at, &found, &own_end) == READ_OK) {
+        if (read_record(file->kind, file->bytes, at, &found, &own_end) == READ_OK) {
             count_record(&scan->bad, &found);
             at = found.end;
         } else {
@@ -286,6 +318,58 @@ static bool count_after(tv_wal_kind kind, tv_slice file, size_t at, tv_wal_scan 
         }
     }
     return has_found;
+}
+
+/*
+ * Is the fragment at `at` all there, but claims to be longer?  With a shorter
+ * length its checksum is right, and the file ends there or goes on with another.
+ * That length is what was damaged, then: nothing was cut.
+ */
+static bool is_whole_but_for_its_length(tv_slice file, size_t at)
+{
+    wal_fragment next;
+
+    if (at >= file.len || file.len - at < FRAGMENT_HEADER_BYTES)
+        return false;
+
+    size_t block_end = at - at % TV_WAL_BLOCK_BYTES + TV_WAL_BLOCK_BYTES;
+    size_t end = at + FRAGMENT_HEADER_BYTES;
+    uint32_t want = unmask(load32(file.data + at));
+    uint32_t sum = tv_crc32c(0, (tv_slice){file.data + end - 1, 1}); /* of the type */
+
+    for (; end < file.len && end < block_end; end++) {
+        if (sum == want && read_fragment(file, skip_trailer(end), &next) == READ_OK)
+            return true;
+        sum = tv_crc32c(sum, (tv_slice){file.data + end, 1});
+    }
+    return sum == want && end == file.len;
+}
+
+/*
+ * The end of what belongs to an unreadable record by the headers of its
+ * fragments, without their checksums: nothing before it can be another record.
+ * A header that lies about its length ends this.
+ */
+static size_t end_of_claimed(tv_slice file, size_t at, bool is_first)
+{
+    wal_fragment part;
+
+    for (;; is_first = false) {
+        at = skip_trailer(at);
+        if (is_whole_but_for_its_length(file, at))
+            return at + 1;
+
+        reading result = read_header(file, at, &part);
+
+        if (result == READ_CUT)
+            return file.len;
+        if (result != READ_OK ||
+            (part.type == FRAGMENT_WHOLE || part.type == FRAGMENT_FIRST) != is_first)
+            return is_first ? at + 1 : at;
+        at = part.end;
+        if (part.type == FRAGMENT_WHOLE || part.type == FRAGMENT_LAST)
+            return at;
+    }
 }
 
 /* Is there a sector whose part in `file` from `at` on is all zeros? */
@@ -303,50 +387,56 @@ static bool has_lost_sector(tv_slice file, size_t at)
 }
 
 /*
- * Does the file end with a fragment that is all there, and claims to be longer?
- * Its length is what was damaged, then: nothing was cut.
+ * Can a sector of zeros in this record be one that was written?  A record without
+ * its seal has lost its end; one bit of the seal may be what was damaged.
  */
-static bool is_whole_but_for_its_length(tv_slice file, size_t at)
+static bool may_have_written_zeros(const wal_file *file, tv_slice record)
 {
-    at = skip_trailer(at);
-    if (at >= file.len || file.len - at < FRAGMENT_HEADER_BYTES)
-        return false;
+    unsigned char seal = (unsigned char)record.data[record.len - 1];
 
-    return has_checksum(&(wal_fragment){
-        .bytes = tv_slice_skip(file, at + FRAGMENT_HEADER_BYTES)});
+    if (file->kind == TV_WAL_MANIFEST)
+        return false; /* it lists files, in less than a sector each, by numbers and keys */
+    return file->mark.value == 0 || __builtin_popcount(seal ^ SEAL_WITH_ZEROS) <= 1;
 }
 
 /* The record after the last good one could not be read: is it what a crash leaves? */
-static tv_wal_state judge_tail(tv_wal_kind kind, tv_slice file, reading result, size_t own_end,
+static tv_wal_state judge_tail(const wal_file *file, reading result, size_t own_end,
                                tv_wal_scan *scan)
 {
-    tv_slice tail = tv_slice_skip(file, scan->good_bytes);
-    /* A fragment that was read is the record's own; one that was not can hide any other. */
-    size_t from = own_end > scan->good_bytes ? own_end : scan->good_bytes + 1;
+    tv_slice bytes = file->bytes, tail = tv_slice_skip(bytes, scan->good_bytes);
+    bool is_first = own_end == scan->good_bytes;
 
     scan->bad_bytes = without_zeros(tail);
     if (scan->bad_bytes == 0)
         return TV_WAL_WHOLE;
-    if (count_after(kind, file, from, scan))
+    /* A fragment that was read is the record's own; one that was not can hide any other. */
+    if (count_after(file,
+                    file->mark.value == 0 ? end_of_claimed(bytes, own_end, is_first)
+                                          : own_end + is_first,
+                    scan))
         return TV_WAL_DAMAGED;
 
-    /* The zeros that fill up a block belong to no record. */
-    if (has_lost_sector(file, skip_trailer(scan->good_bytes)))
+    if (result == READ_CUT && !is_whole_but_for_its_length(bytes, skip_trailer(own_end)))
         return TV_WAL_TORN;
 
-    return result == READ_CUT && !is_whole_but_for_its_length(file, own_end) ? TV_WAL_TORN
-                                                                             : TV_WAL_DAMAGED;
+    /* The zeros that fill up a block belong to no record. */
+    if (!has_lost_sector(bytes, skip_trailer(scan->good_bytes)))
+        return TV_WAL_DAMAGED;
+
+    return may_have_written_zeros(file, tv_slice_take(tail, scan->bad_bytes)) ? TV_WAL_DOUBTFUL
+                                                                              : TV_WAL_TORN;
 }
 
-void tv_wal_scan_bytes(tv_wal_kind kind, tv_slice file, tv_wal_record_fn *found, void *ctx,
-                       tv_wal_scan *ret_scan)
+void tv_wal_scan_bytes(tv_wal_kind kind, tv_slice bytes, tv_wal_mark mark, tv_wal_record_fn *found,
+                       void *ctx, tv_wal_scan *ret_scan)
 {
+    wal_file file = {kind, bytes, mark};
     tv_wal_scan scan = {0};
     size_t own_end;
     reading result;
     wal_record record = {0};
 
-    while ((result = read_record(kind, file, scan.good_bytes, &record, &own_end)) == READ_OK) {
+    while ((result = read_record(kind, bytes, scan.good_bytes, &record, &own_end)) == READ_OK) {
         if (kind == TV_WAL_LOG && scan.good.records && record.sequence != scan.next_sequence)
             break;
 
@@ -354,6 +444,7 @@ void tv_wal_scan_bytes(tv_wal_kind kind, tv_slice file, tv_wal_record_fn *found,
             scan.first_sequence = record.sequence;
         scan.next_sequence = record.sequence + record.count;
         scan.good_bytes = record.end;
+        file.mark = record.mark; /* one server writes all of a log */
         count_record(&scan.good, &record);
         if (found)
             found(ctx, (tv_slice){record.head, record.head_len});
@@ -361,20 +452,37 @@ void tv_wal_scan_bytes(tv_wal_kind kind, tv_slice file, tv_wal_record_fn *found,
     if (result == READ_OK) {
         /* A record, but not the next: something between the two is missing. */
         scan.state = TV_WAL_DAMAGED;
-        scan.bad_bytes = without_zeros(tv_slice_skip(file, scan.good_bytes));
+        scan.bad_bytes = without_zeros(tv_slice_skip(bytes, scan.good_bytes));
         count_record(&scan.bad, &record);
-        count_after(kind, file, record.end, &scan);
+        count_after(&file, record.end, &scan);
     } else if (result != READ_END) {
-        scan.state = judge_tail(kind, file, result, own_end, &scan);
+        scan.state = judge_tail(&file, result, own_end, &scan);
     }
     *ret_scan = scan;
 }
 
-void tv_wal_stamp(int64_t ticks, char ret_stamp[TV_WAL_STAMP_BYTES])
+void tv_wal_stamp(int64_t ticks, tv_wal_mark mark, char ret_stamp[TV_WAL_STAMP_BYTES])
 {
-    uint64_t v = htole64((uint64_t)ticks);
+    uint64_t both[] = {htole64((uint64_t)ticks), htole64(mark.value)};
 
-    memcpy(ret_stamp, &v, sizeof v);
+    memcpy(ret_stamp, both, sizeof both);
+}
+
+char tv_wal_seal(bool has_zeros)
+{
+    return (char)(has_zeros ? SEAL_WITH_ZEROS : SEAL);
+}
+
+/* Wherever a sector of zeros begins, it covers one of these halves of a sector. */
+bool tv_wal_has_zeros(tv_slice bytes)
+{
+    enum { HALF = TV_WAL_SECTOR_BYTES / 2 };
+
+    for (size_t at = 0; at + HALF <= bytes.len; at += HALF) {
+        if (bytes.data[at] == 0 && without_zeros((tv_slice){bytes.data + at, HALF}) == 0)
+            return true;
+    }
+    return false;
 }
 
 /*

@@ -53,6 +53,10 @@ The word "all" stands for these:
   harness  the programs that run the tests
   fault   kill -9, SIGTERM under load, a full disk, bad starts; its kill test
           runs the release build, which writes faster and so loses more if it can
+  crash   power cuts: a run of the release build is noted call by call, and started
+          again on 200 states ($CRASH_STATES) that could be left of it; one call that
+          fails in starts, loads, backups and upgrades ($CRASH_CALLS of each, 12, or
+          all).  "crash mutants", when named: servers with one line wrong are caught
 
 These run only when they are named:
 
@@ -93,7 +97,7 @@ What fails names the command that repeats it alone.
 """
 
 ALL = ("unit", "wire", "access", "advice", "sdk", "client", "tool", "analytics", "explorer", "fault",
-       "harness")
+       "crash", "harness")
 NAMED = ("cluster", "tsan", "neighbours", "sdks", "browser", "fuzz")
 # The steps that a suite needs before anything of it can run; a job can need more ("release").
 NEEDS = {"cluster": ["ceph"], "tsan": ["tsan"], "fuzz": ["fuzz"], "neighbours": ["release"],

@@ -1,0 +1,29 @@
+#!/usr/bin/python3
+"""What is left of a store after power cuts and failing calls.  Ends with "crash: N passed, N failed".
+
+    tests/crash/run.py [PART...]        e.g. power, calls; mutants runs only when it is named
+"""
+
+import pathlib
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[0] = str(HERE.parent)
+sys.path.insert(1, str(HERE.parent / "lib"))
+
+import parts  # noqa: E402
+import suite  # noqa: E402
+
+
+def main(arguments):
+    is_list = arguments[:1] == ["--jobs"]
+    known = suite.files(HERE)
+    words = arguments[is_list:] or [part for part in known if part != "mutants"]
+    chosen = parts.choose_or_exit("crash", known, words)
+    if is_list:
+        return suite.print_jobs(chosen, needs=lambda part: ["release"])
+    return suite.close("crash", *suite.run_parts("crash", chosen))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

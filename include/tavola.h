@@ -581,8 +581,8 @@ TAVOLA_API tavola_ticks tavola_now(void);
 TAVOLA_API tavola_ticks tavola_ticks_from_unix_us(int64_t microseconds);
 TAVOLA_API int64_t tavola_ticks_to_unix_us(tavola_ticks ticks);
 /* "2026-01-02T03:04:05.1234567Z" ("" outside those years) and back; the fraction and the seconds
- * may be missing, and an offset ("+01:00") may take the place of the Z.  False when it is not such
- * a text. */
+ * may be missing, and an offset ("+01:00") may take the place of the Z.  Digits beyond 100 ns are
+ * cut off, as the service does.  False when it is not such a text. */
 TAVOLA_API void tavola_ticks_format(tavola_ticks ticks, char ret_text[29]);
 TAVOLA_API bool tavola_ticks_parse(const char *text, tavola_ticks *ret_ticks);
 TAVOLA_API bool tavola_guid_parse(const char *text, tavola_guid *ret_guid);

@@ -115,19 +115,22 @@ static bool take_char(tv_slice *rest, char c)
     return true;
 }
 
-/* The fraction after the point: one to seven digits. */
-static bool take_fraction(tv_slice *rest, int *ret_ticks)
+/* The fraction after the point, of which the digits beyond a tick are skipped. */
+static bool take_fraction(tv_slice *rest, bool *ret_is_exact, int *ret_ticks)
 {
-    int ticks = 0, digit, count = 0;
+    enum { DIGITS_OF_A_TICK = 7 };
+    int ticks = 0, digit;
+    size_t count = 0;
 
-    while (count < 7 && take_digits(rest, 1, &digit)) {
-        ticks = ticks * 10 + digit;
-        count++;
+    for (; take_digits(rest, 1, &digit); count++) {
+        if (count < DIGITS_OF_A_TICK)
+            ticks = ticks * 10 + digit;
     }
     if (count == 0)
         return false;
 
-    for (; count < 7; count++)
+    *ret_is_exact = count <= DIGITS_OF_A_TICK;
+    for (; count < DIGITS_OF_A_TICK; count++)
         ticks *= 10;
     *ret_ticks = ticks;
     return true;
@@ -154,12 +157,13 @@ static bool take_zone(tv_slice *rest, int *ret_minutes)
     return rest->len == 0 && minute <= 59 && hour * 60 + minute <= OFFSET_MINUTES_MAX;
 }
 
-bool tv_datetime_parse(tv_slice text, int64_t *ret_ticks)
+static bool parse(tv_slice text, bool *ret_is_exact, int64_t *ret_ticks)
 {
     tv_date date = {0};
     int offset_minutes;
     int64_t ticks;
 
+    *ret_is_exact = true;
     if (!take_digits(&text, 4, &date.year) || !take_char(&text, '-') ||
         !take_digits(&text, 2, &date.month) || !take_char(&text, '-') ||
         !take_digits(&text, 2, &date.day) || !take_char(&text, 'T') ||
@@ -169,7 +173,7 @@ bool tv_datetime_parse(tv_slice text, int64_t *ret_ticks)
     if (take_char(&text, ':')) {
         if (!take_digits(&text, 2, &date.second))
             return false;
-        if (take_char(&text, '.') && !take_fraction(&text, &date.ticks))
+        if (take_char(&text, '.') && !take_fraction(&text, ret_is_exact, &date.ticks))
             return false;
     }
     if (!take_zone(&text, &offset_minutes) || !ticks_of_date(&date, &ticks))
@@ -177,6 +181,25 @@ bool tv_datetime_parse(tv_slice text, int64_t *ret_ticks)
 
     ticks -= offset_minutes * 60 * TV_TICKS_PER_SECOND;
     if (ticks < 0 || ticks > TV_TICKS_MAX)
+        return false;
+
+    *ret_ticks = ticks;
+    return true;
+}
+
+bool tv_datetime_parse(tv_slice text, int64_t *ret_ticks)
+{
+    bool is_exact;
+
+    return parse(text, &is_exact, ret_ticks);
+}
+
+bool tv_datetime_parse_exact(tv_slice text, int64_t *ret_ticks)
+{
+    bool is_exact;
+    int64_t ticks;
+
+    if (!parse(text, &is_exact, &ticks) || !is_exact)
         return false;
 
     *ret_ticks = ticks;

@@ -21,12 +21,16 @@ typedef struct tv_date {
 tv_date tv_date_of(int64_t ticks);
 
 /**
- * YYYY-MM-DDTHH:MM[:SS[.f{1,7}]] followed by nothing, 'Z' or +hh:mm / -hh:mm.
- * Years 0001 to 9999; no zone means UTC; offsets are converted.  False when it
- * is not a date or leaves the years 0001..9999.  The result may lie outside
- * TV_TICKS_MIN..MAX: the caller decides.
+ * YYYY-MM-DDTHH:MM[:SS[.f]] followed by nothing, 'Z' or +hh:mm / -hh:mm.
+ * Years 0001 to 9999; no zone means UTC; offsets are converted.  The fraction
+ * may have any number of digits and is cut to ticks: Java's clock has nine.
+ * False when it is not a date or leaves the years 0001..9999.  The result may
+ * lie outside TV_TICKS_MIN..MAX: the caller decides.
  */
 bool tv_datetime_parse(tv_slice text, int64_t *ret_ticks);
+
+/** The same for texts that name something (ETags, snapshots): false for what is between ticks. */
+bool tv_datetime_parse_exact(tv_slice text, int64_t *ret_ticks);
 
 /** "2026-01-02T03:04:05.12Z", trailing zeros of the fraction trimmed.  Returns the length. */
 size_t tv_datetime_format(char to[TV_DATETIME_TEXT_MAX], int64_t ticks);

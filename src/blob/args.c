@@ -203,7 +203,7 @@ static tv_err read_snapshot(tv_call *call, tv_blob_args *args)
         return tv_blob_not_supported(call, "Versions of blobs are");
     if (text.len == 0)
         return TV_OK;
-    if (!tv_datetime_parse(text, &args->snapshot) || args->snapshot <= 0)
+    if (!tv_datetime_parse_exact(text, &args->snapshot) || args->snapshot <= 0)
         return tv_call_bad_parameter(call, TV_LIT("snapshot"), text, NULL);
 
     switch ((tv_blob_op)tv_call_op(call)) {

@@ -39,7 +39,7 @@ static bool parse_date(tv_slice text, int64_t *ret_ticks)
         plain[len++] = escaped ? ':' : text.data[0];
         text = tv_slice_skip(text, escaped ? 3 : 1);
     }
-    return tv_datetime_parse((tv_slice){plain, len}, ret_ticks);
+    return tv_datetime_parse_exact((tv_slice){plain, len}, ret_ticks);
 }
 
 tv_err tv_table_condition_parse(tv_slice if_match, tv_table_condition *ret_condition)

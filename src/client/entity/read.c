@@ -171,7 +171,7 @@ static int read_digits(const char *at, size_t count)
 
 /*
  * "T03:04:05.1234567Z" as ticks; -1 when it is anything else, which need not be wrong: other forms
- * are left to tv_datetime_parse.
+ * are left to tv_datetime_parse_exact: an answer that would have to be cut is not the service's.
  */
 static tavola_ticks read_time(tv_slice text)
 {
@@ -210,12 +210,12 @@ static bool read_datetime(tvc_entity_reader *reader, tv_slice text, tavola_ticks
     tavola_ticks time = text.len > DAY_LEN ? read_time(tv_slice_skip(text, DAY_LEN)) : -1;
 
     if (time < 0)
-        return tv_datetime_parse(text, ret_ticks);
+        return tv_datetime_parse_exact(text, ret_ticks);
 
     tvc_day *day = &reader->days[(text.data[9] ^ text.data[6] << 1) & (TVC_DAYS_KEPT - 1)];
 
     if (!is_equal(text.data, day->text, DAY_LEN)) {
-        if (!tv_datetime_parse(text, ret_ticks))
+        if (!tv_datetime_parse_exact(text, ret_ticks))
             return false;
         memcpy(day->text, text.data, DAY_LEN);
         day->ticks = *ret_ticks - *ret_ticks % ticks_per_day;

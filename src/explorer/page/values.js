@@ -44,7 +44,7 @@ const CHECKS = {
   'Edm.Double': text => /^-?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(text) || /^(NaN|-?Infinity)$/.test(text),
   'Edm.Boolean': text => text === 'true' || text === 'false',
   'Edm.Guid': text => /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text),
-  'Edm.DateTime': text => /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,7})?)?Z$/.test(text) && !Number.isNaN(Date.parse(text.replace(/(\.\d{3})\d+Z/, '$1Z'))),
+  'Edm.DateTime': text => /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z$/.test(text) && !Number.isNaN(Date.parse(text.replace(/(\.\d{3})\d+Z/, '$1Z'))),
   'Edm.Binary': text => { try { atob(text); return text.length % 4 === 0; } catch { return false; } },
   'Edm.String': () => true,
 };

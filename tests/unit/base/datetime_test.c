@@ -14,6 +14,8 @@ static const struct {
     const char *again; /* as we write it; NULL when it is refused */
 } datetimes[] = {
     {"seven digits", "2026-01-02T03:04:05.1234567Z", "2026-01-02T03:04:05.1234567Z"},
+    {"eight digits are cut", "2026-01-02T03:04:05.12345678Z", "2026-01-02T03:04:05.1234567Z"},
+    {"so are nine", "2026-01-02T03:04:05.999999999+01:00", "2026-01-02T02:04:05.9999999Z"},
     {"trailing zeros go", "2026-01-02T03:04:05.1200000Z", "2026-01-02T03:04:05.12Z"},
     {"a fraction of zeros goes", "1973-10-04T00:00:00.000000Z", "1973-10-04T00:00:00Z"},
     {"one digit", "2026-01-02T03:04:05.5Z", "2026-01-02T03:04:05.5Z"},
@@ -40,7 +42,6 @@ static const struct {
     {"hour 24", "2026-01-01T24:00:00Z", NULL},
     {"minute 60", "2026-01-01T00:60:00Z", NULL},
     {"second 60", "2026-01-01T00:00:60Z", NULL},
-    {"eight digits", "2026-01-02T03:04:05.12345678Z", NULL},
     {"a point without digits", "2026-01-02T03:04:05.Z", NULL},
     {"a fraction of a minute", "2026-01-02T03:04.5Z", NULL},
     {"a date alone", "2026-01-02", NULL},
@@ -71,6 +72,20 @@ TEST(datetimes_are_read_strictly)
         else
             CHECK_INT(ticks, -1);
     }
+}
+
+TEST(what_is_between_ticks_is_not_exact)
+{
+    int64_t ticks = -1;
+
+    CHECK(!tv_datetime_parse_exact(TV_LIT("2026-01-02T03:04:05.12345678Z"), &ticks));
+    CHECK(!tv_datetime_parse_exact(TV_LIT("2026-01-02T03:04:05.12345670Z"), &ticks));
+    CHECK(!tv_datetime_parse_exact(TV_LIT("2026-01-02"), &ticks));
+    CHECK_INT(ticks, -1);
+    CHECK(tv_datetime_parse_exact(TV_LIT("0001-01-01T00:00:00.1234567Z"), &ticks));
+    CHECK_INT(ticks, 1234567);
+    CHECK(tv_datetime_parse_exact(TV_LIT("0001-01-01T00:00Z"), &ticks));
+    CHECK_INT(ticks, 0);
 }
 
 TEST(the_constants_of_the_clock_are_the_dates_they_say)
@@ -220,6 +235,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(versions_have_the_form_of_dates),
         cmocka_unit_test(datetimes_are_read_strictly),
+        cmocka_unit_test(what_is_between_ticks_is_not_exact),
         cmocka_unit_test(the_constants_of_the_clock_are_the_dates_they_say),
         cmocka_unit_test(seven_digits_are_always_written_where_asked),
         cmocka_unit_test(http_dates_are_read_strictly),

@@ -315,6 +315,8 @@ TEST(writes_and_reads_times)
     assert_string_equal(text, "");
     assert_true(tavola_ticks_parse("2026-01-02T03:04:05Z", &ticks));
     assert_int_equal(ticks, THEN);
+    assert_true(tavola_ticks_parse("2026-01-02T03:04:05.000000099Z", &ticks));
+    assert_int_equal(ticks, THEN);
     assert_false(tavola_ticks_parse("2026-01-02", &ticks));
     assert_false(tavola_ticks_parse("2026-13-02T03:04:05Z", &ticks));
     assert_false(tavola_ticks_parse("", &ticks));

@@ -135,16 +135,25 @@ static size_t segment_end(tv_slice path)
 /*
  * What comes after a table's name, when a client's account URL wrongly ends in
  * it.  The cloud service takes "table/Tables" for the table itself, and any
- * keys that follow for keys of that.
+ * keys that follow for keys of that; "table/table" is the table as well.
  */
 static tv_err parse_nested(tv_arena *arena, tv_slice account, tv_slice nested,
                            tv_table_resource *resource, tv_error_info *reterr_info)
 {
+    size_t open = tv_slice_find(nested, '(');
+    tv_slice name = tv_slice_take(nested, open);
+
     if (tv_slice_eq(nested, TV_LIT("$batch")))
         return TV_ERR_MEDIA_TYPE;
-    if (tv_slice_starts_with(nested, TV_LIT("Tables(")))
-        return wrong_key_count(arena, account, resource->table, reterr_info);
-    return tv_slice_eq(nested, TV_LIT("Tables")) ? TV_OK : TV_ERR_INVALID_URI;
+    if (tv_slice_eq(name, TV_LIT("Tables")))
+        return open == nested.len
+                   ? TV_OK
+                   : wrong_key_count(arena, account, resource->table, reterr_info);
+    if (!tv_slice_eq_nocase(name, resource->table))
+        return TV_ERR_INVALID_URI;
+    return open == nested.len
+               ? TV_OK
+               : parse_with_keys(arena, account, nested, open, resource, reterr_info);
 }
 
 tv_err tv_table_resource_parse(tv_arena *arena, tv_slice account, tv_slice rest,

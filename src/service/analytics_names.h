@@ -1,7 +1,8 @@
 /*
  * What Storage Analytics writes into an account, by its names: the container $logs and the
- * tables $Metrics….  Lists do not show them; their owner reads them and deletes what is in
- * them, and nobody but the server creates, changes or deletes them.
+ * tables $Metrics….  Lists do not show them, but for $logs with include=system; their owner
+ * reads them and deletes what is in them, and nobody but the server creates, changes or deletes
+ * them.
  */
 #ifndef TV_SERVICE_ANALYTICS_NAMES_H
 #define TV_SERVICE_ANALYTICS_NAMES_H

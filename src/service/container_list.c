@@ -7,6 +7,7 @@ typedef struct listing {
     const tv_container_list *what;
     tv_call *call;
     tv_list_query query;
+    bool with_system; /* what is Storage Analytics' is listed, too */
     int64_t count;
     tv_slice next; /* where to go on, in the next turn or on the next page; empty on the last */
     tv_turn *turn; /* NULL before the first */
@@ -21,7 +22,7 @@ static bool take_container(void *ctx, tv_slice name, tv_slice attributes)
     tv_request *req = l->call->req;
     tv_list_limit limit;
 
-    if (tv_analytics_owns(l->call->service->spec->kind, name))
+    if (!l->with_system && tv_analytics_owns(l->call->service->spec->kind, name))
         return true;
     limit = tv_list_look_at_limits(l->call, &l->query, l->count, l->turn);
 
@@ -98,6 +99,7 @@ tv_err tv_list_containers(tv_call *call, const tv_container_list *what)
     if (err)
         return err;
 
+    l->with_system = tv_list_includes(&l->query, TV_LIT("system"));
     call->listing = l;
     return tv_call_take_turns(call, work_on_list, tv_list_respond);
 }

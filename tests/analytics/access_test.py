@@ -100,6 +100,15 @@ class Access(Case):
             names = re.findall(rb"<Name>(.*?)</Name>", reply.body)
             self.assertEqual(names, [] if "prefix" in query else [b"films"])
 
+    def test_a_list_with_the_containers_of_the_system_shows_the_logs(self):
+        for query, wanted in (("include=system", [b"$logs", b"films"]),
+                              ("include=metadata%2Csystem", [b"$logs", b"films"]),
+                              ("include=system&prefix=$", [b"$logs"]),
+                              ("include=system&maxresults=1", [b"$logs"]),
+                              ("include=system&maxresults=1&marker=films", [b"films"])):
+            reply = self.blob.ask("", "GET", f"/?comp=list&{query}")
+            self.assertEqual(re.findall(rb"<Name>(.*?)</Name>", reply.body), wanted, query)
+
     def test_their_owner_reads_them_by_name(self):
         table = self.table.ask("", "GET", f"/Tables('{HOURS}')")
         self.assertEqual((table.status, table.json["TableName"]), (200, HOURS))

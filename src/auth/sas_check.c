@@ -339,6 +339,10 @@ tv_err tv_sas_authenticate(const tv_auth_policy *policy, const tv_credentials *c
     if (err)
         return err;
 
+    /* To ignore it would be to promise its owner that what is written lies under that key. */
+    if (sas.encryption_scope.len && credentials->parts.service == TV_SERVICE_BLOB)
+        return tv_refuse(reterr_info, "Encryption scopes (ses) are not supported by this server.");
+
     if (sas.policy_id.len && !tv_sas_is_account(&sas)) {
         bool is_table = credentials->parts.service == TV_SERVICE_TABLE;
 

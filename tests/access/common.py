@@ -89,10 +89,11 @@ def protocols(each_kind, is_tls):
         yield from each_kind(category, f"spr={spr}", fault, {"spr": spr})
 
 
-def account_permissions(every, account_token, letters, types):
+def account_permissions(every, account_token, letters, types, newest=None):
+    """`newest` are more fields of the newest version."""
     for i, (srt, sp) in enumerate(itertools.product(types, letters)):
         more = ({"sv": "2015-04-05"}, {"sv": "2019-02-02"}, {"sv": "2020-12-06"},
-                {"sv": "2022-11-02", "ses": "scope"})[i % 4]
+                {"sv": "2022-11-02", **(newest or {})})[i % 4]
         yield from every("account SAS permissions", f"{more['sv']} srt={srt} sp={sp}",
                          account_credential(None, sp, srt), account_token(sp, srt=srt, **more))
 

@@ -49,16 +49,16 @@ const HOURS = [['1 hour', 1], ['8 hours', 8], ['1 day', 24], ['8 days', 192], ['
 
 function maker(route) {
   const account = ownAccount(), names = { table: tableNames(), queue: [], blob: [] };
-  const state = { kind: SERVICES[route.query.get('kind')] ? route.query.get('kind') : 'table', name: route.query.get('t') || '', blob: '', snapshot: '', letters: 'r', sv: VERSIONS[0], st: '', se: stamp(new Date(Date.now() + 8 * 3600e3)), sip: '', spr: '', si: '', spk: '', srk: '', epk: '', erk: '', ss: 'bqt', srt: 'sco', ses: '', rscc: '', rscd: '', rsce: '', rscl: '', rsct: '' };
+  const state = { kind: SERVICES[route.query.get('kind')] ? route.query.get('kind') : 'table', name: route.query.get('t') || '', blob: '', snapshot: '', letters: 'r', sv: VERSIONS[0], st: '', se: stamp(new Date(Date.now() + 8 * 3600e3)), sip: '', spr: '', si: '', spk: '', srk: '', epk: '', erk: '', ss: 'bqt', srt: 'sco', rscc: '', rscd: '', rsce: '', rscl: '', rsct: '' };
   const fieldsBox = h('div', { class: 'sasform' }), result = h('div', { class: 'sasout', 'aria-live': 'polite' }), policyList = h('datalist', { id: 'sas-policies' });
   if (!state.name && state.kind === 'table') state.name = names.table[0] || '';
 
   const fieldsOf = () => {
     const common = { sv: state.sv, sp: sortLetters(state.letters, state.kind), st: state.st, se: state.se, sip: state.sip, spr: state.spr };
-    if (state.kind === 'account') return { ...common, ss: state.ss, srt: state.srt, ses: state.ses };
+    if (state.kind === 'account') return { ...common, ss: state.ss, srt: state.srt };
     if (state.kind === 'table') return { ...common, si: state.si, tn: state.name, spk: state.spk, srk: state.srk, epk: state.epk, erk: state.erk };
     if (state.kind === 'queue') return { ...common, si: state.si };
-    return { ...common, si: state.si, sr: state.snapshot ? 'bs' : state.blob ? 'b' : 'c', ses: state.ses, ...Object.fromEntries(HEADERS.map(name => [name, state[name]])) };
+    return { ...common, si: state.si, sr: state.snapshot ? 'bs' : state.blob ? 'b' : 'c', ...Object.fromEntries(HEADERS.map(name => [name, state[name]])) };
   };
 
   /** What is wrong, and at which field. */
@@ -126,9 +126,9 @@ function maker(route) {
       time('From', 'st'), time('Until', 'se'),
       h('div', { class: 'row' }, HOURS.map(([name, hours]) => h('button', { class: 'btn small', onclick: event => { state.se = stamp(new Date(Date.now() + hours * 3600e3)); const at = [...event.target.parentNode.children].indexOf(event.target); draw(); fieldsBox.querySelectorAll('.btn.small')[at].focus(); } }, name))),
       kind === 'table' && [input('First PartitionKey', 'spk'), input('First RowKey', 'srk'), input('Last PartitionKey', 'epk'), input('Last RowKey', 'erk')],
-      h('details', { open: ['sip', 'spr', 'ses', ...HEADERS].some(name => state[name]) }, h('summary', null, 'Addresses, protocols, version', kind === 'blob' && ', headers of the answer'), h('div', { class: 'sasform' },
+      h('details', { open: ['sip', 'spr', ...HEADERS].some(name => state[name]) }, h('summary', null, 'Addresses, protocols, version', kind === 'blob' && ', headers of the answer'), h('div', { class: 'sasform' },
         input('Addresses, like 10.0.0.1 or 10.0.0.1-10.0.0.9', 'sip'), choice('Protocols', 'spr', [['', 'HTTP and HTTPS'], ['https', 'HTTPS only'], ['https,http', 'HTTPS and HTTP, said so']]), choice('Version', 'sv', VERSIONS.map(version => [version, version])),
-        kind === 'blob' && HEADERS.map(name => input(FIELD_NAMES[name], name)), (kind === 'blob' || kind === 'account') && input('Encryption scope', 'ses'))));
+        kind === 'blob' && HEADERS.map(name => input(FIELD_NAMES[name], name)))));
     update();
     findPolicies();
   }

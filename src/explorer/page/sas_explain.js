@@ -167,6 +167,7 @@ function authenticate(at, wanted, { now, isSignatureRight, policies, address }) 
   const isOther = at.kind === 'queue' || at.kind === 'blob' ? otherPlace(at, wanted) : '';
   if (isOther) return failed(isOther);
   if (!isSignatureRight) return failed('The signature does not fit the fields: they were changed, or another key signed.');
+  if (given.ses && wanted.service === 'blob') return failed('It is for an encryption scope (ses), and there are none here.');
   const { fields, refusal } = withPolicy(at, policies);
   if (refusal) return { refusal };
   if (fields.si && !policies) return { fields };

@@ -76,15 +76,14 @@ def service_permissions():
             letters if version in ("2015-04-05", "2020-12-06") else some)):
         fault = None if sp else "not authentic"
         key = KEY2 if i % 2 else KEY1
-        more = {"ses": "scope"} if version >= "2020-12-06" else {}
         # The first of them would be valid for a queue of the same name as well.
         yield from every("container SAS permissions", f"{version} sp={sp}",
                          service_credential("container", "not authentic" if version < "2013-08-15"
                                             else fault, sp),
-                         container_token(sp, key=key, sv=version, **more))
+                         container_token(sp, key=key, sv=version))
         yield from every("blob SAS permissions", f"{version} sp={sp}",
                          service_credential("blob", fault, sp),
-                         blob_token(sp, key=key, sv=version, **more),
+                         blob_token(sp, key=key, sv=version),
                          operations=OPERATIONS if sp == "racwdl" else ON_BLOB)
 
 
@@ -210,7 +209,21 @@ def tampered():
     yield from common.wrong_keys(each_kind)
 
 
-CATEGORIES = (keys, strangers, service_permissions, account_permissions, services, times,
+def scopes():
+    """There are no encryption scopes, so what names one opens nothing."""
+    for version in ("2020-12-06", "2025-11-05"):
+        scope = {"sv": version, "ses": "scope"}
+        yield from every("scopes", f"container SAS {version}",
+                         service_credential("container", "not authentic"),
+                         container_token(**scope))
+        yield from every("scopes", f"blob SAS {version}",
+                         service_credential("blob", "not authentic"), blob_token(**scope),
+                         operations=ON_BLOB)
+        yield from every("scopes", f"account SAS {version}", account_credential("not authentic"),
+                         account_token(**scope))
+
+
+CATEGORIES = (keys, strangers, service_permissions, account_permissions, services, times, scopes,
               resources, addresses, policies, tampered)
 
 

@@ -65,7 +65,8 @@ def queue_permissions():
 
 def account_permissions():
     letters = ["r", "w", "d", "l", "a", "c", "u", "p", "ap", "raup", "rwdlacup"]
-    yield from common.account_permissions(every, account_token, letters, subsets("sco"))
+    yield from common.account_permissions(every, account_token, letters, subsets("sco"),
+                                          newest={"ses": "scope"})
 
 
 def services():

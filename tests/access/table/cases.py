@@ -71,7 +71,8 @@ def table_permissions():
 
 def account_permissions():
     letters = ["r", "w", "d", "l", "a", "c", "u", "p", "au", "raud", "rwdlacu"]
-    yield from common.account_permissions(every, account_token, letters, subsets("sco"))
+    yield from common.account_permissions(every, account_token, letters, subsets("sco"),
+                                          newest={"ses": "scope"})
 
 
 def account_services():

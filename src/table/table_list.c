@@ -67,13 +67,8 @@ static struct tv_table_walk *walk_new(const tv_table_scan *scan)
 
 static tv_err take_table(tv_table_scan *scan, tv_slice name)
 {
-    tv_err err;
+    tv_err err = tv_buf_try_grow(scan->out, TABLE_BYTES + scan->op->endpoint.base_url.len);
 
-    scan->page.examined++;
-    if (!passes(scan->query->filter, scan->walk->slots, name))
-        return TV_OK;
-
-    err = tv_buf_try_grow(scan->out, TABLE_BYTES + scan->op->endpoint.base_url.len);
     if (err)
         return err;
 
@@ -83,7 +78,10 @@ static tv_err take_table(tv_table_scan *scan, tv_slice name)
     return TV_OK;
 }
 
-/* Every page looks at one table at least, see look_at_limits of scan.c. */
+/*
+ * Every page looks at one table at least, see look_at_limits of scan.c.  A full one goes on to
+ * the next table that belongs to the list, so that its token does not lead to an empty page.
+ */
 static bool look_at_table(void *ctx, tv_slice name, tv_slice attributes)
 {
     tv_table_scan *scan = ctx;
@@ -94,16 +92,20 @@ static bool look_at_table(void *ctx, tv_slice name, tv_slice attributes)
     (void)attributes;
     if (tv_analytics_owns(TV_SERVICE_TABLE, name))
         return true;
-    if (tv_table_page_is_full(&scan->page, scan->out) ||
-        (is_over && (turn->must_end || tv_table_page_is_late(&scan->page)))) {
-        scan->next.next_table = table_token(scan->arena, name);
-        return false;
-    }
-    if (is_over) {
+    if (is_over && !turn->must_end && !tv_table_page_is_late(&scan->page)) {
         walk->next = tv_arena_dup(scan->arena, name);
         walk->is_turn_over = true;
         return false;
     }
+    if (!is_over && !passes(scan->query->filter, walk->slots, name)) {
+        scan->page.examined++;
+        return true;
+    }
+    if (is_over || tv_table_page_is_full(&scan->page, scan->out)) {
+        scan->next.next_table = table_token(scan->arena, name);
+        return false;
+    }
+    scan->page.examined++;
     walk->err = take_table(scan, name);
     return walk->err == TV_OK;
 }

@@ -12,7 +12,7 @@ tv_err tv_list_check_text(tv_call *call, tv_slice name, tv_slice text)
     while (rest.len) {
         uint32_t c = tv_utf8_next(&rest);
 
-        if (c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0xfffe || c == 0xffff)
+        if (c < 0x20 || (c >= 0x7f && c <= 0x9f))
             return tv_call_bad_parameter(call, name, TV_NONE, NULL);
     }
     return TV_OK;
@@ -61,6 +61,39 @@ bool tv_list_includes(const tv_list_query *query, tv_slice word)
     return false;
 }
 
+/* The two characters that a name may have and XML 1.0 may not, not even as a reference. */
+static bool is_fit_for_xml(tv_slice text)
+{
+    while (text.len) {
+        uint32_t c = tv_utf8_next(&text);
+
+        if (c == 0xfffe || c == 0xffff)
+            return false;
+    }
+    return true;
+}
+
+/* As recorded at the service, which escapes slashes, too. */
+void tv_list_add_name(tv_buf *out, const char *element, tv_slice name)
+{
+    if (is_fit_for_xml(name)) {
+        tv_xml_add_element(out, element, name);
+        return;
+    }
+    tv_buf_printf(out, "<%s Encoded=\"true\">", element);
+    for (size_t i = 0; i < name.len; i++) {
+        unsigned char c = (unsigned char)name.data[i];
+        bool is_plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+                        (c >= 'a' && c <= 'z') || c == '-' || c == '.' || c == '_' || c == '~';
+
+        if (is_plain)
+            tv_buf_add_char(out, (char)c);
+        else
+            tv_buf_printf(out, "%%%02X", c);
+    }
+    tv_buf_printf(out, "</%s>", element);
+}
+
 /* An attribute's text: quotes have to be escaped, too. */
 static void add_attribute(tv_buf *out, const char *name, tv_slice text)
 {
@@ -76,7 +109,7 @@ static void add_attribute(tv_buf *out, const char *name, tv_slice text)
 static void add_if_given(tv_buf *out, const char *name, tv_slice text)
 {
     if (text.data)
-        tv_xml_add_element(out, name, text);
+        tv_list_add_name(out, name, text);
 }
 
 void tv_list_add_opening(tv_buf *out, const tv_call *call, const tv_list_query *query,

@@ -26,13 +26,19 @@ typedef struct tv_list_query {
 tv_err tv_list_query_read(tv_call *call, tv_list_query *ret_query) TV_WARN_UNUSED;
 
 /**
- * TV_ERR_INVALID_QUERY_PARAMETER for a parameter's text that cannot be written
- * into the answer, which repeats it in XML.
+ * TV_ERR_INVALID_QUERY_PARAMETER for a parameter's text with control characters, which the
+ * answer, that repeats it in XML, cannot have.
  */
 tv_err tv_list_check_text(tv_call *call, tv_slice name, tv_slice text) TV_WARN_UNUSED;
 
 /** Whether `include` has a word. */
 bool tv_list_includes(const tv_list_query *query, tv_slice word);
+
+/**
+ * Append <element>name</element>, or, for a name with U+FFFE or U+FFFF, which XML cannot hold,
+ * <element Encoded="true"> with the name percent-encoded.
+ */
+void tv_list_add_name(tv_buf *out, const char *element, tv_slice name);
 
 /**
  * Append the beginning of <EnumerationResults>, up to the list itself: what was

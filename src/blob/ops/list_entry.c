@@ -1,9 +1,9 @@
 /* What the lists of the Blob service say about a container or a blob. */
 #include "base/base64.h"
 #include "base/datetime.h"
-#include "base/utf8.h"
 #include "base/xml.h"
 #include "blob/call.h"
+#include "service/list.h"
 #include "service/metadata.h"
 
 static void add_date(tv_buf *out, const char *name, int64_t ticks)
@@ -36,39 +36,6 @@ void tv_blob_add_lease_xml(tv_buf *out, const tv_lease *lease, int64_t now)
 }
 
 /* --- blobs --- */
-
-/* Characters that a name may have and XML 1.0 may not, not even as a reference. */
-static bool is_fit_for_xml(tv_slice name)
-{
-    while (name.len) {
-        uint32_t c = tv_utf8_next(&name);
-
-        if (c == 0xfffe || c == 0xffff)
-            return false;
-    }
-    return true;
-}
-
-static void add_name(tv_buf *out, tv_slice name)
-{
-    if (is_fit_for_xml(name)) {
-        tv_xml_add_element(out, "Name", name);
-        return;
-    }
-    tv_buf_add_lit(out, "<Name Encoded=\"true\">");
-    for (size_t i = 0; i < name.len; i++) {
-        unsigned char c = (unsigned char)name.data[i];
-        bool is_plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-                        (c >= 'a' && c <= 'z') || c == '-' || c == '.' || c == '_' || c == '~' ||
-                        c == '/';
-
-        if (is_plain)
-            tv_buf_add_char(out, (char)c);
-        else
-            tv_buf_printf(out, "%%%02X", c);
-    }
-    tv_buf_add_lit(out, "</Name>");
-}
 
 static void add_content_headers(tv_buf *out, const tv_blob_headers *headers)
 {
@@ -132,12 +99,12 @@ void tv_blob_add_entry_xml(tv_buf *out, const tv_blob_entry *entry, const tv_blo
 
     if (entry->kind == TV_BLOB_ENTRY_PREFIX) {
         tv_buf_add_lit(out, "<BlobPrefix>");
-        add_name(out, entry->name);
+        tv_list_add_name(out, "Name", entry->name);
         tv_buf_add_lit(out, "</BlobPrefix>");
         return;
     }
     tv_buf_add_lit(out, "<Blob>");
-    add_name(out, entry->name);
+    tv_list_add_name(out, "Name", entry->name);
     if (entry->kind == TV_BLOB_ENTRY_UNCOMMITTED) {
         add_uncommitted_properties(out, view);
     } else {

@@ -71,29 +71,51 @@ static tv_err read_access_policy(tv_arena *arena, tv_service_kind service, const
     return err;
 }
 
+/* A <SignedIdentifier> of an id and, if it likes, a policy. */
+static bool is_identifier(const tv_xml_node *node)
+{
+    return tv_slice_eq(node->name, TV_LIT("SignedIdentifier")) &&
+           tv_xml_child(node, TV_LIT("Id")) &&
+           node->child_count == 1u + (tv_xml_child(node, TV_LIT("AccessPolicy")) != NULL);
+}
+
+/* Whether one of the identifiers before `node` has its id. */
+static bool is_repeated(const tv_xml_node *root, const tv_xml_node *node)
+{
+    tv_slice id = tv_xml_child(node, TV_LIT("Id"))->text;
+    const tv_xml_node *other = root->first_child;
+
+    while (other != node && !tv_slice_eq(tv_xml_child(other, TV_LIT("Id"))->text, id))
+        other = other->next;
+    return other != node;
+}
+
+/*
+ * What the document is made of, before any value: two policies with the same id
+ * are no document, even if the id is too long.
+ */
+static tv_err check_identifiers(const tv_xml_node *root)
+{
+    if (!tv_slice_eq(root->name, TV_LIT("SignedIdentifiers")) ||
+        root->child_count > TV_POLICIES_MAX || tv_xml_word(root).len)
+        return TV_ERR_XML_DOCUMENT;
+
+    for (const tv_xml_node *node = root->first_child; node; node = node->next) {
+        if (!is_identifier(node) || is_repeated(root, node))
+            return TV_ERR_XML_DOCUMENT;
+    }
+    return TV_OK;
+}
+
 static tv_err read_identifier(tv_arena *arena, tv_service_kind service, const tv_xml_node *node,
                               tv_access_policy *policy)
 {
-    const tv_xml_node *id = tv_xml_child(node, TV_LIT("Id"));
     const tv_xml_node *access_policy = tv_xml_child(node, TV_LIT("AccessPolicy"));
 
-    if (!tv_slice_eq(node->name, TV_LIT("SignedIdentifier")) || id == NULL ||
-        node->child_count != 1u + (access_policy != NULL))
-        return TV_ERR_XML_DOCUMENT;
-    if (id->text.len == 0 || tv_utf8_units(id->text) > TV_POLICY_ID_UNITS_MAX)
+    policy->id = tv_xml_child(node, TV_LIT("Id"))->text;
+    if (policy->id.len == 0 || tv_utf8_units(policy->id) > TV_POLICY_ID_UNITS_MAX)
         return TV_ERR_XML_NODE_VALUE;
-
-    policy->id = id->text;
     return access_policy ? read_access_policy(arena, service, access_policy, policy) : TV_OK;
-}
-
-static bool has_id(const tv_access_policies *policies, tv_slice id)
-{
-    for (size_t i = 0; i < policies->count; i++) {
-        if (tv_slice_eq(policies->list[i].id, id))
-            return true;
-    }
-    return false;
 }
 
 tv_err tv_acl_parse(tv_arena *arena, tv_service_kind service, tv_slice document,
@@ -106,9 +128,10 @@ tv_err tv_acl_parse(tv_arena *arena, tv_service_kind service, tv_slice document,
     err = tv_xml_parse(arena, document, &root);
     if (err)
         return err;
-    if (!tv_slice_eq(root->name, TV_LIT("SignedIdentifiers")) ||
-        root->child_count > TV_POLICIES_MAX || tv_xml_word(root).len)
-        return TV_ERR_XML_DOCUMENT;
+
+    err = check_identifiers(root);
+    if (err)
+        return err;
 
     for (const tv_xml_node *node = root->first_child; node; node = node->next) {
         tv_access_policy policy = {.id = TV_NONE};
@@ -116,8 +139,6 @@ tv_err tv_acl_parse(tv_arena *arena, tv_service_kind service, tv_slice document,
         err = read_identifier(arena, service, node, &policy);
         if (err)
             return err;
-        if (has_id(&policies, policy.id))
-            return TV_ERR_XML_DOCUMENT;
         policies.list[policies.count++] = policy;
     }
     *ret_policies = policies;

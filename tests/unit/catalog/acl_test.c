@@ -52,6 +52,12 @@ static const struct {
     {"an id of 65", ONE("<Id>" SIXTY "aaaaa</Id>"), NULL, TV_ERR_XML_NODE_VALUE},
     {"an id of 63 and one beyond the BMP", ONE("<Id>" SIXTY "aaa\xF0\x9F\x98\x80</Id>"), NULL,
      TV_ERR_XML_NODE_VALUE},
+    {"an id of 65 twice", ALL(PLAIN(SIXTY "aaaaa") PLAIN(SIXTY "aaaaa")), NULL,
+     TV_ERR_XML_DOCUMENT},
+    {"a bad time before a bad document",
+     ALL("<SignedIdentifier><Id>1</Id><AccessPolicy><Start>soon</Start></AccessPolicy>"
+         "</SignedIdentifier><SignedIdentifier/>"),
+     NULL, TV_ERR_XML_DOCUMENT},
     {"an empty id", ONE("<Id/>"), NULL, TV_ERR_XML_NODE_VALUE},
     {"no id", ONE("<AccessPolicy/>"), NULL, TV_ERR_XML_DOCUMENT},
     {"two ids", ONE("<Id>a</Id><Id>b</Id>"), NULL, TV_ERR_XML_DOCUMENT},

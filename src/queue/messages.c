@@ -41,14 +41,16 @@ static tv_err read_timeout(tv_call *call, int64_t min, int64_t fallback, int64_t
                           fallback, ret_timeout);
 }
 
-/* A message must be seen before it expires. */
+/* A message must be seen before it expires; the reason is the cloud service's. */
 static tv_err read_put_timeout(tv_call *call, int64_t ttl, int64_t *ret_timeout)
 {
     tv_err err = read_timeout(call, 0, 0, ret_timeout);
 
-    if (err || ttl < 0)
+    if (err || ttl < 0 || *ret_timeout < ttl)
         return err;
-    return tv_call_number(call, TV_LIT("visibilitytimeout"), 0, ttl - 1, 0, ret_timeout);
+    return tv_call_bad_parameter(call, TV_LIT("visibilitytimeout"),
+                                 tv_arena_printf(&call->req->arena, "%lld", (long long)*ret_timeout),
+                                 "messagettl must be greater than visibilitytimeout");
 }
 
 /*

@@ -37,7 +37,7 @@ typedef struct tv_error_info {
     tv_slice text;    /* in the request's arena */
     tv_slice details; /* likewise: XML elements for the body of an error of queues and blobs */
     tv_slice reason;  /* likewise: plain text for AuthenticationErrorDetail */
-    tv_err source;    /* why the source of a copy could not be read, for headers; or TV_OK */
+    tv_err source;    /* why the source of a copy could not be read; or TV_OK */
 } tv_error_info;
 
 #endif

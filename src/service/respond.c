@@ -110,6 +110,21 @@ static void add_xml_fault(tv_buf *out, const tv_call *call)
     tv_xml_add_element(out, "Reason", is_fault ? TV_LIT("Error parsing Xml content") : TV_LIT(""));
 }
 
+/* Why the source of a copy could not be read; in headers, and again in the body. */
+static void add_source_headers(tv_request *req, tv_err source)
+{
+    tv_response_header(req, TV_LIT("x-ms-copy-source-error-code"), tv_err_code(source));
+    tv_response_header(req, TV_LIT("x-ms-copy-source-status-code"),
+                       tv_arena_printf(&req->arena, "%d", tv_err_status(source)));
+}
+
+static void add_source_xml(tv_buf *out, tv_err source)
+{
+    tv_buf_printf(out, "<CopySourceStatusCode>%d</CopySourceStatusCode>", tv_err_status(source));
+    tv_xml_add_element(out, "CopySourceErrorCode", tv_err_code(source));
+    tv_xml_add_element(out, "CopySourceErrorMessage", tv_err_text(source));
+}
+
 void tv_call_start_error_xml(tv_call *call, tv_err err)
 {
     tv_request *req = call->req;
@@ -118,12 +133,8 @@ void tv_call_start_error_xml(tv_call *call, tv_err err)
     req->out.len = 0; /* a page may have been half written */
     tv_call_start(call, status);
     tv_response_header(req, TV_LIT("x-ms-error-code"), tv_err_code(err));
-    if (call->info.source) {
-        tv_response_header(req, TV_LIT("x-ms-copy-source-error-code"),
-                           tv_err_code(call->info.source));
-        tv_response_header(req, TV_LIT("x-ms-copy-source-status-code"),
-                           tv_arena_printf(&req->arena, "%d", tv_err_status(call->info.source)));
-    }
+    if (call->info.source)
+        add_source_headers(req, call->info.source);
     if (status == 401)
         tv_response_header(req, TV_LIT("WWW-Authenticate"),
                            TV_LIT("Bearer authorization_uri=https://login.microsoftonline.com/"
@@ -136,6 +147,8 @@ void tv_call_start_error_xml(tv_call *call, tv_err err)
     tv_buf_add_lit(&req->out, "<Error>");
     tv_xml_add_element(&req->out, "Code", tv_err_code(err));
     add_message(&req->out, call, err);
+    if (call->info.source)
+        add_source_xml(&req->out, call->info.source);
     tv_buf_add(&req->out, call->info.details);
     if (err == TV_ERR_XML_DOCUMENT && call->info.details.len == 0)
         add_xml_fault(&req->out, call);

@@ -11,8 +11,13 @@ bool tv_blob_range_parse(tv_slice text, tv_blob_range *ret_range)
     if (!tv_slice_next(&text, '=', &unit) || text.data == NULL ||
         !tv_slice_eq_nocase(unit, TV_LIT("bytes")))
         return false;
-    if (!tv_slice_next(&text, '-', &first) || text.data == NULL ||
-        !tv_parse_uint64(first, &range.first))
+    if (!tv_slice_next(&text, '-', &first) || text.data == NULL)
+        return false;
+    if (first.len == 0) {
+        *ret_range = (tv_blob_range){.is_given = false};
+        return true;
+    }
+    if (!tv_parse_uint64(first, &range.first))
         return false;
     if (text.len && (!tv_parse_uint64(text, &range.last) || range.last < range.first))
         return false;

@@ -67,26 +67,11 @@ static tv_err read_text(tv_call *call, tv_slice *ret_text)
     return err;
 }
 
-/* A parameter that must be there. */
-static tv_err need_parameter(tv_call *call, const char *name, tv_slice *ret_value)
-{
-    tv_err err = tv_call_parameter(call, tv_slice_of(name), ret_value);
-
-    if (err)
-        return err;
-    if (ret_value->len)
-        return TV_OK;
-
-    call->info.details =
-        tv_arena_printf(&call->req->arena, "<QueryParameterName>%s</QueryParameterName>", name);
-    return TV_ERR_MISSING_QUERY_PARAMETER;
-}
-
 /* Which message, and with what right. */
 static tv_err read_receipt(tv_queue_call *q, tv_guid *ret_id, tv_receipt *ret_receipt)
 {
     tv_slice text;
-    tv_err err = need_parameter(&q->base, "popreceipt", &text);
+    tv_err err = tv_call_need_parameter(&q->base, TV_LIT("popreceipt"), &text);
 
     if (err)
         return err;
@@ -245,7 +230,7 @@ tv_err tv_queue_update_message(tv_call *call)
 
     err = read_receipt(q, &q->update.id, &q->update.receipt);
     if (err == TV_OK)
-        err = need_parameter(call, "visibilitytimeout", &timeout);
+        err = tv_call_need_parameter(call, TV_LIT("visibilitytimeout"), &timeout);
     if (err == TV_OK)
         err = read_timeout(call, 0, 0, &q->update.timeout_s);
     if (err == TV_OK && call->req->body.len)

@@ -49,6 +49,18 @@ tv_err tv_call_bad_parameter(tv_call *call, tv_slice name, tv_slice value, const
     return TV_ERR_INVALID_QUERY_PARAMETER;
 }
 
+tv_err tv_call_need_parameter(tv_call *call, tv_slice name, tv_slice *ret_value)
+{
+    detail details[] = {{"QueryParameterName", name}};
+    tv_err err = tv_call_parameter(call, name, ret_value);
+
+    if (err || ret_value->len)
+        return err;
+
+    set_details(call, details, sizeof details / sizeof *details);
+    return TV_ERR_MISSING_QUERY_PARAMETER;
+}
+
 tv_err tv_call_bad_header(tv_call *call, tv_slice name, tv_slice value)
 {
     detail details[] = {{"HeaderName", name}, {"HeaderValue", value}};

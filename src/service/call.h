@@ -122,6 +122,9 @@ tv_err tv_call_authenticate_anonymous(tv_call *call) TV_WARN_UNUSED;
  */
 tv_err tv_call_parameter(tv_call *call, tv_slice name, tv_slice *ret_value) TV_WARN_UNUSED;
 
+/** One that must be there: TV_ERR_MISSING_QUERY_PARAMETER with its name in the body. */
+tv_err tv_call_need_parameter(tv_call *call, tv_slice name, tv_slice *ret_value) TV_WARN_UNUSED;
+
 /**
  * A number in a query parameter, `fallback` without one.
  * TV_ERR_INVALID_QUERY_PARAMETER when it is not valid, TV_ERR_QUERY_OUT_OF_RANGE

@@ -353,15 +353,33 @@ static void respond_aborted(tv_blob_call *call)
     tv_call_respond_empty(&call->base, 204);
 }
 
+/* Which copy does not matter, for none is pending; but it must name one. */
+static tv_err check_copy_id(tv_call *call)
+{
+    static const tv_slice name = {"copyid", 6};
+    tv_slice text;
+    tv_guid id;
+    tv_err err = tv_call_need_parameter(call, name, &text);
+
+    if (err)
+        return err;
+    return tv_guid_parse_any(text, &id) ? TV_OK : tv_call_bad_parameter(call, name, text, NULL);
+}
+
 tv_err tv_blob_abort_copy(tv_call *base)
 {
-    tv_blob_call *call = tv_blob_call_of(base);
     static const tv_slice header = {"x-ms-copy-action", 16};
-    tv_slice action = tv_request_header(call->base.req, header);
+    tv_slice action = tv_request_header(base->req, header);
+    tv_err err;
 
     if (action.data == NULL)
-        return tv_blob_missing_header(&call->base, header);
+        return tv_blob_missing_header(base, header);
     if (!tv_slice_eq_nocase(action, TV_LIT("abort")))
-        return tv_call_bad_header(&call->base, header, action);
-    return tv_blob_submit(call, tv_abort_copy_run, respond_aborted);
+        return tv_call_bad_header(base, header, action);
+
+    err = check_copy_id(base);
+    if (err)
+        return err;
+
+    return tv_blob_submit(tv_blob_call_of(base), tv_abort_copy_run, respond_aborted);
 }

@@ -135,6 +135,16 @@ tv_err tv_conditions_check_put(const tv_blob_conditions *conditions, int64_t eta
     return is_as_wanted(conditions, etag) ? TV_OK : TV_ERR_CONDITION_NOT_MET;
 }
 
+tv_err tv_conditions_check_commit(const tv_blob_conditions *conditions, int64_t last_block)
+{
+    tv_err err = tv_conditions_check_put(conditions, 0);
+    bool has_tag = conditions->if_none_match.test != TV_ETAG_ABSENT;
+
+    if (err || has_tag || conditions->modified_since == 0)
+        return err;
+    return is_later(last_block, conditions->modified_since) ? TV_OK : TV_ERR_CONDITION_NOT_MET;
+}
+
 tv_err tv_conditions_check_source(const tv_blob_conditions *conditions, int64_t etag)
 {
     return tv_conditions_check_write(conditions, etag) ? TV_ERR_SOURCE_CONDITION : TV_OK;

@@ -64,6 +64,13 @@ tv_err tv_conditions_check_write(const tv_blob_conditions *conditions, int64_t e
  */
 tv_err tv_conditions_check_put(const tv_blob_conditions *conditions, int64_t etag) TV_WARN_UNUSED;
 
+/**
+ * The same where there are blocks and no blob yet, as recorded at the cloud service: nothing
+ * matches an ETag, but If-Modified-Since is compared with the time of the last block.
+ */
+tv_err tv_conditions_check_commit(const tv_blob_conditions *conditions,
+                                  int64_t last_block) TV_WARN_UNUSED;
+
 /** The source of a copy: every failure is TV_ERR_SOURCE_CONDITION. */
 tv_err tv_conditions_check_source(const tv_blob_conditions *conditions,
                                   int64_t etag) TV_WARN_UNUSED;

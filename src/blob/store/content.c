@@ -103,6 +103,8 @@ tv_err tv_blob_view_check_put(const tv_blob_view *view, const tv_blob_change *ch
     if (err)
         return err;
 
+    if (!view->has_head && view->has_ledger)
+        return tv_conditions_check_commit(&change->conditions, view->ledger.last);
     return tv_conditions_check_put(&change->conditions, view->head.etag);
 }
 

@@ -137,12 +137,27 @@ TEST(who_holds_the_lease_knows_that_the_blob_exists)
     CHECK_ERR(tv_conditions_check_put(&conditions, ETAG), NOT_MET);
 }
 
+TEST(blocks_without_a_blob_have_a_date_and_no_etag)
+{
+    tv_blob_conditions conditions = {.modified_since = ETAG};
+
+    CHECK_ERR(tv_conditions_check_commit(&conditions, ETAG), NOT_MET);
+    CHECK_OK(tv_conditions_check_commit(&conditions, ETAG + TV_TICKS_PER_SECOND));
+    conditions.if_none_match = tv_etag_condition_parse(TV_LIT("*"));
+    CHECK_OK(tv_conditions_check_commit(&conditions, ETAG));
+    conditions = (tv_blob_conditions){.unmodified_since = ETAG - TV_TICKS_PER_SECOND};
+    CHECK_OK(tv_conditions_check_commit(&conditions, ETAG));
+    conditions.if_match = tv_etag_condition_parse(TV_LIT("*"));
+    CHECK_ERR(tv_conditions_check_commit(&conditions, ETAG), NOT_MET);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(etags_are_fifteen_digits),
         cmocka_unit_test(conditions_hold_or_fail_as_the_service_says),
         cmocka_unit_test(who_holds_the_lease_knows_that_the_blob_exists),
+        cmocka_unit_test(blocks_without_a_blob_have_a_date_and_no_etag),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,6 +37,15 @@ static tv_err take_head(tv_call *base, tv_err err)
     return tv_blob_check_read(&call->transfer.head, &call->args.conditions, tv_instant_now());
 }
 
+/* Nothing has another tier, and nobody has chosen this one. */
+static void add_tier(tv_blob_call *call)
+{
+    if (call->transfer.head.type != TV_BLOB_BLOCK)
+        return;
+    tv_response_header(call->base.req, TV_LIT("x-ms-access-tier"), TV_LIT("Hot"));
+    tv_response_header(call->base.req, TV_LIT("x-ms-access-tier-inferred"), TV_LIT("true"));
+}
+
 static tv_err respond_head(tv_call *base, tv_err err)
 {
     tv_blob_call *call = tv_blob_call_of(base);
@@ -56,10 +65,7 @@ static tv_err respond_head(tv_call *base, tv_err err)
     tv_blob_add_properties(call);
     if (head->headers.md5.len)
         tv_blob_add_digest(call, TV_LIT("Content-MD5"), head->headers.md5);
-    if (head->type == TV_BLOB_BLOCK) {
-        tv_response_header(base->req, TV_LIT("x-ms-access-tier"), TV_LIT("Hot"));
-        tv_response_header(base->req, TV_LIT("x-ms-access-tier-inferred"), TV_LIT("true"));
-    }
+    add_tier(call);
     tv_call_finish_from(base, head->length, NULL);
     return TV_OK;
 }
@@ -223,6 +229,8 @@ static void respond_blob(tv_blob_call *call)
 
     tv_call_start(&call->base, is_part ? 206 : 200);
     tv_blob_add_properties(call);
+    if (tv_blob_is_since(&call->args, TV_LIT("2026-10-06")))
+        add_tier(call);
     if (is_part) {
         tv_response_header(
             req, TV_LIT("Content-Range"),

@@ -123,7 +123,6 @@ static const struct {
     {"tags", "Tags of blobs are"},
     {"tier", "Access tiers are"},
     {"undelete", "Undeleting is"},
-    {"userdelegationkey", "User delegation keys are"},
 };
 
 static tv_err miss(tv_call *call, bool has_comp)

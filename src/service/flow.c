@@ -176,6 +176,11 @@ const tv_op *tv_service_find_op(const tv_service_spec *spec, int where, tv_metho
 
 static tv_err miss(tv_call *call, bool has_comp)
 {
+    /* All services of the cloud have them; there are no users here. */
+    if (tv_slice_eq(call->comp, TV_LIT("userdelegationkey"))) {
+        call->info.text = TV_LIT("User delegation keys are not supported by this server.");
+        return TV_ERR_NOT_IMPLEMENTED;
+    }
     if (call->service->spec->miss)
         return call->service->spec->miss(call, has_comp);
     return has_comp ? TV_ERR_UNSUPPORTED_VERB : TV_ERR_INVALID_QUERY_PARAMETER;

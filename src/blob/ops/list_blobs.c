@@ -159,6 +159,44 @@ static tv_err check_texts(tv_blob_call *call, const listing *l)
     return check_include(call, l->query.include);
 }
 
+/* The type of one item of an Accept header, without its parameters. */
+static tv_slice media_type(tv_slice item)
+{
+    return tv_slice_trim(tv_slice_take(item, tv_slice_find(item, ';')));
+}
+
+/* Whether a client wants its list as Apache Arrow and would not take XML instead. */
+static bool wants_only_arrow(const tv_request *req)
+{
+    tv_slice rest = tv_request_header(req, TV_LIT("Accept")), item;
+    bool has_arrow = false;
+
+    while (tv_slice_next(&rest, ',', &item)) {
+        tv_slice type = media_type(item);
+
+        if (tv_slice_eq_nocase(type, TV_LIT("application/xml")) ||
+            tv_slice_eq_nocase(type, TV_LIT("application/*")) || tv_slice_eq(type, TV_LIT("*/*")))
+            return false;
+        has_arrow |= tv_slice_eq_nocase(type, TV_LIT("application/vnd.apache.arrow.stream"));
+    }
+    return has_arrow;
+}
+
+/* What a client would take for another list if it were ignored. */
+static tv_err check_support(tv_blob_call *call)
+{
+    tv_slice end;
+    tv_err err = tv_call_parameter(&call->base, TV_LIT("endBefore"), &end);
+
+    if (err)
+        return err;
+    if (end.len)
+        return tv_blob_not_supported(&call->base, "Lists with an end (endBefore) are");
+    if (wants_only_arrow(call->base.req))
+        return tv_blob_not_supported(&call->base, "Lists as Apache Arrow are");
+    return TV_OK;
+}
+
 static tv_slice or_empty(tv_slice text)
 {
     return text.data ? text : TV_LIT("");
@@ -169,6 +207,10 @@ static tv_err read_query(tv_blob_call *call, listing *ret_listing)
 {
     listing *l = ret_listing;
     tv_err err;
+
+    err = check_support(call);
+    if (err)
+        return err;
 
     err = tv_list_query_read(&call->base, &l->query);
     if (err)

@@ -78,11 +78,12 @@ static bool parse_typed(tv_arena *arena, const tv_token *token, tv_property *lit
     return false;
 }
 
+/* Booleans in any case, as in bodies: Python writes True. */
 static bool parse_word(tv_slice word, tv_property *literal)
 {
-    bool is_true = tv_slice_eq(word, TV_LIT("true"));
+    bool is_true = tv_slice_eq_nocase(word, TV_LIT("true"));
 
-    if (is_true || tv_slice_eq(word, TV_LIT("false"))) {
+    if (is_true || tv_slice_eq_nocase(word, TV_LIT("false"))) {
         literal->type = TV_EDM_BOOLEAN;
         literal->boolean = is_true;
         return true;

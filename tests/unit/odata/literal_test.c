@@ -39,6 +39,8 @@ static const struct {
     {"INF", TV_EDM_DOUBLE, "INF"},
     {"true", TV_EDM_BOOLEAN, "true"},
     {"false", TV_EDM_BOOLEAN, "false"},
+    {"True", TV_EDM_BOOLEAN, "true"},
+    {"FALSE", TV_EDM_BOOLEAN, "false"},
     {"datetime'2019-07-10T19:00:00.000Z'", TV_EDM_DATETIME, "datetime'2019-07-10T19:00:00Z'"},
     {"guid'c9da6455-213d-42c9-9a79-3e9149a57833'", TV_EDM_GUID,
      "guid'c9da6455-213d-42c9-9a79-3e9149a57833'"},
@@ -46,8 +48,8 @@ static const struct {
     {"x'AB'", TV_EDM_BINARY, "X'ab'"},
     {"binary'62696e617279'", TV_EDM_BINARY, "X'62696e617279'"},
     {"Age", 0, NULL},
-    {"TRUE", 0, NULL},
     {"nan", 0, NULL},
+    {"Truth", 0, NULL},
     {"(", 0, NULL},
     {"", 0, NULL},
 };

@@ -100,6 +100,9 @@ static const struct {
     {"false", "false"},
     {"((false))", "false"},
     {"not true", "false"},
+    {"a and True", "a"},
+    {"not TRUE", "false"},
+    {"a eq False", "a eq false"},
     {"not not false", "false"},
     {"not false", ""},
     {"true or a", ""},
@@ -120,7 +123,6 @@ static const struct {
     {"and and and", "and and and"},
     {"datetime eq 1", "datetime eq 1"},
     {"Not eq 1", "Not eq 1"},
-    {"True eq 1", "True eq 1"},
     /* literals */
     {"a eq ''", "a eq ''"},
     {"a eq 'it''s'", "a eq 'it''s'"},

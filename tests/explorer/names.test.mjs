@@ -258,6 +258,17 @@ test("a container: folders, leases, counts, text and pictures, the keyboard alon
   await close(page);
 });
 
+test("names of blobs that XML cannot hold are shown and open", async () => {
+  const page = await open();
+  await ask(page, "PUT", blobPath("odd?restype=container"));
+  await putBlob(page, "odd/a%EF%BF%BF/b%EF%BF%BE", "text of it");
+  await go(page, "c/odd", ".list");
+  await page.click("a:has-text('a\uffff/')");
+  await page.click("button:has-text('b\ufffe')");
+  await page.waitForSelector("dialog >> text=text of it");
+  await close(page);
+});
+
 test("who asks for the tree after a change has it in the answer, also while an older one is under way", async () => {
   const page = await open();
   let letGo, isHeld, hasOne = false;

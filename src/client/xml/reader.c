@@ -5,6 +5,7 @@
  */
 #include "client/xml/xml.h"
 
+#include "base/hex.h"
 #include "base/number.h"
 #include "base/utf8.h"
 
@@ -251,6 +252,15 @@ static void skip_attributes(tvc_xml *xml)
     tvc_xml_fail(xml);
 }
 
+/* Whether attributes say that the text is percent-encoded, since XML cannot hold it. */
+static bool says_encoded(tv_slice attributes)
+{
+    static const char with_quotes[] = "Encoded=\"true\"", with_others[] = "Encoded='true'";
+
+    return memmem(attributes.data, attributes.len, with_quotes, sizeof with_quotes - 1) ||
+           memmem(attributes.data, attributes.len, with_others, sizeof with_others - 1);
+}
+
 /* Behind the '<' of a start tag. */
 static void read_start(tvc_xml *xml)
 {
@@ -261,7 +271,11 @@ static void read_start(tvc_xml *xml)
         tvc_xml_fail(xml);
         return;
     }
+
+    char *attributes = xml->at;
+
     skip_attributes(xml);
+    xml->is_encoded = says_encoded((tv_slice){attributes, (size_t)(xml->at - attributes)});
     xml->names[xml->depth++] = name;
 }
 
@@ -342,12 +356,41 @@ bool tvc_xml_child(tvc_xml *xml, tv_slice *ret_name)
     return true;
 }
 
+/* Decode a percent-encoded text where it stands; false when it is not one. */
+static bool decode(tv_slice *text)
+{
+    char *start = (char *)text->data, *to = start;
+
+    for (size_t i = 0; i < text->len; i++) {
+        char c = start[i];
+
+        if (c == '%') {
+            int high = i + 2 < text->len ? tv_hex_value(start[i + 1]) : -1;
+            int low = high >= 0 ? tv_hex_value(start[i + 2]) : -1;
+
+            if (low < 0)
+                return false;
+            c = (char)(high << 4 | low);
+            i += 2;
+        }
+        *to++ = c;
+    }
+    *to = '\0';
+    text->len = (size_t)(to - start);
+    return tv_utf8_is_valid(*text) && !memchr(start, '\0', text->len);
+}
+
 tv_slice tvc_xml_text(tvc_xml *xml)
 {
+    bool is_encoded = xml->is_encoded;
+
     if (xml->is_bad || close_empty(xml))
         return TV_LIT("");
 
     tv_slice text = read_text(xml);
+
+    if (is_encoded && !xml->is_bad && !decode(&text))
+        tvc_xml_fail(xml);
 
     if (!xml->is_bad && is_end_tag(xml))
         read_end(xml);

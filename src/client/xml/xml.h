@@ -15,8 +15,9 @@
  * there are none.  A mistake in the document ends all loops and is found at tvc_xml_close.
  *
  * The document comes from outside.  It may nest TVC_XML_DEPTH_MAX deep; a DOCTYPE is refused, so
- * that there are no entities but the five of XML itself and numbers.  Attributes, comments and
- * processing instructions are skipped.
+ * that there are no entities but the five of XML itself and numbers.  Comments, processing
+ * instructions and attributes are skipped, but for Encoded="true", with which lists mark names
+ * that XML cannot hold.
  */
 #ifndef TVC_XML_H
 #define TVC_XML_H
@@ -30,7 +31,8 @@ typedef struct tvc_xml {
     char *at, *end;
     bool is_bad; /* not well-formed, or not what was expected; for good */
     bool is_before_root;
-    bool is_empty; /* the innermost element is <a/>: it has no end tag */
+    bool is_empty;   /* the innermost element is <a/>: it has no end tag */
+    bool is_encoded; /* the text of the element that was begun last is percent-encoded */
     unsigned depth;
     tv_slice names[TVC_XML_DEPTH_MAX]; /* of the elements that are open */
 } tvc_xml;

@@ -32,7 +32,10 @@ export function parseXml(document) {
   for (const [, tag, text] of document.replace(/^\uFEFF/, '').matchAll(/<([^>]+)>|([^<]+)/g)) {
     const current = open[open.length - 1];
     if (text !== undefined) current.text += decode(text);
-    else if (tag[0] === '/') open.pop();
+    else if (tag[0] === '/') {
+      const closed = open.pop();
+      if (closed.attributes.Encoded === 'true') closed.text = decodeURIComponent(closed.text); // a name that XML cannot hold
+    }
     else if (tag[0] !== '?' && tag[0] !== '!') {
       const attributes = Object.fromEntries([...tag.matchAll(/([\w:-]+)="([^"]*)"/g)].map(([, name, value]) => [name, decode(value)]));
       const element = new Element(/^[^\s/]+/.exec(tag)[0], attributes);

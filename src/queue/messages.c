@@ -48,8 +48,10 @@ static tv_err read_put_timeout(tv_call *call, int64_t ttl, int64_t *ret_timeout)
 
     if (err || ttl < 0 || *ret_timeout < ttl)
         return err;
-    return tv_call_bad_parameter(call, TV_LIT("visibilitytimeout"),
-                                 tv_arena_printf(&call->req->arena, "%lld", (long long)*ret_timeout),
+
+    tv_slice text = tv_arena_printf(&call->req->arena, "%lld", (long long)*ret_timeout);
+
+    return tv_call_bad_parameter(call, TV_LIT("visibilitytimeout"), text,
                                  "messagettl must be greater than visibilitytimeout");
 }
 

@@ -145,15 +145,16 @@ static tv_err parse_nested(tv_arena *arena, tv_slice account, tv_slice nested,
 
     if (tv_slice_eq(nested, TV_LIT("$batch")))
         return TV_ERR_MEDIA_TYPE;
-    if (tv_slice_eq(name, TV_LIT("Tables")))
-        return open == nested.len
-                   ? TV_OK
-                   : wrong_key_count(arena, account, resource->table, reterr_info);
-    if (!tv_slice_eq_nocase(name, resource->table))
+
+    bool is_tables = tv_slice_eq(name, TV_LIT("Tables"));
+
+    if (!is_tables && !tv_slice_eq_nocase(name, resource->table))
         return TV_ERR_INVALID_URI;
-    return open == nested.len
-               ? TV_OK
-               : parse_with_keys(arena, account, nested, open, resource, reterr_info);
+    if (open == nested.len)
+        return TV_OK;
+    if (is_tables)
+        return wrong_key_count(arena, account, resource->table, reterr_info);
+    return parse_with_keys(arena, account, nested, open, resource, reterr_info);
 }
 
 tv_err tv_table_resource_parse(tv_arena *arena, tv_slice account, tv_slice rest,

@@ -220,11 +220,11 @@ static tv_err read_query(tv_blob_call *call, listing *ret_listing)
     if (err)
         return err;
 
-    if (tv_blob_is_since(&call->args, TV_LIT("2026-02-06"))) {
-        err = tv_call_parameter(&call->base, start_name, &l->start);
-        if (err)
-            return err;
-    }
+    /* In every version, as at the service: object_store sends it in 2023-11-03. */
+    err = tv_call_parameter(&call->base, start_name, &l->start);
+    if (err)
+        return err;
+
     err = check_texts(call, l);
     if (err)
         return err;

@@ -55,7 +55,9 @@ static tv_table_head head_of(const tv_embedded_request *request)
         .header_count = count,
     };
 
-    head.tunnel = find_header(headers, count, TV_LIT("x-http-method"), &head.tunnel_count);
+    /* The legacy Java client sends MERGE and the header of a POST that stands for it. */
+    if (request->method == TV_METHOD_POST)
+        head.tunnel = find_header(headers, count, TV_LIT("x-http-method"), &head.tunnel_count);
     return head;
 }
 

@@ -109,26 +109,29 @@ static tv_err check_neighbours(const tv_table_batch *batch, size_t index)
     return TV_OK;
 }
 
-/* 0 when the last part is not closed: a body cut short must not lose its last operation. */
-static size_t count_parts(tv_multipart parts)
+/* False when the last part is not closed: a body cut short must not lose its last operation. */
+static bool count_parts(tv_multipart parts, size_t *ret_count)
 {
     tv_slice part;
     size_t count = 0;
 
     while (tv_multipart_next(&parts, &part))
         count++;
-    return parts.is_closed ? count : 0;
+    *ret_count = count;
+    return parts.is_closed;
 }
 
 static tv_err parse_changeset(tv_arena *arena, const tv_request *req, const tv_endpoint *endpoint,
                               tv_multipart parts, tv_table_batch *batch, tv_error_info *reterr_info)
 {
-    size_t count = count_parts(parts);
     tv_slice part, type;
+    size_t count;
     tv_err err;
 
-    if (count == 0)
+    if (!count_parts(parts, &count))
         return TV_ERR_INVALID_INPUT;
+    if (count == 0)
+        return TV_OK; /* recorded at the service: done, and its reply has no part */
     /* The cloud service names the last operation that would have fitted. */
     if (count > TV_TABLE_BATCH_OPS_MAX)
         return part_error(batch, TV_TABLE_BATCH_OPS_MAX - 1, TV_ERR_BATCH_TOO_MANY);

@@ -11,7 +11,7 @@ enum { TV_TABLE_BATCH_OPS_MAX = 100 };
 
 typedef struct tv_table_batch {
     tv_table_op *ops;
-    size_t count;
+    size_t count;       /* 0 for a changeset without operations, whose `ops` is NULL */
     bool is_query;      /* one bare GET, without a changeset */
     size_t failed;      /* index of the operation that is wrong */
     bool is_part_error; /* an error belongs to operation `failed`, not to the whole request */

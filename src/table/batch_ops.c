@@ -65,6 +65,8 @@ static tv_err prepare(tv_call *call)
 
     if (err)
         return err;
+    if (batch->count == 0)
+        return TV_OK;
 
     batch->is_part_error = true;
     err = check_batch_access(call);
@@ -80,6 +82,8 @@ static tv_err run_prepared(tv_call *call, tv_err err)
 {
     const tv_table_batch *batch = &tv_table_call_of(call)->batch;
 
+    if (err == TV_OK && batch->count == 0)
+        return tv_table_respond_batch(call);
     if (err == TV_OK && !batch->is_query)
         err = tv_table_admit_write(call);
     if (err == TV_OK && !batch->is_query) {

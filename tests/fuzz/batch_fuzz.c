@@ -1,6 +1,6 @@
 /*
  * Batches: a body with any bytes after a fixed boundary.  What is accepted is
- * one read, or 1 to 100 writes to distinct entities of one partition of the
+ * one read, or up to 100 writes to distinct entities of one partition of the
  * account that signed; and no beginning of an accepted body is accepted as
  * anything but the same operations.
  */
@@ -29,7 +29,7 @@ static tv_err parse(tv_arena *arena, tv_slice body, tv_table_batch *ret_batch)
 
 static void check_changeset(const tv_table_batch *batch)
 {
-    const tv_table_resource *first = &batch->ops[0].resource;
+    const tv_table_resource *first = batch->count ? &batch->ops[0].resource : NULL;
 
     for (size_t i = 0; i < batch->count; i++) {
         const tv_table_resource *resource = &batch->ops[i].resource;
@@ -45,7 +45,7 @@ static void check_changeset(const tv_table_batch *batch)
 
 static void check_accepted(const tv_table_batch *batch)
 {
-    tv_assert(batch->count >= 1 && batch->count <= TV_TABLE_BATCH_OPS_MAX);
+    tv_assert(batch->count <= TV_TABLE_BATCH_OPS_MAX);
     if (batch->is_query)
         tv_assert(batch->count == 1 && batch->ops[0].kind == TV_TABLE_OP_QUERY_ENTITY);
     else

@@ -211,14 +211,16 @@ tv_err tv_call_choose(tv_call *call)
 
 /* --- authorize --- */
 
-/* The secondary is read-only, and only it has stats. */
+/* The secondary is read-only, and only it has stats.  What a batch does its parts tell. */
 tv_err tv_call_check_endpoint(const tv_call *call)
 {
     bool is_secondary = call->endpoint.is_secondary;
 
     if (call->op->flags & TV_OP_SECONDARY_ONLY)
         return is_secondary ? TV_OK : TV_ERR_NOT_ON_PRIMARY;
-    return is_secondary && !(call->op->flags & TV_OP_READS) ? TV_ERR_SECONDARY_IS_READ_ONLY : TV_OK;
+    return is_secondary && !(call->op->flags & (TV_OP_READS | TV_OP_BY_PARTS))
+               ? TV_ERR_SECONDARY_IS_READ_ONLY
+               : TV_OK;
 }
 
 static bool is_public(tv_call *call)

@@ -65,6 +65,8 @@ static tv_err prepare(tv_call *call)
 
     if (err)
         return err;
+    if (call->endpoint.is_secondary && !batch->is_query)
+        return TV_ERR_SECONDARY_IS_READ_ONLY;
     if (batch->count == 0)
         return TV_OK;
 

@@ -303,15 +303,31 @@ size_t tv_entity_cost(tv_slice partition_key, tv_slice row_key, tv_slice value)
     return cost;
 }
 
+/* A string has at most as many UTF-16 units as bytes: count only long ones. */
+static bool is_too_large(const tv_property *property)
+{
+    tv_slice bytes = property->bytes;
+
+    if (property->type == TV_EDM_STRING)
+        return bytes.len > TV_PROPERTY_STRING_UNITS_MAX &&
+               tv_utf8_units(bytes) > TV_PROPERTY_STRING_UNITS_MAX;
+    return property->type == TV_EDM_BINARY && bytes.len > TV_PROPERTY_BINARY_BYTES_MAX;
+}
+
 tv_err tv_entity_check_limits(tv_slice partition_key, tv_slice row_key,
                               const tv_entity_properties *properties)
 {
     size_t cost = cost_of_keys(partition_key, row_key);
+    bool has_large_value = false;
 
     if (properties->count > TV_ENTITY_PROPERTIES_MAX)
         return TV_ERR_TOO_MANY_PROPERTIES;
 
-    for (size_t i = 0; i < properties->count; i++)
+    for (size_t i = 0; i < properties->count; i++) {
         cost += tv_property_cost(&properties->list[i]);
-    return cost > TV_ENTITY_COST_MAX ? TV_ERR_ENTITY_TOO_LARGE : TV_OK;
+        has_large_value |= is_too_large(&properties->list[i]);
+    }
+    if (cost > TV_ENTITY_COST_MAX)
+        return TV_ERR_ENTITY_TOO_LARGE;
+    return has_large_value ? TV_ERR_PROPERTY_VALUE_TOO_LARGE : TV_OK;
 }

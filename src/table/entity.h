@@ -72,7 +72,11 @@ void tv_entity_properties_sort(tv_entity_properties *properties);
  */
 size_t tv_entity_cost(tv_slice partition_key, tv_slice row_key, tv_slice value);
 
-/** TV_ERR_TOO_MANY_PROPERTIES or TV_ERR_ENTITY_TOO_LARGE when it breaks a limit of the whole. */
+/**
+ * The limits of the whole and of each value: TV_ERR_TOO_MANY_PROPERTIES, TV_ERR_ENTITY_TOO_LARGE
+ * or, if neither, TV_ERR_PROPERTY_VALUE_TOO_LARGE.  The service has this order: its clients'
+ * suites get EntityTooLarge for one value of 1 MiB.
+ */
 tv_err tv_entity_check_limits(tv_slice partition_key, tv_slice row_key,
                               const tv_entity_properties *properties) TV_WARN_UNUSED;
 

@@ -10,7 +10,6 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/number.h"
-#include "base/utf8.h"
 #include "table/names.h"
 
 enum {
@@ -118,10 +117,6 @@ static tv_err read_string(const tv_json_member *member, tv_property *property)
 {
     if (member->kind != TV_JSON_STRING)
         return TV_ERR_INVALID_INPUT;
-    /* A string has at most as many UTF-16 units as bytes: count only long ones. */
-    if (member->text.len > TV_PROPERTY_STRING_UNITS_MAX &&
-        tv_utf8_units(member->text) > TV_PROPERTY_STRING_UNITS_MAX)
-        return TV_ERR_PROPERTY_VALUE_TOO_LARGE;
 
     property->bytes = member->text;
     return TV_OK;
@@ -207,8 +202,6 @@ static tv_err read_binary(tv_arena *arena, const tv_json_member *member, tv_prop
 
     if (!tv_base64_decode(bytes, member->text, &len))
         return TV_ERR_INVALID_INPUT;
-    if (len > TV_PROPERTY_BINARY_BYTES_MAX)
-        return TV_ERR_PROPERTY_VALUE_TOO_LARGE;
 
     property->bytes = (tv_slice){bytes, len};
     return TV_OK;

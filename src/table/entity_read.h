@@ -18,7 +18,8 @@ typedef struct tv_entity_body {
 /**
  * Read an entity.  Members that begin with "odata." are metadata and ignored,
  * as is Timestamp, whatever it holds.  The keys are not checked here: what
- * counts depends on where they must come from.
+ * counts depends on where they must come from.  Nor is the size of values:
+ * see tv_entity_check_limits.
  */
 tv_err tv_entity_body_read(tv_arena *arena, tv_slice json, tv_entity_body *ret_body,
                            tv_error_info *reterr_info) TV_WARN_UNUSED;

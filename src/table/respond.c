@@ -109,6 +109,8 @@ void tv_table_respond_error(tv_call *call, tv_err err)
     start_odata(call, tv_err_status(err));
     preference_applied(call);
     content_type(call, TV_TABLE_METADATA_MINIMAL);
+    if (tv_err_status(err) == 413) /* found before OData, too, but answered in its form */
+        tv_response_header(req, TV_LIT("x-ms-error-code"), tv_err_code(err));
     tv_table_add_error_json(&req->out, err, &call->info, TV_LIT(""), request_id(call));
     tv_call_finish(call);
 }

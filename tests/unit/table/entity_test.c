@@ -320,6 +320,26 @@ TEST(an_entity_costs_at_most_1_mib)
               TV_ERR_ENTITY_TOO_LARGE);
 }
 
+TEST(a_value_is_too_large_only_in_an_entity_that_is_not)
+{
+    static char bytes[TV_ENTITY_COST_MAX];
+    tv_property list[] = {{.name = TV_LIT("v"), .bytes = {bytes, 65537}},
+                          {.name = TV_LIT("w"), .type = TV_EDM_BINARY, .bytes = {bytes, 1}}};
+    tv_entity_properties properties = {list, COUNT(list)};
+    static const tv_edm_type types[] = {TV_EDM_STRING, TV_EDM_BINARY};
+
+    memset(bytes, 'a', sizeof bytes);
+    for (size_t i = 0; i < COUNT(types); i++) {
+        list[0].type = types[i];
+        list[0].bytes.len = 65537;
+        CHECK_ERR(tv_entity_check_limits(TV_LIT("p"), TV_LIT("r"), &properties),
+                  TV_ERR_PROPERTY_VALUE_TOO_LARGE);
+        list[0].bytes.len = sizeof bytes;
+        CHECK_ERR(tv_entity_check_limits(TV_LIT("p"), TV_LIT("r"), &properties),
+                  TV_ERR_ENTITY_TOO_LARGE);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +355,7 @@ int main(void)
         cmocka_unit_test(two_full_entities_merge_without_overflow),
         cmocka_unit_test(an_entity_has_at_most_252_properties),
         cmocka_unit_test(an_entity_costs_at_most_1_mib),
+        cmocka_unit_test(a_value_is_too_large_only_in_an_entity_that_is_not),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

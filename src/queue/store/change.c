@@ -122,8 +122,6 @@ tv_err tv_queue_update_run(tv_txn *txn, void *queue_update)
     err = find_message(txn, queue, counts.generation, &update->id, &update->receipt, &message);
     if (err)
         return err;
-    if (next_visible > message.expires)
-        return TV_ERR_QUERY_OUT_OF_RANGE;
 
     tv_store_hide_message(txn, queue, counts.generation, &message);
     if (update->text.data) {

@@ -85,18 +85,18 @@ typedef struct tv_queue_update {
     tv_queue *queue;
     tv_guid id;
     tv_receipt receipt;
-    int64_t timeout_s;  /* 0 to 7 days, not beyond the message's expiry */
+    int64_t timeout_s;  /* 0 to 7 days */
     tv_slice text;      /* data == NULL leaves it as it is */
     tv_message message; /* result, without the text */
     tv_queue_reads reads;
 } tv_queue_update;
 
 /**
- * Hide a message anew, perhaps with another text.  The check:
- * TV_ERR_QUERY_OUT_OF_RANGE, TV_ERR_MESSAGE_TOO_LARGE.  The run:
- * TV_ERR_MESSAGE_NOT_FOUND (also when its receipt is not this one),
- * TV_ERR_POP_RECEIPT_MISMATCH (for that of another message), and
- * TV_ERR_QUERY_OUT_OF_RANGE when it would be hidden longer than it lives.
+ * Hide a message anew, perhaps with another text.  It may be hidden longer than
+ * it lives: the documentation has that as an error, the service has not.  The
+ * check: TV_ERR_QUERY_OUT_OF_RANGE, TV_ERR_MESSAGE_TOO_LARGE.  The run:
+ * TV_ERR_MESSAGE_NOT_FOUND (also when its receipt is not this one) and
+ * TV_ERR_POP_RECEIPT_MISMATCH (for that of another message).
  */
 tv_err tv_queue_update_check(const tv_queue_update *update) TV_WARN_UNUSED;
 tv_err tv_queue_update_run(tv_txn *txn, void *queue_update) TV_WARN_UNUSED;

@@ -74,11 +74,17 @@ static bool is_loopback(tv_slice host)
            tv_slice_eq(name, TV_LIT("127.0.0.1"));
 }
 
-bool tv_blob_is_same_server(tv_slice host, tv_slice called)
+static bool is_in_cloud(tv_slice host, tv_slice account)
+{
+    return starts_with_nocase(host, account) &&
+           tv_slice_eq_nocase(tv_slice_skip(host, account.len), TV_LIT(".blob.core.windows.net"));
+}
+
+bool tv_blob_is_same_server(tv_slice host, tv_slice called, tv_slice account)
 {
     tv_slice domain = domain_of(host);
 
-    if (tv_slice_eq_nocase(host, called))
+    if (tv_slice_eq_nocase(host, called) || is_in_cloud(host, account))
         return true;
     if (domain.data && tv_slice_eq_nocase(domain, domain_of(called)))
         return true;
@@ -121,7 +127,7 @@ static tv_err parse_source(tv_blob_call *call, tv_slice text, tv_blob_copying *c
     if (text.len > URL_BYTES_MAX || !split_url(text, &parts) ||
         !tv_parameters_parse(arena, parts.query, &query))
         return tv_call_bad_header(&call->base, TV_LIT("x-ms-copy-source"), text);
-    if (!tv_blob_is_same_server(parts.host, call->base.req->host))
+    if (!tv_blob_is_same_server(parts.host, call->base.req->host, call->base.endpoint.account))
         return not_here(call);
 
     *req = (tv_request){.arena = req->arena,

@@ -31,9 +31,11 @@ tv_err tv_blob_find_source(tv_blob_call *call) TV_WARN_UNUSED;
 /** Let the answer say why the source could not be read, if it may.  Returns `err`. */
 tv_err tv_blob_source_failed(tv_blob_call *call, tv_err why, tv_err err) TV_WARN_UNUSED;
 
-/** Whether a URL's host is the server that was called by the name `called`; both may have a port.
+/**
+ * Whether a URL's host is the server that was called by the name `called`; both may have a port.
+ * So is the name that the cloud has for `account`, the caller's: clients build it themselves.
  */
-bool tv_blob_is_same_server(tv_slice host, tv_slice called);
+bool tv_blob_is_same_server(tv_slice host, tv_slice called, tv_slice account);
 
 /** For on_done.  Accepts NULL. */
 void tv_blob_copying_done(tv_blob_copying *copying);

@@ -23,13 +23,21 @@ static const struct {
     {"this machine from a name", "127.0.0.1:10000", "store.example:10000", false},
     {"a name from this machine", "store.example:10000", "127.0.0.1:10000", false},
     {"somewhere else", "example.com", "store.example", false},
+    {"the cloud's name for the account", "mine.blob.core.windows.net", "127.0.0.1:10000", true},
+    {"in another case", "Mine.Blob.Core.Windows.Net", "store.example", true},
+    {"for another account", "mine2.blob.core.windows.net", "127.0.0.1:10000", false},
+    {"for none", ".blob.core.windows.net", "127.0.0.1:10000", false},
+    {"with more behind it", "mine.blob.core.windows.net.evil.example", "127.0.0.1:10000", false},
+    {"at another port", "mine.blob.core.windows.net:8443", "127.0.0.1:10000", false},
+    {"of another service", "mine.file.core.windows.net", "127.0.0.1:10000", false},
 };
 
 TEST(sources_are_told_by_their_host)
 {
     for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
         t_row = hosts[i].what;
-        CHECK_INT(tv_blob_is_same_server(tv_slice_of(hosts[i].host), tv_slice_of(hosts[i].called)),
+        CHECK_INT(tv_blob_is_same_server(tv_slice_of(hosts[i].host), tv_slice_of(hosts[i].called),
+                                         TV_LIT("mine")),
                   hosts[i].is_same);
     }
 }

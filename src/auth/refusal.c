@@ -96,5 +96,8 @@ tv_err tv_refuse_development(tv_arena *arena, tv_service_kind service, tv_error_
         "http://127.0.0.1:%d/" TV_DEVELOPMENT_ACCOUNT ". Use such an endpoint, or an account with "
         "a key of its own, or start the server with --allow-dev-account.",
         ports[service]);
+    /* Many clients show the message alone, and everybody who starts with containers comes here. */
+    reterr_info->text = tv_arena_printf(arena, "Server failed to authenticate the request. %.*s",
+                                        TV_FMT(reterr_info->reason));
     return TV_ERR_AUTHENTICATION_FAILED;
 }

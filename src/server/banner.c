@@ -26,6 +26,20 @@ static bool is_where_emulators_are(const tv_server *server)
            server->served[TV_SERVED_TABLE].port == 10002;
 }
 
+static bool is_for_this_machine(const char *host)
+{
+    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
+           strcmp(host, "localhost") == 0;
+}
+
+/* Others can connect, but not with the key that the connection string shows. */
+static void print_whose_key_it_is(const tv_config *config, const tv_account *account)
+{
+    if (account->is_development && !config->allow_dev_account && !is_for_this_machine(config->host))
+        printf("This key is accepted from this machine alone: --allow-dev-account accepts it from "
+               "others, too,\nand --accounts FILE is for keys of your own.\n");
+}
+
 /* How to use the command line tool, if it lies beside this program. */
 static void print_tool(bool is_found_by_itself)
 {
@@ -92,6 +106,7 @@ void tv_server_print_ready(tv_server *server)
 
     if (is_simple)
         printf("or simply: UseDevelopmentStorage=true\n");
+    print_whose_key_it_is(config, account);
     printf("\n");
     print_tool(is_simple);
     printf("Ctrl-C ends it.\n");

@@ -113,8 +113,8 @@ void tv_blob_add_entry_xml(tv_buf *out, const tv_blob_entry *entry, const tv_blo
                 out, "Snapshot",
                 (tv_slice){snapshot, tv_datetime_format7(snapshot, entry->head.snapshot)});
         add_properties(out, &entry->head, view);
-        if (view->metadata)
-            tv_metadata_add_xml(out, entry->head.metadata);
     }
+    if (view->metadata)
+        tv_metadata_add_xml(out, entry->head.metadata);
     tv_buf_add_lit(out, "</Blob>");
 }

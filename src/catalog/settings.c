@@ -323,18 +323,25 @@ static tv_err read_default_version(const tv_xml_node *node, tv_slice *ret_versio
 }
 
 /* A feature that is not there may be switched off. */
-static tv_err read_missing_feature(const tv_xml_node *node)
+static tv_err read_missing_feature(const tv_xml_node *node, tv_error_info *reterr_info)
 {
     bool is_enabled = false;
     tv_err err = read_bool(node, TV_LIT("Enabled"), &is_enabled);
 
-    return err ? err : is_enabled ? TV_ERR_NOT_IMPLEMENTED : TV_OK;
+    if (err || !is_enabled)
+        return err;
+
+    reterr_info->text =
+        tv_slice_eq(node->name, TV_LIT("StaticWebsite"))
+            ? TV_LIT("Static websites (StaticWebsite) are not supported by this server.")
+            : TV_LIT("Soft delete (DeleteRetentionPolicy) is not supported by this server.");
+    return TV_ERR_NOT_IMPLEMENTED;
 }
 
 /* --- reading: the document --- */
 
 static tv_err read_part(tv_arena *arena, tv_service_kind service, const tv_xml_node *node,
-                        tv_service_settings *settings)
+                        tv_service_settings *settings, tv_error_info *reterr_info)
 {
     if (tv_slice_eq(node->name, TV_LIT("Logging")))
         return read_logging(service, node, &settings->logging);
@@ -346,11 +353,11 @@ static tv_err read_part(tv_arena *arena, tv_service_kind service, const tv_xml_n
         return read_cors(arena, node, &settings->cors);
     if (tv_slice_eq(node->name, TV_LIT("DefaultServiceVersion")))
         return read_default_version(node, &settings->default_version);
-    return read_missing_feature(node);
+    return read_missing_feature(node, reterr_info);
 }
 
 tv_err tv_settings_parse(tv_arena *arena, tv_service_kind service, tv_slice document,
-                         tv_service_settings *ret_settings)
+                         tv_service_settings *ret_settings, tv_error_info *reterr_info)
 {
     tv_slice parts = service == TV_SERVICE_BLOB
                          ? TV_LIT("Logging HourMetrics MinuteMetrics Cors DefaultServiceVersion "
@@ -367,7 +374,7 @@ tv_err tv_settings_parse(tv_arena *arena, tv_service_kind service, tv_slice docu
         return TV_ERR_XML_DOCUMENT;
 
     for (const tv_xml_node *node = root->first_child; node && err == TV_OK; node = node->next)
-        err = read_part(arena, service, node, &settings);
+        err = read_part(arena, service, node, &settings, reterr_info);
     if (err)
         return err;
 
@@ -470,7 +477,8 @@ tv_err tv_shared_settings_new(tv_service_kind service, tv_slice document,
     atomic_init(&shared->refs, 1);
     tv_arena_init(&shared->arena);
     shared->document = tv_arena_dup(&shared->arena, document);
-    if (tv_settings_parse(&shared->arena, service, document, &shared->settings)) {
+    if (tv_settings_parse(&shared->arena, service, document, &shared->settings,
+                          &(tv_error_info){0})) {
         tv_shared_settings_unref(shared);
         return TV_ERR_CORRUPT;
     }

@@ -73,10 +73,11 @@ tv_service_settings tv_settings_default(tv_service_kind service);
  * Read <StorageServiceProperties>, of which parts may be missing; texts live in
  * the arena.  TV_ERR_XML_DOCUMENT for another document, an incomplete part or
  * one beyond its limits; TV_ERR_XML_NODE_VALUE for a value of the wrong form;
- * TV_ERR_NOT_IMPLEMENTED for what cannot be switched on.
+ * TV_ERR_NOT_IMPLEMENTED, with a text that names it, for what cannot be switched on.
  */
 tv_err tv_settings_parse(tv_arena *arena, tv_service_kind service, tv_slice document,
-                         tv_service_settings *ret_settings) TV_WARN_UNUSED;
+                         tv_service_settings *ret_settings,
+                         tv_error_info *reterr_info) TV_WARN_UNUSED;
 
 /** Take over the parts of `update` that are set. */
 void tv_settings_apply(tv_service_settings *settings, const tv_service_settings *update);

@@ -377,7 +377,7 @@ static tv_err run_set_properties(tv_txn *txn, void *ctx)
     set->look = tv_catalog_is_shared(set->catalog) ? tv_catalog_sequence(set->catalog) : UINT64_MAX;
     err = tv_txn_get(txn, row, &value);
     if (err == TV_OK) {
-        if (tv_settings_parse(set->arena, kind->service, value, &stored))
+        if (tv_settings_parse(set->arena, kind->service, value, &stored, &(tv_error_info){0}))
             return TV_ERR_CORRUPT;
         tv_settings_apply(&properties, &stored);
     } else if (err != TV_ERR_NOT_FOUND) {

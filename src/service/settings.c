@@ -32,7 +32,7 @@ tv_err tv_call_set_settings(tv_call *call)
 {
     tv_catalog_set_settings *set = &call->set_settings;
     tv_err err = tv_settings_parse(&call->req->arena, call->service->spec->kind, call->req->body,
-                                   &set->update);
+                                   &set->update, &call->info);
 
     if (err)
         return err;

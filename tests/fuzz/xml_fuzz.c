@@ -64,7 +64,7 @@ static void try_properties(tv_arena *arena, tv_slice document)
     tv_shared_settings *shared;
     tv_buf written = TV_BUF_EMPTY, rewritten = TV_BUF_EMPTY;
 
-    if (tv_settings_parse(arena, TV_SERVICE_TABLE, document, &update))
+    if (tv_settings_parse(arena, TV_SERVICE_TABLE, document, &update, &(tv_error_info){0}))
         return;
 
     tv_settings_apply(&properties, &update);

@@ -565,7 +565,8 @@ static tv_err set_settings(tv_slice account, const char *document)
     tv_catalog_set_settings set = {.catalog = catalog, .account = account, .arena = &arena};
     tv_write write = {0};
 
-    CHECK_OK(tv_settings_parse(&arena, TV_SERVICE_TABLE, tv_slice_of(document), &set.update));
+    CHECK_OK(tv_settings_parse(&arena, TV_SERVICE_TABLE, tv_slice_of(document), &set.update,
+                               &(tv_error_info){0}));
     tv_catalog_prepare_set_settings(&set, &write);
     return commit(&write);
 }

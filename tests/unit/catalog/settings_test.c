@@ -130,7 +130,7 @@ TEST(documents_are_read_and_written)
 
         t_row = documents[i].what;
         CHECK_ERR(tv_settings_parse(&arena, TV_SERVICE_TABLE, tv_slice_of(documents[i].document),
-                                    &update),
+                                    &update, &(tv_error_info){0}),
                   documents[i].err);
         if (documents[i].err)
             continue;
@@ -174,7 +174,8 @@ static tv_err parse_lists(size_t origins, size_t headers, size_t len)
     }
     tv_buf_printf(&document, CORS(RULE("GET", "%.*s", "%.*s", "", "1")),
                   TV_FMT(tv_buf_slice(&lists[0])), TV_FMT(tv_buf_slice(&lists[1])));
-    err = tv_settings_parse(&arena, TV_SERVICE_TABLE, tv_buf_slice(&document), &update);
+    err = tv_settings_parse(&arena, TV_SERVICE_TABLE, tv_buf_slice(&document), &update,
+                            &(tv_error_info){0});
     tv_buf_done(&document);
     tv_buf_done(&lists[0]);
     tv_buf_done(&lists[1]);

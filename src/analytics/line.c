@@ -67,19 +67,10 @@ static bool is_signature(tv_arena *scratch, tv_slice parameter)
            tv_slice_eq_nocase(decoded, TV_LIT("sig"));
 }
 
-static size_t find_signature(tv_slice text)
-{
-    for (size_t i = 0; i + 4 <= text.len; i++) {
-        if (tv_slice_eq_nocase(tv_slice_take(tv_slice_skip(text, i), 4), TV_LIT("sig=")))
-            return i;
-    }
-    return text.len;
-}
-
 /* A text that should have no signature, and may have one all the same. */
 static void add_cut(tv_buf *out, tv_slice text)
 {
-    size_t at = find_signature(text);
+    size_t at = tv_uri_find_signature(text);
 
     tv_buf_add(out, tv_slice_take(text, at));
     if (at < text.len)

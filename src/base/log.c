@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "base/log_ring.h"
+#include "base/uri.h"
 #include "base/utf8.h"
 
 static tv_log_level threshold = TV_LOG_INFO;
@@ -43,9 +44,115 @@ bool tv_log_level_parse(tv_slice name, tv_log_level *ret_level)
     return false;
 }
 
+/* --- a line --- */
+
+typedef struct log_line {
+    char text[TV_LOG_LINE_BYTES_MAX];
+    size_t len;
+    bool is_quoted; /* the format has opened a quote */
+} log_line;
+
+/* What there is no room for is dropped; one byte is kept for the end of the line. */
+static void put(log_line *line, tv_slice text)
+{
+    size_t room = sizeof line->text - 1 - line->len;
+    size_t len = text.len < room ? text.len : room;
+
+    memcpy(line->text + line->len, text.data, len);
+    line->len += len;
+}
+
+/* Between quotes a text cannot end its value. */
+static void put_text(log_line *line, tv_slice text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.data[i];
+
+        if (line->is_quoted && (c == '"' || c == '\\'))
+            put(line, TV_LIT("\\"));
+        put(line, (tv_slice){&c, 1});
+    }
+}
+
+/* A conversion of a format: flags, width and precision, length, letter. */
+typedef struct conversion {
+    char spec[16]; /* for snprintf */
+    size_t len;
+    char letter;
+    int longs; /* l: 1, ll: 2; z and j are as long as l */
+} conversion;
+
+static conversion read_conversion(const char **at)
+{
+    conversion c = {.spec = "%", .len = 1};
+
+    do {
+        c.letter = *++*at;
+        tv_assert(c.letter && c.len + 1 < sizeof c.spec);
+        c.longs += c.letter == 'l' || c.letter == 'z' || c.letter == 'j';
+        c.spec[c.len++] = c.letter;
+    } while (!strchr("sdiuoxXcfge%", c.letter));
+    ++*at;
+    return c;
+}
+
+static void put_string(log_line *line, const conversion *c, va_list *args)
+{
+    const char *dot = strchr(c->spec, '.');
+    int bytes_max = dot == NULL     ? INT32_MAX
+                    : dot[1] == '*' ? va_arg(*args, int)
+                                    : (int)strtol(dot + 1, NULL, 10);
+    const char *text = va_arg(*args, const char *);
+
+    if (text)
+        put_text(line, (tv_slice){text, strnlen(text, (size_t)bytes_max)});
+}
+
+static void put_number(log_line *line, const conversion *c, va_list *args)
+{
+    char *to = line->text + line->len;
+    size_t room = sizeof line->text - line->len; /* the last byte is for the end of the line */
+    int len;
+
+    if (strchr("fge", c->letter))
+        len = snprintf(to, room, c->spec, va_arg(*args, double));
+    else if (c->longs == 2)
+        len = snprintf(to, room, c->spec, va_arg(*args, long long));
+    else if (c->longs == 1)
+        len = snprintf(to, room, c->spec, va_arg(*args, long));
+    else
+        len = snprintf(to, room, c->spec, va_arg(*args, int));
+    tv_assert(len >= 0);
+    line->len += (size_t)len < room ? (size_t)len : room - 1;
+}
+
+static void put_fields(log_line *line, const char *format, va_list *args)
+{
+    while (*format) {
+        size_t plain = strcspn(format, "%\"");
+
+        put(line, (tv_slice){format, plain});
+        format += plain;
+        if (*format == '"') {
+            line->is_quoted = !line->is_quoted;
+            put(line, (tv_slice){format++, 1});
+        } else if (*format) {
+            conversion c = read_conversion(&format);
+
+            if (c.letter == 's')
+                put_string(line, &c, args);
+            else if (c.letter == '%')
+                put(line, TV_LIT("%"));
+            else
+                put_number(line, &c, args);
+        }
+    }
+}
+
 void tv_log(tv_log_level level, const char *event, const char *format, ...)
 {
-    char line[TV_LOG_LINE_BYTES_MAX];
+    log_line line = {.len = 0};
+    char time[40];
     struct timespec now;
     struct tm utc;
 
@@ -54,29 +161,23 @@ void tv_log(tv_log_level level, const char *event, const char *format, ...)
 
     clock_gettime(CLOCK_REALTIME, &now);
     gmtime_r(&now.tv_sec, &utc);
-    size_t len = strftime(line, sizeof line, "time=%Y-%m-%dT%H:%M:%S", &utc);
-    len += (size_t)snprintf(line + len, sizeof line - len, ".%03ldZ level=%s event=%s ",
-                            now.tv_nsec / 1000000, level_names[level], event);
+    strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%S", &utc);
 
     va_list args;
     va_start(args, format);
-    int wanted = vsnprintf(line + len, sizeof line - len - 1, format, args);
+    line.len = (size_t)snprintf(line.text, sizeof line.text, "time=%s.%03ldZ level=%s event=%s ",
+                                time, now.tv_nsec / 1000000, level_names[level], event);
+    put_fields(&line, format, &args);
     va_end(args);
-    tv_assert(wanted >= 0);
 
-    size_t room = sizeof line - len - 2;
-    len += (size_t)wanted < room ? (size_t)wanted : room;
-    for (size_t i = 0; i < len; i++) {
-        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
-            line[i] = '?';
-    }
+    tv_utf8_mask_controls(line.text, line.len);
     pthread_mutex_lock(&ring_lock);
-    tv_log_ring_add(&ring, (int)level, (tv_slice){line, len});
+    tv_log_ring_add(&ring, (int)level, (tv_slice){line.text, line.len});
     pthread_mutex_unlock(&ring_lock);
-    line[len++] = '\n';
+    line.text[line.len++] = '\n';
 
     /* One write call, so that lines of several threads do not mix. */
-    ssize_t written = write(STDERR_FILENO, line, len);
+    ssize_t written = write(STDERR_FILENO, line.text, line.len);
     (void)written;
 }
 
@@ -117,21 +218,10 @@ static uint64_t find_begin(tv_log_query *query)
     return floor;
 }
 
-/* Paths may have any bytes, and a line that was cut may end within a character. */
-static tv_slice make_valid(tv_slice line, char copy[TV_LOG_LINE_BYTES_MAX])
-{
-    if (tv_utf8_is_valid(line))
-        return line;
-    for (size_t i = 0; i < line.len; i++)
-        copy[i] = (unsigned char)line.data[i] < 0x80 ? line.data[i] : '?';
-    return (tv_slice){copy, line.len};
-}
-
 void tv_log_read(tv_log_query *query,
                  void (*fn)(void *ctx, uint64_t number, tv_log_level level, tv_slice line),
                  void *ctx)
 {
-    char copy[TV_LOG_LINE_BYTES_MAX];
     int level;
 
     pthread_mutex_lock(&ring_lock);
@@ -143,12 +233,12 @@ void tv_log_read(tv_log_query *query,
             continue;
         tv_slice line = tv_log_ring_at(&ring, number, &level);
 
-        fn(ctx, number, (tv_log_level)level, make_valid(line, copy));
+        fn(ctx, number, (tv_log_level)level, line);
     }
     pthread_mutex_unlock(&ring_lock);
 }
 
-/* Append a piece of a URL that holds no secret; returns how many bytes that took. */
+/* Append a piece of a URL; returns how many bytes that took. */
 static size_t put_quotable(char *to, tv_slice text)
 {
     size_t len = 0;
@@ -162,53 +252,39 @@ static size_t put_quotable(char *to, tv_slice text)
     return len;
 }
 
-/* Where a path reveals a signature, because its writer took '&' or '%3F' for '?'. */
-static size_t find_signature(tv_slice path)
+/* The same without the signature that it may have, and what follows it. */
+static size_t put_without_signature(char *to, tv_slice text, tv_slice hidden)
 {
-    for (size_t i = 0; i + 4 <= path.len; i++) {
-        tv_slice rest = tv_slice_skip(path, i);
+    size_t at = tv_uri_find_signature(text);
+    size_t len = put_quotable(to, tv_slice_take(text, at));
 
-        if (tv_slice_eq_nocase(tv_slice_take(rest, 4), TV_LIT("sig=")) ||
-            (rest.len >= 6 && tv_slice_eq_nocase(tv_slice_take(rest, 6), TV_LIT("sig%3d"))))
-            return i;
-    }
-    return path.len;
+    if (at < text.len)
+        len += put_quotable(to + len, hidden);
+    return len;
 }
 
 tv_slice tv_log_redact(tv_arena *arena, tv_slice url)
 {
-    static const char hidden[] = "sig=REDACTED";
+    static const tv_slice hidden = {"sig=REDACTED", 12};
 
     /* The worst case turns "&%" into "&sig=REDACTED". */
     char *copy = tv_arena_bytes(arena, url.len * 7 + 32);
     size_t len = 0;
-    size_t query = tv_slice_find(url, '?');
-    tv_slice rest = query < url.len ? tv_slice_skip(url, query + 1) : TV_NONE;
     tv_slice part;
     char separator = '?';
+    size_t query = tv_slice_find(url, '?');
+    tv_slice rest = query < url.len ? tv_slice_skip(url, query + 1) : TV_NONE;
 
-    tv_slice path = tv_slice_take(url, query);
-    size_t signature = find_signature(path);
-
-    len = put_quotable(copy, tv_slice_take(path, signature));
-    if (signature < path.len) {
-        memcpy(copy + len, hidden, sizeof hidden - 1);
-        len += sizeof hidden - 1;
-    }
+    len = put_without_signature(copy, tv_slice_take(url, query), hidden);
     while (tv_slice_next(&rest, '&', &part)) {
+        /* A name may be percent-encoded, so anything that could spell "sig" is cut too. */
+        tv_slice name = tv_slice_take(part, tv_slice_find(part, '='));
+        bool is_secret =
+            tv_slice_eq_nocase(name, TV_LIT("sig")) || tv_slice_find(name, '%') < name.len;
+
         copy[len++] = separator;
         separator = '&';
-        /* A name may be percent-encoded, so anything that could spell "sig" is cut too. */
-        size_t equals = tv_slice_find(part, '=');
-        tv_slice name = tv_slice_take(part, equals);
-        bool secret =
-            tv_slice_eq_nocase(name, TV_LIT("sig")) || tv_slice_find(name, '%') < name.len;
-        if (secret) {
-            memcpy(copy + len, hidden, sizeof hidden - 1);
-            len += sizeof hidden - 1;
-        } else {
-            len += put_quotable(copy + len, part);
-        }
+        len += put_without_signature(copy + len, is_secret ? TV_LIT("sig=") : part, hidden);
     }
     return (tv_slice){copy, len};
 }

@@ -35,7 +35,9 @@ bool tv_log_level_parse(tv_slice name, tv_log_level *ret_level);
 
 /**
  * One line.  `format` gives the fields: "port=%d data=%s".  Quote a value that
- * can hold blanks.  Control characters are replaced, so one call is one line.
+ * can hold blanks, as in "data=\"%s\"": quotes and backslashes in it get a backslash.
+ * Of the conversions of printf there are %s, %.*s and those of numbers.  What a terminal would
+ * obey is replaced, so one call is one line of text.
  */
 void tv_log(tv_log_level level, const char *event, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -90,3 +90,38 @@ void tv_uri_add_key(tv_buf *buf, tv_slice key)
     }
     buf->len += (size_t)(to - start);
 }
+
+/* Take one character, which may be encoded: "=", "%3d", "%253D". */
+static bool take_char(tv_slice *rest, char wanted)
+{
+    tv_slice r = *rest;
+
+    if (r.len && tv_ascii_lower(r.data[0]) == wanted) {
+        *rest = tv_slice_skip(r, 1);
+        return true;
+    }
+    if (r.len == 0 || r.data[0] != '%')
+        return false;
+
+    r = tv_slice_skip(r, 1);
+    while (tv_slice_starts_with(r, TV_LIT("25")))
+        r = tv_slice_skip(r, 2);
+    if (r.len < 2 || tv_hex_value(r.data[0]) < 0 || tv_hex_value(r.data[1]) < 0 ||
+        tv_ascii_lower((char)(tv_hex_value(r.data[0]) * 16 + tv_hex_value(r.data[1]))) != wanted)
+        return false;
+
+    *rest = tv_slice_skip(r, 2);
+    return true;
+}
+
+size_t tv_uri_find_signature(tv_slice text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        tv_slice rest = tv_slice_skip(text, i);
+
+        if (take_char(&rest, 's') && take_char(&rest, 'i') && take_char(&rest, 'g') &&
+            take_char(&rest, '='))
+            return i;
+    }
+    return text.len;
+}

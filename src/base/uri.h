@@ -22,4 +22,10 @@ bool tv_uri_decode_query(tv_arena *arena, tv_slice text, tv_slice *ret_decoded);
  */
 void tv_uri_add_key(tv_buf *buf, tv_slice key);
 
+/**
+ * Where the signature of a SAS begins, "sig=" in any case, its characters percent-encoded or not,
+ * once or more often; text.len where there is none.  For what shows texts to others than the client.
+ */
+size_t tv_uri_find_signature(tv_slice text);
+
 #endif

@@ -122,3 +122,22 @@ size_t tv_utf8_put(char *to, uint32_t code_point)
     to[3] = (char)(0x80 | (code_point & 0x3F));
     return 4;
 }
+
+static bool is_control(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x061C || c == 0x200E || c == 0x200F ||
+           (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
+void tv_utf8_mask_controls(char *text, size_t len)
+{
+    for (size_t at = 0, bytes; at < len; at += bytes) {
+        tv_slice rest = {text + at, len - at};
+
+        bytes = sequence_len((const uint8_t *)rest.data, rest.len);
+        if (bytes && !is_control(tv_utf8_next(&rest)))
+            continue;
+        bytes = bytes ? bytes : 1;
+        memset(text + at, '?', bytes);
+    }
+}

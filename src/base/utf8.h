@@ -19,6 +19,12 @@ size_t tv_utf8_units(tv_slice text);
  */
 uint32_t tv_utf8_next(tv_slice *rest);
 
+/**
+ * Put a '?' in the place of each byte that is not UTF-8 or belongs to what a terminal would obey
+ * instead of showing it: C0, C1, line separators, marks that turn the direction.
+ */
+void tv_utf8_mask_controls(char *text, size_t len);
+
 /** Append a code point (not a surrogate) as UTF-8; returns the number of bytes, at most 4. */
 size_t tv_utf8_put(char *to, uint32_t code_point);
 

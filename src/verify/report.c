@@ -3,6 +3,8 @@
 
 #include <stdarg.h>
 
+#include "base/utf8.h"
+
 enum { TOLD_MAX = 1000, LINE_SIZE = 8192 };
 
 static void print(tv_verify_report *report, const char *kind, const char *format, va_list arguments)
@@ -10,10 +12,7 @@ static void print(tv_verify_report *report, const char *kind, const char *format
     char line[LINE_SIZE];
 
     vsnprintf(line, sizeof line, format, arguments);
-    for (char *c = line; *c; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
-    }
+    tv_utf8_mask_controls(line, strlen(line));
     fprintf(report->out, "%s: %s\n", kind, line);
 }
 

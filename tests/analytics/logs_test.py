@@ -205,14 +205,20 @@ class Logs(Case):
         self.blob.ask("ListContainers", "GET", "/?comp=list", sas=token)
         page = self.blob.ask("ListContainers", "GET", "/?comp=list",
                              Referer=f"http://a.example/?{token}")
-        wanted = [seen for seen in self.seen if seen is not odd and seen is not page]
+        coded = urllib.parse.quote(token, safe="")
+        lost = self.blob.ask("GetBlob", "GET", f"/c/b%3F{coded}",
+                             Referer=f"http://a.example/?next={coded}")
+        wanted = [seen for seen in self.seen if seen not in (odd, page, lost)]
         by_id = self.logged(self.seen)
         for seen in wanted:
             with self.subTest(repr(seen)):
                 self.compare(seen, by_id[seen.id])
         self.assertIn("sig=XXXXX", by_id[odd.id]["request-url"])
         self.assertIn("sig=XXXXX", by_id[page.id]["referrer-header"])
-        for text in (secret, urllib.parse.quote(secret, safe=""), html.escape(secret)):
+        for field in ("request-url", "referrer-header", "requested-object-key"):
+            self.assertIn("sig=XXXXX", by_id[lost.id][field])
+        quoted = urllib.parse.quote(secret, safe="")
+        for text in (secret, quoted, urllib.parse.quote(quoted), html.escape(secret)):
             self.assertNotIn(text, repr(by_id))
 
     def test_a_stop_writes_what_is_there(self):

@@ -89,7 +89,8 @@ class Online(Backup):
             until_no_extents(self, server)
         with Server(data=str(self.folder / "copy"), engine="rocksdb") as restored:
             self.check_blobs(restored, contents)
-            self.make(restored, self.folder / "copy of the copy")
+            self.make(restored, self.folder / 'copy" level=error x="')
+            self.assertIn(r'/copy\" level=error x=\"" files=', restored.log())
 
     def test_bad_requests_begin_nothing(self):
         with Server(engine="rocksdb") as server:

@@ -57,6 +57,47 @@ TEST(one_call_is_one_line_whatever_the_values_hold)
     CHECK_TEXT(tv_slice_skip(line, line.len - 12), "a=1?2?3?4?5\n");
 }
 
+static const struct {
+    const char *what, *text, *shown;
+} hostile[] = {
+    {"text of any script", "K\u00f6ln \u6771\u4eac \U0001f600", "K\u00f6ln \u6771\u4eac \U0001f600"},
+    {"a C1 control", "a\xc2\x9b" "31mb", "a??31mb"},
+    {"the last of them, and what follows", "\xc2\x9f\u00a0", "??\u00a0"},
+    {"a byte that is one without UTF-8", "a\x9b" "31m", "a?31m"},
+    {"a text that turns the rest around", "a\u202eb\u2066c\u200fd\u061ce", "a???b???c???d??e"},
+    {"a separator of lines", "a\u2028b", "a???b"},
+    {"a cut character", "a\xe2\x80", "a??"},
+};
+
+TEST(nothing_in_a_line_commands_a_terminal)
+{
+    for (size_t i = 0; i < COUNT(hostile); i++) {
+        char wanted[100];
+
+        t_row = hostile[i].what;
+        snprintf(wanted, sizeof wanted, "a=%s\n", hostile[i].shown);
+        capture();
+        tv_log(TV_LOG_ERROR, "x", "a=%s", hostile[i].text);
+        tv_slice line = captured();
+
+        CHECK_TEXT(tv_slice_skip(line, 29 + sizeof " level=error event=x" - 1 + 1), wanted);
+    }
+    t_row = "";
+}
+
+TEST(a_quoted_value_ends_where_it_ends)
+{
+    capture();
+    tv_log(TV_LOG_ERROR, "x", "a=%s b=\"%s/%.*s\" c=%d d=\"%s\" e=%05.1f%% f=%c g=%zu h=%-4llx|",
+           "1", "x\" level=info y=\"", 3, "\\\"\\zz", -5, "", 2.5, 'q', (size_t)7,
+           (unsigned long long)255);
+    tv_slice line = captured();
+
+    CHECK_TEXT(tv_slice_skip(line, 29),
+               " level=error event=x a=1 b=\"x\\\" level=info y=\\\"/\\\\\\\"\\\\\" c=-5 d=\"\" "
+               "e=002.5% f=q g=7 h=ff  |\n");
+}
+
 TEST(a_very_long_line_is_cut_and_still_ends)
 {
     capture();
@@ -116,6 +157,10 @@ static const struct {
     {"a path that ends so", "/a/sig", "/a/sig"},
     {"a path that ends with it", "/a/sig=", "/a/sig=REDACTED"},
     {"quotes", "/a\"b?c=\"", "/a%22b?c=%22"},
+    {"in a value", "/a?b=c%26sig%3Dsecret&d=1", "/a?b=c%26sig=REDACTED&d=1"},
+    {"encoded letter by letter", "/a%3F%73%69g%3dsecret", "/a%3Fsig=REDACTED"},
+    {"encoded twice", "/a?url=b%253Fsig%253Dsecret", "/a?url=b%253Fsig=REDACTED"},
+    {"encoded in part", "/a/s%69G=secret", "/a/sig=REDACTED"},
     {"the shortest that grows most", "?%&%&%", "?sig=REDACTED&sig=REDACTED&sig=REDACTED"},
 };
 
@@ -193,6 +238,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_has_time_level_event_and_fields),
         cmocka_unit_test(one_call_is_one_line_whatever_the_values_hold),
+        cmocka_unit_test(nothing_in_a_line_commands_a_terminal),
+        cmocka_unit_test(a_quoted_value_ends_where_it_ends),
         cmocka_unit_test(a_very_long_line_is_cut_and_still_ends),
         cmocka_unit_test(lines_below_the_level_are_dropped),
         cmocka_unit_test(levels_have_names),

@@ -125,7 +125,7 @@ static tool_exit by_name(const char *name, tool_text *ret_string)
 static bool has_secret(const char *string)
 {
     return strcasestr(string, "AccountKey=") || strcasestr(string, "SharedAccessSignature=") ||
-           strcasestr(string, "sig=");
+           tool_has_signature(string);
 }
 
 static tool_exit by_flag(const char *value, tool_text *ret_string)

@@ -1,11 +1,13 @@
 #include "text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void *check(void *memory)
 {
@@ -102,14 +104,8 @@ bool tool_state_folder(tool_text *ret_path)
     return true;
 }
 
-bool tool_text_read_file(tool_text *text, const char *path)
+static bool read_all(tool_text *text, FILE *file)
 {
-    bool is_stdin = strcmp(path, "-") == 0;
-    FILE *file = is_stdin ? stdin : fopen(path, "re");
-    bool has_worked;
-
-    if (!file)
-        return false;
     tool_text_puts(text, "");
     for (;;) {
         make_room(text, 65536);
@@ -120,13 +116,47 @@ bool tool_text_read_file(tool_text *text, const char *path)
             break;
     }
     text->at[text->size] = '\0';
-    has_worked = !ferror(file);
-    if (!is_stdin) {
-        int error = errno;
+    return !ferror(file);
+}
+
+static bool read_and_close(tool_text *text, FILE *file)
+{
+    bool has_worked = file && read_all(text, file);
+    int error = errno;
+
+    if (file)
         fclose(file);
-        errno = error;
-    }
+    errno = error;
     return has_worked;
+}
+
+bool tool_text_read_file(tool_text *text, const char *path)
+{
+    return strcmp(path, "-") == 0 ? read_all(text, stdin) : read_and_close(text, fopen(path, "re"));
+}
+
+bool tool_text_read_own(tool_text *text, const char *path)
+{
+    int fd = tool_own_file(path, O_RDONLY);
+
+    return fd >= 0 && read_and_close(text, fdopen(fd, "r"));
+}
+
+int tool_new_file(const char *path)
+{
+    if (unlink(path) != 0 && errno != ENOENT)
+        return -1;
+    return open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+}
+
+int tool_own_file(const char *path, int flags)
+{
+    return open(path, flags | O_NOFOLLOW | O_CLOEXEC);
+}
+
+bool tool_has_signature(const char *text)
+{
+    return strcasestr(text, "sig=") || strcasestr(text, "sig%3d");
 }
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

@@ -25,6 +25,15 @@ void tool_text_printf(tool_text *text, const char *format, ...)
 void tool_text_done(tool_text *text);
 /* Read a whole file, "-" is standard input; false with errno. */
 bool tool_text_read_file(tool_text *text, const char *path);
+/*
+ * Files that the tool makes beside its user's, where others may have made links of the same names:
+ * none is followed.  A new file in the place of whatever is there, to read and write; or one that
+ * is there.  A descriptor, or -1 with errno.
+ */
+int tool_new_file(const char *path);
+int tool_own_file(const char *path, int flags);
+bool tool_text_read_own(tool_text *text, const char *path);
+
 
 /* The folder for what the tool remembers, made if it is not there, for its owner alone.  False when
  * there is none: no home. */
@@ -42,7 +51,11 @@ unsigned tool_char_width(uint32_t c);
 unsigned tool_text_width(const char *text, size_t size);
 /* Whether a terminal would obey it instead of showing it: C0, C1, marks that turn the direction. */
 bool tool_is_control(uint32_t c);
+/* Whether a text may hold the signature of a SAS: "sig=", or "sig%3d" as one in a URL of another. */
+bool tool_has_signature(const char *text);
 /* The text with such characters as \n, \t, \x1b, \u202e, and \ itself doubled if asked for. */
 void tool_text_escape(tool_text *text, const char *from, size_t size, bool with_backslash);
+/* The same, but lines stay lines. */
+void tool_text_show(tool_text *text, const char *from, size_t size);
 
 #endif

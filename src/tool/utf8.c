@@ -4,6 +4,8 @@
  */
 #include "text.h"
 
+#include <string.h>
+
 uint32_t tool_utf8_next(const char *at, size_t size, size_t *ret_bytes)
 {
     const uint8_t *byte = (const uint8_t *)at;
@@ -75,9 +77,8 @@ unsigned tool_text_width(const char *text, size_t size)
 
 bool tool_is_control(uint32_t c)
 {
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 ||
-           (c >= 0x200e && c <= 0x200f) || (c >= 0x202a && c <= 0x202e) ||
-           (c >= 0x2066 && c <= 0x2069);
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x061c || c == 0x200e || c == 0x200f ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
 void tool_text_escape(tool_text *text, const char *from, size_t size, bool with_backslash)
@@ -100,5 +101,21 @@ void tool_text_escape(tool_text *text, const char *from, size_t size, bool with_
             tool_text_printf(text, "\\x%02x", (unsigned)(uint8_t)from[i]);
         else
             tool_text_add(text, from + i, bytes);
+    }
+}
+
+void tool_text_show(tool_text *text, const char *from, size_t size)
+{
+    while (size) {
+        const char *end = memchr(from, '\n', size);
+        size_t line = end ? (size_t)(end - from) : size, taken = end ? line + 1 : size;
+
+        if (end && line && from[line - 1] == '\r')
+            line--;
+        tool_text_escape(text, from, line, false);
+        if (end)
+            tool_text_puts(text, "\n");
+        from += taken;
+        size -= taken;
     }
 }

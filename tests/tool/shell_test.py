@@ -54,6 +54,8 @@ table delete Piped --yes
         terminal.read_until("Favourite\r\nx\r\n")
         terminal.type(f"-c AccountName=a;AccountKey={KEY} table list\r")
         terminal.read_until("seen by every user")
+        terminal.type("nonsense http://127.0.0.1/?next=a%3Fsig%3Dsecret\r")
+        terminal.read_until("there is no")
         terminal.type(".quit\r")
         code, _ = terminal.end()
         self.assertEqual(code, 0)
@@ -61,6 +63,7 @@ table delete Piped --yes
         self.assertEqual(stat.S_IMODE(history.stat().st_mode), 0o600)
         self.assertIn("Prompted", history.read_text())
         self.assertNotIn(KEY, history.read_text(), "no key in history")
+        self.assertNotIn("secret", history.read_text(), "and no signature")
         terminal = self.terminal("shell")
         terminal.read_until("tavola> ")
         terminal.type("\x10\x10\r")  # the line before .quit

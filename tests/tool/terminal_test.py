@@ -73,6 +73,23 @@ class OnATerminal(TavolaTest):
                               env={"NO_COLOR": "1"})
             self.assertNotRegex(text, "[\x1b\u009b\u202e]", name)
 
+    def test_nor_can_what_is_exported_or_downloaded(self):
+        self.ok("table", "create", "Loud", "--if-absent")
+        self.ok("insert", "Loud", "p", "r", "Note=\x1b[31ma\u009b31mb\u202ec\rd", "City=K\u00f6ln")
+        for flags in ((), ("--select", "Note,City")):
+            for name in ("csv", "typed-csv", "json", "ndjson"):
+                text = self.shown("export", "Loud", "-o", name, *flags, env={"NO_COLOR": "1"})
+                with self.subTest(name, flags=flags):
+                    self.assertNotRegex(text, "[\x1b\u009b\u202e\r]")
+                    self.assertRegex(text, r"31ma.*31mb.*c\\rd")
+                    self.assertIn("K\u00f6ln", text)
+        self.assertIn("\u009b", self.ok("export", "Loud", "-o", "ndjson"))
+
+        self.ok("container", "create", "loud", "--if-absent")
+        self.ok("blob", "upload", "loud", "b", "-", stdin="one\x1b[31m\u009b\ntwo\u202e\n")
+        text = self.shown("blob", "download", "loud", "b", "-", env={"NO_COLOR": "1"})
+        self.assertEqual(text, "one\\x1b[31m\\x9b\ntwo\\u202e\n")
+
     def test_many_wide_columns_are_shown(self):
         self.ok("table", "create", "Wide")
         for row in "ab":

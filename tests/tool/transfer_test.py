@@ -1,6 +1,7 @@
 """Import, export and copy: what is in the table afterwards, also after the worst."""
 
 import json
+import os
 import pathlib
 import re
 import signal
@@ -118,6 +119,25 @@ class Import(Transfer):
         self.file(text[0] + "p,3,32,\n", "first.typed.csv")
         self.ok("import", table, path, "--first-row-types", "--resume", says="imported 1 .*\n")
         self.assertEqual([e["Age"] for e in self.lines("export", table)], [30, 31, 32])
+
+    def test_files_of_its_own_follow_no_link(self):
+        """In a folder that others can write to a link could lead to a file of its user."""
+        table, victim = self.table(), self.folder / "victim"
+        path = self.file(line(1) + "oops\n", "linked.ndjson")
+        state, out = pathlib.Path(f"{path}.{table}.import"), self.folder / "out.csv"
+        victim.write_text("mine")
+        for link in (f"{state}.new", f"{out}.partial", f"{out}.partial.wide", f"{out}.export.new"):
+            os.symlink(victim, link)
+        self.stops(1, "import", table, path, says="stopped at line 2")
+        self.ok("export", table, str(out), says="exported .*\n")
+        self.assertFalse(state.is_symlink() or out.is_symlink())
+        self.assertEqual(victim.read_text(), "mine")
+
+        os.replace(state, self.folder / "planted")
+        os.symlink(self.folder / "planted", state)
+        self.fails(2, "import", table, path, "--resume", says="cannot be read")
+        os.symlink(self.folder / "planted", f"{out}2.export")
+        self.fails(2, "export", table, f"{out}2", "--resume", says="cannot be read")
 
     def test_nothing_to_resume(self):
         path = self.file(line(1), "fresh.ndjson")

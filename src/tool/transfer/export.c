@@ -165,12 +165,11 @@ static tool_exit open_temporary(export_run *job)
 
 static tool_exit open_file(export_run *job)
 {
-    int flags = job->is_resumed ? 0 : O_CREAT | O_TRUNC;
-
     if (!job->is_resumed)
         xfer_state_remove(job->mark_path.at);
     tool_text_printf(&job->partial, "%s.partial", job->path);
-    job->fd = open(job->partial.at, O_RDWR | O_CLOEXEC | flags, 0666);
+    job->fd =
+        job->is_resumed ? tool_own_file(job->partial.at, O_RDWR) : tool_new_file(job->partial.at);
     if (job->fd < 0)
         return tool_trouble("%s: %s", job->partial.at, strerror(errno));
     return TOOL_OK;

@@ -211,7 +211,7 @@ xfer_mark_found xfer_mark_read(const char *path, const char *verb, const xfer_fa
     xfer_mark_found found;
 
     *ret_mark = (xfer_mark){0};
-    if (!tool_text_read_file(&text, path)) {
+    if (!tool_text_read_own(&text, path)) {
         found = errno == ENOENT || errno == ENOTDIR ? XFER_MARK_NONE : XFER_MARK_BROKEN;
         tool_text_done(&text);
         return found;

@@ -4,30 +4,51 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../text.h"
 #include "writer.h"
 
 enum { FLUSH_BYTES = 1 << 18 };
 
 void xfer_out_open(xfer_out *out, int fd)
 {
-    *out = (xfer_out){.fd = fd};
+    *out = (xfer_out){.fd = fd, .is_terminal = isatty(fd)};
 }
 
-bool xfer_out_flush(xfer_out *out)
+/* How many of the bytes were written. */
+static size_t write_all(xfer_out *out, const char *data, size_t size)
 {
     size_t at = 0;
 
-    while (at < out->size && out->error == 0) {
-        ssize_t done = write(out->fd, out->data + at, out->size - at);
+    while (at < size && out->error == 0) {
+        ssize_t done = write(out->fd, data + at, size - at);
 
         if (done < 0 && errno != EINTR)
             out->error = errno;
         if (done > 0)
             at += (size_t)done;
     }
-    if (at)
-        xfer_digest_add(&out->digest, out->data, at);
-    out->written += at;
+    return at;
+}
+
+/* Whoever looks at it does not read it with a program: no controls. */
+static size_t show_all(xfer_out *out)
+{
+    tool_text shown = {0};
+
+    tool_text_show(&shown, out->data, out->size);
+    write_all(out, shown.at, shown.size);
+    tool_text_done(&shown);
+    return out->size;
+}
+
+bool xfer_out_flush(xfer_out *out)
+{
+    size_t done =
+        out->is_terminal && out->size ? show_all(out) : write_all(out, out->data, out->size);
+
+    if (done)
+        xfer_digest_add(&out->digest, out->data, done);
+    out->written += done;
     out->size = 0;
     return out->error == 0;
 }

@@ -21,7 +21,8 @@ char *xfer_state_path(const char *input_path, const char *table)
 
 xfer_state_found xfer_state_read(const char *path, const char *target, xfer_state *ret_state)
 {
-    FILE *file = fopen(path, "re");
+    int fd = tool_own_file(path, O_RDONLY);
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
     char line[4096], version[32] = "";
     xfer_state state = {0};
     int found = 0;
@@ -55,7 +56,7 @@ bool xfer_state_replace(const char *path, const char *text, size_t size)
     int fd, error;
 
     tool_text_printf(&spare, "%s.new", path);
-    fd = open(spare.at, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    fd = tool_new_file(spare.at);
     if (fd >= 0) {
         ssize_t written = write(fd, text, size);
 

@@ -91,7 +91,7 @@ void xfer_writer_abandon(xfer_writer *writer)
 
 static const char *write_again(xfer_writer *writer)
 {
-    int fd = open(writer->spare_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = tool_new_file(writer->spare_path);
     xfer_out out;
     const char *why;
 

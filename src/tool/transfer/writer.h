@@ -20,6 +20,7 @@ typedef struct xfer_out {
     uint64_t written;   /* to the descriptor, by an interrupted run as well */
     xfer_digest digest; /* of all that was written */
     int error;          /* errno of the first write that failed; the rest is dropped */
+    bool is_terminal;   /* gets no controls */
 } xfer_out;
 
 void xfer_out_open(xfer_out *out, int fd);

@@ -138,12 +138,25 @@ static bool write_sink(void *user, const void *bytes, size_t len)
     return fwrite(bytes, 1, len, user) == len;
 }
 
+/* Whoever looks at it does not read it with a program: no controls. */
+static bool show_sink(void *user, const void *bytes, size_t len)
+{
+    tool_text shown = {0};
+    bool has_worked;
+
+    tool_text_show(&shown, bytes, len);
+    has_worked = write_sink(user, shown.at, shown.size);
+    tool_text_done(&shown);
+    return has_worked;
+}
+
 static tool_exit read_blob(tool_run *run, tavola_container *container, FILE *to, const char *path)
 {
     tavola_err err;
 
     errno = 0;
-    err = tavola_blob_read(container, run->args[1], write_sink, to, run->call);
+    err = tavola_blob_read(container, run->args[1], isatty(fileno(to)) ? show_sink : write_sink, to,
+                           run->call);
     if (!err && fflush(to) == 0 && !ferror(to))
         return TOOL_OK;
     return err && err != TAVOLA_ERR_CANCELLED

@@ -180,7 +180,7 @@ static bool find_history(tool_text *ret_path)
 static bool is_worth_keeping(const char *line)
 {
     return line[strspn(line, " \t")] && !strcasestr(line, "AccountKey=") &&
-           !strcasestr(line, "sig=");
+           !tool_has_signature(line);
 }
 
 static void run_editor(tool_run *run, tavola_client *client)

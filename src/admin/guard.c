@@ -42,32 +42,33 @@ static bool has_token(const tv_admin_guard *guard, const tv_request *req)
            tv_admin_token_matches(guard->token, tv_slice_skip(value, scheme.len));
 }
 
-static tv_slice cookie_word(const tv_sessions *sessions, const tv_request *req)
+/*
+ * Browsers send a cookie to every port of a host, and one that was set for a longer path first: a
+ * server on another port can put one of this name before ours.  So all of that name are tried.
+ */
+tv_session_words tv_admin_guard_session_words(tv_sessions *sessions, const tv_request *req)
 {
     tv_slice name = tv_slice_of(sessions->cookie);
     tv_slice rest = tv_request_header(req, TV_LIT("Cookie")), part;
+    tv_session_words words = {TV_LIT(""), tv_request_header(req, TV_LIT("x-tavola-page"))};
 
     if (tv_request_header_repeats(req, TV_LIT("Cookie")) > 1)
-        return TV_LIT("");
+        return words;
     while (rest.len && tv_slice_next(&rest, ';', &part)) {
         part = tv_slice_trim(part);
-        if (tv_slice_starts_with(part, name) && part.len > name.len && part.data[name.len] == '=')
-            return tv_slice_skip(part, name.len + 1);
+        if (!tv_slice_starts_with(part, name) || part.len == name.len || part.data[name.len] != '=')
+            continue;
+        words.cookie = tv_slice_skip(part, name.len + 1);
+        if (tv_sessions_check(sessions, words, tv_clock_ticks()))
+            return words;
     }
-    return TV_LIT("");
-}
-
-tv_session_words tv_admin_guard_session_words(const tv_sessions *sessions, const tv_request *req)
-{
-    return (tv_session_words){cookie_word(sessions, req),
-                              tv_request_header(req, TV_LIT("x-tavola-page"))};
+    words.cookie = TV_LIT("");
+    return words;
 }
 
 static bool has_session(const tv_admin_guard *guard, const tv_request *req)
 {
-    return guard->sessions &&
-           tv_sessions_check(guard->sessions, tv_admin_guard_session_words(guard->sessions, req),
-                             tv_clock_ticks());
+    return guard->sessions && tv_admin_guard_session_words(guard->sessions, req).cookie.len;
 }
 
 int tv_admin_guard_check_page(const tv_admin_guard *guard, const tv_request *req,

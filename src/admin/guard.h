@@ -37,7 +37,7 @@ int tv_admin_guard_check(const tv_admin_guard *guard, const tv_request *req,
 int tv_admin_guard_check_page(const tv_admin_guard *guard, const tv_request *req,
                               const char **reterr_why);
 
-/** The words of a session that a request has; empty where it has none. */
-tv_session_words tv_admin_guard_session_words(const tv_sessions *sessions, const tv_request *req);
+/** The words of the session that a request has; without a cookie when it has none. */
+tv_session_words tv_admin_guard_session_words(tv_sessions *sessions, const tv_request *req);
 
 #endif

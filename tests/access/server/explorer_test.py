@@ -89,6 +89,28 @@ class Explorer(unittest.TestCase):
             self.assertIn(attribute, cookie)
         self.assertNotIn("Domain", cookie)
 
+    def test_cookies_of_other_ports_lock_nobody_out(self):
+        """A server on another port can set one of this name for a longer path: it comes first."""
+        page = Page(self.server, new_link(self.server))
+        own, name = page.cookie, f"tavola{self.server.admin_port}"
+        for others in (["x"], ["0" * 64], ["0" * 64, "", "1" * 64], ["0" * 64] * 50):
+            planted = "; ".join(f"{name}={word}" for word in others)
+            for cookie in (f"{planted}; {own}", f"{own}; {planted}", f"a=b;{planted};{own};c=d"):
+                page.cookie = cookie
+                with self.subTest(cookie=cookie[:60]):
+                    self.assertEqual(self.status("GET", "/api/hello", page=page), 200)
+            page.cookie = planted
+            self.assertEqual(self.status("GET", "/api/hello", page=page), 401)
+        page.cookie = f"{name}={'0' * 64}; {own}"
+        self.assertEqual(self.status("POST", "/api/logout", page=page), 204)
+        self.assertEqual(self.status("GET", "/api/hello", page=page), 401)
+
+    def test_failed_logins_leave_the_log_to_others(self):
+        before = self.server.log().count("no such link")
+        for _ in range(200):
+            self.assertEqual(Page(self.server).login("0" * 64)[0], 403)
+        self.assertLess(self.server.log().count("no such link") - before, 10)
+
     def test_a_link_works_once(self):
         link = new_link(self.server)
         self.assertEqual(Page(self.server).login(link)[0], 200)

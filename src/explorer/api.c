@@ -57,6 +57,22 @@ static void add_cookie(const tv_explorer *explorer, tv_request *req, const char 
     tv_buf_done(&line);
 }
 
+/* One line a minute: whoever guesses must not push everything else out of what is kept. */
+static void log_failed_login(tv_explorer *explorer, const tv_request *req)
+{
+    enum { SILENT_S = 60 };
+    int64_t now = tv_clock_mono_ns();
+
+    explorer->failed_logins++;
+    if (now < explorer->failed_logins_quiet_until_ns)
+        return;
+
+    tv_log(TV_LOG_WARN, "explorer_login", "peer=%s problem=\"no such link\" failed=%llu", req->peer,
+           (unsigned long long)explorer->failed_logins);
+    explorer->failed_logins = 0;
+    explorer->failed_logins_quiet_until_ns = now + SILENT_S * INT64_C(1000000000);
+}
+
 static void login(tv_explorer *explorer, tv_request *req)
 {
     static const tv_slice name = {"word", 4};
@@ -68,7 +84,7 @@ static void login(tv_explorer *explorer, tv_request *req)
         return;
     }
     if (!tv_sessions_login(&explorer->sessions, word, tv_clock_ticks(), &texts)) {
-        tv_log(TV_LOG_WARN, "explorer_login", "peer=%s problem=\"no such link\"", req->peer);
+        log_failed_login(explorer, req);
         tv_explorer_refuse(req, 403,
                            "This link has been used, or is too old. Run tavola server url for a "
                            "new one.");

@@ -35,6 +35,8 @@ typedef struct tv_explorer {
     /* Its own. */
     tv_tree_counts counts; /* of queues and containers */
     tv_http_handler doors[3];
+    uint64_t failed_logins; /* since the last line about them */
+    int64_t failed_logins_quiet_until_ns;
 } tv_explorer;
 
 /** The handler for the paths /, /app/ and /api/ of the admin port; `explorer` outlives it.  Starts

@@ -1,9 +1,10 @@
 /*
- * Records come in through a mailbox; one thread takes them out, keeps a site for each service
+ * Records come in through an inbox; one thread takes them out, keeps a site for each service
  * of an account, and writes.  A second thread (sweep.c) deletes what is old.
  */
 #include "analytics/analytics.h"
 
+#include "analytics/inbox.h"
 #include "analytics/site.h"
 #include "analytics/sweep.h"
 #include "base/background.h"
@@ -13,13 +14,11 @@ enum {
     FLUSH_MS = 60 * 1000,
     LOOK_MS = 200,  /* at the mailbox, and at the settings */
     IDLE_MS = 1000, /* likewise, before any account has switched anything on */
-    WAITING_BYTES_MAX = 32 * 1024 * 1024, /* of records that have not been taken in */
 };
 
 struct tv_analytics {
     tv_background thread;
-    tv_mailbox inbox;
-    _Atomic size_t waiting_bytes;
+    tv_analytics_inbox inbox;
     tv_service *services[3]; /* by tv_service_kind */
     int flush_ms;
     tv_analytics_stats stats;
@@ -31,30 +30,20 @@ struct tv_analytics {
 
 /* --- on network threads --- */
 
-static void wake(void *ctx)
+static void hurry(void *ctx)
 {
-    (void)ctx; /* it looks by itself */
+    tv_background *thread = &((tv_analytics *)ctx)->thread;
+
+    tv_background_lock(thread);
+    tv_background_wake(thread);
+    tv_background_unlock(thread);
 }
 
 static void post(tv_analytics *analytics, tv_analytics_record *record)
 {
-    size_t before = atomic_fetch_add(&analytics->waiting_bytes, record->bytes);
-    tv_mail_chain chain = {0};
-
     atomic_fetch_add_explicit(&analytics->stats.records, 1, memory_order_relaxed);
-    if (before + record->bytes > WAITING_BYTES_MAX) {
-        atomic_fetch_sub(&analytics->waiting_bytes, record->bytes);
+    if (!tv_analytics_inbox_post(&analytics->inbox, record))
         atomic_fetch_add(&analytics->stats.dropped_records, 1);
-        free(record);
-        return;
-    }
-    tv_mail_chain_add(&chain, &record->mail);
-    tv_mailbox_post(&analytics->inbox, &chain);
-    if (before <= WAITING_BYTES_MAX / 4 && before + record->bytes > WAITING_BYTES_MAX / 4) {
-        tv_background_lock(&analytics->thread);
-        tv_background_wake(&analytics->thread);
-        tv_background_unlock(&analytics->thread);
-    }
 }
 
 /* A preflight is answered before its account is looked for. */
@@ -130,21 +119,18 @@ static tv_analytics_site_ctx site_ctx(tv_analytics *analytics)
 
 /* --- the thread --- */
 
+static void take_record(void *ctx, const tv_analytics_record *record)
+{
+    tv_analytics *analytics = ctx;
+    tv_analytics_site_ctx site = site_ctx(analytics);
+
+    tv_analytics_site_take(
+        site_of(analytics, record->service, record->account, record->is_secondary), &site, record);
+}
+
 static void take_records(tv_analytics *analytics)
 {
-    tv_analytics_site_ctx ctx = site_ctx(analytics);
-    tv_mail_chain chain = tv_mailbox_take(&analytics->inbox);
-    tv_mail *mail;
-
-    while ((mail = tv_mail_chain_take(&chain))) {
-        tv_analytics_record *record = (tv_analytics_record *)mail;
-
-        atomic_fetch_sub(&analytics->waiting_bytes, record->bytes);
-        tv_analytics_site_take(
-            site_of(analytics, record->service, record->account, record->is_secondary), &ctx,
-            record);
-        free(record);
-    }
+    tv_analytics_inbox_take(&analytics->inbox, take_record, analytics);
 }
 
 /* What accounts have switched on, since the last look. */
@@ -231,7 +217,7 @@ tv_analytics *tv_analytics_new(const tv_analytics_options *options)
     analytics->services[TV_SERVICE_TABLE] = &options->tables->base;
     analytics->services[TV_SERVICE_QUEUE] = options->queues;
     analytics->services[TV_SERVICE_BLOB] = &options->blobs->base;
-    tv_mailbox_init(&analytics->inbox, wake, NULL);
+    tv_analytics_inbox_init(&analytics->inbox, hurry, analytics);
     tv_analytics_store_init(&analytics->store, options->pipeline, options->tables, options->blobs);
     analytics->sweep = tv_analytics_sweep_new(options);
     tv_background_start(&analytics->thread, &(tv_background_options){.name = "tv-analytics",
@@ -265,7 +251,7 @@ void tv_analytics_free(tv_analytics *analytics)
         tv_analytics_site_free(site);
     }
     tv_analytics_store_done(&analytics->store);
-    tv_mailbox_done(&analytics->inbox);
+    tv_analytics_inbox_done(&analytics->inbox);
     free(analytics);
 }
 

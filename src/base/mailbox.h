@@ -41,7 +41,7 @@ typedef struct tv_mailbox {
 void tv_mailbox_init(tv_mailbox *box, void (*wake)(void *ctx), void *ctx);
 void tv_mailbox_done(tv_mailbox *box);
 
-/** Post a chain, in order, and leave `chain` empty.  Any thread. */
+/** Post a chain, in order, and leave it empty: its messages are the owner's now.  Any thread. */
 void tv_mailbox_post(tv_mailbox *box, tv_mail_chain *chain);
 
 /** Take everything out.  Owner only. */

@@ -8,8 +8,9 @@
  * itself keeps the second word, where browsers tell ports apart, and sends it in a header.
  * Both are needed.
  *
- * The server keeps digests only: of links in memory, of sessions in the file `sessions` of
- * the data folder, so that a restart does not shut out the pages that are open.
+ * The server keeps digests only, in memory, so that both end with the process.  While it is
+ * down any user of the machine can listen on its port, and an open page sends him its words:
+ * they are worth nothing to the server that starts then.
  *
  * Loop thread of the admin port only.
  */
@@ -30,7 +31,6 @@ enum {
 
 #define TV_SESSION_LINK_TICKS (15 * 60 * TV_TICKS_PER_SECOND)
 #define TV_SESSION_TICKS (7 * 24 * 3600 * TV_TICKS_PER_SECOND)
-#define TV_SESSIONS_FILE "sessions"
 
 typedef struct tv_session_entry {
     unsigned char digest[TV_SESSION_DIGEST_BYTES];
@@ -39,18 +39,14 @@ typedef struct tv_session_entry {
 
 typedef struct tv_sessions {
     char cookie[24]; /* its name: browsers keep those of all ports of a host together */
-    int dir_fd;      /* of the data folder, or -1: then sessions end with the server */
     tv_session_entry links[TV_SESSION_LINKS_MAX];
     tv_session_entry sessions[TV_SESSIONS_MAX];
 } tv_sessions;
 
-/**
- * For the page on `port`: read the sessions that are in the folder `dir`, or begin without any
- * when it is NULL.  A file that is not whole is as none.
- */
-void tv_sessions_open(tv_sessions *sessions, const char *dir, int port, int64_t now);
+/** For the page on `port`, without any yet. */
+void tv_sessions_open(tv_sessions *sessions, int port);
 
-/** Sessions stay in the file. */
+/** All of them end. */
 void tv_sessions_close(tv_sessions *sessions);
 
 /** Make a link's word. */

@@ -158,7 +158,6 @@ void tv_server_open_explorer(tv_server *server)
 {
     const tv_config *config = &server->config;
     tv_explorer *explorer = &server->explorer;
-    bool keeps = strcmp(config->engine, "memory") != 0;
 
     if (config->no_explorer)
         return;
@@ -178,8 +177,7 @@ void tv_server_open_explorer(tv_server *server)
         .is_tls = server->tls != NULL,
         .start_ticks = tv_clock_ticks(),
     };
-    tv_sessions_open(&explorer->sessions, keeps ? config->data : NULL, server->admin_port,
-                     tv_clock_ticks());
+    tv_sessions_open(&explorer->sessions, server->admin_port);
     server->explorer_handler = tv_explorer_handler(explorer);
     server->admin.sessions = &explorer->sessions;
     server->admin.pages = &server->explorer_handler;

@@ -1,7 +1,7 @@
 // Queries, the grid and the editor, with the mouse and with the keyboard alone.
 
 import assert from "node:assert/strict";
-import { ask, close, control, dialogIsGone, go, makeTable, open, tablePath, test, toastSays } from "./page.mjs";
+import { ask, base, close, control, dialogIsGone, go, makeTable, open, tablePath, test, toastSays } from "./page.mjs";
 
 const entity = (table, partition, row) => tablePath(`${table}(PartitionKey='${partition}',RowKey='${row}')`);
 const plan = (page) => page.textContent(".qright .chip");
@@ -409,14 +409,19 @@ test("252 properties and a string of 64 KiB", async () => {
   await close(page);
 });
 
-test("the page outlives a restart of the server", async () => {
-  const page = await open({ expected: [/Failed to fetch|ERR_CONNECTION_REFUSED|ERR_/] });
+test("the page outlives a restart of the server, and goes on with the next session", async () => {
+  const page = await open({ expected: [/Failed to fetch|ERR_CONNECTION_REFUSED|ERR_|401/] });
   await makeTable(page, "Stays", ["p"], 3);
   await go(page, "t/Stays/rows", ".gr");
   await control("/kill");
   await page.fill("#filter", "Age gt 0");
   await page.waitForSelector(".lost:not([hidden])");
   await control("/start");
+  await page.waitForFunction(() => /This session has ended.*tavola server url/.test(document.querySelector(".lost:not([hidden])")?.textContent));
+  assert.equal(await page.inputValue("#filter"), "Age gt 0");
+  const other = await page.context().newPage();
+  await other.goto(`${base}/#/login/${(await control("/link")).link}`);
+  await other.waitForSelector(".app");
   await page.waitForFunction(() => document.querySelector(".lost")?.hidden);
   await page.waitForSelector(".gr");
   await close(page);

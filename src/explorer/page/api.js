@@ -14,33 +14,40 @@ export class Trouble extends Error {
 let word = localStorage.getItem('tavola.page') || '';
 const listeners = new Set();
 
-/** Called with 'login' when the session has ended, 'lost' and 'back' when the server goes and comes. */
+/** Called with 'lost' when the server goes, 'login' when the session has ended, 'back' when all is well again, 'left' after a logout. */
 export const onChange = listener => { listeners.add(listener); return () => listeners.delete(listener); };
 const tell = change => listeners.forEach(listener => listener(change));
 
-let isLost = false;
-function setLost(lost) {
-  if (lost === isLost) return;
-  isLost = lost;
-  tell(lost ? 'lost' : 'back');
+let state = 'back';
+function setState(now) {
+  if (now === state) return;
+  state = now;
+  tell(now);
 }
-export const serverIsLost = () => isLost;
+export const serverIsLost = () => state !== 'back';
+
+// A link that was opened in another tab of this browser is good for this one, too.
+function takeNewWord() {
+  const kept = localStorage.getItem('tavola.page');
+  if (!kept || kept === word) return false;
+  word = kept;
+  return true;
+}
 
 /** Any request.  Throws a Trouble when there is no answer or the session is over. */
 export async function send(method, path, { body, headers = {}, signal } = {}) {
   let reply;
-  try {
-    reply = await fetch(path, { method, body, signal, cache: 'no-store', headers: { 'x-tavola-page': word, ...headers } });
-  } catch (error) {
-    if (error.name === 'AbortError') throw error;
-    setLost(true);
-    throw new Trouble(0, 'NoAnswer', 'The server does not answer.');
-  }
-  setLost(false);
-  if (reply.status === 401) {
-    tell('login');
-    throw new Trouble(401, 'NoSession', 'This page has to be opened by a link of the server.');
-  }
+  do {
+    try {
+      reply = await fetch(path, { method, body, signal, cache: 'no-store', headers: { 'x-tavola-page': word, ...headers } });
+    } catch (error) {
+      if (error.name === 'AbortError') throw error;
+      setState('lost');
+      throw new Trouble(0, 'NoAnswer', 'The server does not answer.');
+    }
+  } while (reply.status === 401 && takeNewWord());
+  setState(reply.status === 401 ? 'login' : 'back');
+  if (reply.status === 401) throw new Trouble(401, 'NoSession', 'This page has to be opened by a link of the server.');
   return reply;
 }
 
@@ -88,7 +95,7 @@ export async function login(link) {
 export async function logout() {
   await send('POST', '/api/logout');
   localStorage.removeItem('tavola.page');
-  tell('login');
+  tell('left');
 }
 
 // --- which account ---

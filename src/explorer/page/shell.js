@@ -259,14 +259,18 @@ let retryTimer;
 function waitForServer() {
   clearTimeout(retryTimer);
   retryTimer = setTimeout(async () => {
-    try { hello = await api.hello(); } catch (trouble) { if (trouble.status === 0) waitForServer(); }
+    try { hello = await api.hello(); } catch (trouble) { if (trouble.status === 0 || trouble.status === 401) waitForServer(); }
   }, 3000);
 }
 
+// A session ends with the server.  What is on screen stays, and goes on with the next one.
+const sessionHasEnded = () => ['This session has ended, as it does when the server is started again. Run ', h('code', null, 'tavola server url'),
+  ' and open the link in this browser: this page then goes on.'];
+
 api.onChange(change => {
-  if (change === 'login') askForLink();
-  else if (change === 'lost') { lostBar.hidden = false; put(lostBar, 'The server does not answer. Trying again in 3 s.'); drawFoot(); waitForServer(); }
-  else { lostBar.hidden = true; drawFoot(); refreshTree().catch(() => {}); if (!stays) render(); }
+  if (change === 'left' || (change === 'login' && !hello)) askForLink();
+  else if (change === 'back') { lostBar.hidden = true; if (!hello) return; drawFoot(); refreshTree().catch(() => {}); if (!stays) render(); }
+  else { lostBar.hidden = false; put(lostBar, ...(change === 'login' ? sessionHasEnded() : ['The server does not answer. Trying again in 3 s.'])); drawFoot(); waitForServer(); }
 });
 
 addEventListener('hashchange', () => { if (!takeLogin()) render(); });

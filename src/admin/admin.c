@@ -11,6 +11,7 @@
 #include "admin/facts.h"
 #include "admin/guard.h"
 #include "admin/log.h"
+#include "admin/proof.h"
 #include "admin/route.h"
 #include "admin/shapes.h"
 #include "admin/traffic.h"
@@ -435,6 +436,8 @@ static const tv_admin_route routes[] = {
     {"/traffic/cell", TV_METHOD_GET, true, tv_admin_get_traffic_cell, tv_admin_has_traffic, NULL},
     {"/log", TV_METHOD_GET, true, tv_admin_get_log, NULL,
      "the last lines of the log; ?after=&level=&text=&lines=; needs the token"},
+    {"/proof", TV_METHOD_GET, false, tv_admin_get_proof, tv_admin_has_token,
+     "?nonce=: that this server knows its token, before that is sent"},
     {"/link", TV_METHOD_POST, true, post_link, has_page, NULL},
     {"/shapes", TV_METHOD_GET, true, tv_admin_get_shapes, tv_admin_has_watch,
      "kinds of queries and what they cost, of the last hour; ?account=&table="},

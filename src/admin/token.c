@@ -8,17 +8,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "auth/hmac.h"
+#include "base/buf.h"
 #include "base/random.h"
 
 #define NEW_FILE TV_ADMIN_TOKEN_FILE ".new"
+
+/* With a NUL. */
+static void put_hex(char *to, const unsigned char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        snprintf(to + 2 * i, 3, "%02x", bytes[i]);
+}
 
 static void make_text(char ret_text[TV_ADMIN_TOKEN_CHARS + 1])
 {
     unsigned char bytes[TV_ADMIN_TOKEN_CHARS / 2];
 
     tv_random_bytes(bytes, sizeof bytes);
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(ret_text + 2 * i, 3, "%02x", bytes[i]);
+    put_hex(ret_text, bytes, sizeof bytes);
     OPENSSL_cleanse(bytes, sizeof bytes);
 }
 
@@ -87,4 +95,19 @@ bool tv_admin_token_matches(const tv_admin_token *token, tv_slice text)
 {
     return token->is_set && text.len == TV_ADMIN_TOKEN_CHARS &&
            CRYPTO_memcmp(text.data, token->text, TV_ADMIN_TOKEN_CHARS) == 0;
+}
+
+void tv_admin_token_prove(tv_slice token, tv_slice nonce, tv_slice address,
+                          char ret_proof[TV_ADMIN_PROOF_CHARS + 1])
+{
+    unsigned char mac[TV_HMAC_BYTES];
+    tv_buf text = TV_BUF_EMPTY;
+    tv_hmac_key key;
+
+    tv_buf_printf(&text, "tavola-admin-proof\n%.*s\n%.*s", TV_FMT(nonce), TV_FMT(address));
+    tv_hmac_key_init(&key, token);
+    tv_hmac_sign(&key, tv_buf_slice(&text), mac);
+    tv_hmac_key_done(&key);
+    tv_buf_done(&text);
+    put_hex(ret_proof, mac, sizeof mac);
 }

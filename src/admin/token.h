@@ -4,6 +4,14 @@
  * It is new at each start and lies in the file `admin.token` of the data folder,
  * mode 600, so only the server's own user (and root) can send it; a web page, or
  * another user of the machine who can reach the port, cannot.
+ *
+ * Nor may it be sent to another user of the machine who listens where the server is expected.
+ * So a server proves that it knows the token before it is sent any: the proof is the
+ * HMAC-SHA256, by the token, of "tavola-admin-proof\n" NONCE "\n" ADDRESS, in hexadecimal.  The
+ * nonce is 64 hexadecimal digits that the client has made for this connection; the address is
+ * that at which the client has reached the server, as 127.0.0.1:10003 or [::1]:10003.  Both know
+ * it from the connection: whoever listens on another address and passes the question on gets a
+ * proof for the server's address, not for his.  The token follows on the same connection.
  */
 #ifndef TV_ADMIN_TOKEN_H
 #define TV_ADMIN_TOKEN_H
@@ -12,8 +20,8 @@
 
 #include "base/slice.h"
 
-/** Characters of a token: 256 random bits in hexadecimal. */
-enum { TV_ADMIN_TOKEN_CHARS = 64 };
+/** Each of 256 bits in hexadecimal; those of token and nonce are random. */
+enum { TV_ADMIN_TOKEN_CHARS = 64, TV_ADMIN_NONCE_CHARS = 64, TV_ADMIN_PROOF_CHARS = 64 };
 
 #define TV_ADMIN_TOKEN_FILE "admin.token"
 
@@ -37,5 +45,9 @@ void tv_admin_token_close(tv_admin_token *token);
 
 /** Whether `text` is the token.  The time it takes says nothing about the token. */
 bool tv_admin_token_matches(const tv_admin_token *token, tv_slice text);
+
+/** The proof that one knows a token, with a NUL.  Server and tool share it. */
+void tv_admin_token_prove(tv_slice token, tv_slice nonce, tv_slice address,
+                          char ret_proof[TV_ADMIN_PROOF_CHARS + 1]);
 
 #endif

@@ -28,6 +28,8 @@
 
 #include <arpa/inet.h>
 
+#include "http/local.h"
+
 static tv_conn *conn_of(tv_stream *stream)
 {
     return (tv_conn *)stream;
@@ -322,26 +324,61 @@ static bool is_loopback(const struct sockaddr_storage *address)
     return IN6_IS_ADDR_LOOPBACK(v6) || (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
 }
 
+/* "127.0.0.1:50123", "[::1]:50123" */
+static void put_address(const struct sockaddr_storage *address, char *to, size_t size)
+{
+    const struct sockaddr_in *v4 = (const void *)address;
+    const struct sockaddr_in6 *v6 = (const void *)address;
+    char name[INET6_ADDRSTRLEN] = "";
+
+    if (address->ss_family == AF_INET) {
+        uv_ip4_name(v4, name, sizeof name);
+        snprintf(to, size, "%s:%d", name, ntohs(v4->sin_port));
+    } else {
+        uv_ip6_name(v6, name, sizeof name);
+        snprintf(to, size, "[%s]:%d", name, ntohs(v6->sin6_port));
+    }
+}
+
+/* A socket for both families has ::ffff:127.0.0.1 where its client has 127.0.0.1. */
+static void unmap(struct sockaddr_storage *address)
+{
+    struct sockaddr_in6 v6 = *(const struct sockaddr_in6 *)address;
+    struct sockaddr_in *v4 = (struct sockaddr_in *)address;
+
+    if (address->ss_family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr))
+        return;
+
+    *address = (struct sockaddr_storage){.ss_family = AF_INET};
+    v4->sin_port = v6.sin6_port;
+    memcpy(&v4->sin_addr, v6.sin6_addr.s6_addr + 12, sizeof v4->sin_addr);
+}
+
+bool tv_request_local_address(tv_request *req, char ret_text[TV_LOCAL_ADDRESS_SIZE])
+{
+    struct sockaddr_storage address = {0};
+    int len = sizeof address;
+
+    if (uv_tcp_getsockname(&tv_exchange_of(req)->conn->stream.tcp, (struct sockaddr *)&address,
+                           &len) != 0)
+        return false;
+
+    unmap(&address);
+    put_address(&address, ret_text, TV_LOCAL_ADDRESS_SIZE);
+    return true;
+}
+
 /* False when the peer has gone, or has too many connections already. */
 static bool know_peer(tv_conn *conn)
 {
     struct sockaddr_storage address = {0};
     int len = sizeof address;
-    char name[INET6_ADDRSTRLEN] = "";
 
     if (uv_tcp_getpeername(&conn->stream.tcp, (struct sockaddr *)&address, &len) != 0)
         return false;
 
     conn->is_peer_loopback = is_loopback(&address);
-    if (address.ss_family == AF_INET) {
-        uv_ip4_name((struct sockaddr_in *)&address, name, sizeof name);
-        snprintf(conn->peer, sizeof conn->peer, "%s:%d", name,
-                 ntohs(((struct sockaddr_in *)&address)->sin_port));
-    } else {
-        uv_ip6_name((struct sockaddr_in6 *)&address, name, sizeof name);
-        snprintf(conn->peer, sizeof conn->peer, "[%s]:%d", name,
-                 ntohs(((struct sockaddr_in6 *)&address)->sin6_port));
-    }
+    put_address(&address, conn->peer, sizeof conn->peer);
     return tv_listener_admit(conn->listener, conn, &address);
 }
 

@@ -62,16 +62,21 @@ static bool set_option(int fd, int option)
     return setsockopt(fd, SOL_SOCKET, option, &on, sizeof on) == 0;
 }
 
-/* Returns 0 or an errno. */
-static int bind_and_listen(int fd, const struct sockaddr_storage *address, bool is_first)
+static int bind_to(int fd, const struct sockaddr_storage *address)
 {
     socklen_t len =
         address->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 
+    return bind(fd, (const struct sockaddr *)address, len);
+}
+
+/* Returns 0 or an errno. */
+static int bind_and_listen(int fd, const struct sockaddr_storage *address, bool is_first)
+{
     /* SO_REUSEADDR is for connections of an earlier run that linger in TIME_WAIT. */
     if (!set_option(fd, SO_REUSEADDR) || (!is_first && !set_option(fd, SO_REUSEPORT)))
         return errno;
-    if (bind(fd, (const struct sockaddr *)address, len) != 0)
+    if (bind_to(fd, address) != 0)
         return errno;
     if (is_first && !set_option(fd, SO_REUSEPORT))
         return errno;
@@ -109,6 +114,21 @@ int tv_bind(const char *host, int port, char *reterr_text, size_t reterr_size)
     }
     pthread_mutex_unlock(&lock);
     return fd;
+}
+
+bool tv_bind_has_address(const char *host)
+{
+    struct sockaddr_storage address;
+
+    if (!parse_address(host, 0, &address))
+        return false;
+
+    int fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int error = fd < 0 || bind_to(fd, &address) != 0 ? errno : 0;
+
+    if (fd >= 0)
+        close(fd);
+    return error != EAFNOSUPPORT && error != EADDRNOTAVAIL;
 }
 
 int tv_bind_port(int fd)

@@ -15,6 +15,9 @@
  */
 int tv_bind(const char *host, int port, char *reterr_text, size_t reterr_size);
 
+/** Whether this machine has the IP address: one without IPv6 has no ::1.  Any thread. */
+bool tv_bind_has_address(const char *host);
+
 /** The port of a socket. */
 int tv_bind_port(int fd);
 

@@ -21,12 +21,14 @@ typedef struct flag_spec {
 
 static const flag_spec options[] = {
     {"data", TEXT, FIELD(data), 0, 0, "DIR", "where everything is stored (./data)"},
-    {"host", TEXT, FIELD(host), 0, 0, "ADDR", "address of the services (127.0.0.1)"},
+    {"host", TEXT, FIELD(host), 0, 0, "ADDR",
+     "address of the services (127.0.0.1); localhost: ::1, too"},
     {"table-port", NUMBER, FIELD(table_port), 0, 65535, "N", "table service (10002)"},
     {"queue-port", NUMBER, FIELD(queue_port), 0, 65535, "N", "queue service (10001)"},
     {"blob-port", NUMBER, FIELD(blob_port), 0, 65535, "N", "blob service (10000)"},
     {"admin-port", NUMBER, FIELD(admin_port), 0, 65535, "N", "health and metrics (10003)"},
-    {"admin-host", TEXT, FIELD(admin_host), 0, 0, "ADDR", "address of the admin port (127.0.0.1)"},
+    {"admin-host", TEXT, FIELD(admin_host), 0, 0, "ADDR",
+     "address of the admin port (127.0.0.1); localhost: ::1, too"},
     {"admin-name", TEXT, FIELD(admin_name), 0, 0, "NAME",
      "a host name with dots that the admin port answers to, besides addresses"},
     {"threads", NUMBER, FIELD(threads), 0, 256, "N", "network threads (0: one per core)"},
@@ -243,13 +245,17 @@ static bool read_flags(tv_config *config, int argc, char **argv, char *reterr_te
     return true;
 }
 
-/* An IP address, or "localhost", which becomes one. */
-static bool check_host(const char **host, const char *source, char *reterr_text, size_t reterr_size)
+/* An IP address, or "localhost", which is two: who has but one of them leaves the other, and the
+ * clients that try it first, to any user of the machine. */
+static bool check_host(const char **host, const char **ret_too, const char *source,
+                       char *reterr_text, size_t reterr_size)
 {
     unsigned char address[sizeof(struct in6_addr)];
 
-    if (strcmp(*host, "localhost") == 0)
+    if (strcmp(*host, "localhost") == 0) {
         *host = "127.0.0.1";
+        *ret_too = "::1";
+    }
     if (inet_pton(AF_INET, *host, address) == 1 || inet_pton(AF_INET6, *host, address) == 1)
         return true;
 
@@ -372,8 +378,9 @@ bool tv_config_parse(tv_config *config, int argc, char **argv, char *reterr_text
         !check_trace(config, reterr_text, reterr_size) ||
         !parse_test_values(config, reterr_text, reterr_size))
         return false;
-    if (!check_host(&config->host, "--host", reterr_text, reterr_size) ||
-        !check_host(&config->admin_host, "--admin-host", reterr_text, reterr_size))
+    if (!check_host(&config->host, &config->host_too, "--host", reterr_text, reterr_size) ||
+        !check_host(&config->admin_host, &config->admin_host_too, "--admin-host", reterr_text,
+                    reterr_size))
         return false;
     if (strcmp(config->emulate_retry_after, "on") != 0 &&
         strcmp(config->emulate_retry_after, "off") != 0) {

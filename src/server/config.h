@@ -30,7 +30,8 @@ typedef struct tv_config {
     const char *data;
     const char *host;
     const char *admin_host;
-    const char *admin_name; /* or NULL */
+    const char *host_too, *admin_host_too; /* the other loopback address, of localhost; or NULL */
+    const char *admin_name;                /* or NULL */
     int table_port, queue_port, blob_port, admin_port;
     int threads;          /* network threads; 0: one per core */
     int max_connections;  /* per port, over all threads */

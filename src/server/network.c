@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "net/bind.h"
 #include "server/parts.h"
 
 enum {
@@ -33,11 +34,12 @@ void tv_server_share_files(tv_server *server)
         files = (int)limit.rlim_cur;
     server->engine_files = files / 2 < ENGINE_FILES_MAX ? files / 2 : ENGINE_FILES_MAX;
 
+    int served = TV_SERVED_COUNT * (config->host_too ? 2 : 1);
     int left = files - server->engine_files - OTHER_FILES - TV_ADMIN_CONNECTIONS_MAX -
-               TV_SERVED_COUNT * FILES_PER_LOOP * loops;
+               served * FILES_PER_LOOP * loops;
 
     /* Every service may have as many; a client of blobs also has a file of data open. */
-    left /= TV_SERVED_COUNT + 1;
+    left /= served + served / TV_SERVED_COUNT;
     if (left < loops)
         left = loops;
     if (config->max_connections > left)
@@ -107,18 +109,40 @@ void tv_server_open_loops(tv_server *server)
     set_silence(&server->admin_limits, server->config.test.silence_ms);
 }
 
-static bool open_served(tv_server *server, tv_served *service, char *reterr_text,
-                        size_t reterr_size)
+/* The other address of localhost is there unless the machine has no IPv6. */
+static bool is_wanted(const char *too)
+{
+    return too && tv_bind_has_address(too);
+}
+
+static bool open_served(tv_server *server, tv_served *service, int index, const char *host,
+                        char *reterr_text, size_t reterr_size)
 {
     for (int i = 0; i < server->loop_count; i++) {
-        service->listeners[i] =
-            tv_listener_new(server->loops[i], server->config.host, service->port, &service->handler,
+        tv_listener *listener =
+            tv_listener_new(server->loops[i], host, service->port, &service->handler,
                             &server->limits, server->tls, reterr_text, reterr_size);
-        if (service->listeners[i] == NULL)
+
+        if (listener == NULL)
             return false;
+        service->listeners[index][i] = listener;
         /* Port 0 takes a free one; the other loops listen on the same. */
-        service->port = tv_listener_port(service->listeners[i]);
+        service->port = tv_listener_port(listener);
     }
+    return true;
+}
+
+static bool open_admin(tv_server *server, int index, const char *host, char *reterr_text,
+                       size_t reterr_size)
+{
+    tv_listener *listener =
+        tv_listener_new(server->loops[0], host, server->admin_port, &server->admin_handler,
+                        &server->admin_limits, NULL, reterr_text, reterr_size);
+
+    if (listener == NULL)
+        return false;
+    server->admin_listeners[index] = listener;
+    server->admin_port = tv_listener_port(listener);
     return true;
 }
 
@@ -127,17 +151,17 @@ bool tv_server_open_listeners(tv_server *server, char *reterr_text, size_t reter
     const tv_config *config = &server->config;
 
     for (int i = 0; i < TV_SERVED_COUNT; i++) {
-        if (!open_served(server, &server->served[i], reterr_text, reterr_size))
+        tv_served *service = &server->served[i];
+
+        if (!open_served(server, service, 0, config->host, reterr_text, reterr_size) ||
+            (is_wanted(config->host_too) &&
+             !open_served(server, service, 1, config->host_too, reterr_text, reterr_size)))
             return false;
     }
-    server->admin_listener = tv_listener_new(server->loops[0], config->admin_host,
-                                             config->admin_port, &server->admin_handler,
-                                             &server->admin_limits, NULL, reterr_text, reterr_size);
-    if (server->admin_listener == NULL)
-        return false;
-
-    server->admin_port = tv_listener_port(server->admin_listener);
-    return true;
+    server->admin_port = config->admin_port;
+    return open_admin(server, 0, config->admin_host, reterr_text, reterr_size) &&
+           (!is_wanted(config->admin_host_too) ||
+            open_admin(server, 1, config->admin_host_too, reterr_text, reterr_size));
 }
 
 bool tv_server_open_token(tv_server *server, char *reterr_text, size_t reterr_size)
@@ -183,19 +207,23 @@ void tv_server_open_explorer(tv_server *server)
     server->admin.pages = &server->explorer_handler;
 }
 
+static void stop_listener(tv_listener *listener, int grace_ms)
+{
+    if (listener)
+        tv_listener_stop(listener, grace_ms);
+}
+
 void tv_server_stop_network(tv_server *server, int grace_ms)
 {
     if (!server->is_running && server->loop_count)
         tv_server_run(server);
-    for (int i = 0; i < TV_SERVED_COUNT * server->loop_count; i++) {
-        tv_listener *listener =
-            server->served[i / server->loop_count].listeners[i % server->loop_count];
-
-        if (listener)
-            tv_listener_stop(listener, grace_ms);
+    for (int address = 0; address < TV_ADDRESSES_MAX; address++) {
+        for (int i = 0; i < TV_SERVED_COUNT * server->loop_count; i++)
+            stop_listener(
+                server->served[i / server->loop_count].listeners[address][i % server->loop_count],
+                grace_ms);
+        stop_listener(server->admin_listeners[address], grace_ms);
     }
-    if (server->admin_listener)
-        tv_listener_stop(server->admin_listener, grace_ms);
     for (int i = 0; i < server->loop_count; i++)
         tv_loop_stop(server->loops[i]);
     for (int i = 0; i < server->loop_count; i++)

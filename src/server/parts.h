@@ -28,15 +28,16 @@ enum {
     TV_COMMITTERS = 1, /* of an engine that one process has for itself */
     TV_LOOPS_MAX = 256,
     TV_ADMIN_CONNECTIONS_MAX = 32,
+    TV_ADDRESSES_MAX = 2, /* on which a port is: localhost is two */
 };
 
-/* A service with its port, on which every loop listens. */
+/* A service with its port, on which every loop listens, on each address. */
 typedef struct tv_served {
     const char *title; /* "Tables" */
     const char *key;   /* in connection strings: "TableEndpoint" */
     tv_http_handler handler;
     int port;
-    tv_listener *listeners[TV_LOOPS_MAX];
+    tv_listener *listeners[TV_ADDRESSES_MAX][TV_LOOPS_MAX];
 } tv_served;
 
 typedef enum tv_served_index {
@@ -88,7 +89,7 @@ struct tv_server {
     bool is_running;
     tv_loop *loops[TV_LOOPS_MAX];
     tv_outbox *outboxes[TV_LOOPS_MAX];
-    tv_listener *admin_listener;
+    tv_listener *admin_listeners[TV_ADDRESSES_MAX];
     int admin_port;
 };
 

@@ -1,9 +1,11 @@
 /*
  * A client of the admin port.  What answers there may be anything: the answer is bounded in size
- * and time, and the token goes only to a peer on this machine, which is where tavolad takes it.
+ * and time, and the token goes only to a peer on this machine, which is where tavolad takes it,
+ * that has proven on the same connection to know it (src/admin/token.h).
  */
 #include "admin.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -15,6 +17,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "admin/token.h"
 
 #define DEFAULT_URL "http://127.0.0.1:10003"
 #define SCHEME "http://"
@@ -204,42 +208,16 @@ static bool is_loopback(const struct sockaddr *address)
     return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
 }
 
-/* A connected socket that does not block, or -1 and why. */
-static int open_socket(const tool_admin *admin, bool is_secret, double until_ms,
-                       char reterr_why[WHY_SIZE])
-{
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *addresses = NULL;
-    int problem = getaddrinfo(admin->host, admin->port, &hints, &addresses), fd = -1;
-
-    if (problem) {
-        snprintf(reterr_why, WHY_SIZE, "%s", gai_strerror(problem));
-        return -1;
-    }
-    snprintf(reterr_why, WHY_SIZE, "a token is sent to this machine only; run it there");
-    for (struct addrinfo *a = addresses; a && fd < 0; a = a->ai_next) {
-        if (is_secret && !is_loopback(a->ai_addr))
-            continue;
-        fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);
-        if (fd >= 0 && connect_to(fd, a, until_ms))
-            break;
-        snprintf(reterr_why, WHY_SIZE, "%s", strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        fd = -1;
-    }
-    freeaddrinfo(addresses);
-    return fd;
-}
-
 /* ---- request and answer ---------------------------------------------------------------------- */
 
 static void write_request(const tool_admin *admin, const tool_request *request, tool_text *to)
 {
     bool is_v6 = strchr(admin->host, ':') != NULL;
 
-    tool_text_printf(to, "%s %s HTTP/1.1\r\nHost: %s%s%s:%s\r\nConnection: close\r\n",
-                     request->method, request->path, is_v6 ? "[" : "", admin->host,
-                     is_v6 ? "]" : "", admin->port);
+    tool_text_printf(to, "%s %s HTTP/1.1\r\nHost: %s%s%s:%s\r\n", request->method, request->path,
+                     is_v6 ? "[" : "", admin->host, is_v6 ? "]" : "", admin->port);
+    if (!request->goes_on)
+        tool_text_puts(to, "Connection: close\r\n");
     if (request->token) {
         tool_text_puts(to, "Authorization: Bearer ");
         tool_text_puts(to, request->token);
@@ -353,16 +331,12 @@ static bool read_answer(int fd, double until_ms, tool_answer *answer, char reter
     return !why;
 }
 
-bool tool_admin_ask(const tool_admin *admin, const tool_request *request, tool_answer *ret_answer,
-                    char reterr_why[WHY_SIZE])
+static bool exchange(int fd, const tool_admin *admin, const tool_request *request, double until_ms,
+                     tool_answer *ret_answer, char reterr_why[WHY_SIZE])
 {
-    double until_ms = tool_now_ms() + (double)admin->timeout_ms;
-    int fd = open_socket(admin, request->token != NULL, until_ms, reterr_why);
     tool_text bytes = {0};
     bool is_well;
 
-    if (fd < 0)
-        return false;
     write_request(admin, request, &bytes);
     is_well = send_all(fd, &bytes, until_ms, &ret_answer->was_sent);
     if (!is_well)
@@ -370,7 +344,107 @@ bool tool_admin_ask(const tool_admin *admin, const tool_request *request, tool_a
     is_well = is_well && read_answer(fd, until_ms, ret_answer, reterr_why);
     explicit_bzero(bytes.at, bytes.size);
     tool_text_done(&bytes);
-    close(fd);
+    return is_well;
+}
+
+/* ---- who answers ----------------------------------------------------------------------------- */
+
+/* Whether the peer knows the token, which it is not sent. */
+static bool is_proven(int fd, const tool_admin *admin, const char *token, const char *address,
+                      double until_ms)
+{
+    char nonce[TV_ADMIN_NONCE_CHARS + 1], path[128], proof[TV_ADMIN_PROOF_CHARS + 1], wanted[128];
+    unsigned char bytes[TV_ADMIN_NONCE_CHARS / 2];
+    char why[WHY_SIZE];
+    tool_answer answer = {0};
+    bool is_well;
+
+    if (getentropy(bytes, sizeof bytes) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(nonce + 2 * i, 3, "%02x", bytes[i]);
+    tv_admin_token_prove(tv_slice_of(token), tv_slice_of(nonce), tv_slice_of(address), proof);
+    snprintf(path, sizeof path, "/proof?nonce=%s", nonce);
+    snprintf(wanted, sizeof wanted, "{\"proof\":\"%s\"}\n", proof);
+    is_well = exchange(fd, admin, &(tool_request){.method = "GET", .path = path, .goes_on = true},
+                       until_ms, &answer, why) &&
+              answer.status == 200 && strcmp(answer.body.at, wanted) == 0;
+    tool_answer_done(&answer);
+    return is_well;
+}
+
+/* As the server has it of its end. */
+static void put_address(const struct sockaddr *address, char to[80])
+{
+    const struct sockaddr_in *v4 = (const void *)address;
+    const struct sockaddr_in6 *v6 = (const void *)address;
+    char name[INET6_ADDRSTRLEN] = "";
+
+    if (address->sa_family == AF_INET) {
+        inet_ntop(AF_INET, &v4->sin_addr, name, sizeof name);
+        snprintf(to, 80, "%s:%d", name, ntohs(v4->sin_port));
+    } else {
+        inet_ntop(AF_INET6, &v6->sin6_addr, name, sizeof name);
+        snprintf(to, 80, "[%s]:%d", name, ntohs(v6->sin6_port));
+    }
+}
+
+/* One of the addresses of a name.  Silence there leaves time for the others. */
+static int open_address(const tool_admin *admin, const struct addrinfo *a, const char *token,
+                        double until_ms, tool_answer *answer, char reterr_why[WHY_SIZE])
+{
+    double now_ms = tool_now_ms(), soon_ms = now_ms + (until_ms - now_ms) / (a->ai_next ? 2 : 1);
+    int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);
+    char address[80];
+
+    if (fd < 0 || !connect_to(fd, a, soon_ms)) {
+        snprintf(reterr_why, WHY_SIZE, "%s", strerror(errno));
+    } else {
+        put_address(a->ai_addr, address);
+        if (!token || is_proven(fd, admin, token, address, soon_ms)) {
+            snprintf(answer->from, sizeof answer->from, "%s", address);
+            return fd;
+        }
+        answer->is_unproven = true;
+        snprintf(answer->from, sizeof answer->from, "%s", address);
+    }
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* A connected socket that does not block, to one who may have the token; or -1 and why. */
+static int open_socket(const tool_admin *admin, const char *token, double until_ms,
+                       tool_answer *answer, char reterr_why[WHY_SIZE])
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *addresses = NULL;
+    int problem = getaddrinfo(admin->host, admin->port, &hints, &addresses), fd = -1;
+
+    if (problem) {
+        snprintf(reterr_why, WHY_SIZE, "%s", gai_strerror(problem));
+        return -1;
+    }
+    snprintf(reterr_why, WHY_SIZE, "a token is sent to this machine only; run it there");
+    for (struct addrinfo *a = addresses; a && fd < 0; a = a->ai_next) {
+        if (!token || is_loopback(a->ai_addr))
+            fd = open_address(admin, a, token, until_ms, answer, reterr_why);
+    }
+    freeaddrinfo(addresses);
+    return fd;
+}
+
+bool tool_admin_ask(const tool_admin *admin, const tool_request *request, tool_answer *ret_answer,
+                    char reterr_why[WHY_SIZE])
+{
+    double until_ms = tool_now_ms() + (double)admin->timeout_ms;
+    int fd = open_socket(admin, request->token, until_ms, ret_answer, reterr_why);
+    bool is_well = fd >= 0;
+
+    if (is_well) {
+        ret_answer->is_unproven = false;
+        is_well = exchange(fd, admin, request, until_ms, ret_answer, reterr_why);
+        close(fd);
+    }
     return is_well;
 }
 
@@ -384,6 +458,13 @@ tool_exit tool_admin_ask_with_token(const tool_run *run, const tool_admin *admin
     if (!exit) {
         request.token = token.at;
         *ret_has_answer = tool_admin_ask(admin, &request, ret_answer, reterr_why);
+    }
+    if (!exit && !*ret_has_answer && ret_answer->is_unproven) {
+        tool_trouble("what listens at http://%s does not prove that it knows the token, which was "
+                     "not sent: it is another program, an older tavolad, or one with another data "
+                     "folder",
+                     ret_answer->from);
+        exit = TOOL_DENIED;
     }
     if (token.at)
         explicit_bzero(token.at, token.room);

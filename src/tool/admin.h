@@ -16,15 +16,18 @@ typedef struct tool_admin {
 
 typedef struct tool_request {
     const char *method, *path;
-    const char *token; /* sent to this machine only; NULL: none */
+    const char *token; /* sent to who has proven to know it, on this machine; NULL: none */
     const char *body;  /* JSON; NULL: none */
+    bool goes_on;      /* another request follows on the same connection */
 } tool_request;
 
 /* {0} is none; free it with tool_answer_done. */
 typedef struct tool_answer {
     int status;
-    tool_text body; /* never NULL after a request that worked */
-    bool was_sent;  /* false: the request has not left this machine */
+    tool_text body;   /* never NULL after a request that worked */
+    bool was_sent;    /* false: the request has not left this machine */
+    char from[80];    /* the address and port it came from; of what is not proven, where that is */
+    bool is_unproven; /* somebody listens who has not proven to know the token */
 } tool_answer;
 
 /* --admin, $TAVOLA_ADMIN or http://127.0.0.1:10003.  Sends nothing. */
@@ -33,8 +36,8 @@ tool_exit tool_admin_open(const tool_run *run, tool_admin *ret_admin);
 bool tool_admin_ask(const tool_admin *admin, const tool_request *request, tool_answer *ret_answer,
                     char reterr_why[200]);
 /* The same with the token, which is read for this request and wiped after it.  Something other than
- * TOOL_OK when there is none, which is told; else `ret_has_answer` says what tool_admin_ask does.
- */
+ * TOOL_OK when there is none, or nobody who has proven to know it, which is told; else
+ * `ret_has_answer` says what tool_admin_ask does. */
 tool_exit tool_admin_ask_with_token(const tool_run *run, const tool_admin *admin,
                                     tool_request request, tool_answer *ret_answer,
                                     bool *ret_has_answer, char reterr_why[200]);

@@ -41,7 +41,7 @@ class Advise(TavolaTest):
             token = pathlib.Path(folder) / "admin.token"
             token.touch(0o600)
             token.write_text("0" * 64 + "\n")
-            with OneAnswer(http(200, json.dumps(ANSWER))) as server:
+            with OneAnswer(http(200, json.dumps(ANSWER)), token="0" * 64) as server:
                 text = self.ok("advise", "--admin", server.url, "--data", folder)
         self.assertEqual(text.splitlines(), [
             "error Q01 table-scan-property  Emp  [7ea1374a206cc01a]  active",

@@ -30,7 +30,7 @@ class Clusters(TavolaTest):
             return self.lines("cluster", *words, "--admin", server.url)
 
     def refused(self, code, answer, *words, says):
-        with OneAnswer(answer) as server:
+        with OneAnswer(answer, token="a" * 64) as server:
             self.fails(code, "cluster", *words, "--admin", server.url, says=says)
         return server.asked
 

@@ -201,14 +201,15 @@ class Cost(CostTest):
                      good | {"windowSeconds": "x"}, good | {"shapes": [shape]},
                      good | {"shapes": [shape | {"executions": -1}]}, good | {"shapes": [1]},
                      good | {"shapes": [shape | {"executions": 10**18}]}):
-            with self.subTest(body), OneAnswer(reply(200, json.dumps(body))) as server:
+            with self.subTest(body), OneAnswer(
+                    reply(200, json.dumps(body)), token=self.watched.admin_token()) as server:
                 self.fails(1, "advise", "--cost", "--admin", server.url, "--data",
                            self.watched.data, says="does not answer as a tavolad does")
 
     def test_prices_that_no_number_can_hold(self):
         shape = {"account": "a", "table": "T", "operation": "QueryEntity", "executions": 10**9}
         body = json.dumps({"windowSeconds": 60, "shapes": [shape]})
-        with OneAnswer(reply(200, body)) as server:
+        with OneAnswer(reply(200, body), token=self.watched.admin_token()) as server:
             self.fails(1, "advise", "--cost", *self.prices(PRICES.replace("= 10\n", "= 1e308\n")),
                        "--admin", server.url, "--data", self.watched.data,
                        says="the prices are too large to count with")
@@ -217,7 +218,7 @@ class Cost(CostTest):
         shape = {"account": "a", "table": "T", "operation": "QueryEntities", "text": "\x1b[31m",
                  "executions": 1, "pages": 1}
         body = json.dumps({"windowSeconds": 1, "shapes": [shape]})
-        with OneAnswer(reply(200, body)) as server:
+        with OneAnswer(reply(200, body), token=self.watched.admin_token()) as server:
             text = self.ok("advise", "--cost", "--admin", server.url, "--data", self.watched.data)
         self.assertEqual(text.splitlines(), [
             "100.0 %          1440 a day  T  QueryEntities \\x1b[31m", "",
@@ -227,7 +228,8 @@ class Cost(CostTest):
     def test_accounts_are_named_when_there_are_more(self):
         shapes = [{"account": name, "table": "T", "operation": "QueryEntity", "executions": 1}
                   for name in ("b", "a")]
-        with OneAnswer(reply(200, json.dumps({"windowSeconds": 60, "shapes": shapes}))) as server:
+        with OneAnswer(reply(200, json.dumps({"windowSeconds": 60, "shapes": shapes})),
+                       token=self.watched.admin_token()) as server:
             text = self.ok("advise", "--cost", "--admin", server.url, "--data", self.watched.data)
         self.assertEqual([line.split("  ")[-2] for line in text.splitlines()[:2]], ["a/T", "b/T"])
 

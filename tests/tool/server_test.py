@@ -1,29 +1,51 @@
 """The verbs for those who run a server: status, check, metrics, backup."""
 
+import json
 import os
 import pathlib
+import re
 import shutil
 import socket
 import tempfile
 import threading
 import time
+import unittest
+import urllib.request
 
+import admin_proof
 from server import Server, free_ports
 from tavola import TIMEOUT_S, TavolaTest, needs_tavolad
 
+HAS_IPV6 = os.path.exists("/proc/net/if_inet6")
+
 
 class OneAnswer:
-    """Something on a port that gives the same bytes to everybody, and keeps what it was sent."""
+    """Something on a port that gives the same bytes to everybody, and keeps what it was sent.
 
-    def __init__(self, answer):
-        self.answer = answer
-        self.asked = []
+    With a token it can prove that it knows that, as a tavolad does; what it is asked for that is in
+    `proofs`.  `relay` is where it gets a proof from that it cannot make itself.
+    """
+
+    def __init__(self, answer, token=None, host="127.0.0.1", port=0, relay=None):
+        self.answer, self.token, self.relay = answer, token, relay
+        self.host, self.port = host, port
+        self.asked, self.proofs = [], []
 
     def __enter__(self):
-        self.socket = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        self.socket = socket.create_server((self.host, self.port), family=family)
+        self.port = self.socket.getsockname()[1]
+        self.address = f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        self.url = f"http://{self.address}"
         threading.Thread(target=self.serve, daemon=True).start()
         return self
+
+    def prove(self, nonce):
+        if self.relay:
+            with urllib.request.urlopen(f"{self.relay}/proof?nonce={nonce}") as reply:
+                return http(200, reply.read().decode())
+        proof = admin_proof.proof_of(self.token, nonce, self.address)
+        return http(200, json.dumps({"proof": proof}, separators=(",", ":")) + "\n")
 
     def serve(self):
         while True:
@@ -32,10 +54,17 @@ class OneAnswer:
             except OSError:
                 return
             with peer:
-                self.asked.append(peer.recv(65536))
+                asked = peer.recv(65536)
+                nonce = re.match(rb"GET /proof\?nonce=([0-9a-f]{64}) ", asked)
+                if nonce and (self.token or self.relay):
+                    self.proofs.append(asked)
+                    peer.sendall(self.prove(nonce[1].decode()))
+                    asked = peer.recv(65536)
+                if asked:
+                    self.asked.append(asked)
                 if self.answer is None:
                     peer.recv(1)  # silence, until the other side goes
-                else:
+                elif asked:
                     peer.sendall(self.answer)
 
     def __exit__(self, *_):
@@ -201,7 +230,7 @@ class BackingUp(Operators):
 
     def test_tokens(self):
         wrong = self.home / "token"
-        for text, mode, code, says in (("0" * 64, 0o600, 5, "401"), ("", 0o600, 2, "not hold"),
+        for text, mode, code, says in (("0" * 64, 0o600, 5, "does not prove that it knows"), ("", 0o600, 2, "not hold"),
                                        ("a\x01b", 0o600, 2, "not hold"),
                                        ("x" * 300, 0o600, 2, "not hold"),
                                        (self.token(), 0o644, 2, "chmod 600")):
@@ -226,16 +255,53 @@ class BackingUp(Operators):
                              [b"GET /backup HTTP/1.1"])
             self.assertNotIn(self.token().encode(), b"".join(other.asked))
 
+    def test_the_token_goes_to_who_has_proven_to_know_it(self):
+        data = ("--data", self.server.data)
+        port = self.server.admin_port
+        for what, other in (("knows nothing", OneAnswer(http(404, "not here\n"))),
+                            ("another token", OneAnswer(http(200, "{}"), token="0" * 64)),
+                            ("a cut answer", OneAnswer(b"HTTP/1.1 200 OK\r\n\r\n")),
+                            ("relays", OneAnswer(http(200, "{}"), relay=self.server.admin_url))):
+            with self.subTest(what), other:
+                said = self.fails(5, "server", "url", *data, env=self.at(other.url),
+                                  says="does not prove that it knows the token")
+                self.assertIn(other.url, said)
+                self.assertNotIn(self.token().encode(), b"".join(other.asked + other.proofs))
+        if not HAS_IPV6:
+            self.skipTest("this machine has no ::1")
+        # Who has the other loopback address on the port of the server is asked first.
+        for other in (OneAnswer(http(201, "{}"), host="::1", port=port, relay=self.server.admin_url),
+                      OneAnswer(None, host="::1", port=port)):
+            with other:
+                link = self.ok("server", "url", *data, env=self.at(f"http://localhost:{port}"))
+                self.assertRegex(link, rf"\Ahttp://127\.0\.0\.1:{port}/#/login/[0-9a-f]{{64}}\n\Z")
+                self.assertNotIn(self.token().encode(), b"".join(other.asked + other.proofs))
+
+    @unittest.skipUnless(HAS_IPV6, "this machine has no ::1")
+    def test_a_server_that_is_told_localhost_has_both_addresses(self):
+        with Server("--admin-host", "localhost", "--host", "localhost") as server:
+            data = ("--data", server.data)
+            for host in ("127.0.0.1", "[::1]"):
+                url = f"http://{host}:{server.admin_port}"
+                link = self.ok("server", "url", *data, env=self.at(url))
+                self.assertTrue(link.startswith(url + "/#/login/"), link)
+            link = self.ok("server", "url", *data,
+                           env=self.at(f"http://localhost:{server.admin_port}"))
+            self.assertRegex(link, r"\Ahttp://(127\.0\.0\.1|\[::1\]):")
+            for port in (server.table_port, server.queue_port, server.blob_port):
+                for host in ("127.0.0.1", "::1"):
+                    socket.create_connection((host, port)).close()
+
     def test_one_that_fails_on_the_way(self):
         state = ('{"id":1,"state":"failed","files":0,"bytes":0,"written":0,"ms":3,'
                  '"error":"no \\"space\\" left"}\n')
-        with OneAnswer(http(200, state)) as other:
+        with OneAnswer(http(200, state), token=self.token()) as other:
             self.fails(1, *self.backup("full", "--data", self.server.data),
                        env=self.at(other.url), says='has failed: no "space" left')
 
     def test_ctrl_c_while_it_runs(self):
         state = '{"id":1,"state":"running","files":7,"bytes":1200000,"written":0,"ms":2500}\n'
-        with OneAnswer(http(200, state)) as other:
+        with OneAnswer(http(200, state), token=self.token()) as other:
             terminal = self.terminal(*self.backup("long", "--data", self.server.data),
                                      env=self.at(other.url))
             terminal.read_until("7 files  1.2 MB  2.5 s")

@@ -333,6 +333,7 @@ static char *path_of_link(const char *text)
     return tool_copy_part(path, size);
 }
 
+/* By the address that has answered: a name may lead the browser to another. */
 static tool_exit ask_link(tool_run *run, const tool_admin *admin)
 {
     tool_answer answer = {0};
@@ -349,8 +350,7 @@ static tool_exit ask_link(tool_run *run, const tool_admin *admin)
     else if (!(path = path_of_link(answer.body.at)))
         exit = tool_trouble("the server at %s answers with something else", admin->url);
     if (!exit)
-        printf("http://%s%s%s:%s%s\n", strchr(admin->host, ':') ? "[" : "", admin->host,
-               strchr(admin->host, ':') ? "]" : "", admin->port, path);
+        printf("http://%s%s\n", answer.from, path);
     free(path);
     tool_answer_done(&answer);
     return exit;

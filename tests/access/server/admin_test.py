@@ -1,6 +1,7 @@
 """Who may ask the admin port for a change: only who can read the data folder, and no web page."""
 
 import http.client
+import json
 import os
 import pathlib
 import socket
@@ -8,7 +9,10 @@ import stat
 import subprocess
 import tempfile
 import unittest
+import urllib.error
+import urllib.request
 
+from admin_proof import proof_of
 from server import Server
 
 NOWHERE = "/nothing-to-change"  # 404 for those who are let in
@@ -72,6 +76,36 @@ class Admin(unittest.TestCase):
         self.assertRegex(path.read_text(), r"\A[0-9a-f]{64}\n\Z")
         self.assertNotIn(self.token, self.server.log())
         self.assertFalse(path.with_suffix(".token.new").exists())
+
+    def test_it_proves_that_it_knows_the_token_at_the_address_where_it_was_asked(self):
+        nonce, port = "0123456789abcdef" * 4, self.server.admin_port
+        for host in filter(None, ("127.0.0.1", "127.0.0.2", own_address())):
+            with self.subTest(host):
+                url = f"http://{host}:{port}/proof?nonce={nonce}"
+                with urllib.request.urlopen(url, timeout=60) as reply:
+                    answer = reply.read()
+                self.assertEqual(json.loads(answer),
+                                 {"proof": proof_of(self.token, nonce, f"{host}:{port}")})
+                self.assertNotIn(self.token.encode(), answer)
+        for query in ("", "?nonce=", f"?nonce={nonce[1:]}", f"?nonce={nonce}0",
+                      f"?nonce={nonce[1:]}g", f"?nonce={nonce[3:]}%00", "?other=1"):
+            with self.subTest(query):
+                self.assertEqual(self.post(method="GET", path="/proof" + query), 400)
+        self.assertEqual(self.post(self.bearer(), path=f"/proof?nonce={nonce}"), 404)
+
+    @unittest.skipUnless(os.path.exists("/proc/net/if_inet6"), "this machine has no IPv6")
+    def test_an_address_of_ipv4_is_one_on_a_socket_for_both_families(self):
+        nonce = "0" * 64
+        with Server("--admin-host", "::") as server:
+            with urllib.request.urlopen(f"{server.admin_url}/proof?nonce={nonce}") as reply:
+                self.assertEqual(json.load(reply)["proof"],
+                                 proof_of(token_of(server), nonce, f"127.0.0.1:{server.admin_port}"))
+
+    def test_without_a_token_there_is_nothing_to_prove(self):
+        with Server(engine="memory") as server:
+            with self.assertRaises(urllib.error.HTTPError) as raised:
+                urllib.request.urlopen(f"{server.admin_url}/proof?nonce={'0' * 64}")
+            self.assertEqual(raised.exception.code, 404)
 
     def test_only_the_token_opens_the_door(self):
         wrong = ("0" if self.token[0] != "0" else "1") + self.token[1:]

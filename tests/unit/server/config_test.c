@@ -87,13 +87,15 @@ TEST(flags_are_written_with_a_blank_or_an_equals_sign)
     CHECK_TEXT(tv_slice_of(config.key), "k.pem");
 }
 
-TEST(localhost_is_an_address_too)
+TEST(localhost_is_both_loopback_addresses)
 {
     tv_config config;
 
     CHECK(PARSE(&config, "--host=localhost", "--admin-host", "::1"));
     CHECK_TEXT(tv_slice_of(config.host), "127.0.0.1");
+    CHECK_TEXT(tv_slice_of(config.host_too), "::1");
     CHECK_TEXT(tv_slice_of(config.admin_host), "::1");
+    CHECK(config.admin_host_too == NULL);
 }
 
 TEST(the_last_of_two_flags_wins)
@@ -277,7 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(without_flags_there_are_defaults, set_up),
         cmocka_unit_test_setup(flags_are_written_with_a_blank_or_an_equals_sign, set_up),
-        cmocka_unit_test_setup(localhost_is_an_address_too, set_up),
+        cmocka_unit_test_setup(localhost_is_both_loopback_addresses, set_up),
         cmocka_unit_test_setup(the_last_of_two_flags_wins, set_up),
         cmocka_unit_test_setup(a_switch_needs_no_value, set_up),
         cmocka_unit_test_setup(questions_are_flags_only, set_up),

@@ -734,11 +734,19 @@ TAVOLA_API void tavola_crypto_set_properties(tavola_crypto *crypto, tavola_encry
 /* Reading an entity that is not encrypted is CRYPTO then; otherwise it is read as it is. */
 TAVOLA_API void tavola_crypto_set_required(tavola_crypto *crypto, bool required);
 /*
- * How to write; both are read always.  2, the default, is libtavola's: authenticated, all types.
- * 1 is that of Azure's old libraries for .NET, Java and Python: only Strings, and not protected
+ * How to write; all are read always.  2, the default, is libtavola's: authenticated, all types, and
+ * bound to the account and the table (2.1).  20 is 2.0, which was not: for programs that know no
+ * other, and entities that are copied as they are.  1 is that of Azure's old libraries for .NET, Java and Python: only Strings, and not protected
  * against someone who can write to the table.  Others: every write is INVALID.
  */
 TAVOLA_API void tavola_crypto_set_protocol(tavola_crypto *crypto, int version);
+/*
+ * What entities of version 2.1 are bound to in place of the account and table of the operation, in
+ * reading and writing: of a table that was copied or renamed as it is, where it was written.  NULL:
+ * those of the operation.  NO_MEMORY.
+ */
+TAVOLA_USE tavola_err tavola_crypto_set_place(tavola_crypto *crypto, const char *account,
+                                              const char *table);
 TAVOLA_API void tavola_crypto_free(tavola_crypto *crypto);
 /*
  * Key rotation: wrap the content keys of all encrypted entities that pass the filter (NULL: all;

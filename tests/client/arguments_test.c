@@ -741,6 +741,8 @@ TEST(encryption)
     CALM("po-", tavola_crypto_set_properties(P(0, crypto), P(1, (tavola_encrypt_fn)NULL), NULL));
     CALM("p-", tavola_crypto_set_required(P(0, crypto), false));
     CALM("p-", tavola_crypto_set_protocol(P(0, crypto), 2));
+    TRY("poo", tavola_crypto_set_place(P(0, crypto), T(1, "account"), T(2, "People")));
+    CHECK_OK(tavola_crypto_set_place(crypto, NULL, NULL));
     TRY("pp", tavola_crypto_rewrap(P(0, table), P(1, crypto), new_filter(), call, &out.count));
     TRY("--ooo",
         tavola_crypto_rewrap(table, crypto, P(2, new_filter()), P(3, call), P(4, &out.count)));

@@ -127,6 +127,37 @@ TEST(what_is_written_is_sealed_and_what_is_read_is_plain)
     tavola_crypto_free(crypto);
 }
 
+/* Sealed as it is, an entity is copied to another table, as a backup or a hostile service would. */
+TEST(a_copy_in_another_table_is_read_by_who_knows_where_it_was)
+{
+    tavola_crypto *crypto = use_crypto(new_crypto("one", 1));
+    tavola_table *raw = open_raw(), *other = NULL;
+    tavola_entity *stored = NULL, *entity = NULL;
+    char name[64];
+
+    snprintf(name, sizeof name, "%.50sCopy", tavola_table_name(t.table));
+    CHECK_OK(tavola_table_open(t.client, name, &other));
+    CHECK_OK(tavola_table_create(other, t.call));
+    insert_employee(t.table, "p", "r");
+    CHECK_OK(tavola_get(raw, "p", "r", t.call, &stored));
+    CHECK_OK(tavola_insert(other, stored, t.call));
+
+    tavola_table_set_crypto(other, crypto);
+    CHECK_ERR(tavola_get(other, "p", "r", t.call, &entity), TAVOLA_ERR_CRYPTO);
+    CHECK_OK(tavola_crypto_set_place(crypto, NULL, tavola_table_name(t.table)));
+    CHECK_OK(tavola_get(other, "p", "r", t.call, &entity));
+    check_employee(entity);
+    CHECK_OK(tavola_crypto_set_place(crypto, NULL, NULL));
+    check_stored_employee("p", "r");
+
+    CHECK_OK(tavola_table_delete(other, t.call));
+    tavola_entity_free(entity);
+    tavola_entity_free(stored);
+    tavola_table_close(other);
+    tavola_table_close(raw);
+    tavola_crypto_free(crypto);
+}
+
 TEST(version_1_is_written_on_request)
 {
     tavola_crypto *crypto = use_crypto(new_crypto("k", 1));
@@ -676,6 +707,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         LIVE_TEST(what_is_written_is_sealed_and_what_is_read_is_plain),
+        LIVE_TEST(a_copy_in_another_table_is_read_by_who_knows_where_it_was),
         LIVE_TEST(version_1_is_written_on_request),
         LIVE_TEST(merges_are_refused),
         LIVE_TEST(an_update_keeps_secrets),

@@ -1,7 +1,7 @@
 /*
  * Version 1: AES-256-CBC with PKCS#7 padding, the IV made of the entity's IV, keys and name.
  * Version 2: AES-256-GCM; sealed are a nonce, the encrypted type and value, and the tag, with keys
- * and name as associated data.
+ * and name as associated data, and since 2.1 with the account and the table.
  */
 #include "client/crypto/cipher.h"
 
@@ -26,12 +26,21 @@ static const tavola_type types[] = {TAVOLA_STRING, TAVOLA_BINARY, TAVOLA_BOOLEAN
                                     TAVOLA_INT64,  TAVOLA_DOUBLE, TAVOLA_DATETIME, TAVOLA_GUID};
 enum { TYPES = sizeof types / sizeof *types };
 
+void tvc_cipher_set_place(tvc_cipher *cipher, const tavola_crypto *crypto, tvc_place place)
+{
+    cipher->place = place;
+    if (crypto->account)
+        cipher->place.account = tv_slice_of(crypto->account);
+    if (crypto->table)
+        cipher->place.table = tv_slice_of(crypto->table);
+}
+
 /* The key goes in once, for all values: only IVs and nonces differ. */
 tavola_err tvc_cipher_init(tvc_cipher *cipher)
 {
-    const EVP_CIPHER *kind = cipher->version == 1 ? EVP_aes_256_cbc() : EVP_aes_256_gcm();
+    const EVP_CIPHER *kind = cipher->format == TVC_FORMAT_1 ? EVP_aes_256_cbc() : EVP_aes_256_gcm();
 
-    tv_assert(cipher->version == 1 || cipher->version == 2);
+    tv_assert(cipher->format != TVC_FORMAT_NONE);
     cipher->context = EVP_CIPHER_CTX_new();
     return cipher->context && EVP_CipherInit_ex(cipher->context, kind, NULL, cipher->key, NULL,
                                                 cipher->crypto != NULL) == 1
@@ -230,27 +239,63 @@ static bool open_cbc(tvc_cipher *cipher, tv_slice name, tv_slice sealed, uint8_t
 
 /* ---- version 2 ------------------------------------------------------------------------------ */
 
-/* Bytes of the associated data, with their length before them. */
-static bool associate(EVP_CIPHER_CTX *context, tv_slice bytes)
+/* A part of the associated data. */
+static bool associate_bytes(EVP_CIPHER_CTX *context, const void *bytes, size_t size)
 {
-    uint32_t len = htobe32((uint32_t)bytes.len);
     int ignored;
 
-    return EVP_CipherUpdate(context, NULL, &ignored, (const uint8_t *)&len, sizeof len) == 1 &&
-           (bytes.len == 0 || EVP_CipherUpdate(context, NULL, &ignored, (const uint8_t *)bytes.data,
-                                               (int)bytes.len) == 1);
+    return size == 0 || EVP_CipherUpdate(context, NULL, &ignored, bytes, (int)size) == 1;
+}
+
+static bool associate_length(EVP_CIPHER_CTX *context, tv_slice text)
+{
+    uint32_t len = htobe32((uint32_t)text.len);
+
+    return associate_bytes(context, &len, sizeof len);
+}
+
+/* Bytes with their length before them. */
+static bool associate(EVP_CIPHER_CTX *context, tv_slice bytes)
+{
+    return associate_length(context, bytes) && associate_bytes(context, bytes.data, bytes.len);
+}
+
+/* The same of a name that is one in either case. */
+static bool associate_name(EVP_CIPHER_CTX *context, tv_slice name)
+{
+    char lower[64];
+
+    if (!associate_length(context, name))
+        return false;
+    while (name.len) {
+        size_t size = name.len < sizeof lower ? name.len : sizeof lower;
+
+        for (size_t i = 0; i < size; i++)
+            lower[i] = tv_ascii_lower(name.data[i]);
+        if (!associate_bytes(context, lower, size))
+            return false;
+        name = tv_slice_skip(name, size);
+    }
+    return true;
 }
 
 /* Begin a value with its nonce and all associated data. */
 static bool begin_gcm(tvc_cipher *cipher, tv_slice name, const uint8_t nonce[NONCE_BYTES])
 {
-    static const uint8_t purpose[] = "tavola-table-v2"; /* with its NUL */
-    int ignored;
+    /* With their NUL. */
+    static const char purpose[] = "tavola-table-v2", bound_purpose[] = "tavola-table-v2.1";
+    EVP_CIPHER_CTX *context = cipher->context;
 
-    return set_iv(cipher, nonce) &&
-           EVP_CipherUpdate(cipher->context, NULL, &ignored, purpose, sizeof purpose) == 1 &&
-           associate(cipher->context, cipher->partition_key) &&
-           associate(cipher->context, cipher->row_key) && associate(cipher->context, name);
+    if (!set_iv(cipher, nonce))
+        return false;
+    if (cipher->format == TVC_FORMAT_2_0
+            ? !associate_bytes(context, purpose, sizeof purpose)
+            : !associate_bytes(context, bound_purpose, sizeof bound_purpose) ||
+                  !associate_name(context, cipher->place.account) ||
+                  !associate_name(context, cipher->place.table))
+        return false;
+    return associate(context, cipher->partition_key) && associate(context, cipher->row_key) &&
+           associate(context, name);
 }
 
 static bool seal_gcm(tvc_cipher *cipher, tv_slice name, tavola_type type, tv_slice bytes,
@@ -307,8 +352,8 @@ size_t tvc_cipher_sealed_size(const tvc_cipher *cipher, const tavola_value *valu
     uint8_t small[SMALL_BYTES_MAX];
     size_t size = encode(value, small).len;
 
-    return cipher->version == 1 ? (size / BLOCK_BYTES + 1) * BLOCK_BYTES
-                                : NONCE_BYTES + TYPE_BYTES + size + TAG_BYTES;
+    return cipher->format == TVC_FORMAT_1 ? (size / BLOCK_BYTES + 1) * BLOCK_BYTES
+                                          : NONCE_BYTES + TYPE_BYTES + size + TAG_BYTES;
 }
 
 bool tvc_cipher_seal(tvc_cipher *cipher, tv_slice name, const tavola_value *value,
@@ -319,7 +364,7 @@ bool tvc_cipher_seal(tvc_cipher *cipher, tv_slice name, const tavola_value *valu
     bool ok;
 
     tv_assert(bytes.len <= TVC_VALUE_BYTES_MAX);
-    if (cipher->version == 1) {
+    if (cipher->format == TVC_FORMAT_1) {
         tv_assert(value->type == TAVOLA_STRING);
         ok = seal_cbc(cipher, name, bytes, ret_sealed);
     } else {
@@ -335,6 +380,6 @@ bool tvc_cipher_open(tvc_cipher *cipher, tv_slice name, tv_slice sealed, uint8_t
     /* No sealed value is larger; a service that does not care must not make our ints overflow. */
     if (sealed.len > TVC_VALUE_BYTES_MAX)
         return false;
-    return cipher->version == 1 ? open_cbc(cipher, name, sealed, ret_room, ret_value)
-                                : open_gcm(cipher, name, sealed, ret_room, ret_value);
+    return cipher->format == TVC_FORMAT_1 ? open_cbc(cipher, name, sealed, ret_room, ret_value)
+                                          : open_gcm(cipher, name, sealed, ret_room, ret_value);
 }

@@ -9,14 +9,18 @@
 #include "client/crypto/metadata.h"
 
 typedef struct tvc_cipher {
-    int version; /* 1, 2 */
+    tvc_format format;
     uint8_t key[TVC_CONTENT_KEY_BYTES];
     uint8_t iv[TVC_ENVELOPE_IV_BYTES]; /* version 1 */
     bool is_java;                      /* version 1: the partition key goes first into the IVs */
     tv_slice partition_key, row_key;   /* of the entity: a value cannot be moved to another one */
+    tvc_place place;                   /* version 2.1: nor to another table or account */
     EVP_CIPHER_CTX *context;
     const tavola_crypto *crypto; /* to seal: nonces come from its random().  NULL: to open */
 } tvc_cipher;
+
+/** Where the entity is, unless the crypto says otherwise. */
+void tvc_cipher_set_place(tvc_cipher *cipher, const tavola_crypto *crypto, tvc_place place);
 
 /** Prepare a cipher whose other members are set.  CRYPTO. */
 tavola_err tvc_cipher_init(tvc_cipher *cipher);

@@ -31,7 +31,7 @@ static tavola_crypto *new_crypto(const tavola_key_ops *ops, void *key, void (*ke
     crypto->ops = *ops;
     crypto->key = key;
     crypto->key_free = key_free;
-    crypto->protocol = 2;
+    crypto->format = TVC_FORMAT_2_1;
     crypto->random = draw_random;
     return crypto;
 }
@@ -72,6 +72,8 @@ void tavola_crypto_free(tavola_crypto *crypto)
         return;
     if (crypto->key_free)
         crypto->key_free(crypto->key);
+    tvc_release(crypto->account);
+    tvc_release(crypto->table);
     tvc_release(crypto);
 }
 
@@ -100,7 +102,28 @@ void tavola_crypto_set_required(tavola_crypto *crypto, bool required)
 void tavola_crypto_set_protocol(tavola_crypto *crypto, int version)
 {
     if (crypto)
-        crypto->protocol = version;
+        crypto->format = version == 1    ? TVC_FORMAT_1
+                         : version == 2  ? TVC_FORMAT_2_1
+                         : version == 20 ? TVC_FORMAT_2_0
+                                         : TVC_FORMAT_NONE;
+}
+
+tavola_err tavola_crypto_set_place(tavola_crypto *crypto, const char *account, const char *table)
+{
+    char *account_copy = NULL, *table_copy = NULL;
+
+    if (crypto == NULL)
+        return TAVOLA_ERR_INVALID;
+    if ((account && (account_copy = tvc_dup_text(account)) == NULL) ||
+        (table && (table_copy = tvc_dup_text(table)) == NULL)) {
+        tvc_release(account_copy);
+        return TAVOLA_ERR_NO_MEMORY;
+    }
+    tvc_release(crypto->account);
+    tvc_release(crypto->table);
+    crypto->account = account_copy;
+    crypto->table = table_copy;
+    return TAVOLA_OK;
 }
 
 bool tvc_crypto_allows(const tavola_crypto *crypto, tavola_write write)

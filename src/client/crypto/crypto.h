@@ -17,6 +17,11 @@
 #define TVC_CRYPTO_METADATA1 "_ClientEncryptionMetadata1"
 #define TVC_CRYPTO_METADATA2 "_ClientEncryptionMetadata2"
 
+/** Where an entity is; version 2.1 binds it to that.  Letters of both cases are the same. */
+typedef struct tvc_place {
+    tv_slice account, table;
+} tvc_place;
+
 /** What decryption needs, ending with NULL: for a $select.  The keys are part of it. */
 extern const char *const tvc_crypto_metadata_names[];
 
@@ -30,7 +35,7 @@ bool tvc_crypto_allows(const tavola_crypto *crypto, tavola_write write);
  * An entity to be sent in place of `entity`: *ret_encrypted is a new one, with the same keys and
  * etag.  The error of the entity itself, INVALID, TOO_LARGE, CRYPTO, NO_MEMORY.
  */
-tavola_err tvc_crypto_encrypt(tavola_crypto *crypto, const tavola_entity *entity,
+tavola_err tvc_crypto_encrypt(tavola_crypto *crypto, tvc_place place, const tavola_entity *entity,
                               tavola_entity **ret_encrypted);
 
 /**
@@ -39,7 +44,7 @@ tavola_err tvc_crypto_encrypt(tavola_crypto *crypto, const tavola_entity *entity
  * encrypted is left as it is, unless the crypto requires encryption: CRYPTO.  After an error the
  * entity is unchanged.  CRYPTO, NO_MEMORY.
  */
-tavola_err tvc_crypto_decrypt(tavola_crypto *crypto, tavola_entity *entity);
+tavola_err tvc_crypto_decrypt(tavola_crypto *crypto, tvc_place place, tavola_entity *entity);
 
 /** One line for people about an error of these functions; the same for all causes of one. */
 const char *tvc_crypto_text(tavola_err err);

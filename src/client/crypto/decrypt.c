@@ -65,12 +65,12 @@ static tavola_err unwrap_key(decryption *work, const tavola_crypto *crypto)
     if (err)
         return err;
 
-    cipher->version = envelope.version;
+    cipher->format = envelope.format;
     cipher->is_java = envelope.is_java;
     cipher->partition_key = tv_slice_of(work->entity->partition_key);
     cipher->row_key = tv_slice_of(work->entity->row_key);
     memcpy(cipher->iv, envelope.iv, sizeof cipher->iv);
-    err = tvc_key_unwrap(crypto, envelope.version, &envelope.key, cipher->key);
+    err = tvc_key_unwrap(crypto, envelope.format, &envelope.key, cipher->key);
     tvc_envelope_done(&envelope);
     return err ? err : tvc_cipher_init(cipher);
 }
@@ -180,7 +180,7 @@ static tavola_err decrypt(decryption *work, const tavola_crypto *crypto)
     return err;
 }
 
-tavola_err tvc_crypto_decrypt(tavola_crypto *crypto, tavola_entity *entity)
+tavola_err tvc_crypto_decrypt(tavola_crypto *crypto, tvc_place place, tavola_entity *entity)
 {
     decryption work = {
         .entity = entity,
@@ -193,6 +193,7 @@ tavola_err tvc_crypto_decrypt(tavola_crypto *crypto, tavola_entity *entity)
     if (entity->properties[work.metadata1].value.type != TAVOLA_STRING)
         return TAVOLA_ERR_CRYPTO;
 
+    tvc_cipher_set_place(&work.cipher, crypto, place);
     ERR_set_mark();
 
     tavola_err err = decrypt(&work, crypto);

@@ -35,8 +35,7 @@ static tavola_err check(const tavola_crypto *crypto, const tavola_entity *entity
 {
     if (entity->error)
         return entity->error;
-    if ((crypto->protocol != 1 && crypto->protocol != 2) ||
-        entity->count > TVC_CRYPTO_PROPERTIES_MAX ||
+    if (crypto->format == TVC_FORMAT_NONE || entity->count > TVC_CRYPTO_PROPERTIES_MAX ||
         tvc_entity_find(entity, TV_LIT(TVC_CRYPTO_METADATA1)) >= 0 ||
         tvc_entity_find(entity, TV_LIT(TVC_CRYPTO_METADATA2)) >= 0)
         return TAVOLA_ERR_INVALID;
@@ -49,19 +48,19 @@ static tavola_err make_key(encryption *work)
     const tavola_crypto *crypto = work->crypto;
     tvc_cipher *cipher = &work->cipher;
 
-    cipher->version = work->envelope.version = crypto->protocol;
+    cipher->format = work->envelope.format = crypto->format;
     cipher->crypto = crypto;
     cipher->partition_key = tv_slice_of(work->entity->partition_key);
     cipher->row_key = tv_slice_of(work->entity->row_key);
     if (!crypto->random(crypto->random_user, cipher->key, sizeof cipher->key))
         return TAVOLA_ERR_CRYPTO;
-    if (cipher->version == 1) {
+    if (cipher->format == TVC_FORMAT_1) {
         if (!crypto->random(crypto->random_user, cipher->iv, sizeof cipher->iv))
             return TAVOLA_ERR_CRYPTO;
         memcpy(work->envelope.iv, cipher->iv, sizeof cipher->iv);
     }
 
-    tavola_err err = tvc_key_wrap(crypto, cipher->version, cipher->key, &work->envelope.key);
+    tavola_err err = tvc_key_wrap(crypto, cipher->format, cipher->key, &work->envelope.key);
 
     return err ? err : tvc_cipher_init(cipher);
 }
@@ -89,7 +88,7 @@ static tavola_err add_properties(encryption *work)
             tavola_entity_set(work->made, property->name, property->value);
             continue;
         }
-        if (work->cipher.version == 1 && property->value.type != TAVOLA_STRING)
+        if (work->cipher.format == TVC_FORMAT_1 && property->value.type != TAVOLA_STRING)
             return TAVOLA_ERR_INVALID;
         tvc_name_list_add(&work->names, name_of(property));
         err = seal(work, name_of(property), &property->value);
@@ -132,7 +131,7 @@ static tavola_err encrypt(encryption *work)
     return err ? err : tavola_entity_error(work->made);
 }
 
-tavola_err tvc_crypto_encrypt(tavola_crypto *crypto, const tavola_entity *entity,
+tavola_err tvc_crypto_encrypt(tavola_crypto *crypto, tvc_place place, const tavola_entity *entity,
                               tavola_entity **ret_encrypted)
 {
     tavola_err err = check(crypto, entity);
@@ -142,6 +141,7 @@ tavola_err tvc_crypto_encrypt(tavola_crypto *crypto, const tavola_entity *entity
 
     encryption work = {.crypto = crypto, .entity = entity};
 
+    tvc_cipher_set_place(&work.cipher, crypto, place);
     work.made = tavola_entity_new(entity->partition_key, entity->row_key);
     work.sealed = tvc_alloc(TVC_VALUE_BYTES_MAX);
     err = TAVOLA_ERR_NO_MEMORY;

@@ -1,8 +1,9 @@
 /*
  * Wrapping content keys, whatever the key-encryption key is.
  *
- * In version 2 the version is wrapped together with the content key, so that nobody can have data
- * of version 2 read as if they were of version 1, whose mode of decryption tells an attacker more.
+ * From 2.0 on the version is wrapped together with the content key, so that nobody can have data
+ * read as if they were of an earlier one, which promises less: version 1, whose mode of decryption
+ * tells an attacker more, or 2.0, which is bound to no table.
  */
 #include "client/crypto/key.h"
 
@@ -13,7 +14,17 @@
 
 enum { VERSION_BYTES = 8, SECRET_BYTES_MAX = VERSION_BYTES + TVC_CONTENT_KEY_BYTES };
 
-static const uint8_t version2_text[VERSION_BYTES] = "2.0"; /* padded with NUL */
+/* What is wrapped before the content key: the version, padded with NUL, or nothing. */
+static size_t put_version(tvc_format format, uint8_t ret_text[VERSION_BYTES])
+{
+    static const uint8_t texts[][VERSION_BYTES] = {"2.0", "2.1"};
+
+    tv_assert(format != TVC_FORMAT_NONE);
+    if (format == TVC_FORMAT_1)
+        return 0;
+    memcpy(ret_text, texts[format == TVC_FORMAT_2_1], VERSION_BYTES);
+    return VERSION_BYTES;
+}
 
 bool tvc_crypto_has_kid(const tavola_crypto *crypto, const char *kid)
 {
@@ -27,21 +38,16 @@ bool tvc_kid_is_valid(const char *kid)
     return kid && *kid && tv_utf8_is_valid(tv_slice_of(kid));
 }
 
-tavola_err tvc_key_wrap(const tavola_crypto *crypto, int version,
+tavola_err tvc_key_wrap(const tavola_crypto *crypto, tvc_format format,
                         const uint8_t content_key[TVC_CONTENT_KEY_BYTES],
                         tvc_wrapped_key *ret_wrapped)
 {
     uint8_t secret[SECRET_BYTES_MAX];
-    size_t secret_size = 0;
+    size_t secret_size = put_version(format, secret);
 
-    tv_assert(version == 1 || version == 2);
     if (crypto->ops.wrap == NULL || crypto->ops.algorithm == NULL)
         return TAVOLA_ERR_CRYPTO;
 
-    if (version == 2) {
-        memcpy(secret, version2_text, VERSION_BYTES);
-        secret_size = VERSION_BYTES;
-    }
     memcpy(secret + secret_size, content_key, TVC_CONTENT_KEY_BYTES);
     secret_size += TVC_CONTENT_KEY_BYTES;
 
@@ -69,23 +75,23 @@ static const tavola_crypto *find_key(const tavola_crypto *crypto, const char *ki
     return crypto->resolve ? crypto->resolve(crypto->resolve_user, kid) : NULL;
 }
 
-tavola_err tvc_key_unwrap(const tavola_crypto *crypto, int version, const tvc_wrapped_key *wrapped,
+tavola_err tvc_key_unwrap(const tavola_crypto *crypto, tvc_format format,
+                          const tvc_wrapped_key *wrapped,
                           uint8_t ret_content_key[TVC_CONTENT_KEY_BYTES])
 {
     const tavola_crypto *owner = find_key(crypto, wrapped->kid);
-    size_t version_size = version == 2 ? VERSION_BYTES : 0;
-    uint8_t secret[TVC_WRAPPED_BYTES_MAX];
+    uint8_t secret[TVC_WRAPPED_BYTES_MAX], version[VERSION_BYTES];
+    size_t version_size = put_version(format, version);
     size_t size = sizeof secret;
     tavola_err err = TAVOLA_ERR_CRYPTO;
 
-    tv_assert(version == 1 || version == 2);
     if (owner == NULL || owner->ops.unwrap == NULL)
         return TAVOLA_ERR_CRYPTO;
 
     if (owner->ops.unwrap(owner->key, wrapped->algorithm, wrapped->bytes, wrapped->size, secret,
                           &size) == 0 &&
         size == version_size + TVC_CONTENT_KEY_BYTES &&
-        CRYPTO_memcmp(secret, version2_text, version_size) == 0) {
+        CRYPTO_memcmp(secret, version, version_size) == 0) {
         memcpy(ret_content_key, secret + version_size, TVC_CONTENT_KEY_BYTES);
         err = TAVOLA_OK;
     }

@@ -30,18 +30,19 @@ typedef struct tvc_wrapped_key {
 bool tvc_crypto_has_kid(const tavola_crypto *crypto, const char *kid);
 
 /**
- * Wrap a content key of version 1 or 2 by the crypto's own key.  Texts of *ret_wrapped are the
+ * Wrap a format's content key by the crypto's own key.  Texts of *ret_wrapped are the
  * key's.  CRYPTO.
  */
-tavola_err tvc_key_wrap(const tavola_crypto *crypto, int version,
+tavola_err tvc_key_wrap(const tavola_crypto *crypto, tvc_format format,
                         const uint8_t content_key[TVC_CONTENT_KEY_BYTES],
                         tvc_wrapped_key *ret_wrapped);
 
 /**
- * Unwrap a content key of version 1 or 2 by the own key if it has the kid, else by the one that the
- * resolver knows.  A key that was wrapped for the other version is refused.  CRYPTO.
+ * Unwrap a format's content key by the own key if it has the kid, else by the one that the
+ * resolver knows.  A key that was wrapped for another is refused.  CRYPTO.
  */
-tavola_err tvc_key_unwrap(const tavola_crypto *crypto, int version, const tvc_wrapped_key *wrapped,
+tavola_err tvc_key_unwrap(const tavola_crypto *crypto, tvc_format format,
+                          const tvc_wrapped_key *wrapped,
                           uint8_t ret_content_key[TVC_CONTENT_KEY_BYTES]);
 
 #endif

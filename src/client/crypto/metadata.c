@@ -97,20 +97,22 @@ static bool read_key(const tv_json_member *object, tvc_envelope *envelope)
            read_bytes(&bytes, key->bytes, sizeof key->bytes, &key->size);
 }
 
-/* "EncryptionAgent": {"Protocol":..., "EncryptionAlgorithm":...}; 0: none that we know. */
-static int read_version(tv_arena *arena, const tv_json_member *object)
+/* "EncryptionAgent": {"Protocol":..., "EncryptionAlgorithm":...} */
+static tvc_format read_format(tv_arena *arena, const tv_json_member *object)
 {
     tv_json_member protocol, algorithm;
 
     if (object->kind != TV_JSON_NESTED ||
         !read_object(arena, object->text,
                      (wanted[]){{"Protocol", &protocol}, {"EncryptionAlgorithm", &algorithm}}, 2))
-        return 0;
+        return TVC_FORMAT_NONE;
     if (is_text(&protocol, "1.0") && is_text(&algorithm, "AES_CBC_256"))
-        return 1;
-    if (is_text(&protocol, "2.0") && is_text(&algorithm, "AES_GCM_256"))
-        return 2;
-    return 0;
+        return TVC_FORMAT_1;
+    if (!is_text(&algorithm, "AES_GCM_256"))
+        return TVC_FORMAT_NONE;
+    return is_text(&protocol, "2.1")   ? TVC_FORMAT_2_1
+           : is_text(&protocol, "2.0") ? TVC_FORMAT_2_0
+                                       : TVC_FORMAT_NONE;
 }
 
 /*
@@ -146,11 +148,11 @@ static bool read_envelope(tv_slice json, tvc_envelope *envelope)
                      4))
         return false;
 
-    envelope->version = read_version(arena, &agent);
-    if (envelope->version == 0 || !read_key(&key, envelope) ||
+    envelope->format = read_format(arena, &agent);
+    if (envelope->format == TVC_FORMAT_NONE || !read_key(&key, envelope) ||
         !read_library(arena, &library, &envelope->is_java))
         return false;
-    return envelope->version == 2 ||
+    return envelope->format != TVC_FORMAT_1 ||
            (read_bytes(&iv, envelope->iv, sizeof envelope->iv, &iv_size) &&
             iv_size == sizeof envelope->iv);
 }
@@ -202,15 +204,16 @@ void tvc_envelope_write(tvc_text *text, const tvc_envelope *envelope)
 {
     /* In the order of the libraries for .NET and Python, which Java's is said to need. */
     write_key(text, &envelope->key);
-    if (envelope->version == 1) {
+    if (envelope->format == TVC_FORMAT_1) {
         tvc_text_add_lit(text, ",\"EncryptionAgent\":{\"Protocol\":\"1.0\","
                                "\"EncryptionAlgorithm\":\"AES_CBC_256\"},"
                                "\"ContentEncryptionIV\":\"");
         tvc_text_add_base64(text, (tv_slice){(const char *)envelope->iv, sizeof envelope->iv});
         tvc_text_add_char(text, '"');
     } else {
-        tvc_text_add_lit(text, ",\"EncryptionAgent\":{\"Protocol\":\"2.0\","
-                               "\"EncryptionAlgorithm\":\"AES_GCM_256\"}");
+        tvc_text_add_lit(text, ",\"EncryptionAgent\":{\"Protocol\":\"");
+        tvc_text_add(text, envelope->format == TVC_FORMAT_2_0 ? TV_LIT("2.0") : TV_LIT("2.1"));
+        tvc_text_add_lit(text, "\",\"EncryptionAlgorithm\":\"AES_GCM_256\"}");
     }
     /* The name of the library must never have "Java" in it: see read_library. */
     tvc_text_add_lit(text, ",\"KeyWrappingMetadata\":{\"EncryptionLibrary\":\"tavola ");

@@ -12,7 +12,7 @@
 enum { TVC_ENVELOPE_IV_BYTES = 16 };
 
 typedef struct tvc_envelope {
-    int version; /* 1, 2 */
+    tvc_format format;
     tvc_wrapped_key key;
     uint8_t iv[TVC_ENVELOPE_IV_BYTES]; /* version 1 */
     bool is_java;                      /* version 1: written by Java, which orders keys its way */

@@ -12,6 +12,14 @@ enum {
     TVC_CRYPTO_PROPERTIES_MAX = TVC_PROPERTIES_MAX - 2, /* the metadata are two more */
 };
 
+/** How entities are encrypted: what is stored, and what tavola_crypto_set_protocol takes. */
+typedef enum tvc_format {
+    TVC_FORMAT_NONE = 0,
+    TVC_FORMAT_1 = 1,
+    TVC_FORMAT_2_0 = 20,
+    TVC_FORMAT_2_1 = 21, /* bound to account and table */
+} tvc_format;
+
 struct tavola_crypto {
     tavola_key_ops ops; /* of the own key */
     void *key;
@@ -21,7 +29,8 @@ struct tavola_crypto {
     tavola_encrypt_fn encrypt; /* or NULL */
     void *encrypt_user;
     bool is_required;
-    int protocol; /* to write: 1, 2; others are refused then */
+    tvc_format format;     /* to write; with NONE all writes are refused */
+    char *account, *table; /* in place of those where an entity is; or NULL */
 
     /* Where content keys, IVs and nonces come from; false when there are none.  Tests change it. */
     bool (*random)(void *user, void *ret_bytes, size_t len);

@@ -35,9 +35,9 @@ static tavola_err rewrap_envelope(const tavola_crypto *crypto, tv_slice json,
     tvc_text text = {0};
     tavola_err err;
 
-    err = tvc_key_unwrap(crypto, old->version, &old->key, content_key);
+    err = tvc_key_unwrap(crypto, old->format, &old->key, content_key);
     if (err == TAVOLA_OK)
-        err = tvc_key_wrap(crypto, old->version, content_key, &key);
+        err = tvc_key_wrap(crypto, old->format, content_key, &key);
     OPENSSL_cleanse(content_key, sizeof content_key);
     if (err == TAVOLA_OK)
         err = tvc_envelope_rewrite(&text, json, &key);

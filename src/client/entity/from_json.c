@@ -17,8 +17,6 @@ static tavola_err check_rules(const tavola_entity *entity)
         const tvc_property *property = &entity->properties[i];
         tv_slice name = {property->name, property->name_len};
 
-        if (tvc_entity_find(entity, name) != (int)i)
-            return TAVOLA_ERR_INVALID; /* the second of that name */
         refusal = tvc_check_name(name);
         if (refusal.err == TAVOLA_OK)
             refusal = tvc_check_value(&property->value);

@@ -330,14 +330,14 @@ static bool read_token(tvc_entity_reader *reader, json_token *ret_token, bool *r
     return ok || malformed(reader);
 }
 
-/* A key or etag; a null leaves it as it is. */
-static bool read_text(tvc_entity_reader *reader, const char **text)
+/* A key or etag, which is `none` until it comes, and comes once; a null leaves it as it is. */
+static bool read_text(tvc_entity_reader *reader, const char **text, const char *none)
 {
     tv_slice slice;
 
     if (*reader->scan.at == 'n')
         return tvc_scan_word(&reader->scan, TV_LIT("null")) || malformed(reader);
-    if (!tvc_scan_string(&reader->scan, false, &slice))
+    if (*text != none || !tvc_scan_string(&reader->scan, false, &slice))
         return malformed(reader);
     *text = slice.data;
     return true;
@@ -349,8 +349,34 @@ static bool read_timestamp(tvc_entity_reader *reader, tavola_ticks *ticks)
 
     if (*reader->scan.at == 'n')
         return tvc_scan_word(&reader->scan, TV_LIT("null")) || malformed(reader);
-    return (tvc_scan_string(&reader->scan, false, &text) && read_datetime(reader, text, ticks)) ||
+    return (*ticks == 0 && tvc_scan_string(&reader->scan, false, &text) &&
+            read_datetime(reader, text, ticks)) ||
            malformed(reader);
+}
+
+/*
+ * Whether the entity has a property of this name already.  What is read by the first of them may
+ * not be what was checked by the last.  Most names have a bit of their own, so few are compared.
+ */
+static bool is_repeated(tvc_entity_reader *reader, const tavola_entity *entity, tv_slice name)
+{
+    unsigned mixed = (unsigned)name.len * 7u;
+
+    if (name.len)
+        mixed += (unsigned char)name.data[0] * 5u + (unsigned char)name.data[name.len - 1] * 3u +
+                 (unsigned char)name.data[name.len / 2];
+
+    uint64_t bit = UINT64_C(1) << (mixed & 63);
+    bool may_be = reader->seen & bit;
+
+    reader->seen |= bit;
+    if (!may_be)
+        return false;
+
+    const tavola_entity view = {.properties = reader->properties + reader->count - entity->count,
+                                .count = entity->count};
+
+    return tvc_entity_find(&view, name) >= 0;
 }
 
 static bool add_property(tvc_entity_reader *reader, tavola_entity *entity, tv_slice name,
@@ -361,7 +387,7 @@ static bool add_property(tvc_entity_reader *reader, tavola_entity *entity, tv_sl
 
     if (!read_token(reader, &token, &is_null))
         return is_null;
-    if (entity->count == TVC_READ_PROPERTIES_MAX)
+    if (entity->count == TVC_READ_PROPERTIES_MAX || is_repeated(reader, entity, name))
         return malformed(reader);
     if (reader->count == reader->size && !grow(reader))
         return false;
@@ -435,7 +461,7 @@ static bool read_late(tvc_entity_reader *reader, const tavola_entity *entity)
 static bool read_metadata(tvc_entity_reader *reader, tavola_entity *entity, tv_slice name)
 {
     if (IS(name, "odata.etag"))
-        return read_text(reader, &entity->etag);
+        return read_text(reader, &entity->etag, NULL);
     return tvc_scan_skip(&reader->scan) || malformed(reader);
 }
 
@@ -493,9 +519,9 @@ static bool read_member(tvc_entity_reader *reader, tavola_entity *entity, tv_sli
         return read_annotation(reader, annotation);
     }
     if (IS(name, "PartitionKey"))
-        return read_text(reader, &entity->partition_key);
+        return read_text(reader, &entity->partition_key, tvc_no_key);
     if (IS(name, "RowKey"))
-        return read_text(reader, &entity->row_key);
+        return read_text(reader, &entity->row_key, tvc_no_key);
     if (IS(name, "Timestamp"))
         return read_timestamp(reader, &entity->timestamp);
     if (BEGINS(name, "odata.") || has_at(name))
@@ -510,6 +536,7 @@ bool tvc_entity_reader_next(tvc_entity_reader *reader, tavola_entity *entity)
     tv_slice name;
 
     reader->late_count = 0;
+    reader->seen = 0;
     if (!tvc_scan_pass(scan, '{'))
         return malformed(reader);
     if (tvc_scan_pass(scan, '}'))

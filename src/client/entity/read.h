@@ -31,7 +31,8 @@ typedef struct tvc_entity_reader {
     size_t count, size;
     tavola_err err; /* when something returned false: PROTOCOL or NO_MEMORY */
     tvc_day days[TVC_DAYS_KEPT];
-    size_t late_count; /* of the entity that is being read */
+    uint64_t seen;     /* of the entity that is being read: a bit by each name of a property */
+    size_t late_count; /* likewise */
     tvc_annotation late[TVC_READ_PROPERTIES_MAX];
 } tvc_entity_reader;
 

@@ -151,6 +151,13 @@ void tvc_settle_exhausted(tavola_op *op, tavola_err err)
 
 typedef enum finding { WRITTEN, NOT_WRITTEN, CANNOT_TELL } finding;
 
+/* Whether it is the entity that was asked for: a service may answer with anything. */
+static bool has_same_keys(const tavola_entity *found, const tavola_entity *sent)
+{
+    return strcmp(found->partition_key, sent->partition_key) == 0 &&
+           strcmp(found->row_key, sent->row_key) == 0;
+}
+
 /* Whether the entity that was read is what we wrote. */
 static finding compare(const tavola_op *op, tvc_response *response)
 {
@@ -162,7 +169,7 @@ static finding compare(const tavola_op *op, tvc_response *response)
     /* Both texts are taken over by those who read them. */
     response->body = NULL;
     if (body && tvc_entity_read(body, response->body_len, &found) == TAVOLA_OK && copy) {
-        if (tvc_entity_read(copy, text.len, &sent) == TAVOLA_OK)
+        if (tvc_entity_read(copy, text.len, &sent) == TAVOLA_OK && has_same_keys(found, sent))
             result = (op->settle.kind == TVC_SETTLE_MERGE ? tvc_entity_contains(found, sent)
                                                           : tvc_entity_same(found, sent))
                          ? WRITTEN

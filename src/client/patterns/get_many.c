@@ -17,14 +17,13 @@ typedef struct reads {
 static tavola_err start(reads *self, size_t i)
 {
     tavola_op *op = NULL;
-    tavola_err err =
-        tvc_get_op(self->table, self->partition_keys[i], self->row_keys[i], NULL, NULL, &op);
+    tavola_err err = tvc_get_op(self->table, self->partition_keys[i], self->row_keys[i], NULL,
+                                tvc_table_crypto(self->table, self->call), NULL, &op);
 
     if (err)
         return tvc_call_refuse(self->call, err, "key %zu cannot be read", i);
 
     tvc_call_copy_options(&op->own_call, self->call);
-    op->user_data = tvc_table_crypto(self->table, self->call);
     err = tvc_op_start(op, NULL, NULL);
     if (err) {
         tavola_op_free(op);

@@ -15,7 +15,7 @@ tavola_table *tvc_table_copy(const tavola_table *table)
 
 tavola_crypto *tvc_table_crypto(const tavola_table *table, const tavola_call *call)
 {
-    return call && call->crypto ? call->crypto : table->crypto;
+    return call && call->crypto ? call->crypto : table ? table->crypto : NULL;
 }
 
 tavola_err tvc_table_check(const tavola_table *table, tavola_call *call)

@@ -58,15 +58,18 @@ static tavola_err choose_condition(tvc_write *write, const char *if_match, bool 
     return TAVOLA_OK;
 }
 
-static tavola_err encrypt(tvc_write *write, tavola_crypto *crypto, tavola_call *call)
+static tavola_err encrypt(tvc_write *write, const tavola_table *table, tavola_call *call)
 {
+    tavola_crypto *crypto = tvc_table_crypto(table, call);
+
     if (crypto == NULL || !rules[write->kind].has_body)
         return TAVOLA_OK;
     if (!tvc_crypto_allows(crypto, write->kind))
         return tvc_call_refuse(call, TAVOLA_ERR_UNSUPPORTED,
                                "an encrypted entity cannot be merged, only replaced");
 
-    tavola_err err = tvc_crypto_encrypt(crypto, write->entity, &write->encrypted);
+    tavola_err err = tvc_crypto_encrypt(crypto, tvc_place_of(table->client, table->name),
+                                        write->entity, &write->encrypted);
 
     if (err)
         return tvc_call_refuse(call, err, "%s", tvc_crypto_text(err));
@@ -92,7 +95,7 @@ tavola_err tvc_write_init(tvc_write *write, const tavola_table *table, tavola_wr
     err = choose_condition(write, if_match, is_any_default, call);
     if (err)
         return err;
-    err = encrypt(write, tvc_table_crypto(table, call), call);
+    err = encrypt(write, table, call);
     if (err)
         return err;
     err = check_entity(write->entity, call); /* encryption makes it longer */

@@ -1,10 +1,29 @@
 /* Point reads. */
+#include "client/entity/own.h"
 #include "client/table/table.h"
 
-/* Hangs at an operation: what its answer is decrypted with. */
+static bool is_key(const char *got, const char *asked, bool may_be_absent)
+{
+    return got == tvc_no_key ? may_be_absent : strcmp(got, asked) == 0;
+}
+
+/* A service that answers with another entity must not be believed, encrypted or not. */
+static tavola_err check_keys(const tavola_entity *entity, const tvc_reading *reading,
+                             tavola_call *call)
+{
+    /* Keys that nobody has selected need not be there; decryption asks for them. */
+    bool may_be_absent = reading->is_selection && reading->crypto == NULL;
+
+    if (is_key(entity->partition_key, reading->partition_key, may_be_absent) &&
+        is_key(entity->row_key, reading->row_key, may_be_absent))
+        return TAVOLA_OK;
+    tvc_call_set_error(call, "", "The answer is not the entity that was asked for.");
+    return TAVOLA_ERR_PROTOCOL;
+}
+
 static tavola_err read_entity(tavola_op *op, tvc_response *response)
 {
-    tavola_crypto *crypto = op->user_data;
+    const tvc_reading *reading = op->user_data;
     tavola_entity *entity = NULL;
     char *json = response->body;
 
@@ -14,8 +33,10 @@ static tavola_err read_entity(tavola_op *op, tvc_response *response)
 
     tavola_err err = tvc_entity_read(json, response->body_len, &entity);
 
-    if (err == TAVOLA_OK && crypto) {
-        err = tvc_crypto_decrypt(crypto, entity);
+    if (err == TAVOLA_OK)
+        err = check_keys(entity, reading, op->call);
+    if (err == TAVOLA_OK && reading->crypto) {
+        err = tvc_crypto_decrypt(reading->crypto, tvc_place_of(op->client, reading->table), entity);
         if (err)
             tvc_call_set_error(op->call, "", tvc_crypto_text(err));
     }
@@ -51,7 +72,8 @@ static tavola_err add_select(tvc_text *text, const char *const *names, tavola_cr
 }
 
 tavola_err tvc_get_op(const tavola_table *table, const char *partition_key, const char *row_key,
-                      const char *const *names, tavola_call *call, tavola_op **ret_op)
+                      const char *const *names, tavola_crypto *crypto, tavola_call *call,
+                      tavola_op **ret_op)
 {
     tavola_err err = tvc_table_check_keys(table, partition_key, row_key, call);
 
@@ -63,11 +85,13 @@ tavola_err tvc_get_op(const tavola_table *table, const char *partition_key, cons
     if (op == NULL)
         return TAVOLA_ERR_NO_MEMORY;
 
-    op->user_data = tvc_table_crypto(table, call);
     op->finish = read_entity;
+    err = tvc_reading_hang(op, table, crypto, partition_key, row_key);
     tvc_add_entity_path(&op->request.path, table, partition_key, row_key);
-    if (names)
-        err = add_select(&op->request.query, names, op->user_data, call);
+    if (err == TAVOLA_OK && names) {
+        ((tvc_reading *)op->user_data)->is_selection = true;
+        err = add_select(&op->request.query, names, crypto, call);
+    }
     if (err) {
         tavola_op_free(op);
         return err;
@@ -83,7 +107,8 @@ static tavola_err get(tavola_table *table, const char *partition_key, const char
         return tvc_call_refuse(call, TAVOLA_ERR_INVALID, "there is no place for the entity");
 
     tavola_op *op = NULL;
-    tavola_err err = tvc_get_op(table, partition_key, row_key, names, call, &op);
+    tavola_err err =
+        tvc_get_op(table, partition_key, row_key, names, tvc_table_crypto(table, call), call, &op);
 
     if (err)
         return err;

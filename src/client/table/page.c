@@ -1,14 +1,20 @@
 /* One page of a query's result. */
 #include "client/table/table.h"
 
-static tavola_err decrypt_all(tavola_crypto *crypto, tavola_page *page, tavola_call *call)
+static tavola_err decrypt_all(const tavola_op *op, tavola_page *page)
 {
+    const tvc_reading *reading = op->user_data;
     tavola_err err = TAVOLA_OK;
 
+    if (reading == NULL)
+        return TAVOLA_OK;
+
+    tvc_place place = tvc_place_of(op->client, reading->table);
+
     for (size_t i = 0; err == TAVOLA_OK && i < page->count; i++)
-        err = tvc_crypto_decrypt(crypto, &page->entities[i]);
+        err = tvc_crypto_decrypt(reading->crypto, place, &page->entities[i]);
     if (err)
-        tvc_call_set_error(call, "", tvc_crypto_text(err));
+        tvc_call_set_error(op->call, "", tvc_crypto_text(err));
     return err;
 }
 
@@ -27,7 +33,6 @@ static tavola_err add_token(tavola_page *page, const tavola_op *op, const tvc_re
 /* A page that is there already is one whose memory can be used. */
 static tavola_err read_page(tavola_op *op, tvc_response *response)
 {
-    tavola_crypto *crypto = op->user_data;
     tavola_page *page = NULL, *spare = op->page;
     char *json = response->body;
 
@@ -39,8 +44,8 @@ static tavola_err read_page(tavola_op *op, tvc_response *response)
     if (err)
         return err;
     err = add_token(page, op, response);
-    if (err == TAVOLA_OK && crypto)
-        err = decrypt_all(crypto, page, op->call);
+    if (err == TAVOLA_OK)
+        err = decrypt_all(op, page);
     if (err) {
         tavola_page_free(page);
         return err;
@@ -81,8 +86,11 @@ tavola_err tvc_page_op(const tavola_table *table, const tavola_query *query, con
 
     if (op == NULL)
         return TAVOLA_ERR_NO_MEMORY;
-    op->user_data = crypto;
     op->finish = read_page;
+    if (crypto && (err = tvc_reading_hang(op, table, crypto, "", "")) != TAVOLA_OK) {
+        tavola_op_free(op);
+        return err;
+    }
     tvc_text_add_lit(&op->request.path, "/");
     tvc_text_add(&op->request.path, tv_slice_of(table->name));
     tvc_text_add_lit(&op->request.path, "()");

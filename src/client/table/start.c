@@ -25,7 +25,8 @@ tavola_err tavola_start_get(tavola_table *table, const char *partition_key, cons
     if (ret_op == NULL)
         return TAVOLA_ERR_INVALID;
 
-    tavola_err err = tvc_get_op(table, partition_key, row_key, NULL, NULL, &op);
+    tavola_err err =
+        tvc_get_op(table, partition_key, row_key, NULL, tvc_table_crypto(table, NULL), NULL, &op);
 
     return err ? err : start(op, done, user, ret_op);
 }

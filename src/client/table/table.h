@@ -16,7 +16,7 @@
 /** A table of one's own, for what outlives the caller's.  NULL when there is no memory. */
 tavola_table *tvc_table_copy(const tavola_table *table);
 
-/** The crypto of the call, else that of the table, else NULL. */
+/** The crypto of the call, else that of the table, else NULL.  Both may be NULL. */
 tavola_crypto *tvc_table_crypto(const tavola_table *table, const tavola_call *call);
 
 /* ---- checks: each refuses with a line in the call, which may be NULL ---- */
@@ -88,9 +88,25 @@ tavola_err tvc_write_run(tavola_table *table, tavola_write kind, const tavola_en
 
 /* ---- reads: get.c, page.c ---- */
 
+/** What an answer is compared with and decrypted by; hangs at an operation, texts and all. */
+typedef struct tvc_reading {
+    tavola_crypto *crypto;               /* or NULL */
+    const char *table;                   /* its name */
+    const char *partition_key, *row_key; /* of a point read */
+    bool is_selection;                   /* not all properties were asked for */
+} tvc_reading;
+
+/** Hang one at an operation as its user_data, which is freed with it.  NO_MEMORY. */
+tavola_err tvc_reading_hang(tavola_op *op, const tavola_table *table, tavola_crypto *crypto,
+                            const char *partition_key, const char *row_key);
+
+/** Where a table of a client is, for encryption. */
+tvc_place tvc_place_of(const tavola_client *client, const char *table);
+
 /** The operation of a point read; `names` are the properties, NULL: all. */
 tavola_err tvc_get_op(const tavola_table *table, const char *partition_key, const char *row_key,
-                      const char *const *names, tavola_call *call, tavola_op **ret_op);
+                      const char *const *names, tavola_crypto *crypto, tavola_call *call,
+                      tavola_op **ret_op);
 
 /** The operation of one page; at most `limit` entities. */
 tavola_err tvc_page_op(const tavola_table *table, const tavola_query *query, const char *token,
@@ -105,12 +121,12 @@ typedef struct tvc_pages {
     tavola_table *table; /* ours */
     tavola_query *query; /* ours, or NULL */
     tavola_crypto *crypto;
-    tavola_call *call;     /* the caller's, or NULL */
-    tavola_page *page;     /* the current one */
-    tavola_page *spare;    /* an empty one, for its memory, or NULL */
-    size_t count;          /* of its entities: those within the limit */
-    tavola_op *ahead;      /* brings the next, or NULL */
-    uint64_t limit_left;   /* after those; UINT64_MAX: no limit */
+    tavola_call *call;   /* the caller's, or NULL */
+    tavola_page *page;   /* the current one */
+    tavola_page *spare;  /* an empty one, for its memory, or NULL */
+    size_t count;        /* of its entities: those within the limit */
+    tavola_op *ahead;    /* brings the next, or NULL */
+    uint64_t limit_left; /* after those; UINT64_MAX: no limit */
     tvc_circle circle;
     tavola_err err; /* once it is not OK it stays */
 } tvc_pages;

@@ -10,6 +10,7 @@ import base64
 import ctypes
 import json
 import os
+import re
 import struct
 import subprocess
 
@@ -125,10 +126,12 @@ def java_read():
             for name, value in lines}
 
 
-def open_sealed(key, name, sealed):
+def open_sealed(key, name, sealed, protocol):
     """A value of version 2, by what docs/encryption.md says."""
-    associated = b"tavola-table-v2\0"
-    for text in (*KEYS, name):
+    is_bound = protocol == "2.1"
+    account = re.search("AccountName=([^;]*)", CONNECTION)[1]
+    associated = b"tavola-table-v2.1\0" if is_bound else b"tavola-table-v2\0"
+    for text in (*((account.lower(), TABLE.lower()) if is_bound else ()), *KEYS, name):
         text = text.encode()
         associated += struct.pack(">I", len(text)) + text
     plain = AESGCM(key).decrypt(sealed[:12], sealed[12:], associated)
@@ -136,18 +139,19 @@ def open_sealed(key, name, sealed):
     return plain[1:].decode()
 
 
-def read_version_2():
+def read_version_2(protocol):
     entity = python_client(is_encrypting=False).get_entity(TABLE, *KEYS)
     envelope = json.loads(entity["_ClientEncryptionMetadata1"])
-    assert envelope["EncryptionAgent"] == {"Protocol": "2.0", "EncryptionAlgorithm": "AES_GCM_256"}
+    assert envelope["EncryptionAgent"] == {"Protocol": protocol,
+                                           "EncryptionAlgorithm": "AES_GCM_256"}
     wrapped = base64.b64decode(envelope["WrappedContentKey"]["EncryptedKey"])
     version_and_key = aes_key_unwrap(KEK, wrapped)
-    assert version_and_key[:8] == b"2.0\0\0\0\0\0"
+    assert version_and_key[:8] == protocol.encode().ljust(8, b"\0")
     key = version_and_key[8:]
     found = {name: value for name, value in entity.items() if name in PROPERTIES}
     for name in json.loads(open_sealed(key, "_ClientEncryptionMetadata2",
-                                       entity["_ClientEncryptionMetadata2"].value)):
-        found[name] = open_sealed(key, name, found[name].value)
+                                       entity["_ClientEncryptionMetadata2"].value, protocol)):
+        found[name] = open_sealed(key, name, found[name].value, protocol)
     return found
 
 
@@ -177,8 +181,10 @@ def main():
     tavola = Tavola()
     run("Python writes, libtavola reads", python_write, tavola.read)
     run("libtavola writes version 1, Python reads", lambda: tavola.write(1), python_read)
-    run("libtavola writes version 2, a reader of the documented format reads",
-        lambda: tavola.write(2), read_version_2)
+    for version, protocol in ((2, "2.1"), (20, "2.0")):
+        run(f"libtavola writes version {protocol}, a reader of the documented format reads",
+            lambda version=version: tavola.write(version),
+            lambda protocol=protocol: read_version_2(protocol))
     run("Python refuses version 2", lambda: tavola.write(2), lambda: refuses_version_2(python_read))
     if JAVA:
         run("Java writes, libtavola reads", java_write, tavola.read)

@@ -119,7 +119,7 @@ static void check_round_trip(tavola_crypto *writer, tavola_crypto *reader)
 
         tavola_entity *entity = encrypted_free(writer, plain_entity());
 
-        CHECK_TVC(tvc_crypto_decrypt(reader, entity), TAVOLA_OK);
+        CHECK_TVC(tvc_crypto_decrypt(reader, here, entity), TAVOLA_OK);
         check_plain_entity(entity);
         tavola_entity_free(entity);
     }
@@ -218,7 +218,7 @@ TEST(rsa_wrapping_has_two_names)
                  cases[i].name, name + strlen("RSA-OAEP"));
         tavola_entity_set_string(entity, TVC_CRYPTO_METADATA1, changed);
         if (cases[i].is_known)
-            CHECK_TVC(tvc_crypto_decrypt(crypto, entity), TAVOLA_OK);
+            CHECK_TVC(tvc_crypto_decrypt(crypto, here, entity), TAVOLA_OK);
         else
             check_refused(crypto, entity);
         tavola_entity_free(entity);
@@ -304,10 +304,10 @@ TEST(the_applications_key_may_fail)
         tavola_entity *theirs = encrypted(good, plain);
 
         t_row = cases[i].what;
-        CHECK_TVC(tvc_crypto_encrypt(crypto, plain, &made),
+        CHECK_TVC(tvc_crypto_encrypt(crypto, here, plain, &made),
                   cases[i].can_write ? TAVOLA_OK : TAVOLA_ERR_CRYPTO);
         if (cases[i].can_read)
-            CHECK_TVC(tvc_crypto_decrypt(crypto, theirs), TAVOLA_OK);
+            CHECK_TVC(tvc_crypto_decrypt(crypto, here, theirs), TAVOLA_OK);
         else
             check_refused(crypto, theirs);
         tavola_entity_free(made);
@@ -331,10 +331,10 @@ TEST(a_key_may_only_read_or_only_write)
     tavola_crypto *writer = tavola_crypto_new(&write_ops, &key);
     tavola_entity *plain = plain_entity(), *entity = NULL;
 
-    CHECK_TVC(tvc_crypto_encrypt(reader, plain, &entity), TAVOLA_ERR_CRYPTO);
+    CHECK_TVC(tvc_crypto_encrypt(reader, here, plain, &entity), TAVOLA_ERR_CRYPTO);
     entity = encrypted(writer, plain);
     check_refused(writer, entity);
-    CHECK_TVC(tvc_crypto_decrypt(reader, entity), TAVOLA_OK);
+    CHECK_TVC(tvc_crypto_decrypt(reader, here, entity), TAVOLA_OK);
     CHECK_INT(key.wraps, 1);
     CHECK_INT(key.unwraps, 1);
     tavola_entity_free(entity);
@@ -368,7 +368,7 @@ TEST(a_resolver_finds_other_keys)
 
     check_refused(now, entity);
     tavola_crypto_set_resolver(now, resolve, &ring);
-    CHECK_TVC(tvc_crypto_decrypt(now, entity), TAVOLA_OK);
+    CHECK_TVC(tvc_crypto_decrypt(now, here, entity), TAVOLA_OK);
     check_plain_entity(entity);
     CHECK_INT(ring.asked, 1);
     tavola_entity_free(entity);
@@ -398,8 +398,8 @@ static void *encrypt_and_decrypt(void *user)
     for (int i = 0; i < ROUNDS; i++) {
         tavola_entity *entity = NULL;
 
-        is_well &= tvc_crypto_encrypt(cryptos[i % 2], plain, &entity) == TAVOLA_OK &&
-                   tvc_crypto_decrypt(cryptos[i % 2], entity) == TAVOLA_OK &&
+        is_well &= tvc_crypto_encrypt(cryptos[i % 2], here, plain, &entity) == TAVOLA_OK &&
+                   tvc_crypto_decrypt(cryptos[i % 2], here, entity) == TAVOLA_OK &&
                    tvc_entity_same(plain, entity);
         tavola_entity_free(entity);
     }
@@ -439,10 +439,10 @@ TEST(survives_openssl_without_memory)
             openssl_fault.was_hit = false;
             openssl_fault.countdown = n;
 
-            tavola_err err = tvc_crypto_encrypt(crypto, plain, &made);
+            tavola_err err = tvc_crypto_encrypt(crypto, here, plain, &made);
 
             if (err == TAVOLA_OK)
-                err = tvc_crypto_decrypt(crypto, made);
+                err = tvc_crypto_decrypt(crypto, here, made);
             openssl_fault.countdown = 0;
             if (err == TAVOLA_OK)
                 check_plain_entity(made);

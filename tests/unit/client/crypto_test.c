@@ -51,7 +51,7 @@ TEST(reads_what_other_libraries_published)
         tavola_entity_set_int32(entity, "Open", 7);
         tavola_entity_set_string(entity, TVC_CRYPTO_METADATA1, cases[i].envelope);
         set_base64(entity, TVC_CRYPTO_METADATA2, cases[i].names);
-        CHECK_TVC(tvc_crypto_decrypt(crypto, entity), TAVOLA_OK);
+        CHECK_TVC(tvc_crypto_decrypt(crypto, here, entity), TAVOLA_OK);
         CHECK_INT(tavola_entity_count(entity), 4);
         for (int j = 0; j < 3; j++)
             check_string(entity, names[j], "sampleValue");
@@ -136,7 +136,7 @@ TEST(reads_three_dialects)
         tavola_entity_set_string(entity, TVC_CRYPTO_METADATA1, cases[i].envelope);
         set_hex(entity, TVC_CRYPTO_METADATA2, cases[i].names);
         if (cases[i].err == TAVOLA_OK) {
-            CHECK_TVC(tvc_crypto_decrypt(crypto, entity), TAVOLA_OK);
+            CHECK_TVC(tvc_crypto_decrypt(crypto, here, entity), TAVOLA_OK);
             check_plain_entity(entity);
         } else {
             check_refused(crypto, entity);
@@ -337,7 +337,7 @@ TEST(checks_the_padding)
                 char want[17] = "xxxxxxxxxxxxxxxx";
 
                 want[16 - last] = '\0';
-                CHECK_TVC(tvc_crypto_decrypt(crypto, entity), TAVOLA_OK);
+                CHECK_TVC(tvc_crypto_decrypt(crypto, here, entity), TAVOLA_OK);
                 check_string(entity, "Note", want);
             } else {
                 check_refused(crypto, entity);
@@ -408,7 +408,7 @@ TEST(decrypts_what_a_projection_left)
 
     tavola_entity_unset(entity, "Email");
     tavola_entity_unset(entity, "City");
-    CHECK_TVC(tvc_crypto_decrypt(crypto, entity), TAVOLA_OK);
+    CHECK_TVC(tvc_crypto_decrypt(crypto, here, entity), TAVOLA_OK);
     CHECK_INT(tavola_entity_count(entity), 1);
     check_string(entity, "Note", "");
     tavola_entity_free(entity);
@@ -426,7 +426,7 @@ TEST(reads_plain_entities_unless_encryption_is_required)
         t_row = removed[i];
         tavola_entity_unset(entity, removed[i]);
         tavola_crypto_set_required(crypto, false);
-        CHECK_TVC(tvc_crypto_decrypt(crypto, entity), TAVOLA_OK);
+        CHECK_TVC(tvc_crypto_decrypt(crypto, here, entity), TAVOLA_OK);
         CHECK_INT(tavola_entity_count(entity), 4);
         tavola_crypto_set_required(crypto, true);
         check_refused(crypto, entity);
@@ -458,7 +458,7 @@ TEST(encrypts_what_is_chosen)
     CHECK_INT(asked, 3);
     check_string(entity, "Note", "");
     CHECK(!tavola_entity_get_string(entity, "Email", &(const char *){NULL}));
-    CHECK_TVC(tvc_crypto_decrypt(crypto, entity), TAVOLA_OK);
+    CHECK_TVC(tvc_crypto_decrypt(crypto, here, entity), TAVOLA_OK);
     check_plain_entity(entity);
 
     /* What was encrypted when it was read is encrypted when it is written, also when changed. */
@@ -467,7 +467,7 @@ TEST(encrypts_what_is_chosen)
     entity = encrypted_free(crypto, entity);
     check_string(entity, "Note", "");
     CHECK(!tavola_entity_get_string(entity, "Email", &(const char *){NULL}));
-    CHECK_TVC(tvc_crypto_decrypt(crypto, entity), TAVOLA_OK);
+    CHECK_TVC(tvc_crypto_decrypt(crypto, here, entity), TAVOLA_OK);
     check_string(entity, "Email", "new@contoso.com");
     tavola_entity_free(entity);
 
@@ -570,10 +570,10 @@ TEST(refuses_what_cannot_be_encrypted)
         tavola_entity *made = NULL;
 
         t_row = cases[i].what;
-        CHECK_TVC(tvc_crypto_encrypt(crypto, cases[i].entity, &made), cases[i].err);
+        CHECK_TVC(tvc_crypto_encrypt(crypto, here, cases[i].entity, &made), cases[i].err);
         CHECK((made != NULL) == (cases[i].err == TAVOLA_OK));
         if (made) {
-            CHECK_TVC(tvc_crypto_decrypt(crypto, made), TAVOLA_OK);
+            CHECK_TVC(tvc_crypto_decrypt(crypto, here, made), TAVOLA_OK);
             CHECK(tvc_entity_same(made, cases[i].entity));
         }
         tavola_entity_free(made);
@@ -626,7 +626,7 @@ TEST(decrypts_entities_of_a_page)
     CHECK_TVC(tvc_page_read(json, sizeof text - 1, &page), TAVOLA_OK);
     CHECK_INT(page->count, 2);
     for (size_t i = 0; i < page->count; i++)
-        CHECK_TVC(tvc_crypto_decrypt(crypto, &page->entities[i]), TAVOLA_OK);
+        CHECK_TVC(tvc_crypto_decrypt(crypto, here, &page->entities[i]), TAVOLA_OK);
     check_string(&page->entities[0], "Email", "open");
     check_plain_entity(&page->entities[1]);
     tvc_page_free(page);
@@ -643,9 +643,9 @@ TEST(survives_every_failing_allocation)
             tavola_err err = TAVOLA_ERR_NO_MEMORY;
 
             if (crypto && plain)
-                err = tvc_crypto_encrypt(crypto, plain, &made);
+                err = tvc_crypto_encrypt(crypto, here, plain, &made);
             if (err == TAVOLA_OK)
-                err = tvc_crypto_decrypt(crypto, made);
+                err = tvc_crypto_decrypt(crypto, here, made);
             if (err == TAVOLA_OK)
                 check_plain_entity(made);
             else

@@ -23,6 +23,9 @@
                        tavola_err_name(want_tvc));                                                 \
     } while (0)
 
+/* Where the entities of the tests are. */
+static const tvc_place here = {{"account", 7}, {"People", 6}};
+
 /* The bytes first, first + 1, ... */
 static inline void fill_counting(uint8_t *to, size_t len, uint8_t first)
 {
@@ -139,7 +142,7 @@ static inline tavola_entity *encrypted(tavola_crypto *crypto, const tavola_entit
 {
     tavola_entity *made = NULL;
 
-    CHECK_TVC(tvc_crypto_encrypt(crypto, entity, &made), TAVOLA_OK);
+    CHECK_TVC(tvc_crypto_encrypt(crypto, here, entity, &made), TAVOLA_OK);
     return made;
 }
 
@@ -163,7 +166,7 @@ static inline void check_refused(tavola_crypto *crypto, tavola_entity *entity)
 {
     tavola_entity *before = tavola_entity_copy(entity);
 
-    CHECK_TVC(tvc_crypto_decrypt(crypto, entity), TAVOLA_ERR_CRYPTO);
+    CHECK_TVC(tvc_crypto_decrypt(crypto, here, entity), TAVOLA_ERR_CRYPTO);
     CHECK(tvc_entity_same(before, entity));
     tavola_entity_free(before);
 }

@@ -6,28 +6,43 @@
 #include "client/crypto/crypto.h"
 #include "client/crypto_tools.h"
 
-static const char email_sealed[] =
-    "b0b1b2b3b4b5b6b7b8b9babb036aefeba43981d95881498c828523e5dd67e9b555e0ef58ba6cef12f247da029868"
-    "45";
+#define ENVELOPE(protocol, wrapped)                                                                \
+    "{\"WrappedContentKey\":{\"KeyId\":\"local:key1\",\"EncryptedKey\":\"" wrapped                 \
+    "\",\"Algorithm\":\"A256KW\"},\"EncryptionAgent\":{\"Protocol\":\"" protocol                   \
+    "\",\"EncryptionAlgorithm\":\"AES_GCM_256\"},\"KeyWrappingMetadata\":{\"EncryptionLibrary\":"  \
+    "\"tavola 1.0.0\"}}"
+#define WRAPPED_2_0 "kWC+nzTOUdnZoos1loRMAuZI90TWijESE5fp/hK0o5yPgQbpJc4MLVVcZEmIfJJC"
+#define WRAPPED_2_1 "SHzw7yspUwPKg1k5vV2NRw6qYfYF9GzpuqiivETPocq500Yb4gr20kivh5En6h9X"
 
-#define OWN_ENVELOPE_2                                                                             \
-    "{\"WrappedContentKey\":{\"KeyId\":\"local:key1\",\"EncryptedKey\":"                           \
-    "\"kWC+nzTOUdnZoos1loRMAuZI90TWijESE5fp/hK0o5yPgQbpJc4MLVVcZEmIfJJC\",\"Algorithm\":"          \
-    "\"A256KW\"},\"EncryptionAgent\":{\"Protocol\":\"2.0\",\"EncryptionAlgorithm\":"               \
-    "\"AES_GCM_256\"},\"KeyWrappingMetadata\":{\"EncryptionLibrary\":\"tavola 1.0.0\"}}"
-
+/* Those of docs/encryption.md, which another implementation has computed. */
 TEST(writes_the_documented_bytes)
 {
-    tavola_crypto *crypto = known_crypto(2);
-    tavola_entity *made = encrypted_free(crypto, plain_entity());
+    static const struct {
+        const char *what;
+        int protocol;
+        const char *envelope, *email;
+    } cases[] = {
+        {"2.0", 20, ENVELOPE("2.0", WRAPPED_2_0),
+         "b0b1b2b3b4b5b6b7b8b9babb036aefeba43981d95881498c828523e5dd67e9b555e0ef58ba6cef12f247da02"
+         "986845"},
+        {"2.1", 2, ENVELOPE("2.1", WRAPPED_2_1),
+         "b0b1b2b3b4b5b6b7b8b9babb036aefeba43981d95881498c828523e5dd67e982d9bb0977069005b6f13cdfc2"
+         "0a3635"},
+    };
 
-    CHECK_INT(tavola_entity_count(made), 5);
-    check_hex(made, "Email", email_sealed);
-    check_string(made, TVC_CRYPTO_METADATA1, OWN_ENVELOPE_2);
-    CHECK_TVC(tvc_crypto_decrypt(crypto, made), TAVOLA_OK);
-    check_plain_entity(made);
-    tavola_entity_free(made);
-    tavola_crypto_free(crypto);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tavola_crypto *crypto = known_crypto(cases[i].protocol);
+        tavola_entity *made = encrypted_free(crypto, plain_entity());
+
+        t_row = cases[i].what;
+        CHECK_INT(tavola_entity_count(made), 5);
+        check_hex(made, "Email", cases[i].email);
+        check_string(made, TVC_CRYPTO_METADATA1, cases[i].envelope);
+        CHECK_TVC(tvc_crypto_decrypt(crypto, here, made), TAVOLA_OK);
+        check_plain_entity(made);
+        tavola_entity_free(made);
+        tavola_crypto_free(crypto);
+    }
 }
 
 TEST(is_what_a_new_crypto_writes)
@@ -42,7 +57,7 @@ TEST(is_what_a_new_crypto_writes)
     a = encrypted(crypto, plain);
     b = encrypted(crypto, plain);
     CHECK(tavola_entity_get_string(a, TVC_CRYPTO_METADATA1, &envelope));
-    CHECK(strstr(envelope, "\"Protocol\":\"2.0\""));
+    CHECK(strstr(envelope, "\"Protocol\":\"2.1\""));
 
     /* The same entity twice: all is different, because the keys are new for each write. */
     CHECK(tavola_entity_get_binary(a, "Email", &a_data, &a_size));
@@ -96,7 +111,7 @@ TEST(every_type_comes_back)
         tavola_value value;
 
         CHECK(tavola_entity_get(entity, "Value", &value) && value.type == TAVOLA_BINARY);
-        CHECK_TVC(tvc_crypto_decrypt(crypto, entity), TAVOLA_OK);
+        CHECK_TVC(tvc_crypto_decrypt(crypto, here, entity), TAVOLA_OK);
         CHECK(tvc_entity_same(plain, entity));
         CHECK(tavola_entity_get(entity, "Value", &value));
         CHECK_INT(value.type, cases[i].value.type);
@@ -135,7 +150,7 @@ static void flip_bits(tavola_crypto *crypto, const char *name)
         bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
         tavola_entity_set_binary(entity, name, bytes, value.size);
     }
-    CHECK_TVC(tvc_crypto_decrypt(crypto, entity), TAVOLA_OK);
+    CHECK_TVC(tvc_crypto_decrypt(crypto, here, entity), TAVOLA_OK);
     check_plain_entity(entity);
     free(bytes);
     tavola_entity_free(entity);
@@ -214,7 +229,7 @@ TEST(a_value_stays_where_it_was_written)
 
         t_row = cases[i].what;
         if (cases[i].is_readable)
-            CHECK_TVC(tvc_crypto_decrypt(crypto, to), TAVOLA_OK);
+            CHECK_TVC(tvc_crypto_decrypt(crypto, here, to), TAVOLA_OK);
         else
             check_refused(crypto, to);
         tavola_entity_free(to);
@@ -241,36 +256,96 @@ TEST(a_value_stays_where_it_was_written)
     tavola_crypto_free(crypto);
 }
 
-/* Nobody can have data of version 2 decrypted in the way of version 1, or the reverse. */
-TEST(a_version_cannot_be_taken_for_another)
+/* A whole entity, in another table or account than it was written in. */
+TEST(an_entity_stays_in_its_table_and_account)
 {
-    tavola_crypto *crypto = known_crypto(2);
+    static const struct {
+        const char *what;
+        tvc_place place;
+        bool is_readable; /* of version 2.1 */
+    } cases[] = {
+        {"where it was", {{"account", 7}, {"People", 6}}, true},
+        {"letters of another case", {{"ACCOUNT", 7}, {"PEOPLE", 6}}, true},
+        {"another table", {{"account", 7}, {"People2", 7}}, false},
+        {"another account", {{"other", 5}, {"People", 6}}, false},
+        {"names with the same letters", {{"accountP", 8}, {"eople", 5}}, false},
+        {"nowhere", {{"", 0}, {"", 0}}, false},
+    };
+    tavola_crypto *crypto = known_crypto(2), *old = known_crypto(20), *there = known_crypto(2);
+
+    CHECK_TVC(tavola_crypto_set_place(there, "Account", "People"), TAVOLA_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tavola_entity *entity = sealed_entity(crypto);
+        tavola_entity *before = tavola_entity_copy(entity);
+        tavola_err err = cases[i].is_readable ? TAVOLA_OK : TAVOLA_ERR_CRYPTO;
+
+        t_row = cases[i].what;
+        CHECK_TVC(tvc_crypto_decrypt(crypto, cases[i].place, entity), err);
+        CHECK(cases[i].is_readable || tvc_entity_same(before, entity));
+        tavola_entity_free(entity);
+
+        /* Who knows where it was written can read it anywhere, and write for there. */
+        CHECK_TVC(tvc_crypto_decrypt(there, cases[i].place, before), TAVOLA_OK);
+        CHECK_TVC(tvc_crypto_encrypt(there, cases[i].place, before, &entity), TAVOLA_OK);
+        CHECK_TVC(tvc_crypto_decrypt(crypto, here, entity), TAVOLA_OK);
+        tavola_entity_free(before);
+        tavola_entity_free(entity);
+
+        /* What was written before is bound to no place, and read anywhere. */
+        entity = sealed_entity(old);
+        CHECK_TVC(tvc_crypto_decrypt(crypto, cases[i].place, entity), TAVOLA_OK);
+        tavola_entity_free(entity);
+    }
+    CHECK_TVC(tavola_crypto_set_place(there, NULL, NULL), TAVOLA_OK);
+    CHECK_TVC(tavola_crypto_set_place(NULL, "a", "b"), TAVOLA_ERR_INVALID);
+
     tavola_entity *entity = sealed_entity(crypto);
 
-    t_row = "2 as 1";
-    tavola_entity_set_string(
-        entity, TVC_CRYPTO_METADATA1,
-        "{\"WrappedContentKey\":{\"KeyId\":\"local:key1\",\"EncryptedKey\":"
-        "\"kWC+nzTOUdnZoos1loRMAuZI90TWijESE5fp/hK0o5yPgQbpJc4MLVVcZEmIfJJC\",\"Algorithm\":"
-        "\"A256KW\"},\"EncryptionAgent\":{\"Protocol\":\"1.0\",\"EncryptionAlgorithm\":"
-        "\"AES_CBC_256\"},\"ContentEncryptionIV\":\"oKGio6SlpqeoqaqrrK2urw==\","
-        "\"KeyWrappingMetadata\":{}}");
-    check_refused(crypto, entity);
-
-    t_row = "the wrapped key of 1 with data of 2";
-    tavola_entity_set_string(
-        entity, TVC_CRYPTO_METADATA1,
-        "{\"WrappedContentKey\":{\"KeyId\":\"local:key1\",\"EncryptedKey\":"
-        "\"vSonaujHRkx+izlmdKxuDpVYyExgCbP6QTzwameiAII+TXIN8kGfqQ==\",\"Algorithm\":"
-        "\"A256KW\"},\"EncryptionAgent\":{\"Protocol\":\"2.0\",\"EncryptionAlgorithm\":"
-        "\"AES_GCM_256\"},\"KeyWrappingMetadata\":{}}");
-    check_refused(crypto, entity);
-
-    t_row = "the true one";
-    tavola_entity_set_string(entity, TVC_CRYPTO_METADATA1, OWN_ENVELOPE_2);
-    CHECK_TVC(tvc_crypto_decrypt(crypto, entity), TAVOLA_OK);
+    CHECK_TVC(tvc_crypto_decrypt(there, cases[2].place, entity), TAVOLA_ERR_CRYPTO);
     tavola_entity_free(entity);
+    tavola_crypto_free(there);
+    tavola_crypto_free(old);
     tavola_crypto_free(crypto);
+}
+
+/* Nobody can have data of one version decrypted in the way of another. */
+TEST(a_version_cannot_be_taken_for_another)
+{
+    static const struct {
+        const char *what;
+        int protocol; /* of the data */
+        const char *envelope;
+        tavola_err err;
+    } cases[] = {
+        {"2.0 as 1", 20,
+         "{\"WrappedContentKey\":{\"KeyId\":\"local:key1\",\"EncryptedKey\":\"" WRAPPED_2_0
+         "\",\"Algorithm\":\"A256KW\"},\"EncryptionAgent\":{\"Protocol\":\"1.0\","
+         "\"EncryptionAlgorithm\":\"AES_CBC_256\"},\"ContentEncryptionIV\":"
+         "\"oKGio6SlpqeoqaqrrK2urw==\",\"KeyWrappingMetadata\":{}}",
+         TAVOLA_ERR_CRYPTO},
+        {"the wrapped key of 1 with data of 2.0", 20,
+         ENVELOPE("2.0", "vSonaujHRkx+izlmdKxuDpVYyExgCbP6QTzwameiAII+TXIN8kGfqQ=="),
+         TAVOLA_ERR_CRYPTO},
+        {"2.1 as 2.0", 2, ENVELOPE("2.0", WRAPPED_2_1), TAVOLA_ERR_CRYPTO},
+        {"2.0 as 2.1", 20, ENVELOPE("2.1", WRAPPED_2_0), TAVOLA_ERR_CRYPTO},
+        {"the wrapped key of 2.0 with data of 2.1", 2, ENVELOPE("2.1", WRAPPED_2_0),
+         TAVOLA_ERR_CRYPTO},
+        {"the key of 2.0 to read 2.1 as 2.0", 2, ENVELOPE("2.0", WRAPPED_2_0), TAVOLA_ERR_CRYPTO},
+        {"2.2", 2, ENVELOPE("2.2", WRAPPED_2_1), TAVOLA_ERR_CRYPTO},
+        {"the true one of 2.0", 20, ENVELOPE("2.0", WRAPPED_2_0), TAVOLA_OK},
+        {"the true one of 2.1", 2, ENVELOPE("2.1", WRAPPED_2_1), TAVOLA_OK},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tavola_crypto *crypto = known_crypto(cases[i].protocol);
+        tavola_entity *entity = sealed_entity(crypto);
+
+        t_row = cases[i].what;
+        tavola_entity_set_string(entity, TVC_CRYPTO_METADATA1, cases[i].envelope);
+        CHECK_TVC(tvc_crypto_decrypt(crypto, here, entity), cases[i].err);
+        tavola_entity_free(entity);
+        tavola_crypto_free(crypto);
+    }
 }
 
 /* Seal bytes as they are, type byte included, under the known key for the property "Note". */
@@ -324,7 +399,7 @@ TEST(refuses_values_that_are_no_values)
         {"an unknown type", 2, {8, 1}, TAVOLA_NONE},
         {"a far type", 2, {255, 1}, TAVOLA_NONE},
     };
-    tavola_crypto *crypto = known_crypto(2);
+    tavola_crypto *crypto = known_crypto(20);
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tavola_entity *entity = sealed_entity(crypto);
@@ -337,7 +412,7 @@ TEST(refuses_values_that_are_no_values)
         if (cases[i].type == TAVOLA_NONE) {
             check_refused(crypto, entity);
         } else {
-            CHECK_TVC(tvc_crypto_decrypt(crypto, entity), TAVOLA_OK);
+            CHECK_TVC(tvc_crypto_decrypt(crypto, here, entity), TAVOLA_OK);
             CHECK(tavola_entity_get(entity, "Note", &value));
             CHECK_INT(value.type, cases[i].type);
         }
@@ -353,7 +428,7 @@ TEST(writes_nothing_without_randomness)
         tavola_entity *plain = plain_entity(), *made = NULL;
 
         crypto->random = no_random;
-        CHECK_TVC(tvc_crypto_encrypt(crypto, plain, &made), TAVOLA_ERR_CRYPTO);
+        CHECK_TVC(tvc_crypto_encrypt(crypto, here, plain, &made), TAVOLA_ERR_CRYPTO);
         assert_null(made);
         tavola_entity_free(plain);
         tavola_crypto_free(crypto);
@@ -369,6 +444,7 @@ int main(void)
         cmocka_unit_test(every_changed_bit_is_noticed),
         cmocka_unit_test(every_cut_is_noticed),
         cmocka_unit_test(a_value_stays_where_it_was_written),
+        cmocka_unit_test(an_entity_stays_in_its_table_and_account),
         cmocka_unit_test(a_version_cannot_be_taken_for_another),
         cmocka_unit_test(refuses_values_that_are_no_values),
         cmocka_unit_test(writes_nothing_without_randomness),

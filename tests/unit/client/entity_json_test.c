@@ -323,6 +323,12 @@ TEST(reads_keys_etag_and_timestamp)
 
 /* What is not an entity, and inside of a page is not a page. */
 static const char *const malformed_entities[] = {
+    "{\"a\":1,\"a\":1}",
+    "{\"a\":1,\"b\":true,\"c@odata.type\":\"Edm.Int64\",\"c\":\"1\",\"a\":\"x\"}",
+    "{\"PartitionKey\":\"a\",\"PartitionKey\":\"a\"}",
+    "{\"RowKey\":\"\",\"RowKey\":\"a\"}",
+    "{\"odata.etag\":\"a\",\"odata.etag\":\"a\"}",
+    "{\"Timestamp\":\"2026-01-02T03:04:05Z\",\"Timestamp\":\"2026-01-02T03:04:05Z\"}",
     "",
     " ",
     "null",
@@ -737,8 +743,12 @@ TEST(bounds_what_a_server_can_send)
 
     for (int count = 512; count <= 513; count++) {
         tvc_text_add_lit(&text, "{\"value\":[{\"p\":0");
-        for (int i = 1; i < count; i++)
-            tvc_text_add_lit(&text, ",\"p\":0");
+        for (int i = 1; i < count; i++) {
+            char member[24];
+
+            snprintf(member, sizeof member, ",\"p%d\":0", i);
+            tvc_text_add(&text, tv_slice_of(member));
+        }
         tvc_text_add_lit(&text, "}]}");
 
         size_t len = text.buf.len;

@@ -661,6 +661,55 @@ TEST(a_page_of_the_secondary_goes_on_there)
 
 /* ---- lists of tables ---- */
 
+/* ---- what a hostile service answers to a point read ---- */
+
+#define FOUND(members) CHUNKED("{" members "}")
+#define KEYS(partition_key, row_key)                                                               \
+    "\"PartitionKey\":\"" partition_key "\",\"RowKey\":\"" row_key "\""
+
+static const char *const keys_and_n[] = {"PartitionKey", "RowKey", "N", NULL};
+static const char *const n_alone[] = {"N", NULL};
+
+static const struct {
+    const char *what;
+    const char *const *names; /* NULL: all */
+    script_answer answer;
+    tavola_err err;
+} found[] = {
+    {"what was asked for", NULL, FOUND(KEYS("p", "alice") ",\"N\":1"), TAVOLA_OK},
+    {"another row", NULL, FOUND(KEYS("p", "bob") ",\"N\":1"), TAVOLA_ERR_PROTOCOL},
+    {"another partition", NULL, FOUND(KEYS("q", "alice") ",\"N\":1"), TAVOLA_ERR_PROTOCOL},
+    {"a key that goes on", NULL, FOUND(KEYS("p", "alice2") ",\"N\":1"), TAVOLA_ERR_PROTOCOL},
+    {"a key that goes on after a NUL", NULL, FOUND(KEYS("p", "alice\\u0000b")),
+     TAVOLA_ERR_PROTOCOL},
+    {"no keys", NULL, FOUND("\"N\":1"), TAVOLA_ERR_PROTOCOL},
+    {"null for a key", NULL, FOUND("\"PartitionKey\":\"p\",\"RowKey\":null"), TAVOLA_ERR_PROTOCOL},
+    {"keys twice", NULL, FOUND(KEYS("p", "bob") "," KEYS("p", "alice")), TAVOLA_ERR_PROTOCOL},
+    {"a property twice", NULL, FOUND(KEYS("p", "alice") ",\"N\":1,\"N\":2"), TAVOLA_ERR_PROTOCOL},
+    {"selected keys", keys_and_n, FOUND(KEYS("p", "alice") ",\"N\":1"), TAVOLA_OK},
+    {"another row, selected", keys_and_n, FOUND(KEYS("p", "bob")), TAVOLA_ERR_PROTOCOL},
+    {"keys that were not selected", n_alone, FOUND("\"N\":1"), TAVOLA_OK},
+    {"another row's, not selected", n_alone, FOUND(KEYS("p", "bob")), TAVOLA_ERR_PROTOCOL},
+};
+
+TEST(a_point_read_gives_the_entity_that_was_asked_for)
+{
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++) {
+        static setting s;
+        tavola_entity *entity = NULL;
+
+        t_row = found[i].what;
+        begin(&s, &found[i].answer, 1);
+        CHECK_CODE(found[i].names
+                       ? tavola_get_select(s.table, "p", "alice", found[i].names, s.call, &entity)
+                       : tavola_get(s.table, "p", "alice", s.call, &entity),
+                   found[i].err);
+        CHECK((entity == NULL) == (found[i].err != TAVOLA_OK));
+        tavola_entity_free(entity);
+        end(&s);
+    }
+}
+
 TEST(a_list_of_tables_follows_its_continuation)
 {
     static const script_answer answers[] = {
@@ -704,6 +753,7 @@ int main(void)
         cmocka_unit_test(scans_end_as_their_pages_say),
         cmocka_unit_test(the_call_of_a_scan_tells_of_the_last_page),
         cmocka_unit_test(a_page_of_the_secondary_goes_on_there),
+        cmocka_unit_test(a_point_read_gives_the_entity_that_was_asked_for),
         cmocka_unit_test(a_list_of_tables_follows_its_continuation),
     };
 

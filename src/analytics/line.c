@@ -171,24 +171,6 @@ static void add_key(tv_buf *out, tv_arena *scratch, const tv_analytics_record *r
 
 /* --- single fields --- */
 
-static tv_slice response_header(const tv_analytics_record *record, tv_slice name)
-{
-    tv_slice rest = record->texts[TV_ANALYTICS_RESPONSE_HEAD], line;
-
-    while (tv_slice_next(&rest, '\n', &line)) {
-        size_t colon = tv_slice_find(line, ':');
-
-        if (colon < line.len && tv_slice_eq_nocase(tv_slice_take(line, colon), name)) {
-            tv_slice value = tv_slice_trim(tv_slice_skip(line, colon + 1));
-
-            if (value.len && value.data[value.len - 1] == '\r')
-                value.len--;
-            return value;
-        }
-    }
-    return TV_NONE;
-}
-
 /* From 2017-04-17 on the error's own code says more. */
 static tv_slice status_of(const tv_analytics_record *record)
 {
@@ -221,7 +203,7 @@ static void add_last_modified(tv_buf *out, const tv_analytics_record *record)
     int64_t ticks;
 
     if (record->service != TV_SERVICE_BLOB ||
-        !tv_http_date_parse(response_header(record, TV_LIT("Last-Modified")), &ticks))
+        !tv_http_date_parse(record->texts[TV_ANALYTICS_RESPONSE_LAST_MODIFIED], &ticks))
         return;
 
     tv_date date = tv_date_of(ticks);
@@ -350,8 +332,8 @@ static void add_details(tv_buf *out, tv_arena *scratch, const tv_analytics_recor
     add_number(out, record->response_body_bytes);
     add_number(out, content_length_of(record));
     add_quoted_field(out, is_blob ? record->texts[TV_ANALYTICS_CONTENT_MD5] : TV_NONE);
-    add_quoted_field(out, is_blob ? response_header(record, TV_LIT("Content-MD5")) : TV_NONE);
-    add_quoted_field(out, response_header(record, TV_LIT("ETag")));
+    add_quoted_field(out, is_blob ? record->texts[TV_ANALYTICS_RESPONSE_MD5] : TV_NONE);
+    add_quoted_field(out, record->texts[TV_ANALYTICS_RESPONSE_ETAG]);
     tv_buf_add_char(out, ';');
     add_last_modified(out, record);
     add_quoted_field(out, conditions_of(scratch, record));

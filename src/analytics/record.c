@@ -89,6 +89,51 @@ static uint64_t response_body_bytes(const tv_request *req)
 
 /* --- texts --- */
 
+/* The value of a header of the response; TV_NONE when it has none. */
+static tv_slice response_header(tv_slice head, tv_slice name)
+{
+    tv_slice line;
+
+    while (tv_slice_next(&head, '\n', &line)) {
+        size_t colon = tv_slice_find(line, ':');
+
+        if (colon == name.len && tv_slice_eq_nocase(tv_slice_take(line, colon), name)) {
+            tv_slice value = tv_slice_trim(tv_slice_skip(line, colon + 1));
+
+            if (value.len && value.data[value.len - 1] == '\r')
+                value.len--;
+            return value;
+        }
+    }
+    return TV_NONE;
+}
+
+/* No more than `bytes_max`, and no part of a character or of its encoding. */
+static tv_slice cut(tv_slice text, size_t bytes_max)
+{
+    size_t len = bytes_max;
+
+    if (text.len <= bytes_max)
+        return text;
+    while (len && ((unsigned char)text.data[len] & 0xc0) == 0x80)
+        len--;
+    for (size_t i = 1; i <= 2 && i <= len; i++) {
+        if (text.data[len - i] == '%')
+            return tv_slice_take(text, len - i);
+    }
+    return tv_slice_take(text, len);
+}
+
+static void cut_all(tv_slice texts[TV_ANALYTICS_TEXTS])
+{
+    for (int i = 0; i < TV_ANALYTICS_TEXTS; i++) {
+        bool is_path = i == TV_ANALYTICS_PATH || i == TV_ANALYTICS_REST;
+
+        texts[i] =
+            cut(texts[i], is_path ? TV_ANALYTICS_PATH_BYTES_MAX : TV_ANALYTICS_TEXT_BYTES_MAX);
+    }
+}
+
 static void find_texts(const tv_call *call, tv_slice head, tv_slice texts[TV_ANALYTICS_TEXTS])
 {
     static const struct {
@@ -122,9 +167,12 @@ static void find_texts(const tv_call *call, tv_slice head, tv_slice texts[TV_ANA
     texts[TV_ANALYTICS_REST] = call->endpoint.rest;
     texts[TV_ANALYTICS_CONTAINER] = call->target.container;
     texts[TV_ANALYTICS_PEER] = tv_slice_of(req->peer);
-    texts[TV_ANALYTICS_RESPONSE_HEAD] = head;
+    texts[TV_ANALYTICS_RESPONSE_MD5] = response_header(head, TV_LIT("Content-MD5"));
+    texts[TV_ANALYTICS_RESPONSE_ETAG] = response_header(head, TV_LIT("ETag"));
+    texts[TV_ANALYTICS_RESPONSE_LAST_MODIFIED] = response_header(head, TV_LIT("Last-Modified"));
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
         texts[headers[i].text] = tv_request_header(req, headers[i].header);
+    cut_all(texts);
 }
 
 static tv_slice take_copy(char **to, tv_slice text)

@@ -10,8 +10,14 @@
 #include "base/mailbox.h"
 #include "service/call.h"
 
-/** What is copied for a log line, as the client or the response has it; empty where there is none.
+/**
+ * What is copied for a log line, as the client or the response has it; empty where there is none.
+ * Texts are cut, so that a request is logged, and in a line of some KiB, whatever its client has
+ * sent: paths at 4 KiB, which is more than the longest name takes when it is not made to be long,
+ * all others at 1 KiB.
  */
+enum { TV_ANALYTICS_TEXT_BYTES_MAX = 1024, TV_ANALYTICS_PATH_BYTES_MAX = 4 * 1024 };
+
 typedef enum tv_analytics_text {
     TV_ANALYTICS_HOST,
     TV_ANALYTICS_PATH,
@@ -29,7 +35,9 @@ typedef enum tv_analytics_text {
     TV_ANALYTICS_USER_AGENT,
     TV_ANALYTICS_REFERRER,
     TV_ANALYTICS_CLIENT_REQUEST_ID,
-    TV_ANALYTICS_RESPONSE_HEAD, /* its lines */
+    TV_ANALYTICS_RESPONSE_MD5, /* headers of the response */
+    TV_ANALYTICS_RESPONSE_ETAG,
+    TV_ANALYTICS_RESPONSE_LAST_MODIFIED,
     TV_ANALYTICS_TEXTS
 } tv_analytics_text;
 
@@ -44,7 +52,8 @@ tv_analytics_switches tv_analytics_switches_of(const tv_service_settings *settin
 
 typedef struct tv_analytics_record {
     tv_mail mail;
-    size_t bytes; /* of all of it */
+    size_t bytes;                     /* of all of it */
+    struct tv_analytics_share *share; /* of its account, while it waits in the inbox */
     tv_service_kind service;
     int op; /* the service's enum */
     tv_slice op_name;

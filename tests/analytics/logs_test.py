@@ -221,6 +221,40 @@ class Logs(Case):
         for text in (secret, quoted, urllib.parse.quote(quoted), html.escape(secret)):
             self.assertNotIn(text, repr(by_id))
 
+    def test_what_a_client_makes_long_is_cut_and_logged(self):
+        self.set("table", log="rwd")
+        wanted = {}
+        for what, headers in (
+                ("62,000 quotes", {"User-Agent": '"' * 62_000}),
+                ("42,500 quotes", {"Referer": '"' * 42_500}),
+                ("all at once", {name: "<" * 9000 for name in
+                                 ("User-Agent", "Referer", "If-None-Match", "Content-MD5")}),
+                ("a character at the cut", {"User-Agent": "x" * 1023 + "\u00e9" * 500})):
+            wanted[what] = self.table.ask("QueryTables", "GET", "/Tables", **headers)
+        wanted["a query"] = self.table.ask(
+            "QueryTables", "GET", "/Tables?x=" + "%22" * 9000 + "&sig=secret")
+        wanted["a signature at the cut"] = self.table.ask(
+            "QueryTables", "GET", "/Tables?x=" + "y" * 1016 + "&sig=secret")
+        by_id = self.logged(wanted.values())
+        for what, seen in wanted.items():
+            with self.subTest(what):
+                record = by_id[seen.id]
+                self.assertLess(sum(len(str(text)) for text in record.values()), 8192)
+                self.assertNotIn("secret", repr(record))
+        for what, field, text in (("62,000 quotes", "user-agent-header", '"' * 1024),
+                                  ("42,500 quotes", "referrer-header", '"' * 1024),
+                                  ("a character at the cut", "user-agent-header", "x" * 1023)):
+            self.assertTrue(by_id[wanted[what].id][field] == text, what)
+        self.assertEqual(self.metrics()["dropped_lines"], 0)
+
+    def test_an_object_with_the_longest_name_is_logged_whole(self):
+        self.set("blob", log="rwd")
+        self.blob.ask("CreateContainer", "PUT", "/longest?restype=container")
+        name = "\u00e9" * 512
+        seen = self.blob.ask("GetBlob", "GET", "/longest/" + urllib.parse.quote(name))
+        self.assertEqual(self.logged([seen])[seen.id]["requested-object-key"],
+                         f"/{ACCOUNT}/longest/{name}")
+
     def test_a_stop_writes_what_is_there(self):
         self.restart("--test-points", "--test-values", "analytics-ms=3600000")
         self.set("table", log="rwd")

@@ -46,7 +46,7 @@ static void check_signatures(tv_slice line)
 static bool may_have_signatures(int text)
 {
     return text == TV_ANALYTICS_USER_AGENT || text == TV_ANALYTICS_CLIENT_REQUEST_ID ||
-           text == TV_ANALYTICS_CONTENT_MD5 || text == TV_ANALYTICS_RESPONSE_HEAD ||
+           text == TV_ANALYTICS_CONTENT_MD5 || text >= TV_ANALYTICS_RESPONSE_MD5 ||
            (text >= TV_ANALYTICS_IF_MODIFIED_SINCE && text <= TV_ANALYTICS_IF_NONE_MATCH);
 }
 

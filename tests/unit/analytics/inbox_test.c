@@ -34,12 +34,28 @@ static int tear_down(__attribute__((unused)) void **state)
     return 0;
 }
 
-static tv_analytics_record *record_of(size_t bytes)
+static tv_analytics_record *record_of_account(const char *account, size_t bytes)
 {
     tv_analytics_record *record = tv_calloc(1, bytes);
 
     record->bytes = bytes;
+    record->account = tv_slice_of(account);
     return record;
+}
+
+static tv_analytics_record *record_of(size_t bytes)
+{
+    return record_of_account("one", bytes);
+}
+
+/* As many as find room. */
+static int fill(const char *account, size_t bytes)
+{
+    int count = 0;
+
+    while (tv_analytics_inbox_post(&inbox, record_of_account(account, bytes)))
+        CHECK((size_t)++count * bytes <= TV_ANALYTICS_INBOX_BYTES_MAX);
+    return count;
 }
 
 /* As if the owner were the fastest thread there is: it has the record as soon as it is posted. */
@@ -64,10 +80,8 @@ TEST(a_record_is_the_owners_as_soon_as_it_is_posted)
 
 TEST(what_finds_no_room_is_dropped_and_the_rest_is_taken_in_order)
 {
-    int count = 0;
+    int count = fill("one", 1024 * 1024);
 
-    while (tv_analytics_inbox_post(&inbox, record_of(1024 * 1024)))
-        CHECK(++count <= TV_ANALYTICS_INBOX_BYTES_MAX / (1024 * 1024));
     CHECK(count > 0);
     CHECK_INT(hurries, 1);
 
@@ -79,6 +93,26 @@ TEST(what_finds_no_room_is_dropped_and_the_rest_is_taken_in_order)
     CHECK(tv_analytics_inbox_post(&inbox, record_of(1024 * 1024)));
 }
 
+/* Whoever floods it, in whatever order: the next one has room for a good second's lines. */
+TEST(no_account_takes_the_room_of_another)
+{
+    static const char *const accounts[] = {"one", "two", "three", "four"};
+    size_t before = 0;
+
+    for (size_t i = 0; i < sizeof accounts / sizeof *accounts; i++) {
+        fill(accounts[i], 64 * 1024);
+        t_row = accounts[i];
+
+        size_t taken = atomic_load(&inbox.waiting_bytes) - before;
+
+        CHECK(taken >= 512 * 1024);
+        before += taken;
+    }
+    CHECK(before < TV_ANALYTICS_INBOX_BYTES_MAX);
+    for (int i = 0; i < 100; i++)
+        CHECK(tv_analytics_inbox_post(&inbox, record_of_account("polite", 2048)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -86,6 +120,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(
             what_finds_no_room_is_dropped_and_the_rest_is_taken_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(no_account_takes_the_room_of_another, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 
 #include "advice/finding_code.h"
 #include "advice/finding_write.h"
+#include "advice/redact.h"
 #include "base/clock.h"
 #include "base/json.h"
 
@@ -108,6 +109,9 @@ tv_advice *tv_advice_new(const tv_advice_options *options)
         snprintf(advice->folder, PATH_SIZE, "%s/watch", options->data);
         snprintf(advice->path, PATH_SIZE, "%s/watch/findings", options->data);
         snprintf(advice->path_new, PATH_SIZE, "%s/watch/findings.new", options->data);
+        mkdir(advice->folder, 0700);
+        if (!tv_redact_open(advice->folder))
+            tell(advice, "the secret of hashed keys cannot be kept: ids of findings will change");
         load(advice);
     }
     advice->options.data = NULL; /* it may not live as long */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "advice/finding_code.h"
+#include "advice/redact.h"
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/crc64.h"
@@ -204,8 +205,20 @@ static bool is_time(uint64_t ticks)
     return ticks <= (uint64_t)TV_TICKS_MAX;
 }
 
+/* By the secret of this process: what was kept may be of an earlier one, or of before there was
+ * one.
+ */
+static void renew_id(tv_finding *finding, tv_buf *id)
+{
+    if (finding->subject != TV_SUBJECT_PARTITION && finding->subject != TV_SUBJECT_ENTITY)
+        return;
+    tv_finding_add_key_id(id, finding);
+    finding->id = tv_buf_slice(id);
+}
+
 static bool take_entry(tv_book *book, tv_slice *rest)
 {
+    tv_buf id = TV_BUF_EMPTY;
     uint64_t state, first, last, until, len;
     tv_book_entry *entry;
     tv_finding finding;
@@ -218,8 +231,13 @@ static bool take_entry(tv_book *book, tv_slice *rest)
         return false;
     bytes = tv_slice_take(*rest, (size_t)len);
     *rest = tv_slice_skip(*rest, (size_t)len);
-    if (!tv_finding_decode(bytes, &finding) || find(book, finding.id))
+    if (!tv_finding_decode(bytes, &finding))
         return true; /* of a rule that is gone */
+    renew_id(&finding, &id);
+    if (find(book, finding.id)) {
+        tv_buf_done(&id);
+        return true;
+    }
     entry = tv_malloc(sizeof *entry);
     *entry = (tv_book_entry){.state = (tv_finding_state)state,
                              .first_ticks = (int64_t)first,
@@ -227,6 +245,7 @@ static bool take_entry(tv_book *book, tv_slice *rest)
                              .ignored_until = (int64_t)until};
     book->entries[book->count++] = entry;
     keep_finding(entry, &finding);
+    tv_buf_done(&id);
     return true;
 }
 

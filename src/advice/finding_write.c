@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "advice/key_forms.h"
+#include "advice/redact.h"
 #include "base/clock.h"
 #include "base/datetime.h"
 #include "base/json.h"
@@ -24,9 +25,18 @@ static void add_string(tv_buf *out, tv_slice text)
     tv_buf_done(&clean);
 }
 
-/* `a_9{5}#1c2d3e4f`: what a key looks like, and a hash that tells it from others. */
+static void add_hash(tv_buf *out, tv_slice key)
+{
+    char hash[TV_REDACT_CHARS + 1];
+
+    tv_redact_hash(key, hash);
+    tv_buf_printf(out, "#%s", hash);
+}
+
+/* `a_9{5}#1c2d3e4f5a6b`: what a key looks like, and a hash that tells it from others. */
 static void add_key(tv_buf *out, tv_slice key, bool is_redacted)
 {
+    tv_slice abstracted = key;
     tv_buf hidden = TV_BUF_EMPTY;
 
     if (!is_redacted) {
@@ -35,12 +45,12 @@ static void add_key(tv_buf *out, tv_slice key, bool is_redacted)
     }
     for (size_t i = 0; i < key.len; i++) {
         if ((unsigned char)key.data[i] >= 0x80) {
-            key = TV_LIT(""); /* characters of other scripts are not abstracted */
+            abstracted = TV_LIT(""); /* characters of other scripts are not */
             break;
         }
     }
-    tv_key_class(&hidden, key);
-    tv_buf_printf(&hidden, "#%08x", (unsigned)(tv_fnv64(key) >> 32));
+    tv_key_class(&hidden, abstracted);
+    add_hash(&hidden, key);
     tv_json_add_string(out, tv_buf_slice(&hidden));
     tv_buf_done(&hidden);
 }
@@ -187,7 +197,7 @@ static void add_title(tv_buf *out, const tv_finding *finding, bool is_redacted)
     tv_buf_add(&title, tv_slice_take(finding->title, before));
     if (at) {
         if (is_redacted)
-            tv_buf_printf(&title, "#%08x", (unsigned)(tv_fnv64(finding->partition_key) >> 32));
+            add_hash(&title, finding->partition_key);
         else
             tv_buf_add(&title, finding->partition_key);
         tv_buf_add(&title, tv_slice_skip(finding->title, before + 4));

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "advice/redact.h"
+
 bool tv_has_rates(const tv_judging *j)
 {
     return j->evidence->has_targets || j->evidence->seconds >= TV_THRESHOLD(j, ALL, rate_seconds);
@@ -68,20 +70,20 @@ void tv_find_on_shape(tv_judging *j, tv_finding *finding, const tv_evidence_shap
     set_id(j, finding, hex);
 }
 
-/* 8 digits of the hash of a text, so that an id shows no key. */
-static void set_hashed_id(tv_judging *j, tv_finding *finding, tv_slice text)
+static void set_key_id(tv_judging *j, tv_finding *finding)
 {
-    char hex[9];
+    tv_buf id = TV_BUF_EMPTY;
 
-    snprintf(hex, sizeof hex, "%08x", (unsigned)(tv_fnv64(text) >> 32));
-    set_id(j, finding, hex);
+    tv_finding_add_key_id(&id, finding);
+    finding->id = tv_arena_dup(j->arena, tv_buf_slice(&id));
+    tv_buf_done(&id);
 }
 
 void tv_find_on_partition(tv_judging *j, tv_finding *finding, tv_slice partition_key)
 {
     finding->subject = TV_SUBJECT_PARTITION;
     finding->partition_key = partition_key;
-    set_hashed_id(j, finding, partition_key);
+    set_key_id(j, finding);
 }
 
 void tv_find_on_entity(tv_judging *j, tv_finding *finding, tv_slice partition_key, tv_slice row_key)
@@ -89,17 +91,18 @@ void tv_find_on_entity(tv_judging *j, tv_finding *finding, tv_slice partition_ke
     finding->subject = TV_SUBJECT_ENTITY;
     finding->partition_key = partition_key;
     finding->row_key = row_key;
-    /* No key holds a 01. */
-    set_hashed_id(
-        j, finding,
-        tv_arena_printf(j->arena, "%.*s\x01%.*s", TV_FMT(partition_key), TV_FMT(row_key)));
+    set_key_id(j, finding);
 }
 
 void tv_find_on_name(tv_judging *j, tv_finding *finding, tv_subject_kind kind, tv_slice text)
 {
+    char hex[9];
+
     finding->subject = kind;
     finding->text = text;
-    set_hashed_id(j, finding, text);
+    /* 8 digits of the hash of a name, which the finding shows as it is. */
+    snprintf(hex, sizeof hex, "%08x", (unsigned)(tv_fnv64(text) >> 32));
+    set_id(j, finding, hex);
 }
 
 void tv_find_title(tv_judging *j, tv_finding *finding, const char *name, tv_slice text)

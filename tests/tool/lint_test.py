@@ -11,11 +11,19 @@ import urllib.parse
 import xml.etree.ElementTree
 
 from server import ROOT, Server
-from table_client import Client
+from table_client import Client, key_path
 from tavola import PROGRAM, TIMEOUT_S, TavolaTest, needs_tavolad
 
 SCAN = "7ea1374a206cc01a"  # Email eq ?s
 LIST = "26c092cf0b9a39dc"  # PartitionKey eq ?s and any(RowKey eq ?s)
+
+
+def fnv(text):
+    """32 bits of a hash without a key, of which short texts are found by trying all."""
+    value = 0xcbf29ce484222325
+    for byte in text.encode():
+        value = (value ^ byte) * 0x100000001b3 % 2**64
+    return f"{value >> 32:08x}"
 
 
 @needs_tavolad("it has no admin port")
@@ -226,6 +234,38 @@ class Configuration(LintTest):
         for text in ("[]", '{"version":1,"ids":["a","b"'):
             (self.folder / "tavola-lint.baseline.json").write_text(text)
             self.refused(2, "--since", mark, says="not a baseline")
+
+    def contend(self, server, number):
+        """A run in which writers of one entity are in each other's way; its mark."""
+        client = Client(server.table_port)
+        client.create_table("Contended")
+        key = (f"{number:08}", f"{number + 1:08}")
+        client.insert("Contended", {"PartitionKey": key[0], "RowKey": key[1]})
+        self.lint_env |= {"TAVOLA_ADMIN": server.admin_url,
+                          "TAVOLA_ADMIN_TOKEN_FILE": f"{server.data}/admin.token"}
+        mark = self.mark()
+        for _ in range(8):
+            reply = client.request("MERGE", key_path("Contended", *key), {"N": 1},
+                                   if_match="W/\"datetime'2020-01-01T00%3A00%3A00.0000000Z'\"")
+            self.assertEqual(reply.status, 412, reply)
+        client.close()
+        return mark, key
+
+    def test_keys_cannot_be_guessed_and_a_baseline_holds_in_the_next_store(self):
+        mark, key = self.contend(self.watched, 31415926)
+        shown = [self.lint(1, "--since", mark, "--format", name)
+                 for name in ("text", "github", "junit", "json", "sarif")]
+        self.assertEqual(self.found("--since", mark)["etag-contention"]["finding"]["subject"]["kind"],
+                         "entity")
+        self.assertEqual(self.lint(0, "--since", mark, "--update-baseline"),
+                         "tavola-lint.baseline.json: 1 finding\n")
+        shown.append((self.folder / "tavola-lint.baseline.json").read_text())
+        for text in shown:
+            for secret in (*key, fnv(key[0]), fnv(key[1]), fnv("\x01".join(key))):
+                self.assertNotIn(secret, text)
+        with Server("--watch=all", "--threads", "1") as server:  # another store, and other keys
+            mark, _ = self.contend(server, 27182818)
+            self.assertIn("0 findings, 1 in the baseline", self.lint(0, "--since", mark))
 
     def test_the_baseline_is_beside_the_configuration(self):
         (self.folder / "ci").mkdir()

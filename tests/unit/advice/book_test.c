@@ -6,6 +6,7 @@
 
 #include "advice/advice.h"
 #include "advice/finding_write.h"
+#include "advice/redact.h"
 #include "base/clock.h"
 
 static const int64_t start = INT64_C(639028224000000000);
@@ -145,6 +146,12 @@ TEST(a_file_is_read_whole_or_not_at_all)
     judge(&book, true, start + 10 * second);
     CHECK(tv_book_ignore(&book, TV_LIT("hot-partition@acct/Emp/1"), start + hour));
     tv_book_encode(&book, &bytes);
+    /* Ids of keys are those of the secret that is used now, whatever they were. */
+    CHECK(tv_book_decode(&book, tv_buf_slice(&bytes)));
+    bytes.len = 0;
+    tv_book_encode(&book, &bytes);
+    CHECK(!tv_book_find(&book, TV_LIT("hot-partition@acct/Emp/1")));
+
     CHECK(tv_book_decode(&copy, tv_buf_slice(&bytes)));
     CHECK_INT(copy.count, 1);
     CHECK_INT(copy.entries[0]->ignored_until, start + hour);
@@ -160,6 +167,100 @@ TEST(a_file_is_read_whole_or_not_at_all)
     tv_book_done(&book);
     tv_buf_done(&bytes);
     tv_buf_done(&again);
+}
+
+/* What 32 bits of FNV-1a make of a key: whoever tries all short keys finds it. */
+static void check_not_guessed(tv_slice text, const char *key)
+{
+    char guess[9];
+
+    snprintf(guess, sizeof guess, "%08x", (unsigned)(tv_fnv64(tv_slice_of(key)) >> 32));
+    CHECK(!memmem(text.data, text.len, guess, 8));
+}
+
+static const unsigned char one[TV_REDACT_SECRET_BYTES] = {1}, two[TV_REDACT_SECRET_BYTES] = {2};
+
+TEST(guesses_at_redacted_keys_cannot_be_tested)
+{
+    const unsigned char *secrets[] = {one, two, one};
+    tv_finding finding = finding_of("");
+    tv_finding_status status = {"active", start, start, 0};
+    tv_buf outs[3] = {TV_BUF_EMPTY, TV_BUF_EMPTY, TV_BUF_EMPTY}, id = TV_BUF_EMPTY;
+
+    for (int i = 0; i < 3; i++) {
+        tv_redact_use(secrets[i]);
+        id.len = 0;
+        tv_finding_add_key_id(&id, &finding);
+        finding.id = tv_buf_slice(&id);
+        tv_finding_write(&outs[i], &finding, &status, true);
+        check_not_guessed(tv_buf_slice(&outs[i]), "secret");
+        check_not_guessed(tv_buf_slice(&outs[i]), "secret-row");
+    }
+    CHECK_SLICE(tv_buf_slice(&outs[2]), tv_buf_slice(&outs[0]));
+    CHECK(!tv_slice_eq(tv_buf_slice(&outs[1]), tv_buf_slice(&outs[0])));
+    for (int i = 0; i < 3; i++)
+        tv_buf_done(&outs[i]);
+    tv_buf_done(&id);
+}
+
+/* An entity is not the partition of the same letters, and keys of other scripts have hashes, too.
+ */
+TEST(keys_that_differ_have_other_hashes)
+{
+    static const char *const keys[] = {"", "1", "2", "\xc3\xa9", "\xc3\xa8", "ab"};
+    char hashes[6][TV_REDACT_CHARS + 1];
+
+    for (int i = 0; i < 6; i++) {
+        tv_redact_hash(tv_slice_of(keys[i]), hashes[i]);
+        CHECK_INT(strlen(hashes[i]), TV_REDACT_CHARS);
+        for (int k = 0; k < i; k++)
+            CHECK(strcmp(hashes[i], hashes[k]) != 0);
+    }
+}
+
+static void hash_a(char ret_hash[TV_REDACT_CHARS + 1])
+{
+    tv_redact_hash(TV_LIT("a"), ret_hash);
+}
+
+TEST(a_store_keeps_its_secret_and_does_without)
+{
+    static const char *const commands[] = {"rm", "truncate -s 31", "truncate -s 0",
+                                           "ln -sf /etc/passwd"};
+    char folder[] = "/tmp/tavola-redact-XXXXXX", command[200];
+    char first[TV_REDACT_CHARS + 1], then[TV_REDACT_CHARS + 1];
+
+    CHECK(mkdtemp(folder));
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        t_row = commands[i];
+        CHECK(tv_redact_open(folder));
+        hash_a(first);
+        tv_redact_use(one);
+        CHECK(tv_redact_open(folder));
+        hash_a(then);
+        CHECK_TEXT(tv_slice_of(then), first);
+
+        snprintf(command, sizeof command, "%s %s/secret", commands[i], folder);
+        CHECK_INT(system(command), 0);
+        CHECK(tv_redact_open(folder));
+        hash_a(then);
+        CHECK(strcmp(first, then) != 0);
+    }
+
+    t_row = "a folder in its place, which stays";
+    snprintf(command, sizeof command, "cd %s && rm secret && mkdir -p secret/x", folder);
+    CHECK_INT(system(command), 0);
+    CHECK(!tv_redact_open(folder));
+    hash_a(then);
+    t_row = "a pipe, which nobody writes to";
+    snprintf(command, sizeof command, "cd %s && rm -r secret && mkfifo secret", folder);
+    CHECK_INT(system(command), 0);
+    CHECK(tv_redact_open(folder));
+    t_row = "no folder";
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    CHECK_INT(system(command), 0);
+    CHECK(!tv_redact_open(folder));
+    hash_a(then);
 }
 
 TEST(redacted_findings_show_no_piece_of_a_key)
@@ -279,6 +380,8 @@ TEST(advice_survives_a_restart)
     CHECK_INT(count_of(advice, (tv_advice_query){0}), 0);
     tv_advice_free(advice);
     unlink(path);
+    snprintf(path, sizeof path, "%s/watch/secret", folder);
+    CHECK_INT(unlink(path), 0);
     snprintf(path, sizeof path, "%s/watch", folder);
     rmdir(path);
     rmdir(folder);
@@ -292,6 +395,9 @@ int main(void)
         cmocka_unit_test(ignored_findings_come_back_when_the_time_is_over),
         cmocka_unit_test(a_full_book_drops_what_was_seen_longest_ago),
         cmocka_unit_test(a_file_is_read_whole_or_not_at_all),
+        cmocka_unit_test(guesses_at_redacted_keys_cannot_be_tested),
+        cmocka_unit_test(keys_that_differ_have_other_hashes),
+        cmocka_unit_test(a_store_keeps_its_secret_and_does_without),
         cmocka_unit_test(redacted_findings_show_no_piece_of_a_key),
         cmocka_unit_test(advice_survives_a_restart),
     };

@@ -13,14 +13,19 @@
 #include "advice/finding_write.h"
 #include "advice/redact.h"
 #include "base/clock.h"
+#include "base/file_copy.h"
 #include "base/json.h"
 
 enum { PATH_SIZE = 4096, SAVE_SECONDS = 60, FILE_BYTES_MAX = 32 << 20 };
 
+#define FILE_NAME "findings"
+#define NEW_FILE_NAME FILE_NAME ".new"
+
 struct tv_advice {
     tv_advice_options options;
-    char folder[PATH_SIZE], path[PATH_SIZE], path_new[PATH_SIZE]; /* "" : nothing is kept */
-    pthread_mutex_t lock;                                         /* guards what follows */
+    char folder[PATH_SIZE]; /* "" : nothing is kept */
+    bool has_told;          /* that they cannot be kept */
+    pthread_mutex_t lock;   /* guards what follows */
     tv_book book;
     bool is_ignore_new; /* to be kept with the next judgement */
     int64_t saved_ticks;
@@ -49,50 +54,88 @@ static bool write_all(int fd, tv_slice bytes)
     return true;
 }
 
-/* The folder's entry for the file is durable too. */
-static bool sync_folder(const char *folder)
+/* Links are not followed: what is there instead of the folder holds no findings. */
+static int open_folder(const tv_advice *advice)
 {
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool is_ok = fd >= 0 && fsync(fd) == 0;
-
-    if (fd >= 0)
-        close(fd);
-    return is_ok;
+    return open(advice->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 /* A new file in the place of the old one: whole, or not at all. */
-static bool save(const tv_advice *advice, tv_slice bytes)
+static bool save_in(int dir_fd, tv_slice bytes)
 {
     bool is_ok;
     int fd;
 
-    mkdir(advice->folder, 0700);
-    fd = open(advice->path_new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    unlinkat(dir_fd, NEW_FILE_NAME, 0); /* whatever it is */
+    fd = openat(dir_fd, NEW_FILE_NAME, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
     is_ok = write_all(fd, bytes) && fsync(fd) == 0;
     is_ok = close(fd) == 0 && is_ok;
-    return is_ok && rename(advice->path_new, advice->path) == 0 && sync_folder(advice->folder);
+    return is_ok && renameat(dir_fd, NEW_FILE_NAME, dir_fd, FILE_NAME) == 0 && fsync(dir_fd) == 0;
+}
+
+static bool save(const tv_advice *advice, tv_slice bytes)
+{
+    bool is_ok;
+    int dir_fd;
+
+    mkdir(advice->folder, 0700);
+    dir_fd = open_folder(advice);
+    if (dir_fd < 0)
+        return false;
+    is_ok = save_in(dir_fd, bytes);
+    close(dir_fd);
+    return is_ok;
+}
+
+/* The findings' file, or -1 with errno. */
+static int open_file(const tv_advice *advice, off_t *ret_size)
+{
+    int dir_fd = open_folder(advice), fd, error;
+
+    if (dir_fd < 0)
+        return -1;
+    fd = tv_file_open_regular(dir_fd, FILE_NAME, O_RDONLY, ret_size);
+    error = errno;
+    close(dir_fd);
+    errno = error;
+    return fd;
+}
+
+static bool read_all(int fd, size_t size, tv_buf *out)
+{
+    ssize_t got = 1;
+
+    while (size && got > 0) {
+        got = read(fd, tv_buf_reserve(out, size), size);
+        if (got < 0 && errno == EINTR) {
+            got = 1;
+            continue;
+        }
+        if (got < 0)
+            return false;
+        out->len += (size_t)got;
+        size -= (size_t)got;
+    }
+    return true;
 }
 
 static void load(tv_advice *advice)
 {
-    FILE *file = fopen(advice->path, "re");
     tv_buf bytes = TV_BUF_EMPTY;
-    size_t size;
+    off_t size;
+    int fd = open_file(advice, &size);
 
-    if (file == NULL) {
+    if (fd < 0) {
         if (errno != ENOENT)
             tell(advice, "the findings that were kept cannot be read");
         return;
     }
-    do {
-        size = fread(tv_buf_reserve(&bytes, 1 << 16), 1, 1 << 16, file);
-        bytes.len += size;
-    } while (size > 0 && bytes.len <= FILE_BYTES_MAX);
-    if (ferror(file) || !tv_book_decode(&advice->book, tv_buf_slice(&bytes)))
+    if (size > FILE_BYTES_MAX || !read_all(fd, (size_t)size, &bytes) ||
+        !tv_book_decode(&advice->book, tv_buf_slice(&bytes)))
         tell(advice, "the findings that were kept are damaged and are begun anew");
-    fclose(file);
+    close(fd);
     tv_buf_done(&bytes);
 }
 
@@ -107,8 +150,6 @@ tv_advice *tv_advice_new(const tv_advice_options *options)
     pthread_mutex_init(&advice->lock, NULL);
     if (options->data && strlen(options->data) < PATH_SIZE - 32) {
         snprintf(advice->folder, PATH_SIZE, "%s/watch", options->data);
-        snprintf(advice->path, PATH_SIZE, "%s/watch/findings", options->data);
-        snprintf(advice->path_new, PATH_SIZE, "%s/watch/findings.new", options->data);
         mkdir(advice->folder, 0700);
         if (!tv_redact_open(advice->folder))
             tell(advice, "the secret of hashed keys cannot be kept: ids of findings will change");
@@ -122,10 +163,10 @@ tv_advice *tv_advice_new(const tv_advice_options *options)
 static void save_if(tv_advice *advice, bool is_last)
 {
     tv_buf bytes = TV_BUF_EMPTY;
-    bool is_due;
+    bool is_due, is_kept;
 
     pthread_mutex_lock(&advice->lock);
-    is_due = advice->path[0] && advice->book.is_changed &&
+    is_due = advice->folder[0] && advice->book.is_changed &&
              (is_last || advice->is_ignore_new ||
               advice->now_ticks - advice->saved_ticks >= SAVE_SECONDS * TV_TICKS_PER_SECOND);
     if (is_due) {
@@ -134,12 +175,16 @@ static void save_if(tv_advice *advice, bool is_last)
         advice->is_ignore_new = false;
     }
     pthread_mutex_unlock(&advice->lock);
-    if (is_due && !save(advice, tv_buf_slice(&bytes))) {
+    is_kept = !is_due || save(advice, tv_buf_slice(&bytes));
+    if (!is_kept) {
         pthread_mutex_lock(&advice->lock);
         advice->book.is_changed = true; /* tried again after a minute */
         pthread_mutex_unlock(&advice->lock);
-        tell(advice, "the findings cannot be kept");
     }
+    if (!is_kept && !advice->has_told)
+        tell(advice, "the findings cannot be kept");
+    if (is_due)
+        advice->has_told = !is_kept;
     tv_buf_done(&bytes);
 }
 

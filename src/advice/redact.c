@@ -67,7 +67,7 @@ static bool write_secret(int dir_fd, const unsigned char secret[TV_REDACT_SECRET
 
 bool tv_redact_open(const char *folder)
 {
-    int dir_fd = open(folder, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+    int dir_fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     unsigned char secret[TV_REDACT_SECRET_BYTES];
     bool is_kept = dir_fd >= 0 && read_secret(dir_fd, secret);
 

@@ -65,7 +65,8 @@ static int copy_bytes(const tv_file_copies *copies, int from, int to)
 
 static int copy(const tv_file_copies *copies, int from_fd, int to_fd, const char *name)
 {
-    int source = openat(from_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    off_t size;
+    int source = tv_file_open_regular(from_fd, name, O_RDONLY, &size);
 
     if (source < 0)
         return errno;
@@ -145,7 +146,7 @@ static int link_open(int base_fd, int base, const struct stat *base_stat, int to
 static int link_earlier(const tv_file_copies *copies, int from_fd, int base_fd, int to_fd,
                         const char *name)
 {
-    int source = openat(from_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int source = openat(from_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     int base = openat(base_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat source_stat, base_stat;
     int error = 0;
@@ -201,6 +202,22 @@ int tv_file_copy(const tv_file_copies *copies, int from_fd, int base_fd, int to_
     if (error == 0)
         tell(copies, 1, 0, 0);
     return error;
+}
+
+int tv_file_open_regular(int dir_fd, const char *name, int flags, off_t *ret_size)
+{
+    int fd = openat(dir_fd, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        errno = EINVAL;
+        return -1;
+    }
+    *ret_size = st.st_size;
+    return fd;
 }
 
 int tv_file_sync(int dir_fd, const char *name)

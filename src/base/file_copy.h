@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /** How the copying of many files goes.  Counts only grow. */
 typedef struct tv_file_copies {
@@ -29,6 +30,12 @@ typedef struct tv_file_copies {
  */
 int tv_file_copy(const tv_file_copies *copies, int from_fd, int base_fd, int to_fd,
                  const char *name);
+
+/**
+ * Open a file in the folder `dir_fd`, which may hold anything: what is a link, a folder or a pipe
+ * is refused, and never waited for.  `flags` are O_RDONLY or O_RDWR.  The file, or -1 with errno.
+ */
+int tv_file_open_regular(int dir_fd, const char *name, int flags, off_t *ret_size);
 
 /** Sync a file or a folder by its name.  Returns 0 or an errno. */
 int tv_file_sync(int dir_fd, const char *name);

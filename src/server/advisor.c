@@ -80,9 +80,10 @@ static void close_minute(void *ctx, uint32_t minute)
 
     tv_catalog_ids_done(&advisor->known);
     advisor->has_known = false;
-    if (err)
+    if (err && !advisor->has_told)
         tv_log(TV_LOG_WARN, "traffic", "problem=\"a minute could not be kept: %s\"",
                tv_err_name(err));
+    advisor->has_told = err != TV_OK;
 }
 
 static void sample(void *ctx, uint32_t table, tv_slice key, unsigned weight)
@@ -107,20 +108,22 @@ static void on_trouble(const char *what)
     tv_log(TV_LOG_WARN, "advice", "problem=\"%s\"", what);
 }
 
-static bool open_traffic(tv_advisor *advisor, const tv_advisor_options *options, char *reterr_text,
-                         size_t reterr_size)
+static void open_traffic(tv_advisor *advisor, const tv_advisor_options *options)
 {
+    char trouble[1200];
+
     advisor->traffic = tv_traffic_open(
         &(tv_traffic_options){.dir = options->data,
                               .shard_count = options->loop_count,
                               .now_minute = (uint32_t)(tv_watch_now(advisor->watch) / MINUTE_NS),
                               .is_dropped = is_dropped,
                               .ctx = advisor},
-        reterr_text, reterr_size);
-    return advisor->traffic != NULL;
+        trouble, sizeof trouble);
+    if (trouble[0])
+        tv_log(TV_LOG_WARN, "traffic", "problem=\"%s\"", trouble);
 }
 
-tv_advisor *tv_advisor_new(const tv_advisor_options *options, char *reterr_text, size_t reterr_size)
+tv_advisor *tv_advisor_new(const tv_advisor_options *options)
 {
     tv_advisor *advisor = tv_calloc(1, sizeof *advisor);
 
@@ -136,10 +139,7 @@ tv_advisor *tv_advisor_new(const tv_advisor_options *options, char *reterr_text,
         .sample = sample,
         .ctx = advisor,
     });
-    if (!open_traffic(advisor, options, reterr_text, reterr_size)) {
-        tv_advisor_free(advisor);
-        return NULL;
-    }
+    open_traffic(advisor, options);
     advisor->source = (tv_watch_source){.watch = advisor->watch,
                                         .has_targets = options->has_targets,
                                         .fill_facts = options->facts ? fill_facts : NULL,
@@ -166,9 +166,8 @@ void tv_advisor_stop(tv_advisor *advisor)
     tv_watch_stop(advisor->watch);
     tv_advice_free(advisor->advice);
     advisor->advice = NULL;
-    if (advisor->traffic)
-        close_minute(advisor, (uint32_t)(tv_watch_now(advisor->watch) / MINUTE_NS));
-    if (advisor->traffic && tv_traffic_sync(advisor->traffic))
+    close_minute(advisor, (uint32_t)(tv_watch_now(advisor->watch) / MINUTE_NS));
+    if (tv_traffic_sync(advisor->traffic))
         tv_log(TV_LOG_WARN, "traffic", "problem=\"it could not be made durable\"");
 }
 

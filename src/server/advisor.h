@@ -21,6 +21,7 @@ typedef struct tv_advisor {
     tv_catalog_ids known; /* those of `tables`, while a minute is closed */
     bool has_known;
     bool is_stopped;
+    bool has_told; /* that a minute could not be kept */
 } tv_advisor;
 
 typedef struct tv_advisor_options {
@@ -34,9 +35,8 @@ typedef struct tv_advisor_options {
     tv_facts *facts; /* or NULL */
 } tv_advisor_options;
 
-/** NULL with one line that says what is wrong. */
-tv_advisor *tv_advisor_new(const tv_advisor_options *options, char *reterr_text,
-                           size_t reterr_size);
+/** What was kept and cannot be read is logged, and no reason to fail. */
+tv_advisor *tv_advisor_new(const tv_advisor_options *options);
 
 /** Begin to judge, and end it: while the loops run. */
 void tv_advisor_start(tv_advisor *advisor);

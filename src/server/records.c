@@ -58,11 +58,7 @@ bool tv_server_open_advisor(tv_server *server, char *reterr_text, size_t reterr_
                                              .memory_mb = config->watch_memory_mb,
                                              .loop_count = tv_server_loops_wanted(config),
                                              .tables = server->catalog,
-                                             .facts = server->facts},
-                       reterr_text, reterr_size);
-    if (server->advisor == NULL)
-        return false;
-
+                                             .facts = server->facts});
     server->table.watch = server->admin.watch = server->advisor->watch;
     if (!open_trace(server, reterr_text, reterr_size))
         return false;

@@ -108,12 +108,12 @@ void tv_gather_file(tv_gather *gather, tv_slice file)
     size_t at = 0;
 
     forget_axes(gather);
-    while (tv_column_next(file, &at, &column) && column.head.minute < gather->to) {
+    while (tv_column_next(file, &at, &column)) {
         tv_column_table table;
 
         if (column.gap_bytes)
             forget_axes(gather);
-        if (column.head.minute >= gather->from) {
+        if (column.head.minute >= gather->from && column.head.minute < gather->to) {
             gather->flags |= column.head.flags;
             if (gather->on_column)
                 gather->on_column(gather->ctx, &column.head);

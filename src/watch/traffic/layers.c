@@ -88,11 +88,9 @@ out:
 static tv_err fold_once(tv_traffic_store *store, int layer, uint32_t minute,
                         const tv_fold_filter *filter)
 {
-    uint32_t from = minute - minute % (uint32_t)tv_layers[layer].grain, last;
-
-    if (tv_traffic_store_last(store, layer, &last) && last >= from)
+    if (tv_traffic_store_has(store, layer, minute))
         return TV_OK;
-    return fold(store, layer, from, filter);
+    return fold(store, layer, minute - minute % (uint32_t)tv_layers[layer].grain, filter);
 }
 
 tv_err tv_layers_fold(tv_traffic_store *store, uint32_t before, uint32_t minute,

@@ -291,11 +291,11 @@ tv_err tv_traffic_close_minute(tv_traffic *traffic, uint32_t minute)
 {
     tv_fold_filter filter = {traffic->options.is_dropped, traffic->options.ctx};
     uint32_t before;
-    bool has_before = tv_traffic_store_last(traffic->store, 0, &before);
+    bool has_before = tv_traffic_store_last(traffic->store, &before);
     tv_err err;
 
-    if (has_before && minute <= before)
-        return TV_OK;
+    if (tv_traffic_store_has(traffic->store, 0, minute))
+        return TV_OK; /* what was counted meanwhile goes to the next one */
 
     err = close_minute(traffic, minute);
     if (err)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_copy.h"
 #include "base/number.h"
 #include "watch/traffic/column.h"
 
@@ -24,25 +25,24 @@ const tv_layer tv_layers[TV_LAYERS] = {
     {TV_GRAIN_HOUR, "hour", 7 * 24 * 60, 5, 128},
 };
 
+enum { FILE_COLUMNS_MAX = 7 * 24 }; /* of any layer */
+
 typedef struct file {
     int fd; /* -1: no file */
     uint32_t number;
     uint64_t generation; /* see tv_traffic_store_file */
     off_t size;
     uint64_t columns;
+    bool has[FILE_COLUMNS_MAX]; /* a column of this time */
     bool is_dirty;
 } file;
-
-typedef struct layer_files {
-    file files[TV_LAYER_FILES_MAX];
-    bool has_last;
-    uint32_t last;
-} layer_files;
 
 struct tv_traffic_store {
     int dir_fd; /* -1: in memory */
     pthread_mutex_t lock;
-    layer_files layers[TV_LAYERS];
+    file layers[TV_LAYERS][TV_LAYER_FILES_MAX];
+    bool has_last;
+    uint32_t last; /* see tv_traffic_store_last */
     uint64_t generations, damaged_bytes;
 };
 
@@ -78,10 +78,18 @@ static bool parse_name(const char *name, int *ret_layer, uint32_t *ret_number)
     return false;
 }
 
+/* Where a file remembers that it has the column of this minute; NULL when that is not in it. */
+static bool *place_in(file *f, int layer, uint32_t minute)
+{
+    if (number_of(layer, minute) != f->number)
+        return NULL;
+    return &f->has[minute % tv_layers[layer].file_minutes / (uint32_t)tv_layers[layer].grain];
+}
+
 static file *find_file(tv_traffic_store *store, int layer, uint32_t number)
 {
     for (int i = 0; i < TV_LAYER_FILES_MAX; i++) {
-        file *f = &store->layers[layer].files[i];
+        file *f = &store->layers[layer][i];
 
         if (f->fd >= 0 && f->number == number)
             return f;
@@ -101,20 +109,38 @@ static void drop_file(tv_traffic_store *store, int layer, file *f)
     f->fd = -1;
 }
 
-/* A place for the file with this number: those that are too old for it go. */
-static file *make_room(tv_traffic_store *store, int layer, uint32_t number)
+static uint32_t distance(uint32_t a, uint32_t b)
 {
-    file *free_place = NULL;
+    return a < b ? b - a : a - b;
+}
+
+/*
+ * A place for the file with this number; if need be that goes which is farthest from now.  So a
+ * clock that was wrong, ahead or behind, costs a file for each that was written by it, and not all
+ * that was there.  NULL when the new one is the farthest.
+ */
+static file *make_room(tv_traffic_store *store, int layer, uint32_t number, uint32_t now)
+{
+    file *files = store->layers[layer], *free_place = NULL, *farthest = NULL;
+    int used = 0;
 
     for (int i = 0; i < TV_LAYER_FILES_MAX; i++) {
-        file *f = &store->layers[layer].files[i];
+        file *f = &files[i];
 
-        if (f->fd >= 0 && f->number + (uint32_t)tv_layers[layer].files_kept <= number)
-            drop_file(store, layer, f);
-        if (f->fd < 0 && free_place == NULL)
+        if (f->fd < 0) {
             free_place = f;
+            continue;
+        }
+        used++;
+        if (farthest == NULL || distance(f->number, now) > distance(farthest->number, now))
+            farthest = f;
     }
-    return free_place;
+    if (used < tv_layers[layer].files_kept)
+        return free_place;
+    if (distance(number, now) >= distance(farthest->number, now))
+        return NULL;
+    drop_file(store, layer, farthest);
+    return farthest;
 }
 
 static ssize_t read_whole(int fd, char *to, size_t size)
@@ -133,118 +159,145 @@ static ssize_t read_whole(int fd, char *to, size_t size)
     return (ssize_t)done;
 }
 
-/* Count the columns of a file and cut what follows the last whole one. */
-static bool scan_file(tv_traffic_store *store, int layer, file *f)
+/* Note the columns of a file and cut what follows the last whole one.  Returns 0 or an errno. */
+static int scan_file(tv_traffic_store *store, int layer, file *f, uint32_t now_minute)
 {
     char *bytes = tv_malloc((size_t)f->size + 1);
     ssize_t got = read_whole(f->fd, bytes, (size_t)f->size);
+    int error = got < 0 ? errno : 0;
     tv_slice all = {bytes, got < 0 ? 0 : (size_t)got};
-    layer_files *files = &store->layers[layer];
     size_t at = 0, before = 0;
     tv_column column;
 
     while (tv_column_next(all, &at, &column)) {
+        uint32_t minute = column.head.minute;
+        bool *place = place_in(f, layer, minute);
+
         store->damaged_bytes += column.gap_bytes;
         f->columns++;
-        if (!files->has_last || column.head.minute > files->last) {
-            files->has_last = true;
-            files->last = column.head.minute;
+        if (place)
+            *place = true;
+        if (layer == 0 && minute <= now_minute && (!store->has_last || minute > store->last)) {
+            store->has_last = true;
+            store->last = minute;
         }
         before = at;
     }
     free(bytes);
-    if (got < 0)
-        return false;
+    if (error)
+        return error;
     if ((off_t)before < f->size) {
         store->damaged_bytes += (uint64_t)f->size - before;
         if (ftruncate(f->fd, (off_t)before) != 0)
-            return false;
+            return errno;
         f->size = (off_t)before;
     }
-    return true;
+    return 0;
 }
 
-/* Take up a file that an earlier start has left. */
-static bool adopt(tv_traffic_store *store, int layer, uint32_t number, const char *name)
+/* Take up a file that an earlier start has left.  Returns 0 or an errno: then it is left alone. */
+static int adopt(tv_traffic_store *store, int layer, uint32_t number, const char *name,
+                 uint32_t now_minute)
 {
-    struct stat st;
+    off_t size;
     file *place;
-    int fd = openat(store->dir_fd, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    int error, fd = tv_file_open_regular(store->dir_fd, name, O_RDWR, &size);
 
     if (fd < 0)
-        return false;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        close(fd);
-        return false;
-    }
-    place = make_room(store, layer, number);
-    if (place == NULL || st.st_size > file_bytes_max) { /* nothing that this program has written */
-        store->damaged_bytes += (uint64_t)st.st_size;
+        return errno;
+    place = make_room(store, layer, number, number_of(layer, now_minute));
+    if (place == NULL || size > file_bytes_max) { /* too many, or no file of this program */
+        store->damaged_bytes += place ? (uint64_t)size : 0;
         unlinkat(store->dir_fd, name, 0);
         close(fd);
-        return true;
+        return 0;
     }
-    *place = (file){.fd = fd, .number = number, .size = st.st_size};
+    *place = (file){.fd = fd, .number = number, .size = size};
     place->generation = ++store->generations;
-    return scan_file(store, layer, place);
+    error = scan_file(store, layer, place, now_minute);
+    if (error) {
+        close(fd);
+        place->fd = -1;
+    }
+    return error;
 }
 
-static bool adopt_all(tv_traffic_store *store, uint32_t now_minute)
+/* Returns 0 or an errno; `ret_name` says of what. */
+static int adopt_all(tv_traffic_store *store, uint32_t now_minute, char ret_name[32])
 {
-    int fd = dup(store->dir_fd);
+    int fd = dup(store->dir_fd), error = 0;
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     struct dirent *entry;
-    bool is_good = dir != NULL;
 
-    while (is_good && (entry = readdir(dir)) != NULL) {
+    ret_name[0] = '\0';
+    if (dir == NULL) {
+        error = errno;
+        if (fd >= 0)
+            close(fd);
+        return error;
+    }
+    while ((entry = readdir(dir)) != NULL) {
         uint32_t number;
-        int layer;
+        int layer, failed;
 
         if (!parse_name(entry->d_name, &layer, &number))
             continue;
-        if (number + (uint32_t)tv_layers[layer].files_kept <= number_of(layer, now_minute))
-            unlinkat(store->dir_fd, entry->d_name, 0);
-        else
-            is_good = adopt(store, layer, number, entry->d_name);
+        failed = adopt(store, layer, number, entry->d_name, now_minute);
+        if (failed && error == 0) {
+            error = failed;
+            name_of(layer, number, ret_name);
+        }
     }
-    if (dir)
-        closedir(dir);
-    else if (fd >= 0)
-        close(fd);
-    return is_good;
+    closedir(dir);
+    return error;
 }
 
-tv_traffic_store *tv_traffic_store_open(const char *dir, uint32_t now_minute, char *reterr_text,
-                                        size_t reterr_size)
+/* The folder for the files, or -1 with errno. */
+static int open_folder(const char *dir)
+{
+    int data_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1, error;
+
+    if (data_fd < 0)
+        return -1;
+    if (mkdirat(data_fd, FOLDER, 0700) == 0 || errno == EEXIST)
+        fd = openat(data_fd, FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    error = errno;
+    close(data_fd);
+    errno = error;
+    return fd;
+}
+
+tv_traffic_store *tv_traffic_store_open(const char *dir, uint32_t now_minute, char *ret_trouble,
+                                        size_t trouble_size)
 {
     tv_traffic_store *store = tv_calloc(1, sizeof *store);
-    int data_fd = -1;
+    char name[32];
+    int error;
 
     pthread_mutex_init(&store->lock, NULL);
     store->dir_fd = -1;
     for (int i = 0; i < TV_LAYERS; i++) {
         for (int k = 0; k < TV_LAYER_FILES_MAX; k++)
-            store->layers[i].files[k].fd = -1;
+            store->layers[i][k].fd = -1;
     }
+    if (trouble_size)
+        ret_trouble[0] = '\0';
     if (dir == NULL)
         return store;
 
-    data_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (data_fd < 0 || (mkdirat(data_fd, FOLDER, 0700) != 0 && errno != EEXIST))
-        goto failed;
-    store->dir_fd = openat(data_fd, FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    if (store->dir_fd < 0 || !adopt_all(store, now_minute))
-        goto failed;
-    close(data_fd);
+    store->dir_fd = open_folder(dir);
+    if (store->dir_fd < 0) {
+        snprintf(ret_trouble, trouble_size,
+                 "what is counted is kept in memory alone: cannot open %.900s/" FOLDER ": %s", dir,
+                 strerror(errno));
+        return store;
+    }
+    error = adopt_all(store, now_minute, name);
+    if (error)
+        snprintf(ret_trouble, trouble_size,
+                 "some of it is lost: cannot read %.900s/" FOLDER "/%s: %s", dir, name,
+                 strerror(error));
     return store;
-
-failed:
-    snprintf(reterr_text, reterr_size, "cannot open the folder %.900s/" FOLDER ": %s", dir,
-             strerror(errno));
-    if (data_fd >= 0)
-        close(data_fd);
-    tv_traffic_store_close(store);
-    return NULL;
 }
 
 void tv_traffic_store_close(tv_traffic_store *store)
@@ -254,8 +307,8 @@ void tv_traffic_store_close(tv_traffic_store *store)
 
     for (int i = 0; i < TV_LAYERS; i++) {
         for (int k = 0; k < TV_LAYER_FILES_MAX; k++) {
-            if (store->layers[i].files[k].fd >= 0)
-                close(store->layers[i].files[k].fd);
+            if (store->layers[i][k].fd >= 0)
+                close(store->layers[i][k].fd);
         }
     }
     if (store->dir_fd >= 0)
@@ -264,15 +317,40 @@ void tv_traffic_store_close(tv_traffic_store *store)
     free(store);
 }
 
-bool tv_traffic_store_last(tv_traffic_store *store, int layer, uint32_t *ret_minute)
+bool tv_traffic_store_last(tv_traffic_store *store, uint32_t *ret_minute)
 {
     bool has_last;
 
     pthread_mutex_lock(&store->lock);
-    *ret_minute = store->layers[layer].last;
-    has_last = store->layers[layer].has_last;
+    *ret_minute = store->last;
+    has_last = store->has_last;
     pthread_mutex_unlock(&store->lock);
     return has_last;
+}
+
+bool tv_traffic_store_has(tv_traffic_store *store, int layer, uint32_t minute)
+{
+    file *f;
+    bool has;
+
+    pthread_mutex_lock(&store->lock);
+    f = find_file(store, layer, number_of(layer, minute));
+    has = f && *place_in(f, layer, minute);
+    pthread_mutex_unlock(&store->lock);
+    return has;
+}
+
+static int create(const tv_traffic_store *store, const char *name)
+{
+    const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+    int fd;
+
+    if (store->dir_fd < 0)
+        return memfd_create(name, MFD_CLOEXEC);
+    fd = openat(store->dir_fd, name, flags, 0600);
+    if (fd >= 0 || errno != EEXIST || unlinkat(store->dir_fd, name, 0) != 0)
+        return fd;
+    return openat(store->dir_fd, name, flags, 0600); /* it was something that could not be used */
 }
 
 /* The file of this number, made if need be; with the lock.  NULL with errno. */
@@ -285,14 +363,12 @@ static file *file_for(tv_traffic_store *store, int layer, uint32_t number)
     if (f)
         return f;
 
-    f = make_room(store, layer, number);
-    tv_assert(f); /* columns ascend, so no more than files_kept are left */
     name_of(layer, number, name);
-    fd = store->dir_fd < 0
-             ? memfd_create(name, MFD_CLOEXEC)
-             : openat(store->dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    fd = create(store, name);
     if (fd < 0)
         return NULL;
+    f = make_room(store, layer, number, number);
+    tv_assert(f); /* none is as near to now as the one of now */
     *f = (file){.fd = fd, .number = number, .generation = ++store->generations};
     return f;
 }
@@ -315,7 +391,6 @@ static tv_err err_of_errno(void)
 
 static tv_err append(tv_traffic_store *store, int layer, uint32_t minute, tv_slice column)
 {
-    layer_files *files = &store->layers[layer];
     file *f = file_for(store, layer, number_of(layer, minute));
     ssize_t wrote;
 
@@ -337,8 +412,11 @@ static tv_err append(tv_traffic_store *store, int layer, uint32_t minute, tv_sli
     f->size += wrote;
     f->columns++;
     f->is_dirty = true;
-    files->has_last = true;
-    files->last = minute;
+    *place_in(f, layer, minute) = true;
+    if (layer == 0) {
+        store->has_last = true;
+        store->last = minute;
+    }
     return TV_OK;
 }
 
@@ -359,7 +437,7 @@ tv_err tv_traffic_store_sync(tv_traffic_store *store)
     /* Only this thread changes the list, so that readers need not wait for the disk. */
     for (int i = 0; i < TV_LAYERS && store->dir_fd >= 0; i++) {
         for (int k = 0; k < TV_LAYER_FILES_MAX; k++) {
-            file *f = &store->layers[i].files[k];
+            file *f = &store->layers[i][k];
 
             if (f->fd < 0 || !f->is_dirty)
                 continue;
@@ -411,7 +489,7 @@ tv_traffic_store_usage tv_traffic_store_read_usage(tv_traffic_store *store)
     pthread_mutex_lock(&store->lock);
     for (int i = 0; i < TV_LAYERS; i++) {
         for (int k = 0; k < TV_LAYER_FILES_MAX; k++) {
-            const file *f = &store->layers[i].files[k];
+            const file *f = &store->layers[i][k];
 
             if (f->fd < 0)
                 continue;

@@ -7,11 +7,15 @@
  *     hour.<week>     columns of an hour        5
  *
  * where hour, day and week count from 1970.  A column is added to the end of its file with one
- * write; the end of a layer is dropped by removing a file.  When the server dies, the open
- * minute is lost; when the machine does, what was written since the last sync.  A column of which
- * only a part came to the disk is cut off at the next start.
+ * write; when there is one file too many, the one farthest from now is removed.  When the server
+ * dies, the open minute is lost; when the machine does, what was written since the last sync.  A
+ * column of which only a part came to the disk is cut off at the next start.
  *
- * Without a folder the files are anonymous memory.
+ * Clocks are set: columns of a file need not be in order, and some may be of a time to come.
+ *
+ * Nothing that is found in the folder, nor that there is none, does more than lose columns: what
+ * cannot be read is left alone, until its name is needed.  Without a folder the files are anonymous
+ * memory.
  *
  * One thread writes; any thread reads.
  */
@@ -40,14 +44,21 @@ extern const tv_layer tv_layers[TV_LAYERS];
 /** 0, 1, 2 for a grain. */
 int tv_layer_of(tv_grain grain);
 
-/** `dir` is the data folder, or NULL.  NULL with one line that says what is wrong. */
-tv_traffic_store *tv_traffic_store_open(const char *dir, uint32_t now_minute, char *reterr_text,
-                                        size_t reterr_size);
+/** `dir` is the data folder, or NULL.  `ret_trouble` is one line that says what is lost, or empty.
+ */
+tv_traffic_store *tv_traffic_store_open(const char *dir, uint32_t now_minute, char *ret_trouble,
+                                        size_t trouble_size);
 /** Accepts NULL. */
 void tv_traffic_store_close(tv_traffic_store *store);
 
-/** The minute of the newest column of a layer; false when it has none.  Any thread. */
-bool tv_traffic_store_last(tv_traffic_store *store, int layer, uint32_t *ret_minute);
+/**
+ * The minute of the column that was added last; after a start, of the newest that is not of a time
+ * to come.  False when there is none.  Any thread.
+ */
+bool tv_traffic_store_last(tv_traffic_store *store, uint32_t *ret_minute);
+
+/** Whether a layer has the column that this minute lies in.  Any thread. */
+bool tv_traffic_store_has(tv_traffic_store *store, int layer, uint32_t minute);
 
 /**
  * The number of the file that a column of this minute goes to; another one after each start.
@@ -55,7 +66,7 @@ bool tv_traffic_store_last(tv_traffic_store *store, int layer, uint32_t *ret_min
  */
 uint64_t tv_traffic_store_file(tv_traffic_store *store, int layer, uint32_t minute);
 
-/** Add a column that is newer than all others.  Of a failed write nothing is left. */
+/** Add a column that the layer does not have.  Of a failed write nothing is left. */
 tv_err tv_traffic_store_append(tv_traffic_store *store, int layer, uint32_t minute,
                                tv_slice column) TV_WARN_UNUSED;
 

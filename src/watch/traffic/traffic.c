@@ -10,18 +10,14 @@
 #include "watch/traffic/internal.h"
 #include "watch/traffic/read.h"
 
-tv_traffic *tv_traffic_open(const tv_traffic_options *options, char *reterr_text,
-                            size_t reterr_size)
+tv_traffic *tv_traffic_open(const tv_traffic_options *options, char *ret_trouble,
+                            size_t trouble_size)
 {
-    tv_traffic_store *store =
-        tv_traffic_store_open(options->dir, options->now_minute, reterr_text, reterr_size);
     tv_traffic *traffic;
 
     tv_assert(options->shard_count > 0 && options->shard_count <= TV_TRAFFIC_SHARDS_MAX);
     tv_assert(options->buckets_max <= TV_TRAFFIC_BUCKETS_MAX);
     tv_assert(options->pool_max <= TV_TRAFFIC_POOL_MAX);
-    if (store == NULL)
-        return NULL;
 
     traffic = tv_calloc(1, sizeof *traffic);
     traffic->options = *options;
@@ -29,7 +25,8 @@ tv_traffic *tv_traffic_open(const tv_traffic_options *options, char *reterr_text
         traffic->options.buckets_max = TV_TRAFFIC_BUCKETS_MAX;
     if (options->pool_max == 0)
         traffic->options.pool_max = TV_TRAFFIC_POOL_MAX;
-    traffic->store = store;
+    traffic->store =
+        tv_traffic_store_open(options->dir, options->now_minute, ret_trouble, trouble_size);
     traffic->shards = aligned_alloc(64, (size_t)options->shard_count * sizeof *traffic->shards);
     tv_assert(traffic->shards);
     for (int i = 0; i < options->shard_count; i++) {
@@ -216,7 +213,7 @@ uint32_t tv_traffic_newest(tv_traffic *traffic)
 {
     uint32_t minute;
 
-    return tv_traffic_store_last(traffic->store, 0, &minute) ? minute + 1 : 0;
+    return tv_traffic_store_last(traffic->store, &minute) ? minute + 1 : 0;
 }
 
 tv_err tv_traffic_read(tv_traffic *traffic, const tv_view_query *query, tv_view *ret_view)

@@ -66,10 +66,11 @@ typedef struct tv_traffic_options {
 
 /**
  * Read what earlier starts have left; a torn end of a file is cut.  The caller has locked the
- * folder.  NULL with one line that says what is wrong.
+ * folder.  Nothing in it is a reason to fail: `ret_trouble` is one line that says what is lost, or
+ * empty.
  */
-tv_traffic *tv_traffic_open(const tv_traffic_options *options, char *reterr_text,
-                            size_t reterr_size);
+tv_traffic *tv_traffic_open(const tv_traffic_options *options, char *ret_trouble,
+                            size_t trouble_size);
 
 /** What was not closed with tv_traffic_close_minute is lost.  Nobody counts any more.  Accepts
  * NULL. */
@@ -143,9 +144,10 @@ void tv_traffic_step(tv_traffic *traffic);
 
 /**
  * The minute is over: fold, write its column and those of ten minutes and an hour that end with it,
- * adapt all tables.  `minute` is its number since 1970, by a clock that is not set back; one that
- * is not after the last is not closed, and its counts are those of the next.  TV_ERR_IO and
- * TV_ERR_DISK_FULL when the column could not be written, which is lost then.
+ * adapt all tables.  `minute` is its number since 1970.  When its column is there,
+ * because the clock was set back, it is not closed, and its counts are those of the next.  A longer
+ * column that was made before that is not made again.  TV_ERR_IO and TV_ERR_DISK_FULL when the
+ * column could not be written, which is lost then.
  */
 tv_err tv_traffic_close_minute(tv_traffic *traffic, uint32_t minute) TV_WARN_UNUSED;
 

@@ -255,18 +255,18 @@ TEST(times_without_columns_are_known_as_such)
     count(traffic, table, 0, TV_LIT("k"), TV_MEASURE_READS, 5);
     CHECK_OK(tv_traffic_close_minute(traffic, START + 3));
     count(traffic, table, 0, TV_LIT("k"), TV_MEASURE_READS, 7);
-    /* The same minute again, and an earlier one: their counts go to the next. */
+    /* The same minute again: its counts go to the next, which is earlier by a clock set back. */
     CHECK_OK(tv_traffic_close_minute(traffic, START + 3));
     CHECK_OK(tv_traffic_close_minute(traffic, START + 1));
     CHECK_OK(tv_traffic_close_minute(traffic, START + 5));
 
     tv_view view = read_view(traffic, 1, TV_GRAIN_MINUTE, START, START + 8, 10);
-    static const bool recorded[8] = {[3] = true, [5] = true};
+    static const bool recorded[8] = {[1] = true, [3] = true, [5] = true};
 
     CHECK_INT(view.slots, 8);
     for (int i = 0; i < 8; i++) {
         CHECK_INT(view.is_recorded[i], recorded[i]);
-        CHECK_INT(slot_sum(&view, (size_t)i, TV_MEASURE_READS), i == 3 ? 5 : i == 5 ? 7 : 0);
+        CHECK_INT(slot_sum(&view, (size_t)i, TV_MEASURE_READS), i == 3 ? 5 : i == 1 ? 7 : 0);
     }
     tv_view_done(&view);
 
@@ -432,9 +432,16 @@ TEST(files_are_few_private_and_go_with_their_time)
     tv_traffic_table_unref(table);
     tv_traffic_free(traffic);
 
-    /* After a long pause the next start removes what is too old. */
+    /* After a long pause, or what looks like one, the old ones go as new ones come. */
     traffic = open_at(folder, START + 100 * 1440);
-    CHECK_INT(files_of("", names) - 2, 0); /* . and .. */
+    for (uint32_t hour = 0; hour < 7; hour++) {
+        CHECK_INT(files_of("minute.", names), 7);
+        CHECK_OK(tv_traffic_close_minute(traffic, START + 100 * 1440 + 60 * hour));
+        view = read_view(traffic, 1, TV_GRAIN_MINUTE, START, START + 40 * 1440, 10);
+        CHECK_INT(view.slots, 672);
+        CHECK_INT(slot_sum(&view, 671, TV_MEASURE_READS), hour < 6);
+        tv_view_done(&view);
+    }
     tv_traffic_free(traffic);
     remove_folder();
 }
@@ -535,13 +542,69 @@ TEST(files_that_are_something_else_do_no_harm)
     remove_folder();
 }
 
-TEST(a_folder_that_is_none_is_refused_with_a_line)
+TEST(without_a_folder_it_is_kept_in_memory_and_says_so)
 {
     char text[300];
-    tv_traffic_options options = {.dir = "/nonexistent/tavola", .shard_count = 1};
+    tv_traffic_options options = {
+        .dir = "/nonexistent/tavola", .shard_count = 1, .now_minute = START};
+    tv_traffic *traffic = tv_traffic_open(&options, text, sizeof text);
 
-    CHECK(tv_traffic_open(&options, text, sizeof text) == NULL);
     CHECK(strstr(text, "/nonexistent/tavola/watch"));
+    CHECK_OK(tv_traffic_close_minute(traffic, START));
+    CHECK_INT(tv_traffic_read_usage(traffic).columns, 1);
+    tv_traffic_free(traffic);
+}
+
+/* One read of one table in this minute, by a server that starts and stops. */
+static void record_read(uint32_t minute)
+{
+    tv_traffic *traffic = open_at(folder, minute);
+    tv_traffic_table *table = tv_traffic_table_get(traffic, TV_LIT("account"), 1);
+
+    count(traffic, table, 0, TV_LIT("k"), TV_MEASURE_READS, 1);
+    CHECK_OK(tv_traffic_close_minute(traffic, minute));
+    tv_traffic_table_unref(table);
+    tv_traffic_free(traffic);
+}
+
+static uint64_t sum_of_reads(tv_grain grain, uint32_t from, uint32_t to)
+{
+    tv_traffic *traffic = open_at(folder, to);
+    tv_view view = read_view(traffic, 1, grain, from, to, 10);
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < view.slots; i++)
+        sum += slot_sum(&view, i, TV_MEASURE_READS);
+    tv_view_done(&view);
+    tv_traffic_free(traffic);
+    return sum;
+}
+
+TEST(a_clock_that_was_wrong_for_a_while_costs_no_more_than_that_while)
+{
+    const uint32_t day = 24 * 60;
+    static const int32_t wrongs[] = {40 * 24 * 60, -40 * 24 * 60, 5 * 60, 35};
+
+    for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++) {
+        uint32_t wrong = START + (uint32_t)wrongs[i];
+
+        make_folder();
+        for (uint32_t minute = START; minute < START + 30; minute++)
+            record_read(minute);
+        record_read(wrong);
+        CHECK_INT(sum_of_reads(TV_GRAIN_MINUTE, START, START + 30), 30);
+        /* Ten of them a second time: those are not closed, and lost with each stop. */
+        for (uint32_t minute = START + 20; minute < START + 70; minute++) {
+            if (minute != wrong)
+                record_read(minute);
+        }
+        CHECK_INT(sum_of_reads(TV_GRAIN_MINUTE, START, START + 70), 70);
+        CHECK_INT(sum_of_reads(TV_GRAIN_TEN, START, START + 70), 70);
+        /* The hour in which the clock was set forward ended with that. */
+        CHECK_INT(sum_of_reads(TV_GRAIN_HOUR, START, START + 60), wrongs[i] >= 60 ? 30 : 60);
+        CHECK_INT(sum_of_reads(TV_GRAIN_TEN, START + 2 * day, START + 3 * day), 0);
+        remove_folder();
+    }
 }
 
 TEST(memory_and_disk_stay_within_their_bounds_at_the_servers_limit)
@@ -702,7 +765,8 @@ int main(void)
         cmocka_unit_test(files_are_few_private_and_go_with_their_time),
         cmocka_unit_test(a_crash_at_any_byte_loses_only_the_torn_column),
         cmocka_unit_test(files_that_are_something_else_do_no_harm),
-        cmocka_unit_test(a_folder_that_is_none_is_refused_with_a_line),
+        cmocka_unit_test(without_a_folder_it_is_kept_in_memory_and_says_so),
+        cmocka_unit_test(a_clock_that_was_wrong_for_a_while_costs_no_more_than_that_while),
         cmocka_unit_test(memory_and_disk_stay_within_their_bounds_at_the_servers_limit),
         cmocka_unit_test(a_full_pool_makes_room_for_new_tables_as_long_as_it_can),
         cmocka_unit_test(nothing_is_lost_while_maps_are_replaced_under_the_threads_that_count),

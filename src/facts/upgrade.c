@@ -40,7 +40,9 @@ static void ignore_damage(void *ctx, tv_slice account, tv_slice row, const char 
 
 tv_err tv_facts_upgrade(tv_engine *engine)
 {
-    upgrade u = {.err = TV_OK};
+    /* A few bytes for each table.  Where there is room for deletes there is for these: a server
+     * that is upgraded on a disk that is nearly full goes on serving reads and deletes. */
+    upgrade u = {.batch = {.is_freeing = true}, .err = TV_OK};
     tv_catalog_visitor visitor = {mark_table, ignore_damage, &u};
     tv_slice format;
     tv_err err;

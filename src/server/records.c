@@ -12,6 +12,13 @@ bool tv_server_open_facts(tv_server *server, char *reterr_text, size_t reterr_si
                                 .committer_count = TV_COMMITTERS};
     tv_err err = tv_facts_upgrade(server->engine);
 
+    if (err == TV_ERR_DISK_FULL) {
+        snprintf(reterr_text, reterr_size,
+                 "the store in %s is of an older format, and the disk has no room to upgrade it: "
+                 "make room, or lower --disk-reserve-mb",
+                 server->config.data);
+        return false;
+    }
     if (err == TV_OK)
         err = tv_facts_open(&options, &server->facts);
     if (err)

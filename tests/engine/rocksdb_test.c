@@ -399,14 +399,35 @@ TEST(somebody_elses_rocksdb_is_refused)
     check_refused(TV_ERR_CORRUPT, "not a Tavola store");
 }
 
-TEST(another_format_version_is_refused)
+TEST(another_format_version_is_refused_and_the_way_across_is_named)
 {
-    tv_engine *engine = open_rocksdb(dir);
+    static const struct {
+        const char *format, *text;
+    } rows[] = {
+        {"4", "has format 4; this server reads formats 2 and 3 only: a newer tavolad wrote it"},
+        {"1", "has format 1; this server reads formats 2 and 3 only: serve it with the tavolad"},
+    };
 
-    CHECK_ROW(engine, "mformat", "3");
-    CHECK_OK(WRITE(engine, put("mformat", "4")));
-    tv_engine_close(engine);
-    check_refused(TV_ERR_CORRUPT, "has format 4; this server reads formats 2 and 3");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tv_engine *engine = open_rocksdb(dir);
+
+        CHECK_ROW(engine, "mformat", "3");
+        CHECK_OK(WRITE(engine, put("mformat", rows[i].format)));
+
+        /* As a crash leaves it: what is in the log is seen, and not one file is changed. */
+        char crashed[128], command[512];
+
+        snprintf(crashed, sizeof crashed, "%s.crashed", dir);
+        snprintf(command, sizeof command, "rm -rf %s && cp -a %s %s", crashed, dir, crashed);
+        CHECK_INT(system(command), 0);
+        tv_engine_close(engine);
+        snprintf(command, sizeof command, "rm -rf %s && cp -a %s %s", dir, crashed, dir);
+        CHECK_INT(system(command), 0);
+        check_refused(TV_ERR_CORRUPT, rows[i].text);
+        snprintf(command, sizeof command, "diff -r %s %s && rm -rf %s", dir, crashed, crashed);
+        CHECK_INT(system(command), 0);
+        remove_folder(dir);
+    }
 }
 
 TEST(the_format_before_this_one_is_read)
@@ -678,7 +699,7 @@ int main(int argc, char **argv)
         ONE(a_second_server_on_the_folder_is_refused),
         ONE(a_folder_of_other_files_is_refused_and_left_alone),
         ONE(somebody_elses_rocksdb_is_refused),
-        ONE(another_format_version_is_refused),
+        ONE(another_format_version_is_refused_and_the_way_across_is_named),
         ONE(the_format_before_this_one_is_read),
         ONE(a_first_start_that_was_cut_off_is_taken_up_again),
         ONE(a_folder_that_cannot_be_made_is_named),

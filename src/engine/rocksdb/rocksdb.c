@@ -22,6 +22,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "base/space.h"
 #include "engine/key.h"
 #include "engine/rocksdb/internal.h"
@@ -569,6 +570,27 @@ static tv_err open_db(rocks_engine *rocks, const char *dir, char *reterr_text, s
     return err;
 }
 
+/* A store that this server does not read, and the way across. */
+static void explain_format(const char *dir, tv_slice format, char *reterr_text, size_t reterr_size)
+{
+    int32_t number = 0, oldest = 0;
+    bool is_older = tv_parse_int32(format, &number) && tv_parse_int32(TV_FORMAT_BEFORE, &oldest) &&
+                    number < oldest;
+
+    snprintf(reterr_text, reterr_size,
+             "the store in %s has format %.*s; this server reads formats %.*s and %.*s only: %s",
+             dir, format.len > 20 ? 20 : (int)format.len, format.data, TV_FMT(TV_FORMAT_BEFORE),
+             TV_FMT(TV_FORMAT),
+             is_older ? "serve it with the tavolad that wrote it, and copy the data to a new store "
+                        "(docs/operations.md, Stores of older formats)"
+                      : "a newer tavolad wrote it, and can read it");
+}
+
+static bool is_known_format(tv_slice format)
+{
+    return tv_slice_eq(format, TV_FORMAT) || tv_slice_eq(format, TV_FORMAT_BEFORE);
+}
+
 /* A new store gets its format row; any other must have the one that we can read. */
 static tv_err check_format(rocks_engine *rocks, const char *dir, char *reterr_text,
                            size_t reterr_size)
@@ -598,22 +620,18 @@ static tv_err check_format(rocks_engine *rocks, const char *dir, char *reterr_te
         snprintf(reterr_text, reterr_size,
                  "the store in %s is damaged: its format row cannot be read; restore a backup",
                  dir);
-    } else if (!tv_slice_eq(format, TV_FORMAT) && !tv_slice_eq(format, TV_FORMAT_BEFORE)) {
-        snprintf(reterr_text, reterr_size,
-                 "the store in %s has format %.*s; this server reads formats %.*s and %.*s only",
-                 dir, format.len > 20 ? 20 : (int)format.len, format.data, TV_FMT(TV_FORMAT_BEFORE),
-                 TV_FMT(TV_FORMAT));
+    } else if (!is_known_format(format)) {
+        explain_format(dir, format, reterr_text, reterr_size);
         err = TV_ERR_CORRUPT;
     }
     tv_arena_done(&arena);
     return err;
 }
 
-tv_err tv_rocksdb_engine_open(const tv_rocksdb_options *options, tv_engine **ret_engine,
-                              char *reterr_text, size_t reterr_size)
+/* What can be said before the folder is looked at. */
+static rocks_engine *new_engine(const tv_rocksdb_options *options)
 {
     rocks_engine *rocks = tv_calloc(1, sizeof *rocks);
-    tv_err err;
 
     rocks->base.ops = &rocksdb_ops;
     rocks->folder.fd = -1;
@@ -623,6 +641,43 @@ tv_err tv_rocksdb_engine_open(const tv_rocksdb_options *options, tv_engine **ret
     rocks->is_stopped = options->is_read_only;
     rocks->reads.told = options->read_failed;
     rocks->reads.told_ctx = options->read_failed_ctx;
+    return rocks;
+}
+
+/*
+ * RocksDB writes files anew as soon as it opens a store, so the store of another format is told
+ * by a look that changes nothing.  What else is wrong comes to light when it is opened.
+ */
+static tv_err look_at_format(const tv_rocksdb_options *options, const tv_rocksdb_folder *folder,
+                             char *reterr_text, size_t reterr_size)
+{
+    tv_rocksdb_options look_options = {
+        .dir = options->dir, .open_files_max = options->open_files_max, .is_read_only = true};
+    rocks_engine *look = new_engine(&look_options);
+    tv_slice format;
+    tv_arena arena;
+    tv_err err;
+
+    tv_arena_init(&arena);
+    err = tv_wal_recover(folder->fd, options->dir, TV_WAL_LOOK, reterr_text, reterr_size);
+    if (err == TV_OK)
+        err = open_db(look, options->dir, reterr_text, reterr_size);
+    if (err == TV_OK)
+        err = get(&look->base, TV_READ_ANY, TV_KEY_FORMAT, &arena, &format);
+    bool is_other = err == TV_OK && !is_known_format(format);
+    if (is_other)
+        explain_format(options->dir, format, reterr_text, reterr_size);
+    tv_arena_done(&arena);
+    dispose(look);
+    return is_other ? TV_ERR_CORRUPT : TV_OK;
+}
+
+tv_err tv_rocksdb_engine_open(const tv_rocksdb_options *options, tv_engine **ret_engine,
+                              char *reterr_text, size_t reterr_size)
+{
+    rocks_engine *rocks = new_engine(options);
+    tv_err err;
+
     err = tv_rocksdb_folder_open(options->dir, options->is_read_only, &rocks->folder, reterr_text,
                                  reterr_size);
     if (err)
@@ -632,6 +687,11 @@ tv_err tv_rocksdb_engine_open(const tv_rocksdb_options *options, tv_engine **ret
     rocks->space.store = "rows";
     rocks->space.reserve_bytes =
         options->disk_reserve_bytes ? options->disk_reserve_bytes : DEFAULT_RESERVE_BYTES;
+    if (!rocks->is_read_only && !rocks->folder.is_new) {
+        err = look_at_format(options, &rocks->folder, reterr_text, reterr_size);
+        if (err)
+            goto fail;
+    }
     /* Also of a new store: the first start may have been cut off while it wrote the format row. */
     err = tv_wal_recover(rocks->folder.fd, options->dir,
                          options->is_read_only       ? TV_WAL_LOOK

@@ -127,8 +127,7 @@ static const char *meaning_of(tv_err err)
     }
 }
 
-/* A flush comes with it, for which a full disk has no room; and a backup of what is known to be
- * damaged must not take the place of a better one. */
+/* A flush comes with it, for which a full disk has no room; and rows may be known to be damaged. */
 static bool stage_rows(work *w)
 {
     tv_backup *backup = w->backup;
@@ -202,6 +201,12 @@ static bool copy_extents(work *w)
     return succeeded(w, "copy the data of blobs", error);
 }
 
+/* A backup of what is known to be damaged must not take the place of a better one. */
+static bool is_whole(work *w)
+{
+    return tv_extents_check(w->backup->extents, w->problem, sizeof w->problem);
+}
+
 /* All of it, in the order that makes it one point in time: see backup.h. */
 static bool copy_all(work *w)
 {
@@ -209,8 +214,10 @@ static bool copy_all(work *w)
 
     tv_extent_hold_begin(w->backup->extents, &hold);
 
-    bool ok = stage_rows(w) && copy_rows(w) &&
-              succeeded(w, "remove the staged rows", remove_staging(w->backup)) && copy_extents(w);
+    /* What was met meanwhile is known, too. */
+    bool ok = is_whole(w) && stage_rows(w) && copy_rows(w) &&
+              succeeded(w, "remove the staged rows", remove_staging(w->backup)) &&
+              copy_extents(w) && is_whole(w);
 
     tv_extent_visit_end(w->backup->extents, &hold);
     return ok && tv_backup_target_publish(&w->target, w->problem, sizeof w->problem);

@@ -11,7 +11,8 @@
  *
  * Extents that came later are copied too; no row of the copy refers to them and
  * its first start removes them.  All is synced before the folder gets its name,
- * so a folder of that name is a whole backup.
+ * so a folder of that name is a whole backup.  While damage is known, of rows or of
+ * extents, there is none.
  *
  * A backup to another file system may share files with an earlier one there, its
  * base: those that no server ever changes (table files of the engine, extents), if
@@ -33,7 +34,7 @@ typedef enum tv_backup_state {
     TV_BACKUP_FAILED,
 } tv_backup_state;
 
-enum { TV_BACKUP_PROBLEM_SIZE = 256 };
+enum { TV_BACKUP_PROBLEM_SIZE = 512 };
 
 /** The last backup, or the one that runs. */
 typedef struct tv_backup_status {

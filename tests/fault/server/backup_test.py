@@ -92,6 +92,30 @@ class Online(Backup):
             self.make(restored, self.folder / 'copy" level=error x="')
             self.assertIn(r'/copy\" level=error x=\"" files=', restored.log())
 
+    def test_known_damage_is_not_backed_up(self):
+        with Server(engine="rocksdb") as server:
+            contents = self.fill(server)
+            admin, client = Admin(server), BlobClient(server.blob_port)
+            self.addCleanup(client.close)
+            (bad, _), (gone, _) = extent_files(server.data)[:2]
+            with open(bad, "r+b") as file:
+                first = file.read(1)
+                file.seek(0)
+                file.write(bytes([first[0] ^ 1]))
+            os.unlink(gone)
+            broken = [path for path in contents if client.get(path).status == 500]
+            self.assertEqual(len(broken), 2)
+            self.failed(admin, self.folder / "copy", "cannot be read", "2 files", "blobs/")
+            self.assertEqual(os.listdir(self.folder), [])
+
+            # Once the blobs are gone there is a backup again, and it is a good one.
+            for path in broken:
+                self.assertEqual(client.delete(path).status, 202)
+            until(lambda: admin.ask("GET", "/healthz")[0] == 200, lambda: admin.ask("GET", "/healthz"))
+            self.make(server, self.folder / "copy")
+        self.check_copy(self.folder / "copy", {path: content for path, content in contents.items()
+                                               if path not in broken})
+
     def test_bad_requests_begin_nothing(self):
         with Server(engine="rocksdb") as server:
             admin = Admin(server)

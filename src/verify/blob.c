@@ -3,6 +3,9 @@
  * the contents of a blob and its snapshots are walked when all its rows have been
  * seen, the way a download walks them, and each chunk and extent that belongs to
  * them, or to a block that waits for its list, is read once.
+ *
+ * What is not there is told by what is: a head says how many snapshots there are, a ledger how
+ * many blocks, and rows that nothing refers to are there only with a row that says so (gc.h).
  */
 #include "base/assert.h"
 #include "blob/store/gc.h"
@@ -20,6 +23,14 @@ typedef struct blob_state {
     size_t head_count, head_size;
     tv_blob_piece *pieces; /* of all heads and blocks; without their block ids */
     size_t piece_count, piece_size;
+    tv_extent_id *chunks; /* that there are */
+    size_t chunk_count, chunk_size;
+    tv_blob_head head; /* for its numbers */
+    tv_block_ledger ledger;
+    uint32_t snapshot_count, block_count; /* that there are, and are live */
+    bool has_head, has_ledger;
+    bool has_garbage; /* and a row that says so */
+    bool has_dead;    /* runs or blocks */
     char *buffer;
 } blob_state;
 
@@ -60,6 +71,15 @@ static void add_piece(blob_state *state, bool is_chunk, tv_extent_id id, uint64_
     }
     state->pieces[state->piece_count++] =
         (tv_blob_piece){.is_chunk = is_chunk, .id = id, .length = length};
+}
+
+static void add_chunk(blob_state *state, tv_extent_id id)
+{
+    if (state->chunk_count == state->chunk_size) {
+        state->chunk_size = state->chunk_size ? 2 * state->chunk_size : 64;
+        state->chunks = tv_realloc(state->chunks, state->chunk_size * sizeof *state->chunks);
+    }
+    state->chunks[state->chunk_count++] = id;
 }
 
 static int compare(const void *a, const void *b)
@@ -161,6 +181,53 @@ static void check_extent(tv_verify_walk *walk, const tv_blob_piece *piece)
                       path, what);
 }
 
+/* --- what is missing --- */
+
+/* Whether all chunks belong to a piece.  Both come in the order of their ids. */
+static bool are_chunks_used(const blob_state *state)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < state->chunk_count; i++) {
+        tv_blob_piece chunk = {.is_chunk = true, .id = state->chunks[i]};
+
+        while (at < state->piece_count && compare(&state->pieces[at], &chunk) < 0)
+            at++;
+        if (at == state->piece_count || !state->pieces[at].is_chunk ||
+            state->pieces[at].id.boot != chunk.id.boot ||
+            state->pieces[at].id.number != chunk.id.number)
+            return false;
+    }
+    return true;
+}
+
+/* `wanted` by the row that counts them. */
+static void check_count(tv_verify_walk *walk, uint32_t count, uint32_t wanted, const char *noun)
+{
+    char what[80];
+
+    if (count == wanted)
+        return;
+    snprintf(what, sizeof what, "it has %u %s instead of %u", (unsigned)count, noun,
+             (unsigned)wanted);
+    problem(walk, what);
+}
+
+static void check_missing(tv_verify_walk *walk)
+{
+    const blob_state *state = walk->state;
+
+    if (state->snapshot_count && !state->has_head)
+        problem(walk, "it has snapshots and no head");
+    if (state->has_head)
+        check_count(walk, state->snapshot_count, state->head.snapshot_count, "snapshots");
+    if (state->has_ledger)
+        check_count(walk, state->block_count, state->ledger.count, "uncommitted blocks");
+    if (!state->has_garbage && (state->has_dead || !are_chunks_used(state)))
+        problem(walk, "there are rows of it that nothing refers to: its head, a snapshot or the "
+                      "ledger of its blocks is missing");
+}
+
 static void end_blob(tv_verify_walk *walk)
 {
     blob_state *state = walk->state;
@@ -182,27 +249,76 @@ static void end_blob(tv_verify_walk *walk)
         else
             check_extent(walk, piece);
     }
+    if (!walk->is_cut)
+        check_missing(walk);
     walk->report->blobs += state->head_count;
-    state->head_count = state->piece_count = 0;
+    state->head_count = state->piece_count = state->chunk_count = 0;
+    state->snapshot_count = state->block_count = 0;
+    state->has_head = state->has_ledger = state->has_garbage = state->has_dead = false;
     state->blob = TV_NONE;
     tv_arena_reset(&state->arena);
 }
 
 /* --- its rows --- */
 
+static tv_err decode_chunk(blob_state *state, tv_slice row, tv_slice value)
+{
+    tv_extent_id id;
+
+    if (value.len == 0 || value.len > TV_BLOB_CHUNK_BYTES_MAX ||
+        !tv_blob_pair_parse(row, &id.boot, &id.number))
+        return TV_ERR_CORRUPT;
+    add_chunk(state, id);
+    return TV_OK;
+}
+
+static tv_err decode_head(blob_state *state, tv_slice value)
+{
+    tv_err err = tv_blob_head_decode(&state->scratch, value, 0, &state->head);
+
+    state->has_head = err == TV_OK;
+    add_head(state, 0);
+    return err;
+}
+
+static tv_err decode_snapshot(blob_state *state, tv_slice row)
+{
+    int64_t snapshot = 0;
+
+    if (!tv_blob_snapshot_parse(tv_slice_skip(row, 1), &snapshot))
+        return TV_ERR_CORRUPT;
+    state->snapshot_count++;
+    add_head(state, snapshot);
+    return TV_OK;
+}
+
+static tv_err decode_block(blob_state *state, tv_slice row, tv_slice value, bool is_live)
+{
+    tv_block block;
+    tv_err err;
+
+    if (row.len == 1) {
+        state->has_ledger = true;
+        return tv_block_ledger_decode(value, &state->ledger);
+    }
+    err = tv_block_decode(tv_slice_skip(row, 1), value, &block);
+    if (err == TV_OK && is_live) {
+        state->block_count++;
+        add_piece(state, block.is_chunk, block.extent, block.length);
+    }
+    return err;
+}
+
 /* TV_ERR_CORRUPT when it cannot be decoded.  `row` is the key after the blob's. */
 static tv_err decode(blob_state *state, tv_slice row, tv_slice value)
 {
     const tv_blob_piece *pieces;
-    tv_block_ledger ledger;
-    tv_block block;
-    int64_t snapshot = 0;
     bool is_live;
     size_t count;
     tv_err err;
 
     if (row.len && row.data[0] == TV_BLOB_ROW_CHUNK)
-        return value.len > 0 && value.len <= TV_BLOB_CHUNK_BYTES_MAX ? TV_OK : TV_ERR_CORRUPT;
+        return decode_chunk(state, row, value);
 
     err = tv_blob_live_rows_learn(state->live, &state->scratch, row, value, &is_live);
     if (err)
@@ -210,23 +326,17 @@ static tv_err decode(blob_state *state, tv_slice row, tv_slice value)
 
     switch (row.data[0]) {
     case TV_BLOB_ROW_SNAPSHOT:
-        if (!tv_blob_snapshot_parse(tv_slice_skip(row, 1), &snapshot))
-            return TV_ERR_CORRUPT;
-        add_head(state, snapshot);
-        return TV_OK;
+        return decode_snapshot(state, row);
     case TV_BLOB_ROW_HEAD:
-        add_head(state, 0);
-        return TV_OK;
+        return decode_head(state, value);
     case TV_BLOB_ROW_BLOCK:
-        if (row.len == 1)
-            return tv_block_ledger_decode(value, &ledger);
-        err = tv_block_decode(tv_slice_skip(row, 1), value, &block);
-        if (err == TV_OK && is_live)
-            add_piece(state, block.is_chunk, block.extent, block.length);
-        return err;
+        state->has_dead |= !is_live;
+        return decode_block(state, row, value, is_live);
     case TV_BLOB_ROW_RUN:
+        state->has_dead |= !is_live;
         return tv_blob_run_decode(&state->scratch, row, value, &pieces, &count);
     default: /* learning from a row of no known kind has failed */
+        state->has_garbage = true;
         return tv_blob_discard_decode(&state->scratch, value, &pieces, &count);
     }
 }
@@ -265,6 +375,7 @@ static void end(tv_verify_walk *walk)
     tv_arena_done(&state->scratch);
     free(state->heads);
     free(state->pieces);
+    free(state->chunks);
     free(state->buffer);
     free(state);
     walk->state = NULL;

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/number.h"
+#include "engine/instant.h"
 #include "engine/rocksdb/rocksdb.h"
 #include "verify/internal.h"
 
@@ -45,7 +45,7 @@ static void check_strays(tv_verify_walk *walk)
         walk->report->rows++;
         if (key.data[0] != 'm')
             tv_verify_problem(walk->report, "a row of no service: its key is %.*s", TV_FMT(key));
-        else if (tv_slice_eq(key, TV_KEY_TIME) && !tv_parse_int64(value, &ticks))
+        else if (tv_slice_eq(key, TV_KEY_TIME) && tv_instant_parse(value, &ticks))
             tv_verify_problem(walk->report, "the time of the store cannot be decoded");
         tv_iter_next(iter);
     }

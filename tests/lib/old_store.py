@@ -1,4 +1,4 @@
-"""Turn a store that no server has open into one of format version 2, which had no facts.
+"""Change rows of a store that no server has open; make it one of format version 2, which had no facts.
 
 Only librocksdb's C functions are used: any tool that reads RocksDB can read a store
 (docs/disk-format.md).
@@ -28,8 +28,8 @@ def library():
     return rocksdb
 
 
-def make_old(folder):
-    """Remove all facts and set the version; returns how many rows were removed."""
+def edit(folder, change):
+    """Change the rows of a store: `change` gets all keys, and returns what to put and what to delete."""
     rocksdb, problem = library(), ctypes.c_char_p()
 
     def check():
@@ -39,22 +39,32 @@ def make_old(folder):
     database = rocksdb.rocksdb_open(rocksdb.rocksdb_options_create(), str(folder).encode(), problem)
     check()
     iterator = rocksdb.rocksdb_create_iterator(database, rocksdb.rocksdb_readoptions_create())
-    rocksdb.rocksdb_iter_seek(iterator, FACTS, len(FACTS))
+    rocksdb.rocksdb_iter_seek(iterator, b"", 0)
     keys = []
     while rocksdb.rocksdb_iter_valid(iterator):
         size = ctypes.c_size_t()
         data = rocksdb.rocksdb_iter_key(iterator, ctypes.byref(size))
-        key = data[:size.value]
-        if not key.startswith(FACTS):
-            break
-        keys.append(key)
+        keys.append(data[:size.value])
         rocksdb.rocksdb_iter_next(iterator)
     rocksdb.rocksdb_iter_destroy(iterator)
     writing = rocksdb.rocksdb_writeoptions_create()
-    for key in keys:
+    puts, deletes = change(keys)
+    for key in deletes:
         rocksdb.rocksdb_delete(database, writing, key, len(key), problem)
         check()
-    rocksdb.rocksdb_put(database, writing, FORMAT, len(FORMAT), b"2", 1, problem)
-    check()
+    for key, value in puts.items():
+        rocksdb.rocksdb_put(database, writing, key, len(key), value, len(value), problem)
+        check()
     rocksdb.rocksdb_close(database)
-    return len(keys)
+
+
+def make_old(folder):
+    """Remove all facts and set the version; returns how many rows were removed."""
+    facts = []
+
+    def change(keys):
+        facts.extend(key for key in keys if key.startswith(FACTS))
+        return {FORMAT: b"2"}, facts
+
+    edit(folder, change)
+    return len(facts)

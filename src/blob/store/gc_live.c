@@ -76,12 +76,9 @@ static bool is_run_live(const tv_blob_live_rows *live, uint64_t content_id, uint
 
 static tv_err learn_run(tv_blob_live_rows *live, tv_slice row, bool *ret_is_live)
 {
-    tv_slice numbers = tv_slice_skip(row, 1);
     uint64_t content_id, end;
 
-    if (numbers.len != 2 * (size_t)TV_BLOB_NUMBER_LEN ||
-        !tv_blob_number_parse(tv_slice_take(numbers, TV_BLOB_NUMBER_LEN), &content_id) ||
-        !tv_blob_number_parse(tv_slice_skip(numbers, TV_BLOB_NUMBER_LEN), &end))
+    if (!tv_blob_pair_parse(row, &content_id, &end))
         return TV_ERR_CORRUPT;
 
     *ret_is_live = is_run_live(live, content_id, end);

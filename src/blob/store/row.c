@@ -142,6 +142,15 @@ tv_slice tv_blob_key_run(tv_arena *arena, tv_slice partition, uint64_t content_i
     return two_numbers(arena, partition, TV_BLOB_ROW_RUN, content_id, end);
 }
 
+bool tv_blob_pair_parse(tv_slice row, uint64_t *ret_first, uint64_t *ret_second)
+{
+    tv_slice numbers = tv_slice_skip(row, 1);
+
+    return numbers.len == 2 * (size_t)TV_BLOB_NUMBER_LEN &&
+           tv_blob_number_parse(tv_slice_take(numbers, TV_BLOB_NUMBER_LEN), ret_first) &&
+           tv_blob_number_parse(tv_slice_skip(numbers, TV_BLOB_NUMBER_LEN), ret_second);
+}
+
 size_t tv_block_id_len(tv_slice base64)
 {
     char bytes[(TV_BLOCK_ID_BYTES_MAX / 3 + 1) * 3];

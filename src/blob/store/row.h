@@ -38,6 +38,10 @@ tv_slice tv_blob_key_chunk(tv_arena *arena, tv_slice partition, tv_extent_id id)
 /** A run of pieces that ends at `end`.  Those of a content are from end 0 up to end UINT64_MAX. */
 tv_slice tv_blob_key_run(tv_arena *arena, tv_slice partition, uint64_t content_id, uint64_t end);
 
+/** The two numbers in the key of a chunk or of a run, from its kind on; false when it is not of
+ * that form. */
+bool tv_blob_pair_parse(tv_slice row, uint64_t *ret_first, uint64_t *ret_second);
+
 /** The ticks in the key of a snapshot's head, after its kind; false when it is not of that form.
  */
 bool tv_blob_snapshot_parse(tv_slice text, int64_t *ret_ticks);

@@ -69,6 +69,9 @@ tv_err tv_extent_list(tv_extent_files *files, unsigned shard,
 
         if (fd >= 0)
             close(fd);
+        /* A server makes what is missing at its start; until then nothing is in it. */
+        if (error == ENOENT && files->is_read_only)
+            return TV_OK;
         return tv_extent_files_failed(files, "opendir", (tv_extent_id){0}, error);
     }
 

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
+import old_store
 from blob_client import Client as BlobClient
 from blob_client import extent_files
 from fault.server.backup_load import Load
@@ -156,6 +157,76 @@ class Verify(unittest.TestCase):
         self.check(3, "blobs")
         shutil.rmtree(self.data / "blobs")
         self.check(3, "blobs: No such file")
+
+    def test_empty_folders_that_are_missing_are_no_damage(self):
+        for folder in (self.data / "blobs").iterdir():
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
+        self.check(0)
+        with Server(data=str(self.data), engine="rocksdb"):
+            pass
+        self.check(0)
+
+    def remove_rows(self, blob, kind, count=1):
+        """Remove rows of a blob, as a disk that forgets does; of a kind (src/blob/store/blob.h)."""
+        start = f"{blob}\x01{kind}".encode()
+
+        def change(keys):
+            found = [key for key in keys if key[:1] == b"o" and start in key]
+            self.assertGreaterEqual(len(found), count, start)
+            return {}, found[:count]
+
+        old_store.edit(self.data, change)
+
+    def test_rows_of_blobs_that_are_missing(self):
+        for blob, kind, what in (
+                ("small", "b", "rows of it that nothing refers to"),
+                ("blocks", "b", "rows of it that nothing refers to"),
+                ("trip/ada.jpg", "b", "it has snapshots and no head"),
+                ("trip/ada.jpg", "a", "it has 0 snapshots instead of 1"),
+                ("later", "c", "rows of it that nothing refers to"),  # the first is the ledger
+                ("later", "c" + "0", "it has 0 uncommitted blocks instead of 1"),
+                ("log", "d", "a chunk of its data is missing"),
+                ("blocks", "p", "it has lost some of its pieces")):
+            with self.subTest(blob=blob, kind=kind):
+                shutil.rmtree(self.data)
+                shutil.copytree(self.original, self.data)
+                self.remove_rows(blob, kind)
+                self.check(3, f"blob {blob} of container photos", what)
+
+    def test_garbage_that_waits_is_no_damage(self):
+        """Of contents with more pieces than a change removes by itself; killed at any moment of that."""
+        for steps in range(6):
+            with Server(data=str(self.data), engine="rocksdb") as server:
+                client = BlobClient(server.blob_port)
+                numbers = [number % 40 for number in range(5000)]
+
+                def put_list():
+                    for number in range(40):
+                        self.assertEqual(client.put_block("photos/many", number, b"x" * 900).status, 201)
+                    return client.put_blocks("photos/many", numbers)
+
+                for step in (put_list, lambda: client.snapshot("photos/many"), put_list,
+                             lambda: client.put("photos/many", b"short"),
+                             lambda: client.snapshot("photos/many"), put_list)[:steps + 1]:
+                    self.assertEqual(step().status, 201)
+                if steps == 5:
+                    client.request("DELETE", "photos/many", x_ms_delete_snapshots="include")
+                client.close()
+                server.kill()
+            self.check(0)
+
+    def test_the_time_of_the_store(self):
+        for value, code in ((b"1", 3), (b"yesterday", 3), (b"", 3), (b"639100000000000000", 0)):
+            with self.subTest(value=value):
+                old_store.edit(self.data, lambda keys: ({b"mtime": value}, []))
+                self.check(code, "the time of the store" if code else "ok")
+                started = Server(data=str(self.data), engine="rocksdb")
+                self.addCleanup(started.clean)
+                if code:
+                    with self.assertRaises(RuntimeError):
+                        started.start()
+                    self.assertIn("the store's time", started.log())
 
     def test_a_damaged_boot_file(self):
         (self.data / "blobs/boot").write_text("boot x\n")

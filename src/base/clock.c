@@ -105,7 +105,11 @@ int64_t tv_clock_steady_ticks(void)
     _Atomic int64_t *offset;
     int64_t mono = mono_ticks(&offset);
 
-    return mono + raise_offset(offset, wall - mono);
+    if (wall <= TV_CLOCK_WALL_MAX)
+        return mono + raise_offset(offset, wall - mono);
+    if (atomic_load(offset) == INT64_MIN)
+        raise_offset(offset, TV_CLOCK_WALL_MAX - mono);
+    return mono + atomic_load(offset);
 }
 
 void tv_clock_raise(int64_t ticks)

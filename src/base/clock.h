@@ -16,6 +16,10 @@
 #define TV_TICKS_MIN INT64_C(504911232000000000)
 #define TV_TICKS_MAX INT64_C(3155378975999999999)
 
+/** The end of the year 2999: what a wall clock says beyond it is wrong, and followed by nothing
+ * that is stored.  That leaves centuries up to what rows can hold. */
+#define TV_CLOCK_WALL_MAX INT64_C(946392768000000000)
+
 /** Now, by the wall clock, which may step back.  Any thread. */
 int64_t tv_clock_ticks(void);
 
@@ -28,8 +32,9 @@ int64_t tv_clock_boot_ns(void);
 /**
  * Now, by the wall clock while that goes forward.  When it is set back this one
  * goes on at the pace of the monotonic clock, so that spans keep their length:
- * it stays ahead until the wall clock is set forward again.  For all that is
- * compared with stored times.  Any thread.
+ * it stays ahead until the wall clock is set forward again.  Nor is it followed
+ * beyond TV_CLOCK_WALL_MAX; only who knows no other time begins there.  For all that
+ * is compared with stored times.  Any thread.
  */
 int64_t tv_clock_steady_ticks(void);
 

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "base/log.h"
 #include "base/number.h"
 #include "engine/key.h"
 
@@ -75,10 +76,10 @@ tv_err tv_instant_parse(tv_slice value, int64_t *ret_instant)
 {
     int64_t instant;
 
-    if (!tv_parse_int64(value, &instant) || instant < TV_TICKS_MIN || instant > TV_INSTANT_MAX)
+    if (!tv_parse_int64(value, &instant) || instant < TV_TICKS_MIN)
         return TV_ERR_CORRUPT;
 
-    *ret_instant = instant;
+    *ret_instant = instant <= TV_INSTANT_MAX ? instant : 0;
     return TV_OK;
 }
 
@@ -96,6 +97,12 @@ tv_err tv_instant_load(tv_engine *engine)
     tv_arena_done(&arena);
     if (err)
         return err == TV_ERR_NOT_FOUND ? TV_OK : err;
+    if (instant == 0) {
+        tv_log(TV_LOG_WARN, "time_not_believed",
+               "note=\"a clock that was wrong has written to this store: its time is beyond the "
+               "year 3169; stored times go on from the clock of now\"");
+        return TV_OK;
+    }
 
     /*
      * A start within the second after the last write is no reason to run ahead

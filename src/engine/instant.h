@@ -34,8 +34,9 @@
 #define TV_INSTANT_LEAD_MAX (5 * TV_TICKS_PER_SECOND)
 
 /**
- * A store that remembers a later instant, one after the year 3169, is damaged.  What is
- * stored has limits of its own, all beyond this one: the ETags of blobs, for one, end in 3654.
+ * A store that remembers a later instant, one after the year 3169, was written by a clock that was
+ * wrong, when such clocks were followed (TV_CLOCK_WALL_MAX): that instant is not believed.  What
+ * is stored has limits of its own, all beyond this one: the ETags of blobs, for one, end in 3654.
  */
 #define TV_INSTANT_MAX INT64_C(1000000000000000000)
 
@@ -62,7 +63,7 @@ void tv_instant_follow(int64_t instant);
  */
 tv_err tv_instant_load(tv_engine *engine) TV_WARN_UNUSED;
 
-/** Take the row TV_KEY_TIME apart; TV_ERR_CORRUPT. */
+/** Take the row TV_KEY_TIME apart: 0 for one that is not believed; TV_ERR_CORRUPT. */
 tv_err tv_instant_parse(tv_slice value, int64_t *ret_instant) TV_WARN_UNUSED;
 
 #endif

@@ -36,7 +36,7 @@ static void check_strays(tv_verify_walk *walk)
     while (tv_iter_is_valid(iter)) {
         tv_slice key = tv_iter_key(iter), value = tv_iter_value(iter);
         char behind[] = {(char)(key.data[0] + 1)};
-        int64_t ticks;
+        int64_t ticks = 1;
 
         if (is_space(key.data[0]) && key.data[0] != 'm') {
             tv_iter_seek(iter, (tv_slice){behind, 1});
@@ -47,6 +47,9 @@ static void check_strays(tv_verify_walk *walk)
             tv_verify_problem(walk->report, "a row of no service: its key is %.*s", TV_FMT(key));
         else if (tv_slice_eq(key, TV_KEY_TIME) && tv_instant_parse(value, &ticks))
             tv_verify_problem(walk->report, "the time of the store cannot be decoded");
+        else if (ticks == 0)
+            tv_verify_note(walk->report, "the time of the store is that of a clock that was wrong; "
+                                         "the next start goes on from the clock of then");
         tv_iter_next(iter);
     }
     if (tv_iter_status(iter))

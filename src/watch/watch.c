@@ -41,9 +41,15 @@ const char *tv_watch_end_name(tv_watch_end end)
 
 /* --- time --- */
 
+/* In ns there is room up to the year 2262: who starts later than ten years before has no later
+ * time than that. */
 static int64_t steady_ns(void)
 {
-    return (tv_clock_steady_ticks() - TV_TICKS_UNIX_EPOCH) * 100;
+    const int64_t ten_years = INT64_C(3652) * 24 * 3600 * TV_TICKS_PER_SECOND;
+    const int64_t ticks_max = INT64_MAX / 100 - ten_years;
+    int64_t ticks = tv_clock_steady_ticks() - TV_TICKS_UNIX_EPOCH;
+
+    return (ticks < ticks_max ? ticks : ticks_max) * 100;
 }
 
 int64_t tv_watch_at(const tv_watch *watch, int64_t mono_ns)

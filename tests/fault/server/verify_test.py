@@ -217,7 +217,8 @@ class Verify(unittest.TestCase):
             self.check(0)
 
     def test_the_time_of_the_store(self):
-        for value, code in ((b"1", 3), (b"yesterday", 3), (b"", 3), (b"639100000000000000", 0)):
+        for value, code in ((b"1", 3), (b"yesterday", 3), (b"", 3), (b"639100000000000000", 0),
+                            (b"1200000000000000000", 0)):  # of the year 3802: a clock was wrong
             with self.subTest(value=value):
                 old_store.edit(self.data, lambda keys: ({b"mtime": value}, []))
                 self.check(code, "the time of the store" if code else "ok")
@@ -227,6 +228,12 @@ class Verify(unittest.TestCase):
                     with self.assertRaises(RuntimeError):
                         started.start()
                     self.assertIn("the store's time", started.log())
+                else:
+                    started.start()
+                    client = TableClient(started.table_port)
+                    self.assertEqual(client.insert("People", {"PartitionKey": "p", "RowKey": value.decode()}).status, 204)
+                    client.close()
+                    self.assertEqual(started.stop(), 0)
 
     def test_a_damaged_boot_file(self):
         (self.data / "blobs/boot").write_text("boot x\n")

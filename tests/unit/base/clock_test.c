@@ -90,6 +90,28 @@ TEST(the_steady_clock_goes_on_from_where_it_was_raised_to)
     tv_clock_set_fake_ticks(0);
 }
 
+TEST(a_wall_clock_that_cannot_be_right_is_not_followed)
+{
+    const int64_t too_far = (TV_CLOCK_WALL_MAX - start) / TV_TICKS_PER_SECOND + 10;
+
+    CHECK_INT(pass_seconds(0, 0), 0);
+    CHECK_INT(pass_seconds(5, too_far), 5);
+    CHECK_INT(pass_seconds(5, 5), 10);
+    CHECK_INT(pass_seconds(1, 11 - 5 - too_far), 11);
+    tv_clock_set_fake_ticks(0);
+
+    /* From the start on there is no better one; time passes all the same. */
+    CHECK_INT(pass_seconds(0, 0), 0);
+    tv_clock_set_fake_ticks(0);
+    tv_clock_set_fake_ticks(TV_CLOCK_WALL_MAX + 77);
+    int64_t first = tv_clock_steady_ticks();
+
+    CHECK_INT(first, TV_CLOCK_WALL_MAX);
+    tv_clock_pass_fake_ns(3000000000);
+    CHECK_INT(tv_clock_steady_ticks() - first, 3 * TV_TICKS_PER_SECOND);
+    tv_clock_set_fake_ticks(0);
+}
+
 TEST(the_steady_clock_is_the_wall_clock_while_that_goes_forward)
 {
     int64_t last = 0;
@@ -112,6 +134,7 @@ int main(void)
         cmocka_unit_test(who_waits_by_the_system_waits_no_longer_after_a_jump),
         cmocka_unit_test(the_steady_clock_goes_on_when_the_wall_clock_is_set_back),
         cmocka_unit_test(the_steady_clock_goes_on_from_where_it_was_raised_to),
+        cmocka_unit_test(a_wall_clock_that_cannot_be_right_is_not_followed),
         cmocka_unit_test(the_steady_clock_is_the_wall_clock_while_that_goes_forward),
     };
 

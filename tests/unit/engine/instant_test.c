@@ -239,14 +239,54 @@ TEST(of_two_writers_the_later_time_is_remembered)
 
 TEST(a_time_that_is_none_is_refused)
 {
-    static const char *const damaged[] = {
-        "", "x", "-1", "12", "9223372036854775807", "1 ", "1000000000000000001"};
+    static const char *const damaged[] = {"", "x", "-1", "12", "9223372036854775808", "1 "};
 
     for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
         int64_t instant;
 
         t_row = damaged[i];
         CHECK_ERR(tv_instant_parse(tv_slice_of(damaged[i]), &instant), TV_ERR_CORRUPT);
+    }
+}
+
+static void put_time(const char *text)
+{
+    tv_write_batch batch = {0};
+
+    tv_write_batch_add(&batch, (tv_change){TV_CHANGE_PUT, TV_KEY_TIME, tv_slice_of(text)});
+    CHECK_OK(tv_engine_write(engine, &batch));
+    tv_write_batch_done(&batch);
+}
+
+TEST(a_clock_that_cannot_be_right_is_not_followed)
+{
+    int64_t before = write_group(), right = ticks;
+
+    set_clock(TV_INSTANT_MAX + 100 * SECOND);
+    pass(5);
+    int64_t meanwhile = write_group();
+
+    CHECK(meanwhile > before && meanwhile <= before + 6 * SECOND);
+    CHECK(remembered() <= meanwhile);
+    set_clock(right + 5 * SECOND);
+    CHECK(write_group() > meanwhile);
+}
+
+TEST(a_store_that_such_a_clock_has_written_goes_on_by_the_clock)
+{
+    static const char *const wrong[] = {"1000000000000000001", "9223372036854775807"};
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        put_time(wrong[i]);
+        CHECK_OK(tv_instant_load(engine));
+        tv_txn_free(txn);
+        txn = tv_txn_new(engine);
+        tv_txn_keep_time(txn);
+        pass(2);
+        int64_t now = write_group();
+
+        CHECK(now >= ticks && now < ticks + SECOND);
+        CHECK_INT(remembered(), now);
     }
 }
 
@@ -260,6 +300,8 @@ int main(void)
         ALONE(the_store_remembers_the_time_about_once_a_second),
         ALONE(what_frees_space_goes_through_a_full_disk_with_the_time),
         ALONE(a_group_that_writes_nothing_leaves_the_time_alone),
+        ALONE(a_clock_that_cannot_be_right_is_not_followed),
+        ALONE(a_store_that_such_a_clock_has_written_goes_on_by_the_clock),
         ALONE(stamps_of_a_group_are_remembered_too),
         ALONE(after_a_restart_with_the_clock_back_time_goes_on_from_the_store),
         ALONE(a_quick_restart_does_not_run_ahead_of_the_clock),

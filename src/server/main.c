@@ -23,6 +23,16 @@ static void raise_file_limit(void)
     }
 }
 
+/* A SIGHUP asks for a reload, so one that comes too early waits; it is the first thing of all. */
+static void change_hangup(int how)
+{
+    sigset_t hangup;
+
+    sigemptyset(&hangup);
+    sigaddset(&hangup, SIGHUP);
+    pthread_sigmask(how, &hangup, NULL);
+}
+
 /* Signals come to sigwait below and to no other thread. */
 static sigset_t block_signals(void)
 {
@@ -43,6 +53,7 @@ int main(int argc, char **argv)
     tv_config config;
     tv_log_level level;
 
+    change_hangup(SIG_BLOCK);
     umask(077); /* what is stored is for the owner alone */
     if (!tv_config_parse(&config, argc, argv, problem, sizeof problem)) {
         fprintf(stderr, "tavolad: %s\n", problem);
@@ -72,8 +83,10 @@ int main(int argc, char **argv)
                 config.engine);
         return EXIT_USAGE;
     }
-    if (config.verify)
+    if (config.verify) {
+        change_hangup(SIG_UNBLOCK); /* it ends with its terminal */
         return tv_verify(config.data, stdout, stderr);
+    }
 
     sigset_t signals = block_signals();
     tv_server *server = tv_server_open(&config, problem, sizeof problem);

@@ -13,6 +13,7 @@ enum {
     ENGINE_FILES_MAX = 1000,
     FILES_PER_LOOP = 8,    /* listeners, what libuv needs, a client that waits for its turn */
     OTHER_FILES = 64,      /* logs, locks, the certificate, what compactions write */
+    START_FILES = 32,      /* of these, without which there is no start at all */
     PER_ADDRESS_MIN = 256, /* by default; a machine that runs tests opens hundreds */
 };
 
@@ -24,14 +25,22 @@ int tv_server_loops_wanted(const tv_config *config)
     return count < 1 ? 1 : count > TV_LOOPS_MAX ? TV_LOOPS_MAX : count;
 }
 
-void tv_server_share_files(tv_server *server)
+bool tv_server_share_files(tv_server *server, char *reterr_text, size_t reterr_size)
 {
     tv_config *config = &server->config;
     struct rlimit limit;
     int files = INT32_MAX, loops = tv_server_loops_wanted(config);
+    int least = START_FILES + FILES_PER_LOOP * loops;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < INT32_MAX)
         files = (int)limit.rlim_cur;
+    if (files < least) {
+        snprintf(reterr_text, reterr_size,
+                 "%d open files are too few: with %d network threads it takes %d to start, and "
+                 "more for connections; raise the limit (ulimit -n)",
+                 files, loops, least);
+        return false;
+    }
     server->engine_files = files / 2 < ENGINE_FILES_MAX ? files / 2 : ENGINE_FILES_MAX;
 
     int served = TV_SERVED_COUNT * (config->host_too ? 2 : 1);
@@ -44,6 +53,7 @@ void tv_server_share_files(tv_server *server)
         left = loops;
     if (config->max_connections > left)
         config->max_connections = left;
+    return true;
 }
 
 static void flush_outbox(void *ctx)

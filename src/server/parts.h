@@ -134,9 +134,10 @@ int tv_server_loops_wanted(const tv_config *config);
 /**
  * Before all else: divide the files that the system lets us open.  The engine has its share
  * before the clients: a client that finds none left waits, but a log that
- * cannot be opened ends all writing until a restart.
+ * cannot be opened ends all writing until a restart.  False with one line when they are too few
+ * for a start.
  */
-void tv_server_share_files(tv_server *server);
+bool tv_server_share_files(tv_server *server, char *reterr_text, size_t reterr_size);
 
 void tv_server_open_loops(tv_server *server);
 

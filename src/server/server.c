@@ -33,8 +33,8 @@ tv_server *tv_server_open(const tv_config *config, char *reterr_text, size_t ret
         .has_retry_after = strcmp(config->emulate_retry_after, "on") == 0,
         .examined_per_unit = (uint32_t)config->emulate_examined,
     });
-    tv_server_share_files(server);
-    if (!tv_server_open_accounts(server, reterr_text, reterr_size) ||
+    if (!tv_server_share_files(server, reterr_text, reterr_size) ||
+        !tv_server_open_accounts(server, reterr_text, reterr_size) ||
         !tv_server_open_tls(server, reterr_text, reterr_size) ||
         !tv_server_open_engine(server, reterr_text, reterr_size) ||
         !tv_server_load_time(server, reterr_text, reterr_size) ||

@@ -6,6 +6,7 @@
  * not understand, ends at once: nothing that it does has an effect any more.
  */
 #include <errno.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@
 #include "server/parts.h"
 
 /* EX_TEMPFAIL: whoever watches over the server starts it again. */
-enum { EXIT_SHUT_OUT = 75 };
+enum { EXIT_CANNOT_START = 2, EXIT_SHUT_OUT = 75 };
 
 /* What this process does has no effect any more; the next one is let in again. */
 static void leave_cluster(void *ctx)
@@ -99,6 +100,39 @@ static bool open_rados(tv_server *server, char *reterr_text, size_t reterr_size)
     return true;
 }
 
+/* What the handler says; whole before it is installed. */
+static char gave_up[1200];
+
+/* Only what a handler may do: say it, and go. */
+static void on_abort(int signal_number)
+{
+    (void)signal_number;
+    (void)!write(STDERR_FILENO, gave_up, strlen(gave_up));
+    _exit(EXIT_CANNOT_START);
+}
+
+/*
+ * RocksDB, as Debian builds it, ends the process by an assertion of its own when a file that it
+ * has failed to write to is touched again.  While a store is opened that is a start that fails like
+ * any other: with a line, and the exit code that says so.
+ */
+static tv_err open_rocksdb(const tv_rocksdb_options *options, tv_engine **ret_engine,
+                           char *reterr_text, size_t reterr_size)
+{
+    struct sigaction before, during = {.sa_handler = on_abort};
+
+    snprintf(gave_up, sizeof gave_up,
+             "tavolad: the store in %.900s cannot be opened: RocksDB gave up when it could not "
+             "write; check the disk and the kernel's log\n",
+             options->dir);
+    sigaction(SIGABRT, &during, &before);
+
+    tv_err err = tv_rocksdb_engine_open(options, ret_engine, reterr_text, reterr_size);
+
+    sigaction(SIGABRT, &before, NULL);
+    return err;
+}
+
 bool tv_server_open_engine(tv_server *server, char *reterr_text, size_t reterr_size)
 {
     const tv_config *config = &server->config;
@@ -120,7 +154,7 @@ bool tv_server_open_engine(tv_server *server, char *reterr_text, size_t reterr_s
         .drop_damaged_log = config->drop_damaged_log,
     };
 
-    return tv_rocksdb_engine_open(&options, &server->engine, reterr_text, reterr_size) == TV_OK;
+    return open_rocksdb(&options, &server->engine, reterr_text, reterr_size) == TV_OK;
 }
 
 bool tv_server_load_time(tv_server *server, char *reterr_text, size_t reterr_size)

@@ -88,6 +88,11 @@ int fsync(int fd)
     return fails("fsync", fd) ? -1 : (int)syscall(SYS_fsync, fd);
 }
 
+ssize_t write(int fd, const void *from, size_t size)
+{
+    return fails("write", fd) ? -1 : syscall(SYS_write, fd, from, size);
+}
+
 ssize_t pread(int fd, void *to, size_t size, off_t offset)
 {
     return fails("pread", fd) ? -1 : syscall(SYS_pread64, fd, to, size, offset);

@@ -29,7 +29,11 @@
 #include "engine/rocksdb/wal.h"
 #include "rocksdb_version.h"
 
-enum { DEFAULT_RESERVE_BYTES = 512 << 20, READ_LOG_INTERVAL_NS = 1000000000 };
+enum {
+    DEFAULT_RESERVE_BYTES = 512 << 20,
+    READ_LOG_INTERVAL_NS = 1000000000,
+    START_BYTES_MIN = 256 << 10, /* a start writes a manifest, settings, and a log */
+};
 
 typedef struct rocks_engine {
     tv_engine base;
@@ -687,6 +691,14 @@ tv_err tv_rocksdb_engine_open(const tv_rocksdb_options *options, tv_engine **ret
     rocks->space.store = "rows";
     rocks->space.reserve_bytes =
         options->disk_reserve_bytes ? options->disk_reserve_bytes : DEFAULT_RESERVE_BYTES;
+    /* Not a matter of the reserve: below that a server starts, and reads go on. */
+    if (!rocks->is_read_only && tv_space_free(&rocks->space) < START_BYTES_MIN) {
+        snprintf(reterr_text, reterr_size,
+                 "the disk of the data folder %s is full, and a start has to write: make room",
+                 options->dir);
+        err = TV_ERR_DISK_FULL;
+        goto fail;
+    }
     if (!rocks->is_read_only && !rocks->folder.is_new) {
         err = look_at_format(options, &rocks->folder, reterr_text, reterr_size);
         if (err)

@@ -59,6 +59,7 @@ enum { TV_ROCKSDB_ERROR_TEXT_MAX = 1024 };
  *   TV_ERR_CORRUPT  the store is damaged, is of another format version, or the
  *                   folder holds something other than a store; nothing is changed
  *   TV_ERR_IO       the folder cannot be made, read or written
+ *   TV_ERR_DISK_FULL  there is no room for what a start writes
  *   TV_ERR_NOT_FOUND  there is no store to look at (is_read_only)
  */
 tv_err tv_rocksdb_engine_open(const tv_rocksdb_options *options, tv_engine **ret_engine,

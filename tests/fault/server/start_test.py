@@ -14,6 +14,7 @@ import unittest
 import urllib.error
 import urllib.request
 
+from fault.sick_disk import SickServer
 from table_client import Client
 from server import ACCOUNT, KEY, Server, binary, free_ports
 
@@ -225,6 +226,56 @@ class Start(unittest.TestCase):
 
     def test_manifest_is_missing(self):
         self.damaged(lambda current, manifest: manifest.unlink())
+
+    # --- a system that gives too little
+
+    def test_few_files(self):
+        for count in (16, 24, 32):
+            with self.subTest(count=count):
+                done = subprocess.run(["prlimit", f"--nofile={count}:{count}", binary(), "--data", str(self.data),
+                                       *self.port_flags()], env=self.environment(), timeout=60,
+                                      stdin=subprocess.DEVNULL, capture_output=True, text=True)
+                self.assertEqual(done.returncode, 2, done)
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                self.assertIn("ulimit -n", done.stderr)
+
+    def test_a_hangup_before_all_others(self):
+        """SIGHUP comes with the first call of the program itself, and again after that."""
+        source, shim = self.folder / "early.c", self.folder / "early.so"
+        source.write_text("#define _GNU_SOURCE\n#include <signal.h>\n#include <sys/stat.h>\n#include <sys/syscall.h>\n"
+                          "#include <unistd.h>\nmode_t umask(mode_t mask)\n{\n    kill(getpid(), SIGHUP);\n"
+                          "    return (mode_t)syscall(SYS_umask, mask);\n}\n")
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", str(shim), str(source)], check=True)
+        asan = os.environ.get("ASAN_OPTIONS", "")
+        self.server("--data", str(self.data), *self.port_flags(), LD_PRELOAD=str(shim),
+                    ASAN_OPTIONS=f"{asan}:verify_asan_link_order=0".lstrip(":"))
+        self.assertEqual(self.status(), 200)
+
+    def test_a_write_of_the_start_that_fails(self):
+        with SickServer(data=str(self.data)) as server:
+            client = Client(server.table_port)
+            self.assertEqual(client.create_table("people").status, 204)
+            client.close()
+        for call, part in (("write", "MANIFEST"), ("write", "OPTIONS"), ("write", ".dbtmp"),
+                           ("write", ".log"), ("fdatasync", ".log"), ("fsync", "MANIFEST"),
+                           ("fdatasync", "MANIFEST"), ("write", "blobs/boot"), ("fsync", "blobs")):
+            for data in (self.data, self.folder / f"new{call}{part.replace('/', '')}"):
+                server = SickServer(data=str(data))
+                self.addCleanup(server.clean)
+                server.fail(call, part, 1000)
+                with self.subTest(call=call, part=part, is_new=data != self.data):
+                    try:
+                        server.start(health=(200, 503))
+                    except RuntimeError:
+                        self.assertEqual(server.process.wait(60), 2, server.log())
+                        self.assertIn("tavolad: ", server.log())
+                    else:
+                        server.heal()
+                        server.kill()
+        with Server(data=str(self.data), engine="rocksdb") as server:
+            client = Client(server.table_port)
+            self.assertEqual(client.request("GET", "/Tables('people')").status, 200)
+            client.close()
 
     # --- what works
 

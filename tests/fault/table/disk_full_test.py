@@ -78,3 +78,21 @@ class DiskFull(SmallDisk):
         self.server.start()
         self.reads_go_on()
         self.assertEqual(self.write().status, 204)
+
+    def test_a_start_without_a_byte_left_says_so(self):
+        self.assertEqual(self.write().status, 204)
+        self.client.close()
+        for end in (self.server.stop, self.server.kill):
+            end()
+            self.fill(leave_mb=0)
+            log = len(self.server.log())
+            with self.assertRaises(RuntimeError):
+                self.server.start()
+            self.assertEqual(self.server.process.wait(), 2, self.server.log()[log:])
+            lines = self.server.log()[log:].splitlines()
+            self.assertEqual(len(lines), 1, lines)
+            self.assertIn("is full", lines[0])
+            os.unlink(os.path.join(self.disk, "filler"))
+            self.server.start()
+            self.reads_go_on()
+            self.client.close()

@@ -140,8 +140,18 @@ class Export(Interrupted):
         text = self.interrupt(self.begin(path, pages=0), signal.SIGINT)
         self.assertRegex(text, r"\Astopped after 0 .*; there is nothing to resume\n\Z")
         self.assertEqual(list(self.folder.glob("early*")), [])
-        self.fails(2, "export", "Many", str(path), "--resume", says="nothing to resume")
         self.fails(2, "export", "Many", "--resume", says="standard output cannot be resumed")
+
+    def test_resume_before_the_first_part_begins_at_the_beginning(self):
+        path = self.folder / "first.ndjson"
+        for pages in (0, 2):
+            self.interrupt(self.begin(path, pages=pages), signal.SIGKILL)
+            self.assertFalse(pathlib.Path(f"{path}.export").exists())
+            self.ok("export", "Many", str(path), "--resume",
+                    says=rf"nothing was written down to go on from: it begins anew\nexported {MANY:,} .*\n")
+            self.assertEqual(path.read_bytes(), self.whole(path.name))
+            self.fails(2, "export", "Many", str(path), "--resume", says="exists; --overwrite")
+            path.unlink()
 
     def test_what_would_not_be_the_same_is_refused(self):
         path = self.folder / "other.ndjson"
@@ -234,6 +244,30 @@ class Copy(Interrupted):
         self.interrupt(process, signal.SIGKILL)
         self.check(table)
         self.assertEqual(self.entities(table), self.entities("Many"))
+
+    def kill_after(self, source, table, count):
+        """A copy that is killed in its first part, when so many entities are there."""
+        process = self.start("copy", source, table, pages=count // 1000)
+        self.until(lambda: int(subprocess.run([tavola.PROGRAM, "count", table], env=self.direct,
+                                              capture_output=True, timeout=WAIT_S).stdout) == count, process)
+        self.interrupt(process, signal.SIGKILL)
+
+    def test_the_first_table_has_grown_meanwhile(self):
+        table = self.table()
+        self.ok("copy", "Many", "ManyGrown", "--create", "--where", "RowKey lt 'r0004'", says="copied .*\n")
+        self.kill_after("ManyGrown", table, 2000)
+        text = "".join(line(i, N=i).replace('"p', '"a') for i in range(2_000))
+        self.ok("import", "ManyGrown", stdin=text, says="imported 2,000 .*\n")
+        self.ok("copy", "ManyGrown", table, "--resume", "--verify",
+                says=r"copied .*\n2000 of them existed and were equal\nverified 6000 .*\n")
+
+    def test_a_service_that_goes_away_is_no_conflict(self):
+        table = self.table()
+        self.kill_after("Many", table, 2000)
+        self.proxy.plan(f"status 503 match 'GET /devstoreaccount1/{table}(' always")
+        self.stops(6, "copy", "Many", table, "--resume", "--timeout", "3", says="the rest was not written.*--resume goes on there")
+        self.proxy.clear()
+        self.check(table)
 
     def test_control_c_says_what_is_done_and_goes_on_there(self):
         table = self.table()

@@ -259,6 +259,29 @@ class Import(Transfer):
                         says=f"imported {MANY - done:,} entities.*\n")
                 self.check_all(table, path)
 
+    def test_a_killed_import_is_resumed_stopped_and_resumed(self):
+        table, path, proxy = self.table(), self.many(), self.through(self.server)
+        process, state = self.begin(proxy, table, path)
+        process.kill()
+        process.communicate(timeout=60)
+        proxy.clear()
+        # It stops before it is where the first run was.
+        proxy.plan("hold_request match $batch skip 1 always")
+        process = subprocess.Popen([tavola.PROGRAM, "import", table, path, "--resume", "--parallel", "1"],
+                                   env=self.env, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        self.assertTrue(proxy.held(), "it does not come")
+        process.send_signal(signal.SIGINT)
+        tavola.wait_for_signal(process)
+        proxy.release()
+        text = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 130, text)
+        self.assertRegex(text, r"stopped at line 1[0-4]\d\d: all before it is done, some of what follows, too;")
+        proxy.clear()
+        self.ok("import", table, path, "--resume", says="imported .*\n")
+        self.assertFalse(state.exists())
+        self.check_all(table, path)
+
     def test_what_exists_and_is_skipped_counts_from_the_first_line_on(self):
         table, lines = self.table(), "".join(line(i) for i in range(3_000))
         for _ in range(2):

@@ -5,7 +5,8 @@
  * file in the user's state folder says from where to go on (mark.h), with the checksum of all that
  * was read, for --verify.  --resume repeats one part at most, which is harmless as with an import:
  * where an existing entity is a failure, one that is equal counts as written by the interrupted
- * run, if that run may have been there.
+ * run, if that may have written behind the place.  How far cannot be said: pages may be of another
+ * size this time, and the first table may have changed.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -37,7 +38,7 @@ typedef struct copy_run {
     tool_text mark_path; /* "": there is none */
     xfer_mark mark;      /* all before it is done */
     bool is_resumed;
-    uint64_t doubtful_left; /* entities that an interrupted run may have written */
+    bool is_doubtful; /* an interrupted run may have written entities behind the place */
 } copy_run;
 
 /* ---- marks ---- */
@@ -106,7 +107,7 @@ static tool_exit find_mark(copy_run *copy)
     if (copy->is_resumed && found == XFER_MARK_READ) {
         copy->mark = found_mark;
         copy->read = found_mark.tally;
-        copy->doubtful_left = found_mark.is_doubtful ? xfer_part_entities() : 0;
+        copy->is_doubtful = found_mark.is_doubtful;
         return TOOL_OK;
     }
     if (found != XFER_MARK_BROKEN)
@@ -131,8 +132,10 @@ static bool on_refused(void *user, const tavola_entity *entity, tavola_err err, 
 {
     copy_run *copy = user;
 
-    if (err == TAVOLA_ERR_EXISTS && copy->doubtful_left && xfer_load_has(&copy->load, entity))
+    if (err == TAVOLA_ERR_EXISTS && copy->is_doubtful && xfer_load_has(&copy->load, entity))
         return true;
+    if (copy->load.trouble)
+        return false; /* not the entity's fault */
     xfer_progress_clear(&copy->progress);
     if (copy->refused == TAVOLA_OK)
         tool_note("PartitionKey '%s', RowKey '%s': %s", tavola_entity_partition_key(entity),
@@ -176,7 +179,7 @@ static void add_page(copy_run *copy, const tavola_page *page)
 /* Read and write a part; TAVOLA_END when it was the last one. */
 static tavola_err copy_part(copy_run *copy, xfer_pages *pages)
 {
-    uint64_t begun_with = copy->read.count, done;
+    uint64_t begun_with = copy->read.count;
     double began_s = xfer_now_s();
     const tavola_page *page = NULL;
     tavola_err err = TAVOLA_OK;
@@ -194,8 +197,6 @@ static tavola_err copy_part(copy_run *copy, xfer_pages *pages)
     copy->existing += copy->load.existing;
     if (copy->load.trouble || copy->refused)
         return TAVOLA_OK; /* the mark stays at the beginning of the part */
-    done = copy->read.count - begun_with;
-    copy->doubtful_left -= done < copy->doubtful_left ? done : copy->doubtful_left;
     if (pages->page)
         advance(copy, xfer_pages_token(pages));
     return err;
@@ -222,7 +223,7 @@ static const char *keep_mark(copy_run *copy)
         return "nothing was copied";
     }
     if (is_exact && copy->mark_path.size)
-        save_mark(copy, copy->doubtful_left > 0);
+        save_mark(copy, copy->is_doubtful);
     if (copy->mark_path.size == 0)
         return "--on-conflict skip or replace lets a copy go on";
     return copy->refused == TAVOLA_ERR_EXISTS

@@ -89,8 +89,11 @@ static tool_exit find_mark(export_run *job)
                            "--overwrite begins anew",
                            path);
     }
-    if (found == XFER_MARK_NONE)
-        return tool_refuse("there is no %s: nothing to resume", path);
+    if (found == XFER_MARK_NONE) { /* it ended before its first part, or was never begun */
+        tool_note("nothing was written down to go on from: it begins anew");
+        job->is_resumed = false;
+        return TOOL_OK;
+    }
     if (found == XFER_MARK_BROKEN)
         return tool_refuse("%s cannot be read; --overwrite begins anew", path);
     if (found == XFER_MARK_OTHER)

@@ -96,6 +96,8 @@ static bool on_refused(void *user, const tavola_entity *entity, tavola_err err, 
     if (err == TAVOLA_ERR_EXISTS && origin && origin->record <= import->doubtful_until &&
         xfer_load_has(&import->load, entity))
         return true;
+    if (import->load.trouble)
+        return false; /* not the entity's fault */
 
     json = tavola_entity_json(entity);
     tell_bad(import, origin ? origin->line : 0, err, xfer_code_of(err, code), json,
@@ -309,6 +311,15 @@ static void say_where(import_run *import)
               place.line, import->state_path ? "" : " goes on there");
 }
 
+/* Of the records behind the place, how many an interrupted run may have written; the last one that
+ * was read may be behind it, too. */
+static uint64_t doubtful_left(const import_run *import)
+{
+    uint64_t until = import->doubtful_until;
+
+    return until && import->records <= until ? until - import->records + 1 : 0;
+}
+
 /* Whether the import is where it was before it began, so that there is nothing to resume. */
 static bool is_untouched(const import_run *import)
 {
@@ -348,7 +359,7 @@ static tool_exit finish(import_run *import)
             xfer_state_remove(import->state_path);
     } else if (!import->is_dry) {
         if (!import->load.trouble && !import->bad.out.error && import->load.failed == 0)
-            save_state(import, 0);
+            save_state(import, doubtful_left(import));
         say_where(import);
     }
     tool_note("%s %s%s", import->is_dry ? "read" : "imported", sum,

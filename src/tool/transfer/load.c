@@ -26,13 +26,27 @@ const char *xfer_code_of(tavola_err err, const char *code)
     return code && *code ? code : tavola_err_name(err);
 }
 
-bool xfer_load_has(const xfer_load *load, const tavola_entity *entity)
+static void note_trouble(xfer_load *load, tavola_err err, const char *code)
+{
+    if (load->trouble)
+        return;
+    load->trouble = err;
+    snprintf(load->trouble_code, sizeof load->trouble_code, "%s", xfer_code_of(err, code));
+}
+
+bool xfer_load_has(xfer_load *load, const tavola_entity *entity)
 {
     tavola_entity *stored = NULL;
     xfer_tally wanted = {0}, found = {0};
+    tavola_err err;
 
-    if (tavola_get(load->table, tavola_entity_partition_key(entity), tavola_entity_row_key(entity),
-                   NULL, &stored) != TAVOLA_OK)
+    if (load->trouble)
+        return false;
+    err = tavola_get(load->table, tavola_entity_partition_key(entity),
+                     tavola_entity_row_key(entity), NULL, &stored);
+    if (err && err != TAVOLA_ERR_NOT_FOUND)
+        note_trouble(load, err, NULL);
+    if (err)
         return false;
     xfer_tally_add(&wanted, entity);
     xfer_tally_add(&found, stored);
@@ -51,10 +65,7 @@ static void on_failed(void *user, const tavola_entity *entity, tavola_err err, c
     xfer_load *load = user;
 
     if (!is_of_entity(err)) {
-        if (load->trouble == TAVOLA_OK) {
-            load->trouble = err;
-            snprintf(load->trouble_code, sizeof load->trouble_code, "%s", xfer_code_of(err, code));
-        }
+        note_trouble(load, err, code);
         load->failed++;
     } else if ((err == TAVOLA_ERR_EXISTS && load->conflict == XFER_SKIP) ||
                load->refused(load->user, entity, err, code)) {
@@ -76,10 +87,8 @@ tavola_err xfer_load_add(xfer_load *load, const tavola_entity *entity)
         err = tavola_bulk_open(load->table, load->parallel, on_failed, load, &load->bulk);
     if (err == TAVOLA_OK)
         err = tavola_bulk_add(load->bulk, writes[load->conflict], entity);
-    if (err && !is_of_entity(err) && load->trouble == TAVOLA_OK) {
-        load->trouble = err;
-        snprintf(load->trouble_code, sizeof load->trouble_code, "%s", tavola_err_name(err));
-    }
+    if (err && !is_of_entity(err))
+        note_trouble(load, err, NULL);
     return err;
 }
 

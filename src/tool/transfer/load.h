@@ -51,8 +51,9 @@ void xfer_load_drain(xfer_load *load, tool_run *run);
  */
 tool_exit xfer_load_exit(const xfer_load *load);
 
-/** Whether the table has the entity just so. */
-bool xfer_load_has(const xfer_load *load, const tavola_entity *entity);
+/** Whether the table has the entity just so.  When that cannot be found out: false, and that is the
+ * load's trouble. */
+bool xfer_load_has(xfer_load *load, const tavola_entity *entity);
 
 /** "EntityAlreadyExists", or the library's word if the service has none. */
 const char *xfer_code_of(tavola_err err, const char *code);

@@ -58,7 +58,6 @@ static tv_err create(tv_analytics_store *store, tv_service_kind service, tv_slic
                      tv_slice name)
 {
     tv_catalog *catalog = catalog_of(store, service);
-    tv_write write = {0};
     tv_arena arena;
     tv_err err;
 
@@ -70,8 +69,7 @@ static tv_err create(tv_analytics_store *store, tv_service_kind service, tv_slic
                                 .attributes = new_attributes(&arena, service),
                                 .arena = &arena};
 
-    tv_catalog_prepare_create(&change, &write);
-    err = tv_waiter_run(&store->waiter, &write);
+    err = tv_catalog_create_now(&change, &store->waiter);
     tv_arena_done(&arena);
     return err == tv_catalog_kind_of(catalog)->exists ? TV_OK : err;
 }

@@ -300,7 +300,9 @@ tv_err tv_catalog_open(const tv_catalog_kind *kind, tv_engine *engine, tv_pipeli
 
     catalog->kind = kind;
     catalog->engine = engine;
+    catalog->pipeline = pipeline;
     tv_assert(pthread_rwlock_init(&catalog->lock, NULL) == 0);
+    tv_assert(pthread_mutex_init(&catalog->fencing, NULL) == 0);
     catalog->gc = tv_catalog_gc_new(catalog, pipeline);
     err = engine->ops->is_shared ? tv_catalog_follow(catalog, true) : tv_catalog_load(catalog);
     if (err) {
@@ -336,5 +338,6 @@ void tv_catalog_close(tv_catalog *catalog)
         catalog->accounts = next;
     }
     pthread_rwlock_destroy(&catalog->lock);
+    pthread_mutex_destroy(&catalog->fencing);
     free(catalog);
 }

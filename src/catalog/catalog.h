@@ -23,7 +23,7 @@
 #include "base/lead.h"
 #include "base/service_kind.h"
 #include "catalog/settings.h"
-#include "commit/pipeline.h"
+#include "commit/waiter.h"
 #include "engine/engine.h"
 #include "engine/key.h"
 
@@ -181,8 +181,15 @@ typedef struct tv_catalog_create {
     uint64_t barrier;        /* its own */
 } tv_catalog_create;
 
-/** Set up a write that creates a container: kind->exists. */
+/**
+ * Set up a write that creates a container: kind->exists.  TV_ERR_WOULD_BLOCK: the last one of that
+ * name was dropped by another request, which has not fenced it yet; tv_catalog_finish_drop,
+ * and again.
+ */
 void tv_catalog_prepare_create(tv_catalog_create *create, tv_write *write);
+
+/** The same for a thread that can wait: kind->exists. */
+tv_err tv_catalog_create_now(tv_catalog_create *create, tv_waiter *waiter) TV_WARN_UNUSED;
 
 typedef struct tv_catalog_delete tv_catalog_delete;
 struct tv_catalog_delete {
@@ -243,6 +250,10 @@ void tv_catalog_prepare_set_settings(tv_catalog_set_settings *set, tv_write *wri
  *     engine calls tv_catalog_reload_dropped before it uses a map that has been fenced
  *     (tv_engine_ops.fence).
  *
+ * A drop is a write to the catalogue and then a fence, and the node may die in between.  So the
+ * write leaves a note under the name, which goes after the fence; while it is there nobody says
+ * that the name is free before he has fenced the rows himself.
+ *
  * A container that was dropped elsewhere is then marked `is_dropped`, and its name has
  * another container or none.  So what was found earlier can turn out to be dropped;
  * work that failed because of it begins again with the name.
@@ -274,6 +285,13 @@ tv_err tv_catalog_reload_dropped(tv_catalog *catalog) TV_WARN_UNUSED;
  * write that drops it and before anybody is told.  Waits; any thread.
  */
 tv_err tv_catalog_fence(tv_catalog *catalog, const tv_container *container) TV_WARN_UNUSED;
+
+/**
+ * The same for the last container of a name, if whoever dropped it has not come to that yet, or
+ * never will: before anybody is told that there is none of that name, or a new one.  Waits; any
+ * thread.
+ */
+tv_err tv_catalog_finish_drop(tv_catalog *catalog, tv_slice account, tv_slice name) TV_WARN_UNUSED;
 
 /** Have `changed` called when this node has changed the catalogue: short, on any thread. */
 void tv_catalog_tell(tv_catalog *catalog, void (*changed)(void *ctx), void *ctx);

@@ -28,6 +28,7 @@
 #include "base/number.h"
 #include "catalog/acl.h"
 #include "catalog/internal.h"
+#include "engine/rados/mutants.h"
 
 enum { LOOKS_MAX = 100 }; /* at one name: each but the last met a change of this very name */
 
@@ -40,21 +41,6 @@ void tv_catalog_tell(tv_catalog *catalog, void (*changed)(void *ctx), void *ctx)
 {
     catalog->changed = changed;
     catalog->changed_ctx = ctx;
-}
-
-tv_err tv_catalog_fence(tv_catalog *catalog, const tv_container *container)
-{
-    tv_engine *engine = catalog->engine;
-    tv_arena arena;
-    tv_err err;
-
-    if (engine->ops->fence == NULL)
-        return TV_OK;
-
-    tv_arena_init(&arena);
-    err = engine->ops->fence(engine, container->prefix, tv_key_after(&arena, container->prefix));
-    tv_arena_done(&arena);
-    return err;
 }
 
 /* --- a look, and what it brings --- */
@@ -196,7 +182,7 @@ static void know_account(tv_catalog *catalog, tv_slice account)
 
 /* --- one name --- */
 
-enum { NAME, POLICIES, PROPERTIES, ROW_COUNT };
+enum { NAME, POLICIES, PROPERTIES, UNFENCED, ROW_COUNT };
 
 /* The row of a name is not there. */
 static bool merge_absence(tv_catalog *catalog, const look *at, tv_slice account, tv_slice name)
@@ -222,6 +208,7 @@ static tv_err look_once(tv_catalog *catalog, tv_arena *arena, tv_slice account, 
         [NAME] = tv_key_catalog_name(arena, space, account, name),
         [POLICIES] = tv_key_catalog_policies(arena, space, account, name),
         [PROPERTIES] = tv_key_catalog_properties(arena, space, account),
+        [UNFENCED] = tv_key_catalog_unfenced(arena, space, account, name),
     };
     tv_slice values[ROW_COUNT];
     tv_container *container;
@@ -247,7 +234,10 @@ static tv_err look_once(tv_catalog *catalog, tv_arena *arena, tv_slice account, 
     *ret_is_known = values[NAME].data ? merge(catalog, &at, &row, &container)
                                       : merge_absence(catalog, &at, account, name);
     pthread_rwlock_unlock(&catalog->lock);
-    return TV_OK;
+    /* Who is told that it is gone relies on that: no other node may still write there. */
+    return values[UNFENCED].data && !values[NAME].data && !TV_MUTANT(BLIND_LOOK)
+               ? tv_catalog_finish_drop(catalog, account, name)
+               : TV_OK;
 }
 
 tv_err tv_catalog_look_up(tv_catalog *catalog, tv_slice account, tv_slice name)

@@ -19,8 +19,8 @@ enum {
 typedef struct dropped {
     struct dropped *next;
     int64_t id;
-    size_t account_len;
-    char account[];
+    size_t account_len, name_len;
+    char text[]; /* both, one behind the other; the name is empty where nobody needs it */
 } dropped;
 
 struct tv_catalog_gc {
@@ -36,27 +36,48 @@ struct tv_catalog_gc {
     int64_t look_ns;     /* when to look next, by the monotonic clock */
 };
 
-static tv_err forget_note(tv_txn *txn, void *ctx)
-{
-    const tv_slice *note = ctx;
+/* What is said of a dropped container in the store. */
+typedef struct note {
+    const tv_catalog_kind *kind;
+    tv_arena *arena;
+    const dropped *item;
+} note;
 
-    tv_txn_declare_freeing(txn);
-    tv_txn_delete(txn, *note);
-    return TV_OK;
+static tv_slice account_of(const dropped *item)
+{
+    return (tv_slice){item->text, item->account_len};
 }
 
-static tv_err drop_rows(tv_catalog_gc *gc, tv_slice account, int64_t id)
+static tv_slice name_of(const dropped *item)
+{
+    return (tv_slice){item->text + item->account_len, item->name_len};
+}
+
+static tv_err forget_note(tv_txn *txn, void *ctx)
+{
+    const note *old = ctx;
+    const dropped *item = old->item;
+
+    tv_txn_declare_freeing(txn);
+    tv_txn_delete(
+        txn, tv_key_catalog_dropped_id(old->arena, old->kind->space, account_of(item), item->id));
+    return item->name_len ? tv_catalog_forget_unfenced(txn, old->kind, old->arena, account_of(item),
+                                                       name_of(item), item->id)
+                          : TV_OK;
+}
+
+static tv_err drop_rows(tv_catalog_gc *gc, const dropped *item)
 {
     const tv_catalog_kind *kind = gc->kind;
     tv_arena arena;
     tv_err err = TV_OK;
 
     tv_arena_init(&arena);
-    tv_slice rows = kind->rows(&arena, account, id);
-    tv_slice note = tv_key_catalog_dropped_id(&arena, kind->space, account, id);
-    tv_write write = {.partition = tv_key_catalog(&arena, kind->space, account),
+    note old = {.kind = kind, .arena = &arena, .item = item};
+    tv_slice rows = kind->rows(&arena, account_of(item), item->id);
+    tv_write write = {.partition = tv_key_catalog(&arena, kind->space, account_of(item)),
                       .run = forget_note,
-                      .ctx = &note};
+                      .ctx = &old};
 
     /* Whoever found it earlier is through, on this node and on all others. */
     tv_pipeline_drain(gc->pipeline);
@@ -74,14 +95,17 @@ static tv_err drop_rows(tv_catalog_gc *gc, tv_slice account, int64_t id)
     return err;
 }
 
-static dropped *dropped_new(tv_slice account, int64_t id)
+static dropped *dropped_new(tv_slice account, int64_t id, tv_slice name)
 {
-    dropped *item = tv_malloc(sizeof *item + account.len);
+    dropped *item = tv_malloc(sizeof *item + account.len + name.len);
 
     item->next = NULL;
     item->id = id;
     item->account_len = account.len;
-    memcpy(item->account, account.data, account.len);
+    item->name_len = name.len;
+    memcpy(item->text, account.data, account.len);
+    if (name.len)
+        memcpy(item->text + account.len, name.data, name.len);
     return item;
 }
 
@@ -117,7 +141,7 @@ static void warn(const tv_catalog_gc *gc, const dropped *item, tv_err err)
 {
     tv_log(TV_LOG_WARN, "drop",
            "service=%.*s account=%.*s id=%lld error=%s note=\"trying again in %d s\"",
-           TV_FMT(tv_service_kind_name(gc->kind->service)), (int)item->account_len, item->account,
+           TV_FMT(tv_service_kind_name(gc->kind->service)), TV_FMT(account_of(item)),
            (long long)item->id, tv_err_name(err), RETRY_SECONDS);
 }
 
@@ -128,7 +152,7 @@ static void run_queue(tv_background *thread, void *ctx)
     dropped *next;
 
     while ((next = wait_for_next(gc))) {
-        tv_err err = drop_rows(gc, (tv_slice){next->account, next->account_len}, next->id);
+        tv_err err = drop_rows(gc, next);
 
         if (err == TV_OK || err == TV_ERR_STOPPED) {
             free(next);
@@ -161,7 +185,7 @@ static tv_err find_notes(tv_catalog_gc *gc, tv_slice account, dropped **ret_list
 
             err = tv_key_split_dropped(prefix, tv_iter_key(iter), &id);
             if (err == TV_OK) {
-                *end = dropped_new(account, id);
+                *end = dropped_new(account, id, tv_catalog_dropped_name(tv_iter_value(iter)));
                 end = &(*end)->next;
             }
         }
@@ -194,7 +218,7 @@ static void collect_account(tv_catalog_gc *gc, tv_slice account)
         dropped *next = list->next;
 
         if (is_leading(gc)) {
-            err = drop_rows(gc, account, list->id);
+            err = drop_rows(gc, list);
             if (err && err != TV_ERR_STOPPED)
                 warn(gc, list, err);
         }
@@ -294,5 +318,5 @@ void tv_catalog_gc_free(tv_catalog_gc *gc)
 
 void tv_catalog_gc_add(tv_catalog_gc *gc, tv_slice account, int64_t id)
 {
-    append(gc, dropped_new(account, id));
+    append(gc, dropped_new(account, id, TV_LIT("")));
 }

@@ -29,7 +29,9 @@ typedef struct tv_catalog_account {
 struct tv_catalog {
     const tv_catalog_kind *kind;
     tv_engine *engine;
+    tv_pipeline *pipeline;
     tv_catalog_gc *gc;
+    pthread_mutex_t fencing;    /* one at a time finishes the drops of others: drops.c */
     void (*changed)(void *ctx); /* see tv_catalog_tell */
     void *changed_ctx;
     pthread_rwlock_t lock; /* guards what follows, and the containers' policies and attributes */
@@ -120,6 +122,24 @@ tv_err tv_catalog_generation_parse(tv_slice value, int64_t *ret_generation) TV_W
 
 /** The account in the key of a row, and the row's kind; TV_ERR_CORRUPT. */
 tv_err tv_catalog_key_parse(tv_slice key, tv_slice *ret_account, char *ret_kind) TV_WARN_UNUSED;
+
+/* --- drops.c: functions of a shared engine; elsewhere they do nothing --- */
+
+/** Note that a container was dropped and nobody has fenced its rows. */
+void tv_catalog_put_unfenced(tv_txn *txn, const tv_catalog *catalog, tv_arena *arena,
+                             const tv_container *container);
+
+/** For the author of a new one of this name: TV_ERR_WOULD_BLOCK while there is such a note. */
+tv_err tv_catalog_check_fenced(tv_txn *txn, const tv_catalog *catalog, tv_arena *arena,
+                               tv_slice account, tv_slice name) TV_WARN_UNUSED;
+
+/** The rows of this container are fenced: the note goes, unless it is of another one. */
+tv_err tv_catalog_forget_unfenced(tv_txn *txn, const tv_catalog_kind *kind, tv_arena *arena,
+                                  tv_slice account, tv_slice name, int64_t id) TV_WARN_UNUSED;
+
+/** What a note of a dropped container says of its name, for the gc; and that name, or TV_NONE. */
+tv_slice tv_catalog_dropped_value(tv_arena *arena, const tv_catalog *catalog, tv_slice name);
+tv_slice tv_catalog_dropped_name(tv_slice value);
 
 /** Fill the catalogue from a local engine. */
 tv_err tv_catalog_load(tv_catalog *catalog) TV_WARN_UNUSED;

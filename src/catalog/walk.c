@@ -1,7 +1,8 @@
 /*
  * Account by account.  Of each the rows come in the order of their kinds: policies
  * (a), what is dropped (d), on shared engines the generation (g), the last id (i),
- * names (n), properties (p); so policies are kept until the names are known.
+ * names (n), properties (p), on shared engines drops without a fence (u); so policies are kept
+ * until the names are known.
  */
 #include "catalog/walk.h"
 
@@ -125,7 +126,7 @@ static void visit_row(walk *w, tv_slice key, tv_slice value)
 {
     size_t mark = tv_slice_find(key, '\x01');
     tv_slice account = tv_slice_skip(tv_slice_take(key, mark), 1);
-    int64_t generation;
+    int64_t generation, unfenced;
 
     if (!tv_slice_eq(account, w->account)) {
         end_account(w);
@@ -158,6 +159,10 @@ static void visit_row(walk *w, tv_slice key, tv_slice value)
         break;
     case 'p':
         visit_properties(w, value);
+        break;
+    case 'u':
+        if (!tv_parse_int64(value, &unfenced) || !tv_catalog_is_id(unfenced))
+            damaged(w, name, "a note of an unfinished drop cannot be read");
         break;
     default:
         damaged(w, tv_slice_skip(key, mark + 1), "a row of a kind that there is not");

@@ -82,15 +82,13 @@ static void tell(const tv_catalog *catalog)
 
 /* Announce the rows that a function asks for; all of a shared engine ask for the generation. */
 static void set_reads(tv_write *write, const tv_catalog *catalog, tv_arena *arena, tv_slice account,
-                      tv_slice first, tv_slice second)
+                      const tv_slice *keys, size_t count)
 {
-    tv_slice *reads = tv_arena_alloc(arena, 3 * sizeof *reads);
+    tv_slice *reads = tv_arena_alloc(arena, (count + 1) * sizeof *reads);
 
+    memcpy(reads, keys, count * sizeof *reads);
     write->reads = reads;
-    write->read_count = 0;
-    reads[write->read_count++] = first;
-    if (second.len)
-        reads[write->read_count++] = second;
+    write->read_count = count;
     if (tv_catalog_is_shared(catalog))
         reads[write->read_count++] =
             tv_key_catalog_generation(arena, catalog->kind->space, account);
@@ -143,6 +141,10 @@ static tv_err run_create(tv_txn *txn, void *ctx)
         return note_existing(create, value);
     if (err != TV_ERR_NOT_FOUND)
         return err;
+    err =
+        tv_catalog_check_fenced(txn, create->catalog, create->arena, create->account, create->name);
+    if (err)
+        return err;
 
     err = raise_generation(txn, create->catalog, create->arena, create->account);
     if (err)
@@ -180,15 +182,20 @@ static void settle_create(tv_write *write)
 
 void tv_catalog_prepare_create(tv_catalog_create *create, tv_write *write)
 {
+    tv_key_space space = create->catalog->kind->space;
+    const tv_slice keys[] = {
+        tv_key_catalog_name(create->arena, space, create->account, create->name),
+        tv_key_catalog_last_id(create->arena, space, create->account),
+        tv_key_catalog_unfenced(create->arena, space, create->account, create->name),
+    };
+
     tv_assert(create->account.len > 0 && create->name.len > 0);
-    write->partition = tv_key_catalog(create->arena, create->catalog->kind->space, create->account);
+    write->partition = tv_key_catalog(create->arena, space, create->account);
     write->run = run_create;
     write->ctx = create;
     write->settle = settle_create;
-    set_reads(write, create->catalog, create->arena, create->account,
-              tv_key_catalog_name(create->arena, create->catalog->kind->space, create->account,
-                                  create->name),
-              tv_key_catalog_last_id(create->arena, create->catalog->kind->space, create->account));
+    set_reads(write, create->catalog, create->arena, create->account, keys,
+              tv_catalog_is_shared(create->catalog) ? 3 : 2);
 }
 
 /* --- delete --- */
@@ -220,7 +227,8 @@ static tv_err run_delete(tv_txn *txn, void *ctx)
         txn, tv_key_catalog_policies(delete_op->arena, space, container->account, container->name));
     tv_txn_put(
         txn, tv_key_catalog_dropped_id(delete_op->arena, space, container->account, container->id),
-        TV_LIT("dropped"));
+        tv_catalog_dropped_value(delete_op->arena, delete_op->catalog, container->name));
+    tv_catalog_put_unfenced(txn, delete_op->catalog, delete_op->arena, container);
     return TV_OK;
 }
 
@@ -250,14 +258,15 @@ static void settle_delete(tv_write *write)
 
 void tv_catalog_prepare_delete(tv_catalog_delete *delete_op, tv_write *write)
 {
+    tv_slice key = row_key(delete_op->catalog, delete_op->arena, delete_op->container);
+
     tv_assert(delete_op->container->kind == delete_op->catalog->kind);
     write->partition = tv_key_catalog(delete_op->arena, delete_op->catalog->kind->space,
                                       delete_op->container->account);
     write->run = run_delete;
     write->ctx = delete_op;
     write->settle = settle_delete;
-    set_reads(write, delete_op->catalog, delete_op->arena, delete_op->container->account,
-              row_key(delete_op->catalog, delete_op->arena, delete_op->container), TV_NONE);
+    set_reads(write, delete_op->catalog, delete_op->arena, delete_op->container->account, &key, 1);
 }
 
 /* --- attributes and policies --- */
@@ -350,6 +359,8 @@ static void settle_change(tv_write *write)
 
 void tv_catalog_prepare_change(tv_catalog_change *change, tv_write *write)
 {
+    tv_slice key = row_key(change->catalog, change->arena, change->container);
+
     tv_assert(change->decide || change->sets_policies);
     tv_assert(change->container->kind == change->catalog->kind);
     write->partition =
@@ -357,8 +368,7 @@ void tv_catalog_prepare_change(tv_catalog_change *change, tv_write *write)
     write->run = run_change;
     write->ctx = change;
     write->settle = settle_change;
-    set_reads(write, change->catalog, change->arena, change->container->account,
-              row_key(change->catalog, change->arena, change->container), TV_NONE);
+    set_reads(write, change->catalog, change->arena, change->container->account, &key, 1);
 }
 
 /* --- properties --- */
@@ -407,12 +417,12 @@ static void settle_set_properties(tv_write *write)
 
 void tv_catalog_prepare_set_settings(tv_catalog_set_settings *set, tv_write *write)
 {
+    tv_slice key = tv_key_catalog_properties(set->arena, set->catalog->kind->space, set->account);
+
     tv_assert(set->account.len > 0);
     write->partition = tv_key_catalog(set->arena, set->catalog->kind->space, set->account);
     write->run = run_set_properties;
     write->ctx = set;
     write->settle = settle_set_properties;
-    set_reads(write, set->catalog, set->arena, set->account,
-              tv_key_catalog_properties(set->arena, set->catalog->kind->space, set->account),
-              TV_NONE);
+    set_reads(write, set->catalog, set->arena, set->account, &key, 1);
 }

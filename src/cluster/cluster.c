@@ -197,7 +197,7 @@ static tv_err follow(void *ctx, const tv_background *thread)
 {
     tv_cluster *cluster = ctx;
     bool finds_accounts = cluster->look++ % FIND_ACCOUNTS_EVERY == 0;
-    tv_err err = TV_OK;
+    tv_err err = tv_point("follow");
 
     /* All have been added before this thread was started, and are closed after its end. */
     for (size_t i = 0;

@@ -475,6 +475,12 @@ tv_slice tv_key_catalog_policies(tv_arena *arena, tv_key_space space, tv_slice a
     return catalog_name_row(arena, space, account, 'a', name);
 }
 
+tv_slice tv_key_catalog_unfenced(tv_arena *arena, tv_key_space space, tv_slice account,
+                                 tv_slice name)
+{
+    return catalog_name_row(arena, space, account, 'u', name);
+}
+
 tv_slice tv_key_catalog_properties(tv_arena *arena, tv_key_space space, tv_slice account)
 {
     return catalog(arena, space, account, 'p');

@@ -9,6 +9,8 @@
  *                                                  shared engines alone
  *     't' account 01 'i'                           the last table id given out
  *     't' account 01 'p'                           the properties of the table service
+ *     't' account 01 'u' table-name-in-lower-case  a table of that name was dropped, and not all
+ *                                                  nodes may know; on shared engines alone
  *     'q' account 01 …                             the same for queues
  *     'b' account 01 …                             the same for containers of blobs
  *     'r' account 01 table-id PartitionKey 01 RowKey   the entities
@@ -140,6 +142,10 @@ tv_slice tv_key_catalog_name(tv_arena *arena, tv_key_space space, tv_slice accou
 
 /** The row of the access policies of a table, queue or container (name in any case). */
 tv_slice tv_key_catalog_policies(tv_arena *arena, tv_key_space space, tv_slice account,
+                                 tv_slice name);
+
+/** The row that says that the last one of a name is dropped and not fenced yet (in any case). */
+tv_slice tv_key_catalog_unfenced(tv_arena *arena, tv_key_space space, tv_slice account,
                                  tv_slice name);
 
 /** The row of the account's service properties. */

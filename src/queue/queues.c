@@ -43,8 +43,7 @@ tv_err tv_queue_create(tv_call *call)
                                        .name = call->target.container,
                                        .attributes = tv_metadata_format(arena, metadata),
                                        .arena = arena};
-    tv_catalog_prepare_create(&call->create, &call->write);
-    tv_call_write(call, on_created);
+    tv_call_create_container(call, on_created);
     return TV_OK;
 }
 

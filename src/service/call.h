@@ -55,15 +55,16 @@ struct tv_call {
     bool is_away;
     bool is_owner;                   /* it came through the server's own page: no signature */
     bool is_running;                 /* the row's run function was called */
-    bool is_looked_up;               /* the catalogue was brought up to date for it: lookup.c */
+    uint8_t looks;                   /* how often the catalogue was brought up to date for it */
     bool is_drop;                    /* it has failed to delete its container */
     tv_slice missed_account, missed; /* what was not found in the catalogue; empty for none */
     tv_write write;                  /* its function and partition are set by its submitter */
     tv_job job;
     tv_task task;
     tv_err result;        /* of job or task */
+    tv_err failure;       /* that is to be answered: lookup.c */
     tv_engine_read fetch; /* of tv_call_fetch: the row is in its `value` */
-    tv_call_then *then, *drop_then;
+    tv_call_then *then, *catalog_then;
     void (*after)(tv_call *call, tv_err err); /* lookup.c */
     tv_err (*read)(tv_call *call, tv_read_mode mode);
     bool (*work)(tv_call *call, tv_turn *turn);
@@ -153,6 +154,9 @@ tv_container *tv_call_look_for(tv_call *call, tv_slice account, tv_slice name);
 
 /** Have the pipeline run call->write. */
 void tv_call_write(tv_call *call, tv_call_then *then);
+
+/** Create a container, as call->create says: the catalogue's own error when there is one. */
+void tv_call_create_container(tv_call *call, tv_call_then *then);
 
 /**
  * Delete call->container, as call->delete_op says: what comes then comes when no node

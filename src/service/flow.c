@@ -434,7 +434,7 @@ static void reset(tv_call *call)
     memset(call, 0, service->spec->call_bytes);
     tv_call_init(call, service, req);
     memcpy(call->request_id, kept.request_id, sizeof call->request_id);
-    call->is_looked_up = kept.is_looked_up;
+    call->looks = kept.looks;
     call->is_running = kept.is_running;
     call->is_owner = kept.is_owner;
     req->sink = NULL;
@@ -445,7 +445,7 @@ void tv_call_begin_again(tv_call *call)
 {
     tv_err err;
 
-    tv_assert(call->is_looked_up && !call->is_away);
+    tv_assert(call->looks && !call->is_away);
     reset(call);
     err = check_head(call);
     if (err)

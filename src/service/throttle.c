@@ -45,7 +45,7 @@ tv_err tv_call_enter_targets(tv_call *call, bool *ret_goes_on)
     *ret_goes_on = true;
     call->targets = tv_identity_targets(call->identity);
     /* One that begins again has been let in. */
-    if (call->targets == NULL || call->is_looked_up)
+    if (call->targets == NULL || call->looks)
         return TV_OK;
     if (call->service->spec->targets)
         count += call->service->spec->targets(call, asks + 1);

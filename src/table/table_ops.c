@@ -51,8 +51,7 @@ tv_err tv_table_create(tv_call *call)
         return err;
 
     call->target.container = call->create.name; /* for the log of Storage Analytics */
-    tv_catalog_prepare_create(&call->create, &call->write);
-    tv_call_write(call, on_table_created);
+    tv_call_create_container(call, on_table_created);
     return TV_OK;
 }
 

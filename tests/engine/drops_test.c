@@ -3,8 +3,9 @@
  * nodes down to the pool: engine, pipeline, catalogue.  What each thread does comes from a seed;
  * how they meet is up to the machine.
  *
- * The model is what clients know.  Once a drop was answered, nobody's write into that table
- * is acknowledged that began later; and so it is when the node that dropped it died before it could
+ * The model is what clients know.  Once a drop was answered, or a client was told that there is no
+ * table of that name, or that it has made a new one, nobody's write into the old table is
+ * acknowledged that began later; and so it is when the node that dropped it died before it could
  * answer, once the leader has collected the rows.
  */
 #include <pthread.h>
@@ -36,13 +37,34 @@ static uint64_t seed;
 static atomic_llong now;                  /* an order of events: later ones have greater numbers */
 static atomic_llong gone[IDS_MAX];        /* when its drop was known to a client; 0: not yet */
 static atomic_int created[IDS_MAX];       /* how often; more than once is an error */
+static atomic_int named[IDS_MAX];         /* the number of its name from 1 on, once it is created */
 static atomic_int dropped[IDS_MAX];       /* likewise */
 static atomic_int acknowledged[IDS_MAX];  /* rows */
 static atomic_int late_count, late_tries; /* rows that were acknowledged too late */
 
+/* The first who knows it counts. */
 static void note_gone(int64_t id)
 {
-    atomic_store(&gone[id], atomic_fetch_add(&now, 1) + 1);
+    long long never = 0;
+
+    atomic_compare_exchange_strong(&gone[id], &never, atomic_fetch_add(&now, 1) + 1);
+}
+
+/* All tables of a name but those that are later than `last`. */
+static void note_all_gone(int name, int64_t last)
+{
+    for (int64_t id = 1; id <= last; id++)
+        if (atomic_load(&named[id]) == name)
+            note_gone(id);
+}
+
+static int64_t last_of(int name)
+{
+    int64_t last = IDS_MAX - 1;
+
+    while (last > 0 && atomic_load(&named[last]) != name)
+        last--;
+    return last;
 }
 
 /* --- nodes --- */
@@ -100,6 +122,7 @@ static int set_up(void **state)
     for (int i = 0; i < IDS_MAX; i++) {
         atomic_store(&gone[i], 0);
         atomic_store(&created[i], 0);
+        atomic_store(&named[i], 0);
         atomic_store(&dropped[i], 0);
         atomic_store(&acknowledged[i], 0);
     }
@@ -119,9 +142,21 @@ static int tear_down(void **state)
 
 /* --- what clients do --- */
 
+/* The number of a name of the storm, from 1 on; 0 of others. */
+static int number_of(tv_slice name)
+{
+    return tv_slice_starts_with(name, TV_LIT("table")) ? name.data[name.len - 1] - '0' + 1 : 0;
+}
+
 static tv_container *find(node *n, tv_slice name)
 {
-    return request_find(n->catalog, name);
+    int number = number_of(name);
+    int64_t last = number ? last_of(number) : 0;
+    tv_container *table = request_find(n->catalog, name);
+
+    if (table == NULL)
+        note_all_gone(number, last);
+    return table;
 }
 
 static tv_err create(node *n, tv_waiter *waiter, tv_arena *arena, tv_slice name)
@@ -132,6 +167,9 @@ static tv_err create(node *n, tv_waiter *waiter, tv_arena *arena, tv_slice name)
     if (err == TV_OK) {
         CHECK(id > 0 && id < IDS_MAX);
         atomic_fetch_add(&created[id], 1);
+        atomic_store(&named[id], number_of(name));
+        if (number_of(name))
+            note_all_gone(number_of(name), id - 1);
     }
     return err;
 }
@@ -223,7 +261,10 @@ static void *run_client(void *ctx)
         } else if (what < 4) {
             tv_container *table = find(c->node, name);
 
-            if (table)
+            /* Some are given up half done, as by a node that dies, or one that is stopped. */
+            if (table && seed_next(&c->random) % 4 == 0)
+                err = take_out(c->node, &waiter, &arena, table);
+            else if (table)
                 err = drop(c->node, &waiter, &arena, table);
             tv_container_unref(table);
         } else if (what < 7 || held[which] == NULL) {
@@ -413,6 +454,70 @@ TEST(a_drop_whose_node_died_before_the_fence_is_ended_by_the_leader)
     tv_arena_done(&arena);
 }
 
+/* --- a drop that is known and not fenced yet --- */
+
+/* A table that the last node has taken out and not fenced, and that the second one still knows. */
+typedef struct unfenced {
+    tv_arena arena;
+    tv_waiter waiters[NODES];
+    tv_container *old;
+} unfenced;
+
+static void begin_unfenced(unfenced *u)
+{
+    tv_arena_init(&u->arena);
+    for (int i = 0; i < NODES; i++)
+        tv_waiter_init(&u->waiters[i], nodes[i].pipeline);
+    CHECK_OK(create(&nodes[0], &u->waiters[0], &u->arena, TV_LIT("people")));
+    u->old = find(&nodes[1], TV_LIT("people"));
+    CHECK_OK(write_row(&u->waiters[1], &u->arena, u->old, TV_LIT("early")));
+
+    tv_container *same = find(&nodes[NODES - 1], TV_LIT("people"));
+
+    CHECK_OK(take_out(&nodes[NODES - 1], &u->waiters[NODES - 1], &u->arena, same));
+    tv_container_unref(same);
+    /* It has not heard of it. */
+    CHECK_OK(write_row(&u->waiters[1], &u->arena, u->old, TV_LIT("meanwhile")));
+}
+
+static void end_unfenced(unfenced *u)
+{
+    CHECK_ERR(write_row(&u->waiters[1], &u->arena, u->old, TV_LIT("late")), TV_ERR_TABLE_NOT_FOUND);
+    tv_container_unref(u->old);
+    for (int i = 0; i < NODES; i++)
+        tv_waiter_done(&u->waiters[i]);
+    tv_arena_done(&u->arena);
+}
+
+TEST(a_create_ends_the_drop_of_the_table_that_had_its_name)
+{
+    unfenced u;
+
+    begin_unfenced(&u);
+    CHECK_OK(create(&nodes[0], &u.waiters[0], &u.arena, TV_LIT("People")));
+    end_unfenced(&u);
+}
+
+TEST(whoever_hears_that_a_table_is_gone_can_rely_on_it)
+{
+    unfenced u;
+
+    begin_unfenced(&u);
+    CHECK_OK(tv_catalog_look_up(nodes[0].catalog, ACCOUNT, TV_LIT("people")));
+    CHECK(tv_catalog_find(nodes[0].catalog, ACCOUNT, TV_LIT("people")) == NULL);
+    end_unfenced(&u);
+}
+
+TEST(a_create_ends_the_drop_of_a_node_that_died)
+{
+    unfenced u;
+
+    begin_unfenced(&u);
+    fake_client_kill(nodes[NODES - 1].pool);
+    CHECK_OK(create(&nodes[0], &u.waiters[0], &u.arena, TV_LIT("people")));
+    end_unfenced(&u);
+}
+
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -420,6 +525,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         UNIT(tables_come_and_go_on_three_nodes_as_if_there_were_one),
         UNIT(a_drop_whose_node_died_before_the_fence_is_ended_by_the_leader),
+        UNIT(a_create_ends_the_drop_of_the_table_that_had_its_name),
+        UNIT(whoever_hears_that_a_table_is_gone_can_rely_on_it),
+        UNIT(a_create_ends_the_drop_of_a_node_that_died),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,6 +29,8 @@ static const struct {
     {"a write is acknowledged whatever comes of it", TV_MUTANT_EARLY_ANSWER, rados_sim_main},
     {"a drop is answered without a fence", TV_MUTANT_UNFENCED_DROP, drops_main},
     {"a map is used before the catalogues were read for it", TV_MUTANT_EARLY_MAP, drops_main},
+    {"a name is given anew before its last table is fenced", TV_MUTANT_BLIND_CREATE, drops_main},
+    {"a table is called absent before it is fenced", TV_MUTANT_BLIND_LOOK, drops_main},
 };
 
 /* Whether a program with this mistake says that all is well. */

@@ -93,6 +93,18 @@ static inline tv_err commit(tv_write *write)
     return write->result;
 }
 
+/* Create a container, as a request does. */
+static inline tv_err create_container(tv_catalog_create *create)
+{
+    tv_waiter waiter;
+    tv_err err;
+
+    tv_waiter_init(&waiter, pipeline);
+    err = tv_catalog_create_now(create, &waiter);
+    tv_waiter_done(&waiter);
+    return err;
+}
+
 /* How many rows the engine holds under a prefix. */
 static inline size_t count_rows(tv_slice prefix)
 {

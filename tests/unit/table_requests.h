@@ -27,11 +27,8 @@ static inline tv_err request_create(tv_catalog *catalog, tv_waiter *waiter, tv_a
                                     tv_slice name, int64_t *ret_id)
 {
     tv_catalog_create op = {.catalog = catalog, .account = ACCOUNT, .name = name, .arena = in};
-    tv_write write = {0};
-    tv_err err;
+    tv_err err = tv_catalog_create_now(&op, waiter);
 
-    tv_catalog_prepare_create(&op, &write);
-    err = tv_waiter_run(waiter, &write);
     *ret_id = op.id;
     return err;
 }

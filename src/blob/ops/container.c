@@ -116,8 +116,7 @@ tv_err tv_blob_create_container(tv_call *base)
         .attributes = tv_container_attributes_encode(&base->req->arena, attributes),
         .arena = &base->req->arena,
     };
-    tv_catalog_prepare_create(&base->create, &base->write);
-    tv_call_write(base, on_created);
+    tv_call_create_container(base, on_created);
     return TV_OK;
 }
 

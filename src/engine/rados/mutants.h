@@ -23,6 +23,8 @@ enum {
     TV_MUTANT_EARLY_ANSWER,  /* a write is acknowledged whatever comes of it */
     TV_MUTANT_UNFENCED_DROP, /* a drop is answered without a fence */
     TV_MUTANT_EARLY_MAP,     /* a map is used before the catalogues were read for it */
+    TV_MUTANT_BLIND_CREATE,  /* a name is given anew whether its last table is fenced or not */
+    TV_MUTANT_BLIND_LOOK,    /* likewise it is called absent */
     TV_MUTANTS_END,
 };
 extern int tv_mutant;

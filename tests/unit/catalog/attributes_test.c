@@ -77,10 +77,8 @@ static tv_err create(const char *name, tv_slice attributes)
                             .name = tv_slice_of(name),
                             .attributes = attributes,
                             .arena = &arena};
-    tv_write write = {0};
 
-    tv_catalog_prepare_create(&op, &write);
-    return commit(&write);
+    return create_container(&op);
 }
 
 static tv_container *find(const char *name)

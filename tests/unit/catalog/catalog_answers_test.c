@@ -88,6 +88,7 @@ static void delete_table(asking *a, tv_container *table, tv_mailbox *reply_to)
     *a = (asking){.delete_op = {.catalog = catalog, .container = table, .arena = &arena}};
     tv_catalog_prepare_delete(&a->delete_op, &a->write);
     submit(a, reply_to);
+    CHECK_OK(tv_catalog_fence(catalog, table)); /* as a request does before it answers */
 }
 
 /* The id of the table that a request would find now, 0 for none. */

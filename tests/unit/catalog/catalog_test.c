@@ -37,10 +37,8 @@ static tv_err create_in(tv_slice account, const char *name)
 {
     tv_catalog_create create = {
         .catalog = catalog, .account = account, .name = tv_slice_of(name), .arena = &arena};
-    tv_write write = {0};
 
-    tv_catalog_prepare_create(&create, &write);
-    return commit(&write);
+    return create_container(&create);
 }
 
 static tv_err create(const char *name)

@@ -485,6 +485,69 @@ TEST(the_leader_collects_what_others_have_dropped)
     tv_container_unref(table);
 }
 
+static size_t count_unfenced(const char *name)
+{
+    return count_rows(tv_key_catalog_unfenced(&arena, TV_SPACE_TABLES, ACCOUNT, tv_slice_of(name)));
+}
+
+/* The catalogue's part of a deletion, as by a node that dies then. */
+static void take_out_on(node *n, const char *name)
+{
+    tv_container *table = find_on(n, name);
+
+    CHECK_OK(request_take_out(n->catalog, &n->waiter, &arena, table));
+    tv_container_unref(table);
+}
+
+TEST(what_is_said_of_an_unfinished_drop_goes_when_it_is_finished)
+{
+    CHECK_OK(create_on(&nodes[0], &arena, "people"));
+    take_out_on(&nodes[0], "people");
+    CHECK_INT(count_unfenced("People"), 1);
+    CHECK_INT(drops, 0);
+    CHECK_INT(id_on(&nodes[1], "people"), 0); /* a look finishes it */
+    CHECK_INT(count_unfenced("people"), 0);
+    CHECK_INT(drops, 1);
+    CHECK_INT(id_on(&nodes[1], "people"), 0);
+    CHECK_INT(drops, 1);
+    CHECK_OK(create_on(&nodes[0], &arena, "people"));
+    take_out_on(&nodes[1], "people");
+    CHECK_OK(create_on(&nodes[0], &arena, "people")); /* so does a create */
+    CHECK_INT(count_unfenced("people"), 0);
+    CHECK_INT(drops, 2);
+    CHECK_OK(delete_on(&nodes[0], &arena, "people")); /* and who has begun it */
+    CHECK_INT(count_unfenced("people"), 0);
+    CHECK_INT(drops, 3);
+}
+
+TEST(the_leader_finishes_what_nobody_asks_for_again)
+{
+    CHECK_OK(create_on(&nodes[0], &arena, "people"));
+    take_out_on(&nodes[0], "people");
+    CHECK_OK(tv_catalog_follow(nodes[1].catalog, true));
+    tv_catalog_lead(nodes[1].catalog, &nodes[1].lead);
+    atomic_store(&nodes[1].lead.is_leader, true);
+    wait_until_dropped(tv_key_table(&arena, ACCOUNT, 1));
+    CHECK_INT(count_unfenced("people"), 0);
+}
+
+/* The note is of a later table of that name: the leader, which is slow, leaves it. */
+TEST(what_is_said_of_a_later_drop_stays)
+{
+    tv_catalog *catalog = nodes[0].catalog;
+
+    CHECK_OK(create_on(&nodes[0], &arena, "people"));
+
+    tv_container *old = find_on(&nodes[0], "people");
+
+    CHECK_OK(delete_on(&nodes[0], &arena, "people"));
+    CHECK_OK(create_on(&nodes[0], &arena, "people"));
+    take_out_on(&nodes[0], "people");
+    CHECK_OK(tv_catalog_fence(catalog, old));
+    CHECK_INT(count_unfenced("people"), 1);
+    tv_container_unref(old);
+}
+
 /* A second look at a name, by another request, each time that the first one has read a row. */
 static void look_meanwhile(void)
 {
@@ -608,6 +671,9 @@ int main(void)
         UNIT(whoever_sets_settings_finds_them_set_on_that_node),
         UNIT(an_old_look_does_not_bring_back_what_was_dropped),
         UNIT(the_leader_collects_what_others_have_dropped),
+        UNIT(what_is_said_of_an_unfinished_drop_goes_when_it_is_finished),
+        UNIT(the_leader_finishes_what_nobody_asks_for_again),
+        UNIT(what_is_said_of_a_later_drop_stays),
         UNIT(looks_at_one_name_do_not_hinder_each_other),
         UNIT(no_row_is_written_after_a_deletion_was_answered),
     };

@@ -4,7 +4,7 @@
     balancer.start()
 
 `fronts` gives the port of each service that clients connect to, `nodes` a dict of the same
-services' ports for each node; a node takes part while its /healthz says 200.
+services' ports for each node; a node takes part while its /ready says 200.
 """
 
 import os
@@ -32,7 +32,7 @@ defaults
     retries 2
     retry-on conn-failure
     option redispatch 1
-    option httpchk GET /healthz
+    option httpchk GET /ready
     default-server inter 1s fastinter 500ms downinter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
     timeout connect {timeout_s}s
     timeout check {timeout_s}s

@@ -68,17 +68,17 @@ class Node:
             self.process = subprocess.Popen(self.command, stdout=log, stderr=log,
                                             stdin=subprocess.DEVNULL, **OWN)
 
-    def is_healthy(self):
+    def is_ready(self):
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.ports['admin']}/healthz",
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.ports['admin']}/ready",
                                         timeout=2) as reply:
                 return reply.status == 200
         except (urllib.error.URLError, OSError):
             return False
 
-    def wait_until_healthy(self):
+    def wait_until_ready(self):
         deadline = time.monotonic() + START_S
-        while not self.is_healthy():
+        while not self.is_ready():
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise Failed(f"node {self.number} did not start: {self.last_line()}")
             time.sleep(0.05)
@@ -144,7 +144,7 @@ class Cluster:
         for node in self.nodes:
             node.spawn()
         for node in self.nodes:
-            node.wait_until_healthy()
+            node.wait_until_ready()
         self.balancer.start(**OWN)
 
     def print_ready(self):

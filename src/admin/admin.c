@@ -10,6 +10,7 @@
 #include "admin/cluster.h"
 #include "admin/facts.h"
 #include "admin/guard.h"
+#include "admin/health.h"
 #include "admin/log.h"
 #include "admin/proof.h"
 #include "admin/route.h"
@@ -55,63 +56,9 @@ void tv_admin_respond_text(tv_request *req)
     respond(req, 200, text_type);
 }
 
-const char *tv_admin_meaning_of(tv_err err)
+void tv_admin_respond_as(tv_request *req, int status, bool is_json)
 {
-    switch (err) {
-    case TV_ERR_DISK_FULL:
-        return "the disk is nearly full; writes are refused, reads and deletes go on";
-    case TV_ERR_IO:
-        return "a write has failed; writes are refused until a restart, see write_failed in the "
-               "log";
-    case TV_ERR_CORRUPT:
-        return "stored data cannot be read, see read_failed in the log";
-    default:
-        return "see the log";
-    }
-}
-
-/* What the services report as wrong, a line for each. */
-static bool check_sources(tv_admin *admin, tv_buf *out)
-{
-    bool is_well = true;
-
-    for (size_t i = 0; i < TV_ADMIN_SOURCES_MAX && admin->sources[i].write; i++) {
-        const tv_admin_source *source = &admin->sources[i];
-        size_t before = out->len;
-
-        tv_buf_add_lit(out, "unhealthy: ");
-        if (source->check == NULL || source->check(source->ctx, out)) {
-            out->len = before;
-            continue;
-        }
-        tv_buf_add_char(out, '\n');
-        is_well = false;
-    }
-    return is_well;
-}
-
-bool tv_admin_add_health(tv_admin *admin, tv_buf *out)
-{
-    tv_err err = tv_engine_check(admin->engine);
-
-    if (err)
-        tv_buf_printf(out, "unhealthy: the %s engine says %s: %s\n", admin->engine->ops->name,
-                      tv_err_name(err), tv_admin_meaning_of(err));
-
-    bool is_well = check_sources(admin, out) && !err;
-
-    if (is_well)
-        tv_buf_add_lit(out, "ok\n");
-    return is_well;
-}
-
-/* 200 only when the engine answers and no damage to data is known; a full disk is not healthy,
- * because writes fail. */
-static void healthz(tv_admin *admin, tv_request *req)
-{
-    bool is_well = tv_admin_add_health(admin, &req->out);
-
-    respond(req, is_well ? 200 : 503, text_type);
+    respond(req, status, is_json ? json_type : text_type);
 }
 
 static void gauge(tv_buf *out, const char *name, const char *help, double value)
@@ -273,16 +220,21 @@ int tv_admin_refuse(tv_request *req, int status, const char *why)
     return status;
 }
 
-/* Whether a browser asks for a page; others get the list of what there is here. */
-static bool wants_page(const tv_request *req)
+bool tv_admin_accepts(const tv_request *req, tv_slice type)
 {
     tv_slice rest = tv_request_header(req, TV_LIT("Accept")), part;
 
     while (rest.len && tv_slice_next(&rest, ',', &part)) {
-        if (tv_slice_eq(tv_slice_trim(part), TV_LIT("text/html")))
+        if (tv_slice_eq(tv_slice_trim(tv_slice_take(part, tv_slice_find(part, ';'))), type))
             return true;
     }
     return false;
+}
+
+/* Whether a browser asks for a page; others get the list of what there is here. */
+static bool wants_page(const tv_request *req)
+{
+    return tv_admin_accepts(req, TV_LIT("text/html"));
 }
 
 /* The server's own page and what it asks for.  Its requests, and no others, have a `user`. */
@@ -502,8 +454,10 @@ static bool on_headers(void *ctx, tv_request *req)
 
 static void list_routes(const tv_admin *admin, tv_request *req)
 {
-    tv_buf_add_lit(&req->out, "Tavola " TV_VERSION "\n\n/healthz  200 when all is well\n"
-                              "/metrics  Prometheus text\n");
+    tv_buf_add_lit(&req->out,
+                   "Tavola " TV_VERSION "\n\n/healthz  200 when all is well: for alerts\n"
+                   "/ready    200 when it can serve clients: for load balancers\n"
+                   "/metrics  Prometheus text\n");
     for (size_t i = 0; i < ROUTES; i++) {
         if (routes[i].help)
             tv_buf_printf(&req->out, "%-8s  %s\n", routes[i].path, routes[i].help);
@@ -531,13 +485,15 @@ static void on_request(void *ctx, tv_request *req)
         refuse(req, 404,
                "not here; what can be changed is /backup, and of a cluster /cluster/force");
     } else if (tv_slice_eq(req->path, TV_LIT("/healthz"))) {
-        healthz(ctx, req);
+        tv_admin_get_health(ctx, req);
+    } else if (tv_slice_eq(req->path, TV_LIT("/ready"))) {
+        tv_admin_get_ready(ctx, req);
     } else if (tv_slice_eq(req->path, TV_LIT("/metrics"))) {
         metrics(ctx, req);
     } else if (tv_slice_eq(req->path, TV_LIT("/"))) {
         list_routes(ctx, req);
     } else {
-        refuse(req, 404, "not here; try /healthz or /metrics");
+        refuse(req, 404, "not here; try /healthz, /ready or /metrics");
     }
 }
 

@@ -1,9 +1,8 @@
 /*
- * The admin port: /healthz, /metrics, /backup and /cluster.  It has no accounts, and listens on
- * loopback unless the operator says otherwise.  It answers to addresses, to
- * localhost and to names without a dot: a web page whose own name is made to
- * point here (DNS rebinding) has one with a dot.  What changes anything is a POST,
- * and guarded: guard.h.
+ * The admin port: /healthz, /ready, /metrics, /backup, /cluster and more.  It has no accounts, and
+ * listens on loopback unless the operator says otherwise.  It answers to addresses, to localhost
+ * and to names without a dot: a web page whose own name is made to point here (DNS rebinding) has
+ * one with a dot.  What changes anything is a POST, and guarded: guard.h.
  */
 #ifndef TV_ADMIN_ADMIN_H
 #define TV_ADMIN_ADMIN_H
@@ -26,10 +25,13 @@
 
 /** A service that has metrics for /metrics and a say in /healthz. */
 typedef struct tv_admin_source {
+    const char *name;                      /* if it has a say */
     void (*write)(void *ctx, tv_buf *out); /* what it has in addition to its meter */
     void *ctx;
-    tv_meter *meter;                       /* or NULL */
-    bool (*check)(void *ctx, tv_buf *out); /* false with a line that says what is wrong; or NULL */
+    tv_meter *meter; /* or NULL */
+    /* False with what is wrong, in a few words without a line's end; or NULL. */
+    bool (*check)(void *ctx, tv_buf *out);
+    bool is_for_ready; /* then other servers would serve clients better: /ready */
 } tv_admin_source;
 
 enum { TV_ADMIN_SOURCES_MAX = 8 };
@@ -56,7 +58,7 @@ struct tv_admin {
 };
 
 /** What an error of the engine means to who asks; a literal, and the log says more. */
-const char *tv_admin_meaning_of(tv_err err);
+const char *tv_admin_meaning_of(const tv_engine *engine, tv_err err);
 
 /** The text of /healthz; false when something is wrong. */
 bool tv_admin_add_health(tv_admin *admin, tv_buf *out);

@@ -26,6 +26,10 @@ int tv_admin_refuse(tv_request *req, int status, const char *why);
 
 /** Answer with what is in req->out, as if `run` had returned the status.  The loop's thread. */
 void tv_admin_respond(tv_request *req, int status);
+/** The same, as JSON or as text, whatever the status. */
+void tv_admin_respond_as(tv_request *req, int status, bool is_json);
+/** Whether the client has named this type among those that it accepts. */
+bool tv_admin_accepts(const tv_request *req, tv_slice type);
 /** The same with 200 and text. */
 void tv_admin_respond_text(tv_request *req);
 /** The same with 200 and bytes that are no text. */

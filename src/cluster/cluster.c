@@ -414,11 +414,12 @@ bool tv_cluster_check(void *ctx, tv_buf *out)
     tv_cluster *cluster = ctx;
 
     if (atomic_load(&cluster->is_shut_out)) {
-        tv_buf_add_lit(out, "unhealthy: the cluster took this server for dead and shut it out\n");
+        tv_buf_add_lit(out, "the cluster took this server for dead and shut it out");
         return false;
     }
     if (atomic_load(&cluster->refuses_writes)) {
-        tv_buf_printf(out, "unhealthy: this server's clock is %lld ms ahead of the others'\n",
+        tv_buf_printf(out,
+                      "this server's clock is %lld ms ahead of the others', so it takes no writes",
                       (long long)tv_nodes_read_clock(cluster->nodes).skew_ms);
         return false;
     }

@@ -146,6 +146,9 @@ typedef struct tv_engine_ops {
     /** TV_OK when the engine can serve reads and writes; else its error. */
     tv_err (*check)(tv_engine *engine);
 
+    /** The same for reads alone.  NULL: it always can. */
+    tv_err (*check_reads)(tv_engine *engine);
+
     /** Report the engine's metrics. */
     void (*metrics)(tv_engine *engine, tv_metric_fn *report, void *ctx);
     /** Likewise those that are histograms; NULL: there are none. */
@@ -245,6 +248,11 @@ static inline TV_WARN_UNUSED tv_err tv_engine_backup(tv_engine *engine, const ch
 static inline TV_WARN_UNUSED tv_err tv_engine_check(tv_engine *engine)
 {
     return engine->ops->check(engine);
+}
+
+static inline TV_WARN_UNUSED tv_err tv_engine_check_reads(tv_engine *engine)
+{
+    return engine->ops->check_reads ? engine->ops->check_reads(engine) : TV_OK;
 }
 
 /** Accepts NULL. */

@@ -115,7 +115,7 @@ void tv_explorer_tree(tv_explorer *explorer, tv_request *req)
     has_more |= add_names(explorer, explorer->blob, account, out);
     err = tv_engine_check(explorer->table->engine);
     tv_buf_printf(out, "],\"more\":%s,\"problem\":\"%s\"", has_more ? "true" : "false",
-                  err ? tv_admin_meaning_of(err) : "");
+                  err ? tv_admin_meaning_of(explorer->table->engine, err) : "");
     add_first(explorer, out);
     tv_buf_add_lit(out, "}\n");
     tv_explorer_respond(req, 200, TV_LIT("application/json"));

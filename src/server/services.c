@@ -129,7 +129,8 @@ static void open_admin(tv_server *server)
     server->admin.sources[1] = (tv_admin_source){.write = tv_queue_service_write_metrics,
                                                  .ctx = &server->queue,
                                                  .meter = &server->queue.meter};
-    server->admin.sources[2] = (tv_admin_source){.write = tv_blob_service_write_metrics,
+    server->admin.sources[2] = (tv_admin_source){.name = "blobs",
+                                                 .write = tv_blob_service_write_metrics,
                                                  .ctx = &server->blob,
                                                  .meter = &server->blob.base.meter,
                                                  .check = tv_blob_service_check};
@@ -140,8 +141,11 @@ static void open_admin(tv_server *server)
     server->admin.sources[5] =
         (tv_admin_source){.write = tv_targets_write_metrics, .ctx = server->targets};
     if (server->cluster) {
-        server->admin.sources[6] = (tv_admin_source){
-            .write = tv_cluster_write_metrics, .ctx = server->cluster, .check = tv_cluster_check};
+        server->admin.sources[6] = (tv_admin_source){.name = "cluster",
+                                                     .write = tv_cluster_write_metrics,
+                                                     .ctx = server->cluster,
+                                                     .check = tv_cluster_check,
+                                                     .is_for_ready = true};
         tv_cluster_on_death(server->cluster, collect_extents_soon, server->blob_gc_scan);
         tv_cluster_hurry(server->cluster, server->config.test.pace);
         tv_cluster_start(server->cluster, tv_rados_maps(server->engine));

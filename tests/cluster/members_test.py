@@ -26,10 +26,10 @@ def pretending(values):
     return {"TAVOLA_TEST_POINTS": "1", "TAVOLA_TEST_VALUES": values}
 
 
-def health(server):
+def health(server, path="/healthz"):
     """(status, text) of /healthz."""
     try:
-        with urllib.request.urlopen(server.admin_url + "/healthz", timeout=WAIT_S) as reply:
+        with urllib.request.urlopen(server.admin_url + path, timeout=WAIT_S) as reply:
             return reply.status, reply.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
@@ -165,6 +165,8 @@ class Clocks(Members):
 
         # The one in the middle is the median; the last is 11 s ahead of it.
         self.assertIn("ahead of the others", health(nodes[2])[1])
+        # The others take its clients.
+        self.assertEqual([health(node, "/ready")[0] for node in nodes], [200, 200, 503])
         self.log_has([nodes[2]], "event=clock .*writes=refused")
 
         # ETags and Timestamps of a row grow, whoever writes it.

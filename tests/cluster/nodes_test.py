@@ -193,7 +193,7 @@ class Many(unittest.TestCase):
 
 
 class Balanced(unittest.TestCase):
-    """A load balancer that knows /healthz and nothing else."""
+    """A load balancer that knows /ready and nothing else."""
 
     def test_clients_of_the_balancer_do_not_notice_a_node_that_stops(self):
         with stand.Nodes(3) as nodes:

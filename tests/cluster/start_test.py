@@ -21,10 +21,10 @@ WAIT_S = 180
 BLOCKLISTED = 75
 
 
-def health(server):
+def health(server, path="/healthz"):
     """The status of /healthz; None when there is no answer."""
     try:
-        with urllib.request.urlopen(server.admin_url + "/healthz", timeout=WAIT_S) as reply:
+        with urllib.request.urlopen(server.admin_url + path, timeout=WAIT_S) as reply:
             return reply.status
     except urllib.error.HTTPError as error:
         return error.code
@@ -135,10 +135,11 @@ class Losses(unittest.TestCase):
             client.close()
 
     def test_a_full_pool(self):
-        """Puts are refused with 503, reads and deletes go on, and it ends by itself."""
-        with stand.Nodes(1) as nodes:
-            client = Client(nodes[0].table_port)
-            client.create_table("kept")
+        """Puts are refused with 503; reads and deletes go on, also through a load balancer, so that it
+        can be emptied; and it ends by itself."""
+        with stand.Nodes(2) as nodes:
+            client = Client(nodes.balance()["table"])
+            self.assertTrue(stand.until(lambda: client.create_table("kept").status in (204, 409)))
             for row in range(10):
                 self.assertEqual(self.insert(client, f"{row}", Text="x" * 30000), 204)
             # Ceph counts the data of objects for a quota, and not their rows.
@@ -153,7 +154,11 @@ class Losses(unittest.TestCase):
                 status.append(self.insert(client, f"more{len(status)}", Text="x" * 30000))
                 return status[-1] == 503
             self.assertTrue(stand.until(is_refused, WAIT_S, 0.2), status[-5:])
-            self.assertTrue(stand.until(lambda: health(nodes[0]) == 503, WAIT_S, 0.2))
+            self.assertTrue(stand.until(lambda: [health(node) for node in nodes] == [503, 503],
+                                        WAIT_S, 0.2))
+            self.assertEqual([health(node, "/ready") for node in nodes], [200, 200])
+            # Which is what the balancer asks, so it has them both.
+            self.assertIn("httpchk GET /ready\n", pathlib.Path(nodes.balancer.config).read_text())
             self.assertEqual(client.get("kept", "p", "1").status, 200)
             self.assertEqual(client.delete("kept", "p", "1").status, 204)
             self.assertEqual(client.get("kept", "p", "1").status, 404)

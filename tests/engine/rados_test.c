@@ -672,11 +672,41 @@ TEST(a_full_pool_takes_deletes_only)
     tv_write_batch_add(&freeing, put("d", "1"));
     CHECK_OK(tv_engine_write(third, &freeing));
     CHECK_ERR(tv_engine_check(third), TV_ERR_DISK_FULL);
+    CHECK_OK(tv_engine_check_reads(third));
     CHECK_INT(metric(third, "pool_is_full"), 1);
     CHECK_SCAN(third, "a", "z", "b=1 d=1 ");
     tv_write_batch_done(&freeing);
     tv_engine_close(third);
     third_pool->ops->close(third_pool);
+}
+
+/* A write is under way for 11 seconds; the node has read something since, or not. */
+static void look_at_an_old_write(void *ctx, tv_pool *client, const tv_pool_change *change)
+{
+    bool *was_called = ctx;
+
+    (void)client, (void)change;
+    fake_on_change(cluster, NULL, NULL);
+    *was_called = true;
+    CHECK_OK(tv_engine_check(engine));
+    tv_clock_skip_ns(INT64_C(11000000000));
+    CHECK_ERR(tv_engine_check(engine), TV_ERR_TIMED_OUT);
+    CHECK_ERR(tv_engine_check_reads(engine), TV_ERR_TIMED_OUT);
+    CHECK_ROW(engine, "b", "1");
+    CHECK_ERR(tv_engine_check(engine), TV_ERR_OVERLOADED);
+    CHECK_OK(tv_engine_check_reads(engine));
+}
+
+TEST(one_old_operation_is_an_alarm_and_a_silent_pool_is_the_end_of_service)
+{
+    bool was_called = false;
+
+    CHECK_OK(WRITE(engine, put("b", "1")));
+    fake_on_change(cluster, look_at_an_old_write, &was_called);
+    CHECK_OK(WRITE(engine, put("a", "1")));
+    CHECK(was_called);
+    CHECK_OK(tv_engine_check(engine));
+    CHECK_OK(tv_engine_check_reads(engine));
 }
 
 TEST(refusals_of_the_pool_are_told_as_they_are)
@@ -802,6 +832,7 @@ int main(void)
         CASE_OF(a_range_that_stays_frozen_times_out),
         CASE_OF(instants_grow_in_a_range_whatever_the_clocks_say),
         CASE_OF(a_full_pool_takes_deletes_only),
+        CASE_OF(one_old_operation_is_an_alarm_and_a_silent_pool_is_the_end_of_service),
         CASE_OF(refusals_of_the_pool_are_told_as_they_are),
         CASE_OF(a_write_of_one_that_is_shut_out_is_in_doubt),
         CASE_OF(a_write_can_end_before_it_is_sent_or_after_it_is_acknowledged),

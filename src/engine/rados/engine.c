@@ -11,7 +11,7 @@ enum {
     KEEPER_TICK_MS = 500,
     KEEPER_LOOK_TICKS = 10, /* the map and the space */
     STALE_MS = 1000,        /* an operation is old */
-    STUCK_MS = 10 * 1000,   /* too old: the node is not healthy */
+    STUCK_MS = 10 * 1000,   /* too old: the node is not healthy; admin/health.c says so */
 };
 
 /* --- operations --- */
@@ -30,9 +30,10 @@ void tv_rados_op_begin(tv_rados_engine *rados, tv_rados_op *op)
 int64_t tv_rados_op_end(tv_rados_engine *rados, tv_rados_op *op, tv_rados_meter *meter, size_t rows,
                         size_t bytes)
 {
-    int64_t ns = tv_clock_mono_ns() - op->began_ns;
+    int64_t now_ns = tv_clock_mono_ns(), ns = now_ns - op->began_ns;
     int slot = 0;
 
+    atomic_store(&rados->answered_ns, now_ns);
     pthread_mutex_lock(&rados->ops_lock);
     op->before->next = op->next;
     op->next->before = op->before;
@@ -166,12 +167,24 @@ static tv_err backup(tv_engine *engine, const char *dir)
     return TV_ERR_NOT_IMPLEMENTED;
 }
 
+/* Whether anything comes back at all, of what this node asks for. */
+static tv_err check_reads(tv_engine *engine)
+{
+    tv_rados_engine *rados = tv_rados_of(engine);
+    int64_t silent_ms = (tv_clock_mono_ns() - atomic_load(&rados->answered_ns)) / 1000000;
+
+    return oldest_ms(rados) > STUCK_MS && silent_ms > STUCK_MS ? TV_ERR_TIMED_OUT : TV_OK;
+}
+
 static tv_err check(tv_engine *engine)
 {
     tv_rados_engine *rados = tv_rados_of(engine);
+    tv_err err = check_reads(engine);
 
+    if (err)
+        return err;
     if (oldest_ms(rados) > STUCK_MS)
-        return TV_ERR_IO;
+        return TV_ERR_OVERLOADED;
     return atomic_load(&rados->is_full) ? TV_ERR_DISK_FULL : TV_OK;
 }
 
@@ -270,6 +283,7 @@ static void look(tv_rados_engine *rados, tv_err *last_err)
  * map of the cluster unless it asks for something.
  */
 typedef struct nudge {
+    tv_rados_engine *rados;
     tv_pool_read read;
     tv_arena arena;
     tv_slice key;
@@ -280,6 +294,7 @@ static void nudge_done(tv_pool_read *read)
 {
     nudge *n = read->ctx;
 
+    atomic_store(&n->rados->answered_ns, tv_clock_mono_ns());
     atomic_store(&n->is_under_way, false);
 }
 
@@ -307,7 +322,7 @@ static void keeper_run(tv_background *background, void *ctx)
 {
     tv_rados_engine *rados = ctx;
     tv_err last_err = TV_OK;
-    nudge n = {.is_under_way = false};
+    nudge n = {.rados = rados};
 
     tv_arena_init(&n.arena);
     for (int ticks = 1; tv_background_sleep(background, KEEPER_TICK_MS); ticks++) {
@@ -351,6 +366,7 @@ static const tv_engine_ops ops = {
     .drop_range = drop_range,
     .backup = backup,
     .check = check,
+    .check_reads = check_reads,
     .metrics = metrics,
     .histograms = histograms,
     .close = close_engine,

@@ -31,7 +31,8 @@ typedef struct tv_rados_engine {
     tv_rados_meter reads, writes;
     _Atomic uint64_t conflicts, clock_refusals, moved;
     _Atomic uint64_t space_bytes, space_free_bytes;
-    atomic_bool is_full; /* the pool: puts are refused */
+    _Atomic int64_t answered_ns; /* when an operation last came back */
+    atomic_bool is_full;         /* the pool: puts are refused */
 
     pthread_mutex_t ops_lock;
     tv_rados_op ops; /* a ring, the oldest behind this one */

@@ -397,21 +397,28 @@ static tv_err backup(tv_engine *engine, const char *dir)
     return err;
 }
 
-static tv_err check(tv_engine *engine)
+static tv_err check_reads(tv_engine *engine)
 {
-    rocks_engine *rocks = of(engine);
     tv_arena arena;
     tv_slice format;
     tv_err err;
 
-    if (atomic_load(&rocks->is_stopped))
-        return TV_ERR_IO;
-
     tv_arena_init(&arena);
     err = get(engine, TV_READ_ANY, TV_KEY_FORMAT, &arena, &format);
     tv_arena_done(&arena);
+    return err ? TV_ERR_CORRUPT : TV_OK;
+}
+
+static tv_err check(tv_engine *engine)
+{
+    rocks_engine *rocks = of(engine);
+    tv_err err;
+
+    if (atomic_load(&rocks->is_stopped))
+        return TV_ERR_IO;
+    err = check_reads(engine);
     if (err)
-        return err == TV_ERR_NOT_FOUND ? TV_ERR_CORRUPT : err;
+        return err;
     if (atomic_load(&rocks->reads.has_damage))
         return TV_ERR_CORRUPT;
 
@@ -523,6 +530,7 @@ static const tv_engine_ops rocksdb_ops = {
     .drop_range = drop_range,
     .backup = backup,
     .check = check,
+    .check_reads = check_reads,
     .metrics = metrics,
     .close = close_engine,
 };

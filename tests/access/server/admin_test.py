@@ -152,7 +152,7 @@ class Admin(unittest.TestCase):
         for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "MERGE"):
             with self.subTest(method=method):
                 self.assertIn(self.post(self.bearer(), method=method), (405, 501))
-        for path in ("/healthz", "/metrics", "/"):
+        for path in ("/healthz", "/ready", "/metrics", "/"):
             self.assertEqual(self.post(path=path), 401)
             self.assertEqual(self.post(self.bearer(), path=path), 404)
             self.assertEqual(self.post(method="GET", path=path), 200)

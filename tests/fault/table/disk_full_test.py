@@ -3,6 +3,7 @@
 The data folder is a tmpfs of its own, so the test needs root.
 """
 
+import json
 import os
 import urllib.error
 import urllib.request
@@ -42,12 +43,28 @@ class DiskFull(SmallDisk):
         self.assertEqual(self.client.get(TABLE, "p", min(self.written)).status, 200)
         self.assertEqual({e["RowKey"] for e in self.client.scan(TABLE)}, self.written)
 
-    def health_answers(self):
+    def ask(self, path, **headers):
+        """(status, text) of the admin port."""
+        request = urllib.request.Request(self.server.admin_url + path, headers=headers)
         try:
-            with urllib.request.urlopen(self.server.admin_url + "/healthz", timeout=60) as reply:
-                self.assertEqual(reply.status, 200)
+            with urllib.request.urlopen(request, timeout=60) as reply:
+                return reply.status, reply.read().decode()
         except urllib.error.HTTPError as error:
-            self.assertEqual(error.code, 503)
+            return error.code, error.read().decode()
+
+    def health_says_so(self):
+        """To people; load balancers are told that it serves clients."""
+        status, text = self.ask("/healthz")
+        self.assertEqual(status, 503)
+        self.assertRegex(text, "^unhealthy: .*nearly full.*\n$")
+        status, text = self.ask("/healthz", Accept="application/json")
+        found = json.loads(text)
+        self.assertEqual((status, found["status"]), (503, "unhealthy"))
+        self.assertEqual([reason["part"] for reason in found["reasons"]], ["engine"])
+        self.assertIn("nearly full", found["reasons"][0]["text"])
+        self.assertEqual(self.ask("/ready"), (200, "ok\n"))
+        self.assertEqual(json.loads(self.ask("/ready", Accept="application/json")[1]),
+                         {"reasons": [], "status": "ok"})
 
     def test_full_disk(self):
         for _ in range(200):
@@ -59,7 +76,7 @@ class DiskFull(SmallDisk):
         reply = self.client.batch(TABLE, entities)
         self.assertEqual((reply.status, reply.code), (503, "ServerBusy"), reply)
         self.reads_go_on()
-        self.health_answers()
+        self.health_says_so()
 
         # Not a byte is left, as when the neighbour did not stop at the reserve.
         self.fill(leave_mb=0)

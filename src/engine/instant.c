@@ -11,23 +11,32 @@
 static _Atomic int64_t latest;
 
 /*
- * How far the clock is taken to be behind that of other nodes, and until when.  Both are
- * hints: whoever reads one of them too early or too late is refused once more, or runs
- * ahead a little longer.
+ * How far instants run ahead of the clock, and since when.  Both are hints: whoever reads
+ * one of them too early or too late is refused once more, or runs ahead a little longer.
  */
-static _Atomic int64_t lead, lead_until;
+static _Atomic int64_t lead, lead_since;
+
+/* What is left of it: half after each TV_INSTANT_LEAD_HALF, and straight in between. */
+static int64_t lead_at(int64_t clock)
+{
+    int64_t ahead = atomic_load(&lead), passed = clock - atomic_load(&lead_since);
+
+    if (ahead == 0 || passed <= 0)
+        return ahead;
+
+    int64_t halves = passed / TV_INSTANT_LEAD_HALF;
+
+    ahead = halves < 62 ? ahead >> halves : 0;
+    passed %= TV_INSTANT_LEAD_HALF;
+    return ahead - ahead / 2 * (passed / TV_TICKS_PER_SECOND) /
+                       (TV_INSTANT_LEAD_HALF / TV_TICKS_PER_SECOND);
+}
 
 static int64_t read_clock(void)
 {
-    int64_t clock = tv_clock_steady_ticks(), ahead = atomic_load(&lead);
+    int64_t clock = tv_clock_steady_ticks();
 
-    if (ahead == 0)
-        return clock;
-    if (clock < atomic_load(&lead_until))
-        return clock + ahead;
-
-    atomic_store(&lead, 0);
-    return clock;
+    return clock + lead_at(clock);
 }
 
 int64_t tv_instant_now(void)
@@ -57,19 +66,25 @@ void tv_instant_pass(int64_t instant)
         ;
 }
 
-void tv_instant_follow(int64_t instant)
+static int64_t least(int64_t a, int64_t b)
 {
-    int64_t clock = tv_clock_steady_ticks(), behind = instant - clock;
+    return a < b ? a : b;
+}
+
+void tv_instant_follow(int64_t instant, int64_t sent)
+{
+    int64_t clock = tv_clock_steady_ticks(), ahead = lead_at(clock);
+    int64_t wanted = ahead + instant - sent;
 
     tv_instant_pass(instant);
-    if (behind <= 0)
+    if (wanted <= ahead)
         return;
 
-    if (behind > TV_INSTANT_LEAD_MAX)
-        behind = TV_INSTANT_LEAD_MAX;
-    atomic_store(&lead_until, clock + TV_INSTANT_FOLLOW_TICKS);
-    if (behind > atomic_load(&lead))
-        atomic_store(&lead, behind);
+    wanted += wanted / 4; /* so that it takes a while until it is too little again */
+    wanted = least(least(wanted, 2 * ahead + TV_INSTANT_LEAD_STEP), TV_INSTANT_LEAD_MAX);
+
+    atomic_store(&lead_since, clock);
+    atomic_store(&lead, wanted);
 }
 
 tv_err tv_instant_parse(tv_slice value, int64_t *ret_instant)

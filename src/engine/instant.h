@@ -29,9 +29,13 @@
 /** How far instants may run ahead of what the store remembers. */
 #define TV_INSTANT_STEP TV_TICKS_PER_SECOND
 
-/** How long, and by how much at most, instants run ahead of the clock: see tv_instant_follow. */
-#define TV_INSTANT_FOLLOW_TICKS (10 * TV_TICKS_PER_SECOND)
+/**
+ * By how much at most instants run ahead of the clock, after which time by half of it, and by how
+ * much more than twice as far once they are refused again: see tv_instant_follow.
+ */
 #define TV_INSTANT_LEAD_MAX (5 * TV_TICKS_PER_SECOND)
+#define TV_INSTANT_LEAD_HALF (30 * TV_TICKS_PER_SECOND)
+#define TV_INSTANT_LEAD_STEP (TV_TICKS_PER_SECOND / 20)
 
 /**
  * A store that remembers a later instant, one after the year 3169, was written by a clock that was
@@ -50,12 +54,13 @@ int64_t tv_instant_next(void);
 void tv_instant_pass(int64_t instant);
 
 /**
- * The same, for an engine whose storage has refused an instant because another node
- * has written there at this one: that node's clock is ahead of ours, so ours runs
- * ahead by as much for TV_INSTANT_FOLLOW_TICKS from now on, or each of our writes there
- * would be refused once.  Never by more than TV_INSTANT_LEAD_MAX.  Any thread.
+ * The same, for an engine whose storage has refused a batch whose first instant was `sent`, because
+ * another node has written there at `instant`: that node's clock is ahead of ours, or it is nearer,
+ * and has overtaken our batch on its way.  So instants run ahead by as much from now on, or each of
+ * our writes there would be refused.  By steps, because one batch that was held up says little, and
+ * ever less, because nobody tells when it is not needed any more.  Any thread.
  */
-void tv_instant_follow(int64_t instant);
+void tv_instant_follow(int64_t instant, int64_t sent);
 
 /**
  * Go on from where the store's last writer was; at the start, before any write.

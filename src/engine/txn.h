@@ -88,7 +88,7 @@ bool tv_txn_announce(tv_txn *txn, const tv_slice *keys, size_t count, bool expec
 /**
  * Fetch the rows that were announced, in one view.  TV_ERR_MOVED: they are not of one
  * range, and the group is to be another.  TV_ERR_TIMED_OUT: the storage does not answer.
- * After any other trouble they are read when they are asked for.
+ * After any other trouble they are read when they are asked for.  The group's instant is later.
  */
 tv_err tv_txn_fetch(tv_txn *txn) TV_WARN_UNUSED;
 

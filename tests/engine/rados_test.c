@@ -8,6 +8,7 @@
 #include "engine/instant.h"
 #include "engine/key.h"
 #include "engine/rados/rados.h"
+#include "engine/txn.h"
 #include "fake_pool.h"
 #include "fixture.h"
 
@@ -656,6 +657,99 @@ TEST(instants_grow_in_a_range_whatever_the_clocks_say)
     CHECK_OK(WRITE(engine, put("a", "4")));
 }
 
+/*
+ * A node that is 100 ms away from the pool.  Others are near, and one of them has written to the
+ * range at the instant at which its change arrives.
+ */
+enum { FLIGHT_MS = 100, GROUPS = 100 };
+
+static tv_pool_ops far_ops;
+static const tv_pool_ops *near_ops;
+
+static void fly(void)
+{
+    tv_clock_skip_ns(FLIGHT_MS * INT64_C(1000000));
+}
+
+/* What it leaves; refused if ours is later. */
+static void write_meanwhile(const char *object)
+{
+    char digits[13];
+    tv_slice stamp = {digits, sizeof digits};
+
+    tv_key_put_number(digits, tv_clock_steady_ticks(), sizeof digits);
+    const tv_pool_step steps[] = {{TV_POOL_ATTR_BELOW, TV_RANGE_CLOCK, stamp},
+                                  {TV_POOL_SET_ATTR, TV_RANGE_CLOCK, stamp}};
+    tv_err err = tv_pool_change_now(other_pool, object, steps, 2, NULL);
+
+    CHECK(err == TV_OK || err == TV_ERR_CONFLICT);
+}
+
+static void change_from_far(tv_pool *of, tv_pool_change *change)
+{
+    fly();
+    write_meanwhile(change->object);
+    near_ops->change(of, change);
+    fly();
+}
+
+static void read_from_far(tv_pool *of, tv_pool_read *read)
+{
+    fly();
+    near_ops->read(of, read);
+    fly();
+}
+
+static tv_err count_up(tv_txn *txn, void *ctx)
+{
+    tv_slice value;
+    tv_err err = tv_txn_get(txn, TV_LIT("a"), &value);
+
+    if (err && err != TV_ERR_NOT_FOUND)
+        return err;
+    int64_t stamp = tv_txn_stamp(txn);
+
+    *(int64_t *)ctx = stamp - tv_clock_steady_ticks();
+    tv_txn_put(txn, TV_LIT("a"), tv_arena_printf(&arena, "%lld", (long long)stamp));
+    return TV_OK;
+}
+
+static void go_far_away(void)
+{
+    near_ops = pool->ops;
+    far_ops = *near_ops;
+    far_ops.change = change_from_far;
+    far_ops.read = read_from_far;
+    pool->ops = &far_ops;
+}
+
+TEST(the_instant_of_a_group_is_later_than_what_it_has_fetched)
+{
+    tv_slice key = TV_LIT("a");
+    tv_txn *txn = tv_txn_new(engine);
+
+    go_far_away();
+    tv_txn_begin(txn);
+    CHECK(tv_txn_announce(txn, &key, 1, false));
+    CHECK_OK(tv_txn_fetch(txn));
+    CHECK(tv_txn_now(txn) + TV_TICKS_PER_SECOND / 20 > tv_clock_steady_ticks());
+    pool->ops = near_ops;
+    tv_txn_free(txn);
+}
+
+TEST(a_node_that_is_far_away_is_not_refused_again_and_again)
+{
+    const int64_t ms = TV_TICKS_PER_SECOND / 1000;
+    int64_t ahead = 0;
+
+    go_far_away();
+    for (int i = 0; i < GROUPS; i++)
+        CHECK_OK(tv_engine_update(engine, TV_LIT("a"), count_up, &ahead));
+    pool->ops = near_ops;
+    CHECK(metric(engine, "rados_clock_refusals_total") < GROUPS / 10);
+    CHECK(ahead < 10 * FLIGHT_MS * ms);
+}
+
 /* --- trouble --- */
 
 TEST(a_full_pool_takes_deletes_only)
@@ -832,6 +926,8 @@ int main(void)
         CASE_OF(a_range_that_stays_frozen_times_out),
         CASE_OF(instants_grow_in_a_range_whatever_the_clocks_say),
         CASE_OF(a_full_pool_takes_deletes_only),
+        CASE_OF(the_instant_of_a_group_is_later_than_what_it_has_fetched),
+        CASE_OF(a_node_that_is_far_away_is_not_refused_again_and_again),
         CASE_OF(one_old_operation_is_an_alarm_and_a_silent_pool_is_the_end_of_service),
         CASE_OF(refusals_of_the_pool_are_told_as_they_are),
         CASE_OF(a_write_of_one_that_is_shut_out_is_in_doubt),

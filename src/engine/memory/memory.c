@@ -209,7 +209,7 @@ static tv_err enter_range(tv_memory_node *node, const tv_write_batch *batch,
     if (err || batch->stamp == 0 || tv_write_batch_first_stamp(batch) > clock)
         return err;
 
-    tv_instant_follow(clock);
+    tv_instant_follow(clock, tv_write_batch_first_stamp(batch));
     return TV_ERR_CONFLICT;
 }
 

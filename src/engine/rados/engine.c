@@ -10,8 +10,9 @@ enum {
     LOOK_MS = 1000, /* so often one that waits looks for who keeps the range closed: ranges.h */
     KEEPER_TICK_MS = 500,
     KEEPER_LOOK_TICKS = 10, /* the map and the space */
-    STALE_MS = 1000,        /* an operation is old */
-    STUCK_MS = 10 * 1000,   /* too old: the node is not healthy; admin/health.c says so */
+    MINUTE_LOOKS = 12,
+    STALE_MS = 1000,      /* an operation is old */
+    STUCK_MS = 10 * 1000, /* too old: the node is not healthy; admin/health.c says so */
 };
 
 /* --- operations --- */
@@ -212,6 +213,14 @@ static void metrics(tv_engine *engine, tv_metric_fn *report, void *ctx)
            (double)rados->clock_refusals);
     report(ctx, "rados_moved_total", "Write operations refused because a range has changed.",
            (double)rados->moved);
+    report(ctx, "rados_conflict_share",
+           "Share of the write operations of the last full minute refused for what a row held.",
+           atomic_load(&rados->minute.conflict_share));
+    report(ctx, "rados_clock_refused_share",
+           "Share of them refused because another node has written at a later instant.",
+           atomic_load(&rados->minute.clock_share));
+    report(ctx, "rados_moved_share", "Share of them refused because a range has changed.",
+           atomic_load(&rados->minute.moved_share));
     report(ctx, "rados_oldest_op_ms", "Age of the oldest operation under way.",
            (double)oldest_ms(rados));
     report(ctx, "pool_free_bytes", "Free bytes of the pool.", (double)rados->space_free_bytes);
@@ -266,9 +275,29 @@ static void look_at_space(tv_rados_engine *rados)
                (unsigned long long)space.free_bytes, (unsigned long long)space.bytes);
 }
 
+static void end_minute(tv_rados_engine *rados)
+{
+    uint64_t ops = rados->writes.ops, conflicts = rados->conflicts;
+    uint64_t clock_refusals = rados->clock_refusals, moved = rados->moved;
+    double since = ops > rados->minute.ops ? (double)(ops - rados->minute.ops) : 1;
+
+    atomic_store(&rados->minute.conflict_share,
+                 (double)(conflicts - rados->minute.conflicts) / since);
+    atomic_store(&rados->minute.clock_share,
+                 (double)(clock_refusals - rados->minute.clock_refusals) / since);
+    atomic_store(&rados->minute.moved_share, (double)(moved - rados->minute.moved) / since);
+    rados->minute.ops = ops;
+    rados->minute.conflicts = conflicts;
+    rados->minute.clock_refusals = clock_refusals;
+    rados->minute.moved = moved;
+}
+
 static void look(tv_rados_engine *rados, tv_err *last_err)
 {
     tv_err err = tv_maps_refresh(rados->maps);
+
+    if (++rados->minute.looks % MINUTE_LOOKS == 0)
+        end_minute(rados);
 
     if (err && err != *last_err)
         tv_log(TV_LOG_ERROR, "map", "problem=%s note=\"the old map stays in use\"",

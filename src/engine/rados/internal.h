@@ -30,6 +30,11 @@ typedef struct tv_rados_engine {
 
     tv_rados_meter reads, writes;
     _Atomic uint64_t conflicts, clock_refusals, moved;
+    struct {
+        uint64_t ops, conflicts, clock_refusals, moved; /* when the minute began; the keeper's */
+        int looks;                                      /* since then */
+        _Atomic double conflict_share, clock_share, moved_share;
+    } minute; /* shares of write operations that were refused, in the last full one */
     _Atomic uint64_t space_bytes, space_free_bytes;
     _Atomic int64_t answered_ns; /* when an operation last came back */
     atomic_bool is_full;         /* the pool: puts are refused */

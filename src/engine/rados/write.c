@@ -167,7 +167,7 @@ static tv_err read_attributes(tv_rados_engine *rados, const char *object, tv_are
  * TV_ERR_CONFLICT: it was its instant, and the next one is later.
  */
 static tv_err find_out(tv_rados_engine *rados, const tv_map *map, const tv_range *range,
-                       tv_rados_patience *patience)
+                       int64_t sent, tv_rados_patience *patience)
 {
     tv_arena arena;
     tv_slice epoch;
@@ -184,7 +184,7 @@ static tv_err find_out(tv_rados_engine *rados, const tv_map *map, const tv_range
         /* nothing was found out */
     } else if (!is_gone && tv_slice_eq(epoch, range->epoch)) {
         atomic_fetch_add(&rados->clock_refusals, 1);
-        tv_instant_follow(clock);
+        tv_instant_follow(clock, sent);
         err = TV_ERR_CONFLICT;
     } else {
         atomic_fetch_add(&rados->moved, 1);
@@ -234,7 +234,7 @@ static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write
         return TV_ERR_CONFLICT;
     }
     if (tv_rados_is_astray(err)) {
-        err = find_out(rados, map, range, patience);
+        err = find_out(rados, map, range, tv_write_batch_first_stamp(batch), patience);
         return err == TV_OK ? TV_ERR_NOT_FOUND : err;
     }
     /* Shut out: it may have been done before that. */

@@ -292,6 +292,7 @@ static bool parse_test_values(tv_config *config, char *reterr_text, size_t reter
         {"dead-ms", offsetof(tv_test_values, dead_ms)},
         {"pace", offsetof(tv_test_values, pace)},
         {"stop-pool-ms", offsetof(tv_test_values, stop_pool_ms)},
+        {"pool-ms", offsetof(tv_test_values, pool_ms)},
         {"sweep-gap-ms", offsetof(tv_test_values, sweep_gap_ms)},
         {"remove-delay-ms", offsetof(tv_test_values, remove_delay_ms)},
         {"analytics-ms", offsetof(tv_test_values, analytics_ms)},

@@ -17,6 +17,7 @@ typedef struct tv_test_values {
     int dead_ms;         /* tv_nodes_options */
     int pace;            /* tv_cluster_hurry */
     int stop_pool_ms;    /* how long a stop waits for a pool that does not answer */
+    int pool_ms;         /* how long a request waits for one */
     int sweep_gap_ms;    /* tv_extent_pool_times */
     int remove_delay_ms; /* likewise */
     int analytics_ms;    /* how often Storage Analytics writes, and deletes what is old */

@@ -3,6 +3,7 @@
 #include "service/analytics_names.h"
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/number.h"
 #include "base/xml.h"
 
@@ -132,6 +133,15 @@ static void leave(tv_call *call, tv_call_then *then)
     tv_assert(then && call->identity && !call->is_away);
     call->then = then;
     call->is_away = true;
+    call->left_ns = tv_clock_mono_ns();
+}
+
+/* Shared storage that does not answer holds up all threads in turn; a client does not wait for it.
+ */
+static bool has_waited(const tv_call *call)
+{
+    return call->service->engine->ops->is_shared &&
+           tv_clock_mono_ns() - call->left_ns >= tv_write_wait_max_ns;
 }
 
 static void go_on(tv_call *call, tv_err err)
@@ -160,8 +170,12 @@ static tv_err check_dropped(const tv_call *call, tv_err err)
 static void on_written(tv_mail *mail)
 {
     tv_call *call = TV_CALL_OF(tv_call, mail, write.mail);
+    tv_err err = call->write.result;
 
-    go_on(call, call->write.result);
+    /* On shared storage it may yet be done, which is what the service says of its time-outs. */
+    if (err == TV_ERR_IO && call->service->engine->ops->is_shared)
+        err = TV_ERR_TIMED_OUT;
+    go_on(call, err);
 }
 
 /* As the pipeline does when its queue is full. */
@@ -194,7 +208,7 @@ static void run_read(tv_job *job)
 {
     tv_call *call = TV_CALL_OF(tv_call, job, job);
 
-    call->result = call->read(call, TV_READ_ANY);
+    call->result = has_waited(call) ? TV_ERR_TIMED_OUT : call->read(call, TV_READ_ANY);
 }
 
 static void on_read(tv_mail *mail)

@@ -63,6 +63,7 @@ struct tv_call {
     tv_task task;
     tv_err result;        /* of job or task */
     tv_err failure;       /* that is to be answered: lookup.c */
+    int64_t left_ns;      /* when it was handed over */
     tv_engine_read fetch; /* of tv_call_fetch: the row is in its `value` */
     tv_call_then *then, *catalog_then;
     void (*after)(tv_call *call, tv_err err); /* lookup.c */

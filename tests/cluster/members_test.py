@@ -3,6 +3,7 @@
 All of it takes long in real life; --test-values makes it short (docs/cluster.md).
 """
 
+import concurrent.futures
 import re
 import subprocess
 import threading
@@ -189,6 +190,49 @@ class Clocks(Members):
         self.addCleanup(blob.close)
         self.assertEqual(blob.create_container("none").status, 503)
         self.assertEqual(tables[0].insert("clocks", entity).status, 204)
+        self.end(nodes)
+
+
+class Silence(Members):
+    def test_every_request_is_answered_while_the_pool_does_not_answer(self):
+        """In the time that the node was told; it works again when the pool does."""
+        nodes = self.start(1, envs={0: pretending("pool-ms=2000")})
+        server = nodes[0]
+        table, blob = TableClient(server.table_port), BlobClient(server.blob_port)
+        queue = QueueClient(server.queue_port)
+        for client in (table, blob, queue):
+            self.addCleanup(client.close)
+        self.assertEqual(table.create_table("kept").status, 204)
+        self.assertEqual(table.insert("kept", {"PartitionKey": "p", "RowKey": "r"}).status, 204)
+        self.assertEqual(blob.create_container("films").status, 201)
+        self.assertEqual(blob.put("films/a", b"x" * (5 * MIB)).status, 201)
+        self.assertEqual(queue.create("work").status, 201)
+        self.assertEqual(queue.put("work", "hello").status, 201)
+        asked = {
+            "entity": lambda: TableClient(server.table_port).get("kept", "p", "r"),
+            "insert": lambda: TableClient(server.table_port).insert(
+                "kept", {"PartitionKey": "p", "RowKey": "new"}),
+            "query": lambda: TableClient(server.table_port).request("GET", "/kept()"),
+            "tables": lambda: TableClient(server.table_port).request("GET", "/Tables"),
+            "blob": lambda: BlobClient(server.blob_port).get("films/a"),
+            "blobs": lambda: BlobClient(server.blob_port).request(
+                "GET", "films?restype=container&comp=list"),
+            "peek": lambda: QueueClient(server.queue_port).peek("work"),
+            "message": lambda: QueueClient(server.queue_port).put("work", "more"),
+        }
+        with stand.ceph().silence():
+            with concurrent.futures.ThreadPoolExecutor(len(asked)) as executor:
+                started = {name: executor.submit(ask) for name, ask in asked.items()}
+                found = {name: one.result() for name, one in started.items()}
+        for name, reply in found.items():
+            with self.subTest(name=name):
+                self.assertEqual(reply.status, 500, reply)
+                self.assertIn(b"OperationTimedOut", reply.body)
+        self.assertTrue(stand.until(lambda: table.get("kept", "p", "r").status == 200, WAIT_S))
+        self.assertTrue(stand.until(
+            lambda: table.insert("kept", {"PartitionKey": "p", "RowKey": "last"}).status
+            in (204, 409), WAIT_S))
+        self.assertEqual(blob.get("films/a").body, b"x" * (5 * MIB))
         self.end(nodes)
 
 

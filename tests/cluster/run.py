@@ -28,6 +28,7 @@ WITHOUT_CEPH = {"linear", "queues"}  # tests of the checkers
 # Tests of these files have nothing in common, so each is a job of its own.
 APART = {"consistency", "members", "suites"}
 HARM_CEPH = {"test_an_order_explains_it_all", "test_a_lost_mon",
+             "test_every_request_is_answered_while_the_pool_does_not_answer",
              "test_a_stop_does_not_wait_for_ever_for_a_pool_that_does_not_answer"}
 
 

@@ -815,6 +815,24 @@ TEST(refusals_of_the_pool_are_told_as_they_are)
     CHECK_OK(WRITE(engine, put("a", "1"))); /* nothing is stopped by it */
 }
 
+TEST(what_the_pool_does_not_answer_in_time_is_told_so)
+{
+    tv_iter *iter;
+
+    CHECK_OK(WRITE(engine, put("a", "1")));
+    fake_refuse_changes(cluster, 1, 1, TV_ERR_TIMED_OUT);
+    CHECK_ERR(WRITE(engine, put("a", "2")), TV_ERR_IO); /* it may yet be done */
+    fake_fail_reads(cluster, TV_ERR_TIMED_OUT);
+    CHECK_ROW(engine, "a", "TIMED_OUT");
+    CHECK_OK(tv_engine_iter(engine, TV_LIT("a"), TV_LIT("z"), &iter));
+    tv_iter_seek(iter, TV_LIT("a"));
+    CHECK(!tv_iter_is_valid(iter));
+    CHECK_ERR(tv_iter_status(iter), TV_ERR_TIMED_OUT);
+    tv_iter_free(iter);
+    fake_fail_reads(cluster, TV_OK);
+    CHECK_ROW(engine, "a", "1");
+}
+
 /* One that was shut out cannot say what became of its last write. */
 TEST(a_write_of_one_that_is_shut_out_is_in_doubt)
 {
@@ -930,6 +948,7 @@ int main(void)
         CASE_OF(a_node_that_is_far_away_is_not_refused_again_and_again),
         CASE_OF(one_old_operation_is_an_alarm_and_a_silent_pool_is_the_end_of_service),
         CASE_OF(refusals_of_the_pool_are_told_as_they_are),
+        CASE_OF(what_the_pool_does_not_answer_in_time_is_told_so),
         CASE_OF(a_write_of_one_that_is_shut_out_is_in_doubt),
         CASE_OF(a_write_can_end_before_it_is_sent_or_after_it_is_acknowledged),
         CASE_OF(operations_are_counted_by_how_long_they_took),

@@ -3,7 +3,9 @@
  *
  * Operations are asynchronous; librados answers them on a thread of its own, the
  * finisher, which calls `done`.  It repeats what an OSD's death leaves unanswered, with
- * the same request id, so no operation has a timeout here.
+ * the same request id, so no operation has a timeout of librados' own.  Those that have a deadline
+ * are cancelled by a thread of ours, which looks at them now and then; librados then
+ * answers them as all others, and touches their buffers no more.
  *
  * Traps: cmpxattr compares the argument with what is stored (GT passes when the
  * argument is greater), omap_cmp the other way round; an absent attribute or
@@ -19,6 +21,7 @@
 
 #include "base/assert.h"
 #include "base/background.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "engine/rados/pool.h"
 
@@ -26,6 +29,7 @@ enum {
     WATCH_SECONDS = 10, /* a node that is gone is not waited for any longer than this */
     NOTIFY_MS = 5000,   /* likewise */
     WATCH_RETRY_MS = 1000,
+    DEADLINE_TICK_MS = 500,
     SHUT_OUT_SECONDS = 24 * 3600,
 };
 
@@ -42,6 +46,14 @@ typedef struct watch {
     bool is_broken; /* to be registered anew; under the keeper's lock */
 } watch;
 
+/* An operation with a deadline. */
+typedef struct timed {
+    struct timed *next, *before;
+    int64_t until_ns;
+    rados_completion_t completion;
+    bool is_late; /* it was cancelled */
+} timed;
+
 typedef struct librados_pool {
     tv_pool base;
     rados_t cluster;
@@ -54,6 +66,11 @@ typedef struct librados_pool {
     tv_background keeper; /* of the watches, whose list its lock guards */
     watch *watches;
     bool has_keeper;
+    tv_background canceller;
+    pthread_mutex_t timed_lock; /* guards what follows */
+    pthread_cond_t let_go;      /* of `cancelled` */
+    timed under_way;            /* a ring */
+    timed *cancelled;           /* the one that the canceller holds at the moment */
 } librados_pool;
 
 static librados_pool *of(tv_pool *pool)
@@ -74,6 +91,8 @@ static tv_err err_of(librados_pool *pool, int rc)
         return TV_ERR_DISK_FULL;
     case EBUSY:
         return TV_ERR_IN_USE;
+    case ETIMEDOUT:
+        return TV_ERR_TIMED_OUT;
     case ESHUTDOWN:
         if (pool->on_shut_out)
             pool->on_shut_out(pool->on_shut_out_ctx);
@@ -83,9 +102,75 @@ static tv_err err_of(librados_pool *pool, int rc)
     }
 }
 
+/* --- deadlines --- */
+
+static void timed_begin(librados_pool *pool, timed *t, int64_t until_ns)
+{
+    int64_t own_ns = tv_clock_mono_ns() + tv_pool_patience_ms * INT64_C(1000000);
+
+    t->until_ns = until_ns && until_ns < own_ns ? until_ns : own_ns;
+    pthread_mutex_lock(&pool->timed_lock);
+    t->next = &pool->under_way;
+    t->before = pool->under_way.before;
+    t->before->next = pool->under_way.before = t;
+    pthread_mutex_unlock(&pool->timed_lock);
+}
+
+/* Before its completion is released: nobody cancels it any more. */
+static void timed_end(librados_pool *pool, timed *t)
+{
+    if (t->next == NULL)
+        return;
+
+    pthread_mutex_lock(&pool->timed_lock);
+    t->before->next = t->next;
+    t->next->before = t->before;
+    while (pool->cancelled == t)
+        pthread_cond_wait(&pool->let_go, &pool->timed_lock);
+    pthread_mutex_unlock(&pool->timed_lock);
+}
+
+static timed *find_late(librados_pool *pool)
+{
+    int64_t now_ns = tv_clock_mono_ns();
+
+    for (timed *t = pool->under_way.next; t != &pool->under_way; t = t->next)
+        if (!t->is_late && t->until_ns <= now_ns)
+            return t;
+    return NULL;
+}
+
+/* librados answers on another thread, which waits in timed_end until this one lets go. */
+static void run_canceller(tv_background *background, void *ctx)
+{
+    librados_pool *pool = ctx;
+    timed *t;
+
+    while (tv_background_sleep(background, DEADLINE_TICK_MS)) {
+        pthread_mutex_lock(&pool->timed_lock);
+        while ((t = find_late(pool))) {
+            t->is_late = true;
+            pool->cancelled = t;
+            pthread_mutex_unlock(&pool->timed_lock);
+
+            int rc = rados_aio_cancel(pool->io, t->completion);
+
+            pthread_mutex_lock(&pool->timed_lock);
+            if (rc < 0) { /* not yet sent, or just answered */
+                t->is_late = false;
+                t->until_ns = tv_clock_mono_ns() + DEADLINE_TICK_MS * INT64_C(1000000);
+            }
+            pool->cancelled = NULL;
+            pthread_cond_broadcast(&pool->let_go);
+        }
+        pthread_mutex_unlock(&pool->timed_lock);
+    }
+}
+
 /* --- changes --- */
 
 typedef struct change_op {
+    timed deadline;
     librados_pool *pool;
     tv_pool_change *change;
     rados_write_op_t op;
@@ -99,6 +184,9 @@ static void change_done(rados_completion_t completion, void *arg)
     tv_pool_change *change = o->change;
     int rc = completion ? rados_aio_get_return_value(completion) : -EIO;
 
+    timed_end(o->pool, &o->deadline);
+    if (rc == -ECANCELED && o->deadline.is_late)
+        rc = -ETIMEDOUT;
     change->result = err_of(o->pool, rc);
     change->refused = TV_POOL_NO_STEP;
     if (rc == -ECANCELED) {
@@ -216,6 +304,9 @@ static void pool_change(tv_pool *base, tv_pool_change *change)
             add_step(o->op, &change->steps[i], &o->results[i]), i++;
     }
     tv_assert(rados_aio_create_completion2(o, change_done, &o->completion) == 0);
+    o->deadline.completion = o->completion;
+    if (change->has_deadline)
+        timed_begin(pool, &o->deadline, 0);
     if (rados_aio_write_op_operate(o->op, pool->io, o->completion, change->object, NULL, 0) < 0) {
         rados_aio_release(o->completion);
         change_done(NULL, o);
@@ -225,6 +316,7 @@ static void pool_change(tv_pool *base, tv_pool_change *change)
 /* --- reads --- */
 
 typedef struct read_op {
+    timed deadline;
     librados_pool *pool;
     tv_pool_read *read;
     rados_read_op_t op;
@@ -278,6 +370,9 @@ static void read_done(rados_completion_t completion, void *arg)
     tv_pool_read *read = o->read;
     int rc = completion ? rados_aio_get_return_value(completion) : -EIO;
 
+    timed_end(o->pool, &o->deadline);
+    if (rc == -ECANCELED && o->deadline.is_late)
+        rc = -ETIMEDOUT;
     if (rc >= 0 && o->result < 0)
         rc = o->result;
     read->result = err_of(o->pool, rc);
@@ -350,6 +445,8 @@ static void pool_read(tv_pool *base, tv_pool_read *read)
         break;
     }
     tv_assert(rados_aio_create_completion2(o, read_done, &o->completion) == 0);
+    o->deadline.completion = o->completion;
+    timed_begin(pool, &o->deadline, read->until_ns);
     if (rados_aio_read_op_operate(o->op, pool->io, o->completion, read->object, 0) < 0) {
         rados_aio_release(o->completion);
         read_done(NULL, o);
@@ -632,9 +729,15 @@ static void pool_close(tv_pool *base)
         pool_pause(base, 10);
     if (pool->io) {
         rados_aio_flush(pool->io);
+    }
+    if (pool->has_keeper)
+        tv_background_done(&pool->canceller);
+    if (pool->io) {
         rados_ioctx_destroy(pool->io);
     }
     rados_shutdown(pool->cluster);
+    pthread_cond_destroy(&pool->let_go);
+    pthread_mutex_destroy(&pool->timed_lock);
     free(pool->address);
     free(pool->name);
     free(pool);
@@ -659,12 +762,14 @@ static const tv_pool_ops ops = {
 /*
  * What we need of librados, whatever the ceph.conf says.  An OSD that does not answer is waited
  * for; a mon is not.  The objecter looks for operations that got lost more often than it does
- * by itself: each 0.5 s for those older than 1 s, instead of 5 and 10.
+ * by itself: each 0.5 s for those older than 1 s, instead of 5 and 10.  A connection that was lost
+ * is tried again each second at least, instead of each 15, so that service resumes with the
+ * network.
  */
 static const char *const settings[][2] = {
     {"client_mount_timeout", "10"}, {"rados_mon_op_timeout", "10"},
     {"rados_osd_op_timeout", "0"},  {"objecter_tick_interval", "0.5"},
-    {"objecter_timeout", "1"},
+    {"objecter_timeout", "1"},      {"ms_max_backoff", "1"},
 };
 
 static bool connect_failed(int rc, const tv_librados_options *options, const char *user,
@@ -764,6 +869,9 @@ bool tv_librados_open(const tv_librados_options *options, tv_pool **ret_pool, ch
         return false;
     }
     pool->base.ops = &ops;
+    pool->under_way.next = pool->under_way.before = &pool->under_way;
+    tv_assert(pthread_mutex_init(&pool->timed_lock, NULL) == 0);
+    tv_assert(pthread_cond_init(&pool->let_go, NULL) == 0);
     pool->name = strdup(options->pool_name);
     pool->on_shut_out = options->on_shut_out;
     pool->on_shut_out_ctx = options->ctx;
@@ -774,6 +882,9 @@ bool tv_librados_open(const tv_librados_options *options, tv_pool **ret_pool, ch
 
     tv_background_start(&pool->keeper, &(tv_background_options){
                                            .name = "watches", .run = keep_watches, .ctx = pool});
+    tv_background_start(
+        &pool->canceller,
+        &(tv_background_options){.name = "deadlines", .run = run_canceller, .ctx = pool});
     pool->has_keeper = true;
     *ret_pool = &pool->base;
     return true;

@@ -5,6 +5,8 @@
 
 #include "base/assert.h"
 
+int tv_pool_patience_ms = 30 * 1000;
+
 /* One thread waits for one operation. */
 typedef struct waiter {
     pthread_mutex_t lock;
@@ -48,24 +50,35 @@ static void read_done(tv_pool_read *read)
     waiter_end(read->ctx);
 }
 
-tv_err tv_pool_change_now(tv_pool *pool, const char *object, const tv_pool_step *steps,
-                          size_t step_count, size_t *ret_refused)
+static tv_err run(tv_pool *pool, tv_pool_change change, size_t *ret_refused)
 {
     waiter w;
-    tv_pool_change change = {
-        .object = object,
-        .steps = steps,
-        .step_count = step_count,
-        .done = change_done,
-        .ctx = &w,
-    };
 
     waiter_init(&w);
+    change.done = change_done;
+    change.ctx = &w;
     pool->ops->change(pool, &change);
     waiter_wait(&w);
     if (ret_refused)
         *ret_refused = change.refused;
     return change.result;
+}
+
+tv_err tv_pool_change_now(tv_pool *pool, const char *object, const tv_pool_step *steps,
+                          size_t step_count, size_t *ret_refused)
+{
+    return run(pool, (tv_pool_change){.object = object, .steps = steps, .step_count = step_count},
+               ret_refused);
+}
+
+tv_err tv_pool_change_in_time(tv_pool *pool, const char *object, const tv_pool_step *steps,
+                              size_t step_count, size_t *ret_refused)
+{
+    return run(
+        pool,
+        (tv_pool_change){
+            .object = object, .steps = steps, .step_count = step_count, .has_deadline = true},
+        ret_refused);
 }
 
 tv_err tv_pool_read_now(tv_pool *pool, tv_pool_read *read)

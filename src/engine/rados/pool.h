@@ -67,6 +67,9 @@ typedef struct tv_pool_change {
     const char *object;
     const tv_pool_step *steps; /* an object that is not there is TV_ERR_NOT_FOUND, unless created */
     size_t step_count;
+    /** After tv_pool_patience_ms it is TV_ERR_TIMED_OUT, and may yet take effect.  Else it waits.
+     */
+    bool has_deadline;
     /** On a thread of the pool's, perhaps before the call returns: short, and never blocks. */
     void (*done)(struct tv_pool_change *change);
     void *ctx;
@@ -90,19 +93,23 @@ typedef enum tv_pool_read_kind {
     TV_POOL_READ_DATA,
 } tv_pool_read_kind;
 
-/** A look at one object: one view of it.  Owned by its author until `done` is called. */
+/**
+ * A look at one object: one view of it.  Owned by its author until `done` is called; that is after
+ * tv_pool_patience_ms at the latest, with TV_ERR_TIMED_OUT.
+ */
 typedef struct tv_pool_read {
     const char *object;
     tv_pool_read_kind kind;
     tv_slice attr, attr_value; /* if attr.len: TV_ERR_CONFLICT unless the attribute is so */
     const tv_slice *keys;      /* TV_POOL_READ_KEYS */
     size_t key_count;
-    tv_slice after;  /* TV_POOL_READ_PAGE: without NUL, may be empty */
-    tv_slice prefix; /* likewise: rows that begin so, and no others; may be empty */
-    size_t rows_max; /* likewise */
-    uint64_t offset; /* TV_POOL_READ_DATA */
-    size_t size;     /* likewise */
-    tv_arena *arena; /* where the results are put; nobody else uses it meanwhile */
+    tv_slice after;   /* TV_POOL_READ_PAGE: without NUL, may be empty */
+    tv_slice prefix;  /* likewise: rows that begin so, and no others; may be empty */
+    size_t rows_max;  /* likewise */
+    uint64_t offset;  /* TV_POOL_READ_DATA */
+    size_t size;      /* likewise */
+    tv_arena *arena;  /* where the results are put; nobody else uses it meanwhile */
+    int64_t until_ns; /* monotonic: wait no longer than this; 0: as long as all do */
     void (*done)(struct tv_pool_read *read); /* as tv_pool_change.done */
     void *ctx;
     /* Results. */
@@ -166,11 +173,18 @@ struct tv_pool {
     const tv_pool_ops *ops;
 };
 
+/** How long an operation that somebody waits for is waited for.  A variable for tests alone. */
+extern int tv_pool_patience_ms;
+
 /* --- the same, waited for: not on the pool's own threads (pool.c) --- */
 
 /** `ret_refused` may be NULL: see tv_pool_change.refused. */
 tv_err tv_pool_change_now(tv_pool *pool, const char *object, const tv_pool_step *steps,
                           size_t step_count, size_t *ret_refused) TV_WARN_UNUSED;
+
+/** The same with a deadline: see tv_pool_change.has_deadline. */
+tv_err tv_pool_change_in_time(tv_pool *pool, const char *object, const tv_pool_step *steps,
+                              size_t step_count, size_t *ret_refused) TV_WARN_UNUSED;
 
 /** Fill in all but `done`; the result is returned as well. */
 tv_err tv_pool_read_now(tv_pool *pool, tv_pool_read *read) TV_WARN_UNUSED;

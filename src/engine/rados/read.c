@@ -253,6 +253,27 @@ static void stray(tv_rados_engine *rados, tv_engine_read *read)
 }
 
 static void send(tv_rados_engine *rados, tv_lane *lane);
+static void dispatch(tv_rados_engine *rados, tv_engine_read *read);
+
+static bool is_old(const tv_engine_read *read)
+{
+    return tv_clock_mono_ns() - read->since_ns >= tv_pool_patience_ms * INT64_C(1000000);
+}
+
+/* The first of a group has waited too long; others have not, and try again. */
+static void end_old(group *g)
+{
+    for (size_t i = 0; i < g->count; i++) {
+        tv_engine_read *read = g->reads[i];
+
+        if (is_old(read)) {
+            read->result = TV_ERR_TIMED_OUT;
+            post(read);
+        } else {
+            dispatch(g->rados, read);
+        }
+    }
+}
 
 /* On a thread of the pool's. */
 static void group_done(tv_pool_read *done)
@@ -270,6 +291,8 @@ static void group_done(tv_pool_read *done)
     if (tv_rados_is_astray(done->result)) {
         for (size_t i = 0; i < g->count; i++)
             stray(rados, g->reads[i]);
+    } else if (done->result == TV_ERR_TIMED_OUT) {
+        end_old(g);
     } else {
         atomic_fetch_add(&lane->use.read_ops, 1);
         atomic_fetch_add(&lane->use.read_keys, g->count);
@@ -320,6 +343,17 @@ static tv_engine_read *take(tv_lane *lane)
     return list;
 }
 
+/* When the first of them was asked for: it may have waited for others before it. */
+static int64_t oldest_ns(const group *g)
+{
+    int64_t oldest = tv_clock_mono_ns();
+
+    for (size_t i = 0; i < g->count; i++)
+        if (g->reads[i]->since_ns < oldest)
+            oldest = g->reads[i]->since_ns;
+    return oldest;
+}
+
 static void submit(tv_rados_engine *rados, tv_lane *lane, tv_engine_read *list)
 {
     group *g = tv_malloc(sizeof *g);
@@ -353,6 +387,7 @@ static void submit(tv_rados_engine *rados, tv_lane *lane, tv_engine_read *list)
         .keys = g->keys,
         .key_count = key_count,
         .arena = &g->arena,
+        .until_ns = oldest_ns(g) + tv_pool_patience_ms * INT64_C(1000000),
         .done = group_done,
         .ctx = g,
     };
@@ -400,11 +435,6 @@ void tv_rados_read(tv_engine *engine, tv_engine_read *read)
 }
 
 /* --- the router --- */
-
-static bool is_old(const tv_engine_read *read)
-{
-    return tv_clock_mono_ns() - read->since_ns >= TV_RADOS_PATIENCE_MS * INT64_C(1000000);
-}
 
 /*
  * All reads that are astray, once: by a later map if there is one.  How long to pause is the

@@ -215,7 +215,7 @@ static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write
         return TV_ERR_IO;
     op->steps[0].value = range->epoch;
     tv_rados_op_begin(rados, &watched);
-    err = tv_pool_change_now(rados->pool, range->object, op->steps, op->count, &refused);
+    err = tv_pool_change_in_time(rados->pool, range->object, op->steps, op->count, &refused);
     int64_t ns = tv_rados_op_end(rados, &watched, &rados->writes, op->rows, op->bytes);
 
     if (TV_MUTANT(EARLY_ANSWER))
@@ -237,8 +237,8 @@ static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write
         err = find_out(rados, map, range, tv_write_batch_first_stamp(batch), patience);
         return err == TV_OK ? TV_ERR_NOT_FOUND : err;
     }
-    /* Shut out: it may have been done before that. */
-    return err == TV_ERR_STOPPED ? TV_ERR_IO : err;
+    /* Shut out, and it may have been done before that; or not answered, and it may yet be done. */
+    return err == TV_ERR_STOPPED || err == TV_ERR_TIMED_OUT ? TV_ERR_IO : err;
 }
 
 tv_err tv_rados_write(tv_engine *engine, const tv_write_batch *batch)

@@ -54,7 +54,7 @@ static tv_err failed(tv_extent_reader *reader, tv_err err)
         return err;
 
     (void)tv_pool_extents_failed(tv_pool_extents_of(reader->store), "read", reader->id, err);
-    return TV_ERR_OVERLOADED;
+    return err == TV_ERR_TIMED_OUT ? err : TV_ERR_OVERLOADED;
 }
 
 /* Up to this many parts, and what they have from `offset` on. */

@@ -164,7 +164,7 @@ static void add_scanners(tv_turns *scanners, tv_buf *out)
             counts.refused);
 }
 
-static void add_sources(tv_admin *admin, tv_buf *out)
+static void add_sources(tv_admin *admin, tv_buf *out, bool with_names)
 {
     tv_meter *meters[TV_ADMIN_SOURCES_MAX];
     size_t count = 0, meter_count = 0;
@@ -174,11 +174,14 @@ static void add_sources(tv_admin *admin, tv_buf *out)
             meters[meter_count++] = admin->sources[count].meter;
     }
     tv_meter_write(meters, meter_count, out);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         admin->sources[i].write(admin->sources[i].ctx, out);
+        if (with_names && admin->sources[i].write_names)
+            admin->sources[i].write_names(admin->sources[i].ctx, out);
+    }
 }
 
-void tv_admin_add_metrics(tv_admin *admin, tv_buf *out)
+void tv_admin_add_metrics(tv_admin *admin, tv_buf *out, bool with_names)
 {
     tv_buf_add_lit(out, "# HELP tavola_info The version of the server.\n"
                         "# TYPE tavola_info gauge\ntavola_info{version=\"" TV_VERSION "\"} 1\n");
@@ -189,7 +192,7 @@ void tv_admin_add_metrics(tv_admin *admin, tv_buf *out)
           (double)tv_clock_lead_ticks() / (double)TV_TICKS_PER_SECOND);
     gauge(out, "resident_bytes", "Resident memory of the process.", resident_bytes());
     add_budget(admin->budget, out);
-    add_sources(admin, out);
+    add_sources(admin, out, with_names);
     add_pipeline(admin->pipeline, out);
     add_scanners(admin->scanners, out);
     admin->engine->ops->metrics(admin->engine, add_engine_figure, out);
@@ -199,9 +202,18 @@ void tv_admin_add_metrics(tv_admin *admin, tv_buf *out)
         tv_balancer_write_metrics(admin->balancer, out);
 }
 
+/* Whether who asks may see names and keys of accounts, and not only numbers. */
+static bool is_owner(tv_admin *admin, const tv_request *req)
+{
+    const char *why;
+
+    return tv_admin_guard_check(&(tv_admin_guard){admin->name, &admin->token, admin->sessions}, req,
+                                &why) == 0;
+}
+
 static void metrics(tv_admin *admin, tv_request *req)
 {
-    tv_admin_add_metrics(admin, &req->out);
+    tv_admin_add_metrics(admin, &req->out, is_owner(admin, req));
     respond(req, 200, metrics_type);
 }
 
@@ -332,7 +344,7 @@ static bool is_of_cluster(const tv_admin *admin)
 
 static int get_cluster(tv_admin *admin, tv_request *req)
 {
-    tv_balancer_write_status(admin->balancer, &req->out);
+    tv_balancer_write_status(admin->balancer, &req->out, is_owner(admin, req));
     return 200;
 }
 
@@ -379,7 +391,7 @@ static const tv_admin_route routes[] = {
     {"/bundle", TV_METHOD_GET, true, tv_admin_get_bundle, NULL,
      "versions, settings, health, metrics and the last lines of the log; needs the token"},
     {"/cluster", TV_METHOD_GET, false, get_cluster, is_of_cluster,
-     "nodes, ranges and what was done to them, of a cluster"},
+     "nodes, ranges and what was done to them, of a cluster; keys need the token"},
     {"/facts", TV_METHOD_GET, true, tv_admin_get_facts, tv_admin_has_facts,
      "how many entities a table has, and what they look like; needs the token"},
     {"/facts/recount", TV_METHOD_POST, true, tv_admin_post_recount, tv_admin_has_facts, NULL},
@@ -457,7 +469,7 @@ static void list_routes(const tv_admin *admin, tv_request *req)
     tv_buf_add_lit(&req->out,
                    "Tavola " TV_VERSION "\n\n/healthz  200 when all is well: for alerts\n"
                    "/ready    200 when it can serve clients: for load balancers\n"
-                   "/metrics  Prometheus text\n");
+                   "/metrics  Prometheus text; names of tables need the token\n");
     for (size_t i = 0; i < ROUTES; i++) {
         if (routes[i].help)
             tv_buf_printf(&req->out, "%-8s  %s\n", routes[i].path, routes[i].help);

@@ -25,8 +25,9 @@
 
 /** A service that has metrics for /metrics and a say in /healthz. */
 typedef struct tv_admin_source {
-    const char *name;                      /* if it has a say */
-    void (*write)(void *ctx, tv_buf *out); /* what it has in addition to its meter */
+    const char *name;                            /* if it has a say */
+    void (*write)(void *ctx, tv_buf *out);       /* what it has in addition to its meter */
+    void (*write_names)(void *ctx, tv_buf *out); /* what names things of accounts, or NULL */
     void *ctx;
     tv_meter *meter; /* or NULL */
     /* False with what is wrong, in a few words without a line's end; or NULL. */
@@ -63,8 +64,8 @@ const char *tv_admin_meaning_of(const tv_engine *engine, tv_err err);
 /** The text of /healthz; false when something is wrong. */
 bool tv_admin_add_health(tv_admin *admin, tv_buf *out);
 
-/** The text of /metrics. */
-void tv_admin_add_metrics(tv_admin *admin, tv_buf *out);
+/** The text of /metrics; what names things of accounts only if asked for. */
+void tv_admin_add_metrics(tv_admin *admin, tv_buf *out, bool with_names);
 
 /** The handler for a listener; `admin` outlives it. */
 tv_http_handler tv_admin_handler(tv_admin *admin);

@@ -56,10 +56,10 @@ int tv_admin_get_bundle(tv_admin *admin, tv_request *req)
     tv_admin_add_health(admin, out);
     if (admin->balancer) {
         begin_part(out, "cluster");
-        tv_balancer_write_status(admin->balancer, out);
+        tv_balancer_write_status(admin->balancer, out, true);
     }
     begin_part(out, "metrics");
-    tv_admin_add_metrics(admin, out);
+    tv_admin_add_metrics(admin, out, true);
     begin_part(out, "log");
     tv_admin_add_log(out);
     tv_admin_respond_text(req);

@@ -65,8 +65,8 @@ bool tv_balancer_force(tv_balancer *balancer, tv_force_op op, tv_slice range, tv
 
 /* --- what is to be seen --- */
 
-/** GET /cluster: JSON, some seconds old. */
-void tv_balancer_write_status(tv_balancer *balancer, tv_buf *out);
+/** GET /cluster: JSON, some seconds old; without keys these are null. */
+void tv_balancer_write_status(tv_balancer *balancer, tv_buf *out, bool with_keys);
 
 /** Of this node, for Prometheus. */
 void tv_balancer_write_metrics(tv_balancer *balancer, tv_buf *out);

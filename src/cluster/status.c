@@ -372,11 +372,42 @@ out:
     tv_arena_done(&arena);
 }
 
-void tv_balancer_write_status(tv_balancer *balancer, tv_buf *out)
+/*
+ * Where the next string is that is a key; json.len when there is none.  A quote within a string has
+ * a backslash before it, so the names are found nowhere else.
+ */
+static size_t find_key(tv_slice json)
+{
+    static const tv_slice names[] = {{"\"start\":\"", 9}, {"\"key\":\"", 7}};
+
+    for (size_t at = 0; at < json.len; at++) {
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+            if (tv_slice_starts_with(tv_slice_skip(json, at), names[i]))
+                return at + names[i].len - 1;
+        }
+    }
+    return json.len;
+}
+
+static void add_without_keys(tv_buf *out, tv_slice json)
+{
+    for (size_t at; (at = find_key(json)) < json.len;) {
+        tv_buf_add(out, tv_slice_take(json, at++));
+        tv_buf_add_lit(out, "null");
+        while (at < json.len && json.data[at] != '"')
+            at += json.data[at] == '\\' ? 2 : 1;
+        json = tv_slice_skip(json, at < json.len ? at + 1 : json.len);
+    }
+    tv_buf_add(out, json);
+}
+
+void tv_balancer_write_status(tv_balancer *balancer, tv_buf *out, bool with_keys)
 {
     tv_background_lock(&balancer->thread);
-    if (balancer->status.len)
+    if (balancer->status.len && with_keys)
         tv_buf_add(out, tv_buf_slice(&balancer->status));
+    else if (balancer->status.len)
+        add_without_keys(out, tv_buf_slice(&balancer->status));
     else
         tv_buf_add_lit(out, "{\"version\":0,\"leader\":\"\",\"nodes\":[],\"ranges\":[],"
                             "\"intents\":[],\"history\":[]}\n");

@@ -124,6 +124,7 @@ static void open_admin(tv_server *server)
     server->admin.facts = server->facts;
     server->admin.tables = server->catalog;
     server->admin.sources[0] = (tv_admin_source){.write = tv_table_service_write_metrics,
+                                                 .write_names = tv_table_service_write_names,
                                                  .ctx = &server->table.base,
                                                  .meter = &server->table.base.meter};
     server->admin.sources[1] = (tv_admin_source){.write = tv_queue_service_write_metrics,

@@ -71,24 +71,30 @@ const tv_facts_format tv_table_facts_format = {
 /* More tables than that would drown everything else; then the totals say enough. */
 enum { TABLES_MAX = 1000 };
 
-typedef struct visit {
-    tv_buf *out;
-    uint64_t totals[TV_PLAN_KINDS], examined[TV_PLAN_KINDS];
-    bool is_detailed;
-} visit;
+typedef struct totals {
+    uint64_t queries[TV_PLAN_KINDS], examined[TV_PLAN_KINDS];
+} totals;
 
-static void visit_table(void *ctx, const tv_container *table)
+static void add_up(void *ctx, const tv_container *table)
 {
     const tv_table_counts *counts = table->service_data;
-    visit *v = ctx;
+    totals *t = ctx;
+
+    for (int kind = 0; kind < TV_PLAN_KINDS; kind++) {
+        t->queries[kind] += atomic_load(&counts->plans[kind]);
+        t->examined[kind] += atomic_load(&counts->examined[kind]);
+    }
+}
+
+static void add_table(void *ctx, const tv_container *table)
+{
+    const tv_table_counts *counts = table->service_data;
 
     for (int kind = 0; kind < TV_PLAN_KINDS; kind++) {
         unsigned long long count = atomic_load(&counts->plans[kind]);
 
-        v->totals[kind] += count;
-        v->examined[kind] += atomic_load(&counts->examined[kind]);
-        if (count && v->is_detailed)
-            tv_buf_printf(v->out,
+        if (count)
+            tv_buf_printf(ctx,
                           "tavola_table_queries_total{account=\"%.*s\",table=\"%.*s\",plan=\"%s\"} "
                           "%llu\n",
                           TV_FMT(table->account), TV_FMT(table->name),
@@ -99,23 +105,31 @@ static void visit_table(void *ctx, const tv_container *table)
 void tv_table_service_write_metrics(void *ctx, tv_buf *out)
 {
     tv_service *service = ctx;
-    visit v = {.out = out, .is_detailed = tv_catalog_count(service->catalog) <= TABLES_MAX};
+    totals t = {{0}, {0}};
 
     tv_buf_printf(out,
                   "# HELP tavola_tables Tables of all accounts.\n# TYPE tavola_tables gauge\n"
                   "tavola_tables %zu\n",
                   tv_catalog_count(service->catalog));
-    tv_buf_add_lit(out, "# HELP tavola_table_queries_total Queries by table and plan; left out "
-                        "above 1000 tables.\n# TYPE tavola_table_queries_total counter\n");
-    tv_catalog_visit(service->catalog, visit_table, &v);
+    tv_catalog_visit(service->catalog, add_up, &t);
     tv_buf_add_lit(out, "# HELP tavola_queries_total Queries of the tables that exist, by plan.\n"
                         "# TYPE tavola_queries_total counter\n");
     for (int kind = 0; kind < TV_PLAN_KINDS; kind++)
         tv_buf_printf(out, "tavola_queries_total{plan=\"%s\"} %llu\n",
-                      tv_plan_kind_name((tv_plan_kind)kind), (unsigned long long)v.totals[kind]);
+                      tv_plan_kind_name((tv_plan_kind)kind), (unsigned long long)t.queries[kind]);
     tv_buf_add_lit(out, "# HELP tavola_queries_examined_total Entities that they have read.\n"
                         "# TYPE tavola_queries_examined_total counter\n");
     for (int kind = 0; kind < TV_PLAN_KINDS; kind++)
         tv_buf_printf(out, "tavola_queries_examined_total{plan=\"%s\"} %llu\n",
-                      tv_plan_kind_name((tv_plan_kind)kind), (unsigned long long)v.examined[kind]);
+                      tv_plan_kind_name((tv_plan_kind)kind), (unsigned long long)t.examined[kind]);
+}
+
+void tv_table_service_write_names(void *ctx, tv_buf *out)
+{
+    tv_service *service = ctx;
+
+    tv_buf_add_lit(out, "# HELP tavola_table_queries_total Queries by table and plan; left out "
+                        "above 1000 tables.\n# TYPE tavola_table_queries_total counter\n");
+    if (tv_catalog_count(service->catalog) <= TABLES_MAX)
+        tv_catalog_visit(service->catalog, add_table, out);
 }

@@ -49,5 +49,7 @@ extern const tv_service_spec tv_table_spec;
 
 /** Append the service's metrics, in addition to those of its meter, in Prometheus' text format. */
 void tv_table_service_write_metrics(void *service, tv_buf *out);
+/** Metrics that name tables. */
+void tv_table_service_write_names(void *ctx, tv_buf *out);
 
 #endif

@@ -9,8 +9,11 @@ FAILED = (OSError, ValueError)  # HTTPError is an OSError
 
 
 def cluster(server, timeout_s=60):
-    """GET /cluster."""
-    with urllib.request.urlopen(f"{server.admin_url}/cluster", timeout=timeout_s) as reply:
+    """GET /cluster, with the token: keys are not for everybody."""
+    request = urllib.request.Request(
+        f"{server.admin_url}/cluster",
+        headers={"Authorization": f"Bearer {server.admin_token()}"})
+    with urllib.request.urlopen(request, timeout=timeout_s) as reply:
         return json.load(reply)
 
 

@@ -297,7 +297,7 @@ TEST(the_status_is_json)
     pass(&w);
     pass(&w);
     tv_arena_init(&arena);
-    tv_balancer_write_status(w.balancer, &out);
+    tv_balancer_write_status(w.balancer, &out, true);
     tv_json_reader_init(&reader, &arena, tv_buf_slice(&out));
     while (tv_json_next(&reader, &member))
         CHECK_TEXT(member.name, members[count++]);
@@ -306,6 +306,18 @@ TEST(the_status_is_json)
     CHECK(status_has(&w, "\"leader\":\"n1\""));
     CHECK(status_has(&w, "\"start\":\"acct/Sales/p005\""));
     CHECK(status_has(&w, "\"key\":\"acct/Sales/p005\",\"reason\":\"forced\"")); /* in history */
+
+    /* Not everybody may see keys. */
+    out.len = 0;
+    count = 0;
+    tv_balancer_write_status(w.balancer, &out, false);
+    tv_json_reader_init(&reader, &arena, tv_buf_slice(&out));
+    while (tv_json_next(&reader, &member))
+        CHECK_TEXT(member.name, members[count++]);
+    CHECK(!reader.failed);
+    CHECK_INT(count, 10);
+    CHECK(memmem(out.data, out.len, "\"key\":null,\"reason\":\"forced\"", 28));
+    CHECK(!memmem(out.data, out.len, "p005", 4) && !memmem(out.data, out.len, "Sales", 5));
 
     tv_buf_reset(&out);
     tv_balancer_write_metrics(w.balancer, &out);

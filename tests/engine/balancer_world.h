@@ -152,7 +152,7 @@ static inline bool status_has(world *w, const char *text)
     tv_buf out = TV_BUF_EMPTY;
     bool is_there;
 
-    tv_balancer_write_status(w->balancer, &out);
+    tv_balancer_write_status(w->balancer, &out, true);
     is_there = memmem(out.data, out.len, text, strlen(text)) != NULL;
     tv_buf_done(&out);
     return is_there;

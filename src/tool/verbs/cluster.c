@@ -109,9 +109,27 @@ static size_t count_of(const char *json, const char *list)
     return count;
 }
 
-static tool_exit ask(const tool_admin *admin, tool_answer *ret_answer)
+/* With the token, where one was named: keys are shown to whoever has it. */
+static tool_exit get(const tool_run *run, const tool_admin *admin, tool_answer *ret_answer)
 {
-    tool_exit exit = tool_server_get(admin, "/cluster", ret_answer);
+    tool_request request = {.method = "GET", .path = "/cluster"};
+    char why[200];
+    bool has_answer = false;
+    tool_exit exit;
+
+    if (!tool_value_of(run, TOOL_FLAG_DATA) && !tool_value_of(run, TOOL_FLAG_TOKEN_FILE))
+        return tool_server_get(admin, "/cluster", ret_answer);
+    exit = tool_admin_ask_with_token(run, admin, request, ret_answer, &has_answer, why);
+    if (!exit && !has_answer) {
+        tool_trouble("the server at %s has not answered: %s", admin->url, why);
+        exit = TOOL_UNAVAILABLE;
+    }
+    return exit;
+}
+
+static tool_exit ask(const tool_run *run, const tool_admin *admin, tool_answer *ret_answer)
+{
+    tool_exit exit = get(run, admin, ret_answer);
 
     if (!exit && ret_answer->status == 404)
         return tool_trouble("the server at %s is not one of a cluster", admin->url);
@@ -193,7 +211,7 @@ static tool_exit print_list(tool_run *run, const char *list, const column *colum
         exit = tool_output_open(run, true, &output);
     if (exit)
         return exit;
-    exit = ask(&admin, &answer);
+    exit = ask(run, &admin, &answer);
     for (const char *line = exit ? NULL : first_of(answer.body.at, list); line;
          line = next_of(line))
         print_line(output, line, columns);
@@ -253,7 +271,7 @@ static tool_exit status(tool_run *run)
     tool_exit exit = tool_admin_open(run, &admin);
 
     if (!exit)
-        exit = ask(&admin, &answer);
+        exit = ask(run, &admin, &answer);
     if (!exit) {
         const char *json = answer.body.at;
 
@@ -317,12 +335,12 @@ static tool_exit begin(const tool_run *run, const tool_admin *admin, const char 
 }
 
 /* Until GET /cluster says that the job has ended. */
-static tool_exit wait_for(const tool_admin *admin, int64_t job)
+static tool_exit wait_for(const tool_run *run, const tool_admin *admin, int64_t job)
 {
     for (int waited = 0; waited < WAIT_MS; waited += PAUSE_MS) {
         tool_answer answer = {0};
         tool_text state = {0}, error = {0};
-        tool_exit exit = ask(admin, &answer);
+        tool_exit exit = ask(run, admin, &answer);
         const char *force = exit ? NULL : strstr(answer.body.at, "\"force\":");
         bool is_done = false;
 
@@ -360,7 +378,7 @@ static tool_exit force(tool_run *run)
     if (!exit)
         exit = begin(run, &admin, body.at, &job);
     if (!exit)
-        exit = wait_for(&admin, job);
+        exit = wait_for(run, &admin, job);
     tool_text_done(&body);
     return exit;
 }
@@ -475,7 +493,7 @@ static tool_exit list_pool(tool_run *run, const tool_admin *admin)
     if (!tool_value_of(run, TOOL_FLAG_DATA) && !tool_value_of(run, TOOL_FLAG_TOKEN_FILE))
         return TOOL_OK;
     exit = begin(run, admin, "{\"op\":\"check\"}", &job);
-    return exit ? exit : wait_for(admin, job);
+    return exit ? exit : wait_for(run, admin, job);
 }
 
 static tool_exit check(tool_run *run)
@@ -487,7 +505,7 @@ static tool_exit check(tool_run *run)
     if (!exit)
         exit = list_pool(run, &admin);
     if (!exit)
-        exit = ask(&admin, &answer);
+        exit = ask(run, &admin, &answer);
     if (!exit) {
         const char *json = answer.body.at;
         int wrong = is_unled(json) + is_stuck(json) + has_bad_nodes(json) + has_strays(json);
@@ -505,10 +523,12 @@ static tool_exit check(tool_run *run)
 const tool_verb tool_cluster_verbs[] = {
     {"cluster status", "", "Nodes, leader, ranges and rows of the cluster of a tavolad", 0, 0,
      TOOL_BIT(ADMIN) | TOOL_BIT(SELECT), .run = status},
-    {"cluster ranges", "", "The ranges of its keys: size, load, why one is not split", 0, 0,
-     TOOL_BIT(ADMIN) | TOOL_BIT(SELECT), .run = ranges},
+    {"cluster ranges", "",
+     "The ranges of its keys: size, load, why one is not split; the keys with a token", 0, 0,
+     TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA) | TOOL_BIT(SELECT), .run = ranges},
     {"cluster history", "", "What was done to ranges, the newest last, and how long writes waited",
-     0, 0, TOOL_BIT(ADMIN) | TOOL_BIT(SELECT), .run = history},
+     0, 0, TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA) | TOOL_BIT(SELECT),
+     .run = history},
     {"cluster check", "", "For scripts: exit code 0 well, 1 not well, 6 not reachable", 0, 0,
      TOOL_BIT(ADMIN) | TOOL_BIT(TOKEN_FILE) | TOOL_BIT(DATA), .run = check, .is_plain = true,
      .examples = "  tavola cluster check\n"

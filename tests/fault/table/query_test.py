@@ -112,10 +112,14 @@ class Counters(unittest.TestCase):
         self.client = Client(self.server.table_port)
         self.addCleanup(self.client.close)
 
+    def metrics(self, **headers):
+        request = urllib.request.Request(f"{self.server.admin_url}/metrics", headers=headers)
+        with urllib.request.urlopen(request) as reply:
+            return reply.read().decode()
+
     def counts(self, table):
         """The counters of a table, by plan."""
-        with urllib.request.urlopen(f"{self.server.admin_url}/metrics") as reply:
-            text = reply.read().decode()
+        text = self.metrics(Authorization=f"Bearer {self.server.admin_token()}")
         return {plan: int(count) for name, plan, count in re.findall(
             r'^tavola_table_queries_total\{account="[a-z0-9]+",table="(\w+)",plan="(\w+)"\} (\d+)$',
             text, re.MULTILINE) if name == table}
@@ -124,6 +128,16 @@ class Counters(unittest.TestCase):
         query = urllib.parse.quote(filter_text)
         self.assertEqual(self.client.request("GET", f"/Counted()?$filter={query}",
                                              **headers).status, 200)
+
+    def test_names_of_tables_are_the_owners_alone(self):
+        self.assertEqual(self.client.create_table("Counted").status, 204)
+        self.ask("PartitionKey eq 'a'")
+        self.assertEqual(sum(self.counts("Counted").values()), 1)
+        for headers in ({}, {"Authorization": "Bearer " + "0" * 64}):
+            text = self.metrics(**headers)
+            self.assertNotIn("Counted", text)
+            self.assertNotIn("devstoreaccount1", text)
+            self.assertRegex(text, r"(?m)^tavola_queries_total\{plan=\"\w+\"\} 1$")
 
     def test_queries_are_counted_by_table_and_plan(self):
         self.assertEqual(self.client.create_table("Counted").status, 204)

@@ -16,6 +16,7 @@
 #include "base/background.h"
 #include "base/buf.h"
 #include "extent/extent.h"
+#include "extent/trailer.h"
 
 enum { TV_EXTENT_DAMAGES_MAX = 64 };
 
@@ -23,6 +24,7 @@ enum { TV_EXTENT_DAMAGES_MAX = 64 };
 struct tv_extent_writer {
     tv_extents *store;
     tv_extent_id id;
+    tv_extent_seal seal;
     bool is_failed;
     uint64_t len;    /* of all bytes so far, checksums included; the backend counts them */
     uint64_t length; /* of the data */
@@ -34,6 +36,7 @@ struct tv_extent_writer {
 struct tv_extent_reader {
     tv_extents *store;
     tv_extent_id id;
+    tv_extent_seal seal; /* that of another extent if this is a link to its bytes */
     uint64_t length, block_count;
     uint64_t first_block; /* of the window */
     size_t window_count;  /* 0 when there is none yet */
@@ -45,6 +48,10 @@ struct tv_extent_reader {
 typedef struct tv_extent_backend {
     /** Others remove extents, too: see tv_extent_visit_must_renew. */
     bool is_shared;
+
+    /** Extents say which they are (trailer.h).  Not those of a pool: nodes that are older than that
+     * read them, too. */
+    bool seals;
 
     /** See tv_extent_create; the rest of tv_extent_writer is filled in by tv_extent_writer_begin.
      */

@@ -12,7 +12,6 @@
 #include "base/assert.h"
 #include "base/crc32c.h"
 #include "extent/internal.h"
-#include "extent/trailer.h"
 
 enum {
     WINDOW_BLOCKS = 1024,
@@ -79,17 +78,22 @@ static tv_err need_window(tv_extent_reader *reader, tv_read_mode mode, uint64_t 
 /* The footer, and with it the table if it is short. */
 static tv_err read_trailer(tv_extent_reader *reader, tv_read_mode mode)
 {
-    char trailer[WINDOW_BYTES + TV_EXTENT_FOOTER_BYTES];
+    char trailer[WINDOW_BYTES + TV_EXTENT_FOOTER_BYTES_MAX];
     uint64_t table_bytes = reader->block_count * TV_EXTENT_SUM_BYTES;
-    size_t along = table_bytes <= WINDOW_BYTES ? (size_t)table_bytes : 0;
+    size_t along = table_bytes <= WINDOW_BYTES ? (size_t)table_bytes : 0, len;
+    size_t most = along + (reader->store->backend->seals ? TV_EXTENT_FOOTER_BYTES_MAX
+                                                         : TV_EXTENT_FOOTER_BYTES);
     tv_err err;
 
-    err = read_exactly(reader, mode, reader->length + table_bytes - along, trailer,
-                       along + TV_EXTENT_FOOTER_BYTES);
+    err = read_some(reader, mode, reader->length + table_bytes - along, trailer, most,
+                    along + TV_EXTENT_FOOTER_BYTES, &len);
     if (err)
         return err;
-    if (!tv_extent_footer_is_of(trailer + along, reader->length))
-        return damaged(reader, TV_ERR_CORRUPT, "its end is damaged");
+    if (!tv_extent_footer_decode((tv_slice){trailer + along, len - along}, reader->length,
+                                 &reader->seal))
+        return mode == TV_READ_CACHED && len < most
+                   ? TV_ERR_WOULD_BLOCK
+                   : damaged(reader, TV_ERR_CORRUPT, "its end is damaged");
 
     memcpy(reader->window, trailer, along);
     reader->window_count = along / TV_EXTENT_SUM_BYTES;
@@ -114,7 +118,8 @@ static tv_err check_block(tv_extent_reader *reader, tv_read_mode mode, uint64_t 
 
     const char *entry = reader->window + (block - reader->first_block) * TV_EXTENT_SUM_BYTES;
 
-    if (tv_crc32c(0, (tv_slice){bytes, block_len(reader, block)}) != tv_extent_sum_decode(entry))
+    if (tv_crc32c(tv_extent_sum_begin(&reader->seal, block),
+                  (tv_slice){bytes, block_len(reader, block)}) != tv_extent_sum_decode(entry))
         return damaged(reader, TV_ERR_CORRUPT, "its checksum is wrong");
     return TV_OK;
 }
@@ -138,6 +143,50 @@ tv_extent_reader *tv_extent_reader_new(size_t size, tv_extents *store, tv_extent
     return reader;
 }
 
+static bool is_same(tv_extent_id a, tv_extent_id b)
+{
+    return a.boot == b.boot && a.number == b.number;
+}
+
+static bool is_before(tv_extent_id a, tv_extent_id b)
+{
+    return a.boot < b.boot || (a.boot == b.boot && a.number < b.number);
+}
+
+/* Whether another extent is there and says that it is yet another one. */
+static bool is_misplaced(tv_extents *store, tv_extent_id id, uint64_t length)
+{
+    tv_extent_reader *other;
+    bool is_misplaced = false;
+
+    if (store->backend->open(store, TV_READ_ANY, id, length, &other))
+        return false;
+    if (read_trailer(other, TV_READ_ANY) == TV_OK)
+        is_misplaced = other->seal.has_id && !is_same(other->seal.id, id);
+    tv_extent_close(other);
+    return is_misplaced;
+}
+
+/*
+ * Whether the bytes are those of this extent.  A link has those of an older one, which may be gone
+ * by now; but if that is there, it is what it says.  So two files that were exchanged are both
+ * told.
+ */
+static tv_err check_seal(tv_extent_reader *reader, tv_read_mode mode)
+{
+    tv_extent_id sealed = reader->seal.id;
+
+    if (!reader->seal.has_id || is_same(sealed, reader->id))
+        return TV_OK;
+    if (is_before(sealed, reader->id)) {
+        if (mode == TV_READ_CACHED)
+            return TV_ERR_WOULD_BLOCK;
+        if (!is_misplaced(reader->store, sealed, reader->length))
+            return TV_OK;
+    }
+    return damaged(reader, TV_ERR_CORRUPT, "it is another extent's");
+}
+
 tv_err tv_extent_open(tv_extents *store, tv_read_mode mode, tv_extent_id id, uint64_t length,
                       tv_extent_reader **ret_reader)
 {
@@ -149,6 +198,8 @@ tv_err tv_extent_open(tv_extents *store, tv_read_mode mode, tv_extent_id id, uin
         return err;
 
     err = read_trailer(reader, mode);
+    if (err == TV_OK)
+        err = check_seal(reader, mode);
     if (err) {
         tv_extent_close(reader);
         return err;

@@ -2,13 +2,13 @@
 #include "base/assert.h"
 #include "base/crc32c.h"
 #include "extent/internal.h"
-#include "extent/trailer.h"
 
 enum { COPY_BYTES = 256 << 10 };
 
 void tv_extent_writer_begin(tv_extent_writer *writer, tv_extents *store, tv_extent_id id)
 {
-    *writer = (tv_extent_writer){.store = store, .id = id};
+    *writer = (tv_extent_writer){.store = store, .id = id, .seal = {store->backend->seals, id}};
+    writer->sum = tv_extent_sum_begin(&writer->seal, 0);
     atomic_fetch_add(&store->writer_count, 1);
 }
 
@@ -51,7 +51,7 @@ static void end_block(tv_extent_writer *writer)
 
     tv_extent_sum_encode(writer->sum, entry);
     tv_buf_add(&writer->table, (tv_slice){entry, sizeof entry});
-    writer->sum = 0;
+    writer->sum = tv_extent_sum_begin(&writer->seal, writer->table.len / TV_EXTENT_SUM_BYTES);
 }
 
 static void add_checksums(tv_extent_writer *writer, tv_slice bytes)
@@ -77,15 +77,16 @@ tv_err tv_extent_append(tv_extent_writer *writer, tv_slice bytes)
 
 static tv_err write_trailer(tv_extent_writer *writer)
 {
-    char footer[TV_EXTENT_FOOTER_BYTES];
+    char footer[TV_EXTENT_FOOTER_BYTES_MAX];
+    size_t footer_len;
 
     if (writer->length % TV_EXTENT_BLOCK_BYTES)
         end_block(writer);
     /* The backend has all that was summed up, and a checksum for each block. */
     tv_assert(writer->len == writer->length);
     tv_assert(writer->table.len == tv_extent_block_count(writer->length) * TV_EXTENT_SUM_BYTES);
-    tv_extent_footer_encode(writer->length, footer);
-    tv_buf_add(&writer->table, (tv_slice){footer, sizeof footer});
+    footer_len = tv_extent_footer_encode(writer->length, &writer->seal, footer);
+    tv_buf_add(&writer->table, (tv_slice){footer, footer_len});
     return write_all(writer, tv_buf_slice(&writer->table));
 }
 

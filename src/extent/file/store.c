@@ -152,6 +152,7 @@ static void metrics(tv_extents *store, tv_metric_fn *report, void *ctx)
 }
 
 static const tv_extent_backend backend = {
+    .seals = true,
     .create = tv_extent_file_create,
     .write = tv_extent_file_write,
     .finish = tv_extent_file_finish,

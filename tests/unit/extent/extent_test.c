@@ -4,6 +4,9 @@
  */
 #include "extent/extent.h"
 
+#include <endian.h>
+
+#include "base/crc32c.h"
 #include "extent/file/file.h"
 #include "on_both.h"
 #include "random.h"
@@ -223,6 +226,112 @@ TEST(a_file_that_is_not_of_its_length_cannot_be_opened)
     tv_extents_remove(store, &copy, 1);
     wait_for_removals(store, 0);
     CHECK(tv_extents_check(store, text, sizeof text));
+    tv_extents_close(store);
+}
+
+/* --- which extent it is --- */
+
+static void swap_files(tv_extent_id a, tv_extent_id b)
+{
+    char first[256], second[256], aside[300];
+
+    snprintf(first, sizeof first, "%s", path_of(a));
+    snprintf(second, sizeof second, "%s", path_of(b));
+    snprintf(aside, sizeof aside, "%s.aside", first);
+    CHECK(rename(first, aside) == 0 && rename(second, first) == 0 && rename(aside, second) == 0);
+}
+
+static tv_err open_it(tv_extent_id id, uint64_t length)
+{
+    tv_extent_reader *reader;
+    tv_err err = tv_extent_open(store, TV_READ_ANY, id, length, &reader);
+
+    if (err == TV_OK)
+        tv_extent_close(reader);
+    return err;
+}
+
+TEST(files_that_were_exchanged_are_told_and_links_are_none)
+{
+    static char one[50000], other[50000];
+    tv_extent_id link, link_of_link;
+    char text[1024];
+
+    NEEDS_FOLDER();
+    store = open_store();
+    memset(one, 1, sizeof one);
+    memset(other, 2, sizeof other);
+    tv_extent_id a = put(store, (tv_slice){one, sizeof one});
+    tv_extent_id b = put(store, (tv_slice){other, sizeof other});
+
+    swap_files(a, b);
+    CHECK_ERR(open_it(a, sizeof one), TV_ERR_CORRUPT);
+    CHECK_ERR(open_it(b, sizeof other), TV_ERR_CORRUPT);
+    CHECK(!tv_extents_check(store, text, sizeof text) && strstr(text, "another extent's"));
+    swap_files(a, b);
+    check_bytes(store, a, (tv_slice){one, sizeof one});
+    check_bytes(store, b, (tv_slice){other, sizeof other});
+
+    CHECK_OK(tv_extent_link(store, a, sizeof one, &link));
+    CHECK_OK(tv_extent_link(store, link, sizeof one, &link_of_link));
+    check_bytes(store, link_of_link, (tv_slice){one, sizeof one});
+    tv_extents_remove(store, &a, 1);
+    wait_for_removals(store, 0);
+    check_bytes(store, link, (tv_slice){one, sizeof one});
+    check_bytes(store, link_of_link, (tv_slice){one, sizeof one});
+    tv_extents_close(store);
+}
+
+TEST(blocks_that_were_exchanged_are_told)
+{
+    static char bytes[3 * 16384], block[16384];
+
+    NEEDS_FOLDER();
+    store = open_store();
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (char)(i / 16384);
+    tv_extent_id id = put(store, (tv_slice){bytes, sizeof bytes});
+    int fd = open(path_of(id), O_RDWR | O_CLOEXEC);
+    char sums[8];
+
+    /* The second block in the place of the first, with its checksum. */
+    CHECK(fd >= 0 && pread(fd, block, sizeof block, 16384) == sizeof block &&
+          pwrite(fd, block, sizeof block, 0) == sizeof block &&
+          pread(fd, sums, 4, sizeof bytes + 4) == 4 && pwrite(fd, sums, 4, sizeof bytes) == 4);
+    close(fd);
+    CHECK_ERR(read_range(id, bytes, sizeof bytes, 0, 10), TV_ERR_CORRUPT);
+    CHECK_OK(read_range(id, bytes, sizeof bytes, 16384, 10));
+    tv_extents_close(store);
+}
+
+TEST(extents_of_before_can_be_read_and_linked)
+{
+    static char bytes[20000];
+    char table[8], footer[24] = "tvextent";
+    uint64_t length = htole64(sizeof bytes);
+    uint32_t numbers[2] = {htole32(tv_crc32c(0, (tv_slice){bytes, 16384})),
+                           htole32(tv_crc32c(0, (tv_slice){bytes, sizeof bytes - 16384}))};
+    uint32_t size = htole32(16384), sum;
+    tv_extent_id copy;
+
+    NEEDS_FOLDER();
+    store = open_store();
+    tv_extent_id id = put(store, (tv_slice){bytes, sizeof bytes});
+    FILE *file = fopen(path_of(id), "w");
+
+    memcpy(table, numbers, sizeof table);
+    memcpy(footer + 8, &length, 8);
+    memcpy(footer + 16, &size, 4);
+    sum = htole32(tv_crc32c(0, (tv_slice){footer, 20}));
+    memcpy(footer + 20, &sum, 4);
+    CHECK(file && fwrite(bytes, sizeof bytes, 1, file) == 1 &&
+          fwrite(table, sizeof table, 1, file) == 1 && fwrite(footer, sizeof footer, 1, file) == 1);
+    fclose(file);
+    check_bytes(store, id, (tv_slice){bytes, sizeof bytes});
+    CHECK_OK(tv_extent_link(store, id, sizeof bytes, &copy));
+    check_bytes(store, copy, (tv_slice){bytes, sizeof bytes});
+    flip(id, 100);
+    CHECK_ERR(read_range(id, bytes, sizeof bytes, 0, 10), TV_ERR_CORRUPT);
     tv_extents_close(store);
 }
 
@@ -522,6 +631,9 @@ int main(void)
         ON_BOTH(every_range_is_read_and_checked),
         ON_BOTH(damage_is_met_where_it_is_and_only_there),
         ON_BOTH(a_file_that_is_not_of_its_length_cannot_be_opened),
+        ON_BOTH(files_that_were_exchanged_are_told_and_links_are_none),
+        ON_BOTH(blocks_that_were_exchanged_are_told),
+        ON_BOTH(extents_of_before_can_be_read_and_linked),
         ON_BOTH(what_is_damaged_is_reported_once_and_then_now_and_then),
         ON_BOTH(a_discarded_extent_leaves_nothing),
         ON_BOTH(ids_never_repeat),

@@ -86,10 +86,10 @@ static inline tv_extent_id put(tv_extents *store, tv_slice bytes)
     return id;
 }
 
-/* How long the file of this many bytes is: 4 bytes for each block of 16 KiB, and 24. */
+/* How long the file of this many bytes is: 4 bytes for each block of 16 KiB, and 40. */
 static inline int64_t file_bytes(int64_t length)
 {
-    return length + (length + 16383) / 16384 * 4 + 24;
+    return length + (length + 16383) / 16384 * 4 + 40;
 }
 
 /* How many bytes the extent has by the size of its file. */
@@ -97,10 +97,10 @@ static inline uint64_t length_of(tv_extent_id id)
 {
     struct stat stat_of;
 
-    if (stat(path_of(id), &stat_of) != 0 || stat_of.st_size < 24)
+    if (stat(path_of(id), &stat_of) != 0 || stat_of.st_size < 40)
         return 0;
 
-    uint64_t rest = (uint64_t)stat_of.st_size - 24;
+    uint64_t rest = (uint64_t)stat_of.st_size - 40;
 
     return rest - (rest + 16387) / 16388 * 4;
 }

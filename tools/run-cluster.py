@@ -25,7 +25,9 @@ from haproxy import Haproxy
 HERE = pathlib.Path(__file__).resolve().parent
 CEPH = HERE / "ceph.sh"
 NODES = 3
-FRONT = {"blob": 10000, "queue": 10001, "table": 10002, "admin": 10003}  # where emulators are
+FIRST_PORT = int(os.environ.get("TAVOLA_CLUSTER_PORT", "10000"))
+FRONT = {service: FIRST_PORT + number  # where emulators are, unless told otherwise
+         for number, service in enumerate(("blob", "queue", "table", "admin"))}
 # The development account; its key is public.
 ACCOUNT = "devstoreaccount1"
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
@@ -121,7 +123,8 @@ class Cluster:
                         s.bind(("127.0.0.1", port))
                     except OSError:
                         raise Failed(f"port {port} is in use; is another tavolad running, "
-                                     "or Azurite?") from None
+                                     "or Azurite?  TAVOLA_CLUSTER_PORT=20000 takes 20000 to 20003 "
+                                     "and 20100 to 20303 instead") from None
 
     def ceph(self, command):
         return [str(CEPH), command, str(self.folder / "ceph")]
@@ -165,7 +168,7 @@ Tavola on Ceph: {NODES} nodes behind a load balancer
 
 Connection string:
 {connection_string(url)}
-or simply: UseDevelopmentStorage=true
+{"or simply: UseDevelopmentStorage=true" if FIRST_PORT == 10000 else ""}
 
 Watch a split happen, in a second terminal (a range of more than 50,000 rows is split):
   {tool} table create Watched

@@ -483,10 +483,13 @@ static void move_one(tv_balancer *balancer, const tv_routes *routes, int64_t now
 static void look_at_pool(tv_balancer *balancer)
 {
     tv_pool *pool = balancer->options.pool;
-    size_t count;
+    size_t count, up;
 
-    if (balancer->pass_count % TIDY_PASSES == 0 && pool->ops->osd_count(pool, &count) == TV_OK)
+    if (balancer->pass_count % TIDY_PASSES == 0 &&
+        pool->ops->osd_count(pool, &count, &up) == TV_OK) {
         balancer->osd_count = count;
+        balancer->osds_up = up;
+    }
     if (pool->ops->space(pool, &balancer->space))
         balancer->space = (tv_pool_space){0};
 }

@@ -57,7 +57,7 @@ struct tv_balancer {
     size_t seen_count;
     int64_t last_pass_ms;
     uint64_t pass_count;
-    size_t osd_count; /* as of the last minute */
+    size_t osd_count, osds_up; /* as of the last minute */
     tv_pool_space space;
     int64_t checked_ms; /* 0: not yet */
     tv_range_watch watch;

@@ -756,8 +756,9 @@ void tv_nodes_add_json(tv_nodes *nodes, tv_buf *out)
         tv_json_add_string(out, node->http);
         tv_buf_add_lit(out, ",\"version\":");
         tv_json_add_string(out, node->version);
-        tv_buf_printf(out, ",\"beat_ms\":%lld,\"clock_skew_ms\":%lld,\"state\":\"%s\"}",
-                      (long long)node->silent_ms,
+        tv_buf_printf(out,
+                      ",\"level\":%lld,\"beat_ms\":%lld,\"clock_skew_ms\":%lld,\"state\":\"%s\"}",
+                      (long long)node->level, (long long)node->silent_ms,
                       node->is_clock_known ? (long long)node->ahead_ms : 0LL,
                       node->is_dead ? "dead" : "live");
     }

@@ -44,6 +44,7 @@ static tv_slice encode_pool(tv_arena *arena, const tv_balancer *balancer)
     tv_words_add_number(&out, (int64_t)balancer->space.bytes);
     tv_words_add_number(&out, (int64_t)balancer->space.free_bytes);
     tv_words_add_number(&out, (int64_t)balancer->osd_count);
+    tv_words_add_number(&out, (int64_t)balancer->osds_up);
     value = tv_arena_dup(arena, tv_buf_slice(&out));
     tv_buf_done(&out);
     return value;
@@ -310,15 +311,17 @@ static void add_job(tv_balancer *balancer, tv_buf *out)
 /* `led_ms`: how long ago a leader has told of it. */
 static void add_pool(tv_buf *out, tv_slice value)
 {
-    int64_t numbers[4] = {0};
+    int64_t numbers[5] = {0};
 
-    for (size_t i = 0; i < 4 && value.len; i++)
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && value.len; i++)
         if (tv_words_next_number(&value, &numbers[i]))
             break;
     tv_buf_printf(out,
-                  ",\n\"pool\":{\"led_ms\":%lld,\"bytes\":%lld,\"free_bytes\":%lld,\"osds\":%lld}",
+                  ",\n\"pool\":{\"led_ms\":%lld,\"bytes\":%lld,\"free_bytes\":%lld,\"osds\":%lld,"
+                  "\"osds_up\":%lld}",
                   numbers[0] ? (long long)(tv_range_now_ms() - numbers[0]) : -1LL,
-                  (long long)numbers[1], (long long)numbers[2], (long long)numbers[3]);
+                  (long long)numbers[1], (long long)numbers[2], (long long)numbers[3],
+                  (long long)numbers[4]);
 }
 
 void tv_balancer_make_status(tv_balancer *balancer)
@@ -345,7 +348,8 @@ void tv_balancer_make_status(tv_balancer *balancer)
     count = balancer->options.live_nodes(balancer->options.ctx, &arena, &nodes);
     names_init(&n, balancer, &arena);
 
-    tv_buf_printf(&out, "{\"version\":%llu", (unsigned long long)routes.version);
+    tv_buf_printf(&out, "{\"version\":%llu,\"level\":%lld", (unsigned long long)routes.version,
+                  (long long)routes.level);
     add_member(&out, "leader", find_row(figures.rows, figures.row_count, TV_LIT("leader")));
     add_member(&out, "self", balancer->options.incarnation);
     add_job(balancer, &out);

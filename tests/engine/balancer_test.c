@@ -282,8 +282,8 @@ TEST(what_a_split_makes_that_was_given_up_is_removed)
 
 TEST(the_status_is_json)
 {
-    static const char *const members[] = {"version", "leader", "self",   "force",   "pool",
-                                          "check",   "nodes",  "ranges", "intents", "history"};
+    static const char *const members[] = {"version", "level", "leader", "self",    "force",  "pool",
+                                          "check",   "nodes", "ranges", "intents", "history"};
     tv_buf out = TV_BUF_EMPTY;
     tv_json_reader reader;
     tv_json_member member;
@@ -302,7 +302,7 @@ TEST(the_status_is_json)
     while (tv_json_next(&reader, &member))
         CHECK_TEXT(member.name, members[count++]);
     CHECK(!reader.failed);
-    CHECK_INT(count, 10);
+    CHECK_INT(count, 11);
     CHECK(status_has(&w, "\"leader\":\"n1\""));
     CHECK(status_has(&w, "\"start\":\"acct/Sales/p005\""));
     CHECK(status_has(&w, "\"key\":\"acct/Sales/p005\",\"reason\":\"forced\"")); /* in history */

@@ -323,12 +323,12 @@ static tv_err pool_space(tv_pool *pool, tv_pool_space *ret_space)
     return leave(pool, err);
 }
 
-static tv_err pool_osd_count(tv_pool *pool, size_t *ret_count)
+static tv_err pool_osd_count(tv_pool *pool, size_t *ret_count, size_t *ret_up)
 {
     tv_err err = enter(pool);
 
     if (err == TV_OK)
-        *ret_count = of(pool)->cluster->osd_count;
+        *ret_count = *ret_up = of(pool)->cluster->osd_count;
     return leave(pool, err);
 }
 

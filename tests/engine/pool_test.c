@@ -223,10 +223,11 @@ TEST(the_room_that_is_left_is_told)
 
 TEST(the_osds_are_counted)
 {
-    size_t count;
+    size_t count, up;
 
-    CHECK_OK(pool->ops->osd_count(pool, &count));
+    CHECK_OK(pool->ops->osd_count(pool, &count, &up));
     CHECK_INT(count, 3); /* as tools/ceph.sh starts them */
+    CHECK_INT(up, 3);
 }
 
 #define CASE_OF(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -8,7 +8,7 @@ from tavola import TavolaTest
 
 CLUSTER = """{"version":17,"leader":"i01","self":"i02",
 "force":{"job":3,"state":"done","error":"%s"},
-"pool":{"led_ms":4200,"bytes":1000,"free_bytes":700,"osds":3},
+"pool":{"led_ms":4200,"bytes":1000,"free_bytes":700,"osds":3,"osds_up":2},
 "check":{"at_ms":1,"removed":0,"strays":[]},
 "nodes":[{"incarnation":"i01","beat_ms":100,"clock_skew_ms":3,"state":"live"},{"incarnation":"i02","beat_ms":90,"clock_skew_ms":-3,"state":"live"}],
 "ranges":[
@@ -40,6 +40,28 @@ class Clusters(TavolaTest):
         self.assertEqual((status["Nodes"], status["Ranges"], status["Rows"]), (2, 2, 70050))
         self.assertEqual((status["ChangesUnderWay"], status["MapVersion"]), (0, 17))
         self.assertEqual((status["Osds"], status["PoolFreeBytes"]), (3, 700))
+
+    DEAD = ('{"incarnation":1,"address":"10.0.0.1:0/77","http":"0.0.0.0:10000,0.0.0.0:10002",'
+            '"level":1,"beat_ms":9000000,"clock_skew_ms":0,"state":"dead"},')
+    LIVE = ('{"incarnation":7,"address":"%s:0/88","http":"0.0.0.0:10000,0.0.0.0:10002","level":2,'
+            '"beat_ms":90,"clock_skew_ms":0,"state":"live"},')
+
+    def with_nodes(self, nodes):
+        return http(200, (CLUSTER % ("", "")).replace('"nodes":[', '"nodes":[' + nodes))
+
+    def test_the_dead_are_not_counted_and_osds_are_those_that_are_up(self):
+        with OneAnswer(self.with_nodes(self.DEAD)) as server:
+            status, = self.lines("cluster", "status", "--admin", server.url)
+        self.assertEqual((status["Nodes"], status["DeadNodes"]), (2, 1))
+        self.assertEqual((status["Osds"], status["OsdsUp"]), (3, 2))
+
+    def test_a_dead_node_is_named_by_its_address_until_it_is_back(self):
+        self.refused(1, self.with_nodes(self.DEAD), "check",
+                     says=r"node 1 at 10.0.0.1 \(0.0.0.0:10000,0.0.0.0:10002\) is dead since 9000 s")
+        self.refused(1, self.with_nodes(self.DEAD + self.LIVE % "10.0.0.2"), "check",
+                     says="node 1 at 10.0.0.1")
+        with OneAnswer(self.with_nodes(self.DEAD + self.LIVE % "10.0.0.1")) as server:
+            self.assertEqual(self.ok("cluster", "check", "--admin", server.url), "ok\n")
 
     def test_ranges_are_listed_with_why_one_is_not_split(self):
         first, second = self.records("ranges")

@@ -62,6 +62,7 @@ typedef struct librados_pool {
     char *name;
     void (*on_shut_out)(void *ctx);
     void *on_shut_out_ctx;
+    atomic_bool has_told_caps;
     atomic_int notices;   /* under way */
     tv_background keeper; /* of the watches, whose list its lock guards */
     watch *watches;
@@ -76,6 +77,18 @@ typedef struct librados_pool {
 static librados_pool *of(tv_pool *pool)
 {
     return (librados_pool *)pool;
+}
+
+/* Once: it will be so until somebody changes it. */
+static void tell_caps(librados_pool *pool)
+{
+    if (atomic_exchange(&pool->has_told_caps, true))
+        return;
+
+    tv_log(TV_LOG_ERROR, "ceph_caps",
+           "pool=%s problem=\"the Ceph user lacks a capability\" needs=\"osd 'allow rwx pool=%s'\" "
+           "note=\"without r or w no row is read or written, without x no node leads\"",
+           pool->name, pool->name);
 }
 
 static tv_err err_of(librados_pool *pool, int rc)
@@ -93,6 +106,10 @@ static tv_err err_of(librados_pool *pool, int rc)
         return TV_ERR_IN_USE;
     case ETIMEDOUT:
         return TV_ERR_TIMED_OUT;
+    case EPERM:
+    case EACCES:
+        tell_caps(pool);
+        return TV_ERR_IO;
     case ESHUTDOWN:
         if (pool->on_shut_out)
             pool->on_shut_out(pool->on_shut_out_ctx);
@@ -549,19 +566,22 @@ static uint64_t quota_of(librados_pool *pool)
     return ask_number(pool, command, "\"quota_max_bytes\":", &quota) == 0 ? quota : 0;
 }
 
-static tv_err pool_osd_count(tv_pool *base, size_t *ret_count)
+static tv_err pool_osd_count(tv_pool *base, size_t *ret_count, size_t *ret_up)
 {
+    static const char command[] = "{\"prefix\":\"osd stat\",\"format\":\"json\"}";
     librados_pool *pool = of(base);
-    uint64_t count;
-    int rc = ask_number(pool, "{\"prefix\":\"osd stat\",\"format\":\"json\"}",
-                        "\"num_in_osds\":", &count);
+    uint64_t count, up;
+    int rc = ask_number(pool, command, "\"num_in_osds\":", &count);
 
+    if (rc == 0)
+        rc = ask_number(pool, command, "\"num_up_osds\":", &up);
     if (rc < 0)
         return err_of(pool, rc);
     if (count == 0)
         return TV_ERR_IO;
 
     *ret_count = (size_t)count;
+    *ret_up = (size_t)up;
     return TV_OK;
 }
 

@@ -155,8 +155,8 @@ typedef struct tv_pool_ops {
     tv_err (*shut_out)(tv_pool *pool, const char *address);
 
     tv_err (*space)(tv_pool *pool, tv_pool_space *ret_space); /* waits */
-    /** How many OSDs the cluster keeps data on.  Waits. */
-    tv_err (*osd_count)(tv_pool *pool, size_t *ret_count);
+    /** How many OSDs the cluster keeps data on, and how many run.  Waits. */
+    tv_err (*osd_count)(tv_pool *pool, size_t *ret_count, size_t *ret_up);
 
     /**
      * Wait, before something is tried again.  Whoever polls the pool waits by this, so that

@@ -254,12 +254,23 @@ static const char *first_node(const char *json)
     return line ? next_node(line + 1) : NULL;
 }
 
-static int64_t count_nodes(const char *json)
+static bool is_dead(const char *node)
+{
+    tool_text state = {0};
+
+    read_member(node, "state", &state);
+    bool is = strcmp(state.at, "dead") == 0;
+
+    tool_text_done(&state);
+    return is;
+}
+
+static int64_t count_nodes(const char *json, bool are_dead)
 {
     int64_t count = 0;
 
     for (const char *node = first_node(json); node; node = next_node(node + 1))
-        count++;
+        count += is_dead(node) == are_dead;
     return count;
 }
 
@@ -282,13 +293,16 @@ static tool_exit status(tool_run *run)
             {"Server", tavola_string(admin.url)},
             {"Incarnation", tavola_string(self.at)},
             {"Leader", tavola_string(leader.at)},
-            {"Nodes", tavola_int64(count_nodes(json))},
+            {"Nodes", tavola_int64(count_nodes(json, false))},
+            {"DeadNodes", tavola_int64(count_nodes(json, true))},
             {"Ranges", tavola_int64((int64_t)count_of(json, "ranges"))},
             {"Rows", tavola_int64(sum_of(json, "ranges", "rows"))},
             {"Bytes", tavola_int64(sum_of(json, "ranges", "bytes"))},
             {"ChangesUnderWay", tavola_int64((int64_t)count_of(json, "intents"))},
             {"MapVersion", tavola_int64(read_number(json, "version"))},
+            {"Level", tavola_int64(read_number(json, "level"))},
             {"Osds", tavola_int64(read_line_number(json, "pool", "osds"))},
+            {"OsdsUp", tavola_int64(read_line_number(json, "pool", "osds_up"))},
             {"PoolFreeBytes", tavola_int64(read_line_number(json, "pool", "free_bytes"))},
         };
 
@@ -434,26 +448,61 @@ static bool is_stuck(const char *json)
     return is;
 }
 
+/* "3 at 10.0.0.1 (0.0.0.0:10000,...)": who it is, and where its clients connect to. */
+static void describe_node(const char *node, tool_text *ret_name, tool_text *ret_place)
+{
+    tool_text address = {0}, http = {0};
+    const char *number = find_member(node, "incarnation");
+
+    read_member(node, "address", &address);
+    read_member(node, "http", &http);
+    address.at[strcspn(address.at, ":")] = '\0';
+    tool_text_printf(ret_name, "%.*s", (int)strcspn(number, ",}\""), number);
+    if (*ret_name->at == '\0')
+        read_member(node, "incarnation", ret_name);
+    if (*address.at)
+        tool_text_printf(ret_place, " at %.60s (%.200s)", address.at, http.at);
+    tool_text_done(&address);
+    tool_text_done(&http);
+}
+
+/* Whether a node at the same place lives: the dead one was started again. */
+static bool is_back(const char *json, const char *place)
+{
+    bool is = false;
+
+    for (const char *node = first_node(json); node && *place && !is; node = next_node(node + 1)) {
+        tool_text name = {0}, other = {0};
+
+        describe_node(node, &name, &other);
+        is = !is_dead(node) && other.size && strcmp(other.at, place) == 0;
+        tool_text_done(&name);
+        tool_text_done(&other);
+    }
+    return is;
+}
+
 static bool has_bad_nodes(const char *json)
 {
     bool has = false;
 
     for (const char *node = first_node(json); node; node = next_node(node + 1)) {
         int64_t skew_ms = read_number(node, "clock_skew_ms");
-        tool_text state = {0}, name = {0};
+        tool_text name = {0}, place = {0};
 
-        read_member(node, "state", &state);
-        read_member(node, "incarnation", &name);
-        if (strcmp(state.at, "dead") == 0) {
-            tool_trouble("node %.40s is dead since %lld s", name.at,
+        tool_text_puts(&place, "");
+        describe_node(node, &name, &place);
+        if (is_dead(node) && !is_back(json, place.at)) {
+            tool_trouble("node %.40s%.300s is dead since %lld s", name.at, place.at,
                          (long long)read_number(node, "beat_ms") / 1000);
             has = true;
-        } else if (skew_ms > SKEW_MS || skew_ms < -SKEW_MS) {
-            tool_trouble("the clock of node %.40s is %lld ms off", name.at, (long long)skew_ms);
+        } else if (!is_dead(node) && (skew_ms > SKEW_MS || skew_ms < -SKEW_MS)) {
+            tool_trouble("the clock of node %.40s%.300s is %lld ms off", name.at, place.at,
+                         (long long)skew_ms);
             has = true;
         }
-        tool_text_done(&state);
         tool_text_done(&name);
+        tool_text_done(&place);
     }
     return has;
 }

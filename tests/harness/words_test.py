@@ -7,6 +7,7 @@ import unittest
 
 import parts
 import server
+import suite
 
 KNOWN = {"blob/store/lease": ("test_it_ends", "test_it_stops"), "blob/copy": ("test_it_stops",),
          "table/insert": ()}
@@ -30,6 +31,13 @@ class Words(unittest.TestCase):
     def test_a_word_that_means_nothing_is_answered_with_those_that_do(self):
         with self.assertRaisesRegex(parts.NoSuchPart, "its parts are: blob table"):
             parts.choose("wire", KNOWN, ["what"])
+
+
+class Needs(unittest.TestCase):
+    def test_the_release_build_is_waited_for_by_whoever_uses_it_or_a_helper_that_does(self):
+        needs = suite.needs_release(server.ROOT / "tests/fault")
+        self.assertEqual([needs(part) for part in ("table/kill", "server/malloc", "server/stop")],
+                         [["release"], ["release"], []])
 
 
 class Ports(unittest.TestCase):

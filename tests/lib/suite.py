@@ -23,6 +23,7 @@ import slow
 import story
 
 TEST = re.compile(r"^    def (test_\w+)", re.MULTILINE)
+IMPORT = re.compile(r"^from ([\w.]+) import", re.MULTILINE)
 NAME = pathlib.Path(sys.argv[0]).resolve().parent.name  # of the suite: the folder of its run.py
 
 skipped = 0  # by all that was run so far
@@ -209,9 +210,13 @@ def print_jobs(chosen, needs=lambda part: (), targets=lambda part: ()):
 
 
 def needs_release(folder):
-    """Whether a part uses the release build, by its text."""
+    """Whether a part uses the release build, by its text and that of what it imports of its suite."""
     def needs(part):
         text = (folder / f"{part}_test.py").read_text(encoding="utf-8")
+        for name in IMPORT.findall(text):
+            path = folder.parent / (name.replace(".", "/") + ".py")
+            if path.exists():
+                text += path.read_text(encoding="utf-8")
         return ["release"] if "TAVOLAD_RELEASE" in text else []
     return needs
 

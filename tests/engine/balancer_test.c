@@ -315,7 +315,7 @@ TEST(the_status_is_json)
     while (tv_json_next(&reader, &member))
         CHECK_TEXT(member.name, members[count++]);
     CHECK(!reader.failed);
-    CHECK_INT(count, 10);
+    CHECK_INT(count, 11);
     CHECK(memmem(out.data, out.len, "\"key\":null,\"reason\":\"forced\"", 28));
     CHECK(!memmem(out.data, out.len, "p005", 4) && !memmem(out.data, out.len, "Sales", 5));
 

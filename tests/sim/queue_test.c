@@ -293,8 +293,6 @@ static void follow_update(const step *s)
     model_message *m;
     tv_err want = judge(&op->id, &op->receipt, s->now, &m);
 
-    if (want == TV_OK && s->now + op->timeout_s * SECOND > m->message.expires)
-        want = TV_ERR_QUERY_OUT_OF_RANGE;
     CHECK_ERR(s->own_err, want);
     if (want)
         return;

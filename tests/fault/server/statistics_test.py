@@ -89,6 +89,8 @@ class Watching(unittest.TestCase):
         self.insert()
         self.minutes(70)
         self.stop()
+        for layer in ("minute", "ten", "hour"):
+            self.assertTrue(self.files(layer), layer)
 
     def files(self, layer):
         return sorted(path for path in self.folder.iterdir() if path.name.startswith(layer))
@@ -110,13 +112,16 @@ class Watching(unittest.TestCase):
 class Statistics(Watching):
     def test_files_that_are_none(self):
         self.fill()
+        filled = self.folder.with_name("filled")
+        shutil.copytree(self.folder, filled)
         for kind in ("fifo", "folder", "link", "loop", "other"):
             for layer in ("minute", "ten", "hour", "findings", "findings.new"):
+                shutil.rmtree(self.folder)
+                shutil.copytree(filled, self.folder)  # an hour would have to pass for another of its files
                 path = self.folder / layer if layer.startswith("findings") else self.files(layer)[-1]
                 with self.subTest(kind=kind, file=path.name):
                     make(path, kind)
                     self.lives((kind, path.name))
-                    remove(path)
         self.assertFalse((self.folder.parent / "elsewhere").exists() and
                          list((self.folder.parent / "elsewhere").iterdir()), "links were followed")
 

@@ -356,7 +356,8 @@ tv_err tv_txn_fetch(tv_txn *txn)
     txn->views++;
     learn_size(txn, count, bytes);
     /* Other nodes have written meanwhile: an instant of before would be behind theirs. */
-    txn->now = txn->next_stamp = tv_instant_next();
+    if (tv_instant_now() > txn->now)
+        txn->now = txn->next_stamp = tv_instant_next();
     return TV_OK;
 }
 

@@ -29,6 +29,7 @@ from crash.recorder import program, server_on
 from queue_client import Message, QueueClient
 from table_client import BROKEN, Client as TableClient, key_path
 from table_model import facts_of
+from until import until
 
 Step = collections.namedtuple("Step", "sent acked what state")
 NEVER = float("inf")
@@ -260,10 +261,11 @@ class TableWorker(Client):
     def check_more(self, server, found):
         if found is None:
             return None
-        facts = facts_of(server, self.name)
-        if not facts["exact"] or facts["entities"] != len(found):
-            return f"{self.name} has {len(found)} entities, and its count is {facts['entities']}"
-        return None
+        # A store of the format before is counted in the background.
+        until(lambda: facts_of(server, self.name)["exact"], f"{self.name} is counted")
+        count = facts_of(server, self.name)["entities"]
+        return f"{self.name} has {len(found)} entities, and its count is {count}" \
+            if count != len(found) else None
 
 
 class QueueWorker(Client):

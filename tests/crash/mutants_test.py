@@ -73,12 +73,12 @@ class Mutants(unittest.TestCase):
     def states_until_caught(self, most):
         """How many states it took, or None when the mutant was never caught.
 
-        None is needed for one that gives a client a wrong answer already.
+        None is needed for one that gives a client a wrong answer already, or does not start again.
         """
         for number in range(most // STATES_OF_A_RUN):
             try:
                 wrong = power_test.check_run(f"mutant {number}", STATES_OF_A_RUN, keeps=False)
-            except AssertionError:
+            except (AssertionError, RuntimeError):
                 return number * STATES_OF_A_RUN
             if wrong:
                 return number * STATES_OF_A_RUN + wrong.number + 1

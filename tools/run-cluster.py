@@ -174,7 +174,7 @@ Watch a split happen, in a second terminal (a range of more than 50,000 rows is 
   {tool} table create Watched
   seq 120000 | awk '{ROW}' | {tool} import Watched -
   {tool} cluster status      # nodes and ranges
-  {tool} cluster ranges      # where each range begins, its rows and its load
+  {tool} cluster ranges      # rows and load of each range; with --data, a node's folder, where it begins
   {tool} cluster history     # what was split and why, and how long writers paused
 
 Ctrl-C ends it.""", flush=True)

@@ -20,7 +20,7 @@ BATCH = 10
 PACE = {"TAVOLA_TEST_VALUES": "pace=5"}
 # Steps before and after the point at which a change is published, and its ends.
 SPLIT = ("split.1", "split.4", "split.7", "split.8", "split.10")
-MERGE = ("merge.1", "merge.3", "merge.5", "merge.6", "merge.8")
+MERGE = ("merge.1", "merge.4", "merge.6", "merge.7", "merge.9")
 FENCE = ("fence.1", "fence.2", "fence.2.range", "fence.3")
 OTHERS = ("write.before", "write.after_ack", "copy.again", "drop.1", "clean.remove")
 # What one node does for all.

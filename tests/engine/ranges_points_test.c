@@ -48,6 +48,7 @@ static const struct {
     {"merge.6", MERGE},
     {"merge.7", MERGE},
     {"merge.8", MERGE},
+    {"merge.9", MERGE},
     {"fence.1", FENCE},
     {"fence.2", FENCE},
     {"fence.2.range", FENCE},
@@ -61,6 +62,7 @@ static const struct {
     {"merge.6", DROP},
     {"merge.7", DROP},
     {"merge.8", DROP},
+    {"merge.9", DROP},
     {"clean.remove", DROP},
     {"clean.1", CLEAN},
     {"clean.remove", CLEAN},
@@ -164,7 +166,7 @@ static void prepare(stage *s)
 {
     const char *before = s->kind == COLLECT      ? "split.5"
                          : s->kind == UNDO_SPLIT ? "split.6"
-                         : s->kind == UNDO_MERGE ? "merge.5"
+                         : s->kind == UNDO_MERGE ? "merge.6"
                                                  : NULL;
     tv_pool *pool = fake_client_new(s->cluster);
     tv_ranges ranges = {pool, TV_LIT("n0")}, other = {s->pools[1], TV_LIT("n1")};

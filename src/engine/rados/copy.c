@@ -341,3 +341,15 @@ tv_err tv_copy_again(tv_copy *copy, tv_copy_guard guard, size_t *ret_changed)
     free(f);
     return err;
 }
+
+tv_err tv_copy_ahead(tv_copy *copy, tv_copy_guard guard)
+{
+    size_t changed;
+    tv_err err;
+
+    err = tv_copy_first(copy, guard);
+    if (err)
+        return err;
+
+    return tv_copy_again(copy, guard, &changed);
+}

@@ -49,6 +49,12 @@ tv_err tv_copy_first(tv_copy *copy, tv_copy_guard source_guard) TV_WARN_UNUSED;
 /** Look at everything once more, and copy again what has changed.  `ret_changed`: pieces. */
 tv_err tv_copy_again(tv_copy *copy, tv_copy_guard source_guard, size_t *ret_changed) TV_WARN_UNUSED;
 
+/**
+ * Both, while the source takes writes: what changes during the second look is all that is left for
+ * one more, which writers wait for.
+ */
+tv_err tv_copy_ahead(tv_copy *copy, tv_copy_guard source_guard) TV_WARN_UNUSED;
+
 /** The key that all keys from `key` on, and no others, are greater than: see tv_pool_read.after. */
 tv_slice tv_copy_before(tv_arena *arena, tv_slice key);
 

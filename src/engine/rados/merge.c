@@ -7,6 +7,7 @@ typedef struct merge {
     tv_range_work *work;
     tv_intent intent;
     tv_slice frozen;
+    tv_copy copy;
     int64_t frozen_ns; /* 0: not yet */
 } merge;
 
@@ -73,7 +74,15 @@ static tv_err make_room(merge *m)
                          TV_MUTANT(NO_MERGE_CLEANING) ? 1 : 2);
 }
 
-/* 3. */
+/* 3.  A drop needs no rows. */
+static tv_err copy_rows(merge *m)
+{
+    if (m->intent.kind == 'D')
+        return TV_OK;
+    return tv_copy_ahead(&m->copy, (tv_copy_guard){TV_RANGE_READ_EPOCH, m->intent.other_epoch});
+}
+
+/* 4. */
 static tv_err freeze(merge *m)
 {
     const tv_pool_step freeze = {TV_POOL_SET_ATTR, TV_RANGE_WRITE_EPOCH, m->frozen};
@@ -110,30 +119,18 @@ static tv_err raise_clock(merge *m)
     return tv_slice_eq(now, m->intent.id) ? TV_OK : TV_ERR_CONFLICT;
 }
 
-/* 4. */
-static tv_err copy_rows(merge *m, tv_range_result *result)
+/* 5. */
+static tv_err copy_changed(merge *m)
 {
-    tv_copy copy = {
-        .pool = m->work->pool,
-        .source = tv_range_text(&m->work->keep, m->intent.other),
-        .target = tv_range_text(&m->work->keep, m->intent.object),
-        .target_guard = {TV_RANGE_MERGE, m->intent.id},
-        .from = m->intent.cut,
-        .to = m->intent.end,
-    };
-    tv_err err;
+    size_t changed;
+    tv_err err = TV_OK;
 
-    tv_copy_init(&copy);
-    err = m->intent.kind == 'M'
-              ? tv_copy_first(&copy, (tv_copy_guard){TV_RANGE_WRITE_EPOCH, m->frozen})
-              : TV_OK;
-    result->rows = copy.rows;
-    result->bytes = copy.bytes;
-    tv_copy_done(&copy);
+    if (!TV_MUTANT(NO_MERGE_SECOND_READ))
+        err = tv_copy_again(&m->copy, (tv_copy_guard){TV_RANGE_WRITE_EPOCH, m->frozen}, &changed);
     return err ? err : raise_clock(m);
 }
 
-/* 5. */
+/* 6. */
 static tv_err publish(merge *m, tv_slice reason, const tv_range_result *result)
 {
     return tv_range_publish(
@@ -143,24 +140,18 @@ static tv_err publish(merge *m, tv_slice reason, const tv_range_result *result)
                          .rows = (int64_t)result->rows});
 }
 
+/* The steps 2 to 6. */
 static tv_err carry_out(merge *m, tv_slice reason, tv_range_result *result)
 {
-    tv_err err = tv_point("merge.2");
+    tv_err err = TV_OK;
 
-    if (!err)
-        err = make_room(m);
-    if (!err)
-        err = tv_point("merge.3");
-    if (!err)
-        err = freeze(m);
-    if (!err)
-        err = tv_point("merge.4");
-    if (!err)
-        err = copy_rows(m, result);
-    if (!err)
-        err = tv_point("merge.5");
-    if (!err)
-        err = publish(m, reason, result);
+    TV_RANGE_DO(err, "merge.2", make_room(m));
+    TV_RANGE_DO(err, "merge.3", copy_rows(m));
+    TV_RANGE_DO(err, "merge.4", freeze(m));
+    TV_RANGE_DO(err, "merge.5", copy_changed(m));
+    result->rows = m->copy.rows;
+    result->bytes = m->copy.bytes;
+    TV_RANGE_DO(err, "merge.6", publish(m, reason, result));
     result->is_published = !err;
     return err;
 }
@@ -180,7 +171,17 @@ tv_err tv_range_join_left(const tv_ranges *ranges, tv_slice start, char kind, tv
     if (err)
         goto out;
 
+    m.copy = (tv_copy){
+        .pool = work.pool,
+        .source = tv_range_text(&work.keep, m.intent.other),
+        .target = tv_range_text(&work.keep, m.intent.object),
+        .target_guard = {TV_RANGE_MERGE, m.intent.id},
+        .from = m.intent.cut,
+        .to = m.intent.end,
+    };
+    tv_copy_init(&m.copy);
     err = carry_out(&m, reason, &result);
+    tv_copy_done(&m.copy);
     err = err ? tv_range_give_up(&work, m.intent.id, err) : tv_range_finish(&work, m.intent.id);
     result.paused_ms = m.frozen_ns ? tv_range_ms_since(m.frozen_ns) : 0;
 

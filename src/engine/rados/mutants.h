@@ -9,14 +9,15 @@
 enum {
     TV_MUTANT_NONE,
     /* Changes of ranges. */
-    TV_MUTANT_NO_SECOND_READ,    /* rows are not looked at again when they are frozen */
-    TV_MUTANT_NO_MERGE_CLEANING, /* a merge leaves in A what lies in B's bounds */
-    TV_MUTANT_PUBLISH_UNFROZEN,  /* a split is published and A frozen afterwards */
-    TV_MUTANT_OPEN_B_FIRST,      /* B takes writes while A still answers */
-    TV_MUTANT_SAME_EPOCH,        /* a rollback gives A its old epoch back */
-    TV_MUTANT_NO_CLOCK,          /* B's clock begins anew */
-    TV_MUTANT_CLEAN_UNGUARDED,   /* leftovers are removed whoever merges */
-    TV_MUTANT_NO_FENCE,          /* a fence that does nothing */
+    TV_MUTANT_NO_SECOND_READ,       /* rows are not looked at again when they are frozen */
+    TV_MUTANT_NO_MERGE_SECOND_READ, /* nor those of a merge */
+    TV_MUTANT_NO_MERGE_CLEANING,    /* a merge leaves in A what lies in B's bounds */
+    TV_MUTANT_PUBLISH_UNFROZEN,     /* a split is published and A frozen afterwards */
+    TV_MUTANT_OPEN_B_FIRST,         /* B takes writes while A still answers */
+    TV_MUTANT_SAME_EPOCH,           /* a rollback gives A its old epoch back */
+    TV_MUTANT_NO_CLOCK,             /* B's clock begins anew */
+    TV_MUTANT_CLEAN_UNGUARDED,      /* leftovers are removed whoever merges */
+    TV_MUTANT_NO_FENCE,             /* a fence that does nothing */
     TV_MUTANT_RANGES_END,
     /* Writes, and what nodes know of each other's drops. */
     TV_MUTANT_NO_CLOCK_COMPARE = TV_MUTANT_RANGES_END, /* a write of any instant is taken */

@@ -58,6 +58,15 @@ tv_err tv_range_set_epochs(tv_range_work *work, tv_slice object, tv_slice epoch_
 tv_err tv_range_attr(tv_range_work *work, tv_slice object, tv_slice attr,
                      tv_slice *ret_value) TV_WARN_UNUSED;
 
+/** One step after a point; nothing more after an error. */
+#define TV_RANGE_DO(err, point, call)                                                              \
+    do {                                                                                           \
+        if (!(err))                                                                                \
+            (err) = tv_point(point);                                                               \
+        if (!(err))                                                                                \
+            (err) = (call);                                                                        \
+    } while (0)
+
 /** "It may have been done before, by somebody else": a condition that did not hold is no error. */
 static inline tv_err tv_range_or_done(tv_err err)
 {

@@ -33,12 +33,17 @@
  *     merge of B into A, on its left       wep, rep, mrg of A   of B
  *     1 intent, lock on B                  e    e    ""         f    f
  *     2 A: rows in B's bounds go, mrg      e    e    id         f    f
- *     3 freeze B                           e    e    id         F    f
- *     4 copy B's rows to A, B's clock      e    e    id         F    f
- *     5 publish A with B's bounds          e    e    id         F    f
- *     6 remove B                           e    e    id         -
- *     7 A has the new epoch                new  new  ""         -
- *     8 the intent goes
+ *     3 copy B's rows to A                 e    e    id         f    f
+ *     4 freeze B                           e    e    id         F    f
+ *     5 look at the rows again, B's clock  e    e    id         F    f
+ *     6 publish A with B's bounds          e    e    id         F    f
+ *     7 remove B                           e    e    id         -
+ *     8 A has the new epoch                new  new  ""         -
+ *     9 the intent goes
+ *
+ * Here it is A that has all rows of B, and B that has taken no writes since they were read, before
+ * A takes writes to them (3).  A takes writes to its own rows all the time; only who knows `mrg`
+ * puts others beside them, which nobody reads (4) and which go with `mrg` when it is undone.
  *
  * A drop of a whole range is a merge that copies nothing.  A fence gives ranges a new epoch.
  *

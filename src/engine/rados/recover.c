@@ -80,16 +80,16 @@ static tv_err finish_merge(tv_range_work *work, const tv_intent *intent)
     };
     tv_err err;
 
-    err = tv_point("merge.6");
+    err = tv_point("merge.7");
     if (!err)
         err = remove_object(work, intent->other, tv_range_frozen(&work->arena, intent->id));
     if (!err)
-        err = tv_point("merge.7");
+        err = tv_point("merge.8");
     if (!err)
         err = tv_range_or_done(tv_pool_change_now(
             work->pool, tv_range_text(&work->arena, intent->object), steps, 4, NULL));
     if (!err)
-        err = tv_point("merge.8");
+        err = tv_point("merge.9");
     return err;
 }
 

@@ -74,18 +74,10 @@ static tv_err make_right(split *s)
     return tv_pool_change_now(s->work->pool, s->copy.target, steps, 4, NULL);
 }
 
-/* 3.  The second look leaves less to do for the third, which others wait for. */
+/* 3. */
 static tv_err copy_rows(split *s)
 {
-    const tv_copy_guard guard = {TV_RANGE_READ_EPOCH, s->intent.epoch};
-    size_t changed;
-    tv_err err;
-
-    err = tv_copy_first(&s->copy, guard);
-    if (err)
-        return err;
-
-    return tv_copy_again(&s->copy, guard, &changed);
+    return tv_copy_ahead(&s->copy, (tv_copy_guard){TV_RANGE_READ_EPOCH, s->intent.epoch});
 }
 
 /* 4. */
@@ -136,31 +128,22 @@ static tv_err publish(split *s, tv_slice reason, const tv_range_result *result)
         (tv_route_event){.op = TV_LIT("split"), .reason = reason, .rows = (int64_t)result->rows});
 }
 
-/* One step after a point; nothing more after an error. */
-#define STEP(err, point, call)                                                                     \
-    do {                                                                                           \
-        if (!(err))                                                                                \
-            (err) = tv_point(point);                                                               \
-        if (!(err))                                                                                \
-            (err) = (call);                                                                        \
-    } while (0)
-
 /* The steps 2 to 7. */
 static tv_err carry_out(split *s, tv_slice reason, tv_range_result *result)
 {
     tv_err err = TV_OK;
 
-    STEP(err, "split.2", make_right(s));
-    STEP(err, "split.3", copy_rows(s));
+    TV_RANGE_DO(err, "split.2", make_right(s));
+    TV_RANGE_DO(err, "split.3", copy_rows(s));
     if (TV_MUTANT(PUBLISH_UNFROZEN))
-        STEP(err, "split.7", publish(s, reason, result));
-    STEP(err, "split.4", freeze(s));
-    STEP(err, "split.5", copy_changed(s));
-    STEP(err, "split.6", open_for_reads(s));
+        TV_RANGE_DO(err, "split.7", publish(s, reason, result));
+    TV_RANGE_DO(err, "split.4", freeze(s));
+    TV_RANGE_DO(err, "split.5", copy_changed(s));
+    TV_RANGE_DO(err, "split.6", open_for_reads(s));
     result->rows = s->copy.rows;
     result->bytes = s->copy.bytes;
     if (!TV_MUTANT(PUBLISH_UNFROZEN))
-        STEP(err, "split.7", publish(s, reason, result));
+        TV_RANGE_DO(err, "split.7", publish(s, reason, result));
     result->is_published = !err;
     return err;
 }

@@ -101,6 +101,15 @@ static uint64_t hash_bounds(const tv_routes *routes, size_t index)
     return tv_hash(routes->ranges[index].start) * 31 + tv_hash(end);
 }
 
+static void free_entries(tv_balancer *balancer)
+{
+    for (size_t i = 0; i < balancer->entry_count; i++) {
+        tv_policy_trend_done(&balancer->entries[i].trend);
+        tv_marks_done(&balancer->entries[i].marks);
+    }
+    free(balancer->entries);
+}
+
 /* An entry for each range, sorted by object; what is gone is forgotten. */
 static void follow_map(tv_balancer *balancer, const tv_routes *routes, int64_t now_ms)
 {
@@ -115,7 +124,8 @@ static void follow_map(tv_balancer *balancer, const tv_routes *routes, int64_t n
         tv_assert(route->object.len <= TV_POOL_NAME_MAX);
         if (before) {
             entries[i] = *before;
-            before->trend = (tv_policy_trend){0}; /* it has a new owner */
+            before->trend = (tv_policy_trend){0}; /* they have a new owner */
+            before->marks = (tv_marks){0};
         } else {
             if (born_ms == NULL)
                 born_ms = list_births(balancer, routes, now_ms);
@@ -125,17 +135,15 @@ static void follow_map(tv_balancer *balancer, const tv_routes *routes, int64_t n
         }
         entries[i].partition_count = 0;
         if (before && before->bounds != bounds)
-            entries[i].is_measured = false;
+            entries[i].is_measured = entries[i].has_waited = false;
         else if (before && before->epoch != epoch)
             entries[i].remeasure_ms = now_ms + DROPPED_MS;
         entries[i].bounds = bounds;
         entries[i].epoch = epoch;
         entries[i].policy.has_intent = is_held(routes, route->start);
     }
-    for (size_t i = 0; i < balancer->entry_count; i++)
-        tv_policy_trend_done(&balancer->entries[i].trend);
     free(born_ms);
-    free(balancer->entries);
+    free_entries(balancer);
     qsort(entries, routes->range_count, sizeof *entries, compare_entries);
     balancer->entries = entries;
     balancer->entry_count = routes->range_count;
@@ -301,34 +309,59 @@ void tv_balancer_note_change(tv_balancer *balancer, bool is_split, tv_policy_rea
     tv_background_unlock(&balancer->thread);
 }
 
-static void refuse(tv_balancer *balancer, tv_balance_entry *entry, tv_policy_refusal refusal,
-                   int64_t now_ms)
+static void refuse(tv_balancer *balancer, tv_balance_entry *entry, tv_policy_reason reason,
+                   tv_policy_refusal refusal, int64_t now_ms)
 {
     entry->refused = refusal;
-    tv_policy_rest(&entry->policy, now_ms);
+    tv_policy_refuse(&entry->policy, reason, now_ms);
     tv_background_lock(&balancer->thread);
     balancer->refused[refusal]++;
     tv_background_unlock(&balancer->thread);
 }
 
 tv_err tv_balancer_measure(tv_balancer *balancer, const tv_routes *routes, size_t index,
-                           tv_arena *arena, tv_measure *ret_measure)
+                           tv_arena *arena, tv_range_shape *ret_shape)
 {
     tv_balance_entry *entry = tv_balancer_entry(balancer, routes->ranges[index].object);
     tv_slice end = index + 1 < routes->range_count ? routes->ranges[index + 1].start : TV_LIT("");
     tv_err err;
 
-    err = tv_measure_range(balancer->options.pool, &routes->ranges[index], end, arena, ret_measure);
+    err = tv_measure_range(balancer->options.pool, &routes->ranges[index], end, arena, ret_shape);
     if (err || entry == NULL)
         return err;
 
     entry->is_measured = true;
     entry->remeasure_ms = 0;
-    entry->measured_rows = entry->policy.load.rows = ret_measure->rows;
-    entry->measured_bytes = entry->policy.load.bytes = ret_measure->bytes;
+    entry->measured_rows = entry->policy.load.rows = ret_shape->rows;
+    entry->measured_bytes = entry->policy.load.bytes = ret_shape->bytes;
     entry->rows_more = 0;
     entry->written_bytes = 0;
     return TV_OK;
+}
+
+/*
+ * Look where the rows of a range come, and whether there still is a reason to split it.  A range of
+ * which nothing is known yet is given a pass to show it; TV_POLICY_NO_REASON then.
+ */
+static tv_growth look(tv_balancer *balancer, const tv_routes *routes, size_t index,
+                      tv_policy_reason *reason, int64_t now_ms, tv_arena *arena,
+                      tv_range_shape *ret_shape)
+{
+    tv_balance_entry *entry = tv_balancer_entry(balancer, routes->ranges[index].object);
+    tv_growth growth = {.kind = TV_GROWTH_UNKNOWN};
+
+    if (tv_balancer_measure(balancer, routes, index, arena, ret_shape)) {
+        *reason = TV_POLICY_NO_REASON;
+        return growth;
+    }
+    growth = tv_growth_since(&entry->marks, ret_shape);
+    tv_marks_keep(&entry->marks, ret_shape);
+    *reason = tv_policy_split(&entry->policy, now_ms, routes->range_count, balancer->osd_count);
+    if (growth.kind == TV_GROWTH_UNKNOWN && !entry->has_waited) {
+        entry->has_waited = true;
+        *reason = TV_POLICY_NO_REASON;
+    }
+    return growth;
 }
 
 /* Where to cut a range, for this reason; what is measured may say that there is none. */
@@ -337,27 +370,24 @@ static tv_policy_refusal choose_cut(tv_balancer *balancer, const tv_routes *rout
                                     tv_slice *ret_cut)
 {
     tv_balance_entry *entry = tv_balancer_entry(balancer, routes->ranges[index].object);
-    bool is_append = tv_policy_trend_is_append(&entry->trend);
+    tv_growth growth = {.kind = TV_GROWTH_UNKNOWN};
+    tv_policy_refusal refusal;
     tv_policy_sample *samples;
-    tv_measure measure;
+    tv_range_shape shape;
+    bool is_append;
     size_t count;
 
-    if (*reason == TV_POLICY_SIZE) {
-        if (tv_balancer_measure(balancer, routes, index, arena, &measure)) {
-            *reason = TV_POLICY_NO_REASON;
-            return TV_POLICY_ALLOWED;
-        }
-        *reason = tv_policy_split(&entry->policy, now_ms, routes->range_count, balancer->osd_count);
-        if (*reason == TV_POLICY_SIZE)
-            return tv_policy_cut_by_size(measure.boundaries, measure.boundary_count, measure.rows,
-                                         is_append, ret_cut);
-    }
+    if (*reason != TV_POLICY_READS)
+        growth = look(balancer, routes, index, reason, now_ms, arena, &shape);
     if (*reason == TV_POLICY_NO_REASON)
         return TV_POLICY_ALLOWED;
-    if (is_append)
-        return TV_POLICY_APPEND;
+    if (*reason == TV_POLICY_SIZE)
+        return tv_policy_cut_by_size(&shape, &growth, ret_cut);
+    is_append = growth.kind == TV_GROWTH_UP || growth.kind == TV_GROWTH_DOWN ||
+                tv_policy_trend_is_append(&entry->trend);
     count = sort_samples(entry, arena, &samples);
-    return tv_policy_cut_by_load(samples, count, routes->ranges[index].start, ret_cut);
+    refusal = tv_policy_cut_by_load(samples, count, routes->ranges[index].start, ret_cut);
+    return refusal == TV_POLICY_ALLOWED && is_append ? TV_POLICY_APPEND : refusal;
 }
 
 /* Split the first range that asks for it.  True when something was done. */
@@ -381,14 +411,14 @@ static bool split_one(tv_balancer *balancer, const tv_routes *routes, int64_t no
         if (refusal == TV_POLICY_NO_SAMPLES)
             continue;
         if (refusal != TV_POLICY_ALLOWED) {
-            refuse(balancer, entry, refusal, now_ms);
+            refuse(balancer, entry, reason, refusal, now_ms);
             continue;
         }
         entry->refused = TV_POLICY_ALLOWED;
         err = tv_range_split(&balancer->ranges, cut, tv_slice_of(tv_policy_reason_name(reason)),
                              &result);
         tv_balancer_note_change(balancer, true, reason, &result);
-        tv_policy_rate_add(&balancer->rate, now_ms);
+        tv_policy_rate_add(&balancer->rate, !err && result.rows <= TV_POLICY_FREE_ROWS, now_ms);
         if (err)
             tv_policy_rest(&entry->policy, now_ms);
         entry->policy.born_ms = now_ms;
@@ -415,7 +445,7 @@ static bool merge_one(tv_balancer *balancer, const tv_routes *routes, int64_t no
             continue;
         err = tv_range_merge(&balancer->ranges, routes->ranges[i].start, TV_LIT("small"), &result);
         tv_balancer_note_change(balancer, false, TV_POLICY_NO_REASON, &result);
-        tv_policy_rate_add(&balancer->rate, now_ms);
+        tv_policy_rate_add(&balancer->rate, false, now_ms);
         if (err)
             tv_policy_rest(&left->policy, now_ms);
         left->policy.born_ms = now_ms;
@@ -436,13 +466,18 @@ static void measure_some(tv_balancer *balancer, const tv_routes *routes, int64_t
 
     for (size_t i = 0; i < routes->range_count && rows < MEASURED_ROWS_MAX; i++) {
         tv_balance_entry *entry = tv_balancer_entry(balancer, routes->ranges[i].object);
-        tv_measure measure;
-        bool is_due = entry->remeasure_ms && now_ms >= entry->remeasure_ms;
+        tv_range_shape shape;
+        bool is_due =
+            (entry->remeasure_ms && now_ms >= entry->remeasure_ms) ||
+            entry->written_bytes >= WRITTEN_BYTES_MAX ||
+            tv_policy_wants_look(&entry->policy.load, entry->measured_rows, entry->measured_bytes);
 
-        if (entry->is_measured && !is_due && entry->written_bytes < WRITTEN_BYTES_MAX)
+        if (entry->is_measured && !is_due)
             continue;
-        if (tv_balancer_measure(balancer, routes, i, arena, &measure) == TV_OK)
-            rows += measure.rows;
+        if (tv_balancer_measure(balancer, routes, i, arena, &shape))
+            continue;
+        tv_marks_keep(&entry->marks, &shape);
+        rows += shape.rows;
     }
 }
 
@@ -608,9 +643,7 @@ void tv_balancer_free(tv_balancer *balancer)
     if (balancer == NULL)
         return;
     tv_background_done(&balancer->thread);
-    for (size_t i = 0; i < balancer->entry_count; i++)
-        tv_policy_trend_done(&balancer->entries[i].trend);
-    free(balancer->entries);
+    free_entries(balancer);
     free(balancer->seen);
     tv_buf_done(&balancer->status);
     free(balancer);

@@ -63,20 +63,19 @@ static tv_err decode(tv_arena *arena, const char *coded, tv_slice *ret_key)
 /* The middle of a range by its rows. */
 static tv_err find_middle(tv_balancer *balancer, tv_slice start, tv_arena *arena, tv_slice *ret_cut)
 {
-    tv_measure measure;
+    const tv_growth unknown = {.kind = TV_GROWTH_UNKNOWN};
     tv_routes routes;
+    tv_range_shape shape;
     tv_err err;
 
     err = tv_routes_load(balancer->options.pool, arena, &routes);
     if (err)
         return err;
-    err = tv_balancer_measure(balancer, &routes, tv_routes_find(&routes, start), arena, &measure);
+    err = tv_balancer_measure(balancer, &routes, tv_routes_find(&routes, start), arena, &shape);
     if (err)
         return err;
-    return tv_policy_cut_by_size(measure.boundaries, measure.boundary_count, measure.rows, false,
-                                 ret_cut) == TV_POLICY_ALLOWED
-               ? TV_OK
-               : TV_ERR_NOT_FOUND;
+    return tv_policy_cut_by_size(&shape, &unknown, ret_cut) == TV_POLICY_ALLOWED ? TV_OK
+                                                                                 : TV_ERR_NOT_FOUND;
 }
 
 static tv_err collect(tv_balancer *balancer)

@@ -21,6 +21,8 @@ typedef struct tv_balance_entry {
     uint64_t measured_rows, measured_bytes; /* as of then */
     int64_t rows_more;                      /* since then */
     uint64_t written_bytes;                 /* since then */
+    tv_marks marks;                         /* as of then */
+    bool has_waited;                        /* a pass, to see where rows come */
     tv_policy_refusal refused;
     tv_slice *partitions; /* samples of all nodes, in the pass's arena */
     size_t partition_count;
@@ -79,9 +81,9 @@ void tv_balancer_note_change(tv_balancer *balancer, bool is_split, tv_policy_rea
 /** What the leader knows of a range, by its object; NULL when it has not seen it in a pass. */
 tv_balance_entry *tv_balancer_entry(const tv_balancer *balancer, tv_slice object);
 
-/** Look at all rows of a range. */
+/** Look at all rows of a range, and note what was found; not its marks. */
 tv_err tv_balancer_measure(tv_balancer *balancer, const tv_routes *routes, size_t index,
-                           tv_arena *arena, tv_measure *ret_measure) TV_WARN_UNUSED;
+                           tv_arena *arena, tv_range_shape *ret_shape) TV_WARN_UNUSED;
 
 /** Do what an operator wants, if something waits.  force.c. */
 void tv_balancer_do_job(tv_balancer *balancer);

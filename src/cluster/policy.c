@@ -11,6 +11,12 @@
 /* Shares of the samples. */
 #define HOT_SHARE 0.50
 #define HEAVIER_HALF_MAX 0.75
+/* Shares of a full range. */
+#define LOOK_SHARE 0.25 /* it is looked at whenever it has grown by that */
+#define OVER_MAX 0.50   /* at most that much goes along with new rows, for the rest to be in size */
+#define GROWING_MAX 0.75     /* what grows may go on in its range when it is not fuller */
+#define STILL_MIN (1.0 / 16) /* less is not worth a cut of its own */
+
 #define APPEND_SHARE 0.80
 #define APPEND_PERCENTILE 0.95
 enum { APPEND_WINDOWS = 3 };
@@ -52,6 +58,16 @@ void tv_policy_rest(tv_policy_range *range, int64_t now_ms)
     range->rests_until_ms = now_ms + TV_POLICY_REST_MS;
 }
 
+void tv_policy_refuse(tv_policy_range *range, tv_policy_reason reason, int64_t now_ms)
+{
+    if (reason == TV_POLICY_SIZE) {
+        range->size_rests_until_ms = now_ms + TV_POLICY_REST_MS;
+        range->size_rests_until_rows = range->load.rows + range->load.rows / 4;
+    } else {
+        range->load_rests_until_ms = now_ms + TV_POLICY_REST_MS;
+    }
+}
+
 const char *tv_policy_reason_name(tv_policy_reason reason)
 {
     static const char *const names[] = {"", "writes", "reads", "size"};
@@ -72,19 +88,46 @@ static bool may_change(const tv_policy_range *range, int64_t now_ms)
     return !range->has_intent && now_ms >= range->rests_until_ms;
 }
 
+static bool is_too_large(const tv_policy_range *range, int64_t now_ms)
+{
+    const tv_policy_load *load = &range->load;
+
+    return (load->rows > TV_POLICY_ROWS_MAX || load->bytes > TV_POLICY_BYTES_MAX) &&
+           (now_ms >= range->size_rests_until_ms || load->rows >= range->size_rests_until_rows);
+}
+
 tv_policy_reason tv_policy_split(const tv_policy_range *range, int64_t now_ms, size_t range_count,
                                  size_t osd_count)
 {
     if (!may_change(range, now_ms))
         return TV_POLICY_NO_REASON;
-    if (range->load.rows > TV_POLICY_ROWS_MAX || range->load.bytes > TV_POLICY_BYTES_MAX)
+    if (is_too_large(range, now_ms))
         return TV_POLICY_SIZE;
+    if (now_ms < range->load_rests_until_ms)
+        return TV_POLICY_NO_REASON;
     if (has_lasted(range->busy_since_ms, now_ms, TV_POLICY_HOT_MS) &&
         range_count < TV_POLICY_RANGES_PER_OSD * osd_count)
         return TV_POLICY_WRITES;
     if (has_lasted(range->read_since_ms, now_ms, TV_POLICY_HOT_MS))
         return TV_POLICY_READS;
     return TV_POLICY_NO_REASON;
+}
+
+/* How full a range is; above 1 it is too large. */
+static double fullness(uint64_t rows, uint64_t bytes)
+{
+    double by_rows = (double)rows / TV_POLICY_ROWS_MAX;
+    double by_bytes = (double)bytes / TV_POLICY_BYTES_MAX;
+
+    return by_rows > by_bytes ? by_rows : by_bytes;
+}
+
+bool tv_policy_wants_look(const tv_policy_load *load, uint64_t rows, uint64_t bytes)
+{
+    double then = fullness(rows, bytes);
+
+    /* The more there is to look at the more must have come. */
+    return fullness(load->rows, load->bytes) - then >= LOOK_SHARE * (then > 1 ? then : 1);
 }
 
 static bool is_mergeable(const tv_policy_range *range, int64_t now_ms)
@@ -161,25 +204,88 @@ tv_policy_refusal tv_policy_cut_by_load(const tv_policy_sample *samples, size_t 
     return TV_POLICY_ALLOWED;
 }
 
-tv_policy_refusal tv_policy_cut_by_size(const tv_policy_boundary *boundaries, size_t count,
-                                        uint64_t rows, bool is_append, tv_slice *ret_cut)
+/* How full what is before a boundary would be; of all that there is, when there is no such one. */
+static double full_before(const tv_range_shape *shape, size_t index)
 {
-    double half = (double)rows / 2, nearest = INFINITY;
+    const tv_range_boundary *boundary = &shape->boundaries[index];
 
-    if (count == 0)
-        return TV_POLICY_SINGLE_PARTITION;
-    if (is_append) {
-        *ret_cut = boundaries[count - 1].partition;
-        return TV_POLICY_ALLOWED;
-    }
-    for (size_t i = 0; i < count; i++) {
-        double distance = fabs((double)boundaries[i].rows_before - half);
+    return index < shape->count ? fullness(boundary->rows_before, boundary->bytes_before)
+                                : fullness(shape->rows, shape->bytes);
+}
+
+static double full_behind(const tv_range_shape *shape, size_t index)
+{
+    const tv_range_boundary *boundary = &shape->boundaries[index];
+
+    return index < shape->count ? fullness(shape->rows - boundary->rows_before,
+                                           shape->bytes - boundary->bytes_before)
+                                : 0;
+}
+
+static size_t nearest_to_half(const tv_range_shape *shape)
+{
+    double half = (double)shape->rows / 2, nearest = INFINITY;
+    size_t found = 0;
+
+    for (size_t i = 0; i < shape->count; i++) {
+        double distance = fabs((double)shape->boundaries[i].rows_before - half);
 
         if (distance < nearest) {
             nearest = distance;
-            *ret_cut = boundaries[i].partition;
+            found = i;
         }
     }
+    return found;
+}
+
+/* Rows are appended: at the last partition that they have come to, or a little before. */
+static size_t cut_going_up(const tv_range_shape *shape, const tv_growth *growth)
+{
+    size_t head = growth->end - 1, cut = head;
+
+    if (full_behind(shape, growth->end) > STILL_MIN &&
+        full_before(shape, growth->end) <= GROWING_MAX)
+        return growth->end;
+    if (growth->end <= growth->first)
+        return nearest_to_half(shape);
+    while (cut > growth->first && full_before(shape, cut) > 1)
+        cut--;
+    return full_before(shape, cut) <= 1 &&
+                   full_before(shape, head) - full_before(shape, cut) <= OVER_MAX
+               ? cut
+               : head;
+}
+
+/* Rows are prepended: behind the first partition that they have come to, or a little farther. */
+static size_t cut_going_down(const tv_range_shape *shape, const tv_growth *growth)
+{
+    size_t head = growth->first + !growth->is_from_start, cut;
+
+    if (!growth->is_from_start && full_before(shape, growth->first) > STILL_MIN &&
+        full_behind(shape, growth->first) <= GROWING_MAX)
+        return growth->first;
+    if (head >= shape->count)
+        return nearest_to_half(shape);
+    cut = head;
+    while (cut < growth->end && cut + 1 < shape->count && full_behind(shape, cut) > 1)
+        cut++;
+    return full_behind(shape, cut) <= 1 &&
+                   full_behind(shape, head) - full_behind(shape, cut) <= OVER_MAX
+               ? cut
+               : head;
+}
+
+tv_policy_refusal tv_policy_cut_by_size(const tv_range_shape *shape, const tv_growth *growth,
+                                        tv_slice *ret_cut)
+{
+    size_t cut;
+
+    if (shape->count == 0)
+        return TV_POLICY_SINGLE_PARTITION;
+    cut = growth->kind == TV_GROWTH_UP     ? cut_going_up(shape, growth)
+          : growth->kind == TV_GROWTH_DOWN ? cut_going_down(shape, growth)
+                                           : nearest_to_half(shape);
+    *ret_cut = shape->boundaries[cut].partition;
     return TV_POLICY_ALLOWED;
 }
 
@@ -233,16 +339,18 @@ void tv_policy_trend_done(tv_policy_trend *trend)
 
 bool tv_policy_rate_allows(const tv_policy_rate *rate, int64_t now_ms)
 {
-    int64_t last = rate->at_ms[(rate->next + TV_POLICY_PER_HOUR_MAX - 1) % TV_POLICY_PER_HOUR_MAX];
     int64_t oldest = rate->at_ms[rate->next];
 
-    return (last == 0 || now_ms - last >= TV_POLICY_PAUSE_MS) &&
+    return (rate->last_ms == 0 || now_ms - rate->last_ms >= TV_POLICY_PAUSE_MS) &&
            (oldest == 0 || now_ms - oldest >= TV_POLICY_HOUR_MS);
 }
 
-void tv_policy_rate_add(tv_policy_rate *rate, int64_t now_ms)
+void tv_policy_rate_add(tv_policy_rate *rate, bool is_free, int64_t now_ms)
 {
-    rate->at_ms[rate->next] = now_ms ? now_ms : 1;
+    rate->last_ms = now_ms ? now_ms : 1;
+    if (is_free)
+        return;
+    rate->at_ms[rate->next] = rate->last_ms;
     rate->next = (rate->next + 1) % TV_POLICY_PER_HOUR_MAX;
 }
 

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "base/slice.h"
+#include "cluster/growth.h"
 
 /* Split by load. */
 #define TV_POLICY_BUSY_MIN 0.80         /* share of the time that the writers of a range are busy */
@@ -50,7 +51,8 @@ enum {
     TV_POLICY_PAUSE_MS = 10 * 1000, /* between the end of one and the beginning of the next */
     TV_POLICY_HOUR_MS = 60 * 60 * 1000,
     TV_POLICY_PER_HOUR_MAX = 60,
-    TV_POLICY_REST_MS = 10 * 60 * 1000, /* of a range whose change was rolled back */
+    TV_POLICY_FREE_ROWS = TV_POLICY_ROWS_MAX / 10, /* a split that moves no more is not counted */
+    TV_POLICY_REST_MS = 10 * 60 * 1000, /* of a range whose change was rolled back, or refused */
 };
 
 /* Balance of usual nodes. */
@@ -75,7 +77,10 @@ typedef struct tv_policy_range {
     tv_policy_load load;
     int64_t born_ms;        /* its bounds are as they are since then */
     int64_t rests_until_ms; /* no change before, see tv_policy_rest */
-    bool has_intent;        /* it is being changed */
+    /* No split before, see tv_policy_refuse; for its size neither before it has so many rows. */
+    int64_t load_rests_until_ms, size_rests_until_ms;
+    uint64_t size_rests_until_rows;
+    bool has_intent; /* it is being changed */
     /* Kept by tv_policy_observe: since when without a break; 0 when it is not so. */
     int64_t busy_since_ms, read_since_ms, quiet_since_ms;
     double mean_load; /* rows read and written in a second, over about a minute: for balance */
@@ -97,9 +102,19 @@ typedef enum tv_policy_reason {
 /** "writes", "reads", "size"; "" for none. */
 const char *tv_policy_reason_name(tv_policy_reason reason);
 
+/**
+ * A split for this reason makes no sense now: do not ask for it for a while.  One for another
+ * reason may.
+ */
+void tv_policy_refuse(tv_policy_range *range, tv_policy_reason reason, int64_t now_ms);
+
 /** Whether to split it, and why; size first, because that is never refused for the sake of load. */
 tv_policy_reason tv_policy_split(const tv_policy_range *range, int64_t now_ms, size_t range_count,
                                  size_t osd_count);
+
+/** Whether it has grown so much since it had these rows that where they came should be looked at.
+ */
+bool tv_policy_wants_look(const tv_policy_load *load, uint64_t rows, uint64_t bytes);
 
 /** Whether two neighbours may become one. */
 bool tv_policy_may_merge(const tv_policy_range *left, const tv_policy_range *right, int64_t now_ms);
@@ -134,19 +149,14 @@ size_t tv_policy_sort_samples(tv_policy_sample *samples, size_t count);
 tv_policy_refusal tv_policy_cut_by_load(const tv_policy_sample *samples, size_t count,
                                         tv_slice start, tv_slice *ret_cut);
 
-/** The beginning of a partition within a range, and how many rows of the range are before it. */
-typedef struct tv_policy_boundary {
-    tv_slice partition;
-    uint64_t rows_before;
-} tv_policy_boundary;
-
 /**
- * Where to cut for the sake of size: the boundary nearest to half the rows, or the last one
- * where rows are appended, as the left part then stays as it is.  Boundaries in order; none is
- * the beginning of the range.
+ * Where to cut for the sake of size.  Where new rows continue others, the cut is close to where
+ * they come, so that nearly nothing moves and the next rows go to a small range; what is there
+ * behind them (before them, where they come in front) is cut off first when it is much.  Else the
+ * boundary nearest to half the rows.
  */
-tv_policy_refusal tv_policy_cut_by_size(const tv_policy_boundary *boundaries, size_t count,
-                                        uint64_t rows, bool is_append, tv_slice *ret_cut);
+tv_policy_refusal tv_policy_cut_by_size(const tv_range_shape *shape, const tv_growth *growth,
+                                        tv_slice *ret_cut);
 
 /** Whether the load of a range moves to its end.  Zeros is a new one. */
 typedef struct tv_policy_trend {
@@ -164,14 +174,15 @@ void tv_policy_trend_done(tv_policy_trend *trend);
 
 /** When the last changes were.  Zeros is none. */
 typedef struct tv_policy_rate {
-    int64_t at_ms[TV_POLICY_PER_HOUR_MAX]; /* a ring; 0 is none */
+    int64_t at_ms[TV_POLICY_PER_HOUR_MAX]; /* of those that are counted: a ring; 0 is none */
     size_t next;
+    int64_t last_ms; /* of any; 0 is none */
 } tv_policy_rate;
 
 /** Whether a split or a merge may begin now. */
 bool tv_policy_rate_allows(const tv_policy_rate *rate, int64_t now_ms);
-/** One has ended. */
-void tv_policy_rate_add(tv_policy_rate *rate, int64_t now_ms);
+/** One has ended.  A split that has moved next to nothing is not counted: is_free. */
+void tv_policy_rate_add(tv_policy_rate *rate, bool is_free, int64_t now_ms);
 
 /* --- which node --- */
 

@@ -208,6 +208,21 @@ TEST(a_range_that_is_appended_to_is_not_split_for_its_load)
     end_load(&l);
 }
 
+TEST(a_range_that_was_not_split_for_its_load_is_split_when_it_is_too_large)
+{
+    load l;
+
+    begin_load(&l);
+    for (int i = 0; i < 6; i++)
+        write_and_pass(&l, HOT);
+    CHECK(status_has(&l.w, "\"refused\":\"hot_partition\""));
+    write_partitions(&l.w, 51, 1000, true);
+    for (int i = 0; i < 6; i++)
+        pass_both(&l);
+    CHECK_INT(count_ranges(&l.w), 2);
+    end_load(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +230,7 @@ int main(void)
             busy_ranges_are_split_up_to_four_for_each_osd_and_merged_when_all_is_quiet),
         cmocka_unit_test(a_hot_partition_is_not_split_off),
         cmocka_unit_test(a_range_that_is_appended_to_is_not_split_for_its_load),
+        cmocka_unit_test(a_range_that_was_not_split_for_its_load_is_split_when_it_is_too_large),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,15 +97,16 @@ static inline size_t count_ranges(world *w)
 }
 
 /* Put or delete rows [first, first + count) of a partition; they are small. */
-static inline void write_rows(world *w, const char *partition_key, int first, int count,
-                              bool is_put)
+static inline void write_table_rows(world *w, uint32_t table, const char *partition_key, int first,
+                                    int count, bool is_put)
 {
     tv_write_batch batch = {0};
     tv_slice partition, key;
     tv_arena arena;
 
     tv_arena_init(&arena);
-    CHECK_OK(tv_key_partition(&arena, TV_LIT("acct"), 7, tv_slice_of(partition_key), &partition));
+    CHECK_OK(
+        tv_key_partition(&arena, TV_LIT("acct"), table, tv_slice_of(partition_key), &partition));
     for (int i = first; i < first + count; i++) {
         char row[16];
 
@@ -122,6 +123,12 @@ static inline void write_rows(world *w, const char *partition_key, int first, in
     }
     tv_write_batch_done(&batch);
     tv_arena_done(&arena);
+}
+
+static inline void write_rows(world *w, const char *partition_key, int first, int count,
+                              bool is_put)
+{
+    write_table_rows(w, 7, partition_key, first, count, is_put);
 }
 
 static inline void write_partitions(world *w, int partitions, int rows, bool is_put)

@@ -176,17 +176,19 @@ static tv_policy_refusal cut_for_load(const model_range *range, int *ret_cut)
 
 static tv_policy_refusal cut_for_size(const model_range *range, int *ret_cut)
 {
-    static tv_policy_boundary boundaries[PARTITIONS];
+    static tv_range_boundary boundaries[PARTITIONS];
+    const tv_growth unknown = {.kind = TV_GROWTH_UNKNOWN};
     size_t count = 0;
     int from = range->first, to = range[1].first;
     tv_slice cut;
 
     for (int p = from + 1; p < to; p++)
         boundaries[count++] =
-            (tv_policy_boundary){key_of(p), (uint64_t)(row_sum[p] - row_sum[from])};
+            (tv_range_boundary){key_of(p), (uint64_t)(row_sum[p] - row_sum[from]), 0};
 
-    tv_policy_refusal refusal =
-        tv_policy_cut_by_size(boundaries, count, range->seen.load.rows, false, &cut);
+    tv_policy_refusal refusal = tv_policy_cut_by_size(
+        &(tv_range_shape){.rows = range->seen.load.rows, .boundaries = boundaries, .count = count},
+        &unknown, &cut);
 
     if (refusal == TV_POLICY_ALLOWED)
         *ret_cut = partition_of(cut);
@@ -243,7 +245,7 @@ static bool change_one(int64_t now_ms, day_counts *counts)
                                            : cut_for_load(&ranges[i], &cut);
         if (refusal != TV_POLICY_ALLOWED) {
             counts->refused++;
-            tv_policy_rest(&ranges[i].seen, now_ms);
+            tv_policy_refuse(&ranges[i].seen, reason, now_ms);
             continue;
         }
         split_at(i, cut, now_ms, counts);
@@ -328,7 +330,7 @@ static day_counts simulate(bool has_moves)
             hour_changes = 0;
         }
         if (tv_policy_rate_allows(&rate, now_ms) && change_one(now_ms, &counts)) {
-            tv_policy_rate_add(&rate, now_ms);
+            tv_policy_rate_add(&rate, false, now_ms);
             CHECK(++hour_changes <= TV_POLICY_PER_HOUR_MAX);
         }
         if (has_moves)

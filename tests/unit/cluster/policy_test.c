@@ -100,6 +100,53 @@ TEST(a_range_rests_after_a_rollback_and_during_a_change)
     CHECK_INT(tv_policy_split(&range, BEGIN + HOUR, 1, 3), TV_POLICY_NO_REASON);
 }
 
+TEST(a_refusal_holds_for_its_own_reason)
+{
+    tv_policy_range range = range_after((tv_policy_load){.busy = 1, .rows_per_op = 500}, MINUTE);
+    tv_policy_load large = {.rows = 60000, .busy = 1, .rows_per_op = 500};
+    int64_t now = BEGIN + MINUTE;
+
+    tv_policy_refuse(&range, TV_POLICY_WRITES, now);
+    CHECK_INT(tv_policy_split(&range, now, 1, 3), TV_POLICY_NO_REASON);
+    tv_policy_observe(&range, &large, now);
+    CHECK_INT(tv_policy_split(&range, now, 1, 3), TV_POLICY_SIZE);
+
+    /* One partition: again when it has a quarter more rows, or after ten minutes. */
+    tv_policy_refuse(&range, TV_POLICY_SIZE, now);
+    CHECK_INT(tv_policy_split(&range, now + 10 * MINUTE - 1, 1, 3), TV_POLICY_NO_REASON);
+    CHECK_INT(tv_policy_split(&range, now + 10 * MINUTE, 1, 3), TV_POLICY_SIZE);
+    large.rows = 74999;
+    tv_policy_observe(&range, &large, now);
+    CHECK_INT(tv_policy_split(&range, now, 1, 3), TV_POLICY_NO_REASON);
+    large.rows = 75000;
+    tv_policy_observe(&range, &large, now);
+    CHECK_INT(tv_policy_split(&range, now, 1, 3), TV_POLICY_SIZE);
+}
+
+static const struct {
+    const char *what;
+    uint64_t rows, bytes;
+    tv_policy_load load;
+    bool wants;
+} looks[] = {
+    {"nothing has come", 20000, 1 << 20, {.rows = 20000, .bytes = 1 << 20}, false},
+    {"not quite a quarter", 20000, 0, {.rows = 32499}, false},
+    {"a quarter of what a range may have", 20000, 0, {.rows = 32500}, true},
+    {"a quarter by bytes", 10, 8 << 20, {.rows = 20, .bytes = 16 << 20}, true},
+    {"rows have gone", 40000, 0, {.rows = 10000}, false},
+    {"a large one, which takes long to look at", 1000000, 0, {.rows = 1249999}, false},
+    {"a quarter of a large one", 1000000, 0, {.rows = 1250000}, true},
+};
+
+TEST(a_range_is_looked_at_when_it_has_grown_by_a_quarter)
+{
+    for (size_t i = 0; i < COUNT(looks); i++) {
+        t_row = looks[i].what;
+        CHECK_INT(tv_policy_wants_look(&looks[i].load, looks[i].rows, looks[i].bytes),
+                  looks[i].wants);
+    }
+}
+
 #define QUIET                                                                                      \
     {                                                                                              \
         .rows = 10000, .bytes = 6 << 20, .write_ops_s = 1.6, .reads_s = 999                        \
@@ -208,45 +255,142 @@ TEST(more_than_three_quarters_on_one_side_of_every_cut_is_unbalanced)
     CHECK_TEXT(cut, "c");
 }
 
+/* "a3 b10": partition a with 3,000 rows, b with 10,000; 600 bytes each.  Kept in `boundaries`. */
+static tv_range_shape read_shape(const char *text, const char *start, const char *end,
+                                 tv_range_boundary *boundaries)
+{
+    tv_range_shape shape = {
+        .start = tv_slice_of(start), .end = tv_slice_of(end), .boundaries = boundaries};
+
+    while (*text) {
+        size_t len = strcspn(text, "0123456789");
+        tv_slice partition = {text, len};
+        char *rest;
+        uint64_t rows = 1000 * strtoull(text + len, &rest, 10);
+
+        if (shape.rows == 0)
+            shape.first = partition;
+        else
+            boundaries[shape.count++] = (tv_range_boundary){partition, shape.rows, shape.bytes};
+        shape.rows += rows;
+        shape.bytes += 600 * rows;
+        text = rest + strspn(rest, " ");
+    }
+    return shape;
+}
+
 static const struct {
-    const char *what;
-    size_t count;
-    tv_policy_boundary boundaries[4];
-    uint64_t rows;
-    bool is_append;
-    tv_policy_refusal refusal;
+    const char *what, *start, *end, *before, *now;
+    tv_growth_kind kind;
     const char *cut;
 } size_cuts[] = {
-    {"one partition", 0, {{{NULL, 0}, 0}}, 60000, false, TV_POLICY_SINGLE_PARTITION, ""},
-    {"one partition that grows", 0, {{{NULL, 0}, 0}}, 60000, true, TV_POLICY_SINGLE_PARTITION, ""},
-    {"one boundary is the cut", 1, {{{"b", 1}, 10}}, 60000, false, TV_POLICY_ALLOWED, "b"},
-    {"nearest to half",
-     3,
-     {{{"b", 1}, 10}, {{"c", 1}, 29000}, {{"d", 1}, 40000}},
-     60000,
-     false,
-     TV_POLICY_ALLOWED,
+    /* Where nothing is known: half of the rows. */
+    {"never looked at", "", "", "", "a10 b15 c15 d12", TV_GROWTH_UNKNOWN, "c"},
+    {"next to nothing was there", "", "", "a1 b1", "a10 b15 c15 d12", TV_GROWTH_UNKNOWN, "c"},
+    {"nothing has come", "", "", "a10 b15 c15 d12", "a10 b15 c15 d12", TV_GROWTH_UNKNOWN, "c"},
+    {"rows have gone", "", "", "a20 b25 c15 d12", "a10 b15 c15 d12", TV_GROWTH_UNKNOWN, "c"},
+    {"one boundary is the cut", "", "", "", "a1 b60", TV_GROWTH_UNKNOWN, "b"},
+    /* Spread. */
+    {"even", "", "", "a6 b6 c6 d6", "a13 b13 c13 d13", TV_GROWTH_SPREAD, "c"},
+    {"even, with new partitions between", "", "", "a6 c6 e6 g6", "a6 b7 c6 d7 e6 f7 g6 h7",
+     TV_GROWTH_SPREAD, "e"},
+    {"at both ends", "", "", "d10 e10", "a8 b8 d10 e10 f8 g8", TV_GROWTH_SPREAD, "e"},
+    {"not quite 80 % behind the last", "", "", "a10 b10", "a17 b10 c12 d12", TV_GROWTH_SPREAD, "c"},
+    /* Appended. */
+    {"behind the last partition", "", "", "a10 b10 c10", "a10 b10 c10 d10 e10 f2", TV_GROWTH_UP,
+     "f"},
+    {"no more is left than a range may have", "", "", "a10 b10 c10", "a10 b10 c10 d10 e10 f2 g2 h2",
+     TV_GROWTH_UP, "f"},
+    {"too much has come: what is to move would be too much", "", "", "a10 b10 c10",
+     "a10 b10 c10 d20 e10 f10 g10 h1", TV_GROWTH_UP, "h"},
+    {"into the last partition: it goes alone", "", "", "a10 b10 c10 d10", "a10 b10 c10 d22",
+     TV_GROWTH_UP, "d"},
+    {"while old rows go", "", "", "a20 b10 c10", "a5 b10 c10 d10 e10 f6", TV_GROWTH_UP, "f"},
+    {"and a few rows come elsewhere", "", "", "a10 b10 c10", "a11 b10 c10 d10 e9 f2", TV_GROWTH_UP,
+     "f"},
+    {"one partition was there", "", "", "a30", "a30 b10 c10 d2", TV_GROWTH_UP, "d"},
+    {"a table ends, and the next one has few rows", "", "", "Xa15 Xb15 Ya1 Yb1",
+     "Xa15 Xb15 Xc10 Xd8 Xe1 Ya1 Yb1", TV_GROWTH_UP, "Xe"},
+    {"a table ends, and the next one has many: they are cut off", "", "", "Xa10 Xb5 Ya10 Yb10",
+     "Xa10 Xb5 Xc10 Xd5 Xe3 Ya10 Yb10", TV_GROWTH_UP, "Ya"},
+    {"a table ends in the last partition but some", "", "", "Xa10 Xb5 Ya10 Yb10",
+     "Xa10 Xb17 Ya10 Yb15", TV_GROWTH_SPREAD, "Ya"},
+    /* Prepended. */
+    {"before the first partition", "", "", "d10 e10 f10", "a2 b10 c10 d10 e10 f10", TV_GROWTH_DOWN,
+     "b"},
+    {"no more is behind than a range may have", "", "", "d10 e10 f10",
+     "Z2 _2 a2 b10 c10 d10 e10 f10", TV_GROWTH_DOWN, "b"},
+    {"before the first of a table behind another", "", "", "Xa1 Yd10 Ye10 Yf10",
+     "Xa1 Ya2 Yb10 Yc10 Yd10 Ye10 Yf10", TV_GROWTH_DOWN, "Yb"},
+    {"a table before it has many rows: they are cut off", "", "", "Xa20 Yd10 Ye5",
+     "Xa20 Ya2 Yb8 Yc8 Yd10 Ye5", TV_GROWTH_DOWN, "Ya"},
+    /* In the middle. */
+    {"one hot partition in the middle", "", "", "a10 b10 c10 d10", "a10 b22 c10 d10", TV_GROWTH_UP,
      "c"},
-    {"append: at the last partition",
-     3,
-     {{{"b", 1}, 10}, {{"c", 1}, 29000}, {{"d", 1}, 40000}},
-     60000,
-     true,
-     TV_POLICY_ALLOWED,
-     "d"},
+    {"in a range that ends in the same table", "tt", "tz", "tta15 ttb15", "tta15 ttb15 ttc20 ttd2",
+     TV_GROWTH_UP, "ttd"},
 };
 
-TEST(a_cut_for_size_is_nearest_to_half_the_rows)
+TEST(a_cut_for_size_is_where_new_rows_come_or_in_the_middle)
 {
     for (size_t i = 0; i < COUNT(size_cuts); i++) {
+        tv_range_boundary before[16], now[16];
+        tv_range_shape was =
+            read_shape(size_cuts[i].before, size_cuts[i].start, size_cuts[i].end, before);
+        tv_range_shape is = read_shape(size_cuts[i].now, size_cuts[i].start, size_cuts[i].end, now);
+        tv_marks marks = {0};
+        tv_growth growth;
         tv_slice cut = TV_NONE;
 
         t_row = size_cuts[i].what;
-        CHECK_INT(tv_policy_cut_by_size(size_cuts[i].boundaries, size_cuts[i].count,
-                                        size_cuts[i].rows, size_cuts[i].is_append, &cut),
-                  size_cuts[i].refusal);
+        tv_marks_keep(&marks, &was);
+        growth = tv_growth_since(&marks, &is);
+        CHECK_INT(growth.kind, size_cuts[i].kind);
+        CHECK_INT(tv_policy_cut_by_size(&is, &growth, &cut), TV_POLICY_ALLOWED);
         CHECK_TEXT(cut, size_cuts[i].cut);
+        tv_marks_done(&marks);
     }
+}
+
+TEST(one_partition_cannot_be_cut_however_it_grows)
+{
+    tv_range_boundary before[1], now[1];
+    tv_range_shape was = read_shape("a30", "", "", before), is = read_shape("a60", "", "", now);
+    tv_marks marks = {0};
+    tv_growth growth;
+    tv_slice cut = TV_NONE;
+
+    tv_marks_keep(&marks, &was);
+    growth = tv_growth_since(&marks, &is);
+    CHECK_INT(tv_policy_cut_by_size(&is, &growth, &cut), TV_POLICY_SINGLE_PARTITION);
+    tv_marks_done(&marks);
+}
+
+/* Rows of 1 MiB: a range is full of a few. */
+TEST(a_cut_for_size_counts_bytes)
+{
+    tv_range_boundary boundaries[40];
+    tv_range_shape shape = {.first = TV_LIT("p00"), .boundaries = boundaries};
+    static char names[40][4];
+    tv_marks marks = {0};
+    tv_growth growth;
+    tv_slice cut = TV_NONE;
+
+    for (int i = 0; i < 36; i++) {
+        snprintf(names[i], sizeof names[i], "p%02d", i);
+        if (i)
+            boundaries[shape.count++] =
+                (tv_range_boundary){tv_slice_of(names[i]), shape.rows, shape.bytes};
+        shape.rows++;
+        shape.bytes += 1 << 20;
+        if (i == 25)
+            tv_marks_keep(&marks, &shape);
+    }
+    growth = tv_growth_since(&marks, &shape);
+    CHECK_INT(growth.kind, TV_GROWTH_UP);
+    CHECK_INT(tv_policy_cut_by_size(&shape, &growth, &cut), TV_POLICY_ALLOWED);
+    CHECK_TEXT(cut, "p32"); /* 32 MiB are before it */
+    tv_marks_done(&marks);
 }
 
 static const struct {
@@ -292,16 +436,29 @@ TEST(changes_are_ten_seconds_apart_and_sixty_an_hour)
 
     for (int i = 0; i < 60; i++) {
         CHECK(tv_policy_rate_allows(&rate, now));
-        tv_policy_rate_add(&rate, now);
+        tv_policy_rate_add(&rate, false, now);
         CHECK(!tv_policy_rate_allows(&rate, now + 10 * SECOND - 1));
         now += 10 * SECOND + 1;
     }
     CHECK(!tv_policy_rate_allows(&rate, now));
     CHECK(!tv_policy_rate_allows(&rate, HOUR - 1));
     CHECK(tv_policy_rate_allows(&rate, HOUR + 1)); /* the first was at 0, noted as 1 */
-    tv_policy_rate_add(&rate, HOUR + 1);
+    tv_policy_rate_add(&rate, false, HOUR + 1);
     CHECK(!tv_policy_rate_allows(&rate, HOUR + 5 * SECOND));
     CHECK(tv_policy_rate_allows(&rate, HOUR + 11 * SECOND));
+}
+
+TEST(splits_that_move_nothing_are_ten_seconds_apart_and_as_many_as_it_takes)
+{
+    tv_policy_rate rate = {0};
+    int64_t now = 0;
+
+    for (int i = 0; i < 200; i++) {
+        CHECK(tv_policy_rate_allows(&rate, now));
+        tv_policy_rate_add(&rate, true, now);
+        CHECK(!tv_policy_rate_allows(&rate, now + 10 * SECOND - 1));
+        now += 10 * SECOND + 1;
+    }
 }
 
 /* --- which node --- */
@@ -373,13 +530,18 @@ int main(void)
         cmocka_unit_test(ranges_are_split_by_load_and_by_size),
         cmocka_unit_test(a_break_in_the_load_begins_the_ten_seconds_anew),
         cmocka_unit_test(a_range_rests_after_a_rollback_and_during_a_change),
+        cmocka_unit_test(a_refusal_holds_for_its_own_reason),
+        cmocka_unit_test(a_range_is_looked_at_when_it_has_grown_by_a_quarter),
         cmocka_unit_test(neighbours_are_merged_when_they_are_small_quiet_and_old),
         cmocka_unit_test(what_was_merged_is_far_from_a_split),
         cmocka_unit_test(a_cut_for_load_is_nearest_to_half_the_weight),
         cmocka_unit_test(more_than_three_quarters_on_one_side_of_every_cut_is_unbalanced),
-        cmocka_unit_test(a_cut_for_size_is_nearest_to_half_the_rows),
+        cmocka_unit_test(a_cut_for_size_is_where_new_rows_come_or_in_the_middle),
+        cmocka_unit_test(one_partition_cannot_be_cut_however_it_grows),
+        cmocka_unit_test(a_cut_for_size_counts_bytes),
         cmocka_unit_test(load_that_moves_to_the_end_is_known_after_three_windows),
         cmocka_unit_test(changes_are_ten_seconds_apart_and_sixty_an_hour),
+        cmocka_unit_test(splits_that_move_nothing_are_ten_seconds_apart_and_as_many_as_it_takes),
         cmocka_unit_test(a_node_that_leaves_gives_away_only_its_own_ranges),
         cmocka_unit_test(a_move_needs_a_minute_of_unevenness),
         cmocka_unit_test(hints_of_an_idle_cluster_stay_where_they_are),

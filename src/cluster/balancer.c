@@ -390,9 +390,12 @@ static tv_policy_refusal choose_cut(tv_balancer *balancer, const tv_routes *rout
     return refusal == TV_POLICY_ALLOWED && is_append ? TV_POLICY_APPEND : refusal;
 }
 
-/* Split the first range that asks for it.  True when something was done. */
-static bool split_one(tv_balancer *balancer, const tv_routes *routes, int64_t now_ms,
-                      tv_arena *arena)
+/*
+ * Split the first range that asks for it, of those that are written to or of the others.  True when
+ * something was done.
+ */
+static bool split_one(tv_balancer *balancer, const tv_routes *routes, bool is_written,
+                      int64_t now_ms, tv_arena *arena)
 {
     for (size_t i = 0; i < routes->range_count; i++) {
         tv_balance_entry *entry = tv_balancer_entry(balancer, routes->ranges[i].object);
@@ -403,7 +406,7 @@ static bool split_one(tv_balancer *balancer, const tv_routes *routes, int64_t no
         tv_slice cut;
         tv_err err;
 
-        if (reason == TV_POLICY_NO_REASON)
+        if (reason == TV_POLICY_NO_REASON || (entry->policy.load.write_ops_s > 0) != is_written)
             continue;
         refusal = choose_cut(balancer, routes, i, &reason, now_ms, arena, &cut);
         if (reason == TV_POLICY_NO_REASON)
@@ -567,8 +570,11 @@ static tv_err lead(tv_balancer *balancer, int64_t now_ms, tv_arena *arena)
     err = gather(balancer, now_ms, arena);
     if (err)
         return err;
+    /* What grows goes first: it gets larger while others are moved. */
     if (tv_policy_rate_allows(&balancer->rate, now_ms) &&
-        (split_one(balancer, &routes, now_ms, arena) || merge_one(balancer, &routes, now_ms))) {
+        (split_one(balancer, &routes, true, now_ms, arena) ||
+         split_one(balancer, &routes, false, now_ms, arena) ||
+         merge_one(balancer, &routes, now_ms))) {
         err = tv_routes_load_all(balancer->options.pool, arena, &routes);
         if (err)
             return err;

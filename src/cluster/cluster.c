@@ -426,6 +426,29 @@ bool tv_cluster_check(void *ctx, tv_buf *out)
     return true;
 }
 
+bool tv_cluster_check_rights(void *ctx, tv_buf *out)
+{
+    tv_cluster *cluster = ctx;
+    char text[400];
+
+    if (!tv_pool_lacks(cluster->pool, text, sizeof text))
+        return true;
+    tv_buf_add(out, tv_slice_of(text));
+    return false;
+}
+
+void tv_cluster_write_rights(void *ctx, tv_buf *out)
+{
+    tv_cluster *cluster = ctx;
+    char text[400];
+
+    tv_buf_printf(out,
+                  "# HELP tavola_ceph_caps_missing 1 when the pool has refused this node a right.\n"
+                  "# TYPE tavola_ceph_caps_missing gauge\n"
+                  "tavola_ceph_caps_missing %d\n",
+                  tv_pool_lacks(cluster->pool, text, sizeof text));
+}
+
 void tv_cluster_write_metrics(void *ctx, tv_buf *out)
 {
     tv_cluster *cluster = ctx;

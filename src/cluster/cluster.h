@@ -73,6 +73,13 @@ const atomic_bool *tv_cluster_refuses_writes(const tv_cluster *cluster);
 
 /** For /healthz and /metrics. */
 bool tv_cluster_check(void *cluster, tv_buf *out);
+
+/**
+ * Whether the Ceph user has been refused nothing, with a line that names the capability it lacks;
+ * and the same as a metric.  Clients are served as well as it can be: for alerts only.
+ */
+bool tv_cluster_check_rights(void *cluster, tv_buf *out);
+void tv_cluster_write_rights(void *cluster, tv_buf *out);
 void tv_cluster_write_metrics(void *cluster, tv_buf *out);
 
 #endif

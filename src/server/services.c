@@ -147,6 +147,10 @@ static void open_admin(tv_server *server)
                                                      .ctx = server->cluster,
                                                      .check = tv_cluster_check,
                                                      .is_for_ready = true};
+        server->admin.sources[7] = (tv_admin_source){.name = "ceph",
+                                                     .write = tv_cluster_write_rights,
+                                                     .ctx = server->cluster,
+                                                     .check = tv_cluster_check_rights};
         tv_cluster_on_death(server->cluster, collect_extents_soon, server->blob_gc_scan);
         tv_cluster_hurry(server->cluster, server->config.test.pace);
         tv_cluster_start(server->cluster, tv_rados_maps(server->engine));

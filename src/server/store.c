@@ -69,6 +69,28 @@ static bool join_cluster(tv_server *server, char *reterr_text, size_t reterr_siz
     return true;
 }
 
+/* A start that fails for want of a right names it.  Who may not even read is told that first. */
+static bool open_pool_store(tv_server *server, const tv_rados_options *options, char *reterr_text,
+                            size_t reterr_size)
+{
+    tv_slice format;
+    tv_arena arena;
+    bool is_open = false;
+    tv_err err;
+
+    tv_arena_init(&arena);
+    err = tv_pool_get_row(server->pool, TV_ROUTE_OBJECT, TV_LIT("f"), &arena, &format);
+    tv_arena_done(&arena);
+    if (!tv_pool_lacks(server->pool, reterr_text, reterr_size))
+        is_open =
+            tv_rados_engine_open(options, &server->engine, reterr_text, reterr_size) == TV_OK &&
+            join_cluster(server, reterr_text, reterr_size);
+    if (!is_open)
+        (void)tv_pool_lacks(server->pool, reterr_text, reterr_size);
+    (void)err; /* any other reason comes again */
+    return is_open;
+}
+
 static bool open_rados(tv_server *server, char *reterr_text, size_t reterr_size)
 {
     const tv_config *config = &server->config;
@@ -91,8 +113,7 @@ static bool open_rados(tv_server *server, char *reterr_text, size_t reterr_size)
         .on_newer = leave_newer_cluster,
     };
 
-    if (tv_rados_engine_open(&options, &server->engine, reterr_text, reterr_size) != TV_OK ||
-        !join_cluster(server, reterr_text, reterr_size))
+    if (!open_pool_store(server, &options, reterr_text, reterr_size))
         return false;
     if (mkdir(config->data, 0700) != 0 && errno != EEXIST) {
         snprintf(reterr_text, reterr_size, "cannot make the data folder %.900s: %s", config->data,

@@ -104,6 +104,7 @@ NAMED = ("cluster", "tsan", "neighbours", "sdks", "browser", "fuzz")
 NEEDS = {"cluster": ["ceph"], "tsan": ["tsan"], "fuzz": ["fuzz"], "neighbours": ["release"],
          "client": ["server", "programs"]}
 ENVIRONMENT = {"cluster": {"TAVOLAD": str(ROOT / "build-cluster-check/tavolad"),
+                           "TAVOLA": str(ROOT / "build-cluster-check/tavola"),
                            "TAVOLAD_RELEASE": str(ROOT / "build-cluster/tavolad")}}
 INSTALLED_BY_NAME = ("cluster", "sdks", "browser", "fuzz")
 C_TESTS_AT_A_TIME = 40  # are built before the first of them begins
@@ -259,7 +260,8 @@ class Plan:
 
     def plan_cluster(self):
         configure("build-cluster-check", *SANITIZERS, "-Drados=enabled")
-        build = build_step("cluster-check", "build-cluster-check", "tavolad", *ENGINE_TESTS)
+        build = build_step("cluster-check", "build-cluster-check", "tavolad", "tavola",
+                           *ENGINE_TESTS)
         env = {}
         if "CEPH_DIR" not in os.environ:
             # /tmp may be memory, which OSDs cannot write to directly.  The daemons end with this

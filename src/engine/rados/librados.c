@@ -62,7 +62,7 @@ typedef struct librados_pool {
     char *name;
     void (*on_shut_out)(void *ctx);
     void *on_shut_out_ctx;
-    atomic_bool has_told_caps;
+    atomic_uint lacks;    /* bits of caps: what was refused, and not done since */
     atomic_int notices;   /* under way */
     tv_background keeper; /* of the watches, whose list its lock guards */
     watch *watches;
@@ -79,20 +79,60 @@ static librados_pool *of(tv_pool *pool)
     return (librados_pool *)pool;
 }
 
-/* Once: it will be so until somebody changes it. */
-static void tell_caps(librados_pool *pool)
-{
-    if (atomic_exchange(&pool->has_told_caps, true))
-        return;
+/* What an operation needs of the Ceph user. */
+typedef enum cap { CAP_R, CAP_W, CAP_X, CAP_MON, CAP_BLOCKLIST, CAPS } cap;
 
-    tv_log(TV_LOG_ERROR, "ceph_caps",
-           "pool=%s problem=\"the Ceph user lacks a capability\" needs=\"osd 'allow rwx pool=%s'\" "
-           "note=\"without r or w no row is read or written, without x no node leads\"",
-           pool->name, pool->name);
+static const struct {
+    const char *name, *means;
+    bool is_for_mon;
+} caps[CAPS] = {
+    {"osd r", "no row is read", false},
+    {"osd w", "no row is written", false},
+    {"osd x", "this node never leads", false},
+    {"mon r", "how full the pool is cannot be seen", true},
+    {"mon osd blocklist", "a dead node cannot be shut out", true},
+};
+
+static void describe_lack(librados_pool *pool, cap lack, char *ret_text, size_t size)
+{
+    char osd[200];
+
+    snprintf(osd, sizeof osd, "osd 'allow rwx pool=%.100s'", pool->name);
+    snprintf(ret_text, size, "the Ceph user lacks %s, so %s; it needs %s", caps[lack].name,
+             caps[lack].means,
+             caps[lack].is_for_mon ? "mon 'allow r, allow command \"osd blocklist\"'" : osd);
 }
 
-static tv_err err_of(librados_pool *pool, int rc)
+/* A line when it begins: it will be so until somebody changes it. */
+static void note_lack(librados_pool *pool, cap lack)
 {
+    char text[400];
+
+    if (atomic_fetch_or(&pool->lacks, 1u << lack) & 1u << lack)
+        return;
+
+    describe_lack(pool, lack, text, sizeof text);
+    tv_log(TV_LOG_ERROR, "ceph_caps", "pool=%s problem=\"%s\"", pool->name, text);
+}
+
+static bool pool_lacks(tv_pool *base, char *ret_text, size_t size)
+{
+    librados_pool *pool = of(base);
+    unsigned lacks = atomic_load(&pool->lacks);
+
+    for (int i = 0; i < CAPS; i++) {
+        if (lacks & 1u << i) {
+            describe_lack(pool, (cap)i, ret_text, size);
+            return true;
+        }
+    }
+    return false;
+}
+
+static tv_err err_of(librados_pool *pool, cap needs, int rc)
+{
+    if (rc >= 0 && atomic_load(&pool->lacks) & 1u << needs)
+        atomic_fetch_and(&pool->lacks, ~(1u << needs));
     switch (-rc) {
     case ENOENT:
         return TV_ERR_NOT_FOUND;
@@ -108,7 +148,7 @@ static tv_err err_of(librados_pool *pool, int rc)
         return TV_ERR_TIMED_OUT;
     case EPERM:
     case EACCES:
-        tell_caps(pool);
+        note_lack(pool, needs);
         return TV_ERR_IO;
     case ESHUTDOWN:
         if (pool->on_shut_out)
@@ -204,7 +244,7 @@ static void change_done(rados_completion_t completion, void *arg)
     timed_end(o->pool, &o->deadline);
     if (rc == -ECANCELED && o->deadline.is_late)
         rc = -ETIMEDOUT;
-    change->result = err_of(o->pool, rc);
+    change->result = err_of(o->pool, CAP_W, rc);
     change->refused = TV_POOL_NO_STEP;
     if (rc == -ECANCELED) {
         for (size_t i = 0; i < change->step_count && change->refused == TV_POOL_NO_STEP; i++) {
@@ -392,7 +432,7 @@ static void read_done(rados_completion_t completion, void *arg)
         rc = -ETIMEDOUT;
     if (rc >= 0 && o->result < 0)
         rc = o->result;
-    read->result = err_of(o->pool, rc);
+    read->result = err_of(o->pool, CAP_R, rc);
     if (rc >= 0 && o->rows)
         take_rows(o);
     if (rc >= 0 && o->attrs)
@@ -481,14 +521,14 @@ static tv_err pool_list(tv_pool *base, const char *prefix,
     int rc = rados_nobjects_list_open(pool->io, &list);
 
     if (rc < 0)
-        return err_of(pool, rc);
+        return err_of(pool, CAP_R, rc);
 
     while ((rc = rados_nobjects_list_next(list, &name, NULL, NULL)) == 0) {
         if (strncmp(name, prefix, strlen(prefix)) == 0 && !fn(ctx, name))
             break;
     }
     rados_nobjects_list_close(list);
-    return rc == -ENOENT ? TV_OK : err_of(pool, rc);
+    return rc == -ENOENT ? TV_OK : err_of(pool, CAP_R, rc);
 }
 
 static tv_err pool_lock(tv_pool *base, const char *object, const char *holder, int seconds)
@@ -498,14 +538,14 @@ static tv_err pool_lock(tv_pool *base, const char *object, const char *holder, i
     int rc = rados_lock_exclusive(pool->io, object, LOCK_NAME, holder, "", &span,
                                   LIBRADOS_LOCK_FLAG_MAY_RENEW);
 
-    return rc == -EEXIST ? TV_ERR_IN_USE : err_of(pool, rc);
+    return rc == -EEXIST ? TV_ERR_IN_USE : err_of(pool, CAP_X, rc);
 }
 
 static tv_err pool_unlock(tv_pool *base, const char *object, const char *holder)
 {
     librados_pool *pool = of(base);
 
-    return err_of(pool, rados_unlock(pool->io, object, LOCK_NAME, holder));
+    return err_of(pool, CAP_X, rados_unlock(pool->io, object, LOCK_NAME, holder));
 }
 
 static const char *pool_address(tv_pool *base)
@@ -528,7 +568,7 @@ static tv_err pool_shut_out(tv_pool *base, const char *address)
     free(copy);
     if (rc == 0)
         rc = rados_wait_for_latest_osdmap(pool->cluster);
-    return err_of(pool, rc);
+    return err_of(pool, CAP_BLOCKLIST, rc);
 }
 
 /* Ask the mon, and find a number in its answer; 0 when there is none.  `field`: "\"name\":". */
@@ -576,7 +616,7 @@ static tv_err pool_osd_count(tv_pool *base, size_t *ret_count, size_t *ret_up)
     if (rc == 0)
         rc = ask_number(pool, command, "\"num_up_osds\":", &up);
     if (rc < 0)
-        return err_of(pool, rc);
+        return err_of(pool, CAP_MON, rc);
     if (count == 0)
         return TV_ERR_IO;
 
@@ -595,7 +635,7 @@ static tv_err pool_space(tv_pool *base, tv_pool_space *ret_space)
     int rc = rados_cluster_stat(pool->cluster, &cluster);
 
     if (rc < 0)
-        return err_of(pool, rc);
+        return err_of(pool, CAP_MON, rc);
 
     space = (tv_pool_space){cluster.kb * 1024, cluster.kb_avail * 1024};
     quota = quota_of(pool);
@@ -700,7 +740,7 @@ static tv_err pool_watch(tv_pool *base, const char *object, void (*fn)(void *ctx
         rc = watch_begin(w);
     if (rc < 0) {
         free(w);
-        return err_of(pool, rc);
+        return err_of(pool, CAP_W, rc);
     }
 
     tv_background_lock(&pool->keeper);
@@ -775,6 +815,7 @@ static const tv_pool_ops ops = {
     .shut_out = pool_shut_out,
     .space = pool_space,
     .osd_count = pool_osd_count,
+    .lacks = pool_lacks,
     .pause = pool_pause,
     .close = pool_close,
 };

@@ -112,3 +112,8 @@ tv_err tv_pool_get_row(tv_pool *pool, const char *object, tv_slice key, tv_arena
     *ret_value = read.row_count ? read.rows[0].value : TV_NONE;
     return TV_OK;
 }
+
+bool tv_pool_lacks(tv_pool *pool, char *ret_text, size_t size)
+{
+    return pool->ops->lacks && pool->ops->lacks(pool, ret_text, size);
+}

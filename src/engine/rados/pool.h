@@ -159,6 +159,12 @@ typedef struct tv_pool_ops {
     tv_err (*osd_count)(tv_pool *pool, size_t *ret_count, size_t *ret_up);
 
     /**
+     * A line that names the right that the pool has refused this client, and what it needs; false
+     * when there is none.  NULL: a pool without rights.
+     */
+    bool (*lacks)(tv_pool *pool, char *ret_text, size_t size);
+
+    /**
      * Wait, before something is tried again.  Whoever polls the pool waits by this, so that
      * simulated time can pass at once.
      */
@@ -192,6 +198,9 @@ tv_err tv_pool_read_now(tv_pool *pool, tv_pool_read *read) TV_WARN_UNUSED;
 /** The value of a row, in the arena; data is NULL when there is none. */
 tv_err tv_pool_get_row(tv_pool *pool, const char *object, tv_slice key, tv_arena *arena,
                        tv_slice *ret_value) TV_WARN_UNUSED;
+
+/** See tv_pool_ops.lacks. */
+bool tv_pool_lacks(tv_pool *pool, char *ret_text, size_t size);
 
 /** How to reach a pool of a Ceph cluster. */
 typedef struct tv_librados_options {

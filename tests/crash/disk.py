@@ -1,7 +1,7 @@
 """A disk that loses its power: what files can be left of a recorded run.
 
     records, _ = read_journal(bytes)
-    disk = Disk()
+    disk = Disk(folder)                 # as it was before the run; without one it is empty
     disk.play(records, upto)            # the first `upto` records have happened
     disk.leave(folder, random)          # write one state that a power cut could leave there
 
@@ -23,7 +23,6 @@ CREATE, WRITE, CUT, SYNC_BEGIN, SYNC_END, RENAME, UNLINK, LINK, MKDIR, RMDIR = r
 HEADER = struct.Struct("<IIQQQ")
 
 Record = collections.namedtuple("Record", "kind path inode offset data")
-FOLDER = "folder"  # what a name of a folder stands for
 DIARY = re.compile(r"(^|/)LOG(\.old\.\d+)?$")  # RocksDB's, which is not noted
 
 
@@ -112,27 +111,69 @@ def apply_some(content, offset, data, unit, written):
         at = end
 
 
+class Folder:
+    """Names of files and folders: by itself, so that it can be renamed with all that is in it."""
+
+    def __init__(self, names=()):
+        self.names = dict(names)    # as a program sees them
+        self.kept = dict(names)     # as far as they are durable
+        self.changes = []           # (number of the record, {name: File, Folder or None}): not yet
+
+    def change(self, number, names):
+        self.changes.append((number, names))
+        set_names(self.names, names)
+
+    def sync(self, before):
+        while self.changes and self.changes[0][0] < before:
+            set_names(self.kept, self.changes.pop(0)[1])
+
+    def left(self, chance):
+        """The names that a power cut could leave: the first so many changes."""
+        count, names = len(self.changes), dict(self.kept)
+        for _, changed in self.changes[:chance.choice((0, count, chance.randint(0, count)))]:
+            set_names(names, changed)
+        return names
+
+
 class Disk:
-    def __init__(self):
+    def __init__(self, folder=None):
         self.number = 0
         self.files = {}         # inode -> File
-        self.names = {}         # path -> File or FOLDER, as a program sees it
-        self.kept = {}          # the same, as far as it is durable
-        self.changes = []       # (number, folder, {path: File, FOLDER or None}): not durable yet
+        self.syncing = {}       # number of the record -> Folder
+        self.root = self.load(folder) if folder else Folder()
+
+    def load(self, folder):
+        """A folder all of which is durable."""
+        names = {}
+        for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+            if entry.is_dir(follow_symlinks=False):
+                names[entry.name] = self.load(entry.path)
+            elif not DIARY.search(entry.name):
+                file = self.files.setdefault(entry.inode(), File())
+                with open(entry.path, "rb") as content:
+                    file.kept = bytearray(content.read())
+                names[entry.name] = file
+        return Folder(names)
 
     def play(self, records, upto):
         for record in records[self.number:upto]:
             getattr(self, METHODS[record.kind])(record)
             self.number += 1
 
-    def rename_all(self, folder, names):
-        self.changes.append((self.number, folder, names))
-        for path, file in names.items():
-            set_name(self.names, path, file)
+    def find(self, path):
+        """The file or folder of this name, or None."""
+        node = self.root
+        for part in filter(None, path.split("/")):
+            node = node.names.get(part) if isinstance(node, Folder) else None
+        return node
+
+    def change(self, path, node):
+        here, name = os.path.split(path)
+        self.find(here).change(self.number, {name: node})
 
     def create(self, record):
-        file = self.files[record.inode] = File()
-        self.rename_all(os.path.dirname(record.path), {record.path: file})
+        self.files[record.inode] = File()
+        self.change(record.path, self.files[record.inode])
 
     def write(self, record):
         if record.inode in self.files:
@@ -143,93 +184,83 @@ class Disk:
             self.files[record.inode].changes.append((self.number, record.offset, None))
 
     def rename(self, record):
-        if record.path not in self.names:
+        node = self.find(record.path)
+        if node is None:
             return  # RocksDB's diary
-        here, there = os.path.dirname(record.path), os.path.dirname(record.data)
-        if here != there or self.names[record.path] is FOLDER:
+        (here, old), (there, new) = os.path.split(record.path), os.path.split(record.data)
+        if here != there:
             raise AssertionError(f"{record.path} became {record.data}: the disk cannot do that yet")
-        self.rename_all(there, {record.path: None, record.data: self.names[record.path]})
+        self.find(here).change(self.number, {old: None, new: node})
 
     def link(self, record):
-        self.rename_all(os.path.dirname(record.data), {record.data: self.names[record.path]})
+        self.change(record.data, self.find(record.path))
 
     def unlink(self, record):
-        if record.path in self.names:
-            self.rename_all(os.path.dirname(record.path), {record.path: None})
+        if self.find(record.path):
+            self.change(record.path, None)
 
     def mkdir(self, record):
-        self.rename_all(os.path.dirname(record.path), {record.path: FOLDER})
+        self.change(record.path, Folder())
 
     def sync_begin(self, record):
-        pass
+        """It may have another name when the sync ends."""
+        if not record.inode:
+            self.syncing[self.number] = self.find(record.path)
 
     def sync_end(self, record):
         """What was changed before it began is durable."""
         before = record.offset
-        if record.inode:
-            if record.inode in self.files:
-                self.files[record.inode].sync(before)
-            return
-        later = []
-        for change in self.changes:
-            number, folder, names = change
-            if folder == record.path and number < before:
-                for path, file in names.items():
-                    set_name(self.kept, path, file)
-            else:
-                later.append(change)
-        self.changes = later
-
-    def left_names(self, chance):
-        """The names that a power cut could leave: of each folder the first so many changes."""
-        waiting = collections.Counter(folder for _, folder, _ in self.changes)
-        rest = {folder: chance.choice((0, count, chance.randint(0, count)))
-                for folder, count in sorted(waiting.items())}
-        names = dict(self.kept)
-        for _, folder, changed in self.changes:
-            if rest[folder] > 0:
-                rest[folder] -= 1
-                for path, file in changed.items():
-                    set_name(names, path, file)
-        return names
+        node = self.files.get(record.inode) if record.inode else self.syncing.pop(before)
+        if node:
+            node.sync(before)
 
     def differs_from(self, folder):
         """The names of files that are not as in a folder: of one that lost nothing, none."""
-        found = {}
-        for path, folders, names in os.walk(folder):
-            for name in folders + names:
-                full = os.path.join(path, name)
-                found[os.path.relpath(full, folder)] = full
-        wrong = [path for path in set(found) ^ set(self.names) if not DIARY.search(path)]
-        for path, file in self.names.items():
-            if path in found and file is not FOLDER:
-                with open(found[path], "rb") as here:
-                    if here.read() != file.now():
+        found, wrong, names = set(), [], set(walk(self.root))
+        for path, folders, files in os.walk(folder):
+            found |= {os.path.relpath(os.path.join(path, name), folder) for name in folders + files}
+        wrong = [path for path in found ^ names if not DIARY.search(path)]
+        for path in found & names:
+            node, full = self.find(path), os.path.join(folder, path)
+            if isinstance(node, File):
+                with open(full, "rb") as here:
+                    if here.read() != node.now():
                         wrong.append(path)
         return wrong
 
     def leave(self, to, chance):
         """Write a state into an empty folder.  Hard links stay such."""
-        names, written = self.left_names(chance), {}
-        for path in sorted(names):
-            file, full = names[path], os.path.join(to, path)
-            if os.path.dirname(path) and names.get(os.path.dirname(path)) is not FOLDER:
-                continue  # its folder is not there
-            if file is FOLDER:
-                os.mkdir(full)
-            elif file in written:
-                os.link(written[file], full)
-            else:
-                written[file] = full
-                with open(full, "wb") as out:
-                    out.write(file.left(chance))
+        leave(self.root, to, chance, {})
 
 
-def set_name(names, path, file):
-    if file is None:
-        names.pop(path, None)
-    else:
-        names[path] = file
+def leave(folder, to, chance, written):
+    for name, node in sorted(folder.left(chance).items()):
+        path = os.path.join(to, name)
+        if isinstance(node, Folder):
+            os.mkdir(path)
+            leave(node, path, chance, written)
+        elif node in written:
+            os.link(written[node], path)
+        else:
+            written[node] = path
+            with open(path, "wb") as out:
+                out.write(node.left(chance))
+
+
+def walk(folder, above=""):
+    """The paths of all that is in it."""
+    for name, node in folder.names.items():
+        yield above + name
+        if isinstance(node, Folder):
+            yield from walk(node, f"{above}{name}/")
+
+
+def set_names(names, changed):
+    for name, node in changed.items():
+        if node is None:
+            names.pop(name, None)
+        else:
+            names[name] = node
 
 
 METHODS = {CREATE: "create", WRITE: "write", CUT: "cut", SYNC_BEGIN: "sync_begin",

@@ -44,7 +44,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *root;
 static size_t root_len;
-static int journal = -1, fail_errno;
+static int journal = -1, fail_errno, counts_reads;
 static uint64_t fail_at;
 static volatile uint64_t *counts, own_counts[2];
 
@@ -69,8 +69,10 @@ static void set_up(void)
         counts = at_map;
         close(fd);
     }
-    if (fail && sscanf(fail, "%llu %d", &at, &fail_errno) == 2)
+    if (fail && sscanf(fail, "%llu %d", &at, &fail_errno) == 2) {
+        counts_reads = 1;
         fail_at = at;
+    }
 }
 
 /* The path below the root, or NULL when it is elsewhere. */
@@ -459,7 +461,8 @@ int fdatasync(int fd)
 
 ssize_t pread(int fd, void *to, size_t size, off_t offset)
 {
-    if (fail_at && is_below(fd)) {
+    pthread_once(&once, set_up);
+    if (counts_reads && is_below(fd)) {
         if (fails())
             return -1;
         done(0);

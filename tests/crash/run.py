@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """What is left of a store after power cuts and failing calls.  Ends with "crash: N passed, N failed".
 
-    tests/crash/run.py [PART...]        e.g. power; calls and mutants run only when they are named
+    tests/crash/run.py [PART...]        e.g. power; mutants run only when they are named
 """
 
 import pathlib
@@ -18,7 +18,7 @@ import suite  # noqa: E402
 def main(arguments):
     is_list = arguments[:1] == ["--jobs"]
     known = suite.files(HERE)
-    words = arguments[is_list:] or ["power"]
+    words = arguments[is_list:] or ["calls", "power"]
     chosen = parts.choose_or_exit("crash", known, words)
     if is_list:
         return suite.print_jobs(chosen, needs=lambda part: ["release"])

@@ -11,32 +11,52 @@
 static _Atomic int64_t latest;
 
 /*
- * How far instants run ahead of the clock, and since when.  Both are hints: whoever reads
- * one of them too early or too late is refused once more, or runs ahead a little longer.
+ * How far instants run ahead of the clock, and since when: `lead` for longer, `rush` for a
+ * moment.  All are hints: whoever reads one of them too early or too late is refused once more, or
+ * runs ahead a little longer.
  */
-static _Atomic int64_t lead, lead_since;
+typedef struct ahead {
+    _Atomic int64_t ticks, since;
+} ahead;
+static ahead lead, rush;
+
+static void set_ahead(ahead *a, int64_t ticks, int64_t since)
+{
+    atomic_store(&a->since, since);
+    atomic_store(&a->ticks, ticks);
+}
 
 /* What is left of it: half after each TV_INSTANT_LEAD_HALF, and straight in between. */
 static int64_t lead_at(int64_t clock)
 {
-    int64_t ahead = atomic_load(&lead), passed = clock - atomic_load(&lead_since);
+    int64_t ticks = atomic_load(&lead.ticks), passed = clock - atomic_load(&lead.since);
 
-    if (ahead == 0 || passed <= 0)
-        return ahead;
+    if (ticks == 0 || passed <= 0)
+        return ticks;
 
     int64_t halves = passed / TV_INSTANT_LEAD_HALF;
 
-    ahead = halves < 62 ? ahead >> halves : 0;
+    ticks = halves < 62 ? ticks >> halves : 0;
     passed %= TV_INSTANT_LEAD_HALF;
-    return ahead - ahead / 2 * (passed / TV_TICKS_PER_SECOND) /
+    return ticks - ticks / 2 * (passed / TV_TICKS_PER_SECOND) /
                        (TV_INSTANT_LEAD_HALF / TV_TICKS_PER_SECOND);
+}
+
+/* What is left of it: less by half of the time that has passed. */
+static int64_t rush_at(int64_t clock)
+{
+    int64_t ticks = atomic_load(&rush.ticks), passed = clock - atomic_load(&rush.since);
+
+    if (ticks == 0 || passed <= 0)
+        return ticks;
+    return ticks > passed / 2 ? ticks - passed / 2 : 0;
 }
 
 static int64_t read_clock(void)
 {
     int64_t clock = tv_clock_steady_ticks();
 
-    return clock + lead_at(clock);
+    return clock + lead_at(clock) + rush_at(clock);
 }
 
 int64_t tv_instant_now(void)
@@ -71,20 +91,28 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-void tv_instant_follow(int64_t instant, int64_t sent)
+void tv_instant_follow(int64_t instant, int64_t sent, unsigned in_row)
 {
-    int64_t clock = tv_clock_steady_ticks(), ahead = lead_at(clock);
-    int64_t wanted = ahead + instant - sent;
+    int64_t clock = tv_clock_steady_ticks(), now = lead_at(clock), missing = instant - sent;
 
     tv_instant_pass(instant);
-    if (wanted <= ahead)
-        return;
+    if (missing > 0) {
+        /* A quarter more, so that it takes a while until it is too little again. */
+        int64_t more = in_row < TV_INSTANT_IN_ROW ? least(missing / 2, TV_INSTANT_LEAD_STEP)
+                                                  : missing + missing / 4;
 
-    wanted += wanted / 4; /* so that it takes a while until it is too little again */
-    wanted = least(least(wanted, 2 * ahead + TV_INSTANT_LEAD_STEP), TV_INSTANT_LEAD_MAX);
+        now = least(now + more, TV_INSTANT_LEAD_MAX);
+        set_ahead(&lead, now, clock);
+    }
+    if (instant - clock - now > rush_at(clock))
+        set_ahead(&rush, least(instant - clock - now, TV_INSTANT_LEAD_MAX), clock);
+}
 
-    atomic_store(&lead_since, clock);
-    atomic_store(&lead, wanted);
+int64_t tv_instant_lead(void)
+{
+    int64_t clock = tv_clock_steady_ticks();
+
+    return lead_at(clock) + rush_at(clock);
 }
 
 tv_err tv_instant_parse(tv_slice value, int64_t *ret_instant)

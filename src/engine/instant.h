@@ -29,13 +29,13 @@
 /** How far instants may run ahead of what the store remembers. */
 #define TV_INSTANT_STEP TV_TICKS_PER_SECOND
 
-/**
- * By how much at most instants run ahead of the clock, after which time by half of it, and by how
- * much more than twice as far once they are refused again: see tv_instant_follow.
- */
+/** How far instants run ahead of the clock at most, for others' sake: see tv_instant_follow. */
 #define TV_INSTANT_LEAD_MAX (5 * TV_TICKS_PER_SECOND)
-#define TV_INSTANT_LEAD_HALF (30 * TV_TICKS_PER_SECOND)
-#define TV_INSTANT_LEAD_STEP (TV_TICKS_PER_SECOND / 20)
+/** After which time by half of it. */
+#define TV_INSTANT_LEAD_HALF (240 * TV_TICKS_PER_SECOND)
+/** By how much more after a refusal, unless so many came in a row. */
+#define TV_INSTANT_LEAD_STEP (TV_TICKS_PER_SECOND / 40000)
+enum { TV_INSTANT_IN_ROW = 5 };
 
 /**
  * A store that remembers a later instant, one after the year 3169, was written by a clock that was
@@ -55,12 +55,23 @@ void tv_instant_pass(int64_t instant);
 
 /**
  * The same, for an engine whose storage has refused a batch whose first instant was `sent`, because
- * another node has written there at `instant`: that node's clock is ahead of ours, or it is nearer,
- * and has overtaken our batch on its way.  So instants run ahead by as much from now on, or each of
- * our writes there would be refused.  By steps, because one batch that was held up says little, and
- * ever less, because nobody tells when it is not needed any more.  Any thread.
+ * another node has written there at `instant`; `in_row`: how many batches in a row it has refused
+ * for that, with this one.  Any thread.
+ *
+ * Of two nodes that are as quick as each other, one overtakes the other now and then: that says
+ * next to nothing, and who ran ahead by all that was missing would now overtake the other, which
+ * then did the same, on and on.  So a refusal is worth a step of TV_INSTANT_LEAD_STEP, which adds
+ * up where a clock is behind by a little.  Where TV_INSTANT_IN_ROW come in a row the clock is far
+ * behind, or the node far away, and instants run ahead by what is missing.  Ever less, because
+ * nobody tells when it is not needed any more.
+ *
+ * Besides, instants go on from `instant` with the clock, and come back to it at half its pace:
+ * nodes that have met one from the future and went on by single ticks would meet on each of them.
  */
-void tv_instant_follow(int64_t instant, int64_t sent);
+void tv_instant_follow(int64_t instant, int64_t sent, unsigned in_row);
+
+/** How far instants are ahead of the clock because of that.  Any thread. */
+int64_t tv_instant_lead(void);
 
 /**
  * Go on from where the store's last writer was; at the start, before any write.

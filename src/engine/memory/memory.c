@@ -197,19 +197,25 @@ static tv_err enter_range(tv_memory_node *node, const tv_write_batch *batch,
 {
     tv_memory_store *store = node->store;
     int64_t clock = 0;
+    unsigned in_row = 0;
     tv_err err = TV_OK;
 
     *ret_range = NULL;
     pthread_mutex_lock(&store->lock);
     if (store->has_ranges)
         err = tv_memory_route(node, batch, ret_range);
-    if (err == TV_OK && *ret_range)
-        clock = (*ret_range)->clock;
+    if (err == TV_OK && *ret_range) {
+        struct tv_memory_range *range = *ret_range;
+        bool is_refused = batch->stamp && tv_write_batch_first_stamp(batch) <= range->clock;
+
+        clock = range->clock;
+        in_row = range->refused_in_row = is_refused ? range->refused_in_row + 1 : 0;
+    }
     pthread_mutex_unlock(&store->lock);
-    if (err || batch->stamp == 0 || tv_write_batch_first_stamp(batch) > clock)
+    if (err || in_row == 0)
         return err;
 
-    tv_instant_follow(clock, tv_write_batch_first_stamp(batch));
+    tv_instant_follow(clock, tv_write_batch_first_stamp(batch), in_row);
     return TV_ERR_CONFLICT;
 }
 

@@ -29,7 +29,8 @@ typedef struct tv_memory_map {
     struct tv_memory_range {
         tv_slice start; /* owned */
         uint64_t number;
-        int64_t clock; /* the latest stamp; of the store's own map alone */
+        int64_t clock;           /* the latest stamp; of the store's own map alone */
+        unsigned refused_in_row; /* batches, for their stamps; likewise */
     } ranges[];
 } tv_memory_map;
 

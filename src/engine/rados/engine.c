@@ -2,6 +2,7 @@
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "engine/instant.h"
 #include "engine/rados/internal.h"
 
 enum {
@@ -219,6 +220,9 @@ static void metrics(tv_engine *engine, tv_metric_fn *report, void *ctx)
     report(ctx, "rados_clock_refused_share",
            "Share of them refused because another node has written at a later instant.",
            atomic_load(&rados->minute.clock_share));
+    report(ctx, "rados_lead_seconds",
+           "How far instants run ahead of the clock, after refusals for them.",
+           (double)tv_instant_lead() / TV_TICKS_PER_SECOND);
     report(ctx, "rados_moved_share", "Share of them refused because a range has changed.",
            atomic_load(&rados->minute.moved_share));
     report(ctx, "rados_oldest_op_ms", "Age of the oldest operation under way.",

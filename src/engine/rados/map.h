@@ -99,6 +99,7 @@ typedef struct tv_lane_use {
     _Atomic uint64_t write_ops, write_rows, write_bytes;
     _Atomic uint64_t write_ns; /* time in which a write was under way */
     _Atomic int64_t rows_more; /* puts of rows that were expected to be absent, less deletes */
+    _Atomic unsigned refused_in_row; /* write operations, for their instants */
 } tv_lane_use;
 
 /** Belongs to an object of a range as long as the map has it.  read.c has the rest of it. */

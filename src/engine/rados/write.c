@@ -184,7 +184,7 @@ static tv_err find_out(tv_rados_engine *rados, const tv_map *map, const tv_range
         /* nothing was found out */
     } else if (!is_gone && tv_slice_eq(epoch, range->epoch)) {
         atomic_fetch_add(&rados->clock_refusals, 1);
-        tv_instant_follow(clock, sent);
+        tv_instant_follow(clock, sent, atomic_fetch_add(&range->lane->use.refused_in_row, 1) + 1);
         err = TV_ERR_CONFLICT;
     } else {
         atomic_fetch_add(&rados->moved, 1);
@@ -226,6 +226,7 @@ static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write
         atomic_fetch_add(&use->write_rows, op->rows);
         atomic_fetch_add(&use->write_bytes, op->bytes);
         atomic_fetch_add(&use->rows_more, op->rows_more);
+        atomic_store(&use->refused_in_row, 0);
         tv_lane_note_use(range->lane, batch->changes[batch->count / 2].key, op->rows);
         return tv_point("write.after_ack") ? TV_ERR_IO : TV_OK;
     }

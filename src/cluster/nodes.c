@@ -48,6 +48,7 @@ struct tv_nodes {
     size_t seen_count;
     int64_t looked_ms; /* monotonic, the last time; 0: not yet */
     bool was_far, did_refuse;
+    int64_t told_unknown; /* the last incarnation that nobody knows */
     pthread_mutex_t lock; /* guards what follows */
     tv_arena arena;       /* of the list */
     tv_cluster_node *list;
@@ -68,6 +69,11 @@ static int64_t mono_ms(const tv_nodes *nodes)
     if (nodes->options.mono_ms)
         return nodes->options.mono_ms(nodes->options.ctx);
     return tv_clock_mono_ns() / 1000000;
+}
+
+static int64_t dead_ms_of(const tv_nodes *nodes)
+{
+    return nodes->options.dead_ms ? nodes->options.dead_ms : TV_NODES_DEAD_MS;
 }
 
 /* --- rows --- */
@@ -221,10 +227,6 @@ static tv_err take_number(tv_nodes *nodes, tv_arena *arena)
     tv_slice last, level;
     tv_err err = read_last(pool, arena, &last, &number);
 
-    if (err == TV_ERR_NOT_FOUND) {
-        err = make_object(pool);
-        return err ? err : TV_ERR_CONFLICT;
-    }
     if (err == TV_OK)
         err = read_required(pool, arena, &level, &required);
     if (err)
@@ -250,6 +252,29 @@ static tv_err take_number(tv_nodes *nodes, tv_arena *arena)
     return err;
 }
 
+static tv_err delist_self(tv_pool *pool)
+{
+    return pool->ops->delist(pool, TV_NODES_OBJECT, pool->ops->address(pool));
+}
+
+/* A node that gets none has no row, so it does not stay on the list either. */
+static tv_err take_any_number(tv_nodes *nodes)
+{
+    tv_pool *pool = nodes->options.pool;
+    tv_arena arena;
+    tv_err err;
+
+    tv_arena_init(&arena);
+    do {
+        tv_arena_reset(&arena);
+        err = take_number(nodes, &arena);
+    } while (err == TV_ERR_CONFLICT);
+    tv_arena_done(&arena);
+    if (err == TV_ERR_NOT_IMPLEMENTED || err == TV_ERR_CORRUPT)
+        (void)delist_self(pool);
+    return err;
+}
+
 void tv_nodes_abandon(tv_nodes *nodes)
 {
     if (nodes == NULL)
@@ -269,6 +294,8 @@ void tv_nodes_leave(tv_nodes *nodes)
     const tv_pool_step step = {TV_POOL_DELETE_ROW, {nodes->key, KEY_BYTES}, TV_NONE};
     tv_err err = tv_pool_change_now(nodes->options.pool, TV_NODES_OBJECT, &step, 1, NULL);
 
+    if (err == TV_OK)
+        err = delist_self(nodes->options.pool);
     if (err)
         tv_log(TV_LOG_WARN, "leave", "incarnation=%s error=%s note=\"the leader will see it\"",
                nodes->name, tv_err_name(err));
@@ -481,7 +508,6 @@ static tv_err settle_clock(tv_nodes *nodes)
 tv_err tv_nodes_join(const tv_nodes_options *options, tv_nodes **ret_nodes)
 {
     tv_nodes *nodes = tv_calloc(1, sizeof *nodes);
-    tv_arena arena;
     tv_err err;
 
     nodes->options = *options;
@@ -491,12 +517,11 @@ tv_err tv_nodes_join(const tv_nodes_options *options, tv_nodes **ret_nodes)
     tv_arena_init(&nodes->arena);
     tv_assert(pthread_mutex_init(&nodes->lock, NULL) == 0);
 
-    tv_arena_init(&arena);
-    do {
-        tv_arena_reset(&arena);
-        err = take_number(nodes, &arena);
-    } while (err == TV_ERR_CONFLICT);
-    tv_arena_done(&arena);
+    err = make_object(options->pool);
+    if (err == TV_OK)
+        err = options->pool->ops->enlist(options->pool, TV_NODES_OBJECT);
+    if (err == TV_OK)
+        err = take_any_number(nodes);
     snprintf(nodes->name, sizeof nodes->name, "%lld", (long long)nodes->incarnation);
     if (err == TV_OK)
         err = settle_clock(nodes);
@@ -509,6 +534,34 @@ tv_err tv_nodes_join(const tv_nodes_options *options, tv_nodes **ret_nodes)
 }
 
 /* --- the dead --- */
+
+/* Whether the pool has seen a node of this row's address, and no other row has it that beats. */
+static tv_err is_node(tv_nodes *nodes, const tv_cluster_node *list, size_t count,
+                      const tv_cluster_node *node, bool *ret_is)
+{
+    tv_pool *pool = nodes->options.pool;
+
+    *ret_is = false;
+    for (size_t i = 0; i < count; i++) {
+        if (list[i].incarnation != node->incarnation && !list[i].is_dead &&
+            list[i].silent_ms < dead_ms_of(nodes) && tv_slice_eq(list[i].address, node->address))
+            return TV_OK;
+    }
+    return pool->ops->is_listed(pool, TV_NODES_OBJECT, node->address.data, ret_is);
+}
+
+/* One line for each, and not again at each beat. */
+static void tell_unknown(tv_nodes *nodes, const tv_cluster_node *node)
+{
+    if (node->incarnation <= nodes->told_unknown)
+        return;
+    nodes->told_unknown = node->incarnation;
+    tv_log(
+        TV_LOG_ERROR, "unknown_node",
+        "incarnation=%lld address=%.*s http=%.*s note=\"it is silent, and no node of this address "
+        "has joined, or another one has it: nobody is shut out; see docs/cluster.md\"",
+        (long long)node->incarnation, TV_FMT(node->address), TV_FMT(node->http));
+}
 
 /* First it can do nothing any more; then its row says so, unless it has changed meanwhile. */
 static tv_err bury(tv_nodes *nodes, const tv_cluster_node *node, bool *ret_is_dead)
@@ -557,6 +610,7 @@ static void note_dead(tv_nodes *nodes, int64_t incarnation)
 /* It is shut out, and has been for long: nobody needs its row any more. */
 static tv_err forget(tv_nodes *nodes, const tv_cluster_node *node)
 {
+    tv_pool *pool = nodes->options.pool;
     tv_buf row = TV_BUF_EMPTY;
     char key[KEY_BYTES];
     tv_err err;
@@ -568,14 +622,15 @@ static tv_err forget(tv_nodes *nodes, const tv_cluster_node *node)
         {TV_POOL_DELETE_ROW, row_key(key, node->incarnation), TV_NONE},
     };
 
-    err = tv_pool_change_now(nodes->options.pool, TV_NODES_OBJECT, steps, 2, NULL);
+    err = tv_pool_change_now(pool, TV_NODES_OBJECT, steps, 2, NULL);
     tv_buf_done(&row);
+    if (err == TV_OK)
+        err = pool->ops->delist(pool, TV_NODES_OBJECT, node->address.data);
     return err == TV_ERR_CONFLICT ? TV_OK : err;
 }
 
 tv_err tv_nodes_bury(tv_nodes *nodes, size_t *ret_died)
 {
-    int64_t dead_ms = nodes->options.dead_ms ? nodes->options.dead_ms : TV_NODES_DEAD_MS;
     tv_cluster_node *list;
     size_t count, died = 0;
     tv_arena arena;
@@ -585,14 +640,19 @@ tv_err tv_nodes_bury(tv_nodes *nodes, size_t *ret_died)
     count = tv_nodes_list(nodes, &arena, &list);
     for (size_t i = 0; i < count && err == TV_OK; i++) {
         tv_cluster_node *node = &list[i];
-        bool is_dead;
+        bool is_known, is_dead = false;
 
+        node->address = tv_arena_printf(&arena, "%.*s", TV_FMT(node->address)); /* with a NUL */
         if (node->is_dead && node->silent_ms >= TV_NODES_FORGET_MS)
             err = forget(nodes, node);
-        if (node->is_dead || node->incarnation == nodes->incarnation || node->silent_ms < dead_ms)
+        if (node->is_dead || node->incarnation == nodes->incarnation ||
+            node->silent_ms < dead_ms_of(nodes))
             continue;
-        node->address = tv_arena_printf(&arena, "%.*s", TV_FMT(node->address)); /* with a NUL */
-        err = bury(nodes, node, &is_dead);
+        err = is_node(nodes, list, count, node, &is_known);
+        if (err == TV_OK && is_known)
+            err = bury(nodes, node, &is_dead);
+        else if (err == TV_OK)
+            tell_unknown(nodes, node);
         if (is_dead)
             note_dead(nodes, node->incarnation);
         died += is_dead;

@@ -12,6 +12,11 @@
  * nothing it has sent can take effect any more, then its row says so, and goes some time later.
  * (Seen by the leader's own monotonic clock: no two clocks are compared for it.)
  *
+ * A row may have been damaged, or be of somebody who is no node.  So a node puts itself on the
+ * object's list (tv_pool_ops.enlist) before it has a row, and an address is shut out only when the
+ * storage has it there, and no node that beats has it, too.  A row of another address stays as
+ * it is, and with it the doubt who could write (tv_nodes_settle), until somebody removes it.
+ *
  * Every beat has the node's wall clock in it.  Instants that are stored come from these
  * clocks, so a node that is far from the others must not write: see
  * tv_nodes_clock.

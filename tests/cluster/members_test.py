@@ -194,6 +194,43 @@ class Clocks(Members):
         self.end(nodes)
 
 
+class Rows(Members):
+    def address_of(self, node):
+        """In the Ceph cluster, as soon as the node tells."""
+        def find():
+            told = admin.cluster(node)
+            return [one["address"] for one in told["nodes"] if str(one["incarnation"]) == str(told["self"])]
+        return stand.until(find, WAIT_S)[0]
+
+    def test_a_row_shuts_out_nobody_but_the_node_that_wrote_it(self):
+        """Rows that nobody beats for: of a client that is no node, of a healthy node, of a dead one."""
+        values = pretending("dead-ms=5000")
+        nodes = self.start(3, envs={number: values for number in range(3)})
+        import rados  # as stand.py does
+        stranger = stand.ceph().connection()
+        with stranger.open_ioctx(nodes.pool) as io, rados.WriteOpCtx() as change:
+            healthy = self.address_of(nodes[1])
+            rows = [(f"n|{900 + number:013}", f"live {address} h:1 1.0 99 1767225600000 7".encode())
+                    for number, address in enumerate([stranger.get_addrs(), healthy])]
+            io.set_omap(change, *zip(*rows))
+            io.operate_write_op(change, "tv.nodes")
+        killed = admin.cluster(nodes[2])["self"]
+        nodes[2].kill()
+        self.log_has(list(nodes)[:2], f"event=dead_node incarnation={killed} ")
+        for key, _ in rows:  # which has a number to the base of 32
+            self.log_has(list(nodes)[:2], f"event=unknown_node incarnation={int(key[2:], 32)} ")
+        shut_out = stand.ceph().ceph("osd", "blocklist", "ls")
+        self.assertNotIn(stranger.get_addrs(), shut_out)
+        self.assertNotIn(healthy, shut_out)
+        for node in list(nodes)[:2]:
+            client = TableClient(node.table_port)
+            self.addCleanup(client.close)
+            self.assertEqual(client.create_table(f"t{node.table_port}").status, 204)
+        for key, _ in rows:
+            self.rados(nodes, "rmomapkey", "tv.nodes", key)
+        self.end(nodes)
+
+
 class Silence(Members):
     def test_every_request_is_answered_while_the_pool_does_not_answer(self):
         """In the time that the node was told; it works again when the pool does."""

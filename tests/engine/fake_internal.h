@@ -33,6 +33,12 @@ typedef struct watch {
     struct watch *next;
 } watch;
 
+/* A client on the list of an object; it may be gone. */
+typedef struct listed {
+    char object[TV_POOL_NAME_MAX + 1], address[32];
+    struct listed *next;
+} listed;
+
 /* Something for the cluster's thread to do: one of the three. */
 typedef struct task {
     client *client;
@@ -63,6 +69,7 @@ struct fake_cluster {
     tv_tree *objects; /* name -> the address of an object */
     client *clients;
     watch *watches;
+    listed *listed;
     int client_count;
     int64_t now_ms;
     tv_pool_space space;

@@ -298,6 +298,54 @@ static void pool_notify(tv_pool *pool, const char *name)
     }
 }
 
+/* The link to it, or to where it would be. */
+static listed **find_listed(fake_cluster *cluster, const char *name, const char *address)
+{
+    listed **link = &cluster->listed;
+
+    while (*link && (strcmp((*link)->object, name) || strcmp((*link)->address, address)))
+        link = &(*link)->next;
+    return link;
+}
+
+static tv_err pool_enlist(tv_pool *pool, const char *name)
+{
+    tv_err err = enter(pool);
+    listed **link = err ? NULL : find_listed(of(pool)->cluster, name, of(pool)->address);
+
+    if (err == TV_OK && fake_object_find(of(pool)->cluster, name) == NULL)
+        err = TV_ERR_NOT_FOUND;
+    if (err == TV_OK && *link == NULL) {
+        *link = tv_calloc(1, sizeof **link);
+        snprintf((*link)->object, sizeof(*link)->object, "%s", name);
+        snprintf((*link)->address, sizeof(*link)->address, "%s", of(pool)->address);
+    }
+    return leave(pool, err);
+}
+
+static tv_err pool_is_listed(tv_pool *pool, const char *name, const char *address, bool *ret_is)
+{
+    tv_err err = enter(pool);
+
+    if (err == TV_OK)
+        *ret_is = *find_listed(of(pool)->cluster, name, address) != NULL;
+    return leave(pool, err);
+}
+
+static tv_err pool_delist(tv_pool *pool, const char *name, const char *address)
+{
+    tv_err err = enter(pool);
+    listed **link = err ? NULL : find_listed(of(pool)->cluster, name, address);
+
+    if (err == TV_OK && *link) {
+        listed *gone = *link;
+
+        *link = gone->next;
+        free(gone);
+    }
+    return leave(pool, err);
+}
+
 static const char *pool_address(tv_pool *pool)
 {
     return of(pool)->address;
@@ -392,6 +440,9 @@ static const tv_pool_ops ops = {
     .unlock = pool_unlock,
     .watch = pool_watch,
     .notify = pool_notify,
+    .enlist = pool_enlist,
+    .is_listed = pool_is_listed,
+    .delist = pool_delist,
     .address = pool_address,
     .shut_out = pool_shut_out,
     .space = pool_space,
@@ -456,6 +507,12 @@ void fake_cluster_free(fake_cluster *cluster)
     }
     tv_tree_cursor_done(&cursor);
     tv_tree_unref(cluster->objects);
+    while (cluster->listed) {
+        listed *next = cluster->listed->next;
+
+        free(cluster->listed);
+        cluster->listed = next;
+    }
     pthread_cond_destroy(&cluster->changed);
     pthread_mutex_destroy(&cluster->lock);
     free(cluster);

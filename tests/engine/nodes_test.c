@@ -217,6 +217,40 @@ TEST(a_node_that_is_silent_is_shut_out_and_then_called_dead)
     CHECK_INT(died, 0); /* once */
 }
 
+/* A row that somebody has written who is no node, or that was damaged. */
+static void forge(int64_t incarnation, const char *address)
+{
+    char key[40], row[200];
+
+    snprintf(key, sizeof key, "n|%013lld", (long long)incarnation);
+    snprintf(row, sizeof row, "live %s 127.0.0.1:10002 1.0 3 1767225600000 7", address);
+
+    const tv_pool_step step = {TV_POOL_PUT_ROW, tv_slice_of(key), tv_slice_of(row)};
+
+    CHECK_OK(tv_pool_change_now(machines[0].pool, TV_NODES_OBJECT, &step, 1, NULL));
+}
+
+TEST(a_row_shuts_out_nobody_but_the_node_that_wrote_it)
+{
+    tv_pool *stranger = fake_client_new(cluster); /* an OSD, or a client that is no node */
+    size_t died;
+
+    pass(5000);
+    forge(90, stranger->ops->address(stranger));
+    forge(91, machines[1].pool->ops->address(machines[1].pool));
+    forge(92, "127.0.0.1:0/1");
+    die(2);
+    pass(40000);
+    CHECK_OK(tv_nodes_bury(machines[0].nodes, &died));
+    CHECK_INT(died, 1); /* the one that is: rows behind it and before it do not matter */
+    CHECK(!fake_client_is_out(stranger));
+    CHECK(!fake_client_is_out(machines[1].pool));
+    CHECK_OK(tv_nodes_beat(machines[1].nodes));
+    /* Who could write is not certain as long as they are there. */
+    CHECK_TEXT(tv_slice_of(settled(0)), tv_err_name(TV_ERR_OVERLOADED));
+    stranger->ops->close(stranger);
+}
+
 TEST(a_dead_node_is_forgotten_after_a_while)
 {
     tv_cluster_node *list;
@@ -512,6 +546,7 @@ int main(void)
         UNIT(every_start_is_a_node_of_its_own),
         UNIT(nodes_know_each_other),
         UNIT(a_node_that_is_silent_is_shut_out_and_then_called_dead),
+        UNIT(a_row_shuts_out_nobody_but_the_node_that_wrote_it),
         UNIT(a_dead_node_is_forgotten_after_a_while),
         UNIT(a_node_that_was_stopped_cannot_go_on),
         UNIT(a_leader_that_slept_buries_nobody),

@@ -181,6 +181,29 @@ TEST(a_lock_has_one_holder)
     CHECK_OK(other->ops->unlock(other, "tv.leader", "B"));
 }
 
+TEST(the_storage_keeps_a_list_of_clients)
+{
+    char address[100];
+    bool is_listed;
+
+    CHECK_OK(CHANGE(pool, "tv.o", CREATE));
+    snprintf(address, sizeof address, "%s", other->ops->address(other));
+    CHECK_OK(pool->ops->is_listed(pool, "tv.o", address, &is_listed));
+    CHECK(!is_listed);
+    CHECK_OK(pool->ops->delist(pool, "tv.o", address));
+    CHECK_OK(other->ops->enlist(other, "tv.o"));
+    CHECK_OK(other->ops->enlist(other, "tv.o"));
+    CHECK_OK(pool->ops->is_listed(pool, "tv.o", pool->ops->address(pool), &is_listed));
+    CHECK(!is_listed);
+    other->ops->close(other); /* it stays there */
+    other = open_pool(false);
+    CHECK_OK(pool->ops->is_listed(pool, "tv.o", address, &is_listed));
+    CHECK(is_listed);
+    CHECK_OK(pool->ops->delist(pool, "tv.o", address));
+    CHECK_OK(pool->ops->is_listed(pool, "tv.o", address, &is_listed));
+    CHECK(!is_listed);
+}
+
 static void count_notice(void *ctx)
 {
     atomic_fetch_add((atomic_int *)ctx, 1);
@@ -242,6 +265,7 @@ int main(void)
         CASE_OF(reads_are_guarded_by_an_attribute),
         CASE_OF(objects_are_listed_by_their_beginning),
         CASE_OF(a_lock_has_one_holder),
+        CASE_OF(the_storage_keeps_a_list_of_clients),
         CASE_OF(those_who_watch_are_told),
         CASE_OF(one_that_is_shut_out_changes_nothing),
         CASE_OF(the_room_that_is_left_is_told),

@@ -33,8 +33,9 @@ enum {
     SHUT_OUT_SECONDS = 24 * 3600,
 };
 
-/* The one lock that is taken on an object. */
+/* The one lock that is taken on an object, and the one that many share: their list. */
 #define LOCK_NAME "tavola"
+#define LIST_NAME "clients"
 
 typedef struct watch {
     struct watch *next;
@@ -548,6 +549,95 @@ static tv_err pool_unlock(tv_pool *base, const char *object, const char *holder)
     return err_of(pool, CAP_X, rados_unlock(pool->io, object, LOCK_NAME, holder));
 }
 
+/* A lock that never ends is a list of clients that OSDs keep, with addresses from their sockets. */
+static tv_err pool_enlist(tv_pool *base, const char *object)
+{
+    librados_pool *pool = of(base);
+    int rc = rados_lock_shared(pool->io, object, LIST_NAME, "", "", "", NULL,
+                               LIBRADOS_LOCK_FLAG_MAY_RENEW);
+
+    return err_of(pool, rc);
+}
+
+/* Those on a list: texts that end with NUL, one after the other, and an empty one. */
+typedef struct listed {
+    char *clients, *cookies, *addresses;
+} listed;
+
+static void listed_done(listed *found)
+{
+    free(found->clients);
+    free(found->cookies);
+    free(found->addresses);
+}
+
+static tv_err read_list(librados_pool *pool, const char *object, listed *ret_found)
+{
+    size_t clients = 1024, cookies = 1024, addresses = 1024;
+    ssize_t rc;
+
+    for (;;) {
+        char tag[16];
+        size_t tag_len = sizeof tag;
+        int is_exclusive;
+
+        *ret_found = (listed){tv_calloc(1, clients + 1), tv_calloc(1, cookies + 1),
+                              tv_calloc(1, addresses + 1)};
+        rc = rados_list_lockers(pool->io, object, LIST_NAME, &is_exclusive, tag, &tag_len,
+                                ret_found->clients, &clients, ret_found->cookies, &cookies,
+                                ret_found->addresses, &addresses);
+        if (rc != -ERANGE)
+            break;
+        listed_done(ret_found); /* the sizes are those that it takes */
+    }
+    if (rc >= 0)
+        return TV_OK; /* and how many there are is told in some versions only */
+    listed_done(ret_found);
+    return err_of(pool, (int)rc);
+}
+
+/* The client of an address, in what was found; NULL when there is none. */
+static const char *client_of(const listed *found, const char *address)
+{
+    const char *client = found->clients;
+
+    for (const char *at = found->addresses; *at; at += strlen(at) + 1) {
+        if (strcmp(at, address) == 0)
+            return client;
+        client += strlen(client) + 1;
+    }
+    return NULL;
+}
+
+static tv_err pool_is_listed(tv_pool *base, const char *object, const char *address, bool *ret_is)
+{
+    listed found;
+    tv_err err = read_list(of(base), object, &found);
+
+    if (err)
+        return err;
+
+    *ret_is = client_of(&found, address) != NULL;
+    listed_done(&found);
+    return TV_OK;
+}
+
+static tv_err pool_delist(tv_pool *base, const char *object, const char *address)
+{
+    librados_pool *pool = of(base);
+    listed found;
+    tv_err err = read_list(pool, object, &found);
+
+    if (err)
+        return err;
+
+    const char *client = client_of(&found, address);
+    int rc = client ? rados_break_lock(pool->io, object, LIST_NAME, client, "") : 0;
+
+    listed_done(&found);
+    return rc == -ENOENT ? TV_OK : err_of(pool, rc); /* somebody else has done so */
+}
+
 static const char *pool_address(tv_pool *base)
 {
     return of(base)->address;
@@ -811,6 +901,9 @@ static const tv_pool_ops ops = {
     .unlock = pool_unlock,
     .watch = pool_watch,
     .notify = pool_notify,
+    .enlist = pool_enlist,
+    .is_listed = pool_is_listed,
+    .delist = pool_delist,
     .address = pool_address,
     .shut_out = pool_shut_out,
     .space = pool_space,

@@ -149,6 +149,17 @@ typedef struct tv_pool_ops {
     /** Tell those who watch an object.  Does not wait, and may fail without a word. */
     void (*notify)(tv_pool *pool, const char *object);
 
+    /**
+     * Put this client on the list of an object that is there.  The storage itself notes the address
+     * that the client has, and it stays there, whatever becomes of the client, until somebody
+     * takes it off.  Waits.
+     */
+    tv_err (*enlist)(tv_pool *pool, const char *object);
+    /** Whether a client of this address was put on the list.  Waits. */
+    tv_err (*is_listed)(tv_pool *pool, const char *object, const char *address, bool *ret_is);
+    /** Take it off, if it is there.  Waits. */
+    tv_err (*delist)(tv_pool *pool, const char *object, const char *address);
+
     /** This client's address in the cluster: shut_out takes it.  Lives as long as the pool. */
     const char *(*address)(tv_pool *pool);
     /** No operation of that client takes effect any more when this has returned.  Waits. */

@@ -168,7 +168,7 @@ Tavola on Ceph: {NODES} nodes behind a load balancer
 
 Connection string:
 {connection_string(url)}
-{"or simply: UseDevelopmentStorage=true" if FIRST_PORT == 10000 else ""}
+{how_to_use(url)}
 
 Watch a split happen, in a second terminal (a range of more than 50,000 rows is split):
   {tool} table create Watched
@@ -207,6 +207,14 @@ def connection_string(url):
     return (f"DefaultEndpointsProtocol=http;AccountName={ACCOUNT};AccountKey={KEY};"
             f"TableEndpoint={url['table']};QueueEndpoint={url['queue']};"
             f"BlobEndpoint={url['blob']};")
+
+
+def how_to_use(url):
+    """What else a client, and the commands below, can be told."""
+    if FIRST_PORT == 10000:
+        return "or simply: UseDevelopmentStorage=true"
+    return (f"For the commands below:\n  export AZURE_STORAGE_CONNECTION_STRING="
+            f"'{connection_string(url)}'\n  export TAVOLA_ADMIN=http://127.0.0.1:{FRONT['admin']}")
 
 
 def interrupted(*_):

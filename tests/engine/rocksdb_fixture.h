@@ -34,15 +34,21 @@ int fdatasync(int fd)
     return (int)syscall(SYS_fdatasync, fd);
 }
 
-/* The same for folders, which are synced by fsync: which was it last, and before that? */
+/* The same for folders, which are synced by fsync: which was it last, and before that?  The next
+ * one can fail. */
 enum { SYNCS_KEPT = 64 };
 static ino_t synced[SYNCS_KEPT];
 static atomic_size_t synced_count;
+static atomic_int folder_sync_errno;
 
 int fsync(int fd)
 {
     struct stat stat_of;
 
+    if (fstat(fd, &stat_of) == 0 && S_ISDIR(stat_of.st_mode) && atomic_load(&folder_sync_errno)) {
+        errno = atomic_exchange(&folder_sync_errno, 0);
+        return -1;
+    }
     if (fstat(fd, &stat_of) == 0)
         synced[atomic_fetch_add(&synced_count, 1) % SYNCS_KEPT] = stat_of.st_ino;
     return (int)syscall(SYS_fsync, fd);

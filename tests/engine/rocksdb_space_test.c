@@ -24,6 +24,35 @@ static tv_err write_until_refused(tv_engine *engine, int *next, int rows_max)
     return err;
 }
 
+/* The first write to a new log syncs its folder, after the log: what the log holds is written. */
+TEST(a_log_whose_name_cannot_be_synced_leaves_the_outcome_open)
+{
+    tv_rocksdb_options options = {
+        .dir = dir, .disk_reserve_bytes = 1, .write_buffer_bytes = 64 << 10};
+    char key[16];
+    tv_engine *engine;
+    tv_arena arena;
+    tv_slice value;
+    int next = 0;
+
+    CHECK_OK(try_open(&options, &engine));
+    CHECK_OK(write_until_refused(engine, &next, 1));
+    tv_log_set_level(TV_LOG_OFF);
+    atomic_store(&folder_sync_errno, ENOSPC);
+    CHECK_ERR(write_until_refused(engine, &next, 100), TV_ERR_IO);
+    CHECK_INT(atomic_load(&folder_sync_errno), 0);
+    CHECK_ERR(WRITE(engine, del("k0000")), TV_ERR_IO);
+    tv_engine_close(engine);
+    tv_log_set_level(TV_LOG_INFO);
+
+    CHECK_OK(try_open(&options, &engine));
+    tv_arena_init(&arena);
+    numbered_key(key, next - 1);
+    CHECK_OK(tv_engine_get(engine, TV_READ_ANY, tv_slice_of(key), &arena, &value));
+    tv_arena_done(&arena);
+    tv_engine_close(engine);
+}
+
 /* RocksDB goes on by itself when there is room again, whatever the folder is called. */
 TEST(a_flush_without_room_is_not_taken_for_a_failed_log)
 {
@@ -229,6 +258,7 @@ static int tear_down_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        ONE(a_log_whose_name_cannot_be_synced_leaves_the_outcome_open),
         ONE(a_flush_without_room_is_not_taken_for_a_failed_log),
         ONE(a_failed_flush_is_told_though_nobody_writes),
         DISK(deletes_on_a_full_disk_give_their_space_back),

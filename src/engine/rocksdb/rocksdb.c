@@ -168,6 +168,15 @@ static bool names_log(const char *text)
     return false;
 }
 
+/*
+ * Is it the lack of space of a flush, for which RocksDB refuses writes before it touches the log?
+ * An error of a folder may be that of the log's name, which is synced after the log was written.
+ */
+static bool is_refusal(const char *text)
+{
+    return contains(text, "No space left") && !names_log(text) && !contains(text, "a directory");
+}
+
 /* What an operator can do about it. */
 static const char *advice(const char *text)
 {
@@ -198,7 +207,7 @@ static tv_err write_synced(rocks_engine *rocks, rocksdb_writebatch_t *batch, boo
     if (text == NULL)
         return TV_OK;
 
-    if (contains(text, "No space left") && !names_log(text)) {
+    if (is_refusal(text)) {
         err = TV_ERR_DISK_FULL;
         tv_space_refused(&rocks->space, text);
     } else {

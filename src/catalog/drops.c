@@ -17,6 +17,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "base/log.h"
 #include "base/number.h"
 #include "catalog/internal.h"
@@ -161,8 +162,12 @@ tv_err tv_catalog_fence(tv_catalog *catalog, const tv_container *container)
 /* Many may want it at once; the others find that the first has done it. */
 static tv_err begin_fencing(tv_catalog *catalog)
 {
-    struct timespec until =
-        tv_clock_system_time(tv_clock_mono_ns() + WAIT_SECONDS * INT64_C(1000000000));
+    int64_t until_ns = tv_clock_mono_ns() + WAIT_SECONDS * INT64_C(1000000000);
+
+    if (tv_deadline() && tv_deadline() < until_ns)
+        until_ns = tv_deadline();
+
+    struct timespec until = tv_clock_system_time(until_ns);
 
     return pthread_mutex_clocklock(&catalog->fencing, CLOCK_MONOTONIC, &until) ? TV_ERR_TIMED_OUT
                                                                                : TV_OK;

@@ -20,6 +20,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/thread.h"
@@ -32,6 +33,7 @@ enum {
     WATCH_MS = 500,        /* how often old writes and idle lanes are looked for */
     MOVE_BACKOFF_US = 500, /* before a write is dealt out a second time, and doubled from then on */
     MOVE_BACKOFF_STEPS = 5,
+    AGES = 6, /* the ages of the writes of a group differ by this part of what they may wait */
 };
 
 int64_t tv_lane_idle_max_ns = INT64_C(10) * 1000000000;
@@ -366,6 +368,46 @@ static size_t refuse_old(worker *self, tv_write *const *writes, size_t count)
 
 /* --- a thread --- */
 
+/*
+ * How many of them, from the first on, can wait for the storage together: until the first of them
+ * has waited as long as it may, when none of the others has waited much less.  A group ends as
+ * a whole, and who has come just now has its time.
+ */
+static size_t of_an_age(tv_write *const *writes, size_t count, int64_t *ret_oldest_ns)
+{
+    int64_t oldest = writes[0]->since_ns, newest = oldest;
+    size_t fitting = 0;
+
+    for (; fitting < count; fitting++) {
+        int64_t since = writes[fitting]->since_ns;
+        int64_t from = since < oldest ? since : oldest, to = since > newest ? since : newest;
+
+        if (to - from > tv_write_wait_max_ns / AGES)
+            break;
+        oldest = from;
+        newest = to;
+    }
+    *ret_oldest_ns = oldest;
+    return fitting;
+}
+
+/* Whatever a group of shared storage waits for ends in time, counted from when its writes came. */
+static size_t commit_in_time(worker *self, tv_write *const *writes, size_t count,
+                             tv_pipeline_metrics *metrics, tv_err *ret_err)
+{
+    int64_t oldest_ns, before;
+    size_t done;
+
+    if (!has_ranges(self->committer->pipeline))
+        return tv_group_commit(self->txn, writes, count, metrics, ret_err);
+
+    count = of_an_age(writes, count, &oldest_ns);
+    before = tv_deadline_set(oldest_ns + tv_write_wait_max_ns);
+    done = tv_group_commit(self->txn, writes, count, metrics, ret_err);
+    (void)tv_deadline_set(before);
+    return done;
+}
+
 /* Run one group and answer it.  The answers go out only after the engine's result (1). */
 static size_t commit_group(worker *self, tv_lane *lane, tv_write *const *writes, size_t count)
 {
@@ -376,7 +418,7 @@ static size_t commit_group(worker *self, tv_lane *lane, tv_write *const *writes,
     size_t finished[2] = {0};
     tv_mail_chain moved = {0};
     tv_err err;
-    size_t done = tv_group_commit(self->txn, writes, count, &metrics, &err);
+    size_t done = commit_in_time(self, writes, count, &metrics, &err);
     int64_t now_ns = has_ranges(committer->pipeline) ? tv_clock_mono_ns() : 0;
 
     /* Shared storage refuses one batch: the next may find everything in order. */
@@ -677,10 +719,13 @@ static size_t reserve(tv_pipeline *pipeline, size_t wanted)
     return room;
 }
 
-/* Note the range of each write, and when it came. */
+/* Note the range of each write, and when it came: with what its thread works for, if it does. */
 static void locate(tv_engine *engine, tv_mail_chain *writes)
 {
     int64_t now_ns = tv_clock_mono_ns();
+
+    if (tv_deadline() && tv_deadline() - tv_write_wait_max_ns < now_ns)
+        now_ns = tv_deadline() - tv_write_wait_max_ns;
 
     for (tv_mail *mail = writes->first; mail; mail = mail->next) {
         write_of(mail)->since_ns = now_ns;

@@ -101,8 +101,10 @@ static bool open_rados(tv_server *server, char *reterr_text, size_t reterr_size)
         .on_shut_out = leave_cluster,
     };
 
-    if (config->test.pool_ms)
+    if (config->test.pool_ms) {
         tv_pool_patience_ms = config->test.pool_ms;
+        tv_write_wait_max_ns = config->test.pool_ms * INT64_C(1000000);
+    }
     if (!tv_librados_open(&connection, &server->pool, reterr_text, reterr_size))
         return false;
 

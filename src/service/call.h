@@ -66,7 +66,8 @@ struct tv_call {
     int64_t left_ns;      /* when it was handed over */
     tv_engine_read fetch; /* of tv_call_fetch: the row is in its `value` */
     tv_call_then *then, *catalog_then;
-    void (*after)(tv_call *call, tv_err err); /* lookup.c */
+    tv_err (*look)(tv_call *call);            /* lookup.c: on a worker, */
+    void (*after)(tv_call *call, tv_err err); /* and then on the loop */
     tv_err (*read)(tv_call *call, tv_read_mode mode);
     bool (*work)(tv_call *call, tv_turn *turn);
     void *listing; /* of the list at hand: its own */

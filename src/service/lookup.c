@@ -16,6 +16,8 @@
  * On a local engine none of this happens.
  */
 #include "base/assert.h"
+#include "base/clock.h"
+#include "base/deadline.h"
 #include "service/flow.h"
 
 enum { LOOKS_MAX = 100 }; /* each but the last has found a container that was dropped since */
@@ -30,13 +32,25 @@ static void on_worked(tv_mail *mail)
     call->after(call, call->result);
 }
 
-static void hand_over(tv_call *call, void (*run)(tv_job *job),
+/* All that it waits for ends in the time that a request may wait. */
+static void work(tv_job *job)
+{
+    tv_call *call = TV_CALL_OF(tv_call, job, job);
+    int64_t before = tv_deadline_set(call->left_ns + tv_write_wait_max_ns);
+
+    call->result = call->look(call);
+    (void)tv_deadline_set(before);
+}
+
+static void hand_over(tv_call *call, tv_err (*look)(tv_call *call),
                       void (*after)(tv_call *call, tv_err err))
 {
     tv_assert(!call->is_away);
+    call->look = look;
     call->after = after;
+    call->left_ns = tv_clock_mono_ns();
     call->job = (tv_job){
-        .mail.deliver = on_worked, .run = run, .reply_to = tv_loop_mailbox(call->req->loop)};
+        .mail.deliver = on_worked, .run = work, .reply_to = tv_loop_mailbox(call->req->loop)};
     call->is_away = tv_workers_submit(call->service->readers, &call->job);
     if (!call->is_away)
         tv_call_respond_error(call, TV_ERR_OVERLOADED);
@@ -44,11 +58,9 @@ static void hand_over(tv_call *call, void (*run)(tv_job *job),
 
 /* --- looking a name up --- */
 
-static void look_up(tv_job *job)
+static tv_err look_up(tv_call *call)
 {
-    tv_call *call = TV_CALL_OF(tv_call, job, job);
-
-    call->result = tv_catalog_look_up(call->service->catalog, call->missed_account, call->missed);
+    return tv_catalog_look_up(call->service->catalog, call->missed_account, call->missed);
 }
 
 static void on_looked_up(tv_call *call, tv_err err)
@@ -105,12 +117,10 @@ bool tv_call_looks_again(tv_call *call, tv_err err)
     return true;
 }
 
-static void finish_drop(tv_job *job)
+static tv_err finish_drop(tv_call *call)
 {
-    tv_call *call = TV_CALL_OF(tv_call, job, job);
-
-    call->result = tv_catalog_finish_drop(call->service->catalog, call->container->account,
-                                          call->container->name);
+    return tv_catalog_finish_drop(call->service->catalog, call->container->account,
+                                  call->container->name);
 }
 
 static void on_drop_finished(tv_call *call, tv_err err)
@@ -146,12 +156,9 @@ bool tv_call_looks_first(tv_call *call)
 
 static void submit_create(tv_call *call);
 
-static void end_predecessor(tv_job *job)
+static tv_err end_predecessor(tv_call *call)
 {
-    tv_call *call = TV_CALL_OF(tv_call, job, job);
-
-    call->result =
-        tv_catalog_finish_drop(call->create.catalog, call->create.account, call->create.name);
+    return tv_catalog_finish_drop(call->create.catalog, call->create.account, call->create.name);
 }
 
 static void on_predecessor_ended(tv_call *call, tv_err err)
@@ -187,11 +194,9 @@ void tv_call_create_container(tv_call *call, tv_call_then *then)
 
 /* --- deleting a container --- */
 
-static void fence(tv_job *job)
+static tv_err fence(tv_call *call)
 {
-    tv_call *call = TV_CALL_OF(tv_call, job, job);
-
-    call->result = tv_catalog_fence(call->service->catalog, call->container);
+    return tv_catalog_fence(call->service->catalog, call->container);
 }
 
 static void on_fenced(tv_call *call, tv_err err)

@@ -241,6 +241,7 @@ class Silence(Members):
         for client in (table, blob, queue):
             self.addCleanup(client.close)
         self.assertEqual(table.create_table("kept").status, 204)
+        self.assertEqual(table.create_table("gone").status, 204)
         self.assertEqual(table.insert("kept", {"PartitionKey": "p", "RowKey": "r"}).status, 204)
         self.assertEqual(blob.create_container("films").status, 201)
         self.assertEqual(blob.put("films/a", b"x" * (5 * MIB)).status, 201)
@@ -257,6 +258,11 @@ class Silence(Members):
                 "GET", "films?restype=container&comp=list"),
             "peek": lambda: QueueClient(server.queue_port).peek("work"),
             "message": lambda: QueueClient(server.queue_port).put("work", "more"),
+            "upload": lambda: BlobClient(server.blob_port).put("films/b", b"y" * (9 * MIB)),
+            "drop": lambda: TableClient(server.table_port).request("DELETE", "/Tables('gone')"),
+            # Behind each other, in the lane of one range.
+            **{f"insert {number}": lambda number=number: TableClient(server.table_port).insert(
+                "kept", {"PartitionKey": "p", "RowKey": f"new{number}"}) for number in range(10)},
         }
         with stand.ceph().silence():
             with concurrent.futures.ThreadPoolExecutor(len(asked)) as executor:

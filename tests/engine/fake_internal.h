@@ -78,6 +78,8 @@ struct fake_cluster {
     uint64_t refuse_after, refuse_count;
     tv_err refuse_err, read_err;
     bool is_full;
+    bool is_silent;
+    task *held; /* meanwhile, newest first */
     void (*on_change)(void *ctx, tv_pool *client, const tv_pool_change *change);
     void *on_change_ctx;
 

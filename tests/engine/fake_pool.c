@@ -86,6 +86,31 @@ static void call_hook(const task *t)
                                       t->change);
 }
 
+/* Nobody answers it. */
+static void keep_silent(task t)
+{
+    fake_cluster *cluster = t.client->cluster;
+    int64_t until_ns = t.change ? t.change->until_ns : t.read->until_ns;
+
+    if (t.read && until_ns == 0)
+        until_ns = tv_clock_mono_ns() + tv_pool_patience_ms * INT64_C(1000000);
+    if (until_ns == 0) {
+        task *held = tv_malloc(sizeof *held);
+
+        *held = t;
+        held->next = cluster->held;
+        cluster->held = held;
+        return;
+    }
+    if (until_ns > tv_clock_mono_ns())
+        tv_clock_skip_ns(until_ns - tv_clock_mono_ns());
+    if (t.change)
+        t.change->result = TV_ERR_TIMED_OUT;
+    else
+        t.read->result = TV_ERR_TIMED_OUT;
+    answer(&t, false);
+}
+
 /* Do it here and now, or leave it to the thread. */
 static void submit(task t)
 {
@@ -93,6 +118,10 @@ static void submit(task t)
 
     if (t.change)
         fake_check_steps(t.change);
+    if (cluster->is_silent && (t.change || t.read)) {
+        keep_silent(t);
+        return;
+    }
     if (cluster->options.is_threaded) {
         task *queued = tv_malloc(sizeof *queued);
 
@@ -118,6 +147,18 @@ static void submit(task t)
     bool is_out = t.client->is_out;
     pthread_mutex_unlock(&cluster->lock);
     answer(&t, is_out);
+}
+
+void fake_set_silent(fake_cluster *cluster, bool on)
+{
+    cluster->is_silent = on;
+    while (!on && cluster->held) {
+        task *held = cluster->held;
+
+        cluster->held = held->next;
+        submit(*held);
+        free(held);
+    }
 }
 
 /* Whether nothing of the same client on the same object comes before it. */

@@ -86,6 +86,12 @@ void fake_refuse_changes(fake_cluster *cluster, uint64_t nth, uint64_t count, tv
 /** Fail every read until called with TV_OK. */
 void fake_fail_reads(fake_cluster *cluster, tv_err err);
 
+/**
+ * While on, nothing is answered: what has a deadline meets it, as the monotonic clock jumps
+ * there, and has not taken effect; the rest waits for the end of it.  Not among threads or actors.
+ */
+void fake_set_silent(fake_cluster *cluster, bool on);
+
 /** While on, no object can be made (TV_ERR_DISK_FULL); those that are there still take rows. */
 void fake_set_full(fake_cluster *cluster, bool on);
 

@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "base/log.h"
 #include "base/point.h"
 #include "engine/instant.h"
@@ -833,6 +834,42 @@ TEST(what_the_pool_does_not_answer_in_time_is_told_so)
     CHECK_ROW(engine, "a", "1");
 }
 
+/* What the wait took, in seconds, on behalf of a request that has five of them left. */
+#define SECONDS_OF(err, expected)                                                                  \
+    do {                                                                                           \
+        int64_t began_ns = tv_clock_mono_ns(), second = INT64_C(1000000000);                       \
+                                                                                                   \
+        (void)tv_deadline_set(began_ns + 5 * second);                                              \
+        CHECK_ERR(err, expected);                                                                  \
+        CHECK((tv_clock_mono_ns() - began_ns + second / 2) / second <= 5);                         \
+        CHECK(tv_clock_mono_ns() - began_ns > 4 * second);                                         \
+        (void)tv_deadline_set(0);                                                                  \
+    } while (0)
+
+TEST(no_wait_is_longer_than_the_deadline_of_who_waits)
+{
+    tv_slice value;
+
+    CHECK_OK(WRITE(engine, put("a", "1")));
+    fake_set_silent(cluster, true);
+    SECONDS_OF(WRITE(engine, put("a", "2")), TV_ERR_IO);
+    SECONDS_OF(tv_engine_get(engine, TV_READ_ANY, TV_LIT("a"), &arena, &value), TV_ERR_TIMED_OUT);
+    SECONDS_OF(engine->ops->fence(engine, TV_LIT("a"), TV_LIT("b")), TV_ERR_TIMED_OUT);
+    fake_set_silent(cluster, false);
+
+    /* What begins when it is over is never done, and that is certain. */
+    uint64_t changes = fake_client_change_count(pool);
+
+    (void)tv_deadline_set(1);
+    CHECK_ERR(WRITE(engine, put("a", "3")), TV_ERR_TIMED_OUT);
+    CHECK_ERR(tv_engine_get(engine, TV_READ_ANY, TV_LIT("a"), &arena, &value), TV_ERR_TIMED_OUT);
+    (void)tv_deadline_set(0);
+    CHECK_INT(fake_client_change_count(pool), changes);
+    CHECK_ROW(engine, "a", "1");
+    CHECK_OK(engine->ops->fence(engine, TV_LIT("a"), TV_LIT("b")));
+    CHECK_OK(WRITE(engine, put("a", "4")));
+}
+
 /* One that was shut out cannot say what became of its last write. */
 TEST(a_write_of_one_that_is_shut_out_is_in_doubt)
 {
@@ -949,6 +986,7 @@ int main(void)
         CASE_OF(one_old_operation_is_an_alarm_and_a_silent_pool_is_the_end_of_service),
         CASE_OF(refusals_of_the_pool_are_told_as_they_are),
         CASE_OF(what_the_pool_does_not_answer_in_time_is_told_so),
+        CASE_OF(no_wait_is_longer_than_the_deadline_of_who_waits),
         CASE_OF(a_write_of_one_that_is_shut_out_is_in_doubt),
         CASE_OF(a_write_can_end_before_it_is_sent_or_after_it_is_acknowledged),
         CASE_OF(operations_are_counted_by_how_long_they_took),

@@ -1,6 +1,7 @@
 /* The cluster engine: opening, closing, figures, and the threads that look after it. */
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "base/log.h"
 #include "engine/instant.h"
 #include "engine/rados/internal.h"
@@ -69,7 +70,7 @@ tv_ranges tv_rados_ranges(tv_rados_engine *rados)
 
 tv_err tv_rados_wait(tv_rados_engine *rados, tv_rados_patience *patience)
 {
-    if (patience->waited_ms >= TV_RADOS_PATIENCE_MS)
+    if (patience->waited_ms >= TV_RADOS_PATIENCE_MS || tv_deadline_is_over())
         return TV_ERR_TIMED_OUT;
 
     patience->pause_ms = patience->pause_ms == 0 ? PAUSE_FIRST_MS : patience->pause_ms * 2;

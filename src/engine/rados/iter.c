@@ -13,6 +13,7 @@
  * query of many small ranges costs as many operations as its rows need.
  */
 #include "base/assert.h"
+#include "base/deadline.h"
 #include "engine/key.h"
 #include "engine/rados/internal.h"
 
@@ -113,6 +114,7 @@ static void ask(rados_iter *iter, page *p, tv_slice key, bool is_behind)
         .prefix = iter->prefix,
         .rows_max = tv_lane_rows_max(p->range->lane, iter->rows_max),
         .arena = &p->arena,
+        .until_ns = tv_deadline(),
         .done = page_read_done,
         .ctx = p,
     };

@@ -363,8 +363,8 @@ static void pool_change(tv_pool *base, tv_pool_change *change)
     }
     tv_assert(rados_aio_create_completion2(o, change_done, &o->completion) == 0);
     o->deadline.completion = o->completion;
-    if (change->has_deadline)
-        timed_begin(pool, &o->deadline, 0);
+    if (change->until_ns)
+        timed_begin(pool, &o->deadline, change->until_ns);
     if (rados_aio_write_op_operate(o->op, pool->io, o->completion, change->object, NULL, 0) < 0) {
         rados_aio_release(o->completion);
         change_done(NULL, o);

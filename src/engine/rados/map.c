@@ -2,6 +2,7 @@
 #include "engine/rados/map.h"
 
 #include "base/assert.h"
+#include "base/deadline.h"
 #include "engine/rados/mutants.h"
 
 enum { RELOAD_PAUSE_MS = 2 };
@@ -269,10 +270,13 @@ static tv_err reload(tv_maps *maps)
     return TV_OK;
 }
 
-/* Become the one thread that reloads.  False when another has got a later map than `version`. */
+/*
+ * Become the one thread that reloads.  False when another has got a later map than `version`,
+ * or takes too long for this one.
+ */
 static bool begin_reload(tv_maps *maps, uint64_t version)
 {
-    for (;;) {
+    while (!tv_deadline_is_over()) {
         pthread_mutex_lock(&maps->lock);
         bool is_late = maps->current->version > version, is_mine = !is_late && !maps->is_reloading;
 
@@ -284,6 +288,7 @@ static bool begin_reload(tv_maps *maps, uint64_t version)
 
         maps->pool->ops->pause(maps->pool, RELOAD_PAUSE_MS);
     }
+    return false;
 }
 
 static void end_reload(tv_maps *maps)
@@ -312,7 +317,7 @@ tv_err tv_maps_reload(tv_maps *maps, const tv_map *map)
     if (coming.maps == maps)
         return look_for_later(maps);
     if (!begin_reload(maps, map->version))
-        return TV_OK;
+        return tv_deadline_is_over() ? TV_ERR_TIMED_OUT : TV_OK;
 
     do {
         err = reload(maps);

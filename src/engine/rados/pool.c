@@ -4,6 +4,8 @@
 #include <pthread.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
+#include "base/deadline.h"
 
 int tv_pool_patience_ms = 30 * 1000;
 
@@ -54,6 +56,11 @@ static tv_err run(tv_pool *pool, tv_pool_change change, size_t *ret_refused)
 {
     waiter w;
 
+    if (ret_refused)
+        *ret_refused = TV_POOL_NO_STEP;
+    if (tv_deadline_is_over())
+        return TV_ERR_TIMED_OUT;
+
     waiter_init(&w);
     change.done = change_done;
     change.ctx = &w;
@@ -64,11 +71,22 @@ static tv_err run(tv_pool *pool, tv_pool_change change, size_t *ret_refused)
     return change.result;
 }
 
+/* When whoever asks now has waited long enough. */
+static int64_t until_ns(void)
+{
+    int64_t until = tv_clock_mono_ns() + tv_pool_patience_ms * INT64_C(1000000);
+
+    return tv_deadline() && tv_deadline() < until ? tv_deadline() : until;
+}
+
 tv_err tv_pool_change_now(tv_pool *pool, const char *object, const tv_pool_step *steps,
                           size_t step_count, size_t *ret_refused)
 {
-    return run(pool, (tv_pool_change){.object = object, .steps = steps, .step_count = step_count},
-               ret_refused);
+    return run(
+        pool,
+        (tv_pool_change){
+            .object = object, .steps = steps, .step_count = step_count, .until_ns = tv_deadline()},
+        ret_refused);
 }
 
 tv_err tv_pool_change_in_time(tv_pool *pool, const char *object, const tv_pool_step *steps,
@@ -77,7 +95,7 @@ tv_err tv_pool_change_in_time(tv_pool *pool, const char *object, const tv_pool_s
     return run(
         pool,
         (tv_pool_change){
-            .object = object, .steps = steps, .step_count = step_count, .has_deadline = true},
+            .object = object, .steps = steps, .step_count = step_count, .until_ns = until_ns()},
         ret_refused);
 }
 
@@ -85,7 +103,11 @@ tv_err tv_pool_read_now(tv_pool *pool, tv_pool_read *read)
 {
     waiter w;
 
+    if (tv_deadline_is_over())
+        return TV_ERR_TIMED_OUT;
+
     waiter_init(&w);
+    read->until_ns = until_ns();
     read->done = read_done;
     read->ctx = &w;
     pool->ops->read(pool, read);

@@ -67,9 +67,8 @@ typedef struct tv_pool_change {
     const char *object;
     const tv_pool_step *steps; /* an object that is not there is TV_ERR_NOT_FOUND, unless created */
     size_t step_count;
-    /** After tv_pool_patience_ms it is TV_ERR_TIMED_OUT, and may yet take effect.  Else it waits.
-     */
-    bool has_deadline;
+    /** Monotonic: then it is TV_ERR_TIMED_OUT, and may yet take effect.  0: it waits. */
+    int64_t until_ns;
     /** On a thread of the pool's, perhaps before the call returns: short, and never blocks. */
     void (*done)(struct tv_pool_change *change);
     void *ctx;
@@ -193,13 +192,18 @@ struct tv_pool {
 /** How long an operation that somebody waits for is waited for.  A variable for tests alone. */
 extern int tv_pool_patience_ms;
 
-/* --- the same, waited for: not on the pool's own threads (pool.c) --- */
+/*
+ * --- the same, waited for: not on the pool's own threads (pool.c) ---
+ *
+ * No longer than until the thread's deadline (base/deadline.h), if it has one.  When that is over
+ * nothing is asked for.
+ */
 
 /** `ret_refused` may be NULL: see tv_pool_change.refused. */
 tv_err tv_pool_change_now(tv_pool *pool, const char *object, const tv_pool_step *steps,
                           size_t step_count, size_t *ret_refused) TV_WARN_UNUSED;
 
-/** The same with a deadline: see tv_pool_change.has_deadline. */
+/** The same, for tv_pool_patience_ms at most. */
 tv_err tv_pool_change_in_time(tv_pool *pool, const char *object, const tv_pool_step *steps,
                               size_t step_count, size_t *ret_refused) TV_WARN_UNUSED;
 

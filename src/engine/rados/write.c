@@ -11,6 +11,7 @@
  * it should.
  */
 #include "base/assert.h"
+#include "base/deadline.h"
 #include "base/point.h"
 #include "engine/instant.h"
 #include "engine/key.h"
@@ -211,6 +212,8 @@ static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write
     if (!is_within(range, batch))
         return TV_ERR_MOVED;
 
+    if (tv_deadline_is_over())
+        return TV_ERR_TIMED_OUT; /* and that it is not done is certain, unlike below */
     if (tv_point("write.before"))
         return TV_ERR_IO;
     op->steps[0].value = range->epoch;

@@ -29,7 +29,7 @@ tv_err tv_pool_extents_failed(tv_pool_extents *extents, const char *operation, t
         tv_log(TV_LOG_ERROR, "extent_failed", "operation=%s extent=%s error=%s", operation, name,
                tv_err_name(err));
     }
-    return TV_ERR_IO;
+    return err == TV_ERR_TIMED_OUT ? err : TV_ERR_IO;
 }
 
 static void describe(const tv_extents *store, tv_extent_id id, char ret_text[TV_EXTENT_TEXT_SIZE])

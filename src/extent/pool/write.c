@@ -9,8 +9,10 @@
  *
  * A writer that is given up while parts are on their way is freed by the last of
  * them, and only then the removal of the extent is requested: else a part could
- * arrive after it.
+ * arrive after it.  So who has waited for them as long as a request may gives up, and they
+ * stay on their way: a part that was cancelled could arrive, too, and nobody would know of it.
  */
+#include <errno.h>
 #include <inttypes.h>
 
 #include "base/assert.h"
@@ -103,6 +105,19 @@ static void buffer_done(tv_pool_extents *extents, buffer *b)
     *b = (buffer){0};
 }
 
+/* When a wait that begins now has been long enough. */
+static struct timespec end_of_wait(void)
+{
+    return tv_clock_system_time(tv_clock_mono_ns() + tv_pool_patience_ms * INT64_C(1000000));
+}
+
+/* Wait for a part to arrive, with the lock.  False when that took too long. */
+static bool wait_for_arrival(pool_writer *writer, const struct timespec *until)
+{
+    return pthread_cond_clockwait(&writer->arrived, &writer->lock, CLOCK_MONOTONIC, until) !=
+           ETIMEDOUT;
+}
+
 /* Make room for more bytes of the part. */
 static tv_err grow(pool_writer *writer, size_t more)
 {
@@ -114,12 +129,17 @@ static tv_err grow(pool_writer *writer, size_t more)
     if (size > TV_EXTENT_PART_BYTES)
         size = TV_EXTENT_PART_BYTES;
     while (!charge(writer->extents, size - part->size)) {
+        struct timespec until = end_of_wait();
+        bool is_late = false;
+
         pthread_mutex_lock(&writer->lock);
         int count = writer->flight_count;
 
-        while (writer->flight_count > 0 && writer->flight_count == count)
-            pthread_cond_wait(&writer->arrived, &writer->lock);
+        while (writer->flight_count > 0 && writer->flight_count == count && !is_late)
+            is_late = !wait_for_arrival(writer, &until);
         pthread_mutex_unlock(&writer->lock);
+        if (is_late)
+            return TV_ERR_TIMED_OUT;
         if (count == 0)
             return TV_ERR_OVERLOADED;
     }
@@ -171,11 +191,14 @@ static void on_arrived(tv_pool_change *change)
 /* Wait until another part may leave, or, with `all`, until none is on its way. */
 static tv_err wait_for_parts(pool_writer *writer, bool all)
 {
+    struct timespec until = end_of_wait();
+    bool is_late = false;
+
     pthread_mutex_lock(&writer->lock);
-    while (writer->flight_count > 0 &&
+    while (!is_late && writer->flight_count > 0 &&
            (all || writer->flight_count == TV_EXTENT_PARTS_IN_FLIGHT || !writer->has_first))
-        pthread_cond_wait(&writer->arrived, &writer->lock);
-    tv_err err = writer->err;
+        is_late = !wait_for_arrival(writer, &until);
+    tv_err err = writer->err ? writer->err : is_late ? TV_ERR_TIMED_OUT : TV_OK;
     pthread_mutex_unlock(&writer->lock);
     return err ? tv_pool_extents_failed(writer->extents, "write", writer->base.id, err) : TV_OK;
 }
@@ -298,7 +321,7 @@ static tv_err set_length(pool_writer *writer)
     if (tv_point("extent.len"))
         return TV_ERR_IO;
     tv_pool_extent_name(writer->base.id, 0, name);
-    err = tv_pool_change_now(writer->extents->options.pool, name, &step, 1, NULL);
+    err = tv_pool_change_in_time(writer->extents->options.pool, name, &step, 1, NULL);
     return err ? tv_pool_extents_failed(writer->extents, "finish", writer->base.id, err) : TV_OK;
 }
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/deadline.h"
 #include "base/log.h"
 #include "check.h"
 #include "commit/group.h"
@@ -575,6 +576,47 @@ TEST(a_group_that_times_out_is_not_tried_one_by_one)
     sem_destroy(&gate);
 }
 
+static int64_t seen_deadline_ns[2];
+
+static tv_err act_see_deadline(tv_txn *txn, step *s)
+{
+    seen_deadline_ns[s->value[0] - '0'] = tv_deadline();
+    return act_put(txn, s);
+}
+
+/* Its time begins when it comes, not when its group does; and ends with nobody's else. */
+TEST(a_write_has_one_deadline_wherever_it_waits)
+{
+    step held = {0}, s[2] = {0};
+    int64_t second = INT64_C(1000000000);
+    uint64_t before;
+    sem_t gate;
+
+    hold(&held, &gate, "pa1");
+    before = tv_memory_batch_count(engine);
+    add(&s[0], act_see_deadline, "pa2", "0");
+    tv_outbox_flush(outbox);
+
+    int64_t first_ns = tv_clock_mono_ns();
+
+    tv_clock_skip_ns(20 * second);
+    add(&s[1], act_see_deadline, "pa3", "1");
+    tv_outbox_flush(outbox);
+
+    int64_t second_ns = tv_clock_mono_ns();
+
+    let_go(&gate);
+    wait_for(&held, 1);
+    wait_for(s, 2);
+    CHECK_OK(s[0].write.result);
+    CHECK_OK(s[1].write.result);
+    CHECK(seen_deadline_ns[0] && seen_deadline_ns[0] <= first_ns + tv_write_wait_max_ns);
+    CHECK(seen_deadline_ns[1] > second_ns + tv_write_wait_max_ns - second);
+    CHECK_INT(tv_memory_batch_count(engine) - before, 3); /* they are not of an age */
+    CHECK_INT(tv_deadline(), 0);
+    sem_destroy(&gate);
+}
+
 /* Those that were taken out of their lane with it, and make a group of their own. */
 TEST(what_has_waited_too_long_behind_a_group_is_not_run)
 {
@@ -805,6 +847,7 @@ int main(void)
         ONE(a_write_that_never_finds_its_range_is_refused_in_time),
         ONE(a_write_that_waits_too_long_is_not_run),
         ONE(a_group_that_times_out_is_not_tried_one_by_one),
+        ONE(a_write_has_one_deadline_wherever_it_waits),
         ONE(what_has_waited_too_long_behind_a_group_is_not_run),
         ONE(invariant_12_an_unknown_outcome_concerns_one_batch),
         ONE(invariant_9_a_drain_waits_for_all_lanes),

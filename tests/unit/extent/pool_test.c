@@ -578,6 +578,27 @@ TEST(a_process_has_a_number)
                                     sizeof text));
 }
 
+/* The parts that are on their way arrive some time, and only then it is removed. */
+TEST(an_upload_does_not_wait_for_ever_and_leaves_nothing)
+{
+    node a = node_open(1, (tv_extent_pool_options){0});
+    int usual = tv_pool_patience_ms;
+    tv_extent_id id;
+
+    tv_log_set_level(TV_LOG_OFF);
+    tv_pool_patience_ms = 20;
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        fake_set_silent(cluster, true);
+        CHECK_ERR(try_put(a.extents, some_bytes(sizes[i]), &id), TV_ERR_TIMED_OUT);
+        fake_set_silent(cluster, false);
+        wait_for_removals(a.extents);
+        CHECK_INT(part_count(), 0);
+        CHECK_INT(metric(a.extents, "extent_buffer_bytes"), 0);
+    }
+    tv_pool_patience_ms = usual;
+    node_close(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -607,6 +628,7 @@ int main(void)
         T(an_upload_that_takes_too_long_fails),
         T(uploads_are_given_up_while_parts_are_on_their_way),
         IN_THREADS(uploads_are_given_up_while_parts_are_on_their_way),
+        T(an_upload_does_not_wait_for_ever_and_leaves_nothing),
         T(a_copy_of_a_pool_is_not_made_here),
         T(a_process_has_a_number),
     };

@@ -54,10 +54,9 @@ The word "all" stands for these:
   fault   kill -9, SIGTERM under load, a full disk, bad starts; its kill test
           runs the release build, which writes faster and so loses more if it can
   crash   power cuts: a run of the release build is noted call by call, and started
-          again on 200 states ($CRASH_STATES) that could be left of it.  When named:
-          "crash calls", one call that fails in starts, loads, backups and upgrades
-          ($CRASH_CALLS of each, 12, or all); "crash mutants", servers with one line
-          wrong are caught
+          again on 200 states ($CRASH_STATES) that could be left of it; and one call
+          that fails in starts, loads, backups and upgrades ($CRASH_CALLS of each, 12,
+          or all).  When named: "crash mutants", servers with one line wrong are caught
 
 These run only when they are named:
 

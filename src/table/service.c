@@ -102,6 +102,21 @@ static void add_table(void *ctx, const tv_container *table)
     }
 }
 
+static void write_watch(tv_watch *watch, tv_buf *out)
+{
+    tv_watch_usage usage = tv_watch_read_usage(watch);
+
+    tv_buf_printf(out,
+                  "# HELP tavola_watch_bytes Memory of what is recorded of tables.\n"
+                  "# TYPE tavola_watch_bytes gauge\ntavola_watch_bytes %zu\n"
+                  "# HELP tavola_watch_tables Tables that are recorded.\n"
+                  "# TYPE tavola_watch_tables gauge\ntavola_watch_tables %zu\n"
+                  "# HELP tavola_watch_forgotten_total Tables that had to make room.\n"
+                  "# TYPE tavola_watch_forgotten_total counter\n"
+                  "tavola_watch_forgotten_total %llu\n",
+                  usage.bytes, usage.tables, (unsigned long long)usage.forgotten);
+}
+
 void tv_table_service_write_metrics(void *ctx, tv_buf *out)
 {
     tv_service *service = ctx;
@@ -122,6 +137,8 @@ void tv_table_service_write_metrics(void *ctx, tv_buf *out)
     for (int kind = 0; kind < TV_PLAN_KINDS; kind++)
         tv_buf_printf(out, "tavola_queries_examined_total{plan=\"%s\"} %llu\n",
                       tv_plan_kind_name((tv_plan_kind)kind), (unsigned long long)t.examined[kind]);
+    if (((tv_table_service *)service)->watch)
+        write_watch(((tv_table_service *)service)->watch, out);
 }
 
 void tv_table_service_write_names(void *ctx, tv_buf *out)

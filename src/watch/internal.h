@@ -135,7 +135,7 @@ struct tv_watch {
     tv_watch_options options;
     tv_watch_shard *shards;
     size_t samples_max; /* of a page */
-    size_t tables_max, places_max, shapes_max;
+    size_t tables_max, places_max, shapes_max, bytes_max;
     _Atomic uint32_t *current; /* by place: see tables.c */
     tv_walks walks;
     tv_retries retries;
@@ -151,6 +151,7 @@ struct tv_watch {
     int64_t slot;           /* of tallies */
     tv_table_entry *tables; /* by place, from 1 on */
     size_t table_count;
+    size_t bytes; /* of tables and their shapes, as of the last fold */
     size_t place_count, place_size, free_place;
     uint32_t *table_index; /* numbers, by hash of account and name */
     size_t table_index_size;
@@ -177,7 +178,7 @@ tv_table_entry *tv_watch_entry(const tv_watch *watch, uint32_t number);
 /** The next table behind `after`, or the first; NULL at the end. */
 tv_table_entry *tv_watch_next_table(const tv_watch *watch, const tv_table_entry *after);
 
-/** When there are too many tables, let some go; before pages are taken. */
+/** When there are too many tables, or they take too much, let some go; before pages are taken. */
 void tv_watch_make_room(tv_watch *watch);
 
 void tv_watch_forget_shape(tv_watch *watch, tv_shape_entry *shape);

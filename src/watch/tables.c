@@ -9,10 +9,11 @@
  *      gone is skipped.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "base/hash.h"
-#include "watch/internal.h"
+#include "watch/memory.h"
 
 /* --- by name --- */
 
@@ -110,6 +111,8 @@ static size_t take_place(tv_watch *watch)
         return 0;
     if (watch->place_count == watch->place_size) {
         watch->place_size = watch->place_size ? 2 * watch->place_size : 16;
+        if (watch->place_size > watch->places_max)
+            watch->place_size = watch->places_max;
         watch->tables = tv_realloc(watch->tables, watch->place_size * sizeof *watch->tables);
     }
     if (watch->place_count == 0)
@@ -173,19 +176,71 @@ void tv_watch_drop_table(tv_watch *watch, uint32_t number)
 /* --- making room --- */
 
 typedef struct candidate {
+    const char *account;
     bool is_there; /* was not dropped, or is there again under its name */
     int64_t silent_ns;
     uint32_t place;
+    size_t bytes;
 } candidate;
 
-/* Dropped tables first, then those that were silent for longest. */
+/* By account; then dropped tables first, then those that were silent for longest. */
 static int by_worth(const void *a, const void *b)
 {
     const candidate *x = a, *y = b;
+    int order = strcmp(x->account, y->account);
 
+    if (order)
+        return order;
     if (x->is_there != y->is_there)
         return x->is_there ? 1 : -1;
     return (x->silent_ns > y->silent_ns) - (x->silent_ns < y->silent_ns);
+}
+
+/* The tables of an account that are left: the first of these is the next to leave. */
+typedef struct share {
+    size_t first, end;
+    size_t bytes;
+} share;
+
+static size_t list_candidates(const tv_watch *watch, candidate *list)
+{
+    size_t count = 0;
+
+    for (tv_table_entry *table = NULL; (table = tv_watch_next_table(watch, table));) {
+        int64_t last = table->last_ns > table->known_ns ? table->last_ns : table->known_ns;
+
+        list[count++] = (candidate){.account = table->account,
+                                    .is_there = table->dropped_ns < last,
+                                    .silent_ns = last,
+                                    .place = tv_watch_place(table->number),
+                                    .bytes = tv_watch_table_bytes(table)};
+    }
+    qsort(list, count, sizeof *list, by_worth);
+    return count;
+}
+
+static size_t list_shares(const candidate *list, size_t count, share *shares)
+{
+    size_t share_count = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || strcmp(list[i].account, list[i - 1].account) != 0)
+            shares[share_count++] = (share){.first = i};
+        shares[share_count - 1].end = i + 1;
+        shares[share_count - 1].bytes += list[i].bytes;
+    }
+    return share_count;
+}
+
+static share *largest_share(share *shares, size_t count)
+{
+    share *largest = shares;
+
+    for (size_t i = 1; i < count; i++) {
+        if (shares[i].bytes > largest->bytes)
+            largest = &shares[i];
+    }
+    return largest;
 }
 
 static void free_place(tv_watch *watch, tv_table_entry *table)
@@ -202,27 +257,43 @@ static void free_place(tv_watch *watch, tv_table_entry *table)
     watch->forgotten++;
 }
 
+/*
+ * Of the account that takes most: so one that takes no more than its part, when all is divided by
+ * the accounts that want it, loses nothing to others.  A sixteenth more leaves than has to, so that
+ * this is not done every second.
+ */
+static void let_go(tv_watch *watch, const candidate *list, size_t count)
+{
+    size_t bytes_max = watch->bytes > watch->bytes_max ? watch->bytes_max / 16 * 15 : SIZE_MAX;
+    share *shares = tv_calloc(count, sizeof *shares);
+    size_t share_count = list_shares(list, count, shares);
+
+    while (watch->table_count > watch->tables_max ||
+           (watch->table_count && watch->bytes > bytes_max)) {
+        share *from = largest_share(shares, share_count);
+        const candidate *leaves = &list[from->first++];
+
+        from->bytes -= leaves->bytes;
+        watch->bytes -= leaves->bytes - sizeof *watch->tables; /* its place stays */
+        free_place(watch, &watch->tables[leaves->place]);
+    }
+    free(shares);
+    index_all(watch);
+}
+
 void tv_watch_make_room(tv_watch *watch)
 {
     candidate *list;
-    size_t count = 0;
 
-    if (watch->table_count <= watch->tables_max)
+    watch->bytes = watch->place_size * sizeof *watch->tables;
+    for (tv_table_entry *table = NULL; (table = tv_watch_next_table(watch, table));)
+        watch->bytes += tv_watch_table_bytes(table) - sizeof *table;
+    if (watch->table_count <= watch->tables_max && watch->bytes <= watch->bytes_max)
         return;
 
     list = tv_malloc(watch->table_count * sizeof *list);
-    for (tv_table_entry *table = NULL; (table = tv_watch_next_table(watch, table));) {
-        int64_t last = table->last_ns > table->known_ns ? table->last_ns : table->known_ns;
-
-        list[count++] = (candidate){.is_there = table->dropped_ns < last,
-                                    .silent_ns = last,
-                                    .place = tv_watch_place(table->number)};
-    }
-    qsort(list, count, sizeof *list, by_worth);
-    for (size_t i = 0; i < count - watch->tables_max; i++)
-        free_place(watch, &watch->tables[list[i].place]);
+    let_go(watch, list, list_candidates(watch, list));
     free(list);
-    index_all(watch);
 }
 
 void tv_table_entry_done(tv_table_entry *table)

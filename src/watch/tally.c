@@ -31,6 +31,15 @@ void tv_tally_done(tv_tally *tally)
     *tally = (tv_tally){0};
 }
 
+size_t tv_tally_bytes(const tv_tally *tally)
+{
+    size_t rows = 1 + TV_TALLY_SLOTS;
+
+    for (int i = 0; i < TV_TALLY_MARKS; i++)
+        rows += tally->marks[i] != NULL;
+    return sizeof(uint64_t) * width(tally) * rows;
+}
+
 static void raise(uint64_t *number, uint64_t value)
 {
     if (*number < value)

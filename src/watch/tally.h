@@ -49,9 +49,6 @@ uint64_t tv_tally_sum(const tv_tally *tally, int64_t slot, int mark, int sum);
 uint64_t tv_tally_max(const tv_tally *tally, int64_t slot, int mark, int max);
 
 /** What it takes beyond its own struct. */
-static inline size_t tv_tally_bytes(const tv_tally *tally)
-{
-    return sizeof(uint64_t) * (size_t)(tally->sum_count + tally->max_count) * (1 + TV_TALLY_SLOTS);
-}
+size_t tv_tally_bytes(const tv_tally *tally);
 
 #endif

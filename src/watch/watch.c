@@ -101,6 +101,7 @@ tv_watch *tv_watch_new(const tv_watch_options *options)
     watch->options = *options;
     watch->samples_max = options->samples_all ? ALL_SAMPLES_MAX : SAMPLES_MAX;
     watch->tables_max = (size_t)TV_WATCH_TABLES_MAX * (size_t)memory_mb / 64;
+    watch->bytes_max = (size_t)memory_mb << 20;
     watch->places_max = tv_watch_places(watch->tables_max);
     tv_assert(watch->places_max < (size_t)1 << TV_WATCH_PLACE_BITS);
     watch->current = tv_calloc(watch->places_max, sizeof *watch->current);
@@ -379,6 +380,8 @@ tv_watch_usage tv_watch_read_usage(tv_watch *watch)
         .tables = watch->table_count,
         .forgotten = watch->forgotten,
         .shapes = watch->shape_count,
+        .bytes = watch->bytes,
+        .bytes_max = watch->bytes_max,
         .period = watch->period ? watch->period : 1,
     };
     pthread_mutex_unlock(&watch->lock);

@@ -19,7 +19,7 @@ typedef struct tv_watch_options {
     int shard_count;
     bool samples_all;     /* keep the key of every request, whatever the rate */
     bool is_clock_manual; /* time stands still but for tv_watch_advance: for tests */
-    int memory_mb;        /* scales what is kept; 64 */
+    int memory_mb;        /* of all that is kept of tables and shapes; 64 */
 
     /**
      * Called by the watcher: every 10 s when all until then has been taken in, and at the end of
@@ -111,6 +111,7 @@ typedef struct tv_watch_usage {
     uint64_t requests, dropped, evicted;
     uint64_t forgotten; /* tables that had to make room */
     size_t tables, shapes;
+    size_t bytes, bytes_max; /* of tables and shapes, as of the last fold */
     uint32_t period; /* of sampling, the greatest of the shards */
 } tv_watch_usage;
 tv_watch_usage tv_watch_read_usage(tv_watch *watch);

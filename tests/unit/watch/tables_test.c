@@ -160,6 +160,64 @@ TEST(more_tables_at_once_than_there_is_room_wait_for_the_next_fold)
     CHECK(number_at("T", 2 * ROOM - 1) != 0);
 }
 
+/* Inserts into, reads of, queries of and conflicts in the tables of an account, as one has them. */
+static void use_much(const char *account, int count)
+{
+    for (int i = 0; i < count; i++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "T%d", i);
+        table = tv_watch_table(watch, tv_slice_of(account), tv_slice_of(name));
+        if (table == 0) { /* so many have come since the last fold */
+            tv_watch_fold(watch);
+            table = tv_watch_table(watch, tv_slice_of(account), tv_slice_of(name));
+        }
+        for (int j = 0; j < 10; j++) {
+            char row[16];
+
+            snprintf(row, sizeof row, "r%d", j);
+            insert(row, row);
+            touch(TV_WATCH_UPDATE, row, row, TV_WATCH_CONFLICT, 412);
+        }
+        use(table);
+        tv_arena_reset(&arena);
+        if (i % 16 == 0)
+            tv_watch_fold(watch);
+    }
+    tv_watch_fold(watch);
+}
+
+static size_t tables_of(const char *account)
+{
+    const tv_evidence *evidence = tv_watch_take(&source, &arena, NULL);
+    size_t count = 0;
+
+    for (size_t i = 0; i < evidence->table_count; i++)
+        count += tv_slice_eq(evidence->tables[i].account, tv_slice_of(account));
+    return count;
+}
+
+TEST(what_is_kept_stays_within_the_budget_and_one_account_costs_no_other_its_tables)
+{
+    size_t few;
+
+    use_much("small", 20);
+    few = tables_of("small");
+    CHECK_INT(few, 20);
+    for (int round = 0; round < 3; round++) {
+        use_much("large", 1000);
+        pass(SECOND);
+        tv_watch_fold(watch); /* what has come since is counted, and makes room */
+        CHECK(tv_watch_read_usage(watch).bytes <= tv_watch_read_usage(watch).bytes_max);
+        CHECK_INT(tv_watch_read_usage(watch).bytes_max, 8 << 20);
+        CHECK_INT(tables_of("small"), 20);
+        CHECK(tables_of("large") > 20);
+    }
+    /* The first of them was silent for longest, and is still recorded when it comes again. */
+    use_much("small", 20);
+    CHECK_INT(tables_of("small"), 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +225,7 @@ int main(void)
         SMALL(a_dropped_table_leaves_before_a_silent_one),
         SMALL(what_an_old_number_is_told_is_nobodys),
         SMALL(more_tables_at_once_than_there_is_room_wait_for_the_next_fold),
+        SMALL(what_is_kept_stays_within_the_budget_and_one_account_costs_no_other_its_tables),
     };
 
     (void)set_up;

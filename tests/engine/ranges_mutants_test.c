@@ -23,15 +23,15 @@ static const struct {
 } mutants[TV_MUTANT_RANGES_END] = {
     [TV_MUTANT_NO_SECOND_READ] = {"rows are not looked at again when they are frozen",
                                   SIM_EVERYTHING, 2},
-    [TV_MUTANT_NO_MERGE_SECOND_READ] = {"nor those of a merge", SIM_EVERYTHING},
+    [TV_MUTANT_NO_MERGE_SECOND_READ] = {"nor those of a merge", SIM_EVERYTHING, 5},
     [TV_MUTANT_NO_MERGE_CLEANING] = {"a merge leaves what lies in the other's bounds",
-                                     SIM_EVERYTHING, 10},
+                                     SIM_EVERYTHING, 49},
     [TV_MUTANT_PUBLISH_UNFROZEN] = {"a split is published before it is frozen", SIM_EVERYTHING},
     [TV_MUTANT_OPEN_B_FIRST] = {"the right half takes writes while the left one still answers",
-                                SIM_EVERYTHING, 55},
+                                SIM_EVERYTHING, 58},
     [TV_MUTANT_SAME_EPOCH] = {"a rollback gives the old epoch back", SIM_EVERYTHING},
-    [TV_MUTANT_NO_CLOCK] = {"a new range's clock begins anew", SIM_COUNTERS, 50},
-    [TV_MUTANT_CLEAN_UNGUARDED] = {"leftovers are removed whoever merges", SIM_CLEANING, 109},
+    [TV_MUTANT_NO_CLOCK] = {"a new range's clock begins anew", SIM_COUNTERS, 61},
+    [TV_MUTANT_CLEAN_UNGUARDED] = {"leftovers are removed whoever merges", SIM_CLEANING, 122},
     [TV_MUTANT_NO_FENCE] = {"a fence that does nothing", SIM_TABLES, 8},
 };
 

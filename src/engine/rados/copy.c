@@ -116,32 +116,44 @@ static tv_err beat(tv_copy *copy)
     return tv_pool_change_now(copy->pool, copy->target, steps, 2, NULL);
 }
 
-/* Put rows into the target, after removing what is in [from, to) if `to` is not empty. */
-static tv_err put_rows(tv_copy *copy, const tv_pool_row *rows, size_t count, tv_slice from,
-                       tv_slice to)
+/* Changes of rows of the target, in as many operations as it takes. */
+static tv_err send_changes(tv_copy *copy, const tv_pool_step *changes, size_t count)
 {
-    tv_pool_step *steps = tv_malloc((count + 3) * sizeof *steps);
+    tv_pool_step *steps = tv_malloc((count + 2) * sizeof *steps);
     size_t done = 0;
     tv_err err = TV_OK;
-    bool is_first = true;
 
-    while (!err && (done < count || (is_first && to.len))) {
+    while (!err && done < count) {
         size_t bytes = 0, n = 0;
         char text[24];
 
         steps[n++] =
             (tv_pool_step){TV_POOL_ATTR_IS, copy->target_guard.attr, copy->target_guard.value};
-        if (is_first && to.len)
-            steps[n++] = (tv_pool_step){TV_POOL_DELETE_ROWS, from, to};
         for (; done < count && bytes < WRITE_BYTES_MAX; done++) {
-            steps[n++] = (tv_pool_step){TV_POOL_PUT_ROW, rows[done].key, rows[done].value};
-            bytes += rows[done].key.len + rows[done].value.len;
+            steps[n++] = changes[done];
+            bytes += changes[done].key.len + changes[done].value.len;
         }
         steps[n++] = next_beat(copy, text);
-        is_first = false;
         err = tv_pool_change_now(copy->pool, copy->target, steps, n, NULL);
     }
     free(steps);
+    return err;
+}
+
+static tv_pool_step put_of(tv_pool_row row)
+{
+    return (tv_pool_step){TV_POOL_PUT_ROW, row.key, row.value};
+}
+
+static tv_err put_rows(tv_copy *copy, const tv_pool_row *rows, size_t count)
+{
+    tv_pool_step *puts = tv_malloc((count + 1) * sizeof *puts);
+    tv_err err;
+
+    for (size_t i = 0; i < count; i++)
+        puts[i] = put_of(rows[i]);
+    err = send_changes(copy, puts, count);
+    free(puts);
     return err;
 }
 
@@ -182,7 +194,7 @@ tv_err tv_copy_first(tv_copy *copy, tv_copy_guard guard)
         is_last = !read.has_more || count < read.row_count;
         learn_size(copy, read.rows, count);
         add_piece(copy, (tv_copy_piece){at, digest_rows(0, read.rows, count), count});
-        err = put_rows(copy, read.rows, count, TV_NONE, TV_NONE);
+        err = put_rows(copy, read.rows, count);
         if (count)
             at = successor(&copy->arena, read.rows[count - 1].key);
         tv_arena_reset(&page);
@@ -285,6 +297,62 @@ static tv_err read_rest(tv_copy *copy, tv_pool_read *read, tv_slice to, tv_pool_
     return TV_OK;
 }
 
+/* What makes `rows` of `old`; there is room for a step for each of both.  Returns how many. */
+static size_t find_changes(const tv_pool_row *old, size_t old_count, const tv_pool_row *rows,
+                           size_t count, tv_pool_step *ret_steps)
+{
+    size_t i = 0, j = 0, n = 0;
+
+    while (i < old_count || j < count) {
+        int order = i == old_count ? 1 : j == count ? -1 : tv_slice_cmp(old[i].key, rows[j].key);
+
+        if (order < 0)
+            ret_steps[n++] = (tv_pool_step){TV_POOL_DELETE_ROW, old[i].key, TV_NONE};
+        else if (order > 0 || !tv_slice_eq(old[i].value, rows[j].value))
+            ret_steps[n++] = put_of(rows[j]);
+        i += order <= 0;
+        j += order >= 0;
+    }
+    return n;
+}
+
+/* The rows of [from, to) in the target become these: a page is read sooner than it is written. */
+static tv_err change_rows(tv_copy *copy, const tv_pool_row *rows, size_t count, tv_slice from,
+                          tv_slice to)
+{
+    tv_pool_step *steps = NULL;
+    tv_pool_row *old = NULL;
+    size_t old_count;
+    tv_arena arena;
+    tv_err err;
+
+    tv_arena_init(&arena);
+    tv_pool_read read = {
+        .object = copy->target,
+        .kind = TV_POOL_READ_PAGE,
+        .attr = copy->target_guard.attr,
+        .attr_value = copy->target_guard.value,
+        .after = tv_copy_before(&arena, from),
+        .rows_max = count + PAGE_ROWS_FIRST / 2,
+        .arena = &arena,
+    };
+
+    err = tv_pool_read_now(copy->pool, &read);
+    if (!err)
+        err = read_rest(copy, &read, to, &old, &old_count);
+    if (err)
+        goto out;
+
+    steps = tv_malloc((old_count + count + 1) * sizeof *steps);
+    err = send_changes(copy, steps, find_changes(old, old_count, rows, count, steps));
+
+out:
+    free(steps);
+    free(old);
+    tv_arena_done(&arena);
+    return err;
+}
+
 static tv_err check_piece(tv_copy *copy, size_t index, tv_pool_read *read, size_t *ret_changed)
 {
     tv_copy_piece *piece = &copy->pieces[index];
@@ -304,7 +372,7 @@ static tv_err check_piece(tv_copy *copy, size_t index, tv_pool_read *read, size_
     learn_size(copy, rows, count);
     digest = digest_rows(0, rows, count);
     if (digest != piece->digest || count != piece->rows) {
-        err = put_rows(copy, rows, count, piece->from, to);
+        err = change_rows(copy, rows, count, piece->from, to);
         piece->digest = digest;
         piece->rows = count;
         (*ret_changed)++;

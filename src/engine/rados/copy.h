@@ -2,9 +2,9 @@
  * Rows of a range on their way from one object to another.
  *
  * They are copied while they change, in pieces with fixed bounds, and a digest of each piece
- * is kept.  When the source can no longer change, the pieces are read again, several at a time,
- * and only those whose digest has changed are written anew.  So the time in which nobody can
- * write is that of reading, not of writing.
+ * is kept.  When the source can no longer change, the pieces are read again, several at a time.
+ * One whose digest has changed is compared with the target, and the rows that differ are written.
+ * So the time in which nobody can write is that of reading, not of writing.
  *
  * Every read is guarded by an attribute of the source and every write by one of the target;
  * TV_ERR_CONFLICT says that somebody else has gone on with either of them.

@@ -596,13 +596,24 @@ static tv_err read_list(librados_pool *pool, const char *object, listed *ret_fou
     return err_of(pool, (int)rc);
 }
 
+/* Without the version of the protocol, which some calls tell ("v1:") and others do not. */
+static const char *bare(const char *address)
+{
+    static const char *const versions[] = {"v1:", "v2:", "any:"};
+
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+        if (strncmp(address, versions[i], strlen(versions[i])) == 0)
+            return address + strlen(versions[i]);
+    return address;
+}
+
 /* The client of an address, in what was found; NULL when there is none. */
 static const char *client_of(const listed *found, const char *address)
 {
     const char *client = found->clients;
 
     for (const char *at = found->addresses; *at; at += strlen(at) + 1) {
-        if (strcmp(at, address) == 0)
+        if (strcmp(bare(at), bare(address)) == 0)
             return client;
         client += strlen(client) + 1;
     }

@@ -4,9 +4,11 @@ All of it takes long in real life; --test-values makes it short (docs/cluster.md
 """
 
 import concurrent.futures
+import http.client
 import re
 import subprocess
 import threading
+import types
 import unittest
 import urllib.error
 import urllib.request
@@ -232,6 +234,13 @@ class Rows(Members):
 
 
 class Silence(Members):
+    def finish(self, client, rest):
+        """Send the rest of a body; the answer to it."""
+        client.connection.sock.sendall(rest)
+        answer = http.client.HTTPResponse(client.connection.sock)
+        answer.begin()
+        return types.SimpleNamespace(status=answer.status, body=answer.read())
+
     def test_every_request_is_answered_while_the_pool_does_not_answer(self):
         """In the time that the node was told; it works again when the pool does."""
         nodes = self.start(1, envs={0: pretending("pool-ms=2000")})
@@ -258,16 +267,25 @@ class Silence(Members):
                 "GET", "films?restype=container&comp=list"),
             "peek": lambda: QueueClient(server.queue_port).peek("work"),
             "message": lambda: QueueClient(server.queue_port).put("work", "more"),
-            "upload": lambda: BlobClient(server.blob_port).put("films/b", b"y" * (9 * MIB)),
-            "drop": lambda: TableClient(server.table_port).request("DELETE", "/Tables('gone')"),
+            "upload": lambda: self.finish(upload, bytes(8 * MIB)),
             # Behind each other, in the lane of one range.
             **{f"insert {number}": lambda number=number: TableClient(server.table_port).insert(
                 "kept", {"PartitionKey": "p", "RowKey": f"new{number}"}) for number in range(10)},
         }
-        with stand.ceph().silence():
-            with concurrent.futures.ThreadPoolExecutor(len(asked)) as executor:
+        # Begun before the silence: else it would end where the container is looked up.
+        upload = BlobClient(server.blob_port, timeout_s=WAIT_S)
+        self.addCleanup(upload.close)
+        upload.connection.connect()
+        upload.connection.sock.sendall(upload.head_of("PUT", "films/b", 9 * MIB,
+                                                      x_ms_blob_type="BlockBlob") + bytes(MIB))
+        admin.set_point(server, "fence.1", "pause", ms=5000)
+        with concurrent.futures.ThreadPoolExecutor(len(asked) + 1) as executor:
+            drop = executor.submit(lambda: TableClient(server.table_port, timeout_s=WAIT_S).request(
+                "DELETE", "/Tables('gone')"))
+            self.assertTrue(stand.until(lambda: admin.met(server, "fence.1"), WAIT_S))
+            with stand.ceph().silence():
                 started = {name: executor.submit(ask) for name, ask in asked.items()}
-                found = {name: one.result() for name, one in started.items()}
+                found = {name: one.result() for name, one in {**started, "drop": drop}.items()}
         for name, reply in found.items():
             with self.subTest(name=name):
                 self.assertEqual(reply.status, 500, reply)

@@ -24,9 +24,9 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "commit/pipeline.h"
-#include "engine/key.h"
-#include "engine/rocksdb/rocksdb.h"
+#include "store/commit/pipeline.h"
+#include "store/engine/key.h"
+#include "store/engine/rocksdb/rocksdb.h"
 
 enum { THREADS_MAX = 4, LATENCIES_MAX = 1 << 22 };
 

@@ -14,10 +14,10 @@
 #include <sys/resource.h>
 
 #include "base/assert.h"
-#include "commit/waiter.h"
-#include "engine/key.h"
-#include "engine/memory/memory.h"
-#include "facts/facts.h"
+#include "insight/facts/facts.h"
+#include "store/commit/waiter.h"
+#include "store/engine/key.h"
+#include "store/engine/memory/memory.h"
 
 enum { IN_A_GROUP = 64, PARTITIONS = 64, PAIRS_MAX = 200 };
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "watch/conn.h"
-#include "watch/watch.h"
+#include "insight/watch/conn.h"
+#include "insight/watch/watch.h"
 
 enum { ROUNDS = 9, RECORDS = 200000, KEYS = 1000000, TABLES = 1000, FOLD_EVERY = 50000, HOT = 500 };
 

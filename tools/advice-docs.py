@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Keep the tables of docs/advice.md equal to the rules and thresholds of src/advice.
+"""Keep the tables of docs/advice.md equal to the rules and thresholds of src/insight/advice.
 
     tools/advice-docs.py          write them anew
     tools/advice-docs.py --check  only say whether they are; exit code 1 when they are not
@@ -16,7 +16,7 @@ GUIDE = "https://learn.microsoft.com/azure/storage/tables/table-storage-design-g
 
 def rules():
     """[(code, name, title, chapter, anchor, text, pattern, cure, functions)]"""
-    text = (ROOT / "src/advice/rules.def").read_text()
+    text = (ROOT / "src/insight/advice/rules.def").read_text()
     found = []
     for match in re.finditer(r"^RULE\((\w+),(.*?)\)$", text, re.M | re.S):
         strings = re.findall(r'"((?:[^"\\]|\\.)*)"', match[2])
@@ -34,7 +34,7 @@ def number(text):
 
 def thresholds():
     """{code: [(name, live, run, is_fixed)]}"""
-    text = (ROOT / "src/advice/params.def").read_text()
+    text = (ROOT / "src/insight/advice/params.def").read_text()
     found = {}
     for code, name, live, run, fixed in re.findall(
             r"^P\((\w+), (\w+), ([\d.]+), ([\d.]+), (\w+)\)", text, re.M):

@@ -34,7 +34,7 @@ def main():
         digest.update(b"%s %d\n" % (name.encode(), len(data)) + data)
     version = digest.hexdigest()[:16]
 
-    text = ['/* Made by tools/embed-page.py. */\n#include "explorer/assets.h"\n']
+    text = ['/* Made by tools/embed-page.py. */\n#include "server/explorer/assets.h"\n']
     text.append('const char tv_assets_version[] = "%s";\n' % version)
     text.append("const tv_asset tv_assets[] = {")
     for name, data in files.items():

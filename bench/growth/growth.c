@@ -23,9 +23,9 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "engine/key.h"
-#include "engine/rocksdb/rocksdb.h"
-#include "engine/txn.h"
+#include "store/engine/key.h"
+#include "store/engine/rocksdb/rocksdb.h"
+#include "store/engine/txn.h"
 
 enum {
     LOAD_GROUP = 1000,

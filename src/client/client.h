@@ -7,10 +7,10 @@
 
 #include <pthread.h>
 
-#include "auth/hmac.h"
 #include "base/service_kind.h"
 #include "client/memory.h"
 #include "client/net/endpoint.h"
+#include "model/auth/hmac.h"
 
 enum { TVC_SERVICES = 3 }; /* indexes are those of tv_service_kind */
 

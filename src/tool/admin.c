@@ -1,7 +1,7 @@
 /*
  * A client of the admin port.  What answers there may be anything: the answer is bounded in size
  * and time, and the token goes only to a peer on this machine, which is where tavolad takes it,
- * that has proven on the same connection to know it (src/admin/token.h).
+ * that has proven on the same connection to know it (src/model/auth/admin_token.h).
  */
 #include "admin.h"
 
@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "admin/token.h"
+#include "model/auth/admin_token.h"
 
 #define DEFAULT_URL "http://127.0.0.1:10003"
 #define SCHEME "http://"

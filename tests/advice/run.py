@@ -112,7 +112,7 @@ def check_page():
 
 def check_complete(files):
     """Every rule of the server has a case in which it fires and one in which it does not."""
-    text = (ROOT / "src/advice/rules.def").read_text()
+    text = (ROOT / "src/insight/advice/rules.def").read_text()
     rules = [line.split('"')[1] for line in text.splitlines() if line.startswith("RULE(")]
     cases = [case for path in files for case in notation.read(path)]
     fires = {case.rule for case in cases if case.severity}

@@ -19,39 +19,39 @@ STATES_OF_A_RUN = 50
 # What it does wrong: (file, text, text in its place); and in what run, if not under load
 MUTANTS = {
     "answers before the log is synced": (
-        "src/engine/rocksdb/options.c", "rocksdb_writeoptions_set_sync(settings->write, 1);",
+        "src/store/engine/rocksdb/options.c", "rocksdb_writeoptions_set_sync(settings->write, 1);",
         "rocksdb_writeoptions_set_sync(settings->write, 0);"),
     "answers before an extent is synced": (
-        "src/extent/file/write.c", "result = fdatasync(writer->fd);", "result = 0;"),
+        "src/store/extent/file/write.c", "result = fdatasync(writer->fd);", "result = 0;"),
     "does not sync the folder of an extent": (
-        "src/extent/file/store.c", "result = fsync(fd);", "result = 0;"),
+        "src/store/extent/file/store.c", "result = fsync(fd);", "result = 0;"),
     "does not sync the number of the start": (
-        "src/extent/file/boot.c", "return done < 0 ? -1 : fsync(fd);", "return done < 0 ? -1 : 0;"),
+        "src/store/extent/file/boot.c", "return done < 0 ? -1 : fsync(fd);", "return done < 0 ? -1 : 0;"),
     "removes what a change has made, as if it had failed": (
-        "src/blob/ops/submit.c", "if (call->change.garbage_count)",
+        "src/services/blob/ops/submit.c", "if (call->change.garbage_count)",
         "tv_blob_discard(call); if (call->change.garbage_count)"),
     "keeps counts of entities in memory alone": (
-        "src/facts/tally.c",
+        "src/insight/facts/tally.c",
         "tv_txn_put_aside(txn, (tv_slice){key, key_len}, (tv_slice){value, value_len});", ";"),
     "takes bytes of clients for records of the log": (
-        "src/engine/rocksdb/wal_scan.c",
+        "src/store/engine/rocksdb/wal_scan.c",
         "return has_checksum(&part) && (file->mark.value == 0 || has_mark(file, at));",
         "return has_checksum(&part);"),
     "leaves the torn end of the log": (
-        "src/engine/rocksdb/wal_recover.c", "err = cut(all, name, file->scan.good_bytes);",
+        "src/store/engine/rocksdb/wal_recover.c", "err = cut(all, name, file->scan.good_bytes);",
         "err = TV_OK;"),
     "takes a lost sector for damage": (
-        "src/engine/rocksdb/wal_scan.c",
+        "src/store/engine/rocksdb/wal_scan.c",
         "if (!has_lost_sector(bytes, skip_trailer(scan->good_bytes)))", "if (true)"),
     "says that a store is upgraded before its tables are marked": (
-        "src/facts/upgrade.c",
+        "src/insight/facts/upgrade.c",
         "tv_write_batch_add(&u.batch, (tv_change){TV_CHANGE_PUT, TV_KEY_FORMAT, TV_FORMAT});",
         "tv_write_batch first = {.is_freeing = true};"
         "tv_write_batch_add(&first, (tv_change){TV_CHANGE_PUT, TV_KEY_FORMAT, TV_FORMAT});"
         "err = tv_engine_write(engine, &first);"
         "tv_write_batch_done(&first);", power_test.Upgrade),
     "gives a backup its name before it is synced": (
-        "src/admin/backup_target.c", "if (fsync(target->fd) != 0) {", "if (false) {", power_test.Backup),
+        "src/server/admin/backup_target.c", "if (fsync(target->fd) != 0) {", "if (false) {", power_test.Backup),
 }
 
 

@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "cluster/stats.h"
-#include "engine/rados/ranges.h"
+#include "server/cluster/stats.h"
+#include "store/engine/rados/ranges.h"
 
 TEST(a_range_that_has_grown_too_large_is_split_in_the_middle)
 {

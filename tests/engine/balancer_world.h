@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "check.h"
-#include "cluster/balancer.h"
-#include "engine/key.h"
-#include "engine/rados/rados.h"
 #include "fake_pool.h"
+#include "server/cluster/balancer.h"
+#include "store/engine/key.h"
+#include "store/engine/rados/rados.h"
 
 enum { SECOND = 1000, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, PASS = 5 * SECOND };
 

@@ -5,11 +5,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "engine/instant.h"
-#include "engine/key.h"
 #include "fixture.h"
 #include "rados_fixture.h"
 #include "seed.h"
+#include "store/engine/instant.h"
+#include "store/engine/key.h"
 
 typedef struct subject {
     const char *name;

@@ -12,10 +12,10 @@
 #include <stdatomic.h>
 
 #include "base/log.h"
-#include "engine/rados/rados.h"
 #include "fake_pool.h"
 #include "seed.h"
-#include "table/service.h"
+#include "services/table/service.h"
+#include "store/engine/rados/rados.h"
 #include "table_requests.h"
 
 enum { NODES = 3, NAMES = 4, STEPS = 250, IDS_MAX = 4 * STEPS * NODES, CRASHED = 8 };

@@ -9,8 +9,8 @@
 #include <pthread.h>
 
 #include "base/buf.h"
-#include "engine/memory/tree.h"
 #include "fake_pool.h"
+#include "store/engine/memory/tree.h"
 
 enum { ACTORS_MAX = 64 };
 

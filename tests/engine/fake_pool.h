@@ -1,5 +1,5 @@
 /*
- * A pool in memory (engine/rados/pool.h), with faults: the cluster under the
+ * A pool in memory (pool/pool.h), with faults: the cluster under the
  * tests of everything that is written over a pool.  Several clients share one
  * cluster, as nodes do, so that several engines run in one process.
  *
@@ -25,7 +25,7 @@
 #ifndef TV_TESTS_ENGINE_FAKE_POOL_H
 #define TV_TESTS_ENGINE_FAKE_POOL_H
 
-#include "engine/rados/pool.h"
+#include "store/pool/pool.h"
 
 typedef struct fake_cluster fake_cluster;
 

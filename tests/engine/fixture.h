@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "engine/memory/memory.h"
-#include "engine/rocksdb/rocksdb.h"
+#include "store/engine/memory/memory.h"
+#include "store/engine/rocksdb/rocksdb.h"
 
 static int remove_entry(const char *path, const struct stat *stat, int kind, struct FTW *at)
 {

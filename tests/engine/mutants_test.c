@@ -1,6 +1,6 @@
 /*
  * Do the tests of writes and of drops find mistakes?  Both programs are built into this one,
- * with mistakes that can be switched on (engine/rados/mutants.h): with each of them
+ * with mistakes that can be switched on (engine/mutants.h): with each of them
  * the test that is to find it must fail, and without one it must not.
  *
  * Every try is a process of its own, whose output nobody needs.
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "engine/rados/mutants.h"
+#include "store/engine/mutants.h"
 
 /* The tests meet a mistake by chance, in most tries at once. */
 enum { TRIES = 20 };

@@ -2,14 +2,14 @@
  * Nodes on one cluster: incarnations, beats, clocks, the dead and the leader.  Three of them
  * in one process, with clocks that the test sets.
  */
-#include "cluster/nodes.h"
+#include "server/cluster/nodes.h"
 
 #include "base/log.h"
 #include "check.h"
-#include "cluster/chores.h"
-#include "cluster/leader.h"
 #include "fake_pool.h"
 #include "random.h"
+#include "server/cluster/chores.h"
+#include "server/cluster/leader.h"
 #include "wait.h"
 
 enum { NODES = 3 };

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "engine/rados/rados.h"
 #include "fake_pool.h"
+#include "store/engine/rados/rados.h"
 
 /* Cuts between the keys that the contract's cases use; none within what must be one partition. */
 static const char *const rados_cuts_5[] = {"f", "g010000", "k20", "m"};

@@ -1,9 +1,9 @@
 /* The rows of tv.route, and the map that is made of them. */
 #include "check.h"
-#include "engine/key.h"
-#include "engine/rados/map.h"
 #include "fake_pool.h"
 #include "seed.h"
+#include "store/engine/key.h"
+#include "store/engine/rados/map.h"
 
 static fake_cluster *cluster;
 static tv_pool *pool, *other;

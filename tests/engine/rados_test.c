@@ -6,12 +6,12 @@
 #include "base/deadline.h"
 #include "base/log.h"
 #include "base/point.h"
-#include "engine/instant.h"
-#include "engine/key.h"
-#include "engine/rados/rados.h"
-#include "engine/txn.h"
 #include "fake_pool.h"
 #include "fixture.h"
+#include "store/engine/instant.h"
+#include "store/engine/key.h"
+#include "store/engine/rados/rados.h"
+#include "store/engine/txn.h"
 
 static const tv_slice cuts[] = {{"h", 1}, {"p", 1}};
 

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "engine/rados/range_work.h"
 #include "ranges_sim.h"
+#include "store/engine/rados/range_work.h"
 
 enum { SEEDS = 1500, SEEDS_WITHOUT = 5, CAUGHT = 1, ASSERTED = 2 };
 

@@ -12,9 +12,9 @@
 #include "base/clock.h"
 #include "base/point.h"
 #include "check.h"
-#include "engine/rados/rados.h"
-#include "engine/rados/range_work.h"
 #include "fake_pool.h"
+#include "store/engine/rados/rados.h"
+#include "store/engine/rados/range_work.h"
 
 enum { ROWS = 48 * 1000, SECOND = 1000 }; /* read in six or seven steps */
 

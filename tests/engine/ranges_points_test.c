@@ -7,9 +7,9 @@
 #include "base/clock.h"
 #include "base/point.h"
 #include "check.h"
-#include "engine/rados/rados.h"
-#include "engine/rados/range_work.h"
 #include "fake_pool.h"
+#include "store/engine/rados/rados.h"
+#include "store/engine/rados/range_work.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 

@@ -9,9 +9,9 @@
 
 #include "base/assert.h"
 #include "base/point.h"
-#include "engine/key.h"
-#include "engine/rados/range_work.h"
 #include "fake_pool.h"
+#include "store/engine/key.h"
+#include "store/engine/rados/range_work.h"
 
 enum {
     KEYS = 48,    /* each has one writer */

@@ -18,8 +18,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "engine/key.h"
 #include "rocksdb_fixture.h"
+#include "store/engine/key.h"
 
 /* The open must fail with `want`, with one line that names the folder. */
 static void check_refused(tv_err want, const char *part_of_text)

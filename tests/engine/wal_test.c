@@ -6,7 +6,7 @@
  * A record ends where the log did when its write returned, so where records are
  * is known without reading the log.
  */
-#include "engine/rocksdb/wal.h"
+#include "store/engine/rocksdb/wal.h"
 
 #include <dirent.h>
 #include <errno.h>

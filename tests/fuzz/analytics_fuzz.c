@@ -6,10 +6,10 @@
  */
 #include "fuzz.h"
 
-#include "analytics/counts.h"
-#include "analytics/line.h"
-#include "analytics/names.h"
 #include "base/utf8.h"
+#include "server/analytics/counts.h"
+#include "server/analytics/line.h"
+#include "server/analytics/names.h"
 
 /* Fields of a line, by the quotes. */
 static int count_fields(tv_slice line)

@@ -6,7 +6,7 @@
  */
 #include "base/assert.h"
 #include "fuzz.h"
-#include "table/batch.h"
+#include "services/table/batch.h"
 
 static const tv_header content_type = {{"Content-Type", 12}, {"multipart/mixed; boundary=b", 27}};
 static const tv_endpoint endpoint = {

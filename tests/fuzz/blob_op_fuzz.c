@@ -4,10 +4,10 @@
  * operation with names that the store takes, and one that somebody may do.
  */
 #include "base/assert.h"
-#include "blob/call.h"
-#include "engine/key.h"
 #include "fuzz.h"
 #include "parameters.h"
+#include "services/blob/call.h"
+#include "store/engine/key.h"
 
 enum { HEADERS_MAX = 64 };
 

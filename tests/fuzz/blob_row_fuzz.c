@@ -4,9 +4,9 @@
  * meaning gives again: every value has one form.
  */
 #include "base/assert.h"
-#include "blob/store/container.h"
-#include "blob/store/row.h"
 #include "fuzz.h"
+#include "services/blob/store/container.h"
+#include "services/blob/store/row.h"
 
 static bool decode_and_encode(tv_arena *arena, char kind, tv_slice value, tv_slice *ret_again)
 {

@@ -3,8 +3,8 @@
  * written again it reads the same.
  */
 #include "base/xml.h"
-#include "blob/body/block_list_xml.h"
 #include "fuzz.h"
+#include "services/blob/body/block_list_xml.h"
 
 static const char *element_of(tv_block_source source)
 {

@@ -20,7 +20,7 @@
 #include "base/number.h"
 #include "base/utf8.h"
 #include "client/entity/entity.h"
-#include "odata/edm.h"
+#include "model/odata/edm.h"
 
 enum { MEMBERS_MAX = 512 };
 

@@ -9,8 +9,8 @@
 #include "client/account/connection.h"
 #include "client/query/filter.h"
 #include "client/query/query.h"
-#include "odata/filter.h"
-#include "odata/plan.h"
+#include "model/odata/filter.h"
+#include "model/odata/plan.h"
 
 /* Nothing that could end a line or a URL. */
 static void check_visible(const char *text)

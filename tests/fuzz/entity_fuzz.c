@@ -5,9 +5,9 @@
  */
 #include "base/assert.h"
 #include "fuzz.h"
-#include "table/entity_read.h"
-#include "table/entity_write.h"
-#include "table/properties.h"
+#include "services/table/entity_read.h"
+#include "services/table/entity_write.h"
+#include "services/table/properties.h"
 
 static const tv_entity_view view = {
     .level = TV_TABLE_METADATA_MINIMAL,

@@ -3,9 +3,9 @@
  * refused, or is just what encoding its meaning gives again.
  */
 #include "base/assert.h"
-#include "facts/rows.h"
-#include "facts/sketch.h"
 #include "fuzz.h"
+#include "insight/facts/rows.h"
+#include "insight/facts/sketch.h"
 
 static void look_at_sums(tv_slice value)
 {

@@ -6,9 +6,9 @@
  */
 #include "base/assert.h"
 #include "base/utf8.h"
-#include "engine/key.h"
 #include "fuzz.h"
-#include "odata/plan.h"
+#include "model/odata/plan.h"
+#include "store/engine/key.h"
 
 /* How deep the printed form is nested: it has parentheses that the original may lack. */
 static int printed_depth(const tv_node *node)

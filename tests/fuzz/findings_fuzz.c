@@ -2,14 +2,14 @@
  * Findings that were kept.  The input is a file; what is in a file, to which its head with the right
  * checksum is added, so that more than checksums is tried; and the text of a shape.
  */
-#include "advice/book.h"
-#include "advice/finding_code.h"
-#include "advice/finding_write.h"
-#include "advice/shape_view.h"
 #include "base/assert.h"
 #include "base/crc64.h"
 #include "base/json.h"
 #include "fuzz.h"
+#include "insight/advice/book.h"
+#include "insight/advice/finding_code.h"
+#include "insight/advice/finding_write.h"
+#include "insight/advice/shape_view.h"
 
 /* What can be read can be shown, and is the same when it is written and read again. */
 static void check_book(tv_slice bytes)

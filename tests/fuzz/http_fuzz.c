@@ -15,9 +15,9 @@
 
 #include "base/assert.h"
 #include "base/buf.h"
-#include "http/chunked.h"
-#include "http/listener.h"
-#include "http/parser.h"
+#include "wire/http/chunked.h"
+#include "wire/http/listener.h"
+#include "wire/http/parser.h"
 
 enum { HEAD_MAX = 4096, COUNT_MAX = 16 };
 

@@ -4,8 +4,8 @@
  * input is cut in two at its first NUL, so that the order can be compared.
  */
 #include "base/assert.h"
-#include "engine/key.h"
 #include "fuzz.h"
+#include "store/engine/key.h"
 
 /* The next UTF-16 unit of text that has been accepted, held as decoded code points. */
 typedef struct units {

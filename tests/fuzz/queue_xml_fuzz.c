@@ -5,7 +5,7 @@
 #include "fuzz.h"
 
 #include "base/xml.h"
-#include "queue/message_xml.h"
+#include "services/queue/message_xml.h"
 
 /* The text of the one message in a list. */
 static tv_slice text_of(tv_arena *arena, tv_slice list)

@@ -15,8 +15,6 @@
  * signed with.  What is signed of a request does not depend on the order of
  * its headers.  The reason of a refusal is fit for XML and JSON, and short.
  */
-#include "auth/identity.h"
-#include "auth/sas.h"
 #include "base/assert.h"
 #include "base/base64.h"
 #include "base/clock.h"
@@ -24,8 +22,10 @@
 #include "base/uri.h"
 #include "base/utf8.h"
 #include "fuzz.h"
+#include "model/auth/identity.h"
+#include "model/auth/sas.h"
 #include "parameters.h"
-#include "table/access.h"
+#include "services/table/access.h"
 
 #define SECRET "a secret that no input has in it"
 

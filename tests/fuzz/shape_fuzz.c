@@ -6,7 +6,7 @@
 #include "base/assert.h"
 #include "base/utf8.h"
 #include "fuzz.h"
-#include "odata/shape.h"
+#include "model/odata/shape.h"
 
 static void check_same(tv_shape a, tv_shape b)
 {

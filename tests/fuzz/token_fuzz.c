@@ -5,11 +5,11 @@
  */
 #include "base/assert.h"
 #include "base/utf8.h"
-#include "engine/key.h"
 #include "fuzz.h"
 #include "parameters.h"
-#include "table/query.h"
-#include "table/token.h"
+#include "services/table/query.h"
+#include "services/table/token.h"
+#include "store/engine/key.h"
 
 static void check_round_trip(tv_arena *arena, tv_slice text)
 {

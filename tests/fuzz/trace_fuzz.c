@@ -4,9 +4,9 @@
  */
 #include "base/assert.h"
 #include "fuzz.h"
-#include "watch/conn.h"
-#include "watch/trace.h"
-#include "watch/watch.h"
+#include "insight/watch/conn.h"
+#include "insight/watch/trace.h"
+#include "insight/watch/watch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -7,7 +7,7 @@
 #include "base/assert.h"
 #include "base/crc64.h"
 #include "fuzz.h"
-#include "watch/traffic/gather.h"
+#include "insight/traffic/gather.h"
 
 static void check_piece(const tv_gathered *table, const tv_piece *piece)
 {

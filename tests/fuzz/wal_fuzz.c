@@ -4,8 +4,8 @@
  * log.
  */
 #include "base/assert.h"
-#include "engine/rocksdb/wal.h"
 #include "fuzz.h"
+#include "store/engine/rocksdb/wal.h"
 
 static void count_record(void *ctx, tv_slice head)
 {

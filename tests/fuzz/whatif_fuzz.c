@@ -8,8 +8,8 @@
 #include "base/assert.h"
 #include "base/utf8.h"
 #include "fuzz.h"
-#include "whatif/rewrite.h"
-#include "whatif/store.h"
+#include "insight/whatif/rewrite.h"
+#include "insight/whatif/store.h"
 
 enum { ENTITIES = 24, FILTERS_MAX = 8 };
 

@@ -10,7 +10,7 @@
 
 #include "base/assert.h"
 #include "fuzz.h"
-#include "whatif/writes.h"
+#include "insight/whatif/writes.h"
 
 static tv_scratch *make_entities(tv_arena *arena)
 {

@@ -6,9 +6,9 @@
 #include "fuzz.h"
 
 #include "base/xml.h"
-#include "catalog/acl.h"
-#include "catalog/settings.h"
-#include "http/parser.h"
+#include "model/catalog/acl.h"
+#include "model/catalog/settings.h"
+#include "wire/http/parser.h"
 
 static size_t check_tree(tv_arena *arena, const tv_xml_node *node, size_t depth)
 {

@@ -56,7 +56,7 @@ def parts_of(path, known):
         stem = stem.removeprefix(prefix)
     stem = re.sub(r"_(test|fuzz)$", "", stem)
     exact = [part for part in known if part == stem]
-    # src/blob/ops/put.c has no test of its own name: those of the folder are about it.
+    # src/services/blob/ops/put.c has no test of its own name: those of the folder are about it.
     folder = stem.rpartition("/")[0]
     return exact or [part for part in known if folder and part.rpartition("/")[0] == folder]
 

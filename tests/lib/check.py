@@ -77,7 +77,7 @@ These run only when they are named:
 The words after a suite are the parts of it to run: folders, files or tests, by any
 name they have.  Only what they need is built.
 
-  ./check unit blob               the C tests of src/blob
+  ./check unit blob               the C tests of src/services/blob
   ./check unit base/json          one file; also: base/json_test.c, tests/unit/base/json
   ./check unit names_are_unique   one test; also: base/err/names_are_unique
   ./check wire queue table/batch  a folder and a file

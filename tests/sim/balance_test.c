@@ -12,7 +12,7 @@
  *
  * TAVOLA_SEED=n repeats the run that printed n.
  */
-#include "cluster/policy.h"
+#include "server/cluster/policy.h"
 
 #include <math.h>
 #include <string.h>

@@ -28,9 +28,9 @@
 
 #include "base/log.h"
 #include "check.h"
-#include "commit/pipeline.h"
-#include "engine/memory/memory.h"
 #include "seed.h"
+#include "store/commit/pipeline.h"
+#include "store/engine/memory/memory.h"
 
 enum {
     PARTITIONS = 3,

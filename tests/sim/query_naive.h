@@ -9,11 +9,11 @@
 #include <math.h>
 
 #include "check.h"
-#include "engine/key.h"
-#include "engine/memory/memory.h"
 #include "seed.h"
-#include "table/scan.h"
-#include "table/token.h"
+#include "services/table/scan.h"
+#include "services/table/token.h"
+#include "store/engine/key.h"
+#include "store/engine/memory/memory.h"
 
 enum {
     TABLES = 40,

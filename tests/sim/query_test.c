@@ -16,7 +16,7 @@
  * TAVOLA_SEED=n repeats the run that printed n.
  */
 #include "query_random.h"
-#include "table/scans.h"
+#include "services/table/scans.h"
 
 /* --- planned execution --- */
 

@@ -7,7 +7,7 @@
 #define TV_TESTS_SIM_QUEUE_MODEL_H
 
 #include "base/arena.h"
-#include "queue/store/message.h"
+#include "services/queue/store/message.h"
 
 enum { MODEL_MAX = 20000, GRAVES = 64 };
 

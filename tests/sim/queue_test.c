@@ -20,7 +20,7 @@
  * TAVOLA_SEED=n repeats the run that printed n.
  */
 #include "../engine/fixture.h"
-#include "../unit/queue/store/store.h"
+#include "../unit/services/queue/store/store.h"
 #include "queue_model.h"
 #include "seed.h"
 

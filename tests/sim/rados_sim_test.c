@@ -25,9 +25,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "check.h"
-#include "engine/rados/rados.h"
 #include "fake_pool.h"
 #include "seed.h"
+#include "store/engine/rados/rados.h"
 
 enum {
     SEEDS = 150,

@@ -5,8 +5,8 @@
 #ifndef TV_TESTS_UNIT_REQUESTS_H
 #define TV_TESTS_UNIT_REQUESTS_H
 
-#include "http/request.h"
-#include "service/endpoint.h"
+#include "services/service/endpoint.h"
+#include "wire/http/request.h"
 
 /* `target` is what follows "/acct/", with its query; `headers` are lines ended by LF. */
 static inline tv_request request_new(tv_arena *arena, const char *method, const char *target,

@@ -7,10 +7,10 @@
 
 #include <semaphore.h>
 
-#include "catalog/catalog.h"
 #include "check.h"
-#include "engine/key.h"
-#include "engine/memory/memory.h"
+#include "model/catalog/catalog.h"
+#include "store/engine/key.h"
+#include "store/engine/memory/memory.h"
 #include "test_engine.h"
 #include "wait.h"
 

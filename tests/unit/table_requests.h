@@ -5,10 +5,10 @@
 #ifndef TV_TESTS_UNIT_TABLE_REQUESTS_H
 #define TV_TESTS_UNIT_TABLE_REQUESTS_H
 
-#include "catalog/catalog.h"
 #include "check.h"
-#include "commit/waiter.h"
-#include "engine/key.h"
+#include "model/catalog/catalog.h"
+#include "store/commit/waiter.h"
+#include "store/engine/key.h"
 
 #define ACCOUNT TV_LIT("acct")
 

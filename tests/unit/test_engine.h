@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/memory/memory.h"
+#include "store/engine/memory/memory.h"
 
 static inline bool test_has_ranges(void)
 {

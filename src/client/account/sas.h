@@ -4,8 +4,8 @@
 #ifndef TVC_ACCOUNT_SAS_H
 #define TVC_ACCOUNT_SAS_H
 
-#include "auth/sas.h"
 #include "client/client.h"
+#include "model/auth/sas.h"
 
 typedef enum tvc_sas_kind {
     TVC_SAS_TABLE,

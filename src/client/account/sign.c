@@ -5,8 +5,8 @@
  */
 #include "client/account/sign.h"
 
-#include "auth/canonical.h"
 #include "base/number.h"
+#include "model/auth/canonical.h"
 
 /* The value of the comp parameter as sent, TV_NONE without one. */
 static tv_slice find_comp(tv_slice query)

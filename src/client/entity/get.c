@@ -5,7 +5,7 @@
 
 #include "base/assert.h"
 #include "base/utf8.h"
-#include "odata/edm.h"
+#include "model/odata/edm.h"
 
 const char *tavola_entity_partition_key(const tavola_entity *entity)
 {

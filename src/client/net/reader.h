@@ -6,7 +6,7 @@
 #define TVC_NET_READER_H
 
 #include "client/net/exchange.h"
-#include "http/chunked.h"
+#include "wire/http/chunked.h"
 
 enum {
     TVC_HEADERS_MAX = 256,

@@ -2,10 +2,10 @@
  * What the service will do with a filter, found out by the server's own code.  It cannot report a
  * lack of memory, so the most that it can take is reserved first.
  */
-#include "odata/plan.h"
+#include "model/odata/plan.h"
 #include "client/query/filter.h"
-#include "odata/filter.h"
-#include "odata/region.h"
+#include "model/odata/filter.h"
+#include "model/odata/region.h"
 
 enum {
     ALIGNMENT = 16,

@@ -1,7 +1,7 @@
 /* See config.h. */
 #include "config.h"
 
-#include "advice/rules.h"
+#include "insight/advice/rules.h"
 #include "names.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
-#include "engine/key.h"
+#include "store/engine/key.h"
 
 enum { TABLES_MAX = 4096, PROPERTIES_MAX = 512 };
 

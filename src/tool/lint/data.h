@@ -5,8 +5,8 @@
  */
 #ifndef TOOL_LINT_DATA_H
 #define TOOL_LINT_DATA_H
-#include "advice/evidence.h"
-#include "watch/trace.h"
+#include "insight/advice/evidence.h"
+#include "insight/watch/trace.h"
 
 typedef struct tool_lint_data tool_lint_data;
 

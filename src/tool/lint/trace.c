@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advice/advice.h"
 #include "base/number.h"
-#include "watch/conn.h"
-#include "watch/snapshot.h"
-#include "watch/trace.h"
+#include "insight/advice/advice.h"
+#include "insight/watch/conn.h"
+#include "insight/watch/snapshot.h"
+#include "insight/watch/trace.h"
 
 enum { CONNECTIONS = 256, FOLD_EVERY = 4096 };
 

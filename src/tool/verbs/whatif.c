@@ -1,13 +1,13 @@
 /*
  * tavola whatif: what the queries and writes of a trace would cost under other keys.  The table's
  * entities are read into memory and put under the keys of each design; the trace's queries are
- * run over them, before and after (src/whatif/).  Nothing is written anywhere.
+ * run over them, before and after (src/insight/whatif/).  Nothing is written anywhere.
  */
 #include "../output/output.h"
 #include "../text.h"
 #include "../verbs.h"
+#include "insight/whatif/writes.h"
 #include "prices.h"
-#include "whatif/writes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -168,7 +168,7 @@ class Verify(unittest.TestCase):
         self.check(0)
 
     def remove_rows(self, blob, kind, count=1):
-        """Remove rows of a blob, as a disk that forgets does; of a kind (src/blob/store/blob.h)."""
+        """Remove rows of a blob, as a disk that forgets does; of a kind (src/services/blob/store/blob.h)."""
         start = f"{blob}\x01{kind}".encode()
 
         def change(keys):

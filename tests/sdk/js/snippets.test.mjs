@@ -1,4 +1,4 @@
-// What the server's page shows as code for JavaScript (src/explorer/page/snippets.js) runs as it
+// What the server's page shows as code for JavaScript (src/server/explorer/page/snippets.js) runs as it
 // stands there.
 
 import assert from "node:assert/strict";
@@ -12,7 +12,7 @@ import { promisify } from "node:util";
 import { accounts, endpoint, mainAccount } from "./lib.mjs";
 
 const HERE = path.dirname(fileURLToPath(import.meta.url));
-const PAGE = path.join(HERE, "../../../src/explorer/page/snippets.js");
+const PAGE = path.join(HERE, "../../../src/server/explorer/page/snippets.js");
 
 test("the page's code for JavaScript stores an entity and reads it", async () => {
   const folder = await mkdtemp(path.join(os.tmpdir(), "tavola-snippet-"));

@@ -3,8 +3,8 @@
 #include "client/memory_faults.h"
 #include "client/query/filter.h"
 #include "client/values.h"
-#include "odata/filter.h"
-#include "odata/plan.h"
+#include "model/odata/filter.h"
+#include "model/odata/plan.h"
 
 static const struct {
     const char *filter, *plan;

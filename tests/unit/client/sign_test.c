@@ -1,10 +1,10 @@
 /* Signatures of requests, against published and computed vectors. */
 #include "client/account/sign.h"
 
-#include "auth/canonical.h"
 #include "base/base64.h"
 #include "check.h"
 #include "client/memory_faults.h"
+#include "model/auth/canonical.h"
 
 #define DATE "Fri, 02 Jan 2026 03:04:05 GMT"
 #define DEV_KEY                                                                                    \

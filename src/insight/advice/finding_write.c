@@ -1,0 +1,345 @@
+/* See finding_write.h. */
+#include "insight/advice/finding_write.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/datetime.h"
+#include "base/json.h"
+#include "base/utf8.h"
+#include "insight/advice/key_forms.h"
+#include "insight/advice/redact.h"
+
+/* Text that may have been cut within a character. */
+static void add_string(tv_buf *out, tv_slice text)
+{
+    tv_buf clean = TV_BUF_EMPTY;
+
+    if (tv_utf8_is_valid(text)) {
+        tv_json_add_string(out, text);
+        return;
+    }
+    for (size_t i = 0; i < text.len; i++)
+        tv_buf_add_char(&clean, (unsigned char)text.data[i] < 0x80 ? text.data[i] : '?');
+    tv_json_add_string(out, tv_buf_slice(&clean));
+    tv_buf_done(&clean);
+}
+
+static void add_hash(tv_buf *out, tv_slice key)
+{
+    char hash[TV_REDACT_CHARS + 1];
+
+    tv_redact_hash(key, hash);
+    tv_buf_printf(out, "#%s", hash);
+}
+
+/* `a_9{5}#1c2d3e4f5a6b`: what a key looks like, and a hash that tells it from others. */
+static void add_key(tv_buf *out, tv_slice key, bool is_redacted)
+{
+    tv_slice abstracted = key;
+    tv_buf hidden = TV_BUF_EMPTY;
+
+    if (!is_redacted) {
+        add_string(out, key);
+        return;
+    }
+    for (size_t i = 0; i < key.len; i++) {
+        if ((unsigned char)key.data[i] >= 0x80) {
+            abstracted = TV_LIT(""); /* characters of other scripts are not */
+            break;
+        }
+    }
+    tv_key_class(&hidden, abstracted);
+    add_hash(&hidden, key);
+    tv_json_add_string(out, tv_buf_slice(&hidden));
+    tv_buf_done(&hidden);
+}
+
+static void add_number(tv_buf *out, double number)
+{
+    if (number == floor(number) && fabs(number) < 1e15)
+        tv_buf_printf(out, "%.0f", number);
+    else
+        tv_buf_printf(out, "%.4g", number);
+}
+
+void tv_json_add_time(tv_buf *out, int64_t ticks)
+{
+    char text[TV_DATETIME_TEXT_MAX];
+    size_t len = tv_datetime_format(text, ticks / TV_TICKS_PER_SECOND * TV_TICKS_PER_SECOND);
+
+    tv_buf_printf(out, "\"%.*s\"", (int)len, text);
+}
+
+static void add_name(tv_buf *out, const char *name)
+{
+    tv_buf_printf(out, ",\"%s\":", name);
+}
+
+static void add_member(tv_buf *out, const char *name, tv_slice text)
+{
+    add_name(out, name);
+    add_string(out, text);
+}
+
+static void add_list(tv_buf *out, const tv_slice *texts, size_t count)
+{
+    tv_buf_add_char(out, '[');
+    for (size_t i = 0; i < count; i++) {
+        if (i)
+            tv_buf_add_char(out, ',');
+        add_string(out, texts[i]);
+    }
+    tv_buf_add_char(out, ']');
+}
+
+static void add_separated(tv_buf *out, tv_slice list)
+{
+    tv_slice part;
+    bool is_first = true;
+
+    tv_buf_add_char(out, '[');
+    while (tv_slice_next(&list, ',', &part)) {
+        if (!is_first)
+            tv_buf_add_char(out, ',');
+        is_first = false;
+        add_string(out, part);
+    }
+    tv_buf_add_char(out, ']');
+}
+
+static void add_field_value(tv_buf *out, const tv_field *field, bool is_redacted)
+{
+    switch (field->kind) {
+    case TV_FIELD_BOOL:
+        tv_buf_printf(out, field->number != 0 ? "true" : "false");
+        break;
+    case TV_FIELD_TEXT:
+        if (field->text_count && field->texts[0].len)
+            add_string(out, field->texts[0]);
+        else
+            tv_buf_add_lit(out, "null");
+        break;
+    case TV_FIELD_TEXTS:
+        add_list(out, field->texts, field->text_count);
+        break;
+    case TV_FIELD_KEYS:
+        tv_buf_add_char(out, '[');
+        for (size_t i = 0; i < field->text_count; i++) {
+            if (i)
+                tv_buf_add_char(out, ',');
+            add_key(out, field->texts[i], is_redacted);
+        }
+        tv_buf_add_char(out, ']');
+        break;
+    default:
+        add_number(out, field->number);
+    }
+}
+
+static void add_fields(tv_buf *out, const tv_field *fields, size_t count, bool is_redacted)
+{
+    tv_buf_add_char(out, '{');
+    for (size_t i = 0; i < count; i++) {
+        if (i)
+            tv_buf_add_char(out, ',');
+        add_string(out, fields[i].name);
+        tv_buf_add_char(out, ':');
+        add_field_value(out, &fields[i], is_redacted);
+        if (fields[i].kind == TV_FIELD_NUMBER && fields[i].error > 0) {
+            tv_buf name = TV_BUF_EMPTY;
+
+            tv_buf_printf(&name, "%.*sError", TV_FMT(fields[i].name));
+            tv_buf_add_char(out, ',');
+            add_string(out, tv_buf_slice(&name));
+            tv_buf_add_char(out, ':');
+            add_number(out, fields[i].error);
+            tv_buf_done(&name);
+        }
+    }
+    tv_buf_add_char(out, '}');
+}
+
+static void add_subject(tv_buf *out, const tv_finding *finding, bool is_redacted)
+{
+    tv_buf_printf(out, ",\"subject\":{\"kind\":\"%s\"", tv_subject_kind_name(finding->subject));
+    switch (finding->subject) {
+    case TV_SUBJECT_SHAPE:
+        tv_buf_printf(out, ",\"fingerprint\":\"%016llx\"",
+                      (unsigned long long)finding->fingerprint);
+        add_member(out, "text", finding->text);
+        break;
+    case TV_SUBJECT_ENTITY:
+    case TV_SUBJECT_PARTITION:
+        add_name(out, "partitionKey");
+        add_key(out, finding->partition_key, is_redacted);
+        if (finding->subject == TV_SUBJECT_ENTITY) {
+            add_name(out, "rowKey");
+            add_key(out, finding->row_key, is_redacted);
+        }
+        break;
+    case TV_SUBJECT_TABLE:
+    case TV_SUBJECT_ACCOUNT:
+        break;
+    default:
+        add_member(out, "name", finding->text);
+    }
+    tv_buf_add_char(out, '}');
+}
+
+/* With the PartitionKey, or what stands for it, in its place. */
+static void add_title(tv_buf *out, const tv_finding *finding, bool is_redacted)
+{
+    const char *at = memmem(finding->title.data, finding->title.len, "{pk}", 4);
+    size_t before = at ? (size_t)(at - finding->title.data) : finding->title.len;
+    tv_buf title = TV_BUF_EMPTY;
+
+    tv_buf_add(&title, tv_slice_take(finding->title, before));
+    if (at) {
+        if (is_redacted)
+            add_hash(&title, finding->partition_key);
+        else
+            tv_buf_add(&title, finding->partition_key);
+        tv_buf_add(&title, tv_slice_skip(finding->title, before + 4));
+    }
+    add_name(out, "title");
+    add_string(out, tv_buf_slice(&title));
+    tv_buf_done(&title);
+}
+
+static void add_chapter(tv_buf *out, const tv_rule_info *info)
+{
+    add_name(out, "chapter");
+    tv_buf_add_lit(out, "{\"title\":");
+    add_string(out, tv_slice_of(info->chapter));
+    if (info->anchor[0])
+        add_member(out, "anchor", tv_slice_of(info->anchor));
+    add_member(out, "text", tv_slice_of(info->chapter_text));
+    tv_buf_add_char(out, '}');
+}
+
+static void add_cost(tv_buf *out, const tv_cost *cost)
+{
+    add_name(out, "cost");
+    tv_buf_add_lit(out, "{\"rowsPerHour\":");
+    add_number(out, cost->rows);
+    add_name(out, "requestsPerHour");
+    add_number(out, cost->requests);
+    add_name(out, "bytesPerHour");
+    add_number(out, cost->bytes);
+    add_name(out, "cpuMsPerHour");
+    add_number(out, tv_cost_ms(cost));
+    tv_buf_add_char(out, '}');
+}
+
+static void add_proposal(tv_buf *out, const tv_proposal *proposal, bool is_redacted)
+{
+    bool is_hidden = is_redacted && proposal->shows_keys;
+
+    add_name(out, "proposal");
+    tv_buf_add_lit(out, "{\"pattern\":");
+    add_string(out, proposal->pattern);
+    if (!is_hidden) {
+        add_member(out, "partitionKey", proposal->partition_key);
+        add_member(out, "rowKey", proposal->row_key);
+    }
+    add_name(out, "columns");
+    if (proposal->columns.len)
+        add_separated(out, proposal->columns);
+    else
+        tv_buf_add_lit(out, "null");
+    if (proposal->filter_before.len)
+        add_member(out, "filterBefore", proposal->filter_before);
+    if (proposal->filter_after.len && !is_hidden)
+        add_member(out, "filterAfter", proposal->filter_after);
+    if (proposal->has_plan) {
+        add_member(out, "planAfter", tv_slice_of(tv_plan_kind_name(proposal->plan_after)));
+        add_name(out, "examinedBefore");
+        add_number(out, proposal->examined_before);
+        add_name(out, "examinedAfter");
+        add_number(out, proposal->examined_after);
+        add_name(out, "extraWritesPerHour");
+        add_number(out, proposal->extra_writes_per_hour);
+    }
+    add_member(out, "function", proposal->function);
+    add_name(out, "notes");
+    add_list(out, proposal->notes, proposal->note_count);
+    tv_buf_add_char(out, '}');
+}
+
+static void add_cure(tv_buf *out, const tv_finding *finding, const tv_rule_info *info,
+                     bool is_redacted)
+{
+    add_name(out, "cure");
+    tv_buf_add_lit(out, "{\"text\":");
+    add_string(out, finding->cure.len ? finding->cure : tv_slice_of(info->cure));
+    add_member(out, "pattern", tv_slice_of(info->pattern));
+    add_name(out, "functions");
+    add_separated(out, tv_slice_of(info->functions));
+    if (finding->proposal.is_set)
+        add_proposal(out, &finding->proposal, is_redacted);
+    tv_buf_add_char(out, '}');
+}
+
+/* Where to look on the map of traffic. */
+static void add_map(tv_buf *out, const tv_finding *finding, bool is_redacted)
+{
+    bool is_narrow =
+        finding->subject == TV_SUBJECT_PARTITION || finding->subject == TV_SUBJECT_ENTITY;
+
+    add_name(out, "map");
+    tv_buf_add_lit(out, "{\"from\":");
+    tv_json_add_time(out, finding->from_ticks);
+    add_name(out, "to");
+    tv_json_add_time(out, finding->to_ticks);
+    if (is_narrow && !is_redacted) {
+        add_name(out, "fromKey");
+        add_list(out, (tv_slice[]){finding->partition_key, finding->row_key}, 2);
+        add_name(out, "toKey");
+        add_list(out, (tv_slice[]){finding->partition_key, finding->row_key},
+                 finding->subject == TV_SUBJECT_ENTITY ? 2 : 1);
+    } else if (!is_narrow) {
+        tv_buf_add_lit(out, ",\"fromKey\":[\"\",\"\"],\"toKey\":null");
+    }
+    tv_buf_add_char(out, '}');
+}
+
+void tv_finding_write(tv_buf *out, const tv_finding *finding, const tv_finding_status *status,
+                      bool is_redacted)
+{
+    const tv_rule_info *info = tv_rule_info_of(finding->rule);
+
+    tv_buf_add_lit(out, "{\"id\":");
+    add_string(out, finding->id);
+    add_member(out, "rule", tv_slice_of(info->name));
+    add_member(out, "code", tv_slice_of(info->code));
+    add_member(out, "severity", tv_slice_of(tv_severity_name(finding->severity)));
+    add_member(out, "confidence", tv_slice_of(tv_confidence_name(finding->confidence)));
+    add_member(out, "state", tv_slice_of(status->state));
+    add_title(out, finding, is_redacted);
+    add_member(out, "account", finding->account);
+    add_member(out, "table", finding->table);
+    add_subject(out, finding, is_redacted);
+    add_chapter(out, info);
+    add_name(out, "firstSeen");
+    tv_json_add_time(out, status->first_ticks);
+    add_name(out, "lastSeen");
+    tv_json_add_time(out, status->last_ticks);
+    if (status->ignored_until) {
+        add_name(out, "ignoredUntil");
+        if (status->ignored_until == INT64_MAX)
+            tv_buf_add_lit(out, "null");
+        else
+            tv_json_add_time(out, status->ignored_until);
+    }
+    add_cost(out, &finding->cost);
+    add_name(out, "evidence");
+    add_fields(out, finding->fields, finding->field_count, is_redacted);
+    add_name(out, "threshold");
+    add_fields(out, finding->thresholds, finding->threshold_count, is_redacted);
+    add_cure(out, finding, info, is_redacted);
+    add_map(out, finding, is_redacted);
+    add_name(out, "sources");
+    add_list(out, finding->sources, finding->source_count);
+    tv_buf_add_char(out, '}');
+}

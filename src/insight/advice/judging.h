@@ -1,0 +1,115 @@
+/*
+ * What the files of rules share: the table that is judged, and how a finding is put together.
+ * Only for this folder.
+ */
+#ifndef TV_INSIGHT_ADVICE_JUDGING_H
+#define TV_INSIGHT_ADVICE_JUDGING_H
+
+#include "insight/advice/rules.h"
+#include "insight/advice/shape_view.h"
+
+typedef struct tv_judging {
+    tv_arena *arena;
+    const tv_evidence *evidence;
+    const tv_params *params;
+    tv_findings found;
+    double hours;
+
+    /* Of the table that is judged now. */
+    const tv_evidence_table *table;
+    tv_slice table_name;       /* its name, or the stem of a family of dated tables */
+    tv_shape_view *views;      /* one for each of its shapes */
+    uint64_t account_examined; /* of all tables of its account */
+} tv_judging;
+
+/** The value of a threshold: TV_THRESHOLD(j, Q01, executions). */
+#define TV_THRESHOLD(j, rule, name) ((j)->params->value[TV_PARAM_##rule##_##name])
+
+static inline bool tv_is_run(const tv_judging *j)
+{
+    return j->evidence->mode == TV_EVIDENCE_RUN;
+}
+
+/** Whether rates mean something: not in a run that was too short. */
+bool tv_has_rates(const tv_judging *j);
+
+/** Per hour of the window. */
+static inline double tv_per_hour(const tv_judging *j, double count)
+{
+    return count / j->hours;
+}
+
+/** The same for thresholds: a window that is shorter than an hour is not stretched to one. */
+static inline double tv_in_an_hour(const tv_judging *j, double count)
+{
+    return count / (j->hours > 1 ? j->hours : 1);
+}
+
+/** Per second of a window with traffic. */
+double tv_per_second(const tv_judging *j, double count);
+
+/** a / b, 0 when b is 0. */
+static inline double tv_ratio(double a, double b)
+{
+    return b > 0 ? a / b : 0;
+}
+
+/** The lower end of a sampled number. */
+static inline double tv_at_least(double value, double error)
+{
+    return value > error ? value - error : 0;
+}
+
+/**
+ * How sure: high when the threshold is passed twice over with ten times the evidence that is
+ * needed, medium with three times, else low.
+ */
+tv_confidence tv_confidence_of(double passed, double evidence);
+
+/** Begin a finding; its title is the rule's, and its subject the table. */
+tv_finding *tv_find(tv_judging *j, tv_rule rule, tv_severity severity, tv_confidence confidence);
+
+/** Set its subject, and with it its id.  `text` is the name of a property, of keys or a client. */
+void tv_find_on_shape(tv_judging *j, tv_finding *finding, const tv_evidence_shape *shape);
+void tv_find_on_partition(tv_judging *j, tv_finding *finding, tv_slice partition_key);
+void tv_find_on_entity(tv_judging *j, tv_finding *finding, tv_slice partition_key,
+                       tv_slice row_key);
+void tv_find_on_name(tv_judging *j, tv_finding *finding, tv_subject_kind kind, tv_slice text);
+
+/** Put a text in the place of `{name}` in its title. */
+void tv_find_title(tv_judging *j, tv_finding *finding, const char *name, tv_slice text);
+
+/** Evidence.  What does not fit any more is dropped by an assertion: it is our own mistake. */
+void tv_find_number(tv_finding *finding, const char *name, double number);
+void tv_find_sampled(tv_finding *finding, const char *name, double number, double error);
+void tv_find_bool(tv_finding *finding, const char *name, bool is_so);
+void tv_find_text(tv_finding *finding, const char *name, tv_slice text);
+/** An array of texts, or of keys; NULL-free slices, at most TV_FIELD_TEXTS_MAX of them count. */
+void tv_find_texts(tv_finding *finding, const char *name, const tv_slice *texts, size_t count);
+void tv_find_keys(tv_finding *finding, const char *name, const tv_slice *keys, size_t count);
+
+/** Name a threshold that was compared. */
+void tv_find_threshold(const tv_judging *j, tv_finding *finding, tv_param param);
+#define TV_COMPARED(j, finding, rule, name)                                                        \
+    tv_find_threshold((j), (finding), TV_PARAM_##rule##_##name)
+
+/** Percent as people read it: "71 %". */
+tv_slice tv_percent(tv_judging *j, double share);
+
+/** The finding of this rule in the table so far for this shape, or NULL. */
+tv_finding *tv_found_on_shape(const tv_judging *j, tv_rule rule, uint64_t fingerprint);
+
+/* The rules, by group; each judges j->table. */
+void tv_rules_queries(tv_judging *j);
+void tv_rules_reads(tv_judging *j);
+void tv_rules_partitions(tv_judging *j);
+void tv_rules_growth(tv_judging *j);
+void tv_rules_writes(tv_judging *j);
+void tv_rules_data(tv_judging *j);
+void tv_rules_keys(tv_judging *j);
+void tv_rules_clients(tv_judging *j);
+
+/** What is about an account as a whole: that of the table j->table, once. */
+void tv_rules_account(tv_judging *j);
+
+#endif

@@ -1,0 +1,191 @@
+/* P01 to P03: traffic that meets in one place. */
+#include <math.h>
+
+#include "insight/advice/judging.h"
+#include "insight/advice/proposal.h"
+
+static const double ten_minutes = 600;
+
+/* Whether one row has 80 % of a partition's traffic. */
+static bool is_one_row(const tv_judging *j, const tv_evidence_partition *partition)
+{
+    for (size_t i = 0; i < j->table->row_count; i++) {
+        const tv_evidence_row *row = &j->table->rows[i];
+
+        if (tv_slice_eq(row->partition_key, partition->partition_key) &&
+            row->rate.units >= 0.8 * partition->rate.units)
+            return true;
+    }
+    return false;
+}
+
+static void add_top_rows(tv_judging *j, tv_finding *finding, const tv_evidence_partition *partition)
+{
+    tv_slice top[4];
+    size_t count = 0;
+    double units = 0;
+
+    for (size_t i = 0; i < j->table->row_count && count < 4; i++) {
+        const tv_evidence_row *row = &j->table->rows[i];
+
+        if (tv_slice_eq(row->partition_key, partition->partition_key)) {
+            top[count++] = row->row_key;
+            units += row->rate.units;
+        }
+    }
+    tv_find_keys(finding, "topRows", top, count);
+    tv_find_number(finding, "topRowsShare", fmin(1, tv_ratio(units, partition->rate.units)));
+}
+
+static bool hot_severity(const tv_judging *j, const tv_evidence_partition *partition,
+                         tv_severity *ret_severity)
+{
+    double table_rate = tv_per_second(j, j->table->rate.units);
+
+    if (partition->throttled ||
+        partition->rate.peak_per_second >= TV_THRESHOLD(j, P01, error_per_second))
+        *ret_severity = TV_SEVERITY_ERROR;
+    else if (partition->rate.sustained_per_second >= TV_THRESHOLD(j, P01, warning_per_second))
+        *ret_severity = TV_SEVERITY_WARNING;
+    else if (partition->share >= TV_THRESHOLD(j, P01, skew_share) &&
+             fmax(table_rate, j->table->rate.sustained_per_second) >=
+                 TV_THRESHOLD(j, P01, skew_per_second) &&
+             j->table->partitions_now >= TV_THRESHOLD(j, P01, skew_partitions))
+        *ret_severity = TV_SEVERITY_INFO;
+    else
+        return false;
+    /* Loaded once: it will not be hot tomorrow. */
+    if (!partition->throttled && !tv_is_run(j) && partition->was_idle_day &&
+        partition->active_seconds < ten_minutes && partition->writes > 9 * partition->reads)
+        *ret_severity = TV_SEVERITY_INFO;
+    return true;
+}
+
+static void hot_partition(tv_judging *j, const tv_evidence_partition *partition)
+{
+    tv_severity severity;
+    tv_finding *finding;
+
+    if (!hot_severity(j, partition, &severity) ||
+        (partition->throttled == 0 && (is_one_row(j, partition) || !tv_has_rates(j))))
+        return;
+    finding = tv_find(j, TV_RULE_P01, severity,
+                      partition->throttled ? TV_CONFIDENCE_CERTAIN : TV_CONFIDENCE_HIGH);
+    tv_find_on_partition(j, finding, partition->partition_key);
+    tv_find_number(finding, "peakPerSecond", partition->rate.peak_per_second);
+    tv_find_sampled(finding, "meanPerSecond", tv_per_second(j, partition->rate.units),
+                    tv_per_second(j, partition->rate.units_error));
+    tv_find_number(finding, "target", TV_THRESHOLD(j, P01, target));
+    tv_find_number(finding, "share", partition->share);
+    tv_find_number(finding, "reads", (double)partition->reads);
+    tv_find_number(finding, "writes", (double)partition->writes);
+    tv_find_number(finding, "throttled", (double)partition->throttled);
+    if (partition->throttled)
+        tv_find_number(finding, "rateAtThrottle", partition->rate_at_throttle);
+    add_top_rows(j, finding, partition);
+    TV_COMPARED(j, finding, P01, warning_per_second);
+    TV_COMPARED(j, finding, P01, warning_slots);
+    TV_COMPARED(j, finding, P01, error_per_second);
+    TV_COMPARED(j, finding, P01, skew_share);
+    if (partition->throttled)
+        finding->cure = tv_arena_printf(
+            j->arena,
+            "Azure's target for one partition is %.0f entities of 1 KiB a second; this one reached "
+            "%.0f, and %llu requests were refused as Azure may refuse them. %s",
+            TV_THRESHOLD(j, P01, target), partition->rate.peak_per_second,
+            (unsigned long long)partition->throttled, tv_rule_info_of(TV_RULE_P01)->cure);
+    finding->proposal = tv_propose_spread(j, partition->rate.peak_per_second);
+    finding->cost.throttled = tv_per_hour(j, (double)partition->throttled);
+}
+
+static void hot_entity(tv_judging *j, const tv_evidence_row *row)
+{
+    double table_rate =
+        fmax(tv_per_second(j, j->table->rate.units), j->table->rate.sustained_per_second);
+    tv_severity severity = TV_SEVERITY_WARNING;
+    tv_finding *finding;
+
+    if (row->rate.peak_per_second >= TV_THRESHOLD(j, P02, error_per_second))
+        severity = TV_SEVERITY_ERROR;
+    else if (row->rate.sustained_per_second < TV_THRESHOLD(j, P02, warning_per_second) &&
+             !(row->share >= TV_THRESHOLD(j, P02, share) &&
+               table_rate >= TV_THRESHOLD(j, P02, share_per_second)))
+        return;
+    /* A table of one or two counters has nothing else to read. */
+    if (j->table->is_exact && j->table->entities_now <= 3 &&
+        row->rate.sustained_per_second < TV_THRESHOLD(j, P02, warning_per_second) &&
+        severity < TV_SEVERITY_ERROR)
+        return;
+    if (!tv_has_rates(j))
+        return;
+    finding = tv_find(j, TV_RULE_P02, severity, TV_CONFIDENCE_HIGH);
+    tv_find_on_entity(j, finding, row->partition_key, row->row_key);
+    tv_find_title(j, finding, "share", tv_percent(j, row->share));
+    tv_find_sampled(finding, "perSecond", tv_per_second(j, row->rate.units),
+                    tv_per_second(j, row->rate.units_error));
+    tv_find_number(finding, "peakPerSecond", row->rate.peak_per_second);
+    tv_find_number(finding, "share", row->share);
+    tv_find_number(finding, "writes", (double)row->writes);
+    tv_find_number(finding, "reads", (double)row->reads);
+    TV_COMPARED(j, finding, P02, warning_per_second);
+    TV_COMPARED(j, finding, P02, error_per_second);
+    TV_COMPARED(j, finding, P02, share);
+    TV_COMPARED(j, finding, P02, share_per_second);
+    finding->cost.requests = tv_per_hour(j, row->rate.units) / 2;
+}
+
+static void etag_contention(tv_judging *j, const tv_evidence_row *row)
+{
+    /* A lock that is given up by deletion, and a request that came twice, are no contention. */
+    double conflicts =
+        (double)row->conflicts - (double)row->conflicts_gone - (double)row->conflicts_replayed;
+    double ratio = tv_ratio(conflicts, (double)row->conditional_writes);
+    size_t named = row->changed_count < 4 ? row->changed_count : 4;
+    tv_severity severity = TV_SEVERITY_WARNING;
+    tv_finding *finding;
+
+    if (conflicts < TV_THRESHOLD(j, P03, conflicts) || ratio < TV_THRESHOLD(j, P03, ratio))
+        return;
+    if (conflicts >= TV_THRESHOLD(j, P03, error_conflicts) &&
+        ratio >= TV_THRESHOLD(j, P03, error_ratio))
+        severity = TV_SEVERITY_ERROR;
+    finding = tv_find(j, TV_RULE_P03, severity, TV_CONFIDENCE_CERTAIN);
+    tv_find_on_entity(j, finding, row->partition_key, row->row_key);
+    tv_find_number(finding, "conflicts", conflicts);
+    tv_find_number(finding, "conditionalWrites", (double)row->conditional_writes);
+    tv_find_number(finding, "ratio", ratio);
+    tv_find_number(finding, "clients", row->conflict_clients);
+    tv_find_texts(finding, "changedProperties", row->changed, named);
+    tv_find_number(finding, "attemptsPerSuccess",
+                   tv_ratio((double)row->conditional_writes,
+                            (double)row->conditional_writes - (double)row->conflicts));
+    TV_COMPARED(j, finding, P03, window_min);
+    TV_COMPARED(j, finding, P03, conflicts);
+    TV_COMPARED(j, finding, P03, ratio);
+    TV_COMPARED(j, finding, P03, error_conflicts);
+    TV_COMPARED(j, finding, P03, error_ratio);
+    finding->cost.requests = 2 * tv_per_hour(j, conflicts);
+    if (row->changed_count > 0 && row->changed_count <= 2 &&
+        row->changed_numbers == row->changed_count)
+        finding->proposal = (tv_proposal){
+            .is_set = true,
+            .pattern = TV_LIT("split-counter"),
+            .function = TV_LIT("tavola_update"),
+            .partition_key = TV_LIT("{PartitionKey}"),
+            .row_key =
+                tv_arena_printf(j->arena, "{RowKey}%c{bucket:2}", tv_key_separator(j->table)),
+            .notes = {tv_arena_printf(j->arena, "add to one of %u at random, sum them in one range",
+                                      row->conflict_clients < 2 ? 2 : row->conflict_clients)},
+            .note_count = 1,
+        };
+}
+
+void tv_rules_partitions(tv_judging *j)
+{
+    for (size_t i = 0; i < j->table->partition_count; i++)
+        hot_partition(j, &j->table->partitions[i]);
+    for (size_t i = 0; i < j->table->row_count; i++) {
+        hot_entity(j, &j->table->rows[i]);
+        etag_contention(j, &j->table->rows[i]);
+    }
+}

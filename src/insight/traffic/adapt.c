@@ -1,0 +1,351 @@
+#include "insight/traffic/adapt.h"
+
+#include <stdlib.h>
+
+#include "base/assert.h"
+
+static const double decay = 0.8, threshold_min = 64;
+
+enum {
+    CUT_BYTES_MIN = TV_LIVE_KEY_BYTES_MAX - 5, /* of a key that may have been cut */
+    SETTLED_STEPS = 3,                         /* before a bucket may be merged */
+    SPLIT_KEYS_MIN = 4,                        /* of a sample that is split at */
+};
+
+static tv_slice slice_of(const tv_live_key *key)
+{
+    return (tv_slice){key->bytes, key->len};
+}
+
+/* Bytes of the last character of a text that are there; and how many it should have. */
+static size_t last_character(tv_slice text, size_t *ret_want)
+{
+    size_t have = 1;
+    unsigned char lead;
+
+    while (have < text.len && have < 4 &&
+           ((unsigned char)text.data[text.len - have] & 0xc0) == 0x80)
+        have++;
+    lead = (unsigned char)text.data[text.len - have];
+    *ret_want = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : 3;
+    return have;
+}
+
+/* A key, or its beginning.  One that was cut does not end within a character, or between two
+ * surrogates, so that it can be shown. */
+static tv_live_key key_of(tv_slice key)
+{
+    tv_live_key kept = {0};
+
+    if (key.len >= TV_LIVE_KEY_BYTES_MAX) {
+        size_t have, want;
+
+        key.len = TV_LIVE_KEY_BYTES_MAX;
+        have = last_character(key, &want);
+        if (have < want)
+            key.len -= have;
+        /* ED A0 to ED AF is the first of a pair. */
+        if ((unsigned char)key.data[key.len - 3] == 0xed &&
+            ((unsigned char)key.data[key.len - 2] & 0xf0) == 0xa0)
+            key.len -= 3;
+    }
+    kept.len = (uint8_t)key.len;
+    tv_slice_put(kept.bytes, key);
+    return kept;
+}
+
+/* The end of the bucket that a key has for itself: behind it; behind all that begin with it, if it
+ * may have been cut. */
+static tv_live_key end_of(const tv_live_key *key)
+{
+    tv_live_key end = *key;
+
+    tv_assert(end.len <= TV_LIVE_KEY_BYTES_MAX);
+    end.bytes[end.len++] = key->len >= CUT_BYTES_MIN ? '\xff' : '\x01';
+    return end;
+}
+
+void tv_live_init(tv_live *live, tv_live_pool *pool)
+{
+    tv_assert(pool->buckets_left > 0);
+    pool->buckets_left--;
+    *live = (tv_live){
+        .buckets = tv_calloc(1, sizeof *live->buckets), .count = 1, .threshold = threshold_min};
+}
+
+static void drop_sample(tv_live_bucket *bucket, tv_live_pool *pool)
+{
+    if (bucket->sample)
+        pool->samples_left++;
+    free(bucket->sample);
+    bucket->sample = NULL;
+}
+
+void tv_live_done(tv_live *live, tv_live_pool *pool)
+{
+    for (size_t i = 0; i < live->count; i++)
+        drop_sample(&live->buckets[i], pool);
+    pool->buckets_left += live->count;
+    free(live->buckets);
+    *live = (tv_live){0};
+}
+
+static size_t find(const tv_live *live, tv_slice key)
+{
+    size_t low = 0, high = live->count;
+
+    while (high - low > 1) {
+        size_t middle = (low + high) / 2;
+
+        if (tv_slice_cmp(slice_of(&live->buckets[middle].bound), key) <= 0)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static uint64_t draw(tv_live_pool *pool)
+{
+    pool->random ^= pool->random << 13;
+    pool->random ^= pool->random >> 7;
+    pool->random ^= pool->random << 17;
+    return pool->random;
+}
+
+void tv_live_add_key(tv_live *live, tv_live_pool *pool, tv_slice key, unsigned weight)
+{
+    tv_live_bucket *bucket = &live->buckets[find(live, key)];
+
+    if (bucket->sample == NULL) {
+        bool is_wanted = live->count < TV_LIVE_FEW || bucket->weight > live->threshold / 2;
+
+        if (!is_wanted || pool->samples_left == 0)
+            return;
+        pool->samples_left--;
+        bucket->sample = tv_calloc(1, sizeof *bucket->sample);
+    }
+
+    tv_live_sample *sample = bucket->sample;
+    uint64_t place = TV_LIVE_SAMPLE_KEYS;
+
+    sample->seen += weight;
+    if (sample->count < TV_LIVE_SAMPLE_KEYS)
+        place = sample->count++;
+    else if (draw(pool) % sample->seen < (uint64_t)TV_LIVE_SAMPLE_KEYS * weight)
+        place = draw(pool) % TV_LIVE_SAMPLE_KEYS;
+    if (place < TV_LIVE_SAMPLE_KEYS)
+        sample->keys[place] = key_of(key);
+}
+
+void tv_live_weigh(tv_live *live, const tv_counts *counts, size_t buckets_max)
+{
+    live->weight_sum = 0;
+    for (size_t i = 0; i < live->count; i++) {
+        tv_live_bucket *bucket = &live->buckets[i];
+
+        bucket->weight = decay * bucket->weight + tv_counts_weight(&counts[i]);
+        bucket->age++;
+        if (bucket->sample)
+            bucket->sample->seen /= 2;
+        live->weight_sum += bucket->weight;
+    }
+    live->threshold = live->weight_sum / (0.5 * (double)buckets_max);
+    if (live->threshold < threshold_min)
+        live->threshold = threshold_min;
+}
+
+/* The right of two neighbours goes into the left; it is not removed from the row. */
+static void join(tv_live_bucket *left, tv_live_bucket *right, tv_live_pool *pool)
+{
+    left->weight += right->weight;
+    if (right->age < left->age)
+        left->age = right->age;
+    drop_sample(left, pool);
+    drop_sample(right, pool);
+    pool->buckets_left++;
+}
+
+static bool may_merge(const tv_live_bucket *left, const tv_live_bucket *right)
+{
+    return left->age > SETTLED_STEPS && right->age > SETTLED_STEPS;
+}
+
+bool tv_live_merge(tv_live *live, tv_live_pool *pool)
+{
+    size_t kept = 0, before = live->count;
+
+    for (size_t i = 1; i < before; i++) {
+        tv_live_bucket *left = &live->buckets[kept], *right = &live->buckets[i];
+
+        if (may_merge(left, right) && left->weight + right->weight < live->threshold / 4)
+            join(left, right, pool);
+        else
+            live->buckets[++kept] = *right;
+    }
+    live->count = kept + 1;
+    return live->count != before;
+}
+
+bool tv_live_lightest(const tv_live *live, size_t *ret_left, double *ret_weight)
+{
+    bool is_found = false;
+
+    for (size_t i = 0; i + 1 < live->count; i++) {
+        double weight = live->buckets[i].weight + live->buckets[i + 1].weight;
+
+        if (!may_merge(&live->buckets[i], &live->buckets[i + 1]) ||
+            (is_found && weight >= *ret_weight))
+            continue;
+        *ret_left = i;
+        *ret_weight = weight;
+        is_found = true;
+    }
+    return is_found;
+}
+
+void tv_live_merge_at(tv_live *live, tv_live_pool *pool, size_t left)
+{
+    join(&live->buckets[left], &live->buckets[left + 1], pool);
+    memmove(&live->buckets[left + 1], &live->buckets[left + 2],
+            (live->count - left - 2) * sizeof live->buckets[0]);
+    live->count--;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    return tv_slice_cmp(slice_of(a), slice_of(b));
+}
+
+/* New bounds inside a bucket, ascending: those of a key that is a quarter of the sample, or of
+ * equal parts.  `low` is the bucket's bound, `high` the next one's or NULL. */
+static size_t choose_cuts(const tv_live_bucket *bucket, const tv_live_key *high, double threshold,
+                          tv_live_key ret_cuts[TV_LIVE_PARTS_MAX])
+{
+    tv_live_key keys[TV_LIVE_SAMPLE_KEYS], cuts[TV_LIVE_PARTS_MAX];
+    size_t count = bucket->sample->count, distinct = 0, run = 0, run_max = 0, hottest = 0;
+    size_t cut_count = 0, kept = 0;
+
+    memcpy(keys, bucket->sample->keys, count * sizeof keys[0]);
+    qsort(keys, count, sizeof keys[0], compare_keys);
+    for (size_t i = 0; i < count; i++) {
+        bool is_new = i == 0 || compare_keys(&keys[i - 1], &keys[i]) != 0;
+
+        distinct += is_new;
+        run = is_new ? 1 : run + 1;
+        if (run > run_max) {
+            run_max = run;
+            hottest = i;
+        }
+    }
+
+    if (run_max * 4 >= count && run_max > 1) {
+        cuts[cut_count++] = keys[hottest];
+        cuts[cut_count++] = end_of(&keys[hottest]);
+    } else {
+        size_t parts = TV_LIVE_PARTS_MAX;
+
+        if (bucket->weight / threshold + 1 < (double)parts)
+            parts = (size_t)(bucket->weight / threshold) + 1;
+        if (parts > distinct)
+            parts = distinct;
+        for (size_t i = 1; i < parts; i++)
+            cuts[cut_count++] = keys[i * count / parts];
+    }
+
+    for (size_t i = 0; i < cut_count; i++) {
+        const tv_live_key *before = kept ? &ret_cuts[kept - 1] : &bucket->bound;
+
+        if (compare_keys(before, &cuts[i]) < 0 &&
+            (high == NULL || compare_keys(&cuts[i], high) < 0))
+            ret_cuts[kept++] = cuts[i];
+    }
+    return kept;
+}
+
+/* Put `count` cuts behind bucket `at`; the parts share its weight and begin new. */
+static void cut_bucket(tv_live *live, tv_live_pool *pool, size_t at, const tv_live_key *cuts,
+                       size_t count)
+{
+    double weight = live->buckets[at].weight / (double)(count + 1);
+
+    live->buckets = tv_realloc(live->buckets, (live->count + count) * sizeof live->buckets[0]);
+    memmove(&live->buckets[at + 1 + count], &live->buckets[at + 1],
+            (live->count - at - 1) * sizeof live->buckets[0]);
+    drop_sample(&live->buckets[at], pool);
+    live->buckets[at].weight = weight;
+    live->buckets[at].age = 0;
+    for (size_t i = 0; i < count; i++)
+        live->buckets[at + 1 + i] = (tv_live_bucket){.weight = weight, .bound = cuts[i]};
+    live->count += count;
+    pool->buckets_left -= count;
+}
+
+static bool is_too_heavy(const tv_live *live, const tv_live_bucket *bucket)
+{
+    return bucket->weight > live->threshold && bucket->sample &&
+           bucket->sample->count >= SPLIT_KEYS_MIN;
+}
+
+size_t tv_live_wants(const tv_live *live)
+{
+    size_t wanted = 0;
+
+    for (size_t i = 0; i < live->count; i++)
+        wanted += is_too_heavy(live, &live->buckets[i]);
+    return wanted;
+}
+
+/* The heaviest bucket that is too heavy; SIZE_MAX for none. */
+static size_t heaviest(const tv_live *live)
+{
+    size_t best = SIZE_MAX;
+
+    for (size_t i = 0; i < live->count; i++) {
+        if (is_too_heavy(live, &live->buckets[i]) &&
+            (best == SIZE_MAX || live->buckets[i].weight > live->buckets[best].weight))
+            best = i;
+    }
+    return best;
+}
+
+bool tv_live_split(tv_live *live, tv_live_pool *pool, size_t buckets_max)
+{
+    bool is_split = false;
+
+    /* A part has no sample, nor has what cannot be split (one key): each is looked at once. */
+    for (;;) {
+        tv_live_key cuts[TV_LIVE_PARTS_MAX];
+        size_t at = heaviest(live), room = buckets_max - live->count;
+
+        if (at == SIZE_MAX || live->count >= buckets_max || pool->buckets_left == 0)
+            return is_split;
+
+        const tv_live_key *high = at + 1 < live->count ? &live->buckets[at + 1].bound : NULL;
+        size_t count = choose_cuts(&live->buckets[at], high, live->threshold, cuts);
+
+        if (room > pool->buckets_left)
+            room = pool->buckets_left;
+        if (count > room)
+            count = room;
+        if (count == 0) {
+            drop_sample(&live->buckets[at], pool);
+            continue;
+        }
+        cut_bucket(live, pool, at, cuts, count);
+        is_split = true;
+    }
+}
+
+tv_axis *tv_live_axis(const tv_live *live)
+{
+    tv_slice *bounds = tv_malloc(live->count * sizeof *bounds);
+
+    for (size_t i = 0; i < live->count; i++)
+        bounds[i] = slice_of(&live->buckets[i].bound);
+
+    tv_axis *axis = tv_axis_new(bounds, live->count);
+
+    free(bounds);
+    return axis;
+}

@@ -1,0 +1,85 @@
+#include "insight/traffic/record.h"
+
+/* Divide a count between the buckets of all keys from `first` to `last`. */
+static void add_between(tv_traffic_shard *shard, tv_traffic_table *table, tv_slice first,
+                        tv_slice last, tv_measure measure, uint64_t count)
+{
+    tv_bucket_map *map = atomic_load_explicit(&table->map, memory_order_seq_cst);
+    size_t from = tv_bucket_map_find(map, first), to = tv_bucket_map_find(map, last), buckets;
+
+    if (count == 0)
+        return;
+    if (to < from)
+        to = from;
+    buckets = to - from + 1;
+    for (size_t i = 0; i < buckets; i++) {
+        /* The parts differ by one at most, and their sum is the count. */
+        uint64_t part = count * (i + 1) / buckets - count * i / buckets;
+
+        if (part)
+            tv_bucket_add(tv_bucket_map_at(map, shard->index, from + i), measure, part);
+    }
+}
+
+static void record_query(tv_traffic_shard *shard, tv_traffic_table *table,
+                         const tv_watch_event *event)
+{
+    const tv_watch_query *query = &event->query;
+
+    add_between(shard, table, query->first_looked, query->last_looked, TV_MEASURE_SCANNED,
+                query->examined);
+    add_between(shard, table, query->first_key, query->last_key, TV_MEASURE_READS, query->returned);
+    if (query->returned)
+        add_between(shard, table, query->first_key, query->last_key, TV_MEASURE_BYTES,
+                    event->bytes_out);
+    else if (event->throttle)
+        tv_traffic_add(tv_traffic_find(shard, table, query->from), TV_MEASURE_THROTTLED, 1);
+}
+
+static void record_key(tv_traffic_shard *shard, tv_traffic_table *table,
+                       const tv_watch_event *event, const tv_watch_key *key)
+{
+    tv_bucket *bucket = tv_traffic_find(shard, table, key->key);
+
+    if (event->throttle) {
+        tv_bucket_add(bucket, TV_MEASURE_THROTTLED, 1);
+        return;
+    }
+    switch ((tv_watch_outcome)key->outcome) {
+    case TV_WATCH_FOUND:
+        tv_bucket_add(bucket, TV_MEASURE_READS, 1);
+        tv_bucket_add(bucket, TV_MEASURE_BYTES, key->bytes);
+        break;
+    case TV_WATCH_MISSING:
+        tv_bucket_add(bucket, TV_MEASURE_READS, 1);
+        break;
+    case TV_WATCH_CREATED:
+    case TV_WATCH_CHANGED:
+        tv_bucket_add(bucket, TV_MEASURE_WRITES, 1);
+        tv_bucket_add(bucket, TV_MEASURE_BYTES, key->bytes);
+        break;
+    case TV_WATCH_DELETED:
+        tv_bucket_add(bucket, TV_MEASURE_DELETES, 1);
+        break;
+    case TV_WATCH_CONFLICT:
+        tv_bucket_add(bucket, TV_MEASURE_CONFLICTS, 1);
+        break;
+    case TV_WATCH_EXISTS:
+    case TV_WATCH_REFUSED:
+        break;
+    }
+}
+
+void tv_traffic_record(tv_traffic_shard *shard, tv_traffic_table *table,
+                       const tv_watch_event *event)
+{
+    if (event->client.is_own_tool || event->is_overloaded)
+        return;
+
+    tv_traffic_begin(shard);
+    for (size_t i = 0; i < event->key_count; i++)
+        record_key(shard, table, event, &event->keys[i]);
+    if (event->op == TV_WATCH_QUERY_ENTITIES)
+        record_query(shard, table, event);
+    tv_traffic_end(shard);
+}

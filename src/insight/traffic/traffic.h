@@ -1,0 +1,178 @@
+/*
+ * Traffic by key: how much of a table's reads, writes and so on fell on which part of
+ * its keys, and when.  GET /traffic and the heat map show it.
+ *
+ * The keys of a table are divided into buckets, whose bounds follow the load: what is
+ * hot has many, what is cold few (adapt.h).  The buckets of a table are a map that never
+ * changes once it is published (bucket_map.h); each thread that counts, a shard, has
+ * counters of its own in it.  Every minute the sums become a column; columns go to files,
+ * ten of them become one of ten minutes, and six of those one of an hour (store.h, layers.h):
+ *
+ *     1 minute   360 columns (6 hours)    up to 512 buckets a table
+ *     10 minutes 576 columns (4 days)     up to 256
+ *     1 hour     672 columns (28 days)    up to 128
+ *
+ * Here a key is what follows the table's prefix in the engine's key:
+ * PartitionKey 01 RowKey in CESU-8, or the beginning of one.
+ *
+ * Threads: counting is for the thread of the shard, and neither waits nor allocates.
+ * tv_traffic_sample, _step and _close_minute are for one thread, the watcher's.  All else
+ * is for any thread.
+ */
+#ifndef TV_INSIGHT_TRAFFIC_TRAFFIC_H
+#define TV_INSIGHT_TRAFFIC_TRAFFIC_H
+
+#include <stdatomic.h>
+
+#include "base/err.h"
+#include "insight/traffic/bucket_map.h"
+#include "insight/traffic/measure.h"
+#include "insight/traffic/view.h"
+
+typedef struct tv_traffic tv_traffic;
+
+/** A table whose traffic is counted; from tv_traffic_table_get. */
+typedef struct tv_traffic_table {
+    _Atomic(tv_bucket_map *) map;         /* the published one, never NULL */
+    atomic_int refs;                      /* of those who count */
+    struct tv_traffic_table_state *state; /* the watcher's */
+} tv_traffic_table;
+
+/** One per thread that counts; nobody else writes to it. */
+typedef struct tv_traffic_shard {
+    _Alignas(64) _Atomic uint64_t epoch; /* odd between begin and end */
+    int index;
+} tv_traffic_shard;
+
+enum {
+    TV_TRAFFIC_BUCKETS_MAX = 512, /* of a table */
+    TV_TRAFFIC_POOL_MAX = 16384,  /* of all tables */
+    TV_TRAFFIC_SHARDS_MAX = 256,
+    TV_TRAFFIC_KEY_BYTES_MAX = 64, /* of a sampled key, and so of a bound but for its end */
+};
+
+typedef struct tv_traffic_options {
+    const char *dir; /* the data folder, in which `watch` is made; NULL: keep it in memory */
+    int shard_count;
+    int buckets_max;     /* of a table; 0: TV_TRAFFIC_BUCKETS_MAX */
+    int pool_max;        /* of all tables; 0: TV_TRAFFIC_POOL_MAX */
+    uint32_t now_minute; /* since 1970 */
+
+    /** Whether a table is gone: its columns are left out when longer ones are made.  NULL: never.
+     */
+    bool (*is_dropped)(void *ctx, tv_slice account, int64_t table_id);
+    void *ctx;
+} tv_traffic_options;
+
+/**
+ * Read what earlier starts have left; a torn end of a file is cut.  The caller has locked the
+ * folder.  Nothing in it is a reason to fail: `ret_trouble` is one line that says what is lost, or
+ * empty.
+ */
+tv_traffic *tv_traffic_open(const tv_traffic_options *options, char *ret_trouble,
+                            size_t trouble_size);
+
+/** What was not closed with tv_traffic_close_minute is lost.  Nobody counts any more.  Accepts
+ * NULL. */
+void tv_traffic_free(tv_traffic *traffic);
+
+/** The shard `index`, below shard_count. */
+tv_traffic_shard *tv_traffic_shard_at(tv_traffic *traffic, int index);
+
+/**
+ * The table, counted for the caller, new with one bucket if it was not known.  NULL when all
+ * buckets are in use: its traffic is not counted.  Takes a lock.
+ */
+tv_traffic_table *tv_traffic_table_get(tv_traffic *traffic, tv_slice account, int64_t table_id);
+
+/** What it has counted is in the next column still.  Accepts NULL. */
+void tv_traffic_table_unref(tv_traffic_table *table);
+
+/*
+ * Counting: begin, then find and add as often as needed for any tables, then end: a request,
+ * a round of a loop, a page of a scan.  Bound to the shard's thread; not nested.
+ */
+static inline void tv_traffic_begin(tv_traffic_shard *shard)
+{
+    /* Ordered before the load of any map: see tv_traffic_step, which publishes them. */
+    uint64_t epoch = atomic_load_explicit(&shard->epoch, memory_order_relaxed);
+
+    atomic_store_explicit(&shard->epoch, epoch + 1, memory_order_seq_cst);
+}
+
+static inline void tv_traffic_end(tv_traffic_shard *shard)
+{
+    uint64_t epoch = atomic_load_explicit(&shard->epoch, memory_order_relaxed);
+
+    atomic_store_explicit(&shard->epoch, epoch + 1, memory_order_release);
+}
+
+/** The counters of the bucket that a key lies in; valid until tv_traffic_end. */
+static inline tv_bucket *tv_traffic_find(tv_traffic_shard *shard, tv_traffic_table *table,
+                                         tv_slice key)
+{
+    tv_bucket_map *map = atomic_load_explicit(&table->map, memory_order_seq_cst);
+
+    return tv_bucket_map_at(map, shard->index, tv_bucket_map_find(map, key));
+}
+
+/** For instance tv_traffic_add(tv_traffic_find(shard, table, key), TV_MEASURE_READS, 1). */
+static inline void tv_traffic_add(tv_bucket *bucket, tv_measure measure, uint64_t count)
+{
+    tv_bucket_add(bucket, measure, count);
+}
+
+/* The watcher's. */
+
+/**
+ * A key out of the traffic, whole or its beginning: bounds are chosen among them.  It stands for
+ * `weight` requests.
+ */
+void tv_traffic_sample(tv_traffic *traffic, tv_traffic_table *table, tv_slice key, unsigned weight);
+
+/**
+ * The same by the number that the recorder (watch.h) has for a table: `ctx` is the tv_traffic.
+ * Numbers that no table was given are ignored.
+ */
+void tv_traffic_sample_number(void *ctx, uint32_t number, tv_slice key, unsigned weight);
+
+/** Any thread: from now on `number` is this table, for tv_traffic_sample_number. */
+void tv_traffic_number(tv_traffic *traffic, tv_traffic_table *table, uint32_t number);
+
+/** Every 10 seconds: fold the shards, and adapt the buckets of tables that have few. */
+void tv_traffic_step(tv_traffic *traffic);
+
+/**
+ * The minute is over: fold, write its column and those of ten minutes and an hour that end with it,
+ * adapt all tables.  `minute` is its number since 1970.  When its column is there,
+ * because the clock was set back, it is not closed, and its counts are those of the next.  A longer
+ * column that was made before that is not made again.  TV_ERR_IO and TV_ERR_DISK_FULL when the
+ * column could not be written, which is lost then.
+ */
+tv_err tv_traffic_close_minute(tv_traffic *traffic, uint32_t minute) TV_WARN_UNUSED;
+
+/** Make all columns durable: every ten minutes by itself, and when the server stops. */
+tv_err tv_traffic_sync(tv_traffic *traffic) TV_WARN_UNUSED;
+
+/** What it takes, for /metrics and tests. */
+typedef struct tv_traffic_usage {
+    size_t tables, buckets; /* of the published maps */
+    size_t memory_bytes;    /* maps, counters, samples, directory of columns */
+    uint64_t disk_bytes;
+    uint64_t columns;
+    uint64_t damaged_bytes; /* cut or skipped when the files were opened */
+} tv_traffic_usage;
+
+tv_traffic_usage tv_traffic_read_usage(tv_traffic *traffic);
+
+/** The minute behind the newest column, 0 when there is none. */
+uint32_t tv_traffic_newest(tv_traffic *traffic);
+
+/**
+ * A table's traffic over a time and a range of keys, on one row of bounds: view.h.  Reads files, so
+ * it may wait for the disk.  TV_OK also when there is none.
+ */
+tv_err tv_traffic_read(tv_traffic *traffic, const tv_view_query *query,
+                       tv_view *ret_view) TV_WARN_UNUSED;
+
+#endif

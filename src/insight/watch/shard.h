@@ -1,0 +1,46 @@
+/*
+ * A shard: the page that one thread fills, and how the watcher takes it away.
+ *
+ * `epoch` is odd while the thread is inside tv_watch_record.  The watcher puts an empty page in the
+ * place of the full one and waits until the epoch is even or another: since both sides are ordered
+ * (store of the epoch before load of the page; store of the page before load of the epoch), the
+ * thread has no reference to the old page after that.  Neither takes a lock.
+ */
+#ifndef TV_INSIGHT_WATCH_SHARD_H
+#define TV_INSIGHT_WATCH_SHARD_H
+
+#include <stdatomic.h>
+
+#include "insight/watch/page.h"
+#include "insight/watch/watch.h"
+
+/** The shape of a filter's structure: made once, found by the hash of the structure. */
+typedef struct tv_shape_cache {
+    uint64_t structure;
+    tv_shape shape;
+    char text[TV_SHAPE_TEXT_MAX];
+} tv_shape_cache;
+
+enum { TV_SHAPE_CACHE_SIZE = 128 };
+
+struct tv_watch_shard {
+    _Alignas(64) _Atomic uint64_t epoch;
+    _Atomic(tv_page *) page;
+    atomic_uint period; /* of sampling: 1, 16 or 64; by the watcher */
+    tv_watch *watch;
+    int index;
+
+    /* The thread's own. */
+    uint32_t skip; /* requests until the next sample */
+    uint64_t random;
+    tv_shape_cache *shapes;
+
+    /* The watcher's own. */
+    tv_page *spare;
+    int64_t taken_ns; /* when the page was last taken, by the monotonic clock */
+};
+
+/** Give the thread the spare page, and wait until nobody writes to the other, which is returned. */
+tv_page *tv_watch_shard_take(tv_watch_shard *shard);
+
+#endif

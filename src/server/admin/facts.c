@@ -1,0 +1,279 @@
+#include "server/admin/facts.h"
+
+#include <math.h>
+
+#include "base/json.h"
+#include "insight/facts/facts.h"
+#include "model/catalog/catalog.h"
+#include "server/admin/admin.h"
+
+/* Facts that are taken on a scanner's thread: entities of the sample may have to be read. */
+typedef struct taking {
+    tv_task task;
+    tv_request *req;
+    tv_facts *facts;
+    tv_slice account, name;
+    int64_t id;
+    int parts;
+    bool has_keys; /* partitions and the keys of the sample alone */
+    tv_err err;
+} taking;
+
+bool tv_admin_has_facts(const tv_admin *admin)
+{
+    return admin->facts != NULL;
+}
+
+/* A parameter; `otherwise` without it.  False when it cannot be decoded. */
+static bool parameter(tv_request *req, const char *name, tv_slice otherwise, tv_slice *ret_value)
+{
+    if (!tv_parameters_get(&req->query, &req->arena, tv_slice_of(name), ret_value))
+        return false;
+    if (ret_value->data == NULL)
+        *ret_value = otherwise;
+    return true;
+}
+
+static bool find_table(const tv_admin *admin, tv_request *req, taking *to)
+{
+    tv_container *table;
+
+    if (!parameter(req, "account", TV_LIT("devstoreaccount1"), &to->account) ||
+        !parameter(req, "table", TV_LIT(""), &to->name))
+        return false;
+
+    table = tv_catalog_find(admin->tables, to->account, to->name);
+    if (table == NULL)
+        return false;
+    to->id = table->id;
+    tv_container_unref(table);
+    return true;
+}
+
+/* --- JSON --- */
+
+static void add_text(tv_buf *out, const char *name, tv_slice text)
+{
+    tv_buf_printf(out, "\"%s\":", name);
+    tv_json_add_string(out, text);
+}
+
+static void open_item(tv_buf *out, size_t index)
+{
+    if (index)
+        tv_buf_add_char(out, ',');
+    tv_buf_add_char(out, '{');
+}
+
+static void add_key(tv_buf *out, const tv_facts_key *key)
+{
+    add_text(out, "partitionKey", key->partition_key);
+    tv_buf_add_char(out, ',');
+    add_text(out, "rowKey", key->row_key);
+}
+
+static void add_count(tv_buf *out, const tv_facts_count *count)
+{
+    bool is_known = count->basis != TV_FACTS_UNKNOWN;
+
+    tv_buf_printf(out, "\"exact\":%s,\"basis\":\"%s\"",
+                  count->basis == TV_FACTS_EXACT ? "true" : "false",
+                  tv_facts_basis_name(count->basis));
+    if (is_known)
+        tv_buf_printf(out,
+                      ",\"entities\":%llu,\"bytes\":%llu,\"created\":%llu,\"replaced\":%llu,"
+                      "\"deleted\":%llu",
+                      (unsigned long long)count->entities, (unsigned long long)count->bytes,
+                      (unsigned long long)count->created, (unsigned long long)count->replaced,
+                      (unsigned long long)count->deleted);
+}
+
+static void add_partitions(tv_buf *out, const tv_facts_table *table)
+{
+    tv_buf_printf(out, ",\"partitions\":{\"count\":%.0f,\"error\":%.0f,\"largest\":[",
+                  table->partitions, table->partitions_error);
+    for (size_t i = 0; i < table->largest_partition_count; i++) {
+        const tv_facts_partition *partition = &table->largest_partitions[i];
+
+        open_item(out, i);
+        add_text(out, "partitionKey", partition->partition_key);
+        tv_buf_printf(out, ",\"entities\":%llu,\"bytes\":%llu,\"exact\":%s}",
+                      (unsigned long long)partition->entities, (unsigned long long)partition->bytes,
+                      partition->is_exact ? "true" : "false");
+    }
+    tv_buf_add_lit(out, "]}");
+}
+
+static void add_largest(tv_buf *out, const tv_facts_table *table)
+{
+    tv_buf_add_lit(out, ",\"largest\":[");
+    for (size_t i = 0; i < table->largest_count; i++) {
+        open_item(out, i);
+        add_key(out, &table->largest[i].key);
+        tv_buf_printf(out, ",\"bytes\":%llu}", (unsigned long long)table->largest[i].bytes);
+    }
+    tv_buf_add_char(out, ']');
+}
+
+static void add_classes(tv_buf *out, const char *name, const tv_facts_class *list, size_t count)
+{
+    tv_buf_printf(out, ",\"%s\":[", name);
+    for (size_t i = 0; i < count; i++) {
+        open_item(out, i);
+        add_text(out, "class", list[i].text.len ? list[i].text : TV_LIT("(other)"));
+        tv_buf_printf(out,
+                      ",\"count\":%llu,\"lengths\":[%u,%u],\"leadingZeros\":%llu,"
+                      "\"monthNames\":%llu}",
+                      (unsigned long long)list[i].count, list[i].length_min, list[i].length_max,
+                      (unsigned long long)list[i].leading_zeros,
+                      (unsigned long long)list[i].month_names);
+    }
+    tv_buf_add_char(out, ']');
+}
+
+static void add_properties(tv_buf *out, const tv_facts_table *table)
+{
+    if (table->has_billed)
+        tv_buf_printf(out, ",\"billedBytes\":%.0f,\"billedBytesError\":%.0f", table->billed,
+                      ceil(table->billed_error));
+    tv_buf_printf(out, ",\"propertySamples\":%llu,\"properties\":[",
+                  (unsigned long long)table->property_samples);
+    for (size_t i = 0; i < table->property_count; i++) {
+        const tv_facts_property *property = &table->properties[i];
+        const char *comma = "";
+
+        open_item(out, i);
+        add_text(out, "name", property->name);
+        tv_buf_printf(out, ",\"count\":%llu,\"types\":{", (unsigned long long)property->count);
+        for (int type = 1; type < TV_FACTS_PROPERTY_TYPES; type++) {
+            if (property->types[type] == 0)
+                continue;
+            tv_buf_printf(out, "%s\"%.*s\":%llu", comma, TV_FMT(tv_edm_name((tv_edm_type)type)),
+                          (unsigned long long)property->types[type]);
+            comma = ",";
+        }
+        tv_buf_printf(out,
+                      "},\"bytes\":%llu,\"bytesMax\":%llu,\"distinct\":%.0f,\"distinctLow\":%.0f,"
+                      "\"distinctHigh\":%.0f}",
+                      (unsigned long long)property->bytes, (unsigned long long)property->bytes_max,
+                      property->distinct, property->distinct_low, property->distinct_high);
+    }
+    tv_buf_add_char(out, ']');
+}
+
+static void add_extremes(tv_buf *out, const tv_facts_extremes *extremes)
+{
+    tv_buf_printf(out, ",\"extremes\":{\"properties\":{\"count\":%u,", extremes->properties_max);
+    add_key(out, &extremes->properties_key);
+    tv_buf_printf(out, "},\"cost\":{\"bytes\":%llu,", (unsigned long long)extremes->cost_max);
+    add_key(out, &extremes->cost_key);
+    tv_buf_printf(out, "},\"string\":{\"units\":%u,\"long\":%llu,", extremes->string_units_max,
+                  (unsigned long long)extremes->string_count);
+    add_text(out, "property", extremes->string_property);
+    tv_buf_printf(out, "},\"binary\":{\"bytes\":%u,\"long\":%llu,", extremes->binary_bytes_max,
+                  (unsigned long long)extremes->binary_count);
+    add_text(out, "property", extremes->binary_property);
+    tv_buf_add_lit(out, "}}");
+}
+
+/* A ladder of the table: every n-th key of it, about, in key order. */
+static void add_sample_keys(tv_buf *out, const tv_facts_table *table)
+{
+    tv_buf_printf(out, ",\"sample\":{\"isAll\":%s,\"keys\":[",
+                  table->sample_is_all ? "true" : "false");
+    for (size_t i = 0; i < table->sample_count; i++) {
+        open_item(out, i);
+        add_key(out, &table->sample[i]);
+        tv_buf_add_char(out, '}');
+    }
+    tv_buf_add_lit(out, "]}");
+}
+
+static void add_all(tv_buf *out, const taking *t, const tv_facts_table *table)
+{
+    tv_buf_add_char(out, '{');
+    add_text(out, "account", t->account);
+    tv_buf_add_char(out, ',');
+    add_text(out, "table", t->name);
+    tv_buf_add_char(out, ',');
+    add_count(out, &table->count);
+    if (t->parts)
+        add_partitions(out, table);
+    if (t->has_keys) {
+        add_sample_keys(out, table);
+    } else if (t->parts) {
+        add_largest(out, table);
+        tv_buf_printf(out, ",\"sample\":{\"keys\":%zu,\"isAll\":%s}", table->sample_count,
+                      table->sample_is_all ? "true" : "false");
+        add_classes(out, "partitionKeyClasses", table->partition_classes,
+                    table->partition_class_count);
+        add_classes(out, "rowKeyClasses", table->row_classes, table->row_class_count);
+        add_extremes(out, &table->extremes);
+    }
+    if (t->parts & TV_FACTS_PROPERTIES)
+        add_properties(out, table);
+    tv_buf_add_lit(out, "}\n");
+}
+
+/* --- taking --- */
+
+/* On a scanner's thread, which owns the request meanwhile. */
+static bool run(tv_task *task, tv_turn *turn)
+{
+    taking *t = (taking *)(void *)task;
+    tv_facts_table table;
+
+    (void)turn;
+    t->err = tv_facts_take(t->facts, t->account, t->id, t->parts, &t->req->arena, &table);
+    if (t->err == TV_OK)
+        add_all(&t->req->out, t, &table);
+    return true;
+}
+
+static void on_taken(tv_mail *mail)
+{
+    taking *t = (taking *)(void *)mail;
+
+    tv_admin_respond(t->req,
+                     t->err ? tv_admin_refuse(t->req, 503, "the facts cannot be read now") : 200);
+}
+
+int tv_admin_get_facts(tv_admin *admin, tv_request *req)
+{
+    taking *t = tv_arena_alloc(&req->arena, sizeof *t);
+    tv_slice parts;
+
+    *t = (taking){.req = req, .facts = admin->facts, .parts = TV_FACTS_KEYS | TV_FACTS_PROPERTIES};
+    if (!parameter(req, "parts", TV_LIT("all"), &parts))
+        return tv_admin_refuse(req, 400, "parts cannot be decoded");
+    if (tv_slice_eq(parts, TV_LIT("counts")))
+        t->parts = TV_FACTS_COUNTS_ONLY;
+    else if (tv_slice_eq(parts, TV_LIT("keys")))
+        t->parts = TV_FACTS_KEYS;
+    else if (!tv_slice_eq(parts, TV_LIT("all")))
+        return tv_admin_refuse(req, 400, "parts is all, counts or keys");
+    t->has_keys = t->parts == TV_FACTS_KEYS;
+    if (!find_table(admin, req, t))
+        return tv_admin_refuse(req, 404, "there is no such table in this account");
+
+    t->task = (tv_task){.mail.deliver = on_taken,
+                        .run = run,
+                        .reply_to = tv_loop_mailbox(req->loop),
+                        .account = TV_LIT(""),
+                        .is_gone = &req->is_gone};
+    if (!tv_turns_submit(admin->scanners, &t->task))
+        return tv_admin_refuse(req, 503, "too many queries wait already");
+    return 0;
+}
+
+int tv_admin_post_recount(tv_admin *admin, tv_request *req)
+{
+    taking t = {.req = req};
+
+    if (!find_table(admin, req, &t))
+        return tv_admin_refuse(req, 404, "there is no such table in this account");
+
+    tv_facts_recount(admin->facts, t.account, t.id);
+    tv_buf_add_lit(&req->out, "{\"state\":\"counting\"}\n");
+    return 202;
+}

@@ -1,0 +1,38 @@
+/*
+ * The endpoints of the admin port are rows of one table (admin.c).  A new one is a function in a
+ * file of its own, and a row.
+ */
+#ifndef TV_SERVER_ADMIN_ROUTE_H
+#define TV_SERVER_ADMIN_ROUTE_H
+
+#include "wire/http/request.h"
+
+typedef struct tv_admin tv_admin;
+
+typedef struct tv_admin_route {
+    const char *path;
+    tv_method method; /* GET, which serves HEAD too, or POST */
+    /* A GET that shows more than numbers needs what every POST needs: guard.h. */
+    bool is_guarded;
+    /* Writes the answer to req->out and returns its status: JSON with 2xx, otherwise one line of
+     * text that says what is wrong.  0: it answers later, by one of the functions below. */
+    int (*run)(tv_admin *admin, tv_request *req);
+    bool (*is_served)(const tv_admin *admin); /* NULL: always; 404 when it is not */
+    const char *help;                         /* a line for "/", or NULL */
+} tv_admin_route;
+
+/** One line of text as the answer; returns the status. */
+int tv_admin_refuse(tv_request *req, int status, const char *why);
+
+/** Answer with what is in req->out, as if `run` had returned the status.  The loop's thread. */
+void tv_admin_respond(tv_request *req, int status);
+/** The same, as JSON or as text, whatever the status. */
+void tv_admin_respond_as(tv_request *req, int status, bool is_json);
+/** Whether the client has named this type among those that it accepts. */
+bool tv_admin_accepts(const tv_request *req, tv_slice type);
+/** The same with 200 and text. */
+void tv_admin_respond_text(tv_request *req);
+/** The same with 200 and bytes that are no text. */
+void tv_admin_respond_bytes(tv_request *req);
+
+#endif

@@ -1,0 +1,114 @@
+/* What the server prints for whoever has started it: where it is, how to connect, what it can do.
+ */
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "server/main/parts.h"
+#include "services/service/op_list.h"
+
+void tv_server_print_operations(void)
+{
+    static const tv_service_spec *const specs[] = {&tv_table_spec, &tv_queue_spec, &tv_blob_spec};
+    tv_buf out = TV_BUF_EMPTY;
+
+    tv_op_list_add_heading(&out);
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
+        tv_op_list_add(&out, specs[i]);
+    fwrite(out.data, 1, out.len, stdout);
+    tv_buf_done(&out);
+}
+
+/* Whether clients find everything by the one setting that stands for an emulator. */
+static bool is_where_emulators_are(const tv_server *server)
+{
+    return !server->tls && server->served[TV_SERVED_BLOB].port == 10000 &&
+           server->served[TV_SERVED_QUEUE].port == 10001 &&
+           server->served[TV_SERVED_TABLE].port == 10002;
+}
+
+static bool is_for_this_machine(const char *host)
+{
+    return strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0 ||
+           strcmp(host, "localhost") == 0;
+}
+
+/* Others can connect, but not with the key that the connection string shows. */
+static void print_whose_key_it_is(const tv_config *config, const tv_account *account)
+{
+    if (account->is_development && !config->allow_dev_account && !is_for_this_machine(config->host))
+        printf("This key is accepted from this machine alone: --allow-dev-account accepts it from "
+               "others, too,\nand --accounts FILE is for keys of your own.\n");
+}
+
+/* How to use the command line tool, if it lies beside this program. */
+static void print_tool(bool is_found_by_itself)
+{
+    char path[4096];
+    ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
+
+    if (size <= 0)
+        return;
+    path[size] = '\0';
+
+    char *name = strrchr(path, '/');
+
+    if (name == NULL || (size_t)(name - path) + sizeof "/tavola" > sizeof path)
+        return;
+    memcpy(name, "/tavola", sizeof "/tavola");
+    if (access(path, X_OK) == 0)
+        printf("Command line: %s %s\n", path, is_found_by_itself ? "table list" : "help");
+}
+
+/* A way into the page, which works once. */
+static void print_explorer(tv_server *server, const char *admin_host)
+{
+    char word[TV_SESSION_WORD_CHARS + 1];
+
+    if (server->admin.sessions == NULL)
+        return;
+
+    tv_sessions_add_link(server->admin.sessions, tv_clock_ticks(), word);
+    printf("  Explorer http://%s:%d/#/login/%s\n", admin_host, server->admin_port, word);
+}
+
+void tv_server_print_ready(tv_server *server)
+{
+    const tv_config *config = &server->config;
+    const tv_account *account = &server->accounts->list[0];
+    const char *scheme = server->tls ? "https" : "http";
+    char host[80], admin_host[80];
+
+    tv_server_bracket_host(config->host, host, sizeof host);
+    tv_server_bracket_host(config->admin_host, admin_host, sizeof admin_host);
+    printf("Tavola %s\n\n", TV_VERSION);
+    for (int i = 0; i < TV_SERVED_COUNT; i++)
+        printf("  %-8s %s://%s:%d/%s\n", server->served[i].title, scheme, host,
+               server->served[i].port, account->name);
+    print_explorer(server, admin_host);
+    printf("  Health   http://%s:%d/healthz\n", admin_host, server->admin_port);
+    printf("  Metrics  http://%s:%d/metrics\n", admin_host, server->admin_port);
+    if (strcmp(config->engine, "memory") == 0)
+        printf("  Data     in memory only: gone when the server ends\n");
+    else if (strcmp(config->engine, "rados") == 0)
+        printf("  Data     in the pool %s of the Ceph cluster of %s\n", config->pool,
+               config->ceph_conf);
+    else
+        printf("  Data     %s\n", config->data);
+    /* The development key is public; any other is a secret and stays out of terminals and logs. */
+    printf("\nConnection string:\nDefaultEndpointsProtocol=%s;AccountName=%s;AccountKey=%s;",
+           scheme, account->name, account->is_development ? TV_DEVELOPMENT_KEY : "<your key>");
+    for (int i = 0; i < TV_SERVED_COUNT; i++)
+        printf("%s=%s://%s:%d/%s;", server->served[i].key, scheme, host, server->served[i].port,
+               account->name);
+    printf("\n");
+
+    bool is_simple = account->is_development && is_where_emulators_are(server);
+
+    if (is_simple)
+        printf("or simply: UseDevelopmentStorage=true\n");
+    print_whose_key_it_is(config, account);
+    printf("\n");
+    print_tool(is_simple);
+    printf("Ctrl-C ends it.\n");
+    fflush(stdout);
+}

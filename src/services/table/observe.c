@@ -1,0 +1,494 @@
+/* Telling the recorder what a finished request was about: watch/event.h. */
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/number.h"
+#include "insight/watch/conn.h"
+#include "services/table/call.h"
+#include "services/table/token.h"
+#include "services/table/traffic.h"
+#include "store/engine/key.h"
+
+/* What is known of a connection. */
+typedef struct observed_conn {
+    struct tv_watch_conn runs;
+    uint64_t client; /* hash of account, address and agent; 0: not known yet */
+    size_t agent_len;
+    bool is_own_tool;
+    char agent[160]; /* that the hash is of */
+} observed_conn;
+
+static tv_watch *watch_of(const tv_call *call)
+{
+    return TV_CALL_OF(tv_table_service, call->service, base)->watch;
+}
+
+/* --- who --- */
+
+static uint64_t client_hash(const tv_call *call, tv_slice agent)
+{
+    tv_slice peer = tv_slice_of(call->req->peer);
+    size_t port = peer.len;
+
+    while (port > 0 && peer.data[port - 1] != ':')
+        port--;
+    return (tv_hash(call->endpoint.account) * 31 + tv_hash(tv_slice_take(peer, port))) * 31 +
+           tv_hash(agent);
+}
+
+/* The server's own page, and the command line tool. */
+static bool is_own_tool(tv_slice agent)
+{
+    return tv_slice_starts_with(agent, TV_LIT("Tavola-Explorer/")) ||
+           tv_slice_starts_with(agent, TV_LIT("tavola-tool "));
+}
+
+static tv_watch_client client_of(const tv_call *call, observed_conn *conn)
+{
+    tv_slice agent = tv_request_header(call->req, TV_LIT("user-agent"));
+    bool is_same = conn->client && agent.len == conn->agent_len &&
+                   agent.len <= sizeof conn->agent &&
+                   (agent.len == 0 || memcmp(agent.data, conn->agent, agent.len) == 0);
+
+    if (!is_same) {
+        conn->client = client_hash(call, agent) | 1;
+        conn->is_own_tool = is_own_tool(agent);
+        conn->agent_len = agent.len;
+        if (agent.len && agent.len <= sizeof conn->agent)
+            memcpy(conn->agent, agent.data, agent.len);
+    }
+    return (tv_watch_client){
+        .hash = conn->client, .agent = agent, .is_own_tool = conn->is_own_tool || call->is_owner};
+}
+
+/* file:line of the program that sent it, at most 128 bytes; anything else is left out. */
+static tv_slice source_of(const tv_request *req)
+{
+    tv_slice source = tv_request_header(req, TV_LIT("x-tavola-source"));
+    size_t colon = source.len;
+    uint64_t line;
+
+    while (colon > 0 && source.data[colon - 1] != ':')
+        colon--;
+    if (source.len > TV_WATCH_SOURCE_BYTES || colon < 2 || !tv_slice_is_printable(source) ||
+        !tv_parse_uint64(tv_slice_skip(source, colon), &line))
+        return TV_NONE;
+    return source;
+}
+
+/* --- what --- */
+
+static bool op_of(tv_table_op_kind kind, tv_watch_op *ret_op)
+{
+    switch (kind) {
+    case TV_TABLE_OP_QUERY_ENTITIES:
+        *ret_op = TV_WATCH_QUERY_ENTITIES;
+        return true;
+    case TV_TABLE_OP_QUERY_ENTITY:
+        *ret_op = TV_WATCH_QUERY_ENTITY;
+        return true;
+    case TV_TABLE_OP_INSERT_ENTITY:
+        *ret_op = TV_WATCH_INSERT;
+        return true;
+    case TV_TABLE_OP_UPDATE_ENTITY:
+        *ret_op = TV_WATCH_UPDATE;
+        return true;
+    case TV_TABLE_OP_MERGE_ENTITY:
+        *ret_op = TV_WATCH_MERGE;
+        return true;
+    case TV_TABLE_OP_INSERT_OR_REPLACE_ENTITY:
+        *ret_op = TV_WATCH_INSERT_OR_REPLACE;
+        return true;
+    case TV_TABLE_OP_INSERT_OR_MERGE_ENTITY:
+        *ret_op = TV_WATCH_INSERT_OR_MERGE;
+        return true;
+    case TV_TABLE_OP_DELETE_ENTITY:
+        *ret_op = TV_WATCH_DELETE;
+        return true;
+    case TV_TABLE_OP_BATCH:
+        *ret_op = TV_WATCH_BATCH;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static uint32_t units_of(size_t bytes)
+{
+    return bytes <= 1024 ? 1 : (uint32_t)((bytes + 1023) / 1024);
+}
+
+static tv_watch_outcome outcome_of_error(tv_err err)
+{
+    switch (err) {
+    case TV_ERR_ENTITY_EXISTS:
+        return TV_WATCH_EXISTS;
+    case TV_ERR_ENTITY_NOT_FOUND:
+        return TV_WATCH_MISSING;
+    case TV_ERR_ETAG_MISMATCH:
+        return TV_WATCH_CONFLICT;
+    default:
+        return TV_WATCH_REFUSED;
+    }
+}
+
+static tv_watch_outcome outcome_of(const tv_entity_change *change)
+{
+    if (change->op->kind == TV_TABLE_OP_DELETE_ENTITY)
+        return TV_WATCH_DELETED;
+    return change->old_timestamp ? TV_WATCH_CHANGED : TV_WATCH_CREATED;
+}
+
+static tv_watch_condition condition_of(const tv_table_op *op)
+{
+    switch (op->condition.kind) {
+    case TV_TABLE_CONDITION_NONE:
+        return TV_WATCH_UNCONDITIONAL;
+    case TV_TABLE_CONDITION_ANY:
+        return TV_WATCH_IF_ANY;
+    default:
+        return TV_WATCH_IF_ETAG;
+    }
+}
+
+static void set_key(tv_watch_key *key, tv_slice stored, const tv_container *table)
+{
+    key->key = tv_slice_skip(stored, table->prefix.len);
+    key->partition_len = (uint32_t)tv_slice_find(key->key, '\x01');
+}
+
+static tv_watch_key change_key(const tv_table_change_set *set, size_t i, tv_err err)
+{
+    const tv_entity_change *change = &set->changes[i];
+    tv_watch_op op = TV_WATCH_INSERT;
+    tv_watch_key key = {
+        .outcome = (uint8_t)(err == TV_OK       ? outcome_of(change)
+                             : i == set->failed ? outcome_of_error(err)
+                                                : TV_WATCH_REFUSED),
+        .condition = (uint8_t)condition_of(change->op),
+        .bytes = (uint32_t)change->value.len,
+        .age_s = -1,
+        .sent = change->op->body.properties.list,
+        .sent_count = change->op->body.properties.count,
+    };
+
+    op_of(change->op->kind, &op);
+    key.op = (uint8_t)op;
+    key.units = key.outcome == TV_WATCH_DELETED ? 1 : units_of(change->value.len);
+    set_key(&key, change->key, set->table);
+    if (err == TV_OK && change->old_timestamp) {
+        int64_t age = (tv_clock_steady_ticks() - change->old_timestamp) / TV_TICKS_PER_SECOND;
+
+        key.age_s = age < 0 ? 0 : age;
+    }
+    return key;
+}
+
+static void add_changes(const tv_call *call, tv_watch_event *event, tv_err err)
+{
+    const tv_table_change_set *set = &tv_table_call_of((tv_call *)call)->changes;
+    tv_watch_key *keys = tv_arena_alloc(&call->req->arena, set->count * sizeof *keys);
+
+    for (size_t i = 0; i < set->count; i++)
+        keys[i] = change_key(set, i, err);
+    event->keys = keys;
+    event->key_count = set->count;
+}
+
+/* A point read by URL, alone or as a batch. */
+static void add_read(tv_call *call, tv_watch_event *event, tv_watch_key *key)
+{
+    const tv_table_call *t = tv_table_call_of(call);
+    const tv_table_op *op = event->op == TV_WATCH_BATCH ? &t->batch.ops[0] : &t->op;
+
+    if (call->fetch.key.data == NULL)
+        return;
+    *key = (tv_watch_key){
+        .op = TV_WATCH_QUERY_ENTITY,
+        .outcome =
+            (uint8_t)(event->error ? outcome_of_error((tv_err)event->error) : TV_WATCH_FOUND),
+        .units = units_of(t->value.len),
+        .bytes = (uint32_t)t->value.len,
+        .age_s = -1,
+    };
+    set_key(key, call->fetch.key, call->container);
+    if (op->select.count)
+        event->query.select = op->select.url_text;
+    event->keys = key;
+    event->key_count = 1;
+}
+
+/* --- queries --- */
+
+static tv_watch_end end_of(const tv_table_scan *scan)
+{
+    switch (scan->page.end) {
+    case TV_TABLE_PAGE_ROWS:
+        return scan->query->has_top && scan->query->top < TV_TABLE_PAGE_ROWS_MAX
+                   ? TV_WATCH_END_TOP
+                   : TV_WATCH_END_ROWS;
+    case TV_TABLE_PAGE_BYTES:
+        return TV_WATCH_END_BYTES;
+    case TV_TABLE_PAGE_TIME:
+        return TV_WATCH_END_TIME;
+    default:
+        return TV_WATCH_END_DONE;
+    }
+}
+
+static bool selects_keys(const tv_table_select *select)
+{
+    for (size_t i = 0; i < select->count; i++) {
+        if (!tv_slice_eq(select->names->list[i], TV_LIT("PartitionKey")) &&
+            !tv_slice_eq(select->names->list[i], TV_LIT("RowKey")))
+            return false;
+    }
+    return select->count > 0;
+}
+
+/* What follows the table's prefix in a bound; nothing for the end of the table. */
+static tv_slice behind_prefix(const tv_container *table, tv_slice key)
+{
+    return tv_slice_starts_with(key, table->prefix) ? tv_slice_skip(key, table->prefix.len)
+                                                    : TV_LIT("");
+}
+
+/* One range of RowKeys that ends where the first text ends that does not begin like it. */
+static bool is_prefix_range(const tv_plan *plan)
+{
+    const tv_key_range *range = &plan->ranges[0];
+
+    return plan->count == 1 && plan->kind == TV_PLAN_RANGE && range->from.len == range->to.len &&
+           range->from.len > 0 &&
+           memcmp(range->from.data, range->to.data, range->from.len - 1) == 0 &&
+           (unsigned char)range->from.data[range->from.len - 1] + 1 ==
+               (unsigned char)range->to.data[range->to.len - 1];
+}
+
+/* The one partition that all ranges are in. */
+static tv_slice one_partition(const tv_container *table, const tv_plan *plan)
+{
+    tv_slice first;
+
+    if (plan->count == 0 || plan->kind == TV_PLAN_TABLE)
+        return TV_NONE;
+    first = behind_prefix(table, plan->ranges[0].from);
+    first.len = tv_slice_find(first, '\x01');
+    for (size_t i = 1; i < plan->count; i++) {
+        tv_slice other = behind_prefix(table, plan->ranges[i].from);
+
+        if (!tv_slice_eq(first, tv_slice_take(other, tv_slice_find(other, '\x01'))))
+            return TV_NONE;
+    }
+    return first;
+}
+
+static tv_slice kept(const tv_table_scan_key *key)
+{
+    return (tv_slice){key->bytes, key->len};
+}
+
+static void add_query(tv_call *call, tv_watch_query *to)
+{
+    const tv_table_call *t = tv_table_call_of(call);
+    const tv_table_scan *scan = &t->scan;
+
+    to->filter = t->query.filter;
+    to->shape = t->shape;
+    to->has_top = t->query.has_top;
+    to->top = (uint32_t)t->query.top;
+    if (t->op.select.count)
+        to->select = t->op.select.url_text;
+    to->selects_keys = selects_keys(&t->op.select);
+    if (scan->table == NULL)
+        return; /* it has failed before it had a plan */
+
+    to->plan = (uint8_t)scan->plan.kind;
+    to->end = (uint8_t)end_of(scan);
+    to->has_residual = scan->plan.residual != NULL;
+    to->range_count = (uint32_t)scan->plan.count;
+    to->is_prefix_range = is_prefix_range(&scan->plan);
+    to->examined = scan->page.examined;
+    to->returned = scan->page.returned;
+    to->first = scan->page.first;
+    to->last = scan->page.last;
+    if (t->query.next_partition.data)
+        to->token_in = tv_table_token_hash(t->query.next_partition, t->query.next_row);
+    to->token_out = scan->next_hash;
+    to->partition = one_partition(scan->table, &scan->plan);
+    if (scan->plan.count)
+        to->from = behind_prefix(scan->table, scan->plan.ranges[0].from);
+    if (scan->keys) {
+        to->first_key = kept(&scan->keys->first);
+        to->last_key = kept(&scan->keys->last);
+        to->first_looked = kept(&scan->keys->first_looked);
+        to->last_looked = kept(&scan->keys->last_looked);
+    }
+}
+
+/* --- which table --- */
+
+static uint32_t number_of(tv_watch *watch, const tv_container *table)
+{
+    tv_table_counts *counts = table->service_data;
+    uint32_t number = atomic_load_explicit(&counts->watch_number, memory_order_relaxed);
+
+    if (!tv_watch_has_table(watch, number)) {
+        number = tv_watch_table(watch, table->account, table->name);
+        atomic_store_explicit(&counts->watch, watch, memory_order_relaxed);
+        atomic_store_explicit(&counts->watch_number, number, memory_order_relaxed);
+    }
+    return number;
+}
+
+bool tv_table_shape_history(tv_call *call, tv_estimate_history *ret_history)
+{
+    const tv_table_call *t = tv_table_call_of(call);
+    tv_watch *watch = watch_of(call);
+    tv_watch_history found;
+
+    if (watch == NULL)
+        return false;
+
+    uint64_t fingerprint = t->shape ? t->shape->fingerprint
+                                    : tv_shape_make(&call->req->arena, t->query.filter,
+                                                    t->op.select.count > 0, t->query.has_top)
+                                          .fingerprint;
+
+    if (!tv_watch_shape_history(watch, number_of(watch, call->container), fingerprint, &found))
+        return false;
+
+    *ret_history = (tv_estimate_history){.examined = found.examined,
+                                         .returned = found.returned,
+                                         .bytes = found.bytes_out,
+                                         .share_low = found.share_low,
+                                         .share_high = found.share_high};
+    return true;
+}
+
+/* A batch that was refused as a whole has no table yet, nor what an account's target refuses. */
+static tv_slice name_of_refused(const tv_call *call)
+{
+    const tv_table_call *t = tv_table_call_of((tv_call *)call);
+
+    return t->batch.ops         ? t->batch.ops[0].resource.table
+           : call->is_throttled ? t->op.resource.table
+                                : TV_LIT("");
+}
+
+static uint32_t number_of_refused(tv_call *call)
+{
+    tv_slice name = name_of_refused(call);
+    tv_container *table = NULL;
+    uint32_t number = 0;
+
+    if (name.len)
+        table = tv_catalog_find(call->service->catalog, call->endpoint.account, name);
+    if (table)
+        number = number_of(watch_of(call), table);
+    tv_container_unref(table);
+    return number;
+}
+
+static bool is_judged(const tv_call *call)
+{
+    const tv_table_call *t = tv_table_call_of((tv_call *)call);
+    int status = call->req->status;
+
+    return status && status != 401 && status != 403 && call->identity && !t->query.is_explained &&
+           !tv_table_query_is_explained(call->req) &&
+           !(call->container && tv_slice_starts_with(call->container->name, TV_LIT("$")));
+}
+
+/* A request without a connection, in a test, has `room`. */
+static observed_conn *conn_of(const tv_request *req, observed_conn *room)
+{
+    if (req->of_conn == NULL)
+        return memset(room, 0, sizeof *room);
+    if (*req->of_conn == NULL)
+        *req->of_conn = tv_calloc(1, sizeof(observed_conn));
+    return *req->of_conn;
+}
+
+static void fill(tv_call *call, tv_watch_event *event, tv_watch_key *read)
+{
+    const tv_table_call *t = tv_table_call_of(call);
+
+    if (event->op == TV_WATCH_QUERY_ENTITIES)
+        add_query(call, &event->query);
+    else if (event->op == TV_WATCH_QUERY_ENTITY ||
+             (event->op == TV_WATCH_BATCH && t->batch.is_query))
+        add_read(call, event, read);
+    else if (t->changes.count)
+        add_changes(call, event, (tv_err)event->error);
+    if (event->error == TV_ERR_BATCH_PARTITIONS)
+        event->across_partitions = 2; /* the rest of it was not looked at */
+}
+
+/* A partition is to blame for its own target only, not for those of the account. */
+static tv_watch_throttle throttle_of(const tv_call *call)
+{
+    if (!call->is_throttled)
+        return TV_WATCH_NOT_THROTTLED;
+    return call->throttle.scope == TV_TARGET_PARTITION ? TV_WATCH_THROTTLED_PARTITION
+                                                       : TV_WATCH_THROTTLED_ACCOUNT;
+}
+
+static uint64_t id_of(const tv_request *req)
+{
+    tv_slice id = tv_request_header(req, TV_LIT("x-ms-client-request-id"));
+
+    return id.len ? tv_hash(id) : 0;
+}
+
+static void write_trace(tv_call *call, tv_watch_event event)
+{
+    tv_slice table = call->container ? call->container->name
+                     : event.table   ? name_of_refused(call)
+                                     : TV_LIT("");
+
+    event.request_id = id_of(call->req);
+    tv_watch_trace_add(TV_CALL_OF(tv_table_service, call->service, base)->trace,
+                       call->endpoint.account, table, &event);
+}
+
+void tv_table_observe(tv_call *call, int64_t end_ns)
+{
+    tv_watch *watch = watch_of(call);
+    tv_traffic *traffic = TV_CALL_OF(tv_table_service, call->service, base)->traffic;
+    tv_request *req = call->req;
+    const tv_table_call *t = tv_table_call_of(call);
+    tv_watch_key read;
+    tv_watch_op op;
+
+    if (watch == NULL || !op_of((tv_table_op_kind)tv_call_op(call), &op) || !is_judged(call))
+        return;
+
+    tv_err error = t->batch_error ? t->batch_error : req->status >= 300 ? call->error : TV_OK;
+    observed_conn room, *conn = conn_of(req, &room);
+    tv_watch_event event = {
+        .time_ns = tv_watch_at(watch, end_ns),
+        .duration_ns = end_ns - req->start_ns,
+        .op = (uint8_t)op,
+        .status = (uint16_t)(t->batch_error ? tv_err_status(t->batch_error) : req->status),
+        .error = (uint16_t)error,
+        .throttle = (uint8_t)throttle_of(call),
+        .is_overloaded = error == TV_ERR_OVERLOADED,
+        .bytes_in = req->body_length,
+        .bytes_out = req->out.len,
+        .client = client_of(call, conn),
+        .conn = &conn->runs,
+    };
+
+    if (event.client.is_own_tool)
+        return;
+    event.table = call->container ? number_of(watch, call->container) : number_of_refused(call);
+    if (tv_watch_wants_id(watch, event.status))
+        event.request_id = id_of(req);
+    event.source = source_of(req);
+    fill(call, &event, &read);
+    tv_watch_record(tv_watch_shard_at(watch, tv_loop_index(req->loop)), &event);
+    if (TV_CALL_OF(tv_table_service, call->service, base)->trace)
+        write_trace(call, event);
+    if (traffic && call->container && event.table)
+        tv_table_count_traffic(traffic, tv_loop_index(req->loop), call->container, &event);
+}

@@ -1,0 +1,137 @@
+/* What the table service does in its own way: its paths, its table of operations, its errors. */
+#include "services/table/ops.h"
+
+#include "services/table/access.h"
+#include "services/table/call.h"
+#include "services/table/units.h"
+
+/* The content of a request may take 4 MiB; a batch has some more room for its own wrapping. */
+enum { BODY_BYTES_MAX = 4 * 1024 * 1024, BATCH_BYTES_MAX = BODY_BYTES_MAX + 64 * 1024 };
+
+static tv_err choose_by_condition(tv_call *call);
+static tv_err read_query(tv_call *call);
+
+static const tv_op ops[] = {
+#define OP(kind, name_, ...) [TV_TABLE_OP_##kind] = {.name = (name_), __VA_ARGS__},
+#include "services/table/ops.def"
+};
+
+static const char *const paths[] = {
+#define AT(where, form) [TV_TABLE_AT_##where] = (form),
+    TV_TABLE_PATHS(AT)
+#undef AT
+};
+
+/* --- from a request to an operation --- */
+
+/*
+ * The path is read later: a request that cannot be authenticated does not learn
+ * what is wrong with it.
+ */
+static tv_err read_path(tv_call *call)
+{
+    tv_request *req = call->req;
+
+    return tv_parameters_get(&req->query, &req->arena, TV_LIT("comp"), &call->comp)
+               ? TV_OK
+               : TV_ERR_URL_UNPARSABLE;
+}
+
+static tv_err locate(tv_call *call, int *ret_where)
+{
+    tv_table_call *t = tv_table_call_of(call);
+    tv_err err;
+
+    t->head = tv_table_head_of(call->req);
+    err = tv_table_op_locate(&call->req->arena, &t->head, &call->endpoint, &t->op, &call->info);
+    call->target.container = t->op.resource.table;
+    call->method = t->op.method;
+    *ret_where = t->op.where;
+    return err;
+}
+
+static tv_err miss(tv_call *call, bool has_comp)
+{
+    return tv_table_op_miss(&tv_table_call_of(call)->op, has_comp);
+}
+
+static tv_err choose_by_condition(tv_call *call)
+{
+    tv_table_op *op = &tv_table_call_of(call)->op;
+    tv_err err;
+
+    op->kind = (tv_table_op_kind)tv_call_op(call);
+    err = tv_table_op_apply_condition(op);
+    tv_call_turn_to(call, (int)op->kind);
+    return err;
+}
+
+static tv_err read_head(tv_call *call)
+{
+    tv_table_call *t = tv_table_call_of(call);
+
+    t->op.kind = (tv_table_op_kind)tv_call_op(call);
+    return tv_table_op_read_head(&call->req->arena, &t->head, &t->op);
+}
+
+static tv_err read_query(tv_call *call)
+{
+    tv_table_call *t = tv_table_call_of(call);
+
+    return tv_table_query_parse(&call->req->arena, call->req, &t->op, &t->query, &call->info);
+}
+
+/* --- access --- */
+
+/* What the URL names; an insert's keys are in its body. */
+static tv_err authorize(tv_call *call)
+{
+    const tv_table_resource *resource = &tv_table_call_of(call)->op.resource;
+
+    if (resource->where != TV_TABLE_AT_ENTITY)
+        return TV_OK;
+    return tv_table_access_check_key(call->identity, resource->partition_key, resource->row_key);
+}
+
+/*
+ * How many keys there must be depends on the table, so the service looks for
+ * that first.  A request with a SAS does not learn from it which tables there
+ * are.
+ */
+static tv_err explain_key_count(tv_call *call)
+{
+    static const tv_need key_alone = {.sas = 0};
+    tv_container *table =
+        tv_catalog_find(call->service->catalog, tv_identity_account(call->identity),
+                        tv_table_call_of(call)->op.resource.table);
+    bool is_missing = table == NULL;
+
+    tv_container_unref(table);
+    if (!is_missing || tv_identity_allows(call->identity, &key_alone))
+        return TV_ERR_KEY_COUNT;
+
+    call->info.text = TV_NONE;
+    return TV_ERR_TABLE_NOT_FOUND;
+}
+
+static tv_err explain(tv_call *call, tv_err err)
+{
+    return err == TV_ERR_KEY_COUNT ? explain_key_count(call) : err;
+}
+
+const tv_service_spec tv_table_spec = {
+    .kind = TV_SERVICE_TABLE,
+    .ops = ops,
+    .op_count = TV_TABLE_OP_COUNT,
+    .paths = paths,
+    .call_bytes = sizeof(tv_table_call),
+    .read_path = read_path,
+    .locate = locate,
+    .miss = miss,
+    .read_head = read_head,
+    .authorize = authorize,
+    .explain = explain,
+    .respond_error = tv_table_respond_error,
+    .settle = tv_table_settle,
+    .done = tv_table_observe,
+};

@@ -1,0 +1,37 @@
+/*
+ * Mistakes that the tests must find.  They are made only in the programs that are built for that,
+ * with TV_MUTANTS defined, where `tv_mutant` says which; in all others TV_MUTANT() is false.
+ */
+#ifndef TV_STORE_ENGINE_MUTANTS_H
+#define TV_STORE_ENGINE_MUTANTS_H
+
+#ifdef TV_MUTANTS
+enum {
+    TV_MUTANT_NONE,
+    /* Changes of ranges. */
+    TV_MUTANT_NO_SECOND_READ,       /* rows are not looked at again when they are frozen */
+    TV_MUTANT_NO_MERGE_SECOND_READ, /* nor those of a merge */
+    TV_MUTANT_NO_MERGE_CLEANING,    /* a merge leaves in A what lies in B's bounds */
+    TV_MUTANT_PUBLISH_UNFROZEN,     /* a split is published and A frozen afterwards */
+    TV_MUTANT_OPEN_B_FIRST,         /* B takes writes while A still answers */
+    TV_MUTANT_SAME_EPOCH,           /* a rollback gives A its old epoch back */
+    TV_MUTANT_NO_CLOCK,             /* B's clock begins anew */
+    TV_MUTANT_CLEAN_UNGUARDED,      /* leftovers are removed whoever merges */
+    TV_MUTANT_NO_FENCE,             /* a fence that does nothing */
+    TV_MUTANT_RANGES_END,
+    /* Writes, and what nodes know of each other's drops. */
+    TV_MUTANT_NO_CLOCK_COMPARE = TV_MUTANT_RANGES_END, /* a write of any instant is taken */
+    TV_MUTANT_EARLY_ANSWER,  /* a write is acknowledged whatever comes of it */
+    TV_MUTANT_UNFENCED_DROP, /* a drop is answered without a fence */
+    TV_MUTANT_EARLY_MAP,     /* a map is used before the catalogues were read for it */
+    TV_MUTANT_BLIND_CREATE,  /* a name is given anew whether its last table is fenced or not */
+    TV_MUTANT_BLIND_LOOK,    /* likewise it is called absent */
+    TV_MUTANTS_END,
+};
+extern int tv_mutant;
+#define TV_MUTANT(which) (tv_mutant == TV_MUTANT_##which)
+#else
+#define TV_MUTANT(which) false
+#endif
+
+#endif

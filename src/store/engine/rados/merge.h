@@ -1,0 +1,11 @@
+/* A merge with its rows, or without: then the right range is dropped. */
+#ifndef TV_STORE_ENGINE_RADOS_MERGE_H
+#define TV_STORE_ENGINE_RADOS_MERGE_H
+
+#include "store/engine/rados/range_work.h"
+
+/** The range that starts at `start` goes up in the one before it.  `kind`: M, or D without rows. */
+tv_err tv_range_join_left(const tv_ranges *ranges, tv_slice start, char kind, tv_slice reason,
+                          tv_range_result *ret_result) TV_WARN_UNUSED;
+
+#endif

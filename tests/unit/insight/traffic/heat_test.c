@@ -1,0 +1,154 @@
+/* What is told of a view: JSON, the compact form, bounds as texts. */
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "check.h"
+#include "insight/traffic/heat.h"
+
+TEST(a_byte_stands_for_about_its_value)
+{
+    static const uint64_t maxima[] = {1, 2, 10, 3000, 1000000, UINT64_C(1) << 50};
+
+    for (size_t i = 0; i < sizeof maxima / sizeof maxima[0]; i++) {
+        uint64_t max = maxima[i];
+        unsigned char before = 0;
+
+        CHECK_INT(tv_heat_code(0, max), 0);
+        CHECK_INT(tv_heat_code(max, max), 255);
+        for (uint64_t value = 1; value < max; value += 1 + value / 100) {
+            unsigned char code = tv_heat_code(value, max);
+            double told = pow((double)max, (code - 1) / 254.0);
+
+            CHECK(code >= 1 && code >= before);
+            before = code;
+            if (max == 3000)
+                CHECK(fabs(told - (double)value) / (double)value < 0.016);
+        }
+    }
+}
+
+TEST(bounds_are_read_as_they_are_written)
+{
+    static const struct {
+        const char *what;
+        tv_slice bound;
+        const char *json, *text;
+    } rows[] = {
+        {"the first", {"", 0}, "[\"\"]", ""},
+        {"a piece of a PartitionKey", {"devi", 4}, "[\"devi\"]", "devi"},
+        {"a key", {"p\x01r", 3}, "[\"p\",\"r\"]", "p\x01r"},
+        {"behind a key", {"p\x01r\x01", 4}, "[\"p\",\"r\",\"\"]", "p\x01r\x01"},
+        {"an empty RowKey", {"p\x01", 2}, "[\"p\",\"\"]", "p\x01"},
+        {"behind all that begin so", {"p\x01r\xff", 4}, "[\"p\",\"r\\u0002\"]", "p\x01r\x02"},
+        {"beyond the BMP",
+         {"\xed\xa0\xbd\xed\xb8\x80", 6},
+         "[\"\\ud83d\\ude00\"]",
+         "\xf0\x9f\x98\x80"},
+        {"quotes", {"\"\\", 2}, "[\"\\\"\\\\\"]", "\"\\"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tv_arena arena = {0};
+        tv_buf out = TV_BUF_EMPTY;
+        tv_slice bound;
+
+        t_row = rows[i].what;
+        tv_heat_bound_write(&arena, rows[i].bound, &out);
+        CHECK_TEXT(tv_buf_slice(&out), rows[i].json);
+        CHECK_OK(tv_heat_bound_parse(&arena, tv_slice_of(rows[i].text), &bound));
+        CHECK_SLICE(bound, rows[i].bound);
+        tv_buf_done(&out);
+        tv_arena_done(&arena);
+    }
+
+    tv_arena arena = {0};
+    tv_slice bound;
+
+    CHECK_ERR(tv_heat_bound_parse(&arena, TV_LIT("a\x03"), &bound), TV_ERR_OUT_OF_RANGE);
+    CHECK_ERR(tv_heat_bound_parse(&arena, TV_LIT("a\x02z"), &bound), TV_ERR_OUT_OF_RANGE);
+    tv_arena_done(&arena);
+}
+
+/* Two slots of two buckets. */
+static tv_heat heat_of(tv_view *view)
+{
+    static const tv_slice bounds[2] = {{"", 0}, {"m\x01", 2}};
+    static const uint64_t reads[4] = {0, 1, 10, 3000};
+
+    *view = (tv_view){.from = 29700000, .grain = TV_GRAIN_TEN, .slots = 2, .is_approximate = true};
+    view->axis = tv_axis_new(bounds, 2);
+    view->is_recorded = tv_calloc(2, sizeof(bool));
+    view->is_recorded[1] = true;
+    view->cells[TV_MEASURE_READS] = tv_malloc(sizeof reads);
+    memcpy(view->cells[TV_MEASURE_READS], reads, sizeof reads);
+    return (tv_heat){.account = TV_LIT("acct"),
+                     .table = TV_LIT("People"),
+                     .measure = TV_MEASURE_READS,
+                     .low = TV_LIT("c"),
+                     .view = view};
+}
+
+#define HEADER                                                                                     \
+    "{\"account\":\"acct\",\"table\":\"People\",\"m\":\"reads\",\"grainS\":600,"                   \
+    "\"from\":1782000000,\"slots\":2,\"recorded\":1,\"buckets\":2,\"max\":3000,\"approx\":true,"   \
+    "\"keys\":[[\"c\"],[\"m\",\"\"]],\"findings\":["
+
+TEST(a_view_in_json)
+{
+    tv_arena arena = {0};
+    tv_buf out = TV_BUF_EMPTY;
+    tv_view view;
+    tv_heat heat = heat_of(&view);
+    tv_pattern pattern = {.kind = TV_PATTERN_EVEN, .slots = 2, .buckets = 2};
+
+    tv_heat_write_json(&heat, &arena, &out);
+    CHECK_TEXT(tv_buf_slice(&out), HEADER "],\"cells\":[[0,1],[10,3000]]}\n");
+    out.len = 0;
+    heat.patterns = &pattern;
+    heat.pattern_count = 1;
+    tv_heat_write_json(&heat, &arena, &out);
+    CHECK_TEXT(tv_buf_slice(&out),
+               HEADER "{\"kind\":\"even\",\"verdict\":\"fine\",\"slot\":0,\"slots\":2,\"bucket\":0,"
+                      "\"buckets\":2,\"share\":0.0000,\"period\":0,\"oneKey\":false,"
+                      "\"text\":\"Even. Nothing to do.\"}],\"cells\":[[0,1],[10,3000]]}\n");
+    tv_buf_done(&out);
+    tv_arena_done(&arena);
+    tv_view_done(&view);
+}
+
+TEST(a_view_in_bytes)
+{
+    static const char header[] = HEADER "]}";
+    tv_arena arena = {0};
+    tv_buf out = TV_BUF_EMPTY;
+    tv_view view;
+    tv_heat heat = heat_of(&view);
+    size_t len = sizeof header - 1;
+
+    tv_heat_write_bytes(&heat, &arena, &out);
+    CHECK_INT(out.len, 8 + len + 4);
+    CHECK_SLICE(tv_slice_take(tv_buf_slice(&out), 4), TV_LIT("TVH1"));
+    CHECK_INT((unsigned char)out.data[4] | (unsigned char)out.data[5] << 8, len);
+    CHECK_INT(out.data[6] | out.data[7], 0);
+    CHECK_TEXT(tv_slice_take(tv_slice_skip(tv_buf_slice(&out), 8), len), header);
+    CHECK_INT((unsigned char)out.data[8 + len], 0);
+    CHECK_INT((unsigned char)out.data[9 + len], 1);
+    CHECK_INT((unsigned char)out.data[10 + len], tv_heat_code(10, 3000));
+    CHECK_INT((unsigned char)out.data[11 + len], 255);
+    tv_buf_done(&out);
+    tv_arena_done(&arena);
+    tv_view_done(&view);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_byte_stands_for_about_its_value),
+        cmocka_unit_test(bounds_are_read_as_they_are_written),
+        cmocka_unit_test(a_view_in_json),
+        cmocka_unit_test(a_view_in_bytes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -292,7 +292,7 @@ TEST(reads_of_one_row_are_noted_as_its_partitions)
     take(all, READS);
 
     tv_map *map = tv_maps_get(tv_rados_maps(other));
-    tv_lane *lane = tv_map_find(map, row)->lane;
+    tv_range_lane *lane = tv_map_find(map, row)->lane;
     tv_slice found[TV_SAMPLES_MAX];
     size_t count = tv_samples_read(&lane->samples, &arena, tv_clock_mono_ns() / 1000000, found);
 

@@ -14,30 +14,30 @@ static void check_piece(const tv_gathered *table, const tv_piece *piece)
     tv_column_writer writer = {0};
     tv_column_head head = {.minute = piece->minute, .grain = 1};
     tv_buf out = TV_BUF_EMPTY;
-    tv_gather again = {.to = UINT32_MAX};
+    tv_traffic_gather again = {.to = UINT32_MAX};
 
     tv_column_add(&writer, table->account, table->id, piece->axis, true, piece->counts);
     tv_column_finish(&writer, &head, &out);
-    tv_gather_file(&again, tv_buf_slice(&out));
+    tv_traffic_gather_file(&again, tv_buf_slice(&out));
     tv_assert(again.count == 1 && again.tables[0].count == 1 && again.tables[0].id == table->id);
     tv_assert(tv_axis_eq(again.tables[0].pieces[0].axis, piece->axis));
     tv_assert(memcmp(again.tables[0].pieces[0].counts, piece->counts,
                      piece->axis->count * sizeof *piece->counts) == 0);
-    tv_gather_done(&again);
+    tv_traffic_gather_done(&again);
     tv_column_writer_done(&writer);
     tv_buf_done(&out);
 }
 
 static void check_file(tv_slice file)
 {
-    tv_gather gather = {.to = UINT32_MAX};
+    tv_traffic_gather gather = {.to = UINT32_MAX};
 
-    tv_gather_file(&gather, file);
+    tv_traffic_gather_file(&gather, file);
     for (size_t i = 0; i < gather.count; i++) {
         for (size_t k = 0; k < gather.tables[i].count; k++)
             check_piece(&gather.tables[i], &gather.tables[i].pieces[k]);
     }
-    tv_gather_done(&gather);
+    tv_traffic_gather_done(&gather);
 }
 
 /* The bytes as the body of a column whose length and crc are right: a fuzzer finds no crc. */

@@ -146,8 +146,8 @@ static void return_all(const tv_estimate_query *query, tv_estimate *e)
 }
 
 /* A page that $top ends examines no more than it needs. */
-static void end_at_top(const tv_estimate_query *query, const tv_estimate_probe *p, tv_span share,
-                       tv_estimate *e)
+static void end_at_top(const tv_estimate_query *query, const tv_estimate_probe *p,
+                       tv_facts_span share, tv_estimate *e)
 {
     double top = (double)query->top, least = (double)p->keys + 1;
 
@@ -166,7 +166,7 @@ static void end_at_top(const tv_estimate_query *query, const tv_estimate_probe *
 static tv_err return_some(tv_facts *facts, const tv_estimate_query *query, tv_arena *arena,
                           const tv_estimate_known *k, const tv_estimate_probe *p, tv_estimate *e)
 {
-    tv_span share;
+    tv_facts_span share;
     tv_err err = tv_estimate_share(facts, query, arena, k, p, &share, &e->returned_basis);
 
     if (err)

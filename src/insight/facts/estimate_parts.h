@@ -8,12 +8,12 @@
 enum { TV_ESTIMATE_TESTED_MAX = 256 }; /* entities of the sample */
 
 /** A number and where it is with a certainty of 97.5 %. */
-typedef struct tv_span {
+typedef struct tv_facts_span {
     double mid, low, high;
-} tv_span;
+} tv_facts_span;
 
 /** x of k were so: what share of all is (Wilson's interval). */
-tv_span tv_span_of_share(double x, double k);
+tv_facts_span tv_facts_span_of_share(double x, double k);
 
 /** The first entities of a query's ranges, which were counted and tested. */
 typedef struct tv_estimate_probe {
@@ -62,6 +62,6 @@ void tv_estimate_rows(const tv_estimate_query *query, tv_arena *arena,
 /** What share of them passes the residual; it reads entities of the sample. */
 tv_err tv_estimate_share(tv_facts *facts, const tv_estimate_query *query, tv_arena *arena,
                          const tv_estimate_known *known, const tv_estimate_probe *probe,
-                         tv_span *ret_share, tv_share_basis *ret_basis) TV_WARN_UNUSED;
+                         tv_facts_span *ret_share, tv_share_basis *ret_basis) TV_WARN_UNUSED;
 
 #endif

@@ -8,13 +8,13 @@ enum { SAMPLE_KEYS_MIN = 30 }; /* of a partition; with fewer the mean partition 
 
 #define NONE_OF_SAMPLE 3.7 /* keys that there may be where the sample has none, by its scale */
 
-tv_span tv_span_of_share(double x, double k)
+tv_facts_span tv_facts_span_of_share(double x, double k)
 {
     const double z = 2.24;
     double p = x / k, mid = (p + z * z / (2 * k)) / (1 + z * z / k);
     double half = z * sqrt(p * (1 - p) / k + z * z / (4 * k * k)) / (1 + z * z / k);
 
-    return (tv_span){p, fmax(mid - half, 0), fmin(mid + half, 1)};
+    return (tv_facts_span){p, fmax(mid - half, 0), fmin(mid + half, 1)};
 }
 
 /* --- where partitions and keys lie --- */
@@ -221,7 +221,7 @@ typedef struct sum {
     double mid, below, above; /* the latter two squared */
 } sum;
 
-static void add_span(sum *to, tv_span span, double of)
+static void add_span(sum *to, tv_facts_span span, double of)
 {
     to->mid += span.mid * of;
     to->below += pow((span.mid - span.low) * of, 2);
@@ -233,9 +233,9 @@ static void add_stratum(sum *to, const tv_stratum *s)
     if (s->entities <= 0)
         return;
     if (s->keys == 0)
-        add_span(to, (tv_span){0.5, 0, 1}, s->entities);
+        add_span(to, (tv_facts_span){0.5, 0, 1}, s->entities);
     else
-        add_span(to, tv_span_of_share(s->inside, s->keys), s->entities);
+        add_span(to, tv_facts_span_of_share(s->inside, s->keys), s->entities);
 }
 
 static bool is_whole_table(const tv_estimate_query *query, tv_arena *arena)

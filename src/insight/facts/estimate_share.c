@@ -60,18 +60,18 @@ static tv_err test_sample(tv_facts *facts, const tv_estimate_query *query, tv_ar
     return err;
 }
 
-static tv_span of_history(const tv_estimate_history *h)
+static tv_facts_span of_history(const tv_estimate_history *h)
 {
-    tv_span span = tv_span_of_share((double)h->returned, (double)h->examined);
+    tv_facts_span span = tv_facts_span_of_share((double)h->returned, (double)h->examined);
 
     span.low = fmin(span.low, h->share_low);
     span.high = fmax(span.high, h->share_high);
     return span;
 }
 
-static tv_span of_beginning(const tv_estimate_probe *probe)
+static tv_facts_span of_beginning(const tv_estimate_probe *probe)
 {
-    tv_span span = tv_span_of_share((double)probe->passed, (double)probe->keys);
+    tv_facts_span span = tv_facts_span_of_share((double)probe->passed, (double)probe->keys);
 
     span.low /= BEGINNING_FACTOR;
     span.high = fmin(span.high * BEGINNING_FACTOR, 1);
@@ -82,16 +82,16 @@ static tv_span of_beginning(const tv_estimate_probe *probe)
  * What other values had, and what was seen of this one.  A sample bounds it, with the history as
  * the best guess inside; the beginning does not.
  */
-static tv_span join(tv_span history, tv_span seen, bool is_sample)
+static tv_facts_span join(tv_facts_span history, tv_facts_span seen, bool is_sample)
 {
     if (is_sample)
-        return (tv_span){fmin(fmax(history.mid, seen.low), seen.high), seen.low, seen.high};
-    return (tv_span){history.mid, fmin(history.low, seen.low), fmax(history.high, seen.high)};
+        return (tv_facts_span){fmin(fmax(history.mid, seen.low), seen.high), seen.low, seen.high};
+    return (tv_facts_span){history.mid, fmin(history.low, seen.low), fmax(history.high, seen.high)};
 }
 
 tv_err tv_estimate_share(tv_facts *facts, const tv_estimate_query *query, tv_arena *arena,
                          const tv_estimate_known *k, const tv_estimate_probe *probe,
-                         tv_span *ret_share, tv_share_basis *ret_basis)
+                         tv_facts_span *ret_share, tv_share_basis *ret_basis)
 {
     bool has_history = query->history && query->history->examined >= HISTORY_EXAMINED_MIN;
     tested t = {0};
@@ -104,7 +104,8 @@ tv_err tv_estimate_share(tv_facts *facts, const tv_estimate_query *query, tv_are
     }
 
     bool has_sample = t.count >= TESTED_MIN;
-    tv_span here = has_sample ? tv_span_of_share(t.passed, t.count) : of_beginning(probe);
+    tv_facts_span here =
+        has_sample ? tv_facts_span_of_share(t.passed, t.count) : of_beginning(probe);
 
     *ret_share = here;
     *ret_basis = has_sample ? TV_SHARE_SAMPLE : TV_SHARE_BEGINNING;

@@ -33,9 +33,9 @@ static tv_slice common_of(const tv_axis *axis)
     return tv_slice_take(first, len);
 }
 
-tv_bucket_map *tv_bucket_map_new(tv_axis *axis, int shard_count)
+tv_traffic_bucket_map *tv_traffic_bucket_map_new(tv_axis *axis, int shard_count)
 {
-    tv_bucket_map *map = tv_calloc(1, sizeof *map);
+    tv_traffic_bucket_map *map = tv_calloc(1, sizeof *map);
     uint64_t *heads = tv_malloc(axis->count * sizeof *heads);
 
     map->axis = tv_axis_ref(axis);
@@ -47,7 +47,7 @@ tv_bucket_map *tv_bucket_map_new(tv_axis *axis, int shard_count)
     map->heads = heads;
 
     /* Whole lines of the cache, so that no two shards write to the same one. */
-    map->row_bytes = (axis->count * sizeof(tv_bucket) + 63) / 64 * 64;
+    map->row_bytes = (axis->count * sizeof(tv_traffic_bucket) + 63) / 64 * 64;
     map->shard_count = shard_count;
     map->rows = aligned_alloc(64, map->row_bytes * (size_t)shard_count);
     tv_assert(map->rows);
@@ -56,7 +56,7 @@ tv_bucket_map *tv_bucket_map_new(tv_axis *axis, int shard_count)
     return map;
 }
 
-void tv_bucket_map_free(tv_bucket_map *map)
+void tv_traffic_bucket_map_free(tv_traffic_bucket_map *map)
 {
     if (map == NULL)
         return;
@@ -68,7 +68,7 @@ void tv_bucket_map_free(tv_bucket_map *map)
     free(map);
 }
 
-size_t tv_bucket_map_bytes(const tv_bucket_map *map)
+size_t tv_traffic_bucket_map_bytes(const tv_traffic_bucket_map *map)
 {
     size_t bytes = sizeof *map + map->row_bytes * (size_t)map->shard_count;
 
@@ -94,7 +94,7 @@ static size_t last_not_after(const tv_axis *axis, size_t at, tv_slice key)
     return low;
 }
 
-size_t tv_bucket_map_find(const tv_bucket_map *map, tv_slice key)
+size_t tv_traffic_bucket_map_find(const tv_traffic_bucket_map *map, tv_slice key)
 {
     if (map->count == 1)
         return 0;
@@ -131,12 +131,12 @@ static uint32_t read32(_Atomic uint32_t *counter)
 }
 
 /* Sums of all shards; those of 32 bits wrap. */
-static tv_counts sums_of(tv_bucket_map *map, size_t bucket)
+static tv_counts sums_of(tv_traffic_bucket_map *map, size_t bucket)
 {
     tv_counts sums = {{0}};
 
     for (int shard = 0; shard < map->shard_count; shard++) {
-        tv_bucket *from = tv_bucket_map_at(map, shard, bucket);
+        tv_traffic_bucket *from = tv_traffic_bucket_map_at(map, shard, bucket);
 
         sums.by[TV_MEASURE_READS] += read32(&from->reads);
         sums.by[TV_MEASURE_WRITES] += read32(&from->writes);
@@ -149,7 +149,7 @@ static tv_counts sums_of(tv_bucket_map *map, size_t bucket)
     return sums;
 }
 
-void tv_bucket_map_fold(tv_bucket_map *map, tv_counts *to)
+void tv_traffic_bucket_map_fold(tv_traffic_bucket_map *map, tv_counts *to)
 {
     for (size_t i = 0; i < map->count; i++) {
         tv_counts sums = sums_of(map, i);

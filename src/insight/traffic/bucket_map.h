@@ -9,40 +9,41 @@
 #include "insight/traffic/axis.h"
 
 /** The counters of one bucket and shard.  Those of 32 bits wrap; differences are taken in time. */
-typedef struct tv_bucket {
+typedef struct tv_traffic_bucket {
     _Atomic uint64_t bytes, scanned;
     _Atomic uint32_t reads, writes, deletes, conflicts, throttled;
-} tv_bucket;
+} tv_traffic_bucket;
 
-typedef struct tv_bucket_map {
+typedef struct tv_traffic_bucket_map {
     size_t count;
     tv_slice common;       /* what all bounds but the first begin with */
     const uint64_t *heads; /* the eight bytes of each bound behind it; 0 for the first */
     tv_axis *axis;
-    char *rows; /* of tv_bucket, one for each shard */
+    char *rows; /* of tv_traffic_bucket, one for each shard */
     size_t row_bytes;
     int shard_count;
     tv_counts *last; /* the reader's: sums of all shards when they were last read */
-} tv_bucket_map;
+} tv_traffic_bucket_map;
 
 /** Takes a reference of the axis. */
-tv_bucket_map *tv_bucket_map_new(tv_axis *axis, int shard_count);
+tv_traffic_bucket_map *tv_traffic_bucket_map_new(tv_axis *axis, int shard_count);
 
 /** Nobody counts in it any more.  Accepts NULL. */
-void tv_bucket_map_free(tv_bucket_map *map);
+void tv_traffic_bucket_map_free(tv_traffic_bucket_map *map);
 
 /** What it takes. */
-size_t tv_bucket_map_bytes(const tv_bucket_map *map);
+size_t tv_traffic_bucket_map_bytes(const tv_traffic_bucket_map *map);
 
 /** The bucket of a key: as tv_axis_find, faster. */
-size_t tv_bucket_map_find(const tv_bucket_map *map, tv_slice key);
+size_t tv_traffic_bucket_map_find(const tv_traffic_bucket_map *map, tv_slice key);
 
 /** Add what was counted since the last call to `to`, which has a place for each bucket. */
-void tv_bucket_map_fold(tv_bucket_map *map, tv_counts *to);
+void tv_traffic_bucket_map_fold(tv_traffic_bucket_map *map, tv_counts *to);
 
-static inline tv_bucket *tv_bucket_map_at(tv_bucket_map *map, int shard, size_t bucket)
+static inline tv_traffic_bucket *tv_traffic_bucket_map_at(tv_traffic_bucket_map *map, int shard,
+                                                          size_t bucket)
 {
-    return (tv_bucket *)(void *)(map->rows + (size_t)shard * map->row_bytes) + bucket;
+    return (tv_traffic_bucket *)(void *)(map->rows + (size_t)shard * map->row_bytes) + bucket;
 }
 
 /** One writer, so load and store are enough. */
@@ -51,7 +52,8 @@ static inline tv_bucket *tv_bucket_map_at(tv_bucket_map *map, int shard, size_t 
                           atomic_load_explicit(&(counter), memory_order_relaxed) + (count),        \
                           memory_order_relaxed)
 
-static inline void tv_bucket_add(tv_bucket *bucket, tv_measure measure, uint64_t count)
+static inline void tv_traffic_bucket_add(tv_traffic_bucket *bucket, tv_traffic_measure measure,
+                                         uint64_t count)
 {
     switch (measure) {
     case TV_MEASURE_READS:

@@ -5,7 +5,7 @@
 #include "base/assert.h"
 #include "base/hash.h"
 
-void tv_gather_done(tv_gather *gather)
+void tv_traffic_gather_done(tv_traffic_gather *gather)
 {
     for (size_t i = 0; i < gather->count; i++) {
         tv_gathered *table = &gather->tables[i];
@@ -19,7 +19,7 @@ void tv_gather_done(tv_gather *gather)
     }
     free(gather->tables);
     free(gather->slots);
-    *gather = (tv_gather){0};
+    *gather = (tv_traffic_gather){0};
 }
 
 static uint64_t hash_of(tv_slice account, int64_t id)
@@ -27,7 +27,7 @@ static uint64_t hash_of(tv_slice account, int64_t id)
     return tv_hash(account) ^ ((uint64_t)id * UINT64_C(0x9E3779B97F4A7C15));
 }
 
-static uint32_t *slot_of(tv_gather *gather, tv_slice account, int64_t id)
+static uint32_t *slot_of(tv_traffic_gather *gather, tv_slice account, int64_t id)
 {
     size_t at = hash_of(account, id) & (gather->slot_count - 1);
 
@@ -44,7 +44,7 @@ static uint32_t *slot_of(tv_gather *gather, tv_slice account, int64_t id)
     }
 }
 
-static void grow(tv_gather *gather)
+static void grow(tv_traffic_gather *gather)
 {
     gather->size = gather->size ? 2 * gather->size : 64;
     gather->tables = tv_realloc(gather->tables, gather->size * sizeof *gather->tables);
@@ -55,7 +55,7 @@ static void grow(tv_gather *gather)
         *slot_of(gather, gather->tables[i].account, gather->tables[i].id) = (uint32_t)i + 1;
 }
 
-static tv_gathered *table_of(tv_gather *gather, const tv_column_table *from)
+static tv_gathered *table_of(tv_traffic_gather *gather, const tv_column_table *from)
 {
     if (gather->count == gather->size)
         grow(gather);
@@ -69,7 +69,7 @@ static tv_gathered *table_of(tv_gather *gather, const tv_column_table *from)
     return &gather->tables[*slot - 1];
 }
 
-static void forget_axes(tv_gather *gather)
+static void forget_axes(tv_traffic_gather *gather)
 {
     for (size_t i = 0; i < gather->count; i++) {
         tv_axis_unref(gather->tables[i].last);
@@ -77,7 +77,7 @@ static void forget_axes(tv_gather *gather)
     }
 }
 
-static void add_block(tv_gather *gather, uint32_t minute, const tv_column_table *from)
+static void add_block(tv_traffic_gather *gather, uint32_t minute, const tv_column_table *from)
 {
     tv_gathered *table = table_of(gather, from);
     tv_counts *counts;
@@ -102,7 +102,7 @@ static void add_block(tv_gather *gather, uint32_t minute, const tv_column_table 
     table->pieces[table->count++] = (tv_piece){minute, axis, counts};
 }
 
-void tv_gather_file(tv_gather *gather, tv_slice file)
+void tv_traffic_gather_file(tv_traffic_gather *gather, tv_slice file)
 {
     tv_column column;
     size_t at = 0;

@@ -23,7 +23,7 @@ typedef struct tv_gathered {
 } tv_gathered;
 
 /** All zeros at first. */
-typedef struct tv_gather {
+typedef struct tv_traffic_gather {
     tv_slice account; /* with data: of this table only */
     int64_t table_id;
     uint32_t from, to; /* minutes: columns in [from, to) */
@@ -36,14 +36,14 @@ typedef struct tv_gather {
     /** Called for each of these columns, or NULL. */
     void (*on_column)(void *ctx, const tv_column_head *head);
     void *ctx;
-} tv_gather;
+} tv_traffic_gather;
 
-void tv_gather_done(tv_gather *gather);
+void tv_traffic_gather_done(tv_traffic_gather *gather);
 
 /**
  * Add the columns of a file, whose bytes outlive what is gathered.  Damaged blocks are left out.
  * Files are added in the order of time; each begins with no axes.
  */
-void tv_gather_file(tv_gather *gather, tv_slice file);
+void tv_traffic_gather_file(tv_traffic_gather *gather, tv_slice file);
 
 #endif

@@ -113,7 +113,7 @@ static void write_header(const tv_heat *heat, tv_arena *arena, uint64_t max, tv_
     tv_buf_printf(out,
                   ",\"m\":\"%s\",\"grainS\":%d,\"from\":%llu,\"slots\":%zu,\"recorded\":%zu,"
                   "\"buckets\":%zu,\"max\":%llu,\"approx\":%s,\"keys\":[",
-                  tv_measure_name(heat->measure), view->grain * 60,
+                  tv_traffic_measure_name(heat->measure), view->grain * 60,
                   (unsigned long long)view->from * 60, view->slots, tv_view_recorded(view),
                   view->axis->count, (unsigned long long)max,
                   view->is_approximate ? "true" : "false");

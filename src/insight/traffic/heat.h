@@ -18,7 +18,7 @@
 
 typedef struct tv_heat {
     tv_slice account, table; /* names */
-    tv_measure measure;      /* which the view has */
+    tv_traffic_measure measure; /* which the view has */
     tv_slice low;            /* of the view's query */
     const tv_view *view;
     const tv_pattern *patterns;

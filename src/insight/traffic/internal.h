@@ -12,7 +12,7 @@ enum { TV_TRAFFIC_SAMPLES_MAX = 2048 }; /* of buckets, in all tables: 2 MiB */
 
 /* A map that was replaced, and where the shards were then. */
 typedef struct tv_retired_map {
-    tv_bucket_map *map;
+    tv_traffic_bucket_map *map;
     struct tv_retired_map *next;
     uint64_t epochs[];
 } tv_retired_map;

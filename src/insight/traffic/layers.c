@@ -51,7 +51,7 @@ static bool fold_table(const tv_gathered *table, size_t buckets_max, tv_column_w
 static tv_err fold(tv_traffic_store *store, int layer, uint32_t from, const tv_fold_filter *filter)
 {
     tv_grain grain = tv_layers[layer].grain;
-    tv_gather gather = {.from = from, .to = from + grain};
+    tv_traffic_gather gather = {.from = from, .to = from + grain};
     tv_column_head head = {.minute = from, .grain = (uint16_t)grain};
     tv_column_writer writer = {0};
     tv_buf file = TV_BUF_EMPTY, out = TV_BUF_EMPTY;
@@ -60,7 +60,7 @@ static tv_err fold(tv_traffic_store *store, int layer, uint32_t from, const tv_f
     if (err)
         goto out;
 
-    tv_gather_file(&gather, tv_buf_slice(&file));
+    tv_traffic_gather_file(&gather, tv_buf_slice(&file));
     if (gather.count)
         qsort(gather.tables, gather.count, sizeof *gather.tables, compare);
     head.flags = (uint16_t)gather.flags;
@@ -78,7 +78,7 @@ static tv_err fold(tv_traffic_store *store, int layer, uint32_t from, const tv_f
 
 out:
     tv_column_writer_done(&writer);
-    tv_gather_done(&gather);
+    tv_traffic_gather_done(&gather);
     tv_buf_done(&file);
     tv_buf_done(&out);
     return err;

@@ -7,16 +7,16 @@ static const char *const names[TV_MEASURES] = {
     [TV_MEASURE_THROTTLED] = "throttled",
 };
 
-const char *tv_measure_name(tv_measure measure)
+const char *tv_traffic_measure_name(tv_traffic_measure measure)
 {
     return names[measure];
 }
 
-bool tv_measure_parse(tv_slice name, tv_measure *ret_measure)
+bool tv_traffic_measure_parse(tv_slice name, tv_traffic_measure *ret_measure)
 {
     for (int i = 0; i < TV_MEASURES; i++) {
         if (tv_slice_eq(name, tv_slice_of(names[i]))) {
-            *ret_measure = (tv_measure)i;
+            *ret_measure = (tv_traffic_measure)i;
             return true;
         }
     }

@@ -7,7 +7,7 @@
 #include "base/slice.h"
 
 /** On disk as the bits of a mask: new ones go to the end. */
-typedef enum tv_measure {
+typedef enum tv_traffic_measure {
     TV_MEASURE_READS,     /* entities that were asked for by their key or returned by a query */
     TV_MEASURE_WRITES,    /* entities that were inserted or changed */
     TV_MEASURE_DELETES,   /* entities that were deleted */
@@ -16,7 +16,7 @@ typedef enum tv_measure {
     TV_MEASURE_CONFLICTS, /* changes that were refused because of an ETag */
     TV_MEASURE_THROTTLED, /* requests that were refused because of a scalability target */
     TV_MEASURES,
-} tv_measure;
+} tv_traffic_measure;
 
 /** Counts of one bucket over some time. */
 typedef struct tv_counts {
@@ -38,7 +38,7 @@ static inline double tv_counts_weight(const tv_counts *counts)
 }
 
 /** "reads", "writes", "deletes", "bytes", "scanned", "conflicts", "throttled". */
-const char *tv_measure_name(tv_measure measure);
-bool tv_measure_parse(tv_slice name, tv_measure *ret_measure);
+const char *tv_traffic_measure_name(tv_traffic_measure measure);
+bool tv_traffic_measure_parse(tv_slice name, tv_traffic_measure *ret_measure);
 
 #endif

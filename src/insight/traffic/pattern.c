@@ -301,7 +301,7 @@ size_t tv_view_recorded(const tv_view *view)
     return count;
 }
 
-size_t tv_patterns_find(const tv_view *view, tv_measure measure, uint64_t row_count,
+size_t tv_patterns_find(const tv_view *view, tv_traffic_measure measure, uint64_t row_count,
                         tv_pattern ret_patterns[TV_PATTERN_KINDS])
 {
     size_t first = 0, end = view->slots, count = 0;

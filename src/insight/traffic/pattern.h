@@ -58,7 +58,7 @@ bool tv_pattern_wall(const tv_grid *grid, uint64_t row_count, tv_pattern *ret_pa
  * All patterns of a view for a measure that it has; those of writes and of scanned rows with
  * these measures only.  Returns how many, at most TV_PATTERN_KINDS.
  */
-size_t tv_patterns_find(const tv_view *view, tv_measure measure, uint64_t row_count,
+size_t tv_patterns_find(const tv_view *view, tv_traffic_measure measure, uint64_t row_count,
                         tv_pattern ret_patterns[TV_PATTERN_KINDS]);
 
 /** Slots of a view of which there is a column. */
@@ -71,7 +71,7 @@ const char *tv_pattern_name(tv_pattern_kind kind);
 const char *tv_pattern_verdict(tv_pattern_kind kind);
 
 /** A sentence about it, for people. */
-void tv_pattern_describe(const tv_pattern *pattern, const tv_view *view, tv_measure measure,
+void tv_pattern_describe(const tv_pattern *pattern, const tv_view *view, tv_traffic_measure measure,
                          tv_buf *out);
 
 #endif

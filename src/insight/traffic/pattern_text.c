@@ -46,7 +46,7 @@ static void add_hot_line(const tv_pattern *pattern, const tv_view *view, const c
         tv_buf_add_lit(out, " One key cannot be split.");
 }
 
-void tv_pattern_describe(const tv_pattern *pattern, const tv_view *view, tv_measure measure,
+void tv_pattern_describe(const tv_pattern *pattern, const tv_view *view, tv_traffic_measure measure,
                          tv_buf *out)
 {
     switch (pattern->kind) {
@@ -58,7 +58,7 @@ void tv_pattern_describe(const tv_pattern *pattern, const tv_view *view, tv_meas
                       pattern->period * (size_t)view->grain);
         break;
     case TV_PATTERN_HOT_LINE:
-        add_hot_line(pattern, view, tv_measure_name(measure), out);
+        add_hot_line(pattern, view, tv_traffic_measure_name(measure), out);
         break;
     case TV_PATTERN_RISING:
         tv_buf_printf(out, "%.0f %% of the writes go to the largest keys, which rise.",

@@ -2,10 +2,11 @@
 
 /* Divide a count between the buckets of all keys from `first` to `last`. */
 static void add_between(tv_traffic_shard *shard, tv_traffic_table *table, tv_slice first,
-                        tv_slice last, tv_measure measure, uint64_t count)
+                        tv_slice last, tv_traffic_measure measure, uint64_t count)
 {
-    tv_bucket_map *map = atomic_load_explicit(&table->map, memory_order_seq_cst);
-    size_t from = tv_bucket_map_find(map, first), to = tv_bucket_map_find(map, last), buckets;
+    tv_traffic_bucket_map *map = atomic_load_explicit(&table->map, memory_order_seq_cst);
+    size_t from = tv_traffic_bucket_map_find(map, first),
+           to = tv_traffic_bucket_map_find(map, last), buckets;
 
     if (count == 0)
         return;
@@ -17,7 +18,8 @@ static void add_between(tv_traffic_shard *shard, tv_traffic_table *table, tv_sli
         uint64_t part = count * (i + 1) / buckets - count * i / buckets;
 
         if (part)
-            tv_bucket_add(tv_bucket_map_at(map, shard->index, from + i), measure, part);
+            tv_traffic_bucket_add(tv_traffic_bucket_map_at(map, shard->index, from + i), measure,
+                                  part);
     }
 }
 
@@ -39,30 +41,30 @@ static void record_query(tv_traffic_shard *shard, tv_traffic_table *table,
 static void record_key(tv_traffic_shard *shard, tv_traffic_table *table,
                        const tv_watch_event *event, const tv_watch_key *key)
 {
-    tv_bucket *bucket = tv_traffic_find(shard, table, key->key);
+    tv_traffic_bucket *bucket = tv_traffic_find(shard, table, key->key);
 
     if (event->throttle) {
-        tv_bucket_add(bucket, TV_MEASURE_THROTTLED, 1);
+        tv_traffic_bucket_add(bucket, TV_MEASURE_THROTTLED, 1);
         return;
     }
     switch ((tv_watch_outcome)key->outcome) {
     case TV_WATCH_FOUND:
-        tv_bucket_add(bucket, TV_MEASURE_READS, 1);
-        tv_bucket_add(bucket, TV_MEASURE_BYTES, key->bytes);
+        tv_traffic_bucket_add(bucket, TV_MEASURE_READS, 1);
+        tv_traffic_bucket_add(bucket, TV_MEASURE_BYTES, key->bytes);
         break;
     case TV_WATCH_MISSING:
-        tv_bucket_add(bucket, TV_MEASURE_READS, 1);
+        tv_traffic_bucket_add(bucket, TV_MEASURE_READS, 1);
         break;
     case TV_WATCH_CREATED:
     case TV_WATCH_CHANGED:
-        tv_bucket_add(bucket, TV_MEASURE_WRITES, 1);
-        tv_bucket_add(bucket, TV_MEASURE_BYTES, key->bytes);
+        tv_traffic_bucket_add(bucket, TV_MEASURE_WRITES, 1);
+        tv_traffic_bucket_add(bucket, TV_MEASURE_BYTES, key->bytes);
         break;
     case TV_WATCH_DELETED:
-        tv_bucket_add(bucket, TV_MEASURE_DELETES, 1);
+        tv_traffic_bucket_add(bucket, TV_MEASURE_DELETES, 1);
         break;
     case TV_WATCH_CONFLICT:
-        tv_bucket_add(bucket, TV_MEASURE_CONFLICTS, 1);
+        tv_traffic_bucket_add(bucket, TV_MEASURE_CONFLICTS, 1);
         break;
     case TV_WATCH_EXISTS:
     case TV_WATCH_REFUSED:

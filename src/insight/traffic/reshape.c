@@ -17,7 +17,7 @@ static size_t heaviest_of(const double *weights, size_t from, size_t to)
 }
 
 /* Divide one count between the buckets [from, to) by their weights; the sum is kept. */
-static void divide(uint64_t count, tv_measure measure, const double *weights, size_t from,
+static void divide(uint64_t count, tv_traffic_measure measure, const double *weights, size_t from,
                    size_t to, tv_counts *ret_counts)
 {
     double sum = 0;
@@ -61,7 +61,7 @@ bool tv_axis_project(const tv_axis *from, const tv_counts *counts, const tv_axis
             if (end - first == 1) {
                 to[first].by[k] += counts[i].by[k];
             } else {
-                divide(counts[i].by[k], (tv_measure)k, weights, first, end, to);
+                divide(counts[i].by[k], (tv_traffic_measure)k, weights, first, end, to);
                 is_divided = true;
             }
         }

@@ -18,7 +18,7 @@ enum {
     MADE_ROOM_MAX = 64, /* buckets for one table in one step */
 };
 
-static tv_bucket_map *map_of(tv_traffic_table_state *table)
+static tv_traffic_bucket_map *map_of(tv_traffic_table_state *table)
 {
     return atomic_load_explicit(&table->table.map, memory_order_relaxed);
 }
@@ -48,13 +48,13 @@ static bool is_quiet(tv_traffic *traffic, tv_retired_map *retired)
 }
 
 /* What was counted in a map that was replaced, on the bounds of now. */
-static void fold_retired(tv_traffic_table_state *table, tv_bucket_map *old)
+static void fold_retired(tv_traffic_table_state *table, tv_traffic_bucket_map *old)
 {
-    tv_bucket_map *map = map_of(table);
+    tv_traffic_bucket_map *map = map_of(table);
     tv_counts *counts = tv_calloc(old->count, sizeof *counts);
     double *weights = live_weights(table);
 
-    tv_bucket_map_fold(old, counts);
+    tv_traffic_bucket_map_fold(old, counts);
     if (tv_axis_project(old->axis, counts, map->axis, weights, table->minute))
         table->is_divided = true;
     tv_axis_project(old->axis, counts, map->axis, weights, table->fresh);
@@ -65,7 +65,7 @@ static void fold_retired(tv_traffic_table_state *table, tv_bucket_map *old)
 /* Add to the open minute what all shards have counted since the last time. */
 static void fold(tv_traffic *traffic, tv_traffic_table_state *table)
 {
-    tv_bucket_map *map = map_of(table);
+    tv_traffic_bucket_map *map = map_of(table);
     tv_counts *counts = tv_calloc(map->count, sizeof *counts);
 
     for (tv_retired_map **at = &table->retired; *at;) {
@@ -78,12 +78,12 @@ static void fold(tv_traffic *traffic, tv_traffic_table_state *table)
             continue;
         }
         *at = retired->next;
-        traffic->retired_bytes -= tv_bucket_map_bytes(retired->map);
-        tv_bucket_map_free(retired->map);
+        traffic->retired_bytes -= tv_traffic_bucket_map_bytes(retired->map);
+        tv_traffic_bucket_map_free(retired->map);
         free(retired);
     }
 
-    tv_bucket_map_fold(map, counts);
+    tv_traffic_bucket_map_fold(map, counts);
     for (size_t i = 0; i < map->count; i++) {
         tv_counts_add(&table->minute[i], &counts[i]);
         tv_counts_add(&table->fresh[i], &counts[i]);
@@ -106,7 +106,7 @@ static tv_counts *move_counts(tv_traffic_table_state *table, const tv_axis *from
 static void publish(tv_traffic *traffic, tv_traffic_table_state *table)
 {
     int shard_count = traffic->options.shard_count;
-    tv_bucket_map *old = map_of(table);
+    tv_traffic_bucket_map *old = map_of(table);
     tv_axis *axis = tv_live_axis(&table->live);
     double *weights = live_weights(table);
     tv_counts *minute = move_counts(table, old->axis, axis, weights, table->minute);
@@ -118,7 +118,7 @@ static void publish(tv_traffic *traffic, tv_traffic_table_state *table)
     free(table->fresh);
     table->minute = minute;
     table->fresh = fresh;
-    atomic_store_explicit(&table->table.map, tv_bucket_map_new(axis, shard_count),
+    atomic_store_explicit(&table->table.map, tv_traffic_bucket_map_new(axis, shard_count),
                           memory_order_seq_cst);
     tv_axis_unref(axis);
 
@@ -127,7 +127,7 @@ static void publish(tv_traffic *traffic, tv_traffic_table_state *table)
     for (int i = 0; i < shard_count; i++)
         retired->epochs[i] = atomic_load_explicit(&traffic->shards[i].epoch, memory_order_seq_cst);
     table->retired = retired;
-    traffic->retired_bytes += tv_bucket_map_bytes(old);
+    traffic->retired_bytes += tv_traffic_bucket_map_bytes(old);
 }
 
 bool tv_traffic_make_room(tv_traffic *traffic, double below)

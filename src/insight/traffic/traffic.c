@@ -46,7 +46,7 @@ static void free_retired(tv_traffic_table_state *table)
     while (table->retired) {
         tv_retired_map *next = table->retired->next;
 
-        tv_bucket_map_free(table->retired->map);
+        tv_traffic_bucket_map_free(table->retired->map);
         free(table->retired);
         table->retired = next;
     }
@@ -59,7 +59,7 @@ void tv_traffic_free_table(tv_traffic *traffic, tv_traffic_table_state *table)
             traffic->numbers[i].table = NULL;
     }
     free_retired(table);
-    tv_bucket_map_free(atomic_load(&table->table.map));
+    tv_traffic_bucket_map_free(atomic_load(&table->table.map));
     tv_live_done(&table->live, &traffic->pool);
     tv_axis_unref(table->written);
     free(table->minute);
@@ -115,7 +115,7 @@ static tv_traffic_table_state *new_table(tv_traffic *traffic, tv_traffic_table_s
     table->table.state = table;
     tv_live_init(&table->live, &traffic->pool);
     axis = tv_live_axis(&table->live);
-    atomic_init(&table->table.map, tv_bucket_map_new(axis, traffic->options.shard_count));
+    atomic_init(&table->table.map, tv_traffic_bucket_map_new(axis, traffic->options.shard_count));
     tv_axis_unref(axis);
     table->minute = tv_calloc(1, sizeof *table->minute);
     table->fresh = tv_calloc(1, sizeof *table->fresh);
@@ -203,7 +203,7 @@ tv_traffic_usage tv_traffic_read_usage(tv_traffic *traffic)
         (TV_TRAFFIC_SAMPLES_MAX - traffic->pool.samples_left) * sizeof(tv_live_sample);
     for (tv_traffic_table_state *table = traffic->tables; table; table = table->next)
         usage.memory_bytes += sizeof *table + table->account.len +
-                              tv_bucket_map_bytes(atomic_load(&table->table.map)) +
+                              tv_traffic_bucket_map_bytes(atomic_load(&table->table.map)) +
                               table->live.count * (sizeof(tv_live_bucket) + 2 * sizeof(tv_counts));
     pthread_mutex_unlock(&traffic->lock);
     return usage;

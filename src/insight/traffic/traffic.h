@@ -33,7 +33,7 @@ typedef struct tv_traffic tv_traffic;
 
 /** A table whose traffic is counted; from tv_traffic_table_get. */
 typedef struct tv_traffic_table {
-    _Atomic(tv_bucket_map *) map;         /* the published one, never NULL */
+    _Atomic(tv_traffic_bucket_map *) map; /* the published one, never NULL */
     atomic_int refs;                      /* of those who count */
     struct tv_traffic_table_state *state; /* the watcher's */
 } tv_traffic_table;
@@ -108,18 +108,19 @@ static inline void tv_traffic_end(tv_traffic_shard *shard)
 }
 
 /** The counters of the bucket that a key lies in; valid until tv_traffic_end. */
-static inline tv_bucket *tv_traffic_find(tv_traffic_shard *shard, tv_traffic_table *table,
-                                         tv_slice key)
+static inline tv_traffic_bucket *tv_traffic_find(tv_traffic_shard *shard, tv_traffic_table *table,
+                                                 tv_slice key)
 {
-    tv_bucket_map *map = atomic_load_explicit(&table->map, memory_order_seq_cst);
+    tv_traffic_bucket_map *map = atomic_load_explicit(&table->map, memory_order_seq_cst);
 
-    return tv_bucket_map_at(map, shard->index, tv_bucket_map_find(map, key));
+    return tv_traffic_bucket_map_at(map, shard->index, tv_traffic_bucket_map_find(map, key));
 }
 
 /** For instance tv_traffic_add(tv_traffic_find(shard, table, key), TV_MEASURE_READS, 1). */
-static inline void tv_traffic_add(tv_bucket *bucket, tv_measure measure, uint64_t count)
+static inline void tv_traffic_add(tv_traffic_bucket *bucket, tv_traffic_measure measure,
+                                  uint64_t count)
 {
-    tv_bucket_add(bucket, measure, count);
+    tv_traffic_bucket_add(bucket, measure, count);
 }
 
 /* The watcher's. */

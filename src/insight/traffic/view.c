@@ -19,7 +19,7 @@ void tv_view_done(tv_view *view)
 typedef struct view_work {
     const tv_view_query *query;
     tv_view *view;
-    tv_gather gather;
+    tv_traffic_gather gather;
     tv_buf files[TV_LAYER_FILES_MAX]; /* what is gathered points into them */
     int file_count;
 } view_work;
@@ -56,7 +56,7 @@ static void choose_slots(const tv_view_query *query, tv_view *view)
 static tv_err read_files(tv_traffic_store *store, view_work *work)
 {
     const tv_layer *layer = &tv_layers[tv_layer_of(work->view->grain)];
-    tv_gather *gather = &work->gather;
+    tv_traffic_gather *gather = &work->gather;
     uint32_t number = gather->from / layer->file_minutes, newest = 0;
 
     /* Only the last few can be there, however long ago the time begins. */
@@ -71,7 +71,7 @@ static tv_err read_files(tv_traffic_store *store, view_work *work)
 
         if (err)
             return err;
-        tv_gather_file(gather, tv_buf_slice(file));
+        tv_traffic_gather_file(gather, tv_buf_slice(file));
     }
     return TV_OK;
 }
@@ -239,7 +239,7 @@ tv_err tv_view_read(tv_traffic_store *store, const tv_view_query *query, tv_view
     *ret_view = (tv_view){0};
     choose_slots(query, ret_view);
     ret_view->is_recorded = tv_calloc(ret_view->slots + 1, sizeof(bool));
-    work.gather = (tv_gather){
+    work.gather = (tv_traffic_gather){
         .account = query->account,
         .table_id = query->table_id,
         .from = ret_view->from,
@@ -256,7 +256,7 @@ tv_err tv_view_read(tv_traffic_store *store, const tv_view_query *query, tv_view
         allocate_cells(ret_view, query->measures);
     }
 
-    tv_gather_done(&work.gather);
+    tv_traffic_gather_done(&work.gather);
     for (int i = 0; i < work.file_count; i++)
         tv_buf_done(&work.files[i]);
     if (err)

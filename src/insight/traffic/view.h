@@ -27,7 +27,7 @@ typedef struct tv_view_query {
     uint32_t from, to;  /* minutes since 1970; the slots that begin in [from, to) */
     tv_slice low, high; /* keys in [low, high); an empty `high` has no end */
     size_t buckets_max; /* 1 to TV_VIEW_BUCKETS_MAX */
-    unsigned measures;  /* a bit, 1 << tv_measure, for each that is wanted */
+    unsigned measures;  /* a bit, 1 << tv_traffic_measure, for each that is wanted */
 } tv_view_query;
 
 /** All zeros is none; tv_view_done. */
@@ -41,7 +41,7 @@ typedef struct tv_view {
     bool is_approximate;          /* a count was divided between buckets */
 } tv_view;
 
-static inline uint64_t tv_view_cell(const tv_view *view, tv_measure measure, size_t slot,
+static inline uint64_t tv_view_cell(const tv_view *view, tv_traffic_measure measure, size_t slot,
                                     size_t bucket)
 {
     return view->cells[measure][slot * view->axis->count + bucket];

@@ -64,17 +64,17 @@ static void add_read(tv_watch_run *run, tv_watch_table_page *page, const tv_watc
 
     /* What it turned out to be with its tenth read it stays. */
     if (run->count == TV_RUN_MIN) {
-        page->sums[TV_TABLE_READ_RUNS]++;
-        page->sums[TV_TABLE_READ_RUN_REQUESTS] += TV_RUN_MIN;
-        page->sums[TV_TABLE_READ_RUN_NS] += (uint64_t)(run->last_ns - run->first_ns);
-        page->sums[TV_TABLE_READ_RUN_SAME] += run->is_one_key;
-        page->sums[TV_TABLE_READ_RUN_ORDERED] += run->is_ordered;
+        page->sums[TV_WATCH_TABLE_READ_RUNS]++;
+        page->sums[TV_WATCH_TABLE_READ_RUN_REQUESTS] += TV_RUN_MIN;
+        page->sums[TV_WATCH_TABLE_READ_RUN_NS] += (uint64_t)(run->last_ns - run->first_ns);
+        page->sums[TV_WATCH_TABLE_READ_RUN_SAME] += run->is_one_key;
+        page->sums[TV_WATCH_TABLE_READ_RUN_ORDERED] += run->is_ordered;
         tv_few_clients_add(&page->read_clients, event->client.hash);
     } else {
-        page->sums[TV_TABLE_READ_RUN_REQUESTS]++;
-        page->sums[TV_TABLE_READ_RUN_NS] += (uint64_t)gap;
+        page->sums[TV_WATCH_TABLE_READ_RUN_REQUESTS]++;
+        page->sums[TV_WATCH_TABLE_READ_RUN_NS] += (uint64_t)gap;
     }
-    raise(&page->maxima[TV_TABLE_READ_RUN_MAX], run->count);
+    raise(&page->maxima[TV_WATCH_TABLE_READ_RUN_MAX], run->count);
     tv_kept_key_copy(&page->read_first, &run->first);
     tv_kept_key_copy(&page->read_last, &run->last);
 }
@@ -86,7 +86,7 @@ static void add_write(tv_watch_run *run, tv_watch_table_page *page, const tv_wat
     bool is_same = is_same_partition(run, event, key);
 
     if (event->op == TV_WATCH_DELETE && !is_same)
-        page->sums[TV_TABLE_DELETE_RUNS]++;
+        page->sums[TV_WATCH_TABLE_DELETE_RUNS]++;
     if (!is_same || gap > write_gap_ns || go_on(run, event, key) == 0) {
         begin(run, event, key);
         return;
@@ -95,15 +95,15 @@ static void add_write(tv_watch_run *run, tv_watch_table_page *page, const tv_wat
         return;
 
     if (run->count == TV_RUN_MIN) {
-        page->sums[TV_TABLE_WRITE_RUNS]++;
-        page->sums[TV_TABLE_WRITE_RUN_REQUESTS] += TV_RUN_MIN;
-        page->sums[TV_TABLE_WRITE_RUN_NS] += (uint64_t)(run->last_ns - run->first_ns);
+        page->sums[TV_WATCH_TABLE_WRITE_RUNS]++;
+        page->sums[TV_WATCH_TABLE_WRITE_RUN_REQUESTS] += TV_RUN_MIN;
+        page->sums[TV_WATCH_TABLE_WRITE_RUN_NS] += (uint64_t)(run->last_ns - run->first_ns);
         tv_few_clients_add(&page->write_clients, event->client.hash);
     } else {
-        page->sums[TV_TABLE_WRITE_RUN_REQUESTS]++;
-        page->sums[TV_TABLE_WRITE_RUN_NS] += (uint64_t)gap;
+        page->sums[TV_WATCH_TABLE_WRITE_RUN_REQUESTS]++;
+        page->sums[TV_WATCH_TABLE_WRITE_RUN_NS] += (uint64_t)gap;
     }
-    raise(&page->maxima[TV_TABLE_WRITE_RUN_MAX], run->count);
+    raise(&page->maxima[TV_WATCH_TABLE_WRITE_RUN_MAX], run->count);
     tv_kept_key_copy(&page->write_first, &run->first);
     tv_kept_key_copy(&page->write_last, &run->last);
 }

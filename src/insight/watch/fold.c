@@ -22,12 +22,12 @@ static void fold_table(tv_watch *watch, const tv_watch_table_page *page)
 
     if (table == NULL)
         return; /* it has left */
-    for (int i = 0; i < TV_TABLE_SUMS; i++)
+    for (int i = 0; i < TV_WATCH_TABLE_SUMS; i++)
         tv_tally_add(&table->tally, i, page->sums[i]);
-    for (int i = 0; i < TV_TABLE_PAGE_MAXIMA; i++)
+    for (int i = 0; i < TV_WATCH_TABLE_PAGE_MAXIMA; i++)
         tv_tally_raise(&table->tally, watch->slot, i, page->maxima[i]);
-    tv_rate_slots_add(&table->slots, &table->tally, TV_TABLE_PEAK, page->last_ns,
-                      page->sums[TV_TABLE_UNITS]);
+    tv_rate_slots_add(&table->slots, &table->tally, TV_WATCH_TABLE_PEAK, page->last_ns,
+                      page->sums[TV_WATCH_TABLE_UNITS]);
     if (table->first_ns == 0)
         table->first_ns = page->first_ns;
     if (table->last_ns < page->last_ns)
@@ -243,8 +243,8 @@ static void fold_heavies(tv_watch *watch, tv_table_entry *table, const tv_watch_
     double weight = (double)sample->weight * sample->units;
     size_t size = tv_watch_sketch_size(watch);
     tv_kept_key partition = partition_key_of(&sample->key);
-    tv_heavy *heavy = tv_sketch_add(&table->partitions, size, sample->partition_hash, &partition,
-                                    weight, sample->time_ns);
+    tv_heavy *heavy = tv_watch_sketch_add(&table->partitions, size, sample->partition_hash,
+                                          &partition, weight, sample->time_ns);
 
     fold_heavy(heavy, sample, is_read);
     if (is_query) {
@@ -252,9 +252,9 @@ static void fold_heavies(tv_watch *watch, tv_table_entry *table, const tv_watch_
         tv_tally_raise(&heavy->tally, watch->slot, TV_HEAVY_SCANNED_MAX, sample->examined);
         return;
     }
-    fold_heavy(
-        tv_sketch_add(&table->rows, size, sample->key_hash, &sample->key, weight, sample->time_ns),
-        sample, is_read);
+    fold_heavy(tv_watch_sketch_add(&table->rows, size, sample->key_hash, &sample->key, weight,
+                                   sample->time_ns),
+               sample, is_read);
 }
 
 /* --- samples: conflicts --- */
@@ -363,8 +363,8 @@ static void fold_delete(tv_table_entry *table, const tv_watch_sample *sample)
     if (scan == NULL || sample->time_ns - scan->time_ns > AFTER_S * TV_WATCH_SECOND_NS)
         return;
 
-    tv_tally_add(&table->tally, TV_TABLE_AFTER_SCAN, sample->weight);
-    tv_tally_add(&table->tally, TV_TABLE_SCAN_EXAMINED, scan->examined);
+    tv_tally_add(&table->tally, TV_WATCH_TABLE_AFTER_SCAN, sample->weight);
+    tv_tally_add(&table->tally, TV_WATCH_TABLE_SCAN_EXAMINED, scan->examined);
     scan->examined = 0;
     table->scan_fingerprint = scan->fingerprint;
     if (sample->time_ns - table->deleting_last_ns > APART_S * TV_WATCH_SECOND_NS) {

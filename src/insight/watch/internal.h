@@ -105,12 +105,13 @@ typedef struct tv_table_entry {
     int64_t known_ns, dropped_ns;
     char *account, *name;
     tv_tally tally;
-    uint64_t day[TV_WATCH_DAY_HOURS][TV_TABLE_DAY_SUMS]; /* what the sums were as hours began */
+    uint64_t day[TV_WATCH_DAY_HOURS]
+                [TV_WATCH_TABLE_DAY_SUMS]; /* what the sums were as hours began */
     tv_rate_slots slots;
     int64_t first_ns, last_ns;
     tv_few_clients read_clients, write_clients;
     tv_kept_key read_first, read_last, write_first, write_last;
-    tv_sketch partitions, rows;
+    tv_watch_sketch partitions, rows;
     tv_conflict *conflicts; /* TV_WATCH_CONFLICTS_MAX, or NULL */
     size_t conflict_count;
     tv_direction *inserts; /* NULL until there is one */

@@ -150,7 +150,7 @@ bool tv_watch_shape_history(tv_watch *watch, uint32_t table, uint64_t fingerprin
 
 /* --- windows --- */
 
-static void each_of_sketch(tv_sketch *sketch, void (*fn)(tv_tally *tally, int64_t number),
+static void each_of_sketch(tv_watch_sketch *sketch, void (*fn)(tv_tally *tally, int64_t number),
                            int64_t number)
 {
     for (size_t i = 0; i < sketch->count; i++)
@@ -224,7 +224,7 @@ static void end_retry_minute(void *ctx, const tv_retry_table *taken)
     if (taken->minute.retries < worst->minute.retries && worst->end_ns)
         return;
     *worst = (tv_worst_minute){.end_ns = visit->time_ns, .minute = taken->minute};
-    worst->minute.requests = table->tally.numbers[TV_TABLE_REQUESTS] - table->minute_requests;
+    worst->minute.requests = table->tally.numbers[TV_WATCH_TABLE_REQUESTS] - table->minute_requests;
 }
 
 void tv_watch_end_minute(tv_watch *watch, int64_t time_ns)
@@ -234,9 +234,9 @@ void tv_watch_end_minute(tv_watch *watch, int64_t time_ns)
     tv_retries_take(&watch->retries, true, end_retry_minute, &visit);
     tv_retries_expire(&watch->retries, time_ns - TV_RETRY_IDLE_S * TV_WATCH_SECOND_NS);
     for (tv_table_entry *table = NULL; (table = tv_watch_next_table(watch, table));) {
-        table->minute_requests = table->tally.numbers[TV_TABLE_REQUESTS];
-        tv_sketch_halve(&table->partitions);
-        tv_sketch_halve(&table->rows);
+        table->minute_requests = table->tally.numbers[TV_WATCH_TABLE_REQUESTS];
+        tv_watch_sketch_halve(&table->partitions);
+        tv_watch_sketch_halve(&table->rows);
         if (table->inserts)
             tv_direction_end_minute(table->inserts);
     }

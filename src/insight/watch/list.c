@@ -117,7 +117,7 @@ static uint64_t fingerprint_of(tv_watch_op op)
 static void add_operations(list *l, tv_watch *watch, const tv_table_entry *table, int mark)
 {
     for (int op = TV_WATCH_QUERY_ENTITIES + 1; op < TV_WATCH_OPS; op++) {
-        uint64_t count = tv_tally_sum(&table->tally, watch->slot, mark, TV_TABLE_OPS + op);
+        uint64_t count = tv_tally_sum(&table->tally, watch->slot, mark, TV_WATCH_TABLE_OPS + op);
 
         if (count == 0)
             continue;

@@ -8,7 +8,7 @@ static size_t text_bytes(const char *text)
     return text ? strlen(text) + 1 : 0;
 }
 
-static size_t sketch_bytes(const tv_sketch *sketch)
+static size_t sketch_bytes(const tv_watch_sketch *sketch)
 {
     size_t bytes = sketch->size * sizeof *sketch->list;
 

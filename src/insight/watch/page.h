@@ -13,61 +13,62 @@
 #include "insight/watch/event.h"
 
 /**
- * Sums of a table.  Those up to TV_TABLE_DAY_SUMS are also asked for over the last 24 hours.  What
- * every request adds to stands together, so that it takes few lines of the cache.
+ * Sums of a table.  Those up to TV_WATCH_TABLE_DAY_SUMS are also asked for over the last 24 hours.
+ * What every request adds to stands together, so that it takes few lines of the cache.
  */
 typedef enum tv_table_sum {
-    TV_TABLE_INSERTS, /* entities that are new */
-    TV_TABLE_UPDATES, /* entities that were written over */
-    TV_TABLE_POINT_READS,
-    TV_TABLE_EXECUTIONS, /* of queries that are no point read */
-    TV_TABLE_DELETES_SINGLE,
-    TV_TABLE_DELETES_BATCHED,
-    TV_TABLE_AFTER_SCAN,    /* deletes that a query of the same client has found: by the watcher */
-    TV_TABLE_SCAN_EXAMINED, /* rows that such queries examined: by the watcher */
-    TV_TABLE_DAY_SUMS,
-    TV_TABLE_REQUESTS = TV_TABLE_DAY_SUMS,
-    TV_TABLE_UNITS, /* of 1 KiB */
-    TV_TABLE_POINT_MISSES,
-    TV_TABLE_POINT_WHOLE, /* point reads without $select that found something, */
-    TV_TABLE_POINT_BYTES, /* and their bodies */
-    TV_TABLE_STATUS_2XX,
-    TV_TABLE_STATUS_4XX,
-    TV_TABLE_STATUS_5XX,
-    TV_TABLE_OPS, /* requests by tv_watch_op */
-    TV_TABLE_WRITES = TV_TABLE_OPS + TV_WATCH_OPS,
-    TV_TABLE_BATCHED_WRITES, /* of these, in batches of two and more */
-    TV_TABLE_CONDITIONAL,    /* of these, with an ETag */
-    TV_TABLE_CONFLICTS,      /* 412 */
-    TV_TABLE_THROTTLED,
-    TV_TABLE_THROTTLED_ACCOUNT, /* of these, for the sake of the account */
-    TV_TABLE_REFUSED_PROPERTIES,
-    TV_TABLE_REFUSED_ENTITY,
-    TV_TABLE_REFUSED_VALUE,
-    TV_TABLE_BATCH_SIZES, /* 1, 2-9, 10-49, 50-99, 100 */
-    TV_TABLE_BATCH_CHANGES = TV_TABLE_BATCH_SIZES + 5,
-    TV_TABLE_ACROSS, /* batches over several partitions */
-    TV_TABLE_READ_RUNS,
-    TV_TABLE_READ_RUN_REQUESTS,
-    TV_TABLE_READ_RUN_SAME,    /* runs of one key */
-    TV_TABLE_READ_RUN_ORDERED, /* runs of ascending keys */
-    TV_TABLE_READ_RUN_NS,
-    TV_TABLE_WRITE_RUNS,
-    TV_TABLE_WRITE_RUN_REQUESTS,
-    TV_TABLE_WRITE_RUN_NS,
-    TV_TABLE_DELETE_RUNS, /* single deletes of one partition in a row count as one */
-    TV_TABLE_AGES,        /* deleted entities by their age, 2^n hours; below one hour first */
-    TV_TABLE_SUMS = TV_TABLE_AGES + 24,
+    TV_WATCH_TABLE_INSERTS, /* entities that are new */
+    TV_WATCH_TABLE_UPDATES, /* entities that were written over */
+    TV_WATCH_TABLE_POINT_READS,
+    TV_WATCH_TABLE_EXECUTIONS, /* of queries that are no point read */
+    TV_WATCH_TABLE_DELETES_SINGLE,
+    TV_WATCH_TABLE_DELETES_BATCHED,
+    TV_WATCH_TABLE_AFTER_SCAN, /* deletes that a query of the same client has found: by the watcher
+                                */
+    TV_WATCH_TABLE_SCAN_EXAMINED, /* rows that such queries examined: by the watcher */
+    TV_WATCH_TABLE_DAY_SUMS,
+    TV_WATCH_TABLE_REQUESTS = TV_WATCH_TABLE_DAY_SUMS,
+    TV_WATCH_TABLE_UNITS, /* of 1 KiB */
+    TV_WATCH_TABLE_POINT_MISSES,
+    TV_WATCH_TABLE_POINT_WHOLE, /* point reads without $select that found something, */
+    TV_WATCH_TABLE_POINT_BYTES, /* and their bodies */
+    TV_WATCH_TABLE_STATUS_2XX,
+    TV_WATCH_TABLE_STATUS_4XX,
+    TV_WATCH_TABLE_STATUS_5XX,
+    TV_WATCH_TABLE_OPS, /* requests by tv_watch_op */
+    TV_WATCH_TABLE_WRITES = TV_WATCH_TABLE_OPS + TV_WATCH_OPS,
+    TV_WATCH_TABLE_BATCHED_WRITES, /* of these, in batches of two and more */
+    TV_WATCH_TABLE_CONDITIONAL,    /* of these, with an ETag */
+    TV_WATCH_TABLE_CONFLICTS,      /* 412 */
+    TV_WATCH_TABLE_THROTTLED,
+    TV_WATCH_TABLE_THROTTLED_ACCOUNT, /* of these, for the sake of the account */
+    TV_WATCH_TABLE_REFUSED_PROPERTIES,
+    TV_WATCH_TABLE_REFUSED_ENTITY,
+    TV_WATCH_TABLE_REFUSED_VALUE,
+    TV_WATCH_TABLE_BATCH_SIZES, /* 1, 2-9, 10-49, 50-99, 100 */
+    TV_WATCH_TABLE_BATCH_CHANGES = TV_WATCH_TABLE_BATCH_SIZES + 5,
+    TV_WATCH_TABLE_ACROSS, /* batches over several partitions */
+    TV_WATCH_TABLE_READ_RUNS,
+    TV_WATCH_TABLE_READ_RUN_REQUESTS,
+    TV_WATCH_TABLE_READ_RUN_SAME,    /* runs of one key */
+    TV_WATCH_TABLE_READ_RUN_ORDERED, /* runs of ascending keys */
+    TV_WATCH_TABLE_READ_RUN_NS,
+    TV_WATCH_TABLE_WRITE_RUNS,
+    TV_WATCH_TABLE_WRITE_RUN_REQUESTS,
+    TV_WATCH_TABLE_WRITE_RUN_NS,
+    TV_WATCH_TABLE_DELETE_RUNS, /* single deletes of one partition in a row count as one */
+    TV_WATCH_TABLE_AGES,        /* deleted entities by their age, 2^n hours; below one hour first */
+    TV_WATCH_TABLE_SUMS = TV_WATCH_TABLE_AGES + 24,
 } tv_table_sum;
 
 typedef enum tv_table_max {
-    TV_TABLE_READ_RUN_MAX,
-    TV_TABLE_WRITE_RUN_MAX,
-    TV_TABLE_ACROSS_MAX,
-    TV_TABLE_PAGE_MAXIMA,
-    TV_TABLE_PEAK = TV_TABLE_PAGE_MAXIMA, /* units in 10 s: by the watcher */
-    TV_TABLE_SUSTAINED,
-    TV_TABLE_MAXIMA,
+    TV_WATCH_TABLE_READ_RUN_MAX,
+    TV_WATCH_TABLE_WRITE_RUN_MAX,
+    TV_WATCH_TABLE_ACROSS_MAX,
+    TV_WATCH_TABLE_PAGE_MAXIMA,
+    TV_WATCH_TABLE_PEAK = TV_WATCH_TABLE_PAGE_MAXIMA, /* units in 10 s: by the watcher */
+    TV_WATCH_TABLE_SUSTAINED,
+    TV_WATCH_TABLE_MAXIMA,
 } tv_table_max;
 
 typedef enum tv_shape_sum {
@@ -143,8 +144,8 @@ void tv_few_clients_join(tv_few_clients *clients, const tv_few_clients *more);
 typedef struct tv_watch_table_page {
     uint32_t table;
     int64_t first_ns, last_ns; /* of the requests */
-    uint64_t sums[TV_TABLE_SUMS];
-    uint64_t maxima[TV_TABLE_PAGE_MAXIMA];
+    uint64_t sums[TV_WATCH_TABLE_SUMS];
+    uint64_t maxima[TV_WATCH_TABLE_PAGE_MAXIMA];
     tv_few_clients read_clients, write_clients;
     tv_kept_key read_first, read_last; /* of the last run of reads; len is 0 without one */
     tv_kept_key write_first, write_last;

@@ -21,18 +21,20 @@ static int age_slot(int64_t age_s)
     uint64_t hours = (uint64_t)age_s / 3600;
     int slot = hours ? 64 - __builtin_clzll(hours) : 0;
 
-    return slot < TV_TABLE_SUMS - TV_TABLE_AGES ? slot : TV_TABLE_SUMS - TV_TABLE_AGES - 1;
+    return slot < TV_WATCH_TABLE_SUMS - TV_WATCH_TABLE_AGES
+               ? slot
+               : TV_WATCH_TABLE_SUMS - TV_WATCH_TABLE_AGES - 1;
 }
 
 static void record_read(tv_watch_table_page *table, const tv_watch_event *event,
                         const tv_watch_key *key)
 {
-    table->sums[TV_TABLE_POINT_READS]++;
+    table->sums[TV_WATCH_TABLE_POINT_READS]++;
     if (key->outcome == TV_WATCH_MISSING)
-        table->sums[TV_TABLE_POINT_MISSES]++;
+        table->sums[TV_WATCH_TABLE_POINT_MISSES]++;
     if (key->outcome == TV_WATCH_FOUND && event->query.select.data == NULL) {
-        table->sums[TV_TABLE_POINT_WHOLE]++;
-        table->sums[TV_TABLE_POINT_BYTES] += event->bytes_out;
+        table->sums[TV_WATCH_TABLE_POINT_WHOLE]++;
+        table->sums[TV_WATCH_TABLE_POINT_BYTES] += event->bytes_out;
     }
 }
 
@@ -41,17 +43,17 @@ static void record_write(tv_watch_table_page *table, const tv_watch_event *event
 {
     bool is_batched = event->op == TV_WATCH_BATCH;
 
-    table->sums[TV_TABLE_WRITES]++;
-    table->sums[TV_TABLE_BATCHED_WRITES] += is_batched && event->key_count >= 2;
-    table->sums[TV_TABLE_CONDITIONAL] += key->condition == TV_WATCH_IF_ETAG;
-    table->sums[TV_TABLE_INSERTS] += key->outcome == TV_WATCH_CREATED;
-    table->sums[TV_TABLE_UPDATES] += key->outcome == TV_WATCH_CHANGED;
-    table->sums[TV_TABLE_CONFLICTS] += key->outcome == TV_WATCH_CONFLICT;
+    table->sums[TV_WATCH_TABLE_WRITES]++;
+    table->sums[TV_WATCH_TABLE_BATCHED_WRITES] += is_batched && event->key_count >= 2;
+    table->sums[TV_WATCH_TABLE_CONDITIONAL] += key->condition == TV_WATCH_IF_ETAG;
+    table->sums[TV_WATCH_TABLE_INSERTS] += key->outcome == TV_WATCH_CREATED;
+    table->sums[TV_WATCH_TABLE_UPDATES] += key->outcome == TV_WATCH_CHANGED;
+    table->sums[TV_WATCH_TABLE_CONFLICTS] += key->outcome == TV_WATCH_CONFLICT;
     if (key->outcome != TV_WATCH_DELETED)
         return;
-    table->sums[is_batched ? TV_TABLE_DELETES_BATCHED : TV_TABLE_DELETES_SINGLE]++;
+    table->sums[is_batched ? TV_WATCH_TABLE_DELETES_BATCHED : TV_WATCH_TABLE_DELETES_SINGLE]++;
     if (key->age_s >= 0)
-        table->sums[TV_TABLE_AGES + age_slot(key->age_s)]++;
+        table->sums[TV_WATCH_TABLE_AGES + age_slot(key->age_s)]++;
 }
 
 static void record_keys(tv_watch_shard *shard, tv_page *page, tv_watch_table_page *table,
@@ -66,7 +68,7 @@ static void record_keys(tv_watch_shard *shard, tv_page *page, tv_watch_table_pag
             record_write(table, event, key);
         else
             record_read(table, event, key);
-        table->sums[TV_TABLE_UNITS] += key->units;
+        table->sums[TV_WATCH_TABLE_UNITS] += key->units;
         tv_record_sample_key(shard, page, event, key);
     }
     if (event->conn && event->key_count == 1 && event->op != TV_WATCH_BATCH)
@@ -76,21 +78,21 @@ static void record_keys(tv_watch_shard *shard, tv_page *page, tv_watch_table_pag
 static void record_batch(tv_watch_table_page *table, const tv_watch_event *event)
 {
     if (event->across_partitions) {
-        table->sums[TV_TABLE_ACROSS]++;
-        raise(&table->maxima[TV_TABLE_ACROSS_MAX], event->across_partitions);
+        table->sums[TV_WATCH_TABLE_ACROSS]++;
+        raise(&table->maxima[TV_WATCH_TABLE_ACROSS_MAX], event->across_partitions);
         return;
     }
-    table->sums[TV_TABLE_BATCH_SIZES + batch_slot(event->key_count)]++;
-    table->sums[TV_TABLE_BATCH_CHANGES] += event->key_count;
+    table->sums[TV_WATCH_TABLE_BATCH_SIZES + batch_slot(event->key_count)]++;
+    table->sums[TV_WATCH_TABLE_BATCH_CHANGES] += event->key_count;
 }
 
 static void record_refusal(tv_watch_table_page *table, const tv_watch_event *event)
 {
-    table->sums[TV_TABLE_THROTTLED] += event->throttle != TV_WATCH_NOT_THROTTLED;
-    table->sums[TV_TABLE_THROTTLED_ACCOUNT] += event->throttle == TV_WATCH_THROTTLED_ACCOUNT;
-    table->sums[TV_TABLE_REFUSED_PROPERTIES] += event->error == TV_ERR_TOO_MANY_PROPERTIES;
-    table->sums[TV_TABLE_REFUSED_ENTITY] += event->error == TV_ERR_ENTITY_TOO_LARGE;
-    table->sums[TV_TABLE_REFUSED_VALUE] += event->error == TV_ERR_PROPERTY_VALUE_TOO_LARGE;
+    table->sums[TV_WATCH_TABLE_THROTTLED] += event->throttle != TV_WATCH_NOT_THROTTLED;
+    table->sums[TV_WATCH_TABLE_THROTTLED_ACCOUNT] += event->throttle == TV_WATCH_THROTTLED_ACCOUNT;
+    table->sums[TV_WATCH_TABLE_REFUSED_PROPERTIES] += event->error == TV_ERR_TOO_MANY_PROPERTIES;
+    table->sums[TV_WATCH_TABLE_REFUSED_ENTITY] += event->error == TV_ERR_ENTITY_TOO_LARGE;
+    table->sums[TV_WATCH_TABLE_REFUSED_VALUE] += event->error == TV_ERR_PROPERTY_VALUE_TOO_LARGE;
 }
 
 static void record(tv_watch_shard *shard, tv_page *page, const tv_watch_event *event)
@@ -101,11 +103,11 @@ static void record(tv_watch_shard *shard, tv_page *page, const tv_watch_event *e
     if (table->first_ns == 0)
         table->first_ns = event->time_ns;
     table->last_ns = event->time_ns;
-    table->sums[TV_TABLE_REQUESTS]++;
-    table->sums[TV_TABLE_OPS + event->op]++;
-    table->sums[event->status < 300   ? TV_TABLE_STATUS_2XX
-                : event->status < 500 ? TV_TABLE_STATUS_4XX
-                                      : TV_TABLE_STATUS_5XX]++;
+    table->sums[TV_WATCH_TABLE_REQUESTS]++;
+    table->sums[TV_WATCH_TABLE_OPS + event->op]++;
+    table->sums[event->status < 300   ? TV_WATCH_TABLE_STATUS_2XX
+                : event->status < 500 ? TV_WATCH_TABLE_STATUS_4XX
+                                      : TV_WATCH_TABLE_STATUS_5XX]++;
     if (event->error || event->throttle)
         record_refusal(table, event);
     if (event->op == TV_WATCH_QUERY_ENTITIES)

@@ -296,10 +296,10 @@ void tv_record_query(tv_watch_shard *shard, tv_page *page, tv_watch_table_page *
             record_page(found, event, shape, &shard->watch->walks);
         }
     }
-    table->sums[TV_TABLE_UNITS] += tv_record_query_units(event);
+    table->sums[TV_WATCH_TABLE_UNITS] += tv_record_query_units(event);
     if (is_point(query))
-        table->sums[TV_TABLE_POINT_READS]++;
+        table->sums[TV_WATCH_TABLE_POINT_READS]++;
     else if (query->token_in == 0)
-        table->sums[TV_TABLE_EXECUTIONS]++;
+        table->sums[TV_WATCH_TABLE_EXECUTIONS]++;
     tv_record_sample_query(shard, page, event, fingerprint);
 }

@@ -7,15 +7,15 @@
 
 static const int64_t slot_ns = INT64_C(10000000000);
 
-void tv_sketch_done(tv_sketch *sketch)
+void tv_watch_sketch_done(tv_watch_sketch *sketch)
 {
     for (size_t i = 0; i < sketch->count; i++)
         tv_tally_done(&sketch->list[i].tally);
     free(sketch->list);
-    *sketch = (tv_sketch){0};
+    *sketch = (tv_watch_sketch){0};
 }
 
-static tv_heavy *lightest(tv_sketch *sketch)
+static tv_heavy *lightest(tv_watch_sketch *sketch)
 {
     tv_heavy *least = &sketch->list[0];
 
@@ -26,7 +26,7 @@ static tv_heavy *lightest(tv_sketch *sketch)
     return least;
 }
 
-static tv_heavy *find(tv_sketch *sketch, uint64_t hash)
+static tv_heavy *find(tv_watch_sketch *sketch, uint64_t hash)
 {
     for (size_t i = 0; i < sketch->count; i++) {
         if (sketch->list[i].hash == hash)
@@ -35,7 +35,7 @@ static tv_heavy *find(tv_sketch *sketch, uint64_t hash)
     return NULL;
 }
 
-static tv_heavy *append(tv_sketch *sketch)
+static tv_heavy *append(tv_watch_sketch *sketch)
 {
     if (sketch->count == sketch->size) {
         sketch->size = sketch->size ? 2 * sketch->size : 4;
@@ -44,8 +44,8 @@ static tv_heavy *append(tv_sketch *sketch)
     return &sketch->list[sketch->count++];
 }
 
-tv_heavy *tv_sketch_add(tv_sketch *sketch, size_t count_max, uint64_t hash, const tv_kept_key *key,
-                        double weight, int64_t time_ns)
+tv_heavy *tv_watch_sketch_add(tv_watch_sketch *sketch, size_t count_max, uint64_t hash,
+                              const tv_kept_key *key, double weight, int64_t time_ns)
 {
     tv_heavy *heavy = find(sketch, hash);
 
@@ -68,7 +68,7 @@ tv_heavy *tv_sketch_add(tv_sketch *sketch, size_t count_max, uint64_t hash, cons
     return heavy;
 }
 
-void tv_sketch_halve(tv_sketch *sketch)
+void tv_watch_sketch_halve(tv_watch_sketch *sketch)
 {
     for (size_t i = 0; i < sketch->count; i++) {
         sketch->list[i].count /= 2;

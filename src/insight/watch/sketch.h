@@ -2,8 +2,8 @@
  * The keys that take most of a table's traffic, found among any number of keys with room for a
  * few: Space-Saving.  A key that is not there takes the place of the lightest, and its count:
  * so counts are too high by at most that (`error`), never too low, and a key with more than
- * 1/TV_SKETCH_KEYS of the traffic is certainly there.  Every minute counts and errors are halved,
- * so that recent traffic decides who stays; what is told about a key is in its tally.
+ * 1/TV_WATCH_SKETCH_KEYS of the traffic is certainly there.  Every minute counts and errors are
+ * halved, so that recent traffic decides who stays; what is told about a key is in its tally.
  *
  * One thread at a time.
  */
@@ -13,7 +13,7 @@
 #include "insight/watch/page.h"
 #include "insight/watch/tally.h"
 
-enum { TV_SKETCH_KEYS = 32 };
+enum { TV_WATCH_SKETCH_KEYS = 32 };
 
 typedef enum tv_heavy_sum {
     TV_HEAVY_UNITS,
@@ -56,20 +56,20 @@ typedef struct tv_heavy {
     double rate_at_throttle;
 } tv_heavy;
 
-typedef struct tv_sketch {
+typedef struct tv_watch_sketch {
     tv_heavy *list; /* NULL until there is one */
     size_t count, size;
-} tv_sketch;
+} tv_watch_sketch;
 
-void tv_sketch_done(tv_sketch *sketch);
+void tv_watch_sketch_done(tv_watch_sketch *sketch);
 
 /**
  * The entry of a key, whose count is raised; it is made, or takes the place of another when there
- * are `count_max` (at most TV_SKETCH_KEYS).
+ * are `count_max` (at most TV_WATCH_SKETCH_KEYS).
  */
-tv_heavy *tv_sketch_add(tv_sketch *sketch, size_t count_max, uint64_t hash, const tv_kept_key *key,
-                        double weight, int64_t time_ns);
-void tv_sketch_halve(tv_sketch *sketch);
+tv_heavy *tv_watch_sketch_add(tv_watch_sketch *sketch, size_t count_max, uint64_t hash,
+                              const tv_kept_key *key, double weight, int64_t time_ns);
+void tv_watch_sketch_halve(tv_watch_sketch *sketch);
 
 /** Where slots of TV_TALLY_SLOT_S and of 10 s are counted from. */
 static inline int64_t tv_tally_slot_of(int64_t time_ns)

@@ -254,8 +254,8 @@ static double age_percentile(const tv_snapshot *s, const tv_tally *tally, double
 {
     uint64_t sum = 0;
 
-    for (int i = 0; i < TV_TABLE_SUMS - TV_TABLE_AGES; i++) {
-        uint64_t count = tv_snapshot_sum(s, tally, TV_TABLE_AGES + i);
+    for (int i = 0; i < TV_WATCH_TABLE_SUMS - TV_WATCH_TABLE_AGES; i++) {
+        uint64_t count = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_AGES + i);
 
         if (count && (double)(sum + count) >= share * (double)all) {
             double low = i ? ldexp(1, i - 1) : 0, high = ldexp(1, i);
@@ -280,21 +280,21 @@ static uint64_t day_sum(const tv_snapshot *s, const tv_table_entry *entry, int s
 static void fill_deletes(const tv_snapshot *s, const tv_table_entry *entry, tv_evidence_deletes *to)
 {
     const tv_tally *tally = &entry->tally;
-    uint64_t runs = tv_snapshot_sum(s, tally, TV_TABLE_DELETE_RUNS);
+    uint64_t runs = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_DELETE_RUNS);
 
-    to->single = tv_snapshot_sum(s, tally, TV_TABLE_DELETES_SINGLE);
-    to->batched = tv_snapshot_sum(s, tally, TV_TABLE_DELETES_BATCHED);
-    to->single_day = day_sum(s, entry, TV_TABLE_DELETES_SINGLE);
-    to->batched_day = day_sum(s, entry, TV_TABLE_DELETES_BATCHED);
+    to->single = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_DELETES_SINGLE);
+    to->batched = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_DELETES_BATCHED);
+    to->single_day = day_sum(s, entry, TV_WATCH_TABLE_DELETES_SINGLE);
+    to->batched_day = day_sum(s, entry, TV_WATCH_TABLE_DELETES_BATCHED);
     to->run_per_partition = runs ? (double)to->single / (double)runs : 0;
-    for (int i = 0; i < TV_TABLE_SUMS - TV_TABLE_AGES; i++)
-        to->aged += tv_snapshot_sum(s, tally, TV_TABLE_AGES + i);
+    for (int i = 0; i < TV_WATCH_TABLE_SUMS - TV_WATCH_TABLE_AGES; i++)
+        to->aged += tv_snapshot_sum(s, tally, TV_WATCH_TABLE_AGES + i);
     to->age_p10_hours = age_percentile(s, tally, 0.1, to->aged);
     to->age_p50_hours = age_percentile(s, tally, 0.5, to->aged);
     to->age_p90_hours = age_percentile(s, tally, 0.9, to->aged);
-    to->after_scan_day = day_sum(s, entry, TV_TABLE_AFTER_SCAN);
+    to->after_scan_day = day_sum(s, entry, TV_WATCH_TABLE_AFTER_SCAN);
     to->scan_fingerprint = entry->scan_fingerprint;
-    to->scan_examined_day = day_sum(s, entry, TV_TABLE_SCAN_EXAMINED);
+    to->scan_examined_day = day_sum(s, entry, TV_WATCH_TABLE_SCAN_EXAMINED);
     if (entry->deleting_before_ns)
         to->every_hours = (double)(entry->deleting_ns - entry->deleting_before_ns) /
                           (3600.0 * (double)TV_WATCH_SECOND_NS);
@@ -303,12 +303,13 @@ static void fill_deletes(const tv_snapshot *s, const tv_table_entry *entry, tv_e
 static void fill_batches(const tv_snapshot *s, const tv_table_entry *entry, tv_evidence_batches *to)
 {
     for (int i = 0; i < TV_EVIDENCE_BATCH_SLOTS; i++) {
-        to->sizes[i] = tv_snapshot_sum(s, &entry->tally, TV_TABLE_BATCH_SIZES + i);
+        to->sizes[i] = tv_snapshot_sum(s, &entry->tally, TV_WATCH_TABLE_BATCH_SIZES + i);
         to->count += to->sizes[i];
     }
-    to->operations = tv_snapshot_sum(s, &entry->tally, TV_TABLE_BATCH_CHANGES);
-    to->across_partitions = tv_snapshot_sum(s, &entry->tally, TV_TABLE_ACROSS);
-    to->across_partitions_max = (uint32_t)tv_snapshot_max(s, &entry->tally, TV_TABLE_ACROSS_MAX);
+    to->operations = tv_snapshot_sum(s, &entry->tally, TV_WATCH_TABLE_BATCH_CHANGES);
+    to->across_partitions = tv_snapshot_sum(s, &entry->tally, TV_WATCH_TABLE_ACROSS);
+    to->across_partitions_max =
+        (uint32_t)tv_snapshot_max(s, &entry->tally, TV_WATCH_TABLE_ACROSS_MAX);
 }
 
 static void fill_runs(const tv_snapshot *s, const tv_table_entry *entry, tv_evidence_table *table)
@@ -316,21 +317,21 @@ static void fill_runs(const tv_snapshot *s, const tv_table_entry *entry, tv_evid
     const tv_tally *tally = &entry->tally;
 
     table->read_runs = (tv_evidence_runs){
-        .runs = tv_snapshot_sum(s, tally, TV_TABLE_READ_RUNS),
-        .requests = tv_snapshot_sum(s, tally, TV_TABLE_READ_RUN_REQUESTS),
-        .same_key = tv_snapshot_sum(s, tally, TV_TABLE_READ_RUN_SAME),
-        .contiguous = tv_snapshot_sum(s, tally, TV_TABLE_READ_RUN_ORDERED),
-        .longest = tv_snapshot_max(s, tally, TV_TABLE_READ_RUN_MAX),
-        .ms = (double)tv_snapshot_sum(s, tally, TV_TABLE_READ_RUN_NS) / 1e6,
+        .runs = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_READ_RUNS),
+        .requests = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_READ_RUN_REQUESTS),
+        .same_key = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_READ_RUN_SAME),
+        .contiguous = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_READ_RUN_ORDERED),
+        .longest = tv_snapshot_max(s, tally, TV_WATCH_TABLE_READ_RUN_MAX),
+        .ms = (double)tv_snapshot_sum(s, tally, TV_WATCH_TABLE_READ_RUN_NS) / 1e6,
         .clients = entry->read_clients.count,
         .first_key = tv_snapshot_row_key(s, &entry->read_first),
         .last_key = tv_snapshot_row_key(s, &entry->read_last),
     };
     table->write_runs = (tv_evidence_runs){
-        .runs = tv_snapshot_sum(s, tally, TV_TABLE_WRITE_RUNS),
-        .requests = tv_snapshot_sum(s, tally, TV_TABLE_WRITE_RUN_REQUESTS),
-        .longest = tv_snapshot_max(s, tally, TV_TABLE_WRITE_RUN_MAX),
-        .ms = (double)tv_snapshot_sum(s, tally, TV_TABLE_WRITE_RUN_NS) / 1e6,
+        .runs = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_WRITE_RUNS),
+        .requests = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_WRITE_RUN_REQUESTS),
+        .longest = tv_snapshot_max(s, tally, TV_WATCH_TABLE_WRITE_RUN_MAX),
+        .ms = (double)tv_snapshot_sum(s, tally, TV_WATCH_TABLE_WRITE_RUN_NS) / 1e6,
         .clients = entry->write_clients.count,
         .first_key = tv_snapshot_row_key(s, &entry->write_first),
         .last_key = tv_snapshot_row_key(s, &entry->write_last),
@@ -398,7 +399,8 @@ static void note_minute(void *ctx, const tv_retry_table *taken)
     if (entry == NULL)
         return; /* it has left */
     entry->retry_now = taken->minute;
-    entry->retry_now.requests = entry->tally.numbers[TV_TABLE_REQUESTS] - entry->minute_requests;
+    entry->retry_now.requests =
+        entry->tally.numbers[TV_WATCH_TABLE_REQUESTS] - entry->minute_requests;
 }
 
 /* --- all of it --- */
@@ -407,25 +409,26 @@ static void fill_traffic(const tv_snapshot *s, tv_table_entry *entry, tv_evidenc
 {
     const tv_tally *tally = &entry->tally;
 
-    tv_rate_slots_settle(&entry->slots, &entry->tally, TV_TABLE_PEAK, s->now_ns);
-    table->point_reads = tv_snapshot_sum(s, tally, TV_TABLE_POINT_READS);
-    table->point_misses = tv_snapshot_sum(s, tally, TV_TABLE_POINT_MISSES);
-    table->point_bytes = tv_snapshot_sum(s, tally, TV_TABLE_POINT_BYTES);
-    table->point_whole = tv_snapshot_sum(s, tally, TV_TABLE_POINT_WHOLE);
-    table->inserts = tv_snapshot_sum(s, tally, TV_TABLE_INSERTS);
-    table->updates = tv_snapshot_sum(s, tally, TV_TABLE_UPDATES);
-    table->writes = tv_snapshot_sum(s, tally, TV_TABLE_WRITES);
-    table->batched_writes = tv_snapshot_sum(s, tally, TV_TABLE_BATCHED_WRITES);
-    table->inserts_day = day_sum(s, entry, TV_TABLE_INSERTS);
-    table->updates_day = day_sum(s, entry, TV_TABLE_UPDATES);
-    table->point_reads_day = day_sum(s, entry, TV_TABLE_POINT_READS);
-    table->query_executions_day = day_sum(s, entry, TV_TABLE_EXECUTIONS);
-    table->throttled = tv_snapshot_sum(s, tally, TV_TABLE_THROTTLED);
-    table->throttled_account = tv_snapshot_sum(s, tally, TV_TABLE_THROTTLED_ACCOUNT);
-    table->rate = rate_of(s, tally, TV_TABLE_UNITS, TV_TABLE_PEAK, 0);
-    table->extremes.refused_properties = tv_snapshot_sum(s, tally, TV_TABLE_REFUSED_PROPERTIES);
-    table->extremes.refused_entity = tv_snapshot_sum(s, tally, TV_TABLE_REFUSED_ENTITY);
-    table->extremes.refused_value = tv_snapshot_sum(s, tally, TV_TABLE_REFUSED_VALUE);
+    tv_rate_slots_settle(&entry->slots, &entry->tally, TV_WATCH_TABLE_PEAK, s->now_ns);
+    table->point_reads = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_POINT_READS);
+    table->point_misses = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_POINT_MISSES);
+    table->point_bytes = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_POINT_BYTES);
+    table->point_whole = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_POINT_WHOLE);
+    table->inserts = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_INSERTS);
+    table->updates = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_UPDATES);
+    table->writes = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_WRITES);
+    table->batched_writes = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_BATCHED_WRITES);
+    table->inserts_day = day_sum(s, entry, TV_WATCH_TABLE_INSERTS);
+    table->updates_day = day_sum(s, entry, TV_WATCH_TABLE_UPDATES);
+    table->point_reads_day = day_sum(s, entry, TV_WATCH_TABLE_POINT_READS);
+    table->query_executions_day = day_sum(s, entry, TV_WATCH_TABLE_EXECUTIONS);
+    table->throttled = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_THROTTLED);
+    table->throttled_account = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_THROTTLED_ACCOUNT);
+    table->rate = rate_of(s, tally, TV_WATCH_TABLE_UNITS, TV_WATCH_TABLE_PEAK, 0);
+    table->extremes.refused_properties =
+        tv_snapshot_sum(s, tally, TV_WATCH_TABLE_REFUSED_PROPERTIES);
+    table->extremes.refused_entity = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_REFUSED_ENTITY);
+    table->extremes.refused_value = tv_snapshot_sum(s, tally, TV_WATCH_TABLE_REFUSED_VALUE);
 }
 
 /* A table without traffic in the window is there too: rules on data look at it. */
@@ -433,7 +436,7 @@ static void fill_table(tv_snapshot *s, tv_table_entry *entry, tv_evidence_table 
 {
     table->account = tv_snapshot_copy(s, entry->account);
     table->name = tv_snapshot_copy(s, entry->name);
-    table->requests = tv_snapshot_sum(s, &entry->tally, TV_TABLE_REQUESTS);
+    table->requests = tv_snapshot_sum(s, &entry->tally, TV_WATCH_TABLE_REQUESTS);
     fill_traffic(s, entry, table);
     fill_partitions(s, entry, table);
     fill_rows(s, entry, table);

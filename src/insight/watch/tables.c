@@ -135,7 +135,7 @@ static uint32_t add_table(tv_watch *watch, tv_slice account, tv_slice name)
         .name = copy(name),
         .known_ns = tv_watch_now(watch),
     };
-    tv_tally_init(&table->tally, TV_TABLE_SUMS, TV_TABLE_MAXIMA);
+    tv_tally_init(&table->tally, TV_WATCH_TABLE_SUMS, TV_WATCH_TABLE_MAXIMA);
     watch->table_count++;
     if (2 * (watch->table_count + 1) > watch->table_index_size)
         index_all(watch);
@@ -301,8 +301,8 @@ void tv_table_entry_done(tv_table_entry *table)
     free(table->account);
     free(table->name);
     tv_tally_done(&table->tally);
-    tv_sketch_done(&table->partitions);
-    tv_sketch_done(&table->rows);
+    tv_watch_sketch_done(&table->partitions);
+    tv_watch_sketch_done(&table->rows);
     free(table->conflicts);
     free(table->inserts);
     free(table->retries);
@@ -310,7 +310,7 @@ void tv_table_entry_done(tv_table_entry *table)
 
 size_t tv_watch_sketch_size(const tv_watch *watch)
 {
-    return watch->table_count < 128   ? TV_SKETCH_KEYS
-           : watch->table_count < 512 ? TV_SKETCH_KEYS / 2
-                                      : TV_SKETCH_KEYS / 4;
+    return watch->table_count < 128   ? TV_WATCH_SKETCH_KEYS
+           : watch->table_count < 512 ? TV_WATCH_SKETCH_KEYS / 2
+                                      : TV_WATCH_SKETCH_KEYS / 4;
 }

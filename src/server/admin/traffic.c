@@ -20,7 +20,7 @@ typedef struct reading {
     tv_view_query query;
     tv_slice table;     /* its name */
     uint64_t row_count; /* of the table, 0: not known */
-    tv_measure measure;
+    tv_traffic_measure measure;
     bool is_cell, is_heat;
     tv_err err;
 } reading;
@@ -127,7 +127,7 @@ static const char *read_parameters(tv_request *req, reading *to)
         !minute_parameter(req, "from", query->to > span ? query->to - span : 0, &query->from))
         return "from and to are seconds since 1970";
     if (!parameter(req, "measure", TV_LIT("reads"), &measure) ||
-        !tv_measure_parse(measure, &to->measure))
+        !tv_traffic_measure_parse(measure, &to->measure))
         return "measure is reads, writes, deletes, bytes, scanned, conflicts or throttled";
     if (!parameter(req, "buckets", TV_NONE, &buckets) ||
         (buckets.data && !tv_parse_int32(buckets, &count)) || count < 1 ||
@@ -153,9 +153,10 @@ static void write_cell(const tv_view *view, tv_buf *out)
                   tv_view_recorded(view) ? "true" : "false",
                   view->is_approximate ? "true" : "false");
     for (int k = 0; k < TV_MEASURES; k++)
-        tv_buf_printf(
-            out, ",\"%s\":%llu", tv_measure_name((tv_measure)k),
-            (unsigned long long)(view->slots ? tv_view_cell(view, (tv_measure)k, 0, 0) : 0));
+        tv_buf_printf(out, ",\"%s\":%llu", tv_traffic_measure_name((tv_traffic_measure)k),
+                      (unsigned long long)(view->slots
+                                               ? tv_view_cell(view, (tv_traffic_measure)k, 0, 0)
+                                               : 0));
     tv_buf_add_lit(out, "}\n");
 }
 

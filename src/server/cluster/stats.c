@@ -94,7 +94,7 @@ tv_err tv_stats_publish(tv_pool *pool, tv_slice incarnation, tv_maps *maps, int6
 
     tv_arena_init(&arena);
     for (size_t i = 0; i < map->count && count < ROWS_MAX; i++) {
-        tv_lane *lane = map->ranges[i].lane;
+        tv_range_lane *lane = map->ranges[i].lane;
         tv_slice partitions[TV_SAMPLES_MAX];
         tv_stats_row row = {
             .object = tv_slice_of(map->ranges[i].object),

@@ -107,7 +107,7 @@ tv_err tv_rados_reroute(tv_rados_engine *rados, const tv_map *map, tv_rados_pati
     return is_later ? TV_OK : tv_rados_wait(rados, patience);
 }
 
-void tv_lane_note_use(tv_lane *lane, tv_slice key, size_t rows)
+void tv_range_lane_note_use(tv_range_lane *lane, tv_slice key, size_t rows)
 {
     tv_samples_add(&lane->samples, key, rows, tv_clock_mono_ns() / 1000000);
 }

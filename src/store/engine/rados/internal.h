@@ -99,11 +99,11 @@ tv_ranges tv_rados_ranges(tv_rados_engine *rados);
 tv_err tv_rados_open_value(tv_slice stored, tv_slice *ret_value) TV_WARN_UNUSED;
 
 /** How many rows to ask for on a lane, at most `most`: about 4 MiB. */
-size_t tv_lane_rows_max(tv_lane *lane, size_t most);
+size_t tv_range_lane_rows_max(tv_range_lane *lane, size_t most);
 /** Rows with these keys were read or written on a lane: one of them stands for all. */
-void tv_lane_note_use(tv_lane *lane, tv_slice key, size_t rows);
+void tv_range_lane_note_use(tv_range_lane *lane, tv_slice key, size_t rows);
 /** What was got. */
-void tv_lane_note_rows(tv_lane *lane, size_t rows, size_t bytes);
+void tv_range_lane_note_rows(tv_range_lane *lane, size_t rows, size_t bytes);
 
 /* --- read.c, iter.c, write.c: tv_engine_ops of the same names --- */
 

@@ -112,7 +112,7 @@ static void ask(rados_iter *iter, page *p, tv_slice key, bool is_behind)
         .attr_value = p->range->epoch,
         .after = is_behind ? tv_arena_dup(&p->arena, key) : before(&p->arena, key),
         .prefix = iter->prefix,
-        .rows_max = tv_lane_rows_max(p->range->lane, iter->rows_max),
+        .rows_max = tv_range_lane_rows_max(p->range->lane, iter->rows_max),
         .arena = &p->arena,
         .until_ns = tv_deadline(),
         .done = page_read_done,
@@ -126,7 +126,7 @@ static void ask(rados_iter *iter, page *p, tv_slice key, bool is_behind)
 /* Wait for a page that was asked for. */
 static tv_err await(rados_iter *iter, page *p)
 {
-    tv_lane_use *use = &p->range->lane->use;
+    tv_range_lane_use *use = &p->range->lane->use;
     size_t bytes = 0;
 
     pthread_mutex_lock(&p->lock);
@@ -138,13 +138,13 @@ static tv_err await(rados_iter *iter, page *p)
         bytes += p->read.rows[i].key.len + p->read.rows[i].value.len;
     tv_rados_op_end(iter->rados, &p->op, &iter->rados->reads, p->read.row_count, bytes);
     if (p->read.result == TV_OK) {
-        tv_lane_note_rows(p->range->lane, p->read.row_count, bytes);
+        tv_range_lane_note_rows(p->range->lane, p->read.row_count, bytes);
         atomic_fetch_add(&use->read_ops, 1);
         atomic_fetch_add(&use->read_keys, p->read.row_count);
         atomic_fetch_add(&use->read_bytes, bytes);
         if (p->read.row_count)
-            tv_lane_note_use(p->range->lane, p->read.rows[p->read.row_count / 2].key,
-                             p->read.row_count);
+            tv_range_lane_note_use(p->range->lane, p->read.rows[p->read.row_count / 2].key,
+                                   p->read.row_count);
     }
     p->is_asked_for = false;
     return p->read.result;

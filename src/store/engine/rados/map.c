@@ -32,9 +32,9 @@ static _Thread_local struct {
 
 /* --- lanes --- */
 
-static tv_lane *lane_new(uint64_t number)
+static tv_range_lane *lane_new(uint64_t number)
 {
-    tv_lane *lane = tv_calloc(1, sizeof *lane);
+    tv_range_lane *lane = tv_calloc(1, sizeof *lane);
 
     atomic_init(&lane->refs, 1);
     lane->number = number;
@@ -43,13 +43,13 @@ static tv_lane *lane_new(uint64_t number)
     return lane;
 }
 
-tv_lane *tv_lane_ref(tv_lane *lane)
+tv_range_lane *tv_range_lane_ref(tv_range_lane *lane)
 {
     atomic_fetch_add(&lane->refs, 1);
     return lane;
 }
 
-void tv_lane_unref(tv_lane *lane)
+void tv_range_lane_unref(tv_range_lane *lane)
 {
     if (atomic_fetch_sub(&lane->refs, 1) != 1)
         return;
@@ -83,19 +83,19 @@ void tv_map_unref(tv_map *map)
         return;
 
     for (size_t i = 0; i < map->count; i++)
-        tv_lane_unref(map->ranges[i].lane);
+        tv_range_lane_unref(map->ranges[i].lane);
     tv_arena_done(&map->arena);
     free(map);
 }
 
 /* The lane of a range: that of the old map if it has the same object at the same start. */
-static tv_lane *lane_for(tv_maps *maps, const tv_map *old, const tv_range *range)
+static tv_range_lane *lane_for(tv_maps *maps, const tv_map *old, const tv_range *range)
 {
     if (old) {
         const tv_range *before = tv_map_find(old, range->start);
 
         if (strcmp(before->object, range->object) == 0)
-            return tv_lane_ref(before->lane);
+            return tv_range_lane_ref(before->lane);
     }
     return lane_new(++maps->lane_count);
 }

@@ -23,14 +23,14 @@
 #include "store/engine/rados/route.h"
 #include "store/engine/rados/samples.h"
 
-typedef struct tv_lane tv_lane;
+typedef struct tv_range_lane tv_range_lane;
 
 /** A range. */
 typedef struct tv_range {
     tv_slice start, end; /* the last one ends at TV_NONE, which is the end of all keys */
     tv_slice epoch, flags, hint;
     const char *object;
-    tv_lane *lane; /* what this node does there now; stays when only the epoch changes */
+    tv_range_lane *lane; /* what this node does there now; stays when only the epoch changes */
 } tv_range;
 
 /** All of them.  Held by reference. */
@@ -94,19 +94,19 @@ tv_err tv_maps_refresh(tv_maps *maps) TV_WARN_UNUSED;
 struct tv_engine_read;
 
 /** Figures of one range on this node; they only grow. */
-typedef struct tv_lane_use {
+typedef struct tv_range_lane_use {
     _Atomic uint64_t read_ops, read_keys, read_bytes;
     _Atomic uint64_t write_ops, write_rows, write_bytes;
     _Atomic uint64_t write_ns; /* time in which a write was under way */
     _Atomic int64_t rows_more; /* puts of rows that were expected to be absent, less deletes */
     _Atomic unsigned refused_in_row; /* write operations, for their instants */
-} tv_lane_use;
+} tv_range_lane_use;
 
 /** Belongs to an object of a range as long as the map has it.  read.c has the rest of it. */
-struct tv_lane {
+struct tv_range_lane {
     atomic_int refs;
     uint64_t number; /* never used again */
-    tv_lane_use use;
+    tv_range_lane_use use;
     tv_samples samples; /* of the partitions that were used */
 
     pthread_mutex_t lock;
@@ -115,7 +115,7 @@ struct tv_lane {
     uint32_t mean_bytes;                 /* of a row, about; 0: not known */
 };
 
-tv_lane *tv_lane_ref(tv_lane *lane);
-void tv_lane_unref(tv_lane *lane);
+tv_range_lane *tv_range_lane_ref(tv_range_lane *lane);
+void tv_range_lane_unref(tv_range_lane *lane);
 
 #endif

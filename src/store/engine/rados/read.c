@@ -94,7 +94,7 @@ static tv_err get_by(tv_rados_engine *rados, const tv_map *map, const tv_slice *
     atomic_fetch_add(&range->lane->use.read_ops, 1);
     atomic_fetch_add(&range->lane->use.read_keys, count);
     atomic_fetch_add(&range->lane->use.read_bytes, bytes);
-    tv_lane_note_use(range->lane, keys[count / 2], count);
+    tv_range_lane_note_use(range->lane, keys[count / 2], count);
     return take_values(&read, keys, count, ret_values);
 }
 
@@ -146,7 +146,7 @@ tv_err tv_rados_get(tv_engine *engine, tv_read_mode mode, tv_slice key, tv_arena
 /* An operation of a lane.  Its reads are sorted by key; equal keys are asked for once. */
 typedef struct group {
     tv_rados_engine *rados;
-    tv_lane *lane;
+    tv_range_lane *lane;
     tv_map *map; /* the range's names are in it */
     tv_rados_op op;
     tv_pool_read read;
@@ -156,7 +156,7 @@ typedef struct group {
     tv_slice keys[GROUP_KEYS_MAX];
 } group;
 
-size_t tv_lane_rows_max(tv_lane *lane, size_t most)
+size_t tv_range_lane_rows_max(tv_range_lane *lane, size_t most)
 {
     enum { BYTES = 4 << 20, FIRST_ROWS = 128 };
 
@@ -169,7 +169,7 @@ size_t tv_lane_rows_max(tv_lane *lane, size_t most)
     return rows < 1 ? 1 : rows < most ? rows : most;
 }
 
-void tv_lane_note_rows(tv_lane *lane, size_t rows, size_t bytes)
+void tv_range_lane_note_rows(tv_range_lane *lane, size_t rows, size_t bytes)
 {
     if (rows == 0)
         return;
@@ -252,7 +252,7 @@ static void stray(tv_rados_engine *rados, tv_engine_read *read)
     tv_background_unlock(&rados->router);
 }
 
-static void send(tv_rados_engine *rados, tv_lane *lane);
+static void send(tv_rados_engine *rados, tv_range_lane *lane);
 static void dispatch(tv_rados_engine *rados, tv_engine_read *read);
 
 static bool is_old(const tv_engine_read *read)
@@ -280,7 +280,7 @@ static void group_done(tv_pool_read *done)
 {
     group *g = done->ctx;
     tv_rados_engine *rados = g->rados;
-    tv_lane *lane = g->lane;
+    tv_range_lane *lane = g->lane;
     size_t bytes = done->result ? 0 : bytes_of(done);
 
     tv_rados_op_end(rados, &g->op, &rados->reads, g->count, bytes);
@@ -297,9 +297,9 @@ static void group_done(tv_pool_read *done)
         atomic_fetch_add(&lane->use.read_ops, 1);
         atomic_fetch_add(&lane->use.read_keys, g->count);
         atomic_fetch_add(&lane->use.read_bytes, bytes);
-        tv_lane_note_rows(lane, done->row_count, bytes);
+        tv_range_lane_note_rows(lane, done->row_count, bytes);
         if (g->count)
-            tv_lane_note_use(lane, g->reads[g->count / 2]->key, g->count);
+            tv_range_lane_note_use(lane, g->reads[g->count / 2]->key, g->count);
         if (done->result == TV_OK)
             give_values(g);
         else
@@ -309,7 +309,7 @@ static void group_done(tv_pool_read *done)
     }
 
     send(rados, lane);
-    tv_lane_unref(lane);
+    tv_range_lane_unref(lane);
     tv_map_unref(g->map);
     tv_arena_done(&g->arena);
     free(g);
@@ -321,9 +321,9 @@ static int compare_reads(const void *a, const void *b)
 }
 
 /* Take what waits on the lane, as much as goes into one operation.  NULL when it must wait. */
-static tv_engine_read *take(tv_lane *lane)
+static tv_engine_read *take(tv_range_lane *lane)
 {
-    size_t most = tv_lane_rows_max(lane, GROUP_KEYS_MAX);
+    size_t most = tv_range_lane_rows_max(lane, GROUP_KEYS_MAX);
     tv_engine_read *list = NULL;
 
     pthread_mutex_lock(&lane->lock);
@@ -354,14 +354,14 @@ static int64_t oldest_ns(const group *g)
     return oldest;
 }
 
-static void submit(tv_rados_engine *rados, tv_lane *lane, tv_engine_read *list)
+static void submit(tv_rados_engine *rados, tv_range_lane *lane, tv_engine_read *list)
 {
     group *g = tv_malloc(sizeof *g);
     const tv_range *range;
     size_t key_count = 0;
 
     g->rados = rados;
-    g->lane = tv_lane_ref(lane);
+    g->lane = tv_range_lane_ref(lane);
     g->map = tv_maps_get(rados->maps);
     g->count = 0;
     tv_arena_init(&g->arena);
@@ -400,7 +400,7 @@ static void submit(tv_rados_engine *rados, tv_lane *lane, tv_engine_read *list)
     }
 }
 
-static void send(tv_rados_engine *rados, tv_lane *lane)
+static void send(tv_rados_engine *rados, tv_range_lane *lane)
 {
     tv_engine_read *list = take(lane);
 
@@ -412,7 +412,7 @@ static void send(tv_rados_engine *rados, tv_lane *lane)
 static void dispatch(tv_rados_engine *rados, tv_engine_read *read)
 {
     tv_map *map = tv_maps_get(rados->maps);
-    tv_lane *lane = tv_lane_ref(tv_map_find(map, read->key)->lane);
+    tv_range_lane *lane = tv_range_lane_ref(tv_map_find(map, read->key)->lane);
 
     tv_map_unref(map);
     read->next = NULL;
@@ -424,7 +424,7 @@ static void dispatch(tv_rados_engine *rados, tv_engine_read *read)
     lane->last = read;
     pthread_mutex_unlock(&lane->lock);
     send(rados, lane);
-    tv_lane_unref(lane);
+    tv_range_lane_unref(lane);
 }
 
 void tv_rados_read(tv_engine *engine, tv_engine_read *read)

@@ -201,7 +201,7 @@ static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write
                        operation *op, tv_rados_patience *patience)
 {
     const tv_range *range = tv_map_find(map, batch->changes[0].key);
-    tv_lane_use *use = &range->lane->use;
+    tv_range_lane_use *use = &range->lane->use;
     tv_rados_op watched;
     size_t refused;
     tv_err err;
@@ -230,7 +230,7 @@ static tv_err write_by(tv_rados_engine *rados, const tv_map *map, const tv_write
         atomic_fetch_add(&use->write_bytes, op->bytes);
         atomic_fetch_add(&use->rows_more, op->rows_more);
         atomic_store(&use->refused_in_row, 0);
-        tv_lane_note_use(range->lane, batch->changes[batch->count / 2].key, op->rows);
+        tv_range_lane_note_use(range->lane, batch->changes[batch->count / 2].key, op->rows);
         return tv_point("write.after_ack") ? TV_ERR_IO : TV_OK;
     }
     if (err == TV_ERR_CONFLICT && refused != TV_POOL_NO_STEP) {

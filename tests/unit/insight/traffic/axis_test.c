@@ -100,16 +100,16 @@ TEST(the_fast_search_finds_what_the_plain_one_finds)
     t_random_seed(1);
     for (int round = 0; round < 500; round++) {
         tv_axis *axis = random_axis();
-        tv_bucket_map *map = tv_bucket_map_new(axis, 2);
+        tv_traffic_bucket_map *map = tv_traffic_bucket_map_new(axis, 2);
 
         for (int i = 0; i < 200; i++) {
             tv_slice key = random_key(bytes);
 
-            CHECK_INT(tv_bucket_map_find(map, key), tv_axis_find(axis, key));
+            CHECK_INT(tv_traffic_bucket_map_find(map, key), tv_axis_find(axis, key));
         }
         for (size_t i = 0; i < axis->count; i++)
-            CHECK_INT(tv_bucket_map_find(map, axis->bounds[i]), i);
-        tv_bucket_map_free(map);
+            CHECK_INT(tv_traffic_bucket_map_find(map, axis->bounds[i]), i);
+        tv_traffic_bucket_map_free(map);
         tv_axis_unref(axis);
     }
 }
@@ -117,26 +117,26 @@ TEST(the_fast_search_finds_what_the_plain_one_finds)
 TEST(a_fold_gives_each_count_once_also_when_counters_wrap)
 {
     tv_axis *axis = axis_of("m");
-    tv_bucket_map *map = tv_bucket_map_new(axis, 3);
+    tv_traffic_bucket_map *map = tv_traffic_bucket_map_new(axis, 3);
     tv_counts got[2];
 
     memset(got, 0, sizeof got);
-    tv_bucket_add(tv_bucket_map_at(map, 0, 0), TV_MEASURE_READS, UINT32_MAX);
-    tv_bucket_add(tv_bucket_map_at(map, 2, 1), TV_MEASURE_BYTES, UINT64_C(1) << 40);
-    tv_bucket_map_fold(map, got);
-    tv_bucket_map_fold(map, got);
+    tv_traffic_bucket_add(tv_traffic_bucket_map_at(map, 0, 0), TV_MEASURE_READS, UINT32_MAX);
+    tv_traffic_bucket_add(tv_traffic_bucket_map_at(map, 2, 1), TV_MEASURE_BYTES, UINT64_C(1) << 40);
+    tv_traffic_bucket_map_fold(map, got);
+    tv_traffic_bucket_map_fold(map, got);
     CHECK_INT(got[0].by[TV_MEASURE_READS], UINT32_MAX);
     CHECK_INT(got[1].by[TV_MEASURE_BYTES], INT64_C(1) << 40);
 
-    tv_bucket_add(tv_bucket_map_at(map, 0, 0), TV_MEASURE_READS, 5);
-    tv_bucket_add(tv_bucket_map_at(map, 1, 0), TV_MEASURE_READS, 7);
+    tv_traffic_bucket_add(tv_traffic_bucket_map_at(map, 0, 0), TV_MEASURE_READS, 5);
+    tv_traffic_bucket_add(tv_traffic_bucket_map_at(map, 1, 0), TV_MEASURE_READS, 7);
     for (int k = 0; k < TV_MEASURES; k++)
-        tv_bucket_add(tv_bucket_map_at(map, 1, 1), (tv_measure)k, 3);
-    tv_bucket_map_fold(map, got);
+        tv_traffic_bucket_add(tv_traffic_bucket_map_at(map, 1, 1), (tv_traffic_measure)k, 3);
+    tv_traffic_bucket_map_fold(map, got);
     CHECK_INT(got[0].by[TV_MEASURE_READS], UINT32_MAX + INT64_C(12));
     for (int k = 0; k < TV_MEASURES; k++)
         CHECK_INT(got[1].by[k], k == TV_MEASURE_BYTES ? (INT64_C(1) << 40) + 3 : 3);
-    tv_bucket_map_free(map);
+    tv_traffic_bucket_map_free(map);
     tv_axis_unref(axis);
 }
 
@@ -330,14 +330,15 @@ TEST(a_bucket_of_one_key_is_known)
 
 TEST(measures_have_names)
 {
-    tv_measure got;
+    tv_traffic_measure got;
 
     for (int i = 0; i < TV_MEASURES; i++) {
-        CHECK(tv_measure_parse(tv_slice_of(tv_measure_name((tv_measure)i)), &got));
+        CHECK(tv_traffic_measure_parse(tv_slice_of(tv_traffic_measure_name((tv_traffic_measure)i)),
+                                       &got));
         CHECK_INT(got, i);
     }
-    CHECK(!tv_measure_parse(TV_LIT("Reads"), &got));
-    CHECK(!tv_measure_parse(TV_LIT(""), &got));
+    CHECK(!tv_traffic_measure_parse(TV_LIT("Reads"), &got));
+    CHECK(!tv_traffic_measure_parse(TV_LIT(""), &got));
 }
 
 int main(void)

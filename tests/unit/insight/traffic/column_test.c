@@ -67,7 +67,7 @@ static tv_buf file_of(uint32_t columns, size_t *ends)
     return file;
 }
 
-static void check_pieces(const tv_gather *gather)
+static void check_pieces(const tv_traffic_gather *gather)
 {
     for (size_t i = 0; i < gather->count; i++) {
         const tv_gathered *table = &gather->tables[i];
@@ -91,26 +91,26 @@ static void check_pieces(const tv_gather *gather)
 TEST(what_is_written_is_read)
 {
     tv_buf file = file_of(12, NULL);
-    tv_gather gather = {.from = 2, .to = 11};
+    tv_traffic_gather gather = {.from = 2, .to = 11};
 
-    tv_gather_file(&gather, tv_buf_slice(&file));
+    tv_traffic_gather_file(&gather, tv_buf_slice(&file));
     CHECK_INT(gather.count, 3);
     for (int i = 0; i < 3; i++)
         CHECK_INT(gather.tables[i].count, 9);
     check_pieces(&gather);
-    tv_gather_done(&gather);
+    tv_traffic_gather_done(&gather);
 
-    gather = (tv_gather){.account = TV_LIT("account"), .table_id = 2, .to = 100};
-    tv_gather_file(&gather, tv_buf_slice(&file));
+    gather = (tv_traffic_gather){.account = TV_LIT("account"), .table_id = 2, .to = 100};
+    tv_traffic_gather_file(&gather, tv_buf_slice(&file));
     CHECK_INT(gather.count, 1);
     CHECK_INT(gather.tables[0].count, 12);
     CHECK_INT(gather.flags, 1);
-    tv_gather_done(&gather);
+    tv_traffic_gather_done(&gather);
 
-    gather = (tv_gather){.account = TV_LIT("other"), .table_id = 2, .to = 100};
-    tv_gather_file(&gather, tv_buf_slice(&file));
+    gather = (tv_traffic_gather){.account = TV_LIT("other"), .table_id = 2, .to = 100};
+    tv_traffic_gather_file(&gather, tv_buf_slice(&file));
     CHECK_INT(gather.count, 0);
-    tv_gather_done(&gather);
+    tv_traffic_gather_done(&gather);
     tv_buf_done(&file);
 }
 
@@ -145,17 +145,17 @@ TEST(damage_costs_what_it_hit_and_nothing_wrong_is_read)
     for (int round = 0; round < 300; round++) {
         tv_buf damaged = TV_BUF_EMPTY;
         size_t at = t_random() % file.len, hit = 0;
-        tv_gather gather = {.to = 100};
+        tv_traffic_gather gather = {.to = 100};
 
         while (ends[hit] <= at)
             hit++;
         tv_buf_add(&damaged, tv_buf_slice(&file));
         damaged.data[at] ^= (char)(1 + t_random() % 255);
-        tv_gather_file(&gather, tv_buf_slice(&damaged));
+        tv_traffic_gather_file(&gather, tv_buf_slice(&damaged));
         check_pieces(&gather);
         /* Bounds come again with minutes 0 and 4: until then the blocks cannot be read. */
         CHECK_INT(gather.tables[2].count, hit < 4 ? hit + 4 : hit);
-        tv_gather_done(&gather);
+        tv_traffic_gather_done(&gather);
         tv_buf_done(&damaged);
     }
     tv_buf_done(&file);

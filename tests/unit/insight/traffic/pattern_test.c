@@ -340,7 +340,7 @@ TEST(a_view_is_described_in_words)
         const char *what;
         picture *make;
         size_t from;
-        tv_measure measure;
+        tv_traffic_measure measure;
         const char *names, *text;
     } rows[] = {
         {"even", uniform, 0, TV_MEASURE_READS, "even ", "Even. Nothing to do."},

@@ -40,7 +40,7 @@ static void check_sums(tv_traffic *traffic, uint32_t minute, const uint64_t want
     CHECK_OK(tv_traffic_close_minute(traffic, minute));
     CHECK_OK(tv_traffic_read(traffic, &query, &view));
     for (int k = 0; k < TV_MEASURES; k++)
-        CHECK_INT(tv_view_cell(&view, (tv_measure)k, 0, 0), want[k]);
+        CHECK_INT(tv_view_cell(&view, (tv_traffic_measure)k, 0, 0), want[k]);
     tv_view_done(&view);
 }
 

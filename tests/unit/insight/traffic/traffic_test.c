@@ -50,7 +50,7 @@ static tv_traffic *open_at(const char *dir, uint32_t minute)
 }
 
 static void count(tv_traffic *traffic, tv_traffic_table *table, int shard, tv_slice key,
-                  tv_measure measure, uint64_t n)
+                  tv_traffic_measure measure, uint64_t n)
 {
     tv_traffic_shard *s = tv_traffic_shard_at(traffic, shard);
 
@@ -75,7 +75,7 @@ static tv_view read_view(tv_traffic *traffic, int64_t table, tv_grain grain, uin
     return view;
 }
 
-static uint64_t slot_sum(const tv_view *view, size_t slot, tv_measure measure)
+static uint64_t slot_sum(const tv_view *view, size_t slot, tv_traffic_measure measure)
 {
     uint64_t sum = 0;
 
@@ -94,7 +94,7 @@ static void run_minute(tv_traffic *traffic, tv_traffic_table *const *tables, uin
     for (int part = 0; part < 6; part++) {
         for (int i = 0; i < 300; i++) {
             int table = (int)(t_random() % TABLES), kind = (int)(t_random() % 3);
-            tv_measure measure = (tv_measure)(t_random() % TV_MEASURES);
+            tv_traffic_measure measure = (tv_traffic_measure)(t_random() % TV_MEASURES);
             uint64_t n = measure == TV_MEASURE_BYTES ? t_random() % 100000 : 1 + t_random() % 3;
             char key[64];
 
@@ -128,7 +128,7 @@ static void check_layer(tv_traffic *traffic, tv_grain grain, uint32_t minutes, s
             for (uint32_t m = 0; m < (uint32_t)grain; m++)
                 tv_counts_add(&want, &model[table][slot * (uint32_t)grain + m]);
             for (int k = 0; k < TV_MEASURES; k++)
-                CHECK_INT(slot_sum(&view, slot, (tv_measure)k), want.by[k]);
+                CHECK_INT(slot_sum(&view, slot, (tv_traffic_measure)k), want.by[k]);
         }
         tv_view_done(&view);
     }

@@ -418,7 +418,7 @@ TEST(the_heaviest_partitions_are_found_among_many)
     CHECK_TEXT(of->partitions[0].partition_key, "hot");
     CHECK(of->partitions[0].share > 0.24 && of->partitions[0].share < 0.26);
     CHECK(of->partitions[0].rate.peak_per_second > 240);
-    CHECK(of->partition_count <= TV_SKETCH_KEYS);
+    CHECK(of->partition_count <= TV_WATCH_SKETCH_KEYS);
     CHECK_TEXT(of->rows[0].row_key, "row");
     CHECK(of->rate.peak_per_second > 950 && of->rate.peak_per_second < 1050);
 }

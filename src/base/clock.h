@@ -23,6 +23,17 @@
 /** Now, by the wall clock, which may step back.  Any thread. */
 int64_t tv_clock_ticks(void);
 
+/** Ticks as milliseconds since 1970, and now in them. */
+static inline int64_t tv_ticks_unix_ms(int64_t ticks)
+{
+    return (ticks - TV_TICKS_UNIX_EPOCH) / (TV_TICKS_PER_SECOND / 1000);
+}
+
+static inline int64_t tv_clock_unix_ms(void)
+{
+    return tv_ticks_unix_ms(tv_clock_ticks());
+}
+
 /** Nanoseconds of the monotonic clock.  Any thread. */
 int64_t tv_clock_mono_ns(void);
 

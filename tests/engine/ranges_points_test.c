@@ -156,7 +156,7 @@ static tv_err change(const tv_ranges *ranges, change_kind kind)
             err = tv_range_clean(ranges, &is_clean);
         return err;
     case COLLECT:
-        return tv_range_collect(ranges, tv_range_now_ms() + TV_RANGE_MADE_MS);
+        return tv_range_collect(ranges, tv_clock_unix_ms() + TV_RANGE_MADE_MS);
     }
     return TV_OK;
 }
@@ -193,7 +193,7 @@ static void tidy_up(stage *s)
     EXPECT(s, tv_range_recover_old(&ranges, &watch, 1 + TV_RANGE_INTENT_MS) == TV_OK);
     for (int i = 0; i < 100 && !is_clean; i++)
         EXPECT(s, tv_range_clean(&ranges, &is_clean) == TV_OK);
-    EXPECT(s, tv_range_collect(&ranges, tv_range_now_ms() + TV_RANGE_MADE_MS) == TV_OK);
+    EXPECT(s, tv_range_collect(&ranges, tv_clock_unix_ms() + TV_RANGE_MADE_MS) == TV_OK);
     tv_arena_init(&arena);
     EXPECT(s, tv_routes_load_all(s->pools[2], &arena, &routes) == TV_OK);
     EXPECT(s, routes.intent_count + routes.lock_count + routes.made_count == 0);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/point.h"
 #include "fake_pool.h"
 #include "store/engine/key.h"
@@ -411,7 +412,7 @@ static tv_err read_page(node *n, tv_arena *arena, tv_slice *at, tv_pool_read *re
     for (int times = 0; !is_over(); times++) {
         size_t index = tv_routes_find(&n->routes, *at);
         const tv_route *route = &n->routes.ranges[index];
-        tv_slice end = tv_arena_dup(arena, tv_range_end(&n->routes, index));
+        tv_slice end = tv_arena_dup(arena, tv_routes_end(&n->routes, index));
         tv_err err;
 
         *ret_read = (tv_pool_read){
@@ -419,7 +420,7 @@ static tv_err read_page(node *n, tv_arena *arena, tv_slice *at, tv_pool_read *re
             .kind = TV_POOL_READ_PAGE,
             .attr = TV_RANGE_READ_EPOCH,
             .attr_value = route->epoch,
-            .after = tv_copy_before(arena, *at),
+            .after = tv_route_before(arena, *at),
             .rows_max = 7,
             .arena = arena,
         };
@@ -431,7 +432,7 @@ static tv_err read_page(node *n, tv_arena *arena, tv_slice *at, tv_pool_read *re
         }
         *ret_count = ret_read->row_count;
         while (*ret_count &&
-               tv_slice_cmp(ret_read->rows[*ret_count - 1].key, tv_copy_end(end)) >= 0)
+               tv_slice_cmp(ret_read->rows[*ret_count - 1].key, tv_route_end(end)) >= 0)
             (*ret_count)--;
         if (*ret_count < ret_read->row_count || !ret_read->has_more)
             *at = end;
@@ -636,7 +637,7 @@ static void check_routes(const tv_ranges *ranges, tv_arena *arena)
             .rows_max = 10000,
             .arena = arena,
         };
-        tv_slice end = tv_copy_end(tv_range_end(&routes, i));
+        tv_slice end = tv_route_end(tv_routes_end(&routes, i));
 
         do { /* pages may be short */
             tv_assert(tv_pool_read_now(ranges->pool, &read) == TV_OK);
@@ -702,7 +703,7 @@ static void tidy_up(void *ctx)
     tv_assert(tv_range_recover_old(&ranges, &watch, 1000 + TV_RANGE_INTENT_MS) == TV_OK);
     for (int i = 0; i < 1000 && !is_clean; i++)
         tv_assert(tv_range_clean(&ranges, &is_clean) == TV_OK);
-    tv_assert(tv_range_collect(&ranges, tv_range_now_ms() + TV_RANGE_MADE_MS) == TV_OK);
+    tv_assert(tv_range_collect(&ranges, tv_clock_unix_ms() + TV_RANGE_MADE_MS) == TV_OK);
     tv_arena_init(&arena);
     check_routes(&ranges, &arena);
     check_rows(&arena);

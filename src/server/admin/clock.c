@@ -37,7 +37,7 @@ int tv_admin_post_clock(tv_admin *admin, tv_request *req)
         unix_ms = tv_watch_now(admin->watch) / 1000000;
     } else {
         tv_clock_raise(tv_clock_steady_ticks() + ms * (TV_TICKS_PER_SECOND / 1000));
-        unix_ms = (tv_instant_now() - TV_TICKS_UNIX_EPOCH) / (TV_TICKS_PER_SECOND / 1000);
+        unix_ms = tv_ticks_unix_ms(tv_instant_now());
     }
     tv_buf_printf(&req->out, "{\"unixMs\":%lld}\n", (long long)unix_ms);
     return 200;

@@ -7,7 +7,6 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "server/cluster/internal.h"
-#include "store/engine/rados/range_work.h"
 
 enum {
     PASS_MS = 5000,
@@ -77,7 +76,8 @@ static void note_change(void *ctx, const tv_route_event *event)
  */
 static int64_t *list_births(const tv_balancer *balancer, const tv_routes *routes, int64_t now_ms)
 {
-    int64_t *born_ms = tv_calloc(routes->range_count, sizeof *born_ms), wall_ms = tv_range_now_ms();
+    int64_t *born_ms = tv_calloc(routes->range_count, sizeof *born_ms),
+            wall_ms = tv_clock_unix_ms();
     tv_arena arena;
     tv_err err;
 
@@ -96,7 +96,7 @@ static int64_t *list_births(const tv_balancer *balancer, const tv_routes *routes
 
 static uint64_t hash_bounds(const tv_routes *routes, size_t index)
 {
-    tv_slice end = tv_range_end(routes, index);
+    tv_slice end = tv_routes_end(routes, index);
 
     return tv_hash(routes->ranges[index].start) * 31 + tv_hash(end);
 }
@@ -548,8 +548,7 @@ static tv_err tidy(tv_balancer *balancer, int64_t now_ms)
         if (err)
             return err;
     }
-    err = tv_range_collect(&balancer->ranges,
-                           (tv_clock_ticks() - TV_TICKS_UNIX_EPOCH) / (TV_TICKS_PER_SECOND / 1000));
+    err = tv_range_collect(&balancer->ranges, tv_clock_unix_ms());
     return err ? err : tv_range_trim_events(&balancer->ranges);
 }
 

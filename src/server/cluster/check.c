@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "server/cluster/internal.h"
-#include "store/engine/rados/range_work.h"
 
 enum { NAMES_MAX = 100 * 1000, TOLD_MAX = 100 };
 
@@ -83,7 +83,7 @@ static tv_err tell(tv_balancer *balancer, const listing *l, size_t removed)
     tv_buf value = TV_BUF_EMPTY;
     tv_err err;
 
-    tv_words_add_number(&value, tv_range_now_ms());
+    tv_words_add_number(&value, tv_clock_unix_ms());
     tv_words_add_number(&value, (int64_t)removed);
     for (size_t i = 0; i < l->range_count && i < TOLD_MAX; i++)
         tv_words_add(&value, l->ranges[i]);

@@ -2,7 +2,6 @@
 #include "server/cluster/measure.h"
 
 #include "store/engine/key.h"
-#include "store/engine/rados/copy.h"
 
 enum { PAGE_ROWS_FIRST = 64, PAGE_ROWS_MAX = 1000, PAGE_BYTES = 4 << 20, BOUNDARIES_MAX = 4096 };
 
@@ -58,7 +57,7 @@ tv_err tv_measure_range(tv_pool *pool, const tv_route *route, tv_slice end, tv_a
     tv_err err = TV_OK;
 
     if (route->start.len)
-        after = tv_copy_before(arena, route->start);
+        after = tv_route_before(arena, route->start);
     tv_arena_init(&page);
     tv_arena_init(&keep);
     while (!err && !is_last) {
@@ -74,7 +73,7 @@ tv_err tv_measure_range(tv_pool *pool, const tv_route *route, tv_slice end, tv_a
 
         err = tv_pool_read_now(pool, &read);
         for (size_t i = 0; !err && i < read.row_count && !is_last; i++) {
-            is_last = tv_slice_cmp(read.rows[i].key, tv_copy_end(end)) >= 0;
+            is_last = tv_slice_cmp(read.rows[i].key, tv_route_end(end)) >= 0;
             if (!is_last)
                 add_row(&shape, arena, &read.rows[i], &partition);
         }

@@ -61,7 +61,7 @@ static int64_t clock_ms(const tv_nodes *nodes)
 {
     if (nodes->options.clock_ms)
         return nodes->options.clock_ms(nodes->options.ctx);
-    return (tv_clock_ticks() - TV_TICKS_UNIX_EPOCH) / (TV_TICKS_PER_SECOND / 1000);
+    return tv_clock_unix_ms();
 }
 
 static int64_t mono_ms(const tv_nodes *nodes)

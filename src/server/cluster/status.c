@@ -7,11 +7,11 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/meter.h"
 #include "server/cluster/internal.h"
 #include "store/engine/key.h"
-#include "store/engine/rados/range_work.h"
 
 /* --- the leader's figures --- */
 
@@ -40,7 +40,7 @@ static tv_slice encode_pool(tv_arena *arena, const tv_balancer *balancer)
     tv_buf out = TV_BUF_EMPTY;
     tv_slice value;
 
-    tv_words_add_number(&out, tv_range_now_ms());
+    tv_words_add_number(&out, tv_clock_unix_ms());
     tv_words_add_number(&out, (int64_t)balancer->space.bytes);
     tv_words_add_number(&out, (int64_t)balancer->space.free_bytes);
     tv_words_add_number(&out, (int64_t)balancer->osd_count);
@@ -319,7 +319,7 @@ static void add_pool(tv_buf *out, tv_slice value)
     tv_buf_printf(out,
                   ",\n\"pool\":{\"led_ms\":%lld,\"bytes\":%lld,\"free_bytes\":%lld,\"osds\":%lld,"
                   "\"osds_up\":%lld}",
-                  numbers[0] ? (long long)(tv_range_now_ms() - numbers[0]) : -1LL,
+                  numbers[0] ? (long long)(tv_clock_unix_ms() - numbers[0]) : -1LL,
                   (long long)numbers[1], (long long)numbers[2], (long long)numbers[3],
                   (long long)numbers[4]);
 }

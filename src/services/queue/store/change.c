@@ -60,7 +60,7 @@ static bool is_timeout(int64_t timeout_s)
  */
 static tv_guid new_id(void)
 {
-    int64_t ms = (tv_instant_now() - TV_TICKS_UNIX_EPOCH) / (TV_TICKS_PER_SECOND / 1000);
+    int64_t ms = tv_ticks_unix_ms(tv_instant_now());
     tv_guid id = tv_guid_new_secret();
 
     for (int i = 0; i < 6; i++)

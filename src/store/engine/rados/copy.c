@@ -34,21 +34,6 @@ void tv_copy_done(tv_copy *copy)
     tv_arena_done(&copy->arena);
 }
 
-/* No key holds NUL, FE or FF: nothing sorts between `key` less one with FF behind it and `key`. */
-tv_slice tv_copy_before(tv_arena *arena, tv_slice key)
-{
-    char *bytes;
-
-    tv_assert(key.len);
-    if (key.data[key.len - 1] == '\x01')
-        return tv_slice_take(key, key.len - 1);
-    bytes = tv_arena_alloc(arena, key.len + 1);
-    memcpy(bytes, key.data, key.len);
-    bytes[key.len - 1] = (char)(bytes[key.len - 1] - 1);
-    bytes[key.len] = '\xff';
-    return (tv_slice){bytes, key.len + 1};
-}
-
 /* The least key greater than this one. */
 static tv_slice successor(tv_arena *arena, tv_slice key)
 {
@@ -168,7 +153,7 @@ static void add_piece(tv_copy *copy, tv_copy_piece piece)
 
 tv_err tv_copy_first(tv_copy *copy, tv_copy_guard guard)
 {
-    tv_slice at = copy->from, to = tv_copy_end(copy->to);
+    tv_slice at = copy->from, to = tv_route_end(copy->to);
     tv_arena page;
     tv_err err = TV_OK;
     bool is_last = false;
@@ -180,7 +165,7 @@ tv_err tv_copy_first(tv_copy *copy, tv_copy_guard guard)
             .kind = TV_POOL_READ_PAGE,
             .attr = guard.attr,
             .attr_value = guard.value,
-            .after = tv_copy_before(&page, at),
+            .after = tv_route_before(&page, at),
             .rows_max = copy->page_rows,
             .arena = &page,
         };
@@ -228,7 +213,7 @@ static void landed(tv_pool_read *read)
 
 static tv_slice piece_end(const tv_copy *copy, size_t index)
 {
-    return index + 1 < copy->count ? copy->pieces[index + 1].from : tv_copy_end(copy->to);
+    return index + 1 < copy->count ? copy->pieces[index + 1].from : tv_route_end(copy->to);
 }
 
 /* Ask for the first page of each of some pieces, and wait for all. */
@@ -245,7 +230,7 @@ static void read_together(tv_copy *copy, flight *f, size_t first, size_t count, 
             .kind = TV_POOL_READ_PAGE,
             .attr = guard.attr,
             .attr_value = guard.value,
-            .after = tv_copy_before(arena, piece->from),
+            .after = tv_route_before(arena, piece->from),
             .rows_max = piece->rows + PAGE_ROWS_FIRST / 2, /* and some that have come */
             .arena = arena,
             .done = landed,
@@ -332,7 +317,7 @@ static tv_err change_rows(tv_copy *copy, const tv_pool_row *rows, size_t count, 
         .kind = TV_POOL_READ_PAGE,
         .attr = copy->target_guard.attr,
         .attr_value = copy->target_guard.value,
-        .after = tv_copy_before(&arena, from),
+        .after = tv_route_before(&arena, from),
         .rows_max = count + PAGE_ROWS_FIRST / 2,
         .arena = &arena,
     };

@@ -55,13 +55,4 @@ tv_err tv_copy_again(tv_copy *copy, tv_copy_guard source_guard, size_t *ret_chan
  */
 tv_err tv_copy_ahead(tv_copy *copy, tv_copy_guard source_guard) TV_WARN_UNUSED;
 
-/** The key that all keys from `key` on, and no others, are greater than: see tv_pool_read.after. */
-tv_slice tv_copy_before(tv_arena *arena, tv_slice key);
-
-/** An end beyond all keys in place of an empty one. */
-static inline tv_slice tv_copy_end(tv_slice to)
-{
-    return to.len ? to : TV_LIT("\xff");
-}
-
 #endif

@@ -24,7 +24,7 @@ static tv_err remove_some(tv_range_work *work, const tv_route *route, tv_slice f
         .kind = TV_POOL_READ_PAGE,
         .attr = TV_RANGE_READ_EPOCH,
         .attr_value = route->epoch,
-        .after = tv_copy_before(arena, from),
+        .after = tv_route_before(arena, from),
         .rows_max = STEP_ROWS,
         .arena = arena,
     };
@@ -75,7 +75,7 @@ static tv_slice earlier_end(tv_slice a, tv_slice b)
 static bool find_inside(const tv_routes *routes, tv_slice from, tv_slice to, tv_slice *ret_start)
 {
     for (size_t i = 1; i < routes->range_count; i++) {
-        tv_slice end = tv_range_end(routes, i);
+        tv_slice end = tv_routes_end(routes, i);
 
         if (tv_slice_cmp(routes->ranges[i].start, from) < 0 || end.len == 0 ||
             tv_slice_cmp(end, to) > 0)
@@ -90,7 +90,7 @@ static bool find_inside(const tv_routes *routes, tv_slice from, tv_slice to, tv_
 static tv_err remove_edges(tv_range_work *work, tv_slice to, tv_slice *at)
 {
     size_t index = tv_routes_find(&work->routes, *at);
-    tv_slice end = earlier_end(tv_range_end(&work->routes, index), to);
+    tv_slice end = earlier_end(tv_routes_end(&work->routes, index), to);
     bool is_empty = false;
     tv_err err;
 
@@ -164,7 +164,7 @@ tv_err tv_range_clean(const tv_ranges *ranges, bool *ret_is_clean)
     err = tv_range_work_load(&work);
     for (size_t i = 0; !err && i < work.routes.range_count; i++) {
         const tv_route *route = &work.routes.ranges[i];
-        tv_slice end = tv_range_end(&work.routes, i), held_by;
+        tv_slice end = tv_routes_end(&work.routes, i), held_by;
 
         if (route->dirty_from.len == 0 && route->dirty_to.len == 0)
             continue;
@@ -173,7 +173,7 @@ tv_err tv_range_clean(const tv_ranges *ranges, bool *ret_is_clean)
         err = tv_point("clean.1");
         if (!err && end.len)
             err = remove_some(&work, route, later(route->dirty_from, end),
-                              tv_copy_end(route->dirty_to), &is_empty);
+                              tv_route_end(route->dirty_to), &is_empty);
         else
             is_empty = true;
         if (!err)

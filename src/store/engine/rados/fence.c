@@ -11,9 +11,11 @@
  */
 #include "store/engine/rados/range_work.h"
 
+#include "base/clock.h"
+
 static bool overlaps(const tv_routes *routes, size_t index, tv_slice from, tv_slice to)
 {
-    tv_slice end = tv_range_end(routes, index);
+    tv_slice end = tv_routes_end(routes, index);
 
     return tv_slice_cmp(routes->ranges[index].start, to) < 0 &&
            (end.len == 0 || tv_slice_cmp(from, end) < 0);
@@ -51,7 +53,7 @@ static tv_err begin(tv_range_work *work, tv_slice from, tv_slice to, tv_slice id
             .object = route->object,
             .epoch = route->epoch,
             .new_epoch = id,
-            .began_ms = tv_range_now_ms(),
+            .began_ms = tv_clock_unix_ms(),
         };
 
         tv_route_change_put(&change, tv_route_key(arena, TV_ROUTE_INTENT, route->start),

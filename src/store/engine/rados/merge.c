@@ -46,11 +46,11 @@ static tv_err begin(merge *m, tv_slice start, char kind)
         .object = tv_arena_dup(keep, left->object),
         .epoch = tv_arena_dup(keep, left->epoch),
         .cut = tv_arena_dup(keep, right->start),
-        .end = tv_arena_dup(keep, tv_range_end(&work->routes, index)),
+        .end = tv_arena_dup(keep, tv_routes_end(&work->routes, index)),
         .other = tv_arena_dup(keep, right->object),
         .new_epoch = id,
         .other_epoch = tv_arena_dup(keep, right->epoch),
-        .began_ms = tv_range_now_ms(),
+        .began_ms = tv_clock_unix_ms(),
     };
     m->frozen = tv_range_frozen(keep, id);
 
@@ -67,7 +67,7 @@ static tv_err make_room(merge *m)
 {
     const tv_pool_step changes[] = {
         {TV_POOL_SET_ATTR, TV_RANGE_MERGE, m->intent.id},
-        {TV_POOL_DELETE_ROWS, m->intent.cut, tv_copy_end(m->intent.end)},
+        {TV_POOL_DELETE_ROWS, m->intent.cut, tv_route_end(m->intent.end)},
     };
 
     return tv_range_step(m->work, m->intent.object, m->intent.epoch, changes,

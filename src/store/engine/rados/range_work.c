@@ -31,11 +31,6 @@ tv_err tv_range_work_load(tv_range_work *work)
     return tv_routes_load_all(work->pool, &work->arena, &work->routes);
 }
 
-tv_slice tv_range_end(const tv_routes *routes, size_t index)
-{
-    return index + 1 < routes->range_count ? routes->ranges[index + 1].start : TV_LIT("");
-}
-
 bool tv_range_is_held(const tv_routes *routes, tv_slice start, tv_slice *ret_id)
 {
     for (size_t i = 0; i < routes->intent_count; i++) {
@@ -123,11 +118,6 @@ tv_err tv_range_attr(tv_range_work *work, tv_slice object, tv_slice attr, tv_sli
     return TV_OK;
 }
 
-int64_t tv_range_now_ms(void)
-{
-    return (tv_clock_ticks() - TV_TICKS_UNIX_EPOCH) / (TV_TICKS_PER_SECOND / 1000);
-}
-
 int64_t tv_range_ms_since(int64_t begin_ns)
 {
     return (tv_clock_mono_ns() - begin_ns) / 1000000;
@@ -140,7 +130,7 @@ void tv_range_add_event(tv_range_work *work, tv_route_change *change, tv_route_e
     tv_slice name = {digits, sizeof digits};
 
     event.version = (int64_t)work->routes.version + 1;
-    event.at_ms = tv_range_now_ms();
+    event.at_ms = tv_clock_unix_ms();
     tv_key_put_number(digits, event.version, sizeof digits);
     tv_route_change_put(change, tv_route_key(&work->arena, TV_ROUTE_EVENT, name),
                         tv_route_event_encode(&work->arena, &event));

@@ -26,9 +26,6 @@ void tv_range_work_done(tv_range_work *work);
 /** Look at tv.route (again): what came from the look before is gone with the arena. */
 tv_err tv_range_work_load(tv_range_work *work) TV_WARN_UNUSED;
 
-/** Where a range ends; "" for the last. */
-tv_slice tv_range_end(const tv_routes *routes, size_t index);
-
 /** Whether an intent or a lock is on the range of this start; its id. */
 bool tv_range_is_held(const tv_routes *routes, tv_slice start, tv_slice *ret_id);
 
@@ -73,7 +70,6 @@ static inline tv_err tv_range_or_done(tv_err err)
     return err == TV_ERR_CONFLICT || err == TV_ERR_NOT_FOUND ? TV_OK : err;
 }
 
-int64_t tv_range_now_ms(void); /* since 1970 */
 int64_t tv_range_ms_since(int64_t begin_ns);
 
 /** An event for the history, in the change that ends or publishes something. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "store/engine/rados/range_work.h"
 
@@ -138,7 +139,7 @@ static tv_err undo_merge(tv_range_work *work, const tv_intent *intent)
     tv_arena *arena = &work->arena;
     tv_slice left = tv_range_undone(arena, intent->id);
     const tv_pool_step changes[] = {
-        {TV_POOL_DELETE_ROWS, intent->cut, tv_copy_end(intent->end)},
+        {TV_POOL_DELETE_ROWS, intent->cut, tv_route_end(intent->end)},
         {TV_POOL_SET_ATTR, TV_RANGE_WRITE_EPOCH, left},
         {TV_POOL_SET_ATTR, TV_RANGE_READ_EPOCH, left},
         {TV_POOL_SET_ATTR, TV_RANGE_MERGE, TV_LIT("")},
@@ -267,8 +268,8 @@ static tv_err end_intent(tv_range_work *work, const tv_intent *intent)
                                .key = intent->cut,
                                .reason = TV_LIT(""),
                                .outcome = TV_LIT("undone"),
-                               .total_ms = tv_range_now_ms() > intent->began_ms
-                                               ? tv_range_now_ms() - intent->began_ms
+                               .total_ms = tv_clock_unix_ms() > intent->began_ms
+                                               ? tv_clock_unix_ms() - intent->began_ms
                                                : 0,
                            });
     return tv_route_change_commit(&change, work->pool, work->routes.version);

@@ -413,6 +413,26 @@ size_t tv_routes_find(const tv_routes *routes, tv_slice key)
     return low;
 }
 
+tv_slice tv_routes_end(const tv_routes *routes, size_t index)
+{
+    return index + 1 < routes->range_count ? routes->ranges[index + 1].start : TV_LIT("");
+}
+
+/* No key holds NUL, FE or FF: nothing sorts between `key` less one with FF behind it and `key`. */
+tv_slice tv_route_before(tv_arena *arena, tv_slice key)
+{
+    char *bytes;
+
+    tv_assert(key.len);
+    if (key.data[key.len - 1] == '\x01')
+        return tv_slice_take(key, key.len - 1);
+    bytes = tv_arena_alloc(arena, key.len + 1);
+    memcpy(bytes, key.data, key.len);
+    bytes[key.len - 1] = (char)(bytes[key.len - 1] - 1);
+    bytes[key.len] = '\xff';
+    return (tv_slice){bytes, key.len + 1};
+}
+
 /* --- changes --- */
 
 static void add_step(tv_route_change *change, tv_pool_step step)

@@ -178,6 +178,18 @@ tv_err tv_routes_load_version(tv_pool *pool, tv_routes *ret_routes) TV_WARN_UNUS
 /** Where a key is: the index of its range. */
 size_t tv_routes_find(const tv_routes *routes, tv_slice key);
 
+/** Where a range ends; "" for the last. */
+tv_slice tv_routes_end(const tv_routes *routes, size_t index);
+
+/** The key that all keys from `key` on, and no others, are greater than: see tv_pool_read.after. */
+tv_slice tv_route_before(tv_arena *arena, tv_slice key);
+
+/** An end beyond all keys in place of an empty one. */
+static inline tv_slice tv_route_end(tv_slice to)
+{
+    return to.len ? to : TV_LIT("\xff");
+}
+
 /**
  * A change to tv.route, made by these and committed as a whole.  A row is put or deleted once.
  */

@@ -44,10 +44,10 @@ static tv_err begin(split *s, tv_slice cut)
         .object = tv_arena_dup(keep, route->object),
         .epoch = tv_arena_dup(keep, route->epoch),
         .cut = tv_arena_dup(keep, cut),
-        .end = tv_arena_dup(keep, tv_range_end(&work->routes, index)),
+        .end = tv_arena_dup(keep, tv_routes_end(&work->routes, index)),
         .other = tv_range_join(keep, TV_RANGE_OBJECT, id, ""),
         .new_epoch = id,
-        .began_ms = tv_range_now_ms(),
+        .began_ms = tv_clock_unix_ms(),
     };
     s->frozen = tv_range_frozen(keep, id);
     s->closed = tv_range_closed(keep, id);

@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "model/auth/hmac.h"
+#include "store/engine/key.h"
 
 #define SECRET_FILE "secret"
 #define NEW_FILE SECRET_FILE ".new"
@@ -108,7 +109,7 @@ void tv_finding_add_key_id(tv_buf *out, const tv_finding *finding)
 
     tv_buf_add(&keys, finding->partition_key);
     if (finding->subject == TV_SUBJECT_ENTITY) {
-        tv_buf_add_char(&keys, '\x01'); /* no key holds it */
+        tv_buf_add_char(&keys, TV_KEY_MARK); /* no key holds it */
         tv_buf_add(&keys, finding->row_key);
     }
     tv_redact_hash(tv_buf_slice(&keys), hash);

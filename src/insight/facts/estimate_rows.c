@@ -65,13 +65,13 @@ static cover cover_of(const tv_estimate_query *query, tv_slice partition_key, tv
 
     tv_buf_reset(key);
     tv_buf_add(key, partition_key);
-    tv_buf_add_char(key, '\x01');
+    tv_buf_add_char(key, TV_KEY_MARK);
 
     size_t until = ranges_until(query, tv_buf_slice(key));
     bool reaches = until && (!upper_of(query, &plan->ranges[until - 1], &to) ||
                              tv_slice_cmp(tv_buf_slice(key), to) < 0);
 
-    key->data[key->len - 1] = '\x02'; /* behind its last key */
+    key->data[key->len - 1] = TV_KEY_BEHIND; /* behind its last key */
     if (reaches && (!upper_of(query, &plan->ranges[until - 1], &to) ||
                     tv_slice_cmp(tv_buf_slice(key), to) <= 0))
         return COVERS_WHOLE;
@@ -89,7 +89,7 @@ static bool partition_of(const tv_estimate_query *query, const tv_key_range *ran
                          tv_slice *ret_key)
 {
     tv_slice tail = tv_slice_skip(range->from, query->prefix.len);
-    size_t mark = tv_slice_find(tail, '\x01');
+    size_t mark = tv_slice_find(tail, TV_KEY_MARK);
 
     *ret_key = tv_slice_take(tail, mark);
     return range->kind <= TV_PLAN_PARTITION && mark < tail.len;

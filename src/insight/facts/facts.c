@@ -9,7 +9,6 @@
 #include "store/engine/key.h"
 
 enum {
-    ID_CHARS = 8,
     SAMPLE_MIN = 64, /* keys, however many tables there are */
     SAVE_MS = 60 * 1000,
 };
@@ -31,12 +30,12 @@ static tv_fact *fact_new(const tv_facts *facts, tv_slice table)
 {
     tv_fact *fact = tv_calloc(1, sizeof *fact + table.len);
     char *text = (char *)(fact + 1);
-    size_t mark = tv_slice_find(table, '\x01');
+    size_t mark = tv_slice_find(table, TV_KEY_MARK);
 
     memcpy(text, table.data, table.len);
     fact->table = (tv_slice){text, table.len};
     fact->account = tv_slice_take(fact->table, mark);
-    tv_assert(mark + 1 + ID_CHARS == table.len &&
+    tv_assert(mark + 1 + TV_KEY_ID_CHARS == table.len &&
               tv_key_read_number(tv_slice_skip(fact->table, mark + 1), &fact->id) == TV_OK);
     fact->is_uncounted = facts->is_shared;
     atomic_store(&fact->refs, 1);

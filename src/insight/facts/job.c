@@ -453,7 +453,7 @@ tv_err tv_facts_count_partition(tv_facts *facts, tv_fact *fact, tv_slice partiti
     tv_facts_sums rows;
 
     tv_buf_add(&prefix, partition_key);
-    tv_buf_add_char(&prefix, '\x01');
+    tv_buf_add_char(&prefix, TV_KEY_MARK);
 
     tv_facts_job *job = begin(fact, tv_buf_slice(&prefix));
     tv_err err = walk_partition(facts, fact, job->partition, &sums, &rows);

@@ -307,7 +307,7 @@ uint64_t tv_facts_key_cost(tv_slice key)
     size_t units = 0;
 
     for (size_t i = 0; i < key.len; i++)
-        units += ((unsigned char)key.data[i] & 0xC0) != 0x80 && key.data[i] != '\x01';
+        units += ((unsigned char)key.data[i] & 0xC0) != 0x80 && key.data[i] != TV_KEY_MARK;
     return 4 + 2 * units;
 }
 

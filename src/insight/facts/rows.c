@@ -7,7 +7,7 @@
 #include "base/pack.h"
 #include "store/engine/key.h"
 
-enum { ID_CHARS = 8, ACCOUNT_BYTES_MAX = 24 };
+enum { ACCOUNT_BYTES_MAX = 24 };
 
 void tv_facts_sums_add(tv_facts_sums *sums, const tv_facts_sums *more)
 {
@@ -77,11 +77,11 @@ tv_err tv_facts_sums_parse(tv_slice value, tv_facts_sums *ret_sums)
 
 tv_err tv_facts_row_key_parse(tv_slice key, tv_facts_row_key *ret_key)
 {
-    size_t mark = tv_slice_find(key, '\x01'), table_end = mark + 1 + ID_CHARS;
+    size_t mark = tv_slice_find(key, TV_KEY_MARK), table_end = mark + 1 + TV_KEY_ID_CHARS;
     int64_t number = 0;
 
     if (table_end >= key.len || key.data[0] != 'f' || mark > 1 + ACCOUNT_BYTES_MAX ||
-        tv_key_read_number(tv_slice_take(tv_slice_skip(key, mark + 1), ID_CHARS), &number))
+        tv_key_read_number(tv_slice_take(tv_slice_skip(key, mark + 1), TV_KEY_ID_CHARS), &number))
         return TV_ERR_CORRUPT;
 
     tv_slice rest = tv_slice_skip(key, table_end);
@@ -107,7 +107,7 @@ size_t tv_facts_row_key_format(tv_slice table, tv_facts_row_kind kind, int commi
 {
     char *at = to;
 
-    tv_assert(table.len <= ACCOUNT_BYTES_MAX + 1 + ID_CHARS);
+    tv_assert(table.len <= ACCOUNT_BYTES_MAX + 1 + TV_KEY_ID_CHARS);
     *at++ = 'f';
     memcpy(at, table.data, table.len);
     at += table.len;

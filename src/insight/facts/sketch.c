@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "store/engine/key.h"
 
 /* --- hashes --- */
 
@@ -39,7 +40,7 @@ uint64_t tv_sketch_hash(uint64_t seed, tv_slice bytes)
 
 tv_slice tv_sketch_partition_of(tv_slice key)
 {
-    return tv_slice_take(key, tv_slice_find(key, '\x01'));
+    return tv_key_before_mark(key);
 }
 
 static char *copy(tv_slice bytes)

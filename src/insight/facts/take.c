@@ -13,7 +13,7 @@
 
 static tv_err split(tv_arena *arena, tv_slice key, tv_facts_key *ret_key)
 {
-    size_t mark = tv_slice_find(key, '\x01');
+    size_t mark = tv_slice_find(key, TV_KEY_MARK);
     tv_err err = tv_key_decode_text(arena, tv_slice_take(key, mark), &ret_key->partition_key);
 
     if (err)

@@ -5,8 +5,7 @@
  */
 #include "base/assert.h"
 #include "insight/facts/internal.h"
-
-enum { ID_CHARS = 8 };
+#include "store/engine/key.h"
 
 /* A table that the group has changed. */
 typedef struct touched {
@@ -30,10 +29,10 @@ typedef struct tv_committer_tally {
 /* account 01 table-id in the key of an entity. */
 static tv_slice table_of(tv_slice key)
 {
-    size_t mark = tv_slice_find(key, '\x01');
+    size_t mark = tv_slice_find(key, TV_KEY_MARK);
 
-    tv_assert(mark + 1 + ID_CHARS < key.len);
-    return (tv_slice){key.data + 1, mark + ID_CHARS};
+    tv_assert(mark + 1 + TV_KEY_ID_CHARS < key.len);
+    return (tv_slice){key.data + 1, mark + TV_KEY_ID_CHARS};
 }
 
 /* What follows it. */

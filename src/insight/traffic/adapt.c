@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "store/engine/key.h"
 
 static const double decay = 0.8, threshold_min = 64;
 
@@ -61,7 +62,7 @@ static tv_live_key end_of(const tv_live_key *key)
     tv_live_key end = *key;
 
     tv_assert(end.len <= TV_LIVE_KEY_BYTES_MAX);
-    end.bytes[end.len++] = key->len >= CUT_BYTES_MIN ? '\xff' : '\x01';
+    end.bytes[end.len++] = key->len >= CUT_BYTES_MIN ? '\xff' : TV_KEY_MARK;
     return end;
 }
 

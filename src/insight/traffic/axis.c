@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "store/engine/key.h"
 
 tv_axis *tv_axis_new(const tv_slice *bounds, size_t count)
 {
@@ -73,7 +74,7 @@ bool tv_axis_is_one_key(const tv_axis *axis, size_t bucket)
 
     tv_slice first = axis->bounds[bucket], end = axis->bounds[bucket + 1];
 
-    return end.len == first.len + 1 && end.data[first.len] == '\x01' &&
+    return end.len == first.len + 1 && end.data[first.len] == TV_KEY_MARK &&
            tv_slice_starts_with(end, first);
 }
 

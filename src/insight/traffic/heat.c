@@ -48,7 +48,7 @@ void tv_heat_bound_write(tv_arena *arena, tv_slice bound, tv_buf *out)
     tv_slice part;
     const char *between = "[";
 
-    while (tv_slice_next(&bound, '\x01', &part)) {
+    while (tv_slice_next(&bound, TV_KEY_MARK, &part)) {
         tv_buf_printf(out, "%s", between);
         write_part(arena, part, out);
         between = ",";
@@ -59,19 +59,19 @@ void tv_heat_bound_write(tv_arena *arena, tv_slice bound, tv_buf *out)
 tv_err tv_heat_bound_parse(tv_arena *arena, tv_slice text, tv_slice *ret_bound)
 {
     tv_slice rest = text, part, encoded;
-    bool is_behind = text.len && text.data[text.len - 1] == '\x02';
+    bool is_behind = text.len && text.data[text.len - 1] == TV_KEY_BEHIND;
     char *start, *to;
 
     rest.len -= is_behind;
     /* No character of a key is longer in CESU-8 than one and a half times its UTF-8. */
     start = to = tv_arena_alloc(arena, text.len * 3 / 2 + 2);
-    for (bool is_first = true; tv_slice_next(&rest, '\x01', &part); is_first = false) {
+    for (bool is_first = true; tv_slice_next(&rest, TV_KEY_MARK, &part); is_first = false) {
         tv_err err = tv_key_encode_text(arena, part, &encoded);
 
         if (err)
             return err;
         if (!is_first)
-            *to++ = '\x01';
+            *to++ = TV_KEY_MARK;
         to = tv_slice_put(to, encoded);
     }
     if (is_behind)

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "insight/watch/record.h"
 #include "model/odata/plan.h"
+#include "store/engine/key.h"
 
 static void raise(uint64_t *number, uint64_t value)
 {
@@ -86,7 +87,7 @@ static void add_source(tv_watch_shape_page *page, tv_slice source)
 
 static tv_slice row_key_of(tv_slice key)
 {
-    size_t at = tv_slice_find(key, '\x01');
+    size_t at = tv_slice_find(key, TV_KEY_MARK);
 
     return at < key.len ? tv_slice_skip(key, at + 1) : TV_NONE;
 }

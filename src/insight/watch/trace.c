@@ -242,7 +242,7 @@ static void add_key_text(const tv_watch_trace *trace, tv_arena *arena, tv_buf *o
 
 static tv_slice row_of(tv_slice key)
 {
-    size_t mark = tv_slice_find(key, '\x01');
+    size_t mark = tv_slice_find(key, TV_KEY_MARK);
 
     return tv_slice_skip(key, mark < key.len ? mark + 1 : mark);
 }

@@ -104,7 +104,7 @@ static void make_span(tv_arena *arena, size_t len, tv_slice *ret_first, tv_slice
     for (int i = 0; i < 2; i++) {
         char *bytes = tv_arena_alloc(arena, len + 2);
 
-        bytes[0] = '\x01';
+        bytes[0] = TV_KEY_MARK;
         memset(bytes + 1, '?', len);
         bytes[1 + len] = (char)('a' + i);
         *keys[i] = (tv_slice){bytes, len + 2};
@@ -162,7 +162,7 @@ static void set_key(tv_arena *arena, tv_watch_key *key, tv_slice partition, tv_s
     char *bytes = tv_arena_alloc(arena, pk.len + 1 + rk.len);
     char *at = tv_slice_put(bytes, pk);
 
-    *at++ = '\x01';
+    *at++ = TV_KEY_MARK;
     tv_slice_put(at, rk);
     key->key = (tv_slice){bytes, pk.len + 1 + rk.len};
     key->partition_len = (uint32_t)pk.len;

@@ -184,7 +184,7 @@ static void add_insert(side *of, tv_arena *arena, tv_slice partition_key, tv_sli
         return;
     for (; of->minute < at_ns / minute_ns; of->minute++)
         tv_direction_end_minute(of->inserts);
-    key = tv_arena_printf(arena, "%.*s\x01%.*s", TV_FMT(partition), TV_FMT(row));
+    key = tv_arena_printf(arena, "%.*s" TV_KEY_MARK_TEXT "%.*s", TV_FMT(partition), TV_FMT(row));
     tv_kept_key_set(&kept, key, partition.len);
     tv_direction_add(of->inserts, &kept, 1, 0, at_ns + 1);
 }

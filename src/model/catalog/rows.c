@@ -178,7 +178,7 @@ static tv_err load_name(tv_catalog *catalog, tv_arena *arena, tv_slice account, 
 
 tv_err tv_catalog_key_parse(tv_slice key, tv_slice *ret_account, char *ret_kind)
 {
-    size_t mark = tv_slice_find(key, '\x01');
+    size_t mark = tv_slice_find(key, TV_KEY_MARK);
 
     if (mark + 1 >= key.len)
         return TV_ERR_CORRUPT;

@@ -124,7 +124,7 @@ static void visit_properties(const walk *w, tv_slice value)
 /* One row: space account 01 kind ... */
 static void visit_row(walk *w, tv_slice key, tv_slice value)
 {
-    size_t mark = tv_slice_find(key, '\x01');
+    size_t mark = tv_slice_find(key, TV_KEY_MARK);
     tv_slice account = tv_slice_skip(tv_slice_take(key, mark), 1);
     int64_t generation, unfenced;
 

@@ -50,7 +50,9 @@ static tv_slice partition_bound(tv_arena *arena, tv_slice prefix, const tv_regio
 
     tv_slice key = tv_bound_key(&region->partitions, bound, &is_after);
 
-    return join(arena, (tv_slice[PARTS]){prefix, key, is_after ? TV_LIT("\x02") : TV_LIT("\x01")});
+    return join(
+        arena, (tv_slice[PARTS]){prefix, key,
+                                 is_after ? TV_LIT(TV_KEY_BEHIND_TEXT) : TV_LIT(TV_KEY_MARK_TEXT)});
 }
 
 /* A bound of rows in one partition: "r" is just before the RowKey r, "r 01" just after it. */
@@ -61,11 +63,11 @@ static tv_slice row_bound(tv_arena *arena, tv_slice prefix, tv_slice partition,
     bool is_after = false;
 
     if (bound == TV_BOUND_END)
-        return join(arena, (tv_slice[PARTS]){prefix, partition, TV_LIT("\x02")});
+        return join(arena, (tv_slice[PARTS]){prefix, partition, TV_LIT(TV_KEY_BEHIND_TEXT)});
     if (bound)
         key = tv_bound_key(&region->rows, bound, &is_after);
-    return join(arena, (tv_slice[PARTS]){prefix, partition, TV_LIT("\x01"), key,
-                                         is_after ? TV_LIT("\x01") : TV_LIT("")});
+    return join(arena, (tv_slice[PARTS]){prefix, partition, TV_LIT(TV_KEY_MARK_TEXT), key,
+                                         is_after ? TV_LIT(TV_KEY_MARK_TEXT) : TV_LIT("")});
 }
 
 /* What reading a box is called. */

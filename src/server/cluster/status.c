@@ -144,7 +144,7 @@ static void add_readable(tv_buf *out, const name_table *n, tv_slice key)
         tv_buf_add(&text, tv_slice_take(key, 1));
         rest = tv_slice_skip(key, 1);
     }
-    while (rest.len && tv_slice_next(&rest, '\x01', &part)) {
+    while (rest.len && tv_slice_next(&rest, TV_KEY_MARK, &part)) {
         tv_buf_add_char(&text, '/');
         if (tv_key_decode_text(n->arena, part, &utf8) == TV_OK)
             tv_buf_add(&text, utf8);

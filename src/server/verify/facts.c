@@ -76,7 +76,7 @@ static bool count_partition(tv_verify_walk *walk, const tv_sketch_partition *par
     tv_buf_add_char(&prefix, 'r');
     tv_buf_add(&prefix, tv_slice_skip(walk->owner->prefix, 1));
     tv_buf_add(&prefix, (tv_slice){partition->key, partition->len});
-    tv_buf_add_char(&prefix, '\x01');
+    tv_buf_add_char(&prefix, TV_KEY_MARK);
     if (tv_engine_iter(walk->engine, tv_buf_slice(&prefix),
                        tv_key_after(&arena, tv_buf_slice(&prefix)), &iter) == TV_OK) {
         for (tv_iter_seek(iter, tv_buf_slice(&prefix)); tv_iter_is_valid(iter);

@@ -7,8 +7,6 @@
 #include "model/entity/entity.h"
 #include "server/verify/internal.h"
 
-enum { TERMINATOR = 0x01, ID_CHARS = 8 };
-
 /* --- owners --- */
 
 typedef struct collecting {
@@ -107,7 +105,7 @@ static void end_owner(row_walk *r)
     if (walk->owner && !walk->owner->is_dropped)
         r->check->end(walk);
     if (r->homeless && !walk->lacks_owners) {
-        size_t mark = tv_slice_find(r->prefix, TERMINATOR);
+        size_t mark = tv_slice_find(r->prefix, TV_KEY_MARK);
 
         tv_verify_problem(walk->report, "%llu rows of a %s that does not exist: id %.*s of %.*s",
                           (unsigned long long)r->homeless, r->check->noun,
@@ -141,18 +139,18 @@ static void begin_owner(row_walk *r, tv_slice prefix)
 static void visit_row(row_walk *r, tv_slice key, tv_slice value)
 {
     tv_verify_walk *walk = r->walk;
-    size_t mark = tv_slice_find(key, TERMINATOR);
+    size_t mark = tv_slice_find(key, TV_KEY_MARK);
 
     walk->report->rows++;
     tv_buf_reset(&r->last);
     tv_buf_add(&r->last, key);
-    if (mark + 1 + ID_CHARS > key.len) {
+    if (mark + 1 + TV_KEY_ID_CHARS > key.len) {
         tv_verify_problem(walk->report, "a row of no %s: its key is %.*s", r->check->noun,
                           TV_FMT(key));
         return;
     }
 
-    tv_slice prefix = tv_slice_take(key, mark + 1 + ID_CHARS);
+    tv_slice prefix = tv_slice_take(key, mark + 1 + TV_KEY_ID_CHARS);
 
     if (r->prefix.data == NULL || !tv_slice_eq(prefix, r->prefix)) {
         end_owner(r);

@@ -69,7 +69,7 @@ static bool bound_of(tv_arena *arena, tv_slice prefix, tv_slice partition, tv_sl
         return false;
 
     *ret_bound = tv_arena_printf(arena, "%.*s%.*s%s%.*s%s", TV_FMT(prefix), TV_FMT(partition_bytes),
-                                 row.data ? "\x01" : "", TV_FMT(row_bytes), end);
+                                 row.data ? TV_KEY_MARK_TEXT : "", TV_FMT(row_bytes), end);
     return true;
 }
 
@@ -85,7 +85,7 @@ static bool limit_bounds(const tv_key_limits *limits, tv_arena *arena, tv_slice 
     if (limits->end_partition.data == NULL)
         return true;
     return bound_of(arena, prefix, limits->end_partition, limits->end_row,
-                    limits->end_row.data ? "\x01" : "\x02", ret_to);
+                    limits->end_row.data ? TV_KEY_MARK_TEXT : TV_KEY_BEHIND_TEXT, ret_to);
 }
 
 void tv_table_access_clip(const tv_identity *identity, tv_arena *arena, tv_slice table_prefix,

@@ -79,7 +79,7 @@ static tv_err explain_read(tv_call *call)
     char *to = tv_arena_bytes(&call->req->arena, range->from.len + 1);
 
     memcpy(to, range->from.data, range->from.len);
-    to[range->from.len] = '\x01';
+    to[range->from.len] = TV_KEY_MARK;
     range->to = (tv_slice){to, range->from.len + 1};
     scan->table = call->container;
     scan->plan = (tv_plan){.kind = TV_PLAN_POINT, .ranges = range, .count = 1};

@@ -109,7 +109,7 @@ static void add_bound(tv_buf *out, tv_slice bound, bool is_upper)
     size_t end = 0;
     bool is_after;
 
-    while (end < bound.len && bound.data[end] != '\x01' && bound.data[end] != '\x02')
+    while (end < bound.len && bound.data[end] != TV_KEY_MARK && bound.data[end] != TV_KEY_BEHIND)
         end++;
     if (end == bound.len) {
         tv_buf_add_lit(out, "null");
@@ -118,14 +118,14 @@ static void add_bound(tv_buf *out, tv_slice bound, bool is_upper)
 
     tv_slice row = tv_slice_skip(bound, end + 1);
 
-    is_after = bound.data[end] == '\x02';
-    if (row.len && row.data[row.len - 1] == '\x01') {
+    is_after = bound.data[end] == TV_KEY_BEHIND;
+    if (row.len && row.data[row.len - 1] == TV_KEY_MARK) {
         is_after = true;
         row.len--;
     }
     tv_buf_add_char(out, '{');
     add_key(out, "PartitionKey", tv_slice_take(bound, end));
-    if (bound.data[end] == '\x01' && (row.len || is_after))
+    if (bound.data[end] == TV_KEY_MARK && (row.len || is_after))
         add_key(out, "RowKey", row);
     tv_buf_printf(out, "\"isIncluded\":%s}", is_after == is_upper ? "true" : "false");
 }

@@ -153,7 +153,7 @@ static tv_watch_condition condition_of(const tv_table_op *op)
 static void set_key(tv_watch_key *key, tv_slice stored, const tv_container *table)
 {
     key->key = tv_slice_skip(stored, table->prefix.len);
-    key->partition_len = (uint32_t)tv_slice_find(key->key, '\x01');
+    key->partition_len = (uint32_t)tv_slice_find(key->key, TV_KEY_MARK);
 }
 
 static tv_watch_key change_key(const tv_table_change_set *set, size_t i, tv_err err)
@@ -272,11 +272,11 @@ static tv_slice one_partition(const tv_container *table, const tv_plan *plan)
     if (plan->count == 0 || plan->kind == TV_PLAN_TABLE)
         return TV_NONE;
     first = behind_prefix(table, plan->ranges[0].from);
-    first.len = tv_slice_find(first, '\x01');
+    first = tv_key_before_mark(first);
     for (size_t i = 1; i < plan->count; i++) {
         tv_slice other = behind_prefix(table, plan->ranges[i].from);
 
-        if (!tv_slice_eq(first, tv_slice_take(other, tv_slice_find(other, '\x01'))))
+        if (!tv_slice_eq(first, tv_key_before_mark(other)))
             return TV_NONE;
     }
     return first;

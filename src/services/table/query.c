@@ -6,6 +6,7 @@
 #include "services/table/names.h"
 #include "services/table/page.h"
 #include "services/table/token.h"
+#include "store/engine/key.h"
 
 static tv_err parse_top(tv_arena *arena, const tv_parameters *url_query, size_t *ret_top,
                         bool *ret_has_top)
@@ -67,7 +68,7 @@ static tv_err parse_table_token(tv_arena *arena, const tv_parameters *url_query,
     if (err || query->next_table.data == NULL)
         return err;
 
-    query->next_table.len = tv_slice_find(query->next_table, '\x01');
+    query->next_table.len = tv_slice_find(query->next_table, TV_KEY_MARK);
     return tv_check_table_name(query->next_table) ? TV_ERR_INVALID_INPUT : TV_OK;
 }
 

@@ -21,9 +21,8 @@ const tv_catalog_kind tv_table_catalog = {
 /* `rows` is 'r' account 01 table-id. */
 static tv_err drop_facts(void *ctx, tv_slice rows, const tv_background *thread)
 {
-    enum { ID_CHARS = 8 };
     int64_t id;
-    tv_err err = tv_key_read_number(tv_slice_skip(rows, rows.len - ID_CHARS), &id);
+    tv_err err = tv_key_read_number(tv_slice_skip(rows, rows.len - TV_KEY_ID_CHARS), &id);
 
     (void)thread;
     return err ? err : tv_facts_drop(ctx, tv_key_account(rows), id);

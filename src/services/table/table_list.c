@@ -32,8 +32,8 @@ static tv_slice table_token(tv_arena *arena, tv_slice name)
 
     for (size_t i = 0; i < name.len; i++)
         lower[i] = tv_ascii_lower(name.data[i]);
-    return tv_table_token_format(arena,
-                                 tv_arena_printf(arena, "%.*s\x01%016x", (int)name.len, lower, 0));
+    return tv_table_token_format(
+        arena, tv_arena_printf(arena, "%.*s" TV_KEY_MARK_TEXT "%016x", (int)name.len, lower, 0));
 }
 
 /* A table has one property, its name. */

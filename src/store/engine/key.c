@@ -9,8 +9,6 @@
 #include "base/assert.h"
 
 enum {
-    TERMINATOR = 0x01,
-    TABLE_ID_CHARS = 8,
     BITS_PER_DIGIT = 5,
     DIGITS_MAX = 13, /* of an int64_t */
     SURROGATE_FIRST = 0xD800,
@@ -213,7 +211,7 @@ static char *append_space(char *out, char space, tv_slice account)
 
     *out++ = space;
     out = append(out, account);
-    *out++ = TERMINATOR;
+    *out++ = TV_KEY_MARK;
     return out;
 }
 
@@ -248,12 +246,12 @@ tv_err tv_key_read_number(tv_slice digits, int64_t *ret_number)
 static char *append_table_id(char *out, int64_t table_id)
 {
     tv_assert(table_id >= 0 && table_id <= TV_TABLE_ID_MAX);
-    return tv_key_put_number(out, table_id, TABLE_ID_CHARS);
+    return tv_key_put_number(out, table_id, TV_KEY_ID_CHARS);
 }
 
 static tv_err read_table_id(tv_slice text, int64_t *ret_table_id)
 {
-    if (text.len != TABLE_ID_CHARS)
+    if (text.len != TV_KEY_ID_CHARS)
         return TV_ERR_CORRUPT;
 
     return tv_key_read_number(text, ret_table_id);
@@ -262,7 +260,7 @@ static tv_err read_table_id(tv_slice text, int64_t *ret_table_id)
 /* The rows of the table or queue with this id. */
 static tv_slice space_of_id(tv_arena *arena, char space, tv_slice account, int64_t id)
 {
-    char *key = tv_arena_bytes(arena, account.len + 2 + TABLE_ID_CHARS);
+    char *key = tv_arena_bytes(arena, account.len + 2 + TV_KEY_ID_CHARS);
     char *end = append_table_id(append_space(key, space, account), id);
 
     return (tv_slice){key, (size_t)(end - key)};
@@ -286,7 +284,7 @@ tv_slice tv_key_queue(tv_arena *arena, tv_slice account, int64_t queue_id)
 tv_err tv_key_partition(tv_arena *arena, tv_slice account, int64_t table_id, tv_slice partition_key,
                         tv_slice *ret_prefix)
 {
-    char *key = tv_arena_bytes(arena, account.len + 2 + TABLE_ID_CHARS +
+    char *key = tv_arena_bytes(arena, account.len + 2 + TV_KEY_ID_CHARS +
                                           encoded_len_max(partition_key) + 1);
     char *end = append_table_id(append_space(key, 'r', account), table_id);
     size_t len, units;
@@ -299,7 +297,7 @@ tv_err tv_key_partition(tv_arena *arena, tv_slice account, int64_t table_id, tv_
         return TV_ERR_OUT_OF_RANGE;
 
     end += len;
-    *end++ = TERMINATOR;
+    *end++ = TV_KEY_MARK;
     *ret_prefix = (tv_slice){key, (size_t)(end - key)};
     return TV_OK;
 }
@@ -327,7 +325,7 @@ tv_err tv_key_split_row(tv_arena *arena, tv_slice table_prefix, tv_slice key,
     tv_assert(tv_slice_starts_with(key, table_prefix));
 
     tv_slice rest = tv_slice_skip(key, table_prefix.len);
-    size_t end = tv_slice_find(rest, TERMINATOR);
+    size_t end = tv_slice_find(rest, TV_KEY_MARK);
     tv_slice partition_key, row_key;
     tv_err err;
 
@@ -350,10 +348,10 @@ tv_err tv_key_split_row(tv_arena *arena, tv_slice table_prefix, tv_slice key,
 
 tv_slice tv_key_partition_of(tv_slice key)
 {
-    size_t account = tv_slice_find(key, TERMINATOR), end = account + 1;
+    size_t account = tv_slice_find(key, TV_KEY_MARK), end = account + 1;
 
-    if (tv_slice_starts_with(key, TV_KEY_FACTS))
-        return tv_slice_take(key, TV_KEY_FACTS.len);
+    if (tv_slice_starts_with(key, TV_KEY_STORE))
+        return tv_slice_take(key, TV_KEY_STORE.len);
     if (account == key.len)
         return key;
 
@@ -364,11 +362,11 @@ tv_slice tv_key_partition_of(tv_slice key)
         break;
     case 's':
     case 'f':
-        end += TABLE_ID_CHARS;
+        end += TV_KEY_ID_CHARS;
         break;
     case 'r':
     case 'o':
-        end += tv_slice_find(tv_slice_skip(key, end), TERMINATOR) + 1;
+        end += tv_slice_find(tv_slice_skip(key, end), TV_KEY_MARK) + 1;
         break;
     default:
         return key;
@@ -378,7 +376,7 @@ tv_slice tv_key_partition_of(tv_slice key)
 
 tv_slice tv_key_container(tv_arena *arena, tv_slice account, int64_t container_id)
 {
-    char *key = tv_arena_bytes(arena, account.len + 2 + TABLE_ID_CHARS);
+    char *key = tv_arena_bytes(arena, account.len + 2 + TV_KEY_ID_CHARS);
     char *end = append_space(key, 'o', account);
 
     end = append_table_id(end, container_id);
@@ -399,7 +397,7 @@ tv_err tv_key_blob(tv_arena *arena, tv_slice container_prefix, tv_slice name, tv
         return TV_ERR_OUT_OF_RANGE;
 
     end += len;
-    *end++ = TERMINATOR;
+    *end++ = TV_KEY_MARK;
     *ret_prefix = (tv_slice){key, (size_t)(end - key)};
     return TV_OK;
 }
@@ -410,7 +408,7 @@ tv_err tv_key_split_blob(tv_arena *arena, tv_slice container_prefix, tv_slice ke
     tv_assert(tv_slice_starts_with(key, container_prefix));
 
     tv_slice rest = tv_slice_skip(key, container_prefix.len);
-    size_t end = tv_slice_find(rest, TERMINATOR);
+    size_t end = tv_slice_find(rest, TV_KEY_MARK);
     tv_err err;
 
     if (end == 0 || end == rest.len)
@@ -495,7 +493,7 @@ tv_slice tv_key_catalog_dropped_id(tv_arena *arena, tv_key_space space, tv_slice
                                    int64_t table_id)
 {
     char *end;
-    char *key = start_catalog(arena, space, account, 'd', TABLE_ID_CHARS, &end);
+    char *key = start_catalog(arena, space, account, 'd', TV_KEY_ID_CHARS, &end);
 
     end = append_table_id(end, table_id);
     return (tv_slice){key, (size_t)(end - key)};

@@ -44,6 +44,16 @@
 #define TV_TABLE_ID_MAX ((INT64_C(1) << 40) - 1)
 #define TV_QUEUE_ID_MAX TV_TABLE_ID_MAX
 
+/** Ends what has no fixed length - an account, a PartitionKey, the name of a blob - where more
+ * follows. */
+#define TV_KEY_MARK '\x01'
+#define TV_KEY_MARK_TEXT "\x01"
+/** At the end of a bound: behind all keys that begin with what is before it and TV_KEY_MARK. */
+#define TV_KEY_BEHIND '\x02'
+#define TV_KEY_BEHIND_TEXT "\x02"
+/** The width of an id of a table, a queue or a container. */
+enum { TV_KEY_ID_CHARS = 8 };
+
 /** The row that holds the format of all others, and what this source writes into it. */
 #define TV_KEY_FORMAT TV_LIT("mformat")
 #define TV_FORMAT TV_LIT("3")
@@ -53,7 +63,7 @@
 /** The row that says about when the store was last written to, see instant.h. */
 #define TV_KEY_TIME TV_LIT("mtime")
 /** What such rows have in common: attributes about the store. */
-#define TV_KEY_FACTS TV_LIT("m")
+#define TV_KEY_STORE TV_LIT("m")
 
 /**
  * UTF-8 to CESU-8.  The input is valid UTF-8 without control characters of
@@ -64,12 +74,16 @@ tv_err tv_key_encode_text(tv_arena *arena, tv_slice utf8, tv_slice *ret_cesu8) T
 /** CESU-8 from a stored key back to UTF-8; TV_ERR_CORRUPT when it cannot be one. */
 tv_err tv_key_decode_text(tv_arena *arena, tv_slice cesu8, tv_slice *ret_utf8) TV_WARN_UNUSED;
 
+/** What is before the first mark; all of it where there is none. */
+static inline tv_slice tv_key_before_mark(tv_slice key)
+{
+    return tv_slice_take(key, tv_slice_find(key, TV_KEY_MARK));
+}
+
 /** The account in a key or a prefix of keys, all of it where there is none. */
 static inline tv_slice tv_key_account(tv_slice key)
 {
-    tv_slice rest = tv_slice_skip(key, key.len ? 1 : 0);
-
-    return tv_slice_take(rest, tv_slice_find(rest, '\x01'));
+    return tv_key_before_mark(tv_slice_skip(key, key.len ? 1 : 0));
 }
 
 /**

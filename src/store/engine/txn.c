@@ -737,7 +737,7 @@ static tv_err keep_time(tv_txn *txn)
     if (!txn->keeps_time || txn->undo_count == 0 || latest < txn->time_kept + TV_INSTANT_STEP)
         return TV_OK;
 
-    return tv_txn_run(txn, TV_KEY_FACTS, note_time, &latest);
+    return tv_txn_run(txn, TV_KEY_STORE, note_time, &latest);
 }
 
 void tv_txn_set_tally(tv_txn *txn, tv_txn_tally *tally)

@@ -11,6 +11,7 @@
 #include "insight/watch/conn.h"
 #include "insight/watch/snapshot.h"
 #include "insight/watch/trace.h"
+#include "store/engine/key.h"
 
 enum { CONNECTIONS = 256, FOLD_EVERY = 4096 };
 
@@ -64,7 +65,7 @@ static void make_up_keys(replay *r, tv_arena *arena, tv_watch_traced *request)
         text = tv_arena_alloc(arena, 40);
         key->partition_len =
             (uint32_t)snprintf(text, 40, "?%llu", (unsigned long long)r->unknown_keys++);
-        text[key->partition_len] = '\x01';
+        text[key->partition_len] = TV_KEY_MARK;
         key->key = (tv_slice){text, key->partition_len + 1};
     }
 }

@@ -4,20 +4,18 @@
 #include "services/blob/store/row.h"
 #include "store/engine/key.h"
 
-enum { TERMINATOR = 0x01, CONTAINER_ID_CHARS = 8 };
-
 /* Chunks of a blob that are passed one by one. */
 enum { CHUNKS_MAX = 8 };
 
 /* Account names hold no terminator, and a container's id is of one length: where a name begins. */
 static bool split_container(tv_slice key, tv_slice *ret_container)
 {
-    size_t end = tv_slice_find(key, TERMINATOR);
+    size_t end = tv_slice_find(key, TV_KEY_MARK);
 
-    if (end + 1 + CONTAINER_ID_CHARS >= key.len)
+    if (end + 1 + TV_KEY_ID_CHARS >= key.len)
         return false;
 
-    *ret_container = tv_slice_take(key, end + 1 + CONTAINER_ID_CHARS);
+    *ret_container = tv_slice_take(key, end + 1 + TV_KEY_ID_CHARS);
     return true;
 }
 

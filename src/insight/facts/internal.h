@@ -102,7 +102,7 @@ size_t tv_facts_sample_max(const tv_facts *facts);
 void tv_facts_wake(tv_facts *facts);
 
 /*
- * A count under way (count.c): the committers note in its log what they change, so that what was
+ * A count under way (job.c): the committers note in its log what they change, so that what was
  * found in a snapshot can be brought up to date.
  */
 
@@ -114,7 +114,7 @@ void tv_facts_job_note(tv_facts_job *job, int committer, uint64_t number, tv_sli
 struct tv_committer_tally *tv_committer_tally_new(tv_facts *facts, int committer);
 void tv_committer_tally_free(struct tv_committer_tally *tally);
 
-/** The work of the background thread (count.c). */
+/** The work of the background thread (background.c). */
 void tv_facts_run(tv_background *thread, void *facts);
 void tv_facts_save_all(tv_facts *facts);
 

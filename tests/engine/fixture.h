@@ -157,7 +157,7 @@ static inline const char *scan(tv_engine *engine, const char *from, const char *
 {
     tv_iter *iter;
 
-    CHECK_OK(tv_engine_iter(engine, tv_slice_of(from), tv_slice_of(to), &iter));
+    CHECK_OK(tv_engine_iter_across(engine, tv_slice_of(from), tv_slice_of(to), &iter));
     const char *text = rest_of(iter, from);
     tv_iter_free(iter);
     return text;

@@ -111,7 +111,7 @@ static inline size_t count_rows(tv_slice prefix)
     tv_iter *iter;
     size_t count = 0;
 
-    CHECK_OK(tv_engine_iter(engine, prefix, tv_key_after(&arena, prefix), &iter));
+    CHECK_OK(tv_engine_iter_across(engine, prefix, tv_key_after(&arena, prefix), &iter));
     for (tv_iter_seek(iter, prefix); tv_iter_is_valid(iter); tv_iter_next(iter))
         count++;
     CHECK_OK(tv_iter_status(iter));

@@ -246,7 +246,7 @@ static tv_err take_row(tv_facts *facts, tv_slice key, tv_slice value)
 static tv_err read_rows(tv_facts *facts)
 {
     tv_iter *iter;
-    tv_err err = tv_engine_iter(facts->engine, TV_LIT("f"), TV_LIT("g"), &iter);
+    tv_err err = tv_engine_iter_across(facts->engine, TV_LIT("f"), TV_LIT("g"), &iter);
 
     if (err)
         return err;

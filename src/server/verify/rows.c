@@ -167,7 +167,7 @@ static bool can_read(const tv_verify_walk *walk, tv_slice from, tv_slice to)
 {
     tv_iter *iter;
 
-    if (tv_engine_iter(walk->engine, from, to, &iter))
+    if (tv_engine_iter_across(walk->engine, from, to, &iter))
         return false;
     tv_iter_seek(iter, from);
 
@@ -297,7 +297,7 @@ void tv_verify_rows(tv_verify_walk *walk, char space, const tv_verify_check *che
     while (goes_on) {
         tv_iter *iter;
 
-        if (tv_engine_iter(walk->engine, r.at, to, &iter)) {
+        if (tv_engine_iter_across(walk->engine, r.at, to, &iter)) {
             tv_verify_problem(walk->report, "rows of %ss cannot be read: %s", check->noun,
                               walk->report->read_text);
             break;

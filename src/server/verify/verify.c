@@ -28,7 +28,7 @@ static void check_strays(tv_verify_walk *walk)
     tv_slice at = {least, 1};
     tv_iter *iter;
 
-    if (tv_engine_iter(walk->engine, at, (tv_slice){most, 1}, &iter)) {
+    if (tv_engine_iter_across(walk->engine, at, (tv_slice){most, 1}, &iter)) {
         tv_verify_problem(walk->report, "rows cannot be read: %s", walk->report->read_text);
         return;
     }

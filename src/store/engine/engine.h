@@ -76,8 +76,14 @@ typedef struct tv_engine_ops {
      * Without `has_snapshots`: a row that is there all the time is met, once; others
      * may or may not be.  The rows of one partition come in pages, each one view: the one
      * that a seek reads begins at its key, and a seek within it stays in it.
+     *
+     * Nothing between the two was ever dropped (drop_range), as in what belongs to a table, a
+     * container or a generation of a queue that is there; rows of a dropped range may be met.
      */
     tv_err (*iter_new)(tv_engine *engine, tv_slice from, tv_slice to, tv_iter **ret_iter);
+
+    /** The same across dropped ranges, whose rows are not met.  NULL: iter_new never meets them. */
+    tv_err (*iter_across)(tv_engine *engine, tv_slice from, tv_slice to, tv_iter **ret_iter);
 
     /**
      * Apply a batch: all of it or nothing.  On TV_OK it survives the loss of
@@ -227,6 +233,13 @@ static inline TV_WARN_UNUSED tv_err tv_engine_iter(tv_engine *engine, tv_slice f
                                                    tv_iter **ret_iter)
 {
     return engine->ops->iter_new(engine, from, to, ret_iter);
+}
+
+static inline TV_WARN_UNUSED tv_err tv_engine_iter_across(tv_engine *engine, tv_slice from,
+                                                          tv_slice to, tv_iter **ret_iter)
+{
+    return engine->ops->iter_across ? engine->ops->iter_across(engine, from, to, ret_iter)
+                                    : engine->ops->iter_new(engine, from, to, ret_iter);
 }
 
 static inline TV_WARN_UNUSED tv_err tv_engine_write(tv_engine *engine, const tv_write_batch *batch)

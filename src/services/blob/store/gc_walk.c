@@ -232,7 +232,7 @@ static tv_err visit(tv_engine *engine, tv_slice from, tv_slice to, bool with_dea
     walk w = {.engine = engine, .visitor = visitor, .with_dead = with_dead};
     tv_err err;
 
-    err = tv_engine_iter(engine, from, to, &w.iter);
+    err = tv_engine_iter_across(engine, from, to, &w.iter);
     if (err)
         return err;
 

@@ -53,9 +53,9 @@ typedef struct tv_rocksdb_reads {
 
 /* --- iter.c --- */
 
-/** `reads` outlives it. */
+/** `reads` outlives it.  `is_across`: see tv_engine_ops.iter_across. */
 tv_err tv_rocksdb_iter_new(rocksdb_t *db, tv_rocksdb_reads *reads, tv_slice from, tv_slice to,
-                           tv_iter **ret_iter) TV_WARN_UNUSED;
+                           bool is_across, tv_iter **ret_iter) TV_WARN_UNUSED;
 
 /* --- watch.c: a thread that watches what happens in the background --- */
 

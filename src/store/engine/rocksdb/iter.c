@@ -2,12 +2,14 @@
  * Iterators.  Both bounds are always given to RocksDB: without an upper one a scan would step over
  * whatever lies after its range, a dropped table's tombstones for instance.
  *
- * Two of RocksDB's iterators walk side by side over one snapshot.  The one that knows which ranges
- * were dropped cannot be trusted: before RocksDB 8.7.3, when it comes from one file of a level to
- * the next and cannot read there, it leaves out the rest of the level and says that all is well.
- * The one that is told to ignore such drops always says what it could not read.  So a row is one
- * that this one has, and what the other one lacks is looked up by itself: either its range was
- * dropped, or it had been left out.
+ * RocksDB's own iterators know which ranges were dropped, and cannot be trusted: before RocksDB
+ * 8.7.3, when one comes from one file of a level to the next and cannot read there, it leaves out
+ * the rest of the level and says that all is well.  One that is told to ignore such drops always
+ * says what it could not read.  So that is what walks where nothing was dropped.
+ *
+ * Across drops two of them walk side by side over one snapshot.  A row is one that the honest one
+ * has, and what the other one lacks is looked up by itself: either its range was dropped, or it had
+ * been left out.
  */
 #include "base/assert.h"
 #include "store/engine/rocksdb/internal.h"
@@ -16,11 +18,12 @@ typedef struct rocks_iter {
     tv_iter base;
     rocksdb_t *db;
     tv_rocksdb_reads *reads;
+    rocksdb_readoptions_t *all_options; /* RocksDB keeps pointers into it and into `bounds` */
+    rocksdb_iterator_t *all;            /* rows of dropped ranges are among its rows */
+    /* Across drops, else NULL: */
     const rocksdb_snapshot_t *snapshot;
-    /* RocksDB keeps pointers into these and into `bounds`. */
-    rocksdb_readoptions_t *options, *all_options;
-    rocksdb_iterator_t *all;  /* rows of dropped ranges are among its rows */
-    rocksdb_iterator_t *left; /* they are not, nor are rows that it has left out */
+    rocksdb_readoptions_t *options;
+    rocksdb_iterator_t *left; /* has no rows of dropped ranges, nor those that it has left out */
     tv_err err;               /* met elsewhere than in `all` since the last seek */
     char bounds[];
 } rocks_iter;
@@ -83,6 +86,8 @@ static void follow(rocks_iter *iter)
 /* Go on to the next row that is not of a dropped range. */
 static void settle(rocks_iter *iter)
 {
+    if (iter->left == NULL)
+        return;
     for (; rocksdb_iter_valid(iter->all); rocksdb_iter_next(iter->all)) {
         tv_slice key = key_of(iter->all);
 
@@ -103,7 +108,7 @@ static void seek(tv_iter *base, tv_slice key)
 
     iter->err = TV_OK;
     rocksdb_iter_seek(iter->all, key.data, key.len);
-    if (rocksdb_iter_valid(iter->all))
+    if (iter->left && rocksdb_iter_valid(iter->all))
         follow(iter);
     settle(iter);
 }
@@ -147,11 +152,13 @@ static void free_iter(tv_iter *base)
 {
     rocks_iter *iter = (rocks_iter *)base;
 
-    rocksdb_iter_destroy(iter->left);
     rocksdb_iter_destroy(iter->all);
     rocksdb_readoptions_destroy(iter->all_options);
-    rocksdb_readoptions_destroy(iter->options);
-    rocksdb_release_snapshot(iter->db, iter->snapshot);
+    if (iter->left) {
+        rocksdb_iter_destroy(iter->left);
+        rocksdb_readoptions_destroy(iter->options);
+        rocksdb_release_snapshot(iter->db, iter->snapshot);
+    }
     free(iter);
 }
 
@@ -169,14 +176,15 @@ static rocksdb_readoptions_t *new_options(const rocks_iter *iter, size_t from_le
 {
     rocksdb_readoptions_t *options = rocksdb_readoptions_create();
 
-    rocksdb_readoptions_set_snapshot(options, iter->snapshot);
+    if (iter->snapshot)
+        rocksdb_readoptions_set_snapshot(options, iter->snapshot);
     rocksdb_readoptions_set_iterate_lower_bound(options, iter->bounds, from_len);
     rocksdb_readoptions_set_iterate_upper_bound(options, iter->bounds + from_len, to_len);
     return options;
 }
 
 tv_err tv_rocksdb_iter_new(rocksdb_t *db, tv_rocksdb_reads *reads, tv_slice from, tv_slice to,
-                           tv_iter **ret_iter)
+                           bool is_across, tv_iter **ret_iter)
 {
     /* RocksDB does not promise anything for bounds the wrong way round: make them an empty range.
      */
@@ -192,13 +200,16 @@ tv_err tv_rocksdb_iter_new(rocksdb_t *db, tv_rocksdb_reads *reads, tv_slice from
     iter->base.ops = &iter_ops;
     iter->db = db;
     iter->reads = reads;
-    iter->snapshot = rocksdb_create_snapshot(db);
-    iter->options = new_options(iter, from.len, to.len);
+    if (is_across)
+        iter->snapshot = rocksdb_create_snapshot(db);
     iter->all_options = new_options(iter, from.len, to.len);
     rocksdb_readoptions_set_ignore_range_deletions(iter->all_options, 1);
-    /* In this order: files of a range that is dropped in between are in `all`, and looked up. */
     iter->all = rocksdb_create_iterator(db, iter->all_options);
-    iter->left = rocksdb_create_iterator(db, iter->options);
+    /* After it: files of a range that is dropped in between are in `all`, and looked up. */
+    if (is_across) {
+        iter->options = new_options(iter, from.len, to.len);
+        iter->left = rocksdb_create_iterator(db, iter->options);
+    }
     *ret_iter = &iter->base;
     return TV_OK;
 }

@@ -122,7 +122,12 @@ static tv_err get(tv_engine *engine, tv_read_mode mode, tv_slice key, tv_arena *
 
 static tv_err iter_new(tv_engine *engine, tv_slice from, tv_slice to, tv_iter **ret_iter)
 {
-    return tv_rocksdb_iter_new(of(engine)->db, &of(engine)->reads, from, to, ret_iter);
+    return tv_rocksdb_iter_new(of(engine)->db, &of(engine)->reads, from, to, false, ret_iter);
+}
+
+static tv_err iter_across(tv_engine *engine, tv_slice from, tv_slice to, tv_iter **ret_iter)
+{
+    return tv_rocksdb_iter_new(of(engine)->db, &of(engine)->reads, from, to, true, ret_iter);
 }
 
 /* Does the store hold what the batch's author has read?  With `write_lock` held alone. */
@@ -535,6 +540,7 @@ static const tv_engine_ops rocksdb_ops = {
     .has_snapshots = true,
     .get = get,
     .iter_new = iter_new,
+    .iter_across = iter_across,
     .write = write_batch,
     .drop_range = drop_range,
     .backup = backup,

@@ -298,7 +298,7 @@ static uint64_t stored_entities(int64_t id)
     uint64_t count = 0;
     tv_iter *iter;
 
-    CHECK_OK(tv_engine_iter(engine, prefix, tv_key_after(&arena, prefix), &iter));
+    CHECK_OK(tv_engine_iter_across(engine, prefix, tv_key_after(&arena, prefix), &iter));
     for (tv_iter_seek(iter, prefix); tv_iter_is_valid(iter); tv_iter_next(iter))
         count++;
     tv_iter_free(iter);
@@ -426,7 +426,7 @@ TEST(a_table_is_counted_while_others_write_and_is_exact_then)
             continue;
         CHECK_OK(tv_key_partition(&arena, ACCOUNT, 1, table.largest_partitions[i].partition_key,
                                   &prefix));
-        CHECK_OK(tv_engine_iter(engine, prefix, tv_key_after(&arena, prefix), &iter));
+        CHECK_OK(tv_engine_iter_across(engine, prefix, tv_key_after(&arena, prefix), &iter));
         for (tv_iter_seek(iter, prefix); tv_iter_is_valid(iter); tv_iter_next(iter))
             count++;
         tv_iter_free(iter);

@@ -187,7 +187,7 @@ static inline size_t row_count(void)
     size_t count = 0;
     tv_iter *iter;
 
-    CHECK_OK(tv_engine_iter(engine, TV_LIT("a"), TV_LIT("z"), &iter));
+    CHECK_OK(tv_engine_iter_across(engine, TV_LIT("a"), TV_LIT("z"), &iter));
     for (tv_iter_seek(iter, TV_LIT("a")); tv_iter_is_valid(iter); tv_iter_next(iter))
         count++;
     tv_iter_free(iter);

@@ -221,7 +221,7 @@ static inline size_t count_rows(void)
     tv_iter *iter;
     size_t count = 0;
 
-    CHECK_OK(tv_engine_iter(engine, queue.prefix, tv_key_after(&arena, queue.prefix), &iter));
+    CHECK_OK(tv_engine_iter_across(engine, queue.prefix, tv_key_after(&arena, queue.prefix), &iter));
     for (tv_iter_seek(iter, queue.prefix); tv_iter_is_valid(iter); tv_iter_next(iter))
         count++;
     CHECK_OK(tv_iter_status(iter));

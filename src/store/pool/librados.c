@@ -89,7 +89,7 @@ static const struct {
 } caps[CAPS] = {
     {"osd r", "no row is read", false},
     {"osd w", "no row is written", false},
-    {"osd x", "this node never leads", false},
+    {"osd x", "it cannot join the nodes of the pool", false},
     {"mon r", "how full the pool is cannot be seen", true},
     {"mon osd blocklist", "a dead node cannot be shut out", true},
 };
@@ -556,7 +556,7 @@ static tv_err pool_enlist(tv_pool *base, const char *object)
     int rc = rados_lock_shared(pool->io, object, LIST_NAME, "", "", "", NULL,
                                LIBRADOS_LOCK_FLAG_MAY_RENEW);
 
-    return err_of(pool, rc);
+    return err_of(pool, CAP_X, rc);
 }
 
 /* Those on a list: texts that end with NUL, one after the other, and an empty one. */
@@ -593,7 +593,7 @@ static tv_err read_list(librados_pool *pool, const char *object, listed *ret_fou
     if (rc >= 0)
         return TV_OK; /* and how many there are is told in some versions only */
     listed_done(ret_found);
-    return err_of(pool, (int)rc);
+    return err_of(pool, CAP_X, (int)rc);
 }
 
 /* Without the version of the protocol, which some calls tell ("v1:") and others do not. */
@@ -646,7 +646,7 @@ static tv_err pool_delist(tv_pool *base, const char *object, const char *address
     int rc = client ? rados_break_lock(pool->io, object, LIST_NAME, client, "") : 0;
 
     listed_done(&found);
-    return rc == -ENOENT ? TV_OK : err_of(pool, rc); /* somebody else has done so */
+    return rc == -ENOENT ? TV_OK : err_of(pool, CAP_X, rc); /* somebody else has done so */
 }
 
 static const char *pool_address(tv_pool *base)

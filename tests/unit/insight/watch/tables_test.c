@@ -205,7 +205,7 @@ TEST(what_is_kept_stays_within_the_budget_and_one_account_costs_no_other_its_tab
     few = tables_of("small");
     CHECK_INT(few, 20);
     for (int round = 0; round < 3; round++) {
-        use_much("large", 1000);
+        use_much("large", 400);
         pass(SECOND);
         tv_watch_fold(watch); /* what has come since is counted, and makes room */
         CHECK(tv_watch_read_usage(watch).bytes <= tv_watch_read_usage(watch).bytes_max);

@@ -1,4 +1,4 @@
-"""The commands that the server's page shows on Connect, src/explorer/page/snippets.js, work as they
+"""The commands that the server's page shows on Connect, src/server/explorer/page/snippets.js, work as they
 stand there."""
 
 import os
@@ -9,7 +9,7 @@ import subprocess
 from server import ROOT
 from tavola import PROGRAM, TIMEOUT_S, TavolaTest
 
-PAGE = ROOT / "src" / "explorer" / "page" / "snippets.js"
+PAGE = ROOT / "src" / "server" / "explorer" / "page" / "snippets.js"
 
 
 def commands(connection):

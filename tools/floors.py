@@ -3,7 +3,8 @@
 
     tools/floors.py         exit 1 with a line for each include that goes up, for each private
                             header that is included from elsewhere, for each type that is defined
-                            twice in a program, and for each path in a document that does not exist
+                            twice in a program, and for each path or link in a document that leads
+                            nowhere
     tools/floors.py --edges the folders that each folder includes
 
 The house is a list: a folder includes itself and what stands before it.  The three services do not
@@ -42,6 +43,7 @@ INCLUDE = re.compile(r'^#include "([^"]+)"')
 TYPE = re.compile(r"^(?:typedef )?(?:struct|enum|union) (tv_\w+) \{|^\} (tv_\w+);")
 # A path in prose is written from any folder on, as http/conn.c or src/wire/http/conn.c.
 MENTION = re.compile(r"(?<![\w/.*<{-])((?:[\w-]+/)+[\w-]+\.(?:c|h|def|py|js))\b")
+LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)#?([^)\s]*)\)")
 DOCUMENTS = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "docs/threads.md",
              "docs/disk-format.md", "docs/cluster.md", "src/**/README.md"]
 
@@ -129,6 +131,24 @@ def lost_paths():
                         yield f"{document.relative_to(ROOT)}:{number}: there is no {path}"
 
 
+def headings(text):
+    """The anchors that a Markdown text has, as GitHub makes them of its headings."""
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-")
+            for line in re.findall(r"^#+ (.*)$", prose, re.M)}
+
+
+def dead_links():
+    for document in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *SRC.rglob("*.md")]):
+        for number, line in enumerate(document.read_text().splitlines(), 1):
+            for path, anchor in LINK.findall(line):
+                other = document.parent / path if path else document
+                if not other.exists() or (anchor and other.suffix == ".md"
+                                          and anchor not in headings(other.read_text())):
+                    yield (f"{document.relative_to(ROOT)}:{number}: "
+                           f"the link leads nowhere: {path}{anchor and '#' + anchor}")
+
+
 def print_edges():
     edges = collections.defaultdict(collections.Counter)
     for _, _, folder, _, other in includes():
@@ -143,7 +163,7 @@ def main(arguments):
     if arguments == ["--edges"]:
         print_edges()
         return 0
-    faults = [*wrong_includes(), *types_defined_twice(), *lost_paths()]
+    faults = [*wrong_includes(), *types_defined_twice(), *lost_paths(), *dead_links()]
     print(*faults, sep="\n", end="\n" if faults else "")
     return 1 if faults else 0
 

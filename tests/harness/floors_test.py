@@ -46,6 +46,11 @@ class House(unittest.TestCase):
             "tv_a is defined in src/base/a.h:1 and src/wire/net/b.h:2"),
         "a file that is gone": ({"base/README.md": "See `base/a.c` and `base/b.c`.", "base/b.c": ""},
                                 "src/base/README.md:1: there is no base/a.c"),
+        "a link to a page that is gone": (
+            {"base/README.md": "[here](a.md)"}, "src/base/README.md:1: the link leads nowhere: a.md"),
+        "a link to a section that is gone": (
+            {"base/README.md": "# One's *own* part\n[a](#ones-own-part) [b](b.md#there)", "base/b.md": "# Here"},
+            "src/base/README.md:2: the link leads nowhere: b.md#there"),
     }
 
     def test_this_tree_keeps_the_rules(self):

@@ -1,4 +1,4 @@
-"""How a server proves that it knows the admin token, in the words of docs/operations.md."""
+"""How a server proves that it knows the admin token, in the words of docs/admin.md."""
 
 import hashlib
 import hmac

@@ -1,6 +1,6 @@
 /*
  * GET /traffic and GET /traffic/cell: traffic by key of one table.  They show keys, so they are
- * guarded; docs/operations.md has their parameters.
+ * guarded; docs/statistics.md has their parameters.
  */
 #ifndef TV_SERVER_ADMIN_TRAFFIC_H
 #define TV_SERVER_ADMIN_TRAFFIC_H

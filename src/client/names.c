@@ -1,26 +1,16 @@
 /* A list of names. */
 #include "client/names.h"
 
+#include "base/grow.h"
+
 tavola_names *tvc_names_new(void)
 {
     return tvc_zalloc(sizeof(tavola_names));
 }
 
-static bool grow(tavola_names *names)
-{
-    size_t size = names->size ? names->size * 2 : 16;
-    char **items = tvc_resize(names->items, size * sizeof *items);
-
-    if (items == NULL)
-        return false;
-    names->items = items;
-    names->size = size;
-    return true;
-}
-
 bool tvc_names_add(tavola_names *names, tv_slice name)
 {
-    if (names->count == names->size && !grow(names))
+    if (!tv_try_grow(&names->items, names->count, &names->size, 16))
         return false;
 
     char *copy = tvc_dup(name);

@@ -1,5 +1,6 @@
 /* Lists of blobs, page by page. */
 #include "base/datetime.h"
+#include "base/grow.h"
 #include "base/number.h"
 #include "client/blob/blob.h"
 #include "client/xml/xml.h"
@@ -79,17 +80,8 @@ static void read_blob(tvc_xml *xml, tavola_blob_info *info)
 /* Room for one more; NULL: no memory. */
 static tavola_blob_info *add_info(tavola_blobs *blobs)
 {
-    enum { FIRST_SIZE = 64 };
-
-    if (blobs->count == blobs->size) {
-        size_t size = blobs->size ? blobs->size * 2 : FIRST_SIZE;
-        tavola_blob_info *grown = tvc_resize(blobs->list, size * sizeof *grown);
-
-        if (grown == NULL)
-            return NULL;
-        blobs->list = grown;
-        blobs->size = size;
-    }
+    if (!tv_try_grow(&blobs->list, blobs->count, &blobs->size, 64))
+        return NULL;
 
     tavola_blob_info *info = &blobs->list[blobs->count++];
 

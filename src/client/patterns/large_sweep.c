@@ -10,6 +10,7 @@
  */
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "base/hash.h"
 #include "client/circle.h"
 #include "client/client.h"
@@ -22,15 +23,9 @@ typedef struct named {
 
 static bool named_add(named *names, const char *text)
 {
-    if (names->count == names->size) {
-        size_t size = names->size ? names->size * 2 : 256;
-        uint64_t *hashes = tvc_resize(names->hashes, size * sizeof *hashes);
+    if (!tv_try_grow(&names->hashes, names->count, &names->size, 256))
+        return false;
 
-        if (hashes == NULL)
-            return false;
-        names->hashes = hashes;
-        names->size = size;
-    }
     names->hashes[names->count++] = tv_hash(tv_slice_of(text));
     return true;
 }

@@ -1,6 +1,8 @@
 /* One entity group transaction of the application. */
 #include "client/table/batch.h"
 
+#include "base/grow.h"
+
 struct tavola_batch {
     tavola_table *table;   /* ours, or NULL when there was none */
     tvc_batch_item *items; /* those that were taken */
@@ -68,18 +70,6 @@ static void fail_at(tavola_batch *batch, tavola_err err, size_t index, const cha
     snprintf(batch->why, sizeof batch->why, "%s", why);
 }
 
-static bool grow(tavola_batch *batch)
-{
-    size_t size = batch->size ? batch->size * 2 : 8;
-    tvc_batch_item *items = tvc_resize(batch->items, size * sizeof *items);
-
-    if (items == NULL)
-        return false;
-    batch->items = items;
-    batch->size = size;
-    return true;
-}
-
 /* Whether the rules of a batch allow a write beside those that are in it. */
 static bool check_rules(tavola_batch *batch, const tvc_batch_item *item)
 {
@@ -116,7 +106,7 @@ static void add(tavola_batch *batch, tavola_write kind, const tavola_entity *ent
                 "a batch can have at most 100 writes; tavola_bulk takes any number");
         return;
     }
-    if ((batch->count == batch->size && !grow(batch)) ||
+    if (!tv_try_grow(&batch->items, batch->count, &batch->size, 8) ||
         tvc_batch_item_init(&item, kind, entity, if_match) != TAVOLA_OK) {
         fail_at(batch, TAVOLA_ERR_NO_MEMORY, batch->added, "there is no memory");
         return;

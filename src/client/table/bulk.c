@@ -17,6 +17,7 @@
 #include "client/table/bulk.h"
 
 #include "base/assert.h"
+#include "base/grow.h"
 #include "base/hash.h"
 #include "client/table/batch.h"
 
@@ -107,21 +108,6 @@ static bool shares_entity(const write_list *a, const write_list *b)
             return true;
     }
     return false;
-}
-
-static bool reserve(write_list *writes)
-{
-    if (writes->count < writes->size)
-        return true;
-
-    size_t size = writes->size ? writes->size * 2 : 4;
-    tvc_batch_item *items = tvc_resize(writes->items, size * sizeof *items);
-
-    if (items == NULL)
-        return false;
-    writes->items = items;
-    writes->size = size;
-    return true;
 }
 
 /* A DELETE holds all that its entity has, though it sends no more than the keys. */
@@ -384,7 +370,7 @@ static bool put(tavola_bulk *bulk, const tvc_batch_item *item, size_t held)
 
         if (made == NULL)
             return false;
-        if (!reserve(&made->writes)) {
+        if (!tv_try_grow(&made->writes.items, 0, &made->writes.size, 4)) {
             tvc_release(made);
             return false;
         }
@@ -394,7 +380,7 @@ static bool put(tavola_bulk *bulk, const tvc_batch_item *item, size_t held)
 
     write_list *writes = &(*at)->writes;
 
-    if (!reserve(writes))
+    if (!tv_try_grow(&writes->items, writes->count, &writes->size, 4))
         return false;
     append(writes, item, held);
     bulk->open_writes++;

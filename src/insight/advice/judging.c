@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "insight/advice/redact.h"
 
 bool tv_has_rates(const tv_judging *j)
@@ -44,15 +45,7 @@ tv_finding *tv_find(tv_judging *j, tv_rule rule, tv_severity severity, tv_confid
     finding->from_ticks = j->evidence->from_ticks;
     finding->to_ticks = j->evidence->to_ticks;
     set_id(j, finding, "");
-    if (j->found.count == j->found.size) {
-        size_t size = j->found.size ? 2 * j->found.size : 64;
-        tv_finding **items = tv_arena_alloc(j->arena, size * sizeof *items);
-
-        if (j->found.count)
-            memcpy(items, j->found.items, j->found.count * sizeof *items);
-        j->found.items = items;
-        j->found.size = size;
-    }
+    tv_arena_grow(j->arena, &j->found.items, j->found.count, &j->found.size, 64);
     j->found.items[j->found.count++] = finding;
     return finding;
 }

@@ -13,6 +13,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/grow.h"
 #include "base/random.h"
 #include "store/engine/key.h"
 
@@ -63,10 +64,7 @@ void tv_facts_job_note(tv_facts_job *job, int committer, uint64_t number, tv_sli
         job->is_overfull = true;
         return;
     }
-    if (job->count == job->size) {
-        job->size = job->size ? 2 * job->size : 256;
-        job->log = tv_realloc(job->log, job->size * sizeof *job->log);
-    }
+    tv_grow(&job->log, job->count, &job->size, 256);
 
     log_entry *entry = &job->log[job->count++];
 

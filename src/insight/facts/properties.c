@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
+#include "base/grow.h"
 #include "base/hash.h"
 #include "insight/facts/class.h"
 #include "insight/facts/job.h"
@@ -113,10 +114,7 @@ static void add_property(void *ctx, const tv_property *property)
     r->cost += (double)tv_property_cost(property);
     if (stats == NULL)
         return;
-    if (stats->sum.count == stats->values_size) {
-        stats->values_size = stats->values_size ? 2 * stats->values_size : 16;
-        stats->values = tv_realloc(stats->values, stats->values_size * sizeof *stats->values);
-    }
+    tv_grow(&stats->values, stats->sum.count, &stats->values_size, 16);
     stats->values[stats->sum.count++] = tv_hash(value) + (uint64_t)property->type;
     stats->sum.types[property->type]++;
     stats->sum.bytes += value.len;

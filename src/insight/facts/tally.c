@@ -4,6 +4,7 @@
  * follow, before anybody is answered.
  */
 #include "base/assert.h"
+#include "base/grow.h"
 #include "insight/facts/internal.h"
 #include "store/engine/key.h"
 
@@ -64,10 +65,7 @@ static uint32_t touch(tv_committer_tally *tally, tv_slice key)
             return (uint32_t)i;
         }
     }
-    if (tally->touched_count == tally->touched_size) {
-        tally->touched_size = tally->touched_size ? 2 * tally->touched_size : 16;
-        tally->touched = tv_realloc(tally->touched, tally->touched_size * sizeof *tally->touched);
-    }
+    tv_grow(&tally->touched, tally->touched_count, &tally->touched_size, 16);
     /* Only this thread changes these sums, so it may read them without the lock. */
     tally->touched[tally->touched_count] =
         (touched){.fact = fact, .sums = fact->sums[tally->committer]};

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "base/grow.h"
 #include "base/hash.h"
 
 void tv_traffic_gather_done(tv_traffic_gather *gather)
@@ -46,8 +47,7 @@ static uint32_t *slot_of(tv_traffic_gather *gather, tv_slice account, int64_t id
 
 static void grow(tv_traffic_gather *gather)
 {
-    gather->size = gather->size ? 2 * gather->size : 64;
-    gather->tables = tv_realloc(gather->tables, gather->size * sizeof *gather->tables);
+    tv_grow(&gather->tables, gather->count, &gather->size, 64);
     free(gather->slots);
     gather->slot_count = 2 * gather->size;
     gather->slots = tv_calloc(gather->slot_count, sizeof *gather->slots);
@@ -95,10 +95,7 @@ static void add_block(tv_traffic_gather *gather, uint32_t minute, const tv_colum
         free(counts);
         return;
     }
-    if (table->count == table->size) {
-        table->size = table->size ? 2 * table->size : 16;
-        table->pieces = tv_realloc(table->pieces, table->size * sizeof *table->pieces);
-    }
+    tv_grow(&table->pieces, table->count, &table->size, 16);
     table->pieces[table->count++] = (tv_piece){minute, axis, counts};
 }
 

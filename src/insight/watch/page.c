@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "base/grow.h"
 
 void tv_kept_key_set(tv_kept_key *kept, tv_slice key, size_t partition_len)
 {
@@ -71,11 +72,6 @@ void tv_page_reset(tv_page *page)
     page->requests = page->dropped = page->shape_overflows = 0;
 }
 
-static size_t grown(size_t size, size_t least)
-{
-    return size ? size * 2 : least;
-}
-
 static void make_slot(tv_page *page, uint32_t place)
 {
     size_t count = page->table_slot_count;
@@ -83,7 +79,7 @@ static void make_slot(tv_page *page, uint32_t place)
     if (place < count)
         return;
     while (count <= place)
-        count = grown(count, 64);
+        count = count ? 2 * count : 64;
     page->table_slots = tv_realloc(page->table_slots, count * sizeof *page->table_slots);
     memset(page->table_slots + page->table_slot_count, 0,
            (count - page->table_slot_count) * sizeof *page->table_slots);
@@ -93,10 +89,7 @@ static void make_slot(tv_page *page, uint32_t place)
 tv_watch_table_page *tv_page_add_table(tv_page *page, uint32_t table)
 {
     make_slot(page, tv_watch_place(table));
-    if (page->table_count == page->table_size) {
-        page->table_size = grown(page->table_size, 4);
-        page->tables = tv_realloc(page->tables, page->table_size * sizeof *page->tables);
-    }
+    tv_grow(&page->tables, page->table_count, &page->table_size, 4);
 
     tv_watch_table_page *made = &page->tables[page->table_count++];
 
@@ -108,14 +101,11 @@ tv_watch_table_page *tv_page_add_table(tv_page *page, uint32_t table)
 
 static tv_watch_shape_page *add_shape(tv_page *page)
 {
-    if (page->shape_count == page->shape_size) {
-        size_t size = grown(page->shape_size, 4);
+    size_t size = page->shape_size;
 
-        page->shapes = tv_realloc(page->shapes, size * sizeof *page->shapes);
-        for (size_t i = page->shape_size; i < size; i++)
-            page->shapes[i] = tv_malloc(sizeof *page->shapes[i]);
-        page->shape_size = size;
-    }
+    tv_grow(&page->shapes, page->shape_count, &page->shape_size, 4);
+    for (size_t i = size; i < page->shape_size; i++)
+        page->shapes[i] = tv_malloc(sizeof *page->shapes[i]);
 
     tv_watch_shape_page *made = page->shapes[page->shape_count++];
 
@@ -153,20 +143,10 @@ tv_watch_shape_page *tv_page_shape(tv_page *page, uint32_t table, uint64_t finge
 
 tv_watch_sample *tv_page_sample(tv_page *page, size_t count_max)
 {
-    if (page->sample_count >= count_max) {
+    if (page->sample_count >= count_max ||
+        !tv_try_grow(&page->samples, page->sample_count, &page->sample_size, 64)) {
         page->dropped++;
         return NULL;
-    }
-    if (page->sample_count == page->sample_size) {
-        size_t size = grown(page->sample_size, 64);
-        tv_watch_sample *larger = realloc(page->samples, size * sizeof *larger);
-
-        if (larger == NULL) {
-            page->dropped++;
-            return NULL;
-        }
-        page->samples = larger;
-        page->sample_size = size;
     }
 
     tv_watch_sample *sample = &page->samples[page->sample_count++];

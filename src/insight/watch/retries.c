@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "base/grow.h"
 
 enum { WAYS = 8, SETS = TV_RETRY_IDS / WAYS };
 
@@ -63,11 +64,7 @@ static tv_retry_minute *minute_of(tv_retries *retries, uint32_t table)
         if (retries->tables[i].table == table)
             return &retries->tables[i].minute;
     }
-    if (retries->table_count == retries->table_size) {
-        retries->table_size = retries->table_size ? 2 * retries->table_size : 4;
-        retries->tables =
-            tv_realloc(retries->tables, retries->table_size * sizeof *retries->tables);
-    }
+    tv_grow(&retries->tables, retries->table_count, &retries->table_size, 4);
     retries->tables[retries->table_count] = (tv_retry_table){.table = table};
     return &retries->tables[retries->table_count++].minute;
 }

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/assert.h"
+#include "base/grow.h"
 
 static const int64_t slot_ns = INT64_C(10000000000);
 
@@ -37,10 +37,7 @@ static tv_heavy *find(tv_watch_sketch *sketch, uint64_t hash)
 
 static tv_heavy *append(tv_watch_sketch *sketch)
 {
-    if (sketch->count == sketch->size) {
-        sketch->size = sketch->size ? 2 * sketch->size : 4;
-        sketch->list = tv_realloc(sketch->list, sketch->size * sizeof *sketch->list);
-    }
+    tv_grow(&sketch->list, sketch->count, &sketch->size, 4);
     return &sketch->list[sketch->count++];
 }
 

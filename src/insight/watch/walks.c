@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "base/grow.h"
 
 enum {
     SLOTS = TV_WALKS_MAX,
@@ -131,10 +132,7 @@ static void close_walk(tv_walks *walks, const tv_walk *walk, tv_walk_state state
     /* Nobody has asked for a long time, or a flood of scans, which leaves half of the room. */
     if (walks->closed_count >= (size_t)(is_one_page ? CLOSED_MAX / 2 : CLOSED_MAX))
         return;
-    if (walks->closed_count == walks->closed_size) {
-        walks->closed_size = walks->closed_size ? 2 * walks->closed_size : 16;
-        walks->closed = tv_realloc(walks->closed, walks->closed_size * sizeof *walks->closed);
-    }
+    tv_grow(&walks->closed, walks->closed_count, &walks->closed_size, 16);
     walks->closed[walks->closed_count] = *walk;
     walks->closed[walks->closed_count++].state = (uint8_t)state;
 }

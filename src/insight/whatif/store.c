@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "base/grow.h"
 #include "insight/whatif/rewrite.h"
 #include "model/entity/entity.h"
 #include "store/engine/key.h"
@@ -112,10 +113,7 @@ bool tv_scratch_holds(const tv_scratch *scratch, tv_slice partition_key)
 
 static void keep(tv_scratch *scratch, tv_slice partition_key, tv_slice row_key, tv_slice value)
 {
-    if (scratch->count == scratch->size) {
-        scratch->size = scratch->size ? 2 * scratch->size : 1024;
-        scratch->sources = tv_realloc(scratch->sources, scratch->size * sizeof *scratch->sources);
-    }
+    tv_grow(&scratch->sources, scratch->count, &scratch->size, 1024);
     scratch->sources[scratch->count++] =
         (source){.partition_key = tv_arena_dup(&scratch->arena, partition_key),
                  .row_key = tv_arena_dup(&scratch->arena, row_key),

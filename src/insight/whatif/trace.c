@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "base/grow.h"
 #include "insight/watch/trace.h"
 #include "store/engine/key.h"
 
@@ -121,10 +122,7 @@ static void add_writes(tv_trace *trace, const tv_watch_trace_head *head, tv_aren
             write.partition_key = tv_arena_dup(&trace->arena, write.partition_key);
             write.row_key = tv_arena_dup(&trace->arena, write.row_key);
         }
-        if (trace->write_count == trace->write_size) {
-            trace->write_size = trace->write_size ? 2 * trace->write_size : 256;
-            trace->writes = tv_realloc(trace->writes, trace->write_size * sizeof *trace->writes);
-        }
+        tv_grow(&trace->writes, trace->write_count, &trace->write_size, 256);
         trace->writes[trace->write_count++] = write;
     }
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "base/grow.h"
 
 typedef struct counted {
     tv_slice hash;
@@ -54,10 +55,7 @@ void tv_values_free(tv_values *values)
 
 static counted *add(list *to)
 {
-    if (to->count == to->size) {
-        to->size = to->size ? 2 * to->size : 64;
-        to->items = tv_realloc(to->items, to->size * sizeof *to->items);
-    }
+    tv_grow(&to->items, to->count, &to->size, 64);
     to->items[to->count] = (counted){.count = 1};
     return &to->items[to->count++];
 }

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "base/assert.h"
+#include "base/grow.h"
 #include "base/hash.h"
 
 static int compare(const void *a, const void *b)
@@ -18,10 +18,7 @@ static void add(void *ctx, const tv_container *container)
 {
     tv_catalog_ids *ids = ctx;
 
-    if (ids->count == ids->size) {
-        ids->size = ids->size ? 2 * ids->size : 64;
-        ids->list = tv_realloc(ids->list, ids->size * sizeof *ids->list);
-    }
+    tv_grow(&ids->list, ids->count, &ids->size, 64);
     ids->list[ids->count++] = (tv_catalog_id){tv_hash(container->account), container->id};
 }
 

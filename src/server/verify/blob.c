@@ -8,6 +8,7 @@
  * many blocks, and rows that nothing refers to are there only with a row that says so (gc.h).
  */
 #include "base/assert.h"
+#include "base/grow.h"
 #include "server/verify/internal.h"
 #include "services/blob/store/gc.h"
 #include "services/blob/store/reader.h"
@@ -56,29 +57,20 @@ static void begin(tv_verify_walk *walk)
 
 static void add_head(blob_state *state, int64_t snapshot)
 {
-    if (state->head_count == state->head_size) {
-        state->head_size = state->head_size ? 2 * state->head_size : 16;
-        state->heads = tv_realloc(state->heads, state->head_size * sizeof *state->heads);
-    }
+    tv_grow(&state->heads, state->head_count, &state->head_size, 16);
     state->heads[state->head_count++] = snapshot;
 }
 
 static void add_piece(blob_state *state, bool is_chunk, tv_extent_id id, uint64_t length)
 {
-    if (state->piece_count == state->piece_size) {
-        state->piece_size = state->piece_size ? 2 * state->piece_size : 64;
-        state->pieces = tv_realloc(state->pieces, state->piece_size * sizeof *state->pieces);
-    }
+    tv_grow(&state->pieces, state->piece_count, &state->piece_size, 64);
     state->pieces[state->piece_count++] =
         (tv_blob_piece){.is_chunk = is_chunk, .id = id, .length = length};
 }
 
 static void add_chunk(blob_state *state, tv_extent_id id)
 {
-    if (state->chunk_count == state->chunk_size) {
-        state->chunk_size = state->chunk_size ? 2 * state->chunk_size : 64;
-        state->chunks = tv_realloc(state->chunks, state->chunk_size * sizeof *state->chunks);
-    }
+    tv_grow(&state->chunks, state->chunk_count, &state->chunk_size, 64);
     state->chunks[state->chunk_count++] = id;
 }
 

@@ -4,6 +4,7 @@
  * ids, when the rows come that have to fit them.
  */
 #include "base/assert.h"
+#include "base/grow.h"
 #include "server/verify/internal.h"
 #include "services/queue/store/row.h"
 
@@ -86,10 +87,7 @@ static void add_message(tv_verify_walk *walk, tv_slice id, tv_slice value)
         problem(walk, "a message cannot be decoded", id);
         return;
     }
-    if (queue->count == queue->size) {
-        queue->size = queue->size ? 2 * queue->size : 64;
-        queue->messages = tv_realloc(queue->messages, queue->size * sizeof *queue->messages);
-    }
+    tv_grow(&queue->messages, queue->count, &queue->size, 64);
 
     known_message *known = &queue->messages[queue->count++];
 

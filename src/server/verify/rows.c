@@ -2,7 +2,7 @@
  * Owners, and the walk over their rows.  Where rows cannot be read the walk goes on
  * with the next owner, so that one damaged block is not the end of it.
  */
-#include "base/assert.h"
+#include "base/grow.h"
 #include "model/catalog/walk.h"
 #include "model/entity/entity.h"
 #include "server/verify/internal.h"
@@ -20,10 +20,7 @@ static void add_owner(void *ctx, tv_slice account, int64_t id, tv_slice name, bo
     collecting *c = ctx;
     tv_verify_walk *walk = c->walk;
 
-    if (walk->owner_count == walk->owner_size) {
-        walk->owner_size = walk->owner_size ? 2 * walk->owner_size : 64;
-        walk->owners = tv_realloc(walk->owners, walk->owner_size * sizeof *walk->owners);
-    }
+    tv_grow(&walk->owners, walk->owner_count, &walk->owner_size, 64);
     walk->owners[walk->owner_count++] =
         (tv_verify_owner){.prefix = c->rows(&walk->arena, account, id),
                           .account = tv_arena_dup(&walk->arena, account),

@@ -1,5 +1,5 @@
 /* What belongs to the rows of a container: its extents go when its rows are gone. */
-#include "base/assert.h"
+#include "base/grow.h"
 #include "services/blob/gc.h"
 #include "services/blob/store/gc.h"
 #include "store/engine/key.h"
@@ -10,16 +10,9 @@ static tv_err note_extent(void *ctx, tv_slice blob, tv_extent_id id)
     tv_blob_gc_container *gc = ctx;
 
     (void)blob;
-    if (gc->count == gc->size) {
-        size_t size = gc->size ? 2 * gc->size : 256;
-        tv_extent_id *extents = realloc(gc->extents, size * sizeof *extents);
+    if (!tv_try_grow(&gc->extents, gc->count, &gc->size, 256))
+        return TV_ERR_OVERLOADED;
 
-        if (extents == NULL)
-            return TV_ERR_OVERLOADED;
-
-        gc->extents = extents;
-        gc->size = size;
-    }
     gc->extents[gc->count++] = id;
     return TV_OK;
 }

@@ -1,7 +1,7 @@
 /* One chain of answers for each mailbox. */
 #include "store/commit/reply.h"
 
-#include "base/assert.h"
+#include "base/grow.h"
 
 void tv_replies_add(tv_replies *replies, tv_write *write)
 {
@@ -11,10 +11,7 @@ void tv_replies_add(tv_replies *replies, tv_write *write)
     while (i < replies->count && replies->list[i].box != write->reply_to)
         i++;
     if (i == replies->count) {
-        if (replies->count == replies->size) {
-            replies->size = replies->size ? replies->size * 2 : 16;
-            replies->list = tv_realloc(replies->list, replies->size * sizeof *replies->list);
-        }
+        tv_grow(&replies->list, replies->count, &replies->size, 16);
         replies->list[i].box = write->reply_to;
         replies->list[i].chain = (tv_mail_chain){0};
         replies->count++;

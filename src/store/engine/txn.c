@@ -31,6 +31,7 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "base/grow.h"
 #include "base/hash.h"
 #include "base/number.h"
 #include "store/engine/instant.h"
@@ -176,31 +177,13 @@ static void index_row(tv_txn *txn, size_t number)
     txn->slots[slot] = (uint32_t)number + 1;
 }
 
-/* Make room for one more than `count` items in an array that doubles; false without memory. */
-static bool grow_array(void **array, size_t *size, size_t count, size_t item_bytes)
-{
-    size_t new_size = *size ? *size * 2 : SLOTS_MIN / 2;
-    void *new_array;
-
-    if (count < *size)
-        return true;
-
-    new_array = realloc(*array, new_size * item_bytes);
-    if (new_array == NULL)
-        return false;
-
-    *array = new_array;
-    *size = new_size;
-    return true;
-}
-
 /* Make room for one more row, and keep the index at most half full. */
 static bool grow(tv_txn *txn)
 {
     size_t size = txn->slots_size ? txn->slots_size * 2 : SLOTS_MIN;
     uint32_t *slots;
 
-    if (!grow_array((void **)&txn->rows, &txn->rows_size, txn->row_count, sizeof *txn->rows))
+    if (!tv_try_grow(&txn->rows, txn->row_count, &txn->rows_size, SLOTS_MIN / 2))
         return false;
     if (txn->slots_size >= 2 * (txn->row_count + 1))
         return true;
@@ -425,7 +408,7 @@ static void set_write(tv_txn *txn, tv_slice key, write_kind kind, tv_slice value
     tv_assert(txn->scans_open == 0);
     txn->steps++;
     if (number == NO_ROW ||
-        !grow_array((void **)&txn->undo, &txn->undo_size, txn->undo_count, sizeof *txn->undo)) {
+        !tv_try_grow(&txn->undo, txn->undo_count, &txn->undo_size, SLOTS_MIN / 2)) {
         txn->lacks_memory = true;
         return;
     }
@@ -511,8 +494,7 @@ static tv_err order_update(tv_txn *txn)
         return TV_OK;
 
     while (txn->order_size < old_count + new_max) {
-        if (!grow_array((void **)&txn->order, &txn->order_size, txn->order_size,
-                        sizeof *txn->order))
+        if (!tv_try_grow(&txn->order, txn->order_size, &txn->order_size, SLOTS_MIN / 2))
             return TV_ERR_OVERLOADED;
     }
     fresh = malloc(new_max * sizeof *fresh);
@@ -748,15 +730,7 @@ void tv_txn_set_tally(tv_txn *txn, tv_txn_tally *tally)
 
 void tv_txn_put_aside(tv_txn *txn, tv_slice key, tv_slice value)
 {
-    if (txn->aside_count == txn->aside_size) {
-        size_t size = txn->aside_size ? 2 * txn->aside_size : 8;
-        tv_change *asides = tv_arena_alloc(&txn->arena, size * sizeof *asides);
-
-        if (txn->aside_count)
-            memcpy(asides, txn->asides, txn->aside_count * sizeof *asides);
-        txn->asides = asides;
-        txn->aside_size = size;
-    }
+    tv_arena_grow(&txn->arena, &txn->asides, txn->aside_count, &txn->aside_size, 8);
     txn->asides[txn->aside_count++] = (tv_change){TV_CHANGE_PUT, tv_arena_dup(&txn->arena, key),
                                                   tv_arena_dup(&txn->arena, value)};
 }

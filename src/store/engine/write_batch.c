@@ -1,14 +1,11 @@
 /* The list of changes. */
 #include "store/engine/write_batch.h"
 
-#include "base/assert.h"
+#include "base/grow.h"
 
 void tv_write_batch_add(tv_write_batch *batch, tv_change change)
 {
-    if (batch->count == batch->size) {
-        batch->size = batch->size ? batch->size * 2 : 64;
-        batch->changes = tv_realloc(batch->changes, batch->size * sizeof *batch->changes);
-    }
+    tv_grow(&batch->changes, batch->count, &batch->size, 64);
     batch->changes[batch->count++] = change;
 }
 

@@ -1,5 +1,6 @@
 /* Extents that were listed: a sorted array. */
 #include "base/assert.h"
+#include "base/grow.h"
 #include "store/extent/internal.h"
 
 static int compare(const void *a, const void *b)
@@ -17,10 +18,7 @@ void tv_extent_set_add(tv_extent_set *set, tv_extent_id id)
     if (set->count && compare(&set->ids[set->count - 1], &id) == 0)
         return;
 
-    if (set->count == set->size) {
-        set->size = set->size ? 2 * set->size : 1024;
-        set->ids = tv_realloc(set->ids, set->size * sizeof *set->ids);
-    }
+    tv_grow(&set->ids, set->count, &set->size, 1024);
     set->ids[set->count++] = id;
 }
 

@@ -7,6 +7,7 @@
 #include <expat.h>
 
 #include "base/assert.h"
+#include "base/grow.h"
 #include "base/thread.h"
 #include "base/xml.h"
 
@@ -92,19 +93,9 @@ static void add_choice(reading *r)
         stop(r, TV_ERR_BLOCK_LIST_TOO_LONG);
         return;
     }
-    if (r->count == r->size) {
-        size_t size = r->size ? 2 * r->size : CHOICES_MIN;
-        tv_block_choice *choices;
-
-        if (tv_arena_reserve(r->arena, size * sizeof *choices)) {
-            stop(r, TV_ERR_OVERLOADED);
-            return;
-        }
-        choices = tv_arena_alloc(r->arena, size * sizeof *choices);
-        if (r->count)
-            memcpy(choices, r->choices, r->count * sizeof *choices);
-        r->choices = choices;
-        r->size = size;
+    if (tv_arena_try_grow(r->arena, &r->choices, r->count, &r->size, CHOICES_MIN)) {
+        stop(r, TV_ERR_OVERLOADED);
+        return;
     }
     r->choices[r->count++] =
         (tv_block_choice){.source = r->source, .id = tv_arena_dup(r->arena, id)};

@@ -2,6 +2,7 @@
 #include "services/blob/store/content.h"
 
 #include "base/assert.h"
+#include "base/grow.h"
 #include "store/engine/key.h"
 
 static tv_err read_head(tv_txn *txn, tv_blob_change *change, tv_blob_view *view)
@@ -294,18 +295,9 @@ tv_err tv_blob_blocks_load(tv_txn *txn, tv_blob_change *change, const tv_blob_vi
     while (err == TV_OK && tv_txn_scan_next(&scan)) {
         tv_slice id = tv_slice_skip(scan.key, prefix.len);
 
-        if (count == size) {
-            tv_block *old = blocks;
-
-            size = size ? size * 2 : 16;
-            err = tv_arena_reserve(change->arena, size * sizeof *blocks);
-            if (err)
-                break;
-            blocks = tv_arena_alloc(change->arena, size * sizeof *blocks);
-            if (count)
-                memcpy(blocks, old, count * sizeof *blocks);
-        }
-        err = tv_block_decode(tv_arena_dup(change->arena, id), scan.value, &blocks[count++]);
+        err = tv_arena_try_grow(change->arena, &blocks, count, &size, 16);
+        if (err == TV_OK)
+            err = tv_block_decode(tv_arena_dup(change->arena, id), scan.value, &blocks[count++]);
     }
     end_err = tv_txn_scan_end(&scan);
     if (err || end_err)
@@ -335,17 +327,9 @@ tv_err tv_blob_snapshots_load(tv_txn *txn, tv_blob_change *change, size_t count_
     while (err == TV_OK && count < count_max && tv_txn_scan_next(&scan)) {
         int64_t snapshot;
 
-        if (count == size) {
-            tv_blob_head *old = heads;
-
-            size = size ? size * 2 : 4;
-            err = tv_arena_reserve(change->arena, size * sizeof *heads);
-            if (err)
-                break;
-            heads = tv_arena_alloc(change->arena, size * sizeof *heads);
-            if (count)
-                memcpy(heads, old, count * sizeof *heads);
-        }
+        err = tv_arena_try_grow(change->arena, &heads, count, &size, 4);
+        if (err)
+            break;
         if (!tv_blob_snapshot_parse(tv_slice_skip(scan.key, from.len), &snapshot))
             err = TV_ERR_CORRUPT;
         else

@@ -2,6 +2,7 @@
 #include "services/blob/store/gc.h"
 
 #include "base/assert.h"
+#include "base/grow.h"
 #include "services/blob/store/content.h"
 #include "store/engine/key.h"
 
@@ -27,20 +28,11 @@ typedef struct search {
 
 static tv_err add_key(tv_arena *arena, tv_slice key, tv_slice **list, size_t *count, size_t *size)
 {
-    if (*count == *size) {
-        size_t new_size = *size ? 2 * *size : 64;
-        tv_slice *old = *list;
-        tv_err err;
+    tv_err err = tv_arena_try_grow(arena, list, *count, size, 64);
 
-        err = tv_arena_reserve(arena, new_size * sizeof **list);
-        if (err)
-            return err;
+    if (err)
+        return err;
 
-        *size = new_size;
-        *list = tv_arena_alloc(arena, new_size * sizeof **list);
-        if (*count)
-            memcpy(*list, old, *count * sizeof **list);
-    }
     (*list)[(*count)++] = tv_arena_dup(arena, key);
     return TV_OK;
 }
@@ -55,19 +47,10 @@ static tv_err note_data(search *s, bool is_live, bool is_chunk, tv_extent_id id)
             tv_live_set_add(&s->live_data, is_chunk, id);
         return err;
     }
-    if (s->dead_count == s->dead_size) {
-        size_t new_size = s->dead_size ? 2 * s->dead_size : 64;
-        dead_data *old = s->dead;
+    err = tv_arena_try_grow(s->arena, &s->dead, s->dead_count, &s->dead_size, 64);
+    if (err)
+        return err;
 
-        err = tv_arena_reserve(s->arena, new_size * sizeof *s->dead);
-        if (err)
-            return err;
-
-        s->dead_size = new_size;
-        s->dead = tv_arena_alloc(s->arena, new_size * sizeof *s->dead);
-        if (s->dead_count)
-            memcpy(s->dead, old, s->dead_count * sizeof *s->dead);
-    }
     s->dead[s->dead_count++] = (dead_data){is_chunk, id};
     return TV_OK;
 }

@@ -1,4 +1,5 @@
 /* Which rows of a blob are live. */
+#include "base/grow.h"
 #include "services/blob/store/gc.h"
 #include "services/blob/store/live_set.h"
 #include "services/blob/store/row.h"
@@ -33,20 +34,13 @@ static tv_err learn_head(tv_blob_live_rows *live, const tv_blob_head *head)
     }
     if (last && last->id > head->content_id)
         live->is_unsorted = true;
-    if (live->content_count == live->content_size) {
-        tv_live_content *old = live->contents;
-        size_t size = live->content_size ? 2 * live->content_size : 8;
-        tv_err err;
 
-        err = tv_arena_reserve(live->arena, size * sizeof *old);
-        if (err)
-            return err;
+    tv_err err = tv_arena_try_grow(live->arena, &live->contents, live->content_count,
+                                   &live->content_size, 8);
 
-        live->content_size = size;
-        live->contents = tv_arena_alloc(live->arena, size * sizeof *old);
-        if (live->content_count)
-            memcpy(live->contents, old, live->content_count * sizeof *old);
-    }
+    if (err)
+        return err;
+
     live->contents[live->content_count++] =
         (tv_live_content){.id = head->content_id, .length = head->length};
     return TV_OK;

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/assert.h"
+#include "base/grow.h"
 #include "base/hash.h"
 
 /* A row is apart from the node, so that copying a node does not copy its bytes. */
@@ -223,10 +224,7 @@ tv_tree *tv_tree_delete_range(tv_tree *tree, tv_slice from, tv_slice to)
 
 static void push(tv_tree_cursor *cursor, const tv_tree *node)
 {
-    if (cursor->depth == cursor->size) {
-        cursor->size = cursor->size ? cursor->size * 2 : 64;
-        cursor->path = tv_realloc(cursor->path, cursor->size * sizeof *cursor->path);
-    }
+    tv_grow(&cursor->path, cursor->depth, &cursor->size, 64);
     cursor->path[cursor->depth++] = node;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/assert.h"
+#include "base/grow.h"
 #include "base/hash.h"
 #include "base/point.h"
 #include "store/engine/rados/ranges.h"
@@ -144,10 +145,7 @@ static tv_err put_rows(tv_copy *copy, const tv_pool_row *rows, size_t count)
 
 static void add_piece(tv_copy *copy, tv_copy_piece piece)
 {
-    if (copy->count == copy->size) {
-        copy->size = copy->size ? 2 * copy->size : 64;
-        copy->pieces = tv_realloc(copy->pieces, copy->size * sizeof *copy->pieces);
-    }
+    tv_grow(&copy->pieces, copy->count, &copy->size, 64);
     copy->pieces[copy->count++] = piece;
 }
 

@@ -2,6 +2,7 @@
 #include "store/engine/rados/route.h"
 
 #include "base/assert.h"
+#include "base/grow.h"
 #include "store/engine/key.h"
 
 enum { PAGE_ROWS = 1000, VERSION_DIGITS = 13 };
@@ -437,21 +438,13 @@ tv_slice tv_route_before(tv_arena *arena, tv_slice key)
 
 static void add_step(tv_route_change *change, tv_pool_step step)
 {
-    if (change->count == change->size) {
-        size_t size = change->size * 2;
-        tv_pool_step *grown = tv_arena_alloc(change->arena, size * sizeof *grown);
-
-        memcpy(grown, change->steps, change->count * sizeof *grown);
-        change->steps = grown;
-        change->size = size;
-    }
+    tv_arena_grow(change->arena, &change->steps, change->count, &change->size, 16);
     change->steps[change->count++] = step;
 }
 
 void tv_route_change_init(tv_route_change *change, tv_arena *arena)
 {
-    *change = (tv_route_change){.arena = arena, .size = 16};
-    change->steps = tv_arena_alloc(arena, change->size * sizeof *change->steps);
+    *change = (tv_route_change){.arena = arena};
     /* The first is the condition, filled in when the version is known. */
     add_step(change, (tv_pool_step){.kind = TV_POOL_ROW_IS, .key = TV_ROUTE_VERSION_ROW});
 }

@@ -14,6 +14,7 @@
 
 #include "base/assert.h"
 #include "base/datetime.h"
+#include "base/grow.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "store/engine/rocksdb/wal.h"
@@ -186,10 +187,7 @@ static tv_err list_logs(logs *all, uint64_t first_number)
 
         if (!parse_name(entry->d_name, &number) || number < first_number)
             continue;
-        if (all->count == all->size) {
-            all->size = all->size ? 2 * all->size : 8;
-            all->files = tv_realloc(all->files, all->size * sizeof *all->files);
-        }
+        tv_grow(&all->files, all->count, &all->size, 8);
         all->files[all->count++] = (log_file){.number = number};
     }
     closedir(dir);

@@ -34,19 +34,23 @@ int fdatasync(int fd)
     return (int)syscall(SYS_fdatasync, fd);
 }
 
-/* The same for folders, which are synced by fsync: which was it last, and before that?  The next
- * one can fail. */
+/*
+ * The same for folders, which are synced by fsync: which was it last, and before that?  The next
+ * one of the thread that sets `folder_sync_errno` fails.  RocksDB syncs the name of a log on the
+ * thread that writes; a flush syncs the same folder on its own, and must not take the failure.
+ */
 enum { SYNCS_KEPT = 64 };
 static ino_t synced[SYNCS_KEPT];
 static atomic_size_t synced_count;
-static atomic_int folder_sync_errno;
+static _Thread_local int folder_sync_errno;
 
 int fsync(int fd)
 {
     struct stat stat_of;
 
-    if (fstat(fd, &stat_of) == 0 && S_ISDIR(stat_of.st_mode) && atomic_load(&folder_sync_errno)) {
-        errno = atomic_exchange(&folder_sync_errno, 0);
+    if (folder_sync_errno && fstat(fd, &stat_of) == 0 && S_ISDIR(stat_of.st_mode)) {
+        errno = folder_sync_errno;
+        folder_sync_errno = 0;
         return -1;
     }
     if (fstat(fd, &stat_of) == 0)

@@ -710,6 +710,5 @@ int main(int argc, char **argv)
         ONE(a_new_data_folder_is_synced_with_its_parent),
     };
 
-    cmocka_set_test_filter(getenv("TEST_FILTER")); /* one test of these, for who works on it */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1017,6 +1017,5 @@ int main(int argc, char **argv)
                                         set_up_folder, tear_down),
     };
 
-    cmocka_set_test_filter(getenv("TEST_FILTER"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

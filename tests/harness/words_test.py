@@ -1,6 +1,7 @@
 """Which parts a word asks for, and ports that no two tests share."""
 
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -8,6 +9,7 @@ import unittest
 import parts
 import server
 import suite
+import unit
 
 KNOWN = {"blob/store/lease": ("test_it_ends", "test_it_stops"), "blob/copy": ("test_it_stops",),
          "table/insert": ()}
@@ -31,6 +33,20 @@ class Words(unittest.TestCase):
     def test_a_word_that_means_nothing_is_answered_with_those_that_do(self):
         with self.assertRaisesRegex(parts.NoSuchPart, "its parts are: blob table"):
             parts.choose("wire", KNOWN, ["what"])
+
+    def test_every_case_of_a_c_test_can_be_asked_for(self):
+        """Whatever macro lists it: a failed case is repeated by its name."""
+        case = re.compile(r"^TEST\((\w+)\)", re.MULTILINE)
+        for folder, name in ((unit.TESTS / "unit", ""), (unit.TESTS / "engine", "engine/")):
+            for path in folder.rglob("*_test.c"):
+                part = name + str(path.relative_to(folder)).removesuffix("_test.c")
+                with self.subTest(part):
+                    self.assertLessEqual(set(case.findall(path.read_text())),
+                                         set(unit.names_in(part)))
+
+    def test_no_c_test_sets_the_filter_that_the_run_has_set(self):
+        self.assertEqual([str(path) for path in unit.TESTS.rglob("*_test.c")
+                          if "cmocka_set_test_filter" in path.read_text()], [])
 
 
 class Needs(unittest.TestCase):

@@ -20,7 +20,7 @@ from schedule import Job, Outcome
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 # The folder of a part by the suite of Meson that it is in; a name has it where there is none.
 FOLDERS = {"unit": "", "engine": "engine/", "sim": "sim/", "fuzz-corpus": "fuzz/"}
-TEST = re.compile(r"\b(?:[A-Z]+_TEST|cmocka_unit_test\w*)\(\s*(\w+)")
+TEST = re.compile(r"\b(?:(?:[A-Z]+_)?TEST|cmocka_unit_test\w*)\(\s*(\w+)")
 PLAN = re.compile(r"^1\.\.(\d+)", re.MULTILINE)
 CASE = re.compile(r"^(not ok|ok)\b(.*)$", re.MULTILINE)
 NAME = re.compile(r"^\W*\d+\W+(\w+)")
@@ -75,7 +75,7 @@ def names_in(part):
     """The names of the cases of a part, from its source."""
     for path in (TESTS / "unit" / f"{part}_test.c", TESTS / f"{part}_test.c"):
         if path.exists():
-            return TEST.findall(path.read_text())
+            return tuple(dict.fromkeys(TEST.findall(path.read_text())))
     return ()
 
 

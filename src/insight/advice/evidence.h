@@ -34,15 +34,6 @@ typedef enum tv_evidence_mode {
     TV_EVIDENCE_RUN,  /* everything since a mark, or of a trace: smaller thresholds */
 } tv_evidence_mode;
 
-/** Why a page of a query ended. */
-typedef enum tv_page_end {
-    TV_PAGE_END_LAST, /* there is no more */
-    TV_PAGE_END_TOP,  /* $top was filled */
-    TV_PAGE_END_ROWS, /* 1,000 entities */
-    TV_PAGE_END_TIME,
-    TV_PAGE_END_BYTES,
-} tv_page_end;
-
 /** Rates of units (entities of 1 KiB) per second, in slots of 10 s. */
 typedef struct tv_evidence_rate {
     double units;                /* in the window */

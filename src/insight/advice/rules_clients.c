@@ -3,13 +3,6 @@
 
 #include "insight/advice/judging.h"
 
-static const char *end_name(tv_page_end end)
-{
-    static const char *const names[] = {"last", "top", "rows", "time", "bytes"};
-
-    return names[end];
-}
-
 static void abandoned_walk(tv_judging *j, const tv_evidence_shape *shape)
 {
     const tv_evidence_walks *walks = &shape->walks;
@@ -58,7 +51,7 @@ static void continuation_ignored(tv_judging *j, const tv_evidence_shape *shape)
     tv_find_number(finding, "ignored", ignored);
     tv_find_number(finding, "returnedFirstPage",
                    tv_ratio((double)walks->ignored_returned, (double)walks->ignored));
-    tv_find_text(finding, "reason", tv_slice_of(end_name(walks->ignored_end)));
+    tv_find_text(finding, "reason", tv_slice_of(tv_page_end_name(walks->ignored_end)));
     tv_find_text(finding, "client", walks->ignored_client);
     TV_COMPARED(j, finding, C02, executions);
     TV_COMPARED(j, finding, C02, share);

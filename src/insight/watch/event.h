@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/slice.h"
+#include "model/odata/plan.h"
 #include "model/odata/shape.h"
 
 /** The place of a table among those that the recorder keeps, which others have after it. */
@@ -83,25 +84,12 @@ typedef struct tv_watch_key {
     size_t sent_count;
 } tv_watch_key;
 
-/** Why a page of a query ended. */
-typedef enum tv_watch_end {
-    TV_WATCH_END_DONE,  /* there is nothing more: no token */
-    TV_WATCH_END_ROWS,  /* 1,000 entities */
-    TV_WATCH_END_TOP,   /* as many as $top asked for, fewer than 1,000 */
-    TV_WATCH_END_BYTES, /* 4 MiB, or no memory for more */
-    TV_WATCH_END_TIME,
-    TV_WATCH_ENDS,
-} tv_watch_end;
-
-/** "done", "rows", "top", "bytes", "time". */
-const char *tv_watch_end_name(tv_watch_end end);
-
 /** What is known of a page of a query; all zeros for other operations. */
 typedef struct tv_watch_query {
     const tv_filter *filter; /* the tree; NULL in a trace.  What is kept of it has no values */
     const tv_shape *shape;   /* NULL: the recorder finds it by the tree's structure */
     uint8_t plan;            /* tv_plan_kind of odata/plan.h */
-    uint8_t end;             /* tv_watch_end */
+    uint8_t end;             /* tv_page_end */
     bool has_residual;       /* the ranges do not decide everything */
     bool is_prefix_range;    /* one range whose end is the successor of its beginning */
     bool has_top;            /* $top was given */

@@ -177,13 +177,13 @@ static void fold_left(tv_shape_entry *shape, tv_walker *walker, const tv_walk *w
         tv_tally_add(&shape->tally, TV_SHAPE_LEFT_BY_TOP, walk->is_by_top);
         return;
     }
-    if (walk->first_end == TV_WATCH_END_TOP)
+    if (walk->first_end == TV_PAGE_END_TOP)
         return;
     walker->last_end = walk->first_end;
     tv_tally_add(&walker->tally, TV_CLIENT_IGNORED, 1);
     tv_tally_add(&walker->tally, TV_CLIENT_IGNORED_RETURNED, walk->returned);
     tv_tally_add(&walker->tally, TV_CLIENT_IGNORED_EMPTY,
-                 walk->first_end == TV_WATCH_END_TIME && walk->returned == 0);
+                 walk->first_end == TV_PAGE_END_TIME && walk->returned == 0);
     tv_tally_add(&walker->tally, TV_CLIENT_IGNORED_BELOW_TOP, walk->below_top);
 }
 
@@ -196,9 +196,9 @@ void tv_watch_fold_walk(void *ctx, const tv_walk *walk)
         return;
 
     tv_walker *walker = walker_of(shape, walk);
-    bool has_one_page = walk->first_end == TV_WATCH_END_DONE;
+    bool has_one_page = walk->first_end == TV_PAGE_END_DONE;
 
-    if (walk->first_end != TV_WATCH_END_TOP && !has_one_page)
+    if (walk->first_end != TV_PAGE_END_TOP && !has_one_page)
         tv_tally_add(&walker->tally, TV_CLIENT_PAGED, 1);
     if (walk->state == TV_WALK_TO_END) {
         tv_tally_add(&shape->tally, TV_SHAPE_TO_END, !has_one_page);

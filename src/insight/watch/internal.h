@@ -36,7 +36,7 @@ typedef enum tv_client_sum {
 typedef struct tv_walker {
     uint64_t client;
     char agent[TV_WATCH_AGENT_BYTES];
-    uint8_t last_end; /* tv_watch_end of the last page whose token was ignored */
+    uint8_t last_end; /* tv_page_end of the last page whose token was ignored */
     tv_tally tally;
 } tv_walker;
 

@@ -28,22 +28,6 @@ static double distinct(const uint64_t bits[4])
     return zeros == 256 ? 0 : 256 * log(256.0 / (zeros ? zeros : 0.5));
 }
 
-static tv_page_end page_end(uint8_t end)
-{
-    switch ((tv_watch_end)end) {
-    case TV_WATCH_END_TOP:
-        return TV_PAGE_END_TOP;
-    case TV_WATCH_END_ROWS:
-        return TV_PAGE_END_ROWS;
-    case TV_WATCH_END_BYTES:
-        return TV_PAGE_END_BYTES;
-    case TV_WATCH_END_TIME:
-        return TV_PAGE_END_TIME;
-    default:
-        return TV_PAGE_END_LAST;
-    }
-}
-
 static tv_slice common(tv_slice a, tv_slice b)
 {
     size_t len = 0;
@@ -74,7 +58,7 @@ static void fill_walker(const tv_snapshot *s, const tv_walker *walker, tv_eviden
     walks->ignored_returned = tv_snapshot_sum(s, &walker->tally, TV_CLIENT_IGNORED_RETURNED);
     walks->ignored_empty = tv_snapshot_sum(s, &walker->tally, TV_CLIENT_IGNORED_EMPTY);
     walks->ignored_below_top = tv_snapshot_sum(s, &walker->tally, TV_CLIENT_IGNORED_BELOW_TOP);
-    walks->ignored_end = page_end(walker->last_end);
+    walks->ignored_end = (tv_page_end)walker->last_end;
     walks->ignored_client = tv_snapshot_copy(s, walker->agent);
 }
 
@@ -177,13 +161,13 @@ static void add_idle(void *ctx, const tv_walk *walk)
             walks->left_returned += walk->returned;
             walks->left_by_person += walk->slow_gaps + 1 >= walk->pages;
             walks->left_by_top += walk->is_by_top;
-        } else if (walk->first_end != TV_WATCH_END_TOP) {
+        } else if (walk->first_end != TV_PAGE_END_TOP) {
             walks->ignored++;
             walks->ignored_paged++;
             walks->ignored_returned += walk->returned;
-            walks->ignored_empty += walk->first_end == TV_WATCH_END_TIME && walk->returned == 0;
+            walks->ignored_empty += walk->first_end == TV_PAGE_END_TIME && walk->returned == 0;
             walks->ignored_below_top += walk->below_top;
-            walks->ignored_end = page_end(walk->first_end);
+            walks->ignored_end = (tv_page_end)walk->first_end;
             walks->ignored_client = tv_snapshot_copy(visit->s, walk->agent);
         }
     }

@@ -292,7 +292,7 @@ static void add_query(const tv_watch_trace *trace, tv_arena *arena, tv_buf *out,
     tv_buf_printf(out, ",\"p\":\"%s\",\"rg\":%" PRIu32 ",\"ex\":%" PRIu64 ",\"re\":%" PRIu64,
                   tv_plan_kind_name((tv_plan_kind)query->plan), query->range_count, query->examined,
                   query->returned);
-    tv_buf_printf(out, ",\"end\":\"%s\"", tv_watch_end_name((tv_watch_end)query->end));
+    tv_buf_printf(out, ",\"end\":\"%s\"", tv_page_end_name((tv_page_end)query->end));
     add_details(trace, arena, out, query, shape);
 }
 

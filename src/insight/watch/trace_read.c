@@ -80,8 +80,8 @@ static uint16_t error_of(tv_slice name)
 
 static uint8_t end_of(tv_slice name)
 {
-    for (int i = 0; i < TV_WATCH_ENDS; i++) {
-        if (is(name, tv_watch_end_name((tv_watch_end)i)))
+    for (int i = 0; i < TV_PAGE_ENDS; i++) {
+        if (is(name, tv_page_end_name((tv_page_end)i)))
             return (uint8_t)i;
     }
     return 0;

@@ -168,7 +168,7 @@ static void step(tv_walk *walk, const tv_watch_event *event)
     walk->examined += query->examined;
     walk->returned += query->returned;
     walk->last_ns = event->time_ns;
-    walk->is_by_top = walk->is_by_top && query->end == TV_WATCH_END_TOP;
+    walk->is_by_top = walk->is_by_top && query->end == TV_PAGE_END_TOP;
 }
 
 static void page(tv_walks *walks, const tv_watch_event *event, uint64_t fingerprint, tv_walk *walk)

@@ -26,7 +26,7 @@ typedef struct tv_walk {
     uint64_t fingerprint, client;
     uint32_t table;
     uint8_t state;             /* tv_walk_state */
-    uint8_t first_end;         /* tv_watch_end of its first page */
+    uint8_t first_end;         /* tv_page_end of its first page */
     bool below_top;            /* its first page had less than its $top */
     bool is_by_top;            /* all its pages ended by $top */
     uint32_t pages, slow_gaps; /* gaps of two seconds and more between them */

@@ -28,17 +28,6 @@ const char *tv_watch_op_name(tv_watch_op op)
     return op_names[op];
 }
 
-const char *tv_watch_end_name(tv_watch_end end)
-{
-    static const char *const names[TV_WATCH_ENDS] = {
-        [TV_WATCH_END_DONE] = "done",   [TV_WATCH_END_ROWS] = "rows", [TV_WATCH_END_TOP] = "top",
-        [TV_WATCH_END_BYTES] = "bytes", [TV_WATCH_END_TIME] = "time",
-    };
-
-    tv_assert(end < TV_WATCH_ENDS);
-    return names[end];
-}
-
 /* --- time --- */
 
 /* In ns there is room up to the year 2262: who starts later than ten years before has no later

@@ -13,6 +13,14 @@ const char *tv_plan_kind_name(tv_plan_kind kind)
     return names[kind];
 }
 
+const char *tv_page_end_name(tv_page_end end)
+{
+    static const char *const names[] = {"done", "rows", "top", "bytes", "time"};
+
+    tv_assert(end < TV_PAGE_ENDS);
+    return names[end];
+}
+
 enum { PARTS = 5 };
 
 /* Some of: the table's prefix, a PartitionKey, the byte after it, a RowKey, the byte after it. */

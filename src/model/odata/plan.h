@@ -20,6 +20,19 @@ typedef enum tv_plan_kind {
 /** "point", "range", "partition", "table". */
 const char *tv_plan_kind_name(tv_plan_kind kind);
 
+/** Why a page of a query ended. */
+typedef enum tv_page_end {
+    TV_PAGE_END_DONE,  /* there is nothing more: no token */
+    TV_PAGE_END_ROWS,  /* 1,000 entities */
+    TV_PAGE_END_TOP,   /* as many as $top asked for, fewer than 1,000 */
+    TV_PAGE_END_BYTES, /* 4 MiB, or no memory for more */
+    TV_PAGE_END_TIME,
+    TV_PAGE_ENDS,
+} tv_page_end;
+
+/** "done", "rows", "top", "bytes", "time". */
+const char *tv_page_end_name(tv_page_end end);
+
 /** The rows in [from, to). */
 typedef struct tv_key_range {
     tv_slice from, to;

@@ -219,22 +219,6 @@ static void add_read(tv_call *call, tv_watch_event *event, tv_watch_key *key)
 
 /* --- queries --- */
 
-static tv_watch_end end_of(const tv_table_scan *scan)
-{
-    switch (scan->page.end) {
-    case TV_TABLE_PAGE_ROWS:
-        return scan->query->has_top && scan->query->top < TV_TABLE_PAGE_ROWS_MAX
-                   ? TV_WATCH_END_TOP
-                   : TV_WATCH_END_ROWS;
-    case TV_TABLE_PAGE_BYTES:
-        return TV_WATCH_END_BYTES;
-    case TV_TABLE_PAGE_TIME:
-        return TV_WATCH_END_TIME;
-    default:
-        return TV_WATCH_END_DONE;
-    }
-}
-
 static bool selects_keys(const tv_table_select *select)
 {
     for (size_t i = 0; i < select->count; i++) {
@@ -303,7 +287,7 @@ static void add_query(tv_call *call, tv_watch_query *to)
         return; /* it has failed before it had a plan */
 
     to->plan = (uint8_t)scan->plan.kind;
-    to->end = (uint8_t)end_of(scan);
+    to->end = (uint8_t)scan->page.end;
     to->has_residual = scan->plan.residual != NULL;
     to->range_count = (uint32_t)scan->plan.count;
     to->is_prefix_range = is_prefix_range(&scan->plan);

@@ -8,16 +8,9 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "model/odata/plan.h"
 
 enum { TV_TABLE_PAGE_ROWS_MAX = 1000, TV_TABLE_PAGE_BYTES_MAX = 4 * 1024 * 1024 };
-
-/** Why a page ended. */
-typedef enum tv_table_page_end {
-    TV_TABLE_PAGE_LAST, /* there was nothing more */
-    TV_TABLE_PAGE_ROWS, /* as many as were asked for, or as there may be */
-    TV_TABLE_PAGE_BYTES,
-    TV_TABLE_PAGE_TIME,
-} tv_table_page_end;
 
 typedef struct tv_table_page {
     size_t rows_max, bytes_max;
@@ -25,7 +18,7 @@ typedef struct tv_table_page {
     size_t examined;    /* rows looked at */
     size_t returned;    /* rows written */
     size_t first, last; /* of the rows looked at, from 1, the first and last one written; or 0 */
-    tv_table_page_end end;
+    tv_page_end end;
 } tv_table_page;
 
 /** Begin a page that is appended to `out`. */
@@ -43,6 +36,14 @@ static inline tv_table_page tv_table_page_begin(size_t rows_max, int64_t time_ma
 static inline bool tv_table_page_is_full(const tv_table_page *page, const tv_buf *out)
 {
     return page->returned == page->rows_max || out->len >= page->bytes_max;
+}
+
+/** Why such a page ends. */
+static inline tv_page_end tv_table_page_full_end(const tv_table_page *page)
+{
+    if (page->returned < page->rows_max)
+        return TV_PAGE_END_BYTES;
+    return page->rows_max < TV_TABLE_PAGE_ROWS_MAX ? TV_PAGE_END_TOP : TV_PAGE_END_ROWS;
 }
 
 /** Whether its time is up: checked at the end of a turn. */

@@ -124,7 +124,7 @@ static void check_estimate(tv_call *call)
     const tv_table_scan *scan = &t->scan;
 
     if (service->facts == NULL || is_list(call) || scan->plan.kind == TV_PLAN_POINT ||
-        scan->page.end != TV_TABLE_PAGE_LAST || t->query.next_partition.data)
+        scan->page.end != TV_PAGE_END_DONE || t->query.next_partition.data)
         return;
     if (atomic_fetch_add_explicit(&service->whole_queries, 1, memory_order_relaxed) % EVERY)
         return;

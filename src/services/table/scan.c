@@ -149,15 +149,14 @@ enum { SEEK_WORK = 4 };
 static outcome look_at_limits(tv_table_scan *scan, tv_turn *turn, unsigned work)
 {
     if (tv_table_page_is_full(&scan->page, scan->out)) {
-        scan->page.end =
-            scan->page.returned == scan->page.rows_max ? TV_TABLE_PAGE_ROWS : TV_TABLE_PAGE_BYTES;
+        scan->page.end = tv_table_page_full_end(&scan->page);
         return PAGE_FULL;
     }
     if (scan->page.examined == 0 || !tv_turn_is_over(turn, work))
         return RANGE_READ;
     if (!turn->must_end && !tv_table_page_is_late(&scan->page))
         return TURN_OVER;
-    scan->page.end = TV_TABLE_PAGE_TIME;
+    scan->page.end = TV_PAGE_END_TIME;
     return PAGE_FULL;
 }
 
@@ -190,7 +189,7 @@ static tv_err scan_range(tv_table_scan *scan, tv_turn *turn, outcome *ret_outcom
             /* No memory for this row: the page goes out as it was before. */
             scan->out->len = len;
             scan->page.returned--;
-            scan->page.end = TV_TABLE_PAGE_BYTES;
+            scan->page.end = TV_PAGE_END_BYTES;
             *ret_outcome = PAGE_FULL;
             return end_page_at(scan, &row);
         }

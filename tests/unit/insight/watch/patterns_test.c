@@ -4,7 +4,7 @@
 /* --- walks --- */
 
 /* Pages of a query over `p`, which came with and gave these tokens. */
-static void page(uint64_t token_in, uint64_t token_out, tv_watch_end end)
+static void page(uint64_t token_in, uint64_t token_out, tv_page_end end)
 {
     tv_watch_event event = query_of("PartitionKey eq 'p'", TV_PLAN_PARTITION, 1000, 1000);
 
@@ -21,11 +21,11 @@ static tv_evidence_walks walks_of(const char *mark)
 
 TEST(a_walk_over_pages_is_one_execution)
 {
-    page(0, 11, TV_WATCH_END_ROWS);
+    page(0, 11, TV_PAGE_END_ROWS);
     pass(10 * MS);
-    page(11, 12, TV_WATCH_END_ROWS);
+    page(11, 12, TV_PAGE_END_ROWS);
     pass(10 * MS);
-    page(12, 0, TV_WATCH_END_DONE);
+    page(12, 0, TV_PAGE_END_DONE);
 
     const tv_evidence_shape *shape = shape_named(judged(NULL), "PartitionKey eq ?s");
 
@@ -42,11 +42,11 @@ TEST(scans_of_one_page_count_for_their_client_and_leave_room_for_walks)
     for (int i = 0; i < 5 * TV_WALKS_MAX; i++) {
         tv_watch_event scan = query_of("", TV_PLAN_TABLE, 10, 10);
 
-        scan.query.end = TV_WATCH_END_DONE;
+        scan.query.end = TV_PAGE_END_DONE;
         record(&scan);
     }
-    page(0, 11, TV_WATCH_END_ROWS);
-    page(11, 0, TV_WATCH_END_DONE);
+    page(0, 11, TV_PAGE_END_ROWS);
+    page(11, 0, TV_PAGE_END_DONE);
 
     const tv_evidence_walks *scans = &shape_named(judged(NULL), "*")->walks;
 
@@ -57,9 +57,9 @@ TEST(scans_of_one_page_count_for_their_client_and_leave_room_for_walks)
 
 TEST(a_walk_is_left_when_nobody_goes_on_for_a_minute)
 {
-    page(0, 11, TV_WATCH_END_ROWS);
+    page(0, 11, TV_PAGE_END_ROWS);
     pass(10 * MS);
-    page(11, 12, TV_WATCH_END_ROWS);
+    page(11, 12, TV_PAGE_END_ROWS);
     pass(59 * SECOND);
     CHECK_INT(walks_of(NULL).left, 0);
     pass(2 * SECOND);
@@ -73,11 +73,11 @@ TEST(a_walk_is_left_when_nobody_goes_on_for_a_minute)
 TEST(the_newest_of_those_that_wait_for_a_token_goes_on)
 {
     for (int i = 0; i < 22; i++) {
-        page(0, 11, TV_WATCH_END_ROWS); /* left; nobody has gone on with it after a pause */
+        page(0, 11, TV_PAGE_END_ROWS); /* left; nobody has gone on with it after a pause */
         pass(5 * SECOND);
-        page(0, 11, TV_WATCH_END_ROWS);
+        page(0, 11, TV_PAGE_END_ROWS);
         pass(10 * MS);
-        page(11, 12, TV_WATCH_END_ROWS);
+        page(11, 12, TV_PAGE_END_ROWS);
         pass(5 * SECOND);
     }
     pass(61 * SECOND);
@@ -93,10 +93,10 @@ TEST(the_newest_of_those_that_wait_for_a_token_goes_on)
 TEST(first_pages_whose_token_nobody_uses_are_ignored_tokens)
 {
     for (int i = 0; i < 5; i++) {
-        page(0, 11, TV_WATCH_END_ROWS);
+        page(0, 11, TV_PAGE_END_ROWS);
         pass(60 * SECOND);
     }
-    page(0, 11, TV_WATCH_END_TOP); /* what was asked for is there */
+    page(0, 11, TV_PAGE_END_TOP); /* what was asked for is there */
     pass(70 * SECOND);
 
     tv_evidence_walks walks = walks_of(NULL);
@@ -114,10 +114,10 @@ TEST(a_run_that_has_ended_leaves_its_walks)
     char mark[TV_EVIDENCE_MARK_SIZE];
     tv_evidence_source marks = tv_watch_evidence_source(&source);
 
-    page(0, 11, TV_WATCH_END_ROWS);
+    page(0, 11, TV_PAGE_END_ROWS);
     pass(SECOND);
     marks.mark(marks.ctx, mark);
-    page(0, 21, TV_WATCH_END_ROWS);
+    page(0, 21, TV_PAGE_END_ROWS);
     CHECK_INT(walks_of(mark).ignored, 0);
     pass(6 * SECOND);
     CHECK_INT(walks_of(mark).ignored, 1);
@@ -127,7 +127,7 @@ TEST(a_run_that_has_ended_leaves_its_walks)
 TEST(a_full_table_of_walks_forgets_the_oldest)
 {
     for (uint64_t i = 0; i < TV_WALKS_MAX + 100; i++)
-        page(0, 1000 + i, TV_WATCH_END_ROWS);
+        page(0, 1000 + i, TV_PAGE_END_ROWS);
     CHECK_INT(watch->walks.open_count, TV_WALKS_MAX);
     pass(61 * SECOND);
     CHECK_INT(watch->walks.open_count, 0);

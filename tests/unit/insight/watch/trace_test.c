@@ -96,7 +96,7 @@ TEST(what_the_recorder_is_told_comes_back)
                             .source = TV_LIT("a.c:7"),
                             .query = {.filter = filter,
                                       .plan = TV_PLAN_PARTITION,
-                                      .end = TV_WATCH_END_TOP,
+                                      .end = TV_PAGE_END_TOP,
                                       .has_residual = true,
                                       .has_top = true,
                                       .top = 3,
@@ -122,7 +122,7 @@ TEST(what_the_recorder_is_told_comes_back)
     CHECK_INT(last.shape.comparisons, 2);
     CHECK(last.event.op == event.op && last.event.status == 200 && last.event.bytes_out == 77);
     CHECK(last.event.request_id == 9 && tv_slice_eq(last.event.source, event.source));
-    CHECK(last.event.query.plan == TV_PLAN_PARTITION && last.event.query.end == TV_WATCH_END_TOP);
+    CHECK(last.event.query.plan == TV_PLAN_PARTITION && last.event.query.end == TV_PAGE_END_TOP);
     CHECK(last.event.query.has_residual && last.event.query.has_top && last.event.query.top == 3);
     CHECK(last.event.query.examined == 40 && last.event.query.returned == 3);
     CHECK(last.event.query.first == 2 && last.event.query.last == 40);

@@ -25,8 +25,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         tv_arena_init(&arena);
         if (!tv_watch_trace_read_head(&arena, line, &head, why, sizeof why))
             tv_assert(why[0] && strchr(why, '\n') == NULL);
-        if (tv_watch_trace_read_line(&arena, line, &request) && request.event.op != TV_WATCH_OPS) {
-            tv_assert(request.event.op < TV_WATCH_OPS && request.event.time_ns >= 0);
+        if (tv_watch_trace_read_line(&arena, line, &request) &&
+            request.event.op != TV_ENTITY_OP_COUNT) {
+            tv_assert(request.event.op < TV_ENTITY_OP_COUNT && request.event.time_ns >= 0);
             if (request.table.len)
                 request.event.table = tv_watch_table(watch, TV_LIT("a"), request.table);
             if (request.has_shape)

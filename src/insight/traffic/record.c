@@ -81,7 +81,7 @@ void tv_traffic_record(tv_traffic_shard *shard, tv_traffic_table *table,
     tv_traffic_begin(shard);
     for (size_t i = 0; i < event->key_count; i++)
         record_key(shard, table, event, &event->keys[i]);
-    if (event->op == TV_WATCH_QUERY_ENTITIES)
+    if (event->op == TV_ENTITY_OP_QUERY_ENTITIES)
         record_query(shard, table, event);
     tv_traffic_end(shard);
 }

@@ -85,7 +85,7 @@ static void add_write(tv_watch_run *run, tv_watch_table_page *page, const tv_wat
     int64_t gap = event->time_ns - run->last_ns;
     bool is_same = is_same_partition(run, event, key);
 
-    if (event->op == TV_WATCH_DELETE && !is_same)
+    if (event->op == TV_ENTITY_OP_DELETE_ENTITY && !is_same)
         page->sums[TV_WATCH_TABLE_DELETE_RUNS]++;
     if (!is_same || gap > write_gap_ns || go_on(run, event, key) == 0) {
         begin(run, event, key);
@@ -111,7 +111,7 @@ static void add_write(tv_watch_run *run, tv_watch_table_page *page, const tv_wat
 void tv_watch_run_add(struct tv_watch_conn *conn, tv_watch_table_page *page,
                       const tv_watch_event *event, const tv_watch_key *key)
 {
-    if (tv_watch_op_is_write((tv_watch_op)event->op)) {
+    if (tv_entity_op_is_write((tv_entity_op)event->op)) {
         add_write(&conn->writes, page, event, key);
     } else {
         add_read(&conn->reads, page, event, key);

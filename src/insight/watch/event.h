@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/slice.h"
+#include "model/entity/op.h"
 #include "model/odata/plan.h"
 #include "model/odata/shape.h"
 
@@ -22,29 +23,6 @@ enum { TV_WATCH_PLACE_BITS = 17 };
 static inline uint32_t tv_watch_place(uint32_t table)
 {
     return table & ((UINT32_C(1) << TV_WATCH_PLACE_BITS) - 1);
-}
-
-/** The operations that are told apart; the names are those of Storage Analytics. */
-typedef enum tv_watch_op {
-    TV_WATCH_QUERY_ENTITIES, /* a page of a query */
-    TV_WATCH_QUERY_ENTITY,   /* a point read by URL */
-    TV_WATCH_INSERT,
-    TV_WATCH_UPDATE, /* replace, with If-Match */
-    TV_WATCH_MERGE,  /* with If-Match */
-    TV_WATCH_INSERT_OR_REPLACE,
-    TV_WATCH_INSERT_OR_MERGE,
-    TV_WATCH_DELETE,
-    TV_WATCH_BATCH, /* an entity group transaction; its changes are the keys of the event */
-    TV_WATCH_OPS,
-} tv_watch_op;
-
-/** "QueryEntities", "InsertEntity", ... */
-const char *tv_watch_op_name(tv_watch_op op);
-
-/** Whether it changes one entity. */
-static inline bool tv_watch_op_is_write(tv_watch_op op)
-{
-    return op >= TV_WATCH_INSERT && op <= TV_WATCH_DELETE;
 }
 
 /** What became of one entity. */
@@ -73,7 +51,7 @@ typedef enum tv_watch_condition {
 typedef struct tv_watch_key {
     tv_slice key;
     uint32_t partition_len; /* of the PartitionKey, without the 01 */
-    uint8_t op;             /* tv_watch_op; of a batch the part's */
+    uint8_t op;             /* tv_entity_op; of a batch the part's */
     uint8_t outcome;        /* tv_watch_outcome */
     uint8_t condition;      /* tv_watch_condition */
     uint32_t units;         /* 1 KiB each, of the entity as read or stored; at least 1 */
@@ -128,7 +106,7 @@ typedef struct tv_watch_event {
     int64_t time_ns;              /* when it was done, by the recorder's clock (tv_watch_now) */
     int64_t duration_ns;          /* from its first byte */
     uint32_t table;               /* of tv_watch_table; 0: it has none, or it is not known */
-    uint8_t op;                   /* tv_watch_op */
+    uint8_t op;                   /* tv_entity_op */
     uint16_t status;              /* HTTP; of a batch that of its parts: 4xx when one failed */
     uint16_t error;               /* tv_err, 0 for none */
     uint8_t throttle;             /* tv_watch_throttle */

@@ -238,8 +238,8 @@ static tv_kept_key partition_key_of(const tv_kept_key *key)
 
 static void fold_heavies(tv_watch *watch, tv_table_entry *table, const tv_watch_sample *sample)
 {
-    bool is_query = sample->op == TV_WATCH_QUERY_ENTITIES;
-    bool is_read = is_query || sample->op == TV_WATCH_QUERY_ENTITY;
+    bool is_query = sample->op == TV_ENTITY_OP_QUERY_ENTITIES;
+    bool is_read = is_query || sample->op == TV_ENTITY_OP_QUERY_ENTITY;
     double weight = (double)sample->weight * sample->units;
     size_t size = tv_watch_sketch_size(watch);
     tv_kept_key partition = partition_key_of(&sample->key);
@@ -394,7 +394,7 @@ static void fold_sample(tv_watch *watch, const tv_watch_sample *sample)
         return;
     if (sample->key.len)
         fold_heavies(watch, table, sample);
-    if (sample->op == TV_WATCH_QUERY_ENTITIES)
+    if (sample->op == TV_ENTITY_OP_QUERY_ENTITIES)
         fold_scan(table, sample);
     if (sample->condition == TV_WATCH_IF_ETAG)
         fold_conflict(table, sample);

@@ -106,23 +106,23 @@ static void add_query(list *l, const tv_evidence_table *table, const tv_evidence
 
 /* --- the other operations, which have one shape each --- */
 
-static uint64_t fingerprint_of(tv_watch_op op)
+static uint64_t fingerprint_of(tv_entity_op op)
 {
     char text[64];
 
-    snprintf(text, sizeof text, "v1|%s", tv_watch_op_name(op));
+    snprintf(text, sizeof text, "v1|%s", tv_entity_op_name(op));
     return tv_shape_fnv(tv_slice_of(text));
 }
 
 static void add_operations(list *l, tv_watch *watch, const tv_table_entry *table, int mark)
 {
-    for (int op = TV_WATCH_QUERY_ENTITIES + 1; op < TV_WATCH_OPS; op++) {
+    for (int op = TV_ENTITY_OP_QUERY_ENTITIES + 1; op < TV_ENTITY_OP_COUNT; op++) {
         uint64_t count = tv_tally_sum(&table->tally, watch->slot, mark, TV_WATCH_TABLE_OPS + op);
 
         if (count == 0)
             continue;
         begin(l, tv_slice_of(table->account), tv_slice_of(table->name),
-              tv_watch_op_name((tv_watch_op)op), fingerprint_of((tv_watch_op)op));
+              tv_entity_op_name((tv_entity_op)op), fingerprint_of((tv_entity_op)op));
         add_number(l->out, "executions", count);
         tv_buf_add_char(l->out, '}');
     }

@@ -35,8 +35,8 @@ typedef enum tv_table_sum {
     TV_WATCH_TABLE_STATUS_2XX,
     TV_WATCH_TABLE_STATUS_4XX,
     TV_WATCH_TABLE_STATUS_5XX,
-    TV_WATCH_TABLE_OPS, /* requests by tv_watch_op */
-    TV_WATCH_TABLE_WRITES = TV_WATCH_TABLE_OPS + TV_WATCH_OPS,
+    TV_WATCH_TABLE_OPS, /* requests by tv_entity_op */
+    TV_WATCH_TABLE_WRITES = TV_WATCH_TABLE_OPS + TV_ENTITY_OP_COUNT,
     TV_WATCH_TABLE_BATCHED_WRITES, /* of these, in batches of two and more */
     TV_WATCH_TABLE_CONDITIONAL,    /* of these, with an ETag */
     TV_WATCH_TABLE_CONFLICTS,      /* 412 */

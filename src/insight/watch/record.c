@@ -41,7 +41,7 @@ static void record_read(tv_watch_table_page *table, const tv_watch_event *event,
 static void record_write(tv_watch_table_page *table, const tv_watch_event *event,
                          const tv_watch_key *key)
 {
-    bool is_batched = event->op == TV_WATCH_BATCH;
+    bool is_batched = event->op == TV_ENTITY_OP_BATCH;
 
     table->sums[TV_WATCH_TABLE_WRITES]++;
     table->sums[TV_WATCH_TABLE_BATCHED_WRITES] += is_batched && event->key_count >= 2;
@@ -64,14 +64,14 @@ static void record_keys(tv_watch_shard *shard, tv_page *page, tv_watch_table_pag
 
         if (key->outcome == TV_WATCH_REFUSED && event->throttle == TV_WATCH_NOT_THROTTLED)
             continue;
-        if (tv_watch_op_is_write((tv_watch_op)key->op))
+        if (tv_entity_op_is_write((tv_entity_op)key->op))
             record_write(table, event, key);
         else
             record_read(table, event, key);
         table->sums[TV_WATCH_TABLE_UNITS] += key->units;
         tv_record_sample_key(shard, page, event, key);
     }
-    if (event->conn && event->key_count == 1 && event->op != TV_WATCH_BATCH)
+    if (event->conn && event->key_count == 1 && event->op != TV_ENTITY_OP_BATCH)
         tv_watch_run_add(event->conn, table, event, &event->keys[0]);
 }
 
@@ -110,9 +110,9 @@ static void record(tv_watch_shard *shard, tv_page *page, const tv_watch_event *e
                                       : TV_WATCH_TABLE_STATUS_5XX]++;
     if (event->error || event->throttle)
         record_refusal(table, event);
-    if (event->op == TV_WATCH_QUERY_ENTITIES)
+    if (event->op == TV_ENTITY_OP_QUERY_ENTITIES)
         tv_record_query(shard, page, table, event);
-    else if (event->op == TV_WATCH_BATCH)
+    else if (event->op == TV_ENTITY_OP_BATCH)
         record_batch(table, event);
     record_keys(shard, page, table, event);
 }
@@ -126,7 +126,7 @@ void tv_watch_record(tv_watch_shard *shard, const tv_watch_event *event)
 {
     uint64_t epoch = atomic_load_explicit(&shard->epoch, memory_order_relaxed);
 
-    tv_assert(event->op < TV_WATCH_OPS);
+    tv_assert(event->op < TV_ENTITY_OP_COUNT);
     if (event->client.is_own_tool || event->is_overloaded)
         return;
 

@@ -85,7 +85,7 @@ void tv_record_sample_key(tv_watch_shard *shard, tv_page *page, const tv_watch_e
     sample->condition = key->condition;
     sample->units = key->units;
     sample->age_s = key->age_s;
-    sample->is_batched = event->op == TV_WATCH_BATCH;
+    sample->is_batched = event->op == TV_ENTITY_OP_BATCH;
     add_key(sample, key->key, key->partition_len);
     if (is_conflict) {
         sample->is_replay = tv_retries_has(&shard->watch->retries, event->request_id);

@@ -314,7 +314,7 @@ static void add_key(const tv_watch_trace *trace, tv_arena *arena, tv_buf *out,
                        ? tv_slice_skip(key->key, key->partition_len + 1)
                        : TV_LIT("");
 
-    tv_buf_printf(out, "{\"op\":\"%s\"", tv_watch_op_name((tv_watch_op)key->op));
+    tv_buf_printf(out, "{\"op\":\"%s\"", tv_entity_op_name((tv_entity_op)key->op));
     add_key_text(trace, arena, out, "pk", partition);
     add_key_text(trace, arena, out, "rk", row);
     add_class(arena, out, row);
@@ -347,10 +347,10 @@ static void add_keys(const tv_watch_trace *trace, tv_arena *arena, tv_buf *out,
     for (size_t i = 0; i < event->key_count; i++) {
         if (i)
             tv_buf_add_char(out, ',');
-        add_key(trace, arena, out, &event->keys[i], event->op == TV_WATCH_BATCH);
+        add_key(trace, arena, out, &event->keys[i], event->op == TV_ENTITY_OP_BATCH);
     }
     tv_buf_add_char(out, ']');
-    if (event->op != TV_WATCH_BATCH && event->keys[0].sent_count)
+    if (event->op != TV_ENTITY_OP_BATCH && event->keys[0].sent_count)
         add_sent(trace, arena, out, &event->keys[0]);
 }
 
@@ -369,7 +369,7 @@ static void add_rest(const tv_watch_trace *trace, tv_arena *arena, tv_buf *out, 
 {
     tv_buf_printf(out, "\"t\":%" PRId64 ",\"d\":%" PRId64 ",\"op\":\"%s\",\"s\":%u",
                   (tv_clock_mono_ns() - trace->started_ns) / 1000, event->duration_ns / 1000,
-                  tv_watch_op_name((tv_watch_op)event->op), event->status);
+                  tv_entity_op_name((tv_entity_op)event->op), event->status);
     if (event->error)
         add_text(out, "code", tv_slice_of(tv_err_name((tv_err)event->error)));
     add_number(out, "th", event->throttle);
@@ -448,7 +448,7 @@ static void queue(tv_watch_trace *trace, const tv_shape *shape, tv_slice rest)
 void tv_watch_trace_add(tv_watch_trace *trace, tv_slice account, tv_slice table,
                         const tv_watch_event *event)
 {
-    bool has_shape = event->op == TV_WATCH_QUERY_ENTITIES && event->query.filter;
+    bool has_shape = event->op == TV_ENTITY_OP_QUERY_ENTITIES && event->query.filter;
     tv_buf rest = TV_BUF_EMPTY;
     tv_shape shape = {0};
     tv_arena arena;

@@ -51,8 +51,8 @@ static tv_slice text_of(const tv_json_member *member)
 
 static bool op_of(tv_slice name, uint8_t *ret_op)
 {
-    for (int i = 0; i < TV_WATCH_OPS; i++) {
-        if (is(name, tv_watch_op_name((tv_watch_op)i))) {
+    for (int i = 0; i < TV_ENTITY_OP_COUNT; i++) {
+        if (is(name, tv_entity_op_name((tv_entity_op)i))) {
             *ret_op = (uint8_t)i;
             return true;
         }
@@ -427,7 +427,7 @@ bool tv_watch_trace_read_line(tv_arena *arena, tv_slice line, tv_watch_traced *r
     if (reader.failed)
         return false;
     if (is(op, "end")) {
-        event->op = TV_WATCH_OPS;
+        event->op = TV_ENTITY_OP_COUNT;
         return true;
     }
     if (!op_of(op, &event->op) || (keys.data && !read_keys(arena, keys, ret_request)) ||

@@ -10,24 +10,6 @@
 
 enum { JUDGE_S = 10, MINUTE_S = 60, HOUR_S = 3600 };
 
-static const char *const op_names[TV_WATCH_OPS] = {
-    [TV_WATCH_QUERY_ENTITIES] = "QueryEntities",
-    [TV_WATCH_QUERY_ENTITY] = "QueryEntity",
-    [TV_WATCH_INSERT] = "InsertEntity",
-    [TV_WATCH_UPDATE] = "UpdateEntity",
-    [TV_WATCH_MERGE] = "MergeEntity",
-    [TV_WATCH_INSERT_OR_REPLACE] = "InsertOrReplaceEntity",
-    [TV_WATCH_INSERT_OR_MERGE] = "InsertOrMergeEntity",
-    [TV_WATCH_DELETE] = "DeleteEntity",
-    [TV_WATCH_BATCH] = "EntityGroupTransaction",
-};
-
-const char *tv_watch_op_name(tv_watch_op op)
-{
-    tv_assert(op < TV_WATCH_OPS);
-    return op_names[op];
-}
-
 /* --- time --- */
 
 /* In ns there is room up to the year 2262: who starts later than ten years before has no later

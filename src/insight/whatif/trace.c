@@ -141,17 +141,18 @@ static void take_request(void *ctx, const tv_watch_trace_head *head, tv_arena *a
 {
     loading *l = ctx;
     tv_trace *trace = l->trace;
-    tv_watch_op op = (tv_watch_op)request->event.op;
+    tv_entity_op op = (tv_entity_op)request->event.op;
 
     trace->head = *head;
     trace->lost += request->lost;
-    if (op == TV_WATCH_OPS || request->event.status >= 400 ||
+    if (op == TV_ENTITY_OP_COUNT || request->event.status >= 400 ||
         !tv_slice_eq_nocase(request->table, l->table) || !is_of_account(l, request->account))
         return;
-    if (op == TV_WATCH_QUERY_ENTITIES)
+    if (op == TV_ENTITY_OP_QUERY_ENTITIES)
         add_query(trace, request);
-    else if (op == TV_WATCH_QUERY_ENTITY ||
-             (request->event.key_count && !tv_watch_op_is_write((tv_watch_op)request->keys[0].op)))
+    else if (op == TV_ENTITY_OP_QUERY_ENTITY ||
+             (request->event.key_count &&
+              !tv_entity_op_is_write((tv_entity_op)request->keys[0].op)))
         add_read(trace, head, arena, request);
     else
         add_writes(trace, head, arena, request);

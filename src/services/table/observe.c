@@ -77,39 +77,15 @@ static tv_slice source_of(const tv_request *req)
 
 /* --- what --- */
 
-static bool op_of(tv_table_op_kind kind, tv_watch_op *ret_op)
+/* The rows of ops.def that are about entities are the last. */
+static bool is_about_entities(int kind)
 {
-    switch (kind) {
-    case TV_TABLE_OP_QUERY_ENTITIES:
-        *ret_op = TV_WATCH_QUERY_ENTITIES;
-        return true;
-    case TV_TABLE_OP_QUERY_ENTITY:
-        *ret_op = TV_WATCH_QUERY_ENTITY;
-        return true;
-    case TV_TABLE_OP_INSERT_ENTITY:
-        *ret_op = TV_WATCH_INSERT;
-        return true;
-    case TV_TABLE_OP_UPDATE_ENTITY:
-        *ret_op = TV_WATCH_UPDATE;
-        return true;
-    case TV_TABLE_OP_MERGE_ENTITY:
-        *ret_op = TV_WATCH_MERGE;
-        return true;
-    case TV_TABLE_OP_INSERT_OR_REPLACE_ENTITY:
-        *ret_op = TV_WATCH_INSERT_OR_REPLACE;
-        return true;
-    case TV_TABLE_OP_INSERT_OR_MERGE_ENTITY:
-        *ret_op = TV_WATCH_INSERT_OR_MERGE;
-        return true;
-    case TV_TABLE_OP_DELETE_ENTITY:
-        *ret_op = TV_WATCH_DELETE;
-        return true;
-    case TV_TABLE_OP_BATCH:
-        *ret_op = TV_WATCH_BATCH;
-        return true;
-    default:
-        return false;
-    }
+    return kind >= TV_TABLE_OP_QUERY_ENTITIES;
+}
+
+static uint8_t op_of(int kind)
+{
+    return (uint8_t)(kind - TV_TABLE_OP_QUERY_ENTITIES);
 }
 
 static uint32_t units_of(size_t bytes)
@@ -159,8 +135,8 @@ static void set_key(tv_watch_key *key, tv_slice stored, const tv_container *tabl
 static tv_watch_key change_key(const tv_table_change_set *set, size_t i, tv_err err)
 {
     const tv_entity_change *change = &set->changes[i];
-    tv_watch_op op = TV_WATCH_INSERT;
     tv_watch_key key = {
+        .op = op_of(change->op->kind),
         .outcome = (uint8_t)(err == TV_OK       ? outcome_of(change)
                              : i == set->failed ? outcome_of_error(err)
                                                 : TV_WATCH_REFUSED),
@@ -171,8 +147,6 @@ static tv_watch_key change_key(const tv_table_change_set *set, size_t i, tv_err 
         .sent_count = change->op->body.properties.count,
     };
 
-    op_of(change->op->kind, &op);
-    key.op = (uint8_t)op;
     key.units = key.outcome == TV_WATCH_DELETED ? 1 : units_of(change->value.len);
     set_key(&key, change->key, set->table);
     if (err == TV_OK && change->old_timestamp) {
@@ -198,12 +172,12 @@ static void add_changes(const tv_call *call, tv_watch_event *event, tv_err err)
 static void add_read(tv_call *call, tv_watch_event *event, tv_watch_key *key)
 {
     const tv_table_call *t = tv_table_call_of(call);
-    const tv_table_op *op = event->op == TV_WATCH_BATCH ? &t->batch.ops[0] : &t->op;
+    const tv_table_op *op = event->op == TV_ENTITY_OP_BATCH ? &t->batch.ops[0] : &t->op;
 
     if (call->fetch.key.data == NULL)
         return;
     *key = (tv_watch_key){
-        .op = TV_WATCH_QUERY_ENTITY,
+        .op = TV_ENTITY_OP_QUERY_ENTITY,
         .outcome =
             (uint8_t)(event->error ? outcome_of_error((tv_err)event->error) : TV_WATCH_FOUND),
         .units = units_of(t->value.len),
@@ -397,10 +371,10 @@ static void fill(tv_call *call, tv_watch_event *event, tv_watch_key *read)
 {
     const tv_table_call *t = tv_table_call_of(call);
 
-    if (event->op == TV_WATCH_QUERY_ENTITIES)
+    if (event->op == TV_ENTITY_OP_QUERY_ENTITIES)
         add_query(call, &event->query);
-    else if (event->op == TV_WATCH_QUERY_ENTITY ||
-             (event->op == TV_WATCH_BATCH && t->batch.is_query))
+    else if (event->op == TV_ENTITY_OP_QUERY_ENTITY ||
+             (event->op == TV_ENTITY_OP_BATCH && t->batch.is_query))
         add_read(call, event, read);
     else if (t->changes.count)
         add_changes(call, event, (tv_err)event->error);
@@ -442,9 +416,8 @@ void tv_table_observe(tv_call *call, int64_t end_ns)
     tv_request *req = call->req;
     const tv_table_call *t = tv_table_call_of(call);
     tv_watch_key read;
-    tv_watch_op op;
 
-    if (watch == NULL || !op_of((tv_table_op_kind)tv_call_op(call), &op) || !is_judged(call))
+    if (watch == NULL || !is_about_entities(tv_call_op(call)) || !is_judged(call))
         return;
 
     tv_err error = t->batch_error ? t->batch_error : req->status >= 300 ? call->error : TV_OK;
@@ -452,7 +425,7 @@ void tv_table_observe(tv_call *call, int64_t end_ns)
     tv_watch_event event = {
         .time_ns = tv_watch_at(watch, end_ns),
         .duration_ns = end_ns - req->start_ns,
-        .op = (uint8_t)op,
+        .op = op_of(tv_call_op(call)),
         .status = (uint16_t)(t->batch_error ? tv_err_status(t->batch_error) : req->status),
         .error = (uint16_t)error,
         .throttle = (uint8_t)throttle_of(call),

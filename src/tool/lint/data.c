@@ -158,7 +158,7 @@ void tool_lint_data_add(tool_lint_data *data, const tv_watch_trace_head *head,
         return;
     if (request->properties_max > of->properties_max)
         of->properties_max = request->properties_max;
-    if (request->event.op != TV_WATCH_BATCH && request->event.key_count == 1)
+    if (request->event.op != TV_ENTITY_OP_BATCH && request->event.key_count == 1)
         add_types(data, of, request);
 }
 

@@ -77,7 +77,7 @@ static void record(void *ctx, const tv_watch_trace_head *head, tv_arena *arena,
     tv_watch_event *event = &request->event;
 
     r->lost += request->lost;
-    if (event->op == TV_WATCH_OPS)
+    if (event->op == TV_ENTITY_OP_COUNT)
         return;
     event->time_ns = move_clock(r, event->time_ns);
     event->conn = conn_of(r, request->connection);

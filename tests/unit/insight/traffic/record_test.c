@@ -11,16 +11,16 @@ static const struct {
     uint8_t op, outcome, throttle;
     uint64_t want[TV_MEASURES]; /* reads, writes, deletes, bytes, scanned, conflicts, throttled */
 } rows[] = {
-    {"a point read", TV_WATCH_QUERY_ENTITY, TV_WATCH_FOUND, 0, {1, 0, 0, 500, 0, 0, 0}},
-    {"one that misses", TV_WATCH_QUERY_ENTITY, TV_WATCH_MISSING, 0, {1, 0, 0, 0, 0, 0, 0}},
-    {"an insert", TV_WATCH_INSERT, TV_WATCH_CREATED, 0, {0, 1, 0, 500, 0, 0, 0}},
-    {"one that is there", TV_WATCH_INSERT, TV_WATCH_EXISTS, 0, {0, 0, 0, 0, 0, 0, 0}},
-    {"an update", TV_WATCH_UPDATE, TV_WATCH_CHANGED, 0, {0, 1, 0, 500, 0, 0, 0}},
-    {"a delete", TV_WATCH_DELETE, TV_WATCH_DELETED, 0, {0, 0, 1, 0, 0, 0, 0}},
-    {"another ETag", TV_WATCH_MERGE, TV_WATCH_CONFLICT, 0, {0, 0, 0, 0, 0, 1, 0}},
-    {"refused", TV_WATCH_MERGE, TV_WATCH_REFUSED, 0, {0, 0, 0, 0, 0, 0, 0}},
+    {"a point read", TV_ENTITY_OP_QUERY_ENTITY, TV_WATCH_FOUND, 0, {1, 0, 0, 500, 0, 0, 0}},
+    {"one that misses", TV_ENTITY_OP_QUERY_ENTITY, TV_WATCH_MISSING, 0, {1, 0, 0, 0, 0, 0, 0}},
+    {"an insert", TV_ENTITY_OP_INSERT_ENTITY, TV_WATCH_CREATED, 0, {0, 1, 0, 500, 0, 0, 0}},
+    {"one that is there", TV_ENTITY_OP_INSERT_ENTITY, TV_WATCH_EXISTS, 0, {0, 0, 0, 0, 0, 0, 0}},
+    {"an update", TV_ENTITY_OP_UPDATE_ENTITY, TV_WATCH_CHANGED, 0, {0, 1, 0, 500, 0, 0, 0}},
+    {"a delete", TV_ENTITY_OP_DELETE_ENTITY, TV_WATCH_DELETED, 0, {0, 0, 1, 0, 0, 0, 0}},
+    {"another ETag", TV_ENTITY_OP_MERGE_ENTITY, TV_WATCH_CONFLICT, 0, {0, 0, 0, 0, 0, 1, 0}},
+    {"refused", TV_ENTITY_OP_MERGE_ENTITY, TV_WATCH_REFUSED, 0, {0, 0, 0, 0, 0, 0, 0}},
     {"throttled",
-     TV_WATCH_MERGE,
+     TV_ENTITY_OP_MERGE_ENTITY,
      TV_WATCH_REFUSED,
      TV_WATCH_THROTTLED_PARTITION,
      {0, 0, 0, 0, 0, 0, 1}},
@@ -78,7 +78,7 @@ TEST(a_page_is_divided_between_the_buckets_it_goes_through)
     tv_traffic *traffic = tv_traffic_open(&options, NULL, 0);
     tv_traffic_table *table = tv_traffic_table_get(traffic, TV_LIT("a"), 1);
     static const uint64_t want[TV_MEASURES] = {100, 0, 0, 40000, 1003, 0, 0};
-    tv_watch_event page = {.op = TV_WATCH_QUERY_ENTITIES,
+    tv_watch_event page = {.op = TV_ENTITY_OP_QUERY_ENTITIES,
                            .bytes_out = 40000,
                            .query = {.examined = 1003,
                                      .returned = 100,
@@ -92,8 +92,8 @@ TEST(a_page_is_divided_between_the_buckets_it_goes_through)
     /* Many buckets, by some minutes of reads. */
     for (; minute < START + 8; minute++) {
         for (int i = 0; i < 1000; i++) {
-            tv_watch_key key = {.key = {text, 4}, .op = TV_WATCH_QUERY_ENTITY};
-            tv_watch_event read = {.op = TV_WATCH_QUERY_ENTITY, .keys = &key, .key_count = 1};
+            tv_watch_key key = {.key = {text, 4}, .op = TV_ENTITY_OP_QUERY_ENTITY};
+            tv_watch_event read = {.op = TV_ENTITY_OP_QUERY_ENTITY, .keys = &key, .key_count = 1};
 
             snprintf(text, sizeof text, "%03d\x01", i);
             tv_traffic_record(tv_traffic_shard_at(traffic, 0), table, &read);

@@ -45,7 +45,7 @@ static inline tv_filter *filter_of(const char *text)
     return filter;
 }
 
-static inline tv_watch_event event_of(tv_watch_op op, int status)
+static inline tv_watch_event event_of(tv_entity_op op, int status)
 {
     return (tv_watch_event){.time_ns = tv_watch_now(watch),
                             .duration_ns = 100000,
@@ -62,7 +62,7 @@ static inline void record(const tv_watch_event *event)
 }
 
 /* "p" and "r" as a stored key. */
-static inline tv_watch_key key_of(const char *partition, const char *row, tv_watch_op op,
+static inline tv_watch_key key_of(const char *partition, const char *row, tv_entity_op op,
                                   tv_watch_outcome outcome)
 {
     return (tv_watch_key){.key = tv_arena_printf(&arena, "%s\x01%s", partition, row),
@@ -75,7 +75,7 @@ static inline tv_watch_key key_of(const char *partition, const char *row, tv_wat
 }
 
 /* One request for one entity. */
-static inline void touch(tv_watch_op op, const char *partition, const char *row,
+static inline void touch(tv_entity_op op, const char *partition, const char *row,
                          tv_watch_outcome outcome, int status)
 {
     tv_watch_event event = event_of(op, status);
@@ -88,19 +88,19 @@ static inline void touch(tv_watch_op op, const char *partition, const char *row,
 
 static inline void get(const char *partition, const char *row)
 {
-    touch(TV_WATCH_QUERY_ENTITY, partition, row, TV_WATCH_FOUND, 200);
+    touch(TV_ENTITY_OP_QUERY_ENTITY, partition, row, TV_WATCH_FOUND, 200);
 }
 
 static inline void insert(const char *partition, const char *row)
 {
-    touch(TV_WATCH_INSERT, partition, row, TV_WATCH_CREATED, 201);
+    touch(TV_ENTITY_OP_INSERT_ENTITY, partition, row, TV_WATCH_CREATED, 201);
 }
 
 /* A page of a query; fill in the rest and record it. */
 static inline tv_watch_event query_of(const char *filter, int plan, uint64_t examined,
                                       uint64_t returned)
 {
-    tv_watch_event event = event_of(TV_WATCH_QUERY_ENTITIES, 200);
+    tv_watch_event event = event_of(TV_ENTITY_OP_QUERY_ENTITIES, 200);
 
     event.query = (tv_watch_query){.filter = filter_of(filter),
                                    .plan = (uint8_t)plan,

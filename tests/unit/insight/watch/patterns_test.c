@@ -199,7 +199,7 @@ TEST(a_read_or_a_pause_ends_a_run_of_writes)
     CHECK_INT(judged(NULL)->write_runs.runs, 1);
     CHECK(judged(NULL)->write_runs.requests >= 50);
     for (int i = 0; i < 50; i++)
-        touch(TV_WATCH_UPDATE, "p", "one", TV_WATCH_CHANGED, 204);
+        touch(TV_ENTITY_OP_UPDATE_ENTITY, "p", "one", TV_WATCH_CHANGED, 204);
     CHECK_INT(judged(NULL)->write_runs.runs, 1);
 }
 
@@ -207,9 +207,9 @@ TEST(a_read_or_a_pause_ends_a_run_of_writes)
 
 static void update_if(uint64_t client, const char *row, tv_watch_outcome outcome, int status)
 {
-    tv_watch_event event = event_of(TV_WATCH_MERGE, status);
+    tv_watch_event event = event_of(TV_ENTITY_OP_MERGE_ENTITY, status);
     tv_property sent = {.name = TV_LIT("Count"), .type = TV_EDM_INT32};
-    tv_watch_key key = key_of("p", row, TV_WATCH_MERGE, outcome);
+    tv_watch_key key = key_of("p", row, TV_ENTITY_OP_MERGE_ENTITY, outcome);
 
     key.condition = TV_WATCH_IF_ETAG;
     key.sent = &sent;
@@ -253,8 +253,8 @@ TEST(conflicts_are_counted_by_row_for_five_minutes)
 
 static void update_with_id(uint64_t id, tv_watch_outcome outcome, int status)
 {
-    tv_watch_event event = event_of(TV_WATCH_UPDATE, status);
-    tv_watch_key key = key_of("p", "hot", TV_WATCH_UPDATE, outcome);
+    tv_watch_event event = event_of(TV_ENTITY_OP_UPDATE_ENTITY, status);
+    tv_watch_key key = key_of("p", "hot", TV_ENTITY_OP_UPDATE_ENTITY, outcome);
 
     key.condition = TV_WATCH_IF_ETAG;
     event.keys = &key;
@@ -284,8 +284,8 @@ TEST(a_conflict_of_a_request_that_failed_before_is_a_replay)
 
 static void delete_aged(const char *partition, const char *row, int64_t age_s)
 {
-    tv_watch_event event = event_of(TV_WATCH_DELETE, 204);
-    tv_watch_key key = key_of(partition, row, TV_WATCH_DELETE, TV_WATCH_DELETED);
+    tv_watch_event event = event_of(TV_ENTITY_OP_DELETE_ENTITY, 204);
+    tv_watch_key key = key_of(partition, row, TV_ENTITY_OP_DELETE_ENTITY, TV_WATCH_DELETED);
 
     key.age_s = age_s;
     event.keys = &key;
@@ -443,7 +443,7 @@ TEST(sustained_is_what_three_slots_had)
 
 static void send_again(uint64_t id, int status)
 {
-    tv_watch_event event = event_of(TV_WATCH_INSERT, status);
+    tv_watch_event event = event_of(TV_ENTITY_OP_INSERT_ENTITY, status);
 
     event.request_id = tv_watch_wants_id(watch, status) ? id : 0;
     event.throttle = status == 503 ? TV_WATCH_THROTTLED_PARTITION : TV_WATCH_NOT_THROTTLED;

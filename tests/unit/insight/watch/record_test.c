@@ -93,11 +93,11 @@ TEST(tools_and_overload_are_not_judged)
 TEST(point_reads_and_writes_are_counted_by_outcome)
 {
     get("p", "1");
-    touch(TV_WATCH_QUERY_ENTITY, "p", "2", TV_WATCH_MISSING, 404);
+    touch(TV_ENTITY_OP_QUERY_ENTITY, "p", "2", TV_WATCH_MISSING, 404);
     insert("p", "3");
-    touch(TV_WATCH_INSERT_OR_REPLACE, "p", "3", TV_WATCH_CHANGED, 204);
-    touch(TV_WATCH_INSERT_OR_REPLACE, "p", "4", TV_WATCH_CREATED, 204);
-    touch(TV_WATCH_DELETE, "p", "3", TV_WATCH_DELETED, 204);
+    touch(TV_ENTITY_OP_INSERT_OR_REPLACE_ENTITY, "p", "3", TV_WATCH_CHANGED, 204);
+    touch(TV_ENTITY_OP_INSERT_OR_REPLACE_ENTITY, "p", "4", TV_WATCH_CREATED, 204);
+    touch(TV_ENTITY_OP_DELETE_ENTITY, "p", "3", TV_WATCH_DELETED, 204);
 
     tv_watch_event point = query_of("PartitionKey eq 'p' and RowKey eq '1'", TV_PLAN_POINT, 1, 1);
 
@@ -164,17 +164,17 @@ TEST(batches_are_counted_by_size)
         char row[8];
 
         snprintf(row, sizeof row, "%03zu", i);
-        keys[i] = key_of("p", row, TV_WATCH_INSERT, TV_WATCH_CREATED);
+        keys[i] = key_of("p", row, TV_ENTITY_OP_INSERT_ENTITY, TV_WATCH_CREATED);
     }
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        tv_watch_event event = event_of(TV_WATCH_BATCH, 202);
+        tv_watch_event event = event_of(TV_ENTITY_OP_BATCH, 202);
 
         event.keys = keys;
         event.key_count = sizes[i];
         record(&event);
     }
 
-    tv_watch_event across = event_of(TV_WATCH_BATCH, 400);
+    tv_watch_event across = event_of(TV_ENTITY_OP_BATCH, 400);
 
     across.across_partitions = 3;
     record(&across);
@@ -199,8 +199,8 @@ TEST(samples_stand_for_those_that_were_not_taken)
     tv_watch *sampled =
         tv_watch_new(&(tv_watch_options){.shard_count = 1, .is_clock_manual = true});
     uint32_t number = tv_watch_table(sampled, TV_LIT("acct"), TV_LIT("T"));
-    tv_watch_key key = key_of("hot", "row", TV_WATCH_QUERY_ENTITY, TV_WATCH_FOUND);
-    tv_watch_event event = event_of(TV_WATCH_QUERY_ENTITY, 200);
+    tv_watch_key key = key_of("hot", "row", TV_ENTITY_OP_QUERY_ENTITY, TV_WATCH_FOUND);
+    tv_watch_event event = event_of(TV_ENTITY_OP_QUERY_ENTITY, 200);
 
     event.table = number;
     event.keys = &key;

@@ -177,7 +177,7 @@ static void use_much(const char *account, int count)
 
             snprintf(row, sizeof row, "r%d", j);
             insert(row, row);
-            touch(TV_WATCH_UPDATE, row, row, TV_WATCH_CONFLICT, 412);
+            touch(TV_ENTITY_OP_UPDATE_ENTITY, row, row, TV_WATCH_CONFLICT, 412);
         }
         use(table);
         tv_arena_reset(&arena);

@@ -18,20 +18,20 @@ static void *record_many(void *ctx)
         tv_watch_event event = {.time_ns = tv_watch_now(watch),
                                 .duration_ns = 1000,
                                 .table = table,
-                                .op = TV_WATCH_QUERY_ENTITY,
+                                .op = TV_ENTITY_OP_QUERY_ENTITY,
                                 .status = 200,
                                 .client = {.hash = (uint64_t)index + 1},
                                 .request_id = (uint64_t)i + 1,
                                 .conn = &own};
         tv_watch_key key = {
-            .partition_len = 1, .op = TV_WATCH_QUERY_ENTITY, .units = 1, .age_s = -1};
+            .partition_len = 1, .op = TV_ENTITY_OP_QUERY_ENTITY, .units = 1, .age_s = -1};
 
         snprintf(stored, sizeof stored, "p\x01%d", i % 100);
         key.key = tv_slice_of(stored);
         event.keys = &key;
         event.key_count = 1;
         if (i % 4 == 0) {
-            event.op = TV_WATCH_QUERY_ENTITIES;
+            event.op = TV_ENTITY_OP_QUERY_ENTITIES;
             event.key_count = 0;
             event.query = (tv_watch_query){.filter = shared_filter,
                                            .plan = TV_PLAN_TABLE,
@@ -97,9 +97,9 @@ static void *record_in_turns(void *ctx)
     for (int i = 0; i < RECORDS; i++) {
         uint32_t *number = &numbers[i % NAMES];
         char name[32], stored[40];
-        tv_watch_key key = {.op = TV_WATCH_QUERY_ENTITY, .units = 1, .age_s = -1};
+        tv_watch_key key = {.op = TV_ENTITY_OP_QUERY_ENTITY, .units = 1, .age_s = -1};
         tv_watch_event event = {.time_ns = tv_watch_now(watch),
-                                .op = TV_WATCH_QUERY_ENTITY,
+                                .op = TV_ENTITY_OP_QUERY_ENTITY,
                                 .status = 200,
                                 .keys = &key,
                                 .key_count = 1};

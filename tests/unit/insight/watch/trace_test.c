@@ -65,7 +65,7 @@ static uint64_t read_back(tv_watch_traced *ret_last, uint64_t *ret_lost)
         }
         CHECK(tv_watch_trace_read_line(&arena, line, &request));
         *ret_lost += request.lost;
-        if (request.event.op < TV_WATCH_OPS) {
+        if (request.event.op < TV_ENTITY_OP_COUNT) {
             *ret_last = request;
             count++;
         }
@@ -88,7 +88,7 @@ TEST(what_the_recorder_is_told_comes_back)
 {
     tv_filter *filter = filter_of("PartitionKey eq 'p' and Age gt 5");
     tv_shape shape = tv_shape_make(&arena, filter, true, true);
-    tv_watch_event event = {.op = TV_WATCH_QUERY_ENTITIES,
+    tv_watch_event event = {.op = TV_ENTITY_OP_QUERY_ENTITIES,
                             .status = 200,
                             .duration_ns = 5000,
                             .bytes_out = 77,
@@ -136,7 +136,7 @@ TEST(keys_come_back_as_they_are_stored)
     tv_property sent = {.name = TV_LIT("Age"), .type = TV_EDM_INT32};
     tv_watch_key key = {.key = TV_LIT("p\x01r"),
                         .partition_len = 1,
-                        .op = TV_WATCH_MERGE,
+                        .op = TV_ENTITY_OP_MERGE_ENTITY,
                         .outcome = TV_WATCH_CONFLICT,
                         .condition = TV_WATCH_IF_ETAG,
                         .units = 2,
@@ -144,7 +144,8 @@ TEST(keys_come_back_as_they_are_stored)
                         .age_s = 60,
                         .sent = &sent,
                         .sent_count = 1};
-    tv_watch_event event = {.op = TV_WATCH_MERGE, .status = 412, .keys = &key, .key_count = 1};
+    tv_watch_event event = {
+        .op = TV_ENTITY_OP_MERGE_ENTITY, .status = 412, .keys = &key, .key_count = 1};
     tv_watch_trace *trace = begin(TV_WATCH_TRACE_FULL, 0);
     tv_watch_traced last;
     uint64_t lost;
@@ -162,7 +163,7 @@ TEST(keys_come_back_as_they_are_stored)
 TEST(what_finds_no_room_is_counted)
 {
     enum { REQUESTS = 2000, MEMORY = 1000 };
-    tv_watch_event event = {.op = TV_WATCH_QUERY_ENTITY, .status = 404};
+    tv_watch_event event = {.op = TV_ENTITY_OP_QUERY_ENTITY, .status = 404};
     tv_watch_trace *trace = begin(TV_WATCH_TRACE_HASH, MEMORY);
     tv_watch_traced last;
     uint64_t lost, count;

@@ -204,7 +204,7 @@ TAVOLA_API void tavola_call_set_retries(tavola_call *call, uint32_t retry_max); 
 /* 1 to 1,024 characters of printable ASCII, else operations are INVALID; NULL: a new GUID each. */
 TAVOLA_API void tavola_call_set_request_id(tavola_call *call, const char *client_request_id);
 /* Where in the program it is, as "file:line", for advice of a Tavola server (x-tavola-source): at
- * most 128 characters of printable ASCII; anything else, and NULL, is none.  Copied. */
+ * most 128 characters of printable ASCII; anything else, and NULL, takes it away.  Copied. */
 TAVOLA_API void tavola_call_set_source(tavola_call *call, const char *file_and_line);
 /* In place of the table's; it must outlive the operations.  NULL: the table's. */
 TAVOLA_API void tavola_call_set_crypto(tavola_call *call, tavola_crypto *crypto);
@@ -736,8 +736,9 @@ TAVOLA_API void tavola_crypto_set_required(tavola_crypto *crypto, bool required)
 /*
  * How to write; all are read always.  2, the default, is libtavola's: authenticated, all types, and
  * bound to the account and the table (2.1).  20 is 2.0, which was not: for programs that know no
- * other, and entities that are copied as they are.  1 is that of Azure's old libraries for .NET, Java and Python: only Strings, and not protected
- * against someone who can write to the table.  Others: every write is INVALID.
+ * other, and entities that are copied as they are.  1 is that of Azure's old libraries for .NET,
+ * Java and Python: only Strings, and not protected against someone who can write to the table.
+ * Others: every write is INVALID.
  */
 TAVOLA_API void tavola_crypto_set_protocol(tavola_crypto *crypto, int version);
 /*

@@ -30,7 +30,7 @@ bool tv_log_is_on(tv_log_level level);
 /** "debug", "info", "warn", "error" or "off". */
 const char *tv_log_level_name(tv_log_level level);
 
-/** False when `name` is none of debug, info, warn, error, off. */
+/** False when `name` is not one of debug, info, warn, error, off. */
 bool tv_log_level_parse(tv_slice name, tv_log_level *ret_level);
 
 /**

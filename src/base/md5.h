@@ -1,5 +1,5 @@
 /*
- * MD5, for Content-MD5 and its kin: a checksum that clients ask for, here never
+ * MD5, for Content-MD5 and similar headers: a checksum that clients ask for, here never
  * a protection against anybody.  OpenSSL does the work.
  *
  * Any thread; a state belongs to one thread at a time.
@@ -18,7 +18,7 @@ typedef struct tv_md5 {
     MD5_CTX ctx;
 } tv_md5;
 
-/** Begin, or begin anew. */
+/** Begin, or start over. */
 void tv_md5_init(tv_md5 *md5);
 void tv_md5_update(tv_md5 *md5, tv_slice bytes);
 

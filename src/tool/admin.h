@@ -21,7 +21,7 @@ typedef struct tool_request {
     bool goes_on;      /* another request follows on the same connection */
 } tool_request;
 
-/* {0} is none; free it with tool_answer_done. */
+/* {0} is no answer; free it with tool_answer_done. */
 typedef struct tool_answer {
     int status;
     tool_text body;   /* never NULL after a request that worked */

@@ -111,7 +111,7 @@ class ProxyTest(unittest.TestCase):
         return Talk(self.connection, *arguments, **named)
 
     def plan(self, line):
-        """Begin anew, with this plan."""
+        """Begin again, with this plan."""
         self.assertTrue(self.proxy.clear())
         self.server.seen.clear()
         self.connection.close()

@@ -169,7 +169,7 @@ class Losses(unittest.TestCase):
             client.close()
 
     def test_a_node_that_is_shut_out(self):
-        """It ends with 75 so that its supervisor starts it anew; the others go on."""
+        """It ends with 75 so that its supervisor starts it again; the others go on."""
         with stand.Nodes(2) as nodes:
             client = Client(nodes[1].table_port)
             client.create_table("kept")

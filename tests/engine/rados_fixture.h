@@ -65,7 +65,7 @@ static inline tv_pool *open_pool(bool is_new)
     return fake_client_new(rados_cluster);
 }
 
-/* The store called `name`, which is made anew when it is not the last one that was open. */
+/* The store called `name`, which is made again when it is not the last one that was open. */
 static inline tv_engine *open_rados(const char *name, const char *const *cuts, size_t cut_count)
 {
     bool is_new = strcmp(name, rados_store) != 0;

@@ -583,7 +583,7 @@ static void unfreeze_later(void *ctx)
     set_attr("tv.R.1", TV_RANGE_WRITE_EPOCH, "e1");
 }
 
-/* A query of many ranges seeks forward again and again; who seeks back looks anew. */
+/* A query of many ranges seeks forward again and again; who seeks back looks again. */
 TEST(a_seek_forward_in_the_page_at_hand_needs_no_operation)
 {
     tv_iter *iter;

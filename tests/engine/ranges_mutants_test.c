@@ -30,7 +30,7 @@ static const struct {
     [TV_MUTANT_OPEN_B_FIRST] = {"the right half takes writes while the left one still answers",
                                 SIM_EVERYTHING, 58},
     [TV_MUTANT_SAME_EPOCH] = {"a rollback gives the old epoch back", SIM_EVERYTHING},
-    [TV_MUTANT_NO_CLOCK] = {"a new range's clock begins anew", SIM_COUNTERS, 61},
+    [TV_MUTANT_NO_CLOCK] = {"a new range's clock starts over", SIM_COUNTERS, 61},
     [TV_MUTANT_CLEAN_UNGUARDED] = {"leftovers are removed whoever merges", SIM_CLEANING, 122},
     [TV_MUTANT_NO_FENCE] = {"a fence that does nothing", SIM_TABLES, 8},
 };

@@ -117,7 +117,7 @@ test("the keyboard alone: to the server, into its log, pause, the bundle, and ba
   await close(page);
 });
 
-test("a server that goes away and comes back: a gap, words, and the log begins anew", async () => {
+test("a server that goes away and comes back: a gap, words, and the log starts over", async () => {
   const page = await open({ expected: [/ERR_CONNECTION_REFUSED|ERR_EMPTY_RESPONSE|ERR_CONNECTION_RESET|Failed to load/] });
   await go(page, "server", ".log li");
   await control("/kill");

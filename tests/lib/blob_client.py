@@ -4,7 +4,7 @@
     client.put("films/a.mov", b"...").status
 
 One keep-alive connection, SharedKey, no retries: what goes wrong is raised as
-OSError or http.client.HTTPException, and the next request connects anew.  Use
+OSError or http.client.HTTPException, and the next request connects again.  Use
 one client per thread.
 """
 

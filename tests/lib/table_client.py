@@ -4,7 +4,7 @@
     client.insert("people", {"PartitionKey": "p", "RowKey": "r"}).status
 
 One keep-alive connection, SharedKeyLite, no retries: what goes wrong is raised
-as OSError or http.client.HTTPException, and the next request connects anew.
+as OSError or http.client.HTTPException, and the next request connects again.
 Use one client per thread.
 """
 

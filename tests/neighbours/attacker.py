@@ -35,7 +35,7 @@ def again_and_again(port, requests):
 
 
 def send_and_stall(port, data, trickle=b"", pause_s=1.0):
-    """Send the data, then `trickle` a byte a time, read nothing, and begin anew when closed."""
+    """Send the data, then `trickle` a byte a time, read nothing, and start over when closed."""
     def act(number, is_over):
         while not is_over.is_set():
             try:

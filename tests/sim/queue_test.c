@@ -4,7 +4,7 @@
  * Random operations in random groups, with a clock that stands still, creeps and
  * leaps, receipts that are right, stale or another's, and an engine that
  * refuses groups, makes them run again, or breaks off and leaves it unknown
- * what it holds; now and then the store is opened anew.  After each group the
+ * what it holds; now and then the store is opened again.  After each group the
  * model does the same in its own simple way, and must agree on every answer.
  * So, among other things:
  *

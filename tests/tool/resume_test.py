@@ -148,7 +148,7 @@ class Export(Interrupted):
             self.interrupt(self.begin(path, pages=pages), signal.SIGKILL)
             self.assertFalse(pathlib.Path(f"{path}.export").exists())
             self.ok("export", "Many", str(path), "--resume",
-                    says=rf"nothing was written down to go on from: it begins anew\nexported {MANY:,} .*\n")
+                    says=rf"nothing was written down to go on from: it starts over\nexported {MANY:,} .*\n")
             self.assertEqual(path.read_bytes(), self.whole(path.name))
             self.fails(2, "export", "Many", str(path), "--resume", says="exists; --overwrite")
             path.unlink()
@@ -187,10 +187,10 @@ class Export(Interrupted):
         self.check(path)
 
     def test_begin_anew(self):
-        path = self.folder / "anew.ndjson"
+        path = self.folder / "again.ndjson"
         self.interrupt(self.begin(path), signal.SIGINT)
         self.ok("export", "Many", str(path), "--overwrite", says=f"exported {MANY:,} .*\n")
-        self.assertEqual(path.read_bytes(), self.whole("anew.ndjson"))
+        self.assertEqual(path.read_bytes(), self.whole("again.ndjson"))
         self.assertFalse(pathlib.Path(f"{path}.export").exists())
 
     def test_too_many_columns_for_csv(self):

@@ -172,7 +172,7 @@ class WhatIf(TavolaTest):
 
 @needs_tavolad("it writes no trace")
 class RealTraces(TavolaTest):
-    """A server writes the trace, of traffic whose figures are known."""
+    """A server writes the trace, of traffic whose numbers are known."""
 
     def traced(self, *flags):
         """(path of the trace, environment to reach the server that wrote it)"""

@@ -18,7 +18,7 @@ typedef struct tvc_annotation {
     tavola_type type;
 } tvc_annotation;
 
-/** A day that was read before; all zeros is none. */
+/** A day that was read before; all zeros when there was none. */
 typedef struct tvc_day {
     char text[10]; /* "2026-01-02" */
     tavola_ticks ticks;

@@ -125,7 +125,7 @@ static void begin_waiting(tvc_loop *loop, tavola_op *op, int fd)
     bucket_of(loop, fd)->first = op;
 }
 
-/* An edge has passed, or a descriptor is out of the set: those of the bucket are armed anew. */
+/* An edge has passed, or a descriptor is out of the set: those of the bucket are armed again. */
 static void miss_edge(tvc_loop *loop, int fd)
 {
     bucket_of(loop, fd)->watch = ++loop->watch_last;

@@ -20,7 +20,7 @@
 #include "client/op/call.h"
 #include "client/text.h"
 
-/** What is sent.  A service fills it in once; attempts sign and send it anew. */
+/** What is sent.  A service fills it in once; attempts sign and send it again. */
 typedef struct tvc_request {
     const char *method; /* static text */
     tvc_text path;      /* below the account and percent-encoded: "/Tables", "/queue/messages" */

@@ -5,8 +5,8 @@
  * A spot is a place where a copy of one primary may be.  A write to a spot is made in three steps:
  * (1) read the spot, (2) know the state of the primary, by reading or by having just written it,
  * (3) write the spot with the etag of (1) as its condition, also if it is right already.  Whoever
- * changed the primary last does this, so from his step (3) on the spot is by the last state, and
- * everybody else's step (3) fails, or has read the spot after his and so saw the last state, too.
+ * changed the primary last does this, so from that step (3) on the spot is by the last state, and
+ * everybody else's step (3) fails, or has read the spot after it and so saw the last state, too.
  *
  * An absent copy has no etag, and a spot that is to stay empty is not written.  So there:
  * (4) whoever has changed the primary reads such a spot after that change, and (5) whoever has put

@@ -11,7 +11,7 @@
  * nonce is 64 hexadecimal digits that the client has made for this connection; the address is
  * that at which the client has reached the server, as 127.0.0.1:10003 or [::1]:10003.  Both know
  * it from the connection: whoever listens on another address and passes the question on gets a
- * proof for the server's address, not for his.  The token follows on the same connection.
+ * proof for the server's address, not for its own.  The token follows on the same connection.
  */
 #ifndef TV_MODEL_AUTH_ADMIN_TOKEN_H
 #define TV_MODEL_AUTH_ADMIN_TOKEN_H

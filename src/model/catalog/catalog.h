@@ -71,7 +71,7 @@ typedef struct tv_container_count {
 struct tv_container {
     atomic_int refs;
     atomic_bool is_dropped;
-    _Atomic uint64_t requests; /* of clients, that are done; the server's own page is none */
+    _Atomic uint64_t requests; /* of clients, that are done; Explorer is not a client */
     _Atomic uint64_t changes;  /* those that may have changed what is in it, by anybody */
     tv_container_count count;
     int64_t id;
@@ -252,7 +252,7 @@ void tv_catalog_prepare_set_settings(tv_catalog_set_settings *set, tv_write *wri
  *
  * A drop is a write to the catalogue and then a fence, and the node may die in between.  So the
  * write leaves a note under the name, which goes after the fence; while it is there nobody says
- * that the name is free before he has fenced the rows himself.
+ * that the name is free before the rows are fenced.
  *
  * A container that was dropped elsewhere is then marked `is_dropped`, and its name has
  * another container or none.  So what was found earlier can turn out to be dropped;

@@ -7,8 +7,8 @@
  *
  *  (1) the write that drops a container notes its id under its name, and the note goes after the
  *      fence.  There is one at most: a new container of the name is made only when there is none;
- *  (2) who finds a note fences before he goes on: whoever wants to make a container of that name,
- *      and whoever is about to say that there is none (follow.c).
+ *  (2) a node that finds a note fences before it goes on: whoever wants to make a container of that
+ * name, and whoever is about to say that there is none (follow.c).
  *
  * A fence too many does no harm, so a note whose fence is done and which nobody has removed, as
  * by a node that died, is only treated as if it was not.

@@ -249,7 +249,7 @@ static bool wants_page(const tv_request *req)
     return tv_admin_accepts(req, TV_LIT("text/html"));
 }
 
-/* The server's own page and what it asks for.  Its requests, and no others, have a `user`. */
+/* Explorer and what it asks for.  Its requests, and no others, have a `user`. */
 static bool is_page(const tv_admin *admin, const tv_request *req)
 {
     return admin->pages && ((tv_slice_eq(req->path, TV_LIT("/")) && wants_page(req)) ||

@@ -1,7 +1,7 @@
 /*
- * GET /bundle: what somebody who helps from afar asks for, in one text: versions, settings, health,
- * the cluster, metrics, the last lines of the log.  No keys, tokens or sessions: of the accounts
- * only the name of their file is a setting.
+ * GET /bundle: what somebody who helps from elsewhere asks for, in one text: versions, settings,
+ * health, the cluster, metrics, the last lines of the log.  No keys, tokens or sessions: of the
+ * accounts only the name of their file is a setting.
  */
 #ifndef TV_SERVER_ADMIN_BUNDLE_H
 #define TV_SERVER_ADMIN_BUNDLE_H

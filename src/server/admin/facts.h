@@ -1,6 +1,6 @@
 /*
  * GET /facts: what is known of the data of a table.  It shows keys, so it is guarded;
- * docs/statistics.md has its fields.  POST /facts/recount counts a table anew.
+ * docs/statistics.md has its fields.  POST /facts/recount counts a table again.
  */
 #ifndef TV_SERVER_ADMIN_FACTS_H
 #define TV_SERVER_ADMIN_FACTS_H

@@ -8,7 +8,7 @@
  *      under a name of its own that it makes point here;
  *  (3) no page of another origin sent it, by Origin and Sec-Fetch-Site;
  *  (4) it has `Authorization: Bearer` with the token of this start; or it comes from the
- *      server's own page, with both words of a session (session.h), in its cookie and in
+ *      Explorer, with both secrets of a session (session.h), in its cookie and in
  *      `x-tavola-page`.
  *
  * What shows keys or data of entities is guarded in the same way as a change.

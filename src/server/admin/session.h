@@ -1,5 +1,5 @@
 /*
- * Who may use the server's own page: whoever opened it by a link of this server.
+ * Who may use Explorer: whoever opened it by a link of this server.
  *
  * A link carries a word that works once and for a quarter of an hour.  It is exchanged for a
  * session, which has two words.  One lies in a cookie that no script can read and that no
@@ -49,7 +49,7 @@ void tv_sessions_open(tv_sessions *sessions, int port);
 /** All of them end. */
 void tv_sessions_close(tv_sessions *sessions);
 
-/** Make a link's word. */
+/** Make the secret of a link. */
 void tv_sessions_add_link(tv_sessions *sessions, int64_t now,
                           char ret_word[TV_SESSION_WORD_CHARS + 1]);
 
@@ -62,7 +62,8 @@ typedef struct tv_session_texts {
     char cookie[TV_SESSION_WORD_CHARS + 1], page[TV_SESSION_WORD_CHARS + 1];
 } tv_session_texts;
 
-/** Use up a link's word for a session, whose words are made.  False when there is no such link. */
+/** Use up the secret of a link for a session, whose secrets are made.  False when there is no such
+ * link. */
 bool tv_sessions_login(tv_sessions *sessions, tv_slice link, int64_t now,
                        tv_session_texts *ret_texts);
 

@@ -48,7 +48,7 @@ typedef enum tv_analytics_class {
 /** Of an operation, by its name. */
 tv_analytics_class tv_analytics_class_of(tv_slice operation);
 
-/** Of requests without credentials only some are logged, lest strangers fill the log. */
+/** Of requests without credentials only some are logged, so that strangers cannot fill the log. */
 bool tv_analytics_is_logged(tv_analytics_result result, tv_analytics_auth auth, int status);
 
 #endif

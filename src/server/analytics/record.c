@@ -23,7 +23,7 @@ tv_analytics_switches tv_analytics_switches_of(const tv_service_settings *settin
 
 /*
  * By what the client has sent, not by whether it was good.  Keys are in a header, and a header
- * goes before a signature in the URL; the server's own page stands for the key.
+ * goes before a signature in the URL; a session of Explorer stands for the key.
  */
 static tv_analytics_auth auth_of(tv_call *call)
 {

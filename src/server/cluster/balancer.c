@@ -163,13 +163,13 @@ static const tv_balance_seen *find_seen(const tv_balancer *balancer, const tv_ba
                : NULL;
 }
 
-/* What came since the last pass; a figure that is less than before is of a new count. */
+/* What came since the last pass; a count that is less than before has started over. */
 static uint64_t more(uint64_t now, uint64_t before)
 {
     return now >= before ? now - before : now;
 }
 
-/* Add a node's figures to a range's load; `load` has sums for now. */
+/* Add a node's counts to a range's load; `load` has sums for now. */
 static void add_row(tv_balance_entry *entry, const tv_stats_row *row, const tv_stats_row *before,
                     tv_policy_load *load)
 {

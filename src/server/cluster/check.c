@@ -1,7 +1,7 @@
 /*
  * Objects that nobody names.  A node that is stopped in a split, given up by the others, and goes
- * on a minute later makes one; so does one that dies with its figures told.  Whoever looks for them
- * lists the whole pool, so the leader does it once an hour, and an operator when he likes.
+ * on a minute later makes one; so does one that dies after it has told its counts.  Whoever looks
+ * for them lists the whole pool, so the leader does it once an hour, and when an operator asks.
  */
 #include <stdlib.h>
 
@@ -40,7 +40,7 @@ static bool is_among(tv_slice name, const tv_slice *names, size_t count)
     return false;
 }
 
-/* Figures of nodes that are gone.  A node that has come just now writes its own again. */
+/* Counts of nodes that are gone.  A node that has come just now writes its own again. */
 static tv_err remove_stats(tv_balancer *balancer, const listing *l, size_t *removed)
 {
     tv_slice *live;

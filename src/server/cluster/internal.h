@@ -28,7 +28,7 @@ typedef struct tv_balance_entry {
     size_t partition_count;
 } tv_balance_entry;
 
-/** A node's figures for a range in the last pass; and zeros for each node. */
+/** A node's counts for a range in the last pass; and zeros for each node. */
 typedef struct tv_balance_seen {
     uint64_t key; /* hash of both names, or of the node's */
     tv_stats_row row;
@@ -99,7 +99,7 @@ void tv_balancer_add_check(tv_buf *out, tv_arena *arena, tv_slice value);
 /** Rows for people, in one object: change them, making it if need be. */
 tv_err tv_balancer_tell(tv_pool *pool, tv_pool_step *steps, size_t count) TV_WARN_UNUSED;
 
-/** Tell others what the leader knows, and make this node's status anew.  status.c. */
+/** Tell others what the leader knows, and rebuild this node's status.  status.c. */
 void tv_balancer_publish(tv_balancer *balancer);
 void tv_balancer_make_status(tv_balancer *balancer);
 

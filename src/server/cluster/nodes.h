@@ -6,7 +6,7 @@
  *     n|number, 13 digits   state address http version level clock beat
  *
  * A server that starts takes a new number, its incarnation, which is never used again:
- * after a restart it is another node.  It writes its row anew every few seconds (a
+ * after a restart it is another node.  It rewrites its row every few seconds (a
  * beat) and removes it when it stops.  A node whose row the leader has seen unchanged
  * for TV_NODES_DEAD_MS is taken for dead: first it is shut out of the pool, so that
  * nothing it has sent can take effect any more, then its row says so, and goes some time later.

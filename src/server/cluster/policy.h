@@ -172,11 +172,12 @@ void tv_policy_trend_done(tv_policy_trend *trend);
 
 /* --- how often --- */
 
-/** When the last changes were.  Zeros is none. */
+/** When the last changes were; all zeros when there were none. */
 typedef struct tv_policy_rate {
-    int64_t at_ms[TV_POLICY_PER_HOUR_MAX]; /* of those that are counted: a ring; 0 is none */
+    int64_t at_ms[TV_POLICY_PER_HOUR_MAX]; /* of those that are counted: a ring; 0 stands for no
+                                              change */
     size_t next;
-    int64_t last_ms; /* of any; 0 is none */
+    int64_t last_ms; /* of any; 0 when there was none */
 } tv_policy_rate;
 
 /** Whether a split or a merge may begin now. */

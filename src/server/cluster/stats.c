@@ -28,25 +28,25 @@ tv_slice tv_stats_encode(tv_arena *arena, const tv_stats_row *row)
     return value;
 }
 
-static tv_err next_figure(tv_slice *rest, uint64_t *ret_figure)
+static tv_err next_count(tv_slice *rest, uint64_t *ret_count)
 {
     int64_t number = 0;
     tv_err err = tv_words_next_number(rest, &number);
 
-    *ret_figure = (uint64_t)number;
+    *ret_count = (uint64_t)number;
     return err;
 }
 
 tv_err tv_stats_decode(tv_arena *arena, tv_slice object, tv_slice value, tv_stats_row *ret_row)
 {
     tv_stats_row row = {.object = object};
-    uint64_t *const figures[] = {&row.read_keys,  &row.read_bytes,  &row.write_ops,
-                                 &row.write_rows, &row.write_bytes, &row.write_ns};
+    uint64_t *const counts[] = {&row.read_keys,  &row.read_bytes,  &row.write_ops,
+                                &row.write_rows, &row.write_bytes, &row.write_ns};
     tv_slice word;
     tv_err err;
 
-    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
-        err = next_figure(&value, figures[i]);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        err = next_count(&value, counts[i]);
         if (err)
             return err;
     }

@@ -1,6 +1,6 @@
 /*
  * What each node does on each range, told to all: the object tv.stats.<incarnation> has a row for
- * each range that the node has used, named by the range's object.  The figures only grow, so that
+ * each range that the node has used, named by the range's object.  The counts only grow, so that
  * a reader takes the difference of two looks, and missing one does no harm.
  */
 #ifndef TV_SERVER_CLUSTER_STATS_H

@@ -13,7 +13,7 @@
 #include "server/cluster/internal.h"
 #include "store/engine/key.h"
 
-/* --- the leader's figures --- */
+/* --- what the leader told --- */
 
 static tv_slice encode_entry(tv_arena *arena, const tv_balance_entry *entry)
 {
@@ -172,7 +172,7 @@ static void add_member(tv_buf *out, const char *name, tv_slice text)
 }
 
 /* The leader's row of a range. */
-static void add_figures(tv_buf *out, tv_arena *arena, tv_slice value)
+static void add_load(tv_buf *out, tv_arena *arena, tv_slice value)
 {
     static const char *const names[] = {"measured", "rows",        "bytes",       "reads_s",
                                         "writes_s", "rows_per_op", "busy_percent"};
@@ -210,7 +210,7 @@ static tv_slice find_row(const tv_pool_row *rows, size_t count, tv_slice key)
 }
 
 static void add_ranges(tv_buf *out, const name_table *n, const tv_routes *routes,
-                       const tv_pool_row *figures, size_t figure_count, const tv_slice *nodes,
+                       const tv_pool_row *told, size_t told_count, const tv_slice *nodes,
                        size_t node_count)
 {
     for (size_t i = 0; i < routes->range_count; i++) {
@@ -228,7 +228,7 @@ static void add_ranges(tv_buf *out, const name_table *n, const tv_routes *routes
         add_member(out, "epoch", route->epoch);
         add_member(out, "flags", is_dirty ? TV_LIT("dirty") : TV_LIT(""));
         add_member(out, "usual", usual);
-        add_figures(out, n->arena, find_row(figures, figure_count, route->object));
+        add_load(out, n->arena, find_row(told, told_count, route->object));
         tv_buf_add_char(out, '}');
     }
 }
@@ -333,7 +333,7 @@ void tv_balancer_make_status(tv_balancer *balancer)
     size_t count;
     name_table n;
     tv_arena arena;
-    tv_pool_read figures = {
+    tv_pool_read told = {
         .object = TV_BALANCE_OBJECT,
         .kind = TV_POOL_READ_PAGE,
         .rows_max = 20000,
@@ -343,22 +343,22 @@ void tv_balancer_make_status(tv_balancer *balancer)
     tv_arena_init(&arena);
     if (tv_routes_load_all(pool, &arena, &routes))
         goto out;
-    if (tv_pool_read_now(pool, &figures))
-        figures.row_count = 0;
+    if (tv_pool_read_now(pool, &told))
+        told.row_count = 0;
     count = balancer->options.live_nodes(balancer->options.ctx, &arena, &nodes);
     names_init(&n, balancer, &arena);
 
     tv_buf_printf(&out, "{\"version\":%llu,\"level\":%lld", (unsigned long long)routes.version,
                   (long long)routes.level);
-    add_member(&out, "leader", find_row(figures.rows, figures.row_count, TV_LIT("leader")));
+    add_member(&out, "leader", find_row(told.rows, told.row_count, TV_LIT("leader")));
     add_member(&out, "self", balancer->options.incarnation);
     add_job(balancer, &out);
-    add_pool(&out, find_row(figures.rows, figures.row_count, TV_LIT("pool")));
-    tv_balancer_add_check(&out, &arena, find_row(figures.rows, figures.row_count, TV_LIT("check")));
+    add_pool(&out, find_row(told.rows, told.row_count, TV_LIT("pool")));
+    tv_balancer_add_check(&out, &arena, find_row(told.rows, told.row_count, TV_LIT("check")));
     tv_buf_add_lit(&out, ",\n\"nodes\":");
     add_nodes(balancer, &out, nodes, count);
     tv_buf_add_lit(&out, ",\n\"ranges\":[");
-    add_ranges(&out, &n, &routes, figures.rows, figures.row_count, nodes, count);
+    add_ranges(&out, &n, &routes, told.rows, told.row_count, nodes, count);
     tv_buf_add_lit(&out, "],\n\"intents\":[");
     add_intents(&out, &routes);
     tv_buf_add_lit(&out, "],\n\"history\":[");

@@ -2,7 +2,7 @@
  * How many messages a queue has, and how many blobs a container: for the page's tree.
  *
  * Tables are counted at commit (facts/).  Queues keep a count in a row, and containers keep
- * none: a thread reads the one and walks the other, while a page is open and no oftener than
+ * none: a thread reads the one and walks the other, while a page is open and no more often than
  * it must.  A container is walked again when a request may have changed it, and then only after
  * twenty times as long as the last walk took, so that a large one costs a twentieth of a thread.
  *

@@ -10,7 +10,8 @@
 
 enum { DOOR_BLOB, DOOR_QUEUE, DOOR_TABLE, DOOR_COUNT };
 
-/* The most bytes of a request to the page's own functions: a string to sign, a link's word. */
+/* The most bytes of a request to the page's own functions: a string to sign, the secret of a link.
+ */
 enum { OWN_BODY_BYTES_MAX = 64 * 1024 };
 
 /* A slice of a literal, in an initialiser. */

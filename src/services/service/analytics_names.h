@@ -22,7 +22,7 @@ tv_slice tv_analytics_metrics_name(tv_analytics_span span, bool is_secondary,
 
 /**
  * The table of metrics that a name in any case stands for, as it is written; data is NULL when
- * it is none.  $MetricsTransactionsBlob and the like, of before 2013, are those of hours and
+ * it is not one.  $MetricsTransactionsBlob and the like, of before 2013, are those of hours and
  * the primary.
  */
 tv_slice tv_analytics_table(tv_slice name);

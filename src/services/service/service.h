@@ -118,7 +118,7 @@ tv_http_handler tv_service_handler(tv_service *service);
 
 /**
  * A handler of the same service for requests whose sender is known to be its owner: those of
- * the server's own page.  After tv_service_handler.  Nothing but the signature and the
+ * Explorer.  After tv_service_handler.  Nothing but the signature and the
  * check of the page's origin is left out, which its caller has made.
  */
 tv_http_handler tv_service_owner_handler(tv_service *service);

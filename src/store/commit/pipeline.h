@@ -50,7 +50,7 @@ typedef struct tv_write {
     const tv_slice *reads;
     size_t read_count;
     bool expects_none; /* of them to be there: see tv_txn_announce */
-    tv_err result; /* the function's own error, or that of the engine */
+    tv_err result;     /* the function's own error, or that of the engine */
     /* For commit/ alone. */
     uint64_t range;   /* in which it was when it was queued */
     int64_t since_ns; /* when it was submitted; 0 for a local engine */
@@ -64,7 +64,7 @@ typedef struct tv_write {
 enum { TV_PIPELINE_SLOTS = 24 };
 typedef struct tv_pipeline_metrics {
     uint64_t groups, writes, retries, failed_groups;
-    uint64_t moved;     /* writes that were dealt to lanes anew, because ranges have changed */
+    uint64_t moved;     /* writes that were dealt to lanes again, because ranges have changed */
     uint64_t timed_out; /* writes that have waited too long, and were not run */
     uint64_t group_size_slots[TV_PIPELINE_SLOTS]; /* writes per group */
     uint64_t commit_us_slots[TV_PIPELINE_SLOTS];  /* duration of the engine write, fsync included */

@@ -10,7 +10,7 @@
  *
  * What the store remembers is the row TV_KEY_TIME: an instant, in decimal.  No
  * row of the store was written at TV_INSTANT_STEP or more after it.  A committer
- * keeps this true: a group whose instant would break it writes the row anew, in
+ * keeps this true: a group whose instant would break it writes the row again, in
  * the same batch, which is about once a second while there are writes
  * (tv_txn_keep_time).
  *

@@ -588,7 +588,7 @@ bool tv_txn_scan_next(tv_txn_scan *scan)
             break;
         }
         if (order == 0)
-            tv_iter_next(scan->iter); /* the group has written this row anew, or deleted it */
+            tv_iter_next(scan->iter); /* the group has written this row again, or deleted it */
         scan->at++;
         if (own->write == WRITE_PUT) {
             scan->key = own->key;

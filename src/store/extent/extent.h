@@ -175,7 +175,7 @@ void tv_extent_visit_end(tv_extents *store, tv_extent_visit *visit);
 bool tv_extent_visit_is_over(const tv_extents *store, const tv_extent_visit *visit);
 
 /**
- * Whether whoever reads during a visit must look at the row again before he reads on, and, if it
+ * Whether whoever reads during a visit must look at the row again before reading on, and, if it
  * still refers to the same extents, call tv_extent_visit_renew with the time from before that
  * look.  In a pool another node may have dropped the row, and what it referred to is removed a
  * while later; never true of files, where a visit defers that.  Neither waits.

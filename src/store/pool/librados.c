@@ -44,7 +44,7 @@ typedef struct watch {
     void (*fn)(void *ctx);
     void *ctx;
     uint64_t cookie;
-    bool is_broken; /* to be registered anew; under the keeper's lock */
+    bool is_broken; /* to be registered again; under the keeper's lock */
 } watch;
 
 /* An operation with a deadline. */

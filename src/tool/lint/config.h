@@ -16,7 +16,7 @@ typedef enum tool_level {
 } tool_level;
 
 const char *tool_level_name(tool_level level);
-/* False when the text is none of them. */
+/* False when the text is not one of them. */
 bool tool_level_parse(const char *text, tool_level *ret_level);
 
 /* Names with * in them; none: all. */

@@ -115,14 +115,14 @@ static tool_exit find_mark(copy_run *copy)
     if (copy->is_resumed && found == XFER_MARK_NONE)
         return tool_refuse("no copy of these tables was interrupted: nothing to resume");
     if (copy->is_resumed && found == XFER_MARK_BROKEN)
-        return tool_refuse("%s cannot be read; --on-conflict skip or replace begins anew", path);
+        return tool_refuse("%s cannot be read; --on-conflict skip or replace starts over", path);
     if (copy->is_resumed)
         return tool_refuse("the copy that stopped had another %s; with that it goes on, "
-                           "--on-conflict skip or replace begins anew",
+                           "--on-conflict skip or replace starts over",
                            differs);
     if (found != XFER_MARK_NONE && copy->load.conflict == XFER_FAIL)
         return tool_refuse("a copy of these tables has stopped; --resume goes on there, "
-                           "--on-conflict skip or replace begins anew");
+                           "--on-conflict skip or replace starts over");
     return TOOL_OK;
 }
 

@@ -189,7 +189,8 @@ static void add_value(xfer_out *out, const tavola_value *value, bool is_typed)
 {
     if (value->type == TAVOLA_STRING) {
         if (value->size == 0 && !is_typed)
-            xfer_out_add(out, "\"\"", 2); /* there is one; an empty cell is none */
+            xfer_out_add(out, "\"\"",
+                         2); /* the value is there; an empty cell stands for no value */
         else
             add_text(out, value->as.ptr, value->size);
     } else if (value->type == TAVOLA_BINARY) {

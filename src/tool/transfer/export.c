@@ -86,19 +86,19 @@ static tool_exit find_mark(export_run *job)
         if (found == XFER_MARK_NONE || tool_has(job->run, TOOL_FLAG_OVERWRITE))
             return TOOL_OK;
         return tool_refuse("%s: an export to this file has stopped; --resume goes on there, "
-                           "--overwrite begins anew",
+                           "--overwrite starts over",
                            path);
     }
     if (found == XFER_MARK_NONE) { /* it ended before its first part, or was never begun */
-        tool_note("nothing was written down to go on from: it begins anew");
+        tool_note("nothing was written down to go on from: it starts over");
         job->is_resumed = false;
         return TOOL_OK;
     }
     if (found == XFER_MARK_BROKEN)
-        return tool_refuse("%s cannot be read; --overwrite begins anew", path);
+        return tool_refuse("%s cannot be read; --overwrite starts over", path);
     if (found == XFER_MARK_OTHER)
         return tool_refuse("%s: the export that stopped had another %s; with that it goes on, "
-                           "--overwrite begins anew",
+                           "--overwrite starts over",
                            path, differs);
     return TOOL_OK;
 }
@@ -138,7 +138,7 @@ static tool_exit go_to_mark(export_run *job, xfer_digest *ret_digest)
     if (got < 0)
         return tool_trouble("%s: %s", job->partial.at, strerror(errno));
     if (left || xfer_digest_value(ret_digest) != job->mark.digest)
-        return tool_refuse("%s is not what the export had written; --overwrite begins anew",
+        return tool_refuse("%s is not what the export had written; --overwrite starts over",
                            job->partial.at);
     if (ftruncate(job->fd, end) != 0 || lseek(job->fd, end, SEEK_SET) != end)
         return tool_trouble("%s: %s", job->partial.at, strerror(errno));

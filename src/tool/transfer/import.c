@@ -158,7 +158,7 @@ static tool_exit find_state(import_run *import)
         import->state = (xfer_state){.place.line = 1, .files_digest = files_digest};
         if (found == XFER_STATE_READ && import->from_line == 0 && !import->is_dry)
             return tool_refuse("%s: an import of this file has stopped at line %" PRIu64
-                               "; --resume goes on there, --from-line 1 begins anew",
+                               "; --resume goes on there, --from-line 1 starts over",
                                path, line);
         return TOOL_OK;
     }
@@ -167,12 +167,12 @@ static tool_exit find_state(import_run *import)
     if (found == XFER_STATE_NONE)
         return tool_refuse("there is no %s: nothing to resume", path);
     if (found == XFER_STATE_OTHER)
-        return tool_refuse("%s is about another account; --from-line 1 begins anew", path);
+        return tool_refuse("%s is about another account; --from-line 1 starts over", path);
     if (found == XFER_STATE_BROKEN)
         return tool_refuse("%s cannot be read; --from-line N goes on at a line", path);
     if (import->state.files_digest != files_digest || import->state.file >= import->file_count)
         return tool_refuse("%s: other data files than when the import stopped; --from-line 1 "
-                           "begins anew",
+                           "starts over",
                            import->path);
     import->doubtful_until = import->state.doubtful;
     return TOOL_OK;
@@ -200,7 +200,7 @@ static tool_exit go_to_state(import_run *import)
     return tool_refuse("%s was changed before line %" PRIu64
                        ", where the import stopped; --from-line %s",
                        file_of(import), import->state.place.line,
-                       import->is_manifest ? "1 begins anew" : "N goes on at a line");
+                       import->is_manifest ? "1 starts over" : "N goes on at a line");
 }
 
 /* ---- parts ---- */

@@ -16,7 +16,7 @@ typedef enum xfer_conflict {
     XFER_REPLACE, /* it is gone */
 } xfer_conflict;
 
-/** --on-conflict; TOOL_USAGE when it is none of these. */
+/** --on-conflict; TOOL_USAGE when it is not one of these. */
 tool_exit xfer_conflict_of(const tool_run *run, xfer_conflict *ret_conflict);
 
 typedef struct xfer_load {

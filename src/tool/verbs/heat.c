@@ -45,7 +45,7 @@ static int64_t number(const char *json, const char *name)
 }
 
 /* A string in quotes: characters beyond ASCII and all that a terminal would obey as the answer has
- * them, \uXXXX.  Returns what is behind it, NULL when it is none. */
+ * them, \uXXXX.  Returns what is behind it, NULL when it is not valid. */
 static const char *read_string(const char *at, tool_text *text)
 {
     if (*at != '"')

@@ -151,14 +151,14 @@ static tool_exit metrics(tool_run *run)
 /* ---- status ---------------------------------------------------------------------------------- */
 
 typedef enum unit_kind { COUNT, BYTES, SECONDS } unit_kind;
-typedef struct figure_of {
+typedef struct main_metric {
     const char *label, *name; /* in a table; elsewhere */
     const char *metric;
     const char *with; /* only with these labels; NULL: all of them together */
     unit_kind unit;
-} figure_of;
+} main_metric;
 
-static const figure_of figures[] = {
+static const main_metric main_metrics[] = {
     {"Uptime", "UptimeSeconds", "tavola_uptime_seconds", NULL, SECONDS},
     {"Requests", "Requests", "tavola_requests_total", NULL, COUNT},
     {"Failed (5xx)", "ServerErrors", "tavola_requests_total", "status=\"5", COUNT},
@@ -171,24 +171,24 @@ static const figure_of figures[] = {
     {"Memory", "MemoryBytes", "tavola_resident_bytes", NULL, BYTES},
     {"Free disk", "DiskFreeBytes", "tavola_disk_free_bytes", NULL, BYTES},
 };
-enum { FIGURES = sizeof figures / sizeof figures[0], OTHERS = 4 };
+enum { MAIN_METRICS = sizeof main_metrics / sizeof main_metrics[0], OTHERS = 4 };
 
-/* The value of a line "name{labels} value" or "name value" if it is of this figure. */
-static bool read_line(const char *line, const figure_of *figure, double *ret_value)
+/* The value of a line "name{labels} value" or "name value" if it is of this metric. */
+static bool read_line(const char *line, const main_metric *wanted, double *ret_value)
 {
-    size_t size = strcspn(line, "\n"), name = strlen(figure->metric);
+    size_t size = strcspn(line, "\n"), name = strlen(wanted->metric);
     const char *value = memrchr(line, ' ', size);
     const char *with;
 
-    if (!value || strncmp(line, figure->metric, name) != 0 || !strchr("{ ", line[name]))
+    if (!value || strncmp(line, wanted->metric, name) != 0 || !strchr("{ ", line[name]))
         return false;
-    with = figure->with ? memmem(line, size, figure->with, strlen(figure->with)) : line;
+    with = wanted->with ? memmem(line, size, wanted->with, strlen(wanted->with)) : line;
     *ret_value = with ? strtod(value, NULL) : 0;
     return true;
 }
 
 /* The sum over all labels; false when there is no such metric. */
-static bool find_figure(const char *text, const figure_of *figure, double *ret_sum)
+static bool find_metric(const char *text, const main_metric *wanted, double *ret_sum)
 {
     bool is_there = false;
 
@@ -196,7 +196,7 @@ static bool find_figure(const char *text, const figure_of *figure, double *ret_s
     for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
         double value;
 
-        if (!read_line(line, figure, &value))
+        if (!read_line(line, wanted, &value))
             continue;
         is_there = true;
         *ret_sum += value;
@@ -217,7 +217,7 @@ void tool_put_bytes(char ret_text[32], double bytes)
     snprintf(ret_text, 32, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
 }
 
-static void put_figure(char ret_text[32], double value, unit_kind unit)
+static void put_value(char ret_text[32], double value, unit_kind unit)
 {
     long long number = (long long)value;
 
@@ -268,30 +268,30 @@ static void print_report(const tool_admin *admin, const server_report *report, t
 {
     bool is_table = tool_output_format(output) == TOOL_TABLE;
     const char *text = report->metrics.body.at, *backup = report->last_backup.state;
-    char *version = find_version(text), texts[FIGURES][32];
-    tool_field fields[FIGURES + OTHERS] = {
+    char *version = find_version(text), texts[MAIN_METRICS][32];
+    tool_field fields[MAIN_METRICS + OTHERS] = {
         {"Server", tavola_string(admin->url)},
         {"Health", tavola_string(report->health.at)},
         {"Version", tool_text_value(version)},
         {is_table ? "Last backup" : "LastBackup", tool_text_value(*backup ? backup : NULL)},
     };
 
-    for (size_t i = 0; i < FIGURES; i++) {
+    for (size_t i = 0; i < MAIN_METRICS; i++) {
         tool_field *field = &fields[OTHERS + i];
         double value;
-        bool is_there = find_figure(text, &figures[i], &value);
+        bool is_there = find_metric(text, &main_metrics[i], &value);
 
         /* Requests are counted from the first one on. */
-        if (!is_there && figures[i].unit == COUNT && value == 0)
+        if (!is_there && main_metrics[i].unit == COUNT && value == 0)
             is_there = true;
-        field->name = is_table ? figures[i].label : figures[i].name;
+        field->name = is_table ? main_metrics[i].label : main_metrics[i].name;
         field->value = tool_text_value(NULL);
         if (is_there && is_table)
-            put_figure(texts[i], value, figures[i].unit);
+            put_value(texts[i], value, main_metrics[i].unit);
         if (is_there)
             field->value = is_table ? tavola_string(texts[i]) : tavola_int64((int64_t)value);
     }
-    tool_output_record(output, fields, FIGURES + OTHERS);
+    tool_output_record(output, fields, MAIN_METRICS + OTHERS);
     free(version);
 }
 
@@ -365,7 +365,7 @@ static tool_exit url(tool_run *run)
 }
 
 const tool_verb tool_server_verbs[] = {
-    {"server status", "", "Health, version and key figures of a tavolad; exit code as of check", 0,
+    {"server status", "", "Health, version and main metrics of a tavolad; exit code as of check", 0,
      0, TOOL_BIT(ADMIN) | TOOL_BIT(SELECT), .run = status},
     {"server check", "", "For scripts: exit code 0 well, 1 not well, 6 not reachable", 0, 0,
      TOOL_BIT(ADMIN), .run = check, .is_plain = true},

@@ -199,7 +199,7 @@ static bool pause_ms(int ms)
     return !xfer_stop_signal();
 }
 
-/* Another backup, or a new server: a folder of that name is a whole backup.  Its figures are not
+/* Another backup, or a new server: a folder of that name is a whole backup.  Its numbers are not
  * known then, and its id is 0. */
 static tool_exit judge_by_folder(const char *path, tool_backup_state *ret_state)
 {

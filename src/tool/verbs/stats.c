@@ -1,6 +1,6 @@
 /*
  * tavola table stats: of the service, how far its second copy is; of a table, what is in it.  The
- * service keeps no figures of a table, so these come from reading all of it, once and in order; a
+ * service keeps no numbers of a table, so these come from reading all of it, once and in order; a
  * tavolad does keep them, and who has the token of one can ask for them (stats_facts.c).
  */
 #include "../output/output.h"

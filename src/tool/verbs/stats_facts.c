@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* "Edm.Int32" as "int32"; NULL when it is none. */
+/* "Edm.Int32" as "int32"; NULL when it is not a type. */
 static const char *type_name(const char *edm, size_t size)
 {
     for (int type = TAVOLA_STRING; type <= TAVOLA_GUID; type++) {

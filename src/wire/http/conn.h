@@ -100,7 +100,7 @@ static inline bool tv_conn_is_receiving(const tv_conn *conn)
            conn->state == TV_CONN_BODY || conn->state == TV_CONN_SKIP;
 }
 
-/** Change the state and set its deadline anew, also if it is the same state. */
+/** Change the state and set its deadline again, also if it is the same state. */
 void tv_conn_enter(tv_conn *conn, tv_conn_state state);
 
 /**

@@ -160,7 +160,7 @@ STORED = {
 }
 
 
-# Other containers have no policies, and setting them anew would end the test.
+# Other containers have no policies, and setting them again would end the test.
 IN_POLICIED = tuple(name for name in OPERATIONS
                     if name not in ("create container", "delete container", "set acl"))
 

@@ -252,7 +252,7 @@ class Load:
             wrong.append(f"{path} has snapshots that no client took: {extra}")
         worker.shots.update({key: shots[key] for key in extra})
         if path == worker.log_path and now != digest(worker.log or b""):
-            worker.log = None  # begins anew, since only its digest is known
+            worker.log = None  # starts over, since only its digest is known
         if happened and lost_answers_are_faults:
             wrong.append(f"client {worker.number} got no answer, but its write to {path} is there")
         return wrong

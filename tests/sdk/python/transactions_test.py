@@ -53,7 +53,7 @@ class Transactions(Case):
                    self.service.get_table_client(table_name()))
 
     def test_merges_into_large_entities(self):
-        """Each sends little; what they write anew is made off the committer, up to 8 MiB."""
+        """Each sends little; what they write again is made off the committer, up to 8 MiB."""
         large = {f"P{i:02}": "x" * 32_000 for i in range(15)}
         entities = rows(20, **large)
         for entity in entities:

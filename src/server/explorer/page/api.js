@@ -179,8 +179,8 @@ export async function queryPage(table, { filter = '', select = '', top = 0, next
   const text = await reply.text(), json = parseEntities(text);
   const partition = reply.headers.get('x-ms-continuation-NextPartitionKey');
   // "range; ranges=1; examined=12; returned=10"
-  const [plan, ...figures] = (reply.headers.get('x-tavola-plan') || '').split('; ');
-  const examined = figures.find(figure => figure.startsWith('examined='));
+  const [plan, ...parts] = (reply.headers.get('x-tavola-plan') || '').split('; ');
+  const examined = parts.find(part => part.startsWith('examined='));
   return {
     entities: json.value.map(entityOf),
     next: partition ? { partition, row: reply.headers.get('x-ms-continuation-NextRowKey') } : null,
@@ -281,12 +281,12 @@ export const sign = async text => (await postJson('/api/sign', { account, text }
 /** Prometheus' text as a Map of "name{labels}" to number. */
 export async function metrics(signal) {
   const text = await (await expect(await send('GET', '/metrics', { signal }))).text();
-  const figures = new Map();
+  const values = new Map();
   for (const line of text.split('\n')) {
     const at = line.lastIndexOf(' ');
-    if (at > 0 && line[0] !== '#') figures.set(line.slice(0, at), Number(line.slice(at + 1)));
+    if (at > 0 && line[0] !== '#') values.set(line.slice(0, at), Number(line.slice(at + 1)));
   }
-  return figures;
+  return values;
 }
 
 // --- queues and blobs: their protocols are XML ---

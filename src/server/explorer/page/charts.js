@@ -26,7 +26,7 @@ const lastOf = values => { for (let i = values.length - 1; i >= 0; i--) if (valu
 
 /**
  * series: [{name, css, values: [number|null]}], of the same length, the newest last; `big` is the
- * figure at the right, `least` what the height stands for at least, `span` what the width does, `more` nodes below.
+ * number at the right, `least` what the height stands for at least, `span` what the width does, `more` nodes below.
  */
 export function chart(title, series, { unit = '', stacked = false, format = count, big = null, least = 1, span = '2 min ago', more = null } = {}) {
   const size = series[0].values.length;

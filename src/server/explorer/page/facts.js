@@ -1,4 +1,4 @@
-// What the server knows of a table by heart.
+// What the server knows of a table without reading it.
 
 import { h, put, count, bytes, plural, visible, toast } from './dom.js';
 import * as api from './api.js';

@@ -167,7 +167,7 @@ class Heat extends HeatMap {
   drawFoot() {
     const focused = [...this.foot.querySelectorAll('button')].indexOf(document.activeElement);
     put(this.foot, h('span', null, 'Drag to zoom, with Shift to pan. Click to pin. ', h('kbd', null, 'n'), ' next pattern, ', h('kbd', null, 'Esc'), ' all. Each pixel shows the busiest bucket under it.',
-      this.data.approx && ' Where bounds have changed, figures are about right.', this.data.isDifference && ` Compared with ${this.earlier === 'previous' ? 'the period before' : EARLIER[this.earlier][0]}.`), h('span', { class: 'grow' }),
+      this.data.approx && ' Where bounds have changed, numbers are about right.', this.data.isDifference && ` Compared with ${this.earlier === 'previous' ? 'the period before' : EARLIER[this.earlier][0]}.`), h('span', { class: 'grow' }),
     h('button', { class: 'btn quiet small', onclick: () => this.explain() }, 'How to read this'),
     h('button', { class: 'btn quiet small', 'aria-pressed': String(this.isTable), onclick: () => { this.isTable = !this.isTable; setQuery({ as: this.isTable ? 'table' : null }); this.drawAll(); } }, 'Show as table'));
     if (focused >= 0) this.foot.querySelectorAll('button')[focused]?.focus();
@@ -183,7 +183,7 @@ class Heat extends HeatMap {
 
   // --- pins ---
 
-  /** Keep a bucket of a slot in sight, with all its figures, exact. */
+  /** Keep a bucket of a slot in sight, with all its numbers, exact. */
   async pin(pin, isSilent) {
     this.pins = [...this.pins.slice(1 - PINS_MAX), pin];
     this.keepPins(isSilent);

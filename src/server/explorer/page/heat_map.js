@@ -205,12 +205,12 @@ export class HeatMap {
 
   showTip(cell, event) {
     const { at, low, high, about, earlier } = this.describe(cell), name = MEASURES[this.measure].toLowerCase(), change = about - (earlier ?? 0);
-    const figures = earlier != null ? `about ${this.amount(about)} ${name}, ${this.amount(earlier)} earlier: ${change < 0 ? '−' : '+'}${this.amount(Math.abs(change))}` : about ? `about ${this.amount(about)} ${name}` : 'nothing';
+    const numbers = earlier != null ? `about ${this.amount(about)} ${name}, ${this.amount(earlier)} earlier: ${change < 0 ? '−' : '+'}${this.amount(Math.abs(change))}` : about ? `about ${this.amount(about)} ${name}` : 'nothing';
     this.tip.hidden = false;
-    put(this.tip, h('b', null, `${longTime(at)} UTC`), h('div', { class: 'mono' }, rangeText(low, high)), isOneKey(low, high) && h('div', { class: 'muted' }, 'One entity: this bucket cannot be split.'), h('div', null, figures));
+    put(this.tip, h('b', null, `${longTime(at)} UTC`), h('div', { class: 'mono' }, rangeText(low, high)), isOneKey(low, high) && h('div', { class: 'muted' }, 'One entity: this bucket cannot be split.'), h('div', null, numbers));
     const box = this.over.getBoundingClientRect(), x = event ? event.clientX : box.left + this.xOf(cell.slot), y = event ? event.clientY : box.top + this.yOf(cell.bucket);
     this.tip.style.left = `${clamp(x + 14, 4, innerWidth - 300)}px`;
     this.tip.style.top = `${clamp(y + 14, 4, innerHeight - 120)}px`;
-    if (!event) say(`${longTime(at)}, ${rangeText(low, high)}: ${figures}`);
+    if (!event) say(`${longTime(at)}, ${rangeText(low, high)}: ${numbers}`);
   }
 }

@@ -303,7 +303,7 @@ export class Pages {
       if (page && !page.rows) await this.refetch(block, page);
       if (page && !page.rows) return -1;
       if (page && block.pages.includes(page)) return block.start + page.first + Math.max(0, page.rows.findIndex(row => compareKeys(keyOfRow(row), key) >= 0));
-      if (page) continue; // it was read anew, with other rows
+      if (page) continue; // it was read again, with other rows
       if (isWhole(block) && this.blocks[at + 1]) key = this.blocks[at + 1].from;
       else if (isWhole(block)) return this.end();
       else if (block.isLoading) await new Promise(resolve => setTimeout(resolve, 10));

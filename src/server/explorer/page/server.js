@@ -10,9 +10,9 @@ import { clusterView } from './cluster.js';
 const POINTS = 120;
 const samples = []; // kept while the page lives, so that coming back shows what was
 
-function sum(figures, name, test = () => true) {
+function sum(metrics, name, test = () => true) {
   let total = 0;
-  for (const [key, value] of figures) if ((key === name || key.startsWith(`${name}{`)) && test(key)) total += value;
+  for (const [key, value] of metrics) if ((key === name || key.startsWith(`${name}{`)) && test(key)) total += value;
   return total;
 }
 
@@ -32,7 +32,7 @@ function quantile(now, before, name, q) {
 }
 
 const PLANS = [['point', 'Point', 'point'], ['range', 'Range', 'range'], ['partition', 'Partition scan', 'part'], ['table', 'Table scan', 'table']];
-const byPlan = (figures, name) => PLANS.map(([plan]) => sum(figures, name, key => key.includes(`plan="${plan}"`)));
+const byPlan = (metrics, name) => PLANS.map(([plan]) => sum(metrics, name, key => key.includes(`plan="${plan}"`)));
 
 function measure(now, before, seconds) {
   const rate = (name, test) => Math.max(0, (sum(now, name, test) - sum(before, name, test)) / seconds);
@@ -52,8 +52,8 @@ function measure(now, before, seconds) {
 }
 
 /** Since the server started: the share of table scans among queries, and in what they read. */
-function reading(figures) {
-  const queries = byPlan(figures, 'tavola_queries_total'), examined = byPlan(figures, 'tavola_queries_examined_total');
+function reading(metrics) {
+  const queries = byPlan(metrics, 'tavola_queries_total'), examined = byPlan(metrics, 'tavola_queries_examined_total');
   const total = list => list.reduce((sum, value) => sum + value, 0);
   const bars = [['of queries', queries], ['of entities read', examined]].map(([label, list]) => shareBar(label, PLANS.map(([, name, css], i) => ({ name, css, value: list[i] }))));
   const scans = queries[2] + queries[3], read = examined[2] + examined[3];
@@ -87,7 +87,7 @@ async function bundle(trouble) {
 export async function show() {
   const hello = serverFacts(), isCluster = hello.engine === 'rados';
   const body = h('div', { class: 'charts' }), line = h('p', { class: 'factsline' }), trouble = h('div');
-  let previous = null, figures = new Map(), timer, isOpen = true, isPaused = false, lastAt = null;
+  let previous = null, metrics = new Map(), timer, isOpen = true, isPaused = false, lastAt = null;
   const pause = h('button', { class: 'btn', 'aria-pressed': 'false', onclick: () => { isPaused = !isPaused; pause.setAttribute('aria-pressed', String(isPaused)); put(pause, isPaused ? 'Go on' : 'Pause'); } }, 'Pause');
 
   function draw() {
@@ -98,29 +98,29 @@ export async function show() {
     const rate = value => value == null ? '–' : value >= 100 || value === 0 ? count(value) : value.toFixed(1);
     const small = value => value >= 10 || value === 0 ? shortCount(value) : value.toFixed(1);
     putAgain(body,
-      chart('Queries by plan', PLANS.map(([, name, css], i) => ({ name, css, values: of(x => x.plans[i]) })), { format: small, unit: '/s', stacked: true, big: `${rate(mostPlans)} per s`, more: reading(figures) }),
+      chart('Queries by plan', PLANS.map(([, name, css], i) => ({ name, css, values: of(x => x.plans[i]) })), { format: small, unit: '/s', stacked: true, big: `${rate(mostPlans)} per s`, more: reading(metrics) }),
       chart('Latency', [{ name: 'p99', css: 'l1', values: of(x => some(x.p99 && x.p99 * 1000)) }, { name: 'p50', css: 'l2', values: of(x => some(x.p50 && x.p50 * 1000)) }], { format: milliseconds, big: last?.p99 ? `${milliseconds(last.p99 * 1000)} p99` : 'no requests' }),
       chart('Requests', [{ name: 'Tables', css: 'l1', values: of(x => x.tables) }, { name: 'Queues', css: 'l2', values: of(x => x.queues) }, { name: 'Blobs', css: 'l3', values: of(x => x.blobs) }], { format: small, unit: '/s', big: last ? `${rate(last.tables + last.queues + last.blobs)} per s` : null }),
       chart('Commit groups', [{ name: 'Groups', css: 'l1', values: of(x => x.groups) }], { format: small, unit: '/s', big: last?.perGroup ? `${rate(last.perGroup)} writes a group` : 'no writes', more: h('p', { class: 'muted' }, last?.commit ? `${isCluster ? 'In the pool' : 'On the disk'} in ${milliseconds(last.commit * 1000)} (p99${isCluster ? '' : ', fsync included'}).` : isCluster ? 'Each group is one operation on a range.' : 'Each group is one fsync.') }),
       chart('Refused', [{ name: '412, changed meanwhile', css: 'part', values: of(x => x.conflicts) }, { name: '5xx', css: 'table', values: of(x => x.errors) }], { format: small, unit: '/s', big: last ? `${rate(last.conflicts + last.errors)} per s` : null }),
       chart('Bodies', [{ name: 'Out', css: 'l1', values: of(x => x.bytesOut) }, { name: 'In', css: 'l2', values: of(x => x.bytesIn) }], { format: value => bytes(Math.round(value)), least: 1000, unit: '/s', big: last ? `${bytes(Math.round(last.bytesIn + last.bytesOut))} per s` : null }),
       chart('Memory', [{ name: 'Resident', css: 'l1', values: of(x => x.memory) }, { name: 'Held by requests', css: 'l2', values: of(x => x.held) }], { format: bytes, big: last ? bytes(last.memory) : null }),
-      isCluster ? chart('Pool', [{ name: 'Reads', css: 'l1', values: of(x => x.poolReads) }, { name: 'Writes', css: 'l2', values: of(x => x.poolWrites) }], { format: small, unit: '/s', big: last ? `${rate(last.poolReads + last.poolWrites)} operations per s` : null, more: h('p', { class: 'muted' }, `${bytes(sum(figures, 'tavola_pool_free_bytes'))} free in the pool.`) })
-        : chart('Disk', [{ name: 'Data', css: 'l1', values: of(x => x.disk) }], { format: bytes, least: 1000, big: last ? bytes(last.disk) : null, more: h('p', { class: 'muted' }, `${bytes(sum(figures, 'tavola_disk_free_bytes'))} free; below ${bytes(sum(figures, 'tavola_disk_reserve_bytes'))} writes are refused.`) }));
+      isCluster ? chart('Pool', [{ name: 'Reads', css: 'l1', values: of(x => x.poolReads) }, { name: 'Writes', css: 'l2', values: of(x => x.poolWrites) }], { format: small, unit: '/s', big: last ? `${rate(last.poolReads + last.poolWrites)} operations per s` : null, more: h('p', { class: 'muted' }, `${bytes(sum(metrics, 'tavola_pool_free_bytes'))} free in the pool.`) })
+        : chart('Disk', [{ name: 'Data', css: 'l1', values: of(x => x.disk) }], { format: bytes, least: 1000, big: last ? bytes(last.disk) : null, more: h('p', { class: 'muted' }, `${bytes(sum(metrics, 'tavola_disk_free_bytes'))} free; below ${bytes(sum(metrics, 'tavola_disk_reserve_bytes'))} writes are refused.`) }));
   }
 
   function drawFacts() {
-    const isFull = sum(figures, 'tavola_disk_is_full') + sum(figures, 'tavola_pool_is_full') > 0;
+    const isFull = sum(metrics, 'tavola_disk_is_full') + sum(metrics, 'tavola_pool_is_full') > 0;
     put(line, h('span', { class: 'state' }, h('i', { class: isFull ? 'dot bad' : 'dot', 'aria-hidden': 'true' }), h('b', null, isFull ? `The ${isCluster ? 'pool' : 'disk'} is nearly full` : 'Up')),
-      [...hello.versions, `up ${lasting(sum(figures, 'tavola_uptime_seconds'))}, since ${instant(hello.startedAt).slice(0, 19)}`, plural(sum(figures, 'tavola_tables'), 'table'), plural(sum(figures, 'tavola_queues'), 'queue'), plural(sum(figures, 'tavola_containers'), 'container')].map(text => h('span', null, text)));
+      [...hello.versions, `up ${lasting(sum(metrics, 'tavola_uptime_seconds'))}, since ${instant(hello.startedAt).slice(0, 19)}`, plural(sum(metrics, 'tavola_tables'), 'table'), plural(sum(metrics, 'tavola_queues'), 'queue'), plural(sum(metrics, 'tavola_containers'), 'container')].map(text => h('span', null, text)));
   }
 
   async function look() {
     try {
-      figures = await api.metrics();
+      metrics = await api.metrics();
       const at = performance.now();
-      if (previous && !isPaused && at - previous.at < 10000) { samples.push(measure(figures, previous.figures, (at - previous.at) / 1000)); if (samples.length > POINTS) samples.shift(); }
-      previous = { figures, at };
+      if (previous && !isPaused && at - previous.at < 10000) { samples.push(measure(metrics, previous.metrics, (at - previous.at) / 1000)); if (samples.length > POINTS) samples.shift(); }
+      previous = { metrics, at };
       lastAt = new Date();
       put(trouble);
       body.classList.remove('stale');

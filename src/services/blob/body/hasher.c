@@ -30,7 +30,7 @@ struct tv_hasher {
     bool is_held; /* by a test */
 
     /* The thread's. */
-    int skips, skips_left; /* batches that begin without a wait, since waits have been in vain */
+    int skips, skips_left; /* batches that begin without a wait, since waits have brought nothing */
 };
 
 /* --- on the hasher's thread, locked --- */

@@ -17,7 +17,8 @@ typedef struct tv_blob_range {
 
 /**
  * False for another form, and when the last byte comes before the first.  A range without a first
- * byte, "bytes=-3" or "bytes=-1-", is none, as for the cloud service: the whole blob is asked for.
+ * byte, "bytes=-3" or "bytes=-1-", does not count as one, as for the cloud service: the whole blob
+ * is asked for.
  */
 bool tv_blob_range_parse(tv_slice text, tv_blob_range *ret_range);
 

@@ -36,7 +36,7 @@ typedef struct tv_blob_change {
     tv_slice partition;            /* tv_key_blob */
     tv_arena *arena;               /* for results; lives until they have been read */
     tv_blob_conditions conditions;
-    /* Results; each run writes them anew. */
+    /* Results; each run writes them again. */
     int64_t etag; /* of the blob after the change, which is Last-Modified too */
     tv_extent_id *garbage;
     size_t garbage_count;

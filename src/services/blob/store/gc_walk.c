@@ -153,7 +153,7 @@ static tv_err visit_rows(walk *w)
     return err ? err : tv_iter_status(w->iter);
 }
 
-/* --- without snapshots: see tv_blob_guard.  What was met in vain does no harm. --- */
+/* --- without snapshots: see tv_blob_guard.  What was met for nothing does no harm. --- */
 
 /* One visit of all rows of the blob, from the beginning. */
 static tv_err visit_blob_once(walk *w, tv_arena *arena)

@@ -54,7 +54,7 @@ tv_slice tv_lease_status_text(tv_lease_state state)
     return is_locked(state) ? TV_LIT("locked") : TV_LIT("unlocked");
 }
 
-/* Give the lease out, or begin its time anew. */
+/* Give the lease out, or begin its time again. */
 static void start(tv_lease *lease, tv_guid id, int32_t duration_s, int64_t now)
 {
     tv_assert(duration_s == TV_LEASE_INFINITE ||

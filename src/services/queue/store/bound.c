@@ -32,7 +32,7 @@ tv_queue_place tv_queue_bound_start(tv_queue_bound *bound, int64_t group)
 
 void tv_queue_bound_learn(tv_queue_bound *bound, int64_t group, tv_queue_place place)
 {
-    tv_assert(group > 0); /* 0 is none */
+    tv_assert(group > 0); /* 0 stands for no group */
     pthread_mutex_lock(&bound->lock);
     bound->candidate = place; /* (2) */
     bound->group = group;

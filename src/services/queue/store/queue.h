@@ -6,7 +6,7 @@
  * Changes are update functions (engine/txn.h) over the partition `prefix` of their
  * queue: fill in all but the results and call the check, if there is one, which
  * reports what can be known without the store.  Each run writes the results
- * anew.  A settle is called after the run is durable, in the order of the runs.
+ * again.  A settle is called after the run is durable, in the order of the runs.
  * Since a queue is one partition, changes to it happen one after the other: no
  * two gets give out the same message.
  *
@@ -92,7 +92,7 @@ typedef struct tv_queue_update {
 } tv_queue_update;
 
 /**
- * Hide a message anew, perhaps with another text.  It may be hidden longer than
+ * Hide a message again, perhaps with another text.  It may be hidden longer than
  * it lives: the documentation has that as an error, the service has not.  The
  * check: TV_ERR_QUERY_OUT_OF_RANGE, TV_ERR_MESSAGE_TOO_LARGE.  The run:
  * TV_ERR_MESSAGE_NOT_FOUND (also when its receipt is not this one) and

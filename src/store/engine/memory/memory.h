@@ -33,7 +33,7 @@ tv_engine *tv_memory_engine_new(const tv_memory_options *options);
 tv_engine *tv_memory_engine_join(tv_engine *node);
 
 /**
- * Cut the store anew: ranges begin at these keys, in ascending order, and at the front.
+ * Cut the store elsewhere: ranges begin at these keys, in ascending order, and at the front.
  * A range that begins where one began before keeps its number.
  */
 void tv_memory_set_cuts(tv_engine *engine, const tv_slice *cuts, size_t count);

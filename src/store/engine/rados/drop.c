@@ -61,7 +61,7 @@ static tv_slice later(tv_slice a, tv_slice b)
     return tv_slice_cmp(a, b) > 0 ? a : b;
 }
 
-/* The earlier end; "" is none. */
+/* The earlier end; "" stands for no end. */
 static tv_slice earlier_end(tv_slice a, tv_slice b)
 {
     if (a.len == 0 || b.len == 0)

@@ -1,4 +1,4 @@
-/* The cluster engine: opening, closing, figures, and the threads that look after it. */
+/* The cluster engine: opening, closing, metrics, and the threads that look after it. */
 #include "base/assert.h"
 #include "base/clock.h"
 #include "base/deadline.h"

@@ -1,6 +1,6 @@
 /*
  * A fence: every range that overlaps some keys gets a new epoch, so that nobody reads or writes
- * there by an older map; and the map tells who reads it anew to look at the catalogues first
+ * there by an older map; and the map tells who reads it again to look at the catalogues first
  * (drops).
  *
  *  1 an intent on each of the ranges, in one change

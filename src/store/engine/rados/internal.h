@@ -57,7 +57,7 @@ static inline tv_rados_engine *tv_rados_of(tv_engine *engine)
 
 /* --- engine.c --- */
 
-/** An operation begins, and ends; they are counted in a meter and in the figures of the range. */
+/** An operation begins, and ends; they are counted in a meter and in the counts of the range. */
 void tv_rados_op_begin(tv_rados_engine *rados, tv_rados_op *op);
 int64_t tv_rados_op_end(tv_rados_engine *rados, tv_rados_op *op, tv_rados_meter *meter, size_t rows,
                         size_t bytes);

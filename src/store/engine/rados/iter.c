@@ -225,7 +225,7 @@ static void fail_with(rados_iter *iter, tv_err err)
     iter->is_valid = false;
 }
 
-/* Have the page from the position on in `now`, asking anew as long as it is refused. */
+/* Have the page from the position on in `now`, asking again as long as it is refused. */
 static bool load(rados_iter *iter, bool is_behind)
 {
     tv_slice from = tv_buf_slice(&iter->position);

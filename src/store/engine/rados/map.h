@@ -93,7 +93,7 @@ tv_err tv_maps_refresh(tv_maps *maps) TV_WARN_UNUSED;
 
 struct tv_engine_read;
 
-/** Figures of one range on this node; they only grow. */
+/** Counts of one range on this node; they only grow. */
 typedef struct tv_range_lane_use {
     _Atomic uint64_t read_ops, read_keys, read_bytes;
     _Atomic uint64_t write_ops, write_rows, write_bytes;

@@ -10,7 +10,7 @@
  * What holds all the time, for a row of a range that is split from A into A and B:
  *
  *  (1) A write takes effect in an object only under its write epoch, a read under its read
- *      epoch, and every range that is published anew has epochs that nobody has named before.
+ *      epoch, and every range that is newly published has epochs that nobody has named before.
  *  (2) From the moment in which B takes writes, A answers no read of the old map.
  *  (3) B takes writes only when it has all rows, and A has taken none since they were read.
  *  (4) An object may hold rows outside the range's bounds.  Nobody reads them, and they are

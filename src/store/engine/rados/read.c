@@ -9,7 +9,7 @@
  *
  * Answers come on a thread of the pool's, which must not wait.  So reads that were
  * refused, because the range has another epoch, go to the router's thread; it gets a newer
- * map and sends them anew.
+ * map and sends them again.
  */
 #include "base/assert.h"
 #include "base/clock.h"

@@ -672,7 +672,7 @@ static rocks_engine *new_engine(const tv_rocksdb_options *options)
 }
 
 /*
- * RocksDB writes files anew as soon as it opens a store, so the store of another format is told
+ * RocksDB rewrites files as soon as it opens a store, so the store of another format is told
  * by a look that changes nothing.  What else is wrong comes to light when it is opened.
  */
 static tv_err look_at_format(const tv_rocksdb_options *options, const tv_rocksdb_folder *folder,

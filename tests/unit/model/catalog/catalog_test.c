@@ -288,7 +288,7 @@ TEST(a_name_can_be_used_again_before_its_old_rows_are_gone)
     CHECK_OK(delete_row(table));
     tv_container_unref(table);
 
-    /* Created anew in the next life, while the note of the old one is still there. */
+    /* Created again in the next life, while the note of the old one is still there. */
     restart();
     CHECK_OK(create("people"));
     int64_t new = id_of("people");

@@ -466,7 +466,7 @@ TEST(a_merge_keeps_to_1_mib)
     CHECK_OK(apply(TV_TABLE_OP_MERGE_ENTITY, any, "row", large_json('c', 1)));
 }
 
-/* A small request must not make the committer write 100 MiB anew. */
+/* A small request must not make the committer write 100 MiB again. */
 TEST(the_merges_of_a_set_keep_to_8_mib_together)
 {
     enum { COUNT_MAX = 18 }; /* this many of 480 KiB are the first that are too much */

@@ -594,7 +594,7 @@ static const struct {
     {"a name", "0000000000000001-0000000000000001", 0, true},
     {"a name of shard 1", "00000000000000ab-0000000000000040", 1, true},
     {"a name of shard ff", "00000000000000ab-0000000000003fff", 0xff, true},
-    {"the shards begin anew", "00000000000000ab-0000000000004000", 0, true},
+    {"the shards start over", "00000000000000ab-0000000000004000", 0, true},
     {"another shard's", "00000000000000ab-0000000000000040", 0, false},
     {"no boot", "0000000000000000-0000000000000001", 0, false},
     {"the last boot", "7fffffffffffffff-0000000000000001", 0, true},

@@ -338,7 +338,7 @@ TEST(nothing_goes_while_something_is_missing)
     }
     CHECK_INT(part_count(), 1);
 
-    /* After that it begins anew. */
+    /* After that it starts over. */
     drop_row(a.pool, lost);
     CHECK_OK(sweep(&leader));
     CHECK_INT(part_count(), 1);

@@ -348,7 +348,7 @@ static void do_delete(tv_txn *txn, int number)
     }
     m->snapshot_count = 0;
     if (delete.scope != TV_DELETE_SNAPSHOTS) {
-        /* Nothing remembers a blob that is gone: ETags of the next one start anew. */
+        /* Nothing remembers a blob that is gone: ETags of the next one start again. */
         *m = (model){0};
         forget_blocks(m);
     }

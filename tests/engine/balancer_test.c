@@ -95,7 +95,8 @@ TEST(a_new_leader_merges_ranges_that_are_old)
     write_partitions(&w, 10, 10, true);
     tv_arena_init(&arena);
     CHECK_OK(tv_key_partition(&arena, TV_LIT("acct"), 7, TV_LIT("p005"), &cut));
-    CHECK_OK(tv_range_split(&(tv_ranges){w.pool, TV_LIT("n3")}, cut, TV_LIT("test"), &result));
+    CHECK_OK(
+        tv_range_split(&(tv_range_changer){w.pool, TV_LIT("n3")}, cut, TV_LIT("test"), &result));
     tv_arena_done(&arena);
     tv_clock_shift(2 * (int64_t)HOUR * (TV_TICKS_PER_SECOND / 1000));
     for (int i = 0; i < 11 * MINUTE / PASS; i++) /* it must be quiet for ten minutes */
@@ -243,7 +244,7 @@ TEST(objects_that_nobody_names_are_removed_or_told_of)
 static void overtake(void *ctx, tv_pool *client, const tv_pool_change *change)
 {
     world *w = ctx;
-    tv_ranges other = {w->pool, TV_LIT("n2")};
+    tv_range_changer other = {w->pool, TV_LIT("n2")};
 
     if (client == w->pool || strncmp(change->object, "tv.R.", 5) != 0 ||
         change->steps[0].kind != TV_POOL_CREATE)
@@ -266,8 +267,9 @@ TEST(what_a_split_makes_that_was_given_up_is_removed)
     CHECK_OK(tv_key_partition(&arena, TV_LIT("acct"), 7, TV_LIT("p005"), &cut));
     sleeper = fake_client_new(w.cluster);
     fake_on_change(w.cluster, overtake, &w);
-    CHECK_ERR(tv_range_split(&(tv_ranges){sleeper, TV_LIT("n3")}, cut, TV_LIT("test"), &result),
-              TV_ERR_CONFLICT);
+    CHECK_ERR(
+        tv_range_split(&(tv_range_changer){sleeper, TV_LIT("n3")}, cut, TV_LIT("test"), &result),
+        TV_ERR_CONFLICT);
     fake_on_change(w.cluster, NULL, NULL);
     sleeper->ops->close(sleeper);
     CHECK_INT(fake_object_count(w.cluster, "tv.R."), 2);

@@ -65,8 +65,8 @@ static const tv_route a_route = {
 };
 static const tv_intent an_intent = {
     .start = {"s", 1},
-    .kind = 'S',
-    .stage = 'b',
+    .kind = TV_INTENT_SPLIT,
+    .stage = TV_INTENT_BEGUN,
     .id = {"7.a", 3},
     .by = {"node", 4},
     .object = {"tv.R.1", 6},
@@ -105,7 +105,8 @@ TEST(rows_come_back_as_they_were_written)
     CHECK_SLICE(route.dirty_to, a_route.dirty_to);
 
     CHECK_OK(tv_intent_decode(&arena, TV_LIT("s"), tv_intent_encode(&arena, &an_intent), &intent));
-    CHECK(intent.kind == 'S' && intent.stage == 'b' && intent.began_ms == 1234567890123);
+    CHECK(intent.kind == TV_INTENT_SPLIT && intent.stage == TV_INTENT_BEGUN &&
+          intent.began_ms == 1234567890123);
     CHECK_SLICE(intent.cut, an_intent.cut);
     CHECK_SLICE(intent.other, an_intent.other);
     CHECK_TEXT(intent.end, "");

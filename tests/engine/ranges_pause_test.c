@@ -116,10 +116,10 @@ static void on_change(void *ctx, tv_pool *client, const tv_pool_change *change)
 static void run_changer(void *ctx)
 {
     stage *s = ctx;
-    tv_ranges ranges = {s->changer, TV_LIT("n1")};
+    tv_range_changer changer = {s->changer, TV_LIT("n1")};
 
-    s->change_err = s->kind == SPLIT ? tv_range_split(&ranges, CUT, TV_LIT("test"), &s->result)
-                                     : tv_range_merge(&ranges, CUT, TV_LIT("test"), &s->result);
+    s->change_err = s->kind == SPLIT ? tv_range_split(&changer, CUT, TV_LIT("test"), &s->result)
+                                     : tv_range_merge(&changer, CUT, TV_LIT("test"), &s->result);
 }
 
 static void run_writer(void *ctx)

@@ -133,7 +133,7 @@ static int count_rows(stage *s, tv_engine *engine, const char *from, const char 
 }
 
 /* What the first node does, and dies of. */
-static tv_err change(const tv_ranges *ranges, change_kind kind)
+static tv_err change(const tv_range_changer *changer, change_kind kind)
 {
     tv_range_result result;
     bool is_clean = false;
@@ -142,21 +142,21 @@ static tv_err change(const tv_ranges *ranges, change_kind kind)
     switch (kind) {
     case SPLIT:
     case UNDO_SPLIT:
-        return tv_range_split(ranges, TV_LIT("k20"), TV_LIT("test"), &result);
+        return tv_range_split(changer, TV_LIT("k20"), TV_LIT("test"), &result);
     case MERGE:
     case UNDO_MERGE:
-        return tv_range_merge(ranges, TV_LIT("k15"), TV_LIT("test"), &result);
+        return tv_range_merge(changer, TV_LIT("k15"), TV_LIT("test"), &result);
     case FENCE:
-        return tv_range_fence(ranges, TV_LIT("d"), TV_LIT("e"));
+        return tv_range_fence(changer, TV_LIT("d"), TV_LIT("e"));
     case DROP:
-        return tv_range_drop(ranges, TV_LIT("d"), TV_LIT("e"));
+        return tv_range_drop(changer, TV_LIT("d"), TV_LIT("e"));
     case CLEAN:
-        err = tv_range_split(ranges, TV_LIT("k20"), TV_LIT("test"), &result);
+        err = tv_range_split(changer, TV_LIT("k20"), TV_LIT("test"), &result);
         while (!err && !is_clean)
-            err = tv_range_clean(ranges, &is_clean);
+            err = tv_range_clean(changer, &is_clean);
         return err;
     case COLLECT:
-        return tv_range_collect(ranges, tv_clock_unix_ms() + TV_RANGE_MADE_MS);
+        return tv_range_collect(changer, tv_clock_unix_ms() + TV_RANGE_MADE_MS);
     }
     return TV_OK;
 }
@@ -169,11 +169,11 @@ static void prepare(stage *s)
                          : s->kind == UNDO_MERGE ? "merge.6"
                                                  : NULL;
     tv_pool *pool = fake_client_new(s->cluster);
-    tv_ranges ranges = {pool, TV_LIT("n0")}, other = {s->pools[1], TV_LIT("n1")};
+    tv_range_changer changer = {pool, TV_LIT("n0")}, other = {s->pools[1], TV_LIT("n1")};
 
     if (before) {
         EXPECT(s, tv_point_set(tv_slice_of(before), TV_POINT_FAIL, 0, 1));
-        EXPECT(s, change(&ranges, s->kind == COLLECT ? SPLIT : s->kind) == TV_ERR_STOPPED);
+        EXPECT(s, change(&changer, s->kind == COLLECT ? SPLIT : s->kind) == TV_ERR_STOPPED);
         fake_client_kill(pool);
     }
     if (s->kind == COLLECT)
@@ -183,17 +183,17 @@ static void prepare(stage *s)
 
 static void tidy_up(stage *s)
 {
-    tv_ranges ranges = {s->pools[2], TV_LIT("n2")};
+    tv_range_changer changer = {s->pools[2], TV_LIT("n2")};
     tv_range_watch watch = {.count = 0};
     bool is_clean = false;
     tv_routes routes;
     tv_arena arena;
 
-    EXPECT(s, tv_range_recover_old(&ranges, &watch, 1) == TV_OK);
-    EXPECT(s, tv_range_recover_old(&ranges, &watch, 1 + TV_RANGE_INTENT_MS) == TV_OK);
+    EXPECT(s, tv_range_recover_old(&changer, &watch, 1) == TV_OK);
+    EXPECT(s, tv_range_recover_old(&changer, &watch, 1 + TV_RANGE_INTENT_MS) == TV_OK);
     for (int i = 0; i < 100 && !is_clean; i++)
-        EXPECT(s, tv_range_clean(&ranges, &is_clean) == TV_OK);
-    EXPECT(s, tv_range_collect(&ranges, tv_clock_unix_ms() + TV_RANGE_MADE_MS) == TV_OK);
+        EXPECT(s, tv_range_clean(&changer, &is_clean) == TV_OK);
+    EXPECT(s, tv_range_collect(&changer, tv_clock_unix_ms() + TV_RANGE_MADE_MS) == TV_OK);
     tv_arena_init(&arena);
     EXPECT(s, tv_routes_load_all(s->pools[2], &arena, &routes) == TV_OK);
     EXPECT(s, routes.intent_count + routes.lock_count + routes.made_count == 0);
@@ -212,7 +212,7 @@ static int64_t now_ms(void)
 static void play(void *ctx)
 {
     stage *s = ctx;
-    tv_ranges first = {s->pools[0], TV_LIT("n0")}, other = {s->pools[1], TV_LIT("n1")};
+    tv_range_changer first = {s->pools[0], TV_LIT("n0")}, other = {s->pools[1], TV_LIT("n1")};
     int64_t died_ms;
 
     for (int i = 0; i < ROWS; i++) {
@@ -286,11 +286,11 @@ TEST(without_a_death_changes_are_made)
     static const change_kind kinds[] = {SPLIT, MERGE, FENCE, DROP, CLEAN, COLLECT};
     fake_cluster *cluster = fake_cluster_new(&(fake_options){.seed = 3});
     tv_pool *pool = fake_client_new(cluster);
-    tv_ranges ranges = {pool, TV_LIT("n")};
+    tv_range_changer changer = {pool, TV_LIT("n")};
 
     CHECK_OK(tv_routes_create(pool, cuts, COUNT(cuts)));
     for (size_t i = 0; i < COUNT(kinds); i++)
-        CHECK(change(&ranges, kinds[i]) == TV_OK || kinds[i] == CLEAN);
+        CHECK(change(&changer, kinds[i]) == TV_OK || kinds[i] == CLEAN);
     pool->ops->close(pool);
     fake_cluster_free(cluster);
 }

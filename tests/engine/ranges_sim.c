@@ -136,9 +136,9 @@ static void be_refused(node *n, tv_slice key, int times)
 {
     n->pool->ops->pause(n->pool, 2);
     if (times > 0 && times % 40 == 0) {
-        tv_ranges ranges = {.pool = n->pool, .incarnation = TV_LIT("n")};
+        tv_range_changer changer = {.pool = n->pool, .incarnation = TV_LIT("n")};
 
-        tv_assert(tv_range_recover(&ranges, key) != TV_ERR_STOPPED);
+        tv_assert(tv_range_recover(&changer, key) != TV_ERR_STOPPED);
         the_sim->counts->recoveries++;
     }
     if (times > 5000)
@@ -505,31 +505,31 @@ static void random_cut(char text[KEY_SIZE])
         key_of(text, prefix, (int)dice(TABLE_ROWS));
 }
 
-static tv_err merge_some(const tv_ranges *ranges, tv_range_result *result)
+static tv_err merge_some(const tv_range_changer *changer, tv_range_result *result)
 {
     tv_routes routes;
     tv_arena arena;
     tv_err err;
 
     tv_arena_init(&arena);
-    err = tv_routes_load(ranges->pool, &arena, &routes);
+    err = tv_routes_load(changer->pool, &arena, &routes);
     if (!err && routes.range_count > 1)
-        err = tv_range_merge(ranges, routes.ranges[1 + dice(routes.range_count - 1)].start,
+        err = tv_range_merge(changer, routes.ranges[1 + dice(routes.range_count - 1)].start,
                              TV_LIT("test"), result);
     tv_arena_done(&arena);
     return err;
 }
 
-static tv_err recover_some(const tv_ranges *ranges)
+static tv_err recover_some(const tv_range_changer *changer)
 {
     tv_routes routes;
     tv_arena arena;
     tv_err err;
 
     tv_arena_init(&arena);
-    err = tv_routes_load_all(ranges->pool, &arena, &routes);
+    err = tv_routes_load_all(changer->pool, &arena, &routes);
     if (!err && routes.intent_count) {
-        err = tv_range_recover_id(ranges, routes.intents[dice(routes.intent_count)].id);
+        err = tv_range_recover_id(changer, routes.intents[dice(routes.intent_count)].id);
         the_sim->counts->recoveries++;
     }
     tv_arena_done(&arena);
@@ -537,7 +537,7 @@ static tv_err recover_some(const tv_ranges *ranges)
 }
 
 /* The catalogue first, then the fence, then the rows; or again what a dead node has not ended. */
-static tv_err drop_table(const tv_ranges *ranges)
+static tv_err drop_table(const tv_range_changer *changer)
 {
     char prefix[8], end[8];
     int table = 0;
@@ -550,11 +550,11 @@ static tv_err drop_table(const tv_ranges *ranges)
     snprintf(prefix, sizeof prefix, "d%d", table);
     snprintf(end, sizeof end, "d%d", table + 1);
     the_sim->is_dropped[table] = true;
-    err = tv_range_fence(ranges, tv_slice_of(prefix), tv_slice_of(end));
+    err = tv_range_fence(changer, tv_slice_of(prefix), tv_slice_of(end));
     if (err)
         return err;
     the_sim->counts->fences++;
-    err = tv_range_drop(ranges, tv_slice_of(prefix), tv_slice_of(end));
+    err = tv_range_drop(changer, tv_slice_of(prefix), tv_slice_of(end));
     if (err)
         return err;
     the_sim->counts->drops++;
@@ -562,7 +562,7 @@ static tv_err drop_table(const tv_ranges *ranges)
     return TV_OK;
 }
 
-static tv_err change_one(const tv_ranges *ranges)
+static tv_err change_one(const tv_range_changer *changer)
 {
     tv_range_result result = {0};
     char cut[KEY_SIZE];
@@ -577,53 +577,53 @@ static tv_err change_one(const tv_ranges *ranges)
     case 2:
     case 3:
         random_cut(cut);
-        err = tv_range_split(ranges, tv_slice_of(cut), TV_LIT("test"), &result);
+        err = tv_range_split(changer, tv_slice_of(cut), TV_LIT("test"), &result);
         the_sim->counts->splits += result.is_published;
         return err;
     case 4:
     case 5:
     case 6:
-        err = merge_some(ranges, &result);
+        err = merge_some(changer, &result);
         the_sim->counts->merges += result.is_published;
         return err;
     case 7:
-        return recover_some(ranges);
+        return recover_some(changer);
     case 8:
-        return tv_range_clean(ranges, &is_clean);
+        return tv_range_clean(changer, &is_clean);
     default:
-        return dice(3) && the_sim->focus != SIM_TABLES ? TV_OK : drop_table(ranges);
+        return dice(3) && the_sim->focus != SIM_TABLES ? TV_OK : drop_table(changer);
     }
 }
 
 static void run_changer(void *ctx)
 {
-    tv_ranges ranges = {.pool = new_client(), .incarnation = TV_LIT("n")};
+    tv_range_changer changer = {.pool = new_client(), .incarnation = TV_LIT("n")};
 
     for (int i = 0; i < CHANGES && !is_over(); i++) {
         tv_err err;
 
-        mortal = ranges.pool;
+        mortal = changer.pool;
         if (dice(4) == 0)
-            fake_client_kill_at(ranges.pool, 1 + dice(12), dice(2));
-        err = change_one(&ranges);
+            fake_client_kill_at(changer.pool, 1 + dice(12), dice(2));
+        err = change_one(&changer);
         mortal = NULL;
         if (err && err != TV_ERR_CONFLICT && err != TV_ERR_NOT_FOUND && err != TV_ERR_STOPPED)
             violate("a change of ranges failed: %s", tv_err_name(err));
-        if (fake_client_is_out(ranges.pool)) {
+        if (fake_client_is_out(changer.pool)) {
             the_sim->counts->kills++;
-            ranges.pool = new_client();
+            changer.pool = new_client();
         }
-        fake_client_kill_at(ranges.pool, 0, false);
+        fake_client_kill_at(changer.pool, 0, false);
     }
 }
 
 /* --- the end --- */
 
-static void check_routes(const tv_ranges *ranges, tv_arena *arena)
+static void check_routes(const tv_range_changer *changer, tv_arena *arena)
 {
     tv_routes routes;
 
-    tv_assert(tv_routes_load_all(ranges->pool, arena, &routes) == TV_OK);
+    tv_assert(tv_routes_load_all(changer->pool, arena, &routes) == TV_OK);
     if (routes.intent_count || routes.lock_count || routes.made_count)
         violate("left: %zu intents, %zu locks, %zu objects that were made", routes.intent_count,
                 routes.lock_count, routes.made_count);
@@ -640,7 +640,7 @@ static void check_routes(const tv_ranges *ranges, tv_arena *arena)
         tv_slice end = tv_route_end(tv_routes_end(&routes, i));
 
         do { /* pages may be short */
-            tv_assert(tv_pool_read_now(ranges->pool, &read) == TV_OK);
+            tv_assert(tv_pool_read_now(changer->pool, &read) == TV_OK);
             for (size_t j = 0; j < read.row_count; j++) {
                 tv_slice key = read.rows[j].key;
 
@@ -694,18 +694,18 @@ static void check_rows(tv_arena *arena)
 /* The leader comes back: nothing may stay behind. */
 static void tidy_up(void *ctx)
 {
-    tv_ranges ranges = {.pool = new_client(), .incarnation = TV_LIT("n")};
+    tv_range_changer changer = {.pool = new_client(), .incarnation = TV_LIT("n")};
     tv_range_watch watch = {.count = 0};
     bool is_clean = false;
     tv_arena arena;
 
-    tv_assert(tv_range_recover_old(&ranges, &watch, 1000) == TV_OK);
-    tv_assert(tv_range_recover_old(&ranges, &watch, 1000 + TV_RANGE_INTENT_MS) == TV_OK);
+    tv_assert(tv_range_recover_old(&changer, &watch, 1000) == TV_OK);
+    tv_assert(tv_range_recover_old(&changer, &watch, 1000 + TV_RANGE_INTENT_MS) == TV_OK);
     for (int i = 0; i < 1000 && !is_clean; i++)
-        tv_assert(tv_range_clean(&ranges, &is_clean) == TV_OK);
-    tv_assert(tv_range_collect(&ranges, tv_clock_unix_ms() + TV_RANGE_MADE_MS) == TV_OK);
+        tv_assert(tv_range_clean(&changer, &is_clean) == TV_OK);
+    tv_assert(tv_range_collect(&changer, tv_clock_unix_ms() + TV_RANGE_MADE_MS) == TV_OK);
     tv_arena_init(&arena);
-    check_routes(&ranges, &arena);
+    check_routes(&changer, &arena);
     check_rows(&arena);
     tv_arena_done(&arena);
 }

@@ -418,7 +418,7 @@ static bool split_one(tv_balancer *balancer, const tv_routes *routes, bool is_wr
             continue;
         }
         entry->refused = TV_POLICY_ALLOWED;
-        err = tv_range_split(&balancer->ranges, cut, tv_slice_of(tv_policy_reason_name(reason)),
+        err = tv_range_split(&balancer->changer, cut, tv_slice_of(tv_policy_reason_name(reason)),
                              &result);
         tv_balancer_note_change(balancer, true, reason, &result);
         tv_policy_rate_add(&balancer->rate, !err && result.rows <= TV_POLICY_FREE_ROWS, now_ms);
@@ -446,7 +446,7 @@ static bool merge_one(tv_balancer *balancer, const tv_routes *routes, int64_t no
         if (!left->is_measured || !right->is_measured ||
             !tv_policy_may_merge(&left->policy, &right->policy, now_ms))
             continue;
-        err = tv_range_merge(&balancer->ranges, routes->ranges[i].start, TV_LIT("small"), &result);
+        err = tv_range_merge(&balancer->changer, routes->ranges[i].start, TV_LIT("small"), &result);
         tv_balancer_note_change(balancer, false, TV_POLICY_NO_REASON, &result);
         tv_policy_rate_add(&balancer->rate, false, now_ms);
         if (err)
@@ -507,8 +507,8 @@ static void move_one(tv_balancer *balancer, const tv_routes *routes, int64_t now
     if (!tv_policy_balance_next(&balancer->balance, places, routes->range_count, count, now_ms,
                                 &move))
         return;
-    tv_err err =
-        tv_range_set_hint(&balancer->ranges, routes->ranges[move.range].start, nodes[move.to_node]);
+    tv_err err = tv_range_set_hint(&balancer->changer, routes->ranges[move.range].start,
+                                   nodes[move.to_node]);
 
     tv_log(TV_LOG_INFO, "move", "range=%.*s to=%.*s result=%s",
            TV_FMT(routes->ranges[move.range].object), TV_FMT(nodes[move.to_node]),
@@ -539,7 +539,7 @@ static tv_err tidy(tv_balancer *balancer, int64_t now_ms)
     tv_err err = TV_OK;
 
     for (int i = 0; i < CLEAN_STEPS_MAX && !err && !is_clean; i++)
-        err = tv_range_clean(&balancer->ranges, &is_clean);
+        err = tv_range_clean(&balancer->changer, &is_clean);
     if (err || balancer->pass_count % TIDY_PASSES != 0)
         return err;
     if (balancer->checked_ms == 0 || now_ms - balancer->checked_ms >= CHECK_MS) {
@@ -548,8 +548,8 @@ static tv_err tidy(tv_balancer *balancer, int64_t now_ms)
         if (err)
             return err;
     }
-    err = tv_range_collect(&balancer->ranges, tv_clock_unix_ms());
-    return err ? err : tv_range_trim_events(&balancer->ranges);
+    err = tv_range_collect(&balancer->changer, tv_clock_unix_ms());
+    return err ? err : tv_range_trim_events(&balancer->changer);
 }
 
 static tv_err lead(tv_balancer *balancer, int64_t now_ms, tv_arena *arena)
@@ -597,7 +597,7 @@ void tv_balancer_pass(tv_balancer *balancer, int64_t now_ms)
                                balancer->options.maps, tv_clock_mono_ns() / 1000000);
     /* Any node does it: the one that has died may have led, and its lock outlives it. */
     if (!err)
-        err = tv_range_recover_old(&balancer->ranges, &balancer->watch, now_ms);
+        err = tv_range_recover_old(&balancer->changer, &balancer->watch, now_ms);
     if ((!err || err == TV_ERR_CONFLICT) && is_leader)
         err = lead(balancer, now_ms, &arena);
     if (err && err != TV_ERR_CONFLICT && err != TV_ERR_STOPPED)
@@ -637,7 +637,7 @@ tv_balancer *tv_balancer_new(const tv_balancer_options *options)
     balancer->options = *options;
     balancer->options.pace = options->pace ? options->pace : 1;
     balancer->osd_count = OSDS_FEWEST;
-    balancer->ranges = (tv_ranges){options->pool, options->incarnation};
+    balancer->changer = (tv_range_changer){options->pool, options->incarnation};
     tv_background_start(&balancer->thread,
                         &(tv_background_options){.name = "balancer", .run = run, .ctx = balancer});
     return balancer;

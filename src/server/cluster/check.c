@@ -62,9 +62,9 @@ static tv_err remove_ranges(tv_balancer *balancer, listing *l, size_t *removed)
     size_t kept = 0;
     tv_err err;
 
-    err = tv_range_keep_strays(&balancer->ranges, l->ranges, &l->range_count);
+    err = tv_range_keep_strays(&balancer->changer, l->ranges, &l->range_count);
     for (size_t i = 0; i < l->range_count && !err; i++) {
-        err = tv_range_remove_stray(&balancer->ranges, l->ranges[i]);
+        err = tv_range_remove_stray(&balancer->changer, l->ranges[i]);
         if (err == TV_OK) {
             tv_log(TV_LOG_WARN, "stray", "object=%.*s note=\"removed: no range\"",
                    TV_FMT(l->ranges[i]));

@@ -80,24 +80,24 @@ static tv_err find_middle(tv_balancer *balancer, tv_slice start, tv_arena *arena
 
 static tv_err collect(tv_balancer *balancer)
 {
-    const tv_ranges *ranges = &balancer->ranges;
+    const tv_range_changer *changer = &balancer->changer;
     tv_range_watch watch = {.count = 0};
     bool is_clean = false;
     tv_err err;
 
-    err = tv_range_recover_old(ranges, &watch, 0);
+    err = tv_range_recover_old(changer, &watch, 0);
     if (!err)
-        err = tv_range_recover_old(ranges, &watch, TV_RANGE_INTENT_MS);
+        err = tv_range_recover_old(changer, &watch, TV_RANGE_INTENT_MS);
     while (!err && !is_clean)
-        err = tv_range_clean(ranges, &is_clean);
+        err = tv_range_clean(changer, &is_clean);
     if (!err)
-        err = tv_range_collect(ranges, INT64_MAX);
+        err = tv_range_collect(changer, INT64_MAX);
     return err;
 }
 
 static tv_err carry_out(tv_balancer *balancer, const tv_force_job *job, tv_arena *arena)
 {
-    const tv_ranges *ranges = &balancer->ranges;
+    const tv_range_changer *changer = &balancer->changer;
     tv_range_result result = {0};
     tv_slice range, key;
     tv_err err;
@@ -113,17 +113,17 @@ static tv_err carry_out(tv_balancer *balancer, const tv_force_job *job, tv_arena
             err = find_middle(balancer, range, arena, &key);
         if (err)
             return err;
-        err = tv_range_split(ranges, key, TV_LIT("forced"), &result);
+        err = tv_range_split(changer, key, TV_LIT("forced"), &result);
         tv_balancer_note_change(balancer, true, TV_POLICY_NO_REASON, &result);
         return err;
     case TV_FORCE_MERGE:
-        err = tv_range_merge(ranges, range, TV_LIT("forced"), &result);
+        err = tv_range_merge(changer, range, TV_LIT("forced"), &result);
         tv_balancer_note_change(balancer, false, TV_POLICY_NO_REASON, &result);
         return err;
     case TV_FORCE_MOVE:
-        return tv_range_set_hint(ranges, range, key);
+        return tv_range_set_hint(changer, range, key);
     case TV_FORCE_FENCE:
-        return tv_slice_cmp(range, key) < 0 ? tv_range_fence(ranges, range, key)
+        return tv_slice_cmp(range, key) < 0 ? tv_range_fence(changer, range, key)
                                             : TV_ERR_OUT_OF_RANGE;
     case TV_FORCE_COLLECT:
         return collect(balancer);

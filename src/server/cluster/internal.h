@@ -49,7 +49,7 @@ typedef struct tv_force_job {
 
 struct tv_balancer {
     tv_balancer_options options;
-    tv_ranges ranges;
+    tv_range_changer changer;
     tv_background thread;
 
     /* The thread's own. */

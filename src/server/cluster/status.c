@@ -237,16 +237,10 @@ static void add_intents(tv_buf *out, const tv_routes *routes)
 {
     for (size_t i = 0; i < routes->intent_count; i++) {
         const tv_intent *intent = &routes->intents[i];
-        const char *op = intent->kind == 'S'   ? "split"
-                         : intent->kind == 'M' ? "merge"
-                         : intent->kind == 'D' ? "drop"
-                                               : "fence";
-        const char *stage = intent->stage == 'b'   ? "begun"
-                            : intent->stage == 'p' ? "published"
-                                                   : "undone";
 
         tv_buf_printf(out, "%s\n{\"op\":\"%s\",\"stage\":\"%s\",\"began_ms\":%lld", i ? "," : "",
-                      op, stage, (long long)intent->began_ms);
+                      tv_intent_kind_name(intent->kind).data,
+                      tv_intent_stage_name(intent->stage).data, (long long)intent->began_ms);
         add_member(out, "id", intent->id);
         add_member(out, "by", intent->by);
         add_member(out, "object", intent->object);

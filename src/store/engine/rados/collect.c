@@ -10,7 +10,7 @@ static bool is_left_over(const tv_routes *routes, const tv_route_made *made, int
            tv_range_find_intent(routes, made->id) == NULL;
 }
 
-tv_err tv_range_collect(const tv_ranges *ranges, int64_t now_ms)
+tv_err tv_range_collect(const tv_range_changer *changer, int64_t now_ms)
 {
     const tv_pool_step remove = {TV_POOL_REMOVE, TV_NONE, TV_NONE};
     tv_range_work work;
@@ -18,7 +18,7 @@ tv_err tv_range_collect(const tv_ranges *ranges, int64_t now_ms)
     bool has_any = false;
     tv_err err;
 
-    tv_range_work_init(&work, ranges);
+    tv_range_work_init(&work, changer);
     err = tv_range_work_load(&work);
     tv_route_change_init(&change, &work.arena);
     for (size_t i = 0; !err && i < work.routes.made_count; i++) {
@@ -73,14 +73,14 @@ static size_t list_named(tv_range_work *work, tv_slice **ret_names)
  * that finds this intent there.  So one that is in the pool before tv.route is read, and is not
  * named in it, never becomes one.
  */
-tv_err tv_range_keep_strays(const tv_ranges *ranges, tv_slice *objects, size_t *count)
+tv_err tv_range_keep_strays(const tv_range_changer *changer, tv_slice *objects, size_t *count)
 {
     tv_range_work work;
     tv_slice *names;
     size_t kept = 0, name_count;
     tv_err err;
 
-    tv_range_work_init(&work, ranges);
+    tv_range_work_init(&work, changer);
     err = tv_range_work_load(&work);
     if (!err) {
         name_count = list_named(&work, &names);
@@ -93,14 +93,14 @@ tv_err tv_range_keep_strays(const tv_ranges *ranges, tv_slice *objects, size_t *
     return err;
 }
 
-tv_err tv_range_remove_stray(const tv_ranges *ranges, tv_slice object)
+tv_err tv_range_remove_stray(const tv_range_changer *changer, tv_slice object)
 {
     const tv_pool_step remove = {TV_POOL_REMOVE, TV_NONE, TV_NONE};
     tv_slice id = tv_slice_skip(object, sizeof TV_RANGE_OBJECT - 1);
     tv_range_work work;
     tv_err err;
 
-    tv_range_work_init(&work, ranges);
+    tv_range_work_init(&work, changer);
     err = tv_range_step(&work, object, tv_range_closed(&work.keep, id), &remove, 1);
     tv_range_work_done(&work);
     return err == TV_ERR_NOT_FOUND ? TV_OK : err;
@@ -137,13 +137,13 @@ tv_err tv_range_visit_events(tv_pool *pool, tv_arena *arena,
     return TV_OK;
 }
 
-tv_err tv_range_trim_events(const tv_ranges *ranges)
+tv_err tv_range_trim_events(const tv_range_changer *changer)
 {
     tv_range_work work;
     tv_route_change change;
     tv_err err;
 
-    tv_range_work_init(&work, ranges);
+    tv_range_work_init(&work, changer);
     err = tv_range_work_load(&work);
     if (err)
         goto out;
@@ -175,13 +175,13 @@ out:
     return err;
 }
 
-tv_err tv_range_set_hint(const tv_ranges *ranges, tv_slice start, tv_slice hint)
+tv_err tv_range_set_hint(const tv_range_changer *changer, tv_slice start, tv_slice hint)
 {
     tv_range_work work;
     tv_route_change change;
     tv_err err;
 
-    tv_range_work_init(&work, ranges);
+    tv_range_work_init(&work, changer);
     err = tv_range_work_load(&work);
     if (err)
         goto out;

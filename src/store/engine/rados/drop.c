@@ -108,17 +108,17 @@ static tv_err drop_whole(tv_range_work *work, tv_slice start)
 
     if (tv_range_is_held(&work->routes, left, &id) || tv_range_is_held(&work->routes, start, &id))
         return tv_range_finish(work, tv_arena_dup(&work->keep, id));
-    return tv_range_join_left(work->ranges, start, 'D', TV_LIT(""), &result);
+    return tv_range_join_left(work->changer, start, TV_INTENT_DROP, TV_LIT(""), &result);
 }
 
-tv_err tv_range_drop(const tv_ranges *ranges, tv_slice from, tv_slice to)
+tv_err tv_range_drop(const tv_range_changer *changer, tv_slice from, tv_slice to)
 {
     tv_range_work work;
     tv_slice at = from, start;
     int refusals = 0;
     tv_err err = TV_OK;
 
-    tv_range_work_init(&work, ranges);
+    tv_range_work_init(&work, changer);
     while (!err && tv_slice_cmp(at, to) < 0) {
         err = tv_range_work_load(&work);
         if (!err)
@@ -132,7 +132,7 @@ tv_err tv_range_drop(const tv_ranges *ranges, tv_slice from, tv_slice to)
 
         /* The range has another epoch by now, or is being changed, perhaps by a dead node. */
         work.pool->ops->pause(work.pool, REFUSED_MS);
-        err = ++refusals % REFUSALS_MAX == 0 ? tv_range_recover(ranges, at) : TV_OK;
+        err = ++refusals % REFUSALS_MAX == 0 ? tv_range_recover(changer, at) : TV_OK;
     }
     tv_range_work_done(&work);
     return err;
@@ -153,14 +153,14 @@ static tv_err end_dirty(tv_range_work *work, const tv_route *dirty)
     return tv_route_change_commit(&change, work->pool, work->routes.version);
 }
 
-tv_err tv_range_clean(const tv_ranges *ranges, bool *ret_is_clean)
+tv_err tv_range_clean(const tv_range_changer *changer, bool *ret_is_clean)
 {
     tv_range_work work;
     bool is_empty = false;
     tv_err err;
 
     *ret_is_clean = false;
-    tv_range_work_init(&work, ranges);
+    tv_range_work_init(&work, changer);
     err = tv_range_work_load(&work);
     for (size_t i = 0; !err && i < work.routes.range_count; i++) {
         const tv_route *route = &work.routes.ranges[i];

@@ -63,9 +63,9 @@ static int64_t oldest_ms(tv_rados_engine *rados)
     return began_ns ? (tv_clock_mono_ns() - began_ns) / 1000000 : 0;
 }
 
-tv_ranges tv_rados_ranges(tv_rados_engine *rados)
+tv_range_changer tv_rados_changer(tv_rados_engine *rados)
 {
-    return (tv_ranges){rados->pool, tv_slice_of(rados->pool->ops->address(rados->pool))};
+    return (tv_range_changer){rados->pool, tv_slice_of(rados->pool->ops->address(rados->pool))};
 }
 
 tv_err tv_rados_wait(tv_rados_engine *rados, tv_rados_patience *patience)
@@ -79,9 +79,9 @@ tv_err tv_rados_wait(tv_rados_engine *rados, tv_rados_patience *patience)
     rados->pool->ops->pause(rados->pool, patience->pause_ms);
     patience->waited_ms += patience->pause_ms;
     if (patience->waited_ms - patience->looked_ms >= LOOK_MS && patience->key.len) {
-        tv_ranges ranges = tv_rados_ranges(rados);
+        tv_range_changer changer = tv_rados_changer(rados);
         tv_err err =
-            tv_range_recover_stuck(&ranges, patience->key, &patience->stuck, patience->waited_ms);
+            tv_range_recover_stuck(&changer, patience->key, &patience->stuck, patience->waited_ms);
 
         if (err == TV_ERR_STOPPED)
             return err;
@@ -135,12 +135,12 @@ static uint64_t range_of(tv_engine *engine, tv_slice partition)
 static tv_err fence(tv_engine *engine, tv_slice from, tv_slice to)
 {
     tv_rados_engine *rados = tv_rados_of(engine);
-    tv_ranges ranges = tv_rados_ranges(rados);
+    tv_range_changer changer = tv_rados_changer(rados);
     tv_err err;
 
     if (tv_slice_cmp(from, to) >= 0)
         return TV_OK;
-    err = tv_range_fence(&ranges, from, to);
+    err = tv_range_fence(&changer, from, to);
     if (err == TV_OK)
         err = tv_maps_refresh(rados->maps);
     return err == TV_ERR_STOPPED ? TV_ERR_IO : err;
@@ -148,8 +148,8 @@ static tv_err fence(tv_engine *engine, tv_slice from, tv_slice to)
 
 static tv_err drop_range(tv_engine *engine, tv_slice from, tv_slice to)
 {
-    tv_ranges ranges = tv_rados_ranges(tv_rados_of(engine));
-    tv_err err = tv_range_drop(&ranges, from, to);
+    tv_range_changer changer = tv_rados_changer(tv_rados_of(engine));
+    tv_err err = tv_range_drop(&changer, from, to);
 
     return err == TV_ERR_STOPPED ? TV_ERR_IO : err;
 }

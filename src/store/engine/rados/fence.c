@@ -46,10 +46,10 @@ static tv_err begin(tv_range_work *work, tv_slice from, tv_slice to, tv_slice id
 
         tv_intent intent = {
             .start = route->start,
-            .kind = 'N',
-            .stage = 'p',
+            .kind = TV_INTENT_FENCE,
+            .stage = TV_INTENT_PUBLISHED,
             .id = id,
-            .by = work->ranges->incarnation,
+            .by = work->changer->incarnation,
             .object = route->object,
             .epoch = route->epoch,
             .new_epoch = id,
@@ -62,7 +62,7 @@ static tv_err begin(tv_range_work *work, tv_slice from, tv_slice to, tv_slice id
     return tv_route_change_commit(&change, work->pool, work->routes.version);
 }
 
-tv_err tv_range_fence(const tv_ranges *ranges, tv_slice from, tv_slice to)
+tv_err tv_range_fence(const tv_range_changer *changer, tv_slice from, tv_slice to)
 {
     tv_range_work work;
     tv_slice id;
@@ -70,7 +70,7 @@ tv_err tv_range_fence(const tv_ranges *ranges, tv_slice from, tv_slice to)
 
     if (TV_MUTANT(UNFENCED_DROP))
         return TV_OK;
-    tv_range_work_init(&work, ranges);
+    tv_range_work_init(&work, changer);
     do {
         err = tv_range_work_load(&work);
         if (err)

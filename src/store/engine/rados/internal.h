@@ -93,7 +93,7 @@ tv_err tv_rados_reroute(tv_rados_engine *rados, const tv_map *map,
 tv_err tv_rados_wait(tv_rados_engine *rados, tv_rados_patience *patience) TV_WARN_UNUSED;
 
 /** This node, for changes of ranges. */
-tv_ranges tv_rados_ranges(tv_rados_engine *rados);
+tv_range_changer tv_rados_changer(tv_rados_engine *rados);
 
 /** A value as it is in a row of an object, without its form.  TV_ERR_CORRUPT. */
 tv_err tv_rados_open_value(tv_slice stored, tv_slice *ret_value) TV_WARN_UNUSED;

@@ -12,7 +12,7 @@ typedef struct merge {
 } merge;
 
 /* 1. */
-static tv_err begin(merge *m, tv_slice start, char kind)
+static tv_err begin(merge *m, tv_slice start, tv_intent_kind kind)
 {
     tv_range_work *work = m->work;
     tv_arena *keep = &work->keep, *arena = &work->arena;
@@ -40,9 +40,9 @@ static tv_err begin(merge *m, tv_slice start, char kind)
     m->intent = (tv_intent){
         .start = tv_arena_dup(keep, left->start),
         .kind = kind,
-        .stage = 'b',
+        .stage = TV_INTENT_BEGUN,
         .id = id,
-        .by = work->ranges->incarnation,
+        .by = work->changer->incarnation,
         .object = tv_arena_dup(keep, left->object),
         .epoch = tv_arena_dup(keep, left->epoch),
         .cut = tv_arena_dup(keep, right->start),
@@ -77,7 +77,7 @@ static tv_err make_room(merge *m)
 /* 3.  A drop needs no rows. */
 static tv_err copy_rows(merge *m)
 {
-    if (m->intent.kind == 'D')
+    if (m->intent.kind == TV_INTENT_DROP)
         return TV_OK;
     return tv_copy_ahead(&m->copy, (tv_copy_guard){TV_RANGE_READ_EPOCH, m->intent.other_epoch});
 }
@@ -133,11 +133,10 @@ static tv_err copy_changed(merge *m)
 /* 6. */
 static tv_err publish(merge *m, tv_slice reason, const tv_range_result *result)
 {
-    return tv_range_publish(
-        m->work, &m->intent, m->frozen_ns,
-        (tv_route_event){.op = m->intent.kind == 'M' ? TV_LIT("merge") : TV_LIT("drop"),
-                         .reason = reason,
-                         .rows = (int64_t)result->rows});
+    return tv_range_publish(m->work, &m->intent, m->frozen_ns,
+                            (tv_route_event){.op = tv_intent_kind_name(m->intent.kind),
+                                             .reason = reason,
+                                             .rows = (int64_t)result->rows});
 }
 
 /* The steps 2 to 6. */
@@ -156,15 +155,15 @@ static tv_err carry_out(merge *m, tv_slice reason, tv_range_result *result)
     return err;
 }
 
-tv_err tv_range_join_left(const tv_ranges *ranges, tv_slice start, char kind, tv_slice reason,
-                          tv_range_result *ret_result)
+tv_err tv_range_join_left(const tv_range_changer *changer, tv_slice start, tv_intent_kind kind,
+                          tv_slice reason, tv_range_result *ret_result)
 {
     tv_range_result result = {0};
     tv_range_work work;
     merge m = {.work = &work};
     tv_err err;
 
-    tv_range_work_init(&work, ranges);
+    tv_range_work_init(&work, changer);
     err = tv_point("merge.1");
     if (!err)
         err = begin(&m, start, kind);
@@ -192,8 +191,8 @@ out:
     return err;
 }
 
-tv_err tv_range_merge(const tv_ranges *ranges, tv_slice start, tv_slice reason,
+tv_err tv_range_merge(const tv_range_changer *changer, tv_slice start, tv_slice reason,
                       tv_range_result *ret_result)
 {
-    return tv_range_join_left(ranges, start, 'M', reason, ret_result);
+    return tv_range_join_left(changer, start, TV_INTENT_MERGE, reason, ret_result);
 }

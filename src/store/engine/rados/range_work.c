@@ -11,9 +11,9 @@
 int tv_mutant;
 #endif
 
-void tv_range_work_init(tv_range_work *work, const tv_ranges *ranges)
+void tv_range_work_init(tv_range_work *work, const tv_range_changer *changer)
 {
-    *work = (tv_range_work){.ranges = ranges, .pool = ranges->pool};
+    *work = (tv_range_work){.changer = changer, .pool = changer->pool};
     tv_arena_init(&work->arena);
     tv_arena_init(&work->keep);
     work->begin_ns = tv_clock_mono_ns();
@@ -142,7 +142,7 @@ static void change_right(tv_range_work *work, tv_route_change *change, const tv_
     tv_arena *arena = &work->arena;
     tv_slice key = tv_route_key(arena, TV_ROUTE_RANGE, intent->cut);
 
-    if (intent->kind != 'S') {
+    if (intent->kind != TV_INTENT_SPLIT) {
         tv_route_change_delete(change, key);
         return;
     }
@@ -165,7 +165,7 @@ tv_err tv_range_publish(tv_range_work *work, const tv_intent *intent, int64_t fr
     tv_route_change change;
     tv_err err;
 
-    published.stage = 'p';
+    published.stage = TV_INTENT_PUBLISHED;
     event.range = intent->object;
     event.key = intent->cut;
     event.outcome = TV_LIT("done");
@@ -177,7 +177,7 @@ tv_err tv_range_publish(tv_range_work *work, const tv_intent *intent, int64_t fr
 
         const tv_intent *now = tv_range_find_intent(&work->routes, intent->id);
 
-        if (now == NULL || now->stage != 'b')
+        if (now == NULL || now->stage != TV_INTENT_BEGUN)
             return TV_ERR_CONFLICT;
 
         tv_route left = work->routes.ranges[tv_routes_find(&work->routes, intent->start)];

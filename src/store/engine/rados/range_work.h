@@ -12,7 +12,7 @@
 
 /** One look at tv.route, and what is made of it. */
 typedef struct tv_range_work {
-    const tv_ranges *ranges;
+    const tv_range_changer *changer;
     tv_pool *pool;
     tv_arena arena;   /* of the last look */
     tv_arena keep;    /* until it is done */
@@ -20,7 +20,7 @@ typedef struct tv_range_work {
     int64_t begin_ns;
 } tv_range_work;
 
-void tv_range_work_init(tv_range_work *work, const tv_ranges *ranges);
+void tv_range_work_init(tv_range_work *work, const tv_range_changer *changer);
 void tv_range_work_done(tv_range_work *work);
 
 /** Look at tv.route (again): what came from the look before is gone with the arena. */

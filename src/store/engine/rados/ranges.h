@@ -63,11 +63,11 @@
 /** A number that grows while rows are being copied into it: whoever does it is alive. */
 #define TV_RANGE_BEAT TV_LIT("beat")
 
-/** Who does it.  All outlives the call. */
-typedef struct tv_ranges {
+/** Who changes ranges.  All outlives the call. */
+typedef struct tv_range_changer {
     tv_pool *pool;
     tv_slice incarnation; /* "" in tests */
-} tv_ranges;
+} tv_range_changer;
 
 /** How a split or a merge went. */
 typedef struct tv_range_result {
@@ -80,29 +80,29 @@ typedef struct tv_range_result {
  * Cut the range of `cut` in two there.  `cut` is the beginning of a partition.  TV_ERR_NOT_FOUND
  * when it is the beginning of a range already.  `reason` is for the history.
  */
-tv_err tv_range_split(const tv_ranges *ranges, tv_slice cut, tv_slice reason,
+tv_err tv_range_split(const tv_range_changer *changer, tv_slice cut, tv_slice reason,
                       tv_range_result *ret_result) TV_WARN_UNUSED;
 
 /** Make one range of that which starts at `start` and the one before it; TV_ERR_NOT_FOUND. */
-tv_err tv_range_merge(const tv_ranges *ranges, tv_slice start, tv_slice reason,
+tv_err tv_range_merge(const tv_range_changer *changer, tv_slice start, tv_slice reason,
                       tv_range_result *ret_result) TV_WARN_UNUSED;
 
 /** See tv_engine_ops.fence.  What is being done to these ranges is finished or undone first. */
-tv_err tv_range_fence(const tv_ranges *ranges, tv_slice from, tv_slice to) TV_WARN_UNUSED;
+tv_err tv_range_fence(const tv_range_changer *changer, tv_slice from, tv_slice to) TV_WARN_UNUSED;
 
 /**
  * Remove all rows in [from, to): see tv_engine_ops.drop_range.  Ranges that are wholly inside
  * go with their objects, the rest goes in steps of 1,000 rows.
  */
-tv_err tv_range_drop(const tv_ranges *ranges, tv_slice from, tv_slice to) TV_WARN_UNUSED;
+tv_err tv_range_drop(const tv_range_changer *changer, tv_slice from, tv_slice to) TV_WARN_UNUSED;
 
 /** Finish or undo all that is being done to the range of this key.  For who waits for it. */
-tv_err tv_range_recover(const tv_ranges *ranges, tv_slice key) TV_WARN_UNUSED;
+tv_err tv_range_recover(const tv_range_changer *changer, tv_slice key) TV_WARN_UNUSED;
 
 /** An intent as somebody saw it who waits for its end; zeros is nothing seen. */
 typedef struct tv_range_stuck {
     char id[32];
-    char stage;
+    tv_intent_stage stage;
     uint64_t beat;
     int64_t since_ms, first_ms; /* seen as it is, and at all */
 } tv_range_stuck;
@@ -114,19 +114,19 @@ enum { TV_RANGE_STILL_MS = 2 * 1000, TV_RANGE_PAUSE_MS_MAX = 10 * 1000 };
  * whoever changes the range has not gone on for TV_RANGE_STILL_MS, or takes longer than
  * TV_RANGE_PAUSE_MS_MAX.  By any clock that grows.
  */
-tv_err tv_range_recover_stuck(const tv_ranges *ranges, tv_slice key, tv_range_stuck *stuck,
+tv_err tv_range_recover_stuck(const tv_range_changer *changer, tv_slice key, tv_range_stuck *stuck,
                               int64_t now_ms) TV_WARN_UNUSED;
 
 /* --- for the leader --- */
 
 /** Finish or undo the intent of this id.  TV_OK also when there is none any more. */
-tv_err tv_range_recover_id(const tv_ranges *ranges, tv_slice id) TV_WARN_UNUSED;
+tv_err tv_range_recover_id(const tv_range_changer *changer, tv_slice id) TV_WARN_UNUSED;
 
 /** Intents as they were seen at a time; zeros is nothing seen. */
 typedef struct tv_range_watch {
     struct {
         char id[32];
-        char stage;
+        tv_intent_stage stage;
         uint64_t beat; /* a hash of TV_RANGE_BEAT */
         int64_t since_ms;
     } seen[64];
@@ -139,30 +139,30 @@ enum { TV_RANGE_INTENT_MS = 10 * 1000 };
  * Recover intents that have not changed for TV_RANGE_INTENT_MS, by any clock that grows, and whose
  * copy has not gone on either.
  */
-tv_err tv_range_recover_old(const tv_ranges *ranges, tv_range_watch *watch,
+tv_err tv_range_recover_old(const tv_range_changer *changer, tv_range_watch *watch,
                             int64_t now_ms) TV_WARN_UNUSED;
 
 /** Remove up to 1,000 rows that a range holds outside its bounds.  `ret_is_clean`: all ranges are.
  */
-tv_err tv_range_clean(const tv_ranges *ranges, bool *ret_is_clean) TV_WARN_UNUSED;
+tv_err tv_range_clean(const tv_range_changer *changer, bool *ret_is_clean) TV_WARN_UNUSED;
 
 enum { TV_RANGE_MADE_MS = 60 * 1000, TV_RANGE_EVENTS_MAX = 1000 };
 
 /** Remove objects that a rolled back split has made, by the wall clock (ms since 1970). */
-tv_err tv_range_collect(const tv_ranges *ranges, int64_t now_ms) TV_WARN_UNUSED;
+tv_err tv_range_collect(const tv_range_changer *changer, int64_t now_ms) TV_WARN_UNUSED;
 
 /**
  * Of these range objects, all of which were in the pool before the call, keep those that nothing
  * in tv.route names: nobody uses them, now or later.
  */
-tv_err tv_range_keep_strays(const tv_ranges *ranges, tv_slice *objects,
+tv_err tv_range_keep_strays(const tv_range_changer *changer, tv_slice *objects,
                             size_t *count) TV_WARN_UNUSED;
 
 /**
  * Remove a stray that a split has made and not opened.  TV_ERR_CONFLICT: it is something else,
  * which this source does not know how to come by; it stays.
  */
-tv_err tv_range_remove_stray(const tv_ranges *ranges, tv_slice object) TV_WARN_UNUSED;
+tv_err tv_range_remove_stray(const tv_range_changer *changer, tv_slice object) TV_WARN_UNUSED;
 
 /** All events, the oldest first; what is passed to `fn` lies in the arena. */
 tv_err tv_range_visit_events(tv_pool *pool, tv_arena *arena,
@@ -170,9 +170,10 @@ tv_err tv_range_visit_events(tv_pool *pool, tv_arena *arena,
                              void *ctx) TV_WARN_UNUSED;
 
 /** Forget the oldest events above TV_RANGE_EVENTS_MAX. */
-tv_err tv_range_trim_events(const tv_ranges *ranges) TV_WARN_UNUSED;
+tv_err tv_range_trim_events(const tv_range_changer *changer) TV_WARN_UNUSED;
 
 /** Set the hint, the node that usually writes it, of the range that starts at `start`. */
-tv_err tv_range_set_hint(const tv_ranges *ranges, tv_slice start, tv_slice hint) TV_WARN_UNUSED;
+tv_err tv_range_set_hint(const tv_range_changer *changer, tv_slice start,
+                         tv_slice hint) TV_WARN_UNUSED;
 
 #endif

@@ -165,15 +165,15 @@ static tv_err begin_undo(tv_range_work *work, const tv_intent *intent)
     tv_intent undone = *intent;
     tv_route left = work->routes.ranges[tv_routes_find(&work->routes, intent->start)];
 
-    undone.stage = 'r';
-    if (!TV_MUTANT(SAME_EPOCH) || intent->kind != 'S')
+    undone.stage = TV_INTENT_UNDONE;
+    if (!TV_MUTANT(SAME_EPOCH) || intent->kind != TV_INTENT_SPLIT)
         left.epoch = tv_range_undone(arena, intent->id);
     tv_route_change_init(&change, arena);
     tv_route_change_put(&change, tv_route_key(arena, TV_ROUTE_INTENT, intent->start),
                         tv_intent_encode(arena, &undone));
     tv_route_change_put(&change, tv_route_key(arena, TV_ROUTE_RANGE, left.start),
                         tv_route_encode(arena, &left));
-    if (intent->kind != 'S') {
+    if (intent->kind != TV_INTENT_SPLIT) {
         tv_route right = work->routes.ranges[tv_routes_find(&work->routes, intent->cut)];
 
         tv_assert(tv_slice_eq(right.start, intent->cut));
@@ -232,11 +232,6 @@ static void end_fence(tv_range_work *work, tv_slice id, tv_route_change *change)
     tv_buf_done(&drops);
 }
 
-static const char *name_of(char kind)
-{
-    return kind == 'S' ? "split" : kind == 'M' ? "merge" : kind == 'D' ? "drop" : "fence";
-}
-
 static tv_err end_intent(tv_range_work *work, const tv_intent *intent)
 {
     tv_arena *arena = &work->arena;
@@ -245,25 +240,25 @@ static tv_err end_intent(tv_range_work *work, const tv_intent *intent)
     tv_route_change change;
 
     tv_route_change_init(&change, arena);
-    if (intent->kind == 'N') {
+    if (intent->kind == TV_INTENT_FENCE) {
         end_fence(work, intent->id, &change);
         return tv_route_change_commit(&change, work->pool, work->routes.version);
     }
 
     tv_route_change_delete(&change, tv_route_key(arena, TV_ROUTE_INTENT, intent->start));
-    if (intent->kind != 'S' || intent->stage == 'p')
+    if (intent->kind != TV_INTENT_SPLIT || intent->stage == TV_INTENT_PUBLISHED)
         tv_route_change_delete(&change, tv_route_key(arena, TV_ROUTE_LOCK, intent->cut));
-    if (intent->kind == 'S' && intent->stage == 'p')
+    if (intent->kind == TV_INTENT_SPLIT && intent->stage == TV_INTENT_PUBLISHED)
         add_dirty(&route, intent->cut, intent->end);
-    if (intent->kind != 'S' && was_dirty)
+    if (intent->kind != TV_INTENT_SPLIT && was_dirty)
         cut_dirty(&route, intent->end);
-    if (intent->stage == 'p')
+    if (intent->stage == TV_INTENT_PUBLISHED)
         tv_route_change_put(&change, tv_route_key(arena, TV_ROUTE_RANGE, route.start),
                             tv_route_encode(arena, &route));
-    if (intent->stage == 'r')
+    if (intent->stage == TV_INTENT_UNDONE)
         tv_range_add_event(work, &change,
                            (tv_route_event){
-                               .op = tv_slice_of(name_of(intent->kind)),
+                               .op = tv_intent_kind_name(intent->kind),
                                .range = intent->object,
                                .key = intent->cut,
                                .reason = TV_LIT(""),
@@ -280,14 +275,16 @@ static tv_err go_on(tv_range_work *work, const tv_intent *intent)
 {
     tv_err err;
 
-    if (intent->kind != 'N' && intent->stage == 'b')
+    if (intent->kind != TV_INTENT_FENCE && intent->stage == TV_INTENT_BEGUN)
         return begin_undo(work, intent);
-    if (intent->kind == 'N')
+    if (intent->kind == TV_INTENT_FENCE)
         err = finish_fence(work, intent->id);
-    else if (intent->kind == 'S')
-        err = intent->stage == 'p' ? finish_split(work, intent) : undo_split(work, intent);
+    else if (intent->kind == TV_INTENT_SPLIT)
+        err = intent->stage == TV_INTENT_PUBLISHED ? finish_split(work, intent)
+                                                   : undo_split(work, intent);
     else
-        err = intent->stage == 'p' ? finish_merge(work, intent) : undo_merge(work, intent);
+        err = intent->stage == TV_INTENT_PUBLISHED ? finish_merge(work, intent)
+                                                   : undo_merge(work, intent);
     return err ? err : end_intent(work, intent);
 }
 
@@ -327,24 +324,24 @@ tv_err tv_range_give_up(tv_range_work *work, tv_slice id, tv_err err)
 
 /* --- by others --- */
 
-tv_err tv_range_recover_id(const tv_ranges *ranges, tv_slice id)
+tv_err tv_range_recover_id(const tv_range_changer *changer, tv_slice id)
 {
     tv_range_work work;
     tv_err err;
 
-    tv_range_work_init(&work, ranges);
+    tv_range_work_init(&work, changer);
     err = tv_range_finish(&work, tv_arena_dup(&work.keep, id));
     tv_range_work_done(&work);
     return err;
 }
 
-tv_err tv_range_recover(const tv_ranges *ranges, tv_slice key)
+tv_err tv_range_recover(const tv_range_changer *changer, tv_slice key)
 {
     tv_range_work work;
     tv_slice id;
     tv_err err;
 
-    tv_range_work_init(&work, ranges);
+    tv_range_work_init(&work, changer);
     err = tv_range_work_load(&work);
     if (!err && tv_range_is_held(&work.routes,
                                  work.routes.ranges[tv_routes_find(&work.routes, key)].start, &id))
@@ -360,9 +357,9 @@ static uint64_t read_beat(tv_range_work *work, const tv_intent *intent)
 {
     tv_slice beat;
 
-    if (intent->stage != 'b' ||
-        tv_range_attr(work, intent->kind == 'S' ? intent->other : intent->object, TV_RANGE_BEAT,
-                      &beat))
+    if (intent->stage != TV_INTENT_BEGUN ||
+        tv_range_attr(work, intent->kind == TV_INTENT_SPLIT ? intent->other : intent->object,
+                      TV_RANGE_BEAT, &beat))
         return 0;
     return tv_hash(beat);
 }
@@ -383,7 +380,7 @@ static bool is_stuck(const tv_intent *intent, uint64_t beat, tv_range_stuck *stu
            now_ms - stuck->first_ms >= TV_RANGE_PAUSE_MS_MAX;
 }
 
-tv_err tv_range_recover_stuck(const tv_ranges *ranges, tv_slice key, tv_range_stuck *stuck,
+tv_err tv_range_recover_stuck(const tv_range_changer *changer, tv_slice key, tv_range_stuck *stuck,
                               int64_t now_ms)
 {
     tv_range_work work;
@@ -391,7 +388,7 @@ tv_err tv_range_recover_stuck(const tv_ranges *ranges, tv_slice key, tv_range_st
     tv_slice id;
     tv_err err;
 
-    tv_range_work_init(&work, ranges);
+    tv_range_work_init(&work, changer);
     err = tv_range_work_load(&work);
     if (!err && tv_range_is_held(&work.routes,
                                  work.routes.ranges[tv_routes_find(&work.routes, key)].start, &id))
@@ -413,13 +410,13 @@ static int64_t seen_since(tv_range_watch *watch, const tv_intent *intent, uint64
     return now_ms;
 }
 
-tv_err tv_range_recover_old(const tv_ranges *ranges, tv_range_watch *watch, int64_t now_ms)
+tv_err tv_range_recover_old(const tv_range_changer *changer, tv_range_watch *watch, int64_t now_ms)
 {
     tv_range_watch now = {.count = 0};
     tv_range_work work;
     tv_err err;
 
-    tv_range_work_init(&work, ranges);
+    tv_range_work_init(&work, changer);
     err = tv_range_work_load(&work);
     for (size_t i = 0; !err && i < work.routes.intent_count && now.count < SEEN_MAX; i++) {
         const tv_intent *intent = &work.routes.intents[i];

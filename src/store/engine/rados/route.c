@@ -78,12 +78,40 @@ tv_err tv_route_decode(tv_arena *arena, tv_slice name, tv_slice value, tv_route 
     return TV_OK;
 }
 
+tv_slice tv_intent_kind_name(tv_intent_kind kind)
+{
+    switch (kind) {
+    case TV_INTENT_SPLIT:
+        return TV_LIT("split");
+    case TV_INTENT_MERGE:
+        return TV_LIT("merge");
+    case TV_INTENT_FENCE:
+        return TV_LIT("fence");
+    case TV_INTENT_DROP:
+        return TV_LIT("drop");
+    }
+    tv_assert(false);
+}
+
+tv_slice tv_intent_stage_name(tv_intent_stage stage)
+{
+    switch (stage) {
+    case TV_INTENT_BEGUN:
+        return TV_LIT("begun");
+    case TV_INTENT_PUBLISHED:
+        return TV_LIT("published");
+    case TV_INTENT_UNDONE:
+        return TV_LIT("undone");
+    }
+    tv_assert(false);
+}
+
 tv_slice tv_intent_encode(tv_arena *arena, const tv_intent *intent)
 {
     tv_buf out = TV_BUF_EMPTY;
 
-    tv_words_add(&out, (tv_slice){&intent->kind, 1});
-    tv_words_add(&out, (tv_slice){&intent->stage, 1});
+    tv_words_add(&out, (tv_slice){(char[]){(char)intent->kind}, 1});
+    tv_words_add(&out, (tv_slice){(char[]){(char)intent->stage}, 1});
     tv_words_add(&out, intent->id);
     tv_words_add(&out, intent->by);
     tv_words_add(&out, intent->object);
@@ -122,8 +150,8 @@ tv_err tv_intent_decode(tv_arena *arena, tv_slice name, tv_slice value, tv_inten
         (intent.other.len && !is_object_name(intent.other)))
         return TV_ERR_CORRUPT;
 
-    intent.kind = kind.data[0];
-    intent.stage = stage.data[0];
+    intent.kind = (tv_intent_kind)kind.data[0];
+    intent.stage = (tv_intent_stage)stage.data[0];
     *ret_intent = intent;
     return TV_OK;
 }

@@ -92,18 +92,37 @@ typedef struct tv_route {
     tv_slice dirty_from, dirty_to;
 } tv_route;
 
+/** What an intent is for, by its letter in the row. */
+typedef enum tv_intent_kind {
+    TV_INTENT_SPLIT = 'S',
+    TV_INTENT_MERGE = 'M',
+    TV_INTENT_FENCE = 'N',
+    TV_INTENT_DROP = 'D',
+} tv_intent_kind;
+
+/** How far it has come, by its letter in the row. */
+typedef enum tv_intent_stage {
+    TV_INTENT_BEGUN = 'b',
+    TV_INTENT_PUBLISHED = 'p', /* can only go forward */
+    TV_INTENT_UNDONE = 'r',    /* is being rolled back */
+} tv_intent_stage;
+
+/** "split", "begun": for people. */
+tv_slice tv_intent_kind_name(tv_intent_kind kind);
+tv_slice tv_intent_stage_name(tv_intent_stage stage);
+
 /** What is being done to a range: i|start. */
 typedef struct tv_intent {
     tv_slice start;
-    char kind;  /* S split, M merge, N fence, D drop */
-    char stage; /* b begun, p published: can only go forward, r being rolled back */
+    tv_intent_kind kind;
+    tv_intent_stage stage;
     tv_slice id;
     tv_slice by;               /* incarnation that began it */
     tv_slice object, epoch;    /* of the range */
-    tv_slice cut;              /* S, M: start of the right half */
+    tv_slice cut;              /* split, merge: start of the right half */
     tv_slice end;              /* of the range, or of both; "" is the end of all keys */
-    tv_slice other, new_epoch; /* S, M: object of the right half; the epoch to come */
-    tv_slice other_epoch;      /* M */
+    tv_slice other, new_epoch; /* the same: its object; the epoch to come */
+    tv_slice other_epoch;      /* merge */
     int64_t began_ms;          /* since 1970 */
 } tv_intent;
 

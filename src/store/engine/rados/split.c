@@ -37,10 +37,10 @@ static tv_err begin(split *s, tv_slice cut)
 
     s->intent = (tv_intent){
         .start = tv_arena_dup(keep, route->start),
-        .kind = 'S',
-        .stage = 'b',
+        .kind = TV_INTENT_SPLIT,
+        .stage = TV_INTENT_BEGUN,
         .id = id,
-        .by = work->ranges->incarnation,
+        .by = work->changer->incarnation,
         .object = tv_arena_dup(keep, route->object),
         .epoch = tv_arena_dup(keep, route->epoch),
         .cut = tv_arena_dup(keep, cut),
@@ -148,7 +148,7 @@ static tv_err carry_out(split *s, tv_slice reason, tv_range_result *result)
     return err;
 }
 
-tv_err tv_range_split(const tv_ranges *ranges, tv_slice cut, tv_slice reason,
+tv_err tv_range_split(const tv_range_changer *changer, tv_slice cut, tv_slice reason,
                       tv_range_result *ret_result)
 {
     tv_range_result result = {0};
@@ -156,7 +156,7 @@ tv_err tv_range_split(const tv_ranges *ranges, tv_slice cut, tv_slice reason,
     split s = {.work = &work};
     tv_err err;
 
-    tv_range_work_init(&work, ranges);
+    tv_range_work_init(&work, changer);
     err = tv_point("split.1");
     if (!err)
         err = begin(&s, cut);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/file_copy.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "insight/advice/finding_code.h"
 #include "insight/advice/finding_write.h"
 #include "insight/advice/redact.h"
@@ -22,22 +23,20 @@ enum { PATH_SIZE = 4096, SAVE_SECONDS = 60, FILE_BYTES_MAX = 32 << 20 };
 #define NEW_FILE_NAME FILE_NAME ".new"
 
 struct tv_advice {
-    tv_advice_options options;
     char folder[PATH_SIZE]; /* "" : nothing is kept */
     bool has_told;          /* that they cannot be kept */
     pthread_mutex_t lock;   /* guards what follows */
     tv_book book;
     bool is_ignore_new; /* to be kept with the next judgement */
     int64_t saved_ticks;
-    int64_t now_ticks; /* of the last judgement */
+    tv_evidence window; /* of the last judgement, without tables */
 };
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static void tell(const tv_advice *advice, const char *what)
+static void tell(const char *what)
 {
-    if (advice->options.on_trouble)
-        advice->options.on_trouble(what);
+    tv_log(TV_LOG_WARN, "advice", "problem=\"%s\"", what);
 }
 
 static bool write_all(int fd, tv_slice bytes)
@@ -129,33 +128,30 @@ static void load(tv_advice *advice)
 
     if (fd < 0) {
         if (errno != ENOENT)
-            tell(advice, "the findings that were kept cannot be read");
+            tell("the findings that were kept cannot be read");
         return;
     }
     if (size > FILE_BYTES_MAX || !read_all(fd, (size_t)size, &bytes) ||
         !tv_book_decode(&advice->book, tv_buf_slice(&bytes)))
-        tell(advice, "the findings that were kept are damaged and are begun anew");
+        tell("the findings that were kept are damaged and are begun anew");
     close(fd);
     tv_buf_done(&bytes);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-tv_advice *tv_advice_new(const tv_advice_options *options)
+tv_advice *tv_advice_new(const char *data)
 {
-    tv_advice *advice = tv_malloc(sizeof *advice);
+    tv_advice *advice = tv_calloc(1, sizeof *advice);
 
-    memset(advice, 0, sizeof *advice);
-    advice->options = *options;
     pthread_mutex_init(&advice->lock, NULL);
-    if (options->data && strlen(options->data) < PATH_SIZE - 32) {
-        snprintf(advice->folder, PATH_SIZE, "%s/watch", options->data);
+    if (data && strlen(data) < PATH_SIZE - 32) {
+        snprintf(advice->folder, PATH_SIZE, "%s/watch", data);
         mkdir(advice->folder, 0700);
         if (!tv_redact_open(advice->folder))
-            tell(advice, "the secret of hashed keys cannot be kept: ids of findings will change");
+            tell("the secret of hashed keys cannot be kept: ids of findings will change");
         load(advice);
     }
-    advice->options.data = NULL; /* it may not live as long */
     return advice;
 }
 
@@ -168,10 +164,10 @@ static void save_if(tv_advice *advice, bool is_last)
     pthread_mutex_lock(&advice->lock);
     is_due = advice->folder[0] && advice->book.is_changed &&
              (is_last || advice->is_ignore_new ||
-              advice->now_ticks - advice->saved_ticks >= SAVE_SECONDS * TV_TICKS_PER_SECOND);
+              advice->window.to_ticks - advice->saved_ticks >= SAVE_SECONDS * TV_TICKS_PER_SECOND);
     if (is_due) {
         tv_book_encode(&advice->book, &bytes);
-        advice->saved_ticks = advice->now_ticks;
+        advice->saved_ticks = advice->window.to_ticks;
         advice->is_ignore_new = false;
     }
     pthread_mutex_unlock(&advice->lock);
@@ -182,7 +178,7 @@ static void save_if(tv_advice *advice, bool is_last)
         pthread_mutex_unlock(&advice->lock);
     }
     if (!is_kept && !advice->has_told)
-        tell(advice, "the findings cannot be kept");
+        tell("the findings cannot be kept");
     if (is_due)
         advice->has_told = !is_kept;
     tv_buf_done(&bytes);
@@ -198,36 +194,28 @@ void tv_advice_free(tv_advice *advice)
     free(advice);
 }
 
-static void on_open(void *ctx, const tv_finding *finding)
+/* Once, when a finding begins to be active; without keys. */
+static void log_open(void *ctx, const tv_finding *finding)
 {
-    const tv_advice *advice = ctx;
+    const tv_rule_info *rule = tv_rule_info_of(finding->rule);
 
-    if (advice->options.on_open)
-        advice->options.on_open(finding);
+    (void)ctx;
+    tv_log(TV_LOG_INFO, "advice", "rule=%s code=%s severity=%s account=%.*s table=%.*s id=\"%.*s\"",
+           rule->name, rule->code, tv_severity_name(finding->severity), TV_FMT(finding->account),
+           TV_FMT(finding->table), TV_FMT(finding->id));
 }
 
-void tv_advice_judge(tv_advice *advice)
+void tv_advice_keep(tv_advice *advice, const tv_evidence *evidence, const tv_findings *found)
 {
     tv_params params = tv_params_default(TV_EVIDENCE_LIVE);
-    const tv_evidence *evidence;
-    tv_findings found;
-    tv_arena arena;
 
-    tv_arena_init(&arena);
-    evidence = advice->options.source.take(advice->options.source.ctx, &arena, NULL);
-    tv_assert(evidence);
-    found = tv_rules_judge(&arena, evidence, &params);
     pthread_mutex_lock(&advice->lock);
-    advice->now_ticks = evidence->to_ticks;
-    tv_book_judge(&advice->book, &found, &params, evidence->to_ticks, on_open, advice);
+    advice->window = *evidence;
+    advice->window.tables = NULL;
+    advice->window.table_count = 0;
+    tv_book_judge(&advice->book, found, &params, evidence->to_ticks, log_open, NULL);
     pthread_mutex_unlock(&advice->lock);
-    tv_arena_done(&arena);
     save_if(advice, false);
-}
-
-void tv_advice_mark(tv_advice *advice, char ret_mark[TV_EVIDENCE_MARK_SIZE])
-{
-    advice->options.source.mark(advice->options.source.ctx, ret_mark);
 }
 
 bool tv_advice_ignore(tv_advice *advice, tv_slice id, int64_t until)
@@ -325,18 +313,19 @@ static tv_finding_status status_of(const tv_book_entry *entry, int64_t now)
     };
 }
 
-static void write_live(tv_advice *advice, const tv_advice_query *query, tv_arena *arena,
-                       const tv_evidence *evidence, tv_buf *out)
+void tv_advice_write(tv_advice *advice, const tv_advice_query *query, tv_buf *out)
 {
-    shown **list = tv_arena_alloc(arena, (TV_BOOK_MAX + 1) * sizeof *list);
+    shown *list[TV_BOOK_MAX];
     size_t count = 0;
+    tv_arena arena;
 
+    tv_arena_init(&arena);
     pthread_mutex_lock(&advice->lock);
     for (size_t i = 0; i < advice->book.count; i++) {
         const tv_book_entry *entry = advice->book.entries[i];
-        shown *line = tv_arena_alloc(arena, sizeof *line);
+        shown *line = tv_arena_alloc(&arena, sizeof *line);
 
-        line->status = status_of(entry, evidence->to_ticks);
+        line->status = status_of(entry, advice->window.to_ticks);
         if (entry->state == TV_STATE_SEEN ||
             !tv_finding_decode((tv_slice){entry->data, entry->len}, &line->finding) ||
             !is_asked(query, &line->finding, line->status.state))
@@ -344,24 +333,24 @@ static void write_live(tv_advice *advice, const tv_advice_query *query, tv_arena
         line->cost = tv_cost_ms(&line->finding.cost);
         list[count++] = line;
     }
+    add_window(out, &advice->window);
     add_findings(out, list, count, query);
     pthread_mutex_unlock(&advice->lock);
+    tv_arena_done(&arena);
 }
 
-static void write_run(tv_advice *advice, const tv_advice_query *query, tv_arena *arena,
-                      const tv_evidence *evidence, tv_buf *out)
+void tv_advice_write_run(tv_advice *advice, const tv_advice_query *query, tv_arena *arena,
+                         const tv_evidence *evidence, const tv_findings *found, tv_buf *out)
 {
-    tv_params defaults = tv_params_default(TV_EVIDENCE_RUN);
-    tv_findings found = tv_rules_judge(arena, evidence, query->params ? query->params : &defaults);
-    shown **list = tv_arena_alloc(arena, (found.count + 1) * sizeof *list);
+    shown **list = tv_arena_alloc(arena, (found->count + 1) * sizeof *list);
     size_t count = 0;
 
     pthread_mutex_lock(&advice->lock);
-    for (size_t i = 0; i < found.count; i++) {
-        const tv_book_entry *entry = tv_book_find(&advice->book, found.items[i]->id);
+    for (size_t i = 0; i < found->count; i++) {
+        const tv_book_entry *entry = tv_book_find(&advice->book, found->items[i]->id);
         shown *line = tv_arena_alloc(arena, sizeof *line);
 
-        line->finding = *found.items[i];
+        line->finding = *found->items[i];
         line->cost = tv_cost_ms(&line->finding.cost);
         line->status = (tv_finding_status){
             .state = "active",
@@ -376,25 +365,6 @@ static void write_run(tv_advice *advice, const tv_advice_query *query, tv_arena 
             list[count++] = line;
     }
     pthread_mutex_unlock(&advice->lock);
+    add_window(out, evidence);
     add_findings(out, list, count, query);
-}
-
-bool tv_advice_write(tv_advice *advice, const tv_advice_query *query, tv_buf *out)
-{
-    char mark[TV_EVIDENCE_MARK_SIZE];
-    const tv_evidence *evidence;
-    tv_arena arena;
-
-    if (query->since.len >= sizeof mark)
-        return false;
-    snprintf(mark, sizeof mark, "%.*s", TV_FMT(query->since));
-    tv_arena_init(&arena);
-    evidence = advice->options.source.take(advice->options.source.ctx, &arena,
-                                           query->since.len ? mark : NULL);
-    if (evidence) {
-        add_window(out, evidence);
-        (query->since.len ? write_run : write_live)(advice, query, &arena, evidence, out);
-    }
-    tv_arena_done(&arena);
-    return evidence != NULL;
 }

@@ -297,15 +297,4 @@ static inline double tv_evidence_hours(const tv_evidence *evidence)
     return hours < 1.0 / 60 ? 1.0 / 60 : hours;
 }
 
-/**
- * Who makes evidence: the recorder of a server.  Both functions may be called by any thread.
- * `mark` is NULL for the live window; evidence of a mark that is not known is NULL.
- */
-enum { TV_EVIDENCE_MARK_SIZE = 16 };
-typedef struct tv_evidence_source {
-    void *ctx;
-    const tv_evidence *(*take)(void *ctx, tv_arena *arena, const char *mark);
-    void (*mark)(void *ctx, char ret_mark[TV_EVIDENCE_MARK_SIZE]);
-} tv_evidence_source;
-
 #endif

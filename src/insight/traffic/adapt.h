@@ -1,5 +1,5 @@
 /*
- * The buckets of a table as its watcher sees them, and how they follow the load.
+ * The buckets of a table as the advisor's thread sees them, and how they follow the load.
  *
  * A bucket has a weight, W = 0.8 W + w at each step, and perhaps a sample of the keys that
  * were asked for in it.  With T = max(sum of W / (buckets_max / 2), 64) a step

@@ -1,5 +1,5 @@
 /*
- * What the watcher does every ten seconds and every minute, with the lock held.
+ * What the advisor has done every ten seconds and every minute, with the lock held.
  *
  * A map that is replaced lives on until no thread can be counting in it: every shard has been
  * outside of begin and end, or has begun anew, since the new one was published.  The shard's epoch

@@ -1,4 +1,4 @@
-/* Tables and their maps, and who may have them.  step.c has what the watcher does with them. */
+/* Tables and their maps, and who may have them.  step.c has what the advisor has done with them. */
 #include "insight/traffic/traffic.h"
 
 #include <math.h>

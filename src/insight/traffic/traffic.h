@@ -16,7 +16,7 @@
  * PartitionKey 01 RowKey in CESU-8, or the beginning of one.
  *
  * Threads: counting is for the thread of the shard, and neither waits nor allocates.
- * tv_traffic_sample, _step and _close_minute are for one thread, the watcher's.  All else
+ * tv_traffic_step and _close_minute are for one thread at a time, the advisor's.  All else
  * is for any thread.
  */
 #ifndef TV_INSIGHT_TRAFFIC_TRAFFIC_H
@@ -35,7 +35,7 @@ typedef struct tv_traffic tv_traffic;
 typedef struct tv_traffic_table {
     _Atomic(tv_traffic_bucket_map *) map; /* the published one, never NULL */
     atomic_int refs;                      /* of those who count */
-    struct tv_traffic_table_state *state; /* the watcher's */
+    struct tv_traffic_table_state *state; /* the advisor's */
 } tv_traffic_table;
 
 /** One per thread that counts; nobody else writes to it. */
@@ -123,7 +123,7 @@ static inline void tv_traffic_add(tv_traffic_bucket *bucket, tv_traffic_measure 
     tv_traffic_bucket_add(bucket, measure, count);
 }
 
-/* The watcher's. */
+/* The advisor's. */
 
 /**
  * A key out of the traffic, whole or its beginning: bounds are chosen among them.  It stands for

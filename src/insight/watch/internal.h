@@ -1,8 +1,7 @@
-/* What the watcher keeps.  Private to watch/. */
+/* What the recorder keeps.  Private to watch/. */
 #ifndef TV_INSIGHT_WATCH_INTERNAL_H
 #define TV_INSIGHT_WATCH_INTERNAL_H
 
-#include "base/background.h"
 #include "insight/watch/direction.h"
 #include "insight/watch/retries.h"
 #include "insight/watch/shard.h"
@@ -140,15 +139,11 @@ struct tv_watch {
     _Atomic uint32_t *current; /* by place: see tables.c */
     tv_walks walks;
     tv_retries retries;
-    tv_background thread;
-    bool is_started;
     _Atomic int64_t manual_ns;
     _Atomic int64_t offset_ns; /* from the monotonic clock to this one */
 
-    pthread_mutex_t stepping; /* one thread at a time takes in pages; recursive; before `lock` */
-    int64_t stepped_ns;       /* up to here all has been done that was due */
-
-    pthread_mutex_t lock;   /* all below */
+    pthread_mutex_t lock;   /* all below, and what a shard has for who folds */
+    int64_t stepped_ns;     /* up to here all has been done that was due */
     int64_t slot;           /* of tallies */
     tv_table_entry *tables; /* by place, from 1 on */
     size_t table_count;
@@ -194,12 +189,6 @@ void tv_watch_each_tally(tv_watch *watch, void (*fn)(tv_tally *tally, int64_t nu
  */
 tv_shape_entry *tv_watch_find_shape(tv_watch *watch, uint32_t table, uint64_t fingerprint,
                                     bool makes_it);
-
-/**
- * Take in what shards have, as tv_watch_fold, but not beside the watcher: samples are handed on by
- * one thread at a time.  Unless it must be exact, what the watcher is just doing is enough.
- */
-void tv_watch_catch_up(tv_watch *watch, bool is_exact);
 
 /** The tally's number of a mark, "m3"; of NULL it is TV_TALLY_LIVE.  With the lock. */
 bool tv_watch_find_mark(tv_watch *watch, const char *text, int *ret_mark);

@@ -122,7 +122,7 @@ bool tv_watch_shape_history(tv_watch *watch, uint32_t table, uint64_t fingerprin
 {
     tv_watch_history found = {.share_low = 1};
 
-    tv_watch_catch_up(watch, false);
+    tv_watch_fold(watch);
     pthread_mutex_lock(&watch->lock);
 
     const tv_shape_entry *shape = look_up(watch, table, fingerprint);

@@ -183,7 +183,7 @@ static double window_seconds(tv_watch *watch, const char *since)
 
 bool tv_watch_list_shapes(tv_watch *watch, const tv_watch_list *asked, tv_buf *out)
 {
-    char mark[TV_EVIDENCE_MARK_SIZE];
+    char mark[TV_WATCH_MARK_SIZE];
     const char *since = asked->since.len ? mark : NULL;
     const tv_evidence *evidence;
     list l = {.out = out};
@@ -193,7 +193,8 @@ bool tv_watch_list_shapes(tv_watch *watch, const tv_watch_list *asked, tv_buf *o
         return false;
     snprintf(mark, sizeof mark, "%.*s", TV_FMT(asked->since));
     tv_arena_init(&arena);
-    evidence = tv_watch_take(&(tv_watch_source){.watch = watch}, &arena, since);
+    tv_watch_fold(watch);
+    evidence = tv_watch_take(watch, &arena, since);
     if (evidence) {
         tv_buf_printf(out,
                       "{\"version\":1,\"windowSeconds\":%.1f,\"requests\":%" PRIu64

@@ -1,7 +1,7 @@
 /*
- * What one shard has recorded since the watcher last took it: exact sums for each table and each
+ * What one shard has recorded since it was last taken: exact sums for each table and each
  * shape that it met, and samples of keys.  A page is plain memory with one owner at a time.  The
- * shard's thread fills one; the watcher gives it another in its place (shard.h) and then reads
+ * shard's thread fills one; a fold gives it another in its place (shard.h) and then reads
  * this one.
  */
 #ifndef TV_INSIGHT_WATCH_PAGE_H
@@ -23,9 +23,9 @@ typedef enum tv_table_sum {
     TV_WATCH_TABLE_EXECUTIONS, /* of queries that are no point read */
     TV_WATCH_TABLE_DELETES_SINGLE,
     TV_WATCH_TABLE_DELETES_BATCHED,
-    TV_WATCH_TABLE_AFTER_SCAN, /* deletes that a query of the same client has found: by the watcher
-                                */
-    TV_WATCH_TABLE_SCAN_EXAMINED, /* rows that such queries examined: by the watcher */
+    TV_WATCH_TABLE_AFTER_SCAN,    /* deletes that a query of the same client has found: by the fold
+                                   */
+    TV_WATCH_TABLE_SCAN_EXAMINED, /* rows that such queries examined: by the fold */
     TV_WATCH_TABLE_DAY_SUMS,
     TV_WATCH_TABLE_REQUESTS = TV_WATCH_TABLE_DAY_SUMS,
     TV_WATCH_TABLE_UNITS, /* of 1 KiB */
@@ -66,7 +66,7 @@ typedef enum tv_table_max {
     TV_WATCH_TABLE_WRITE_RUN_MAX,
     TV_WATCH_TABLE_ACROSS_MAX,
     TV_WATCH_TABLE_PAGE_MAXIMA,
-    TV_WATCH_TABLE_PEAK = TV_WATCH_TABLE_PAGE_MAXIMA, /* units in 10 s: by the watcher */
+    TV_WATCH_TABLE_PEAK = TV_WATCH_TABLE_PAGE_MAXIMA, /* units in 10 s: by the fold */
     TV_WATCH_TABLE_SUSTAINED,
     TV_WATCH_TABLE_MAXIMA,
 } tv_table_max;
@@ -89,7 +89,7 @@ typedef enum tv_shape_sum {
     TV_SHAPE_WALKS_BY_KEY,
     TV_SHAPE_UPPER_BOUNDS,
     TV_SHAPE_LOWER_BOUNDS,
-    TV_SHAPE_PAGE_SUMS, /* the rest by the watcher: how walks ended */
+    TV_SHAPE_PAGE_SUMS, /* the rest by the fold: how walks ended */
     TV_SHAPE_TO_END = TV_SHAPE_PAGE_SUMS,
     TV_SHAPE_LEFT,
     TV_SHAPE_LEFT_PAGES,
@@ -151,7 +151,7 @@ typedef struct tv_watch_table_page {
     tv_kept_key write_first, write_last;
 } tv_watch_table_page;
 
-/** Texts are malloc'ed, and the page's until the watcher takes them. */
+/** Texts are malloc'ed, and the page's until a fold takes them. */
 typedef struct tv_watch_shape_page {
     uint32_t table;
     uint64_t fingerprint;

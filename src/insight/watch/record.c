@@ -130,7 +130,7 @@ void tv_watch_record(tv_watch_shard *shard, const tv_watch_event *event)
     if (event->client.is_own_tool || event->is_overloaded)
         return;
 
-    /* In this order, so that a page is never written to once the watcher has it: see shard.h. */
+    /* In this order, so that a page is never written to once a fold has it: see shard.h. */
     atomic_store(&shard->epoch, epoch + 1);
 
     tv_page *page = atomic_load(&shard->page);

@@ -24,7 +24,7 @@ enum {
 /** Retries of one table in one minute. */
 typedef struct tv_retry_minute {
     uint64_t retries;
-    uint64_t requests;                    /* all of the table: the watcher's */
+    uint64_t requests;                    /* all of the table: by the fold */
     uint64_t attempts[TV_RETRY_ATTEMPTS]; /* ids, by how often they were sent so far */
     uint32_t attempts_max;
     uint64_t gaps[TV_RETRY_GAPS];

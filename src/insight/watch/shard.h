@@ -1,7 +1,7 @@
 /*
- * A shard: the page that one thread fills, and how the watcher takes it away.
+ * A shard: the page that one thread fills, and how a fold takes it away.
  *
- * `epoch` is odd while the thread is inside tv_watch_record.  The watcher puts an empty page in the
+ * `epoch` is odd while the thread is inside tv_watch_record.  A fold puts an empty page in the
  * place of the full one and waits until the epoch is even or another: since both sides are ordered
  * (store of the epoch before load of the page; store of the page before load of the epoch), the
  * thread has no reference to the old page after that.  Neither takes a lock.
@@ -26,7 +26,7 @@ enum { TV_SHAPE_CACHE_SIZE = 128 };
 struct tv_watch_shard {
     _Alignas(64) _Atomic uint64_t epoch;
     _Atomic(tv_page *) page;
-    atomic_uint period; /* of sampling: 1, 16 or 64; by the watcher */
+    atomic_uint period; /* of sampling: 1, 16 or 64; by the fold */
     tv_watch *watch;
     int index;
 
@@ -35,7 +35,7 @@ struct tv_watch_shard {
     uint64_t random;
     tv_shape_cache *shapes;
 
-    /* The watcher's own. */
+    /* The fold's, with the lock of the watch. */
     tv_page *spare;
     int64_t taken_ns; /* when the page was last taken, by the monotonic clock */
 };

@@ -504,42 +504,16 @@ static void fill(tv_snapshot *s)
         fill_table(s, entry, &evidence->tables[evidence->table_count++]);
 }
 
-const tv_evidence *tv_watch_take(const tv_watch_source *source, tv_arena *arena, const char *mark)
+tv_evidence *tv_watch_take(tv_watch *watch, tv_arena *arena, const char *mark)
 {
-    tv_watch *watch = source->watch;
     tv_snapshot s = {.watch = watch, .arena = arena};
 
-    tv_watch_catch_up(watch, mark != NULL);
     pthread_mutex_lock(&watch->lock);
-    if (!tv_watch_find_mark(watch, mark, &s.mark)) {
-        pthread_mutex_unlock(&watch->lock);
-        return NULL;
+    if (tv_watch_find_mark(watch, mark, &s.mark)) {
+        s.now_ns = tv_watch_now(watch);
+        s.evidence = tv_arena_zalloc(arena, sizeof *s.evidence);
+        fill(&s);
     }
-    s.now_ns = tv_watch_now(watch);
-    s.evidence = tv_arena_zalloc(arena, sizeof *s.evidence);
-    fill(&s);
     pthread_mutex_unlock(&watch->lock);
-
-    s.evidence->has_targets = source->has_targets;
-    for (size_t i = 0; source->fill_facts && i < s.evidence->table_count; i++)
-        source->fill_facts(source->ctx, arena, &s.evidence->tables[i]);
     return s.evidence;
-}
-
-static const tv_evidence *take(void *ctx, tv_arena *arena, const char *mark)
-{
-    return tv_watch_take(ctx, arena, mark);
-}
-
-static void mark(void *ctx, char ret_mark[TV_EVIDENCE_MARK_SIZE])
-{
-    const tv_watch_source *source = ctx;
-
-    snprintf(ret_mark, TV_EVIDENCE_MARK_SIZE, "m%llu",
-             (unsigned long long)tv_watch_mark(source->watch) % 100000000000000u);
-}
-
-tv_evidence_source tv_watch_evidence_source(tv_watch_source *source)
-{
-    return (tv_evidence_source){.ctx = source, .take = take, .mark = mark};
 }

@@ -9,22 +9,11 @@
 #include "insight/advice/evidence.h"
 #include "insight/watch/watch.h"
 
-typedef struct tv_watch_source {
-    tv_watch *watch;
-    bool has_targets;
-
-    /**
-     * Fill in what is known of the data of a table: entities_now and what follows it, and of its
-     * partitions and shapes what is about their sizes.  May be NULL.
-     */
-    void (*fill_facts)(void *ctx, tv_arena *arena, tv_evidence_table *table);
-    void *ctx;
-} tv_watch_source;
-
-/** The evidence, in the arena; NULL for a mark that is not known.  `mark` is NULL, or "m3". */
-const tv_evidence *tv_watch_take(const tv_watch_source *source, tv_arena *arena, const char *mark);
-
-/** For src/insight/advice; `source` outlives it. */
-tv_evidence_source tv_watch_evidence_source(tv_watch_source *source);
+/**
+ * The evidence of all that was folded, in the arena; NULL for a mark that is not known.  `mark` is
+ * NULL, or "m3".  What only others know is left to the caller: has_targets, and of each table
+ * entities_now and what follows it.
+ */
+tv_evidence *tv_watch_take(tv_watch *watch, tv_arena *arena, const char *mark);
 
 #endif

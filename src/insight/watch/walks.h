@@ -39,7 +39,7 @@ typedef struct tv_walks {
     pthread_mutex_t lock;
     struct tv_walks_open *open;
     size_t open_count;
-    tv_walk *closed; /* for the watcher */
+    tv_walk *closed; /* for the next fold */
     size_t closed_count, closed_size;
 } tv_walks;
 
@@ -47,8 +47,8 @@ void tv_walks_init(tv_walks *walks);
 void tv_walks_done(tv_walks *walks);
 
 /**
- * A page with a token on either side, or one that is all of its walk.  Gives what the whole walk has examined and returned so
- * far.
+ * A page with a token on either side, or one that is all of its walk.  Gives what the whole walk
+ * has examined and returned so far.
  */
 void tv_walks_page(tv_walks *walks, const tv_watch_event *event, uint64_t fingerprint,
                    uint64_t *ret_examined, uint64_t *ret_returned);

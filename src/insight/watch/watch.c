@@ -1,4 +1,4 @@
-/* The recorder's life, its clock and its thread. */
+/* The recorder's life, its clock and its steps. */
 #include "insight/watch/watch.h"
 
 #include <sched.h>
@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "insight/watch/internal.h"
 
-enum { JUDGE_S = 10, MINUTE_S = 60, HOUR_S = 3600 };
+enum { MINUTE_S = 60, HOUR_S = 3600 };
 
 /* --- time --- */
 
@@ -51,17 +51,6 @@ static void set_offset(tv_watch *watch)
 
 /* --- making and freeing --- */
 
-/* The rules that the watcher calls take evidence, for which all is taken in first. */
-static void init_recursive(pthread_mutex_t *mutex)
-{
-    pthread_mutexattr_t attributes;
-
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
-    pthread_mutex_init(mutex, &attributes);
-    pthread_mutexattr_destroy(&attributes);
-}
-
 tv_watch *tv_watch_new(const tv_watch_options *options)
 {
     enum { SAMPLES_MAX = 4096, ALL_SAMPLES_MAX = 65536, SHAPE_SLOTS = 1024 };
@@ -79,7 +68,6 @@ tv_watch *tv_watch_new(const tv_watch_options *options)
     watch->shapes_max = (size_t)TV_WATCH_SHAPES_MAX * (size_t)memory_mb / 64;
     tv_walks_init(&watch->walks);
     tv_retries_init(&watch->retries);
-    init_recursive(&watch->stepping);
     pthread_mutex_init(&watch->lock, NULL);
     watch->shape_slots = SHAPE_SLOTS;
     watch->shapes = tv_calloc(SHAPE_SLOTS, sizeof *watch->shapes);
@@ -110,7 +98,6 @@ void tv_watch_free(tv_watch *watch)
     if (watch == NULL)
         return;
 
-    tv_watch_stop(watch);
     for (int i = 0; i < watch->options.shard_count; i++) {
         tv_page_free(atomic_load(&watch->shards[i].page));
         tv_page_free(watch->shards[i].spare);
@@ -133,7 +120,6 @@ void tv_watch_free(tv_watch *watch)
     free(watch->shapes);
     tv_walks_done(&watch->walks);
     tv_retries_done(&watch->retries);
-    pthread_mutex_destroy(&watch->stepping);
     pthread_mutex_destroy(&watch->lock);
     free(watch);
 }
@@ -186,118 +172,70 @@ static void take_in(tv_watch *watch)
     }
 }
 
-void tv_watch_fold(tv_watch *watch)
+/* With the lock. */
+static void fold(tv_watch *watch)
 {
-    pthread_mutex_lock(&watch->lock);
     tv_watch_make_room(watch);
     take_in(watch);
     tv_walks_take_closed(&watch->walks, tv_watch_now(watch) - TV_WALK_IDLE_S * TV_WATCH_SECOND_NS,
                          tv_watch_fold_walk, watch);
-    pthread_mutex_unlock(&watch->lock);
 }
 
-void tv_watch_catch_up(tv_watch *watch, bool is_exact)
+void tv_watch_fold(tv_watch *watch)
 {
-    if (is_exact || watch->options.is_clock_manual)
-        pthread_mutex_lock(&watch->stepping);
-    else if (pthread_mutex_trylock(&watch->stepping) != 0)
-        return; /* the watcher is at it */
-    tv_watch_fold(watch);
-    pthread_mutex_unlock(&watch->stepping);
+    pthread_mutex_lock(&watch->lock);
+    fold(watch);
+    pthread_mutex_unlock(&watch->lock);
 }
 
 /* --- letting time pass; one thread at a time --- */
 
-/* Whether a boundary of so many seconds lies in (from, to]. */
-static bool is_passed(int64_t from_ns, int64_t to_ns, int seconds)
+tv_watch_span tv_watch_step(tv_watch *watch)
 {
-    return from_ns / TV_WATCH_SECOND_NS / seconds != to_ns / TV_WATCH_SECOND_NS / seconds;
-}
+    tv_watch_span span;
 
-static void step_to(tv_watch *watch, int64_t time_ns)
-{
-    int64_t before = watch->stepped_ns;
-    bool ends_minute = is_passed(before, time_ns, MINUTE_S);
-
-    if (time_ns <= before)
-        return;
-
-    tv_watch_fold(watch);
+    if (!watch->options.is_clock_manual)
+        set_offset(watch);
     pthread_mutex_lock(&watch->lock);
-    watch->stepped_ns = time_ns;
-    if (ends_minute)
-        tv_watch_end_minute(watch, time_ns);
-    tv_watch_begin_slots(watch, time_ns);
-    if (is_passed(before, time_ns, HOUR_S))
-        tv_watch_end_hour(watch, time_ns / TV_WATCH_SECOND_NS / HOUR_S);
+    fold(watch);
+    span = (tv_watch_span){watch->stepped_ns, tv_watch_now(watch)};
+    if (tv_watch_span_ends(span, MINUTE_S))
+        tv_watch_end_minute(watch, span.to_ns);
+    tv_watch_begin_slots(watch, span.to_ns);
+    if (tv_watch_span_ends(span, HOUR_S))
+        tv_watch_end_hour(watch, span.to_ns / TV_WATCH_SECOND_NS / HOUR_S);
+    watch->stepped_ns = span.to_ns;
     pthread_mutex_unlock(&watch->lock);
-
-    if (is_passed(before, time_ns, JUDGE_S) && watch->options.judge)
-        watch->options.judge(watch->options.ctx);
-    if (ends_minute && watch->options.close_minute)
-        watch->options.close_minute(watch->options.ctx,
-                                    (uint32_t)(before / TV_WATCH_SECOND_NS / MINUTE_S));
+    return span;
 }
 
-/* The next time at which something may be due, if the clock is moved from one to another. */
-static int64_t next_due(int64_t from_ns, int64_t to_ns)
+bool tv_watch_move_clock(tv_watch *watch, int64_t to_ns)
 {
+    int64_t from = atomic_load(&watch->manual_ns), due;
     /* A test that lets days pass does not want to wait for each of their tens of seconds. */
-    const int64_t step_s = to_ns - from_ns > 600 * TV_WATCH_SECOND_NS ? MINUTE_S : JUDGE_S;
-    int64_t due = (from_ns / TV_WATCH_SECOND_NS / step_s + 1) * step_s * TV_WATCH_SECOND_NS;
+    int64_t step = (to_ns - from > 600 * TV_WATCH_SECOND_NS ? MINUTE_S : TV_WATCH_JUDGE_S) *
+                   TV_WATCH_SECOND_NS;
 
-    return due < to_ns ? due : to_ns;
+    tv_assert(watch->options.is_clock_manual);
+    if (from >= to_ns)
+        return false;
+
+    due = (from / step + 1) * step;
+    if (due > to_ns)
+        due = to_ns;
+    /* What is stored from now on is as much later. */
+    tv_clock_raise(tv_clock_steady_ticks() + (due - from) / 100);
+    atomic_store(&watch->manual_ns, due);
+    return true;
 }
 
 void tv_watch_advance(tv_watch *watch, int64_t ns)
 {
-    int64_t to;
+    int64_t to = tv_watch_now(watch) + ns;
 
-    tv_assert(watch->options.is_clock_manual && ns >= 0);
-    pthread_mutex_lock(&watch->stepping);
-    to = atomic_load(&watch->manual_ns) + ns;
     tv_watch_fold(watch);
-    /* What is stored from now on is as much later. */
-    tv_clock_raise(tv_clock_steady_ticks() + ns / 100);
-    for (int64_t at = watch->stepped_ns; at < to;) {
-        at = next_due(at, to);
-        atomic_store(&watch->manual_ns, at);
-        step_to(watch, at);
-    }
-    pthread_mutex_unlock(&watch->stepping);
-}
-
-static void run(tv_background *thread, void *ctx)
-{
-    tv_watch *watch = ctx;
-    bool is_prompt = watch->options.samples_all || watch->options.is_clock_manual;
-
-    /* Everything is sampled in tests, so pages fill up sooner. */
-    while (tv_background_sleep(thread, is_prompt ? 50 : 1000)) {
-        pthread_mutex_lock(&watch->stepping);
-        if (watch->options.is_clock_manual) {
-            tv_watch_fold(watch);
-        } else {
-            set_offset(watch);
-            step_to(watch, tv_watch_now(watch));
-        }
-        pthread_mutex_unlock(&watch->stepping);
-    }
-}
-
-void tv_watch_start(tv_watch *watch)
-{
-    /* It does not give way: requests may wait for its locks, which it holds for microseconds. */
-    tv_background_start(&watch->thread,
-                        &(tv_background_options){.name = "watcher", .run = run, .ctx = watch});
-    watch->is_started = true;
-}
-
-void tv_watch_stop(tv_watch *watch)
-{
-    if (watch->is_started)
-        tv_background_done(&watch->thread);
-    watch->is_started = false;
+    while (tv_watch_move_clock(watch, to))
+        tv_watch_step(watch);
 }
 
 /* --- marks --- */
@@ -319,13 +257,13 @@ static void mark_conflicts(tv_table_entry *table, int mark)
     }
 }
 
-uint64_t tv_watch_mark(tv_watch *watch)
+void tv_watch_mark(tv_watch *watch, char ret_mark[TV_WATCH_MARK_SIZE])
 {
     uint64_t number;
     int at;
 
-    tv_watch_catch_up(watch, true);
     pthread_mutex_lock(&watch->lock);
+    fold(watch);
     number = ++watch->mark_count;
     at = (int)(number % TV_TALLY_MARKS);
     watch->marks[at] = (tv_watch_mark_entry){
@@ -334,7 +272,7 @@ uint64_t tv_watch_mark(tv_watch *watch)
     for (tv_table_entry *table = NULL; (table = tv_watch_next_table(watch, table));)
         mark_conflicts(table, at);
     pthread_mutex_unlock(&watch->lock);
-    return number;
+    snprintf(ret_mark, TV_WATCH_MARK_SIZE, "m%llu", (unsigned long long)number % 100000000000000u);
 }
 
 /* --- what it takes --- */

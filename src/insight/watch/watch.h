@@ -21,25 +21,14 @@ typedef struct tv_watch_options {
     bool is_clock_manual; /* time stands still but for tv_watch_advance: for tests */
     int memory_mb;        /* of all that is kept of tables and shapes; 64 */
 
-    /**
-     * Called by the watcher: every 10 s when all until then has been taken in, and at the end of
-     * every minute, `minute` being its number since 1970.  May be NULL.  They may take evidence.
-     */
-    void (*judge)(void *ctx);
-    void (*close_minute)(void *ctx, uint32_t minute);
-    void *ctx;
-
-    /** A sampled key, on the watcher's thread; may be NULL. */
+    /** A sampled key, of one thread at a time; may be NULL. */
     void (*sample)(void *ctx, uint32_t table, tv_slice key, unsigned weight);
+    void *ctx;
 } tv_watch_options;
 
 tv_watch *tv_watch_new(const tv_watch_options *options);
 
-/** Start and stop the watcher's thread.  Without it, tests call tv_watch_fold. */
-void tv_watch_start(tv_watch *watch);
-void tv_watch_stop(tv_watch *watch);
-
-/** No shard records any more, and the thread has stopped.  Accepts NULL. */
+/** No shard records any more.  Accepts NULL. */
 void tv_watch_free(tv_watch *watch);
 
 tv_watch_shard *tv_watch_shard_at(tv_watch *watch, int index);
@@ -50,9 +39,16 @@ int64_t tv_watch_now(const tv_watch *watch);
 /** The same for a time that tv_clock_mono_ns gave just now. */
 int64_t tv_watch_at(const tv_watch *watch, int64_t mono_ns);
 
-/** Move a manual clock, and do all that falls due meanwhile before it returns. */
-void tv_watch_advance(tv_watch *watch, int64_t ns);
 bool tv_watch_is_manual(const tv_watch *watch);
+
+/**
+ * Move a manual clock towards a time, no further than to where something falls due: tv_watch_step
+ * is called next.  False when the time has come.  One thread at a time.
+ */
+bool tv_watch_move_clock(tv_watch *watch, int64_t to_ns);
+
+/** Move a manual clock and take all steps; for who does nothing between them. */
+void tv_watch_advance(tv_watch *watch, int64_t ns);
 
 /**
  * The number of a table, which events name it by.  When there are too many tables, a dropped one,
@@ -81,11 +77,31 @@ bool tv_watch_wants_id(const tv_watch *watch, int status);
  */
 void tv_watch_record(tv_watch_shard *shard, const tv_watch_event *event);
 
-/** Take in what the shards have: by the thread every second; in tests without it. */
+/** Take in what the shards have. */
 void tv_watch_fold(tv_watch *watch);
 
-/** Begin a mark; the oldest of eight is forgotten.  Its number, and the time it began at. */
-uint64_t tv_watch_mark(tv_watch *watch);
+/** From when to when a step has gone. */
+typedef struct tv_watch_span {
+    int64_t from_ns, to_ns;
+} tv_watch_span;
+
+/** Whether a multiple of so many seconds since 1970 lies in it, its end included. */
+static inline bool tv_watch_span_ends(tv_watch_span span, int seconds)
+{
+    return span.from_ns / 1000000000 / seconds != span.to_ns / 1000000000 / seconds;
+}
+
+enum { TV_WATCH_JUDGE_S = 10 }; /* a manual clock that is moved stops there: rules are asked */
+
+/**
+ * Every second: fold, and end the minutes, the slots of ten minutes and the hours that are over by
+ * now.  One thread at a time.
+ */
+tv_watch_span tv_watch_step(tv_watch *watch);
+
+/** Begin a mark, "m3"; the oldest of eight is forgotten. */
+enum { TV_WATCH_MARK_SIZE = 16 };
+void tv_watch_mark(tv_watch *watch, char ret_mark[TV_WATCH_MARK_SIZE]);
 
 /** Which shapes are asked for; empty slices: all, and of the last hour. */
 typedef struct tv_watch_list {
@@ -112,7 +128,7 @@ typedef struct tv_watch_usage {
     uint64_t forgotten; /* tables that had to make room */
     size_t tables, shapes;
     size_t bytes, bytes_max; /* of tables and shapes, as of the last fold */
-    uint32_t period; /* of sampling, the greatest of the shards */
+    uint32_t period;         /* of sampling, the greatest of the shards */
 } tv_watch_usage;
 tv_watch_usage tv_watch_read_usage(tv_watch *watch);
 

@@ -10,7 +10,7 @@
 #include "base/budget.h"
 #include "base/meter.h"
 #include "base/turns.h"
-#include "insight/advice/advice.h"
+#include "insight/advisor/advisor.h"
 #include "insight/facts/facts.h"
 #include "insight/traffic/traffic.h"
 #include "insight/watch/watch.h"
@@ -41,7 +41,7 @@ struct tv_admin {
     const char *name;             /* another name that it answers to, or NULL */
     tv_admin_token token;         /* not set when the server keeps nothing */
     tv_backup *backup;            /* NULL likewise, and when a cluster keeps it */
-    tv_advice *advice;            /* NULL when nothing is recorded */
+    tv_advisor *advisor;          /* NULL when nothing is recorded */
     tv_balancer *balancer;        /* NULL when it is not of a cluster */
     tv_sessions *sessions;        /* of the page, or NULL when none is served */
     const tv_http_handler *pages; /* likewise: what answers at /, /app/ and /api/ */

@@ -9,7 +9,7 @@
 
 bool tv_admin_has_advice(const tv_admin *admin)
 {
-    return admin->advice != NULL;
+    return admin->advisor != NULL;
 }
 
 /* ---- GET ------------------------------------------------------------------------------------- */
@@ -39,16 +39,19 @@ static bool is_rule(tv_slice text)
 }
 
 /*
- * What GET /advice asks for, with the thresholds that it sets; or a mark.  Evidence has what is
- * known of the data of tables, for which entities may have to be read, and a mark waits for the
- * watcher while it does that: so it is answered on a scanner's thread.  In the request's arena.
+ * What GET /advice asks for, with the thresholds that it sets for a run; or a mark.  Evidence of a
+ * run has what is known of the data of tables, for which entities may have to be read, a list may
+ * be long, and a mark looks at all tables: so it is answered on a scanner's thread.  In the
+ * request's arena.
  */
 typedef struct asked {
     tv_task task;
     tv_request *req;
-    tv_advice *advice;
+    tv_advisor *advisor;
     tv_advice_query query;
+    tv_slice since; /* a mark: judge everything after it */
     tv_params params;
+    bool has_params;
     bool is_mark;
     bool is_known; /* result: whether there is a mark as the query says */
 } asked;
@@ -58,7 +61,7 @@ static const char *take_thresholds(asked *a, tv_slice list)
 {
     tv_slice one;
 
-    a->query.params = &a->params;
+    a->has_params = true;
     while (tv_slice_next(&list, ',', &one)) {
         size_t equals = tv_slice_find(one, '=');
         double number;
@@ -89,7 +92,7 @@ static const char *take_parameter(asked *a, tv_slice name, tv_slice value)
     } else if (tv_slice_eq(name, TV_LIT("table"))) {
         query->table = value;
     } else if (tv_slice_eq(name, TV_LIT("since"))) {
-        query->since = value;
+        a->since = value;
     } else if (tv_slice_eq(name, TV_LIT("rule"))) {
         query->rule = value;
         return is_rule(value) ? NULL : "there is no such rule; see docs/advice.md";
@@ -114,16 +117,19 @@ static const char *take_parameter(asked *a, tv_slice name, tv_slice value)
 static bool run(tv_task *task, tv_turn *turn)
 {
     asked *a = (asked *)(void *)task;
-    char mark[TV_EVIDENCE_MARK_SIZE];
+    char mark[TV_WATCH_MARK_SIZE];
 
     (void)turn;
-    if (!a->is_mark) {
-        a->is_known = tv_advice_write(a->advice, &a->query, &a->req->out);
-        return true;
-    }
-    tv_advice_mark(a->advice, mark);
-    tv_buf_printf(&a->req->out, "{\"mark\":\"%s\"}\n", mark);
     a->is_known = true;
+    if (a->is_mark) {
+        tv_watch_mark(a->advisor->watch, mark);
+        tv_buf_printf(&a->req->out, "{\"mark\":\"%s\"}\n", mark);
+    } else if (a->since.len) {
+        a->is_known =
+            tv_advisor_judge_run(a->advisor, a->since, &a->params, &a->query, &a->req->out);
+    } else {
+        tv_advice_write(a->advisor->advice, &a->query, &a->req->out);
+    }
     return true;
 }
 
@@ -139,7 +145,7 @@ static void on_answered(tv_mail *mail)
 
 static int start(tv_admin *admin, asked *a)
 {
-    a->advice = admin->advice;
+    a->advisor = admin->advisor;
     a->task = (tv_task){.mail.deliver = on_answered,
                         .run = run,
                         .reply_to = tv_loop_mailbox(a->req->loop),
@@ -166,7 +172,7 @@ int tv_admin_get_advice(tv_admin *admin, tv_request *req)
         if (why)
             return tv_admin_refuse(req, 400, why);
     }
-    if (a->query.params && a->query.since.len == 0)
+    if (a->has_params && a->since.len == 0)
         return tv_admin_refuse(req, 400, "thresholds are of a run: they need since");
     return start(admin, a);
 }
@@ -205,7 +211,7 @@ int tv_admin_post_ignore(tv_admin *admin, tv_request *req)
         return tv_admin_refuse(req, 400, form);
     if (until <= tv_clock_ticks())
         until = 0;
-    if (!tv_advice_ignore(admin->advice, id, until))
+    if (!tv_advice_ignore(admin->advisor->advice, id, until))
         return tv_admin_refuse(req, 404, "there is no such finding");
     tv_buf_printf(&req->out, "{\"ignored\":%s}\n", until ? "true" : "false");
     return 202;

@@ -32,8 +32,8 @@ int tv_admin_post_clock(tv_admin *admin, tv_request *req)
 
     if (!parse_ms(req, &ms))
         return tv_admin_refuse(req, 400, "the body is {\"ms\": 1000}");
-    if (admin->watch && tv_watch_is_manual(admin->watch)) {
-        tv_watch_advance(admin->watch, ms * 1000000);
+    if (admin->advisor && tv_watch_is_manual(admin->watch)) {
+        tv_advisor_advance(admin->advisor, ms * 1000000);
         unix_ms = tv_watch_now(admin->watch) / 1000000;
     } else {
         tv_clock_raise(tv_clock_steady_ticks() + ms * (TV_TICKS_PER_SECOND / 1000));

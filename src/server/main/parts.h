@@ -14,7 +14,6 @@
 #include "server/analytics/analytics.h"
 #include "server/cluster/cluster.h"
 #include "server/explorer/explorer.h"
-#include "server/main/advisor.h"
 #include "server/main/server.h"
 #include "services/blob/gc.h"
 #include "services/blob/service.h"

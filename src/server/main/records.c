@@ -70,7 +70,7 @@ bool tv_server_open_advisor(tv_server *server, char *reterr_text, size_t reterr_
     if (!open_trace(server, reterr_text, reterr_size))
         return false;
     server->table.traffic = server->admin.traffic = server->advisor->traffic;
-    server->admin.advice = server->advisor->advice;
+    server->admin.advisor = server->advisor;
     server->admin.tables = server->catalog;
     return true;
 }

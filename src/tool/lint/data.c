@@ -174,9 +174,8 @@ static bool are_types_apart(const property *of)
     return true;
 }
 
-void tool_lint_data_fill(void *ctx, tv_arena *arena, tv_evidence_table *to)
+void tool_lint_data_fill(const tool_lint_data *data, tv_arena *arena, tv_evidence_table *to)
 {
-    const tool_lint_data *data = ctx;
     const table *of = find_table(data, to->account, to->name);
 
     if (of == NULL)

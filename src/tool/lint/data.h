@@ -17,7 +17,7 @@ void tool_lint_data_free(tool_lint_data *data);
 void tool_lint_data_add(tool_lint_data *data, const tv_watch_trace_head *head,
                         const tv_watch_traced *request);
 
-/* For tv_watch_source.fill_facts; `data` is a tool_lint_data. */
-void tool_lint_data_fill(void *data, tv_arena *arena, tv_evidence_table *table);
+/* What is known of a table, into evidence that may refer to `data`. */
+void tool_lint_data_fill(const tool_lint_data *data, tv_arena *arena, tv_evidence_table *table);
 
 #endif

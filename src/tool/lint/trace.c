@@ -120,16 +120,26 @@ static tv_params params_of(const char *thresholds)
     return params;
 }
 
-static void judge(replay *r, tv_advice *advice, const char *mark, const tv_params *params,
+static void judge(replay *r, const char *mark, const tv_params *params,
                   tool_trace_answer *ret_answer)
 {
-    tv_advice_query query = {
-        .since = tv_slice_of(mark), .params = params, .limit = SIZE_MAX, .is_redacted = true};
+    tv_advice_query query = {.limit = SIZE_MAX, .is_redacted = true};
+    tv_advice *advice = tv_advice_new(NULL);
     tv_buf out = TV_BUF_EMPTY;
+    tv_evidence *evidence;
+    tv_findings found;
+    tv_arena arena;
 
     /* A run that has ended leaves its walks. */
     tv_watch_advance(r->watch, INT64_C(61000000000));
-    tv_advice_write(advice, &query, &out);
+    tv_arena_init(&arena);
+    evidence = tv_watch_take(r->watch, &arena, mark);
+    for (size_t i = 0; i < evidence->table_count; i++)
+        tool_lint_data_fill(r->data, &arena, &evidence->tables[i]);
+    found = tv_rules_judge(&arena, evidence, params);
+    tv_advice_write_run(advice, &query, &arena, evidence, &found, &out);
+    tv_arena_done(&arena);
+    tv_advice_free(advice);
     tool_text_add(&ret_answer->advice, out.data, out.len);
     out.len = 0;
     tv_watch_list_shapes(r->watch, &(tv_watch_list){.since = tv_slice_of(mark)}, &out);
@@ -142,25 +152,19 @@ tool_exit tool_trace_judge(const char *const *paths, size_t count, const char *t
 {
     replay *r = tool_alloc(sizeof *r);
     tv_params params = params_of(thresholds);
-    char mark[TV_EVIDENCE_MARK_SIZE];
+    char mark[TV_WATCH_MARK_SIZE];
     tool_exit exit = TOOL_OK;
-    tv_watch_source source;
-    tv_advice *advice;
 
     memset(r, 0, sizeof *r);
     r->watch = tv_watch_new(
         &(tv_watch_options){.shard_count = 1, .samples_all = true, .is_clock_manual = true});
     r->data = tool_lint_data_new();
-    source =
-        (tv_watch_source){.watch = r->watch, .fill_facts = tool_lint_data_fill, .ctx = r->data};
-    advice = tv_advice_new(&(tv_advice_options){.source = tv_watch_evidence_source(&source)});
-    tv_advice_mark(advice, mark);
+    tv_watch_mark(r->watch, mark);
     for (size_t i = 0; !exit && i < count; i++)
         exit = take_file(r, paths[i]);
     if (!exit)
-        judge(r, advice, mark, &params, ret_answer);
+        judge(r, mark, &params, ret_answer);
     ret_answer->lost = r->lost;
-    tv_advice_free(advice);
     tv_watch_free(r->watch);
     tool_lint_data_free(r->data);
     free(r);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "insight/advice/advice.h"
 #include "insight/advice/finding_write.h"
 #include "insight/advice/redact.h"
@@ -284,54 +285,91 @@ TEST(redacted_findings_show_no_piece_of_a_key)
 
 static int64_t now;
 
-/* A table with batches that failed: an error of W05, in the live window and since a mark. */
-static const tv_evidence *take(void *ctx, tv_arena *arena, const char *mark)
+/* A table with batches that failed: an error of W05, in the live window and in a run. */
+static tv_evidence evidence_of(tv_evidence_mode mode)
 {
-    tv_evidence *evidence = tv_arena_zalloc(arena, sizeof *evidence);
-    tv_evidence_table *table = tv_arena_zalloc(arena, sizeof *table);
+    static tv_evidence_table table = {
+        .account = TV_LIT("acct"), .name = TV_LIT("Emp"), .batches.across_partitions = 1};
 
-    (void)ctx;
-    if (mark && strcmp(mark, "m1") != 0)
-        return NULL;
-    table->account = TV_LIT("acct");
-    table->name = TV_LIT("Emp");
-    table->batches.across_partitions = 1;
-    evidence->mode = mark ? TV_EVIDENCE_RUN : TV_EVIDENCE_LIVE;
-    evidence->from_ticks = now - hour;
-    evidence->to_ticks = now;
-    evidence->tables = table;
-    evidence->table_count = 1;
-    return evidence;
+    return (tv_evidence){.mode = mode,
+                         .from_ticks = now - hour,
+                         .to_ticks = now,
+                         .tables = &table,
+                         .table_count = 1};
 }
 
-static void mark(void *ctx, char ret_mark[TV_EVIDENCE_MARK_SIZE])
+static void judge_live(tv_advice *advice)
 {
-    (void)ctx;
-    snprintf(ret_mark, TV_EVIDENCE_MARK_SIZE, "m1");
+    tv_evidence evidence = evidence_of(TV_EVIDENCE_LIVE);
+    tv_params params = tv_params_default(TV_EVIDENCE_LIVE);
+    tv_findings found;
+    tv_arena arena;
+
+    tv_arena_init(&arena);
+    found = tv_rules_judge(&arena, &evidence, &params);
+    tv_advice_keep(advice, &evidence, &found);
+    tv_arena_done(&arena);
 }
 
-static int told;
-
-static void on_trouble(const char *what)
+static void count_line(void *ctx, uint64_t number, tv_log_level level, tv_slice line)
 {
-    (void)what;
-    told++;
+    (void)number;
+    (void)level;
+    (void)line;
+    ++*(int *)ctx;
+}
+
+/* Lines of the log about findings that could not be kept or read. */
+static int told(void)
+{
+    tv_log_query query = {
+        .level = TV_LOG_WARN, .text = TV_LIT("event=advice problem="), .lines_max = 100};
+    int count = 0;
+
+    tv_log_read(&query, count_line, &count);
+    return count;
+}
+
+static size_t findings_in(const tv_buf *out)
+{
+    size_t count = 0;
+
+    for (const char *at = out->data; at; count++) {
+        at = memmem(at, out->len - (size_t)(at - out->data), "{\"id\":", 6);
+        if (at == NULL)
+            break;
+        at++;
+    }
+    return count;
 }
 
 static size_t count_of(tv_advice *advice, tv_advice_query query)
 {
     tv_buf out = TV_BUF_EMPTY;
-    size_t count = 0;
+    size_t count;
 
-    if (query.limit == 0)
-        query.limit = SIZE_MAX;
-    CHECK(tv_advice_write(advice, &query, &out));
-    for (const char *at = out.data; at; count++) {
-        at = memmem(at, out.len - (size_t)(at - out.data), "{\"id\":", 6);
-        if (at == NULL)
-            break;
-        at++;
-    }
+    query.limit = SIZE_MAX;
+    tv_advice_write(advice, &query, &out);
+    count = findings_in(&out);
+    tv_buf_done(&out);
+    return count;
+}
+
+static size_t count_of_run(tv_advice *advice)
+{
+    tv_evidence evidence = evidence_of(TV_EVIDENCE_RUN);
+    tv_params params = tv_params_default(TV_EVIDENCE_RUN);
+    tv_buf out = TV_BUF_EMPTY;
+    tv_findings found;
+    tv_arena arena;
+    size_t count;
+
+    tv_arena_init(&arena);
+    found = tv_rules_judge(&arena, &evidence, &params);
+    tv_advice_write_run(advice, &(tv_advice_query){.limit = SIZE_MAX}, &arena, &evidence, &found,
+                        &out);
+    count = findings_in(&out);
+    tv_arena_done(&arena);
     tv_buf_done(&out);
     return count;
 }
@@ -339,28 +377,22 @@ static size_t count_of(tv_advice *advice, tv_advice_query query)
 TEST(advice_survives_a_restart)
 {
     char folder[] = "/tmp/tavola-advice-XXXXXX", path[64];
-    tv_advice_options options = {.source = {NULL, take, mark}, .on_trouble = on_trouble};
     tv_advice *advice;
-    tv_buf out = TV_BUF_EMPTY;
     FILE *file;
 
     CHECK(mkdtemp(folder));
-    options.data = folder;
     now = start;
-    told = 0;
-    advice = tv_advice_new(&options);
+    advice = tv_advice_new(folder);
     CHECK_INT(count_of(advice, (tv_advice_query){0}), 0);
-    CHECK_INT(count_of(advice, (tv_advice_query){.since = TV_LIT("m1")}), 1);
-    CHECK(!tv_advice_write(advice, &(tv_advice_query){.since = TV_LIT("m2")}, &out));
-    CHECK(!tv_advice_write(advice, &(tv_advice_query){.since = TV_LIT("m1234567890123456")}, &out));
-    tv_advice_judge(advice);
+    CHECK_INT(count_of_run(advice), 1);
+    judge_live(advice);
     now += 10 * second;
-    tv_advice_judge(advice);
+    judge_live(advice);
     CHECK_INT(count_of(advice, (tv_advice_query){0}), 1);
     CHECK(tv_advice_ignore(advice, TV_LIT("batch-across-partitions@acct/Emp"), INT64_MAX));
     tv_advice_free(advice);
 
-    advice = tv_advice_new(&options);
+    advice = tv_advice_new(folder);
     CHECK_INT(count_of(advice, (tv_advice_query){.state = TV_LIT("ignored")}), 1);
     CHECK_INT(count_of(advice, (tv_advice_query){.state = TV_LIT("active")}), 0);
     CHECK_INT(count_of(advice, (tv_advice_query){.table = TV_LIT("emp")}), 1);
@@ -370,13 +402,13 @@ TEST(advice_survives_a_restart)
     CHECK_INT(count_of(advice, (tv_advice_query){.rule = TV_LIT("W05")}), 1);
     CHECK_INT(count_of(advice, (tv_advice_query){.rule = TV_LIT("batch-of-one")}), 0);
     tv_advice_free(advice);
-    CHECK_INT(told, 0);
+    CHECK_INT(told(), 0);
 
     snprintf(path, sizeof path, "%s/watch/findings", folder);
     file = fopen(path, "w");
     CHECK(file && fputs("TVA1 and something else", file) >= 0 && fclose(file) == 0);
-    advice = tv_advice_new(&options);
-    CHECK_INT(told, 1);
+    advice = tv_advice_new(folder);
+    CHECK_INT(told(), 1);
     CHECK_INT(count_of(advice, (tv_advice_query){0}), 0);
     tv_advice_free(advice);
     unlink(path);
@@ -385,7 +417,6 @@ TEST(advice_survives_a_restart)
     snprintf(path, sizeof path, "%s/watch", folder);
     rmdir(path);
     rmdir(folder);
-    tv_buf_done(&out);
 }
 
 int main(void)

@@ -13,7 +13,6 @@
 #define MS (SECOND / 1000)
 
 static tv_watch *watch;
-static tv_watch_source source;
 static tv_arena arena;
 static uint32_t table;
 static struct tv_watch_conn conn;
@@ -23,7 +22,6 @@ static inline int set_up(__attribute__((unused)) void **state)
     tv_arena_init(&arena);
     watch = tv_watch_new(&(tv_watch_options){
         .shard_count = 2, .samples_all = true, .is_clock_manual = true, .memory_mb = 64});
-    source = (tv_watch_source){.watch = watch};
     table = tv_watch_table(watch, TV_LIT("acct"), TV_LIT("People"));
     conn = (struct tv_watch_conn){0};
     return 0;
@@ -119,8 +117,10 @@ static inline void pass(int64_t ns)
 /* What rules would judge now, of the only table. */
 static inline const tv_evidence_table *judged(const char *mark)
 {
-    const tv_evidence *evidence = tv_watch_take(&source, &arena, mark);
+    const tv_evidence *evidence;
 
+    tv_watch_fold(watch);
+    evidence = tv_watch_take(watch, &arena, mark);
     CHECK(evidence && evidence->table_count >= 1);
     return &evidence->tables[0];
 }

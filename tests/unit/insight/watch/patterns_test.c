@@ -111,12 +111,11 @@ TEST(first_pages_whose_token_nobody_uses_are_ignored_tokens)
 
 TEST(a_run_that_has_ended_leaves_its_walks)
 {
-    char mark[TV_EVIDENCE_MARK_SIZE];
-    tv_evidence_source marks = tv_watch_evidence_source(&source);
+    char mark[TV_WATCH_MARK_SIZE];
 
     page(0, 11, TV_PAGE_END_ROWS);
     pass(SECOND);
-    marks.mark(marks.ctx, mark);
+    tv_watch_mark(watch, mark);
     page(0, 21, TV_PAGE_END_ROWS);
     CHECK_INT(walks_of(mark).ignored, 0);
     pass(6 * SECOND);
@@ -265,11 +264,10 @@ static void update_with_id(uint64_t id, tv_watch_outcome outcome, int status)
 
 TEST(a_conflict_of_a_request_that_failed_before_is_a_replay)
 {
-    char mark[TV_EVIDENCE_MARK_SIZE];
-    tv_evidence_source taken = tv_watch_evidence_source(&source);
+    char mark[TV_WATCH_MARK_SIZE];
 
     update_with_id(77, TV_WATCH_CONFLICT, 412);
-    taken.mark(taken.ctx, mark);
+    tv_watch_mark(watch, mark);
     update_with_id(5, TV_WATCH_REFUSED, 500); /* it was stored, but its client does not know */
     update_with_id(5, TV_WATCH_CONFLICT, 412);
     update_with_id(6, TV_WATCH_CONFLICT, 412);

@@ -35,18 +35,17 @@ TEST(queries_are_counted_by_shape)
 TEST(the_window_is_an_hour_and_marks_are_as_long_as_wanted)
 {
     tv_watch_event event = query_of("Age gt 30", TV_PLAN_TABLE, 100, 5);
-    char first[TV_EVIDENCE_MARK_SIZE], second[TV_EVIDENCE_MARK_SIZE];
-    tv_evidence_source marks = tv_watch_evidence_source(&source);
+    char first[TV_WATCH_MARK_SIZE], second[TV_WATCH_MARK_SIZE];
 
     record(&event);
-    marks.mark(marks.ctx, first);
+    tv_watch_mark(watch, first);
     pass(30 * 60 * SECOND);
     event.query.examined = 40;
     record(&event);
     CHECK_INT(shape_named(judged(NULL), "Age gt ?i")->executions, 2);
     CHECK_INT(shape_named(judged(first), "Age gt ?i")->executions, 1);
     CHECK_INT(shape_named(judged(first), "Age gt ?i")->examined_max, 40);
-    marks.mark(marks.ctx, second);
+    tv_watch_mark(watch, second);
     CHECK_INT(judged(second)->shape_count, 0);
     CHECK_INT(judged(second)->requests, 0);
 
@@ -56,11 +55,12 @@ TEST(the_window_is_an_hour_and_marks_are_as_long_as_wanted)
     pass(3600 * SECOND);
     CHECK_INT(judged(NULL)->shape_count, 0);
     CHECK_INT(shape_named(judged(first), "Age gt ?i")->executions, 1);
-    CHECK(tv_watch_take(&source, &arena, "m99") == NULL);
-    CHECK(tv_watch_take(&source, &arena, "x") == NULL);
+    CHECK(tv_watch_take(watch, &arena, "m99") == NULL);
+    CHECK(tv_watch_take(watch, &arena, "x") == NULL);
+    CHECK(tv_watch_take(watch, &arena, "m12345678901234567890123") == NULL);
     for (int i = 0; i < TV_TALLY_MARKS; i++)
-        marks.mark(marks.ctx, second);
-    CHECK(tv_watch_take(&source, &arena, first) == NULL); /* eight are kept */
+        tv_watch_mark(watch, second);
+    CHECK(tv_watch_take(watch, &arena, first) == NULL); /* eight are kept */
 }
 
 TEST(a_day_is_remembered_of_what_rules_ask_for)
@@ -210,8 +210,8 @@ TEST(samples_stand_for_those_that_were_not_taken)
     for (int i = 0; i < 16000; i++)
         tv_watch_record(tv_watch_shard_at(sampled, 0), &event);
 
-    tv_watch_source from = {.watch = sampled};
-    const tv_evidence_table *of = &tv_watch_take(&from, &arena, NULL)->tables[0];
+    tv_watch_fold(sampled);
+    const tv_evidence_table *of = &tv_watch_take(sampled, &arena, NULL)->tables[0];
 
     CHECK_INT(of->point_reads, 16000);
     CHECK_INT(of->partition_count, 1);

@@ -9,7 +9,6 @@ static int set_up_small(void **state)
     tv_arena_init(&arena);
     watch = tv_watch_new(&(tv_watch_options){
         .shard_count = 2, .samples_all = true, .is_clock_manual = true, .memory_mb = 8});
-    source = (tv_watch_source){.watch = watch};
     conn = (struct tv_watch_conn){0};
     return 0;
 }
@@ -42,8 +41,10 @@ static void use(uint32_t number)
 
 static const tv_evidence_table *evidence_of(const char *name)
 {
-    const tv_evidence *evidence = tv_watch_take(&source, &arena, NULL);
+    const tv_evidence *evidence;
 
+    tv_watch_fold(watch);
+    evidence = tv_watch_take(watch, &arena, NULL);
     for (size_t i = 0; i < evidence->table_count; i++) {
         if (tv_slice_eq(evidence->tables[i].name, tv_slice_of(name)))
             return &evidence->tables[i];
@@ -189,7 +190,7 @@ static void use_much(const char *account, int count)
 
 static size_t tables_of(const char *account)
 {
-    const tv_evidence *evidence = tv_watch_take(&source, &arena, NULL);
+    const tv_evidence *evidence = tv_watch_take(watch, &arena, NULL);
     size_t count = 0;
 
     for (size_t i = 0; i < evidence->table_count; i++)

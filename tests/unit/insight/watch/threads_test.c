@@ -1,4 +1,5 @@
-/* Threads record while the watcher takes their pages and others ask: nothing is lost. */
+/* Threads record while another takes their pages and others ask: nothing is lost. */
+#include "base/background.h"
 #include "fixture.h"
 
 #include <pthread.h>
@@ -47,24 +48,43 @@ static void *record_many(void *ctx)
     return NULL;
 }
 
+static tv_background stepper;
+
+static void run_steps(tv_background *thread, void *ctx)
+{
+    (void)ctx;
+    while (tv_background_sleep(thread, 5))
+        tv_watch_step(watch);
+}
+
+static void start_steps(void)
+{
+    tv_background_start(&stepper, &(tv_background_options){.name = "steps", .run = run_steps});
+}
+
+static void stop_steps(void)
+{
+    tv_background_done(&stepper);
+}
+
 TEST(nothing_is_lost_between_threads)
 {
     pthread_t threads[THREADS];
     int indexes[THREADS];
+    char mark[TV_WATCH_MARK_SIZE];
     tv_buf out = TV_BUF_EMPTY;
 
     watch = tv_watch_new(&(tv_watch_options){.shard_count = THREADS, .samples_all = true});
-    source = (tv_watch_source){.watch = watch};
     table = tv_watch_table(watch, TV_LIT("acct"), TV_LIT("People"));
     tv_arena_init(&arena);
     shared_filter = filter_of("Age gt 30");
-    tv_watch_start(watch);
+    start_steps();
     for (int i = 0; i < THREADS; i++) {
         indexes[i] = i;
         pthread_create(&threads[i], NULL, record_many, &indexes[i]);
     }
     for (int i = 0; i < 20; i++) {
-        tv_watch_mark(watch);
+        tv_watch_mark(watch, mark);
         judged(NULL);
         tv_buf_reset(&out);
         tv_watch_list_shapes(watch, &(tv_watch_list){0}, &out);
@@ -72,7 +92,7 @@ TEST(nothing_is_lost_between_threads)
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    tv_watch_stop(watch);
+    stop_steps();
 
     const tv_evidence_table *of = judged(NULL);
     const tv_evidence_shape *shape = shape_named(of, "Age gt ?i");
@@ -125,20 +145,20 @@ TEST(requests_stay_with_their_table_while_tables_make_room)
 
     watch = tv_watch_new(
         &(tv_watch_options){.shard_count = THREADS, .samples_all = true, .memory_mb = 8});
-    source = (tv_watch_source){.watch = watch};
     tv_arena_init(&arena);
-    tv_watch_start(watch);
+    start_steps();
     for (int i = 0; i < THREADS; i++) {
         indexes[i] = i;
         pthread_create(&threads[i], NULL, record_in_turns, &indexes[i]);
     }
     for (int i = 0; i < 100; i++)
-        tv_watch_catch_up(watch, true);
+        tv_watch_fold(watch);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    tv_watch_stop(watch);
+    stop_steps();
 
-    const tv_evidence *evidence = tv_watch_take(&source, &arena, NULL);
+    tv_watch_fold(watch);
+    const tv_evidence *evidence = tv_watch_take(watch, &arena, NULL);
 
     CHECK_INT(evidence->table_count, 512);
     for (size_t i = 0; i < evidence->table_count; i++) {

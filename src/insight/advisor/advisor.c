@@ -1,11 +1,15 @@
-/* Wiring of what records and judges. */
-#include "server/main/advisor.h"
+/* See advisor.h. */
+#include "insight/advisor/advisor.h"
 
 #include <stdlib.h>
 
 #include "base/assert.h"
 #include "base/log.h"
 #include "insight/facts/evidence.h"
+
+enum { MINUTE_S = 60 };
+
+#define MINUTE_NS (MINUTE_S * INT64_C(1000000000))
 
 /* --- what is known of the data of a table --- */
 
@@ -32,9 +36,8 @@ static void fill_shapes(tv_evidence_table *table)
     }
 }
 
-static void fill_facts(void *ctx, tv_arena *arena, tv_evidence_table *table)
+static void fill_table(tv_advisor *advisor, tv_arena *arena, tv_evidence_table *table)
 {
-    tv_advisor *advisor = ctx;
     tv_container *container = tv_catalog_find(advisor->tables, table->account, table->name);
 
     if (container == NULL)
@@ -44,17 +47,51 @@ static void fill_facts(void *ctx, tv_arena *arena, tv_evidence_table *table)
     tv_container_unref(container);
 }
 
-#define MINUTE_NS INT64_C(60000000000)
-
-/* --- the watcher's calls --- */
-
-static void judge(void *ctx)
+static void fill(tv_advisor *advisor, tv_arena *arena, tv_evidence *evidence)
 {
-    tv_advisor *advisor = ctx;
-
-    tv_traffic_step(advisor->traffic);
-    tv_advice_judge(advisor->advice);
+    evidence->has_targets = advisor->has_targets;
+    for (size_t i = 0; advisor->facts && i < evidence->table_count; i++)
+        fill_table(advisor, arena, &evidence->tables[i]);
 }
+
+/* --- judging --- */
+
+static void judge(tv_advisor *advisor)
+{
+    tv_params params = tv_params_default(TV_EVIDENCE_LIVE);
+    tv_evidence *evidence;
+    tv_findings found;
+    tv_arena arena;
+
+    tv_arena_init(&arena);
+    evidence = tv_watch_take(advisor->watch, &arena, NULL);
+    fill(advisor, &arena, evidence);
+    found = tv_rules_judge(&arena, evidence, &params);
+    tv_advice_keep(advisor->advice, evidence, &found);
+    tv_arena_done(&arena);
+}
+
+bool tv_advisor_judge_run(tv_advisor *advisor, tv_slice mark, const tv_params *params,
+                          const tv_advice_query *query, tv_buf *out)
+{
+    tv_evidence *evidence;
+    tv_findings found;
+    tv_arena arena;
+
+    tv_arena_init(&arena);
+    tv_watch_fold(advisor->watch);
+    evidence =
+        tv_watch_take(advisor->watch, &arena, tv_arena_printf(&arena, "%.*s", TV_FMT(mark)).data);
+    if (evidence) {
+        fill(advisor, &arena, evidence);
+        found = tv_rules_judge(&arena, evidence, params);
+        tv_advice_write_run(advisor->advice, query, &arena, evidence, &found, out);
+    }
+    tv_arena_done(&arena);
+    return evidence != NULL;
+}
+
+/* --- traffic by key --- */
 
 /*
  * Only of tables whose traffic is in columns, so they were found in the catalogue before it is
@@ -73,10 +110,9 @@ static bool is_dropped(void *ctx, tv_slice account, int64_t table_id)
     return !tv_catalog_ids_have(&advisor->known, account, table_id);
 }
 
-static void close_minute(void *ctx, uint32_t minute)
+static void close_minute(tv_advisor *advisor, int64_t time_ns)
 {
-    tv_advisor *advisor = ctx;
-    tv_err err = tv_traffic_close_minute(advisor->traffic, minute);
+    tv_err err = tv_traffic_close_minute(advisor->traffic, (uint32_t)(time_ns / MINUTE_NS));
 
     tv_catalog_ids_done(&advisor->known);
     advisor->has_known = false;
@@ -91,21 +127,6 @@ static void sample(void *ctx, uint32_t table, tv_slice key, unsigned weight)
     tv_advisor *advisor = ctx;
 
     tv_traffic_sample_number(advisor->traffic, table, key, weight);
-}
-
-/* Once, when a finding begins to be active; without keys. */
-static void on_open(const tv_finding *finding)
-{
-    const tv_rule_info *rule = tv_rule_info_of(finding->rule);
-
-    tv_log(TV_LOG_INFO, "advice", "rule=%s code=%s severity=%s account=%.*s table=%.*s id=\"%.*s\"",
-           rule->name, rule->code, tv_severity_name(finding->severity), TV_FMT(finding->account),
-           TV_FMT(finding->table), TV_FMT(finding->id));
-}
-
-static void on_trouble(const char *what)
-{
-    tv_log(TV_LOG_WARN, "advice", "problem=\"%s\"", what);
 }
 
 static void open_traffic(tv_advisor *advisor, const tv_advisor_options *options)
@@ -123,39 +144,76 @@ static void open_traffic(tv_advisor *advisor, const tv_advisor_options *options)
         tv_log(TV_LOG_WARN, "traffic", "problem=\"%s\"", trouble);
 }
 
+/* --- time --- */
+
+/* What has fallen due by now. */
+static void step(tv_advisor *advisor)
+{
+    tv_watch_span span = tv_watch_step(advisor->watch);
+
+    if (tv_watch_span_ends(span, TV_WATCH_JUDGE_S)) {
+        tv_traffic_step(advisor->traffic);
+        judge(advisor);
+    }
+    if (tv_watch_span_ends(span, MINUTE_S))
+        close_minute(advisor, span.from_ns);
+}
+
+void tv_advisor_advance(tv_advisor *advisor, int64_t ns)
+{
+    int64_t to;
+
+    pthread_mutex_lock(&advisor->stepping);
+    to = tv_watch_now(advisor->watch) + ns;
+    tv_watch_fold(advisor->watch);
+    while (tv_watch_move_clock(advisor->watch, to))
+        step(advisor);
+    pthread_mutex_unlock(&advisor->stepping);
+}
+
+static void run(tv_background *thread, void *ctx)
+{
+    tv_advisor *advisor = ctx;
+
+    while (tv_background_sleep(thread, advisor->is_prompt ? 50 : 1000)) {
+        pthread_mutex_lock(&advisor->stepping);
+        step(advisor);
+        pthread_mutex_unlock(&advisor->stepping);
+    }
+}
+
+/* --- life --- */
+
 tv_advisor *tv_advisor_new(const tv_advisor_options *options)
 {
     tv_advisor *advisor = tv_calloc(1, sizeof *advisor);
+    bool samples_all = strcmp(options->watch, "all") == 0;
 
     advisor->facts = options->facts;
     advisor->tables = options->tables;
+    advisor->has_targets = options->has_targets;
+    advisor->is_prompt = samples_all || options->is_clock_manual; /* pages fill up sooner */
+    pthread_mutex_init(&advisor->stepping, NULL);
     advisor->watch = tv_watch_new(&(tv_watch_options){
         .shard_count = options->loop_count,
-        .samples_all = strcmp(options->watch, "all") == 0,
+        .samples_all = samples_all,
         .is_clock_manual = options->is_clock_manual,
         .memory_mb = options->memory_mb,
-        .judge = judge,
-        .close_minute = close_minute,
         .sample = sample,
         .ctx = advisor,
     });
     open_traffic(advisor, options);
-    advisor->source = (tv_watch_source){.watch = advisor->watch,
-                                        .has_targets = options->has_targets,
-                                        .fill_facts = options->facts ? fill_facts : NULL,
-                                        .ctx = advisor};
-    advisor->advice = tv_advice_new(&(tv_advice_options){
-        .data = options->data,
-        .source = tv_watch_evidence_source(&advisor->source),
-        .on_open = on_open,
-        .on_trouble = on_trouble,
-    });
+    advisor->advice = tv_advice_new(options->data);
+    judge(advisor); /* so that there is a window to tell of */
     return advisor;
 }
 
 void tv_advisor_start(tv_advisor *advisor)
 {
-    tv_watch_start(advisor->watch);
+    /* It does not give way: requests may wait for its locks, which it holds for microseconds. */
+    tv_background_start(&advisor->thread,
+                        &(tv_background_options){.name = "advisor", .run = run, .ctx = advisor});
+    advisor->is_started = true;
 }
 
 void tv_advisor_stop(tv_advisor *advisor)
@@ -163,10 +221,11 @@ void tv_advisor_stop(tv_advisor *advisor)
     if (advisor == NULL || advisor->is_stopped)
         return;
     advisor->is_stopped = true;
-    tv_watch_stop(advisor->watch);
+    if (advisor->is_started)
+        tv_background_done(&advisor->thread);
     tv_advice_free(advisor->advice);
     advisor->advice = NULL;
-    close_minute(advisor, (uint32_t)(tv_watch_now(advisor->watch) / MINUTE_NS));
+    close_minute(advisor, tv_watch_now(advisor->watch));
     if (tv_traffic_sync(advisor->traffic))
         tv_log(TV_LOG_WARN, "traffic", "problem=\"it could not be made durable\"");
 }
@@ -178,5 +237,6 @@ void tv_advisor_free(tv_advisor *advisor)
     tv_advisor_stop(advisor);
     tv_watch_free(advisor->watch);
     tv_traffic_free(advisor->traffic);
+    pthread_mutex_destroy(&advisor->stepping);
     free(advisor);
 }

@@ -33,14 +33,6 @@ static tv_slice family_name(const tv_evidence *evidence, const tv_evidence_table
 
 /* ---- silence --------------------------------------------------------------------------------- */
 
-static const struct {
-    tv_rule stronger, weaker;
-} silences[] = {
-    {TV_RULE_Q07, TV_RULE_Q01}, {TV_RULE_Q07, TV_RULE_Q03}, {TV_RULE_Q07, TV_RULE_Q04},
-    {TV_RULE_Q03, TV_RULE_Q04}, {TV_RULE_P02, TV_RULE_P01}, {TV_RULE_P05, TV_RULE_P04},
-    {TV_RULE_P06, TV_RULE_P07}, {TV_RULE_W02, TV_RULE_W01}, {TV_RULE_P03, TV_RULE_C03},
-};
-
 /* Whether two findings are about the same thing: a hot entity and its partition are, and so are a
  * partition or a client and their table. */
 static bool is_same_subject(const tv_finding *a, const tv_finding *b)
@@ -54,19 +46,16 @@ static bool is_same_subject(const tv_finding *a, const tv_finding *b)
     return true;
 }
 
-/* A partition that was refused requests is a fact that no hot row hides. */
 static bool is_silenced(const tv_findings *found, const tv_finding *finding)
 {
-    if (finding->rule == TV_RULE_P01 && finding->confidence == TV_CONFIDENCE_CERTAIN)
+    const tv_rule_info *rule = tv_rule_info_of(finding->rule);
+
+    if (rule->stays_when_certain && finding->confidence == TV_CONFIDENCE_CERTAIN)
         return false;
-    for (size_t s = 0; s < sizeof silences / sizeof silences[0]; s++) {
-        if (silences[s].weaker != finding->rule)
-            continue;
-        for (size_t i = 0; i < found->count; i++) {
-            if (found->items[i]->rule == silences[s].stronger &&
-                is_same_subject(found->items[i], finding))
-                return true;
-        }
+    for (size_t i = 0; rule->silenced_by && i < found->count; i++) {
+        if ((rule->silenced_by >> found->items[i]->rule & 1) &&
+            is_same_subject(found->items[i], finding))
+            return true;
     }
     return false;
 }
@@ -121,21 +110,38 @@ static uint64_t examined_by(const tv_evidence *evidence, tv_slice account)
     return sum;
 }
 
+/* One rule over all of a table that it looks at. */
+static void apply(tv_judging *j, const tv_rule_info *rule, const tv_key_column keys[2])
+{
+    const tv_evidence_table *table = j->table;
+
+    if (rule->of_table)
+        rule->of_table(j);
+    for (size_t i = 0; rule->of_shape && i < table->shape_count; i++)
+        rule->of_shape(j, &table->shapes[i], &j->views[i]);
+    for (size_t i = 0; rule->of_partition && i < table->partition_count; i++)
+        rule->of_partition(j, &table->partitions[i]);
+    for (size_t i = 0; rule->of_row && i < table->row_count; i++)
+        rule->of_row(j, &table->rows[i]);
+    for (size_t i = 0; rule->of_property && i < table->property_count; i++)
+        rule->of_property(j, &table->properties[i]);
+    for (size_t i = 0; rule->of_keys && i < 2; i++)
+        rule->of_keys(j, &keys[i]);
+}
+
 static void judge_table(tv_judging *j, const tv_evidence_table *table)
 {
+    tv_key_column keys[2];
+
     j->table = table;
     j->table_name = family_name(j->evidence, table);
     j->views = tv_arena_zalloc(j->arena, (table->shape_count + 1) * sizeof *j->views);
     for (size_t i = 0; i < table->shape_count; i++)
         j->views[i] = tv_shape_view_of(j->arena, table->shapes[i].text);
-    tv_rules_queries(j);
-    tv_rules_reads(j);
-    tv_rules_partitions(j);
-    tv_rules_growth(j);
-    tv_rules_writes(j);
-    tv_rules_data(j);
-    tv_rules_keys(j);
-    tv_rules_clients(j);
+    keys[0] = tv_key_column_take(j, false);
+    keys[1] = tv_key_column_take(j, true);
+    for (int rule = 0; rule < TV_RULES; rule++)
+        apply(j, tv_rule_info_of((tv_rule)rule), keys);
 }
 
 /* Once for each account, at the first of its tables that was refused something. */
@@ -150,7 +156,10 @@ static void judge_account(tv_judging *j, size_t first)
     }
     j->table = &evidence->tables[first];
     j->table_name = TV_LIT("");
-    tv_rules_account(j);
+    for (int rule = 0; rule < TV_RULES; rule++) {
+        if (tv_rule_info_of((tv_rule)rule)->of_account)
+            tv_rule_info_of((tv_rule)rule)->of_account(j);
+    }
 }
 
 tv_findings tv_rules_judge(tv_arena *arena, const tv_evidence *evidence, const tv_params *params)

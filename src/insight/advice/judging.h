@@ -99,17 +99,31 @@ tv_slice tv_percent(tv_judging *j, double share);
 /** The finding of this rule in the table so far for this shape, or NULL. */
 tv_finding *tv_found_on_shape(const tv_judging *j, tv_rule rule, uint64_t fingerprint);
 
-/* The rules, by group; each judges j->table. */
-void tv_rules_queries(tv_judging *j);
-void tv_rules_reads(tv_judging *j);
-void tv_rules_partitions(tv_judging *j);
-void tv_rules_growth(tv_judging *j);
-void tv_rules_writes(tv_judging *j);
-void tv_rules_data(tv_judging *j);
-void tv_rules_keys(tv_judging *j);
-void tv_rules_clients(tv_judging *j);
+/** One of the two keys, over the sample of a table. */
+typedef struct tv_key_column {
+    const char *name; /* "PartitionKey", "RowKey" */
+    tv_slice *list;   /* sorted */
+    size_t count;
+    uint64_t ranges; /* executions with a range on it */
+    uint64_t range_shapes;
+    const tv_evidence_shape *range_shape; /* the one with most executions */
+    uint64_t tops;                        /* executions with $top inside a partition */
+} tv_key_column;
 
-/** What is about an account as a whole: that of the table j->table, once. */
-void tv_rules_account(tv_judging *j);
+/** Of j->table. */
+tv_key_column tv_key_column_take(tv_judging *j, bool is_row);
+
+/* The rules: void tv_judge_or_of_keys(tv_judging *j, ...), as each has its row in rules.def. */
+#define TV_JUDGES_account tv_judging *j
+#define TV_JUDGES_table tv_judging *j
+#define TV_JUDGES_shape tv_judging *j, const tv_evidence_shape *shape, const tv_shape_view *view
+#define TV_JUDGES_partition tv_judging *j, const tv_evidence_partition *partition
+#define TV_JUDGES_row tv_judging *j, const tv_evidence_row *row
+#define TV_JUDGES_property tv_judging *j, const tv_evidence_property *property
+#define TV_JUDGES_keys tv_judging *j, const tv_key_column *keys
+#define RULE(code, name, title, chapter, anchor, text, pattern, cure, functions, each, fn, ...)    \
+    void tv_judge_##fn(TV_JUDGES_##each);
+#include "insight/advice/rules.def"
+#undef RULE
 
 #endif

@@ -3,10 +3,19 @@
 
 #include <math.h>
 
+#include "insight/advice/judging.h"
+
+_Static_assert(TV_RULES <= 64, "silenced_by has a bit for each");
+
 static const tv_rule_info rule_infos[] = {
-#define RULE(code, ...) {#code, __VA_ARGS__},
+#define BY(code) (UINT64_C(1) << TV_RULE_##code)
+#define RULE(code, name, title, chapter, anchor, text, pattern, cure, functions, each, fn, ...)    \
+    {#code,      name,    title, chapter,   anchor,                                                \
+     text,       pattern, cure,  functions, .of_##each = tv_judge_##fn,                            \
+     __VA_ARGS__},
 #include "insight/advice/rules.def"
 #undef RULE
+#undef BY
 };
 
 const tv_rule_info *tv_rule_info_of(tv_rule rule)

@@ -15,12 +15,29 @@ typedef enum tv_rule {
     TV_RULES,
 } tv_rule;
 
-/** All that is constant about a rule. */
+struct tv_judging;
+struct tv_key_column;
+struct tv_shape_view;
+
+/** All that there is to a rule: a row of rules.def. */
 typedef struct tv_rule_info {
     const char *code, *name, *title;
     const char *chapter, *anchor, *chapter_text;
     const char *pattern, *cure;
     const char *functions; /* of include/tavola.h, with commas between */
+
+    /* One of them is set: called for each of what it is of, in the table that is judged. */
+    void (*of_account)(struct tv_judging *j); /* once for all of its tables */
+    void (*of_table)(struct tv_judging *j);
+    void (*of_shape)(struct tv_judging *j, const tv_evidence_shape *shape,
+                     const struct tv_shape_view *view);
+    void (*of_partition)(struct tv_judging *j, const tv_evidence_partition *partition);
+    void (*of_row)(struct tv_judging *j, const tv_evidence_row *row);
+    void (*of_property)(struct tv_judging *j, const tv_evidence_property *property);
+    void (*of_keys)(struct tv_judging *j, const struct tv_key_column *keys);
+
+    uint64_t silenced_by;    /* a bit for each rule */
+    bool stays_when_certain; /* what was refused is a fact that nothing silences */
 } tv_rule_info;
 
 const tv_rule_info *tv_rule_info_of(tv_rule rule);

@@ -31,7 +31,7 @@ static const tv_evidence_table **tables_of(const tv_judging *j, size_t *ret_coun
     return list;
 }
 
-void tv_rules_account(tv_judging *j)
+void tv_judge_account_limit(tv_judging *j)
 {
     tv_slice top[TOP_TABLES];
     double refused = 0, units = 0;

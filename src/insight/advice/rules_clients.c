@@ -3,7 +3,8 @@
 
 #include "insight/advice/judging.h"
 
-static void abandoned_walk(tv_judging *j, const tv_evidence_shape *shape)
+void tv_judge_abandoned_walk(tv_judging *j, const tv_evidence_shape *shape,
+                             const tv_shape_view *view)
 {
     const tv_evidence_walks *walks = &shape->walks;
     uint64_t excused = walks->left_by_person + walks->left_by_top;
@@ -34,7 +35,8 @@ static void abandoned_walk(tv_judging *j, const tv_evidence_shape *shape)
     finding->cost.bytes = tv_per_hour(j, (double)shape->bytes_out) / 2;
 }
 
-static void continuation_ignored(tv_judging *j, const tv_evidence_shape *shape)
+void tv_judge_continuation_ignored(tv_judging *j, const tv_evidence_shape *shape,
+                                   const tv_shape_view *view)
 {
     const tv_evidence_walks *walks = &shape->walks;
     double ignored = (double)walks->ignored;
@@ -58,7 +60,7 @@ static void continuation_ignored(tv_judging *j, const tv_evidence_shape *shape)
     TV_COMPARED(j, finding, C02, idle_s);
 }
 
-static void retry_storm(tv_judging *j)
+void tv_judge_retry_storm(tv_judging *j)
 {
     const tv_evidence_retries *retries = &j->table->retries;
     double count = (double)retries->retries;
@@ -101,13 +103,4 @@ static void retry_storm(tv_judging *j)
     TV_COMPARED(j, finding, C03, gap_ms);
     TV_COMPARED(j, finding, C03, attempts);
     finding->cost.requests = count * 60;
-}
-
-void tv_rules_clients(tv_judging *j)
-{
-    for (size_t i = 0; i < j->table->shape_count; i++) {
-        abandoned_walk(j, &j->table->shapes[i]);
-        continuation_ignored(j, &j->table->shapes[i]);
-    }
-    retry_storm(j);
 }

@@ -32,7 +32,7 @@ static bool width_of(const tv_judging *j, const tv_evidence_extremes *extremes, 
     return true;
 }
 
-static void wide_entity(tv_judging *j)
+void tv_judge_wide_entity(tv_judging *j)
 {
     const tv_evidence_extremes *extremes = &j->table->extremes;
     double properties =
@@ -88,7 +88,7 @@ static bool spills(const tv_judging *j, tv_slice name)
     return false;
 }
 
-static void long_value(tv_judging *j)
+void tv_judge_long_value(tv_judging *j)
 {
     const tv_evidence_extremes *extremes = &j->table->extremes;
     double units = spills(j, extremes->string_property) ? 0 : extremes->string_units_max;
@@ -122,7 +122,7 @@ static void long_value(tv_judging *j)
     TV_COMPARED(j, finding, D02, warning_bytes);
 }
 
-static void type_drift(tv_judging *j, const tv_evidence_property *property)
+void tv_judge_type_drift(tv_judging *j, const tv_evidence_property *property)
 {
     int most = TV_EDM_STRING, second = 0;
     uint64_t minority;
@@ -168,12 +168,4 @@ static void type_drift(tv_judging *j, const tv_evidence_property *property)
     tv_find_number(finding, "missedShare", tv_ratio((double)minority, (double)property->count));
     TV_COMPARED(j, finding, D03, minority_share);
     TV_COMPARED(j, finding, D03, minority);
-}
-
-void tv_rules_data(tv_judging *j)
-{
-    wide_entity(j);
-    long_value(j);
-    for (size_t i = 0; i < j->table->property_count; i++)
-        type_drift(j, &j->table->properties[i]);
 }

@@ -38,7 +38,7 @@ static bool is_import(const tv_judging *j)
            direction->silent_seconds >= 60;
 }
 
-static void append_prepend(tv_judging *j)
+void tv_judge_append_prepend(tv_judging *j)
 {
     const tv_evidence_direction *direction = &j->table->direction;
     double inserts = (double)direction->inserts;
@@ -113,7 +113,7 @@ static bool has_time_scan(const tv_judging *j)
     return false;
 }
 
-static void log_data(tv_judging *j)
+void tv_judge_log_data(tv_judging *j)
 {
     const tv_evidence_table *table = j->table;
     const tv_evidence_deletes *deletes = &table->deletes;
@@ -156,7 +156,7 @@ static void log_data(tv_judging *j)
 
 /* ---- P06, P07 -------------------------------------------------------------------------------- */
 
-static void oversized_partition(tv_judging *j, const tv_evidence_partition *partition)
+void tv_judge_oversized_partition(tv_judging *j, const tv_evidence_partition *partition)
 {
     double entities = (double)partition->entities_now, bytes = (double)partition->bytes_now;
     double all = (double)j->table->entities_now, share = tv_ratio(entities, all);
@@ -191,7 +191,7 @@ static void oversized_partition(tv_judging *j, const tv_evidence_partition *part
     finding->proposal = tv_propose_spread(j, 0);
 }
 
-static void one_partition(tv_judging *j)
+void tv_judge_one_partition(tv_judging *j)
 {
     const tv_evidence_table *table = j->table;
     double rate = fmax(tv_per_second(j, table->rate.units), table->rate.sustained_per_second);
@@ -228,13 +228,4 @@ static void one_partition(tv_judging *j)
             .partition_key = TV_LIT("{RowKey before its first separator}"),
             .row_key = TV_LIT("{the rest of RowKey}"),
         };
-}
-
-void tv_rules_growth(tv_judging *j)
-{
-    append_prepend(j);
-    log_data(j);
-    for (size_t i = 0; i < j->table->partition_count; i++)
-        oversized_partition(j, &j->table->partitions[i]);
-    one_partition(j);
 }

@@ -4,27 +4,17 @@
 #include "insight/advice/judging.h"
 #include "insight/advice/key_forms.h"
 
-/* One of the two keys, over the sample. */
-typedef struct key_column {
-    const char *name; /* "PartitionKey", "RowKey" */
-    tv_slice *list;   /* sorted */
-    size_t count;
-    uint64_t ranges; /* executions with a range on it */
-    uint64_t range_shapes;
-    const tv_evidence_shape *range_shape; /* the one with most executions */
-    uint64_t tops;                        /* executions with $top inside a partition */
-} key_column;
-
 static int compare_slices(const void *a, const void *b)
 {
     return tv_slice_cmp(*(const tv_slice *)a, *(const tv_slice *)b);
 }
 
-static key_column take_keys(tv_judging *j, bool is_row)
+tv_key_column tv_key_column_take(tv_judging *j, bool is_row)
 {
     const tv_evidence_table *table = j->table;
-    key_column keys = {.name = is_row ? "RowKey" : "PartitionKey",
-                       .list = tv_arena_alloc(j->arena, (table->key_count + 1) * sizeof(tv_slice))};
+    tv_key_column keys = {.name = is_row ? "RowKey" : "PartitionKey",
+                          .list =
+                              tv_arena_alloc(j->arena, (table->key_count + 1) * sizeof(tv_slice))};
 
     for (size_t i = 0; i < table->key_count; i++)
         keys.list[i] = is_row ? table->keys[i].row_key : table->keys[i].partition_key;
@@ -50,7 +40,7 @@ static key_column take_keys(tv_judging *j, bool is_row)
     return keys;
 }
 
-static tv_severity severity_of(const key_column *keys)
+static tv_severity severity_of(const tv_key_column *keys)
 {
     return keys->ranges || keys->tops ? TV_SEVERITY_WARNING : TV_SEVERITY_INFO;
 }
@@ -94,7 +84,7 @@ static bool is_same_form(tv_slice a, tv_slice b)
     return is_same;
 }
 
-static number_run measure_numbers(const key_column *keys)
+static number_run measure_numbers(const tv_key_column *keys)
 {
     number_run run = {.shortest = SIZE_MAX};
 
@@ -119,7 +109,7 @@ static number_run measure_numbers(const key_column *keys)
     return run;
 }
 
-static void unpadded_number(tv_judging *j, const key_column *keys)
+void tv_judge_unpadded_number(tv_judging *j, const tv_key_column *keys)
 {
     tv_finding *finding;
     size_t common = 0;
@@ -174,7 +164,7 @@ static void unpadded_number(tv_judging *j, const key_column *keys)
 
 /* ---- K02 ------------------------------------------------------------------------------------- */
 
-static void local_date(tv_judging *j, const key_column *keys)
+void tv_judge_local_date(tv_judging *j, const tv_key_column *keys)
 {
     size_t counts[TV_DATE_FORMS] = {0}, matches = 0, ambiguous;
     tv_date_form form = TV_DATE_NONE;
@@ -211,7 +201,7 @@ static void local_date(tv_judging *j, const key_column *keys)
 
 /* ---- K03 ------------------------------------------------------------------------------------- */
 
-static void find_unordered(tv_judging *j, const key_column *keys, const char *why,
+static void find_unordered(tv_judging *j, const tv_key_column *keys, const char *why,
                            tv_confidence confidence)
 {
     tv_finding *finding = tv_find(j, TV_RULE_K03, TV_SEVERITY_WARNING, confidence);
@@ -253,7 +243,7 @@ static uint64_t real_ranges(const tv_judging *j, bool is_row, bool with_prefixes
     return count;
 }
 
-static void unordered_range(tv_judging *j, const key_column *keys)
+void tv_judge_unordered_range(tv_judging *j, const tv_key_column *keys)
 {
     size_t guids = 0, upper = 0, lower = 0, guid_upper = 0, guid_lower = 0;
     uint64_t upper_bounds = 0, lower_bounds = 0;
@@ -296,16 +286,5 @@ static void unordered_range(tv_judging *j, const key_column *keys)
                (double)real_ranges(j, true, true) >= TV_THRESHOLD(j, K03, executions) &&
                (upper_bounds == 0) != (lower_bounds == 0)) {
         find_unordered(j, keys, "mixed case", TV_CONFIDENCE_HIGH);
-    }
-}
-
-void tv_rules_keys(tv_judging *j)
-{
-    for (int is_row = 0; is_row < 2; is_row++) {
-        key_column keys = take_keys(j, is_row);
-
-        unpadded_number(j, &keys);
-        local_date(j, &keys);
-        unordered_range(j, &keys);
     }
 }

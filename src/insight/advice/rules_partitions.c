@@ -61,7 +61,7 @@ static bool hot_severity(const tv_judging *j, const tv_evidence_partition *parti
     return true;
 }
 
-static void hot_partition(tv_judging *j, const tv_evidence_partition *partition)
+void tv_judge_hot_partition(tv_judging *j, const tv_evidence_partition *partition)
 {
     tv_severity severity;
     tv_finding *finding;
@@ -98,7 +98,7 @@ static void hot_partition(tv_judging *j, const tv_evidence_partition *partition)
     finding->cost.throttled = tv_per_hour(j, (double)partition->throttled);
 }
 
-static void hot_entity(tv_judging *j, const tv_evidence_row *row)
+void tv_judge_hot_entity(tv_judging *j, const tv_evidence_row *row)
 {
     double table_rate =
         fmax(tv_per_second(j, j->table->rate.units), j->table->rate.sustained_per_second);
@@ -134,7 +134,7 @@ static void hot_entity(tv_judging *j, const tv_evidence_row *row)
     finding->cost.requests = tv_per_hour(j, row->rate.units) / 2;
 }
 
-static void etag_contention(tv_judging *j, const tv_evidence_row *row)
+void tv_judge_etag_contention(tv_judging *j, const tv_evidence_row *row)
 {
     /* A lock that is given up by deletion, and a request that came twice, are no contention. */
     double conflicts =
@@ -178,14 +178,4 @@ static void etag_contention(tv_judging *j, const tv_evidence_row *row)
                                       row->conflict_clients < 2 ? 2 : row->conflict_clients)},
             .note_count = 1,
         };
-}
-
-void tv_rules_partitions(tv_judging *j)
-{
-    for (size_t i = 0; i < j->table->partition_count; i++)
-        hot_partition(j, &j->table->partitions[i]);
-    for (size_t i = 0; i < j->table->row_count; i++) {
-        hot_entity(j, &j->table->rows[i]);
-        etag_contention(j, &j->table->rows[i]);
-    }
 }

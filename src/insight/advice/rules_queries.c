@@ -80,8 +80,8 @@ static void add_why(tv_judging *j, tv_finding *finding, tv_slice why)
                                         tv_rule_info_of(finding->rule)->cure, TV_FMT(why));
 }
 
-static void table_scan_property(tv_judging *j, const tv_evidence_shape *shape,
-                                const tv_shape_view *view)
+void tv_judge_table_scan_property(tv_judging *j, const tv_evidence_shape *shape,
+                                  const tv_shape_view *view)
 {
     tv_severity severity = TV_SEVERITY_WARNING;
     tv_finding *finding;
@@ -118,8 +118,8 @@ static void table_scan_property(tv_judging *j, const tv_evidence_shape *shape,
     add_why(j, finding, why);
 }
 
-static void table_scan_row_key(tv_judging *j, const tv_evidence_shape *shape,
-                               const tv_shape_view *view)
+void tv_judge_table_scan_row_key(tv_judging *j, const tv_evidence_shape *shape,
+                                 const tv_shape_view *view)
 {
     tv_severity severity = TV_SEVERITY_WARNING;
     tv_finding *finding;
@@ -202,8 +202,8 @@ static bool is_dense(const tv_judging *j, const tv_evidence_shape *shape)
            shape->returned_prefix.len > shape->partition_prefix.len;
 }
 
-static void partition_scan_range(tv_judging *j, const tv_evidence_shape *shape,
-                                 const tv_shape_view *view)
+void tv_judge_partition_scan_range(tv_judging *j, const tv_evidence_shape *shape,
+                                   const tv_shape_view *view)
 {
     tv_slice class = tv_row_key_class(j->arena, j->table);
     bool is_dense_scan = is_dense(j, shape);
@@ -255,8 +255,8 @@ static bool selectivity_of(const tv_judging *j, double examined, double ratio,
     return true;
 }
 
-static void partition_scan_selectivity(tv_judging *j, const tv_evidence_shape *shape,
-                                       const tv_shape_view *view)
+void tv_judge_partition_scan_selectivity(tv_judging *j, const tv_evidence_shape *shape,
+                                         const tv_shape_view *view)
 {
     tv_severity severity;
     tv_finding *finding;
@@ -282,7 +282,7 @@ static void partition_scan_selectivity(tv_judging *j, const tv_evidence_shape *s
     add_why(j, finding, why);
 }
 
-static void or_of_keys(tv_judging *j, const tv_evidence_shape *shape, const tv_shape_view *view)
+void tv_judge_or_of_keys(tv_judging *j, const tv_evidence_shape *shape, const tv_shape_view *view)
 {
     bool is_of_rows = view->has_row_list && view->fixes_partition;
     tv_plan_kind plan = plan_of(shape);
@@ -318,7 +318,8 @@ static void or_of_keys(tv_judging *j, const tv_evidence_shape *shape, const tv_s
         finding->cost.rows = tv_per_hour(j, (double)shape->executions * entities);
 }
 
-static void too_many_comparisons(tv_judging *j, const tv_evidence_shape *shape)
+void tv_judge_too_many_comparisons(tv_judging *j, const tv_evidence_shape *shape,
+                                   const tv_shape_view *view)
 {
     tv_finding *finding;
 
@@ -339,8 +340,8 @@ static const char *op_name(tv_compare_op op)
     return names[op];
 }
 
-static void timestamp_filter(tv_judging *j, const tv_evidence_shape *shape,
-                             const tv_shape_view *view)
+void tv_judge_timestamp_filter(tv_judging *j, const tv_evidence_shape *shape,
+                               const tv_shape_view *view)
 {
     tv_plan_kind plan = plan_of(shape);
     tv_severity severity = TV_SEVERITY_WARNING;
@@ -357,20 +358,4 @@ static void timestamp_filter(tv_judging *j, const tv_evidence_shape *shape,
     TV_COMPARED(j, finding, Q07, executions);
     TV_COMPARED(j, finding, Q07, examined);
     finding->proposal = tv_propose_time_key(j, shape, view);
-}
-
-void tv_rules_queries(tv_judging *j)
-{
-    for (size_t i = 0; i < j->table->shape_count; i++) {
-        const tv_evidence_shape *shape = &j->table->shapes[i];
-        const tv_shape_view *view = &j->views[i];
-
-        table_scan_property(j, shape, view);
-        table_scan_row_key(j, shape, view);
-        partition_scan_range(j, shape, view);
-        partition_scan_selectivity(j, shape, view);
-        or_of_keys(j, shape, view);
-        too_many_comparisons(j, shape);
-        timestamp_filter(j, shape, view);
-    }
 }

@@ -5,7 +5,7 @@
 
 static const double mib = 1024 * 1024;
 
-static void point_read_burst(tv_judging *j)
+void tv_judge_point_read_burst(tv_judging *j)
 {
     const tv_evidence_runs *runs = &j->table->read_runs;
     uint64_t same = runs->same_key < runs->runs ? runs->same_key : runs->runs;
@@ -117,7 +117,7 @@ static tv_finding *find_wide(tv_judging *j, double bytes, double returned)
     return finding;
 }
 
-static void wide_read(tv_judging *j, const tv_evidence_shape *shape, const tv_shape_view *view)
+static void wide_query(tv_judging *j, const tv_evidence_shape *shape, const tv_shape_view *view)
 {
     tv_finding *finding;
 
@@ -147,10 +147,17 @@ static void wide_point_read(tv_judging *j)
         TV_COMPARED(j, finding, Q09, point_bytes);
 }
 
+void tv_judge_wide_read(tv_judging *j)
+{
+    wide_point_read(j);
+    for (size_t i = 0; i < j->table->shape_count; i++)
+        wide_query(j, &j->table->shapes[i], &j->views[i]);
+}
+
 /* ---- Q10 ------------------------------------------------------------------------------------- */
 
-static void whole_table_read(tv_judging *j, const tv_evidence_shape *shape,
-                             const tv_shape_view *view)
+void tv_judge_whole_table_read(tv_judging *j, const tv_evidence_shape *shape,
+                               const tv_shape_view *view)
 {
     double walks = (double)shape->walks.to_end_client;
     tv_severity severity = (double)j->table->entities_now >= TV_THRESHOLD(j, Q10, entities)
@@ -175,14 +182,4 @@ static void whole_table_read(tv_judging *j, const tv_evidence_shape *shape,
     TV_COMPARED(j, finding, Q10, walks);
     TV_COMPARED(j, finding, Q10, entities);
     finding->cost.rows = tv_per_hour(j, (double)shape->examined);
-}
-
-void tv_rules_reads(tv_judging *j)
-{
-    point_read_burst(j);
-    wide_point_read(j);
-    for (size_t i = 0; i < j->table->shape_count; i++) {
-        wide_read(j, &j->table->shapes[i], &j->views[i]);
-        whole_table_read(j, &j->table->shapes[i], &j->views[i]);
-    }
 }

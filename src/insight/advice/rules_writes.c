@@ -3,7 +3,7 @@
 
 #include "insight/advice/judging.h"
 
-static void single_deletes(tv_judging *j)
+void tv_judge_single_deletes(tv_judging *j)
 {
     const tv_evidence_deletes *deletes = &j->table->deletes;
     double single = (double)deletes->single, all = single + (double)deletes->batched;
@@ -55,7 +55,7 @@ static const char *period_of(double age_hours, const char **ret_format)
     return days >= 20 ? "month" : days >= 5 ? "week" : "day";
 }
 
-static void delete_old_by_scan(tv_judging *j)
+void tv_judge_delete_old_by_scan(tv_judging *j)
 {
     const tv_evidence_deletes *deletes = &j->table->deletes;
     double all = (double)(deletes->single_day + deletes->batched_day);
@@ -104,7 +104,7 @@ static void delete_old_by_scan(tv_judging *j)
     };
 }
 
-static void batch_of_one(tv_judging *j)
+void tv_judge_batch_of_one(tv_judging *j)
 {
     const tv_evidence_batches *batches = &j->table->batches;
     double count = (double)batches->count, ones = (double)batches->sizes[0];
@@ -127,7 +127,7 @@ static void batch_of_one(tv_judging *j)
     TV_COMPARED(j, finding, W03, share);
 }
 
-static void missed_batching(tv_judging *j)
+void tv_judge_missed_batching(tv_judging *j)
 {
     const tv_evidence_runs *runs = &j->table->write_runs;
     double writes = (double)runs->requests, count = (double)runs->runs;
@@ -153,7 +153,7 @@ static void missed_batching(tv_judging *j)
     finding->cost.requests = tv_per_hour(j, writes - batches);
 }
 
-static void batch_across_partitions(tv_judging *j)
+void tv_judge_batch_across_partitions(tv_judging *j)
 {
     const tv_evidence_batches *batches = &j->table->batches;
     tv_finding *finding;
@@ -166,13 +166,4 @@ static void batch_across_partitions(tv_judging *j)
     tv_find_number(finding, "partitionsPerBatch", batches->across_partitions_max);
     TV_COMPARED(j, finding, W05, failures);
     finding->cost.requests = tv_per_hour(j, (double)batches->across_partitions);
-}
-
-void tv_rules_writes(tv_judging *j)
-{
-    single_deletes(j);
-    delete_old_by_scan(j);
-    batch_of_one(j);
-    missed_batching(j);
-    batch_across_partitions(j);
 }

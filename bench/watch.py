@@ -49,7 +49,7 @@ def measure(options, scratch, bench, fill):
                 rounds[kind].append(spent_s * 1e6 / (into.requests - before))
         about = (f"{options.connections} connections from {options.threads} threads of wrk, {turns} "
                  f"rounds of {options.short_s} s each; the servers take turns. CPU is all of the "
-                 "server's, with the watcher's thread, by schedstat; relative is the median of "
+                 "server's, with the advisor's thread, by schedstat; relative is the median of "
                  f"pairs of rounds. The load average was {load_then:.1f} before and "
                  f"{os.getloadavg()[0]:.1f} after.")
         report = Report("Recording requests", about)

@@ -49,7 +49,7 @@ static void choose_keys(void)
         memcpy(hot_keys[i], keys[next_random() % KEYS], sizeof hot_keys[i]);
 }
 
-/* The watcher's part is not the request's: it is left out of the time. */
+/* A fold is no part of a request: it is left out of the time. */
 static double round_of(tv_watch *watch, size_t table_count, bool is_query, const tv_filter *filter)
 {
     struct tv_watch_conn conn = {0};

@@ -290,9 +290,8 @@ static tv_err explain(tv_call *call, tv_err err)
     return err;
 }
 
-static void done(tv_call *call, int64_t end_ns)
+static void release(tv_call *call)
 {
-    (void)end_ns;
     tv_blob_end_transfer(tv_blob_call_of(call));
 }
 
@@ -352,5 +351,5 @@ const tv_service_spec tv_blob_spec = {
     .explain = explain,
     .targets = ask_targets,
     .settle = settle_targets,
-    .done = done,
+    .release = release,
 };

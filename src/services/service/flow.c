@@ -14,7 +14,7 @@
  *     the body     kept by the connection, or taken by a sink that the head function has set
  *     on_request   the row's run function: answered at once, or when a read, a task in turns or
  *                  a write comes back
- *     on_done      counted and logged; what the call holds is released
+ *     on_done      observed, once: told to who watches, counted, logged; then released
  *
  * Where the catalogue has other nodes, a call may begin again: lookup.c.
  *
@@ -421,6 +421,15 @@ static void on_request(void *ctx, tv_request *req)
     run(req->user);
 }
 
+/* What it holds; whoever observes it has done so. */
+static void release(tv_call *call)
+{
+    if (call->service->spec->release)
+        call->service->spec->release(call);
+    tv_container_unref(call->container);
+    call->container = NULL;
+}
+
 /* As if the request had just come; only what tells that it has not stays. */
 static void reset(tv_call *call)
 {
@@ -428,9 +437,7 @@ static void reset(tv_call *call)
     tv_request *req = call->req;
     tv_call kept = *call;
 
-    if (service->spec->done)
-        service->spec->done(call, tv_clock_mono_ns());
-    tv_container_unref(call->container);
+    release(call);
     memset(call, 0, service->spec->call_bytes);
     tv_call_init(call, service, req);
     memcpy(call->request_id, kept.request_id, sizeof call->request_id);
@@ -491,26 +498,35 @@ static void count_for_page(tv_call *call)
         atomic_fetch_add_explicit(&container->changes, 1, memory_order_relaxed);
 }
 
+/* What the request leaves; it is called once for each. */
+static void observe(tv_call *call, int64_t end_ns)
+{
+    tv_service *service = call->service;
+    tv_request *req = call->req;
+    int64_t ns = end_ns - req->start_ns;
+
+    if (service->spec->observe)
+        service->spec->observe(call, end_ns);
+    tv_meter_add(&service->meter, tv_call_op(call), req->status, ns, req->body_length,
+                 req->out.len + req->out_length);
+    if (service->has_access_log)
+        log_access(call, ns);
+    count_for_page(call);
+}
+
 static void on_done(void *ctx, tv_request *req)
 {
     tv_service *service = ctx;
     tv_call *call = req->user;
-    int64_t end_ns = tv_clock_mono_ns(), ns = end_ns - req->start_ns;
+    int64_t end_ns = tv_clock_mono_ns();
 
     if (call == NULL)
         return;
 
     tv_assert(call->req == req && !call->is_away);
     tv_call_settle_targets(call);
-    if (service->spec->done)
-        service->spec->done(call, end_ns);
-    tv_meter_add(&service->meter, tv_call_op(call), req->status, ns, req->body_length,
-                 req->out.len + req->out_length);
-    if (service->has_access_log)
-        log_access(call, ns);
-    count_for_page(call);
-    tv_container_unref(call->container);
-    call->container = NULL;
+    observe(call, end_ns);
+    release(call);
     if (service->record && tv_catalog_has_analytics(service->catalog))
         service->record(service->record_ctx, call, end_ns);
     req->user = NULL;

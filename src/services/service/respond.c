@@ -50,19 +50,24 @@ static void add_cors(tv_call *call)
         tv_cors_add_headers(call->service->catalog, call->service->spec->kind, call->req);
 }
 
-void tv_call_finish(tv_call *call)
+static void complete(tv_call *call)
 {
     tv_assert(!call->is_away);
     add_cors(call);
+    if (call->service->spec->note)
+        call->service->spec->note(call);
     call->answered_ns = tv_call_time(call);
+}
+
+void tv_call_finish(tv_call *call)
+{
+    complete(call);
     tv_response_send(call->req);
 }
 
 void tv_call_finish_from(tv_call *call, uint64_t length, const tv_body_source *source)
 {
-    tv_assert(!call->is_away);
-    add_cors(call);
-    call->answered_ns = tv_call_time(call);
+    complete(call);
     tv_response_send_from(call->req, length, source);
 }
 

@@ -68,11 +68,17 @@ typedef struct tv_service_spec {
     /** Likewise, when it is done: charge what was not known before. */
     void (*settle)(tv_call *call);
 
+    /** The answer is complete and not yet sent: count what its reader may ask for next.  Once. */
+    void (*note)(tv_call *call);
+
     /**
-     * The request is done, answered or not, at `end_ns` of the monotonic clock: release what the
-     * call holds.
+     * The request is done, answered or not, at `end_ns` of the monotonic clock: tell those who
+     * watch requests.  Once, however often the call began again.
      */
-    void (*done)(tv_call *call, int64_t end_ns);
+    void (*observe)(tv_call *call, int64_t end_ns);
+
+    /** Release what the call holds: it is done, or begins again. */
+    void (*release)(tv_call *call);
 } tv_service_spec;
 
 enum { TV_OP_UNKNOWN, TV_OP_PREFLIGHT };

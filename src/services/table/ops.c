@@ -133,5 +133,5 @@ const tv_service_spec tv_table_spec = {
     .explain = explain,
     .respond_error = tv_table_respond_error,
     .settle = tv_table_settle,
-    .done = tv_table_observe,
+    .observe = tv_table_observe,
 };

@@ -10,6 +10,7 @@
 #ifndef TV_SERVER_MAIN_PARTS_H
 #define TV_SERVER_MAIN_PARTS_H
 
+#include "insight/watch/trace.h"
 #include "server/admin/admin.h"
 #include "server/analytics/analytics.h"
 #include "server/cluster/cluster.h"

@@ -6,7 +6,7 @@
 
 static tv_err on_batch_written(tv_call *call, tv_err err)
 {
-    size_t failed = tv_table_call_of(call)->changes.failed;
+    size_t failed = tv_table_call_of(call)->outcome.changes.failed;
 
     return err ? tv_table_respond_batch_error(call, err, failed) : tv_table_respond_batch(call);
 }
@@ -18,18 +18,13 @@ static tv_err make_changes(tv_call *call)
     const tv_table_batch *batch = &t->batch;
     tv_err err;
 
-    tv_table_change_set_init(&t->changes, &call->req->arena, call->container, batch->count);
+    tv_table_change_set_init(&t->outcome.changes, &call->req->arena, call->container, batch->count);
     for (size_t i = 0; i < batch->count; i++) {
-        err = tv_table_change_set_add(&t->changes, &batch->ops[i]);
+        err = tv_table_change_set_add(&t->outcome.changes, &batch->ops[i]);
         if (err)
             return err;
         tv_thread_step(TV_STEP_LARGE);
     }
-    err = tv_table_call_reserve_reply(call);
-    if (err)
-        return err;
-
-    tv_table_change_set_prepare(&t->changes, &call->write);
     return TV_OK;
 }
 
@@ -86,14 +81,9 @@ static tv_err run_prepared(tv_call *call, tv_err err)
 
     if (err == TV_OK && batch->count == 0)
         return tv_table_respond_batch(call);
-    if (err == TV_OK && !batch->is_query)
-        err = tv_table_admit_write(call);
-    if (err == TV_OK && !batch->is_query) {
-        tv_table_call_write_changes(call, on_batch_written);
-        return TV_OK;
-    }
     if (err == TV_OK)
-        err = tv_table_read_entity(call);
+        err =
+            batch->is_query ? tv_table_read_entity(call) : tv_table_commit(call, on_batch_written);
     return err && batch->is_part_error ? tv_table_respond_batch_error(call, err, batch->failed)
                                        : err;
 }
@@ -109,7 +99,7 @@ tv_err tv_table_run_batch(tv_call *call)
 {
     /* A megabyte takes several milliseconds, which all clients of a network thread would wait. */
     enum { PREPARED_HERE_BYTES_MAX = 128 * 1024 };
-    tv_err err = tv_table_call_reserve(call);
+    tv_err err = tv_table_reserve_body(call);
 
     if (err)
         return err;

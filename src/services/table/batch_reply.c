@@ -263,7 +263,7 @@ tv_err tv_table_add_batch_reply(tv_buf *buf, tv_call *call, tv_slice batch_id, t
         if (err)
             add_error(buf, call, err, failed);
         else
-            reply_err = add_read(buf, &batch->ops[0], tv_table_call_of(call)->value);
+            reply_err = add_read(buf, &batch->ops[0], tv_table_call_of(call)->outcome.value);
         tv_buf_printf(buf, "--batchresponse_%.*s--\r\n", TV_FMT(batch_id));
         return reply_err;
     }
@@ -276,7 +276,7 @@ tv_err tv_table_add_batch_reply(tv_buf *buf, tv_call *call, tv_slice batch_id, t
         add_part_opening(buf, "changesetresponse", changeset_id);
         add_error(buf, call, err, failed);
     } else {
-        reply_err = add_changes(buf, &tv_table_call_of(call)->changes, changeset_id);
+        reply_err = add_changes(buf, &tv_table_call_of(call)->outcome.changes, changeset_id);
     }
     tv_buf_printf(buf, "--changesetresponse_%.*s--\r\n--batchresponse_%.*s--\r\n",
                   TV_FMT(changeset_id), TV_FMT(batch_id));

@@ -5,11 +5,24 @@
 #ifndef TV_SERVICES_TABLE_CALL_H
 #define TV_SERVICES_TABLE_CALL_H
 
+#include "model/odata/shape.h"
 #include "services/service/call.h"
 #include "services/table/batch.h"
 #include "services/table/scan.h"
 #include "services/table/service.h"
 #include "services/table/units.h"
+
+/**
+ * What an operation has done.  It fills this in for its answer; observe.c tells of it when the
+ * request is done, and no operation knows who is told.
+ */
+typedef struct tv_table_outcome {
+    tv_slice key, value;         /* a point read: of the row that is meant, and what it has */
+    tv_table_change_set changes; /* a write: with what became of each */
+    tv_table_scan scan;          /* a query: its plan and its page; `table` is NULL before */
+    int64_t scan_ns;             /* of its turns so far */
+    tv_err part_error;           /* a batch: of the part that failed */
+} tv_table_outcome;
 
 typedef struct tv_table_call {
     tv_call base;       /* first */
@@ -17,18 +30,12 @@ typedef struct tv_table_call {
     tv_table_op op;     /* what it asks for */
 
     /* What the operation at hand needs. */
-    tv_table_change_set changes;
-    tv_call_then *changes_then; /* of the write that applies them */
     tv_table_batch batch;
     tv_table_query query;
-    tv_table_scan scan;
-    bool has_count; /* of a query of a whole table: it has exactly ... */
-    uint64_t entities;
-    tv_slice value;        /* of the row that was read */
-    tv_table_bill *bill;   /* what it takes of the account's targets; NULL without them */
-    const tv_shape *shape; /* of a long filter, made where it was parsed; else NULL */
-    int64_t work_ns;       /* of its turns so far */
-    tv_err batch_error;    /* of the part of a batch that failed */
+    tv_call_then *commit_then; /* of tv_table_commit */
+    tv_table_bill *bill;       /* what it takes of the account's targets; NULL without them */
+    const tv_shape *shape;     /* of observe.c: of a long filter, else NULL */
+    tv_table_outcome outcome;
 } tv_table_call;
 
 static inline tv_table_call *tv_table_call_of(tv_call *call)
@@ -36,46 +43,46 @@ static inline tv_table_call *tv_table_call_of(tv_call *call)
     return TV_CALL_OF(tv_table_call, call, base);
 }
 
-/* call.c: the memory of writes, and the writing. */
+/* commit.c */
 
 /**
  * Before the body of a write is read: ask for memory for what it becomes, the
  * rows and the answer that may repeat them.  TV_ERR_OVERLOADED.
  */
-tv_err tv_table_call_reserve(tv_call *call) TV_WARN_UNUSED;
-
-/** Before the changes are submitted: take the memory of the answer.  TV_ERR_OVERLOADED. */
-tv_err tv_table_call_reserve_reply(tv_call *call) TV_WARN_UNUSED;
+tv_err tv_table_reserve_body(tv_call *call) TV_WARN_UNUSED;
 
 /**
- * Have the pipeline run call->write, which applies t->changes.  Merges of much that is
- * stored are made ahead on a scanner's thread, and the write goes to the committer again.
+ * Commit outcome.changes: take the memory of the answer and the room in the account's targets, then
+ * have the pipeline apply them; `then` answers.  TV_ERR_OVERLOADED, TV_ERR_THROTTLED.
  */
-void tv_table_call_write_changes(tv_call *call, tv_call_then *then);
+tv_err tv_table_commit(tv_call *call, tv_call_then *then) TV_WARN_UNUSED;
 
-/** Count a query of this table by its plan. */
-static inline void tv_table_count_plan(tv_container *table, tv_plan_kind kind)
-{
-    tv_table_counts *counts = table->service_data;
+/*
+ * observe.c: what requests leave, and what is known of a table because of it.  No other file of
+ * the operations knows the recorder, the facts or the traffic by key.
+ */
 
-    atomic_fetch_add_explicit(&counts->plans[kind], 1, memory_order_relaxed);
-}
+/** See tv_service_spec.note: metrics, and facts that the next request may ask for. */
+void tv_table_note(tv_call *call);
 
-/** Count what it has read. */
-static inline void tv_table_count_examined(tv_container *table, tv_plan_kind kind, uint64_t count)
-{
-    tv_table_counts *counts = table->service_data;
-
-    atomic_fetch_add_explicit(&counts->examined[kind], count, memory_order_relaxed);
-}
-
-/* observe.c */
-
-/** Done at `end_ns`: tell the recorder of it, if there is one and it is about entities. */
+/** See tv_service_spec.observe: tell the recorder, if there is one and it is about entities. */
 void tv_table_observe(tv_call *call, int64_t end_ns);
 
-/** What queries of the shape of this one did to its table; false when that is not known. */
-bool tv_table_shape_history(tv_call *call, tv_estimate_history *ret_history);
+/** A query has its plan: prepare what is to be observed of it.  The thread that made the plan. */
+void tv_table_observe_plan(tv_call *call);
+
+/** A page of entities is complete.  A scanner's thread, which may wait for the disk. */
+void tv_table_observe_page(tv_call *call);
+
+/** Set outcome.scan.estimate, if there are facts.  May wait for the disk. */
+tv_err tv_table_estimate(tv_call *call) TV_WARN_UNUSED;
+
+/** How many entities the query of a whole table has in front of it; false when that is not certain.
+ */
+bool tv_table_count_exactly(tv_call *call, uint64_t *ret_entities);
+
+/** tv_catalog_kind.service_done: nobody observes the table any more. */
+void tv_table_unobserve(tv_container *table);
 
 /* The operations: see tv_op.run. */
 

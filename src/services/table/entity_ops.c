@@ -32,7 +32,7 @@ static tv_err finish_read(tv_call *call, tv_err err)
 {
     tv_slice value = call->fetch.value;
 
-    tv_table_call_of(call)->value = value;
+    tv_table_call_of(call)->outcome.value = value;
     if (err == TV_ERR_NOT_FOUND)
         err = TV_ERR_ENTITY_NOT_FOUND;
     /* Whatever was found or not: the rows of a dropped table are on their way out. */
@@ -50,17 +50,14 @@ static tv_err finish_read(tv_call *call, tv_err err)
 
 tv_err tv_table_read_entity(tv_call *call)
 {
-    tv_slice key;
-    tv_err err;
+    tv_slice *key = &tv_table_call_of(call)->outcome.key;
+    tv_err err = entity_key(call, key);
 
-    tv_table_count_plan(call->container, TV_PLAN_POINT);
-    tv_table_count_examined(call->container, TV_PLAN_POINT, 1);
-    err = entity_key(call, &key);
-    if (err == TV_OK && tv_table_admit_read(call, key)) {
-        call->fetch.key = key; /* not fetched, but the recorder wants to know what was refused */
-        return TV_ERR_THROTTLED;
-    }
-    return err ? finish_read(call, err) : tv_call_fetch(call, key, finish_read);
+    if (err)
+        return finish_read(call, err);
+
+    err = tv_table_admit_read(call, *key);
+    return err ? err : tv_call_fetch(call, *key, finish_read);
 }
 
 /*
@@ -69,7 +66,7 @@ tv_err tv_table_read_entity(tv_call *call)
  */
 static tv_err explain_read(tv_call *call)
 {
-    tv_table_scan *scan = &tv_table_call_of(call)->scan;
+    tv_table_scan *scan = &tv_table_call_of(call)->outcome.scan;
     tv_key_range *range = tv_arena_zalloc(&call->req->arena, sizeof *range);
     tv_err err = entity_key(call, &range->from);
 
@@ -113,7 +110,7 @@ tv_err tv_table_write_entity(tv_call *call)
     tv_arena *arena = &call->req->arena;
     tv_err err;
 
-    err = tv_table_call_reserve(call);
+    err = tv_table_reserve_body(call);
     if (err)
         return err;
 
@@ -126,20 +123,10 @@ tv_err tv_table_write_entity(tv_call *call)
     if (err)
         return err;
 
-    tv_table_change_set_init(&t->changes, arena, call->container, 1);
-    err = tv_table_change_set_add(&t->changes, &t->op);
+    tv_table_change_set_init(&t->outcome.changes, arena, call->container, 1);
+    err = tv_table_change_set_add(&t->outcome.changes, &t->op);
     if (err)
         return err;
 
-    err = tv_table_call_reserve_reply(call);
-    if (err)
-        return err;
-
-    err = tv_table_admit_write(call);
-    if (err)
-        return err;
-
-    tv_table_change_set_prepare(&t->changes, &call->write);
-    tv_table_call_write_changes(call, on_written);
-    return TV_OK;
+    return tv_table_commit(call, on_written);
 }

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "base/json.h"
+#include "insight/facts/estimate.h"
 #include "store/engine/key.h"
 
 static const char *description(const tv_plan *plan)

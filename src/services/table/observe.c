@@ -1,11 +1,17 @@
-/* Telling the recorder what a finished request was about: watch/event.h. */
+/* What requests to tables leave: metrics, facts, the recorder's events, traffic by key. */
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/number.h"
+#include "insight/facts/estimate.h"
+#include "insight/facts/facts.h"
+#include "insight/traffic/record.h"
+#include "insight/traffic/traffic.h"
 #include "insight/watch/conn.h"
+#include "insight/watch/trace.h"
+#include "insight/watch/watch.h"
 #include "services/table/call.h"
+#include "services/table/counts.h"
 #include "services/table/token.h"
-#include "services/table/traffic.h"
 #include "store/engine/key.h"
 
 /* What is known of a connection. */
@@ -17,9 +23,9 @@ typedef struct observed_conn {
     char agent[160]; /* that the hash is of */
 } observed_conn;
 
-static tv_watch *watch_of(const tv_call *call)
+static tv_table_service *service_of(const tv_call *call)
 {
-    return TV_CALL_OF(tv_table_service, call->service, base)->watch;
+    return TV_CALL_OF(tv_table_service, call->service, base);
 }
 
 /* --- who --- */
@@ -159,7 +165,7 @@ static tv_watch_key change_key(const tv_table_change_set *set, size_t i, tv_err 
 
 static void add_changes(const tv_call *call, tv_watch_event *event, tv_err err)
 {
-    const tv_table_change_set *set = &tv_table_call_of((tv_call *)call)->changes;
+    const tv_table_change_set *set = &tv_table_call_of((tv_call *)call)->outcome.changes;
     tv_watch_key *keys = tv_arena_alloc(&call->req->arena, set->count * sizeof *keys);
 
     for (size_t i = 0; i < set->count; i++)
@@ -174,17 +180,17 @@ static void add_read(tv_call *call, tv_watch_event *event, tv_watch_key *key)
     const tv_table_call *t = tv_table_call_of(call);
     const tv_table_op *op = event->op == TV_ENTITY_OP_BATCH ? &t->batch.ops[0] : &t->op;
 
-    if (call->fetch.key.data == NULL)
+    if (t->outcome.key.data == NULL)
         return;
     *key = (tv_watch_key){
         .op = TV_ENTITY_OP_QUERY_ENTITY,
         .outcome =
             (uint8_t)(event->error ? outcome_of_error((tv_err)event->error) : TV_WATCH_FOUND),
-        .units = units_of(t->value.len),
-        .bytes = (uint32_t)t->value.len,
+        .units = units_of(t->outcome.value.len),
+        .bytes = (uint32_t)t->outcome.value.len,
         .age_s = -1,
     };
-    set_key(key, call->fetch.key, call->container);
+    set_key(key, t->outcome.key, call->container);
     if (op->select.count)
         event->query.select = op->select.url_text;
     event->keys = key;
@@ -248,7 +254,7 @@ static tv_slice kept(const tv_table_scan_key *key)
 static void add_query(tv_call *call, tv_watch_query *to)
 {
     const tv_table_call *t = tv_table_call_of(call);
-    const tv_table_scan *scan = &t->scan;
+    const tv_table_scan *scan = &t->outcome.scan;
 
     to->filter = t->query.filter;
     to->shape = t->shape;
@@ -298,10 +304,11 @@ static uint32_t number_of(tv_watch *watch, const tv_container *table)
     return number;
 }
 
-bool tv_table_shape_history(tv_call *call, tv_estimate_history *ret_history)
+/* What queries of the shape of this one did to its table; false when that is not known. */
+static bool shape_history(tv_call *call, tv_estimate_history *ret_history)
 {
     const tv_table_call *t = tv_table_call_of(call);
-    tv_watch *watch = watch_of(call);
+    tv_watch *watch = service_of(call)->watch;
     tv_watch_history found;
 
     if (watch == NULL)
@@ -342,7 +349,7 @@ static uint32_t number_of_refused(tv_call *call)
     if (name.len)
         table = tv_catalog_find(call->service->catalog, call->endpoint.account, name);
     if (table)
-        number = number_of(watch_of(call), table);
+        number = number_of(service_of(call)->watch, table);
     tv_container_unref(table);
     return number;
 }
@@ -376,7 +383,7 @@ static void fill(tv_call *call, tv_watch_event *event, tv_watch_key *read)
     else if (event->op == TV_ENTITY_OP_QUERY_ENTITY ||
              (event->op == TV_ENTITY_OP_BATCH && t->batch.is_query))
         add_read(call, event, read);
-    else if (t->changes.count)
+    else if (t->outcome.changes.count)
         add_changes(call, event, (tv_err)event->error);
     if (event->error == TV_ERR_BATCH_PARTITIONS)
         event->across_partitions = 2; /* the rest of it was not looked at */
@@ -405,14 +412,64 @@ static void write_trace(tv_call *call, tv_watch_event event)
                                      : TV_LIT("");
 
     event.request_id = id_of(call->req);
-    tv_watch_trace_add(TV_CALL_OF(tv_table_service, call->service, base)->trace,
-                       call->endpoint.account, table, &event);
+    tv_watch_trace_add(service_of(call)->trace, call->endpoint.account, table, &event);
 }
+
+/* --- traffic by key --- */
+
+/* The table's counters; NULL when there is no room for more tables. */
+static tv_traffic_table *counters_of(tv_traffic *traffic, const tv_container *table,
+                                     uint32_t number)
+{
+    tv_table_counts *counts = table->service_data;
+    tv_traffic_table *known = atomic_load_explicit(&counts->traffic, memory_order_acquire), *own;
+
+    if (known) {
+        /* The recorder gives a table that was silent for long another one. */
+        if (atomic_load_explicit(&counts->traffic_number, memory_order_relaxed) != number) {
+            atomic_store_explicit(&counts->traffic_number, number, memory_order_relaxed);
+            tv_traffic_number(traffic, known, number);
+        }
+        return known;
+    }
+    own = tv_traffic_table_get(traffic, table->account, table->id);
+    if (own == NULL)
+        return NULL;
+    if (atomic_compare_exchange_strong(&counts->traffic, &known, own)) {
+        atomic_store_explicit(&counts->traffic_number, number, memory_order_relaxed);
+        tv_traffic_number(traffic, own, number);
+        return own;
+    }
+    tv_traffic_table_unref(own); /* another loop was first */
+    return known;
+}
+
+/* At a table's first request this takes a lock. */
+static void count_traffic(tv_traffic *traffic, int loop_index, const tv_container *table,
+                          const tv_watch_event *event)
+{
+    tv_traffic_table *counters = counters_of(traffic, table, event->table);
+
+    if (counters)
+        tv_traffic_record(tv_traffic_shard_at(traffic, loop_index), counters, event);
+}
+
+void tv_table_unobserve(tv_container *table)
+{
+    tv_table_counts *counts = table->service_data;
+    tv_watch *watch = atomic_load(&counts->watch);
+
+    tv_traffic_table_unref(atomic_load(&counts->traffic));
+    if (watch)
+        tv_watch_drop_table(watch, atomic_load(&counts->watch_number));
+}
+
+/* --- when it is done --- */
 
 void tv_table_observe(tv_call *call, int64_t end_ns)
 {
-    tv_watch *watch = watch_of(call);
-    tv_traffic *traffic = TV_CALL_OF(tv_table_service, call->service, base)->traffic;
+    tv_watch *watch = service_of(call)->watch;
+    tv_traffic *traffic = service_of(call)->traffic;
     tv_request *req = call->req;
     const tv_table_call *t = tv_table_call_of(call);
     tv_watch_key read;
@@ -420,13 +477,16 @@ void tv_table_observe(tv_call *call, int64_t end_ns)
     if (watch == NULL || !is_about_entities(tv_call_op(call)) || !is_judged(call))
         return;
 
-    tv_err error = t->batch_error ? t->batch_error : req->status >= 300 ? call->error : TV_OK;
+    tv_err error = t->outcome.part_error ? t->outcome.part_error
+                   : req->status >= 300  ? call->error
+                                         : TV_OK;
     observed_conn room, *conn = conn_of(req, &room);
     tv_watch_event event = {
         .time_ns = tv_watch_at(watch, end_ns),
         .duration_ns = end_ns - req->start_ns,
         .op = op_of(tv_call_op(call)),
-        .status = (uint16_t)(t->batch_error ? tv_err_status(t->batch_error) : req->status),
+        .status =
+            (uint16_t)(t->outcome.part_error ? tv_err_status(t->outcome.part_error) : req->status),
         .error = (uint16_t)error,
         .throttle = (uint8_t)throttle_of(call),
         .is_overloaded = error == TV_ERR_OVERLOADED,
@@ -444,8 +504,234 @@ void tv_table_observe(tv_call *call, int64_t end_ns)
     event.source = source_of(req);
     fill(call, &event, &read);
     tv_watch_record(tv_watch_shard_at(watch, tv_loop_index(req->loop)), &event);
-    if (TV_CALL_OF(tv_table_service, call->service, base)->trace)
+    if (service_of(call)->trace)
         write_trace(call, event);
     if (traffic && call->container && event.table)
-        tv_table_count_traffic(traffic, tv_loop_index(req->loop), call->container, &event);
+        count_traffic(traffic, tv_loop_index(req->loop), call->container, &event);
+}
+
+/* --- before the answer is sent: metrics and facts --- */
+
+static void count(const tv_container *table, tv_plan_kind kind, uint64_t examined)
+{
+    tv_table_counts *counts = table->service_data;
+
+    atomic_fetch_add_explicit(&counts->plans[kind], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&counts->examined[kind], examined, memory_order_relaxed);
+}
+
+/* A partition that is read again and again is worth counting. */
+static void note_page(tv_call *call, bool has_failed)
+{
+    const tv_table_scan *scan = &tv_table_call_of(call)->outcome.scan;
+    tv_facts *facts = service_of(call)->facts;
+
+    count(call->container, scan->plan.kind, has_failed ? 0 : scan->page.examined);
+    if (facts && !has_failed && scan->plan.count == 1 && scan->plan.kind == TV_PLAN_PARTITION)
+        tv_facts_note_scan(facts, scan->table->account, scan->table->id,
+                           tv_slice_skip(scan->plan.ranges[0].from, scan->table->prefix.len),
+                           scan->page.examined);
+}
+
+/* Raise what is known of a table; false when it is not more. */
+static bool is_wider(_Atomic uint64_t *widest, uint64_t value)
+{
+    if (value <= atomic_load_explicit(widest, memory_order_relaxed))
+        return false;
+
+    atomic_store_explicit(widest, value, memory_order_relaxed);
+    return true;
+}
+
+/* Whether an entity has more of anything than those before it; few have. */
+static bool is_widest(tv_table_counts *counts, const tv_entity_properties *properties)
+{
+    enum { LONG_BYTES = 24576 }; /* such values are counted, each */
+    uint64_t cost = 0, longest = 0;
+
+    for (size_t i = 0; i < properties->count; i++) {
+        const tv_property *property = &properties->list[i];
+
+        cost += tv_property_cost(property);
+        if ((property->type == TV_EDM_STRING || property->type == TV_EDM_BINARY) &&
+            property->bytes.len > longest)
+            longest = property->bytes.len;
+    }
+
+    bool has_more = is_wider(&counts->widest[0], properties->count + 1);
+    bool costs_more = is_wider(&counts->widest[1], cost);
+
+    return is_wider(&counts->widest[2], longest) || has_more || costs_more || longest >= LONG_BYTES;
+}
+
+/* The properties that a merge has left: those that were there, with what the request says. */
+static tv_entity_properties merged_properties(tv_arena *arena, tv_slice stored)
+{
+    tv_entity_properties properties = {
+        .list = tv_arena_alloc(arena, TV_ENTITY_PROPERTIES_MAX * sizeof *properties.list)};
+    tv_entity_cursor cursor;
+
+    tv_entity_cursor_init(&cursor, stored);
+    while (properties.count < TV_ENTITY_PROPERTIES_MAX &&
+           tv_entity_next(&cursor, &properties.list[properties.count]))
+        properties.count++;
+    return properties;
+}
+
+/* An entity may be the widest of its table. */
+static void note_entities(tv_call *call)
+{
+    const tv_table_change_set *set = &tv_table_call_of(call)->outcome.changes;
+    tv_facts *facts = service_of(call)->facts;
+    tv_arena scratch;
+
+    if (facts == NULL)
+        return;
+
+    tv_arena_init(&scratch);
+    for (size_t i = 0; i < set->count; i++) {
+        const tv_entity_change *change = &set->changes[i];
+        bool has_merged = tv_table_op_is_merge(change->op->kind) && change->old_timestamp;
+        tv_entity_properties properties =
+            has_merged ? merged_properties(&scratch, change->value) : change->op->body.properties;
+
+        if (change->op->kind != TV_TABLE_OP_DELETE_ENTITY &&
+            is_widest(set->table->service_data, &properties))
+            tv_facts_note_entity(facts, set->table->account, set->table->id, change->key,
+                                 properties.list, properties.count);
+        tv_arena_reset(&scratch);
+    }
+    tv_arena_done(&scratch);
+}
+
+void tv_table_note(tv_call *call)
+{
+    const tv_table_outcome *outcome = &tv_table_call_of(call)->outcome;
+    bool has_failed = call->req->status >= 300 || outcome->part_error;
+
+    if (call->container == NULL)
+        return;
+    if (outcome->key.data)
+        count(call->container, TV_PLAN_POINT, 1);
+    else if (outcome->scan.table && !tv_table_query_is_explained(call->req))
+        note_page(call, has_failed);
+    else if (outcome->changes.count && !has_failed)
+        note_entities(call);
+}
+
+/* --- queries: before and after the scan --- */
+
+/* The shape of a long filter takes as long as its plan, so it is made by the same thread. */
+static const tv_shape *make_shape(tv_call *call)
+{
+    tv_table_call *t = tv_table_call_of(call);
+    tv_shape *shape = tv_arena_alloc(&call->req->arena, sizeof *shape);
+
+    *shape =
+        tv_shape_make(&call->req->arena, t->query.filter, t->op.select.count > 0, t->query.has_top);
+    return shape;
+}
+
+void tv_table_observe_plan(tv_call *call)
+{
+    tv_table_call *t = tv_table_call_of(call);
+    tv_table_scan *scan = &t->outcome.scan;
+
+    if (service_of(call)->watch == NULL)
+        return;
+    if (t->query.filter_text.len > TV_TABLE_QUERY_SHORT_FILTER_BYTES)
+        t->shape = make_shape(call);
+    if (scan->plan.kind != TV_PLAN_POINT)
+        scan->keys = tv_arena_zalloc(scan->arena, sizeof *scan->keys);
+}
+
+/* What the plan would cost; it reads some keys, and perhaps entities. */
+tv_err tv_table_estimate(tv_call *call)
+{
+    tv_table_call *t = tv_table_call_of(call);
+    tv_facts *facts = service_of(call)->facts;
+    const tv_table_counts *counts = call->container->service_data;
+    tv_estimate_history history;
+    tv_estimate_query query = {.account = call->container->account,
+                               .table_id = call->container->id,
+                               .prefix = call->container->prefix,
+                               .plan = &t->outcome.scan.plan,
+                               .top = t->query.top < TV_TABLE_PAGE_ROWS_MAX ? t->query.top : 0,
+                               .cost = &counts->cost};
+    tv_estimate *result = tv_arena_alloc(&call->req->arena, sizeof *result);
+    tv_err err;
+
+    if (facts == NULL)
+        return TV_OK;
+    if (shape_history(call, &history))
+        query.history = &history;
+
+    err = tv_facts_estimate(facts, &query, &call->req->arena, result);
+    if (err == TV_OK)
+        t->outcome.scan.estimate = result;
+    return err;
+}
+
+/*
+ * How far estimates are off is a metric, so one of so many queries that were answered whole is
+ * estimated though nobody asks for it.  Here the thread may wait for the disk.
+ */
+static void check_estimate(tv_call *call)
+{
+    enum { EVERY = 1024 };
+    tv_table_service *service = service_of(call);
+    const tv_table_call *t = tv_table_call_of(call);
+    const tv_table_scan *scan = &t->outcome.scan;
+
+    if (service->facts == NULL || scan->plan.kind == TV_PLAN_POINT ||
+        scan->page.end != TV_PAGE_END_DONE || t->query.next_partition.data)
+        return;
+    if (atomic_fetch_add_explicit(&service->whole_queries, 1, memory_order_relaxed) % EVERY)
+        return;
+    if (tv_table_estimate(call) == TV_OK)
+        tv_facts_note_estimate(service->facts, scan->estimate, scan->page.examined);
+}
+
+/* What a page has cost: estimates of the next ones go by it. */
+static void note_cost(tv_call *call)
+{
+    const tv_table_call *t = tv_table_call_of(call);
+    const tv_table_page *page = &t->outcome.scan.page;
+    tv_table_counts *counts = call->container->service_data;
+
+    if (page->examined == 0)
+        return;
+    tv_query_cost_note(&counts->cost,
+                       &(tv_query_work){.ranges = (double)t->outcome.scan.plan.count,
+                                        .examined = (double)page->examined,
+                                        .returned = (double)page->returned,
+                                        .bytes = (double)call->req->out.len},
+                       (double)t->outcome.scan_ns);
+}
+
+void tv_table_observe_page(tv_call *call)
+{
+    note_cost(call);
+    check_estimate(call);
+}
+
+/* A whole table begins with how many entities it has, if that is certain: clients that count need
+ * not read them all. */
+bool tv_table_count_exactly(tv_call *call, uint64_t *ret_entities)
+{
+    tv_table_call *t = tv_table_call_of(call);
+    tv_facts *facts = service_of(call)->facts;
+    const tv_plan *plan = &t->outcome.scan.plan;
+    const tv_container *table = t->outcome.scan.table;
+
+    if (facts == NULL || table == NULL || plan->kind != TV_PLAN_TABLE || plan->count != 1 ||
+        t->query.is_explained || t->query.filter->root || t->query.next_partition.data ||
+        !tv_slice_eq(plan->ranges[0].from, table->prefix) ||
+        tv_slice_starts_with(plan->ranges[0].to, table->prefix))
+        return false;
+
+    tv_facts_count known = tv_facts_count_of(facts, table->account, table->id);
+
+    *ret_entities = known.entities;
+    return known.basis == TV_FACTS_EXACT;
 }

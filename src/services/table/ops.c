@@ -133,5 +133,6 @@ const tv_service_spec tv_table_spec = {
     .explain = explain,
     .respond_error = tv_table_respond_error,
     .settle = tv_table_settle,
+    .note = tv_table_note,
     .observe = tv_table_observe,
 };

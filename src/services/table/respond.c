@@ -198,7 +198,7 @@ static tv_err add_entity_json(tv_call *call, tv_slice value)
 
 void tv_table_respond_inserted(tv_call *call)
 {
-    const tv_entity_change *change = &tv_table_call_of(call)->changes.changes[0];
+    const tv_entity_change *change = &tv_table_call_of(call)->outcome.changes.changes[0];
     bool has_content = op_of(call)->prefer != TV_TABLE_PREFER_NO_CONTENT;
     tv_slice url = entity_url(call);
 
@@ -223,13 +223,13 @@ void tv_table_respond_inserted(tv_call *call)
 void tv_table_respond_updated(tv_call *call)
 {
     start_odata(call, 204);
-    etag(call, tv_table_call_of(call)->changes.changes[0].timestamp);
+    etag(call, tv_table_call_of(call)->outcome.changes.changes[0].timestamp);
     tv_call_finish(call);
 }
 
 tv_err tv_table_respond_entity(tv_call *call)
 {
-    tv_slice value = tv_table_call_of(call)->value;
+    tv_slice value = tv_table_call_of(call)->outcome.value;
     int64_t timestamp;
     tv_err err = tv_entity_timestamp(value, &timestamp);
 
@@ -251,10 +251,12 @@ tv_err tv_table_respond_entity(tv_call *call)
 static void plan_header(tv_call *call)
 {
     const tv_table_call *t = tv_table_call_of(call);
-    const tv_table_scan *scan = &t->scan;
-    tv_slice count = t->has_count ? tv_arena_printf(&call->req->arena, "; entities=%llu",
-                                                    (unsigned long long)t->entities)
-                                  : TV_LIT("");
+    const tv_table_scan *scan = &t->outcome.scan;
+    uint64_t entities;
+    tv_slice count =
+        tv_table_count_exactly(call, &entities)
+            ? tv_arena_printf(&call->req->arena, "; entities=%llu", (unsigned long long)entities)
+            : TV_LIT("");
 
     tv_response_header(call->req, TV_LIT("x-tavola-plan"),
                        tv_arena_printf(&call->req->arena,
@@ -265,7 +267,7 @@ static void plan_header(tv_call *call)
 
 tv_err tv_table_respond_plan(tv_call *call)
 {
-    tv_err err = tv_table_explain(&call->req->out, &tv_table_call_of(call)->scan);
+    tv_err err = tv_table_explain(&call->req->out, &tv_table_call_of(call)->outcome.scan);
 
     if (err)
         return err;
@@ -279,7 +281,7 @@ tv_err tv_table_respond_plan(tv_call *call)
 
 void tv_table_respond_page(tv_call *call)
 {
-    const tv_table_continuation *next = &tv_table_call_of(call)->scan.next;
+    const tv_table_continuation *next = &tv_table_call_of(call)->outcome.scan.next;
     tv_request *req = call->req;
 
     start_odata(call, 200);
@@ -343,6 +345,6 @@ tv_err tv_table_respond_batch_error(tv_call *call, tv_err err, size_t failed)
 
     if (tv_call_looks_again(call, err))
         return TV_OK;
-    tv_table_call_of(call)->batch_error = err;
+    tv_table_call_of(call)->outcome.part_error = err;
     return status == 500 || status == 503 ? err : respond_multipart(call, err, failed);
 }

@@ -1,9 +1,11 @@
 /* What the server wires: the catalogue of tables, and metrics. */
 #include "services/table/service.h"
 
+#include "insight/facts/facts.h"
 #include "model/entity/entity.h"
+#include "services/table/call.h"
+#include "services/table/counts.h"
 #include "services/table/row_test.h"
-#include "services/table/traffic.h"
 #include "store/engine/key.h"
 
 const tv_catalog_kind tv_table_catalog = {
@@ -13,7 +15,7 @@ const tv_catalog_kind tv_table_catalog = {
     .not_found = TV_ERR_TABLE_NOT_FOUND,
     .rows = tv_key_table,
     .service_bytes = sizeof(tv_table_counts),
-    .service_done = tv_table_end_traffic,
+    .service_done = tv_table_unobserve,
 };
 
 /* --- facts --- */

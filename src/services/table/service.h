@@ -4,13 +4,14 @@
 #ifndef TV_SERVICES_TABLE_SERVICE_H
 #define TV_SERVICES_TABLE_SERVICE_H
 
-#include "insight/facts/cost.h"
-#include "insight/facts/facts.h"
-#include "insight/traffic/traffic.h"
-#include "insight/watch/trace.h"
-#include "insight/watch/watch.h"
-#include "model/odata/plan.h"
 #include "services/service/service.h"
+
+/* Who observes requests: operations do not see them, see observe.c. */
+typedef struct tv_facts tv_facts;
+typedef struct tv_facts_format tv_facts_format;
+typedef struct tv_traffic tv_traffic;
+typedef struct tv_watch tv_watch;
+typedef struct tv_watch_trace tv_watch_trace;
 
 /** The catalogue of tables. */
 extern const tv_catalog_kind tv_table_catalog;
@@ -20,19 +21,6 @@ tv_catalog_kind tv_table_catalog_with(tv_facts *facts);
 
 /** How the facts read entities. */
 extern const tv_facts_format tv_table_facts_format;
-
-/** What the catalogue keeps with every table. */
-typedef struct tv_table_counts {
-    _Atomic uint64_t plans[TV_PLAN_KINDS];    /* queries by kind, since the start */
-    _Atomic uint64_t examined[TV_PLAN_KINDS]; /* entities that they have read */
-    /* The widest that the facts were told of: properties, cost, bytes of a value. */
-    _Atomic uint64_t widest[3];
-    _Atomic(tv_traffic_table *) traffic; /* by key; NULL until it is asked for: traffic.h */
-    _Atomic uint32_t watch_number;       /* of tv_watch_table; 0 until it is asked for */
-    _Atomic uint32_t traffic_number;     /* the one that `traffic` was told */
-    _Atomic(tv_watch *) watch;           /* that the number is of */
-    tv_query_cost cost;                  /* of its queries */
-} tv_table_counts;
 
 typedef struct tv_table_service {
     tv_service base;           /* first */

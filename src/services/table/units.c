@@ -41,7 +41,7 @@ static uint64_t units_of_change(const tv_entity_change *change, tv_slice value)
 
 tv_err tv_table_admit_write(tv_call *call)
 {
-    const tv_table_change_set *set = &tv_table_call_of(call)->changes;
+    const tv_table_change_set *set = &tv_table_call_of(call)->outcome.changes;
     uint64_t units = 0;
 
     if (call->targets == NULL)
@@ -72,7 +72,7 @@ static uint64_t partition_of(const tv_plan *plan)
 
 tv_err tv_table_admit_query(tv_call *call)
 {
-    tv_table_scan *scan = &tv_table_call_of(call)->scan;
+    tv_table_scan *scan = &tv_table_call_of(call)->outcome.scan;
     tv_err err;
 
     if (call->targets == NULL)
@@ -112,7 +112,7 @@ static void charge(tv_call *call, uint64_t partition, int64_t units)
 
 static uint64_t units_written(tv_call *call)
 {
-    const tv_table_change_set *set = &tv_table_call_of(call)->changes;
+    const tv_table_change_set *set = &tv_table_call_of(call)->outcome.changes;
     uint64_t units = 0;
 
     if (call->write.result)
@@ -128,15 +128,15 @@ static uint64_t units_read(tv_call *call)
     bool is_batch = tv_call_op(call) == TV_TABLE_OP_BATCH;
     const tv_table_resource *resource = is_batch ? &t->batch.ops[0].resource : &t->op.resource;
 
-    return t->value.len ? tv_target_units(
-                              tv_entity_cost(resource->partition_key, resource->row_key, t->value))
-                        : 1;
+    return t->outcome.value.len ? tv_target_units(tv_entity_cost(
+                                      resource->partition_key, resource->row_key, t->outcome.value))
+                                : 1;
 }
 
 static void settle_page(tv_call *call, const tv_table_bill *bill)
 {
     uint32_t per_unit = tv_target_choices_of(call->targets)->examined_per_unit;
-    const tv_table_scan *scan = &tv_table_call_of(call)->scan;
+    const tv_table_scan *scan = &tv_table_call_of(call)->outcome.scan;
     uint64_t looked = per_unit ? scan->page.examined / per_unit : 0;
     uint64_t units = bill->units + looked;
 

@@ -86,3 +86,16 @@ TEST(a_budget_refuses_growth_in_an_arena)
     tv_charge_done(&charge);
     tv_budget_free(budget);
 }
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_array_grows_by_doubling_and_keeps_its_items),
+        cmocka_unit_test(an_array_with_room_is_left_alone),
+        cmocka_unit_test(what_cannot_be_had_leaves_the_array_as_it_was),
+        cmocka_unit_test(an_array_in_an_arena_grows_the_same_way),
+        cmocka_unit_test(a_budget_refuses_growth_in_an_arena),
+    };
+
+    return cmocka_run_group_tests_name("base/grow", tests, NULL, NULL);
+}

@@ -13,6 +13,7 @@ from server import ROOT
 from tavola import TavolaTest, needs_tavolad
 
 PICTURE = ROOT / "docs" / "first-minute.svg"
+PROGRESS = re.compile(r"[^\n]*\r(?!\n)")  # a slow machine sees it; what comes after it erases it
 COLOUR = re.compile(r"\x1b\[[0-9;]*[mK]|\r")
 RATE = re.compile(r"in [\d.]+ s \([\d,]+/s\)")
 
@@ -47,4 +48,5 @@ class FirstMinute(TavolaTest):
             with self.subTest(command):
                 code, shown = self.terminal(*shlex.split(command)[1:]).end()
                 self.assertEqual(code, 0)
-                self.assertEqual(RATE.sub("in T", COLOUR.sub("", shown)), RATE.sub("in T", answer))
+                shown = COLOUR.sub("", PROGRESS.sub("", shown))
+                self.assertEqual(RATE.sub("in T", shown), RATE.sub("in T", answer))

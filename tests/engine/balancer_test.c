@@ -282,6 +282,15 @@ TEST(what_a_split_makes_that_was_given_up_is_removed)
     end(&w);
 }
 
+TEST(a_node_tells_its_own_name_before_its_first_beat)
+{
+    world w;
+
+    begin(&w);
+    CHECK(status_has(&w, "\"version\":0") && status_has(&w, "\"self\":\"n1\""));
+    end(&w);
+}
+
 TEST(the_status_is_json)
 {
     static const char *const members[] = {"version", "level", "leader", "self",    "force",  "pool",
@@ -373,6 +382,7 @@ int main(void)
         cmocka_unit_test(what_a_dead_node_has_begun_is_ended_by_one_that_does_not_lead),
         cmocka_unit_test(objects_that_nobody_names_are_removed_or_told_of),
         cmocka_unit_test(what_a_split_makes_that_was_given_up_is_removed),
+        cmocka_unit_test(a_node_tells_its_own_name_before_its_first_beat),
         cmocka_unit_test(the_status_is_json),
         cmocka_unit_test(figures_come_back_as_they_were),
     };

@@ -399,6 +399,14 @@ static void add_without_keys(tv_buf *out, tv_slice json)
     tv_buf_add(out, json);
 }
 
+/* Before the first beat a node knows who it is, and nothing of the others. */
+static void add_nothing_yet(const tv_balancer *balancer, tv_buf *out)
+{
+    tv_buf_add_lit(out, "{\"version\":0,\"leader\":\"\"");
+    add_member(out, "self", balancer->options.incarnation);
+    tv_buf_add_lit(out, ",\"nodes\":[],\"ranges\":[],\"intents\":[],\"history\":[]}\n");
+}
+
 void tv_balancer_write_status(tv_balancer *balancer, tv_buf *out, bool with_keys)
 {
     tv_background_lock(&balancer->thread);
@@ -407,8 +415,7 @@ void tv_balancer_write_status(tv_balancer *balancer, tv_buf *out, bool with_keys
     else if (balancer->status.len)
         add_without_keys(out, tv_buf_slice(&balancer->status));
     else
-        tv_buf_add_lit(out, "{\"version\":0,\"leader\":\"\",\"nodes\":[],\"ranges\":[],"
-                            "\"intents\":[],\"history\":[]}\n");
+        add_nothing_yet(balancer, out);
     tv_background_unlock(&balancer->thread);
 }
 

@@ -1,4 +1,4 @@
-/* SipHash (Aumasson and Bernstein, 2012), as its paper describes it. */
+/* SipHash (Aumasson and Bernstein, 2012), as its paper describes it; FNV-1a. */
 #include "base/hash.h"
 
 #include <sys/random.h>
@@ -104,4 +104,11 @@ uint64_t tv_hash_nocase(tv_slice text)
 uint64_t tv_siphash(int rounds, int rounds_at_end, tv_hash_key key, tv_slice bytes)
 {
     return hash(rounds, rounds_at_end, key, bytes, false);
+}
+
+uint64_t tv_fnv_more(uint64_t before, tv_slice bytes)
+{
+    for (size_t i = 0; i < bytes.len; i++)
+        before = (before ^ (unsigned char)bytes.data[i]) * UINT64_C(0x100000001b3);
+    return before;
 }

@@ -1,7 +1,7 @@
 /*
- * Hashes for tables in memory whose keys a client chooses.
+ * Hashes for tables in memory whose keys a client chooses, and one that is the same everywhere.
  *
- * They are SipHash under a key that every process draws for itself, so that
+ * The former are SipHash under a key that every process draws for itself, so that
  * nobody can send keys that collide in one slot of a table and turn its
  * lookups into walks.  A hash is good for the life of the process and is never
  * stored.
@@ -26,5 +26,14 @@ typedef struct tv_hash_key {
     uint64_t k0, k1;
 } tv_hash_key;
 uint64_t tv_siphash(int rounds, int rounds_at_end, tv_hash_key key, tv_slice bytes);
+
+/**
+ * FNV-1a of 64 bits, the same in every process: for fingerprints and ids that are shown or
+ * stored, so it must never change.  Whoever chooses the bytes can make them collide.
+ */
+#define tv_fnv(bytes) tv_fnv_more(UINT64_C(0xcbf29ce484222325), bytes)
+
+/** Of bytes that follow others, whose hash is `before`. */
+uint64_t tv_fnv_more(uint64_t before, tv_slice bytes);
 
 #endif

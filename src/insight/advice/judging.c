@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/hash.h"
 #include "insight/advice/redact.h"
 
 bool tv_has_rates(const tv_judging *j)
@@ -94,7 +95,7 @@ void tv_find_on_name(tv_judging *j, tv_finding *finding, tv_subject_kind kind, t
     finding->subject = kind;
     finding->text = text;
     /* 8 digits of the hash of a name, which the finding shows as it is. */
-    snprintf(hex, sizeof hex, "%08x", (unsigned)(tv_fnv64(text) >> 32));
+    snprintf(hex, sizeof hex, "%08x", (unsigned)(tv_fnv(text) >> 32));
     set_id(j, finding, hex);
 }
 

@@ -105,12 +105,3 @@ double tv_cost_ms(const tv_cost *cost)
 {
     return cost->rows * 1e-3 + cost->requests * 50e-3 + cost->bytes * 1e-6 + cost->throttled;
 }
-
-uint64_t tv_fnv64(tv_slice bytes)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (size_t i = 0; i < bytes.len; i++)
-        hash = (hash ^ (unsigned char)bytes.data[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}

@@ -198,7 +198,4 @@ typedef struct tv_findings {
  */
 tv_findings tv_rules_judge(tv_arena *arena, const tv_evidence *evidence, const tv_params *params);
 
-/** FNV-1a of 64 bits, which ids are made with that show no key: it must never change. */
-uint64_t tv_fnv64(tv_slice bytes);
-
 #endif

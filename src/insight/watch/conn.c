@@ -43,12 +43,6 @@ static int go_on(tv_watch_run *run, const tv_watch_event *event, const tv_watch_
     return order;
 }
 
-static void raise(uint64_t *number, uint64_t value)
-{
-    if (*number < value)
-        *number = value;
-}
-
 static void add_read(tv_watch_run *run, tv_watch_table_page *page, const tv_watch_event *event,
                      const tv_watch_key *key)
 {
@@ -74,7 +68,7 @@ static void add_read(tv_watch_run *run, tv_watch_table_page *page, const tv_watc
         page->sums[TV_WATCH_TABLE_READ_RUN_REQUESTS]++;
         page->sums[TV_WATCH_TABLE_READ_RUN_NS] += (uint64_t)gap;
     }
-    raise(&page->maxima[TV_WATCH_TABLE_READ_RUN_MAX], run->count);
+    tv_raise(&page->maxima[TV_WATCH_TABLE_READ_RUN_MAX], run->count);
     tv_kept_key_copy(&page->read_first, &run->first);
     tv_kept_key_copy(&page->read_last, &run->last);
 }
@@ -103,7 +97,7 @@ static void add_write(tv_watch_run *run, tv_watch_table_page *page, const tv_wat
         page->sums[TV_WATCH_TABLE_WRITE_RUN_REQUESTS]++;
         page->sums[TV_WATCH_TABLE_WRITE_RUN_NS] += (uint64_t)gap;
     }
-    raise(&page->maxima[TV_WATCH_TABLE_WRITE_RUN_MAX], run->count);
+    tv_raise(&page->maxima[TV_WATCH_TABLE_WRITE_RUN_MAX], run->count);
     tv_kept_key_copy(&page->write_first, &run->first);
     tv_kept_key_copy(&page->write_last, &run->last);
 }

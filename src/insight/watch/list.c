@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/datetime.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "insight/watch/internal.h"
 #include "insight/watch/snapshot.h"
@@ -111,7 +112,7 @@ static uint64_t fingerprint_of(tv_entity_op op)
     char text[64];
 
     snprintf(text, sizeof text, "v1|%s", tv_entity_op_name(op));
-    return tv_shape_fnv(tv_slice_of(text));
+    return tv_fnv(tv_slice_of(text));
 }
 
 static void add_operations(list *l, tv_watch *watch, const tv_table_entry *table, int mark)

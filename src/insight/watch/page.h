@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "insight/watch/event.h"
+#include "insight/watch/tally.h"
 
 /**
  * Sums of a table.  Those up to TV_WATCH_TABLE_DAY_SUMS are also asked for over the last 24 hours.

@@ -3,12 +3,6 @@
 #include "base/assert.h"
 #include "insight/watch/conn.h"
 
-static void raise(uint64_t *number, uint64_t value)
-{
-    if (*number < value)
-        *number = value;
-}
-
 /* --- entities --- */
 
 static int batch_slot(size_t count)
@@ -79,7 +73,7 @@ static void record_batch(tv_watch_table_page *table, const tv_watch_event *event
 {
     if (event->across_partitions) {
         table->sums[TV_WATCH_TABLE_ACROSS]++;
-        raise(&table->maxima[TV_WATCH_TABLE_ACROSS_MAX], event->across_partitions);
+        tv_raise(&table->maxima[TV_WATCH_TABLE_ACROSS_MAX], event->across_partitions);
         return;
     }
     table->sums[TV_WATCH_TABLE_BATCH_SIZES + batch_slot(event->key_count)]++;

@@ -7,12 +7,6 @@
 #include "model/odata/plan.h"
 #include "store/engine/key.h"
 
-static void raise(uint64_t *number, uint64_t value)
-{
-    if (*number < value)
-        *number = value;
-}
-
 static char *dup(tv_slice text, size_t bytes_max)
 {
     size_t len = text.len < bytes_max ? text.len : bytes_max;
@@ -223,8 +217,8 @@ static void record_execution(tv_watch_shape_page *page, const tv_watch_event *ev
     page->sums[TV_SHAPE_RESIDUAL] += query->has_residual;
     page->sums[TV_SHAPE_RANGES] += query->range_count;
     page->sums[TV_SHAPE_LIST] += shape->list_len;
-    raise(&page->maxima[TV_SHAPE_RANGES_MAX], query->range_count);
-    raise(&page->maxima[TV_SHAPE_LIST_MAX], shape->list_len);
+    tv_raise(&page->maxima[TV_SHAPE_RANGES_MAX], query->range_count);
+    tv_raise(&page->maxima[TV_SHAPE_LIST_MAX], shape->list_len);
     if (page->comparisons < shape->comparisons)
         page->comparisons = shape->comparisons;
     record_bounds(page, query);
@@ -258,8 +252,8 @@ static void record_page(tv_watch_shape_page *page, const tv_watch_event *event,
     page->sums[TV_SHAPE_EXAMINED] += query->examined;
     page->sums[TV_SHAPE_RETURNED] += query->returned;
     page->sums[TV_SHAPE_BYTES_OUT] += event->bytes_out;
-    raise(&page->maxima[TV_SHAPE_EXAMINED_MAX], examined);
-    raise(&page->maxima[TV_SHAPE_RETURNED_MAX], returned);
+    tv_raise(&page->maxima[TV_SHAPE_EXAMINED_MAX], examined);
+    tv_raise(&page->maxima[TV_SHAPE_RETURNED_MAX], returned);
     page->latencies[tv_latency_slot(event->duration_ns)]++;
     if (query->examined)
         record_share(page, (float)query->returned / (float)query->examined);

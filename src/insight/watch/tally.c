@@ -40,21 +40,15 @@ size_t tv_tally_bytes(const tv_tally *tally)
     return sizeof(uint64_t) * width(tally) * rows;
 }
 
-static void raise(uint64_t *number, uint64_t value)
-{
-    if (*number < value)
-        *number = value;
-}
-
 void tv_tally_raise(tv_tally *tally, int64_t slot, int max, uint64_t value)
 {
     size_t at = (size_t)(tally->sum_count + max);
 
-    raise(&tally->numbers[at], value);
-    raise(&slot_at(tally, slot)[at], value);
+    tv_raise(&tally->numbers[at], value);
+    tv_raise(&slot_at(tally, slot)[at], value);
     for (int i = 0; i < TV_TALLY_MARKS; i++) {
         if (tally->marks[i])
-            raise(&tally->marks[i][at], value);
+            tv_raise(&tally->marks[i][at], value);
     }
 }
 
@@ -97,6 +91,6 @@ uint64_t tv_tally_max(const tv_tally *tally, int64_t slot, int mark, int max)
     if (mark != TV_TALLY_LIVE)
         return tally->marks[mark] ? tally->marks[mark][at] : tally->numbers[at];
     for (int i = 0; i < TV_TALLY_SLOTS; i++)
-        raise(&greatest, slot_at(tally, i)[at]);
+        tv_raise(&greatest, slot_at(tally, i)[at]);
     return greatest;
 }

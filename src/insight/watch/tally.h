@@ -35,6 +35,13 @@ static inline void tv_tally_add(tv_tally *tally, int sum, uint64_t count)
     tally->numbers[sum] += count;
 }
 
+/** A greatest value: it becomes `value` if that is more. */
+static inline void tv_raise(uint64_t *max, uint64_t value)
+{
+    if (*max < value)
+        *max = value;
+}
+
 /** `slot` is the number of the slot at hand, counted from the start of time. */
 void tv_tally_raise(tv_tally *tally, int64_t slot, int max, uint64_t value);
 

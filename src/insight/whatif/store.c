@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/grow.h"
+#include "base/hash.h"
 #include "insight/whatif/rewrite.h"
 #include "model/entity/entity.h"
 #include "store/engine/key.h"
@@ -100,12 +101,11 @@ void tv_scratch_limit(tv_scratch *scratch, size_t entities_max, uint64_t bytes_m
 
 bool tv_scratch_holds(const tv_scratch *scratch, tv_slice partition_key)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
     if (scratch->level == 0)
         return true;
-    for (size_t i = 0; i < partition_key.len; i++)
-        hash = (hash ^ (unsigned char)partition_key.data[i]) * UINT64_C(0x100000001b3);
+
+    uint64_t hash = tv_fnv(partition_key);
+
     /* The low bits of FNV depend on few bits of the text. */
     hash = (hash ^ hash >> 32) * UINT64_C(0x9E3779B97F4A7C15);
     return hash >> (64 - scratch->level) == 0;

@@ -7,9 +7,6 @@
 #include "base/assert.h"
 #include "base/hash.h"
 
-#define FNV_START UINT64_C(0xcbf29ce484222325)
-#define FNV_PRIME UINT64_C(0x100000001b3)
-
 static const char *const op_words[] = {
     [TV_OP_EQ] = "eq", [TV_OP_NE] = "ne", [TV_OP_GT] = "gt",
     [TV_OP_GE] = "ge", [TV_OP_LT] = "lt", [TV_OP_LE] = "le",
@@ -19,18 +16,6 @@ static const char type_letters[] = {
     [TV_EDM_STRING] = 's', [TV_EDM_BOOLEAN] = 'b',  [TV_EDM_INT32] = 'i', [TV_EDM_INT64] = 'l',
     [TV_EDM_DOUBLE] = 'd', [TV_EDM_DATETIME] = 't', [TV_EDM_GUID] = 'g',  [TV_EDM_BINARY] = 'x',
 };
-
-static uint64_t fnv(uint64_t hash, tv_slice bytes)
-{
-    for (size_t i = 0; i < bytes.len; i++)
-        hash = (hash ^ (unsigned char)bytes.data[i]) * FNV_PRIME;
-    return hash;
-}
-
-uint64_t tv_shape_fnv(tv_slice text)
-{
-    return fnv(FNV_START, text);
-}
 
 /* The longest beginning of a text that ends between two characters. */
 static tv_slice cut(tv_slice text, size_t bytes_max)
@@ -67,7 +52,7 @@ static void add_name(tv_buf *buf, tv_slice name)
 {
     tv_buf_add(buf, cut(name, TV_SHAPE_NAME_MAX));
     if (name.len > TV_SHAPE_NAME_MAX)
-        tv_buf_printf(buf, "…%08" PRIx32, (uint32_t)(tv_shape_fnv(name) >> 32));
+        tv_buf_printf(buf, "…%08" PRIx32, (uint32_t)(tv_fnv(name) >> 32));
 }
 
 static tv_slice keep(maker *m, tv_buf *buf)
@@ -253,7 +238,7 @@ static part hide(maker *m, part p)
 {
     tv_buf buf = {0};
 
-    tv_buf_printf(&buf, "…%08" PRIx32, (uint32_t)(tv_shape_fnv(p.text) >> 32));
+    tv_buf_printf(&buf, "…%08" PRIx32, (uint32_t)(tv_fnv(p.text) >> 32));
     return (part){.text = keep(m, &buf)};
 }
 
@@ -380,14 +365,14 @@ tv_shape tv_shape_make(tv_arena *arena, const tv_filter *filter, bool has_select
     tv_arena scratch;
     maker m = {.scratch = &scratch, .filter = filter};
     char end[] = "|select=0|top=0";
-    uint64_t hash = tv_shape_fnv(TV_LIT("v1|QueryEntities|"));
+    uint64_t hash = tv_fnv(TV_LIT("v1|QueryEntities|"));
     tv_slice text;
 
     end[sizeof "|select=" - 1] = has_select ? '1' : '0';
     end[sizeof end - 2] = has_top ? '1' : '0';
     tv_arena_init(&scratch);
     text = filter->root ? node_part(&m, filter->root, 0).text : TV_LIT("*");
-    hash = fnv(fnv(hash, text), TV_LIT(end));
+    hash = tv_fnv_more(tv_fnv_more(hash, text), TV_LIT(end));
 
     tv_shape shape = {
         .text = tv_arena_dup(arena, cut(text, TV_SHAPE_TEXT_MAX)),

@@ -71,9 +71,6 @@ size_t tv_shape_literals(tv_arena *arena, const tv_filter *filter,
  */
 uint64_t tv_shape_structure(const tv_filter *filter, bool has_select, bool has_top);
 
-/** FNV-1a of 64 bits: fingerprints, and ids that must be the same on every server. */
-uint64_t tv_shape_fnv(tv_slice text);
-
 /** The filter as it was sent, without its values: `Name eq '...' and Age gt 0`. */
 tv_slice tv_shape_example(tv_arena *arena, const tv_filter *filter, size_t bytes_max);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/assert.h"
+#include "base/hash.h"
 #include "store/engine/key.h"
 
 enum { TABLES_MAX = 4096, PROPERTIES_MAX = 512 };
@@ -113,11 +114,7 @@ static property *take_property(tool_lint_data *data, table *of, tv_slice name)
 /* One of 32 bits for a class of RowKeys. */
 static uint32_t bit_of(tv_slice class)
 {
-    uint32_t hash = 2166136261u;
-
-    for (size_t i = 0; i < class.len; i++)
-        hash = (hash ^ (unsigned char)class.data[i]) * 16777619u;
-    return UINT32_C(1) << (hash >> 27);
+    return UINT32_C(1) << (tv_fnv(class) >> 59);
 }
 
 static void add_types(tool_lint_data *data, table *of, const tv_watch_traced *request)

@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 /* Memory must not grow with the table: names beyond these are only counted. */
 enum { PROPERTIES_MAX = 10000, SLOTS = 1 << 15 };
 
@@ -41,10 +43,8 @@ typedef struct tally {
 
 static size_t hash(const char *name, tavola_type type)
 {
-    uint64_t hash = UINT64_C(14695981039346656037) ^ (uint64_t)type; /* FNV-1a */
+    uint64_t hash = tv_fnv(tv_slice_of(name)) + (uint64_t)type;
 
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * UINT64_C(1099511628211);
     return (size_t)(hash ^ (hash >> 32)) % SLOTS;
 }
 

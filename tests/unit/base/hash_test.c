@@ -75,12 +75,22 @@ TEST(without_case_only_ascii_letters_lose_theirs)
     }
 }
 
+/* From the draft of Fowler, Noll, Vo and Eastlake. */
+TEST(fnv_has_its_known_values)
+{
+    CHECK(tv_fnv(TV_LIT("")) == UINT64_C(0xcbf29ce484222325));
+    CHECK(tv_fnv(TV_LIT("a")) == UINT64_C(0xaf63dc4c8601ec8c));
+    CHECK(tv_fnv(TV_LIT("foobar")) == UINT64_C(0x85944171f73967e8));
+    CHECK(tv_fnv_more(tv_fnv(TV_LIT("foo")), TV_LIT("bar")) == tv_fnv(TV_LIT("foobar")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_values),
         cmocka_unit_test(the_key_of_a_process_is_not_a_known_one),
         cmocka_unit_test(without_case_only_ascii_letters_lose_theirs),
+        cmocka_unit_test(fnv_has_its_known_values),
     };
 
     return cmocka_run_group_tests_name("base/hash", tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "insight/advice/advice.h"
 #include "insight/advice/finding_write.h"
@@ -175,7 +176,7 @@ static void check_not_guessed(tv_slice text, const char *key)
 {
     char guess[9];
 
-    snprintf(guess, sizeof guess, "%08x", (unsigned)(tv_fnv64(tv_slice_of(key)) >> 32));
+    snprintf(guess, sizeof guess, "%08x", (unsigned)(tv_fnv(tv_slice_of(key)) >> 32));
     CHECK(!memmem(text.data, text.len, guess, 8));
 }
 
